@@ -440,6 +440,145 @@ static int check_memory(small_problem *c, berth_partial *part, berth_sim *sim)
 	return tight;
 }
 
+/* What dev holds, by the definition, of operators that are bound or of colocation group more (-1: none). */
+typedef struct held {
+	int64_t kept, moving, workspace, n_ops;
+} held;
+
+static held held_on(const small_problem *c, const berth_partial *part, int32_t dev, int32_t more)
+{
+	const berth_graph *g = &c->g;
+	held h = {0};
+	bool on[INSTANCE_MAX_OPS];
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		on[op] = berth_partial_dev(part, op) == dev || c->p.op_coloc[op] == more;
+		if (!on[op])
+			continue;
+		h.kept += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+		h.workspace = g->op_workspace_bytes[op] > h.workspace ? g->op_workspace_bytes[op]
+		                                                      : h.workspace;
+		h.n_ops++;
+	}
+	for (int32_t q = 0; q < g->n_params; q++) {
+		bool uses = false;
+		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++)
+			uses |= on[g->param_op[i]];
+		h.kept += uses ? g->param_bytes[q] : 0;
+	}
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		int32_t from = g->tensor_producer[t];
+		bool comes = false;
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			comes |= on[g->edge_consumer[e]] && berth_partial_dev(part, from) >= 0;
+		h.moving += on[from] || comes ? g->tensor_bytes[t] : 0;
+	}
+	return h;
+}
+
+static int64_t of_share(held h, double share, int32_t slots)
+{
+	int64_t at_once = share > 0 ? (h.n_ops < slots ? h.n_ops : slots) : 0;
+	return h.kept + (int64_t)(share * (double)h.moving) + at_once * h.workspace;
+}
+
+/* Limits of exactly what a device and its pool would hold are kept, and those of a byte less are not: for each
+ * share of the tensors, at each step of binding all. Share 0 counts one workspace of the pool, the largest. */
+static int check_limits(small_problem *c, berth_rng *rng)
+{
+	static const double shares[] = {1, 0.5, 0};
+	int64_t *limit = c->p.dev_limit_bytes, old_limit[INSTANCE_MAX_DEVICES], old_bytes[INSTANCE_MAX_DEVICES];
+	int n_pooled = 0;
+	c->p.memory_free = false;
+	berth_partial *part = new_partial(c);
+	memcpy(old_limit, limit, (size_t)c->p.n_devs * sizeof *limit);
+	memcpy(old_bytes, c->s.pool_bytes, (size_t)c->p.n_pools * sizeof *old_bytes);
+	for (int32_t coloc = 0; coloc < c->p.n_colocs; coloc++) {
+		int32_t dev = (int32_t)berth_rng_below(rng, (uint32_t)c->p.n_devs),
+			pool = c->p.n_pools ? c->s.dev_pool[dev] : -1;
+		for (int k = 0; k < 3; k++) {
+			held own = held_on(c, part, dev, coloc);
+			int64_t largest = own.workspace,
+				alone = of_share(own, shares[k], c->s.dev_slots[dev]), all = alone;
+			for (int32_t d = 0; d < c->p.n_devs && pool >= 0; d++)
+				if (d != dev && c->s.dev_pool[d] == pool) {
+					held h = held_on(c, part, d, -1);
+					all += of_share(h, shares[k], c->s.dev_slots[d]);
+					largest = h.workspace > largest ? h.workspace : largest;
+				}
+			if (shares[k] <= 0) {
+				alone += own.workspace;
+				all += largest;
+			}
+			for (int64_t less = 0; less < 2; less++) {
+				bool separated;
+				limit[dev] = -1;
+				if (pool >= 0)
+					c->s.pool_bytes[pool] = -1;
+				separated = berth_partial_fits(part, coloc, dev);
+				limit[dev] = alone - less;
+				berth_partial_limit_memory(part, shares[k]);
+				if (alone > 0)
+					assert_int_equal(berth_partial_fits(part, coloc, dev),
+					                 separated && !less);
+				if (alone > 0 && shares[k] == 1)
+					assert_int_equal(berth_partial_holds(part, coloc, dev), !less);
+				limit[dev] = -1;
+				if (pool >= 0 && all > 0) {
+					c->s.pool_bytes[pool] = all - less;
+					assert_int_equal(berth_partial_fits(part, coloc, dev),
+					                 separated && !less);
+					limit[dev] = alone;
+					assert_int_equal(berth_partial_fits(part, coloc, dev),
+					                 separated && !less);
+					n_pooled += all > alone;
+				}
+				berth_partial_limit_memory(part, -1);
+				assert_int_equal(berth_partial_fits(part, coloc, dev), separated);
+			}
+			memcpy(limit, old_limit, (size_t)c->p.n_devs * sizeof *limit);
+			memcpy(c->s.pool_bytes, old_bytes, (size_t)c->p.n_pools * sizeof *old_bytes);
+		}
+		berth_partial_bind(part, coloc, dev);
+		for (int32_t d = 0; d < c->p.n_devs; d++) {
+			int64_t bytes = of_share(held_on(c, part, d, -1), 1, c->s.dev_slots[d]), in_pool = 0,
+				room = limit[d] < 0 ? INT64_MAX : limit[d] - bytes;
+			assert_int_equal(berth_partial_bytes(part, d), bytes);
+			pool = c->p.n_pools ? c->s.dev_pool[d] : -1;
+			for (int32_t o = 0; o < c->p.n_devs && pool >= 0; o++)
+				if (c->s.dev_pool[o] == pool)
+					in_pool += of_share(held_on(c, part, o, -1), 1, c->s.dev_slots[o]);
+			assert_int_equal(berth_partial_pool_bytes(part, d), in_pool);
+			if (pool >= 0 && old_bytes[pool] >= 0 && old_bytes[pool] - in_pool < room)
+				room = old_bytes[pool] - in_pool;
+			assert_int_equal(berth_partial_room(part, d), room);
+		}
+		int32_t roomiest = -1, op = c->p.coloc_op[c->p.coloc_off[coloc]];
+		for (int32_t d = c->p.n_devs - 1; d >= 0; d--)
+			if (berth_op_legal(&c->p, op, d) &&
+			    (roomiest < 0 || berth_partial_room(part, d) >= berth_partial_room(part, roomiest)))
+				roomiest = d;
+		assert_int_equal(berth_partial_roomiest(part, coloc), roomiest);
+	}
+	return n_pooled;
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	int n_pooled = 0;
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		instance in;
+		small_problem c;
+		berth_rng rng = berth_rng_seed(seed, 2);
+		(seed % 3 ? instance_make_pooled : instance_make)(seed, 10, 4, &in);
+		small_problem_make(&c, in.graph, in.system);
+		n_pooled += check_limits(&c, &rng);
+		small_problem_free(&c);
+		instance_free(&in);
+	}
+	assert_true(n_pooled > 100);
+}
+
 static void test_random_instances(void **state)
 {
 	(void)state;
@@ -535,6 +674,7 @@ int main(void)
 		cmocka_unit_test(test_two_pools),
 		cmocka_unit_test(test_separated),
 		cmocka_unit_test(test_order_of_binding),
+		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_random_instances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
