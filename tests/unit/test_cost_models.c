@@ -86,8 +86,8 @@ typedef struct plain_run {
 	const berth_problem *p;
 	const int32_t *place;
 	int64_t gap, now;
-	int64_t start[INSTANCE_MAX_OPS], end[INSTANCE_MAX_OPS];     /* -1: not yet */
-	int64_t ready[INSTANCE_MAX_OPS];                            /* since when; -1: waits for inputs */
+	int64_t start[INSTANCE_MAX_OPS], end[INSTANCE_MAX_OPS]; /* -1: not yet */
+	int64_t ready[INSTANCE_MAX_OPS];                        /* since when; -1: waits for inputs */
 	int64_t asked[4 * INSTANCE_MAX_OPS], sent[4 * INSTANCE_MAX_OPS], there[4 * INSTANCE_MAX_OPS];
 	int64_t dev_free[8], bus_free[8];
 	double load[8], bus_load[8];

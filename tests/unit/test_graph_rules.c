@@ -89,7 +89,9 @@ static void names_of_new_groups(void **state)
 static void refused(void **state)
 {
 	(void)state;
-	static const struct { const char *pin, *forbid, *colocate, *says; } cases[] = {
+	static const struct {
+		const char *pin, *forbid, *colocate, *says;
+	} cases[] = {
 		{"x=a", NULL, NULL, "--pin x=a: operator 'x' is pinned to 'b' already"},
 		{"x=b", NULL, NULL, NULL},
 		{"?=a", NULL, NULL, "--pin ?=a: operator 'x' is pinned to 'b' already"},
@@ -100,19 +102,21 @@ static void refused(void **state)
 		{"y", NULL, NULL, "--pin: 'y' is not of the form OP=DEVICE"},
 		{"v=w=a", NULL, NULL, NULL}, /* the last equals sign */
 		{NULL, "lnger,x=a", NULL,
-		 "--forbid: graph 'g' has no operator 'lnger' (the nearest is 'longer')"},
+	         "--forbid: graph 'g' has no operator 'lnger' (the nearest is 'longer')"},
 		{NULL, "long*x=a", NULL, "graph 'g' has no operator 'long*x' (the nearest is 'longer')"},
 		{NULL, NULL, "x", "--colocate: 'x' is one operator; name others behind commas"},
 		{NULL, NULL, "x,x", "'x,x' is one operator"},
 		{NULL, NULL, "one,two", "'one,two' is one operator"}, /* its name */
 		{NULL, NULL, "one,two,x", "--colocate: graph 'g' has no operator 'one'"},
 	};
-	static const char graph[] =
-		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"x\",\"pin\":\"b\"},"
-		"{\"name\":\"y\"},{\"name\":\"v=w\"},{\"name\":\"longer\"},{\"name\":\"one,two\"}],\"edges\":[]}",
-			  system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
-				     "{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
-				     "\"bandwidth\":1,\"both_ways\":true}]}";
+	static const char
+		graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"x\","
+	                  "\"pin\":\"b\"},"
+			  "{\"name\":\"y\"},{\"name\":\"v=w\"},{\"name\":\"longer\"},{\"name\":\"one,two\"}],"
+	                  "\"edges\":[]}",
+		system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
+			   "{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
+			   "\"bandwidth\":1,\"both_ways\":true}]}";
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
@@ -122,15 +126,20 @@ static void refused(void **state)
 			   *colocate[] = {cases[i].colocate};
 		assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
 		assert_ok(berth_system_parse_json("s", system, strlen(system), &mem, &tmp, &s, &err), &err);
-		berth_rule_texts texts = {.pin = pin, .n_pins = *pin != NULL,
-		                          .forbid = forbid, .n_forbids = *forbid != NULL,
-		                          .colocate = colocate, .n_colocates = *colocate != NULL};
+		berth_rule_texts texts = {.pin = pin,
+		                          .n_pins = *pin != NULL,
+		                          .forbid = forbid,
+		                          .n_forbids = *forbid != NULL,
+		                          .colocate = colocate,
+		                          .n_colocates = *colocate != NULL};
 		berth_status st = berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err);
 		assert_int_equal(st, cases[i].says ? BERTH_EINVAL : BERTH_OK);
 		if (cases[i].says)
 			assert_contains(err.msg, cases[i].says);
 		else
-			assert_string_equal(g.op_pin[berth_graph_find(&g, i == 8 ? "v=w" : i == 1 ? "x" : "y")],
+			assert_string_equal(g.op_pin[berth_graph_find(&g, i == 8   ? "v=w"
+			                                                  : i == 1 ? "x"
+			                                                           : "y")],
 			                    i == 1 ? "b" : "a");
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
@@ -139,8 +148,8 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once), cmocka_unit_test(names_of_new_groups),
-	                                   cmocka_unit_test(refused),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once),
+	                                   cmocka_unit_test(names_of_new_groups), cmocka_unit_test(refused),
 	                                   cmocka_unit_test(names_of_groups)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,11 @@ static void test_head_of_policy(void **state)
 {
 	(void)state;
 #define HEAD_OF(n) n "\0\0\0\0\0\0\0"
-	static const struct { char data[24]; size_t size; berth_input kind; } cases[] = {
+	static const struct {
+		char data[24];
+		size_t size;
+		berth_input kind;
+	} cases[] = {
 		{HEAD_OF("\x0a") "{\"sha256\"}", 18, BERTH_INPUT_POLICY},
 		{HEAD_OF("\x0a") "{\"sha256\"}\x01", 19, BERTH_INPUT_POLICY},
 		{HEAD_OF("\x0b") "{\"sha256\"}", 18, BERTH_INPUT_GRAPH},
@@ -88,8 +92,9 @@ static void test_head_of_policy(void **state)
 static void test_host(void **state)
 {
 	(void)state;
-	static const char system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"here\",\"devices\":["
-				     "{\"name\":\"d\"}]}";
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"here\",\"devices\":["
+		"{\"name\":\"d\"}]}";
 	const char *cache = getenv("XDG_CACHE_HOME");
 	char *before = cache ? strdup(cache) : NULL, folder[] = "/tmp/berth-load-XXXXXX";
 	for (int there = 0; there < 2; there++) {
@@ -110,8 +115,9 @@ static void test_host(void **state)
 		if (there)
 			assert_string_equal(s.name, "here");
 		else
-			assert_string_equal(err.msg, "system:host: this machine was not described yet; 'berth "
-			                             "profile --system' does so");
+			assert_string_equal(err.msg,
+			                    "system:host: this machine was not described yet; 'berth "
+			                    "profile --system' does so");
 		if (there) {
 			assert_int_equal(unlink(path), 0);
 			assert_int_equal(rmdir(berth_arena_printf(&mem, "%s/berth", folder)), 0);
@@ -224,9 +230,9 @@ static void test_sums_by_type(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_by_type), cmocka_unit_test(test_kinds),
-	                                   cmocka_unit_test(test_head_of_policy), cmocka_unit_test(test_host),
-	                                   cmocka_unit_test(test_text),
-	                                   cmocka_unit_test(test_failing_memory)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums_by_type),   cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_head_of_policy), cmocka_unit_test(test_host),
+		cmocka_unit_test(test_text),           cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

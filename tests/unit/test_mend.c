@@ -170,8 +170,8 @@ static void all_on_one_in_order(void **state)
 	discard(&w);
 }
 
-/* Sixteen operators that must stand apart and fifteen devices: the search gives up long before it has tried all
- * ways, and what was not proven is not said. */
+/* Sixteen operators that must stand apart and fifteen devices: the search gives up long before it has tried
+ * all ways, and what was not proven is not said. */
 static void gives_up(void **state)
 {
 	(void)state;

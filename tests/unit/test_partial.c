@@ -314,7 +314,7 @@ static void check_ceft(small_problem *c)
 				int64_t least = INT64_MAX;
 				for (int32_t l = 0; l < p->n_devs; l++) {
 					int64_t there = t.finish_ns[from * p->n_devs + l] +
-							berth_transfer_ns(p, c->g.in_tensor[i], l, d);
+					                berth_transfer_ns(p, c->g.in_tensor[i], l, d);
 					if (berth_op_legal(p, from, l) && there < least) {
 						least = there;
 						at = l;
@@ -381,7 +381,7 @@ static void check_tails_by_definition(const small_problem *c, const int64_t *tai
 					t++;
 				for (int32_t l = 0; l < p->n_devs && c->g.tensor_producer[t] == op; l++) {
 					int64_t way = berth_op_time(p, to, l) + tail[to * p->n_devs + l] +
-						      berth_transfer_ns(p, t, d, l);
+					              berth_transfer_ns(p, t, d, l);
 					best = berth_op_legal(p, to, l) && way < best ? way : best;
 				}
 				if (c->g.tensor_producer[t] == op)
@@ -455,8 +455,8 @@ static held held_on(const small_problem *c, const berth_partial *part, int32_t d
 		if (!on[op])
 			continue;
 		h.kept += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-		h.workspace = g->op_workspace_bytes[op] > h.workspace ? g->op_workspace_bytes[op]
-		                                                      : h.workspace;
+		h.workspace =
+			g->op_workspace_bytes[op] > h.workspace ? g->op_workspace_bytes[op] : h.workspace;
 		h.n_ops++;
 	}
 	for (int32_t q = 0; q < g->n_params; q++) {
@@ -481,12 +481,14 @@ static int64_t of_share(held h, double share, int32_t slots)
 	return h.kept + (int64_t)(share * (double)h.moving) + at_once * h.workspace;
 }
 
-/* Limits of exactly what a device and its pool would hold are kept, and those of a byte less are not: for each
- * share of the tensors, at each step of binding all. Share 0 counts one workspace of the pool, the largest. */
+/* Limits of exactly what a device and its pool would hold are kept, and those of a byte less are not: for
+ * each share of the tensors, at each step of binding all. Share 0 counts one workspace of the pool, the
+ * largest. */
 static int check_limits(small_problem *c, berth_rng *rng)
 {
 	static const double shares[] = {1, 0.5, 0};
-	int64_t *limit = c->p.dev_limit_bytes, old_limit[INSTANCE_MAX_DEVICES], old_bytes[INSTANCE_MAX_DEVICES];
+	int64_t *limit = c->p.dev_limit_bytes, old_limit[INSTANCE_MAX_DEVICES],
+		old_bytes[INSTANCE_MAX_DEVICES];
 	int n_pooled = 0;
 	c->p.memory_free = false;
 	berth_partial *part = new_partial(c);
@@ -555,7 +557,8 @@ static int check_limits(small_problem *c, berth_rng *rng)
 		int32_t roomiest = -1, op = c->p.coloc_op[c->p.coloc_off[coloc]];
 		for (int32_t d = c->p.n_devs - 1; d >= 0; d--)
 			if (berth_op_legal(&c->p, op, d) &&
-			    (roomiest < 0 || berth_partial_room(part, d) >= berth_partial_room(part, roomiest)))
+			    (roomiest < 0 ||
+			     berth_partial_room(part, d) >= berth_partial_room(part, roomiest)))
 				roomiest = d;
 		assert_int_equal(berth_partial_roomiest(part, coloc), roomiest);
 	}
@@ -664,18 +667,12 @@ static void test_earliest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_earliest),
-		cmocka_unit_test(test_heft_example),
-		cmocka_unit_test(test_cpop_example),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_random_gaps),
-		cmocka_unit_test(test_slots),
-		cmocka_unit_test(test_empty_pool),
-		cmocka_unit_test(test_two_pools),
-		cmocka_unit_test(test_separated),
-		cmocka_unit_test(test_order_of_binding),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_random_instances),
+		cmocka_unit_test(test_earliest),     cmocka_unit_test(test_heft_example),
+		cmocka_unit_test(test_cpop_example), cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_random_gaps),  cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_empty_pool),   cmocka_unit_test(test_two_pools),
+		cmocka_unit_test(test_separated),    cmocka_unit_test(test_order_of_binding),
+		cmocka_unit_test(test_limits),       cmocka_unit_test(test_random_instances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,28 +51,30 @@ static void too_long_to_simulate(void **state)
 	(void)state;
 #define TAKES(name, type, s) "{\"name\":\"" name "\",\"type\":\"" type "\",\"flops\":" s "}"
 #define SENDS(bytes) "{\"from\":\"a\",\"to\":\"b\",\"bytes\":" bytes "}"
-	static const struct { const char *ops, *edges, *says; } cases[] = {
+	static const struct {
+		const char *ops, *edges, *says;
+	} cases[] = {
 		{TAKES("a", "of d", "1.1e9"), "", NULL},
 		{TAKES("a", "of d", "1.2e9"), "",
-		 "operator 'a' takes 1.2e+09 s on 'd': too long to simulate"},
+	         "operator 'a' takes 1.2e+09 s on 'd': too long to simulate"},
 		{TAKES("a", "of e", "1.2e9"), "",
-		 "operator 'a' takes 1.2e+09 s on 'e': too long to simulate"},
+	         "operator 'a' takes 1.2e+09 s on 'e': too long to simulate"},
 		{TAKES("a", "both", "5.5e8"), "", NULL},
 		{TAKES("a", "both", "6e8"), "", "operator 'a' takes 6e+08 s on 'e': too long to simulate"},
 		/* the longest of each operator */
 		{TAKES("a", "both", "5e8") "," TAKES("b", "of e", "6e8"), "", NULL},
 		{TAKES("a", "of d", "6e8") "," TAKES("b", "of e", "6e8"), "",
-		 "all operators and transfers together take 1.2e+09 s: too long to simulate"},
+	         "all operators and transfers together take 1.2e+09 s: too long to simulate"},
 		/* links of a byte a second: a hop, both ways, mean times for all pairs and operators */
 		{TAKES("a", "both", "0") "," TAKES("b", "both", "0"), SENDS("1200000000"),
-		 "a tensor of 1200000000 bytes takes 1.2e+09 s from 'd' to 'e': too long"},
+	         "a tensor of 1200000000 bytes takes 1.2e+09 s from 'd' to 'e': too long"},
 		{TAKES("a", "both", "0") "," TAKES("b", "both", "0"), SENDS("600000000"),
-		 "a tensor of 600000000 bytes takes 1.2e+09 s over all links: too long"},
+	         "a tensor of 600000000 bytes takes 1.2e+09 s over all links: too long"},
 		{TAKES("a", "both", "0") "," TAKES("b", "both", "0"), SENDS("300000000"),
-		 "all operators and transfers together take 1.2e+09 s: too long to simulate"},
+	         "all operators and transfers together take 1.2e+09 s: too long to simulate"},
 		{TAKES("a", "both", "0") "," TAKES("b", "both", "2e7"), SENDS("280000000"), NULL},
 		{TAKES("a", "both", "0") "," TAKES("b", "both", "4e7"), SENDS("280000000"),
-		 "all operators and transfers together take 1.16e+09 s: too long to simulate"},
+	         "all operators and transfers together take 1.16e+09 s: too long to simulate"},
 	};
 #undef TAKES
 #undef SENDS
@@ -114,7 +116,10 @@ static void memory_is_free(void **state)
 		"{\"name\":\"a\",\"time_s\":{\"*\":1},\"param_bytes\":2,\"state_bytes\":3},"
 		"{\"name\":\"b\",\"time_s\":{\"*\":1},\"workspace_bytes\":4,\"output_bytes\":5}],"
 		"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":9}]}";
-	static const struct { const char *d, *e, *pools; bool is; } cases[] = {
+	static const struct {
+		const char *d, *e, *pools;
+		bool is;
+	} cases[] = {
 		{"", "", "", true},
 		{",\"memory_bytes\":30", "", "", true},
 		{",\"memory_bytes\":29", "", "", false},
@@ -127,21 +132,21 @@ static void memory_is_free(void **state)
 		{"", "", "{\"name\":\"p\",\"bandwidth\":1,\"bytes\":60,\"devices\":[\"d\",\"e\"]}", true},
 		{"", "", "{\"name\":\"p\",\"bandwidth\":1,\"bytes\":59,\"devices\":[\"d\",\"e\"]}", false},
 		{"", "",
-		 "{\"name\":\"p\",\"bandwidth\":1,\"bytes\":90,\"devices\":[\"e\"]},"
-		 "{\"name\":\"q\",\"bandwidth\":1,\"bytes\":29,\"devices\":[\"d\"]}",
-		 false},
+	         "{\"name\":\"p\",\"bandwidth\":1,\"bytes\":90,\"devices\":[\"e\"]},"
+	         "{\"name\":\"q\",\"bandwidth\":1,\"bytes\":29,\"devices\":[\"d\"]}",
+	         false},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena text = {0};
 		small_problem w;
-		small_problem_make(&w, graph,
-		                   berth_arena_printf(
-					   &text,
-					   "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
-					   "{\"name\":\"d\"%s},{\"name\":\"e\"%s}],\"links\":[{\"from\":"
-					   "\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}],"
-					   "\"memory_pools\":[%s]}",
-					   cases[i].d, cases[i].e, cases[i].pools));
+		small_problem_make(
+			&w, graph,
+			berth_arena_printf(&text,
+		                           "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+		                           "{\"name\":\"d\"%s},{\"name\":\"e\"%s}],\"links\":[{\"from\":"
+		                           "\"d\",\"to\":\"e\",\"bandwidth\":1,\"both_ways\":true}],"
+		                           "\"memory_pools\":[%s]}",
+		                           cases[i].d, cases[i].e, cases[i].pools));
 		if (w.p.memory_free != cases[i].is)
 			fail_msg("case %d: memory is%s free", (int)i, w.p.memory_free ? "" : " not");
 		small_problem_free(&w);
@@ -151,9 +156,8 @@ static void memory_is_free(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(no_time_no_share),
-	                                   cmocka_unit_test(too_long_to_simulate),
-	                                   cmocka_unit_test(memory_is_free),
-	                                   cmocka_unit_test(all_are_forbidden)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_time_no_share), cmocka_unit_test(too_long_to_simulate),
+		cmocka_unit_test(memory_is_free), cmocka_unit_test(all_are_forbidden)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -485,17 +485,21 @@ static void start_orders_are_topological(void **state)
 static void times_of_other_names_stay(void **state)
 {
 	(void)state;
-	static const char graph[] =
-		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
-		"{\"name\":\"a\",\"time_s\":{\"x\":1,\"z\":2,\"k\":3,\"elsewhere\":4,\"*\":5}},{\"name\":\"b\"},"
-		"{\"name\":\"c\",\"time_s\":{\"kind\":6,\"other\":7,\"y\":8}}],\"edges\":[]}",
-			  system[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
-				     "{\"name\":\"x\"},{\"name\":\"y\",\"kind\":\"kind\"},{\"name\":\"z\",\"kind\":"
-				     "\"k\"}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1,\"both_ways\":true},"
-				     "{\"from\":\"x\",\"to\":\"z\",\"bandwidth\":1,\"both_ways\":true}]}";
-	static const struct { const char *name; double s; } expected[] = {
-		{"elsewhere", 4}, {"*", 5}, {"x", 10}, {"y", 11}, {"z", 12}, {"x", 20}, {"y", 21},
-		{"z", 22},        {"other", 7}, {"x", 30}, {"y", 31}, {"z", 32}};
+	static const char
+		graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+			  "{\"name\":\"a\",\"time_s\":{\"x\":1,\"z\":2,\"k\":3,\"elsewhere\":4,\"*\":5}},{"
+	                  "\"name\":\"b\"},"
+			  "{\"name\":\"c\",\"time_s\":{\"kind\":6,\"other\":7,\"y\":8}}],\"edges\":[]}",
+		system[] =
+			"{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+			"{\"name\":\"x\"},{\"name\":\"y\",\"kind\":\"kind\"},{\"name\":\"z\",\"kind\":"
+			"\"k\"}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1,\"both_ways\":true},"
+			"{\"from\":\"x\",\"to\":\"z\",\"bandwidth\":1,\"both_ways\":true}]}";
+	static const struct {
+		const char *name;
+		double s;
+	} expected[] = {{"elsewhere", 4}, {"*", 5},  {"x", 10},    {"y", 11}, {"z", 12}, {"x", 20},
+	                {"y", 21},        {"z", 22}, {"other", 7}, {"x", 30}, {"y", 31}, {"z", 32}};
 	static const int32_t off[] = {0, 5, 8, 12};
 	const double time_s[] = {10, 11, 12, 20, 21, 22, 30, 31, 32};
 	small_problem w;

@@ -71,7 +71,8 @@ static void order_of_groups(void **state)
 		int32_t group[INSTANCE_MAX_OPS], order[INSTANCE_MAX_OPS], turn[MOST], place[MOST];
 		instance_make(seed, 20, 2, &in);
 		small_problem_make(&w, in.graph, in.system);
-		berth_coarsening c = {.n_groups = 1 + (int32_t)berth_rng_below(&rng, MOST), .op_group = group};
+		berth_coarsening c = {.n_groups = 1 + (int32_t)berth_rng_below(&rng, MOST),
+		                      .op_group = group};
 		for (int32_t k = 0; k < c.n_groups; k++)
 			turn[k] = k;
 		for (int32_t k = c.n_groups - 1; k > 0; k--) {

@@ -165,12 +165,14 @@ static void test_lines_of_pools(void **state)
 {
 	(void)state;
 	berth_arena mem = {0};
-	const char *text = canonical(POOLS("{\"name\":\"m\",\"bandwidth\":9,\"bytes\":100,\"devices\":[\"b\"]},"
-	                                   "{\"name\":\"k\",\"bandwidth\":9,\"devices\":[\"a\"]}"),
-	                             true, &mem);
-	assert_contains(text, "\n  \"memory_pools\": [\n"
-	                      "    {\"name\": \"m\", \"bandwidth\": 9, \"bytes\": 100, \"devices\": [\"b\"]},\n"
-	                      "    {\"name\": \"k\", \"bandwidth\": 9, \"devices\": [\"a\"]}\n  ]\n");
+	const char *text =
+		canonical(POOLS("{\"name\":\"m\",\"bandwidth\":9,\"bytes\":100,\"devices\":[\"b\"]},"
+	                        "{\"name\":\"k\",\"bandwidth\":9,\"devices\":[\"a\"]}"),
+	                  true, &mem);
+	assert_contains(text,
+	                "\n  \"memory_pools\": [\n"
+	                "    {\"name\": \"m\", \"bandwidth\": 9, \"bytes\": 100, \"devices\": [\"b\"]},\n"
+	                "    {\"name\": \"k\", \"bandwidth\": 9, \"devices\": [\"a\"]}\n  ]\n");
 	berth_arena_free(&mem);
 }
 
@@ -376,7 +378,9 @@ static void test_set_each_key(void **state)
 		"\"bandwidth\":42,\"joules_per_byte\":43}],\"memory_pools\":["
 		"{\"name\":\"p\",\"bandwidth\":51,\"bytes\":53,\"devices\":[\"a\"]},"
 		"{\"name\":\"q\",\"bandwidth\":61,\"bytes\":63,\"devices\":[\"b.c\"]}]}";
-	static const struct { const char *set, *old, *now; } cases[] = {
+	static const struct {
+		const char *set, *old, *now;
+	} cases[] = {
 		{"a.peak_flops=3", "flops\":11", "flops\":3"},
 		{"b.c.peak_flops=2x", "flops\":21", "flops\":42"},
 		{"a.mem_bandwidth=3", "bandwidth\":12", "bandwidth\":3"},
@@ -432,7 +436,9 @@ static void test_set_each_key(void **state)
 /* Without a figure there is nothing to multiply, but a limit of memory, which stays none. */
 static void test_set_refuses(void **state)
 {
-	static const struct { const char *set, *says; } cases[] = {
+	static const struct {
+		const char *set, *says;
+	} cases[] = {
 		{"a.peak_flops=2x", "'a' has no peak_flops to multiply; give a number"},
 		{"a.mem_bandwidth=2x", "'a' has no mem_bandwidth to multiply"},
 		{"a.idle_w=2x", "'a' has no idle_w to multiply"},
@@ -451,17 +457,17 @@ static void test_set_refuses(void **state)
 		{"a=1", "is no change of a system"},
 		{"a.slot=1", "unknown key 'slot' (did you mean 'slots'?)"},
 		{"a->b.latency=1", "unknown key 'latency' (did you mean 'latency_s'?); known: latency_s, "
-		                   "bandwidth, joules_per_byte"},
+	                           "bandwidth, joules_per_byte"},
 		{"pool.p.byte=1", "unknown key 'byte' (did you mean 'bytes'?); known: bandwidth, bytes"},
 		{"a->c.latency_s=1", "no device, link or memory pool 'a->c' (did you mean 'a->b'?)"},
 		{"pool.pp.bytes=1", "no device, link or memory pool 'pool.pp' (did you mean 'pool.p'?)"},
 		{"p.bytes=1", "no device, link or memory pool 'p'"},
 		{"bus2.latency_s=1", "no device, link or memory pool 'bus2' (did you mean 'bus1'?)"},
 	};
-	static const char text[] = HEAD
-		"\"name\":\"t\",\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
-		"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus1\"}],"
-		"\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"devices\":[\"a\"]}]}";
+	static const char text[] =
+		HEAD "\"name\":\"t\",\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
+		     "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true,\"shared\":\"bus1\"}],"
+		     "\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"devices\":[\"a\"]}]}";
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0}, tmp = {0};
@@ -537,10 +543,12 @@ static void test_check(void **state)
 		"memory pool 0 has no name",
 		"memory pool 'dram': bandwidth is nan; expected 1e-09 to 1e+30",
 		"memory pool 'dram': bandwidth is 9e+10, below the mem_bandwidth of device 'cpu0', 1e+11",
-		"memory pool 'dram': bytes is 63999999999, below the memory_bytes of device 'cpu0', 64000000000",
+		"memory pool 'dram': bytes is 63999999999, below the memory_bytes of device 'cpu0', "
+	        "64000000000",
 		"memory pool 'dram': bytes is -2; expected 0 to 9.007199255e+15",
 		"memory pool 'dram': it has no device; expected at least one",
-		"memory pool 'dram': cost model 'placeto' knows no memory pools; remove them, or the cost model",
+		"memory pool 'dram': cost model 'placeto' knows no memory pools; remove them, or the cost "
+	        "model",
 		"link 4 goes from device -1 to 2 of 3",
 		"link 4 goes from device 3 to 2 of 3",
 		"link 4 goes from device 1 to -1 of 3",
@@ -600,19 +608,45 @@ static void test_check(void **state)
 		case 30: s.link_to[4] = -1; break;
 		case 31: s.link_to[4] = s.n_devs; break;
 		case 32: s.link_of[1 * 3 + 2] = 5; break;
-		case 33: s.dev_eff_off[3] = s.dev_eff_off[2] - 1; break;
-		case 34: s.dev_runs_off[3] = s.dev_runs_off[2] - 1; break;
-		case 35: s.eff_type[0] = "*"; break;
-		case 36: s.n_devs = BERTH_MAX_DEVS + 1; break;
-		case 37: s.dev_memory_margin[1] = 1; break;
-		case 38: s.link_joules_per_byte[5] = -1; break;
-		case 39: s.link_channel[0] = 1; break;
-		case 40: s.link_channel[5] = 4; break;
-		case 41: s.link_channel[2] = -1; break;
-		case 42: s.dev_name[2] = ""; break;
-		case 43: s.dev_name[1] = NULL; break;
-		case 44: s.dev_mem_bandwidth[2] = -1; break;
-		case 45: s.pool_bytes[0] = INT64_C(1) << 54; break;
+		case 33:
+			s.dev_eff_off[3] = s.dev_eff_off[2] - 1;
+			break;
+		case 34:
+			s.dev_runs_off[3] = s.dev_runs_off[2] - 1;
+			break;
+		case 35:
+			s.eff_type[0] = "*";
+			break;
+		case 36:
+			s.n_devs = BERTH_MAX_DEVS + 1;
+			break;
+		case 37:
+			s.dev_memory_margin[1] = 1;
+			break;
+		case 38:
+			s.link_joules_per_byte[5] = -1;
+			break;
+		case 39:
+			s.link_channel[0] = 1;
+			break;
+		case 40:
+			s.link_channel[5] = 4;
+			break;
+		case 41:
+			s.link_channel[2] = -1;
+			break;
+		case 42:
+			s.dev_name[2] = "";
+			break;
+		case 43:
+			s.dev_name[1] = NULL;
+			break;
+		case 44:
+			s.dev_mem_bandwidth[2] = -1;
+			break;
+		case 45:
+			s.pool_bytes[0] = INT64_C(1) << 54;
+			break;
 		}
 		assert_int_equal(berth_system_check(&s, &mem, &err), BERTH_EFORMAT);
 		if (!strstr(err.msg, says[broken]))
@@ -809,22 +843,15 @@ static void test_random_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_reading),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_lines_of_pools),
-		cmocka_unit_test(test_set_each_key), cmocka_unit_test(test_set_refuses),
-		cmocka_unit_test(test_folding),
-		cmocka_unit_test(test_bad_devices),
-		cmocka_unit_test(test_bad_links),
-		cmocka_unit_test(test_bad_pools),
-		cmocka_unit_test(test_most_devices),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_builtins),
-		cmocka_unit_test(test_builtin_shapes),
-		cmocka_unit_test(test_each_allocation_may_fail),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_random_stays),
+		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_reading),
+		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_lines_of_pools), cmocka_unit_test(test_set_each_key),
+		cmocka_unit_test(test_set_refuses),    cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_bad_devices),    cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_bad_pools),      cmocka_unit_test(test_most_devices),
+		cmocka_unit_test(test_check),          cmocka_unit_test(test_builtins),
+		cmocka_unit_test(test_builtin_shapes), cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_random),         cmocka_unit_test(test_random_stays),
 		cmocka_unit_test(test_random_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

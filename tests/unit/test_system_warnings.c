@@ -88,27 +88,31 @@ static void test_devices(void **state)
 	                         NULL, &mem),
 	                    "");
 	/* a device without memory has a limit; one outside of the pool has none */
-	assert_string_equal(told(ONE("\"peak_flops\":1,\"mem_bandwidth\":1,\"op_overhead_s\":1,\"memory_bytes\":0"),
-	                         NULL, &mem),
-	                    "");
-	assert_string_equal(told(SYSTEM
-	                         "\"devices\":[{\"name\":\"c\",\"peak_flops\":1,\"mem_bandwidth\":1,"
-	                         "\"op_overhead_s\":1},{\"name\":\"d\",\"peak_flops\":1,"
-	                         "\"mem_bandwidth\":1,\"op_overhead_s\":1}],\"links\":[{\"from\":\"c\",\"to\":"
-	                         "\"d\",\"bandwidth\":1,\"latency_s\":1,\"both_ways\":true}],"
-	                         "\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"bytes\":5,"
-	                         "\"devices\":[\"c\"]}]}",
-	                         NULL, &mem),
-	                    MEMORY);
+	assert_string_equal(
+		told(ONE("\"peak_flops\":1,\"mem_bandwidth\":1,\"op_overhead_s\":1,\"memory_bytes\":0"), NULL,
+	             &mem),
+		"");
+	assert_string_equal(
+		told(SYSTEM "\"devices\":[{\"name\":\"c\",\"peak_flops\":1,\"mem_bandwidth\":1,"
+	                    "\"op_overhead_s\":1},{\"name\":\"d\",\"peak_flops\":1,"
+	                    "\"mem_bandwidth\":1,\"op_overhead_s\":1}],\"links\":[{\"from\":\"c\",\"to\":"
+	                    "\"d\",\"bandwidth\":1,\"latency_s\":1,\"both_ways\":true}],"
+	                    "\"memory_pools\":[{\"name\":\"p\",\"bandwidth\":1,\"bytes\":5,"
+	                    "\"devices\":[\"c\"]}]}",
+	             NULL, &mem),
+		MEMORY);
 	berth_arena_free(&mem);
 }
 
-/* What takes memory, by itself: each figure in the first operator and in the last. A cost model without memory
- * over time counts what stays. */
+/* What takes memory, by itself: each figure in the first operator and in the last. A cost model without
+ * memory over time counts what stays. */
 static void test_what_takes_memory(void **state)
 {
 	(void)state;
-	static const struct { const char *keys, *rest; bool takes, stays; } cases[] = {
+	static const struct {
+		const char *keys, *rest;
+		bool takes, stays;
+	} cases[] = {
 		{"\"param_bytes\":0", "\"edges\":[]", false, false},
 		{"\"param_bytes\":1", "\"edges\":[]", true, true},
 		{"\"state_bytes\":1", "\"edges\":[]", true, true},
@@ -117,14 +121,16 @@ static void test_what_takes_memory(void **state)
 		{"\"flops\":1", "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0}]", false, false},
 		{"\"flops\":1", "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}]", true, false},
 		{"\"flops\":1",
-		 "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0},{\"from\":\"a\",\"to\":\"c\",\"bytes\":1,"
-		 "\"tensor\":\"t\"}]",
-		 true, false},
+	         "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0},{\"from\":\"a\",\"to\":\"c\","
+	         "\"bytes\":1,"
+	         "\"tensor\":\"t\"}]",
+	         true, false},
 		{"\"flops\":1", "\"params\":[{\"name\":\"v\",\"bytes\":0,\"ops\":[\"a\"]}]", false, false},
 		{"\"flops\":1",
-		 "\"params\":[{\"name\":\"v\",\"bytes\":0,\"ops\":[\"a\"]},{\"name\":\"w\",\"bytes\":1,\"ops\":["
-		 "\"b\"]}]",
-		 true, true},
+	         "\"params\":[{\"name\":\"v\",\"bytes\":0,\"ops\":[\"a\"]},{\"name\":\"w\",\"bytes\":1,"
+	         "\"ops\":["
+	         "\"b\"]}]",
+	         true, true},
 	};
 	static const char *const system[] = {
 		ONE("\"peak_flops\":1,\"mem_bandwidth\":1,\"op_overhead_s\":1"),
@@ -316,7 +322,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_devices), cmocka_unit_test(test_what_takes_memory),
 		cmocka_unit_test(test_many),    cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_types),   cmocka_unit_test(test_models), cmocka_unit_test(test_nomem),
+		cmocka_unit_test(test_types),   cmocka_unit_test(test_models),
+		cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,13 +162,14 @@ static void draw(const berth_graph *g, const char *a, const char *b, const char 
 	berth_arena tmp = {0};
 	berth_err err;
 	berth_rng rng = berth_rng_seed(7, BERTH_STREAM_TIGHTEN);
-	const char *text_of = berth_arena_printf(
-		mem,
-		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\"%s},{\"name\":\"b\"%s},"
-		"{\"name\":\"c\"%s}],\"links\":["
-		"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
-		"{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true}]%s}",
-		a, b, c, pool);
+	const char *text_of =
+		berth_arena_printf(mem,
+	                           "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\"%"
+	                           "s},{\"name\":\"b\"%s},"
+	                           "{\"name\":\"c\"%s}],\"links\":["
+	                           "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
+	                           "{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true}]%s}",
+	                           a, b, c, pool);
 	assert_ok(berth_system_parse_json("s", text_of, strlen(text_of), mem, &tmp, s, &err), &err);
 	assert_ok(berth_system_tighten(g, &rng, s, &tmp, &err), &err);
 	assert_ok(berth_system_check(s, &tmp, &err), &err);
@@ -197,7 +198,8 @@ static void test_shares(void **state)
 	berth_arena_free(&mem);
 }
 
-/* In a limited pool no limit stays none, and none of its bytes stays none. A pool without a limit gets none. */
+/* In a limited pool no limit stays none, and none of its bytes stays none. A pool without a limit gets none.
+ */
 static void test_unusual_pools(void **state)
 {
 	berth_arena mem = {0};
@@ -264,14 +266,10 @@ static void test_each_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_need),
-		cmocka_unit_test(test_need_of_random_graphs),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_unusual_pools),
-		cmocka_unit_test(test_most_memory),
-		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_need),        cmocka_unit_test(test_need_of_random_graphs),
+		cmocka_unit_test(test_range),       cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_shares),      cmocka_unit_test(test_unusual_pools),
+		cmocka_unit_test(test_most_memory), cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
