@@ -13,6 +13,7 @@
 	X(heft_lookahead) \
 	X(heft_priced) \
 	X(peft) \
+	X(peft_priced) \
 	X(cp_list) \
 	X(m_topo) \
 	X(m_etf) \

@@ -9,6 +9,7 @@
 
 #define SHARE 0.1           /* of the time */
 #define LIST_NS 60.0        /* of a list schedule, for each operator, edge and device */
+#define TABLE_ENTRY_NS 2.0  /* of PEFT's table, for each edge and pair of devices */
 #define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges and rivals */
 #define PBQP_LEAST_EDGES 2  /* of an operator: what has few edges runs side by side and has rivals */
 
@@ -20,6 +21,16 @@ static double single_ns(const berth_problem *p)
 double berth_seed_list_ns(const berth_problem *p)
 {
 	return LIST_NS * ((double)p->n_ops + p->g->n_edges) * p->n_devs + 2 * berth_search_evaluation_ns(p);
+}
+
+double berth_seed_table_ns(const berth_problem *p)
+{
+	return TABLE_ENTRY_NS * p->g->n_edges * p->n_devs * p->n_devs;
+}
+
+static double priced_ahead_ns(const berth_problem *p)
+{
+	return berth_seed_table_ns(p) + berth_seed_list_ns(p);
 }
 
 double berth_seed_pbqp_round_ns(const berth_problem *p)
@@ -37,6 +48,7 @@ static double pbqp_ns(const berth_problem *p)
 const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
                                   {&berth_method_heft_priced, berth_seed_list_ns},
+                                  {&berth_method_peft_priced, priced_ahead_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
                                   {&berth_method_pbqp, pbqp_ns},
                                   {&berth_method_ceft_pbqp, pbqp_ns}};

@@ -11,7 +11,7 @@ typedef struct berth_seed {
 	double (*work_ns)(const berth_problem *p); /* of its first answer, about */
 } berth_seed;
 
-/* The portfolio, the cheapest first: single, heft, heft-priced, ceft-cpop, pbqp, ceft-pbqp. */
+/* The portfolio, the cheapest first: single, heft, heft-priced, peft-priced, ceft-cpop, pbqp, ceft-pbqp. */
 extern const berth_seed berth_seeds[];
 extern const int32_t berth_n_seeds;
 
@@ -36,6 +36,8 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 
 /* What counts as the work of a list schedule with its two evaluations. */
 double berth_seed_list_ns(const berth_problem *p);
+/* What counts as the work of PEFT's table. */
+double berth_seed_table_ns(const berth_problem *p);
 /* What counts as the work of one round of PBQP with its evaluation. */
 double berth_seed_pbqp_round_ns(const berth_problem *p);
 

@@ -108,7 +108,7 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
 	d->path_ns = ceft.length_ns;
 	berth_arena_reset(mem, mark);
-	berth_ceft_tails(p, d->tail_ns);
+	berth_ceft_tails(p, NULL, d->tail_ns);
 	find_least(d);
 	find_leaving(d);
 	*out = d;

@@ -399,7 +399,7 @@ static berth_status allocate(work *w)
 	memset(w->pair_col, 0xff, pairs * sizeof *w->pair_col);
 	if (w->load)
 		return BERTH_OK;
-	berth_ceft_tails(p, w->tail);
+	berth_ceft_tails(p, NULL, w->tail);
 	return berth_ceft_new(p, w->mem, &w->ceft, w->err);
 }
 

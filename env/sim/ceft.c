@@ -85,21 +85,24 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 }
 
 /* Least time from tensor t leaving device d until everything after its consumer `to` can be over. */
-static int64_t rest(const berth_problem *p, const int64_t *tail, int32_t t, int32_t d, int32_t to)
+static int64_t rest(const berth_problem *p, const int64_t *op_ns, const int64_t *tail, int32_t t, int32_t d,
+                    int32_t to)
 {
+	size_t row = (size_t)to * (size_t)p->n_devs;
 	int64_t best = BERTH_CEFT_NEVER;
 	for (int32_t l = 0; l < p->n_devs; l++) {
 		if (!berth_op_legal(p, to, l))
 			continue;
-		int64_t all = berth_transfer_ns(p, t, d, l) + berth_op_time(p, to, l) +
-		              tail[(size_t)to * (size_t)p->n_devs + (size_t)l];
+		int64_t all = berth_transfer_ns(p, t, d, l) +
+		              (op_ns ? op_ns[row + (size_t)l] : berth_op_time(p, to, l)) +
+		              tail[row + (size_t)l];
 		if (all < best)
 			best = all;
 	}
 	return best;
 }
 
-void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns)
+void berth_ceft_tails(const berth_problem *p, const int64_t *op_ns, int64_t *tail_ns)
 {
 	const berth_graph *g = p->g;
 	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
@@ -108,7 +111,7 @@ void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns)
 			int64_t longest = 0;
 			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-					int64_t way = rest(p, tail_ns, t, d, g->edge_consumer[e]);
+					int64_t way = rest(p, op_ns, tail_ns, t, d, g->edge_consumer[e]);
 					longest = way > longest ? way : longest;
 				}
 			tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)d] = longest;

@@ -36,8 +36,10 @@ static inline berth_ceft_step berth_ceft_before(const berth_ceft *c, berth_ceft_
  * time + tail there), 0 for a sink. From the end of i on d no schedule without contention ends the rest of
  * the graph sooner. It is the optimistic cost table of H. Arabnejad and J. G. Barbosa, "List scheduling
  * algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS 25(3), 2014.
+ *   op_ns     [n_ops][n_devs] what an operator counts in the place of its time, where it is legal; NULL: its
+ *             time. Tails end at BERTH_CEFT_NEVER.
  *   tail_ns   out [n_ops][n_devs]
  * O(edges * devs^2). */
-void berth_ceft_tails(const berth_problem *p, int64_t *tail_ns);
+void berth_ceft_tails(const berth_problem *p, const int64_t *op_ns, int64_t *tail_ns);
 
 #endif

@@ -34,7 +34,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	size_t devs = (size_t)s->p->n_devs;
 	BERTH_TRY(BERTH_NEW(tmp, x.tail_ns, (size_t)s->p->n_ops * devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, x.op_key, s->p->n_ops, err));
-	berth_ceft_tails(s->p, x.tail_ns);
+	berth_ceft_tails(s->p, NULL, x.tail_ns);
 	for (int32_t op = 0; op < s->p->n_ops; op++) {
 		int64_t sum = 0, n = 0;
 		for (int32_t d = 0; d < s->p->n_devs; d++)

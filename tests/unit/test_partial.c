@@ -396,7 +396,7 @@ static int check_tails(small_problem *c, const berth_partial *part)
 {
 	int64_t tail[INSTANCE_MAX_OPS * INSTANCE_MAX_DEVICES];
 	int exact = 0;
-	berth_ceft_tails(&c->p, tail);
+	berth_ceft_tails(&c->p, NULL, tail);
 	check_tails_by_definition(c, tail);
 	for (int32_t op = 0; op < c->g.n_ops; op++) {
 		int64_t least =

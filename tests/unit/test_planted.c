@@ -2,6 +2,7 @@
 #include "bounds.h"
 #include "eval.h"
 #include "planted.h"
+#include "solve.h"
 #include "support.h"
 
 #include <math.h>
@@ -36,8 +37,42 @@ static void takes_what_was_planted(void **state)
 			tries((planted_kind)kind, 20 + (int32_t)seed * 10, (int32_t)seed, seed);
 }
 
+/* How far the method ends above the best, summed over some instances. */
+static double above(const char *method, planted_kind kind)
+{
+	double sum = 0;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_err err;
+		planted p;
+		berth_bounds bounds;
+		berth_solution x;
+		const berth_method *m;
+		berth_search_cfg cfg = berth_search_cfg_default();
+		assert_ok(planted_make(kind, 300, 5 + (int32_t)seed % 4, seed, &mem, &tmp, &p, &err), &err);
+		assert_ok(berth_bounds_new(&p.problem, &tmp, &bounds, &err), &err);
+		assert_ok(berth_method_find(method, &m, &err), &err);
+		assert_ok(berth_solve(&p.problem, &bounds, m, &cfg, &mem, &tmp, &x, &err), &err);
+		sum += x.value / p.latency_s - 1;
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	return sum;
+}
+
+/* Prices tell where loose operators belong, and with a look ahead where whole chains do. */
+static void prices_come_closer(void **state)
+{
+	(void)state;
+	assert_true(above("heft-priced", PLANTED_LOOSE) < 0.5 * above("heft", PLANTED_LOOSE));
+	assert_true(above("peft-priced", PLANTED_LOOSE) < 0.5 * above("peft", PLANTED_LOOSE));
+	assert_true(above("peft-priced", PLANTED_CHAINS) < 0.7 * above("heft-priced", PLANTED_CHAINS));
+	assert_true(above("peft-priced", PLANTED_CHAINS) < 0.7 * above("peft", PLANTED_CHAINS));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_was_planted)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_was_planted),
+	                                   cmocka_unit_test(prices_come_closer)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
