@@ -43,11 +43,11 @@ class Harness:
     """Devices with their threads or processes, on which one model after the other is tried."""
 
     def __init__(self, args):
-        nursery = Nursery() if args.processes else None
+        nursery = Nursery() if args.processes or "@" in args.devices else None
         self.devices, self.use_double = parse_devices(args.devices, args.threads), args.double
         self.post = Post(self.devices, args.timeout)
         told = {"threads": args.threads, "clock": "wall", "tf32": False}
-        self.crew = Crew(self.devices, nursery.child, False, args.timeout, told) if nursery else None
+        self.crew = Crew(self.devices, nursery.child, not args.processes, args.timeout, told) if nursery else None
         torch.set_num_threads(max(d.threads for d in self.devices))
         self.workers = [Worker(i, d, None, self.post) if d.here else None for i, d in enumerate(self.devices)]
 
