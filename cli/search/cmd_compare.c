@@ -310,7 +310,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"placement", 0, CLI_FILES_IN, &a.plans.files, "FILE,...",
 	         "placements as rows of their own, of one graph on one system"},
 		{"engine-default", 0, CLI_LIST, &a.plans.engines, "E,...",
-	         "what engines do by themselves as rows of their own: ort, llama.cpp"},
+	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
+	         "accelerate, openvino"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv, markdown or json\ttext"},
 		{"table", 0, CLI_TEXT, &a.table, "T",

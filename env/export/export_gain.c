@@ -33,6 +33,15 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
 	return sum / 1e9;
 }
 
+static berth_status seconds(const berth_exporter *e, const berth_export_source *x, const int32_t *op_dev,
+                            berth_arena *tmp, double *out, berth_err *err)
+{
+	if (e->seconds)
+		return e->seconds(x, op_dev, tmp, out, err);
+	*out = berth_export_serial(x->p, op_dev);
+	return BERTH_OK;
+}
+
 static berth_status find(const berth_exporter *e, const berth_export_source *x, const berth_objective *o,
                          double plan, berth_arena *mem, berth_arena *tmp, berth_export_gain *out,
                          berth_err *err)
@@ -49,8 +58,13 @@ static berth_status find(const berth_exporter *e, const berth_export_source *x, 
 	out->known = !isnan(v.value) && !isnan(plan);
 	out->usual_fits = v.feasible;
 	out->serial = out->known && e->serial && berth_objective_is(o, BERTH_LATENCY);
-	out->plan = out->serial ? berth_export_serial(x->p, x->op_dev) : plan;
-	out->usual = out->serial ? berth_export_serial(x->p, op_dev) : v.value;
+	out->plan = plan;
+	out->usual = v.value;
+	if (out->serial) {
+		BERTH_TRY(seconds(e, x, x->op_dev, tmp, &out->plan, err));
+		BERTH_TRY(seconds(e, x, op_dev, tmp, &out->usual, err));
+		out->known = !isnan(out->plan) && !isnan(out->usual);
+	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
 	out->keep = out->known && v.feasible && out->gain < out->error;

@@ -27,7 +27,7 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev);
 
 /* Of x with a problem and a placement; plan: its value of the objective o. order NULL: the system's rule.
  * Where x has no problem, or e no default, known is false. The latency of a serial exporter's plans
- * is berth_export_serial. mem and tmp are scratch, two arenas. Fails:
+ * is what its engine's way of running takes. mem and tmp are scratch, two arenas. Fails:
  * BERTH_ENOMEM. */
 berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
                                   const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,

@@ -1,10 +1,11 @@
 /* Exporter "openvino": what device each node of an ONNX model goes to, as JSON {friendly name: device}, for
  * OpenVINO's HETERO device. Its reader of ONNX names what it makes of a node by the node's name, else by its
  * last output. IR files lose affinities, so that they are set in the program; the lines are in
- * docs/export.md. */
+ * docs/export.md. HETERO runs its pieces one after the other. */
 #include "export_names.h"
 #include "json.h"
 #include "onnx_placed.h"
+#include "problem_tables.h"
 #include "strbuf.h"
 
 #include <string.h>
@@ -74,6 +75,32 @@ static berth_status check_names(const char *const *theirs, int32_t n_devs, berth
 	return BERTH_OK;
 }
 
+static bool runs_all(const berth_problem *p, int32_t d)
+{
+	for (int32_t op = 0; op < p->g->n_ops; op++)
+		if (berth_op_time(p, op, d) < 0)
+			return false;
+	return true;
+}
+
+/* Its device AUTO: all on the first GPU that can run it, else on the first CPU. */
+static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
+                          berth_err *err)
+{
+	static const char *const kinds[] = {"gpu", "cpu"};
+	int32_t at = -1;
+	(void)tmp, (void)err;
+	for (int k = 0; k < 2 && x->p && at < 0; k++)
+		for (int32_t d = 0; d < x->s->n_devs && at < 0; d++)
+			if ((strncmp(x->s->dev_kind[d], kinds[k], 3) == 0 ||
+			     strncmp(x->s->dev_name[d], kinds[k], 3) == 0) && runs_all(x->p, d))
+				at = d;
+	*known = at >= 0;
+	for (int32_t op = 0; op < x->g->n_ops && *known; op++)
+		op_dev[op] = at;
+	return BERTH_OK;
+}
+
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
@@ -101,4 +128,6 @@ const berth_exporter berth_export_openvino = {.name = "openvino",
                                               .suffix = ".json",
                                               .needs = BERTH_EXPORT_PLACEMENT,
                                               .model = "ONNX",
-                                              .write = write};
+                                              .serial = true,
+                                              .write = write,
+                                              .usual = usual};

@@ -8,7 +8,17 @@
 static const berth_engine_default defaults[] = {
 	{"ort", &berth_export_ort, {"ONNX", "berth-graph"}, false, "no device can run the whole model"},
 	{"llama.cpp", &berth_export_llama, {"GGUF"}, true,
-         "llama.cpp needs a CPU, weights and experts as the file has them, and buffers that can be told"}};
+         "llama.cpp needs a CPU, weights and experts as the file has them, and buffers that can be told"},
+	{"accelerate",
+         &berth_export_accelerate,
+         {"safetensors"},
+         true,
+         "it needs a device that the system does not have"},
+	{"openvino",
+         &berth_export_openvino,
+         {"ONNX", "berth-graph"},
+         false,
+         "no device can run the whole model"}};
 
 enum { N_DEFAULTS = sizeof defaults / sizeof *defaults };
 
