@@ -5,6 +5,7 @@
 #include "export_plan.h"
 #include "export_show.h"
 #include "load.h"
+#include "module_graph.h"
 #include "print.h"
 #include "say.h"
 #include "text.h"
@@ -84,7 +85,9 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	                              .t = x->priced && x->t.r.runs ? &x->t : NULL,
 	                              .model = x->mapped ? &x->model : NULL,
 	                              .theirs = s->theirs,
-	                              .read = x->mapped ? &x->words : NULL};
+	                              .read = x->mapped ? &x->words : NULL,
+	                              .module = x->module,
+	                              .module_place = berth_module_place_of};
 	BERTH_TRY(export_blocks_express(c, &a->blocks, s->e, &source, x, err));
 	BERTH_TRY(check_plan(c, a, s, err));
 	BERTH_TRY(berth_export_gain_of(s->e, &source, &x->objective, x->priced ? x->v.value : NAN, &c->mem,
@@ -291,8 +294,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine, for times\tthe built-in system that the plan names"},
 		{"to", 0, CLI_TEXT, &a.to, "TARGET",
-	         "what is to run or show it: ort, ort-rules, onnx, openvino, llama.cpp, accelerate, csv, "
-	         "dot, trace"},
+	         "what is to run or show it: ort, ort-rules, onnx, openvino, llama.cpp, accelerate, torch, "
+	         "csv, dot, trace"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",

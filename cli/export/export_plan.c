@@ -4,6 +4,7 @@
 #include "graph_json.h"
 #include "json_large.h"
 #include "load.h"
+#include "module_spec.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_json.h"
@@ -207,6 +208,17 @@ static berth_status find_system(cli *c, const document *d, const char *on, expor
 
 /* ---- the whole ---- */
 
+/* The module as it was read, with the words of --dim. */
+static berth_status find_module(cli *c, const char *spec, export_plan *x, berth_err *err)
+{
+	if (!berth_module_file_length(spec))
+		return BERTH_OK;
+	x->module = spec;
+	for (int32_t i = 0; x->module && i < c->dim.n; i++)
+		x->module = berth_arena_printf(&c->mem, "%s:%s", x->module, c->dim.text[i]);
+	return x->module ? BERTH_OK : berth_nomem(err);
+}
+
 static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
@@ -214,7 +226,8 @@ static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_e
 		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
 		x->mapped = true;
 	}
-	return cli_graph_load(c, spec, &x->g, NULL, err);
+	BERTH_TRY(cli_graph_load(c, spec, &x->g, NULL, err));
+	return find_module(c, spec, x, err);
 }
 
 static berth_status simulate(cli *c, export_plan *x, berth_err *err)

@@ -16,6 +16,7 @@ typedef struct export_plan {
 	berth_problem p;
 	berth_timeline t;
 	berth_verdict v;
+	const char *module; /* FILE.py:FACTORY and its words, where the model is one; NULL: it is not */
 	bool mapped; /* the model is a file: */
 	berth_content model;
 	berth_read_options words;

@@ -44,42 +44,6 @@ static bool is_device(const char *text)
 	       is_number(text) || (colon && kind > 0 && text + kind == colon && is_number(colon + 1));
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
-static bool is_gpu(const berth_system *s, int32_t d)
-{
-	return begins(s->dev_kind[d], "gpu") || begins(s->dev_name[d], "gpu") ||
-	       begins(s->dev_kind[d], "cuda") || begins(s->dev_name[d], "cuda");
-}
-
-static bool is_taken(const char *const *told, int32_t n_devs, int32_t number)
-{
-	for (int32_t d = 0; d < n_devs; d++)
-		if (told[d] && is_number(told[d]) && atoi(told[d]) == number)
-			return true;
-	return false;
-}
-
-/* GPUs that have no word get the numbers that are free, in the order of the system. */
-static berth_status number_gpus(making *m, const char **told, berth_arena *mem, berth_err *err)
-{
-	const berth_system *s = m->x->s;
-	for (int32_t d = 0; d < s->n_devs; d++)
-		told[d] = m->x->theirs ? m->x->theirs[d] : NULL;
-	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
-		if (told[d] || !is_gpu(s, d))
-			continue;
-		while (is_taken(told, s->n_devs, next))
-			next++;
-		if (!(told[d] = berth_arena_printf(mem, "%d", next)))
-			return berth_nomem(err);
-	}
-	return BERTH_OK;
-}
-
 static berth_status name_devices(making *m, berth_export_out *out, berth_arena *tmp, berth_err *err)
 {
 	static const berth_export_word usual[] = {{"cpu", "cpu"}, {"disk", "disk"}, {NULL, NULL}};
@@ -88,7 +52,7 @@ static berth_status name_devices(making *m, berth_export_out *out, berth_arena *
 	const char **told;
 	BERTH_TRY(BERTH_NEW(tmp, told, s->n_devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, m->word, s->n_devs, err));
-	BERTH_TRY(number_gpus(m, told, out->mem, err));
+	BERTH_TRY(berth_export_number_gpus(m->x, "", told, out->mem, err));
 	x.theirs = told;
 	x.op_dev = m->op_dev;
 	BERTH_TRY(berth_export_theirs(&x, usual, "device of accelerate", m->word, out, err));
@@ -124,11 +88,11 @@ static int32_t part_of(const making *m, int32_t op)
 		long layer = strtol(name + n + 1, NULL, 10);
 		return layer < n_layers ? ACCELERATE_LAYER + (int32_t)layer : -1;
 	}
-	return begins(name, names->embed)         ? ACCELERATE_EMBED
-	       : position && begins(name, position) ? ACCELERATE_POSITION
-	       : begins(name, names->output)      ? ACCELERATE_OUTPUT(n_layers)
-	       : begins(name, names->output_norm) ? ACCELERATE_NORM(n_layers)
-	                                          : -1;
+	return berth_export_begins(name, names->embed)           ? ACCELERATE_EMBED
+	       : position && berth_export_begins(name, position) ? ACCELERATE_POSITION
+	       : berth_export_begins(name, names->output)        ? ACCELERATE_OUTPUT(n_layers)
+	       : berth_export_begins(name, names->output_norm)   ? ACCELERATE_NORM(n_layers)
+	                                                         : -1;
 }
 
 /* Every operator is of one module: a layer, or what is in front of them or behind them. */
@@ -313,7 +277,7 @@ static berth_status order_devices(making *m, berth_arena *tmp, int32_t *dev, int
 	const char **told;
 	int32_t cpu = -1, disk = -1;
 	BERTH_TRY(BERTH_NEW(tmp, told, s->n_devs, err));
-	BERTH_TRY(number_gpus(m, told, tmp, err));
+	BERTH_TRY(berth_export_number_gpus(m->x, "", told, tmp, err));
 	*n_gpus = 0;
 	for (int32_t number = 0; number < 1000 && *n_gpus < s->n_devs; number++)
 		for (int32_t d = 0; d < s->n_devs; d++)
@@ -322,9 +286,10 @@ static berth_status order_devices(making *m, berth_arena *tmp, int32_t *dev, int
 				break;
 			}
 	for (int32_t d = s->n_devs - 1; d >= 0; d--) {
-		const char *word = told[d] ? told[d] : begins(s->dev_kind[d], "cpu") ? "cpu" : s->dev_name[d];
-		cpu = begins(word, "cpu") ? d : cpu;
-		disk = begins(word, "disk") ? d : disk;
+		bool is_cpu = berth_export_begins(s->dev_kind[d], "cpu");
+		const char *word = told[d] ? told[d] : is_cpu ? "cpu" : s->dev_name[d];
+		cpu = berth_export_begins(word, "cpu") ? d : cpu;
+		disk = berth_export_begins(word, "disk") ? d : disk;
 	}
 	dev[*n_gpus] = cpu;
 	dev[*n_gpus + 1] = disk;

@@ -8,7 +8,7 @@ static bool told(const berth_export_source *x, int32_t d)
 	return x->theirs && x->theirs[d];
 }
 
-static bool begins(const char *text, const char *with)
+bool berth_export_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -21,7 +21,8 @@ static berth_status find_one(const berth_export_source *x, const berth_export_wo
 	if (*theirs)
 		return BERTH_OK;
 	for (; usual->begins && !*theirs; usual++)
-		if (begins(x->s->dev_kind[d], usual->begins) || begins(name, usual->begins))
+		if (berth_export_begins(x->s->dev_kind[d], usual->begins) ||
+		    berth_export_begins(name, usual->begins))
 			*theirs = usual->theirs;
 	if (!*theirs)
 		return berth_fail(err, BERTH_EINVAL,
@@ -61,6 +62,42 @@ berth_status berth_export_theirs(const berth_export_source *x, const berth_expor
 			continue;
 		BERTH_TRY(find_one(x, usual, what, d, &theirs[d], out, err));
 		BERTH_TRY(check_apart(x, theirs, d, out, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- GPUs by numbers ---- */
+
+static bool is_gpu(const berth_system *s, int32_t d)
+{
+	return berth_export_begins(s->dev_kind[d], "gpu") || berth_export_begins(s->dev_name[d], "gpu") ||
+	       berth_export_begins(s->dev_kind[d], "cuda") || berth_export_begins(s->dev_name[d], "cuda");
+}
+
+static bool is_taken(const char *const *told, int32_t n_devs, const char *word)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (told[d] && strcmp(told[d], word) == 0)
+			return true;
+	return false;
+}
+
+berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
+                                      berth_arena *mem, berth_err *err)
+{
+	const berth_system *s = x->s;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		told[d] = x->theirs ? x->theirs[d] : NULL;
+	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
+		const char *word = "";
+		if (told[d] || !is_gpu(s, d))
+			continue;
+		do {
+			word = berth_arena_printf(mem, "%s%d", before, (int)next++);
+		} while (word && is_taken(told, s->n_devs, word));
+		if (!word)
+			return berth_nomem(err);
+		told[d] = word;
 	}
 	return BERTH_OK;
 }

@@ -17,4 +17,12 @@ berth_status berth_export_theirs(const berth_export_source *x, const berth_expor
                                  const char *what, const char **theirs, berth_export_out *out,
                                  berth_err *err);
 
+/* told [n_devs]: what --device told, and for GPUs that it told nothing of `before` with the numbers that are
+ * free, in the order of the system. Texts live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
+                                      berth_arena *mem, berth_err *err);
+
+/* Does a name or kind begin with the text? */
+bool berth_export_begins(const char *text, const char *with);
+
 #endif

@@ -14,6 +14,12 @@ typedef enum berth_export_needs {
 	BERTH_EXPORT_TIMELINE   /* also a simulation that runs */
 } berth_export_needs;
 
+/* A plan of a PyTorch module as a Python file, checked beside the module: an answer of `berth-engine-torch
+ * place` to the question asked, both JSON (docs/formats.md). text [*size] lives in mem. Fails as
+ * berth_module_graph does; BERTH_EFORMAT also where the plan cannot be written. */
+typedef berth_status berth_module_place(const char *spec, const char *asked, berth_arena *mem,
+                                        const char **text, size_t *size, berth_err *err);
+
 /* What there is to write; all borrowed. */
 typedef struct berth_export_source {
 	const berth_graph *g;
@@ -25,6 +31,8 @@ typedef struct berth_export_source {
 	/* [n_devs] what the target calls the devices, where it was told; NULL: nothing was told at all */
 	const char *const *theirs;
 	const berth_read_options *read; /* how g was read from model; NULL: by the defaults */
+	const char *module; /* FILE.py:FACTORY with its words, where g is that module's; NULL: it is not */
+	berth_module_place *module_place; /* NULL: modules cannot be run here */
 } berth_export_source;
 
 /* What there is for the user to know beside the file. */
@@ -107,6 +115,7 @@ typedef struct berth_exporter {
 	X(openvino) \
 	X(ort) \
 	X(ort_rules) \
+	X(torch) \
 	X(trace)
 
 #define BERTH_DECLARE_EXPORTER(name) extern const berth_exporter berth_export_##name;

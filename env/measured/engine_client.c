@@ -541,22 +541,24 @@ berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, b
 	return st;
 }
 
-static berth_status one_line(berth_engine *e, double limit_s, size_t most, const char **text, size_t *size,
-                             berth_err *err)
+static berth_status one_line(berth_engine *e, const char *asked, double limit_s, size_t most,
+                             const char **text, size_t *size, berth_err *err)
 {
+	double until = berth_wall_seconds() + limit_s;
 	BERTH_TRY(start_process(e, err));
-	shutdown(e->fd, SHUT_WR); /* it is told nothing: what waits for a word sees the end */
-	BERTH_TRY(read_line(e, limit_s, berth_wall_seconds() + limit_s, most, err));
+	BERTH_TRY(send_all(e, asked, strlen(asked), limit_s, until, err));
+	shutdown(e->fd, SHUT_WR); /* it is told no more: what waits for a word sees the end */
+	BERTH_TRY(read_line(e, limit_s, until, most, err));
 	*size = e->len;
 	*text = berth_arena_strndup(e->mem, e->text, e->len);
 	return *text ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status berth_engine_line(const berth_engine_cfg *cfg, double limit_s, size_t most, berth_arena *mem,
-                               const char **text, size_t *size, berth_err *err)
+berth_status berth_engine_line(const berth_engine_cfg *cfg, const char *asked, double limit_s, size_t most,
+                               berth_arena *mem, const char **text, size_t *size, berth_err *err)
 {
 	berth_engine e = {.cfg = *cfg, .mem = mem, .fd = -1, .one_line = true};
-	berth_status st = one_line(&e, limit_s, most, text, size, err);
+	berth_status st = one_line(&e, asked ? asked : "", limit_s, most, text, size, err);
 	berth_engine_stop(&e);
 	return st;
 }

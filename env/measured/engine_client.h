@@ -45,11 +45,11 @@ typedef struct berth_engine berth_engine;
 berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, berth_engine **out,
                                 berth_err *err);
 /* Run the program of cfg for one line of output, within limit_s seconds and of at most `most` bytes, and end
- * it. The line lives in mem. Where it leaves without one, by exit code 2, 4 or 5, the last line that it wrote
- * to standard error is the message, and BERTH_EINVAL, BERTH_EFORMAT or BERTH_EIO the status. Fails also as
- * berth_engine_start does. */
-berth_status berth_engine_line(const berth_engine_cfg *cfg, double limit_s, size_t most, berth_arena *mem,
-                               const char **text, size_t *size, berth_err *err);
+ * it. asked: what it finds on its standard input; NULL: nothing. The line lives in mem. Where it leaves
+ * without one, by exit code 2, 4 or 5, the last line that it wrote to standard error is the message, and
+ * BERTH_EINVAL, BERTH_EFORMAT or BERTH_EIO the status. Fails also as berth_engine_start does. */
+berth_status berth_engine_line(const berth_engine_cfg *cfg, const char *asked, double limit_s, size_t most,
+                               berth_arena *mem, const char **text, size_t *size, berth_err *err);
 /* Ask it to leave, and kill it where it does not. e may be NULL. */
 void berth_engine_stop(berth_engine *e);
 

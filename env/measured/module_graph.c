@@ -4,7 +4,7 @@
 #include "engine_find.h"
 
 static const double limit_s = 600;
-static const size_t most = (size_t)1 << 30; /* bytes of a graph, as of one from a pipe */
+static const size_t most = (size_t)1 << 30; /* bytes of an answer, as of a graph from a pipe */
 
 berth_status berth_module_graph_of(const char *spec, berth_arena *mem, const char **text, size_t *size,
                                    berth_err *err)
@@ -13,5 +13,15 @@ berth_status berth_module_graph_of(const char *spec, berth_arena *mem, const cha
 	BERTH_TRY(berth_engine_find("torch", mem, &found, err));
 	const char *const argv[] = {found.argv[0], "graph", "--", spec, NULL};
 	found.argv = argv;
-	return berth_engine_line(&found, limit_s, most, mem, text, size, err);
+	return berth_engine_line(&found, NULL, limit_s, most, mem, text, size, err);
+}
+
+berth_status berth_module_place_of(const char *spec, const char *asked, berth_arena *mem, const char **text,
+                                   size_t *size, berth_err *err)
+{
+	berth_engine_cfg found = {0};
+	BERTH_TRY(berth_engine_find("torch", mem, &found, err));
+	const char *const argv[] = {found.argv[0], "place", "--", spec, NULL};
+	found.argv = argv;
+	return berth_engine_line(&found, asked, limit_s, most, mem, text, size, err);
 }

@@ -507,7 +507,7 @@ static berth_status line_of(const char *script, double limit_s, size_t most, ber
 	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
 	const berth_engine_cfg cfg = {.name = "sh", .argv = argv};
 	*err = (berth_err){0};
-	return berth_engine_line(&cfg, limit_s, most, mem, text, size, err);
+	return berth_engine_line(&cfg, "the question\n", limit_s, most, mem, text, size, err);
 }
 
 static void a_line_of_a_program(void **state)
@@ -517,11 +517,11 @@ static void a_line_of_a_program(void **state)
 	const char *text;
 	size_t size;
 	(void)state;
-	assert_ok(line_of("read word; echo to nobody >&2; echo the line; exit 4", 30, 100, &mem, &text,
-	                  &size, &err),
+	assert_ok(line_of("read word; echo to nobody >&2; echo \"the line of $word\"; exit 4", 30, 100, &mem,
+	                  &text, &size, &err),
 	          &err);
-	assert_int_equal(size, 8);
-	assert_string_equal(text, "the line");
+	assert_int_equal(size, 24);
+	assert_string_equal(text, "the line of the question");
 	berth_arena_free(&mem);
 }
 

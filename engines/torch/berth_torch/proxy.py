@@ -54,6 +54,7 @@ class ValueProxy(fx.Proxy):
         """The value, where the code may depend on it."""
         if isinstance(self.held, torch.Tensor) or self.tainted:
             raise DataDependent("the way through its code depends on the values of a tensor")
+        self.tracer.steered = True
         return self.held
 
     def __bool__(self) -> bool:
@@ -69,9 +70,11 @@ class ValueProxy(fx.Proxy):
         return float(self.decided())
 
     def __len__(self) -> int:
+        self.tracer.steered |= isinstance(self.held, torch.Tensor)
         return len(self.held)
 
     def __iter__(self) -> Iterator[Any]:
+        self.tracer.steered |= isinstance(self.held, torch.Tensor)
         return (self[i] for i in range(len(self.held)))
 
     def __contains__(self, what: Any) -> bool:

@@ -35,6 +35,7 @@ class Spec:
     mode: str = "inference"
     optimizer: str = "adam"
     leaves: List[str] = field(default_factory=list)
+    gradients: bool = False  # trace as with gradients, whatever the mode
 
     @property
     def training(self) -> bool:

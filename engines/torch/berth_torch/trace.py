@@ -30,6 +30,8 @@ class Traced:
     ops, op_of     operators in topological order, and the operator of each node that belongs to one
     loss           of what the module returns
     rebuild        makes what the module returns of the tensors that graph_module gives
+    entered        modules whose code ran, by name
+    steered        the code looked at sizes: other inputs may go another way through it
     """
 
     spec: Spec
@@ -42,6 +44,8 @@ class Traced:
     op_of: Dict[fx.Node, int]
     loss: Callable[[Any], torch.Tensor]
     rebuild: Rebuild
+    entered: Sequence[str] = ()
+    steered: bool = False
 
     @property
     def mode(self) -> str:
@@ -97,7 +101,8 @@ def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.GraphModule:
     """The module as a graph. Gradients are on in training, as they will be. Raises SpecError with the line
     where it failed."""
     try:
-        with kept_state(loaded.module), torch.set_grad_enabled(spec.training), recorded(tracer):
+        with kept_state(loaded.module), torch.set_grad_enabled(spec.training or spec.gradients), \
+                recorded(tracer):
             graph = tracer.trace(loaded.module)
             tracer.check_random()
             check_buffers(loaded.module, tracer, spec)
@@ -108,19 +113,19 @@ def run_tracer(tracer: Tracer, loaded: Loaded, spec: Spec) -> fx.GraphModule:
         raise failure(tracer, loaded, spec, error) from error
 
 
-def traced_graph(loaded: Loaded, spec: Spec) -> Tuple[Tracer, fx.GraphModule, List[torch.Tensor]]:
+def traced_graph(loaded: Loaded, spec: Spec, whole: Sequence[str]) -> Tuple[Tracer, fx.GraphModule, List[torch.Tensor]]:
     """Trace a module; once more with every constant that forward makes recorded, where it writes into one."""
     inputs, rebuild = flatten((loaded.args, loaded.kwargs), is_tensor)
     leaves = leaf_classes(loaded.module, spec)
     attributes = Attributes(loaded.module)
-    tracer = Tracer(copied(inputs), rebuild, leaves, False)
+    tracer = Tracer(copied(inputs), rebuild, leaves, False, whole)
     try:
         return tracer, run_tracer(tracer, loaded, spec), inputs
     except SpecError:
         if not tracer.wrote_constant:
             raise
     attributes.restore(constants=False)
-    tracer = Tracer(copied(inputs), rebuild, leaves, True)
+    tracer = Tracer(copied(inputs), rebuild, leaves, True, whole)
     return tracer, run_tracer(tracer, loaded, spec), inputs
 
 
@@ -169,17 +174,17 @@ def trace(text: str, leaves: Sequence[str] = ()) -> Traced:
     return trace_loaded(load(spec), spec)
 
 
-def trace_loaded(loaded: Loaded, spec: Spec) -> Traced:
-    """Trace a module that was loaded. Raises SpecError."""
+def trace_loaded(loaded: Loaded, spec: Spec, whole: Sequence[str] = ()) -> Traced:
+    """Trace a module that was loaded. whole: names of parts that are not looked into. Raises SpecError."""
     check_names(loaded.module, spec)
-    tracer, graph_module, inputs = traced_graph(loaded, spec)
+    tracer, graph_module, inputs = traced_graph(loaded, spec, whole)
     make_safe(graph_module)
     graph_module.recompile()
     ops, op_of = make_operators(graph_module)
     if not ops:
         raise SpecError(f"{spec.path}: the module computes nothing")
     return Traced(spec, loaded.module, graph_module, loaded.args, loaded.kwargs, inputs, ops, op_of,
-                  loaded.loss or default_loss, tracer.rebuild)
+                  loaded.loss or default_loss, tracer.rebuild, tracer.entered, tracer.steered)
 
 
 __all__ = ["Op", "Traced", "info", "trace", "trace_loaded"]

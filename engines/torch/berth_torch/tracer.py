@@ -165,13 +165,17 @@ def spread(value: Any) -> Any:
 class Tracer(fx.Tracer):
     """Traces a module on its example inputs. Leaves are torch.nn's own modules and the classes of `leaves`.
 
-    After trace(): `rebuild` makes what forward returns of the output leaves; `failed_in` names the module
-    (name, class) whose code raised.
+    whole: names of modules that are leaves, too. After trace(): `rebuild` makes what forward returns of the
+    output leaves; `failed_in` names the module (name, class) whose code raised; `entered` those whose code ran;
+    `steered` tells whether the code looked at a size to decide on its way.
     """
 
     def __init__(self, inputs: Sequence[torch.Tensor], rebuild_inputs: Rebuild,
-                 leaves: Sequence[type], all_constants: bool) -> None:
+                 leaves: Sequence[type], all_constants: bool, whole: Sequence[str] = ()) -> None:
         super().__init__()
+        self.whole = frozenset(whole)
+        self.entered: List[str] = []
+        self.steered = False
         self.all_constants = all_constants  # record those too that forward makes of numbers alone
         self.wrote_constant = False
         self.modes = modes()
@@ -190,6 +194,8 @@ class Tracer(fx.Tracer):
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
         """torch.nn's own modules but those that only hold others, scripted ones, and what the user named."""
         if isinstance(m, self.leaves) or isinstance(m, torch.jit.ScriptModule):
+            return True
+        if module_qualified_name in self.whole:
             return True
         own = type(m).__module__.startswith(("torch.nn", "torch.ao.nn"))
         return own and not isinstance(m, OPENED)
@@ -229,6 +235,7 @@ class Tracer(fx.Tracer):
         if self.is_leaf_module(m, name):
             return self.create_proxy("call_module", name, args, kwargs)
         self.inside.append(name)
+        self.entered.append(name)
         try:
             return forward(*args, **kwargs)
         except BaseException:
