@@ -386,8 +386,9 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 	bool known;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, x->g->n_ops, err));
 	BERTH_TRY(usual(x, tmp, op_dev, &known, err));
-	if (!known || open_plan(&m, op_dev, &unheard, tmp) != BERTH_OK)
-		return BERTH_OK; /* a device has no name */
+	berth_status st = known ? open_plan(&m, op_dev, &unheard, tmp) : BERTH_OK;
+	if (!known || st != BERTH_OK)
+		return st == BERTH_ENOMEM ? st : BERTH_OK; /* a device has no name */
 	return map_text(&m, false, out->mem, &out->usual, &len, tmp, err);
 }
 

@@ -1,7 +1,7 @@
 /* Exporter "openvino": what device each node of an ONNX model goes to, as JSON {friendly name: device}, for
- * OpenVINO's HETERO device. Its reader of ONNX names what it makes of a node by the node's name, else by its
- * last output. IR files lose affinities, so that they are set in the program; the lines are in
- * docs/export.md. HETERO runs its pieces one after the other. */
+ * OpenVINO's HETERO device, by the names that its reader of ONNX gives (set_friendly_names in its frontend).
+ * IR files lose affinities, so that they are set in the program; the lines are in docs/export.md. HETERO runs
+ * its pieces one after the other. */
 #include "export_names.h"
 #include "json.h"
 #include "onnx_placed.h"
@@ -10,36 +10,80 @@
 
 #include <string.h>
 
-static const char *friendly_name(const onnx_placed *p, const onnx_node *n)
+typedef struct naming {
+	const onnx_placed *p;
+	const char *const *theirs; /* [n_devs] */
+	berth_strmap first;        /* name -> node that has it */
+	const int32_t *dev;        /* [n_nodes] of what a node's outputs are there */
+	berth_json_out *w;
+	berth_err *err;
+} naming;
+
+static berth_status put_name(naming *x, const char *name, int32_t node)
 {
-	const char *name = n->name;
-	for (int32_t o = 0; !*n->name && o < n->n_out; o++)
-		if (n->out[o] >= 0)
-			name = p->m.value[n->out[o]].name;
-	return name;
+	const char *device = x->theirs[x->dev[node]];
+	int32_t found;
+	if (!name || !*name)
+		return BERTH_OK;
+	BERTH_TRY(berth_strmap_add(&x->first, name, node, &found, x->err));
+	if (found == node)
+		berth_json_put_string(x->w, name, device);
+	else if (strcmp(x->theirs[x->dev[found]], device) != 0)
+		return berth_fail(x->err, BERTH_EUNSUPPORTED,
+		                  "two nodes are called '%.100s', one on %.60s and one on %.60s: OpenVINO "
+		                  "cannot tell them apart",
+		                  name, x->theirs[x->dev[found]], device);
+	return BERTH_OK;
+}
+
+/* Nodes that it leaves out: what made their input has the name of their output from then on. */
+static bool is_left_out(const onnx_node *n)
+{
+	return !*n->domain && n->n_in && n->in[0] >= 0 &&
+	       (strcmp(n->type, "Identity") == 0 || strcmp(n->type, "Dropout") == 0);
+}
+
+/* Its node is called as in the file, else as its last output. Where outputs are made by nodes of their own,
+ * they are called NAME_OUTPUT. */
+static berth_status put_node(naming *x, int32_t node, berth_arena *tmp)
+{
+	const onnx_node *n = &x->p->m.node[node];
+	const char *last = NULL, *both;
+	if (is_left_out(n))
+		return n->n_out && n->out[0] >= 0 ? put_name(x, x->p->m.value[n->out[0]].name, node)
+		                                  : BERTH_OK;
+	if (*n->name)
+		BERTH_TRY(put_name(x, n->name, node));
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		last = x->p->m.value[n->out[o]].name;
+		if (!*n->name || n->n_out < 2)
+			continue;
+		if (!(both = berth_arena_printf(tmp, "%s_%s", n->name, last)))
+			return berth_nomem(x->err);
+		BERTH_TRY(put_name(x, both, node));
+	}
+	return *n->name ? BERTH_OK : put_name(x, last, node);
 }
 
 static berth_status put_nodes(const onnx_placed *p, const char *const *theirs, berth_arena *tmp,
                               berth_json_out *w, berth_err *err)
 {
-	berth_strmap first;
-	berth_strmap_init(&first, tmp);
+	naming x = {.p = p, .theirs = theirs, .w = w, .err = err};
+	int32_t *dev;
+	berth_strmap_init(&x.first, tmp);
+	BERTH_TRY(BERTH_NEW(tmp, dev, p->m.n_nodes, err));
+	x.dev = dev;
 	for (size_t i = 0; i < p->m.n_nodes; i++) {
-		const onnx_node *n = &p->m.node[i];
-		const char *name = friendly_name(p, n), *device = theirs[p->node_dev[i]];
-		int32_t found;
-		if (p->node_op[i] < 0)
-			continue;
-		BERTH_TRY(berth_strmap_add(&first, name, (int32_t)i, &found, err));
-		if (found == (int32_t)i)
-			berth_json_put_string(w, name, device);
-		else if (strcmp(theirs[p->node_dev[found]], device) != 0)
-			return berth_fail(
-				err, BERTH_EUNSUPPORTED,
-				"two nodes are called '%.100s', one on %.60s and one on %.60s: OpenVINO "
-				"cannot tell them apart",
-				name, theirs[p->node_dev[found]], device);
+		const int32_t node = p->m.order[i];
+		const onnx_node *n = &p->m.node[node];
+		const int32_t made_by = is_left_out(n) ? p->m.value[n->in[0]].producer : -1;
+		dev[node] = made_by >= 0 ? dev[made_by] : p->node_dev[node];
 	}
+	for (size_t i = 0; i < p->m.n_nodes; i++)
+		if (p->node_op[i] >= 0)
+			BERTH_TRY(put_node(&x, (int32_t)i, tmp));
 	return BERTH_OK;
 }
 

@@ -13,6 +13,21 @@ static berth_status add(berth_import *m, const char *name, int32_t op, berth_err
 	return *name ? berth_strmap_add(&m->ops, name, op, &found, err) : BERTH_OK;
 }
 
+/* OpenVINO's nodes of single outputs: NAME_OUTPUT. */
+static berth_status add_joined(berth_import *m, const onnx_model *x, const onnx_node *n, int32_t op,
+                               berth_err *err)
+{
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		const char *name = berth_arena_printf(m->tmp, "%s_%s", n->name, x->value[n->out[o]].name);
+		if (!name)
+			return berth_nomem(err);
+		BERTH_TRY(add(m, name, op, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status add_node(berth_import *m, const onnx_model *x, const onnx_node *n, int32_t op,
                              berth_err *err)
 {
@@ -20,7 +35,7 @@ static berth_status add_node(berth_import *m, const onnx_model *x, const onnx_no
 	for (int32_t o = 0; o < n->n_out; o++)
 		if (n->out[o] >= 0)
 			BERTH_TRY(add(m, x->value[n->out[o]].name, op, err));
-	return BERTH_OK;
+	return *n->name && n->n_out > 1 ? add_joined(m, x, n, op, err) : BERTH_OK;
 }
 
 berth_status berth_import_onnx_names(berth_import *m, berth_err *err)
