@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct args {
-	const char *model, *on, *to, *out;
+	const char *model, *graph, *on, *to, *out;
 	cli_texts device;
 	export_blocks blocks;
 	bool force;
@@ -74,7 +74,7 @@ static berth_status check_model(const cli *c, const args *a, const state *s, ber
 static berth_status make(cli *c, args *a, state *s, berth_err *err)
 {
 	export_plan *x = &s->plan;
-	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->on, x, err));
+	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->graph, a->on, x, err));
 	BERTH_TRY(check_model(c, a, s, err));
 	BERTH_TRY(export_devices_read(c, &a->device, &x->s, &s->theirs, err));
 	BERTH_TRY(export_blocks_apply(c, &a->blocks, s->e, x, err));
@@ -291,6 +291,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the plan was made for"},
+		{"graph", 0, CLI_FILE_IN, &a.graph, "TIMED",
+	         "its graph with measured times, where the plan was made for that (profile -o)"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine, for times\tthe built-in system that the plan names"},
 		{"to", 0, CLI_TEXT, &a.to, "TARGET",

@@ -1,6 +1,7 @@
 /* See export_plan.h. */
 #include "export_plan.h"
 
+#include "export_graph.h"
 #include "graph_json.h"
 #include "json_large.h"
 #include "load.h"
@@ -72,7 +73,8 @@ static const char *spec_of(cli *c, const document *d, const char *name, const ex
 static berth_status refuse(cli *c, const document *d, const export_plan *x, const char *hex, berth_err *err)
 {
 	const char *digest = said(d, "graph", "sha256"), *name = said(d, "graph", "name"), *spec = NULL,
-		   *what = "give the model and the dimensions (--dim) that it was made for";
+		   *what = "give the model and the dimensions (--dim) that it was made for, or by "
+			  "--graph its graph with measured times";
 	if (name && !same_stem(name, x->g.name))
 		what = "it seems to be a plan of another model";
 	else if (name && (spec = spec_of(c, d, name, x)))
@@ -230,6 +232,16 @@ static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_e
 	return find_module(c, spec, x, err);
 }
 
+/* In place of the model's own graph, one of it with measured times. */
+static berth_status load_graph(cli *c, const char *graph, const char *spec, export_plan *x, berth_err *err)
+{
+	const berth_graph of_model = x->g;
+	if (!graph)
+		return BERTH_OK;
+	BERTH_TRY(cli_graph_load(c, graph, &x->g, NULL, err));
+	return export_graph_check(graph, &x->g, spec, &of_model, err);
+}
+
 static berth_status simulate(cli *c, export_plan *x, berth_err *err)
 {
 	if (!x->priced)
@@ -256,11 +268,12 @@ static berth_status read_document(cli *c, const document *d, const char *on, exp
 	return simulate(c, x, err);
 }
 
-berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *on, export_plan *out,
-                              berth_err *err)
+berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *graph, const char *on,
+                              export_plan *out, berth_err *err)
 {
 	document d = {.file = path, .spec = spec};
 	BERTH_TRY(load_model(c, spec, out, err));
+	BERTH_TRY(load_graph(c, graph, spec, out, err));
 	BERTH_TRY(cli_json_map(c, path, &d.x, err));
 	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);
 	if (st == BERTH_OK) {

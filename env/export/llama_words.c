@@ -27,6 +27,13 @@ bool llama_is_cpu(const char *name, const char *kind, const char *word)
 	return word ? strcmp(word, "CPU") == 0 : strncmp(kind, "cpu", 3) == 0 || strncmp(name, "cpu", 3) == 0;
 }
 
+static bool is_port(const char *text, const char *end)
+{
+	const long port = strtol(text, NULL, 10);
+	return end > text && end - text <= 5 && strspn(text, "0123456789") == (size_t)(end - text) &&
+	       port > 0 && port < 65536;
+}
+
 /* "RPC[host:port]": host:port in mem; NULL: it is no such word. */
 static const char *server_of(const char *word, berth_arena *mem, bool *bad)
 {
@@ -35,7 +42,7 @@ static const char *server_of(const char *word, berth_arena *mem, bool *bad)
 		return NULL;
 	const char *colon = strrchr(word, ':');
 	*bad = word[n - 1] != ']' || !colon || !all_of(word + 4, (size_t)(colon - word) - 4, ".-_") ||
-	       strspn(colon + 1, "0123456789") != (size_t)(word + n - 1 - (colon + 1)) || colon[1] == ']';
+	       !is_port(colon + 1, word + n - 1);
 	return *bad ? NULL : berth_arena_strndup(mem, word + 4, n - 5);
 }
 

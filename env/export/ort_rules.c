@@ -91,7 +91,8 @@ static berth_status find_rule(const named_nodes *x, name_parts *parts, int32_t n
 		return berth_nomem(err);
 	if (!ort_rule_holds(*rule))
 		return berth_fail(err, BERTH_EUNSUPPORTED,
-		                  "node '%.100s': a rule cannot hold %s or blanks around it; use --to ort",
+		                  "node '%.100s': a rule cannot hold %s, blanks around it or control "
+		                  "characters; use --to ort",
 		                  name, ORT_RULE_SIGNS);
 	name_parts_take(parts, name, size);
 	return BERTH_OK;
