@@ -44,7 +44,7 @@ struct berth_cost_model {
 	void (*run)(void *scratch, const int32_t *op_dev, berth_cost_run *out);
 
 	/* Lower bounds, from those of the largest sum of operator times on one device: work_ns in whole
-	 * nanoseconds, load_ns as a double. tmp is scratch. Fails: BERTH_ENOMEM. */
+	 * nanoseconds, load_ns as a double. tmp is scratch, which the caller resets. Fails: BERTH_ENOMEM. */
 	berth_status (*bounds)(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
 	                       berth_cost_bounds *out, berth_err *err);
 

@@ -218,7 +218,6 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 static berth_status longest_path(const berth_problem *p, berth_arena *tmp, int64_t *ns, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int64_t *end, longest = 0;
 	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -234,7 +233,6 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, int64
 		end[op] += least < INT64_MAX ? least : 0;
 		longest = end[op] > longest ? end[op] : longest;
 	}
-	berth_arena_reset(tmp, mark);
 	*ns = longest;
 	return BERTH_OK;
 }

@@ -359,7 +359,6 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 static berth_status longest_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	double *end, longest = 0;
 	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -373,7 +372,6 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, doubl
 		end[op] += isfinite(least) ? least : 0;
 		longest = fmax(longest, end[op]);
 	}
-	berth_arena_reset(tmp, mark);
 	*seconds = longest;
 	return BERTH_OK;
 }

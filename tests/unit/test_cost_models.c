@@ -268,6 +268,34 @@ static void test_placeto_order_and_gap(void **state)
 	close_world(&w);
 }
 
+/* What gets ready at one instant goes by the order of the graph, also before the first of the file, and
+ * before what gets ready later: while w runs on x, c and a get ready at 5 and b at 9. */
+static void test_placeto_line(void **state)
+{
+#define LINE_OPS                                                                                             \
+	OP("c", 1) "," OP("a", 1) "," OP("w", 20) "," OP("u", 3) "," OP("v", 1) "," OP("q", 6) "," OP("b", 1)
+#define LINE_EDGES                                                                                           \
+	EDGE("u", "c", "t", 0) "," EDGE("u", "a", "t", 0) ","                                                \
+	EDGE("v", "c", "s", 0) "," EDGE("q", "b", "r", 0)
+	static const char graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" LINE_OPS
+				    "],\"edges\":[" LINE_EDGES "]}";
+#undef LINE_OPS
+#undef LINE_EDGES
+	static const int32_t place[] = {0, 0, 0, 1, 2, 2, 0};
+	static const int64_t start[] = {21000, 20000, 0, 0, 0, 1000, 22000};
+	world w;
+	berth_sim_result r;
+	(void)state;
+	open_world(&w, graph, SYSTEM("\"cost_model\":\"placeto\",\"op_gap_s\":0,"));
+	assert_true(w.g.op_topo[1] < w.g.op_topo[0]);
+	for (int round = 0; round < 2; round++) {
+		berth_sim_run(w.sim, place, NULL, &r);
+		assert_memory_equal(berth_sim_start_ns(w.sim), start, sizeof start);
+		assert_int_equal(r.latency_ns, 23000);
+	}
+	close_world(&w);
+}
+
 /* Bounds hold for every placement; the stronger ones leave them as they are. */
 static void test_placeto_bounds(void **state)
 {
@@ -537,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_placeto_by_hand),
 		cmocka_unit_test(test_placeto_against_plain),
 		cmocka_unit_test(test_placeto_order_and_gap),
+		cmocka_unit_test(test_placeto_line),
 		cmocka_unit_test(test_placeto_bounds),
 		cmocka_unit_test(test_longest_path),
 		cmocka_unit_test(test_tarnawski_work),
