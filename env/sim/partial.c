@@ -340,6 +340,11 @@ bool berth_partial_fits(berth_partial *part, int32_t coloc, int32_t dev)
 	return is_separated(part, coloc, dev) && (part->share < 0 || holds(part, coloc, dev, part->share));
 }
 
+bool berth_partial_asks_nothing(const berth_partial *part)
+{
+	return part->asks_nothing;
+}
+
 int32_t berth_partial_roomiest(const berth_partial *part, int32_t coloc)
 {
 	int32_t best = -1;

@@ -55,6 +55,9 @@ bool berth_partial_holds(berth_partial *part, int32_t coloc, int32_t dev);
  * separation groups is bound to dev? */
 bool berth_partial_fits(berth_partial *part, int32_t coloc, int32_t dev);
 
+/* Can neither memory nor separation ever refuse a device? */
+bool berth_partial_asks_nothing(const berth_partial *part);
+
 /* The legal device with the most room; the lowest of equals. */
 int32_t berth_partial_roomiest(const berth_partial *part, int32_t coloc);
 

@@ -5,6 +5,7 @@
  * are listed by device and pushed anew then. Those left over in the heap do not count. */
 #include "etf.h"
 
+#include "etf_free.h"
 #include "offer_schedule.h"
 
 typedef struct pair {
@@ -293,6 +294,8 @@ typedef struct offer {
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	const offer *o = ctx;
+	if (!o->op_child && etf_is_free(o->p, part))
+		return etf_free_schedule(o->p, o->key, part, NULL, tmp, err);
 	return etf_schedule(o->p, o->key, o->op_child, part, tmp, err);
 }
 

@@ -25,7 +25,7 @@ enum { ETF_KEYS = 2 };
 berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op_child, berth_partial *part,
                           berth_arena *tmp, berth_err *err);
 
-/* Offer a schedule by each key. Fails: BERTH_ENOMEM. */
+/* Offer a schedule by each key; where that makes the same one, by etf_free.h. Fails: BERTH_ENOMEM. */
 berth_status etf_offer(berth_search *s, const int32_t *op_child, berth_arena *tmp, berth_err *err);
 
 #endif
