@@ -242,6 +242,12 @@ void berth_file_unmap(const unsigned char *data, size_t size)
 		munmap((void *)(size_t)data, size);
 }
 
+void berth_file_spend(const unsigned char *data, size_t size)
+{
+	if (data)
+		madvise((void *)(size_t)data, size, MADV_DONTNEED);
+}
+
 int berth_file_write_all(int fd, const void *data, size_t size)
 {
 	const char *p = data;

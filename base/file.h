@@ -25,6 +25,9 @@ berth_status berth_file_own(const char *path, const unsigned char **data, size_t
 /* berth_file_map and berth_file_own. */
 berth_status berth_file_take(const char *path, const unsigned char **data, size_t *size, berth_err *err);
 void berth_file_unmap(const unsigned char *data, size_t size);
+/* What berth_file_own has given will not be read again: its memory goes back to the system before it is
+ * unmapped. */
+void berth_file_spend(const unsigned char *data, size_t size);
 
 /* Replace path by data[size]: readers see the old file or the new one, never a part. When it returns BERTH_OK
  * the new one outlasts a loss of power. It is written beside, as PATH.part-N. Several writers do not meet

@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "json_large.h"
+#include "name_index.h"
 #include "sha256.h"
 #include "text.h"
 
@@ -465,26 +466,41 @@ typedef struct reading {
 	safetensors_tensor *tensor;
 	span *spans;
 	safetensors_note *note;
-	berth_strmap tensors, notes; /* names */
+	berth_strmap tensors;   /* names */
+	berth_name_index notes; /* keys of note[] */
 	int32_t n_tensors, n_notes, n_meta;
 } reading;
+
+static const char *note_key(const void *ctx, int32_t i)
+{
+	return ((const reading *)ctx)->note[i].key;
+}
 
 static berth_status get_note(void *ctx, const berth_json *at, berth_err *err)
 {
 	reading *r = ctx;
-	int32_t i = (int32_t)r->notes.len, found;
 	if (!cJSON_IsString(at->item))
 		return berth_json_fail(at, err, "expected a string");
 	char *key = berth_arena_strdup(r->mem, at->key),
 	     *value = berth_arena_strdup(r->mem, at->item->valuestring);
 	if (!key || !value)
 		return berth_nomem(err);
-	BERTH_TRY(berth_strmap_add(&r->notes, key, i, &found, err));
-	if (found != i)
+	if (berth_name_index_get(&r->notes, key) >= 0)
 		return berth_json_fail(at, err, "key '%.60s' stands twice", key);
-	if (strcmp(key, "sha256") != 0)
-		r->note[r->n_notes++] = (safetensors_note){key, value};
-	return BERTH_OK;
+	r->note[r->n_notes++] = (safetensors_note){key, value};
+	return berth_name_index_add(&r->notes, NULL, err);
+}
+
+/* The digest was looked at; it is no note to those who read the file. */
+static bool drop_digest(reading *r)
+{
+	int32_t i = berth_name_index_get(&r->notes, "sha256");
+	if (i < 0)
+		return false;
+	r->n_notes--;
+	memmove(&r->note[i], &r->note[i + 1], (size_t)(r->n_notes - i) * sizeof *r->note);
+	berth_name_index_drop(&r->notes);
+	return true;
 }
 
 static berth_status get_notes(reading *r, const berth_json *meta, berth_err *err)
@@ -493,11 +509,10 @@ static berth_status get_notes(reading *r, const berth_json *meta, berth_err *err
 		return berth_json_fail(meta, err, "expected an object of texts");
 	if (r->n_meta++)
 		return berth_json_fail(meta, err, "key '__metadata__' stands twice");
-	berth_strmap_init(&r->notes, r->mem);
+	berth_name_index_init(&r->notes, r->mem, note_key, r);
 	BERTH_TRY(BERTH_NEW(r->mem, r->note, berth_json_count(meta), err));
 	BERTH_TRY(berth_json_each(meta, get_note, r, err));
-	return r->n_notes < (int32_t)r->notes.len ? BERTH_OK
-	                                          : berth_json_fail(meta, err, "key 'sha256' is missing");
+	return drop_digest(r) ? BERTH_OK : berth_json_fail(meta, err, "key 'sha256' is missing");
 }
 
 static berth_status get_member(void *ctx, const berth_json *at, berth_err *err)
