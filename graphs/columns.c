@@ -38,7 +38,7 @@ berth_status columns_add(columns *c, berth_err *err)
 	if (part == c->n_parts) {
 		if (part == c->cap_part) {
 			size_t cap = part ? 2 * part : 4;
-			unsigned char **list;
+			column_part *list;
 			BERTH_TRY(BERTH_NEW(c->mem, list, cap * n, err));
 			if (part)
 				memcpy(list, c->part, part * n * sizeof *list);
@@ -57,27 +57,93 @@ void columns_cut(columns *c, size_t n)
 	c->n_rows = n;
 }
 
-static berth_status set(columns *c, int column, size_t row, const void *x, size_t width, berth_err *err)
+/* A value's bits, however wide it is. */
+static uint64_t bits_of(const void *x, size_t width)
 {
-	static const unsigned char zero[8] = {0};
-	size_t at, part = part_of(row, &at);
-	unsigned char **p = &c->part[part * (size_t)c->n_columns + (size_t)column];
-	assert(row < c->n_rows && width == c->width[column]);
-	if (!*p && memcmp(x, zero, width) == 0)
-		return BERTH_OK;
-	if (!*p && !(*p = berth_arena_alloc(c->mem, rows_of(part), width)))
-		return berth_nomem(err);
-	memcpy(*p + at * width, x, width);
-	return BERTH_OK;
+	uint64_t bits = 0;
+	uint32_t four;
+	if (width == sizeof bits) {
+		memcpy(&bits, x, sizeof bits);
+	} else if (width == sizeof four) {
+		memcpy(&four, x, sizeof four);
+		bits = four;
+	} else {
+		bits = *(const unsigned char *)x;
+	}
+	return bits;
+}
+
+static void put_bits(uint64_t bits, void *x, size_t width)
+{
+	uint32_t four = (uint32_t)bits;
+	if (width == sizeof bits)
+		memcpy(x, &bits, sizeof bits);
+	else if (width == sizeof four)
+		memcpy(x, &four, sizeof four);
+	else
+		*(unsigned char *)x = (unsigned char)bits;
+}
+
+/* n values of the run, which has that many. */
+static void put_run(const column_part *p, size_t n, size_t width, unsigned char *to)
+{
+	uint64_t bits = p->first;
+	for (size_t i = 0; i < n; i++, bits += p->step)
+		put_bits(bits, to + i * width, width);
+}
+
+static bool is_zeros(const column_part *p)
+{
+	return !p->value && (p->n_run == 0 || (!p->first && (p->n_run == 1 || !p->step)));
+}
+
+/* One value more of the run. False: it does not go on so. */
+static bool extend(column_part *p, uint64_t bits, size_t width)
+{
+	uint64_t next;
+	if (p->n_run == 0)
+		p->first = bits;
+	if (p->n_run == 1)
+		p->step = bits - p->first;
+	put_bits(p->first + p->n_run * p->step, &next, width);
+	if (bits_of(&next, width) != bits)
+		return false;
+	p->n_run++;
+	return true;
+}
+
+static column_part *part_at(const columns *c, int column, size_t part)
+{
+	return &c->part[part * (size_t)c->n_columns + (size_t)column];
 }
 
 static void get(const columns *c, int column, size_t row, void *out, size_t width)
 {
 	size_t at, part = part_of(row, &at);
-	const unsigned char *p = c->part[part * (size_t)c->n_columns + (size_t)column];
+	const column_part *p = part_at(c, column, part);
 	assert(row < c->n_rows && width == c->width[column]);
-	if (p)
-		memcpy(out, p + at * width, width);
+	if (p->value)
+		memcpy(out, p->value + at * width, width);
+	else if (at < p->n_run)
+		put_bits(p->first + at * p->step, out, width);
+}
+
+static berth_status set(columns *c, int column, size_t row, const void *x, size_t width, berth_err *err)
+{
+	size_t at, part = part_of(row, &at);
+	column_part *p = part_at(c, column, part);
+	uint64_t was = 0, bits = bits_of(x, width);
+	assert(row < c->n_rows && width == c->width[column]);
+	if (!p->value) {
+		get(c, column, row, &was, width);
+		if (at == p->n_run ? extend(p, bits, width) : bits_of(&was, width) == bits)
+			return BERTH_OK;
+		if (!(p->value = berth_arena_alloc(c->mem, rows_of(part), width)))
+			return berth_nomem(err);
+		put_run(p, p->n_run, width, p->value);
+	}
+	memcpy(p->value + at * width, x, width);
+	return BERTH_OK;
 }
 
 berth_status columns_set_byte(columns *c, int column, size_t row, unsigned char x, berth_err *err)
@@ -143,7 +209,7 @@ const char *columns_text(const columns *c, int column, size_t row)
 bool columns_used(const columns *c, int column)
 {
 	for (size_t i = 0; i < c->n_parts; i++)
-		if (c->part[i * (size_t)c->n_columns + (size_t)column])
+		if (!is_zeros(part_at(c, column, i)))
 			return true;
 	return false;
 }
@@ -151,19 +217,21 @@ bool columns_used(const columns *c, int column)
 /* The values of part i of the column to to[], which comes zeroed; returns how many. */
 static size_t copy_part(const columns *c, int column, size_t i, size_t left, unsigned char *to)
 {
-	const unsigned char *p = c->part[i * (size_t)c->n_columns + (size_t)column];
+	const column_part *p = part_at(c, column, i);
 	size_t n = rows_of(i) < left ? rows_of(i) : left;
-	if (p)
-		memcpy(to, p, n * c->width[column]);
+	if (p->value)
+		memcpy(to, p->value, n * c->width[column]);
+	else if (!is_zeros(p)) /* pages of zeros stay untouched */
+		put_run(p, p->n_run < n ? p->n_run : n, c->width[column], to);
 	return n;
 }
 
 static void drop_part(columns *c, int column, size_t i)
 {
-	unsigned char **p = &c->part[i * (size_t)c->n_columns + (size_t)column];
-	if (*p)
-		berth_arena_forget(c->mem, *p, rows_of(i) * c->width[column]);
-	*p = NULL;
+	column_part *p = part_at(c, column, i);
+	if (p->value)
+		berth_arena_forget(c->mem, p->value, rows_of(i) * c->width[column]);
+	*p = (column_part){0};
 }
 
 void columns_copy(const columns *c, int column, void *to)

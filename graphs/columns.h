@@ -1,5 +1,6 @@
-/* A table that grows row by row, column by column: a part of a column takes memory only where something
- * other than zero was put into it, and growing copies nothing. What a graph is built from. */
+/* A table that grows row by row, column by column. A part of a column takes no memory as long as its values
+ * are first, first + step, first + 2 step, ..., then zeros: what is not stated, what is the same everywhere,
+ * and indices that count up. Growing copies nothing. What a graph is built from. */
 #ifndef BERTH_COLUMNS_H
 #define BERTH_COLUMNS_H
 
@@ -8,11 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Some rows of one column. */
+typedef struct column_part {
+	unsigned char *value; /* NULL: the first n_run are a run, the others zeros */
+	uint64_t first, step; /* of the bits of the values, modulo 2^64 */
+	uint32_t n_run;
+} column_part;
+
 typedef struct columns {
 	berth_arena *mem;
 	const unsigned char *width; /* [n_columns] bytes of a value: 1, 4 or 8 */
 	int n_columns;
-	unsigned char **part;       /* [part * n_columns + column]; NULL: zeros */
+	column_part *part;          /* [part * n_columns + column] */
 	size_t n_rows, n_parts, cap_part;
 } columns;
 
@@ -37,7 +45,7 @@ int64_t columns_long(const columns *c, int column, size_t row);
 double columns_double(const columns *c, int column, size_t row);
 const char *columns_text(const columns *c, int column, size_t row);
 
-/* Is there a part with values in it? */
+/* Is there a part with values other than zero in it? */
 bool columns_used(const columns *c, int column);
 
 /* The whole column to to[n_rows]. */

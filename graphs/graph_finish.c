@@ -18,7 +18,7 @@ typedef struct finish {
 	size_t n_ops;
 	void *zeros;            /* [n_ops + 1] of 8 bytes */
 	int32_t *nones;         /* [n_ops] of -1; NULL: not needed so far */
-	int32_t *counted;       /* [n_ops + 1] 0, 1, 2, ...; NULL: not needed so far */
+	int32_t *counted;       /* [n_ops + 1] 0, 1, 2, ... behind another 0; NULL: not needed so far */
 	const char **device;    /* the builder's words, in mem */
 	berth_err *err;
 } finish;
@@ -120,11 +120,36 @@ static berth_status no_indices(finish *f, int32_t **out)
 static berth_status count_up(finish *f, int32_t **out)
 {
 	if (!f->counted) {
-		BERTH_TRY(BERTH_NEW(f->mem, f->counted, f->n_ops + 1, f->err));
+		BERTH_TRY(BERTH_NEW(f->mem, f->counted, f->n_ops + 2, f->err));
+		f->counted++;
 		for (size_t i = 0; i <= f->n_ops; i++)
 			f->counted[i] = (int32_t)i;
 	}
 	*out = f->counted;
+	return BERTH_OK;
+}
+
+/* Indices that stand in a list of the graph's are kept there, as those of paths and stars do: zeros, or
+ * (0,) k, k + 1, ... Then the memory of their own goes back to the system. */
+static berth_status share(finish *f, int32_t **list, size_t n)
+{
+	int32_t *x = *list, *same;
+	size_t zeros = 0;
+	while (zeros < n && x[zeros] == 0)
+		zeros++;
+	size_t last = zeros == 2 ? n - 2 : n && x[0] >= 0 ? (size_t)x[0] + n - 1 : SIZE_MAX;
+	if (zeros == n && n <= 2 * (f->n_ops + 1)) {
+		same = f->zeros;
+	} else {
+		if (zeros > 2 || last > f->n_ops || x[n - 1] != (int32_t)last)
+			return BERTH_OK;
+		BERTH_TRY(count_up(f, &same));
+		same = zeros == 2 ? same - 1 : same + x[0];
+	}
+	if (same == x || memcmp(same, x, n * sizeof *x) != 0)
+		return BERTH_OK;
+	berth_arena_forget(f->mem, x, n * sizeof *x);
+	*list = same;
 	return BERTH_OK;
 }
 
@@ -305,9 +330,11 @@ static berth_status finish_times(finish *f)
 	for (size_t i = 0; i < c->n_rows; i++) {
 		size_t at = (size_t)row[i];
 		int32_t op = columns_int(c, PAIR_AT, at);
-		g->time_key[i] = (uint16_t)columns_int(c, PAIR_WHAT, at);
+		int32_t key = columns_int(c, PAIR_WHAT, at);
 		double seconds = columns_double(c, PAIR_SECONDS, at);
-		if (!(seconds <= 0)) /* pages of zeros stay untouched */
+		if (key) /* pages of zeros stay untouched */
+			g->time_key[i] = (uint16_t)key;
+		if (!(seconds <= 0))
 			g->time_s[i] = seconds;
 		if ((int32_t)i > g->op_time_off[op] && g->time_key[i] == g->time_key[i - 1])
 			return berth_fail(f->err, BERTH_EFORMAT, "operator '%s' has two times for '%s'",
@@ -445,18 +472,58 @@ static berth_status check_pair(const finish *f, int32_t x, int32_t y)
 	return BERTH_OK;
 }
 
-/* Checks edges in order; the first of a tensor gets a bit of its row's sign. */
-static berth_status count_tensors(finish *f, int32_t *row)
+/* The edges by (producer, tensor, consumer). */
+typedef struct edge_list {
+	const int32_t *row; /* [n_edges]; NULL: they came in this order */
+	uint64_t *first;    /* bits: is it the first edge of its tensor? */
+} edge_list;
+
+static size_t edge_at(const edge_list *l, size_t i)
+{
+	return l->row ? (size_t)l->row[i] : i;
+}
+
+static bool is_first(const edge_list *l, size_t i)
+{
+	return l->first[i / 64] >> (i % 64) & 1;
+}
+
+static bool came_in_order(const berth_builder *b)
+{
+	for (size_t e = 1; e < b->edge.n_rows; e++) {
+		int32_t last = columns_int(&b->edge, EDGE_FROM, e - 1),
+			from = columns_int(&b->edge, EDGE_FROM, e);
+		if (last > from || (last == from && compare_edges(b, (int32_t)e - 1, (int32_t)e) > 0))
+			return false;
+	}
+	return true;
+}
+
+static berth_status order_edges(finish *f, edge_list *l)
+{
+	const columns *c = &f->b->edge;
+	int32_t *row;
+	BERTH_TRY(BERTH_NEW(f->b->tmp, l->first, c->n_rows / 64 + 1, f->err));
+	if (came_in_order(f->b))
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_tensor_off, f->n_ops + 1, f->err));
+	BERTH_TRY(group_rows(f, c, EDGE_FROM, f->n_ops, compare_edges, f->g->op_tensor_off, &row));
+	l->row = row;
+	return BERTH_OK;
+}
+
+/* Checks edges in order. */
+static berth_status count_tensors(finish *f, const edge_list *l)
 {
 	size_t n = f->b->edge.n_rows;
-	int32_t last = -1;
 	for (size_t i = 0; i < n; i++) {
-		bool same = i && same_tensor(f->b, last, row[i]);
-		if (same)
-			BERTH_TRY(check_pair(f, last, row[i]));
-		f->g->n_tensors += !same;
-		last = row[i];
-		row[i] = same ? row[i] : ~row[i];
+		int32_t e = (int32_t)edge_at(l, i), last = i ? (int32_t)edge_at(l, i - 1) : -1;
+		if (i && same_tensor(f->b, last, e)) {
+			BERTH_TRY(check_pair(f, last, e));
+			continue;
+		}
+		l->first[i / 64] |= UINT64_C(1) << (i % 64);
+		f->g->n_tensors++;
 	}
 	return BERTH_OK;
 }
@@ -475,8 +542,7 @@ static berth_status new_tensors(finish *f)
 		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_bytes, n, f->err));
 	if (columns_used(&f->b->edge, EDGE_CUT))
 		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_cut_s, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_producer, n, f->err));
-	return BERTH_NEW(f->mem, g->tensor_use_off, n + 1, f->err);
+	return BERTH_OK;
 }
 
 /* The tensor whose first edge is e. */
@@ -486,7 +552,6 @@ static berth_status put_tensor(finish *f, int32_t t, size_t e)
 	berth_graph *g = f->g;
 	const char *name = graph_edge_tensor(f->b, e);
 	int64_t bytes = edge_bytes(f->b, (int32_t)e);
-	g->tensor_producer[t] = columns_int(c, EDGE_FROM, e);
 	if (bytes)
 		g->tensor_bytes[t] = bytes;
 	if (g->tensor_cut_s)
@@ -498,51 +563,87 @@ static berth_status put_tensor(finish *f, int32_t t, size_t e)
 	return BERTH_OK;
 }
 
-/* Edges sorted by (producer, tensor, consumer) become tensors with uses; checks repeats and unequal bytes. */
+/* One list after the other, so that of those that are shared one at a time stands there. */
+static berth_status finish_uses_of_tensors(finish *f, const edge_list *l)
+{
+	berth_graph *g = f->g;
+	size_t n = f->b->edge.n_rows;
+	int32_t t = -1;
+	BERTH_TRY(BERTH_NEW(f->mem, g->edge_consumer, n, f->err));
+	for (size_t i = 0; i < n; i++)
+		g->edge_consumer[i] = columns_int(&f->b->edge, EDGE_TO, edge_at(l, i));
+	BERTH_TRY(share(f, &g->edge_consumer, n));
+	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_use_off, g->n_tensors + 1, f->err));
+	for (size_t i = 0; i < n; i++) {
+		t += is_first(l, i);
+		g->tensor_use_off[t + 1] = (int32_t)i + 1;
+	}
+	return share(f, &g->tensor_use_off, (size_t)g->n_tensors + 1);
+}
+
+static berth_status finish_producers(finish *f, const edge_list *l)
+{
+	berth_graph *g = f->g;
+	size_t n = f->b->edge.n_rows;
+	int32_t t = 0;
+	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_producer, g->n_tensors, f->err));
+	for (size_t i = 0; i < n; i++)
+		if (is_first(l, i))
+			g->tensor_producer[t++] = columns_int(&f->b->edge, EDGE_FROM, edge_at(l, i));
+	BERTH_TRY(share(f, &g->tensor_producer, (size_t)g->n_tensors));
+	if (l->row)
+		memset(g->op_tensor_off, 0, (f->n_ops + 1) * sizeof *g->op_tensor_off);
+	else
+		BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_tensor_off));
+	for (t = 0; t < g->n_tensors; t++)
+		g->op_tensor_off[g->tensor_producer[t] + 1]++;
+	for (size_t i = 0; i < f->n_ops && n; i++)
+		g->op_tensor_off[i + 1] += g->op_tensor_off[i];
+	return share(f, &g->op_tensor_off, f->n_ops + 1);
+}
+
+/* Edges by (producer, tensor, consumer) become tensors with uses; checks repeats and unequal bytes. */
 static berth_status finish_tensors(finish *f)
 {
 	berth_graph *g = f->g;
 	size_t n = f->b->edge.n_rows;
-	int32_t *row, t = -1;
-	BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_tensor_off));
-	BERTH_TRY(group_rows(f, &f->b->edge, EDGE_FROM, f->n_ops, compare_edges, g->op_tensor_off, &row));
-	BERTH_TRY(count_tensors(f, row));
+	edge_list l = {0};
+	int32_t t = 0;
+	BERTH_TRY(order_edges(f, &l));
+	BERTH_TRY(count_tensors(f, &l));
 	BERTH_TRY(new_tensors(f));
-	BERTH_TRY(BERTH_NEW(f->mem, g->edge_consumer, n, f->err));
-	if (n)
-		memset(g->op_tensor_off, 0, (f->n_ops + 1) * sizeof *g->op_tensor_off);
-	for (size_t i = 0; i < n; i++) {
-		size_t e = (size_t)(row[i] < 0 ? ~row[i] : row[i]);
-		if (row[i] < 0) {
-			BERTH_TRY(put_tensor(f, ++t, e));
-			g->op_tensor_off[g->tensor_producer[t] + 1]++;
-		}
-		g->tensor_use_off[t + 1]++;
-		g->edge_consumer[i] = columns_int(&f->b->edge, EDGE_TO, e);
-	}
-	for (int32_t i = 0; i < g->n_tensors; i++)
-		g->tensor_use_off[i + 1] += g->tensor_use_off[i];
-	for (size_t i = 0; i < f->n_ops && n; i++)
-		g->op_tensor_off[i + 1] += g->op_tensor_off[i];
+	for (size_t i = 0; i < n; i++)
+		if (is_first(&l, i))
+			BERTH_TRY(put_tensor(f, t++, edge_at(&l, i)));
+	BERTH_TRY(finish_uses_of_tensors(f, &l));
+	BERTH_TRY(finish_producers(f, &l));
 	g->n_edges = (int32_t)n;
 	columns_drop_all(&f->b->edge);
 	return BERTH_OK;
 }
 
+/* The tensors of each operator's inputs, tensors ascending. */
 static berth_status finish_inputs(finish *f)
 {
 	berth_graph *g = f->g;
-	int32_t *tensor;
+	int32_t *off;
 	BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_in_off));
 	BERTH_TRY(BERTH_NEW(f->mem, g->in_tensor, g->n_edges, f->err));
 	if (g->n_edges == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(f->b->tmp, tensor, g->n_edges, f->err));
+	off = g->op_in_off;
+	for (int32_t e = 0; e < g->n_edges; e++)
+		off[g->edge_consumer[e] + 1]++;
+	for (size_t i = 0; i < f->n_ops; i++)
+		off[i + 1] += off[i];
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			tensor[e] = t;
-	fill_lists(g->edge_consumer, tensor, (size_t)g->n_edges, f->n_ops, g->op_in_off, g->in_tensor);
-	return BERTH_OK;
+			g->in_tensor[off[g->edge_consumer[e]]++] = t;
+	for (size_t i = f->n_ops; i > 0; i--)
+		off[i] = off[i - 1];
+	off[0] = 0;
+	BERTH_TRY(share(f, &g->in_tensor, (size_t)g->n_edges));
+	return share(f, &g->op_in_off, f->n_ops + 1);
 }
 
 /* ---- topological order ---- */

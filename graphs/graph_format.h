@@ -46,6 +46,7 @@ typedef struct berth_content {
 	const char *name; /* shown in messages; its stem is the graph's name where the file tells none */
 	const char *data; /* [size], not NULL */
 	size_t size;
+	bool once; /* only its reader reads data, which berth_file_own has given: it may spend it */
 	const struct berth_format *format; /* NULL: what the bytes say */
 	const struct berth_content *part; /* [n_parts] the files that go on where this one ends */
 	int32_t n_parts;

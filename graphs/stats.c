@@ -1,22 +1,39 @@
 /* Depth, width and sums by type; see stats.h. */
 #include "stats.h"
 
+/* The most operators on one level. Counts replace the levels, as -1 - count, so that a large graph needs no
+ * second list: what stood in a count's place is counted next. */
+static int32_t width_of(int32_t *level, int32_t n)
+{
+	int32_t width = 0;
+	for (int32_t i = 0; i < n; i++) {
+		int32_t at = level[i];
+		if (at >= 0)
+			level[i] = -1;
+		while (at >= 0) {
+			int32_t there = level[at];
+			level[at] = there < 0 ? there - 1 : -2;
+			width = -1 - level[at] > width ? -1 - level[at] : width;
+			at = there;
+		}
+	}
+	return width;
+}
+
 /* Distance of each operator from the sources, and from it depth and width. */
 static berth_status levels(const berth_graph *g, berth_arena *tmp, berth_graph_stats *s, berth_err *err)
 {
-	int32_t *level, *count;
+	int32_t *level;
 	BERTH_TRY(BERTH_NEW(tmp, level, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, count, g->n_ops, err));
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 			int32_t from = level[g->tensor_producer[g->in_tensor[i]]];
 			level[op] = from + 1 > level[op] ? from + 1 : level[op];
 		}
-		count[level[op]]++;
 		s->depth = level[op] + 1 > s->depth ? level[op] + 1 : s->depth;
-		s->width = count[level[op]] > s->width ? count[level[op]] : s->width;
 	}
+	s->width = width_of(level, g->n_ops);
 	return BERTH_OK;
 }
 

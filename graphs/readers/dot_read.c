@@ -4,6 +4,7 @@
 #include "task_graph.h"
 
 #include "columns.h"
+#include "file.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -53,6 +54,7 @@ typedef struct defaults {
 
 typedef struct reader {
 	scan s;
+	bool once; /* the text may be spent when it is read */
 	task_graph t;
 	columns node;
 	edge_run *run;      /* of the statements being read, inner ones last */
@@ -492,6 +494,21 @@ static berth_status join(reader *r, size_t from, size_t mid, int32_t first_run)
 	return BERTH_OK;
 }
 
+/* Of a chain outside of subgraphs only its next edge asks for members: those from mid on, which move to
+ * *from, where there is room. */
+static berth_status keep_last(reader *r, size_t *from, size_t mid)
+{
+	size_t n = r->member.n_rows - mid;
+	if (r->depth || n > mid - *from) {
+		*from = mid;
+		return BERTH_OK;
+	}
+	for (size_t i = 0; i < n; i++)
+		BERTH_TRY(columns_set_int(&r->member, 0, *from + i, member(r, mid + i), r->t.err));
+	columns_cut(&r->member, *from + n);
+	return BERTH_OK;
+}
+
 /* What follows the first end of a chain, its members from first on. */
 static berth_status edge_chain(reader *r, size_t first, size_t start)
 {
@@ -504,7 +521,7 @@ static berth_status edge_chain(reader *r, size_t first, size_t start)
 		BERTH_TRY(edge_end(r, &id, &at));
 		BERTH_TRY(skip(r));
 		BERTH_TRY(scan_placed(&r->s, at, join(r, from, mid, first_run), r->t.err));
-		from = mid;
+		BERTH_TRY(keep_last(r, &from, mid));
 		mid = r->member.n_rows;
 	}
 	if (r->s.at + 1 < r->s.size && r->s.text[r->s.at] == '-' && r->s.text[r->s.at + 1] == '-')
@@ -616,6 +633,8 @@ static berth_status put_times(reader *r)
 static berth_status build(reader *r, const char *file, berth_arena *mem, berth_graph *out)
 {
 	berth_status st = put_times(r);
+	if (r->once)
+		berth_file_spend((const unsigned char *)r->s.text, r->s.size);
 	if (st == BERTH_OK)
 		st = berth_builder_finish(r->t.b, mem, out, r->t.err);
 	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
@@ -633,9 +652,8 @@ static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_g
 	return build(r, file, mem, out);
 }
 
-berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err)
+static berth_status read_content(const berth_content *from, const berth_task_options *opt, berth_arena *mem,
+                                 berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	const berth_task_options usual = berth_task_options_default();
 	reader *r;
@@ -643,9 +661,10 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
 	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
 	berth_status st = BERTH_NEW(tmp, r, 1, err);
 	if (st == BERTH_OK) {
-		r->s = (scan){file, text, size, 0};
+		r->s = (scan){from->name, from->data, from->size, 0};
+		r->once = from->once;
 		r->t = (task_graph){opt ? opt : &usual, NULL, tmp, err};
-		st = parse(r, file, mem, &g);
+		st = parse(r, from->name, mem, &g);
 	}
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
@@ -653,6 +672,14 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
 	else
 		berth_arena_reset(mem, kept);
 	return st;
+}
+
+berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
+                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err)
+{
+	const berth_content from = {.name = file, .data = text, .size = size};
+	return read_content(&from, opt, mem, tmp, out, err);
 }
 
 static bool is_dot(const char *data, size_t size)
@@ -675,7 +702,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	berth_task_options o;
 	(void)report;
 	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	return berth_graph_parse_dot(from->name, from->data, from->size, &o, mem, tmp, out, err);
+	return read_content(from, &o, mem, tmp, out, err);
 }
 
 const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format, NULL};

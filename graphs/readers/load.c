@@ -255,6 +255,7 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 		return berth_module_load(path, &with_words, mem, tmp, out, report ? report : &r, err);
 	BERTH_TRY(check_module(path, err));
 	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
+	from.once = !from.format;
 	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
 	if (st == BERTH_OK)
 		st = tell_parts(&from, mem, &r, err);

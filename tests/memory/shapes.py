@@ -2,6 +2,7 @@
 
     shapes.py NAME BYTES    write one to standard output
 """
+import hashlib
 import struct
 import sys
 
@@ -57,6 +58,18 @@ def lines(item, size):
         yield part
         at += len(part)
         i += 1
+
+
+LETTERS = "bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ0123456789"  # no word of DOT is made of these
+
+
+def short(i):
+    """The shortest names."""
+    text = ""
+    while i or not text:
+        text += LETTERS[i % len(LETTERS)]
+        i //= len(LETTERS)
+    return text
 
 
 def dot(item, size, head="digraph g {\n", tail="}\n"):
@@ -124,6 +137,14 @@ def gguf_lie(size):
 def safetensors(header, size):
     text = "".join(header).encode()
     yield struct.pack("<Q", len(text)) + text
+
+
+def signed(header, data=b""):
+    """With the digest that a policy needs."""
+    note = '{"__metadata__":{"sha256":"' + "0" * 64 + '"' + "".join(header)
+    text = struct.pack("<Q", len(note)) + note.encode() + data
+    at = text.index(b"0" * 64)
+    yield text[:at] + hashlib.sha256(text).hexdigest().encode() + text[at + 64:]
 
 
 def safetensors_lie(size):
@@ -239,6 +260,9 @@ SHAPES = {
     "dot-deep": ("show FILE", lambda n: iter(["digraph g {", "{" * n])),
     "dot-attributes": ("show FILE", lambda n: dot(lambda i: f"a{i}=1,", n, "digraph g { a [", "z=1] }")),
     "dot-one-id": ("show FILE", lambda n: iter(["digraph g {", "a" * n, "}"])),
+    "dot-short": ("show FILE", lambda n: dot(lambda i: f"{short(i)};", n)),
+    "dot-short-path": ("show FILE", lambda n: dot(lambda i: f"->{short(i)}", n, "digraph g { a_", "}")),
+    "dot-short-star": ("show FILE", lambda n: dot(lambda i: f"a_->{short(i)};", n)),
     "dot-path": ("show FILE", lambda n: dot(lambda i: f"->{i}", n, "digraph g { a", "}")),
     "stg-nodes": ("show FILE", lambda n: stg(lambda i, k: f"{i} 1 0\n", n, 12)),
     "stg-star": ("show FILE", lambda n: stg(lambda i, k: f"{i} 1 {0 if i == 0 else 1} {'' if i == 0 else 0}\n", n, 14)),
@@ -308,6 +332,14 @@ SHAPES = {
         "{", lambda i: f'"t{i}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}', "}", n), n)),
     "policy-shape": ("show FILE", lambda n: safetensors(json_list(
         '{"t":{"dtype":"F32","shape":[', lambda i: "1", '],"data_offsets":[0,4]}}', n), n)),
+    "policy-signed-notes": ("show FILE", lambda n: signed(json_list(",", lambda i: f'"{i:x}":""', "}}", n))),
+    "policy-signed-tensors": ("show FILE", lambda n: signed(json_list(
+        "},", lambda i: f'"{i:x}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}', "}", n))),
+    "policy-signed-shape": ("show FILE", lambda n: signed(json_list(
+        '},"t":{"dtype":"F32","shape":[', lambda i: "1", '],"data_offsets":[0,4]}}', n))),
+    "policy-signed-data": ("show FILE", lambda n: signed(
+        [f'}},"t":{{"dtype":"F32","shape":[{n // 4}],"data_offsets":[0,{n // 4 * 4}]}}}}'], b"\0" * (n // 4 * 4))),
+    "policy-signed-note": ("show FILE", lambda n: signed([',"k":"' + "a" * n + '"}}'])),
     "policy-lie": ("show FILE", safetensors_lie),
     "what-if": ("simulate zoo:vgg16 --on system:4gpu --placement PLAN --what-if FILE",
                 lambda n: lines(lambda i: "gpu0.bogus=2x\n", n)),

@@ -108,6 +108,71 @@ static void test_columns(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Values that count up, or are the same everywhere, take no memory until one of them is another. */
+static void test_columns_of_runs(void **state)
+{
+	(void)state;
+	enum { ROWS = 100000 };
+	static const unsigned char width[] = {4, 4, 8, sizeof(char *)};
+	static char names[8 * ROWS];
+	static int32_t copy[ROWS];
+	berth_arena mem = {0};
+	columns c;
+	berth_err err;
+	columns_init(&c, &mem, width, 4);
+	for (size_t i = 0; i < ROWS; i++) {
+		assert_ok(columns_add(&c, &err), &err);
+		assert_ok(columns_set_int(&c, 0, i, (int32_t)i - 5, &err), &err);
+		assert_ok(columns_set_int(&c, 1, i, 7, &err), &err);
+		assert_ok(columns_set_double(&c, 2, i, 0.5, &err), &err);
+		assert_ok(columns_set_text(&c, 3, i, names + 8 * i, &err), &err);
+	}
+	assert_true(berth_arena_size(&mem) < 40000);
+	assert_ok(columns_set_int(&c, 0, 70000, -1, &err), &err);
+	assert_ok(columns_set_int(&c, 1, 3, 8, &err), &err);
+	for (size_t i = 0; i < ROWS; i++) {
+		assert_int_equal(columns_int(&c, 0, i), i == 70000 ? -1 : (int32_t)i - 5);
+		assert_int_equal(columns_int(&c, 1, i), i == 3 ? 8 : 7);
+		assert_true(fabs(columns_double(&c, 2, i) - 0.5) <= 0);
+		assert_ptr_equal(columns_text(&c, 3, i), names + 8 * i);
+	}
+	columns_move(&c, 0, copy);
+	for (size_t i = 0; i < ROWS; i++)
+		assert_int_equal(copy[i], i == 70000 ? -1 : (int32_t)i - 5);
+	berth_arena_free(&mem);
+}
+
+/* Beside an array, with values that are often those of a run. */
+static void test_columns_of_anything(void **state)
+{
+	(void)state;
+	enum { ROWS = 60 };
+	static const unsigned char width[] = {4};
+	berth_rng rng = berth_rng_seed(1, 0);
+	berth_err err;
+	for (int round = 0; round < 2000; round++) {
+		berth_arena mem = {0};
+		columns c;
+		int32_t plain[ROWS] = {0}, copy[ROWS] = {0};
+		bool any = false;
+		columns_init(&c, &mem, width, 1);
+		for (size_t i = 0; i < ROWS; i++)
+			assert_ok(columns_add(&c, &err), &err);
+		for (uint32_t i = 0, k = 0; i < 80; i++) {
+			k = berth_rng_below(&rng, 12) ? (k + 1) % ROWS : berth_rng_below(&rng, ROWS);
+			plain[k] = (int32_t)(berth_rng_below(&rng, 9) ? k * (uint32_t)(round % 3) : 4);
+			assert_ok(columns_set_int(&c, 0, k, plain[k], &err), &err);
+			any |= plain[k] != 0;
+		}
+		for (size_t i = 0; i < ROWS; i++)
+			assert_int_equal(columns_int(&c, 0, i), plain[i]);
+		assert_true(columns_used(&c, 0) == any);
+		columns_copy(&c, 0, copy);
+		assert_memory_equal(copy, plain, sizeof copy);
+		berth_arena_free(&mem);
+	}
+}
+
 static void test_changes(void **state)
 {
 	(void)state;
@@ -195,7 +260,10 @@ static void test_refuses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sort), cmocka_unit_test(test_name_index),
-	                                   cmocka_unit_test(test_columns), cmocka_unit_test(test_changes),
+	                                   cmocka_unit_test(test_columns),
+	                                   cmocka_unit_test(test_columns_of_runs),
+	                                   cmocka_unit_test(test_columns_of_anything),
+	                                   cmocka_unit_test(test_changes),
 	                                   cmocka_unit_test(test_refuses)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
