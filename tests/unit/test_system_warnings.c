@@ -199,6 +199,37 @@ static void test_graph(void **state)
 	                         "\"read_bytes\":1}]}",
 	                         &mem),
 	                    "");
+	/* one computes, another reads: both count, in any order, and nothing else asks for figures */
+	static const char *const order[] = {"{\"name\":\"a\",\"flops\":1},{\"name\":\"b\",\"read_bytes\":1}",
+	                                    "{\"name\":\"a\",\"read_bytes\":1},{\"name\":\"b\",\"flops\":1}"};
+	for (int i = 0; i < 2; i++) {
+		const char *graph = berth_arena_printf(
+			&mem, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s,{\"name\":\"c\"}]}",
+			order[i]);
+		assert_string_equal(told(ONE("\"mem_bandwidth\":1,\"op_overhead_s\":1"), graph, &mem), FLOPS);
+		assert_string_equal(told(ONE("\"peak_flops\":1,\"op_overhead_s\":1"), graph, &mem), BYTES);
+		assert_string_equal(told(ONE("\"slots\":1"), graph, &mem), NEITHER);
+		graph = berth_arena_printf(&mem,
+		                           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s,{\"name\":"
+		                           "\"c\",\"time_s\":{\"d\":1}}]}",
+		                           order[i]);
+		assert_string_equal(told(ONE("\"slots\":1"), graph, &mem), "");
+	}
+	/* without tensors nothing is sent over a link */
+	for (int sends = 0; sends < 2; sends++) {
+		const char *graph =
+			berth_arena_printf(&mem,
+		                           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":"
+		                           "\"a\"},{\"name\":\"b\"}],\"edges\":[%s]}",
+		                           sends ? "{\"from\":\"a\",\"to\":\"b\",\"bytes\":1}" : "");
+		assert_string_equal(
+			told(SYSTEM
+		             "\"devices\":[{\"name\":\"d\"," WHOLE "},{\"name\":\"e\"," WHOLE "}],"
+		             "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1,\"latency_s\":1},"
+		             "{\"from\":\"e\",\"to\":\"d\",\"bandwidth\":1}]}",
+		             graph, &mem),
+			sends ? "link 'e'->'d' has latency_s 0: small transfers take no time there\n" : "");
+	}
 	/* it only writes */
 	assert_contains(told(ONE("\"peak_flops\":1e9"),
 	                     "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\","
