@@ -58,6 +58,11 @@ def transformer():
     return Transformer(), (torch.randint(0, 500, (2, 32)),)
 
 
+def large():
+    """The same with more of everything: activations of some 100 MB in training."""
+    return Transformer(4000, 384, 6, 4), (torch.randint(0, 4000, (8, 64)),)
+
+
 def tied():
     model, args = transformer()
     targets = torch.randint(0, 500, (2, 32))

@@ -171,6 +171,7 @@ def main():
             tests.expect(f"plans of {model}", plans.try_model(harness, model, mode, Args(plans=3)) == 0)
     session, _ = harness.session("branches", "training")
     session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)
+    tests.expect("peak memory of each process", all(b is not None for b in session.run().peak_bytes))
     lose(tests, harness, session, lambda pid: os.kill(pid, signal.SIGKILL), ["cpu1", "has ended"])
     lose(tests, harness, session, lambda pid: None, ["cpu1", "has said nothing"])
     harness.crew.end()

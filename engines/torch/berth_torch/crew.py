@@ -18,7 +18,7 @@ import torch
 
 from .devices import Device, Refusal
 from .digests import digests
-from .gloo import open_store
+from .gloo import check_gloo, open_store
 from .values import map_tensors
 from .wire import Channel, Closed, host_id
 from .worker import Ran, Timed
@@ -221,6 +221,7 @@ class Crew:
         if self.broken or any(m.gone for m in self.members):
             self.end()
         if not self.members:
+            check_gloo()
             try:
                 self._start()
                 if self.model is not None:

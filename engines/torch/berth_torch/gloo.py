@@ -10,11 +10,10 @@ from __future__ import annotations
 import queue
 import threading
 from datetime import timedelta
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
-from torch._C import _distributed_c10d as c10d
 
 from .devices import Device, Refusal
 from .moves import Move, Post
@@ -25,11 +24,20 @@ from .values import map_tensors
 HOP_TAG = 1 << 30  # behind the tags of any program
 
 
+c10d = getattr(torch._C, "_distributed_c10d", None)
+
+
 class Cut(Refusal):
     """A value did not come: its sender has gone, or is too slow. What is under way cannot be called back."""
 
     def __init__(self, text: str):
         super().__init__("cut", text)
+
+
+def check_gloo() -> None:
+    """Refuses a PyTorch that was built without it."""
+    if not hasattr(c10d, "ProcessGroupGloo"):
+        raise Refusal("missing", "this PyTorch was built without gloo, which devices in processes need")
 
 
 def empty_like(t: torch.Tensor) -> torch.Tensor:
@@ -66,6 +74,41 @@ class Outlet(threading.Thread):
                 self.post.fail(why)
 
 
+class Sent(threading.Thread):
+    """Holds values until they are taken, and no longer."""
+
+    def __init__(self, wait: Callable[[Any, str], None]):
+        super().__init__(daemon=True)
+        self.wait = wait
+        self.jobs: queue.SimpleQueue = queue.SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        failed: Cut | None = None
+        while True:
+            work, value, done = self.jobs.get()
+            try:
+                if done is None:
+                    self.wait(work, "what it sent to be taken")
+            except Cut as why:
+                failed = failed or why
+            if done is not None:
+                done.put(failed)
+                failed = None
+            del work, value  # not until there is another one
+
+    def all_taken(self, limit_s: float) -> None:
+        """Raises Cut where one was not."""
+        done: queue.SimpleQueue = queue.SimpleQueue()
+        self.jobs.put((None, None, done))
+        try:
+            failed = done.get(timeout=limit_s)
+        except queue.Empty:
+            failed = Cut(f"{limit_s:g} s were over in waiting for what it sent to be taken")
+        if failed is not None:
+            raise failed
+
+
 class GlooPost(Post):
     """site_of: the process of each device, and own that of this one."""
 
@@ -74,13 +117,13 @@ class GlooPost(Post):
         self.site_of, self.own = site_of, own
         self.group: Any = None
         self.outlet: Outlet | None = None
+        self.sent = Sent(self._wait)
         self.lock = threading.Lock()
         self._forget()
 
     def _forget(self) -> None:
         self.owed: dict[tuple[int, int, Any], tuple[Any, int]] = {}  # value and tag, until it is sent
         self.coming: dict[tuple[int, Any], tuple[Any, list[Any]]] = {}  # value and receives under way
-        self.begun: list[tuple[Any, torch.Tensor]] = []  # sends
 
     # ---- the group ----
 
@@ -121,13 +164,12 @@ class GlooPost(Post):
         """Until all that was begun is done, of a run that failed, too. Raises Cut."""
         for src in range(len(self.devices)):
             self.settle(src)
-        coming, begun = self.coming, self.begun
+        coming = self.coming
         self._forget()
         for _, works in coming.values():
             for work in works:
                 self._wait(work, "the rest of a run")
-        for work, _ in begun:
-            self._wait(work, "what it sent to be taken")
+        self.sent.all_taken(self.limit_s)
 
     def settle(self, src: int) -> None:
         for (a, b, key), (value, _) in [*self.owed.items()]:
@@ -175,7 +217,7 @@ class GlooPost(Post):
                 t = empty_like(wanted).copy_(t)
             flat = as_bytes(t.detach())
             try:
-                self.begun.append((self.group.send([flat], self.site_of[dst], tag), flat))
+                self.sent.jobs.put((self.group.send([flat], self.site_of[dst], tag), flat, None))
             except RuntimeError as why:
                 raise Cut(f"{self.devices[dst].name} cannot be reached any more") from why
             tag += 1

@@ -14,10 +14,11 @@ from .moves import Post, Stopped
 from .optimizers import Update
 from .placed import Space, compile_steps, model_output, output_node
 from .program import link_steps, make_program, read_roles
+from .resident import Resident
 from .spaces import is_host, wait_for
 from .trace import Traced
 from .unsplit import Outcome, Unsplit, bind_inputs, record
-from .tracer import tensors_in
+from .tracer import tensor_bytes, tensors_in
 from .values import difference
 from .worker import Plan, Ran, Worker, make_plan
 
@@ -82,6 +83,7 @@ class Session:
             w.space.place_inputs(bind_inputs(traced))
         self.plan: Plan | None = None
         self.updates: dict[torch.device, Update] = {}
+        self.resident = Resident()
 
     @property
     def any_random(self) -> bool:
@@ -148,7 +150,7 @@ class Session:
         self.reset()
         active = [w for w in self.workers if any(p.device == w.number for p in plan.program.pieces)]
         self.post.open(plan.moves)
-        self._forget_peaks()
+        self._forget_peaks(seeded)
         try:
             ran = self._all(active, start, lambda w, begin: w.run(plan, self.updates.get(w.device.space),
                                                                   begin, seeded))
@@ -185,14 +187,31 @@ class Session:
             raise failed
         return answers
 
-    def _forget_peaks(self) -> None:
+    def _forget_peaks(self, first: bool) -> None:
+        """first: memory of the CPU is looked at, too, which makes the run slower."""
+        if first and len(self.workers) == 1 and self.workers[0].device.is_cpu:
+            self.resident.begin()
         for space in self.spaces:
             if space.type == "cuda":
                 torch.cuda.reset_peak_memory_stats(space)
 
     def _peaks(self) -> list[int | None]:
-        return [torch.cuda.max_memory_allocated(d.space) if d.here and d.space.type == "cuda" else None
-                for d in self.devices]
+        grown, peaks = self.resident.most(), []
+        for i, d in enumerate(self.devices):
+            if not d.here:
+                peaks.append(None)
+            elif d.space.type == "cuda":
+                peaks.append(torch.cuda.max_memory_allocated(d.space))
+            else:
+                peaks.append(None if grown is None else grown + self._bytes_before(i))
+        return peaks
+
+    def _bytes_before(self, device: int) -> int:
+        """What a device holds when a run begins: parameters and buffers of its steps, the optimizer's state."""
+        place, named = self.plan.program.step_device, {**self._named("parameters"), **self._named("buffers")}
+        used = {n for k, s in enumerate(self.steps) if place[k] == device for n in s.params + s.buffers}
+        states = [v for u in self.updates.values() for state in u.state.values() for v in state.values()]
+        return sum(map(tensor_bytes, [named[n] for n in used] + states))
 
     def outcome(self, sample: Sample) -> Outcome:
         """What the latest run left."""

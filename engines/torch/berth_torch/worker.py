@@ -20,7 +20,7 @@ from torch import fx
 from .devices import Device, Refusal
 from .moves import Move, Post, Stopped
 from .optimizers import Update
-from .placed import LOSS, Space
+from .placed import LOSS, Space, Step
 from .program import FORWARD, GRAD, Links, Piece, Program, Unit
 from .seeds import seeded
 from .spaces import wait_for
@@ -55,8 +55,8 @@ class Plan:
     """A program made ready: what all devices know of it.
 
     users: devices other than its own that a node goes to, [node]. keep: nodes that the model returns.
-    drop: nodes that a device needs no more after a piece, [(device, piece)]. moves: all that goes from device
-    to device.
+    drop: nodes that a device needs no more after a piece (step None) or after a step in it, [(device, piece,
+    step)]. moves: all that goes from device to device.
     """
 
     program: Program
@@ -65,29 +65,39 @@ class Plan:
     with_grad: set[fx.Node]
     keep: set[fx.Node]
     users: dict[fx.Node, list[int]] = field(default_factory=dict)
-    drop: dict[tuple[int, int], list[fx.Node]] = field(default_factory=dict)
+    drop: dict[tuple[int, int, int | None], list[fx.Node]] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
 
 
 def make_plan(program: Program, links: Links, training: bool, record: Record, keep: set[fx.Node]) -> Plan:
     """What a program needs beside itself."""
     plan = Plan(program, links, training, record.with_grad, keep)
-    last: dict[tuple[int, fx.Node], int] = {}
+    last: dict[tuple[int, fx.Node], tuple[int, int | None]] = {}
     for i, p in enumerate(program.pieces):
         for u in p.units if p.part == FORWARD else []:
-            for n in u.inputs + u.outputs:
-                last[(p.device, n)] = i
+            last.update(last_uses(p.device, i, u, links.steps, last))
             for n in u.inputs:
                 made = links.producer.get(n)
                 if made is not None and program.step_device[made] != p.device:
                     devices = plan.users.setdefault(n, [])
                     if p.device not in devices:
                         devices.append(p.device)
-    for (d, n), i in last.items():
+    for (d, n), (i, k) in last.items():
         if n not in keep:
-            plan.drop.setdefault((d, i), []).append(n)
+            plan.drop.setdefault((d, i, k), []).append(n)
     plan.moves = [m for k in range(len(links.steps)) for m in moves_of(plan, k, record.layouts)]
     return plan
+
+
+def last_uses(device: int, piece: int, unit: Unit, steps: list[Step], before: dict) -> dict:
+    """The place of the last use, so far, of what a unit takes and makes. What is made in this piece and goes
+    out of its unit stays until the piece has sent it."""
+    made = {n: (piece, None) for n in unit.outputs}
+    for k in unit.steps:
+        for n in steps[k].inputs:
+            if n not in unit.outputs and before.get((device, n)) != (piece, None):
+                made[n] = (piece, k)
+    return {(device, n): place for n, place in made.items()}
 
 
 def moves_of(plan: Plan, k: int, layouts: dict[fx.Node, Any]) -> list[Move]:
@@ -244,7 +254,7 @@ class Worker:
         return Refusal("model", f"{where}: {type(why).__name__}: {' '.join(str(why).split())[:300]}")
 
     def _run_piece(self, number: int, piece: Piece) -> tuple:
-        self.doing = piece.part
+        self.doing, self.piece = piece.part, number
         for unit in piece.units:
             self._receive(unit, piece.part)
         start, cpu = self._mark(), time.thread_time()
@@ -265,9 +275,14 @@ class Worker:
                 self._send(unit)
             elif piece.part == GRAD:
                 self._pass_on(unit)
-        for n in self.plan.drop.get((self.number, number), ()):
-            self.values.pop(n, None)
+        self._drop(None, self.values)
         return start, end, used if self.device.threads == 1 else None
+
+    def _drop(self, step: int | None, *held: dict[fx.Node, Any]) -> None:
+        """Let go of what is needed no more after a step, or after the piece."""
+        for n in self.plan.drop.get((self.number, self.piece, step), ()):
+            for values in held:
+                values.pop(n, None)
 
     def _rest(self, start: Any) -> None:
         """A device that is slowed down has a share of the time only."""
@@ -320,6 +335,8 @@ class Worker:
             if step.name == LOSS:
                 kept.roots[LOSS] = [outs[0]]
                 self.loss = outs[0].detach()
+            del args, outs
+            self._drop(k, local, self.values)
         self._keep(unit, kept, local)
 
     def _call(self, k: int, args: list) -> tuple:
