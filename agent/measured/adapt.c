@@ -21,6 +21,7 @@ berth_adapt_cfg berth_adapt_cfg_default(void)
 	                         .seed = 1,
 	                         .adapting = true,
 	                         .slow_dev = -1,
+	                         .slow_end = INT32_MAX,
 	                         .ready_s = NAN,
 	                         .profile = berth_profile_cfg_default()};
 }
@@ -39,6 +40,11 @@ typedef struct job {
 	bool on_trial;        /* the present placement was taken on its prediction, and is not judged yet */
 	int32_t n_mistakes;   /* trials in a row that were gone back on */
 	int32_t wait;         /* windows to go without a new placement */
+	const double *first_time_s; /* [n_ops][n_devs] as calibrated at the start */
+	int32_t *left_dev, *left_order; /* [n_ops] what was left for the present placement */
+	bool has_left;
+	int32_t n_windows;    /* since then */
+	double left_s, now_s; /* a step by it just now, and by the present one before; 0: it was not run */
 } job;
 
 /* A placement by the present profile, with its order and predicted time. It has an arena of its own, which is
@@ -60,7 +66,7 @@ static berth_status weigh(const job *j, solution *x, const berth_solution *r, be
 		BERTH_TRY(BERTH_NEW(&x->mem, order, x->f.p.n_ops, err));
 		berth_start_order(&x->f.p, x->f.sim, r->op_dev, order);
 	}
-	if (berth_run_history_has(&j->history, r->op_dev, order))
+	if (!j->cfg->oracle && berth_run_history_has(&j->history, r->op_dev, order))
 		return BERTH_OK;
 	x->op_dev = r->op_dev;
 	x->order = order;
@@ -144,7 +150,29 @@ static berth_status try_another(job *j, solution *x, int32_t step, berth_err *er
 	if (!sw->done)
 		return BERTH_OK;
 	j->on_trial = true;
+	memcpy(j->left_dev, j->op_dev, (size_t)x->f.p.n_ops * sizeof *j->op_dev);
+	memcpy(j->left_order, j->order, (size_t)x->f.p.n_ops * sizeof *j->order);
+	j->has_left = true;
+	j->n_windows = 0;
 	take(j, x, x->op_dev, x->order);
+	return BERTH_OK;
+}
+
+/* Go back to what was left, where it is faster again. */
+static berth_status return_to_left(job *j, solution *x, int32_t step, berth_err *err)
+{
+	berth_switch sw = {
+		.step = step, .back = true, .predicted_from_s = j->now_s, .predicted_to_s = j->left_s};
+	bool faster = j->left_s > 0 && j->left_s < sw.predicted_from_s * (1 - j->cfg->threshold);
+	j->left_s = 0;
+	if (!faster)
+		return BERTH_OK;
+	BERTH_TRY(price(j, x, j->left_dev, &sw, err));
+	if (!sw.done)
+		return BERTH_OK;
+	j->r->sw[j->r->n_switches++] = sw;
+	j->has_left = j->on_trial = false;
+	take(j, x, j->left_dev, j->left_order);
 	return BERTH_OK;
 }
 
@@ -155,7 +183,10 @@ static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth
 	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
 	if (!j->cfg->adapting || step >= j->cfg->steps)
 		return BERTH_OK;
+	if (j->left_s > 0)
+		return return_to_left(j, x, step, err);
 	BERTH_TRY(go_back(j, x, step, &gone, err));
+	j->has_left = j->has_left && !gone;
 	if (gone || j->on_trial || j->wait > 0) {
 		j->wait -= !gone && j->wait > 0;
 		return BERTH_OK;
@@ -191,7 +222,7 @@ static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena
 {
 	double from = berth_wall_seconds();
 	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
-	if (engine_failed(st)) {
+	if (engine_failed(st) && !j->m->trains) {
 		BERTH_TRY(slow_down(j, err));
 		from = berth_wall_seconds();
 		st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
@@ -208,25 +239,63 @@ static void note_change(job *j, int32_t n_changes)
 		j->wait = FEW;
 }
 
+/* What a window's steps came to. */
+static void note_steps(job *j, int32_t step, int32_t n, const berth_measurement *run)
+{
+	for (int32_t i = 0; i < n; i++)
+		j->r->total_s += run->wall_s[i];
+	if (run->loss)
+		memcpy(j->r->loss + step, run->loss, (size_t)n * sizeof *run->loss);
+}
+
+/* A step by what was left for the present placement. */
+static berth_status try_left(job *j, int32_t step, berth_arena *mem, berth_err *err)
+{
+	berth_measurement run;
+	j->m->trains = j->cfg->trains;
+	berth_status st = berth_measured_run(j->m, j->left_dev, j->left_order, 0, 1, mem, j->tmp, &run, err);
+	j->m->trains = false;
+	BERTH_TRY(st);
+	note_steps(j, step, 1, &run);
+	j->now_s = j->history.now->step_s;
+	j->left_s = run.wall.median;
+	return berth_run_history_measure(&j->history, j->left_dev, j->left_order, 1, j->left_s, err);
+}
+
+/* Is it time for that, in a window of n steps? */
+static bool left_is_due(job *j, int32_t n)
+{
+	enum { EVERY = 6 };
+	return j->has_left && n > 1 && ++j->n_windows % EVERY == 0;
+}
+
 static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 {
+	bool tries_left = left_is_due(j, n);
 	berth_arena scratch = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
 	int32_t n_changes = j->history.n_changes;
 	double took_s;
+	j->m->trains = j->cfg->trains;
+	n -= tries_left;
 	berth_status st = run_placement(j, 0, n, &scratch, &run, &took_s, err);
+	j->m->trains = false;
 	if (st == BERTH_OK) {
+		note_steps(j, step, n, &run);
 		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
 		r->step[r->n] = step;
 		r->step_s[r->n] = run.wall.median;
 		r->predicted_s[r->n++] = j->predicted_s;
 		st = berth_run_history_measure(&j->history, j->op_dev, j->order, n, run.wall.median, err);
 		note_change(j, n_changes);
+		parted = parted && !j->history.cold; /* the engine warms up */
 		if (st == BERTH_OK && !j->history.cold)
 			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
+		if (st == BERTH_OK && tries_left)
+			st = try_left(j, step + n, &scratch, err);
 		if (st == BERTH_OK)
-			st = look(j, step + n, parted, err);
+			st = look(j, step + n + tries_left, parted, err);
 	}
 	berth_arena_free(&scratch);
 	return st;
@@ -242,6 +311,50 @@ static berth_status place_first(job *j, solution *x, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The calibration's times, or the first ones where they are kept, with the device of the configuration at a
+ * speed. */
+static berth_status copy_times(const job *j, double speed, berth_arena *mem, const double **out,
+                               berth_err *err)
+{
+	const double *from = j->first_time_s ? j->first_time_s : j->c.time_s;
+	int32_t n_devs = j->m->s->n_devs;
+	size_t n = (size_t)j->m->g->n_ops * (size_t)n_devs;
+	double *to;
+	BERTH_TRY(BERTH_NEW(mem, to, n, err));
+	for (size_t i = 0; i < n; i++)
+		to[i] = (int32_t)(i % (size_t)n_devs) == j->cfg->slow_dev ? from[i] / speed : from[i];
+	*out = to;
+	return BERTH_OK;
+}
+
+/* The placement for the machine as it is known to be from now on. */
+static berth_status foresee(job *j, solution *x, double speed, berth_err *err)
+{
+	berth_calibration c = j->c;
+	const double *time_s;
+	BERTH_TRY(copy_times(j, speed, &x->mem, &time_s, err));
+	c.time_s = (double *)(uintptr_t)time_s;
+	BERTH_TRY(berth_fitted_sim_calibrated(&c, &x->mem, j->tmp, &x->f, err));
+	BERTH_TRY(solve(j, x, err));
+	if (x->op_dev)
+		take(j, x, x->op_dev, x->order);
+	return BERTH_OK;
+}
+
+/* Its speed from now on, and what an oracle makes of it. */
+static berth_status change_speed(job *j, double speed, berth_err *err)
+{
+	solution x = {0};
+	berth_status st = berth_measured_set_speed(j->m, j->cfg->slow_dev, speed, j->tmp, err);
+	j->slow = speed < 1;
+	if (engine_failed(st))
+		st = berth_measured_set_speed(j->m, j->cfg->slow_dev, speed, j->tmp, err);
+	if (st == BERTH_OK && j->cfg->oracle)
+		st = foresee(j, &x, speed, err);
+	berth_arena_free(&x.mem);
+	return st;
+}
+
 static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 {
 	solution x = {0};
@@ -250,6 +363,8 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->mem, j->left_dev, j->m->g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(j->mem, j->left_order, j->m->g->n_ops, err));
 	j->history =
 		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
@@ -261,6 +376,8 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(run_placement(j, 1, j->cfg->window, j->mem, &run, &took_s, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));
+	if (j->cfg->oracle)
+		BERTH_TRY(copy_times(j, 1, j->mem, &j->first_time_s, err));
 	return look(j, j->cfg->steps, false, err);
 }
 
@@ -290,10 +407,14 @@ static berth_status sum_up(job *j, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Steps up to the next look. A window ends where the device is slowed down, and with the last step. */
+/* Steps up to the next look. A window ends where the device changes its speed, and with the last step. */
 static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
 {
-	int32_t end = slows(cfg) && step < cfg->slow_step ? cfg->slow_step : cfg->steps;
+	int32_t end = cfg->steps;
+	if (slows(cfg) && step < cfg->slow_end && cfg->slow_end < end)
+		end = cfg->slow_end;
+	if (slows(cfg) && step < cfg->slow_step)
+		end = cfg->slow_step;
 	return end - step < cfg->window ? end - step : cfg->window;
 }
 
@@ -302,11 +423,10 @@ static berth_status run_steps(job *j, const berth_profile *profile, berth_err *e
 	BERTH_TRY(start(j, profile, err));
 	for (int32_t step = 0, n; step < j->cfg->steps; step += n) {
 		n = window_at(j->cfg, step);
-		if (slows(j->cfg) && step == j->cfg->slow_step) {
-			j->slow = true;
-			berth_status st = slow_down(j, err);
-			BERTH_TRY(engine_failed(st) ? slow_down(j, err) : st);
-		}
+		if (slows(j->cfg) && step == j->cfg->slow_step)
+			BERTH_TRY(change_speed(j, j->cfg->slow_speed, err));
+		if (slows(j->cfg) && step == j->cfg->slow_end)
+			BERTH_TRY(change_speed(j, 1, err));
 		BERTH_TRY(run_window(j, step, n, err));
 	}
 	return sum_up(j, err);
@@ -325,12 +445,17 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
 		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d",
 		                  (int)cfg->steps - 1);
-	/* Two may be short: the last one before the slow-down, and the last of all. */
-	int32_t windows = cfg->steps / cfg->window + 2;
+	if (slows(cfg) && cfg->slow_end <= cfg->slow_step)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "adapt: a device is as fast as before only after it was slowed down");
+	/* Three may be short: the last ones before the speed changes, and the last of all. */
+	int32_t windows = cfg->steps / cfg->window + 3;
 	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.sw, windows, err));
+	if (cfg->trains)
+		BERTH_TRY(BERTH_NEW(mem, r.loss, cfg->steps, err));
 	if (!profile) {
 		BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &own, err));
 		profile = &own;

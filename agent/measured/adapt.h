@@ -12,7 +12,11 @@
  * left for that one, at the same price, and not chosen again. After each such mistake the next new placement
  * has to wait, twice as long as after the mistake before.
  *
- * A window in which the engine dies is run again once. */
+ * What is not used is not measured, and may be given back. So after every sixth window a step runs by the
+ * placement that was left for the present one. Where that one is faster again, it is gone back to.
+ *
+ * A window in which the engine dies is run again once; not where steps are those of a training that goes on,
+ * which the engine has lost then. */
 #ifndef BERTH_ADAPT_H
 #define BERTH_ADAPT_H
 
@@ -28,7 +32,9 @@ typedef struct berth_adapt_cfg {
 	bool adapting;           /* false: watch only */
 	int32_t slow_dev;        /* a device whose speed changes to slow_speed at step slow_step; -1: none */
 	double slow_speed;
-	int32_t slow_step;
+	int32_t slow_step, slow_end; /* at step slow_end it is as fast as before; default: after the last */
+	bool trains;             /* steps are those of one training */
+	bool oracle;             /* what is changed of the device is known: placed anew just then */
 	/* Seconds that making a placement ready takes, where they are known: an engine keeps the placements
 	 * of an earlier run. NAN, the default: measured at the start. */
 	double ready_s;
@@ -47,6 +53,8 @@ typedef struct berth_adaptation {
 	int32_t n;               /* windows */
 	int32_t *step;           /* [n] first step of the window */
 	double *step_s, *predicted_s; /* [n] median time of a step, and what was predicted for it */
+	double total_s;          /* of all steps, moves aside */
+	double *loss;            /* [steps] before each step; NULL: nothing is trained */
 	int32_t n_switches;
 	berth_switch *sw;        /* [n_switches] decisions, the refused ones too */
 	/* Median step before the device was slowed down, and over the last third of the steps after it. */

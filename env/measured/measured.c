@@ -218,6 +218,8 @@ static void put_placement(const berth_measured *m, const question *q, berth_json
 			berth_json_put_int(w, NULL, q->order[i]);
 		berth_json_close(w, ']');
 	}
+	if (m->trains)
+		berth_json_put_bool(w, "train", true);
 	put_repeats(q, w);
 }
 
@@ -306,11 +308,35 @@ static berth_status read_difference(const engine_answer *a, berth_measurement *o
 	return BERTH_OK;
 }
 
+/* "loss": before each step; null: no finite number. "trained": steps of this training so far. */
+static berth_status read_loss(const engine_answer *a, int32_t n, berth_arena *mem, double **out,
+                              berth_err *err)
+{
+	berth_json list;
+	int32_t trained = 0, i = 0;
+	const cJSON *item;
+	*out = NULL;
+	if (!a->m->trains)
+		return BERTH_OK;
+	BERTH_TRY(answer_list(a, &a->at, "loss", n, &list, err));
+	BERTH_TRY(answer_int(a, &a->at, "trained", true, INT32_MAX, &trained, err));
+	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	cJSON_ArrayForEach(item, list.item)
+		(*out)[i++] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+	if (trained != a->m->trained + n)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "engine '%.60s' was started anew and has lost the %d steps that it had "
+		                  "trained",
+		                  berth_engine_name(a->m->engine), (int)a->m->trained);
+	return BERTH_OK;
+}
+
 static berth_status read_run(const engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
                              berth_err *err)
 {
 	BERTH_TRY(read_difference(a, q->run, err));
 	BERTH_TRY(read_samples(a, q->repeats, mem, tmp, q->run, err));
+	BERTH_TRY(read_loss(a, q->repeats, mem, &q->run->loss, err));
 	return read_segments(a, q->dev, mem, tmp, q->run, err);
 }
 
@@ -323,6 +349,7 @@ berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const 
 	                    .dev = op_dev, .n_devs = m->g->n_ops, .order = order,
 	                    .warmup = warmup, .repeats = repeats, .run = &r};
 	BERTH_TRY(ask(m, &q, mem, tmp, err));
+	m->trained = m->trains ? m->trained + repeats : 0;
 	*out = r;
 	return BERTH_OK;
 }

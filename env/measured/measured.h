@@ -39,6 +39,11 @@ typedef struct berth_measured {
 	int64_t runs;           /* runs of the whole model asked for so far, warm-up included */
 	int32_t failures;       /* answers that were none */
 	bool unwritten;         /* the journal could not be written: going on would lose measurements */
+	/* Runs of placements are steps of one training: parameters and the optimizer's state stay. It begins
+	 * anew with the first run after one that is none. trained: steps so far. An engine that is started
+	 * again has lost it. */
+	bool trains;
+	int32_t trained;
 } berth_measured;
 
 /* Operators that ran as one piece on one device. Times [n_samples] from the start of the run. */
@@ -56,6 +61,7 @@ typedef struct berth_measurement {
 	double *strain;
 	berth_segment *segment; /* none for a run of the whole model */
 	double max_difference;  /* of the outputs from the unsplit model's; NAN: not said */
+	double *loss;           /* [n_samples] of training that goes on, before each step; NULL: none does */
 	berth_spread wall;
 } berth_measurement;
 

@@ -6,6 +6,7 @@
   file=FILE     a line for each run question: repeats and devices used
   cold=X        the first run question of a placement in a row lasts X times as long
   speeds=A,B    of the devices at the start
+Training that goes on has the loss 1 / (1 + steps so far), and begins anew where a run is none of it.
 """
 import json
 import os
@@ -16,6 +17,7 @@ words = dict(w.split("=", 1) for w in sys.argv[1:])
 LOG = words.get("file")
 START = [float(x) for x in words.get("speeds", "1,1").split(",")]
 speed, graph, ready, first, last = list(START), None, set(), None, None
+trained = 0
 
 
 def seconds(op, device):
@@ -53,7 +55,17 @@ def run(q):
         start = free[d]
         free[d] += more * seconds(op, d)
         segments.append({"device": d, "ops": [op], "start_s": [start] * n, "end_s": [free[d]] * n})
-    return {"wall_s": [max(free)] * n, "segments": segments}
+    return dict(training(q), wall_s=[max(free)] * n, segments=segments)
+
+
+def training(q):
+    global trained
+    if not q.get("train"):
+        trained = 0
+        return {}
+    losses = [1 / (1 + trained + i) for i in range(q["repeats"])]
+    trained += q["repeats"]
+    return {"loss": losses, "trained": trained}
 
 
 def answer(q):

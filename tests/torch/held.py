@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""What a run of a plan holds beside the next one (nothing), and which gradients operators are timed with.
+"""What a run of a plan holds beside the next one (nothing), which gradients operators are timed with, and
+what training that goes on keeps.
 
 usage: held.py. A device with a cap has room for one run. Exit code 1 where something is held, 77 without
 PyTorch.
@@ -21,6 +22,7 @@ except ImportError:
 from berth_torch.devices import parse_devices  # noqa: E402
 from berth_torch.engine import Engine  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
+from berth_torch.optimizers import make_optimizer  # noqa: E402
 from berth_torch.spec import load, parse_spec  # noqa: E402
 from berth_torch.trace import trace_loaded  # noqa: E402
 from berth_torch.tracer import tensors_in  # noqa: E402
@@ -61,6 +63,51 @@ def wrong_gradients():
     return not any(torch.allclose(g, tensor.grad) for g in near)
 
 
+def plain_losses(text, steps):
+    """The loss before each step of a plain loop in one process."""
+    spec = parse_spec(text)
+    loaded = load(spec)
+    traced = trace_loaded(loaded, spec)
+    optimizer = make_optimizer(spec.optimizer, list(loaded.module.parameters()))
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad(set_to_none=True)
+        loss = traced.loss(loaded.module(*loaded.args, **loaded.kwargs))
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss))
+    return losses
+
+
+def wrong_training(name, optimizer, plain):
+    """Ten steps with a move in the middle: losses as of a plain loop (plain), or as on one device alone where
+    operators draw random numbers; and from the beginning again after another question."""
+    text = f"{os.path.join(HERE, 'models.py')}:{name}:mode=training:optimizer={optimizer}"
+    spec = parse_spec(text)
+    graph = make_graph(trace_loaded(load(spec), spec))
+    engine = Engine(parse_devices("cpu0,cpu1", 1), "wall", [])
+    engine.load({"model": text, "graph": graph})
+    groups = {op.get("colocate", op["name"]): i for i, op in enumerate(graph["ops"])}
+    apart = [groups[op.get("colocate", op["name"])] % 2 for op in graph["ops"]]
+    other, alone, steps = [1 - d for d in apart], [0] * len(apart), 10
+
+    def losses(first, second):
+        engine.answer({"do": "run", "placement": alone, "warmup": 0, "repeats": 1})
+        halves = [engine.answer({"do": "run", "train": True, "placement": p, "warmup": 0, "repeats": steps // 2})
+                  for p in (first, second)]
+        return halves[0]["loss"] + halves[1]["loss"], halves[1]["trained"]
+
+    wanted = plain_losses(text, steps) if plain else losses(alone, alone)[0]
+    (found, trained), (again, _) = losses(apart, other), losses(apart, other)
+    worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
+    told = []
+    if len(found) != steps or trained != steps or not worst <= 1e-5 or len(set(found)) < steps:
+        told.append(f"{name}: losses {found} instead of {wanted}")
+    if again[0] != found[0]:
+        told.append(f"{name}: training that begins anew has the loss {again[0]} at first, not {found[0]}")
+    return told
+
+
 def main():
     text = f"{os.path.join(HERE, 'models.py')}:transformer:mode=inference"
     spec = parse_spec(text)
@@ -75,6 +122,7 @@ def main():
         wrong.append("nothing was run, or wrongly")
     if wrong_gradients():
         wrong.append("backward passes are timed with other gradients than those of a run")
+    wrong += wrong_training("lstm", "adam", True) + wrong_training("mixed", "momentum", False)
     print("; ".join(wrong) or f"{len(watch.held)} runs, nothing held")
     sys.stdout.flush()
     os._exit(1 if wrong else 0)

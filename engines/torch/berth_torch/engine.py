@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 from statistics import median
 
@@ -16,6 +17,7 @@ from .program import UPDATE
 from .session import Sample, Session
 from .spec import SpecError, UsageError
 from .trace import trace
+from .training import Training
 from .worker import Timed, Worker
 
 TOLERANCE = 1e-3  # a difference above is no rounding
@@ -31,6 +33,7 @@ class Engine:
         self.post = post or Post(devices)
         self.workers = [Worker(i, d, None, self.post) if d.here else None for i, d in enumerate(devices)]
         self.session: Session | None = None
+        self.training: Training | None = None  # until another question than for a step of it
 
     # ---- questions ----
 
@@ -89,6 +92,23 @@ class Engine:
         if q.get("operators"):
             answer["operators"] = self._operators(q)
         return answer
+
+    def _train(self, q: dict) -> dict:
+        """Steps of a training that goes on."""
+        s = self.loaded()
+        if self.crew:
+            raise Refusal("", "training goes on in the engine's own process alone: leave out other ones")
+        if not s.training:
+            raise Refusal("model", "there is nothing to train: the word mode=training is missing")
+        self.training = self.training or Training(s)
+        self.training.prepare(q["placement"], q.get("order"))
+        samples, losses = [], []
+        for _ in range(q["repeats"]):
+            sample, loss = self.training.step()
+            sample.forget()
+            samples.append(sample)
+            losses.append(loss if math.isfinite(loss) else None)
+        return dict(self._answer(s, samples), loss=losses, trained=self.training.done)
 
     def _answer(self, s: Session, samples: list[Sample]) -> dict:
         pieces = s.plan.program.pieces
@@ -258,6 +278,10 @@ class Engine:
                  "profile": self.profile, "transfers": self.transfers, "set": self.set}
         if q.get("do") not in known:
             raise Refusal("", f"no such question: {q.get('do')}")
+        if q.get("train") and q["do"] == "run":
+            return self._train(q)
+        if q["do"] not in ("hello", "set", "transfers"):
+            self.training = None
         return known[q["do"]](q)
 
 

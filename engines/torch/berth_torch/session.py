@@ -141,13 +141,16 @@ class Session:
 
     # ---- running ----
 
-    def run(self, seeded: bool = True, start: Callable[[], float] = time.perf_counter) -> Sample:
-        """Run the plan that was made ready, once, from the first state. start: called when the devices of
-        this process are ready, gives the time that counts as 0."""
+    def run(self, seeded: bool | str = True, start: Callable[[], float] = time.perf_counter,
+            fresh: bool = True) -> Sample:
+        """Run the plan that was made ready, once, from the first state, or (fresh false, without a crew) from
+        that of the last run. start: called when the devices of this process are ready, gives the time that
+        counts as 0. seeded: as in Worker.run."""
         if self.crew:
             return self.crew.run(self, seeded)
         plan = self.plan
-        self.reset()
+        if fresh:
+            self.reset()
         active = [w for w in self.workers if any(p.device == w.number for p in plan.program.pieces)]
         self.post.open(plan.moves)
         self._forget_peaks(seeded)

@@ -201,9 +201,9 @@ class Worker:
     # ---- a run ----
 
     def run(self, plan: Plan, update: Update | None, begin: Callable[[], float],
-            seeded_: bool) -> "Ran":
+            seeded_: bool | str) -> "Ran":
         """Run this device's part once. begin: waits for all devices and gives the time that counts as 0.
-        seeded_: random numbers by the names of operators."""
+        seeded_: random numbers by the names of operators; a text: and by that."""
         self.seeding, self.loss = seeded_, None
         self.plan, self.values, self.grads, self.kept = plan, dict(self.space.inputs), {}, {}
         self.update, self.sent_bytes = update, 0
@@ -342,7 +342,8 @@ class Worker:
     def _call(self, k: int, args: list) -> tuple:
         step = self.plan.links.steps[k]
         if step.random and self.seeding:
-            with seeded(step.name, self.device.space):
+            name = step.name if self.seeding is True else f"{step.name} {self.seeding}"
+            with seeded(name, self.device.space):
                 return self.space.calls[k](*args)
         return self.space.calls[k](*args)
 
