@@ -395,6 +395,54 @@ static void test_tarnawski_work(void **state)
 	close_world(&w);
 }
 
+/* A byte costs an accelerator what its first link to a CPU takes, else its first link; a CPU nothing. */
+static void test_tarnawski_links(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *links;
+		double bandwidth;
+	} cases[] = {
+		{"\"to\":\"x\",\"bandwidth\":10},{\"from\":\"a\",\"to\":\"c\",\"bandwidth\":20},{\"from\":"
+	         "\"a\","
+	         "\"to\":\"d\",\"bandwidth\":30",
+	         20},
+		{"\"to\":\"d\",\"bandwidth\":30},{\"from\":\"a\",\"to\":\"c\",\"bandwidth\":20},{\"from\":"
+	         "\"a\","
+	         "\"to\":\"x\",\"bandwidth\":10",
+	         30},
+		{"\"to\":\"x\",\"bandwidth\":10},{\"from\":\"a\",\"to\":\"y\",\"bandwidth\":20", 10},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena text = {0};
+		world w;
+		open_world(&w,
+		           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"o\",\"time_s\":{"
+		           "\"*\":1}}],\"edges\":[]}",
+		           berth_arena_printf(
+				   &text,
+				   "{\"format\":\"berth-system\",\"version\":1,\"cost_model\":\"tarnawski\","
+				   "\"devices\":[{\"name\":\"x\",\"kind\":\"acc\"},{\"name\":\"y\",\"kind\":"
+				   "\"acc\"},{\"name\":\"a\",\"kind\":\"acc\"},{\"name\":\"c\",\"kind\":"
+		                   "\"cpu\"},"
+				   "{\"name\":\"d\",\"kind\":\"cpu\"}],\"links\":["
+				   "{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1},"
+				   "{\"from\":\"y\",\"to\":\"c\",\"bandwidth\":2},"
+				   "{\"from\":\"c\",\"to\":\"d\",\"bandwidth\":3},"
+				   "{\"from\":\"d\",\"to\":\"a\",\"bandwidth\":4},"
+				   "{\"from\":\"c\",\"to\":\"x\",\"bandwidth\":5},"
+				   "{\"from\":\"a\",%s}]}",
+				   cases[i].links));
+		const berth_cost_model *m = w.s.cost_model;
+		assert_near(m->s_per_byte(&w.p, 2), 1 / cases[i].bandwidth, 1e-15);
+		assert_near(m->s_per_byte(&w.p, 0), 1, 0);
+		assert_near(m->s_per_byte(&w.p, 1), 0.5, 0);
+		assert_true(m->s_per_byte(&w.p, 3) < 0 && m->s_per_byte(&w.p, 4) < 0);
+		close_world(&w);
+		berth_arena_free(&text);
+	}
+}
+
 /* Contention-free, first ready first: the transfers of s and t do not wait for each other, and each
  * consumer's stands alone. d 10-17; b and c 13-; e ready at 15, y busy to 17: 17-18. */
 static void test_contention_free_names(void **state)
@@ -569,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_placeto_bounds),
 		cmocka_unit_test(test_longest_path),
 		cmocka_unit_test(test_tarnawski_work),
+		cmocka_unit_test(test_tarnawski_links),
 		cmocka_unit_test(test_contention_free_names),
 		cmocka_unit_test(test_shared_parameters),
 		cmocka_unit_test(test_table),
