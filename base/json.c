@@ -84,11 +84,21 @@ static berth_status check_text(const char *file, const char *text, size_t size, 
 	return BERTH_OK;
 }
 
+/* Text that does not even begin like JSON may be a file of another kind. */
+static const char *what_is_wrong(const char *text, const char *at, const char *end)
+{
+	bool first = only_space(text, at);
+	if (first && at < end && *at != '{' && *at != '[')
+		return "neither JSON nor another format that is read here,";
+	return "JSON syntax error";
+}
+
 berth_status berth_json_check(const char *file, const char *text, size_t size, berth_err *err)
 {
 	BERTH_TRY(check_text(file, text, size, err));
 	const char *fault = berth_json_fault(text, size);
-	return fault ? syntax_error(file, text, fault, text + size, "JSON syntax error", err) : BERTH_OK;
+	return fault ? syntax_error(file, text, fault, text + size,
+	                             what_is_wrong(text, fault, text + size), err) : BERTH_OK;
 }
 
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err)
@@ -99,7 +109,7 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 	if (!doc && !berth_json_fault(text, size))
 		return berth_nomem(err);
 	if (!doc)
-		return syntax_error(file, text, end, text + size, "JSON syntax error", err);
+		return syntax_error(file, text, end, text + size, what_is_wrong(text, end, text + size), err);
 	if (!only_space(end, text + size)) {
 		cJSON_Delete(doc);
 		while (*end == ' ' || *end == '\n' || *end == '\r' || *end == '\t')
