@@ -39,6 +39,28 @@ static berth_status check_words(const berth_export_source *x, const making *m, b
 	return BERTH_OK;
 }
 
+static bool is_cpu(const berth_export_source *x, int32_t d)
+{
+	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
+}
+
+/* Where the CPU has a part of the layers: by up to 3.5 times, as measured on one machine (docs/export.md), so
+ * that a gain has to be above 1 - 1 / 3.5. */
+static double error_of(const berth_export_source *x, const int32_t *op_dev)
+{
+	const double mixed_error = 0.7;
+	bool on_cpu = false, elsewhere = false;
+	const char *rest;
+	for (int32_t op = 0; op < x->g->n_ops; op++) {
+		if (berth_gguf_layer_of(x->g->op_name[op], &rest) < 0)
+			continue;
+		bool cpu = is_cpu(x, op_dev[op]);
+		on_cpu |= cpu;
+		elsewhere |= !cpu;
+	}
+	return on_cpu && elsewhere ? mixed_error : BERTH_EXPORT_ERROR;
+}
+
 static berth_status tell(const berth_export_source *x, const making *m, berth_export_out *out, berth_err *err)
 {
 	bool on_cpu = false;
@@ -58,6 +80,12 @@ static berth_status tell(const berth_export_source *x, const making *m, berth_ex
 			"%s has layers that predict further tokens, which versions of llama.cpp "
 			"count differently: see with -v where layers went",
 			x->model->name));
+	if (x->p && error_of(x, x->op_dev) > BERTH_EXPORT_ERROR)
+		BERTH_TRY(berth_export_note(
+			out, err,
+			"layers on the CPU are priced as computed there; llama.cpp copies their weights to "
+			"a GPU for prompts of 32 tokens and more (op offload), and reads them faster than "
+			"predicted"));
 	return berth_export_note(
 		out, err,
 		"to see what llama.cpp makes of it: the same line with -v tells each layer's device");
@@ -82,11 +110,6 @@ static berth_status find_full(const berth_export_source *x, int32_t dev, const l
 		berth_text_bytes(a, (double)needs), x->s->dev_name[dev], berth_text_bytes(b, (double)has),
 		then);
 	return out->unfit ? BERTH_OK : berth_nomem(err);
-}
-
-static bool is_cpu(const berth_export_source *x, int32_t d)
-{
-	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
 }
 
 /* The first of the system's: to llama.cpp all of them are one. */
@@ -201,23 +224,6 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	berth_status st = read_usual(x, &mem, tmp, op_dev, known, err);
 	berth_arena_free(&mem);
 	return st;
-}
-
-/* Where the CPU has a part of the layers: by up to 3.5 times, as measured on one machine (docs/export.md), so
- * that a gain has to be above 1 - 1 / 3.5. */
-static double error_of(const berth_export_source *x, const int32_t *op_dev)
-{
-	const double mixed_error = 0.7;
-	bool on_cpu = false, elsewhere = false;
-	const char *rest;
-	for (int32_t op = 0; op < x->g->n_ops; op++) {
-		if (berth_gguf_layer_of(x->g->op_name[op], &rest) < 0)
-			continue;
-		bool cpu = is_cpu(x, op_dev[op]);
-		on_cpu |= cpu;
-		elsewhere |= !cpu;
-	}
-	return on_cpu && elsewhere ? mixed_error : BERTH_EXPORT_ERROR;
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
