@@ -6,6 +6,7 @@
 #include "page_plan.h"
 #include "placement.h"
 #include "print.h"
+#include "progress.h"
 #include "report.h"
 #include "report_page.h"
 #include "say.h"
@@ -38,6 +39,8 @@ typedef struct state {
 	const char *engine;
 	double *busy_s;           /* [n_devs] */
 	double strain;            /* median; NAN: not said */
+	int32_t single_dev;       /* predicted to be the best alone; -1: the plan is that, or none can */
+	double single_s;          /* everything there, median; NAN: not run */
 } state;
 
 /* ---- passes ---- */
@@ -83,6 +86,52 @@ static berth_status sum_up(cli *c, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The device on which everything is predicted to be fastest, and allowed; -1: the plan is just that, or there
+ * is none. */
+static berth_status find_single(cli *c, state *s, int32_t *op_dev, berth_err *err)
+{
+	int64_t best = INT64_MAX;
+	bool is_plan = true;
+	s->single_dev = -1;
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		berth_timeline t;
+		berth_verdict v;
+		for (int32_t op = 0; op < s->g.n_ops; op++)
+			op_dev[op] = d;
+		BERTH_TRY(berth_judge(&s->p, op_dev, NULL, NULL, &c->mem, &t, &v, err));
+		if (v.feasible && t.r.latency_ns < best) {
+			best = t.r.latency_ns;
+			s->single_dev = d;
+		}
+	}
+	for (int32_t op = 0; op < s->g.n_ops; op++) {
+		is_plan = is_plan && s->placement.op_dev[op] == s->single_dev;
+		op_dev[op] = s->single_dev;
+	}
+	if (is_plan)
+		s->single_dev = -1;
+	return BERTH_OK;
+}
+
+/* What the plan is worth beside one device. Where the engine cannot run that, nothing is told. */
+static berth_status measure_single(cli *c, berth_measured *m, const berth_steady_cfg *runs, state *s,
+                                   berth_err *err)
+{
+	int32_t *op_dev;
+	berth_measurement run;
+	berth_err why;
+	if (s->s.order == BERTH_ORDER_GIVEN)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, s->g.n_ops, err));
+	BERTH_TRY(find_single(c, s, op_dev, err));
+	if (s->single_dev < 0)
+		return BERTH_OK;
+	berth_status st = berth_steady_run(m, runs, op_dev, s->g.topo_op, &c->mem, &c->tmp, &run, &why);
+	if (st == BERTH_OK)
+		s->single_s = run.wall.median;
+	return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
+}
+
 static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_measured m;
@@ -90,12 +139,22 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(order_of(c, s, &order, err));
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
 	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
-	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup, .least = least, .most = most, .width = 0.03};
+	cli_progress progress;
+	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup,
+	                         .least = least,
+	                         .most = most,
+	                         .width = 0.03,
+	                         .progress = cli_progress_count,
+	                         .progress_ctx = &progress};
+	cli_progress_open(&progress, c, s->g.name);
 	berth_status st =
 		berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
 	if (st == BERTH_OK && (a->operators || a->trace || a->report))
 		st = berth_measured_operators(&m, s->placement.op_dev, order, &c->mem, &c->tmp, &s->operators,
 		                              &s->n_operators, err);
+	if (st == BERTH_OK)
+		st = measure_single(c, &m, &runs, s, err);
+	cli_progress_end(&progress);
 	berth_measured_close(&m);
 	BERTH_TRY(st);
 	return sum_up(c, s, err);
@@ -141,6 +200,8 @@ static void put_all(berth_json_out *w, const state *s)
 	berth_json_put_numbers(w, "interval_s", interval, 2);
 	berth_json_flat(w, false);
 	berth_json_put_number(w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
+	berth_json_put_string(w, "single_device", isnan(s->single_s) ? NULL : s->s.dev_name[s->single_dev]);
+	berth_json_put_number(w, "single_s", s->single_s);
 	berth_json_put_int(w, "segments", s->run.n_segments);
 	berth_json_put_number(w, "strain", ran ? s->strain : NAN);
 	berth_json_put_number(w, "difference", ran ? s->run.max_difference : NAN);
@@ -178,6 +239,9 @@ static void print_text(const state *s)
 	        berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
 	if (s->t.r.runs)
 		cli_say("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
+	if (!isnan(s->single_s))
+		cli_say("all on %s: latency %s, %.2f times as long\n", s->s.dev_name[s->single_dev],
+		        berth_text_seconds(a, s->single_s), s->single_s / s->run.wall.median);
 	if (s->strain > 1.1)
 		cli_say("the machine was busy: %.2f seconds of the clock for each CPU second of the work\n",
 		        s->strain);
@@ -199,7 +263,7 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .warmup = 3};
-	state s = {.strain = NAN};
+	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine; its devices have the names of the engine's"},

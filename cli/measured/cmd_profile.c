@@ -161,12 +161,39 @@ static void print_device(const state *s, int32_t d)
 		        s->s.dev_name[d]);
 }
 
-static void print_text(const state *s)
+/* How well the medians are known: intervals against the medians. */
+static berth_status print_noise(cli *c, const state *s, berth_err *err)
+{
+	double *width;
+	int32_t n = 0, at = 0, n_devs = s->s.n_devs;
+	char a[32], b[32];
+	berth_spread all;
+	BERTH_TRY(BERTH_NEW(&c->tmp, width, s->g.n_ops * n_devs, err));
+	for (int32_t i = 0; i < s->g.n_ops * n_devs; i++) {
+		const berth_profiled *x = &s->p.row[i];
+		if (x->source != BERTH_MEASURED || !(x->x.wall.median > 0))
+			continue;
+		width[n] = berth_spread_width(&x->x.wall);
+		at = n && width[n] <= berth_spread_width(&s->p.row[at].x.wall) ? at : i;
+		n++;
+	}
+	if (!n)
+		return BERTH_OK;
+	BERTH_TRY(berth_spread_of(width, n, &c->tmp, &all, err));
+	cli_say("noise: intervals of the medians are %s wide, in the middle of all, and %s at most ('%s' on "
+	        "%s)\n",
+	        cli_percent(a, all.median), cli_percent(b, berth_spread_width(&s->p.row[at].x.wall)),
+	        s->g.op_name[at / n_devs], s->s.dev_name[at % n_devs]);
+	return BERTH_OK;
+}
+
+static berth_status print_text(cli *c, const state *s, berth_err *err)
 {
 	char a[32], b[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	cli_say("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
 	        s->p.n_predicted);
+	BERTH_TRY(print_noise(c, s, err));
 	for (int32_t d = 0; d < s->s.n_devs; d++)
 		print_device(s, d);
 	for (int32_t l = 0; l < s->s.n_links; l++)
@@ -174,6 +201,7 @@ static void print_text(const state *s)
 			cli_say("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
 			        s->s.dev_name[s->s.link_to[l]], berth_text_seconds(a, s->p.link[l].latency_s),
 			        berth_text_bytes(b, s->p.link[l].bandwidth));
+	return BERTH_OK;
 }
 
 static berth_status profile_graph(cli *c, const args *a, berth_err *err)
@@ -197,7 +225,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	if (c->json)
 		return print_json(c, &s, err);
 	if (!c->quiet && !is_stdout(a->out) && !is_stdout(a->system_out))
-		print_text(&s);
+		return print_text(c, &s, err);
 	return BERTH_OK;
 }
 

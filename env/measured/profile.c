@@ -50,10 +50,10 @@ typedef struct job {
 	const char **what;     /* [n_ops] descriptions */
 	int32_t *same;         /* [n_ops] first operator of that description */
 	double started;
-	int32_t done;
+	int32_t done, of; /* descriptions on devices */
 } job;
 
-static berth_status describe_all(job *j, berth_err *err)
+static berth_status describe_all(job *j, int32_t n_matched, berth_err *err)
 {
 	berth_strmap map;
 	const berth_graph *g = j->m->g;
@@ -63,6 +63,7 @@ static berth_status describe_all(job *j, berth_err *err)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		BERTH_TRY(describe(g, op, j->tmp, &j->what[op], err));
 		BERTH_TRY(berth_strmap_add(&map, j->what[op], op, &j->same[op], err));
+		j->of += j->same[op] == op ? n_matched : 0;
 	}
 	return BERTH_OK;
 }
@@ -107,8 +108,7 @@ static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev,
 		BERTH_TRY(take_row(j, &rows[i], err));
 	j->done += n;
 	if (j->cfg->progress)
-		j->cfg->progress(j->cfg->progress_ctx, "profiled", j->done,
-		                 j->m->g->n_ops * j->m->s->n_devs);
+		j->cfg->progress(j->cfg->progress_ctx, "profiled", j->done, j->of);
 	return BERTH_OK;
 }
 
@@ -122,6 +122,7 @@ static berth_status from_cache(job *j, int32_t op, int32_t dev, bool *found, ber
 	if (*found) {
 		x->source = BERTH_CACHED;
 		j->p->n_cached++;
+		j->done++;
 	}
 	return BERTH_OK;
 }
@@ -221,10 +222,10 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 	return BERTH_OK;
 }
 
-static berth_status run(job *j, berth_arena *mem, berth_err *err)
+static berth_status run(job *j, int32_t n_matched, berth_arena *mem, berth_err *err)
 {
 	const berth_system *s = j->m->s;
-	BERTH_TRY(describe_all(j, err));
+	BERTH_TRY(describe_all(j, n_matched, err));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (j->m->dev_engine[d] >= 0)
 			BERTH_TRY(profile_device(j, d, mem, err));
@@ -259,7 +260,7 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 		p.row[i].source = BERTH_CANNOT;
 		p.time_s[i] = NAN;
 	}
-	berth_status st = run(&j, mem, err);
+	berth_status st = run(&j, matched, mem, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = p;

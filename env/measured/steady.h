@@ -11,6 +11,8 @@
 typedef struct berth_steady_cfg {
 	int32_t warmup, least, most;
 	double width;
+	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of); /* NULL: none */
+	void *progress_ctx;
 } berth_steady_cfg;
 
 /* The runs of the last turn. Else as berth_measured_run, with its errors. */
