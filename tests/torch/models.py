@@ -1,5 +1,6 @@
 """Small modules for the tests of PyTorch."""
 import dataclasses
+import os
 
 import torch
 import torch.nn.functional as F
@@ -233,6 +234,35 @@ class Cube(torch.autograd.Function):
     def backward(ctx, grad):
         x, = ctx.saved_tensors
         return 3 * x * x * grad
+
+
+class Breakable(torch.autograd.Function):
+    """Raises where the file is there that BERTH_TEST_BREAKS names."""
+
+    @staticmethod
+    def forward(ctx, x):
+        if os.path.exists(os.environ.get("BERTH_TEST_BREAKS", "")):
+            raise ValueError("it broke")
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class Fragile(nn.Module):
+    """Layers with that function between them."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.c(self.b(Breakable.apply(self.a(x))).relu())
+
+
+def fragile():
+    return Fragile(), (torch.randn(3, 6),)
 
 
 class Custom(nn.Module):

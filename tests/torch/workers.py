@@ -43,8 +43,9 @@ class Tests:
 
     def __init__(self):
         self.wrong = self.done = 0
-        self.nursery = Nursery()
         self.files = tempfile.TemporaryDirectory()
+        os.environ["BERTH_TEST_BREAKS"] = os.path.join(self.files.name, "breaks")
+        self.nursery = Nursery()
 
     def expect(self, what, condition, told=""):
         self.done += 1
@@ -85,6 +86,18 @@ def lose(tests, harness, session, do, words):
         os.kill(member.pid, 0)
         with open(f"/proc/{member.pid}/stat", encoding="ascii") as stat:
             tests.expect("the old one is gone", stat.read().split()[2] == "Z")
+
+
+def broken(tests, harness):
+    """An operator that fails in one process: the run ends everywhere, and the processes stay."""
+    session, _ = harness.session("fragile", "training")
+    session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)
+    pids = [m.pid for m in harness.crew.members]
+    with open(os.environ["BERTH_TEST_BREAKS"], "w", encoding="utf-8"):
+        tests.refused("an operator that fails", ["cpu", "ValueError: it broke"], session.run)
+    os.remove(os.environ["BERTH_TEST_BREAKS"])
+    tests.expect("the run behind it", max(session.check(session.run()).values()) <= 1e-6)
+    tests.expect("the same processes", [m.pid for m in harness.crew.members] == pids)
 
 
 def listener(tests, model):
@@ -169,6 +182,7 @@ def main():
     for model in ("quiet", "mixed"):
         for mode in ("inference", "training"):
             tests.expect(f"plans of {model}", plans.try_model(harness, model, mode, Args(plans=3)) == 0)
+    broken(tests, harness)
     session, _ = harness.session("branches", "training")
     session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)
     tests.expect("peak memory of each process", all(b is not None for b in session.run().peak_bytes))

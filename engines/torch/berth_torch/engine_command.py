@@ -18,13 +18,17 @@ from .nursery import Nursery
 from .output import own_output
 
 
+KINDS = ("model", "device", "missing")  # of refusals, in the protocol
+
+
 def loop(engine: Engine, out: TextIO) -> None:
     for line in sys.stdin:
         question = json.loads(line)
         try:
             answer = dict(engine.answer(question), id=question["id"], ok=True)
         except Refusal as why:
-            answer = {"id": question["id"], "ok": False, "kind": why.kind, "error": str(why)}
+            kind = why.kind if why.kind in KINDS else ""
+            answer = {"id": question["id"], "ok": False, "kind": kind, "error": str(why)}
         except Exception as why:
             text = f"{type(why).__name__}: {' '.join(str(why).split())[:400]}"
             answer = {"id": question["id"], "ok": False, "kind": "model", "error": text}

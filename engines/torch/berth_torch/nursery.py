@@ -19,7 +19,7 @@ import torch
 from .devices import Refusal
 from .lifetime import end_with_parent
 from .site import GREETING_S, serve
-from .spec import SpecError, UsageError, parse_spec
+from .spec import UsageError, parse_spec
 from .wire import Channel, Closed
 
 
@@ -146,11 +146,15 @@ def main(words: list[str]) -> int:
                         help="an address of this host; port 0: any that is free")
     options = parser.parse_args(words)
     try:
-        parse_spec(options.model)
+        if not os.path.isfile(parse_spec(options.model).path):
+            raise UsageError(f"'{options.model}': there is no such file")
         sock = socket.create_server(address(options.listen))
-    except (UsageError, SpecError, ValueError, OSError) as why:
-        print(f"berth-engine-torch: worker: {options.listen}: {why}", file=sys.stderr)
+    except (UsageError, ValueError) as why:
+        print(f"berth-engine-torch: worker: {why}", file=sys.stderr)
         return 2
+    except OSError as why:
+        print(f"berth-engine-torch: worker: {options.listen}: {why.strerror}", file=sys.stderr)
+        return 5
     host, port = sock.getsockname()[:2]
 
     def say(text: str) -> None:
