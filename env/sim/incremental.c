@@ -893,8 +893,6 @@ static void keep_keys(berth_incremental *n)
 	n->base_keyed = n->op_key != NULL;
 	if (n->base_keyed)
 		copy(n->base_key, n->op_key, (size_t)n->p->n_ops, sizeof *n->base_key);
-	else
-		memset(n->base_key, 0, (size_t)n->p->n_ops * sizeof *n->base_key);
 }
 
 static bool start_base(berth_incremental *n, const int32_t *op_dev)

@@ -354,6 +354,8 @@ static void test_bad_pools(void **state)
 		{POOLS("1,2,3"), "/memory_pools: 3 memory pools for 2 devices"},
 		{POOL("\"m\"", "9,\"bytes\":99", "\"b\""),
 	         "/memory_pools/0: bytes is 99, below the memory_bytes of device 'b', 100"},
+		{POOL("\"m\"", "9,\"bytes\":0", "\"b\""),
+	         "/memory_pools/0: bytes is 0, below the memory_bytes of device 'b', 100"},
 		{POOL("\"m\"", "7", "\"a\",\"b\""),
 	         "/memory_pools/0: bandwidth is 7, below the mem_bandwidth of device 'a', 8"},
 		{"{\"format\":\"berth-system\",\"version\":1,\"cost_model\":\"placeto\"," POOLED
@@ -361,6 +363,24 @@ static void test_bad_pools(void **state)
 	         "/memory_pools/0: cost model 'placeto' knows no memory pools"},
 	};
 	assert_refused(cases, sizeof cases / sizeof *cases);
+}
+
+/* A pool may hold just what its members do, or nothing where they say nothing. */
+static void test_least_pools(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {POOL("\"m\"", "8,\"bytes\":100", "\"a\",\"b\""),
+	                                    POOL("\"m\"", "8", "\"b\",\"a\""),
+	                                    POOL("\"m\"", "8,\"bytes\":0", "\"a\""),
+	                                    POOL("\"m\"", "1e-9,\"bytes\":9007199254740992", "\"b\"")};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		berth_arena mem = {0};
+		berth_system s;
+		berth_err err;
+		assert_ok(parse(texts[i], &mem, &s, &err), &err);
+		assert_ok(berth_system_check(&s, &mem, &err), &err);
+		berth_arena_free(&mem);
+	}
 }
 
 /* Every figure has its key: the text that the changed system writes differs there and nowhere else. A clone's
@@ -846,6 +866,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_lines_of_pools), cmocka_unit_test(test_set_each_key),
+		cmocka_unit_test(test_least_pools),
 		cmocka_unit_test(test_set_refuses),    cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_bad_devices),    cmocka_unit_test(test_bad_links),
 		cmocka_unit_test(test_bad_pools),      cmocka_unit_test(test_most_devices),
