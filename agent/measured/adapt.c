@@ -372,7 +372,8 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(st);
 	double took_s;
 	BERTH_TRY(run_placement(j, 0, 1, j->mem, &run, &took_s, err));
-	j->r->ready_s = isnan(j->cfg->ready_s) ? fmax(0, took_s - run.wall.median) : j->cfg->ready_s;
+	double ready_s = isnan(run.ready_s) ? fmax(0, took_s - run.wall.median) : run.ready_s;
+	j->r->ready_s = isnan(j->cfg->ready_s) ? ready_s : j->cfg->ready_s;
 	BERTH_TRY(run_placement(j, 1, j->cfg->window, j->mem, &run, &took_s, err));
 	BERTH_TRY(berth_calibration_add(&j->c, &run, 0, j->tmp, err));
 	BERTH_TRY(berth_calibration_fit(&j->c, j->tmp, NULL, NULL, err));

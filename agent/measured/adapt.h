@@ -6,7 +6,7 @@
  * threshold, the placement is solved again on the present profile. The new one is taken if the migration
  * pays: what it is predicted to save over the steps that are left is more than the migration costs. That cost
  * is the way of the parameters that change their device (migration_cost.h), and the time that it took the
- * engine at the start to make a placement ready.
+ * engine at the start to make a placement ready: by its own clock, where it tells.
  *
  * A placement may turn out worse than one that was measured on the same machine (run_history.h). Then it is
  * left for that one, at the same price, and not chosen again. After each such mistake the next new placement

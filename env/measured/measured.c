@@ -335,6 +335,8 @@ static berth_status read_run(const engine_answer *a, const question *q, berth_ar
                              berth_err *err)
 {
 	BERTH_TRY(read_difference(a, q->run, err));
+	q->run->ready_s = NAN;
+	BERTH_TRY(answer_number(a, &a->at, "ready_s", false, &q->run->ready_s, err));
 	BERTH_TRY(read_samples(a, q->repeats, mem, tmp, q->run, err));
 	BERTH_TRY(read_loss(a, q->repeats, mem, &q->run->loss, err));
 	return read_segments(a, q->dev, mem, tmp, q->run, err);

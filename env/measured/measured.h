@@ -60,6 +60,7 @@ typedef struct berth_measurement {
 	 * said. */
 	double *strain;
 	berth_segment *segment; /* none for a run of the whole model */
+	double ready_s;         /* that making the placement ready took, by the engine; NAN: not said */
 	double max_difference;  /* of the outputs from the unsplit model's; NAN: not said */
 	double *loss;           /* [n_samples] of training that goes on, before each step; NULL: none does */
 	berth_spread wall;

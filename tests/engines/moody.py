@@ -5,6 +5,7 @@
   crash=N,...   the engine crashes in its N-th run question, as FILE counts them
   file=FILE     a line for each run question: repeats and devices used
   cold=X        the first run question of a placement in a row lasts X times as long
+  tells=S       it tells that making a placement ready takes S seconds
   speeds=A,B    of the devices at the start
 Training that goes on has the loss 1 / (1 + steps so far), and begins anew where a run is none of it.
 """
@@ -55,7 +56,8 @@ def run(q):
         start = free[d]
         free[d] += more * seconds(op, d)
         segments.append({"device": d, "ops": [op], "start_s": [start] * n, "end_s": [free[d]] * n})
-    return dict(training(q), wall_s=[max(free)] * n, segments=segments)
+    told = {"ready_s": float(words["tells"])} if "tells" in words else {}
+    return dict(training(q), **told, wall_s=[max(free)] * n, segments=segments)
 
 
 def training(q):

@@ -4,7 +4,9 @@ from __future__ import annotations
 import gc
 import math
 import os
+import time
 from statistics import median
+from typing import Callable
 
 import torch
 
@@ -74,7 +76,7 @@ class Engine:
 
     def run(self, q: dict) -> dict:
         s = self.loaded()
-        s.prepare(q["placement"], q.get("order"))
+        ready_s = self._timed(lambda: s.prepare(q["placement"], q.get("order")))
         samples, worst = [], 0.0
         for i in range(q["warmup"] + q["repeats"]):
             samples.append(s.run(seeded=i == 0))
@@ -86,12 +88,19 @@ class Engine:
         peaks = [max(known, default=None) for known in
                  ([b for b in of if b is not None] for of in zip(*(x.peak_bytes for x in samples)))]
         samples = samples[q["warmup"]:]
-        answer = dict(self._answer(s, samples), peak_bytes=peaks)
+        answer = dict(self._answer(s, samples), peak_bytes=peaks, ready_s=ready_s)
         answer["difference"] = min(worst, 1e300)  # infinity is no JSON
         answer["differs"] = worst > TOLERANCE
         if q.get("operators"):
             answer["operators"] = self._operators(q)
         return answer
+
+    def _timed(self, what: Callable[[], object]) -> float:
+        """Seconds of something done in this thread, by the engine's clock."""
+        clock = time.thread_time if self.clock == "cpu" else time.perf_counter
+        start = clock()
+        what()
+        return clock() - start
 
     def _train(self, q: dict) -> dict:
         """Steps of a training that goes on."""
@@ -101,14 +110,16 @@ class Engine:
         if not s.training:
             raise Refusal("model", "there is nothing to train: the word mode=training is missing")
         self.training = self.training or Training(s)
-        self.training.prepare(q["placement"], q.get("order"))
+        training = self.training
+        ready_s = self._timed(lambda: training.prepare(q["placement"], q.get("order")))
         samples, losses = [], []
         for _ in range(q["repeats"]):
             sample, loss = self.training.step()
             sample.forget()
             samples.append(sample)
             losses.append(loss if math.isfinite(loss) else None)
-        return dict(self._answer(s, samples), loss=losses, trained=self.training.done)
+        return dict(self._answer(s, samples), ready_s=ready_s, loss=losses,
+                    trained=training.done)
 
     def _answer(self, s: Session, samples: list[Sample]) -> dict:
         pieces = s.plan.program.pieces
