@@ -153,7 +153,7 @@ class Session:
             self.reset()
         active = [w for w in self.workers if any(p.device == w.number for p in plan.program.pieces)]
         self.post.open(plan.moves)
-        self._forget_peaks(seeded)
+        self._forget_peaks(seeded is True)
         try:
             ran = self._all(active, start, lambda w, begin: w.run(plan, self.updates.get(w.device.space),
                                                                   begin, seeded))
