@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ sys.path.insert(0, HERE)
 
 import plans  # noqa: E402
 from berth_torch import crew as crew_module  # noqa: E402
+from berth_torch import engine_command  # noqa: E402
 from berth_torch.crew import Crew  # noqa: E402
 from berth_torch.devices import Refusal, parse_devices  # noqa: E402
 from berth_torch.nursery import Listener, Nursery  # noqa: E402
@@ -100,6 +100,22 @@ def broken(tests, harness):
     tests.expect("the same processes", [m.pid for m in harness.crew.members] == pids)
 
 
+def idle(tests, harness):
+    """Processes that are asked nothing compute nothing: no thread of them turns round and round."""
+    for m in harness.crew.members:
+        tests.expect("a process that rests", any(not runs(m.pid) for _ in range(400)), str(m.pid))
+
+
+def runs(pid):
+    """Is one of its threads running, or about to?"""
+    time.sleep(0.005)
+    states = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii") as stat:
+            states.append(stat.read().rsplit(")", 1)[1].split()[0])
+    return "R" in states
+
+
 def listener(tests, model):
     """A worker that listens, in a process of its own, and where."""
     sock = socket.create_server(("127.0.0.1", 0))
@@ -145,17 +161,24 @@ def far(tests):
 
 
 def engine(tests):
-    """The command: its words, and that nothing of it is left when it is killed."""
-    program = os.path.join(HERE, "..", "..", "engines", "torch", "berth-engine-torch")
-    command = [program, "--devices", "cpu0,cpu1", "--processes"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        process.stdin.write('{"id": 1, "do": "hello"}\n')
-        process.stdin.flush()
-        answer = process.stdout.readline()
+    """The engine's command, in a process that has torch already; nothing of it is left when it is killed."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if not pid:
+        ours.close()
+        os.dup2(theirs.fileno(), 0)
+        os.dup2(theirs.fileno(), 1)
+        sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+        engine_command.main(["--devices", "cpu0,cpu1", "--processes"])
+    theirs.close()
+    with ours, ours.makefile("r") as answers:
+        ours.sendall(b'{"id": 1, "do": "hello"}\n')
+        answer = answers.readline()
         tests.expect("hello of the engine", '"ok": true' in answer and '"cpu1"' in answer, answer)
-        group = [int(p) for p in descendants(process.pid)]
+        group = [int(p) for p in descendants(pid)]
         tests.expect("three processes beside it", len(group) == 3, str(group))
-        process.kill()
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
     end = time.monotonic() + 6 * LIMIT_S
     while (left := [p for p in group if alive(p)]) and time.monotonic() < end:
         time.sleep(0.02)
@@ -179,9 +202,8 @@ def descendants(pid):
 def main():
     tests = Tests()
     harness = plans.Harness(Args())
-    for model in ("quiet", "mixed"):
-        for mode in ("inference", "training"):
-            tests.expect(f"plans of {model}", plans.try_model(harness, model, mode, Args(plans=3)) == 0)
+    tests.expect("plans", plans.try_model(harness, "mixed", "training", Args(plans=3)) == 0)
+    idle(tests, harness)
     broken(tests, harness)
     session, _ = harness.session("branches", "training")
     session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)

@@ -205,6 +205,7 @@ class Crew:
         self.model: dict | None = None
         self.digests: dict[str, str] = {}
         self.joined = 0
+        self.store: Any = None  # stays open: a process that has lost it looks for it without a rest
         self.broken = False
 
     # ---- their life ----
@@ -234,7 +235,7 @@ class Crew:
     def end(self) -> None:
         for m in self.members:
             m.end()
-        self.members, self.broken = [], False
+        self.members, self.broken, self.store = [], False, None
 
     def _start(self) -> None:
         self.members = []
@@ -276,7 +277,7 @@ class Crew:
             return
         far = next((m for m in self.members if m.at), None)
         bind = far.channel.sock.getsockname()[0] if far else "127.0.0.1"
-        store = open_store(bind)
+        self.store = store = open_store(bind)
         self.joined += 1
         self.all(lambda k: {"do": "join", "store": [bind, store.port], "bind": bind,
                             "group": f"berth{self.joined}"})
