@@ -238,7 +238,7 @@ static void have_inputs(build *b, int32_t place)
 }
 
 /* The layer's input before its norm's weights. Where a device begins, all that it needs of others comes
- * first. */
+ * first, activations before inputs. */
 static value *enter(build *b, int32_t layer, value *x)
 {
 	int32_t place = b->unit[layer];
@@ -246,8 +246,8 @@ static value *enter(build *b, int32_t layer, value *x)
 	value *y = has_norm(b, layer, "attn_norm") ? scaled(b, layer, "attn_norm", x) : x;
 	if (begins) {
 		have(b, y, place);
-		have_inputs(b, place);
 		have(b, x, place);
+		have_inputs(b, place);
 	}
 	return y;
 }
