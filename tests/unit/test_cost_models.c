@@ -374,6 +374,38 @@ static void test_longest_path(void **state)
 	}
 }
 
+/* Bounds of the longest operators that there are, rounded as runs are: never above, and close. */
+static void test_bounds_of_long_operators(void **state)
+{
+	(void)state;
+	static const char *const models[] = {"placeto", "tarnawski"};
+	static const int32_t place[] = {0, 0, 0};
+	for (int i = 0; i < 2; i++) {
+		berth_arena text = {0};
+		world w;
+		berth_bounds b;
+		berth_err err;
+		berth_sim_result r;
+		open_world(&w,
+		           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":["
+		           "{\"name\":\"a\",\"time_s\":{\"*\":1e6}},"
+		           "{\"name\":\"b\",\"time_s\":{\"*\":999999.9}},"
+		           "{\"name\":\"c\",\"time_s\":{\"*\":0.1}}],\"edges\":[" EDGE("a", "b", "s", 0) "]}",
+		           berth_arena_printf(&text,
+		                              "{\"format\":\"berth-system\",\"version\":1,\"cost_model\":"
+		                              "\"%s\",\"devices\":[{\"name\":\"x\"}]}",
+		                              models[i]));
+		berth_sim_run(w.sim, place, NULL, &r);
+		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+		assert_true(b.latency_ns <= r.latency_ns && b.ceft_ns <= r.latency_ns);
+		assert_true((double)b.ceft_ns >= 1999999.9e9 * (1 - 1e-11));
+		assert_true(b.value[BERTH_THROUGHPUT] <= r.load_s &&
+		            b.value[BERTH_THROUGHPUT] >= 2e6 * (1 - 1e-9));
+		close_world(&w);
+		berth_arena_free(&text);
+	}
+}
+
 /* What has no time takes as long as its work does. */
 static void test_tarnawski_work(void **state)
 {
@@ -616,6 +648,7 @@ int main(void)
 		cmocka_unit_test(test_placeto_line),
 		cmocka_unit_test(test_placeto_bounds),
 		cmocka_unit_test(test_longest_path),
+		cmocka_unit_test(test_bounds_of_long_operators),
 		cmocka_unit_test(test_tarnawski_work),
 		cmocka_unit_test(test_tarnawski_links),
 		cmocka_unit_test(test_contention_free_names),
