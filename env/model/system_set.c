@@ -103,7 +103,7 @@ static berth_status figure(const change *c, double old, bool given, double *out,
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
 		                  c->what, c->name, c->key);
 	bool slots = strcmp(c->key, "slots") == 0;
-	if (strcmp(c->key, "memory_bytes") == 0 || strcmp(c->key, "bytes") == 0 || (slots && is_factor(c)))
+	if (slots && is_factor(c))
 		x = floor(x);
 	if (slots && x != floor(x))
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': slots is a whole number", c->what);

@@ -406,6 +406,7 @@ static void test_set_each_key(void **state)
 		{"a.mem_bandwidth=3", "bandwidth\":12", "bandwidth\":3"},
 		{"b.c.mem_bandwidth=2x", "bandwidth\":22", "bandwidth\":44"},
 		{"a.memory_bytes=7", "bytes\":13", "bytes\":7"},
+		{"a.memory_bytes=7.9", "bytes\":13", "bytes\":7"},
 		{"b.c.memory_bytes=0.5x", "bytes\":23", "bytes\":11"},
 		{"a.memory_margin=0.5", "margin\":0.125", "margin\":0.5"},
 		{"b.c.memory_margin=2x", "margin\":0.25", "margin\":0.5"},
@@ -425,7 +426,7 @@ static void test_set_each_key(void **state)
 		{"b.c->a.joules_per_byte=2x", "byte\":43", "byte\":86"},
 		{"pool.p.bandwidth=30", "bandwidth\":51", "bandwidth\":30"},
 		{"pool.q.bandwidth=2x", "bandwidth\":61", "bandwidth\":122"},
-		{"pool.p.bytes=30", "bytes\":53", "bytes\":30"},
+		{"pool.p.bytes=30.9", "bytes\":53", "bytes\":30"},
 		{"pool.q.bytes=0.5x", "bytes\":63", "bytes\":31"},
 	};
 	(void)state;
@@ -466,6 +467,7 @@ static void test_set_refuses(void **state)
 		{"a.memory_bytes=2x", NULL},
 		{"pool.p.bytes=2x", NULL},
 		{"a.memory_bytes=-1", "'a.memory_bytes=-1': memory_bytes is -1; expected 0 to"},
+		{"a.memory_bytes=-0.5", "'a.memory_bytes=-0.5': memory_bytes is -0.5; expected 0 to"},
 		{"a.slots=1.5", "slots is a whole number"},
 		{"a.slots=0.5x", "slots is 0; expected 1 to"},
 		{"a.slots=2GB", "'GB' is no unit of slots; it has none"},
