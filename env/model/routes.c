@@ -130,7 +130,7 @@ static bool relax(const arcs *a, tree *t, int32_t v)
 	bool changed = least != t->sum_ns[v] || hops != t->hops[v];
 	t->next[v] = next;
 	t->sum_ns[v] = least;
-	t->hops[v] = next < 0 ? 0 : hops;
+	t->hops[v] = hops;
 	return changed && next >= 0;
 }
 

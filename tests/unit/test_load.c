@@ -3,6 +3,7 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
+#include "sandbox.h"
 #include "stats.h"
 #include "support.h"
 #include "text.h"
@@ -86,6 +87,37 @@ static void test_head_of_policy(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (kind_of(cases[i].data, cases[i].size) != cases[i].kind)
 			fail_msg("case %d", (int)i);
+}
+
+/* A published workload brings its machine, a graph does not; read apart or here is the same. */
+static void test_workload_apart(void **state)
+{
+	(void)state;
+	static const char workload[] =
+		"{\"maxFPGAs\":2,\"maxCPUs\":1,\"maxSizePerFPGA\":100,\"nodes\":[{\"id\":0,"
+		"\"supportedOnFpga\":1,\"cpuLatency\":2,\"fpgaLatency\":1,\"isBackwardNode\":0,\"size\":3}],"
+		"\"edges\":[]}";
+	const berth_sandbox sandbox = {.memory_bytes = 1 << 28, .cpu_s = 30, .answer_bytes = 1 << 20};
+	for (int i = 0; i < 4; i++) {
+		char path[64];
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_err err;
+		const berth_read_options opt = {.sandbox = i % 2 ? &sandbox : NULL};
+		const char *text = i < 2 ? workload : GRAPH;
+		write_file(path, text, strlen(text));
+		berth_status st = berth_instance_load(path, NULL, &opt, &mem, &tmp, &g, &s, NULL, &err);
+		assert_int_equal(st, i < 2 ? BERTH_OK : BERTH_EINVAL);
+		assert_int_equal(berth_is_workload(path, opt.sandbox), i < 2);
+		if (i < 2)
+			assert_true(g.n_ops == 1 && s.n_devs == 3 && s.dev_memory_bytes[0] == 100);
+		else
+			assert_contains(err.msg, "brings no machine of its own");
+		remove_file(path);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
 }
 
 /* The machine that was described stands in the cache, if it was. */
@@ -233,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums_by_type),   cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_head_of_policy), cmocka_unit_test(test_host),
+	                                   cmocka_unit_test(test_workload_apart),
 		cmocka_unit_test(test_text),           cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
