@@ -37,11 +37,15 @@ static bool is_outcome(berth_status st)
 	       st == BERTH_ELIMIT;
 }
 
-/* What the journal says was answered: an answer, or a failure that was noted. */
-static berth_status recall(const char *text, engine_answer *a, berth_err *err)
+/* What the journal says was answered: an answer of at most that many bytes, or a failure that was noted. */
+static berth_status recall(const char *text, size_t most, engine_answer *a, berth_err *err)
 {
 	int32_t failed = 0;
 	const char *message = "";
+	if (strlen(text) > most)
+		return berth_fail(err, BERTH_EIO,
+		                  "the journal holds an answer of %zu bytes; expected at most %zu",
+		                  strlen(text), most);
 	BERTH_TRY(berth_json_parse("journal", text, strlen(text), &a->item, err));
 	a->at = (berth_json){.item = a->item, .file = "answer"};
 	a->took_s = INFINITY; /* its times were believed once */
@@ -79,7 +83,7 @@ berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_ou
 		return ask_engine(a, w, limit_s, most, err);
 	BERTH_TRY(question_text(w, &question, err));
 	if ((known = berth_journal_answer(journal, question)))
-		return recall(known, a, err);
+		return recall(known, most, a, err);
 	a->question = question;
 	BERTH_TRY(ask_engine(a, w, limit_s, most, err));
 	return as_noted(a, tmp, err);

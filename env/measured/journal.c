@@ -3,7 +3,7 @@
 
 #include "file.h"
 #include "file_append.h"
-#include "json.h"
+#include "json_large.h"
 #include "sha256.h"
 #include "strbuf.h"
 
@@ -72,7 +72,7 @@ static berth_status is_failure(const char *answer, size_t len, bool *failure, be
 	*failure = len >= sizeof failed && memcmp(answer, failed, sizeof failed - 1) == 0;
 	if (!*failure)
 		return BERTH_OK;
-	berth_status st = berth_json_parse("journal", answer, len, &item, err);
+	berth_status st = berth_json_parse_large("journal", answer, len, &item, err);
 	if (st == BERTH_OK) {
 		*failure = !cJSON_GetObjectItemCaseSensitive(item, "ok");
 		cJSON_Delete(item);
