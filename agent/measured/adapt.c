@@ -387,23 +387,39 @@ static bool slows(const berth_adapt_cfg *cfg)
 	return cfg->slow_dev >= 0;
 }
 
+/* The first window that begins at a step or later. */
+static int32_t window_of(const berth_adaptation *r, int32_t step)
+{
+	int32_t i = 0;
+	while (i < r->n && r->step[i] < step)
+		i++;
+	return i;
+}
+
+/* Median step of windows from, ..., to - 1; NAN: there are none. */
+static berth_status median_of(const job *j, int32_t from, int32_t to, double *out, berth_err *err)
+{
+	berth_spread s = {.median = NAN};
+	if (from < to)
+		BERTH_TRY(berth_spread_of(j->r->step_s + from, to - from, j->tmp, &s, err));
+	*out = s.median;
+	return BERTH_OK;
+}
+
+/* The last third of windows from, ..., to - 1. */
+static int32_t tail_of(int32_t from, int32_t to)
+{
+	return from + 2 * (to - from) / 3;
+}
+
 static berth_status sum_up(job *j, berth_err *err)
 {
 	berth_adaptation *r = j->r;
-	int32_t slow = slows(j->cfg) ? j->cfg->slow_step : j->cfg->steps, n_before = 0;
-	berth_spread s;
-	while (n_before < r->n && r->step[n_before] < slow)
-		n_before++;
-	int32_t tail = n_before < r->n ? n_before + 2 * (r->n - n_before) / 3 : 2 * r->n / 3;
-	r->before_s = r->after_s = NAN;
-	if (n_before) {
-		BERTH_TRY(berth_spread_of(r->step_s, n_before, j->tmp, &s, err));
-		r->before_s = s.median;
-	}
-	if (tail < r->n) {
-		BERTH_TRY(berth_spread_of(r->step_s + tail, r->n - tail, j->tmp, &s, err));
-		r->after_s = s.median;
-	}
+	int32_t slow = slows(j->cfg) ? window_of(r, j->cfg->slow_step) : 0;
+	int32_t end = slows(j->cfg) ? window_of(r, j->cfg->slow_end) : r->n;
+	BERTH_TRY(median_of(j, 0, slows(j->cfg) ? slow : r->n, &r->before_s, err));
+	BERTH_TRY(median_of(j, tail_of(slow, end), end, &r->after_s, err));
+	BERTH_TRY(median_of(j, tail_of(end, r->n), r->n, &r->again_s, err));
 	r->op_dev = j->op_dev;
 	return BERTH_OK;
 }

@@ -57,8 +57,10 @@ typedef struct berth_adaptation {
 	double *loss;            /* [steps] before each step; NULL: nothing is trained */
 	int32_t n_switches;
 	berth_switch *sw;        /* [n_switches] decisions, the refused ones too */
-	/* Median step before the device was slowed down, and over the last third of the steps after it. */
-	double before_s, after_s;
+	/* Median step before the device was slowed down, over the last third of the windows while it was, and
+	 * of those since it is as fast as before. Without a slow-down: of all windows, and the last third of
+	 * them. NAN: there are none. */
+	double before_s, after_s, again_s;
 	double ready_s;          /* what making a placement ready took */
 	const int32_t *op_dev;   /* [n_ops] the last placement */
 } berth_adaptation;

@@ -168,6 +168,8 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "before_s", s->moving.before_s);
 	berth_json_put_number(&w, "after_without_s", compared ? s->still.after_s : NAN);
 	berth_json_put_number(&w, "after_with_s", s->moving.after_s);
+	berth_json_put_number(&w, "again_without_s", compared ? s->still.again_s : NAN);
+	berth_json_put_number(&w, "again_with_s", s->moving.again_s);
 	berth_json_put_number(&w, "ready_s", s->moving.ready_s);
 	berth_json_put_number(&w, "total_without_s", compared ? s->still.total_s : NAN);
 	berth_json_put_number(&w, "total_with_s", s->moving.total_s);
@@ -215,14 +217,27 @@ static void print_sums(const state *s)
 		cli_say("losses with and without adapting differ by at most %.2g\n", loss_difference(s));
 }
 
+/* A step while the device is as before, slow, and as before again. */
+static void print_slowed(const state *s)
+{
+	char a[32], b[32], d[32];
+	bool ended = !isnan(s->moving.again_s);
+	cli_say("a step before %s was slowed down %s, %s %s without adapting, %s with it",
+	        s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
+	        ended ? "meanwhile" : "afterwards", berth_text_seconds(b, s->still.after_s),
+	        berth_text_seconds(d, s->moving.after_s));
+	if (ended)
+		cli_say(", afterwards %s and %s", berth_text_seconds(a, s->still.again_s),
+		        berth_text_seconds(b, s->moving.again_s));
+	cli_say("\n");
+}
+
 static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	if (s->cfg.slow_dev >= 0)
-		cli_say("a step before %s was slowed down %s, afterwards %s without adapting, %s with it\n",
-		        s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
-		        berth_text_seconds(b, s->still.after_s), berth_text_seconds(d, s->moving.after_s));
+		print_slowed(s);
 	else
 		cli_say("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s),
 		        berth_text_seconds(b, s->moving.after_s));
