@@ -222,6 +222,23 @@ def tables():
     return Tables(), (torch.randn(5, 4),)
 
 
+class Scaled(nn.Module):
+    """A factor of no dimensions."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.a(x)
+        scale = x.mean()
+        return self.b(x) * scale
+
+
+def scaled():
+    return Scaled(), (torch.randn(2, 8),)
+
+
 class Cube(torch.autograd.Function):
     """A function with a backward pass of its own."""
 

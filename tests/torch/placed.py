@@ -28,7 +28,8 @@ except ImportError:
 
 from berth_torch.devices import Refusal  # noqa: E402
 from berth_torch.parameters import Groups, parameters_of  # noqa: E402
-from berth_torch.placed_check import Check, check_file, load_file  # noqa: E402
+from berth_torch.place_command import Checker, make  # noqa: E402
+from berth_torch.placed_check import Check, check_file, run_text, run_there  # noqa: E402
 from berth_torch.placed_file import Placed, write_placed  # noqa: E402
 from berth_torch.spec import load, parse_spec  # noqa: E402
 from berth_torch.trace import trace_loaded  # noqa: E402
@@ -78,27 +79,21 @@ def written(text, place):
     return write_placed(loaded, spec, Placed("graph", "system", used, place)), used
 
 
-def checked(folder, text, file, used, both, returned):
+def checked(text, file, used, both, returned):
     """The check's figures; None: it refuses the file."""
-    path = os.path.join(folder, "placed.py")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(file)
     sys.modules.pop("models", None)
     try:
-        return check_file(path, text, used, both, returned), ""
+        return check_file(file, text, used, both, returned), ""
     except Refusal as why:
         return None, str(why)
 
 
-def border_told(folder, text, file, used, place):
+def border_told(text, file, used, place):
     """What is said of the borders of a file."""
-    path = os.path.join(folder, "placed.py")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(file)
     sys.modules.pop("models", None)
     spec = parse_spec(text)
     try:
-        Check(path, spec, used, False, place.get("loss")).borders(spec.training)
+        Check(file, spec, used, False, place.get("loss")).borders(spec.training)
         return "nothing"
     except Refusal as why:
         return str(why)
@@ -114,7 +109,7 @@ def without_moves(file):
             yield line.strip() + found.group(), head + body[:found.start()] + body[found.end():] + tail
 
 
-def try_model(folder, name, mode, args):
+def try_model(name, mode, args):
     """Some plans of one module."""
     text = f"{os.path.join(HERE, 'models.py')}:{name}:mode={mode}"
     rng = random.Random(f"{args.seed} {name} {mode}")
@@ -123,7 +118,7 @@ def try_model(folder, name, mode, args):
     for i in range(args.plans):
         place = draw(traced, rng, mode == "training")
         file, used = written(text, place)
-        told, why = checked(folder, text, file.text, used, file.both_modes, place.get("loss"))
+        told, why = checked(text, file.text, used, file.both_modes, place.get("loss"))
         check(told is not None, f"{name} {mode}, plan {i}: {why}")
         check(file.both_modes or name in ALONE, f"{name} {mode}, plan {i}: of one mode")
         if told is None:
@@ -131,10 +126,51 @@ def try_model(folder, name, mode, args):
         worst, moves, parts = max(worst, told.worst), moves + told.moves, parts + len(file.parts)
         for line, less in list(without_moves(file.text))[:args.taken_out]:
             taken_out += 1
-            why = border_told(folder, text, less, used, place)
+            why = border_told(text, less, used, place)
             check("tensors of" in why, f"{name} {mode}: nobody misses '{line}': {why}")
     print(f"{name} {mode}: {args.plans} plans, {moves} copies between devices, {parts} parts called whole; largest "
           f"difference {worst:.2g}; {taken_out} files without one of them, all refused", flush=True)
+
+
+def try_scalar():
+    """A tensor of no dimensions crosses a border as any other; that of the CPU may stay where it is."""
+    text = f"{os.path.join(HERE, 'models.py')}:scaled:mode=inference"
+    names = [op.name for op in trace_loaded(*reversed(fresh(text))).ops]
+    for home in ("gpu0", "cpu0"):
+        place = {n: home if n in ("a", "mean") else "gpu1" for n in names}
+        file, used = written(text, place)
+        told, why = checked(text, file.text, used, file.both_modes, None)
+        check(told is not None, f"a mean on {home}: {why}")
+        said = [(line, border_told(text, less, used, place)) for line, less in without_moves(file.text)]
+        told = [line for line, why in said if "tensors of" in why]
+        check(len(said) == 3 and len(told) == (3 if home == "gpu0" else 2), f"a mean on {home}: {said}")
+
+
+def try_check():
+    """Changes of a file that the check has to see: of what is computed, and of what the optimizer does with
+    it. What is said of devices."""
+    text = f"{os.path.join(HERE, 'models.py')}:scaled:mode=training"
+    names = [op.name for op in trace_loaded(*reversed(fresh(text))).ops]
+    file, used = written(text, dict.fromkeys([*names, "loss"], "gpu0"))
+    seen = []
+    for kind in ("sgd", "momentum", "adam"):
+        optimizers = vars(torch.optim)["Adam" if kind == "adam" else "SGD"]
+        step, runs = optimizers.step, []
+        optimizers.step = lambda self, *rest, runs=runs, step=step: (runs.append(self), step(self, *rest))[1]
+        told, why = checked(f"{text}:optimizer={kind}", file.text, used, True, "gpu0")
+        optimizers.step = step
+        check(told is not None and len(runs) == 4, f"{kind}: {len(runs)} steps; {why}")
+        seen.append(runs[0].defaults.get("momentum", "adam") if runs else None)
+    check(seen == [0.0, 0.9, "adam"], f"optimizers: {seen}")
+    told, why = checked(text, file.text.replace(" * ", " - "), used, True, "gpu0")
+    check(told is None and "does not compute" in why, f"another operation: {why}")
+    known = ["cpu", "cuda:0"]
+    for devices, modes, runs, part in ((["cpu", "cpu"], [True, False], False, ""),
+                                       (["cpu", "cuda:1"], [True, False], False, "does not have"),
+                                       (["cpu", "cuda:0"], [True], False, "not run on cpu, cuda:0: in training"),
+                                       (["cpu", "cuda:0"], [True, False], True, "in evaluation on cpu, cuda:0")):
+        found = run_there(devices, modes, known)
+        check(found[0] == runs and part in found[1] and bool(part) == bool(found[1]), f"{devices}: {found}")
 
 
 def try_refusals():
@@ -150,7 +186,20 @@ def try_refusals():
             check(part in str(why), f"'{part}' is not told: {why}")
 
 
-def try_use(folder):
+def try_command():
+    """What the program asks for, with no folder for temporary files."""
+    text = f"{os.path.join(HERE, 'models.py')}:scaled:mode=training"
+    names = [op.name for op in trace_loaded(*reversed(fresh(text))).ops]
+    place = {n: "gpu1" if n == "b" else "cpu0" for n in [*names, "loss"]}
+    kept, tempfile.tempdir = tempfile.tempdir, os.path.join(HERE, "no such folder")
+    try:
+        made = make(text, {"graph": "g", "system": "s", "devices": DEVICES, "placement": place}, Checker())
+        check("def forward" in made["file"] and "checked" in made["notes"][0], f"the program is told {made['notes']}")
+    finally:
+        tempfile.tempdir = kept
+
+
+def try_use():
     """What a user does with a file: build, forward, backward, the optimizer's step, checkpoints."""
     text = f"{os.path.join(HERE, 'models.py')}:tied:mode=training"
     traced = trace_loaded(*reversed(fresh(text)))
@@ -158,9 +207,9 @@ def try_use(folder):
     place["loss"] = "cpu0"
     file, used = written(text, place)
     check(file.parts == ["blocks.0", "blocks.1", "blocks.2"], f"called whole are {file.parts}")
-    told, why = checked(folder, text, file.text, used, file.both_modes, place["loss"])
+    told, why = checked(text, file.text, used, file.both_modes, place["loss"])
     check(told is not None, why)
-    made = load_file(os.path.join(folder, "placed.py"))
+    made = run_text(file.text)
     model, (ids,) = made.build({d: "cpu" for d in used}), traced.args
     optimizer, losses = torch.optim.Adam(model.parameters()), []
     for _ in range(3):
@@ -188,12 +237,14 @@ def main():
     parser.add_argument("models", nargs="*", default=MODELS)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        for i, name in enumerate(args.models):
-            for mode in args.mode or [("training", "inference")[i % 2]]:
-                try_model(folder, name, mode, args)
-        try_refusals()
-        try_use(folder)
+    try_command()
+    for i, name in enumerate(args.models):
+        for mode in args.mode or [("training", "inference")[i % 2]]:
+            try_model(name, mode, args)
+    try_scalar()
+    try_check()
+    try_refusals()
+    try_use()
     print(f"{len(wrong)} wrong")
     return 1 if wrong else 0
 

@@ -8,7 +8,6 @@ cannot be written.
 import json
 import os
 import sys
-import tempfile
 from typing import Any, Dict, List
 
 from .devices import Refusal
@@ -87,16 +86,8 @@ def make(spec_text: str, asked: Dict[str, Any], checker: Checker) -> Dict[str, A
     place = forward_places(asked["placement"], operators)
     used = {d: t for d, t in asked["devices"].items() if d in place.values()}
     made = write_placed(loaded, spec, Placed(asked["graph"], asked["system"], used, place))
-    folder = tempfile.mkdtemp()
-    path = os.path.join(folder, "placed.py")
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(made.text)
-        told = checker.check(path=path, spec_text=spec_text, devices=used, both=made.both_modes,
-                             returned=place.get("loss") if spec.training else None)
-    finally:
-        os.unlink(path)
-        os.rmdir(folder)
+    told = checker.check(text=made.text, spec_text=spec_text, devices=used, both=made.both_modes,
+                         returned=place.get("loss") if spec.training else None)
     module = os.path.basename(spec.path)
     notes = [told, f"it imports {module}: keep it beside that file, or have that file's folder in PYTHONPATH"]
     if not made.both_modes:

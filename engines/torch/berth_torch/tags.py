@@ -2,10 +2,11 @@
 
 build({"gpu0": Tag("gpu0")}) of an exported file, under Borders: `.to(Tag)` copies and notes the name, and
 each operation hands it on. One that takes tensors of two names raises, as PyTorch would with two devices, and
-so does one that takes tensors of another device than the comment above its line in forward says.
+so does one that takes tensors of another device than the comment above its line in forward says. A tensor of no
+dimensions is let through where it is the CPU's, as in PyTorch.
 """
 import sys
-from typing import Any, Dict, Iterable, List, Optional, Set
+from typing import Any, Dict, List, Optional, Set
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -25,25 +26,25 @@ class TwoDevices(Exception):
     """An operation took tensors of two devices; the text tells which."""
 
 
-def devices_of_lines(path: str, devices: Iterable[str]) -> Dict[int, str]:
+def devices_of_lines(text: str, devices: Dict[str, str]) -> Dict[int, str]:
     """The device of each line of forward, by its comments."""
     made: Dict[int, str] = {}
     words, now = {f"# {printable(d)}": d for d in devices}, None
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            now = None if line.startswith("def ") else words.get(line.strip(), now)
-            if now is not None and not line.lstrip().startswith("return"):
-                made[number] = now
+    for number, line in enumerate(text.split("\n"), 1):
+        now = None if line.startswith("def ") else words.get(line.strip(), now)
+        if now is not None and not line.lstrip().startswith("return"):
+            made[number] = now
     return made
 
 
 class Borders(TorchFunctionMode):
-    """Watches operations. path: of the file, devices: of its comments. moves: how many copies to a device
-    were made; operations: how many there were."""
+    """Watches operations. name: of the file, text: of it, devices: of its comments, with what torch calls
+    them. moves: how many copies to a device were made; operations: how many there were."""
 
-    def __init__(self, path: str, devices: Iterable[str]) -> None:
+    def __init__(self, name: str, text: str, devices: Dict[str, str]) -> None:
         super().__init__()
-        self.path, self.devices = path, devices_of_lines(path, devices)
+        self.name, self.devices = name, devices_of_lines(text, devices)
+        self.cpus = {None, *(d for d, theirs in devices.items() if theirs == "cpu")}
         self.tags: Dict[int, str] = {}  # by the address of the memory
         self.alive: List[torch.Tensor] = []  # so that no address comes again
         self.moves = self.operations = 0
@@ -51,6 +52,11 @@ class Borders(TorchFunctionMode):
     def tag(self, t: torch.Tensor) -> Optional[str]:
         """Where a tensor is; None: where the caller has it."""
         return self.tags.get(storage_of(t))
+
+    def found_in(self, value: Any) -> Set[Optional[str]]:
+        """Where the tensors of a value are that have to be together."""
+        at = [(self.tag(t), t.dim()) for t in tensors_in(value)]
+        return {tag for tag, dims in at if dims or tag not in self.cpus} - {FOLLOWS}
 
     def look_at(self, name: str, found: Set[Optional[str]]) -> None:
         """Raises TwoDevices where an operation takes tensors that it should not."""
@@ -65,7 +71,7 @@ class Borders(TorchFunctionMode):
         """The device of the line of forward that runs."""
         frame = sys._getframe(2)
         while frame is not None:
-            if frame.f_code.co_filename == self.path and frame.f_code.co_name == "forward":
+            if frame.f_code.co_filename == self.name and frame.f_code.co_name == "forward":
                 return self.devices.get(frame.f_lineno)
             frame = frame.f_back
         return None
@@ -94,7 +100,7 @@ class Borders(TorchFunctionMode):
             return value
         if isinstance(kwargs.get("device"), torch.device) and not tensors_in((args, kwargs)):
             return self.mark(func(*args, **kwargs), FOLLOWS)  # device=x.device
-        found = {self.tag(t) for t in tensors_in((args, kwargs)) if t.dim()} - {FOLLOWS}
+        found = self.found_in((args, kwargs))
         if name not in ANYWHERE:
             self.look_at(name, found)
         self.operations += name not in ANYWHERE
