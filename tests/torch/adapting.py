@@ -15,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -85,10 +86,11 @@ def main():
     print(row("adapting", told["steps"], told["total_with_s"], args.steps))
     print(row("oracle", told["steps_oracle"], told["total_oracle_s"], args.steps))
     moves = [s for s in told["switches"] if s["done"]]
-    print(f"\n{len(moves)} moves, at steps {', '.join(str(s['step']) for s in moves) or '-'}: "
+    text = (f"{len(moves)} moves, at steps {', '.join(str(s['step']) for s in moves) or '-'}: "
           f"{', '.join(str(s['moved']) for s in moves) or 'no'} operators. The loss goes from {plain[0]:.4f} to "
           f"{plain[-1]:.3g}; from the plain loop's it differs by at most {worst(told['losses'], plain):.2g} with "
           f"adapting and {worst(told['losses_without'], plain):.2g} without.")
+    print("\n" + textwrap.fill(text, 108))
     good = len(told["losses"]) == args.steps and max(worst(told["losses"], plain),
                                                      worst(told["losses_without"], plain)) <= LIMIT
     return 0 if good and plain[-1] < plain[0] else 1
