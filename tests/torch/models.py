@@ -239,6 +239,35 @@ def scaled():
     return Scaled(), (torch.randn(2, 8),)
 
 
+class Tempered(nn.Module):
+    """Numbers and a text that are attributes, in the module and in a part; a count; a name that the file has."""
+
+    class Part(nn.Module):
+        """Scales by an attribute."""
+
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.factor, self.unused = nn.Linear(8, 8), nn.Linear(8, 8), 2.0, 1
+
+        def forward(self, x):
+            return self.b(self.a(x) * self.factor)
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([self.Part(), self.Part()])
+        self.temperature, self.way, self.calls, self.placed_on = 0.5, "up", 0, None
+
+    def forward(self, x):
+        self.calls += 1
+        for part in self.parts:
+            x = part(x)
+        return x / self.temperature if self.way == "up" else x
+
+
+def tempered():
+    return Tempered(), (torch.randn(2, 8),)
+
+
 class Cube(torch.autograd.Function):
     """A function with a backward pass of its own."""
 

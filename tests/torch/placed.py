@@ -13,6 +13,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
 
@@ -173,6 +174,46 @@ def try_check():
         check(found[0] == runs and part in found[1] and bool(part) == bool(found[1]), f"{devices}: {found}")
 
 
+def try_attributes():
+    """Attributes that forward reads are held against their values, but for those of parts that are called
+    whole; what it sets is told."""
+    text = f"{os.path.join(HERE, 'models.py')}:tempered:mode=inference"
+    names = [op.name for op in trace_loaded(*reversed(fresh(text))).ops]
+    file, used = written(text, {n: "gpu0" if n.startswith("parts.0.a") else "cpu0" for n in names})
+    told, why = checked(text, file.text, used, file.both_modes, None)
+    check(told is not None, f"attributes: {why}")
+    check(file.parts == ["parts.1"] and file.changed == ["self.calls"], f"{file.parts}, {file.changed}")
+    for path, value in (("parts.0.factor", 3.0), ("parts.1.factor", 3.0), ("parts.0.unused", 2), ("temperature", 1.0),
+                        ("way", "down"), ("calls", 7), ("placed_on", "cpu")):
+        sys.modules.pop("models", None)
+        model = run_text(file.text).build({d: "cpu" for d in used})
+        at, _, name = path.rpartition(".")
+        setattr(model.get_submodule(at), name, value)
+        try:
+            model(torch.ones(2, 8))
+            said = ""
+        except ValueError as error:
+            said = str(error)
+        wanted = path in ("parts.0.factor", "temperature", "way")
+        check(bool(said) == wanted and (not wanted or f"{value!r}, and" in said), f"{path}: '{said}'")
+
+
+def try_names():
+    """Files with names that Python or the written file has."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, ok in (("random", False), ("build", True)):
+            path = os.path.join(folder, f"{name}.py")
+            shutil.copy(os.path.join(HERE, "models.py"), path)
+            text = f"{path}:scaled:mode=inference"
+            place = dict.fromkeys([op.name for op in trace_loaded(*reversed(fresh(text))).ops], "cpu0")
+            try:
+                file, used = written(text, place)
+                told, why = checked(text, file.text, used, file.both_modes, None)
+            except Refusal as error:
+                told, why = None, str(error)
+            check((told is not None) == ok and (ok or "'import random' does not give" in why), f"{name}.py: {why}")
+
+
 def try_refusals():
     """Tied weights and modules on two devices; unknown devices."""
     text = f"{os.path.join(HERE, 'models.py')}:tied:mode=inference"
@@ -243,6 +284,8 @@ def main():
             try_model(name, mode, args)
     try_scalar()
     try_check()
+    try_attributes()
+    try_names()
     try_refusals()
     try_use()
     print(f"{len(wrong)} wrong")

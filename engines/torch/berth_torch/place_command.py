@@ -92,6 +92,9 @@ def make(spec_text: str, asked: Dict[str, Any], checker: Checker) -> Dict[str, A
     notes = [told, f"it imports {module}: keep it beside that file, or have that file's folder in PYTHONPATH"]
     if not made.both_modes:
         notes.append(f"it is for {spec.mode} alone: in the other mode the module's code goes another way")
+    if made.changed:
+        more = ", ..." if len(made.changed) > 3 else ""
+        notes.append(f"forward sets {', '.join(made.changed[:3])}{more}: that of the file does not")
     return {"file": made.text, "notes": notes}
 
 

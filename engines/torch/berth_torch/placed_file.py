@@ -4,7 +4,9 @@ The file needs PyTorch and the user's own file, not berth. Names in state_dict a
 changes the class of the module that the user's factory makes, and nothing in it.
 """
 import os
+import sys
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any, Dict, List
 
 import torch
@@ -12,11 +14,12 @@ from torch import fx
 
 from .devices import Refusal
 from .forward_text import INPUT, ForwardText, Line, write_lines
+from .frozen import Frozen, frozen_in
 from .node_text import Names, Unwritable, printable, quoted
 from .operators import works
 from .parameters import module_tensors
 from .placed import LOSS, output_node
-from .spec import Loaded, Spec
+from .spec import Loaded, Spec, shown
 from .structure_text import head_of, result_of, result_text
 from .trace import Traced, trace_loaded
 from .whole_parts import join_modes, with_whole_parts
@@ -47,14 +50,15 @@ def build(devices=None):
         raise ValueError(f"no such device: {{sorted(unknown)}}; there are {{list(DEVICES)}}")
     module = {source}.{factory}()
     module = module[0] if isinstance(module, tuple) else module
-    module.placed_on = {{**DEVICES, **(devices or {{}})}}
+    module.{placed_on} = {{**DEVICES, **(devices or {{}})}}
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
         while name not in PLACES:
             name = name.rpartition(".")[0]
-        tensor.data = tensor.data.to(module.placed_on[PLACES[name]])
+        tensor.data = tensor.data.to(module.{placed_on}[PLACES[name]])
 {flatten}    module.__class__ = type("Placed", (type(module),), {{"forward": forward}})
     return module
 '''
+OWN_NAMES = ("build", "expect", "forward", "DEVICES", "F", "PLACES")  # of the file
 EXPECT = '''
 def expect(what, value, traced):
     """The code of the module goes another way for other values: this file has none for them."""
@@ -81,11 +85,13 @@ class Placed:
 
 @dataclass
 class Written:
-    """The file. parts: called by their own code. both_modes: does it do for training and evaluation?"""
+    """The file. parts: called by their own code. both_modes: does it do for training and evaluation?
+    changed: attributes that the module's forward sets, and the file's does not."""
 
     text: str
     parts: List[str]
     both_modes: bool
+    changed: List[str]
 
 
 def traced_for(loaded: Loaded, spec: Spec, place: Dict[str, str]) -> Traced:
@@ -96,6 +102,15 @@ def traced_for(loaded: Loaded, spec: Spec, place: Dict[str, str]) -> Traced:
     if missing:
         raise Refusal("model", f"the plan has no device for '{missing[0]}': it is a plan of another module")
     return traced
+
+
+def check_name(spec: Spec, stem: str) -> None:
+    """Another module of Python has the name of the user's file: `import` gives that one. Raises Refusal."""
+    theirs = sys.modules.get(stem)
+    mine = os.path.realpath(spec.path)
+    if stem in sys.builtin_module_names or theirs and os.path.realpath(getattr(theirs, "__file__", "") or "") != mine:
+        raise Refusal("model", f"'import {stem}' does not give {shown(spec.path)}, as Python has another module of "
+                               "that name: give the file another one")
 
 
 def variables_of(devices: Dict[str, str]) -> Dict[str, str]:
@@ -174,9 +189,15 @@ def places_of(traced: Traced, homes: Dict[int, str]) -> Dict[str, str]:
 class FileText:
     """Puts the file together."""
 
-    def __init__(self, spec: Spec, traced: Traced, device_of: Dict[fx.Node, str], placed: Placed) -> None:
-        self.spec, self.traced, self.placed, self.names = spec, traced, placed, Names()
+    def __init__(self, spec: Spec, traced: Traced, device_of: Dict[fx.Node, str], placed: Placed,
+                 frozen: Frozen) -> None:
+        self.spec, self.traced, self.placed, self.names, self.frozen = spec, traced, placed, Names(), frozen
+        self.placed_on = "placed_on"
+        while hasattr(traced.module, self.placed_on):
+            self.placed_on += "_"
         self.stem = os.path.splitext(os.path.basename(spec.path))[0]
+        check_name(spec, self.stem)
+        self.imported = self.stem.isidentifier() and not iskeyword(self.stem) and self.stem not in OWN_NAMES
         self.variables = variables_of(placed.devices)
         self.homes = homes_of(traced, device_of)
         self.maker = ForwardText(traced, device_of, self.homes, self.variables, self.names)
@@ -195,16 +216,17 @@ class FileText:
         reserved = {"self", "torch", "F", "_", "expect", *self.variables.values(), self.stem,
                     *(p.strip("*").split("=")[0] for p in head.parameters.split(", "))}
         body = write_lines(lines, inputs, reserved, self.maker.kinds)
+        head.checks += self.frozen.checks()
         if one_mode:
             head.checks.insert(0, f'expect("training", self.training, {self.spec.training})')
         used = [n for n in self.placed.devices if any(self.variables[n] in line for line in body)]
         told = [f"{', '.join(self.variables[n] for n in used)} = "
-                f"{', '.join(f'self.placed_on[{quoted(n)}]' for n in used)}"] if used else []
+                f"{', '.join(f'self.{self.placed_on}[{quoted(n)}]' for n in used)}"] if used else []
         return [f"def forward({head.parameters}):", *("    " + t for t in [*head.checks, *told, *body])]
 
     def imports(self) -> List[str]:
         """Of PyTorch, of the user's file, and of what forward calls."""
-        own = f"import {self.stem}" if self.stem.isidentifier() else ""
+        own = f"import {self.stem}" if self.imported else ""
         lines = {"import torch", *self.names.modules.values()} - {own}
         if not own:
             lines.add("import importlib")
@@ -220,7 +242,7 @@ class FileText:
             factory=self.spec.factory, file=printable(self.stem), imports="\n".join(self.imports()),
             devices=table_text(self.placed.devices), places=table_text(places_of(self.traced, self.homes)),
             expect=EXPECT if "expect(" in forward else "", forward=forward,
-            source=self.stem if self.stem.isidentifier() else "module_file", flatten=FLATTEN if rnn else "")
+            source=self.stem if self.imported else "module_file", placed_on=self.placed_on, flatten=FLATTEN if rnn else "")
 
 
 def table_text(table: Dict[str, str]) -> str:
@@ -236,9 +258,10 @@ def write_placed(loaded: Loaded, spec: Spec, placed: Placed) -> Written:
     device_of = {n: placed.place[fine.ops[o].name] for n, o in fine.op_of.items()}
     traced, devices, parts = with_whole_parts(loaded, spec, fine, device_of)
     try:
-        text = FileText(spec, traced, devices, placed)
+        frozen = frozen_in(traced)
+        text = FileText(spec, traced, devices, placed, frozen)
         both = join_modes(loaded, spec, traced, parts)
-        return Written(text.text(not both), parts, both)
+        return Written(text.text(not both), parts, both, frozen.changed)
     except Unwritable as error:
         raise Refusal("model", f"the plan cannot be written as Python: {error}") from error
 
