@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import plans  # noqa: E402
+import crew_cases  # noqa: E402  (behind plans, which knows where the package is)
 from berth_torch import crew as crew_module  # noqa: E402
 from berth_torch import engine_command  # noqa: E402
 from berth_torch.crew import Crew  # noqa: E402
@@ -216,6 +217,7 @@ def main():
     crew_module.VERSION = plans.torch.__version__
     far(tests)
     engine(tests)
+    crew_cases.all_cases(tests)
     print(f"{tests.done} checks, {tests.wrong} wrong", flush=True)
     os._exit(1 if tests.wrong else 0)
 

@@ -56,7 +56,7 @@ def open_store(host: str) -> Any:
 
 
 class Outlet(threading.Thread):
-    """Sends what an accelerator has copied to the CPU."""
+    """Sends what accelerators have copied to the CPU. A device whose copy fails has failed."""
 
     def __init__(self, post: "GlooPost"):
         super().__init__(daemon=True)
@@ -65,13 +65,31 @@ class Outlet(threading.Thread):
         self.start()
 
     def run(self) -> None:
+        failed: Exception | None = None
         while True:
-            src, dst, key, value, event = self.jobs.get()
+            job = self.jobs.get()
+            if isinstance(job, queue.SimpleQueue):
+                job.put(failed)
+                failed = None
+                continue
+            src, dst, key, value, event = job
             try:
                 event.synchronize()
                 self.post.begin_send(src, dst, key, value)
             except Exception as why:
+                failed = failed or why
                 self.post.fail(why)
+                self.post.settle(src)
+            del job, value  # not until there is another one
+
+    def emptied(self, limit_s: float) -> Exception | None:
+        """Until all is sent that it was given; what failed of it."""
+        done: queue.SimpleQueue = queue.SimpleQueue()
+        self.jobs.put(done)
+        try:
+            return done.get(timeout=limit_s)
+        except queue.Empty:
+            return Cut(f"{limit_s:g} s were over in waiting for copies to the CPU")
 
 
 class Sent(threading.Thread):
@@ -161,15 +179,18 @@ class GlooPost(Post):
         self.coming[dst, key] = made, works
 
     def close(self) -> None:
-        """Until all that was begun is done, of a run that failed, too. Raises Cut."""
-        for src in range(len(self.devices)):
-            self.settle(src)
+        """Until all that was begun is done, of a run that failed, too: by now its devices are settled. Raises
+        Cut, and what an accelerator's copy failed with."""
+        failed = self.outlet.emptied(self.limit_s) if self.outlet else None
         coming = self.coming
         self._forget()
         for _, works in coming.values():
             for work in works:
                 self._wait(work, "the rest of a run")
         self.sent.all_taken(self.limit_s)
+        if failed is not None:
+            self.clear()
+            raise failed
 
     def settle(self, src: int) -> None:
         for (a, b, key), (value, _) in [*self.owed.items()]:
@@ -199,7 +220,8 @@ class GlooPost(Post):
             if event is None:
                 self.begin_send(src, dst, key, moved)
                 return
-            self.outlet = self.outlet or Outlet(self)
+            with self.lock:
+                self.outlet = self.outlet or Outlet(self)
             self.outlet.jobs.put((src, dst, key, moved, event))
 
     def begin_send(self, src: int, dst: int, key: Any, value: Any) -> None:

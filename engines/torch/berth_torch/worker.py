@@ -208,9 +208,8 @@ class Worker:
         self.plan, self.values, self.grads, self.kept = plan, dict(self.space.inputs), {}, {}
         self.update, self.sent_bytes = update, 0
         mine = [(i, p) for i, p in enumerate(plan.program.pieces) if p.device == self.number]
-        zero = begin()
         try:
-            return self._run(plan, mine, zero)
+            return self._run(plan, mine, begin())
         except BaseException:
             self.post.settle(self.number)
             raise
