@@ -73,6 +73,89 @@ def outlet(tests):
         tests.expect("nobody is stopped behind it", not posts[0].failed.is_set())
 
 
+# ---- slow links, and workers that say nothing or nonsense ----
+
+
+def pair(limit_s):
+    """A member and the other end of its connection."""
+    ours, theirs = socket.socketpair()
+    return Member(Channel(ours, limit_s), ["cpu1"], "far:1", limit_s), theirs
+
+
+def pong(theirs, wait_s):
+    """Answer pings, each so much later."""
+    with theirs.makefile("rb") as lines:
+        for line in lines:
+            time.sleep(wait_s)
+            theirs.sendall(json.dumps({"alive": 0.0, "n": json.loads(line)["n"]}).encode() + b"\n")
+
+
+def slow(tests):
+    """A run begins when the word for it has come to all, the one of this host among them."""
+    member, theirs = pair(LIMIT_S)
+    threading.Thread(target=pong, args=(theirs, 2e-3), daemon=True).start()
+    member.set_clock(host_id())
+    tests.expect("the way to a worker and back", member.trip_s >= 2e-3 and member.offset_s == 0)
+    crew, begun = Crew.__new__(Crew), []
+    crew.members, crew.groups, crew.devices = [member, member], [], []
+    member.trip_s, member.start_at = 4.0, begun.append
+    member.begin = lambda *_, **__: type("Asked", (), {"ready": lambda _: None})()
+    crew.take = lambda _: []
+    before = time.perf_counter()
+    try:
+        crew.run(type("Nothing", (), {"keep": []}), False)
+    except ValueError:
+        pass  # no devices
+    tests.expect("when a run begins", len(begun) == 2 and begun[0] >= before + 2 + LEAD_S, str(begun))
+
+
+def silent(tests):
+    """Nobody waits without a limit."""
+    member, _theirs = pair(0.05)
+    waiting = threading.Thread(target=lambda: tests.refused(
+        "a worker that answers no ping", ["cpu1", "has said nothing for 0.05 s"],
+        lambda: member.set_clock("elsewhere")), daemon=True)
+    waiting.start()
+    waiting.join(LIMIT_S)
+    tests.expect("an answer to what is not answered", not waiting.is_alive())
+    for what in ('"tensors": [["float32", [1e999]]]', '"tensors": [["float32", [-1]]]',
+                 '"tensors": [["float32", [true]]]', '"tensors": 1', '"alive": "x", "n": 1'):
+        member, theirs = pair(LIMIT_S)
+        asked = member.begin("hello")
+        theirs.sendall(b'{"id": 1, "ok": true, %s}\n' % what.encode())
+        waiting = threading.Thread(target=lambda: tests.refused(
+            f"a worker that says {what}", ["says what nobody understands"], asked.answer), daemon=True)
+        waiting.start()
+        waiting.join(LIMIT_S)
+        tests.expect(f"an answer to {what}", not waiting.is_alive())
+
+
+def stops(tests):
+    """The limit is of a stop on the way, not of the whole message."""
+    ours, theirs = socket.socketpair()
+    sent, limit_s = torch.zeros(1 << 22, dtype=torch.uint8), 1.0
+
+    def take():
+        slow_until, got = time.monotonic() + 1.5 * limit_s, 0
+        while got < sent.numel():
+            is_slow = time.monotonic() < slow_until
+            got += len(theirs.recv(1 << 14 if is_slow else 1 << 20))
+            time.sleep(0.01 if is_slow else 0)
+
+    taking = threading.Thread(target=take, daemon=True)
+    taking.start()
+    tests.refused("a message that is taken slowly", ["no refusal"], lambda: send(ours, limit_s, sent))
+    taking.join(LIMIT_S)
+
+
+def send(sock, limit_s, tensor):
+    """Raises Refusal instead of Closed."""
+    try:
+        Channel(sock, limit_s).send({"ok": True}, [tensor])
+    except Exception as why:
+        raise Refusal("", str(why)) from why
+
+
 def all_cases(tests):
-    for case in (outlet,):
+    for case in (outlet, slow, silent, stops):
         case(tests)

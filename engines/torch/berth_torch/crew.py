@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .session import Sample, Session, State
 
 VERSION = torch.__version__
-LEAD_S = 5e-4  # a run begins so much after the word for it, and the way of the word
+LEAD_S = 5e-4  # a run begins so much after the word for it has come to all
+SILENT = "has said nothing for {:g} s: it has stopped, or cannot be reached"
 
 Answer = tuple[dict, list[torch.Tensor]]
 
@@ -69,7 +70,7 @@ class Member:
     def __init__(self, channel: Channel, devices: Sequence[str], at: str, limit_s: float):
         self.channel, self.devices, self.at, self.limit_s = channel, tuple(devices), at, limit_s
         self.name = ", ".join(devices) + (f" (the worker at {at})" if at else "")
-        self.pid, self.offset_s, self.gone = 0, 0.0, ""
+        self.pid, self.trip_s, self.offset_s, self.gone = 0, 0.0, 0.0, ""
         self.lock, self.pending, self.asked = threading.Lock(), {}, 0
         self.alive: queue.SimpleQueue = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -130,8 +131,7 @@ class Member:
                     if not self.pending:
                         heard = time.perf_counter()
                     elif time.perf_counter() - heard > self.limit_s:
-                        self.lose(f"has said nothing for {self.limit_s:g} s: it has stopped, or cannot be "
-                                  "reached")
+                        self.lose(SILENT.format(self.limit_s))
                     else:
                         self._send({"do": "ping", "n": 0})
                     continue
@@ -139,7 +139,7 @@ class Member:
                 heard = time.perf_counter()
         except Closed as why:
             self.lose(str(why))
-        except (KeyError, TypeError, ValueError, OSError):
+        except Exception:  # whoever waits for it has to be told
             self.lose("says what nobody understands")
 
     def _hear(self, message: dict, tensors: list[torch.Tensor]) -> None:
@@ -147,7 +147,7 @@ class Member:
             self.lose("serves another engine")
         elif "alive" in message:
             if message["n"]:
-                self.alive.put(message["alive"])
+                self.alive.put(float(message["alive"]))
         else:
             with self.lock:
                 found = self.pending.get(message["id"]) if message.get("ready") else \
@@ -156,32 +156,29 @@ class Member:
                 found.said.put((message, tensors))
 
     def set_clock(self, host: str) -> None:
-        """How far its clock is behind the engine's: by the quickest of some answers, half the way back."""
-        if host == host_id():
-            return
-        best = float("inf")
+        """The way to it and back, by the quickest of some answers; how far its clock is behind the engine's,
+        where it has one of its own, by half of that."""
+        self.trip_s = float("inf")
         for n in range(1, 11):
             start = time.perf_counter()
-            self._send({"do": "ping", "n": n})
-            there = self.alive.get()
+            there = self._ping(n)
             end = time.perf_counter()
-            if there is None:
-                raise Gone(self.gone)
-            if end - start < best:
-                best, self.offset_s = end - start, (start + end) / 2 - there
+            if end - start < self.trip_s:
+                self.trip_s, offset_s = end - start, (start + end) / 2 - there
+        if host != host_id():
+            self.offset_s = offset_s
 
-
-def collect(pending: Sequence[Pending]) -> list[Answer]:
-    """All answers. Of several failures, the one that is the others' cause."""
-    answers, failures = [], []
-    for p in pending:
+    def _ping(self, n: int) -> float:
+        """Its clock, as it answers."""
+        self._send({"do": "ping", "n": n})
         try:
-            answers.append(p.answer())
-        except Refusal as why:
-            failures.append(why)
-    if failures:
-        raise min(failures, key=lambda f: {"lost": 0, "cut": 2}.get(f.kind, 1))
-    return answers
+            there = self.alive.get(timeout=self.limit_s)
+        except queue.Empty:
+            self.lose(SILENT.format(self.limit_s))
+            there = None
+        if there is None:
+            raise Gone(self.gone)
+        return there
 
 
 class Crew:
@@ -227,7 +224,7 @@ class Crew:
                 self._start()
                 if self.model is not None:
                     self._compare(self.all(lambda k: self.model), "the engine's")
-            except Refusal:
+            except BaseException:
                 self.end()
                 raise
         return self.told
@@ -289,11 +286,17 @@ class Crew:
         return self.take([m.begin(**question(k)) for k, m in enumerate(self.members)])
 
     def take(self, pending: Sequence[Pending]) -> list[Answer]:
-        try:
-            return collect(pending)
-        except Refusal as why:
-            self.broken |= why.kind in ("lost", "cut")
-            raise
+        """All answers. Of several failures, the one that is the others' cause."""
+        answers, failures = [], []
+        for p in pending:
+            try:
+                answers.append(p.answer())
+            except Refusal as why:
+                failures.append(why)
+        self.broken |= any(f.kind in ("lost", "cut") for f in failures)
+        if failures:
+            raise min(failures, key=lambda f: {"lost": 0, "cut": 2}.get(f.kind, 1))
+        return answers
 
     def load(self, q: dict, session: Callable[[], "Session"]) -> "Session":
         """Have them load a model while the engine does. Refuses those that have loaded another."""
@@ -338,7 +341,7 @@ class Crew:
         except Refusal:
             self.broken = True  # the others wait for a word that does not come
             raise
-        at = time.perf_counter() + LEAD_S
+        at = time.perf_counter() + LEAD_S + max(m.trip_s for m in self.members) / 2
         for m in self.members:
             m.start_at(at)
         nodes = {n.name: n for n in session.keep}

@@ -13,6 +13,7 @@ from typing import Any, Sequence
 import torch
 
 LINE_LIMIT = 1 << 26  # bytes
+DIMS_LIMIT = 64
 GONE = "has ended"
 KEEPALIVE = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30),
              (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10), (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)]
@@ -40,6 +41,13 @@ def host_id() -> str:
             return file.read().strip()
     except OSError:
         return socket.gethostname()
+
+
+def shape_of(sizes: list) -> list[int]:
+    """The sizes of a tensor that a message tells of. Raises ValueError."""
+    if len(sizes) > DIMS_LIMIT or any(type(n) is not int or not 0 <= n < 1 << 48 for n in sizes):
+        raise ValueError("no shape of a tensor")
+    return sizes
 
 
 class Channel:
@@ -74,12 +82,17 @@ class Channel:
         line = json.dumps(message).encode() + b"\n"
         try:
             with self.lock:
-                self.sock.sendall(line)
+                self._push(memoryview(line))
                 for t in flat:
                     if t.numel():
-                        self.sock.sendall(raw(t))
+                        self._push(raw(t))
         except OSError as why:
             raise closed(why) from why
+
+    def _push(self, data: memoryview) -> None:
+        """All of it, however long that takes while some of it is taken."""
+        while data:
+            data = data[self.sock.send(data):]
 
     def waits(self, seconds: float | None) -> bool:
         """Is there something to receive, now or within that time (None: whenever)?"""
@@ -91,7 +104,7 @@ class Channel:
             message = json.loads(self._line())
             if not isinstance(message, dict):
                 raise ValueError("no object")
-            layouts = [(DTYPES[name], [int(n) for n in shape]) for name, shape in message.pop("tensors", [])]
+            layouts = [(DTYPES[name], shape_of(sizes)) for name, sizes in message.pop("tensors", [])]
             return message, self._tensors(layouts, most)
         except OSError as why:
             raise closed(why) from why
