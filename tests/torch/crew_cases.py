@@ -156,6 +156,42 @@ def send(sock, limit_s, tensor):
         raise Refusal("", str(why)) from why
 
 
+# ---- several at once ----
+
+
+class Failed:
+    """An answer that is a refusal."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def answer(self):
+        raise Refusal(self.kind, self.kind)
+
+
+def failures(tests):
+    """A value that is lost breaks the crew, whatever else went wrong; no room somewhere refuses nothing."""
+    for kinds, told, broken in ((["model", "cut"], "model", True), (["lost", "model"], "lost", True),
+                                (["model", "device"], "model", False)):
+        crew = Crew.__new__(Crew)
+        crew.broken = False
+        tests.refused(f"{kinds}", [told], lambda: crew.take([Failed(k) for k in kinds]))
+        tests.expect(f"{kinds} break the crew", crew.broken == broken)
+
+    devices = [Device("cpu0", torch.device("cpu"), here=False),
+               Device("gpu0", torch.device("cuda:0"), here=False, at="far:1")]
+    crew = Crew(devices, lambda: None, True, LIMIT_S, OPTIONS)
+    one = Engine(devices, "wall", [], None, crew)
+    one._alone_in = lambda space, q: [0.2] if str(space) == "cpu" else []
+    for kind, wanted in (("device", [0.2]), ("model", None)):
+        crew.ask = lambda device, q: Failed(kind).answer()
+        try:
+            found = one.whole({})["wall_s"]
+        except Refusal:
+            found = None
+        tests.expect(f"the whole beside a refusal ({kind})", found == wanted, str(found))
+
+
 def all_cases(tests):
-    for case in (outlet, slow, silent, stops):
+    for case in (outlet, slow, silent, stops, failures):
         case(tests)

@@ -167,11 +167,15 @@ class Engine:
 
     def whole(self, q: dict) -> dict:
         """The module by itself on the device where it is fastest."""
-        here = {d.space for d in self.devices if not d.at and (d.here or d.is_cpu)}
+        here = {d.space for d in self.devices if d.here or (self.crew and d.is_cpu and not d.at)}
         found = [times for space in here if (times := self._alone_in(space, q))]
         for at, numbers in self.crew.groups if self.crew else ():
             if at or not all(self.devices[i].is_cpu for i in numbers):
-                found.append(self.crew.ask(numbers[0], q)["wall_s"])
+                try:
+                    found.append(self.crew.ask(numbers[0], q)["wall_s"])
+                except Refusal as why:
+                    if why.kind != "device":  # there is no room there
+                        raise
         if not found:
             raise Refusal("device", "the whole model fits on no device")
         return {"wall_s": min(found, key=lambda times: sorted(times)[len(times) // 2])}
