@@ -192,6 +192,75 @@ def failures(tests):
         tests.expect(f"the whole beside a refusal ({kind})", found == wanted, str(found))
 
 
+# ---- strangers ----
+
+
+def child():
+    """A process of devices, a connection to it, and what it says there."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        pid = fork_child(theirs, [ours], None)
+    return pid, ours, ours.makefile("rb")
+
+
+def ask(sock, lines, **words):
+    sock.sendall(json.dumps(words).encode() + b"\n")
+    line = lines.readline()
+    return json.loads(line) if line else None
+
+
+def strangers(tests):
+    """Who connects says hello first, and once; single transfers have a limit."""
+    row = {"name": "x", "space": "cpu", "speed": 1.0, "threads": 1, "cores": [], "memory_bytes": None,
+           "here": True}
+    hello = dict(OPTIONS, id=1, do="hello", torch=torch.__version__, limit_s=20, site=0, site_of=[0],
+                 devices=[row])
+    pid, sock, lines = child()
+    tests.expect("a ping before the hello", ask(sock, lines, do="ping", n=1) is None)
+    os.waitpid(pid, 0)
+    pid, sock, lines = child()
+    tests.expect("a hello", (ask(sock, lines, **hello) or {}).get("ok") is True)
+    for size in (1 << 40, -1, 1.5):
+        for do, sizes in (("depart", size), ("arrive", size), ("transfers", [size])):
+            answer = ask(sock, lines, id=2, do=do, **{"from": 0, "to": 0, "bytes": sizes, "warmup": 0,
+                                                      "repeats": 1})
+            tests.expect(f"{do} of {size} bytes", "at most" in (answer or {}).get("error", ""), str(answer))
+    tests.expect("a second hello", ask(sock, lines, **hello) is None)
+    os.waitpid(pid, 0)
+
+
+def outlives(tests):
+    """A worker serves on when the shell that started it has ended."""
+    said, says = os.pipe()
+    starts, start = os.pipe()
+    shell = os.fork()
+    if not shell:
+        worker = os.fork()
+        if not worker:
+            os.dup2(says, 1)
+            sys.stdout = os.fdopen(1, "w")
+            sys.argv = [PROGRAM, "worker", os.path.join(os.path.dirname(__file__), "models.py") + ":branches",
+                        "--listen", "127.0.0.1:0"]
+            runpy.run_path(PROGRAM, run_name="__main__")
+        os.write(start, worker.to_bytes(4, "little"))
+        os.read(starts, 0)
+        time.sleep(600)
+    os.close(says)
+    worker = int.from_bytes(os.read(starts, 4), "little")
+    with os.fdopen(said) as lines:
+        at = lines.readline().split(": ")[0]
+        os.kill(shell, 9)
+        os.waitpid(shell, 0)
+        try:
+            host, port = at.split(":")
+            with socket.create_connection((host, int(port)), LIMIT_S):
+                told = lines.readline()
+            os.kill(worker, 9)
+        except (OSError, ValueError) as why:
+            told = str(why)
+    tests.expect("a worker whose shell has ended", "an engine at" in told, told)
+
+
 def all_cases(tests):
-    for case in (outlet, slow, silent, stops, failures):
+    for case in (outlet, slow, silent, stops, failures, strangers, outlives):
         case(tests)

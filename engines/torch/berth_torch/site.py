@@ -23,6 +23,7 @@ from .session import Sample
 from .spec import parse_spec
 from .tracer import tensors_in
 from .wire import Channel, Closed, host_id
+from .worker import hop_bytes
 
 Answer = tuple[dict, list]  # its keys, and the tensors behind it
 GREETING_S = 20.0  # for an engine to say who it is
@@ -133,16 +134,21 @@ class Site:
     # ---- single transfers ----
 
     def depart(self, q: dict) -> Answer:
-        worker = self.engine.workers[q["from"]]
-        value = worker.call(lambda: worker.bytes_here(max(1, q["bytes"])))
-        self.post.owe_hop(q["from"], q["to"], max(1, q["bytes"]))
-        start = worker.call(lambda: worker.departure(q["to"], "hop", value))
-        self.post.close()
+        worker, size = self.engine.workers[q["from"]], hop_bytes(q["bytes"])
+        self.post.owe_hop(q["from"], q["to"], size)
+        try:
+            value = worker.call(lambda: worker.bytes_here(size))
+            start = worker.call(lambda: worker.departure(q["to"], "hop", value))
+        except BaseException:
+            self.post.settle(q["from"])
+            raise
+        finally:
+            self.post.close()
         return {"at": start}, []
 
     def arrive(self, q: dict) -> Answer:
         worker = self.engine.workers[q["to"]]
-        self.post.expect_hop(q["from"], q["to"], max(1, q["bytes"]))
+        self.post.expect_hop(q["from"], q["to"], hop_bytes(q["bytes"]))
         self.channel.send({"id": q["id"], "ready": True})
         end = worker.call(lambda: worker.arrival("hop"))
         return {"at": end}, []
@@ -173,9 +179,13 @@ class Site:
 
     def _listen(self, questions: queue.SimpleQueue) -> None:
         """Answers that it lives while something is computed."""
+        greeted = False
         try:
-            while self.channel.waits(GREETING_S if self.engine is None else None) or self.engine:
+            while self.channel.waits(None if greeted else GREETING_S):
                 q, _ = self.channel.receive(0)
+                if (q["do"] == "hello") == greeted:
+                    return  # it comes first, and once
+                greeted = True
                 if q["do"] == "ping":
                     self.channel.send({"alive": time.perf_counter(), "n": q["n"]})
                 elif q["do"] == "go":

@@ -28,6 +28,8 @@ from .tracer import tensors_in
 from .unsplit import Record
 from .values import bytes_of, leaf_of, map_tensors
 
+HOP_LIMIT = 1 << 30  # bytes
+
 
 @dataclass
 class Timed:
@@ -118,6 +120,13 @@ def grad_senders(plan: Plan, n: fx.Node) -> list[int]:
             if place[u] != place[made] and plan.links.gives_grad(n, u)]
 
 
+def hop_bytes(size: int) -> int:
+    """The bytes of a single transfer, which no message is without. Refuses what no link needs to be timed."""
+    if type(size) is not int or not 0 <= size <= HOP_LIMIT:
+        raise Refusal("", f"a single transfer is of at most {HOP_LIMIT} bytes")
+    return max(1, size)
+
+
 class Worker:
     """A device with its thread. All that it does is asked for by `ask`."""
 
@@ -171,7 +180,7 @@ class Worker:
 
     def bytes_here(self, size: int) -> torch.Tensor:
         """So many bytes in the device's memory, there."""
-        value = torch.zeros(size, dtype=torch.uint8, device=self.device.space)
+        value = torch.zeros(hop_bytes(size), dtype=torch.uint8, device=self.device.space)
         self._settle()
         return value
 
