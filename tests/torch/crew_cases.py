@@ -15,7 +15,6 @@ from berth_torch.devices import Device, Refusal, parse_devices
 from berth_torch.engine import Engine
 from berth_torch.gloo import GlooPost, open_store
 from berth_torch.moves import Move
-from berth_torch.nursery import fork_child
 from berth_torch.wire import Channel, host_id
 
 LIMIT_S = 10.0
@@ -195,15 +194,8 @@ def failures(tests):
 # ---- strangers ----
 
 
-def child():
-    """A process of devices, a connection to it, and what it says there."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        pid = fork_child(theirs, [ours], None)
-    return pid, ours, ours.makefile("rb")
-
-
 def ask(sock, lines, **words):
+    """What a process says to a question; nothing where it has gone."""
     sock.sendall(json.dumps(words).encode() + b"\n")
     line = lines.readline()
     return json.loads(line) if line else None
@@ -215,10 +207,10 @@ def strangers(tests):
            "here": True}
     hello = dict(OPTIONS, id=1, do="hello", torch=torch.__version__, limit_s=20, site=0, site_of=[0],
                  devices=[row])
-    pid, sock, lines = child()
-    tests.expect("a ping before the hello", ask(sock, lines, do="ping", n=1) is None)
-    os.waitpid(pid, 0)
-    pid, sock, lines = child()
+    with tests.nursery.child() as sock, sock.makefile("rb") as lines:
+        tests.expect("a ping before the hello", ask(sock, lines, do="ping", n=1) is None)
+    sock = tests.nursery.child()
+    lines = sock.makefile("rb")
     tests.expect("a hello", (ask(sock, lines, **hello) or {}).get("ok") is True)
     for size in (1 << 40, -1, 1.5):
         for do, sizes in (("depart", size), ("arrive", size), ("transfers", [size])):
@@ -226,7 +218,6 @@ def strangers(tests):
                                                       "repeats": 1})
             tests.expect(f"{do} of {size} bytes", "at most" in (answer or {}).get("error", ""), str(answer))
     tests.expect("a second hello", ask(sock, lines, **hello) is None)
-    os.waitpid(pid, 0)
 
 
 def outlives(tests):
