@@ -189,3 +189,4 @@ def unreadable():
 
 
 value = 3
+made = nn.Linear(4, 4)

@@ -405,3 +405,19 @@ def __getattr__(name):
         return (module.double(), tuple(widened(a) for a in args), kwargs, *rest[1:])
 
     return made
+
+
+class Counted(nn.Module):
+    """Gives sizes beside its tensor, of the input and of what it computes, and looks at one."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = self.l(x) if x.size(1) > 3 else x
+        return {"y": y, "rows": x.size(0) + 1, "shape": x.shape, "columns": y.size(1)}
+
+
+def counted():
+    return Counted(), (torch.randn(4, 8),)

@@ -214,7 +214,8 @@ BAD = [
     ("opaque", "tests/torch/bad_modules.py:51: '1' (Opaque) cannot be traced: "),
     ("shapes", "tests/torch/bad_modules.py:19: 'first' (Gate) failed on the example inputs: RuntimeError: mat1 and mat2 "
      "shapes cannot be multiplied (3x5 and 4x4)"),
-    ("no_inputs", "tests/torch/bad_modules.py: the module (Net) failed on the example inputs: TypeError: "),
+    ("no_inputs", "tests/torch/bad_modules.py: the module (Net) failed without inputs (no_inputs() "
+     "returned a module without args): TypeError: "),
     ("raises", "tests/torch/bad_modules.py:67: raises() failed: ZeroDivisionError: division by zero"),
     ("reads", "tests/torch/bad_modules.py:71: reads() failed: FileNotFoundError: [Errno 2] No such file or directory: "
      "'no/such/weights.pt'"),
@@ -245,12 +246,20 @@ BAD = [
      "buffer; "),
     ("forbids", "tests/torch/bad_modules.py:173: forbids() failed: Own: one line another"),
     ("unreadable", "tests/torch/bad_modules.py: the module has a part of the name 'a\\n\\udcff'; "),
-    ("value", "tests/torch/bad_modules.py: 'value' is no function, but int"),
-    ("gat", "tests/torch/bad_modules.py: has no 'gat' (nearest: 'gate')"),
+    ("value", "tests/torch/bad_modules.py: 'value' is no function, but int; a function without arguments was "
+     "expected"),
+    ("Net", "tests/torch/bad_modules.py: 'Net' is no function, but a class; a function without arguments was "),
+    ("made", "tests/torch/bad_modules.py: 'made' is no function, but Linear; a function without arguments was "),
+    ("gat", "tests/torch/bad_modules.py has no 'gat' (nearest: 'gate')"),
+    ("zzz", "tests/torch/bad_modules.py has no 'zzz'; its functions are gate, item, opaque, shapes, no_inputs, ..."),
     ("gate:leaf=Gat", "tests/torch/bad_modules.py: the module has no part of class 'Gat' (nearest: 'Gate')"),
     ("gate:leaf=Net", "tests/torch/bad_modules.py: 'Net' is the whole module; kept whole, nothing could be placed"),
     ("gate:leef=Gate", "'tests/torch/bad_modules.py:gate:leef=Gate': unknown word 'leef' (nearest: 'leaf'); there are "
      "mode, optimizer, leaf"),
+    ("gate:optimizer=sgd", "'tests/torch/bad_modules.py:gate:optimizer=sgd': optimizer is of a training step; give "
+     "mode=training, too"),
+    ("gate:mode=training:mode=training", "'tests/torch/bad_modules.py:gate:mode=training:mode=training': mode is given "
+     "twice"),
     ("gate:mode=train", "'tests/torch/bad_modules.py:gate:mode=train': mode is one of inference, training, not 'train' "
      "(nearest: 'training')"),
 ]
@@ -279,6 +288,15 @@ def compared_at_load():
             check(not refused, f"{spec}: was taken")
         except Refusal as error:
             check(refused and "do not compute what the module" in str(error), f"{spec}: {error}")
+
+
+def sizes():
+    """Numbers are no operators, though nobody but the output has them."""
+    traced = trace("tests/torch/models.py:counted")
+    check_same("counted", traced)
+    check([op.name for op in traced.ops] == ["l"], f"counted: {[op.name for op in traced.ops]}")
+    given = traced.rebuild(traced.graph_module(*traced.inputs))
+    check((given["rows"], tuple(given["shape"]), given["columns"]) == (5, (4, 8), 8), f"counted: {given}")
 
 
 def own_file():
@@ -312,6 +330,7 @@ def main():
         counted_resnet()
     bad_input()
     compared_at_load()
+    sizes()
     own_file()
     if sys.argv[1:]:
         through_berth(sys.argv[1])

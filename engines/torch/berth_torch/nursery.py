@@ -7,6 +7,7 @@ listens: each engine that connects gets a child, one at a time.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import select
 import signal
@@ -19,7 +20,7 @@ import torch
 from .devices import Refusal
 from .lifetime import end_with_parent
 from .site import GREETING_S, serve
-from .spec import UsageError, parse_spec
+from .spec import UsageError, nearest, parse_spec
 from .wire import Channel, Closed
 
 
@@ -136,6 +137,35 @@ def address(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def defined(tree: ast.Module) -> set[str]:
+    """All names that a file's text binds, wherever, imported ones and assigned ones too."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def checked(model: str) -> str:
+    """FILE.py:FACTORY of a spec: its words (mode=training) are the engine's to tell. The file is read, and
+    not run. Raises UsageError."""
+    spec = parse_spec(model)
+    try:
+        with open(spec.path, "rb") as file:
+            names = defined(ast.parse(file.read(), spec.path))
+    except OSError as why:
+        raise UsageError(f"'{model}': {spec.path}: {why.strerror}") from why
+    except (SyntaxError, ValueError) as why:
+        raise UsageError(f"'{model}': {spec.path}: Python cannot read it: {why}") from why
+    if spec.factory not in names and "*" not in names:
+        raise UsageError(f"'{model}': {spec.path} has no '{spec.factory}'{nearest(spec.factory, sorted(names))}")
+    return f"{spec.path}:{spec.factory}"
+
+
 def main(words: list[str]) -> int:
     """berth-engine-torch worker FILE.py:FACTORY --listen HOST:PORT"""
     parser = argparse.ArgumentParser(prog="berth-engine-torch worker", allow_abbrev=False, description=(
@@ -146,8 +176,7 @@ def main(words: list[str]) -> int:
                         help="an address of this host; port 0: any that is free")
     options = parser.parse_args(words)
     try:
-        if not os.path.isfile(parse_spec(options.model).path):
-            raise UsageError(f"'{options.model}': there is no such file")
+        options.model = checked(options.model)
         sock = socket.create_server(address(options.listen))
     except (UsageError, ValueError) as why:
         print(f"berth-engine-torch: worker: {why}", file=sys.stderr)

@@ -51,11 +51,26 @@ def find_homes(graph: fx.Graph) -> Dict[fx.Node, int]:
 
 
 def home_at_user(node: fx.Node, position: int, home: Dict[fx.Node, int]) -> int:
-    """The home of what inputs and parameters alone make: its only user's; of a number, the first one's."""
+    """The home of what inputs and parameters alone make: its only user's; of a number, the first one's. One
+    that only the output has, or nobody: that of who uses what it is taken from."""
     users = {home[u] for u in node.users if u in home}
+    if not users and not info(node).tensors:
+        users = {home[u] for source in sources(node, home) for u in source.users if u in home}
     if not users or info(node).base is not None and len(users) > 1:
         return position
     return min(users)
+
+
+def sources(node: fx.Node, home: Dict[fx.Node, int]) -> List[fx.Node]:
+    """All that a node is made of up to the inputs, what has a home aside."""
+    found: Dict[fx.Node, None] = {}
+    todo = [node]
+    while todo:
+        for taken in todo.pop().all_input_nodes:
+            if taken not in found and taken not in home:
+                found[taken] = None
+                todo.append(taken)
+    return list(found)
 
 
 def written_sets(graph: fx.Graph) -> List[Set[fx.Node]]:

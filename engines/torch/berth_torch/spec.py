@@ -1,12 +1,13 @@
 """What the user names: FILE.py:FACTORY[:mode=training][:optimizer=adam][:leaf=CLASS], and what it makes."""
 import difflib
 import importlib.util
+import inspect
 import os
 import sys
 import traceback
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from types import FunctionType, TracebackType
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
 
@@ -68,8 +69,15 @@ def parse_spec(text: str, leaves: Tuple[str, ...] = ()) -> Spec:
     if not factory.isidentifier():
         raise UsageError(f"'{text}': '{factory}' is no name of a function")
     spec = Spec(text, path + ".py", factory, leaves=list(leaves))
+    once: Set[str] = set()
     for word in words:
+        key = word.partition("=")[0]
+        if key in once:
+            raise UsageError(f"'{text}': {key} is given twice")
         set_word(spec, word)
+        once |= {key} - {"leaf"}
+    if "optimizer" in once and "mode" not in once:
+        raise UsageError(f"'{text}': optimizer is of a training step; give mode=training, too")
     return spec
 
 
@@ -152,16 +160,26 @@ def import_file(spec: Spec) -> Any:
     return made
 
 
+def hint(word: str, file: Any) -> str:
+    """What the file has that is most like this name; where nothing is, some of its own functions."""
+    found = {k: v for k, v in vars(file).items() if callable(v) and not k.startswith("_")}
+    own = [k for k, v in found.items() if isinstance(v, FunctionType) and v.__module__ == file.__name__]
+    some = ", ".join(own[:5]) + (", ..." if len(own) > 5 else "")
+    return nearest(word, list(found)) or (f"; its functions are {some}" if own else "; it defines no function")
+
+
 def call_factory(spec: Spec) -> Any:
     """What the factory returns. A child that the file forks ends here."""
     process = os.getpid()
     file = import_file(spec)
     factory = getattr(file, spec.factory, None)
     if factory is None:
-        names = [k for k, v in vars(file).items() if callable(v) and not k.startswith("_")]
-        raise SpecError(f"{spec.path}: has no '{spec.factory}'{nearest(spec.factory, names)}")
-    if not callable(factory):
-        raise SpecError(f"{spec.path}: '{spec.factory}' is no function, but {type(factory).__name__}")
+        raise SpecError(f"{spec.path} has no '{spec.factory}'{hint(spec.factory, file)}")
+    is_class = inspect.isclass(factory) and issubclass(factory, torch.nn.Module)
+    if is_class or isinstance(factory, torch.nn.Module) or not callable(factory):
+        kind = "a class" if is_class else type(factory).__name__
+        raise SpecError(f"{spec.path}: '{spec.factory}' is no function, but {kind}; a function without arguments "
+                        "was expected that returns the module and its example inputs")
     torch.manual_seed(0)
     try:
         made = factory()

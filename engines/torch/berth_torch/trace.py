@@ -162,7 +162,9 @@ def failure(tracer: Tracer, loaded: Loaded, spec: Spec, error: BaseException) ->
     name, cls = tracer.failed_in or ("", type(tracer.root))
     part = f"'{name}' ({cls.__name__})" if name else f"the module ({cls.__name__})"
     if not isinstance(error, Untraceable) and not runs(loaded, spec.training):
-        return tell(spec, f"{part} failed on the example inputs", error)
+        given = "on the example inputs" if loaded.args or loaded.kwargs else \
+            f"without inputs ({spec.factory}() returned a module without args)"
+        return tell(spec, f"{part} failed {given}", error)
     why = str(error) if isinstance(error, Untraceable) else one_line(error)
     way = f"the word leaf={cls.__name__} keeps it whole" if name else "only modules inside it can be kept whole"
     return SpecError(f"{where(error.__traceback__) or spec.path}: {part} cannot be traced: {why}; {way}")
