@@ -9,6 +9,8 @@
 #include "system_warnings.h"
 #include "training.h"
 
+#include <string.h>
+
 static berth_status check_graph(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
 {
 	BERTH_TRY(cli_check_external(c, spec, r, err));
@@ -61,6 +63,18 @@ berth_status cli_model_check(cli *c, const char *spec, berth_err *err)
 	return st;
 }
 
+berth_status cli_training_check(bool training, const char *spec, berth_err *err)
+{
+	if (!training || !berth_module_file_length(spec))
+		return BERTH_OK;
+	if (strstr(spec, ":mode=training"))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: it is a training step already: leave --training out", spec);
+	return berth_fail(err, BERTH_EINVAL,
+	                  "%s: --training is for graphs; a module's own step is %s:mode=training", spec,
+	                  spec);
+}
+
 /* --training: a whole step instead of the model. */
 static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
 {
@@ -70,10 +84,6 @@ static berth_status make_training(cli *c, const char *spec, berth_graph *g, bert
 	opt.report = &report;
 	if (!c->training)
 		return BERTH_OK;
-	if (berth_module_file_length(spec))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: --training is for graphs; a module's own step is %s:mode=training",
-		                  spec, spec);
 	if (berth_graph_training(g, &opt, &c->mem, &c->tmp, &step, err) != BERTH_OK)
 		return berth_fail_in(err, err->code, "%s: ", spec);
 	for (int32_t i = 0; i < report.n_unknown; i++)
@@ -96,6 +106,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 {
 	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
+	BERTH_TRY(cli_training_check(c->training, graph, err));
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
 	BERTH_TRY(check_graph(c, graph, &r, err));
 	if (report)
@@ -115,6 +126,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 		return berth_fail(err, BERTH_EINVAL, "several models need --on SYSTEM");
 	BERTH_TRY(BERTH_NEW(&c->mem, part, c->n_args, err));
 	for (int32_t i = 0; i < c->n_args; i++) {
+		BERTH_TRY(cli_training_check(c->training, c->args[i], err));
 		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));
 		BERTH_TRY(check_graph(c, c->args[i], &r, err));
 		BERTH_TRY(make_training(c, c->args[i], &part[i], err));

@@ -40,6 +40,9 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 berth_status cli_model_check(cli *c, const char *spec, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
 
+/* --training is for graphs: modules have a step of their own. training: is it given? Fails: BERTH_EINVAL. */
+berth_status cli_training_check(bool training, const char *spec, berth_err *err);
+
 /* All graphs of the command line as one, where there are several (graph_union.h); parts is empty where there
  * is one. Fails: as cli_instance_load; BERTH_EINVAL (several without a system). */
 berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_system *s,

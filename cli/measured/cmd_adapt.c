@@ -246,12 +246,13 @@ static void print_text(const state *s)
 		cli_say("the engine failed %d times and was started again\n", (int)s->failures);
 	for (int32_t i = 0; i < s->moving.n_switches; i++) {
 		const berth_switch *x = &s->moving.sw[i];
-		cli_say("step %d: %s, %d operators %s; %s %s instead of %s a step, the move %s\n",
+		cli_say("step %d: %s, %d operator%s %s; %s %s instead of %s a step, the move %s\n",
 		        (int)x->step,
 		        x->back   ? "went back"
 		        : x->done ? "switched"
 		                  : "stayed",
-		        (int)x->n_moved, x->done ? "moved" : "would move", x->back ? "measured" : "predicted",
+		        (int)x->n_moved, x->n_moved == 1 ? "" : "s", x->done ? "moved" : "would move",
+		        x->back ? "measured" : "predicted",
 		        berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
 		        berth_text_seconds(d, x->migration_s));
 	}

@@ -66,7 +66,8 @@ static berth_status print_text(cli *c, const berth_graph *g, const berth_granula
 {
 	cli_table table;
 	char a[32];
-	cli_say("%s: %d blocks of %d operators\n\n", g->name, x->n_blocks, g->n_ops);
+	cli_say("%s: %d block%s of %d operator%s\n\n", g->name, x->n_blocks, x->n_blocks == 1 ? "" : "s",
+	        g->n_ops, g->n_ops == 1 ? "" : "s");
 	cli_table_init(&table, &c->mem, "lrrrr");
 	cli_table_head(&table, "block|operators|FLOP|parameters|state");
 	for (int32_t i = 0; i < x->n_blocks; i++) {

@@ -146,6 +146,7 @@ static berth_status compile_on_system(cli *c, view *v, berth_err *err)
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
+	BERTH_TRY(cli_training_check(a->training, a->input, err));
 	BERTH_TRY(load_parts(c, a, v, err));
 	BERTH_TRY(join_times(c, a, v, err));
 	if (a->training)
@@ -295,8 +296,9 @@ static void print_head(const view *v)
 {
 	const berth_graph *g = &v->g;
 	char a[32], b[32];
-	cli_say("%s: %d operators, %d edges; longest path %d, widest level %d\n", g->name, g->n_ops,
-	        g->n_edges, v->stats.depth, v->stats.width);
+	cli_say("%s: %d operator%s, %d edge%s; longest path %d, widest level %d\n", g->name, g->n_ops,
+	        g->n_ops == 1 ? "" : "s", g->n_edges, g->n_edges == 1 ? "" : "s", v->stats.depth,
+	        v->stats.width);
 	cli_say("%s (%s), ", cli_amount(a, berth_graph_flops(g), "FLOP"),
 	        cli_amount(b, berth_graph_macs(g), "MAC"));
 	cli_say("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
@@ -346,11 +348,12 @@ static void print_joined(const view *v)
 	cli_say("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed,
 	        r->n_timed + r->n_untimed, cli_percent(share, all > 0 ? r->joined_s / all : NAN));
 	if (r->n_unjoined) {
-		cli_say("times: %d names of the profile are no operators", r->n_unjoined);
+		cli_say("times: %d name%s of the profile %s", r->n_unjoined, r->n_unjoined == 1 ? "" : "s",
+		        r->n_unjoined == 1 ? "is no operator" : "are no operators");
 		print_names(r->unjoined, r->n_unjoined);
 	}
 	if (r->n_untimed) {
-		cli_say("times: %d operators have none", r->n_untimed);
+		cli_say("times: %d operator%s none", r->n_untimed, r->n_untimed == 1 ? " has" : "s have");
 		print_names(r->untimed, r->n_untimed);
 	}
 }
@@ -365,7 +368,7 @@ static void print_critical(const view *v)
 	if (k->length_ns <= 0)
 		return;
 	show_top_types(&v->g, k->type_ns, types, sizeof types);
-	cli_say("  through %d operators%s%s", k->n_ops, *types ? ": " : "", types);
+	cli_say("  through %d operator%s%s%s", k->n_ops, k->n_ops == 1 ? "" : "s", *types ? ": " : "", types);
 	if (k->transfer_ns > 0)
 		cli_say("; %s of it transfers", berth_text_seconds(time, (double)k->transfer_ns * 1e-9));
 	cli_say("\n");

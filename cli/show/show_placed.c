@@ -50,6 +50,7 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, sho
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
 	berth_read_report r;
 	berth_err why;
+	BERTH_TRY(cli_training_check(a->training && a->graph, spec, err));
 	berth_status st =
 		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, &r, &why)
 		     : BERTH_EINVAL;

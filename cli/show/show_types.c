@@ -70,7 +70,7 @@ berth_status show_types_print(cli *c, const berth_graph *g, const berth_graph_st
 	cli_say("\n");
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (types > shown)
-		cli_say("(and %d more types)\n", types - shown);
+		cli_say("(and %d more type%s)\n", types - shown, types - shown == 1 ? "" : "s");
 	return BERTH_OK;
 }
 
