@@ -8,6 +8,7 @@
 #include "profile_system.h"
 #include "progress.h"
 #include "say.h"
+#include "signals.h"
 #include "system_json.h"
 #include "text.h"
 #include "times.h"
@@ -59,12 +60,30 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
-static berth_status run_profile(cli *c, const args *a, state *s, berth_err *err)
+static berth_status run_profile(cli *c, const args *a, state *s, const atomic_int *cancel, berth_err *err)
 {
-	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &s->m, &s->engine, err));
+	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, cancel, &s->m, &s->engine, err));
 	berth_status st = profile(c, a, s, err);
 	berth_measured_close(&s->m);
 	return st;
+}
+
+/* Where the engine does not let go in time. */
+static void say_nothing(void *unused, char *text, size_t size)
+{
+	(void)unused;
+	snprintf(text, size, "interrupted; nothing is written");
+}
+
+/* Until it has ended, or a signal came; whatever that did to the engine. */
+static berth_status profile_until(cli *c, const args *a, state *s, berth_err *err)
+{
+	const atomic_int *cancel = cli_catch_signals();
+	cli_rescue_by(say_nothing, NULL, 0);
+	berth_status st = run_profile(c, a, s, cancel, err);
+	cli_rescue_by(NULL, NULL, 0);
+	return atomic_load(cancel) ? berth_fail(err, BERTH_EINTERRUPTED, "interrupted; nothing is written")
+	                           : st;
 }
 
 static berth_status write_graph(cli *c, const args *a, const state *s, berth_err *err)
@@ -156,9 +175,23 @@ static void print_device(const state *s, int32_t d)
 	else if (n)
 		cli_say("%s: %d of %d operators %s, the others cannot run there\n", s->s.dev_name[d], n,
 		        s->g.n_ops, berth_text_seconds(a, sum));
+	else if (s->m.dev_engine[d] >= 0)
+		cli_say("%s: it can run no operator\n", s->s.dev_name[d]);
 	else
-		cli_say("%s: it can run no operator, or the engine has no device of this name\n",
-		        s->s.dev_name[d]);
+		cli_say("%s: the engine has no device of this name\n", s->s.dev_name[d]);
+}
+
+static void print_link(const state *s, int32_t l)
+{
+	const berth_link_fit *fit = &s->p.link[l];
+	char a[32], b[32];
+	const char *latency = berth_text_seconds(a, fit->latency_s),
+		   *bandwidth = berth_text_bytes(b, fit->bandwidth);
+	cli_say("%s to %s: %s", s->s.dev_name[s->s.link_from[l]], s->s.dev_name[s->s.link_to[l]], latency);
+	if (fit->capped)
+		cli_say(", the bandwidth is not measurable (it is taken as %s/s)\n", bandwidth);
+	else
+		cli_say(" and %s/s\n", bandwidth);
 }
 
 /* How well the medians are known: intervals against the medians. */
@@ -189,18 +222,19 @@ static berth_status print_noise(cli *c, const state *s, berth_err *err)
 
 static berth_status print_text(cli *c, const state *s, berth_err *err)
 {
-	char a[32], b[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	cli_say("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
 	        s->p.n_predicted);
 	BERTH_TRY(print_noise(c, s, err));
 	for (int32_t d = 0; d < s->s.n_devs; d++)
 		print_device(s, d);
+	for (int32_t d = 0; d < s->m.n_engine_devs; d++)
+		if (s->m.engine_sys[d] < 0)
+			cli_say("%s: %s has no device of this name, the engine has\n", s->m.engine_dev[d],
+			        s->s.name);
 	for (int32_t l = 0; l < s->s.n_links; l++)
 		if (s->p.link[l].n)
-			cli_say("%s to %s: %s and %s/s\n", s->s.dev_name[s->s.link_from[l]],
-			        s->s.dev_name[s->s.link_to[l]], berth_text_seconds(a, s->p.link[l].latency_s),
-			        berth_text_bytes(b, s->p.link[l].bandwidth));
+			print_link(s, l);
 	return BERTH_OK;
 }
 
@@ -213,7 +247,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
-	berth_status st = run_profile(c, a, &s, err);
+	berth_status st = profile_until(c, a, &s, err);
 	berth_profile_cache_close(s.cache);
 	BERTH_TRY(st);
 	if (a->out)

@@ -218,7 +218,7 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 		y[i] = s.median;
 	}
 	BERTH_TRY(berth_line_through(x, y, N, j->tmp, &start, &slope, err));
-	j->p->link[link] = (berth_link_fit){start, slope > 1e-13 ? 1 / slope : 1e13, N};
+	j->p->link[link] = (berth_link_fit){start, slope > 1e-13 ? 1 / slope : 1e13, slope <= 1e-13, N};
 	return BERTH_OK;
 }
 

@@ -17,6 +17,7 @@ typedef struct berth_profiled {
 
 typedef struct berth_link_fit {
 	double latency_s, bandwidth;
+	bool capped;    /* more bytes took no more time: the bandwidth is the most that is told */
 	int32_t n;      /* sizes timed; 0: none */
 } berth_link_fit;
 
