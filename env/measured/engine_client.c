@@ -169,11 +169,12 @@ static berth_status start_process(berth_engine *e, berth_err *err)
 /* ---- when it fails ---- */
 
 /* The end of what it wrote to standard error, at most `most` bytes into raw [most + 1], without what is blank
- * at its end. */
-static size_t read_words(const berth_engine *e, off_t most, char *raw)
+ * at its end. cut: there is more before it. */
+static size_t read_words(const berth_engine *e, off_t most, char *raw, bool *cut)
 {
 	off_t size = e->words ? lseek(fileno(e->words), 0, SEEK_END) : 0;
 	off_t from = size > most ? size - most : 0;
+	*cut = from > 0;
 	ssize_t n = size > 0 ? pread(fileno(e->words), raw, (size_t)(size - from), from) : 0;
 	while (n > 0 && (raw[n - 1] == '\n' || raw[n - 1] == ' '))
 		n--;
@@ -183,13 +184,29 @@ static size_t read_words(const berth_engine *e, off_t most, char *raw)
 	return strlen(raw);
 }
 
-/* That end as a part of a message. */
+/* Where the last whole lines begin, as many as are there: of a line that is longer, its last words. */
+static const char *whole_lines(const char *raw)
+{
+	const char *begin = strchr(raw, '\n');
+	if (!begin)
+		begin = strchr(raw, ' ');
+	if (!begin)
+		return raw;
+	return begin + strspn(begin, " \n");
+}
+
+/* That end as a part of a message: whole lines, one behind the other. */
 static const char *last_words(const berth_engine *e, char buf[LAST_WORDS + 32])
 {
 	char raw[LAST_WORDS + 1];
+	bool cut;
 	buf[0] = '\0';
-	if (read_words(e, LAST_WORDS, raw))
-		snprintf(buf, LAST_WORDS + 32, "; its last words: %s", raw);
+	size_t n = read_words(e, LAST_WORDS, raw, &cut);
+	const char *words = cut ? whole_lines(raw) : raw;
+	for (char *at = raw; (at = strchr(at, '\n')); at++)
+		*at = ' ';
+	if (n)
+		snprintf(buf, LAST_WORDS + 32, "; its last words: %s%s", words == raw ? "" : "... ", words);
 	return buf;
 }
 
@@ -197,7 +214,8 @@ static const char *last_words(const berth_engine *e, char buf[LAST_WORDS + 32])
 static const char *last_line(const berth_engine *e, char raw[LAST_LINE + 1])
 {
 	static const char ours[] = "berth-engine-";
-	read_words(e, LAST_LINE, raw);
+	bool cut;
+	read_words(e, LAST_LINE, raw, &cut);
 	const char *line = strrchr(raw, '\n');
 	line = line ? line + 1 : raw;
 	const char *name = strstr(line, ours), *colon = name ? strstr(name, ": ") : NULL;

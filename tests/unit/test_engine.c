@@ -543,6 +543,12 @@ static void programs_without_a_line(void **state)
 		{"exit 4", 30, {"", BERTH_EFORMAT, "sh: exit code 4"}},
 		{"printf half; exit 0", 30,
 	         {"", BERTH_EIO, "engine 'sh' left with exit code 0 before it answered"}},
+		{"yes one two | head -99 >&2; echo 'the last one' >&2; exit 1", 30,
+	         {"", BERTH_EIO, "its last words: ... one two one two"}},
+		{"yes one two | head -99 >&2; echo 'the last one' >&2; exit 1", 30,
+	         {"", BERTH_EIO, "one two the last one"}},
+		{"yes one two | head -99 | tr '\\n' ' ' >&2; exit 1", 30,
+	         {"", BERTH_EIO, "its last words: ... two one two one two"}},
 		{"sleep 60 & echo waits >&2; sleep 60", 0.3,
 	         {"", BERTH_ELIMIT, "engine 'sh' gave no answer within 0.3 s and was ended; its last words: "
 	                            "waits"}},
