@@ -75,6 +75,9 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 {
 	export_plan *x = &s->plan;
 	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->graph, a->on, x, err));
+	if (s->e->needs == BERTH_EXPORT_TIMELINE && !x->priced)
+		return berth_fail(err, BERTH_EINVAL, "export to %s needs the machine, for times: --on SYSTEM",
+		                  s->e->name);
 	BERTH_TRY(check_model(c, a, s, err));
 	BERTH_TRY(export_devices_read(c, &a->device, &x->s, &s->theirs, err));
 	BERTH_TRY(export_blocks_apply(c, &a->blocks, s->e, x, err));

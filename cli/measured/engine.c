@@ -6,6 +6,22 @@
 #include "load.h"
 #include "module_spec.h"
 
+#include <string.h>
+
+/* The torch engine runs modules, and no graphs of them. */
+static berth_status check_torch(const char *name, const char *model, berth_err *err)
+{
+	static const char torch[] = "torch";
+	size_t n = sizeof torch - 1;
+	bool is_torch = name && strncmp(name, torch, n) == 0 && (name[n] == '\0' || name[n] == ' ');
+	if (!is_torch || !model || berth_module_file_length(model))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "engine 'torch' runs PyTorch modules, and %s is none: give the module by --model "
+	                  "FILE.py:FACTORY",
+	                  model);
+}
+
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
                             berth_err *err)
 {
@@ -13,6 +29,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	if (e->model)
 		BERTH_TRY(cli_model_check(c, e->model, err));
 	const char *model = e->model ? e->model : graph;
+	BERTH_TRY(check_torch(e->name, model, err));
 	const char *usual = model && berth_module_file_length(model) ? "torch" : "ort";
 	BERTH_TRY(berth_engine_find(e->name ? e->name : usual, &c->mem, &out->engine, err));
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};

@@ -97,6 +97,18 @@ const char *berth_graph_path(const char *spec, berth_arena *mem)
 	return path_before(spec, at, mem);
 }
 
+/* A Python file without the function is none of a graph's formats. */
+static berth_status check_module(const char *path, berth_err *err)
+{
+	size_t n = strlen(path);
+	n -= n && path[n - 1] == ':';
+	return n > 3 && strncmp(path + n - 3, ".py", 3) == 0
+	               ? berth_fail(err, BERTH_EINVAL,
+	                            "%s: which function makes the module? %.*s:FACTORY names it", path,
+	                            (int)n, path)
+	               : BERTH_OK;
+}
+
 berth_status berth_graph_split(const char *spec, const berth_read_options *opt, berth_arena *mem,
                                const char **path, berth_read_options *out, berth_err *err)
 {
@@ -163,6 +175,7 @@ berth_status berth_graph_missing(const char *path, berth_status failed, berth_er
 	bool there = true;
 	if (failed != BERTH_EIO || berth_file_there(path, &there, NULL) != BERTH_OK || there)
 		return failed;
+	BERTH_TRY(check_module(path, err));
 	for (int32_t i = 0; i < n; i++)
 		if (strcmp(model[i].name, path) == 0)
 			return berth_fail(err, failed,
@@ -231,16 +244,6 @@ static berth_status tell_parts(const berth_content *from, berth_arena *mem, bert
 	}
 	r->external = all;
 	return BERTH_OK;
-}
-
-/* A Python file without the function is none of a graph's formats. */
-static berth_status check_module(const char *path, berth_err *err)
-{
-	size_t n = strlen(path);
-	return n > 3 && strcmp(path + n - 3, ".py") == 0
-	               ? berth_fail(err, BERTH_EINVAL,
-	                            "%s: which function makes the module? %s:FACTORY names it", path, path)
-	               : BERTH_OK;
 }
 
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
