@@ -27,6 +27,7 @@ except ImportError:
 from berth_torch.devices import Refusal  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.measure import storage_size  # noqa: E402
+from berth_torch.nursery import checked  # noqa: E402
 from berth_torch.placed import compile_steps  # noqa: E402
 from berth_torch.spec import SpecError, UsageError  # noqa: E402
 from berth_torch.trace import trace  # noqa: E402
@@ -299,6 +300,18 @@ def sizes():
     check((given["rows"], tuple(given["shape"]), given["columns"]) == (5, (4, 8), 8), f"counted: {given}")
 
 
+def of_workers():
+    """What a worker is started with: looked at without running it, words left to the engine."""
+    bad = "tests/torch/bad_modules.py"
+    check(checked(f"{bad}:gate:mode=training") == f"{bad}:gate", "a worker's words")
+    for spec, told in (("nosuch.py:gate", "nosuch.py: No such file"), (f"{bad}:gat", "no 'gat' (nearest: 'gate')"),
+                       (f"{bad}:gate:leef=Gate", "unknown word 'leef'")):
+        try:
+            check(False, f"a worker was started with {checked(spec)}")
+        except UsageError as error:
+            check(told in str(error), f"a worker: {error}")
+
+
 def own_file():
     """The module's own file is not written over."""
     with tempfile.TemporaryDirectory() as folder:
@@ -331,6 +344,7 @@ def main():
     bad_input()
     compared_at_load()
     sizes()
+    of_workers()
     own_file()
     if sys.argv[1:]:
         through_berth(sys.argv[1])
