@@ -202,6 +202,7 @@ def descendants(pid):
 
 def main():
     tests = Tests()
+    crew_cases.outlives(tests)
     harness = plans.Harness(Args())
     tests.expect("plans", plans.try_model(harness, "mixed", "training", Args(plans=3)) == 0)
     idle(tests, harness)
