@@ -28,26 +28,10 @@ except ImportError:
     print("no PyTorch for this Python: nothing was trained")
     sys.exit(77)
 
-from berth_torch.optimizers import make_optimizer  # noqa: E402
-from berth_torch.spec import load, parse_spec  # noqa: E402
+from plain import plain_losses  # noqa: E402
 
 MODEL = os.path.join(ROOT, "docs", "pytorch", "two_towers.py") + ":build:mode=training"
 LIMIT = 1e-5
-
-
-def plain_losses(steps):
-    """The loss before each step, in one process."""
-    spec = parse_spec(MODEL)
-    loaded = load(spec)
-    optimizer = make_optimizer(spec.optimizer, list(loaded.module.parameters()))
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad(set_to_none=True)
-        loss = loaded.loss(loaded.module(*loaded.args, **loaded.kwargs))
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss))
-    return losses
 
 
 def adapted(berth, steps):
@@ -80,7 +64,7 @@ def main():
     parser.add_argument("--steps", type=int, default=300)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    told, plain = adapted(args.berth, args.steps), plain_losses(args.steps)
+    told, plain = adapted(args.berth, args.steps), plain_losses(MODEL, args.steps)
     print("| | first third | slowed down | given back | all steps |\n|---|---:|---:|---:|---:|")
     print(row("without adapting", told["steps_without"], told["total_without_s"], args.steps))
     print(row("adapting", told["steps"], told["total_with_s"], args.steps))

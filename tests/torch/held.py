@@ -22,10 +22,10 @@ except ImportError:
 from berth_torch.devices import parse_devices  # noqa: E402
 from berth_torch.engine import Engine  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
-from berth_torch.optimizers import make_optimizer  # noqa: E402
 from berth_torch.spec import load, parse_spec  # noqa: E402
 from berth_torch.trace import trace_loaded  # noqa: E402
 from berth_torch.tracer import tensors_in  # noqa: E402
+from plain import plain_losses  # noqa: E402
 
 
 class Watch:
@@ -61,22 +61,6 @@ def wrong_gradients():
     s.traced.loss(out).backward()
     near = [g for grads in s.record.grads for g in grads if g is not None and g.shape == tensor.shape]
     return not any(torch.allclose(g, tensor.grad) for g in near)
-
-
-def plain_losses(text, steps):
-    """The loss before each step of a plain loop in one process."""
-    spec = parse_spec(text)
-    loaded = load(spec)
-    traced = trace_loaded(loaded, spec)
-    optimizer = make_optimizer(spec.optimizer, list(loaded.module.parameters()))
-    losses = []
-    for _ in range(steps):
-        optimizer.zero_grad(set_to_none=True)
-        loss = traced.loss(loaded.module(*loaded.args, **loaded.kwargs))
-        loss.backward()
-        optimizer.step()
-        losses.append(float(loss))
-    return losses
 
 
 def wrong_training(name, optimizer, plain):

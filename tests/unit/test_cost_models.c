@@ -33,6 +33,25 @@ static void open_world(world *w, const char *graph, const char *system)
 	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
 }
 
+/* A random instance under the cost model placeto. */
+static void open_placeto(world *w, uint64_t seed, int32_t most_ops, int32_t most_devices, double gap_s)
+{
+	berth_err err;
+	instance in;
+	memset(w, 0, sizeof *w);
+	instance_make(seed, most_ops, most_devices, &in);
+	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
+	          &err);
+	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
+	                                  &err),
+	          &err);
+	instance_free(&in);
+	assert_ok(berth_cost_model_find("placeto", &w->s.cost_model, &err), &err);
+	w->s.op_gap_s = gap_s;
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
+	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
+}
+
 static void close_world(world *w)
 {
 	berth_arena_free(&w->mem);
@@ -199,24 +218,11 @@ static void test_placeto_against_plain(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < 400; seed++) {
 		world w = {0};
-		berth_err err;
 		berth_sim_result r;
-		instance in;
 		plain_run plain;
 		int32_t place[INSTANCE_MAX_OPS];
 		berth_rng rng = berth_rng_seed(seed, 3);
-		instance_make(seed, 12, 4, &in);
-		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g,
-		                                 &err),
-		          &err);
-		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp,
-		                                  &w.s, &err),
-		          &err);
-		instance_free(&in);
-		assert_ok(berth_cost_model_find("placeto", &w.s.cost_model, &err), &err);
-		w.s.op_gap_s = (double)(seed % 4) * 1e-9;
-		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
-		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+		open_placeto(&w, seed, 12, 4, (double)(seed % 4) * 1e-9);
 		assert_true(w.g.n_tensors <= 4 * INSTANCE_MAX_OPS);
 		for (int round = 0; round < 4 && berth_problem_feasible(&w.p, NULL) == BERTH_OK; round++) {
 			int64_t latency = 0;
@@ -306,20 +312,8 @@ static void test_placeto_bounds(void **state)
 		berth_bounds b, strong;
 		berth_err err;
 		berth_sim_result r;
-		instance in;
 		int32_t place[8] = {0};
-		instance_make(seed, 5, 3, &in);
-		assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w.mem, &w.tmp, &w.g,
-		                                 &err),
-		          &err);
-		assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w.mem, &w.tmp,
-		                                  &w.s, &err),
-		          &err);
-		instance_free(&in);
-		assert_ok(berth_cost_model_find("placeto", &w.s.cost_model, &err), &err);
-		w.s.op_gap_s = 2e-9;
-		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
-		assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+		open_placeto(&w, seed, 5, 3, 2e-9);
 		size_t used = berth_arena_get_mark(&w.tmp).used;
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
 		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);

@@ -6,11 +6,11 @@ used, 5 a file that cannot be written, 1 out of memory.
 import argparse
 import json
 import os
-import sys
-from typing import List, NoReturn, TextIO
+from typing import List, NoReturn, Optional, TextIO
 
 from .output import own_output
-from .spec import SpecError, UsageError, one_line
+from .spec import UsageError
+from .verbs import Shown, code_of
 
 
 class Parser(argparse.ArgumentParser):
@@ -19,6 +19,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit code 2."""
         raise UsageError(message)
+
+    def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
+        """Behind --help."""
+        raise Shown
 
 
 def arguments(words: List[str]) -> argparse.Namespace:
@@ -67,31 +71,4 @@ def write_file(path: str, text: str) -> None:
 
 def main(words: List[str]) -> int:
     """Exit code of the verb."""
-    process = os.getpid()
-    code = 0
-    try:
-        args = arguments(words)
-        write(args, own_output())
-    except UsageError as error:
-        code = told(error, 2)
-    except SpecError as error:
-        code = told(error, 4)
-    except MemoryError:
-        code = told("out of memory", 1)
-    except OSError as error:
-        code = told(error, 5)
-    except BaseException as error:
-        if isinstance(error, SystemExit) and not error.code:  # --help
-            raise
-        code = told(f"{' '.join(words[:1])}: {one_line(error)}", 4)
-    finally:
-        if os.getpid() != process:
-            os._exit(0)
-    return code
-
-
-def told(what: object, code: int) -> int:
-    """Say it on standard error, in one line without control characters."""
-    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(what))
-    print(f"berth-engine-torch: {text}", file=sys.stderr)
-    return code
+    return code_of(words, lambda: write(arguments(words), own_output()))

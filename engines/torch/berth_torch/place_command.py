@@ -13,6 +13,7 @@ from typing import Any, Dict, List
 from .devices import Refusal
 from .output import own_output
 from .spec import SpecError, UsageError, load, one_line, parse_spec
+from .verbs import code_of
 
 
 class Checker:
@@ -98,33 +99,19 @@ def make(spec_text: str, asked: Dict[str, Any], checker: Checker) -> Dict[str, A
     return {"file": made.text, "notes": notes}
 
 
+def answer(words: List[str], checker: Checker) -> None:
+    """Read what is asked, and write the answer."""
+    if len(words) != 1:
+        raise UsageError("place: one FILE.py:FACTORY was expected")
+    out = own_output()
+    out.write(json.dumps(make(words[0], json.load(sys.stdin), checker)) + "\n")
+    out.flush()
+
+
 def main(words: List[str]) -> int:
     """Exit code of the verb."""
-    from .graph_command import told
-    words = [w for w in words if w != "--"]
-    process, checker = os.getpid(), Checker()
-    code = 0
-    try:
-        if len(words) != 1:
-            raise UsageError("place: one FILE.py:FACTORY was expected")
-        out = own_output()
-        answer = make(words[0], json.load(sys.stdin), checker)
-        out.write(json.dumps(answer) + "\n")
-        out.flush()
-    except UsageError as error:
-        code = told(error, 2)
-    except (SpecError, Refusal) as error:
-        code = told(error, 4)
-    except MemoryError:
-        code = told("out of memory", 1)
-    except OSError as error:
-        code = told(error, 5)
-    except BaseException as error:
-        code = told(f"{' '.join(words[:1])}: {one_line(error)}", 4)
-    finally:
-        if os.getpid() != process:
-            os._exit(0)
-    return code
+    words, checker = [w for w in words if w != "--"], Checker()
+    return code_of(words, lambda: answer(words, checker))
 
 
 __all__ = ["main"]
