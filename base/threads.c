@@ -125,6 +125,29 @@ void berth_pool_run(berth_pool *p, int32_t n_items, void (*work)(void *ctx, int3
 	pthread_mutex_unlock(&p->lock);
 }
 
+static void *task_main(void *arg)
+{
+	berth_task *t = arg;
+	t->work(t->ctx);
+	return NULL;
+}
+
+void berth_task_begin(berth_task *t, void (*work)(void *ctx), void *ctx)
+{
+	t->work = work;
+	t->ctx = ctx;
+	t->begun = pthread_create(&t->thread, NULL, task_main, t) == 0;
+	if (!t->begun)
+		work(ctx);
+}
+
+void berth_task_wait(berth_task *t)
+{
+	if (t->begun)
+		pthread_join(t->thread, NULL);
+	t->begun = false;
+}
+
 static double clock_seconds(clockid_t id)
 {
 	struct timespec t;

@@ -5,6 +5,7 @@
 
 #include "arena.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,19 @@ int32_t berth_pool_workers(const berth_pool *pool);
  * returns when all are done. pool NULL: all on the caller. One run at a time. */
 void berth_pool_run(berth_pool *pool, int32_t n_items, void (*work)(void *ctx, int32_t item, int32_t worker),
                     void *ctx);
+
+/* One piece of work beside the caller's. It stays where it is until it was waited for. */
+typedef struct berth_task {
+	void (*work)(void *ctx);
+	void *ctx;
+	pthread_t thread;
+	bool begun; /* by a thread that is to be joined */
+} berth_task;
+
+/* work(ctx) in a thread; where there is none to be had, at once. */
+void berth_task_begin(berth_task *t, void (*work)(void *ctx), void *ctx);
+/* Until it is done. Nothing where it was waited for before, or never begun (zeros). */
+void berth_task_wait(berth_task *t);
 
 /* CPU seconds used so far by all threads of the process and by its children that have ended (the solver's),
  * and seconds of a monotonic clock. For reports and limits, never for results. */

@@ -3,9 +3,8 @@
 
 #include "fitted_sim.h"
 #include "migration_cost.h"
+#include "replan.h"
 #include "run_history.h"
-#include "solve.h"
-#include "threads.h"
 #include "times.h"
 
 #include <math.h>
@@ -45,10 +44,13 @@ typedef struct job {
 	bool has_left;
 	int32_t n_windows;    /* since then */
 	double left_s, now_s; /* a step by it just now, and by the present one before; 0: it was not run */
+	berth_replan next;    /* is solved while steps go on */
+	bool asked;           /* it is under way, or has its answers */
+	int32_t asked_step;   /* where it began */
 } job;
 
 /* A placement by the present profile, with its order and predicted time. It has an arena of its own, which is
- * given up afterwards. */
+ * given up afterwards, as is what solved it. */
 typedef struct solution {
 	berth_arena mem;
 	berth_fitted_sim f;
@@ -56,38 +58,32 @@ typedef struct solution {
 	double value;
 } solution;
 
-/* Keep an answer if it is the best so far, and was not run yet on this machine. */
+/* Keep an answer if it is the best so far by the present profile, and was not run yet on this machine. */
 static berth_status weigh(const job *j, solution *x, const berth_solution *r, berth_err *err)
 {
 	int32_t *order = r->op_order;
-	if (!r->answered || !r->feasible || (x->op_dev && !(r->value < x->value)))
+	if (!r->answered || !r->feasible)
 		return BERTH_OK;
 	if (!order) {
 		BERTH_TRY(BERTH_NEW(&x->mem, order, x->f.p.n_ops, err));
 		berth_start_order(&x->f.p, x->f.sim, r->op_dev, order);
 	}
-	if (!j->cfg->oracle && berth_run_history_has(&j->history, r->op_dev, order))
+	double value = berth_fitted_sim_latency_s(&x->f, r->op_dev, order);
+	if ((x->op_dev && !(value < x->value)) ||
+	    (!j->cfg->oracle && berth_run_history_has(&j->history, r->op_dev, order)))
 		return BERTH_OK;
 	x->op_dev = r->op_dev;
 	x->order = order;
-	x->value = r->value;
+	x->value = value;
 	return BERTH_OK;
 }
 
-static berth_status solve(job *j, solution *x, berth_err *err)
+/* The best of the answers, as soon as they are there. They live as long as what solved them. */
+static berth_status take_answers(job *j, berth_replan *from, solution *x, berth_err *err)
 {
-	const char *const names[] = {j->cfg->method, "single"};
-	berth_bounds bounds;
-	BERTH_TRY(berth_bounds_new(&x->f.p, j->tmp, &bounds, err));
-	for (int i = 0; i < 2; i++) {
-		const berth_method *method;
-		berth_search_cfg cfg = berth_search_cfg_default();
-		berth_solution r;
-		cfg.seed = j->cfg->seed;
-		BERTH_TRY(berth_method_find(names[i], &method, err));
-		BERTH_TRY(berth_solve(&x->f.p, &bounds, method, &cfg, &x->mem, j->tmp, &r, err));
-		BERTH_TRY(weigh(j, x, &r, err));
-	}
+	BERTH_TRY(berth_replan_wait(from, err));
+	for (int i = 0; i < BERTH_REPLAN_METHODS; i++)
+		BERTH_TRY(weigh(j, x, &from->answer[i], err));
 	return BERTH_OK;
 }
 
@@ -138,13 +134,18 @@ static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth
 	return BERTH_OK;
 }
 
+/* Take what was solved since the last look, if it pays. */
 static berth_status try_another(job *j, solution *x, int32_t step, berth_err *err)
 {
 	berth_switch *sw = &j->r->sw[j->r->n_switches];
-	BERTH_TRY(solve(j, x, err));
+	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
+	BERTH_TRY(take_answers(j, &j->next, x, err));
 	if (!x->op_dev)
 		return BERTH_OK;
-	*sw = (berth_switch){.step = step, .predicted_from_s = j->predicted_s, .predicted_to_s = x->value};
+	*sw = (berth_switch){.step = step,
+	                     .asked_step = j->asked_step,
+	                     .predicted_from_s = j->predicted_s,
+	                     .predicted_to_s = x->value};
 	BERTH_TRY(price(j, x, x->op_dev, sw, err));
 	j->r->n_switches++;
 	if (!sw->done)
@@ -156,6 +157,14 @@ static berth_status try_another(job *j, solution *x, int32_t step, berth_err *er
 	j->n_windows = 0;
 	take(j, x, x->op_dev, x->order);
 	return BERTH_OK;
+}
+
+/* Have it placed anew, while steps go on. */
+static berth_status ask_for_another(job *j, int32_t step, berth_err *err)
+{
+	j->asked = true;
+	j->asked_step = step;
+	return berth_replan_begin(&j->next, &j->c, j->cfg->method, j->cfg->seed, err);
 }
 
 /* Go back to what was left, where it is faster again. */
@@ -191,7 +200,7 @@ static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth
 		j->wait -= !gone && j->wait > 0;
 		return BERTH_OK;
 	}
-	return parted ? try_another(j, x, step, err) : BERTH_OK;
+	return parted ? ask_for_another(j, step, err) : BERTH_OK;
 }
 
 /* Predict the present placement by the present profile, and see whether another one is better from step on.
@@ -269,8 +278,59 @@ static bool left_is_due(job *j, int32_t n)
 	return j->has_left && n > 1 && ++j->n_windows % EVERY == 0;
 }
 
+/* Is the time of a run that of the user's clock? */
+static bool by_wall(const job *j)
+{
+	return strcmp(berth_engine_says(j->m->engine)->clock, "wall") == 0;
+}
+
+/* Single steps while it is placed anew: at most `most`, and as many as that takes. By any other clock than
+ * the wall's it is one, so that nothing depends on how long solving takes. *n: steps that were run. */
+static berth_status run_meanwhile(job *j, int32_t step, int32_t most, int32_t *n, berth_err *err)
+{
+	*n = 0;
+	do {
+		berth_arena scratch = {0};
+		berth_measurement run;
+		double took_s;
+		j->m->trains = j->cfg->trains;
+		berth_status st = run_placement(j, 0, 1, &scratch, &run, &took_s, err);
+		j->m->trains = false;
+		if (st == BERTH_OK)
+			note_steps(j, step + (*n)++, 1, &run);
+		berth_arena_free(&scratch);
+		BERTH_TRY(st);
+	} while (*n < most && by_wall(j) && !berth_replan_done(&j->next));
+	return BERTH_OK;
+}
+
+/* What was asked for, behind steps that went on without it. They stand still for what is not there by then.
+ */
+static berth_status take_asked(job *j, int32_t step, berth_err *err)
+{
+	solution x = {0};
+	double from = berth_wall_seconds();
+	berth_status st = berth_replan_wait(&j->next, err);
+	j->r->waited_s += berth_wall_seconds() - from;
+	j->r->solve_s += j->next.took_s;
+	j->r->n_solved++;
+	if (st == BERTH_OK)
+		st = try_another(j, &x, step, err);
+	j->asked = false;
+	berth_replan_give_up(&j->next);
+	berth_arena_free(&x.mem);
+	return st;
+}
+
 static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 {
+	int32_t ran = 0;
+	if (j->asked && n > 1) {
+		BERTH_TRY(run_meanwhile(j, step, n - 1, &ran, err));
+		step += ran;
+		n -= ran;
+		BERTH_TRY(take_asked(j, step, err));
+	}
 	bool tries_left = left_is_due(j, n);
 	berth_arena scratch = {0};
 	berth_measurement run;
@@ -301,14 +361,24 @@ static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 	return st;
 }
 
+/* The best placement by the times of a calibration, before any step is run with it. */
+static berth_status place_now(job *j, const berth_calibration *c, solution *x, berth_err *err)
+{
+	berth_replan now = {0};
+	BERTH_TRY(berth_fitted_sim_calibrated(c, &x->mem, j->tmp, &x->f, err));
+	berth_status st = berth_replan_begin(&now, c, j->cfg->method, j->cfg->seed, err);
+	if (st == BERTH_OK)
+		st = take_answers(j, &now, x, err);
+	if (st == BERTH_OK && x->op_dev)
+		take(j, x, x->op_dev, x->order);
+	berth_replan_give_up(&now);
+	return st;
+}
+
 static berth_status place_first(job *j, solution *x, berth_err *err)
 {
-	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
-	BERTH_TRY(solve(j, x, err));
-	if (!x->op_dev)
-		return berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
-	take(j, x, x->op_dev, x->order);
-	return BERTH_OK;
+	BERTH_TRY(place_now(j, &j->c, x, err));
+	return x->op_dev ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
 }
 
 /* The calibration's times, or the first ones where they are kept, with the device of the configuration at a
@@ -334,11 +404,7 @@ static berth_status foresee(job *j, solution *x, double speed, berth_err *err)
 	const double *time_s;
 	BERTH_TRY(copy_times(j, speed, &x->mem, &time_s, err));
 	c.time_s = (double *)(uintptr_t)time_s;
-	BERTH_TRY(berth_fitted_sim_calibrated(&c, &x->mem, j->tmp, &x->f, err));
-	BERTH_TRY(solve(j, x, err));
-	if (x->op_dev)
-		take(j, x, x->op_dev, x->order);
-	return BERTH_OK;
+	return place_now(j, &c, x, err);
 }
 
 /* Its speed from now on, and what an oracle makes of it. */
@@ -477,7 +543,9 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 		BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &own, err));
 		profile = &own;
 	}
-	BERTH_TRY(run_steps(&j, profile, err));
+	berth_status st = run_steps(&j, profile, err);
+	berth_replan_give_up(&j.next);
+	BERTH_TRY(st);
 	*out = r;
 	return BERTH_OK;
 }

@@ -3,10 +3,14 @@
  *
  * The model runs step after step. The measured times of its segments pull the profile towards them by an
  * exponential average. Where the measured time of a step parts from the predicted one by more than a
- * threshold, the placement is solved again on the present profile. The new one is taken if the migration
- * pays: what it is predicted to save over the steps that are left is more than the migration costs. That cost
- * is the way of the parameters that change their device (migration_cost.h), and the time that it took the
- * engine at the start to make a placement ready: by its own clock, where it tells.
+ * threshold, the placement is solved again on the present profile, in a thread of its own, while single steps
+ * go on by the old one. Behind them the new one is taken if the migration pays: what it is predicted to save
+ * over the steps that are left is more than the migration costs. That cost is the way of the parameters that
+ * change their device (migration_cost.h), and the time that it took the engine at the start to make a
+ * placement ready: by its own clock, where it tells.
+ *
+ * By the wall's clock so many steps go on as solving takes, up to a window; by any other clock it is one, so
+ * that the same times of steps lead to the same placements. What is not solved by then is waited for.
  *
  * A placement may turn out worse than one that was measured on the same machine (run_history.h). Then it is
  * left for that one, at the same price, and not chosen again. After each such mistake the next new placement
@@ -42,7 +46,7 @@ typedef struct berth_adapt_cfg {
 } berth_adapt_cfg;
 
 typedef struct berth_switch {
-	int32_t step;
+	int32_t step, asked_step; /* solving began at asked_step; not where it goes back */
 	double predicted_from_s, predicted_to_s, migration_s; /* both measured where it goes back */
 	int32_t n_moved;         /* operators */
 	bool done;               /* false: it did not pay */
@@ -62,6 +66,8 @@ typedef struct berth_adaptation {
 	 * them. NAN: there are none. */
 	double before_s, after_s, again_s;
 	double ready_s;          /* what making a placement ready took */
+	int32_t n_solved;        /* times that it was placed anew while steps went on */
+	double solve_s, waited_s; /* what that took, and how long steps stood still for it; of the clock */
 	const int32_t *op_dev;   /* [n_ops] the last placement */
 } berth_adaptation;
 

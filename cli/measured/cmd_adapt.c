@@ -144,6 +144,8 @@ static void put_switches(berth_json_out *w, const berth_adaptation *r)
 		const berth_switch *x = &r->sw[i];
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "step", x->step);
+		if (!x->back)
+			berth_json_put_int(w, "asked", x->asked_step);
 		berth_json_put_bool(w, "done", x->done);
 		berth_json_put_bool(w, "back", x->back);
 		berth_json_put_int(w, "moved", x->n_moved);
@@ -171,6 +173,9 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_put_number(&w, "again_without_s", compared ? s->still.again_s : NAN);
 	berth_json_put_number(&w, "again_with_s", s->moving.again_s);
 	berth_json_put_number(&w, "ready_s", s->moving.ready_s);
+	berth_json_put_int(&w, "solved", s->moving.n_solved);
+	berth_json_put_number(&w, "solve_s", s->moving.solve_s);
+	berth_json_put_number(&w, "waited_s", s->moving.waited_s);
 	berth_json_put_number(&w, "total_without_s", compared ? s->still.total_s : NAN);
 	berth_json_put_number(&w, "total_with_s", s->moving.total_s);
 	berth_json_put_number(&w, "total_oracle_s", s->oracle ? s->known.total_s : NAN);
@@ -301,6 +306,7 @@ const cli_verb cmd_adapt = {
 	"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
 	"run step after step, and place anew when times change",
 	"Times of the steps pull the profile along; where they part from what was predicted, the placement "
-	"is solved again, and taken if it pays for the move over the steps that are left.\n"
+	"is solved again while steps go on, and taken if it pays for the move over the "
+	"steps that are left.\n"
 	"Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
 	run};

@@ -7,6 +7,7 @@
   cold=X        the first run question of a placement in a row lasts X times as long
   tells=S       it tells that making a placement ready takes S seconds
   speeds=A,B    of the devices at the start
+  clock=wall    answers take as long as they say
 Training that goes on has the loss 1 / (1 + steps so far), and begins anew where a run is none of it.
 """
 import json
@@ -16,6 +17,7 @@ import time
 
 words = dict(w.split("=", 1) for w in sys.argv[1:])
 LOG = words.get("file")
+CLOCK = words.get("clock", "made up")
 START = [float(x) for x in words.get("speeds", "1,1").split(",")]
 speed, graph, ready, first, last = list(START), None, set(), None, None
 trained = 0
@@ -74,7 +76,7 @@ def answer(q):
     global graph
     n = q.get("repeats")
     if q["do"] == "hello":
-        return {"protocol": 1, "engine": "moody", "clock": "made up", "devices": [{"name": "a"}, {"name": "b"}]}
+        return {"protocol": 1, "engine": "moody", "clock": CLOCK, "devices": [{"name": "a"}, {"name": "b"}]}
     if q["do"] == "load":
         graph = q["graph"]
         return {"ops": len(graph["ops"])}
@@ -88,6 +90,14 @@ def answer(q):
     return run(q)
 
 
+def take_time(told):
+    """As long as an answer says."""
+    for row in [told, *told.get("rows", [])] if CLOCK == "wall" else []:
+        time.sleep(sum(row.get("wall_s", [])))
+
+
 for line in sys.stdin:
     question = json.loads(line)
-    print(json.dumps(dict(answer(question), id=question["id"], ok=True)), flush=True)
+    told = answer(question)
+    take_time(told)
+    print(json.dumps(dict(told, id=question["id"], ok=True)), flush=True)

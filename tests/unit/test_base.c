@@ -797,6 +797,25 @@ static void test_threads(void **state)
 	}
 }
 
+static void count_up(void *ctx)
+{
+	atomic_fetch_add((atomic_int *)ctx, 1);
+}
+
+static void test_task(void **state)
+{
+	(void)state;
+	berth_task t = {0};
+	atomic_int n = 0;
+	berth_task_wait(&t);
+	for (int i = 1; i < 50; i++) {
+		berth_task_begin(&t, count_up, &n);
+		berth_task_wait(&t);
+		berth_task_wait(&t);
+		assert_int_equal(atomic_load(&n), i);
+	}
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -906,6 +925,7 @@ int main(void)
 		cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_task),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
