@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Devices as processes: plans over two of them, and what is told of a process that dies, stops, or is another
-than it should be.
+"""Devices as processes: plans over two of them, training that goes on in them, and what is told of a process
+that dies, stops, or is another than it should be.
 
 usage: workers.py. Exit code 1 where something is wrong, 77 without PyTorch.
 """
@@ -20,10 +20,12 @@ sys.path.insert(0, HERE)
 
 import plans  # noqa: E402
 import crew_cases  # noqa: E402  (behind plans, which knows where the package is)
+from plain import plain_losses  # noqa: E402
 from berth_torch import crew as crew_module  # noqa: E402
 from berth_torch import engine_command  # noqa: E402
 from berth_torch.crew import Crew  # noqa: E402
 from berth_torch.devices import Refusal, parse_devices  # noqa: E402
+from berth_torch.engine import Engine  # noqa: E402
 from berth_torch.nursery import Listener, Nursery  # noqa: E402
 
 LIMIT_S = 10.0
@@ -99,6 +101,36 @@ def broken(tests, harness):
     os.remove(os.environ["BERTH_TEST_BREAKS"])
     tests.expect("the run behind it", max(session.check(session.run()).values()) <= 1e-6)
     tests.expect("the same processes", [m.pid for m in harness.crew.members] == pids)
+
+
+def training(tests, name, plain):
+    """Steps that go on from each other in processes, with moves between them: losses as of a plain loop
+    (plain), or as on one device alone where operators draw random numbers. A process that dies has lost the
+    training, which is told; the next one begins at first."""
+    text = f"{os.path.join(HERE, 'models.py')}:{name}:mode=training:optimizer=adam"
+    steps, graph = 4, plans.make_graph(plans.trace(text))
+    crew = Crew(parse_devices("cpu0,cpu1", 1), tests.nursery.child, False, LIMIT_S, OPTIONS)
+    engine = Engine(crew.devices, "wall", [], None, crew)
+    engine.load({"model": text, "graph": graph})
+    groups = {op.get("colocate", op["name"]): i for i, op in enumerate(graph["ops"])}
+    apart = [groups[op.get("colocate", op["name"])] % 2 for op in graph["ops"]]
+    alone, other = [0] * len(apart), [1 - d for d in apart]
+
+    def train(place, n=steps):
+        return engine.answer({"do": "run", "train": True, "placement": place, "warmup": 0, "repeats": n})
+
+    wanted = plain_losses(text, 4 * steps) if plain else train(alone, 4 * steps)["loss"]
+    engine.answer({"do": "run", "placement": alone, "warmup": 0, "repeats": 1})
+    answers = [train(place) for place in (apart, other, alone, apart)]
+    found = [x for a in answers for x in a["loss"]]
+    worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
+    tests.expect(f"training of {name} in processes", worst <= 1e-5 and len(set(found)) == 4 * steps and
+                 answers[-1]["trained"] == 4 * steps, f"{found} instead of {wanted}")
+    os.kill(crew.member_of(1).pid, signal.SIGKILL)
+    tests.refused("training with a dead worker", ["cpu1", "has ended"], lambda: train(apart))
+    answer = train(apart, 1)
+    tests.expect("training that begins anew", answer["trained"] == 1 and answer["loss"] == found[:1], str(answer))
+    crew.end()
 
 
 def idle(tests, harness):
@@ -216,6 +248,8 @@ def main():
     crew_module.VERSION = "0.9"
     tests.refused("another version of PyTorch", ["cpu0", "the engine 0.9"], harness.crew.hello)
     crew_module.VERSION = plans.torch.__version__
+    training(tests, "lstm", True)
+    training(tests, "mixed", False)
     far(tests)
     engine(tests)
     crew_cases.all_cases(tests)

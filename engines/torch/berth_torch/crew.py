@@ -327,14 +327,15 @@ class Crew:
 
     # ---- runs ----
 
-    def prepare(self, placement: list[int], order: list[int] | None, fine: bool) -> None:
+    def prepare(self, placement: list[int], order: list[int] | None, fine: bool, trained: int | None) -> None:
         self.hello()
-        self.all(lambda k: {"do": "prepare", "placement": placement, "order": order, "fine": fine})
+        self.all(lambda k: {"do": "prepare", "placement": placement, "order": order, "fine": fine,
+                            "trained": trained})
 
-    def run(self, session: "Session", seeded: bool) -> "Sample":
-        """A run of the plan that all have made ready."""
+    def run(self, session: "Session", seeded: bool | str, fresh: bool = True) -> "Sample":
+        """A run of the plan that all have made ready; fresh false: as a step of the training that goes on."""
         from .session import Sample
-        pending = [m.begin("run", seeded=seeded) for m in self.members]
+        pending = [m.begin("run", seeded=seeded, trains=not fresh) for m in self.members]
         try:
             for p in pending:
                 p.ready()

@@ -105,19 +105,17 @@ class Engine:
     def _train(self, q: dict) -> dict:
         """Steps of a training that goes on."""
         s = self.loaded()
-        if self.crew:
-            raise Refusal("", "training goes on in the engine's own process alone: leave out other ones")
         if not s.training:
             raise Refusal("model", "there is nothing to train: the word mode=training is missing")
-        self.training = self.training or Training(s)
-        training = self.training
+        training, self.training = self.training or Training(s), None  # lost, unless all of it succeeds
         ready_s = self._timed(lambda: training.prepare(q["placement"], q.get("order")))
         samples, losses = [], []
         for _ in range(q["repeats"]):
-            sample, loss = self.training.step()
+            sample, loss = training.step()
             sample.forget()
             samples.append(sample)
             losses.append(loss if math.isfinite(loss) else None)
+        self.training = training
         return dict(self._answer(s, samples), ready_s=ready_s, loss=losses,
                     trained=training.done)
 

@@ -17,7 +17,8 @@ def make_optimizer(kind: str, params: list[torch.nn.Parameter]) -> torch.optim.O
     return torch.optim.SGD(params, lr=RATES[kind], momentum=0.9 if kind == "momentum" else 0.0)
 
 
-def _zero_state(kind: str, p: torch.nn.Parameter) -> dict:
+def zero_state(kind: str, p: torch.Tensor) -> dict:
+    """Of a parameter, before the first step."""
     if kind == "adam":
         return {"step": torch.tensor(0.0), "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
     return {"momentum_buffer": torch.zeros_like(p)} if kind == "momentum" else {}
@@ -38,7 +39,7 @@ class Update:
             return
         optimizer = make_optimizer(self.kind, [self.params[n] for n in used])
         for n in used:
-            state = self.state.setdefault(n, _zero_state(self.kind, self.params[n]))
+            state = self.state.setdefault(n, zero_state(self.kind, self.params[n]))
             if state:
                 optimizer.state[self.params[n]] = state
         self.made[tuple(names)] = optimizer

@@ -92,8 +92,10 @@ class Session:
 
     # ---- making ready ----
 
-    def prepare(self, placement: list[int], order: list[int] | None, fine: bool = False) -> Plan:
-        """Make a placement ready to run. fine: each operator a piece of its own."""
+    def prepare(self, placement: list[int], order: list[int] | None, fine: bool = False,
+                trained: int | None = None) -> Plan:
+        """Make a placement ready to run. fine: each operator a piece of its own. trained: steps that there
+        were of a training that goes on by it, which Training keeps; None: it is of none."""
         names = [d.name for d in self.devices]
         program = make_program(self.roles, self.names, self.links, placement, order, names, self.keep, fine)
         self.bind(program.step_device)
@@ -103,7 +105,7 @@ class Session:
             if piece.params and self.devices[piece.device].here:
                 self.update_of(self.spaces[self.devices[piece.device].space]).prepare(piece.params)
         if self.crew:
-            self.crew.prepare(placement, order, fine)
+            self.crew.prepare(placement, order, fine, trained)
         return self.plan
 
     def bind(self, step_device: list[int]) -> None:
@@ -143,11 +145,11 @@ class Session:
 
     def run(self, seeded: bool | str = True, start: Callable[[], float] = time.perf_counter,
             fresh: bool = True) -> Sample:
-        """Run the plan that was made ready, once, from the first state, or (fresh false, without a crew) from
-        that of the last run. start: called when the devices of this process are ready, gives the time that
+        """Run the plan that was made ready, once, from the first state, or (fresh false) from that of the last
+        run. start: called when the devices of this process are ready, gives the time that
         counts as 0. seeded: as in Worker.run."""
         if self.crew:
-            return self.crew.run(self, seeded)
+            return self.crew.run(self, seeded, fresh)
         plan = self.plan
         if fresh:
             self.reset()

@@ -21,6 +21,7 @@ from .engine import Engine
 from .gloo import Cut, GlooPost
 from .session import Sample
 from .spec import parse_spec
+from .training import Training
 from .tracer import tensors_in
 from .wire import Channel, Closed, host_id
 from .worker import hop_bytes
@@ -93,13 +94,26 @@ class Site:
     # ---- runs ----
 
     def prepare(self, q: dict) -> Answer:
-        self.engine.loaded().prepare(q["placement"], q["order"], q["fine"])
+        s, trained = self.engine.loaded(), q["trained"]
+        if trained is None:
+            self.engine.training = None
+            s.prepare(q["placement"], q["order"], q["fine"])
+            return {}, []
+        if trained == 0:
+            self.engine.training = Training(s)
+        self._training(trained).prepare(q["placement"], q["order"])
         return {}, []
 
+    def _training(self, trained: int | None = None) -> Training:
+        """The one that goes on. trained: its steps so far, as the engine knows them."""
+        found = self.engine.training
+        if found is None or trained not in (None, found.done):
+            raise Refusal("model", f"{found.done if found else 0} steps were trained here, and not {trained}")
+        return found
+
     def run(self, q: dict) -> Answer:
-        s = self.engine.loaded()
-        sample = s.run(q["seeded"], lambda: self._start(q["id"]))
-        return self._told(sample)
+        s, start = self.engine.loaded(), lambda: self._start(q["id"])
+        return self._told(self._training().run(start) if q["trains"] else s.run(q["seeded"], start))
 
     def _start(self, question: int) -> float:
         """Tell that the devices of this process are ready, and wait for all others. The time that is 0."""
