@@ -40,10 +40,9 @@ typedef struct job {
 	int32_t n_mistakes;   /* trials in a row that were gone back on */
 	int32_t wait;         /* windows to go without a new placement */
 	const double *first_time_s; /* [n_ops][n_devs] as calibrated at the start */
-	int32_t *left_dev, *left_order; /* [n_ops] what was left for the present placement */
-	bool has_left;
-	int32_t n_windows;    /* since then */
-	double left_s, now_s; /* a step by it just now, and by the present one before; 0: it was not run */
+	int32_t n_windows;    /* by the present placement */
+	const berth_run_record *once; /* was faster once, and was tried just now; NULL: none */
+	double once_s, now_s; /* a step by it, and by the present one before */
 	berth_replan next;    /* is solved while steps go on */
 	bool asked;           /* it is under way, or has its answers */
 	int32_t asked_step;   /* where it began */
@@ -94,10 +93,11 @@ static void take(job *j, solution *x, const int32_t *op_dev, const int32_t *orde
 	memcpy(j->op_dev, op_dev, size);
 	memcpy(j->order, order, size);
 	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
+	j->n_windows = 0;
 }
 
 /* Price the migration from the present placement to another, with making that one ready. Does it pay over the
- * steps that are left? */
+ * steps that are left, and by more than noise? */
 static berth_status price(job *j, const solution *x, const int32_t *op_dev, berth_switch *sw, berth_err *err)
 {
 	berth_migration migration;
@@ -105,7 +105,8 @@ static berth_status price(job *j, const solution *x, const int32_t *op_dev, bert
 	sw->n_moved = migration.n_moved;
 	sw->migration_s = migration.seconds + j->r->ready_s;
 	double saved_s = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step);
-	sw->done = saved_s > sw->migration_s && sw->predicted_to_s < sw->predicted_from_s;
+	sw->done = saved_s > sw->migration_s &&
+	           sw->predicted_to_s < sw->predicted_from_s * (1 - j->cfg->threshold);
 	return BERTH_OK;
 }
 
@@ -151,10 +152,6 @@ static berth_status try_another(job *j, solution *x, int32_t step, berth_err *er
 	if (!sw->done)
 		return BERTH_OK;
 	j->on_trial = true;
-	memcpy(j->left_dev, j->op_dev, (size_t)x->f.p.n_ops * sizeof *j->op_dev);
-	memcpy(j->left_order, j->order, (size_t)x->f.p.n_ops * sizeof *j->order);
-	j->has_left = true;
-	j->n_windows = 0;
 	take(j, x, x->op_dev, x->order);
 	return BERTH_OK;
 }
@@ -167,21 +164,19 @@ static berth_status ask_for_another(job *j, int32_t step, berth_err *err)
 	return berth_replan_begin(&j->next, &j->c, j->cfg->method, j->cfg->seed, err);
 }
 
-/* Go back to what was left, where it is faster again. */
-static berth_status return_to_left(job *j, solution *x, int32_t step, berth_err *err)
+/* Go back to what was faster once, where it is so again. */
+static berth_status return_to_it(job *j, solution *x, int32_t step, berth_err *err)
 {
+	const berth_run_record *once = j->once;
 	berth_switch sw = {
-		.step = step, .back = true, .predicted_from_s = j->now_s, .predicted_to_s = j->left_s};
-	bool faster = j->left_s > 0 && j->left_s < sw.predicted_from_s * (1 - j->cfg->threshold);
-	j->left_s = 0;
-	if (!faster)
-		return BERTH_OK;
-	BERTH_TRY(price(j, x, j->left_dev, &sw, err));
+		.step = step, .back = true, .predicted_from_s = j->now_s, .predicted_to_s = j->once_s};
+	j->once = NULL;
+	BERTH_TRY(price(j, x, once->op_dev, &sw, err));
 	if (!sw.done)
 		return BERTH_OK;
 	j->r->sw[j->r->n_switches++] = sw;
-	j->has_left = j->on_trial = false;
-	take(j, x, j->left_dev, j->left_order);
+	j->on_trial = false;
+	take(j, x, once->op_dev, once->order);
 	return BERTH_OK;
 }
 
@@ -192,10 +187,9 @@ static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth
 	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
 	if (!j->cfg->adapting || step >= j->cfg->steps)
 		return BERTH_OK;
-	if (j->left_s > 0)
-		return return_to_left(j, x, step, err);
+	if (j->once)
+		return return_to_it(j, x, step, err);
 	BERTH_TRY(go_back(j, x, step, &gone, err));
-	j->has_left = j->has_left && !gone;
 	if (gone || j->on_trial || j->wait > 0) {
 		j->wait -= !gone && j->wait > 0;
 		return BERTH_OK;
@@ -257,25 +251,35 @@ static void note_steps(job *j, int32_t step, int32_t n, const berth_measurement 
 		memcpy(j->r->loss + step, run->loss, (size_t)n * sizeof *run->loss);
 }
 
-/* A step by what was left for the present placement. */
-static berth_status try_left(job *j, int32_t step, berth_arena *mem, berth_err *err)
+enum { MOST_TRIED = 2 };
+
+/* A step by what was faster once; where it may be so again, a second one, as the engine warms up in the
+ * first. *n: steps that were run. */
+static berth_status try_it(job *j, int32_t step, int32_t *n, berth_arena *mem, berth_err *err)
 {
+	static const double hopeless = 1.5;
+	const berth_run_record *once = j->once;
 	berth_measurement run;
-	j->m->trains = j->cfg->trains;
-	berth_status st = berth_measured_run(j->m, j->left_dev, j->left_order, 0, 1, mem, j->tmp, &run, err);
-	j->m->trains = false;
-	BERTH_TRY(st);
-	note_steps(j, step, 1, &run);
 	j->now_s = j->history.now->step_s;
-	j->left_s = run.wall.median;
-	return berth_run_history_measure(&j->history, j->left_dev, j->left_order, 1, j->left_s, err);
+	j->once_s = INFINITY;
+	for (*n = 0; *n < MOST_TRIED && (*n == 0 || j->once_s < hopeless * j->now_s); ++*n) {
+		j->m->trains = j->cfg->trains;
+		berth_status st = berth_measured_run(j->m, once->op_dev, once->order, 0, 1, mem, j->tmp, &run,
+		                                     err);
+		j->m->trains = false;
+		BERTH_TRY(st);
+		note_steps(j, step + *n, 1, &run);
+		j->once_s = fmin(j->once_s, run.wall.median);
+	}
+	return berth_run_history_measure(&j->history, once->op_dev, once->order, *n, j->once_s, err);
 }
 
-/* Is it time for that, in a window of n steps? */
-static bool left_is_due(job *j, int32_t n)
+/* What is to be tried in a window of n steps; NULL: nothing. */
+static const berth_run_record *due(job *j, int32_t n)
 {
 	enum { EVERY = 6 };
-	return j->has_left && n > 1 && ++j->n_windows % EVERY == 0;
+	bool now = j->cfg->adapting && n > MOST_TRIED && ++j->n_windows % EVERY == 0 && !j->on_trial;
+	return now ? berth_run_history_once_faster(&j->history) : NULL;
 }
 
 /* Is the time of a run that of the user's clock? */
@@ -322,23 +326,15 @@ static berth_status take_asked(job *j, int32_t step, berth_err *err)
 	return st;
 }
 
-static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
+/* A window of n steps by the present placement, a look behind it. *n_tried: steps beside them. */
+static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tried, berth_err *err)
 {
-	int32_t ran = 0;
-	if (j->asked && n > 1) {
-		BERTH_TRY(run_meanwhile(j, step, n - 1, &ran, err));
-		step += ran;
-		n -= ran;
-		BERTH_TRY(take_asked(j, step, err));
-	}
-	bool tries_left = left_is_due(j, n);
 	berth_arena scratch = {0};
 	berth_measurement run;
 	berth_adaptation *r = j->r;
 	int32_t n_changes = j->history.n_changes;
 	double took_s;
 	j->m->trains = j->cfg->trains;
-	n -= tries_left;
 	berth_status st = run_placement(j, 0, n, &scratch, &run, &took_s, err);
 	j->m->trains = false;
 	if (st == BERTH_OK) {
@@ -352,13 +348,29 @@ static berth_status run_window(job *j, int32_t step, int32_t n, berth_err *err)
 		parted = parted && !j->history.cold; /* the engine warms up */
 		if (st == BERTH_OK && !j->history.cold)
 			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
-		if (st == BERTH_OK && tries_left)
-			st = try_left(j, step + n, &scratch, err);
+		if (st == BERTH_OK && j->once)
+			st = try_it(j, step + n, n_tried, &scratch, err);
 		if (st == BERTH_OK)
-			st = look(j, step + n + tries_left, parted, err);
+			st = look(j, step + n + *n_tried, parted, err);
 	}
 	berth_arena_free(&scratch);
 	return st;
+}
+
+/* A window of at most *n steps; *n gets how many it had. */
+static berth_status run_window(job *j, int32_t step, int32_t *n, berth_err *err)
+{
+	int32_t before = 0, behind = 0, now;
+	if (j->asked && *n > 1) {
+		BERTH_TRY(run_meanwhile(j, step, *n - 1, &before, err));
+		BERTH_TRY(take_asked(j, step + before, err));
+	}
+	now = *n - before;
+	j->once = due(j, now);
+	now -= j->once ? MOST_TRIED : 0;
+	BERTH_TRY(run_and_look(j, step + before, now, &behind, err));
+	*n = before + now + behind;
+	return BERTH_OK;
 }
 
 /* The best placement by the times of a calibration, before any step is run with it. */
@@ -429,8 +441,6 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->mem, j->left_dev, j->m->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->mem, j->left_order, j->m->g->n_ops, err));
 	j->history =
 		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
@@ -510,7 +520,7 @@ static berth_status run_steps(job *j, const berth_profile *profile, berth_err *e
 			BERTH_TRY(change_speed(j, j->cfg->slow_speed, err));
 		if (slows(j->cfg) && step == j->cfg->slow_end)
 			BERTH_TRY(change_speed(j, 1, err));
-		BERTH_TRY(run_window(j, step, n, err));
+		BERTH_TRY(run_window(j, step, &n, err));
 	}
 	return sum_up(j, err);
 }
@@ -531,8 +541,9 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	if (slows(cfg) && cfg->slow_end <= cfg->slow_step)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "adapt: a device is as fast as before only after it was slowed down");
-	/* Three may be short: the last ones before the speed changes, and the last of all. */
-	int32_t windows = cfg->steps / cfg->window + 3;
+	/* Three may be short: the last ones before the speed changes, and the last of all. So may be those in
+	 * which another placement is tried, by a step. */
+	int32_t windows = 2 * (cfg->steps / cfg->window) + 3;
 	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
 	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));

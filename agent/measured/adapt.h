@@ -5,7 +5,8 @@
  * exponential average. Where the measured time of a step parts from the predicted one by more than a
  * threshold, the placement is solved again on the present profile, in a thread of its own, while single steps
  * go on by the old one. Behind them the new one is taken if the migration pays: what it is predicted to save
- * over the steps that are left is more than the migration costs. That cost is the way of the parameters that
+ * over the steps that are left is more than the migration costs, and a step gets faster by more than the
+ * threshold, below which it is noise. That cost is the way of the parameters that
  * change their device (migration_cost.h), and the time that it took the engine at the start to make a
  * placement ready: by its own clock, where it tells.
  *
@@ -16,8 +17,9 @@
  * left for that one, at the same price, and not chosen again. After each such mistake the next new placement
  * has to wait, twice as long as after the mistake before.
  *
- * What is not used is not measured, and may be given back. So after every sixth window a step runs by the
- * placement that was left for the present one. Where that one is faster again, it is gone back to.
+ * What is not used is not measured, and may be given back. So with every sixth window a step or two run by
+ * the placement that was fastest ever, if that was faster than the present one is. Where it is so again, it
+ * is gone back to.
  *
  * A window in which the engine dies is run again once; not where steps are those of a training that goes on,
  * which the engine has lost then. */

@@ -58,6 +58,8 @@ berth_status berth_run_history_measure(berth_run_history *h, const int32_t *op_d
 	h->n_warm = h->cold ? 0 : h->n_warm + n_steps;
 	if (!h->cold || h->now->n_steps == 0)
 		add(h, h->now, n_steps, step_s);
+	if (!h->cold && (h->now->least_s == 0 || step_s < h->now->least_s))
+		h->now->least_s = step_s;
 	return BERTH_OK;
 }
 
@@ -89,4 +91,15 @@ const berth_run_record *berth_run_history_better(const berth_run_history *h)
 	return best && berth_run_history_judged(h) && best->step_s * (1 + h->threshold) < h->now->step_s
 	               ? best
 	               : NULL;
+}
+
+const berth_run_record *berth_run_history_once_faster(const berth_run_history *h)
+{
+	const berth_run_record *best = NULL;
+	for (size_t i = 0; i < h->n; i++) {
+		const berth_run_record *x = h->record[i];
+		if (x != h->now && x->least_s > 0 && (!best || x->least_s < best->least_s))
+			best = x;
+	}
+	return best && best->least_s * (1 + h->threshold) < h->now->step_s ? best : NULL;
 }

@@ -16,6 +16,7 @@ typedef struct berth_run_record {
 	int32_t n_steps;          /* measured since the machine last changed; 0: nothing is known */
 	double step_s;            /* mean of windows' medians, weighted by steps */
 	bool cold;                /* known from its first window alone */
+	double least_s;           /* of its windows but cold ones, on whatever machine; 0: none */
 } berth_run_record;
 
 typedef struct berth_run_history {
@@ -44,5 +45,9 @@ bool berth_run_history_judged(const berth_run_history *h);
 /* The best placement that was measured better than what runs, by more than noise. NULL: none, or what runs is
  * not judged yet. */
 const berth_run_record *berth_run_history_better(const berth_run_history *h);
+
+/* The placement that was fastest, on whatever machine, if that was faster than what runs is now, by more than
+ * noise: the machine may be that one again. NULL: none was. */
+const berth_run_record *berth_run_history_once_faster(const berth_run_history *h);
 
 #endif

@@ -106,10 +106,27 @@ static void another_machine_begins_anew(void **state)
 	berth_arena_free(&w.mem);
 }
 
+static void what_was_faster_once_is_known(void **state)
+{
+	(void)state;
+	world w;
+	make_world(&w);
+	measure(&w, p, order, 5, 1);
+	assert_null(berth_run_history_once_faster(&w.t)); /* it runs */
+	measure(&w, p, order, 5, 4);
+	measure(&w, q, order, 5, 0.5); /* cold: it says nothing */
+	measure(&w, q, order, 5, 2);
+	assert_memory_equal(berth_run_history_once_faster(&w.t)->op_dev, p, sizeof p);
+	measure(&w, q, order, 5, 1.05); /* as fast as noise lets one tell */
+	assert_null(berth_run_history_once_faster(&w.t));
+	berth_arena_free(&w.mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(worse_one_is_left), cmocka_unit_test(noise_is_not_believed),
-		cmocka_unit_test(first_window_is_not_judged), cmocka_unit_test(another_machine_begins_anew)};
+		cmocka_unit_test(first_window_is_not_judged), cmocka_unit_test(another_machine_begins_anew),
+		cmocka_unit_test(what_was_faster_once_is_known)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
