@@ -60,14 +60,16 @@ static berth_status add_param(joiner *j, int32_t p)
 	return BERTH_OK;
 }
 
-static berth_status add_graph(joiner *j)
+berth_status berth_graph_restate(const berth_graph *g, const char *prefix, berth_builder *b, berth_arena *tmp,
+                                 berth_err *err)
 {
-	for (int32_t op = 0; op < j->g->n_ops; op++)
-		BERTH_TRY(add_op(j, op));
-	for (int32_t t = 0; t < j->g->n_tensors; t++)
-		BERTH_TRY(add_tensor(j, t));
-	for (int32_t p = 0; p < j->g->n_params; p++)
-		BERTH_TRY(add_param(j, p));
+	joiner j = {b, tmp, g, prefix, berth_builder_ops(b), err};
+	for (int32_t op = 0; op < g->n_ops; op++)
+		BERTH_TRY(add_op(&j, op));
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		BERTH_TRY(add_tensor(&j, t));
+	for (int32_t p = 0; p < g->n_params; p++)
+		BERTH_TRY(add_param(&j, p));
 	return BERTH_OK;
 }
 
@@ -100,20 +102,16 @@ static berth_status make_parts(const berth_graph *g, int32_t n, berth_arena *mem
 static berth_status unite(const berth_graph *g, const berth_graph_parts *p, berth_arena *mem,
                           berth_arena *tmp, berth_graph *out, berth_err *err)
 {
-	joiner j = {.tmp = tmp, .err = err};
+	berth_builder *b;
 	const char *name = p->name[0];
 	for (int32_t i = 1; i < p->n && name; i++)
 		name = berth_arena_printf(tmp, "%s+%s", name, p->name[i]);
 	if (!name)
 		return berth_nomem(err);
-	BERTH_TRY(berth_builder_new(tmp, name, &j.b, err));
-	for (int32_t i = 0; i < p->n; i++) {
-		j.g = &g[i];
-		j.name = p->name[i];
-		j.first = p->first_op[i];
-		BERTH_TRY(add_graph(&j));
-	}
-	return berth_builder_finish(j.b, mem, out, err);
+	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
+	for (int32_t i = 0; i < p->n; i++)
+		BERTH_TRY(berth_graph_restate(&g[i], p->name[i], b, tmp, err));
+	return berth_builder_finish(b, mem, out, err);
 }
 
 berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem, berth_arena *tmp,

@@ -18,4 +18,9 @@ typedef struct berth_graph_parts {
 berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem, berth_arena *tmp,
                                berth_graph *out, berth_graph_parts *parts, berth_err *err);
 
+/* State all of g to a builder once more, behind what it has. Names begin with prefix/. Texts live in tmp,
+ * which the builder needs until it is finished. Fails: as the builder. O(ops + edges). */
+berth_status berth_graph_restate(const berth_graph *g, const char *prefix, berth_builder *b, berth_arena *tmp,
+                                 berth_err *err);
+
 #endif

@@ -45,6 +45,7 @@ typedef struct berth_system {
 
 	/* devices [n_devs], in file order */
 	const char **dev_name, **dev_kind; /* kind: the name where none was given */
+	const char **dev_host;             /* the computer that it is part of; NULL: not given */
 	double *dev_peak_flops;            /* FLOP/s, 0: not given */
 	double *dev_mem_bandwidth;         /* bytes/s, 0: not given */
 	double *dev_op_overhead_s;

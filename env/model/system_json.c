@@ -155,15 +155,20 @@ static berth_status read_runs(const berth_json *at, reader *r, int32_t d, berth_
 
 static berth_status read_dev_names(const berth_json *at, reader *r, int32_t d, berth_err *err)
 {
-	const char *name = NULL, *kind = NULL;
-	berth_json v = berth_json_get(at, "name");
+	const char *name = NULL, *kind = NULL, *host = NULL;
+	berth_json v = berth_json_get(at, "name"), on = berth_json_get(at, "host");
 	int32_t found;
 	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
 	BERTH_TRY(berth_json_string(at, "kind", false, &kind, err));
+	BERTH_TRY(berth_json_string(at, "host", false, &host, err));
+	if (host && !*host)
+		return berth_json_fail(&on, err, "the host's name is empty");
 	if (!*name)
 		return berth_json_fail(&v, err, "the name is empty");
 	BERTH_TRY(copy_word(r, name, &r->s.dev_name[d], err));
 	BERTH_TRY(copy_word(r, kind ? kind : name, &r->s.dev_kind[d], err));
+	if (host)
+		BERTH_TRY(copy_word(r, host, &r->s.dev_host[d], err));
 	BERTH_TRY(berth_strmap_add(&r->devs, r->s.dev_name[d], d, &found, err));
 	return found == d ? BERTH_OK
 	                  : berth_json_fail(&v, err, "two devices are named '%.80s'; names must be unique",
@@ -174,7 +179,8 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 {
 	static const char *const known[] = {
 		"name",  "kind", "peak_flops", "efficiency", "mem_bandwidth", "memory_bytes", "op_overhead_s",
-		"slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous",   NULL};
+		"slots", "runs", "idle_w",     "busy_w",     "memory_margin", "contiguous",   "host",
+		NULL};
 	reader *r = ctx;
 	berth_system *s = &r->s;
 	int32_t d = r->n_read++;
@@ -199,6 +205,7 @@ static berth_status alloc_devices(reader *r, int32_t n, berth_err *err)
 	s->n_devs = n;
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_name, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_kind, n, err));
+	BERTH_TRY(BERTH_NEW(r->mem, s->dev_host, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_peak_flops, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_mem_bandwidth, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, s->dev_op_overhead_s, n, err));
@@ -490,6 +497,8 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 	berth_json_put_string(w, "name", s->dev_name[d]);
 	if (strcmp(s->dev_kind[d], s->dev_name[d]) != 0)
 		berth_json_put_string(w, "kind", s->dev_kind[d]);
+	if (s->dev_host[d])
+		berth_json_put_string(w, "host", s->dev_host[d]);
 	put_given(w, "peak_flops", s->dev_peak_flops[d]);
 	write_efficiency(s, d, w);
 	put_given(w, "mem_bandwidth", s->dev_mem_bandwidth[d]);

@@ -141,10 +141,11 @@ static const char laptop[] = HEAD("laptop")
 
 /* Two servers of different age, joined by 10 gigabit Ethernet (IEEE 802.3ae, 1.25 GB/s) that carries one
  * message at a time. */
+#define ON(host, figures) "\"host\":\"" host "\"," figures
 static const char hetero_cluster[] = HEAD("hetero-cluster")
-	"\"devices\":[" DEVICE("cpu0", XEON_6148) "," DEVICE("gpu0", V100_PCIE) ","
-	DEVICE("gpu1", V100_PCIE) "," DEVICE("cpu1", XEON_2650V4) "," DEVICE("gpu2", T4) ","
-	DEVICE("gpu3", T4) "],"
+	"\"devices\":[" DEVICE("cpu0", ON("new", XEON_6148)) "," DEVICE("gpu0", ON("new", V100_PCIE)) ","
+	DEVICE("gpu1", ON("new", V100_PCIE)) "," DEVICE("cpu1", ON("old", XEON_2650V4)) ","
+	DEVICE("gpu2", ON("old", T4)) "," DEVICE("gpu3", ON("old", T4)) "],"
 	"\"links\":[" PCIE("cpu0", "gpu0") "," PCIE("cpu0", "gpu1") "," PCIE("cpu1", "gpu2") ","
 	PCIE("cpu1", "gpu3") ","
 	"{\"from\":\"cpu0\",\"to\":\"cpu1\",\"latency_s\":3e-5,\"bandwidth\":1.25e9,\"both_ways\":true,"

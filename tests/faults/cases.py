@@ -152,6 +152,7 @@ CASES = [
     simple("profile", f"profile tiny.json --on duo.json --repeats 2 -o g.json --system-out s.json --cache c.db {ENGINE}", "g.json", "s.json",
            scratch=("c.db", "c.db-journal")),
     simple("profile-system", "profile --system -o host.json", "host.json", slow=True),
+    simple("configure", "configure tiny.json --on duo.json --training --evaluations 5 --json"),
     simple("adapt", f"adapt tiny.json --on two.json --steps 12 --slow b=0.5@4 --engine '{SOURCE}/tests/engines/moody.py'"),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),

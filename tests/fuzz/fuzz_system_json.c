@@ -57,6 +57,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	                                    "request",
 	                                    "devices",
 	                                    "kind",
+	                                    "host",
 	                                    "peak_flops",
 	                                    "efficiency",
 	                                    "mem_bandwidth",

@@ -56,6 +56,7 @@ static void test_defaults(void **state)
 	assert_int_equal(s.n_links, 0);
 	assert_int_equal(s.n_channels, 0);
 	assert_string_equal(s.dev_kind[0], "a");
+	assert_null(s.dev_host[0]);
 	assert_true(s.dev_peak_flops[0] == 0);
 	assert_true(s.dev_mem_bandwidth[0] == 0);
 	assert_true(s.dev_op_overhead_s[0] == 0);
@@ -73,8 +74,8 @@ static void test_defaults(void **state)
 
 static const char full[] = HEAD
 	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"channel_order\":\"program\",\"devices\":["
-	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"peak_flops\":1000000000000,\"efficiency\":{\"Conv\":0.7,\"*\":"
-        "0.6},\"mem_bandwidth\":100000000000,"
+	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"host\":\"h\",\"peak_flops\":1000000000000,"
+	"\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
 	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],"
         "\"idle_w\":40,\"busy_w\":120},"
 	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},"

@@ -1,0 +1,236 @@
+/* See cluster.h. Two hosts are equal where changing places is an automorphism of the system: devices, links,
+ * channels and memory pools all go to equal ones. Such changes of places can be made one after the other, so
+ * being equal is transitive. */
+#include "cluster.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- equal under a change of places ---- */
+
+typedef struct places {
+	const berth_system *s;
+	int32_t *to;               /* [n_devs] where each device goes */
+	int32_t *channel;          /* [n_channels] where each goes; -1: not seen yet */
+	int32_t *from;             /* [n_channels] its inverse */
+	int32_t *pool, *pool_from; /* [n_pools] the same */
+} places;
+
+static bool same_lists(const berth_system *s, int32_t a, int32_t b)
+{
+	int32_t n = s->dev_eff_off[a + 1] - s->dev_eff_off[a],
+		m = s->dev_runs_off[a + 1] - s->dev_runs_off[a];
+	if (n != s->dev_eff_off[b + 1] - s->dev_eff_off[b] ||
+	    m != s->dev_runs_off[b + 1] - s->dev_runs_off[b] || s->dev_runs_all[a] != s->dev_runs_all[b])
+		return false;
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(s->eff_type[s->dev_eff_off[a] + i], s->eff_type[s->dev_eff_off[b] + i]) != 0 ||
+		    s->eff_value[s->dev_eff_off[a] + i] != s->eff_value[s->dev_eff_off[b] + i])
+			return false;
+	for (int32_t i = 0; i < m; i++)
+		if (strcmp(s->runs_type[s->dev_runs_off[a] + i], s->runs_type[s->dev_runs_off[b] + i]) != 0)
+			return false;
+	return true;
+}
+
+static bool same_figure(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* A device without a kind has its name for one; measured times may go by it. */
+static bool same_device(const berth_system *s, int32_t a, int32_t b)
+{
+	return strcmp(s->dev_kind[a], s->dev_kind[b]) == 0 && s->dev_peak_flops[a] == s->dev_peak_flops[b] &&
+	       s->dev_mem_bandwidth[a] == s->dev_mem_bandwidth[b] &&
+	       s->dev_op_overhead_s[a] == s->dev_op_overhead_s[b] &&
+	       s->dev_memory_bytes[a] == s->dev_memory_bytes[b] &&
+	       s->dev_memory_margin[a] == s->dev_memory_margin[b] &&
+	       s->dev_contiguous[a] == s->dev_contiguous[b] && s->dev_slots[a] == s->dev_slots[b] &&
+	       same_figure(s->dev_idle_w[a], s->dev_idle_w[b]) &&
+	       same_figure(s->dev_busy_w[a], s->dev_busy_w[b]) && same_lists(s, a, b);
+}
+
+/* Let a go to b in a map and its inverse; false where either goes elsewhere already. */
+static bool goes(int32_t *to, int32_t *from, int32_t a, int32_t b)
+{
+	if (to[a] < 0 && from[b] < 0) {
+		to[a] = b;
+		from[b] = a;
+	}
+	return to[a] == b;
+}
+
+static bool same_link(places *x, int32_t l)
+{
+	const berth_system *s = x->s;
+	int32_t k = s->link_of[x->to[s->link_from[l]] * s->n_devs + x->to[s->link_to[l]]];
+	return k >= 0 && s->link_latency_s[l] == s->link_latency_s[k] &&
+	       s->link_bandwidth[l] == s->link_bandwidth[k] &&
+	       s->link_joules_per_byte[l] == s->link_joules_per_byte[k] &&
+	       goes(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
+}
+
+static bool same_pool(places *x, int32_t d)
+{
+	const berth_system *s = x->s;
+	int32_t a = s->dev_pool[d], b = s->dev_pool[x->to[d]];
+	if (a < 0 || b < 0)
+		return a == b;
+	return s->pool_bandwidth[a] == s->pool_bandwidth[b] && s->pool_bytes[a] == s->pool_bytes[b] &&
+	       goes(x->pool, x->pool_from, a, b);
+}
+
+static void forget(places *x)
+{
+	for (int32_t i = 0; i < x->s->n_channels; i++)
+		x->channel[i] = x->from[i] = -1;
+	for (int32_t i = 0; i < x->s->n_pools; i++)
+		x->pool[i] = x->pool_from[i] = -1;
+}
+
+/* Is the system the same where a[n] and b[n] have changed places? */
+static bool change_places(places *x, const int32_t *a, const int32_t *b, int32_t n)
+{
+	bool same = true;
+	for (int32_t i = 0; i < n && same; i++)
+		same = same_device(x->s, a[i], b[i]);
+	if (!same)
+		return false;
+	for (int32_t i = 0; i < n; i++) {
+		x->to[a[i]] = b[i];
+		x->to[b[i]] = a[i];
+	}
+	forget(x);
+	for (int32_t d = 0; d < x->s->n_devs && same; d++)
+		same = same_pool(x, d);
+	for (int32_t l = 0; l < x->s->n_links && same; l++)
+		same = same_link(x, l);
+	for (int32_t i = 0; i < n; i++) {
+		x->to[a[i]] = a[i];
+		x->to[b[i]] = b[i];
+	}
+	return same;
+}
+
+static void find_equal(berth_cluster *c, places *x)
+{
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		const int32_t *dev = c->host_dev + c->host_off[h];
+		int32_t n = berth_host_size(c, h);
+		c->host_like[h] = h;
+		for (int32_t k = 0; k < h && c->host_like[h] == h; k++)
+			if (c->host_like[k] == k && berth_host_size(c, k) == n &&
+			    change_places(x, c->host_dev + c->host_off[k], dev, n))
+				c->host_like[h] = k;
+		for (int32_t i = 0; i < n; i++) {
+			c->dev_like[dev[i]] = dev[i];
+			for (int32_t k = 0; k < i && c->dev_like[dev[i]] == dev[i]; k++)
+				if (c->dev_like[dev[k]] == dev[k] && change_places(x, &dev[k], &dev[i], 1))
+					c->dev_like[dev[i]] = dev[k];
+		}
+	}
+}
+
+static berth_status compare_all(berth_cluster *c, berth_arena *tmp, berth_err *err)
+{
+	const berth_system *s = c->s;
+	places x = {.s = s};
+	BERTH_TRY(BERTH_NEW(tmp, x.to, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, x.channel, s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, x.from, s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, x.pool, s->n_pools, err));
+	BERTH_TRY(BERTH_NEW(tmp, x.pool_from, s->n_pools, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		x.to[d] = d;
+	find_equal(c, &x);
+	return BERTH_OK;
+}
+
+/* ---- hosts ---- */
+
+static berth_status name_hosts(berth_cluster *c, berth_err *err)
+{
+	const berth_system *s = c->s;
+	for (int32_t d = 0; d < s->n_devs; d++) {
+		const char *name = s->dev_host[d] ? s->dev_host[d] : s->name;
+		int32_t h = 0;
+		if (!s->dev_host[d] != !s->dev_host[0])
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"system '%.80s': device '%.80s' has no \"host\", but others have one: "
+				"give all devices one, or none",
+				s->name, s->dev_name[s->dev_host[d] ? 0 : d]);
+		while (h < c->n_hosts && strcmp(c->host_name[h], name) != 0)
+			h++;
+		if (h == c->n_hosts)
+			c->host_name[c->n_hosts++] = name;
+		c->dev_host[d] = h;
+		c->host_off[h + 1]++;
+	}
+	return BERTH_OK;
+}
+
+static void sort_devices(berth_cluster *c)
+{
+	int32_t at = 0;
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		c->host_off[h + 1] += c->host_off[h];
+		c->host_idle_w[h] = 0;
+		for (int32_t d = 0; d < c->s->n_devs; d++)
+			if (c->dev_host[d] == h) {
+				c->host_dev[at++] = d;
+				c->host_idle_w[h] += c->s->dev_idle_w[d];
+			}
+	}
+}
+
+/* Links of the device: to other hosts, and any. */
+static int32_t count_links(const berth_cluster *c, int32_t dev)
+{
+	const berth_system *s = c->s;
+	int32_t out = 0, any = 0;
+	for (int32_t l = 0; l < s->n_links; l++)
+		if (s->link_from[l] == dev || s->link_to[l] == dev) {
+			any++;
+			out += c->dev_host[s->link_from[l]] != c->dev_host[s->link_to[l]];
+		}
+	return c->n_hosts > 1 ? out : any;
+}
+
+static void choose_leads(berth_cluster *c)
+{
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		int32_t most = -1;
+		for (int32_t i = c->host_off[h]; i < c->host_off[h + 1]; i++) {
+			int32_t n = count_links(c, c->host_dev[i]);
+			if (n > most) {
+				most = n;
+				c->host_lead[h] = c->host_dev[i];
+			}
+		}
+	}
+}
+
+berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_cluster *out,
+                               berth_err *err)
+{
+	berth_cluster c = {.s = s};
+	BERTH_TRY(BERTH_NEW(mem, c.host_name, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.host_off, s->n_devs + 1, err));
+	BERTH_TRY(BERTH_NEW(mem, c.host_dev, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.dev_host, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.host_lead, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.host_like, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.dev_like, s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, c.host_idle_w, s->n_devs, err));
+	BERTH_TRY(name_hosts(&c, err));
+	sort_devices(&c);
+	choose_leads(&c);
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = compare_all(&c, tmp, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = c;
+	return st;
+}

@@ -1,0 +1,242 @@
+/* See exchange.h. */
+#include "exchange.h"
+
+#include <math.h>
+
+const char *berth_exchange_name(berth_exchange_kind kind)
+{
+	static const char *const name[] = {"best", "ring", "server", "none"};
+	return name[kind];
+}
+
+/* ---- transfers ---- */
+
+static void free_channels(berth_exchanger *e)
+{
+	for (int32_t i = 0; i < e->n_touched; i++)
+		e->channel_free_s[e->touched[i]] = 0;
+	e->n_touched = 0;
+	e->stuck = false;
+}
+
+/* When bytes that are ready on one device are on the other. */
+static double transfer(berth_exchanger *e, int32_t from, int32_t to, double bytes, double ready_s,
+                       double *energy_j)
+{
+	const berth_problem *p = &e->probe;
+	const berth_cluster *c = e->x->c;
+	const berth_system *s = c->s;
+	if (from == to)
+		return ready_s;
+	int32_t route = p->class_pair_route[from * p->n_devs + to];
+	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+		int32_t l = p->route_link[i], channel = s->link_channel[l];
+		double *free_s = &e->channel_free_s[channel];
+		e->stuck |= !e->on[c->dev_host[s->link_to[l]]];
+		*energy_j += bytes * s->link_joules_per_byte[l];
+		if (s->contention && *free_s > ready_s)
+			ready_s = *free_s;
+		ready_s += s->link_latency_s[l] + bytes / s->link_bandwidth[l];
+		if (!(*free_s > 0))
+			e->touched[e->n_touched++] = channel;
+		*free_s = ready_s;
+	}
+	return ready_s;
+}
+
+/* order[n]: 0 .. n-1 by when each is ready. */
+static void by_readiness(int32_t *order, const double *ready_s, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++) {
+		int32_t k = i;
+		for (; k > 0 && ready_s[order[k - 1]] > ready_s[i]; k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+}
+
+/* ---- within hosts ---- */
+
+/* A copy's devices send their gradients to the lead of its host, or get the sums from it. Returns when the
+ * last of them has arrived. */
+static double within_host(berth_exchanger *e, const berth_member *m, bool back, double ready_s,
+                          double *energy_j)
+{
+	const berth_copy_price *price = &m->crew->price[m->batch];
+	int32_t lead = e->x->c->host_lead[m->host];
+	double last_s = ready_s;
+	for (int32_t i = 0; i < m->crew->n; i++) {
+		int32_t dev = berth_copy_dev(e->x, m->host, m->crew->place[i]);
+		double bytes = (double)price->dev_grad_bytes[m->crew->place[i]];
+		last_s = fmax(last_s,
+		              transfer(e, back ? lead : dev, back ? dev : lead, bytes, ready_s, energy_j));
+	}
+	return last_s;
+}
+
+/* The lead of each host gets the gradients of its copies: ready_s. Returns the number of hosts, listed. */
+static int32_t gather(berth_exchanger *e, const berth_member *member, int32_t n, int32_t host[],
+                      double *energy_j)
+{
+	double *time_s = e->now_s;
+	int32_t hosts = 0;
+	for (int32_t k = 0; k < n; k++) {
+		time_s[k] = (double)member[k].crew->price[member[k].batch].time_ns * 1e-9;
+		if (k == 0 || member[k].host != member[k - 1].host)
+			host[hosts++] = member[k].host;
+		e->ready_s[member[k].host] = 0;
+	}
+	by_readiness(e->order, time_s, n);
+	for (int32_t i = 0; i < n; i++) {
+		const berth_member *m = &member[e->order[i]];
+		double at = within_host(e, m, false, time_s[e->order[i]], energy_j);
+		e->ready_s[m->host] = fmax(e->ready_s[m->host], at);
+	}
+	return hosts;
+}
+
+static double scatter(berth_exchanger *e, const berth_member *member, int32_t n, double *energy_j)
+{
+	double last_s = 0;
+	for (int32_t k = 0; k < n; k++)
+		last_s = fmax(last_s, within_host(e, &member[k], true, e->ready_s[member[k].host], energy_j));
+	return last_s;
+}
+
+/* ---- between hosts ---- */
+
+/* 2 (R - 1) steps, in each of which every host sends an R-th to the next one. */
+static void ring(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
+{
+	const int32_t *lead = e->x->c->host_lead;
+	double part = ceil((double)e->x->grad_bytes / n), *now_s = e->now_s;
+	for (int32_t step = 0; step < 2 * (n - 1); step++) {
+		for (int32_t i = 0; i < n; i++)
+			e->next_s[i] = now_s[i] = e->ready_s[host[i]];
+		by_readiness(e->order, now_s, n);
+		for (int32_t k = 0; k < n; k++) {
+			int32_t i = e->order[k], to = (i + 1) % n;
+			double at = transfer(e, lead[host[i]], lead[host[to]], part, now_s[i], energy_j);
+			e->next_s[to] = fmax(e->next_s[to], at);
+		}
+		for (int32_t i = 0; i < n; i++)
+			e->ready_s[host[i]] = e->next_s[i];
+	}
+}
+
+static void serve(berth_exchanger *e, const int32_t host[], int32_t n, int32_t server, double *energy_j)
+{
+	const int32_t *lead = e->x->c->host_lead;
+	double all_s = 0, bytes = (double)e->x->grad_bytes, *now_s = e->now_s;
+	for (int32_t i = 0; i < n; i++)
+		now_s[i] = e->ready_s[host[i]];
+	by_readiness(e->order, now_s, n);
+	for (int32_t k = 0; k < n; k++) {
+		int32_t i = e->order[k];
+		all_s = fmax(all_s, transfer(e, lead[host[i]], lead[server], bytes, now_s[i], energy_j));
+	}
+	for (int32_t i = 0; i < n; i++)
+		e->ready_s[host[i]] = transfer(e, lead[server], lead[host[i]], bytes, all_s, energy_j);
+}
+
+/* One way to do it: server -1: a ring. */
+static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, int32_t server,
+                    double slowest_s, berth_exchange *best)
+{
+	int32_t host[BERTH_MAX_DEVS];
+	berth_exchange y = {.kind = server < 0 ? BERTH_EXCHANGE_RING : BERTH_EXCHANGE_SERVER,
+	                    .server = server};
+	free_channels(e);
+	int32_t hosts = gather(e, member, n, host, &y.energy_j);
+	if (server < 0)
+		ring(e, host, hosts, &y.energy_j);
+	else
+		serve(e, host, hosts, server, &y.energy_j);
+	y.time_s = scatter(e, member, n, &y.energy_j) - slowest_s;
+	if (!e->stuck && y.time_s < best->time_s)
+		*best = y;
+}
+
+/* In one host there is nothing to go around: both are the same. */
+static void try_all(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
+                    double slowest_s, berth_exchange *best)
+{
+	bool many = member[0].host != member[n - 1].host;
+	if (kind != BERTH_EXCHANGE_SERVER && (many || kind == BERTH_EXCHANGE_RING))
+		try_one(e, member, n, -1, slowest_s, best);
+	for (int32_t k = 0; k < n && kind != BERTH_EXCHANGE_RING; k++)
+		if (k == 0 || member[k].host != member[k - 1].host)
+			try_one(e, member, n, member[k].host, slowest_s, best);
+}
+
+bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
+                       berth_exchange *out)
+{
+	berth_exchange best = {.time_s = INFINITY};
+	int64_t slowest_ns = 0;
+	*out = (berth_exchange){.kind = BERTH_EXCHANGE_NONE, .server = -1};
+	if (n < 2)
+		return true;
+	for (int32_t k = 0; k < n; k++) {
+		int64_t t = member[k].crew->price[member[k].batch].time_ns;
+		e->on[member[k].host] = true;
+		slowest_ns = t > slowest_ns ? t : slowest_ns;
+	}
+	try_all(e, member, n, kind, (double)slowest_ns * 1e-9, &best);
+	for (int32_t k = 0; k < n; k++)
+		e->on[member[k].host] = false;
+	*out = best;
+	return best.time_s < INFINITY;
+}
+
+/* The slowest copy's gradients go along 2 (R - 1) steps of the ring; a server that is the slowest host has
+ * but to send them. */
+double berth_exchange_least_s(const berth_exchanger *e, int32_t n_hosts, berth_exchange_kind kind)
+{
+	double bytes = (double)e->x->grad_bytes, r = n_hosts;
+	double ring_s = 2 * (r - 1) * (e->least_latency_s + bytes / r / e->most_bandwidth),
+	       server_s = e->least_latency_s + bytes / e->most_bandwidth;
+	if (n_hosts < 2)
+		return 0;
+	return kind == BERTH_EXCHANGE_RING     ? ring_s
+	       : kind == BERTH_EXCHANGE_SERVER ? server_s
+	                                       : fmin(ring_s, server_s);
+}
+
+/* ---- scratch ---- */
+
+/* Two operators with a tensor of the size of all gradients between them. */
+static berth_status make_probe(berth_exchanger *e, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_builder *b;
+	berth_graph *g;
+	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
+	BERTH_TRY(berth_builder_new(tmp, "exchange", &b, err));
+	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
+	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));
+	BERTH_TRY(berth_builder_edge(b, 0, 1, e->x->grad_bytes, NULL, err));
+	BERTH_TRY(berth_builder_finish(b, mem, g, err));
+	return berth_problem_new(g, e->x->c->s, mem, tmp, &e->probe, err);
+}
+
+berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_arena *tmp,
+                                 berth_exchanger *out, berth_err *err)
+{
+	const berth_cluster *c = x->c;
+	berth_exchanger e = {.x = x, .least_latency_s = INFINITY};
+	BERTH_TRY(make_probe(&e, mem, tmp, err));
+	BERTH_TRY(BERTH_NEW(mem, e.on, c->n_hosts, err));
+	BERTH_TRY(BERTH_NEW(mem, e.channel_free_s, c->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, e.touched, c->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(mem, e.ready_s, c->n_hosts, err));
+	BERTH_TRY(BERTH_NEW(mem, e.next_s, c->n_hosts, err));
+	BERTH_TRY(BERTH_NEW(mem, e.now_s, c->s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, e.order, c->s->n_devs, err));
+	for (int32_t l = 0; l < c->s->n_links; l++)
+		if (c->dev_host[c->s->link_from[l]] != c->dev_host[c->s->link_to[l]]) {
+			e.least_latency_s = fmin(e.least_latency_s, c->s->link_latency_s[l]);
+			e.most_bandwidth = fmax(e.most_bandwidth, c->s->link_bandwidth[l]);
+		}
+	*out = e;
+	return BERTH_OK;
+}

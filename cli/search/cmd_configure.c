@@ -1,0 +1,180 @@
+/* berth configure: which hosts and devices of a cluster train a model together. */
+#include "configure.h"
+#include "configure_print.h"
+#include "graph_load.h"
+#include "methods.h"
+#include "print.h"
+#include "text.h"
+
+#include <string.h>
+
+typedef struct args {
+	const char *on, *goal, *exchange, *batch_dim, *method;
+	cli_texts batches;
+	int64_t evaluations;
+	uint64_t seed;
+} args;
+
+/* ---- arguments ---- */
+
+static berth_status read_batch(const char *text, int64_t before, int64_t *out, berth_err *err)
+{
+	const char *end;
+	double x = berth_text_number(text, &end);
+	if (end == text || *end || !(x >= 1 && x <= 1e9) || x != (double)(int64_t)x)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --batches: '%.40s' is not a whole number from 1 to 1000000000",
+		                  text);
+	*out = (int64_t)x;
+	return *out > before
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL,
+	                            "option --batches: %lld stands behind %lld; expected rising numbers",
+	                            (long long)*out, (long long)before);
+}
+
+static berth_status read_batches(cli *c, const args *a, configure_view *v, berth_err *err)
+{
+	int64_t *batch;
+	int32_t n = a->batches.n ? a->batches.n : 1;
+	if (n > 64)
+		return berth_fail(err, BERTH_EINVAL, "option --batches: %d numbers; expected at most 64", n);
+	BERTH_TRY(BERTH_NEW(&c->mem, batch, n, err));
+	*batch = 1;
+	for (int32_t i = 0; i < a->batches.n; i++)
+		BERTH_TRY(read_batch(a->batches.text[i], i ? batch[i - 1] : 0, &batch[i], err));
+	v->n_batches = n;
+	v->batch = batch;
+	return BERTH_OK;
+}
+
+static berth_status read_exchange(const char *word, berth_exchange_kind *out, berth_err *err)
+{
+	const char *names[BERTH_EXCHANGE_NONE];
+	int32_t at;
+	for (int k = 0; k < BERTH_EXCHANGE_NONE; k++)
+		names[k] = berth_exchange_name((berth_exchange_kind)k);
+	BERTH_TRY(berth_text_find(names, BERTH_EXCHANGE_NONE, word, "exchange",
+	                          "; expected best, ring or server", &at, err));
+	*out = (berth_exchange_kind)at;
+	return BERTH_OK;
+}
+
+static berth_status read_args(cli *c, const args *a, configure_view *v, berth_err *err)
+{
+	v->cfg = berth_configure_cfg_default();
+	BERTH_TRY(berth_goal_parse(a->goal, &v->cfg.goal, err));
+	BERTH_TRY(read_exchange(a->exchange, &v->cfg.exchange, err));
+	BERTH_TRY(read_batches(c, a, v, err));
+	if (!a->on)
+		return berth_fail(err, BERTH_EINVAL, "configure: --on CLUSTER is missing");
+	return BERTH_OK;
+}
+
+/* ---- passes ---- */
+
+/* The model's step at each batch. */
+static berth_status load(cli *c, const args *a, configure_view *v, berth_err *err)
+{
+	const cli_texts given = c->dim;
+	berth_graph *graph;
+	BERTH_TRY(BERTH_NEW(&c->mem, graph, v->n_batches, err));
+	for (int32_t b = 0; b < v->n_batches; b++) {
+		const char **text;
+		BERTH_TRY(BERTH_NEW(&c->mem, text, given.n + 1, err));
+		memcpy(text, given.text, (size_t)given.n * sizeof *text);
+		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
+		if (!text[given.n])
+			return berth_nomem(err);
+		c->dim = (cli_texts){text, given.n + (a->batches.n > 0), (size_t)given.n + 1};
+		BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &graph[b], &v->s, NULL, err));
+	}
+	c->dim = given;
+	v->graph = graph;
+	return BERTH_OK;
+}
+
+static berth_status price(cli *c, const args *a, configure_view *v, berth_search_cfg *cfg, berth_err *err)
+{
+	const berth_method *method;
+	BERTH_TRY(berth_method_find(a->method, &method, err));
+	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->cluster, err));
+	return berth_copies_new(&v->cluster, v->graph, v->batch, v->n_batches, method, cfg, &c->mem, &c->tmp,
+	                        &v->copies, err);
+}
+
+static berth_status configure(cli *c, const args *a, configure_view *v, berth_err *err)
+{
+	cli_budget budget = cli_budget_default();
+	berth_search_cfg cfg;
+	berth_arena more = {0};
+	budget.objective = "latency";
+	budget.seed = a->seed;
+	budget.evaluations = (cli_usual){a->evaluations, true};
+	BERTH_TRY(cli_budget_open(&budget, &cfg, err));
+	berth_status st = price(c, a, v, &cfg, err);
+	if (st == BERTH_OK)
+		st = berth_configure(&v->copies, &v->cfg, cfg.cancel, &c->mem, &c->tmp, &more, &v->r, err);
+	cli_budget_close(&cfg);
+	berth_arena_free(&more);
+	return st;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.goal = "time",
+	          .exchange = "best",
+	          .batch_dim = "batch",
+	          .method = "berth",
+	          .evaluations = 1000,
+	          .seed = 1};
+	configure_view v = {0};
+	const cli_option options[] = {
+		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
+	         "a system whose devices say which host they are part of"},
+		{"goal", 0, CLI_TEXT, &a.goal, "G",
+	         "what to make small: time, power, peak-power, energy or edp"},
+		{"batches", 0, CLI_LIST, &a.batches, "N,...",
+	         "samples of a step that a copy may have, rising\tthe model as it is, one sample"},
+		{"batch-dim", 0, CLI_TEXT, &a.batch_dim, "NAME",
+	         "the dimension or word that holds the batch"},
+		{"exchange", 0, CLI_TEXT, &a.exchange, "E",
+	         "how gradients are exchanged: ring, server, or the best of both"},
+		{"method", 0, CLI_TEXT, &a.method, "M",
+	         "method that places a copy on several devices of a host"},
+		{"evaluations", 0, CLI_COUNT, &a.evaluations, "N",
+	         "placements that it may try for each of them"},
+		{"seed", 0, CLI_SEED, &a.seed, "N", "start of the random numbers"},
+		{"training", 0, CLI_FLAG, &c->training, NULL,
+	         "a whole training step (Adam) of an inference graph instead of it"},
+		CLI_INPUT(c),
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_configure, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(read_args(c, &a, &v, err));
+	BERTH_TRY(load(c, &a, &v, err));
+	BERTH_TRY(configure(c, &a, &v, err));
+	if (c->json)
+		BERTH_TRY(configure_put(c, &v, err));
+	else if (!c->quiet && v.r.found)
+		BERTH_TRY(configure_print(c, &v, err));
+	if (!v.r.found)
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"no copy of %s fits on devices of one host of %s: give smaller batches, or more "
+			"memory",
+			c->args[0], v.s.name);
+	return BERTH_OK;
+}
+
+const cli_verb cmd_configure = {
+	"configure",
+	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...]",
+	"choose the hosts and devices that train a model together",
+	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
+        "gradients\n"
+	"after each step. Hosts that take no part are switched off.\n"
+	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
+	"8,32,128\n",
+	run};

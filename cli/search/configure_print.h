@@ -1,0 +1,26 @@
+/* What berth configure tells. */
+#ifndef BERTH_CLI_CONFIGURE_PRINT_H
+#define BERTH_CLI_CONFIGURE_PRINT_H
+
+#include "budget.h"
+#include "cli.h"
+#include "configure.h"
+
+typedef struct configure_view {
+	berth_configure_cfg cfg;
+	const int64_t *batch;     /* [n_batches] */
+	const berth_graph *graph; /* [n_batches] */
+	int32_t n_batches;
+	berth_system s;
+	berth_cluster cluster;
+	berth_copies copies;
+	berth_configured r;
+} configure_view;
+
+/* The document, on standard output. Fails: BERTH_ENOMEM. */
+berth_status configure_put(cli *c, const configure_view *v, berth_err *err);
+
+/* As text; something was found. Fails: BERTH_ENOMEM. */
+berth_status configure_print(cli *c, const configure_view *v, berth_err *err);
+
+#endif
