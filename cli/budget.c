@@ -45,15 +45,27 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	return BERTH_OK;
 }
 
+static berth_bound_options bound_options(const cli_budget *b, const berth_objective *o)
+{
+	return (berth_bound_options){.bound = b->bound,
+	                             .objective = o,
+	                             .evaluations = evaluations_of(b),
+	                             .time_s = b->time_s > 0 ? b->time_s : b->cpu_s,
+	                             .nodes = b->nodes};
+}
+
 berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, const berth_objective *o,
                                berth_arena *tmp, berth_bounds *out, berth_err *err)
 {
-	berth_bound_options options = {.bound = b->bound,
-	                               .objective = o,
-	                               .evaluations = evaluations_of(b),
-	                               .time_s = b->time_s > 0 ? b->time_s : b->cpu_s,
-	                               .nodes = b->nodes};
+	berth_bound_options options = bound_options(b, o);
 	return berth_search_bounds(p, &options, tmp, out, err);
+}
+
+berth_status cli_budget_certify(const cli_budget *b, const berth_problem *p, const berth_objective *o,
+                                int64_t told_ns, berth_bound_proof *x, berth_arena *tmp, berth_err *err)
+{
+	berth_bound_options options = bound_options(b, o);
+	return berth_search_certify(p, &options, told_ns, x, tmp, err);
 }
 
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err)

@@ -2,6 +2,7 @@
 #ifndef BERTH_CLI_BUDGET_H
 #define BERTH_CLI_BUDGET_H
 
+#include "bounds_proof.h"
 #include "options.h"
 #include "policy_file.h"
 #include "search.h"
@@ -46,6 +47,10 @@ cli_budget cli_budget_default(void);
  * word), BERTH_ENOMEM. */
 berth_status cli_budget_bounds(const cli_budget *b, const berth_problem *p, const berth_objective *o,
                                berth_arena *tmp, berth_bounds *out, berth_err *err);
+
+/* berth_search_certify as --bound asks. */
+berth_status cli_budget_certify(const cli_budget *b, const berth_problem *p, const berth_objective *o,
+                                int64_t told_ns, berth_bound_proof *x, berth_arena *tmp, berth_err *err);
 
 /* Read the policy, if one was named, into c->mem. Fails: BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cfg, berth_err *err);

@@ -10,16 +10,16 @@
 #include <string.h>
 
 const cli_verb *const cli_verbs[] = {
-	&cmd_place, &cmd_train,     &cmd_compare, &cmd_simulate,    &cmd_measure, &cmd_profile,
-	&cmd_adapt, &cmd_configure, &cmd_export,  &cmd_import_plan, &cmd_show,    &cmd_methods,
-	&cmd_zoo,   &cmd_systems,   NULL};
+	&cmd_place, &cmd_train,     &cmd_compare, &cmd_simulate,    &cmd_measure,           &cmd_profile,
+	&cmd_adapt, &cmd_configure, &cmd_export,  &cmd_import_plan, &cmd_check_certificate, &cmd_show,
+	&cmd_methods, &cmd_zoo, &cmd_systems, NULL};
 
 static void print_help(void)
 {
 	cli_say("berth decides which device runs which operator of a neural network.\n\nusage: berth VERB "
 	        "...\n\n");
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
-		cli_say("  %-12s %s\n", (*v)->name, (*v)->about);
+		cli_say("  %-17s %s\n", (*v)->name, (*v)->about);
 	cli_say("\nA GRAPH is an ONNX or GGUF model, a model folder, a PyTorch module (FILE.py:FACTORY),\n"
 	        "a berth-graph file, a task graph or zoo:NAME[:key=value...]; a SYSTEM is a berth-system\n"
 	        "file or system:NAME.\n"

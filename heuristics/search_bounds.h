@@ -20,4 +20,10 @@ typedef struct berth_bound_options {
 berth_status berth_search_bounds(const berth_problem *p, const berth_bound_options *o, berth_arena *tmp,
                                  berth_bounds *out, berth_err *err);
 
+/* The best certificate of what berth_search_bounds tells, or of told_ns, which an exact method has proven,
+ * where a tree proves that in x->nodes nodes. It may prove less. As berth_bounds_certify. Fails: as above;
+ * BERTH_EUNSUPPORTED (the cost model has none). */
+berth_status berth_search_certify(const berth_problem *p, const berth_bound_options *o, int64_t told_ns,
+                                  berth_bound_proof *x, berth_arena *tmp, berth_err *err);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli_granularity.h"
 #include "graph_load.h"
 #include "page_plan.h"
+#include "place_certificate.h"
 #include "place_decoder.h"
 #include "place_pareto.h"
 #include "place_price.h"
@@ -35,6 +36,7 @@ typedef struct args {
 	cli_budget budget;
 	cli_granularity granularity;
 	decoder_args decoder;
+	const char *certificate;
 } args;
 
 typedef struct state {
@@ -56,6 +58,7 @@ typedef struct state {
 	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
 	place_rescue rescue;
 	bool again;          /* a search for an answer that holds for prefill, too */
+	place_certificate certificate;
 	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
@@ -226,6 +229,8 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	berth_json_put_number(w, "gap", r->gap);
 	if (a->budget.gap > 0)
 		berth_json_put_number(w, "gap_asked", a->budget.gap);
+	berth_json_put_bool(w, "dual_dropped", s->bounds.dropped);
+	place_certificate_put(w, &s->certificate);
 	berth_json_put_string(w, "status", r->status);
 	berth_json_put_bool(w, "feasible", r->feasible);
 	report_put_violations(w, &s->p, &s->v.broken);
@@ -364,12 +369,15 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	} else if (a->out) {
 		cli_say("written to %s\n", a->out);
 	}
+	place_certificate_print(&s->certificate);
 	return BERTH_OK;
 }
 
 static berth_status check_args(const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
+	s->certificate.path = a->certificate;
+	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, err));
 	return berth_method_find(a->method, &s->method, err);
 }
 
@@ -381,6 +389,9 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 	if (a->method != berth_method_default()->name) /* it was given */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto is a search of its own; leave out --method");
+	if (a->certificate)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --pareto tells no single bound; leave out --certificate");
 	if (a->budget.gap > 0)
 		return berth_fail(err, BERTH_EINVAL, "place: --pareto has no gap to end at; leave out --gap");
 	BERTH_TRY(load(c, a, s, err));
@@ -440,6 +451,8 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 		BERTH_TRY(find_infeasible(c, a, s, err));
 	if (a->out && s->r.feasible)
 		BERTH_TRY(write_out(c, a, s, err));
+	if (!s->r.interrupted)
+		BERTH_TRY(place_certificate_write(c, &a->budget, &s->p, &s->r, &s->certificate, err));
 	if (c->json)
 		BERTH_TRY(print_json(c, a, s, err));
 	else if (!c->quiet && !to_stdout(a))
@@ -473,6 +486,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_DECODER(&a.decoder),
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
+		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",
+	         "write why nothing is below the bound, for check-certificate"},
 		CLI_REPORT(&a.report),
 		CLI_RULES(c),
 		CLI_INPUT(c),

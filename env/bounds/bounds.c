@@ -128,10 +128,10 @@ static berth_status stronger_latency(const berth_problem *p, int64_t nodes, bert
 	return BERTH_OK;
 }
 
-static berth_status strengthen(const berth_problem *p, const berth_bound_effort *effort, berth_arena *tmp,
-                               berth_bounds *b, berth_err *err)
+static berth_status strengthen(const berth_problem *p, const berth_bound_effort *effort,
+                               berth_bound_proof *proof, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
-	berth_bound_work work = {.left_ns = effort->work_ns};
+	berth_bound_work work = {.left_ns = effort->work_ns, .proof = proof};
 	double load_ns = 0, load_s = b->parts.load_s;
 	int64_t latency_ns = b->latency_ns;
 	if (effort->load)
@@ -140,6 +140,7 @@ static berth_status strengthen(const berth_problem *p, const berth_bound_effort 
 	if (effort->latency)
 		BERTH_TRY(stronger_latency(p, effort->nodes, &work, tmp, &latency_ns, err));
 	b->kind = work.cut ? "auto" : "strong";
+	b->dropped = work.dropped;
 	if (latency_ns == b->latency_ns && load_s <= b->parts.load_s)
 		return BERTH_OK;
 	berth_bounds stronger = *b;
@@ -160,10 +161,32 @@ berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_e
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (!p->s->cost_model->strong_bounds)
 		return BERTH_OK;
-	berth_status st = strengthen(p, effort, tmp, &stronger, err);
+	berth_status st = strengthen(p, effort, NULL, tmp, &stronger, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*b = stronger;
+	return st;
+}
+
+/* Those of the bounds that every answer carries. */
+static berth_status certify_fast(const berth_problem *p, berth_bound_proof *proof, berth_arena *tmp,
+                                 berth_err *err)
+{
+	berth_certificate paths = {.kind = BERTH_CERTIFICATE_BLOCKS};
+	BERTH_TRY(berth_load_certify(p, proof, tmp, err));
+	return berth_bound_proof_offer(proof, p, &paths, tmp, err);
+}
+
+berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effort *effort,
+                                  berth_bound_proof *proof, berth_arena *tmp, berth_err *err)
+{
+	berth_bounds b;
+	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = certify_fast(p, proof, tmp, err);
+	if (st == BERTH_OK && effort)
+		st = strengthen(p, effort, proof, tmp, &b, err);
+	berth_arena_reset(tmp, mark);
 	return st;
 }
 

@@ -11,6 +11,7 @@ typedef struct berth_bounds {
 	int64_t latency_ns;      /* the larger of the two, or the stronger bound */
 	/* "fast", "strong", or "auto": strong ones, cut for want of work. More of it may raise them. */
 	const char *kind;
+	bool dropped;            /* a dual of the solver's fell short of its value: what it proves counts */
 	berth_bound_parts parts; /* what the values are made of */
 	/* By metric, in the unit of the value; NAN: not known (no watts). */
 	double value[BERTH_N_METRICS];
@@ -34,6 +35,13 @@ berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bo
  * reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                      berth_arena *tmp, berth_bounds *b, berth_err *err);
+
+/* The best certificate among those of the bounds that berth_bounds_new and, unless effort is NULL,
+ * berth_bounds_strengthen make. It may prove less than they tell, where a block needs a tree of more than
+ * proof->nodes nodes. proof->any is false where there is no certificate. Errors and cost as those, and the
+ * trees. */
+berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effort *effort,
+                                  berth_bound_proof *proof, berth_arena *tmp, berth_err *err);
 
 /* The bound of an objective: the sum of the bounds of its metrics. Where they are larger it is the joint
  * bounds of bounds_joint.h and bounds_path.h. These know that one choice of devices serves all metrics, and

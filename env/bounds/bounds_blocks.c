@@ -1,6 +1,7 @@
 /* The bound by gates; see bounds_blocks.h. */
 #include "bounds_blocks.h"
 
+#include "certify_blocks.h"
 #include "exact_search.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ enum { NODE_NS = 300, RUN_NODES = 6 };
 /* What is known of the blocks that look the same, for each pair of their gates' devices. */
 typedef struct table {
 	int64_t *lower; /* [n_devs][n_devs] from the end of the entry to that of the exit */
+	int64_t *paths; /* [n_devs][n_devs] the same by paths alone */
 	int64_t *nodes; /* [n_devs][n_devs] that its search was cut after; DONE: no more to be found */
 	int32_t *round; /* [n_devs][n_devs] of its latest search */
 } table;
@@ -238,6 +240,7 @@ static void relax_block(work *w, const block *b, int32_t n)
 			int64_t gate = b->exit >= 0 ? berth_op_time(w->p, b->exit, e) : 0;
 			int64_t at_exit =
 				b->exit >= 0 ? w->path[(size_t)b->exit * (size_t)devs + (size_t)e] : longest;
+			b->t->paths[d * devs + e] = at_exit;
 			b->t->lower[d * devs + e] = at_exit > load + gate ? at_exit : load + gate;
 		}
 	}
@@ -258,6 +261,7 @@ static berth_status new_table(work *w, block *b, bool searched)
 	int32_t cells = w->p->n_devs * w->p->n_devs;
 	BERTH_TRY(BERTH_NEW(w->mem, b->t, 1, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, b->t->lower, cells, w->err));
+	BERTH_TRY(BERTH_NEW(w->mem, b->t->paths, cells, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, b->t->nodes, cells, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, b->t->round, cells, w->err));
 	for (int32_t k = 0; k < cells && !searched; k++)
@@ -426,6 +430,19 @@ static berth_status open_blocks(work *w)
 	return BERTH_OK;
 }
 
+/* What is known of all blocks, for a certificate. */
+static berth_status certify(work *w)
+{
+	berth_known_block *known;
+	BERTH_TRY(BERTH_NEW(w->mem, known, w->n_blocks, w->err));
+	for (int32_t k = 0; k < w->n_blocks; k++) {
+		const block *b = &w->block[k];
+		known[k] = (berth_known_block){b->first, b->last,     b->entry,
+		                               b->exit,  b->t->paths, b->t->lower};
+	}
+	return berth_certify_blocks(w->p, known, w->n_blocks, w->budget->proof, w->mem, w->err);
+}
+
 static berth_status bound(work *w, int64_t *lower_ns)
 {
 	size_t devs = (size_t)w->p->n_devs;
@@ -434,7 +451,8 @@ static berth_status bound(work *w, int64_t *lower_ns)
 	BERTH_TRY(open_blocks(w));
 	BERTH_TRY(BERTH_NEW(w->mem, w->finish, (size_t)(w->n_blocks + 1) * devs, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->from, (size_t)(w->n_blocks + 1) * devs, w->err));
-	return raise_chain(w, lower_ns);
+	BERTH_TRY(raise_chain(w, lower_ns));
+	return w->budget->proof ? certify(w) : BERTH_OK;
 }
 
 /* Of finding the gates, and of all blocks once without a search. */

@@ -2,6 +2,7 @@
 #ifndef BERTH_BOUNDS_EFFORT_H
 #define BERTH_BOUNDS_EFFORT_H
 
+#include "bounds_proof.h"
 #include "objective.h"
 
 enum { BERTH_BOUND_NODES = 5000 };
@@ -27,6 +28,8 @@ int64_t berth_bound_work_for(const berth_problem *p, int64_t evaluations, double
 typedef struct berth_bound_work {
 	int64_t left_ns;
 	bool cut; /* something was left out, or cut, for want of work */
+	bool dropped; /* a dual of the solver's proves less than its value */
+	berth_bound_proof *proof; /* the best certificate is wanted; NULL: it is not */
 } berth_bound_work;
 
 /* Take ns of the work that is left. False, and cut: there is less. */

@@ -233,13 +233,27 @@ static void exact_dual(const resources *r, const int64_t *price_of, wide *num, w
 	}
 }
 
-/* Several roundings of mu to whole numbers are tried: fine steps for accuracy, coarse ones because the exact
- * optimum often has small ratios. */
+/* Whole-number prices near mu: fine ones for accuracy at step 0, coarse ones because the exact optimum often
+ * has small ratios. */
+static void round_prices(const resources *r, const double *mu, int32_t step, int64_t *price_of)
+{
+	double k = step ? (double)step : 0x1p40, most = 0;
+	for (int32_t i = 0; i < r->n; i++)
+		most = fmax(most, mu[i]);
+	for (int32_t i = 0; i < r->n; i++)
+		price_of[i] = most > 0 ? llround(mu[i] / most * k) : 0;
+}
+
+static int32_t most_steps(const berth_problem *p)
+{
+	return (int64_t)p->n_ops * p->n_devs <= 4096 ? 64 : 0;
+}
+
 berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
                              berth_err *err)
 {
 	resources r;
-	double *mu, most = 0;
+	double *mu;
 	int64_t *price_of;
 	bool one_slot = true;
 	*whole_ns = 0;
@@ -248,23 +262,37 @@ berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *
 	BERTH_TRY(BERTH_NEW(tmp, mu, r.n, err));
 	BERTH_TRY(BERTH_NEW(tmp, price_of, r.n, err));
 	BERTH_TRY(solve_dual(&r, mu, tmp, err));
-	for (int32_t k = 0; k < r.n; k++) {
-		most = fmax(most, mu[k]);
+	for (int32_t k = 0; k < r.n; k++)
 		one_slot &= r.units[k] == 1;
-	}
-	int32_t coarse = (int64_t)p->n_ops * p->n_devs <= 4096 ? 64 : 0;
-	for (int32_t step = 0; step <= coarse && most > 0; step++) {
-		double k = step ? (double)step : 0x1p40;
+	for (int32_t step = 0; step <= most_steps(p); step++) {
 		wide num, den;
-		for (int32_t i = 0; i < r.n; i++)
-			price_of[i] = llround(mu[i] / most * k);
+		round_prices(&r, mu, step, price_of);
 		exact_dual(&r, price_of, &num, &den);
+		if (den == 0)
+			continue;
 		int64_t whole = (int64_t)(num / den);
 		double x = (double)whole + (one_slot ? 0 : (double)(num % den) / (double)den);
 		if (!one_slot)
 			x *= BERTH_DOWN;
 		*whole_ns = whole > *whole_ns ? whole : *whole_ns;
 		*ns = fmax(*ns, x);
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_load_certify(const berth_problem *p, berth_bound_proof *proof, berth_arena *tmp,
+                                berth_err *err)
+{
+	resources r;
+	double *mu;
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = proof->load};
+	BERTH_TRY(new_resources(p, tmp, &r, err));
+	BERTH_TRY(BERTH_NEW(tmp, mu, r.n, err));
+	BERTH_TRY(solve_dual(&r, mu, tmp, err));
+	for (int32_t step = 0; step <= most_steps(p); step++) {
+		BERTH_TRY(BERTH_NEW(proof->mem, c.price, r.n, err));
+		round_prices(&r, mu, step, c.price);
+		BERTH_TRY(berth_bound_proof_offer(proof, p, &c, tmp, err));
 	}
 	return BERTH_OK;
 }

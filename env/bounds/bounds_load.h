@@ -2,6 +2,7 @@
 #ifndef BERTH_BOUNDS_LOAD_H
 #define BERTH_BOUNDS_LOAD_H
 
+#include "bounds_proof.h"
 #include "problem.h"
 
 /* A margin for figures that the simulator sums in doubles, in another order. */
@@ -19,6 +20,11 @@
  * O(iterations * ops * devs). */
 berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *ns, berth_arena *tmp,
                              berth_err *err);
+
+/* The best of these bounds as a certificate, for the latency or, where proof->load, for the largest load.
+ * Errors and cost as above. */
+berth_status berth_load_certify(const berth_problem *p, berth_bound_proof *proof, berth_arena *tmp,
+                                berth_err *err);
 
 /* Prices of the dual, near the best: mu[n_devs + n_pools] for a nanosecond of load on a device and on a pool;
  * an operator is charged berth_load_charge. Same method, errors and cost. */

@@ -1,22 +1,13 @@
 /* The bound of the linear relaxation; see bounds_lp.h. */
 #include "bounds_lp.h"
 
+#include "bounds_load.h"
 #include "placement_lp.h"
 
 #include <math.h>
 
 enum { ITERATIONS = 25000 };
-
-/* A row with one side proves nothing with a dual of the wrong sign but rounding made it: cut it. */
-static void clip_duals(const berth_lp *lp, double *y)
-{
-	for (int32_t r = 0; r < lp->n_rows; r++) {
-		if (lp->row_lower[r] <= -BERTH_LP_INF && y[r] > 0)
-			y[r] = 0;
-		if (lp->row_upper[r] >= BERTH_LP_INF && y[r] < 0)
-			y[r] = 0;
-	}
-}
+#define TOLERANCE 1e-5 /* of the solver, and of rounding its duals */
 
 /* The simplex takes about 7 iterations for 10 rows. Each takes longer the more rows there are. */
 static int64_t iteration_ns(const berth_lp *lp)
@@ -24,15 +15,26 @@ static int64_t iteration_ns(const berth_lp *lp)
 	return 40000 + 6 * (int64_t)lp->n_rows;
 }
 
+/* What the duals y prove, exactly, whatever they are. */
+static berth_status prove(const berth_placement_lp *m, const berth_problem *p, const double *y,
+                          berth_bound_work *budget, berth_arena *mem, berth_arena *tmp, int64_t *ns,
+                          berth_err *err)
+{
+	berth_certificate c;
+	BERTH_TRY(berth_placement_certificate(m, p, y, budget->proof ? budget->proof->mem : mem, &c, err));
+	BERTH_TRY(berth_bound_proof_offer(budget->proof, p, &c, tmp, err));
+	berth_status st = berth_certificate_prove(&c, p, tmp, ns, err);
+	return st == BERTH_EFORMAT ? BERTH_OK : st; /* all duals are 0: nothing is proven */
+}
+
 /* Solve a model in the work that is left. *ns: its bound, 0: none. */
-static berth_status solve(const berth_placement_lp *m, berth_bound_work *budget, berth_arena *mem,
-                          berth_arena *tmp, double *ns, berth_err *err)
+static berth_status solve(const berth_placement_lp *m, const berth_problem *p, berth_bound_work *budget,
+                          berth_arena *mem, berth_arena *tmp, int64_t *ns, berth_err *err)
 {
 	const berth_lp *lp = &m->lp;
 	berth_lp_result r;
 	berth_lp_options options = {.iterations = ITERATIONS};
 	int64_t each = iteration_ns(lp);
-	double *scratch;
 	*ns = 0;
 	if (budget->left_ns < BERTH_BOUND_ALL && options.iterations > budget->left_ns / each)
 		options.iterations = budget->left_ns / each;
@@ -40,12 +42,11 @@ static berth_status solve(const berth_placement_lp *m, berth_bound_work *budget,
 		budget->cut = true;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(mem, scratch, lp->n_cols, err));
 	BERTH_TRY(berth_lp_solve(lp, &options, mem, tmp, &r, err));
 	berth_bound_spend(budget, r.iterations * each);
-	clip_duals(lp, r.row_dual);
-	double value = berth_lp_dual_value(lp, r.row_dual, scratch) / m->scale * (1 - 1e-8);
-	*ns = value > 0 ? value : 0;
+	BERTH_TRY(prove(m, p, r.row_dual, budget, mem, tmp, ns, err));
+	double told = fmin(r.value / m->scale, (double)m->upper_ns);
+	budget->dropped |= r.status == BERTH_LP_OPTIMAL && (double)*ns < told * (1 - TOLERANCE) - 1;
 	return BERTH_OK;
 }
 
@@ -60,11 +61,8 @@ static berth_status latency_bound(const berth_problem *p, int64_t upper_ns, bert
                                   berth_arena *mem, berth_arena *tmp, int64_t *out_ns, berth_err *err)
 {
 	berth_placement_lp m;
-	double ns;
 	BERTH_TRY(berth_placement_lp_new(p, upper_ns, false, mem, &m, err));
-	BERTH_TRY(solve(&m, budget, mem, tmp, &ns, err));
-	*out_ns = (int64_t)fmin(ns, (double)upper_ns);
-	return BERTH_OK;
+	return solve(&m, p, budget, mem, tmp, out_ns, err);
 }
 
 berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bound_work *budget,
@@ -84,9 +82,10 @@ static berth_status load_bound(const berth_problem *p, int64_t upper_ns, berth_b
                                berth_arena *mem, berth_arena *tmp, double *out_ns, berth_err *err)
 {
 	berth_placement_lp m;
+	int64_t ns;
 	BERTH_TRY(berth_load_lp_new(p, upper_ns, mem, &m, err));
-	BERTH_TRY(solve(&m, budget, mem, tmp, out_ns, err));
-	*out_ns = fmin(*out_ns, (double)upper_ns);
+	BERTH_TRY(solve(&m, p, budget, mem, tmp, &ns, err));
+	*out_ns = (double)ns * BERTH_DOWN; /* loads are sums in doubles */
 	return BERTH_OK;
 }
 

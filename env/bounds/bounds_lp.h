@@ -9,8 +9,8 @@ enum { BERTH_BOUNDS_LP_CELLS = 16000 };
 
 /* The least of the value of the relaxation (placement_lp.h) and `upper`, the latency up to which the model
  * holds. It weighs paths, loads of devices and channels, and memory together. The value is not taken from the
- * solver: berth_lp_dual_value gives a bound whatever the solver's duals are. docs/proofs.md, "Linear
- * relaxation".
+ * solver: its duals, in whole numbers, are checked exactly (certificate.h), whatever they are. Where they do
+ * not prove what the solver says, budget->dropped is set. docs/proofs.md, "Linear relaxation".
  *   lower_ns  a bound known already; upper is eight times it
  *   *out_ns   0 where the model is beyond BERTH_BOUNDS_LP_CELLS edges * devs^2 or operators * devs, where
  *             solving it would take more than the work that is left, or where there is no solver

@@ -4,6 +4,9 @@
 #include "ceft.h"
 
 #include <math.h>
+#include <string.h>
+
+#define UNIT 0x1p40 /* prices of certificates are below it */
 
 enum { STEPS = 400, OP_NS = 4 }; /* OP_NS: of a step, for an operator on a device */
 
@@ -14,6 +17,7 @@ typedef struct work {
 	int32_t n_limits;
 	double *limit;         /* [n_limits] bytes; below 0: none */
 	double *price;         /* [n_limits] ns a byte */
+	double *best;          /* [n_limits] those of the best bound */
 	double *used;          /* [n_limits] bytes in the minimum */
 	double *cost;          /* [path][n_devs] */
 	int32_t *back;         /* [path][n_devs] */
@@ -138,8 +142,10 @@ static double climb(work *w)
 			return best;
 		if (step == 0)
 			target = value;
-		if (value > best)
+		if (value > best) {
 			best = value;
+			memcpy(w->best, w->price, (size_t)w->n_limits * sizeof *w->best);
+		}
 		double aim = best + target * (step < 100 ? 0.3 : step < 200 ? 0.1 : step < 300 ? 0.03 : 0.01);
 		for (int32_t k = 0; k < w->n_limits; k++) {
 			double g = w->limit[k] < 0 ? 0 : w->used[k] - w->limit[k];
@@ -170,7 +176,25 @@ static berth_status find_limits(work *w, bool *limited, berth_arena *tmp, berth_
 	return BERTH_OK;
 }
 
-static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_err *err)
+/* The best prices in whole numbers, as a certificate. */
+static berth_status certify(const work *w, berth_bound_proof *proof, berth_arena *tmp, berth_err *err)
+{
+	double most = 0, unit = UNIT;
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_PATH, .n_path = w->n_path};
+	for (int32_t k = 0; k < w->n_limits; k++)
+		most = fmax(most, w->limit[k] < 0 ? 0 : w->best[k]);
+	unit = floor(most > 1 ? unit / most : unit);
+	c.unit = unit > 1 ? (int64_t)unit : 1;
+	BERTH_TRY(BERTH_NEW(proof->mem, c.price, w->n_limits, err));
+	BERTH_TRY(BERTH_NEW(proof->mem, c.path, w->n_path, err));
+	for (int32_t k = 0; k < w->n_limits; k++)
+		c.price[k] = w->limit[k] < 0 ? 0 : llround(fmin(w->best[k] * (double)c.unit, UNIT));
+	memcpy(c.path, w->path, (size_t)w->n_path * sizeof *c.path);
+	return berth_bound_proof_offer(proof, w->p, &c, tmp, err);
+}
+
+static berth_status bound(work *w, berth_bound_proof *proof, berth_arena *tmp, int64_t *lower_ns,
+                          berth_err *err)
 {
 	const berth_problem *p = w->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
@@ -181,6 +205,7 @@ static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_er
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, w->bytes, ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->price, w->n_limits, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->best, w->n_limits, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->used, w->n_limits, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->cost, ops * devs, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->back, ops * devs, err));
@@ -194,7 +219,7 @@ static berth_status bound(work *w, berth_arena *tmp, int64_t *lower_ns, berth_er
 	take_path(w, &ceft);
 	if (w->n_path > 0)
 		*lower_ns = (int64_t)fmin(climb(w), (double)BERTH_CEFT_NEVER);
-	return BERTH_OK;
+	return proof && w->n_path > 0 ? certify(w, proof, tmp, err) : BERTH_OK;
 }
 
 berth_status berth_bounds_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
@@ -206,7 +231,7 @@ berth_status berth_bounds_memory(const berth_problem *p, berth_bound_work *budge
 	    !berth_bound_spend(budget, STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = bound(&w, tmp, lower_ns, err);
+	berth_status st = bound(&w, budget->proof, tmp, lower_ns, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -64,6 +64,11 @@ static double op_time(const work *w, int32_t op, int32_t d)
 	return scaled(w, berth_op_time(w->p, op, d));
 }
 
+static int32_t last_row(const work *w)
+{
+	return w->m->lp.n_rows - 1;
+}
+
 static berth_status name_of(const work *w, const char **name, const char *text)
 {
 	return (*name = text) ? BERTH_OK : berth_nomem(w->err);
@@ -108,12 +113,12 @@ static berth_status travel_col(work *w, int32_t t, int32_t d, int32_t e, int32_t
 	return BERTH_OK;
 }
 
-/* The marginals of one edge; cols out [n_devs][n_devs]. */
-static berth_status add_marginals(work *w, int32_t t, int32_t i, int32_t j, int32_t *cols)
+/* The marginals of edge k of tensor t; cols out [n_devs][n_devs]. */
+static berth_status add_marginals(work *w, int32_t t, int32_t k, int32_t *cols)
 {
 	const berth_problem *p = w->p;
 	berth_lp *lp = &w->m->lp;
-	int32_t devs = p->n_devs, z;
+	int32_t devs = p->n_devs, i = p->g->tensor_producer[t], j = p->g->edge_consumer[k], z;
 	for (int32_t d = 0; d < devs; d++)
 		for (int32_t e = 0; e < devs; e++) {
 			cols[d * devs + e] = -1;
@@ -127,6 +132,7 @@ static berth_status add_marginals(work *w, int32_t t, int32_t i, int32_t j, int3
 			if (x < 0)
 				continue;
 			BERTH_TRY(berth_lp_row(lp, NULL, 0, 0, w->err));
+			(side ? w->m->in_row : w->m->out_row)[cell(w, k, d)] = last_row(w);
 			BERTH_TRY(berth_lp_put(lp, x, -1, w->err));
 			for (int32_t e = 0; e < devs; e++) {
 				int32_t m = side ? cols[e * devs + d] : cols[d * devs + e];
@@ -141,20 +147,22 @@ static berth_status add_marginals(work *w, int32_t t, int32_t i, int32_t j, int3
 				BERTH_TRY(berth_lp_row_of(lp, NULL, 0, BERTH_LP_INF, 2,
 				                          (int32_t[]){z, cols[d * devs + e]},
 				                          (double[]){1, -1}, w->err));
+				w->m->way_row[cell(w, k * devs + d, e)] = last_row(w);
 			}
 	return BERTH_OK;
 }
 
 /* j starts after i and the way of the tensor. */
-static berth_status add_edge(work *w, int32_t t, int32_t j, int32_t *cols)
+static berth_status add_edge(work *w, int32_t t, int32_t k, int32_t *cols)
 {
 	const berth_problem *p = w->p;
 	berth_lp *lp = &w->m->lp;
-	int32_t i = p->g->tensor_producer[t], devs = p->n_devs;
-	BERTH_TRY(add_marginals(w, t, i, j, cols));
+	int32_t i = p->g->tensor_producer[t], j = p->g->edge_consumer[k], devs = p->n_devs;
+	BERTH_TRY(add_marginals(w, t, k, cols));
 	if (w->load)
 		return BERTH_OK;
 	BERTH_TRY(berth_lp_row(lp, NULL, 0, BERTH_LP_INF, w->err));
+	w->m->flow_row[k] = last_row(w);
 	BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[j], 1, w->err));
 	BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[i], -1, w->err));
 	for (int32_t d = 0; d < devs; d++)
@@ -176,7 +184,7 @@ static berth_status add_edges(work *w)
 	BERTH_TRY(BERTH_NEW(w->mem, cols, w->p->n_devs * w->p->n_devs, w->err));
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			BERTH_TRY(add_edge(w, t, g->edge_consumer[e], cols));
+			BERTH_TRY(add_edge(w, t, e, cols));
 	return BERTH_OK;
 }
 
@@ -186,6 +194,7 @@ static berth_status add_lengths(work *w)
 	berth_lp *lp = &w->m->lp;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(berth_lp_row(lp, NULL, 0, BERTH_LP_INF, w->err));
+		w->m->end_row[op] = last_row(w);
 		BERTH_TRY(berth_lp_put(lp, w->m->length_col, 1, w->err));
 		BERTH_TRY(berth_lp_put(lp, w->m->op_start_col[op], -1, w->err));
 		for (int32_t d = 0; d < p->n_devs; d++)
@@ -215,6 +224,7 @@ static berth_status add_devices(work *w)
 	berth_lp *lp = &w->m->lp;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		BERTH_TRY(berth_lp_row(lp, NULL, 0, BERTH_LP_INF, w->err));
+		w->m->load_row[d] = last_row(w);
 		BERTH_TRY(berth_lp_put(lp, w->m->length_col, p->s->dev_slots[d], w->err));
 		for (int32_t u = 0; u < p->n_colocs; u++) {
 			double sum = 0;
@@ -228,6 +238,7 @@ static berth_status add_devices(work *w)
 		double unit = p->dev_limit_bytes[d] > 0 ? (double)p->dev_limit_bytes[d] : 1;
 		BERTH_TRY(
 			berth_lp_row(lp, NULL, -BERTH_LP_INF, (double)p->dev_limit_bytes[d] / unit, w->err));
+		w->m->byte_row[d] = last_row(w);
 		for (int32_t u = 0; u < p->n_colocs; u++)
 			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
 				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)],
@@ -251,6 +262,7 @@ static berth_status add_pool_load(work *w, int32_t q)
 	const berth_problem *p = w->p;
 	size_t devs = (size_t)p->n_devs;
 	BERTH_TRY(berth_lp_row(&w->m->lp, NULL, 0, BERTH_LP_INF, w->err));
+	w->m->load_row[p->n_devs + q] = last_row(w);
 	BERTH_TRY(berth_lp_put(&w->m->lp, w->m->length_col, 1, w->err));
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
@@ -284,6 +296,7 @@ static berth_status add_pool_memory(work *w, int32_t q)
 	if (p->s->pool_bytes[q] < 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_lp_row(&w->m->lp, NULL, -BERTH_LP_INF, (double)p->s->pool_bytes[q] / unit, w->err));
+	w->m->byte_row[p->n_devs + q] = last_row(w);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0 && berth_dev_pool(p, d) == q)
@@ -298,6 +311,7 @@ static berth_status add_channel(work *w, int32_t c)
 	const berth_problem *p = w->p;
 	size_t devs = (size_t)p->n_devs;
 	BERTH_TRY(berth_lp_row(&w->m->lp, NULL, 0, BERTH_LP_INF, w->err));
+	w->m->channel_row[c] = last_row(w);
 	BERTH_TRY(berth_lp_put(&w->m->lp, w->m->length_col, 1, w->err));
 	for (size_t k = 0; k < (size_t)p->g->n_tensors * devs * devs; k++) {
 		int64_t sum = 0;
@@ -385,6 +399,28 @@ static berth_status add_orders(work *w)
 	return BERTH_OK;
 }
 
+static berth_status new_rows(const work *w, int32_t **row, size_t n)
+{
+	BERTH_TRY(BERTH_NEW(w->mem, *row, n, w->err));
+	memset(*row, 0xff, n * sizeof **row);
+	return BERTH_OK;
+}
+
+static berth_status allocate_rows(work *w)
+{
+	size_t devs = (size_t)w->p->n_devs, edges = (size_t)w->p->g->n_edges,
+	       resources = devs + (size_t)w->p->n_pools;
+	berth_placement_lp *m = w->m;
+	BERTH_TRY(new_rows(w, &m->load_row, resources));
+	BERTH_TRY(new_rows(w, &m->byte_row, resources));
+	BERTH_TRY(new_rows(w, &m->channel_row, (size_t)w->p->s->n_channels));
+	BERTH_TRY(new_rows(w, &m->end_row, (size_t)w->p->n_ops));
+	BERTH_TRY(new_rows(w, &m->flow_row, edges));
+	BERTH_TRY(new_rows(w, &m->out_row, edges * devs));
+	BERTH_TRY(new_rows(w, &m->in_row, edges * devs));
+	return new_rows(w, &m->way_row, edges * devs * devs);
+}
+
 static berth_status allocate(work *w)
 {
 	const berth_problem *p = w->p;
@@ -407,7 +443,9 @@ static berth_status build(work *w)
 {
 	const berth_problem *p = w->p;
 	berth_lp_init(&w->m->lp, p->g->name && p->g->name[0] ? p->g->name : "berth", w->mem);
+	w->m->load = w->load;
 	BERTH_TRY(allocate(w));
+	BERTH_TRY(allocate_rows(w));
 	BERTH_TRY(add_columns(w));
 	BERTH_TRY(add_edges(w));
 	if (!w->load)
@@ -426,6 +464,7 @@ berth_status berth_placement_lp_new(const berth_problem *p, int64_t upper_ns, bo
                                     berth_placement_lp *out, berth_err *err)
 {
 	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = MODEL_UPPER, .whole = whole};
+	out->upper_ns = upper_ns;
 	out->scale = w.upper / (double)upper_ns;
 	return build(&w);
 }
@@ -434,6 +473,7 @@ berth_status berth_load_lp_new(const berth_problem *p, int64_t upper_ns, berth_a
                                berth_placement_lp *out, berth_err *err)
 {
 	work w = {.p = p, .m = out, .mem = mem, .err = err, .upper = MODEL_UPPER, .load = true};
+	out->upper_ns = upper_ns;
 	out->scale = w.upper / (double)upper_ns;
 	return build(&w);
 }

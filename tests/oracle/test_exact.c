@@ -8,10 +8,12 @@
 #include "methods.h"
 #include "solve.h"
 #include "exact_search.h"
+#include "search_bounds.h"
 #include "support.h"
 #include "system_json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_OPS = 8 };
@@ -359,6 +361,131 @@ static void strong_bounds_survive_failing_allocations(void **state)
 	close_world(&w);
 }
 
+/* ---- certificates ---- */
+
+/* The k-th whole number of a document that stands outside of strings, and its end; NULL: there are fewer. */
+static char *number_in(char *text, int k, char **end)
+{
+	bool quoted = false;
+	for (char *at = text; *at; at++) {
+		quoted ^= *at == '"';
+		if (quoted || !((*at >= '0' && *at <= '9') || *at == '-'))
+			continue;
+		*end = at + strspn(at, "-0123456789");
+		if (k-- == 0)
+			return at;
+		at = *end - 1;
+	}
+	return NULL;
+}
+
+/* The same document with one number changed, in mem. */
+static const char *with_another_number(const char *text, berth_rng *rng, berth_arena *mem)
+{
+	char *copy = berth_arena_strdup(mem, text), *end;
+	int n = 0;
+	while (number_in(copy, n, &end))
+		n++;
+	char *at = number_in(copy, (int)berth_rng_below(rng, (uint32_t)n), &end);
+	long long old = strtoll(at, NULL, 10), new = old;
+	switch (berth_rng_below(rng, 5)) {
+	case 0: new = old + 1; break;
+	case 1: new = old - 1; break;
+	case 2: new = 2 * old + 1; break;
+	case 3: new = old / 2 - 1; break;
+	default: new = (long long)berth_rng_below(rng, 1u << 30); break;
+	}
+	return berth_arena_printf(mem, "%.*s%lld%s", (int)(at - copy), copy, new, end);
+}
+
+typedef struct certificates {
+	int made[BERTH_N_CERTIFICATES], whole, changed, refused;
+} certificates;
+
+/* Certificates with one number changed are refused, or prove what is so. */
+static void change_numbers(const world *w, const char *text, int64_t best_ns, int times, berth_rng *rng,
+                           berth_arena *mem, berth_arena *tmp, certificates *count)
+{
+	for (int k = 0; k < times; k++) {
+		berth_err err = {0};
+		berth_certificate c;
+		int64_t ns;
+		berth_arena_mark mark = berth_arena_get_mark(mem);
+		const char *other = with_another_number(text, rng, mem);
+		berth_status st = berth_certificate_parse("other", other, strlen(other), &w->p, mem, tmp, &c,
+		                                          &err);
+		if (st == BERTH_OK)
+			st = berth_certificate_prove(&c, &w->p, tmp, &ns, &err);
+		if (st == BERTH_OK && ns > best_ns)
+			fail_msg("%lld ns are proven, the best is %lld ns, by %s", (long long)ns,
+			         (long long)best_ns, other);
+		if (st == BERTH_OK)
+			st = berth_certificate_check(&c, &w->p, tmp, &err);
+		assert_true(st == BERTH_OK || (st == BERTH_EFORMAT && err.msg[0]));
+		count->changed++;
+		count->refused += st != BERTH_OK;
+		berth_arena_reset(mem, mark);
+	}
+}
+
+/* What a certificate proves is written, read, checked, and not above the best of all placements. */
+static void hold_certificate(world *w, bool load, uint64_t seed, certificates *count)
+{
+	double best = w->any[load ? BERTH_THROUGHPUT : BERTH_LATENCY];
+	int64_t best_ns = isfinite(best) ? (int64_t)floor(best * 1e9 * (1 + 1e-12)) : 0, ns;
+	berth_bound_proof proof = {.mem = &w->mem, .load = load, .nodes = 500};
+	berth_bound_options o = {.bound = "strong", .evaluations = -1};
+	berth_certificate again;
+	berth_rng rng = berth_rng_seed(seed, 77);
+	berth_err err;
+	const char *text, *last;
+	size_t len, n;
+	if (!isfinite(best))
+		return;
+	assert_ok(berth_search_certify(&w->p, &o, load ? 0 : best_ns, &proof, &w->tmp, &err), &err);
+	if (!proof.any)
+		return;
+	assert_true(proof.best.bound_ns <= best_ns);
+	assert_ok(berth_certificate_write(&proof.best, &w->p, &w->mem, &text, &len, &err), &err);
+	assert_ok(berth_certificate_parse("c", text, len, &w->p, &w->mem, &w->tmp, &again, &err), &err);
+	assert_ok(berth_certificate_check(&again, &w->p, &w->tmp, &err), &err);
+	assert_ok(berth_certificate_prove(&again, &w->p, &w->tmp, &ns, &err), &err);
+	assert_true(ns == proof.best.bound_ns);
+	assert_ok(berth_certificate_write(&again, &w->p, &w->mem, &last, &n, &err), &err);
+	assert_true(n == len && memcmp(text, last, n) == 0);
+	again.bound_ns = ns + 1;
+	if (again.kind != BERTH_CERTIFICATE_BLOCKS || ns == 0 || again.n_claims == 0)
+		assert_int_equal(berth_certificate_check(&again, &w->p, &w->tmp, &err), BERTH_EFORMAT);
+	count->made[again.kind]++;
+	count->whole += ns == best_ns;
+	change_numbers(w, text, best_ns, 4, &rng, &w->mem, &w->tmp, count);
+}
+
+static void certificates_hold(void **state)
+{
+	certificates count = {0};
+	int all = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 100 : 300); seed++) {
+		world w;
+		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);
+		try_all(&w);
+		hold_certificate(&w, false, seed, &count);
+		hold_certificate(&w, true, seed, &count);
+		all += isfinite(w.any[BERTH_LATENCY]);
+		close_world(&w);
+	}
+	print_message("%d instances; path %d, load %d, relaxation %d, blocks %d; %d are the best; "
+	              "of %d changed %d are refused\n",
+	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.whole,
+	              count.changed, count.refused);
+	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
+		assert_true(count.made[k] > 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
+	assert_true(count.whole > all / 2);
+	assert_true(count.changed >= (BERTH_DEBUG ? 400 : 1000));
+	assert_true(count.refused > count.changed / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +497,7 @@ int main(void)
 		cmocka_unit_test(strong_bounds_hold),
 		cmocka_unit_test(strong_bounds_hold_with_pools),
 		cmocka_unit_test(strong_bounds_survive_failing_allocations),
+		cmocka_unit_test(certificates_hold),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

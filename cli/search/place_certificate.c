@@ -1,0 +1,69 @@
+/* --certificate of place; see place_certificate.h. */
+#include "place_certificate.h"
+
+#include "certificate.h"
+#include "file.h"
+#include "print.h"
+#include "say.h"
+
+#include <math.h>
+
+enum { TREE_NODES = 20000 };
+
+berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, berth_err *err)
+{
+	bool one = berth_objective_is(o, BERTH_LATENCY) || berth_objective_is(o, BERTH_THROUGHPUT);
+	if (!x->path || (one && !berth_objective_has_limits(o)))
+		return BERTH_OK;
+	return berth_fail(
+		err, BERTH_EINVAL,
+		"place: --certificate is for the objectives latency and throughput, without limits");
+}
+
+berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_problem *p,
+                                     const berth_solution *r, place_certificate *x, berth_err *err)
+{
+	const char *text;
+	size_t len;
+	if (!x->path || !(r->lower_bound > 0))
+		return BERTH_OK;
+	bool load = berth_objective_is(&r->objective, BERTH_THROUGHPUT);
+	berth_bound_proof proof = {.mem = &c->mem, .load = load, .nodes = TREE_NODES};
+	x->told_ns =
+		load ? (int64_t)floor(r->lower_bound * 1e9 * (1 + 1e-12)) : llround(r->lower_bound * 1e9);
+	BERTH_TRY(cli_budget_certify(b, p, &r->objective, x->told_ns, &proof, &c->tmp, err));
+	if (!proof.any)
+		return BERTH_OK;
+	x->proven_ns = proof.best.bound_ns;
+	x->proof = berth_certificate_name(proof.best.kind);
+	BERTH_TRY(berth_certificate_write(&proof.best, p, &c->mem, &text, &len, err));
+	return berth_file_write(x->path, text, len, err);
+}
+
+void place_certificate_put(berth_json_out *w, const place_certificate *x)
+{
+	if (!x->path)
+		return;
+	berth_json_open(w, "certificate", '{');
+	berth_json_put_string(w, "proof", x->proof);
+	berth_json_put_ns(w, "bound", x->proven_ns);
+	berth_json_put_bool(w, "whole", x->proof && x->proven_ns >= x->told_ns);
+	berth_json_close(w, '}');
+}
+
+void place_certificate_print(const place_certificate *x)
+{
+	char proven[32];
+	if (!x->path)
+		return;
+	if (!x->proof) {
+		cli_say("no certificate: there is no bound\n");
+		return;
+	}
+	cli_say("certificate written to %s: it proves %s, ", x->path,
+	        cli_metric(proven, BERTH_LATENCY, (double)x->proven_ns * 1e-9));
+	if (x->proven_ns >= x->told_ns)
+		cli_say("all of the bound\n");
+	else
+		cli_say("%.2f %% of the bound\n", 100.0 * (double)x->proven_ns / (double)x->told_ns);
+}

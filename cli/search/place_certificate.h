@@ -1,0 +1,29 @@
+/* The certificate of the bound that place tells. */
+#ifndef BERTH_PLACE_CERTIFICATE_H
+#define BERTH_PLACE_CERTIFICATE_H
+
+#include "budget.h"
+#include "cli.h"
+#include "json.h"
+#include "solve.h"
+
+typedef struct place_certificate {
+	const char *path;  /* NULL: not asked for */
+	int64_t told_ns;   /* the bound that is told, in whole nanoseconds */
+	int64_t proven_ns; /* what the certificate proves of it; 0: nothing */
+	const char *proof; /* its kind; NULL: none was made */
+} place_certificate;
+
+/* Before anything is done: certificates are of the latency or the throughput alone. Fails: BERTH_EINVAL. */
+berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, berth_err *err);
+
+/* Make and write it; nothing is written where there is none. Fails: BERTH_EUNSUPPORTED, BERTH_EIO,
+ * BERTH_ENOMEM. */
+berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_problem *p,
+                                     const berth_solution *r, place_certificate *x, berth_err *err);
+
+/* The key "certificate", and the line. */
+void place_certificate_put(berth_json_out *w, const place_certificate *x);
+void place_certificate_print(const place_certificate *x);
+
+#endif

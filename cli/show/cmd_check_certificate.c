@@ -1,0 +1,104 @@
+/* berth check-certificate: does a certificate prove its bound? */
+#include "certificate.h"
+#include "cli_granularity.h"
+#include "file.h"
+#include "graph_load.h"
+#include "print.h"
+#include "say.h"
+
+#include <string.h>
+
+typedef struct args {
+	const char *graph, *on;
+	cli_granularity granularity;
+} args;
+
+typedef struct state {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_certificate c;
+	int64_t proven_ns;
+} state;
+
+static berth_status read_certificate(cli *c, const char *path, state *s, berth_err *err)
+{
+	char *data;
+	size_t size;
+	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
+	return berth_certificate_parse(path, data, size, &s->p, &c->mem, &c->tmp, &s->c, err);
+}
+
+static berth_status judge(cli *c, const char *path, state *s, berth_err *err)
+{
+	berth_err why = {BERTH_OK, ""};
+	berth_status st = berth_certificate_prove(&s->c, &s->p, &c->tmp, &s->proven_ns, &why);
+	if (st == BERTH_OK && s->proven_ns < s->c.bound_ns)
+		st = berth_certificate_check(&s->c, &s->p, &c->tmp, &why);
+	bool other = strcmp(s->c.graph_name, s->g.name) != 0 || strcmp(s->c.system_name, s->s.name) != 0;
+	if (st == BERTH_EFORMAT && other)
+		return berth_fail(err, st, "%s: made for %.80s on %.80s, not for %.80s on %.80s; %s", path,
+		                  s->c.graph_name, s->c.system_name, s->g.name, s->s.name, why.msg);
+	return st == BERTH_OK ? st : berth_fail(err, st, "%s: %s", path, why.msg);
+}
+
+static berth_status print_json(cli *c, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", s->g.name);
+	berth_json_put_string(&w, "system", s->s.name);
+	berth_json_put_string(&w, "objective", s->c.load ? "throughput" : "latency");
+	berth_json_put_string(&w, "proof", berth_certificate_name(s->c.kind));
+	berth_json_put_ns(&w, "claimed", s->c.bound_ns);
+	berth_json_put_ns(&w, "proven", s->proven_ns);
+	return cli_end_json(c, &w, err);
+}
+
+static void print_text(const state *s)
+{
+	char bound[32];
+	cli_say("%s on %s: proven by %s: no placement has a %s below %s\n", s->g.name, s->s.name,
+	        berth_certificate_name(s->c.kind), s->c.load ? "largest load" : "latency",
+	        cli_metric(bound, BERTH_LATENCY, (double)s->c.bound_ns * 1e-9));
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	args a = {.granularity = cli_granularity_default()};
+	state s = {0};
+	const cli_option options[] = {
+		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH", "the graph that the certificate is for"},
+		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		CLI_GRANULARITY(&a.granularity),
+		CLI_RULES(c),
+		CLI_INPUT(c),
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_check_certificate, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	if (!a.graph)
+		return berth_fail(err, BERTH_EINVAL, "check-certificate: --graph GRAPH is missing");
+	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
+	BERTH_TRY(cli_granularity_apply(c, &a.granularity, &s.g, err));
+	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
+	BERTH_TRY(read_certificate(c, c->args[0], &s, err));
+	BERTH_TRY(judge(c, c->args[0], &s, err));
+	if (c->json)
+		return print_json(c, &s, err);
+	if (!c->quiet)
+		print_text(&s);
+	return BERTH_OK;
+}
+
+const cli_verb cmd_check_certificate = {
+	"check-certificate", "check-certificate FILE --graph GRAPH --on SYSTEM",
+	"check why no placement is better than a bound",
+	"FILE is what 'place --certificate' wrote. It is checked in whole numbers, by code of its own. Rules "
+        "that "
+	"place had (--pin and its kin) are to be given again. One that proves less than it claims is an "
+        "error.\n"
+	"Example: berth place model.onnx --on system:laptop --certificate proof.json && "
+	"berth check-certificate proof.json --graph model.onnx --on system:laptop\n",
+	run};
