@@ -32,7 +32,7 @@ from berth_torch.parameters import Groups, parameters_of  # noqa: E402
 from berth_torch.place_command import Checker, make  # noqa: E402
 from berth_torch.placed_check import Check, check_file, run_text, run_there  # noqa: E402
 from berth_torch.placed_file import Placed, write_placed  # noqa: E402
-from berth_torch.spec import load, parse_spec  # noqa: E402
+from berth_torch.spec import UsageError, load, parse_spec  # noqa: E402
 from berth_torch.trace import trace_loaded  # noqa: E402
 
 MODELS = ["tied", "lstm", "mixed", "dynamic", "aliased", "tables", "custom", "quiet"]
@@ -238,6 +238,11 @@ def try_command():
         check("def forward" in made["file"] and "checked" in made["notes"][0], f"the program is told {made['notes']}")
     finally:
         tempfile.tempdir = kept
+    try:
+        make("no such file", {"devices": {"cpu0": "cpu", "gpu0": "processor"}}, None)
+        check(False, "a device that PyTorch does not have was taken")
+    except UsageError as why:
+        check("'processor' is no device of PyTorch" in str(why), f"devices: {why}")
 
 
 def try_use():

@@ -8,7 +8,7 @@ cannot be written.
 import json
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterable, List
 
 from .devices import Refusal
 from .output import own_output
@@ -77,10 +77,21 @@ def forward_places(names: Dict[str, str], operators: List[str]) -> Dict[str, str
     return {name: device for name, device in names.items() if name in operators or name == "loss"}
 
 
+def check_devices(words: Iterable[str]) -> None:
+    """Raises UsageError for what this PyTorch has no kind of device for."""
+    import torch
+    for word in words:
+        try:
+            torch.device(word)
+        except RuntimeError as why:
+            raise UsageError(f"'{word}' is no device of PyTorch {torch.__version__}: {one_line(why)}") from why
+
+
 def make(spec_text: str, asked: Dict[str, Any], checker: Checker) -> Dict[str, Any]:
     """The answer. Raises UsageError, SpecError, Refusal."""
     from .placed_file import Placed, write_placed
     from .trace import trace_loaded
+    check_devices(asked["devices"].values())
     spec = parse_spec(spec_text)
     loaded = load(spec)
     operators = [op.name for op in trace_loaded(loaded, spec).ops]
