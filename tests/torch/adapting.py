@@ -18,16 +18,10 @@ import sys
 import textwrap
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch for this Python: nothing was trained")
-    sys.exit(77)
+from needed import ROOT  # noqa: E402  (first of all: PyTorch may be missing)
 
+import torch  # noqa: E402
 from plain import plain_losses  # noqa: E402
 
 MODEL = os.path.join(ROOT, "docs", "pytorch", "two_towers.py") + ":build:mode=training"

@@ -1,18 +1,13 @@
 #!/usr/bin/python3
 """What counts as a difference between two runs' tensors. Exit code 77 without PyTorch."""
 import math
-import os
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch for this Python: differences were not tried")
-    sys.exit(77)
+import needed  # noqa: E402,F401  (first of all: PyTorch may be missing)
 
+import torch  # noqa: E402
 from berth_torch.values import difference  # noqa: E402
 
 INF, NAN = math.inf, math.nan

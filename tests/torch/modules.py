@@ -15,15 +15,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("skipped: no PyTorch for this Python (scripts/setup torch)")
-    sys.exit(77)
+from needed import HERE  # noqa: E402  (first of all: PyTorch may be missing)
 
+import torch  # noqa: E402
 from berth_torch.devices import Refusal  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.measure import storage_size  # noqa: E402

@@ -18,15 +18,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch for this Python: files of plans were not written")
-    sys.exit(77)
+from needed import HERE  # noqa: E402  (first of all: PyTorch may be missing)
 
+import torch  # noqa: E402
 from berth_torch.devices import Refusal  # noqa: E402
 from berth_torch.parameters import Groups, parameters_of  # noqa: E402
 from berth_torch.place_command import Checker, make  # noqa: E402

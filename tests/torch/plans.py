@@ -17,15 +17,10 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch for this Python: plans were not run")
-    sys.exit(77)
+from needed import HERE  # noqa: E402  (first of all: PyTorch may be missing)
 
+import torch  # noqa: E402
 from berth_torch.crew import Crew  # noqa: E402
 from berth_torch.devices import parse_devices  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
