@@ -4,6 +4,8 @@ from __future__ import annotations
 import ctypes
 
 RESET_PEAK = "5"  # proc(5), clear_refs
+M_MMAP_THRESHOLD = -3  # mallopt(3)
+OWN_PAGES, USUAL = 1 << 14, 1 << 25  # bytes
 
 
 def _field(name: str) -> int | None:
@@ -24,7 +26,9 @@ class Resident:
 
     def begin(self) -> None:
         try:
-            ctypes.CDLL(None).malloc_trim(0)
+            libc = ctypes.CDLL(None)
+            libc.mallopt(M_MMAP_THRESHOLD, OWN_PAGES)
+            libc.malloc_trim(0)
             with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
                 file.write(RESET_PEAK)
             self.base = _field("VmRSS")
@@ -34,5 +38,7 @@ class Resident:
     def most(self) -> int | None:
         """Bytes at the worst moment since then beside those at begin; None: not known. Asked for once."""
         base, self.base = self.base, None
+        if base is not None:
+            ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, USUAL)
         top = _field("VmHWM") if base is not None else None
         return None if top is None or base is None else max(0, top - base)
