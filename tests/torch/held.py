@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a run of a plan holds beside the next one (nothing), which gradients operators are timed with, and
-what training that goes on keeps.
+"""What a run of a plan holds beside the next one (nothing), which gradients operators are timed with, in runs
+and alone, and what training that goes on keeps.
 
 usage: held.py. A device with a cap has room for one run. Exit code 1 where something is held, 77 without
 PyTorch.
@@ -10,16 +10,11 @@ import sys
 import weakref
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "engines", "torch"))
 
-try:
-    import torch
-except ImportError:
-    print("no PyTorch for this Python: what is held was not looked at")
-    sys.exit(77)
+from needed import HERE  # noqa: E402  (first of all: PyTorch may be missing)
 
-from berth_torch.devices import parse_devices  # noqa: E402
+import torch  # noqa: E402
+from berth_torch.devices import Refusal, parse_devices  # noqa: E402
 from berth_torch.engine import Engine  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.spec import load, parse_spec  # noqa: E402
@@ -61,6 +56,31 @@ def wrong_gradients():
     s.traced.loss(out).backward()
     near = [g for grads in s.record.grads for g in grads if g is not None and g.shape == tensor.shape]
     return not any(torch.allclose(g, tensor.grad) for g in near)
+
+
+def wrong_profile():
+    """Times of operators out of runs of all of them, and, where these fail, of single ones."""
+    text = f"{os.path.join(HERE, 'models.py')}:mixed:mode=training"
+    spec = parse_spec(text)
+    graph, told = make_graph(trace_loaded(load(spec), spec)), []
+    engine = Engine(parse_devices("cpu0,cpu1", 1), "cpu", [])
+    engine.load({"model": text, "graph": graph})
+    ops = list(range(0, len(graph["ops"]), 2))
+    question = {"do": "profile", "device": 1, "ops": ops, "warmup": 1, "repeats": 3}
+    in_runs = engine.answer(question)
+
+    def fail(*_, **__):
+        raise Refusal("device", "no room")
+
+    engine.session.run = fail
+    alone = engine.answer(question)
+    for kind, answer in (("in runs", in_runs), ("alone", alone)):
+        rows = answer["rows"]
+        if [r["op"] for r in rows] != ops or not all(len(r["wall_s"]) == 3 and min(r["wall_s"]) > 0 for r in rows):
+            told.append(f"operators timed {kind}: {rows}")
+    if "segment_overhead_s" not in in_runs or "segment_overhead_s" in alone:
+        told.append("operators are not timed in runs, or not alone where these fail")
+    return told
 
 
 def wrong_training(name, optimizer, plain):
@@ -106,6 +126,7 @@ def main():
         wrong.append("nothing was run, or wrongly")
     if wrong_gradients():
         wrong.append("backward passes are timed with other gradients than those of a run")
+    wrong += wrong_profile()
     wrong += wrong_training("lstm", "adam", True) + wrong_training("mixed", "momentum", False)
     print("; ".join(wrong) or f"{len(watch.held)} runs, nothing held")
     sys.stdout.flush()

@@ -72,7 +72,10 @@ class Engine:
         return Session(traced, names, self.devices, self.post, self.workers, self.crew)
 
     def _speed(self, device: int) -> float:
-        return self.crew.speeds[device] if self.crew else self.workers[device].speed
+        if self.crew:
+            return self.crew.speeds[device]
+        worker = self.workers[device]
+        return worker.speed if worker else 1.0  # another process's, which has no piece here
 
     def run(self, q: dict) -> dict:
         s = self.loaded()
@@ -129,10 +132,7 @@ class Engine:
             if all(r[i].cpu_s is not None for r in runs):
                 row["cpu_s"] = [r[i].cpu_s for r in runs]
             rows.append(row)
-        wall = [x.wall_s for x in samples]
-        if self.clock == "cpu":
-            wall = [max(t.end_s for t in r.values()) for r in runs]
-        answer = {"wall_s": wall, "segments": rows, "sent_bytes": samples[-1].sent_bytes}
+        answer = {"wall_s": self._lasted(samples, runs), "segments": rows, "sent_bytes": samples[-1].sent_bytes}
         if all("cpu_s" in row for row in rows):
             answer["cpu_s"] = [sum(t.cpu_s for t in r.values()) for r in runs]
             answer["strain"] = [self._strain(pieces, r, x) for r, x in zip(runs, samples)]
@@ -196,9 +196,50 @@ class Engine:
         s, worker = self.loaded(), self.workers[q["device"]]
         if self.crew:
             return self.crew.ask(q["device"], q)
+        found = self._profile_in_run(s, worker, q) if worker.device.is_cpu else None
+        if found is not None:
+            return found
         rows = [self._profile_op(s, worker, op, q["warmup"], q["repeats"]) for op in q["ops"]]
         s.reset()
         return dict(self._overheads(s, q["device"], rows), rows=rows)
+
+    def _profile_in_run(self, s: Session, worker: Worker, q: dict) -> dict | None:
+        """Times of operators in runs of all of them on this device, each a piece: with the caches as the
+        others leave them, and with what autograd keeps. None: they cannot be run so.
+
+        What a piece takes beside its operators is in them, too, and is taken off: by runs in as few pieces as
+        can be."""
+        kinds, whole = [], []
+        try:
+            for fine in (False, True):
+                s.prepare([worker.number] * len(s.roles), None, fine)
+                samples = [s.run(seeded=False) for _ in range(q["warmup"] + q["repeats"])][q["warmup"]:]
+                kinds.append([self._times(s, x) for x in samples])
+                whole.append(self._lasted(samples, kinds[-1]))
+        except (Refusal, RuntimeError):
+            return None
+        finally:
+            self.post.clear()
+        few, fine = kinds
+        piece_of = {p.ops[0]: i for i, p in enumerate(s.plan.program.pieces)}
+        busy = [median(sum(t.end_s - t.start_s for t in run.values()) for run in runs) for runs in kinds]
+        pieces = len(fine[0]) - len(few[0])
+        segment = max(0.0, busy[1] - busy[0]) / pieces if pieces else 0.0
+        rows = []
+        for op in q["ops"]:
+            own = [run[piece_of[op]] for run in fine]
+            row = {"op": op, "wall_s": [net(t.end_s - t.start_s, segment) for t in own]}
+            if all(t.cpu_s is not None for t in own):
+                row["cpu_s"] = [net(t.cpu_s, segment * worker.speed) for t in own]
+            rows.append(row)
+        return {"rows": rows, "segment_overhead_s": segment,
+                "run_overhead_s": max(0.0, median(whole[0]) - busy[0])}
+
+    def _lasted(self, samples: list[Sample], runs: list[dict[int, Timed]]) -> list[float]:
+        """Seconds of whole runs."""
+        if self.clock == "cpu":
+            return [max(t.end_s for t in r.values()) for r in runs]
+        return [x.wall_s for x in samples]
 
     def _overheads(self, s: Session, device: int, rows: list[dict]) -> dict:
         """What a run takes beside the operators, and what each piece adds: from runs on this device alone in
@@ -296,6 +337,11 @@ class Engine:
         if q["do"] not in ("hello", "set", "transfers"):
             self.training = None
         return known[q["do"]](q)
+
+
+def net(seconds: float, overhead: float) -> float:
+    """A time without what is not the operator's, of which it keeps a tenth at least."""
+    return max(seconds - overhead, seconds / 10)
 
 
 def cpu_times(cpu: list[float], speed: float) -> list[float]:
