@@ -232,6 +232,19 @@ static berth_status look(searcher *s, double *value)
 
 /* ---- starts ---- */
 
+/* Every layout of every unlike host, by itself. */
+static berth_status look_alone(searcher *s)
+{
+	double value;
+	for (int32_t i = 0; i < s->n_offers; i++) {
+		s->c.host_layout[s->offer_host[i]] = s->offers[i].layout;
+		BERTH_TRY(look(s, &value));
+		keep_start(s, value);
+		s->c.host_layout[s->offer_host[i]] = -1;
+	}
+	return BERTH_OK;
+}
+
 static berth_status start_from(searcher *s, int64_t deadline_ns, double *least)
 {
 	double value;
@@ -239,6 +252,7 @@ static berth_status start_from(searcher *s, int64_t deadline_ns, double *least)
 	for (int32_t h = 0; h < s->n_hosts; h++)
 		s->c.host_layout[h] = -1;
 	s->c.deadline_ns = deadline_ns;
+	BERTH_TRY(look_alone(s));
 	for (int32_t n = 1; n <= s->n_hosts; n++) {
 		int32_t h = s->by_goal[n - 1];
 		double bound = bound_of(s, deadline_ns, n);

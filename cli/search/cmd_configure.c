@@ -173,8 +173,7 @@ const cli_verb cmd_configure = {
 	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...]",
 	"choose the hosts and devices that train a model together",
 	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
-        "gradients\n"
-	"after each step. Hosts that take no part are switched off.\n"
+	"gradients after each step. Hosts that take no part are switched off.\n"
 	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
 	"8,32,128\n",
 	run};
