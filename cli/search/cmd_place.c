@@ -7,6 +7,7 @@
 #include "place_decoder.h"
 #include "place_pareto.h"
 #include "place_price.h"
+#include "place_replicas.h"
 #include "place_rescue.h"
 #include "place_single.h"
 #include "place_smaller.h"
@@ -37,6 +38,7 @@ typedef struct args {
 	cli_granularity granularity;
 	decoder_args decoder;
 	const char *certificate;
+	const char *replicas;
 } args;
 
 typedef struct state {
@@ -59,6 +61,7 @@ typedef struct state {
 	place_rescue rescue;
 	bool again;          /* a search for an answer that holds for prefill, too */
 	place_certificate certificate;
+	place_replicas copies;
 	place_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
@@ -84,6 +87,10 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 		BERTH_TRY(place_decoder_load(c, a->on, &a->granularity, &s->decoder, &s->whole, &s->s, err));
 	else
 		BERTH_TRY(cli_models_load(c, a->on, &s->whole, &s->s, &s->parts, err));
+	s->copies.asked = a->replicas;
+	if (a->replicas)
+		BERTH_TRY(place_replicas_choose(c, &a->budget, &s->objective, s->method, &s->s, &s->copies,
+		                                &s->whole, &s->parts, err));
 	return compile(c, a, s, err);
 }
 
@@ -127,6 +134,8 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	limit_time(c, s, &cfg);
 	cli_progress_start(&progress, c, s->g.name, &cfg);
+	if (s->copies.r.n)
+		cfg.start_dev = s->copies.r.op_dev;
 	berth_status st = keep_best(c, a, s, &cfg, err);
 	if (st == BERTH_OK)
 		st = cli_budget_policy(&a->budget, c, &cfg, err);
@@ -247,6 +256,7 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 		berth_json_put_int(w, "nodes", r->nodes);
 	if (r->n_left_out)
 		put_left_out(w, r);
+	place_replicas_put(w, &s->copies, r->value);
 	return BERTH_OK;
 }
 
@@ -333,6 +343,7 @@ static void print_head(const args *a, const state *s)
 			        r->gap <= a->budget.gap ? "reached" : "not reached");
 		cli_say("\n");
 		print_parts(s);
+		place_replicas_print(&s->copies, r->value);
 	} else {
 		cli_say("no placement was found that fits\n");
 	}
@@ -375,6 +386,13 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 
 static berth_status check_args(const args *a, state *s, berth_err *err)
 {
+	const char *grain = a->granularity.name;
+	bool layers = s->decoder.on || a->granularity.max_cuts >= 0 ||
+	              (grain && strcmp(grain, berth_grain_name(BERTH_GRAIN_OP)) != 0);
+	if (a->replicas && (a->pareto.objectives.n || layers))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --replicas places operators of one graph: leave out --pareto, "
+		                  "--granularity and --max-cuts, and give a language model the word mode");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
 	s->certificate.path = a->certificate;
 	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, err));
@@ -484,6 +502,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_DECODER(&a.decoder),
+		{"replicas", 0, CLI_TEXT, &a.replicas, "N|auto",
+	         "copies of the model at once, for throughput; auto tries up to twice the devices"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
 		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",

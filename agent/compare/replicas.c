@@ -1,0 +1,162 @@
+/* See replicas.h. */
+#include "replicas.h"
+
+#include "bounds.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_OPS = 40000 };
+
+typedef struct trial {
+	const berth_graph *one; /* the graph */
+	const berth_system *s;
+	const berth_method *method;
+	berth_search_cfg cfg;
+	const int32_t *alone; /* [one->n_ops] a placement of the graph alone; NULL: none was found */
+	berth_arena *mem, *tmp;
+} trial;
+
+int32_t berth_replicas_most(const berth_graph *g, const berth_system *s)
+{
+	int32_t n = 2 * s->n_devs;
+	n = n < BERTH_MOST_REPLICAS ? n : BERTH_MOST_REPLICAS;
+	while (n > 1 && (int64_t)n * g->n_ops > MOST_OPS)
+		n--;
+	return n;
+}
+
+/* ---- starts ---- */
+
+/* Nanoseconds of the graph's operators on dev, -1: it cannot have all of them; and bytes that stay there. */
+static int64_t whole_on(const berth_problem *p, int32_t n_one, int32_t dev, int64_t *bytes)
+{
+	int64_t sum = 0;
+	*bytes = 0;
+	for (int32_t op = 0; op < n_one; op++) {
+		if (!berth_op_legal(p, op, dev))
+			return -1;
+		sum += berth_op_time(p, op, dev);
+		*bytes += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
+	}
+	return sum / p->s->dev_slots[dev];
+}
+
+/* Each copy goes to the device that would be done with all its copies first, where their weights fit. */
+static bool spread(const berth_problem *p, int32_t n, int32_t *op_dev)
+{
+	int32_t n_one = p->n_ops / n, count[BERTH_MAX_DEVS] = {0};
+	int64_t load[BERTH_MAX_DEVS], bytes[BERTH_MAX_DEVS];
+	for (int32_t d = 0; d < p->n_devs; d++)
+		load[d] = whole_on(p, n_one, d, &bytes[d]);
+	for (int32_t k = 0; k < n; k++) {
+		int32_t best = -1;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t most = berth_dev_most_bytes(p, d);
+			if (load[d] < 0 || (most >= 0 && (count[d] + 1) * bytes[d] > most))
+				continue;
+			if (best < 0 || (count[d] + 1) * load[d] < (count[best] + 1) * load[best])
+				best = d;
+		}
+		if (best < 0)
+			return false;
+		count[best]++;
+		for (int32_t op = 0; op < n_one; op++)
+			op_dev[k * n_one + op] = best;
+	}
+	return true;
+}
+
+/* The better of both; NULL: neither runs. */
+static berth_status choose_start(trial *t, const berth_problem *p, int32_t n, const int32_t **out,
+                                 berth_err *err)
+{
+	berth_eval e;
+	berth_score best = berth_score_worst();
+	int32_t *way[2];
+	*out = NULL;
+	BERTH_TRY(berth_eval_new(p, &t->cfg.objective, t->tmp, &e, err));
+	for (int k = 0; k < 2; k++) {
+		BERTH_TRY(BERTH_NEW(t->mem, way[k], p->n_ops, err));
+		if (k == 0 ? !spread(p, n, way[k]) : !t->alone)
+			continue;
+		for (int32_t op = 0; k == 1 && op < p->n_ops; op++)
+			way[k][op] = t->alone[op % t->one->n_ops];
+		const int32_t *order = p->s->order == BERTH_ORDER_GIVEN ? p->g->topo_op : NULL;
+		berth_score score = berth_eval_run(&e, way[k], order);
+		if (berth_score_less(score, best)) {
+			best = score;
+			*out = way[k];
+		}
+	}
+	return BERTH_OK;
+}
+
+/* ---- one number of copies ---- */
+
+static berth_status unite(const trial *t, int32_t n, berth_replicas *r, berth_err *err)
+{
+	berth_graph *all;
+	BERTH_TRY(BERTH_NEW(t->tmp, all, n, err));
+	for (int32_t k = 0; k < n; k++)
+		all[k] = *t->one;
+	r->n = n;
+	if (n > 1)
+		return berth_graph_union(all, n, t->mem, t->tmp, &r->g, &r->parts, err);
+	r->g = *t->one;
+	return BERTH_OK;
+}
+
+/* r->sample_s is NAN where no placement was found. */
+static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err *err)
+{
+	berth_problem p;
+	berth_bounds bounds;
+	berth_solution x;
+	berth_search_cfg cfg = t->cfg;
+	r->sample_s = NAN;
+	BERTH_TRY(unite(t, n, r, err));
+	BERTH_TRY(berth_problem_new(&r->g, t->s, t->mem, t->tmp, &p, err));
+	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
+		return BERTH_OK;
+	BERTH_TRY(berth_bounds_new(&p, t->tmp, &bounds, err));
+	BERTH_TRY(choose_start(t, &p, n, &cfg.start_dev, err));
+	berth_status st = berth_solve(&p, &bounds, t->method, &cfg, t->mem, t->tmp, &x, err);
+	if (st == BERTH_ELIMIT)
+		return BERTH_OK;
+	BERTH_TRY(st);
+	if (x.interrupted)
+		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while numbers of copies were tried");
+	r->evaluations += x.evaluations;
+	if (x.feasible)
+		r->sample_s = x.value / n;
+	r->op_dev = x.op_dev;
+	return BERTH_OK;
+}
+
+static berth_status choose(trial *t, int32_t least, int32_t most, berth_replicas *out, berth_err *err)
+{
+	berth_replicas r = {0}, best = {.sample_s = INFINITY};
+	BERTH_TRY(try_copies(t, 1, &r, err));
+	t->alone = isnan(r.sample_s) ? NULL : r.op_dev;
+	for (int32_t n = least; n <= most; n++) {
+		if (n > 1)
+			BERTH_TRY(try_copies(t, n, &r, err));
+		if (r.sample_s < best.sample_s)
+			best = r;
+	}
+	best.evaluations = r.evaluations;
+	*out = best;
+	return BERTH_OK;
+}
+
+berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, int32_t least, int32_t most,
+                                   const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
+                                   berth_arena *tmp, berth_replicas *out, berth_err *err)
+{
+	trial t = {.one = g, .s = s, .method = method, .cfg = *cfg, .mem = mem, .tmp = tmp};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = choose(&t, least, most, out, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}

@@ -1,0 +1,81 @@
+/* See place_replicas.h. */
+#include "place_replicas.h"
+
+#include "print.h"
+#include "say.h"
+#include "text.h"
+
+#include <string.h>
+
+static berth_status read_number(const char *text, int32_t *least, int32_t *most, berth_err *err)
+{
+	const char *end;
+	double x = berth_text_number(text, &end);
+	if (strcmp(text, "auto") == 0)
+		return BERTH_OK;
+	if (end == text || *end || !(x >= 1 && x <= BERTH_MOST_REPLICAS) || x != (double)(int32_t)x)
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"option --replicas: '%.40s' is neither auto nor a number of copies from 1 to %d",
+			text, BERTH_MOST_REPLICAS);
+	*least = *most = (int32_t)x;
+	return BERTH_OK;
+}
+
+/* So many copies, of which no placement was found. */
+static berth_status unite(cli *c, berth_graph *g, int32_t n, berth_graph_parts *parts, berth_err *err)
+{
+	berth_graph *all;
+	BERTH_TRY(BERTH_NEW(&c->mem, all, n, err));
+	for (int32_t i = 0; i < n; i++)
+		all[i] = *g;
+	return n > 1 ? berth_graph_union(all, n, &c->mem, &c->tmp, g, parts, err) : BERTH_OK;
+}
+
+berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth_objective *objective,
+                                   const berth_method *method, const berth_system *s, place_replicas *x,
+                                   berth_graph *g, berth_graph_parts *parts, berth_err *err)
+{
+	int32_t least = 1, most = berth_replicas_most(g, s);
+	berth_search_cfg cfg;
+	if (!berth_objective_is(objective, BERTH_THROUGHPUT))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --replicas is for throughput: give --objective throughput");
+	if (c->n_args > 1)
+		return berth_fail(err, BERTH_EINVAL, "place: --replicas takes one model");
+	if (budget->time_s > 0 || budget->cpu_s > 0)
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"place: --replicas makes several searches: give --evaluations of each, and no time");
+	BERTH_TRY(read_number(x->asked, &least, &most, err));
+	BERTH_TRY(cli_budget_open(budget, &cfg, err));
+	berth_status st = cli_budget_policy(budget, c, &cfg, err);
+	if (st == BERTH_OK)
+		st = berth_replicas_choose(g, s, least, most, method, &cfg, &c->mem, &c->tmp, &x->r, err);
+	cli_budget_close(&cfg);
+	if (st == BERTH_OK && x->r.n == 0)
+		return unite(c, g, least, parts, err);
+	if (st == BERTH_OK) {
+		*g = x->r.g;
+		*parts = x->r.parts;
+	}
+	return st;
+}
+
+void place_replicas_print(const place_replicas *x, double value)
+{
+	char each[32];
+	double sample_s = value / x->r.n;
+	if (x->r.n == 0)
+		return;
+	cli_say("%d %s of the model: %s a sample, %.4g samples/s\n", x->r.n, x->r.n == 1 ? "copy" : "copies",
+	        berth_text_seconds(each, sample_s), 1 / sample_s);
+}
+
+void place_replicas_put(berth_json_out *w, const place_replicas *x, double value)
+{
+	if (x->r.n == 0)
+		return;
+	berth_json_put_int(w, "replicas", x->r.n);
+	berth_json_put_number(w, "sample_s", value / x->r.n);
+}

@@ -1,0 +1,25 @@
+/* --replicas: several copies of the model on the machine at once, for throughput. */
+#ifndef BERTH_CLI_PLACE_REPLICAS_H
+#define BERTH_CLI_PLACE_REPLICAS_H
+
+#include "budget.h"
+#include "json.h"
+#include "replicas.h"
+
+typedef struct place_replicas {
+	const char *asked; /* "auto" or a number; NULL: one copy, as ever */
+	berth_replicas r;
+} place_replicas;
+
+/* Choose the number of copies by searches of their own, with the budget each. g becomes all of them, parts as
+ * in graph_union.h. Where none has a placement g becomes the least number asked for. Fails: BERTH_EINVAL (no
+ * such number, another objective than throughput, a time), and as berth_replicas_choose. */
+berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth_objective *objective,
+                                   const berth_method *method, const berth_system *s, place_replicas *x,
+                                   berth_graph *g, berth_graph_parts *parts, berth_err *err);
+
+/* A line about them; value of the answer. */
+void place_replicas_print(const place_replicas *x, double value);
+void place_replicas_put(berth_json_out *w, const place_replicas *x, double value);
+
+#endif
