@@ -1,6 +1,7 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
 #include "configure.h"
 #include "configure_print.h"
+#include "configure_serve.h"
 #include "graph_load.h"
 #include "methods.h"
 #include "print.h"
@@ -13,6 +14,7 @@ typedef struct args {
 	cli_texts batches;
 	int64_t evaluations;
 	uint64_t seed;
+	configure_serve_args serve;
 } args;
 
 /* ---- arguments ---- */
@@ -147,12 +149,17 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"seed", 0, CLI_SEED, &a.seed, "N", "start of the random numbers"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},
+		CLI_SERVE(&a.serve),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_configure, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_args(c, &a, &v, err));
+	if (!a.serve.on && a.serve.servers.n)
+		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
+	if (a.serve.on)
+		return configure_serve(c, a.on, &a.serve, err);
 	BERTH_TRY(load(c, &a, &v, err));
 	BERTH_TRY(configure(c, &a, &v, err));
 	if (c->json)
@@ -174,6 +181,7 @@ const cli_verb cmd_configure = {
 	"choose the hosts and devices that train a model together",
 	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
 	"gradients after each step. Hosts that take no part are switched off.\n"
+	"With --serve copies of the model itself stand on groups of equal devices, as pipelines of layers.\n"
 	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
 	"8,32,128\n",
 	run};

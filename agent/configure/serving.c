@@ -1,0 +1,449 @@
+/* See serving.h: pipelines, and how they share the servers. */
+#include "serving.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STATES = 1 << 20 };
+
+/* ---- one pipeline ---- */
+
+typedef struct pipeline {
+	const berth_serving *x;
+	const int32_t *n_devs;
+	int64_t *time_ns[BERTH_MOST_SERVER_KINDS]; /* [n_blocks+1] sums of the first blocks */
+	int64_t *bytes;                            /* [n_blocks+1] */
+	int32_t *cannot[BERTH_MOST_SERVER_KINDS]; /* [n_blocks+1] blocks among the first that it cannot run */
+	int32_t *reach;                           /* [states] blocks done by so many devices of each kind */
+	int32_t n_states;
+} pipeline;
+
+static berth_status sum_up(pipeline *l, berth_arena *tmp, berth_err *err)
+{
+	const berth_serving *x = l->x;
+	BERTH_TRY(BERTH_NEW(tmp, l->bytes, x->n_blocks + 1, err));
+	for (int32_t b = 0; b < x->n_blocks; b++)
+		l->bytes[b + 1] = l->bytes[b] + x->block_bytes[b];
+	l->n_states = 1;
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		BERTH_TRY(BERTH_NEW(tmp, l->time_ns[k], x->n_blocks + 1, err));
+		BERTH_TRY(BERTH_NEW(tmp, l->cannot[k], x->n_blocks + 1, err));
+		for (int32_t b = 0; b < x->n_blocks; b++) {
+			bool can = x->kind[k].block_ns[b] >= 0;
+			l->time_ns[k][b + 1] = l->time_ns[k][b] + (can ? x->kind[k].block_ns[b] : 0);
+			l->cannot[k][b + 1] = l->cannot[k][b] + !can;
+		}
+		l->n_states *= l->n_devs[k] + 1;
+	}
+	return BERTH_NEW(tmp, l->reach, l->n_states, err);
+}
+
+/* May one device of kind k have the blocks from .. to-1? */
+static bool holds(const pipeline *l, int32_t k, int32_t from, int32_t to, int64_t period_ns)
+{
+	const berth_server_kind *d = &l->x->kind[k];
+	return l->time_ns[k][to] - l->time_ns[k][from] <= period_ns &&
+	       l->cannot[k][to] == l->cannot[k][from] &&
+	       (d->memory_bytes < 0 ||
+	        l->bytes[to] - l->bytes[from] + (to > from ? l->x->work_bytes : 0) <= d->memory_bytes);
+}
+
+/* The farthest block that it comes to from there. */
+static int32_t extend(const pipeline *l, int32_t k, int32_t from, int64_t period_ns)
+{
+	int32_t low = from, high = l->x->n_blocks;
+	while (low < high) {
+		int32_t mid = low + (high - low + 1) / 2;
+		if (holds(l, k, from, mid, period_ns))
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* Do the devices have all blocks within the period, in some order? What fewer blocks are left to is never
+ * worse, so that each number of devices of each kind needs its farthest block alone. */
+static bool fits(pipeline *l, int64_t period_ns)
+{
+	for (int32_t s = 1; s < l->n_states; s++) {
+		int32_t best = 0, step = 1, rest = s;
+		for (int32_t k = 0; k < l->x->n_kinds; k++) {
+			int32_t digit = rest % (l->n_devs[k] + 1);
+			rest /= l->n_devs[k] + 1;
+			if (digit > 0) {
+				int32_t to = extend(l, k, l->reach[s - step], period_ns);
+				best = to > best ? to : best;
+			}
+			step *= l->n_devs[k] + 1;
+		}
+		l->reach[s] = best;
+	}
+	return l->reach[l->n_states - 1] == l->x->n_blocks;
+}
+
+static int64_t shortest(pipeline *l)
+{
+	int64_t low = 0, high = 0;
+	for (int32_t k = 0; k < l->x->n_kinds; k++)
+		high = l->time_ns[k][l->x->n_blocks] > high ? l->time_ns[k][l->x->n_blocks] : high;
+	if (!fits(l, high))
+		return -1;
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+		if (fits(l, mid))
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs, bool inside, bool outside,
+                                  berth_arena *tmp, int64_t *period_ns, berth_err *err)
+{
+	pipeline l = {.x = x, .n_devs = n_devs};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = sum_up(&l, tmp, err);
+	if (st == BERTH_OK)
+		*period_ns = shortest(&l);
+	berth_arena_reset(tmp, mark);
+	for (int32_t k = 0; k < x->n_kinds && st == BERTH_OK && *period_ns >= 0; k++) {
+		int64_t most = inside ? x->kind[k].inside_ns : 0;
+		most = outside && x->kind[k].outside_ns > most ? x->kind[k].outside_ns : most;
+		if (n_devs[k] > 0 && *period_ns < most)
+			*period_ns = most;
+	}
+	return st;
+}
+
+/* ---- parts of one server ---- */
+
+/* Ways to use servers: a server of one kind by itself, or several whole servers with one copy. */
+typedef struct column {
+	double per_s;
+	int32_t servers[BERTH_MOST_SERVER_KINDS];
+	int64_t period_ns; /* of the one copy */
+	int32_t kind;      /* of a server by itself; -1: several servers */
+} column;
+
+typedef struct planner {
+	const berth_serving *x;
+	column *col;
+	int32_t n_cols;
+	size_t cap;
+	int32_t *part[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] devices of the last part of the best division */
+	int64_t *part_ns[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] period of a part of so many devices; -1: none
+	                                            */
+	double alone[BERTH_MOST_SERVER_KINDS];     /* samples a second of a server by itself */
+	int64_t *x_n;                              /* [n_cols] how often each is used */
+	int64_t left[BERTH_MOST_SERVER_KINDS];
+	berth_serving_plan *plan;
+	berth_arena *mem, *tmp;
+} planner;
+
+static double rate_of(int64_t period_ns)
+{
+	return period_ns > 0 ? 1e9 / (double)period_ns : 0;
+}
+
+static berth_status add_column(planner *l, column c, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(l->mem, l->col, l->n_cols, &l->cap, err));
+	l->col[l->n_cols++] = c;
+	return BERTH_OK;
+}
+
+/* The best division of a server's devices into parts with a copy each. */
+static berth_status divide(planner *l, int32_t k, berth_err *err)
+{
+	const berth_server_kind *d = &l->x->kind[k];
+	double *best;
+	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {0};
+	BERTH_TRY(BERTH_NEW(l->tmp, best, d->n_devs + 1, err));
+	BERTH_TRY(BERTH_NEW(l->mem, l->part[k], d->n_devs + 1, err));
+	BERTH_TRY(BERTH_NEW(l->mem, l->part_ns[k], d->n_devs + 1, err));
+	for (int32_t n = 1; n <= d->n_devs; n++) {
+		n_devs[k] = n;
+		l->plan->solved++;
+		BERTH_TRY(berth_serving_period(l->x, n_devs, n > 1, false, l->tmp, &l->part_ns[k][n], err));
+	}
+	for (int32_t n = 1; n <= d->n_devs; n++)
+		for (int32_t part = 1; part <= n; part++) {
+			double per_s = best[n - part] + rate_of(l->part_ns[k][part]);
+			if (per_s > best[n]) {
+				best[n] = per_s;
+				l->part[k][n] = part;
+			}
+		}
+	l->alone[k] = best[d->n_devs];
+	column c = {.per_s = l->alone[k], .kind = k};
+	c.servers[k] = 1;
+	return c.per_s > 0 ? add_column(l, c, err) : BERTH_OK;
+}
+
+/* ---- several servers ---- */
+
+/* Samples a second that devices have at most: prices of kinds are the inverse of their time for all. */
+static double most_per_s(const berth_serving *x, const double *n_devs)
+{
+	double sum = 0, least = 0, all_ns[BERTH_MOST_SERVER_KINDS] = {0};
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		for (int32_t b = 0; b < x->n_blocks; b++)
+			all_ns[k] += x->kind[k].block_ns[b] < 0 ? 1e18 : (double)x->kind[k].block_ns[b];
+	for (int32_t b = 0; b < x->n_blocks; b++) {
+		double part = INFINITY;
+		for (int32_t k = 0; k < x->n_kinds; k++)
+			if (n_devs[k] > 0 && x->kind[k].block_ns[b] >= 0)
+				part = fmin(part, (double)x->kind[k].block_ns[b] / all_ns[k]);
+		least += part;
+	}
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		sum += n_devs[k] / all_ns[k];
+	return isfinite(least) && least > 0 ? 1e9 * sum / least * (1 + 1e-12) : 0;
+}
+
+/* A copy on so many whole servers of each kind, where it may be better than these alone. */
+static berth_status try_group(planner *l, const int32_t *servers, berth_err *err)
+{
+	const berth_serving *x = l->x;
+	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {0};
+	double many[BERTH_MOST_SERVER_KINDS] = {0}, alone = 0, states = 1;
+	column c = {.kind = -1};
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		c.servers[k] = servers[k];
+		n_devs[k] = servers[k] * x->kind[k].n_devs;
+		many[k] = n_devs[k];
+		alone += servers[k] * l->alone[k];
+		states *= n_devs[k] + 1;
+	}
+	if (states > MOST_STATES || most_per_s(x, many) <= alone * (1 + 1e-9))
+		return BERTH_OK;
+	l->plan->solved++;
+	BERTH_TRY(berth_serving_period(x, n_devs, true, true, l->tmp, &c.period_ns, err));
+	c.per_s = rate_of(c.period_ns);
+	return c.per_s > alone * (1 + 1e-9) ? add_column(l, c, err) : BERTH_OK;
+}
+
+static berth_status try_groups(planner *l, int32_t k, int32_t left, int32_t n, int32_t *servers,
+                               berth_err *err)
+{
+	if (k == l->x->n_kinds)
+		return n > 1 ? try_group(l, servers, err) : BERTH_OK;
+	for (int32_t i = 0; i <= left && i <= l->x->kind[k].n_servers; i++) {
+		servers[k] = i;
+		BERTH_TRY(try_groups(l, k + 1, left - i, n + i, servers, err));
+	}
+	servers[k] = 0;
+	return BERTH_OK;
+}
+
+/* ---- how often each ---- */
+
+/* max per_s x, servers x <= n: the simplex method on a tableau with a row a kind, Bland's rule. x out
+ * [n_cols]. Returns the value. */
+static berth_status relax(const planner *l, double *x, double *value, berth_err *err)
+{
+	int32_t rows = l->x->n_kinds, cols = l->n_cols + rows, base[BERTH_MOST_SERVER_KINDS];
+	double *t; /* [rows+1][cols+1]; the last row holds reduced gains, the last column the right sides */
+	size_t wide = (size_t)cols + 1;
+	BERTH_TRY(BERTH_NEW(l->tmp, t, (size_t)(rows + 1) * wide, err));
+	for (int32_t k = 0; k < rows; k++) {
+		for (int32_t c = 0; c < l->n_cols; c++)
+			t[(size_t)k * wide + (size_t)c] = l->col[c].servers[k];
+		t[(size_t)k * wide + (size_t)(l->n_cols + k)] = 1;
+		t[(size_t)k * wide + (size_t)cols] = (double)l->x->kind[k].n_servers;
+		base[k] = l->n_cols + k;
+	}
+	double *gain = t + (size_t)rows * wide;
+	for (int32_t c = 0; c < l->n_cols; c++)
+		gain[c] = l->col[c].per_s;
+	for (;;) {
+		int32_t in = 0, out = -1;
+		while (in < cols && !(gain[in] > 1e-12))
+			in++;
+		if (in == cols)
+			break;
+		for (int32_t k = 0; k < rows; k++) {
+			const double *row = t + (size_t)k * wide,
+				     *best = t + (size_t)(out < 0 ? 0 : out) * wide;
+			if (row[in] > 1e-9 &&
+			    (out < 0 || row[cols] * best[in] < best[cols] * row[in] ||
+			     (row[cols] * best[in] == best[cols] * row[in] && base[k] < base[out])))
+				out = k;
+		}
+		double *pivot = t + (size_t)out * wide, by = pivot[in];
+		for (size_t c = 0; c < wide; c++)
+			pivot[c] /= by;
+		for (int32_t k = 0; k <= rows; k++) {
+			double *row = t + (size_t)k * wide, times = row[in];
+			for (size_t c = 0; c < wide && k != out; c++)
+				row[c] -= times * pivot[c];
+		}
+		base[out] = in;
+	}
+	for (int32_t k = 0; k < rows; k++)
+		if (base[k] < l->n_cols)
+			x[base[k]] = t[(size_t)k * wide + (size_t)cols];
+	*value = -gain[cols];
+	return BERTH_OK;
+}
+
+/* The best use of what is left, by a dynamic program over how many servers of each kind are used. */
+static berth_status fill(planner *l, berth_err *err)
+{
+	int32_t rows = l->x->n_kinds, *by;
+	size_t states = 1, step[BERTH_MOST_SERVER_KINDS];
+	double *best;
+	for (int32_t k = 0; k < rows; k++) {
+		step[k] = states;
+		states *= (size_t)l->left[k] + 1;
+	}
+	BERTH_TRY(BERTH_NEW(l->tmp, best, states, err));
+	BERTH_TRY(BERTH_NEW(l->tmp, by, states, err));
+	for (size_t s = 0; s < states; s++) {
+		by[s] = -1;
+		for (int32_t k = 0; k < rows; k++) /* a server may stay idle */
+			if (s / step[k] % ((size_t)l->left[k] + 1) > 0 && best[s - step[k]] > best[s]) {
+				best[s] = best[s - step[k]];
+				by[s] = -2 - k;
+			}
+		for (int32_t c = 0; c < l->n_cols; c++) {
+			size_t less = 0;
+			bool can = true;
+			for (int32_t k = 0; k < rows; k++) {
+				can &= s / step[k] % ((size_t)l->left[k] + 1) >= (size_t)l->col[c].servers[k];
+				less += step[k] * (size_t)l->col[c].servers[k];
+			}
+			if (can && best[s - less] + l->col[c].per_s > best[s]) {
+				best[s] = best[s - less] + l->col[c].per_s;
+				by[s] = c;
+			}
+		}
+	}
+	for (size_t s = states - 1; by[s] != -1;) {
+		if (by[s] <= -2) {
+			s -= step[-2 - by[s]];
+			continue;
+		}
+		const column *c = &l->col[by[s]];
+		l->x_n[by[s]]++;
+		for (int32_t k = 0; k < rows; k++)
+			s -= step[k] * (size_t)c->servers[k];
+	}
+	return BERTH_OK;
+}
+
+static bool few_states(const planner *l)
+{
+	double states = 1;
+	for (int32_t k = 0; k < l->x->n_kinds; k++)
+		states *= (double)l->left[k] + 1;
+	return states * (l->n_cols + 1) <= 2e7;
+}
+
+/* All by the dynamic program where that is little work; else the relaxation rounded down, a few copies less,
+ * and the program for the rest. */
+static berth_status choose_numbers(planner *l, berth_err *err)
+{
+	double *x;
+	BERTH_TRY(BERTH_NEW(l->tmp, x, l->n_cols, err));
+	BERTH_TRY(BERTH_NEW(l->tmp, l->x_n, l->n_cols, err));
+	BERTH_TRY(relax(l, x, &l->plan->groups_per_s, err));
+	for (int32_t k = 0; k < l->x->n_kinds; k++)
+		l->left[k] = l->x->kind[k].n_servers;
+	bool exact = few_states(l);
+	for (int32_t spare = 4; !exact && spare >= 0; spare--) {
+		for (int32_t k = 0; k < l->x->n_kinds; k++)
+			l->left[k] = l->x->kind[k].n_servers;
+		for (int32_t c = 0; c < l->n_cols; c++) {
+			double n = floor(x[c] + 1e-9) - spare;
+			l->x_n[c] = n > 0 ? (int64_t)n : 0;
+			for (int32_t k = 0; k < l->x->n_kinds; k++)
+				l->left[k] -= l->x_n[c] * l->col[c].servers[k];
+		}
+		if (few_states(l))
+			break;
+	}
+	if (few_states(l))
+		BERTH_TRY(fill(l, err));
+	for (int32_t c = 0; c < l->n_cols; c++)
+		l->plan->per_s += (double)l->x_n[c] * l->col[c].per_s;
+	if (exact)
+		l->plan->groups_per_s = l->plan->per_s;
+	return BERTH_OK;
+}
+
+/* ---- the plan ---- */
+
+static void add_parts(planner *l, int32_t k, int64_t servers)
+{
+	for (int32_t left = l->x->kind[k].n_devs; left > 0 && l->part[k][left] > 0;) {
+		int32_t n = l->part[k][left], i = 0;
+		berth_serving_plan *plan = l->plan;
+		left -= n;
+		while (i < plan->n_groups &&
+		       !(plan->group[i].n_devs[k] == n && plan->group[i].servers[k] == 0))
+			i++;
+		if (i == plan->n_groups) {
+			plan->group[plan->n_groups++] = (berth_serving_group){.period_ns = l->part_ns[k][n]};
+			plan->group[i].n_devs[k] = n;
+		}
+		plan->group[i].n += servers;
+		plan->n_copies += servers;
+	}
+}
+
+static berth_status tell(planner *l, berth_err *err)
+{
+	int32_t most = l->n_cols;
+	for (int32_t k = 0; k < l->x->n_kinds; k++)
+		most += l->x->kind[k].n_devs;
+	BERTH_TRY(BERTH_NEW(l->mem, l->plan->group, most, err));
+	for (int32_t c = 0; c < l->n_cols; c++) {
+		const column *col = &l->col[c];
+		if (l->x_n[c] == 0)
+			continue;
+		if (col->kind >= 0) {
+			add_parts(l, col->kind, l->x_n[c]);
+			continue;
+		}
+		berth_serving_group *g = &l->plan->group[l->plan->n_groups++];
+		*g = (berth_serving_group){.n = l->x_n[c], .period_ns = col->period_ns};
+		for (int32_t k = 0; k < l->x->n_kinds; k++) {
+			g->servers[k] = col->servers[k];
+			g->n_devs[k] = col->servers[k] * l->x->kind[k].n_devs;
+		}
+		l->plan->n_copies += l->x_n[c];
+	}
+	return BERTH_OK;
+}
+
+static berth_status solve(planner *l, berth_err *err)
+{
+	const berth_serving *x = l->x;
+	double all[BERTH_MOST_SERVER_KINDS];
+	int32_t servers[BERTH_MOST_SERVER_KINDS] = {0};
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		BERTH_TRY(divide(l, k, err));
+		all[k] = (double)x->kind[k].n_servers * x->kind[k].n_devs;
+	}
+	if (x->spans)
+		BERTH_TRY(try_groups(l, 0, BERTH_MOST_SPAN, 0, servers, err));
+	l->plan->bound_per_s = most_per_s(x, all);
+	BERTH_TRY(choose_numbers(l, err));
+	return tell(l, err);
+}
+
+berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
+                                 berth_serving_plan *out, berth_err *err)
+{
+	berth_serving_plan plan = {0};
+	planner l = {.x = x, .plan = &plan, .mem = mem, .tmp = tmp};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = solve(&l, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = plan;
+	return st;
+}

@@ -1,0 +1,76 @@
+/* Serving a model from many servers: how copies of it are laid over groups of equal devices, as pipelines of
+ * blocks that follow one another. Equal servers and equal devices are kinds with a number, so the work does
+ * not grow with how many there are. After Ghannane, Abdelfattah (DiviML, arXiv 2308.00127): symmetry of
+ * servers. */
+#ifndef BERTH_SERVING_H
+#define BERTH_SERVING_H
+
+#include "cluster.h"
+#include "granularity.h"
+#include "problem.h"
+
+enum {
+	BERTH_MOST_SERVER_KINDS = 8,
+	BERTH_MOST_SPAN = 8 /* servers that one copy may stand on */
+};
+
+/* Equal servers. */
+typedef struct berth_server_kind {
+	const char *name;
+	int64_t n_servers;
+	int32_t n_devs;                /* equal devices of a server; its other ones take no block */
+	const int64_t *block_ns;       /* [n_blocks] on one of them; -1: cannot run there */
+	int64_t memory_bytes;          /* of one of them; -1: no limit */
+	int64_t inside_ns, outside_ns; /* what goes on between blocks takes that to another device at most */
+} berth_server_kind;
+
+/* What is to be served, and where. */
+typedef struct berth_serving {
+	int32_t n_blocks, n_kinds;
+	const int64_t *block_bytes; /* [n_blocks] weights and state */
+	int64_t work_bytes;         /* that a device needs beside: tensors of its largest block */
+	berth_server_kind kind[BERTH_MOST_SERVER_KINDS];
+	bool spans; /* copies may stand on several servers */
+} berth_serving;
+
+/* Like groups, each with a copy. Either part of one server, or whole servers. */
+typedef struct berth_serving_group {
+	int64_t n;                                /* so many of them; rates and periods are those of one */
+	int32_t n_devs[BERTH_MOST_SERVER_KINDS];  /* devices of each kind */
+	int32_t servers[BERTH_MOST_SERVER_KINDS]; /* whole servers of each kind; all 0: part of one server */
+	int64_t period_ns;                        /* the busiest device, or the slowest border */
+} berth_serving_group;
+
+typedef struct berth_serving_plan {
+	berth_serving_group *group; /* [n_groups] */
+	int32_t n_groups;
+	int64_t n_copies;
+	double per_s; /* samples a second of all copies */
+	/* No plan of such groups has more (relaxed; equal to per_s where it was searched to the end) */
+	double groups_per_s;
+	/* No plan at all has more, blocks cut into parts and memory aside (load dual, raised by 1e-12) */
+	double bound_per_s;
+	int64_t solved; /* pipelines that were looked at */
+} berth_serving_plan;
+
+/* The model's blocks on the hosts of c, of host h n_servers[h] equal ones (0: it is left out). The devices of
+ * a host are the most numerous equal ones. p: the graph on the whole system. In mem; tmp is scratch, another
+ * arena, reset at exit. Fails: BERTH_EINVAL (more kinds than BERTH_MOST_SERVER_KINDS), BERTH_ENOMEM. */
+berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
+                               const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
+                               berth_arena *tmp, berth_serving *out, berth_err *err);
+
+/* The shortest period of a copy on n_devs[n_kinds] devices, each with blocks that follow each other, by a
+ * dynamic program over how many of each kind were used; exact. -1: it does not fit. tmp is scratch, reset at
+ * exit. Fails: BERTH_ENOMEM. O(product of (n_devs + 1) * kinds * log). */
+berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs, bool inside, bool outside,
+                                  berth_arena *tmp, int64_t *period_ns, berth_err *err);
+
+/* The plan with the most samples a second that was found. Servers of a kind are divided into equal or unequal
+ * parts by a dynamic program, exactly; groups of whole servers, where they beat what their servers have
+ * alone, by the linear relaxation, rounded down, and a dynamic program for what is left. All numbers of
+ * servers small: by that program alone, exactly. In mem; tmp as above. Fails: BERTH_ENOMEM. */
+berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
+                                 berth_serving_plan *out, berth_err *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* See configure_serve.h. */
+#include "configure_serve.h"
+
+#include "graph_load.h"
+#include "print.h"
+#include "say.h"
+#include "serving.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct view {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_cluster c;
+	berth_granularity blocks;
+	int64_t *n_servers; /* [n_hosts] */
+	berth_serving x;
+	berth_serving_plan plan;
+} view;
+
+/* ---- arguments ---- */
+
+static berth_status read_servers(const cli_texts *given, view *v, berth_err *err)
+{
+	for (int32_t i = 0; i < given->n; i++) {
+		const char *text = given->text[i], *mark = strrchr(text, '='), *end;
+		double n = mark ? berth_text_number(mark + 1, &end) : -1;
+		int32_t h = 0;
+		if (!mark || end == mark + 1 || *end || !(n >= 0 && n <= 1e6) || n != (double)(int64_t)n)
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"option --servers: '%.60s' is not HOST=N with a number from 0 to 1000000",
+				text);
+		while (h < v->c.n_hosts && (strncmp(v->c.host_name[h], text, (size_t)(mark - text)) != 0 ||
+		                            v->c.host_name[h][mark - text]))
+			h++;
+		if (h == v->c.n_hosts)
+			return berth_fail(err, BERTH_EINVAL, "option --servers: %.80s has no host '%.*s'",
+			                  v->s.name, (int)(mark - text), text);
+		v->n_servers[h] = (int64_t)n;
+	}
+	return BERTH_OK;
+}
+
+static berth_status load(cli *c, const char *on, const configure_serve_args *a, view *v, berth_err *err)
+{
+	BERTH_TRY(cli_instance_load(c, c->args[0], on, &v->g, &v->s, NULL, err));
+	for (int32_t op = 0; op < v->g.n_ops; op++)
+		if (v->g.op_backward[op])
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s is a training step: --serve is for the model itself; leave out "
+			                  "--serve to train",
+			                  c->args[0]);
+	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
+	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
+	BERTH_TRY(berth_granularity_find(&v->g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v->blocks, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, v->n_servers, v->c.n_hosts, err));
+	for (int32_t h = 0; h < v->c.n_hosts; h++)
+		v->n_servers[h] = 1;
+	return read_servers(&a->servers, v, err);
+}
+
+/* ---- output ---- */
+
+/* "8 of a", "2 x a + 1 x b". */
+static berth_status where(cli *c, const view *v, const berth_serving_group *g, const char **out,
+                          berth_err *err)
+{
+	const char *text = "";
+	for (int32_t k = 0; k < v->x.n_kinds && text; k++) {
+		if (g->n_devs[k] == 0)
+			continue;
+		const char *name = v->x.kind[k].name, *and = *text ? " + " : "";
+		text = g->servers[k]
+		               ? berth_arena_printf(&c->mem, "%s%s%d x %s", text, and, g->servers[k], name)
+		               : berth_arena_printf(&c->mem, "%s%d of %s", and, g->n_devs[k], name);
+	}
+	*out = text;
+	return text ? BERTH_OK : berth_nomem(err);
+}
+
+static void put_group(berth_json_out *w, const view *v, const berth_serving_group *g)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_int(w, "copies", g->n);
+	berth_json_put_ns(w, "period_s", g->period_ns);
+	berth_json_open(w, "devices", '{');
+	for (int32_t k = 0; k < v->x.n_kinds; k++)
+		if (g->n_devs[k] > 0)
+			berth_json_put_int(w, v->x.kind[k].name, g->n_devs[k]);
+	berth_json_close(w, '}');
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static berth_status put(cli *c, const view *v, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", c->args[0]);
+	berth_json_put_string(&w, "system", v->s.name);
+	berth_json_put_bool(&w, "feasible", v->plan.n_copies > 0);
+	berth_json_put_int(&w, "copies", v->plan.n_copies);
+	berth_json_put_number(&w, "throughput_per_s", v->plan.per_s);
+	berth_json_put_number(&w, "groups_bound_per_s", v->plan.groups_per_s);
+	berth_json_put_number(&w, "bound_per_s", v->plan.bound_per_s);
+	berth_json_put_int(&w, "pipelines", v->plan.solved);
+	berth_json_open(&w, "groups", '[');
+	for (int32_t i = 0; i < v->plan.n_groups; i++)
+		put_group(&w, v, &v->plan.group[i]);
+	berth_json_close(&w, ']');
+	return cli_end_json(c, &w, err);
+}
+
+static berth_status print(cli *c, const view *v, berth_err *err)
+{
+	cli_table t;
+	char a[32], b[32];
+	int64_t servers = 0, devices = 0;
+	const berth_serving_plan *plan = &v->plan;
+	for (int32_t k = 0; k < v->x.n_kinds; k++) {
+		servers += v->x.kind[k].n_servers;
+		devices += v->x.kind[k].n_servers * v->x.kind[k].n_devs;
+	}
+	cli_say("%s on %lld servers of %s, %lld devices: %.4g samples/s by %lld copies\n", c->args[0],
+	        (long long)servers, v->s.name, (long long)devices, plan->per_s, (long long)plan->n_copies);
+	cli_say("such groups have %.4g samples/s at most (%s less here), any plan %.4g (%s less)\n\n",
+	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
+	        cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
+	cli_table_init(&t, &c->mem, "rlrr");
+	cli_table_head(&t, "copies|each on|a sample every|samples/s");
+	for (int32_t i = 0; i < plan->n_groups; i++) {
+		const berth_serving_group *g = &plan->group[i];
+		const char *text;
+		BERTH_TRY(where(c, v, g, &text, err));
+		cli_cell(&t, "%lld", (long long)g->n);
+		cli_cell(&t, "%s", text);
+		cli_cell(&t, "%s", berth_text_seconds(a, (double)g->period_ns / 1e9));
+		cli_cell(&t, "%.4g", 1e9 / (double)g->period_ns);
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+berth_status configure_serve(cli *c, const char *on, const configure_serve_args *a, berth_err *err)
+{
+	view v = {0};
+	BERTH_TRY(load(c, on, a, &v, err));
+	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
+	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
+	if (c->json)
+		BERTH_TRY(put(c, &v, err));
+	else if (!c->quiet && v.plan.n_copies > 0)
+		BERTH_TRY(print(c, &v, err));
+	return v.plan.n_copies > 0
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINFEASIBLE,
+	                            "no copy of %s fits on up to %d servers of %s: give weights of "
+	                            "fewer bits (the word weights), or more memory",
+	                            c->args[0], BERTH_MOST_SPAN, v.s.name);
+}

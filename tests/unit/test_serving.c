@@ -1,0 +1,279 @@
+/* Copies over servers: the period of a pipeline against all of its divisions, plans against all plans of few
+ * devices, and against the simulator; large clusters against bounds. */
+#include "eval.h"
+#include "fail_each.h"
+#include "rng.h"
+#include "serving.h"
+#include "small_problem.h"
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_BLOCKS = 5, MOST_DEVS = 5 };
+
+typedef struct instance {
+	berth_serving x;
+	int64_t ns[2][MOST_BLOCKS], bytes[MOST_BLOCKS];
+} instance;
+
+/* One or two kinds of servers; alike: all blocks are equal. */
+static void draw(instance *w, uint64_t seed, bool alike)
+{
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+	*w = (instance){0};
+	w->x.n_blocks = 2 + (int32_t)berth_rng_below(&rng, MOST_BLOCKS - 1);
+	w->x.n_kinds = 1 + (int32_t)berth_rng_below(&rng, 2);
+	w->x.block_bytes = w->bytes;
+	w->x.spans = true;
+	for (int32_t b = 0; b < w->x.n_blocks; b++) {
+		w->bytes[b] = alike && b ? w->bytes[0] : 1 + berth_rng_below(&rng, 4);
+		for (int k = 0; k < 2; k++)
+			w->ns[k][b] = alike && b ? w->ns[k][0] : 1000 * (1 + berth_rng_below(&rng, 9));
+	}
+	for (int32_t k = 0; k < w->x.n_kinds; k++) {
+		berth_server_kind *d = &w->x.kind[k];
+		*d = (berth_server_kind){.name = k ? "b" : "a", .block_ns = w->ns[k]};
+		d->n_devs = 1 + (int32_t)berth_rng_below(&rng, 2);
+		d->n_servers = 1 + berth_rng_below(&rng, d->n_devs == 1 && w->x.n_kinds == 1 ? 4 : 2);
+		d->memory_bytes = berth_rng_below(&rng, 3) ? 4 + (int64_t)berth_rng_below(&rng, 10) : -1;
+	}
+	if (w->x.kind[0].n_servers * w->x.kind[0].n_devs + w->x.kind[1].n_servers * w->x.kind[1].n_devs >
+	    MOST_DEVS)
+		w->x.kind[1].n_servers = w->x.kind[1].n_devs = 1;
+}
+
+/* The kinds of all devices. */
+static int32_t list_devices(const instance *w, int32_t kind[])
+{
+	int32_t n = 0;
+	for (int32_t k = 0; k < w->x.n_kinds; k++)
+		for (int64_t i = 0; i < w->x.kind[k].n_servers * w->x.kind[k].n_devs; i++)
+			kind[n++] = k;
+	return n;
+}
+
+/* The shortest period of blocks from b on, each to any device of the set; next: blocks follow each other. */
+static double shortest(const instance *w, const int32_t kind[], uint32_t set, int32_t b, int64_t load[],
+                       int64_t bytes[], bool follow, uint32_t closed, int32_t last)
+{
+	double best = INFINITY, now = 0;
+	if (b == w->x.n_blocks) {
+		for (int32_t d = 0; d < MOST_DEVS; d++)
+			now = fmax(now, set >> d & 1 ? (double)load[d] : 0);
+		return now;
+	}
+	for (int32_t d = 0; d < MOST_DEVS; d++) {
+		const berth_server_kind *k = &w->x.kind[kind[d]];
+		if (!(set >> d & 1) || (follow && (closed >> d & 1)))
+			continue;
+		if (k->memory_bytes >= 0 && bytes[d] + w->bytes[b] > k->memory_bytes)
+			continue;
+		load[d] += k->block_ns[b];
+		bytes[d] += w->bytes[b];
+		uint32_t shut = last >= 0 && last != d ? closed | 1u << last : closed;
+		best = fmin(best, shortest(w, kind, set, b + 1, load, bytes, follow, shut, d));
+		load[d] -= k->block_ns[b];
+		bytes[d] -= w->bytes[b];
+	}
+	return best;
+}
+
+static double period_of(const instance *w, const int32_t kind[], uint32_t set, bool follow)
+{
+	int64_t load[MOST_DEVS] = {0}, bytes[MOST_DEVS] = {0};
+	return shortest(w, kind, set, 0, load, bytes, follow, 0, -1);
+}
+
+/* Most samples a second of the devices of `left`: a copy on each part of any partition. */
+static double most(const double *rate, uint32_t left)
+{
+	double best = 0;
+	uint32_t low = left & (~left + 1);
+	for (uint32_t part = left; part && left; part = (part - 1) & left)
+		if (part & low)
+			best = fmax(best, rate[part] + most(rate, left & ~part));
+	return left ? fmax(best, most(rate, left & ~low)) : 0;
+}
+
+static void test_pipelines(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		instance w;
+		int32_t kind[MOST_DEVS] = {0}, n_devs[BERTH_MOST_SERVER_KINDS] = {0};
+		int64_t period;
+		draw(&w, seed, false);
+		int32_t n = list_devices(&w, kind);
+		for (int32_t d = 0; d < n; d++)
+			n_devs[kind[d]]++;
+		double all = period_of(&w, kind, (1u << n) - 1, true);
+		assert_ok(berth_serving_period(&w.x, n_devs, true, true, &tmp, &period, &err), &err);
+		assert_true(isinf(all) ? period == -1 : (double)period == all);
+	}
+	berth_arena_free(&tmp);
+}
+
+/* Plans against all plans, whose blocks need not follow each other and whose groups may be any. */
+static void test_against_all_plans(void **state)
+{
+	(void)state;
+	int32_t exact[2] = {0}, n_all[2] = {0};
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		instance w;
+		berth_serving_plan plan;
+		berth_err err;
+		int32_t kind[MOST_DEVS] = {0};
+		double rate[1 << MOST_DEVS] = {0};
+		bool alike = seed % 2 == 0;
+		draw(&w, seed, alike);
+		int32_t n = list_devices(&w, kind);
+		for (uint32_t set = 1; set < 1u << n; set++) {
+			double period = period_of(&w, kind, set, false);
+			rate[set] = isinf(period) ? 0 : 1e9 / period;
+		}
+		double all = most(rate, (1u << n) - 1);
+		assert_ok(berth_serving_solve(&w.x, &mem, &tmp, &plan, &err), &err);
+		assert_near(plan.groups_per_s, plan.per_s, 1e-9 * all + 1e-12);
+		assert_true(plan.per_s <= all * (1 + 1e-9));
+		assert_true(all <= plan.bound_per_s * (1 + 1e-9));
+		n_all[alike]++;
+		exact[alike] += plan.per_s >= all * (1 - 1e-9);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	/* with equal blocks a group of some devices of several servers may be better; with unlike ones also
+	 * blocks that do not follow each other */
+	assert_true(exact[1] >= 0.9 * n_all[1]);
+	assert_true(exact[0] >= 0.6 * n_all[0]);
+}
+
+/* What a plan uses is there, and its copies are what it counts. */
+static void check_plan(const berth_serving *x, const berth_serving_plan *plan)
+{
+	int64_t devices[BERTH_MOST_SERVER_KINDS] = {0}, copies = 0;
+	double per_s = 0;
+	for (int32_t i = 0; i < plan->n_groups; i++) {
+		const berth_serving_group *g = &plan->group[i];
+		copies += g->n;
+		per_s += (double)g->n * 1e9 / (double)g->period_ns;
+		for (int32_t k = 0; k < x->n_kinds; k++) {
+			devices[k] += g->n * g->n_devs[k];
+			assert_true(g->servers[k] == 0 || g->n_devs[k] == g->servers[k] * x->kind[k].n_devs);
+		}
+	}
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		assert_true(devices[k] <= x->kind[k].n_servers * x->kind[k].n_devs);
+	assert_int_equal(copies, plan->n_copies);
+	assert_near(per_s, plan->per_s, 1e-9 * per_s);
+	assert_true(plan->per_s <= plan->groups_per_s * (1 + 1e-9));
+	assert_true(plan->groups_per_s <= plan->bound_per_s * (1 + 1e-9));
+}
+
+/* Eighty equal layers of 10 bytes on servers of eight devices: 30 bytes each, so that a copy needs 27
+ * devices. */
+static void test_many_servers(void **state)
+{
+	(void)state;
+	enum { LAYERS = 80 };
+	static int64_t ns[2][LAYERS], bytes[LAYERS];
+	int64_t solved = 0;
+	for (int32_t b = 0; b < LAYERS; b++) {
+		ns[0][b] = 1000;
+		ns[1][b] = 2500;
+		bytes[b] = 10;
+	}
+	for (int64_t n = 16; n <= 16000000; n *= 10) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_serving_plan plan;
+		berth_err err;
+		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
+		x.kind[0] = (berth_server_kind){"a", n, 8, ns[0], 30, 10, 100};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, ns[1], 45, 10, 100};
+		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
+		check_plan(&x, &plan);
+		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
+		assert_true(n < 8000 || plan.per_s >= 0.99 * plan.groups_per_s);
+		assert_true(solved == 0 || solved == plan.solved);
+		solved = plan.solved;
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+#define OP(n) "{\"name\":\"layers." n ".mul\",\"param_bytes\":100,\"time_s\":{\"*\":1e-3}}"
+#define TO(a, b) "{\"from\":\"layers." a ".mul\",\"to\":\"layers." b ".mul\",\"bytes\":1000}"
+static const char chain[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"net\",\"ops\":[" OP("0") "," OP("1") "," OP(
+		"2") "," OP("3") "," OP("4") "],\"edges\":[" TO("0",
+                                                                "1") "," TO("1",
+                                                                            "2") "," TO("2",
+                                                                                        "3") "," TO("3",
+                                                                                                    "4") "]}";
+static const char pair[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"pair\",\"devices\":["
+	"{\"name\":\"a\",\"kind\":\"g\",\"memory_bytes\":4000},{\"name\":\"b\",\"kind\":\"g\",\"memory_"
+        "bytes\":4000}],"
+	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"latency_s\":1e-6,\"bandwidth\":1e7,\"both_ways\":true}]}";
+
+/* The period of a model's blocks on a pair of devices is the least largest load that the simulator knows. */
+static void test_simulated(void **state)
+{
+	(void)state;
+	small_problem w;
+	berth_cluster c;
+	berth_granularity blocks;
+	berth_serving x;
+	berth_eval e;
+	berth_err err;
+	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {2}, op_dev[5];
+	int64_t one = 1, period;
+	double best = INFINITY;
+	const berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT);
+	small_problem_make(&w, chain, pair);
+	assert_ok(berth_cluster_new(&w.s, &w.mem, &w.tmp, &c, &err), &err);
+	assert_ok(berth_granularity_find(&w.g, BERTH_GRAIN_LAYER, &w.mem, &w.tmp, &blocks, &err), &err);
+	assert_ok(berth_serving_new(&w.p, &c, &blocks, &one, &w.mem, &w.tmp, &x, &err), &err);
+	assert_int_equal(x.n_kinds, 1);
+	assert_int_equal(x.kind[0].n_devs, 2);
+	assert_int_equal(x.n_blocks, 5);
+	assert_false(x.spans);
+	assert_ok(berth_serving_period(&x, n_devs, true, false, &w.tmp, &period, &err), &err);
+	assert_ok(berth_eval_new(&w.p, &throughput, &w.mem, &e, &err), &err);
+	for (uint32_t bits = 0; bits < 32; bits++) {
+		for (int32_t op = 0; op < 5; op++)
+			op_dev[op] = bits >> op & 1;
+		best = fmin(best, berth_eval_run(&e, op_dev, NULL).value);
+	}
+	assert_near((double)period * 1e-9, best, 1e-12);
+	small_problem_free(&w);
+}
+
+static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_serving_plan plan;
+	return berth_serving_solve(ctx, mem, tmp, &plan, err);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	instance w;
+	draw(&w, 3, false);
+	assert_fails_each(work, &w.x, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pipelines),
+		cmocka_unit_test(test_against_all_plans),
+		cmocka_unit_test(test_many_servers),
+		cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
