@@ -22,7 +22,7 @@ import plans  # noqa: E402
 import crew_cases  # noqa: E402  (behind plans, which knows where the package is)
 from plain import plain_losses  # noqa: E402
 from berth_torch import crew as crew_module  # noqa: E402
-from berth_torch import engine_command  # noqa: E402
+from berth_torch import engine_command, gloo  # noqa: E402
 from berth_torch.crew import Crew  # noqa: E402
 from berth_torch.devices import Refusal, parse_devices  # noqa: E402
 from berth_torch.engine import Engine  # noqa: E402
@@ -48,7 +48,14 @@ class Tests:
         self.wrong = self.done = 0
         self.files = tempfile.TemporaryDirectory()
         os.environ["BERTH_TEST_BREAKS"] = os.path.join(self.files.name, "breaks")
+        gloo.LEAST = 64  # small tensors go by shared memory, too, but for the smallest
         self.nursery = Nursery()
+        self.without = []  # processes that cannot have any, or not each other's
+        for name in ("new_segment", "opened"):
+            known = getattr(gloo, name)
+            setattr(gloo, name, lambda *_: None)
+            self.without.append(Nursery())
+            setattr(gloo, name, known)
 
     def expect(self, what, condition, told=""):
         self.done += 1
@@ -67,6 +74,18 @@ class Tests:
         self.expect(what, all(w in told for w in words), told)
         self.expect(f"{what}: no hang", time.monotonic() - start < 9 * LIMIT_S)
         return told
+
+
+def unshared(tests):
+    """Where there is no memory to share, all values go by messages."""
+    for nursery in tests.without:
+        harness = plans.Harness(Args(processes=False))
+        harness.crew = Crew(parse_devices("cpu0,cpu1", 1), nursery.child, False, LIMIT_S, OPTIONS)
+        harness.devices, harness.workers = harness.crew.devices, [None, None]
+        tests.expect("plans without shared memory",
+                     plans.try_model(harness, "mixed", "training", Args(plans=1)) == 0)
+        tests.expect("a transfer without it", harness.crew.hop(0, 1, 1000) > 0)
+        harness.crew.end()
 
 
 def lose(tests, harness, session, do, words):
@@ -237,7 +256,9 @@ def main():
     crew_cases.outlives(tests)
     harness = plans.Harness(Args())
     tests.expect("plans", plans.try_model(harness, "mixed", "training", Args(plans=3)) == 0)
+    tests.expect("a transfer", harness.crew.hop(1, 0, 1000) > 0)
     idle(tests, harness)
+    unshared(tests)
     broken(tests, harness)
     session, _ = harness.session("branches", "training")
     session.prepare([0 if r.step % 2 else 1 for r in session.roles], None)

@@ -277,7 +277,8 @@ class Crew:
         self.store = store = open_store(bind)
         self.joined += 1
         self.all(lambda k: {"do": "join", "store": [bind, store.port], "bind": bind,
-                            "group": f"berth{self.joined}"})
+                            "group": f"berth{self.joined}",
+                            "near": [i for i, (at, _) in enumerate(self.groups) if not at]})
 
     # ---- questions ----
 
@@ -385,6 +386,7 @@ class Crew:
     def hop(self, a: int, b: int, size: int) -> float:
         """Seconds from the sending of so many bytes until the receiver can use them."""
         src, dst = self.member_of(a), self.member_of(b)
+        self.all(lambda k: {"do": "share", "from": a, "to": b, "bytes": size})
         coming = dst.begin("arrive", **{"from": a, "to": b, "bytes": size})
         try:
             coming.ready()

@@ -73,7 +73,7 @@ class Site:
         host, bind = q["store"][0], q["bind"]
         if self.channel.sock.family != socket.AF_UNIX:
             host, bind = self.channel.sock.getpeername()[0], self.channel.sock.getsockname()[0]
-        self.post.join((host, q["store"][1]), bind, q["group"])
+        self.post.join((host, q["store"][1]), bind, q["group"], q["near"])
         return {}, []
 
     # ---- the module ----
@@ -147,6 +147,10 @@ class Site:
 
     # ---- single transfers ----
 
+    def share(self, q: dict) -> Answer:
+        self.post.share_hop(q["from"], q["to"], hop_bytes(q["bytes"]))
+        return {}, []
+
     def depart(self, q: dict) -> Answer:
         worker, size = self.engine.workers[q["from"]], hop_bytes(q["bytes"])
         self.post.owe_hop(q["from"], q["to"], size)
@@ -172,7 +176,7 @@ class Site:
     def answer(self, q: dict) -> Answer:
         own: dict[str, Callable[[dict], Answer]] = {
             "hello": self.hello, "join": self.join, "load": self.load, "prepare": self.prepare,
-            "run": self.run, "state": self.state, "depart": self.depart, "arrive": self.arrive}
+            "run": self.run, "state": self.state, "share": self.share, "depart": self.depart, "arrive": self.arrive}
         if q["do"] in own:
             return own[q["do"]](q)
         return self.engine.answer(q), []  # profile, transfers, whole, set
