@@ -208,32 +208,38 @@ class Engine:
         others leave them, and with what autograd keeps. None: they cannot be run so.
 
         What a piece takes beside its operators is in them, too, and is taken off: by runs in as few pieces as
-        can be."""
-        kinds, whole = [], []
+        can be. It is another for forward and backward passes and for updates."""
         try:
-            for fine in (False, True):
-                s.prepare([worker.number] * len(s.roles), None, fine)
-                samples = [s.run(seeded=False) for _ in range(q["warmup"] + q["repeats"])][q["warmup"]:]
-                kinds.append([self._times(s, x) for x in samples])
-                whole.append(self._lasted(samples, kinds[-1]))
+            few, whole = self._runs_alone(s, worker.number, q, False)
+            fine, _ = self._runs_alone(s, worker.number, q, True)
         except (Refusal, RuntimeError):
             return None
         finally:
             self.post.clear()
-        few, fine = kinds
-        piece_of = {p.ops[0]: i for i, p in enumerate(s.plan.program.pieces)}
-        busy = [median(sum(t.end_s - t.start_s for t in run.values()) for run in runs) for runs in kinds]
-        pieces = len(fine[0]) - len(few[0])
-        segment = max(0.0, busy[1] - busy[0]) / pieces if pieces else 0.0
+        overhead = {part: max(0.0, busy(fine, part) - busy(few, part)) / max(1, len(fine[part]) - len(few[part]))
+                    for part in fine}
+        net_of = {op: (part, of) for part, pieces in fine.items() for op, of in pieces.items()}
         rows = []
         for op in q["ops"]:
-            own = [run[piece_of[op]] for run in fine]
-            row = {"op": op, "wall_s": [net(t.end_s - t.start_s, segment) for t in own]}
+            part, own = net_of[op]
+            row = {"op": op, "wall_s": [net(t.end_s - t.start_s, overhead[part]) for t in own]}
             if all(t.cpu_s is not None for t in own):
-                row["cpu_s"] = [net(t.cpu_s, segment * worker.speed) for t in own]
+                row["cpu_s"] = [net(t.cpu_s, overhead[part] * worker.speed) for t in own]
             rows.append(row)
-        return {"rows": rows, "segment_overhead_s": segment,
-                "run_overhead_s": max(0.0, median(whole[0]) - busy[0])}
+        spent = sum(o * (len(fine[part]) - len(few[part])) for part, o in overhead.items())
+        more = sum(len(fine[part]) - len(few[part]) for part in fine)
+        return {"rows": rows, "segment_overhead_s": spent / max(1, more),
+                "run_overhead_s": max(0.0, median(whole) - sum(busy(few, part) for part in few))}
+
+    def _runs_alone(self, s: Session, device: int, q: dict, fine: bool) -> tuple[dict, list[float]]:
+        """Runs of all operators on one device. Times of the pieces in each, by their part and their first
+        operator; seconds of the runs."""
+        s.prepare([device] * len(s.roles), None, fine)
+        samples = [s.run(seeded=False) for _ in range(q["warmup"] + q["repeats"])][q["warmup"]:]
+        runs, made = [self._times(s, x) for x in samples], {}
+        for i, p in enumerate(s.plan.program.pieces):
+            made.setdefault(p.part, {})[p.ops[0]] = [run[i] for run in runs]
+        return made, self._lasted(samples, runs)
 
     def _lasted(self, samples: list[Sample], runs: list[dict[int, Timed]]) -> list[float]:
         """Seconds of whole runs."""
@@ -337,6 +343,12 @@ class Engine:
         if q["do"] not in ("hello", "set", "transfers"):
             self.training = None
         return known[q["do"]](q)
+
+
+def busy(pieces: dict[str, dict[int, list[Timed]]], part: str) -> float:
+    """Seconds of all pieces of a part of the step, in the median of the runs."""
+    of = pieces.get(part, {}).values()
+    return median([sum(t.end_s - t.start_s for t in run) for run in zip(*of)]) if of else 0.0
 
 
 def net(seconds: float, overhead: float) -> float:
