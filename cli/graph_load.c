@@ -4,9 +4,11 @@
 #include "graph_rules.h"
 #include "module_spec.h"
 #include "option_files.h"
+#include "packed.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_warnings.h"
+#include "text.h"
 #include "training.h"
 
 #include <string.h>
@@ -94,6 +96,25 @@ static berth_status make_training(cli *c, const char *spec, berth_graph *g, bert
 	return BERTH_OK;
 }
 
+berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
+{
+	static const char *const words[] = {"2x", "4x", "8x"};
+	int32_t at;
+	*factor = 0;
+	if (!c->compress)
+		return BERTH_OK;
+	BERTH_TRY(berth_text_find(words, 3, c->compress, "compression", "; expected 2x, 4x or 8x", &at, err));
+	*factor = 2 << at;
+	return BERTH_OK;
+}
+
+static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
+{
+	int factor;
+	BERTH_TRY(cli_compress_factor(c, &factor, err));
+	return factor ? berth_system_pack(s, factor, &c->mem, err) : BERTH_OK;
+}
+
 static berth_status add_rules(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
 {
 	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
@@ -112,6 +133,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
+	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(add_rules(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
 }
@@ -133,6 +155,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
+	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(add_rules(c, s, g, err));
 	return warn_system(c, system, s, g, err);
 }

@@ -19,6 +19,11 @@
 	{"sandbox", 0, CLI_FLAG, &(c)->sandbox, NULL, \
 	 "read models, graphs, systems, plans and policies in a process that can do nothing else"}
 
+/* For the table of every verb that places or simulates by cli_instance_load or cli_models_load. */
+#define CLI_COMPRESS(c) \
+	{"compress", 0, CLI_TEXT, &(c)->compress, "2x|4x|8x", \
+	 "tensors travel packed to a part of their bytes where that is quicker, with a stated error"}
+
 /* For the table of every verb that places, simulates or learns. */
 #define CLI_RULES(c) \
 	{"pin", 0, CLI_MANY, &(c)->pin, "OP=DEVICE", \
@@ -39,6 +44,9 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
  * What no importer reads is let pass. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_model_check(cli *c, const char *spec, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
+
+/* What --compress says; 0: it was not given. Fails: BERTH_EINVAL. */
+berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err);
 
 /* --training is for graphs: modules have a step of their own. training: is it given? Fails: BERTH_EINVAL. */
 berth_status cli_training_check(bool training, const char *spec, berth_err *err);

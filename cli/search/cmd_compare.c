@@ -323,6 +323,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_BUDGET(&a.budget),
 		CLI_REPORT(&a.report),
 		CLI_FIDELITY(&a.fidelity),
+		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};

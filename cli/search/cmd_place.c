@@ -15,6 +15,7 @@
 #include "progress.h"
 #include "report.h"
 #include "report_infeasible.h"
+#include "report_packed.h"
 #include "report_page.h"
 #include "report_pipeline.h"
 #include "report_pools.h"
@@ -257,6 +258,8 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	if (r->n_left_out)
 		put_left_out(w, r);
 	place_replicas_put(w, &s->copies, r->value);
+	if (r->answered)
+		report_put_packed(c, w, &s->p, &s->t);
 	return BERTH_OK;
 }
 
@@ -369,6 +372,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		                               err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
 		report_print_pipeline(&s->p, &s->pipeline);
+		report_print_packed(c, &s->p, &s->t);
 		cli_say("\n");
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
@@ -384,11 +388,15 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	return BERTH_OK;
 }
 
-static berth_status check_args(const args *a, state *s, berth_err *err)
+static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
 {
 	const char *grain = a->granularity.name;
 	bool layers = s->decoder.on || a->granularity.max_cuts >= 0 ||
 	              (grain && strcmp(grain, berth_grain_name(BERTH_GRAIN_OP)) != 0);
+	if (c->compress && s->decoder.on)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --compress is for one use of a language model: give it the "
+		                  "word mode");
 	if (a->replicas && (a->pareto.objectives.n || layers))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --replicas places operators of one graph: leave out --pareto, "
@@ -459,7 +467,7 @@ static berth_status open_decoder(cli *c, args *a, state *s, berth_err *err)
 
 static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(check_args(a, s, err));
+	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
@@ -509,6 +517,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",
 	         "write why nothing is below the bound, for check-certificate"},
 		CLI_REPORT(&a.report),
+		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};

@@ -72,6 +72,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH", "the graph that the certificate is for"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
 		CLI_GRANULARITY(&a.granularity),
+		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};

@@ -8,6 +8,7 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "report_packed.h"
 #include "report_pools.h"
 #include "say.h"
 #include "simulate_whatif.h"
@@ -172,6 +173,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	report_put_models(&w, &s->parts, &s->t);
 	report_put_devices(&w, &s->p, &s->t);
 	report_put_pools(&w, &s->p, &s->t);
+	report_put_packed(c, &w, &s->p, &s->t);
 	if (a->set.n)
 		simulate_whatif_put_set(&w, &s->what_if, &s->g);
 	else if (a->each.n)
@@ -210,6 +212,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, NULL, NULL, err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, NULL, err));
+		report_print_packed(c, &s->p, &s->t);
 		cli_say("\n");
 		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
 	}
@@ -234,6 +237,10 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (!a->placement)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
+	if (c->compress && (a->set.n || a->each.n || a->what_if))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "simulate: --compress is for the machine as it is: leave out --set, --each "
+		                  "and --what-if");
 	if (a->what_if)
 		BERTH_TRY(read_changes(c, a, err));
 	if (a->set.n && a->each.n)
@@ -271,6 +278,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
+		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};

@@ -5,6 +5,7 @@
 #include "constraints_mend.h"
 #include "cost_model.h"
 #include "pool_tables.h"
+#include "packed.h"
 #include "routes.h"
 
 #include <math.h>
@@ -228,9 +229,7 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 	BERTH_TRY(BERTH_NEW(mem, p->class_link_ns, (size_t)p->n_classes * (size_t)s->n_links, err));
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++) {
-			double ns = (s->link_latency_s[l] + (double)p->class_bytes[c] / s->link_bandwidth[l] +
-			             p->class_cut_s[c]) *
-			            1e9;
+			double ns = (berth_hop_s(s, l, (double)p->class_bytes[c]) + p->class_cut_s[c]) * 1e9;
 			if (!(ns < MAX_TOTAL_NS))
 				return berth_fail(err, BERTH_EFORMAT,
 				                  "a tensor of %lld bytes takes %g s from '%s' to '%s': too "
