@@ -190,12 +190,14 @@ bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n
 }
 
 /* The slowest copy's gradients go along 2 (R - 1) steps of the ring; a server that is the slowest host has
- * but to send them. */
+ * but to send them to R - 1 hosts, over the channels that lead out of it. */
 double berth_exchange_least_s(const berth_exchanger *e, int32_t n_hosts, berth_exchange_kind kind)
 {
 	double bytes = (double)e->x->grad_bytes, r = n_hosts;
 	double ring_s = 2 * (r - 1) * (e->least_latency_s + bytes / r / e->most_bandwidth),
 	       server_s = e->least_latency_s + bytes / e->most_bandwidth;
+	if (e->x->c->s->contention && e->most_ways > 0)
+		server_s *= ceil((r - 1) / e->most_ways);
 	if (n_hosts < 2)
 		return 0;
 	return kind == BERTH_EXCHANGE_RING     ? ring_s
@@ -219,6 +221,21 @@ static berth_status make_probe(berth_exchanger *e, berth_arena *mem, berth_arena
 	return berth_problem_new(g, e->x->c->s, mem, tmp, &e->probe, err);
 }
 
+/* Channels of links that lead from the host to others. */
+static int32_t count_ways(const berth_cluster *c, int32_t host)
+{
+	const berth_system *s = c->s;
+	int32_t n = 0;
+	for (int32_t l = 0; l < s->n_links; l++) {
+		bool out = c->dev_host[s->link_from[l]] == host && c->dev_host[s->link_to[l]] != host;
+		for (int32_t k = 0; k < l && out; k++)
+			out = c->dev_host[s->link_from[k]] != host || c->dev_host[s->link_to[k]] == host ||
+			      s->link_channel[k] != s->link_channel[l];
+		n += out;
+	}
+	return n;
+}
+
 berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_arena *tmp,
                                  berth_exchanger *out, berth_err *err)
 {
@@ -237,6 +254,10 @@ berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_
 			e.least_latency_s = fmin(e.least_latency_s, c->s->link_latency_s[l]);
 			e.most_bandwidth = fmax(e.most_bandwidth, c->s->link_bandwidth[l]);
 		}
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		int32_t n = count_ways(c, h);
+		e.most_ways = n > e.most_ways ? n : e.most_ways;
+	}
 	*out = e;
 	return BERTH_OK;
 }

@@ -40,6 +40,7 @@ typedef struct berth_exchanger {
 	bool stuck;               /* a route leads over a host that takes no part */
 	/* of links; what no exchange is shorter than */
 	double least_latency_s, most_bandwidth;
+	int32_t most_ways; /* channels that lead out of any host, at most */
 } berth_exchanger;
 
 /* In mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. */

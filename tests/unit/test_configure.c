@@ -170,6 +170,8 @@ static void test_ring_and_server(void **state)
 	assert_near(whole, 0.032 + 2 * 0.004, 1e-9);
 	assert_near(step_of(&w, two, deadline, BERTH_EXCHANGE_BEST, &whole), 0.032 + 2 * 0.004, 1e-9);
 	assert_near(berth_exchange_least_s(&w.e, 4, BERTH_EXCHANGE_RING), 6 * 0.0025, 1e-12);
+	/* a host has three ways out here, and one wire in the other system */
+	assert_near(berth_exchange_least_s(&w.e, 4, BERTH_EXCHANGE_SERVER), 0.007, 1e-12);
 	drop(&w);
 }
 
@@ -183,6 +185,7 @@ static void test_unreachable(void **state)
 	static const int32_t ends[] = {0, -1, 0}, row[] = {0, 0, 0};
 	assert_true(isnan(step_of(&w, ends, INT64_MAX, BERTH_EXCHANGE_BEST, &whole)));
 	assert_true(step_of(&w, row, INT64_MAX, BERTH_EXCHANGE_BEST, &whole) > 0);
+	assert_near(berth_exchange_least_s(&w.e, 3, BERTH_EXCHANGE_SERVER), 2 * 0.007, 1e-12);
 	drop(&w);
 }
 
