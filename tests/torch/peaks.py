@@ -46,7 +46,7 @@ def main():
     parser.add_argument("--plans", type=int, default=5)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("models", nargs="*", default=["resnet18_224", "large"])
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     berth = os.path.abspath(args.berth)
     harness, wrong, rows = plans.Harness(Options), 0, []
     with tempfile.TemporaryDirectory() as folder:

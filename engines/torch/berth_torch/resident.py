@@ -17,12 +17,19 @@ def _field(name: str) -> int | None:
     return None
 
 
+def _elsewhere() -> int:
+    """Bytes of pages that belong to files, or to other processes as well."""
+    return (_field("RssFile") or 0) + (_field("RssShmem") or 0)
+
+
 class Resident:
     """Memory that is taken from begin on. What was freed before is given back first: it would be taken again
-    unseen, and what runs next is slower by that."""
+    unseen, and what runs next is slower by that. Pages of programs that the kernel brings back do not count.
+    """
 
     def __init__(self) -> None:
         self.base: int | None = None
+        self.elsewhere = 0
 
     def begin(self) -> None:
         try:
@@ -31,7 +38,7 @@ class Resident:
             libc.malloc_trim(0)
             with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
                 file.write(RESET_PEAK)
-            self.base = _field("VmRSS")
+            self.base, self.elsewhere = _field("VmRSS"), _elsewhere()
         except (OSError, AttributeError):
             self.base = None  # no Linux, or no leave
 
@@ -41,4 +48,6 @@ class Resident:
         if base is not None:
             ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, USUAL)
         top = _field("VmHWM") if base is not None else None
-        return None if top is None or base is None else max(0, top - base)
+        if top is None or base is None:
+            return None
+        return max(0, top - base - max(0, _elsewhere() - self.elsewhere))
