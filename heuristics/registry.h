@@ -14,6 +14,7 @@
 	X(heft_priced) \
 	X(peft) \
 	X(peft_priced) \
+	X(peft_contended) \
 	X(cp_list) \
 	X(m_topo) \
 	X(m_etf) \

@@ -49,6 +49,7 @@ const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
                                   {&berth_method_heft_priced, berth_seed_list_ns},
                                   {&berth_method_peft_priced, priced_ahead_ns},
+                                  {&berth_method_peft_contended, priced_ahead_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
                                   {&berth_method_pbqp, pbqp_ns},
                                   {&berth_method_ceft_pbqp, pbqp_ns}};

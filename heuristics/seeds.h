@@ -11,7 +11,8 @@ typedef struct berth_seed {
 	double (*work_ns)(const berth_problem *p); /* of its first answer, about */
 } berth_seed;
 
-/* The portfolio, the cheapest first: single, heft, heft-priced, peft-priced, ceft-cpop, pbqp, ceft-pbqp. */
+/* The portfolio, the cheapest first: single, heft, heft-priced, peft-priced,
+ * peft-contended, ceft-cpop, pbqp, ceft-pbqp. */
 extern const berth_seed berth_seeds[];
 extern const int32_t berth_n_seeds;
 

@@ -35,7 +35,7 @@ static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, in
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	cp_list *x = ctx;
-	return berth_list_schedule(part, x->p, x->op_key, false, score, x, tmp, err);
+	return berth_list_schedule(part, x->p, x->op_key, false, NULL, score, x, tmp, err);
 }
 
 static void draw_keys(cp_list *x)

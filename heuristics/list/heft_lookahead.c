@@ -67,7 +67,7 @@ static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, in
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = ((const lookahead *)ctx)->p;
-	return berth_list_schedule(part, p, p->op_rank_ns, true, score, ctx, tmp, err);
+	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, score, ctx, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)

@@ -25,7 +25,7 @@ static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, in
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	peft *x = ctx;
-	return berth_list_schedule(part, x->p, x->op_key, true, score, x, tmp, err);
+	return berth_list_schedule(part, x->p, x->op_key, true, NULL, score, x, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)

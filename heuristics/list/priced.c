@@ -21,6 +21,7 @@
 #include "list.h"
 #include "method.h"
 #include "offer_schedule.h"
+#include "priced.h"
 #include "seeds.h"
 
 #include <math.h>
@@ -50,35 +51,41 @@ static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, in
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = ((const priced *)ctx)->p;
-	return berth_list_schedule(part, p, p->op_rank_ns, true, score, ctx, tmp, err);
+	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, score, ctx, tmp, err);
 }
 
 /* What op is charged where it is charged least. */
-static double least_charge(const priced *x, int32_t op)
+static double least_charge(const berth_problem *p, const double *price, int32_t op)
 {
 	double least = INFINITY;
-	for (int32_t d = 0; d < x->p->n_devs; d++)
-		if (berth_op_legal(x->p, op, d))
-			least = fmin(least, berth_load_charge(x->p, x->price, op, d));
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_op_legal(p, op, d))
+			least = fmin(least, berth_load_charge(p, price, op, d));
 	return least;
 }
 
 /* Sums along any path stay below BERTH_CEFT_NEVER. */
-static void charge(priced *x, double weight)
+void berth_priced_charge(const berth_problem *p, const double *price, double weight, int64_t *above,
+                         int64_t *cost_ns)
 {
-	double most = (double)BERTH_CEFT_NEVER / 2 / (x->p->n_ops + 1.0);
-	for (int32_t op = 0; op < x->p->n_ops; op++) {
-		double least = least_charge(x, op);
-		for (int32_t d = 0; d < x->p->n_devs; d++) {
-			size_t at = cell(x, op, d);
-			if (!berth_op_legal(x->p, op, d))
+	double most = (double)BERTH_CEFT_NEVER / 2 / (p->n_ops + 1.0);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		double least = least_charge(p, price, op);
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			size_t at = (size_t)op * (size_t)p->n_devs + (size_t)d;
+			if (!berth_op_legal(p, op, d))
 				continue;
-			double above = berth_load_charge(x->p, x->price, op, d) - least;
-			x->above[at] = llround(fmin(weight * x->p->n_devs * above, most));
-			if (x->cost_ns)
-				x->cost_ns[at] = berth_op_time(x->p, op, d) + x->above[at];
+			double over = berth_load_charge(p, price, op, d) - least;
+			above[at] = llround(fmin(weight * p->n_devs * over, most));
+			if (cost_ns)
+				cost_ns[at] = berth_op_time(p, op, d) + above[at];
 		}
 	}
+}
+
+static void charge(priced *x, double weight)
+{
+	berth_priced_charge(x->p, x->price, weight, x->above, x->cost_ns);
 	if (x->tail_ns)
 		berth_ceft_tails(x->p, x->cost_ns, x->tail_ns);
 }

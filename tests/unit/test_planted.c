@@ -70,9 +70,19 @@ static void prices_come_closer(void **state)
 	assert_true(above("peft-priced", PLANTED_CHAINS) < 0.7 * above("peft", PLANTED_CHAINS));
 }
 
+/* Passes that know of channels and of the pass before come closer still. */
+static void passes_come_closer(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < PLANTED_KINDS; kind++)
+		assert_true(above("peft-contended", (planted_kind)kind) <
+		            above("peft-priced", (planted_kind)kind));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_was_planted),
-	                                   cmocka_unit_test(prices_come_closer)};
+	                                   cmocka_unit_test(prices_come_closer),
+	                                   cmocka_unit_test(passes_come_closer)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

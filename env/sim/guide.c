@@ -1,0 +1,41 @@
+/* Guides of list schedules; see guide.h. */
+#include "guide.h"
+
+#include <string.h>
+
+berth_status berth_guide_new(const berth_problem *p, berth_arena *mem, berth_guide *out, berth_err *err)
+{
+	*out = (berth_guide){.p = p};
+	BERTH_TRY(BERTH_NEW(mem, out->op_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->rank_ns, p->n_ops, err));
+	return BERTH_NEW(mem, out->rest_ns, (size_t)p->n_ops * (size_t)p->n_devs, err);
+}
+
+/* What follows op's end on dev, by the guide's devices and ranks of its consumers. */
+static int64_t rest_of(const berth_guide *w, int32_t op, int32_t dev)
+{
+	const berth_graph *g = w->p->g;
+	int64_t rest = 0;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t i = g->tensor_use_off[t]; i < g->tensor_use_off[t + 1]; i++) {
+			int32_t to = g->edge_consumer[i];
+			int64_t ns = berth_transfer_ns(w->p, t, dev, w->op_dev[to]) + w->rank_ns[to];
+			rest = ns > rest ? ns : rest;
+		}
+	return rest;
+}
+
+void berth_guide_set(berth_guide *w, const int32_t *op_dev)
+{
+	const berth_problem *p = w->p;
+	if (p->n_ops)
+		memcpy(w->op_dev, op_dev, (size_t)p->n_ops * sizeof *op_dev);
+	for (int32_t i = p->n_ops - 1; i >= 0; i--) {
+		int32_t op = p->g->topo_op[i], own = op_dev[op];
+		int64_t *rest = w->rest_ns + (size_t)op * (size_t)p->n_devs;
+		for (int32_t dev = 0; dev < p->n_devs; dev++)
+			rest[dev] = rest_of(w, op, dev);
+		w->rank_ns[op] = berth_op_time(p, op, own) + rest[own];
+	}
+	w->is_set = true;
+}

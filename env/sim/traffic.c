@@ -1,0 +1,89 @@
+/* Transfers that wait for channels; see traffic.h. */
+#include "traffic.h"
+
+#include <string.h>
+
+berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_traffic *out, berth_err *err)
+{
+	*out = (berth_traffic){.p = p};
+	BERTH_TRY(BERTH_NEW(mem, out->arrive_ns, (size_t)p->g->n_tensors * (size_t)p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->free_ns, p->s->n_channels, err));
+	return BERTH_NEW(mem, out->claim_ns, p->s->n_channels, err);
+}
+
+void berth_traffic_reset(berth_traffic *w)
+{
+	size_t cells = (size_t)w->p->g->n_tensors * (size_t)w->p->n_devs;
+	for (size_t i = 0; i < cells; i++)
+		w->arrive_ns[i] = -1;
+	memset(w->free_ns, 0, (size_t)w->p->s->n_channels * sizeof *w->free_ns);
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int32_t route_of(const berth_traffic *w, size_t t, int32_t home, int32_t dev)
+{
+	size_t n = (size_t)w->p->n_devs, class = (size_t)w->p->tensor_class[t];
+	return w->p->class_pair_route[(class * n + (size_t)home) * n + (size_t)dev];
+}
+
+/* When tensor t is on dev, if it is sent there from home now. ends [n_channels]: the channels that it takes
+ * get its ends. */
+static int64_t send(const berth_traffic *w, size_t t, int32_t home, int32_t dev, int64_t *ends)
+{
+	const berth_problem *p = w->p;
+	size_t links = (size_t)p->s->n_links, class = (size_t)p->tensor_class[t];
+	int64_t at = w->arrive_ns[t * (size_t)p->n_devs + (size_t)home];
+	int32_t r = route_of(w, t, home, dev);
+	for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++) {
+		size_t link = (size_t)p->route_link[k], c = (size_t)p->s->link_channel[link];
+		if (p->s->contention)
+			at = later(at, later(ends[c], w->free_ns[c]));
+		at += p->class_link_ns[class * links + link];
+		ends[c] = at;
+	}
+	return at;
+}
+
+/* Nothing is claimed on the route of t. */
+static void forget(const berth_traffic *w, size_t t, int32_t home, int32_t dev)
+{
+	int32_t r = route_of(w, t, home, dev);
+	for (int32_t k = w->p->route_off[r]; k < w->p->route_off[r + 1]; k++)
+		w->claim_ns[w->p->s->link_channel[w->p->route_link[k]]] = 0;
+}
+
+int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t op, int32_t dev)
+{
+	const berth_graph *g = w->p->g;
+	int64_t ready = 0;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		ready = later(ready, berth_traffic_sent(w, t, dev)
+		                             ? w->arrive_ns[(size_t)t * (size_t)w->p->n_devs + (size_t)dev]
+		                             : send(w, (size_t)t, home, dev, w->claim_ns));
+	}
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		if (!berth_traffic_sent(w, t, dev))
+			forget(w, (size_t)t, home, dev);
+	}
+	return ready;
+}
+
+void berth_traffic_note(berth_traffic *w, const berth_partial *part, int32_t op, int32_t dev, int64_t end_ns)
+{
+	const berth_graph *g = w->p->g;
+	size_t n = (size_t)w->p->n_devs;
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		if (!berth_traffic_sent(w, t, dev))
+			w->arrive_ns[(size_t)t * n + (size_t)dev] =
+				send(w, (size_t)t, home, dev, w->free_ns);
+	}
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		w->arrive_ns[(size_t)t * n + (size_t)dev] = end_ns;
+}

@@ -1,0 +1,98 @@
+/* Transfers that wait for channels: a case by hand, and random problems against partial.h. */
+#include "instance.h"
+#include "small_problem.h"
+#include "support.h"
+#include "traffic.h"
+
+/* Two producers in two slots of a; each gives a tensor that takes 10 ns to b. p's has two consumers. */
+static const char pairs[] =
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"pairs\",\"ops\":["
+	"{\"name\":\"p\",\"time_s\":{\"*\":5e-9}},{\"name\":\"q\",\"time_s\":{\"*\":5e-9}},"
+	"{\"name\":\"c\",\"time_s\":{\"*\":1e-9}},{\"name\":\"d\",\"time_s\":{\"*\":1e-9}}],\"edges\":["
+	"{\"from\":\"p\",\"to\":\"c\",\"bytes\":10},{\"from\":\"p\",\"to\":\"d\",\"bytes\":10},"
+	"{\"from\":\"q\",\"to\":\"c\",\"bytes\":10}]}";
+static const char two[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":["
+	"{\"name\":\"a\",\"slots\":2},{\"name\":\"b\"}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
+	"\"bandwidth\":1e9},{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":1e9}]}";
+
+static void setup(small_problem *c, berth_partial **part, berth_traffic *w)
+{
+	berth_err err;
+	assert_ok(berth_partial_new(&c->p, &c->mem, part, &err), &err);
+	assert_ok(berth_traffic_new(&c->p, &c->mem, w, &err), &err);
+	berth_traffic_reset(w);
+}
+
+static void put(berth_partial *part, berth_traffic *w, int32_t op, int32_t dev)
+{
+	int64_t at = berth_partial_start(part, op, dev, berth_traffic_ready(w, part, op, dev), true);
+	berth_traffic_note(w, part, op, dev, berth_partial_place(part, op, dev, at));
+}
+
+static void test_waits(void **state)
+{
+	(void)state;
+	enum { P, Q, C, D };
+	small_problem c;
+	berth_partial *part;
+	berth_traffic w;
+	small_problem_make(&c, pairs, two);
+	setup(&c, &part, &w);
+	put(part, &w, P, 0);
+	put(part, &w, Q, 0);
+	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 15); /* p's tensor alone */
+	assert_int_equal(berth_traffic_ready(&w, part, C, 1), 25); /* q's waits for p's: one channel */
+	assert_int_equal(berth_traffic_ready(&w, part, C, 1), 25); /* asking sends nothing */
+	assert_int_equal(berth_traffic_ready(&w, part, C, 0), 5);
+	assert_false(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[C]], 1));
+	put(part, &w, C, 1);
+	assert_true(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[C]], 1));
+	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 15); /* it is there */
+	assert_int_equal(berth_partial_length_ns(part), 26);
+	berth_traffic_reset(&w);
+	assert_false(berth_traffic_sent(&w, 0, 1));
+	small_problem_free(&c);
+}
+
+/* Transfers are never earlier than alone; without contention they are the same. */
+static void test_random_instances(void **state)
+{
+	(void)state;
+	int same = 0, waited = 0;
+	for (uint64_t seed = 1; seed <= 600; seed++) {
+		instance in;
+		small_problem c;
+		berth_partial *part;
+		berth_traffic w;
+		instance_make(seed, 14, 4, &in);
+		small_problem_make(&c, in.graph, in.system);
+		instance_free(&in);
+		setup(&c, &part, &w);
+		for (int32_t k = 0; k < c.p.n_ops && berth_problem_feasible(&c.p, NULL) == BERTH_OK; k++) {
+			int32_t op = c.p.prio_op[k], dev = berth_partial_roomiest(part, c.p.op_coloc[op]);
+			int64_t alone[INSTANCE_MAX_DEVICES];
+			dev = berth_partial_dev(part, op) >= 0 ? berth_partial_dev(part, op) : dev;
+			berth_partial_ready(part, op, alone);
+			for (int32_t d = 0; d < c.p.n_devs; d++) {
+				int64_t ready = berth_traffic_ready(&w, part, op, d);
+				assert_true(ready >= alone[d]);
+				if (!c.s.contention)
+					assert_int_equal(ready, alone[d]);
+				same += !c.s.contention;
+				waited += ready > alone[d];
+			}
+			put(part, &w, op, dev);
+		}
+		small_problem_free(&c);
+	}
+	assert_true(same > 1000);
+	assert_true(waited > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits),
+	                                   cmocka_unit_test(test_random_instances)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
