@@ -102,6 +102,8 @@ typedef struct berth_search {
 	double bound, mean;
 	berth_proof proof;
 	int64_t nodes;             /* of an exact method's search tree */
+	int32_t groups;            /* that an exact method solved in the place of operators; 0: it did not */
+	bool groups_optimal;       /* they are proven best, as groups */
 	bool stopped;              /* by time or cancel */
 	double eval_s;             /* of the latest evaluation, by the clock that is limited */
 

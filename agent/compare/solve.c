@@ -20,6 +20,8 @@ static void take_answer(berth_solution *r, const berth_search *s)
 	else if (r->p->s->order == BERTH_ORDER_GIVEN)
 		r->op_order = r->p->g->topo_op;
 	r->nodes = s->nodes;
+	r->groups = s->groups;
+	r->groups_optimal = s->groups_optimal;
 	r->order = r->op_order ? BERTH_ORDER_GIVEN : r->p->s->order;
 	if (r->feasible)
 		r->value = s->best.value;

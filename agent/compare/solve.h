@@ -25,6 +25,8 @@ typedef struct berth_solution {
 	const char *const *left_out;
 	int32_t n_left_out;
 	int64_t nodes;          /* of an exact method's search tree; 0: none */
+	int32_t groups;         /* that it solved in the place of the operators; 0: it solved these */
+	bool groups_optimal;    /* as groups, they are proven best */
 	berth_order order;      /* rule that the value stands for */
 	int64_t evaluations;
 	double solve_s, wall_s; /* CPU seconds of all threads, seconds of the clock: of the method alone */

@@ -255,6 +255,10 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	berth_json_put_int(w, "evaluations", r->evaluations);
 	if (r->nodes)
 		berth_json_put_int(w, "nodes", r->nodes);
+	if (r->groups) {
+		berth_json_put_int(w, "groups", r->groups);
+		berth_json_put_bool(w, "groups_optimal", r->groups_optimal);
+	}
 	if (r->n_left_out)
 		put_left_out(w, r);
 	place_replicas_put(w, &s->copies, r->value);
@@ -350,6 +354,10 @@ static void print_head(const args *a, const state *s)
 	} else {
 		cli_say("no placement was found that fits\n");
 	}
+	if (r->groups)
+		cli_say("%s solved %d groups of the %d operators%s: nothing is proven for the operators\n",
+		        r->method->name, (int)r->groups, (int)s->g.n_ops,
+		        r->groups_optimal ? ", to the best of these groups" : "");
 	cli_say("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations),
 	        berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
 }

@@ -3,6 +3,7 @@
 
 #include "bounds_blocks.h"
 #include "bounds_load.h"
+#include "bounds_load_memory.h"
 #include "bounds_lp.h"
 #include "bounds_memory.h"
 #include "bounds_path.h"
@@ -133,7 +134,10 @@ static berth_status strengthen(const berth_problem *p, const berth_bound_effort 
 {
 	berth_bound_work work = {.left_ns = effort->work_ns, .proof = proof};
 	double load_ns = 0, load_s = b->parts.load_s;
-	int64_t latency_ns = b->latency_ns;
+	int64_t latency_ns = b->latency_ns, under_memory_ns;
+	BERTH_TRY(berth_bounds_load_memory(p, &work, tmp, &under_memory_ns, err));
+	load_s = fmax(load_s, (double)under_memory_ns * 1e-9 * BERTH_DOWN);
+	latency_ns = under_memory_ns > latency_ns ? under_memory_ns : latency_ns;
 	if (effort->load)
 		BERTH_TRY(berth_bounds_load_lp(p, load_s * 1e9, &work, tmp, &load_ns, err));
 	load_s = fmax(load_s, load_ns * 1e-9);

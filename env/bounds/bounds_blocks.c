@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { MOST_OPS = 20000, MEMO = 64, HALVES = 8, FIRST_NODES = 32, MORE = 4 };
+enum { MOST_OPS = 20000, SEARCHED = 32, /* operators of a block */
+        MEMO = 64, HALVES = 8, FIRST_NODES = 32, MORE = 4 };
 
 /* Of a node of the exact search, for each device; and nodes that setting up a run takes as long as. */
 enum { NODE_NS = 300, RUN_NODES = 6 };
@@ -272,7 +273,7 @@ static berth_status new_table(work *w, block *b, bool searched)
 static berth_status open_block(work *w, block *b)
 {
 	int32_t n = block_ops(w, b);
-	bool searched = n <= BERTH_EXACT_SEARCH_OPS && w->p->n_devs <= BERTH_EXACT_SEARCH_DEVS;
+	bool searched = n <= SEARCHED && w->p->n_devs <= BERTH_EXACT_SEARCH_DEVS;
 	if (searched && w->n_memo < MEMO) {
 		memo *m = &w->memo[w->n_memo];
 		berth_arena_mark mark = berth_arena_get_mark(w->mem);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANDIDATES = 8, MASKED = 6, MOST_DEPTH = 600 };
+enum { CANDIDATES = 8, HALVES = 11, MASKED = 6, MOST_DEPTH = 600 };
 #define PRICE_SCALE 0x1p30
 
 typedef struct candidate {
@@ -314,5 +314,48 @@ berth_status berth_tree_prove(berth_block *b, int32_t from, int32_t to, int64_t 
 		*nodes += most_nodes - w.left;
 	}
 	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+typedef struct climber {
+	berth_block *b;
+	int64_t most_nodes, *ns, *nodes;
+	bool (*stop)(void *ctx);
+	void *ctx;
+} climber;
+
+static berth_status climb(const climber *x, int64_t most_ns, berth_arena *mem, berth_arena *tmp,
+                          berth_err *err)
+{
+	int64_t claim = most_ns, above = most_ns + 1;
+	for (int k = 0; k <= HALVES && *x->ns + 1 < above && !(x->stop && x->stop(x->ctx)); k++) {
+		berth_tree_prices prices = {0};
+		berth_case_tree tree;
+		bool proven;
+		BERTH_TRY(berth_tree_prove(x->b, 0, 0, claim, x->most_nodes, &prices, mem, tmp, &tree,
+		                           &proven, x->nodes, err));
+		*x->ns = proven ? claim : *x->ns;
+		above = proven ? above : claim;
+		claim = *x->ns + (above - *x->ns) / 2;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_tree_climb(const berth_problem *p, int64_t least_ns, int64_t most_ns, int64_t most_nodes,
+                              bool (*stop)(void *ctx), void *ctx, berth_arena *tmp, int64_t *ns,
+                              int64_t *nodes, berth_err *err)
+{
+	berth_arena mem;
+	climber x = {.most_nodes = most_nodes, .ns = ns, .nodes = nodes, .stop = stop, .ctx = ctx};
+	*ns = least_ns;
+	*nodes = 0;
+	if (p->n_ops > BERTH_CERTIFICATE_TREE_OPS || p->n_devs > BERTH_CERTIFICATE_TREE_DEVS ||
+	    least_ns >= most_ns)
+		return BERTH_OK;
+	berth_arena_init(&mem, tmp->hook);
+	berth_status st = berth_block_new(p, p->n_ops, p->g->topo_op, false, false, &mem, &x.b, err);
+	if (st == BERTH_OK)
+		st = climb(&x, most_ns, &mem, tmp, err);
+	berth_arena_free(&mem);
 	return st;
 }

@@ -24,4 +24,13 @@ berth_status berth_tree_prove(berth_block *b, int32_t from, int32_t to, int64_t 
 berth_status berth_tree_loads(const berth_problem *p, int32_t n, const int32_t *op, berth_tree_prices *prices,
                               int32_t *at, int64_t *ns, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
+/* The largest claim from least_ns, which is proven, to most_ns that a tree for all operators of p proves, by
+ * halves after most_ns itself. *ns: least_ns where the graph is too large for trees. *nodes: how many were
+ * tried.
+ *   stop  asked before each tree; NULL: never
+ * tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
+berth_status berth_tree_climb(const berth_problem *p, int64_t least_ns, int64_t most_ns, int64_t most_nodes,
+                              bool (*stop)(void *ctx), void *ctx, berth_arena *tmp, int64_t *ns,
+                              int64_t *nodes, berth_err *err);
+
 #endif

@@ -221,7 +221,8 @@ void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg 
 	x->upper = cfg->upper_ns;
 	x->open = x->best = BERTH_EXACT_SEARCH_NEVER;
 	x->nodes = 0;
-	x->stopped = false;
+	x->stopped = x->left_open = false;
+	x->depth = 0;
 	for (int32_t d = 0; d < x->n_devs; d++) {
 		x->load[d] = x->count[d] = 0;
 		x->held[d] = x->held_before[d];
@@ -237,6 +238,7 @@ void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg 
 	exact_search_mirrors(x);
 	if (x->upper > 0)
 		place_from(x, 0, 0);
-	*out = (berth_exact_search_result){.best_ns = x->best, .nodes = x->nodes, .complete = !x->stopped};
+	*out = (berth_exact_search_result){
+		.best_ns = x->best, .nodes = x->nodes, .complete = !x->stopped && !x->left_open};
 	out->lower_ns = x->open < x->upper ? x->open : x->upper;
 }

@@ -199,6 +199,12 @@ bool exact_search_step(berth_exact_search *x, int64_t lower)
 	return !x->stopped;
 }
 
+void exact_search_leave(berth_exact_search *x, int64_t lower)
+{
+	x->left_open = true;
+	x->open = lower < x->open ? lower : x->open;
+}
+
 void exact_search_found(berth_exact_search *x, int64_t value)
 {
 	if (value < x->upper)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { N = BERTH_EXACT_SEARCH_OPS };
+enum { N = BERTH_EXACT_SEARCH_OPS, MOST_DEPTH = 500 }; /* each level takes some 8 KB of the stack */
 
 /* A node: what must start before and after each operator (transitively closed), earliest starts, least times
  * after. */
@@ -214,8 +214,10 @@ static void split(berth_exact_search *x, const node *s, int32_t i, int32_t j)
 		settle(x, &child[k]);
 	}
 	int first = child[1].lower < child[0].lower;
+	x->depth++;
 	branch(x, &child[first]);
 	branch(x, &child[!first]);
+	x->depth--;
 }
 
 /* Score what the node's earliest schedule says. True: nothing below the node can be better. */
@@ -233,6 +235,10 @@ static void branch(berth_exact_search *x, const node *parent)
 	int32_t i, j;
 	if (s.lower >= x->upper || !exact_search_step(x, s.lower) || !select_arcs(x, &s))
 		return;
+	if (x->depth >= MOST_DEPTH) {
+		exact_search_leave(x, s.lower);
+		return;
+	}
 	int64_t machines = exact_search_machines(x, x->n, s.head, s.tail, 1);
 	s.lower = most_of(s.lower, machines);
 	if (s.lower >= x->upper)

@@ -54,7 +54,8 @@ struct berth_exact_search {
 	exact_search_move *move;  /* [n_edges] */
 	int32_t *order;           /* [n] */
 	int64_t upper, open, best, nodes;
-	bool stopped;
+	int32_t depth;            /* of the second level */
+	bool stopped, left_open;
 };
 
 static inline int64_t exact_search_time(const berth_exact_search *x, int32_t i, int32_t d)
@@ -79,6 +80,9 @@ void exact_search_mirrors(berth_exact_search *x);
 
 /* One node more. False, with lower noted as open, when a limit is reached. */
 bool exact_search_step(berth_exact_search *x, int64_t lower);
+
+/* What is below a node of that bound is left open: the result is not complete. */
+void exact_search_leave(berth_exact_search *x, int64_t lower);
 
 /* A schedule of that length was found, or a relaxation that ends there. */
 void exact_search_found(berth_exact_search *x, int64_t value);

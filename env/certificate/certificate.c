@@ -41,21 +41,36 @@ certificate_wide certificate_charge(const berth_problem *p, const int64_t *price
 	return pool < 0 ? sum : sum + (certificate_wide)price[p->n_devs + pool] * berth_op_pool_ns(p, op, d);
 }
 
+/* What op's bytes cost on d at prices of devices and pools; NULL: nothing. */
+static certificate_wide rent(const int64_t *price, const berth_problem *p, int32_t op, int32_t d)
+{
+	int32_t pool = berth_dev_pool(p, d);
+	return !price ? 0
+	              : (certificate_wide)certificate_kept_bytes(p, op) *
+	                        (price[d] + (pool < 0 ? 0 : price[p->n_devs + pool]));
+}
+
 /* A load need not be a whole number where a device has several slots; a latency is. */
 berth_status certificate_load(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
                               int64_t *proven_ns, berth_err *err)
 {
 	certificate_wide num = 0, den = 0;
 	(void)tmp;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++)
+	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
+		int64_t limit = certificate_limit(p, k);
+		if (c->byte_price && c->byte_price[k] > 0 && limit < 0)
+			return berth_fail(err, BERTH_EFORMAT, "it prices memory that has no limit");
 		den += (certificate_wide)c->price[k] * certificate_units(p, k);
+		num -= c->byte_price && limit > 0 ? (certificate_wide)c->byte_price[k] * limit : 0;
+	}
 	if (den == 0)
 		return berth_fail(err, BERTH_EFORMAT, "all of its prices are 0");
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		certificate_wide least = -1;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d)) {
-				certificate_wide charge = certificate_charge(p, c->price, op, d);
+				certificate_wide charge = certificate_charge(p, c->price, op, d) +
+				                          rent(c->byte_price, p, op, d);
 				least = least < 0 || charge < least ? charge : least;
 			}
 		num += least < 0 ? 0 : least;
@@ -79,14 +94,6 @@ static int32_t tensor_to(const berth_problem *p, int32_t from, int32_t to)
 	return best;
 }
 
-/* What op's bytes cost on d, over the unit. */
-static certificate_wide rent(const berth_certificate *c, const berth_problem *p, int32_t op, int32_t d)
-{
-	int32_t pool = berth_dev_pool(p, d);
-	return (certificate_wide)certificate_kept_bytes(p, op) *
-	       (c->price[d] + (pool < 0 ? 0 : c->price[p->n_devs + pool]));
-}
-
 /* at[d] of the next operator of the path, over the unit; below 0: it cannot stand there. */
 static void follow(const berth_certificate *c, const berth_problem *p, int32_t t, int32_t op,
                    const certificate_wide *before, certificate_wide *at)
@@ -101,7 +108,7 @@ static void follow(const berth_certificate *c, const berth_problem *p, int32_t t
 		}
 		at[d] = berth_op_legal(p, op, d) && least >= 0
 		                ? least + (certificate_wide)c->unit * berth_op_time(p, op, d) +
-		                          rent(c, p, op, d)
+		                          rent(c->price, p, op, d)
 		                : -1;
 	}
 }
@@ -148,8 +155,8 @@ berth_status certificate_path(const berth_certificate *c, const berth_problem *p
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		certificate_wide least = -1;
 		for (int32_t d = 0; d < p->n_devs && !on_path[op]; d++)
-			if (berth_op_legal(p, op, d) && (least < 0 || rent(c, p, op, d) < least))
-				least = rent(c, p, op, d);
+			if (berth_op_legal(p, op, d) && (least < 0 || rent(c->price, p, op, d) < least))
+				least = rent(c->price, p, op, d);
 		length += least < 0 ? 0 : least;
 	}
 	*proven_ns = certificate_quotient(length, c->unit, true);

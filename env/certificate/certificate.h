@@ -50,16 +50,16 @@ typedef struct berth_certificate {
 	bool load;        /* the largest load, not the latency */
 	int64_t bound_ns; /* what is claimed: no placement is below it */
 	berth_certificate_kind kind;
-	int64_t unit;   /* path: the price of a byte is price / unit ns */
-	int64_t *price; /* [n_devs + n_pools] path, load, relaxation; of a nanosecond on it, or a byte */
-	int32_t *path;  /* [n_path] operators, each the producer of something that the next consumes */
+	int64_t unit;        /* path: the price of a byte is price / unit ns */
+	int64_t *price;      /* [n_devs + n_pools] path, load, relaxation; of a nanosecond on it, or a byte */
+	int64_t *byte_price; /* [n_devs + n_pools] load, relaxation; of a byte kept; NULL: 0 (load) */
+	int32_t *path;       /* [n_path] operators, each the producer of something that the next consumes */
 	int32_t n_path;
 
 	/* relaxation; >= 0 but shares */
 	int64_t upper_ns;       /* it holds for placements up to here */
 	int64_t grain;          /* what 1 of the shares below stands for; >= 1 */
 	int64_t *channel_price; /* [n_channels] */
-	int64_t *byte_price;    /* [n_devs + n_pools] of a byte that is kept */
 	int64_t *end_price;     /* [n_ops] of the rows "the length is after the operator" */
 	int64_t *flow;          /* [n_edges] of the rows "the consumer starts after" */
 	int64_t *out_share;     /* [n_edges][n_devs] what the producer's device pays, in grains */

@@ -144,9 +144,10 @@ static berth_status read_path(reader *r, const berth_json *doc, berth_err *err)
 static berth_status read_load(reader *r, const berth_json *doc, berth_err *err)
 {
 	static const char *const known[] = {"format",   "version", "graph",  "system", "objective",
-	                                    "bound_ns", "proof",   "prices", NULL};
+	                                    "bound_ns", "proof",   "prices", "byte_prices", NULL};
 	BERTH_TRY(berth_json_keys(doc, known, err));
-	return read_prices(r, doc, "prices", &r->c.price, err);
+	BERTH_TRY(read_prices(r, doc, "prices", &r->c.price, err));
+	return read_prices(r, doc, "byte_prices", &r->c.byte_price, err);
 }
 
 static berth_status read_relaxation(reader *r, const berth_json *doc, berth_err *err)
@@ -320,12 +321,13 @@ berth_status berth_certificate_parse(const char *file, const char *text, size_t 
 
 /* ---- writing ---- */
 
+/* NULL: zeros. */
 static void put_numbers(berth_json_out *w, const char *key, const int64_t *x, size_t n)
 {
 	berth_json_open(w, key, '[');
 	berth_json_flat(w, true);
 	for (size_t k = 0; k < n; k++)
-		berth_json_put_int(w, NULL, x[k]);
+		berth_json_put_int(w, NULL, x ? x[k] : 0);
 	berth_json_close(w, ']');
 	berth_json_flat(w, false);
 }
@@ -417,6 +419,7 @@ berth_status berth_certificate_write(const berth_certificate *c, const berth_pro
 		put_ops(&w, "path", p->g, c->path, c->n_path);
 	} else if (c->kind == BERTH_CERTIFICATE_LOAD) {
 		put_numbers(&w, "prices", c->price, all);
+		put_numbers(&w, "byte_prices", c->byte_price, all);
 	} else if (c->kind == BERTH_CERTIFICATE_RELAXATION) {
 		put_relaxation(&w, c, p);
 	} else {

@@ -1,14 +1,17 @@
 /* Branch and bound for latency (exact_search.h): the best placement together with the best order in which
  * devices start their operators. Memory and all other rules are kept; the simulator scores. Exact up to MOST
- * operators; larger graphs are grouped to as many. */
+ * operators, if the nodes suffice; larger graphs are grouped to GROUPS, which they mostly do for. */
+#include "certify_tree.h"
 #include "exact.h"
 #include "exact_search.h"
 #include "method.h"
 
 #include <math.h>
 
-enum { MOST = 16 };
-#define NODES INT64_C(20000000)
+enum { MOST = BERTH_EXACT_SEARCH_OPS, GROUPS = 16 };
+enum { TREE_NODES = 4000 };         /* of each tree, some tenths of a second */
+#define NODES INT64_C(20000000)     /* of up to GROUPS operators, some ten seconds */
+#define MANY_NODES INT64_C(1000000) /* of more, the same */
 
 typedef struct leaf_ctx {
 	berth_search *s;
@@ -44,7 +47,9 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, c.op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, c.order, s->p->n_ops, err));
 	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
-	                              .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
+	                              .nodes = s->cfg.nodes > 0       ? s->cfg.nodes
+	                                       : s->p->n_ops > GROUPS ? MANY_NODES
+	                                                              : NODES,
 	                              .leaf = leaf,
 	                              .stop = stop,
 	                              .ctx = &c};
@@ -58,14 +63,45 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
+static bool over(void *ctx)
+{
+	return berth_search_over(ctx);
+}
+
+/* It was cut. Claims between the bound and the incumbent, by trees of cases: their nodes conclude more. */
+static berth_status claim_more(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	int64_t least_ns = s->bound > 0 ? (int64_t)(s->bound * 1e9 * (1 - 1e-12)) : 0;
+	int64_t ns, nodes;
+	if (!berth_score_feasible(s->best) || (s->cfg.nodes > 0 && s->cfg.nodes < TREE_NODES))
+		return BERTH_OK;
+	int64_t best_ns = llround(s->best.value * 1e9);
+	BERTH_TRY(berth_tree_climb(s->p, least_ns, best_ns, TREE_NODES, over, s, tmp, &ns, &nodes, err));
+	if (ns > least_ns)
+		berth_search_prove(s, (double)ns / 1e9);
+	if (ns >= best_ns)
+		s->proof = BERTH_PROOF_OPTIMAL;
+	return BERTH_OK;
+}
+
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_exact_needs_latency(s, "branch-and-bound", err));
-	return berth_exact_or_grouped(s, MOST, solve, tmp, err);
+	BERTH_TRY(berth_exact_or_grouped(s, MOST, GROUPS, solve, tmp, err));
+	if (s->p->n_ops <= MOST && s->proof == BERTH_PROOF_LIMIT && !s->stopped)
+		BERTH_TRY(claim_more(s, tmp, err));
+	if (s->p->n_ops <= GROUPS || s->p->n_ops > MOST || s->proof != BERTH_PROOF_LIMIT || s->stopped)
+		return BERTH_OK;
+	/* It was cut: what groups come to may be better than what was found. */
+	int64_t nodes = s->nodes;
+	BERTH_TRY(berth_exact_grouped(s, GROUPS, solve, tmp, err));
+	s->nodes = nodes;
+	s->groups = 0;
+	return BERTH_OK;
 }
 
-const berth_method berth_method_branch_and_bound = {
-	"branch-and-bound",
-	"Proves the least latency over placements and orders of up to 16 operators or groups (after Carlier, "
-        "Pinson 1989).",
-	false, run, NULL};
+const berth_method berth_method_branch_and_bound = {"branch-and-bound",
+                                                    "Proves the least latency over placements and orders of "
+                                                    "up to 64 operators or 16 groups (after Carlier, "
+                                                    "Pinson 1989).",
+                                                    false, run, NULL};

@@ -125,7 +125,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t most = 1;
 	for (double all = s->p->n_devs; most < MOST && (all *= s->p->n_devs) <= TRIES; most++)
 		;
-	return berth_exact_or_grouped(s, most, solve, tmp, err);
+	return berth_exact_or_grouped(s, most, most, solve, tmp, err);
 }
 
 const berth_method berth_method_brute_force = {

@@ -124,6 +124,8 @@ static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn s
 	BERTH_TRY(berth_search_new(&p, &cfg, mem, &sub, err));
 	BERTH_TRY(solve(&sub, tmp, err));
 	s->nodes = sub.nodes;
+	s->groups = c.n_groups;
+	s->groups_optimal = sub.proof == BERTH_PROOF_OPTIMAL;
 	return isfinite(sub.best.excess) ? offer_groups(s, &sub, &c, tmp, err) : BERTH_OK;
 }
 
@@ -138,12 +140,12 @@ berth_status berth_exact_grouped(berth_search *s, int32_t most_ops, berth_exact_
 	return st == BERTH_OK || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
 }
 
-berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
-                                    berth_err *err)
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, int32_t groups, berth_exact_fn solve,
+                                    berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (s->p->n_ops <= most_ops)
 		return solve(s, tmp, err);
 	s->proof = BERTH_PROOF_LIMIT;
-	return berth_exact_grouped(s, most_ops, solve, tmp, err);
+	return berth_exact_grouped(s, groups, solve, tmp, err);
 }

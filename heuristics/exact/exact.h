@@ -8,15 +8,15 @@
 
 typedef berth_status (*berth_exact_fn)(berth_search *s, berth_arena *tmp, berth_err *err);
 
-/* Run solve on the search where the problem has at most most_ops operators. Else group them to most_ops
+/* Run solve on the search where the problem has at most most_ops operators. Else group them to `groups`
  * (heavy-edge, balanced by mean time), solve the groups' graph in a search of its own, and offer its
  * placement, under the system's rule and in the order of the groups. Nothing is proven then for the graph
- * itself, and the groups' evaluations are not counted.
+ * itself, and the groups' evaluations are not counted; s->groups tells how many there were.
  *
  * solve sets proof, bound and nodes of the search that it is given. The portfolio is offered first in any
  * case. Fails: BERTH_ENOMEM, and as solve does. */
-berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, berth_exact_fn solve, berth_arena *tmp,
-                                    berth_err *err);
+berth_status berth_exact_or_grouped(berth_search *s, int32_t most_ops, int32_t groups, berth_exact_fn solve,
+                                    berth_arena *tmp, berth_err *err);
 
 /* The second half of that alone: group to most_ops, solve the groups' graph, offer its placement. Nothing is
  * offered where groups cannot be had (their operators share no device, colocation makes them cyclic). Fails:

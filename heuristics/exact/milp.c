@@ -118,7 +118,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "method milp needs a solver: install %s and build berth again",
 		                  berth_lp_missing());
-	return berth_exact_or_grouped(s, MOST, solve, tmp, err);
+	return berth_exact_or_grouped(s, MOST, MOST, solve, tmp, err);
 }
 
 const berth_method berth_method_milp = {"milp",
