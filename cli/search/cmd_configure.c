@@ -84,7 +84,8 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	for (int32_t b = 0; b < v->n_batches; b++) {
 		const char **text;
 		BERTH_TRY(BERTH_NEW(&c->mem, text, given.n + 1, err));
-		memcpy(text, given.text, (size_t)given.n * sizeof *text);
+		if (given.n)
+			memcpy(text, given.text, (size_t)given.n * sizeof *text);
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
 		if (!text[given.n])
 			return berth_nomem(err);

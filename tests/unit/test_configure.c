@@ -267,6 +267,7 @@ static void test_refused(void **state)
 	assert_ok(berth_system_parse_json("s", half, strlen(half), &w.mem, &w.tmp, &w.s, &err), &err);
 	assert_int_equal(berth_cluster_new(&w.s, &w.mem, &w.tmp, &w.c, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "device 'b' has no \"host\"");
+	drop(&w);
 	make(&w, no_watts);
 	berth_configure_cfg cfg = berth_configure_cfg_default();
 	berth_configured r;
