@@ -147,7 +147,7 @@ berth_status berth_learner_step(berth_learner *l, int32_t i, int32_t left, berth
 void berth_learner_drawn(const berth_learner *l, int32_t i, int32_t k, int32_t *op_dev);
 
 /* The most probable placement under the present policy, offered to the search: one evaluation; sequential
- * two, four, six or eight (berth_offer_schedule). Fails: BERTH_ENOMEM. */
+ * two or more (berth_rollout_offer_greedy). Fails: BERTH_ENOMEM. */
 berth_status berth_learner_offer_greedy(berth_learner *l, int32_t i, berth_arena *tmp, berth_err *err);
 
 /* Samples that a pair's window keeps under these settings; 0: it has none. */

@@ -3,6 +3,7 @@
 
 #include "ceft.h"
 #include "ready.h"
+#include "traffic.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,10 +24,10 @@ struct berth_decoder {
 	int64_t *key;            /* [n_ops] */
 	int64_t *load_ns, *end_ns; /* [n_devs] */
 	int64_t *channel_ns;     /* [n_channels] load */
-	uint8_t *there;          /* [n_tensors][n_devs] 1: made or sent there */
+	berth_traffic traffic;
 	int64_t rest_ns;         /* sum of least times not placed yet */
 	/* of the step, [n_devs] */
-	int64_t *ready_ns, *start_ns, *finish_ns, *whole_ns;
+	int64_t *start_ns, *finish_ns, *whole_ns;
 	double *input_bytes;
 	int64_t *added_ns;       /* [n_channels] 0 between steps */
 	nn_real *x, *logits, *logp;
@@ -75,7 +76,6 @@ static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, be
 {
 	BERTH_TRY(BERTH_NEW(mem, d->load_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->end_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->ready_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->start_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->finish_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->whole_ns, devs, err));
@@ -102,7 +102,7 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, d->key, ops, err));
 	BERTH_TRY(BERTH_NEW(mem, d->channel_ns, p->s->n_channels, err));
 	BERTH_TRY(BERTH_NEW(mem, d->added_ns, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, d->there, (size_t)p->g->n_tensors * devs, err));
+	BERTH_TRY(berth_traffic_new(p, mem, &d->traffic, err));
 	BERTH_TRY(new_step(d, devs, mem, err));
 	berth_arena_mark mark = berth_arena_get_mark(mem);
 	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
@@ -176,7 +176,7 @@ static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t
 	size_t n = (size_t)p->n_devs, links = (size_t)p->s->n_links;
 	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
 		size_t t = (size_t)p->g->in_tensor[i], class = (size_t)p->tensor_class[t];
-		if (d->there[t * n + (size_t)dev])
+		if (berth_traffic_sent(&d->traffic, p->g->in_tensor[i], dev))
 			continue;
 		size_t home = (size_t)berth_partial_dev(part, p->g->tensor_producer[t]);
 		int32_t r = p->class_pair_route[(class * n + home) * n + (size_t)dev];
@@ -215,7 +215,6 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 	const berth_problem *p = d->e->p;
 	least l = {INT64_MAX, INT64_MAX, INT64_MAX};
 	int32_t bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
-	berth_partial_ready(part, op, d->ready_ns);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		if (bound >= 0)
 			d->mask[v] = v == bound;
@@ -224,7 +223,8 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 			             (v == forced || berth_partial_fits(part, coloc, v));
 		if (!d->mask[v])
 			continue;
-		d->start_ns[v] = berth_partial_start(part, op, v, d->ready_ns[v], true);
+		int64_t ready = berth_traffic_ready(&d->traffic, part, op, v);
+		d->start_ns[v] = berth_partial_start(part, op, v, ready, true);
 		d->finish_ns[v] = d->start_ns[v] + berth_op_time(p, op, v);
 		d->whole_ns[v] = d->finish_ns[v] + d->tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)v];
 		l.start = d->start_ns[v] < l.start ? d->start_ns[v] : l.start;
@@ -355,17 +355,19 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
 static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how *how, berth_episode *trace)
 {
 	const berth_problem *p = d->e->p;
+	const int64_t *rank_ns =
+		how->guide && how->guide->is_set ? how->guide->rank_ns : p->op_rank_ns;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double noise = how->rng && how->key_sigma > 0 ? berth_rng_normal(how->rng) : 0;
 		double moved = (double)keys[d->e->co.op_group[op]] + how->key_sigma * noise;
-		d->key[op] = p->op_rank_ns[op] + llround(fmin(fmax(moved * d->unit, -0x1p60), 0x1p60));
+		d->key[op] = rank_ns[op] + llround(fmin(fmax(moved * d->unit, -0x1p60), 0x1p60));
 		if (trace)
 			trace->noise[op] = (nn_real)noise;
 	}
 	memset(d->load_ns, 0, (size_t)p->n_devs * sizeof *d->load_ns);
 	memset(d->end_ns, 0, (size_t)p->n_devs * sizeof *d->end_ns);
 	memset(d->channel_ns, 0, (size_t)p->s->n_channels * sizeof *d->channel_ns);
-	memset(d->there, 0, (size_t)p->g->n_tensors * (size_t)p->n_devs);
+	berth_traffic_reset(&d->traffic);
 	d->rest_ns = d->least_ns;
 	if (trace)
 		trace->n_steps = 0;
@@ -374,13 +376,8 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 
 static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev)
 {
-	const berth_graph *g = d->e->p->g;
-	size_t n = (size_t)d->e->n_devs;
 	add_moves(d, part, op, dev, d->channel_ns);
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
-		d->there[(size_t)g->in_tensor[i] * n + (size_t)dev] = 1;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		d->there[(size_t)t * n + (size_t)dev] = 1;
+	berth_traffic_note(&d->traffic, part, op, dev, d->finish_ns[dev]);
 	d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
 	d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
 	d->rest_ns -= d->op_least_ns[op];

@@ -1,11 +1,13 @@
 /* Sequential placements by a list schedule. The policy picks the device of every operator in turn. It sees
- * the partial schedule: earliest starts and ends, loads, data already there, memory left. It also moves
- * operators forward or back in the list. With the weight of "ends first" alone it is HEFT. One decoder
- * belongs to one thread. Nothing is allocated while it decodes. */
+ * the partial schedule: earliest starts and ends, where transfers wait for their channels (traffic.h), loads,
+ * data already there, memory left. It also moves operators forward or back in the list. With the weight of
+ * "ends first" alone it is HEFT with contention. One decoder belongs to one thread. Nothing is allocated
+ * while it decodes. */
 #ifndef BERTH_DECODE_H
 #define BERTH_DECODE_H
 
 #include "encode.h"
+#include "guide.h"
 #include "partial.h"
 
 /* Features of a device at a step, of order 1. Times in units of the mean operator time, through log(1 + x).
@@ -59,6 +61,7 @@ typedef struct berth_decode_how {
 	berth_rng *rng;      /* NULL: the most probable device at each step, keys as they are */
 	double temperature;  /* of devices, > 0 */
 	double key_sigma;    /* standard deviation of keys, in mean operator times; >= 0 */
+	const berth_guide *guide; /* its ranks are the list's, with keys; NULL, or not set: the problem's */
 	const int32_t *force; /* [n_ops] legal devices to go to instead, for imitation; NULL: choose */
 } berth_decode_how;
 

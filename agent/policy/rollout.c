@@ -2,6 +2,7 @@
 #include "rollout.h"
 
 #include "offer_schedule.h"
+#include "seeds.h"
 
 berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_arena *mem, berth_rollout *out,
                                berth_err *err)
@@ -17,27 +18,54 @@ berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_a
 
 /* ---- the most probable placement ---- */
 
+/* Passes at most, and in a row without a better placement. */
+enum { MOST = 8, PATIENCE = 2 };
+
 typedef struct greedy {
 	const berth_rollout *w;
 	const policy_stepper *net;
 	const nn_real *keys;
+	berth_guide guide;
+	int32_t *op_dev; /* [n_ops] of the last pass */
 } greedy;
 
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
-	const greedy *g = ctx;
-	berth_decode_how how = {.temperature = 1};
+	greedy *g = ctx;
+	berth_decode_how how = {.temperature = 1, .guide = &g->guide};
 	(void)tmp;
 	(void)err;
 	berth_decode(g->w->decoder[0], g->net, g->keys, &how, part, NULL);
+	berth_partial_devs(part, g->op_dev);
+	return BERTH_OK;
+}
+
+/* The first pass takes the operators by the problem's ranks, each other by those of the placement before. */
+static berth_status offer_passes(greedy *g, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = g->w->s;
+	int idle = 0;
+	for (int k = 0; k < MOST && idle < PATIENCE && !s->cut; k++) {
+		berth_score before = s->best;
+		if (k > 0 && !berth_search_afford(s, berth_seed_list_ns(s->p)))
+			break;
+		BERTH_TRY(berth_offer_schedule(s, schedule, g, tmp, err));
+		idle = berth_score_less(s->best, before) ? 0 : idle + 1;
+		berth_guide_set(&g->guide, g->op_dev);
+	}
 	return BERTH_OK;
 }
 
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
                                         const nn_real *keys, berth_arena *tmp, berth_err *err)
 {
-	greedy g = {w, net, keys};
-	return berth_offer_schedule(w->s, schedule, &g, tmp, err);
+	greedy g = {.w = w, .net = net, .keys = keys};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_TRY(berth_guide_new(w->e->p, tmp, &g.guide, err));
+	BERTH_TRY(BERTH_NEW(tmp, g.op_dev, w->e->p->n_ops, err));
+	BERTH_TRY(offer_passes(&g, tmp, err));
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
 }
 
 /* ---- draws ---- */

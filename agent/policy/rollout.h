@@ -17,7 +17,8 @@ berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_a
                                berth_err *err);
 
 /* Offer the most probable placement, with its order, and again with more of memory asked for where it does
- * not fit (berth_offer_schedule). Fails: BERTH_ENOMEM. */
+ * not fit (berth_offer_schedule). Then the same with the operators listed by the ranks of that placement
+ * (guide.h), up to 8 passes, until two in a row are no better. Fails: BERTH_ENOMEM. */
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
                                         const nn_real *keys, berth_arena *tmp, berth_err *err);
 

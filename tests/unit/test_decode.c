@@ -1,6 +1,7 @@
 /* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what
  * is recorded, and that it learns. */
 #include "decode.h"
+#include "list.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "learner.h"
@@ -102,6 +103,14 @@ static void decode(subject *x, const berth_decode_how *how, double share, berth_
 	berth_partial_devs(*part, x->dev);
 }
 
+static int64_t end_of(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
+                      int64_t end_ns)
+{
+	(void)ctx, (void)part, (void)op, (void)dev, (void)start_ns;
+	return end_ns;
+}
+
+/* HEFT, with transfers that wait. */
 static void test_contains_heft(void **state)
 {
 	(void)state;
@@ -110,12 +119,16 @@ static void test_contains_heft(void **state)
 		subject x;
 		berth_err err;
 		berth_partial *mine, *heft;
+		berth_traffic traffic;
 		berth_decode_how how = {.temperature = 1};
 		if (open_random(&x, seed)) {
 			weight(&x, "step_skip")[STEP_ENDS_FIRST] = 1;
 			decode(&x, &how, 1, &mine, NULL);
 			assert_ok(berth_partial_new(&x.p, &x.mem, &heft, &err), &err);
-			assert_ok(berth_partial_schedule(heft, x.p.op_rank_ns, &x.tmp, &err), &err);
+			assert_ok(berth_traffic_new(&x.p, &x.mem, &traffic, &err), &err);
+			assert_ok(berth_list_schedule(heft, &x.p, x.p.op_rank_ns, true, &traffic, end_of,
+			                              NULL, &x.tmp, &err),
+			          &err);
 			assert_memory_equal(berth_partial_start_ns(mine), berth_partial_start_ns(heft),
 			                    (size_t)x.p.n_ops * sizeof(int64_t));
 			for (int32_t op = 0; op < x.p.n_ops; op++)
@@ -149,7 +162,8 @@ static void test_random_policies(void **state)
 		for (size_t i = 0; i < policy_param_count(&x.dims); i++)
 			x.params[i] *= 2;
 		assert_ok(berth_episode_new(ops, cells, &x.mem, &ep, &err), &err);
-		decode(&x, &(berth_decode_how){&rng, 1, 0.5, NULL}, 0, &part, &ep);
+		berth_decode_how how = {.rng = &rng, .temperature = 1, .key_sigma = 0.5};
+		decode(&x, &how, 0, &part, &ep);
 		for (int32_t op = 0; op < x.p.n_ops; op++) {
 			assert_true(berth_op_legal(&x.p, op, x.dev[op]));
 			assert_int_equal(x.dev[op], x.dev[x.p.coloc_op[x.p.coloc_off[x.p.op_coloc[op]]]]);
@@ -166,10 +180,11 @@ static void test_random_policies(void **state)
 			assert_near((double)ep.logp[i], (double)logp[i * devs + (size_t)ep.action[i]], 1e-3);
 		int32_t *first = need(&x.mem, ops, sizeof *first);
 		memcpy(first, x.dev, ops * sizeof *first);
-		decode(&x, &(berth_decode_how){&again, 1, 0.5, NULL}, 0, &part, NULL);
+		how.rng = &again;
+		decode(&x, &how, 0, &part, NULL);
 		assert_memory_equal(first, x.dev, ops * sizeof *first);
 		/* forced along, the same placement comes out */
-		decode(&x, &(berth_decode_how){NULL, 1, 0, first}, 0, &part, &ep);
+		decode(&x, &(berth_decode_how){.temperature = 1, .force = first}, 0, &part, &ep);
 		assert_memory_equal(first, x.dev, ops * sizeof *first);
 		checked++;
 		steps += ep.n_steps;
