@@ -1,8 +1,9 @@
 /* Certificates: why no placement is better than a bound, in whole numbers that anyone can check.
  *
- * The room knows a compiled problem (times, routes, limits) and nothing of how bounds are found: checking
- * shares no code with env/bounds, the solver or the methods. What each kind proves stands in docs/proofs.md,
- * "Certificates"; the file in docs/formats.md. */
+ * The room knows a compiled problem (times, routes, limits) and nothing of how bounds are found: it takes no
+ * code of env/bounds or of the methods. Those who make trees close cases by its rules, too, so a fault in a
+ * rule would be in both; the rules are held against brute force. What each kind proves stands in
+ * docs/proofs.md, "Certificates"; the file in docs/formats.md. */
 #ifndef BERTH_CERTIFICATE_H
 #define BERTH_CERTIFICATE_H
 

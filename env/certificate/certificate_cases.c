@@ -316,6 +316,13 @@ static bool channel_full(berth_block *b, const berth_case *c, int32_t channel, i
 	return too_much(b->job, n, 1, claim_ns);
 }
 
+/* Does what dev keeps count for k, a device or behind the devices a pool? */
+static bool counts_for(const berth_problem *p, int32_t dev, int32_t k)
+{
+	int32_t pool = berth_dev_pool(p, dev);
+	return dev == k || (pool >= 0 && pool + p->n_devs == k);
+}
+
 /* More is kept on a device, or in a pool, than it may hold? */
 static bool memory_full(const berth_block *b, const berth_case *c)
 {
@@ -323,9 +330,7 @@ static bool memory_full(const berth_block *b, const berth_case *c)
 	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
 		int64_t limit = certificate_limit(p, k), sum = 0;
 		for (int32_t i = 0; i < b->n && limit >= 0; i++)
-			if (berth_case_fixed(c, i) &&
-			    (berth_case_dev(c, i) == k ||
-			     berth_dev_pool(p, berth_case_dev(c, i)) + p->n_devs == k))
+			if (berth_case_fixed(c, i) && counts_for(p, berth_case_dev(c, i), k))
 				sum += certificate_kept_bytes(p, b->op[i]);
 		if (limit >= 0 && sum > limit)
 			return true;
@@ -428,7 +433,8 @@ bool berth_case_overloaded(const berth_block *b, int64_t claim_ns, const berth_c
 		}
 		sum += least < 0 ? 0 : least;
 	}
-	return head < CERTIFICATE_NEVER && sum >= (certificate_wide)(claim_ns - head - tail) * units;
+	return units > 0 && head < CERTIFICATE_NEVER &&
+	       sum >= (certificate_wide)(claim_ns - head - tail) * units;
 }
 
 void berth_case_place(const berth_block *b, berth_case *c, int32_t i, int32_t dev)
