@@ -14,7 +14,7 @@ const char *berth_exchange_name(berth_exchange_kind kind)
 static void free_channels(berth_exchanger *e)
 {
 	for (int32_t i = 0; i < e->n_touched; i++)
-		e->channel_free_s[e->touched[i]] = 0;
+		e->channel_free_s[e->touched[i]] = -1;
 	e->n_touched = 0;
 	e->stuck = false;
 }
@@ -37,7 +37,7 @@ static double transfer(berth_exchanger *e, int32_t from, int32_t to, double byte
 		if (s->contention && *free_s > ready_s)
 			ready_s = *free_s;
 		ready_s += s->link_latency_s[l] + bytes / s->link_bandwidth[l];
-		if (!(*free_s > 0))
+		if (*free_s < 0)
 			e->touched[e->n_touched++] = channel;
 		*free_s = ready_s;
 	}
@@ -244,6 +244,8 @@ berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_
 	BERTH_TRY(make_probe(&e, mem, tmp, err));
 	BERTH_TRY(BERTH_NEW(mem, e.on, c->n_hosts, err));
 	BERTH_TRY(BERTH_NEW(mem, e.channel_free_s, c->s->n_channels, err));
+	for (int32_t i = 0; i < c->s->n_channels; i++)
+		e.channel_free_s[i] = -1;
 	BERTH_TRY(BERTH_NEW(mem, e.touched, c->s->n_channels, err));
 	BERTH_TRY(BERTH_NEW(mem, e.ready_s, c->n_hosts, err));
 	BERTH_TRY(BERTH_NEW(mem, e.next_s, c->n_hosts, err));

@@ -31,7 +31,7 @@ typedef struct berth_exchanger {
 	const berth_copies *x;
 	berth_problem probe;    /* its one tensor has the size of all gradients: routes */
 	bool *on;               /* [n_hosts] of the configuration at hand */
-	double *channel_free_s; /* [n_channels] when each is free again; 0: it was never used */
+	double *channel_free_s; /* [n_channels] when each is free again; -1: it was never used */
 	int32_t *touched;       /* [n_channels] those that were */
 	int32_t n_touched;
 	double *ready_s, *next_s; /* [n_hosts] when the lead of each has all that it is to have */

@@ -217,8 +217,12 @@ static berth_status try_group(planner *l, const int32_t *servers, berth_err *err
 		alone += servers[k] * l->alone[k];
 		states *= n_devs[k] + 1;
 	}
-	if (states > MOST_STATES || most_per_s(x, many) <= alone * (1 + 1e-9))
+	if (most_per_s(x, many) <= alone * (1 + 1e-9))
 		return BERTH_OK;
+	if (states > MOST_STATES) {
+		l->plan->left_out++;
+		return BERTH_OK;
+	}
 	l->plan->solved++;
 	BERTH_TRY(berth_serving_period(x, n_devs, true, true, l->tmp, &c.period_ns, err));
 	c.per_s = rate_of(c.period_ns);
@@ -255,12 +259,14 @@ static berth_status relax(const planner *l, double *x, double *value, berth_err 
 		t[(size_t)k * wide + (size_t)cols] = (double)l->x->kind[k].n_servers;
 		base[k] = l->n_cols + k;
 	}
-	double *gain = t + (size_t)rows * wide;
-	for (int32_t c = 0; c < l->n_cols; c++)
+	double *gain = t + (size_t)rows * wide, most = 0;
+	for (int32_t c = 0; c < l->n_cols; c++) {
 		gain[c] = l->col[c].per_s;
+		most = fmax(most, gain[c]);
+	}
 	for (;;) {
 		int32_t in = 0, out = -1;
-		while (in < cols && !(gain[in] > 1e-12))
+		while (in < cols && !(gain[in] > 1e-12 * most))
 			in++;
 		if (in == cols)
 			break;
@@ -271,6 +277,10 @@ static berth_status relax(const planner *l, double *x, double *value, berth_err 
 			    (out < 0 || row[cols] * best[in] < best[cols] * row[in] ||
 			     (row[cols] * best[in] == best[cols] * row[in] && base[k] < base[out])))
 				out = k;
+		}
+		if (out < 0) { /* rounding: what is known of any plan holds */
+			gain[cols] = -l->plan->bound_per_s;
+			break;
 		}
 		double *pivot = t + (size_t)out * wide, by = pivot[in];
 		for (size_t c = 0; c < wide; c++)
@@ -371,6 +381,8 @@ static berth_status choose_numbers(planner *l, berth_err *err)
 		l->plan->per_s += (double)l->x_n[c] * l->col[c].per_s;
 	if (exact)
 		l->plan->groups_per_s = l->plan->per_s;
+	if (l->plan->left_out > 0)
+		l->plan->groups_per_s = l->plan->bound_per_s;
 	return BERTH_OK;
 }
 

@@ -46,16 +46,19 @@ typedef struct berth_serving_plan {
 	int32_t n_groups;
 	int64_t n_copies;
 	double per_s; /* samples a second of all copies */
-	/* No plan of such groups has more (relaxed; equal to per_s where it was searched to the end) */
+	/* No plan of such groups has more (relaxed; equal to per_s where it was searched to the end;
+	 * bound_per_s where groups were left out) */
 	double groups_per_s;
 	/* No plan at all has more, blocks cut into parts and memory aside (load dual, raised by 1e-12) */
 	double bound_per_s;
-	int64_t solved; /* pipelines that were looked at */
+	int64_t solved;   /* pipelines that were looked at */
+	int64_t left_out; /* groups that were not, though perhaps better: more than 2^20 states */
 } berth_serving_plan;
 
 /* The model's blocks on the hosts of c, of host h n_servers[h] equal ones (0: it is left out). The devices of
  * a host are the most numerous equal ones. p: the graph on the whole system. In mem; tmp is scratch, another
- * arena, reset at exit. Fails: BERTH_EINVAL (more kinds than BERTH_MOST_SERVER_KINDS), BERTH_ENOMEM. */
+ * arena, reset at exit. Fails: BERTH_EINVAL (more kinds than BERTH_MOST_SERVER_KINDS, a device with several
+ * slots), BERTH_ENOMEM. */
 berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
                                const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                berth_arena *tmp, berth_serving *out, berth_err *err);

@@ -137,6 +137,13 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 		                  BERTH_MOST_SERVER_KINDS);
 	*k = (berth_server_kind){.name = c->host_name[host], .n_servers = n_servers};
 	int32_t dev = main_device(p, c, host, &k->n_devs);
+	for (int32_t i = c->host_off[host]; i < c->host_off[host + 1]; i++)
+		if (c->s->dev_slots[c->host_dev[i]] > 1)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "device '%s' has %d slots: pipelines of layers are for devices "
+			                  "with one; leave out its \"slots\"",
+			                  c->s->dev_name[c->host_dev[i]],
+			                  c->s->dev_slots[c->host_dev[i]]);
 	k->memory_bytes = berth_dev_most_bytes(p, dev);
 	time_ways(p, c, dev, pair_ns, k);
 	x->n_kinds++;

@@ -123,6 +123,25 @@ static berth_status configure(cli *c, const args *a, configure_view *v, berth_er
 	return st;
 }
 
+/* Copies that are served are not trained: what is for training has no meaning there. */
+static berth_status check_serve(const args *a, const args *usual, berth_err *err)
+{
+	const char *option = a->goal != usual->goal                 ? "goal"
+	                     : a->batches.n                         ? "batches"
+	                     : a->batch_dim != usual->batch_dim     ? "batch-dim"
+	                     : a->exchange != usual->exchange       ? "exchange"
+	                     : a->method != usual->method           ? "method"
+	                     : a->evaluations != usual->evaluations ? "evaluations"
+	                     : a->seed != usual->seed               ? "seed"
+	                                                            : NULL;
+	if (!a->serve.on && a->serve.servers.n)
+		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
+	if (a->serve.on && option)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "configure: --%s is for training: leave it out beside --serve", option);
+	return BERTH_OK;
+}
+
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.goal = "time",
@@ -131,6 +150,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .method = "berth",
 	          .evaluations = 1000,
 	          .seed = 1};
+	const args usual = a;
 	configure_view v = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
@@ -157,8 +177,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_args(c, &a, &v, err));
-	if (!a.serve.on && a.serve.servers.n)
-		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
+	BERTH_TRY(check_serve(&a, &usual, err));
 	if (a.serve.on)
 		return configure_serve(c, a.on, &a.serve, err);
 	BERTH_TRY(load(c, &a, &v, err));

@@ -175,6 +175,26 @@ static void test_ring_and_server(void **state)
 	drop(&w);
 }
 
+/* What takes no time uses each channel once all the same. */
+static void test_no_time(void **state)
+{
+	(void)state;
+	world w;
+	berth_exchange y;
+	make(&w, square);
+	berth_crew crew = w.x.host[0]->crew[0];
+	berth_copy_price price = crew.price[0];
+	crew.price = &price;
+	price.time_ns = w.x.grad_bytes = 0;
+	for (int32_t l = 0; l < w.s.n_links; l++)
+		w.s.link_latency_s[l] = 0;
+	const berth_member all[] = {{0, &crew, 0}, {1, &crew, 0}, {2, &crew, 0}, {3, &crew, 0}};
+	assert_true(berth_exchange_of(&w.e, all, 4, BERTH_EXCHANGE_RING, &y));
+	assert_near(y.time_s, 0, 0);
+	assert_int_equal(w.e.n_touched, 4);
+	drop(&w);
+}
+
 /* a - b - c in a row: without b, a and c do not reach each other. */
 static void test_unreachable(void **state)
 {
@@ -313,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_equal_hosts),
 		cmocka_unit_test(test_measured_times_tell_apart),
 		cmocka_unit_test(test_ring_and_server),
+		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_unreachable),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_refused),

@@ -204,6 +204,26 @@ static void test_many_servers(void **state)
 	}
 }
 
+/* A group of both kinds has too many states to be looked at: the bound on groups does not leave it out. */
+static void test_left_out(void **state)
+{
+	(void)state;
+	static const int64_t ns[2][2] = {{1000, 9000}, {9000, 1000}}, bytes[2] = {1, 1};
+	berth_arena mem = {0}, tmp = {0};
+	berth_serving_plan plan;
+	berth_err err;
+	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
+	for (int32_t k = 0; k < 2; k++)
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, ns[k], -1, 0, 0};
+	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
+	check_plan(&x, &plan);
+	assert_int_equal(plan.left_out, 1);
+	assert_near(plan.groups_per_s, plan.bound_per_s, 0);
+	assert_true(plan.per_s < 0.5 * plan.bound_per_s);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 #define OP(n) "{\"name\":\"layers." n ".mul\",\"param_bytes\":100,\"time_s\":{\"*\":1e-3}}"
 #define TO(a, b) "{\"from\":\"layers." a ".mul\",\"to\":\"layers." b ".mul\",\"bytes\":1000}"
 static const char chain[] =
@@ -272,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_pipelines),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_many_servers),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_simulated),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
