@@ -142,6 +142,7 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 		st = cli_budget_policy(&a->budget, c, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+	s->r.evaluations += s->copies.r.evaluations;
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
 		st = place_single_find(&s->p, &cfg.objective, &c->mem, &s->single, err);
