@@ -185,7 +185,7 @@ static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth
 	bool gone = false;
 	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
 	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
-	if (!j->cfg->adapting || step >= j->cfg->steps)
+	if (!j->cfg->adapting || j->asked || step >= j->cfg->steps)
 		return BERTH_OK;
 	if (j->once)
 		return return_to_it(j, x, step, err);
@@ -357,10 +357,12 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	return st;
 }
 
-/* A window of at most *n steps; *n gets how many it had. */
+/* A window of at most *n steps; *n gets how many it had. What was asked for is taken before its last step, or
+ * after it where there is no other; a look in between decides nothing. */
 static berth_status run_window(job *j, int32_t step, int32_t *n, berth_err *err)
 {
 	int32_t before = 0, behind = 0, now;
+	bool afterwards = j->asked && *n == 1 && step + 1 < j->cfg->steps;
 	if (j->asked && *n > 1) {
 		BERTH_TRY(run_meanwhile(j, step, *n - 1, &before, err));
 		BERTH_TRY(take_asked(j, step + before, err));
@@ -370,7 +372,7 @@ static berth_status run_window(job *j, int32_t step, int32_t *n, berth_err *err)
 	now -= j->once ? MOST_TRIED : 0;
 	BERTH_TRY(run_and_look(j, step + before, now, &behind, err));
 	*n = before + now + behind;
-	return BERTH_OK;
+	return afterwards ? take_asked(j, step + *n, err) : BERTH_OK;
 }
 
 /* The best placement by the times of a calibration, before any step is run with it. */
