@@ -1,6 +1,7 @@
 /* See graph_load.h. */
 #include "graph_load.h"
 
+#include "cost_model.h"
 #include "graph_rules.h"
 #include "module_spec.h"
 #include "option_files.h"
@@ -108,10 +109,15 @@ berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
 	return BERTH_OK;
 }
 
+/* A cost model that runs placements by itself has transfers of its own. */
 static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 {
 	int factor;
 	BERTH_TRY(cli_compress_factor(c, &factor, err));
+	if (factor && s->cost_model->run)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--compress: the cost model %s knows no packed transfers: leave it out",
+		                  s->cost_model->name);
 	return factor ? berth_system_pack(s, factor, &c->mem, err) : BERTH_OK;
 }
 

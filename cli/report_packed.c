@@ -23,6 +23,10 @@ void report_print_packed(const cli *c, const berth_problem *p, const berth_timel
 			n++;
 			bytes += (double)p->g->tensor_bytes[t->hops[h].tensor];
 		}
+	if (n == 0) {
+		cli_say("none of %d transfers is packed\n", (int)t->n_hops);
+		return;
+	}
 	cli_say("%d of %d transfers are packed, %s as 1/%d of it; a number is off by %.2g of %s at most\n", n,
 	        (int)t->n_hops, berth_text_bytes(a, bytes), factor, berth_packed_error(factor),
 	        factor == 2 ? "itself" : "its tensor's largest");
