@@ -48,13 +48,18 @@ static berth_status read_number(void *ctx, const berth_json *at, berth_err *err)
 	return (size_t)at->index < x->n ? read_whole(at, x->min, x->max, &x->out[at->index], err) : BERTH_OK;
 }
 
+static berth_status check_count(const berth_json *list, size_t n, berth_err *err)
+{
+	if ((size_t)berth_json_count(list) == n)
+		return BERTH_OK;
+	return berth_json_fail(list, err, "expected %zu numbers, found %d", n, (int)berth_json_count(list));
+}
+
 static berth_status read_list(const berth_json *list, size_t n, int64_t min, int64_t max, int64_t *out,
                               berth_err *err)
 {
 	numbers x = {out, min, max, n};
-	if ((size_t)berth_json_count(list) != n)
-		return berth_json_fail(list, err, "expected %zu numbers, found %d", n,
-		                       (int)berth_json_count(list));
+	BERTH_TRY(check_count(list, n, err));
 	return berth_json_each(list, read_number, &x, err);
 }
 
@@ -63,6 +68,7 @@ static berth_status read_numbers(const reader *r, const berth_json *doc, const c
 {
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
+	BERTH_TRY(check_count(&list, n, err));
 	BERTH_TRY(BERTH_NEW(r->mem, *out, n, err));
 	return read_list(&list, n, min, max, *out, err);
 }
