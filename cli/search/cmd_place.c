@@ -393,7 +393,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	} else if (a->out) {
 		cli_say("written to %s\n", a->out);
 	}
-	place_certificate_print(&s->certificate);
+	place_certificate_print(&s->certificate, s->r.interrupted);
 	return BERTH_OK;
 }
 
@@ -412,7 +412,7 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 		                  "--granularity and --max-cuts, and give a language model the word mode");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
 	s->certificate.path = a->certificate;
-	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, err));
+	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, c->n_args > 1 || a->replicas, err));
 	return berth_method_find(a->method, &s->method, err);
 }
 
@@ -478,6 +478,7 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
+	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->decoder.on)

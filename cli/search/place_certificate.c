@@ -2,6 +2,7 @@
 #include "place_certificate.h"
 
 #include "certificate.h"
+#include "cost_model.h"
 #include "file.h"
 #include "print.h"
 #include "say.h"
@@ -10,14 +11,29 @@
 
 enum { TREE_NODES = 20000 };
 
-berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, berth_err *err)
+berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, bool copies,
+                                     berth_err *err)
 {
 	bool one = berth_objective_is(o, BERTH_LATENCY) || berth_objective_is(o, BERTH_THROUGHPUT);
+	if (x->path && copies)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --certificate is for one graph, once, as check-certificate reads "
+		                  "it: leave out --replicas and further graphs");
 	if (!x->path || (one && !berth_objective_has_limits(o)))
 		return BERTH_OK;
 	return berth_fail(
 		err, BERTH_EINVAL,
 		"place: --certificate is for the objectives latency and throughput, without limits");
+}
+
+berth_status place_certificate_check_system(const place_certificate *x, const berth_system *s, berth_err *err)
+{
+	if (!x->path || s->cost_model->strong_bounds)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "place: --certificate is of the execution model, and the system has the cost model "
+	                  "%s: leave it out",
+	                  s->cost_model->name);
 }
 
 berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_problem *p,
@@ -51,13 +67,14 @@ void place_certificate_put(berth_json_out *w, const place_certificate *x)
 	berth_json_close(w, '}');
 }
 
-void place_certificate_print(const place_certificate *x)
+void place_certificate_print(const place_certificate *x, bool interrupted)
 {
 	char proven[32];
 	if (!x->path)
 		return;
 	if (!x->proof) {
-		cli_say("no certificate: there is no bound\n");
+		cli_say("no certificate: %s\n",
+		        interrupted ? "the search was interrupted" : "there is no bound");
 		return;
 	}
 	cli_say("certificate written to %s: it proves %s, ", x->path,

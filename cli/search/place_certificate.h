@@ -14,16 +14,21 @@ typedef struct place_certificate {
 	const char *proof; /* its kind; NULL: none was made */
 } place_certificate;
 
-/* Before anything is done: certificates are of the latency or the throughput alone. Fails: BERTH_EINVAL. */
-berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, berth_err *err);
+/* Before anything is done: certificates are of the latency or the throughput alone, and of one graph; copies:
+ * several are placed, or one several times. Before the search: they are of the execution model. Both fail:
+ * BERTH_EINVAL. */
+berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, bool copies,
+                                     berth_err *err);
+berth_status place_certificate_check_system(const place_certificate *x, const berth_system *s,
+                                            berth_err *err);
 
 /* Make and write it; nothing is written where there is none. Fails: BERTH_EUNSUPPORTED, BERTH_EIO,
  * BERTH_ENOMEM. */
 berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_problem *p,
                                      const berth_solution *r, place_certificate *x, berth_err *err);
 
-/* The key "certificate", and the line. */
+/* The key "certificate", and the line. interrupted: was the search? */
 void place_certificate_put(berth_json_out *w, const place_certificate *x);
-void place_certificate_print(const place_certificate *x);
+void place_certificate_print(const place_certificate *x, bool interrupted);
 
 #endif
