@@ -4,10 +4,10 @@
 usage: adapting.py BERTH [--steps N] [--runs N]
 
 Trains the two towers of docs/pytorch on two CPU workers, a process each, by `berth adapt --train`. The second
-one is slowed down to a quarter in the middle third of the steps. By the CPU's clock. Prints seconds a step in each third and
-in all, without adapting, with it, and by an oracle that knows of the slow-down, as a table, in the median of the
-runs; and of the run in the middle what was moved. The losses of all have to be those of a plain loop of PyTorch in one process: exit code 1 where one differs by more than 1e-5, 77 without
-PyTorch.
+one is slowed down to a quarter in the middle third of the steps. By the CPU's clock. Prints seconds a step in
+each third and in all, without adapting, with it, and by an oracle that knows of the slow-down, as a table, in
+the median of the runs; and of the run in the middle what was moved. The losses of all have to be those of a
+plain loop of PyTorch in one process: exit code 1 where one differs by more than 1e-5, 77 without PyTorch.
 """
 import argparse
 import json
