@@ -21,7 +21,10 @@ typedef struct berth_server_kind {
 	int32_t n_devs;                /* equal devices of a server; its other ones take no block */
 	const int64_t *block_ns;       /* [n_blocks] on one of them; -1: cannot run there */
 	int64_t memory_bytes;          /* of one of them; -1: no limit */
-	int64_t inside_ns, outside_ns; /* what goes on between blocks takes that to another device at most */
+	/* What goes on between blocks takes that to another device at most; of borders that share a channel,
+	 * all that one server may have together. Outside: also to other servers, each on wires like its
+	 * host's. */
+	int64_t inside_ns, outside_ns;
 } berth_server_kind;
 
 /* What is to be served, and where. */

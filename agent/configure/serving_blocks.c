@@ -2,6 +2,7 @@
  */
 #include "serving.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the model ---- */
@@ -93,43 +94,111 @@ static berth_status time_blocks(const berth_problem *p, const berth_granularity 
 	return BERTH_OK;
 }
 
-/* Routed times of so many bytes between any two devices [n_devs][n_devs]. */
-static berth_status time_border(const berth_system *s, int64_t bytes, berth_arena *mem, berth_arena *tmp,
-                                const int64_t **pair_ns, berth_err *err)
+/* The one tensor of the problem has so many bytes: their routes and times between any two devices. */
+static berth_status route_border(const berth_system *s, int64_t bytes, berth_arena *mem, berth_arena *tmp,
+                                 berth_problem *out, berth_err *err)
 {
 	berth_builder *b;
 	berth_graph *g;
-	berth_problem p;
 	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
 	BERTH_TRY(berth_builder_new(tmp, "border", &b, err));
 	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
 	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));
 	BERTH_TRY(berth_builder_edge(b, 0, 1, bytes, NULL, err));
 	BERTH_TRY(berth_builder_finish(b, mem, g, err));
-	BERTH_TRY(berth_problem_new(g, s, mem, tmp, &p, err));
-	*pair_ns = p.class_pair_ns;
+	return berth_problem_new(g, s, mem, tmp, out, err);
+}
+
+/* Devices of a server that send or receive over a channel. Each sends over one border at most, and receives
+ * over one at most, whatever copies the server has. */
+typedef struct users {
+	int32_t send, receive, send_out, receive_in; /* out, in: to and from other hosts */
+} users;
+
+/* What is found on the way of the borders of a server. */
+typedef struct ways {
+	const berth_problem *border;
+	const berth_cluster *c;
+	bool *mine; /* [n_devs] devices of the kind */
+	int32_t host;
+	users *use;                   /* [n_channels] */
+	int32_t *seen;                /* [n_channels][4] device + 1 that was counted last */
+	double *inside_s, *outside_s; /* [n_channels] longest hop */
+	berth_server_kind *k;
+} ways;
+
+static void count(int32_t *n, int32_t *seen, int32_t dev)
+{
+	*n += *seen != dev + 1;
+	*seen = dev + 1;
+}
+
+/* The way from the kind's device dev to another one, or back from there. */
+static void go(ways *w, int32_t dev, int32_t other, bool back)
+{
+	const berth_problem *p = w->border;
+	const berth_system *s = w->c->s;
+	bool out = w->c->dev_host[other] != w->host;
+	if (dev == other || (!out && !w->mine[other]))
+		return;
+	int32_t pair = back ? other * s->n_devs + dev : dev * s->n_devs + other;
+	int32_t route = p->class_pair_route[pair];
+	int64_t *most = out ? &w->k->outside_ns : &w->k->inside_ns;
+	*most = p->class_pair_ns[pair] > *most ? p->class_pair_ns[pair] : *most;
+	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+		int32_t l = p->route_link[i], *seen = &w->seen[4 * s->link_channel[l]];
+		users *u = &w->use[s->link_channel[l]];
+		double *hop_s = &(out ? w->outside_s : w->inside_s)[s->link_channel[l]];
+		*hop_s = fmax(*hop_s,
+		              s->link_latency_s[l] + (double)p->g->tensor_bytes[0] / s->link_bandwidth[l]);
+		count(back ? &u->receive : &u->send, &seen[back], dev);
+		if (out)
+			count(back ? &u->receive_in : &u->send_out, &seen[2 + back], dev);
+	}
+}
+
+static void at_least(int64_t *ns, int32_t n, double hop_s)
+{
+	int64_t sum = (int64_t)fmin(ceil(n * hop_s * 1e9), 1e18);
+	*ns = sum > *ns ? sum : *ns;
+}
+
+/* The slowest way, and what the borders that share a channel take together. Where no copy of a server has a
+ * shorter period than all borders of its devices take on a channel, the copies together do not take more of
+ * it than there is. */
+static berth_status time_ways(const berth_problem *p, const berth_cluster *c, int32_t dev,
+                              const berth_problem *border, berth_arena *tmp, berth_server_kind *k,
+                              berth_err *err)
+{
+	int32_t n = c->s->n_devs, channels = c->s->n_channels;
+	ways w = {.border = border, .c = c, .host = c->dev_host[dev], .k = k};
+	BERTH_TRY(BERTH_NEW(tmp, w.mine, n, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.use, channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.seen, 4 * channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.inside_s, channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, w.outside_s, channels, err));
+	for (int32_t a = 0; a < n; a++)
+		w.mine[a] = c->dev_host[a] == w.host && same_work(p, a, dev);
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = 0; b < n && w.mine[a]; b++) {
+			go(&w, a, b, false);
+			go(&w, a, b, true);
+		}
+	for (int32_t i = 0; i < channels && c->s->contention; i++) {
+		const users *u = &w.use[i];
+		int32_t inside = u->send < u->receive ? u->send : u->receive,
+			all = u->send + u->receive_in < u->receive + u->send_out ? u->send + u->receive_in
+		                                                                 : u->receive + u->send_out;
+		at_least(&k->inside_ns, inside < k->n_devs ? inside : k->n_devs - 1, w.inside_s[i]);
+		if (w.outside_s[i] > 0)
+			at_least(&k->outside_ns, all, fmax(w.inside_s[i], w.outside_s[i]));
+	}
 	return BERTH_OK;
 }
 
-/* From each of the devices of the kind to each other one, and to those of other hosts. */
-static void time_ways(const berth_problem *p, const berth_cluster *c, int32_t dev, const int64_t *pair_ns,
-                      berth_server_kind *k)
-{
-	int32_t n = c->s->n_devs, host = c->dev_host[dev];
-	for (int32_t a = 0; a < n; a++)
-		for (int32_t b = 0; b < n && c->dev_host[a] == host && same_work(p, a, dev); b++) {
-			int64_t way = pair_ns[a * n + b], back = pair_ns[b * n + a];
-			int64_t *most = c->dev_host[b] == host ? &k->inside_ns : &k->outside_ns;
-			if (c->dev_host[b] == host && !same_work(p, b, dev))
-				continue;
-			*most = way > *most ? way : *most;
-			*most = back > *most ? back : *most;
-		}
-}
-
 static berth_status add_kind(const berth_problem *p, const berth_cluster *c, const berth_granularity *blocks,
-                             int32_t host, int64_t n_servers, const int64_t *pair_ns, berth_serving *x,
-                             berth_arena *mem, berth_err *err)
+                             int32_t host, int64_t n_servers, const berth_problem *border, berth_serving *x,
+                             berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_server_kind *k = &x->kind[x->n_kinds];
 	if (x->n_kinds == BERTH_MOST_SERVER_KINDS)
@@ -142,10 +211,9 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 			return berth_fail(err, BERTH_EINVAL,
 			                  "device '%s' has %d slots: pipelines of layers are for devices "
 			                  "with one; leave out its \"slots\"",
-			                  c->s->dev_name[c->host_dev[i]],
-			                  c->s->dev_slots[c->host_dev[i]]);
+			                  c->s->dev_name[c->host_dev[i]], c->s->dev_slots[c->host_dev[i]]);
 	k->memory_bytes = berth_dev_most_bytes(p, dev);
-	time_ways(p, c, dev, pair_ns, k);
+	BERTH_TRY(time_ways(p, c, dev, border, tmp, k, err));
 	x->n_kinds++;
 	return time_blocks(p, blocks, dev, mem, &k->block_ns, err);
 }
@@ -154,18 +222,18 @@ static berth_status make(const berth_problem *p, const berth_cluster *c, const b
                          const int64_t *n_servers, berth_arena *mem, berth_arena *tmp, berth_serving *x,
                          berth_err *err)
 {
-	const int64_t *pair_ns;
-	int64_t border = 0;
+	berth_problem border;
+	int64_t bytes = 0;
 	BERTH_TRY(count_bytes(p->g, blocks, x, mem, tmp, err));
-	BERTH_TRY(widest_border(p->g, blocks, tmp, &border, err));
-	BERTH_TRY(time_border(c->s, border, mem, tmp, &pair_ns, err));
+	BERTH_TRY(widest_border(p->g, blocks, tmp, &bytes, err));
+	BERTH_TRY(route_border(c->s, bytes, mem, tmp, &border, err));
 	x->spans = c->n_hosts > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int64_t n = 0;
 		for (int32_t k = h; k < c->n_hosts; k++)
 			n += c->host_like[k] == h ? n_servers[k] : 0;
 		if (c->host_like[h] == h && n > 0)
-			BERTH_TRY(add_kind(p, c, blocks, h, n, pair_ns, x, mem, err));
+			BERTH_TRY(add_kind(p, c, blocks, h, n, &border, x, mem, tmp, err));
 	}
 	return BERTH_OK;
 }

@@ -236,7 +236,7 @@ static const char chain[] =
 static const char pair[] =
 	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"pair\",\"devices\":["
 	"{\"name\":\"a\",\"kind\":\"g\",\"memory_bytes\":4000},{\"name\":\"b\",\"kind\":\"g\",\"memory_"
-        "bytes\":4000}],"
+	"bytes\":4000}],"
 	"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"latency_s\":1e-6,\"bandwidth\":1e7,\"both_ways\":true}]}";
 
 /* The period of a model's blocks on a pair of devices is the least largest load that the simulator knows. */
@@ -272,6 +272,35 @@ static void test_simulated(void **state)
 	small_problem_free(&w);
 }
 
+#define D(n) "{\"name\":\"" n "\",\"host\":\"h\",\"kind\":\"g\",\"memory_bytes\":4000}"
+#define L(a, b)                                                                                              \
+	"{\"from\":\"" a "\",\"to\":\"" b                                                                    \
+	"\",\"latency_s\":1e-3,\"bandwidth\":1e6,\"shared\":\"w\",\"both_ways\":true}"
+#define SIX L("a", "b") "," L("a", "c") "," L("a", "d") "," L("b", "c") "," L("b", "d") "," L("c", "d")
+static const char wire[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"wire\",\"devices\":[" D("a") "," D("b") "," D(
+		"c") "," D("d") "],\"links\":[" SIX "]}";
+
+/* Four devices on one wire: no way takes more than 2 ms, but three borders share the wire. */
+static void test_one_wire(void **state)
+{
+	(void)state;
+	small_problem w;
+	berth_cluster c;
+	berth_granularity blocks;
+	berth_serving x;
+	berth_err err;
+	int64_t one = 1;
+	small_problem_make(&w, chain, wire);
+	assert_ok(berth_cluster_new(&w.s, &w.mem, &w.tmp, &c, &err), &err);
+	assert_ok(berth_granularity_find(&w.g, BERTH_GRAIN_LAYER, &w.mem, &w.tmp, &blocks, &err), &err);
+	assert_ok(berth_serving_new(&w.p, &c, &blocks, &one, &w.mem, &w.tmp, &x, &err), &err);
+	assert_int_equal(x.kind[0].n_devs, 4);
+	assert_near((double)x.kind[0].inside_ns, 3 * 2e6, 2);
+	assert_int_equal(x.kind[0].outside_ns, 0);
+	small_problem_free(&w);
+}
+
 static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_serving_plan plan;
@@ -294,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_many_servers),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_one_wire),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
