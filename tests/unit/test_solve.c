@@ -364,7 +364,7 @@ static void test_limits_are_found(void **state)
 				fail_msg("graph %d, %s at most %.9g: found by %s for the metric, not under "
 				         "the limit",
 				         k, berth_metrics[m].name, best, names[i % 3]);
-			assert_true(after <= 2 * 300); /* what answers need beyond the budget counts, too */
+			assert_true(after <= 3 * 300); /* seeds run for the limit, too, beyond the budget */
 		}
 		teardown(&f);
 	}
