@@ -19,6 +19,7 @@ typedef struct berth_server_kind {
 	const char *name;
 	int64_t n_servers;
 	int32_t n_devs;                /* equal devices of a server; its other ones take no block */
+	const char *dev;               /* the first of them */
 	const int64_t *block_ns;       /* [n_blocks] on one of them; -1: cannot run there */
 	int64_t memory_bytes;          /* of one of them; -1: no limit */
 	/* What goes on between blocks takes that to another device at most; of borders that share a channel,

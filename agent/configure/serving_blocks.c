@@ -64,16 +64,31 @@ static bool same_work(const berth_problem *p, int32_t a, int32_t b)
 	return same;
 }
 
-/* The most numerous devices of the host that do the same work: n of them, the first one. */
+/* Samples a second of a device that does all of the work; 0 where it cannot. */
+static double speed_of(const berth_problem *p, int32_t dev)
+{
+	double ns = 1; /* a model that takes no time */
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		if (!berth_op_legal(p, op, dev))
+			return 0;
+		ns += (double)berth_op_time(p, op, dev);
+	}
+	return 1e9 / ns;
+}
+
+/* The devices of the host that do the same work and together the most of it: n of them, the first one. */
 static int32_t main_device(const berth_problem *p, const berth_cluster *c, int32_t host, int32_t *n)
 {
 	int32_t best = -1;
+	double most = -1;
 	*n = 0;
 	for (int32_t i = c->host_off[host]; i < c->host_off[host + 1]; i++) {
 		int32_t same = 0;
 		for (int32_t k = c->host_off[host]; k < c->host_off[host + 1]; k++)
 			same += same_work(p, c->host_dev[i], c->host_dev[k]);
-		if (same > *n) {
+		double together = same * speed_of(p, c->host_dev[i]);
+		if (together > most) {
+			most = together;
 			*n = same;
 			best = c->host_dev[i];
 		}
@@ -206,6 +221,7 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 		                  BERTH_MOST_SERVER_KINDS);
 	*k = (berth_server_kind){.name = c->host_name[host], .n_servers = n_servers};
 	int32_t dev = main_device(p, c, host, &k->n_devs);
+	k->dev = c->s->dev_name[dev];
 	for (int32_t i = c->host_off[host]; i < c->host_off[host + 1]; i++)
 		if (c->s->dev_slots[c->host_dev[i]] > 1)
 			return berth_fail(err, BERTH_EINVAL,

@@ -129,7 +129,11 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	}
 	cli_say("%s on %lld servers of %s, %lld devices: %.4g samples/s by %lld copies\n", c->args[0],
 	        (long long)servers, v->s.name, (long long)devices, plan->per_s, (long long)plan->n_copies);
-	cli_say("such groups have %.4g samples/s at most (%s less here), any plan %.4g (%s less)\n\n",
+	for (int32_t k = 0; k < v->x.n_kinds; k++)
+		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name,
+		        v->x.kind[k].n_devs, v->x.kind[k].dev);
+	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
+	        "less)\n\n",
 	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
 	        cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
 	cli_table_init(&t, &c->mem, "rlrr");

@@ -191,8 +191,8 @@ static void test_many_servers(void **state)
 		berth_serving_plan plan;
 		berth_err err;
 		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
-		x.kind[0] = (berth_server_kind){"a", n, 8, ns[0], 30, 10, 100};
-		x.kind[1] = (berth_server_kind){"b", n / 2, 8, ns[1], 45, 10, 100};
+		x.kind[0] = (berth_server_kind){"a", n, 8, "gpu0", ns[0], 30, 10, 100};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, "gpu0", ns[1], 45, 10, 100};
 		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 		check_plan(&x, &plan);
 		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
@@ -214,7 +214,7 @@ static void test_left_out(void **state)
 	berth_err err;
 	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
 	for (int32_t k = 0; k < 2; k++)
-		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, ns[k], -1, 0, 0};
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, "gpu0", ns[k], -1, 0, 0};
 	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 	check_plan(&x, &plan);
 	assert_int_equal(plan.left_out, 1);
