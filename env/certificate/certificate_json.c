@@ -218,7 +218,10 @@ static berth_status read_claim(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(read_dev(r, at, "to", &k->to, err));
 	BERTH_TRY(read_member(at, "bound_ns", 0, MOST_BOUND, &k->bound_ns, err));
 	BERTH_TRY(berth_json_int(at, "tree", false, 0, r->c.n_trees - 1, &k->tree, err));
-	return berth_json_int(at, "tree_prices", false, 0, r->c.n_prices - 1, &k->prices, err);
+	BERTH_TRY(berth_json_int(at, "tree_prices", false, 0, r->c.n_prices - 1, &k->prices, err));
+	if ((k->tree < 0) == (k->prices < 0))
+		return berth_json_fail(at, err, "expected either 'tree' or 'tree_prices'");
+	return BERTH_OK;
 }
 
 static berth_status read_blocks(reader *r, const berth_json *doc, berth_err *err)
