@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,17 @@ berth_status cli_hold_streams(berth_err *err)
 		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			return berth_fail(err, BERTH_EIO, "/dev/null: cannot open: %s", strerror(errno));
 	return BERTH_OK;
+}
+
+berth_status cli_fall_silent(berth_err *err)
+{
+	int fd = open("/dev/null", O_WRONLY);
+	bool ok = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;
+	if (!ok)
+		berth_fail(err, BERTH_EIO, "/dev/null: cannot open: %s", strerror(errno));
+	if (fd > STDERR_FILENO)
+		close(fd);
+	return ok ? BERTH_OK : BERTH_EIO;
 }
 
 /* A stream, and what is on its way there: standard error has no buffer of its own. */

@@ -14,6 +14,9 @@
  * BERTH_EIO. */
 berth_status cli_hold_streams(berth_err *err);
 
+/* From here on this process says nothing more: another one speaks for it. Fails: BERTH_EIO. */
+berth_status cli_fall_silent(berth_err *err);
+
 /* printf to standard output. What fails stays with the stream: main tells it at the end. */
 void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
 

@@ -11,6 +11,7 @@
 #include "adam.h"
 #include "learner_cfg.h"
 #include "policy_loss.h"
+#include "trade.h"
 #include "reward.h"
 #include "rollout.h"
 
@@ -72,6 +73,8 @@ typedef struct berth_sequence {
 typedef struct berth_batch {
 	berth_pair *pair;
 	int32_t n;
+	int32_t rank;           /* that draws it */
+	int32_t best;           /* row of the best of its placements that is here */
 	int64_t first;          /* episode */
 	berth_baseline baseline; /* the pair's, moved by this batch */
 	berth_step_stats stats;
@@ -97,6 +100,8 @@ typedef struct berth_learner {
 	int32_t n_pairs;
 	berth_batch *batch; /* [cfg.at_once]; the first one serves what is done one by one, too */
 	berth_one_shot one_shot; /* of that decoding alone */
+	berth_ranks *ranks;      /* that share the batches of a round; NULL: one alone */
+	int64_t evaluations;     /* that this rank has made in rounds */
 } berth_learner;
 
 /* A learner over the searches s[n_pairs], which it uses and does not own.
@@ -135,7 +140,9 @@ typedef struct berth_turn {
  * pairs). Each makes its own gradient steps, epoch by epoch, in the order of the turns. A gradient is then up
  * to n - 1 steps older than the policy that it moves. That allows as many threads as batches, for the whole
  * step, and the same bits for any number of them. The one-shot decoding makes its steps one after the other.
- * Fails: BERTH_EINVAL where the network's numbers stop being finite. */
+ * With ranks each does some of the batches, and what came of them is traded after each epoch
+ * (sequence_ranks.h). Fails: BERTH_EINVAL where the network's numbers stop being finite; as
+ * berth_ranks_trade. */
 berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn,
                                  berth_step_stats *stats, berth_err *err);
 

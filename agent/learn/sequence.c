@@ -1,9 +1,10 @@
 /* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped
  * on its own, one advantage for all), a Gaussian policy over the keys of the list, and imitation by
  * following a placement along the list. The batches of a round are independent but for the policy that they
- * start from, so each is one item for the workers. */
+ * start from, so each is one item for the workers, and for ranks (sequence_ranks.h). */
 #include "decoding.h"
 #include "learner_update.h"
+#include "sequence_ranks.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,8 +101,11 @@ static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 		berth_rollout_draw(w, &net, keys_of(l, b), &draws);
 	else
 		berth_rollout_draw_alone(w, worker, &net, keys_of(l, b), &draws);
-	for (int32_t i = 0; i < b->n; i++)
+	b->best = 0;
+	for (int32_t i = 0; i < b->n; i++) {
 		b->score[i] = berth_rollout_score(&draws, i);
+		b->best = berth_score_less(b->score[i], b->score[b->best]) ? i : b->best;
+	}
 	learner_note_rewards(b);
 }
 
@@ -193,7 +197,7 @@ static berth_status find_gradient(const berth_learner *l, berth_batch *b, int32_
 typedef struct pass {
 	berth_learner *l;
 	int32_t epoch;
-	const int32_t *order; /* of the batches: the longest first, so that no worker comes last with it */
+	const int32_t *order; /* of this rank's batches */
 } pass;
 
 /* A batch's part of a pass over the round: the draw and the first epoch, or another epoch. */
@@ -216,13 +220,21 @@ static void run_item(void *ctx, int32_t item, int32_t worker)
 	run_batch(x, &x->l->batch[x->order[item]], worker);
 }
 
-static void run_pass(berth_learner *l, int32_t n, const int32_t *order, int32_t epoch)
+/* What a round is made of. */
+typedef struct turns {
+	int32_t n, order[BERTH_MOST_AT_ONCE]; /* the longest first, so that no worker comes last with it */
+	int32_t n_mine, mine[BERTH_MOST_AT_ONCE]; /* those of this rank */
+	bool alone; /* one batch, and one rank */
+} turns;
+
+static berth_status run_pass(berth_learner *l, const turns *t, int32_t epoch, berth_err *err)
 {
-	pass x = {l, epoch, order};
-	if (n == 1)
+	pass x = {l, epoch, t->mine};
+	if (t->alone)
 		run_batch(&x, l->batch, ALL);
 	else
-		berth_pool_run(l->batch->pair->s->cfg.pool, n, run_item, &x);
+		berth_pool_run(l->batch->pair->s->cfg.pool, t->n_mine, run_item, &x);
+	return sequence_trade(l, t->n, epoch, err);
 }
 
 static int64_t work_of(const berth_batch *b)
@@ -232,7 +244,7 @@ static int64_t work_of(const berth_batch *b)
 
 /* Sizes, first episodes, and the order to work in. A pair that comes again goes on where its batch before
  * ends. */
-static void start_round(berth_learner *l, int32_t n, const berth_turn *turn, int32_t *order)
+static void start_batches(berth_learner *l, int32_t n, const berth_turn *turn, int32_t *order)
 {
 	for (int32_t k = 0; k < n; k++) {
 		berth_batch *b = &l->batch[k];
@@ -250,13 +262,34 @@ static void start_round(berth_learner *l, int32_t n, const berth_turn *turn, int
 	}
 }
 
-static void settle_round(berth_learner *l, int32_t n)
+static void start_round(berth_learner *l, int32_t n, const berth_turn *turn, turns *t)
 {
-	for (int32_t k = 0; k < n; k++) {
-		berth_rollout_batch draws = rollout_of(l, &l->batch[k]);
-		learner_settle(&l->batch[k]);
-		if (n > 1)
-			berth_rollout_offer(&l->batch[k].pair->rollout, &draws);
+	int64_t work[BERTH_MOST_AT_ONCE] = {0};
+	*t = (turns){.n = n, .alone = n == 1 && !sequence_is_shared(l)};
+	start_batches(l, n, turn, t->order);
+	for (int32_t k = 0; k < n; k++)
+		work[k] = work_of(&l->batch[k]);
+	sequence_deal(l, n, t->order, work);
+	for (int32_t k = 0; k < n; k++)
+		if (sequence_is_mine(l, &l->batch[t->order[k]]))
+			t->mine[t->n_mine++] = t->order[k];
+}
+
+/* Into their pairs, by all ranks. Of the placements the best one is offered, which leaves the incumbent that
+ * all of them would. */
+static void settle_round(berth_learner *l, const turns *t)
+{
+	for (int32_t k = 0; k < t->n; k++) {
+		berth_batch *b = &l->batch[k];
+		berth_search *s = b->pair->s;
+		size_t row = (size_t)b->best * (size_t)s->p->n_ops;
+		learner_settle(b);
+		l->evaluations += sequence_is_mine(l, b) ? 2 * (int64_t)b->n : 0;
+		if (t->alone)
+			continue;
+		s->evaluations += 2 * (int64_t)(b->n - 1);
+		berth_search_offer_scored(s, 1, b->sequence.op_devs + row, b->sequence.orders + row,
+		                          b->sequence.scores + 2 * (size_t)b->best);
 	}
 }
 
@@ -278,16 +311,17 @@ static berth_status take_steps(berth_learner *l, int32_t n, bool *ended, berth_e
 
 static berth_status run_round(berth_learner *l, int32_t n, const berth_turn *turn, berth_err *err)
 {
-	int32_t order[BERTH_MOST_AT_ONCE] = {0};
+	turns t;
 	bool ended = false;
-	start_round(l, n, turn, order);
-	run_pass(l, n, order, 0);
-	settle_round(l, n);
+	start_round(l, n, turn, &t);
+	BERTH_TRY(run_pass(l, &t, 0, err));
+	settle_round(l, &t);
 	for (int32_t k = 1; !ended; k++) {
 		BERTH_TRY(take_steps(l, n, &ended, err));
 		if (k >= l->cfg.epochs)
 			break;
-		run_pass(l, n, order, k);
+		if (!ended)
+			BERTH_TRY(run_pass(l, &t, k, err));
 	}
 	return BERTH_OK;
 }

@@ -1,5 +1,5 @@
 /* Training; see train.h. */
-#include "trainer.h"
+#include "train_ranks.h"
 
 #include "file.h"
 #include "graph_json.h"
@@ -72,12 +72,13 @@ static berth_status start_item(const trainer *w, int32_t i, berth_err *err)
 	return BERTH_OK;
 }
 
-/* What is done for every item, several at once, each in its own memory. */
+/* What is done for items, several at once, each in its own memory. */
 typedef berth_status item_fn(const trainer *w, int32_t i, berth_err *err);
 
 typedef struct each_item {
 	const trainer *w;
 	item_fn *work;
+	bool mine; /* for those of this rank alone */
 	berth_status *status; /* [n_items] */
 	berth_err *err;       /* [n_items] */
 } each_item;
@@ -86,13 +87,15 @@ static void do_one(void *ctx, int32_t i, int32_t worker)
 {
 	const each_item *x = ctx;
 	(void)worker;
+	if (x->mine && x->w->pair[i].rank != x->w->ranks->me)
+		return;
 	x->status[i] = x->work(x->w, i, &x->err[i]);
 	berth_arena_free(&x->w->pair[i].tmp);
 }
 
-static berth_status do_each(trainer *w, item_fn *work, berth_err *err)
+static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err)
 {
-	each_item x = {.w = w, .work = work};
+	each_item x = {.w = w, .work = work, .mine = mine};
 	BERTH_TRY(BERTH_NEW(w->mem, x.status, w->n_items, err));
 	BERTH_TRY(BERTH_NEW(w->mem, x.err, w->n_items, err));
 	berth_pool_run(w->cfg->pool, w->n_items, do_one, &x);
@@ -110,6 +113,7 @@ static berth_status open_learner(trainer *w, berth_err *err)
 		all[i] = &w->search[i];
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp,
 	                            &w->l, err));
+	w->l.ranks = w->ranks;
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
@@ -226,8 +230,10 @@ static double value_of(berth_score score)
 	return berth_score_feasible(score) ? score.value : NAN;
 }
 
-static berth_status report(const trainer *w, berth_train_result *out, berth_err *err)
+static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 {
+	out->n_ranks = w->ranks->n;
+	BERTH_TRY(trainer_trade_done(w, w->own_evaluations + w->l.evaluations, &out->rank, err));
 	out->evaluations = trainer_made(w);
 	out->before = w->made_before;
 	out->steps = w->l.steps;
@@ -270,16 +276,17 @@ static berth_status run(trainer *w, berth_err *err)
 	if (!trainer_cancelled(w))
 		BERTH_TRY(trainer_search(w, err));
 	bool stop = trainer_cancelled(w) && w->searched < w->n_items;
-	if (w->cfg->path)
-		BERTH_TRY(trainer_save(w, err));
-	return w->cfg->path && !stop ? drop_older(w, err) : BERTH_OK;
+	BERTH_TRY(trainer_save(w, err));
+	return trainer_writes(w) && !stop ? drop_older(w, err) : BERTH_OK;
 }
 
 static berth_status open_all(trainer *w, berth_err *err)
 {
 	BERTH_TRY(name_items(w, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
-	BERTH_TRY(do_each(w, open_item, err));
+	BERTH_TRY(do_each(w, open_item, false, err));
+	BERTH_TRY(trainer_check_inputs(w, err));
+	BERTH_TRY(trainer_deal_items(w, err));
 	return open_learner(w, err);
 }
 
@@ -288,9 +295,16 @@ static berth_status open_all(trainer *w, berth_err *err)
 static berth_status save_empty(trainer *w, berth_err *err)
 {
 	bool there = true;
-	if (w->cfg->path)
+	if (trainer_writes(w))
 		BERTH_TRY(berth_file_there(w->cfg->path, &there, err));
 	return there ? BERTH_OK : trainer_save(w, err);
+}
+
+/* Evaluations of the portfolios that this rank has run. */
+static void count_own(trainer *w)
+{
+	for (int32_t i = 0; i < w->n_items; i++)
+		w->own_evaluations += w->pair[i].rank == w->ranks->me ? w->search[i].evaluations : 0;
 }
 
 /* The portfolio; and the checkpoint's state, or a policy that begins. *begun: there was something to go on
@@ -298,15 +312,18 @@ static berth_status save_empty(trainer *w, berth_err *err)
 static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 {
 	*begun = false;
-	BERTH_TRY(do_each(w, start_item, err));
+	BERTH_TRY(berth_ranks_agree(w->ranks, do_each(w, start_item, true, err), err));
+	count_own(w);
+	BERTH_TRY(trainer_trade_starts(w, err));
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->l.pair[i].reference = w->pair[i].portfolio.reference;
 	if (resume)
 		BERTH_TRY(trainer_load(w, begun, err));
 	if (*begun)
-		return BERTH_OK;
+		return trainer_check_state(w, err);
 	double started = berth_wall_seconds();
 	BERTH_TRY(imitate(w, err));
+	BERTH_TRY(trainer_check_state(w, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
 
@@ -317,6 +334,7 @@ static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 	BERTH_TRY(open_all(w, err));
 	if (cfg->resume && cfg->path)
 		BERTH_TRY(berth_file_there(cfg->path, &out->resumed, err));
+	BERTH_TRY(trainer_by_first(w, &out->resumed, err));
 	BERTH_TRY(save_empty(w, err));
 	BERTH_TRY(start(w, out->resumed, &begun, err));
 	out->resumed = begun; /* an empty checkpoint is begun anew */
@@ -341,13 +359,21 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	             .tmp = tmp,
 	             .search_start = -1};
 	w.started = w.saved = berth_wall_seconds();
+	w.alone = (berth_ranks){.n = 1, .cancel = cfg->cancel};
+	w.ranks = cfg->ranks ? cfg->ranks : &w.alone;
+	w.ranks->cancel = cfg->cancel;
+	w.cpu_started = berth_cpu_seconds() - w.ranks->waited_cpu_s;
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
+	if (w.ranks->n > 1 && cfg->learner.decoding != BERTH_SEQUENTIAL)
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "several ranks train with sequential decoding alone, not with %s",
+		                  berth_decoding_name(cfg->learner.decoding));
 	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s" BERTH_TRAIN_OLDER, cfg->path)))
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_NEW(mem, w.pair, n_items, err));
-	berth_status st = train(&w, out, err);
+	berth_status st = berth_ranks_agree(w.ranks, train(&w, out, err), err);
 	for (int32_t i = 0; i < n_items; i++)
 		berth_arena_free(&w.pair[i].mem);
 	return st;

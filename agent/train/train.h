@@ -35,11 +35,15 @@ typedef struct berth_train_cfg {
 	uint64_t seed;
 	int64_t evaluations;         /* over all items, portfolio and final search counted */
 	berth_pool *pool;
-	const atomic_int *cancel;    /* not 0: write the checkpoint and return BERTH_EINTERRUPTED */
+	/* Who else trains the same, all with the same settings. The first one writes the checkpoint; all
+	 * read it. NULL: nobody. Sequential decoding alone. */
+	berth_ranks *ranks;
+	/* not 0: write the checkpoint and return BERTH_EINTERRUPTED. With ranks it is that of any of them. */
+	const atomic_int *cancel;
 	const char *path;            /* checkpoint; NULL: none is written */
 	bool resume;                 /* go on from the checkpoint at path, where there is one */
 	double save_s;               /* seconds between checkpoints; default 1. Does not change the result */
-	void (*update)(void *ctx, const berth_train_update *u); /* NULL: none */
+	void (*update)(void *ctx, const berth_train_update *u); /* NULL: none. Each rank calls its own */
 	/* Before each checkpoint, with update_ctx: where it fails none is written, and training ends. NULL:
 	 * none. */
 	berth_status (*saving)(void *ctx, berth_err *err);
@@ -53,6 +57,13 @@ typedef struct berth_train_best {
 	bool collapsed;              /* nothing is left to learn of the item */
 } berth_train_best;
 
+/* What a rank did in this run; a run that is resumed makes the portfolio anew. */
+typedef struct berth_train_rank {
+	const char *host;
+	int64_t evaluations;
+	double cpu_s;                /* without waiting for others and what goes over the wire */
+} berth_train_rank;
+
 typedef struct berth_train_result {
 	int64_t evaluations, steps;
 	int64_t searched;            /* evaluations that final searches took */
@@ -62,6 +73,8 @@ typedef struct berth_train_result {
 	bool done;                   /* learning ended early: all items have collapsed */
 	int32_t n_collapsed;
 	berth_train_best *best;      /* [n_items] */
+	int32_t n_ranks;
+	berth_train_rank *rank;      /* [n_ranks] */
 } berth_train_result;
 
 berth_train_cfg berth_train_cfg_default(void);
@@ -69,12 +82,13 @@ berth_train_cfg berth_train_cfg_default(void);
 /* Train: the portfolio, then steps over the items in turn, then a search from every incumbent with a fifth of
  * the evaluations. Items of which nothing is left to learn give their turns to the others. Where all are so,
  * learning ends before its budget does (train_turns.h). One seed gives one policy to the bit, for any number
- * of threads, interrupted or not.
+ * of threads and ranks, interrupted or not.
  * Resumed with a larger budget than the checkpoint's, learning goes on under the new one. With a smaller one
  * it goes on up to that. Where the checkpoint is beyond it, nothing is done, and the file stays as it is.
  * The checkpoint has the policy and the whole state. Results live in mem. Fails: BERTH_EINVAL,
- * BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM;
- * BERTH_EINTERRUPTED with the result set. */
+ * BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM; what another
+ * rank failed with; BERTH_EUNSUPPORTED (ranks with another decoding); BERTH_EINTERRUPTED with the result
+ * set. */
 berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items,
                          berth_arena *mem, berth_arena *tmp, berth_train_result *out, berth_err *err);
 

@@ -1,6 +1,6 @@
 /* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy
  * does not learn from it. */
-#include "trainer.h"
+#include "train_ranks.h"
 
 #include "cooling.h"
 #include "local_search.h"
@@ -11,6 +11,7 @@
 typedef struct item_search {
 	trainer *w;
 	int32_t item;
+	int32_t rank; /* that makes it */
 	int64_t evaluations;
 	berth_arena mem, tmp;
 	berth_search s;
@@ -55,7 +56,8 @@ static void run_item(void *ctx, int32_t i, int32_t worker)
 {
 	item_search *x = (item_search *)ctx + i;
 	(void)worker;
-	x->status = search_item(x, &x->err);
+	if (x->rank == x->w->ranks->me)
+		x->status = search_item(x, &x->err);
 }
 
 static void take_over(const item_search *x)
@@ -74,26 +76,77 @@ static bool is_proven(const trainer *w, int32_t i)
 	       (berth_score_feasible(best) && best.value <= w->pair[i].bound);
 }
 
-/* Items from `first` on, with an equal share of `left` each, but for those that are proven. *cut: it was
- * interrupted, and all is as before. */
-static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
+/* Shares of `left`, an equal one for each item that is left but for those that are proven; and who
+ * searches. */
+static berth_status share_out(trainer *w, int32_t first, int32_t n, int64_t left, item_search *part,
+                              berth_err *err)
 {
-	item_search part[BERTH_MOST_AT_ONCE];
-	berth_status st = BERTH_OK;
-	int64_t others = 0;
+	int64_t others = 0, work[BERTH_MOST_AT_ONCE] = {0};
+	int32_t rank[BERTH_MOST_AT_ONCE];
 	for (int32_t i = first; i < w->n_items; i++)
 		others += !is_proven(w, i);
 	for (int32_t k = 0; k < n; k++) {
 		int64_t share = is_proven(w, first + k) ? 0 : left / others--;
 		part[k] = (item_search){.w = w, .item = first + k, .evaluations = share};
 		left -= share;
+		work[k] = share * w->items[first + k].p->n_ops;
 	}
-	berth_pool_run(w->cfg->pool, n, run_item, part);
-	for (int32_t k = 0; k < n && st == BERTH_OK; k++)
-		if (part[k].status != BERTH_OK)
-			st = berth_fail(err, part[k].status, "%s", part[k].err.msg);
+	BERTH_TRY(trainer_deal(w, n, work, rank, err));
+	for (int32_t k = 0; k < n; k++)
+		part[k].rank = rank[k];
+	return BERTH_OK;
+}
+
+typedef struct parts {
+	item_search *part;
+	int32_t n;
+} parts;
+
+/* What a search has found, into arrays of this rank's own where another one has searched. */
+static berth_status trade_found(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	const parts *x = ctx;
+	for (int32_t k = 0; k < x->n; k++) {
+		item_search *y = &x->part[k];
+		int32_t n_ops = y->w->items[y->item].p->n_ops;
+		size_t row = (size_t)n_ops * sizeof *y->s.best_dev;
+		if (y->rank != rank)
+			continue;
+		if (p->how == BERTH_PACK_TAKE) {
+			BERTH_TRY(BERTH_NEW(&y->mem, y->s.best_dev, n_ops, err));
+			BERTH_TRY(BERTH_NEW(&y->mem, y->s.best_order, n_ops, err));
+		}
+		BERTH_PACK(p, y->s.evaluations);
+		BERTH_PACK(p, y->s.best);
+		BERTH_PACK(p, y->s.best_has_order);
+		berth_pack_bytes(p, y->s.best_dev, row);
+		berth_pack_bytes(p, y->s.best_order, row);
+	}
+	return BERTH_OK;
+}
+
+static berth_status run_parts(trainer *w, parts *x, berth_err *err)
+{
+	berth_status st = BERTH_OK;
+	berth_pool_run(w->cfg->pool, x->n, run_item, x->part);
+	for (int32_t k = 0; k < x->n && st == BERTH_OK; k++)
+		if (x->part[k].status != BERTH_OK)
+			st = berth_fail(err, x->part[k].status, "%s", x->part[k].err.msg);
+	BERTH_TRY(berth_ranks_agree(w->ranks, st, err));
+	return berth_ranks_trade(w->ranks, trade_found, x, w->tmp, err);
+}
+
+/* The n items from `first` on. *cut: it was interrupted, and all is as before. */
+static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
+{
+	item_search part[BERTH_MOST_AT_ONCE];
+	parts x = {part, n};
+	BERTH_TRY(share_out(w, first, n, left, part, err));
+	berth_status st = run_parts(w, &x, err);
 	*cut = trainer_cancelled(w); /* asked once: all are taken over, or none */
 	for (int32_t k = 0; k < n; k++) {
+		if (part[k].rank == w->ranks->me)
+			w->own_evaluations += part[k].s.evaluations;
 		if (st == BERTH_OK && !*cut)
 			take_over(&part[k]);
 		berth_arena_free(&part[k].mem);

@@ -1,5 +1,5 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
-#include "trainer.h"
+#include "train_ranks.h"
 
 #include "file.h"
 
@@ -126,6 +126,8 @@ static void take_item(const trainer *w, int32_t i, state *s)
 
 berth_status trainer_save(trainer *w, berth_err *err)
 {
+	if (!trainer_writes(w))
+		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	state s;
 	berth_policy_file f = {.dims = w->l.dims,
@@ -363,7 +365,5 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err)
 {
 	bool due = berth_wall_seconds() - w->saved >= w->cfg->save_s || step_s > 0.1 * w->cfg->save_s;
-	if (!w->cfg->path || !due)
-		return BERTH_OK;
-	return trainer_save(w, err);
+	return due ? trainer_save(w, err) : BERTH_OK;
 }

@@ -12,6 +12,7 @@ typedef struct train_pair {
 	berth_arena mem, tmp;
 	berth_portfolio portfolio;
 	double bound;
+	int32_t rank;                  /* that runs its portfolio */
 	char digest[TRAIN_DIGEST + 2]; /* SHA-256 of graph and system */
 } train_pair;
 
@@ -30,6 +31,9 @@ typedef struct trainer {
 	int64_t saved_budget;     /* of the run that wrote the checkpoint; 0: none was read */
 	char *trained_on;
 	double started, saved;    /* wall seconds */
+	berth_ranks *ranks, alone;
+	double cpu_started;       /* CPU seconds, but for the waiting of ranks before */
+	int64_t own_evaluations;  /* of this rank, but for those in rounds */
 	int64_t made_before;      /* evaluations, by earlier runs */
 	/* Where the checkpoint before the present one is kept while training goes on. NULL: none is
 	 * written. */
@@ -38,13 +42,13 @@ typedef struct trainer {
 
 static inline bool trainer_cancelled(const trainer *w)
 {
-	return w->cfg->cancel && atomic_load(w->cfg->cancel);
+	return berth_ranks_cancelled(w->ranks);
 }
 
 /* Evaluations of all items so far. */
 int64_t trainer_made(const trainer *w);
 
-/* Write the checkpoint, all of the state in it. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* Write the checkpoint, all of the state in it, where this rank does that. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status trainer_save(trainer *w, berth_err *err);
 /* The same where there is a path and cfg->save_s seconds have gone since the last time, or a step takes a
  * tenth of them, step_s: an interruption would not wait for the next one. */

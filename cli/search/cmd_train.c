@@ -2,6 +2,7 @@
 #include "bounds.h"
 #include "budget.h"
 #include "cli_granularity.h"
+#include "cli_ranks.h"
 #include "file.h"
 #include "file_lock.h"
 #include "graph_load.h"
@@ -40,6 +41,7 @@ typedef struct state {
 	train_measured measured; /* of --env measured */
 	double wall_s;
 	train_log log;          /* empty without --log */
+	berth_ranks ranks;      /* the first one writes and speaks */
 	berth_file_lock lock;   /* of the policy */
 	train_curves curves;    /* empty without --report */
 	cli_progress progress;
@@ -146,13 +148,15 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.cancel = search.cancel;
 	s->cfg.path = a->out;
 	s->cfg.resume = a->resume;
+	s->cfg.ranks = &s->ranks;
 	s->cfg.update = updated;
 	s->cfg.saving = saving;
 	s->cfg.update_ctx = s;
 	s->cfg.evaluations = a->budget.evaluations.n;
 	if (stat(a->out, &s->before) != 0)
 		s->before = (struct stat){0};
-	cli_rescue_by(rescue, s, 0);
+	if (s->ranks.me == 0)
+		cli_rescue_by(rescue, s, 0);
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);
 	double wall = berth_wall_seconds();
@@ -225,6 +229,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_open(&w, NULL, '{');
 	put_counts(&w, a, s);
 	berth_json_put_number(&w, "wall_s", s->wall_s);
+	cli_ranks_put(&w, &s->result);
 	put_best(&w, a, s);
 	return cli_end_json(c, &w, err);
 }
@@ -277,6 +282,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		cli_cell(&t, "%s", b->collapsed ? "nothing" : "some");
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	BERTH_TRY(cli_ranks_print(c, &s->result, err));
 	if (a->measured.on)
 		train_measured_print(&s->measured);
 	return BERTH_OK;
@@ -334,15 +340,39 @@ static berth_status run_locked(cli *c, args *a, state *s, berth_err *err)
 	return st;
 }
 
+/* What comes before training. All ranks read the same; the first one has the files that are written. */
+static berth_status prepare(cli *c, args *a, state *s, berth_err *err)
+{
+	if (s->ranks.n > 1 && a->measured.on)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
+		                  "out");
+	BERTH_TRY(load_items(c, a, s, err));
+	if (s->ranks.me > 0) {
+		a->log = a->report = NULL;
+		return BERTH_OK;
+	}
+	if (a->report)
+		BERTH_TRY(train_curves_new(s->item, s->n_items, &s->curves, err));
+	return berth_file_lock_take(a->out, "another training", &c->mem, &s->lock, err);
+}
+
+static berth_status run_ranks(cli *c, args *a, state *s, berth_err *err)
+{
+	berth_status st = berth_ranks_agree(&s->ranks, prepare(c, a, s, err), err);
+	if (st == BERTH_OK)
+		st = berth_ranks_agree(&s->ranks, run_locked(c, a, s, err), err);
+	berth_file_release(&s->lock);
+	return st;
+}
+
 static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(a, c->n_args, err));
-	BERTH_TRY(load_items(c, a, s, err));
-	if (a->report)
-		BERTH_TRY(train_curves_new(s->item, s->n_items, &s->curves, err));
-	BERTH_TRY(berth_file_lock_take(a->out, "another training", &c->mem, &s->lock, err));
-	berth_status st = run_locked(c, a, s, err);
-	berth_file_release(&s->lock);
+	berth_status st = cli_ranks_open(c, &s->ranks, err);
+	if (st == BERTH_OK)
+		st = run_ranks(c, a, s, err);
+	cli_ranks_close(&s->ranks, st, err);
 	return st;
 }
 
@@ -352,7 +382,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
-	state s = {0};
+	state s = {.lock.fd = -1};
 	a.budget.evaluations.n = berth_train_cfg_default().evaluations;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
@@ -394,6 +424,7 @@ const cli_verb cmd_train = {
 	"simulated|measured] [--engine E] [--resume] [--log FILE] [--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
+	"mpirun -n N berth train ... trains with N processes, on any hosts, to the same policy.\n"
 	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "
 	"mixed.safetensors\n",
 	run};

@@ -8,6 +8,7 @@
 #include "zoo.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -532,10 +533,193 @@ static void test_resume_with_less(void **state)
 	unlink(copy);
 }
 
+/* ---- ranks: threads with a wire of memory ---- */
+
+enum { MOST_RANKS = 5 };
+
+typedef struct bus {
+	pthread_barrier_t all_here;
+	int32_t n;
+	const void *said[MOST_RANKS];
+} bus;
+
+typedef struct plug {
+	bus *on;
+	int32_t me;
+} plug;
+
+static void gather_by_memory(void *ctx, const void *mine, const int64_t *size, void *all)
+{
+	plug *x = ctx;
+	char *to = all;
+	x->on->said[x->me] = mine;
+	pthread_barrier_wait(&x->on->all_here);
+	for (int32_t i = 0; i < x->on->n; to += size[i++])
+		memcpy(to, x->on->said[i], (size_t)size[i]);
+	pthread_barrier_wait(&x->on->all_here);
+}
+
+static void leave(void *ctx)
+{
+	(void)ctx;
+}
+
+/* A rank: a lesson in a thread. */
+typedef struct pupil {
+	pthread_t thread;
+	plug at;
+	lesson l;
+	berth_ranks ranks;
+	berth_status st;
+	berth_err err;
+} pupil;
+
+static void *attend(void *ctx)
+{
+	pupil *x = ctx;
+	berth_wire wire = {.n = x->at.on->n,
+	                   .me = x->at.me,
+	                   .gather = gather_by_memory,
+	                   .close = leave,
+	                   .ctx = &x->at};
+	x->st = berth_ranks_open(&wire, &x->l.mem, &x->ranks, &x->err);
+	x->l.cfg.ranks = &x->ranks;
+	if (x->st == BERTH_OK)
+		x->st = teach(&x->l, &x->err);
+	berth_ranks_close(&x->ranks);
+	return NULL;
+}
+
+static void open_class(pupil *x, int32_t n, const char *path)
+{
+	for (int32_t i = 0; i < n; i++) {
+		x[i] = (pupil){.at = {.me = i}};
+		open_lesson(&x[i].l, path);
+	}
+}
+
+static void teach_class(pupil *x, int32_t n)
+{
+	bus on = {.n = n};
+	assert_int_equal(pthread_barrier_init(&on.all_here, NULL, (unsigned)n), 0);
+	for (int32_t i = 0; i < n; i++) {
+		x[i].at.on = &on;
+		assert_int_equal(pthread_create(&x[i].thread, NULL, attend, &x[i]), 0);
+	}
+	for (int32_t i = 0; i < n; i++)
+		assert_int_equal(pthread_join(x[i].thread, NULL), 0);
+	pthread_barrier_destroy(&on.all_here);
+}
+
+static void close_class(pupil *x, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++)
+		close_lesson(&x[i].l);
+}
+
+/* The same bytes, the same answers with all, and each has done a part. */
+static void test_ranks_do_not_matter(void **state)
+{
+	(void)state;
+	char one[64], many[64];
+	berth_err err;
+	lesson l;
+	pupil x[MOST_RANKS];
+	open_lesson(&l, temporary(one));
+	assert_ok(teach(&l, &err), &err);
+	assert_int_equal(l.result.n_ranks, 1);
+	assert_int_equal(l.result.rank[0].evaluations, l.result.evaluations);
+	for (int32_t n = 2; n <= MOST_RANKS; n += 3) {
+		open_class(x, n, temporary(many));
+		if (n == 2)
+			assert_ok(berth_pool_new(2, &x[1].l.cfg.pool, &err), &err);
+		teach_class(x, n);
+		int64_t sum = 0;
+		for (int32_t i = 0; i < n; i++) {
+			assert_ok(x[i].st, &x[i].err);
+			assert_int_equal(x[i].l.result.n_ranks, n);
+			assert_int_equal(x[i].l.result.evaluations, l.result.evaluations);
+			assert_true(x[i].l.result.best[0].value == l.result.best[0].value);
+			assert_true(x[0].l.result.rank[i].evaluations < l.result.evaluations * 2 / n);
+			sum += x[0].l.result.rank[i].evaluations;
+		}
+		assert_int_equal(sum, l.result.evaluations);
+		if (n == 2)
+			berth_pool_free(x[1].l.cfg.pool);
+		close_class(x, n);
+		assert_same_file(one, many);
+		unlink(many);
+	}
+	close_lesson(&l);
+	unlink(one);
+}
+
+/* One is interrupted, then all are; others go on, in another number. */
+static void test_ranks_interrupted(void **state)
+{
+	(void)state;
+	char whole[64], parts[64];
+	berth_err err;
+	lesson l;
+	pupil x[MOST_RANKS];
+	open_lesson(&l, temporary(whole));
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	close_lesson(&l);
+	temporary(parts);
+	for (int32_t n = 3; n >= 1; n--) {
+		open_class(x, n, parts);
+		x[n - 1].l.cancel_at = n == 1 ? -1 : (4 - n) * steps / 3;
+		for (int32_t i = 0; i < n; i++)
+			x[i].l.cfg.resume = true;
+		teach_class(x, n);
+		for (int32_t i = 0; i < n; i++)
+			assert_int_equal(x[i].st, n == 1 ? BERTH_OK : BERTH_EINTERRUPTED);
+		close_class(x, n);
+	}
+	assert_same_file(whole, parts);
+	unlink(whole);
+	unlink(parts);
+}
+
+/* What one fails of all tell, by its name; nobody waits for it. */
+static void test_ranks_fail_alike(void **state)
+{
+	(void)state;
+	static const char *const part[] = {"rank 0 of 3, on ", "has another version of berth",
+	                                   "has another version of berth", "sequential decoding"};
+	static const berth_status code[] = {BERTH_EIO, BERTH_EINVAL, BERTH_EINVAL, BERTH_EUNSUPPORTED};
+	char path[64];
+	pupil x[MOST_RANKS];
+	for (int k = 0; k < 4; k++) {
+		open_class(x, 3, temporary(path));
+		if (k == 0) { /* a disk that is full */
+			x[0].l.saves = 3;
+			x[0].l.cfg.saving = fail_later;
+		}
+		if (k == 1)
+			x[2].l.cfg.evaluations = 1501;
+		if (k == 2)
+			x[1].l.item[1].p = &x[1].l.p[0];
+		for (int32_t i = 0; i < 3 && k == 3; i++)
+			x[i].l.cfg.learner.decoding = BERTH_ONE_SHOT;
+		teach_class(x, 3);
+		for (int32_t i = 0; i < 3; i++) {
+			assert_int_equal(x[i].st, code[k]);
+			assert_contains(x[i].err.msg, part[k]);
+		}
+		close_class(x, 3);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_do_not_matter),
+		cmocka_unit_test(test_ranks_do_not_matter),
+		cmocka_unit_test(test_ranks_interrupted),
+		cmocka_unit_test(test_ranks_fail_alike),
 		cmocka_unit_test(test_interrupted_anywhere),
 		cmocka_unit_test(test_first_checkpoints),
 		cmocka_unit_test(test_resume_refuses_other_trainings),

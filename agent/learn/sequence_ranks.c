@@ -1,0 +1,64 @@
+/* See sequence_ranks.h. */
+#include "sequence_ranks.h"
+
+void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int64_t *work)
+{
+	int64_t load[BERTH_MOST_AT_ONCE];
+	int32_t rank[BERTH_MOST_AT_ONCE], n_ranks = sequence_is_shared(l) ? l->ranks->n : 1;
+	berth_ranks_deal(n_ranks < BERTH_MOST_AT_ONCE ? n_ranks : BERTH_MOST_AT_ONCE, n, order, work, load,
+	                 rank);
+	for (int32_t k = 0; k < n; k++)
+		l->batch[k].rank = rank[k];
+}
+
+/* The rewards, and the best placement: into the first row where another rank has drawn it. */
+static void pack_draws(berth_batch *b, berth_pack *p)
+{
+	const berth_sequence *q = &b->sequence;
+	size_t n_ops = (size_t)b->pair->s->p->n_ops;
+	if (p->how == BERTH_PACK_TAKE)
+		b->best = 0;
+	berth_pack_bytes(p, b->reward, (size_t)b->n * sizeof *b->reward);
+	berth_pack_bytes(p, q->op_devs + (size_t)b->best * n_ops, n_ops * sizeof *q->op_devs);
+	berth_pack_bytes(p, q->orders + (size_t)b->best * n_ops, n_ops * sizeof *q->orders);
+	berth_pack_bytes(p, q->scores + 2 * (size_t)b->best, 2 * sizeof *q->scores);
+}
+
+typedef struct epoch {
+	berth_learner *l;
+	int32_t n, epoch;
+} epoch;
+
+static void pack_batch(const epoch *x, berth_batch *b, berth_pack *p)
+{
+	BERTH_PACK(p, b->status);
+	BERTH_PACK(p, b->ended);
+	BERTH_PACK(p, b->stats);
+	if (x->epoch == 0)
+		pack_draws(b, p);
+	if (b->status != BERTH_OK)
+		BERTH_PACK(p, b->err);
+	else if (!b->ended)
+		berth_pack_bytes(p, b->grads, policy_param_count(&x->l->dims) * sizeof *b->grads);
+}
+
+static berth_status trade(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	const epoch *x = ctx;
+	(void)err;
+	for (int32_t k = 0; k < x->n; k++)
+		if (x->l->batch[k].rank == rank)
+			pack_batch(x, &x->l->batch[k], p);
+	return BERTH_OK;
+}
+
+berth_status sequence_trade(berth_learner *l, int32_t n, int32_t k, berth_err *err)
+{
+	berth_arena tmp = {0};
+	epoch x = {l, n, k};
+	if (!sequence_is_shared(l))
+		return BERTH_OK;
+	berth_status st = berth_ranks_trade(l->ranks, trade, &x, &tmp, err);
+	berth_arena_free(&tmp);
+	return st;
+}

@@ -1,0 +1,234 @@
+/* See train_ranks.h. */
+#include "train_ranks.h"
+
+#include "sha256.h"
+#include "sort.h"
+#include "strbuf.h"
+
+#include <string.h>
+
+/* ---- who does what ---- */
+
+static int compare_work(const void *ctx, int32_t a, int32_t b)
+{
+	const int64_t *work = ctx;
+	return (work[a] < work[b]) - (work[a] > work[b]);
+}
+
+berth_status trainer_deal(trainer *w, int32_t n, const int64_t *work, int32_t *rank, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	int32_t *order, *scratch;
+	int64_t *load;
+	BERTH_TRY(BERTH_NEW(w->tmp, order, n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, scratch, n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, load, w->ranks->n, err));
+	for (int32_t i = 0; i < n; i++)
+		order[i] = i;
+	berth_sort(order, (size_t)n, scratch, compare_work, work);
+	berth_ranks_deal(w->ranks->n, n, order, work, load, rank);
+	berth_arena_reset(w->tmp, mark);
+	return BERTH_OK;
+}
+
+berth_status trainer_deal_items(trainer *w, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	int64_t *work;
+	int32_t *rank;
+	BERTH_TRY(BERTH_NEW(w->tmp, work, w->n_items, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, rank, w->n_items, err));
+	for (int32_t i = 0; i < w->n_items; i++)
+		work[i] = (int64_t)w->items[i].p->n_ops * w->items[i].p->n_devs;
+	BERTH_TRY(trainer_deal(w, w->n_items, work, rank, err));
+	for (int32_t i = 0; i < w->n_items; i++)
+		w->pair[i].rank = rank[i];
+	berth_arena_reset(w->tmp, mark);
+	return BERTH_OK;
+}
+
+/* ---- all alike ---- */
+
+typedef struct said {
+	trainer *w;
+	const char *what; /* that is compared; NULL: rank 0 tells the others */
+	char text[65];
+	bool *x;
+} said;
+
+static berth_status trade_first(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	const said *s = ctx;
+	(void)err;
+	if (rank == 0)
+		BERTH_PACK(p, *s->x);
+	return BERTH_OK;
+}
+
+berth_status trainer_by_first(trainer *w, bool *x, berth_err *err)
+{
+	said s = {.w = w, .x = x};
+	return berth_ranks_trade(w->ranks, trade_first, &s, w->tmp, err);
+}
+
+static berth_status trade_digest(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	said *s = ctx;
+	char theirs[65];
+	memcpy(theirs, s->text, sizeof theirs);
+	BERTH_PACK(p, theirs);
+	return memcmp(theirs, s->text, sizeof theirs) == 0
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL, "rank %d, on %s, has another %s", (int)rank,
+	                            s->w->ranks->host[rank], s->what);
+}
+
+static berth_status same_digest(trainer *w, const char *what, const void *data, size_t size, berth_err *err)
+{
+	said s = {.w = w, .what = what};
+	berth_sha256_hex(data, size, s.text);
+	berth_status st = berth_ranks_trade(w->ranks, trade_digest, &s, w->tmp, err);
+	return berth_ranks_agree(w->ranks, st, err);
+}
+
+berth_status trainer_check_inputs(trainer *w, berth_err *err)
+{
+	berth_arena mem = {0};
+	berth_strbuf b = {.mem = &mem};
+	const char *text;
+	size_t len;
+	if (w->ranks->n == 1)
+		return BERTH_OK;
+	berth_strbuf_printf(&b, "berth %s; %s; seed %llu; %lld evaluations; ", BERTH_VERSION,
+	                    berth_objective_name(&w->cfg->objective), (unsigned long long)w->cfg->seed,
+	                    (long long)w->cfg->evaluations);
+#define X(type, field, note, initial, least, most)                                                           \
+	berth_strbuf_printf(&b, #field " %a; ", (double)w->cfg->learner.field);
+	BERTH_LEARNER_CFG(X, X)
+#undef X
+	for (int32_t i = 0; i < w->n_items; i++)
+		berth_strbuf_add(&b, w->pair[i].digest, TRAIN_DIGEST);
+	berth_status st = berth_strbuf_done(&b, &text, &len, err);
+	if (st == BERTH_OK)
+		st = same_digest(w, "version of berth, or other graphs, systems or settings", text, len, err);
+	berth_arena_free(&mem);
+	return st;
+}
+
+berth_status trainer_check_state(trainer *w, berth_err *err)
+{
+	size_t n = w->l.adam.n, at = 0;
+	berth_arena mem = {0};
+	nn_real *x;
+	if (w->ranks->n == 1)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&mem, x, 3 * n, err));
+	memcpy(x + at++ * n, w->l.params, n * sizeof *x);
+	memcpy(x + at++ * n, w->l.adam.m, n * sizeof *x);
+	memcpy(x + at * n, w->l.adam.v, n * sizeof *x);
+	berth_status st = same_digest(w, "checkpoint, or computes in other bits (another kind of CPU)", x,
+	                              3 * n * sizeof *x, err);
+	berth_arena_free(&mem);
+	return st;
+}
+
+/* ---- portfolios ---- */
+
+static berth_status pack_name(berth_pack *p, const char **name, berth_arena *mem, berth_err *err)
+{
+	size_t n = p->how == BERTH_PACK_TAKE ? 0 : strlen(*name);
+	char *copy;
+	BERTH_PACK(p, n);
+	if (p->how != BERTH_PACK_TAKE) {
+		berth_pack_bytes(p, (void *)(uintptr_t)*name, n);
+		return BERTH_OK;
+	}
+	BERTH_TRY(BERTH_NEW(mem, copy, (n < p->n ? n : p->n) + 1, err));
+	berth_pack_bytes(p, copy, n < p->n ? n : p->n);
+	*name = copy;
+	return BERTH_OK;
+}
+
+static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_ops, berth_arena *mem,
+                                   berth_err *err)
+{
+	BERTH_PACK(p, x->n);
+	BERTH_PACK(p, x->best);
+	BERTH_PACK(p, x->reference);
+	for (int32_t i = 0; i < x->n && i < BERTH_MOST_SEEDS; i++) {
+		berth_portfolio_answer *a = &x->answer[i];
+		BERTH_TRY(pack_name(p, &a->method, mem, err));
+		BERTH_PACK(p, a->score);
+		if (p->how == BERTH_PACK_TAKE)
+			BERTH_TRY(BERTH_NEW(mem, a->op_dev, n_ops, err));
+		berth_pack_bytes(p, a->op_dev, (size_t)n_ops * sizeof *a->op_dev);
+	}
+	return BERTH_OK;
+}
+
+static berth_status pack_start(trainer *w, int32_t i, berth_pack *p, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_search *s = &w->search[i];
+	size_t row = (size_t)s->p->n_ops * sizeof *s->best_dev;
+	BERTH_PACK(p, pair->bound);
+	BERTH_TRY(pack_portfolio(p, &pair->portfolio, s->p->n_ops, &pair->mem, err));
+	BERTH_PACK(p, s->evaluations);
+	BERTH_PACK(p, s->best);
+	BERTH_PACK(p, s->best_has_order);
+	berth_pack_bytes(p, s->best_dev, row);
+	berth_pack_bytes(p, s->best_order, row);
+	s->cfg.cancel = w->cfg->cancel;
+	return BERTH_OK;
+}
+
+/* Some items, so that a trade is not too large. */
+typedef struct some {
+	trainer *w;
+	int32_t first, end;
+} some;
+
+static berth_status trade_starts(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	const some *x = ctx;
+	for (int32_t i = x->first; i < x->end; i++)
+		if (x->w->pair[i].rank == rank)
+			BERTH_TRY(pack_start(x->w, i, p, err));
+	return BERTH_OK;
+}
+
+enum { OPS_AT_ONCE = 1 << 20 };
+
+berth_status trainer_trade_starts(trainer *w, berth_err *err)
+{
+	some x = {.w = w};
+	while (x.end < w->n_items) {
+		int64_t ops = 0;
+		for (x.first = x.end; x.end < w->n_items && ops < OPS_AT_ONCE; x.end++)
+			ops += w->items[x.end].p->n_ops;
+		BERTH_TRY(berth_ranks_trade(w->ranks, trade_starts, &x, w->tmp, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- what was done ---- */
+
+static berth_status trade_done(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	berth_train_rank *x = (berth_train_rank *)ctx + rank;
+	(void)err;
+	BERTH_PACK(p, x->evaluations);
+	BERTH_PACK(p, x->cpu_s);
+	return BERTH_OK;
+}
+
+berth_status trainer_trade_done(trainer *w, int64_t own, berth_train_rank **out, berth_err *err)
+{
+	const berth_ranks *r = w->ranks;
+	BERTH_TRY(BERTH_NEW(w->mem, *out, r->n, err));
+	for (int32_t i = 0; i < r->n; i++)
+		(*out)[i].host = r->host[i];
+	(*out)[r->me].evaluations = own;
+	(*out)[r->me].cpu_s = berth_cpu_seconds() - w->cpu_started - r->waited_cpu_s;
+	return berth_ranks_trade(w->ranks, trade_done, *out, w->tmp, err);
+}
