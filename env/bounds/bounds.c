@@ -8,6 +8,7 @@
 #include "bounds_memory.h"
 #include "bounds_path.h"
 #include "bounds_peak.h"
+#include "bounds_windows.h"
 #include "ceft.h"
 #include "cost_model.h"
 
@@ -120,6 +121,8 @@ static berth_status stronger_latency(const berth_problem *p, int64_t nodes, bert
                                      berth_arena *tmp, int64_t *latency_ns, berth_err *err)
 {
 	int64_t bound, most = *latency_ns;
+	BERTH_TRY(berth_bounds_windows(p, budget, tmp, &bound, err));
+	most = bound > most ? bound : most;
 	BERTH_TRY(berth_bounds_blocks(p, nodes, budget, tmp, &bound, err));
 	most = bound > most ? bound : most;
 	BERTH_TRY(berth_bounds_memory(p, budget, tmp, &bound, err));

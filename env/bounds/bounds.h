@@ -29,17 +29,17 @@ typedef struct berth_bounds {
  * scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
 
-/* Raise bounds that berth_bounds_new made by slower ones, as far as the effort goes. The latency: gates
- * (bounds_blocks.h), memory (bounds_memory.h) and the linear relaxation (bounds_lp.h). The largest load: the
- * linear relaxation. The rest follows. With all effort they take some seconds for zoo models. tmp is scratch,
- * reset at exit. Fails: BERTH_ENOMEM. */
+/* Raise bounds that berth_bounds_new made by slower ones, as far as the effort goes. The latency: windows
+ * (bounds_windows.h), gates (bounds_blocks.h), memory (bounds_memory.h) and the linear relaxation
+ * (bounds_lp.h). The largest load: the linear relaxation. The rest follows. With all effort they take some
+ * seconds for zoo models. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                      berth_arena *tmp, berth_bounds *b, berth_err *err);
 
 /* The best certificate among those of the bounds that berth_bounds_new and, unless effort is NULL,
- * berth_bounds_strengthen make. It may prove less than they tell, where a block needs a tree of more than
- * proof->nodes nodes. proof->any is false where there is no certificate. Errors and cost as those, and the
- * trees. */
+ * berth_bounds_strengthen make. It may prove less than they tell: windows have none, and a block
+ * may need a tree of more than proof->nodes nodes. proof->any is false where there is no certificate. Errors
+ * and cost as those, and the trees. */
 berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effort *effort,
                                   berth_bound_proof *proof, berth_arena *tmp, berth_err *err);
 

@@ -2,6 +2,7 @@
  * with all orders, each scored by the reference simulator, on random instances of everything that the
  * formats can say. Every bound must hold for each of these placements. */
 #include "bounds.h"
+#include "bounds_windows.h"
 #include "graph_json.h"
 #include "instance.h"
 #include "lp.h"
@@ -269,11 +270,25 @@ static void milp_bounds_hold(void **state)
 	assert_true(optimal > 50);
 }
 
+/* The bound by windows alone, with all its work. Is it above that of the paths? */
+static bool hold_windows(world *w, uint64_t seed, const berth_bounds *fast)
+{
+	berth_bound_work all = {.left_ns = BERTH_BOUND_ALL};
+	int64_t ns;
+	berth_err err;
+	assert_ok(berth_bounds_windows(&w->p, &all, &w->tmp, &ns, &err), &err);
+	if ((double)ns / 1e9 > w->any[BERTH_LATENCY])
+		fail_msg("seed %d: windows tell %lld ns, best of all %.12g s", (int)seed, (long long)ns,
+		         w->any[BERTH_LATENCY]);
+	assert_true(w->p.n_ops < 3 || ns >= fast->ceft_ns);
+	return ns > fast->ceft_ns;
+}
+
 /* No placement and order is better than any bound, for every metric; and the stronger bounds are above the
  * fast ones often enough. */
 static void hold_bounds(uint64_t n_seeds, bool pooled)
 {
-	int stronger = 0, loaded = 0, cut = 0, closed = 0, peaks = 0, all = 0;
+	int stronger = 0, loaded = 0, cut = 0, closed = 0, peaks = 0, windows = 0, all = 0;
 	for (uint64_t seed = 0; seed < n_seeds; seed++) {
 		world w;
 		berth_bounds fast, b;
@@ -297,6 +312,7 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 			all++;
 			closed += b.value[BERTH_LATENCY] == w.any[BERTH_LATENCY];
 			peaks += b.value[BERTH_MEMORY] == w.any[BERTH_MEMORY];
+			windows += hold_windows(&w, seed, &fast);
 			stronger += b.latency_ns > fast.latency_ns;
 			loaded += b.parts.load_s > fast.parts.load_s * (1 + 1e-6);
 			cut += strcmp(b.kind, "auto") == 0;
@@ -306,12 +322,14 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 		close_world(&w);
 	}
 	print_message(
-		"%d instances, %d closed, %d stronger, %d for the load, %d cut; of the memory %d closed\n",
-		all, closed, stronger, loaded, cut, peaks);
+		"%d instances, %d closed, %d stronger, %d by windows, %d for the load, %d cut; of the "
+		"memory %d closed\n",
+		all, closed, stronger, windows, loaded, cut, peaks);
 	assert_true(all > (int)n_seeds / 3);
 	assert_true(closed > all / 2);
 	assert_true(peaks > all / 2);
 	assert_true(stronger > (int)n_seeds / 150);
+	assert_true(windows > (int)n_seeds / 150);
 	assert_true(cut > (int)n_seeds / 150);
 	assert_true(!berth_lp_solver() || loaded > (int)n_seeds / 150);
 }
