@@ -51,6 +51,8 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	put_whole(n, "evaluations", (unsigned long long)f->evaluations);
 	put_whole(n, "steps", (unsigned long long)f->steps);
 	put_text(n, "trained_on", f->trained_on);
+	if (f->at_once > 0 && f->at_once != BERTH_TRAINED_AT_ONCE)
+		put_whole(n, "at_once", (unsigned long long)f->at_once);
 #define X(type, field, note, initial, least, most) put_number(n, note, (double)f->cfg.field);
 #define Y(type, field, note, initial, least, most)
 	BERTH_LEARNER_CFG(X, Y)
@@ -130,6 +132,15 @@ static berth_status note_setting(const char *file, const safetensors_file *raw, 
 	               : berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
 }
 
+static berth_status read_at_once(const char *file, const safetensors_file *raw, int32_t *out, berth_err *err)
+{
+	double x = BERTH_TRAINED_AT_ONCE;
+	if (safetensors_get_note(raw, "at_once"))
+		BERTH_TRY(note_setting(file, raw, "at_once", "at_once", 1, BERTH_MOST_AT_ONCE, &x, err));
+	*out = (int32_t)x;
+	return BERTH_OK;
+}
+
 static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
                                 berth_err *err)
 {
@@ -207,6 +218,7 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	BERTH_TRY(note_whole(file, raw, "evaluations", &evaluations, err));
 	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
 	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
+	BERTH_TRY(read_at_once(file, raw, &f->at_once, err));
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);
 	f->steps = (int64_t)(steps & INT64_MAX);
 	BERTH_TRY(read_config(file, raw, f, err));

@@ -10,6 +10,9 @@
 
 enum { BERTH_POLICY_VERSION = 1 };
 
+/* Batches of a round where a file does not say. */
+enum { BERTH_TRAINED_AT_ONCE = 8 };
+
 typedef struct berth_policy_file {
 	policy_dims dims;
 	berth_learner_cfg cfg;
@@ -17,6 +20,7 @@ typedef struct berth_policy_file {
 	uint64_t seed;
 	int64_t evaluations, steps;
 	const char *trained_on;       /* "graph on system; ..." */
+	int32_t at_once;              /* batches of a round of training; 0: as usual */
 	const nn_real *params;        /* [policy_param_count(&dims)] */
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;

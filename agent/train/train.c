@@ -20,7 +20,7 @@ berth_train_cfg berth_train_cfg_default(void)
 	learner.hidden = 32;
 	learner.batch = 32; /* 16 episodes */
 	learner.epochs = 2;
-	learner.at_once = 8;
+	learner.at_once = BERTH_TRAINED_AT_ONCE;
 	learner.entropy = 0.001;
 	return (berth_train_cfg){.learner = learner, .seed = 1, .evaluations = 20000, .save_s = 1};
 }

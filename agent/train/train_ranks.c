@@ -149,8 +149,9 @@ static berth_status pack_name(berth_pack *p, const char **name, berth_arena *mem
 	return BERTH_OK;
 }
 
+/* Methods' names are told after training: they live in mem, placements in the pair's. */
 static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_ops, berth_arena *mem,
-                                   berth_err *err)
+                                   berth_arena *pair, berth_err *err)
 {
 	BERTH_PACK(p, x->n);
 	BERTH_PACK(p, x->best);
@@ -160,7 +161,7 @@ static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_
 		BERTH_TRY(pack_name(p, &a->method, mem, err));
 		BERTH_PACK(p, a->score);
 		if (p->how == BERTH_PACK_TAKE)
-			BERTH_TRY(BERTH_NEW(mem, a->op_dev, n_ops, err));
+			BERTH_TRY(BERTH_NEW(pair, a->op_dev, n_ops, err));
 		berth_pack_bytes(p, a->op_dev, (size_t)n_ops * sizeof *a->op_dev);
 	}
 	return BERTH_OK;
@@ -172,7 +173,7 @@ static berth_status pack_start(trainer *w, int32_t i, berth_pack *p, berth_err *
 	berth_search *s = &w->search[i];
 	size_t row = (size_t)s->p->n_ops * sizeof *s->best_dev;
 	BERTH_PACK(p, pair->bound);
-	BERTH_TRY(pack_portfolio(p, &pair->portfolio, s->p->n_ops, &pair->mem, err));
+	BERTH_TRY(pack_portfolio(p, &pair->portfolio, s->p->n_ops, w->mem, &pair->mem, err));
 	BERTH_PACK(p, s->evaluations);
 	BERTH_PACK(p, s->best);
 	BERTH_PACK(p, s->best_has_order);

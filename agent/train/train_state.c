@@ -137,6 +137,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	                       .steps = w->l.steps,
 	                       .evaluations = trainer_made(w),
 	                       .trained_on = w->trained_on,
+	                       .at_once = w->cfg->learner.at_once,
 	                       .params = w->l.params};
 	BERTH_TRY(lay_out(w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
@@ -284,6 +285,10 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 			err, BERTH_EFORMAT,
 			"%s: cannot resume: it was trained with other settings; 'berth show' lists them",
 			path);
+	if (f->at_once != w->cfg->learner.at_once)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained with --at-once %d, not %d", path,
+		                  (int)f->at_once, (int)w->cfg->learner.at_once);
 	return BERTH_OK;
 }
 

@@ -29,6 +29,7 @@ typedef struct args {
 	cli_train_measured measured;
 	bool resume;
 	int64_t tight; /* every how many pairs; 0: none */
+	int64_t at_once;
 	cli_budget budget;
 	cli_granularity granularity;
 } args;
@@ -153,6 +154,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.saving = saving;
 	s->cfg.update_ctx = s;
 	s->cfg.evaluations = a->budget.evaluations.n;
+	s->cfg.learner.at_once = (int32_t)a->at_once;
 	if (stat(a->out, &s->before) != 0)
 		s->before = (struct stat){0};
 	if (s->ranks.me == 0)
@@ -303,6 +305,9 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
 		return berth_fail(err, BERTH_EINVAL, "option --env: '%.60s' is not simulated or measured",
 		                  a->env);
+	if (a->at_once < 1 || a->at_once > BERTH_MOST_AT_ONCE)
+		return berth_fail(err, BERTH_EINVAL, "option --at-once: %lld is not from 1 to %d",
+		                  (long long)a->at_once, BERTH_MOST_AT_ONCE);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
@@ -380,6 +385,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.measured = cli_train_measured_default(),
 	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
+	          .at_once = BERTH_TRAINED_AT_ONCE,
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
 	state s = {.lock.fd = -1};
@@ -393,6 +399,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"tight", 0, CLI_COUNT, &a.tight, "K",
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
+		{"at-once", 0, CLI_COUNT, &a.at_once, "N",
+	         "batches drawn from one policy: so many threads and ranks have work; 1 to 64"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations.n, "N",
 	         "placements over all graphs and systems; a fifth for the last search"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers"},

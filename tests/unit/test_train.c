@@ -224,8 +224,8 @@ static void test_resume_refuses_other_trainings(void **state)
 	assert_ok(teach(&l, &err), &err);
 	close_lesson(&l);
 	static const char *const part[] = {"other settings", "with seed 1", "not on",
-	                                   "graphs, systems or settings"};
-	for (int k = 0; k < 3; k++) {
+	                                   "with --at-once 8, not 9"};
+	for (int k = 0; k < 4; k++) {
 		open_lesson(&l, path);
 		l.cfg.resume = true;
 		if (k == 0)
@@ -234,6 +234,8 @@ static void test_resume_refuses_other_trainings(void **state)
 			l.cfg.seed = 9;
 		if (k == 2)
 			l.item[1].graph = "other";
+		if (k == 3)
+			l.cfg.learner.at_once = 9;
 		assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
 		assert_contains(err.msg, part[k]);
 		close_lesson(&l);
@@ -640,6 +642,9 @@ static void test_ranks_do_not_matter(void **state)
 			assert_int_equal(x[i].l.result.n_ranks, n);
 			assert_int_equal(x[i].l.result.evaluations, l.result.evaluations);
 			assert_true(x[i].l.result.best[0].value == l.result.best[0].value);
+			for (int k = 0; k < N_ITEMS; k++)
+				assert_string_equal(x[i].l.result.best[k].portfolio_method,
+				                    l.result.best[k].portfolio_method);
 			assert_true(x[0].l.result.rank[i].evaluations < l.result.evaluations * 2 / n);
 			sum += x[0].l.result.rank[i].evaluations;
 		}
