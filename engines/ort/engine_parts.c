@@ -33,6 +33,17 @@ berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key
 	return BERTH_OK;
 }
 
+berth_status engine_read_speed(const engine *e, const berth_json *q, int32_t *device, double *speed,
+                               berth_err *err)
+{
+	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, device, err));
+	BERTH_TRY(berth_json_number(q, "speed", true, 0, speed, err));
+	return *speed > 0 && *speed <= 1
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected",
+	                            *speed);
+}
+
 berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err)
 {
 	s->n = n;

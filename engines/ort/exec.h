@@ -1,6 +1,7 @@
 /* Running tasks on workers. Each device has one worker, pinned to a core. A worker runs its tasks in the
- * order in which they are listed, each as soon as the tensors that it reads are there. There are two
- * implementations: plain threads, and StarPU where it was found at build. */
+ * order in which they are listed, each as soon as the tensors that it reads are there. There are three
+ * implementations: plain threads, StarPU where it was found at build, and processes on several hosts
+ * (exec_hosts.h). */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 
@@ -19,6 +20,9 @@ typedef struct exec_task {
 	/* Called on the worker. began: exec_now at the start of the whole run. */
 	void (*run)(void *ctx, double began);
 	void *ctx;
+	/* What run writes beside the buffers. Where workers are processes it is told to all of them. */
+	void *told;
+	size_t told_bytes;
 } exec_task;
 
 typedef struct exec_buffer {

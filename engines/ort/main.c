@@ -1,5 +1,5 @@
 /* berth-engine-ort: an engine of berth (docs/engines.md) that runs ONNX models by ONNX Runtime. */
-#include "ort_engine.h"
+#include "hosts.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 {
 	(void)q;
 	if (!e->lib)
-		BERTH_TRY(ort_open(e->library, &e->mem, &e->lib, err));
+		BERTH_TRY(hosts_agree(e, ort_open(e->library, &e->mem, &e->lib, err), err));
 	if (!e->state)
 		BERTH_TRY(e->way->start(e, err));
 	berth_json_put_int(w, "protocol", 1);
@@ -106,6 +106,7 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 		st = ort_model_open(e->lib, path, &opt, e->level, NULL, &e->model_mem, &e->model, err);
 	if (st == BERTH_OK)
 		st = same_graph(e, q, err);
+	st = hosts_agree(e, st, err);
 	if (st != BERTH_OK) {
 		unload(e);
 		if (st == BERTH_EIO)
@@ -242,7 +243,8 @@ static bool answer_line(engine *e, const char *line, size_t len)
 	cJSON_Delete(item);
 	if (berth_json_done(&w, &text, &n, &err) != BERTH_OK)
 		return false;
-	printf("%s\n", text);
+	if (hosts_speaks(e))
+		printf("%s\n", text);
 	berth_arena_free(&e->tmp);
 	return fflush(stdout) == 0;
 }
@@ -254,7 +256,8 @@ static void print_help(void)
 	        "[--clock wall|cpu]\n"
 	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
 	        "[--threads N]\n"
-	        "both:  [--optimize none|basic|extended|all] [--library FILE]\n\n"
+	        "       berth-engine-ort --hosts NAME[=SPEED],... [--agent WORD,...]\n"
+	        "all:   [--optimize none|basic|extended|all] [--library FILE]\n\n"
 	        "An engine of berth: questions come on standard input, a JSON object a line "
 	        "(docs/engines.md).\n\n"
 	        "  --devices           workers on CPU cores, and how fast each is to be (cpu0,cpu1=0.5)\n"
@@ -263,6 +266,9 @@ static void print_help(void)
 	        "  --providers         devices that are execution providers, in one session\n"
 	        "  --provider-library  a plug-in library with a provider\n"
 	        "  --threads           of the session\n"
+	        "  --hosts             devices that are hosts, with a process on each, which mpirun starts\n"
+	        "  --agent             what runs a command on a host, as ssh does (ssh,-oBatchMode=yes)\n"
+	        "  --members           the hosts that have processes: said to these by --hosts\n"
 	        "  --optimize          ONNX Runtime's level of optimisation\n"
 	        "  --library           ONNX Runtime's library (else BERTH_ORT_LIBRARY, or where "
 	        "`scripts/setup engine`\n"
@@ -299,6 +305,9 @@ static const char **option_at(engine *e, const char *word)
 	       : strcmp(word, "--library") == 0   ? &e->library
 	       : strcmp(word, "--providers") == 0 ? &e->providers
 	       : strcmp(word, "--threads") == 0   ? &e->threads_text
+	       : strcmp(word, "--hosts") == 0     ? &e->hosts
+	       : strcmp(word, "--agent") == 0     ? &e->agent
+	       : strcmp(word, "--members") == 0   ? &e->members
 	                                          : NULL;
 }
 
@@ -307,13 +316,17 @@ static bool check_options(engine *e)
 {
 	if (e->providers && (e->devices || e->executor || e->clock_name))
 		return refuse("--devices, --executor and --clock are of workers, not of", "--providers");
+	if (e->hosts && (e->devices || e->executor || e->clock_name || e->providers))
+		return refuse("--devices, --executor, --clock and --providers do not go with", "--hosts");
+	if (!e->hosts && (e->agent || e->members))
+		return refuse("--agent and --members need", "--hosts");
 	if (!e->providers && (e->n_libraries || e->threads_text))
 		return refuse("--provider-library and --threads need", "--providers");
 	e->executor = e->executor ? e->executor : "threads";
 	e->optimize = e->optimize ? e->optimize : "all";
 	e->clock_name = e->clock_name ? e->clock_name : "wall";
 	e->by_cpu = strcmp(e->clock_name, "cpu") == 0;
-	e->way = e->providers ? &engine_providers : &engine_workers;
+	e->way = e->providers ? &engine_providers : e->hosts ? &engine_hosts : &engine_workers;
 	if (!e->by_cpu && strcmp(e->clock_name, "wall") != 0)
 		return refuse("--clock is wall or cpu, not", e->clock_name);
 	if (strcmp(e->executor, "threads") != 0 && strcmp(e->executor, "starpu") != 0)
@@ -340,6 +353,7 @@ int main(int argc, char **argv)
 	char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
+	berth_err err = {0};
 	/* Nobody waits for what is under way when berth is killed, and it would disturb the next run. The
 	 * signal comes when the thread that started this process ends, which is the one that waits for the
 	 * answers. Where berth is gone before this line, the input is at its end. */
@@ -350,12 +364,19 @@ int main(int argc, char **argv)
 	}
 	if (!read_options(&e, argc, argv))
 		return 2;
-	while ((n = getline(&line, &cap, stdin)) > 0)
+	if (e.hosts && !e.members)
+		return hosts_start(&e, argc, argv);
+	if (e.members && hosts_join(&e, &err) != BERTH_OK) {
+		fprintf(stderr, "berth-engine-ort: %s\n", err.msg);
+		return 5;
+	}
+	while ((n = e.mesh ? hosts_hear(&e, &line, &cap) : getline(&line, &cap, stdin)) > 0)
 		if (!answer_line(&e, line, (size_t)n))
 			break;
 	unload(&e);
 	if (e.state)
 		e.way->stop(&e);
+	hosts_leave(&e);
 	free(line);
 	berth_arena_free(&e.mem);
 	return 0;

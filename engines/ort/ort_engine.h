@@ -1,5 +1,5 @@
-/* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c), or one
- * session across execution providers (providers.c). */
+/* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c), one
+ * session across execution providers (providers.c), or processes on several hosts (hosts.c). */
 #ifndef BERTH_ORT_ENGINE_H
 #define BERTH_ORT_ENGINE_H
 
@@ -38,10 +38,11 @@ typedef struct engine_way {
 	bool puts_cpu;
 } engine_way;
 
-extern const engine_way engine_workers, engine_providers;
+extern const engine_way engine_workers, engine_providers, engine_hosts;
 
 struct engine {
 	const char *library, *devices, *executor, *optimize, *clock_name, *providers, *threads_text;
+	const char *hosts, *agent, *members;
 	const char *provider_library[ENGINE_LIBRARIES];
 	int32_t n_libraries;
 	int level;
@@ -50,6 +51,8 @@ struct engine {
 	ort_lib *lib;
 	const engine_way *way;
 	void *state; /* of the way; NULL: not started */
+	struct mesh *mesh;   /* with the other processes of --hosts; NULL: there are none */
+	void *members_state; /* of engine_hosts, before it is started */
 	int32_t n_devs;
 	berth_arena model_mem;
 	ort_model model;
@@ -63,6 +66,10 @@ berth_status engine_read_repeats(const berth_json *q, int32_t *warmup, int32_t *
  * BERTH_ENOMEM. */
 berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key, int32_t n, double below,
                                  int32_t **out, int32_t *count, berth_err *err);
+
+/* "set": a device, and its speed from now on as a part of the one at the start. Fails: BERTH_EINVAL. */
+berth_status engine_read_speed(const engine *e, const berth_json *q, int32_t *device, double *speed,
+                               berth_err *err);
 
 /* Times of runs. */
 typedef struct engine_samples {

@@ -56,15 +56,15 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup,
                                int32_t repeats, double *wall_s, double *cpu_s, berth_err *err)
 {
-	const exec_task task = {s->dev, 0, 0, NULL, NULL, ort_segment_run, s};
+	const exec_task task = {.worker = s->dev, .run = ort_segment_run, .ctx = s};
 	for (int32_t i = 0; i < warmup + repeats; i++) {
 		BERTH_TRY(kind->run(ex, &task, 1, NULL, err));
-		if (s->err.code != BERTH_OK)
-			return berth_fail(err, s->err.code, "%s", s->err.msg);
+		if (s->ran.st != BERTH_OK)
+			return berth_fail(err, s->ran.st, "%s", s->err.msg);
 		if (i < warmup)
 			continue;
-		wall_s[i - warmup] = s->end_s - s->start_s;
-		cpu_s[i - warmup] = s->cpu_s;
+		wall_s[i - warmup] = s->ran.end_s - s->ran.start_s;
+		cpu_s[i - warmup] = s->ran.cpu_s;
 	}
 	return BERTH_OK;
 }
@@ -122,7 +122,13 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exe
 	}
 	for (int32_t i = 0; i < HOPS; i++) {
 		hops[i] = (hop){buffer[i].data, buffer[i + 1].data, bytes, 0};
-		task[i] = (exec_task){i % 2 ? from : to, 1, 1, &index[i], &index[i + 1], copy, &hops[i]};
+		task[i] = (exec_task){.worker = i % 2 ? from : to,
+		                      .n_in = 1,
+		                      .n_out = 1,
+		                      .in = &index[i],
+		                      .out = &index[i + 1],
+		                      .run = copy,
+		                      .ctx = &hops[i]};
 	}
 	BERTH_TRY(kind->admit(ex, buffer, HOPS + 1, err));
 	berth_status st = kind->run(ex, task, HOPS, buffer, err);
@@ -144,12 +150,38 @@ berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const 
 	return st;
 }
 
+static void look_at_clock(void *ctx, double began)
+{
+	*(double *)ctx = exec_now() - began;
+}
+
+berth_status ort_profile_message(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+                                 double *seconds, berth_err *err)
+{
+	berth_arena mem = {0};
+	unsigned char *data;
+	double at[2] = {0};
+	const int32_t index = 0;
+	BERTH_TRY(BERTH_NEW(&mem, data, bytes + 64, err));
+	exec_buffer buffer = {data, bytes, 0, NULL};
+	const exec_task task[2] = {{from, 0, 1, NULL, &index, look_at_clock, &at[0], &at[0], sizeof at[0]},
+	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};
+	berth_status st = kind->admit(ex, &buffer, 1, err);
+	if (st == BERTH_OK) {
+		st = kind->run(ex, task, 2, &buffer, err);
+		kind->dismiss(ex, &buffer, 1);
+	}
+	*seconds = fmax(0, at[1] - at[0]);
+	berth_arena_free(&mem);
+	return st;
+}
+
 berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,
                                    double *task_s, berth_err *err)
 {
 	berth_arena mem = {0};
 	hop h = {0};
-	const exec_task task = {device, 0, 0, NULL, NULL, copy, &h};
+	const exec_task task = {.worker = device, .run = copy, .ctx = &h};
 	berth_status st = BERTH_OK;
 	*run_s = INFINITY;
 	for (int i = 0; i < 20 && st == BERTH_OK; i++) {

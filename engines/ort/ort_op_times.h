@@ -16,6 +16,10 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
 berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
                                   double *seconds, berth_err *err);
 
+/* The same for one message, where a transfer has a direction and takes long: no chain, and no copy. */
+berth_status ort_profile_message(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+                                 double *seconds, berth_err *err);
+
 /* What the executor takes. For a run: from the call to its return, with one task that does nothing. For a
  * segment: from task to task on one worker. */
 berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,

@@ -55,14 +55,15 @@ static berth_status add(work *w, ort_operator_time x, berth_err *err)
 static berth_status read_kernel(work *w, int32_t k, const kernel_time *e, double s_per_us, berth_err *err)
 {
 	const ort_segment *s = &w->plan.segment[k];
+	const ort_times *t = &s->ran;
 	ort_operator_time x = {
 		.segment = k, .op = op_of(w, s, e->name, strlen(e->name)), .in = -1, .kind = e->type};
 	if (x.op >= 0 && w->op_entry[x.op])
 		x.op = -1; /* something beside the operator that took its name */
-	x.start_s = s->start_s + e->at_us * s_per_us;
+	x.start_s = t->start_s + e->at_us * s_per_us;
 	x.end_s = x.start_s + e->took_us * s_per_us;
-	x.start_s = x.start_s > s->end_s ? s->end_s : x.start_s;
-	x.end_s = x.end_s > s->end_s ? s->end_s : x.end_s;
+	x.start_s = x.start_s > t->end_s ? t->end_s : x.start_s;
+	x.end_s = x.end_s > t->end_s ? t->end_s : x.end_s;
 	if (x.op >= 0)
 		w->op_entry[x.op] = w->n + 1;
 	return add(w, x, err);
@@ -77,7 +78,8 @@ static berth_status read_segment(work *w, int32_t k, berth_err *err)
 	BERTH_TRY(kernel_folder_find(w->folder, head, path, sizeof path, err));
 	BERTH_TRY(kernel_times_read(path, w->mem, &times, err));
 	for (int32_t i = 0; i < times.n; i++)
-		BERTH_TRY(read_kernel(w, k, &times.kernel[i], (s->end_s - s->start_s) / times.took_us, err));
+		BERTH_TRY(read_kernel(w, k, &times.kernel[i], (s->ran.end_s - s->ran.start_s) / times.took_us,
+		                      err));
 	return BERTH_OK;
 }
 
@@ -138,7 +140,8 @@ berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32
 {
 	work w = {.m = m, .mem = mem};
 	BERTH_TRY(kernel_folder_new(w.folder, err));
-	berth_status st = ort_plan_new(m, dev, placement, order, clock, w.folder, &w.plan, err);
+	const ort_plan_cfg cfg = {clock, w.folder, ORT_ALL_DEVICES};
+	berth_status st = ort_plan_new(m, dev, placement, order, &cfg, &w.plan, err);
 	if (st == BERTH_OK) {
 		st = run_twice(&w, kind, ex, err);
 		if (st == BERTH_OK)

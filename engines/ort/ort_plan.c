@@ -215,6 +215,8 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	if (p->profile && !profile)
 		return berth_nomem(err);
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level, .profile = profile};
+	if (p->self != ORT_ALL_DEVICES && p->self != s->dev)
+		return BERTH_OK;
 	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
 }
 
@@ -223,17 +225,17 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 void ort_segment_run(void *ctx, double began)
 {
 	ort_segment *s = ctx;
+	ort_times *t = &s->ran;
 	double from = exec_now(), cpu = exec_cpu();
-	s->err.code = BERTH_OK;
-	ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out,
-	        (size_t)s->n_out, &s->err);
-	s->cpu_s = exec_cpu() - cpu;
-	s->work_s = exec_now() - from;
+	t->st = ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out,
+	                (size_t)s->n_out, &s->err);
+	t->cpu_s = exec_cpu() - cpu;
+	t->work_s = exec_now() - from;
 	if (s->plan->clock == ORT_CLOCK_WALL)
-		ort_rest(s->work_s, s->plan->dev[s->dev].speed);
-	s->start_s = from - began;
-	s->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began
-	                                            : s->start_s + s->cpu_s / s->plan->dev[s->dev].speed;
+		ort_rest(t->work_s, s->plan->dev[s->dev].speed);
+	t->start_s = from - began;
+	t->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began
+	                                            : t->start_s + t->cpu_s / s->plan->dev[s->dev].speed;
 }
 
 void ort_rest(double took, double speed)
@@ -251,8 +253,8 @@ static berth_status make_tasks(ort_plan *p, berth_err *err)
 	BERTH_TRY(BERTH_NEW(&p->mem, p->task, p->n_segments, err));
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		ort_segment *s = &p->segment[i];
-		p->task[i] = (exec_task){s->dev,        s->n_in,         s->n_out, s->in_buffer,
-		                         s->out_buffer, ort_segment_run, s};
+		p->task[i] = (exec_task){s->dev, s->n_in, s->n_out, s->in_buffer, s->out_buffer,
+		                         ort_segment_run, s, &s->ran, sizeof s->ran};
 	}
 	return BERTH_OK;
 }
@@ -297,10 +299,11 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 }
 
 berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order,
-                          ort_clock clock, const char *profile, ort_plan *out, berth_err *err)
+                          const ort_plan_cfg *cfg, ort_plan *out, berth_err *err)
 {
 	berth_arena tmp = {0};
-	*out = (ort_plan){.m = m, .dev = dev, .clock = clock, .profile = profile};
+	*out = (ort_plan){
+		.m = m, .dev = dev, .clock = cfg->clock, .profile = cfg->profile, .self = cfg->self};
 	berth_status st = copy_order(out, placement, order, err);
 	if (st == BERTH_OK)
 		st = make_segments(out, &tmp, err);
@@ -326,13 +329,14 @@ static void retime(ort_plan *p)
 	double free_at[EXEC_MAX_WORKERS] = {0};
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		ort_segment *s = &p->segment[i];
-		double took = s->end_s - s->start_s;
-		s->start_s = free_at[s->dev];
+		ort_times *t = &s->ran;
+		double took = t->end_s - t->start_s;
+		t->start_s = free_at[s->dev];
 		for (int32_t k = 0; k < s->n_in; k++)
 			if (p->buffer[s->in_buffer[k]].producer >= 0)
-				s->start_s = fmax(s->start_s,
-				                  p->segment[p->buffer[s->in_buffer[k]].producer].end_s);
-		s->end_s = free_at[s->dev] = s->start_s + took;
+				t->start_s = fmax(t->start_s,
+				                  p->segment[p->buffer[s->in_buffer[k]].producer].ran.end_s);
+		t->end_s = free_at[s->dev] = t->start_s + took;
 	}
 }
 
@@ -345,12 +349,12 @@ berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *
 	if (p->clock == ORT_CLOCK_CPU)
 		retime(p);
 	for (int32_t i = 0; i < p->n_segments; i++) {
-		const ort_segment *s = &p->segment[i];
-		if (s->err.code != BERTH_OK)
-			return berth_fail(err, s->err.code, "%s", s->err.msg);
-		*wall_s = fmax(*wall_s, s->end_s);
-		*cpu_s += s->cpu_s;
-		work_s += s->work_s;
+		const ort_times *t = &p->segment[i].ran;
+		if (t->st != BERTH_OK)
+			return berth_fail(err, t->st, "%s", p->segment[i].err.msg);
+		*wall_s = fmax(*wall_s, t->end_s);
+		*cpu_s += t->cpu_s;
+		work_s += t->work_s;
 	}
 	*strain = p->clock == ORT_CLOCK_CPU ? 1 : *cpu_s > 0 ? work_s / *cpu_s : 1;
 	return BERTH_OK;
@@ -366,9 +370,10 @@ void ort_plan_poison(ort_plan *p)
 double ort_plan_difference(const ort_plan *p)
 {
 	double worst = 0;
-	for (size_t o = 0; o < p->m->onnx.n_outputs; o++)
-		worst = fmax(worst,
-		             ort_model_difference(p->m, (int32_t)o,
-		                                  p->buffer[p->value_buffer[p->m->onnx.output[o]]].data));
+	for (size_t o = 0; o < p->m->onnx.n_outputs; o++) {
+		const exec_buffer *b = &p->buffer[p->value_buffer[p->m->onnx.output[o]]];
+		if (p->self == ORT_ALL_DEVICES || p->segment[b->producer].dev == p->self)
+			worst = fmax(worst, ort_model_difference(p->m, (int32_t)o, b->data));
+	}
 	return worst;
 }

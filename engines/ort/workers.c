@@ -1,10 +1,9 @@
 /* Devices that are workers on cores of this machine. */
 #include "cores.h"
 #include "cpu_model.h"
-#include "ort_engine.h"
 #include "ort_op_times.h"
 #include "ort_operators.h"
-#include "text.h"
+#include "plan_runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +12,7 @@
 typedef struct workers {
 	ort_device dev[EXEC_MAX_WORKERS];
 	double start_speed[EXEC_MAX_WORKERS]; /* what `set` is a fraction of */
-	const exec_kind *kind;
-	void *ex;
-	ort_plan plan[ENGINE_PLANS];
-	ort_clock clock;
-	int64_t used;
+	plan_runs runs;
 } workers;
 
 /* ---- starting ---- */
@@ -25,32 +20,22 @@ typedef struct workers {
 static berth_status read_devices(engine *e, workers *x, berth_err *err)
 {
 	int32_t core[EXEC_MAX_WORKERS], n_cores = berth_cores(core, EXEC_MAX_WORKERS);
-	const char *text = e->devices;
+	ort_device_list list = {.n = n_cores};
 	if (n_cores < 1)
 		return berth_fail(err, BERTH_EIO, "no cores found");
-	for (int32_t i = 0; !text && i < n_cores; i++) {
-		snprintf(x->dev[i].name, sizeof x->dev[i].name, "cpu%d", i);
-		x->dev[i].core = core[i];
-		x->dev[i].speed = 1;
-		e->n_devs++;
+	for (int32_t i = 0; !e->devices && i < n_cores; i++) {
+		snprintf(list.dev[i].name, sizeof list.dev[i].name, "cpu%d", i);
+		list.dev[i].speed = 1;
 	}
-	while (text && *text) {
-		size_t n = strcspn(text, ","), name = strcspn(text, ",=");
-		ort_device *d = &x->dev[e->n_devs];
-		const char *end = NULL;
-		if (e->n_devs >= n_cores)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "--devices names more devices than there are cores (%d)", n_cores);
-		d->speed = text[name] == '=' ? berth_text_number(text + name + 1, &end) : 1;
-		if (!name || name >= sizeof d->name || !(d->speed > 0 && d->speed <= 1) ||
-		    (end && end != text + n))
-			return berth_fail(err, BERTH_EINVAL,
-			                  "--devices '%.60s': NAME or NAME=SPEED with a speed above 0 and at "
-			                  "most 1 was expected",
-			                  text);
-		snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
-		d->core = core[e->n_devs++];
-		text += n + (text[n] == ',');
+	if (e->devices)
+		BERTH_TRY(ort_devices_read(e->devices, "--devices", &list, err));
+	if (list.n > n_cores)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--devices names more devices than there are cores (%d)", n_cores);
+	e->n_devs = list.n;
+	for (int32_t i = 0; i < list.n; i++) {
+		x->dev[i] = list.dev[i];
+		x->dev[i].core = core[i];
 	}
 	return BERTH_OK;
 }
@@ -61,14 +46,15 @@ static berth_status start(engine *e, berth_err *err)
 	workers *x;
 	e->n_devs = 0;
 	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
-	x->kind = strcmp(e->executor, "starpu") == 0 ? &exec_starpu : &exec_threads;
-	x->clock = e->by_cpu ? ORT_CLOCK_CPU : ORT_CLOCK_WALL;
+	x->runs = (plan_runs){.dev = x->dev,
+	                      .cfg = {e->by_cpu ? ORT_CLOCK_CPU : ORT_CLOCK_WALL, NULL, ORT_ALL_DEVICES},
+	                      .kind = strcmp(e->executor, "starpu") == 0 ? &exec_starpu : &exec_threads};
 	BERTH_TRY(read_devices(e, x, err));
 	for (int32_t d = 0; d < e->n_devs; d++) {
 		core[d] = x->dev[d].core;
 		x->start_speed[d] = x->dev[d].speed;
 	}
-	BERTH_TRY(x->kind->open(e->n_devs, core, &e->mem, &x->ex, err));
+	BERTH_TRY(x->runs.kind->open(e->n_devs, core, &e->mem, &x->runs.ex, err));
 	e->state = x;
 	return BERTH_OK;
 }
@@ -76,12 +62,12 @@ static berth_status start(engine *e, berth_err *err)
 static void stop(engine *e)
 {
 	workers *x = e->state;
-	x->kind->close(x->ex);
+	x->runs.kind->close(x->runs.ex);
 }
 
 static const char *executor(const engine *e)
 {
-	return ((const workers *)e->state)->kind->name;
+	return ((const workers *)e->state)->runs.kind->name;
 }
 
 static void put_device(const engine *e, int32_t device, berth_json_out *w)
@@ -99,100 +85,20 @@ static void put_device(const engine *e, int32_t device, berth_json_out *w)
 	berth_json_close(w, '}');
 }
 
-/* ---- plans ---- */
-
-static void forget_plan(workers *x, ort_plan *p)
-{
-	if (p->n_buffers)
-		x->kind->dismiss(x->ex, p->buffer, p->n_buffers);
-	ort_plan_free(p);
-}
-
 static void forget_plans(engine *e)
 {
-	workers *x = e->state;
-	for (int32_t i = 0; i < ENGINE_PLANS; i++)
-		if (x->plan[i].m)
-			forget_plan(x, &x->plan[i]);
-}
-
-/* The plan of a placement, from those kept or new in place of the oldest. */
-static berth_status get_plan(engine *e, const int32_t *placement, const int32_t *order, ort_plan **out,
-                             berth_err *err)
-{
-	size_t size = (size_t)e->model.n_ops * sizeof *placement;
-	workers *x = e->state;
-	ort_plan *oldest = &x->plan[0];
-	for (int32_t i = 0; i < ENGINE_PLANS; i++) {
-		ort_plan *p = &x->plan[i];
-		if (p->m && memcmp(p->placement, placement, size) == 0 && order &&
-		    memcmp(p->order, order, size) == 0) {
-			p->used = ++x->used;
-			*out = p;
-			return BERTH_OK;
-		}
-		if (p->used < oldest->used)
-			oldest = p;
-	}
-	if (oldest->m)
-		forget_plan(x, oldest);
-	BERTH_TRY(ort_plan_new(&e->model, x->dev, placement, order, x->clock, NULL, oldest, err));
-	berth_status st = x->kind->admit(x->ex, oldest->buffer, oldest->n_buffers, err);
-	if (st != BERTH_OK)
-		ort_plan_free(oldest);
-	oldest->used = ++x->used;
-	*out = oldest;
-	return st;
+	plan_runs_forget(&((workers *)e->state)->runs);
 }
 
 /* ---- questions ---- */
 
-static berth_status take_samples(workers *x, ort_plan *p, int32_t warmup, engine_samples *s, berth_err *err)
-{
-	for (int32_t i = -warmup; i < s->n; i++) {
-		double wall, cpu, strain;
-		ort_plan_poison(p);
-		BERTH_TRY(ort_plan_run(p, x->kind, x->ex, &wall, &cpu, &strain, err));
-		s->worst = fmax(s->worst, ort_plan_difference(p));
-		if (i < 0)
-			continue;
-		s->wall_s[i] = wall;
-		s->cpu_s[i] = cpu;
-		s->strain[i] = strain;
-		for (int32_t k = 0; k < p->n_segments; k++) {
-			s->start_s[k][i] = p->segment[k].start_s;
-			s->end_s[k][i] = p->segment[k].end_s;
-			s->seg_cpu_s[k][i] = p->segment[k].cpu_s;
-		}
-	}
-	return BERTH_OK;
-}
-
-static void put_segments(berth_json_out *w, const ort_plan *p, const engine_samples *s)
-{
-	berth_json_open(w, "segments", '[');
-	for (int32_t k = 0; k < p->n_segments; k++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "device", p->segment[k].dev);
-		berth_json_open(w, "ops", '[');
-		for (int32_t i = 0; i < p->segment[k].n_ops; i++)
-			berth_json_put_int(w, NULL, p->segment[k].op[i]);
-		berth_json_close(w, ']');
-		berth_json_put_numbers(w, "start_s", s->start_s[k], s->n);
-		berth_json_put_numbers(w, "end_s", s->end_s[k], s->n);
-		berth_json_put_numbers(w, "cpu_s", s->seg_cpu_s[k], s->n);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
-
 /* One run more, for the operators' starts and ends. */
 static berth_status put_operators(engine *e, const ort_plan *p, berth_json_out *w, berth_err *err)
 {
-	const workers *x = e->state;
+	const plan_runs *r = &((workers *)e->state)->runs;
 	ort_operator_time *t;
 	int32_t n = 0;
-	BERTH_TRY(ort_operator_times(&e->model, x->dev, p->placement, p->order, x->clock, x->kind, x->ex,
+	BERTH_TRY(ort_operator_times(&e->model, r->dev, p->placement, p->order, r->cfg.clock, r->kind, r->ex,
 	                             &e->tmp, &t, &n, err));
 	berth_json_open(w, "operators", '[');
 	for (int32_t i = 0; i < n; i++) {
@@ -213,24 +119,18 @@ static berth_status put_operators(engine *e, const ort_plan *p, berth_json_out *
 
 static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
-	int32_t warmup = 0, repeats = 0, n, *placement, *order = NULL;
+	workers *x = e->state;
+	int32_t warmup = 0, repeats = 0, *placement, *order;
 	bool operators = false;
 	engine_samples s = {0};
 	ort_plan *p;
 	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(engine_read_numbers(e, q, "placement", e->model.n_ops, e->n_devs, &placement, &n, err));
-	if (cJSON_GetObjectItemCaseSensitive(q->item, "order"))
-		BERTH_TRY(
-			engine_read_numbers(e, q, "order", e->model.n_ops, e->model.n_ops, &order, &n, err));
+	BERTH_TRY(plan_runs_read(e, q, &placement, &order, err));
 	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
-	BERTH_TRY(get_plan(e, placement, order, &p, err));
+	BERTH_TRY(plan_runs_get(&x->runs, &e->model, placement, order, &p, err));
 	BERTH_TRY(engine_samples_new(e, repeats, p->n_segments, &s, err));
-	BERTH_TRY(take_samples(e->state, p, warmup, &s, err));
-	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
-	berth_json_put_numbers(w, "cpu_s", s.cpu_s, s.n);
-	berth_json_put_numbers(w, "strain", s.strain, s.n);
-	put_segments(w, p, &s);
-	engine_put_difference(e, s.worst, w);
+	BERTH_TRY(plan_runs_sample(&x->runs, p, warmup, &s, err));
+	plan_runs_put(e, p, &s, w);
 	return operators ? put_operators(e, p, w, err) : BERTH_OK;
 }
 
@@ -255,14 +155,14 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
 {
 	const workers *x = e->state;
-	return ort_profile_overheads(device, x->kind, x->ex, run_s, segment_s, err);
+	return ort_profile_overheads(device, x->runs.kind, x->runs.ex, run_s, segment_s, err);
 }
 
 static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
                             double *wall_s, double *cpu_s, berth_err *err)
 {
-	const workers *x = e->state;
-	return ort_profile_op(&e->model, x->dev, op, device, x->clock, x->kind, x->ex, warmup, repeats,
+	const plan_runs *r = &((workers *)e->state)->runs;
+	return ort_profile_op(&e->model, r->dev, op, device, r->cfg.clock, r->kind, r->ex, warmup, repeats,
 	                      wall_s, cpu_s, err);
 }
 
@@ -272,8 +172,8 @@ static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, 
 	const workers *x = e->state;
 	double unseen;
 	for (int32_t k = -warmup; k < repeats; k++)
-		if (x->clock == ORT_CLOCK_WALL)
-			BERTH_TRY(ort_profile_transfer(from, to, bytes, x->kind, x->ex,
+		if (x->runs.cfg.clock == ORT_CLOCK_WALL)
+			BERTH_TRY(ort_profile_transfer(from, to, bytes, x->runs.kind, x->runs.ex,
 			                               k < 0 ? &unseen : &wall_s[k], err));
 	return BERTH_OK;
 }
@@ -284,11 +184,7 @@ static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth
 	int32_t device = 0;
 	double speed = 1;
 	(void)w;
-	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
-	BERTH_TRY(berth_json_number(q, "speed", true, 0, &speed, err));
-	if (!(speed > 0 && speed <= 1))
-		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected",
-		                  speed);
+	BERTH_TRY(engine_read_speed(e, q, &device, &speed, err));
 	x->dev[device].speed = x->start_speed[device] * speed;
 	return BERTH_OK;
 }

@@ -66,7 +66,9 @@ static void make(setup *s, int32_t n, int32_t n_workers, uint64_t seed)
 		                         s->in[i],
 		                         &s->out[i],
 		                         work,
-		                         &s->piece[i]};
+		                         &s->piece[i],
+		                         NULL,
+		                         0};
 	}
 }
 

@@ -1,0 +1,295 @@
+/* Devices that are processes on several hosts. All of them hear the same questions and do the same, but for
+ * what belongs to one host: its operators, its times. The first one answers. */
+#include "hosts.h"
+
+#include "cores.h"
+#include "cpu_model.h"
+#include "exec_hosts.h"
+#include "ort_op_times.h"
+#include "plan_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+/* What each process says of its host. */
+typedef struct host_facts {
+	char cpu[256], ort[64], berth[64];
+	int32_t core;
+} host_facts;
+
+typedef struct hosts_state {
+	mesh *m;
+	ort_device dev[EXEC_MAX_WORKERS];
+	double start_speed[EXEC_MAX_WORKERS];
+	int32_t process[EXEC_MAX_WORKERS]; /* of each device; -1: its host does not answer */
+	host_facts facts[EXEC_MAX_WORKERS]; /* of each device with a process */
+	int32_t self;                      /* the device here */
+	plan_runs runs;
+	void *alone;                       /* an executor of exec_threads, for what is timed on one host */
+} hosts_state;
+
+/* ---- starting ---- */
+
+berth_status hosts_join(engine *e, berth_err *err)
+{
+	ort_device_list all, here;
+	hosts_state *x;
+	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
+	BERTH_TRY(ort_devices_read(e->hosts, "--hosts", &all, err));
+	BERTH_TRY(ort_devices_read(e->members, "--members", &here, err));
+	BERTH_TRY(mesh_open(&e->mem, &x->m, err));
+	e->mesh = x->m;
+	e->members_state = x;
+	e->n_devs = all.n;
+	for (int32_t d = 0, p = 0; d < all.n; d++) {
+		x->dev[d] = all.dev[d];
+		x->start_speed[d] = all.dev[d].speed;
+		x->process[d] = p < here.n && strcmp(here.dev[p].name, all.dev[d].name) == 0 ? p++ : -1;
+		if (x->process[d] >= 0 && x->process[d] == mesh_self(x->m))
+			x->self = d;
+	}
+	return mesh_size(x->m) == here.n ? BERTH_OK
+	                                 : berth_fail(err, BERTH_EINVAL, "%d processes for %d --members",
+	                                              mesh_size(x->m), here.n);
+}
+
+/* A core for this process: another one for each where several hosts are one machine. */
+static berth_status know_host(engine *e, hosts_state *x, berth_err *err)
+{
+	host_facts *f = &x->facts[x->self];
+	int32_t core[EXEC_MAX_WORKERS], n = berth_cores(core, EXEC_MAX_WORKERS);
+	if (n < 1)
+		return berth_fail(err, BERTH_EIO, "no cores found on host '%s'", x->dev[x->self].name);
+	f->core = x->dev[x->self].core = core[mesh_self(x->m) % n];
+	cpu_model("/proc/cpuinfo", f->core, f->cpu, sizeof f->cpu);
+	snprintf(f->ort, sizeof f->ort, "%.60s", ort_version(e->lib));
+	snprintf(f->berth, sizeof f->berth, "%.60s", BERTH_VERSION);
+	BERTH_TRY(exec_hosts_open(x->m, e->n_devs, x->process, f->core, &e->mem, &x->runs.ex, err));
+	return exec_threads.open(1, &f->core, &e->mem, &x->alone, err);
+}
+
+static berth_status same_versions(const engine *e, const hosts_state *x, berth_err *err)
+{
+	const host_facts *first = NULL;
+	const char *name = "";
+	for (int32_t d = 0; d < e->n_devs; d++) {
+		const host_facts *f = &x->facts[d];
+		if (x->process[d] < 0)
+			continue;
+		if (first && (strcmp(first->ort, f->ort) != 0 || strcmp(first->berth, f->berth) != 0))
+			return berth_fail(err, BERTH_EIO,
+			                  "host '%s' has ONNX Runtime %s and berth %s, host '%s' %s and %s; "
+			                  "the same ones were expected",
+			                  name, first->ort, first->berth, x->dev[d].name, f->ort, f->berth);
+		if (!first) {
+			first = f;
+			name = x->dev[d].name;
+		}
+	}
+	return BERTH_OK;
+}
+
+static berth_status start(engine *e, berth_err *err)
+{
+	hosts_state *x = e->members_state;
+	x->runs.dev = x->dev;
+	x->runs.cfg = (ort_plan_cfg){ORT_CLOCK_WALL, NULL, x->self};
+	x->runs.kind = &exec_hosts;
+	BERTH_TRY(mesh_agree(x->m, know_host(e, x, err), err));
+	for (int32_t d = 0; d < e->n_devs; d++)
+		if (x->process[d] >= 0)
+			mesh_tell(x->m, x->process[d], &x->facts[d], sizeof x->facts[d]);
+	BERTH_TRY(same_versions(e, x, err));
+	e->state = x;
+	return BERTH_OK;
+}
+
+static void stop(engine *e)
+{
+	hosts_state *x = e->state;
+	exec_hosts.close(x->runs.ex);
+	exec_threads.close(x->alone);
+}
+
+/* ---- questions come to the first process ---- */
+
+ssize_t hosts_hear(engine *e, char **line, size_t *cap)
+{
+	mesh *m = e->mesh;
+	int64_t n = 0;
+	if (mesh_self(m) == 0)
+		n = getline(line, cap, stdin);
+	mesh_tell(m, 0, &n, sizeof n);
+	if (n <= 0)
+		return (ssize_t)n;
+	if ((size_t)n >= *cap) {
+		free(*line);
+		*cap = (size_t)n + 1;
+		*line = malloc(*cap);
+		if (!*line)
+			mesh_give_up("memory ran out");
+	}
+	mesh_tell(m, 0, *line, (size_t)n);
+	(*line)[n] = '\0';
+	return (ssize_t)n;
+}
+
+bool hosts_speaks(const engine *e)
+{
+	return !e->mesh || mesh_self(e->mesh) == 0;
+}
+
+berth_status hosts_agree(const engine *e, berth_status st, berth_err *err)
+{
+	return e->mesh ? mesh_agree(e->mesh, st, err) : st;
+}
+
+void hosts_leave(engine *e)
+{
+	if (e->mesh)
+		mesh_close(e->mesh);
+}
+
+/* ---- devices ---- */
+
+static const char *executor(const engine *e)
+{
+	(void)e;
+	return exec_hosts.name;
+}
+
+static void put_device(const engine *e, int32_t device, berth_json_out *w)
+{
+	const hosts_state *x = e->state;
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", x->dev[device].name);
+	berth_json_put_string(w, "kind", "cpu");
+	if (*x->facts[device].cpu)
+		berth_json_put_string(w, "model", x->facts[device].cpu);
+	berth_json_put_number(w, "speed", x->dev[device].speed);
+	berth_json_close(w, '}');
+}
+
+static berth_status answers(const hosts_state *x, int32_t device, berth_err *err)
+{
+	return x->process[device] >= 0 ? BERTH_OK
+	                               : berth_fail(err, BERTH_EINFEASIBLE, "host '%s' does not answer",
+	                                            x->dev[device].name);
+}
+
+static void forget_plans(engine *e)
+{
+	plan_runs_forget(&((hosts_state *)e->state)->runs);
+}
+
+/* ---- runs ---- */
+
+static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	hosts_state *x = e->state;
+	int32_t warmup = 0, repeats = 0, *placement, *order;
+	bool operators = false;
+	engine_samples s = {0};
+	ort_plan *p;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(plan_runs_read(e, q, &placement, &order, err));
+	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
+	if (operators)
+		return berth_fail(err, BERTH_EINVAL, "times of single operators are not told with --hosts");
+	for (int32_t i = 0; i < e->model.n_ops; i++)
+		BERTH_TRY(answers(x, placement[i], err));
+	BERTH_TRY(hosts_agree(e, plan_runs_get(&x->runs, &e->model, placement, order, &p, err), err));
+	BERTH_TRY(hosts_agree(e, engine_samples_new(e, repeats, p->n_segments, &s, err), err));
+	BERTH_TRY(hosts_agree(e, plan_runs_sample(&x->runs, p, warmup, &s, err), err));
+	for (int32_t d = 0; d < e->n_devs; d++) {
+		double worst = s.worst;
+		if (x->process[d] < 0)
+			continue;
+		mesh_tell(x->m, x->process[d], &worst, sizeof worst);
+		s.worst = fmax(s.worst, worst);
+	}
+	plan_runs_put(e, p, &s, w);
+	return BERTH_OK;
+}
+
+/* Of the first host alone: its times and its status are all the others'. */
+static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	bool first = mesh_self(((hosts_state *)e->state)->m) == 0;
+	return hosts_agree(e, first ? engine_workers.whole(e, q, w, err) : BERTH_OK, err);
+}
+
+static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
+{
+	hosts_state *x = e->state;
+	int32_t device = 0;
+	double speed = 1;
+	(void)w;
+	BERTH_TRY(engine_read_speed(e, q, &device, &speed, err));
+	x->dev[device].speed = x->start_speed[device] * speed;
+	return BERTH_OK;
+}
+
+/* ---- times of operators and of transfers ---- */
+
+static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
+{
+	hosts_state *x = e->state;
+	berth_status st = BERTH_OK;
+	double both[2] = {0};
+	BERTH_TRY(answers(x, device, err));
+	if (device == x->self)
+		st = ort_profile_overheads(0, &exec_threads, x->alone, &both[0], &both[1], err);
+	BERTH_TRY(mesh_agree(x->m, st, err));
+	mesh_tell(x->m, x->process[device], both, sizeof both);
+	*run_s = both[0];
+	*segment_s = both[1];
+	return BERTH_OK;
+}
+
+static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
+                            double *wall_s, double *cpu_s, berth_err *err)
+{
+	hosts_state *x = e->state;
+	size_t bytes = (size_t)repeats * sizeof *wall_s;
+	berth_status st = BERTH_OK;
+	BERTH_TRY(answers(x, device, err));
+	if (device == x->self)
+		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, &exec_threads,
+		                    x->alone, warmup, repeats, wall_s, cpu_s, err);
+	BERTH_TRY(mesh_agree(x->m, st, err));
+	mesh_tell(x->m, x->process[device], wall_s, bytes);
+	mesh_tell(x->m, x->process[device], cpu_s, bytes);
+	return BERTH_OK;
+}
+
+static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
+                             int32_t repeats, double *wall_s, berth_err *err)
+{
+	hosts_state *x = e->state;
+	double unseen;
+	BERTH_TRY(answers(x, from, err));
+	BERTH_TRY(answers(x, to, err));
+	for (int32_t k = -warmup; k < repeats; k++)
+		BERTH_TRY(hosts_agree(e,
+		                      ort_profile_message(from, to, bytes, &exec_hosts, x->runs.ex,
+		                                          k < 0 ? &unseen : &wall_s[k], err),
+		                      err));
+	return BERTH_OK;
+}
+
+const engine_way engine_hosts = {.start = start,
+                                 .stop = stop,
+                                 .executor = executor,
+                                 .put_device = put_device,
+                                 .forget_plans = forget_plans,
+                                 .run = run,
+                                 .whole = whole,
+                                 .set = set,
+                                 .overheads = overheads,
+                                 .time_op = time_op,
+                                 .time_hop = time_hop,
+                                 .puts_cpu = true};
