@@ -1,6 +1,7 @@
 /* The bound by gates; see bounds_blocks.h. */
 #include "bounds_blocks.h"
 
+#include "block_alone.h"
 #include "certify_blocks.h"
 #include "exact_search.h"
 
@@ -12,12 +13,16 @@ enum { MOST_OPS = 20000, SEARCHED = 32, /* operators of a block */
 /* Of a node of the exact search, for each device; and nodes that setting up a run takes as long as. */
 enum { NODE_NS = 300, RUN_NODES = 6 };
 
+/* Of a block that is scored: an operator once; and, for each operator and two devices, making the problem. */
+enum { SCORE_NS = 600, ALONE_NS = 1000 };
+
 /* What is known of the blocks that look the same, for each pair of their gates' devices. */
 typedef struct table {
 	int64_t *lower; /* [n_devs][n_devs] from the end of the entry to that of the exit */
 	int64_t *paths; /* [n_devs][n_devs] the same by paths alone */
 	int64_t *nodes; /* [n_devs][n_devs] that its search was cut after; DONE: no more to be found */
 	int32_t *round; /* [n_devs][n_devs] of its latest search */
+	berth_block_alone *alone; /* to be scored by; NULL: it is not */
 } table;
 enum { DONE = -1 };
 
@@ -25,20 +30,21 @@ enum { DONE = -1 };
  * it (-1: none). */
 typedef struct block {
 	int32_t first, last, entry, exit;
+	bool closed; /* it runs alone */
 	table *t;
 } block;
 
 /* A block as an instance, to know others by that look the same. */
 typedef struct memo {
 	berth_exact_search *x;
-	bool entry, exit;
-	table *t;
+	block b;
 } memo;
 
 typedef struct work {
 	const berth_problem *p;
 	int64_t most_nodes;
 	berth_bound_work *budget;
+	bool scored;            /* blocks that nothing passes by are scored by the simulator */
 	berth_arena *mem;
 	berth_err *err;
 	block *block;           /* [n_blocks] */
@@ -46,6 +52,7 @@ typedef struct work {
 	int64_t *finish;        /* [n_blocks+1][n_devs] of the gates: a lower bound */
 	int32_t *from;          /* [n_blocks+1][n_devs] the device of the gate before */
 	int32_t *ops;           /* of the block at hand: gate, inside, gate */
+	int32_t *passing;       /* [n_ops+1] by place in topological order: edges that pass it by */
 	int64_t *path;          /* [n_ops][n_devs] critical earliest finish times between gates */
 	memo memo[MEMO];
 	int32_t n_memo, round;
@@ -247,13 +254,31 @@ static void relax_block(work *w, const block *b, int32_t n)
 	}
 }
 
+/* Do memory pools slow the operators of two blocks of equal length alike? */
+static bool same_demands(const work *w, const block *a, const block *b)
+{
+	const berth_problem *p = w->p;
+	size_t devs = (size_t)p->n_devs;
+	int32_t from = a->first - (a->entry >= 0), other = b->first - (b->entry >= 0),
+		n = a->last + (a->exit >= 0) - from;
+	for (int32_t i = 0; i < n && p->n_pools; i++)
+		if (memcmp(p->op_dev_demand + (size_t)p->g->topo_op[from + i] * devs,
+		           p->op_dev_demand + (size_t)p->g->topo_op[other + i] * devs,
+		           devs * sizeof *p->op_dev_demand) != 0)
+			return false;
+	return true;
+}
+
 /* The table of a block that looks the same, if one is known. */
 static table *known(const work *w, const block *b, const berth_exact_search *x)
 {
-	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++)
-		if (w->memo[k].entry == (b->entry >= 0) && w->memo[k].exit == (b->exit >= 0) &&
-		    berth_exact_search_same(w->memo[k].x, x))
-			return w->memo[k].t;
+	for (int32_t k = 0; k < w->n_memo && k < MEMO; k++) {
+		const block *like = &w->memo[k].b;
+		if ((like->entry >= 0) == (b->entry >= 0) && (like->exit >= 0) == (b->exit >= 0) &&
+		    like->closed == b->closed && berth_exact_search_same(w->memo[k].x, x) &&
+		    same_demands(w, like, b))
+			return like->t;
+	}
 	return NULL;
 }
 
@@ -270,6 +295,21 @@ static berth_status new_table(work *w, block *b, bool searched)
 	return BERTH_OK;
 }
 
+/* The block at hand as a problem of its own, where it is to be scored. Channels that go by the program may
+ * have another order than devices; then scores are not of all schedules. */
+static berth_status make_alone(work *w, const block *b, int32_t n)
+{
+	berth_arena tmp;
+	if (!w->scored || !b->closed || w->p->s->channel_order == BERTH_CHANNELS_PROGRAM ||
+	    !berth_bound_spend(w->budget, (int64_t)n * w->p->n_devs * w->p->n_devs * ALONE_NS))
+		return BERTH_OK;
+	berth_arena_init(&tmp, w->mem->hook);
+	berth_status st =
+		berth_block_alone_new(w->p, n, w->ops, b->entry >= 0, w->mem, &tmp, &b->t->alone, w->err);
+	berth_arena_free(&tmp);
+	return st;
+}
+
 static berth_status open_block(work *w, block *b)
 {
 	int32_t n = block_ops(w, b);
@@ -277,7 +317,6 @@ static berth_status open_block(work *w, block *b)
 	if (searched && w->n_memo < MEMO) {
 		memo *m = &w->memo[w->n_memo];
 		berth_arena_mark mark = berth_arena_get_mark(w->mem);
-		*m = (memo){.entry = b->entry >= 0, .exit = b->exit >= 0};
 		BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &m->x, w->err));
 		b->t = known(w, b, m->x);
 		if (b->t) {
@@ -285,7 +324,8 @@ static berth_status open_block(work *w, block *b)
 			return BERTH_OK;
 		}
 		BERTH_TRY(new_table(w, b, true));
-		m->t = b->t;
+		BERTH_TRY(make_alone(w, b, n));
+		m->b = *b;
 		w->n_memo++;
 	} else {
 		BERTH_TRY(new_table(w, b, searched));
@@ -295,6 +335,19 @@ static berth_status open_block(work *w, block *b)
 }
 
 /* ---- searches ---- */
+
+/* What the simulator tells of a placement of a block. */
+typedef struct scoring {
+	berth_block_alone *alone;
+	int64_t runs;
+} scoring;
+
+static int64_t score(void *ctx, const int32_t *dev, const int32_t *order)
+{
+	scoring *s = ctx;
+	s->runs++;
+	return berth_block_alone_ns(s->alone, dev, order);
+}
 
 static int64_t run_ns(const work *w, int64_t nodes)
 {
@@ -311,9 +364,13 @@ static void run(work *w, berth_exact_search *x, const berth_exact_search_cfg *cf
 /* Lower bound of the instance as it is now; *done: it is exact. Where the search is cut, lengths between what
  * is proven and the best found are tried, by halves: that nothing is shorter than a length near the bound
  * takes far fewer nodes than the optimum. */
-static int64_t search(work *w, berth_exact_search *x, int64_t nodes, bool *done)
+static int64_t search(work *w, berth_exact_search *x, const table *t, int32_t n, int64_t nodes, bool *done)
 {
-	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER, .nodes = nodes};
+	scoring s = {.alone = t->alone};
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
+	                              .nodes = nodes,
+	                              .leaf = t->alone ? score : NULL,
+	                              .ctx = &s};
 	berth_exact_search_result r;
 	run(w, x, &cfg, &r);
 	int64_t low = r.lower_ns, high = r.best_ns;
@@ -324,6 +381,7 @@ static int64_t search(work *w, berth_exact_search *x, int64_t nodes, bool *done)
 		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
 		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
 	}
+	berth_bound_spend(w->budget, s.runs * n * SCORE_NS);
 	*done = r.complete || low >= high;
 	return low;
 }
@@ -350,7 +408,7 @@ static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *
 		fix_gate(x, devs, 0, d, 0);
 	if (b->exit >= 0)
 		fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
-	int64_t found = search(w, x, want, &done);
+	int64_t found = search(w, x, b->t, n, want, &done);
 	berth_arena_reset(w->mem, mark);
 	*lower = found > *lower ? found : *lower;
 	*nodes = done || want == w->most_nodes ? DONE : want;
@@ -410,6 +468,52 @@ static berth_status raise_chain(work *w, int64_t *lower_ns)
 	return BERTH_OK;
 }
 
+/* How many edges pass each place of the topological order by. */
+static berth_status count_passing(work *w)
+{
+	const berth_graph *g = w->p->g;
+	BERTH_TRY(BERTH_NEW(w->mem, w->passing, g->n_ops + 1, w->err));
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			w->passing[g->op_topo[g->tensor_producer[t]] + 1]++;
+			w->passing[g->op_topo[g->edge_consumer[e]]]--;
+		}
+	for (int32_t k = 1; k < g->n_ops; k++)
+		w->passing[k] += w->passing[k - 1];
+	return BERTH_OK;
+}
+
+/* Leave out gates that a tensor passes by, where what is between the others around them can be searched. */
+static int32_t keep_closed(const work *w, int32_t *gate, int32_t n)
+{
+	int32_t kept = 0, closed = 0, place = -1; /* closed: kept up to the last that nothing passes by */
+	for (int32_t i = 0; i <= n; i++) {
+		int32_t at = i < n ? gate[i] : w->p->n_ops;
+		bool passed = i < n && w->passing[at];
+		if (!passed && at - place < SEARCHED)
+			kept = closed;
+		if (i < n)
+			gate[kept++] = at;
+		if (!passed) {
+			closed = kept;
+			place = at;
+		}
+	}
+	return kept;
+}
+
+/* Does nothing else run while the block does, and do indices ascend in it? Equal requests of channels go by
+ * the index, so then the block alone breaks ties as in the graph, and as blocks do that look the same. */
+static bool is_closed(const work *w, const block *b)
+{
+	const int32_t *op = w->p->g->topo_op;
+	int32_t from = b->first - (b->entry >= 0), to = b->last + (b->exit >= 0);
+	for (int32_t k = from + 1; k < to; k++)
+		if (op[k] <= op[k - 1])
+			return false;
+	return (b->entry < 0 || !w->passing[from]) && (b->exit < 0 || !w->passing[b->last]);
+}
+
 static berth_status open_blocks(work *w)
 {
 	const berth_problem *p = w->p;
@@ -417,10 +521,13 @@ static berth_status open_blocks(work *w)
 	block b = {.entry = -1};
 	BERTH_TRY(BERTH_NEW(w->mem, gate, p->n_ops, w->err));
 	BERTH_TRY(find_gates(w, gate, &n));
+	BERTH_TRY(count_passing(w));
+	n = w->scored ? keep_closed(w, gate, n) : n;
 	BERTH_TRY(BERTH_NEW(w->mem, w->block, n + 1, w->err));
 	for (int32_t k = 0; k <= n; k++) {
 		b.last = k < n ? gate[k] : p->n_ops;
 		b.exit = k < n ? p->g->topo_op[gate[k]] : -1;
+		b.closed = is_closed(w, &b);
 		if (b.exit >= 0 || b.first < b.last) {
 			BERTH_TRY(open_block(w, &b));
 			w->block[w->n_blocks++] = b;
@@ -453,7 +560,7 @@ static berth_status bound(work *w, int64_t *lower_ns)
 	BERTH_TRY(BERTH_NEW(w->mem, w->finish, (size_t)(w->n_blocks + 1) * devs, w->err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->from, (size_t)(w->n_blocks + 1) * devs, w->err));
 	BERTH_TRY(raise_chain(w, lower_ns));
-	return w->budget->proof ? certify(w) : BERTH_OK;
+	return w->budget->proof && !w->scored ? certify(w) : BERTH_OK;
 }
 
 /* Of finding the gates, and of all blocks once without a search. */
@@ -467,13 +574,19 @@ berth_status berth_bounds_blocks(const berth_problem *p, int64_t nodes, berth_bo
                                  berth_arena *tmp, int64_t *lower_ns, berth_err *err)
 {
 	berth_arena mem;
-	work w = {.p = p, .most_nodes = nodes, .budget = budget, .mem = &mem, .err = err};
 	*lower_ns = 0;
 	if (p->n_ops == 0 || p->n_ops > MOST_OPS || berth_problem_feasible(p, NULL) != BERTH_OK ||
 	    !berth_bound_spend(budget, least_work(p)))
 		return BERTH_OK;
-	berth_arena_init(&mem, tmp->hook);
-	berth_status st = bound(&w, lower_ns);
-	berth_arena_free(&mem);
+	berth_status st = BERTH_OK;
+	for (int pass = 0; pass < 2 && st == BERTH_OK; pass++) {
+		work w = {.p = p, .most_nodes = nodes, .budget = budget, .mem = &mem, .err = err};
+		int64_t ns = 0;
+		w.scored = pass;
+		berth_arena_init(&mem, tmp->hook);
+		st = bound(&w, &ns);
+		*lower_ns = ns > *lower_ns ? ns : *lower_ns;
+		berth_arena_free(&mem);
+	}
 	return st;
 }

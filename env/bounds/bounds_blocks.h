@@ -10,6 +10,10 @@
  * (exact_search.h) without channels' order, cut after `nodes` nodes. Where more operators are between two
  * gates than it takes, they come from earliest finish times and the load dual. docs/proofs.md, "Gates".
  *
+ * Then once more with the simulator's score of each schedule, contention and memory pools included, for
+ * blocks that run alone: no tensor passes their gates by. Gates that one passes by are left out where the
+ * larger block can still be searched.
+ *
  * Of the pairs of devices only those on the shortest chain are searched, with more and more nodes: no other
  * can raise the bound.
  *
