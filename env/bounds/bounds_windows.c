@@ -12,8 +12,9 @@
 #define NEVER BERTH_CEFT_NEVER
 
 /* INSIDE: operators of a window between two operators. Of the windows that end in one operator the KEPT most
- * promising are tried of each size: up to SMALLEST, up to twice that, and so on. REACH: places in topological
- * order between its ends. ENDS: windows to the end of the run. */
+ * promising are tried of each size: up to SMALLEST, up to twice that, and so on; the most promising alone
+ * first, at the prices of FEW resources. REACH: places in topological order between its ends. ENDS: windows
+ * to the end of the run. */
 enum {
 	MOST_OPS = 8000,
 	MOST_DEVS = 16,
@@ -23,6 +24,7 @@ enum {
 	KEPT = 3,
 	REACH = 512,
 	ENDS = 64,
+	FEW = 4,
 	MASKS = 6,
 	PRICES = 2 + (1 << MASKS),
 	PARTS = 16384
@@ -46,6 +48,7 @@ typedef struct work {
 	double *least_ns; /* [n] on the quickest device */
 	double mu[2 * MOST_DEVS]; /* prices of the load dual */
 	candidate found[SIZES * KEPT];
+	int32_t masks; /* resources that prices leave out */
 
 	/* the window at hand: between first (BEGIN) and last (n: the end of the run) */
 	int32_t first, last, size;
@@ -201,7 +204,7 @@ static double units(const work *w, int32_t resource)
  * left out; those of the load dual. */
 static void make_prices(work *w)
 {
-	int32_t masks = 1 << (w->resources < MASKS ? w->resources : MASKS);
+	int32_t masks = 1 << (w->resources < w->masks ? w->resources : w->masks);
 	double base[2 * MOST_DEVS];
 	for (int32_t r = 0; r < w->resources; r++) {
 		double sum = 0;
@@ -215,7 +218,7 @@ static void make_prices(work *w)
 	for (int32_t mask = 0; mask < masks - 1; mask++) {
 		double *price = w->price[w->n_prices++];
 		for (int32_t r = 0; r < w->resources; r++)
-			price[r] = r < MASKS && (mask >> r & 1) ? 0 : base[r];
+			price[r] = r < w->masks && (mask >> r & 1) ? 0 : base[r];
 	}
 	w->lucky = 0;
 }
@@ -423,26 +426,29 @@ static void choose(work *w, int32_t v)
 	}
 }
 
-/* Ends of v by its inputs alone. */
+/* Ends of v by its inputs alone, where they are not known to be later. */
 static void extend(work *w, int32_t v)
 {
 	w->first = BEGIN;
 	for (int32_t d = 0; d < w->devs; d++) {
 		int64_t ready = legal(w, v, d) ? ready_at(w, v, d, w->end, 0) : NEVER;
-		w->end[cell(w, v, d)] = ready < NEVER ? ready + time_of(w, v, d) : NEVER;
+		int64_t end = ready < NEVER ? ready + time_of(w, v, d) : NEVER, *at = &w->end[cell(w, v, d)];
+		*at = end > *at ? end : *at;
 	}
 }
 
-/* All windows that end in operators. */
-static void pass(work *w)
+/* All windows that end in operators, `kept` of each size, with prices that leave out up to `masks`
+ * resources. */
+static void pass(work *w, int32_t kept, int32_t masks)
 {
+	w->masks = masks;
 	for (int32_t v = 0; v < w->n; v++) {
 		extend(w, v);
 		if (!berth_bound_spend(w->budget, REACH))
 			continue;
 		choose(w, v);
 		for (int32_t k = 0; k < SIZES * KEPT; k++)
-			if (w->found[k].gain > 0)
+			if (k % KEPT < kept && w->found[k].gain > 0)
 				try_window(w, w->found[k].first, v);
 	}
 }
@@ -533,7 +539,8 @@ static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_er
 	find_related(w);
 	find_least(w);
 	find_after(w);
-	pass(w);
+	pass(w, 1, FEW);
+	pass(w, KEPT, MASKS);
 	end_of_run(w);
 	*lower_ns = w->end[cell(w, w->n, 0)];
 	return BERTH_OK;

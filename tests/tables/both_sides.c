@@ -67,7 +67,7 @@ static berth_status both_sides(const berth_problem *p, int64_t evaluations, int6
 static berth_status row(const char *model, const char *system, int64_t evaluations, int64_t nodes, moved *n,
                         berth_err *err)
 {
-	char spec[96], machine[64];
+	char spec[160], machine[160];
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_system s;
