@@ -35,12 +35,17 @@ void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value)
 	berth_strbuf_add(b, buf, n);
 }
 
-void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size)
+void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size)
 {
 	char buf[HEAD];
 	size_t n = put_varint(buf, (uint64_t)field << 3 | ONNX_BYTES);
 	n += put_varint(buf + n, size);
 	berth_strbuf_add(b, buf, n);
+}
+
+void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size)
+{
+	onnx_put_head(b, field, size);
 	berth_strbuf_add(b, data, size);
 }
 

@@ -37,5 +37,7 @@ berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigne
 /* Fields of a message: a number, and text or a message. */
 void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value);
 void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size);
+/* What stands before text or a message of so many bytes. */
+void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size);
 
 #endif

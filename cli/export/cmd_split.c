@@ -1,0 +1,144 @@
+/* berth split: an ONNX model whose operators are cut into pieces. */
+#include "graph_load.h"
+#include "load.h"
+#include "print.h"
+#include "sandboxed.h"
+#include "say.h"
+#include "split_data.h"
+#include "split_print.h"
+#include "split_words.h"
+
+#include <string.h>
+
+typedef struct state {
+	split_words words;
+	pieces_options opt;
+	berth_content model;
+	berth_read_options read;
+	berth_read_report report;
+	berth_graph before, after;
+	pieces_model made;
+} state;
+
+static berth_status check_format(const state *s, berth_err *err)
+{
+	const char *format = berth_content_format(&s->model)->name;
+	if (strcmp(format, "ONNX") == 0)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "split takes a model of the format ONNX, but %s is of the format %s",
+	                  s->model.name, format);
+}
+
+static bool is_dim(const berth_read_report *r, const char *word)
+{
+	for (int32_t i = 0; i < r->n_dims; i++) {
+		size_t n = strlen(r->dim_name[i]);
+		if (strncmp(word, r->dim_name[i], n) == 0 && word[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* The new model is read as the old one was. Dimensions that were given are fixed in it. */
+static berth_status read_again(cli *c, state *s, berth_err *err)
+{
+	berth_read_options left = {.n_dims = 0};
+	const char **dim;
+	BERTH_TRY(BERTH_NEW(&c->mem, dim, s->read.n_dims, err));
+	for (int32_t i = 0; i < s->read.n_dims; i++)
+		if (!is_dim(&s->report, s->read.dim[i]))
+			dim[left.n_dims++] = s->read.dim[i];
+	left.dim = dim;
+	return berth_graph_load(s->words.out, &left, &c->mem, &c->tmp, &s->after, NULL, err);
+}
+
+static berth_status write(cli *c, state *s, berth_err *err)
+{
+	BERTH_TRY(split_data_write(&s->made, s->model.name, s->words.data, &c->tmp, err));
+	BERTH_TRY(berth_file_write_pieces(s->words.out, s->made.piece, s->made.n_pieces, err));
+	return read_again(c, s, err);
+}
+
+static berth_status nothing(const state *s, berth_err *err)
+{
+	const pieces_refused *r = s->made.refused;
+	if (!s->made.n_refused)
+		return berth_fail(err, BERTH_EINVAL, "%s: no operator of these types", s->model.name);
+	return berth_fail(err, BERTH_EUNSUPPORTED, "%s: nothing can be cut; '%s' (%s): %s", s->model.name,
+	                  r->op, r->type, r->why);
+}
+
+static berth_status make(cli *c, state *s, berth_err *err)
+{
+	const unsigned char *data = (const unsigned char *)s->model.data;
+	BERTH_TRY(check_format(s, err));
+	BERTH_TRY(pieces_cut_model(s->model.name, data, s->model.size, &s->read, &s->opt, &c->mem, &s->made,
+	                           err));
+	if (!s->made.n_made)
+		return nothing(s, err);
+	for (int32_t i = 0; i < s->made.n_asked; i++)
+		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
+		                   s->made.refused[i].type, s->made.refused[i].why));
+	BERTH_TRY(cli_strict(c, err));
+	return write(c, s, err);
+}
+
+static berth_status tell(cli *c, const state *s, berth_err *err)
+{
+	const split_told t = {&s->words, &s->made, &s->before, &s->after};
+	if (c->json)
+		return split_print_json(c, &t, err);
+	if (c->quiet)
+		return BERTH_OK;
+	BERTH_TRY(split_print_text(c, &t, err));
+	if (s->report.n_external)
+		cli_say("note: weights stand in files of their own: keep the new model in the same folder as "
+		        "%s\n",
+		        s->model.name);
+	return BERTH_OK;
+}
+
+static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+{
+	state s = {0};
+	const cli_option options[] = {
+		{"cut", 0, CLI_MANY, &s.words.cut, "NAME=AXIS:SHARES",
+	         "cut an operator: batch, channels, rows, columns, inner or a dimension, into such shares"},
+		{"parts", 0, CLI_TEXT, &s.words.parts, "K|SHARES",
+	         "cut all others along the cheapest axis, into K parts or such shares"},
+		{"types", 0, CLI_LIST, &s.words.types, "TYPE,...", "only those of these types"},
+		{"rows", 0, CLI_TEXT, &s.words.rows, "send|twice",
+	         "rows that a neighbour's windows need are sent, or computed twice\tsend"},
+		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
+		{"strict", 0, CLI_FLAG, &c->strict, NULL, "refuse where an operator of --cut stays whole"},
+		{"data", 0, CLI_FILE_ONLY, &s.words.data, "FILE",
+	         "a file for weights that cannot stay where they are, outside of the model"},
+		{"output", 'o', CLI_FILE_ONLY, &s.words.out, "OUT.onnx", "the model with the pieces"},
+		CLI_COMMON(c)};
+	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(split_words_read(&s.words, &c->mem, &s.opt, err));
+	if (!berth_graph_is_file(c->args[0]))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "split takes the file of an ONNX model, and %s is none", c->args[0]);
+	BERTH_TRY(cli_graph_load(c, c->args[0], &s.before, &s.report, err));
+	const berth_read_options opt = cli_read_options(c);
+	BERTH_TRY(berth_model_map(c->args[0], &opt, &c->mem, &s.model, &s.read, err));
+	berth_status st = make(c, &s, err);
+	if (st == BERTH_OK)
+		st = tell(c, &s, err);
+	berth_model_unmap(&s.model);
+	return st;
+}
+
+const cli_verb cmd_split = {
+	"split",
+	"split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K) -o OUT.onnx",
+	"cut operators of an ONNX model into pieces",
+	"The new model computes what MODEL does. Its pieces are operators of their own, to be placed like "
+	"any other. What cannot be cut stays whole, and is told with the reason.\n"
+	"Example: berth split model.onnx --parts 2 -o halves.onnx && berth place halves.onnx --on "
+	"system:cpu+2gpu\n",
+	run};

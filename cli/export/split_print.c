@@ -1,0 +1,210 @@
+/* See split_print.h. */
+#include "split_print.h"
+
+#include "print.h"
+#include "say.h"
+#include "stats.h"
+#include "text.h"
+
+#include <string.h>
+
+typedef struct figures {
+	double flops, macs;
+	int64_t param_bytes, tensor_bytes;
+} figures;
+
+static figures figures_of(const berth_graph *g)
+{
+	figures f = {0};
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		f.flops += g->op_flops[op];
+		f.macs += g->op_macs[op];
+		f.param_bytes += g->op_param_bytes[op];
+	}
+	for (int32_t i = 0; i < g->n_params; i++)
+		f.param_bytes += g->param_bytes[i];
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		f.tensor_bytes += g->tensor_bytes[t];
+	return f;
+}
+
+static berth_status list_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
+{
+	berth_strmap_init(map, mem);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t found;
+		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, &found, err));
+	}
+	return BERTH_OK;
+}
+
+static double flops_of(const berth_graph *g, const berth_strmap *map, const char *name)
+{
+	int32_t op = berth_strmap_get(map, name);
+	return op < 0 ? 0 : g->op_flops[op];
+}
+
+/* What pieces compute beyond their operators: rows that two of them have. */
+static berth_status twice(const split_told *t, berth_arena *mem, double *out, berth_err *err)
+{
+	berth_strmap before, after;
+	*out = 0;
+	BERTH_TRY(list_names(t->before, mem, &before, err));
+	BERTH_TRY(list_names(t->after, mem, &after, err));
+	for (int32_t i = 0; i < t->p->n_made; i++) {
+		const pieces_made *m = &t->p->made[i];
+		double sum = 0;
+		for (int32_t k = 0; k < m->k; k++)
+			sum += flops_of(t->after, &after, m->name[k]);
+		*out += sum - flops_of(t->before, &before, m->op);
+	}
+	return BERTH_OK;
+}
+
+static int64_t bytes_made(const pieces_model *p)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->n_pieces; i++)
+		sum += (int64_t)p->piece[i].size;
+	return sum;
+}
+
+/* ---- JSON ---- */
+
+static void put_figures(berth_json_out *w, const char *key, const berth_graph *g)
+{
+	figures f = figures_of(g);
+	berth_json_open(w, key, '{');
+	berth_json_put_int(w, "operators", g->n_ops);
+	berth_json_put_number(w, "flops", f.flops);
+	berth_json_put_number(w, "macs", f.macs);
+	berth_json_put_int(w, "param_bytes", f.param_bytes);
+	berth_json_put_int(w, "tensor_bytes", f.tensor_bytes);
+	berth_json_close(w, '}');
+}
+
+static void put_made(berth_json_out *w, const pieces_made *m)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "operator", m->op);
+	berth_json_put_string(w, "type", m->type);
+	berth_json_put_string(w, "axis", m->axis);
+	berth_json_put_int(w, "length", m->length);
+	berth_json_open(w, "pieces", '[');
+	for (int32_t i = 0; i < m->k; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", m->name[i]);
+		berth_json_put_int(w, "from", m->own[i]);
+		berth_json_put_int(w, "to", m->own[i + 1]);
+		if (m->from[i] != m->own[i] || m->to[i] != m->own[i + 1]) {
+			berth_json_put_int(w, "computes_from", m->from[i]);
+			berth_json_put_int(w, "computes_to", m->to[i]);
+		}
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
+static void put_refused(berth_json_out *w, const pieces_model *p)
+{
+	berth_json_open(w, "refused", '[');
+	for (int32_t i = 0; i < p->n_refused; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "operator", p->refused[i].op);
+		berth_json_put_string(w, "type", p->refused[i].type);
+		berth_json_put_string(w, "reason", p->refused[i].why);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+}
+
+berth_status split_print_json(cli *c, const split_told *t, berth_err *err)
+{
+	const pieces_model *p = t->p;
+	berth_json_out w;
+	double more;
+	BERTH_TRY(twice(t, &c->mem, &more, err));
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "graph", t->before->name);
+	berth_json_put_string(&w, "output", t->words->out);
+	berth_json_put_int(&w, "bytes", bytes_made(p));
+	berth_json_put_string(&w, "data", p->n_copies ? t->words->data : NULL);
+	put_figures(&w, "before", t->before);
+	put_figures(&w, "after", t->after);
+	berth_json_put_number(&w, "twice_flops", more);
+	berth_json_put_int(&w, "slices", p->n_slices);
+	berth_json_put_int(&w, "joins", p->n_joins);
+	berth_json_put_int(&w, "sums", p->n_sums);
+	berth_json_open(&w, "cut", '[');
+	for (int32_t i = 0; i < p->n_made; i++)
+		put_made(&w, &p->made[i]);
+	berth_json_close(&w, ']');
+	put_refused(&w, p);
+	return cli_end_json(c, &w, err);
+}
+
+/* ---- text ---- */
+
+static void print_row(cli_table *table, const char *what, const berth_graph *g)
+{
+	char a[32], b[32], d[32];
+	figures f = figures_of(g);
+	cli_cell(table, "%s", what);
+	cli_cell(table, "%d", (int)g->n_ops);
+	cli_cell(table, "%s", cli_amount(a, f.flops, "FLOP"));
+	cli_cell(table, "%s", berth_text_bytes(b, (double)f.param_bytes));
+	cli_cell(table, "%s", berth_text_bytes(d, (double)f.tensor_bytes));
+}
+
+static berth_status print_figures(cli *c, const split_told *t, berth_err *err)
+{
+	cli_table table;
+	cli_table_init(&table, &c->mem, "lrrrr");
+	cli_table_head(&table, "|operators|work|parameters|tensors");
+	print_row(&table, "before", t->before);
+	print_row(&table, "after", t->after);
+	return cli_table_print(&table, CLI_AS_TEXT, err);
+}
+
+/* Operators that stay whole, beside those that were warned of: a line for each type and reason. */
+static void print_refused(const pieces_model *p)
+{
+	for (int32_t i = p->n_asked; i < p->n_refused; i++) {
+		const pieces_refused *r = &p->refused[i];
+		int32_t n = 0;
+		bool first = true;
+		for (int32_t j = p->n_asked; j < p->n_refused; j++) {
+			bool same = strcmp(p->refused[j].type, r->type) == 0 &&
+			            strcmp(p->refused[j].why, r->why) == 0;
+			first = first && !(same && j < i);
+			n += same;
+		}
+		if (first && n == 1)
+			cli_say("%s (%s) stays whole: %s\n", r->op, r->type, r->why);
+		else if (first)
+			cli_say("%s and %d more (%s) stay whole: %s\n", r->op, (int)n - 1, r->type, r->why);
+	}
+}
+
+berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
+{
+	const pieces_model *p = t->p;
+	int64_t n = 0;
+	double more;
+	char size[32], work[32];
+	BERTH_TRY(twice(t, &c->mem, &more, err));
+	for (int32_t i = 0; i < p->n_made; i++)
+		n += p->made[i].k;
+	cli_say("%s: %d operators cut into %lld pieces: %s, %s\n", t->before->name, (int)p->n_made,
+	        (long long)n, t->words->out, berth_text_bytes(size, (double)bytes_made(p)));
+	BERTH_TRY(print_figures(c, t, err));
+	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
+	        (int)p->n_sums);
+	if (more > 0)
+		cli_say("; computed twice: %s", cli_amount(work, more, "FLOP"));
+	cli_say("\n");
+	print_refused(p);
+	return BERTH_OK;
+}

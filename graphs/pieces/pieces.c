@@ -1,0 +1,430 @@
+/* From a model to the model with pieces: decode, decide, write. */
+#include "pieces.h"
+
+#include "onnx_edit.h"
+#include "pieces_state.h"
+
+#include <string.h>
+
+/* ---- what the file leaves open ---- */
+
+static berth_status decode(pieces_state *x, const berth_read_options *read, onnx_model *m, berth_err *err)
+{
+	int32_t n_weights;
+	*m = (onnx_model){.file = x->m.file, .data = x->m.data, .size = x->m.size, .tmp = x->mem};
+	return onnx_decode(m, read, &n_weights, err);
+}
+
+static void mark(pieces_state *x, const onnx_model *other)
+{
+	for (size_t v = 0; v < x->m.n_values; v++) {
+		const onnx_value *a = &x->m.value[v], *b = v < other->n_values ? &other->value[v] : NULL;
+		for (int32_t d = 0; d < a->rank; d++)
+			if (!b || b->rank != a->rank || a->dim[d] != b->dim[d])
+				x->open[v] |= UINT64_C(1) << d;
+	}
+}
+
+/* The same model with other sizes for what the file leaves open: what differs depends on them. Where it
+ * cannot be read with them, everything may. */
+static berth_status find_open(pieces_state *x, const berth_read_options *read, berth_err *err)
+{
+	berth_read_options other = {.sandbox = NULL};
+	const char **dim;
+	onnx_model m;
+	int32_t n = read ? read->n_dims : 0, more = 0;
+	BERTH_TRY(BERTH_NEW(x->mem, x->open, x->m.n_values, err));
+	BERTH_TRY(BERTH_NEW(x->mem, dim, (size_t)n + x->m.n_symbols, err));
+	for (int32_t i = 0; i < n; i++)
+		dim[i] = read->dim[i];
+	for (size_t s = 0; s < x->m.n_symbols; s++) {
+		if (!x->m.symbol_of_input[s] || pieces_is_given(read, x->m.symbol[s]))
+			continue;
+		dim[n + more] = berth_arena_printf(x->mem, "%s=%lld", x->m.symbol[s],
+		                                   (long long)x->m.symbol_value[s] + 7 + more);
+		if (!dim[n + more++])
+			return berth_nomem(err);
+	}
+	if (!more)
+		return BERTH_OK;
+	other.dim = dim;
+	other.n_dims = n + more;
+	berth_status st = decode(x, &other, &m, NULL);
+	if (st == BERTH_ENOMEM)
+		return berth_nomem(err);
+	if (st != BERTH_OK)
+		m.n_values = 0;
+	mark(x, &m);
+	return BERTH_OK;
+}
+
+static berth_status open_model(pieces_state *x, const berth_read_options *read, berth_err *err)
+{
+	BERTH_TRY(decode(x, read, &x->m, err));
+	if (x->m.n_inlined)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"%s: the model calls functions of its own, whose nodes stand in the file once for "
+			"all calls; put them in place of the calls first (onnx.inliner)",
+			x->m.file);
+	BERTH_TRY(find_open(x, read, err));
+	BERTH_TRY(BERTH_NEW(x->mem, x->value, x->m.n_values, err));
+	BERTH_TRY(BERTH_NEW(x->mem, x->cut, x->m.n_nodes, err));
+	for (size_t i = 0; i < x->m.n_nodes; i++)
+		for (int32_t k = 0; k < x->m.node[i].n_all; k++)
+			if (x->m.node[i].in[k] >= 0)
+				x->value[x->m.node[i].in[k]].uses++;
+	for (size_t o = 0; o < x->m.n_outputs; o++)
+		x->value[x->m.output[o]].uses++;
+	return BERTH_OK;
+}
+
+/* Names that new ones keep clear of. Values of bodies are not told apart from those of the graph. */
+static berth_status take_names(pieces_state *x, berth_err *err)
+{
+	int32_t found;
+	berth_strmap_init(&x->values, x->mem);
+	berth_strmap_init(&x->nodes, x->mem);
+	berth_strmap_init(&x->numbers, x->mem);
+	BERTH_TRY(berth_strmap_reserve(&x->values, x->m.n_values, err));
+	for (size_t v = 0; v < x->m.n_values; v++)
+		BERTH_TRY(berth_strmap_add(&x->values, x->m.value[v].name, 0, &found, err));
+	for (size_t i = 0; i < x->m.n_nodes; i++)
+		BERTH_TRY(berth_strmap_add(&x->nodes, x->m.node[i].name, 0, &found, err));
+	return BERTH_OK;
+}
+
+/* ---- pieces of a node ---- */
+
+typedef struct piece_at {
+	pieces_state *x;
+	int32_t node, i; /* piece i */
+	const pieces_cut *c;
+	int64_t from, to;
+	const char **in, **out;
+} piece_at;
+
+/* The shape that a piece makes: the operator's, but for the dimension that is cut. */
+static berth_status take_shape(piece_at *p, berth_err *err)
+{
+	pieces_state *x = p->x;
+	const onnx_value *y = &x->m.value[x->m.node[p->node].out[0]];
+	int64_t *dim;
+	BERTH_TRY(BERTH_NEW(x->mem, dim, y->rank, err));
+	memcpy(dim, y->dim, (size_t)y->rank * sizeof *dim);
+	dim[p->c->spec.dim] = p->to - p->from;
+	BERTH_TRY(pieces_name(x, &x->values, &p->in[1], err, "%s/shape", p->out[0]));
+	return pieces_ints_put(x, p->in[1], dim, y->rank, err);
+}
+
+static berth_status take_inputs(piece_at *p, berth_err *err)
+{
+	const onnx_node *n = &p->x->m.node[p->node];
+	const pieces_spec *s = &p->c->spec;
+	for (int32_t k = 0; k < n->n_in; k++) {
+		int64_t from, to;
+		p->in[k] = "";
+		if (n->in[k] < 0 || (s->in[k].first && p->i > 0) || (k == 1 && s->edit == PIECES_SHAPE))
+			continue;
+		p->in[k] = p->x->m.value[n->in[k]].name;
+		if (s->in[k].dim < 0) {
+			BERTH_TRY(pieces_whole(p->x, n->in[k], err));
+			continue;
+		}
+		pieces_range(s, k, p->from, p->to, &from, &to);
+		BERTH_TRY(pieces_region(p->x, n->in[k], s->in[k].dim, from, to, &p->in[k], err));
+	}
+	return s->edit == PIECES_SHAPE ? take_shape(p, err) : BERTH_OK;
+}
+
+static berth_status name_outputs(piece_at *p, berth_err *err)
+{
+	pieces_state *x = p->x;
+	const onnx_node *n = &x->m.node[p->node];
+	for (int32_t o = 0; o < n->n_out; o++) {
+		p->out[o] = "";
+		if (n->out[o] >= 0)
+			BERTH_TRY(pieces_name(x, &x->values, &p->out[o], err, "%s/piece %d of %d",
+			                      x->m.value[n->out[o]].name, (int)p->i + 1, (int)p->c->k));
+	}
+	return BERTH_OK;
+}
+
+/* Padding of the piece along the dimension that is cut: as far as its windows reach beyond the input. */
+static void piece_pads(const piece_at *p, int64_t *pads)
+{
+	const pieces_window *w = &p->c->spec.window;
+	int64_t from = p->from * w->stride - w->before, to = (p->to - 1) * w->stride - w->before + w->extent;
+	memcpy(pads, w->pads, (size_t)(2 * w->n) * sizeof *pads);
+	pads[w->at] = from < 0 ? -from : 0;
+	pads[w->n + w->at] = to > w->length ? to - w->length : 0;
+}
+
+static berth_status put_piece(piece_at *p, berth_err *err)
+{
+	const pieces_spec *s = &p->c->spec;
+	pieces_attr attr = {0};
+	int64_t pads[2 * PIECES_SPATIAL], group = (p->to - p->from) / (s->unit ? s->unit : 1);
+	const char *label = onnx_node_label(&p->x->m, &p->x->m.node[p->node]), *name;
+	BERTH_TRY(take_inputs(p, err));
+	if (s->edit == PIECES_PADS) {
+		piece_pads(p, pads);
+		attr = (pieces_attr){"pads", pads, 2 * s->window.n};
+	} else if (s->edit == PIECES_GROUP)
+		attr = (pieces_attr){"group", &group, -1};
+	BERTH_TRY(pieces_name(p->x, &p->x->nodes, &name, err, "%s/piece %d of %d", label, (int)p->i + 1,
+	                      (int)p->c->k));
+	p->c->name[p->i] = name;
+	return pieces_put_copy(p->x, p->node, name, p->in, p->out, &attr, attr.name != NULL,
+	                       s->edit == PIECES_PADS ? "auto_pad" : NULL, err);
+}
+
+/* From now on the outputs are there in pieces. */
+static berth_status hand_out(pieces_state *x, int32_t node, const pieces_cut *c,
+                             const char *const *const *out, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	for (int32_t o = 0; o < n->n_out; o++) {
+		pieces_value *v = n->out[o] < 0 ? NULL : &x->value[n->out[o]];
+		if (!v)
+			continue;
+		v->dim = c->spec.dim;
+		v->k = c->k;
+		v->own = c->own;
+		BERTH_TRY(BERTH_NEW(x->mem, v->piece, c->k, err));
+		for (int32_t i = 0; i < c->k; i++)
+			v->piece[i] = (pieces_part){c->spec.dim, c->from[i], c->to[i], out[i][o], NULL};
+	}
+	return BERTH_OK;
+}
+
+static berth_status add_up(pieces_state *x, int32_t node, const pieces_cut *c, const char *const *const *out,
+                           berth_err *err)
+{
+	const char **in, *name;
+	BERTH_TRY(BERTH_NEW(x->mem, in, c->k, err));
+	for (int32_t i = 0; i < c->k; i++)
+		in[i] = out[i][0];
+	name = berth_arena_printf(x->mem, "%s/sum", onnx_node_label(&x->m, &x->m.node[node]));
+	if (!name)
+		return berth_nomem(err);
+	x->out->n_sums++;
+	return pieces_put_node(x, "Sum", name, in, c->k, x->m.value[x->m.node[node].out[0]].name, NULL, 0,
+	                       err);
+}
+
+static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *c, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	const char ***out;
+	BERTH_TRY(BERTH_NEW(x->mem, out, c->k, err));
+	for (int32_t i = 0; i < c->k; i++) {
+		piece_at p = {.x = x, .node = node, .i = i, .c = c, .from = c->from[i], .to = c->to[i]};
+		BERTH_TRY(BERTH_NEW(x->mem, p.in, n->n_in + 2, err));
+		BERTH_TRY(BERTH_NEW(x->mem, p.out, n->n_out, err));
+		BERTH_TRY(name_outputs(&p, err));
+		BERTH_TRY(put_piece(&p, err));
+		out[i] = p.out;
+	}
+	const char *const *const *made = (const char *const *const *)out;
+	return c->spec.dim == PIECES_INNER ? add_up(x, node, c, made, err) : hand_out(x, node, c, made, err);
+}
+
+static berth_status put_nodes(pieces_state *x, berth_err *err)
+{
+	for (size_t j = 0; j < x->m.n_nodes; j++) {
+		int32_t node = x->m.order[j];
+		const onnx_node *n = &x->m.node[node];
+		if (x->cut[node]) {
+			BERTH_TRY(put_pieces(x, node, x->cut[node], err));
+			continue;
+		}
+		for (int32_t k = 0; k < n->n_all; k++)
+			if (n->in[k] >= 0)
+				BERTH_TRY(pieces_whole(x, n->in[k], err));
+		BERTH_TRY(pieces_put_old(x, node, err));
+	}
+	for (size_t o = 0; o < x->m.n_outputs; o++)
+		BERTH_TRY(pieces_whole(x, x->m.output[o], err));
+	return BERTH_OK;
+}
+
+/* ---- the new file ---- */
+
+static berth_status add(pieces_state *x, const void *data, size_t size, size_t *cap, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(x->mem, x->out->piece, x->out->n_pieces, cap, err));
+	x->out->piece[x->out->n_pieces++] = (berth_file_piece){data, size};
+	return BERTH_OK;
+}
+
+/* Was the value there, and is nobody left who takes it? */
+static bool is_gone(const pieces_state *x, int32_t v)
+{
+	return x->value[v].uses > 0 && !x->value[v].whole;
+}
+
+/* A Constant whose pieces stand in its place. */
+static bool is_spent(const pieces_state *x, int32_t node)
+{
+	const onnx_node *n = &x->m.node[node];
+	return n->folded && n->n_out == 1 && n->out[0] >= 0 && strcmp(n->type, "Constant") == 0 &&
+	       is_gone(x, n->out[0]);
+}
+
+static berth_status add_nodes(pieces_state *x, size_t *cap, berth_err *err)
+{
+	for (size_t i = 0; i < x->n_nodes; i++)
+		if (x->node[i].old < 0 || !is_spent(x, x->node[i].old))
+			BERTH_TRY(add(x, x->node[i].data, x->node[i].size, cap, err));
+	return BERTH_OK;
+}
+
+/* The value that an initializer (name in field 8) or a ValueInfoProto (1) speaks of. -1: none of the file. */
+static berth_status value_of(pieces_state *x, const onnx_wire *w, const onnx_field *field, int32_t *v,
+                             berth_err *err)
+{
+	uint32_t number = field->number == 5 ? 8 : 1;
+	onnx_wire in = onnx_wire_inside(w, field);
+	onnx_field f;
+	*v = -1;
+	for (bool more = true; more;) { /* the last name counts */
+		BERTH_TRY(onnx_wire_next(&in, &f, &more, err));
+		if (!more || f.number != number || f.type != ONNX_BYTES)
+			continue;
+		BERTH_TRY(berth_arena_room(x->mem, &x->text, f.end - f.at + 1, &x->cap_text, err));
+		memcpy(x->text, w->data + f.at, f.end - f.at);
+		x->text[f.end - f.at] = 0;
+		*v = berth_strmap_get(&x->m.values, x->text);
+	}
+	return BERTH_OK;
+}
+
+/* Does the field of the graph speak of something that is no longer there? */
+static berth_status is_dropped(pieces_state *x, const onnx_wire *w, const onnx_field *f, bool *out,
+                               berth_err *err)
+{
+	int32_t v;
+	*out = false;
+	if (f->type != ONNX_BYTES || (f->number != 5 && f->number != 11 && f->number != 13))
+		return BERTH_OK;
+	BERTH_TRY(value_of(x, w, f, &v, err));
+	*out = v >= 0 && is_gone(x, v) &&
+	       (f->number != 11 || x->m.value[v].weight_input || x->m.value[v].tensor);
+	return BERTH_OK;
+}
+
+/* A field that is no node: as it stands, with dimensions that are given, or not at all. */
+static berth_status add_field(pieces_state *x, const onnx_wire *w, const onnx_field *f, size_t *cap,
+                              berth_err *err)
+{
+	berth_file_piece fixed = {w->data + f->tag_at, w->at - f->tag_at};
+	bool any;
+	BERTH_TRY(is_dropped(x, w, f, &any, err));
+	if (any)
+		return BERTH_OK;
+	BERTH_TRY(pieces_fix(x, w, f, &fixed, &any, err));
+	return add(x, fixed.data, fixed.size, cap, err);
+}
+
+static berth_status write_graph(pieces_state *x, onnx_wire w, size_t *cap, berth_err *err)
+{
+	onnx_field f;
+	bool nodes = false;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == 1 && f.type == ONNX_BYTES) {
+			if (!nodes)
+				BERTH_TRY(add_nodes(x, cap, err));
+			nodes = true;
+		} else
+			BERTH_TRY(add_field(x, &w, &f, cap, err));
+	}
+	for (size_t i = 0; i < x->n_weights; i++)
+		BERTH_TRY(add(x, x->weight[i].data, x->weight[i].size, cap, err));
+	for (size_t i = 0; i < x->n_inputs; i++)
+		BERTH_TRY(add(x, x->input[i].data, x->input[i].size, cap, err));
+	return BERTH_OK;
+}
+
+/* The graph (7) with a head of its new length; the rest of the model as it stands. */
+static berth_status write_whole_graph(pieces_state *x, const onnx_wire *w, const onnx_field *f, size_t *cap,
+                                      berth_err *err)
+{
+	berth_strbuf head = {.mem = x->mem};
+	size_t slot = x->out->n_pieces, size = 0, len;
+	const char *text;
+	BERTH_TRY(add(x, "", 0, cap, err));
+	BERTH_TRY(write_graph(x, onnx_wire_inside(w, f), cap, err));
+	for (size_t i = slot; i < x->out->n_pieces; i++)
+		size += x->out->piece[i].size;
+	onnx_put_head(&head, f->number, size);
+	BERTH_TRY(berth_strbuf_done(&head, &text, &len, err));
+	x->out->piece[slot] = (berth_file_piece){text, len};
+	return BERTH_OK;
+}
+
+static berth_status write_model(pieces_state *x, berth_err *err)
+{
+	onnx_wire w = {x->m.file, x->m.data, 0, x->m.size};
+	onnx_field f;
+	size_t cap = 0;
+	bool graph = false;
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		if (f.number != 7 || f.type != ONNX_BYTES) {
+			BERTH_TRY(add(x, w.data + f.tag_at, w.at - f.tag_at, &cap, err));
+			continue;
+		}
+		if (graph)
+			return berth_fail(err, BERTH_EUNSUPPORTED, "%s: byte %zu: the model has two graphs",
+			                  x->m.file, f.tag_at);
+		graph = true;
+		BERTH_TRY(write_whole_graph(x, &w, &f, &cap, err));
+	}
+}
+
+static berth_status list_made(pieces_state *x, berth_err *err)
+{
+	pieces_model *o = x->out;
+	BERTH_TRY(BERTH_NEW(x->mem, o->made, x->m.n_nodes, err));
+	for (size_t j = 0; j < x->m.n_nodes; j++) {
+		int32_t node = x->m.order[j];
+		const pieces_cut *c = x->cut[node];
+		if (c)
+			o->made[o->n_made++] = (pieces_made){onnx_node_label(&x->m, &x->m.node[node]),
+			                                     x->m.node[node].type,
+			                                     c->axis,
+			                                     c->spec.length,
+			                                     c->k,
+			                                     c->own,
+			                                     c->from,
+			                                     c->to,
+			                                     c->name};
+	}
+	return BERTH_OK;
+}
+
+berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
+                              const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
+                              pieces_model *out, berth_err *err)
+{
+	pieces_model made = {0};
+	pieces_state x = {.m = {.file = file, .data = data, .size = size, .tmp = mem},
+	                  .opt = opt,
+	                  .read = read,
+	                  .mem = mem,
+	                  .out = &made};
+	BERTH_TRY(open_model(&x, read, err));
+	BERTH_TRY(take_names(&x, err));
+	BERTH_TRY(pieces_plan(&x, err));
+	BERTH_TRY(put_nodes(&x, err));
+	BERTH_TRY(write_model(&x, err));
+	BERTH_TRY(list_made(&x, err));
+	*out = made;
+	return BERTH_OK;
+}

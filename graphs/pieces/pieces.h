@@ -1,0 +1,82 @@
+/* Operators of an ONNX model cut into pieces: each piece computes a share of its operator's result, and the
+ * model with the pieces computes what the model did. The rules, each with the reason why it is right, stand
+ * in docs/splitting.md (pieces_rule.h has the code). The rewriting is of the file: its shapes, attributes and
+ * weights are what tells how to cut. The graph of the cut program is what the importer makes of the new file.
+ *
+ * What a piece takes is cut where it stands: a piece of the same share is taken as it is, so that chains stay
+ * cut without coming together. Slice and Concat nodes stand only where shares or axes differ, and where a row
+ * needs its neighbours' rows. Weights are cut as initializers, and kept in their own file where they are in
+ * one. */
+#ifndef BERTH_PIECES_H
+#define BERTH_PIECES_H
+
+#include "file.h"
+#include "graph_format.h"
+
+enum { PIECES_MOST = 256 }; /* pieces of one operator */
+
+/* One operator that is to be cut. */
+typedef struct pieces_ask {
+	const char *op; /* the node's name; its first output's name where it has none */
+	/* A dimension of its first output: a number from 0, or a word (docs/splitting.md); "inner": what is
+	 * summed over. NULL: the cheapest of those that can be cut. */
+	const char *axis;
+	int32_t k;           /* 2 to PIECES_MOST */
+	const double *share; /* [k] above 0, in any unit */
+} pieces_ask;
+
+typedef struct pieces_options {
+	const pieces_ask *ask; /* [n_asks] by name */
+	int32_t n_asks;
+	/* All other operators too, each along its cheapest axis, where k is not 0; of these types only, where
+	 * n_types is not 0. */
+	int32_t k;
+	const double *share; /* [k] */
+	const char *const *type;
+	int32_t n_types;
+	/* Rows that a neighbour has are computed twice instead of being sent: pieces of a chain of
+	 * convolutions compute all that their followers need (their receptive field). */
+	bool overlap;
+	const char *outside; /* what a new file of weights is to be called in the model; NULL: none may be */
+} pieces_options;
+
+/* An operator that was cut. */
+typedef struct pieces_made {
+	const char *op, *type, *axis; /* axis: a word, or a number */
+	int64_t length;               /* of the axis */
+	int32_t k;
+	int64_t *own;       /* [k + 1] piece i has own[i] to own[i + 1] - 1 */
+	int64_t *from, *to; /* [k] what it computes, which is more where rows overlap */
+	const char **name;  /* [k] the pieces' names */
+} pieces_made;
+
+typedef struct pieces_refused {
+	const char *op, *type, *why;
+} pieces_refused;
+
+/* Bytes of a new file of weights: `rows` blocks of `bytes`, `stride` apart, from `at` on in the file that the
+ * model calls `from`. */
+typedef struct pieces_copy {
+	const char *from;
+	int64_t at, rows, bytes, stride;
+} pieces_copy;
+
+typedef struct pieces_model {
+	berth_file_piece *piece; /* [n_pieces] the new file; they point into the old one's bytes and mem */
+	size_t n_pieces;
+	pieces_made *made;       /* [n_made] in the order of the graph */
+	/* [n_refused] that could not be cut: of `ask` (n_asked of them), then others */
+	pieces_refused *refused;
+	pieces_copy *copy;       /* [n_copies] the new file of weights, one behind the other */
+	int32_t n_made, n_refused, n_asked, n_slices, n_joins, n_sums, n_copies;
+} pieces_model;
+
+/* Cut the model in data[size]; file stands in messages. read as in onnx.h, may be NULL. Everything lives in
+ * mem. Fails: BERTH_EFORMAT (no ONNX model), BERTH_EINVAL (an operator that it does not have, a bad axis),
+ * BERTH_EUNSUPPORTED (it calls functions of its own), BERTH_ENOMEM. O(bytes outside of weights + weights
+ * that are cut). */
+berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
+                              const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
+                              pieces_model *out, berth_err *err);
+
+#endif

@@ -1,0 +1,387 @@
+/* What is cut: the requests, shares in whole units, and the rows that pieces of a chain need. */
+#include "pieces_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CHEAPEST = -2 };
+
+/* ---- one node along one dimension ---- */
+
+void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to)
+{
+	const pieces_in *in = &s->in[k];
+	const pieces_window *w = &s->window;
+	*from = a / in->den * in->num;
+	*to = b / in->den * in->num;
+	if (!in->window)
+		return;
+	*from = a * w->stride - w->before;
+	*to = (b - 1) * w->stride - w->before + w->extent;
+	*from = *from < 0 ? 0 : *from;
+	*to = *to > w->length ? w->length : *to;
+}
+
+static const char *shapes_why(const pieces_at *at)
+{
+	const onnx_node *n = at->n;
+	if (n->folded)
+		return "it is known without running";
+	if (n->n_out < 1 || n->out[0] < 0)
+		return "its first output is left out";
+	for (int32_t k = 0; k < n->n_in; k++)
+		if (n->in[k] >= 0 && onnx_count(at->m->value[n->in[k]].rank, at->m->value[n->in[k]].dim) < 1)
+			return "the shape of what it takes is not known";
+	for (int32_t o = 0; o < n->n_out; o++)
+		if (n->out[o] >= 0 &&
+		    onnx_count(at->m->value[n->out[o]].rank, at->m->value[n->out[o]].dim) < 1)
+			return "the shape of what it makes is not known";
+	return NULL;
+}
+
+static const char *output_why(const pieces_at *at, const pieces_spec *s)
+{
+	const onnx_value *y = pieces_output(at);
+	if (s->dim == PIECES_INNER)
+		return onnx_elem_is_real(y->elem) && at->n->n_out == 1
+		               ? NULL
+		               : "it is quantised: scales belong to what is cut";
+	for (int32_t o = 0; o < at->n->n_out; o++) {
+		const onnx_value *v = at->n->out[o] < 0 ? NULL : &at->m->value[at->n->out[o]];
+		if (v && (v->rank <= s->dim || v->dim[s->dim] != s->length))
+			return "its outputs have other shapes";
+	}
+	return pieces_is_open(at, y, s->dim) ? "the dimension is not fixed by the file" : NULL;
+}
+
+static int64_t input_length(const pieces_spec *s, int32_t k)
+{
+	return s->in[k].window ? s->window.length : s->length / s->in[k].den * s->in[k].num;
+}
+
+/* What the pieces take can be had. */
+static const char *inputs_why(const pieces_state *x, const pieces_at *at, const pieces_spec *s)
+{
+	bool cuts = false;
+	for (int32_t k = 0; k < at->n->n_in; k++) {
+		const onnx_value *v = pieces_input(at, k);
+		if (!v || s->in[k].dim < 0)
+			continue;
+		cuts = true;
+		if (v->rank <= s->in[k].dim || v->dim[s->in[k].dim] != input_length(s, k))
+			return "its shapes do not fit together";
+		if (pieces_is_open(at, v, s->in[k].dim))
+			return "a dimension of what it takes is not fixed by the file";
+		if (!v->constant && !v->weight_input && !v->tensor)
+			continue;
+		const char *why = pieces_tensor_why(x, at->n->in[k], s->in[k].dim);
+		if (why)
+			return why;
+	}
+	return cuts || s->edit == PIECES_SHAPE ? NULL : "nothing that it takes can be cut";
+}
+
+/* Why the node cannot be cut along dim (then the rest of *s is worth nothing), NULL: it can. */
+static berth_status consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
+                             berth_err *err)
+{
+	pieces_at at = pieces_at_node(x, node);
+	pieces_rule *rule;
+	*s = (pieces_spec){.dim = dim, .unit = 1};
+	*why = shapes_why(&at);
+	rule = *why ? NULL : pieces_rule_of(&at, dim, why);
+	if (!rule)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(x->mem, s->in, at.n->n_in, err));
+	for (int32_t k = 0; k < at.n->n_in; k++)
+		s->in[k] = (pieces_in){.dim = PIECES_WHOLE, .num = 1, .den = 1};
+	if (dim >= 0)
+		s->length = pieces_output(&at)->dim[dim];
+	*why = rule(&at, s);
+	if (!*why)
+		*why = output_why(&at, s);
+	if (!*why)
+		*why = inputs_why(x, &at, s);
+	return BERTH_OK;
+}
+
+/* ---- shares ---- */
+
+/* Shares in whole units, none of them empty. */
+static const char *bounds_of(const pieces_spec *s, int32_t k, const double *share, int64_t *own)
+{
+	int64_t units = s->length / s->unit;
+	double sum = 0, before = 0;
+	if (units < k)
+		return s->unit > 1 ? "the dimension has fewer groups than parts"
+		                   : "the dimension is shorter than parts are many";
+	for (int32_t i = 0; i < k; i++)
+		sum += share[i];
+	for (int32_t i = 1; i < k; i++) {
+		before += share[i - 1];
+		own[i] = (int64_t)(before / sum * (double)units + 0.5);
+		own[i] = own[i] < own[i - 1] + 1 ? own[i - 1] + 1 : own[i];
+		own[i] = own[i] > units - (k - i) ? units - (k - i) : own[i];
+	}
+	own[k] = units;
+	for (int32_t i = 0; i <= k; i++)
+		own[i] *= s->unit;
+	return NULL;
+}
+
+/* A window that sees nothing but padding cannot stand alone. */
+static const char *pieces_why(const pieces_at *at, const pieces_spec *s, int32_t k, const int64_t *own)
+{
+	for (int32_t i = 0; i < k; i++)
+		for (int32_t j = 0; j < at->n->n_in; j++) {
+			int64_t from, to;
+			pieces_range(s, j, own[i], own[i + 1], &from, &to);
+			if (s->in[j].window && from >= to)
+				return "a piece would see nothing but padding";
+		}
+	return NULL;
+}
+
+static berth_status make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
+                         const char **why, berth_err *err)
+{
+	pieces_at at = pieces_at_node(x, node);
+	pieces_cut *c;
+	char *word;
+	BERTH_TRY(BERTH_NEW(x->mem, c, 1, err));
+	BERTH_TRY(BERTH_NEW(x->mem, c->own, k + 1, err));
+	BERTH_TRY(BERTH_NEW(x->mem, c->from, k, err));
+	BERTH_TRY(BERTH_NEW(x->mem, c->to, k, err));
+	BERTH_TRY(BERTH_NEW(x->mem, c->name, k, err));
+	BERTH_TRY(BERTH_NEW(x->mem, word, 16, err));
+	*why = bounds_of(s, k, share, c->own);
+	if (!*why)
+		*why = pieces_why(&at, s, k, c->own);
+	if (*why)
+		return BERTH_OK;
+	c->spec = *s;
+	c->k = k;
+	c->axis = pieces_axis_word(&at, s->dim, word);
+	for (int32_t i = 0; i < k; i++) {
+		c->from[i] = c->own[i];
+		c->to[i] = c->own[i + 1];
+	}
+	x->cut[node] = c;
+	return BERTH_OK;
+}
+
+/* ---- the cheapest dimension ---- */
+
+static double bytes_of(const pieces_state *x, int32_t v)
+{
+	bool known;
+	return (double)onnx_value_bytes(&x->m.value[v], &known);
+}
+
+/* Is v there in k pieces along dim? */
+static bool stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim)
+{
+	int32_t node = x->m.value[v].producer;
+	const pieces_cut *c = node >= 0 ? x->cut[node] : NULL;
+	return c && c->k == k && c->spec.dim == dim;
+}
+
+static bool is_cut(const pieces_state *x, int32_t v)
+{
+	int32_t node = x->m.value[v].producer;
+	return node >= 0 && x->cut[node] && x->cut[node]->spec.dim >= 0;
+}
+
+/* Bytes that pieces take from others, where each piece is on a device of its own: what is cut otherwise goes
+ * everywhere, what stands whole is handed out, rows at a border go one further, and sums come together. */
+static double traffic(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
+{
+	const onnx_node *n = &x->m.node[node];
+	double sum = s->dim == PIECES_INNER ? bytes_of(x, n->out[0]) * (k - 1) : 0;
+	for (int32_t j = 0; j < n->n_in; j++) {
+		int32_t v = n->in[j];
+		if (v < 0 || x->m.value[v].constant || x->m.value[v].weight_input)
+			continue;
+		double bytes = bytes_of(x, v), part = (double)(k - 1) / k;
+		if (s->in[j].dim < 0)
+			sum += bytes * (k - 1);
+		else if (stands_cut(x, v, k, s->in[j].dim)) {
+			double over = s->in[j].window ? (double)(s->window.extent - s->window.stride) : 0;
+			sum += over > 0 ? bytes * over * (k - 1) / (double)s->window.length : 0;
+		} else
+			sum += is_cut(x, v) ? 2 * bytes * part : bytes * part;
+	}
+	return sum;
+}
+
+/* Bytes of weights that every piece has. */
+static double repeated(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
+{
+	const onnx_node *n = &x->m.node[node];
+	double sum = 0;
+	for (int32_t j = 0; j < n->n_in; j++)
+		if (n->in[j] >= 0 && s->in[j].dim < 0 && !s->in[j].first && x->m.value[n->in[j]].n_roots)
+			sum += bytes_of(x, n->in[j]) * (k - 1);
+	return sum;
+}
+
+static berth_status make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
+                                  const char **why, berth_err *err)
+{
+	pieces_at at = pieces_at_node(x, node);
+	double best = 0, best_repeated = 0;
+	*why = shapes_why(&at);
+	if (*why)
+		return BERTH_OK;
+	pieces_cut *chosen = NULL;
+	for (int32_t d = 0; d <= pieces_output(&at)->rank; d++) {
+		pieces_spec s;
+		const char * not ;
+		int32_t dim = d < pieces_output(&at)->rank ? d : PIECES_INNER;
+		x->cut[node] = NULL;
+		BERTH_TRY(consider(x, node, dim, &s, &not, err));
+		if (!not )
+			BERTH_TRY(make(x, node, &s, k, share, &not, err));
+		if (not ) {
+			*why = *why && dim == PIECES_INNER ? *why : not ;
+			continue;
+		}
+		double cost = traffic(x, node, &s, k), rep = repeated(x, node, &s, k);
+		if (chosen && (cost > best || (cost == best && rep >= best_repeated)))
+			continue;
+		best = cost;
+		best_repeated = rep;
+		chosen = x->cut[node];
+	}
+	x->cut[node] = chosen;
+	*why = chosen ? NULL : *why;
+	return BERTH_OK;
+}
+
+/* ---- requests ---- */
+
+static const char *label(const pieces_state *x, int32_t node)
+{
+	return onnx_node_label(&x->m, &x->m.node[node]);
+}
+
+static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth_err *err)
+{
+	pieces_model *o = x->out;
+	BERTH_TRY(BERTH_GROW(x->mem, o->refused, o->n_refused, &x->cap_refused, err));
+	o->refused[o->n_refused++] = (pieces_refused){label(x, node), x->m.node[node].type, why};
+	return BERTH_OK;
+}
+
+static berth_status find(const pieces_state *x, const char *name, int32_t *node, berth_err *err)
+{
+	*node = -1;
+	for (size_t i = 0; i < x->m.n_nodes; i++) {
+		if (strcmp(label(x, (int32_t)i), name) != 0)
+			continue;
+		if (*node >= 0)
+			return berth_fail(err, BERTH_EINVAL, "%s: two nodes are called '%s'", x->m.file,
+			                  name);
+		*node = (int32_t)i;
+	}
+	if (*node < 0)
+		return berth_fail(err, BERTH_EINVAL, "%s: no operator '%s' (berth show lists them)",
+		                  x->m.file, name);
+	return BERTH_OK;
+}
+
+static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node, berth_err *err)
+{
+	pieces_at at = pieces_at_node(x, node);
+	const char *why = shapes_why(&at);
+	pieces_spec s;
+	if (!why && !ask->axis)
+		BERTH_TRY(make_cheapest(x, node, ask->k, ask->share, &why, err));
+	if (!why && ask->axis) {
+		int32_t dim = pieces_axis_of(&at, ask->axis);
+		if (dim < PIECES_INNER)
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"%s: operator '%s' (%s) has no axis '%s': its output has %d dimensions",
+				x->m.file, ask->op, at.n->type, ask->axis, (int)pieces_output(&at)->rank);
+		BERTH_TRY(consider(x, node, dim, &s, &why, err));
+		if (!why)
+			BERTH_TRY(make(x, node, &s, ask->k, ask->share, &why, err));
+	}
+	return why ? refuse(x, node, why, err) : BERTH_OK;
+}
+
+static bool is_wanted(const pieces_options *o, const char *type)
+{
+	for (int32_t i = 0; i < o->n_types; i++)
+		if (strcmp(o->type[i], type) == 0)
+			return true;
+	return o->n_types == 0;
+}
+
+static berth_status answer_all(pieces_state *x, const bool *named, berth_err *err)
+{
+	const pieces_options *o = x->opt;
+	for (size_t i = 0; o->k && i < x->m.n_nodes; i++) {
+		int32_t node = x->m.order[i];
+		const char *why;
+		if (named[node] || x->m.node[node].folded || !is_wanted(o, x->m.node[node].type))
+			continue;
+		BERTH_TRY(make_cheapest(x, node, o->k, o->share, &why, err));
+		if (why)
+			BERTH_TRY(refuse(x, node, why, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- receptive fields ---- */
+
+/* Piece i of the node computes what piece i of those that take its output needs, too. */
+static void widen(pieces_cut *before, const pieces_cut *c, int32_t k)
+{
+	for (int32_t i = 0; i < c->k; i++) {
+		int64_t from, to, unit = before->spec.unit;
+		pieces_range(&c->spec, k, c->from[i], c->to[i], &from, &to);
+		from = from / unit * unit;
+		to = (to + unit - 1) / unit * unit;
+		before->from[i] = from < before->from[i] ? from : before->from[i];
+		before->to[i] = to > before->to[i] ? to : before->to[i];
+	}
+}
+
+/* Last nodes first. A neighbour's share is at most taken in as a whole: where rows are needed from further
+ * away they are sent. */
+static void overlap(pieces_state *x)
+{
+	for (size_t j = x->m.n_nodes; j-- > 0;) {
+		int32_t node = x->m.order[j];
+		const pieces_cut *c = x->cut[node];
+		for (int32_t k = 0; c && k < x->m.node[node].n_in; k++) {
+			int32_t v = x->m.node[node].in[k];
+			if (v >= 0 && c->spec.in[k].dim >= 0 && stands_cut(x, v, c->k, c->spec.in[k].dim))
+				widen(x->cut[x->m.value[v].producer], c, k);
+		}
+	}
+}
+
+berth_status pieces_plan(pieces_state *x, berth_err *err)
+{
+	bool *named;
+	int32_t *ask;
+	BERTH_TRY(BERTH_NEW(x->mem, named, x->m.n_nodes, err));
+	BERTH_TRY(BERTH_NEW(x->mem, ask, x->opt->n_asks, err));
+	for (int32_t i = 0; i < x->opt->n_asks; i++) {
+		BERTH_TRY(find(x, x->opt->ask[i].op, &ask[i], err));
+		if (named[ask[i]])
+			return berth_fail(err, BERTH_EINVAL, "operator '%s' is to be cut twice",
+			                  x->opt->ask[i].op);
+		named[ask[i]] = true;
+	}
+	for (int32_t i = 0; i < x->opt->n_asks; i++)
+		BERTH_TRY(answer(x, &x->opt->ask[i], ask[i], err));
+	x->out->n_asked = x->out->n_refused;
+	BERTH_TRY(answer_all(x, named, err));
+	if (x->opt->overlap)
+		overlap(x);
+	return BERTH_OK;
+}

@@ -1,0 +1,159 @@
+/* Nodes of the new file. Field numbers are those of onnx.proto. */
+#include "pieces_state.h"
+
+#include "onnx_edit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ATTRIBUTE_INT = 2, ATTRIBUTE_INTS = 7 };
+
+berth_status pieces_name(pieces_state *x, berth_strmap *taken, const char **out, berth_err *err,
+                         const char *fmt, ...)
+{
+	char *base;
+	int32_t found;
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	berth_status st = BERTH_NEW(x->mem, base, n < 0 ? 1 : n + 1, err);
+	if (st == BERTH_OK && n > 0)
+		vsnprintf(base, (size_t)n + 1, fmt, again);
+	va_end(again);
+	BERTH_TRY(st);
+	*out = base;
+	for (int32_t i = 2;; i++) {
+		BERTH_TRY(berth_strmap_add(taken, *out, x->n_names + 1, &found, err));
+		if (found == x->n_names + 1) {
+			x->n_names++;
+			return BERTH_OK;
+		}
+		*out = berth_arena_printf(x->mem, "%s#%d", base, (int)i);
+		if (!*out)
+			return berth_nomem(err);
+	}
+}
+
+berth_status pieces_field(pieces_state *x, uint32_t number, const berth_strbuf *message,
+                          berth_file_piece *out, berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem, .failed = message->failed};
+	const char *data;
+	onnx_put_bytes(&b, number, message->text, message->len);
+	BERTH_TRY(berth_strbuf_done(&b, &data, &out->size, err));
+	out->data = data;
+	return BERTH_OK;
+}
+
+static void put_text(berth_strbuf *b, uint32_t field, const char *text)
+{
+	onnx_put_bytes(b, field, text, strlen(text));
+}
+
+static void put_attr(pieces_state *x, berth_strbuf *node, const pieces_attr *a)
+{
+	berth_strbuf b = {.mem = x->mem};
+	put_text(&b, 1, a->name);
+	if (a->n < 0)
+		onnx_put_number(&b, 3, (uint64_t)a->ints[0]);
+	for (int32_t i = 0; i < a->n; i++)
+		onnx_put_number(&b, 8, (uint64_t)a->ints[i]);
+	onnx_put_number(&b, 20, a->n < 0 ? ATTRIBUTE_INT : ATTRIBUTE_INTS);
+	node->failed |= b.failed;
+	onnx_put_bytes(node, 5, b.text, b.len);
+}
+
+static berth_status add_node(pieces_state *x, const berth_strbuf *message, berth_err *err)
+{
+	berth_file_piece p;
+	BERTH_TRY(pieces_field(x, 1, message, &p, err));
+	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
+	x->node[x->n_nodes++] = (pieces_node){-1, p.data, p.size};
+	return BERTH_OK;
+}
+
+berth_status pieces_put_node(pieces_state *x, const char *type, const char *name, const char *const *in,
+                             int32_t n_in, const char *out, const pieces_attr *attr, int32_t n_attrs,
+                             berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	const char *node;
+	BERTH_TRY(pieces_name(x, &x->nodes, &node, err, "%s", name));
+	for (int32_t k = 0; k < n_in; k++)
+		put_text(&b, 1, in[k]);
+	put_text(&b, 2, out);
+	put_text(&b, 3, node);
+	put_text(&b, 4, type);
+	for (int32_t i = 0; i < n_attrs; i++)
+		put_attr(x, &b, &attr[i]);
+	return add_node(x, &b, err);
+}
+
+static bool is_named(const onnx_wire *w, const onnx_field *field, const char *name)
+{
+	onnx_wire in = onnx_wire_inside(w, field);
+	onnx_field f;
+	bool more;
+	while (onnx_wire_next(&in, &f, &more, NULL) == BERTH_OK && more)
+		if (f.number == 1 && f.type == ONNX_BYTES)
+			return f.end - f.at == strlen(name) &&
+			       memcmp(w->data + f.at, name, f.end - f.at) == 0;
+	return false;
+}
+
+/* Inputs (1), outputs (2) and the name (3) are new, and attributes (5) that are given anew. */
+static bool goes(const onnx_wire *w, const onnx_field *f, const pieces_attr *attr, int32_t n_attrs,
+                 const char *drop)
+{
+	if (f->number != 5 || f->type != ONNX_BYTES)
+		return f->number <= 3;
+	for (int32_t i = 0; i < n_attrs; i++)
+		if (is_named(w, f, attr[i].name))
+			return true;
+	return drop && is_named(w, f, drop);
+}
+
+berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, const char *const *in,
+                             const char *const *out, const pieces_attr *attr, int32_t n_attrs,
+                             const char *drop, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	onnx_wire w = {x->m.file, x->m.data, n->at, x->m.size};
+	berth_strbuf b = {.mem = x->mem};
+	onnx_field f;
+	bool more;
+	int32_t n_in = n->n_in;
+	while (n_in > 0 && !*in[n_in - 1])
+		n_in--;
+	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	w = onnx_wire_inside(&w, &f);
+	for (int32_t k = 0; k < n_in; k++)
+		put_text(&b, 1, in[k]);
+	for (int32_t o = 0; o < n->n_out; o++)
+		put_text(&b, 2, out[o]);
+	put_text(&b, 3, name);
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (!goes(&w, &f, attr, n_attrs, drop))
+			berth_strbuf_add(&b, (const char *)w.data + f.tag_at, w.at - f.tag_at);
+	}
+	for (int32_t i = 0; i < n_attrs; i++)
+		put_attr(x, &b, &attr[i]);
+	return add_node(x, &b, err);
+}
+
+berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err)
+{
+	onnx_wire w = {x->m.file, x->m.data, x->m.node[node].at, x->m.size};
+	onnx_field f;
+	bool more;
+	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
+	x->node[x->n_nodes++] = (pieces_node){node, (const char *)w.data + f.tag_at, w.at - f.tag_at};
+	return BERTH_OK;
+}

@@ -1,0 +1,169 @@
+/* Parts of values, where they are taken. Two pieces that were cut alike meet without a node between them;
+ * what else is taken is made of the pieces that hold it, once. */
+#include "pieces_state.h"
+
+static const char *name_of(const pieces_state *x, int32_t v)
+{
+	return x->m.value[v].name;
+}
+
+static int64_t length_of(const pieces_state *x, int32_t v, int32_t dim)
+{
+	return x->m.value[v].dim[dim];
+}
+
+/* ---- nodes ---- */
+
+/* A number as a constant that all Slice nodes share. */
+static berth_status number(pieces_state *x, int64_t value, const char **name, berth_err *err)
+{
+	const char *key = berth_arena_printf(x->mem, "%lld", (long long)value);
+	int32_t found, at = (int32_t)x->n_numbers;
+	if (!key)
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(&x->numbers, key, at, &found, err));
+	if (found < at) {
+		*name = x->number[found];
+		return BERTH_OK;
+	}
+	BERTH_TRY(BERTH_GROW(x->mem, x->number, x->n_numbers, &x->cap_number, err));
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "slice/at %s", key));
+	x->number[x->n_numbers++] = *name;
+	return pieces_ints_put(x, *name, &value, 1, err);
+}
+
+static berth_status put_slice(pieces_state *x, const char *from_name, const char *name, int32_t dim,
+                              int64_t from, int64_t to, berth_err *err)
+{
+	const int64_t axis = dim;
+	const pieces_attr old[] = {{"axes", &axis, 1}, {"starts", &from, 1}, {"ends", &to, 1}};
+	const char *in[] = {from_name, NULL, NULL, NULL};
+	x->out->n_slices++;
+	if (x->m.opset < 10)
+		return pieces_put_node(x, "Slice", name, in, 1, name, old, 3, err);
+	BERTH_TRY(number(x, from, &in[1], err));
+	BERTH_TRY(number(x, to, &in[2], err));
+	BERTH_TRY(number(x, axis, &in[3], err));
+	return pieces_put_node(x, "Slice", name, in, 4, name, NULL, 0, err);
+}
+
+static berth_status put_concat(pieces_state *x, const char *const *in, int32_t n, const char *name,
+                               const char *out, int32_t dim, berth_err *err)
+{
+	const int64_t axis = dim;
+	const pieces_attr attr = {"axis", &axis, -1};
+	x->out->n_joins++;
+	return pieces_put_node(x, "Concat", name, in, n, out, &attr, 1, err);
+}
+
+/* ---- parts ---- */
+
+static const pieces_part *find(const pieces_value *v, int32_t dim, int64_t from, int64_t to)
+{
+	for (const pieces_part *p = v->part; p; p = p->next)
+		if (p->dim == dim && p->from == from && p->to == to)
+			return p;
+	return NULL;
+}
+
+static berth_status remember(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                             const char **name, berth_err *err)
+{
+	pieces_part *p;
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%d:%lld-%lld", name_of(x, v), (int)dim,
+	                      (long long)from, (long long)to - 1));
+	BERTH_TRY(BERTH_NEW(x->mem, p, 1, err));
+	*p = (pieces_part){dim, from, to, *name, x->value[v].part};
+	x->value[v].part = p;
+	return BERTH_OK;
+}
+
+/* [from, to) of one piece. */
+static berth_status of_piece(pieces_state *x, int32_t v, const pieces_part *p, int64_t from, int64_t to,
+                             const char **name, berth_err *err)
+{
+	int32_t dim = x->value[v].dim;
+	if (p->from == from && p->to == to) {
+		*name = p->name;
+		return BERTH_OK;
+	}
+	const pieces_part *made = find(&x->value[v], dim, from, to);
+	if (made) {
+		*name = made->name;
+		return BERTH_OK;
+	}
+	BERTH_TRY(remember(x, v, dim, from, to, name, err));
+	return put_slice(x, p->name, *name, dim, from - p->from, to - p->from, err);
+}
+
+/* [from, to) of several pieces, each with what is its own of it. */
+static berth_status of_pieces(pieces_state *x, int32_t v, int64_t from, int64_t to, const char **in,
+                              int32_t *n, berth_err *err)
+{
+	const pieces_value *s = &x->value[v];
+	for (int32_t i = 0; i < s->k; i++) {
+		int64_t a = s->own[i] > from ? s->own[i] : from, b = s->own[i + 1] < to ? s->own[i + 1] : to;
+		if (a < b)
+			BERTH_TRY(of_piece(x, v, &s->piece[i], a, b, &in[(*n)++], err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t to, const char **name,
+                              berth_err *err)
+{
+	const pieces_value *s = &x->value[v];
+	const char **in;
+	int32_t n = 0;
+	for (int32_t i = 0; i < s->k; i++)
+		if (s->piece[i].from == from && s->piece[i].to == to) {
+			*name = s->piece[i].name;
+			return BERTH_OK;
+		}
+	for (int32_t i = 0; i < s->k; i++)
+		if (s->piece[i].from <= from && s->piece[i].to >= to)
+			return of_piece(x, v, &s->piece[i], from, to, name, err);
+	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY(of_pieces(x, v, from, to, in, &n, err));
+	BERTH_TRY(remember(x, v, s->dim, from, to, name, err));
+	return put_concat(x, in, n, *name, *name, s->dim, err);
+}
+
+berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err)
+{
+	pieces_value *s = &x->value[v];
+	const char **in, *name;
+	int32_t n = 0;
+	s->whole = true;
+	if (!s->k || s->joined)
+		return BERTH_OK;
+	s->joined = true;
+	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
+	name = berth_arena_printf(x->mem, "%s/joined", name_of(x, v));
+	if (!name)
+		return berth_nomem(err);
+	return put_concat(x, in, n, name, name_of(x, v), s->dim, err);
+}
+
+berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                           const char **name, berth_err *err)
+{
+	const pieces_part *made = find(&x->value[v], dim, from, to);
+	*name = name_of(x, v);
+	if (from == 0 && to == length_of(x, v, dim))
+		return pieces_whole(x, v, err);
+	if (made) {
+		*name = made->name;
+		return BERTH_OK;
+	}
+	if (x->value[v].k && x->value[v].dim == dim)
+		return cut_alike(x, v, from, to, name, err);
+	if (pieces_tensor_stands(x, v)) {
+		BERTH_TRY(remember(x, v, dim, from, to, name, err));
+		return pieces_tensor_part(x, v, dim, from, to, *name, err);
+	}
+	BERTH_TRY(pieces_whole(x, v, err));
+	BERTH_TRY(remember(x, v, dim, from, to, name, err));
+	return put_slice(x, name_of(x, v), *name, dim, from, to, err);
+}

@@ -1,0 +1,137 @@
+/* A model while it is being cut: what was decided, in what form each value is there, and the new file's nodes
+ * and weights. Inside of graphs/pieces. */
+#ifndef BERTH_PIECES_STATE_H
+#define BERTH_PIECES_STATE_H
+
+#include "pieces.h"
+#include "pieces_rule.h"
+#include "strbuf.h"
+#include "text.h"
+
+/* A part of a value along one dimension. */
+typedef struct pieces_part {
+	int32_t dim;
+	int64_t from, to;
+	const char *name;
+	struct pieces_part *next;
+} pieces_part;
+
+typedef struct pieces_value {
+	int32_t dim, k;     /* it is there in k pieces along dim; 0: whole */
+	const int64_t *own; /* [k + 1] */
+	pieces_part *piece; /* [k] what each holds, at least its own */
+	pieces_part *part;  /* others that were made of it */
+	int32_t uses;       /* by nodes and as an output of the graph */
+	bool joined;        /* of pieces: the whole was made, too */
+	bool whole;         /* somebody takes all of it */
+} pieces_value;
+
+/* What was decided for a node. */
+typedef struct pieces_cut {
+	pieces_spec spec;
+	int32_t k;
+	int64_t *own;       /* [k + 1] */
+	int64_t *from, *to; /* [k] what is computed */
+	const char *axis;
+	const char **name; /* [k] of the pieces */
+} pieces_cut;
+
+/* A node of the new file. */
+typedef struct pieces_node {
+	int32_t old;      /* the node of the file, as it stands; -1: a new one: */
+	const char *data; /* [size] */
+	size_t size;
+} pieces_node;
+
+typedef struct pieces_state {
+	onnx_model m;
+	const pieces_options *opt;
+	const berth_read_options *read; /* NULL: no dimension is given */
+	berth_arena *mem;               /* of everything */
+	uint64_t *open;                 /* [n_values] dimensions that the file leaves open */
+	pieces_value *value;            /* [n_values] */
+	pieces_cut **cut;               /* [n_nodes] NULL: as it is */
+	berth_strmap values, nodes;     /* names that are taken */
+	int32_t n_names;                /* of them that are new */
+	berth_strmap numbers;           /* "N" -> the constant N of Slice nodes: */
+	const char **number;
+	pieces_node *node;                /* [n_nodes] of the new file */
+	berth_file_piece *weight, *input; /* fields that are added to the graph: initializers, inputs */
+	size_t n_numbers, cap_number, n_nodes, cap_node, n_weights, cap_weight, n_inputs, cap_input, cap_copy,
+		cap_refused;
+	char *text; /* [cap_text] a name that is looked up */
+	size_t cap_text;
+	int64_t copied; /* bytes of the new file of weights */
+	pieces_model *out;
+} pieces_state;
+
+static inline pieces_at pieces_at_node(pieces_state *x, int32_t node)
+{
+	return (pieces_at){&x->m, &x->m.node[node], x->open};
+}
+
+/* ---- pieces_plan.c ---- */
+
+/* Decide what is cut, along which axis, and what each piece computes. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status pieces_plan(pieces_state *x, berth_err *err);
+/* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
+void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to);
+
+/* ---- pieces_tensor.c ---- */
+
+/* Why a constant cannot be cut along dim. NULL: it can. */
+const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim);
+/* Will pieces of the constant stand in the file, and not be made by Slice? */
+bool pieces_tensor_stands(const pieces_state *x, int32_t v);
+/* [from, to) of a constant as one of its own. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                                const char *name, berth_err *err);
+/* Integers as a constant of its own; equal ones once where `shared`. Fails: BERTH_ENOMEM. */
+berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *ints, int32_t n,
+                             berth_err *err);
+
+/* ---- pieces_region.c ---- */
+
+/* The name of [from, to) of v along dim; of all of v. Nodes that make it are added. Fails: BERTH_EFORMAT,
+ * BERTH_ENOMEM. */
+berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                           const char **name, berth_err *err);
+berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err);
+
+/* ---- pieces_put.c ---- */
+
+/* A name that no value, or no node, has (taken: x->values or x->nodes), from the format. Fails:
+ * BERTH_ENOMEM. */
+berth_status pieces_name(pieces_state *x, berth_strmap *taken, const char **out, berth_err *err,
+                         const char *fmt, ...) BERTH_PRINTF(5, 6);
+/* A field of the graph from what the buffer holds. */
+berth_status pieces_field(pieces_state *x, uint32_t number, const berth_strbuf *message,
+                          berth_file_piece *out, berth_err *err);
+/* An attribute of one or more numbers. */
+typedef struct pieces_attr {
+	const char *name;
+	const int64_t *ints; /* [n] */
+	int32_t n;           /* -1: one number, not a list */
+} pieces_attr;
+/* A node of a type of the default domain, called name (or like it, where another node is). */
+berth_status pieces_put_node(pieces_state *x, const char *type, const char *name, const char *const *in,
+                             int32_t n_in, const char *out, const pieces_attr *attr, int32_t n_attrs,
+                             berth_err *err);
+/* The node with other inputs, outputs and name, and with these attributes instead of those of the name;
+ * everything else stays as it is. */
+berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, const char *const *in,
+                             const char *const *out, const pieces_attr *attr, int32_t n_attrs,
+                             const char *drop, berth_err *err);
+berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err);
+
+/* ---- pieces_fix.c ---- */
+
+/* Is the symbolic dimension among those that opt (may be NULL) gives? */
+bool pieces_is_given(const berth_read_options *opt, const char *name);
+/* What field f of the graph speaks of, an input (11), an output (12) or another value (13), with the
+ * dimensions that are given. *any = false: there are none, and the field stays. Fails: BERTH_EFORMAT,
+ * BERTH_ENOMEM. */
+berth_status pieces_fix(pieces_state *x, const onnx_wire *w, const onnx_field *f, berth_file_piece *out,
+                        bool *any, berth_err *err);
+
+#endif

@@ -1,0 +1,280 @@
+/* Weights. A constant that one operator takes is cut in the file: its pieces are initializers (or, where the
+ * file leaves weights out, inputs) of their own. What several take stays, and a Slice node takes a part of
+ * it: so a parameter is counted once, whatever is cut. Contents outside of the file stay there: a part that
+ * stands together is told by its place, others are copied to a new file. */
+#include "pieces_state.h"
+
+#include "onnx_edit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where a tensor's bytes are. */
+typedef struct content {
+	enum { MISSING, INSIDE, OUTSIDE, LISTED } where; /* LISTED: as numbers, one by one */
+	size_t at;                                       /* in the file */
+	const char *location;                            /* outside, [n_location] */
+	size_t n_location;
+	int64_t offset;
+} content;
+
+static int64_t decimal(const onnx_wire *w, const onnx_field *f)
+{
+	int64_t n = 0;
+	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
+		n = n < INT64_MAX / 10 - 9 ? 10 * n + (w->data[i] - '0') : n;
+	return n;
+}
+
+/* StringStringEntryProto: key (1), value (2). */
+static void look_entry(onnx_wire w, content *c)
+{
+	onnx_field f, key = {0}, value = {0};
+	bool more;
+	while (onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more) {
+		key = f.number == 1 && f.type == ONNX_BYTES ? f : key;
+		value = f.number == 2 && f.type == ONNX_BYTES ? f : value;
+	}
+	size_t n = key.end - key.at;
+	if (n == 8 && memcmp(w.data + key.at, "location", n) == 0) {
+		c->location = (const char *)w.data + value.at;
+		c->n_location = value.end - value.at;
+	} else if (n == 6 && memcmp(w.data + key.at, "offset", n) == 0)
+		c->offset = decimal(&w, &value);
+}
+
+/* TensorProto: float_data (4), int32_data (5), string_data (6), int64_data (7), raw_data (9), double_data
+ * (10), uint64_data (11), external_data (13), data_location (14). */
+static content look(const pieces_state *x, const onnx_tensor *t)
+{
+	onnx_wire w = {x->m.file, x->m.data, t->at, t->end};
+	content c = {.where = MISSING};
+	onnx_field f;
+	bool more, outside = false;
+	while (onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more) {
+		bool fixed = (f.number == 4 && t->elem == ONNX_FLOAT) ||
+		             (f.number == 10 && t->elem == ONNX_DOUBLE);
+		bool list = (f.number >= 4 && f.number <= 7) || f.number == 10 || f.number == 11;
+		bool whole = f.type == ONNX_BYTES && f.end - f.at == (uint64_t)t->bytes;
+		if (f.number == 14 && f.type == ONNX_VARINT)
+			outside = f.value == 1;
+		else if (f.number == 13 && f.type == ONNX_BYTES)
+			look_entry(onnx_wire_inside(&w, &f), &c);
+		else if ((f.number == 9 || fixed) && whole && c.where == MISSING) {
+			c.where = INSIDE;
+			c.at = f.at;
+		} else if ((list || f.number == 9) && (f.type != ONNX_BYTES || f.end > f.at))
+			c.where = LISTED;
+	}
+	if (outside)
+		c.where = OUTSIDE;
+	return c;
+}
+
+/* The tensor that the file has for it, as an initializer or a Constant. */
+static const onnx_tensor *tensor_of(const pieces_state *x, int32_t v)
+{
+	const onnx_value *s = &x->m.value[v];
+	bool here = s->producer < 0 || strcmp(x->m.node[s->producer].type, "Constant") == 0;
+	return here && s->tensor && !s->tensor->sparse ? s->tensor : NULL;
+}
+
+/* Elements before and behind the dimension. */
+static void around(const onnx_value *s, int32_t dim, int64_t *before, int64_t *behind)
+{
+	*before = onnx_count(dim, s->dim);
+	*behind = onnx_count(s->rank - dim - 1, s->dim + dim + 1);
+}
+
+/* Why the tensor's content cannot be cut along dim; dim -1: along any. */
+static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
+{
+	const onnx_tensor *t = tensor_of(x, v);
+	int64_t before, behind;
+	if (!t)
+		return NULL;
+	content c = look(x, t);
+	if (t->elem == ONNX_STRING || onnx_elem_bits(t->elem) % 8 || t->rank != x->m.value[v].rank)
+		return "its weight has elements of no whole bytes";
+	if (c.where == LISTED)
+		return "its weight is a list of numbers in the file, not raw";
+	if (c.where == OUTSIDE && !c.location)
+		return "its weight stands in a file that is not named";
+	if (c.where != OUTSIDE || dim < 0 || x->opt->outside)
+		return NULL;
+	around(&x->m.value[v], dim, &before, &behind);
+	return before > 1 ? "its weight would need a new file for its data" : NULL;
+}
+
+bool pieces_tensor_stands(const pieces_state *x, int32_t v)
+{
+	const onnx_value *s = &x->m.value[v];
+	return x->value[v].uses == 1 && (s->weight_input || tensor_of(x, v)) && !content_why(x, v, -1);
+}
+
+const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim)
+{
+	const onnx_value *s = &x->m.value[v];
+	if (pieces_tensor_stands(x, v))
+		return content_why(x, v, dim);
+	if (s->rank < 2 || !s->n_roots)
+		return NULL;
+	if (x->value[v].uses > 1)
+		return "its weight is shared: pieces would each need all of it";
+	return content_why(x, v, dim) ? content_why(x, v, dim) : "its weight is made by other nodes";
+}
+
+/* ---- writing ---- */
+
+static void put_text(berth_strbuf *b, uint32_t field, const char *text, size_t n)
+{
+	onnx_put_bytes(b, field, text, n);
+}
+
+/* ValueInfoProto as an input (11) of the graph: name (1), type (2) of a tensor (1): elem_type (1), shape (2)
+ * with dims (1) of dim_value (1). */
+static berth_status put_input(pieces_state *x, const char *name, int32_t elem, int32_t rank,
+                              const int64_t *dim, berth_err *err)
+{
+	berth_strbuf dims = {.mem = x->mem}, tensor = {.mem = x->mem}, type = {.mem = x->mem},
+		     info = {.mem = x->mem};
+	for (int32_t i = 0; i < rank; i++) {
+		berth_strbuf one = {.mem = x->mem};
+		onnx_put_number(&one, 1, (uint64_t)dim[i]);
+		dims.failed |= one.failed;
+		onnx_put_bytes(&dims, 1, one.text, one.len);
+	}
+	onnx_put_number(&tensor, 1, (uint64_t)elem);
+	onnx_put_bytes(&tensor, 2, dims.text, dims.len);
+	onnx_put_bytes(&type, 1, tensor.text, tensor.len);
+	put_text(&info, 1, name, strlen(name));
+	onnx_put_bytes(&info, 2, type.text, type.len);
+	info.failed |= dims.failed || tensor.failed || type.failed;
+	BERTH_TRY(BERTH_GROW(x->mem, x->input, x->n_inputs, &x->cap_input, err));
+	return pieces_field(x, 11, &info, &x->input[x->n_inputs++], err);
+}
+
+static berth_status add_piece(pieces_state *x, const void *data, size_t size, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(x->mem, x->weight, x->n_weights, &x->cap_weight, err));
+	x->weight[x->n_weights++] = (berth_file_piece){data, size};
+	return BERTH_OK;
+}
+
+/* An initializer (5): what the buffer holds, and raw_data behind it. raw NULL: none. */
+static berth_status put_tensor(pieces_state *x, berth_strbuf *message, const void *raw, size_t n_raw,
+                               berth_err *err)
+{
+	berth_strbuf head = {.mem = x->mem};
+	const char *text;
+	size_t len;
+	if (raw)
+		onnx_put_head(message, 9, n_raw);
+	onnx_put_head(&head, 5, message->len + (raw ? n_raw : 0));
+	berth_strbuf_add(&head, message->text, message->len);
+	head.failed |= message->failed;
+	BERTH_TRY(berth_strbuf_done(&head, &text, &len, err));
+	BERTH_TRY(add_piece(x, text, len, err));
+	return raw ? add_piece(x, raw, n_raw, err) : BERTH_OK;
+}
+
+/* TensorProto: dims (1), data_type (2), name (8). */
+static void put_kind(berth_strbuf *b, const char *name, int32_t elem, int32_t rank, const int64_t *dim)
+{
+	for (int32_t i = 0; i < rank; i++)
+		onnx_put_number(b, 1, (uint64_t)dim[i]);
+	onnx_put_number(b, 2, (uint64_t)elem);
+	put_text(b, 8, name, strlen(name));
+}
+
+static void put_entry(berth_strbuf *b, const char *key, const char *value, size_t n)
+{
+	berth_strbuf entry = {.mem = b->mem};
+	put_text(&entry, 1, key, strlen(key));
+	put_text(&entry, 2, value, n);
+	b->failed |= entry.failed;
+	onnx_put_bytes(b, 13, entry.text, entry.len);
+}
+
+static berth_status put_outside(pieces_state *x, const content *c, pieces_copy part, berth_strbuf *b,
+                                berth_err *err)
+{
+	char offset[32], length[32];
+	bool moves = part.rows > 1;
+	snprintf(offset, sizeof offset, "%lld", (long long)(moves ? x->copied : part.at));
+	snprintf(length, sizeof length, "%lld", (long long)(part.rows * part.bytes));
+	if (moves)
+		put_entry(b, "location", x->opt->outside, strlen(x->opt->outside));
+	else
+		put_entry(b, "location", c->location, c->n_location);
+	put_entry(b, "offset", offset, strlen(offset));
+	put_entry(b, "length", length, strlen(length));
+	onnx_put_number(b, 14, 1);
+	if (moves) {
+		part.from = berth_arena_strndup(x->mem, c->location, c->n_location);
+		if (!part.from)
+			return berth_nomem(err);
+		BERTH_TRY(BERTH_GROW(x->mem, x->out->copy, x->out->n_copies, &x->cap_copy, err));
+		x->out->copy[x->out->n_copies++] = part;
+		x->copied += part.rows * part.bytes;
+	}
+	return put_tensor(x, b, NULL, 0, err);
+}
+
+/* The blocks, one behind the other; as they stand in the file where there is one. */
+static berth_status gather(pieces_state *x, const pieces_copy *part, const void **out, berth_err *err)
+{
+	char *to;
+	*out = x->m.data + part->at;
+	if (part->rows == 1)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(x->mem, to, part->rows * part->bytes, err));
+	for (int64_t i = 0; i < part->rows; i++)
+		memcpy(to + i * part->bytes, x->m.data + part->at + i * part->stride, (size_t)part->bytes);
+	*out = to;
+	return BERTH_OK;
+}
+
+berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                                const char *name, berth_err *err)
+{
+	const onnx_value *s = &x->m.value[v];
+	const onnx_tensor *t = tensor_of(x, v);
+	int64_t *dims, before, behind;
+	const void *raw;
+	berth_strbuf b = {.mem = x->mem};
+	BERTH_TRY(BERTH_NEW(x->mem, dims, s->rank, err));
+	memcpy(dims, s->dim, (size_t)s->rank * sizeof *dims);
+	dims[dim] = to - from;
+	if (!t || s->input >= 0)
+		BERTH_TRY(put_input(x, name, s->elem, s->rank, dims, err));
+	if (!t)
+		return BERTH_OK;
+	content c = look(x, t);
+	around(s, dim, &before, &behind);
+	int64_t line = behind * (onnx_elem_bits(t->elem) / 8);
+	pieces_copy part = {NULL, (c.where == INSIDE ? (int64_t)c.at : c.offset) + from * line, before,
+	                    (to - from) * line, s->dim[dim] * line};
+	put_kind(&b, name, t->elem, s->rank, dims);
+	if (c.where == OUTSIDE)
+		return put_outside(x, &c, part, &b, err);
+	if (c.where != INSIDE)
+		return put_tensor(x, &b, NULL, 0, err);
+	BERTH_TRY(gather(x, &part, &raw, err));
+	return put_tensor(x, &b, raw, (size_t)(part.rows * part.bytes), err);
+}
+
+berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *ints, int32_t n,
+                             berth_err *err)
+{
+	const int64_t dim = n;
+	berth_strbuf b = {.mem = x->mem};
+	unsigned char *raw;
+	BERTH_TRY(BERTH_NEW(x->mem, raw, n * 8, err));
+	for (int32_t i = 0; i < 8 * n; i++)
+		raw[i] = (unsigned char)((uint64_t)ints[i / 8] >> (8 * (i % 8)));
+	if (x->m.ir_version < 4)
+		BERTH_TRY(put_input(x, name, ONNX_INT64, 1, &dim, err));
+	put_kind(&b, name, ONNX_INT64, 1, &dim);
+	return put_tensor(x, &b, raw, (size_t)n * 8, err);
+}

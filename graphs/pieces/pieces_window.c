@@ -1,0 +1,162 @@
+/* Convolutions and pooling. Along a spatial dimension a piece takes what its windows slide over: where
+ * windows are larger than their steps, rows of its neighbours too. */
+#include "pieces_rule.h"
+
+#include <string.h>
+
+/* The number of a list that is for spatial dimension i of count. */
+static bool number(const pieces_at *at, const char *attr, int32_t i, int32_t count, int64_t missing,
+                   int64_t *out)
+{
+	int64_t list[ONNX_MAX_RANK];
+	int32_t n;
+	if (!pieces_ints(at, attr, -1, list, &n) || (n >= 0 && n != count))
+		return false;
+	*out = n < 0 ? missing : list[i];
+	return *out > 0;
+}
+
+/* Padding of the spatial dimension i, before and behind, as auto_pad or pads tell. */
+static const char *padding(const pieces_at *at, int32_t i, int32_t n, int64_t stride, int64_t extent,
+                           int64_t *before, int64_t *after)
+{
+	int64_t pads[ONNX_MAX_RANK];
+	int32_t len;
+	const onnx_value *x = pieces_input(at, 0), *y = pieces_output(at);
+	bool upper = onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER"),
+	     lower = onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER");
+	*before = *after = 0;
+	if (upper || lower) {
+		int64_t all = (y->dim[2 + i] - 1) * stride + extent - x->dim[2 + i];
+		if (pieces_is_open(at, x, 2 + i))
+			return "its padding depends on a dimension that is not fixed";
+		all = all > 0 ? all : 0;
+		*before = upper ? all / 2 : all - all / 2;
+		*after = all - *before;
+		return NULL;
+	}
+	if (onnx_attr_is(at->m, at->n, "auto_pad", "VALID"))
+		return NULL;
+	if (!pieces_ints(at, "pads", -1, pads, &len) || (len >= 0 && len != 2 * n))
+		return "its pads are not known";
+	if (len < 0)
+		return NULL;
+	*before = pads[i];
+	*after = pads[n + i];
+	return *before < 0 || *after < 0 ? "its pads are below 0" : NULL;
+}
+
+static const char *window(const pieces_at *at, pieces_spec *s, bool kernel_of_weight)
+{
+	const onnx_value *x = pieces_input(at, 0), *w = pieces_input(at, 1);
+	int32_t n = x->rank - 2;
+	int64_t kernel, dilation, *pads = s->window.pads;
+	pieces_window *p = &s->window;
+	if (n > PIECES_SPATIAL)
+		return "it has too many spatial dimensions";
+	p->at = s->dim - 2;
+	p->n = n;
+	for (int32_t i = 0; i < n; i++) {
+		int64_t stride, extent, of_weight = kernel_of_weight ? w->dim[2 + i] : 0;
+		if (!number(at, "strides", i, n, 1, &stride) ||
+		    !number(at, "dilations", i, n, 1, &dilation) ||
+		    !number(at, "kernel_shape", i, n, of_weight, &kernel) ||
+		    (kernel_of_weight && kernel != of_weight) || kernel > ONNX_MAX_ELEMENTS / dilation)
+			return "its window is not known";
+		extent = dilation * (kernel - 1) + 1;
+		const char *why = padding(at, i, n, stride, extent, &pads[i], &pads[n + i]);
+		if (why)
+			return why;
+		if (i != p->at)
+			continue;
+		p->stride = stride;
+		p->extent = extent;
+		p->before = pads[i];
+		p->length = x->dim[2 + i];
+	}
+	s->in[0].dim = s->dim;
+	s->in[0].window = true;
+	s->edit = PIECES_PADS;
+	return NULL;
+}
+
+/* Channels of X that belong to a group of output channels go with it. */
+static const char *channels(const pieces_at *at, pieces_spec *s, int64_t group)
+{
+	const onnx_value *x = pieces_input(at, 0);
+	s->in[1].dim = 0;
+	if (at->n->n_in > 2)
+		s->in[2].dim = 0;
+	if (group == 1)
+		return NULL;
+	if (group < 1 || s->length % group || x->dim[1] % group)
+		return "its groups do not divide its channels";
+	s->unit = s->length / group;
+	s->in[0].dim = 1;
+	s->in[0].num = x->dim[1] / group;
+	s->in[0].den = s->unit;
+	s->edit = PIECES_GROUP;
+	return NULL;
+}
+
+const char *pieces_rule_conv(const pieces_at *at, pieces_spec *s)
+{
+	const onnx_value *x = pieces_input(at, 0), *w = pieces_input(at, 1);
+	int64_t group = onnx_attr_int(at->n, "group", 1);
+	if (x->rank < 3 || w->rank != x->rank || pieces_output(at)->rank != x->rank)
+		return "its shapes are not those of a convolution";
+	if (s->dim == PIECES_INNER) {
+		if (group != 1)
+			return "it has groups";
+		s->length = x->dim[1];
+		s->in[0].dim = s->in[1].dim = 1;
+		if (at->n->n_in > 2)
+			s->in[2].first = true;
+		return NULL;
+	}
+	if (s->dim == 1)
+		return channels(at, s, group);
+	if (s->dim > 1)
+		return window(at, s, true);
+	s->in[0].dim = 0;
+	return NULL;
+}
+
+const char *pieces_rule_conv_transpose(const pieces_at *at, pieces_spec *s)
+{
+	if (s->dim > 1)
+		return "rows of the input overlap in its output";
+	if (s->dim == 1) {
+		if (onnx_attr_int(at->n, "group", 1) != 1)
+			return "it has groups";
+		s->in[1].dim = 1;
+		if (at->n->n_in > 2)
+			s->in[2].dim = 0;
+		return NULL;
+	}
+	s->in[0].dim = 0;
+	return NULL;
+}
+
+const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
+{
+	if (at->n->n_out > 1)
+		return "its indices count all elements";
+	if (pieces_input(at, 0)->rank < 3 || pieces_output(at)->rank != pieces_input(at, 0)->rank)
+		return "its shapes are not those of pooling";
+	if (s->dim < 2) {
+		s->in[0].dim = s->dim;
+		return NULL;
+	}
+	if (onnx_attr_int(at->n, "ceil_mode", 0) && onnx_attr_int(at->n, "count_include_pad", 0))
+		return "its last window counts padding that is not there";
+	return window(at, s, false);
+}
+
+const char *pieces_rule_global_pool(const pieces_at *at, pieces_spec *s)
+{
+	if (s->dim > 1)
+		return "it sums over this dimension";
+	pieces_same(at, s, 0);
+	return NULL;
+}

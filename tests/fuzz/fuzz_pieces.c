@@ -1,0 +1,140 @@
+/* Any bytes as an ONNX model that is cut. With nothing to cut, what is written is what was read, field by
+ * field, unknown ones too. With all operators cut, it is a model that reads, and holds each piece. */
+#include "fuzz.h"
+#include "mutate.h"
+#include "onnx.h"
+#include "onnx_wire.h"
+#include "pieces.h"
+
+#include <string.h>
+
+typedef struct text {
+	const unsigned char *data;
+	size_t size;
+} text;
+
+static text joined(const pieces_model *p, berth_arena *mem)
+{
+	text t = {NULL, 0};
+	size_t at = 0;
+	for (size_t i = 0; i < p->n_pieces; i++)
+		t.size += p->piece[i].size;
+	unsigned char *data = berth_arena_alloc(mem, t.size + 1, 1);
+	must(data != NULL);
+	for (size_t i = 0; i < p->n_pieces; at += p->piece[i++].size)
+		memcpy(data + at, p->piece[i].data, p->piece[i].size);
+	t.data = data;
+	return t;
+}
+
+/* The next field of the message; of a graph only those that are nodes, or only the others. */
+static bool next(onnx_wire *w, onnx_field *f, int nodes)
+{
+	bool more;
+	do
+		must(onnx_wire_next(w, f, &more, NULL) == BERTH_OK);
+	while (more && nodes >= 0 && (f->number == 1 && f->type == ONNX_BYTES) != nodes);
+	return more;
+}
+
+static bool same_field(const onnx_wire *a, const onnx_field *f, const onnx_wire *b, const onnx_field *g)
+{
+	return f->number == g->number && f->type == g->type && f->value == g->value &&
+	       f->end - f->at == g->end - g->at &&
+	       (f->type != ONNX_BYTES || f->end == f->at ||
+	        memcmp(a->data + f->at, b->data + g->at, f->end - f->at) == 0);
+}
+
+/* Fields of two graphs that are no nodes, one by one; nodes may have another order. */
+static void same_graph(onnx_wire a, onnx_wire b)
+{
+	onnx_field f, g;
+	size_t n = 0, bytes = 0, hash = 0;
+	for (onnx_wire x = a, y = b; next(&x, &f, 0);) {
+		must(next(&y, &g, 0));
+		must(same_field(&x, &f, &y, &g));
+	}
+	for (onnx_wire x = a; next(&x, &f, 1); n++) {
+		bytes += f.end - f.at;
+		for (size_t i = f.at; i < f.end; i++)
+			hash += (i - f.at + 1) * a.data[i];
+	}
+	for (onnx_wire y = b; next(&y, &g, 1); n--) {
+		bytes -= g.end - g.at;
+		for (size_t i = g.at; i < g.end; i++)
+			hash -= (i - g.at + 1) * b.data[i];
+	}
+	must(n == 0 && bytes == 0 && hash == 0);
+}
+
+static void same_model(text a, text b)
+{
+	onnx_wire x = {"f", a.data, 0, a.size}, y = {"f", b.data, 0, b.size};
+	onnx_field f, g;
+	while (next(&x, &f, -1)) {
+		must(next(&y, &g, -1));
+		if (f.number == 7 && f.type == ONNX_BYTES && g.number == 7)
+			same_graph(onnx_wire_inside(&x, &f), onnx_wire_inside(&y, &g));
+		else
+			must(same_field(&x, &f, &y, &g));
+	}
+	must(!next(&y, &g, -1));
+}
+
+static bool holds(text t, const char *name)
+{
+	size_t n = strlen(name);
+	for (size_t i = 0; i + n <= t.size; i++)
+		if (memcmp(t.data + i, name, n) == 0)
+			return true;
+	return false;
+}
+
+static void cut_all(text t, bool overlap, fuzz_arenas *a)
+{
+	static const double share[] = {1, 2};
+	const pieces_options opt = {.k = 2, .share = share, .overlap = overlap, .outside = "new.bin"};
+	pieces_model p;
+	berth_graph g;
+	berth_err err = {0};
+	berth_status st = pieces_cut_model("f.onnx", t.data, t.size, NULL, &opt, &a->mem, &p, &err);
+	must(st == BERTH_OK || (st != BERTH_EINVAL && *err.msg));
+	if (st != BERTH_OK)
+		return;
+	text cut = joined(&p, &a->mem);
+	st = berth_graph_parse_onnx("f.onnx", cut.data, cut.size, NULL, &a->mem, &a->tmp, &g, NULL, &err);
+	must(st == BERTH_OK);
+	for (int32_t i = 0; i < p.n_made; i++)
+		for (int32_t k = 0; k < p.made[i].k; k++)
+			must(holds(cut, p.made[i].name[k]));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static fuzz_arenas a;
+	const pieces_options none = {.k = 0};
+	const text t = {data, size};
+	pieces_model p;
+	berth_graph g;
+	berth_err err = {0};
+	fuzz_begin(&a);
+	if (berth_graph_parse_onnx("f.onnx", data, size, NULL, &a.mem, &a.tmp, &g, NULL, NULL) != BERTH_OK)
+		return 0;
+	berth_status st = pieces_cut_model("f.onnx", data, size, NULL, &none, &a.mem, &p, &err);
+	must(st == BERTH_OK || *err.msg);
+	if (st == BERTH_OK) {
+		text once = joined(&p, &a.mem);
+		same_model(t, once);
+		must(pieces_cut_model("f.onnx", once.data, once.size, NULL, &none, &a.mem, &p, &err) ==
+		     BERTH_OK);
+		text twice = joined(&p, &a.mem);
+		must(twice.size == once.size && memcmp(twice.data, once.data, once.size) == 0);
+		cut_all(t, size & 1, &a);
+	}
+	return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+	return mutate_onnx(data, size, max_size, seed);
+}

@@ -1,0 +1,404 @@
+/* Models whose operators are cut into pieces: what they compute in all is what the operators did. That they
+ * compute the same numbers is tested in the real engine (tests/engines/pieces.c). */
+#include "fail_each.h"
+#include "file.h"
+#include "onnx.h"
+#include "onnx_bytes.h"
+#include "pieces.h"
+#include "support.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const fixtures[] = {"tagger",        "lstm_unrolled", "resnet18_batch", "encoder_dynamic",
+                                       "decoder_cache", "vit",           "mobilenet_v2",   "efficientnet_b0",
+                                       "inception_v3",  "swin",          "convnext",       "bert_base"};
+
+typedef struct text {
+	const unsigned char *data;
+	size_t size;
+} text;
+
+static text joined(const pieces_model *p, berth_arena *mem)
+{
+	text t = {NULL, 0};
+	size_t at = 0;
+	for (size_t i = 0; i < p->n_pieces; i++)
+		t.size += p->piece[i].size;
+	unsigned char *data = berth_arena_alloc(mem, t.size + 1, 1);
+	assert_non_null(data);
+	for (size_t i = 0; i < p->n_pieces; at += p->piece[i++].size)
+		memcpy(data + at, p->piece[i].data, p->piece[i].size);
+	t.data = data;
+	return t;
+}
+
+static text fixture(const char *name, berth_arena *mem)
+{
+	char path[300], *data;
+	text t;
+	berth_err err;
+	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
+	assert_ok(berth_file_read(path, mem, &data, &t.size, &err), &err);
+	t.data = (const unsigned char *)data;
+	return t;
+}
+
+static berth_graph graph_of(text t, berth_arena *mem, berth_arena *tmp)
+{
+	berth_graph g;
+	berth_err err;
+	assert_ok(berth_graph_parse_onnx("m.onnx", t.data, t.size, NULL, mem, tmp, &g, NULL, &err), &err);
+	return g;
+}
+
+static pieces_model cut(text t, const pieces_options *opt, berth_arena *mem)
+{
+	pieces_model p;
+	berth_err err;
+	assert_ok(pieces_cut_model("m.onnx", t.data, t.size, NULL, opt, mem, &p, &err), &err);
+	return p;
+}
+
+/* ---- sums ---- */
+
+static int32_t op_of(const berth_graph *g, const char *name)
+{
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (strcmp(g->op_name[op], name) == 0)
+			return op;
+	fail_msg("no operator %s", name);
+	return -1;
+}
+
+static double sum(const double *x, int32_t n)
+{
+	double s = 0;
+	for (int32_t i = 0; i < n; i++)
+		s += x[i];
+	return s;
+}
+
+static int64_t params(const berth_graph *g)
+{
+	int64_t s = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		s += g->op_param_bytes[op];
+	for (int32_t i = 0; i < g->n_params; i++)
+		s += g->param_bytes[i];
+	return s;
+}
+
+/* Pieces of one operator: work and what they write are the operator's, times what they compute twice. */
+static void check_made(const pieces_made *m, const berth_graph *before, const berth_graph *after)
+{
+	int32_t op = op_of(before, m->op);
+	double flops = 0, written = 0, lines = 0, want = before->op_flops[op],
+	       all = (double)before->op_write_bytes[op];
+	bool inner = strcmp(m->axis, "inner") == 0;
+	for (int32_t i = 0; i < m->k; i++) {
+		int32_t piece = op_of(after, m->name[i]);
+		flops += after->op_flops[piece];
+		written += (double)after->op_write_bytes[piece];
+		lines += (double)(m->to[i] - m->from[i]);
+		assert_true(m->own[i] < m->own[i + 1] && m->from[i] <= m->own[i] &&
+		            m->to[i] >= m->own[i + 1]);
+	}
+	assert_int_equal(m->own[0], 0);
+	assert_int_equal(m->own[m->k], m->length);
+	double times = lines / (double)m->length;
+	assert_near(flops / want, times, 1e-9);
+	assert_near(written / all, inner ? m->k : times, 1e-9);
+}
+
+static void check_sums(const char *name, bool overlap, berth_arena *mem, berth_arena *tmp)
+{
+	const double share[] = {2, 1, 3};
+	const pieces_options opt = {.k = 3, .share = share, .overlap = overlap};
+	text t = fixture(name, mem);
+	pieces_model p = cut(t, &opt, mem);
+	berth_graph before = graph_of(t, mem, tmp), after = graph_of(joined(&p, mem), mem, tmp);
+	assert_true(p.n_made > 0);
+	for (int32_t i = 0; i < p.n_made; i++)
+		check_made(&p.made[i], &before, &after);
+	assert_int_equal(params(&after), params(&before));
+	assert_int_equal(p.n_made + p.n_refused, before.n_ops);
+	if (!overlap)
+		assert_near(sum(after.op_macs, after.n_ops), sum(before.op_macs, before.n_ops), 0.5);
+}
+
+static void test_sums(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof fixtures / sizeof *fixtures; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		check_sums(fixtures[i / 2], i % 2, &mem, &tmp);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* Nothing to cut: the file, byte by byte. */
+static void test_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof fixtures / sizeof *fixtures; i++) {
+		berth_arena mem = {0};
+		const pieces_options none = {.k = 0};
+		text t = fixture(fixtures[i], &mem);
+		pieces_model p = cut(t, &none, &mem);
+		text same = joined(&p, &mem);
+		assert_int_equal(same.size, t.size);
+		assert_memory_equal(same.data, t.data, t.size);
+		berth_arena_free(&mem);
+	}
+}
+
+/* ---- small models ---- */
+
+/* An initializer of floats 0, 1, 2, ... inside, or outside of the file. */
+static void put_floats(bytes *graph, const char *name, int rows, int columns, bool outside)
+{
+	bytes *t = calloc(1, sizeof *t), *data = calloc(1, sizeof *data), *entry = calloc(1, sizeof *entry);
+	assert_true(t && data && entry);
+	put_number(t, 1, (uint64_t)rows);
+	put_number(t, 1, (uint64_t)columns);
+	put_number(t, 2, 1);
+	put_text(t, 8, name);
+	for (int i = 0; i < rows * columns && !outside; i++) {
+		float x = (float)i;
+		put_raw(data, &x, sizeof x);
+	}
+	if (!outside)
+		put_message(t, 9, data);
+	if (outside) {
+		put_text(entry, 1, "location");
+		put_text(entry, 2, "w.bin");
+		put_message(t, 13, entry);
+		entry->n = 0;
+		put_text(entry, 1, "offset");
+		put_text(entry, 2, "400");
+		put_message(t, 13, entry);
+		put_number(t, 14, 1);
+	}
+	put_message(graph, 5, t);
+	free(t);
+	free(data);
+	free(entry);
+}
+
+/* x [4,6] -> MatMul w [6,8] -> Relu -> MatMul v [8,4] -> y */
+static text chain(bool outside, berth_arena *mem)
+{
+	bytes *graph = calloc(1, sizeof *graph), *file = calloc(1, sizeof *file),
+	      *unknown = calloc(1, sizeof *unknown);
+	assert_true(graph && file && unknown);
+	put_value(graph, 11, "x", 1, "4,6");
+	put_value(graph, 12, "y", 1, "4,4");
+	put_floats(graph, "w", 6, 8, outside);
+	put_floats(graph, "v", 8, 4, outside);
+	put_text(unknown, 100, "kept");
+	put_node(graph, "MatMul", "first", "x,w", "a", unknown);
+	put_node(graph, "Relu", "middle", "a", "b", NULL);
+	put_node(graph, "MatMul", "second", "b,v", "y", NULL);
+	put_model(file, graph, 13);
+	unsigned char *copy = berth_arena_alloc(mem, file->n, 1);
+	assert_non_null(copy);
+	memcpy(copy, file->data, file->n);
+	text t = {copy, file->n};
+	free(graph);
+	free(file);
+	free(unknown);
+	return t;
+}
+
+static const double halves[] = {1, 1}, thirds[] = {1, 2};
+
+static pieces_ask ask_of(const char *op, const char *axis, const double *share)
+{
+	return (pieces_ask){op, axis, 2, share};
+}
+
+/* Columns, then the same share of them, then a sum: no piece waits for another until the end. */
+static void test_chain(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	const pieces_ask ask[] = {ask_of("first", "columns", thirds), ask_of("middle", "1", thirds),
+	                          ask_of("second", "inner", thirds)};
+	const pieces_options opt = {.ask = ask, .n_asks = 3};
+	pieces_model p = cut(chain(false, &mem), &opt, &mem);
+	assert_int_equal(p.n_made, 3);
+	assert_int_equal(p.n_slices, 0);
+	assert_int_equal(p.n_joins, 0);
+	assert_int_equal(p.n_sums, 1);
+	assert_int_equal(p.made[0].own[1], 3);
+	berth_graph g = graph_of(joined(&p, &mem), &mem, &tmp);
+	assert_int_equal(g.n_ops, 7);
+	assert_int_equal(g.n_edges, 6);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static int times_in(text t, const void *part, size_t n)
+{
+	int times = 0;
+	for (size_t i = 0; i + n <= t.size; i++)
+		times += memcmp(t.data + i, part, n) == 0;
+	return times;
+}
+
+static bool holds(text t, const void *part, size_t n)
+{
+	return times_in(t, part, n) > 0;
+}
+
+/* A field of the node that nobody knows stands in each of its pieces. */
+static void test_unknown(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	const pieces_ask ask = ask_of("first", "rows", halves);
+	const pieces_options opt = {.ask = &ask, .n_asks = 1};
+	pieces_model p = cut(chain(false, &mem), &opt, &mem);
+	assert_int_equal(times_in(joined(&p, &mem), "\xa2\x06\x04kept", 7), 2);
+	berth_arena_free(&mem);
+}
+
+/* Columns of a weight that is inside of the file. */
+static void test_weights_inside(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	const pieces_ask ask = ask_of("second", "columns", halves);
+	const pieces_options opt = {.ask = &ask, .n_asks = 1};
+	const float left[] = {0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29},
+		    whole[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+	                       20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38};
+	pieces_model p = cut(chain(false, &mem), &opt, &mem);
+	text t = joined(&p, &mem);
+	assert_true(holds(t, left, sizeof left));
+	assert_true(holds(t, whole, sizeof whole)); /* the other operator's */
+	assert_false(holds(t, "\x01v", 2));
+	berth_arena_free(&mem);
+}
+
+/* Rows of a weight stand together, columns do not. */
+static void test_weights_outside(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	const pieces_ask rows = ask_of("second", "inner", halves),
+			 columns = ask_of("second", "columns", halves);
+	const pieces_options in_place = {.ask = &rows, .n_asks = 1}, refused = {.ask = &columns, .n_asks = 1},
+			     copied = {.ask = &columns, .n_asks = 1, .outside = "new.bin"};
+	text from = chain(true, &mem);
+	pieces_model p = cut(from, &in_place, &mem);
+	assert_int_equal(p.n_copies, 0);
+	assert_true(holds(joined(&p, &mem),
+	                  "\x12\x03"
+	                  "464",
+	                  5)); /* 400 + 4 rows of 4 floats */
+	p = cut(from, &refused, &mem);
+	assert_int_equal(p.n_made, 0);
+	assert_contains(p.refused[0].why, "new file");
+	p = cut(from, &copied, &mem);
+	assert_int_equal(p.n_copies, 2);
+	assert_int_equal(p.copy[1].at, 408);
+	assert_int_equal(p.copy[1].rows, 8);
+	assert_int_equal(p.copy[1].bytes, 8);
+	assert_int_equal(p.copy[1].stride, 16);
+	assert_true(holds(joined(&p, &mem), "new.bin", 7));
+	berth_arena_free(&mem);
+}
+
+/* ---- what is refused ---- */
+
+static void check_why(text t, const char *op, const char *axis, const char *why)
+{
+	berth_arena mem = {0};
+	const pieces_ask ask = ask_of(op, axis, halves);
+	const pieces_options opt = {.ask = &ask, .n_asks = 1};
+	pieces_model p = cut(t, &opt, &mem);
+	assert_int_equal(p.n_made, 0);
+	assert_int_equal(p.n_refused, 1);
+	assert_string_equal(p.refused[0].op, op);
+	assert_contains(p.refused[0].why, why);
+	berth_arena_free(&mem);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	check_why(fixture("tagger", &mem), "/lstm/LSTM", "0", "a state");
+	check_why(fixture("greedy_loop", &mem), "/Loop", "0", "a body");
+	check_why(fixture("resnet18_batch", &mem), "/conv1/Conv", "batch", "not fixed");
+	check_why(fixture("lstm_unrolled", &mem), "/cells.0/Gemm_1", "columns", "is shared");
+	check_why(fixture("efficientnet_b0", &mem),
+	          "/features/features.1/features.1.0/block/block.0/block.0.0/Conv", "inner", "has groups");
+	check_why(fixture("efficientnet_b0", &mem),
+	          "/features/features.1/features.1.0/block/block.0/block.0.0/Conv", "batch",
+	          "shorter than parts");
+	check_why(chain(false, &mem), "middle", "inner", "no inner dimension");
+	berth_arena_free(&mem);
+}
+
+static void check_bad(text t, const char *op, const char *axis, const char *words)
+{
+	berth_arena mem = {0};
+	const pieces_ask ask = ask_of(op, axis, halves);
+	const pieces_options opt = {.ask = &ask, .n_asks = 1};
+	pieces_model p = {.n_pieces = 7};
+	berth_err err = {0};
+	assert_int_equal(pieces_cut_model("m.onnx", t.data, t.size, NULL, &opt, &mem, &p, &err),
+	                 BERTH_EINVAL);
+	assert_contains(err.msg, words);
+	assert_int_equal(p.n_pieces, 7);
+	berth_arena_free(&mem);
+}
+
+static void test_bad(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	text t = chain(false, &mem);
+	check_bad(t, "third", "rows", "no operator 'third'");
+	check_bad(t, "first", "channels", "no axis 'channels'");
+	check_bad(t, "first", "2", "has 2 dimensions");
+	berth_arena_free(&mem);
+}
+
+/* ---- memory ---- */
+
+static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const text *t = ctx;
+	const pieces_options opt = {.k = 2, .share = halves, .overlap = true};
+	pieces_model p;
+	(void)tmp;
+	return pieces_cut_model("m.onnx", t->data, t->size, NULL, &opt, mem, &p, err);
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	text small = chain(false, &mem), large = fixture("resnet18_batch", &mem);
+	assert_fails_each(without_memory, &small, 1);
+	assert_fails_each(without_memory, &large, 97);
+	berth_arena_free(&mem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),           cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_chain),          cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_weights_inside), cmocka_unit_test(test_weights_outside),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_memory)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
