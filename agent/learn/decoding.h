@@ -5,14 +5,6 @@
 
 #include "learner.h"
 
-/* Largest figures over all pairs. */
-typedef struct learner_sizes {
-	size_t groups, cells;  /* cells: groups * devices */
-	size_t ops, op_cells;  /* op_cells: operators * devices */
-	size_t acts, workers;
-	size_t rows;           /* placements of a step at most */
-} learner_sizes;
-
 typedef struct learner_decoding {
 	int32_t draw_cost; /* evaluations that a placement takes */
 	/* Evaluations of a step at most; samples that a pair's window keeps. */

@@ -23,11 +23,12 @@ static const learner_decoding *decoding_of(const berth_learner *l)
 
 /* ---- set-up ---- */
 
-static berth_status new_pair(const berth_learner *l, int32_t i, berth_search *s, berth_arena *mem,
-                             berth_arena *tmp, berth_err *err)
+berth_status berth_learner_open_pair(berth_learner *l, int32_t i, berth_search *s, berth_arena *mem,
+                                     berth_arena *tmp, berth_err *err)
 {
 	berth_pair *pair = &l->pair[i];
-	*pair = (berth_pair){.s = s, .seed = l->seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)};
+	pair->s = s;
+	pair->n_ops = s->p->n_ops;
 	BERTH_TRY(berth_encode(s->p, l->cfg.groups, l->cfg.hints, mem, tmp, &pair->e, err));
 	BERTH_TRY(policy_input_check(&l->dims, &pair->e.in, err));
 	return decoding_of(l)->new_pair(&l->cfg, pair, mem, err);
@@ -38,36 +39,32 @@ static void raise_to(size_t *most, size_t x)
 	*most = x > *most ? x : *most;
 }
 
-static learner_sizes sizes_of(const berth_learner *l)
+void berth_learner_measure(const berth_learner *l, int32_t i, learner_sizes *z)
 {
-	learner_sizes z = {.workers = 1, .rows = (size_t)decoding_of(l)->batch_most(&l->cfg)};
-	for (int32_t i = 0; i < l->n_pairs; i++) {
-		const berth_pair *pair = &l->pair[i];
-		size_t devs = (size_t)pair->e.n_devs;
-		raise_to(&z.groups, (size_t)pair->e.n_groups);
-		raise_to(&z.cells, (size_t)pair->e.n_groups * devs);
-		raise_to(&z.ops, (size_t)pair->s->p->n_ops);
-		raise_to(&z.op_cells, (size_t)pair->s->p->n_ops * devs);
-		raise_to(&z.acts, policy_acts_size(&l->dims, pair->e.n_groups, pair->e.in.n_edges,
-		                                   pair->e.n_devs));
-		raise_to(&z.workers, (size_t)berth_pool_workers(pair->s->cfg.pool));
-	}
-	return z;
+	const berth_pair *pair = &l->pair[i];
+	size_t devs = (size_t)pair->e.n_devs;
+	raise_to(&z->groups, (size_t)pair->e.n_groups);
+	raise_to(&z->cells, (size_t)pair->e.n_groups * devs);
+	raise_to(&z->ops, (size_t)pair->n_ops);
+	raise_to(&z->op_cells, (size_t)pair->n_ops * devs);
+	raise_to(&z->acts, policy_acts_size(&l->dims, pair->e.n_groups, pair->e.in.n_edges, pair->e.n_devs));
+	raise_to(&z->workers, (size_t)berth_pool_workers(pair->s->cfg.pool));
+	raise_to(&z->rows, (size_t)decoding_of(l)->batch_most(&l->cfg));
 }
 
-static berth_status new_scratch(berth_learner *l, berth_arena *mem, berth_err *err)
+berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, berth_arena *mem,
+                                     berth_err *err)
 {
-	learner_sizes z = sizes_of(l);
 	BERTH_TRY(BERTH_NEW(mem, l->batch, l->cfg.at_once, err));
 	for (int32_t k = 0; k < l->cfg.at_once; k++) {
 		berth_batch *b = &l->batch[k];
-		BERTH_TRY(BERTH_NEW(mem, b->acts, z.acts, err));
+		BERTH_TRY(BERTH_NEW(mem, b->acts, z->acts, err));
 		BERTH_TRY(BERTH_NEW(mem, b->grads, policy_param_count(&l->dims), err));
-		BERTH_TRY(BERTH_NEW(mem, b->advantage, z.rows, err));
-		BERTH_TRY(BERTH_NEW(mem, b->score, z.rows, err));
-		BERTH_TRY(BERTH_NEW(mem, b->reward, z.rows, err));
+		BERTH_TRY(BERTH_NEW(mem, b->advantage, z->rows, err));
+		BERTH_TRY(BERTH_NEW(mem, b->score, z->rows, err));
+		BERTH_TRY(BERTH_NEW(mem, b->reward, z->rows, err));
 	}
-	return decoding_of(l)->new_scratch(l, &z, mem, err);
+	return decoding_of(l)->new_scratch(l, z, mem, err);
 }
 
 static berth_status new_params(berth_learner *l, const nn_real *params, berth_arena *mem, berth_err *err)
@@ -85,9 +82,8 @@ static berth_status new_params(berth_learner *l, const nn_real *params, berth_ar
 	return BERTH_OK;
 }
 
-berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
-                               berth_search *const *s, int32_t n_pairs, berth_arena *mem, berth_arena *tmp,
-                               berth_learner *out, berth_err *err)
+static berth_status new_closed(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
+                               int32_t n_pairs, berth_arena *mem, berth_learner *out, berth_err *err)
 {
 	berth_learner l = {.cfg = *cfg, .seed = seed, .n_pairs = n_pairs, .lr_scale = 1};
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
@@ -95,8 +91,30 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 	BERTH_TRY(new_params(&l, params, mem, err));
 	BERTH_TRY(BERTH_NEW(mem, l.pair, n_pairs, err));
 	for (int32_t i = 0; i < n_pairs; i++)
-		BERTH_TRY(new_pair(&l, i, s[i], mem, tmp, err));
-	BERTH_TRY(new_scratch(&l, mem, err));
+		l.pair[i].seed = seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
+	*out = l;
+	return BERTH_OK;
+}
+
+berth_status berth_learner_new_closed(const berth_learner_cfg *cfg, uint64_t seed, int32_t n_pairs,
+                                      berth_arena *mem, berth_learner *out, berth_err *err)
+{
+	return new_closed(cfg, seed, NULL, n_pairs, mem, out, err);
+}
+
+berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
+                               berth_search *const *s, int32_t n_pairs, berth_arena *mem, berth_arena *tmp,
+                               berth_learner *out, berth_err *err)
+{
+	berth_learner l;
+	learner_sizes z = {.workers = 1};
+	BERTH_TRY(new_closed(cfg, seed, params, n_pairs, mem, &l, err));
+	z.rows = (size_t)decoding_of(&l)->batch_most(cfg);
+	for (int32_t i = 0; i < n_pairs; i++) {
+		BERTH_TRY(berth_learner_open_pair(&l, i, s[i], mem, tmp, err));
+		berth_learner_measure(&l, i, &z);
+	}
+	BERTH_TRY(berth_learner_make_room(&l, &z, mem, err));
 	*out = l;
 	return BERTH_OK;
 }

@@ -19,6 +19,7 @@
 typedef struct berth_pair {
 	berth_search *s; /* owner of the evaluations and of the incumbent */
 	berth_encoding e;
+	int32_t n_ops;
 	uint64_t seed;    /* of its episodes */
 	double reference; /* value of the best single device, for rewards */
 	int64_t episodes; /* placements drawn so far */
@@ -88,6 +89,14 @@ typedef struct berth_batch {
 	berth_err err;
 } berth_batch;
 
+/* Largest figures over all pairs. */
+typedef struct learner_sizes {
+	size_t groups, cells;  /* cells: groups * devices */
+	size_t ops, op_cells;  /* op_cells: operators * devices */
+	size_t acts, workers;
+	size_t rows;           /* placements of a step at most */
+} learner_sizes;
+
 typedef struct berth_learner {
 	berth_learner_cfg cfg;
 	policy_dims dims;
@@ -102,6 +111,10 @@ typedef struct berth_learner {
 	berth_one_shot one_shot; /* of that decoding alone */
 	berth_ranks *ranks;      /* that share the batches of a round; NULL: one alone */
 	int64_t evaluations;     /* that this rank has made in rounds */
+	/* Called in each round when its n batches are dealt out, before they are drawn: open their pairs,
+	 * those of other ranks with as much of a search as takes an incumbent. NULL: all are open. */
+	berth_status (*open)(void *ctx, int32_t n, berth_err *err);
+	void *open_ctx;
 } berth_learner;
 
 /* A learner over the searches s[n_pairs], which it uses and does not own.
@@ -112,6 +125,18 @@ typedef struct berth_learner {
 berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
                                berth_search *const *s, int32_t n_pairs, berth_arena *mem, berth_arena *tmp,
                                berth_learner *out, berth_err *err);
+
+/* The same in parts, for more pairs than memory holds at once: a learner of n_pairs that are closed; the pair
+ * i in mem, which may go when nothing more is asked of it, and be opened again; what opened pairs take, added
+ * to z; scratch for pairs of sizes up to z, to be called once. Of a closed pair the numbers stay. Sequential
+ * decoding alone. Fail: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status berth_learner_new_closed(const berth_learner_cfg *cfg, uint64_t seed, int32_t n_pairs,
+                                      berth_arena *mem, berth_learner *out, berth_err *err);
+berth_status berth_learner_open_pair(berth_learner *l, int32_t i, berth_search *s, berth_arena *mem,
+                                     berth_arena *tmp, berth_err *err);
+void berth_learner_measure(const berth_learner *l, int32_t i, learner_sizes *z);
+berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, berth_arena *mem,
+                                     berth_err *err);
 
 /* Put placements of operators op_devs [n] -> [n_ops] into the policy of pair i by at most `steps` gradient
  * steps of cloning, softly: until their mean probability is cfg.seed_mass. No evaluations. */

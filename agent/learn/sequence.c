@@ -239,7 +239,7 @@ static berth_status run_pass(berth_learner *l, const turns *t, int32_t epoch, be
 
 static int64_t work_of(const berth_batch *b)
 {
-	return (int64_t)b->n * b->pair->s->p->n_ops * b->pair->e.n_devs;
+	return (int64_t)b->n * b->pair->n_ops * b->pair->e.n_devs;
 }
 
 /* Sizes, first episodes, and the order to work in. A pair that comes again goes on where its batch before
@@ -282,7 +282,7 @@ static void settle_round(berth_learner *l, const turns *t)
 	for (int32_t k = 0; k < t->n; k++) {
 		berth_batch *b = &l->batch[k];
 		berth_search *s = b->pair->s;
-		size_t row = (size_t)b->best * (size_t)s->p->n_ops;
+		size_t row = (size_t)b->best * (size_t)b->pair->n_ops;
 		learner_settle(b);
 		l->evaluations += sequence_is_mine(l, b) ? 2 * (int64_t)b->n : 0;
 		if (t->alone)
@@ -314,6 +314,8 @@ static berth_status run_round(berth_learner *l, int32_t n, const berth_turn *tur
 	turns t;
 	bool ended = false;
 	start_round(l, n, turn, &t);
+	if (l->open)
+		BERTH_TRY(l->open(l->open_ctx, n, err));
 	BERTH_TRY(run_pass(l, &t, 0, err));
 	settle_round(l, &t);
 	for (int32_t k = 1; !ended; k++) {

@@ -15,7 +15,7 @@ void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int6
 static void pack_draws(berth_batch *b, berth_pack *p)
 {
 	const berth_sequence *q = &b->sequence;
-	size_t n_ops = (size_t)b->pair->s->p->n_ops;
+	size_t n_ops = (size_t)b->pair->n_ops;
 	if (p->how == BERTH_PACK_TAKE)
 		b->best = 0;
 	berth_pack_bytes(p, b->reward, (size_t)b->n * sizeof *b->reward);

@@ -1,16 +1,18 @@
 /* Training; see train.h. */
+#include "train_pairs.h"
 #include "train_ranks.h"
 
 #include "file.h"
 #include "graph_json.h"
 #include "methods.h"
+#include "strbuf.h"
 #include "system_json.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { START_PASSES = 8, START_STEPS = 8 };
+enum { START_PASSES = 8, START_STEPS = 8, MOST_VISITS = 4096 };
 
 berth_train_cfg berth_train_cfg_default(void)
 {
@@ -29,12 +31,12 @@ berth_train_cfg berth_train_cfg_default(void)
 
 static berth_status name_items(trainer *w, berth_err *err)
 {
-	char *text = berth_arena_strdup(w->mem, "");
-	for (int32_t i = 0; text && i < w->n_items; i++)
-		text = berth_arena_printf(w->mem, "%s%s%s on %s", text, i ? "; " : "", w->items[i].graph,
-		                          w->items[i].system);
-	w->trained_on = text;
-	return text ? BERTH_OK : berth_nomem(err);
+	berth_strbuf b = {.mem = w->mem};
+	size_t len;
+	for (int32_t i = 0; i < w->n_items; i++)
+		berth_strbuf_printf(&b, "%s%s on %s", i ? "; " : "", w->pair[i].item.graph,
+		                    w->pair[i].item.system);
+	return berth_strbuf_done(&b, &w->trained_on, &len, err);
 }
 
 static berth_status digest_item(const berth_problem *p, train_pair *pair, berth_err *err)
@@ -47,7 +49,7 @@ static berth_status digest_item(const berth_problem *p, train_pair *pair, berth_
 	return BERTH_OK;
 }
 
-static berth_status open_item(const trainer *w, int32_t i, berth_err *err)
+static berth_status open_item(trainer *w, int32_t i, berth_err *err)
 {
 	const berth_problem *p = w->items[i].p;
 	train_pair *pair = &w->pair[i];
@@ -55,14 +57,16 @@ static berth_status open_item(const trainer *w, int32_t i, berth_err *err)
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX,
 	                        .pool = w->cfg->pool};
+	pair->item = w->items[i];
+	pair->n_ops = p->n_ops;
 	BERTH_TRY(digest_item(p, pair, err));
 	return berth_search_new(p, &cfg, &pair->mem, &w->search[i], err);
 }
 
 /* What an item starts with. */
-static berth_status start_item(const trainer *w, int32_t i, berth_err *err)
+static berth_status start_item(trainer *w, int32_t i, berth_err *err)
 {
-	const berth_problem *p = w->items[i].p;
+	const berth_problem *p = w->search[i].p;
 	train_pair *pair = &w->pair[i];
 	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, &pair->tmp, &b, err));
@@ -72,37 +76,56 @@ static berth_status start_item(const trainer *w, int32_t i, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The same for one that is streamed, opened for the first time. */
+static berth_status begin_item(trainer *w, int32_t i, berth_err *err)
+{
+	BERTH_TRY(trainer_open(w, i, err));
+	BERTH_TRY(digest_item(w->search[i].p, &w->pair[i], err));
+	return start_item(w, i, err);
+}
+
 /* What is done for items, several at once, each in its own memory. */
-typedef berth_status item_fn(const trainer *w, int32_t i, berth_err *err);
+typedef berth_status item_fn(trainer *w, int32_t i, berth_err *err);
 
 typedef struct each_item {
-	const trainer *w;
+	trainer *w;
 	item_fn *work;
 	bool mine; /* for those of this rank alone */
-	berth_status *status; /* [n_items] */
-	berth_err *err;       /* [n_items] */
+	int32_t first;
+	berth_status *status; /* [n] */
+	berth_err *err;       /* [n] */
 } each_item;
 
-static void do_one(void *ctx, int32_t i, int32_t worker)
+static void do_one(void *ctx, int32_t k, int32_t worker)
 {
 	const each_item *x = ctx;
+	train_pair *pair = &x->w->pair[x->first + k];
 	(void)worker;
-	if (x->mine && x->w->pair[i].rank != x->w->ranks->me)
+	if (x->mine && pair->rank != x->w->ranks->me)
 		return;
-	x->status[i] = x->work(x->w, i, &x->err[i]);
-	berth_arena_free(&x->w->pair[i].tmp);
+	x->status[k] = x->work(x->w, x->first + k, &x->err[k]);
+	berth_arena_free(&pair->tmp);
+}
+
+/* Items from first up to end. */
+static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *work, bool mine, berth_err *err)
+{
+	each_item x = {.w = w, .work = work, .mine = mine, .first = first};
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	berth_status st = BERTH_OK;
+	BERTH_TRY(BERTH_NEW(w->tmp, x.status, end - first, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, x.err, end - first, err));
+	berth_pool_run(w->cfg->pool, end - first, do_one, &x);
+	for (int32_t k = 0; k < end - first && st == BERTH_OK; k++)
+		if (x.status[k] != BERTH_OK)
+			st = berth_fail(err, x.status[k], "%s", x.err[k].msg);
+	berth_arena_reset(w->tmp, mark);
+	return st;
 }
 
 static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err)
 {
-	each_item x = {.w = w, .work = work, .mine = mine};
-	BERTH_TRY(BERTH_NEW(w->mem, x.status, w->n_items, err));
-	BERTH_TRY(BERTH_NEW(w->mem, x.err, w->n_items, err));
-	berth_pool_run(w->cfg->pool, w->n_items, do_one, &x);
-	for (int32_t i = 0; i < w->n_items; i++)
-		if (x.status[i] != BERTH_OK)
-			return berth_fail(err, x.status[i], "%s", x.err[i].msg);
-	return BERTH_OK;
+	return do_some(w, 0, w->n_items, work, mine, err);
 }
 
 static berth_status open_learner(trainer *w, berth_err *err)
@@ -117,14 +140,31 @@ static berth_status open_learner(trainer *w, berth_err *err)
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
-/* Soft imitation of the best of each item's portfolio, in turns so that no item is forgotten. */
+static berth_status imitate_item(trainer *w, int32_t i, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	const int32_t *op_dev = pair->portfolio.answer[pair->portfolio.best].op_dev;
+	int32_t *start;
+	if (!trainer_streams(w))
+		return berth_learner_clone_starts(&w->l, i, 1, &op_dev, START_STEPS, err);
+	BERTH_TRY(trainer_open(w, i, err));
+	BERTH_TRY(BERTH_NEW(&pair->tmp, start, pair->n_ops, err));
+	for (int32_t op = 0; op < pair->n_ops; op++)
+		start[op] = pair->start[op];
+	op_dev = start;
+	BERTH_TRY(berth_learner_clone_starts(&w->l, i, 1, &op_dev, START_STEPS, err));
+	return trainer_close(w, i, err);
+}
+
+/* Soft imitation of the best of each item's portfolio, in turns so that no item is forgotten. It is done one
+ * after the other, so of many items some are left out. */
 static berth_status imitate(trainer *w, berth_err *err)
 {
-	for (int pass = 0; pass < START_PASSES; pass++)
-		for (int32_t i = 0; i < w->n_items; i++) {
-			const int32_t *op_dev = w->pair[i].portfolio.answer[w->pair[i].portfolio.best].op_dev;
-			BERTH_TRY(berth_learner_clone_starts(&w->l, i, 1, &op_dev, START_STEPS, err));
-		}
+	int64_t visits = (int64_t)START_PASSES * w->n_items;
+	for (int64_t v = 0; v < visits && v < MOST_VISITS; v++)
+		BERTH_TRY(imitate_item(w, visits > MOST_VISITS ? train_turns_spread(v, w->n_items)
+		                                               : (int32_t)(v % w->n_items), err));
+	berth_arena_free(&w->starts);
 	return BERTH_OK;
 }
 
@@ -155,6 +195,8 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats, int64_
 		.step = step,
 		.evaluations = made,
 		.item = item,
+		.graph = w->pair[item].item.graph,
+		.system = w->pair[item].item.system,
 		.stats = *stats,
 		.best_value = berth_score_feasible(h->best) ? h->best.value : NAN,
 		.bound = w->pair[item].bound,
@@ -176,6 +218,8 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 	for (int32_t k = 0; k < n; k++)
 		before[k] = w->search[turn[k].pair].best;
 	BERTH_TRY(berth_learner_round(&w->l, n, turn, stats, err));
+	for (int32_t k = 0; k < n; k++)
+		BERTH_TRY(trainer_close(w, turn[k].pair, err));
 	for (int32_t k = 0; k < n; k++) {
 		train_turns_note(&w->turns, turn[k].pair, &stats[k],
 		                 berth_score_less(w->search[turn[k].pair].best, before[k]));
@@ -249,7 +293,11 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 		*best = (berth_train_best){.value = value_of(h->best),
 		                           .portfolio_value = value_of(start->score),
 		                           .portfolio_method = start->method,
+		                           .graph = w->pair[i].item.graph,
+		                           .system = w->pair[i].item.system,
 		                           .collapsed = train_turns_collapsed(&w->turns, i)};
+		if (trainer_streams(w))
+			continue;
 		BERTH_TRY(BERTH_NEW(w->mem, best->op_dev, h->p->n_ops, err));
 		if (h->p->n_ops)
 			memcpy(best->op_dev, h->best_dev, (size_t)h->p->n_ops * sizeof *best->op_dev);
@@ -280,11 +328,26 @@ static berth_status run(trainer *w, berth_err *err)
 	return trainer_writes(w) && !stop ? drop_older(w, err) : BERTH_OK;
 }
 
+/* Nothing is read of pairs that are streamed before their portfolios. */
+static berth_status open_streamed(trainer *w, berth_err *err)
+{
+	for (int32_t i = 0; i < w->n_items; i++)
+		w->pair[i].rank = i % w->ranks->n;
+	BERTH_TRY(berth_learner_new_closed(&w->cfg->learner, w->cfg->seed, w->n_items, w->mem, &w->l, err));
+	w->l.ranks = w->ranks;
+	w->l.open = trainer_open_round;
+	w->l.open_ctx = w;
+	BERTH_TRY(trainer_check_inputs(w, err));
+	return train_turns_new(w->n_items, w->mem, &w->turns, err);
+}
+
 static berth_status open_all(trainer *w, berth_err *err)
 {
-	BERTH_TRY(name_items(w, err));
 	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
+	if (trainer_streams(w))
+		return open_streamed(w, err);
 	BERTH_TRY(do_each(w, open_item, false, err));
+	BERTH_TRY(name_items(w, err));
 	BERTH_TRY(trainer_check_inputs(w, err));
 	BERTH_TRY(trainer_deal_items(w, err));
 	return open_learner(w, err);
@@ -295,7 +358,7 @@ static berth_status open_all(trainer *w, berth_err *err)
 static berth_status save_empty(trainer *w, berth_err *err)
 {
 	bool there = true;
-	if (trainer_writes(w))
+	if (trainer_writes(w) && !trainer_streams(w))
 		BERTH_TRY(berth_file_there(w->cfg->path, &there, err));
 	return there ? BERTH_OK : trainer_save(w, err);
 }
@@ -307,14 +370,63 @@ static void count_own(trainer *w)
 		w->own_evaluations += w->pair[i].rank == w->ranks->me ? w->search[i].evaluations : 0;
 }
 
+static berth_status start_held(trainer *w, berth_err *err)
+{
+	BERTH_TRY(berth_ranks_agree(w->ranks, do_each(w, start_item, true, err), err));
+	return trainer_trade_starts(w, err);
+}
+
+/* A pair of this rank that was opened: what is kept of it, and closed. */
+static berth_status keep_start(trainer *w, int32_t i, learner_sizes *z, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_train_item item = pair->item;
+	const int32_t *best = pair->portfolio.answer[pair->portfolio.best].op_dev;
+	berth_learner_measure(&w->l, i, z);
+	pair->item = (berth_train_item){.graph = berth_arena_strdup(w->mem, item.graph),
+	                                .system = berth_arena_strdup(w->mem, item.system)};
+	if (!pair->item.graph || !pair->item.system)
+		return berth_nomem(err);
+	BERTH_TRY(BERTH_NEW(&w->starts, pair->start, pair->n_ops, err));
+	for (int32_t op = 0; op < pair->n_ops; op++)
+		pair->start[op] = (uint8_t)best[op];
+	for (int32_t k = 0; k < pair->portfolio.n; k++)
+		pair->portfolio.answer[k].op_dev = NULL;
+	return trainer_close(w, i, err);
+}
+
+static berth_status start_some(trainer *w, int32_t first, int32_t end, learner_sizes *z, berth_err *err)
+{
+	BERTH_TRY(do_some(w, first, end, begin_item, true, err));
+	for (int32_t i = first; i < end; i++)
+		if (w->pair[i].rank == w->ranks->me)
+			BERTH_TRY(keep_start(w, i, z, err));
+	return BERTH_OK;
+}
+
+enum { STARTS_AT_ONCE = 64 };
+
+/* Some pairs after the others: opened by their rank, told to all, and closed. */
+static berth_status start_streamed(trainer *w, berth_err *err)
+{
+	learner_sizes z = {.workers = 1};
+	for (int32_t i = 0; i < w->n_items; i += STARTS_AT_ONCE) {
+		int32_t end = i + STARTS_AT_ONCE < w->n_items ? i + STARTS_AT_ONCE : w->n_items;
+		BERTH_TRY(berth_ranks_agree(w->ranks, start_some(w, i, end, &z, err), err));
+		BERTH_TRY(trainer_trade_streamed(w, i, end, err));
+	}
+	BERTH_TRY(trainer_trade_sizes(w, &z, err));
+	BERTH_TRY(name_items(w, err));
+	return berth_learner_make_room(&w->l, &z, w->mem, err);
+}
+
 /* The portfolio; and the checkpoint's state, or a policy that begins. *begun: there was something to go on
  * with. */
 static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 {
 	*begun = false;
-	BERTH_TRY(berth_ranks_agree(w->ranks, do_each(w, start_item, true, err), err));
+	BERTH_TRY(trainer_streams(w) ? start_streamed(w, err) : start_held(w, err));
 	count_own(w);
-	BERTH_TRY(trainer_trade_starts(w, err));
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->l.pair[i].reference = w->pair[i].portfolio.reference;
 	if (resume)
@@ -366,15 +478,19 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
-	if (w.ranks->n > 1 && cfg->learner.decoding != BERTH_SEQUENTIAL)
+	if ((w.ranks->n > 1 || !items) && cfg->learner.decoding != BERTH_SEQUENTIAL)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
-		                  "several ranks train with sequential decoding alone, not with %s",
+		                  "%s train with sequential decoding alone, not with %s",
+		                  items ? "several ranks" : "so many pairs",
 		                  berth_decoding_name(cfg->learner.decoding));
 	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s" BERTH_TRAIN_OLDER, cfg->path)))
 		return berth_nomem(err);
 	BERTH_TRY(BERTH_NEW(mem, w.pair, n_items, err));
 	berth_status st = berth_ranks_agree(w.ranks, train(&w, out, err), err);
-	for (int32_t i = 0; i < n_items; i++)
+	for (int32_t i = 0; i < n_items; i++) {
 		berth_arena_free(&w.pair[i].mem);
+		berth_arena_free(&w.pair[i].tmp);
+	}
+	berth_arena_free(&w.starts);
 	return st;
 }

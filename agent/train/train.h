@@ -17,6 +17,7 @@ typedef struct berth_train_item {
 typedef struct berth_train_update {
 	int64_t step, evaluations;
 	int32_t item;
+	const char *graph, *system;  /* of the item */
 	berth_step_stats stats;
 	double best_value, bound;    /* of the item */
 	int64_t flat;                /* updates in a row that taught nothing of the item; train_turns.h */
@@ -40,6 +41,11 @@ typedef struct berth_train_cfg {
 	berth_ranks *ranks;
 	/* not 0: write the checkpoint and return BERTH_EINTERRUPTED. With ranks it is that of any of them. */
 	const atomic_int *cancel;
+	/* Pair i, for pairs that are streamed: opened for its turns, the same each time, by several threads
+	 * at once. All of it in mem; tmp is scratch. Sequential decoding alone. */
+	berth_status (*open)(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp, berth_train_item *out,
+	                     berth_err *err);
+	void *open_ctx;
 	const char *path;            /* checkpoint; NULL: none is written */
 	bool resume;                 /* go on from the checkpoint at path, where there is one */
 	double save_s;               /* seconds between checkpoints; default 1. Does not change the result */
@@ -53,7 +59,8 @@ typedef struct berth_train_cfg {
 typedef struct berth_train_best {
 	double value, portfolio_value; /* NAN: nothing feasible */
 	const char *portfolio_method; /* whose answer that is */
-	int32_t *op_dev;             /* [n_ops] of the incumbent */
+	int32_t *op_dev;             /* [n_ops] of the incumbent; NULL where pairs are streamed */
+	const char *graph, *system;  /* as the item says */
 	bool collapsed;              /* nothing is left to learn of the item */
 } berth_train_best;
 
@@ -85,6 +92,8 @@ berth_train_cfg berth_train_cfg_default(void);
  * of threads and ranks, interrupted or not.
  * Resumed with a larger budget than the checkpoint's, learning goes on under the new one. With a smaller one
  * it goes on up to that. Where the checkpoint is beyond it, nothing is done, and the file stays as it is.
+ * items NULL: pairs are streamed by cfg->open, so that memory holds those of a round alone, and of each other
+ * some 2 KB and 5 bytes an operator at most. The bits are the same.
  * The checkpoint has the policy and the whole state. Results live in mem. Fails: BERTH_EINVAL,
  * BERTH_EINFEASIBLE, BERTH_EFORMAT (a checkpoint of something else), BERTH_EIO, BERTH_ENOMEM; what another
  * rank failed with; BERTH_EUNSUPPORTED (ranks with another decoding); BERTH_EINTERRUPTED with the result

@@ -212,6 +212,84 @@ berth_status trainer_trade_starts(trainer *w, berth_err *err)
 	return BERTH_OK;
 }
 
+static berth_status pack_names(berth_pack *p, train_pair *pair, berth_arena *mem, berth_err *err)
+{
+	BERTH_TRY(pack_name(p, &pair->item.graph, mem, err));
+	BERTH_TRY(pack_name(p, &pair->item.system, mem, err));
+	BERTH_PACK(p, pair->portfolio.n);
+	BERTH_PACK(p, pair->portfolio.best);
+	BERTH_PACK(p, pair->portfolio.reference);
+	for (int32_t k = 0; k < pair->portfolio.n && k < BERTH_MOST_SEEDS; k++) {
+		BERTH_TRY(pack_name(p, &pair->portfolio.answer[k].method, mem, err));
+		BERTH_PACK(p, pair->portfolio.answer[k].score);
+	}
+	return BERTH_OK;
+}
+
+static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_search *s = &w->search[i];
+	berth_pair *learned = &w->l.pair[i];
+	BERTH_TRY(pack_names(p, pair, w->mem, err));
+	BERTH_PACK(p, pair->n_ops);
+	BERTH_PACK(p, pair->digest);
+	BERTH_PACK(p, pair->bound);
+	BERTH_PACK(p, learned->n_ops);
+	BERTH_PACK(p, learned->e.n_groups);
+	BERTH_PACK(p, learned->e.n_devs);
+	BERTH_PACK(p, s->evaluations);
+	BERTH_PACK(p, s->best);
+	BERTH_PACK(p, s->best_has_order);
+	if (p->how == BERTH_PACK_TAKE) {
+		BERTH_TRY(BERTH_NEW(w->mem, pair->dev, pair->n_ops, err));
+		BERTH_TRY(BERTH_NEW(&w->starts, pair->start, pair->n_ops, err));
+	}
+	if (p->how == BERTH_PACK_TAKE && s->best_has_order)
+		BERTH_TRY(BERTH_NEW(w->mem, pair->order, pair->n_ops, err));
+	berth_pack_bytes(p, pair->dev, (size_t)pair->n_ops);
+	berth_pack_bytes(p, pair->start, (size_t)pair->n_ops);
+	if (s->best_has_order)
+		berth_pack_bytes(p, pair->order, (size_t)pair->n_ops * sizeof *pair->order);
+	s->cfg.cancel = w->cfg->cancel;
+	return BERTH_OK;
+}
+
+static berth_status trade_streamed(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	const some *x = ctx;
+	for (int32_t i = x->first; i < x->end; i++)
+		if (x->w->pair[i].rank == rank)
+			BERTH_TRY(pack_streamed(x->w, i, p, err));
+	return BERTH_OK;
+}
+
+berth_status trainer_trade_streamed(trainer *w, int32_t first, int32_t end, berth_err *err)
+{
+	some x = {w, first, end};
+	return berth_ranks_trade(w->ranks, trade_streamed, &x, w->tmp, err);
+}
+
+static berth_status trade_sizes(void *ctx, int32_t rank, berth_pack *p, berth_err *err)
+{
+	learner_sizes *most = ctx;
+	size_t *mine[] = {&most->groups, &most->cells, &most->ops, &most->op_cells, &most->acts, &most->rows};
+	size_t x[6];
+	(void)rank;
+	(void)err;
+	for (int k = 0; k < 6; k++)
+		x[k] = *mine[k];
+	BERTH_PACK(p, x);
+	for (int k = 0; k < 6; k++)
+		*mine[k] = x[k] > *mine[k] ? x[k] : *mine[k];
+	return BERTH_OK;
+}
+
+berth_status trainer_trade_sizes(trainer *w, learner_sizes *z, berth_err *err)
+{
+	return berth_ranks_trade(w->ranks, trade_sizes, z, w->tmp, err);
+}
+
 /* ---- what was done ---- */
 
 static berth_status trade_done(void *ctx, int32_t rank, berth_pack *p, berth_err *err)

@@ -28,6 +28,11 @@ berth_status trainer_check_state(trainer *w, berth_err *err);
  * berth_ranks_trade. */
 berth_status trainer_trade_starts(trainer *w, berth_err *err);
 
+/* What each rank keeps of pairs that are streamed, those from first up to end; the largest sizes. Fail: as
+ * berth_ranks_trade. */
+berth_status trainer_trade_streamed(trainer *w, int32_t first, int32_t end, berth_err *err);
+berth_status trainer_trade_sizes(trainer *w, learner_sizes *z, berth_err *err);
+
 /* What each rank has done, evaluations of this one being own: out [n ranks] in w->mem. Fails: as
  * berth_ranks_trade. */
 berth_status trainer_trade_done(trainer *w, int64_t own, berth_train_rank **out, berth_err *err);

@@ -1,5 +1,6 @@
 /* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy
  * does not learn from it. */
+#include "train_pairs.h"
 #include "train_ranks.h"
 
 #include "cooling.h"
@@ -33,10 +34,33 @@ static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_
 	return BERTH_OK;
 }
 
+/* A pair that is streamed once more: its problem, its incumbent, and its portfolio, which was not kept. */
+static berth_status open_again(item_search *x, berth_train_item *item, berth_search *h,
+                               berth_portfolio *known, berth_err *err)
+{
+	trainer *w = x->w;
+	berth_search_cfg cfg = {
+		.objective = w->cfg->objective, .seed = w->cfg->seed, .evaluations = INT64_MAX};
+	berth_search s;
+	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, x->item, &x->mem, &x->tmp, item, err));
+	BERTH_TRY(berth_search_new(item->p, &cfg, &x->mem, &s, err));
+	BERTH_TRY(berth_portfolio_run(&s, &x->mem, &x->tmp, known, err));
+	*h = w->search[x->item];
+	h->p = item->p;
+	BERTH_TRY(BERTH_NEW(&x->mem, h->best_dev, item->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&x->mem, h->best_order, item->p->n_ops, err));
+	trainer_incumbent(w, x->item, h->best_dev, h->best_order);
+	return BERTH_OK;
+}
+
 /* Half of the evaluations for local search, half for annealing: neither is better everywhere. */
 static berth_status search_item(item_search *x, berth_err *err)
 {
-	const berth_search *h = &x->w->search[x->item];
+	berth_search again, *h = &x->w->search[x->item];
+	berth_portfolio known = x->w->pair[x->item].portfolio;
+	berth_train_item item;
+	if (trainer_streams(x->w))
+		BERTH_TRY(open_again(x, &item, h = &again, &known, err));
 	berth_search_cfg cfg = {.objective = h->cfg.objective,
 	                        .seed = x->w->l.pair[x->item].seed,
 	                        .evaluations = x->evaluations,
@@ -49,7 +73,7 @@ static berth_status search_item(item_search *x, berth_err *err)
 	x->s.cfg.evaluations = x->evaluations / 2;
 	BERTH_TRY(berth_local_search(&x->s, &x->tmp, err));
 	x->s.cfg.evaluations = x->evaluations;
-	return anneal(&x->s, &x->w->pair[x->item].portfolio, &x->tmp, err);
+	return anneal(&x->s, &known, &x->tmp, err);
 }
 
 static void run_item(void *ctx, int32_t i, int32_t worker)
@@ -60,19 +84,22 @@ static void run_item(void *ctx, int32_t i, int32_t worker)
 		x->status = search_item(x, &x->err);
 }
 
-static void take_over(const item_search *x)
+static berth_status take_over(const item_search *x, berth_err *err)
 {
 	berth_search *h = &x->w->search[x->item];
+	if (trainer_streams(x->w))
+		BERTH_TRY(trainer_open_slot(x->w, x->item, err));
 	h->evaluations += x->s.evaluations;
 	x->w->search_spent += x->s.evaluations;
 	berth_search_keep(h, x->s.best, x->s.best_dev, berth_search_order(&x->s));
+	return trainer_close(x->w, x->item, err);
 }
 
 /* Is there nothing to be found? */
 static bool is_proven(const trainer *w, int32_t i)
 {
 	berth_score best = w->search[i].best;
-	return w->items[i].p->n_ops == 0 ||
+	return w->pair[i].n_ops == 0 ||
 	       (berth_score_feasible(best) && best.value <= w->pair[i].bound);
 }
 
@@ -89,7 +116,7 @@ static berth_status share_out(trainer *w, int32_t first, int32_t n, int64_t left
 		int64_t share = is_proven(w, first + k) ? 0 : left / others--;
 		part[k] = (item_search){.w = w, .item = first + k, .evaluations = share};
 		left -= share;
-		work[k] = share * w->items[first + k].p->n_ops;
+		work[k] = share * w->pair[first + k].n_ops;
 	}
 	BERTH_TRY(trainer_deal(w, n, work, rank, err));
 	for (int32_t k = 0; k < n; k++)
@@ -108,7 +135,7 @@ static berth_status trade_found(void *ctx, int32_t rank, berth_pack *p, berth_er
 	const parts *x = ctx;
 	for (int32_t k = 0; k < x->n; k++) {
 		item_search *y = &x->part[k];
-		int32_t n_ops = y->w->items[y->item].p->n_ops;
+		int32_t n_ops = y->w->pair[y->item].n_ops;
 		size_t row = (size_t)n_ops * sizeof *y->s.best_dev;
 		if (y->rank != rank)
 			continue;
@@ -148,7 +175,7 @@ static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t le
 		if (part[k].rank == w->ranks->me)
 			w->own_evaluations += part[k].s.evaluations;
 		if (st == BERTH_OK && !*cut)
-			take_over(&part[k]);
+			st = take_over(&part[k], err);
 		berth_arena_free(&part[k].mem);
 		berth_arena_free(&part[k].tmp);
 	}

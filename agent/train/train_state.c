@@ -1,4 +1,5 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
+#include "train_pairs.h"
 #include "train_ranks.h"
 
 #include "file.h"
@@ -7,6 +8,10 @@
 #include <string.h>
 
 enum { MORE_PER_ITEM = 5, SHARED = 5 };
+
+/* Checkpoints that take longer than this (seconds) take a tenth of the time at most. */
+#define LONG_S 0.1
+enum { SAVE_SHARE = 9 };
 
 /* Whole numbers of an item that are saved; doubles as their bits. */
 enum {
@@ -58,7 +63,7 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
 	const berth_pair *pair = &w->l.pair[i];
-	int64_t ops = w->items[i].p->n_ops, window = berth_learner_window(&w->cfg->learner),
+	int64_t ops = w->pair[i].n_ops, window = berth_learner_window(&w->cfg->learner),
 		groups = pair->e.n_groups;
 	char *name[4];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
@@ -99,7 +104,8 @@ static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_
 	return BERTH_OK;
 }
 
-static void take_item(const trainer *w, int32_t i, state *s)
+/* dev, order: scratch [n_ops]. */
+static void take_item(const trainer *w, int32_t i, state *s, int32_t *dev, int32_t *order)
 {
 	const berth_pair *pair = &w->l.pair[i];
 	const berth_search *h = &w->search[i];
@@ -117,11 +123,24 @@ static void take_item(const trainer *w, int32_t i, state *s)
 		s->reward[i][k] = bits(pair->window_reward[k]);
 	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
 		s->action[i][k] = (uint8_t)pair->window_action[k];
-	for (int32_t op = 0; op < h->p->n_ops; op++) {
-		s->dev[i][op] = (uint8_t)h->best_dev[op];
-		s->order[i][op] = h->best_has_order ? h->best_order[op] : 0;
+	trainer_incumbent(w, i, dev, order);
+	for (int32_t op = 0; op < w->pair[i].n_ops; op++) {
+		s->dev[i][op] = (uint8_t)dev[op];
+		s->order[i][op] = order[op];
 	}
 	memcpy(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST);
+}
+
+static berth_status take_items(const trainer *w, state *s, berth_err *err)
+{
+	int32_t most = 0, *dev, *order;
+	for (int32_t i = 0; i < w->n_items; i++)
+		most = w->pair[i].n_ops > most ? w->pair[i].n_ops : most;
+	BERTH_TRY(BERTH_NEW(s->tmp, dev, most, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, order, most, err));
+	for (int32_t i = 0; i < w->n_items; i++)
+		take_item(w, i, s, dev, order);
+	return BERTH_OK;
 }
 
 berth_status trainer_save(trainer *w, berth_err *err)
@@ -129,6 +148,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	if (!trainer_writes(w))
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	double started = berth_wall_seconds();
 	state s;
 	berth_policy_file f = {.dims = w->l.dims,
 	                       .cfg = w->cfg->learner,
@@ -147,8 +167,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	s.total[T_SEARCH_SPENT] = w->search_spent;
 	s.total[T_TURN] = w->turns.next;
 	s.total[T_BUDGET] = w->cfg->evaluations;
-	for (int32_t i = 0; i < w->n_items; i++)
-		take_item(w, i, &s);
+	BERTH_TRY(take_items(w, &s, err));
 	berth_status st = w->cfg->saving ? w->cfg->saving(w->cfg->update_ctx, err) : BERTH_OK;
 	if (st == BERTH_OK)
 		st = berth_file_keep(w->cfg->path, w->older, err);
@@ -156,15 +175,32 @@ berth_status trainer_save(trainer *w, berth_err *err)
 		st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
 	berth_arena_reset(w->tmp, mark);
 	w->saved = berth_wall_seconds();
+	w->save_took = w->saved - started;
 	return st;
+}
+
+/* The tensor of that name, looked for from *from on and around: in a file they stand in the order of the
+ * state, within one type. */
+static const safetensors_tensor *find_from(const safetensors_file *raw, const char *name, int32_t *from)
+{
+	for (int32_t k = 0; k < raw->n_tensors; k++) {
+		int32_t at = (*from + k) % raw->n_tensors;
+		if (strcmp(raw->tensor[at].name, name) == 0) {
+			*from = at + 1;
+			return &raw->tensor[at];
+		}
+	}
+	return NULL;
 }
 
 /* Copy the data of every tensor of the state out of the file, after its shape was checked. */
 static berth_status fill(const char *path, const safetensors_file *raw, state *s, berth_err *err)
 {
 	static const size_t size[] = {[SAFETENSORS_F32] = 4, [SAFETENSORS_I64] = 8, [SAFETENSORS_U8] = 1};
+	int32_t from[] = {[SAFETENSORS_F32] = 0, [SAFETENSORS_I64] = 0, [SAFETENSORS_U8] = 0};
 	for (int32_t i = 0; i < s->n; i++) {
-		const safetensors_tensor *want = &s->t[i], *have = safetensors_find(raw, want->name);
+		const safetensors_tensor *want = &s->t[i],
+		                         *have = find_from(raw, want->name, &from[want->dtype]);
 		if (!have)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%s: cannot resume: it holds a policy, but no training state ('%s' "
@@ -243,19 +279,41 @@ static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8
 	return BERTH_OK;
 }
 
+/* The incumbent of a pair that is streamed. The rank that runs its portfolio opens it, and looks whether it
+ * holds. */
+static berth_status put_streamed(trainer *w, int32_t i, const state *s, bool *holds, berth_err *err)
+{
+	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	berth_search *h = &w->search[i];
+	bool mine = w->pair[i].rank == w->ranks->me;
+	BERTH_TRY(mine ? trainer_open(w, i, err) : trainer_open_slot(w, i, err));
+	if (mine) {
+		BERTH_TRY(put_incumbent(h, c, s->dev[i], s->order[i], w->tmp, holds, err));
+		return trainer_close(w, i, err);
+	}
+	h->best = (berth_score){from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
+	h->best_has_order = c[N_HAS_ORDER] == 1;
+	for (int32_t op = 0; op < w->pair[i].n_ops; op++) {
+		h->best_dev[op] = s->dev[i][op];
+		h->best_order[op] = (int32_t)s->order[i][op];
+	}
+	return trainer_close(w, i, err);
+}
+
 static berth_status put_item(trainer *w, const char *path, int32_t i, const state *s, berth_err *err)
 {
 	berth_pair *pair = &w->l.pair[i];
 	berth_search *h = &w->search[i];
 	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
-	bool ok = counts_hold(w, c) &&
-	          window_holds(pair, h->p->n_devs, s->action[i], s->reward[i], c[N_WINDOW]);
-	if (ok)
+	bool ok = counts_hold(w, c);
+	if (trainer_streams(w) && ok)
+		BERTH_TRY(put_streamed(w, i, s, &ok, err));
+	else if (ok && (ok = window_holds(pair, h->p->n_devs, s->action[i], s->reward[i], c[N_WINDOW])))
 		BERTH_TRY(put_incumbent(h, c, s->dev[i], s->order[i], w->tmp, &ok, err));
 	if (!ok)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: the state of '%s' contradicts itself", path,
-		                  w->items[i].graph);
+		                  w->pair[i].item.graph);
 	pair->episodes = c[N_EPISODES];
 	pair->baseline.mean = from_bits(c[N_MEAN]);
 	pair->baseline.var = from_bits(c[N_VAR]);
@@ -336,7 +394,7 @@ static berth_status check_items(const trainer *w, const state *s, berth_err *err
 		if (memcmp(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST) != 0)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%s: cannot resume: '%s' on '%s' has changed since", w->cfg->path,
-			                  w->items[i].graph, w->items[i].system);
+			                  w->pair[i].item.graph, w->pair[i].item.system);
 	return BERTH_OK;
 }
 
@@ -369,6 +427,9 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 
 berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err)
 {
-	bool due = berth_wall_seconds() - w->saved >= w->cfg->save_s || step_s > 0.1 * w->cfg->save_s;
+	double since = berth_wall_seconds() - w->saved;
+	bool due = since >= w->cfg->save_s || step_s > 0.1 * w->cfg->save_s;
+	if (w->save_took > LONG_S && since < SAVE_SHARE * w->save_took)
+		return BERTH_OK;
 	return due ? trainer_save(w, err) : BERTH_OK;
 }

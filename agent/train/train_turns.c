@@ -24,13 +24,18 @@ int32_t train_turns_n_collapsed(const train_turns *t)
 	return n;
 }
 
+int32_t train_turns_spread(int64_t turn, int32_t n_items)
+{
+	return (int32_t)(turn * (n_items % STRIDE ? STRIDE : 1) % n_items);
+}
+
 int32_t train_turns_next(train_turns *t)
 {
 	if (train_turns_n_collapsed(t) == t->n_items)
 		return -1;
 	for (;;) {
 		int64_t turn = t->next++;
-		int32_t item = (int32_t)(turn * (t->n_items % STRIDE ? STRIDE : 1) % t->n_items);
+		int32_t item = train_turns_spread(turn, t->n_items);
 		if (!train_turns_collapsed(t, item) || turn / t->n_items % LOOK_EVERY == 0)
 			return item;
 	}

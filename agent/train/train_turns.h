@@ -19,8 +19,11 @@ typedef struct train_turns {
 /* Fails: BERTH_ENOMEM. */
 berth_status train_turns_new(int32_t n_items, berth_arena *mem, train_turns *out, berth_err *err);
 
-/* The next turn's item, in an order in which neighbours in the list are far apart: they are often one graph
- * on several systems. -1: all have collapsed. O(n_items). */
+/* The item of that turn where all have theirs, in an order in which neighbours in the list are far apart. */
+int32_t train_turns_spread(int64_t turn, int32_t n_items);
+
+/* The next turn's item, in that order: neighbours are often one graph on several systems. -1: all have
+ * collapsed. O(n_items). */
 int32_t train_turns_next(train_turns *t);
 
 /* An update of an item has told this; improved: its incumbent has changed. */

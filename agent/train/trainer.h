@@ -10,7 +10,12 @@ enum { TRAIN_DIGEST = 128 };
 /* A pair's own memory, and what it starts with. */
 typedef struct train_pair {
 	berth_arena mem, tmp;
-	berth_portfolio portfolio;
+	berth_train_item item;         /* its names; the problem while it is open */
+	bool open;                     /* of pairs that are streamed; train_pairs.h */
+	int32_t n_ops;
+	uint8_t *dev, *start;          /* [n_ops] while closed: the incumbent; what is imitated */
+	int32_t *order;                /* [n_ops] of the incumbent; NULL: none had one yet */
+	berth_portfolio portfolio;     /* of pairs that are streamed without placements */
 	double bound;
 	int32_t rank;                  /* that runs its portfolio */
 	char digest[TRAIN_DIGEST + 2]; /* SHA-256 of graph and system */
@@ -18,9 +23,9 @@ typedef struct train_pair {
 
 typedef struct trainer {
 	const berth_train_cfg *cfg;
-	const berth_train_item *items;
+	const berth_train_item *items; /* NULL: pairs are streamed */
 	int32_t n_items;
-	berth_arena *mem, *tmp;
+	berth_arena *mem, *tmp, starts; /* starts: what is imitated, of pairs that are streamed */
 	berth_search *search;     /* [n_items] */
 	train_pair *pair;         /* [n_items] */
 	berth_learner l;
@@ -29,8 +34,9 @@ typedef struct trainer {
 	 * evaluations that it took, under smaller budgets too. */
 	int64_t search_start, searched, search_spent;
 	int64_t saved_budget;     /* of the run that wrote the checkpoint; 0: none was read */
-	char *trained_on;
+	const char *trained_on;
 	double started, saved;    /* wall seconds */
+	double save_took;         /* seconds of the last checkpoint */
 	berth_ranks *ranks, alone;
 	double cpu_started;       /* CPU seconds, but for the waiting of ranks before */
 	int64_t own_evaluations;  /* of this rank, but for those in rounds */

@@ -23,6 +23,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* More pairs are read anew for each of their turns. */
+enum { PAIRS_HELD = 256 };
+
 typedef struct args {
 	cli_texts on;
 	const char *log, *out, *decoding, *env, *report;
@@ -35,8 +38,11 @@ typedef struct args {
 } args;
 
 typedef struct state {
-	berth_train_item *item; /* [n_items] graphs outside, systems inside */
+	/* [n_items] graphs outside, systems inside; NULL: they are too many to be held */
+	berth_train_item *item;
 	int32_t n_items;
+	const cli *c;
+	const args *a;
 	berth_train_cfg cfg;
 	berth_train_result result;
 	train_measured measured; /* of --env measured */
@@ -79,8 +85,33 @@ static int32_t n_systems(const args *a)
 	return a->on.n ? a->on.n : 1;
 }
 
+/* The same in arenas, and in silence: it is read more than once. */
+static berth_status stream_item(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp,
+                                berth_train_item *out, berth_err *err)
+{
+	const state *s = ctx;
+	const args *a = s->a;
+	int32_t graph = i / n_systems(a), system = i % n_systems(a);
+	cli c = *s->c;
+	c.mem = *mem;
+	c.tmp = *tmp;
+	c.warned = (cli_texts){0};
+	c.quiet = true;
+	berth_status st = load_item(&c, a, c.args[graph], a->on.n ? a->on.text[system] : NULL, i, out, err);
+	*mem = c.mem;
+	*tmp = c.tmp;
+	return st;
+}
+
 static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 {
+	int64_t n = (int64_t)c->n_args * n_systems(a);
+	if (n > INT32_MAX)
+		return berth_fail(err, BERTH_EINVAL, "train: more than %d pairs", INT32_MAX);
+	if (n > PAIRS_HELD && strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) == 0) {
+		s->n_items = (int32_t)n;
+		return BERTH_OK;
+	}
 	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * n_systems(a), err));
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < n_systems(a); k++, s->n_items++)
@@ -110,7 +141,7 @@ static void updated(void *ctx, const berth_train_update *u)
 {
 	state *s = ctx;
 	double now = berth_wall_seconds();
-	train_log_add(&s->log, &s->item[u->item], u);
+	train_log_add(&s->log, u);
 	train_curves_add(&s->curves, u);
 	if (now - s->told < 0.1)
 		return;
@@ -153,6 +184,8 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.update = updated;
 	s->cfg.saving = saving;
 	s->cfg.update_ctx = s;
+	s->cfg.open = stream_item;
+	s->cfg.open_ctx = s;
 	s->cfg.evaluations = a->budget.evaluations.n;
 	s->cfg.learner.at_once = (int32_t)a->at_once;
 	if (stat(a->out, &s->before) != 0)
@@ -197,8 +230,8 @@ static void put_best(berth_json_out *w, const args *a, const state *s)
 	berth_json_open(w, "best", '[');
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
 		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "graph", s->item[i].graph);
-		berth_json_put_string(w, "system", s->item[i].system);
+		berth_json_put_string(w, "graph", s->result.best[i].graph);
+		berth_json_put_string(w, "system", s->result.best[i].system);
 		berth_json_put_number(w, "value", s->result.best[i].value);
 		berth_json_put_number(w, "seed_value", s->result.best[i].portfolio_value);
 		berth_json_put_string(w, "seed_method", s->result.best[i].portfolio_method);
@@ -276,8 +309,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	cli_table_head(&t, "graph|system|best|best seed|of|left to learn");
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
 		const berth_train_best *b = &s->result.best[i];
-		cli_cell(&t, "%s", s->item[i].graph);
-		cli_cell(&t, "%s", s->item[i].system);
+		cli_cell(&t, "%s", b->graph);
+		cli_cell(&t, "%s", b->system);
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->value));
 		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->portfolio_value));
 		cli_cell(&t, "%s", b->portfolio_method ? b->portfolio_method : "-");
@@ -353,6 +386,9 @@ static berth_status prepare(cli *c, args *a, state *s, berth_err *err)
 		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
 		                  "out");
 	BERTH_TRY(load_items(c, a, s, err));
+	if (a->report && !s->item)
+		return berth_fail(err, BERTH_EINVAL, "train --report: curves of at most %d pairs, not %d",
+		                  PAIRS_HELD, (int)s->n_items);
 	if (s->ranks.me > 0) {
 		a->log = a->report = NULL;
 		return BERTH_OK;
@@ -388,7 +424,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .at_once = BERTH_TRAINED_AT_ONCE,
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
-	state s = {.lock.fd = -1};
+	state s = {.lock.fd = -1, .c = c, .a = &a};
 	a.budget.evaluations.n = berth_train_cfg_default().evaluations;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},

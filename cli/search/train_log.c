@@ -56,14 +56,14 @@ static berth_status go_on(train_log *log, int64_t step, berth_arena *tmp, berth_
 
 /* ---- lines ---- */
 
-static void put_update(berth_json_out *w, const berth_train_item *item, const berth_train_update *u)
+static void put_update(berth_json_out *w, const berth_train_update *u)
 {
 	const berth_step_stats *x = &u->stats;
 	berth_json_open(w, NULL, '{');
 	berth_json_put_int(w, "step", u->step);
 	berth_json_put_int(w, "evaluations", u->evaluations);
-	berth_json_put_string(w, "graph", item->graph);
-	berth_json_put_string(w, "system", item->system);
+	berth_json_put_string(w, "graph", u->graph);
+	berth_json_put_string(w, "system", u->system);
 	berth_json_put_number(w, "best_value", u->best_value);
 	berth_json_put_number(w, "lower_bound", u->bound);
 	berth_json_put_number(w, "mean_value", x->mean_value);
@@ -84,7 +84,7 @@ static void put_update(berth_json_out *w, const berth_train_item *item, const be
 	berth_json_close(w, '}');
 }
 
-static berth_status add(train_log *log, const berth_train_item *item, const berth_train_update *u,
+static berth_status add(train_log *log, const berth_train_update *u,
                         berth_arena *tmp, berth_err *err)
 {
 	berth_json_out w;
@@ -95,18 +95,18 @@ static berth_status add(train_log *log, const berth_train_item *item, const bert
 	if (goes_on)
 		BERTH_TRY(go_on(log, u->step, tmp, err));
 	berth_json_out_init(&w, tmp, false);
-	put_update(&w, item, u);
+	put_update(&w, u);
 	BERTH_TRY(berth_json_done(&w, &text, &len, err));
 	char *line = berth_arena_printf(tmp, "%s\n", text);
 	return line ? berth_append_add(&log->file, line, len + 1, err) : berth_nomem(err);
 }
 
-void train_log_add(train_log *log, const berth_train_item *item, const berth_train_update *u)
+void train_log_add(train_log *log, const berth_train_update *u)
 {
 	berth_arena tmp = {0};
 	if (!log->path || log->why.code != BERTH_OK)
 		return;
-	add(log, item, u, &tmp, &log->why);
+	add(log, u, &tmp, &log->why);
 	berth_arena_free(&tmp);
 }
 

@@ -16,7 +16,7 @@ typedef struct train_log {
 /* path NULL: none. Without resume it begins empty. Fails: BERTH_EIO. */
 berth_status train_log_open(const char *path, bool resume, train_log *out, berth_err *err);
 
-void train_log_add(train_log *log, const berth_train_item *item, const berth_train_update *u);
+void train_log_add(train_log *log, const berth_train_update *u);
 
 /* Before a checkpoint: the lines of its steps outlast a loss of power. Fails: BERTH_EIO, also where a line
  * could not be written since the last time: that checkpoint is not to be, and a run that is resumed makes the

@@ -67,9 +67,23 @@ static void open_lesson(lesson *l, const char *path)
 	open_lesson_on(l, spec, path);
 }
 
+/* Items of a lesson one by one. */
+static berth_status open_one(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp, berth_train_item *out,
+                             berth_err *err)
+{
+	const lesson *l = ctx;
+	berth_problem *p;
+	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	*out = l->item[i];
+	out->p = p;
+	out->graph = berth_arena_strdup(mem, out->graph);
+	assert_non_null(out->graph);
+	return berth_problem_new(&l->g[i], &l->s, mem, tmp, p, err);
+}
+
 static berth_status teach(lesson *l, berth_err *err)
 {
-	return berth_train(&l->cfg, l->item, N_ITEMS, &l->mem, &l->tmp, &l->result, err);
+	return berth_train(&l->cfg, l->cfg.open ? NULL : l->item, N_ITEMS, &l->mem, &l->tmp, &l->result, err);
 }
 
 static void close_lesson(lesson *l)
@@ -659,6 +673,45 @@ static void test_ranks_do_not_matter(void **state)
 	unlink(one);
 }
 
+/* Pairs that are opened for their turns alone: the same bytes as of those that are held, by any number of
+ * ranks and threads, and gone on from. */
+static void test_streamed(void **state)
+{
+	(void)state;
+	char held[64], path[64];
+	berth_err err;
+	lesson l;
+	pupil x[MOST_RANKS];
+	open_lesson(&l, temporary(held));
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	for (int32_t n = 1; n <= 3; n++) {
+		temporary(path);
+		for (int part = 0; part < 2; part++) {
+			open_class(x, n, path);
+			for (int32_t i = 0; i < n; i++) {
+				x[i].l.cfg.open = open_one;
+				x[i].l.cfg.open_ctx = &x[i].l;
+				x[i].l.cfg.resume = part;
+				x[i].l.cancel_at = n == 2 && part == 0 ? steps / 2 : -1;
+			}
+			assert_ok(berth_pool_new(n, &x[0].l.cfg.pool, &err), &err);
+			teach_class(x, n);
+			berth_pool_free(x[0].l.cfg.pool);
+			for (int32_t i = 0; i < n; i++)
+				assert_int_equal(x[i].st,
+				                 n == 2 && part == 0 ? BERTH_EINTERRUPTED : BERTH_OK);
+			assert_true(x[0].l.result.best[1].value > 0);
+			assert_string_equal(x[n - 1].l.result.best[0].graph, l.result.best[0].graph);
+			close_class(x, n);
+		}
+		assert_same_file(held, path);
+		unlink(path);
+	}
+	close_lesson(&l);
+	unlink(held);
+}
+
 /* One is interrupted, then all are; others go on, in another number. */
 static void test_ranks_interrupted(void **state)
 {
@@ -723,6 +776,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_ranks_do_not_matter),
+		cmocka_unit_test(test_streamed),
 		cmocka_unit_test(test_ranks_interrupted),
 		cmocka_unit_test(test_ranks_fail_alike),
 		cmocka_unit_test(test_interrupted_anywhere),

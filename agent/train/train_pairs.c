@@ -1,0 +1,147 @@
+/* See train_pairs.h. */
+#include "train_pairs.h"
+
+#include "train_ranks.h"
+
+#include <string.h>
+
+berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev, const int32_t *op_order,
+                                   berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	if (!pair->dev)
+		BERTH_TRY(BERTH_NEW(w->mem, pair->dev, pair->n_ops, err));
+	if (op_order && !pair->order)
+		BERTH_TRY(BERTH_NEW(w->mem, pair->order, pair->n_ops, err));
+	for (int32_t op = 0; op < pair->n_ops; op++) {
+		pair->dev[op] = (uint8_t)op_dev[op];
+		if (op_order)
+			pair->order[op] = op_order[op];
+	}
+	return BERTH_OK;
+}
+
+void trainer_incumbent(const trainer *w, int32_t i, int32_t *op_dev, int32_t *op_order)
+{
+	const train_pair *pair = &w->pair[i];
+	const berth_search *s = &w->search[i];
+	bool kept = trainer_streams(w) && !pair->open;
+	for (int32_t op = 0; op < pair->n_ops; op++) {
+		op_dev[op] = kept ? pair->dev[op] : s->best_dev[op];
+		op_order[op] = !s->best_has_order ? 0 : kept ? pair->order[op] : s->best_order[op];
+	}
+}
+
+/* The numbers and the incumbent of a pair that was closed, into the search of one that is opened. */
+static void resume_search(const trainer *w, int32_t i, berth_search *s)
+{
+	const berth_search *was = &w->search[i];
+	if (!w->pair[i].dev)
+		return; /* it is opened for the first time */
+	s->evaluations = was->evaluations;
+	s->mean = was->mean;
+	s->best = was->best;
+	s->best_has_order = was->best_has_order;
+	trainer_incumbent(w, i, s->best_dev, s->best_order);
+	s->cfg.cancel = was->cfg.cancel;
+}
+
+berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_train_item item;
+	berth_search s;
+	berth_search_cfg cfg = {.objective = w->cfg->objective,
+	                        .seed = w->cfg->seed,
+	                        .evaluations = INT64_MAX,
+	                        .pool = w->cfg->pool};
+	if (pair->open)
+		return BERTH_OK;
+	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, i, &pair->mem, &pair->tmp, &item, err));
+	if (pair->dev && item.p->n_ops != pair->n_ops)
+		return berth_fail(err, BERTH_EFORMAT, "'%s' on '%s' has changed since training began",
+		                  item.graph, item.system);
+	pair->n_ops = item.p->n_ops;
+	BERTH_TRY(berth_search_new(item.p, &cfg, &pair->mem, &s, err));
+	resume_search(w, i, &s);
+	w->search[i] = s;
+	pair->open = true;
+	if (!pair->dev)
+		pair->item = item; /* to be copied before it is closed */
+	return berth_learner_open_pair(&w->l, i, &w->search[i], &pair->mem, &pair->tmp, err);
+}
+
+berth_status trainer_open_slot(trainer *w, int32_t i, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_search s = {.cfg.pool = w->cfg->pool, .mem = &pair->mem};
+	berth_problem *sizes;
+	if (pair->open)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&pair->mem, sizes, 1, err));
+	BERTH_TRY(BERTH_NEW(&pair->mem, s.best_dev, pair->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&pair->mem, s.best_order, pair->n_ops, err));
+	sizes->n_ops = pair->n_ops;
+	s.p = sizes;
+	resume_search(w, i, &s);
+	w->search[i] = s;
+	pair->open = true;
+	w->l.pair[i].s = &w->search[i];
+	return BERTH_OK;
+}
+
+berth_status trainer_close(trainer *w, int32_t i, berth_err *err)
+{
+	train_pair *pair = &w->pair[i];
+	berth_search *s = &w->search[i];
+	if (!trainer_streams(w) || !pair->open)
+		return BERTH_OK;
+	berth_status st = trainer_put_incumbent(w, i, s->best_dev, berth_search_order(s), err);
+	berth_arena_free(&pair->mem);
+	berth_arena_free(&pair->tmp);
+	s->best_dev = s->best_order = NULL;
+	s->p = NULL;
+	s->eval = NULL;
+	pair->open = false;
+	return st;
+}
+
+/* ---- those of a round ---- */
+
+typedef struct opening {
+	trainer *w;
+	int32_t pair[BERTH_MOST_AT_ONCE], n;
+	berth_status status[BERTH_MOST_AT_ONCE];
+	berth_err err[BERTH_MOST_AT_ONCE];
+} opening;
+
+static void open_one(void *ctx, int32_t k, int32_t worker)
+{
+	opening *x = ctx;
+	(void)worker;
+	x->status[k] = trainer_open(x->w, x->pair[k], &x->err[k]);
+}
+
+static void note_pair(opening *x, int32_t i)
+{
+	for (int32_t k = 0; k < x->n; k++)
+		if (x->pair[k] == i)
+			return;
+	x->pair[x->n++] = i;
+}
+
+berth_status trainer_open_round(void *ctx, int32_t n, berth_err *err)
+{
+	trainer *w = ctx;
+	opening x = {.w = w};
+	for (int32_t k = 0; k < n; k++)
+		if (w->l.batch[k].rank == w->ranks->me)
+			note_pair(&x, (int32_t)(w->l.batch[k].pair - w->l.pair));
+	berth_pool_run(w->cfg->pool, x.n, open_one, &x);
+	for (int32_t k = 0; k < x.n; k++)
+		if (x.status[k] != BERTH_OK)
+			return berth_fail(err, x.status[k], "%s", x.err[k].msg);
+	for (int32_t k = 0; k < n; k++)
+		BERTH_TRY(trainer_open_slot(w, (int32_t)(w->l.batch[k].pair - w->l.pair), err));
+	return BERTH_OK;
+}
