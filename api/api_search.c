@@ -50,10 +50,11 @@ berth_options api_options(const berth_options *options)
 
 static berth_status check_options(const berth_options *o, berth_err *err)
 {
-	if (o->evaluations < 0 || o->threads < 0 || !(o->time_s >= 0))
+	if (o->evaluations < 0 || o->threads < 0 || o->walks < 0 || !(o->time_s >= 0))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "options: evaluations %lld, threads %d, time_s %g; expected none below 0",
-		                  (long long)o->evaluations, (int)o->threads, o->time_s);
+		                  "options: evaluations %lld, threads %d, walks %d, time_s %g; expected none "
+		                  "below 0",
+		                  (long long)o->evaluations, (int)o->threads, (int)o->walks, o->time_s);
 	return BERTH_OK;
 }
 
@@ -83,6 +84,7 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
 		return st;
 	}
 	l->options = o;
+	cfg.walks = o->walks;
 	cfg.cancel = &l->stop;
 	cfg.progress = o->progress ? listen : NULL;
 	cfg.progress_ctx = l;

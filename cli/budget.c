@@ -16,6 +16,7 @@ cli_budget cli_budget_default(void)
 	                    .evaluations = {berth_search_cfg_default().evaluations, false},
 	                    .nodes = -1,
 	                    .bound = "auto",
+	                    .walks = 1,
 	                    .seed = berth_search_cfg_default().seed};
 }
 
@@ -39,6 +40,7 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	cfg.gap = b->gap;
+	cfg.walks = b->walks;
 	cfg.write_model = b->write_model;
 	cfg.cancel = cli_catch_signals();
 	*out = cfg;

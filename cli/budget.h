@@ -17,6 +17,7 @@ typedef struct cli_budget {
 	double gap;           /* a search may end there; 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
+	int32_t walks;
 	const char *policy;  /* NULL: none */
 } cli_budget;
 
@@ -41,7 +42,9 @@ cli_budget cli_budget_default(void);
 	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}, \
 	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \
-	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
+	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}, \
+	{"walks", 0, CLI_THREADS, &(b)->walks, "N", \
+	 "walks of annealing side by side, for as many threads; results depend on N"}
 
 /* The bounds of p as --bound asks, for objective o; NULL: for all metrics. Fails: BERTH_EINVAL (no such
  * word), BERTH_ENOMEM. */

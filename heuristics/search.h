@@ -57,6 +57,7 @@ typedef struct berth_search_cfg {
 	 * that a method makes within it do not call. */
 	void (*kept)(void *ctx, const struct berth_search *s);
 	void *kept_ctx;
+	int32_t walks; /* of annealing, side by side (walks.h); the result depends on their number. 0: 1 */
 } berth_search_cfg;
 
 /* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */

@@ -129,6 +129,8 @@ typedef struct berth_options {
 	 * yet); not 0 stops the search. */
 	int (*progress)(void *ctx, int64_t evaluations, double value);
 	void *progress_ctx;
+	int32_t walks;         /* of annealing, side by side, for as many threads; default 1. Results depend
+	                          on it */
 } berth_options;
 
 /* Search for a good plan. options may be NULL. A plan that breaks a rule or a memory is a plan too: see

@@ -81,6 +81,7 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 	                    .method = m,
 	                    .objective = cfg->objective,
 	                    .seed = cfg->seed,
+	                    .walks = cfg->walks,
 	                    .value = NAN,
 	                    .gap = NAN,
 	                    .bound_kind = bounds->kind,

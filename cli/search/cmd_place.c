@@ -253,6 +253,8 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 	if (s->decoder.on && r->answered)
 		BERTH_TRY(place_decoder_put(c, w, &s->decoder, &s->p, &s->t, err));
 	berth_json_put_int(w, "seed", (int64_t)r->seed);
+	if (r->walks > 1)
+		berth_json_put_int(w, "walks", r->walks);
 	berth_json_put_int(w, "evaluations", r->evaluations);
 	if (r->nodes)
 		berth_json_put_int(w, "nodes", r->nodes);

@@ -9,56 +9,25 @@
  * estimates come from a base of the walk's own, its present placement, so they are the same for any number of
  * workers.
  *
- * Candidates are drawn ahead for all workers. Those after the first that is accepted are dropped with their
- * random numbers. */
-#include "anneal.h"
+ * A walk alone draws candidates ahead for all workers. Those after the first that is accepted are dropped
+ * with their random numbers. Several walks go side by side (walks.h), a worker each. */
+#include "annealer.h"
 
 #include "coloc.h"
 #include "heats.h"
-#include "method.h"
-#include "mix.h"
-#include "moves.h"
 #include "registry.h"
-#include "screen.h"
+#include "walks.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
+enum { MAX_DRAWS = 32, MOST_GAP = 512 };
 enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened */
 
 #define FIRST_KEY (UINT32_C(1) << 31) /* far enough from both ends for moves */
 
 #define COOLING 0.01       /* last temperature of a run / first one */
 #define LARGEST_MOVE 0.25  /* of all colocation groups */
-
-struct berth_annealer {
-	berth_search *s;
-	berth_moves moves;
-	bool screens;
-	berth_screen screen;
-	berth_screen_base base; /* log NULL: moves are not screened */
-	berth_rng rng;
-	int32_t block_size;      /* candidates drawn ahead */
-	double key_share;        /* of the moves that change a key; 0: there are no keys */
-	uint32_t key_gap;        /* between neighbours at first */
-	int32_t *op_dev;         /* [n_ops] the present placement */
-	uint32_t *op_key;        /* [n_ops] and its keys, where there are keys */
-	berth_score score;
-	berth_score best;        /* of the run */
-	int32_t *best_dev;       /* [n_ops] its placement, where there are keys */
-	uint32_t *best_key;
-	int32_t *trial_dev;      /* [block_size][n_ops] */
-	uint32_t *trial_key;
-	berth_keyed trial[MAX_BLOCK]; /* the same */
-	berth_score trial_score[MAX_BLOCK];
-	int64_t limit_ns[MAX_BLOCK]; /* latency above which it is not taken */
-	double slack[MAX_BLOCK]; /* how much worse a candidate may be, relative to the present value */
-	berth_rng rng_after[MAX_BLOCK];
-	berth_mix mix, mix_after[MAX_BLOCK]; /* of kinds of moves, where they are screened */
-	bool screened[MAX_BLOCK];
-	berth_screen_kind kind[MAX_BLOCK]; /* of those */
-};
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
  * value. */
@@ -108,34 +77,44 @@ static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
 	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, LARGEST_MOVE, &a->rng, trial);
 }
 
+void berth_annealer_begin_trial(berth_annealer *a, int32_t i)
+{
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	a->trial[i] = (berth_keyed){.op_dev = memcpy(a->trial_dev + (size_t)i * n_ops, a->op_dev,
+	                                             n_ops * sizeof *a->op_dev)};
+	if (a->op_key)
+		a->trial[i].op_key =
+			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
+}
+
+/* How much worse trial i may be. */
+static void draw_slack(berth_annealer *a, int32_t i, double temperature)
+{
+	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
+	a->limit_ns[i] =
+		berth_score_feasible(a->score)
+			? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i]))
+			: INT64_MAX;
+}
+
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int32_t *trial = a->trial_dev + (size_t)i * n_ops;
-	memcpy(trial, a->op_dev, n_ops * sizeof *trial);
-	a->trial[i] = (berth_keyed){.op_dev = trial};
+	berth_annealer_begin_trial(a, i);
 	a->screened[i] = false;
-	if (a->key_share > 0)
-		a->trial[i].op_key =
-			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
 		change_key(a, a->trial_key + (size_t)i * n_ops);
 	else if (a->base.log)
 		draw_screened(a, i, trial);
 	else
 		berth_moves_draw(&a->moves, LARGEST_MOVE, MAX_DRAWS, &a->rng, trial);
-	a->slack[i] = -log(1 - berth_rng_unit(&a->rng)) * temperature;
-	a->limit_ns[i] =
-		berth_score_feasible(a->score)
-			? berth_eval_latency_limit(&a->s->eval[0], a->score.value * (1 + a->slack[i]))
-			: INT64_MAX;
+	draw_slack(a, i, temperature);
 	a->rng_after[i] = a->rng;
 	a->mix_after[i] = a->mix;
 }
 
-/* The best of the run, without its placement where there are no keys: then the search keeps that. Returns by
- * how much the logarithm of its value fell. */
-static double keep_best(berth_annealer *a)
+double berth_annealer_keep_best(berth_annealer *a)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	berth_score before = a->best;
@@ -149,8 +128,7 @@ static double keep_best(berth_annealer *a)
 	return berth_score_feasible(before) && a->score.value > 0 ? log(before.value / a->score.value) : 0;
 }
 
-/* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
-static int32_t budget_left(const berth_annealer *a, int32_t want)
+int32_t berth_annealer_budget_left(const berth_annealer *a, int32_t want)
 {
 	int32_t kept = a->op_key != NULL;
 	int32_t left = (int32_t)berth_search_budget_left(a->s, want + kept) - kept;
@@ -165,32 +143,48 @@ static void choose_base(berth_annealer *a)
 		a->base.log = berth_eval_base(&a->s->eval[0], (berth_keyed){a->op_dev, a->op_key});
 }
 
-/* Of n_steps, after the first done: up to the first that is accepted. Each has the temperature of its place,
- * however many are drawn ahead. Returns the steps made; 0: no budget left. */
-static int64_t steps(berth_annealer *a, double first_temperature, int64_t done, int64_t n_steps)
+double berth_annealer_temperature(const berth_annealer *a, int64_t done)
+{
+	return a->first_temperature * pow(COOLING, (double)done / (double)a->n_steps);
+}
+
+static void take_trial(berth_annealer *a, int32_t i)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int64_t n = n_steps - done;
-	int32_t left = budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
+	a->score = a->trial_score[i];
+	memcpy(a->op_dev, a->trial[i].op_dev, n_ops * sizeof *a->op_dev);
+	if (a->op_key)
+		memcpy(a->op_key, a->trial[i].op_key, n_ops * sizeof *a->op_key);
+}
+
+int64_t berth_annealer_steps(berth_annealer *a, int64_t done, int64_t most)
+{
+	int64_t n = most;
+	int32_t left = berth_annealer_budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
 	choose_base(a);
 	for (int32_t i = 0; i < left; i++)
-		draw(a, i, first_temperature * pow(COOLING, (double)(done + i) / (double)n_steps));
+		draw(a, i, berth_annealer_temperature(a, done + i));
 	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial,
 	                                         a->limit_ns, a->trial_score, accepts, a);
 	if (taken == left)
 		return left;
 	a->rng = a->rng_after[taken];
-	a->score = a->trial_score[taken];
-	memcpy(a->op_dev, a->trial[taken].op_dev, n_ops * sizeof *a->op_dev);
-	if (a->op_key)
-		memcpy(a->op_key, a->trial[taken].op_key, n_ops * sizeof *a->op_key);
-	double fall = keep_best(a);
+	take_trial(a, taken);
+	double fall = berth_annealer_keep_best(a);
 	a->mix = a->mix_after[taken];
 	if (a->screened[taken])
 		berth_mix_gain(&a->mix, a->kind[taken], fall);
 	return taken + 1;
+}
+
+void berth_annealer_try(berth_annealer *a, double temperature)
+{
+	draw_slack(a, 0, temperature);
+	if (berth_search_offer_first(a->s, 1, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns,
+	                             a->trial_score, accepts, a) == 0)
+		take_trial(a, 0);
 }
 
 static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err)
@@ -214,7 +208,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	a->rng = rng;
 	a->key_share = key_share;
 	a->key_gap = (uint32_t)(s->p->n_ops < (1 << 30) / MOST_GAP ? MOST_GAP : (1 << 30) / s->p->n_ops);
-	a->block_size = ahead < MAX_BLOCK ? ahead : MAX_BLOCK;
+	a->block_size = ahead < BERTH_ANNEALER_BLOCK ? ahead : BERTH_ANNEALER_BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
 	a->screens = !plain && berth_screen_knows(&s->cfg.objective) && s->p->n_ops <= SCREENED_OPS;
@@ -226,6 +220,8 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
 	BERTH_TRY(new_keys(a, mem, err));
+	if (s->cfg.walks > 1)
+		BERTH_TRY(berth_walks_new(a, key_share, plain, rng, mem, &a->walks, err));
 	*out = a;
 	return BERTH_OK;
 }
@@ -248,7 +244,7 @@ static void start(berth_annealer *a, berth_keyed from)
 		a->op_key[op] = from.op_key ? from.op_key[op]
 		                            : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
 	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
-	keep_best(a);
+	berth_annealer_keep_best(a);
 }
 
 berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
@@ -259,16 +255,17 @@ berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
 
 bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps)
 {
-	int64_t done = 0, n;
+	int64_t n;
 	a->best = berth_score_worst();
-	if (budget_left(a, 1) == 0)
+	if (berth_annealer_budget_left(a, 1) == 0)
 		return false;
 	start(a, from);
-	while (done < n_steps) {
-		if ((n = steps(a, first_temperature, done, n_steps)) == 0)
+	a->first_temperature = first_temperature;
+	a->n_steps = n_steps;
+	for (a->done = 0; a->done < n_steps; a->done += n)
+		if ((n = a->walks ? berth_walks_turn(a)
+		                  : berth_annealer_steps(a, a->done, n_steps - a->done)) == 0)
 			return false;
-		done += n;
-	}
 	return true;
 }
 

@@ -360,8 +360,8 @@ def machine(spec):
 
 
 def place(model, machine, **options):
-    """Search for a plan. Options: method, objective, policy, seed, evaluations, time_s, threads, bound, start,
-    pin, forbid, colocate (lists of "OPS=DEVICE", "OPS"), granularity, max_cuts, progress."""
+    """Search for a plan. Options: method, objective, policy, seed, evaluations, time_s, threads, walks,
+    bound, start, pin, forbid, colocate (lists of "OPS=DEVICE", "OPS"), granularity, max_cuts, progress."""
     with _searching(options) as o:
         return Plan(_make(_lib.place, model, machine, ctypes.byref(o)), model, machine)
 

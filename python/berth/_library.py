@@ -20,7 +20,7 @@ class Options(Structure):
                 ("evaluations", c_int64), ("time_s", c_double), ("threads", c_int32), ("bound", c_char_p),
                 ("start", c_void_p), ("resume", c_bool), ("pin", TEXTS), ("forbid", TEXTS), ("colocate", TEXTS),
                 ("granularity", c_char_p), ("max_cuts", c_int32), ("progress", PROGRESS),
-                ("progress_ctx", c_void_p)]
+                ("progress_ctx", c_void_p), ("walks", c_int32)]
 
 
 class Op(Structure):

@@ -49,6 +49,14 @@ void table_objectives(int n_seeds, int64_t evaluations);
 /* The two models of the demo. Writes a file to /tmp, and takes it away. */
 void table_train(int n_seeds, int64_t evaluations);
 
+/* The instances of tables at equal time; the name is printed as the first cell of a row. */
+int n_timed_instances(void);
+void open_timed_instance(subject *x, int i);
+void print_timed_instance(int i);
+
+/* Walks side by side by one walk, with the same evaluations. */
+void table_walks(int n_seeds, int64_t evaluations);
+
 /* berth and annealing at equal CPU time. seeds from 1. */
 void table_time(int n_seeds, double seconds);
 

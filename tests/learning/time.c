@@ -40,6 +40,21 @@ enum {
 	MAX_SEEDS = 100
 }; /* of long runs one instance in FEW */
 
+int n_timed_instances(void)
+{
+	return N_INSTANCES;
+}
+
+void open_timed_instance(subject *x, int i)
+{
+	open_subject_of(x, instances[i].graph, instances[i].system);
+}
+
+void print_timed_instance(int i)
+{
+	printf("| %s on %s |", instances[i].graph + 4, instances[i].system);
+}
+
 /* Annealing as it was without estimates: moves drawn blindly, runs of doubling length at three temperatures.
  */
 static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -115,9 +130,10 @@ static double median_of(const subject *x, const berth_method *method, int n_seed
 static void print_row(int i, const berth_method *const *rival, int n_seeds, double seconds, ratios *r)
 {
 	subject x;
-	open_subject_of(&x, instances[i].graph, instances[i].system);
+	open_timed_instance(&x, i);
 	double base = median_of(&x, rival[0], n_seeds, seconds);
-	printf("| %s on %s | %d | %.4g |", instances[i].graph + 4, instances[i].system, x.p.n_ops, base);
+	print_timed_instance(i);
+	printf(" %d | %.4g |", x.p.n_ops, base);
 	for (int k = 1; k < N_RIVALS; k++) {
 		double ratio = median_of(&x, rival[k], n_seeds, seconds) / base;
 		if (isfinite(ratio)) {
