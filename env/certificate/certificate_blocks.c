@@ -169,42 +169,41 @@ static bool stands_for(work *w, const berth_case *c, int32_t d, uint32_t mask)
 	return false;
 }
 
-static berth_status walk_devices(work *w, berth_case *c)
+/* May operator i be split over the devices of mask? */
+static berth_status check_devices(work *w, const berth_case *c, int32_t i, uint32_t mask)
 {
-	int32_t i = 0, mask = 0;
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
-	berth_case *child;
-	BERTH_TRY(next_code(w, &i));
-	BERTH_TRY(next_code(w, &mask));
 	if (i < 0 || i >= w->block->n || berth_case_fixed(c, i))
 		return tree_fail(w, "the operator is not there, or has its device");
-	for (uint32_t left = c->dev[i] & ~(uint32_t)mask; left; left &= left - 1)
-		if (!stands_for(w, c, __builtin_ctz(left), (uint32_t)mask & c->dev[i]))
+	for (uint32_t left = c->dev[i] & ~mask; left; left &= left - 1)
+		if (!stands_for(w, c, __builtin_ctz(left), mask & c->dev[i]))
 			return tree_fail(w, "a device is left out");
-	BERTH_TRY(BERTH_NEW(w->tmp, child, 1, w->err));
-	for (uint32_t left = (uint32_t)mask; left; left &= left - 1) {
-		*child = *c;
-		berth_case_place(w->block, child, i, __builtin_ctz(left));
-		BERTH_TRY(walk(w, child));
-	}
-	berth_arena_reset(w->tmp, mark);
 	return BERTH_OK;
 }
 
-static berth_status walk_orders(work *w, berth_case *c)
+static berth_status check_orders(work *w, const berth_case *c, int32_t i, int32_t j)
+{
+	bool open = i >= 0 && j >= 0 && i < w->block->n && j < w->block->n && i != j &&
+	            berth_case_open_pair(w->block, c, i, j);
+	return open ? BERTH_OK : tree_fail(w, "the order of the pair is not open");
+}
+
+/* The nodes below: operator i on each device of the mask j; or, by `orders`, i before j and j before i. */
+static berth_status walk_below(work *w, const berth_case *c, bool orders)
 {
 	int32_t i = 0, j = 0;
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	berth_case *child;
 	BERTH_TRY(next_code(w, &i));
 	BERTH_TRY(next_code(w, &j));
-	if (i < 0 || j < 0 || i >= w->block->n || j >= w->block->n || i == j ||
-	    !berth_case_open_pair(w->block, c, i, j))
-		return tree_fail(w, "the order of the pair is not open");
+	BERTH_TRY(orders ? check_orders(w, c, i, j) : check_devices(w, c, i, (uint32_t)j));
 	BERTH_TRY(BERTH_NEW(w->tmp, child, 1, w->err));
-	for (int side = 0; side < 2; side++) {
+	for (uint32_t left = orders ? 3 : (uint32_t)j; left; left &= left - 1) {
+		int32_t k = __builtin_ctz(left);
 		*child = *c;
-		berth_case_order(w->block, child, side ? j : i, side ? i : j);
+		if (orders)
+			berth_case_order(w->block, child, k ? j : i, k ? i : j);
+		else
+			berth_case_place(w->block, child, i, k);
 		BERTH_TRY(walk(w, child));
 	}
 	berth_arena_reset(w->tmp, mark);
@@ -231,7 +230,7 @@ static berth_status walk(work *w, const berth_case *parent)
 	else if (closed)
 		st = tree_fail(w, "it is closed already");
 	else
-		st = code == 2 ? walk_devices(w, c) : walk_orders(w, c);
+		st = walk_below(w, c, code == 3);
 	berth_arena_reset(w->tmp, mark);
 	return st;
 }

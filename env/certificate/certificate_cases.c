@@ -179,38 +179,27 @@ static bool one_slot(const berth_block *b, int32_t d)
 	return b->p->s->dev_slots[d] == 1;
 }
 
-static int64_t find_head(const berth_block *b, const berth_case *c, int32_t i, int32_t d)
+/* The head of i on d, by its inputs and what its device does before it; or its tail, by its uses and what
+ * comes after. */
+static int64_t find_side(const berth_block *b, const berth_case *c, int32_t i, int32_t d, bool tail)
 {
-	int64_t head = one_slot(b, d) ? done_after(b, c, c->above[i], d, b->head) : 0;
-	for (int32_t k = b->in_off[i]; k < b->in_off[i + 1]; k++) {
+	const int32_t *off = tail ? b->out_off : b->in_off;
+	const berth_block_edge *edge = tail ? b->out : b->in;
+	const int64_t *known = tail ? b->tail : b->head;
+	int64_t most = one_slot(b, d) ? done_after(b, c, tail ? c->below[i] : c->above[i], d, known) : 0;
+	for (int32_t k = off[i]; k < off[i + 1]; k++) {
 		int64_t least = CERTIFICATE_NEVER;
-		int32_t from = b->in[k].other;
-		for (uint32_t left = c->dev[from]; left; left &= left - 1) {
+		int32_t other = edge[k].other;
+		for (uint32_t left = c->dev[other]; left; left &= left - 1) {
 			int32_t l = __builtin_ctz(left);
-			int64_t there = b->head[berth_block_cell(b, from, l)] + berth_block_time(b, from, l) +
-			                berth_transfer_ns(b->p, b->in[k].tensor, l, d);
+			int64_t way = berth_transfer_ns(b->p, edge[k].tensor, tail ? d : l, tail ? l : d);
+			int64_t there =
+				known[berth_block_cell(b, other, l)] + berth_block_time(b, other, l) + way;
 			least = there < least ? there : least;
 		}
-		head = larger(head, least);
+		most = larger(most, least);
 	}
-	return head;
-}
-
-static int64_t find_tail(const berth_block *b, const berth_case *c, int32_t i, int32_t d)
-{
-	int64_t tail = one_slot(b, d) ? done_after(b, c, c->below[i], d, b->tail) : 0;
-	for (int32_t k = b->out_off[i]; k < b->out_off[i + 1]; k++) {
-		int64_t least = CERTIFICATE_NEVER;
-		int32_t to = b->out[k].other;
-		for (uint32_t left = c->dev[to]; left; left &= left - 1) {
-			int32_t l = __builtin_ctz(left);
-			int64_t there = b->tail[berth_block_cell(b, to, l)] + berth_block_time(b, to, l) +
-			                berth_transfer_ns(b->p, b->out[k].tensor, d, l);
-			least = there < least ? there : least;
-		}
-		tail = larger(tail, least);
-	}
-	return tail;
+	return most;
 }
 
 static void find_heads_and_tails(berth_block *b, const berth_case *c)
@@ -219,12 +208,12 @@ static void find_heads_and_tails(berth_block *b, const berth_case *c)
 	for (int32_t k = 0; k < b->n; k++)
 		for (uint32_t left = c->dev[b->order[k]]; left; left &= left - 1) {
 			int32_t i = b->order[k], d = __builtin_ctz(left);
-			b->head[berth_block_cell(b, i, d)] = find_head(b, c, i, d);
+			b->head[berth_block_cell(b, i, d)] = find_side(b, c, i, d, false);
 		}
 	for (int32_t k = b->n - 1; k >= 0; k--)
 		for (uint32_t left = c->dev[b->order[k]]; left; left &= left - 1) {
 			int32_t i = b->order[k], d = __builtin_ctz(left);
-			b->tail[berth_block_cell(b, i, d)] = find_tail(b, c, i, d);
+			b->tail[berth_block_cell(b, i, d)] = find_side(b, c, i, d, true);
 		}
 }
 
