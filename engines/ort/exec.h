@@ -30,6 +30,7 @@ typedef struct exec_buffer {
 	size_t bytes;
 	int32_t producer;          /* task; -1: there from the start */
 	void *handle;              /* the executor's */
+	bool floats;               /* numbers of 32 bits, which may travel with less */
 } exec_buffer;
 
 typedef struct exec_kind {

@@ -2,6 +2,7 @@
 #include "exec_hosts.h"
 
 #include "cores.h"
+#include "quantised.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,11 +13,13 @@
  * the tasks' core may have to do. */
 enum { PAUSE_WAITING_NS = 20000, PAUSE_RUNNING_NS = 200000 };
 
+/* Smaller tensors go as they are: they are a packet or two. */
+enum { LEAST_QUANTISED = 4096 };
+
 typedef struct hosts {
 	mesh *m;
-	int32_t n, self;       /* self: this process */
-	const int32_t *process;
-	int32_t core;
+	exec_hosts_cfg cfg;
+	int32_t self;           /* this process */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t arrived, ended;
@@ -28,18 +31,20 @@ typedef struct hosts {
 	const exec_buffer *buffer;
 	int32_t n_tasks;
 	double began;
+	berth_arena mem;        /* of the run */
+	unsigned char **small;  /* [n_buffers] quantised, on its way; NULL: none */
 } hosts;
 
 static bool is_mine(const hosts *h, const exec_task *t)
 {
-	return h->process[t->worker] == h->self;
+	return h->cfg.process[t->worker] == h->self;
 }
 
 /* The process that makes the buffer; -1: all have it. */
 static int32_t maker(const hosts *h, int32_t buffer)
 {
 	int32_t task = h->buffer[buffer].producer;
-	return task < 0 ? -1 : h->process[h->task[task].worker];
+	return task < 0 ? -1 : h->cfg.process[h->task[task].worker];
 }
 
 /* ---- the thread of tasks ---- */
@@ -90,7 +95,7 @@ static void *work(void *ctx)
 {
 	hosts *h = ctx;
 	int32_t seen = 0;
-	berth_cores_bind(h->core);
+	berth_cores_bind(h->cfg.core);
 	for (;;) {
 		pthread_mutex_lock(&h->lock);
 		while (h->round == seen && !h->quit)
@@ -105,15 +110,32 @@ static void *work(void *ctx)
 
 /* ---- messages ---- */
 
+/* Where the buffer's bytes are on their way, and how many. */
+static void *on_the_way(hosts *h, int32_t b, size_t *bytes)
+{
+	const exec_buffer *x = &h->buffer[b];
+	*bytes = x->bytes;
+	if (!h->cfg.quantise || !x->floats || x->bytes < LEAST_QUANTISED)
+		return x->data;
+	*bytes = quantised_bytes(x->bytes / sizeof(float));
+	if (!h->small[b])
+		h->small[b] = berth_arena_alloc(&h->mem, 1, *bytes);
+	if (!h->small[b])
+		mesh_give_up("memory ran out");
+	return h->small[b];
+}
+
 static void receive_all(hosts *h, int32_t n_buffers)
 {
+	size_t bytes;
 	for (int32_t i = 0; i < h->n_tasks; i++)
 		for (int32_t k = 0; k < h->task[i].n_in && is_mine(h, &h->task[i]); k++) {
 			int32_t b = h->task[i].in[k], from = maker(h, b);
 			if (from < 0 || from == h->self || h->here[b])
 				continue;
 			h->here[b] = true; /* asked for; see below */
-			mesh_receive(h->m, from, b, h->buffer[b].data, h->buffer[b].bytes);
+			void *data = on_the_way(h, b, &bytes);
+			mesh_receive(h->m, from, b, data, bytes);
 		}
 	memset(h->here, 0, (size_t)n_buffers * sizeof *h->here);
 }
@@ -121,14 +143,21 @@ static void receive_all(hosts *h, int32_t n_buffers)
 /* The buffer to each process with a task that reads it, once. */
 static void send_one(hosts *h, int32_t b, int32_t from_task)
 {
-	bool to[EXEC_MAX_WORKERS] = {false};
+	bool to[EXEC_MAX_WORKERS] = {false}, ready = false;
+	size_t bytes;
 	for (int32_t i = from_task + 1; i < h->n_tasks; i++)
 		for (int32_t k = 0; k < h->task[i].n_in; k++)
 			if (h->task[i].in[k] == b)
-				to[h->process[h->task[i].worker]] = true;
-	for (int32_t p = 0; p < mesh_size(h->m); p++)
-		if (to[p] && p != h->self)
-			mesh_send(h->m, p, b, h->buffer[b].data, h->buffer[b].bytes);
+				to[h->cfg.process[h->task[i].worker]] = true;
+	for (int32_t p = 0; p < mesh_size(h->m); p++) {
+		if (!to[p] || p == h->self)
+			continue;
+		void *data = on_the_way(h, b, &bytes);
+		if (!ready && data != h->buffer[b].data)
+			quantised_put(h->buffer[b].data, h->buffer[b].bytes / sizeof(float), data);
+		ready = true;
+		mesh_send(h->m, p, b, data, bytes);
+	}
 }
 
 static void send_of(hosts *h, int32_t task)
@@ -143,6 +172,8 @@ static void has_come(void *ctx, int32_t tag, bool receive)
 	hosts *h = ctx;
 	if (!receive)
 		return;
+	if (h->small[tag])
+		quantised_get(h->small[tag], h->buffer[tag].bytes / sizeof(float), h->buffer[tag].data);
 	pthread_mutex_lock(&h->lock);
 	h->here[tag] = true;
 	pthread_cond_signal(&h->arrived);
@@ -184,7 +215,7 @@ static size_t move_told(const hosts *h, int32_t p, unsigned char *block, bool ba
 	size_t at = 0;
 	for (int32_t i = 0; i < h->n_tasks; i++) {
 		const exec_task *t = &h->task[i];
-		if (h->process[t->worker] != p || !t->told_bytes)
+		if (h->cfg.process[t->worker] != p || !t->told_bytes)
 			continue;
 		if (block)
 			memcpy(back ? t->told : block + at, back ? block + at : t->told, t->told_bytes);
@@ -219,13 +250,12 @@ static void close_hosts(void *ex)
 	pthread_mutex_destroy(&h->lock);
 }
 
-berth_status exec_hosts_open(mesh *m, int32_t n, const int32_t *process, int32_t core, berth_arena *mem,
-                             void **ex, berth_err *err)
+berth_status exec_hosts_open(mesh *m, const exec_hosts_cfg *cfg, berth_arena *mem, void **ex, berth_err *err)
 {
 	hosts *h;
 	pthread_condattr_t attr;
 	BERTH_TRY(BERTH_NEW(mem, h, 1, err));
-	*h = (hosts){.m = m, .n = n, .self = mesh_self(m), .process = process, .core = core};
+	*h = (hosts){.m = m, .cfg = *cfg, .self = mesh_self(m)};
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -285,7 +315,6 @@ static void run_with(hosts *h, int32_t n_buffers, unsigned char *block)
 static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err)
 {
 	hosts *h = ex;
-	berth_arena tmp = {0};
 	int32_t n_buffers = count_buffers(tasks, n);
 	unsigned char *block;
 	size_t bytes = 0;
@@ -294,11 +323,12 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	h->buffer = buffers;
 	for (int32_t i = 0; i < n; i++)
 		bytes += tasks[i].told_bytes;
-	if (BERTH_NEW(&tmp, h->here, n_buffers, err) != BERTH_OK ||
-	    BERTH_NEW(&tmp, block, bytes, err) != BERTH_OK)
+	if (BERTH_NEW(&h->mem, h->here, n_buffers, err) != BERTH_OK ||
+	    BERTH_NEW(&h->mem, h->small, n_buffers, err) != BERTH_OK ||
+	    BERTH_NEW(&h->mem, block, bytes, err) != BERTH_OK)
 		mesh_give_up("memory ran out");
 	run_with(h, n_buffers, block);
-	berth_arena_free(&tmp);
+	berth_arena_free(&h->mem);
 	return BERTH_OK;
 }
 

@@ -7,10 +7,15 @@
 #include "exec.h"
 #include "mesh.h"
 
-/* process[n]: that of each worker; -1: it has none, and no task. core: of the thread here. close it by the
- * kind. Fails: BERTH_EIO, BERTH_ENOMEM. */
-berth_status exec_hosts_open(mesh *m, int32_t n, const int32_t *process, int32_t core, berth_arena *mem,
-                             void **ex, berth_err *err);
+typedef struct exec_hosts_cfg {
+	int32_t n;              /* workers */
+	const int32_t *process; /* [n]; -1: it has none, and no task */
+	int32_t core;           /* of the thread here */
+	bool quantise;          /* large tensors of floats go as bytes (quantised.h) */
+} exec_hosts_cfg;
+
+/* Close it by the kind. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status exec_hosts_open(mesh *m, const exec_hosts_cfg *cfg, berth_arena *mem, void **ex, berth_err *err);
 
 /* Its `open` is not called. `run` ends in all processes with what all tasks told. */
 extern const exec_kind exec_hosts;

@@ -67,7 +67,8 @@ static berth_status know_host(engine *e, hosts_state *x, berth_err *err)
 	cpu_model("/proc/cpuinfo", f->core, f->cpu, sizeof f->cpu);
 	snprintf(f->ort, sizeof f->ort, "%.60s", ort_version(e->lib));
 	snprintf(f->berth, sizeof f->berth, "%.60s", BERTH_VERSION);
-	BERTH_TRY(exec_hosts_open(x->m, e->n_devs, x->process, f->core, &e->mem, &x->runs.ex, err));
+	const exec_hosts_cfg cfg = {e->n_devs, x->process, f->core, e->compress != NULL};
+	BERTH_TRY(exec_hosts_open(x->m, &cfg, &e->mem, &x->runs.ex, err));
 	return exec_threads.open(1, &f->core, &e->mem, &x->alone, err);
 }
 

@@ -256,7 +256,7 @@ static void print_help(void)
 	        "[--clock wall|cpu]\n"
 	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
 	        "[--threads N]\n"
-	        "       berth-engine-ort --hosts NAME[=SPEED],... [--agent WORD,...]\n"
+	        "       berth-engine-ort --hosts NAME[=SPEED],... [--agent WORD,...] [--compress 4x]\n"
 	        "all:   [--optimize none|basic|extended|all] [--library FILE]\n\n"
 	        "An engine of berth: questions come on standard input, a JSON object a line "
 	        "(docs/engines.md).\n\n"
@@ -268,6 +268,7 @@ static void print_help(void)
 	        "  --threads           of the session\n"
 	        "  --hosts             devices that are hosts, with a process on each, which mpirun starts\n"
 	        "  --agent             what runs a command on a host, as ssh does (ssh,-oBatchMode=yes)\n"
+	        "  --compress          large tensors of floats go from host to host as bytes with a scale\n"
 	        "  --members           the hosts that have processes: said to these by --hosts\n"
 	        "  --optimize          ONNX Runtime's level of optimisation\n"
 	        "  --library           ONNX Runtime's library (else BERTH_ORT_LIBRARY, or where "
@@ -308,6 +309,7 @@ static const char **option_at(engine *e, const char *word)
 	       : strcmp(word, "--hosts") == 0     ? &e->hosts
 	       : strcmp(word, "--agent") == 0     ? &e->agent
 	       : strcmp(word, "--members") == 0   ? &e->members
+	       : strcmp(word, "--compress") == 0  ? &e->compress
 	                                          : NULL;
 }
 
@@ -318,8 +320,10 @@ static bool check_options(engine *e)
 		return refuse("--devices, --executor and --clock are of workers, not of", "--providers");
 	if (e->hosts && (e->devices || e->executor || e->clock_name || e->providers))
 		return refuse("--devices, --executor, --clock and --providers do not go with", "--hosts");
-	if (!e->hosts && (e->agent || e->members))
-		return refuse("--agent and --members need", "--hosts");
+	if (!e->hosts && (e->agent || e->members || e->compress))
+		return refuse("--agent, --members and --compress need", "--hosts");
+	if (e->compress && strcmp(e->compress, "4x") != 0)
+		return refuse("--compress is 4x, not", e->compress);
 	if (!e->providers && (e->n_libraries || e->threads_text))
 		return refuse("--provider-library and --threads need", "--providers");
 	e->executor = e->executor ? e->executor : "threads";

@@ -42,7 +42,7 @@ extern const engine_way engine_workers, engine_providers, engine_hosts;
 
 struct engine {
 	const char *library, *devices, *executor, *optimize, *clock_name, *providers, *threads_text;
-	const char *hosts, *agent, *members;
+	const char *hosts, *agent, *members, *compress;
 	const char *provider_library[ENGINE_LIBRARIES];
 	int32_t n_libraries;
 	int level;

@@ -117,7 +117,7 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exe
 		unsigned char *data;
 		BERTH_TRY(BERTH_NEW(mem, data, bytes + 64, err));
 		memset(data, i, bytes + 64);
-		buffer[i] = (exec_buffer){data, bytes, i - 1, NULL};
+		buffer[i] = (exec_buffer){data, bytes, i - 1, NULL, false};
 		index[i] = i;
 	}
 	for (int32_t i = 0; i < HOPS; i++) {
@@ -163,7 +163,7 @@ berth_status ort_profile_message(int32_t from, int32_t to, size_t bytes, const e
 	double at[2] = {0};
 	const int32_t index = 0;
 	BERTH_TRY(BERTH_NEW(&mem, data, bytes + 64, err));
-	exec_buffer buffer = {data, bytes, 0, NULL};
+	exec_buffer buffer = {data, bytes, 0, NULL, true};
 	const exec_task task[2] = {{from, 0, 1, NULL, &index, look_at_clock, &at[0], &at[0], sizeof at[0]},
 	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};
 	berth_status st = kind->admit(ex, &buffer, 1, err);

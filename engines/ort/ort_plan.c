@@ -114,6 +114,7 @@ static berth_status new_buffer(ort_plan *p, int32_t v, int32_t producer, berth_e
 	unsigned char *data;
 	b->bytes = shape->bytes;
 	b->producer = producer;
+	b->floats = shape->elem == 1; /* FLOAT of TensorProto.DataType */
 	b->data = p->m->data[v];
 	if (producer >= 0) {
 		BERTH_TRY(BERTH_NEW(&p->mem, data, shape->bytes + 64, err));
