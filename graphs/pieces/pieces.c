@@ -160,23 +160,42 @@ static void piece_pads(const piece_at *p, int64_t *pads)
 	pads[w->n + w->at] = to > w->length ? to - w->length : 0;
 }
 
-static berth_status put_piece(piece_at *p, berth_err *err)
+static berth_status put_copy(piece_at *p, const char *name, berth_err *err)
 {
 	const pieces_spec *s = &p->c->spec;
 	pieces_attr attr = {0};
-	int64_t pads[2 * PIECES_SPATIAL], group = (p->to - p->from) / (s->unit ? s->unit : 1);
-	const char *label = onnx_node_label(&p->x->m, &p->x->m.node[p->node]), *name;
-	BERTH_TRY(take_inputs(p, err));
+	int64_t pads[2 * PIECES_SPATIAL], group = (p->to - p->from) / s->unit;
 	if (s->edit == PIECES_PADS) {
 		piece_pads(p, pads);
 		attr = (pieces_attr){"pads", pads, 2 * s->window.n};
 	} else if (s->edit == PIECES_GROUP)
 		attr = (pieces_attr){"group", &group, -1};
+	return pieces_put_copy(p->x, p->node, name, p->in, p->out, &attr, attr.name != NULL,
+	                       s->edit == PIECES_PADS ? "auto_pad" : NULL, err);
+}
+
+/* The piece between nodes that leave other pieces' lines alone. */
+static berth_status put_lines(piece_at *p, const char *name, berth_err *err)
+{
+	pieces_state *x = p->x;
+	const onnx_node *n = &x->m.node[p->node];
+	const onnx_value *table = &x->m.value[n->in[0]];
+	pieces_lines l;
+	BERTH_TRY(pieces_lines_before(x, name, p->in[1], table->dim[0], p->from, p->to, &l, err));
+	p->in[1] = l.near;
+	BERTH_TRY(put_copy(p, name, err));
+	return pieces_lines_behind(x, name, &l, x->m.value[n->in[1]].rank, table->rank - 1, table->elem,
+	                           p->out[0], &p->out[0], err);
+}
+
+static berth_status put_piece(piece_at *p, berth_err *err)
+{
+	const char *label = onnx_node_label(&p->x->m, &p->x->m.node[p->node]), *name;
+	BERTH_TRY(take_inputs(p, err));
 	BERTH_TRY(pieces_name(p->x, &p->x->nodes, &name, err, "%s/piece %d of %d", label, (int)p->i + 1,
 	                      (int)p->c->k));
 	p->c->name[p->i] = name;
-	return pieces_put_copy(p->x, p->node, name, p->in, p->out, &attr, attr.name != NULL,
-	                       s->edit == PIECES_PADS ? "auto_pad" : NULL, err);
+	return p->c->spec.edit == PIECES_LINES ? put_lines(p, name, err) : put_copy(p, name, err);
 }
 
 /* From now on the outputs are there in pieces. */

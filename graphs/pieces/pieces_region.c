@@ -14,8 +14,7 @@ static int64_t length_of(const pieces_state *x, int32_t v, int32_t dim)
 
 /* ---- nodes ---- */
 
-/* A number as a constant that all Slice nodes share. */
-static berth_status number(pieces_state *x, int64_t value, const char **name, berth_err *err)
+berth_status pieces_number(pieces_state *x, int64_t value, const char **name, berth_err *err)
 {
 	const char *key = berth_arena_printf(x->mem, "%lld", (long long)value);
 	int32_t found, at = (int32_t)x->n_numbers;
@@ -27,7 +26,7 @@ static berth_status number(pieces_state *x, int64_t value, const char **name, be
 		return BERTH_OK;
 	}
 	BERTH_TRY(BERTH_GROW(x->mem, x->number, x->n_numbers, &x->cap_number, err));
-	BERTH_TRY(pieces_name(x, &x->values, name, err, "slice/at %s", key));
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "number/%s", key));
 	x->number[x->n_numbers++] = *name;
 	return pieces_ints_put(x, *name, &value, 1, err);
 }
@@ -41,9 +40,9 @@ static berth_status put_slice(pieces_state *x, const char *from_name, const char
 	x->out->n_slices++;
 	if (x->m.opset < 10)
 		return pieces_put_node(x, "Slice", name, in, 1, name, old, 3, err);
-	BERTH_TRY(number(x, from, &in[1], err));
-	BERTH_TRY(number(x, to, &in[2], err));
-	BERTH_TRY(number(x, axis, &in[3], err));
+	BERTH_TRY(pieces_number(x, from, &in[1], err));
+	BERTH_TRY(pieces_number(x, to, &in[2], err));
+	BERTH_TRY(pieces_number(x, axis, &in[3], err));
 	return pieces_put_node(x, "Slice", name, in, 4, name, NULL, 0, err);
 }
 

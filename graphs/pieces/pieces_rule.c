@@ -176,7 +176,7 @@ static const char *arg(const pieces_at *at, pieces_spec *s)
 
 /* ---- the table ---- */
 
-typedef enum words { PLAIN, IMAGE, MATRIX } words;
+typedef enum words { PLAIN, IMAGE, MATRIX, TABLE } words;
 
 typedef struct row {
 	const char *type;
@@ -197,7 +197,7 @@ static const row table[] = {
 	{"Dropout", dropout, PLAIN, false, 1},
 	{"Expand", pieces_rule_expand, PLAIN, false, 2},
 	{"Flatten", pieces_rule_reshape, PLAIN, false, 1},
-	{"Gather", pieces_rule_gather, PLAIN, false, 2},
+	{"Gather", pieces_rule_gather, TABLE, true, 2},
 	{"Gemm", pieces_rule_gemm, MATRIX, true, 2},
 	{"GlobalAveragePool", pieces_rule_global_pool, IMAGE, false, 1},
 	{"GlobalLpPool", pieces_rule_global_pool, IMAGE, false, 1},
@@ -290,7 +290,7 @@ int32_t pieces_axis_of(const pieces_at *at, const char *word)
 {
 	const row *r = row_of(at->n);
 	int32_t rank = pieces_output(at)->rank;
-	if (strcmp(word, "inner") == 0)
+	if (strcmp(word, "inner") == 0 || (r && r->words == TABLE && strcmp(word, "vocabulary") == 0))
 		return PIECES_INNER;
 	for (int32_t d = 0; r && r->words == IMAGE && d < 4 && d < rank; d++)
 		if (strcmp(word, image_word[d]) == 0)
@@ -313,7 +313,7 @@ const char *pieces_axis_word(const pieces_at *at, int32_t dim, char buf[16])
 	const row *r = row_of(at->n);
 	int32_t rank = pieces_output(at)->rank;
 	if (dim == PIECES_INNER)
-		return "inner";
+		return r && r->words == TABLE ? "vocabulary" : "inner";
 	if (r && r->words == IMAGE && dim < 4)
 		return image_word[dim];
 	if (r && r->words == MATRIX && dim >= rank - 2)

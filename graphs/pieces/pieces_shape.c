@@ -125,6 +125,20 @@ const char *pieces_rule_pad(const pieces_at *at, pieces_spec *s)
 	return NULL;
 }
 
+/* By lines of the table: each piece has some of them. */
+static const char *lines_of_table(const pieces_at *at, pieces_spec *s, int32_t axis)
+{
+	const onnx_value *x = pieces_input(at, 0), *i = pieces_input(at, 1);
+	if (axis != 0 || i->rank < 1 || i->elem != ONNX_INT64)
+		return "its lines are not the table's first dimension, named by int64";
+	if (at->m->opset < 12)
+		return "below opset 12 Min and Max take no whole numbers";
+	s->length = x->dim[0];
+	s->in[0].dim = 0;
+	s->edit = PIECES_LINES;
+	return NULL;
+}
+
 /* Lines of the table that the indices name: by index, or by a dimension of the table. */
 const char *pieces_rule_gather(const pieces_at *at, pieces_spec *s)
 {
@@ -132,6 +146,8 @@ const char *pieces_rule_gather(const pieces_at *at, pieces_spec *s)
 	int32_t axis = pieces_axis(at, "axis", 0, x->rank);
 	if (axis < 0)
 		return "its axis is not known";
+	if (s->dim == PIECES_INNER)
+		return lines_of_table(at, s, axis);
 	if (s->dim >= axis && s->dim < axis + i->rank)
 		s->in[1].dim = s->dim - axis;
 	else

@@ -86,9 +86,11 @@ bool pieces_tensor_stands(const pieces_state *x, int32_t v);
 /* [from, to) of a constant as one of its own. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                                 const char *name, berth_err *err);
-/* Integers as a constant of its own; equal ones once where `shared`. Fails: BERTH_ENOMEM. */
+/* Integers as a constant of its own, [n]. Fails: BERTH_ENOMEM. */
 berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *ints, int32_t n,
                              berth_err *err);
+/* A zero of a type whose elements have whole bytes, [1]. Fails: BERTH_ENOMEM. */
+berth_status pieces_zero_put(pieces_state *x, const char *name, int32_t elem, berth_err *err);
 
 /* ---- pieces_region.c ---- */
 
@@ -97,6 +99,25 @@ berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *i
 berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err);
 berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err);
+
+/* A number as a constant [1] that all nodes share. Fails: BERTH_ENOMEM. */
+berth_status pieces_number(pieces_state *x, int64_t value, const char **name, berth_err *err);
+
+/* ---- pieces_lines.c ---- */
+
+/* Indices in lines of a piece, and the nearest that it has. */
+typedef struct pieces_lines {
+	const char *own, *near;
+} pieces_lines;
+/* Of the indices, for lines [from, to) of a table of `lines`. base: what new names begin with. Fails:
+ * BERTH_ENOMEM. */
+berth_status pieces_lines_before(pieces_state *x, const char *base, const char *index, int64_t lines,
+                                 int64_t from, int64_t to, pieces_lines *out, berth_err *err);
+/* What a Gather of them made (of type elem, of indices of that rank, and lines of `more` dimensions), with
+ * zeros where a line is another piece's. Fails: BERTH_ENOMEM. */
+berth_status pieces_lines_behind(pieces_state *x, const char *base, const pieces_lines *l, int32_t rank,
+                                 int32_t more, int32_t elem, const char *made, const char **out,
+                                 berth_err *err);
 
 /* ---- pieces_put.c ---- */
 

@@ -264,17 +264,29 @@ berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t
 	return put_tensor(x, &b, raw, (size_t)(part.rows * part.bytes), err);
 }
 
+/* A vector of n elements that were made here. */
+static berth_status put_made(pieces_state *x, const char *name, int32_t elem, int64_t n, const void *raw,
+                             berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	if (x->m.ir_version < 4)
+		BERTH_TRY(put_input(x, name, elem, 1, &n, err));
+	put_kind(&b, name, elem, 1, &n);
+	return put_tensor(x, &b, raw, (size_t)(n * onnx_elem_bits(elem) / 8), err);
+}
+
 berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *ints, int32_t n,
                              berth_err *err)
 {
-	const int64_t dim = n;
-	berth_strbuf b = {.mem = x->mem};
 	unsigned char *raw;
 	BERTH_TRY(BERTH_NEW(x->mem, raw, n * 8, err));
 	for (int32_t i = 0; i < 8 * n; i++)
 		raw[i] = (unsigned char)((uint64_t)ints[i / 8] >> (8 * (i % 8)));
-	if (x->m.ir_version < 4)
-		BERTH_TRY(put_input(x, name, ONNX_INT64, 1, &dim, err));
-	put_kind(&b, name, ONNX_INT64, 1, &dim);
-	return put_tensor(x, &b, raw, (size_t)n * 8, err);
+	return put_made(x, name, ONNX_INT64, n, raw, err);
+}
+
+berth_status pieces_zero_put(pieces_state *x, const char *name, int32_t elem, berth_err *err)
+{
+	static const char zero[16] = {0};
+	return put_made(x, name, elem, 1, zero, err);
 }
