@@ -1,6 +1,10 @@
 /* Depth, width and sums by type; see stats.h. */
 #include "stats.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
 /* The most operators on one level. Counts replace the levels, as -1 - count, so that a large graph needs no
  * second list: what stood in a count's place is counted next. */
 static int32_t width_of(int32_t *level, int32_t n)
@@ -72,6 +76,28 @@ static void add_up(const berth_graph *g, berth_graph_stats *s)
 			s->type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
 }
 
+/* "NAME/piece 2 of 3", as pieces are called that operators were cut into (graphs/pieces): 2. 0: no piece. */
+static int piece_of(const char *name)
+{
+	static const char mark[] = "/piece ";
+	const char *at = NULL;
+	int i = 0, k = 0, end = 0;
+	for (const char *s = strstr(name, mark); s; s = strstr(s + 1, mark))
+		at = s;
+	if (!at || sscanf(at += sizeof mark - 1, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k)
+		return 0;
+	return at[end] == '\0' || at[end] == '#' ? i : 0;
+}
+
+static void count_pieces(const berth_graph *g, berth_graph_stats *s)
+{
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int i = piece_of(g->op_name[op]);
+		s->cut_ops += i == 1;
+		s->pieces += i > 0;
+	}
+}
+
 berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
                                    berth_graph_stats *out, berth_err *err)
 {
@@ -93,6 +119,7 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];
 	sort_types(g, &s);
+	count_pieces(g, &s);
 	*out = s;
 	return BERTH_OK;
 }

@@ -14,6 +14,7 @@ typedef struct berth_graph_stats {
 	/* [n_types + 1]; a shared parameter counts for its first user */
 	int64_t *type_read_bytes, *type_write_bytes, *type_param_bytes, *type_state_bytes;
 	int64_t state_bytes, moved_bytes; /* of all operators; moved: read and written */
+	int32_t cut_ops, pieces; /* operators that stand in pieces, by the names of these, and their pieces */
 	int32_t *type_by_ops;  /* [n_types + 1] types by falling number of operators; ties: first use first */
 } berth_graph_stats;
 

@@ -3,29 +3,16 @@
 
 #include "print.h"
 #include "say.h"
-#include "stats.h"
 #include "text.h"
 
 #include <string.h>
 
-typedef struct figures {
-	double flops, macs;
-	int64_t param_bytes, tensor_bytes;
-} figures;
-
-static figures figures_of(const berth_graph *g)
+static int64_t tensor_bytes(const berth_graph *g)
 {
-	figures f = {0};
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		f.flops += g->op_flops[op];
-		f.macs += g->op_macs[op];
-		f.param_bytes += g->op_param_bytes[op];
-	}
-	for (int32_t i = 0; i < g->n_params; i++)
-		f.param_bytes += g->param_bytes[i];
+	int64_t sum = 0;
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		f.tensor_bytes += g->tensor_bytes[t];
-	return f;
+		sum += g->tensor_bytes[t];
+	return sum;
 }
 
 static berth_status list_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
@@ -73,13 +60,12 @@ static int64_t bytes_made(const pieces_model *p)
 
 static void put_figures(berth_json_out *w, const char *key, const berth_graph *g)
 {
-	figures f = figures_of(g);
 	berth_json_open(w, key, '{');
 	berth_json_put_int(w, "operators", g->n_ops);
-	berth_json_put_number(w, "flops", f.flops);
-	berth_json_put_number(w, "macs", f.macs);
-	berth_json_put_int(w, "param_bytes", f.param_bytes);
-	berth_json_put_int(w, "tensor_bytes", f.tensor_bytes);
+	berth_json_put_number(w, "flops", berth_graph_flops(g));
+	berth_json_put_number(w, "macs", berth_graph_macs(g));
+	berth_json_put_int(w, "param_bytes", berth_graph_param_bytes(g));
+	berth_json_put_int(w, "tensor_bytes", tensor_bytes(g));
 	berth_json_close(w, '}');
 }
 
@@ -150,12 +136,11 @@ berth_status split_print_json(cli *c, const split_told *t, berth_err *err)
 static void print_row(cli_table *table, const char *what, const berth_graph *g)
 {
 	char a[32], b[32], d[32];
-	figures f = figures_of(g);
 	cli_cell(table, "%s", what);
 	cli_cell(table, "%d", (int)g->n_ops);
-	cli_cell(table, "%s", cli_amount(a, f.flops, "FLOP"));
-	cli_cell(table, "%s", berth_text_bytes(b, (double)f.param_bytes));
-	cli_cell(table, "%s", berth_text_bytes(d, (double)f.tensor_bytes));
+	cli_cell(table, "%s", cli_amount(a, berth_graph_flops(g), "FLOP"));
+	cli_cell(table, "%s", berth_text_bytes(b, (double)berth_graph_param_bytes(g)));
+	cli_cell(table, "%s", berth_text_bytes(d, (double)tensor_bytes(g)));
 }
 
 static berth_status print_figures(cli *c, const split_told *t, berth_err *err)

@@ -268,6 +268,10 @@ static berth_status print_json(cli *c, const view *v, berth_err *err)
 			                   v->stats.type_ops[type]);
 	}
 	berth_json_close(&w, '}');
+	if (v->stats.pieces) {
+		berth_json_put_int(&w, "cut_ops", v->stats.cut_ops);
+		berth_json_put_int(&w, "pieces", v->stats.pieces);
+	}
 	show_types_json(&w, g, &v->stats);
 	put_onnx(&w, &v->onnx);
 	if (v->has_times)
@@ -306,6 +310,9 @@ static void print_head(const view *v)
 	if (v->stats.state_bytes)
 		cli_say(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
 	cli_say("\n");
+	if (v->stats.pieces)
+		cli_say("cut: %d operator%s into %d pieces\n", v->stats.cut_ops,
+		        v->stats.cut_ops == 1 ? "" : "s", v->stats.pieces);
 }
 
 /* Types that training has no rule for. */

@@ -103,7 +103,7 @@ static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 	if (c.where != OUTSIDE || dim < 0 || x->opt->outside)
 		return NULL;
 	around(&x->m.value[v], dim, &before, &behind);
-	return before > 1 ? "its weight would need a new file for its data" : NULL;
+	return before > 1 ? "its weight would need a new file for its data (--data FILE)" : NULL;
 }
 
 bool pieces_tensor_stands(const pieces_state *x, int32_t v)
