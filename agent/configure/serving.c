@@ -117,6 +117,48 @@ berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs,
 	return st;
 }
 
+/* The kind of the last device of state s, which takes the blocks from *from on; *before: the state without
+ * it. */
+static int32_t last_of(const pipeline *l, int32_t s, int64_t period_ns, int32_t *from, int32_t *before)
+{
+	int32_t k = 0, step = 1, rest = s;
+	for (;; k++) {
+		int32_t digit = rest % (l->n_devs[k] + 1);
+		if (digit > 0 && extend(l, k, l->reach[s - step], period_ns) == l->reach[s])
+			break;
+		rest /= l->n_devs[k] + 1;
+		step *= l->n_devs[k] + 1;
+	}
+	*before = s - step;
+	*from = l->reach[*before];
+	return k;
+}
+
+berth_status berth_serving_stages(const berth_serving *x, const berth_serving_group *g, berth_arena *mem,
+                                  berth_arena *tmp, berth_serving_stage **stage, int32_t *n_stages,
+                                  berth_err *err)
+{
+	pipeline l = {.x = x, .n_devs = g->n_devs};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t n = 0, at;
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		n += g->n_devs[k];
+	BERTH_TRY(BERTH_NEW(mem, *stage, n, err));
+	BERTH_TRY(sum_up(&l, tmp, err));
+	int64_t period_ns = shortest(&l);
+	fits(&l, period_ns); /* of this period again */
+	at = n;
+	for (int32_t s = l.n_states - 1, before; s > 0; s = before) {
+		int32_t from, to = l.reach[s], k = last_of(&l, s, period_ns, &from, &before);
+		if (to > from)
+			(*stage)[--at] = (berth_serving_stage){k, from, to};
+	}
+	*n_stages = n - at;
+	*stage += at;
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
 /* ---- parts of one server ---- */
 
 /* Ways to use servers: a server of one kind by itself, or several whole servers with one copy. */

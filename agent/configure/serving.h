@@ -73,6 +73,18 @@ berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
 berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs, bool inside, bool outside,
                                   berth_arena *tmp, int64_t *period_ns, berth_err *err);
 
+/* A device of a copy, and its blocks: from .. to-1. */
+typedef struct berth_serving_stage {
+	int32_t kind, from, to;
+} berth_serving_stage;
+
+/* The blocks of each device of a copy of group g of a plan for x, in the order of the blocks; of several ways
+ * with the same period one. Devices without a block are left out. In mem; tmp as above. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_serving_stages(const berth_serving *x, const berth_serving_group *g, berth_arena *mem,
+                                  berth_arena *tmp, berth_serving_stage **stage, int32_t *n_stages,
+                                  berth_err *err);
+
 /* The plan with the most samples a second that was found. Servers of a kind are divided into equal or unequal
  * parts by a dynamic program, exactly; groups of whole servers, where they beat what their servers have
  * alone, by the linear relaxation, rounded down, and a dynamic program for what is left. All numbers of

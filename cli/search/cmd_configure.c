@@ -106,6 +106,28 @@ static berth_status price(cli *c, const args *a, configure_view *v, berth_search
 	                        &v->copies, err);
 }
 
+/* Can a copy of that batch stand anywhere? */
+static bool fits_somewhere(const configure_view *v, int32_t batch)
+{
+	for (int32_t h = 0; h < v->cluster.n_hosts; h++)
+		for (int32_t i = 0; i < v->copies.host[h]->n_crews; i++)
+			if (v->copies.host[h]->crew[i].price[batch].runs)
+				return true;
+	return false;
+}
+
+/* Batches that were asked for, and that no copy can have. */
+static berth_status tell_dropped(cli *c, const configure_view *v, berth_err *err)
+{
+	for (int32_t b = 0; b < v->n_batches && v->r.found; b++)
+		if (!fits_somewhere(v, b))
+			BERTH_TRY(cli_warn(c, err,
+			                   "a copy of batch %lld fits on no devices of one host: it is "
+			                   "left out",
+			                   (long long)v->batch[b]));
+	return BERTH_OK;
+}
+
 static berth_status configure(cli *c, const args *a, configure_view *v, berth_err *err)
 {
 	cli_budget budget = cli_budget_default();
@@ -182,6 +204,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		return configure_serve(c, a.on, &a.serve, err);
 	BERTH_TRY(load(c, &a, &v, err));
 	BERTH_TRY(configure(c, &a, &v, err));
+	BERTH_TRY(tell_dropped(c, &v, err));
 	if (c->json)
 		BERTH_TRY(configure_put(c, &v, err));
 	else if (!c->quiet && v.r.found)

@@ -23,8 +23,22 @@ typedef struct view {
 
 /* ---- arguments ---- */
 
-static berth_status read_servers(const cli_texts *given, view *v, berth_err *err)
+static berth_status unknown_host(cli *c, const view *v, const char *text, int len, berth_err *err)
 {
+	const char *all = "";
+	for (int32_t h = 0; h < v->c.n_hosts && all; h++)
+		all = berth_arena_printf(&c->tmp, "%s%s%s", all, h ? ", " : "", v->c.host_name[h]);
+	return all ? berth_fail(err, BERTH_EINVAL,
+	                        "option --servers: %.80s has no host '%.*s'; expected one of %.200s",
+	                        v->s.name, len, text, all)
+	           : berth_nomem(err);
+}
+
+/* One of each that is not named. */
+static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_err *err)
+{
+	for (int32_t h = 0; h < v->c.n_hosts; h++)
+		v->n_servers[h] = -1;
 	for (int32_t i = 0; i < given->n; i++) {
 		const char *text = given->text[i], *mark = strrchr(text, '='), *end;
 		double n = mark ? berth_text_number(mark + 1, &end) : -1;
@@ -38,10 +52,14 @@ static berth_status read_servers(const cli_texts *given, view *v, berth_err *err
 		                            v->c.host_name[h][mark - text]))
 			h++;
 		if (h == v->c.n_hosts)
-			return berth_fail(err, BERTH_EINVAL, "option --servers: %.80s has no host '%.*s'",
-			                  v->s.name, (int)(mark - text), text);
+			return unknown_host(c, v, text, (int)(mark - text), err);
+		if (v->n_servers[h] >= 0)
+			return berth_fail(err, BERTH_EINVAL, "option --servers: host '%s' stands twice",
+			                  v->c.host_name[h]);
 		v->n_servers[h] = (int64_t)n;
 	}
+	for (int32_t h = 0; h < v->c.n_hosts; h++)
+		v->n_servers[h] = v->n_servers[h] < 0 ? 1 : v->n_servers[h];
 	return BERTH_OK;
 }
 
@@ -58,9 +76,7 @@ static berth_status load(cli *c, const char *on, const configure_serve_args *a, 
 	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
 	BERTH_TRY(berth_granularity_find(&v->g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v->blocks, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, v->n_servers, v->c.n_hosts, err));
-	for (int32_t h = 0; h < v->c.n_hosts; h++)
-		v->n_servers[h] = 1;
-	return read_servers(&a->servers, v, err);
+	return read_servers(c, &a->servers, v, err);
 }
 
 /* ---- output ---- */
@@ -82,7 +98,46 @@ static berth_status where(cli *c, const view *v, const berth_serving_group *g, c
 	return text ? BERTH_OK : berth_nomem(err);
 }
 
-static void put_group(berth_json_out *w, const view *v, const berth_serving_group *g)
+/* Layers in runs on devices of one kind: "1-40 on 5 of a; 41-82 on 2 of b". */
+static berth_status blocks_text(cli *c, const view *v, const berth_serving_group *g, const char **out,
+                                berth_err *err)
+{
+	berth_serving_stage *stage;
+	int32_t n, end;
+	const char *text = "";
+	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+	for (int32_t i = 0; i < n && text; i = end) {
+		for (end = i + 1; end < n && stage[end].kind == stage[i].kind;)
+			end++;
+		text = berth_arena_printf(&c->mem, "%s%s%d-%d on %d of %s", text, i ? "; " : "",
+		                          stage[i].from + 1, stage[end - 1].to, end - i,
+		                          v->x.kind[stage[i].kind].name);
+	}
+	*out = text;
+	return text ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status put_stages(cli *c, berth_json_out *w, const view *v, const berth_serving_group *g,
+                               berth_err *err)
+{
+	berth_serving_stage *stage;
+	int32_t n;
+	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+	berth_json_open(w, "stages", '[');
+	for (int32_t i = 0; i < n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "server", v->x.kind[stage[i].kind].name);
+		berth_json_put_string(w, "first", v->blocks.block_name[stage[i].from]);
+		berth_json_put_string(w, "last", v->blocks.block_name[stage[i].to - 1]);
+		berth_json_put_int(w, "layers", stage[i].to - stage[i].from);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	return BERTH_OK;
+}
+
+static berth_status put_group(cli *c, berth_json_out *w, const view *v, const berth_serving_group *g,
+                              berth_err *err)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_flat(w, true);
@@ -93,8 +148,10 @@ static void put_group(berth_json_out *w, const view *v, const berth_serving_grou
 		if (g->n_devs[k] > 0)
 			berth_json_put_int(w, v->x.kind[k].name, g->n_devs[k]);
 	berth_json_close(w, '}');
+	berth_status st = put_stages(c, w, v, g, err);
 	berth_json_close(w, '}');
 	berth_json_flat(w, false);
+	return st;
 }
 
 static berth_status put(cli *c, const view *v, berth_err *err)
@@ -112,7 +169,7 @@ static berth_status put(cli *c, const view *v, berth_err *err)
 	berth_json_put_int(&w, "pipelines", v->plan.solved);
 	berth_json_open(&w, "groups", '[');
 	for (int32_t i = 0; i < v->plan.n_groups; i++)
-		put_group(&w, v, &v->plan.group[i]);
+		BERTH_TRY(put_group(c, &w, v, &v->plan.group[i], err));
 	berth_json_close(&w, ']');
 	return cli_end_json(c, &w, err);
 }
@@ -127,8 +184,10 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		servers += v->x.kind[k].n_servers;
 		devices += v->x.kind[k].n_servers * v->x.kind[k].n_devs;
 	}
-	cli_say("%s on %lld servers of %s, %lld devices: %.4g samples/s by %lld copies\n", c->args[0],
-	        (long long)servers, v->s.name, (long long)devices, plan->per_s, (long long)plan->n_copies);
+	cli_say("%s on %lld server%s of %s, %lld device%s: %.4g samples/s by %lld %s\n", c->args[0],
+	        (long long)servers, servers == 1 ? "" : "s", v->s.name, (long long)devices,
+	        devices == 1 ? "" : "s", plan->per_s, (long long)plan->n_copies,
+	        plan->n_copies == 1 ? "copy" : "copies");
 	for (int32_t k = 0; k < v->x.n_kinds; k++)
 		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name,
 		        v->x.kind[k].n_devs, v->x.kind[k].dev);
@@ -136,8 +195,8 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	        "less)\n\n",
 	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
 	        cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
-	cli_table_init(&t, &c->mem, "rlrr");
-	cli_table_head(&t, "copies|each on|a sample every|samples/s");
+	cli_table_init(&t, &c->mem, "rlrrl");
+	cli_table_head(&t, "copies|each on|a sample every|samples/s|layers");
 	for (int32_t i = 0; i < plan->n_groups; i++) {
 		const berth_serving_group *g = &plan->group[i];
 		const char *text;
@@ -146,6 +205,8 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		cli_cell(&t, "%s", text);
 		cli_cell(&t, "%s", berth_text_seconds(a, (double)g->period_ns / 1e9));
 		cli_cell(&t, "%.4g", 1e9 / (double)g->period_ns);
+		BERTH_TRY(blocks_text(c, v, g, &text, err));
+		cli_cell(&t, "%s", text);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

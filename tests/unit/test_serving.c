@@ -96,6 +96,32 @@ static double most(const double *rate, uint32_t left)
 	return left ? fmax(best, most(rate, left & ~low)) : 0;
 }
 
+/* All blocks, one after the other, on devices that are there, within the period and their memory. */
+static void check_stages(const berth_serving *x, const int32_t *n_devs, int64_t period, berth_arena *tmp)
+{
+	berth_serving_group g = {.n = 1, .period_ns = period};
+	berth_serving_stage *stage;
+	int32_t n, at = 0, used[BERTH_MOST_SERVER_KINDS] = {0};
+	berth_arena mem = {0};
+	berth_err err;
+	memcpy(g.n_devs, n_devs, sizeof g.n_devs);
+	assert_ok(berth_serving_stages(x, &g, &mem, tmp, &stage, &n, &err), &err);
+	for (int32_t i = 0; i < n; i++) {
+		const berth_server_kind *d = &x->kind[stage[i].kind];
+		int64_t ns = 0, bytes = x->work_bytes;
+		assert_true(stage[i].from == at && stage[i].to > at);
+		for (; at < stage[i].to; at++) {
+			assert_true(d->block_ns[at] >= 0);
+			ns += d->block_ns[at];
+			bytes += x->block_bytes[at];
+		}
+		assert_true(ns <= period && (d->memory_bytes < 0 || bytes <= d->memory_bytes));
+		assert_true(++used[stage[i].kind] <= n_devs[stage[i].kind]);
+	}
+	assert_int_equal(at, x->n_blocks);
+	berth_arena_free(&mem);
+}
+
 static void test_pipelines(void **state)
 {
 	(void)state;
@@ -112,6 +138,8 @@ static void test_pipelines(void **state)
 		double all = period_of(&w, kind, (1u << n) - 1, true);
 		assert_ok(berth_serving_period(&w.x, n_devs, true, true, &tmp, &period, &err), &err);
 		assert_true(isinf(all) ? period == -1 : (double)period == all);
+		if (period >= 0)
+			check_stages(&w.x, n_devs, period, &tmp);
 	}
 	berth_arena_free(&tmp);
 }
