@@ -131,8 +131,9 @@ static void run_method(world *w, const char *name, berth_solution *r)
 static void branch_and_bound_is_optimal(void **state)
 {
 	int solved = 0, improved = 0;
+	const int n = BERTH_DEBUG ? 1500 : 4000;
 	(void)state;
-	for (uint64_t seed = 0; seed < 4000; seed++) {
+	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		berth_solution r;
 		open_instance(&w, seed, seed % 100 == 0 ? 6 : seed % 5 == 0 ? 5 : 4, 3, seed % 4 == 3);
@@ -147,7 +148,7 @@ static void branch_and_bound_is_optimal(void **state)
 		improved += best < w.rule[BERTH_LATENCY];
 		close_world(&w);
 	}
-	assert_true(solved > 1500);
+	assert_true(solved > n * 3 / 8);
 	assert_true(improved > 5); /* orders of their own matter, or the test is weak */
 }
 

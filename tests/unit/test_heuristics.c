@@ -252,7 +252,7 @@ static void test_models(void **state)
 		for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
 			compiled c;
 			compile_zoo(&c, specs[k], row[i].name);
-			check_all(&c, 400, true);
+			check_all(&c, BERTH_DEBUG ? 150 : 400, true);
 		}
 }
 
