@@ -36,6 +36,7 @@ berth_status berth_system_pack(berth_system *s, int factor, berth_arena *mem, be
 	}
 	s->link_packed_latency_s = latency_s;
 	s->link_packed_s_per_byte = s_per_byte;
+	s->pack_factor = factor;
 	return BERTH_OK;
 }
 

@@ -16,7 +16,7 @@
 berth_status berth_placement_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
                                  berth_arena *tmp, berth_placement *out, berth_err *err)
 {
-	berth_placement p = {.value = NAN, .lower_bound = NAN};
+	berth_placement p = {.value = NAN, .lower_bound = NAN, .compress = s->pack_factor};
 	char hex[65];
 	BERTH_TRY(BERTH_NEW(mem, p.op_dev, g->n_ops, err));
 	p.graph_name = berth_arena_strdup(mem, g->name);
@@ -244,11 +244,25 @@ static berth_status read_source(const berth_json *doc, const char *key, berth_ar
 	return read_word(&at, "sha256", mem, sha256, err);
 }
 
+static berth_status read_compress(const berth_json *doc, reader *r, berth_err *err)
+{
+	static const char *const words[] = {"2x", "4x", "8x"};
+	const char *text = NULL;
+	int32_t at;
+	BERTH_TRY(read_word(doc, "compress", r->mem, &text, err));
+	if (!text)
+		return BERTH_OK;
+	if (berth_text_find(words, 3, text, "compression", "; expected 2x, 4x or 8x", &at, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", doc->file);
+	r->p.compress = 2 << at;
+	return BERTH_OK;
+}
+
 static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 {
 	static const char *const known[] = {"format", "version",     "graph",     "system", "method",
 	                                    "seed",   "evaluations", "objective", "value",  "lower_bound",
-	                                    "order",  "placement",   NULL};
+	                                    "compress", "order",     "placement", NULL};
 	berth_placement *p = &r->p;
 	int64_t seed = 0;
 	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format") ||
@@ -263,7 +277,8 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(read_count(doc, "evaluations", &p->evaluations, err));
 	BERTH_TRY(read_word(doc, "objective", r->mem, &p->objective, err));
 	BERTH_TRY(read_value(doc, "value", &p->value, err));
-	return read_value(doc, "lower_bound", &p->lower_bound, err);
+	BERTH_TRY(read_value(doc, "lower_bound", &p->lower_bound, err));
+	return read_compress(doc, r, err);
 }
 
 static bool differs(const char *said, const char *hex)
@@ -287,6 +302,13 @@ static berth_status compare_sources(const char *file, const reader *r, const cha
 		BERTH_TRY(berth_system_sha256(r->s, r->tmp, system_hex, err));
 	bool graph = differs(p->graph_sha256, graph_hex),
 	     other_system = differs(p->system_sha256, system_hex);
+	if (!graph && !other_system && p->compress && p->compress != r->s->pack_factor) {
+		*warning = berth_arena_printf(r->mem,
+		                              "%s: made for tensors that go packed (--compress %dx), which "
+		                              "they do not here",
+		                              file, p->compress);
+		return *warning ? BERTH_OK : berth_nomem(err);
+	}
 	if (!graph && !other_system)
 		return BERTH_OK;
 	char graph_part[300] = "", system_part[300] = "";
@@ -418,6 +440,9 @@ static void write_document(berth_json_out *w, const berth_placement *p, const be
 	write_word(w, "objective", p->objective);
 	berth_json_put_number(w, "value", p->value);
 	berth_json_put_number(w, "lower_bound", p->lower_bound);
+	if (p->compress)
+		berth_json_put_string(w, "compress",
+		                      p->compress == 2 ? "2x" : p->compress == 4 ? "4x" : "8x");
 	write_order(w, p, g);
 	berth_json_open(w, "placement", '{');
 	for (int32_t op = 0; op < g->n_ops; op++)

@@ -16,6 +16,7 @@ typedef struct berth_placement {
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */
 	int64_t evaluations;
 	double value, lower_bound; /* NAN: null */
+	int compress;              /* tensors went packed to a part of so much (packed.h); 0: not */
 	int32_t *op_dev;           /* [n_ops] */
 	/* [n_ops] operators in a topological order that each device keeps to; NULL: none is given */
 	int32_t *order;
@@ -38,7 +39,7 @@ berth_status berth_placement_check(const berth_placement *p, const berth_graph *
  *   file      the name shown in messages
  *   tmp       as above
  *   warning   may be NULL; set to NULL, or to a text in mem: the placement was made for another graph or
- *             system
+ *             system, or for tensors that go packed in another way
  * Fails: BERTH_EFORMAT (line:column or JSON pointer; unknown words with the nearest one), BERTH_ENOMEM. out
  * is untouched then. */
 berth_status berth_placement_parse_json(const char *file, const char *text, size_t size, const berth_graph *g,

@@ -72,6 +72,7 @@ typedef struct berth_system {
 	int32_t *link_of; /* [from * n_devs + to]: the link, or -1 */
 	/* What a packed tensor takes on a link (packed.h); NULL: none is packed. No file states them. */
 	double *link_packed_latency_s, *link_packed_s_per_byte;
+	int pack_factor; /* 0: none */
 
 	/* channels [n_channels], numbered by their first link */
 	const char **channel_name; /* the name that links share; NULL: a link's own */
