@@ -31,7 +31,8 @@ void berth_strbuf_add(berth_strbuf *b, const char *text, size_t n)
 {
 	if (!reserve(b, n))
 		return;
-	memcpy(b->text + b->len, text, n);
+	if (n) /* nothing may be told as NULL */
+		memcpy(b->text + b->len, text, n);
 	b->len += n;
 	b->text[b->len] = '\0';
 }
