@@ -361,8 +361,11 @@ static void print_head(const args *a, const state *s)
 		cli_say("%s solved %d groups of the %d operators%s: nothing is proven for the operators\n",
 		        r->method->name, (int)r->groups, (int)s->g.n_ops,
 		        r->groups_optimal ? ", to the best of these groups" : "");
-	cli_say("by %s, %s evaluations in %s, seed %llu\n", r->method->name, cli_count(count, r->evaluations),
+	cli_say("by %s, %s evaluations in %s, seed %llu", r->method->name, cli_count(count, r->evaluations),
 	        berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
+	if (r->walks > 1)
+		cli_say(", %d walks", (int)r->walks);
+	cli_say("\n");
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
