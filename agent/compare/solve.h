@@ -11,7 +11,7 @@ typedef struct berth_solution {
 	const berth_method *method;
 	berth_objective objective;
 	uint64_t seed;
-	int32_t walks;          /* of annealing, side by side */
+	int32_t walks;          /* of annealing, side by side, as was asked for */
 	bool answered;          /* there is a placement: op_dev is set */
 	bool feasible;          /* and it keeps all rules and fits */
 	berth_proof proof;      /* what an exact method says of the value */
