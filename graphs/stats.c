@@ -89,13 +89,16 @@ static int piece_of(const char *name)
 	return at[end] == '\0' || at[end] == '#' ? i : 0;
 }
 
-static void count_pieces(const berth_graph *g, berth_graph_stats *s)
+int32_t berth_graph_pieces(const berth_graph *g, int32_t *cut_ops)
 {
+	int32_t pieces = 0;
+	*cut_ops = 0;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int i = piece_of(g->op_name[op]);
-		s->cut_ops += i == 1;
-		s->pieces += i > 0;
+		*cut_ops += i == 1;
+		pieces += i > 0;
 	}
+	return pieces;
 }
 
 berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
@@ -119,7 +122,7 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];
 	sort_types(g, &s);
-	count_pieces(g, &s);
+	s.pieces = berth_graph_pieces(g, &s.cut_ops);
 	*out = s;
 	return BERTH_OK;
 }

@@ -22,4 +22,8 @@ typedef struct berth_graph_stats {
 berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
                                    berth_graph_stats *out, berth_err *err);
 
+/* Pieces that operators were cut into, by the names of these (docs/splitting.md), and in *cut_ops of how many
+ * operators. O(ops). */
+int32_t berth_graph_pieces(const berth_graph *g, int32_t *cut_ops);
+
 #endif

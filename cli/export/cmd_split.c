@@ -7,6 +7,7 @@
 #include "split_data.h"
 #include "split_print.h"
 #include "split_words.h"
+#include "strbuf.h"
 
 #include <string.h>
 
@@ -60,11 +61,23 @@ static berth_status write(cli *c, state *s, berth_err *err)
 	return read_again(c, s, err);
 }
 
-static berth_status nothing(const state *s, berth_err *err)
+/* No operator was looked at: none is of a type of --types, or the model has none. */
+static berth_status no_operator(cli *c, const state *s, berth_err *err)
+{
+	berth_strbuf b = {.mem = &c->mem};
+	const char *types;
+	size_t len;
+	for (int32_t i = 0; i < s->opt.n_types; i++)
+		berth_strbuf_printf(&b, "%s %s", i ? "," : " of type", s->opt.type[i]);
+	BERTH_TRY(berth_strbuf_done(&b, &types, &len, err));
+	return berth_fail(err, BERTH_EINVAL, "%s: no operator%s to be cut", s->model.name, types);
+}
+
+static berth_status nothing(cli *c, const state *s, berth_err *err)
 {
 	const pieces_refused *r = s->made.refused;
 	if (!s->made.n_refused)
-		return berth_fail(err, BERTH_EINVAL, "%s: no operator of these types", s->model.name);
+		return no_operator(c, s, err);
 	return berth_fail(err, BERTH_EUNSUPPORTED, "%s: nothing can be cut; '%s' (%s): %s", s->model.name,
 	                  r->op, r->type, r->why);
 }
@@ -76,7 +89,7 @@ static berth_status make(cli *c, state *s, berth_err *err)
 	BERTH_TRY(pieces_cut_model(s->model.name, data, s->model.size, &s->read, &s->opt, &c->mem, &s->made,
 	                           err));
 	if (!s->made.n_made)
-		return nothing(s, err);
+		return nothing(c, s, err);
 	for (int32_t i = 0; i < s->made.n_asked; i++)
 		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
 		                   s->made.refused[i].type, s->made.refused[i].why));
@@ -104,7 +117,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"cut", 0, CLI_MANY, &s.words.cut, "NAME=AXIS:SHARES",
-	         "cut an operator: batch, channels, rows, columns, inner or a dimension, into such shares"},
+	         "cut the operator of this name (no pattern): batch, channels, rows, columns, inner, "
+	         "vocabulary or a dimension, into such shares"},
 		{"parts", 0, CLI_TEXT, &s.words.parts, "K|SHARES",
 	         "cut all others along the cheapest axis, into K parts or such shares"},
 		{"types", 0, CLI_LIST, &s.words.types, "TYPE,...", "only those of these types"},
@@ -140,5 +154,5 @@ const cli_verb cmd_split = {
 	"The new model computes what MODEL does. Its pieces are operators of their own, to be placed like "
 	"any other. What cannot be cut stays whole, and is told with the reason.\n"
 	"Example: berth split model.onnx --parts 2 -o halves.onnx && berth place halves.onnx --on "
-	"system:cpu+2gpu\n",
+	"system:4gpu\n",
 	run};

@@ -182,11 +182,14 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	BERTH_TRY(twice(t, &c->mem, &more, err));
 	for (int32_t i = 0; i < p->n_made; i++)
 		n += p->made[i].k;
-	cli_say("%s: %d operators cut into %lld pieces: %s, %s\n", t->before->name, (int)p->n_made,
-	        (long long)n, t->words->out, berth_text_bytes(size, (double)bytes_made(p)));
+	cli_say("%s: %d operator%s cut into %lld pieces: %s, %s\n", t->before->name, (int)p->n_made,
+	        p->n_made == 1 ? "" : "s", (long long)n, t->words->out,
+	        berth_text_bytes(size, (double)bytes_made(p)));
 	BERTH_TRY(print_figures(c, t, err));
 	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
 	        (int)p->n_sums);
+	if (p->n_lookups)
+		cli_say(", %d others around pieces of a vocabulary", (int)p->n_lookups);
 	if (more > 0)
 		cli_say("; computed twice: %s", cli_amount(work, more, "FLOP"));
 	cli_say("\n");

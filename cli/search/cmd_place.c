@@ -22,6 +22,7 @@
 #include "say.h"
 #include "signals.h"
 #include "solve.h"
+#include "stats.h"
 #include "text.h"
 
 #include <math.h>
@@ -315,6 +316,16 @@ static void print_speedup(const state *s)
 		cli_say("as good as the best single device");
 }
 
+/* The best single device of a cut program is slower than that of the model before the cut. */
+static void print_cut(const berth_graph *g)
+{
+	int32_t cut, pieces = berth_graph_pieces(g, &cut);
+	if (pieces)
+		cli_say("cut: %d operator%s in %d pieces: compare with a plan of the whole model, which one "
+		        "device may run faster\n",
+		        (int)cut, cut == 1 ? " stands" : "s stand", (int)pieces);
+}
+
 /* What each metric of a sum or under a limit comes to. */
 static void print_parts(const state *s)
 {
@@ -352,6 +363,7 @@ static void print_head(const args *a, const state *s)
 			cli_say(" (%s asked for: %s)", cli_percent(asked, a->budget.gap),
 			        r->gap <= a->budget.gap ? "reached" : "not reached");
 		cli_say("\n");
+		print_cut(&s->g);
 		print_parts(s);
 		place_replicas_print(&s->copies, r->value);
 	} else {

@@ -181,11 +181,14 @@ static berth_status put_lines(piece_at *p, const char *name, berth_err *err)
 	const onnx_node *n = &x->m.node[p->node];
 	const onnx_value *table = &x->m.value[n->in[0]];
 	pieces_lines l;
+	size_t before = x->n_nodes;
 	BERTH_TRY(pieces_lines_before(x, name, p->in[1], table->dim[0], p->from, p->to, &l, err));
 	p->in[1] = l.near;
 	BERTH_TRY(put_copy(p, name, err));
-	return pieces_lines_behind(x, name, &l, x->m.value[n->in[1]].rank, table->rank - 1, table->elem,
-	                           p->out[0], &p->out[0], err);
+	BERTH_TRY(pieces_lines_behind(x, name, &l, x->m.value[n->in[1]].rank, table->rank - 1, table->elem,
+	                              p->out[0], &p->out[0], err));
+	x->out->n_lookups += (int32_t)(x->n_nodes - before) - 1; /* beside the piece */
+	return BERTH_OK;
 }
 
 static berth_status put_piece(piece_at *p, berth_err *err)

@@ -69,6 +69,7 @@ typedef struct pieces_model {
 	pieces_refused *refused;
 	pieces_copy *copy;       /* [n_copies] the new file of weights, one behind the other */
 	int32_t n_made, n_refused, n_asked, n_slices, n_joins, n_sums, n_copies;
+	int32_t n_lookups; /* nodes around pieces of a vocabulary: which indices are theirs */
 } pieces_model;
 
 /* Cut the model in data[size]; file stands in messages. read as in onnx.h, may be NULL. Everything lives in

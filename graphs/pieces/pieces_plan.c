@@ -265,9 +265,32 @@ static const char *label(const pieces_state *x, int32_t node)
 	return onnx_node_label(&x->m, &x->m.node[node]);
 }
 
+/* How dimensions can be fixed: " (give --dim N=...)", a word for each that the file names. */
+static berth_status list_dims(const pieces_state *x, const char **out, berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	size_t len;
+	const char *between = " (give ";
+	for (size_t s = 0; s < x->m.n_symbols; s++) {
+		if (!x->m.symbol_of_input[s] || pieces_is_given(x->read, x->m.symbol[s]))
+			continue;
+		berth_strbuf_printf(&b, "%s--dim %s=N", between, x->m.symbol[s]);
+		between = ", ";
+	}
+	berth_strbuf_printf(&b, "%s", *between == ',' ? ")" : "");
+	return berth_strbuf_done(&b, out, &len, err);
+}
+
 static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth_err *err)
 {
 	pieces_model *o = x->out;
+	const char *dims;
+	if (strstr(why, "not fixed")) {
+		BERTH_TRY(list_dims(x, &dims, err));
+		why = berth_arena_printf(x->mem, "%s%s", why, dims);
+		if (!why)
+			return berth_nomem(err);
+	}
 	BERTH_TRY(BERTH_GROW(x->mem, o->refused, o->n_refused, &x->cap_refused, err));
 	o->refused[o->n_refused++] = (pieces_refused){label(x, node), x->m.node[node].type, why};
 	return BERTH_OK;
@@ -285,9 +308,28 @@ static berth_status find(const pieces_state *x, const char *name, int32_t *node,
 		*node = (int32_t)i;
 	}
 	if (*node < 0)
-		return berth_fail(err, BERTH_EINVAL, "%s: no operator '%s' (berth show lists them)",
-		                  x->m.file, name);
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: no operator '%s' (berth show --granularity op lists them)", x->m.file,
+		                  name);
 	return BERTH_OK;
+}
+
+/* The operator has no such axis: these it has. */
+static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pieces_ask *ask,
+                            berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	char number[16];
+	const char *text, *why;
+	size_t len;
+	int32_t rank = pieces_output(at)->rank;
+	for (int32_t d = 0; d < rank; d++)
+		berth_strbuf_printf(&b, "%s%s", d ? ", " : "", pieces_axis_word(at, d, number));
+	if (pieces_rule_of(at, PIECES_INNER, &why))
+		berth_strbuf_printf(&b, "%s%s", rank ? ", " : "", pieces_axis_word(at, PIECES_INNER, number));
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	return berth_fail(err, BERTH_EINVAL, "%s: operator '%s' (%s) has no axis '%s'; it has: %s", x->m.file,
+	                  ask->op, at->n->type, ask->axis, text);
 }
 
 static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node, berth_err *err)
@@ -300,10 +342,7 @@ static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node,
 	if (!why && ask->axis) {
 		int32_t dim = pieces_axis_of(&at, ask->axis);
 		if (dim < PIECES_INNER)
-			return berth_fail(
-				err, BERTH_EINVAL,
-				"%s: operator '%s' (%s) has no axis '%s': its output has %d dimensions",
-				x->m.file, ask->op, at.n->type, ask->axis, (int)pieces_output(&at)->rank);
+			return no_axis(x, &at, ask, err);
 		BERTH_TRY(consider(x, node, dim, &s, &why, err));
 		if (!why)
 			BERTH_TRY(make(x, node, &s, ask->k, ask->share, &why, err));

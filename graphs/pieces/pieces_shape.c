@@ -81,7 +81,7 @@ const char *pieces_rule_concat(const pieces_at *at, pieces_spec *s)
 {
 	int32_t axis = pieces_axis(at, "axis", 1, pieces_output(at)->rank);
 	if (axis < 0 || s->dim == axis)
-		return "its parts are of different inputs";
+		return "along this dimension it puts its inputs one behind the other";
 	for (int32_t k = 0; k < at->n->n_in; k++)
 		s->in[k].dim = s->dim;
 	return NULL;

@@ -368,7 +368,7 @@ static void test_bad(void **state)
 	text t = chain(false, &mem);
 	check_bad(t, "third", "rows", "no operator 'third'");
 	check_bad(t, "first", "channels", "no axis 'channels'");
-	check_bad(t, "first", "2", "has 2 dimensions");
+	check_bad(t, "first", "2", "it has: rows, columns, inner");
 	berth_arena_free(&mem);
 }
 
