@@ -306,7 +306,7 @@ berth_status trainer_trade_done(trainer *w, int64_t own, berth_train_rank **out,
 	const berth_ranks *r = w->ranks;
 	BERTH_TRY(BERTH_NEW(w->mem, *out, r->n, err));
 	for (int32_t i = 0; i < r->n; i++)
-		(*out)[i].host = r->host[i];
+		(*out)[i].host = r->host ? r->host[i] : "";
 	(*out)[r->me].evaluations = own;
 	(*out)[r->me].cpu_s = berth_cpu_seconds() - w->cpu_started - r->waited_cpu_s;
 	return berth_ranks_trade(w->ranks, trade_done, *out, w->tmp, err);

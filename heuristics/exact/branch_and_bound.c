@@ -37,6 +37,13 @@ static bool stop(void *ctx)
 	return s->stopped;
 }
 
+/* Does every placement without an order run as it does with one? Where channels serve what comes first in the
+ * program they follow the topological order then, and the devices another rule. */
+static bool orders_are_all(const berth_problem *p)
+{
+	return !p->s->contention || p->s->channel_order != BERTH_CHANNELS_PROGRAM;
+}
+
 static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_exact_search *x;
@@ -57,8 +64,8 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 		cfg.upper_ns = llround(s->best.value * 1e9);
 	berth_exact_search_run(x, &cfg, &r);
 	s->nodes = r.nodes;
-	s->proof = r.complete ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
-	if (r.lower_ns < BERTH_EXACT_SEARCH_NEVER)
+	s->proof = r.complete && orders_are_all(s->p) ? BERTH_PROOF_OPTIMAL : BERTH_PROOF_LIMIT;
+	if (orders_are_all(s->p) && r.lower_ns < BERTH_EXACT_SEARCH_NEVER)
 		berth_search_prove(s, (double)r.lower_ns / 1e9);
 	return BERTH_OK;
 }

@@ -152,6 +152,35 @@ static void branch_and_bound_is_optimal(void **state)
 	assert_true(improved > 5); /* orders of their own matter, or the test is weak */
 }
 
+/* Where channels serve what comes first in the program, a placement without an order of its own runs as it
+ * does with none of all orders. What is called optimal is so over these placements, too, and a bound is. */
+static void placements_without_an_order_count(void **state)
+{
+	int optimal = 0, no_order = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		world w;
+		berth_solution r;
+		open_instance(&w, seed, 5, 3, false);
+		w.s.contention = true;
+		w.s.channel_order = BERTH_CHANNELS_PROGRAM;
+		assert_ok(berth_eval_new(&w.p, &w.cfg.objective, &w.mem, &w.eval, &(berth_err){0}),
+		          &(berth_err){0});
+		try_all(&w);
+		run_method(&w, "branch-and-bound", &r);
+		double best = w.any[BERTH_LATENCY];
+		optimal += strcmp(r.status, "optimal") == 0;
+		no_order += strcmp(r.status, "optimal") != 0;
+		if (isfinite(best) && (r.lower_bound > best * (1 + 1e-12) ||
+		                       (strcmp(r.status, "optimal") == 0 && r.value != best)))
+			fail_msg("seed %d: branch and bound says %.12g (%s, bound %.12g), trying all %.12g",
+			         (int)seed, r.value, r.status, r.lower_bound, best);
+		close_world(&w);
+	}
+	print_message("%d optimal, %d not\n", optimal, no_order);
+	assert_true(optimal > 0 && no_order > 0);
+}
+
 static int64_t simulated_ns(void *ctx, const int32_t *dev, const int32_t *order)
 {
 	berth_sim_result r;
@@ -509,6 +538,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branch_and_bound_is_optimal),
+		cmocka_unit_test(placements_without_an_order_count),
 		cmocka_unit_test(pools_tell_devices_apart),
 		cmocka_unit_test(brute_force_is_optimal),
 		cmocka_unit_test(groups_prove_nothing),
