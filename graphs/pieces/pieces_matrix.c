@@ -11,6 +11,8 @@ const char *pieces_rule_gemm(const pieces_at *at, pieces_spec *s)
 	if (a->rank != 2 || pieces_input(at, 1)->rank != 2)
 		return "its operands are no matrices";
 	if (s->dim == PIECES_INNER) {
+		if (at->m->opset < 11 && pieces_input(at, 2))
+			return "below opset 11 no piece can be without its bias";
 		s->length = a->dim[1 - a_rows];
 		s->in[0].dim = 1 - a_rows;
 		s->in[1].dim = b_rows;

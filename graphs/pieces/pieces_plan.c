@@ -1,6 +1,7 @@
 /* What is cut: the requests, shares in whole units, and the rows that pieces of a chain need. */
 #include "pieces_state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,13 +40,22 @@ static const char *shapes_why(const pieces_at *at)
 	return NULL;
 }
 
+/* What Sum takes. */
+static const char *sum_why(const pieces_at *at)
+{
+	int32_t elem = pieces_output(at)->elem;
+	if (elem == ONNX_BFLOAT16)
+		return at->m->opset < 13 ? "below opset 13 Sum takes no bfloat16" : NULL;
+	return elem == ONNX_FLOAT || elem == ONNX_FLOAT16 || elem == ONNX_DOUBLE
+	               ? NULL
+	               : "its pieces cannot be added: Sum takes no elements of its type";
+}
+
 static const char *output_why(const pieces_at *at, const pieces_spec *s)
 {
 	const onnx_value *y = pieces_output(at);
 	if (s->dim == PIECES_INNER)
-		return onnx_elem_is_real(y->elem) && at->n->n_out == 1
-		               ? NULL
-		               : "it is quantised: scales belong to what is cut";
+		return at->n->n_out == 1 ? sum_why(at) : "it has more than one output";
 	for (int32_t o = 0; o < at->n->n_out; o++) {
 		const onnx_value *v = at->n->out[o] < 0 ? NULL : &at->m->value[at->n->out[o]];
 		if (v && (v->rank <= s->dim || v->dim[s->dim] != s->length))
@@ -107,18 +117,30 @@ static berth_status consider(pieces_state *x, int32_t node, int32_t dim, pieces_
 
 /* ---- shares ---- */
 
+/* What all shares are taken times, so that their sum is finite: a power of two, which changes no digit. */
+static int scale_of(int32_t k, const double *share)
+{
+	double most = 0;
+	int power;
+	for (int32_t i = 0; i < k; i++)
+		most = share[i] > most ? share[i] : most;
+	frexp(most, &power);
+	return -power;
+}
+
 /* Shares in whole units, none of them empty. */
 static const char *bounds_of(const pieces_spec *s, int32_t k, const double *share, int64_t *own)
 {
 	int64_t units = s->length / s->unit;
+	int scale = scale_of(k, share);
 	double sum = 0, before = 0;
 	if (units < k)
 		return s->unit > 1 ? "the dimension has fewer groups than parts"
 		                   : "the dimension is shorter than parts are many";
 	for (int32_t i = 0; i < k; i++)
-		sum += share[i];
+		sum += ldexp(share[i], scale);
 	for (int32_t i = 1; i < k; i++) {
-		before += share[i - 1];
+		before += ldexp(share[i - 1], scale);
 		own[i] = (int64_t)(before / sum * (double)units + 0.5);
 		own[i] = own[i] < own[i - 1] + 1 ? own[i - 1] + 1 : own[i];
 		own[i] = own[i] > units - (k - i) ? units - (k - i) : own[i];
@@ -388,8 +410,8 @@ static void widen(pieces_cut *before, const pieces_cut *c, int32_t k)
 	}
 }
 
-/* Last nodes first. A neighbour's share is at most taken in as a whole: where rows are needed from further
- * away they are sent. */
+/* Last nodes first: what a follower computes more than its own counts, too. However far a piece's windows
+ * reach, it computes all those rows, and none of them is sent. */
 static void overlap(pieces_state *x)
 {
 	for (size_t j = x->m.n_nodes; j-- > 0;) {

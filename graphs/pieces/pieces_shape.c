@@ -133,6 +133,8 @@ static const char *lines_of_table(const pieces_at *at, pieces_spec *s, int32_t a
 		return "its lines are not the table's first dimension, named by int64";
 	if (at->m->opset < 12)
 		return "below opset 12 Min and Max take no whole numbers";
+	if (at->m->opset < 16 && x->elem == ONNX_BFLOAT16)
+		return "below opset 16 Where takes no bfloat16";
 	s->length = x->dim[0];
 	s->in[0].dim = 0;
 	s->edit = PIECES_LINES;

@@ -138,6 +138,17 @@ const char *pieces_rule_conv_transpose(const pieces_at *at, pieces_spec *s)
 	return NULL;
 }
 
+/* Padding of a pool is to be below its kernel, dilated or not. What its last window sees beyond the input is
+ * written as padding of the last piece: of a dilated window that may be more. */
+static bool pads_may_reach_kernel(const pieces_at *at, int32_t i, int32_t n)
+{
+	int64_t dilation;
+	bool found = onnx_attr_int(at->n, "ceil_mode", 0) ||
+	             onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER") ||
+	             onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER");
+	return found && number(at, "dilations", i, n, 1, &dilation) && dilation > 1;
+}
+
 const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
 {
 	if (at->n->n_out > 1)
@@ -150,6 +161,8 @@ const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
 	}
 	if (onnx_attr_int(at->n, "ceil_mode", 0) && onnx_attr_int(at->n, "count_include_pad", 0))
 		return "its last window counts padding that is not there";
+	if (pads_may_reach_kernel(at, s->dim - 2, pieces_output(at)->rank - 2))
+		return "its padding may be larger than its dilated kernel allows";
 	return window(at, s, false);
 }
 

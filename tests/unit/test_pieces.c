@@ -347,6 +347,120 @@ static void test_refused(void **state)
 	berth_arena_free(&mem);
 }
 
+/* x -> one operator, with a second input w where it has a shape -> y */
+static text alone(const char *type, const char *in, int elem, const char *x, const char *w, const char *y,
+                  const bytes *attrs, int opset, berth_arena *mem)
+{
+	bytes *graph = calloc(1, sizeof *graph), *file = calloc(1, sizeof *file);
+	assert_true(graph && file);
+	bool lines = strcmp(type, "Gather") == 0;
+	put_value(graph, 11, "x", lines ? 7 : elem, x);
+	if (w)
+		put_weight(graph, "w", elem, w);
+	if (strstr(in, ",b"))
+		put_weight(graph, "b", elem, "6");
+	put_value(graph, 12, "y", elem, y);
+	put_node(graph, type, "op", in, "y", attrs);
+	put_model(file, graph, opset);
+	unsigned char *copy = berth_arena_alloc(mem, file->n, 1);
+	assert_non_null(copy);
+	memcpy(copy, file->data, file->n);
+	text t = {copy, file->n};
+	free(graph);
+	free(file);
+	return t;
+}
+
+static const char *axis_chosen(text t, berth_arena *mem)
+{
+	const pieces_options opt = {.k = 2, .share = halves};
+	pieces_model p = cut(t, &opt, mem);
+	return p.n_made ? p.made[0].axis : "none";
+}
+
+/* Below opset 11 Gemm cannot be without C. The inner axis is the cheapest here. */
+static void test_bias_stays(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	for (int opset = 9; opset <= 13; opset += 4) {
+		text with = alone("Gemm", "x,w,b", 1, "1,800", "800,6", "1,6", NULL, opset, &mem);
+		if (opset < 11)
+			check_why(with, "op", "inner", "without its bias");
+		assert_string_equal(axis_chosen(with, &mem), opset < 11 ? "columns" : "inner");
+	}
+	berth_arena_free(&mem);
+}
+
+/* Types that Sum, and Where before it, take. */
+static void test_types_that_add(void **state)
+{
+	(void)state;
+	enum { FLOAT = 1, INT32 = 6, HALF = 10, DOUBLE = 11, BFLOAT = 16, FLOAT8 = 17 };
+	static const struct {
+		int elem, opset;
+		bool sum, lines;
+	} row[] = {{FLOAT, 12, true, true},    {HALF, 12, true, true},    {DOUBLE, 12, true, true},
+	           {BFLOAT, 12, false, false}, {BFLOAT, 13, true, false}, {BFLOAT, 16, true, true},
+	           {FLOAT8, 19, false, false}, {INT32, 13, false, false}};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		berth_arena mem = {0};
+		const pieces_ask ask = ask_of("op", "inner", halves);
+		const pieces_options opt = {.ask = &ask, .n_asks = 1};
+		int elem = row[i].elem, opset = row[i].opset;
+		text product = alone("MatMul", "x,w", elem, "4,8", "8,6", "4,6", NULL, opset, &mem),
+		     lines = alone("Gather", "w,x", elem, "2,3", "10,4", "2,3,4", NULL, opset, &mem);
+		assert_int_equal(cut(product, &opt, &mem).n_made, row[i].sum);
+		assert_int_equal(cut(lines, &opt, &mem).n_made, row[i].lines);
+		if (elem == INT32)
+			check_why(product, "op", "inner", "Sum takes no elements of its type");
+		berth_arena_free(&mem);
+	}
+}
+
+/* The padding of the last piece would be as large as the kernel. */
+static void test_dilated_pool(void **state)
+{
+	(void)state;
+	static const int64_t threes[] = {3, 3}, twos[] = {2, 2, 2, 2}, once[] = {1, 2};
+	berth_arena mem = {0};
+	bytes *attrs = calloc(1, sizeof *attrs);
+	assert_non_null(attrs);
+	attr_ints(attrs, "kernel_shape", threes, 2);
+	attr_ints(attrs, "strides", threes, 2);
+	attr_ints(attrs, "pads", twos, 4);
+	attr_ints(attrs, "dilations", once, 2);
+	text t = alone("MaxPool", "x", 1, "1,1,17,17", NULL, NULL, attrs, 13, &mem);
+	const pieces_ask rows = ask_of("op", "rows", halves), columns = ask_of("op", "columns", halves);
+	assert_int_equal(cut(t, &(pieces_options){.ask = &columns, .n_asks = 1}, &mem).n_made, 1);
+	attr_int(attrs, "ceil_mode", 1);
+	t = alone("MaxPool", "x", 1, "1,1,17,17", NULL, NULL, attrs, 13, &mem);
+	check_why(t, "op", "columns", "dilated kernel");
+	assert_int_equal(cut(t, &(pieces_options){.ask = &rows, .n_asks = 1}, &mem).n_made, 1);
+	free(attrs);
+	berth_arena_free(&mem);
+}
+
+/* Shares whose sum is beyond all numbers, and shares near 0. */
+static void test_large_shares(void **state)
+{
+	(void)state;
+	static const double large[] = {1e308, 1e308, 1e308}, small[] = {5e-324, 5e-324, 5e-324},
+			    unlike[] = {5e-324, 1e308, 1e308};
+	const double *const all[] = {large, small, unlike};
+	const int64_t first[] = {2, 2, 1}, second[] = {4, 4, 3};
+	for (int i = 0; i < 3; i++) {
+		berth_arena mem = {0};
+		const pieces_ask ask = {"op", "0", 3, all[i]};
+		text t = alone("Relu", "x", 1, "6,3", NULL, "6,3", NULL, 13, &mem);
+		pieces_model p = cut(t, &(pieces_options){.ask = &ask, .n_asks = 1}, &mem);
+		assert_int_equal(p.n_made, 1);
+		assert_int_equal(p.made[0].own[1], first[i]);
+		assert_int_equal(p.made[0].own[2], second[i]);
+		berth_arena_free(&mem);
+	}
+}
+
 static void check_bad(text t, const char *op, const char *axis, const char *words)
 {
 	berth_arena mem = {0};
@@ -399,7 +513,9 @@ int main(void)
 		cmocka_unit_test(test_sums),           cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_chain),          cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_weights_inside), cmocka_unit_test(test_weights_outside),
-		cmocka_unit_test(test_refused),        cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_bias_stays),
+		cmocka_unit_test(test_types_that_add), cmocka_unit_test(test_dilated_pool),
+		cmocka_unit_test(test_large_shares),   cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
