@@ -161,6 +161,17 @@ berth_status berth_json_placed(const berth_json *at, berth_status st, berth_err 
 	return st;
 }
 
+berth_status berth_json_find(const berth_json *doc, const char *key, const char *const *names, int32_t n,
+                             const char *word, const char *what, const char *tail, int32_t *at,
+                             berth_err *err)
+{
+	berth_json v = berth_json_get(doc, key);
+	berth_err why;
+	return berth_text_find(names, n, word, what, tail, at, &why) == BERTH_OK
+	               ? BERTH_OK
+	               : berth_json_fail(&v, err, "%s", why.msg);
+}
+
 berth_json berth_json_get(const berth_json *at, const char *key)
 {
 	return (berth_json){cJSON_GetObjectItemCaseSensitive(at->item, key), at->file, at, key, 0};

@@ -35,6 +35,12 @@ berth_status berth_json_fail(const berth_json *at, berth_err *err, const char *f
  * BERTH_EFORMAT. Returns st. */
 berth_status berth_json_placed(const berth_json *at, berth_status st, berth_err *err);
 
+/* berth_text_find of a word that is the value of a key: messages tell where it stands. Fails:
+ * BERTH_EFORMAT. */
+berth_status berth_json_find(const berth_json *doc, const char *key, const char *const *names, int32_t n,
+                             const char *word, const char *what, const char *tail, int32_t *at,
+                             berth_err *err);
+
 /* Children for messages and further reading. key must exist for berth_json_get to have an item (NULL
  * otherwise). */
 berth_json berth_json_get(const berth_json *at, const char *key);

@@ -146,7 +146,7 @@ static berth_status read_share(const cli_option *o, const char *text, berth_err 
 	double x = berth_text_number(text, &end);
 	bool percent = *end == '%';
 	if (end[percent] || !isfinite(x) || x <= 0 || (!percent && x >= 1))
-		return bad_value(o, text, "a share above 0 (1%, 0.01)", err);
+		return bad_value(o, text, "a share above 0 and below 1, or with % (0.01, 1%)", err);
 	x /= percent ? 100 : 1;
 	*(double *)o->into = x;
 	return BERTH_OK;

@@ -15,8 +15,8 @@ typedef struct chooser {
 	const atomic_int *cancel;
 	berth_configure_choice *list; /* [n] of most BERTH_MOST_WHOLE, the best of the goal so far, ascending
 	                               */
-	double *list_value;           /* [n] */
-	int32_t n;
+	double *list_value;           /* [n] by the formulas; [n_tried] as simulated, INFINITY: cannot be */
+	int32_t n, n_tried;
 	berth_configure_choice *front; /* [n_front] by time, energy falling */
 	int32_t n_front;
 	berth_configured *out;
@@ -153,6 +153,17 @@ static berth_status simulate(chooser *ch, berth_configure_choice *y, bool *runs,
 	                             runs, err);
 }
 
+/* Among those of the best that were simulated; NULL: none. */
+static const berth_configure_choice *simulated_as(const chooser *ch, const berth_configuration *c, bool *runs)
+{
+	for (int32_t i = 0; i < ch->n_tried; i++)
+		if (same(ch, &ch->list[i].c, c)) {
+			*runs = ch->list_value[i] < INFINITY;
+			return &ch->list[i];
+		}
+	return NULL;
+}
+
 /* Where none of the best fits beside the buffers of the exchange, one of the next may. */
 static berth_status choose(chooser *ch, berth_err *err)
 {
@@ -161,6 +172,8 @@ static berth_status choose(chooser *ch, berth_err *err)
 	for (int32_t i = 0; i < ch->n && (i < ch->cfg->n_whole || !ch->out->found); i++) {
 		BERTH_TRY(simulate(ch, &ch->list[i], &runs, err));
 		double value = runs ? berth_goal_value(ch->cfg->goal, &ch->list[i].simulated) : INFINITY;
+		ch->list_value[i] = value;
+		ch->n_tried = i + 1;
 		if (!(value < least))
 			continue;
 		least = value;
@@ -183,7 +196,11 @@ static berth_status simulate_front(chooser *ch, berth_err *err)
 	int32_t n = 0;
 	bool runs;
 	for (int32_t i = 0; i < ch->n_front; i++) {
-		BERTH_TRY(simulate(ch, &ch->front[i], &runs, err));
+		const berth_configure_choice *known = simulated_as(ch, &ch->front[i].c, &runs);
+		if (known)
+			ch->front[i].simulated = known->simulated;
+		else
+			BERTH_TRY(simulate(ch, &ch->front[i], &runs, err));
 		if (runs)
 			ch->front[n++] = ch->front[i];
 	}

@@ -31,7 +31,7 @@ typedef struct berth_configured {
 	bool all;         /* those are all there are, of equal hosts and devices one each */
 	/* The goal's value of no configuration is below, by formulas. Where all were looked at, the best. */
 	double bound;
-	int32_t n_whole;               /* simulated whole */
+	int32_t n_whole;               /* simulated whole: the best, and others of the front */
 	berth_configure_choice *front; /* [n_front] by time: none is better in both time and energy */
 	int32_t n_front;
 } berth_configured;

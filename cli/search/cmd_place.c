@@ -353,9 +353,12 @@ static void print_head(const args *a, const state *s)
 	const berth_metric_row *m = berth_objective_metric(&r->objective);
 	cli_say("%s on %s: ", s->g.name, s->s.name);
 	if (r->feasible) {
-		cli_say("%s %s%s%s\n", berth_objective_name(&r->objective),
-		        cli_value(value, &r->objective, r->value), m && m->per ? " a " : "",
-		        m && m->per ? m->per : "");
+		cli_say("%s %s", berth_objective_name(&r->objective),
+		        cli_value(value, &r->objective, r->value));
+		if (s->copies.r.n > 1)
+			cli_say(" a period of all %d copies\n", s->copies.r.n);
+		else
+			cli_say("%s%s\n", m && m->per ? " a " : "", m && m->per ? m->per : "");
 		print_speedup(s);
 		cli_say("; %s bound %s, gap %s", r->bound_kind,
 		        cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));

@@ -269,6 +269,14 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	return cli_end_json(c, &w, err);
 }
 
+/* Is the budget no larger than what the first heuristics take? */
+static bool spent_at_start(const state *s)
+{
+	const berth_train_result *r = &s->result;
+	return !r->steps && !r->searched && !r->done && !s->interrupted &&
+	       r->evaluations >= s->cfg.evaluations;
+}
+
 /* What became of the budget. */
 static void print_spent(const args *a, const state *s)
 {
@@ -282,6 +290,13 @@ static void print_spent(const args *a, const state *s)
 		cli_say("%s: nothing was trained: it has made %s evaluations already, --evaluations asks for "
 		        "%s\n\n",
 		        a->out, made, asked);
+		return;
+	}
+	if (spent_at_start(s)) {
+		cli_say("%s: no step of learning: the first heuristics of each pair took all of %s "
+		        "evaluations, and the policy does no more than imitate them; give more "
+		        "--evaluations than that\n\n",
+		        a->out, made);
 		return;
 	}
 	cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements by %s\n",

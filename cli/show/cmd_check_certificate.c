@@ -39,6 +39,10 @@ static berth_status judge(cli *c, const char *path, state *s, berth_err *err)
 	if (st == BERTH_EFORMAT && other)
 		return berth_fail(err, st, "%s: made for %.80s on %.80s, not for %.80s on %.80s; %s", path,
 		                  s->c.graph_name, s->c.system_name, s->g.name, s->s.name, why.msg);
+	if (st == BERTH_EFORMAT)
+		return berth_fail(err, st,
+		                  "%s: %s; give --dim, --pin, --granularity and their kin as place had them",
+		                  path, why.msg);
 	return st == BERTH_OK ? st : berth_fail(err, st, "%s: %s", path, why.msg);
 }
 
@@ -96,10 +100,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_check_certificate = {
 	"check-certificate", "check-certificate FILE --graph GRAPH --on SYSTEM",
 	"check why no placement is better than a bound",
-	"FILE is what 'place --certificate' wrote. It is checked in whole numbers, by code of its own. Rules "
-        "that "
-	"place had (--pin and its kin) are to be given again. One that proves less than it claims is an "
-        "error.\n"
+	"FILE is what 'place --certificate' wrote. It is checked in whole numbers, by code of its own. Give "
+	"--dim, --pin, --granularity and their kin as place had them. One that proves less than it claims is "
+	"an error.\n"
 	"Example: berth place model.onnx --on system:laptop --certificate proof.json && "
 	"berth check-certificate proof.json --graph model.onnx --on system:laptop\n",
 	run};

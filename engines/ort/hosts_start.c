@@ -45,8 +45,8 @@ static _Noreturn void become(const words *w)
 
 /* ---- which hosts answer ---- */
 
-/* `true` on a host. */
-static pid_t ask_host(const char *agent, const char *host)
+/* `true` on a host. What is said goes to said. */
+static pid_t ask_host(const char *agent, const char *host, FILE *said)
 {
 	pid_t pid = fork();
 	if (pid != 0)
@@ -57,7 +57,7 @@ static pid_t ask_host(const char *agent, const char *host)
 	snprintf(text, sizeof text, "%s", agent);
 	dup2(nothing, 0);
 	dup2(nothing, 1);
-	dup2(nothing, 2);
+	dup2(said ? fileno(said) : nothing, 2);
 	alarm(ANSWER_S); /* also of what it becomes */
 	add_split(&w, text);
 	add(&w, host);
@@ -65,14 +65,32 @@ static pid_t ask_host(const char *agent, const char *host)
 	become(&w);
 }
 
+/* The words that were tried, and the last line of what was said. */
+static void tell_silent(const char *agent, const char *host, FILE *said)
+{
+	char line[256], last[256] = "nothing";
+	if (said)
+		rewind(said);
+	while (said && fgets(line, sizeof line, said)) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (*line)
+			snprintf(last, sizeof last, "%s", line);
+	}
+	fprintf(stderr, "berth-engine-ort: host '%s' does not answer; '%s %s true' said: %s\n", host, agent,
+	        host, last);
+}
+
 /* All at once. The names of those that answer go to list, one after the other. */
 static int32_t ask_hosts(const char *agent, const ort_device_list *all, char *list, size_t size)
 {
 	pid_t pid[EXEC_MAX_WORKERS];
+	FILE *said[EXEC_MAX_WORKERS];
 	int32_t n = 0;
 	size_t len = 0;
-	for (int32_t i = 0; i < all->n; i++)
-		pid[i] = ask_host(agent, all->dev[i].name);
+	for (int32_t i = 0; i < all->n; i++) {
+		said[i] = tmpfile();
+		pid[i] = ask_host(agent, all->dev[i].name, said[i]);
+	}
 	for (int32_t i = 0; i < all->n; i++) {
 		int status = 1;
 		while (pid[i] > 0 && waitpid(pid[i], &status, 0) < 0 && errno == EINTR)
@@ -82,7 +100,9 @@ static int32_t ask_hosts(const char *agent, const ort_device_list *all, char *li
 			                        all->dev[i].name);
 			n++;
 		} else
-			fprintf(stderr, "berth-engine-ort: host '%s' does not answer\n", all->dev[i].name);
+			tell_silent(agent, all->dev[i].name, said[i]);
+		if (said[i])
+			fclose(said[i]);
 	}
 	return n;
 }

@@ -269,12 +269,10 @@ static berth_status read_head(reader *r, const berth_json *doc, berth_err *err)
 	BERTH_TRY(read_word(doc, "system", r->mem, &r->c.system_name, err));
 	BERTH_TRY(read_member(doc, "bound_ns", 0, MOST_BOUND, &r->c.bound_ns, err));
 	BERTH_TRY(berth_json_string(doc, "objective", true, &word, err));
-	BERTH_TRY(
-		berth_json_placed(doc, berth_text_find(objective, 2, word, "objective", "", &at, err), err));
+	BERTH_TRY(berth_json_find(doc, "objective", objective, 2, word, "objective", NULL, &at, err));
 	r->c.load = at == 1;
 	BERTH_TRY(berth_json_string(doc, "proof", true, &word, err));
-	BERTH_TRY(berth_json_placed(
-		doc, berth_text_find(kinds, BERTH_N_CERTIFICATES, word, "proof", "", &at, err), err));
+	BERTH_TRY(berth_json_find(doc, "proof", kinds, BERTH_N_CERTIFICATES, word, "proof", NULL, &at, err));
 	r->c.kind = (berth_certificate_kind)at;
 	return BERTH_OK;
 }

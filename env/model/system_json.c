@@ -334,25 +334,13 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 	return berth_json_each(&list, read_link, r, err);
 }
 
-/* berth_text_find for the value of a key: messages tell where it stands. */
-static berth_status find_word(const berth_json *doc, const char *key, const char *const *names, int32_t n,
-                              const char *word, const char *what, const char *tail, int32_t *at,
-                              berth_err *err)
-{
-	berth_json v = berth_json_get(doc, key);
-	berth_err why;
-	return berth_text_find(names, n, word, what, tail, at, &why) == BERTH_OK
-	               ? BERTH_OK
-	               : berth_json_fail(&v, err, "%s", why.msg);
-}
-
 static berth_status read_order(const berth_json *doc, berth_order *order, berth_err *err)
 {
 	static const char *const name[] = {"priority", "fifo", "program", "given"};
 	const char *word = name[0];
 	int32_t at;
 	BERTH_TRY(berth_json_string(doc, "order", false, &word, err));
-	BERTH_TRY(find_word(doc, "order", name, 4, word, "order",
+	BERTH_TRY(berth_json_find(doc, "order", name, 4, word, "order",
 	                    "; expected priority, fifo, program or given", &at, err));
 	*order = (berth_order)at;
 	return BERTH_OK;
@@ -365,7 +353,7 @@ static berth_status read_channel_order(const berth_json *doc, berth_channel_orde
 	BERTH_TRY(berth_json_string(doc, "channel_order", false, &word, err));
 	for (int i = 0; i < BERTH_N_CHANNEL_ORDERS; i++)
 		names[i] = berth_channel_order_name((berth_channel_order)i);
-	BERTH_TRY(find_word(doc, "channel_order", names, BERTH_N_CHANNEL_ORDERS, word, "channel order",
+	BERTH_TRY(berth_json_find(doc, "channel_order", names, BERTH_N_CHANNEL_ORDERS, word, "channel order",
 	                    "; expected request or program", &at, err));
 	*out = (berth_channel_order)at;
 	return BERTH_OK;
