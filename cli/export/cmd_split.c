@@ -9,6 +9,7 @@
 #include "split_words.h"
 #include "strbuf.h"
 
+#include <errno.h>
 #include <string.h>
 
 typedef struct state {
@@ -19,6 +20,7 @@ typedef struct state {
 	berth_read_report report;
 	berth_graph before, after;
 	pieces_model made;
+	bool apart; /* the new model has another folder than the weights that both take */
 } state;
 
 static berth_status check_format(const state *s, berth_err *err)
@@ -41,24 +43,70 @@ static bool is_dim(const berth_read_report *r, const char *word)
 	return false;
 }
 
-/* The new model is read as the old one was. Dimensions that were given are fixed in it. */
-static berth_status read_again(cli *c, state *s, berth_err *err)
+/* The new model is read as the old one was, before it is written. Dimensions that were given are fixed in
+ * it. */
+static berth_status read_new(cli *c, state *s, berth_err *err)
 {
 	berth_read_options left = {.n_dims = 0};
+	berth_arena whole = {0};
 	const char **dim;
+	char *data;
+	size_t size = 0;
+	for (size_t i = 0; i < s->made.n_pieces; i++)
+		size += s->made.piece[i].size;
 	BERTH_TRY(BERTH_NEW(&c->mem, dim, s->read.n_dims, err));
 	for (int32_t i = 0; i < s->read.n_dims; i++)
 		if (!is_dim(&s->report, s->read.dim[i]))
 			dim[left.n_dims++] = s->read.dim[i];
 	left.dim = dim;
-	return berth_graph_load(s->words.out, &left, &c->mem, &c->tmp, &s->after, NULL, err);
+	data = berth_arena_alloc(&whole, size + 1, 1);
+	if (!data)
+		return berth_nomem(err);
+	size = 0;
+	for (size_t i = 0; i < s->made.n_pieces; size += s->made.piece[i++].size)
+		memcpy(data + size, s->made.piece[i].data, s->made.piece[i].size);
+	berth_status st = berth_graph_parse(s->words.out, data, size, &left, &c->mem, &c->tmp, &s->after,
+	                                    NULL, err);
+	berth_arena_free(&whole);
+	return st;
+}
+
+/* What is written to the new model's file, and beside it. */
+typedef struct writing {
+	const state *s;
+	berth_arena *tmp;
+	berth_status data; /* of the file of weights */
+	berth_err err;
+} writing;
+
+/* The model, and when it is on the disk, under another name yet, its file of weights: where one of them
+ * cannot be written, what was there before stays. */
+static int tell_model(void *ctx, int fd)
+{
+	writing *w = ctx;
+	const pieces_model *p = &w->s->made;
+	for (size_t i = 0; i < p->n_pieces; i++)
+		if (berth_file_write_all(fd, p->piece[i].data, p->piece[i].size) != 0)
+			return -1;
+	if (!p->n_copies)
+		return 0;
+	if (berth_file_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) /* a pipe, a device */
+		return -1;
+	w->data = split_data_write(p, w->s->model.name, w->s->words.data, w->tmp, &w->err);
+	errno = EIO;
+	return w->data == BERTH_OK ? 0 : -1;
 }
 
 static berth_status write(cli *c, state *s, berth_err *err)
 {
-	BERTH_TRY(split_data_write(&s->made, s->model.name, s->words.data, &c->tmp, err));
-	BERTH_TRY(berth_file_write_pieces(s->words.out, s->made.piece, s->made.n_pieces, err));
-	return read_again(c, s, err);
+	writing w = {.s = s, .tmp = &c->tmp, .data = BERTH_OK};
+	BERTH_TRY(read_new(c, s, err));
+	berth_status st = berth_file_write_told(s->words.out, tell_model, &w, true, err);
+	if (w.data == BERTH_OK)
+		return st;
+	if (err)
+		*err = w.err;
+	return w.data;
 }
 
 /* No operator was looked at: none is of a type of --types, or the model has none. */
@@ -93,6 +141,13 @@ static berth_status make(cli *c, state *s, berth_err *err)
 	for (int32_t i = 0; i < s->made.n_asked; i++)
 		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
 		                   s->made.refused[i].type, s->made.refused[i].why));
+	if (s->report.n_external)
+		BERTH_TRY(split_data_apart(s->model.name, s->words.out, &c->tmp, &s->apart, err));
+	if (s->apart)
+		BERTH_TRY(cli_warn(c, err,
+		                   "weights stand in files beside %s: %s can be run only with copies of "
+		                   "them beside it",
+		                   s->model.name, s->words.out));
 	BERTH_TRY(cli_strict(c, err));
 	return write(c, s, err);
 }
@@ -105,7 +160,7 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 	if (c->quiet)
 		return BERTH_OK;
 	BERTH_TRY(split_print_text(c, &t, err));
-	if (s->report.n_external)
+	if (s->report.n_external && !s->apart)
 		cli_say("note: weights stand in files of their own: keep the new model in the same folder as "
 		        "%s\n",
 		        s->model.name);
@@ -125,7 +180,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"rows", 0, CLI_TEXT, &s.words.rows, "send|twice",
 	         "rows that a neighbour's windows need are sent, or computed twice\tsend"},
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
-		{"strict", 0, CLI_FLAG, &c->strict, NULL, "refuse where an operator of --cut stays whole"},
+		{"strict", 0, CLI_FLAG, &c->strict, NULL,
+	         "refuse where an operator of --cut stays whole, or OUT.onnx is not beside its weights"},
 		{"data", 0, CLI_FILE_ONLY, &s.words.data, "FILE",
 	         "a file for weights that cannot stay where they are, outside of the model"},
 		{"output", 'o', CLI_FILE_ONLY, &s.words.out, "OUT.onnx", "the model with the pieces"},

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK = 1 << 20 };
@@ -123,4 +124,23 @@ berth_status split_data_write(const pieces_model *p, const char *model, const ch
 		                model, p->copy[c.failed].from);
 	close_sources(&c);
 	return st;
+}
+
+static berth_status look_at_folder(const char *path, berth_arena *tmp, struct stat *st, berth_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = berth_arena_printf(tmp, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
+	if (!folder)
+		return berth_nomem(err);
+	return stat(folder, st) == 0 ? BERTH_OK
+	                             : berth_fail(err, BERTH_EIO, "%s: %s", folder, strerror(errno));
+}
+
+berth_status split_data_apart(const char *a, const char *b, berth_arena *tmp, bool *apart, berth_err *err)
+{
+	struct stat of_a, of_b;
+	BERTH_TRY(look_at_folder(a, tmp, &of_a, err));
+	BERTH_TRY(look_at_folder(b, tmp, &of_b, err));
+	*apart = of_a.st_dev != of_b.st_dev || of_a.st_ino != of_b.st_ino;
+	return BERTH_OK;
 }

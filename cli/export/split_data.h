@@ -10,4 +10,8 @@
 berth_status split_data_write(const pieces_model *p, const char *model, const char *path, berth_arena *tmp,
                               berth_err *err);
 
+/* Do the two files, which need not be there, stand in different folders? Fails: BERTH_EIO (a folder is not
+ * there), BERTH_ENOMEM. */
+berth_status split_data_apart(const char *a, const char *b, berth_arena *tmp, bool *apart, berth_err *err);
+
 #endif
