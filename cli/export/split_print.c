@@ -154,23 +154,33 @@ static berth_status print_figures(cli *c, const split_told *t, berth_err *err)
 }
 
 /* Operators that stay whole, beside those that were warned of: a line for each type and reason. */
-static void print_refused(const pieces_model *p)
+static berth_status print_refused(const pieces_model *p, berth_arena *mem, berth_err *err)
 {
+	berth_strmap groups;
+	int32_t *first, *n; /* of [n_groups] */
+	int32_t n_groups = 0;
+	berth_strmap_init(&groups, mem);
+	BERTH_TRY(BERTH_NEW(mem, first, p->n_refused, err));
+	BERTH_TRY(BERTH_NEW(mem, n, p->n_refused, err));
 	for (int32_t i = p->n_asked; i < p->n_refused; i++) {
-		const pieces_refused *r = &p->refused[i];
-		int32_t n = 0;
-		bool first = true;
-		for (int32_t j = p->n_asked; j < p->n_refused; j++) {
-			bool same = strcmp(p->refused[j].type, r->type) == 0 &&
-			            strcmp(p->refused[j].why, r->why) == 0;
-			first = first && !(same && j < i);
-			n += same;
-		}
-		if (first && n == 1)
-			cli_say("%s (%s) stays whole: %s\n", r->op, r->type, r->why);
-		else if (first)
-			cli_say("%s and %d more (%s) stay whole: %s\n", r->op, (int)n - 1, r->type, r->why);
+		const char *key = berth_arena_printf(mem, "%s\n%s", p->refused[i].type, p->refused[i].why);
+		int32_t at;
+		if (!key)
+			return berth_nomem(err);
+		BERTH_TRY(berth_strmap_add(&groups, key, n_groups, &at, err));
+		if (at == n_groups)
+			first[n_groups++] = i;
+		n[at]++;
 	}
+	for (int32_t g = 0; g < n_groups; g++) {
+		const pieces_refused *r = &p->refused[first[g]];
+		if (n[g] == 1)
+			cli_say("%s (%s) stays whole: %s\n", r->op, r->type, r->why);
+		else
+			cli_say("%s and %d more (%s) stay whole: %s\n", r->op, (int)n[g] - 1, r->type,
+			        r->why);
+	}
+	return BERTH_OK;
 }
 
 berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
@@ -193,6 +203,5 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	if (more > 0)
 		cli_say("; computed twice: %s", cli_amount(work, more, "FLOP"));
 	cli_say("\n");
-	print_refused(p);
-	return BERTH_OK;
+	return print_refused(p, &c->mem, err);
 }
