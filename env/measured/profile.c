@@ -202,7 +202,8 @@ static berth_status fill_device(job *j, int32_t dev, berth_err *err)
 
 /* ---- links ---- */
 
-/* Sizes rise until one takes long enough to tell the bandwidth: a slow link is not asked for minutes. */
+/* Sizes rise until one takes long enough, above the latency, to tell the bandwidth: a slow link is not asked
+ * for minutes. */
 static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_err *err)
 {
 	static const int64_t bytes[] = {0, 4096, 65536, 262144, 1048576, 4194304};
@@ -213,7 +214,7 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 	berth_spread s = {0};
 	int32_t n = 0;
 	const berth_system *sys = j->m->s;
-	for (; n < N && !(s.median > enough_s); n++) {
+	for (; n < N && !(n > 1 && y[n - 1] - y[0] > enough_s); n++) {
 		BERTH_TRY(berth_measured_transfers(j->m, sys->link_from[link], sys->link_to[link], &bytes[n],
 		                                   1, j->cfg->repeats, mem, j->tmp, &row, err));
 		BERTH_TRY(berth_spread_of(row->wall_s, row->n, j->tmp, &s, err));
