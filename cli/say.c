@@ -76,6 +76,11 @@ void cli_say(const char *fmt, ...)
 	va_end(args);
 }
 
+void cli_say_now(void)
+{
+	fflush(stdout); /* main tells where it fails */
+}
+
 void cli_vsay_error(const char *fmt, va_list args)
 {
 	say(stderr, fmt, args);

@@ -20,6 +20,9 @@ berth_status cli_fall_silent(berth_err *err);
 /* printf to standard output. What fails stays with the stream: main tells it at the end. */
 void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);
 
+/* What was said there goes out now, for whoever may be ended before it leaves main. */
+void cli_say_now(void);
+
 /* The same to standard error, at once. */
 void cli_say_error(const char *fmt, ...) BERTH_PRINTF(1, 2);
 void cli_vsay_error(const char *fmt, va_list args);

@@ -36,8 +36,13 @@ berth_status cli_ranks_open(cli *c, berth_ranks *out, berth_err *err)
 	return cli_fall_silent(err);
 }
 
-void cli_ranks_close(berth_ranks *r, berth_status st, const berth_err *err)
+void cli_ranks_close(berth_ranks *r, berth_status st, berth_err *err)
 {
+	if (st != BERTH_OK && r->n > 1 && r->me == 0 && !r->lost) {
+		cli_say_now();
+		cli_say_error("berth: %s\n", err->msg);
+		*err->msg = '\0';
+	}
 	if (r->lost) {
 		cli_say_error("berth: rank %d: %s\n", (int)r->me, err->msg);
 		r->wire.stop(r->wire.ctx, berth_exit_code(st));
