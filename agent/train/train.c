@@ -3,10 +3,8 @@
 #include "train_ranks.h"
 
 #include "file.h"
-#include "graph_json.h"
 #include "methods.h"
 #include "strbuf.h"
-#include "system_json.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,16 +37,6 @@ static berth_status name_items(trainer *w, berth_err *err)
 	return berth_strbuf_done(&b, &w->trained_on, &len, err);
 }
 
-static berth_status digest_item(const berth_problem *p, train_pair *pair, berth_err *err)
-{
-	char graph[65], system[65];
-	BERTH_TRY(berth_graph_sha256(p->g, &pair->tmp, graph, err));
-	BERTH_TRY(berth_system_sha256(p->s, &pair->tmp, system, err));
-	memcpy(pair->digest, graph, 64);
-	memcpy(pair->digest + 64, system, 64);
-	return BERTH_OK;
-}
-
 static berth_status open_item(trainer *w, int32_t i, berth_err *err)
 {
 	const berth_problem *p = w->items[i].p;
@@ -59,7 +47,7 @@ static berth_status open_item(trainer *w, int32_t i, berth_err *err)
 	                        .pool = w->cfg->pool};
 	pair->item = w->items[i];
 	pair->n_ops = p->n_ops;
-	BERTH_TRY(digest_item(p, pair, err));
+	BERTH_TRY(trainer_digest(p, &pair->tmp, pair->digest, err));
 	return berth_search_new(p, &cfg, &pair->mem, &w->search[i], err);
 }
 
@@ -80,7 +68,6 @@ static berth_status start_item(trainer *w, int32_t i, berth_err *err)
 static berth_status begin_item(trainer *w, int32_t i, berth_err *err)
 {
 	BERTH_TRY(trainer_open(w, i, err));
-	BERTH_TRY(digest_item(w->search[i].p, &w->pair[i], err));
 	return start_item(w, i, err);
 }
 

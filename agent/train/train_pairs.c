@@ -1,6 +1,8 @@
 /* See train_pairs.h. */
 #include "train_pairs.h"
 
+#include "graph_json.h"
+#include "system_json.h"
 #include "train_ranks.h"
 
 #include <string.h>
@@ -46,6 +48,33 @@ static void resume_search(const trainer *w, int32_t i, berth_search *s)
 	s->cfg.cancel = was->cfg.cancel;
 }
 
+berth_status trainer_digest(const berth_problem *p, berth_arena *tmp, char digest[TRAIN_DIGEST],
+                            berth_err *err)
+{
+	char graph[65], system[65];
+	BERTH_TRY(berth_graph_sha256(p->g, tmp, graph, err));
+	BERTH_TRY(berth_system_sha256(p->s, tmp, system, err));
+	memcpy(digest, graph, 64);
+	memcpy(digest + 64, system, 64);
+	return BERTH_OK;
+}
+
+/* What is opened for the first time, by one rank, is noted. Later it has to be the same, with all. */
+static berth_status check_digest(const trainer *w, train_pair *pair, const berth_train_item *item,
+                                 berth_err *err)
+{
+	char digest[TRAIN_DIGEST];
+	BERTH_TRY(trainer_digest(item->p, &pair->tmp, pair->dev ? digest : pair->digest, err));
+	if (!pair->dev || memcmp(digest, pair->digest, TRAIN_DIGEST) == 0)
+		return BERTH_OK;
+	if (pair->rank != w->ranks->me)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "'%s' on '%s' is another one than rank %d, on %s, had when training began",
+		                  item->graph, item->system, (int)pair->rank, w->ranks->host[pair->rank]);
+	return berth_fail(err, BERTH_EFORMAT, "'%s' on '%s' has changed since training began", item->graph,
+	                  item->system);
+}
+
 berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
@@ -58,9 +87,7 @@ berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
 	if (pair->open)
 		return BERTH_OK;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, i, &pair->mem, &pair->tmp, &item, err));
-	if (pair->dev && item.p->n_ops != pair->n_ops)
-		return berth_fail(err, BERTH_EFORMAT, "'%s' on '%s' has changed since training began",
-		                  item.graph, item.system);
+	BERTH_TRY(check_digest(w, pair, &item, err));
 	pair->n_ops = item.p->n_ops;
 	BERTH_TRY(berth_search_new(item.p, &cfg, &pair->mem, &s, err));
 	resume_search(w, i, &s);

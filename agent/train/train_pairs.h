@@ -11,8 +11,13 @@ static inline bool trainer_streams(const trainer *w)
 	return !w->items;
 }
 
+/* SHA-256 of the graph and of the system. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status trainer_digest(const berth_problem *p, berth_arena *tmp, char digest[TRAIN_DIGEST],
+                            berth_err *err);
+
 /* The problem, the search with the incumbent, and the learner's encoding of pair i. What is open stays so.
- * One thread a pair. Fails: as cfg->open; BERTH_EFORMAT (the graph is another than before), BERTH_ENOMEM. */
+ * One thread a pair. Fails: as cfg->open; BERTH_EFORMAT (the graph or the system is another than before, or
+ * than with the rank that opened it first), BERTH_ENOMEM. */
 berth_status trainer_open(trainer *w, int32_t i, berth_err *err);
 
 /* As much of a search as takes an incumbent. Fails: BERTH_ENOMEM. */

@@ -28,6 +28,7 @@ typedef struct lesson {
 	int64_t cancel_at; /* steps; -1: never */
 	int64_t updates[N_ITEMS];
 	int saves; /* that are left until one fails */
+	int opened; /* times that pair 1 was; of open_changing */
 } lesson;
 
 static void cancel_later(void *ctx, const berth_train_update *u)
@@ -712,6 +713,41 @@ static void test_streamed(void **state)
 	unlink(held);
 }
 
+/* One operator's work is another one from the second time on that the pair is opened. */
+static berth_status open_changing(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp,
+                                  berth_train_item *out, berth_err *err)
+{
+	lesson *l = ctx;
+	if (i == 1 && l->opened++ > 0)
+		l->g[i].op_flops[7] = 12345;
+	return open_one(ctx, i, mem, tmp, out, err);
+}
+
+/* A graph that changes while it is trained on, and one that is another one with one of the ranks. */
+static void test_streamed_changes(void **state)
+{
+	(void)state;
+	static const char *const part[] = {"has changed since training began", "rank 1 of 2, on "};
+	char path[64];
+	pupil x[MOST_RANKS];
+	for (int32_t n = 1; n <= 2; n++) {
+		open_class(x, n, temporary(path));
+		for (int32_t i = 0; i < n; i++) {
+			x[i].l.cfg.open = n == 1 ? open_changing : open_one;
+			x[i].l.cfg.open_ctx = &x[i].l;
+		}
+		if (n == 2)
+			x[1].l.g[0].op_flops[7] = 12345;
+		teach_class(x, n);
+		for (int32_t i = 0; i < n; i++) {
+			assert_int_equal(x[i].st, BERTH_EFORMAT);
+			assert_contains(x[i].err.msg, part[n - 1]);
+		}
+		close_class(x, n);
+		unlink(path);
+	}
+}
+
 /* One is interrupted, then all are; others go on, in another number. */
 static void test_ranks_interrupted(void **state)
 {
@@ -777,6 +813,7 @@ int main(void)
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_ranks_do_not_matter),
 		cmocka_unit_test(test_streamed),
+		cmocka_unit_test(test_streamed_changes),
 		cmocka_unit_test(test_ranks_interrupted),
 		cmocka_unit_test(test_ranks_fail_alike),
 		cmocka_unit_test(test_interrupted_anywhere),
