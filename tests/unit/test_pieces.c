@@ -190,12 +190,26 @@ static void put_floats(bytes *graph, const char *name, int rows, int columns, bo
 	free(entry);
 }
 
+/* The file around the graph, which is freed. */
+static text model_of(bytes *graph, int opset, berth_arena *mem)
+{
+	bytes *file = calloc(1, sizeof *file);
+	assert_non_null(file);
+	put_model(file, graph, opset);
+	unsigned char *copy = berth_arena_alloc(mem, file->n, 1);
+	assert_non_null(copy);
+	memcpy(copy, file->data, file->n);
+	text t = {copy, file->n};
+	free(graph);
+	free(file);
+	return t;
+}
+
 /* x [4,6] -> MatMul w [6,8] -> Relu -> MatMul v [8,4] -> y */
 static text chain(bool outside, berth_arena *mem)
 {
-	bytes *graph = calloc(1, sizeof *graph), *file = calloc(1, sizeof *file),
-	      *unknown = calloc(1, sizeof *unknown);
-	assert_true(graph && file && unknown);
+	bytes *graph = calloc(1, sizeof *graph), *unknown = calloc(1, sizeof *unknown);
+	assert_true(graph && unknown);
 	put_value(graph, 11, "x", 1, "4,6");
 	put_value(graph, 12, "y", 1, "4,4");
 	put_floats(graph, "w", 6, 8, outside);
@@ -204,15 +218,8 @@ static text chain(bool outside, berth_arena *mem)
 	put_node(graph, "MatMul", "first", "x,w", "a", unknown);
 	put_node(graph, "Relu", "middle", "a", "b", NULL);
 	put_node(graph, "MatMul", "second", "b,v", "y", NULL);
-	put_model(file, graph, 13);
-	unsigned char *copy = berth_arena_alloc(mem, file->n, 1);
-	assert_non_null(copy);
-	memcpy(copy, file->data, file->n);
-	text t = {copy, file->n};
-	free(graph);
-	free(file);
 	free(unknown);
-	return t;
+	return model_of(graph, 13, mem);
 }
 
 static const double halves[] = {1, 1}, thirds[] = {1, 2};
@@ -351,8 +358,8 @@ static void test_refused(void **state)
 static text alone(const char *type, const char *in, int elem, const char *x, const char *w, const char *y,
                   const bytes *attrs, int opset, berth_arena *mem)
 {
-	bytes *graph = calloc(1, sizeof *graph), *file = calloc(1, sizeof *file);
-	assert_true(graph && file);
+	bytes *graph = calloc(1, sizeof *graph);
+	assert_non_null(graph);
 	bool lines = strcmp(type, "Gather") == 0;
 	put_value(graph, 11, "x", lines ? 7 : elem, x);
 	if (w)
@@ -361,14 +368,7 @@ static text alone(const char *type, const char *in, int elem, const char *x, con
 		put_weight(graph, "b", elem, "6");
 	put_value(graph, 12, "y", elem, y);
 	put_node(graph, type, "op", in, "y", attrs);
-	put_model(file, graph, opset);
-	unsigned char *copy = berth_arena_alloc(mem, file->n, 1);
-	assert_non_null(copy);
-	memcpy(copy, file->data, file->n);
-	text t = {copy, file->n};
-	free(graph);
-	free(file);
-	return t;
+	return model_of(graph, opset, mem);
 }
 
 static const char *axis_chosen(text t, berth_arena *mem)
