@@ -23,15 +23,22 @@ berth_status cli_hold_streams(berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status cli_fall_silent(berth_err *err)
+berth_status cli_fall_silent(int *voice, berth_err *err)
 {
 	int fd = open("/dev/null", O_WRONLY);
-	bool ok = fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;
+	*voice = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	bool ok = fd >= 0 && *voice >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;
 	if (!ok)
 		berth_fail(err, BERTH_EIO, "/dev/null: cannot open: %s", strerror(errno));
 	if (fd > STDERR_FILENO)
 		close(fd);
 	return ok ? BERTH_OK : BERTH_EIO;
+}
+
+void cli_speak_again(int voice)
+{
+	if (voice >= 0)
+		dup2(voice, STDERR_FILENO);
 }
 
 /* A stream, and what is on its way there: standard error has no buffer of its own. */

@@ -14,8 +14,12 @@
  * BERTH_EIO. */
 berth_status cli_hold_streams(berth_err *err);
 
-/* From here on this process says nothing more: another one speaks for it. Fails: BERTH_EIO. */
-berth_status cli_fall_silent(berth_err *err);
+/* From here on this process says nothing more: another one speaks for it. *voice: standard error as it was,
+ * or -1. Fails: BERTH_EIO. */
+berth_status cli_fall_silent(int *voice, berth_err *err);
+
+/* To standard error again, by the voice of cli_fall_silent. -1: it was never silent. */
+void cli_speak_again(int voice);
 
 /* printf to standard output. What fails stays with the stream: main tells it at the end. */
 void cli_say(const char *fmt, ...) BERTH_PRINTF(1, 2);

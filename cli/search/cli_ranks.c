@@ -19,10 +19,11 @@ static int32_t count_hosts(const berth_ranks *r)
 	return n;
 }
 
-berth_status cli_ranks_open(cli *c, berth_ranks *out, berth_err *err)
+berth_status cli_ranks_open(cli *c, berth_ranks *out, int *voice, berth_err *err)
 {
 	berth_wire wire;
 	*out = (berth_ranks){.n = 1};
+	*voice = -1;
 	BERTH_TRY(berth_wire_open(&c->mem, &wire, err));
 	BERTH_TRY(berth_ranks_open(&wire, &c->mem, out, err));
 	int32_t hosts = count_hosts(out);
@@ -33,10 +34,12 @@ berth_status cli_ranks_open(cli *c, berth_ranks *out, berth_err *err)
 		return BERTH_OK;
 	c->quiet = true;
 	c->json = false;
-	return cli_fall_silent(err);
+	berth_status st = cli_fall_silent(voice, err);
+	out->lost = st != BERTH_OK; /* the others begin to trade */
+	return st;
 }
 
-void cli_ranks_close(berth_ranks *r, berth_status st, berth_err *err)
+void cli_ranks_close(berth_ranks *r, int voice, berth_status st, berth_err *err)
 {
 	if (st != BERTH_OK && r->n > 1 && r->me == 0 && !r->lost) {
 		cli_say_now();
@@ -44,6 +47,7 @@ void cli_ranks_close(berth_ranks *r, berth_status st, berth_err *err)
 		*err->msg = '\0';
 	}
 	if (r->lost) {
+		cli_speak_again(voice);
 		cli_say_error("berth: rank %d: %s\n", (int)r->me, err->msg);
 		r->wire.stop(r->wire.ctx, berth_exit_code(st));
 	}

@@ -49,6 +49,7 @@ typedef struct state {
 	double wall_s;
 	train_log log;          /* empty without --log */
 	berth_ranks ranks;      /* the first one writes and speaks */
+	int voice;              /* of cli_ranks_open */
 	berth_file_lock lock;   /* of the policy */
 	train_curves curves;    /* empty without --report */
 	cli_progress progress;
@@ -425,10 +426,10 @@ static berth_status run_ranks(cli *c, args *a, state *s, berth_err *err)
 static berth_status run_all(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(a, c->n_args, err));
-	berth_status st = cli_ranks_open(c, &s->ranks, err);
+	berth_status st = cli_ranks_open(c, &s->ranks, &s->voice, err);
 	if (st == BERTH_OK)
 		st = run_ranks(c, a, s, err);
-	cli_ranks_close(&s->ranks, st, err);
+	cli_ranks_close(&s->ranks, s->voice, st, err);
 	return st;
 }
 
