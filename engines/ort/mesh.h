@@ -37,7 +37,8 @@ int32_t mesh_progress(mesh *m, void (*done)(void *ctx, int32_t tag, bool receive
 void mesh_wait(mesh *m, bool hurry);
 /* data[bytes] of `from` is everybody's from now on. */
 void mesh_tell(mesh *m, int32_t from, void *data, size_t bytes);
-/* All have the same status from now on, and its message: BERTH_OK where all had, else the first other one. */
+/* All have the same status from now on, and its message: BERTH_OK where all had, else the first other one
+ * that says why. */
 berth_status mesh_agree(mesh *m, berth_status st, berth_err *err);
 /* An instant for all to start, not far from now: seconds of each one's own clock (exec_now). Clocks are
  * compared by the quickest of some round trips (Cristian 1989). No message may be open. */

@@ -49,7 +49,8 @@ berth_status mesh_agree(mesh *m, berth_status st, berth_err *err)
 		if (one.st == BERTH_OK)
 			continue;
 		mesh_tell(m, from, one.msg, sizeof one.msg);
-		all = one;
+		if (*one.msg || all.st == BERTH_OK) /* who only knows the status does not know why */
+			all = one;
 	}
 	return all.st == BERTH_OK ? BERTH_OK : berth_fail(err, all.st, "%s", all.msg);
 }

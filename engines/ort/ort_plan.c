@@ -341,6 +341,16 @@ static void retime(ort_plan *p)
 	}
 }
 
+/* Over several hosts the segment's own one knows, and tells its name; the others have the status alone. */
+static berth_status why_not(const ort_plan *p, const ort_segment *s, berth_err *err)
+{
+	if (p->self == ORT_ALL_DEVICES)
+		return berth_fail(err, s->ran.st, "%s", s->err.msg);
+	if (p->self == s->dev)
+		return berth_fail(err, s->ran.st, "host '%s': %s", p->dev[s->dev].name, s->err.msg);
+	return berth_fail(err, s->ran.st, "%s", "");
+}
+
 berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *wall_s, double *cpu_s,
                           double *strain, berth_err *err)
 {
@@ -352,7 +362,7 @@ berth_status ort_plan_run(ort_plan *p, const exec_kind *kind, void *ex, double *
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		const ort_times *t = &p->segment[i].ran;
 		if (t->st != BERTH_OK)
-			return berth_fail(err, t->st, "%s", p->segment[i].err.msg);
+			return why_not(p, &p->segment[i], err);
 		*wall_s = fmax(*wall_s, t->end_s);
 		*cpu_s += t->cpu_s;
 		work_s += t->work_s;
