@@ -101,8 +101,9 @@ static void *work(void *ctx)
 		while (h->round == seen && !h->quit)
 			pthread_cond_wait(&h->arrived, &h->lock);
 		seen = h->round;
+		bool quit = h->quit;
 		pthread_mutex_unlock(&h->lock);
-		if (h->quit)
+		if (quit)
 			return NULL;
 		run_mine(h);
 	}
