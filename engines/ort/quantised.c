@@ -22,8 +22,8 @@ void quantised_put(const float *x, size_t n, void *out)
 	}
 	step = finite ? most / 127 : NAN;
 	memcpy(out, &step, sizeof step);
-	for (size_t i = 0; i < n; i++)
-		to[i] = finite && step > 0 ? (int8_t)lrintf(x[i] / step) : 0;
+	for (size_t i = 0; i < n; i++) /* a denormal step is rounded so much that 127 of it may be too few */
+		to[i] = finite && step > 0 ? (int8_t)lrintf(fmaxf(-127, fminf(127, x[i] / step))) : 0;
 }
 
 void quantised_get(const void *in, size_t n, float *x)

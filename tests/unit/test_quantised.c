@@ -45,9 +45,24 @@ static void test_zeros_and_what_is_no_number(void **state)
 		assert_true(isnan(back[i]));
 }
 
+/* The largest is 190 units of the smallest step there is: 127 steps of one unit, not -66. */
+static void test_denormals_keep_their_sign(void **state)
+{
+	const float x[3] = {190 * 0x1p-149f, -190 * 0x1p-149f, 0};
+	float back[3];
+	unsigned char small[3 + sizeof(float)];
+	(void)state;
+	quantised_put(x, 3, small);
+	quantised_get(small, 3, back);
+	assert_true(back[0] == 127 * 0x1p-149f);
+	assert_true(back[1] == -127 * 0x1p-149f);
+	assert_true(back[2] == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers_are_off_by_half_a_step),
-	                                   cmocka_unit_test(test_zeros_and_what_is_no_number)};
+	                                   cmocka_unit_test(test_zeros_and_what_is_no_number),
+	                                   cmocka_unit_test(test_denormals_keep_their_sign)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
