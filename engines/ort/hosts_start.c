@@ -19,13 +19,14 @@ enum { MAX_WORDS = 96, LAST_WORDS = 1 << 14, ANSWER_S = 20 };
 
 typedef struct words {
 	char *word[MAX_WORDS + 1];
-	int n;
+	int n; /* above MAX_WORDS: some found no place */
 } words;
 
 static void add(words *w, const char *word)
 {
 	if (w->n < MAX_WORDS)
-		w->word[w->n++] = (char *)(uintptr_t)word;
+		w->word[w->n] = (char *)(uintptr_t)word;
+	w->n++;
 }
 
 /* The words of text, which is cut up. */
@@ -38,6 +39,10 @@ static void add_split(words *w, char *text)
 
 static _Noreturn void become(const words *w)
 {
+	if (w->n > MAX_WORDS) {
+		fprintf(stderr, "berth-engine-ort: --agent: more than %d words\n", MAX_WORDS);
+		_exit(127);
+	}
 	execvp(w->word[0], w->word);
 	fprintf(stderr, "berth-engine-ort: cannot start %s: %s\n", w->word[0], strerror(errno));
 	_exit(127);
@@ -269,6 +274,11 @@ int hosts_start(const engine *e, int argc, char *const *argv)
 		add(&w, argv[i]);
 	add(&w, "--members");
 	add(&w, members);
+	if (w.n > MAX_WORDS) {
+		fprintf(stderr, "berth-engine-ort: %d words of options are %d too many with --hosts\n",
+		        argc - 1, w.n - MAX_WORDS);
+		return 2;
+	}
 	int out = -1;
 	pid_t pid = start_mpirun(&w, said, &out);
 	int status = pid > 0 ? follow(pid, out) : -1;
