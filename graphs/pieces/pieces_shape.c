@@ -160,6 +160,8 @@ const char *pieces_rule_gather(const pieces_at *at, pieces_spec *s)
 const char *pieces_rule_expand(const pieces_at *at, pieces_spec *s)
 {
 	const onnx_value *x = pieces_input(at, 0), *y = pieces_output(at);
+	if (x->rank > y->rank)
+		return "its shapes do not fit together";
 	for (int32_t d = 0; d < y->rank; d++) {
 		int32_t e = d - (y->rank - x->rank);
 		if (pieces_is_open(at, y, d))
