@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHEAPEST = -2 };
-
 /* ---- one node along one dimension ---- */
 
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to)
