@@ -534,6 +534,19 @@ berth_status berth_file_write(const char *path, const void *data, size_t size, b
 	return berth_file_write_pieces(path, &(berth_file_piece){data, size}, 1, err);
 }
 
+void *berth_file_join(const berth_file_piece *piece, size_t n, berth_arena *mem, size_t *size)
+{
+	*size = 0;
+	for (size_t i = 0; i < n; i++)
+		*size += piece[i].size;
+	char *all = berth_arena_alloc(mem, *size, 1);
+	size_t at = 0;
+	for (size_t i = 0; i < n && all; at += piece[i++].size)
+		if (piece[i].size)
+			memcpy(all + at, piece[i].data, piece[i].size);
+	return all;
+}
+
 berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
                                      berth_err *err)
 {

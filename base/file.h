@@ -48,6 +48,9 @@ typedef struct berth_file_piece {
 berth_status berth_file_write_pieces(const char *path, const berth_file_piece *piece, size_t n,
                                      berth_err *err);
 
+/* pieces[n] as one, in mem; NULL: no memory. *size in bytes. */
+void *berth_file_join(const berth_file_piece *piece, size_t n, berth_arena *mem, size_t *size);
+
 /* Writes what a file is to hold to fd, bit by bit: 0, or -1 and errno. */
 typedef int berth_file_teller(void *ctx, int fd);
 /* berth_file_write of what tell writes: long texts are never in memory as a whole. wait false: without

@@ -50,21 +50,16 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 	berth_read_options left = {.n_dims = 0};
 	berth_arena whole = {0};
 	const char **dim;
-	char *data;
-	size_t size = 0;
-	for (size_t i = 0; i < s->made.n_pieces; i++)
-		size += s->made.piece[i].size;
+	const char *data;
+	size_t size;
 	BERTH_TRY(BERTH_NEW(&c->mem, dim, s->read.n_dims, err));
 	for (int32_t i = 0; i < s->read.n_dims; i++)
 		if (!is_dim(&s->report, s->read.dim[i]))
 			dim[left.n_dims++] = s->read.dim[i];
 	left.dim = dim;
-	data = berth_arena_alloc(&whole, size + 1, 1);
+	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
 	if (!data)
 		return berth_nomem(err);
-	size = 0;
-	for (size_t i = 0; i < s->made.n_pieces; size += s->made.piece[i++].size)
-		memcpy(data + size, s->made.piece[i].data, s->made.piece[i].size);
 	berth_status st = berth_graph_parse(s->words.out, data, size, &left, &c->mem, &c->tmp, &s->after,
 	                                    NULL, err);
 	berth_arena_free(&whole);

@@ -15,15 +15,9 @@ typedef struct text {
 
 static text joined(const pieces_model *p, berth_arena *mem)
 {
-	text t = {NULL, 0};
-	size_t at = 0;
-	for (size_t i = 0; i < p->n_pieces; i++)
-		t.size += p->piece[i].size;
-	unsigned char *data = berth_arena_alloc(mem, t.size + 1, 1);
-	must(data != NULL);
-	for (size_t i = 0; i < p->n_pieces; at += p->piece[i++].size)
-		memcpy(data + at, p->piece[i].data, p->piece[i].size);
-	t.data = data;
+	text t;
+	t.data = berth_file_join(p->piece, p->n_pieces, mem, &t.size);
+	must(t.data != NULL);
 	return t;
 }
 

@@ -19,15 +19,9 @@ typedef struct text {
 
 static text joined(const berth_file_piece *piece, size_t n, berth_arena *mem)
 {
-	text t = {"", 0};
-	size_t at = 0;
-	for (size_t i = 0; i < n; i++)
-		t.size += piece[i].size;
-	char *data = berth_arena_alloc(mem, t.size + 1, 1);
-	assert_non_null(data);
-	for (size_t i = 0; i < n; at += piece[i++].size)
-		memcpy(data + at, piece[i].data, piece[i].size);
-	t.data = data;
+	text t;
+	t.data = berth_file_join(piece, n, mem, &t.size);
+	assert_non_null(t.data);
 	return t;
 }
 
