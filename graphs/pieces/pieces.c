@@ -1,98 +1,10 @@
-/* From a model to the model with pieces: decode, decide, write. */
+/* From a model to the model with pieces: decide, write. */
 #include "pieces.h"
 
 #include "onnx_edit.h"
 #include "pieces_state.h"
 
 #include <string.h>
-
-/* ---- what the file leaves open ---- */
-
-static berth_status decode(pieces_state *x, const berth_read_options *read, onnx_model *m, berth_err *err)
-{
-	int32_t n_weights;
-	*m = (onnx_model){.file = x->m.file, .data = x->m.data, .size = x->m.size, .tmp = x->mem};
-	return onnx_decode(m, read, &n_weights, err);
-}
-
-static void mark(pieces_state *x, const onnx_model *other)
-{
-	for (size_t v = 0; v < x->m.n_values; v++) {
-		const onnx_value *a = &x->m.value[v], *b = v < other->n_values ? &other->value[v] : NULL;
-		for (int32_t d = 0; d < a->rank; d++)
-			if (!b || b->rank != a->rank || a->dim[d] != b->dim[d])
-				x->open[v] |= UINT64_C(1) << d;
-	}
-}
-
-/* The same model with other sizes for what the file leaves open: what differs depends on them. Where it
- * cannot be read with them, everything may. */
-static berth_status find_open(pieces_state *x, const berth_read_options *read, berth_err *err)
-{
-	berth_read_options other = {.sandbox = NULL};
-	const char **dim;
-	onnx_model m;
-	int32_t n = read ? read->n_dims : 0, more = 0;
-	BERTH_TRY(BERTH_NEW(x->mem, x->open, x->m.n_values, err));
-	BERTH_TRY(BERTH_NEW(x->mem, dim, (size_t)n + x->m.n_symbols, err));
-	for (int32_t i = 0; i < n; i++)
-		dim[i] = read->dim[i];
-	for (size_t s = 0; s < x->m.n_symbols; s++) {
-		if (!x->m.symbol_of_input[s] || pieces_is_given(read, x->m.symbol[s]))
-			continue;
-		dim[n + more] = berth_arena_printf(x->mem, "%s=%lld", x->m.symbol[s],
-		                                   (long long)x->m.symbol_value[s] + 7 + more);
-		if (!dim[n + more++])
-			return berth_nomem(err);
-	}
-	if (!more)
-		return BERTH_OK;
-	other.dim = dim;
-	other.n_dims = n + more;
-	berth_status st = decode(x, &other, &m, NULL);
-	if (st == BERTH_ENOMEM)
-		return berth_nomem(err);
-	if (st != BERTH_OK)
-		m.n_values = 0;
-	mark(x, &m);
-	return BERTH_OK;
-}
-
-static berth_status open_model(pieces_state *x, const berth_read_options *read, berth_err *err)
-{
-	BERTH_TRY(decode(x, read, &x->m, err));
-	if (x->m.n_inlined)
-		return berth_fail(
-			err, BERTH_EUNSUPPORTED,
-			"%s: the model calls functions of its own, whose nodes stand in the file once for "
-			"all calls; put them in place of the calls first (onnx.inliner)",
-			x->m.file);
-	BERTH_TRY(find_open(x, read, err));
-	BERTH_TRY(BERTH_NEW(x->mem, x->value, x->m.n_values, err));
-	BERTH_TRY(BERTH_NEW(x->mem, x->cut, x->m.n_nodes, err));
-	for (size_t i = 0; i < x->m.n_nodes; i++)
-		for (int32_t k = 0; k < x->m.node[i].n_all; k++)
-			if (x->m.node[i].in[k] >= 0)
-				x->value[x->m.node[i].in[k]].uses++;
-	for (size_t o = 0; o < x->m.n_outputs; o++)
-		x->value[x->m.output[o]].uses++;
-	return BERTH_OK;
-}
-
-/* Names that new ones keep clear of. Values of bodies are not told apart from those of the graph. */
-static berth_status take_names(pieces_state *x, berth_err *err)
-{
-	int32_t found;
-	berth_strmap_init(&x->values, x->mem);
-	berth_strmap_init(&x->nodes, x->mem);
-	berth_strmap_init(&x->numbers, x->mem);
-	BERTH_TRY(berth_strmap_reserve(&x->values, x->m.n_values, err));
-	for (size_t v = 0; v < x->m.n_values; v++)
-		BERTH_TRY(berth_strmap_add(&x->values, x->m.value[v].name, 0, &found, err));
-	for (size_t i = 0; i < x->m.n_nodes; i++)
-		BERTH_TRY(berth_strmap_add(&x->nodes, x->m.node[i].name, 0, &found, err));
-	return BERTH_OK;
-}
 
 /* ---- pieces of a node ---- */
 
@@ -283,7 +195,7 @@ static berth_status add(pieces_state *x, const void *data, size_t size, size_t *
 /* Was the value there, and is nobody left who takes it? */
 static bool is_gone(const pieces_state *x, int32_t v)
 {
-	return x->value[v].uses > 0 && !x->value[v].whole;
+	return x->s->uses[v] > 0 && !x->value[v].whole;
 }
 
 /* A Constant whose pieces stand in its place. */
@@ -431,22 +343,26 @@ static berth_status list_made(pieces_state *x, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
-                              const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
-                              pieces_model *out, berth_err *err)
+berth_status pieces_cut_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                        pieces_model *out, berth_err *err)
 {
 	pieces_model made = {0};
-	pieces_state x = {.m = {.file = file, .data = data, .size = size, .tmp = mem},
-	                  .opt = opt,
-	                  .read = read,
-	                  .mem = mem,
-	                  .out = &made};
-	BERTH_TRY(open_model(&x, read, err));
-	BERTH_TRY(take_names(&x, err));
+	pieces_state x;
+	BERTH_TRY(pieces_state_new(s, opt, mem, &x, err));
+	x.out = &made;
 	BERTH_TRY(pieces_plan(&x, err));
 	BERTH_TRY(put_nodes(&x, err));
 	BERTH_TRY(write_model(&x, err));
 	BERTH_TRY(list_made(&x, err));
 	*out = made;
 	return BERTH_OK;
+}
+
+berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
+                              const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
+                              pieces_model *out, berth_err *err)
+{
+	pieces_source *s;
+	BERTH_TRY(pieces_open(file, data, size, read, mem, &s, err));
+	return pieces_cut_source(s, opt, mem, out, err);
 }

@@ -29,7 +29,7 @@ typedef struct pieces_options {
 	const pieces_ask *ask; /* [n_asks] by name */
 	int32_t n_asks;
 	/* All other operators too, each along its cheapest axis, where k is not 0; of these types only, where
-	 * n_types is not 0. */
+	 * n_types is not 0. One that has no rule, and no operator, is an error. */
 	int32_t k;
 	const double *share; /* [k] */
 	const char *const *type;
@@ -72,10 +72,38 @@ typedef struct pieces_model {
 	int32_t n_lookups; /* nodes around pieces of a vocabulary: which indices are theirs */
 } pieces_model;
 
-/* Cut the model in data[size]; file stands in messages. read as in onnx.h, may be NULL. Everything lives in
- * mem. Fails: BERTH_EFORMAT (no ONNX model), BERTH_EINVAL (an operator that it does not have, a bad axis),
- * BERTH_EUNSUPPORTED (it calls functions of its own), BERTH_ENOMEM. O(bytes outside of weights + weights
- * that are cut). */
+/* A model that was read once, to be cut in many ways. It borrows the file's bytes and read. */
+typedef struct pieces_source pieces_source;
+
+/* Read the model in data[size]; file stands in messages. read as in onnx.h, may be NULL. Everything lives in
+ * mem. Fails: BERTH_EFORMAT (no ONNX model), BERTH_EUNSUPPORTED (it calls functions of its own),
+ * BERTH_ENOMEM. O(bytes outside of weights). */
+berth_status pieces_open(const char *file, const unsigned char *data, size_t size,
+                         const berth_read_options *read, berth_arena *mem, pieces_source **out,
+                         berth_err *err);
+
+/* Cut it. Everything lives in mem, which is another arena than the source's where the source is to be cut
+ * again and mem reset before. Fails: BERTH_EINVAL (an operator that it does not have, a bad axis),
+ * BERTH_EFORMAT, BERTH_EUNSUPPORTED, BERTH_ENOMEM. O(bytes outside of weights + weights that are cut). */
+berth_status pieces_cut_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                        pieces_model *out, berth_err *err);
+
+/* An operator that can be cut in two, and how. */
+typedef struct pieces_axes {
+	const char *op;
+	const char **axis; /* [n] words as pieces_ask has them */
+	int32_t n;
+	/* A piece reads at least its share of what the operator reads, less these: rows between windows that
+	 * are further apart than they are long, and what the first piece has alone. */
+	double loose_bytes;
+} pieces_axes;
+
+/* All that can be cut in two along some axis, and whose name no other has, in the order of the graph. outside
+ * as in pieces_options. Everything lives in mem. Fails: BERTH_ENOMEM. O(operators * dimensions). */
+berth_status pieces_list(const pieces_source *s, const char *outside, berth_arena *mem, pieces_axes **out,
+                         int32_t *n, berth_err *err);
+
+/* pieces_open and pieces_cut_source. */
 berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
                               const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
                               pieces_model *out, berth_err *err);

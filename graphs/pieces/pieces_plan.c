@@ -89,8 +89,7 @@ static const char *inputs_why(const pieces_state *x, const pieces_at *at, const 
 	return cuts || s->edit == PIECES_SHAPE ? NULL : "nothing that it takes can be cut";
 }
 
-/* Why the node cannot be cut along dim (then the rest of *s is worth nothing), NULL: it can. */
-static berth_status consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
+berth_status pieces_consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
                              berth_err *err)
 {
 	pieces_at at = pieces_at_node(x, node);
@@ -259,7 +258,7 @@ static berth_status make_cheapest(pieces_state *x, int32_t node, int32_t k, cons
 		const char * not ;
 		int32_t dim = d < pieces_output(&at)->rank ? d : PIECES_INNER;
 		x->cut[node] = NULL;
-		BERTH_TRY(consider(x, node, dim, &s, &not, err));
+		BERTH_TRY(pieces_consider(x, node, dim, &s, &not, err));
 		if (!not )
 			BERTH_TRY(make(x, node, &s, k, share, &not, err));
 		if (not ) {
@@ -318,15 +317,9 @@ static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth
 
 static berth_status find(const pieces_state *x, const char *name, int32_t *node, berth_err *err)
 {
-	*node = -1;
-	for (size_t i = 0; i < x->m.n_nodes; i++) {
-		if (strcmp(label(x, (int32_t)i), name) != 0)
-			continue;
-		if (*node >= 0)
-			return berth_fail(err, BERTH_EINVAL, "%s: two nodes are called '%s'", x->m.file,
-			                  name);
-		*node = (int32_t)i;
-	}
+	*node = berth_strmap_get(&x->s->label, name);
+	if (*node >= 0 && x->s->again[*node])
+		return berth_fail(err, BERTH_EINVAL, "%s: two nodes are called '%s'", x->m.file, name);
 	if (*node < 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: no operator '%s' (berth show --granularity op lists them)", x->m.file,
@@ -363,7 +356,7 @@ static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node,
 		int32_t dim = pieces_axis_of(&at, ask->axis);
 		if (dim < PIECES_INNER)
 			return no_axis(x, &at, ask, err);
-		BERTH_TRY(consider(x, node, dim, &s, &why, err));
+		BERTH_TRY(pieces_consider(x, node, dim, &s, &why, err));
 		if (!why)
 			BERTH_TRY(make(x, node, &s, ask->k, ask->share, &why, err));
 	}
@@ -423,10 +416,34 @@ static void overlap(pieces_state *x)
 	}
 }
 
+/* The model has operators of the type, or there is a rule for it. */
+static berth_status check_type(const pieces_state *x, const char *type, berth_err *err)
+{
+	const char **known;
+	size_t rules = 0;
+	int32_t n = 0;
+	char hint[128];
+	while (pieces_rule_type(rules))
+		rules++;
+	BERTH_TRY(BERTH_NEW(x->mem, known, x->m.n_nodes + rules, err));
+	for (size_t i = 0; i < rules; i++)
+		known[n++] = pieces_rule_type(i);
+	for (size_t i = 0; i < x->m.n_nodes; i++)
+		known[n++] = x->m.node[i].type;
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(known[i], type) == 0)
+			return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "%s: --types: there is no operator of type '%s'%s, and no rule for that type",
+	                  x->m.file, type, berth_text_suggest(hint, sizeof hint, type, known, n));
+}
+
 berth_status pieces_plan(pieces_state *x, berth_err *err)
 {
 	bool *named;
 	int32_t *ask;
+	for (int32_t i = 0; i < x->opt->n_types; i++)
+		BERTH_TRY(check_type(x, x->opt->type[i], err));
 	BERTH_TRY(BERTH_NEW(x->mem, named, x->m.n_nodes, err));
 	BERTH_TRY(BERTH_NEW(x->mem, ask, x->opt->n_asks, err));
 	for (int32_t i = 0; i < x->opt->n_asks; i++) {

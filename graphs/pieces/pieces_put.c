@@ -9,7 +9,7 @@
 
 enum { ATTRIBUTE_INT = 2, ATTRIBUTE_INTS = 7 };
 
-berth_status pieces_name(pieces_state *x, berth_strmap *taken, const char **out, berth_err *err,
+berth_status pieces_name(pieces_state *x, pieces_names *taken, const char **out, berth_err *err,
                          const char *fmt, ...)
 {
 	char *base;
@@ -26,8 +26,10 @@ berth_status pieces_name(pieces_state *x, berth_strmap *taken, const char **out,
 	BERTH_TRY(st);
 	*out = base;
 	for (int32_t i = 2;; i++) {
-		BERTH_TRY(berth_strmap_add(taken, *out, x->n_names + 1, &found, err));
-		if (found == x->n_names + 1) {
+		bool old = berth_strmap_get(taken->old, *out) >= 0;
+		if (!old)
+			BERTH_TRY(berth_strmap_add(&taken->added, *out, x->n_names + 1, &found, err));
+		if (!old && found == x->n_names + 1) {
 			x->n_names++;
 			return BERTH_OK;
 		}

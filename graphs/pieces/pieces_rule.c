@@ -242,6 +242,12 @@ static const char *const each_element[] = {
 	"Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tan", "Tanh",
 	"ThresholdedRelu", "Where", "Xor"};
 
+const char *pieces_rule_type(size_t i)
+{
+	size_t rows = sizeof table / sizeof *table, elements = sizeof each_element / sizeof *each_element;
+	return i < rows ? table[i].type : i - rows < elements ? each_element[i - rows] : NULL;
+}
+
 static const row *row_of(const onnx_node *n)
 {
 	static const row element = {"", elementwise, PLAIN, false, 1};

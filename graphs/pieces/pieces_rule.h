@@ -53,6 +53,8 @@ typedef const char *pieces_rule(const pieces_at *at, pieces_spec *s);
 
 /* The rule for the node, along dim. NULL where there is none: *why says so in words. */
 pieces_rule *pieces_rule_of(const pieces_at *at, int32_t dim, const char **why);
+/* Type number i that there is a rule for; NULL: there are no more. */
+const char *pieces_rule_type(size_t i);
 /* The dimension that a word stands for: a number, or a word of the node's type. -2: it stands for none. */
 int32_t pieces_axis_of(const pieces_at *at, const char *word);
 /* The word for a dimension; buf where it is a number. */

@@ -21,7 +21,6 @@ typedef struct pieces_value {
 	const int64_t *own; /* [k + 1] */
 	pieces_part *piece; /* [k] what each holds, at least its own */
 	pieces_part *part;  /* others that were made of it */
-	int32_t uses;       /* by nodes and as an output of the graph */
 	bool joined;        /* of pieces: the whole was made, too */
 	bool whole;         /* somebody takes all of it */
 } pieces_value;
@@ -43,15 +42,32 @@ typedef struct pieces_node {
 	size_t size;
 } pieces_node;
 
+struct pieces_source {
+	onnx_model m;
+	const berth_read_options *read; /* NULL: no dimension is given */
+	uint64_t *open;                 /* [n_values] dimensions that the file leaves open */
+	int32_t *uses;                  /* [n_values] by nodes and as an output of the graph */
+	berth_strmap values, nodes;     /* names that the file has */
+	berth_strmap label;             /* -> the first node that is called so */
+	bool *again;                    /* [n_nodes] of those: another node is called so, too */
+};
+
+/* Names that are taken: those of the file, and new ones. */
+typedef struct pieces_names {
+	const berth_strmap *old;
+	berth_strmap added;
+} pieces_names;
+
 typedef struct pieces_state {
+	const pieces_source *s;
 	onnx_model m;
 	const pieces_options *opt;
 	const berth_read_options *read; /* NULL: no dimension is given */
 	berth_arena *mem;               /* of everything */
-	uint64_t *open;                 /* [n_values] dimensions that the file leaves open */
+	const uint64_t *open;           /* [n_values] dimensions that the file leaves open */
 	pieces_value *value;            /* [n_values] */
 	pieces_cut **cut;               /* [n_nodes] NULL: as it is */
-	berth_strmap values, nodes;     /* names that are taken */
+	pieces_names values, nodes;     /* names that are taken */
 	int32_t n_names;                /* of them that are new */
 	berth_strmap numbers;           /* "N" -> the constant N of Slice nodes: */
 	const char **number;
@@ -70,10 +86,20 @@ static inline pieces_at pieces_at_node(pieces_state *x, int32_t node)
 	return (pieces_at){&x->m, &x->m.node[node], x->open};
 }
 
+/* ---- pieces_open.c ---- */
+
+/* Nothing is cut yet; out is the caller's to set. Fails: BERTH_ENOMEM. */
+berth_status pieces_state_new(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                              pieces_state *x, berth_err *err);
+
 /* ---- pieces_plan.c ---- */
 
 /* Decide what is cut, along which axis, and what each piece computes. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status pieces_plan(pieces_state *x, berth_err *err);
+/* Why the node cannot be cut along dim (then the rest of *s is worth nothing), NULL: it can. Fails:
+ * BERTH_ENOMEM. */
+berth_status pieces_consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
+                             berth_err *err);
 /* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to);
 
@@ -123,7 +149,7 @@ berth_status pieces_lines_behind(pieces_state *x, const char *base, const pieces
 
 /* A name that no value, or no node, has (taken: x->values or x->nodes), from the format. Fails:
  * BERTH_ENOMEM. */
-berth_status pieces_name(pieces_state *x, berth_strmap *taken, const char **out, berth_err *err,
+berth_status pieces_name(pieces_state *x, pieces_names *taken, const char **out, berth_err *err,
                          const char *fmt, ...) BERTH_PRINTF(5, 6);
 /* A field of the graph from what the buffer holds. */
 berth_status pieces_field(pieces_state *x, uint32_t number, const berth_strbuf *message,

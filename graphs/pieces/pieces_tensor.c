@@ -109,7 +109,7 @@ static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 bool pieces_tensor_stands(const pieces_state *x, int32_t v)
 {
 	const onnx_value *s = &x->m.value[v];
-	return x->value[v].uses == 1 && (s->weight_input || tensor_of(x, v)) && !content_why(x, v, -1);
+	return x->s->uses[v] == 1 && (s->weight_input || tensor_of(x, v)) && !content_why(x, v, -1);
 }
 
 const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim)
@@ -119,7 +119,7 @@ const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim)
 		return content_why(x, v, dim);
 	if (s->rank < 2 || !s->n_roots)
 		return NULL;
-	if (x->value[v].uses > 1)
+	if (x->s->uses[v] > 1)
 		return "its weight is shared: pieces would each need all of it";
 	return content_why(x, v, dim) ? content_why(x, v, dim) : "its weight is made by other nodes";
 }

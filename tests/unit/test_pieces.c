@@ -480,6 +480,93 @@ static void test_bad(void **state)
 	berth_arena_free(&mem);
 }
 
+/* ---- one model cut in many ways ---- */
+
+static void test_once(void **state)
+{
+	(void)state;
+	static const double three[] = {1, 1, 1};
+	const pieces_options ways[] = {{.k = 2, .share = halves},
+	                               {.k = 3, .share = three},
+	                               {.k = 2, .share = halves}};
+	berth_arena mem = {0}, each = {0};
+	text t = fixture("mobilenet_v2", &mem);
+	pieces_source *s;
+	pieces_model p;
+	berth_err err;
+	assert_ok(pieces_open("m.onnx", t.data, t.size, NULL, &mem, &s, &err), &err);
+	for (int i = 0; i < 3; i++) {
+		assert_ok(pieces_cut_source(s, &ways[i], &each, &p, &err), &err);
+		text a = joined(&p, &mem);
+		p = cut(t, &ways[i], &each);
+		text b = joined(&p, &each);
+		assert_int_equal(a.size, b.size);
+		assert_memory_equal(a.data, b.data, a.size);
+		berth_arena_free(&each);
+	}
+	berth_arena_free(&mem);
+}
+
+static const pieces_axes *axes_of(const pieces_axes *list, int32_t n, const char *op)
+{
+	for (int32_t i = 0; i < n; i++)
+		if (strcmp(list[i].op, op) == 0)
+			return &list[i];
+	return NULL;
+}
+
+static bool has_axis(const pieces_axes *a, const char *axis)
+{
+	for (int32_t i = 0; a && i < a->n; i++)
+		if (strcmp(a->axis[i], axis) == 0)
+			return true;
+	return false;
+}
+
+/* What is listed can be cut so, and what is not cannot. */
+static void test_list(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	text t = fixture("tagger", &mem);
+	pieces_source *s;
+	pieces_axes *list;
+	pieces_model all = cut(t, &(pieces_options){.k = 2, .share = halves}, &mem);
+	berth_err err;
+	int32_t n;
+	assert_ok(pieces_open("m.onnx", t.data, t.size, NULL, &mem, &s, &err), &err);
+	assert_ok(pieces_list(s, NULL, &mem, &list, &n, &err), &err);
+	assert_int_equal(n, all.n_made);
+	for (int32_t i = 0; i < n; i++) {
+		assert_true(axes_of(list, n, all.made[i].op) != NULL);
+		for (int32_t d = 0; d < list[i].n; d++) {
+			const pieces_ask ask = ask_of(list[i].op, list[i].axis[d], halves);
+			assert_int_equal(cut(t, &(pieces_options){.ask = &ask, .n_asks = 1}, &mem).n_made, 1);
+		}
+	}
+	assert_true(has_axis(axes_of(list, n, "/out/MatMul"), "inner"));
+	assert_false(has_axis(axes_of(list, n, "/lstm/LSTM"), "0"));
+	berth_arena_free(&mem);
+}
+
+/* A window of 1 every 2 rows reads half of them: a piece of a row reads one of the two that are its share. */
+static void test_loose(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	text t = fixture("resnet50", &mem);
+	pieces_source *s;
+	pieces_axes *list;
+	berth_err err;
+	int32_t n, loose = 0;
+	assert_ok(pieces_open("m.onnx", t.data, t.size, NULL, &mem, &s, &err), &err);
+	assert_ok(pieces_list(s, NULL, &mem, &list, &n, &err), &err);
+	for (int32_t i = 0; i < n; i++)
+		loose += list[i].loose_bytes > 1e5;
+	assert_int_equal(loose, 3); /* shortcuts */
+	berth_arena_free(&mem);
+}
+
 /* ---- memory ---- */
 
 static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -491,12 +578,24 @@ static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp
 	return pieces_cut_model("m.onnx", t->data, t->size, NULL, &opt, mem, &p, err);
 }
 
+static berth_status list_without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const text *t = ctx;
+	pieces_source *s;
+	pieces_axes *list;
+	int32_t n;
+	(void)tmp;
+	BERTH_TRY(pieces_open("m.onnx", t->data, t->size, NULL, mem, &s, err));
+	return pieces_list(s, NULL, mem, &list, &n, err);
+}
+
 static void test_memory(void **state)
 {
 	(void)state;
 	berth_arena mem = {0};
 	text small = chain(false, &mem), large = fixture("resnet18_batch", &mem);
 	assert_fails_each(without_memory, &small, 1);
+	assert_fails_each(list_without_memory, &small, 1);
 	assert_fails_each(without_memory, &large, 97);
 	berth_arena_free(&mem);
 }
@@ -510,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_refused),        cmocka_unit_test(test_bias_stays),
 		cmocka_unit_test(test_types_that_add), cmocka_unit_test(test_dilated_pool),
 		cmocka_unit_test(test_large_shares),   cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_memory)};
+		cmocka_unit_test(test_once),           cmocka_unit_test(test_list),
+		cmocka_unit_test(test_loose),          cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
