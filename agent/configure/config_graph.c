@@ -51,9 +51,8 @@ static berth_status add_copy(maker *m, int32_t k)
 	const berth_member *x = &m->member[k];
 	const berth_graph *g = &m->x->graph[x->batch];
 	const berth_copy_price *price = &x->crew->price[x->batch];
-	int32_t like = m->x->c->host_like[x->host], from[BERTH_MAX_DEVS];
-	for (int32_t i = 0; i < berth_host_size(m->x->c, like); i++)
-		from[berth_copy_dev(m->x, like, i)] = berth_copy_dev(m->x, x->host, i);
+	int32_t to[BERTH_MAX_DEVS];
+	berth_copy_devs(m->x, x->host, to);
 	const char *name = berth_arena_printf(m->tmp, "copy%d", k);
 	if (!name)
 		return berth_nomem(m->err);
@@ -61,7 +60,7 @@ static berth_status add_copy(maker *m, int32_t k)
 	BERTH_TRY(berth_graph_restate(g, name, m->b, m->tmp, m->err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		m->order[m->n_ops + op] = m->n_ops + price->op_order[op];
-		m->op_dev[m->n_ops + op] = from[price->op_dev[op]];
+		m->op_dev[m->n_ops + op] = to[price->op_dev[op]];
 	}
 	m->n_ops += g->n_ops;
 	return BERTH_OK;

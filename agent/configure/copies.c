@@ -360,6 +360,13 @@ berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const 
 	return BERTH_OK;
 }
 
+void berth_copy_devs(const berth_copies *x, int32_t host, int32_t *dev)
+{
+	int32_t like = x->c->host_like[host];
+	for (int32_t i = 0; i < berth_host_size(x->c, like); i++)
+		dev[berth_copy_dev(x, like, i)] = berth_copy_dev(x, host, i);
+}
+
 int32_t berth_copy_batch(const berth_copies *x, const berth_crew *crew, int64_t deadline_ns)
 {
 	for (int32_t b = x->n_batches - 1; b >= 0; b--)

@@ -70,6 +70,10 @@ static inline int32_t berth_copy_dev(const berth_copies *x, int32_t host, int32_
 	return x->c->host_dev[x->c->host_off[host] + place];
 }
 
+/* dev [devices of the system]: that of `host` for each device of the equal host that was asked, in which the
+ * op_dev of prices are. O(devices of the host). */
+void berth_copy_devs(const berth_copies *x, int32_t host, int32_t *dev);
+
 /* The largest batch whose step is over by deadline_ns; -1: none. O(batches). */
 int32_t berth_copy_batch(const berth_copies *x, const berth_crew *crew, int64_t deadline_ns);
 

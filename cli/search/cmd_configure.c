@@ -1,16 +1,18 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
+#include "config_plan.h"
 #include "configure.h"
 #include "configure_print.h"
 #include "configure_serve.h"
 #include "graph_load.h"
 #include "methods.h"
 #include "print.h"
+#include "signals.h"
 #include "text.h"
 
 #include <string.h>
 
 typedef struct args {
-	const char *on, *goal, *exchange, *batch_dim, *method;
+	const char *on, *goal, *exchange, *batch_dim, *method, *out;
 	cli_texts batches;
 	int64_t evaluations;
 	uint64_t seed;
@@ -145,6 +147,53 @@ static berth_status configure(cli *c, const args *a, configure_view *v, berth_er
 	return st;
 }
 
+/* ---- the plan ---- */
+
+static bool to_stdout(const args *a)
+{
+	return a->out && strcmp(a->out, "-") == 0;
+}
+
+/* The models of the plan, as the words of a command. */
+static berth_status name_models(cli *c, const args *a, const berth_config_plan *plan, configure_view *v,
+                                berth_err *err)
+{
+	v->out = a->out;
+	BERTH_TRY(BERTH_NEW(&c->mem, v->model, plan->n_copies, err));
+	v->n_models = plan->n_copies;
+	for (int32_t k = 0; k < plan->n_copies; k++) {
+		v->model[k] = c->args[0];
+		if (a->batches.n)
+			v->model[k] = berth_arena_printf(&c->mem, "%s:%s=%lld", c->args[0], a->batch_dim,
+			                                 (long long)v->batch[plan->batch[k]]);
+		if (!v->model[k])
+			return berth_nomem(err);
+	}
+	return BERTH_OK;
+}
+
+static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_err *err)
+{
+	berth_config_plan plan;
+	berth_placement placement;
+	BERTH_TRY(berth_config_plan_new(&v->copies, &v->r.best.c, &c->mem, &c->tmp, &plan, err));
+	BERTH_TRY(name_models(c, a, &plan, v, err));
+	BERTH_TRY(berth_placement_new(&plan.g, &v->s, &c->mem, &c->tmp, &placement, err));
+	placement.method = a->method;
+	placement.objective = berth_metrics[BERTH_LATENCY].name;
+	placement.seed = a->seed;
+	placement.evaluations = v->copies.evaluations;
+	placement.value = (double)plan.latency_ns * 1e-9;
+	placement.op_dev = plan.op_dev;
+	placement.order = plan.op_order;
+	if (to_stdout(a))
+		cli_document_begin();
+	berth_status st = berth_placement_write(&placement, &plan.g, &v->s, a->out, true, &c->tmp, err);
+	if (to_stdout(a))
+		cli_document_end();
+	return st;
+}
+
 /* Copies that are served are not trained: what is for training has no meaning there. */
 static berth_status check_serve(const args *a, const args *usual, berth_err *err)
 {
@@ -158,6 +207,10 @@ static berth_status check_serve(const args *a, const args *usual, berth_err *err
 	                                                            : NULL;
 	if (!a->serve.on && a->serve.servers.n)
 		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
+	if (a->serve.on && a->out)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "configure: -o writes a plan of copies that train: leave it out beside "
+		                  "--serve, whose --json tells the layers of each device");
 	if (a->serve.on && option)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "configure: --%s is for training: leave it out beside --serve", option);
@@ -190,6 +243,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"evaluations", 0, CLI_COUNT, &a.evaluations, "N",
 	         "placements that it may try for each of them"},
 		{"seed", 0, CLI_SEED, &a.seed, "N", "start of the random numbers"},
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},
 		CLI_SERVE(&a.serve),
@@ -205,22 +259,25 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(load(c, &a, &v, err));
 	BERTH_TRY(configure(c, &a, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
+	if (a.out && v.r.found)
+		BERTH_TRY(write_plan(c, &a, &v, err));
 	if (c->json)
 		BERTH_TRY(configure_put(c, &v, err));
-	else if (!c->quiet && v.r.found)
+	else if (!c->quiet && v.r.found && !to_stdout(&a))
 		BERTH_TRY(configure_print(c, &v, err));
 	if (!v.r.found)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
 			"no copy of %s fits on devices of one host of %s: give smaller batches, or more "
-			"memory",
-			c->args[0], v.s.name);
+			"memory%s%s",
+			c->args[0], v.s.name, a.out ? "; not written: " : "", a.out ? a.out : "");
 	return BERTH_OK;
 }
 
 const cli_verb cmd_configure = {
 	"configure",
-	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...]",
+	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...] "
+        "[-o OUT]",
 	"choose the hosts and devices that train a model together",
 	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
 	"gradients after each step. Hosts that take no part are switched off.\n"

@@ -15,6 +15,9 @@ typedef struct configure_view {
 	berth_cluster cluster;
 	berth_copies copies;
 	berth_configured r;
+	const char *out;    /* where the plan was written; NULL: it was not asked for */
+	const char **model; /* [n_models] the models that it is of, one a copy; 0: not written */
+	int32_t n_models;
 } configure_view;
 
 /* The document, on standard output. Fails: BERTH_ENOMEM. */

@@ -1,5 +1,6 @@
 /* Configurations of clusters: which hosts and devices are equal, the exchange against its formulas and
  * against simulation, choices against all configurations, each simulated whole. */
+#include "config_plan.h"
 #include "configure.h"
 #include "fail_each.h"
 #include "graph_json.h"
@@ -209,6 +210,38 @@ static void test_unreachable(void **state)
 	drop(&w);
 }
 
+/* ---- plans ---- */
+
+/* Copies of the configuration, where they stand, and when the slowest is done. */
+static void test_plan(void **state)
+{
+	(void)state;
+	world w;
+	berth_err err;
+	berth_config_plan p;
+	make(&w, square);
+	int32_t last[] = {-1, -1, -1, 0}, ends[] = {0, -1, -1, 0};
+	berth_configuration c = {last, INT64_MAX};
+	assert_ok(berth_config_plan_new(&w.x, &c, &w.mem, &w.tmp, &p, &err), &err);
+	assert_int_equal(p.n_copies, 1);
+	assert_int_equal(p.batch[0], 1);
+	assert_int_equal(p.g.n_ops, 2);
+	assert_string_equal(p.g.op_name[0], "f");
+	for (int32_t op = 0; op < 2; op++)
+		assert_string_equal(w.s.dev_name[p.op_dev[op]], "d");
+	assert_int_equal(p.latency_ns, w.x.host[0]->crew[0].price[1].time_ns);
+	c = (berth_configuration){ends, w.x.host[0]->crew[0].price[0].time_ns};
+	assert_ok(berth_config_plan_new(&w.x, &c, &w.mem, &w.tmp, &p, &err), &err);
+	assert_int_equal(p.n_copies, 2);
+	assert_int_equal(p.batch[1], 0);
+	assert_string_equal(p.g.op_name[3], "step-2/b");
+	assert_true(berth_order_is_topological(&p.g, p.op_order, &w.tmp));
+	for (int32_t op = 0; op < 4; op++)
+		assert_string_equal(w.s.dev_name[p.op_dev[op]], op < 2 ? "a" : "d");
+	assert_int_equal(p.latency_ns, w.x.host[0]->crew[0].price[0].time_ns);
+	drop(&w);
+}
+
 /* ---- choices ---- */
 
 typedef struct all_of {
@@ -315,7 +348,9 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	BERTH_TRY(berth_method_find("heft", &method, err));
 	BERTH_TRY(berth_cluster_new(&w->s, mem, tmp, &c, err));
 	BERTH_TRY(berth_copies_new(&c, w->graph, batch, 2, method, &search, mem, tmp, &x, err));
-	return berth_configure(&x, &cfg, NULL, mem, tmp, &w->tmp2, &r, err);
+	BERTH_TRY(berth_configure(&x, &cfg, NULL, mem, tmp, &w->tmp2, &r, err));
+	berth_config_plan plan;
+	return berth_config_plan_new(&x, &r.best.c, mem, tmp, &plan, err);
 }
 
 static void test_each_allocation_may_fail(void **state)
@@ -335,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_ring_and_server),
 		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_unreachable),
+		cmocka_unit_test(test_plan),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_each_allocation_may_fail),
