@@ -3,6 +3,7 @@
 #include "configure.h"
 #include "configure_print.h"
 #include "configure_serve.h"
+#include "configure_steps.h"
 #include "graph_load.h"
 #include "methods.h"
 #include "print.h"
@@ -13,7 +14,7 @@
 
 typedef struct args {
 	const char *on, *goal, *exchange, *batch_dim, *method, *out;
-	cli_texts batches;
+	cli_texts batches, steps;
 	int64_t evaluations;
 	uint64_t seed;
 	configure_serve_args serve;
@@ -96,7 +97,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	}
 	c->dim = given;
 	v->graph = graph;
-	return BERTH_OK;
+	return configure_steps(c, &a->steps, &v->s, v->batch, v->n_batches, graph, err);
 }
 
 static berth_status price(cli *c, const args *a, configure_view *v, berth_search_cfg *cfg, berth_err *err)
@@ -199,6 +200,7 @@ static berth_status check_serve(const args *a, const args *usual, berth_err *err
 {
 	const char *option = a->goal != usual->goal                 ? "goal"
 	                     : a->batches.n                         ? "batches"
+	                     : a->steps.n                           ? "steps"
 	                     : a->batch_dim != usual->batch_dim     ? "batch-dim"
 	                     : a->exchange != usual->exchange       ? "exchange"
 	                     : a->method != usual->method           ? "method"
@@ -236,6 +238,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "samples of a step that a copy may have, rising\tthe model as it is, one sample"},
 		{"batch-dim", 0, CLI_TEXT, &a.batch_dim, "NAME",
 	         "the dimension or word that holds the batch"},
+		{"steps", 0, CLI_LIST, &a.steps, "DEVICE:BATCH=S,...",
+	         "seconds of a copy's step on that device alone, as measured\tas simulated"},
 		{"exchange", 0, CLI_TEXT, &a.exchange, "E",
 	         "how gradients are exchanged: ring, server, or the best of both"},
 		{"method", 0, CLI_TEXT, &a.method, "M",
