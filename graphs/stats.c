@@ -1,9 +1,9 @@
 /* Depth, width and sums by type; see stats.h. */
 #include "stats.h"
 
+#include "piece_names.h"
+
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 /* The most operators on one level. Counts replace the levels, as -1 - count, so that a large graph needs no
  * second list: what stood in a count's place is counted next. */
@@ -76,25 +76,12 @@ static void add_up(const berth_graph *g, berth_graph_stats *s)
 			s->type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
 }
 
-/* "NAME/piece 2 of 3", as pieces are called that operators were cut into (graphs/pieces): 2. 0: no piece. */
-static int piece_of(const char *name)
-{
-	static const char mark[] = "/piece ";
-	const char *at = NULL;
-	int i = 0, k = 0, end = 0;
-	for (const char *s = strstr(name, mark); s; s = strstr(s + 1, mark))
-		at = s;
-	if (!at || sscanf(at += sizeof mark - 1, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k)
-		return 0;
-	return at[end] == '\0' || at[end] == '#' ? i : 0;
-}
-
 int32_t berth_graph_pieces(const berth_graph *g, int32_t *cut_ops)
 {
 	int32_t pieces = 0;
 	*cut_ops = 0;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int i = piece_of(g->op_name[op]);
+		int32_t i = berth_piece_number(g->op_name[op], NULL, NULL);
 		*cut_ops += i == 1;
 		pieces += i > 0;
 	}

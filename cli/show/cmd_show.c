@@ -22,6 +22,7 @@ static berth_status check_plain(const cli *c, const show_args *a, const char *wh
 	if (a->coarsen) return fail_option(a, "coarsen", what, err);
 	if (a->grouper) return fail_option(a, "grouper", what, err);
 	if (a->training) return fail_option(a, "training", what, err);
+	if (a->replicas) return fail_option(a, "replicas", what, err);
 	if (a->times.n) return fail_option(a, "times", what, err);
 	if (a->blocks.name) return fail_option(a, "granularity", what, err);
 	return BERTH_OK;
@@ -82,6 +83,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
+		{"replicas", 0, CLI_COUNT, &a.replicas, "N",
+	         "with --training: copies of a parameter that pieces of an operator share\ta copy a piece"},
 		CLI_INPUT(c),
 		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},

@@ -127,11 +127,12 @@ static berth_status join_times(cli *c, const show_args *a, view *v, berth_err *e
 	return BERTH_OK;
 }
 
-static berth_status make_training(cli *c, view *v, berth_err *err)
+static berth_status make_training(cli *c, int32_t replicas, view *v, berth_err *err)
 {
 	berth_training_options opt = berth_training_options_default();
 	berth_graph step;
 	opt.report = &v->training;
+	opt.replicas = replicas;
 	BERTH_TRY(berth_graph_training(&v->g, &opt, &c->mem, &c->tmp, &step, err));
 	v->g = step;
 	return BERTH_OK;
@@ -150,10 +151,12 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	BERTH_TRY(load_parts(c, a, v, err));
 	BERTH_TRY(join_times(c, a, v, err));
 	if (a->training)
-		BERTH_TRY(make_training(c, v, err));
+		BERTH_TRY(make_training(c, a->replicas, v, err));
 	if (v->has_system)
 		BERTH_TRY(compile_on_system(c, v, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
+	if (a->replicas && !a->training)
+		return berth_fail(err, BERTH_EINVAL, "show: option --replicas is for --training");
 	if (a->grouper && !a->coarsen)
 		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
 	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;

@@ -57,8 +57,9 @@ static void find_active(trainer *t)
 		bool ahead = is_output(g, op);
 		for (int32_t k = g->op_tensor_off[op]; k < g->op_tensor_off[op + 1]; k++)
 			for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
-				ahead |= t->op_active[g->edge_consumer[e]];
-		t->op_active[op] &= ahead;
+				ahead |= t->op_active[g->edge_consumer[e]] ||
+				         t->op_new[g->edge_consumer[e]] < 0;
+		t->op_active[op] &= ahead && t->op_new[op] >= 0;
 	}
 }
 
@@ -70,6 +71,15 @@ static void join(trainer *t, int32_t a, int32_t b)
 	a = training_root(t, a);
 	b = training_root(t, b);
 	t->op_root[a > b ? a : b] = a > b ? b : a;
+}
+
+/* The first user of the parameter that shares op's copy of it. */
+static int32_t first_of_copy(const trainer *t, int32_t param, int32_t op)
+{
+	int32_t i = t->g->param_op_off[param];
+	while (t->op_replica[t->g->param_op[i]] != t->op_replica[op])
+		i++;
+	return t->g->param_op[i];
 }
 
 static berth_status join_groups(trainer *t, berth_err *err)
@@ -88,8 +98,8 @@ static berth_status join_groups(trainer *t, berth_err *err)
 			first[c] = op;
 	}
 	for (int32_t p = 0; p < g->n_params; p++)
-		for (int32_t i = g->param_op_off[p] + 1; i < g->param_op_off[p + 1]; i++)
-			join(t, g->param_op[g->param_op_off[p]], g->param_op[i]);
+		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+			join(t, first_of_copy(t, p, g->param_op[i]), g->param_op[i]);
 	return BERTH_OK;
 }
 
@@ -122,39 +132,19 @@ static berth_status name_groups(trainer *t, berth_err *err)
 
 /* ---- adding operators ---- */
 
-/* As derive, for sums, updates and the loss: in proportion to FLOPs, and no longer than op itself. */
-static berth_status derive_light(trainer *t, int32_t op, const char *base, const char *what,
-                                 berth_op_spec spec, int32_t *out, berth_err *err)
-{
-	double forward = t->g->op_flops[op];
-	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out,
-	                       err);
-}
-
-/* Gradient and optimiser state in units of the parameters. */
-static int64_t optimizer_copies(const trainer *t)
-{
-	switch (t->opt->optimizer) {
-	case BERTH_OPTIMIZER_SGD: return 1;
-	case BERTH_OPTIMIZER_MOMENTUM: return 2;
-	case BERTH_OPTIMIZER_ADAM: break;
-	}
-	return 3;
-}
-
 /* Bytes of gradient and optimiser state that op keeps: its own parameters', and shared ones' of which it is
- * the first active user. */
+ * the first active user of a copy. */
 static int64_t state_bytes(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	int64_t bytes = g->op_param_bytes[op];
 	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
 		int32_t p = g->op_param[i], k = g->param_op_off[p];
-		while (!t->op_active[g->param_op[k]])
+		while (!t->op_active[g->param_op[k]] || t->op_replica[g->param_op[k]] != t->op_replica[op])
 			k++;
 		bytes += g->param_op[k] == op ? g->param_bytes[p] : 0;
 	}
-	return optimizer_copies(t) * bytes;
+	return training_optimizer_copies(t) * bytes;
 }
 
 static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
@@ -178,15 +168,18 @@ static berth_status copy_forward(trainer *t, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	for (int32_t op = 0; op < g->n_ops; op++)
-		BERTH_TRY(copy_op(t, op, err));
+		if (t->op_new[op] >= 0)
+			BERTH_TRY(copy_op(t, op, err));
 	for (int32_t k = 0; k < g->n_tensors; k++)
 		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
-			BERTH_TRY(training_edge(t, g->tensor_producer[k], g->edge_consumer[e], k, err));
+			if (t->op_new[g->edge_consumer[e]] >= 0)
+				BERTH_TRY(training_edge(t, t->op_new[g->tensor_producer[k]],
+				                        t->op_new[g->edge_consumer[e]], k, err));
 	for (int32_t p = 0; p < g->n_params; p++) {
 		int32_t param;
 		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, err));
 		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
-			BERTH_TRY(berth_builder_param_use(t->b, param, g->param_op[i], err));
+			BERTH_TRY(berth_builder_param_use(t->b, param, t->op_new[g->param_op[i]], err));
 	}
 	return BERTH_OK;
 }
@@ -227,7 +220,8 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, 
 				k = first;
 			}
 	}
-	return training_put_edge(t, op, to, slot_bytes(t, op, slot), training_cut_s(t, slot), name, err);
+	return training_put_edge(t, t->op_new[op], to, slot_bytes(t, op, slot), training_cut_s(t, slot), name,
+	                         err);
 }
 
 static berth_status add_gradient(trainer *t, gradient grad, int32_t *out, berth_err *err)
@@ -256,21 +250,23 @@ static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader, bert
 	return training_put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor, err);
 }
 
-/* The one gradient of a slot: its only summand, or a sum. */
+/* The one gradient of a slot: its only summand, or a sum, which puts gradients of parts in their place. */
 static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *err)
 {
 	int32_t first = t->slot_first[slot], n = 0, sum;
-	for (int32_t s = first; s >= 0; s = t->summand[s].next)
+	int64_t bytes = slot_bytes(t, op, slot), summed = 0;
+	for (int32_t s = first; s >= 0; s = t->summand[s].next) {
+		summed += t->grad[t->summand[s].grad].bytes;
 		n++;
-	if (n < 2) {
+	}
+	if (n < 2 && (!n || summed == bytes)) {
 		t->slot_grad[slot] = n ? t->summand[first].grad : -1;
 		return BERTH_OK;
 	}
-	int64_t bytes = slot_bytes(t, op, slot);
 	berth_op_spec spec = {.type = "GradSum", .backward = true, .write_bytes = bytes};
 	spec.flops = (double)(bytes / t->opt->elem_bytes);
-	spec.read_bytes = n * bytes; /* no more than the bytes of all edges, which a graph keeps below 2^61 */
-	BERTH_TRY(derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
+	spec.read_bytes = summed; /* no more than the bytes of all edges, which a graph keeps below 2^61 */
+	BERTH_TRY(training_derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
 		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
 	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = training_cut_s(t, slot)},
@@ -279,42 +275,52 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 
 /* ---- loss ---- */
 
+/* The tensor of op that a join takes which is left out; -1: none. */
+static int32_t tensor_of_join(const trainer *t, int32_t op)
+{
+	const berth_graph *g = t->g;
+	for (int32_t k = g->op_tensor_off[op]; k < g->op_tensor_off[op + 1]; k++)
+		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
+			if (t->op_new[g->edge_consumer[e]] < 0)
+				return k;
+	return -1;
+}
+
 static void choose_outputs(trainer *t)
 {
 	const berth_graph *g = t->g;
 	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t joined = tensor_of_join(t, op);
 		t->op_out_slot[op] = -1;
-		if (!t->op_active[op] || !is_output(g, op))
+		if (!t->op_active[op] || (joined < 0 && !is_output(g, op)))
 			continue;
 		int32_t k = g->op_tensor_off[op];
 		while (k < g->op_tensor_off[op + 1] && g->tensor_bytes[k] != g->op_output_bytes[op])
 			k++;
-		t->op_out_slot[op] = k < g->op_tensor_off[op + 1] ? k : g->n_tensors + op;
+		t->op_out_slot[op] = joined >= 0                    ? joined
+		                     : k < g->op_tensor_off[op + 1] ? k
+		                                                    : g->n_tensors + op;
 	}
 }
 
-static berth_status add_loss(trainer *t, berth_err *err)
+/* The loss over the outputs of one replica. */
+static berth_status add_loss(trainer *t, int64_t replica, const char *name, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	int32_t n = 0, last = -1, loss, grad;
 	berth_op_spec spec = {.type = "SoftmaxCrossEntropyLoss", .output_bytes = t->opt->elem_bytes};
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (t->op_out_slot[op] >= 0) {
+		if (t->op_out_slot[op] >= 0 && t->op_replica[op] == replica) {
 			spec.read_bytes += slot_bytes(t, op, t->op_out_slot[op]);
 			last = op;
 			n++;
 		}
-	if (n == 0)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "graph '%s': no output depends on parameters; training needs operators "
-		                  "with param_bytes or params",
-		                  g->name);
 	spec.write_bytes = spec.read_bytes;
 	spec.flops = (double)(spec.read_bytes / t->opt->elem_bytes);
-	BERTH_TRY(derive_light(t, last, "", "loss", spec, &loss, err));
+	BERTH_TRY(training_derive_light(t, last, "", name, spec, &loss, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t slot = t->op_out_slot[op];
-		if (slot < 0)
+		if (slot < 0 || t->op_replica[op] != replica)
 			continue;
 		gradient d = {.op = loss,
 		              .tensor = n == 1 ? NULL : g->op_name[op],
@@ -323,6 +329,44 @@ static berth_status add_loss(trainer *t, berth_err *err)
 		BERTH_TRY(slot_edge(t, op, slot, loss, err));
 		BERTH_TRY(add_gradient(t, d, &grad, err));
 		BERTH_TRY(add_summand(t, slot, grad, err));
+	}
+	return BERTH_OK;
+}
+
+/* Replicas that give the loss something, in replica [n_ops], in the order of operators. Returns their number.
+ * O(ops * replicas). */
+static int32_t replicas_of(const trainer *t, int64_t *replica)
+{
+	int32_t n = 0;
+	for (int32_t op = 0; op < t->g->n_ops; op++) {
+		int32_t k = 0;
+		if (t->op_out_slot[op] < 0)
+			continue;
+		while (k < n && replica[k] != t->op_replica[op])
+			k++;
+		replica[k] = t->op_replica[op];
+		n += k == n;
+	}
+	return n;
+}
+
+static berth_status add_losses(trainer *t, berth_err *err)
+{
+	int64_t *replica;
+	BERTH_TRY(BERTH_NEW(t->tmp, replica, t->g->n_ops, err));
+	int32_t n = replicas_of(t, replica);
+	if (n == 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "graph '%s': no output depends on parameters; training needs operators "
+		                  "with param_bytes or params",
+		                  t->g->name);
+	for (int32_t i = 0; i < n; i++) {
+		const char *name =
+			n == 1 ? "loss"
+			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
+		if (!name)
+			return berth_nomem(err);
+		BERTH_TRY(add_loss(t, replica[i], name, err));
 	}
 	return BERTH_OK;
 }
@@ -348,8 +392,11 @@ static bool wants(const trainer *t, int32_t tensor)
 
 static bool passes(const trainer *t, const task *k, int32_t tensor)
 {
-	return k->rule.cost == TRAINING_PASS && k->only_grad >= 0 &&
-	       t->grad[k->only_grad].bytes == t->g->tensor_bytes[tensor];
+	int64_t bytes = k->only_grad < 0 ? -1 : t->grad[k->only_grad].bytes,
+		whole = t->g->tensor_bytes[tensor];
+	return bytes >= 0 && (k->rule.cost == TRAINING_PASS   ? bytes == whole
+	                      : k->rule.cost == TRAINING_PART ? bytes <= whole && !k->weights
+	                                                      : false);
 }
 
 static task look_at(const trainer *t, int32_t op)
@@ -425,11 +472,14 @@ static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
 	return bytes + (all && outside > 0 ? outside : 0);
 }
 
-/* Factors of a product that are parameters: one, or both where several parameters meet without an input. */
+/* Factors of a product that are parameters: one, or both where several parameters meet without an input. What
+ * convolutions and Gemm have beside a weight is a bias. */
 static int32_t n_weights(const berth_graph *g, int32_t op)
 {
+	const char *type = training_type_of(g, op);
 	int32_t n = g->op_param_off[op + 1] - g->op_param_off[op] + (g->op_param_bytes[op] > 0);
-	return n > 1 && g->op_in_off[op] == g->op_in_off[op + 1] ? 2 : 1;
+	bool bias = type && (strncmp(type, "Conv", 4) == 0 || strcmp(type, "Gemm") == 0);
+	return n > 1 && !bias && g->op_in_off[op] == g->op_in_off[op + 1] ? 2 : 1;
 }
 
 static double cost_factor(const trainer *t, const task *k, bool for_weights)
@@ -526,51 +576,6 @@ static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
 	return apart ? add_grad_weight(t, &k, err) : BERTH_OK;
 }
 
-/* ---- updates ---- */
-
-static berth_status add_update(trainer *t, int32_t op, const char *base, int64_t bytes, int32_t *update,
-                               berth_err *err)
-{
-	/* reads weights, gradient and state; writes weights and state */
-	int64_t copies = optimizer_copies(t);
-	berth_op_spec s = {.type = "OptimizerUpdate",
-	                   .backward = true,
-	                   .flops = (double)(bytes / t->opt->elem_bytes),
-	                   .read_bytes = (copies + 1) * bytes,
-	                   .write_bytes = copies * bytes,
-	                   .colocate = training_group_of(t, op)};
-	return derive_light(t, op, base, "update", s, update, err);
-}
-
-static berth_status update_edge(trainer *t, int32_t op, int32_t update, berth_err *err)
-{
-	return berth_builder_edge(t->b, t->op_update_of[op], update, 0, t->op_update_tensor[op], err);
-}
-
-static berth_status add_updates(trainer *t, berth_err *err)
-{
-	const berth_graph *g = t->g;
-	int32_t update;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		if (t->op_update_of[op] >= 0 && g->op_param_bytes[op] > 0) {
-			BERTH_TRY(add_update(t, op, g->op_name[op], g->op_param_bytes[op], &update, err));
-			BERTH_TRY(update_edge(t, op, update, err));
-		}
-	for (int32_t p = 0; p < g->n_params; p++) {
-		update = -1;
-		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++) {
-			int32_t op = g->param_op[i];
-			if (t->op_update_of[op] < 0)
-				continue;
-			if (update < 0)
-				BERTH_TRY(
-					add_update(t, op, g->param_name[p], g->param_bytes[p], &update, err));
-			BERTH_TRY(update_edge(t, op, update, err));
-		}
-	}
-	return BERTH_OK;
-}
-
 /* ---- the whole ---- */
 
 static berth_status check_input(const berth_graph *g, const berth_training_options *opt, berth_err *err)
@@ -598,6 +603,8 @@ static berth_status prepare(trainer *t, berth_err *err)
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_active, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_root, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_group, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_new, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_replica, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_out_slot, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_of, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_tensor, n, err));
@@ -634,17 +641,18 @@ static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_train
 static berth_status run(trainer *t, berth_arena *mem, berth_graph *out, berth_err *err)
 {
 	BERTH_TRY(prepare(t, err));
+	BERTH_TRY(training_name_replicas(t, err));
 	find_active(t);
 	BERTH_TRY(join_groups(t, err));
 	BERTH_TRY(name_groups(t, err));
 	choose_outputs(t);
 	BERTH_TRY(training_prepare_recompute(t, err));
 	BERTH_TRY(copy_forward(t, err));
-	BERTH_TRY(add_loss(t, err));
+	BERTH_TRY(add_losses(t, err));
 	for (int32_t i = t->g->n_ops - 1; i >= 0; i--)
 		if (t->op_active[t->g->topo_op[i]])
 			BERTH_TRY(differentiate(t, t->g->topo_op[i], err));
-	BERTH_TRY(add_updates(t, err));
+	BERTH_TRY(training_update(t, err));
 	return berth_builder_finish(t->b, mem, out, err);
 }
 

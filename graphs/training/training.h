@@ -10,13 +10,20 @@
  *   OP/grad_sum         GradSum, where a tensor has several consumers
  *   OP/recompute        OP again, type of OP, where its segment's activations are not kept (op_segment)
  *   OP/update           OptimizerUpdate; NAME/update for a shared parameter, once
+ *   NAME/all_reduce i of R   AllReduce: the i-th share of the gradient of a parameter that R replicas have
+ *                       copies of, and NAME/update i of R for each copy
  *
  * All that touches the parameters of an operator shares its colocation group. A tensor that the backward
  * pass needs again has an edge to it, so it stays in memory until then. Gradients of parameters lie in
  * state_bytes, so their edges to the update carry 0 bytes. Additions and views whose sizes agree pass the
  * gradient on without an operator. Measured times of backward operators are the forward's times the cost
  * factor of the rule. Those of sums, updates and the loss scale with FLOPs and do not exceed the forward's.
- * Inputs from outside get no gradient. */
+ * Inputs from outside get no gradient.
+ *
+ * Operators that were cut into pieces (docs/splitting.md) are told by their names: pieces that share a
+ * parameter are replicas with a copy of it each. The result of the model is not joined: each replica has a
+ * loss of its own, loss/piece i of R, of its pieces. What pieces of a vocabulary would tell each other for
+ * that, two numbers a token, is left out. */
 #ifndef BERTH_TRAINING_H
 #define BERTH_TRAINING_H
 
@@ -40,6 +47,9 @@ typedef struct berth_training_options {
 	/* [n_ops] operators of one number >= 0 (below n_ops) form a segment. Tensors that only it consumes
 	 * are not kept for the backward pass but computed again. -1: keep. NULL (default): keep all. */
 	const int32_t *op_segment;
+	/* copies of a parameter that pieces of an operator share: runs of neighbouring pieces have one each,
+	 * and stand on one device. 0 (default): a copy for each piece */
+	int32_t replicas;
 	berth_training_report *report; /* filled on success; may be NULL */
 } berth_training_options;
 

@@ -69,9 +69,10 @@ static berth_status copy(trainer *t, int32_t op, berth_err *err)
 	                   .colocate = training_group_of(t, op)};
 	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op], err));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t tensor = g->in_tensor[i], from = g->tensor_producer[tensor];
+		int32_t tensor = g->in_tensor[i], producer = g->tensor_producer[tensor],
+			from = t->op_new[producer];
 		if (t->tensor_dropped[tensor]) {
-			from = t->op_copy[from];
+			from = t->op_copy[producer];
 			follows = true;
 		}
 		BERTH_TRY(training_edge(t, from, t->op_copy[op], tensor, err));
@@ -114,14 +115,14 @@ static berth_status copy_with_inputs(trainer *t, int32_t op, berth_err *err)
 berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader, berth_err *err)
 {
 	const berth_graph *g = t->g;
-	int32_t from = g->tensor_producer[tensor];
+	int32_t producer = g->tensor_producer[tensor], from = t->op_new[producer];
 	if (t->tensor_dropped[tensor]) {
-		int32_t segment = segment_of(t, from);
+		int32_t segment = segment_of(t, producer);
 		if (t->segment_trigger[segment] < 0)
 			t->segment_trigger[segment] = trigger;
-		if (t->op_copy[from] < 0)
-			BERTH_TRY(copy_with_inputs(t, from, err));
-		from = t->op_copy[from];
+		if (t->op_copy[producer] < 0)
+			BERTH_TRY(copy_with_inputs(t, producer, err));
+		from = t->op_copy[producer];
 	}
 	return training_edge(t, from, reader, tensor, err);
 }

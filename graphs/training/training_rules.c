@@ -101,7 +101,7 @@ static const training_rule rules[] = { /* sorted bytewise by type */
 	{"SimplifiedLayerNormalization", TRAINING_TWICE, KEEP_INPUTS},
 	{"Sin", TRAINING_ONCE, KEEP_INPUTS},
 	{"Size", TRAINING_NONE, KEEP_NOTHING},
-	{"Slice", TRAINING_ONCE, KEEP_NOTHING},
+	{"Slice", TRAINING_PART, KEEP_NOTHING},
 	{"Softmax", TRAINING_TWICE, KEEP_OUTPUTS},
 	{"Softplus", TRAINING_ONCE, KEEP_INPUTS},
 	{"Softsign", TRAINING_ONCE, KEEP_INPUTS},

@@ -10,6 +10,9 @@ typedef enum training_cost {
 	TRAINING_PASS,
 	/* multiply-accumulates: as the forward for each input, and as the forward for the weights */
 	TRAINING_PRODUCT,
+	/* the gradient of the output is a part of that of the input: no operator, but a sum that puts it in
+	 * its place */
+	TRAINING_PART,
 	TRAINING_ONCE,    /* as the forward */
 	TRAINING_TWICE,   /* about twice the forward */
 	TRAINING_UNKNOWN  /* not in the table: taken for TRAINING_TWICE, keeping inputs */

@@ -69,3 +69,24 @@ berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor,
 	return training_put_edge(t, from, to, t->g->tensor_bytes[tensor], training_cut_s(t, tensor),
 	                         t->g->tensor_name[tensor], err);
 }
+
+berth_status training_derive_light(trainer *t, int32_t op, const char *base, const char *what,
+                                   berth_op_spec spec, int32_t *out, berth_err *err)
+{
+	double forward = t->g->op_flops[op];
+	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out,
+	                       err);
+}
+
+int64_t training_optimizer_copies(const trainer *t)
+{
+	switch (t->opt->optimizer) {
+	case BERTH_OPTIMIZER_SGD:
+		return 1;
+	case BERTH_OPTIMIZER_MOMENTUM:
+		return 2;
+	case BERTH_OPTIMIZER_ADAM:
+		break;
+	}
+	return 3;
+}

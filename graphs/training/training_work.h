@@ -28,6 +28,8 @@ typedef struct trainer {
 	bool *op_active;       /* its gradient is wanted and exists */
 	int32_t *op_root;      /* union-find over colocation */
 	const char **op_group; /* of roots; NULL: free */
+	int32_t *op_new;       /* the forward operator in the new graph; -1: a join that is left out */
+	int64_t *op_replica;   /* operators of equal numbers share copies of parameters */
 	int32_t *op_out_slot;  /* what the loss reads; -1: nothing */
 	int32_t *op_update_of; /* operator that gives the gradient of its parameters; -1: none */
 	const char **op_update_tensor;
@@ -60,6 +62,22 @@ berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double f
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out, berth_err *err);
+
+/* As training_derive for sums, updates and the loss: times go with FLOPs, and are no longer than op's. */
+berth_status training_derive_light(trainer *t, int32_t op, const char *base, const char *what,
+                                   berth_op_spec spec, int32_t *out, berth_err *err);
+/* Gradient and optimiser state in units of the parameters. */
+int64_t training_optimizer_copies(const trainer *t);
+
+/* ---- training_replicas.c ---- */
+
+/* Set op_replica and op_new: by the names of pieces. Fails: BERTH_ENOMEM. */
+berth_status training_name_replicas(trainer *t, berth_err *err);
+/* The first active user of each copy that active users of the parameter hold, in user [its users], in the
+ * order of users. Returns their number. O(users * copies). */
+int32_t training_copies(const trainer *t, int32_t param, int32_t *user);
+/* Updates of all parameters, and the sums of gradients of copies. Fails: BERTH_ENOMEM. */
+berth_status training_update(trainer *t, berth_err *err);
 
 /* ---- training_recompute.c ---- */
 

@@ -7,6 +7,7 @@
 #include "pieces.h"
 #include "support.h"
 #include "text.h"
+#include "training.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,74 @@ static void test_sums(void **state)
 	for (size_t i = 0; i < 2 * sizeof fixtures / sizeof *fixtures; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		check_sums(fixtures[i / 2], i % 2, &mem, &tmp);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* ---- training steps ---- */
+
+static berth_graph step_of(text t, int32_t replicas, berth_arena *mem, berth_arena *tmp)
+{
+	const char *const four[] = {"batch=4"};
+	const berth_read_options read = {.dim = four, .n_dims = 1};
+	berth_training_options opt = berth_training_options_default();
+	berth_graph g, step;
+	berth_err err;
+	opt.replicas = replicas;
+	/* a cut model has its batch fixed, and so knows no such word */
+	if (berth_graph_parse_onnx("m.onnx", t.data, t.size, &read, mem, tmp, &g, NULL, &err) != BERTH_OK)
+		g = graph_of(t, mem, tmp);
+	assert_ok(berth_graph_training(&g, &opt, mem, tmp, &step, &err), &err);
+	return step;
+}
+
+static int64_t states(const berth_graph *g)
+{
+	int64_t s = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		s += g->op_state_bytes[op];
+	return s;
+}
+
+static int32_t reductions(const berth_graph *g)
+{
+	int32_t n = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		n += g->op_type[op] >= 0 && strcmp(g->type_name[g->op_type[op]], "AllReduce") == 0;
+	return n;
+}
+
+/* A step of the cut model does the work of a step of the model. Cut along the batch, each piece has a copy of
+ * all parameters' state and they are summed; along channels the state is shared out. */
+static void test_training_steps(void **state)
+{
+	(void)state;
+	static const char *const axes[] = {"0", "1"};
+	for (size_t a = 0; a < 2; a++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_err err;
+		const double half[] = {1, 1};
+		const char *const four[] = {"batch=4"};
+		const berth_read_options read = {.dim = four, .n_dims = 1};
+		text t = fixture("resnet18_batch", &mem);
+		berth_graph whole = step_of(t, 0, &mem, &tmp), g = graph_of(t, &mem, &tmp);
+		pieces_ask ask[100];
+		int32_t n = 0;
+		for (int32_t op = 0; op < g.n_ops && n < 100; op++)
+			ask[n++] = (pieces_ask){g.op_name[op], axes[a], 2, half};
+		const pieces_options opt = {.ask = ask, .n_asks = n};
+		pieces_model p;
+		assert_ok(pieces_cut_model("m.onnx", t.data, t.size, &read, &opt, &mem, &p, &err), &err);
+		for (int32_t replicas = 0; replicas < 2; replicas++) {
+			berth_graph step = step_of(joined(&p, &mem), replicas, &mem, &tmp);
+			/* of all parameters, or of four biases that several convolutions have */
+			int64_t again = replicas ? 0 : a ? 3 * (256 + 512 + 1024 + 2048) : states(&whole);
+			assert_near(sum(step.op_macs, step.n_ops), sum(whole.op_macs, whole.n_ops), 0.5);
+			assert_int_equal(params(&step), params(&whole));
+			assert_int_equal(states(&step), states(&whole) + again);
+			assert_int_equal(reductions(&step), replicas ? 0 : a ? 2 * 4 : 2 * step.n_params);
+		}
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
@@ -610,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_types_that_add), cmocka_unit_test(test_dilated_pool),
 		cmocka_unit_test(test_large_shares),   cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_once),           cmocka_unit_test(test_list),
-		cmocka_unit_test(test_loose),          cmocka_unit_test(test_memory)};
+		cmocka_unit_test(test_loose),          cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_training_steps)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -645,6 +645,108 @@ static void test_memory_grows_with_the_batch(void **state)
 	                                                      state, and the loss */
 }
 
+/* Two products behind each other whose weights are w and v, cut in two along the batch, joined at the end:
+ * two replicas, or one copy where only one is asked for. */
+static void test_pieces_share(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD
+		"\"ops\":[{\"name\":\"a/piece 1 of 2\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
+		"{\"name\":\"a/piece 2 of 2\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
+		"{\"name\":\"b/piece 1 of 2\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
+		"{\"name\":\"b/piece 2 of 2\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40},"
+		"{\"name\":\"y/joined\",\"type\":\"Concat\",\"output_bytes\":32}],"
+		"\"params\":[{\"name\":\"w\",\"bytes\":100,\"ops\":[\"a/piece 1 of 2\",\"a/piece 2 of 2\"]},"
+		"{\"name\":\"v\",\"bytes\":41,\"ops\":[\"b/piece 1 of 2\",\"b/piece 2 of 2\"]}],"
+		"\"edges\":[{\"from\":\"a/piece 1 of 2\",\"to\":\"b/piece 1 of 2\",\"bytes\":8},"
+		"{\"from\":\"a/piece 2 of 2\",\"to\":\"b/piece 2 of 2\",\"bytes\":8},"
+		"{\"from\":\"b/piece 1 of 2\",\"to\":\"y/joined\",\"bytes\":16},"
+		"{\"from\":\"b/piece 2 of 2\",\"to\":\"y/joined\",\"bytes\":16}]}";
+	for (int32_t replicas = 0; replicas < 2; replicas++) {
+		pair p = {0};
+		berth_err err;
+		berth_training_options opt = berth_training_options_default();
+		opt.replicas = replicas;
+		parse(&p, text);
+		assert_ok(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &p.t, &err), &err);
+		assert_ok(berth_graph_check(&p.t, &err), &err);
+		const berth_graph *t = &p.t;
+		bool one = replicas == 1;
+		assert_int_equal(berth_graph_find(t, "y/joined"), -1);
+		assert_int_equal(count_type(t, "AllReduce"), one ? 0 : 4);
+		assert_int_equal(count_type(t, "OptimizerUpdate"), one ? 2 : 4);
+		assert_int_equal(count_type(t, "SoftmaxCrossEntropyLoss"), one ? 1 : 2);
+		assert_int_equal(t->op_state_bytes[find(t, "b/piece 1 of 2")], 3 * 41);
+		assert_int_equal(t->op_state_bytes[find(t, "b/piece 2 of 2")], one ? 0 : 3 * 41);
+		assert_int_equal(strcmp(group(t, "a/piece 1 of 2"), group(t, "a/piece 2 of 2")) == 0, one);
+		if (!one) {
+			assert_int_equal(
+				edge(t, "b/piece 1 of 2/grad_weight", "v/all_reduce 2 of 2", "v/share 2"),
+				20);
+			assert_int_equal(
+				edge(t, "b/piece 1 of 2/grad_weight", "v/all_reduce 1 of 2", "v/share 1"), 0);
+			assert_int_equal(
+				edge(t, "b/piece 2 of 2/grad_weight", "v/all_reduce 1 of 2", "v/share 1"),
+				21);
+			assert_int_equal(edge(t, "v/all_reduce 1 of 2", "v/update 2 of 2", NULL), 21);
+			assert_int_equal(t->op_read_bytes[find(t, "v/all_reduce 1 of 2")], 42);
+			assert_string_equal(group(t, "v/all_reduce 2 of 2"), group(t, "b/piece 2 of 2"));
+			assert_int_equal(edge(t, "b/piece 2 of 2", "loss/piece 2 of 2", NULL), 16);
+		}
+		discard(&p);
+	}
+}
+
+/* Four pieces in two replicas; pieces of pieces. */
+static void test_replicas_of_pieces(void **state)
+{
+	(void)state;
+	pair p = {0};
+	berth_err err;
+	berth_training_options opt = berth_training_options_default();
+	opt.replicas = 2;
+	parse(&p,
+	      HEAD "\"ops\":[{\"name\":\"a/piece 1 of 2/piece 1 of 4\"},{\"name\":\"a/piece 1 of 2/piece 2 "
+	           "of 4\"},"
+	           "{\"name\":\"a/piece 1 of 2/piece 3 of 4\"},{\"name\":\"a/piece 2 of 2/piece 1 of 4\"}],"
+	           "\"params\":[{\"name\":\"w\",\"bytes\":30,\"ops\":[\"a/piece 1 of 2/piece 1 of 4\","
+	           "\"a/piece 1 of 2/piece 2 of 4\",\"a/piece 1 of 2/piece 3 of 4\",\"a/piece 2 of 2/piece 1 "
+	           "of 4\"]}]}");
+	assert_ok(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &p.t, &err), &err);
+	const berth_graph *t = &p.t;
+	assert_int_equal(count_type(t, "AllReduce"), 3);
+	assert_string_equal(group(t, "a/piece 1 of 2/piece 1 of 4"), group(t, "a/piece 1 of 2/piece 2 of 4"));
+	assert_true(strcmp(group(t, "a/piece 1 of 2/piece 2 of 4"),
+	                   group(t, "a/piece 1 of 2/piece 3 of 4")) != 0);
+	assert_true(strcmp(group(t, "a/piece 1 of 2/piece 1 of 4"),
+	                   group(t, "a/piece 2 of 2/piece 1 of 4")) != 0);
+	assert_int_equal(n_inputs(t, "w/grad_sum 1 of 3"), 2);
+	assert_int_equal(edge(t, "w/grad_sum 1 of 3", "w/all_reduce 2 of 3", "w/share 2"), 10);
+	discard(&p);
+}
+
+/* The gradients of two slices of one tensor are put side by side by its sum. */
+static void test_slices(void **state)
+{
+	(void)state;
+	pair p = {0};
+	parse(&p,
+	      HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"MatMul\",\"flops\":20,\"macs\":10,\"param_bytes\":8},"
+	           "{\"name\":\"s\",\"type\":\"Slice\"},{\"name\":\"u\",\"type\":\"Slice\"},"
+	           "{\"name\":\"b\",\"type\":\"Add\",\"output_bytes\":8}],"
+	           "\"edges\":[{\"from\":\"a\",\"to\":\"s\",\"bytes\":16},{\"from\":\"a\",\"to\":\"u\","
+	           "\"bytes\":16},"
+	           "{\"from\":\"s\",\"to\":\"b\",\"bytes\":8},{\"from\":\"u\",\"to\":\"b\",\"bytes\":8}]}");
+	train(&p, BERTH_OPTIMIZER_ADAM);
+	const berth_graph *t = &p.t;
+	assert_int_equal(berth_graph_find(t, "s/grad_input"), -1);
+	assert_int_equal(edge(t, "loss", "a/grad_sum", NULL), 8);
+	assert_int_equal(edge(t, "a/grad_sum", "a/grad_weight", NULL), 16);
+	assert_int_equal(t->op_read_bytes[find(t, "a/grad_sum")], 16);
+	assert_int_equal(t->op_write_bytes[find(t, "a/grad_sum")], 16);
+	discard(&p);
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -739,6 +841,9 @@ int main(void)
 		cmocka_unit_test(test_recomputation_of_the_zoo),
 		cmocka_unit_test(test_steps_of_the_zoo),
 		cmocka_unit_test(test_memory_grows_with_the_batch),
+		cmocka_unit_test(test_pieces_share),
+		cmocka_unit_test(test_replicas_of_pieces),
+		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_bad_segments),
 		cmocka_unit_test(test_each_allocation_may_fail),

@@ -1,0 +1,41 @@
+/* See piece_names.h. A name that was taken has "#2" behind it. */
+#include "piece_names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The last place where the mark stands; NULL: nowhere. */
+static const char *last(const char *name, const char *mark)
+{
+	const char *at = NULL;
+	for (const char *s = strstr(name, mark); s; s = strstr(s + 1, mark))
+		at = s;
+	return at;
+}
+
+static bool ends(const char *rest)
+{
+	return *rest == '\0' || *rest == '#';
+}
+
+int32_t berth_piece_number(const char *name, int32_t *of, size_t *len)
+{
+	static const char mark[] = "/piece ";
+	const char *at = last(name, mark);
+	int i = 0, k = 0, end = 0;
+	if (!at || sscanf(at + sizeof mark - 1, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k ||
+	    !ends(at + sizeof mark - 1 + end))
+		return 0;
+	if (of)
+		*of = k;
+	if (len)
+		*len = (size_t)(at - name);
+	return i;
+}
+
+bool berth_piece_is_join(const char *name)
+{
+	static const char mark[] = "/joined";
+	const char *at = last(name, mark);
+	return at && ends(at + sizeof mark - 1);
+}

@@ -1,0 +1,15 @@
+/* What the names of pieces tell (docs/splitting.md, Names). */
+#ifndef BERTH_PIECE_NAMES_H
+#define BERTH_PIECE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of "NAME/piece 2 of 3" the number 2, and in *of, which may be NULL, 3; the last piece counts where pieces
+ * were cut again. In *len, which may be NULL, the length of NAME. 0: no piece. */
+int32_t berth_piece_number(const char *name, int32_t *of, size_t *len);
+/* Does the name say that pieces come together there ("VALUE/joined")? */
+bool berth_piece_is_join(const char *name);
+
+#endif
