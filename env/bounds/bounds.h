@@ -37,8 +37,8 @@ berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_e
                                      berth_arena *tmp, berth_bounds *b, berth_err *err);
 
 /* The best certificate among those of the bounds that berth_bounds_new and, unless effort is NULL,
- * berth_bounds_strengthen make. It may prove less than they tell: windows and the scores of blocks have
- * none, and a block may need a tree of more than proof->nodes nodes. proof->any is false where there is no
+ * berth_bounds_strengthen make. It may prove less than they tell: scores of blocks have none, and
+ * a block may need a tree of more than proof->nodes nodes. proof->any is false where there is no
  * certificate. Errors and cost as those, and the trees. */
 berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effort *effort,
                                   berth_bound_proof *proof, berth_arena *tmp, berth_err *err);

@@ -5,6 +5,7 @@
 
 #include "bounds_load.h"
 #include "ceft.h"
+#include "certify_windows.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 enum {
 	MOST_OPS = 8000,
 	MOST_DEVS = 16,
-	INSIDE = 128,
+	INSIDE = BERTH_CERTIFICATE_WINDOW_OPS,
 	SIZES = 5,
 	SMALLEST = 8,
 	KEPT = 3,
@@ -30,7 +31,7 @@ enum {
 	PARTS = 16384
 };
 
-enum { BEGIN = -1 }; /* the window begins with the run */
+enum { BEGIN = -1, NONE = -2 }; /* the window begins with the run; there is no window */
 
 typedef struct candidate {
 	int32_t first, size; /* size: of its class */
@@ -44,6 +45,7 @@ typedef struct work {
 	size_t words;
 	uint64_t *above, *below; /* [n][words] */
 	int64_t *end;     /* [n+1][devs] earliest ends; behind the operators that of the run, [devs 0] */
+	int32_t *by;      /* [n+1][devs] first of the window that raised the end; NONE: inputs tell it */
 	int64_t *after;   /* [n][devs] least time after the end, to the end of the run */
 	double *least_ns; /* [n] on the quickest device */
 	double mu[2 * MOST_DEVS]; /* prices of the load dual */
@@ -58,6 +60,7 @@ typedef struct work {
 	double *share; /* [size][devs] time where it fits; below 0: it does not */
 	double price[PRICES][2 * MOST_DEVS];
 	int32_t n_prices, lucky; /* lucky: the price that told last */
+	int32_t told[MOST_DEVS]; /* by device of first the price that told; -1: none was needed */
 	int32_t slack_dev;       /* device of first that left room last */
 	int32_t to;              /* device of last */
 	int64_t *scratch;        /* [n][devs] */
@@ -200,6 +203,16 @@ static double units(const work *w, int32_t resource)
 	return resource < w->devs ? w->p->s->dev_slots[resource] : 1;
 }
 
+/* To whole numbers, as certificates have them. */
+static void round_price(const work *w, double *price)
+{
+	double most = 0;
+	for (int32_t r = 0; r < w->resources; r++)
+		most = fmax(most, price[r]);
+	for (int32_t r = 0; r < w->resources && most > 0; r++)
+		price[r] = floor(price[r] / most * (double)BERTH_CERTIFICATE_MOST_PRICE);
+}
+
 /* Prices to try: one over what all of the window takes of a resource, for each set of the first resources
  * left out; those of the load dual. */
 static void make_prices(work *w)
@@ -220,6 +233,8 @@ static void make_prices(work *w)
 		for (int32_t r = 0; r < w->resources; r++)
 			price[r] = r < w->masks && (mask >> r & 1) ? 0 : base[r];
 	}
+	for (int32_t k = 0; k < w->n_prices; k++)
+		round_price(w, w->price[k]);
 	w->lucky = 0;
 }
 
@@ -290,7 +305,7 @@ static bool too_much(const work *w, const double *price, const double *room)
 	return sum * BERTH_DOWN > most * (2 - BERTH_DOWN);
 }
 
-/* Is it proven that length_ns is too short for the window with first on `from`? */
+/* Is it proven that length_ns is too short for the window with first on `from`? told: by which price. */
 static bool does_not_fit(work *w, int32_t from, int64_t length_ns)
 {
 	double room[2 * MOST_DEVS];
@@ -301,7 +316,7 @@ static bool does_not_fit(work *w, int32_t from, int64_t length_ns)
 		int32_t k = (i + w->lucky) % w->n_prices;
 		if (!too_much(w, w->price[k], room))
 			continue;
-		w->lucky = k;
+		w->lucky = w->told[from] = k;
 		berth_bound_spend(w->budget, (int64_t)(i + 1) * w->size * w->devs);
 		return true;
 	}
@@ -323,6 +338,7 @@ static bool is_later(work *w, int64_t end_ns)
 	for (int32_t i = 0; i < w->devs; i++) {
 		int32_t d = (i + w->slack_dev) % w->devs;
 		int64_t start = end_of_first(w, d), length = end_ns - time - start;
+		w->told[d] = -1;
 		if (start >= NEVER || length < 0)
 			continue;
 		if (w->last < w->n && w->head[cell(w, d * (w->n + 1) + w->size, w->to)] > length)
@@ -354,23 +370,35 @@ static void raise_end(work *w)
 			high = middle;
 	}
 	*end = low + 1;
+	w->by[cell(w, w->last, w->to)] = w->first;
 }
 
-static void try_window(work *w, int32_t first, int32_t last)
+static void find_inside(work *w, int32_t first, int32_t last)
 {
-	int64_t degree = 2 * (int64_t)w->devs * w->devs * w->devs;
 	w->first = first;
 	w->last = last;
 	w->size = 0;
 	for (int32_t k = first + 1; k < last; k++)
 		if (is_inside(w, k))
 			w->in[w->size++] = k;
-	if (w->size < 2 || !berth_bound_spend(w->budget, 2 * w->size * degree))
-		return;
+}
+
+/* Prices and heads of what is inside. */
+static void open_window(work *w)
+{
 	make_prices(w);
 	for (int32_t d = 0; d < w->devs; d++)
 		if (end_of_first(w, d) < NEVER)
 			find_heads(w, d);
+}
+
+static void try_window(work *w, int32_t first, int32_t last)
+{
+	int64_t degree = 2 * (int64_t)w->devs * w->devs * w->devs;
+	find_inside(w, first, last);
+	if (w->size < 2 || !berth_bound_spend(w->budget, 2 * w->size * degree))
+		return;
+	open_window(w);
 	for (int32_t e = 0; e < (last < w->n ? w->devs : 1); e++)
 		if (last == w->n || legal(w, last, e)) {
 			w->to = e;
@@ -433,7 +461,10 @@ static void extend(work *w, int32_t v)
 	for (int32_t d = 0; d < w->devs; d++) {
 		int64_t ready = legal(w, v, d) ? ready_at(w, v, d, w->end, 0) : NEVER;
 		int64_t end = ready < NEVER ? ready + time_of(w, v, d) : NEVER, *at = &w->end[cell(w, v, d)];
-		*at = end > *at ? end : *at;
+		if (end > *at) {
+			*at = end;
+			w->by[cell(w, v, d)] = NONE;
+		}
 	}
 }
 
@@ -479,6 +510,44 @@ static void end_of_run(work *w)
 		try_window(w, best, w->n);
 	}
 	try_window(w, BEGIN, w->n);
+}
+
+/* ---- certificates ---- */
+
+/* Claim the end of `last` on its device by the window that raised it. Ends before it have only grown since,
+ * so it is still proven, but where these tell as much. */
+static berth_status claim_end(work *w, int32_t first, berth_window_proof *proof, berth_err *err)
+{
+	int64_t end = w->end[cell(w, w->last, w->to)];
+	find_tails(w);
+	if (!is_later(w, end - 1))
+		return BERTH_OK;
+	berth_window_claim c = {.first = first == BEGIN ? -1 : op_at(w, first),
+	                        .last = w->last == w->n ? -1 : op_at(w, w->last),
+	                        .to = w->to,
+	                        .bound_ns = end};
+	return berth_window_proof_add(proof, c, w->price[0], 2 * MOST_DEVS, w->told, err);
+}
+
+/* All claims, as far as they are wanted: each by one window, with ends as they are in the end. */
+static berth_status certify(work *w, int64_t lower_ns, berth_bound_proof *x, berth_arena *tmp, berth_err *err)
+{
+	berth_bound_work all = {.left_ns = BERTH_BOUND_ALL};
+	berth_window_proof proof = {.p = w->p, .x = x};
+	if (!x || x->load || (x->any && x->best.bound_ns >= lower_ns))
+		return BERTH_OK;
+	w->budget = &all;
+	w->masks = MASKS;
+	for (int32_t v = 0; v <= w->n; v++)
+		for (w->to = 0; w->to < (v < w->n ? w->devs : 1); w->to++) {
+			int32_t first = w->by[cell(w, v, w->to)];
+			if (first == NONE)
+				continue;
+			find_inside(w, first, v);
+			open_window(w);
+			BERTH_TRY(claim_end(w, first, &proof, err));
+		}
+	return berth_window_proof_offer(&proof, tmp, err);
 }
 
 /* ---- all of it ---- */
@@ -528,6 +597,7 @@ static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_er
 	BERTH_TRY(BERTH_NEW(mem, w->above, n * w->words, err));
 	BERTH_TRY(BERTH_NEW(mem, w->below, n * w->words, err));
 	BERTH_TRY(BERTH_NEW(mem, w->end, (n + 1) * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, w->by, (n + 1) * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, w->after, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, w->least_ns, n, err));
 	BERTH_TRY(BERTH_NEW(mem, w->in, n, err));
@@ -536,6 +606,8 @@ static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_er
 	BERTH_TRY(BERTH_NEW(mem, w->share, n * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, w->scratch, n * devs, err));
 	BERTH_TRY(berth_load_prices(w->p, w->mu, mem, err));
+	for (size_t k = 0; k < (n + 1) * devs; k++)
+		w->by[k] = NONE;
 	find_related(w);
 	find_least(w);
 	find_after(w);
@@ -543,14 +615,15 @@ static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_er
 	pass(w, KEPT, MASKS);
 	end_of_run(w);
 	*lower_ns = w->end[cell(w, w->n, 0)];
-	return BERTH_OK;
+	return certify(w, *lower_ns, w->budget->proof, mem, err);
 }
 
 berth_status berth_bounds_windows(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                   int64_t *lower_ns, berth_err *err)
 {
 	bool all = budget->left_ns >= BERTH_BOUND_ALL;
-	berth_bound_work half = {.left_ns = all ? budget->left_ns : budget->left_ns / 2};
+	berth_bound_work half = {.left_ns = all ? budget->left_ns : budget->left_ns / 2,
+	                         .proof = budget->proof};
 	int64_t before = half.left_ns;
 	size_t words = ((size_t)p->n_ops + 63) / 64;
 	berth_arena mem;

@@ -18,8 +18,9 @@
  * multiprocessor optimal schedules", IEEE TPDS 5(8), 1994. docs/proofs.md, "Windows".
  *
  * *lower_ns: 0 where there are too many operators or devices, or too little work is left. At most half of
- * the work that is left is taken; windows that it does not pay for are left out. tmp's hook gives the
- * memory. Fails: BERTH_ENOMEM. Some seconds for thousands of operators. */
+ * the work that is left is taken; windows that it does not pay for are left out. Where budget->proof is of
+ * the latency it is offered a certificate of all of it, for no work. tmp's hook gives the memory. Fails:
+ * BERTH_ENOMEM. Some seconds for thousands of operators. */
 berth_status berth_bounds_windows(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                   int64_t *lower_ns, berth_err *err);
 

@@ -212,7 +212,7 @@ static berth_status certify(work *w)
 	w->target = w->rest[0];
 	for (int32_t k = 0; k < w->n; k++)
 		BERTH_TRY(pass_block(w, k));
-	w->c.tree_price = w->prices.price;
+	w->c.price_vector = w->prices.price;
 	w->c.n_prices = w->prices.n;
 	return berth_bound_proof_offer(w->x, w->p, &w->c, w->tmp, w->err);
 }

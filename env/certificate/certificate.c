@@ -6,7 +6,8 @@
 
 const char *berth_certificate_name(berth_certificate_kind kind)
 {
-	static const char *const name[BERTH_N_CERTIFICATES] = {"path", "load", "relaxation", "blocks"};
+	static const char *const name[BERTH_N_CERTIFICATES] = {"path", "load", "relaxation", "blocks",
+	                                                       "windows"};
 	return name[kind];
 }
 
@@ -179,8 +180,10 @@ static berth_status prove(const berth_certificate *c, const berth_problem *p, be
 		return certificate_load(c, p, tmp, proven_ns, err);
 	case BERTH_CERTIFICATE_RELAXATION:
 		return certificate_relaxation(c, p, tmp, proven_ns, err);
-	default:
+	case BERTH_CERTIFICATE_BLOCKS:
 		return certificate_blocks(c, p, tmp, proven_ns, err);
+	default:
+		return certificate_windows(c, p, tmp, proven_ns, err);
 	}
 }
 

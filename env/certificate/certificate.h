@@ -14,6 +14,7 @@ typedef enum berth_certificate_kind {
 	BERTH_CERTIFICATE_LOAD,       /* prices of devices and memory pools */
 	BERTH_CERTIFICATE_RELAXATION, /* a dual of the linear relaxation of placement */
 	BERTH_CERTIFICATE_BLOCKS,     /* gates, and trees of cases between them */
+	BERTH_CERTIFICATE_WINDOWS,    /* loads between two operators, or the beginning or end of the run */
 	BERTH_N_CERTIFICATES
 } berth_certificate_kind;
 
@@ -21,7 +22,12 @@ typedef enum berth_certificate_kind {
 #define BERTH_CERTIFICATE_MOST_PRICE (INT64_C(1) << 40)
 #define BERTH_CERTIFICATE_MOST_SHARE (INT64_C(1) << 53)
 
-enum { BERTH_CERTIFICATE_TREE_OPS = 64, BERTH_CERTIFICATE_TREE_DEVS = 31 };
+/* Operators in a tree, and in a window that ends in an operator, so that checking one does not take long. */
+enum {
+	BERTH_CERTIFICATE_TREE_OPS = 64,
+	BERTH_CERTIFICATE_TREE_DEVS = 31,
+	BERTH_CERTIFICATE_WINDOW_OPS = 128
+};
 
 /* A tree of cases in preorder. The nodes:
  *   0            closed: what is known here leaves no schedule shorter than the claim
@@ -45,6 +51,15 @@ typedef struct berth_block_claim {
 	int32_t prices;
 	int64_t bound_ns;
 } berth_block_claim;
+
+/* Operator `last` ends on device `to` at bound_ns or later, as what has to be done between the end of `first`
+ * and its start would not fit in less. -1: the beginning of the run, the end of the run (then `to` is 0).
+ * prices: by device of `first` the price vector at which it does not fit; -1: none is needed. */
+typedef struct berth_window_claim {
+	int32_t first, last, to;
+	int64_t bound_ns;
+	int32_t *prices; /* [n_devs]; from the beginning [1] */
+} berth_window_claim;
 
 typedef struct berth_certificate {
 	const char *graph_name, *system_name;
@@ -74,7 +89,12 @@ typedef struct berth_certificate {
 	int32_t n_claims;
 	berth_case_tree *tree; /* [n_trees] */
 	int32_t n_trees;
-	int64_t *tree_price; /* [n_prices][n_devs + n_pools] */
+
+	/* windows, by `last` in topological order, the end behind all, then by `to` */
+	berth_window_claim *window; /* [n_windows] */
+	int32_t n_windows;
+
+	int64_t *price_vector; /* [n_prices][n_devs + n_pools] of blocks and windows */
 	int32_t n_prices;
 } berth_certificate;
 

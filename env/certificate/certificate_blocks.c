@@ -155,7 +155,7 @@ static berth_status walk_loads(work *w, const berth_case *c, bool closed)
 	if (k < 0 || k >= w->c->n_prices)
 		return tree_fail(w, "there are no such prices");
 	size_t n = (size_t)(w->p->n_devs + w->p->n_pools);
-	return closed || berth_case_overloaded(w->block, w->claim_ns, c, w->c->tree_price + (size_t)k * n)
+	return closed || berth_case_overloaded(w->block, w->claim_ns, c, w->c->price_vector + (size_t)k * n)
 	               ? BERTH_OK
 	               : tree_fail(w, "loads at these prices leave room");
 }
@@ -254,7 +254,7 @@ static berth_status check_tree(work *w, const berth_block_claim *k, int32_t n)
 static berth_status check_loads(work *w, const berth_block_claim *k, int32_t n)
 {
 	const berth_problem *p = w->p;
-	const int64_t *price = w->c->tree_price + (size_t)k->prices * (size_t)(p->n_devs + p->n_pools);
+	const int64_t *price = w->c->price_vector + (size_t)k->prices * (size_t)(p->n_devs + p->n_pools);
 	certificate_wide sum = 0, units = 0;
 	int32_t exit = gate_of(w->c, k->block);
 	for (int32_t r = 0; r < p->n_devs + p->n_pools; r++)

@@ -33,5 +33,7 @@ berth_status certificate_relaxation(const berth_certificate *c, const berth_prob
                                     int64_t *proven_ns, berth_err *err);
 berth_status certificate_blocks(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
                                 int64_t *proven_ns, berth_err *err);
+berth_status certificate_windows(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
+                                 int64_t *proven_ns, berth_err *err);
 
 #endif

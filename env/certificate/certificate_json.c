@@ -80,19 +80,24 @@ typedef struct names {
 	int32_t *out;
 } names;
 
-static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
+static berth_status find_op(const reader *r, const berth_json *at, int32_t *out, berth_err *err)
 {
-	names *x = ctx;
 	char hint[128];
-	const berth_graph *g = x->r->p->g;
+	const berth_graph *g = r->p->g;
 	if (!cJSON_IsString(at->item))
 		return berth_json_fail(at, err, "expected the name of an operator");
 	const char *name = at->item->valuestring;
-	x->out[at->index] = berth_strmap_get(&x->r->ops, name);
-	if (x->out[at->index] >= 0)
+	*out = berth_strmap_get(&r->ops, name);
+	if (*out >= 0)
 		return BERTH_OK;
 	return berth_json_fail(at, err, "the graph has no operator '%.80s'%s", name,
 	                       berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
+}
+
+static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
+{
+	const names *x = ctx;
+	return find_op(x->r, at, &x->out[at->index], err);
 }
 
 static berth_status read_ops(reader *r, const berth_json *doc, const char *key, int32_t **out, int32_t *n,
@@ -105,6 +110,11 @@ static berth_status read_ops(reader *r, const berth_json *doc, const char *key, 
 	names x = {r, *out};
 	return berth_json_each(&list, read_op, &x, err);
 }
+
+/* Indices of the price vectors of a window. */
+typedef struct window_prices {
+	int32_t *out, n_prices;
+} window_prices;
 
 /* The device under key; 0 where it is left out, for a gate that is not there. */
 static berth_status read_dev(const reader *r, const berth_json *at, const char *key, int32_t *out,
@@ -197,13 +207,22 @@ static berth_status read_tree(void *ctx, const berth_json *at, berth_err *err)
 	return berth_json_each(at, read_code, t->code, err);
 }
 
-static berth_status read_tree_price(void *ctx, const berth_json *at, berth_err *err)
+static berth_status read_price_vector(void *ctx, const berth_json *at, berth_err *err)
 {
 	reader *r = ctx;
 	if (!cJSON_IsArray(at->item))
 		return berth_json_fail(at, err, "expected a list of numbers");
 	return read_list(at, resources(r), 0, BERTH_CERTIFICATE_MOST_PRICE,
-	                 r->c.tree_price + (size_t)at->index * resources(r), err);
+	                 r->c.price_vector + (size_t)at->index * resources(r), err);
+}
+
+static berth_status read_price_vectors(reader *r, const berth_json *doc, const char *key, berth_err *err)
+{
+	berth_json list;
+	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
+	r->c.n_prices = berth_json_count(&list);
+	BERTH_TRY(BERTH_NEW(r->mem, r->c.price_vector, (size_t)r->c.n_prices * resources(r), err));
+	return berth_json_each(&list, read_price_vector, r, err);
 }
 
 static berth_status read_claim(void *ctx, const berth_json *at, berth_err *err)
@@ -230,21 +249,70 @@ static berth_status read_blocks(reader *r, const berth_json *doc, berth_err *err
 	                                    "objective", "bound_ns", "proof",       "gates",
 	                                    "claims",    "trees",    "tree_prices", NULL};
 	berth_certificate *c = &r->c;
-	berth_json prices, trees, claims;
+	berth_json trees, claims;
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(read_ops(r, doc, "gates", &c->gate, &c->n_gates, err));
-	BERTH_TRY(berth_json_array(doc, "tree_prices", true, &prices, err));
+	BERTH_TRY(read_price_vectors(r, doc, "tree_prices", err));
 	BERTH_TRY(berth_json_array(doc, "trees", true, &trees, err));
 	BERTH_TRY(berth_json_array(doc, "claims", true, &claims, err));
-	c->n_prices = berth_json_count(&prices);
 	c->n_trees = berth_json_count(&trees);
 	c->n_claims = berth_json_count(&claims);
-	BERTH_TRY(BERTH_NEW(r->mem, c->tree_price, (size_t)c->n_prices * resources(r), err));
 	BERTH_TRY(BERTH_NEW(r->mem, c->tree, c->n_trees, err));
 	BERTH_TRY(BERTH_NEW(r->mem, c->claim, c->n_claims, err));
-	BERTH_TRY(berth_json_each(&prices, read_tree_price, r, err));
 	BERTH_TRY(berth_json_each(&trees, read_tree, r, err));
 	return berth_json_each(&claims, read_claim, r, err);
+}
+
+/* The operator under key; -1 where it is left out. */
+static berth_status read_end(const reader *r, const berth_json *doc, const char *key, int32_t *out,
+                             berth_err *err)
+{
+	berth_json at = berth_json_get(doc, key);
+	*out = -1;
+	return at.item ? find_op(r, &at, out, err) : BERTH_OK;
+}
+
+/* An index of a price vector; -1: none. */
+static berth_status read_choice(void *ctx, const berth_json *at, berth_err *err)
+{
+	const window_prices *x = ctx;
+	int64_t k = 0;
+	BERTH_TRY(read_whole(at, -1, x->n_prices - 1, &k, err));
+	x->out[at->index] = (int32_t)k;
+	return BERTH_OK;
+}
+
+static berth_status read_window(void *ctx, const berth_json *at, berth_err *err)
+{
+	static const char *const known[] = {"first", "last", "to", "bound_ns", "prices", NULL};
+	reader *r = ctx;
+	berth_window_claim *k = &r->c.window[at->index];
+	berth_json list, to = berth_json_get(at, "to");
+	BERTH_TRY(berth_json_keys(at, known, err));
+	BERTH_TRY(read_end(r, at, "first", &k->first, err));
+	BERTH_TRY(read_end(r, at, "last", &k->last, err));
+	if ((k->last < 0) == (to.item != NULL))
+		return berth_json_fail(at, err, "expected 'last' and 'to', or neither");
+	BERTH_TRY(read_dev(r, at, "to", &k->to, err));
+	BERTH_TRY(read_member(at, "bound_ns", 0, MOST_BOUND, &k->bound_ns, err));
+	BERTH_TRY(berth_json_array(at, "prices", true, &list, err));
+	BERTH_TRY(check_count(&list, k->first < 0 ? 1 : (size_t)r->p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(r->mem, k->prices, k->first < 0 ? 1 : r->p->n_devs, err));
+	window_prices x = {k->prices, r->c.n_prices};
+	return berth_json_each(&list, read_choice, &x, err);
+}
+
+static berth_status read_windows(reader *r, const berth_json *doc, berth_err *err)
+{
+	static const char *const known[] = {"format",   "version", "graph",   "system",        "objective",
+	                                    "bound_ns", "proof",   "windows", "window_prices", NULL};
+	berth_json windows;
+	BERTH_TRY(berth_json_keys(doc, known, err));
+	BERTH_TRY(read_price_vectors(r, doc, "window_prices", err));
+	BERTH_TRY(berth_json_array(doc, "windows", true, &windows, err));
+	r->c.n_windows = berth_json_count(&windows);
+	BERTH_TRY(BERTH_NEW(r->mem, r->c.window, r->c.n_windows, err));
+	return berth_json_each(&windows, read_window, r, err);
 }
 
 /* ---- the document ---- */
@@ -291,8 +359,10 @@ static berth_status read_document(reader *r, const berth_json *doc, berth_err *e
 		return read_load(r, doc, err);
 	case BERTH_CERTIFICATE_RELAXATION:
 		return read_relaxation(r, doc, err);
-	default:
+	case BERTH_CERTIFICATE_BLOCKS:
 		return read_blocks(r, doc, err);
+	default:
+		return read_windows(r, doc, err);
 	}
 }
 
@@ -385,9 +455,43 @@ static void put_claims(berth_json_out *w, const berth_certificate *c, const bert
 	berth_json_close(w, ']');
 }
 
-static void put_blocks(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
+static void put_price_vectors(berth_json_out *w, const char *key, const berth_certificate *c,
+                              const berth_problem *p)
 {
 	size_t all = (size_t)p->n_devs + (size_t)p->n_pools;
+	berth_json_open(w, key, '[');
+	for (int32_t k = 0; k < c->n_prices; k++)
+		put_numbers(w, NULL, c->price_vector + (size_t)k * all, all);
+	berth_json_close(w, ']');
+}
+
+static void put_windows(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
+{
+	berth_json_open(w, "windows", '[');
+	for (int32_t k = 0; k < c->n_windows; k++) {
+		const berth_window_claim *x = &c->window[k];
+		berth_json_open(w, NULL, '{');
+		berth_json_flat(w, true);
+		if (x->first >= 0)
+			berth_json_put_string(w, "first", p->g->op_name[x->first]);
+		if (x->last >= 0) {
+			berth_json_put_string(w, "last", p->g->op_name[x->last]);
+			berth_json_put_string(w, "to", p->s->dev_name[x->to]);
+		}
+		berth_json_put_int(w, "bound_ns", x->bound_ns);
+		berth_json_open(w, "prices", '[');
+		for (int32_t d = 0; d < (x->first < 0 ? 1 : p->n_devs); d++)
+			berth_json_put_int(w, NULL, x->prices[d]);
+		berth_json_close(w, ']');
+		berth_json_close(w, '}');
+		berth_json_flat(w, false);
+	}
+	berth_json_close(w, ']');
+	put_price_vectors(w, "window_prices", c, p);
+}
+
+static void put_blocks(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
+{
 	put_ops(w, "gates", p->g, c->gate, c->n_gates);
 	put_claims(w, c, p);
 	berth_json_open(w, "trees", '[');
@@ -400,10 +504,7 @@ static void put_blocks(berth_json_out *w, const berth_certificate *c, const bert
 		berth_json_flat(w, false);
 	}
 	berth_json_close(w, ']');
-	berth_json_open(w, "tree_prices", '[');
-	for (int32_t k = 0; k < c->n_prices; k++)
-		put_numbers(w, NULL, c->tree_price + (size_t)k * all, all);
-	berth_json_close(w, ']');
+	put_price_vectors(w, "tree_prices", c, p);
 }
 
 berth_status berth_certificate_write(const berth_certificate *c, const berth_problem *p, berth_arena *mem,
@@ -429,8 +530,10 @@ berth_status berth_certificate_write(const berth_certificate *c, const berth_pro
 		put_numbers(&w, "byte_prices", c->byte_price, all);
 	} else if (c->kind == BERTH_CERTIFICATE_RELAXATION) {
 		put_relaxation(&w, c, p);
-	} else {
+	} else if (c->kind == BERTH_CERTIFICATE_BLOCKS) {
 		put_blocks(&w, c, p);
+	} else {
+		put_windows(&w, c, p);
 	}
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);

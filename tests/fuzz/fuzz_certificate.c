@@ -88,6 +88,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	                                    "layers.0.b",  "layers.1.a",
 	                                    "layers.1.b",  "a",
 	                                    "b",           "x",
-	                                    "y",           NULL};
+	                                    "y",           "windows",
+	                                    "first",       "last",
+	                                    "window_prices", NULL};
 	return mutate_json(data, size, max_size, seed, words);
 }

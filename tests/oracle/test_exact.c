@@ -300,13 +300,17 @@ static void milp_bounds_hold(void **state)
 	assert_true(optimal > 50);
 }
 
-/* The bound by windows alone, with all its work. Is it above that of the paths? */
+/* The bound by windows alone, with all its work, and its certificate, which proves as much. Is it above that
+ * of the paths? */
 static bool hold_windows(world *w, uint64_t seed, const berth_bounds *fast)
 {
-	berth_bound_work all = {.left_ns = BERTH_BOUND_ALL};
+	berth_bound_proof proof = {.mem = &w->mem};
+	berth_bound_work all = {.left_ns = BERTH_BOUND_ALL, .proof = &proof};
 	int64_t ns;
 	berth_err err;
 	assert_ok(berth_bounds_windows(&w->p, &all, &w->tmp, &ns, &err), &err);
+	assert_true(w->p.n_ops < 3 || (proof.any && proof.best.bound_ns >= ns));
+	assert_true(!proof.any || (double)proof.best.bound_ns / 1e9 <= w->any[BERTH_LATENCY]);
 	if ((double)ns / 1e9 > w->any[BERTH_LATENCY])
 		fail_msg("seed %d: windows tell %lld ns, best of all %.12g s", (int)seed, (long long)ns,
 		         w->any[BERTH_LATENCY]);
@@ -509,6 +513,110 @@ static void hold_certificate(world *w, bool load, uint64_t seed, certificates *c
 	change_numbers(w, text, best_ns, 4, &rng, &w->mem, &w->tmp, count);
 }
 
+/* ---- forged windows ---- */
+
+enum { MOST_WINDOWS = MAX_OPS * 3 + 1, FORGED_PRICES = 6, TRIES = 6 };
+
+/* One who makes windows with whatever ends and prices, and claims all that the checker takes. */
+typedef struct forger {
+	const world *w;
+	berth_rng rng;
+	berth_arena tmp;
+	berth_window_claim window[MOST_WINDOWS];
+	int32_t prices[MOST_WINDOWS][3];
+	int64_t price[FORGED_PRICES][6];
+	int32_t n;
+	int64_t paths_ns;
+} forger;
+
+static int64_t forged(forger *f, int32_t n)
+{
+	int64_t ns = -1;
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_WINDOWS,
+	                       .window = f->window,
+	                       .n_windows = n,
+	                       .price_vector = f->price[0],
+	                       .n_prices = FORGED_PRICES};
+	berth_status st = berth_certificate_prove(&c, &f->w->p, &f->tmp, &ns, NULL);
+	assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
+	return st == BERTH_OK ? ns : -1;
+}
+
+/* The most that is taken for the window at hand, with prices by chance. */
+static void push_window(forger *f, int32_t last, int32_t to, int32_t first)
+{
+	berth_window_claim *k = &f->window[f->n];
+	*k = (berth_window_claim){first, last, to, 0, f->prices[f->n]};
+	for (int32_t d = 0; d < 3; d++)
+		k->prices[d] = (int32_t)berth_rng_below(&f->rng, FORGED_PRICES + 1) - 1;
+	int64_t low = 0, high = 1;
+	for (; high < INT64_C(1) << 40 && (k->bound_ns = high, forged(f, f->n + 1) >= 0); high *= 4)
+		low = high;
+	while (low + 1 < high) {
+		k->bound_ns = low + (high - low) / 2;
+		*(forged(f, f->n + 1) >= 0 ? &low : &high) = k->bound_ns;
+	}
+	k->bound_ns = low;
+}
+
+static void forge_end(forger *f, int32_t last, int32_t to)
+{
+	berth_window_claim best = {0};
+	int32_t prices[3] = {0};
+	for (int t = 0; t < TRIES; t++) {
+		push_window(f, last, to, (int32_t)berth_rng_below(&f->rng, (uint32_t)f->w->p.n_ops + 1) - 1);
+		if (f->window[f->n].bound_ns <= best.bound_ns)
+			continue;
+		best = f->window[f->n];
+		memcpy(prices, f->prices[f->n], sizeof prices);
+	}
+	if (best.bound_ns == 0)
+		return;
+	memcpy(f->prices[f->n], prices, sizeof prices);
+	f->window[f->n++] = best;
+}
+
+static void forge(forger *f)
+{
+	const world *w = f->w;
+	int32_t all = w->p.n_devs + w->p.n_pools;
+	for (int32_t k = 0; k < FORGED_PRICES * all; k++)
+		f->price[0][k] = berth_rng_below(&f->rng, 3) ? berth_rng_below(&f->rng, 1000) : 0;
+	f->paths_ns = forged(f, 0);
+	for (int32_t z = 0; z < w->p.n_ops; z++)
+		for (int32_t d = 0; d < w->p.n_devs; d++)
+			forge_end(f, w->g.topo_op[z], d);
+	forge_end(f, -1, 0);
+}
+
+/* However windows are put together, what is proven by them is so. */
+static void forged_windows_prove_nothing_wrong(void **state)
+{
+	int all = 0, raised = 0, whole = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 150 : 600); seed++) {
+		world w;
+		forger f = {.w = &w, .rng = berth_rng_seed(seed, 78)};
+		open_instance(&w, seed, 5, 3, seed % 3 == 0);
+		try_all(&w);
+		double best = w.any[BERTH_LATENCY];
+		if (isfinite(best)) {
+			forge(&f);
+			int64_t ns = forged(&f, f.n), best_ns = llround(best * 1e9);
+			if (ns > best_ns)
+				fail_msg("seed %d: %lld ns are proven, the best is %lld ns", (int)seed,
+				         (long long)ns, (long long)best_ns);
+			all++;
+			raised += ns > f.paths_ns;
+			whole += ns == best_ns;
+		}
+		berth_arena_free(&f.tmp);
+		close_world(&w);
+	}
+	print_message("%d instances; %d raised above their paths, %d to the best\n", all, raised, whole);
+	assert_true(raised > all / 20 && whole > all / 4);
+}
+
 static void certificates_hold(void **state)
 {
 	certificates count = {0};
@@ -523,10 +631,10 @@ static void certificates_hold(void **state)
 		all += isfinite(w.any[BERTH_LATENCY]);
 		close_world(&w);
 	}
-	print_message("%d instances; path %d, load %d, relaxation %d, blocks %d; %d are the best; "
-	              "of %d changed %d are refused\n",
-	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.whole,
-	              count.changed, count.refused);
+	print_message("%d instances; path %d, load %d, relaxation %d, blocks %d, windows %d; %d are the "
+	              "best; of %d changed %d are refused\n",
+	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.made[4],
+	              count.whole, count.changed, count.refused);
 	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
 		assert_true(count.made[k] > 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
 	assert_true(count.whole > all / 2);
@@ -547,6 +655,7 @@ int main(void)
 		cmocka_unit_test(strong_bounds_hold_with_pools),
 		cmocka_unit_test(strong_bounds_survive_failing_allocations),
 		cmocka_unit_test(certificates_hold),
+		cmocka_unit_test(forged_windows_prove_nothing_wrong),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

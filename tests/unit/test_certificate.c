@@ -301,6 +301,151 @@ static void claims_reach_as_far_as_heads_and_tails(void **state)
 	}
 }
 
+/* ---- windows ---- */
+
+/* a, then b and c on x or y, then e; the way between devices is 10 ns, all operators 100 ns. */
+#define TOGETHER(name) "{\"name\":\"" name "\",\"time_s\":{\"x\":1e-7,\"y\":1e-7},\"colocate\":\"one\"}"
+#define BETWEEN(a, b, c, e)                                                                                  \
+	GRAPH(a "," b "," c "," e, EDGE("a", "b") "," EDGE("a", "c") "," EDGE("b", "e") "," EDGE("c", "e"))
+#define ON_EITHER(dev) BETWEEN(ON("a", dev), OP("b", "1e-7", "1e-7"), OP("c", "1e-7", "1e-7"), ON("e", dev))
+
+static const int64_t even[] = {1, 1, 0, 5, 0, 0}; /* prices of x, y and z; and those of x alone */
+enum { N_EVEN = 2 };
+
+static berth_status prove_windows(const small_problem *w, berth_window_claim *window, int32_t n, int64_t *ns,
+                                  berth_err *err)
+{
+	int64_t price[6];
+	berth_arena tmp = {0};
+	memcpy(price, even, sizeof price);
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_WINDOWS,
+	                       .window = window,
+	                       .n_windows = n,
+	                       .price_vector = price,
+	                       .n_prices = N_EVEN};
+	berth_status st = berth_certificate_prove(&c, &w->p, &tmp, ns, err);
+	berth_arena_free(&tmp);
+	assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
+	return st;
+}
+
+/* The largest claim of a window that is taken, at the first prices. */
+static int64_t largest_claim(const small_problem *w, int32_t first, int32_t last, int32_t to)
+{
+	int32_t prices[3] = {0};
+	berth_window_claim k = {first, last, to, 0, prices};
+	berth_err err;
+	int64_t ns, low = 0;
+	for (k.bound_ns = 1; k.bound_ns < 2000; k.bound_ns++)
+		if (prove_windows(w, &k, 1, &ns, &err) == BERTH_OK)
+			low = k.bound_ns;
+	return low;
+}
+
+/* Two devices of one slot take 120 ns for b and c: one of them has to go to the other device and back. One of
+ * two slots takes 100, one that both must stand on 200, where an end of the window tells that. */
+static void windows_reach_as_far_as_there_is_no_room(void **state)
+{
+	static const struct {
+		const char *graph, *system;
+		int32_t dev;
+		int64_t ns, whole_ns; /* between operators; from beginning to end */
+	} cases[] = {
+		{ON_EITHER("x"), SYSTEM("", "1e-8", ""), 0, 320, 320},
+		{ON_EITHER("y"), SYSTEM("", "1e-8", ""), 1, 320, 320},
+		{ON_EITHER("y"), SYSTEM(",\"slots\":2", "1e-8", ""), 1, 300, 300},
+		{BETWEEN(TOGETHER("a"), TOGETHER("b"), TOGETHER("c"), TOGETHER("e")), SYSTEM("", "1e-8", ""),
+	         0, 400, 300},
+	};
+	(void)state;
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		small_problem w;
+		small_problem_make(&w, cases[k].graph, cases[k].system);
+		assert_int_equal(largest_claim(&w, 0, 3, cases[k].dev), cases[k].ns);
+		assert_int_equal(largest_claim(&w, -1, 3, cases[k].dev), cases[k].ns);
+		assert_int_equal(largest_claim(&w, 0, -1, 0), cases[k].ns);
+		assert_int_equal(largest_claim(&w, -1, -1, 0), cases[k].whole_ns);
+		small_problem_free(&w);
+	}
+}
+
+static void windows_that_are_none_are_refused(void **state)
+{
+	static int32_t first_prices[] = {0, 0, 0}, none[] = {-1, -1, -1}, unknown[] = {2, 2, 2},
+		       below[] = {-2, 0, 0}, x_alone[] = {1, 1, 1};
+	static const struct {
+		berth_window_claim window[2];
+		int32_t n;
+		const char *why; /* NULL: it is taken */
+	} cases[] = {
+		{{{0, 3, 0, 320, first_prices}}, 1, NULL},
+		{{{0, 3, 0, 320, x_alone}}, 1, NULL},
+		{{{0, 3, 0, 321, first_prices}}, 1, "window 0, from 'a' to 'e': there is room"},
+		{{{0, -1, 0, 321, first_prices}}, 1, "window 0, from 'a' to the end: there is room"},
+		{{{-1, 3, 0, 321, first_prices}}, 1, "window 0, from the beginning to 'e': there is room"},
+		{{{0, 3, 0, 320, none}}, 1, "there is room"},
+		{{{0, 3, 0, 300, none}}, 1, NULL},
+		{{{0, 3, 0, 320, unknown}}, 1, "there are no such prices"},
+		{{{0, 3, 0, 320, below}}, 1, "there are no such prices"},
+		{{{0, 3, 1, 320, first_prices}}, 1, "its end cannot stand on that device"},
+		{{{0, -1, 1, 320, first_prices}}, 1, "its end cannot stand on that device"},
+		{{{1, 2, 0, 150, first_prices}}, 1, "no path leads there"},
+		{{{3, 0, 0, 400, first_prices}}, 1, "no path leads there"},
+		{{{3, 3, 0, 400, first_prices}}, 1, "no path leads there"},
+		{{{0, 1, 1, 210, none}, {0, 3, 0, 320, first_prices}}, 2, NULL},
+		{{{0, 3, 0, 320, first_prices}, {0, 1, 1, 210, none}}, 2, "window 1 is not in the order"},
+		{{{0, 1, 1, 210, none}, {0, 1, 0, 200, none}}, 2, "window 1 is not behind"},
+		{{{0, 1, 1, 210, none}, {0, 1, 1, 210, none}}, 2, "window 1 is not behind"},
+	};
+	small_problem w;
+	(void)state;
+	small_problem_make(&w, ON_EITHER("x"), SYSTEM("", "1e-8", ""));
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		berth_window_claim window[2];
+		berth_err err = {0};
+		int64_t ns;
+		memcpy(window, cases[k].window, sizeof window);
+		berth_status st = prove_windows(&w, window, cases[k].n, &ns, &err);
+		if (cases[k].why)
+			assert_contains(err.msg, cases[k].why);
+		assert_true((st == BERTH_OK) == (cases[k].why == NULL));
+	}
+	small_problem_free(&w);
+}
+
+/* Between two operators more than a window may have inside: refused; to the end of the run it may. */
+static void windows_have_a_largest_size(void **state)
+{
+	static int32_t prices[] = {0, 0, 0};
+	berth_arena mem = {0};
+	(void)state;
+	for (int n = BERTH_CERTIFICATE_WINDOW_OPS; n < BERTH_CERTIFICATE_WINDOW_OPS + 2; n++) {
+		const char *ops = ON("a", "x"), *edges = "";
+		berth_window_claim to_last = {0, n + 1, 0, 1, prices}, to_end = {0, -1, 0, 1, prices};
+		berth_err err = {0};
+		int64_t ns;
+		small_problem w;
+		for (int k = 0; k < n; k++) {
+			ops = berth_arena_printf(&mem, "%s,{\"name\":\"o%d\",\"time_s\":{\"x\":1e-7}}", ops,
+			                         k);
+			edges = berth_arena_printf(&mem,
+			                           "%s%s{\"from\":\"a\",\"to\":\"o%d\",\"bytes\":0},"
+			                           "{\"from\":\"o%d\",\"to\":\"e\",\"bytes\":0}",
+			                           edges, k ? "," : "", k, k);
+		}
+		small_problem_make(&w,
+		                   berth_arena_printf(&mem, GRAPH("%s,%s", "%s"), ops, ON("e", "x"), edges),
+		                   SYSTEM("", "1e-8", ""));
+		assert_true((prove_windows(&w, &to_last, 1, &ns, &err) == BERTH_OK) ==
+		            (n == BERTH_CERTIFICATE_WINDOW_OPS));
+		assert_true(n == BERTH_CERTIFICATE_WINDOW_OPS ||
+		            strstr(err.msg, "too many operators are inside"));
+		assert_ok(prove_windows(&w, &to_end, 1, &ns, &err), &err);
+		small_problem_free(&w);
+	}
+	berth_arena_free(&mem);
+}
+
 /* ---- duals ---- */
 
 #define KEEPS(name, bytes)                                                                                   \
@@ -375,6 +520,9 @@ int main(void)
 		cmocka_unit_test(no_node_is_closed_by_being_called_so),
 		cmocka_unit_test(heads_are_tails_of_the_graph_turned_round),
 		cmocka_unit_test(claims_reach_as_far_as_heads_and_tails),
+		cmocka_unit_test(windows_reach_as_far_as_there_is_no_room),
+		cmocka_unit_test(windows_that_are_none_are_refused),
+		cmocka_unit_test(windows_have_a_largest_size),
 		cmocka_unit_test(a_dual_that_proves_less_is_dropped),
 		cmocka_unit_test(wrong_duals_prove_nothing_wrong),
 	};
