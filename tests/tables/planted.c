@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const methods[] = {"heft",         "heft-priced", "peft-priced",
+static const char *const methods[] = {"heft",         "heft-priced", "peft-priced", "peft-contended",
                                       "local-search", "anneal",      "berth"};
 static const int32_t sizes[] = {60, 300, 1000, 2000};
 
-enum { N_METHODS = 6, N_SIZES = 4, LEAST_DEVS = 5, KINDS_OF_DEVS = 4, MOST_INSTANCES = 1000 };
+enum { N_METHODS = 7, N_SIZES = 4, LEAST_DEVS = 5, KINDS_OF_DEVS = 4, MOST_INSTANCES = 1000 };
 
 typedef struct row {
 	int32_t n;
