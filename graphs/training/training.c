@@ -303,14 +303,14 @@ static void choose_outputs(trainer *t)
 	}
 }
 
-/* The loss over the outputs of one replica. */
-static berth_status add_loss(trainer *t, int64_t replica, const char *name, berth_err *err)
+/* The loss over the outputs of one piece. */
+static berth_status add_loss(trainer *t, int64_t piece, const char *name, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	int32_t n = 0, last = -1, loss, grad;
 	berth_op_spec spec = {.type = "SoftmaxCrossEntropyLoss", .output_bytes = t->opt->elem_bytes};
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (t->op_out_slot[op] >= 0 && t->op_replica[op] == replica) {
+		if (t->op_out_slot[op] >= 0 && t->op_piece[op] == piece) {
 			spec.read_bytes += slot_bytes(t, op, t->op_out_slot[op]);
 			last = op;
 			n++;
@@ -320,7 +320,7 @@ static berth_status add_loss(trainer *t, int64_t replica, const char *name, bert
 	BERTH_TRY(training_derive_light(t, last, "", name, spec, &loss, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t slot = t->op_out_slot[op];
-		if (slot < 0 || t->op_replica[op] != replica)
+		if (slot < 0 || t->op_piece[op] != piece)
 			continue;
 		gradient d = {.op = loss,
 		              .tensor = n == 1 ? NULL : g->op_name[op],
@@ -333,18 +333,18 @@ static berth_status add_loss(trainer *t, int64_t replica, const char *name, bert
 	return BERTH_OK;
 }
 
-/* Replicas that give the loss something, in replica [n_ops], in the order of operators. Returns their number.
- * O(ops * replicas). */
-static int32_t replicas_of(const trainer *t, int64_t *replica)
+/* Pieces that give a loss something, in piece [n_ops], in the order of operators. Returns their number.
+ * O(ops * pieces). */
+static int32_t pieces_of(const trainer *t, int64_t *piece)
 {
 	int32_t n = 0;
 	for (int32_t op = 0; op < t->g->n_ops; op++) {
 		int32_t k = 0;
 		if (t->op_out_slot[op] < 0)
 			continue;
-		while (k < n && replica[k] != t->op_replica[op])
+		while (k < n && piece[k] != t->op_piece[op])
 			k++;
-		replica[k] = t->op_replica[op];
+		piece[k] = t->op_piece[op];
 		n += k == n;
 	}
 	return n;
@@ -352,9 +352,9 @@ static int32_t replicas_of(const trainer *t, int64_t *replica)
 
 static berth_status add_losses(trainer *t, berth_err *err)
 {
-	int64_t *replica;
-	BERTH_TRY(BERTH_NEW(t->tmp, replica, t->g->n_ops, err));
-	int32_t n = replicas_of(t, replica);
+	int64_t *piece;
+	BERTH_TRY(BERTH_NEW(t->tmp, piece, t->g->n_ops, err));
+	int32_t n = pieces_of(t, piece);
 	if (n == 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "graph '%s': no output depends on parameters; training needs operators "
@@ -366,7 +366,7 @@ static berth_status add_losses(trainer *t, berth_err *err)
 			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
 		if (!name)
 			return berth_nomem(err);
-		BERTH_TRY(add_loss(t, replica[i], name, err));
+		BERTH_TRY(add_loss(t, piece[i], name, err));
 	}
 	return BERTH_OK;
 }
@@ -604,6 +604,7 @@ static berth_status prepare(trainer *t, berth_err *err)
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_root, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_group, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_new, n, err));
+	BERTH_TRY(BERTH_NEW(t->tmp, t->op_piece, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_replica, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_out_slot, n, err));
 	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_of, n, err));

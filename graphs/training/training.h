@@ -21,9 +21,9 @@
  * Inputs from outside get no gradient.
  *
  * Operators that were cut into pieces (docs/splitting.md) are told by their names: pieces that share a
- * parameter are replicas with a copy of it each. The result of the model is not joined: each replica has a
- * loss of its own, loss/piece i of R, of its pieces. What pieces of a vocabulary would tell each other for
- * that, two numbers a token, is left out. */
+ * parameter are replicas with a copy of it each. The result of the model is not joined: each piece has a
+ * loss of its own, loss/piece i of R. What pieces of a vocabulary would tell each other for that, two numbers
+ * a token, is left out. */
 #ifndef BERTH_TRAINING_H
 #define BERTH_TRAINING_H
 

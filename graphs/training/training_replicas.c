@@ -16,9 +16,9 @@
 /* ---- replicas by the names of pieces ---- */
 
 /* Numbers of the pieces that the name tells, the last one by replicas; 0: none. */
-static int64_t replica_of(const trainer *t, char *name)
+static int64_t replica_of(char *name, int32_t replicas)
 {
-	int32_t of, replicas = t->opt->replicas;
+	int32_t of;
 	size_t len;
 	int32_t i = berth_piece_number(name, &of, &len);
 	if (!i)
@@ -45,10 +45,12 @@ berth_status training_name_replicas(trainer *t, berth_err *err)
 {
 	int32_t n = 0;
 	for (int32_t op = 0; op < t->g->n_ops; op++) {
-		char *name = berth_arena_strdup(t->tmp, t->g->op_name[op]);
-		if (!name)
+		char *name = berth_arena_strdup(t->tmp, t->g->op_name[op]),
+		     *again = berth_arena_strdup(t->tmp, t->g->op_name[op]);
+		if (!name || !again)
 			return berth_nomem(err);
-		t->op_replica[op] = replica_of(t, name);
+		t->op_piece[op] = replica_of(name, 0);
+		t->op_replica[op] = replica_of(again, t->opt->replicas);
 		t->op_new[op] = is_last_join(t->g, op) ? -1 : n++;
 	}
 	return BERTH_OK;

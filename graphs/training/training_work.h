@@ -29,6 +29,7 @@ typedef struct trainer {
 	int32_t *op_root;      /* union-find over colocation */
 	const char **op_group; /* of roots; NULL: free */
 	int32_t *op_new;       /* the forward operator in the new graph; -1: a join that is left out */
+	int64_t *op_piece;     /* operators of equal numbers are the same pieces */
 	int64_t *op_replica;   /* operators of equal numbers share copies of parameters */
 	int32_t *op_out_slot;  /* what the loss reads; -1: nothing */
 	int32_t *op_update_of; /* operator that gives the gradient of its parameters; -1: none */
@@ -71,7 +72,7 @@ int64_t training_optimizer_copies(const trainer *t);
 
 /* ---- training_replicas.c ---- */
 
-/* Set op_replica and op_new: by the names of pieces. Fails: BERTH_ENOMEM. */
+/* Set op_piece, op_replica and op_new: by the names of pieces. Fails: BERTH_ENOMEM. */
 berth_status training_name_replicas(trainer *t, berth_err *err);
 /* The first active user of each copy that active users of the parameter hold, in user [its users], in the
  * order of users. Returns their number. O(users * copies). */

@@ -675,7 +675,7 @@ static void test_pieces_share(void **state)
 		assert_int_equal(berth_graph_find(t, "y/joined"), -1);
 		assert_int_equal(count_type(t, "AllReduce"), one ? 0 : 4);
 		assert_int_equal(count_type(t, "OptimizerUpdate"), one ? 2 : 4);
-		assert_int_equal(count_type(t, "SoftmaxCrossEntropyLoss"), one ? 1 : 2);
+		assert_int_equal(count_type(t, "SoftmaxCrossEntropyLoss"), 2);
 		assert_int_equal(t->op_state_bytes[find(t, "b/piece 1 of 2")], 3 * 41);
 		assert_int_equal(t->op_state_bytes[find(t, "b/piece 2 of 2")], one ? 0 : 3 * 41);
 		assert_int_equal(strcmp(group(t, "a/piece 1 of 2"), group(t, "a/piece 2 of 2")) == 0, one);
