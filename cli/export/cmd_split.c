@@ -172,6 +172,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"parts", 0, CLI_TEXT, &s.words.parts, "K|SHARES",
 	         "cut all others along the cheapest axis, into K parts or such shares"},
 		{"types", 0, CLI_LIST, &s.words.types, "TYPE,...", "only those of these types"},
+		{"style", 0, CLI_TEXT, &s.words.style, "cheapest|data|tensor",
+	         "how --parts chooses: the cheapest axis, the batch, or products by columns and inner in "
+	         "turn, each "
+	         "piece taking for itself what it needs of others\tcheapest"},
 		{"rows", 0, CLI_TEXT, &s.words.rows, "send|twice",
 	         "rows that a neighbour's windows need are sent, or computed twice\tsend"},
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},

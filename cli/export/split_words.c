@@ -79,6 +79,21 @@ static berth_status read_rows(const char *word, bool *overlap, berth_err *err)
 	return BERTH_OK;
 }
 
+static berth_status read_style(const split_words *w, pieces_options *opt, berth_err *err)
+{
+	static const char *const words[] = {"cheapest", "data", "tensor"}; /* in the order of pieces_style */
+	int32_t at = 0;
+	if (!w->style)
+		return BERTH_OK;
+	BERTH_TRY(berth_text_find(words, 3, w->style, "value of --style", NULL, &at, err));
+	if (!w->parts)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "split: --style says how --parts cuts, which is missing");
+	opt->style = (pieces_style)at;
+	opt->each = opt->style != PIECES_CHEAPEST;
+	return BERTH_OK;
+}
+
 /* The file of weights is called in the model by its name alone: it stands beside the model. */
 static berth_status check_data(const split_words *w, berth_err *err)
 {
@@ -102,6 +117,7 @@ berth_status split_words_read(const split_words *w, berth_arena *mem, pieces_opt
 	if (w->types.n && !w->parts)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "split: --types says what --parts cuts, which is missing");
+	BERTH_TRY(read_style(w, opt, err));
 	BERTH_TRY(check_data(w, err));
 	BERTH_TRY(BERTH_NEW(mem, ask, w->cut.n, err));
 	for (int32_t i = 0; i < w->cut.n; i++)

@@ -9,6 +9,7 @@ typedef struct split_words {
 	cli_texts cut, types; /* NAME=AXIS:SHARES; types of operators */
 	const char *parts;    /* K, or shares; NULL: not given */
 	const char *rows;     /* "send" or "twice"; NULL: send */
+	const char *style;    /* "cheapest", "data" or "tensor"; NULL: cheapest */
 	const char *out, *data;
 } split_words;
 

@@ -38,9 +38,8 @@ static berth_status take_inputs(piece_at *p, berth_err *err)
 		p->in[k] = "";
 		if (n->in[k] < 0 || (s->in[k].first && p->i > 0) || (k == 1 && s->edit == PIECES_SHAPE))
 			continue;
-		p->in[k] = p->x->m.value[n->in[k]].name;
 		if (s->in[k].dim < 0) {
-			BERTH_TRY(pieces_whole(p->x, n->in[k], err));
+			BERTH_TRY(pieces_all(p->x, n->in[k], &p->in[k], err));
 			continue;
 		}
 		pieces_range(s, k, p->from, p->to, &from, &to);
@@ -113,7 +112,16 @@ static berth_status put_piece(piece_at *p, berth_err *err)
 	return p->c->spec.edit == PIECES_LINES ? put_lines(p, name, err) : put_copy(p, name, err);
 }
 
-/* From now on the outputs are there in pieces. */
+/* From now on the value is there in pieces along dim. */
+static berth_status stands(pieces_state *x, pieces_value *v, int32_t dim, int32_t k, const int64_t *own,
+                           berth_err *err)
+{
+	v->dim = dim;
+	v->k = k;
+	v->own = own;
+	return BERTH_NEW(x->mem, v->piece, k, err);
+}
+
 static berth_status hand_out(pieces_state *x, int32_t node, const pieces_cut *c,
                              const char *const *const *out, berth_err *err)
 {
@@ -122,10 +130,7 @@ static berth_status hand_out(pieces_state *x, int32_t node, const pieces_cut *c,
 		pieces_value *v = n->out[o] < 0 ? NULL : &x->value[n->out[o]];
 		if (!v)
 			continue;
-		v->dim = c->spec.dim;
-		v->k = c->k;
-		v->own = c->own;
-		BERTH_TRY(BERTH_NEW(x->mem, v->piece, c->k, err));
+		BERTH_TRY(stands(x, v, c->spec.dim, c->k, c->own, err));
 		for (int32_t i = 0; i < c->k; i++)
 			v->piece[i] = (pieces_part){c->spec.dim, c->from[i], c->to[i], out[i][o], NULL};
 	}
@@ -147,6 +152,25 @@ static berth_status add_up(pieces_state *x, int32_t node, const pieces_cut *c, c
 	                       err);
 }
 
+/* The same in shares. */
+static berth_status add_shares(pieces_state *x, int32_t node, const pieces_cut *c,
+                               const char *const *const *out, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	pieces_value *v = &x->value[n->out[0]];
+	const char **in, **sum;
+	BERTH_TRY(BERTH_NEW(x->mem, in, c->k, err));
+	BERTH_TRY(BERTH_NEW(x->mem, sum, c->k, err));
+	for (int32_t i = 0; i < c->k; i++)
+		in[i] = out[i][0];
+	BERTH_TRY(pieces_sum_shares(x, onnx_node_label(&x->m, n), n->out[0], c->out_dim, c->k, c->sum_own, in,
+	                            sum, err));
+	BERTH_TRY(stands(x, v, c->out_dim, c->k, c->sum_own, err));
+	for (int32_t j = 0; j < c->k; j++)
+		v->piece[j] = (pieces_part){c->out_dim, c->sum_own[j], c->sum_own[j + 1], sum[j], NULL};
+	return BERTH_OK;
+}
+
 static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *c, berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
@@ -157,11 +181,16 @@ static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *
 		BERTH_TRY(BERTH_NEW(x->mem, p.in, n->n_in + 2, err));
 		BERTH_TRY(BERTH_NEW(x->mem, p.out, n->n_out, err));
 		BERTH_TRY(name_outputs(&p, err));
+		x->taker = i;
+		x->takers = x->opt->each ? c->k : 0;
 		BERTH_TRY(put_piece(&p, err));
 		out[i] = p.out;
 	}
+	x->takers = 0;
 	const char *const *const *made = (const char *const *const *)out;
-	return c->spec.dim == PIECES_INNER ? add_up(x, node, c, made, err) : hand_out(x, node, c, made, err);
+	if (c->spec.dim != PIECES_INNER)
+		return hand_out(x, node, c, made, err);
+	return c->out_dim < 0 ? add_up(x, node, c, made, err) : add_shares(x, node, c, made, err);
 }
 
 static berth_status put_nodes(pieces_state *x, berth_err *err)

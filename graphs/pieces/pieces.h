@@ -25,6 +25,20 @@ typedef struct pieces_ask {
 	const double *share; /* [k] above 0, in any unit */
 } pieces_ask;
 
+/* How the axes of all others are chosen. */
+typedef enum pieces_style {
+	PIECES_CHEAPEST, /* each along its cheapest axis */
+	/* All along the batch: the first dimension of the first input, as far as operators keep it. Data
+	 * parallelism. */
+	PIECES_DATA,
+	/* Products with weights by columns, and the next ones along what is summed (Shoeybi et al.,
+	 * "Megatron-LM: Training Multi-Billion Parameter Language Models Using Model Parallelism", arXiv
+	 * 1909.08053, section 3), a table by its vocabulary; what stands between pairs by tokens (Korthikanti
+	 * et al., "Reducing Activation Recomputation in Large Transformer Models", MLSys 2023,
+	 * section 4.2.2); experts one by one. Others as what they take is cut; else they stay whole. */
+	PIECES_TENSOR
+} pieces_style;
+
 typedef struct pieces_options {
 	const pieces_ask *ask; /* [n_asks] by name */
 	int32_t n_asks;
@@ -34,6 +48,11 @@ typedef struct pieces_options {
 	const double *share; /* [k] */
 	const char *const *type;
 	int32_t n_types;
+	pieces_style style;
+	/* Each piece makes for itself what it takes of others' pieces (an all-gather, an all-to-all), and
+	 * pieces along an inner axis are added in as many shares (a reduce-scatter): nothing goes through one
+	 * node. */
+	bool each;
 	/* Rows that a neighbour has are computed twice instead of being sent: pieces of a chain of
 	 * convolutions compute all that their followers need (their receptive field). */
 	bool overlap;

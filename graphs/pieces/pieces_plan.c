@@ -161,7 +161,33 @@ static const char *pieces_why(const pieces_at *at, const pieces_spec *s, int32_t
 	return NULL;
 }
 
-static berth_status make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
+/* The dimension along which a sum is made in shares: of images the batch, else rows; of others the last but
+ * one that is long enough. PIECES_INNER: there is none. */
+static int32_t sum_dim(const pieces_at *at, int32_t k)
+{
+	const onnx_value *y = pieces_output(at);
+	bool image = strncmp(at->n->type, "Conv", 4) == 0;
+	for (int32_t i = 0; i + 1 < y->rank; i++) {
+		int32_t d = !image ? y->rank - 2 - i : i == 0 ? 0 : i + 1;
+		if (y->dim[d] >= k && !pieces_is_open(at, y, d))
+			return d;
+	}
+	return PIECES_INNER;
+}
+
+static berth_status share_sum(pieces_state *x, const pieces_at *at, pieces_cut *c, berth_err *err)
+{
+	pieces_spec s = {.dim = sum_dim(at, c->k), .unit = 1};
+	if (s.dim < 0)
+		return BERTH_OK;
+	s.length = pieces_output(at)->dim[s.dim];
+	BERTH_TRY(BERTH_NEW(x->mem, c->sum_own, c->k + 1, err));
+	if (!bounds_of(&s, c->k, c->share, c->sum_own))
+		c->out_dim = s.dim;
+	return BERTH_OK;
+}
+
+berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
                          const char **why, berth_err *err)
 {
 	pieces_at at = pieces_at_node(x, node);
@@ -185,8 +211,10 @@ static berth_status make(pieces_state *x, int32_t node, const pieces_spec *s, in
 		c->from[i] = c->own[i];
 		c->to[i] = c->own[i + 1];
 	}
+	c->share = share;
+	c->out_dim = s->dim;
 	x->cut[node] = c;
-	return BERTH_OK;
+	return x->opt->each && s->dim == PIECES_INNER ? share_sum(x, &at, c, err) : BERTH_OK;
 }
 
 /* ---- the cheapest dimension ---- */
@@ -197,18 +225,17 @@ static double bytes_of(const pieces_state *x, int32_t v)
 	return (double)onnx_value_bytes(&x->m.value[v], &known);
 }
 
-/* Is v there in k pieces along dim? */
-static bool stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim)
+bool pieces_stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim)
 {
 	int32_t node = x->m.value[v].producer;
 	const pieces_cut *c = node >= 0 ? x->cut[node] : NULL;
-	return c && c->k == k && c->spec.dim == dim;
+	return c && c->k == k && c->out_dim == dim;
 }
 
 static bool is_cut(const pieces_state *x, int32_t v)
 {
 	int32_t node = x->m.value[v].producer;
-	return node >= 0 && x->cut[node] && x->cut[node]->spec.dim >= 0;
+	return node >= 0 && x->cut[node] && x->cut[node]->out_dim >= 0;
 }
 
 /* Bytes that pieces take from others, where each piece is on a device of its own: what is cut otherwise goes
@@ -224,7 +251,7 @@ static double traffic(const pieces_state *x, int32_t node, const pieces_spec *s,
 		double bytes = bytes_of(x, v), part = (double)(k - 1) / k;
 		if (s->in[j].dim < 0)
 			sum += bytes * (k - 1);
-		else if (stands_cut(x, v, k, s->in[j].dim)) {
+		else if (pieces_stands_cut(x, v, k, s->in[j].dim)) {
 			double over = s->in[j].window ? (double)(s->window.extent - s->window.stride) : 0;
 			sum += over > 0 ? bytes * over * (k - 1) / (double)s->window.length : 0;
 		} else
@@ -244,7 +271,7 @@ static double repeated(const pieces_state *x, int32_t node, const pieces_spec *s
 	return sum;
 }
 
-static berth_status make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
+berth_status pieces_make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
                                   const char **why, berth_err *err)
 {
 	pieces_at at = pieces_at_node(x, node);
@@ -260,7 +287,7 @@ static berth_status make_cheapest(pieces_state *x, int32_t node, int32_t k, cons
 		x->cut[node] = NULL;
 		BERTH_TRY(pieces_consider(x, node, dim, &s, &not, err));
 		if (!not )
-			BERTH_TRY(make(x, node, &s, k, share, &not, err));
+			BERTH_TRY(pieces_make(x, node, &s, k, share, &not, err));
 		if (not ) {
 			*why = *why && dim == PIECES_INNER ? *why : not ;
 			continue;
@@ -351,14 +378,14 @@ static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node,
 	const char *why = shapes_why(&at);
 	pieces_spec s;
 	if (!why && !ask->axis)
-		BERTH_TRY(make_cheapest(x, node, ask->k, ask->share, &why, err));
+		BERTH_TRY(pieces_make_cheapest(x, node, ask->k, ask->share, &why, err));
 	if (!why && ask->axis) {
 		int32_t dim = pieces_axis_of(&at, ask->axis);
 		if (dim < PIECES_INNER)
 			return no_axis(x, &at, ask, err);
 		BERTH_TRY(pieces_consider(x, node, dim, &s, &why, err));
 		if (!why)
-			BERTH_TRY(make(x, node, &s, ask->k, ask->share, &why, err));
+			BERTH_TRY(pieces_make(x, node, &s, ask->k, ask->share, &why, err));
 	}
 	return why ? refuse(x, node, why, err) : BERTH_OK;
 }
@@ -379,7 +406,7 @@ static berth_status answer_all(pieces_state *x, const bool *named, berth_err *er
 		const char *why;
 		if (named[node] || x->m.node[node].folded || !is_wanted(o, x->m.node[node].type))
 			continue;
-		BERTH_TRY(make_cheapest(x, node, o->k, o->share, &why, err));
+		BERTH_TRY(pieces_make_styled(x, node, &why, err));
 		if (why)
 			BERTH_TRY(refuse(x, node, why, err));
 	}
@@ -410,7 +437,9 @@ static void overlap(pieces_state *x)
 		const pieces_cut *c = x->cut[node];
 		for (int32_t k = 0; c && k < x->m.node[node].n_in; k++) {
 			int32_t v = x->m.node[node].in[k];
-			if (v >= 0 && c->spec.in[k].dim >= 0 && stands_cut(x, v, c->k, c->spec.in[k].dim))
+			if (v >= 0 && c->spec.in[k].dim >= 0 &&
+			    pieces_stands_cut(x, v, c->k, c->spec.in[k].dim) &&
+			    x->cut[x->m.value[v].producer]->spec.dim >= 0)
 				widen(x->cut[x->m.value[v].producer], c, k);
 		}
 	}

@@ -145,19 +145,102 @@ berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err)
 	return put_concat(x, in, n, name, name_of(x, v), s->dim, err);
 }
 
+/* A part that a piece makes for itself: it has the piece's number. */
+static berth_status remember_own(pieces_state *x, int32_t v, pieces_part part, const char *what,
+                                 const char **name, berth_err *err)
+{
+	pieces_part *p;
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%s %d of %d", name_of(x, v), what,
+	                      (int)x->taker + 1, (int)x->takers));
+	BERTH_TRY(BERTH_NEW(x->mem, p, 1, err));
+	*p = part;
+	p->name = *name;
+	p->next = x->value[v].part;
+	x->value[v].part = p;
+	return BERTH_OK;
+}
+
+berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err *err)
+{
+	const pieces_value *s = &x->value[v];
+	const pieces_part own = {.dim = -1, .from = x->taker, .to = x->takers}, *made;
+	const char **in;
+	int32_t n = 0;
+	*name = name_of(x, v);
+	if (!x->takers || !s->k)
+		return pieces_whole(x, v, err);
+	made = find(s, own.dim, own.from, own.to);
+	if (made) {
+		*name = made->name;
+		return BERTH_OK;
+	}
+	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
+	BERTH_TRY(remember_own(x, v, own, "joined", name, err));
+	return put_concat(x, in, n, *name, *name, s->dim, err);
+}
+
+/* [from, to) along dim of a value that is cut along another one: a part of each piece. */
+static berth_status across(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                           const char **name, berth_err *err)
+{
+	const pieces_value *s = &x->value[v];
+	const char **in, *lines, *joined;
+	int32_t n = 0;
+	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
+	lines = berth_arena_printf(x->mem, "%d:%lld-%lld", (int)dim, (long long)from, (long long)to - 1);
+	joined = lines ? berth_arena_printf(x->mem, "%s/joined", lines) : NULL;
+	if (!joined)
+		return berth_nomem(err);
+	for (int32_t i = 0; i < n; i++) {
+		const char *whole = in[i];
+		BERTH_TRY(pieces_name(x, &x->values, &in[i], err, "%s/%s %d of %d", name_of(x, v), lines,
+		                      (int)i + 1, (int)n));
+		BERTH_TRY(put_slice(x, whole, in[i], dim, from, to, err));
+	}
+	BERTH_TRY(remember_own(x, v, (pieces_part){.dim = dim, .from = from, .to = to}, joined, name, err));
+	return put_concat(x, in, n, *name, *name, s->dim, err);
+}
+
+berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, int32_t dim, int32_t k,
+                               const int64_t *own, const char *const *in, const char **out, berth_err *err)
+{
+	const char **part, *name;
+	BERTH_TRY(BERTH_NEW(x->mem, part, k, err));
+	for (int32_t j = 0; j < k; j++) {
+		for (int32_t i = 0; i < k; i++) {
+			BERTH_TRY(pieces_name(x, &x->values, &part[i], err, "%s/%d:%lld-%lld %d of %d", in[i],
+			                      (int)dim, (long long)own[j], (long long)own[j + 1] - 1,
+			                      (int)i + 1, (int)k));
+			BERTH_TRY(put_slice(x, in[i], part[i], dim, own[j], own[j + 1], err));
+		}
+		name = berth_arena_printf(x->mem, "%s/sum %d of %d", label, (int)j + 1, (int)k);
+		if (!name)
+			return berth_nomem(err);
+		BERTH_TRY(pieces_name(x, &x->values, &out[j], err, "%s/sum %d of %d", name_of(x, v),
+		                      (int)j + 1, (int)k));
+		BERTH_TRY(pieces_put_node(x, "Sum", name, part, k, out[j], NULL, 0, err));
+		x->out->n_sums++;
+	}
+	return BERTH_OK;
+}
+
 berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err)
 {
 	const pieces_part *made = find(&x->value[v], dim, from, to);
 	*name = name_of(x, v);
 	if (from == 0 && to == length_of(x, v, dim))
-		return pieces_whole(x, v, err);
+		return pieces_all(x, v, name, err);
 	if (made) {
 		*name = made->name;
 		return BERTH_OK;
 	}
 	if (x->value[v].k && x->value[v].dim == dim)
 		return cut_alike(x, v, from, to, name, err);
+	if (x->value[v].k && x->takers)
+		return across(x, v, dim, from, to, name, err);
 	if (pieces_tensor_stands(x, v)) {
 		BERTH_TRY(remember(x, v, dim, from, to, name, err));
 		return pieces_tensor_part(x, v, dim, from, to, *name, err);

@@ -32,7 +32,12 @@ typedef struct pieces_cut {
 	int64_t *own;       /* [k + 1] */
 	int64_t *from, *to; /* [k] what is computed */
 	const char *axis;
-	const char **name; /* [k] of the pieces */
+	const char **name;   /* [k] of the pieces */
+	const double *share; /* [k] */
+	/* The dimension along which its outputs are there in pieces; PIECES_INNER: they are whole. Sums in
+	 * shares have their bounds in sum_own [k + 1]. */
+	int32_t out_dim;
+	int64_t *sum_own;
 } pieces_cut;
 
 /* A node of the new file. */
@@ -77,7 +82,9 @@ typedef struct pieces_state {
 		cap_refused;
 	char *text; /* [cap_text] a name that is looked up */
 	size_t cap_text;
-	int64_t copied; /* bytes of the new file of weights */
+	int64_t copied;        /* bytes of the new file of weights */
+	int32_t taker, takers; /* which piece of how many takes something; takers 0: none makes anything
+	                          itself */
 	pieces_model *out;
 } pieces_state;
 
@@ -100,8 +107,20 @@ berth_status pieces_plan(pieces_state *x, berth_err *err);
  * BERTH_ENOMEM. */
 berth_status pieces_consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
                              berth_err *err);
+/* Cut the node so; NULL in *why, or why not. Fails: BERTH_ENOMEM. */
+berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
+                         const char **why, berth_err *err);
+berth_status pieces_make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
+                                  const char **why, berth_err *err);
+/* Is the value there in k pieces along dim? */
+bool pieces_stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim);
 /* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to);
+
+/* ---- pieces_style.c ---- */
+
+/* As pieces_make_cheapest, by the style. */
+berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why, berth_err *err);
 
 /* ---- pieces_tensor.c ---- */
 
@@ -125,6 +144,12 @@ berth_status pieces_zero_put(pieces_state *x, const char *name, int32_t elem, be
 berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err);
 berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err);
+/* The name of all of v for the piece that takes it now. */
+berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err *err);
+/* The shares [own[j], own[j + 1]) along dim of the sum of values in [k], the j-th in out[j]. label: what
+ * nodes are called after. Fails: BERTH_ENOMEM. */
+berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, int32_t dim, int32_t k,
+                               const int64_t *own, const char *const *in, const char **out, berth_err *err);
 
 /* A number as a constant [1] that all nodes share. Fails: BERTH_ENOMEM. */
 berth_status pieces_number(pieces_state *x, int64_t value, const char **name, berth_err *err);

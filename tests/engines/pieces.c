@@ -119,11 +119,13 @@ static void draw(berth_rng *r, const onnx_model *m, int32_t number, drawn *d)
 	*d = (drawn){.exact = number % 4 == 2};
 	d->opt.ask = d->ask;
 	d->opt.overlap = below(r, 2);
+	d->opt.each = below(r, 2);
 	for (int32_t i = 0; i < n; i++)
 		draw_ask(r, m, d);
 	if (number % 4 == 3) {
 		d->opt.n_asks = 0;
 		d->opt.k = 2 + below(r, MOST - 1);
+		d->opt.style = below(r, 2) ? PIECES_TENSOR : PIECES_CHEAPEST;
 		d->opt.share = d->share[ASKS];
 		draw_shares(r, d->share[ASKS], d->opt.k);
 	}

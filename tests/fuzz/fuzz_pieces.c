@@ -84,10 +84,15 @@ static bool holds(text t, const char *name)
 	return false;
 }
 
-static void cut_all(text t, bool overlap, fuzz_arenas *a)
+static void cut_all(text t, size_t way, fuzz_arenas *a)
 {
 	static const double share[] = {1, 2};
-	const pieces_options opt = {.k = 2, .share = share, .overlap = overlap, .outside = "new.bin"};
+	const pieces_options opt = {.k = 2,
+	                            .share = share,
+	                            .overlap = way & 1,
+	                            .each = way & 2,
+	                            .style = (pieces_style)(way / 4 % 3),
+	                            .outside = "new.bin"};
 	pieces_model p;
 	berth_graph g;
 	berth_err err = {0};
@@ -123,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		     BERTH_OK);
 		text twice = joined(&p, &a.mem);
 		must(twice.size == once.size && memcmp(twice.data, once.data, once.size) == 0);
-		cut_all(t, size & 1, &a);
+		cut_all(t, size, &a);
 	}
 	return 0;
 }

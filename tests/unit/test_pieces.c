@@ -204,6 +204,79 @@ static void test_training_steps(void **state)
 	}
 }
 
+/* ---- styles ---- */
+
+static const pieces_made *made_of(const pieces_model *p, const char *op)
+{
+	for (int32_t i = 0; i < p->n_made; i++)
+		if (strcmp(p->made[i].op, op) == 0)
+			return &p->made[i];
+	return NULL;
+}
+
+static int64_t widest(const berth_graph *g, const char *type)
+{
+	int64_t most = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (g->op_type[op] >= 0 && strcmp(g->type_name[g->op_type[op]], type) == 0 &&
+		    g->op_write_bytes[op] > most)
+			most = g->op_write_bytes[op];
+	return most;
+}
+
+/* A block of attention as people cut it: queries by columns, heads, the way back along what is summed, tokens
+ * between. Sums are made in shares, and no operator takes more than it computes with. */
+static void test_styles(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *op, *axis;
+	} cuts[] = {{"query/MatMul", "columns"},
+	            {"MatMul", "1"},
+	            {"Softmax", "1"},
+	            {"out/MatMul", "inner"},
+	            {"out/Add", "1"}};
+	const double quarters[] = {1, 1, 1, 1};
+	const pieces_options opt = {.k = 4, .share = quarters, .style = PIECES_TENSOR, .each = true};
+	berth_arena mem = {0}, tmp = {0};
+	text t = fixture("bert_base", &mem);
+	pieces_model p = cut(t, &opt, &mem);
+	berth_graph before = graph_of(t, &mem, &tmp), g = graph_of(joined(&p, &mem), &mem, &tmp);
+	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		char name[64];
+		snprintf(name, sizeof name, "/blocks/blocks.0/attention/%s", cuts[i].op);
+		const pieces_made *m = made_of(&p, name);
+		assert_non_null(m);
+		assert_string_equal(m->axis, cuts[i].axis);
+	}
+	assert_int_equal(params(&g), params(&before) + 4 * 4); /* a zero for each piece of the table */
+	assert_near(sum(g.op_macs, g.n_ops), sum(before.op_macs, before.n_ops), 0.5);
+	assert_int_equal(widest(&g, "Sum"), 128 / 4 * 768 * 4);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* Along the batch nothing stands between pieces but what comes in and goes out. */
+static void test_data_style(void **state)
+{
+	(void)state;
+	const char *const four[] = {"batch=4"};
+	const berth_read_options read = {.dim = four, .n_dims = 1};
+	const double unlike[] = {3, 1};
+	const pieces_options opt = {.k = 2, .share = unlike, .style = PIECES_DATA, .each = true};
+	berth_arena mem = {0};
+	berth_err err;
+	pieces_model p;
+	text t = fixture("resnet18_batch", &mem);
+	assert_ok(pieces_cut_model("m.onnx", t.data, t.size, &read, &opt, &mem, &p, &err), &err);
+	assert_int_equal(p.n_refused, 0);
+	assert_int_equal(p.n_slices, 2);
+	assert_int_equal(p.n_joins, 1);
+	for (int32_t i = 0; i < p.n_made; i++)
+		assert_int_equal(p.made[i].own[1], 3);
+	berth_arena_free(&mem);
+}
+
 /* Nothing to cut: the file, byte by byte. */
 static void test_nothing(void **state)
 {
@@ -647,6 +720,15 @@ static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp
 	return pieces_cut_model("m.onnx", t->data, t->size, NULL, &opt, mem, &p, err);
 }
 
+static berth_status style_without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const text *t = ctx;
+	const pieces_options opt = {.k = 2, .share = halves, .style = PIECES_TENSOR, .each = true};
+	pieces_model p;
+	(void)tmp;
+	return pieces_cut_model("m.onnx", t->data, t->size, NULL, &opt, mem, &p, err);
+}
+
 static berth_status list_without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const text *t = ctx;
@@ -666,6 +748,7 @@ static void test_memory(void **state)
 	assert_fails_each(without_memory, &small, 1);
 	assert_fails_each(list_without_memory, &small, 1);
 	assert_fails_each(without_memory, &large, 97);
+	assert_fails_each(style_without_memory, &large, 97);
 	berth_arena_free(&mem);
 }
 
@@ -680,6 +763,7 @@ int main(void)
 		cmocka_unit_test(test_large_shares),   cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_once),           cmocka_unit_test(test_list),
 		cmocka_unit_test(test_loose),          cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_training_steps)};
+		cmocka_unit_test(test_training_steps), cmocka_unit_test(test_styles),
+		cmocka_unit_test(test_data_style)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,136 @@
+/* Which axis each operator is cut along, by styles that people use (pieces.h names their sources). */
+#include "pieces_state.h"
+
+#include <string.h>
+
+static bool is_weight(const pieces_state *x, int32_t v)
+{
+	const onnx_value *a = &x->m.value[v];
+	return a->constant || a->weight_input || a->tensor;
+}
+
+/* ---- data ---- */
+
+/* Samples of the first input. */
+static int64_t batch_of(const pieces_state *x)
+{
+	for (size_t i = 0; i < x->m.n_inputs; i++) {
+		int32_t v = x->m.input[i];
+		if (!is_weight(x, v))
+			return x->m.value[v].rank > 0 ? x->m.value[v].dim[0] : 0;
+	}
+	return 0;
+}
+
+/* The dimension of the batch; -1: it has none. */
+static int32_t batch_dim(const pieces_state *x, int32_t v)
+{
+	const onnx_value *a = &x->m.value[v];
+	if (is_weight(x, v))
+		return -1;
+	if (a->producer >= 0)
+		return x->cut[a->producer] ? x->cut[a->producer]->out_dim : -1;
+	return a->rank > 0 && a->dim[0] == batch_of(x) ? 0 : -1;
+}
+
+/* Does each piece take the samples of its own, and all of what has no batch? */
+static bool keeps_batch(const pieces_state *x, const onnx_node *n, const pieces_spec *s)
+{
+	bool any = false;
+	for (int32_t k = 0; k < n->n_in; k++) {
+		int32_t dim = n->in[k] < 0 ? -1 : batch_dim(x, n->in[k]);
+		if (n->in[k] >= 0 && s->in[k].dim != dim)
+			return false;
+		any |= dim >= 0;
+	}
+	return any;
+}
+
+static berth_status along_batch(pieces_state *x, int32_t node, const char **why, berth_err *err)
+{
+	const pieces_options *o = x->opt;
+	const onnx_node *n = &x->m.node[node];
+	const onnx_value *y = n->n_out && n->out[0] >= 0 ? &x->m.value[n->out[0]] : NULL;
+	*why = "no dimension of it is the batch";
+	for (int32_t d = 0; y && d < y->rank; d++) {
+		pieces_spec s;
+		const char *not_so;
+		BERTH_TRY(pieces_consider(x, node, d, &s, &not_so, err));
+		if (not_so || !keeps_batch(x, n, &s))
+			continue;
+		return pieces_make(x, node, &s, o->k, o->share, why, err);
+	}
+	return BERTH_OK;
+}
+
+/* ---- tensor ---- */
+
+/* A product whose second factor is a weight. */
+static bool has_weight(const pieces_state *x, const onnx_node *n)
+{
+	bool product = !strcmp(n->type, "MatMul") || !strcmp(n->type, "Gemm") || !strcmp(n->type, "Conv");
+	return product && n->n_in > 1 && n->in[1] >= 0 && is_weight(x, n->in[1]);
+}
+
+/* Along dim, or along what is summed where the pieces of what it takes are there (of a table: always). */
+static berth_status try_along(pieces_state *x, int32_t node, int32_t dim, const char **why, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	const pieces_options *o = x->opt;
+	pieces_spec s;
+	BERTH_TRY(pieces_consider(x, node, dim, &s, why, err));
+	if (!*why && dim == PIECES_INNER && has_weight(x, n) &&
+	    !pieces_stands_cut(x, n->in[0], o->k, s.in[0].dim))
+		*why = "what it takes is not cut along what is summed";
+	return *why ? BERTH_OK : pieces_make(x, node, &s, o->k, o->share, why, err);
+}
+
+/* Experts one by one, pairs of products by columns and along what is summed. */
+static berth_status product(pieces_state *x, int32_t node, const char **why, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	const onnx_value *w = &x->m.value[n->in[1]];
+	int32_t rank = x->m.value[n->out[0]].rank;
+	bool image = !strcmp(n->type, "Conv");
+	if (!image && w->rank > 2)
+		return try_along(x, node, rank > 3 ? 1 : 0, why, err);
+	BERTH_TRY(try_along(x, node, PIECES_INNER, why, err));
+	return *why ? try_along(x, node, image ? 1 : rank - 1, why, err) : BERTH_OK;
+}
+
+static bool takes_pieces(const pieces_state *x, const onnx_node *n)
+{
+	for (int32_t k = 0; k < n->n_in; k++) {
+		int32_t node = n->in[k] < 0 ? -1 : x->m.value[n->in[k]].producer;
+		if (node >= 0 && x->cut[node] && x->cut[node]->out_dim >= 0)
+			return true;
+	}
+	return false;
+}
+
+static berth_status by_weights(pieces_state *x, int32_t node, const char **why, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	const pieces_options *o = x->opt;
+	*why = "nothing that it takes is cut";
+	if (n->n_out && n->out[0] >= 0 && has_weight(x, n))
+		BERTH_TRY(product(x, node, why, err));
+	else if (!strcmp(n->type, "Gather") && n->n_in > 1 && n->in[0] >= 0 && is_weight(x, n->in[0]))
+		BERTH_TRY(try_along(x, node, PIECES_INNER, why, err));
+	if (!*why || !(takes_pieces(x, n) || has_weight(x, n)))
+		return BERTH_OK;
+	return pieces_make_cheapest(x, node, o->k, o->share, why, err);
+}
+
+berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why, berth_err *err)
+{
+	switch (x->opt->style) {
+	case PIECES_DATA:
+		return along_batch(x, node, why, err);
+	case PIECES_TENSOR:
+		return by_weights(x, node, why, err);
+	case PIECES_CHEAPEST:
+		break;
+	}
+	return pieces_make_cheapest(x, node, x->opt->k, x->opt->share, why, err);
+}
