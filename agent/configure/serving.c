@@ -1,6 +1,8 @@
 /* See serving.h: pipelines, and how they share the servers. */
 #include "serving.h"
 
+#include "simplex.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -286,58 +288,23 @@ static berth_status try_groups(planner *l, int32_t k, int32_t left, int32_t n, i
 
 /* ---- how often each ---- */
 
-/* max per_s x, servers x <= n: the simplex method on a tableau with a row a kind, Bland's rule. x out
- * [n_cols]. Returns the value. */
+/* max per_s x, servers x <= n. x out [n_cols]. */
 static berth_status relax(const planner *l, double *x, double *value, berth_err *err)
 {
-	int32_t rows = l->x->n_kinds, cols = l->n_cols + rows, base[BERTH_MOST_SERVER_KINDS];
-	double *t; /* [rows+1][cols+1]; the last row holds reduced gains, the last column the right sides */
-	size_t wide = (size_t)cols + 1;
-	BERTH_TRY(BERTH_NEW(l->tmp, t, (size_t)(rows + 1) * wide, err));
-	for (int32_t k = 0; k < rows; k++) {
-		for (int32_t c = 0; c < l->n_cols; c++)
-			t[(size_t)k * wide + (size_t)c] = l->col[c].servers[k];
-		t[(size_t)k * wide + (size_t)(l->n_cols + k)] = 1;
-		t[(size_t)k * wide + (size_t)cols] = (double)l->x->kind[k].n_servers;
-		base[k] = l->n_cols + k;
-	}
-	double *gain = t + (size_t)rows * wide, most = 0;
+	int32_t rows = l->x->n_kinds;
+	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
+	BERTH_TRY(BERTH_NEW(l->tmp, a, (size_t)rows * (size_t)l->n_cols, err));
+	BERTH_TRY(BERTH_NEW(l->tmp, gain, l->n_cols, err));
+	for (int32_t k = 0; k < rows; k++)
+		limit[k] = (double)l->x->kind[k].n_servers;
 	for (int32_t c = 0; c < l->n_cols; c++) {
 		gain[c] = l->col[c].per_s;
-		most = fmax(most, gain[c]);
+		for (int32_t k = 0; k < rows; k++)
+			a[k * l->n_cols + c] = l->col[c].servers[k];
 	}
-	for (;;) {
-		int32_t in = 0, out = -1;
-		while (in < cols && !(gain[in] > 1e-12 * most))
-			in++;
-		if (in == cols)
-			break;
-		for (int32_t k = 0; k < rows; k++) {
-			const double *row = t + (size_t)k * wide,
-				     *best = t + (size_t)(out < 0 ? 0 : out) * wide;
-			if (row[in] > 1e-9 &&
-			    (out < 0 || row[cols] * best[in] < best[cols] * row[in] ||
-			     (row[cols] * best[in] == best[cols] * row[in] && base[k] < base[out])))
-				out = k;
-		}
-		if (out < 0) { /* rounding: what is known of any plan holds */
-			gain[cols] = -l->plan->bound_per_s;
-			break;
-		}
-		double *pivot = t + (size_t)out * wide, by = pivot[in];
-		for (size_t c = 0; c < wide; c++)
-			pivot[c] /= by;
-		for (int32_t k = 0; k <= rows; k++) {
-			double *row = t + (size_t)k * wide, times = row[in];
-			for (size_t c = 0; c < wide && k != out; c++)
-				row[c] -= times * pivot[c];
-		}
-		base[out] = in;
-	}
-	for (int32_t k = 0; k < rows; k++)
-		if (base[k] < l->n_cols)
-			x[base[k]] = t[(size_t)k * wide + (size_t)cols];
-	*value = -gain[cols];
+	BERTH_TRY(berth_simplex_max(rows, l->n_cols, a, limit, gain, l->tmp, x, value, err));
+	if (isinf(*value)) /* rounding: what is known of any plan holds */
+		*value = l->plan->bound_per_s;
 	return BERTH_OK;
 }
 

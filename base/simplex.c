@@ -1,0 +1,105 @@
+/* See simplex.h. */
+#include "simplex.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct tableau {
+	int32_t rows, cols; /* cols with a slack for each row */
+	size_t wide;        /* cols + 1: the last one holds the right sides */
+	double *t;          /* [rows + 1][wide] the last row holds reduced gains */
+	int32_t *base;      /* [rows] the column that each row stands for */
+} tableau;
+
+static double *row_of(const tableau *m, int32_t k)
+{
+	return m->t + (size_t)k * m->wide;
+}
+
+static berth_status make(int32_t rows, int32_t cols, const double *a, const double *limit,
+                         const double *gain, berth_arena *tmp, tableau *m, berth_err *err)
+{
+	*m = (tableau){.rows = rows, .cols = cols + rows, .wide = (size_t)(cols + rows) + 1};
+	BERTH_TRY(BERTH_NEW(tmp, m->t, (size_t)(rows + 1) * m->wide, err));
+	BERTH_TRY(BERTH_NEW(tmp, m->base, rows, err));
+	for (int32_t k = 0; k < rows; k++) {
+		memcpy(row_of(m, k), a + (size_t)k * (size_t)cols, (size_t)cols * sizeof *a);
+		row_of(m, k)[cols + k] = 1;
+		row_of(m, k)[m->cols] = limit[k];
+		m->base[k] = cols + k;
+	}
+	memcpy(row_of(m, rows), gain, (size_t)cols * sizeof *gain);
+	return BERTH_OK;
+}
+
+/* The row that column `in` is bounded by first; -1: none. */
+static int32_t leaving(const tableau *m, int32_t in)
+{
+	int32_t out = -1;
+	for (int32_t k = 0; k < m->rows; k++) {
+		const double *row = row_of(m, k), *best = row_of(m, out < 0 ? 0 : out);
+		if (!(row[in] > 1e-9))
+			continue;
+		double here = row[m->cols] * best[in], there = best[m->cols] * row[in];
+		if (out < 0 || here < there || (here == there && m->base[k] < m->base[out]))
+			out = k;
+	}
+	return out;
+}
+
+static void pivot(tableau *m, int32_t out, int32_t in)
+{
+	double *p = row_of(m, out), by = p[in];
+	for (size_t c = 0; c < m->wide; c++)
+		p[c] /= by;
+	for (int32_t k = 0; k <= m->rows; k++) {
+		double *row = row_of(m, k), times = row[in];
+		for (size_t c = 0; c < m->wide && k != out; c++)
+			row[c] -= times * p[c];
+	}
+	m->base[out] = in;
+}
+
+/* False: nothing bounds it. */
+static bool climb(tableau *m)
+{
+	const double *gain = row_of(m, m->rows);
+	double most = 0;
+	for (int32_t c = 0; c < m->cols; c++)
+		most = fmax(most, gain[c]);
+	for (;;) {
+		int32_t in = 0;
+		while (in < m->cols && !(gain[in] > 1e-12 * most))
+			in++;
+		if (in == m->cols)
+			return true;
+		int32_t out = leaving(m, in);
+		if (out < 0)
+			return false;
+		pivot(m, out, in);
+	}
+}
+
+static berth_status solve(int32_t n_rows, int32_t n_cols, const double *a, const double *limit,
+                          const double *gain, berth_arena *tmp, double *x, double *value, berth_err *err)
+{
+	tableau m;
+	BERTH_TRY(make(n_rows, n_cols, a, limit, gain, tmp, &m, err));
+	bool bounded = climb(&m);
+	for (int32_t c = 0; c < n_cols; c++)
+		x[c] = 0;
+	for (int32_t k = 0; k < n_rows; k++)
+		if (m.base[k] < n_cols)
+			x[m.base[k]] = row_of(&m, k)[m.cols];
+	*value = bounded ? -row_of(&m, n_rows)[m.cols] : INFINITY;
+	return BERTH_OK;
+}
+
+berth_status berth_simplex_max(int32_t n_rows, int32_t n_cols, const double *a, const double *limit,
+                               const double *gain, berth_arena *tmp, double *x, double *value, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = solve(n_rows, n_cols, a, limit, gain, tmp, x, value, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
