@@ -8,11 +8,46 @@
 /* A step may end so much after the time: seconds, or a share of it where that is more. */
 #define LATE_S 0.1
 #define LATE_SHARE 0.03
+#define LEAST_S 1e-6 /* of a share of time: 0 would be no limit */
 #define WHY_SHARE 0.05 /* of the time is left to tell why nothing fits */
 
 berth_search_cfg berth_search_cfg_default(void)
 {
 	return (berth_search_cfg){.seed = 1, .evaluations = 10000};
+}
+
+void berth_search_cfg_begin(berth_search_cfg *cfg)
+{
+	if (cfg->time_s > 0 && cfg->time_from == 0)
+		cfg->time_from = berth_wall_seconds();
+	if (cfg->cpu_s > 0 && cfg->cpu_from == 0)
+		cfg->cpu_from = berth_cpu_seconds();
+}
+
+static double wall_left(const berth_search_cfg *cfg)
+{
+	return cfg->time_s > 0 ? cfg->time_s - (berth_wall_seconds() - cfg->time_from) : INFINITY;
+}
+
+static double cpu_left(const berth_search_cfg *cfg)
+{
+	return cfg->cpu_s > 0 ? cfg->cpu_s - (berth_cpu_seconds() - cfg->cpu_from) : INFINITY;
+}
+
+double berth_search_cfg_left(const berth_search_cfg *cfg)
+{
+	return fmin(wall_left(cfg), cpu_left(cfg));
+}
+
+berth_search_cfg berth_search_cfg_part(const berth_search_cfg *cfg, double share)
+{
+	berth_search_cfg part = *cfg;
+	part.time_from = part.cpu_from = 0;
+	if (cfg->time_s > 0)
+		part.time_s = fmax(share * wall_left(cfg), LEAST_S);
+	if (cfg->cpu_s > 0)
+		part.cpu_s = fmax(share * cpu_left(cfg), LEAST_S);
+	return part;
 }
 
 berth_status berth_search_cfg_open(const berth_search_options *o, berth_search_cfg *out, berth_err *err)

@@ -63,6 +63,13 @@ typedef struct berth_search_cfg {
 /* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */
 berth_search_cfg berth_search_cfg_default(void);
 
+/* For several searches that share the time of cfg: it begins now, where it has no beginning yet. */
+void berth_search_cfg_begin(berth_search_cfg *cfg);
+/* Seconds that are left of it, the lesser of both limits; INFINITY: none is given. */
+double berth_search_cfg_left(const berth_search_cfg *cfg);
+/* cfg with a share of the time that is left, from when the search begins. */
+berth_search_cfg berth_search_cfg_part(const berth_search_cfg *cfg, double share);
+
 /* As many evaluations as no search makes: another limit ends it. */
 #define BERTH_UNLIMITED (INT64_C(1) << 53)
 

@@ -4,6 +4,7 @@
 #include "bounds.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_OPS = 40000 };
@@ -14,6 +15,8 @@ typedef struct trial {
 	const berth_method *method;
 	berth_search_cfg cfg;
 	const int32_t *alone; /* [one->n_ops] a placement of the graph alone; NULL: none was found */
+	double copy_s;        /* that it takes a copy at most before a search begins */
+	int32_t copies_left;  /* of all numbers that are still to be tried */
 	berth_arena *mem, *tmp;
 } trial;
 
@@ -113,13 +116,17 @@ static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err
 	berth_problem p;
 	berth_bounds bounds;
 	berth_solution x;
-	berth_search_cfg cfg = t->cfg;
+	berth_search_cfg cfg;
+	double left = berth_search_cfg_left(&t->cfg);
 	r->sample_s = NAN;
 	BERTH_TRY(unite(t, n, r, err));
 	BERTH_TRY(berth_problem_new(&r->g, t->s, t->mem, t->tmp, &p, err));
 	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(berth_bounds_new(&p, t->tmp, &bounds, err));
+	cfg = berth_search_cfg_part(&t->cfg, (double)n / t->copies_left);
+	if (isfinite(left))
+		t->copy_s = fmax(t->copy_s, (left - berth_search_cfg_left(&t->cfg)) / n);
 	BERTH_TRY(choose_start(t, &p, n, &cfg.start_dev, err));
 	berth_status st = berth_solve(&p, &bounds, t->method, &cfg, t->mem, t->tmp, &x, err);
 	if (st == BERTH_ELIMIT)
@@ -134,16 +141,40 @@ static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err
 	return BERTH_OK;
 }
 
+/* The number behind n: nearer to a copy a device first, the lower one first. 0: there is none. */
+static int32_t next_number(int32_t n, int32_t n_devs, int32_t least, int32_t most)
+{
+	int32_t best = 0;
+	for (int32_t k = least; k <= most; k++) {
+		int64_t rank = 2 * labs((long)k - n_devs) + (k > n_devs),
+			now = n ? 2 * labs((long)n - n_devs) + (n > n_devs) : -1,
+			then = best ? 2 * labs((long)best - n_devs) + (best > n_devs) : INT64_MAX;
+		if (rank > now && rank < then)
+			best = k;
+	}
+	return best;
+}
+
 static berth_status choose(trial *t, int32_t least, int32_t most, berth_replicas *out, berth_err *err)
 {
 	berth_replicas r = {0}, best = {.sample_s = INFINITY};
+	t->copies_left = 1;
+	for (int32_t n = least; n <= most; n++)
+		t->copies_left += n > 1 ? n : 0;
 	BERTH_TRY(try_copies(t, 1, &r, err));
+	t->copies_left--;
 	t->alone = isnan(r.sample_s) ? NULL : r.op_dev;
-	for (int32_t n = least; n <= most; n++) {
-		if (n > 1)
+	if (least == 1 && !isnan(r.sample_s))
+		best = r;
+	for (int32_t n = 0; (n = next_number(n, t->s->n_devs, least, most)) != 0;) {
+		if (n == 1)
+			continue;
+		if (least == most || n * t->copy_s < berth_search_cfg_left(&t->cfg)) {
 			BERTH_TRY(try_copies(t, n, &r, err));
-		if (r.sample_s < best.sample_s)
-			best = r;
+			if (r.sample_s < best.sample_s || (r.sample_s == best.sample_s && n < best.n))
+				best = r;
+		}
+		t->copies_left -= n;
 	}
 	best.evaluations = r.evaluations;
 	*out = best;
@@ -156,6 +187,7 @@ berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, 
 {
 	trial t = {.one = g, .s = s, .method = method, .cfg = *cfg, .mem = mem, .tmp = tmp};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_search_cfg_begin(&t.cfg);
 	berth_status st = choose(&t, least, most, out, err);
 	berth_arena_reset(tmp, mark);
 	return st;

@@ -10,6 +10,7 @@
 #include "signals.h"
 #include "text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct args {
@@ -155,20 +156,17 @@ static bool to_stdout(const args *a)
 	return a->out && strcmp(a->out, "-") == 0;
 }
 
-/* The models of the plan, as the words of a command. */
 static berth_status name_models(cli *c, const args *a, const berth_config_plan *plan, configure_view *v,
                                 berth_err *err)
 {
-	v->out = a->out;
-	BERTH_TRY(BERTH_NEW(&c->mem, v->model, plan->n_copies, err));
-	v->n_models = plan->n_copies;
+	char words[80];
+	v->plan.out = a->out;
+	v->plan.n = plan->n_copies;
+	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, plan->n_copies, err));
 	for (int32_t k = 0; k < plan->n_copies; k++) {
-		v->model[k] = c->args[0];
-		if (a->batches.n)
-			v->model[k] = berth_arena_printf(&c->mem, "%s:%s=%lld", c->args[0], a->batch_dim,
-			                                 (long long)v->batch[plan->batch[k]]);
-		if (!v->model[k])
-			return berth_nomem(err);
+		snprintf(words, sizeof words, "%.50s=%lld", a->batch_dim,
+		         (long long)v->batch[plan->batch[k]]);
+		BERTH_TRY(copies_model(c, c->args[0], a->batches.n ? words : NULL, &v->plan.model[k], err));
 	}
 	return BERTH_OK;
 }

@@ -8,6 +8,7 @@
 #include "place_pareto.h"
 #include "place_price.h"
 #include "place_replicas.h"
+#include "place_requests.h"
 #include "place_rescue.h"
 #include "place_single.h"
 #include "place_smaller.h"
@@ -41,6 +42,7 @@ typedef struct args {
 	decoder_args decoder;
 	const char *certificate;
 	const char *replicas;
+	cli_texts requests;
 } args;
 
 typedef struct state {
@@ -453,6 +455,19 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
 }
 
+/* --requests: copies for a mix of sizes instead of one answer. */
+static berth_status place_mix(cli *c, const args *a, state *s, berth_err *err)
+{
+	const place_requests_args x = {a->requests, a->replicas, a->on, a->out};
+	BERTH_TRY(check_args(c, a, s, err));
+	BERTH_TRY(place_replicas_check(&s->objective, err));
+	if (a->report || berth_objective_has_limits(&s->objective))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --requests has no page and keeps no limits: leave out --report, "
+		                  "and give --objective throughput alone");
+	return place_requests(c, &x, &a->budget, s->method, err);
+}
+
 /* The answer holds for prefill too, or is searched anew with more held back for it. */
 static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
 {
@@ -542,6 +557,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_DECODER(&a.decoder),
 		{"replicas", 0, CLI_TEXT, &a.replicas, "N|auto",
 	         "copies of the model at once, for throughput; auto tries up to twice the devices"},
+		{"requests", 0, CLI_LIST, &a.requests, "SHARE:WORD=N,...",
+	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
 		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",
@@ -555,7 +572,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(open_decoder(c, &a, &s, err));
-	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err) : place(c, &a, &s, err);
+	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err)
+	                  : a.requests.n        ? place_mix(c, &a, &s, err)
+	                                        : place(c, &a, &s, err);
 	cli_rescue_by(NULL, NULL, 0); /* it would read s */
 	return st;
 }

@@ -129,12 +129,7 @@ berth_status configure_put(cli *c, const configure_view *v, berth_err *err)
 	for (int32_t i = 0; i < v->r.n_front; i++)
 		put_choice(&w, NULL, v, &v->r.front[i]);
 	berth_json_close(&w, ']');
-	if (v->n_models) {
-		berth_json_open(&w, "models", '[');
-		for (int32_t k = 0; k < v->n_models; k++)
-			berth_json_put_string(&w, NULL, v->model[k]);
-		berth_json_close(&w, ']');
-	}
+	copies_put(&w, &v->plan);
 	return cli_end_json(c, &w, err);
 }
 
@@ -206,14 +201,6 @@ static berth_status print_front(cli *c, const configure_view *v, berth_err *err)
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-static void print_written(const configure_view *v)
-{
-	cli_say("\nwritten to %s, without the exchange: a plan of", v->out);
-	for (int32_t k = 0; k < v->n_models; k++)
-		cli_say(" %s", v->model[k]);
-	cli_say("\n");
-}
-
 berth_status configure_print(cli *c, const configure_view *v, berth_err *err)
 {
 	print_head(c, v);
@@ -221,7 +208,6 @@ berth_status configure_print(cli *c, const configure_view *v, berth_err *err)
 	BERTH_TRY(print_copies(c, v, err));
 	if (v->r.n_front > 1)
 		BERTH_TRY(print_front(c, v, err));
-	if (v->n_models)
-		print_written(v);
+	copies_print(&v->plan, ", without the exchange");
 	return BERTH_OK;
 }

@@ -5,6 +5,7 @@
 #include "budget.h"
 #include "cli.h"
 #include "configure.h"
+#include "copies_print.h"
 
 typedef struct configure_view {
 	berth_configure_cfg cfg;
@@ -15,9 +16,7 @@ typedef struct configure_view {
 	berth_cluster cluster;
 	berth_copies copies;
 	berth_configured r;
-	const char *out;    /* where the plan was written; NULL: it was not asked for */
-	const char **model; /* [n_models] the models that it is of, one a copy; 0: not written */
-	int32_t n_models;
+	copies_plan plan;
 } configure_view;
 
 /* The document, on standard output. Fails: BERTH_ENOMEM. */

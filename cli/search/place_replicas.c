@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-static berth_status read_number(const char *text, int32_t *least, int32_t *most, berth_err *err)
+#define TIME_SHARE 0.5 /* for choosing the number; the rest is for the search with it */
+
+berth_status place_replicas_number(const char *text, int32_t *least, int32_t *most, berth_err *err)
 {
 	const char *end;
 	double x = berth_text_number(text, &end);
@@ -20,6 +22,22 @@ static berth_status read_number(const char *text, int32_t *least, int32_t *most,
 			text, BERTH_MOST_REPLICAS);
 	*least = *most = (int32_t)x;
 	return BERTH_OK;
+}
+
+berth_status place_replicas_check(const berth_objective *objective, berth_err *err)
+{
+	if (berth_objective_is(objective, BERTH_THROUGHPUT))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "place: --replicas is for throughput: give --objective throughput");
+}
+
+void place_replicas_limit(const cli *c, double share, berth_search_cfg *cfg)
+{
+	cfg->time_s *= share;
+	cfg->cpu_s *= share;
+	cfg->time_from = c->wall_from;
+	cfg->cpu_from = c->cpu_from;
 }
 
 /* So many copies, of which no placement was found. */
@@ -38,17 +56,12 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 {
 	int32_t least = 1, most = berth_replicas_most(g, s);
 	berth_search_cfg cfg;
-	if (!berth_objective_is(objective, BERTH_THROUGHPUT))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --replicas is for throughput: give --objective throughput");
+	BERTH_TRY(place_replicas_check(objective, err));
 	if (c->n_args > 1)
 		return berth_fail(err, BERTH_EINVAL, "place: --replicas takes one model");
-	if (budget->time_s > 0 || budget->cpu_s > 0)
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"place: --replicas makes several searches: give --evaluations of each, and no time");
-	BERTH_TRY(read_number(x->asked, &least, &most, err));
+	BERTH_TRY(place_replicas_number(x->asked, &least, &most, err));
 	BERTH_TRY(cli_budget_open(budget, &cfg, err));
+	place_replicas_limit(c, TIME_SHARE, &cfg);
 	berth_status st = cli_budget_policy(budget, c, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_replicas_choose(g, s, least, most, method, &cfg, &c->mem, &c->tmp, &x->r, err);

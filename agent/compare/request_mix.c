@@ -1,0 +1,460 @@
+/* See request_mix.h. */
+#include "request_mix.h"
+
+#include "bounds_load.h"
+#include "cost_model.h"
+#include "simplex.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_COPIES = 256 };
+
+#define SPARE 1e-3 /* of the requests that may be lost to have fewer copies */
+
+/* A copy that may be: what a request of each size loads it with. */
+typedef struct candidate {
+	const int32_t *op_dev; /* [n_ops] */
+	double *load_s;        /* [n sizes][n_loads] NAN at the first: such a request does not fit */
+	bool out;              /* it was taken out */
+	double *per_s;         /* [n sizes] */
+} candidate;
+
+typedef struct mixer {
+	const berth_requests *x;
+	const berth_system *s;
+	berth_problem *p; /* [n sizes] */
+	berth_eval *e;    /* [n sizes] */
+	int32_t n_loads;  /* devices, channels with contention, memory pools */
+	candidate *list;  /* [n] */
+	int32_t n;
+	double unit_s; /* about what a request takes: figures of the linear program are near 1 */
+	berth_arena *mem, *tmp;
+} mixer;
+
+/* ---- the sizes ---- */
+
+static berth_status check_same(const berth_graph *a, const berth_graph *b, berth_err *err)
+{
+	bool same = a->n_ops == b->n_ops;
+	for (int32_t op = 0; op < a->n_ops && same; op++)
+		same = strcmp(a->op_name[op], b->op_name[op]) == 0;
+	if (same)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "requests of unlike sizes go through the same copies, but graphs '%.80s' and "
+	                  "'%.80s' have unlike operators",
+	                  a->name, b->name);
+}
+
+static berth_status compile(mixer *m, berth_err *err)
+{
+	const berth_objective load = berth_objective_of(BERTH_THROUGHPUT);
+	if (m->s->cost_model->run)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "requests of unlike sizes: the cost model %s has loads of its own",
+		                  m->s->cost_model->name);
+	m->n_loads = m->s->n_devs + (m->s->contention ? m->s->n_channels : 0) + m->s->n_pools;
+	BERTH_TRY(BERTH_NEW(m->tmp, m->p, m->x->n, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->e, m->x->n, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->list, MOST_COPIES, err));
+	for (int32_t i = 0; i < m->x->n; i++) {
+		BERTH_TRY(check_same(&m->x->graph[0], &m->x->graph[i], err));
+		BERTH_TRY(berth_problem_new(&m->x->graph[i], m->s, m->mem, m->tmp, &m->p[i], err));
+		BERTH_TRY(berth_eval_new(&m->p[i], &load, m->tmp, &m->e[i], err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- copies that may be ---- */
+
+static void read_loads(const mixer *m, const berth_sim *sim, double *load_s)
+{
+	const berth_system *s = m->s;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		*load_s++ = (double)berth_sim_dev_time_ns(sim)[d] * 1e-9 / s->dev_slots[d];
+	for (int32_t c = 0; s->contention && c < s->n_channels; c++)
+		*load_s++ = (double)berth_sim_channel_ns(sim)[c] * 1e-9;
+	for (int32_t i = 0; i < m->p->n_pools; i++)
+		*load_s++ = (double)berth_sim_pool_ns(sim)[i] * 1e-9;
+}
+
+/* Not twice, and where a request of some size fits. */
+static berth_status add(mixer *m, const int32_t *op_dev, berth_err *err)
+{
+	size_t n_ops = (size_t)m->x->graph->n_ops;
+	candidate c = {0};
+	int32_t *own;
+	berth_sim_result r;
+	bool any = false;
+	for (int32_t k = 0; k < m->n; k++)
+		if (memcmp(m->list[k].op_dev, op_dev, n_ops * sizeof *op_dev) == 0)
+			return BERTH_OK;
+	if (m->n == MOST_COPIES)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(m->mem, own, n_ops, err));
+	BERTH_TRY(BERTH_NEW(m->mem, c.per_s, m->x->n, err));
+	BERTH_TRY(BERTH_NEW(m->mem, c.load_s, m->x->n * m->n_loads, err));
+	memcpy(own, op_dev, n_ops * sizeof *own);
+	c.op_dev = own;
+	for (int32_t i = 0; i < m->x->n; i++) {
+		const int32_t *order = m->s->order == BERTH_ORDER_GIVEN ? m->x->graph[i].topo_op : NULL;
+		double *load_s = c.load_s + i * m->n_loads;
+		*load_s = NAN;
+		if (berth_eval_result(&m->e[i], own, order, &r) > 0)
+			continue;
+		read_loads(m, m->e[i].sim, load_s);
+		any = true;
+	}
+	if (any)
+		m->list[m->n++] = c;
+	return BERTH_OK;
+}
+
+static berth_status add_devices(mixer *m, berth_err *err)
+{
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(m->tmp, op_dev, m->x->graph->n_ops, err));
+	for (int32_t d = 0; d < m->s->n_devs; d++) {
+		bool legal = true;
+		for (int32_t op = 0; op < m->x->graph->n_ops; op++) {
+			op_dev[op] = d;
+			legal = legal && berth_op_legal(m->p, op, d);
+		}
+		if (legal)
+			BERTH_TRY(add(m, op_dev, err));
+	}
+	return BERTH_OK;
+}
+
+/* For size i: one copy, and as many as are best. */
+static berth_status add_searched(mixer *m, int32_t i, int32_t most, const berth_method *method,
+                                 const berth_search_cfg *cfg, int64_t *evaluations, berth_err *err)
+{
+	berth_replicas r;
+	for (int way = 0; way < (most > 1 ? 2 : 1); way++) {
+		berth_search_cfg own =
+			berth_search_cfg_part(cfg, way ? 1.0 / (m->x->n - i) : 0.1 / (m->x->n - i));
+		BERTH_TRY(berth_replicas_choose(&m->x->graph[i], m->s, 1, way ? most : 1, method, &own,
+		                                m->mem, m->tmp, &r, err));
+		*evaluations += r.evaluations;
+		for (int32_t k = 0; k < r.n; k++)
+			BERTH_TRY(add(m, r.op_dev + k * m->x->graph->n_ops, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- shares ---- */
+
+static bool takes(const candidate *c, const mixer *m, int32_t i)
+{
+	return !c->out && !isnan(c->load_s[i * m->n_loads]);
+}
+
+/* The most requests a second, with per_s of each candidate. Columns: candidate and size; the last one all
+ * requests. Rows: what each resource has; each size has its share. */
+static berth_status share_out(mixer *m, double *per_s, berth_err *err)
+{
+	int32_t sizes = m->x->n, rows = m->n_loads + sizes, cols = m->n * sizes + 1;
+	double *a, *limit, *gain, *x;
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	BERTH_TRY(BERTH_NEW(m->tmp, a, (size_t)rows * (size_t)cols, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, limit, rows, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, gain, cols, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, x, cols, err));
+	for (int32_t r = 0; r < m->n_loads; r++)
+		limit[r] = 1;
+	for (int32_t k = 0; k < m->n; k++)
+		for (int32_t i = 0; i < sizes; i++) {
+			const candidate *c = &m->list[k];
+			if (!takes(c, m, i))
+				continue;
+			for (int32_t r = 0; r < m->n_loads; r++)
+				a[r * cols + k * sizes + i] = c->load_s[i * m->n_loads + r] / m->unit_s;
+			a[(m->n_loads + i) * cols + k * sizes + i] = -1;
+		}
+	for (int32_t i = 0; i < sizes; i++)
+		a[(m->n_loads + i) * cols + cols - 1] = m->x->share[i];
+	gain[cols - 1] = 1;
+	BERTH_TRY(berth_simplex_max(rows, cols, a, limit, gain, m->tmp, x, per_s, err));
+	*per_s /= m->unit_s;
+	for (int32_t k = 0; k < m->n; k++)
+		for (int32_t i = 0; i < sizes; i++)
+			m->list[k].per_s[i] = x[k * sizes + i] / m->unit_s;
+	berth_arena_reset(m->tmp, mark);
+	return BERTH_OK;
+}
+
+static bool is_used(const candidate *c, int32_t sizes)
+{
+	for (int32_t i = 0; i < sizes; i++)
+		if (c->per_s[i] > 0)
+			return true;
+	return false;
+}
+
+/* ---- do they fit together ---- */
+
+/* The size with the most bytes among those that the candidate gets. */
+static int32_t largest(const mixer *m, const candidate *c)
+{
+	int32_t most = -1;
+	double bytes = -1;
+	for (int32_t i = 0; i < m->x->n; i++) {
+		double sum = 0;
+		for (int32_t t = 0; t < m->x->graph[i].n_tensors; t++)
+			sum += (double)m->x->graph[i].tensor_bytes[t];
+		if (c->per_s[i] > 0 && sum > bytes) {
+			most = i;
+			bytes = sum;
+		}
+	}
+	return most;
+}
+
+/* A request of the largest size in each used copy at once. */
+static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
+{
+	const berth_objective load = berth_objective_of(BERTH_THROUGHPUT);
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	berth_arena own = {0};
+	berth_graph *part, all;
+	berth_problem p;
+	berth_eval e;
+	berth_sim_result r;
+	int32_t *op_dev, n = 0, n_ops = m->x->graph->n_ops;
+	BERTH_TRY(BERTH_NEW(m->tmp, part, m->n, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, op_dev, (size_t)m->n * (size_t)n_ops, err));
+	for (int32_t k = 0; k < m->n; k++) {
+		if (!is_used(&m->list[k], m->x->n))
+			continue;
+		memcpy(op_dev + n * n_ops, m->list[k].op_dev, (size_t)n_ops * sizeof *op_dev);
+		part[n++] = m->x->graph[largest(m, &m->list[k])];
+	}
+	berth_status st = berth_graph_union(part, n, &own, m->tmp, &all, NULL, err);
+	if (st == BERTH_OK)
+		st = berth_problem_new(&all, m->s, &own, m->tmp, &p, err);
+	if (st == BERTH_OK)
+		st = berth_eval_new(&p, &load, m->tmp, &e, err);
+	if (st == BERTH_OK)
+		*fit = !(berth_eval_result(&e, op_dev, m->s->order == BERTH_ORDER_GIVEN ? all.topo_op : NULL,
+		                           &r) > 0);
+	berth_arena_free(&own);
+	berth_arena_reset(m->tmp, mark);
+	return st;
+}
+
+/* Take out the used copy whose lack costs least: *which. Shares are those without the last one tried. */
+static berth_status take_one_out(mixer *m, int32_t *which, berth_err *err)
+{
+	int32_t least = 0;
+	double best = -1, per_s;
+	bool used[MOST_COPIES];
+	for (int32_t k = 0; k < m->n; k++)
+		used[k] = is_used(&m->list[k], m->x->n);
+	for (int32_t k = 0; k < m->n; k++) {
+		if (!used[k])
+			continue;
+		m->list[k].out = true;
+		BERTH_TRY(share_out(m, &per_s, err));
+		m->list[k].out = false;
+		if (per_s > best) {
+			best = per_s;
+			least = k;
+		}
+	}
+	m->list[least].out = true;
+	*which = least;
+	return BERTH_OK;
+}
+
+/* Copies go that nearly nothing is lost without. */
+static berth_status thin_out(mixer *m, double *per_s, berth_err *err)
+{
+	double enough = *per_s * (1 - SPARE), now;
+	for (int32_t k = 0; k < m->n; k++)
+		m->list[k].out |= !is_used(&m->list[k], m->x->n);
+	for (;;) {
+		int32_t which;
+		bool fit = false;
+		BERTH_TRY(take_one_out(m, &which, err));
+		BERTH_TRY(share_out(m, &now, err));
+		if (now >= enough)
+			BERTH_TRY(fit_together(m, &fit, err));
+		if (!fit) {
+			m->list[which].out = false;
+			return share_out(m, per_s, err);
+		}
+		*per_s = now;
+	}
+}
+
+static int32_t count_used(const mixer *m)
+{
+	int32_t n = 0;
+	for (int32_t k = 0; k < m->n; k++)
+		n += is_used(&m->list[k], m->x->n);
+	return n;
+}
+
+/* The candidate that adds most to those that are in, of those not barred; -1: none adds enough. */
+static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_t *best, berth_err *err)
+{
+	double most = now * (1 + SPARE), per_s;
+	*best = -1;
+	for (int32_t k = 0; k < m->n; k++) {
+		if (barred[k] || !m->list[k].out)
+			continue;
+		m->list[k].out = false;
+		BERTH_TRY(share_out(m, &per_s, err));
+		m->list[k].out = true;
+		if (per_s > most) {
+			most = per_s;
+			*best = k;
+		}
+	}
+	return BERTH_OK;
+}
+
+/* From the best copy on, the one more that adds most and fits beside the others, one after the other. */
+static berth_status build_up(mixer *m, int32_t most, double *per_s, berth_err *err)
+{
+	bool barred[MOST_COPIES] = {false};
+	int32_t n = 0;
+	for (int32_t k = 0; k < m->n; k++)
+		m->list[k].out = true;
+	BERTH_TRY(share_out(m, per_s, err));
+	while (n < most) {
+		int32_t k;
+		bool fit;
+		BERTH_TRY(best_to_add(m, barred, *per_s, &k, err));
+		if (k < 0)
+			break;
+		m->list[k].out = false;
+		BERTH_TRY(share_out(m, per_s, err));
+		BERTH_TRY(fit_together(m, &fit, err));
+		n += fit;
+		barred[k] = true;
+		m->list[k].out = !fit;
+	}
+	return share_out(m, per_s, err);
+}
+
+/* All that is of use, where it fits; else as many as fit. *per_s is 0 where nothing fits. */
+static berth_status choose(mixer *m, int32_t most, double *per_s, berth_err *err)
+{
+	bool fit = false;
+	BERTH_TRY(share_out(m, per_s, err));
+	if (isinf(*per_s))
+		return berth_fail(err, BERTH_EINVAL, "a request of graph '%.80s' takes no time",
+		                  m->x->graph->name);
+	if (*per_s > 0 && count_used(m) <= most)
+		BERTH_TRY(fit_together(m, &fit, err));
+	return fit ? thin_out(m, per_s, err) : build_up(m, most, per_s, err);
+}
+
+/* ---- beside what ---- */
+
+/* Requests a second of one copy for all sizes; 0: some size does not fit. */
+static double alone_per_s(const mixer *m, const candidate *c)
+{
+	double most = 0;
+	for (int32_t r = 0; r < m->n_loads; r++) {
+		double sum = 0;
+		for (int32_t i = 0; i < m->x->n; i++)
+			sum += m->x->share[i] * c->load_s[i * m->n_loads + r];
+		most = fmax(most, sum);
+	}
+	for (int32_t i = 0; i < m->x->n; i++)
+		if (isnan(c->load_s[i * m->n_loads]))
+			return 0;
+	return most > 0 ? 1 / most : 0;
+}
+
+static void compare_alone(const mixer *m, berth_mix *out)
+{
+	out->device = -1;
+	for (int32_t k = 0; k < m->n; k++) {
+		const candidate *c = &m->list[k];
+		double per_s = alone_per_s(m, c);
+		bool one_device = true;
+		for (int32_t op = 1; op < m->x->graph->n_ops && one_device; op++)
+			one_device = c->op_dev[op] == c->op_dev[0];
+		out->one_per_s = fmax(out->one_per_s, per_s);
+		if (one_device && per_s > out->device_per_s) {
+			out->device_per_s = per_s;
+			out->device = c->op_dev[0];
+		}
+	}
+}
+
+/* The load dual of a mean request: its operators are those of all sizes, each with its share of the time, in
+ * picoseconds rounded down. */
+static berth_status bound(const mixer *m, berth_mix *out, berth_err *err)
+{
+	berth_builder *b;
+	berth_graph g;
+	berth_problem p;
+	int64_t whole_ps;
+	double load_ps;
+	char name[32];
+	BERTH_TRY(berth_builder_new(m->tmp, "mean", &b, err));
+	for (int32_t i = 0, n = 0; i < m->x->n; i++)
+		for (int32_t op = 0; op < m->p[i].n_ops; op++, n++) {
+			snprintf(name, sizeof name, "%d", n);
+			BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = name}, NULL, err));
+			for (int32_t d = 0; d < m->s->n_devs; d++) {
+				double ns = m->x->share[i] * (double)berth_op_time(&m->p[i], op, d);
+				double ps = berth_op_legal(&m->p[i], op, d) ? floor(1e3 * ns) : NAN;
+				BERTH_TRY(berth_builder_time(b, n, m->s->dev_name[d], ps * 1e-9, err));
+			}
+		}
+	BERTH_TRY(berth_builder_finish(b, m->mem, &g, err));
+	BERTH_TRY(berth_problem_new(&g, m->s, m->mem, m->tmp, &p, err));
+	BERTH_TRY(berth_load_dual(&p, &whole_ps, &load_ps, m->tmp, err));
+	out->bound_per_s = load_ps > 0 ? 1e12 / load_ps : INFINITY;
+	return BERTH_OK;
+}
+
+/* ---- all of it ---- */
+
+static berth_status tell(const mixer *m, berth_mix *out, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(m->mem, out->copy, m->n, err));
+	for (int32_t k = 0; k < m->n && out->per_s > 0; k++)
+		if (is_used(&m->list[k], m->x->n))
+			out->copy[out->n++] = (berth_mix_copy){m->list[k].op_dev, m->list[k].per_s,
+			                                       largest(m, &m->list[k])};
+	return BERTH_OK;
+}
+
+static berth_status mix(mixer *m, int32_t most, const berth_method *method, const berth_search_cfg *cfg,
+                        berth_mix *out, berth_err *err)
+{
+	BERTH_TRY(compile(m, err));
+	BERTH_TRY(add_devices(m, err));
+	for (int32_t i = 0; i < m->x->n; i++)
+		BERTH_TRY(add_searched(m, i, most, method, cfg, &out->evaluations, err));
+	compare_alone(m, out);
+	m->unit_s = out->one_per_s > 0 ? 1 / out->one_per_s : 1;
+	BERTH_TRY(choose(m, most, &out->per_s, err));
+	BERTH_TRY(bound(m, out, err));
+	return tell(m, out, err);
+}
+
+berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, int32_t most,
+                              const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
+                              berth_arena *tmp, berth_mix *out, berth_err *err)
+{
+	mixer m = {.x = x, .s = s, .mem = mem, .tmp = tmp};
+	berth_search_cfg timed = *cfg;
+	berth_mix r = {0};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_search_cfg_begin(&timed);
+	berth_status st = mix(&m, most, method, &timed, &r, err);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = r;
+	return st;
+}

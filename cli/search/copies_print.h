@@ -1,0 +1,22 @@
+/* The models that a plan of several copies is of, told for other verbs to be given in that order. */
+#ifndef BERTH_CLI_COPIES_PRINT_H
+#define BERTH_CLI_COPIES_PRINT_H
+
+#include "cli.h"
+#include "json.h"
+
+typedef struct copies_plan {
+	const char *out;    /* where it was written; NULL: it was not */
+	const char **model; /* [n] a copy each, as on a command line */
+	int32_t n;
+} copies_plan;
+
+/* *model: the spec with more words behind it; NULL: none. In c->mem. Fails: BERTH_ENOMEM. */
+berth_status copies_model(cli *c, const char *spec, const char *words, const char **model, berth_err *err);
+
+/* "written to OUT: a plan of MODEL MODEL", what: words behind OUT; and the key `models`. Nothing where it
+ * was not written. */
+void copies_print(const copies_plan *p, const char *what);
+void copies_put(berth_json_out *w, const copies_plan *p);
+
+#endif
