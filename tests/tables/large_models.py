@@ -5,9 +5,9 @@
     large_models.py BERTH --check               hold them against the graphs of the zoo, by this program
 
 gpt2-xl (batch, seq), llama-7b, llama-70b (batch, seq, mode=prefill|decode), moe (batch, seq; Mixtral 8x7B where each
-expert takes the same number of tokens), resnet152, vit (batch). layers=N is for all but resnet152. Language models are
+expert takes the same number of tokens), resnet152, inception-v3, vit (batch). layers=N is for language models and vit. Language models are
 of 16 bits. With mode=decode one token is made; the keys and values of seq tokens are there and count as parameters.
-train=1: logits of all tokens, as a training step needs them."""
+train=1: logits of all tokens, as a training step needs them. tied=0: GPT-2's head has a table of its own."""
 import json
 import subprocess
 import struct
@@ -59,7 +59,8 @@ class Model:
     def number(self, name, value):
         name = self.name(name)
         data = struct.pack("<e" if self.elem == HALF else "<f", value)
-        self.rest.append(field(5, field(2, self.elem) + field(8, name) + field(9, data)))
+        told = field(1, "value") + field(5, field(2, self.elem) + field(9, data)) + field(20, 4)
+        self.nodes.append(field(1, field(2, name) + field(3, name) + field(4, "Constant") + field(5, told)))
         self.shape[name] = []
         return name
 
@@ -170,8 +171,8 @@ def transformer_block(m, x, heads, hidden, mask, attention_bias=True):
     return m.same("Add", "mlp.residual", x, m.linear("mlp.proj", m.gelu("mlp.gelu", y), hidden))
 
 
-def gpt2_xl(batch=1, seq=128, layers=48, train=1):
-    """Radford et al. 2019; the head shares the table of words."""
+def gpt2_xl(batch=1, seq=128, layers=48, train=1, tied=1):
+    """Radford et al. 2019; the head shares the table of words, as long as it is tied."""
     m, hidden = Model(), 1600
     tokens = m.input("tokens", INT64, batch, seq)
     mask = m.input("mask", BOOL, 1, 1, seq, seq)
@@ -182,8 +183,11 @@ def gpt2_xl(batch=1, seq=128, layers=48, train=1):
         x = transformer_block(m, x, 25, hidden, mask)
     m.scope = ""
     x = m.layer_norm("ln_f", x)
-    table = m.op("Transpose", "head.table", ["wte.weight"], [hidden, 50257], perm=[1, 0])
-    m.output(m.matmul("head", x, table))
+    if tied:
+        table = m.op("Transpose", "head.table", ["wte.weight"], [hidden, 50257], perm=[1, 0])
+        m.output(m.matmul("head", x, table))
+    else:
+        m.output(m.linear("head", x, 50257, False))
     return m
 
 
@@ -317,13 +321,67 @@ def vit(batch=1, layers=12):
     return m
 
 
-MODELS = {"gpt2-xl": gpt2_xl, "llama-7b": llama_7b, "llama-70b": llama_70b, "moe": moe, "resnet152": resnet152, "vit": vit}
+# Inception-v3 (Szegedy et al. 2016): modules of branches, a branch a list of cells: channels and kernel; with
+# s of stride 2, with v without padding. "max" and "avg" are 3 x 3 pooling. A list in a list is branches that
+# follow.
+POOL = lambda channels: ["avg", (channels, 1, 1)]
+A = lambda pool: [[(64, 1, 1)], [(48, 1, 1), (64, 5, 5)], [(64, 1, 1), (96, 3, 3), (96, 3, 3)], POOL(pool)]
+C = lambda n: [[(192, 1, 1)], [(n, 1, 1), (n, 1, 7), (192, 7, 1)], [(n, 1, 1), (n, 7, 1), (n, 1, 7), (n, 7, 1), (192, 1, 7)], POOL(192)]
+B = [[(384, 3, 3, "s")], [(64, 1, 1), (96, 3, 3), (96, 3, 3, "s")], ["max"]]
+D = [[(192, 1, 1), (320, 3, 3, "s")], [(192, 1, 1), (192, 1, 7), (192, 7, 1), (192, 3, 3, "s")], ["max"]]
+E = [[(320, 1, 1)], [(384, 1, 1), [[(384, 1, 3)], [(384, 3, 1)]]], [(448, 1, 1), (384, 3, 3), [[(384, 1, 3)], [(384, 3, 1)]]], POOL(192)]
+INCEPTION = [[[(32, 3, 3, "s"), (32, 3, 3, "v"), (64, 3, 3), "max", (80, 1, 1), (192, 3, 3, "v"), "max"]],
+             A(32), A(64), A(64), B, C(128), C(160), C(160), C(192), D, E, E]
+
+
+def cell(m, name, x, what):
+    if isinstance(what, str):
+        n, channels, size, _ = m.shape[x]
+        stride, pad = (2, 0) if what == "max" else (1, 1)
+        size = (size + 2 * pad - 3) // stride + 1
+        kind = "MaxPool" if what == "max" else "AveragePool"
+        return m.op(kind, name, [x], [n, channels, size, size], kernel_shape=[3, 3], strides=[stride] * 2, pads=[pad] * 4)
+    channels, height, width, *form = what
+    n, before, size, _ = m.shape[x]
+    stride = 2 if form == ["s"] else 1
+    pads = [0, 0] if form else [height // 2, width // 2]
+    size = (size + 2 * pads[0] - height) // stride + 1
+    takes = [x, m.weight(name + ".weight", channels, before, height, width), m.weight(name + ".bias", channels)]
+    y = m.op("Conv", name, takes, [n, channels, size, size], kernel_shape=[height, width], strides=[stride] * 2, pads=pads * 2)
+    return m.same("Relu", name + ".relu", y)
+
+
+def module(m, name, x, branches):
+    ends = []
+    for i, branch in enumerate(branches):
+        y = x
+        for k, what in enumerate(branch):
+            at = f"{name}.{i}.{k}"
+            y = module(m, at, y, what) if isinstance(what, list) else cell(m, at, y, what)
+        ends.append(y)
+    if len(ends) == 1:
+        return ends[0]
+    n, _, size, _ = m.shape[ends[0]]
+    return m.op("Concat", name, ends, [n, sum(m.shape[e][1] for e in ends), size, size], axis=1)
+
+
+def inception_v3(batch=1):
+    m = Model(FLOAT)
+    x = m.input("image", FLOAT, batch, 3, 299, 299)
+    for i, branches in enumerate(INCEPTION):
+        x = module(m, f"mixed{i}", x, branches)
+    x = m.op("GlobalAveragePool", "avgpool", [x], [batch, 2048, 1, 1])
+    m.output(m.linear("fc", m.reshape("flatten", x, batch, 2048), 1000))
+    return m
+
+
+MODELS = {"inception-v3": inception_v3, "gpt2-xl": gpt2_xl, "llama-7b": llama_7b, "llama-70b": llama_70b, "moe": moe, "resnet152": resnet152, "vit": vit}
 # beside the graph of the zoo
 ZOO = [("gpt2-xl", "gpt2-xl:dtype=f16"), ("llama-7b", "llama"), ("llama-7b:train=1:batch=2", "llama:training=1:batch=2"),
        ("llama-7b:mode=decode:batch=4", "llama:mode=decode:batch=4"),
        ("llama-70b", "llama:layers=80:hidden=8192:heads=64:kv-heads=8:ffn=28672"),
        ("llama-70b:mode=decode", "llama:layers=80:hidden=8192:heads=64:kv-heads=8:ffn=28672:mode=decode"),
-       ("moe", "moe"), ("resnet152", "resnet152"), ("vit", "vit")]
+       ("moe", "moe"), ("resnet152", "resnet152"), ("inception-v3:batch=4", "inception-v3:batch=4"), ("vit", "vit")]
 
 
 def build(spec):
