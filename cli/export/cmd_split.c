@@ -6,6 +6,7 @@
 #include "say.h"
 #include "split_data.h"
 #include "split_print.h"
+#include "split_search.h"
 #include "split_words.h"
 #include "strbuf.h"
 
@@ -20,6 +21,9 @@ typedef struct state {
 	berth_read_report report;
 	berth_graph before, after;
 	pieces_model made;
+	berth_read_options left; /* of read: what is not fixed in the new model */
+	split_search_args args;
+	split_search search;
 	bool apart; /* the new model has another folder than the weights that both take */
 } state;
 
@@ -43,24 +47,28 @@ static bool is_dim(const berth_read_report *r, const char *word)
 	return false;
 }
 
-/* The new model is read as the old one was, before it is written. Dimensions that were given are fixed in
- * it. */
-static berth_status read_new(cli *c, state *s, berth_err *err)
+/* Dimensions that were given are fixed in the new model. */
+static berth_status find_left(cli *c, state *s, berth_err *err)
 {
-	berth_read_options left = {.n_dims = 0};
-	berth_arena whole = {0};
 	const char **dim;
-	const char *data;
-	size_t size;
 	BERTH_TRY(BERTH_NEW(&c->mem, dim, s->read.n_dims, err));
 	for (int32_t i = 0; i < s->read.n_dims; i++)
 		if (!is_dim(&s->report, s->read.dim[i]))
-			dim[left.n_dims++] = s->read.dim[i];
-	left.dim = dim;
+			dim[s->left.n_dims++] = s->read.dim[i];
+	s->left.dim = dim;
+	return BERTH_OK;
+}
+
+/* The new model is read as the old one was, before it is written. */
+static berth_status read_new(cli *c, state *s, berth_err *err)
+{
+	berth_arena whole = {0};
+	const char *data;
+	size_t size;
 	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
 	if (!data)
 		return berth_nomem(err);
-	berth_status st = berth_graph_parse(s->words.out, data, size, &left, &c->mem, &c->tmp, &s->after,
+	berth_status st = berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after,
 	                                    NULL, err);
 	berth_arena_free(&whole);
 	return st;
@@ -125,14 +133,22 @@ static berth_status nothing(cli *c, const state *s, berth_err *err)
 	                  r->op, r->type, r->why);
 }
 
-static berth_status make(cli *c, state *s, berth_err *err)
+static berth_status cut(cli *c, state *s, berth_err *err)
 {
 	const unsigned char *data = (const unsigned char *)s->model.data;
-	BERTH_TRY(check_format(s, err));
+	if (s->args.on)
+		return split_search_run(c, &s->args, &s->before, &s->model, &s->read, &s->left,
+		                        s->opt.outside, &s->search, &s->made, err);
 	BERTH_TRY(pieces_cut_model(s->model.name, data, s->model.size, &s->read, &s->opt, &c->mem, &s->made,
 	                           err));
-	if (!s->made.n_made)
-		return nothing(c, s, err);
+	return s->made.n_made ? BERTH_OK : nothing(c, s, err);
+}
+
+static berth_status make(cli *c, state *s, berth_err *err)
+{
+	BERTH_TRY(check_format(s, err));
+	BERTH_TRY(find_left(c, s, err));
+	BERTH_TRY(cut(c, s, err));
 	for (int32_t i = 0; i < s->made.n_asked; i++)
 		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
 		                   s->made.refused[i].type, s->made.refused[i].why));
@@ -144,12 +160,13 @@ static berth_status make(cli *c, state *s, berth_err *err)
 		                   "them beside it",
 		                   s->model.name, s->words.out));
 	BERTH_TRY(cli_strict(c, err));
-	return write(c, s, err);
+	BERTH_TRY(write(c, s, err));
+	return s->args.on ? split_search_write(c, &s->search, &s->after, err) : BERTH_OK;
 }
 
 static berth_status tell(cli *c, const state *s, berth_err *err)
 {
-	const split_told t = {&s->words, &s->made, &s->before, &s->after};
+	const split_told t = {&s->words, &s->made, &s->before, &s->after, s->args.on ? &s->search : NULL};
 	if (c->json)
 		return split_print_json(c, &t, err);
 	if (c->quiet)
@@ -164,7 +181,7 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	state s = {0};
+	state s = {.args = {.method = berth_method_default()->name, .budget = cli_budget_default()}};
 	const cli_option options[] = {
 		{"cut", 0, CLI_MANY, &s.words.cut, "NAME=AXIS:SHARES",
 	         "cut the operator of this name (no pattern): batch, channels, rows, columns, inner, "
@@ -179,6 +196,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"rows", 0, CLI_TEXT, &s.words.rows, "send|twice",
 	         "rows that a neighbour's windows need are sent, or computed twice\tsend"},
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
+		{"on", 0, CLI_FILE_IN, &s.args.on, "SYSTEM",
+	         "search for what to cut, into which shares, and where the pieces go"},
+		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
+		CLI_BUDGET(&s.args.budget),
+		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
 		{"strict", 0, CLI_FLAG, &c->strict, NULL,
 	         "refuse where an operator of --cut stays whole, or OUT.onnx is not beside its weights"},
 		{"data", 0, CLI_FILE_ONLY, &s.words.data, "FILE",
@@ -188,6 +210,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
+	if (s.args.plan && !s.args.on)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "split: --plan is where --on SYSTEM has placed pieces; it is missing");
+	s.words.on = s.args.on;
 	BERTH_TRY(split_words_read(&s.words, &c->mem, &s.opt, err));
 	if (!berth_graph_is_file(c->args[0]))
 		return berth_fail(err, BERTH_EINVAL,
@@ -199,15 +225,21 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (st == BERTH_OK)
 		st = tell(c, &s, err);
 	berth_model_unmap(&s.model);
+	if (st == BERTH_OK && s.search.r.interrupted)
+		return berth_fail(err, BERTH_EINTERRUPTED,
+		                  "interrupted; the best program so far is the answer");
 	return st;
 }
 
 const cli_verb cmd_split = {
 	"split",
-	"split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K) -o OUT.onnx",
+	"split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K | --on SYSTEM) -o OUT.onnx",
 	"cut operators of an ONNX model into pieces",
 	"The new model computes what MODEL does. Its pieces are operators of their own, to be placed like "
 	"any other. What cannot be cut stays whole, and is told with the reason.\n"
+	"With --on the cuts are searched for: the answer is never slower than whole operators placed with "
+	"the same budget.\n"
 	"Example: berth split model.onnx --parts 2 -o halves.onnx && berth place halves.onnx --on "
-	"system:4gpu\n",
+	"system:4gpu\n"
+	"         berth split model.onnx --on system:4gpu -o cut.onnx --plan plan.json\n",
 	run};

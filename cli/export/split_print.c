@@ -117,6 +117,8 @@ berth_status split_print_json(cli *c, const split_told *t, berth_err *err)
 	berth_json_put_string(&w, "output", t->words->out);
 	berth_json_put_int(&w, "bytes", bytes_made(p));
 	berth_json_put_string(&w, "data", p->n_copies ? t->words->data : NULL);
+	if (t->search)
+		split_search_put(&w, t->search);
 	put_figures(&w, "before", t->before);
 	put_figures(&w, "after", t->after);
 	berth_json_put_number(&w, "twice_flops", more);
@@ -195,6 +197,8 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	cli_say("%s: %d operator%s cut into %lld pieces: %s, %s\n", t->before->name, (int)p->n_made,
 	        p->n_made == 1 ? "" : "s", (long long)n, t->words->out,
 	        berth_text_bytes(size, (double)bytes_made(p)));
+	if (t->search)
+		split_search_print(t->search);
 	BERTH_TRY(print_figures(c, t, err));
 	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
 	        (int)p->n_sums);

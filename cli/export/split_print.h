@@ -4,12 +4,14 @@
 
 #include "graph.h"
 #include "pieces.h"
+#include "split_search.h"
 #include "split_words.h"
 
 typedef struct split_told {
 	const split_words *words;
 	const pieces_model *p;
 	const berth_graph *before, *after;
+	const split_search *search; /* NULL: what is cut was said */
 } split_told;
 
 /* Fails: BERTH_ENOMEM. */

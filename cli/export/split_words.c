@@ -111,9 +111,14 @@ berth_status split_words_read(const split_words *w, berth_arena *mem, pieces_opt
 	*opt = (pieces_options){.n_asks = w->cut.n, .type = w->types.text, .n_types = w->types.n};
 	if (!w->out)
 		return berth_fail(err, BERTH_EINVAL, "split: -o OUT.onnx is missing");
-	if (!w->cut.n && !w->parts)
+	if (w->on && (w->cut.n || w->parts || w->types.n || w->rows || w->style))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "split: what is to be cut? --cut NAME=AXIS:SHARES, or --parts K");
+		                  "split: --on finds what is to be cut: leave out --cut, --parts, --types, "
+		                  "--rows and --style");
+	if (!w->on && !w->cut.n && !w->parts)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "split: what is to be cut? --cut NAME=AXIS:SHARES, --parts K, or --on "
+		                  "SYSTEM, which finds it");
 	if (w->types.n && !w->parts)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "split: --types says what --parts cuts, which is missing");

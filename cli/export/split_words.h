@@ -11,6 +11,7 @@ typedef struct split_words {
 	const char *rows;     /* "send" or "twice"; NULL: send */
 	const char *style;    /* "cheapest", "data" or "tensor"; NULL: cheapest */
 	const char *out, *data;
+	const char *on; /* a machine to search for; NULL: not given */
 } split_words;
 
 /* Into opt, in mem. Fails: BERTH_EINVAL, BERTH_ENOMEM. */

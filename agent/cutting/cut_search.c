@@ -1,0 +1,282 @@
+/* The search over cuts; see cut_search.h. Annealing as S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi,
+ * "Optimization by simulated annealing", Science 220, 1983. */
+#include "cut_search.h"
+
+#include "cut_moves.h"
+#include "cut_seeds.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PROGRAM_SHARE 0.25 /* of the evaluations, once whole operators are placed */
+#define WHOLE_TIME 0.4     /* of a time: for whole operators, then for programs; the rest for the best */
+#define PROGRAM_TIME 0.3
+#define HOT 0.02 /* temperatures, relative to the value */
+#define COLD 0.0005
+
+enum {
+	KEPT = 2,   /* programs whose pieces are placed by the method */
+	DRAWS = 256 /* of moves, one after the other that come to nothing */
+};
+
+/* A program by what becomes of the operators; ops are copies. */
+typedef struct state {
+	berth_cut_op *op;
+	berth_score score;
+	const char *from;
+	bool cut; /* it has pieces */
+} state;
+
+typedef struct search {
+	const berth_cutting *c;
+	const berth_search_cfg *cfg;
+	berth_cut_result *r;
+	berth_arena *mem, *tmp;
+	berth_arena each;            /* of one program; emptied after each */
+	state kept[KEPT];            /* the best with pieces, the best first, each of another value */
+	int64_t programs;            /* that may be made */
+	double start_s, start_cpu_s; /* of the time that there is */
+	double from_s, from_cpu_s;   /* when the first program was made */
+} search;
+
+static double later(double part, double limit, double from, double start, double now)
+{
+	return limit > 0 ? fmax(part,
+	                        (now - from) / fmax(start + (WHOLE_TIME + PROGRAM_TIME) * limit - from, 1e-9))
+	                 : part;
+}
+
+/* How much of what programs may cost is spent, from 0 on; from 1 on it is all. */
+static double spent(const search *s)
+{
+	double part = s->programs > 0 ? (double)s->r->programs / (double)s->programs : 1;
+	if (s->cfg->cancel && atomic_load(s->cfg->cancel))
+		return 1;
+	part = later(part, s->cfg->time_s, s->from_s, s->start_s, berth_wall_seconds());
+	return later(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
+}
+
+static berth_status copy(const search *s, const berth_cut_op *from, berth_cut_op **to, berth_err *err)
+{
+	size_t n = (size_t)s->c->p->n_ops;
+	BERTH_TRY(BERTH_NEW(s->mem, *to, n, err));
+	memcpy(*to, from, n * sizeof **to);
+	return BERTH_OK;
+}
+
+/* Among the best: programs of one value are taken to be one. */
+static void keep(search *s, const state *x)
+{
+	size_t bytes = (size_t)s->c->p->n_ops * sizeof *x->op;
+	state last = s->kept[KEPT - 1];
+	int32_t at = KEPT - 1;
+	if (!x->cut || (last.from && !berth_score_less(x->score, last.score)))
+		return;
+	for (int32_t i = 0; i < KEPT; i++)
+		if (s->kept[i].from && s->kept[i].score.value == x->score.value &&
+		    s->kept[i].score.excess == x->score.excess)
+			return;
+	for (; at > 0 && (!s->kept[at - 1].from || berth_score_less(x->score, s->kept[at - 1].score)); at--)
+		s->kept[at] = s->kept[at - 1];
+	memcpy(last.op, x->op, bytes);
+	s->kept[at] = (state){last.op, x->score, x->from, true};
+}
+
+static berth_status score(search *s, state *x, berth_err *err)
+{
+	berth_cut_program program;
+	berth_arena_mark mark = berth_arena_get_mark(&s->each);
+	berth_status st = berth_cut_program_make(s->c, x->op, &s->each, s->tmp, &program, err);
+	if (st == BERTH_OK) {
+		x->score = program.score;
+		x->cut = program.made.n_made > 0;
+		s->r->programs++;
+		keep(s, x);
+	}
+	berth_arena_reset(&s->each, mark);
+	return st;
+}
+
+/* All seeds; the best of each kind into best [kinds], whose ops are there. */
+static berth_status score_seeds(search *s, state *best, berth_err *err)
+{
+	state x = {0};
+	BERTH_TRY(BERTH_NEW(s->mem, x.op, s->c->p->n_ops, err));
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+		x.from = berth_cut_seeds[k].name;
+		for (int32_t i = 0; spent(s) < 1; i++) {
+			bool more;
+			BERTH_TRY(berth_cut_seeds[k].make(s->c, i, s->mem, x.op, &more, err));
+			if (!more)
+				break;
+			BERTH_TRY(score(s, &x, err));
+			if (best[k].from && !berth_score_less(x.score, best[k].score))
+				continue;
+			state was = best[k];
+			best[k] = x;
+			x.op = was.op;
+		}
+	}
+	return BERTH_OK;
+}
+
+/* Metropolis' rule, relative to the value. */
+static bool accepts(berth_score now, berth_score next, double temperature, berth_rng *rng)
+{
+	double u = berth_rng_unit(rng);
+	if (!berth_score_less(now, next))
+		return true;
+	return next.excess <= now.excess && u < exp(-(next.value / now.value - 1) / temperature);
+}
+
+/* A walk from x until so much is spent. x becomes the best that it came to. */
+static berth_status anneal(search *s, berth_rng *rng, double until, state *x, berth_err *err)
+{
+	berth_cut_moves moves;
+	state now = *x, next = *x;
+	double first = spent(s);
+	size_t bytes = (size_t)s->c->p->n_ops * sizeof *now.op;
+	BERTH_TRY(copy(s, x->op, &now.op, err));
+	BERTH_TRY(copy(s, x->op, &next.op, err));
+	BERTH_TRY(berth_cut_moves_new(s->c, s->mem, &moves, err));
+	for (int draws = 0; draws < DRAWS; draws++) {
+		double part = (spent(s) - first) / (until - first);
+		bool moved;
+		if (!(part < 1))
+			break;
+		memcpy(next.op, now.op, bytes);
+		BERTH_TRY(berth_cut_moves_draw(&moves, rng, next.op, &moved, err));
+		if (!moved)
+			continue;
+		draws = 0;
+		BERTH_TRY(score(s, &next, err));
+		if (!accepts(now.score, next.score, HOT * pow(COLD / HOT, part), rng))
+			continue;
+		memcpy(now.op, next.op, bytes);
+		now.score = next.score;
+		if (!berth_score_less(now.score, x->score))
+			continue;
+		memcpy(x->op, now.op, bytes);
+		x->score = now.score;
+	}
+	return BERTH_OK;
+}
+
+/* From the best seed of each kind for half of what is left, then from the best of these. */
+static berth_status anneal_all(search *s, state *best, berth_err *err)
+{
+	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
+	double from = spent(s);
+	int32_t kinds = 0, first = -1, done = 0;
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++)
+		kinds += best[k].from != NULL;
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+		if (!best[k].from)
+			continue;
+		double until = from + (1 - from) * ++done / (2 * kinds);
+		BERTH_TRY(anneal(s, &rng, until, &best[k], err));
+		first = first < 0 || berth_score_less(best[k].score, best[first].score) ? k : first;
+	}
+	return first < 0 ? BERTH_OK : anneal(s, &rng, 1, &best[first], err);
+}
+
+/* ---- the pieces of the best ---- */
+
+/* The time that is left, parted by the searches to come. */
+static void limit(const search *s, int32_t to_come, berth_search_cfg *cfg)
+{
+	const berth_search_cfg *all = s->cfg;
+	cfg->time_from = berth_wall_seconds();
+	cfg->cpu_from = berth_cpu_seconds();
+	if (all->time_s > 0)
+		cfg->time_s = fmax(all->time_s - (cfg->time_from - s->start_s), 1e-3) / to_come;
+	if (all->cpu_s > 0)
+		cfg->cpu_s = fmax(all->cpu_s - (cfg->cpu_from - s->start_cpu_s), 1e-3) / to_come;
+}
+
+/* The search goes on from where the program stands. */
+static berth_status place(search *s, const berth_method *method, int64_t evaluations, int32_t to_come,
+                          const state *x, berth_cut_answer *out, berth_err *err)
+{
+	berth_search_cfg cfg = *s->cfg;
+	berth_bounds none = {.kind = "fast"};
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		none.value[m] = NAN;
+	*out = (berth_cut_answer){.op = x->op, .from = x->from};
+	BERTH_TRY(BERTH_NEW(s->mem, out->program, 1, err));
+	BERTH_TRY(berth_cut_program_make(s->c, x->op, s->mem, s->tmp, out->program, err));
+	limit(s, to_come, &cfg);
+	cfg.evaluations = evaluations;
+	cfg.start_dev = out->program->op_dev;
+	cfg.start_order = out->program->order;
+	cfg.kept = NULL;
+	BERTH_TRY(berth_solve(&out->program->p, &none, method, &cfg, s->mem, s->tmp, &out->r, err));
+	s->r->evaluations += out->r.evaluations;
+	return BERTH_OK;
+}
+
+static bool is_better(const berth_solution *a, const berth_solution *b)
+{
+	return a->feasible && (!b->feasible || a->value < b->value);
+}
+
+static berth_status place_best(search *s, const berth_method *method, berth_err *err)
+{
+	int64_t left = s->cfg->evaluations - s->r->programs;
+	int32_t n = 0;
+	while (n < KEPT && s->kept[n].from)
+		n++;
+	for (int32_t i = 0; i < n; i++) {
+		berth_cut_answer x;
+		BERTH_TRY(place(s, method, left / n, n - i, &s->kept[i], &x, err));
+		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
+			s->r->cut = x;
+	}
+	return BERTH_OK;
+}
+
+static berth_status run(search *s, berth_err *err)
+{
+	state *best;
+	for (int32_t i = 0; i < KEPT; i++)
+		BERTH_TRY(BERTH_NEW(s->mem, s->kept[i].op, s->c->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(s->mem, best, berth_n_cut_seeds, err));
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++)
+		BERTH_TRY(BERTH_NEW(s->mem, best[k].op, s->c->p->n_ops, err));
+	BERTH_TRY(score_seeds(s, best, err));
+	return anneal_all(s, best, err);
+}
+
+static berth_status place_whole(search *s, const berth_bounds *bounds, const berth_method *method,
+                                berth_err *err)
+{
+	berth_search_cfg cfg = *s->cfg;
+	s->start_s = cfg.time_from > 0 ? cfg.time_from : berth_wall_seconds();
+	s->start_cpu_s = cfg.cpu_from > 0 ? cfg.cpu_from : berth_cpu_seconds();
+	cfg.time_s *= WHOLE_TIME;
+	cfg.cpu_s *= WHOLE_TIME;
+	BERTH_TRY(berth_solve(s->c->p, bounds, method, &cfg, s->mem, s->tmp, &s->r->whole, err));
+	s->from_s = berth_wall_seconds();
+	s->from_cpu_s = berth_cpu_seconds();
+	return BERTH_OK;
+}
+
+berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, const berth_method *method,
+                              const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
+                              berth_cut_result *out, berth_err *err)
+{
+	berth_cut_result r = {0};
+	search s = {.c = c, .cfg = cfg, .r = &r, .mem = mem, .tmp = tmp, .each = {.hook = mem->hook}};
+	BERTH_TRY(place_whole(&s, bounds, method, err));
+	c->whole_dev = r.whole.answered ? r.whole.op_dev : NULL;
+	s.programs = (int64_t)(PROGRAM_SHARE * (double)cfg->evaluations);
+	berth_status st = run(&s, err);
+	berth_arena_free(&s.each);
+	BERTH_TRY(st);
+	r.evaluations = r.whole.evaluations + r.programs;
+	BERTH_TRY(place_best(&s, method, err));
+	r.interrupted = cfg->cancel && atomic_load(cfg->cancel);
+	r.gains = r.cut.program && is_better(&r.cut.r, &r.whole);
+	*out = r;
+	return BERTH_OK;
+}

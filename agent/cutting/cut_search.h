@@ -1,0 +1,42 @@
+/* The search over cuts: which operators are cut, along which axis, into which shares, and where each piece
+ * goes. By the exact simulator:
+ *
+ *  1. The whole operators are placed, with all of the budget.
+ *  2. Programs by rule (cut_seeds.h) are scored as they come.
+ *  3. The best is annealed by moves that cut, merge, shift shares and turn axes (cut_moves.h). A quarter of
+ *     the budget.
+ *  4. Pieces of the best programs are placed by the method, each from where the search had them. The rest.
+ *
+ * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. What 2
+ * to 4 take is once more the budget. */
+#ifndef BERTH_CUT_SEARCH_H
+#define BERTH_CUT_SEARCH_H
+
+#include "cut_program.h"
+#include "solve.h"
+
+/* A program that the search kept. */
+typedef struct berth_cut_answer {
+	const berth_cut_op *op; /* [n_ops of the whole] */
+	const char *from;       /* the seed it began as */
+	berth_cut_program *program;
+	berth_solution r; /* its pieces placed */
+} berth_cut_answer;
+
+typedef struct berth_cut_result {
+	berth_solution whole;
+	berth_cut_answer cut; /* the best program with pieces; program NULL: none was feasible */
+	bool gains;           /* it is better than whole */
+	int32_t programs;     /* that were made and scored */
+	int64_t evaluations;  /* of programs and placements, whole ones too */
+	bool interrupted;     /* the user had enough of it */
+} berth_cut_result;
+
+/* c is open and its whole_dev is set by the search. bounds are of whole operators (c->p). The result lives in
+ * mem and borrows c. tmp is scratch, another arena, reset at exit. Results depend on cfg as in search.h.
+ * Fails: as berth_solve and berth_cut_program_make. */
+berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, const berth_method *method,
+                              const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
+                              berth_cut_result *out, berth_err *err);
+
+#endif

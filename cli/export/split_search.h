@@ -1,0 +1,42 @@
+/* `berth split --on SYSTEM`: what is cut, and where the pieces go, found by the search over cuts. */
+#ifndef BERTH_CLI_SPLIT_SEARCH_H
+#define BERTH_CLI_SPLIT_SEARCH_H
+
+#include "budget.h"
+#include "cut_search.h"
+#include "graph_format.h"
+#include "options.h"
+#include "print.h"
+
+typedef struct split_search_args {
+	const char *on; /* NULL: nothing is searched for */
+	const char *method, *plan;
+	cli_budget budget;
+} split_search_args;
+
+typedef struct split_search {
+	const split_search_args *a;
+	berth_system s;
+	berth_problem p; /* of whole operators */
+	berth_bounds bounds;
+	berth_cutting c;
+	berth_cut_result r;
+} split_search;
+
+/* Search. made is the best program; nothing is cut in it where whole operators are better.
+ *   g      the model's graph         model, read  its file, and how it was read
+ *   after  how the new model is read: without what is fixed in it
+ * Fails: as cli_system_load and berth_cut_search; BERTH_EINFEASIBLE (no placement fits). */
+berth_status split_search_run(cli *c, const split_search_args *a, const berth_graph *g,
+                              const berth_content *model, const berth_read_options *read,
+                              const berth_read_options *after, const char *outside, split_search *x,
+                              pieces_model *made, berth_err *err);
+
+/* The plan of the answer, for the graph of the new model. Nothing where none is wanted. Fails: BERTH_EIO,
+ * BERTH_ENOMEM. */
+berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err);
+
+void split_search_put(berth_json_out *w, const split_search *x);
+void split_search_print(const split_search *x);
+
+#endif
