@@ -61,21 +61,22 @@ static uint64_t get_le(const unsigned char *p, size_t bytes)
 	return x;
 }
 
-static void put_data(unsigned char *p, const safetensors_tensor *t)
+/* n numbers of data from the first on. */
+static void put_data(unsigned char *p, safetensors_dtype dtype, const void *data, size_t first, size_t n)
 {
-	size_t n = safetensors_count(t), bytes = dtypes[t->dtype].bytes;
-	for (size_t i = 0; i < n; i++, p += bytes) {
+	size_t bytes = dtypes[dtype].bytes;
+	for (size_t i = first; i < first + n; i++, p += bytes) {
 		uint32_t word;
-		switch (t->dtype) {
+		switch (dtype) {
 		case SAFETENSORS_F32:
-			memcpy(&word, (const float *)t->data + i, sizeof word);
+			memcpy(&word, (const float *)data + i, sizeof word);
 			put_le(p, word, bytes);
 			break;
 		case SAFETENSORS_I64:
-			put_le(p, (uint64_t)((const int64_t *)t->data)[i], bytes);
+			put_le(p, (uint64_t)((const int64_t *)data)[i], bytes);
 			break;
 		case SAFETENSORS_U8:
-			*p = ((const uint8_t *)t->data)[i];
+			*p = ((const uint8_t *)data)[i];
 			break;
 		}
 	}
@@ -276,48 +277,131 @@ static berth_status encode_header(const safetensors_file *f, const int32_t order
 	return berth_json_done(&w, text, len, err);
 }
 
-berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size,
-                                berth_err *err)
+/* A file that is told part by part: its head, then the data. */
+typedef struct teller {
+	const safetensors_file *f;
+	int32_t *order;     /* [n_tensors] */
+	unsigned char *head; /* [head_size] the length, the header with its digest, spaces */
+	size_t head_size, data_size;
+} teller;
+
+static berth_status new_teller(const safetensors_file *f, berth_arena *mem, teller *t, berth_err *err)
 {
 	const char *header;
-	int32_t *order;
-	size_t len, data_size;
+	size_t len;
+	*t = (teller){.f = f};
 	BERTH_TRY(check_content(f, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, order, f->n_tensors, err));
-	data_order(f, order);
-	BERTH_TRY(encode_header(f, order, mem, &header, &len, &data_size, err));
-	size_t padded = (len + 7) / 8 * 8, total = LENGTH_BYTES + padded + data_size;
+	BERTH_TRY(BERTH_NEW(mem, t->order, f->n_tensors, err));
+	data_order(f, t->order);
+	BERTH_TRY(encode_header(f, t->order, mem, &header, &len, &t->data_size, err));
+	size_t padded = (len + 7) / 8 * 8;
 	if (padded > SAFETENSORS_MAX_HEADER)
 		return berth_fail(err, BERTH_EINVAL, "the header would take %zu bytes, more than %d", padded,
 		                  SAFETENSORS_MAX_HEADER);
-	unsigned char *bytes = berth_arena_alloc(mem, total, 1), *p = bytes;
+	t->head_size = LENGTH_BYTES + padded;
+	if (!(t->head = berth_arena_alloc(mem, t->head_size, 1)))
+		return berth_nomem(err);
+	put_le(t->head, padded, LENGTH_BYTES);
+	memcpy(t->head + LENGTH_BYTES, header, len);
+	memset(t->head + LENGTH_BYTES + len, ' ', padded - len);
+	return BERTH_OK;
+}
+
+static void tell(void *ctx, berth_sha256_put *put, void *what)
+{
+	const teller *t = ctx;
+	unsigned char part[4096];
+	put(what, t->head, t->head_size);
+	for (int32_t i = 0; i < t->f->n_tensors; i++) {
+		const safetensors_tensor *x = &t->f->tensor[t->order[i]];
+		const void *data = x->data;
+		size_t count = safetensors_count(x), most = sizeof part / dtypes[x->dtype].bytes;
+		if (!data && count)
+			data = t->f->get(t->f->ctx, t->order[i]);
+		for (size_t k = 0; k < count; k += most) {
+			size_t n = count - k < most ? count - k : most;
+			put_data(part, x->dtype, data, k, n);
+			put(what, part, n * dtypes[x->dtype].bytes);
+		}
+	}
+}
+
+/* Put the digest of all into the head. */
+static void seal(teller *t)
+{
+	char hex[DIGITS + 1];
+	size_t at = find_digits(t->head, t->head_size);
+	assert(at);
+	berth_sha256_told_hex(tell, t, hex);
+	memcpy(t->head + at, hex, DIGITS);
+}
+
+static void put_bytes(void *what, const void *data, size_t size)
+{
+	unsigned char **at = what;
+	memcpy(*at, data, size);
+	*at += size;
+}
+
+berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size,
+                                berth_err *err)
+{
+	teller t;
+	BERTH_TRY(new_teller(f, mem, &t, err));
+	unsigned char *bytes = berth_arena_alloc(mem, t.head_size + t.data_size, 1), *at = bytes;
 	if (!bytes)
 		return berth_nomem(err);
-	put_le(p, padded, LENGTH_BYTES);
-	memcpy(p += LENGTH_BYTES, header, len);
-	memset(p + len, ' ', padded - len);
-	p += padded;
-	for (int32_t i = 0; i < f->n_tensors; i++) {
-		const safetensors_tensor *t = &f->tensor[order[i]];
-		put_data(p, t);
-		p += safetensors_count(t) * dtypes[t->dtype].bytes;
-	}
-	bool sealed = safetensors_seal(bytes, total);
-	assert(sealed);
-	(void)sealed;
+	seal(&t);
+	tell(&t, put_bytes, &at);
 	*data = bytes;
-	*size = total;
+	*size = t.head_size + t.data_size;
 	return BERTH_OK;
+}
+
+/* Bytes on their way to a file, in large writes. */
+typedef struct sink {
+	int fd, failed; /* -1: errno says why */
+	size_t n;
+	unsigned char wait[1 << 16];
+} sink;
+
+static void flush(sink *s)
+{
+	if (!s->failed && s->n)
+		s->failed = berth_file_write_all(s->fd, s->wait, s->n);
+	s->n = 0;
+}
+
+static void put_file(void *what, const void *data, size_t size)
+{
+	sink *s = what;
+	if (s->n + size > sizeof s->wait)
+		flush(s);
+	if (size > sizeof s->wait && !s->failed)
+		s->failed = berth_file_write_all(s->fd, data, size);
+	if (size > sizeof s->wait)
+		return;
+	memcpy(s->wait + s->n, data, size);
+	s->n += size;
+}
+
+static int tell_file(void *ctx, int fd)
+{
+	sink s = {.fd = fd};
+	tell(ctx, put_file, &s);
+	flush(&s);
+	return s.failed;
 }
 
 berth_status safetensors_write(const char *path, const safetensors_file *f, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	void *data;
-	size_t size;
-	berth_status st = safetensors_encode(f, tmp, &data, &size, err);
-	if (st == BERTH_OK)
-		st = berth_file_write(path, data, size, err);
+	teller t;
+	berth_status st = new_teller(f, tmp, &t, err);
+	if (st == BERTH_OK) {
+		seal(&t);
+		st = berth_file_write_told(path, tell_file, &t, true, err);
+	}
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -23,7 +23,9 @@ typedef struct safetensors_tensor {
 	safetensors_dtype dtype;
 	int32_t n_dims;                      /* 0: one number */
 	int64_t shape[SAFETENSORS_MAX_DIMS];
-	const void *data; /* float[], int64_t[] or uint8_t[], of the product of the shape */
+	/* float[], int64_t[] or uint8_t[], of the product of the shape; NULL, when it is written: get gives
+	 * them */
+	const void *data;
 } safetensors_tensor;
 
 typedef struct safetensors_note {
@@ -34,6 +36,9 @@ typedef struct safetensors_file {
 	int32_t n_tensors, n_notes;
 	const safetensors_tensor *tensor; /* unique names */
 	const safetensors_note *note;     /* unique keys; "sha256" is not among them */
+	/* The data of tensor i where it has none of its own, the same each time, until the next call. */
+	const void *(*get)(void *ctx, int32_t i);
+	void *ctx;
 } safetensors_file;
 
 /* Product of the shape. */
@@ -47,7 +52,8 @@ const char *safetensors_get_note(const safetensors_file *f, const char *key);
  * BERTH_ENOMEM. */
 berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, void **data, size_t *size,
                                 berth_err *err);
-/* The same into a file, atomically (berth_file_write). Fails: also BERTH_EIO; then the old file stands. */
+/* The same into a file, atomically (berth_file_write): the header alone is in memory, and data are asked for
+ * twice, for the digest and to be written. Fails: also BERTH_EIO; then the old file stands. */
 berth_status safetensors_write(const char *path, const safetensors_file *f, berth_arena *tmp, berth_err *err);
 
 /* Reads data[size]; file names it in messages. All of out is owned by mem, nothing points into data.

@@ -63,10 +63,23 @@ static void put_notes(const berth_policy_file *f, notes *n)
 #undef X
 }
 
-berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
-                                     const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
-                                     berth_err *err)
+/* Tensors behind those of the policy. */
+typedef struct further {
+	const void *(*get)(void *ctx, int32_t i);
+	void *ctx;
+} further;
+
+static const void *get_further(void *ctx, int32_t i)
 {
+	const further *x = ctx;
+	return x->get(x->ctx, i - policy_tensor_count());
+}
+
+berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
+                                     const safetensors_file *more, berth_arena *tmp, berth_err *err)
+{
+	int32_t n_more = more ? more->n_tensors : 0;
+	further x = {more ? more->get : NULL, more ? more->ctx : NULL};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	notes n = {.mem = tmp};
 	int32_t n_params = policy_tensor_count();
@@ -78,9 +91,9 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 			p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, f->params + p.offset};
 	}
 	for (int32_t i = 0; i < n_more; i++)
-		t[n_params + i] = more[i];
+		t[n_params + i] = more->tensor[i];
 	put_notes(f, &n);
-	safetensors_file raw = {n_params + n_more, n.n, t, n.list};
+	safetensors_file raw = {n_params + n_more, n.n, t, n.list, get_further, &x};
 	berth_status st = n.failed ? berth_nomem(err) : safetensors_write(path, &raw, tmp, err);
 	berth_arena_reset(tmp, mark);
 	return st;

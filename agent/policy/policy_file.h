@@ -34,11 +34,9 @@ berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_po
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,
                                       berth_policy_file *out, berth_err *err);
 
-/* Write a policy with further tensors (the state of training) atomically. Of f, raw is not used. Fails:
- * BERTH_EIO, BERTH_ENOMEM. */
+/* Write a policy with further tensors (the state of training; NULL: none) atomically. Of f, raw is not used,
+ * nor of more its notes. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
-                                     const safetensors_tensor *more, int32_t n_more, berth_arena *tmp,
-                                     berth_err *err);
-
+                                     const safetensors_file *more, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MORE_PER_ITEM = 5, SHARED = 5 };
+enum { SHARED = 5 };
+/* Arrays of an item. */
+enum { A_ACTION, A_REWARD, A_PLACEMENT, A_ORDER, N_ARRAYS };
 
 /* Checkpoints that take longer than this (seconds) take a tenth of the time at most. */
 #define LONG_S 0.1
@@ -43,14 +45,21 @@ static double from_bits(int64_t b)
 	return x;
 }
 
-/* The arrays of the state with their names and shapes, for writing (values are there) and for reading (to be
- * filled). */
+/* The arrays of the state with their names and shapes. For reading they are to be filled; for writing those
+ * of items are made when they are asked for, so that the state is never in memory as a whole. */
 typedef struct state {
 	safetensors_tensor *t;
 	int32_t n;
 	int64_t *counts, *total;        /* [n_items][N_COUNTS], [T_COUNTS] */
-	int64_t **reward, **order;      /* [n_items] */
-	uint8_t **action, **dev, *digest;
+	uint8_t *digest;
+	/* for reading [n_items] */
+	int64_t **reward, **order;
+	uint8_t **action, **dev;
+	/* for writing: the trainer, and room for the largest of its items */
+	const trainer *w;
+	int64_t *wide;
+	uint8_t *narrow;
+	int32_t *op_dev, *op_order;
 	berth_arena *tmp;
 } state;
 
@@ -60,39 +69,63 @@ static void name_tensor(state *s, const char *name, safetensors_dtype type, int6
 	s->t[s->n++] = (safetensors_tensor){name, type, 2, {rows, columns}, data};
 }
 
+/* In the order of the arrays, their data NULL where they are written. */
 static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *err)
 {
-	const berth_pair *pair = &w->l.pair[i];
 	int64_t ops = w->pair[i].n_ops, window = berth_learner_window(&w->cfg->learner),
-		groups = pair->e.n_groups;
-	char *name[4];
+		groups = w->l.pair[i].e.n_groups;
+	char *name[N_ARRAYS];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < N_ARRAYS; k++)
 		if (!(name[k] = berth_arena_printf(s->tmp, "state.%d.%s", i, part[k])))
 			return berth_nomem(err);
-	BERTH_TRY(BERTH_NEW(s->tmp, s->action[i], window * groups, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, s->reward[i], window, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, s->dev[i], ops, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, s->order[i], ops, err));
-	name_tensor(s, name[0], SAFETENSORS_U8, window, groups, s->action[i]);
-	name_tensor(s, name[1], SAFETENSORS_I64, 1, window, s->reward[i]);
-	name_tensor(s, name[2], SAFETENSORS_U8, 1, ops, s->dev[i]);
-	name_tensor(s, name[3], SAFETENSORS_I64, 1, ops, s->order[i]);
+	if (!s->w) {
+		BERTH_TRY(BERTH_NEW(s->tmp, s->action[i], window * groups, err));
+		BERTH_TRY(BERTH_NEW(s->tmp, s->reward[i], window, err));
+		BERTH_TRY(BERTH_NEW(s->tmp, s->dev[i], ops, err));
+		BERTH_TRY(BERTH_NEW(s->tmp, s->order[i], ops, err));
+	}
+	name_tensor(s, name[A_ACTION], SAFETENSORS_U8, window, groups, s->w ? NULL : s->action[i]);
+	name_tensor(s, name[A_REWARD], SAFETENSORS_I64, 1, window, s->w ? NULL : s->reward[i]);
+	name_tensor(s, name[A_PLACEMENT], SAFETENSORS_U8, 1, ops, s->w ? NULL : s->dev[i]);
+	name_tensor(s, name[A_ORDER], SAFETENSORS_I64, 1, ops, s->w ? NULL : s->order[i]);
 	return BERTH_OK;
 }
 
-static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_err *err)
+/* Room for the arrays of any one item. */
+static berth_status make_room(state *s, berth_err *err)
+{
+	const trainer *w = s->w;
+	size_t ops = 0, window = (size_t)berth_learner_window(&w->cfg->learner), actions = 0;
+	for (int32_t i = 0; i < w->n_items; i++) {
+		size_t n = (size_t)w->pair[i].n_ops, own = window * (size_t)w->l.pair[i].e.n_groups;
+		ops = n > ops ? n : ops;
+		actions = own > actions ? own : actions;
+	}
+	BERTH_TRY(BERTH_NEW(s->tmp, s->wide, ops > window ? ops : window, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, s->narrow, ops > actions ? ops : actions, err));
+	BERTH_TRY(BERTH_NEW(s->tmp, s->op_dev, ops, err));
+	return BERTH_NEW(s->tmp, s->op_order, ops, err);
+}
+
+/* writes: the trainer whose state is written; NULL: it is read. */
+static berth_status lay_out(const trainer *w, const trainer *writes, berth_arena *tmp, state *s,
+                            berth_err *err)
 {
 	size_t n = (size_t)w->n_items;
 	int64_t params = (int64_t)w->l.adam.n;
-	*s = (state){.tmp = tmp};
-	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED + MORE_PER_ITEM * n, err));
+	*s = (state){.w = writes, .tmp = tmp};
+	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED + N_ARRAYS * n, err));
 	BERTH_TRY(BERTH_NEW(tmp, s->counts, n * N_COUNTS, err));
 	BERTH_TRY(BERTH_NEW(tmp, s->total, T_COUNTS, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->reward, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->order, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->action, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->dev, n, err));
+	if (writes) {
+		BERTH_TRY(make_room(s, err));
+	} else {
+		BERTH_TRY(BERTH_NEW(tmp, s->reward, n, err));
+		BERTH_TRY(BERTH_NEW(tmp, s->order, n, err));
+		BERTH_TRY(BERTH_NEW(tmp, s->action, n, err));
+		BERTH_TRY(BERTH_NEW(tmp, s->dev, n, err));
+	}
 	BERTH_TRY(BERTH_NEW(tmp, s->digest, n * TRAIN_DIGEST, err));
 	name_tensor(s, "state.counts", SAFETENSORS_I64, (int64_t)n, N_COUNTS, s->counts);
 	name_tensor(s, "state.total", SAFETENSORS_I64, 1, T_COUNTS, s->total);
@@ -104,8 +137,8 @@ static berth_status lay_out(const trainer *w, berth_arena *tmp, state *s, berth_
 	return BERTH_OK;
 }
 
-/* dev, order: scratch [n_ops]. */
-static void take_item(const trainer *w, int32_t i, state *s, int32_t *dev, int32_t *order)
+/* What is kept of all items at once. */
+static void take_item(const trainer *w, int32_t i, state *s)
 {
 	const berth_pair *pair = &w->l.pair[i];
 	const berth_search *h = &w->search[i];
@@ -119,28 +152,38 @@ static void take_item(const trainer *w, int32_t i, state *s, int32_t *dev, int32
 	c[N_VALUE] = bits(h->best.value);
 	c[N_HAS_ORDER] = h->best_has_order;
 	c[N_FLAT] = w->turns.flat[i];
-	for (int32_t k = 0; k < pair->n_window; k++)
-		s->reward[i][k] = bits(pair->window_reward[k]);
-	for (size_t k = 0; k < (size_t)pair->n_window * (size_t)pair->e.n_groups; k++)
-		s->action[i][k] = (uint8_t)pair->window_action[k];
-	trainer_incumbent(w, i, dev, order);
-	for (int32_t op = 0; op < w->pair[i].n_ops; op++) {
-		s->dev[i][op] = (uint8_t)dev[op];
-		s->order[i][op] = order[op];
-	}
 	memcpy(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST);
 }
 
-static berth_status take_items(const trainer *w, state *s, berth_err *err)
+/* The window of an item; zeros behind what there is. */
+static const void *tell_window(state *s, const berth_pair *pair, bool actions)
 {
-	int32_t most = 0, *dev, *order;
-	for (int32_t i = 0; i < w->n_items; i++)
-		most = w->pair[i].n_ops > most ? w->pair[i].n_ops : most;
-	BERTH_TRY(BERTH_NEW(s->tmp, dev, most, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, order, most, err));
-	for (int32_t i = 0; i < w->n_items; i++)
-		take_item(w, i, s, dev, order);
-	return BERTH_OK;
+	size_t window = (size_t)berth_learner_window(&s->w->cfg->learner), groups = (size_t)pair->e.n_groups,
+	       n = (size_t)pair->n_window * (actions ? groups : 1);
+	if (!actions) {
+		for (size_t k = 0; k < window; k++)
+			s->wide[k] = k < n ? bits(pair->window_reward[k]) : 0;
+		return s->wide;
+	}
+	for (size_t k = 0; k < window * groups; k++)
+		s->narrow[k] = k < n ? (uint8_t)pair->window_action[k] : 0;
+	return s->narrow;
+}
+
+/* Array k of the state, of an item. */
+static const void *tell_item(void *ctx, int32_t k)
+{
+	state *s = ctx;
+	int32_t i = (k - SHARED) / N_ARRAYS, array = (k - SHARED) % N_ARRAYS;
+	if (array == A_ACTION || array == A_REWARD)
+		return tell_window(s, &s->w->l.pair[i], array == A_ACTION);
+	trainer_incumbent(s->w, i, s->op_dev, s->op_order);
+	for (int32_t op = 0; op < s->w->pair[i].n_ops; op++)
+		if (array == A_PLACEMENT)
+			s->narrow[op] = (uint8_t)s->op_dev[op];
+		else
+			s->wide[op] = s->op_order[op];
+	return array == A_PLACEMENT ? (const void *)s->narrow : s->wide;
 }
 
 berth_status trainer_save(trainer *w, berth_err *err)
@@ -159,7 +202,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	                       .trained_on = w->trained_on,
 	                       .at_once = w->cfg->learner.at_once,
 	                       .params = w->l.params};
-	BERTH_TRY(lay_out(w, w->tmp, &s, err));
+	BERTH_TRY(lay_out(w, w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
 	s.total[T_ADAM] = w->l.adam.step;
 	s.total[T_SEARCHED] = w->searched;
@@ -167,12 +210,14 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	s.total[T_SEARCH_SPENT] = w->search_spent;
 	s.total[T_TURN] = w->turns.next;
 	s.total[T_BUDGET] = w->cfg->evaluations;
-	BERTH_TRY(take_items(w, &s, err));
+	for (int32_t i = 0; i < w->n_items; i++)
+		take_item(w, i, &s);
+	const safetensors_file more = {.n_tensors = s.n, .tensor = s.t, .get = tell_item, .ctx = &s};
 	berth_status st = w->cfg->saving ? w->cfg->saving(w->cfg->update_ctx, err) : BERTH_OK;
 	if (st == BERTH_OK)
 		st = berth_file_keep(w->cfg->path, w->older, err);
 	if (st == BERTH_OK)
-		st = berth_policy_file_write(w->cfg->path, &f, s.t, s.n, w->tmp, err);
+		st = berth_policy_file_write(w->cfg->path, &f, &more, w->tmp, err);
 	berth_arena_reset(w->tmp, mark);
 	w->saved = berth_wall_seconds();
 	w->save_took = w->saved - started;
@@ -405,7 +450,7 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	const char *path = w->cfg->path;
 	BERTH_TRY(read_checkpoint(w, &f, err));
 	BERTH_TRY(same_training(w, &f, err));
-	BERTH_TRY(lay_out(w, w->mem, &s, err));
+	BERTH_TRY(lay_out(w, NULL, w->mem, &s, err));
 	BERTH_TRY(fill(path, &f.raw, &s, err));
 	BERTH_TRY(check_items(w, &s, err));
 	BERTH_TRY(check_totals(w, &s, err));

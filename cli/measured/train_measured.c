@@ -169,7 +169,8 @@ static berth_status write_policy(cli *c, const char *path, const train_measured 
 	char digest[DIGEST + 1];
 	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
 	const safetensors_tensor end = {end_mark, SAFETENSORS_U8, 1, {DIGEST}, digest};
-	return berth_policy_file_write(path, f, &end, 1, &c->tmp, err);
+	const safetensors_file more = {.n_tensors = 1, .tensor = &end};
+	return berth_policy_file_write(path, f, &more, &c->tmp, err);
 }
 
 /* The policy comes after the placement: it says that all is done. */

@@ -65,7 +65,7 @@ berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 	berth_policy_file f;
 	BERTH_TRY(cli_policy_read(c, a->input, &f, err));
 	if (a->out)
-		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, 0, &c->tmp, err));
+		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, &c->tmp, err));
 	if (c->json)
 		return print_json(c, &f, err);
 	if (!c->quiet)

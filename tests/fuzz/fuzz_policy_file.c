@@ -41,7 +41,8 @@ static void make_small(berth_arena *mem, safetensors_file *out)
 			note[i].value = "2";
 		else if (strcmp(note[i].key, "cfg.rounds") == 0)
 			note[i].value = "1";
-	const safetensors_file small = {policy_tensor_count(), shipped.n_notes, t, note};
+	const safetensors_file small = {
+		.n_tensors = policy_tensor_count(), .n_notes = shipped.n_notes, .tensor = t, .note = note};
 	void *bytes;
 	must(safetensors_encode(&small, mem, &bytes, &size, NULL) == BERTH_OK);
 	data = bytes;

@@ -38,7 +38,7 @@ static void make(made *m)
 	berth_rng rng = berth_rng_seed(1, 1);
 	policy_init(&m->f.dims, params, &rng);
 	m->f.params = params;
-	assert_ok(berth_policy_file_write(m->path, &m->f, NULL, 0, &m->tmp, &err), &err);
+	assert_ok(berth_policy_file_write(m->path, &m->f, NULL, &m->tmp, &err), &err);
 	assert_ok(berth_file_read(m->path, &m->mem, &m->data, &m->size, &err), &err);
 }
 

@@ -25,7 +25,8 @@ static const safetensors_note notes[] = {
 	{"x\"sha256", "\"sha256\":\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\""},
 	{"über", "naïve\n"},
 };
-static const safetensors_file sample = {5, 3, tensors, notes};
+#define FILE_OF(n, m, t, k) {.n_tensors = n, .n_notes = m, .tensor = t, .note = k}
+static const safetensors_file sample = FILE_OF(5, 3, tensors, notes);
 
 static void encode(const safetensors_file *f, berth_arena *mem, unsigned char **data, size_t *size)
 {
@@ -369,14 +370,14 @@ static void test_writer_refuses(void **state)
 	static const safetensors_note reserved = {"sha256", "x"}, broken = {"k", "\xff"},
 				      pair[] = {{"k", "1"}, {"k", "2"}};
 	const struct { safetensors_file f; const char *part; } cases[] = {
-		{{2, 0, twice, NULL}, "tensor 'a' stands twice"},
-		{{1, 0, &meta, NULL}, "tensor '__metadata__' is reserved"},
-		{{1, 0, &minus, NULL}, "dimension 0 of tensor 'a' is negative"},
-		{{1, 0, &deep, NULL}, "9 dimensions"},
-		{{1, 0, &garbled, NULL}, "not UTF-8"},
-		{{0, 1, NULL, &reserved}, "'sha256' is reserved"},
-		{{0, 1, NULL, &broken}, "value of metadata key 'k' is not UTF-8"},
-		{{0, 2, NULL, pair}, "metadata key 'k' stands twice"},
+		{FILE_OF(2, 0, twice, NULL), "tensor 'a' stands twice"},
+		{FILE_OF(1, 0, &meta, NULL), "tensor '__metadata__' is reserved"},
+		{FILE_OF(1, 0, &minus, NULL), "dimension 0 of tensor 'a' is negative"},
+		{FILE_OF(1, 0, &deep, NULL), "9 dimensions"},
+		{FILE_OF(1, 0, &garbled, NULL), "not UTF-8"},
+		{FILE_OF(0, 1, NULL, &reserved), "'sha256' is reserved"},
+		{FILE_OF(0, 1, NULL, &broken), "value of metadata key 'k' is not UTF-8"},
+		{FILE_OF(0, 2, NULL, pair), "metadata key 'k' stands twice"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		berth_arena mem = {0};
@@ -387,6 +388,48 @@ static void test_writer_refuses(void **state)
 		assert_contains(err.msg, cases[i].part);
 		berth_arena_free(&mem);
 	}
+}
+
+/* The data of the sample, in one place for all. */
+static const void *get(void *ctx, int32_t i)
+{
+	static unsigned char one_place[1 << 12];
+	static const size_t bytes[] = {[SAFETENSORS_F32] = 4, [SAFETENSORS_I64] = 8, [SAFETENSORS_U8] = 1};
+	size_t size = safetensors_count(&tensors[i]) * bytes[tensors[i].dtype];
+	assert_true(size <= sizeof one_place);
+	++*(int *)ctx;
+	memset(one_place, 0xee, sizeof one_place);
+	if (size)
+		memcpy(one_place, tensors[i].data, size);
+	return one_place;
+}
+
+/* Data that are asked for give the same bytes, and a file has those of memory. */
+static void test_asked_for(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_err err;
+	unsigned char *whole, *asked;
+	char path[] = "/tmp/berth-safetensors-XXXXXX", *read;
+	size_t size, asked_size, read_size;
+	int calls = 0, fd = mkstemp(path);
+	safetensors_tensor bare[5];
+	for (int i = 0; i < 5; i++) {
+		bare[i] = tensors[i];
+		bare[i].data = NULL;
+	}
+	const safetensors_file f = {5, 3, bare, notes, get, &calls};
+	assert_true(fd >= 0 && close(fd) == 0);
+	encode(&sample, &mem, &whole, &size);
+	encode(&f, &mem, &asked, &asked_size);
+	assert_true(calls > 5 && asked_size == size && memcmp(asked, whole, size) == 0);
+	assert_ok(safetensors_write(path, &f, &mem, &err), &err);
+	assert_ok(berth_file_read(path, &mem, &read, &read_size, &err), &err);
+	assert_true(read_size == size && memcmp(read, whole, size) == 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(safetensors_write("/nowhere/at/all", &f, &mem, &err), BERTH_EIO);
+	berth_arena_free(&mem);
 }
 
 static void test_each_allocation_may_fail(void **state)
@@ -400,7 +443,7 @@ static void test_each_allocation_may_fail(void **state)
 	/* each arena takes memory in large steps: a large tensor and long notes make several */
 	static float large[30000];
 	const safetensors_tensor big = {"big", SAFETENSORS_F32, 1, {30000}, large};
-	const safetensors_file f = {1, 3, &big, notes};
+	const safetensors_file f = FILE_OF(1, 3, &big, notes);
 	long k;
 	for (k = 0; k < 100 && st != BERTH_OK; k++) {
 		failing_allocator fa;
@@ -431,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_each_cut_is_found),  cmocka_unit_test(test_sealed_damage),
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_long_lists),            cmocka_unit_test(test_writer_refuses),
+		cmocka_unit_test(test_asked_for),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,7 +196,8 @@ const void *edit_tensors(const safetensors_file *from, const uint8_t *script, si
 		else
 			edit_note(&e, kind - 11);
 	}
-	const safetensors_file file = {e.n_t, e.n_note, e.t, e.note};
+	const safetensors_file file = {
+		.n_tensors = e.n_t, .n_notes = e.n_note, .tensor = e.t, .note = e.note};
 	berth_status st = safetensors_encode(&file, mem, &data, out_size, NULL);
 	must(st == BERTH_OK || st == BERTH_EINVAL);
 	return st == BERTH_OK ? data : NULL;
