@@ -57,9 +57,10 @@ static pid_t ask_host(const char *agent, const char *host, FILE *said)
 	if (pid != 0)
 		return pid;
 	words w = {.n = 0};
-	char text[512];
+	char *text = strdup(agent);
 	int nothing = open("/dev/null", O_RDWR);
-	snprintf(text, sizeof text, "%s", agent);
+	if (!text)
+		_exit(127);
 	dup2(nothing, 0);
 	dup2(nothing, 1);
 	dup2(said ? fileno(said) : nothing, 2);
@@ -248,20 +249,20 @@ static berth_status read_hosts(const char *text, ort_device_list *out, berth_err
 	return BERTH_OK;
 }
 
-int hosts_start(const engine *e, int argc, char *const *argv)
+/* agent: its words with commas between, which become blanks. */
+static int start_over(const engine *e, char *agent, int argc, char *const *argv)
 {
 	words w = {.n = 0};
 	ort_device_list all;
 	berth_err err;
 	static char members[EXEC_MAX_WORKERS * 32], self[4096];
-	char count[16], agent[512];
+	char count[16];
 	FILE *said = tmpfile();
 	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 	if (read_hosts(e->hosts, &all, &err) != BERTH_OK || len < 0 || !said) {
 		fprintf(stderr, "berth-engine-ort: %s\n", len < 0 || !said ? strerror(errno) : err.msg);
 		return 2;
 	}
-	snprintf(agent, sizeof agent, "%s", e->agent ? e->agent : "ssh,-oBatchMode=yes");
 	for (char *at = agent; (at = strchr(at, ',')) != NULL;)
 		*at = ' ';
 	int32_t n = ask_hosts(agent, &all, members, sizeof members);
@@ -286,4 +287,16 @@ int hosts_start(const engine *e, int argc, char *const *argv)
 		return 0;
 	tell_end(said, &all);
 	return 1;
+}
+
+int hosts_start(const engine *e, int argc, char *const *argv)
+{
+	char *agent = strdup(e->agent ? e->agent : "ssh,-oBatchMode=yes");
+	if (!agent) {
+		fprintf(stderr, "berth-engine-ort: %s\n", strerror(errno));
+		return 2;
+	}
+	int code = start_over(e, agent, argc, argv);
+	free(agent);
+	return code;
 }

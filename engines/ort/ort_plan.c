@@ -218,7 +218,10 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level, .profile = profile};
 	if (p->self != ORT_ALL_DEVICES && p->self != s->dev)
 		return BERTH_OK;
-	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
+	berth_status st = ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
+	return st == BERTH_OK || p->self == ORT_ALL_DEVICES
+	               ? st
+	               : berth_fail_in(err, st, "host '%s': ", p->dev[s->dev].name);
 }
 
 /* ---- plans ---- */
