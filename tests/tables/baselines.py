@@ -98,7 +98,8 @@ def numbers(name):
 
 
 def base(name):
-    return name.split("/piece ")[0]
+    """The operator, or its output, that a piece or what stands between pieces belongs to."""
+    return re.split(r"/piece |/sum |/joined|/\d+:\d+-", name)[0]
 
 
 class Trial:
@@ -220,7 +221,8 @@ class Trial:
         cut = cut and self.split(cut, "data", d * micro)
         if not cut:
             return {}
-        graph = self.graph(cut, d)
+        # pieces of the batch come last in names; without them pieces by tokens are no micro-batches
+        graph = self.graph(cut, d if d * micro > 1 else None)
         stage = self.stages([mesh(s)[0] for s in range(stages)])
         where = [None] * len(graph.ops)  # stage and micro-batch of an operator
 
@@ -247,7 +249,8 @@ class Trial:
                 where[i] = max(near) if near else (0, 0)
         out = {}
         for schedule in schedules if stages > 1 else schedules[:1]:
-            out[schedule] = self.simulate(graph, dev, self.order(graph, where, stages, micro, schedule))
+            order = self.order(graph, where, stages, micro, schedule) if stages > 1 else None
+            out[schedule] = self.simulate(graph, dev, order)
         return out
 
     def name_backward(self, graph, stage):
@@ -287,11 +290,17 @@ class Trial:
                 turn += 1
                 at[s] += 1
         last = turn
+        depth = [0] * len(graph.ops)
+        for i in graph.topo:
+            for k in graph.after[i]:
+                depth[k] = max(depth[k], depth[i] + 1)
         key = []
         for i, o in enumerate(graph.ops):
             s, m = where[i]
             update = o.get("type") in ("OptimizerUpdate", "AllReduce")
-            key.append(last if update else done.get((s, m, bool(o.get("backward"))), last))
+            task = last if update else done.get((s, m, bool(o.get("backward"))), last)
+            # what others wait for goes before what waits for others
+            key.append((task, depth[i]))
         return graph.sorted(key)
 
 
