@@ -55,8 +55,8 @@ static berth_status cut(const berth_cutting *c, const berth_cut_op *op, berth_ar
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t at = g->topo_op[i];
 		if (c->axes[at] && op[at].way->k > 1)
-			ask[opt.n_asks++] =
-				(pieces_ask){c->axes[at]->op, op[at].axis, op[at].way->k, op[at].way->share};
+			ask[opt.n_asks++] = (pieces_ask){c->axes[at]->op, op[at].axis, op[at].way->k,
+			                                 op[at].way->share, op[at].each};
 	}
 	opt.ask = ask;
 	return pieces_cut_source(c->source, &opt, mem, out, err);

@@ -18,6 +18,7 @@ typedef struct berth_cut_way {
 typedef struct berth_cut_op {
 	const berth_cut_way *way;
 	const char *axis; /* as pieces_ask has it; NULL: the cheapest, behind those before it */
+	bool each;        /* as in pieces_ask */
 } berth_cut_op;
 
 /* A model that is to be cut for a system. */

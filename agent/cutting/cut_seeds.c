@@ -75,7 +75,7 @@ static berth_status make_whole(const berth_cutting *c, int32_t i, berth_arena *m
 		int32_t d = c->whole_dev[k];
 		if (!way[d])
 			BERTH_TRY(berth_cut_whole(d, mem, &way[d], err));
-		op[k] = (berth_cut_op){way[d], NULL};
+		op[k] = (berth_cut_op){way[d], NULL, false};
 	}
 	return BERTH_OK;
 }
@@ -96,7 +96,7 @@ static berth_status for_quickest(const berth_cutting *c, int32_t k, berth_arena 
 		return BERTH_OK;
 	BERTH_TRY(berth_cut_by_speed(dev, k, ns, mem, &way, err));
 	for (int32_t i = 0; i < p->n_ops; i++)
-		op[i] = (berth_cut_op){way, NULL};
+		op[i] = (berth_cut_op){way, NULL, false};
 	return BERTH_OK;
 }
 
@@ -134,5 +134,8 @@ const berth_cut_seed berth_cut_seeds[] = {
 	{"whole", "whole operators, as they are placed best", make_whole},
 	{"all", "all operators, for the quickest devices, shares by speed", make_all},
 	{"large", "operators that take long, for the quickest devices", make_large},
+	{"data", "along the batch, for the quickest devices", berth_cut_data},
+	{"tensor", "products by columns and along what is summed in turn", berth_cut_tensor},
+	{"pipeline", "stages on the quickest devices, the batch in micro-batches", berth_cut_pipeline},
 };
 const int32_t berth_n_cut_seeds = sizeof berth_cut_seeds / sizeof *berth_cut_seeds;

@@ -16,6 +16,15 @@ typedef struct berth_cut_seed {
 extern const berth_cut_seed berth_cut_seeds[];
 extern const int32_t berth_n_cut_seeds;
 
+/* ---- cut_styles.c: as berth_cut_seed.make ---- */
+
+berth_status berth_cut_data(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op, bool *more,
+                            berth_err *err);
+berth_status berth_cut_tensor(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
+                              bool *more, berth_err *err);
+berth_status berth_cut_pipeline(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
+                                bool *more, berth_err *err);
+
 /* ---- for seeds ---- */
 
 /* All of it on one device. Fails: BERTH_ENOMEM. */

@@ -182,7 +182,7 @@ static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *
 		BERTH_TRY(BERTH_NEW(x->mem, p.out, n->n_out, err));
 		BERTH_TRY(name_outputs(&p, err));
 		x->taker = i;
-		x->takers = x->opt->each ? c->k : 0;
+		x->takers = c->each ? c->k : 0;
 		BERTH_TRY(put_piece(&p, err));
 		out[i] = p.out;
 	}
@@ -382,6 +382,19 @@ berth_status pieces_cut_source(const pieces_source *s, const pieces_options *opt
 	BERTH_TRY(pieces_plan(&x, err));
 	BERTH_TRY(put_nodes(&x, err));
 	BERTH_TRY(write_model(&x, err));
+	BERTH_TRY(list_made(&x, err));
+	*out = made;
+	return BERTH_OK;
+}
+
+berth_status pieces_plan_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                                pieces_model *out, berth_err *err)
+{
+	pieces_model made = {0};
+	pieces_state x;
+	BERTH_TRY(pieces_state_new(s, opt, mem, &x, err));
+	x.out = &made;
+	BERTH_TRY(pieces_plan(&x, err));
 	BERTH_TRY(list_made(&x, err));
 	*out = made;
 	return BERTH_OK;

@@ -23,6 +23,10 @@ typedef struct pieces_ask {
 	const char *axis;
 	int32_t k;           /* 2 to PIECES_MOST */
 	const double *share; /* [k] above 0, in any unit */
+	/* Each piece makes for itself what it takes of others' pieces (an all-gather, an all-to-all), and
+	 * pieces along an inner axis are added in as many shares (a reduce-scatter): nothing goes through one
+	 * node. */
+	bool each;
 } pieces_ask;
 
 /* How the axes of all others are chosen. */
@@ -49,10 +53,7 @@ typedef struct pieces_options {
 	const char *const *type;
 	int32_t n_types;
 	pieces_style style;
-	/* Each piece makes for itself what it takes of others' pieces (an all-gather, an all-to-all), and
-	 * pieces along an inner axis are added in as many shares (a reduce-scatter): nothing goes through one
-	 * node. */
-	bool each;
+	bool each; /* as in pieces_ask */
 	/* Rows that a neighbour has are computed twice instead of being sent: pieces of a chain of
 	 * convolutions compute all that their followers need (their receptive field). */
 	bool overlap;
@@ -121,6 +122,11 @@ typedef struct pieces_axes {
  * as in pieces_options. Everything lives in mem. Fails: BERTH_ENOMEM. O(operators * dimensions). */
 berth_status pieces_list(const pieces_source *s, const char *outside, berth_arena *mem, pieces_axes **out,
                          int32_t *n, berth_err *err);
+
+/* What would be cut, and along which axis: made, without names, and refused of out. No weight is looked at.
+ * Fails as pieces_cut_source. O(operators * dimensions). */
+berth_status pieces_plan_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                                pieces_model *out, berth_err *err);
 
 /* pieces_open and pieces_cut_source. */
 berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,

@@ -187,9 +187,10 @@ static berth_status share_sum(pieces_state *x, const pieces_at *at, pieces_cut *
 	return BERTH_OK;
 }
 
-berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
+berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, const pieces_parts *parts,
                          const char **why, berth_err *err)
 {
+	int32_t k = parts->k;
 	pieces_at at = pieces_at_node(x, node);
 	pieces_cut *c;
 	char *word;
@@ -199,7 +200,7 @@ berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, in
 	BERTH_TRY(BERTH_NEW(x->mem, c->to, k, err));
 	BERTH_TRY(BERTH_NEW(x->mem, c->name, k, err));
 	BERTH_TRY(BERTH_NEW(x->mem, word, 16, err));
-	*why = bounds_of(s, k, share, c->own);
+	*why = bounds_of(s, k, parts->share, c->own);
 	if (!*why)
 		*why = pieces_why(&at, s, k, c->own);
 	if (*why)
@@ -211,10 +212,11 @@ berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, in
 		c->from[i] = c->own[i];
 		c->to[i] = c->own[i + 1];
 	}
-	c->share = share;
+	c->share = parts->share;
+	c->each = parts->each;
 	c->out_dim = s->dim;
 	x->cut[node] = c;
-	return x->opt->each && s->dim == PIECES_INNER ? share_sum(x, &at, c, err) : BERTH_OK;
+	return c->each && s->dim == PIECES_INNER ? share_sum(x, &at, c, err) : BERTH_OK;
 }
 
 /* ---- the cheapest dimension ---- */
@@ -271,9 +273,10 @@ static double repeated(const pieces_state *x, int32_t node, const pieces_spec *s
 	return sum;
 }
 
-berth_status pieces_make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
-                                  const char **why, berth_err *err)
+berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+                                  berth_err *err)
 {
+	int32_t k = parts->k;
 	pieces_at at = pieces_at_node(x, node);
 	double best = 0, best_repeated = 0;
 	*why = shapes_why(&at);
@@ -287,7 +290,7 @@ berth_status pieces_make_cheapest(pieces_state *x, int32_t node, int32_t k, cons
 		x->cut[node] = NULL;
 		BERTH_TRY(pieces_consider(x, node, dim, &s, &not, err));
 		if (!not )
-			BERTH_TRY(pieces_make(x, node, &s, k, share, &not, err));
+			BERTH_TRY(pieces_make(x, node, &s, parts, &not, err));
 		if (not ) {
 			*why = *why && dim == PIECES_INNER ? *why : not ;
 			continue;
@@ -375,17 +378,18 @@ static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pi
 static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node, berth_err *err)
 {
 	pieces_at at = pieces_at_node(x, node);
+	const pieces_parts parts = {ask->k, ask->share, ask->each};
 	const char *why = shapes_why(&at);
 	pieces_spec s;
 	if (!why && !ask->axis)
-		BERTH_TRY(pieces_make_cheapest(x, node, ask->k, ask->share, &why, err));
+		BERTH_TRY(pieces_make_cheapest(x, node, &parts, &why, err));
 	if (!why && ask->axis) {
 		int32_t dim = pieces_axis_of(&at, ask->axis);
 		if (dim < PIECES_INNER)
 			return no_axis(x, &at, ask, err);
 		BERTH_TRY(pieces_consider(x, node, dim, &s, &why, err));
 		if (!why)
-			BERTH_TRY(pieces_make(x, node, &s, ask->k, ask->share, &why, err));
+			BERTH_TRY(pieces_make(x, node, &s, &parts, &why, err));
 	}
 	return why ? refuse(x, node, why, err) : BERTH_OK;
 }

@@ -34,6 +34,7 @@ typedef struct pieces_cut {
 	const char *axis;
 	const char **name;   /* [k] of the pieces */
 	const double *share; /* [k] */
+	bool each;           /* as in pieces_ask */
 	/* The dimension along which its outputs are there in pieces; PIECES_INNER: they are whole. Sums in
 	 * shares have their bounds in sum_own [k + 1]. */
 	int32_t out_dim;
@@ -107,11 +108,18 @@ berth_status pieces_plan(pieces_state *x, berth_err *err);
  * BERTH_ENOMEM. */
 berth_status pieces_consider(pieces_state *x, int32_t node, int32_t dim, pieces_spec *s, const char **why,
                              berth_err *err);
+/* Into what an operator is cut: as in pieces_ask. */
+typedef struct pieces_parts {
+	int32_t k;
+	const double *share; /* [k] */
+	bool each;
+} pieces_parts;
+
 /* Cut the node so; NULL in *why, or why not. Fails: BERTH_ENOMEM. */
-berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, int32_t k, const double *share,
+berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, const pieces_parts *parts,
                          const char **why, berth_err *err);
-berth_status pieces_make_cheapest(pieces_state *x, int32_t node, int32_t k, const double *share,
-                                  const char **why, berth_err *err);
+berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+                                  berth_err *err);
 /* Is the value there in k pieces along dim? */
 bool pieces_stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim);
 /* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
@@ -119,7 +127,7 @@ void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t
 
 /* ---- pieces_style.c ---- */
 
-/* As pieces_make_cheapest, by the style. */
+/* As pieces_make_cheapest, by the style and the parts of the options. */
 berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why, berth_err *err);
 
 /* ---- pieces_tensor.c ---- */

@@ -46,9 +46,9 @@ static bool keeps_batch(const pieces_state *x, const onnx_node *n, const pieces_
 	return any;
 }
 
-static berth_status along_batch(pieces_state *x, int32_t node, const char **why, berth_err *err)
+static berth_status along_batch(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+                                berth_err *err)
 {
-	const pieces_options *o = x->opt;
 	const onnx_node *n = &x->m.node[node];
 	const onnx_value *y = n->n_out && n->out[0] >= 0 ? &x->m.value[n->out[0]] : NULL;
 	*why = "no dimension of it is the batch";
@@ -58,7 +58,7 @@ static berth_status along_batch(pieces_state *x, int32_t node, const char **why,
 		BERTH_TRY(pieces_consider(x, node, d, &s, &not_so, err));
 		if (not_so || !keeps_batch(x, n, &s))
 			continue;
-		return pieces_make(x, node, &s, o->k, o->share, why, err);
+		return pieces_make(x, node, &s, parts, why, err);
 	}
 	return BERTH_OK;
 }
@@ -73,29 +73,30 @@ static bool has_weight(const pieces_state *x, const onnx_node *n)
 }
 
 /* Along dim, or along what is summed where the pieces of what it takes are there (of a table: always). */
-static berth_status try_along(pieces_state *x, int32_t node, int32_t dim, const char **why, berth_err *err)
+static berth_status try_along(pieces_state *x, int32_t node, int32_t dim, const pieces_parts *parts,
+                              const char **why, berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
-	const pieces_options *o = x->opt;
 	pieces_spec s;
 	BERTH_TRY(pieces_consider(x, node, dim, &s, why, err));
 	if (!*why && dim == PIECES_INNER && has_weight(x, n) &&
-	    !pieces_stands_cut(x, n->in[0], o->k, s.in[0].dim))
+	    !pieces_stands_cut(x, n->in[0], parts->k, s.in[0].dim))
 		*why = "what it takes is not cut along what is summed";
-	return *why ? BERTH_OK : pieces_make(x, node, &s, o->k, o->share, why, err);
+	return *why ? BERTH_OK : pieces_make(x, node, &s, parts, why, err);
 }
 
 /* Experts one by one, pairs of products by columns and along what is summed. */
-static berth_status product(pieces_state *x, int32_t node, const char **why, berth_err *err)
+static berth_status product(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+                            berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
 	const onnx_value *w = &x->m.value[n->in[1]];
 	int32_t rank = x->m.value[n->out[0]].rank;
 	bool image = !strcmp(n->type, "Conv");
 	if (!image && w->rank > 2)
-		return try_along(x, node, rank > 3 ? 1 : 0, why, err);
-	BERTH_TRY(try_along(x, node, PIECES_INNER, why, err));
-	return *why ? try_along(x, node, image ? 1 : rank - 1, why, err) : BERTH_OK;
+		return try_along(x, node, rank > 3 ? 1 : 0, parts, why, err);
+	BERTH_TRY(try_along(x, node, PIECES_INNER, parts, why, err));
+	return *why ? try_along(x, node, image ? 1 : rank - 1, parts, why, err) : BERTH_OK;
 }
 
 static bool takes_pieces(const pieces_state *x, const onnx_node *n)
@@ -108,29 +109,30 @@ static bool takes_pieces(const pieces_state *x, const onnx_node *n)
 	return false;
 }
 
-static berth_status by_weights(pieces_state *x, int32_t node, const char **why, berth_err *err)
+static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+                               berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
-	const pieces_options *o = x->opt;
 	*why = "nothing that it takes is cut";
 	if (n->n_out && n->out[0] >= 0 && has_weight(x, n))
-		BERTH_TRY(product(x, node, why, err));
+		BERTH_TRY(product(x, node, parts, why, err));
 	else if (!strcmp(n->type, "Gather") && n->n_in > 1 && n->in[0] >= 0 && is_weight(x, n->in[0]))
-		BERTH_TRY(try_along(x, node, PIECES_INNER, why, err));
+		BERTH_TRY(try_along(x, node, PIECES_INNER, parts, why, err));
 	if (!*why || !(takes_pieces(x, n) || has_weight(x, n)))
 		return BERTH_OK;
-	return pieces_make_cheapest(x, node, o->k, o->share, why, err);
+	return pieces_make_cheapest(x, node, parts, why, err);
 }
 
 berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why, berth_err *err)
 {
+	const pieces_parts parts = {x->opt->k, x->opt->share, x->opt->each};
 	switch (x->opt->style) {
 	case PIECES_DATA:
-		return along_batch(x, node, why, err);
+		return along_batch(x, node, &parts, why, err);
 	case PIECES_TENSOR:
-		return by_weights(x, node, why, err);
+		return by_weights(x, node, &parts, why, err);
 	case PIECES_CHEAPEST:
 		break;
 	}
-	return pieces_make_cheapest(x, node, x->opt->k, x->opt->share, why, err);
+	return pieces_make_cheapest(x, node, &parts, why, err);
 }

@@ -108,7 +108,9 @@ static void draw_ask(berth_rng *r, const onnx_model *m, drawn *d)
 			return;
 	int32_t dim = below(r, rank + 1);
 	snprintf(d->axis[at], sizeof d->axis[at], dim < rank ? "%d" : "inner", (int)dim);
-	d->ask[at] = (pieces_ask){name, d->axis[at], 2 + below(r, MOST - 1), d->share[at]};
+	d->ask[at] = (pieces_ask){
+		.op = name, .axis = d->axis[at], .k = 2 + below(r, MOST - 1), .share = d->share[at]};
+	d->ask[at].each = d->opt.each;
 	draw_shares(r, d->share[at], d->ask[at].k);
 	d->opt.n_asks++;
 }

@@ -186,7 +186,7 @@ static void test_training_steps(void **state)
 		pieces_ask ask[100];
 		int32_t n = 0;
 		for (int32_t op = 0; op < g.n_ops && n < 100; op++)
-			ask[n++] = (pieces_ask){g.op_name[op], axes[a], 2, half};
+			ask[n++] = (pieces_ask){.op = g.op_name[op], .axis = axes[a], .k = 2, .share = half};
 		const pieces_options opt = {.ask = ask, .n_asks = n};
 		pieces_model p;
 		assert_ok(pieces_cut_model("m.onnx", t.data, t.size, &read, &opt, &mem, &p, &err), &err);
@@ -362,7 +362,7 @@ static const double halves[] = {1, 1}, thirds[] = {1, 2};
 
 static pieces_ask ask_of(const char *op, const char *axis, const double *share)
 {
-	return (pieces_ask){op, axis, 2, share};
+	return (pieces_ask){.op = op, .axis = axis, .k = 2, .share = share};
 }
 
 /* Columns, then the same share of them, then a sum: no piece waits for another until the end. */
@@ -587,7 +587,7 @@ static void test_large_shares(void **state)
 	const int64_t first[] = {2, 2, 1}, second[] = {4, 4, 3};
 	for (int i = 0; i < 3; i++) {
 		berth_arena mem = {0};
-		const pieces_ask ask = {"op", "0", 3, all[i]};
+		const pieces_ask ask = {.op = "op", .axis = "0", .k = 3, .share = all[i]};
 		text t = alone("Relu", "x", 1, "6,3", NULL, "6,3", NULL, 13, &mem);
 		pieces_model p = cut(t, &(pieces_options){.ask = &ask, .n_asks = 1}, &mem);
 		assert_int_equal(p.n_made, 1);
