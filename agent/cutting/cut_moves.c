@@ -176,11 +176,25 @@ static berth_status turn(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, b
 	return BERTH_OK;
 }
 
+/* What pieces take and sum is joined by one node, or by each. */
+static berth_status join(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
+{
+	bool each = !op[window(m)[0]].each;
+	(void)rng;
+	(void)err;
+	for (int32_t i = 0; i < m->n; i++) {
+		berth_cut_op *x = &op[window(m)[i]];
+		*moved |= x->way->k > 1 && x->each != each;
+		x->each = each;
+	}
+	return BERTH_OK;
+}
+
 berth_status berth_cut_moves_draw(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
                                   berth_err *err)
 {
 	static move *const moves[] = {put_together, cut,   cut,      as_neighbour, as_neighbour,
-	                              shift,        shift, exchange, turn};
+	                              shift,        shift, exchange, turn,         join};
 	*moved = false;
 	if (m->c->p->n_ops == 0)
 		return BERTH_OK;

@@ -1,6 +1,6 @@
 /* Random changes of a program of pieces. A move takes operators that stand one behind the other, from one to
  * all of them: they are put together on a device, cut for several, cut as their neighbours are, get other
- * shares, devices that change places, or another axis. */
+ * shares, devices that change places, another axis, or other joints. */
 #ifndef BERTH_CUT_MOVES_H
 #define BERTH_CUT_MOVES_H
 

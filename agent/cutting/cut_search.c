@@ -2,6 +2,7 @@
  * "Optimization by simulated annealing", Science 220, 1983. */
 #include "cut_search.h"
 
+#include "cut_bound.h"
 #include "cut_moves.h"
 #include "cut_seeds.h"
 
@@ -15,7 +16,7 @@
 #define COLD 0.0005
 
 enum {
-	KEPT = 2,   /* programs whose pieces are placed by the method */
+	STARTS = 3, /* kinds of seeds that are annealed, and whose pieces are placed by the method */
 	DRAWS = 256 /* of moves, one after the other that come to nothing */
 };
 
@@ -33,7 +34,6 @@ typedef struct search {
 	berth_cut_result *r;
 	berth_arena *mem, *tmp;
 	berth_arena each;            /* of one program; emptied after each */
-	state kept[KEPT];            /* the best with pieces, the best first, each of another value */
 	int64_t programs;            /* that may be made */
 	double start_s, start_cpu_s; /* of the time that there is */
 	double from_s, from_cpu_s;   /* when the first program was made */
@@ -56,30 +56,9 @@ static double spent(const search *s)
 	return later(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
 }
 
-static berth_status copy(const search *s, const berth_cut_op *from, berth_cut_op **to, berth_err *err)
+static void copy(const search *s, const berth_cut_op *from, berth_cut_op *to)
 {
-	size_t n = (size_t)s->c->p->n_ops;
-	BERTH_TRY(BERTH_NEW(s->mem, *to, n, err));
-	memcpy(*to, from, n * sizeof **to);
-	return BERTH_OK;
-}
-
-/* Among the best: programs of one value are taken to be one. */
-static void keep(search *s, const state *x)
-{
-	size_t bytes = (size_t)s->c->p->n_ops * sizeof *x->op;
-	state last = s->kept[KEPT - 1];
-	int32_t at = KEPT - 1;
-	if (!x->cut || (last.from && !berth_score_less(x->score, last.score)))
-		return;
-	for (int32_t i = 0; i < KEPT; i++)
-		if (s->kept[i].from && s->kept[i].score.value == x->score.value &&
-		    s->kept[i].score.excess == x->score.excess)
-			return;
-	for (; at > 0 && (!s->kept[at - 1].from || berth_score_less(x->score, s->kept[at - 1].score)); at--)
-		s->kept[at] = s->kept[at - 1];
-	memcpy(last.op, x->op, bytes);
-	s->kept[at] = (state){last.op, x->score, x->from, true};
+	memcpy(to, from, (size_t)s->c->p->n_ops * sizeof *to);
 }
 
 static berth_status score(search *s, state *x, berth_err *err)
@@ -91,7 +70,6 @@ static berth_status score(search *s, state *x, berth_err *err)
 		x->score = program.score;
 		x->cut = program.made.n_made > 0;
 		s->r->programs++;
-		keep(s, x);
 	}
 	berth_arena_reset(&s->each, mark);
 	return st;
@@ -135,16 +113,16 @@ static berth_status anneal(search *s, berth_rng *rng, double until, state *x, be
 	berth_cut_moves moves;
 	state now = *x, next = *x;
 	double first = spent(s);
-	size_t bytes = (size_t)s->c->p->n_ops * sizeof *now.op;
-	BERTH_TRY(copy(s, x->op, &now.op, err));
-	BERTH_TRY(copy(s, x->op, &next.op, err));
+	BERTH_TRY(BERTH_NEW(s->mem, now.op, s->c->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(s->mem, next.op, s->c->p->n_ops, err));
+	copy(s, x->op, now.op);
 	BERTH_TRY(berth_cut_moves_new(s->c, s->mem, &moves, err));
 	for (int draws = 0; draws < DRAWS; draws++) {
 		double part = (spent(s) - first) / (until - first);
 		bool moved;
 		if (!(part < 1))
 			break;
-		memcpy(next.op, now.op, bytes);
+		copy(s, now.op, next.op);
 		BERTH_TRY(berth_cut_moves_draw(&moves, rng, next.op, &moved, err));
 		if (!moved)
 			continue;
@@ -152,32 +130,49 @@ static berth_status anneal(search *s, berth_rng *rng, double until, state *x, be
 		BERTH_TRY(score(s, &next, err));
 		if (!accepts(now.score, next.score, HOT * pow(COLD / HOT, part), rng))
 			continue;
-		memcpy(now.op, next.op, bytes);
+		copy(s, next.op, now.op);
 		now.score = next.score;
+		now.cut = next.cut;
 		if (!berth_score_less(now.score, x->score))
 			continue;
-		memcpy(x->op, now.op, bytes);
+		copy(s, now.op, x->op);
 		x->score = now.score;
+		x->cut = now.cut;
 	}
 	return BERTH_OK;
 }
 
-/* From the best seed of each kind for half of what is left, then from the best of these. */
+/* The best kinds, the best first, at most STARTS; how many they are. */
+static int32_t choose(const state *all, bool with_pieces, const state *out[STARTS])
+{
+	int32_t n = 0;
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+		const state *x = &all[k];
+		int32_t at = n;
+		if (!x->from || (with_pieces && !x->cut))
+			continue;
+		for (; at > 0 && berth_score_less(x->score, out[at - 1]->score); at--)
+			if (at < STARTS)
+				out[at] = out[at - 1];
+		if (at < STARTS)
+			out[at] = x;
+		n += n < STARTS;
+	}
+	return n;
+}
+
+/* From the best seeds of the best kinds for half of what is left, then from the best of these. */
 static berth_status anneal_all(search *s, state *best, berth_err *err)
 {
 	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
-	double from = spent(s);
-	int32_t kinds = 0, first = -1, done = 0;
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++)
-		kinds += best[k].from != NULL;
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
-		if (!best[k].from)
-			continue;
-		double until = from + (1 - from) * ++done / (2 * kinds);
-		BERTH_TRY(anneal(s, &rng, until, &best[k], err));
-		first = first < 0 || berth_score_less(best[k].score, best[first].score) ? k : first;
-	}
-	return first < 0 ? BERTH_OK : anneal(s, &rng, 1, &best[first], err);
+	const state *from[STARTS];
+	int32_t n = choose(best, false, from);
+	double start = spent(s);
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(
+			anneal(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best], err));
+	n = choose(best, false, from);
+	return !n ? BERTH_OK : anneal(s, &rng, 1, &best[from[0] - best], err);
 }
 
 /* ---- the pieces of the best ---- */
@@ -194,25 +189,30 @@ static void limit(const search *s, int32_t to_come, berth_search_cfg *cfg)
 		cfg->cpu_s = fmax(all->cpu_s - (cfg->cpu_from - s->start_cpu_s), 1e-3) / to_come;
 }
 
-/* The search goes on from where the program stands. */
+/* The search goes on from where the pieces stand: by rule at first, then where it had come to. */
 static berth_status place(search *s, const berth_method *method, int64_t evaluations, int32_t to_come,
-                          const state *x, berth_cut_answer *out, berth_err *err)
+                          berth_cut_answer *x, berth_err *err)
 {
 	berth_search_cfg cfg = *s->cfg;
 	berth_bounds none = {.kind = "fast"};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		none.value[m] = NAN;
-	*out = (berth_cut_answer){.op = x->op, .from = x->from};
-	BERTH_TRY(BERTH_NEW(s->mem, out->program, 1, err));
-	BERTH_TRY(berth_cut_program_make(s->c, x->op, s->mem, s->tmp, out->program, err));
 	limit(s, to_come, &cfg);
 	cfg.evaluations = evaluations;
-	cfg.start_dev = out->program->op_dev;
-	cfg.start_order = out->program->order;
+	cfg.start_dev = x->r.answered ? x->r.op_dev : x->program->op_dev;
+	cfg.start_order = x->r.answered ? x->r.op_order : x->program->order;
 	cfg.kept = NULL;
-	BERTH_TRY(berth_solve(&out->program->p, &none, method, &cfg, s->mem, s->tmp, &out->r, err));
-	s->r->evaluations += out->r.evaluations;
+	BERTH_TRY(berth_solve(&x->program->p, &none, method, &cfg, s->mem, s->tmp, &x->r, err));
+	s->r->evaluations += x->r.evaluations;
 	return BERTH_OK;
+}
+
+/* The program once more, to stay. */
+static berth_status make_again(search *s, const state *from, berth_cut_answer *x, berth_err *err)
+{
+	*x = (berth_cut_answer){.op = from->op, .from = from->from};
+	BERTH_TRY(BERTH_NEW(s->mem, x->program, 1, err));
+	return berth_cut_program_make(s->c, from->op, s->mem, s->tmp, x->program, err);
 }
 
 static bool is_better(const berth_solution *a, const berth_solution *b)
@@ -220,30 +220,40 @@ static bool is_better(const berth_solution *a, const berth_solution *b)
 	return a->feasible && (!b->feasible || a->value < b->value);
 }
 
-static berth_status place_best(search *s, const berth_method *method, berth_err *err)
+/* What was annealed, and seeds as they were: a program that is good by rule need not be the best when its
+ * pieces are placed. Half of the budget is for all, half for the best of them. */
+static berth_status place_best(search *s, const berth_method *method, const state *best, const state *seed,
+                               berth_err *err)
 {
+	const state *from[2 * STARTS];
+	int32_t n = choose(best, true, from);
 	int64_t left = s->cfg->evaluations - s->r->programs;
-	int32_t n = 0;
-	while (n < KEPT && s->kept[n].from)
-		n++;
+	n += choose(seed, true, from + n);
 	for (int32_t i = 0; i < n; i++) {
 		berth_cut_answer x;
-		BERTH_TRY(place(s, method, left / n, n - i, &s->kept[i], &x, err));
+		BERTH_TRY(make_again(s, from[i], &x, err));
+		BERTH_TRY(place(s, method, left / 2 / n, 2 * n - i, &x, err));
 		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
 			s->r->cut = x;
 	}
-	return BERTH_OK;
+	return n ? place(s, method, left / 2, 1, &s->r->cut, err) : BERTH_OK;
 }
 
-static berth_status run(search *s, berth_err *err)
+/* best becomes what annealing came to from the seeds. */
+static berth_status run(search *s, state *best, state *seed, berth_err *err)
 {
-	state *best;
-	for (int32_t i = 0; i < KEPT; i++)
-		BERTH_TRY(BERTH_NEW(s->mem, s->kept[i].op, s->c->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(s->mem, best, berth_n_cut_seeds, err));
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++)
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+		BERTH_TRY(BERTH_NEW(s->mem, seed[k].op, s->c->p->n_ops, err));
 		BERTH_TRY(BERTH_NEW(s->mem, best[k].op, s->c->p->n_ops, err));
-	BERTH_TRY(score_seeds(s, best, err));
+	}
+	BERTH_TRY(score_seeds(s, seed, err));
+	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+		berth_cut_op *op = best[k].op;
+		if (seed[k].from)
+			copy(s, seed[k].op, op);
+		best[k] = seed[k];
+		best[k].op = op;
+	}
 	return anneal_all(s, best, err);
 }
 
@@ -266,15 +276,19 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
                               berth_cut_result *out, berth_err *err)
 {
 	berth_cut_result r = {0};
+	state *best, *seed;
 	search s = {.c = c, .cfg = cfg, .r = &r, .mem = mem, .tmp = tmp, .each = {.hook = mem->hook}};
+	BERTH_TRY(berth_cut_bound(c, tmp, &r.lower_bound, err));
 	BERTH_TRY(place_whole(&s, bounds, method, err));
 	c->whole_dev = r.whole.answered ? r.whole.op_dev : NULL;
 	s.programs = (int64_t)(PROGRAM_SHARE * (double)cfg->evaluations);
-	berth_status st = run(&s, err);
+	BERTH_TRY(BERTH_NEW(mem, best, berth_n_cut_seeds, err));
+	BERTH_TRY(BERTH_NEW(mem, seed, berth_n_cut_seeds, err));
+	berth_status st = run(&s, best, seed, err);
 	berth_arena_free(&s.each);
 	BERTH_TRY(st);
 	r.evaluations = r.whole.evaluations + r.programs;
-	BERTH_TRY(place_best(&s, method, err));
+	BERTH_TRY(place_best(&s, method, best, seed, err));
 	r.interrupted = cfg->cancel && atomic_load(cfg->cancel);
 	r.gains = r.cut.program && is_better(&r.cut.r, &r.whole);
 	*out = r;

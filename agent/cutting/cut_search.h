@@ -3,9 +3,10 @@
  *
  *  1. The whole operators are placed, with all of the budget.
  *  2. Programs by rule (cut_seeds.h) are scored as they come.
- *  3. The best is annealed by moves that cut, merge, shift shares and turn axes (cut_moves.h). A quarter of
- *     the budget.
- *  4. Pieces of the best programs are placed by the method, each from where the search had them. The rest.
+ *  3. The best of three kinds are annealed, then the best of these, by moves that cut, merge, shift shares
+ * and turn axes (cut_moves.h). A quarter of the budget.
+ *  4. Their pieces, and those of the best seeds as they were, are placed by the method, from where the search
+ *     had them. The rest, half of it for the best.
  *
  * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. What 2
  * to 4 take is once more the budget. */
@@ -27,6 +28,7 @@ typedef struct berth_cut_result {
 	berth_solution whole;
 	berth_cut_answer cut; /* the best program with pieces; program NULL: none was feasible */
 	bool gains;           /* it is better than whole */
+	double lower_bound;   /* of all programs, whole ones too (cut_bound.h); NAN: not known */
 	int32_t programs;     /* that were made and scored */
 	int64_t evaluations;  /* of programs and placements, whole ones too */
 	bool interrupted;     /* the user had enough of it */

@@ -69,7 +69,7 @@ static void put_figures(berth_json_out *w, const char *key, const berth_graph *g
 	berth_json_close(w, '}');
 }
 
-static void put_made(berth_json_out *w, const pieces_made *m)
+static void put_made(berth_json_out *w, const split_search *search, const pieces_made *m)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "operator", m->op);
@@ -80,6 +80,8 @@ static void put_made(berth_json_out *w, const pieces_made *m)
 	for (int32_t i = 0; i < m->k; i++) {
 		berth_json_open(w, NULL, '{');
 		berth_json_put_string(w, "name", m->name[i]);
+		if (search)
+			berth_json_put_string(w, "device", split_search_device(search, m->name[i]));
 		berth_json_put_int(w, "from", m->own[i]);
 		berth_json_put_int(w, "to", m->own[i + 1]);
 		if (m->from[i] != m->own[i] || m->to[i] != m->own[i + 1]) {
@@ -127,7 +129,7 @@ berth_status split_print_json(cli *c, const split_told *t, berth_err *err)
 	berth_json_put_int(&w, "sums", p->n_sums);
 	berth_json_open(&w, "cut", '[');
 	for (int32_t i = 0; i < p->n_made; i++)
-		put_made(&w, &p->made[i]);
+		put_made(&w, t->search, &p->made[i]);
 	berth_json_close(&w, ']');
 	put_refused(&w, p);
 	return cli_end_json(c, &w, err);
@@ -198,7 +200,7 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	        p->n_made == 1 ? "" : "s", (long long)n, t->words->out,
 	        berth_text_bytes(size, (double)bytes_made(p)));
 	if (t->search)
-		split_search_print(t->search);
+		BERTH_TRY(split_search_print(c, t->search, err));
 	BERTH_TRY(print_figures(c, t, err));
 	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
 	        (int)p->n_sums);

@@ -6,6 +6,8 @@
 #include "say.h"
 #include "text.h"
 
+#include <math.h>
+
 /* The answer: the best program of pieces, or whole operators. */
 static const berth_solution *answer(const split_search *x)
 {
@@ -67,7 +69,7 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 		return pieces_cut_source(x->c.source, &nothing, &c->mem, made, err);
 	*made = x->r.cut.program->made;
 	made->n_asked = 0; /* nobody asked for them */
-	return BERTH_OK;
+	return berth_cut_explain(&x->c, &x->r.cut, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
 }
 
 berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err)
@@ -92,15 +94,65 @@ void split_search_put(berth_json_out *w, const split_search *x)
 	berth_json_put_number(w, "value", r->value);
 	berth_json_put_number(w, "whole_value", x->r.whole.value);
 	berth_json_put_number(w, "whole_bound", x->r.whole.lower_bound);
+	berth_json_put_number(w, "lower_bound", x->r.lower_bound);
+	berth_json_put_number(w, "gap", berth_gap(r->value, x->r.lower_bound));
 	berth_json_put_string(w, "from", x->r.gains ? x->r.cut.from : NULL);
 	berth_json_put_int(w, "seed", (int64_t)r->seed);
 	berth_json_put_int(w, "programs", x->r.programs);
 	berth_json_put_int(w, "evaluations", x->r.evaluations);
 	berth_json_put_string(w, "plan", x->a->plan);
+	berth_json_put_number(w, "by_rule", x->r.gains ? x->r.cut.program->score.value : NAN);
+	berth_json_open(w, "gains", '[');
+	for (int32_t i = 0; i < x->n_gains; i++) {
+		const berth_cut_gain *g = &x->gain[i];
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "type", g->type);
+		berth_json_put_int(w, "operators", g->ops);
+		berth_json_put_int(w, "pieces", g->pieces);
+		berth_json_put_number(w, "least_share", g->least_share);
+		berth_json_put_number(w, "most_share", g->most_share);
+		berth_json_put_number(w, "undone", g->undone);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
 	berth_json_close(w, '}');
 }
 
-void split_search_print(const split_search *x)
+const char *split_search_device(const split_search *x, const char *piece)
+{
+	const berth_graph *g = &x->r.cut.program->g;
+	int32_t op = berth_graph_find(g, piece);
+	return op < 0 ? NULL : x->s.dev_name[x->r.cut.r.op_dev[op]];
+}
+
+/* What the cuts of each type gain: without them the program, with all placed by the same rule, is so much
+ * worse. */
+static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
+{
+	const berth_objective *o = &x->r.cut.r.objective;
+	double by_rule = x->r.cut.program->score.value;
+	cli_table table;
+	char value[32];
+	cli_table_init(&table, &c->mem, "lrrrrr");
+	cli_table_head(&table, "cut|operators|pieces|shares|whole instead|change");
+	for (int32_t i = 0; i < x->n_gains; i++) {
+		const berth_cut_gain *g = &x->gain[i];
+		cli_cell(&table, "%s", g->type);
+		cli_cell(&table, "%d", (int)g->ops);
+		cli_cell(&table, "%d", (int)g->pieces);
+		cli_cell(&table, "%.0f-%.0f %%", 100 * g->least_share, 100 * g->most_share);
+		cli_cell(&table, "%s", isnan(g->undone) ? "does not fit" : cli_value(value, o, g->undone));
+		if (isnan(g->undone))
+			cli_cell(&table, "-");
+		else
+			cli_cell(&table, "%+.1f %%", 100 * (g->undone / by_rule - 1));
+	}
+	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	cli_say("(against %s, the program with its pieces placed by rule)\n", cli_value(value, o, by_rule));
+	return BERTH_OK;
+}
+
+berth_status split_search_print(cli *c, const split_search *x, berth_err *err)
 {
 	const berth_solution *r = answer(x);
 	char value[32], whole[32], programs[32], count[32];
@@ -119,6 +171,11 @@ void split_search_print(const split_search *x)
 	cli_say("by cuts and %s, %s programs and %s evaluations, seed %llu\n", r->method->name,
 	        cli_count(programs, x->r.programs), cli_count(count, x->r.evaluations),
 	        (unsigned long long)r->seed);
+	if (!isnan(x->r.lower_bound))
+		cli_say("no program of whole operators and pieces is below %s, gap %s\n",
+		        cli_value(value, &r->objective, x->r.lower_bound),
+		        cli_percent(whole, berth_gap(r->value, x->r.lower_bound)));
 	if (x->a->plan)
 		cli_say("plan: %s\n", x->a->plan);
+	return x->n_gains ? print_gains(c, x, err) : BERTH_OK;
 }

@@ -3,7 +3,7 @@
 #define BERTH_CLI_SPLIT_SEARCH_H
 
 #include "budget.h"
-#include "cut_search.h"
+#include "cut_explain.h"
 #include "graph_format.h"
 #include "options.h"
 #include "print.h"
@@ -21,6 +21,8 @@ typedef struct split_search {
 	berth_bounds bounds;
 	berth_cutting c;
 	berth_cut_result r;
+	berth_cut_gain *gain; /* [n_gains] where something is cut */
+	int32_t n_gains;
 } split_search;
 
 /* Search. made is the best program; nothing is cut in it where whole operators are better.
@@ -37,6 +39,9 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err);
 
 void split_search_put(berth_json_out *w, const split_search *x);
-void split_search_print(const split_search *x);
+/* Fails: BERTH_ENOMEM. */
+berth_status split_search_print(cli *c, const split_search *x, berth_err *err);
+/* The device of that operator of the new model; NULL: there is none of that name. O(operators). */
+const char *split_search_device(const split_search *x, const char *piece);
 
 #endif

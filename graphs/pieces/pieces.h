@@ -116,6 +116,7 @@ typedef struct pieces_axes {
 	/* A piece reads at least its share of what the operator reads, less these: rows between windows that
 	 * are further apart than they are long, and what the first piece has alone. */
 	double loose_bytes;
+	bool skips; /* some piece may not take an input that another operator makes */
 } pieces_axes;
 
 /* All that can be cut in two along some axis, and whose name no other has, in the order of the graph. outside

@@ -165,6 +165,17 @@ static double loose(const pieces_state *x, const onnx_node *n, const pieces_spec
 	return sum;
 }
 
+/* Are there pieces without some input that a node makes? */
+static bool skips(const pieces_state *x, const onnx_node *n, const pieces_spec *s)
+{
+	for (int32_t k = 0; k < n->n_in; k++) {
+		const onnx_value *v = n->in[k] < 0 ? NULL : &x->m.value[n->in[k]];
+		if (v && !v->constant && (s->in[k].first || (k == 1 && s->edit == PIECES_SHAPE)))
+			return true;
+	}
+	return false;
+}
+
 static berth_status list_axes(pieces_state *x, int32_t node, pieces_axes *out, berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
@@ -184,6 +195,7 @@ static berth_status list_axes(pieces_state *x, int32_t node, pieces_axes *out, b
 		if (!out->axis[out->n++])
 			return berth_nomem(err);
 		double bytes = loose(x, n, &s);
+		out->skips |= skips(x, n, &s);
 		out->loose_bytes = bytes > out->loose_bytes ? bytes : out->loose_bytes;
 	}
 	return BERTH_OK;

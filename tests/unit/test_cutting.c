@@ -1,5 +1,6 @@
 /* Programs of pieces, in memory: they are what is written, pieces stand where they are told to, and the
  * search over them is never worse than whole operators and depends on nothing but its budget and seed. */
+#include "cut_bound.h"
 #include "cut_moves.h"
 #include "cut_search.h"
 #include "cut_seeds.h"
@@ -7,9 +8,14 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
+#include "onnx_bytes.h"
+#include "onnx_decode.h"
 #include "support.h"
+#include "system_json.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A fixture on a system, ready to be cut. */
@@ -18,28 +24,34 @@ typedef struct bench {
 	berth_system s;
 	berth_problem p;
 	berth_bounds bounds;
-	char *data;
-	size_t size;
 	berth_cutting c;
 } bench;
 
-static berth_status bench_open(bench *b, const char *name, const char *system, berth_arena *mem,
-                               berth_arena *tmp, berth_err *err)
+/* The model, for the system that is there. */
+static berth_status bench_read(bench *b, const char *data, size_t size, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
 {
-	char path[300];
 	pieces_source *source;
-	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
-	BERTH_TRY(berth_file_read(path, mem, &b->data, &b->size, err));
-	BERTH_TRY(berth_graph_parse("m.onnx", b->data, b->size, NULL, mem, tmp, &b->g, NULL, err));
-	BERTH_TRY(berth_system_load(system, NULL, mem, tmp, &b->s, err));
+	BERTH_TRY(berth_graph_parse("m.onnx", data, size, NULL, mem, tmp, &b->g, NULL, err));
 	BERTH_TRY(berth_problem_new(&b->g, &b->s, mem, tmp, &b->p, err));
 	BERTH_TRY(berth_bounds_new(&b->p, tmp, &b->bounds, err));
-	BERTH_TRY(pieces_open("m.onnx", (const unsigned char *)b->data, b->size, NULL, mem, &source, err));
+	BERTH_TRY(pieces_open("m.onnx", (const unsigned char *)data, size, NULL, mem, &source, err));
 	b->c = (berth_cutting){.name = "m.onnx",
 	                       .source = source,
 	                       .p = &b->p,
 	                       .objective = berth_search_cfg_default().objective};
 	return berth_cutting_open(&b->c, mem, err);
+}
+
+static berth_status bench_open(bench *b, const char *name, const char *system, berth_arena *mem,
+                               berth_arena *tmp, berth_err *err)
+{
+	char path[300], *data;
+	size_t size;
+	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
+	BERTH_TRY(berth_file_read(path, mem, &data, &size, err));
+	BERTH_TRY(berth_system_load(system, NULL, mem, tmp, &b->s, err));
+	return bench_read(b, data, size, mem, tmp, err);
 }
 
 static int32_t op_of(const berth_graph *g, const char *name)
@@ -193,6 +205,111 @@ static void test_search(void **state)
 	}
 }
 
+/* ---- the bound ---- */
+
+/* Two devices that are good at unlike things, with hardly anything between them. */
+static const char unlike[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"unlike\",\"devices\":["
+	"{\"name\":\"a\",\"peak_flops\":1e6,\"mem_bandwidth\":2e6,\"op_overhead_s\":1e-9},"
+	"{\"name\":\"b\",\"peak_flops\":4e5,\"mem_bandwidth\":5e6,\"op_overhead_s\":1e-9}],\"links\":["
+	"{\"from\":\"a\",\"to\":\"b\",\"latency_s\":1e-9,\"bandwidth\":1e12,\"both_ways\":true}]}";
+
+/* Two products, of which the first is bound by its work; or a convolution that reads every second row, bound
+ * by its bytes, and what follows it. */
+static bytes small_model(bool conv)
+{
+	bytes graph = {0}, file = {0}, attrs = {0};
+	const int64_t strides[] = {2, 2};
+	put_value(&graph, 11, "x", ONNX_FLOAT, conv ? "1,1,7,6" : "4,6");
+	put_value(&graph, 12, "z", ONNX_FLOAT, conv ? "1,1,4,3" : "4,3");
+	put_weight(&graph, "w", ONNX_FLOAT, conv ? "1,1,1,1" : "6,4");
+	if (conv) {
+		attr_ints(&attrs, "strides", strides, 2);
+		put_node(&graph, "Conv", "first", "x,w", "y", &attrs);
+		put_node(&graph, "Relu", "second", "y", "z", NULL);
+	} else {
+		put_weight(&graph, "v", ONNX_FLOAT, "4,3");
+		put_node(&graph, "MatMul", "first", "x,w", "y", NULL);
+		put_node(&graph, "MatMul", "second", "y,v", "z", NULL);
+	}
+	put_model(&file, &graph, 17);
+	return file;
+}
+
+/* The best value of a program over all placements of what it has. */
+static double best_placement(const berth_cut_program *x, const berth_objective *o, berth_arena *mem)
+{
+	berth_eval e;
+	berth_err err;
+	double best = x->score.value;
+	assert_true(x->g.n_ops <= 10);
+	assert_ok(berth_eval_new(&x->p, o, mem, &e, &err), &err);
+	for (uint32_t bits = 0; bits < 1u << x->g.n_ops; bits++) {
+		for (int32_t op = 0; op < x->g.n_ops; op++)
+			x->op_dev[op] = bits >> op & 1;
+		double value = berth_eval_run(&e, x->op_dev, NULL).value;
+		best = value < best ? value : best;
+	}
+	return best;
+}
+
+/* What the n-th choice makes of an operator; false: there are no more. */
+static bool choose(const pieces_axes *a, int32_t n, berth_cut_op *out)
+{
+	static const int32_t dev[] = {0, 1};
+	static const double share[][2] = {{1, 1}, {1, 3}, {3, 1}};
+	static const berth_cut_way ways[] = {{2, dev, share[0]}, {2, dev, share[1]}, {2, dev, share[2]}},
+				   whole = {1, dev, share[0]};
+	*out = n ? (berth_cut_op){&ways[(n - 1) % 3], a && n <= 3 * a->n ? a->axis[(n - 1) / 3] : NULL, false}
+	         : (berth_cut_op){&whole, NULL, false};
+	return n == 0 || (a && n <= 3 * a->n);
+}
+
+static double best_program(const berth_cutting *c, berth_arena *tmp)
+{
+	berth_arena each = {0};
+	berth_cut_op op[2];
+	berth_cut_program x;
+	berth_err err;
+	double best = INFINITY;
+	for (int32_t i = 0; choose(c->axes[0], i, &op[0]); i++)
+		for (int32_t k = 0; choose(c->axes[1], k, &op[1]); k++) {
+			assert_ok(berth_cut_program_make(c, op, &each, tmp, &x, &err), &err);
+			best = fmin(best, best_placement(&x, &c->objective, &each));
+			berth_arena_free(&each);
+		}
+	return best;
+}
+
+/* No program is below the bound, and the best is near it. */
+static void test_bound(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		bench b;
+		bytes file = small_model(i % 2);
+		double bound, best;
+		berth_err err;
+		assert_ok(berth_system_parse_json("unlike", unlike, strlen(unlike), &mem, &tmp, &b.s, &err),
+		          &err);
+		assert_ok(bench_read(&b, (const char *)file.data, file.n, &mem, &tmp, &err), &err);
+		b.c.objective = berth_objective_of(i < 2 ? BERTH_LATENCY : BERTH_THROUGHPUT);
+		assert_int_equal(b.p.n_ops, 2);
+		assert_ok(berth_cut_bound(&b.c, &tmp, &bound, &err), &err);
+		best = best_program(&b.c, &tmp);
+		assert_true(bound > 0 && bound <= best);
+		assert_true(best < 2 * bound);
+		b.s.dev_op_overhead_s[0] = 0; /* rounding may take more then */
+		assert_ok(berth_cut_bound(&b.c, &tmp, &bound, &err), &err);
+		assert_true(isnan(bound));
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* ---- limits ---- */
+
 /* A time ends it. */
 static void test_time(void **state)
 {
@@ -230,8 +347,8 @@ static void test_memory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds), cmocka_unit_test(test_moves),
-	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_time),
-	                                   cmocka_unit_test(test_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),  cmocka_unit_test(test_moves),
+	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_bound),
+	                                   cmocka_unit_test(test_time),   cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,13 @@
+/* A lower bound of all programs of pieces: whatever is cut along the axes of graphs/pieces, into any shares,
+ * and wherever pieces go. docs/proofs.md, "Programs of pieces". */
+#ifndef BERTH_CUT_BOUND_H
+#define BERTH_CUT_BOUND_H
+
+#include "cut_program.h"
+
+/* For c's objective, in its unit, if that is latency or throughput. NAN: not known. It is known where times
+ * are those of the roofline with an overhead of 1 ns or more on each device. Rows that are computed twice
+ * only add. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. As berth_load_dual. */
+berth_status berth_cut_bound(const berth_cutting *c, berth_arena *tmp, double *out, berth_err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* What cuts gain: the program with those of a type undone. */
+#ifndef BERTH_CUT_EXPLAIN_H
+#define BERTH_CUT_EXPLAIN_H
+
+#include "cut_search.h"
+
+/* The operators of one type. */
+typedef struct berth_cut_gain {
+	const char *type;
+	int32_t ops, pieces;
+	double least_share, most_share; /* of a piece */
+	/* The objective where these operators are whole, each on the device of its largest piece, and the
+	 * others are cut as they are. As berth_cut_program_make places it; NAN: it does not fit. Beside it
+	 * stands program->score.value of the answer, not the value that the method found. */
+	double undone;
+} berth_cut_gain;
+
+/* Types as they come in the graph. In mem. tmp is scratch, another arena, reset at exit. Fails: as
+ * berth_cut_program_make. O(types) programs. */
+berth_status berth_cut_explain(const berth_cutting *c, const berth_cut_answer *a, berth_arena *mem,
+                               berth_arena *tmp, berth_cut_gain **out, int32_t *n, berth_err *err);
+
+#endif
