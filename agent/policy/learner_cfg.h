@@ -28,7 +28,7 @@ const char *berth_decoding_name(berth_decoding decoding);
 /* Fails: BERTH_EINVAL, naming all. */
 berth_status berth_decoding_parse(const char *name, berth_decoding *out, berth_err *err);
 
-enum { BERTH_MOST_AT_ONCE = 64 };
+enum { BERTH_MOST_AT_ONCE = 256 };
 
 /* X(type, field, note, default, least, most). Checkpoints keep the fields of X under their note. They do not
  * keep those of Y. */

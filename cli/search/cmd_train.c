@@ -452,7 +452,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
 		{"at-once", 0, CLI_COUNT, &a.at_once, "N",
-	         "batches drawn from one policy: so many threads and ranks have work; 1 to 64"},
+	         "batches drawn from one policy: so many threads and ranks have work; 1 to 256"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations.n, "N",
 	         "placements over all graphs and systems; a fifth for the last search"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers"},
