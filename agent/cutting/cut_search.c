@@ -39,6 +39,11 @@ typedef struct search {
 	double from_s, from_cpu_s;   /* when the first program was made */
 } search;
 
+static bool is_cancelled(const search *s)
+{
+	return s->cfg->cancel && atomic_load(s->cfg->cancel);
+}
+
 static double later(double part, double limit, double from, double start, double now)
 {
 	return limit > 0 ? fmax(part,
@@ -50,7 +55,7 @@ static double later(double part, double limit, double from, double start, double
 static double spent(const search *s)
 {
 	double part = s->programs > 0 ? (double)s->r->programs / (double)s->programs : 1;
-	if (s->cfg->cancel && atomic_load(s->cfg->cancel))
+	if (is_cancelled(s))
 		return 1;
 	part = later(part, s->cfg->time_s, s->from_s, s->start_s, berth_wall_seconds());
 	return later(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
@@ -118,9 +123,9 @@ static berth_status anneal(search *s, berth_rng *rng, double until, state *x, be
 	copy(s, x->op, now.op);
 	BERTH_TRY(berth_cut_moves_new(s->c, s->mem, &moves, err));
 	for (int draws = 0; draws < DRAWS; draws++) {
-		double part = (spent(s) - first) / (until - first);
+		double so_far = spent(s), part = (so_far - first) / (until - first);
 		bool moved;
-		if (!(part < 1))
+		if (so_far >= until)
 			break;
 		copy(s, now.op, next.op);
 		BERTH_TRY(berth_cut_moves_draw(&moves, rng, next.op, &moved, err));
@@ -220,6 +225,34 @@ static bool is_better(const berth_solution *a, const berth_solution *b)
 	return a->feasible && (!b->feasible || a->value < b->value);
 }
 
+/* The user has had enough: the best by rule, as it stands. */
+static berth_status answer_now(search *s, const berth_method *method, const state *from, berth_err *err)
+{
+	berth_cut_answer *x = &s->r->cut;
+	BERTH_TRY(make_again(s, from, x, err));
+	const berth_cut_program *p = x->program;
+	bool fits = berth_score_feasible(p->score);
+	x->r = (berth_solution){.p = &p->p,
+	                        .method = method,
+	                        .objective = s->cfg->objective,
+	                        .seed = s->cfg->seed,
+	                        .answered = true,
+	                        .feasible = fits,
+	                        .interrupted = true,
+	                        .value = fits ? p->score.value : NAN,
+	                        .lower_bound = NAN,
+	                        .gap = NAN,
+	                        .bound_kind = "fast",
+	                        .status = fits ? "feasible" : "infeasible",
+	                        .order = p->order ? BERTH_ORDER_GIVEN : p->p.s->order,
+	                        .op_dev = p->op_dev};
+	if (p->order)
+		BERTH_TRY(BERTH_NEW(s->mem, x->r.op_order, p->g.n_ops, err));
+	if (p->order)
+		memcpy(x->r.op_order, p->order, (size_t)p->g.n_ops * sizeof *p->order);
+	return BERTH_OK;
+}
+
 /* What was annealed, and seeds as they were: a program that is good by rule need not be the best when its
  * pieces are placed. Half of the budget is for all, half for the best of them. */
 static berth_status place_best(search *s, const berth_method *method, const state *best, const state *seed,
@@ -228,6 +261,8 @@ static berth_status place_best(search *s, const berth_method *method, const stat
 	const state *from[2 * STARTS];
 	int32_t n = choose(best, true, from);
 	int64_t left = s->cfg->evaluations - s->r->programs;
+	if (n && is_cancelled(s))
+		return answer_now(s, method, from[0], err);
 	n += choose(seed, true, from + n);
 	for (int32_t i = 0; i < n; i++) {
 		berth_cut_answer x;
@@ -289,7 +324,7 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
 	BERTH_TRY(st);
 	r.evaluations = r.whole.evaluations + r.programs;
 	BERTH_TRY(place_best(&s, method, best, seed, err));
-	r.interrupted = cfg->cancel && atomic_load(cfg->cancel);
+	r.interrupted = is_cancelled(&s);
 	r.gains = r.cut.program && is_better(&r.cut.r, &r.whole);
 	*out = r;
 	return BERTH_OK;

@@ -69,6 +69,8 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 		return pieces_cut_source(x->c.source, &nothing, &c->mem, made, err);
 	*made = x->r.cut.program->made;
 	made->n_asked = 0; /* nobody asked for them */
+	if (x->r.interrupted)
+		return BERTH_OK; /* at once */
 	return berth_cut_explain(&x->c, &x->r.cut, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
 }
 

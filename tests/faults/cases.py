@@ -147,6 +147,7 @@ CASES = [
     simple("export-trace", "export plan.json --model tiny.json --on duo.json --to trace --force -o e.json", "e.json"),
     simple("import-plan", "import-plan theirs.csv --model tiny.json --on duo.json -o p.json", "p.json"),
     simple("split", "split tiny.onnx --parts 2 -o halves.onnx", "halves.onnx"),
+    simple("split-search", "split tiny.onnx --on duo.json --method heft --evaluations 20 --threads 1 -o found.onnx --plan p.json", "found.onnx", "p.json"),
     simple("compare-placement", "compare tiny.json --on duo.json --methods heft --placement plan.json --engine-default ort --threads 1"),
     simple("measure", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --operators --report m.html {ENGINE}", "m.html"),
     simple("measure-json", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --json --trace t.json {ENGINE}", "t.json"),
