@@ -2,15 +2,18 @@
  * 20,000 operators on six devices, and rounded up. */
 #include "seeds.h"
 
+#include "prices.h"
 #include "registry.h"
 
 #include <math.h>
 #include <string.h>
 
 #define SHARE 0.1           /* of the time */
+#define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds; so little is never cut for want of time */
 #define LIST_NS 60.0        /* of a list schedule, for each operator, edge and device */
 #define TABLE_ENTRY_NS 2.0  /* of PEFT's table, for each edge and pair of devices */
 #define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges and rivals */
+#define PARTITION_NS 15000.0 /* of a partition, with the balances that are tried, for each operator */
 #define PBQP_LEAST_EDGES 2  /* of an operator: what has few edges runs side by side and has rivals */
 
 static double single_ns(const berth_problem *p)
@@ -54,6 +57,26 @@ const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_pbqp, pbqp_ns},
                                   {&berth_method_ceft_pbqp, pbqp_ns}};
 const int32_t berth_n_seeds = (int32_t)(sizeof berth_seeds / sizeof *berth_seeds);
+
+static double scotch_ns(const berth_problem *p)
+{
+	return PARTITION_NS * p->n_ops;
+}
+
+static double metis_ns(const berth_problem *p)
+{
+	return 2 * PARTITION_NS * p->n_ops;
+}
+
+/* It counts its own work, search by search. */
+static double split_ns(const berth_problem *p)
+{
+	return berth_search_evaluation_ns(p);
+}
+
+enum { PARTITIONS = 2 }; /* the rest are communities */
+static const berth_seed far_seeds[] = {
+	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
 void berth_seeds_begin(berth_search *s)
 {
@@ -130,4 +153,57 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 	}
 	berth_seeds_end(s);
 	return BERTH_OK;
+}
+
+/* One that knows no other objective than the latency is asked for that one where energy is all that comes to
+ * it, and its placement offered. One that the objective or the machine does not suit is passed by. */
+static berth_status run_far(berth_search *s, const berth_method *method, berth_arena *tmp, berth_err *err)
+{
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	berth_search sub;
+	berth_err why = {.code = BERTH_OK};
+	berth_status st = berth_method_run_apart(method, s, &s->cfg.objective, &sub, tmp, &why);
+	bool asked_for = st == BERTH_OK;
+	if (st == BERTH_EUNSUPPORTED && berth_prices_known(&s->cfg.objective))
+		st = berth_method_run_apart(method, s, &latency, &sub, tmp, &why);
+	if (st == BERTH_EUNSUPPORTED)
+		return BERTH_OK;
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
+	s->evaluations += sub.evaluations;
+	if (asked_for)
+		berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
+	else if (berth_score_feasible(sub.best))
+		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
+	return BERTH_OK;
+}
+
+static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t n, berth_arena *tmp,
+                                berth_err *err)
+{
+	double worked_ns = s->worked_ns;
+	berth_status st = BERTH_OK;
+	s->worked_ns = 0;
+	s->may_work_ns = FAR_NS;
+	for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		if (berth_search_afford(s, seed[i].work_ns(s->p)))
+			st = run_far(s, seed[i].method, tmp, err);
+		berth_arena_reset(tmp, mark);
+	}
+	s->worked_ns += worked_ns;
+	s->cut = false;
+	berth_seeds_end(s);
+	return st;
+}
+
+berth_status berth_seeds_partitions(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	return run_all_far(s, far_seeds, PARTITIONS, tmp, err);
+}
+
+berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const int32_t n = (int32_t)(sizeof far_seeds / sizeof *far_seeds);
+	return run_all_far(s, far_seeds + PARTITIONS, n - PARTITIONS, tmp, err);
 }

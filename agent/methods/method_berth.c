@@ -23,6 +23,9 @@ typedef struct agent {
 	berth_cooling cooling;
 	berth_max_load_turns loads; /* where the largest load is the value */
 	double learned_eval_s; /* seconds of the latest evaluation for learning, where time is limited */
+	berth_proposals proposals;
+	bool proposes;         /* there are some */
+	bool far;              /* communities are looked at */
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
 } agent;
 
@@ -72,10 +75,38 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
 }
 
+/* The policy's most probable placement. Under a time limit it may cost what seeds may cost. */
+static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = w->s;
+	berth_seeds_begin(s);
+	if (berth_search_afford(s, berth_proposals_ns(s->p))) {
+		BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &w->proposals, err));
+		BERTH_TRY(berth_proposals_offer_greedy(&w->proposals, tmp, err));
+		w->proposes = true;
+	}
+	berth_seeds_cut(s, "policy");
+	berth_seeds_end(s);
+	return BERTH_OK;
+}
+
+/* What is dear for a budget that ends with the first run: draws of the policy, and communities. */
+static berth_status go_far(agent *w, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = w->s;
+	if (w->proposes) {
+		berth_seeds_begin(s);
+		berth_proposals_offer_draws(&w->proposals, DRAWN_EVALUATIONS);
+		berth_seeds_cut(s, "policy");
+		berth_seeds_end(s);
+	}
+	return w->far ? berth_seeds_communities(s, tmp, err) : BERTH_OK;
+}
+
 static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
-	for (bool ended;;) {
+	for (bool ended, first = true;; first = false) {
 		berth_score before = s->best;
 		BERTH_TRY(learn(w, learned_at_once(w, berth_cooling_steps(&w->cooling)), &ended, err));
 		if (ended)
@@ -88,6 +119,8 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 		BERTH_TRY(balance(w, &ended, tmp, err));
 		if (ended)
 			return BERTH_OK;
+		if (first)
+			BERTH_TRY(go_far(w, tmp, err));
 		bool cooled = berth_score_less(s->best, before);
 		if (learned)
 			w->learn_share = w->learn_share * 1.5 < 2 ? w->learn_share * 1.5 : 2;
@@ -97,33 +130,13 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 	}
 }
 
-/* The policy's own placements: the most probable one, then draws. */
-static berth_status propose(const berth_policy_file *f, berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	berth_proposals p;
-	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
-	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
-	berth_proposals_offer_draws(&p, DRAWN_EVALUATIONS);
-	return BERTH_OK;
-}
-
-/* Under a time limit they may cost what seeds may cost. */
-static berth_status propose_as_seed(const berth_policy_file *f, berth_search *s, berth_arena *tmp,
-                                    berth_err *err)
-{
-	berth_seeds_begin(s);
-	if (berth_search_afford(s, berth_proposals_ns(s->p)))
-		BERTH_TRY(propose(f, s, tmp, err));
-	berth_seeds_cut(s, "policy");
-	berth_seeds_end(s);
-	return BERTH_OK;
-}
-
 static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	w->loads = berth_max_load_turns_new(w->s);
 	if (cfg->portfolio) {
 		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
+		if (cfg->far)
+			BERTH_TRY(berth_seeds_partitions(w->s, tmp, err));
 		return berth_dp_seed(w->s, tmp, err);
 	}
 	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
@@ -160,6 +173,7 @@ static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const be
 berth_agent_cfg berth_agent_cfg_default(void)
 {
 	berth_agent_cfg cfg = {.portfolio = true,
+	                       .far = true,
 	                       .proposals = true,
 	                       .edges = true,
 	                       .anneal = true,
@@ -184,7 +198,7 @@ static void consider_portfolio(agent *w)
 
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	agent w = {.s = s, .learn_share = cfg->learn_share};
+	agent w = {.s = s, .far = cfg->portfolio && cfg->far, .learn_share = cfg->learn_share};
 	const berth_policy_file *f;
 	bool ended;
 	BERTH_TRY(start_search(&w, cfg, tmp, err));
@@ -192,7 +206,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.decoding == BERTH_SEQUENTIAL && cfg->proposals)
-		BERTH_TRY(propose_as_seed(f, s, tmp, err));
+		BERTH_TRY(propose(&w, f, tmp, err));
 	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));

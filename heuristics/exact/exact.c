@@ -122,7 +122,11 @@ static berth_status solve_groups(berth_search *s, int32_t most, berth_exact_fn s
 	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(berth_search_new(&p, &cfg, mem, &sub, err));
+	sub.worked_ns = s->worked_ns;
+	sub.may_work_ns = s->may_work_ns;
 	BERTH_TRY(solve(&sub, tmp, err));
+	s->worked_ns = sub.worked_ns;
+	s->cut |= sub.cut;
 	s->nodes = sub.nodes;
 	s->groups = c.n_groups;
 	s->groups_optimal = sub.proof == BERTH_PROOF_OPTIMAL;

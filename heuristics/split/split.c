@@ -1,8 +1,8 @@
 /* The splitting heuristic of DiviML (Y. Ghannane and M. S. Abdelfattah, "DiviML: a module-based heuristic for
  * mapping neural networks onto heterogeneous platforms", arXiv 2308.00127). Communities come from modularity
  * and are made acyclic. Each is solved exactly, in topological order, with what was placed before. This is
- * tried on the operators and on coarser groups of them, with communities of several sizes. The best by the
- * simulator is the answer. */
+ * tried on groups of operators, the coarsest first, and on the operators, with communities of several sizes.
+ * The best by the simulator is the answer. */
 #include "split.h"
 
 #include "exact.h"
@@ -15,7 +15,9 @@ enum { MOST_OPS = 2000, N_SIZES = 4, N_TARGETS = 5, ROUNDS = 3 };
 #define NODES 3000
 
 static const int32_t sizes[N_SIZES] = {4, 6, 8, 12};
-static const int32_t targets[N_TARGETS] = {256, 128, 64, 32, 16};
+static const int32_t targets[N_TARGETS] = {16, 32, 64, 128, 256};
+
+#define SEARCH_NS 1500.0 /* of a community's search, for each operator, device and operator of a community */
 
 static bool colocs_fit(const berth_problem *p, int32_t most_ops)
 {
@@ -23,6 +25,11 @@ static bool colocs_fit(const berth_problem *p, int32_t most_ops)
 		if (p->coloc_off[u + 1] - p->coloc_off[u] > most_ops)
 			return false;
 	return true;
+}
+
+static bool affords(berth_search *s, int32_t most_ops)
+{
+	return berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * most_ops);
 }
 
 static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
@@ -42,7 +49,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	for (int32_t i = 0; i < N_SIZES; i++)
-		if (colocs_fit(s->p, sizes[i]))
+		if (colocs_fit(s->p, sizes[i]) && affords(s, sizes[i]))
 			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
@@ -55,14 +62,11 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "method split takes up to %d devices, this machine has %d",
 		                  BERTH_EXACT_SEARCH_DEVS, (int)s->p->n_devs);
+	for (int32_t i = 0; i < N_TARGETS; i++)
+		if (targets[i] < s->p->n_ops && berth_search_afford(s, berth_search_evaluation_ns(s->p)))
+			BERTH_TRY(berth_exact_grouped(s, targets[i], solve, tmp, err));
 	if (s->p->n_ops <= MOST_OPS)
 		BERTH_TRY(solve(s, tmp, err));
-	for (int32_t i = 0; i < N_TARGETS; i++) {
-		if (berth_search_budget_left(s, 1), s->stopped)
-			break;
-		if (targets[i] < s->p->n_ops)
-			BERTH_TRY(berth_exact_grouped(s, targets[i], solve, tmp, err));
-	}
 	return isfinite(s->best.excess) ? BERTH_OK : berth_method_single.run(s, tmp, err);
 }
 

@@ -89,12 +89,73 @@ static void test_time_is_over(void **state)
 	teardown(&f);
 }
 
+static berth_search start_far(fixture *f, const char *objective, double time_s, double from)
+{
+	berth_search_cfg cfg = {.seed = 1, .time_s = time_s};
+	berth_search s;
+	berth_err err;
+	assert_ok(berth_objective_parse(objective, &cfg.objective, &err), &err);
+	cfg.time_from = berth_wall_seconds() + from;
+	assert_ok(berth_search_new(&f->p, &cfg, &f->mem, &s, &err), &err);
+	assert_ok(berth_seeds_partitions(&s, &f->tmp, &err), &err);
+	assert_ok(berth_seeds_communities(&s, &f->tmp, &err), &err);
+	return s;
+}
+
+/* None of them is left out for want of time, and large problems take no more of it. */
+static void test_far_seeds_and_time(void **state)
+{
+	static const char *const graphs[] = {"zoo:random:ops=100", "zoo:random:ops=3000"};
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		fixture f;
+		setup(&f, graphs[i]);
+		berth_search s = start_far(&f, "latency", 0, 0), over = start_far(&f, "latency", 2, -FAR);
+		assert_true(s.worked_ns <= BERTH_SURE_NS);
+		assert_true(isfinite(s.best.value));
+		assert_int_equal(over.n_left_out, 0);
+		assert_int_equal(s.evaluations, over.evaluations);
+		assert_true(s.best.value == over.best.value);
+		teardown(&f);
+	}
+}
+
+/* Whole chains of tiles belong to other servers: the seeds that are near do not find it. */
+static void test_far_seeds_go_far(void **state)
+{
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:ffnn:tiles=3");
+	berth_search near = start(&f, 0, 0), far = start_far(&f, "latency", 0, 0);
+	assert_true(far.best.value < 0.9 * near.best.value);
+	teardown(&f);
+}
+
+/* Communities are found for the latency; what that is worth in joules is told. Throughput does without. */
+static void test_far_seeds_of_objectives(void **state)
+{
+	static const char *const objectives[] = {"energy", "edp", "throughput", "latency,energy<=1000"};
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:random:ops=60");
+	for (int i = 0; i < 4; i++) {
+		berth_search s = start_far(&f, objectives[i], 0, 0);
+		berth_score again = berth_search_offer(&s, s.best_dev, berth_search_order(&s));
+		assert_true(isfinite(s.best.value));
+		assert_true(again.value == s.best.value);
+	}
+	teardown(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_evaluations_run_all),
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_time_is_over),
+		cmocka_unit_test(test_far_seeds_and_time),
+		cmocka_unit_test(test_far_seeds_go_far),
+		cmocka_unit_test(test_far_seeds_of_objectives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

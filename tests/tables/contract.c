@@ -1,0 +1,193 @@
+/* berth-contract-table: prints the table of docs/methods.md on what `berth` owes to whoever picks it: at the
+ * same budget no other method is to be better by more than half a percent. Searches draw other random numbers
+ * and are so on some instances. Instances and values are the same for one build.
+ *
+ *     berth-contract-table [INSTANCES [EVALUATIONS]]
+ *
+ * Exits with 1 where methods that answer at once are better by more on over one in twenty. */
+#include "agent.h"
+#include "load.h"
+#include "load_system.h"
+#include "method.h"
+#include "methods.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLERATED 0.005
+
+static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY, BERTH_EDP};
+static const char *const models[] = {
+	"inception-v3", "randwire:batch=8", "bert-base", "rnnlm", "ffnn", "llama-block", "chain-mm",
+	"mobilenet-v2:training=1", "transformer", "resnet18:training=1:batch=16"};
+static const char *const systems[] = {"cpu+2gpu", "hetero-cluster", "laptop", "4gpu"};
+/* They have limits of their own, and tables of their own. */
+static const char *const exact[] = {"branch-and-bound", "brute-force", "milp", "dp", "ip"};
+
+static berth_status run_near(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_agent_cfg cfg = berth_agent_cfg_default();
+	cfg.far = false;
+	return berth_agent_run(s, &cfg, tmp, err);
+}
+
+static const berth_method near = {"berth without far seeds", "", true, run_near, NULL};
+
+enum {
+	N_METRICS = 4,
+	N_MODELS = sizeof models / sizeof *models,
+	N_SYSTEMS = 4,
+	N_EXACT = 5,
+	MOST_METHODS = 64
+};
+
+typedef struct row {
+	int n, better;        /* instances; those where what answers at once is better by over TOLERATED */
+	double most;          /* by how much, at most */
+	const char *who;
+	/* of searches: instances, sums of log(berth / it), and where it is better by over TOLERATED */
+	int n_both[MOST_METHODS], beats[MOST_METHODS];
+	double ratio[MOST_METHODS];
+} row;
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-contract-table: %s\n", err->msg);
+	exit(2);
+}
+
+/* Every other instance is a model of the zoo, the others are random graphs on random machines. */
+static void name_instance(int i, char graph[96], char system[96])
+{
+	static const char *const topologies[] = {"full", "bus", "star", "hosts"};
+	int k = i / 2;
+	if (i % 2 == 0) {
+		snprintf(graph, 96, "zoo:%s", models[k % N_MODELS]);
+		snprintf(system, 96, "system:%s", systems[(k + k / N_MODELS) % N_SYSTEMS]);
+		return;
+	}
+	snprintf(graph, 96, "zoo:random:ops=%d:seed=%d:ccr=%g:heterogeneity=%g", 30 + 37 * k % 200,
+	         500 + i, 0.1 * pow(50, k % 7 / 6.), 0.1 + 0.2 * (k % 5));
+	snprintf(system, 96, "system:random:devices=%d:topology=%s:seed=%d", 2 + k % 5, topologies[k % 4],
+	         i);
+}
+
+static double value_of(const berth_problem *p, const berth_method *m, berth_metric metric,
+                       int64_t evaluations)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_search_cfg cfg = {
+		.objective = berth_objective_of(metric), .seed = 1, .evaluations = evaluations};
+	berth_search s;
+	berth_err err;
+	must(berth_search_new(p, &cfg, &mem, &s, &err), &err);
+	berth_status st = berth_method_run(m, &s, &tmp, &err);
+	if (st != BERTH_EUNSUPPORTED)
+		must(st, &err);
+	double value = st == BERTH_OK && berth_score_feasible(s.best) ? s.best.value : INFINITY;
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return value;
+}
+
+static bool is_exact(const berth_method *m)
+{
+	for (int i = 0; i < N_EXACT; i++)
+		if (strcmp(m->name, exact[i]) == 0)
+			return true;
+	return false;
+}
+
+/* All methods, and one more. */
+static const berth_method *method_at(int32_t i)
+{
+	return i < berth_n_methods() ? berth_method_at(i) : &near;
+}
+
+static void compare(const berth_problem *p, berth_metric metric, int64_t evaluations, row *r)
+{
+	double ours = value_of(p, berth_method_default(), metric, evaluations);
+	if (!isfinite(ours))
+		return;
+	r->n++;
+	bool better = false;
+	for (int32_t k = 0; k <= berth_n_methods() && k < MOST_METHODS; k++) {
+		const berth_method *m = method_at(k);
+		double value = is_exact(m) || m == berth_method_default() ? INFINITY
+		                                                       : value_of(p, m, metric, evaluations);
+		if (!isfinite(value))
+			continue;
+		double by = ours / value - 1;
+		if (m->searches) {
+			r->n_both[k]++;
+			r->ratio[k] += log(ours / value);
+			r->beats[k] += by > TOLERATED;
+		} else if (by > r->most) {
+			r->most = by;
+			r->who = m->name;
+		}
+		better |= !m->searches && by > TOLERATED;
+	}
+	r->better += better;
+}
+
+static void run_instance(int i, int64_t evaluations, row rows[N_METRICS])
+{
+	char graph[96], system[96];
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_err err;
+	name_instance(i, graph, system);
+	must(berth_graph_load(graph, NULL, &mem, &tmp, &g, NULL, &err), &err);
+	must(berth_system_load(system, NULL, &mem, &tmp, &s, &err), &err);
+	must(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	for (int k = 0; k < N_METRICS; k++)
+		compare(&p, metrics[k], evaluations, &rows[k]);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void print_rows(const row rows[N_METRICS])
+{
+	printf("| objective | instances | better at once by over 0.5 %% | most |\n|---|---:|---:|---|\n");
+	for (int k = 0; k < N_METRICS; k++) {
+		const berth_objective o = berth_objective_of(metrics[k]);
+		printf("| %s | %d | %d | ", berth_objective_name(&o), rows[k].n, rows[k].better);
+		printf(rows[k].who ? "%.2f %% (%s) |\n" : "none |\n", 100 * rows[k].most, rows[k].who);
+	}
+	printf("\n| search |");
+	for (int k = 0; k < N_METRICS; k++) {
+		const berth_objective o = berth_objective_of(metrics[k]);
+		printf(" `berth` / it, %s | it is better by over 0.5 %% |", berth_objective_name(&o));
+	}
+	printf("\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+	for (int32_t m = 0; m <= berth_n_methods() && m < MOST_METHODS; m++) {
+		if (rows[0].n_both[m] == 0)
+			continue;
+		printf("| %s |", method_at(m)->name);
+		for (int k = 0; k < N_METRICS; k++)
+			printf(" %.4f | %d |", exp(rows[k].ratio[m] / rows[k].n_both[m]), rows[k].beats[m]);
+		printf("\n");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static row rows[N_METRICS];
+	int n = argc > 1 ? atoi(argv[1]) : 60, better = 0, all = 0;
+	int64_t evaluations = argc > 2 ? atoll(argv[2]) : 1000;
+	for (int i = 0; i < n; i++)
+		run_instance(i, evaluations, rows);
+	print_rows(rows);
+	for (int k = 0; k < N_METRICS; k++) {
+		better += rows[k].better;
+		all += rows[k].n;
+	}
+	return 20 * better > all;
+}
