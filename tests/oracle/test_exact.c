@@ -131,7 +131,7 @@ static void run_method(world *w, const char *name, berth_solution *r)
 static void branch_and_bound_is_optimal(void **state)
 {
 	int solved = 0, improved = 0;
-	const int n = BERTH_DEBUG ? 1500 : 4000;
+	const int n = BERTH_DEBUG ? 900 : 4000;
 	(void)state;
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
