@@ -34,6 +34,8 @@ berth_status berth_method_run_apart(const berth_method *m, berth_search *s, cons
 	BERTH_TRY(berth_search_new(s->p, &cfg, tmp, sub, err));
 	sub->worked_ns = s->worked_ns;
 	sub->may_work_ns = s->may_work_ns;
+	if (s->may_evaluate < INT64_MAX)
+		sub->may_evaluate = s->may_evaluate - s->evaluations;
 	BERTH_TRY(berth_method_run(m, sub, tmp, err));
 	s->worked_ns = sub->worked_ns;
 	s->eval_s = sub->eval_s;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define EVALUATION_NS 50.0 /* for each operator and edge */
+enum { PER_ANSWER = 2 }; /* evaluations: by the rule, and in its own order */
 /* A step may end so much after the time: seconds, or a share of it where that is more. */
 #define LATE_S 0.1
 #define LATE_SHARE 0.03
@@ -84,6 +85,7 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	s.started = cfg->time_from != 0 ? cfg->time_from : s.told;
 	s.cpu_started = cfg->cpu_from != 0 ? cfg->cpu_from : cfg->cpu_s > 0 ? berth_cpu_seconds() : 0;
 	s.may_work_ns = INFINITY;
+	s.may_evaluate = INT64_MAX;
 	*out = s;
 	return BERTH_OK;
 }
@@ -123,7 +125,7 @@ bool berth_search_afford(berth_search *s, double ns)
 	bool over = berth_search_timed(s) && s->worked_ns + ns <= BERTH_SURE_NS
 	                    ? s->cfg.cancel && atomic_load(s->cfg.cancel)
 	                    : berth_search_over(s);
-	if (over || s->worked_ns + ns > s->may_work_ns) {
+	if (over || s->worked_ns + ns > s->may_work_ns || s->evaluations > s->may_evaluate - PER_ANSWER) {
 		s->cut = true;
 		return false;
 	}

@@ -118,6 +118,7 @@ typedef struct berth_search {
 	/* counted work done at once; what seeds may do of it in all: INFINITY outside of seeds */
 	double worked_ns, may_work_ns;
 	bool cut;                  /* some of it was not done for want of time */
+	int64_t may_evaluate;      /* evaluations in all, where seeds run amid the search; else INT64_MAX */
 	const char *left_out[BERTH_MOST_SEEDS]; /* seeds that were cut short or left out */
 	int32_t n_left_out;
 
@@ -150,7 +151,7 @@ bool berth_search_over(const berth_search *s);
 
 /* May `ns` more of work be done that belongs to an answer at once? It is counted if so. Always, but where the
  * user has had enough, or a time is given: then where the time is over, or where it is more than seeds may
- * cost. */
+ * cost. Seeds amid a search may not take more evaluations than are left either. */
 bool berth_search_afford(berth_search *s, double ns);
 
 /* What an evaluation counts as work. */

@@ -205,5 +205,8 @@ berth_status berth_seeds_partitions(berth_search *s, berth_arena *tmp, berth_err
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const int32_t n = (int32_t)(sizeof far_seeds / sizeof *far_seeds);
-	return run_all_far(s, far_seeds + PARTITIONS, n - PARTITIONS, tmp, err);
+	s->may_evaluate = s->cfg.evaluations;
+	berth_status st = run_all_far(s, far_seeds + PARTITIONS, n - PARTITIONS, tmp, err);
+	s->may_evaluate = INT64_MAX;
+	return st;
 }

@@ -19,8 +19,9 @@ extern const int32_t berth_n_seeds;
 /* Far seeds are answers of quite another kind, where whole chains of operators stand elsewhere, which walks
  * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which take
  * as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work whatever the
- * budget, so that none is left out for want of time. s keeps the best and counts their evaluations. What the
- * objective or the machine does not suit is passed by. Fails: BERTH_ENOMEM. */
+ * budget, so that none is left out for want of time. s keeps the best and counts their evaluations;
+ * communities, which come amid a search, end with its budget. What the objective or the machine does not suit
+ * is passed by. Fails: BERTH_ENOMEM. */
 berth_status berth_seeds_partitions(berth_search *s, berth_arena *tmp, berth_err *err);
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err);
 

@@ -223,7 +223,7 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 		return berth_method_single.run(s, tmp, err);
 	for (int32_t k = 0; k < c.n_jobs; k++)
 		for (int32_t i = 0; i < N_IMBALANCES; i++) {
-			if (k + i > 0 && (berth_search_budget_left(s, 1), s->stopped))
+			if (k + i > 0 && !berth_search_afford(s, berth_search_evaluation_ns(s->p)))
 				return BERTH_OK;
 			BERTH_TRY(offer(s, &c, k, i, op_dev, tmp, err));
 		}

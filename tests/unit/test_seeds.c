@@ -1,5 +1,6 @@
 /* Seeds under limits of time: counted work decides which ones run, not the clock. The time begins a million
  * seconds from now, so no clock ends anything here, or a million seconds ago. */
+#include "methods.h"
 #include "seeds.h"
 #include "support.h"
 #include "systems_builtin.h"
@@ -91,7 +92,7 @@ static void test_time_is_over(void **state)
 
 static berth_search start_far(fixture *f, const char *objective, double time_s, double from)
 {
-	berth_search_cfg cfg = {.seed = 1, .time_s = time_s};
+	berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED, .time_s = time_s};
 	berth_search s;
 	berth_err err;
 	assert_ok(berth_objective_parse(objective, &cfg.objective, &err), &err);
@@ -134,7 +135,7 @@ static void test_far_seeds_go_far(void **state)
 /* Communities are found for the latency; what that is worth in joules is told. Throughput does without. */
 static void test_far_seeds_of_objectives(void **state)
 {
-	static const char *const objectives[] = {"energy", "edp", "throughput", "latency,energy<=1000"};
+	static const char *const objectives[] = {"energy", "edp", "throughput", "latency:energy<=1000"};
 	(void)state;
 	fixture f;
 	setup(&f, "zoo:random:ops=60");
@@ -143,6 +144,23 @@ static void test_far_seeds_of_objectives(void **state)
 		berth_score again = berth_search_offer(&s, s.best_dev, berth_search_order(&s));
 		assert_true(isfinite(s.best.value));
 		assert_true(again.value == s.best.value);
+	}
+	teardown(&f);
+}
+
+/* Amid a search they end with its budget, wherever that is. */
+static void test_far_seeds_and_budget(void **state)
+{
+	(void)state;
+	fixture f;
+	setup(&f, "zoo:random:ops=100");
+	for (int64_t budget = 600; budget < 800; budget += 7) {
+		berth_search_cfg cfg = {.seed = 1, .evaluations = budget};
+		berth_search s;
+		berth_err err;
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+		assert_ok(berth_method_run(berth_method_default(), &s, &f.tmp, &err), &err);
+		assert_int_equal(s.evaluations, budget);
 	}
 	teardown(&f);
 }
@@ -156,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_far_seeds_and_time),
 		cmocka_unit_test(test_far_seeds_go_far),
 		cmocka_unit_test(test_far_seeds_of_objectives),
+		cmocka_unit_test(test_far_seeds_and_budget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
