@@ -55,25 +55,27 @@ static berth_status undo(const berth_cutting *c, const berth_cut_answer *a, cons
 	return BERTH_OK;
 }
 
-static berth_status value_without(const berth_cutting *c, const berth_cut_answer *a, berth_arena *each,
+static berth_status value_without(const berth_cutting *c, berth_cut_result *r, berth_arena *each,
                                   berth_arena *tmp, berth_cut_gain *x, berth_err *err)
 {
 	berth_cut_op *op;
 	berth_cut_program program;
 	BERTH_TRY(BERTH_NEW(each, op, c->p->n_ops, err));
-	BERTH_TRY(undo(c, a, x->type, each, op, err));
+	BERTH_TRY(undo(c, &r->cut, x->type, each, op, err));
 	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, &program, err));
+	r->programs++;
+	r->evaluations += program.evaluations;
 	x->undone = berth_score_feasible(program.score) ? program.score.value : NAN;
 	return BERTH_OK;
 }
 
-berth_status berth_cut_explain(const berth_cutting *c, const berth_cut_answer *a, berth_arena *mem,
+berth_status berth_cut_explain(const berth_cutting *c, berth_cut_result *r, berth_arena *mem,
                                berth_arena *tmp, berth_cut_gain **out, int32_t *n, berth_err *err)
 {
-	BERTH_TRY(group(&a->program->made, mem, out, n, err));
+	BERTH_TRY(group(&r->cut.program->made, mem, out, n, err));
 	for (int32_t i = 0; i < *n; i++) {
 		berth_arena each = {.hook = mem->hook};
-		berth_status st = value_without(c, a, &each, tmp, &(*out)[i], err);
+		berth_status st = value_without(c, r, &each, tmp, &(*out)[i], err);
 		berth_arena_free(&each);
 		BERTH_TRY(st);
 	}

@@ -15,9 +15,9 @@ typedef struct berth_cut_gain {
 	double undone;
 } berth_cut_gain;
 
-/* Types as they come in the graph. In mem. tmp is scratch, another arena, reset at exit. Fails: as
- * berth_cut_program_make. O(types) programs. */
-berth_status berth_cut_explain(const berth_cutting *c, const berth_cut_answer *a, berth_arena *mem,
+/* Of r->cut, types as they come in the graph. In mem. tmp is scratch, another arena, reset at exit. r counts
+ * the programs that were made, one a type. Fails: as berth_cut_program_make. */
+berth_status berth_cut_explain(const berth_cutting *c, berth_cut_result *r, berth_arena *mem,
                                berth_arena *tmp, berth_cut_gain **out, int32_t *n, berth_err *err);
 
 #endif

@@ -212,6 +212,7 @@ static berth_status take_score(berth_cut_program *x, berth_arena *mem, berth_are
 	BERTH_TRY(find_keys(x, tmp, &key, err));
 	x->score = berth_eval_run(eval, x->op_dev, NULL);
 	berth_score graph = berth_eval_run(eval, x->op_dev, x->g.topo_op);
+	x->evaluations = 2;
 	if (berth_score_less(graph, x->score)) {
 		x->score = graph;
 		x->order = x->g.topo_op;
@@ -219,6 +220,7 @@ static berth_status take_score(berth_cut_program *x, berth_arena *mem, berth_are
 	if (!isfinite(x->score.excess) || !berth_keys_work(&x->p))
 		return BERTH_OK;
 	berth_score keyed = berth_eval_keyed(eval, (berth_keyed){x->op_dev, key});
+	x->evaluations++;
 	if (!berth_score_less(keyed, x->score))
 		return BERTH_OK;
 	berth_sim_start_order(eval->sim, order);

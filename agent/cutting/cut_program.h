@@ -47,11 +47,13 @@ typedef struct berth_cut_program {
 	 * device go on with its large pieces, while others wait for what it is to send. */
 	const int32_t *order;
 	berth_score score;
+	int32_t evaluations; /* that the score took: an order each */
 } berth_cut_program;
 
 /* Cut, read, place and score. Pieces and whole operators stand where op [n_ops of c->p] says, or, where they
  * cannot run there, where they run quickest. What stands between them goes where its work, and the way of
- * what it takes and makes, are the shortest. Three evaluations. mem   holds the program; its graph borrows c
+ * what it takes and makes, are the shortest. Two evaluations, or three where the third order can be tried.
+ *   mem   holds the program; its graph borrows c
  *   tmp   scratch, another arena, reset at exit
  * Fails: BERTH_EINVAL (an axis that an operator does not have), BERTH_ENOMEM, and as pieces_cut_source. */
 berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *op, berth_arena *mem,

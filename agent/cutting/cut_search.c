@@ -75,6 +75,7 @@ static berth_status score(search *s, state *x, berth_err *err)
 		x->score = program.score;
 		x->cut = program.made.n_made > 0;
 		s->r->programs++;
+		s->r->evaluations += program.evaluations;
 	}
 	berth_arena_reset(&s->each, mark);
 	return st;
@@ -217,7 +218,9 @@ static berth_status make_again(search *s, const state *from, berth_cut_answer *x
 {
 	*x = (berth_cut_answer){.op = from->op, .from = from->from};
 	BERTH_TRY(BERTH_NEW(s->mem, x->program, 1, err));
-	return berth_cut_program_make(s->c, from->op, s->mem, s->tmp, x->program, err);
+	BERTH_TRY(berth_cut_program_make(s->c, from->op, s->mem, s->tmp, x->program, err));
+	s->r->evaluations += x->program->evaluations;
+	return BERTH_OK;
 }
 
 static bool is_better(const berth_solution *a, const berth_solution *b)
@@ -254,24 +257,26 @@ static berth_status answer_now(search *s, const berth_method *method, const stat
 }
 
 /* What was annealed, and seeds as they were: a program that is good by rule need not be the best when its
- * pieces are placed. Half of the budget is for all, half for the best of them. */
+ * pieces are placed. Half of what is left of the budget is for all, the rest for the best of them. What the
+ * method answers at once may take more than a program's part: then fewer are placed, but always the first. */
 static berth_status place_best(search *s, const berth_method *method, const state *best, const state *seed,
                                berth_err *err)
 {
 	const state *from[2 * STARTS];
 	int32_t n = choose(best, true, from);
-	int64_t left = s->cfg->evaluations - s->r->programs;
+	int64_t left = s->cfg->evaluations - s->r->programs, half = left / 2, took = 0;
 	if (n && is_cancelled(s))
 		return answer_now(s, method, from[0], err);
 	n += choose(seed, true, from + n);
-	for (int32_t i = 0; i < n; i++) {
+	for (int32_t i = 0; i < n && took * (i + 1) <= half * i; i++) {
 		berth_cut_answer x;
 		BERTH_TRY(make_again(s, from[i], &x, err));
-		BERTH_TRY(place(s, method, left / 2 / n, 2 * n - i, &x, err));
+		BERTH_TRY(place(s, method, half / n, 2 * n - i, &x, err));
+		took += x.r.evaluations;
 		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
 			s->r->cut = x;
 	}
-	return n ? place(s, method, left / 2, 1, &s->r->cut, err) : BERTH_OK;
+	return n && took < left ? place(s, method, left - took, 1, &s->r->cut, err) : BERTH_OK;
 }
 
 /* best becomes what annealing came to from the seeds. */
@@ -301,6 +306,7 @@ static berth_status place_whole(search *s, const berth_bounds *bounds, const ber
 	cfg.time_s *= WHOLE_TIME;
 	cfg.cpu_s *= WHOLE_TIME;
 	BERTH_TRY(berth_solve(s->c->p, bounds, method, &cfg, s->mem, s->tmp, &s->r->whole, err));
+	s->r->evaluations = s->r->whole.evaluations;
 	s->from_s = berth_wall_seconds();
 	s->from_cpu_s = berth_cpu_seconds();
 	return BERTH_OK;
@@ -322,7 +328,6 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
 	berth_status st = run(&s, best, seed, err);
 	berth_arena_free(&s.each);
 	BERTH_TRY(st);
-	r.evaluations = r.whole.evaluations + r.programs;
 	BERTH_TRY(place_best(&s, method, best, seed, err));
 	r.interrupted = is_cancelled(&s);
 	r.gains = r.cut.program && is_better(&r.cut.r, &r.whole);

@@ -4,12 +4,15 @@
  *  1. The whole operators are placed, with all of the budget.
  *  2. Programs by rule (cut_seeds.h) are scored as they come.
  *  3. The best of three kinds are annealed, then the best of these, by moves that cut, merge, shift shares
- * and turn axes (cut_moves.h). A quarter of the budget.
+ *     and turn axes (cut_moves.h). As many programs, those of 2 among them, as a quarter of the budget has
+ *     evaluations. Each takes up to three.
  *  4. Their pieces, and those of the best seeds as they were, are placed by the method, from where the search
- *     had them. The rest, half of it for the best.
+ *     had them, with three quarters of the budget, half of that for all. Fewer are placed where the method's
+ *     quick answers take more than a program's part.
  *
- * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. What 2
- * to 4 take is once more the budget. */
+ * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. 2 to 4
+ * may take one and a half times the budget, and what the method answers at once, which is counted and not
+ * limited. */
 #ifndef BERTH_CUT_SEARCH_H
 #define BERTH_CUT_SEARCH_H
 
@@ -30,7 +33,7 @@ typedef struct berth_cut_result {
 	bool gains;           /* it is better than whole */
 	double lower_bound;   /* of all programs, whole ones too (cut_bound.h); NAN: not known */
 	int32_t programs;     /* that were made and scored */
-	int64_t evaluations;  /* of programs and placements, whole ones too */
+	int64_t evaluations;  /* all that were made: of programs and placements, whole ones too */
 	bool interrupted;     /* the user had enough of it */
 } berth_cut_result;
 

@@ -71,7 +71,7 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 	made->n_asked = 0; /* nobody asked for them */
 	if (x->r.interrupted)
 		return BERTH_OK; /* at once */
-	return berth_cut_explain(&x->c, &x->r.cut, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
+	return berth_cut_explain(&x->c, &x->r, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
 }
 
 berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err)

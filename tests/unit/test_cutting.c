@@ -205,6 +205,27 @@ static void test_search(void **state)
 	}
 }
 
+/* All evaluations are counted. A budget that is less than what the method answers at once is for one program.
+ */
+static void test_small_budget(void **state)
+{
+	(void)state;
+	for (int64_t budget = 20; budget <= 80; budget += 30) {
+		berth_arena mem = {0}, tmp = {0};
+		bench b;
+		berth_cut_result r;
+		berth_err err;
+		assert_ok(bench_open(&b, "vit", "system:4gpu", &mem, &tmp, &err), &err);
+		assert_ok(search(&b, "local-search", budget, NULL, &mem, &tmp, &r, &err), &err);
+		check_answer(&b, &r, &mem);
+		assert_int_equal(r.programs, budget / 4);
+		assert_int_equal(r.evaluations,
+		                 r.whole.evaluations + 3 * (r.programs + 1) + r.cut.r.evaluations);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* ---- the bound ---- */
 
 /* Two devices that are good at unlike things, with hardly anything between them. */
@@ -348,7 +369,8 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),  cmocka_unit_test(test_moves),
-	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_bound),
-	                                   cmocka_unit_test(test_time),   cmocka_unit_test(test_memory)};
+	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_small_budget),
+	                                   cmocka_unit_test(test_bound),  cmocka_unit_test(test_time),
+	                                   cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
