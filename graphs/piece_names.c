@@ -18,19 +18,28 @@ static bool ends(const char *rest)
 	return *rest == '\0' || *rest == '#';
 }
 
-int32_t berth_piece_number(const char *name, int32_t *of, size_t *len)
+/* As berth_piece_number for any mark. */
+static int32_t number(const char *name, const char *mark, int32_t *of, size_t *len)
 {
-	static const char mark[] = "/piece ";
-	const char *at = last(name, mark);
+	const char *at = last(name, mark), *text = at ? at + strlen(mark) : "";
 	int i = 0, k = 0, end = 0;
-	if (!at || sscanf(at + sizeof mark - 1, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k ||
-	    !ends(at + sizeof mark - 1 + end))
+	if (sscanf(text, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k || !ends(text + end))
 		return 0;
 	if (of)
 		*of = k;
 	if (len)
 		*len = (size_t)(at - name);
 	return i;
+}
+
+int32_t berth_piece_number(const char *name, int32_t *of, size_t *len)
+{
+	return number(name, "/piece ", of, len);
+}
+
+bool berth_piece_is_part(const char *name)
+{
+	return number(name, "/piece ", NULL, NULL) > 0 || number(name, "/sum ", NULL, NULL) > 0;
 }
 
 bool berth_piece_is_join(const char *name)

@@ -9,6 +9,8 @@
 /* Of "NAME/piece 2 of 3" the number 2, and in *of, which may be NULL, 3; the last piece counts where pieces
  * were cut again. In *len, which may be NULL, the length of NAME. 0: no piece. */
 int32_t berth_piece_number(const char *name, int32_t *of, size_t *len);
+/* Is it the name of what a join takes: of a piece, or of a share of a sum ("NAME/sum 1 of 2")? */
+bool berth_piece_is_part(const char *name);
 /* Does the name say that pieces come together there ("VALUE/joined")? */
 bool berth_piece_is_join(const char *name);
 

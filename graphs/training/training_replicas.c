@@ -34,11 +34,23 @@ static int64_t replica_of(char *name, int32_t replicas)
 	return r;
 }
 
-/* A join of pieces that leaves the graph. Losses take the pieces. */
+/* Does each of its inputs come from a piece, or a share of a sum? */
+static bool takes_pieces(const berth_graph *g, int32_t op)
+{
+	bool all = g->op_in_off[op] < g->op_in_off[op + 1];
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1] && all; k++)
+		all = berth_piece_is_part(g->op_name[g->tensor_producer[g->in_tensor[k]]]);
+	return all;
+}
+
+/* A join of pieces that leaves the graph. Losses take the pieces. Other models have such names, too: it must
+ * be what such a join is. */
 static bool is_last_join(const berth_graph *g, int32_t op)
 {
-	return berth_piece_is_join(g->op_name[op]) && g->op_output_bytes[op] > 0 &&
-	       g->op_tensor_off[op] == g->op_tensor_off[op + 1] && g->op_in_off[op] < g->op_in_off[op + 1];
+	const char *type = training_type_of(g, op);
+	return berth_piece_is_join(g->op_name[op]) && type && strcmp(type, "Concat") == 0 &&
+	       !training_has_params(g, op) && g->op_output_bytes[op] > 0 &&
+	       g->op_tensor_off[op] == g->op_tensor_off[op + 1] && takes_pieces(g, op);
 }
 
 berth_status training_name_replicas(trainer *t, berth_err *err)

@@ -697,6 +697,35 @@ static void test_pieces_share(void **state)
 	}
 }
 
+/* Only a join of pieces leaves: no operator that happens to be called so. */
+static void test_names_like_joins(void **state)
+{
+	(void)state;
+	static const struct { const char *from, *type, *params; bool leaves;
+	} cases[] = {
+		{"a/piece 1 of 1", "Concat", "", true},
+		{"a/sum 1 of 1", "Concat", "", true},
+		{"a/piece 1 of 1", "MatMul", "", false},
+		{"a/piece 1 of 1", "Concat", ",\"param_bytes\":12", false},
+		{"a", "Concat", "", false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		pair p = {0};
+		char text[1024];
+		snprintf(text, sizeof text,
+		         HEAD "\"ops\":[{\"name\":\"%s\",\"type\":\"MatMul\",\"flops\":80,\"macs\":40,"
+		              "\"param_bytes\":8},{\"name\":\"y/joined\",\"type\":\"%s\","
+		              "\"output_bytes\":32%s}],"
+		              "\"edges\":[{\"from\":\"%s\",\"to\":\"y/joined\",\"bytes\":16}]}",
+		         cases[i].from, cases[i].type, cases[i].params, cases[i].from);
+		parse(&p, text);
+		train(&p, BERTH_OPTIMIZER_ADAM);
+		assert_int_equal(berth_graph_find(&p.t, "y/joined") < 0, cases[i].leaves);
+		assert_int_equal(count_type(&p.t, "OptimizerUpdate"), *cases[i].params ? 2 : 1);
+		discard(&p);
+	}
+}
+
 /* Four pieces in two replicas; pieces of pieces. */
 static void test_replicas_of_pieces(void **state)
 {
@@ -842,6 +871,7 @@ int main(void)
 		cmocka_unit_test(test_steps_of_the_zoo),
 		cmocka_unit_test(test_memory_grows_with_the_batch),
 		cmocka_unit_test(test_pieces_share),
+		cmocka_unit_test(test_names_like_joins),
 		cmocka_unit_test(test_replicas_of_pieces),
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_errors),
