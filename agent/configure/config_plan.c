@@ -15,17 +15,17 @@ static void put_copy(const berth_copies *x, const berth_member *m, int32_t first
 	}
 }
 
-static berth_status unite(const berth_copies *x, const berth_member *member, berth_arena *mem,
+static berth_status unite(const berth_graph *graph, const berth_member *member, berth_arena *mem,
                           berth_arena *tmp, berth_config_plan *p, berth_err *err)
 {
 	berth_graph *all;
 	if (p->n_copies == 1) {
-		p->g = x->graph[member->batch];
+		p->g = graph[member->batch];
 		return BERTH_OK;
 	}
 	BERTH_TRY(BERTH_NEW(tmp, all, p->n_copies, err));
 	for (int32_t k = 0; k < p->n_copies; k++)
-		all[k] = x->graph[member[k].batch];
+		all[k] = graph[member[k].batch];
 	return berth_graph_union(all, p->n_copies, mem, tmp, &p->g, NULL, err);
 }
 
@@ -42,14 +42,14 @@ static berth_status simulate(const berth_copies *x, berth_arena *mem, berth_aren
 	return BERTH_OK;
 }
 
-static berth_status make(const berth_copies *x, const berth_configuration *c, berth_arena *mem,
-                         berth_arena *tmp, berth_config_plan *p, berth_err *err)
+static berth_status make(const berth_copies *x, const berth_configuration *c, const berth_graph *graph,
+                         berth_arena *mem, berth_arena *tmp, berth_config_plan *p, berth_err *err)
 {
 	berth_member member[BERTH_MAX_DEVS];
 	int32_t *batch;
 	p->n_copies = berth_config_members(x, c, member);
 	BERTH_TRY(BERTH_NEW(mem, batch, p->n_copies, err));
-	BERTH_TRY(unite(x, member, mem, tmp, p, err));
+	BERTH_TRY(unite(graph, member, mem, tmp, p, err));
 	BERTH_TRY(BERTH_NEW(mem, p->op_dev, p->g.n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, p->op_order, p->g.n_ops, err));
 	for (int32_t k = 0, first = 0; k < p->n_copies; k++) {
@@ -61,12 +61,13 @@ static berth_status make(const berth_copies *x, const berth_configuration *c, be
 	return simulate(x, mem, tmp, p, err);
 }
 
-berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c, berth_arena *mem,
-                                   berth_arena *tmp, berth_config_plan *out, berth_err *err)
+berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c,
+                                   const berth_graph *graph, berth_arena *mem, berth_arena *tmp,
+                                   berth_config_plan *out, berth_err *err)
 {
 	berth_config_plan p = {0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = make(x, c, mem, tmp, &p, err);
+	berth_status st = make(x, c, graph, mem, tmp, &p, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = p;

@@ -14,10 +14,14 @@ typedef struct berth_config_plan {
 	int64_t latency_ns;         /* until the slowest copy is done */
 } berth_config_plan;
 
-/* The plan of a configuration that can be. All lives in mem and may borrow the graphs of x; tmp is scratch,
- * another arena, reset at exit. Fails: BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM.
- * O(operators of all copies, and a simulation). */
-berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c, berth_arena *mem,
-                                   berth_arena *tmp, berth_config_plan *out, berth_err *err);
+/* The plan of a configuration that can be.
+ *   graph  [x->n_batches] the model at each batch, with the operators of those in x; where times in x were
+ *          measured (step_times.h), these are without them, as who loads the plan has them
+ * All lives in mem and may borrow the graphs; tmp is scratch, another arena, reset at exit. Fails:
+ * BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(operators of all copies, and a
+ * simulation). */
+berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c,
+                                   const berth_graph *graph, berth_arena *mem, berth_arena *tmp,
+                                   berth_config_plan *out, berth_err *err);
 
 #endif

@@ -83,8 +83,9 @@ static berth_status read_args(cli *c, const args *a, configure_view *v, berth_er
 static berth_status load(cli *c, const args *a, configure_view *v, berth_err *err)
 {
 	const cli_texts given = c->dim;
-	berth_graph *graph;
+	berth_graph *graph, *model;
 	BERTH_TRY(BERTH_NEW(&c->mem, graph, v->n_batches, err));
+	BERTH_TRY(BERTH_NEW(&c->mem, model, v->n_batches, err));
 	for (int32_t b = 0; b < v->n_batches; b++) {
 		const char **text;
 		BERTH_TRY(BERTH_NEW(&c->mem, text, given.n + 1, err));
@@ -97,7 +98,9 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 		BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &graph[b], &v->s, NULL, err));
 	}
 	c->dim = given;
+	memcpy(model, graph, (size_t)v->n_batches * sizeof *model);
 	v->graph = graph;
+	v->model = model;
 	return configure_steps(c, &a->steps, &v->s, v->batch, v->n_batches, graph, err);
 }
 
@@ -175,7 +178,7 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 {
 	berth_config_plan plan;
 	berth_placement placement;
-	BERTH_TRY(berth_config_plan_new(&v->copies, &v->r.best.c, &c->mem, &c->tmp, &plan, err));
+	BERTH_TRY(berth_config_plan_new(&v->copies, &v->r.best.c, v->model, &c->mem, &c->tmp, &plan, err));
 	BERTH_TRY(name_models(c, a, &plan, v, err));
 	BERTH_TRY(berth_placement_new(&plan.g, &v->s, &c->mem, &c->tmp, &placement, err));
 	placement.method = a->method;

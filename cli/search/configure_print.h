@@ -10,7 +10,8 @@
 typedef struct configure_view {
 	berth_configure_cfg cfg;
 	const int64_t *batch;     /* [n_batches] */
-	const berth_graph *graph; /* [n_batches] */
+	const berth_graph *graph; /* [n_batches] with measured times, where some are given */
+	const berth_graph *model; /* [n_batches] without them */
 	int32_t n_batches;
 	berth_system s;
 	berth_cluster cluster;

@@ -222,7 +222,7 @@ static void test_plan(void **state)
 	make(&w, square);
 	int32_t last[] = {-1, -1, -1, 0}, ends[] = {0, -1, -1, 0};
 	berth_configuration c = {last, INT64_MAX};
-	assert_ok(berth_config_plan_new(&w.x, &c, &w.mem, &w.tmp, &p, &err), &err);
+	assert_ok(berth_config_plan_new(&w.x, &c, w.x.graph, &w.mem, &w.tmp, &p, &err), &err);
 	assert_int_equal(p.n_copies, 1);
 	assert_int_equal(p.batch[0], 1);
 	assert_int_equal(p.g.n_ops, 2);
@@ -231,7 +231,7 @@ static void test_plan(void **state)
 		assert_string_equal(w.s.dev_name[p.op_dev[op]], "d");
 	assert_int_equal(p.latency_ns, w.x.host[0]->crew[0].price[1].time_ns);
 	c = (berth_configuration){ends, w.x.host[0]->crew[0].price[0].time_ns};
-	assert_ok(berth_config_plan_new(&w.x, &c, &w.mem, &w.tmp, &p, &err), &err);
+	assert_ok(berth_config_plan_new(&w.x, &c, w.x.graph, &w.mem, &w.tmp, &p, &err), &err);
 	assert_int_equal(p.n_copies, 2);
 	assert_int_equal(p.batch[1], 0);
 	assert_string_equal(p.g.op_name[3], "step-2/b");
@@ -350,7 +350,7 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	BERTH_TRY(berth_copies_new(&c, w->graph, batch, 2, method, &search, mem, tmp, &x, err));
 	BERTH_TRY(berth_configure(&x, &cfg, NULL, mem, tmp, &w->tmp2, &r, err));
 	berth_config_plan plan;
-	return berth_config_plan_new(&x, &r.best.c, mem, tmp, &plan, err);
+	return berth_config_plan_new(&x, &r.best.c, x.graph, mem, tmp, &plan, err);
 }
 
 static void test_each_allocation_may_fail(void **state)
