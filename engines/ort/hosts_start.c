@@ -201,17 +201,30 @@ static int follow(pid_t pid, int out)
 	}
 }
 
+/* The host that text begins with, the longest where the name of one is the begin of another's; NULL: none. */
+static const char *host_at(const char *text, const ort_device_list *all)
+{
+	const char *found = NULL;
+	size_t longest = 0;
+	for (int32_t i = 0; i < all->n; i++) {
+		size_t n = strlen(all->dev[i].name);
+		bool ends = n > longest && strncmp(text, all->dev[i].name, n) == 0 &&
+		            (text[n] == '\0' || strchr(" \n.", text[n]));
+		if (ends) {
+			found = all->dev[i].name;
+			longest = n;
+		}
+	}
+	return found;
+}
+
 /* The host that the last `label` NAME is about; NULL: none. */
 static const char *host_behind(const char *label, const char *said, const ort_device_list *all)
 {
 	const char *found = NULL;
 	for (const char *at = said; (at = strstr(at, label)); at++) {
-		const char *name = at + strlen(label) + strspn(at + strlen(label), " ");
-		for (int32_t i = 0; i < all->n; i++) {
-			size_t n = strlen(all->dev[i].name);
-			if (strncmp(name, all->dev[i].name, n) == 0 && strspn(name + n, " \n.") > 0)
-				found = all->dev[i].name;
-		}
+		const char *name = host_at(at + strlen(label) + strspn(at + strlen(label), " "), all);
+		found = name ? name : found;
 	}
 	return found;
 }
