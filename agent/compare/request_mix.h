@@ -36,10 +36,10 @@ typedef struct berth_mix {
 /* The copies that serve most requests a second in their shares.
  * Looked at are copies that a search placed for each size (berth_replicas_choose, as many as are best, at
  * most `most`), and one whole on each device. How many requests of each size each of these gets is a linear
- * program, solved exactly: a device, a pool and, with contention, a channel has as many seconds of work a
- * second as it has slots. Copies that all together add less than a thousandth are left out. Where the
- * weights and tensors of the others do not fit together, or there are more than `most`, it is the best copy
- * for all sizes and then, one after the other, the one that adds most and fits.
+ * program, solved by the simplex method: a device, a pool and, with contention, a channel has as many seconds
+ * of work a second as it has slots. Copies that all together add less than a thousandth are left out. Where
+ * the weights and tensors of the others do not fit together, or there are more than `most`, it is the best
+ * copy for all sizes and then, one after the other, the one that adds most and fits.
  * cfg as for berth_replicas_choose. mem holds the result and borrows nothing; tmp is scratch, another arena,
  * reset at exit. Fails: BERTH_EINVAL (sizes whose graphs have other operators; a cost model with loads of its
  * own; requests that take no time), and as berth_replicas_choose. */
