@@ -33,8 +33,8 @@ static berth_status check_format(const state *s, berth_err *err)
 	if (strcmp(format, "ONNX") == 0)
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EINVAL,
-	                  "split takes a model of the format ONNX, but %s is of the format %s",
-	                  s->model.name, format);
+	                  "split takes a model of the format ONNX, but %s is of the format %s", s->model.name,
+	                  format);
 }
 
 static bool is_dim(const berth_read_report *r, const char *word)
@@ -68,8 +68,8 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
 	if (!data)
 		return berth_nomem(err);
-	berth_status st = berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after,
-	                                    NULL, err);
+	berth_status st =
+		berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after, NULL, err);
 	berth_arena_free(&whole);
 	return st;
 }
@@ -78,12 +78,47 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 typedef struct writing {
 	const state *s;
 	berth_arena *tmp;
-	berth_status data; /* of the file of weights */
+	const char *plan; /* [plan_size] NULL: none is wanted */
+	size_t plan_size;
+	berth_status beside; /* of the files beside the model */
 	berth_err err;
 } writing;
 
-/* The model, and when it is on the disk, under another name yet, its file of weights: where one of them
- * cannot be written, what was there before stays. */
+static int sync_told(int fd)
+{
+	bool none = berth_file_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP; /* a pipe, a device */
+	return none ? -1 : 0;
+}
+
+static int write_data(writing *w)
+{
+	w->beside = split_data_write(&w->s->made, w->s->model.name, w->s->words.data, w->tmp, &w->err);
+	errno = EIO;
+	return w->beside == BERTH_OK ? 0 : -1;
+}
+
+static int tell_plan(void *ctx, int fd)
+{
+	writing *w = ctx;
+	if (berth_file_write_all(fd, w->plan, w->plan_size) != 0 || sync_told(fd) != 0)
+		return -1;
+	return write_data(w);
+}
+
+static int write_plan(writing *w)
+{
+	berth_err err;
+	berth_status st = berth_file_write_told(w->s->args.plan, tell_plan, w, true, &err);
+	if (st != BERTH_OK && w->beside == BERTH_OK) {
+		w->beside = st;
+		w->err = err;
+	}
+	errno = EIO;
+	return st == BERTH_OK ? 0 : -1;
+}
+
+/* The model, and when it is on the disk, under another name yet, its plan, and then its file of weights:
+ * where one of them cannot be written, what was there before stays. */
 static int tell_model(void *ctx, int fd)
 {
 	writing *w = ctx;
@@ -91,25 +126,25 @@ static int tell_model(void *ctx, int fd)
 	for (size_t i = 0; i < p->n_pieces; i++)
 		if (berth_file_write_all(fd, p->piece[i].data, p->piece[i].size) != 0)
 			return -1;
-	if (!p->n_copies)
+	if (!p->n_copies && !w->plan)
 		return 0;
-	if (berth_file_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) /* a pipe, a device */
+	if (sync_told(fd) != 0)
 		return -1;
-	w->data = split_data_write(p, w->s->model.name, w->s->words.data, w->tmp, &w->err);
-	errno = EIO;
-	return w->data == BERTH_OK ? 0 : -1;
+	return w->plan ? write_plan(w) : write_data(w);
 }
 
 static berth_status write(cli *c, state *s, berth_err *err)
 {
-	writing w = {.s = s, .tmp = &c->tmp, .data = BERTH_OK};
+	writing w = {.s = s, .tmp = &c->tmp, .beside = BERTH_OK};
 	BERTH_TRY(read_new(c, s, err));
+	if (s->args.plan)
+		BERTH_TRY(split_search_plan(c, &s->search, &s->after, &w.plan, &w.plan_size, err));
 	berth_status st = berth_file_write_told(s->words.out, tell_model, &w, true, err);
-	if (w.data == BERTH_OK)
+	if (w.beside == BERTH_OK)
 		return st;
 	if (err)
 		*err = w.err;
-	return w.data;
+	return w.beside;
 }
 
 /* No operator was looked at: none is of a type of --types, or the model has none. */
@@ -160,8 +195,7 @@ static berth_status make(cli *c, state *s, berth_err *err)
 		                   "them beside it",
 		                   s->model.name, s->words.out));
 	BERTH_TRY(cli_strict(c, err));
-	BERTH_TRY(write(c, s, err));
-	return s->args.on ? split_search_write(c, &s->search, &s->after, err) : BERTH_OK;
+	return write(c, s, err);
 }
 
 static berth_status tell(cli *c, const state *s, berth_err *err)
@@ -216,8 +250,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	s.words.on = s.args.on;
 	BERTH_TRY(split_words_read(&s.words, &c->mem, &s.opt, err));
 	if (!berth_graph_is_file(c->args[0]))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split takes the file of an ONNX model, and %s is none", c->args[0]);
+		return berth_fail(err, BERTH_EINVAL, "split takes the file of an ONNX model, and %s is none",
+		                  c->args[0]);
 	BERTH_TRY(cli_graph_load(c, c->args[0], &s.before, &s.report, err));
 	const berth_read_options opt = cli_read_options(c);
 	BERTH_TRY(berth_model_map(c->args[0], &opt, &c->mem, &s.model, &s.read, err));
@@ -232,8 +266,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 }
 
 const cli_verb cmd_split = {
-	"split",
-	"split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K | --on SYSTEM) -o OUT.onnx",
+	"split", "split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K | --on SYSTEM) -o OUT.onnx",
 	"cut operators of an ONNX model into pieces",
 	"The new model computes what MODEL does. Its pieces are operators of their own, to be placed like "
 	"any other. What cannot be cut stays whole, and is told with the reason.\n"

@@ -74,14 +74,13 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 	return berth_cut_explain(&x->c, &x->r, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
 }
 
-berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err)
+berth_status split_search_plan(cli *c, const split_search *x, const berth_graph *after, const char **text,
+                               size_t *size, berth_err *err)
 {
 	berth_placement plan;
-	if (!x->a->plan)
-		return BERTH_OK;
 	BERTH_TRY(berth_placement_new(after, &x->s, &c->mem, &c->tmp, &plan, err));
 	BERTH_TRY(berth_solution_tell(answer(x), &c->mem, &plan, err));
-	return berth_placement_write(&plan, after, &x->s, x->a->plan, true, &c->tmp, err);
+	return berth_placement_write_json(&plan, after, &x->s, true, &c->mem, text, size, err);
 }
 
 /* ---- output ---- */

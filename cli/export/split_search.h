@@ -34,9 +34,10 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
                               const berth_read_options *after, const char *outside, split_search *x,
                               pieces_model *made, berth_err *err);
 
-/* The plan of the answer, for the graph of the new model. Nothing where none is wanted. Fails: BERTH_EIO,
+/* The plan of the answer, for the graph of the new model: text [size], in the command's memory. Fails:
  * BERTH_ENOMEM. */
-berth_status split_search_write(cli *c, const split_search *x, const berth_graph *after, berth_err *err);
+berth_status split_search_plan(cli *c, const split_search *x, const berth_graph *after, const char **text,
+                               size_t *size, berth_err *err);
 
 void split_search_put(berth_json_out *w, const split_search *x);
 /* Fails: BERTH_ENOMEM. */
