@@ -272,6 +272,32 @@ static char *scaled(char buf[32], double x, double step, const char *const *unit
 	return buf;
 }
 
+/* As scaled, five digits of it, never above x but for what a double loses. */
+static char *scaled_down(char buf[32], double x, double step, const char *const *unit, int n_units)
+{
+	int u = 0;
+	while (u + 1 < n_units && fabs(x) >= step) {
+		x /= step;
+		u++;
+	}
+	double digit = x != 0 && isfinite(x) ? pow(10, 4 - floor(log10(fabs(x)))) : 1;
+	if (digit > 1 && isfinite(x))
+		x = floor(x * digit * (1 + 1e-12)) / digit;
+	snprintf(buf, 32, "%.10g%s%s", digit > 1 ? x : floor(x), unit[u][0] ? " " : "", unit[u]);
+	return buf;
+}
+
+char *berth_text_down(char buf[32], double x, const char *unit)
+{
+	static const char *const seconds[] = {"ns", "us", "ms", "s"};
+	static const char *const bytes[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	if (strcmp(unit, "s") == 0)
+		return scaled_down(buf, x * 1e9, 1000, seconds, 4);
+	if (strcmp(unit, "B") == 0)
+		return scaled_down(buf, x, 1024, bytes, 5);
+	return scaled_down(buf, x, 1, &unit, 1);
+}
+
 char *berth_text_seconds(char buf[32], double seconds)
 {
 	static const char *const unit[] = {"ns", "us", "ms", "s"};

@@ -67,6 +67,9 @@ char *berth_text_double(char buf[32], double x);
  * Return buf. */
 char *berth_text_seconds(char buf[32], double seconds);
 char *berth_text_bytes(char buf[32], double bytes);
+/* A lower bound: five digits and not above it, as in "7.0275 ms". unit: "s", "B", any other of at most 12
+ * bytes or "". buf of 32 bytes. Returns buf. */
+char *berth_text_down(char buf[32], double x, const char *unit);
 /* "9.54 MiB (10000000 bytes)"; "512 bytes" below a KiB. buf of 64 bytes. */
 char *berth_text_bytes_exact(char buf[64], int64_t bytes);
 char *berth_text_count(char buf[32], double count);

@@ -265,6 +265,13 @@ char *cli_value(char buf[32], const berth_objective *o, double value)
 	return buf;
 }
 
+char *cli_bound(char buf[32], const berth_objective *o, double bound)
+{
+	const char *unit = berth_objective_unit(o);
+	return isnan(bound) ? cli_value(buf, o, bound)
+	                    : berth_text_down(buf, bound, unit[0] == 's' ? "s" : unit);
+}
+
 /* Remember text; *again: it was told before. */
 static berth_status note(cli *c, const char *text, bool *again, berth_err *err)
 {

@@ -55,6 +55,9 @@ char *cli_amount(char buf[32], double x, const char *unit);
  * buf of 32 bytes. */
 char *cli_value(char buf[32], const berth_objective *o, double value);
 
+/* A lower bound of the objective: as its value, but never rounded up. buf of 32 bytes. */
+char *cli_bound(char buf[32], const berth_objective *o, double bound);
+
 /* A value of the metric for people, in samples a second where it is told so. buf of 32 bytes. */
 char *cli_metric(char buf[32], berth_metric m, double value);
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12 };
+enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12, MOST_MODELS = 12 };
 
 void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list)
 {
@@ -154,13 +154,15 @@ berth_status report_print_models(cli *c, const berth_graph_parts *parts, const b
 		return BERTH_OK;
 	cli_table_init(&table, &c->mem, "lrr");
 	cli_table_head(&table, "model|operators|ends at");
-	for (int32_t i = 0; i < parts->n; i++) {
+	for (int32_t i = 0; i < parts->n && i < MOST_MODELS; i++) {
 		double end = end_s(parts, t, i);
 		cli_cell(&table, "%s", parts->name[i]);
 		cli_cell(&table, "%d", parts->first_op[i + 1] - parts->first_op[i]);
 		cli_cell(&table, "%s", isnan(end) ? "-" : berth_text_seconds(buf, end));
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	if (parts->n > MOST_MODELS)
+		cli_say("(and %d more)\n", (int)(parts->n - MOST_MODELS));
 	cli_say("\n");
 	return BERTH_OK;
 }

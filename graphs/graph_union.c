@@ -99,13 +99,25 @@ static berth_status make_parts(const berth_graph *g, int32_t n, berth_arena *mem
 	return BERTH_OK;
 }
 
+/* "net (3 copies)" where all are called net, else all names with + between. In tmp; NULL: no memory. */
+static const char *name_all(const berth_graph *g, const berth_graph_parts *p, berth_arena *tmp)
+{
+	const char *name = p->name[0];
+	int32_t same = 1;
+	while (same < p->n && strcmp(g[same].name, g[0].name) == 0)
+		same++;
+	if (p->n > 1 && same == p->n)
+		return berth_arena_printf(tmp, "%s (%d copies)", name, (int)p->n);
+	for (int32_t i = 1; i < p->n && name; i++)
+		name = berth_arena_printf(tmp, "%s+%s", name, p->name[i]);
+	return name;
+}
+
 static berth_status unite(const berth_graph *g, const berth_graph_parts *p, berth_arena *mem,
                           berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_builder *b;
-	const char *name = p->name[0];
-	for (int32_t i = 1; i < p->n && name; i++)
-		name = berth_arena_printf(tmp, "%s+%s", name, p->name[i]);
+	const char *name = name_all(g, p, tmp);
 	if (!name)
 		return berth_nomem(err);
 	BERTH_TRY(berth_builder_new(tmp, name, &b, err));

@@ -12,9 +12,9 @@ typedef struct berth_graph_parts {
 } berth_graph_parts;
 
 /* The union of g [n]. Operators, groups and shared parameters of a graph called net are called net/NAME, the
- * union by all names with + between. No edge goes from one graph to another. parts may be NULL. Both live in
- * mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_EFORMAT (sums beyond what a graph holds),
- * BERTH_ENOMEM. O(ops + edges). */
+ * union by all names with + between, or "net (3 copies)" where all are called net. No edge goes from one
+ * graph to another. parts may be NULL. Both live in mem; tmp is scratch, another arena, reset at exit. Fails:
+ * BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(ops + edges). */
 berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem, berth_arena *tmp,
                                berth_graph *out, berth_graph_parts *parts, berth_err *err);
 

@@ -129,11 +129,11 @@ static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err
 		t->copy_s = fmax(t->copy_s, (left - berth_search_cfg_left(&t->cfg)) / n);
 	BERTH_TRY(choose_start(t, &p, n, &cfg.start_dev, err));
 	berth_status st = berth_solve(&p, &bounds, t->method, &cfg, t->mem, t->tmp, &x, err);
-	if (st == BERTH_ELIMIT)
+	r->interrupted |= st == BERTH_EINTERRUPTED;
+	if (st == BERTH_ELIMIT || st == BERTH_EINTERRUPTED)
 		return BERTH_OK;
 	BERTH_TRY(st);
-	if (x.interrupted)
-		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while numbers of copies were tried");
+	r->interrupted |= x.interrupted;
 	r->evaluations += x.evaluations;
 	if (x.feasible)
 		r->sample_s = x.value / n;
@@ -169,14 +169,21 @@ static berth_status choose(trial *t, int32_t least, int32_t most, berth_replicas
 	for (int32_t n = 0; (n = next_number(n, t->s->n_devs, least, most)) != 0;) {
 		if (n == 1)
 			continue;
+		if (r.interrupted && best.n)
+			break;
 		if (least == most || n * t->copy_s < berth_search_cfg_left(&t->cfg)) {
 			BERTH_TRY(try_copies(t, n, &r, err));
 			if (r.sample_s < best.sample_s || (r.sample_s == best.sample_s && n < best.n))
 				best = r;
 		}
 		t->copies_left -= n;
+		if (r.interrupted) /* what was tried just now ended with what it started from */
+			break;
 	}
+	if (r.interrupted && !best.n)
+		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted before there was a placement");
 	best.evaluations = r.evaluations;
+	best.interrupted = r.interrupted;
 	*out = best;
 	return BERTH_OK;
 }

@@ -16,15 +16,18 @@ typedef struct berth_replicas {
 	double sample_s;       /* the largest load / copies */
 	const int32_t *op_dev; /* [g.n_ops] the placement that was found */
 	int64_t evaluations;   /* over all numbers of copies */
+	bool interrupted;      /* not all numbers were tried; this is the best so far */
 } berth_replicas;
 
 /* The number of copies from least to most with the least seconds a sample, each number by a search with all
  * of cfg's budget. A search starts from the better of two: each copy whole on the device that is done with it
  * first beside the copies it has, or each as a search placed the graph alone. cfg's objective is the
  * throughput. A time of cfg is that of all searches together, in proportion to the copies; numbers about that
- * of the devices are tried first, and one that would take longer than what is left is not tried. g and s are
+ * of the devices are tried first, and one that would take longer than what is left is not tried. Where cfg's
+ * cancel is set no further number is tried but the first one, where there is no answer yet. g and s are
  * borrowed, mem holds the result. tmp is scratch, another arena, reset at exit.
- * Fails: BERTH_EINVAL, BERTH_EFORMAT (sums beyond what a graph holds), BERTH_EINTERRUPTED, BERTH_ENOMEM. */
+ * Fails: BERTH_EINVAL, BERTH_EFORMAT (sums beyond what a graph holds), BERTH_EINTERRUPTED (before there was
+ * an answer), BERTH_ENOMEM. */
 berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, int32_t least, int32_t most,
                                    const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
                                    berth_arena *tmp, berth_replicas *out, berth_err *err);

@@ -130,15 +130,21 @@ static berth_status add_devices(mixer *m, berth_err *err)
 
 /* For size i: one copy, and as many as are best. */
 static berth_status add_searched(mixer *m, int32_t i, int32_t most, const berth_method *method,
-                                 const berth_search_cfg *cfg, int64_t *evaluations, berth_err *err)
+                                 const berth_search_cfg *cfg, berth_mix *out, berth_err *err)
 {
 	berth_replicas r;
-	for (int way = 0; way < (most > 1 ? 2 : 1); way++) {
+	for (int way = 0; way < (most > 1 ? 2 : 1) && !out->interrupted; way++) {
 		berth_search_cfg own =
 			berth_search_cfg_part(cfg, way ? 1.0 / (m->x->n - i) : 0.1 / (m->x->n - i));
-		BERTH_TRY(berth_replicas_choose(&m->x->graph[i], m->s, 1, way ? most : 1, method, &own,
-		                                m->mem, m->tmp, &r, err));
-		*evaluations += r.evaluations;
+		int32_t up_to = way ? most : 1;
+		berth_status st = berth_replicas_choose(&m->x->graph[i], m->s, 1, up_to, method, &own, m->mem,
+		                                        m->tmp, &r, err);
+		out->interrupted |= st == BERTH_EINTERRUPTED;
+		if (st == BERTH_EINTERRUPTED) /* devices alone may be an answer */
+			return BERTH_OK;
+		BERTH_TRY(st);
+		out->evaluations += r.evaluations;
+		out->interrupted |= r.interrupted;
 		for (int32_t k = 0; k < r.n; k++)
 			BERTH_TRY(add(m, r.op_dev + k * m->x->graph->n_ops, err));
 	}
@@ -434,8 +440,8 @@ static berth_status mix(mixer *m, int32_t most, const berth_method *method, cons
 {
 	BERTH_TRY(compile(m, err));
 	BERTH_TRY(add_devices(m, err));
-	for (int32_t i = 0; i < m->x->n; i++)
-		BERTH_TRY(add_searched(m, i, most, method, cfg, &out->evaluations, err));
+	for (int32_t i = 0; i < m->x->n && !out->interrupted; i++)
+		BERTH_TRY(add_searched(m, i, most, method, cfg, out, err));
 	compare_alone(m, out);
 	m->unit_s = out->one_per_s > 0 ? 1 / out->one_per_s : 1;
 	BERTH_TRY(choose(m, most, &out->per_s, err));

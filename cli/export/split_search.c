@@ -174,7 +174,7 @@ berth_status split_search_print(cli *c, const split_search *x, berth_err *err)
 	        (unsigned long long)r->seed);
 	if (!isnan(x->r.lower_bound))
 		cli_say("no program of whole operators and pieces is below %s, gap %s\n",
-		        cli_value(value, &r->objective, x->r.lower_bound),
+		        cli_bound(value, &r->objective, x->r.lower_bound),
 		        cli_percent(whole, berth_gap(r->value, x->r.lower_bound)));
 	if (x->a->plan)
 		cli_say("plan: %s\n", x->a->plan);

@@ -78,10 +78,13 @@ static bool to_stdout(const args *a)
 
 static berth_status compile(cli *c, const args *a, state *s, berth_err *err)
 {
+	cli_budget budget = a->budget;
 	s->g = s->whole;
+	if (s->copies.r.interrupted) /* there is no time for another bound */
+		budget.bound = "fast";
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	return cli_budget_bounds(&a->budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
+	return cli_budget_bounds(&budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
 	                         &s->bounds, err);
 }
 
@@ -357,8 +360,9 @@ static void print_head(const args *a, const state *s)
 	if (r->feasible) {
 		cli_say("%s %s", berth_objective_name(&r->objective),
 		        cli_value(value, &r->objective, r->value));
-		if (s->copies.r.n > 1)
-			cli_say(" a period of all %d copies\n", s->copies.r.n);
+		if (s->parts.n > 1 && m && m->per)
+			cli_say(" a period of all %d %s\n", (int)s->parts.n,
+			        s->copies.r.n ? "copies" : "models");
 		else
 			cli_say("%s%s\n", m && m->per ? " a " : "", m && m->per ? m->per : "");
 		print_speedup(s);
@@ -461,10 +465,11 @@ static berth_status place_mix(cli *c, const args *a, state *s, berth_err *err)
 	const place_requests_args x = {a->requests, a->replicas, a->on, a->out};
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(place_replicas_check(&s->objective, err));
-	if (a->report || berth_objective_has_limits(&s->objective))
+	if (a->report)
+		return berth_fail(err, BERTH_EINVAL, "place: --requests has no page: leave out --report");
+	if (berth_objective_has_limits(&s->objective))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --requests has no page and keeps no limits: leave out --report, "
-		                  "and give --objective throughput alone");
+		                  "place: --requests keeps no limits: give --objective throughput alone");
 	return place_requests(c, &x, &a->budget, s->method, err);
 }
 

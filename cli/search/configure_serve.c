@@ -174,6 +174,26 @@ static berth_status put(cli *c, const view *v, berth_err *err)
 	return cli_end_json(c, &w, err);
 }
 
+/* Equal hosts of the file are servers of one kind, called by the first: whom that stands for. */
+static void tell_merged(const view *v)
+{
+	for (int32_t h = 0; h < v->c.n_hosts; h++) {
+		int64_t n = 0, hosts = 0;
+		for (int32_t k = h; v->c.host_like[h] == h && k < v->c.n_hosts; k++)
+			if (v->c.host_like[k] == h) {
+				n += v->n_servers[k];
+				hosts++;
+			}
+		if (hosts < 2 || n == 0)
+			continue;
+		cli_say("equal hosts are one kind, %s, of %lld servers:", v->c.host_name[h], (long long)n);
+		for (int32_t k = h; k < v->c.n_hosts; k++)
+			if (v->c.host_like[k] == h)
+				cli_say(" %s (%lld)", v->c.host_name[k], (long long)v->n_servers[k]);
+		cli_say("\n");
+	}
+}
+
 static berth_status print(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
@@ -191,6 +211,7 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	for (int32_t k = 0; k < v->x.n_kinds; k++)
 		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name,
 		        v->x.kind[k].n_devs, v->x.kind[k].dev);
+	tell_merged(v);
 	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
 	        "less)\n\n",
 	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,

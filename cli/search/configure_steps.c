@@ -1,6 +1,8 @@
 /* See configure_steps.h. */
 #include "configure_steps.h"
 
+#include "cluster.h"
+#include "print.h"
 #include "step_times.h"
 #include "text.h"
 #include "units.h"
@@ -64,6 +66,37 @@ static berth_status read_step(reader *r)
 	return BERTH_OK;
 }
 
+/* The first device that d is equal to, in its host or in one that its host is equal to. */
+static int32_t first_like(const berth_cluster *x, int32_t d)
+{
+	int32_t host = x->dev_host[d], at = x->host_off[host];
+	while (x->host_dev[at] != d)
+		at++;
+	at += x->host_off[x->host_like[host]] - x->host_off[host];
+	return x->dev_like[x->host_dev[at]];
+}
+
+/* Of equal devices those that are not named stay simulated: told of the first such. */
+static berth_status tell_unlike(const reader *r)
+{
+	berth_cluster x;
+	BERTH_TRY(berth_cluster_new(r->s, &r->c->mem, &r->c->tmp, &x, r->err));
+	for (int32_t b = 0; b < r->n_batches; b++)
+		for (int32_t d = 0; d < r->s->n_devs; d++) {
+			const double *step_s = r->step_s + b * r->s->n_devs;
+			int32_t like = first_like(&x, d);
+			bool own = !isnan(step_s[d]);
+			if (own == !isnan(step_s[like]))
+				continue;
+			return cli_warn(r->c, r->err,
+			                "option --steps: batch %lld has a time on %.80s, but stays simulated "
+			                "on %.80s, which is equal: give both",
+			                (long long)r->batch[b], r->s->dev_name[own ? d : like],
+			                r->s->dev_name[own ? like : d]);
+		}
+	return BERTH_OK;
+}
+
 berth_status configure_steps(cli *c, const cli_texts *given, const berth_system *s, const int64_t *batch,
                              int32_t n_batches, berth_graph *graph, berth_err *err)
 {
@@ -77,6 +110,7 @@ berth_status configure_steps(cli *c, const cli_texts *given, const berth_system 
 		r.text = given->text[i];
 		BERTH_TRY(read_step(&r));
 	}
+	BERTH_TRY(tell_unlike(&r));
 	for (int32_t b = 0; b < n_batches; b++) {
 		berth_problem p;
 		berth_graph as_measured;

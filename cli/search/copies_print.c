@@ -2,11 +2,39 @@
 #include "copies_print.h"
 
 #include "say.h"
+#include "text.h"
+
+#include <string.h>
 
 berth_status copies_model(cli *c, const char *spec, const char *words, const char **model, berth_err *err)
 {
 	*model = words ? berth_arena_printf(&c->mem, "%s:%s", spec, words) : spec;
 	return *model ? BERTH_OK : berth_nomem(err);
+}
+
+int32_t copies_given(const cli *c)
+{
+	for (int32_t i = 1; i < c->n_args; i++)
+		if (strcmp(c->args[i], c->args[0]) != 0)
+			return 0;
+	return c->n_args > 1 ? c->n_args : 0;
+}
+
+void copies_print_rate(int32_t n, double period_s)
+{
+	char each[32];
+	double sample_s = period_s / n;
+	if (n > 0)
+		cli_say("%d %s of the model: %s a sample, %.4g samples/s\n", (int)n,
+		        n == 1 ? "copy" : "copies", berth_text_seconds(each, sample_s), 1 / sample_s);
+}
+
+void copies_put_rate(berth_json_out *w, int32_t n, double period_s)
+{
+	if (n == 0)
+		return;
+	berth_json_put_int(w, "replicas", n);
+	berth_json_put_number(w, "sample_s", period_s / n);
 }
 
 void copies_print(const copies_plan *p, const char *what)

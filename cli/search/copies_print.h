@@ -19,4 +19,12 @@ berth_status copies_model(cli *c, const char *spec, const char *words, const cha
 void copies_print(const copies_plan *p, const char *what);
 void copies_put(berth_json_out *w, const copies_plan *p);
 
+/* How many copies of one model the command line gives; 0: one model, or unlike ones. */
+int32_t copies_given(const cli *c);
+
+/* A line with the time a sample and the samples a second of n copies whose period has one of each; and the
+ * keys `replicas` and `sample_s`. Nothing for n = 0. */
+void copies_print_rate(int32_t n, double period_s);
+void copies_put_rate(berth_json_out *w, int32_t n, double period_s);
+
 #endif

@@ -6,6 +6,7 @@
 #include "file.h"
 #include "print.h"
 #include "say.h"
+#include "text.h"
 
 #include <math.h>
 
@@ -78,7 +79,7 @@ void place_certificate_print(const place_certificate *x, bool interrupted)
 		return;
 	}
 	cli_say("certificate written to %s: it proves %s, ", x->path,
-	        cli_metric(proven, BERTH_LATENCY, (double)x->proven_ns * 1e-9));
+	        berth_text_down(proven, (double)x->proven_ns * 1e-9, "s"));
 	if (x->proven_ns >= x->told_ns)
 		cli_say("all of the bound\n");
 	else

@@ -1,8 +1,7 @@
 /* See place_replicas.h. */
 #include "place_replicas.h"
 
-#include "print.h"
-#include "say.h"
+#include "copies_print.h"
 #include "text.h"
 
 #include <string.h>
@@ -77,18 +76,10 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 
 void place_replicas_print(const place_replicas *x, double value)
 {
-	char each[32];
-	double sample_s = value / x->r.n;
-	if (x->r.n == 0)
-		return;
-	cli_say("%d %s of the model: %s a sample, %.4g samples/s\n", x->r.n, x->r.n == 1 ? "copy" : "copies",
-	        berth_text_seconds(each, sample_s), 1 / sample_s);
+	copies_print_rate(x->r.n, value);
 }
 
 void place_replicas_put(berth_json_out *w, const place_replicas *x, double value)
 {
-	if (x->r.n == 0)
-		return;
-	berth_json_put_int(w, "replicas", x->r.n);
-	berth_json_put_number(w, "sample_s", value / x->r.n);
+	copies_put_rate(w, x->r.n, value);
 }

@@ -49,6 +49,10 @@ static berth_status read_sizes(const cli_texts *given, view *v, berth_err *err)
 		                  (int)given->n, BERTH_MOST_SIZES);
 	for (int32_t i = 0; i < given->n; i++) {
 		BERTH_TRY(read_size(given->text[i], &v->share[i], &v->words[i], err));
+		for (int32_t k = 0; k < i; k++)
+			if (strcmp(v->words[k], v->words[i]) == 0)
+				return berth_fail(err, BERTH_EINVAL,
+				                  "option --requests: '%.60s' stands twice", v->words[i]);
 		sum += v->share[i];
 	}
 	for (int32_t i = 0; i < given->n; i++)
@@ -61,6 +65,10 @@ static berth_status load(cli *c, const place_requests_args *a, view *v, berth_er
 {
 	if (c->n_args > 1)
 		return berth_fail(err, BERTH_EINVAL, "place: --requests takes one model");
+	if (strchr(a->given.text[0], ';'))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --requests: '%.60s' has ';' in it: give ',' between sizes",
+		                  a->given.text[0]);
 	if (!a->replicas)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --requests is for copies of the model: give --replicas auto, or "
@@ -252,6 +260,9 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	copies_print(&v->plan, "");
+	if (v->plan.out)
+		cli_say("simulate tells periods of it, in which each copy has one request of that size: not "
+		        "the rates above\n");
 	return BERTH_OK;
 }
 
@@ -268,6 +279,9 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 		BERTH_TRY(put(c, v, method, budget, err));
 	else if (!c->quiet && v->mix.n && !to_stdout(a))
 		BERTH_TRY(print(c, v, err));
+	if (v->mix.interrupted)
+		return berth_fail(err, BERTH_EINTERRUPTED,
+		                  "interrupted; the best copies so far are the answer");
 	if (v->mix.n)
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EINFEASIBLE,

@@ -5,6 +5,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "say.h"
+#include "text.h"
 
 #include <string.h>
 
@@ -29,14 +30,29 @@ static berth_status read_certificate(cli *c, const char *path, state *s, berth_e
 	return berth_certificate_parse(path, data, size, &s->p, &c->mem, &c->tmp, &s->c, err);
 }
 
+static bool is_of_another(const state *s)
+{
+	return strcmp(s->c.graph_name, s->g.name) != 0 || strcmp(s->c.system_name, s->s.name) != 0;
+}
+
+/* Names prove nothing: numbers that fit do. */
+static berth_status tell_names(cli *c, const char *path, const state *s, berth_err *err)
+{
+	if (!is_of_another(s))
+		return BERTH_OK;
+	BERTH_TRY(cli_warn(c, err,
+	                   "%s: made for %.80s on %.80s; it is checked for %.80s on %.80s, and holds there",
+	                   path, s->c.graph_name, s->c.system_name, s->g.name, s->s.name));
+	return cli_strict(c, err);
+}
+
 static berth_status judge(cli *c, const char *path, state *s, berth_err *err)
 {
 	berth_err why = {BERTH_OK, ""};
 	berth_status st = berth_certificate_prove(&s->c, &s->p, &c->tmp, &s->proven_ns, &why);
 	if (st == BERTH_OK && s->proven_ns < s->c.bound_ns)
 		st = berth_certificate_check(&s->c, &s->p, &c->tmp, &why);
-	bool other = strcmp(s->c.graph_name, s->g.name) != 0 || strcmp(s->c.system_name, s->s.name) != 0;
-	if (st == BERTH_EFORMAT && other)
+	if (st == BERTH_EFORMAT && is_of_another(s))
 		return berth_fail(err, st, "%s: made for %.80s on %.80s, not for %.80s on %.80s; %s", path,
 		                  s->c.graph_name, s->c.system_name, s->g.name, s->s.name, why.msg);
 	if (st == BERTH_EFORMAT)
@@ -65,7 +81,7 @@ static void print_text(const state *s)
 	char bound[32];
 	cli_say("%s on %s: proven by %s: no placement has a %s below %s\n", s->g.name, s->s.name,
 	        berth_certificate_name(s->c.kind), s->c.load ? "largest load" : "latency",
-	        cli_metric(bound, BERTH_LATENCY, (double)s->c.bound_ns * 1e-9));
+	        berth_text_down(bound, (double)s->c.bound_ns * 1e-9, "s"));
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
@@ -90,6 +106,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
 	BERTH_TRY(read_certificate(c, c->args[0], &s, err));
 	BERTH_TRY(judge(c, c->args[0], &s, err));
+	BERTH_TRY(tell_names(c, c->args[0], &s, err));
 	if (c->json)
 		return print_json(c, &s, err);
 	if (!c->quiet)

@@ -2,6 +2,7 @@
 #include "bounds.h"
 #include "budget.h"
 #include "cli_granularity.h"
+#include "copies_print.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
@@ -165,6 +166,8 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
 	report_put_metrics(&w, s->v.metric);
+	if (s->t.r.runs)
+		copies_put_rate(&w, copies_given(c), s->v.metric[BERTH_THROUGHPUT]);
 	berth_json_put_bool(&w, "feasible", s->v.feasible);
 	report_put_violations(&w, &s->p, &s->v.broken);
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
@@ -181,7 +184,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	return cli_end_json(c, &w, err);
 }
 
-static void print_head(const state *s)
+static void print_head(const state *s, int32_t copies)
 {
 	char a[32], b[32];
 	const char *sep = "";
@@ -195,10 +198,16 @@ static void print_head(const state *s)
 		double x = s->v.metric[m];
 		if (m == BERTH_LATENCY || !row->key || isnan(x))
 			continue;
-		cli_say("%s%s %s", sep, row->label, cli_metric(a, (berth_metric)m, x));
+		if (row->per && s->parts.n)
+			cli_say("%s%s %.4g periods/s, each a run of all %d models", sep, row->label, 1 / x,
+			        (int)s->parts.n);
+		else
+			cli_say("%s%s %s", sep, row->label, cli_metric(a, (berth_metric)m, x));
 		sep = ", ";
 	}
-	cli_say("\n\n");
+	cli_say("\n");
+	copies_print_rate(copies, s->v.metric[BERTH_THROUGHPUT]);
+	cli_say("\n");
 }
 
 static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
@@ -208,7 +217,7 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	if (a->set.n)
 		BERTH_TRY(simulate_whatif_print_set(c, &s->what_if, err));
 	if (s->t.r.runs) {
-		print_head(s);
+		print_head(s, copies_given(c));
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
 		BERTH_TRY(report_print_devices(c, &s->p, &s->t, NULL, NULL, err));
 		BERTH_TRY(report_print_pools(c, &s->p, &s->t, NULL, err));

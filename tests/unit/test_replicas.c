@@ -88,6 +88,32 @@ static void test_against_all(void **state)
 	check(SYSTEM("5200"), 2); /* 1200 of weights a copy, and tensors of 1000 and 3000 at once */
 }
 
+/* Interrupted from the start: what a search would have started from is the answer. */
+static void test_interrupted(void **state)
+{
+	(void)state;
+	small_problem w;
+	berth_err err;
+	const atomic_int now = 1;
+	small_problem_make(&w, chain, SYSTEM("1000000"));
+	for (int32_t n = 1; n <= MOST; n++) {
+		const berth_method *method;
+		berth_replicas r;
+		berth_search_cfg cfg = berth_search_cfg_default();
+		cfg.objective = berth_objective_of(BERTH_THROUGHPUT);
+		cfg.cancel = &now;
+		assert_ok(berth_method_find("anneal", &method, &err), &err);
+		berth_status st =
+			berth_replicas_choose(&w.g, &w.s, n, MOST, method, &cfg, &w.mem, &w.tmp, &r, &err);
+		assert_ok(st, &err);
+		assert_true(r.interrupted);
+		assert_true(r.n >= n && r.n <= MOST);
+		assert_int_equal(r.g.n_ops, 3 * r.n);
+		assert_true(r.sample_s > 0);
+	}
+	small_problem_free(&w);
+}
+
 static void test_most(void **state)
 {
 	(void)state;
@@ -119,7 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_all),
-		cmocka_unit_test(test_most),
+		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_most),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
