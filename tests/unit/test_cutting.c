@@ -14,6 +14,7 @@
 #include "system_json.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,6 +352,75 @@ static void test_time(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A user who has enough at the n-th allocation of a search. */
+typedef struct impatient {
+	berth_allocator hook;
+	long calls, enough_at;
+	atomic_int cancel;
+} impatient;
+
+static void *alloc_impatiently(void *ctx, size_t size)
+{
+	impatient *x = ctx;
+	if (x->calls++ == x->enough_at)
+		atomic_store(&x->cancel, 1);
+	return malloc(size);
+}
+
+static void free_impatiently(void *ctx, void *ptr)
+{
+	(void)ctx;
+	free(ptr);
+}
+
+/* A search that is cancelled at some allocation; -1: at none. Allocations that it made. */
+static long cancelled(long enough_at, berth_cut_result *r)
+{
+	berth_arena mem = {0}, tmp = {0}, own, scratch;
+	impatient user = {{alloc_impatiently, free_impatiently, &user, true}, 0, enough_at, 0};
+	bench b;
+	berth_err err;
+	const berth_method *m;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	cfg.evaluations = 100;
+	cfg.cancel = &user.cancel;
+	berth_arena_init(&own, &user.hook);
+	berth_arena_init(&scratch, &user.hook);
+	assert_ok(bench_open(&b, "vit", "system:4gpu", &mem, &tmp, &err), &err);
+	assert_ok(berth_method_find("local-search", &m, &err), &err);
+	assert_ok(berth_cut_search(&b.c, &b.bounds, m, &cfg, &own, &scratch, r, &err), &err);
+	assert_int_equal(r->interrupted, enough_at >= 0);
+	assert_true(r->whole.feasible);
+	if (r->cut.program)
+		check_answer(&b, r, &mem);
+	else
+		assert_false(r->gains);
+	berth_arena_free(&own);
+	berth_arena_free(&scratch);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return user.calls;
+}
+
+/* Wherever a user has enough, there is the best so far, and nothing more is tried. */
+static void test_cancel(void **state)
+{
+	(void)state;
+	enum { PARTS = 8 };
+	berth_cut_result all, r;
+	long calls = cancelled(-1, &all);
+	int64_t before = 0;
+	for (int i = 0; i < PARTS; i++) {
+		cancelled(calls * i / PARTS, &r);
+		assert_true(r.programs <= all.programs);
+		assert_true(before <= r.evaluations && r.evaluations <= all.evaluations + 3);
+		before = r.evaluations;
+	}
+	assert_true(before > all.evaluations / 4);
+	cancelled(0, &r);
+	assert_true(r.programs == 0 && r.evaluations < all.evaluations / 4);
+}
+
 static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	bench b;
@@ -371,6 +441,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),  cmocka_unit_test(test_moves),
 	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_small_budget),
 	                                   cmocka_unit_test(test_bound),  cmocka_unit_test(test_time),
-	                                   cmocka_unit_test(test_memory)};
+	                                   cmocka_unit_test(test_cancel), cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
