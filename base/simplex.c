@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PIVOTS = 100 }; /* at most, for each row and column */
+
 typedef struct tableau {
 	int32_t rows, cols; /* cols with a slack for each row */
 	size_t wide;        /* cols + 1: the last one holds the right sides */
@@ -60,22 +62,27 @@ static void pivot(tableau *m, int32_t out, int32_t in)
 	m->base[out] = in;
 }
 
-/* False: nothing bounds it. */
-static bool climb(tableau *m)
+/* *bounded false: nothing bounds it. Bland's rule ends, but only where sums are exact. */
+static berth_status climb(tableau *m, bool *bounded, berth_err *err)
 {
 	const double *gain = row_of(m, m->rows);
 	double most = 0;
+	int64_t left = (int64_t)PIVOTS * (m->rows + m->cols);
 	for (int32_t c = 0; c < m->cols; c++)
 		most = fmax(most, gain[c]);
 	for (;;) {
 		int32_t in = 0;
 		while (in < m->cols && !(gain[in] > 1e-12 * most))
 			in++;
-		if (in == m->cols)
-			return true;
-		int32_t out = leaving(m, in);
+		int32_t out = in < m->cols ? leaving(m, in) : -1;
+		*bounded = in == m->cols;
 		if (out < 0)
-			return false;
+			return BERTH_OK;
+		if (left-- == 0)
+			return berth_fail(err, BERTH_ELIMIT,
+			                  "a linear program of %d rows and %d columns has no end after %d "
+			                  "pivots for each",
+			                  m->rows, m->cols - m->rows, PIVOTS);
 		pivot(m, out, in);
 	}
 }
@@ -84,8 +91,9 @@ static berth_status solve(int32_t n_rows, int32_t n_cols, const double *a, const
                           const double *gain, berth_arena *tmp, double *x, double *value, berth_err *err)
 {
 	tableau m;
+	bool bounded;
 	BERTH_TRY(make(n_rows, n_cols, a, limit, gain, tmp, &m, err));
-	bool bounded = climb(&m);
+	BERTH_TRY(climb(&m, &bounded, err));
 	for (int32_t c = 0; c < n_cols; c++)
 		x[c] = 0;
 	for (int32_t k = 0; k < n_rows; k++)

@@ -14,8 +14,9 @@
  *   gain   [n_cols]
  *   x      out [n_cols]
  *   value  out: gain x; INFINITY where nothing bounds it, or seems to by rounding
- * Bland's rule, so that it ends and gives the same x everywhere. tmp is scratch, reset at exit. Fails:
- * BERTH_ENOMEM. O(pivots * rows * (rows + cols)). */
+ * Bland's rule, which gives the same x everywhere. tmp is scratch, reset at exit. Fails: BERTH_ELIMIT (it has
+ * not ended after so many pivots as only rounding, or a program made for it, can ask for), BERTH_ENOMEM.
+ * O(pivots * rows * (rows + cols)). */
 berth_status berth_simplex_max(int32_t n_rows, int32_t n_cols, const double *a, const double *limit,
                                const double *gain, berth_arena *tmp, double *x, double *value,
                                berth_err *err);

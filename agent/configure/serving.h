@@ -88,7 +88,8 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 /* The plan with the most samples a second that was found. Servers of a kind are divided into equal or unequal
  * parts by a dynamic program, exactly; groups of whole servers, where they beat what their servers have
  * alone, by the linear relaxation, rounded down, and a dynamic program for what is left. All numbers of
- * servers small: by that program alone, exactly. In mem; tmp as above. Fails: BERTH_ENOMEM. */
+ * servers small: by that program alone, exactly. In mem; tmp as above. Fails: BERTH_ELIMIT
+ * (simplex.h), BERTH_ENOMEM. */
 berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
                                  berth_serving_plan *out, berth_err *err);
 

@@ -70,6 +70,26 @@ static void test_against_corners(void **state)
 	}
 }
 
+/* The cube of Klee and Minty, where Bland's rule takes a way far too long. */
+static void test_ends(void **state)
+{
+	(void)state;
+	enum { N = 28 };
+	berth_arena tmp = {0};
+	berth_err err;
+	double a[N * N] = {0}, limit[N], gain[N], x[N], value;
+	for (int i = 0; i < N; i++) {
+		for (int j = 0; j < i; j++)
+			a[i * N + j] = ldexp(1, i - j + 1);
+		a[i * N + i] = 1;
+		limit[i] = pow(5, i + 1);
+		gain[i] = ldexp(1, N - 1 - i);
+	}
+	assert_int_equal(berth_simplex_max(N, N, a, limit, gain, &tmp, x, &value, &err), BERTH_ELIMIT);
+	assert_contains(err.msg, "28 rows and 28 columns");
+	berth_arena_free(&tmp);
+}
+
 static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	(void)ctx;
@@ -90,6 +110,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_against_corners),
+		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
