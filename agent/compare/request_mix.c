@@ -11,7 +11,8 @@
 
 enum { MOST_COPIES = 256 };
 
-#define SPARE 1e-3 /* of the requests that may be lost to have fewer copies */
+#define SHARING 0.2 /* of the time, kept for choosing among the copies that searches found */
+#define SPARE   1e-3 /* of the requests that may be lost to have fewer copies */
 
 /* A copy that may be: what a request of each size loads it with. */
 typedef struct candidate {
@@ -29,9 +30,16 @@ typedef struct mixer {
 	int32_t n_loads;  /* devices, channels with contention, memory pools */
 	candidate *list;  /* [n] */
 	int32_t n;
+	const berth_search_cfg *cfg;
 	double unit_s; /* about what a request takes: figures of the linear program are near 1 */
 	berth_arena *mem, *tmp;
 } mixer;
+
+/* Is the time over, or has the user had enough? The shares so far are then the answer. */
+static bool over(const mixer *m)
+{
+	return (m->cfg->cancel && atomic_load(m->cfg->cancel)) || !(berth_search_cfg_left(m->cfg) > 0);
+}
 
 /* ---- the sizes ---- */
 
@@ -158,38 +166,73 @@ static bool takes(const candidate *c, const mixer *m, int32_t i)
 	return !c->out && !isnan(c->load_s[i * m->n_loads]);
 }
 
+/* The columns of candidates that are in, and the size of each: col [n * sizes]. Returns their number. */
+static int32_t list_columns(const mixer *m, int32_t *col)
+{
+	int32_t n = 0;
+	for (int32_t c = 0; c < m->n * m->x->n; c++)
+		if (takes(&m->list[c / m->x->n], m, c % m->x->n))
+			col[n++] = c;
+	return n;
+}
+
+static double load_of(const mixer *m, int32_t col, int32_t r)
+{
+	return m->list[col / m->x->n].load_s[col % m->x->n * m->n_loads + r];
+}
+
+/* The resources that some column loads: res [n_loads]. Returns their number. */
+static int32_t list_loads(const mixer *m, const int32_t *col, int32_t n_cols, int32_t *res)
+{
+	int32_t n = 0;
+	for (int32_t r = 0; r < m->n_loads; r++) {
+		bool any = false;
+		for (int32_t c = 0; c < n_cols && !any; c++)
+			any = load_of(m, col[c], r) > 0;
+		if (any)
+			res[n++] = r;
+	}
+	return n;
+}
+
+static berth_status solve_shares(mixer *m, double *per_s, berth_err *err)
+{
+	int32_t sizes = m->x->n, *col, *res;
+	double *a, *limit, *gain, *x;
+	BERTH_TRY(BERTH_NEW(m->tmp, col, m->n * sizes, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, res, m->n_loads, err));
+	int32_t n = list_columns(m, col), loads = list_loads(m, col, n, res), rows = loads + sizes;
+	BERTH_TRY(BERTH_NEW(m->tmp, a, (size_t)rows * ((size_t)n + 1), err));
+	BERTH_TRY(BERTH_NEW(m->tmp, limit, rows, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, gain, n + 1, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, x, n + 1, err));
+	for (int32_t k = 0; k < loads; k++) {
+		limit[k] = 1;
+		for (int32_t c = 0; c < n; c++)
+			a[k * (n + 1) + c] = load_of(m, col[c], res[k]) / m->unit_s;
+	}
+	for (int32_t c = 0; c < n; c++)
+		a[(loads + col[c] % sizes) * (n + 1) + c] = -1;
+	for (int32_t i = 0; i < sizes; i++)
+		a[(loads + i) * (n + 1) + n] = m->x->share[i];
+	gain[n] = 1;
+	BERTH_TRY(berth_simplex_max(rows, n + 1, a, limit, gain, m->tmp, x, per_s, err));
+	*per_s /= m->unit_s;
+	for (int32_t k = 0; k < m->n; k++)
+		memset(m->list[k].per_s, 0, (size_t)sizes * sizeof *m->list[k].per_s);
+	for (int32_t c = 0; c < n; c++)
+		m->list[col[c] / sizes].per_s[col[c] % sizes] = x[c] / m->unit_s;
+	return BERTH_OK;
+}
+
 /* The most requests a second, with per_s of each candidate. Columns: candidate and size; the last one all
  * requests. Rows: what each resource has; each size has its share. */
 static berth_status share_out(mixer *m, double *per_s, berth_err *err)
 {
-	int32_t sizes = m->x->n, rows = m->n_loads + sizes, cols = m->n * sizes + 1;
-	double *a, *limit, *gain, *x;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
-	BERTH_TRY(BERTH_NEW(m->tmp, a, (size_t)rows * (size_t)cols, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, limit, rows, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, gain, cols, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, x, cols, err));
-	for (int32_t r = 0; r < m->n_loads; r++)
-		limit[r] = 1;
-	for (int32_t k = 0; k < m->n; k++)
-		for (int32_t i = 0; i < sizes; i++) {
-			const candidate *c = &m->list[k];
-			if (!takes(c, m, i))
-				continue;
-			for (int32_t r = 0; r < m->n_loads; r++)
-				a[r * cols + k * sizes + i] = c->load_s[i * m->n_loads + r] / m->unit_s;
-			a[(m->n_loads + i) * cols + k * sizes + i] = -1;
-		}
-	for (int32_t i = 0; i < sizes; i++)
-		a[(m->n_loads + i) * cols + cols - 1] = m->x->share[i];
-	gain[cols - 1] = 1;
-	BERTH_TRY(berth_simplex_max(rows, cols, a, limit, gain, m->tmp, x, per_s, err));
-	*per_s /= m->unit_s;
-	for (int32_t k = 0; k < m->n; k++)
-		for (int32_t i = 0; i < sizes; i++)
-			m->list[k].per_s[i] = x[k * sizes + i] / m->unit_s;
+	berth_status st = solve_shares(m, per_s, err);
 	berth_arena_reset(m->tmp, mark);
-	return BERTH_OK;
+	return st;
 }
 
 static bool is_used(const candidate *c, int32_t sizes)
@@ -251,27 +294,31 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 	return st;
 }
 
-/* Take out the used copy whose lack costs least: *which. Shares are those without the last one tried. */
+/* Take out the used copy whose lack costs least: *which, -1 where the time is over. Shares are those without
+ * the last one tried. */
 static berth_status take_one_out(mixer *m, int32_t *which, berth_err *err)
 {
-	int32_t least = 0;
 	double best = -1, per_s;
 	bool used[MOST_COPIES];
+	*which = -1;
 	for (int32_t k = 0; k < m->n; k++)
 		used[k] = is_used(&m->list[k], m->x->n);
 	for (int32_t k = 0; k < m->n; k++) {
 		if (!used[k])
 			continue;
+		if (over(m)) {
+			*which = -1;
+			return BERTH_OK;
+		}
 		m->list[k].out = true;
 		BERTH_TRY(share_out(m, &per_s, err));
 		m->list[k].out = false;
 		if (per_s > best) {
 			best = per_s;
-			least = k;
+			*which = k;
 		}
 	}
-	m->list[least].out = true;
-	*which = least;
+	m->list[*which].out = true;
 	return BERTH_OK;
 }
 
@@ -285,6 +332,8 @@ static berth_status thin_out(mixer *m, double *per_s, berth_err *err)
 		int32_t which;
 		bool fit = false;
 		BERTH_TRY(take_one_out(m, &which, err));
+		if (which < 0)
+			return share_out(m, per_s, err);
 		BERTH_TRY(share_out(m, &now, err));
 		if (now >= enough)
 			BERTH_TRY(fit_together(m, &fit, err));
@@ -304,6 +353,44 @@ static int32_t count_used(const mixer *m)
 	return n;
 }
 
+/* Does a copy that is in take that size? */
+static bool taken(const mixer *m, int32_t i)
+{
+	for (int32_t k = 0; k < m->n; k++)
+		if (takes(&m->list[k], m, i))
+			return true;
+	return false;
+}
+
+/* Where the copies that are in leave sizes out: the candidate that takes most of these, of equals the one
+ * that serves most requests of them; -1: none takes any. */
+static int32_t widest(const mixer *m, const bool *barred)
+{
+	int32_t best = -1, most = 0;
+	double least_s = INFINITY;
+	for (int32_t k = 0; k < m->n; k++) {
+		candidate c = m->list[k];
+		c.out = barred[k] || !c.out;
+		int32_t n = 0;
+		double time_s = 0;
+		for (int32_t i = 0; i < m->x->n; i++)
+			n += takes(&c, m, i) && !taken(m, i);
+		for (int32_t r = 0; r < m->n_loads && n; r++) {
+			double sum_s = 0;
+			for (int32_t i = 0; i < m->x->n; i++)
+				if (takes(&c, m, i) && !taken(m, i))
+					sum_s += m->x->share[i] * c.load_s[i * m->n_loads + r];
+			time_s = fmax(time_s, sum_s);
+		}
+		if (n > most || (n > 0 && n == most && time_s < least_s)) {
+			best = k;
+			most = n;
+			least_s = time_s;
+		}
+	}
+	return best;
+}
+
 /* The candidate that adds most to those that are in, of those not barred; -1: none adds enough. */
 static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_t *best, berth_err *err)
 {
@@ -312,6 +399,8 @@ static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_
 	for (int32_t k = 0; k < m->n; k++) {
 		if (barred[k] || !m->list[k].out)
 			continue;
+		if (now > 0 && over(m))
+			break;
 		m->list[k].out = false;
 		BERTH_TRY(share_out(m, &per_s, err));
 		m->list[k].out = true;
@@ -320,10 +409,13 @@ static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_
 			*best = k;
 		}
 	}
+	if (*best < 0 && !(now > 0))
+		*best = widest(m, barred);
 	return BERTH_OK;
 }
 
-/* From the best copy on, the one more that adds most and fits beside the others, one after the other. */
+/* From the best copy on, the one more that adds most and fits beside the others, one after the other. Where
+ * no copy takes all sizes, the first ones are there to take them. */
 static berth_status build_up(mixer *m, int32_t most, double *per_s, berth_err *err)
 {
 	bool barred[MOST_COPIES] = {false};
@@ -333,13 +425,14 @@ static berth_status build_up(mixer *m, int32_t most, double *per_s, berth_err *e
 	BERTH_TRY(share_out(m, per_s, err));
 	while (n < most) {
 		int32_t k;
-		bool fit;
+		bool fit = true;
 		BERTH_TRY(best_to_add(m, barred, *per_s, &k, err));
 		if (k < 0)
 			break;
 		m->list[k].out = false;
 		BERTH_TRY(share_out(m, per_s, err));
-		BERTH_TRY(fit_together(m, &fit, err));
+		if (*per_s > 0)
+			BERTH_TRY(fit_together(m, &fit, err));
 		n += fit;
 		barred[k] = true;
 		m->list[k].out = !fit;
@@ -438,10 +531,13 @@ static berth_status tell(const mixer *m, berth_mix *out, berth_err *err)
 static berth_status mix(mixer *m, int32_t most, const berth_method *method, const berth_search_cfg *cfg,
                         berth_mix *out, berth_err *err)
 {
+	berth_search_cfg searches = *cfg;
+	searches.time_s *= 1 - SHARING;
+	searches.cpu_s *= 1 - SHARING;
 	BERTH_TRY(compile(m, err));
 	BERTH_TRY(add_devices(m, err));
 	for (int32_t i = 0; i < m->x->n && !out->interrupted; i++)
-		BERTH_TRY(add_searched(m, i, most, method, cfg, out, err));
+		BERTH_TRY(add_searched(m, i, most, method, &searches, out, err));
 	compare_alone(m, out);
 	m->unit_s = out->one_per_s > 0 ? 1 / out->one_per_s : 1;
 	BERTH_TRY(choose(m, most, &out->per_s, err));
@@ -453,8 +549,8 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
                               const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
                               berth_arena *tmp, berth_mix *out, berth_err *err)
 {
-	mixer m = {.x = x, .s = s, .mem = mem, .tmp = tmp};
 	berth_search_cfg timed = *cfg;
+	mixer m = {.x = x, .s = s, .cfg = &timed, .mem = mem, .tmp = tmp};
 	berth_mix r = {0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_search_cfg_begin(&timed);

@@ -40,10 +40,13 @@ typedef struct berth_mix {
  * program, solved by the simplex method: a device, a pool and, with contention, a channel has as many seconds
  * of work a second as it has slots. Copies that all together add less than a thousandth are left out. Where
  * the weights and tensors of the others do not fit together, or there are more than `most`, it is the best
- * copy for all sizes and then, one after the other, the one that adds most and fits.
- * cfg as for berth_replicas_choose. mem holds the result and borrows nothing; tmp is scratch, another arena,
- * reset at exit. Fails: BERTH_EINVAL (sizes whose graphs have other operators; a cost model with loads of its
- * own; requests that take no time), and as berth_replicas_choose. */
+ * copy for all sizes (where there is none, those that take most sizes) and then, one after the other, the one
+ * that adds most and fits.
+ * cfg as for berth_replicas_choose; a fifth of its time is for choosing among the copies, and where that or
+ * the user's patience is over, the shares so far are the answer. mem holds the result and borrows nothing;
+ * tmp is scratch, another arena, reset at exit. Fails: BERTH_EINVAL (sizes whose graphs have other operators;
+ * a cost model with loads of its own; requests that take no time), BERTH_ELIMIT (simplex.h), and as
+ * berth_replicas_choose. */
 berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, int32_t most,
                               const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
                               berth_arena *tmp, berth_mix *out, berth_err *err);

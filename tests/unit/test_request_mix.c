@@ -40,15 +40,22 @@ static void drop(world *w)
 	small_problem_free(&w->large);
 }
 
-static berth_status choose(const world *w, int32_t most, berth_arena *mem, berth_arena *tmp, berth_mix *r,
-                           berth_err *err)
+static berth_status choose_in(const world *w, int32_t most, double time_s, berth_arena *mem, berth_arena *tmp,
+                              berth_mix *r, berth_err *err)
 {
 	const berth_method *method;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	cfg.objective = berth_objective_of(BERTH_THROUGHPUT);
 	cfg.evaluations = 20;
+	cfg.time_s = time_s;
 	BERTH_TRY(berth_method_find("anneal", &method, err));
 	return berth_mix_choose(&w->x, &w->small.s, most, method, &cfg, mem, tmp, r, err);
+}
+
+static berth_status choose(const world *w, int32_t most, berth_arena *mem, berth_arena *tmp, berth_mix *r,
+                           berth_err *err)
+{
+	return choose_in(w, most, 0, mem, tmp, r, err);
 }
 
 static void check_known(const char *system, int32_t most, int32_t n, double per_s)
@@ -73,6 +80,47 @@ static void test_known(void **state)
 	check_known(SYSTEM("1000"), 4, 2, 6000. / 11);
 	check_known(SYSTEM("1000"), 1, 1, 2000. / 7);
 	check_known(SYSTEM("100"), 4, 1, 2000. / 11);
+}
+
+#define THREE \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"three\",\"devices\":[{\"name\":\"a\"}," \
+	"{\"name\":\"b\"},{\"name\":\"c\"}],\"links\":[" \
+	"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e6,\"both_ways\":true}," \
+	"{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1e6,\"both_ways\":true}]}"
+#define ON(text) \
+	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"one\",\"ops\":[{\"name\":\"x\"," text "}]}"
+
+/* Small ones run on a and c, large ones on b: of two copies no one takes all. */
+static void test_no_copy_takes_all(void **state)
+{
+	(void)state;
+	world w;
+	berth_mix r;
+	berth_err err;
+	make(&w, ON("\"forbid\":[\"b\"],\"time_s\":{\"a\":4e-3,\"c\":2e-3}"),
+	     ON("\"forbid\":[\"a\",\"c\"],\"time_s\":{\"b\":1e-3}"), THREE);
+	assert_ok(choose(&w, 2, &w.small.mem, &w.small.tmp, &r, &err), &err);
+	assert_int_equal(r.n, 2);
+	assert_near(r.per_s, 1000, 1e-6);
+	assert_true(r.one_per_s == 0);
+	drop(&w);
+}
+
+/* Where the time is over there is an answer, without more copies. */
+static void test_no_time(void **state)
+{
+	(void)state;
+	for (int over = 0; over < 2; over++) {
+		world w;
+		berth_mix r;
+		berth_err err;
+		make(&w, ON("\"time_s\":{\"a\":1e-3,\"b\":1e-3,\"c\":1e-3}"),
+		     ON("\"time_s\":{\"a\":1e-3,\"b\":1e-3,\"c\":1e-3}"), THREE);
+		assert_ok(choose_in(&w, 2, over ? 1e-9 : 0, &w.small.mem, &w.small.tmp, &r, &err), &err);
+		assert_int_equal(r.n, over ? 1 : 2);
+		assert_near(r.per_s, 1000 * r.n, 1e-6);
+		drop(&w);
+	}
 }
 
 /* What the copies are told to do keeps every load, and the shares. */
@@ -159,6 +207,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_no_copy_takes_all),
+		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_each_allocation_may_fail),
