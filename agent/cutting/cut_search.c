@@ -3,6 +3,7 @@
 #include "cut_search.h"
 
 #include "cut_bound.h"
+#include "cut_explain.h"
 #include "cut_moves.h"
 #include "cut_seeds.h"
 
@@ -44,6 +45,28 @@ static bool is_cancelled(const search *s)
 	return s->cfg->cancel && atomic_load(s->cfg->cancel);
 }
 
+/* Is the value proven as close to the best as was asked for? */
+static void look_at(search *s, bool feasible, double value)
+{
+	if (feasible && s->cfg->gap > 0 && value <= s->r->lower_bound * (1 + s->cfg->gap))
+		s->r->close = true;
+}
+
+/* Is there an answer that close? */
+static bool is_close(const search *s)
+{
+	return s->r->close && s->r->cut.program;
+}
+
+/* Has the user had enough, or is it close enough, or the time over? */
+static bool is_over(const search *s)
+{
+	const berth_search_cfg *cfg = s->cfg;
+	return is_cancelled(s) || s->r->close ||
+	       (cfg->time_s > 0 && berth_wall_seconds() - s->start_s >= cfg->time_s) ||
+	       (cfg->cpu_s > 0 && berth_cpu_seconds() - s->start_cpu_s >= cfg->cpu_s);
+}
+
 static double later(double part, double limit, double from, double start, double now)
 {
 	return limit > 0 ? fmax(part,
@@ -55,7 +78,7 @@ static double later(double part, double limit, double from, double start, double
 static double spent(const search *s)
 {
 	double part = s->programs > 0 ? (double)s->r->programs / (double)s->programs : 1;
-	if (is_cancelled(s))
+	if (is_cancelled(s) || s->r->close)
 		return 1;
 	part = later(part, s->cfg->time_s, s->from_s, s->start_s, berth_wall_seconds());
 	return later(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
@@ -76,6 +99,7 @@ static berth_status score(search *s, state *x, berth_err *err)
 		x->cut = program.made.n_made > 0;
 		s->r->programs++;
 		s->r->evaluations += program.evaluations;
+		look_at(s, berth_score_feasible(x->score), x->score.value);
 	}
 	berth_arena_reset(&s->each, mark);
 	return st;
@@ -210,6 +234,7 @@ static berth_status place(search *s, const berth_method *method, int64_t evaluat
 	cfg.kept = NULL;
 	BERTH_TRY(berth_solve(&x->program->p, &none, method, &cfg, s->mem, s->tmp, &x->r, err));
 	s->r->evaluations += x->r.evaluations;
+	look_at(s, x->r.feasible, x->r.value);
 	return BERTH_OK;
 }
 
@@ -256,6 +281,33 @@ static berth_status answer_now(search *s, const berth_method *method, const stat
 	return BERTH_OK;
 }
 
+static bool over(void *ctx)
+{
+	return is_over(ctx);
+}
+
+/* The best without the cuts of types that are better whole, if that is better then. What its placement takes
+ * is added to *took. */
+static berth_status place_pruned(search *s, const berth_method *method, int64_t evaluations, int64_t *took,
+                                 berth_err *err)
+{
+	berth_cut_answer *best = &s->r->cut;
+	berth_cut_op *op;
+	bool any;
+	BERTH_TRY(BERTH_NEW(s->mem, op, s->c->p->n_ops, err));
+	BERTH_TRY(berth_cut_prune(s->c, s->r, over, s, s->mem, s->tmp, op, &any, err));
+	if (!any)
+		return BERTH_OK;
+	const state from = {.op = op, .from = best->from};
+	berth_cut_answer x;
+	BERTH_TRY(make_again(s, &from, &x, err));
+	BERTH_TRY(place(s, method, evaluations, 2, &x, err));
+	*took += x.r.evaluations;
+	if (x.program->made.n_made && is_better(&x.r, &best->r))
+		*best = x;
+	return BERTH_OK;
+}
+
 /* What was annealed, and seeds as they were: a program that is good by rule need not be the best when its
  * pieces are placed. Half of what is left of the budget is for all, the rest for the best of them. What the
  * method answers at once may take more than a program's part: then fewer are placed, but always the first. */
@@ -268,7 +320,7 @@ static berth_status place_best(search *s, const berth_method *method, const stat
 	if (n && is_cancelled(s))
 		return answer_now(s, method, from[0], err);
 	n += choose(seed, true, from + n);
-	for (int32_t i = 0; i < n && took * (i + 1) <= half * i; i++) {
+	for (int32_t i = 0; i < n && took * (i + 1) <= half * i && !is_close(s); i++) {
 		berth_cut_answer x;
 		BERTH_TRY(make_again(s, from[i], &x, err));
 		BERTH_TRY(place(s, method, half / n, 2 * n - i, &x, err));
@@ -276,7 +328,10 @@ static berth_status place_best(search *s, const berth_method *method, const stat
 		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
 			s->r->cut = x;
 	}
-	return n && took < left ? place(s, method, left - took, 1, &s->r->cut, err) : BERTH_OK;
+	if (!n || took >= left || is_over(s))
+		return BERTH_OK;
+	BERTH_TRY(place_pruned(s, method, (left - took) / 2, &took, err));
+	return took < left && !is_over(s) ? place(s, method, left - took, 1, &s->r->cut, err) : BERTH_OK;
 }
 
 /* best becomes what annealing came to from the seeds. */
@@ -307,6 +362,7 @@ static berth_status place_whole(search *s, const berth_bounds *bounds, const ber
 	cfg.cpu_s *= WHOLE_TIME;
 	BERTH_TRY(berth_solve(s->c->p, bounds, method, &cfg, s->mem, s->tmp, &s->r->whole, err));
 	s->r->evaluations = s->r->whole.evaluations;
+	look_at(s, s->r->whole.feasible, s->r->whole.value);
 	s->from_s = berth_wall_seconds();
 	s->from_cpu_s = berth_cpu_seconds();
 	return BERTH_OK;

@@ -8,7 +8,8 @@
  *     evaluations. Each takes up to three.
  *  4. Their pieces, and those of the best seeds as they were, are placed by the method, from where the search
  *     had them, with three quarters of the budget, half of that for all. Fewer are placed where the method's
- *     quick answers take more than a program's part.
+ *     quick answers take more than a program's part. Half of the rest is for what the best comes to when
+ *     types of operators that gain by being whole are whole, the other half for the best.
  *
  * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. 2 to 4
  * may take one and a half times the budget, and what the method answers at once, which is counted and not
@@ -35,6 +36,7 @@ typedef struct berth_cut_result {
 	int32_t programs;     /* that were made and scored */
 	int64_t evaluations;  /* all that were made: of programs and placements, whole ones too */
 	bool interrupted;     /* the user had enough of it */
+	bool close;           /* it ended as close to lower_bound as cfg->gap asks for */
 } berth_cut_result;
 
 /* c is open and its whole_dev is set by the search. bounds are of whole operators (c->p). The result lives in

@@ -11,6 +11,7 @@
 #include "strbuf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct state {
@@ -32,9 +33,8 @@ static berth_status check_format(const state *s, berth_err *err)
 	const char *format = berth_content_format(&s->model)->name;
 	if (strcmp(format, "ONNX") == 0)
 		return BERTH_OK;
-	return berth_fail(err, BERTH_EINVAL,
-	                  "split takes a model of the format ONNX, but %s is of the format %s", s->model.name,
-	                  format);
+	return berth_fail(err, BERTH_EINVAL, "split takes ONNX models, and %s is none%s", s->model.name,
+	                  s->model.size ? "" : ": it is empty");
 }
 
 static bool is_dim(const berth_read_report *r, const char *word)
@@ -179,14 +179,28 @@ static berth_status cut(cli *c, state *s, berth_err *err)
 	return s->made.n_made ? BERTH_OK : nothing(c, s, err);
 }
 
+static berth_status warn_other_axis(cli *c, const pieces_model *p, berth_err *err)
+{
+	const pieces_refused *r = &p->other_axis;
+	char more[40] = "";
+	if (!p->n_other_axis)
+		return BERTH_OK;
+	if (p->n_other_axis > 1)
+		snprintf(more, sizeof more, " and %d more", (int)p->n_other_axis - 1);
+	return cli_warn(c, err, "%s (%s)%s cut along another axis than --style tensor wants: %s", r->op,
+	                r->type, more, r->why);
+}
+
 static berth_status make(cli *c, state *s, berth_err *err)
 {
 	BERTH_TRY(check_format(s, err));
+	BERTH_TRY(cli_graph_load(c, c->args[0], &s->before, &s->report, err));
 	BERTH_TRY(find_left(c, s, err));
 	BERTH_TRY(cut(c, s, err));
 	for (int32_t i = 0; i < s->made.n_asked; i++)
 		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
 		                   s->made.refused[i].type, s->made.refused[i].why));
+	BERTH_TRY(warn_other_axis(c, &s->made, err));
 	if (s->report.n_external)
 		BERTH_TRY(split_data_apart(s->model.name, s->words.out, &c->tmp, &s->apart, err));
 	if (s->apart)
@@ -215,7 +229,9 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	state s = {.args = {.method = berth_method_default()->name, .budget = cli_budget_default()}};
+	const split_search_args usual = {.method = berth_method_default()->name,
+	                                 .budget = cli_budget_default()};
+	state s = {.args = usual};
 	const cli_option options[] = {
 		{"cut", 0, CLI_MANY, &s.words.cut, "NAME=AXIS:SHARES",
 	         "cut the operator of this name (no pattern): batch, channels, rows, columns, inner, "
@@ -236,7 +252,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_BUDGET(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
 		{"strict", 0, CLI_FLAG, &c->strict, NULL,
-	         "refuse where an operator of --cut stays whole, or OUT.onnx is not beside its weights"},
+	         "refuse where an operator of --cut stays whole, one is cut along another axis than "
+	         "--style wants, or OUT.onnx is not beside its weights"},
 		{"data", 0, CLI_FILE_ONLY, &s.words.data, "FILE",
 	         "a file for weights that cannot stay where they are, outside of the model"},
 		{"output", 'o', CLI_FILE_ONLY, &s.words.out, "OUT.onnx", "the model with the pieces"},
@@ -244,15 +261,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	if (s.args.plan && !s.args.on)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split: --plan is where --on SYSTEM has placed pieces; it is missing");
+	BERTH_TRY(split_search_check(&s.args, &usual, err));
 	s.words.on = s.args.on;
 	BERTH_TRY(split_words_read(&s.words, &c->mem, &s.opt, err));
 	if (!berth_graph_is_file(c->args[0]))
-		return berth_fail(err, BERTH_EINVAL, "split takes the file of an ONNX model, and %s is none",
-		                  c->args[0]);
-	BERTH_TRY(cli_graph_load(c, c->args[0], &s.before, &s.report, err));
+		return berth_fail(err, BERTH_EINVAL,
+		                  "split takes the file of an ONNX model, and %s is none", c->args[0]);
 	const berth_read_options opt = cli_read_options(c);
 	BERTH_TRY(berth_model_map(c->args[0], &opt, &c->mem, &s.model, &s.read, err));
 	berth_status st = make(c, &s, err);

@@ -14,6 +14,42 @@ static const berth_solution *answer(const split_search *x)
 	return x->r.gains ? &x->r.cut.r : &x->r.whole;
 }
 
+/* The first option of the search that was given; NULL: none. */
+static const char *first_given(const split_search_args *a, const split_search_args *usual)
+{
+	const cli_budget *b = &a->budget, *u = &usual->budget;
+	const struct {
+		const char *option;
+		bool given;
+	} all[] = {{"--plan", a->plan != NULL},
+	           {"--method", a->method != usual->method},
+	           {"--objective", b->objective != u->objective},
+	           {"--evaluations", b->evaluations.given},
+	           {"--nodes", b->nodes != u->nodes},
+	           {"--bound", b->bound != u->bound},
+	           {"--write-model", b->write_model != NULL},
+	           {"--time", b->time_s > 0},
+	           {"--cpu-time", b->cpu_s > 0},
+	           {"--gap", b->gap > 0},
+	           {"--policy", b->policy != NULL},
+	           {"--seed", b->seed != u->seed},
+	           {"--threads", b->threads != u->threads},
+	           {"--walks", b->walks != u->walks}};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].given)
+			return all[i].option;
+	return NULL;
+}
+
+berth_status split_search_check(const split_search_args *a, const split_search_args *usual, berth_err *err)
+{
+	const char *option = a->on ? NULL : first_given(a, usual);
+	return option ? berth_fail(err, BERTH_EINVAL,
+	                           "split: %s is of the search that --on SYSTEM asks for, which is missing",
+	                           option)
+	              : BERTH_OK;
+}
+
 static berth_status open(cli *c, split_search *x, const berth_graph *g, const berth_content *model,
                          const berth_read_options *read, berth_err *err)
 {
@@ -172,6 +208,10 @@ berth_status split_search_print(cli *c, const split_search *x, berth_err *err)
 	cli_say("by cuts and %s, %s programs and %s evaluations, seed %llu\n", r->method->name,
 	        cli_count(programs, x->r.programs), cli_count(count, x->r.evaluations),
 	        (unsigned long long)r->seed);
+	if (!x->r.programs && !x->r.interrupted)
+		cli_say("no program of pieces was tried: %s\n",
+		        x->r.close ? "whole operators are as close to the bound as was asked for"
+		                   : "the budget was too small");
 	if (!isnan(x->r.lower_bound))
 		cli_say("no program of whole operators and pieces is below %s, gap %s\n",
 		        cli_bound(value, &r->objective, x->r.lower_bound),

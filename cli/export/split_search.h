@@ -25,6 +25,10 @@ typedef struct split_search {
 	int32_t n_gains;
 } split_search;
 
+/* Options of the search are for it alone: none is given without `on`. usual: what they are where they are not
+ * given. Fails: BERTH_EINVAL. */
+berth_status split_search_check(const split_search_args *a, const split_search_args *usual, berth_err *err);
+
 /* Search. made is the best program; nothing is cut in it where whole operators are better.
  *   g      the model's graph         model, read  its file, and how it was read
  *   after  how the new model is read: without what is fixed in it

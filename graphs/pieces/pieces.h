@@ -89,6 +89,10 @@ typedef struct pieces_model {
 	pieces_refused *refused;
 	pieces_copy *copy;       /* [n_copies] the new file of weights, one behind the other */
 	int32_t n_made, n_refused, n_asked, n_slices, n_joins, n_sums, n_copies;
+	/* For want of a new file of weights n_other_axis operators are cut along another axis than the style
+	 * wants: the first, and why. */
+	pieces_refused other_axis;
+	int32_t n_other_axis;
 	int32_t n_lookups; /* nodes around pieces of a vocabulary: which indices are theirs */
 } pieces_model;
 

@@ -283,6 +283,8 @@ berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_pa
 	if (*why)
 		return BERTH_OK;
 	pieces_cut *chosen = NULL;
+	if (pieces_output(&at)->rank == 0)
+		*why = "its result is one number";
 	for (int32_t d = 0; d <= pieces_output(&at)->rank; d++) {
 		pieces_spec s;
 		const char * not ;
@@ -345,16 +347,25 @@ static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth
 	return BERTH_OK;
 }
 
+static berth_status no_operator(const pieces_state *x, const char *name, berth_err *err)
+{
+	const char **names;
+	char hint[128];
+	BERTH_TRY(BERTH_NEW(x->mem, names, x->m.n_nodes, err));
+	for (size_t i = 0; i < x->m.n_nodes; i++)
+		names[i] = label(x, (int32_t)i);
+	berth_text_suggest(hint, sizeof hint, name, names, (int32_t)x->m.n_nodes);
+	return berth_fail(err, BERTH_EINVAL,
+	                  "%s: no operator '%s'%s (berth show --granularity op lists them)", x->m.file, name,
+	                  hint);
+}
+
 static berth_status find(const pieces_state *x, const char *name, int32_t *node, berth_err *err)
 {
 	*node = berth_strmap_get(&x->s->label, name);
 	if (*node >= 0 && x->s->again[*node])
 		return berth_fail(err, BERTH_EINVAL, "%s: two nodes are called '%s'", x->m.file, name);
-	if (*node < 0)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: no operator '%s' (berth show --granularity op lists them)", x->m.file,
-		                  name);
-	return BERTH_OK;
+	return *node < 0 ? no_operator(x, name, err) : BERTH_OK;
 }
 
 /* The operator has no such axis: these it has. */
@@ -366,8 +377,12 @@ static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pi
 	const char *text, *why;
 	size_t len;
 	int32_t rank = pieces_output(at)->rank;
-	for (int32_t d = 0; d < rank; d++)
-		berth_strbuf_printf(&b, "%s%s", d ? ", " : "", pieces_axis_word(at, d, number));
+	for (int32_t d = 0; d < rank; d++) {
+		const char *word = pieces_axis_word(at, d, number);
+		berth_strbuf_printf(&b, "%s%d", d ? ", " : "", (int)d);
+		if (word != number)
+			berth_strbuf_printf(&b, " (%s)", word);
+	}
 	if (pieces_rule_of(at, PIECES_INNER, &why))
 		berth_strbuf_printf(&b, "%s%s", rank ? ", " : "", pieces_axis_word(at, PIECES_INNER, number));
 	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));

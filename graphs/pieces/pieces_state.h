@@ -132,6 +132,8 @@ berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why,
 
 /* ---- pieces_tensor.c ---- */
 
+/* The reason of weights that stand in a file of their own, and not in lines. */
+extern const char pieces_needs_data[];
 /* Why a constant cannot be cut along dim. NULL: it can. */
 const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim);
 /* Will pieces of the constant stand in the file, and not be made by Slice? */

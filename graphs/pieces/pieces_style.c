@@ -11,15 +11,32 @@ static bool is_weight(const pieces_state *x, int32_t v)
 
 /* ---- data ---- */
 
+/* The first input that is no weight; NULL: there is none. */
+static const onnx_value *first_input(const pieces_state *x)
+{
+	for (size_t i = 0; i < x->m.n_inputs; i++)
+		if (!is_weight(x, x->m.input[i]))
+			return &x->m.value[x->m.input[i]];
+	return NULL;
+}
+
 /* Samples of the first input. */
 static int64_t batch_of(const pieces_state *x)
 {
-	for (size_t i = 0; i < x->m.n_inputs; i++) {
-		int32_t v = x->m.input[i];
-		if (!is_weight(x, v))
-			return x->m.value[v].rank > 0 ? x->m.value[v].dim[0] : 0;
-	}
-	return 0;
+	const onnx_value *v = first_input(x);
+	return v && v->rank > 0 ? v->dim[0] : 0;
+}
+
+/* Why nothing of the model can be cut along the batch. NULL: some of it may be. */
+static const char *batch_why(pieces_state *x, int32_t node)
+{
+	pieces_at at = pieces_at_node(x, node);
+	const onnx_value *v = first_input(x);
+	if (!v || v->rank == 0)
+		return "the model has no batch: its first input has no dimensions";
+	if (pieces_is_open(&at, v, 0))
+		return "the batch is not fixed by the file";
+	return v->dim[0] == 1 ? "the batch is 1" : NULL;
 }
 
 /* The dimension of the batch; -1: it has none. */
@@ -51,6 +68,9 @@ static berth_status along_batch(pieces_state *x, int32_t node, const pieces_part
 {
 	const onnx_node *n = &x->m.node[node];
 	const onnx_value *y = n->n_out && n->out[0] >= 0 ? &x->m.value[n->out[0]] : NULL;
+	*why = batch_why(x, node);
+	if (*why)
+		return BERTH_OK;
 	*why = "no dimension of it is the batch";
 	for (int32_t d = 0; y && d < y->rank; d++) {
 		pieces_spec s;
@@ -109,6 +129,15 @@ static bool takes_pieces(const pieces_state *x, const onnx_node *n)
 	return false;
 }
 
+/* It is cut along another axis than the style wants: the first such operator is told. */
+static void note_other_axis(pieces_state *x, int32_t node, const char *why)
+{
+	pieces_model *o = x->out;
+	const onnx_node *n = &x->m.node[node];
+	if (o->n_other_axis++ == 0)
+		o->other_axis = (pieces_refused){onnx_node_label(&x->m, n), n->type, why};
+}
+
 static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
                                berth_err *err)
 {
@@ -120,7 +149,11 @@ static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts
 		BERTH_TRY(try_along(x, node, PIECES_INNER, parts, why, err));
 	if (!*why || !(takes_pieces(x, n) || has_weight(x, n)))
 		return BERTH_OK;
-	return pieces_make_cheapest(x, node, parts, why, err);
+	const char *first = *why;
+	BERTH_TRY(pieces_make_cheapest(x, node, parts, why, err));
+	if (first == pieces_needs_data && !*why)
+		note_other_axis(x, node, first);
+	return BERTH_OK;
 }
 
 berth_status pieces_make_styled(pieces_state *x, int32_t node, const char **why, berth_err *err)

@@ -86,6 +86,8 @@ static void around(const onnx_value *s, int32_t dim, int64_t *before, int64_t *b
 	*behind = onnx_count(s->rank - dim - 1, s->dim + dim + 1);
 }
 
+const char pieces_needs_data[] = "its weight would need a new file for its data (--data FILE)";
+
 /* Why the tensor's content cannot be cut along dim; dim -1: along any. */
 static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 {
@@ -103,7 +105,7 @@ static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 	if (c.where != OUTSIDE || dim < 0 || x->opt->outside)
 		return NULL;
 	around(&x->m.value[v], dim, &before, &behind);
-	return before > 1 ? "its weight would need a new file for its data (--data FILE)" : NULL;
+	return before > 1 ? pieces_needs_data : NULL;
 }
 
 bool pieces_tensor_stands(const pieces_state *x, int32_t v)

@@ -2,10 +2,12 @@
 """What people use to run a model on several devices, as programs for berth's simulator: cuts, and a device for each
 operator of the cut program.
 
-    baselines.py MODEL.onnx SYSTEM [--training] [--microbatches M]    their latencies in seconds as JSON
+    baselines.py MODEL.onnx[:dim=N...] SYSTEM [--training] [--microbatches M]    as JSON, for each: its latency in
+                                                          seconds and its peak of memory, or why there is none
     baselines.py BERTH --check                                        hold them against what is known of them
 
-SYSTEM is a file, or system:NAME. berth has to be in PATH, but for --check. What they are:
+M is 4 where it is not given; M times the parts have to divide the batch. SYSTEM is a file, or
+system:NAME. berth has to be in PATH, but for --check. What they are:
 
   data       Each device has all weights and a part of the batch; gradients are summed by all-reduce.
   tensor     Products with weights by columns and along what is summed in turn (Shoeybi et al., arXiv 1909.08053,
@@ -34,10 +36,14 @@ import tempfile
 PIECE = re.compile(r"[/ ](?:piece |sum |joined |all_reduce |update |grad_sum |\d+:\d+-\d+ )(\d+) of (\d+)")
 
 
+class Refused(Exception):
+    """What berth says of a model, a system or a word."""
+
+
 def berth(*words, fine=(0,)):
     done = subprocess.run(["berth", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode not in fine:
-        raise RuntimeError(f"berth {' '.join(words)}: {done.stderr}")
+        raise Refused(done.stderr.strip() or f"berth {' '.join(words)}: exit code {done.returncode}")
     return done.stdout
 
 
@@ -107,6 +113,7 @@ class Trial:
 
     def __init__(self, model, on, training, folder):
         self.model, self.training, self.folder, self.made = model, training, folder, 0
+        self.why = None  # the last cut that came to nothing
         self.system = System(on, folder)
         self.whole = self.graph(model, None)
 
@@ -126,7 +133,9 @@ class Trial:
             return model
         out = self.file("onnx")
         done = subprocess.run(["berth", "split", model, "--style", style, "--parts", str(parts), "-q", "-o", out],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            self.why = done.stderr.strip().removeprefix("berth: ")
         return out if done.returncode == 0 else None
 
     def shares(self, workers):
@@ -309,27 +318,40 @@ def shapes(n):
     return [(s, d, n // s // d) for s in range(1, n + 1) if n % s == 0 for d in range(1, n // s + 1) if n // s % d == 0]
 
 
-def best(results):
-    fit = [r for r in results if r and r[0] is not None]
-    return min(fit)[0] if fit else None
+def tell(result, why):
+    """What is told of a trial; why: the last reason why a cut came to nothing."""
+    if not result:
+        return {"latency_s": None, "peak_memory_bytes": None, "why": why or "it cannot be cut so"}
+    latency, peak = result
+    return {"latency_s": latency, "peak_memory_bytes": peak,
+            "why": "it does not fit into the memory of the devices" if latency is None else None}
 
 
 def run(model, on, training, micro):
     """Latencies by name; None: it does not fit, or cannot be cut so."""
+    return {name: r["latency_s"] for name, r in results(model, on, training, micro).items()}
+
+
+def results(model, on, training, micro):
+    """What is told of each, by name."""
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(model, on, training, folder)
         workers = list(range(len(trial.system.workers)))
         alike = len({d["peak_flops"] for d in trial.system.workers}) == 1
-        out = {"data": best([trial.spread("data", workers)]), "tensor": best([trial.spread("tensor", workers)])}
+        out = {style: tell(trial.spread(style, workers), trial.why) for style in ("data", "tensor")}
         pipes = trial.pipeline(len(workers), 1, 1, micro)
-        out["gpipe"], out["1f1b"] = (best([pipes.get(s)]) for s in ("gpipe", "1f1b"))
-        tried = [out["data"], out["tensor"], out["gpipe"], out["1f1b"]]
+        for s in ("gpipe", "1f1b"):
+            # one stage has one schedule
+            out[s] = tell(pipes.get(s), "there is one device" if pipes else trial.why)
+        tried = list(out.values())
         for stages, d, t in shapes(len(workers)) if alike else []:
             if stages in (1, len(workers)) and (d == 1 or t == 1):
                 continue
             for result in trial.pipeline(stages, d, t, micro if stages > 1 else 1).values():
-                tried.append(best([result]))
-        out["two-level"] = min((t for t in tried if t is not None), default=None)
+                tried.append(tell(result, None))
+        fit = [t for t in tried if t["latency_s"] is not None]
+        none = {"latency_s": None, "peak_memory_bytes": None, "why": "no mesh fits, or can be cut so"}
+        out["two-level"] = min(fit, key=lambda t: t["latency_s"], default=none)
         return out
 
 
@@ -354,16 +376,39 @@ def check(folder):
     assert tensor[1] < data[1], "weights that are cut take as much memory as copies of them"
 
 
+def read_words(words):
+    """Model, system, training, micro-batches."""
+    training, micro, rest = False, 4, []
+    words = iter(words)
+    for word in words:
+        if word == "--training":
+            training = True
+        elif word == "--microbatches":
+            text = next(words, "")
+            if not text.isdecimal() or int(text) < 1:
+                sys.exit(f"baselines.py: --microbatches: '{text}': expected a whole number from 1 on")
+            micro = int(text)
+        elif word.startswith("-"):
+            sys.exit(f"baselines.py: unknown option {word} (--help lists them)")
+        else:
+            rest.append(word)
+    if len(rest) != 2:
+        sys.exit("baselines.py: expected MODEL.onnx and SYSTEM (--help says more)")
+    return *rest, training, micro
+
+
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    if words[1:] == ["--check"]:
-        os.environ["PATH"] = f"{os.path.dirname(os.path.abspath(words[0]))}:{os.environ['PATH']}"
+    if {"--help", "-h"} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        sys.exit()
+    if sys.argv[2:] == ["--check"]:
+        os.environ["PATH"] = f"{os.path.dirname(os.path.abspath(sys.argv[1]))}:{os.environ['PATH']}"
         with tempfile.TemporaryDirectory() as folder:
             check(folder)
         sys.exit()
-    training = "--training" in words
-    micro = int(words[words.index("--microbatches") + 1]) if "--microbatches" in words else 4
-    words = [w for i, w in enumerate(words) if w not in ("--training", "--microbatches") and (i == 0 or words[i - 1] != "--microbatches")]
-    if len(words) != 2:
-        sys.exit(__doc__)
-    print(json.dumps(run(words[0], words[1], training, micro)))
+    try:
+        print(json.dumps(results(*read_words(sys.argv[1:])), indent=2))
+    except Refused as bad:
+        sys.exit(str(bad))
+    except FileNotFoundError:
+        sys.exit("baselines.py: berth is not in PATH")

@@ -8,6 +8,7 @@ gpt2-xl (batch, seq), llama-7b, llama-70b (batch, seq, mode=prefill|decode), moe
 expert takes the same number of tokens), resnet152, inception-v3, vit (batch). layers=N is for language models and vit. Language models are
 of 16 bits. With mode=decode one token is made; the keys and values of seq tokens are there and count as parameters.
 train=1: logits of all tokens, as a training step needs them. tied=0: GPT-2's head has a table of its own."""
+import inspect
 import json
 import subprocess
 import struct
@@ -384,10 +385,26 @@ ZOO = [("gpt2-xl", "gpt2-xl:dtype=f16"), ("llama-7b", "llama"), ("llama-7b:train
        ("moe", "moe"), ("resnet152", "resnet152"), ("inception-v3:batch=4", "inception-v3:batch=4"), ("vit", "vit")]
 
 
+class BadWord(Exception):
+    """A model, or a word of one, that there is none of."""
+
+
 def build(spec):
     name, *words = spec.split(":")
-    given = dict(w.split("=", 1) for w in words)
-    return MODELS[name](**{k: v if k == "mode" else int(v) for k, v in given.items()})
+    if name not in MODELS:
+        raise BadWord(f"unknown model '{name}'; known: {', '.join(MODELS)}")
+    known = inspect.signature(MODELS[name]).parameters
+    given = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key not in known:
+            raise BadWord(f"{name} has no '{key}'; it has: {', '.join(known)}")
+        if key == "mode" and value not in ("prefill", "decode"):
+            raise BadWord(f"mode is '{value}'; expected prefill or decode")
+        if key != "mode" and not value.isdecimal():
+            raise BadWord(f"{key} is '{value}'; expected a whole number")
+        given[key] = value if key == "mode" else int(value)
+    return MODELS[name](**given)
 
 
 def shown(berth, model, *words):
@@ -415,9 +432,14 @@ def check(berth):
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["--check"]:
+    if {"--help", "-h"} & set(sys.argv[1:]):
+        print(__doc__)
+    elif sys.argv[2:] == ["--check"]:
         check(sys.argv[1])
     elif len(sys.argv) != 3:
-        sys.exit(__doc__)
+        sys.exit("large_models.py: expected NAME[:key=value...] and FILE (--help says more)")
     else:
-        build(sys.argv[1]).write(sys.argv[2])
+        try:
+            build(sys.argv[1]).write(sys.argv[2])
+        except (BadWord, OSError) as bad:
+            sys.exit(f"large_models.py: {bad}")

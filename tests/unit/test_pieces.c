@@ -618,7 +618,7 @@ static void test_bad(void **state)
 	text t = chain(false, &mem);
 	check_bad(t, "third", "rows", "no operator 'third'");
 	check_bad(t, "first", "channels", "no axis 'channels'");
-	check_bad(t, "first", "2", "it has: rows, columns, inner");
+	check_bad(t, "first", "2", "it has: 0 (rows), 1 (columns), inner");
 	berth_arena_free(&mem);
 }
 
