@@ -35,10 +35,15 @@ typedef struct mixer {
 	berth_arena *mem, *tmp;
 } mixer;
 
+static bool cancelled(const mixer *m)
+{
+	return m->cfg->cancel && atomic_load(m->cfg->cancel);
+}
+
 /* Is the time over, or has the user had enough? The shares so far are then the answer. */
 static bool over(const mixer *m)
 {
-	return (m->cfg->cancel && atomic_load(m->cfg->cancel)) || !(berth_search_cfg_left(m->cfg) > 0);
+	return cancelled(m) || !(berth_search_cfg_left(m->cfg) > 0);
 }
 
 /* ---- the sizes ---- */
@@ -541,6 +546,7 @@ static berth_status mix(mixer *m, int32_t most, const berth_method *method, cons
 	compare_alone(m, out);
 	m->unit_s = out->one_per_s > 0 ? 1 / out->one_per_s : 1;
 	BERTH_TRY(choose(m, most, &out->per_s, err));
+	out->interrupted |= cancelled(m);
 	BERTH_TRY(bound(m, out, err));
 	return tell(m, out, err);
 }

@@ -31,7 +31,7 @@ typedef struct berth_mix {
 	/* No copies have more, operators cut into parts and transfers and memory aside (load dual) */
 	double bound_per_s;
 	int64_t evaluations;
-	bool interrupted; /* not all searches were made; these are the best copies of what was found */
+	bool interrupted; /* not all was tried; these are the best copies of what was found */
 } berth_mix;
 
 /* The copies that serve most requests a second in their shares.
