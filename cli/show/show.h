@@ -11,7 +11,7 @@ typedef struct show_args {
 	const char *on, *graph, *placement, *dot, *out, *op, *grouper; /* NULL: not given */
 	int64_t coarsen;                              /* 0: not given */
 	bool training;
-	int32_t replicas; /* of a training step; 0: not said */
+	int64_t replicas; /* of a training step; 0: not said */
 	cli_texts times;
 	cli_granularity blocks; /* the blocks of a graph are shown where its name is not NULL */
 } show_args;

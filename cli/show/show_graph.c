@@ -127,12 +127,12 @@ static berth_status join_times(cli *c, const show_args *a, view *v, berth_err *e
 	return BERTH_OK;
 }
 
-static berth_status make_training(cli *c, int32_t replicas, view *v, berth_err *err)
+static berth_status make_training(cli *c, int64_t replicas, view *v, berth_err *err)
 {
 	berth_training_options opt = berth_training_options_default();
 	berth_graph step;
 	opt.report = &v->training;
-	opt.replicas = replicas;
+	opt.replicas = replicas < INT32_MAX ? (int32_t)replicas : INT32_MAX;
 	BERTH_TRY(berth_graph_training(&v->g, &opt, &c->mem, &c->tmp, &step, err));
 	v->g = step;
 	return BERTH_OK;

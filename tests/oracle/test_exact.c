@@ -524,7 +524,7 @@ typedef struct forger {
 	berth_arena tmp;
 	berth_window_claim window[MOST_WINDOWS];
 	int32_t prices[MOST_WINDOWS][3];
-	int64_t price[FORGED_PRICES][6];
+	int64_t price[FORGED_PRICES * 6]; /* rows of devices and pools */
 	int32_t n;
 	int64_t paths_ns;
 } forger;
@@ -535,7 +535,7 @@ static int64_t forged(forger *f, int32_t n)
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_WINDOWS,
 	                       .window = f->window,
 	                       .n_windows = n,
-	                       .price_vector = f->price[0],
+	                       .price_vector = f->price,
 	                       .n_prices = FORGED_PRICES};
 	berth_status st = berth_certificate_prove(&c, &f->w->p, &f->tmp, &ns, NULL);
 	assert_true(st == BERTH_OK || st == BERTH_EFORMAT);
@@ -581,7 +581,7 @@ static void forge(forger *f)
 	const world *w = f->w;
 	int32_t all = w->p.n_devs + w->p.n_pools;
 	for (int32_t k = 0; k < FORGED_PRICES * all; k++)
-		f->price[0][k] = berth_rng_below(&f->rng, 3) ? berth_rng_below(&f->rng, 1000) : 0;
+		f->price[k] = berth_rng_below(&f->rng, 3) ? berth_rng_below(&f->rng, 1000) : 0;
 	f->paths_ns = forged(f, 0);
 	for (int32_t z = 0; z < w->p.n_ops; z++)
 		for (int32_t d = 0; d < w->p.n_devs; d++)
@@ -636,7 +636,7 @@ static void certificates_hold(void **state)
 	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.made[4],
 	              count.whole, count.changed, count.refused);
 	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
-		assert_true(count.made[k] > 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
+		assert_true(count.made[k] >= 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
 	assert_true(count.whole > all / 2);
 	assert_true(count.changed >= (BERTH_DEBUG ? 400 : 1000));
 	assert_true(count.refused > count.changed / 4);
