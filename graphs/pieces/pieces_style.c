@@ -32,8 +32,8 @@ static const char *batch_why(pieces_state *x, int32_t node)
 {
 	pieces_at at = pieces_at_node(x, node);
 	const onnx_value *v = first_input(x);
-	if (!v || v->rank == 0)
-		return "the model has no batch: its first input has no dimensions";
+	if (!v || v->rank <= 0)
+		return "the model has no batch: its first input has no dimensions that are known";
 	if (pieces_is_open(&at, v, 0))
 		return "the batch is not fixed by the file";
 	return v->dim[0] == 1 ? "the batch is 1" : NULL;
