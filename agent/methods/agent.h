@@ -7,7 +7,7 @@
 
 typedef struct berth_agent_cfg {
 	bool portfolio;            /* run the portfolio first; false: the best single device alone */
-	bool far;           /* partitions and communities beside it (seeds.h) */
+	bool far;                  /* partitions and communities beside it (seeds.h) */
 	bool proposals;            /* offer the trained policy's own placements */
 	bool edges;                /* the learner sees who gives to whom */
 	bool anneal;               /* refine in turn with learning; false: learn alone */

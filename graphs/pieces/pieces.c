@@ -372,32 +372,34 @@ static berth_status list_made(pieces_state *x, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status pieces_cut_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
-                        pieces_model *out, berth_err *err)
+/* writes: the new model too, not only what it is to be. */
+static berth_status cut_source(const pieces_source *s, const pieces_options *opt, bool writes,
+                               berth_arena *mem, pieces_model *out, berth_err *err)
 {
 	pieces_model made = {0};
 	pieces_state x;
 	BERTH_TRY(pieces_state_new(s, opt, mem, &x, err));
 	x.out = &made;
 	BERTH_TRY(pieces_plan(&x, err));
-	BERTH_TRY(put_nodes(&x, err));
-	BERTH_TRY(write_model(&x, err));
+	if (writes) {
+		BERTH_TRY(put_nodes(&x, err));
+		BERTH_TRY(write_model(&x, err));
+	}
 	BERTH_TRY(list_made(&x, err));
 	*out = made;
 	return BERTH_OK;
 }
 
+berth_status pieces_cut_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
+                               pieces_model *out, berth_err *err)
+{
+	return cut_source(s, opt, true, mem, out, err);
+}
+
 berth_status pieces_plan_source(const pieces_source *s, const pieces_options *opt, berth_arena *mem,
                                 pieces_model *out, berth_err *err)
 {
-	pieces_model made = {0};
-	pieces_state x;
-	BERTH_TRY(pieces_state_new(s, opt, mem, &x, err));
-	x.out = &made;
-	BERTH_TRY(pieces_plan(&x, err));
-	BERTH_TRY(list_made(&x, err));
-	*out = made;
-	return BERTH_OK;
+	return cut_source(s, opt, false, mem, out, err);
 }
 
 berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
