@@ -3,6 +3,7 @@
 
 #include "encode.h"
 #include "file.h"
+#include "sha256.h"
 #include "text.h"
 
 #include <errno.h>
@@ -42,6 +43,17 @@ static void put_whole(notes *n, const char *key, unsigned long long x)
 	put_text(n, key, text);
 }
 
+static void put_card(notes *n, const berth_policy_card *card)
+{
+	berth_json_out w;
+	const char *text = NULL;
+	size_t len;
+	berth_json_out_init(&w, n->mem, false);
+	berth_policy_card_put(&w, NULL, card);
+	n->failed |= berth_json_done(&w, &text, &len, NULL) != BERTH_OK;
+	put_text(n, "card", text);
+}
+
 static void put_notes(const berth_policy_file *f, notes *n)
 {
 	put_text(n, "format", "berth-policy");
@@ -61,6 +73,13 @@ static void put_notes(const berth_policy_file *f, notes *n)
 #define X(field) put_number(n, "dims." #field, f->dims.field);
 	DIM_FIELDS(X)
 #undef X
+	if (f->card)
+		put_card(n, f->card);
+}
+
+void berth_policy_file_digest(const berth_policy_file *f, char digest[65])
+{
+	berth_sha256_hex(f->params, policy_param_count(&f->dims) * sizeof *f->params, digest);
 }
 
 /* Tensors behind those of the policy. */
@@ -209,6 +228,18 @@ static berth_status read_params(const char *file, const safetensors_file *raw, b
 	return BERTH_OK;
 }
 
+static berth_status read_card(const char *file, berth_policy_file *f, berth_arena *mem, berth_err *err)
+{
+	const char *text = safetensors_get_note(&f->raw, "card");
+	berth_policy_card *card;
+	if (!text)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, card, 1, err));
+	BERTH_TRY(berth_policy_card_read(file, text, mem, card, err));
+	f->card = card;
+	return BERTH_OK;
+}
+
 static berth_status understand(const char *file, berth_policy_file *f, berth_arena *mem, berth_err *err)
 {
 	const safetensors_file *raw = &f->raw;
@@ -235,6 +266,7 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);
 	f->steps = (int64_t)(steps & INT64_MAX);
 	BERTH_TRY(read_config(file, raw, f, err));
+	BERTH_TRY(read_card(file, f, mem, err));
 	return read_params(file, raw, f, mem, err);
 }
 

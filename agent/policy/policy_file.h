@@ -6,6 +6,7 @@
 #include "learner_cfg.h"
 #include "objective.h"
 #include "policy.h"
+#include "policy_card.h"
 #include "safetensors.h"
 
 enum { BERTH_POLICY_VERSION = 1 };
@@ -21,18 +22,22 @@ typedef struct berth_policy_file {
 	int64_t evaluations, steps;
 	const char *trained_on;       /* "graph on system; ..." */
 	int32_t at_once;              /* batches of a round of training; 0: as usual */
+	const berth_policy_card *card; /* NULL: it has none */
 	const nn_real *params;        /* [policy_param_count(&dims)] */
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;
 
 /* Read and check a policy. Fails: BERTH_EFORMAT (damaged, another format, a newer version, other dimensions
- * than this berth's features), BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
+ * than this berth's features, a card that is none), BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
 berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_policy_file *out,
                                     berth_err *err);
 
 /* The same from bytes; file names them in messages. */
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,
                                       berth_policy_file *out, berth_err *err);
+
+/* SHA-256 of its parameters, as 64 digits. */
+void berth_policy_file_digest(const berth_policy_file *f, char digest[65]);
 
 /* Write a policy with further tensors (the state of training; NULL: none) atomically. Of f, raw is not used,
  * nor of more its notes. Fails: BERTH_EIO, BERTH_ENOMEM. */

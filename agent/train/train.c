@@ -1,6 +1,7 @@
 /* Training; see train.h. */
 #include "train_pairs.h"
 #include "train_ranks.h"
+#include "train_tune.h"
 
 #include "file.h"
 #include "methods.h"
@@ -121,7 +122,8 @@ static berth_status open_learner(trainer *w, berth_err *err)
 	BERTH_TRY(BERTH_NEW(w->mem, all, w->n_items, err));
 	for (int32_t i = 0; i < w->n_items; i++)
 		all[i] = &w->search[i];
-	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, NULL, all, w->n_items, w->mem, w->tmp,
+	const nn_real *params = trainer_tunes(w) ? w->cfg->from->params : NULL;
+	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, params, all, w->n_items, w->mem, w->tmp,
 	                            &w->l, err));
 	w->l.ranks = w->ranks;
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
@@ -197,6 +199,12 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats, int64_
 		w->cfg->update(w->cfg->update_ctx, &u);
 }
 
+/* Evaluations but for those of final searches. */
+static int64_t learned(const trainer *w)
+{
+	return trainer_made(w) - w->search_spent;
+}
+
 static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, berth_err *err)
 {
 	berth_step_stats stats[BERTH_MOST_AT_ONCE];
@@ -212,13 +220,9 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 		                 berth_score_less(w->search[turn[k].pair].best, before[k]));
 		tell(w, turn[k].pair, &stats[k], w->l.steps - n + k + 1);
 	}
+	if (trainer_tunes(w))
+		BERTH_TRY(trainer_tune_look(w, learned(w), w->cfg->evaluations, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
-}
-
-/* Evaluations but for those of final searches. */
-static int64_t learned(const trainer *w)
-{
-	return trainer_made(w) - w->search_spent;
 }
 
 /* Steps over the items in turn, until the budget but for the reserve is spent or there is nothing left to
@@ -227,7 +231,8 @@ static berth_status learn(trainer *w, berth_err *err)
 {
 	int64_t budget = w->cfg->evaluations - trainer_reserve(w), left;
 	int32_t batch = w->cfg->learner.batch, item = 0;
-	while ((left = budget - learned(w)) > 0 && item >= 0 && !trainer_cancelled(w)) {
+	while ((left = budget - learned(w)) > 0 && item >= 0 && !trainer_tune_over(w) &&
+	       !trainer_cancelled(w)) {
 		berth_turn turn[BERTH_MOST_AT_ONCE];
 		int32_t n = 0;
 		w->l.lr_scale = fmin(1, 2 * (double)left / (double)budget);
@@ -271,6 +276,8 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 	out->n_collapsed = train_turns_n_collapsed(&w->turns);
 	out->searched = w->search_spent;
 	out->done = w->search_start >= 0 && learned(w) < w->cfg->evaluations - trainer_reserve(w);
+	if (trainer_tunes(w))
+		BERTH_TRY(trainer_tune_report(w, &out->tuned, err));
 	BERTH_TRY(BERTH_NEW(w->mem, out->best, w->n_items, err));
 	for (int32_t i = 0; i < w->n_items; i++) {
 		const berth_search *h = &w->search[i];
@@ -416,12 +423,15 @@ static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 	count_own(w);
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->l.pair[i].reference = w->pair[i].portfolio.reference;
+	if (trainer_tunes(w))
+		BERTH_TRY(trainer_tune_begin(w, err));
 	if (resume)
 		BERTH_TRY(trainer_load(w, begun, err));
 	if (*begun)
 		return trainer_check_state(w, err);
 	double started = berth_wall_seconds();
-	BERTH_TRY(imitate(w, err));
+	if (!trainer_tunes(w))
+		BERTH_TRY(imitate(w, err));
 	BERTH_TRY(trainer_check_state(w, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
@@ -465,6 +475,8 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
+	if (cfg->from && !items)
+		return berth_fail(err, BERTH_EUNSUPPORTED, "so many pairs are not fine-tuned on");
 	if ((w.ranks->n > 1 || !items) && cfg->learner.decoding != BERTH_SEQUENTIAL)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "%s train with sequential decoding alone, not with %s",

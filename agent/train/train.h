@@ -46,6 +46,12 @@ typedef struct berth_train_cfg {
 	berth_status (*open)(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp, berth_train_item *out,
 	                     berth_err *err);
 	void *open_ctx;
+	/* Fine-tuning (train_tune.h): the policy to begin with, whose settings learner has but for rate and
+	 * at_once; NULL: fresh weights. Pairs that are held alone. Nothing is imitated before, and no search
+	 * comes last. */
+	const berth_policy_file *from;
+	const berth_train_item *kept; /* [n_kept] pairs that are looked at and not learned from */
+	int32_t n_kept;
 	const char *path;            /* checkpoint; NULL: none is written */
 	bool resume;                 /* go on from the checkpoint at path, where there is one */
 	double save_s;               /* seconds between checkpoints; default 1. Does not change the result */
@@ -71,6 +77,23 @@ typedef struct berth_train_rank {
 	double cpu_s;                /* without waiting for others and what goes over the wire */
 } berth_train_rank;
 
+/* A pair that fine-tuning has looked at: one pass of the policy of the start, and of the one taken. */
+typedef struct berth_train_look {
+	const char *graph, *system;
+	bool kept;                   /* aside: it was not learned from */
+	double before, after;        /* NAN: it does not fit */
+} berth_train_look;
+
+/* What fine-tuning came to. */
+typedef struct berth_train_tuned {
+	int64_t looks, taken;        /* taken: the look that is written; 0: the policy of the start */
+	int64_t evaluations;         /* of all looks; not counted with those of training */
+	double cpu_s;                /* of all, by a rule of thumb: the same in each run */
+	bool over;                   /* it ended early */
+	int32_t n_pairs;
+	berth_train_look *pair;      /* [n_pairs] those kept aside first */
+} berth_train_tuned;
+
 typedef struct berth_train_result {
 	int64_t evaluations, steps;
 	int64_t searched;            /* evaluations that final searches took */
@@ -80,11 +103,15 @@ typedef struct berth_train_result {
 	bool done;                   /* learning ended early: all items have collapsed */
 	int32_t n_collapsed;
 	berth_train_best *best;      /* [n_items] */
+	berth_train_tuned tuned;     /* with cfg->from; else all 0 */
 	int32_t n_ranks;
 	berth_train_rank *rank;      /* [n_ranks] */
 } berth_train_result;
 
 berth_train_cfg berth_train_cfg_default(void);
+
+/* CPU seconds that an evaluation of a pair takes, drawn, scored and learned from, by a rule of thumb. */
+double berth_train_cost_s(const berth_problem *p);
 
 /* Train: the portfolio, then steps over the items in turn, then a search from every incumbent with a fifth of
  * the evaluations. Items of which nothing is left to learn give their turns to the others. Where all are so,

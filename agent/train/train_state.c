@@ -1,13 +1,14 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
 #include "train_pairs.h"
 #include "train_ranks.h"
+#include "train_tune.h"
 
 #include "file.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SHARED = 5 };
+enum { SHARED = 5, SHARED_TUNED = 7 };
 /* Arrays of an item. */
 enum { A_ACTION, A_REWARD, A_PLACEMENT, A_ORDER, N_ARRAYS };
 
@@ -30,6 +31,8 @@ enum {
 };
 /* and of the whole. */
 enum { T_STEPS, T_ADAM, T_SEARCHED, T_SEARCH_START, T_SEARCH_SPENT, T_TURN, T_BUDGET, T_COUNTS };
+/* and of fine-tuning. */
+enum { L_LOOKS, L_TAKEN, L_EVALUATIONS, L_COUNTS };
 
 static int64_t bits(double x)
 {
@@ -51,6 +54,7 @@ typedef struct state {
 	safetensors_tensor *t;
 	int32_t n;
 	int64_t *counts, *total;        /* [n_items][N_COUNTS], [T_COUNTS] */
+	int64_t *looks;                 /* [L_COUNTS] */
 	uint8_t *digest;
 	/* for reading [n_items] */
 	int64_t **reward, **order;
@@ -115,9 +119,10 @@ static berth_status lay_out(const trainer *w, const trainer *writes, berth_arena
 	size_t n = (size_t)w->n_items;
 	int64_t params = (int64_t)w->l.adam.n;
 	*s = (state){.w = writes, .tmp = tmp};
-	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED + N_ARRAYS * n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED_TUNED + N_ARRAYS * n, err));
 	BERTH_TRY(BERTH_NEW(tmp, s->counts, n * N_COUNTS, err));
 	BERTH_TRY(BERTH_NEW(tmp, s->total, T_COUNTS, err));
+	BERTH_TRY(BERTH_NEW(tmp, s->looks, L_COUNTS, err));
 	if (writes) {
 		BERTH_TRY(make_room(s, err));
 	} else {
@@ -132,6 +137,10 @@ static berth_status lay_out(const trainer *w, const trainer *writes, berth_arena
 	name_tensor(s, "state.items", SAFETENSORS_U8, (int64_t)n, TRAIN_DIGEST, s->digest);
 	name_tensor(s, "state.adam_m", SAFETENSORS_F32, 1, params, w->l.adam.m);
 	name_tensor(s, "state.adam_v", SAFETENSORS_F32, 1, params, w->l.adam.v);
+	if (trainer_tunes(w)) {
+		name_tensor(s, "state.tuned", SAFETENSORS_F32, 1, params, w->l.params);
+		name_tensor(s, "state.looks", SAFETENSORS_I64, 1, L_COUNTS, s->looks);
+	}
 	for (int32_t i = 0; i < w->n_items; i++)
 		BERTH_TRY(name_item(s, w, i, err));
 	return BERTH_OK;
@@ -174,7 +183,8 @@ static const void *tell_window(state *s, const berth_pair *pair, bool actions)
 static const void *tell_item(void *ctx, int32_t k)
 {
 	state *s = ctx;
-	int32_t i = (k - SHARED) / N_ARRAYS, array = (k - SHARED) % N_ARRAYS;
+	int32_t from = trainer_tunes(s->w) ? SHARED_TUNED : SHARED;
+	int32_t i = (k - from) / N_ARRAYS, array = (k - from) % N_ARRAYS;
 	if (array == A_ACTION || array == A_REWARD)
 		return tell_window(s, &s->w->l.pair[i], array == A_ACTION);
 	trainer_incumbent(s->w, i, s->op_dev, s->op_order);
@@ -201,7 +211,12 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	                       .evaluations = trainer_made(w),
 	                       .trained_on = w->trained_on,
 	                       .at_once = w->cfg->learner.at_once,
-	                       .params = w->l.params};
+	                       .params = w->tune.best ? w->tune.best : w->l.params};
+	berth_policy_card card;
+	if (w->tune.best) {
+		BERTH_TRY(trainer_tune_card(w, w->tmp, &card, err));
+		f.card = &card;
+	}
 	BERTH_TRY(lay_out(w, w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
 	s.total[T_ADAM] = w->l.adam.step;
@@ -210,6 +225,9 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	s.total[T_SEARCH_SPENT] = w->search_spent;
 	s.total[T_TURN] = w->turns.next;
 	s.total[T_BUDGET] = w->cfg->evaluations;
+	s.looks[L_LOOKS] = w->tune.looks;
+	s.looks[L_TAKEN] = w->tune.chosen;
+	s.looks[L_EVALUATIONS] = w->tune.evaluations;
 	for (int32_t i = 0; i < w->n_items; i++)
 		take_item(w, i, &s);
 	const safetensors_file more = {.n_tensors = s.n, .tensor = s.t, .get = tell_item, .ctx = &s};
@@ -388,6 +406,11 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 			err, BERTH_EFORMAT,
 			"%s: cannot resume: it was trained with other settings; 'berth show' lists them",
 			path);
+	const char *from = f->card ? f->card->from : NULL;
+	if (trainer_tunes(w) && from && strcmp(from, w->tune.from) != 0)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it began with another policy, of SHA-256 %.64s", path,
+		                  from);
 	if (f->at_once != w->cfg->learner.at_once)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained with --at-once %d, not %d", path,
@@ -412,16 +435,20 @@ static berth_status read_checkpoint(trainer *w, berth_policy_file *f, berth_err 
 static bool moments_hold(const trainer *w)
 {
 	for (size_t k = 0; k < w->l.adam.n; k++)
-		if (!isfinite(w->l.adam.m[k]) || !isfinite(w->l.adam.v[k]) || w->l.adam.v[k] < 0)
+		if (!isfinite(w->l.params[k]) || !isfinite(w->l.adam.m[k]) || !isfinite(w->l.adam.v[k]) ||
+		    w->l.adam.v[k] < 0)
 			return false;
 	return true;
 }
 
 static berth_status check_totals(const trainer *w, const state *s, berth_err *err)
 {
-	bool ok = s->total[T_SEARCHED] <= w->n_items && moments_hold(w);
+	bool ok = s->total[T_SEARCHED] <= w->n_items && moments_hold(w) &&
+		  s->looks[L_TAKEN] <= s->looks[L_LOOKS];
 	for (int k = 0; k < T_COUNTS; k++)
 		ok &= is_count(s->total[k]) || (k == T_SEARCH_START && s->total[k] == -1);
+	for (int k = 0; k < L_COUNTS; k++)
+		ok &= is_count(s->looks[k]);
 	return ok ? BERTH_OK
 	          : berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: its state contradicts itself",
 	                       w->cfg->path);
@@ -455,11 +482,13 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	BERTH_TRY(check_items(w, &s, err));
 	BERTH_TRY(check_totals(w, &s, err));
 	*begun = has_begun(&s);
+	if (!*begun && trainer_tunes(w))
+		memcpy(w->l.params, w->cfg->from->params, w->l.adam.n * sizeof *f.params);
 	if (!*begun)
 		return BERTH_OK;
 	for (int32_t i = 0; i < w->n_items; i++)
 		BERTH_TRY(put_item(w, path, i, &s, err));
-	memcpy(w->l.params, f.params, policy_param_count(&w->l.dims) * sizeof *f.params);
+	memcpy(trainer_tunes(w) ? w->tune.best : w->l.params, f.params, w->l.adam.n * sizeof *f.params);
 	w->l.steps = s.total[T_STEPS];
 	w->l.adam.step = s.total[T_ADAM];
 	w->searched = s.total[T_SEARCHED];
@@ -467,7 +496,10 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	w->search_spent = s.total[T_SEARCH_SPENT];
 	w->turns.next = s.total[T_TURN];
 	w->saved_budget = s.total[T_BUDGET];
-	return BERTH_OK;
+	w->tune.looks = s.looks[L_LOOKS];
+	w->tune.chosen = s.looks[L_TAKEN];
+	w->tune.evaluations = s.looks[L_EVALUATIONS];
+	return trainer_tunes(w) ? trainer_tune_resume(w, err) : BERTH_OK;
 }
 
 berth_status trainer_maybe_save(trainer *w, double step_s, berth_err *err)

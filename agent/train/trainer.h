@@ -21,6 +21,16 @@ typedef struct train_pair {
 	char digest[TRAIN_DIGEST + 2]; /* SHA-256 of graph and system */
 } train_pair;
 
+/* Fine-tuning; train_tune.h. */
+typedef struct train_tune {
+	int32_t n;                /* pairs that are looked at: those kept aside, then those learned from */
+	nn_real *best;            /* [parameters] the policy that is taken */
+	double *first, *taken, *now; /* [n] values of the policies of the start, taken, looked at last */
+	double gain;              /* of the one that is taken: mean of log(first / taken) */
+	int64_t looks, chosen, evaluations;
+	char from[65];            /* digest of the policy of the start */
+} train_tune;
+
 typedef struct trainer {
 	const berth_train_cfg *cfg;
 	const berth_train_item *items; /* NULL: pairs are streamed */
@@ -44,6 +54,7 @@ typedef struct trainer {
 	/* Where the checkpoint before the present one is kept while training goes on. NULL: none is
 	 * written. */
 	const char *older;
+	train_tune tune;
 } trainer;
 
 static inline bool trainer_cancelled(const trainer *w)
@@ -66,7 +77,7 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err);
 /* Evaluations that the final search has at most. */
 static inline int64_t trainer_reserve(const trainer *w)
 {
-	return w->cfg->evaluations / 5;
+	return w->cfg->from ? 0 : w->cfg->evaluations / 5;
 }
 
 /* The final search: local search and annealing from every incumbent, several items at once, with what is left

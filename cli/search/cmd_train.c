@@ -15,6 +15,7 @@
 #include "tighten.h"
 #include "train.h"
 #include "train_curves.h"
+#include "train_fine.h"
 #include "train_log.h"
 #include "train_measured.h"
 
@@ -30,7 +31,7 @@ typedef struct args {
 	cli_texts on;
 	const char *log, *out, *decoding, *env, *report;
 	cli_train_measured measured;
-	bool resume;
+	bool resume, fine_tune;
 	int64_t tight; /* every how many pairs; 0: none */
 	int64_t at_once;
 	cli_budget budget;
@@ -46,6 +47,7 @@ typedef struct state {
 	berth_train_cfg cfg;
 	berth_train_result result;
 	train_measured measured; /* of --env measured */
+	train_fine fine;         /* of --fine-tune */
 	double wall_s;
 	train_log log;          /* empty without --log */
 	berth_ranks ranks;      /* the first one writes and speaks */
@@ -109,6 +111,9 @@ static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 	int64_t n = (int64_t)c->n_args * n_systems(a);
 	if (n > INT32_MAX)
 		return berth_fail(err, BERTH_EINVAL, "train: more than %d pairs", INT32_MAX);
+	if (n > PAIRS_HELD && a->fine_tune)
+		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: at most %d pairs, not %lld",
+		                  PAIRS_HELD, (long long)n);
 	if (n > PAIRS_HELD && strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) == 0) {
 		s->n_items = (int32_t)n;
 		return BERTH_OK;
@@ -119,6 +124,15 @@ static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 			BERTH_TRY(load_item(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL, s->n_items,
 			                    &s->item[s->n_items], err));
 	return BERTH_OK;
+}
+
+/* Those that are learned from. */
+static berth_status tune_items(cli *c, const args *a, state *s, berth_err *err)
+{
+	berth_objective objective;
+	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
+	s->fine.policy = a->budget.policy;
+	return train_fine_open(c, a->budget.seed, &objective, &s->fine, &s->item, &s->n_items, err);
 }
 
 /* ---- while it runs ---- */
@@ -169,11 +183,24 @@ static void rescue(void *ctx, char *text, size_t size)
 		snprintf(text, size, "interrupted before there was a checkpoint");
 }
 
+/* What is learned, and how. */
+static berth_status settings(const args *a, state *s, berth_err *err)
+{
+	s->cfg = berth_train_cfg_default();
+	if (a->fine_tune)
+		BERTH_TRY(berth_fine_tune_cfg(&s->fine.from, &s->fine.parts, &s->cfg, err));
+	else
+		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
+	if (a->budget.evaluations.n)
+		s->cfg.evaluations = a->budget.evaluations.n;
+	s->cfg.learner.at_once = (int32_t)a->at_once;
+	return BERTH_OK;
+}
+
 static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_search_cfg search;
-	s->cfg = berth_train_cfg_default();
-	BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
+	BERTH_TRY(settings(a, s, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	s->cfg.objective = search.objective;
 	s->cfg.seed = search.seed;
@@ -187,8 +214,6 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.update_ctx = s;
 	s->cfg.open = stream_item;
 	s->cfg.open_ctx = s;
-	s->cfg.evaluations = a->budget.evaluations.n;
-	s->cfg.learner.at_once = (int32_t)a->at_once;
 	if (stat(a->out, &s->before) != 0)
 		s->before = (struct stat){0};
 	if (s->ranks.me == 0)
@@ -211,7 +236,9 @@ static const char *stopped_by(const state *s)
 {
 	if (s->result.nothing)
 		return "enough";
-	return s->interrupted ? "interrupted" : s->result.done ? "learned" : "budget";
+	if (s->interrupted)
+		return "interrupted";
+	return s->result.tuned.over ? "early" : s->result.done ? "learned" : "budget";
 }
 
 static void put_counts(berth_json_out *w, const args *a, const state *s)
@@ -240,6 +267,8 @@ static void put_best(berth_json_out *w, const args *a, const state *s)
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
+	if (a->fine_tune)
+		train_fine_put(w, &s->fine, &s->result.tuned);
 	if (a->measured.on)
 		train_measured_put(w, &s->measured);
 }
@@ -300,11 +329,17 @@ static void print_spent(const args *a, const state *s)
 		        a->out, made);
 		return;
 	}
-	cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements by %s\n",
-	        a->out, made, (long long)r->steps, learned, searched);
+	if (a->fine_tune)
+		cli_say("%s: %s evaluations: %lld steps of learning\n", a->out, made, (long long)r->steps);
+	else
+		cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements "
+		        "by %s\n",
+		        a->out, made, (long long)r->steps, learned, searched);
 	if (r->resumed)
 		cli_say("gone on from a checkpoint of %s\n", cli_count(before, r->before));
-	if (r->done && r->evaluations < s->cfg.evaluations)
+	if (r->tuned.over)
+		cli_say("ended early, of %s evaluations: no policy was taken any more\n", asked);
+	else if (r->done && r->evaluations < s->cfg.evaluations)
 		cli_say("ended early, of %s evaluations: nothing is left to learn, the policy draws the same "
 		        "again and again\n",
 		        asked);
@@ -321,6 +356,10 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	cli_table t;
 	char buf[32];
 	print_spent(a, s);
+	if (a->fine_tune) {
+		BERTH_TRY(train_fine_print(c, &s->fine, &s->cfg.objective, &s->result.tuned, err));
+		return cli_ranks_print(c, &s->result, err);
+	}
 	cli_table_init(&t, &c->mem, "llrrll");
 	cli_table_head(&t, "graph|system|best|best seed|of|left to learn");
 	for (int32_t i = 0; s->result.best && i < s->n_items; i++) {
@@ -358,6 +397,13 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "option --at-once: %lld is not from 1 to %d",
 		                  (long long)a->at_once, BERTH_MOST_AT_ONCE);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
+	if (a->budget.policy && !a->fine_tune)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --policy: what to begin with; it goes with --fine-tune");
+	bool other = strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) != 0;
+	if (a->fine_tune && (a->measured.on || other))
+		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: not with %s",
+		                  a->measured.on ? "--env measured" : "another --decoding than sequential");
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
@@ -402,6 +448,8 @@ static berth_status prepare(cli *c, args *a, state *s, berth_err *err)
 		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
 		                  "out");
 	BERTH_TRY(load_items(c, a, s, err));
+	if (a->fine_tune)
+		BERTH_TRY(tune_items(c, a, s, err));
 	if (a->report && !s->item)
 		return berth_fail(err, BERTH_EINVAL, "train --report: curves of at most %d pairs, not %d",
 		                  PAIRS_HELD, (int)s->n_items);
@@ -441,7 +489,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
 	state s = {.lock.fd = -1, .c = c, .a = &a};
-	a.budget.evaluations.n = berth_train_cfg_default().evaluations;
+	a.budget.evaluations.n = 0;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		CLI_OBJECTIVE(&a.budget),
@@ -454,7 +502,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"at-once", 0, CLI_COUNT, &a.at_once, "N",
 	         "batches drawn from one policy: so many threads and ranks have work; 1 to 256"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations.n, "N",
-	         "placements over all graphs and systems; a fifth for the last search"},
+	         "placements over all graphs and systems; a fifth for the last search\t20K; with --fine-tune "
+	         "about 5 CPU minutes of them"},
+		{"fine-tune", 0, CLI_FLAG, &a.fine_tune, NULL,
+	         "begin with a trained policy; keep the best on pairs that are kept aside"},
+		{"policy", 0, CLI_FILE_IN, &a.budget.policy, "FILE",
+	         "with --fine-tune: the policy to begin with\tthe built-in one"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N",
 	         "worker threads; no effect on results\tall CPUs"},
@@ -480,8 +533,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_train = {
 	"train",
-	"train GRAPH... --on SYSTEM[,SYSTEM...] [--objective O] [--evaluations N] [--seed N] [--env "
-	"simulated|measured] [--engine E] [--resume] [--log FILE] [--report FILE.html] -o POLICY",
+	"train GRAPH... --on SYSTEM[,SYSTEM...] [--fine-tune] [--objective O] [--evaluations N] [--seed N] "
+	"[--env simulated|measured] [--engine E] [--resume] [--log FILE] [--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"mpirun -n N berth train ... trains with N processes, on any hosts, to the same policy.\n"

@@ -6,6 +6,7 @@
 #include "show.h"
 #include "text.h"
 
+#include <math.h>
 #include <string.h>
 
 static size_t n_params(const berth_policy_file *f)
@@ -29,6 +30,8 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "groups", f->cfg.groups);
 	berth_json_put_int(&w, "hidden", f->dims.hidden);
 	berth_json_put_int(&w, "rounds", f->dims.rounds);
+	if (f->card)
+		berth_policy_card_put(&w, "card", f->card);
 	berth_json_close(&w, '}');
 	return cli_print_json(&w, err);
 }
@@ -60,6 +63,48 @@ static void print_text(const berth_policy_file *f)
 	        berth_decoding_name(f->cfg.decoding));
 }
 
+/* What the card says, a line each; what it does not say is left out. */
+static void print_card(const berth_policy_file *f)
+{
+	const berth_policy_card *x = f->card;
+	char text[32];
+	if (x->data)
+		cli_say("data: %s\n", x->data);
+	if (x->from)
+		cli_say("tuned from the policy whose weights have SHA-256 %.12s...\n", x->from);
+	if (x->pairs >= 0)
+		cli_say("learned from %lld pair%s of a graph and a system\n", (long long)x->pairs,
+		        x->pairs == 1 ? "" : "s");
+	if (x->evaluations >= 0)
+		cli_say("cost: %s evaluations in all\n", cli_count(text, x->evaluations));
+	if (!isnan(x->cpu_s))
+		cli_say("cost: about %s of CPU\n", berth_text_seconds(text, x->cpu_s));
+	if (x->looks >= 0 && x->taken >= 0)
+		cli_say("taken: look %lld of %lld%s\n", (long long)x->taken, (long long)x->looks,
+		        x->taken ? "" : ", the policy of the start");
+	if (x->result)
+		cli_say("result: %s\n", x->result);
+}
+
+static berth_status print_kept(cli *c, const berth_policy_file *f, berth_err *err)
+{
+	const berth_policy_card *x = f->card;
+	cli_table t;
+	char buf[32];
+	if (!x->n_kept)
+		return BERTH_OK;
+	cli_say("\n");
+	cli_table_init(&t, &c->mem, "llrr");
+	cli_table_head(&t, "kept aside|system|pass before|after");
+	for (int32_t i = 0; i < x->n_kept; i++) {
+		cli_cell(&t, "%s", x->kept[i].graph);
+		cli_cell(&t, "%s", x->kept[i].system);
+		cli_cell(&t, "%s", cli_value(buf, &f->objective, x->kept[i].before));
+		cli_cell(&t, "%s", cli_value(buf, &f->objective, x->kept[i].after));
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
 berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 {
 	berth_policy_file f;
@@ -68,7 +113,11 @@ berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 		BERTH_TRY(berth_policy_file_write(a->out, &f, NULL, &c->tmp, err));
 	if (c->json)
 		return print_json(c, &f, err);
-	if (!c->quiet)
-		print_text(&f);
-	return BERTH_OK;
+	if (c->quiet)
+		return BERTH_OK;
+	print_text(&f);
+	if (!f.card)
+		return BERTH_OK;
+	print_card(&f);
+	return print_kept(c, &f, err);
 }

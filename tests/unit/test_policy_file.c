@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,87 @@ static void test_round_trip(void **state)
 	assert_string_equal(back.trained_on, "a on b");
 	assert_memory_equal(back.params, m.f.params, policy_param_count(&m.f.dims) * sizeof *back.params);
 	discard(&m);
+}
+
+static void test_card(void **state)
+{
+	(void)state;
+	made m;
+	berth_policy_file back;
+	berth_err err;
+	char name[2 * BERTH_CARD_NAME + 1];
+	berth_card_pair kept[BERTH_CARD_PAIRS + 3];
+	berth_policy_card card = berth_policy_card_blank();
+	make(&m);
+	memset(name, 'x', sizeof name);
+	name[0] = 'a';
+	for (size_t i = 1; i + 2 < sizeof name; i += 2)
+		memcpy(name + i, "\xc3\xa4", 2); /* one of them would be cut through */
+	name[sizeof name - 1] = 0;
+	for (int i = 0; i < BERTH_CARD_PAIRS + 3; i++)
+		kept[i] = (berth_card_pair){name, "m", i ? 1.5 : NAN, 0.1};
+	card.from = "abc";
+	card.looks = 0;
+	card.cpu_s = 2.5;
+	card.kept = kept;
+	card.n_kept = BERTH_CARD_PAIRS + 3;
+	m.f.card = &card;
+	assert_ok(berth_policy_file_write(m.path, &m.f, NULL, &m.tmp, &err), &err);
+	assert_ok(berth_policy_file_read(m.path, &m.mem, &back, &err), &err);
+	assert_non_null(back.card);
+	assert_string_equal(back.card->from, "abc");
+	assert_null(back.card->data);
+	assert_int_equal(back.card->looks, 0);
+	assert_int_equal(back.card->taken, -1);
+	assert_true(back.card->cpu_s == 2.5);
+	assert_int_equal(back.card->n_kept, BERTH_CARD_PAIRS);
+	assert_int_equal(strlen(back.card->kept[0].graph), BERTH_CARD_NAME - 1);
+	assert_true(isnan(back.card->kept[0].before) && back.card->kept[1].before == 1.5);
+	discard(&m);
+}
+
+/* What others may write there is refused, and told where. */
+static void test_forged_cards(void **state)
+{
+	(void)state;
+	static const char *const bad[][2] = {
+		{"", "p: the card:1:1: "},
+		{"[]", "expected an object"},
+		{"{\"data\":7}", "/data"},
+		{"{\"pairs\":\"many\"}", "/pairs"},
+		{"{\"pairs\":-1}", "/pairs"},
+		{"{\"cpu_s\":-2}", "/cpu_s"},
+		{"{\"cpu_s\":1e999}", "p: the card"},
+		{"{\"cpus\":1}", "cpu_s"},
+		{"{\"kept\":{}}", "/kept"},
+		{"{\"kept\":[3]}", "/kept/0"},
+		{"{\"kept\":[{\"before\":1}]}", "after"},
+		{"{\"kept\":[{\"before\":1,\"after\":\"x\"}]}", "/kept/0/after"},
+	};
+	berth_arena mem = {0};
+	berth_policy_card card;
+	berth_err err;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(berth_policy_card_read("p", bad[i][0], &mem, &card, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, bad[i][1]);
+	}
+	size_t n = BERTH_CARD_BYTES + 2;
+	char *text = berth_arena_alloc(&mem, n, 1);
+	for (int k = 0; k < 2; k++) { /* too long a name; too long a card */
+		size_t m = k ? n - 1 : 5000;
+		memset(text, 'x', m);
+		memcpy(text, "{\"data\":\"", 9);
+		memcpy(text + m - 2, "\"}", 3);
+		assert_int_equal(berth_policy_card_read("p", text, &mem, &card, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, "expected at most");
+	}
+	size_t at = (size_t)snprintf(text, n, "{\"kept\":[");
+	for (int i = 0; i <= BERTH_CARD_PAIRS; i++)
+		at += (size_t)snprintf(text + at, n - at, "%s{\"before\":1,\"after\":1}", i ? "," : "");
+	snprintf(text + at, n - at, "]}");
+	assert_int_equal(berth_policy_card_read("p", text, &mem, &card, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "65 pairs");
+	berth_arena_free(&mem);
 }
 
 static void test_every_flipped_bit_is_found(void **state)
@@ -169,6 +251,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_card),
+		cmocka_unit_test(test_forged_cards),
 		cmocka_unit_test(test_every_flipped_bit_is_found),
 		cmocka_unit_test(test_every_truncation_is_found),
 		cmocka_unit_test(test_what_is_refused),

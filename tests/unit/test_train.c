@@ -1,6 +1,7 @@
 /* Training: the same bytes for any number of threads, for any interruption, and what is refused on
  * resuming. */
 #include "file.h"
+#include "fine_tune.h"
 #include "support.h"
 #include "systems_builtin.h"
 #include "train.h"
@@ -807,6 +808,139 @@ static void test_ranks_fail_alike(void **state)
 	}
 }
 
+/* ---- fine-tuning ---- */
+
+/* A policy that a short training leaves, to begin with. */
+static void first_policy(berth_arena *mem, berth_policy_file *out)
+{
+	char path[64];
+	berth_err err;
+	lesson l;
+	open_lesson(&l, temporary(path));
+	l.cfg.evaluations = 300;
+	assert_ok(teach(&l, &err), &err);
+	assert_ok(berth_policy_file_read(path, mem, out, &err), &err);
+	close_lesson(&l);
+	unlink(path);
+}
+
+static void open_tuning(lesson *l, const char *path, const berth_policy_file *from)
+{
+	berth_fine_tune parts;
+	berth_err err;
+	open_lesson(l, path);
+	berth_train_cfg as = l->cfg;
+	assert_ok(berth_fine_tune_split(l->item, N_ITEMS, 1, &l->mem, &l->tmp, &parts, &err), &err);
+	assert_int_equal(parts.n_learned, N_ITEMS);
+	assert_int_equal(parts.n_kept, 2 * N_ITEMS);
+	assert_ok(berth_fine_tune_cfg(from, &parts, &l->cfg, &err), &err);
+	l->cfg.learner.lr = 3e-3; /* so that some looks are taken and some not */
+	l->cfg.evaluations = 3000;
+	l->cfg.path = path;
+	l->cfg.save_s = 0;
+	l->cfg.cancel = as.cancel;
+	l->cfg.update = as.update;
+	l->cfg.update_ctx = as.update_ctx;
+}
+
+/* The same bytes with any number of threads and interrupted anywhere; what is written is on no pair kept
+ * aside worse than what it began with, and does what is told of it. */
+static void test_tuned(void **state)
+{
+	(void)state;
+	char whole[64], parts[64];
+	berth_arena mem = {0};
+	berth_policy_file from, f;
+	berth_err err;
+	lesson l;
+	first_policy(&mem, &from);
+	open_tuning(&l, temporary(whole), &from);
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	const berth_train_tuned *t = &l.result.tuned;
+	assert_true(t->taken > 0 && t->taken <= t->looks);
+	assert_int_equal(t->n_pairs, 3 * N_ITEMS);
+	assert_int_equal(l.result.searched, 0);
+	assert_ok(berth_policy_file_read(whole, &mem, &f, &err), &err);
+	assert_int_equal(f.card->n_kept, 2 * N_ITEMS);
+	for (int32_t i = 0; i < t->n_pairs; i++) {
+		assert_int_equal(t->pair[i].kept, i < 2 * N_ITEMS);
+		if (!t->pair[i].kept)
+			continue;
+		assert_true(t->pair[i].after <= t->pair[i].before * (1 + 1e-9));
+		assert_true(f.card->kept[i].before == t->pair[i].before);
+		assert_true(f.card->kept[i].after == t->pair[i].after);
+	}
+	close_lesson(&l);
+	for (int k = 0; k < 5; k++) {
+		open_tuning(&l, temporary(parts), &from);
+		assert_ok(berth_pool_new(1 + k, &l.cfg.pool, &err), &err);
+		l.cancel_at = 1 + k * steps / 5;
+		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+		atomic_store(&l.cancel, 0);
+		l.cancel_at = -1;
+		l.cfg.resume = true;
+		assert_ok(teach(&l, &err), &err);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+		assert_same_file(whole, parts);
+		unlink(parts);
+	}
+	unlink(whole);
+	berth_arena_free(&mem);
+}
+
+/* Where nothing is better what it began with is written; that is no policy to go on from with another one. */
+static void test_not_tuned(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_arena mem = {0};
+	berth_policy_file from, f;
+	berth_err err;
+	lesson l;
+	first_policy(&mem, &from);
+	open_tuning(&l, temporary(path), &from);
+	l.cfg.learner.lr = 10;
+	assert_ok(teach(&l, &err), &err);
+	assert_int_equal(l.result.tuned.taken, 0);
+	assert_true(l.result.tuned.looks > 8);
+	assert_ok(berth_policy_file_read(path, &mem, &f, &err), &err);
+	assert_memory_equal(f.params, from.params, policy_param_count(&f.dims) * sizeof *f.params);
+	nn_real *params = (nn_real *)(uintptr_t)from.params;
+	params[3] += 1;
+	l.cfg.resume = true;
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "began with another policy");
+	close_lesson(&l);
+	unlink(path);
+	berth_arena_free(&mem);
+}
+
+/* Every fourth of four and more is kept aside. */
+static void test_kept_aside(void **state)
+{
+	(void)state;
+	enum { N = 9 };
+	lesson l;
+	berth_err err;
+	berth_fine_tune x;
+	berth_train_item item[N];
+	open_lesson(&l, NULL);
+	for (int i = 0; i < N; i++)
+		item[i] = l.item[i % 2];
+	assert_ok(berth_fine_tune_split(item, N, 1, &l.mem, &l.tmp, &x, &err), &err);
+	assert_int_equal(x.n_kept, 2);
+	assert_int_equal(x.n_learned, 7);
+	assert_ok(berth_fine_tune_split(item, 1, 1, &l.mem, &l.tmp, &x, &err), &err);
+	assert_int_equal(x.n_kept, 2);
+	assert_int_equal(x.n_learned, 1);
+	assert_string_equal(x.kept[1].system, "cpu+2gpu, draw 2");
+	assert_true(x.kept[0].p->s->link_bandwidth[0] != l.s.link_bandwidth[0]);
+	assert_true(x.kept[0].p->g == l.item[0].p->g);
+	close_lesson(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -827,6 +961,9 @@ int main(void)
 		cmocka_unit_test(test_ends_when_done),
 		cmocka_unit_test(test_resume_with_more),
 		cmocka_unit_test(test_resume_with_less),
+		cmocka_unit_test(test_tuned),
+		cmocka_unit_test(test_not_tuned),
+		cmocka_unit_test(test_kept_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

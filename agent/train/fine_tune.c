@@ -1,0 +1,92 @@
+/* See fine_tune.h. */
+#include "fine_tune.h"
+
+#include "problem.h"
+#include "rng.h"
+
+#include <math.h>
+
+enum { EVERY = 4, DRAWS = 2 };
+
+#define SPREAD 0.1
+
+/* [n] times e^z each. */
+static berth_status spread(const double *x, int32_t n, berth_rng *rng, berth_arena *mem, double **out,
+                           berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	for (int32_t i = 0; i < n; i++)
+		(*out)[i] = x[i] * exp(SPREAD * berth_rng_normal(rng));
+	return BERTH_OK;
+}
+
+/* Links that share a channel keep sharing it; both ways of a link may come to differ. */
+static berth_status draw(const berth_train_item *item, int32_t k, berth_rng *rng, berth_arena *mem,
+                         berth_arena *tmp, berth_train_item *out, berth_err *err)
+{
+	const berth_system *s = item->p->s;
+	berth_system *y;
+	berth_problem *p;
+	char *name;
+	BERTH_TRY(BERTH_NEW(mem, y, 1, err));
+	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	*y = *s;
+	BERTH_TRY(spread(s->dev_peak_flops, s->n_devs, rng, mem, &y->dev_peak_flops, err));
+	BERTH_TRY(spread(s->dev_mem_bandwidth, s->n_devs, rng, mem, &y->dev_mem_bandwidth, err));
+	BERTH_TRY(spread(s->link_bandwidth, s->n_links, rng, mem, &y->link_bandwidth, err));
+	BERTH_TRY(spread(s->link_latency_s, s->n_links, rng, mem, &y->link_latency_s, err));
+	if (!(name = berth_arena_printf(mem, "%s, draw %d", item->system, k + 1)))
+		return berth_nomem(err);
+	y->name = name;
+	BERTH_TRY(berth_problem_new(item->p->g, y, mem, tmp, p, err));
+	*out = (berth_train_item){p, item->graph, name};
+	return BERTH_OK;
+}
+
+berth_status berth_fine_tune_split(const berth_train_item *item, int32_t n, uint64_t seed, berth_arena *mem,
+                                   berth_arena *tmp, berth_fine_tune *out, berth_err *err)
+{
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_TUNE);
+	berth_fine_tune x = {0};
+	BERTH_TRY(BERTH_NEW(mem, x.learned, n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.kept, DRAWS * n, err));
+	for (int32_t i = 0; i < n; i++)
+		if (n >= EVERY && (i + 1) % EVERY == 0)
+			x.kept[x.n_kept++] = item[i];
+		else
+			x.learned[x.n_learned++] = item[i];
+	for (int32_t k = 0; n < EVERY && k < DRAWS; k++)
+		for (int32_t i = 0; i < n; i++)
+			BERTH_TRY(draw(&item[i], k, &rng, mem, tmp, &x.kept[x.n_kept++], err));
+	*out = x;
+	return BERTH_OK;
+}
+
+/* ---- settings ---- */
+
+#define RATE 3e-4
+#define BUDGET_S 300.0
+
+berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x,
+                                 berth_train_cfg *out, berth_err *err)
+{
+	berth_train_cfg cfg = berth_train_cfg_default();
+	double per = 0;
+	if (from->cfg.decoding != BERTH_SEQUENTIAL)
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "fine-tuning: the policy decodes %s; those that decode %s alone are tuned",
+		                  berth_decoding_name(from->cfg.decoding),
+		                  berth_decoding_name(BERTH_SEQUENTIAL));
+	int32_t at_once = cfg.learner.at_once;
+	cfg.learner = from->cfg;
+	cfg.learner.at_once = at_once;
+	cfg.learner.lr = RATE;
+	cfg.from = from;
+	cfg.kept = x->kept;
+	cfg.n_kept = x->n_kept;
+	for (int32_t i = 0; i < x->n_learned; i++)
+		per += berth_train_cost_s(x->learned[i].p) / x->n_learned;
+	cfg.evaluations = (int64_t)ceil(BUDGET_S / per);
+	*out = cfg;
+	return BERTH_OK;
+}

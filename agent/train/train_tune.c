@@ -1,0 +1,219 @@
+/* See train_tune.h. */
+#include "train_tune.h"
+
+#include "methods.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LOOKS = 32, PATIENCE = 12 };
+
+/* What does not fit counts as a hundred times the value before. */
+#define WORST 100.0
+
+/* A pair that is kept aside has to be as good as before, but for rounding. */
+#define ROUNDING 1e-9
+
+/* ---- one look ---- */
+
+/* One pass over one pair. */
+typedef struct pass {
+	const berth_train_item *item;
+	berth_search_cfg cfg;
+	berth_arena mem, tmp;
+	double value;
+	int64_t evaluations;
+	berth_status st;
+	berth_err err;
+} pass;
+
+typedef struct look {
+	pass *x;
+	const berth_method *policy;
+} look;
+
+static berth_status pass_over(pass *x, const berth_method *policy, berth_err *err)
+{
+	berth_search s;
+	BERTH_TRY(berth_search_new(x->item->p, &x->cfg, &x->mem, &s, err));
+	BERTH_TRY(berth_method_run(policy, &s, &x->tmp, err));
+	x->value = berth_score_feasible(s.best) ? s.best.value : NAN;
+	x->evaluations = s.evaluations;
+	return BERTH_OK;
+}
+
+static void run_pass(void *ctx, int32_t i, int32_t worker)
+{
+	const look *l = ctx;
+	pass *x = &l->x[i];
+	(void)worker;
+	x->st = pass_over(x, l->policy, &x->err);
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+}
+
+static const berth_train_item *item_of(const trainer *w, int32_t i)
+{
+	return i < w->cfg->n_kept ? &w->cfg->kept[i] : &w->items[i - w->cfg->n_kept];
+}
+
+/* Values [n] of one pass with the parameters, several pairs at once. */
+static berth_status look_at(trainer *w, const nn_real *params, double *value, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	berth_policy_file f = *w->cfg->from;
+	look l;
+	berth_status st = BERTH_OK;
+	f.params = params;
+	BERTH_TRY(berth_method_find("policy", &l.policy, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, l.x, w->tune.n, err));
+	for (int32_t i = 0; i < w->tune.n; i++)
+		l.x[i] = (pass){.item = item_of(w, i),
+		                .cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .policy = &f}};
+	berth_pool_run(w->cfg->pool, w->tune.n, run_pass, &l);
+	for (int32_t i = 0; i < w->tune.n && st == BERTH_OK; i++) {
+		if (l.x[i].st != BERTH_OK)
+			st = berth_fail(err, l.x[i].st, "%s", l.x[i].err.msg);
+		value[i] = l.x[i].value;
+		w->tune.evaluations += l.x[i].evaluations;
+	}
+	berth_arena_reset(w->tmp, mark);
+	return st;
+}
+
+/* ---- which one is taken ---- */
+
+static double loss(double now, double first)
+{
+	double ratio = now / first;
+	if (isnan(first))
+		return isnan(now) ? 0 : -log(WORST);
+	return log(isnan(ratio) ? WORST : ratio);
+}
+
+/* Mean of log(first / now). -INFINITY: a pair that is kept aside is worse than at first. */
+static double gain_of(const trainer *w, const double *now)
+{
+	const train_tune *t = &w->tune;
+	double sum = 0;
+	for (int32_t i = 0; i < t->n; i++) {
+		double lost = loss(now[i], t->first[i]);
+		if (i < w->cfg->n_kept && lost > ROUNDING)
+			return -INFINITY;
+		sum -= lost;
+	}
+	return sum / t->n;
+}
+
+static void take(trainer *w, const nn_real *params, double gain)
+{
+	train_tune *t = &w->tune;
+	memcpy(t->best, params, w->l.adam.n * sizeof *params);
+	memcpy(t->taken, t->now, (size_t)t->n * sizeof *t->now);
+	t->gain = gain;
+	t->chosen = t->looks;
+}
+
+berth_status trainer_tune_begin(trainer *w, berth_err *err)
+{
+	train_tune *t = &w->tune;
+	*t = (train_tune){.n = w->cfg->n_kept + w->n_items};
+	BERTH_TRY(BERTH_NEW(w->mem, t->best, w->l.adam.n, err));
+	BERTH_TRY(BERTH_NEW(w->mem, t->first, t->n, err));
+	BERTH_TRY(BERTH_NEW(w->mem, t->taken, t->n, err));
+	BERTH_TRY(BERTH_NEW(w->mem, t->now, t->n, err));
+	berth_policy_file_digest(w->cfg->from, t->from);
+	BERTH_TRY(look_at(w, w->cfg->from->params, t->first, err));
+	memcpy(t->now, t->first, (size_t)t->n * sizeof *t->now);
+	take(w, w->cfg->from->params, 0);
+	return BERTH_OK;
+}
+
+berth_status trainer_tune_resume(trainer *w, berth_err *err)
+{
+	train_tune *t = &w->tune;
+	int64_t evaluations = t->evaluations;
+	BERTH_TRY(look_at(w, t->best, t->taken, err));
+	t->evaluations = evaluations;
+	t->gain = gain_of(w, t->taken);
+	return t->gain >= 0 ? BERTH_OK
+	                    : berth_fail(err, BERTH_EFORMAT,
+	                                 "%s: cannot resume: its policy is worse than the one that it began "
+	                                 "with",
+	                                 w->cfg->path);
+}
+
+berth_status trainer_tune_look(trainer *w, int64_t learned, int64_t budget, berth_err *err)
+{
+	train_tune *t = &w->tune;
+	if (learned < budget && learned < (t->looks + 1) * budget / LOOKS)
+		return BERTH_OK;
+	BERTH_TRY(look_at(w, w->l.params, t->now, err));
+	t->looks++;
+	double gain = gain_of(w, t->now);
+	if (gain > t->gain)
+		take(w, w->l.params, gain);
+	return BERTH_OK;
+}
+
+bool trainer_tune_over(const trainer *w)
+{
+	return trainer_tunes(w) && w->tune.looks - w->tune.chosen >= PATIENCE;
+}
+
+/* ---- the report ---- */
+
+/* For an operator and a device. Measured on graphs of 80 to 1,000 operators on 3 to 8 devices. */
+#define EVALUATION_S 2e-7
+
+double berth_train_cost_s(const berth_problem *p)
+{
+	return EVALUATION_S * ((double)p->n_ops * p->n_devs + 1);
+}
+
+static double cpu_seconds(const trainer *w)
+{
+	double s = 0;
+	for (int32_t i = 0; i < w->n_items; i++)
+		s += (double)w->search[i].evaluations * berth_train_cost_s(w->items[i].p);
+	return s;
+}
+
+berth_status trainer_tune_card(const trainer *w, berth_arena *mem, berth_policy_card *out, berth_err *err)
+{
+	const train_tune *t = &w->tune;
+	berth_policy_card card = berth_policy_card_blank();
+	berth_card_pair *kept;
+	BERTH_TRY(BERTH_NEW(mem, kept, w->cfg->n_kept, err));
+	for (int32_t i = 0; i < w->cfg->n_kept; i++)
+		kept[i] = (berth_card_pair){item_of(w, i)->graph, item_of(w, i)->system, t->first[i],
+		                            t->taken[i]};
+	card.from = t->from;
+	card.pairs = w->n_items;
+	card.evaluations = trainer_made(w) + t->evaluations;
+	card.cpu_s = cpu_seconds(w);
+	card.looks = t->looks;
+	card.taken = t->chosen;
+	card.kept = kept;
+	card.n_kept = w->cfg->n_kept;
+	*out = card;
+	return BERTH_OK;
+}
+
+berth_status trainer_tune_report(const trainer *w, berth_train_tuned *out, berth_err *err)
+{
+	const train_tune *t = &w->tune;
+	*out = (berth_train_tuned){.looks = t->looks,
+	                           .taken = t->chosen,
+	                           .evaluations = t->evaluations,
+	                           .cpu_s = cpu_seconds(w),
+	                           .over = trainer_tune_over(w),
+	                           .n_pairs = t->n};
+	BERTH_TRY(BERTH_NEW(w->mem, out->pair, t->n, err));
+	for (int32_t i = 0; i < t->n; i++) {
+		const berth_train_item *item = item_of(w, i);
+		out->pair[i] = (berth_train_look){item->graph, item->system, i < w->cfg->n_kept, t->first[i],
+		                                  t->taken[i]};
+	}
+	return BERTH_OK;
+}
