@@ -10,7 +10,6 @@
 #include "sandboxed.h"
 #include "system_warnings.h"
 #include "text.h"
-#include "training.h"
 
 #include <string.h>
 
@@ -78,15 +77,13 @@ berth_status cli_training_check(bool training, const char *spec, berth_err *err)
 	                  spec);
 }
 
-/* --training: a whole step instead of the model. */
-static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
+berth_status cli_training_make(cli *c, const char *spec, const berth_training_options *how, berth_graph *g,
+                               berth_err *err)
 {
-	berth_training_options opt = berth_training_options_default();
+	berth_training_options opt = *how;
 	berth_training_report report;
 	berth_graph step;
 	opt.report = &report;
-	if (!c->training)
-		return BERTH_OK;
 	if (berth_graph_training(g, &opt, &c->mem, &c->tmp, &step, err) != BERTH_OK)
 		return berth_fail_in(err, err->code, "%s: ", spec);
 	for (int32_t i = 0; i < report.n_unknown; i++)
@@ -95,6 +92,13 @@ static berth_status make_training(cli *c, const char *spec, berth_graph *g, bert
 		                   *report.unknown_type[i] ? report.unknown_type[i] : "(none)"));
 	*g = step;
 	return BERTH_OK;
+}
+
+/* --training: a whole step instead of the model. */
+static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
+{
+	const berth_training_options opt = berth_training_options_default();
+	return c->training ? cli_training_make(c, spec, &opt, g, err) : BERTH_OK;
 }
 
 berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
@@ -121,7 +125,7 @@ static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 	return factor ? berth_system_pack(s, factor, &c->mem, err) : BERTH_OK;
 }
 
-static berth_status add_rules(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
+berth_status cli_rules_add(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
 {
 	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
 	                      c->pin.n,    c->forbid.n,    c->colocate.n};
@@ -140,7 +144,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
 	BERTH_TRY(pack_links(c, s, err));
-	BERTH_TRY(add_rules(c, s, g, err));
+	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
 }
 
@@ -162,7 +166,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	BERTH_TRY(pack_links(c, s, err));
-	BERTH_TRY(add_rules(c, s, g, err));
+	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system, s, g, err);
 }
 

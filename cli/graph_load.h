@@ -8,6 +8,7 @@
 #include "load_system.h"
 #include "options.h"
 #include "placement.h"
+#include "training.h"
 
 /* For the table of every verb that reads a graph and a system. */
 #define CLI_INPUT(c) \
@@ -50,6 +51,13 @@ berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err);
 
 /* --training is for graphs: modules have a step of their own. training: is it given? Fails: BERTH_EINVAL. */
 berth_status cli_training_check(bool training, const char *spec, berth_err *err);
+
+/* --training: the step instead of g, as opt tells it (its report is not looked at). What has no rule is
+ * warned of. Fails: as berth_graph_training, cli_warn. */
+berth_status cli_training_make(cli *c, const char *spec, const berth_training_options *opt, berth_graph *g,
+                               berth_err *err);
+/* The rules of --pin, --forbid and --colocate. Fails: as berth_graph_add_rules. */
+berth_status cli_rules_add(cli *c, const berth_system *s, berth_graph *g, berth_err *err);
 
 /* All graphs of the command line as one, where there are several (graph_union.h); parts is empty where there
  * is one. Fails: as cli_instance_load; BERTH_EINVAL (several without a system). */

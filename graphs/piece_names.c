@@ -18,16 +18,23 @@ static bool ends(const char *rest)
 	return *rest == '\0' || *rest == '#';
 }
 
-/* As berth_piece_number for any mark. */
-static int32_t number(const char *name, const char *mark, int32_t *of, size_t *len)
+/* Of "2 of 3" the number 2, and 3 in *of, which may be NULL; 0: it is something else. */
+static int32_t read_number(const char *text, int32_t *of)
 {
-	const char *at = last(name, mark), *text = at ? at + strlen(mark) : "";
 	int i = 0, k = 0, end = 0;
 	if (sscanf(text, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k || !ends(text + end))
 		return 0;
 	if (of)
 		*of = k;
-	if (len)
+	return i;
+}
+
+/* As berth_piece_number for any mark. */
+static int32_t number(const char *name, const char *mark, int32_t *of, size_t *len)
+{
+	const char *at = last(name, mark);
+	int32_t i = at ? read_number(at + strlen(mark), of) : 0;
+	if (i && len)
 		*len = (size_t)(at - name);
 	return i;
 }
@@ -47,4 +54,12 @@ bool berth_piece_is_join(const char *name)
 	static const char mark[] = "/joined";
 	const char *at = last(name, mark);
 	return at && ends(at + sizeof mark - 1);
+}
+
+int32_t berth_piece_share(const char *name, int32_t *of)
+{
+	const char *at = last(name, " of ");
+	while (at && at > name && at[-1] != ' ')
+		at--;
+	return at && at > name ? read_number(at, of) : 0;
 }

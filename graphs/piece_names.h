@@ -14,4 +14,8 @@ bool berth_piece_is_part(const char *name);
 /* Does the name say that pieces come together there ("VALUE/joined")? */
 bool berth_piece_is_join(const char *name);
 
+/* The number at the end of the name of a piece, or of one of several nodes between pieces
+ * ("VALUE/joined 1 of 2"): 1, and in *of 2. 0: it has none. */
+int32_t berth_piece_share(const char *name, int32_t *of);
+
 #endif

@@ -63,7 +63,7 @@ static berth_status put_together(berth_cut_moves *m, berth_rng *rng, berth_cut_o
                                  berth_err *err)
 {
 	const berth_cut_way *way;
-	int32_t k = berth_cut_quickest(m->c->p, window(m), m->n, m->dev, m->ns);
+	int32_t k = berth_cut_quickest(m->c, window(m), m->n, m->dev, m->ns);
 	if (!k)
 		return BERTH_OK;
 	int32_t at = (int32_t)berth_rng_below(rng, (uint32_t)k);
@@ -76,7 +76,7 @@ static berth_status put_together(berth_cut_moves *m, berth_rng *rng, berth_cut_o
 static berth_status cut(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
 {
 	const berth_cut_way *way;
-	int32_t k = berth_cut_quickest(m->c->p, window(m), m->n, m->dev, m->ns);
+	int32_t k = berth_cut_quickest(m->c, window(m), m->n, m->dev, m->ns);
 	if (k < 2)
 		return BERTH_OK;
 	int32_t n = 2 + (int32_t)berth_rng_below(rng, (uint32_t)(k - 1));

@@ -1,11 +1,10 @@
 /* A program of pieces, from what becomes of each operator to its score. */
-#include "cut_program.h"
-
+#include "cut_making.h"
+#include "cut_order.h"
+#include "cut_place.h"
 #include "load.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static berth_status map_ops(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
@@ -18,11 +17,36 @@ static berth_status map_ops(const berth_graph *g, berth_arena *mem, berth_strmap
 	return BERTH_OK;
 }
 
+static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
+{
+	const berth_graph *g = c->ruled;
+	const berth_system *s = c->p->s;
+	size_t n_devs = (size_t)c->p->n_devs;
+	bool *may;
+	c->may = NULL;
+	if (!g)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, may, (size_t)g->n_ops * n_devs, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		bool *row = may + (size_t)op * n_devs;
+		for (int32_t d = 0; d < s->n_devs; d++)
+			row[d] = !g->op_pin[op] || strcmp(g->op_pin[op], s->dev_name[d]) == 0;
+		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
+			int32_t d = berth_system_find_dev(s, g->forbid_dev[i]);
+			if (d >= 0)
+				row[d] = false;
+		}
+	}
+	c->may = may;
+	return BERTH_OK;
+}
+
 berth_status berth_cutting_open(berth_cutting *c, berth_arena *mem, berth_err *err)
 {
 	berth_strmap ops;
 	pieces_axes *list;
 	int32_t n;
+	BERTH_TRY(find_may(c, mem, err));
 	BERTH_TRY(map_ops(c->p->g, mem, &ops, err));
 	BERTH_TRY(pieces_list(c->source, c->outside, mem, &list, &n, err));
 	BERTH_TRY(BERTH_NEW(mem, c->axes, c->p->n_ops, err));
@@ -43,214 +67,188 @@ int32_t berth_cut_way_most(const berth_cut_way *w)
 	return w->dev[most];
 }
 
+int32_t berth_cut_way_devices(const berth_cut_way *w)
+{
+	int32_t n = 0;
+	for (int32_t i = 0; i < w->k; i++) {
+		int32_t before = 0;
+		while (w->dev[before] != w->dev[i])
+			before++;
+		n += before == i;
+	}
+	return n;
+}
+
 /* ---- cutting ---- */
 
-static berth_status cut(const berth_cutting *c, const berth_cut_op *op, berth_arena *mem, pieces_model *out,
-                        berth_err *err)
+static bool is_cut(const cut_making *m, int32_t op)
 {
+	bool pinned = m->c->ruled && m->c->ruled->op_pin[op];
+	return m->c->axes[op] && !pinned && m->op[op].way->k > 1;
+}
+
+static berth_status cut(const cut_making *m, berth_err *err)
+{
+	const berth_cutting *c = m->c;
 	const berth_graph *g = c->p->g;
+	const berth_cut_op *op = m->op;
 	pieces_ask *ask;
 	pieces_options opt = {.outside = c->outside};
-	BERTH_TRY(BERTH_NEW(mem, ask, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(m->mem, ask, g->n_ops, err));
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t at = g->topo_op[i];
-		if (c->axes[at] && op[at].way->k > 1)
+		if (is_cut(m, at))
 			ask[opt.n_asks++] = (pieces_ask){c->axes[at]->op, op[at].axis, op[at].way->k,
 			                                 op[at].way->share, op[at].each};
 	}
 	opt.ask = ask;
-	return pieces_cut_source(c->source, &opt, mem, out, err);
+	return pieces_cut_source(c->source, &opt, m->mem, &m->x->made, err);
 }
 
-static berth_status read(const berth_cutting *c, berth_arena *mem, berth_arena *tmp, berth_cut_program *out,
-                         berth_err *err)
+static berth_status read(cut_making *m, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	const pieces_model *made = &m->x->made;
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	size_t size;
-	const char *data = berth_file_join(out->made.piece, out->made.n_pieces, tmp, &size);
-	berth_status st =
-		data ? berth_graph_parse(c->name, data, size, c->after, mem, tmp, &out->g, NULL, err)
-		     : berth_nomem(err);
-	if (st == BERTH_OK)
-		st = berth_problem_new(&out->g, c->p->s, mem, tmp, &out->p, err);
-	berth_arena_reset(tmp, mark);
+	const char *data = berth_file_join(made->piece, made->n_pieces, m->tmp, &size);
+	berth_status st = data ? berth_graph_parse(m->c->name, data, size, m->c->after, m->mem, m->tmp,
+	                                           &m->cut, NULL, err)
+	                       : berth_nomem(err);
+	berth_arena_reset(m->tmp, mark);
 	return st;
 }
 
-/* ---- placing ---- */
-
-static int32_t quickest(const berth_problem *p, int32_t op)
+/* By their names. */
+static berth_status find_origins(cut_making *m, berth_err *err)
 {
-	int32_t best = -1;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		if (berth_op_legal(p, op, d) &&
-		    (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
-			best = d;
-	return best < 0 ? 0 : best;
-}
-
-static int32_t legal(const berth_problem *p, int32_t op, int32_t dev)
-{
-	return dev >= 0 && berth_op_legal(p, op, dev) ? dev : quickest(p, op);
-}
-
-/* Pieces and whole operators, by their names; -1: what stands between them. */
-static berth_status place_named(const berth_cutting *c, const berth_cut_op *op, berth_arena *tmp,
-                                berth_cut_program *x, berth_err *err)
-{
-	const pieces_model *m = &x->made;
-	const berth_graph *g = c->p->g;
+	const pieces_model *made = &m->x->made;
 	berth_strmap after, before;
-	BERTH_TRY(map_ops(&x->g, tmp, &after, err));
-	BERTH_TRY(map_ops(g, tmp, &before, err));
-	for (int32_t i = 0; i < x->g.n_ops; i++) {
-		int32_t whole = berth_strmap_get(&before, x->g.op_name[i]);
-		x->op_dev[i] = whole < 0 ? -1 : legal(&x->p, i, berth_cut_way_most(op[whole].way));
-	}
-	for (int32_t i = 0; i < m->n_made; i++) {
-		int32_t whole = berth_strmap_get(&before, m->made[i].op);
-		for (int32_t k = 0; whole >= 0 && k < m->made[i].k; k++) {
-			int32_t piece = berth_strmap_get(&after, m->made[i].name[k]);
+	BERTH_TRY(map_ops(&m->cut, m->tmp, &after, err));
+	BERTH_TRY(map_ops(m->c->p->g, m->tmp, &before, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->origin, m->cut.n_ops, err));
+	for (int32_t i = 0; i < m->cut.n_ops; i++)
+		m->origin[i] = (cut_origin){berth_strmap_get(&before, m->cut.op_name[i]), -1};
+	for (int32_t i = 0; i < made->n_made; i++) {
+		int32_t whole = berth_strmap_get(&before, made->made[i].op);
+		for (int32_t k = 0; whole >= 0 && k < made->made[i].k; k++) {
+			int32_t piece = berth_strmap_get(&after, made->made[i].name[k]);
 			if (piece >= 0)
-				x->op_dev[piece] = legal(&x->p, piece, op[whole].way->dev[k]);
+				m->origin[piece] = (cut_origin){whole, k};
 		}
 	}
 	return BERTH_OK;
 }
 
-/* Time that tensors of op are on their way, where it stands on dev: from those who make them, and to each
- * other device of those who are placed and take them. to [n_devs] is scratch. */
-static int64_t travel_ns(const berth_problem *p, const int32_t *op_dev, int32_t op, int32_t dev, bool *to)
-{
-	const berth_graph *g = p->g;
-	int64_t sum = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t from = op_dev[g->tensor_producer[g->in_tensor[i]]];
-		sum += from == dev ? 0 : berth_transfer_ns(p, g->in_tensor[i], from, dev);
-	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
-		memset(to, 0, (size_t)p->n_devs * sizeof *to);
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (op_dev[g->edge_consumer[e]] >= 0)
-				to[op_dev[g->edge_consumer[e]]] = true;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			sum += to[d] && d != dev ? berth_transfer_ns(p, t, dev, d) : 0;
-	}
-	return sum;
-}
+/* ---- rules ---- */
 
-/* What stands between pieces: where it is done and sent in the least time. */
-static berth_status place_between(berth_arena *tmp, berth_cut_program *x, berth_err *err)
+/* The operator of the whole model whose rules hold for each of the cut one: what stands between pieces goes
+ * with what it takes from, or else with what takes from it. -1: none. */
+static berth_status find_rulers(const cut_making *m, int32_t **out, berth_err *err)
 {
-	const berth_graph *g = &x->g;
-	bool *to;
-	BERTH_TRY(BERTH_NEW(tmp, to, x->p.n_devs, err));
+	const berth_graph *g = &m->cut;
+	int32_t *of;
+	BERTH_TRY(BERTH_NEW(m->tmp, of, g->n_ops, err));
 	for (int32_t i = 0; i < g->n_ops; i++) {
-		int32_t op = g->topo_op[i], best = -1;
-		int64_t least = INT64_MAX;
-		for (int32_t d = 0; x->op_dev[op] < 0 && d < x->p.n_devs; d++) {
-			if (!berth_op_legal(&x->p, op, d))
-				continue;
-			int64_t ns = berth_op_time(&x->p, op, d) + travel_ns(&x->p, x->op_dev, op, d, to);
-			best = ns < least ? d : best;
-			least = ns < least ? ns : least;
-		}
-		if (x->op_dev[op] < 0)
-			x->op_dev[op] = best < 0 ? 0 : best;
+		int32_t op = g->topo_op[i], first = g->op_in_off[op];
+		of[op] = m->origin[op].op;
+		if (of[op] < 0 && first < g->op_in_off[op + 1])
+			of[op] = of[g->tensor_producer[g->in_tensor[first]]];
 	}
-	return BERTH_OK;
-}
-
-/* ---- the order ---- */
-
-typedef struct way_to_end {
-	int64_t ns; /* from the operator's start, at least */
-	int32_t topo;
-} way_to_end;
-
-static int farthest_first(const void *a, const void *b)
-{
-	const way_to_end *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->topo > y->topo) - (x->topo < y->topo);
-}
-
-/* Keys [n_ops] by the longest way to the end: upward ranks of this placement. */
-static berth_status find_keys(const berth_cut_program *x, berth_arena *tmp, uint32_t **key, berth_err *err)
-{
-	const berth_graph *g = &x->g;
-	way_to_end *way;
-	int64_t *ns;
-	BERTH_TRY(BERTH_NEW(tmp, way, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, ns, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, *key, g->n_ops, err));
 	for (int32_t i = g->n_ops; i-- > 0;) {
-		int32_t op = g->topo_op[i], dev = x->op_dev[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-				int32_t to = g->edge_consumer[e];
-				int64_t way_ns =
-					ns[to] + (x->op_dev[to] == dev
-				                          ? 0
-				                          : berth_transfer_ns(&x->p, t, dev, x->op_dev[to]));
-				ns[op] = way_ns > ns[op] ? way_ns : ns[op];
-			}
-		ns[op] += berth_op_time(&x->p, op, dev);
-		way[i] = (way_to_end){ns[op], i};
+		int32_t op = g->topo_op[i], first = g->tensor_use_off[g->op_tensor_off[op]];
+		if (of[op] < 0 && g->op_tensor_off[op] < g->op_tensor_off[op + 1])
+			of[op] = of[g->edge_consumer[first]];
 	}
-	qsort(way, (size_t)g->n_ops, sizeof *way, farthest_first);
+	*out = of;
+	return BERTH_OK;
+}
+
+static berth_status take_rules(cut_making *m, berth_err *err)
+{
+	const berth_graph *from = m->c->ruled;
+	berth_graph *g = &m->cut;
+	int32_t *of, *off, n = 0;
+	const char **dev;
+	if (!from)
+		return BERTH_OK;
+	BERTH_TRY(find_rulers(m, &of, err));
 	for (int32_t i = 0; i < g->n_ops; i++)
-		(*key)[g->topo_op[way[i].topo]] = (uint32_t)i;
-	return BERTH_OK;
-}
-
-static berth_status take_score(berth_cut_program *x, berth_arena *mem, berth_arena *tmp, berth_eval *eval,
-                               berth_err *err)
-{
-	int32_t *order;
-	uint32_t *key;
-	BERTH_TRY(BERTH_NEW(mem, order, x->g.n_ops, err));
-	BERTH_TRY(find_keys(x, tmp, &key, err));
-	x->score = berth_eval_run(eval, x->op_dev, NULL);
-	berth_score graph = berth_eval_run(eval, x->op_dev, x->g.topo_op);
-	x->evaluations = 2;
-	if (berth_score_less(graph, x->score)) {
-		x->score = graph;
-		x->order = x->g.topo_op;
+		n += of[i] < 0 ? 0 : from->op_forbid_off[of[i] + 1] - from->op_forbid_off[of[i]];
+	BERTH_TRY(BERTH_NEW(m->mem, g->op_pin, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(m->mem, off, g->n_ops + 1, err));
+	BERTH_TRY(BERTH_NEW(m->mem, dev, n, err));
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		g->op_pin[i] = m->origin[i].op < 0 ? NULL : from->op_pin[m->origin[i].op];
+		off[i + 1] = off[i];
+		for (int32_t k = of[i] < 0 ? 0 : from->op_forbid_off[of[i]];
+		     of[i] >= 0 && k < from->op_forbid_off[of[i] + 1]; k++)
+			dev[off[i + 1]++] = from->forbid_dev[k];
 	}
-	if (!isfinite(x->score.excess) || !berth_keys_work(&x->p))
-		return BERTH_OK;
-	berth_score keyed = berth_eval_keyed(eval, (berth_keyed){x->op_dev, key});
-	x->evaluations++;
-	if (!berth_score_less(keyed, x->score))
-		return BERTH_OK;
-	berth_sim_start_order(eval->sim, order);
-	x->score = keyed;
-	x->order = order;
+	g->op_forbid_off = off;
+	g->forbid_dev = dev;
+	g->n_forbids = n;
 	return BERTH_OK;
 }
 
-static berth_status place(const berth_cutting *c, const berth_cut_op *op, berth_arena *mem, berth_arena *tmp,
-                          berth_cut_program *x, berth_err *err)
+/* ---- what is placed ---- */
+
+/* Copies of weights that pieces share: of micro-batches one a device. 0: one a piece. */
+static int32_t replicas_of(const cut_making *m)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_eval eval;
-	BERTH_TRY(BERTH_NEW(mem, x->op_dev, x->g.n_ops, err));
-	berth_status st = place_named(c, op, tmp, x, err);
-	if (st == BERTH_OK)
-		st = place_between(tmp, x, err);
-	if (st == BERTH_OK)
-		st = berth_eval_new(&x->p, &c->objective, tmp, &eval, err);
-	if (st == BERTH_OK)
-		st = take_score(x, mem, tmp, &eval, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	int32_t least = 0;
+	for (int32_t op = 0; op < m->c->p->n_ops; op++) {
+		int32_t n = is_cut(m, op) ? berth_cut_way_devices(m->op[op].way) : 0;
+		if (n && n < m->op[op].way->k && (!least || n < least))
+			least = n;
+	}
+	return least;
+}
+
+/* The cut model itself. */
+static berth_status take_model(cut_making *m, berth_err *err)
+{
+	m->x->g = m->cut;
+	BERTH_TRY(BERTH_NEW(m->tmp, m->copy, m->cut.n_ops, err));
+	for (int32_t i = 0; i < m->cut.n_ops; i++)
+		m->copy[i] = i;
+	m->of = m->copy;
+	return BERTH_OK;
+}
+
+static berth_status take_step(cut_making *m, berth_err *err)
+{
+	berth_training_report report;
+	berth_training_options opt = *m->c->training;
+	opt.report = &report;
+	opt.replicas = m->x->replicas = replicas_of(m);
+	BERTH_TRY(berth_graph_training(&m->cut, &opt, m->mem, m->tmp, &m->x->g, err));
+	BERTH_TRY(BERTH_NEW(m->tmp, m->copy, m->cut.n_ops, err));
+	memset(m->copy, -1, (size_t)m->cut.n_ops * sizeof *m->copy);
+	m->of = report.op_of;
+	for (int32_t i = m->x->g.n_ops; i-- > 0;) /* the first: itself */
+		m->copy[m->of[i]] = i;
+	return BERTH_OK;
+}
+
+static berth_status make(cut_making *m, berth_err *err)
+{
+	BERTH_TRY(cut(m, err));
+	BERTH_TRY(read(m, err));
+	BERTH_TRY(find_origins(m, err));
+	BERTH_TRY(take_rules(m, err));
+	BERTH_TRY(m->c->training ? take_step(m, err) : take_model(m, err));
+	BERTH_TRY(berth_problem_new(&m->x->g, m->c->p->s, m->mem, m->tmp, &m->x->p, err));
+	BERTH_TRY(cut_place(m, err));
+	return cut_order(m, err);
 }
 
 berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *op, berth_arena *mem,
                                     berth_arena *tmp, berth_cut_program *out, berth_err *err)
 {
+	cut_making m = {.c = c, .op = op, .x = out, .mem = mem, .tmp = tmp};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	*out = (berth_cut_program){.order = NULL};
-	BERTH_TRY(cut(c, op, mem, &out->made, err));
-	BERTH_TRY(read(c, mem, tmp, out, err));
-	return place(c, op, mem, tmp, out, err);
+	berth_status st = make(&m, err);
+	berth_arena_reset(tmp, mark);
+	return st;
 }

@@ -6,6 +6,7 @@
 
 #include "eval.h"
 #include "pieces.h"
+#include "training.h"
 
 /* Who runs an operator: k pieces; 1: it stays whole. */
 typedef struct berth_cut_way {
@@ -27,32 +28,38 @@ typedef struct berth_cutting {
 	const pieces_source *source;
 	const berth_read_options *after; /* how a cut model is read; may be NULL */
 	const char *outside;             /* as in pieces_options */
-	const berth_problem *p;          /* of whole operators; borrowed */
+	const berth_problem *p;          /* of whole operators, for which ways are chosen; borrowed */
+	/* What is placed: p, or that with rules, or a training step of it. Whole operators are placed as it
+	 * is, programs are made like it. */
+	const berth_problem *placed;
+	const berth_graph *ruled; /* p's graph with rules that are added to it; NULL: none are */
+	const berth_training_options *training; /* of the step that is placed; NULL: the model itself is */
 	berth_objective objective;
 	const pieces_axes **axes; /* [n_ops] along what it can be cut; NULL: it stays whole */
+	const bool *may;          /* [n_ops * n_devs] rules let it stand there; NULL: there are no rules */
 	const int32_t *whole_dev; /* [n_ops] a plan of whole operators; the caller's to set */
 } berth_cutting;
 
-/* What can be cut. Fields that stand before axes are set. In mem. Fails: BERTH_ENOMEM. */
+/* What can be cut, and where rules let it stand. Fields that stand before axes are set. In mem. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_cutting_open(berth_cutting *c, berth_arena *mem, berth_err *err);
 
 /* A program, placed. */
 typedef struct berth_cut_program {
 	pieces_model made; /* nothing was cut where n_made is 0 */
-	berth_graph g;
-	berth_problem p; /* of g, and of the system of c->p */
+	berth_graph g;      /* of the cut model, with rules; or its training step */
+	int32_t replicas;   /* of that step, as berth_training_options has it */
+	berth_problem p;    /* of g, and of the system of c->p */
 	int32_t *op_dev; /* [g.n_ops] */
-	/* [g.n_ops] an order that is better than the system's rule; NULL: none of two is, that of the graph
-	 * and that by the longest way to the end from where the pieces stand. A rule by mean times lets a
-	 * device go on with its large pieces, while others wait for what it is to send. */
+	/* [g.n_ops] an order that is better than the system's rule; NULL: none is of those in cut_order.h */
 	const int32_t *order;
 	berth_score score;
 	int32_t evaluations; /* that the score took: an order each */
 } berth_cut_program;
 
-/* Cut, read, place and score. Pieces and whole operators stand where op [n_ops of c->p] says, or, where they
- * cannot run there, where they run quickest. What stands between them goes where its work, and the way of
- * what it takes and makes, are the shortest. Two evaluations, or three where the third order can be tried.
+/* Cut, read, place and score (cut_place.h, cut_order.h). An operator with a pin stays whole there. Rules that
+ * forbid a device hold for pieces, and for what stands behind them. Pieces that one device has of an operator
+ * share their weights in a training step. An evaluation for each order that is tried, two to five.
  *   mem   holds the program; its graph borrows c
  *   tmp   scratch, another arena, reset at exit
  * Fails: BERTH_EINVAL (an axis that an operator does not have), BERTH_ENOMEM, and as pieces_cut_source. */
@@ -61,5 +68,7 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
 
 /* The device that runs most of it; of equal ones the first. */
 int32_t berth_cut_way_most(const berth_cut_way *w);
+/* How many devices it has: fewer than pieces where these are micro-batches. O(pieces^2). */
+int32_t berth_cut_way_devices(const berth_cut_way *w);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cut_explain.h"
 #include "cut_moves.h"
 #include "cut_seeds.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,6 +39,9 @@ typedef struct search {
 	int64_t programs;            /* that may be made */
 	double start_s, start_cpu_s; /* of the time that there is */
 	double from_s, from_cpu_s;   /* when the first program was made */
+	berth_cut_told *told;
+	void *ctx;        /* of told */
+	berth_score best; /* of all programs, and of whole operators */
 } search;
 
 static bool is_cancelled(const search *s)
@@ -100,6 +104,10 @@ static berth_status score(search *s, state *x, berth_err *err)
 		s->r->programs++;
 		s->r->evaluations += program.evaluations;
 		look_at(s, berth_score_feasible(x->score), x->score.value);
+		if (berth_score_less(x->score, s->best))
+			s->best = x->score;
+		if (s->told)
+			s->told(s->ctx, s->r->programs, s->programs, s->best);
 	}
 	berth_arena_reset(&s->each, mark);
 	return st;
@@ -360,24 +368,56 @@ static berth_status place_whole(search *s, const berth_bounds *bounds, const ber
 	s->start_cpu_s = cfg.cpu_from > 0 ? cfg.cpu_from : berth_cpu_seconds();
 	cfg.time_s *= WHOLE_TIME;
 	cfg.cpu_s *= WHOLE_TIME;
-	BERTH_TRY(berth_solve(s->c->p, bounds, method, &cfg, s->mem, s->tmp, &s->r->whole, err));
+	BERTH_TRY(berth_solve(s->c->placed, bounds, method, &cfg, s->mem, s->tmp, &s->r->whole, err));
 	s->r->evaluations = s->r->whole.evaluations;
+	if (s->r->whole.feasible)
+		s->best = (berth_score){0, s->r->whole.value};
 	look_at(s, s->r->whole.feasible, s->r->whole.value);
 	s->from_s = berth_wall_seconds();
 	s->from_cpu_s = berth_cpu_seconds();
 	return BERTH_OK;
 }
 
+/* The plan of whole operators, as the model's operators stand in it; one that a training step leaves out
+ * stands on the first device. */
+static berth_status find_whole_dev(const search *s, berth_cutting *c, berth_err *err)
+{
+	const berth_graph *placed = c->placed->g;
+	int32_t *dev, found;
+	berth_strmap ops;
+	c->whole_dev = NULL;
+	if (!s->r->whole.answered)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(s->mem, dev, c->p->n_ops, err));
+	berth_strmap_init(&ops, s->mem);
+	for (int32_t op = 0; op < placed->n_ops; op++)
+		BERTH_TRY(berth_strmap_add(&ops, placed->op_name[op], op, &found, err));
+	for (int32_t op = 0; op < c->p->n_ops; op++) {
+		int32_t at = berth_strmap_get(&ops, c->p->g->op_name[op]);
+		dev[op] = at < 0 ? 0 : s->r->whole.op_dev[at];
+	}
+	c->whole_dev = dev;
+	return BERTH_OK;
+}
+
 berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, const berth_method *method,
-                              const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
-                              berth_cut_result *out, berth_err *err)
+                              const berth_search_cfg *cfg, berth_cut_told *told, void *ctx, berth_arena *mem,
+                              berth_arena *tmp, berth_cut_result *out, berth_err *err)
 {
 	berth_cut_result r = {0};
 	state *best, *seed;
-	search s = {.c = c, .cfg = cfg, .r = &r, .mem = mem, .tmp = tmp, .each = {.hook = mem->hook}};
+	search s = {.c = c,
+	            .cfg = cfg,
+	            .r = &r,
+	            .mem = mem,
+	            .tmp = tmp,
+	            .each = {.hook = mem->hook},
+	            .told = told,
+	            .ctx = ctx,
+	            .best = berth_score_worst()};
 	BERTH_TRY(berth_cut_bound(c, tmp, &r.lower_bound, err));
 	BERTH_TRY(place_whole(&s, bounds, method, err));
-	c->whole_dev = r.whole.answered ? r.whole.op_dev : NULL;
+	BERTH_TRY(find_whole_dev(&s, c, err));
 	s.programs = (int64_t)(PROGRAM_SHARE * (double)cfg->evaluations);
 	BERTH_TRY(BERTH_NEW(mem, best, berth_n_cut_seeds, err));
 	BERTH_TRY(BERTH_NEW(mem, seed, berth_n_cut_seeds, err));

@@ -39,11 +39,14 @@ typedef struct berth_cut_result {
 	bool close;           /* it ended as close to lower_bound as cfg->gap asks for */
 } berth_cut_result;
 
-/* c is open and its whole_dev is set by the search. bounds are of whole operators (c->p). The result lives in
- * mem and borrows c. tmp is scratch, another arena, reset at exit. Results depend on cfg as in search.h.
- * Fails: as berth_solve and berth_cut_program_make. */
+/* A program was scored: `programs` of `most`, which may not be reached. */
+typedef void berth_cut_told(void *ctx, int32_t programs, int64_t most, berth_score best);
+
+/* c is open and its whole_dev is set by the search. bounds are of c->placed. told may be NULL. The result
+ * lives in mem and borrows c. tmp is scratch, another arena, reset at exit. Results depend on cfg as in
+ * search.h. Fails: as berth_solve and berth_cut_program_make. */
 berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, const berth_method *method,
-                              const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
-                              berth_cut_result *out, berth_err *err);
+                              const berth_search_cfg *cfg, berth_cut_told *told, void *ctx, berth_arena *mem,
+                              berth_arena *tmp, berth_cut_result *out, berth_err *err);
 
 #endif

@@ -18,17 +18,19 @@ berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way 
 	return BERTH_OK;
 }
 
-int32_t berth_cut_quickest(const berth_problem *p, const int32_t *op, int32_t n, int32_t *dev, double *ns)
+int32_t berth_cut_quickest(const berth_cutting *c, const int32_t *op, int32_t n, int32_t *dev, double *ns)
 {
+	const berth_problem *p = c->p;
 	int32_t k = 0;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		bool all = true;
+		bool all = true, some = !c->may;
 		ns[d] = 0;
 		for (int32_t i = 0; i < n && all; i++) {
 			all = berth_op_legal(p, op[i], d);
 			ns[d] += all ? (double)berth_op_time(p, op[i], d) : 0;
+			some = some || c->may[(size_t)op[i] * (size_t)p->n_devs + (size_t)d];
 		}
-		if (!all)
+		if (!all || !some)
 			continue;
 		int32_t at = k++;
 		for (; at > 0 && ns[dev[at - 1]] > ns[d]; at--)
@@ -91,7 +93,7 @@ static berth_status for_quickest(const berth_cutting *c, int32_t k, berth_arena 
 	double *ns;
 	BERTH_TRY(BERTH_NEW(mem, dev, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, ns, p->n_devs, err));
-	*more = k <= berth_cut_quickest(p, p->g->topo_op, p->n_ops, dev, ns);
+	*more = k <= berth_cut_quickest(c, p->g->topo_op, p->n_ops, dev, ns);
 	if (!*more)
 		return BERTH_OK;
 	BERTH_TRY(berth_cut_by_speed(dev, k, ns, mem, &way, err));

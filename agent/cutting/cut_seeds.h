@@ -30,9 +30,10 @@ berth_status berth_cut_pipeline(const berth_cutting *c, int32_t i, berth_arena *
 /* All of it on one device. Fails: BERTH_ENOMEM. */
 berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way **out, berth_err *err);
 
-/* Devices [n_devs] that can run all operators from the quickest to the slowest, by the sum of op_ns over
- * ops [n]; how many they are. ns [n_devs]: the sums. Ties go to the lower index. O(n * devices). */
-int32_t berth_cut_quickest(const berth_problem *p, const int32_t *op, int32_t n, int32_t *dev, double *ns);
+/* Devices [n_devs] that can run all operators op [n] of c->p from the quickest to the slowest, by the sum of
+ * their times; how many they are. One on which rules let none of them stand is left out. ns [n_devs]: the
+ * sums. Ties go to the lower index. O(n * devices). */
+int32_t berth_cut_quickest(const berth_cutting *c, const int32_t *op, int32_t n, int32_t *dev, double *ns);
 
 /* Pieces for dev [k], each with a share by its speed, 1 / ns of that device. Devices come in ascending order.
  * Fails: BERTH_ENOMEM. */

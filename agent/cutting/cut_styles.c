@@ -1,6 +1,6 @@
 /* Seeds as people cut models: data and tensor parallelism (pieces_style tells their sources), and pipelines
  * of micro-batches (Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline
- * Parallelism", NeurIPS 2019, section 2.2; here of one forward pass, in the order that a program gets). */
+ * Parallelism", NeurIPS 2019, section 2.2; in the order that a program gets). */
 #include "cut_seeds.h"
 
 #include "text.h"
@@ -17,7 +17,7 @@ static berth_status find_crew(const berth_cutting *c, berth_arena *mem, crew *ou
 {
 	BERTH_TRY(BERTH_NEW(mem, out->dev, c->p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, out->ns, c->p->n_devs, err));
-	out->n = berth_cut_quickest(c->p, c->p->g->topo_op, c->p->n_ops, out->dev, out->ns);
+	out->n = berth_cut_quickest(c, c->p->g->topo_op, c->p->n_ops, out->dev, out->ns);
 	return BERTH_OK;
 }
 
@@ -108,8 +108,9 @@ static int32_t stage_at(const crew *w, int32_t k, double done, double all)
 	return s;
 }
 
-static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, berth_arena *mem,
-                             berth_cut_op *op, bool *more, berth_err *err)
+/* whole_too: it may be that nothing is cut, for want of a batch. */
+static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, bool whole_too,
+                             berth_arena *mem, berth_cut_op *op, bool *more, berth_err *err)
 {
 	const berth_problem *p = c->p;
 	berth_cut_way **stage;
@@ -127,6 +128,7 @@ static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, b
 		BERTH_TRY(berth_cut_whole(w.dev[s], mem, &whole[s], err));
 	}
 	BERTH_TRY(axes_of(c, PIECES_DATA, stage[0], mem, op, more, err));
+	*more |= whole_too;
 	for (int32_t i = 0; i < p->n_ops; i++)
 		all += (double)p->op_mean_ns[i];
 	for (int32_t i = 0; i < p->n_ops; i++) {
@@ -139,8 +141,10 @@ static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, b
 	return BERTH_OK;
 }
 
+/* As many micro-batches as stages, twice and four times as many, for 2, 3, ... devices. */
 berth_status berth_cut_pipeline(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
                                 bool *more, berth_err *err)
 {
-	return pipeline(c, i + 2, 4 * (i + 2), mem, op, more, err);
+	int32_t k = i / 3 + 2;
+	return pipeline(c, k, k << i % 3, i % 3 > 0, mem, op, more, err);
 }

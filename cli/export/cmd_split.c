@@ -248,6 +248,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
 		{"on", 0, CLI_FILE_IN, &s.args.on, "SYSTEM",
 	         "search for what to cut, into which shares, and where the pieces go"},
+		{"training", 0, CLI_FLAG, &c->training, NULL,
+	         "with --on: search for the quickest training step (Adam) of the model with pieces"},
+		{"pin", 0, CLI_MANY, &c->pin, "OP=DEVICE",
+	         "with --on: keep operators of MODEL whole on a device; OP may be a pattern"},
+		{"forbid", 0, CLI_MANY, &c->forbid, "OP=DEVICE",
+	         "with --on: keep operators of MODEL and their pieces off a device"},
 		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
 		CLI_BUDGET(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
@@ -261,7 +267,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(split_search_check(&s.args, &usual, err));
+	BERTH_TRY(split_search_check(c, &s.args, &usual, err));
 	s.words.on = s.args.on;
 	BERTH_TRY(split_words_read(&s.words, &c->mem, &s.opt, err));
 	if (!berth_graph_is_file(c->args[0]))

@@ -200,7 +200,7 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	        p->n_made == 1 ? "" : "s", (long long)n, t->words->out,
 	        berth_text_bytes(size, (double)bytes_made(p)));
 	if (t->search)
-		BERTH_TRY(split_search_print(c, t->search, err));
+		BERTH_TRY(split_search_print(c, t->search, t->words->out, err));
 	BERTH_TRY(print_figures(c, t, err));
 	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
 	        (int)p->n_sums);

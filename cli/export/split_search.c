@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* The answer: the best program of pieces, or whole operators. */
 static const berth_solution *answer(const split_search *x)
@@ -15,13 +16,16 @@ static const berth_solution *answer(const split_search *x)
 }
 
 /* The first option of the search that was given; NULL: none. */
-static const char *first_given(const split_search_args *a, const split_search_args *usual)
+static const char *first_given(const cli *c, const split_search_args *a, const split_search_args *usual)
 {
 	const cli_budget *b = &a->budget, *u = &usual->budget;
 	const struct {
 		const char *option;
 		bool given;
 	} all[] = {{"--plan", a->plan != NULL},
+	           {"--training", c->training},
+	           {"--pin", c->pin.n > 0},
+	           {"--forbid", c->forbid.n > 0},
 	           {"--method", a->method != usual->method},
 	           {"--objective", b->objective != u->objective},
 	           {"--evaluations", b->evaluations.given},
@@ -41,13 +45,33 @@ static const char *first_given(const split_search_args *a, const split_search_ar
 	return NULL;
 }
 
-berth_status split_search_check(const split_search_args *a, const split_search_args *usual, berth_err *err)
+berth_status split_search_check(const cli *c, const split_search_args *a, const split_search_args *usual,
+                                berth_err *err)
 {
-	const char *option = a->on ? NULL : first_given(a, usual);
+	const char *option = a->on ? NULL : first_given(c, a, usual);
 	return option ? berth_fail(err, BERTH_EINVAL,
 	                           "split: %s is of the search that --on SYSTEM asks for, which is missing",
 	                           option)
 	              : BERTH_OK;
+}
+
+/* What is placed: the model's operators, with rules, or a training step of that. */
+static berth_status open_placed(cli *c, split_search *x, const char *spec, const berth_graph *g,
+                                berth_err *err)
+{
+	BERTH_TRY(berth_problem_new(g, &x->s, &c->mem, &c->tmp, &x->p, err));
+	x->ruled = *g;
+	BERTH_TRY(cli_rules_add(c, &x->s, &x->ruled, err));
+	x->placed_graph = x->ruled;
+	x->training = berth_training_options_default();
+	if (c->training)
+		BERTH_TRY(cli_training_make(c, spec, &x->training, &x->placed_graph, err));
+	BERTH_TRY(berth_problem_new(&x->placed_graph, &x->s, &c->mem, &c->tmp, &x->placed, err));
+	x->c.p = &x->p;
+	x->c.placed = &x->placed;
+	x->c.ruled = x->ruled.plain ? &x->ruled : NULL;
+	x->c.training = c->training ? &x->training : NULL;
+	return BERTH_OK;
 }
 
 static berth_status open(cli *c, split_search *x, const berth_graph *g, const berth_content *model,
@@ -55,26 +79,47 @@ static berth_status open(cli *c, split_search *x, const berth_graph *g, const be
 {
 	pieces_source *source;
 	BERTH_TRY(cli_system_load(c, x->a->on, g, &x->s, err));
-	BERTH_TRY(berth_problem_new(g, &x->s, &c->mem, &c->tmp, &x->p, err));
-	BERTH_TRY(cli_budget_bounds(&x->a->budget, &x->p, &x->c.objective, &c->tmp, &x->bounds, err));
+	BERTH_TRY(open_placed(c, x, model->name, g, err));
+	BERTH_TRY(cli_budget_bounds(&x->a->budget, &x->placed, &x->c.objective, &c->tmp, &x->bounds, err));
 	BERTH_TRY(pieces_open(model->name, (const unsigned char *)model->data, model->size, read, &c->mem,
 	                      &source, err));
 	x->c.name = model->name;
 	x->c.source = source;
-	x->c.p = &x->p;
 	return berth_cutting_open(&x->c, &c->mem, err);
+}
+
+typedef struct program_progress {
+	cli_progress *line;
+	double told; /* when, by the clock: ten times a second at most */
+} program_progress;
+
+static void tell_program(void *ctx, int32_t programs, int64_t most, berth_score best)
+{
+	program_progress *p = ctx;
+	char of[32] = "", value[32], count[32];
+	double now = berth_wall_seconds();
+	if (!p->line->on || now - p->told < 0.1)
+		return;
+	p->told = now;
+	if (most < INT32_MAX) /* else the time ends it */
+		snprintf(of, sizeof of, " of %d", (int)most);
+	cli_progress_line(p->line, ": %s%s programs of pieces, %s", cli_count(count, programs), of,
+	                  berth_score_feasible(best) ? cli_value(value, &p->line->objective, best.value)
+	                                             : "none fits yet");
 }
 
 static berth_status search(cli *c, split_search *x, const berth_method *method, berth_search_cfg *cfg,
                            berth_err *err)
 {
 	cli_progress progress;
+	program_progress programs = {.line = &progress};
 	cfg->time_from = c->wall_from;
 	cfg->cpu_from = c->cpu_from;
 	cli_progress_start(&progress, c, x->p.g->name, cfg);
 	berth_status st = cli_budget_policy(&x->a->budget, c, cfg, err);
 	if (st == BERTH_OK)
-		st = berth_cut_search(&x->c, &x->bounds, method, cfg, &c->mem, &c->tmp, &x->r, err);
+		st = berth_cut_search(&x->c, &x->bounds, method, cfg, tell_program, &programs, &c->mem,
+		                      &c->tmp, &x->r, err);
 	cli_progress_end(&progress);
 	return st;
 }
@@ -110,10 +155,23 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 	return berth_cut_explain(&x->c, &x->r, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
 }
 
+/* Copies of weights in the answer's training step, as berth_training_options has it. */
+static int32_t replicas(const split_search *x)
+{
+	return x->r.gains ? x->r.cut.program->replicas : 0;
+}
+
 berth_status split_search_plan(cli *c, const split_search *x, const berth_graph *after, const char **text,
                                size_t *size, berth_err *err)
 {
 	berth_placement plan;
+	berth_graph step;
+	berth_training_options opt = x->training;
+	opt.replicas = replicas(x);
+	if (c->training) {
+		BERTH_TRY(berth_graph_training(after, &opt, &c->mem, &c->tmp, &step, err));
+		after = &step;
+	}
 	BERTH_TRY(berth_placement_new(after, &x->s, &c->mem, &c->tmp, &plan, err));
 	BERTH_TRY(berth_solution_tell(answer(x), &c->mem, &plan, err));
 	return berth_placement_write_json(&plan, after, &x->s, true, &c->mem, text, size, err);
@@ -127,6 +185,11 @@ void split_search_put(berth_json_out *w, const split_search *x)
 	berth_json_open(w, "search", '{');
 	berth_json_put_string(w, "system", x->s.name);
 	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
+	berth_json_put_bool(w, "training", x->c.training != NULL);
+	if (replicas(x))
+		berth_json_put_int(w, "replicas", replicas(x));
+	else
+		berth_json_put_null(w, "replicas");
 	berth_json_put_string(w, "method", r->method->name);
 	berth_json_put_number(w, "value", r->value);
 	berth_json_put_number(w, "whole_value", x->r.whole.value);
@@ -189,7 +252,7 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status split_search_print(cli *c, const split_search *x, berth_err *err)
+berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err)
 {
 	const berth_solution *r = answer(x);
 	char value[32], whole[32], programs[32], count[32];
@@ -218,5 +281,9 @@ berth_status split_search_print(cli *c, const split_search *x, berth_err *err)
 		        cli_percent(whole, berth_gap(r->value, x->r.lower_bound)));
 	if (x->a->plan)
 		cli_say("plan: %s\n", x->a->plan);
+	if (x->c.training && replicas(x))
+		cli_say("pieces on one device are micro-batches: the step is that of 'berth show %s "
+		        "--training --replicas %d'\n",
+		        out, (int)replicas(x));
 	return x->n_gains ? print_gains(c, x, err) : BERTH_OK;
 }

@@ -17,7 +17,10 @@ typedef struct split_search_args {
 typedef struct split_search {
 	const split_search_args *a;
 	berth_system s;
-	berth_problem p; /* of whole operators */
+	berth_graph ruled;               /* the model's graph with --pin and --forbid */
+	berth_graph placed_graph;        /* that, or its training step */
+	berth_training_options training; /* of the step */
+	berth_problem p, placed;         /* of the model's graph, and of placed_graph */
 	berth_bounds bounds;
 	berth_cutting c;
 	berth_cut_result r;
@@ -27,7 +30,8 @@ typedef struct split_search {
 
 /* Options of the search are for it alone: none is given without `on`. usual: what they are where they are not
  * given. Fails: BERTH_EINVAL. */
-berth_status split_search_check(const split_search_args *a, const split_search_args *usual, berth_err *err);
+berth_status split_search_check(const cli *c, const split_search_args *a, const split_search_args *usual,
+                                berth_err *err);
 
 /* Search. made is the best program; nothing is cut in it where whole operators are better.
  *   g      the model's graph         model, read  its file, and how it was read
@@ -38,14 +42,14 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
                               const berth_read_options *after, const char *outside, split_search *x,
                               pieces_model *made, berth_err *err);
 
-/* The plan of the answer, for the graph of the new model: text [size], in the command's memory. Fails:
- * BERTH_ENOMEM. */
+/* The plan of the answer, for the graph of the new model or its training step: text [size], in the command's
+ * memory. Fails: BERTH_ENOMEM. */
 berth_status split_search_plan(cli *c, const split_search *x, const berth_graph *after, const char **text,
                                size_t *size, berth_err *err);
 
 void split_search_put(berth_json_out *w, const split_search *x);
-/* Fails: BERTH_ENOMEM. */
-berth_status split_search_print(cli *c, const split_search *x, berth_err *err);
+/* out: the new model's file. Fails: BERTH_ENOMEM. */
+berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err);
 /* The device of that operator of the new model; NULL: there is none of that name. O(operators). */
 const char *split_search_device(const split_search *x, const char *piece);
 

@@ -160,7 +160,7 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 		spec.output_bytes = 0;
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
-	BERTH_TRY(berth_builder_op(t->b, &spec, &copy, err));
+	BERTH_TRY(training_put_op(t, op, &spec, &copy, err));
 	return training_copy_limits(t, op, copy, 1, err);
 }
 
@@ -617,11 +617,11 @@ static berth_status prepare(trainer *t, berth_err *err)
 	return berth_builder_new(t->tmp, t->g->name, &t->b, err);
 }
 
-static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_training_report *out,
-                                 berth_err *err)
+static berth_status report(const trainer *t, berth_arena *mem, berth_training_report *out, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	bool *seen;
+	int32_t *op_of;
 	berth_training_report r = {0};
 	BERTH_TRY(BERTH_NEW(t->tmp, seen, g->n_types + 1, err));
 	BERTH_TRY(BERTH_NEW(mem, r.unknown_type, g->n_types + 1, err));
@@ -635,6 +635,9 @@ static berth_status list_unknown(const trainer *t, berth_arena *mem, berth_train
 		              berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
 			return berth_nomem(err);
 	}
+	BERTH_TRY(BERTH_NEW(mem, op_of, t->n_of, err));
+	memcpy(op_of, t->of, t->n_of * sizeof *op_of);
+	r.op_of = op_of;
 	*out = r;
 	return BERTH_OK;
 }
@@ -661,18 +664,18 @@ berth_status berth_graph_training(const berth_graph *g, const berth_training_opt
                                   berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_training_options defaults = berth_training_options_default();
-	berth_training_report report = {0};
+	berth_training_report told = {0};
 	berth_graph made;
 	trainer t = {.g = g, .opt = opt ? opt : &defaults, .tmp = tmp};
 	BERTH_TRY(check_input(g, t.opt, err));
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = run(&t, mem, &made, err);
 	if (st == BERTH_OK && t.opt->report)
-		st = list_unknown(&t, mem, &report, err);
+		st = report(&t, mem, &told, err);
 	berth_arena_reset(tmp, mark);
 	BERTH_TRY(st);
 	if (t.opt->report)
-		*t.opt->report = report;
+		*t.opt->report = told;
 	*out = made;
 	return BERTH_OK;
 }

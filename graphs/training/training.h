@@ -39,6 +39,9 @@ typedef struct berth_training_report {
 	int32_t n_unknown;
 	/* [n_unknown] types without a rule, in order of first use ("" for none), in mem */
 	const char **unknown_type;
+	/* [n_ops of the step] the operator of g that it is, or that it is derived from (of a loss one that it
+	 * takes from), in mem. Those that are operators of g come first, in their order. */
+	const int32_t *op_of;
 } berth_training_report;
 
 typedef struct berth_training_options {

@@ -39,11 +39,18 @@ berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double f
 	return BERTH_OK;
 }
 
+berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(t->tmp, t->of, t->n_of, &t->cap_of, err));
+	t->of[t->n_of++] = op;
+	return berth_builder_op(t->b, spec, out, err);
+}
+
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out, berth_err *err)
 {
 	BERTH_TRY(free_name(t, base, what, &spec.name, err));
-	BERTH_TRY(berth_builder_op(t->b, &spec, out, err));
+	BERTH_TRY(training_put_op(t, op, &spec, out, err));
 	return training_copy_limits(t, op, *out, factor, err);
 }
 

@@ -42,6 +42,8 @@ typedef struct trainer {
 	gradient *grad;
 	summand *summand;
 	size_t n_grads, cap_grad, n_summands, cap_summand;
+	int32_t *of; /* [n_of] of each operator of the new graph: the one of g that it comes from */
+	size_t n_of, cap_of;
 } trainer;
 
 const char *training_type_of(const berth_graph *g, int32_t op);
@@ -60,6 +62,8 @@ berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor,
 
 /* Copy forbidden devices, and measured times scaled by factor. */
 berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor, berth_err *err);
+/* An operator of the new graph, which comes from op. */
+berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out, berth_err *err);
 /* An operator derived from op, called base/what; its measured times are op's times factor. */
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out, berth_err *err);

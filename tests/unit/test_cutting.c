@@ -6,6 +6,7 @@
 #include "cut_seeds.h"
 #include "fail_each.h"
 #include "file.h"
+#include "graph_rules.h"
 #include "load.h"
 #include "load_system.h"
 #include "onnx_bytes.h"
@@ -21,25 +22,27 @@
 
 /* A fixture on a system, ready to be cut. */
 typedef struct bench {
-	berth_graph g;
+	berth_graph g, ruled, step;
 	berth_system s;
-	berth_problem p;
+	berth_problem p, placed;
 	berth_bounds bounds;
 	berth_cutting c;
+	berth_training_options training;
 } bench;
 
-/* The model, for the system that is there. */
-static berth_status bench_read(bench *b, const char *data, size_t size, berth_arena *mem, berth_arena *tmp,
-                               berth_err *err)
+/* The model, for the system that is there. read may be NULL. */
+static berth_status bench_read(bench *b, const char *data, size_t size, const berth_read_options *read,
+                               berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	pieces_source *source;
-	BERTH_TRY(berth_graph_parse("m.onnx", data, size, NULL, mem, tmp, &b->g, NULL, err));
+	BERTH_TRY(berth_graph_parse("m.onnx", data, size, read, mem, tmp, &b->g, NULL, err));
 	BERTH_TRY(berth_problem_new(&b->g, &b->s, mem, tmp, &b->p, err));
 	BERTH_TRY(berth_bounds_new(&b->p, tmp, &b->bounds, err));
-	BERTH_TRY(pieces_open("m.onnx", (const unsigned char *)data, size, NULL, mem, &source, err));
+	BERTH_TRY(pieces_open("m.onnx", (const unsigned char *)data, size, read, mem, &source, err));
 	b->c = (berth_cutting){.name = "m.onnx",
 	                       .source = source,
 	                       .p = &b->p,
+	                       .placed = &b->p,
 	                       .objective = berth_search_cfg_default().objective};
 	return berth_cutting_open(&b->c, mem, err);
 }
@@ -47,12 +50,14 @@ static berth_status bench_read(bench *b, const char *data, size_t size, berth_ar
 static berth_status bench_open(bench *b, const char *name, const char *system, berth_arena *mem,
                                berth_arena *tmp, berth_err *err)
 {
+	static const char *dim[] = {"batch=8"};
+	const berth_read_options batch = {.dim = dim, .n_dims = 1};
 	char path[300], *data;
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
 	BERTH_TRY(berth_file_read(path, mem, &data, &size, err));
 	BERTH_TRY(berth_system_load(system, NULL, mem, tmp, &b->s, err));
-	return bench_read(b, data, size, mem, tmp, err);
+	return bench_read(b, data, size, strstr(name, "_batch") ? &batch : NULL, mem, tmp, err);
 }
 
 static int32_t op_of(const berth_graph *g, const char *name)
@@ -153,6 +158,107 @@ static void test_moves(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* ---- rules and training steps ---- */
+
+/* Rules, and then a training step of that. */
+static berth_status bench_place(bench *b, const berth_rule_texts *rules, bool training, berth_arena *mem,
+                                berth_arena *tmp, berth_err *err)
+{
+	b->ruled = b->g;
+	BERTH_TRY(berth_graph_add_rules(rules, &b->s, mem, tmp, &b->ruled, err));
+	b->c.ruled = b->ruled.plain ? &b->ruled : NULL;
+	b->step = b->ruled;
+	b->training = berth_training_options_default();
+	b->c.training = training ? &b->training : NULL;
+	if (training)
+		BERTH_TRY(berth_graph_training(&b->ruled, &b->training, mem, tmp, &b->step, err));
+	BERTH_TRY(berth_problem_new(&b->step, &b->s, mem, tmp, &b->placed, err));
+	b->c.placed = &b->placed;
+	BERTH_TRY(berth_cutting_open(&b->c, mem, err));
+	return berth_bounds_new(&b->placed, tmp, &b->bounds, err);
+}
+
+/* What a program of a training step is: the step of the file that would be written, and legal. */
+static void check_step(const berth_cut_program *x, berth_arena *mem, berth_arena *tmp)
+{
+	size_t size;
+	const char *data = berth_file_join(x->made.piece, x->made.n_pieces, mem, &size);
+	berth_training_options opt = berth_training_options_default();
+	berth_graph g, step;
+	berth_err err;
+	opt.replicas = x->replicas;
+	assert_ok(berth_graph_parse("m.onnx", data, size, NULL, mem, tmp, &g, NULL, &err), &err);
+	assert_ok(berth_graph_training(&g, &opt, mem, tmp, &step, &err), &err);
+	assert_int_equal(step.n_ops, x->g.n_ops);
+	for (int32_t i = 0; i < step.n_ops; i++) {
+		assert_string_equal(step.op_name[i], x->g.op_name[i]);
+		assert_true(berth_op_legal(&x->p, i, x->op_dev[i]));
+		assert_int_equal(x->op_dev[i], x->op_dev[x->p.coloc_op[x->p.coloc_off[x->p.op_coloc[i]]]]);
+	}
+	assert_true(!x->order || berth_order_is_topological(&x->g, x->order, tmp));
+}
+
+/* Data parallelism has a copy of weights for each piece, a pipeline one; whose order keeps less. */
+static void test_step(void **state)
+{
+	(void)state;
+	static const berth_rule_texts none = {.n_pins = 0};
+	berth_arena mem = {0}, tmp = {0};
+	bench b;
+	berth_err err;
+	berth_cut_op *op;
+	int32_t n[2] = {0};
+	assert_ok(bench_open(&b, "resnet18_batch", "system:4gpu", &mem, &tmp, &err), &err);
+	assert_ok(bench_place(&b, &none, true, &mem, &tmp, &err), &err);
+	op = berth_arena_alloc(&mem, (size_t)b.p.n_ops, sizeof *op);
+	assert_non_null(op);
+	for (int32_t k = 3; k < berth_n_cut_seeds; k++)
+		for (int32_t i = 0; i < 3; i++) {
+			berth_cut_program x;
+			bool more, pipeline = strcmp(berth_cut_seeds[k].name, "pipeline") == 0;
+			assert_ok(berth_cut_seeds[k].make(&b.c, i, &mem, op, &more, &err), &err);
+			assert_true(more);
+			assert_ok(berth_cut_program_make(&b.c, op, &mem, &tmp, &x, &err), &err);
+			check_step(&x, &mem, &tmp);
+			assert_int_equal(x.replicas, pipeline);
+			assert_int_equal(x.evaluations, pipeline ? 5 : 3);
+			n[pipeline]++;
+		}
+	assert_true(n[0] == 6 && n[1] == 3);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* What is pinned is whole and there; what is forbidden holds for pieces, and for what stands between them. */
+static void test_rules(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	bench b;
+	berth_err err;
+	berth_cut_program x;
+	berth_cut_op *op;
+	bool more;
+	assert_ok(bench_open(&b, "vit", "system:4gpu", &mem, &tmp, &err), &err);
+	const char *pin = berth_arena_printf(&mem, "%s=gpu2", b.g.op_name[20]), *forbid = "*=gpu1";
+	const berth_rule_texts rules = {.pin = &pin, .forbid = &forbid, .n_pins = 1, .n_forbids = 1};
+	assert_ok(bench_place(&b, &rules, true, &mem, &tmp, &err), &err);
+	op = berth_arena_alloc(&mem, (size_t)b.p.n_ops, sizeof *op);
+	assert_non_null(op);
+	assert_ok(berth_cut_seeds[1].make(&b.c, 2, &mem, op, &more, &err), &err);
+	assert_false(more); /* three devices are left */
+	assert_ok(berth_cut_seeds[1].make(&b.c, 1, &mem, op, &more, &err), &err);
+	assert_true(more);
+	assert_ok(berth_cut_program_make(&b.c, op, &mem, &tmp, &x, &err), &err);
+	assert_true(x.made.n_made > 20);
+	check_step(&x, &mem, &tmp);
+	assert_int_equal(x.op_dev[op_of(&x.g, b.g.op_name[20])], 2);
+	for (int32_t i = 0; i < x.g.n_ops; i++)
+		assert_true(x.op_dev[i] != 1);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* ---- the search ---- */
 
 static berth_status search(bench *b, const char *method, int64_t evaluations, berth_pool *pool,
@@ -163,7 +269,7 @@ static berth_status search(bench *b, const char *method, int64_t evaluations, be
 	cfg.evaluations = evaluations;
 	cfg.pool = pool;
 	BERTH_TRY(berth_method_find(method, &m, err));
-	return berth_cut_search(&b->c, &b->bounds, m, &cfg, mem, tmp, r, err);
+	return berth_cut_search(&b->c, &b->bounds, m, &cfg, NULL, NULL, mem, tmp, r, err);
 }
 
 static void check_answer(bench *b, const berth_cut_result *r, berth_arena *mem)
@@ -315,7 +421,7 @@ static void test_bound(void **state)
 		berth_err err;
 		assert_ok(berth_system_parse_json("unlike", unlike, strlen(unlike), &mem, &tmp, &b.s, &err),
 		          &err);
-		assert_ok(bench_read(&b, (const char *)file.data, file.n, &mem, &tmp, &err), &err);
+		assert_ok(bench_read(&b, (const char *)file.data, file.n, NULL, &mem, &tmp, &err), &err);
 		b.c.objective = berth_objective_of(i < 2 ? BERTH_LATENCY : BERTH_THROUGHPUT);
 		assert_int_equal(b.p.n_ops, 2);
 		assert_ok(berth_cut_bound(&b.c, &tmp, &bound, &err), &err);
@@ -346,7 +452,7 @@ static void test_time(void **state)
 	cfg.cpu_s = 0.05;
 	assert_ok(bench_open(&b, "tagger", "system:laptop", &mem, &tmp, &err), &err);
 	assert_ok(berth_method_find("local-search", &m, &err), &err);
-	assert_ok(berth_cut_search(&b.c, &b.bounds, m, &cfg, &mem, &tmp, &r, &err), &err);
+	assert_ok(berth_cut_search(&b.c, &b.bounds, m, &cfg, NULL, NULL, &mem, &tmp, &r, &err), &err);
 	check_answer(&b, &r, &mem);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -388,7 +494,7 @@ static long cancelled(long enough_at, berth_cut_result *r)
 	berth_arena_init(&scratch, &user.hook);
 	assert_ok(bench_open(&b, "vit", "system:4gpu", &mem, &tmp, &err), &err);
 	assert_ok(berth_method_find("local-search", &m, &err), &err);
-	assert_ok(berth_cut_search(&b.c, &b.bounds, m, &cfg, &own, &scratch, r, &err), &err);
+	assert_ok(berth_cut_search(&b.c, &b.bounds, m, &cfg, NULL, NULL, &own, &scratch, r, &err), &err);
 	assert_int_equal(r->interrupted, enough_at >= 0);
 	assert_true(r->whole.feasible);
 	if (r->cut.program)
@@ -421,12 +527,16 @@ static void test_cancel(void **state)
 	assert_true(r.programs == 0 && r.evaluations < all.evaluations / 4);
 }
 
+/* ctx: with rules, a training step */
 static berth_status without_memory(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	bench b;
 	berth_cut_result r;
-	(void)ctx;
+	const char *forbid = "*=cpu0";
+	const berth_rule_texts rules = {.forbid = &forbid, .n_forbids = 1};
 	BERTH_TRY(bench_open(&b, "tagger", "system:laptop", mem, tmp, err));
+	if (ctx)
+		BERTH_TRY(bench_place(&b, &rules, true, mem, tmp, err));
 	return search(&b, "heft", 8, NULL, mem, tmp, &r, err);
 }
 
@@ -434,11 +544,13 @@ static void test_memory(void **state)
 {
 	(void)state;
 	assert_fails_each(without_memory, NULL, 4999);
+	assert_fails_each(without_memory, &(bool){true}, 4999);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),  cmocka_unit_test(test_moves),
+	                                   cmocka_unit_test(test_step),   cmocka_unit_test(test_rules),
 	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_small_budget),
 	                                   cmocka_unit_test(test_bound),  cmocka_unit_test(test_time),
 	                                   cmocka_unit_test(test_cancel), cmocka_unit_test(test_memory)};

@@ -596,6 +596,7 @@ static void test_steps_of_the_zoo(void **state)
 		{"randwire", "conv1.conv"}, {"nasnet-a:size=mobile", "stem.conv"}};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		pair p = {0};
+		berth_graph step;
 		berth_err err;
 		char spec[64];
 		int64_t state_sum = 0;
@@ -607,8 +608,13 @@ static void test_steps_of_the_zoo(void **state)
 		assert_ok(berth_graph_check(&p.t, &err), &err);
 		berth_training_options opt = berth_training_options_default();
 		opt.report = &p.report;
-		assert_ok(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &(berth_graph){0}, &err), &err);
+		assert_ok(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &step, &err), &err);
 		assert_int_equal(p.report.n_unknown, 0);
+		for (int32_t op = 0; op < step.n_ops; op++) {
+			const char *from = p.g.op_name[p.report.op_of[op]], *name = step.op_name[op];
+			assert_true(op >= p.g.n_ops || p.report.op_of[op] == op);
+			assert_true(!strstr(name, "/grad_input") || strncmp(name, from, strlen(from)) == 0);
+		}
 		double first = rows[i].first ? p.g.op_macs[find(&p.g, rows[i].first)] : 0;
 		assert_near(berth_graph_macs(&p.t), 3 * berth_graph_macs(&p.g) - first, 0);
 		assert_near(berth_graph_flops(&p.t) / berth_graph_flops(&p.g), 3, 0.1);

@@ -1,0 +1,254 @@
+/* Orders of a program of pieces; see cut_order.h. */
+#include "cut_order.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the longest way ---- */
+
+typedef struct way_to_end {
+	int64_t ns; /* from the operator's start, at least */
+	int32_t topo;
+} way_to_end;
+
+static int farthest_first(const void *a, const void *b)
+{
+	const way_to_end *x = a, *y = b;
+	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->topo > y->topo) - (x->topo < y->topo);
+}
+
+/* Keys [n_ops] by the longest way to the end: upward ranks of this placement. */
+static berth_status find_keys(const berth_cut_program *x, berth_arena *tmp, uint32_t **key, berth_err *err)
+{
+	const berth_graph *g = &x->g;
+	way_to_end *way;
+	int64_t *ns;
+	BERTH_TRY(BERTH_NEW(tmp, way, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, ns, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, *key, g->n_ops, err));
+	for (int32_t i = g->n_ops; i-- > 0;) {
+		int32_t op = g->topo_op[i], dev = x->op_dev[op];
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+				int32_t to = g->edge_consumer[e];
+				int64_t way_ns =
+					ns[to] + (x->op_dev[to] == dev
+				                          ? 0
+				                          : berth_transfer_ns(&x->p, t, dev, x->op_dev[to]));
+				ns[op] = way_ns > ns[op] ? way_ns : ns[op];
+			}
+		ns[op] += berth_op_time(&x->p, op, dev);
+		way[i] = (way_to_end){ns[op], i};
+	}
+	qsort(way, (size_t)g->n_ops, sizeof *way, farthest_first);
+	for (int32_t i = 0; i < g->n_ops; i++)
+		(*key)[g->topo_op[way[i].topo]] = (uint32_t)i;
+	return BERTH_OK;
+}
+
+/* ---- pipelines ---- */
+
+/* Tasks are a micro-batch on a stage, forward or backward; a device is a stage. */
+typedef struct pipeline {
+	const cut_making *m;
+	int32_t micro, stages;
+	int32_t *micro_of; /* [cut.n_ops] micro-batch */
+	int32_t *stage;    /* [n_devs] in the order of the graph; -1: it has no micro-batch */
+	int32_t *turn;     /* [2][stages][micro] when a task is done, forward and backward */
+} pipeline;
+
+/* The micro-batch of a piece: how many the same device has before it. -1: it is none. */
+static int32_t micro_of(const cut_making *m, cut_origin from)
+{
+	int32_t n = 0;
+	if (from.piece < 0)
+		return -1;
+	const berth_cut_way *w = m->op[from.op].way;
+	if (berth_cut_way_devices(w) == w->k)
+		return -1;
+	for (int32_t i = 0; i < from.piece; i++)
+		n += w->dev[i] == w->dev[from.piece];
+	return n;
+}
+
+/* Pieces have their own micro-batch; all others the last of what they take. */
+static berth_status find_micro(pipeline *p, berth_arena *tmp, berth_err *err)
+{
+	const cut_making *m = p->m;
+	const berth_graph *g = &m->cut;
+	BERTH_TRY(BERTH_NEW(tmp, p->micro_of, g->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, p->stage, m->x->p.n_devs, err));
+	memset(p->stage, -1, (size_t)m->x->p.n_devs * sizeof *p->stage);
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		int32_t op = g->topo_op[i], own = micro_of(m, m->origin[op]), *now = &p->micro_of[op];
+		*now = own > 0 ? own : 0;
+		for (int32_t k = g->op_in_off[op]; own < 0 && k < g->op_in_off[op + 1]; k++) {
+			int32_t before = p->micro_of[g->tensor_producer[g->in_tensor[k]]];
+			*now = before > *now ? before : *now;
+		}
+		p->micro = own >= p->micro ? own + 1 : p->micro;
+		int32_t dev = m->copy[op] < 0 ? -1 : m->x->op_dev[m->copy[op]];
+		if (own >= 0 && dev >= 0 && p->stage[dev] < 0)
+			p->stage[dev] = p->stages++;
+	}
+	return BERTH_OK;
+}
+
+static int32_t *turn_of(const pipeline *p, int32_t stage, int32_t micro, bool backward)
+{
+	return &p->turn[((int32_t)backward * p->stages + stage) * p->micro + micro];
+}
+
+/* The n-th task of a stage that runs `ahead` micro-batches forward before it goes backward. */
+static void task_of(const pipeline *p, int32_t ahead, int32_t n, int32_t *micro, bool *backward)
+{
+	int32_t late = n - ahead, pairs = p->micro - ahead;
+	*backward = late >= 0 && (late >= 2 * pairs || late % 2 == 0);
+	*micro = late < 0 ? n : late >= 2 * pairs ? late - pairs : *backward ? late / 2 : ahead + late / 2;
+}
+
+/* Has what the task waits for been done? */
+static bool can_start(const pipeline *p, int32_t stage, int32_t micro, bool backward)
+{
+	if (!backward)
+		return stage == 0 || *turn_of(p, stage - 1, micro, false) >= 0;
+	return stage == p->stages - 1 || *turn_of(p, stage + 1, micro, true) >= 0;
+}
+
+/* When tasks are done: in rounds, in each of which every stage does its next task if it can. early: backward
+ * as soon as can be (1F1B). */
+static berth_status find_turns(pipeline *p, bool early, berth_arena *tmp, berth_err *err)
+{
+	int32_t tasks = 2 * p->stages * p->micro, n = 0, *at, *start;
+	BERTH_TRY(BERTH_NEW(tmp, p->turn, tasks, err));
+	BERTH_TRY(BERTH_NEW(tmp, at, p->stages, err));
+	BERTH_TRY(BERTH_NEW(tmp, start, p->stages, err));
+	memset(p->turn, -1, (size_t)tasks * sizeof *p->turn);
+	while (n < tasks) {
+		for (int32_t s = 0; s < p->stages; s++) {
+			int32_t ahead = early && p->stages - s < p->micro ? p->stages - s : p->micro, micro;
+			bool backward;
+			start[s] = -1;
+			if (at[s] == 2 * p->micro)
+				continue;
+			task_of(p, ahead, at[s], &micro, &backward);
+			if (can_start(p, s, micro, backward))
+				start[s] = 2 * micro + backward;
+		}
+		for (int32_t s = 0; s < p->stages; s++)
+			if (start[s] >= 0) {
+				*turn_of(p, s, start[s] / 2, start[s] % 2) = n++;
+				at[s]++;
+			}
+	}
+	return BERTH_OK;
+}
+
+/* The turn in which an operator of the step has its task. */
+static int32_t turn_of_op(const pipeline *p, int32_t op)
+{
+	const berth_cut_program *x = p->m->x;
+	const berth_graph *g = &x->g;
+	const char *type = g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]];
+	int32_t stage = p->stage[x->op_dev[op]];
+	if (stage < 0 || strcmp(type, "OptimizerUpdate") == 0 || strcmp(type, "AllReduce") == 0)
+		return stage < 0 ? 0 : 2 * p->stages * p->micro; /* as soon as can be; behind all */
+	return *turn_of(p, stage, p->micro_of[p->m->of[op]], g->op_backward[op]);
+}
+
+typedef struct place_in_order {
+	int32_t turn, depth, topo;
+} place_in_order;
+
+static int earliest_first(const void *a, const void *b)
+{
+	const place_in_order *x = a, *y = b;
+	if (x->turn != y->turn)
+		return (x->turn > y->turn) - (x->turn < y->turn);
+	if (x->depth != y->depth)
+		return (x->depth > y->depth) - (x->depth < y->depth);
+	return (x->topo > y->topo) - (x->topo < y->topo);
+}
+
+/* By turns, within them what others wait for first. None is before what it takes. */
+static berth_status order_by_turns(const pipeline *p, berth_arena *tmp, int32_t *order, berth_err *err)
+{
+	const berth_graph *g = &p->m->x->g;
+	place_in_order *place;
+	BERTH_TRY(BERTH_NEW(tmp, place, g->n_ops, err));
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		int32_t op = g->topo_op[i];
+		place[i] = (place_in_order){turn_of_op(p, op), 0, i};
+		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+			int32_t from = g->op_topo[g->tensor_producer[g->in_tensor[k]]];
+			if (place[from].turn > place[i].turn)
+				place[i].turn = place[from].turn;
+			if (place[from].depth >= place[i].depth)
+				place[i].depth = place[from].depth + 1;
+		}
+	}
+	qsort(place, (size_t)g->n_ops, sizeof *place, earliest_first);
+	for (int32_t i = 0; i < g->n_ops; i++)
+		order[i] = g->topo_op[place[i].topo];
+	return BERTH_OK;
+}
+
+/* ---- the best ---- */
+
+/* order: NULL or x's to keep. */
+static void try_order(berth_cut_program *x, berth_eval *eval, const int32_t *order)
+{
+	berth_score score = berth_eval_run(eval, x->op_dev, order);
+	if (x->evaluations++ && !berth_score_less(score, x->score))
+		return;
+	x->score = score;
+	x->order = order;
+}
+
+static berth_status try_keys(cut_making *m, berth_eval *eval, berth_err *err)
+{
+	berth_cut_program *x = m->x;
+	uint32_t *key;
+	int32_t *order;
+	if (!isfinite(x->score.excess) || !berth_keys_work(&x->p))
+		return BERTH_OK;
+	BERTH_TRY(find_keys(x, m->tmp, &key, err));
+	BERTH_TRY(BERTH_NEW(m->mem, order, x->g.n_ops, err));
+	berth_score keyed = berth_eval_keyed(eval, (berth_keyed){x->op_dev, key});
+	x->evaluations++;
+	if (!berth_score_less(keyed, x->score))
+		return BERTH_OK;
+	berth_sim_start_order(eval->sim, order);
+	x->score = keyed;
+	x->order = order;
+	return BERTH_OK;
+}
+
+static berth_status try_pipelines(cut_making *m, berth_eval *eval, berth_err *err)
+{
+	pipeline p = {.m = m};
+	if (!m->c->training)
+		return BERTH_OK;
+	BERTH_TRY(find_micro(&p, m->tmp, err));
+	if (p.micro < 2 || p.stages < 2)
+		return BERTH_OK;
+	for (int early = 0; early < 2; early++) {
+		int32_t *order;
+		BERTH_TRY(BERTH_NEW(m->mem, order, m->x->g.n_ops, err));
+		BERTH_TRY(find_turns(&p, early, m->tmp, err));
+		BERTH_TRY(order_by_turns(&p, m->tmp, order, err));
+		try_order(m->x, eval, order);
+	}
+	return BERTH_OK;
+}
+
+berth_status cut_order(cut_making *m, berth_err *err)
+{
+	berth_eval eval;
+	BERTH_TRY(berth_eval_new(&m->x->p, &m->c->objective, m->tmp, &eval, err));
+	try_order(m->x, &eval, NULL);
+	try_order(m->x, &eval, m->x->g.topo_op);
+	BERTH_TRY(try_keys(m, &eval, err));
+	return try_pipelines(m, &eval, err);
+}
