@@ -26,6 +26,7 @@
 	X(ceft_pbqp) \
 	X(anneal) \
 	X(local_search) \
+	X(tabu) \
 	X(genetic) \
 	X(branch_and_bound) \
 	X(brute_force) \

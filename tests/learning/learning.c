@@ -283,13 +283,14 @@ static void table_post(int n_seeds, int64_t evaluations)
 static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-learning [--part "
-	            "learn|berth|post|train|tiled|ablation|objectives|prior|zero-shot|time|walks] "
+	            "learn|berth|post|train|tiled|ablation|objectives|prior|zero-shot|time|walks|solvers] "
 	            "[--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations "
 	            "for learn and\n"
 	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 "
 	            "evaluations,\n"
-	            "5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1 s. walks: 20,000, 5 seeds.\n");
+	            "5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1 s. walks: 20,000, 5 seeds.\n"
+	            "solvers: 3 seeds of 1 s.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -336,5 +337,7 @@ int main(int argc, char **argv)
 		table_time(seeds < 3 ? seeds : 3, seconds);
 	if ((!part || strcmp(part, "walks") == 0) && (any = true))
 		table_walks(seeds < 5 ? seeds : 5, evaluations ? evaluations : 20000);
+	if ((!part || strcmp(part, "solvers") == 0) && (any = true))
+		table_solvers(seeds < 3 ? seeds : 3, seconds);
 	return any ? 0 : usage(stderr);
 }

@@ -1,0 +1,98 @@
+/* Other ways to search at equal CPU time, beside berth: what is published for such problems, and a solver of
+ * integer programs on groups. One thread; values by berth's. */
+#include "parts.h"
+#include "statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { EVERY = 3, MAX_SEEDS = 100 };
+#define AS_GOOD 1.001 /* as the best of a row */
+
+static const char *const names[] = {"local-search", "genetic", "tabu", "milp", "anneal", "berth"};
+enum { N = sizeof names / sizeof *names, MILP = 3, BERTH = N - 1 };
+
+typedef struct standing {
+	double milp_s, milp_most_s;
+	int n, best[N];
+	double log_ratio[N];
+} standing;
+
+static double median_of(const subject *x, const char *name, int n_seeds, double seconds)
+{
+	double v[MAX_SEEDS];
+	berth_arena tmp = {0};
+	for (int k = 0; k < n_seeds; k++) {
+		berth_search_cfg cfg = {
+			.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
+		v[k] = run_with(x, name, &cfg);
+	}
+	double median = berth_median(v, n_seeds, &tmp);
+	berth_arena_free(&tmp);
+	return median;
+}
+
+static void add(standing *all, const double *value)
+{
+	double best = INFINITY;
+	for (int k = 0; k < N; k++)
+		best = fmin(best, value[k]);
+	for (int k = 0; k < N; k++) {
+		all->best[k] += value[k] <= best * AS_GOOD;
+		all->log_ratio[k] += log(value[k] / value[BERTH]);
+	}
+	all->n++;
+}
+
+static void print_row(int i, int n_seeds, double seconds, standing *all)
+{
+	double value[N];
+	bool known = true;
+	subject x;
+	open_timed_instance(&x, i);
+	for (int k = 0; k < N; k++) {
+		double from = berth_cpu_seconds();
+		value[k] = median_of(&x, names[k], k == MILP ? 1 : n_seeds, seconds);
+		known &= isfinite(value[k]);
+		if (k == MILP) {
+			double took = berth_cpu_seconds() - from;
+			all->milp_s += took;
+			all->milp_most_s = fmax(all->milp_most_s, took);
+		}
+	}
+	print_timed_instance(i);
+	printf(" %d |", x.p.n_ops);
+	for (int k = 0; k < BERTH; k++)
+		if (isfinite(value[k]) && isfinite(value[BERTH]))
+			printf(" %.4f |", value[k] / value[BERTH]);
+		else
+			printf(" - |");
+	printf(" %.4g |\n", value[BERTH]);
+	fflush(stdout);
+	if (known)
+		add(all, value);
+	close_subject(&x);
+}
+
+void table_solvers(int n_seeds, double seconds)
+{
+	standing all = {0};
+	int rows = 0;
+	printf("\n## Other solvers at equal CPU time: %g s, one thread\n\nMedian of %d seed%s: values by "
+	       "`berth`'s, which stands in seconds. Above 1: `berth` is better. `milp` answers once, by CBC "
+	       "on at most 16 groups.\n\n| instance | operators |",
+	       seconds, n_seeds, n_seeds == 1 ? "" : "s");
+	for (int k = 0; k < N; k++)
+		printf(" %s |", names[k]);
+	printf("\n|---|---|---|---|---|---|---|---|\n");
+	for (int i = 0; i < n_timed_instances(); i += EVERY, rows++)
+		print_row(i, n_seeds, seconds, &all);
+	printf("\nGeometric means over the %d that all place:", all.n);
+	for (int k = 0; k < BERTH; k++)
+		printf("%s %s %.4f", k ? "," : "", names[k], exp(all.log_ratio[k] / all.n));
+	printf(". The best or within 0.1 %% of it:");
+	for (int k = 0; k < N; k++)
+		printf("%s %s %d", k ? "," : "", names[k], all.best[k]);
+	printf(" of %d. CBC took %.1f s of CPU in the mean, %.1f at most.\n", all.n, all.milp_s / rows,
+	       all.milp_most_s);
+}
