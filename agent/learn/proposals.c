@@ -25,6 +25,16 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 	return BERTH_OK;
 }
 
+static berth_status new_base(const berth_policy_file *f, berth_arena *mem, berth_proposals *p, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, p->base_acts,
+	                    policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
+	policy_embed(&f->dims, f->base, &p->e.in, p->base_acts);
+	p->base_net = policy_stepper_of(&f->dims, f->base, &p->e.in, p->base_acts);
+	p->base_keys = policy_keys(&f->dims, &p->e.in, p->base_acts);
+	return BERTH_OK;
+}
+
 berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, berth_arena *mem,
                                  berth_arena *tmp, berth_proposals *out, berth_err *err)
 {
@@ -39,6 +49,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	policy_embed(&f->dims, f->params, &p->e.in, p->acts);
 	p->net = policy_stepper_of(&f->dims, f->params, &p->e.in, p->acts);
 	p->keys = policy_keys(&f->dims, &p->e.in, p->acts);
+	if (f->base)
+		BERTH_TRY(new_base(f, mem, p, err));
 	p->batch = (berth_rollout_batch){
 		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
 	BERTH_TRY(BERTH_NEW(mem, p->batch.op_devs, BATCH * ops, err));
@@ -48,6 +60,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
+	if (p->base_acts)
+		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, tmp, err));
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, tmp, err);
 }
 

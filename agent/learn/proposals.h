@@ -12,6 +12,10 @@ typedef struct berth_proposals {
 	policy_stepper net;
 	const nn_real *keys;
 	nn_real *acts;
+	/* the same of the policy that it was tuned from; NULL: it has none */
+	nn_real *base_acts;
+	policy_stepper base_net;
+	const nn_real *base_keys;
 	berth_rollout_batch batch; /* scratch of a batch. n: draws that it holds */
 } berth_proposals;
 
@@ -27,7 +31,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 /* What counts as the work of one placement of two evaluations: they are seeds of a search, too (seeds.h). */
 double berth_proposals_ns(const berth_problem *p);
 
-/* Offer the most probable placement: two evaluations, more where memory is short. Fails: BERTH_ENOMEM. */
+/* Offer the most probable placement: two evaluations, more where memory is short. A policy that was tuned
+ * offers that of the one that it was tuned from first, so that it is never worse. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
 /* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts and the work may

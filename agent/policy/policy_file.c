@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,29 +87,46 @@ void berth_policy_file_digest(const berth_policy_file *f, char digest[65])
 typedef struct further {
 	const void *(*get)(void *ctx, int32_t i);
 	void *ctx;
+	int32_t n_before;
 } further;
 
 static const void *get_further(void *ctx, int32_t i)
 {
 	const further *x = ctx;
-	return x->get(x->ctx, i - policy_tensor_count());
+	return x->get(x->ctx, i - x->n_before);
+}
+
+/* What stands before the names of the weights that a policy was tuned from. */
+#define BASE "base."
+
+/* The weights behind those of t; *n counts all. */
+static berth_status put_weights(const policy_dims *dims, const char *before, const nn_real *params,
+                                berth_arena *mem, safetensors_tensor *t, int32_t *n, berth_err *err)
+{
+	for (int32_t i = 0; params && i < policy_tensor_count(); i++) {
+		policy_tensor p = policy_tensor_at(dims, i);
+		const char *name = berth_arena_printf(mem, "%s%s", before, p.name);
+		if (!name)
+			return berth_nomem(err);
+		t[(*n)++] = (safetensors_tensor){
+			name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, params + p.offset};
+	}
+	return BERTH_OK;
 }
 
 berth_status berth_policy_file_write(const char *path, const berth_policy_file *f,
                                      const safetensors_file *more, berth_arena *tmp, berth_err *err)
 {
 	int32_t n_more = more ? more->n_tensors : 0;
-	further x = {more ? more->get : NULL, more ? more->ctx : NULL};
+	further x = {more ? more->get : NULL, more ? more->ctx : NULL, 0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	notes n = {.mem = tmp};
-	int32_t n_params = policy_tensor_count();
+	int32_t n_params = 0;
 	safetensors_tensor *t;
-	BERTH_TRY(BERTH_NEW(tmp, t, n_params + n_more, err));
-	for (int32_t i = 0; i < n_params; i++) {
-		policy_tensor p = policy_tensor_at(&f->dims, i);
-		t[i] = (safetensors_tensor){
-			p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, f->params + p.offset};
-	}
+	BERTH_TRY(BERTH_NEW(tmp, t, 2 * policy_tensor_count() + n_more, err));
+	BERTH_TRY(put_weights(&f->dims, "", f->params, tmp, t, &n_params, err));
+	BERTH_TRY(put_weights(&f->dims, BASE, f->base, tmp, t, &n_params, err));
+	x.n_before = n_params;
 	for (int32_t i = 0; i < n_more; i++)
 		t[n_params + i] = more->tensor[i];
 	put_notes(f, &n);
@@ -200,31 +218,33 @@ static berth_status read_config(const char *file, const safetensors_file *raw, b
 	return BERTH_OK;
 }
 
-static berth_status read_params(const char *file, const safetensors_file *raw, berth_policy_file *f,
-                                berth_arena *mem, berth_err *err)
+static berth_status read_params(const char *file, const safetensors_file *raw, const berth_policy_file *f,
+                                const char *before, berth_arena *mem, const nn_real **out, berth_err *err)
 {
 	nn_real *params;
+	char name[64];
 	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
 	for (int32_t i = 0; i < policy_tensor_count(); i++) {
 		policy_tensor p = policy_tensor_at(&f->dims, i);
-		const safetensors_tensor *t = safetensors_find(raw, p.name);
+		snprintf(name, sizeof name, "%s%s", before, p.name);
+		const safetensors_tensor *t = safetensors_find(raw, name);
 		if (!t)
-			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is missing", file, p.name);
+			return berth_fail(err, BERTH_EFORMAT, "%s: the tensor '%s' is missing", file, name);
 		if (t->dtype != SAFETENSORS_F32 || t->n_dims != 3 || t->shape[0] != p.copies ||
 		    t->shape[1] != p.rows || t->shape[2] != p.columns)
 			return berth_fail(err, BERTH_EFORMAT,
-			                  "%s: the tensor '%s' is not float32 [%d, %d, %d]", file, p.name,
+			                  "%s: the tensor '%s' is not float32 [%d, %d, %d]", file, name,
 			                  p.copies, p.rows, p.columns);
 		const float *x = t->data;
 		for (size_t k = 0; k < p.size; k++) {
 			if (!isfinite(x[k]))
 				return berth_fail(err, BERTH_EFORMAT,
 				                  "%s: the tensor '%s' holds a number that is not finite",
-				                  file, p.name);
+				                  file, name);
 			params[p.offset + k] = x[k];
 		}
 	}
-	f->params = params;
+	*out = params;
 	return BERTH_OK;
 }
 
@@ -267,7 +287,9 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	f->steps = (int64_t)(steps & INT64_MAX);
 	BERTH_TRY(read_config(file, raw, f, err));
 	BERTH_TRY(read_card(file, f, mem, err));
-	return read_params(file, raw, f, mem, err);
+	BERTH_TRY(read_params(file, raw, f, "", mem, &f->params, err));
+	return safetensors_find(raw, BASE "node_w1") ? read_params(file, raw, f, BASE, mem, &f->base, err)
+	                                             : BERTH_OK;
 }
 
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,

@@ -24,6 +24,9 @@ typedef struct berth_policy_file {
 	int32_t at_once;              /* batches of a round of training; 0: as usual */
 	const berth_policy_card *card; /* NULL: it has none */
 	const nn_real *params;        /* [policy_param_count(&dims)] */
+	/* The same of the policy that it was tuned from: it proposes its own placement, too, so that none is
+	 * worse than it was. NULL: there is none. */
+	const nn_real *base;
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;
 

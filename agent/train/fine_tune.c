@@ -64,10 +64,7 @@ berth_status berth_fine_tune_split(const berth_train_item *item, int32_t n, uint
 
 /* ---- settings ---- */
 
-#define RATE 3e-4
-#define BUDGET_S 300.0
-
-berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x,
+berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x, double seconds,
                                  berth_train_cfg *out, berth_err *err)
 {
 	berth_train_cfg cfg = berth_train_cfg_default();
@@ -80,13 +77,12 @@ berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine
 	int32_t at_once = cfg.learner.at_once;
 	cfg.learner = from->cfg;
 	cfg.learner.at_once = at_once;
-	cfg.learner.lr = RATE;
 	cfg.from = from;
 	cfg.kept = x->kept;
 	cfg.n_kept = x->n_kept;
 	for (int32_t i = 0; i < x->n_learned; i++)
 		per += berth_train_cost_s(x->learned[i].p) / x->n_learned;
-	cfg.evaluations = (int64_t)ceil(BUDGET_S / per);
+	cfg.evaluations = (int64_t)ceil(seconds / per);
 	*out = cfg;
 	return BERTH_OK;
 }

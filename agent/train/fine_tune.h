@@ -12,10 +12,13 @@ typedef struct berth_fine_tune {
 	int32_t n_kept;
 } berth_fine_tune;
 
-/* Settings of a training that begins at a policy; evaluations that take about 5 CPU minutes, by a rule of
- * thumb, for the pairs that are learned from. Fails: BERTH_EUNSUPPORTED (a policy that does not decode
- * operator after operator). */
-berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x,
+/* CPU seconds of a tuning where nothing else is said. */
+#define BERTH_FINE_TUNE_S 300.0
+
+/* Settings of a training that begins at a policy, and those of the policy; evaluations that take so many CPU
+ * seconds, by a rule of thumb, for the pairs that are learned from. Fails: BERTH_EUNSUPPORTED (a policy that
+ * does not decode operator after operator). */
+berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x, double seconds,
                                  berth_train_cfg *out, berth_err *err);
 
 /* Of four pairs and more every fourth is kept aside. Of fewer all are learned from, and two draws of each are

@@ -342,6 +342,8 @@ static berth_status open_all(trainer *w, berth_err *err)
 		return open_streamed(w, err);
 	BERTH_TRY(do_each(w, open_item, false, err));
 	BERTH_TRY(name_items(w, err));
+	if (trainer_tunes(w))
+		BERTH_TRY(trainer_tune_open(w, err));
 	BERTH_TRY(trainer_check_inputs(w, err));
 	BERTH_TRY(trainer_deal_items(w, err));
 	return open_learner(w, err);

@@ -46,8 +46,8 @@ typedef struct berth_train_cfg {
 	berth_status (*open)(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp, berth_train_item *out,
 	                     berth_err *err);
 	void *open_ctx;
-	/* Fine-tuning (train_tune.h): the policy to begin with, whose settings learner has but for rate and
-	 * at_once; NULL: fresh weights. Pairs that are held alone. Nothing is imitated before, and no search
+	/* Fine-tuning (train_tune.h): the policy to begin with, whose settings learner has but for at_once;
+	 * NULL: fresh weights. Pairs that are held alone. Nothing is imitated before, and no search
 	 * comes last. */
 	const berth_policy_file *from;
 	const berth_train_item *kept; /* [n_kept] pairs that are looked at and not learned from */

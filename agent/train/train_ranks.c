@@ -108,6 +108,8 @@ berth_status trainer_check_inputs(trainer *w, berth_err *err)
 #undef X
 	for (int32_t i = 0; i < w->n_items; i++)
 		berth_strbuf_add(&b, w->pair[i].digest, TRAIN_DIGEST);
+	if (w->cfg->n_kept)
+		berth_strbuf_add(&b, w->tune.kept, (size_t)w->cfg->n_kept * TRAIN_DIGEST);
 	berth_status st = berth_strbuf_done(&b, &text, &len, err);
 	if (st == BERTH_OK)
 		st = same_digest(w, "version of berth, or other graphs, systems or settings", text, len, err);

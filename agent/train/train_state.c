@@ -131,10 +131,13 @@ static berth_status lay_out(const trainer *w, const trainer *writes, berth_arena
 		BERTH_TRY(BERTH_NEW(tmp, s->action, n, err));
 		BERTH_TRY(BERTH_NEW(tmp, s->dev, n, err));
 	}
-	BERTH_TRY(BERTH_NEW(tmp, s->digest, n * TRAIN_DIGEST, err));
+	size_t digests = n + (size_t)w->cfg->n_kept;
+	BERTH_TRY(BERTH_NEW(tmp, s->digest, digests * TRAIN_DIGEST, err));
+	if (w->cfg->n_kept)
+		memcpy(s->digest + n * TRAIN_DIGEST, w->tune.kept, (digests - n) * TRAIN_DIGEST);
 	name_tensor(s, "state.counts", SAFETENSORS_I64, (int64_t)n, N_COUNTS, s->counts);
 	name_tensor(s, "state.total", SAFETENSORS_I64, 1, T_COUNTS, s->total);
-	name_tensor(s, "state.items", SAFETENSORS_U8, (int64_t)n, TRAIN_DIGEST, s->digest);
+	name_tensor(s, "state.items", SAFETENSORS_U8, (int64_t)digests, TRAIN_DIGEST, s->digest);
 	name_tensor(s, "state.adam_m", SAFETENSORS_F32, 1, params, w->l.adam.m);
 	name_tensor(s, "state.adam_v", SAFETENSORS_F32, 1, params, w->l.adam.v);
 	if (trainer_tunes(w)) {
@@ -216,6 +219,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	if (w->tune.best) {
 		BERTH_TRY(trainer_tune_card(w, w->tmp, &card, err));
 		f.card = &card;
+		f.base = w->tune.chosen ? w->cfg->from->params : w->cfg->from->base;
 	}
 	BERTH_TRY(lay_out(w, w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
@@ -462,11 +466,16 @@ static bool has_begun(const state *s)
 
 static berth_status check_items(const trainer *w, const state *s, berth_err *err)
 {
-	for (int32_t i = 0; i < w->n_items; i++)
-		if (memcmp(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST) != 0)
+	for (int32_t i = 0; i < w->n_items + w->cfg->n_kept; i++) {
+		int32_t aside = i - w->n_items;
+		const berth_train_item *item = aside < 0 ? &w->pair[i].item : &w->cfg->kept[aside];
+		const char *digest =
+			aside < 0 ? w->pair[i].digest : w->tune.kept + (size_t)aside * TRAIN_DIGEST;
+		if (memcmp(s->digest + (size_t)i * TRAIN_DIGEST, digest, TRAIN_DIGEST) != 0)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%s: cannot resume: '%s' on '%s' has changed since", w->cfg->path,
-			                  w->pair[i].item.graph, w->pair[i].item.system);
+			                  item->graph, item->system);
+	}
 	return BERTH_OK;
 }
 

@@ -1,6 +1,8 @@
 /* See train_tune.h. */
 #include "train_tune.h"
 
+#include "train_pairs.h"
+
 #include "methods.h"
 
 #include <math.h>
@@ -64,7 +66,10 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 	berth_policy_file f = *w->cfg->from;
 	look l;
 	berth_status st = BERTH_OK;
-	f.params = params;
+	if (params != w->cfg->from->params) {
+		f.base = w->cfg->from->params;
+		f.params = params;
+	}
 	BERTH_TRY(berth_method_find("policy", &l.policy, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, l.x, w->tune.n, err));
 	for (int32_t i = 0; i < w->tune.n; i++)
@@ -114,15 +119,24 @@ static void take(trainer *w, const nn_real *params, double gain)
 	t->chosen = t->looks;
 }
 
-berth_status trainer_tune_begin(trainer *w, berth_err *err)
+berth_status trainer_tune_open(trainer *w, berth_err *err)
 {
 	train_tune *t = &w->tune;
-	*t = (train_tune){.n = w->cfg->n_kept + w->n_items};
-	BERTH_TRY(BERTH_NEW(w->mem, t->best, w->l.adam.n, err));
+	t->n = w->cfg->n_kept + w->n_items;
+	berth_policy_file_digest(w->cfg->from, t->from);
 	BERTH_TRY(BERTH_NEW(w->mem, t->first, t->n, err));
 	BERTH_TRY(BERTH_NEW(w->mem, t->taken, t->n, err));
 	BERTH_TRY(BERTH_NEW(w->mem, t->now, t->n, err));
-	berth_policy_file_digest(w->cfg->from, t->from);
+	BERTH_TRY(BERTH_NEW(w->mem, t->kept, w->cfg->n_kept * TRAIN_DIGEST, err));
+	for (int32_t i = 0; i < w->cfg->n_kept; i++)
+		BERTH_TRY(trainer_digest(w->cfg->kept[i].p, w->tmp, t->kept + (size_t)i * TRAIN_DIGEST, err));
+	return BERTH_OK;
+}
+
+berth_status trainer_tune_begin(trainer *w, berth_err *err)
+{
+	train_tune *t = &w->tune;
+	BERTH_TRY(BERTH_NEW(w->mem, t->best, w->l.adam.n, err));
 	BERTH_TRY(look_at(w, w->cfg->from->params, t->first, err));
 	memcpy(t->now, t->first, (size_t)t->n * sizeof *t->now);
 	take(w, w->cfg->from->params, 0);

@@ -1,7 +1,8 @@
 /* Fine-tuning: training that begins at a policy, and keeps the best that it comes to.
  *
  * At the start and at LOOKS even places of the budget the policy is looked at: one pass of it (the method
- * `policy`) for each pair that is kept aside and for each that is learned from. A policy is taken where no
+ * `policy`, which tries the pass of the policy of the start, too) for each pair that is kept aside and for
+ * each that is learned from. A policy is taken where no
  * pair that is kept aside is worse than with the policy of the start, and the mean of log(before / now) over
  * all pairs is higher than that of the one taken before. Learning ends early after PATIENCE looks in a row
  * that took none (early stopping, Prechelt 1998). All of it is a function of the seed and the budget. */
@@ -15,8 +16,10 @@ static inline bool trainer_tunes(const trainer *w)
 	return w->cfg->from != NULL;
 }
 
-/* Room, and one look at the policy of the start. Fails: BERTH_EINVAL (numbers that are not finite),
- * BERTH_ENOMEM. */
+/* Room, and the digests of what is kept aside. Fails: BERTH_ENOMEM. */
+berth_status trainer_tune_open(trainer *w, berth_err *err);
+
+/* One look at the policy of the start. Fails: BERTH_EINVAL (numbers that are not finite), BERTH_ENOMEM. */
 berth_status trainer_tune_begin(trainer *w, berth_err *err);
 
 /* The state was read, tune.best with it: look at that again. Fails: as above; BERTH_EFORMAT where it is not

@@ -29,6 +29,7 @@ typedef struct train_tune {
 	double gain;              /* of the one that is taken: mean of log(first / taken) */
 	int64_t looks, chosen, evaluations;
 	char from[65];            /* digest of the policy of the start */
+	char *kept;               /* [n_kept][TRAIN_DIGEST] digests of the pairs kept aside */
 } train_tune;
 
 typedef struct trainer {

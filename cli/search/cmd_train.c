@@ -188,7 +188,8 @@ static berth_status settings(const args *a, state *s, berth_err *err)
 {
 	s->cfg = berth_train_cfg_default();
 	if (a->fine_tune)
-		BERTH_TRY(berth_fine_tune_cfg(&s->fine.from, &s->fine.parts, &s->cfg, err));
+		BERTH_TRY(berth_fine_tune_cfg(&s->fine.from, &s->fine.parts, BERTH_FINE_TUNE_S, &s->cfg,
+		                              err));
 	else
 		BERTH_TRY(berth_decoding_parse(a->decoding, &s->cfg.learner.decoding, err));
 	if (a->budget.evaluations.n)

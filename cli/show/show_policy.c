@@ -71,7 +71,8 @@ static void print_card(const berth_policy_file *f)
 	if (x->data)
 		cli_say("data: %s\n", x->data);
 	if (x->from)
-		cli_say("tuned from the policy whose weights have SHA-256 %.12s...\n", x->from);
+		cli_say("tuned from the policy whose weights have SHA-256 %.12s...%s\n", x->from,
+		        f->base ? "; tries its placement, too" : "");
 	if (x->pairs >= 0)
 		cli_say("learned from %lld pair%s of a graph and a system\n", (long long)x->pairs,
 		        x->pairs == 1 ? "" : "s");

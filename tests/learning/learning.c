@@ -1,5 +1,6 @@
 /* berth-learning: does the agent learn, and what is it worth? Prints the tables of docs/learning.md as
  * Markdown; see --help. Same seeds, same tables. */
+#include "fine_tune.h"
 #include "learner.h"
 #include "methods.h"
 #include "parts.h"
@@ -283,14 +284,14 @@ static void table_post(int n_seeds, int64_t evaluations)
 static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-learning [--part "
-	            "learn|berth|post|train|tiled|ablation|objectives|prior|zero-shot|time|walks|solvers] "
-	            "[--seeds N] [--evaluations N] [--time S]\n\n"
+	            "learn|berth|post|train|tiled|ablation|objectives|prior|zero-shot|fleets|time|walks|"
+	            "solvers] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations "
 	            "for learn and\n"
 	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 "
 	            "evaluations,\n"
 	            "5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1 s. walks: 20,000, 5 seeds.\n"
-	            "solvers: 3 seeds of 1 s.\n");
+	            "solvers: 3 seeds of 1 s. fleets: 300 s each.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -299,7 +300,7 @@ int main(int argc, char **argv)
 	const char *part = NULL;
 	int seeds = 10;
 	long long evaluations = 0;
-	double seconds = 1;
+	double seconds = 0;
 	for (int i = 1; i < argc; i++) {
 		if (i + 1 < argc && strcmp(argv[i], "--part") == 0)
 			part = argv[++i];
@@ -312,7 +313,7 @@ int main(int argc, char **argv)
 		else
 			return usage(strcmp(argv[i], "--help") == 0 ? stdout : stderr);
 	}
-	if (seeds < 1 || seeds > MAX_SEEDS || evaluations < 0 || !(seconds > 0))
+	if (seeds < 1 || seeds > MAX_SEEDS || evaluations < 0 || !(seconds >= 0))
 		return usage(stderr);
 	bool any = false;
 	if ((!part || strcmp(part, "learn") == 0) && (any = true))
@@ -334,10 +335,12 @@ int main(int argc, char **argv)
 	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
 		table_zero_shot(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "time") == 0) && (any = true))
-		table_time(seeds < 3 ? seeds : 3, seconds);
+		table_time(seeds < 3 ? seeds : 3, seconds > 0 ? seconds : 1);
+	if ((!part || strcmp(part, "fleets") == 0) && (any = true))
+		table_fleets(seconds > 0 ? seconds : BERTH_FINE_TUNE_S);
 	if ((!part || strcmp(part, "walks") == 0) && (any = true))
 		table_walks(seeds < 5 ? seeds : 5, evaluations ? evaluations : 20000);
 	if ((!part || strcmp(part, "solvers") == 0) && (any = true))
-		table_solvers(seeds < 3 ? seeds : 3, seconds);
+		table_solvers(seeds < 3 ? seeds : 3, seconds > 0 ? seconds : 1);
 	return any ? 0 : usage(stderr);
 }

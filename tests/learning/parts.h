@@ -49,6 +49,10 @@ void table_objectives(int n_seeds, int64_t evaluations);
 /* The two models of the demo. Writes a file to /tmp, and takes it away. */
 void table_train(int n_seeds, int64_t evaluations);
 
+/* The shipped policy fine-tuned on fleets, in so many CPU seconds each by the rule of thumb. Writes a file to
+ * /tmp, and takes it away. */
+void table_fleets(double seconds);
+
 /* The instances of tables at equal time; the name is printed as the first cell of a row. */
 int n_timed_instances(void);
 void open_timed_instance(subject *x, int i);

@@ -833,9 +833,9 @@ static void open_tuning(lesson *l, const char *path, const berth_policy_file *fr
 	assert_ok(berth_fine_tune_split(l->item, N_ITEMS, 1, &l->mem, &l->tmp, &parts, &err), &err);
 	assert_int_equal(parts.n_learned, N_ITEMS);
 	assert_int_equal(parts.n_kept, 2 * N_ITEMS);
-	assert_ok(berth_fine_tune_cfg(from, &parts, &l->cfg, &err), &err);
+	assert_ok(berth_fine_tune_cfg(from, &parts, 60, &l->cfg, &err), &err);
 	l->cfg.learner.lr = 3e-3; /* so that some looks are taken and some not */
-	l->cfg.evaluations = 3000;
+	l->cfg.evaluations = 1500;
 	l->cfg.path = path;
 	l->cfg.save_s = 0;
 	l->cfg.cancel = as.cancel;
@@ -863,19 +863,20 @@ static void test_tuned(void **state)
 	assert_int_equal(l.result.searched, 0);
 	assert_ok(berth_policy_file_read(whole, &mem, &f, &err), &err);
 	assert_int_equal(f.card->n_kept, 2 * N_ITEMS);
+	assert_memory_equal(f.base, from.params, policy_param_count(&f.dims) * sizeof *f.params);
 	for (int32_t i = 0; i < t->n_pairs; i++) {
 		assert_int_equal(t->pair[i].kept, i < 2 * N_ITEMS);
+		assert_true(t->pair[i].after <= t->pair[i].before * (1 + 1e-9));
 		if (!t->pair[i].kept)
 			continue;
-		assert_true(t->pair[i].after <= t->pair[i].before * (1 + 1e-9));
 		assert_true(f.card->kept[i].before == t->pair[i].before);
 		assert_true(f.card->kept[i].after == t->pair[i].after);
 	}
 	close_lesson(&l);
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 3; k++) {
 		open_tuning(&l, temporary(parts), &from);
 		assert_ok(berth_pool_new(1 + k, &l.cfg.pool, &err), &err);
-		l.cancel_at = 1 + k * steps / 5;
+		l.cancel_at = 1 + k * steps / 3;
 		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
 		atomic_store(&l.cancel, 0);
 		l.cancel_at = -1;
@@ -907,9 +908,15 @@ static void test_not_tuned(void **state)
 	assert_true(l.result.tuned.looks > 0);
 	assert_ok(berth_policy_file_read(path, &mem, &f, &err), &err);
 	assert_memory_equal(f.params, from.params, policy_param_count(&f.dims) * sizeof *f.params);
+	assert_null(f.base);
+	l.cfg.resume = true;
+	berth_train_item *kept = (berth_train_item *)(uintptr_t)l.cfg.kept, was = kept[1];
+	kept[1].p = kept[0].p;
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "has changed since");
+	kept[1] = was;
 	nn_real *params = (nn_real *)(uintptr_t)from.params;
 	params[3] += 1;
-	l.cfg.resume = true;
 	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "began with another policy");
 	close_lesson(&l);
