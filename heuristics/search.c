@@ -98,8 +98,7 @@ static void tell(berth_search *s, double now)
 	s->cfg.progress(s->cfg.progress_ctx, &p);
 }
 
-/* Seconds that are left; INFINITY where no time is given. */
-static double seconds_left(const berth_search *s)
+double berth_search_seconds_left(const berth_search *s)
 {
 	double wall = INFINITY, cpu = INFINITY;
 	if (s->cfg.time_s > 0)
@@ -112,7 +111,7 @@ static double seconds_left(const berth_search *s)
 
 bool berth_search_over(const berth_search *s)
 {
-	return (s->cfg.cancel && atomic_load(s->cfg.cancel)) || seconds_left(s) <= 0;
+	return (s->cfg.cancel && atomic_load(s->cfg.cancel)) || berth_search_seconds_left(s) <= 0;
 }
 
 double berth_search_evaluation_ns(const berth_problem *p)
@@ -150,7 +149,7 @@ int64_t berth_search_budget_left(berth_search *s, int64_t want)
 	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
 		s->stopped = true;
 	if (berth_search_timed(s)) {
-		double left_s = seconds_left(s);
+		double left_s = berth_search_seconds_left(s);
 		if (!berth_score_feasible(s->best))
 			left_s -= WHY_SHARE * fmax(s->cfg.time_s, s->cfg.cpu_s);
 		if (left_s <= 0)

@@ -145,6 +145,9 @@ static inline bool berth_search_timed(const berth_search *s)
 	return s->cfg.time_s > 0 || s->cfg.cpu_s > 0;
 }
 
+/* Seconds that are left, of CPU time for each worker; INFINITY where no time is given. */
+double berth_search_seconds_left(const berth_search *s);
+
 /* Is the time over, or has the user had enough? For what answers at once and takes long: the count of
  * evaluations is not looked at. */
 bool berth_search_over(const berth_search *s);

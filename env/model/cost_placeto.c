@@ -11,6 +11,8 @@
  * Events in instants, as in sim.c: all ends at an instant, then starts. O((ops + edges) log) a run. */
 #include "cost_model.h"
 
+#include "heap.h"
+
 #include <math.h>
 
 /* Items that wait for a device or a bus: sorted by (time since when, index). */
@@ -63,25 +65,22 @@ static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void *
 	return BERTH_OK;
 }
 
+static bool is_before(const void *ctx, const void *a, const void *b)
+{
+	(void)ctx;
+	return ((const happening *)a)->time < ((const happening *)b)->time;
+}
+
 static void push(placeto *s, int64_t time, int32_t what)
 {
-	int32_t i = s->n_heap++;
-	for (; i > 0 && s->heap[(i - 1) / 2].time > time; i = (i - 1) / 2)
-		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = (happening){time, what};
+	happening new = {time, what};
+	berth_heap_push(s->heap, (size_t)s->n_heap++, sizeof new, &new, is_before, NULL);
 }
 
 static int32_t pop(placeto *s)
 {
-	int32_t what = s->heap[0].what, n = --s->n_heap, i = 0;
-	happening x = s->heap[n];
-	for (int32_t c; (c = 2 * i + 1) < n; i = c) {
-		c += c + 1 < n && s->heap[c + 1].time < s->heap[c].time;
-		if (s->heap[c].time >= x.time)
-			break;
-		s->heap[i] = s->heap[c];
-	}
-	s->heap[i] = x;
+	int32_t what = s->heap[0].what;
+	berth_heap_pop(s->heap, (size_t)s->n_heap--, sizeof *s->heap, is_before, NULL);
 	return what;
 }
 

@@ -1,31 +1,19 @@
 /* Ready operators as a heap; see ready.h. */
 #include "ready.h"
 
-static bool goes_before(const berth_ready *r, int32_t a, int32_t b)
+#include "heap.h"
+
+static bool goes_before(const void *ctx, const void *a, const void *b)
 {
-	int64_t x = r->op_key[r->g->topo_op[a]], y = r->op_key[r->g->topo_op[b]];
-	return x != y ? x > y : a < b;
+	const berth_ready *r = ctx;
+	int32_t i = *(const int32_t *)a, k = *(const int32_t *)b;
+	int64_t x = r->op_key[r->g->topo_op[i]], y = r->op_key[r->g->topo_op[k]];
+	return x != y ? x > y : i < k;
 }
 
 static void push(berth_ready *r, int32_t op)
 {
-	int32_t i = r->n++, topo = r->g->op_topo[op];
-	for (; i > 0 && goes_before(r, topo, r->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		r->heap[i] = r->heap[(i - 1) / 2];
-	r->heap[i] = topo;
-}
-
-static int32_t pop(berth_ready *r)
-{
-	int32_t top = r->heap[0], last = r->heap[--r->n], i = 0;
-	for (int32_t c; (c = 2 * i + 1) < r->n; i = c) {
-		c += c + 1 < r->n && goes_before(r, r->heap[c + 1], r->heap[c]);
-		if (!goes_before(r, r->heap[c], last))
-			break;
-		r->heap[i] = r->heap[c];
-	}
-	r->heap[i] = last;
-	return r->g->topo_op[top];
+	berth_heap_push(r->heap, (size_t)r->n++, sizeof *r->heap, &r->g->op_topo[op], goes_before, r);
 }
 
 berth_status berth_ready_new(const berth_graph *g, berth_arena *mem, berth_ready *out, berth_err *err)
@@ -50,7 +38,8 @@ int32_t berth_ready_next(berth_ready *r)
 	const berth_graph *g = r->g;
 	if (r->n == 0)
 		return -1;
-	int32_t op = pop(r);
+	int32_t op = g->topo_op[r->heap[0]];
+	berth_heap_pop(r->heap, (size_t)r->n--, sizeof *r->heap, goes_before, r);
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 			if (--r->op_waits[g->edge_consumer[e]] == 0)

@@ -10,9 +10,11 @@
  * starts leave w alone, the program is free to choose any; a small cost of the starts decides for early ones.
  *
  * Operators in topological order are cut into windows, one program each. Starts of earlier windows are known
- * then. A producer of an earlier window can give a favourite only if it has none yet. */
+ * then. A producer of an earlier window can give a favourite only if it has none yet, and to an operator with
+ * very many of them only if it is one of the latest. All others together are one row of that operator. */
 #include "favourite.h"
 
+#include "heap.h"
 #include "lp.h"
 
 #include <math.h>
@@ -72,6 +74,44 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 
 /* ---- one window ---- */
 
+enum { MOST_OUTSIDE = 64 }; /* producers of earlier windows that an operator may be the favourite of */
+
+/* Is the producer of the pair in an earlier window? */
+static bool is_outside(const favourite *f, size_t i)
+{
+	return f->op_start_col[f->e.producer[i]] < 0;
+}
+
+/* When what such a producer makes can be on another device. */
+static double arrival(const favourite *f, size_t i)
+{
+	return f->op_end[f->e.producer[i]] + f->scale * (double)f->e.ns[i];
+}
+
+/* The earliest of the latest ones comes first; of equals the last. */
+static bool is_earlier(const void *ctx, const void *a, const void *b)
+{
+	const size_t *i = a, *k = b;
+	double x = arrival(ctx, *i), y = arrival(ctx, *k);
+	return x != y ? x < y : *i > *k;
+}
+
+/* Those pairs of op with earlier windows that may have an x: pair_col is 0 there, else -1. */
+static void choose_outside(favourite *f, int32_t op)
+{
+	size_t latest[MOST_OUTSIDE + 1], n = 0;
+	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+		f->pair_col[i] = -1;
+		if (!is_outside(f, i) || f->op_child[f->e.producer[i]] >= 0)
+			continue;
+		berth_heap_push(latest, n++, sizeof i, &i, is_earlier, f);
+		if (n > MOST_OUTSIDE)
+			berth_heap_pop(latest, n--, sizeof i, is_earlier, f);
+	}
+	while (n > 0)
+		f->pair_col[latest[--n]] = 0;
+}
+
 static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32_t end, berth_err *err)
 {
 	const berth_graph *g = f->p->g;
@@ -81,11 +121,11 @@ static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32
 		                       &f->op_start_col[g->topo_op[k]], err));
 	for (int32_t k = first; k < end; k++) {
 		int32_t op = g->topo_op[k];
+		choose_outside(f, op);
 		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
 			int32_t from = f->e.producer[i];
-			f->pair_col[i] = -1;
-			if (f->op_child[from] >= 0)
-				continue; /* given in an earlier window */
+			if (is_outside(f, i) && f->pair_col[i] < 0)
+				continue;
 			BERTH_TRY(berth_lp_col(lp, NULL, 0, 1, 0, false, &f->pair_col[i], err));
 			f->pair_next[i] = f->op_first[from];
 			f->op_first[from] = (int32_t)i;
@@ -99,12 +139,27 @@ static berth_status add_edge(const favourite *f, berth_lp *lp, int32_t op, size_
 {
 	int32_t from = f->e.producer[i], start = f->op_start_col[from];
 	double time = f->scale * (double)f->p->op_mean_ns[from], wait = f->scale * (double)f->e.ns[i];
-	double least = (start >= 0 ? time : f->op_end[from]) + (f->pair_col[i] < 0 ? wait : 0);
-	BERTH_TRY(berth_lp_row(lp, NULL, least, BERTH_LP_INF, err));
+	BERTH_TRY(berth_lp_row(lp, NULL, start >= 0 ? time : f->op_end[from], BERTH_LP_INF, err));
 	BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], 1, err));
 	if (start >= 0)
 		BERTH_TRY(berth_lp_put(lp, start, -1, err));
-	return f->pair_col[i] >= 0 ? berth_lp_put(lp, f->pair_col[i], -wait, err) : BERTH_OK;
+	return berth_lp_put(lp, f->pair_col[i], -wait, err);
+}
+
+/* All edges of op; those whose x is fixed at 1 say no more than the latest of them. */
+static berth_status add_edges(const favourite *f, berth_lp *lp, int32_t op, berth_err *err)
+{
+	double least = 0;
+	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+		if (f->pair_col[i] >= 0)
+			BERTH_TRY(add_edge(f, lp, op, i, err));
+		else
+			least = fmax(least, arrival(f, i));
+	}
+	if (!(least > 0))
+		return BERTH_OK;
+	BERTH_TRY(berth_lp_row(lp, NULL, least, BERTH_LP_INF, err));
+	return berth_lp_put(lp, f->op_start_col[op], 1, err);
 }
 
 static berth_status add_parents(const favourite *f, berth_lp *lp, int32_t op, berth_err *err)
@@ -145,8 +200,7 @@ static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t
 		BERTH_TRY(berth_lp_row(lp, NULL, f->scale * (double)f->p->op_mean_ns[op], BERTH_LP_INF, err));
 		BERTH_TRY(berth_lp_put(lp, length, 1, err));
 		BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], -1, err));
-		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
-			BERTH_TRY(add_edge(f, lp, op, i, err));
+		BERTH_TRY(add_edges(f, lp, op, err));
 		BERTH_TRY(add_parents(f, lp, op, err));
 		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
 			BERTH_TRY(add_children(f, lp, f->e.producer[i], err));
@@ -224,7 +278,8 @@ berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg
 	double length = 0;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(new_favourite(&f, tmp, err));
-	for (int32_t first = 0; first < p->n_ops; first += cfg->window) {
+	for (int32_t first = 0; first < p->n_ops && (first == 0 || !cfg->go_on || cfg->go_on(cfg->ctx));
+	     first += cfg->window) {
 		int32_t end = p->n_ops - first < cfg->window ? p->n_ops : first + cfg->window;
 		BERTH_TRY(solve_window(&f, first, end, &length, tmp, err));
 	}

@@ -10,6 +10,10 @@ typedef struct favourite_cfg {
 	/* Cost of the starts' mean, where the length costs 1. It decides what the length leaves open; 0: does
 	 * not. */
 	double promptness;
+	/* Asked before each window but the first: where it says no, operators from there on have no
+	 * favourites. NULL: never asked. */
+	bool (*go_on)(void *ctx);
+	void *ctx;
 } favourite_cfg;
 
 favourite_cfg favourite_cfg_default(void);

@@ -4,42 +4,55 @@
  * Where an operator has no consumer, its own finish counts.
  *
  * Reconstruction: a consumer is judged by the producers that are placed already. The operator that is tried
- * blocks only the end of its own device. O(edges * devs^2 * inputs). */
+ * blocks only the end of its own device. When the inputs of an operator that are placed can be on each device
+ * is kept up to date. O(edges * devs^2) and the gaps that are searched. */
 #include "list.h"
 #include "method.h"
 #include "offer_schedule.h"
+
+#include <string.h>
+
+typedef struct lookahead {
+	const berth_problem *p;
+	int64_t *arrival_ns; /* [n_ops][n_devs] of the inputs that are placed; 0: none is */
+	int32_t tried;       /* the operator at hand; -1: none yet */
+} lookahead;
 
 static int64_t max64(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-/* When tensors of placed producers other than `but` can be on dev for op. */
-static int64_t arrivals(const berth_problem *p, const berth_partial *part, int32_t op, int32_t but,
-                        int32_t dev)
+static int64_t *arrivals(const lookahead *x, int32_t op)
 {
-	const berth_graph *g = p->g;
-	int64_t ready = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
-		int64_t end = berth_partial_end_ns(part)[from];
-		if (from != but && end >= 0)
-			ready = max64(ready,
-			              end + berth_transfer_ns(p, t, berth_partial_dev(part, from), dev));
-	}
-	return ready;
+	return x->arrival_ns + (size_t)op * (size_t)x->p->n_devs;
+}
+
+/* op was placed: its tensors come to its consumers. */
+static void tell_consumers(const lookahead *x, const berth_partial *part, int32_t op)
+{
+	const berth_graph *g = x->p->g;
+	int32_t from = berth_partial_dev(part, op);
+	int64_t end = berth_partial_end_ns(part)[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int64_t *at = arrivals(x, g->edge_consumer[e]);
+			for (int32_t d = 0; d < x->p->n_devs; d++)
+				at[d] = max64(at[d], end + berth_transfer_ns(x->p, t, from, d));
+		}
 }
 
 /* Earliest finish of a consumer of tensor t, made on dev at end_ns. */
-static int64_t consumer_finish(const berth_problem *p, const berth_partial *part, int32_t t, int32_t consumer,
+static int64_t consumer_finish(const lookahead *x, const berth_partial *part, int32_t t, int32_t consumer,
                                int32_t dev, int64_t end_ns)
 {
+	const berth_problem *p = x->p;
+	const int64_t *placed = arrivals(x, consumer);
 	int64_t best = INT64_MAX;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (!berth_op_legal(p, consumer, d))
 			continue;
-		int64_t ready = max64(arrivals(p, part, consumer, p->g->tensor_producer[t], d),
-		                      end_ns + berth_transfer_ns(p, t, dev, d));
+		int64_t ready = max64(placed[d], end_ns + berth_transfer_ns(p, t, dev, d));
 		int64_t finish =
 			berth_partial_start(part, consumer, d, ready, true) + berth_op_time(p, consumer, d);
 		best = finish < best ? finish : best;
@@ -47,32 +60,35 @@ static int64_t consumer_finish(const berth_problem *p, const berth_partial *part
 	return best;
 }
 
-typedef struct lookahead {
-	const berth_problem *p;
-} lookahead;
-
 static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
                      int64_t end_ns)
 {
-	const berth_problem *p = ((const lookahead *)ctx)->p;
-	const berth_graph *g = p->g;
+	lookahead *x = ctx;
+	const berth_graph *g = x->p->g;
 	int64_t latest = end_ns;
 	(void)start_ns;
+	if (x->tried != op && x->tried >= 0) /* it was placed since */
+		tell_consumers(x, part, x->tried);
+	x->tried = op;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			latest = max64(latest, consumer_finish(p, part, t, g->edge_consumer[e], dev, end_ns));
+			latest = max64(latest, consumer_finish(x, part, t, g->edge_consumer[e], dev, end_ns));
 	return latest;
 }
 
 static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = ((const lookahead *)ctx)->p;
-	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, score, ctx, tmp, err);
+	lookahead *x = ctx;
+	const berth_problem *p = x->p;
+	x->tried = -1;
+	memset(x->arrival_ns, 0, (size_t)p->n_ops * (size_t)p->n_devs * sizeof *x->arrival_ns);
+	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, score, x, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	lookahead x = {s->p};
+	lookahead x = {.p = s->p};
+	BERTH_TRY(BERTH_NEW(tmp, x.arrival_ns, (size_t)s->p->n_ops * (size_t)s->p->n_devs, err));
 	return berth_offer_schedule(s, schedule, &x, tmp, err);
 }
 

