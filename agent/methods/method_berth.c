@@ -108,9 +108,12 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 	berth_search *s = w->s;
 	for (bool ended, first = true;; first = false) {
 		berth_score before = s->best;
-		BERTH_TRY(learn(w, learned_at_once(w, berth_cooling_steps(&w->cooling)), &ended, err));
-		if (ended)
-			return BERTH_OK;
+		if (!first) { /* a budget that ends with the first run is better spent on it */
+			int64_t n_steps = berth_cooling_steps(&w->cooling);
+			BERTH_TRY(learn(w, learned_at_once(w, n_steps), &ended, err));
+			if (ended)
+				return BERTH_OK;
+		}
 		bool learned = berth_score_less(s->best, before);
 		before = s->best;
 		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
