@@ -12,7 +12,8 @@ enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARE
 typedef struct snapshot {
 	int64_t now;
 	uint64_t instant;
-	int32_t n_ended, n_moves, n_heap, n_pieces, n_live, n_ready;
+	int32_t n_ended, n_moves, n_heap, n_pieces, n_ready;
+	int32_t n_way, n_live; /* transfers under way; with those that were delivered and still hold memory */
 	int32_t n_hops, n_ends; /* logged before it */
 	int32_t *op_waits;     /* [n_ops] */
 	device *dev;           /* [n_devs] */
@@ -22,6 +23,7 @@ typedef struct snapshot {
 	/* where memory is tracked */
 	int64_t *mem_bytes, *peak_bytes; /* [n_devs] */
 	int64_t *pool_peak_bytes; /* [n_pools] */
+	int64_t *peak_from, *pool_peak_from; /* [n_devs], [n_pools] from it to the next one, or to the end */
 	int32_t *tensor_holds; /* [n_tensors] */
 	int32_t *in_move;      /* [n_edges] */
 	size_t store;          /* into the store: its events, pieces in pools, live transfers, ready keys */
@@ -63,6 +65,7 @@ struct berth_incremental {
 	int32_t *moved, n_moved; /* [n_ops] operators that differ from the base */
 	int64_t *more_bytes;     /* [n_devs] parameters and state beyond the base's */
 	int64_t *kept_sums;      /* [n_sums] scratch */
+	int64_t *kept_peak, *kept_pool_peak; /* [n_devs], [n_pools] of a base that runs: so far */
 	int64_t rounds, skipped;
 };
 
@@ -85,6 +88,8 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 	BERTH_TRY(BERTH_NEW(mem, all.mem_bytes, count * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, all.peak_bytes, count * devs, err));
 	BERTH_TRY(BERTH_NEW(mem, all.pool_peak_bytes, count * pools, err));
+	BERTH_TRY(BERTH_NEW(mem, all.peak_from, count * devs, err));
+	BERTH_TRY(BERTH_NEW(mem, all.pool_peak_from, count * pools, err));
 	BERTH_TRY(BERTH_NEW(mem, all.tensor_holds, count * tensors, err));
 	BERTH_TRY(BERTH_NEW(mem, all.in_move, count * edges, err));
 	for (size_t i = 0; i < count; i++)
@@ -95,6 +100,8 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 		                        .mem_bytes = all.mem_bytes + i * devs,
 		                        .peak_bytes = all.peak_bytes + i * devs,
 		                        .pool_peak_bytes = all.pool_peak_bytes + i * pools,
+		                        .peak_from = all.peak_from + i * devs,
+		                        .pool_peak_from = all.pool_peak_from + i * pools,
 		                        .tensor_holds = all.tensor_holds + i * tensors,
 		                        .in_move = all.in_move + i * edges};
 	return BERTH_OK;
@@ -114,6 +121,8 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	BERTH_TRY(BERTH_NEW(mem, n->more_bytes, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, n->ever_bytes, p->n_devs, err));
 	BERTH_TRY(BERTH_NEW(mem, n->kept_sums, n->sim->n_sums, err));
+	BERTH_TRY(BERTH_NEW(mem, n->kept_peak, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, n->kept_pool_peak, p->n_pools, err));
 	return BERTH_NEW(mem, n->base_sums, n->sim->n_sums, err);
 }
 
@@ -160,9 +169,15 @@ static bool works(const berth_incremental *n)
 
 /* ---- snapshots ---- */
 
-static bool is_live(const berth_sim *s, const transfer *m)
+static bool is_under_way(const transfer *m)
 {
-	return m->hop < m->hop_end || (s->track && m->uses_left > 0);
+	return m->hop < m->hop_end;
+}
+
+/* Is it delivered, and still holds memory? */
+static bool is_held(const berth_sim *s, const transfer *m)
+{
+	return s->track && !is_under_way(m) && m->uses_left > 0;
 }
 
 static void put(unsigned char **to, const void *from, size_t bytes)
@@ -189,10 +204,12 @@ static size_t stored_bytes(const snapshot *k)
 static bool store_lists(berth_incremental *n, snapshot *k)
 {
 	const berth_sim *s = n->sim;
-	k->n_live = k->n_ready = 0;
+	k->n_way = k->n_live = k->n_ready = 0;
 	k->n_pieces = s->share ? s->share->n_pieces : 0;
-	for (int32_t i = 0; i < s->n_moves; i++)
-		k->n_live += is_live(s, &s->moves[i]);
+	for (int32_t i = 0; i < s->n_moves; i++) {
+		k->n_way += is_under_way(&s->moves[i]);
+		k->n_live += is_under_way(&s->moves[i]) || is_held(s, &s->moves[i]);
+	}
 	for (int32_t d = 0; d < n->p->n_devs; d++)
 		k->n_ready += s->dev[d].n_ready;
 	if (stored_bytes(k) > n->store_size - n->store_used)
@@ -202,11 +219,12 @@ static bool store_lists(berth_incremental *n, snapshot *k)
 	put(&to, s->heap, (size_t)k->n_heap * sizeof *s->heap);
 	if (s->share)
 		put(&to, s->share->piece, (size_t)k->n_pieces * sizeof *s->share->piece);
-	for (int32_t i = 0; i < s->n_moves; i++)
-		if (is_live(s, &s->moves[i])) {
-			live_move m = {i, s->moves[i]};
-			put(&to, &m, sizeof m);
-		}
+	for (int held = 0; held < 2; held++)
+		for (int32_t i = 0; i < s->n_moves; i++)
+			if (held ? is_held(s, &s->moves[i]) : is_under_way(&s->moves[i])) {
+				live_move m = {i, s->moves[i]};
+				put(&to, &m, sizeof m);
+			}
 	for (int32_t d = 0; d < n->p->n_devs; d++)
 		put(&to, s->dev[d].ready, (size_t)s->dev[d].n_ready * sizeof *s->dev[d].ready);
 	return true;
@@ -515,7 +533,7 @@ static bool same_what(const berth_incremental *n, const snapshot *k, int32_t now
 	if (now >= 0 || then >= 0)
 		return now == then;
 	const transfer *a = &n->sim->moves[~now];
-	for (int32_t i = 0; i < k->n_live; i++)
+	for (int32_t i = 0; i < k->n_way; i++)
 		if (live[i].id == ~then)
 			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest &&
 			       a->hop == live[i].move.hop;
@@ -560,15 +578,15 @@ static bool same_events(const berth_incremental *n, const snapshot *k)
 	return true;
 }
 
-static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_live, int32_t now,
+static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_way, int32_t now,
                        int32_t then)
 {
 	const transfer *move = n->sim->moves;
 	while (now >= 0 && then >= 0) {
 		int32_t i = 0;
-		while (i < n_live && live[i].id != then)
+		while (i < n_way && live[i].id != then)
 			i++;
-		if (i == n_live)
+		if (i == n_way)
 			return false;
 		const transfer *a = &move[now], *b = &live[i].move;
 		if (a->tensor != b->tensor || a->dest != b->dest || a->hop != b->hop)
@@ -608,7 +626,7 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 	const uint64_t *ready = (const uint64_t *)(const void *)(live + k->n_live);
 	int32_t n_pieces = s->share ? s->share->n_pieces : 0;
 	if (s->n_heap != k->n_heap || n_pieces != k->n_pieces || k->n_heap + n_pieces > MAX_COMPARED ||
-	    k->n_live > MAX_COMPARED)
+	    k->n_way > MAX_COMPARED)
 		return false;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (s->dev[d].running != k->dev[d].running || s->dev[d].n_ready != k->dev[d].n_ready ||
@@ -618,7 +636,7 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 		return false;
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		if (s->chan[c].busy != k->chan[c].busy ||
-		    !same_queue(n, live, k->n_live, s->chan[c].head, k->chan[c].head))
+		    !same_queue(n, live, k->n_way, s->chan[c].head, k->chan[c].head))
 			return false;
 	for (int32_t d = 0; d < p->n_devs; ready += s->dev[d++].n_ready)
 		if (!same_ready(&s->dev[d], ready))
@@ -654,12 +672,78 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 {
 	const berth_graph *g = n->p->g;
 	const live_move *live = live_of(n, k);
-	for (int32_t l = 0; l < k->n_live; l++)
+	for (int32_t l = 0; l < k->n_way; l++)
 		for (int32_t i = 0; i < n->n_moved; i++)
 			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
 				if (g->in_tensor[j] == live[l].move.tensor)
 					return true;
 	return false;
+}
+
+/* Have all consumers of what op makes ended by that time in the base? */
+static bool is_used_up(const berth_incremental *n, int32_t op, int64_t time)
+{
+	const berth_graph *g = n->p->g;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			if (n->base_end_ns[g->edge_consumer[e]] > time)
+				return false;
+	return true;
+}
+
+/* Is any input of op made by that time in the base? */
+static bool has_inputs(const berth_incremental *n, int32_t op, int64_t time)
+{
+	const berth_graph *g = n->p->g;
+	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		if (n->base_end_ns[g->tensor_producer[g->in_tensor[k]]] <= time)
+			return true;
+	return false;
+}
+
+/* The state equals that of a snapshot at that time. Are the same tensors held at the same places, and will be
+ * until the next difference? Who has ended is the same in both, and so is what goes from where to where, but
+ * for tensors that moved operators make, and those that they wait for. */
+static bool holds_the_same(const berth_incremental *n, int64_t time)
+{
+	for (int32_t i = 0; i < n->n_moved; i++) {
+		int32_t op = n->moved[i];
+		if (n->base_end_ns[op] <= time ? !is_used_up(n, op, time) : has_inputs(n, op, time))
+			return false;
+	}
+	return true;
+}
+
+static int64_t most_of(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Memory of what is skipped, from snapshot i to snapshot j or to the end: that of the base, and what the
+ * devices hold more now, all the time. */
+static void skip_memory(berth_incremental *n, int32_t i, int32_t j)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	for (int32_t q = 0; q < p->n_pools; q++) {
+		int64_t more = 0;
+		for (int32_t d = 0; d < p->n_devs; d++)
+			more += berth_dev_pool(p, d) == q ? s->mem_bytes[d] - n->snap[i].mem_bytes[d] : 0;
+		for (int32_t k = i; k < j; k++)
+			s->pool_peak_bytes[q] =
+				most_of(s->pool_peak_bytes[q], n->snap[k].pool_peak_from[q] + more);
+	}
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int64_t more = s->mem_bytes[d] - n->snap[i].mem_bytes[d];
+		for (int32_t k = i; k < j; k++)
+			s->peak_bytes[d] = most_of(s->peak_bytes[d], n->snap[k].peak_from[d] + more);
+		if (j < n->n_snaps)
+			s->mem_bytes[d] = n->snap[j].mem_bytes[d] + more;
+	}
+	if (j == n->n_snaps)
+		return;
+	copy(s->tensor_holds, n->snap[j].tensor_holds, (size_t)p->g->n_tensors, sizeof *s->tensor_holds);
+	copy(s->in_move, n->snap[j].in_move, (size_t)p->g->n_edges, sizeof *s->in_move);
 }
 
 /* The state equals that of snapshot i. Go to the last snapshot before the next difference, or to the end of
@@ -670,8 +754,10 @@ static int32_t skip(berth_incremental *n, int32_t i)
 	const snapshot *k = &n->snap[i], *to = NULL;
 	int64_t shift = s->now - k->now, next = next_difference(n, k->now);
 	int32_t j = next == INT64_MAX ? n->n_snaps : last_before(n, next);
-	if (j <= i || input_on_its_way(n, k))
+	if (j <= i || input_on_its_way(n, k) || (s->track && !holds_the_same(n, k->now)))
 		return i + 1;
+	if (s->track)
+		skip_memory(n, i, j);
 	to = &n->snap[j];
 	n->skipped++;
 	for (size_t h = 0; h < s->n_sums; h++)
@@ -731,7 +817,7 @@ static bool finish(berth_incremental *n, int32_t next, int64_t limit_ns, berth_s
 				return false;
 		if (started == n->n_moved)
 			s->tail_ns = n->tail_ns;
-		if (s->track || !s->n_heap || s->heap[0].time == s->now)
+		if (!s->n_heap || s->heap[0].time == s->now)
 			continue;
 		while (next < n->n_snaps && n->snap[next].n_ended < s->n_ended)
 			next++;
@@ -840,7 +926,51 @@ static void end_log(berth_incremental *n)
 	n->sim->ends = NULL;
 }
 
-/* From the present state to the end, leaving snapshots. */
+/* Peaks of the base from here on are those since the snapshot that is taken now, or was resumed from; those
+ * before are kept. */
+static void begin_stretch(berth_incremental *n)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	if (!s->track)
+		return;
+	memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int32_t q = berth_dev_pool(p, d);
+		s->peak_bytes[d] = s->mem_bytes[d];
+		if (q >= 0)
+			s->pool_peak_bytes[q] += s->mem_bytes[d];
+	}
+}
+
+/* The stretch behind the last snapshot has no peaks yet. */
+static void forget_peaks(berth_incremental *n)
+{
+	const snapshot *k = &n->snap[n->n_snaps - 1];
+	memset(k->peak_from, 0, (size_t)n->p->n_devs * sizeof *k->peak_from);
+	memset(k->pool_peak_from, 0, (size_t)n->p->n_pools * sizeof *k->pool_peak_from);
+}
+
+/* Where the last stretch ends: its peaks go to the snapshot that it began at, if any, and to those kept. */
+static void end_stretch(berth_incremental *n)
+{
+	const berth_problem *p = n->p;
+	berth_sim *s = n->sim;
+	snapshot *from = n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
+	for (int32_t d = 0; d < p->n_devs && s->track; d++) {
+		if (from)
+			from->peak_from[d] = most_of(from->peak_from[d], s->peak_bytes[d]);
+		n->kept_peak[d] = s->peak_bytes[d] = most_of(n->kept_peak[d], s->peak_bytes[d]);
+	}
+	for (int32_t q = 0; q < p->n_pools && s->track; q++) {
+		if (from)
+			from->pool_peak_from[q] = most_of(from->pool_peak_from[q], s->pool_peak_bytes[q]);
+		n->kept_pool_peak[q] = s->pool_peak_bytes[q] =
+			most_of(n->kept_pool_peak[q], s->pool_peak_bytes[q]);
+	}
+}
+
+/* From the present state, that of the last snapshot if there is one, to the end, leaving snapshots. */
 static void record(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
@@ -848,17 +978,27 @@ static void record(berth_incremental *n)
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
 	start_log(n);
+	copy(n->kept_peak, s->peak_bytes, (size_t)p->n_devs, sizeof *n->kept_peak);
+	copy(n->kept_pool_peak, s->pool_peak_bytes, (size_t)p->n_pools, sizeof *n->kept_pool_peak);
+	if (n->n_snaps) {
+		forget_peaks(n);
+		begin_stretch(n);
+	}
 	for (; s->n_heap; n->rounds++) {
 		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
 			snapshot *k = &n->snap[n->n_snaps];
+			end_stretch(n);
 			if (take(n, k)) {
 				n->store_used += stored_bytes(k);
 				n->n_snaps++;
+				forget_peaks(n);
 			}
+			begin_stretch(n);
 			due = s->n_ended + step;
 		}
 		sim_advance(s, true);
 	}
+	end_stretch(n);
 	end_log(n);
 }
 
@@ -873,10 +1013,13 @@ static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			n->snap[k].mem_bytes[d] += n->more_bytes[d];
 			n->snap[k].peak_bytes[d] += n->more_bytes[d];
+			n->snap[k].peak_from[d] += n->more_bytes[d];
 		}
 	for (int32_t k = 0; k <= i && n->follows_memory; k++)
-		for (int32_t q = 0; q < p->n_pools; q++)
+		for (int32_t q = 0; q < p->n_pools; q++) {
 			n->snap[k].pool_peak_bytes[q] += more_in_pool(n, q);
+			n->snap[k].pool_peak_from[q] += more_in_pool(n, q);
+		}
 	for (int32_t k = 0; k < n->n_moved; k++) {
 		int32_t op = n->moved[k];
 		n->base_ops[n->base_dev[op]]--;

@@ -6,8 +6,10 @@
  * The base leaves snapshots of the simulator's state. A moved operator changes nothing before the first end
  * of one of its producers, so the run starts from the last snapshot before that. A state that equals a
  * snapshot's but for a shift in time goes on as the base did, until the next end of such a producer or to the
- * end of the run. All that is skipped. Memory need not be followed where all that a device ever holds fits it
- * at once; else nothing is skipped.
+ * end of the run. All that is skipped. Where all that a device ever holds does not fit it at once, memory is
+ * followed: that of what is skipped is the base's and what the devices hold more meanwhile. So nothing is
+ * skipped then before all that moved operators made is used up, nor while a part of what they wait for is
+ * made.
  *
  * Every run is a full one under the rules program and given without keys, with channels in program order, and
  * under cost models without orders. */
