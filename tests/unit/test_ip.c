@@ -224,7 +224,8 @@ static void test_brute_force(void **state)
 {
 	(void)state;
 	int proven = 0, counted = 0;
-	for (uint64_t seed = 1; seed <= 30; seed++) {
+	const int n = BERTH_DEBUG ? 9 : 30;
+	for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
 		subject x;
 		berth_max_load m;
 		berth_err err;
@@ -245,8 +246,8 @@ static void test_brute_force(void **state)
 		}
 		close_subject(&x);
 	}
-	assert_true(berth_lp_missing() || proven >= 20);
-	assert_true(counted >= 1);
+	assert_true(berth_lp_missing() || proven >= 2 * n / 3);
+	assert_true(BERTH_DEBUG || counted >= 1);
 }
 
 /* `berth` knows that the largest load is all there is to it. */
@@ -291,7 +292,7 @@ static void test_workloads(void **state)
 		{"op_bert_l-3_inference", 21.91, 27.92},
 		{"op_bert_l-6_inference", 28.33, 29.58},
 	};
-	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+	for (size_t k = 0; k < (BERTH_DEBUG ? 1 : sizeof rows / sizeof *rows); k++) {
 		subject x;
 		if (!open_file(&x, rows[k].file))
 			skip();
