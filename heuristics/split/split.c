@@ -32,11 +32,20 @@ static bool affords(berth_search *s, int32_t most_ops)
 	return berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * most_ops);
 }
 
+/* Is there time to search one more community? */
+static bool go_on(void *ctx)
+{
+	return berth_search_afford(ctx, 0);
+}
+
 static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
                                 berth_arena *tmp, berth_err *err)
 {
-	split_cfg cfg = {
-		.most_ops = most_ops, .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES, .rounds = ROUNDS};
+	split_cfg cfg = {.most_ops = most_ops,
+	                 .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
+	                 .rounds = ROUNDS,
+	                 .go_on = go_on,
+	                 .ctx = s};
 	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, tmp, err));
 	berth_exact_offer(s, op_dev, order, tmp);
 	return BERTH_OK;

@@ -9,6 +9,10 @@ typedef struct split_cfg {
 	int64_t nodes;    /* limit of the search of one community */
 	/* how often communities are solved again with all others fixed; less if a round changes nothing */
 	int32_t rounds;
+	/* Asked before each community: where it says no, those that have no devices yet go their shortest
+	 * ways, and no more are solved. NULL: never asked. */
+	bool (*go_on)(void *ctx);
+	void *ctx;
 } split_cfg;
 
 /* Communities in an order in which each follows those that it has inputs from (where colocation does not

@@ -251,6 +251,11 @@ static int64_t present_length(split *x, int32_t first)
 	return length_of(x, dev, order);
 }
 
+static bool may_go_on(const split *x)
+{
+	return !x->cfg->go_on || x->cfg->go_on(x->cfg->ctx);
+}
+
 /* Solve community k; again: only what is better than as it stands is taken. *changed is set where something
  * is. */
 static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
@@ -268,7 +273,8 @@ static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_
 	x->best = again ? present_length(x, first) : BERTH_EXACT_SEARCH_NEVER;
 	berth_exact_search_cfg cfg = {.upper_ns = x->best, .nodes = x->cfg->nodes, .leaf = leaf, .ctx = x};
 	int64_t before = x->best;
-	berth_exact_search_run(search, &cfg, &r);
+	if (may_go_on(x))
+		berth_exact_search_run(search, &cfg, &r);
 	if (!again && x->best == before)
 		take_shortest(x);
 	if (!again || x->best < before) {
@@ -315,7 +321,8 @@ static berth_status improve(split *x, berth_arena *tmp, berth_err *err)
 	bool changed = x->c.n > 1;
 	for (int32_t round = 0; round < x->cfg->rounds && changed; round++) {
 		changed = false;
-		for (int32_t i = x->c.n - 1; i >= 0; i--) { /* the last was solved with all others known */
+		/* the last was solved with all others known */
+		for (int32_t i = x->c.n - 1; i >= 0 && may_go_on(x); i--) {
 			run_until(x, i);
 			run_back(x, i);
 			BERTH_TRY(solve(x, i, true, &changed, tmp, err));

@@ -311,6 +311,41 @@ static void test_against_the_optimum(void **state)
 	assert_true(searched > 60 && better > 1 && equal > searched / 2);
 }
 
+typedef struct patience {
+	int asked, most;
+} patience;
+
+static bool is_patient(void *ctx)
+{
+	patience *x = ctx;
+	return x->asked++ < x->most;
+}
+
+/* Whenever there is no more time, there is a placement, and what is solved by then is kept. */
+static void test_ends_at_any_time(void **state)
+{
+	(void)state;
+	int64_t first = 0, all = 0;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		compiled c;
+		draw(&c, seed, 12, 3, true);
+		if (!runs(&c) || c.p.n_ops < 6 || c.g.n_coloc_names > 0) {
+			discard(&c);
+			continue;
+		}
+		for (int most = 0; most <= 32; most = 2 * most + 1) {
+			patience x = {0, most};
+			split_cfg cfg = {
+				.most_ops = 3, .nodes = 1000, .rounds = 3, .go_on = is_patient, .ctx = &x};
+			int64_t ns = split_ns(&c, &cfg);
+			first += most == 0 ? ns : 0;
+			all += most == 31 ? ns : 0;
+		}
+		discard(&c);
+	}
+	assert_true(all > 0 && all < first);
+}
+
 static void test_what_it_cannot_do(void **state)
 {
 	(void)state;
@@ -332,7 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_communities_hold),  cmocka_unit_test(test_search_with_surroundings),
 		cmocka_unit_test(test_held_memory),       cmocka_unit_test(test_against_the_optimum),
-		cmocka_unit_test(test_what_it_cannot_do),
+		cmocka_unit_test(test_ends_at_any_time),  cmocka_unit_test(test_what_it_cannot_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
