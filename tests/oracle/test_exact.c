@@ -595,7 +595,7 @@ static void forged_windows_prove_nothing_wrong(void **state)
 {
 	int all = 0, raised = 0, whole = 0;
 	(void)state;
-	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 80 : 600); seed++) {
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 150 : 600); seed++) {
 		world w;
 		forger f = {.w = &w, .rng = berth_rng_seed(seed, 78)};
 		open_instance(&w, seed, 5, 3, seed % 3 == 0);
