@@ -6,6 +6,7 @@
 #include "exporters.h"
 
 #include "json.h"
+#include "piece_names.h"
 #include "slowed.h"
 
 #include <stdio.h>
@@ -100,6 +101,21 @@ static void put_slowed(berth_json_out *w, const berth_system *s, berth_slowed x)
 	berth_json_put_string(w, "slowed_by", s->pool_name[x.pool]);
 }
 
+/* A piece of an operator says of which, so that a viewer can put them together. */
+static void put_piece(berth_json_out *w, const char *name)
+{
+	int32_t of;
+	size_t len;
+	int32_t i = berth_piece_number(name, &of, &len);
+	if (!i)
+		return;
+	const char *whole = berth_arena_strndup(w->mem, name, len);
+	w->failed |= !whole;
+	berth_json_put_string(w, "operator", whole);
+	berth_json_put_int(w, "piece", i);
+	berth_json_put_int(w, "pieces", of);
+}
+
 static void put_op(berth_json_out *w, const berth_problem *p, const berth_timeline *t, const bar *b,
                    int32_t tid)
 {
@@ -112,6 +128,7 @@ static void put_op(berth_json_out *w, const berth_problem *p, const berth_timeli
 	berth_json_put_int(w, "read_bytes", g->op_read_bytes[op]);
 	berth_json_put_int(w, "write_bytes", g->op_write_bytes[op]);
 	berth_json_put_int(w, "param_bytes", g->op_param_bytes[op]);
+	put_piece(w, g->op_name[op]);
 	put_slowed(w, p->s, berth_op_slowed(p, t, op));
 	close_event(w);
 }
