@@ -201,10 +201,12 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
 	return apart(&until, work, ctx, n_blocks, blocks, how, err);
 }
 
-berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
-                         int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err)
+berth_status berth_apart(const berth_patience *patience, berth_status (*work)(void *ctx, berth_err *err),
+                         void *ctx, int n_blocks, const berth_apart_block *blocks, bool *answered,
+                         berth_err *err)
 {
-	const berth_patience until = {.cancel = cancel, .end_s = INFINITY};
+	const berth_patience until = {.cancel = patience ? patience->cancel : NULL,
+	                              .end_s = patience && patience->end_s > 0 ? patience->end_s : INFINITY};
 	berth_apart_end how = BERTH_APART_ENDED;
 	berth_status st = apart(&until, work, ctx, n_blocks, blocks, &how, err);
 	*answered = how == BERTH_APART_ANSWERED;

@@ -16,12 +16,13 @@ typedef struct berth_apart_block {
 
 /* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
  * The child prints nothing, leaves no core file, has no file open and ends at Ctrl-C, or when this process
- * does. It is killed when *cancel is no longer 0 (NULL: never said). *answered: false where the child ended
+ * does. It is killed when the patience is over (NULL: never is). *answered: false where the child ended
  * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they were),
  * BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it, or to have it
  * end with this one). */
-berth_status berth_apart(const atomic_int *cancel, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
-                         int n_blocks, const berth_apart_block *blocks, bool *answered, berth_err *err);
+berth_status berth_apart(const berth_patience *patience, berth_status (*work)(void *ctx, berth_err *err),
+                         void *ctx, int n_blocks, const berth_apart_block *blocks, bool *answered,
+                         berth_err *err);
 
 /* The same, for limit_s seconds at most: then the child is killed. A child that the kernel keeps in spite of
  * that is left behind. *how tells what came of it. */

@@ -91,7 +91,7 @@ typedef struct berth_lp_options {
 	double gap;          /* relative gap at which to stop */
 	/* [n_cols] a solution to start from; NULL: none. One that is not feasible is ignored */
 	const double *start;
-	const atomic_int *cancel; /* not 0: the solver is stopped, the status is unknown; NULL: never said */
+	berth_patience until; /* where it is over the solver is stopped, and the status is unknown */
 } berth_lp_options;
 
 typedef struct berth_lp_result {

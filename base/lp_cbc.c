@@ -273,7 +273,7 @@ berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options,
 	const berth_apart_block blocks[] = {{&got, sizeof got},
 	                                    {r.x, (size_t)lp->n_cols * sizeof *r.x},
 	                                    {r.row_dual, (size_t)lp->n_rows * sizeof *r.row_dual}};
-	BERTH_TRY(berth_apart(w.options->cancel, work, &w, 3, blocks, &answered, err));
+	BERTH_TRY(berth_apart(&w.options->until, work, &w, 3, blocks, &answered, err));
 	if (!answered) { /* a part may have come */
 		memset(r.x, 0, (size_t)lp->n_cols * sizeof *r.x);
 		memset(r.row_dual, 0, (size_t)lp->n_rows * sizeof *r.row_dual);

@@ -109,6 +109,15 @@ double berth_search_seconds_left(const berth_search *s)
 	return fmin(wall, cpu);
 }
 
+berth_patience berth_search_patience(const berth_search *s)
+{
+	double left_s = berth_search_seconds_left(s);
+	berth_patience until = {.cancel = s->cfg.cancel};
+	if (isfinite(left_s))
+		until.end_s = berth_wall_seconds() + fmax(left_s, BERTH_SURE_NS * 1e-9);
+	return until;
+}
+
 bool berth_search_over(const berth_search *s)
 {
 	return (s->cfg.cancel && atomic_load(s->cfg.cancel)) || berth_search_seconds_left(s) <= 0;

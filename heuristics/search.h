@@ -148,6 +148,9 @@ static inline bool berth_search_timed(const berth_search *s)
 /* Seconds that are left, of CPU time for each worker; INFINITY where no time is given. */
 double berth_search_seconds_left(const berth_search *s);
 
+/* The same for work of another process: until when it may go on, for BERTH_SURE_NS at least. */
+berth_patience berth_search_patience(const berth_search *s);
+
 /* Is the time over, or has the user had enough? For what answers at once and takes long: the count of
  * evaluations is not looked at. */
 bool berth_search_over(const berth_search *s);

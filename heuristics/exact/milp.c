@@ -93,7 +93,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	}
 	berth_arena_init(&mem, tmp->hook);
 	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
-	                            .cancel = s->cfg.cancel};
+	                            .until = berth_search_patience(s)};
 	berth_status st = berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err);
 	if (st == BERTH_OK && s->cfg.write_model)
 		st = berth_exact_write_model(s->cfg.write_model, &m.lp, &mem, err);

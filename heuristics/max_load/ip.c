@@ -92,7 +92,7 @@ static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_
 	if (!berth_lp_solver() || (l.lp.n_entries > MOST_ENTRIES && s->cfg.nodes <= 0))
 		return BERTH_OK;
 	berth_lp_options options = {.nodes = most_nodes(s, l.lp.n_entries), .start = l.start,
-	                            .cancel = s->cfg.cancel};
+	                            .until = berth_search_patience(s)};
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(berth_lp_solve(&l.lp, &options, mem, tmp, &r, err));
 	s->nodes = r.nodes;

@@ -210,13 +210,14 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 	cuts c = {.lib = lib};
 	int32_t *op_dev;
 	bool answered = false;
+	const berth_patience until = {.cancel = s->cfg.cancel};
 	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
 	                                                 sizeof *c.part};
 	berth_status st = BERTH_OK;
 	if (c.n_jobs)
-		st = berth_apart(s->cfg.cancel, cut_all, &c, 1, &block, &answered, err);
+		st = berth_apart(&until, cut_all, &c, 1, &block, &answered, err);
 	if (st != BERTH_OK && st != BERTH_EUNSUPPORTED)
 		return st;
 	if (st != BERTH_OK || !answered || !in_range(&c))
