@@ -64,7 +64,7 @@ void table_walks(int n_seeds, int64_t evaluations);
 /* berth and annealing at equal CPU time. seeds from 1. */
 void table_time(int n_seeds, double seconds);
 
-/* berth, its rivals and a solver at equal CPU time, on every third instance. */
+/* berth, its rivals and a solver at equal CPU time, on every sixth instance. */
 void table_solvers(int n_seeds, double seconds);
 
 #endif
