@@ -3,6 +3,8 @@
  * evaluations they gain what no placement by the rule has. */
 #include "cooling.h"
 
+#include "style.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +31,7 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
                                berth_err *err)
 {
 	*out = (berth_cooling){.s = s, .rule_score = berth_score_worst()};
-	berth_heats_begin(&out->heats);
+	berth_heats_begin(&out->heats, berth_walk_style_of(s)->first_temperature);
 	BERTH_TRY(BERTH_NEW(mem, out->rule_dev, s->p->n_ops, err));
 	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
 	                             &out->by_rule, err));

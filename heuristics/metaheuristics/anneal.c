@@ -27,7 +27,6 @@ enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened *
 #define FIRST_KEY (UINT32_C(1) << 31) /* far enough from both ends for moves */
 
 #define COOLING 0.01       /* last temperature of a run / first one */
-#define LARGEST_MOVE 0.25  /* of all colocation groups */
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
  * value. */
@@ -74,7 +73,7 @@ static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
 {
 	a->screened[i] = true;
 	a->kind[i] = berth_mix_draw(&a->mix, &a->rng);
-	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, LARGEST_MOVE, &a->rng, trial);
+	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, &a->rng, trial);
 }
 
 void berth_annealer_begin_trial(berth_annealer *a, int32_t i)
@@ -108,7 +107,7 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	else if (a->base.log)
 		draw_screened(a, i, trial);
 	else
-		berth_moves_draw(&a->moves, LARGEST_MOVE, MAX_DRAWS, &a->rng, trial);
+		berth_moves_draw(&a->moves, a->style->largest_move, MAX_DRAWS, &a->rng, trial);
 	draw_slack(a, i, temperature);
 	a->rng_after[i] = a->rng;
 	a->mix_after[i] = a->mix;
@@ -205,6 +204,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	berth_annealer *a;
 	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
 	a->s = s;
+	a->style = berth_walk_style_of(s);
 	a->rng = rng;
 	a->key_share = key_share;
 	a->key_gap = (uint32_t)(s->p->n_ops < (1 << 30) / MOST_GAP ? MOST_GAP : (1 << 30) / s->p->n_ops);
@@ -214,8 +214,8 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	a->screens = !plain && berth_screen_knows(&s->cfg.objective) && s->p->n_ops <= SCREENED_OPS;
 	if (a->screens) {
 		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
-		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, mem, &a->screen, err));
-		berth_mix_begin(&a->mix, a->screen.has_paths);
+		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, a->style, mem, &a->screen, err));
+		berth_mix_begin(&a->mix, a->style->share);
 	}
 	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
@@ -278,7 +278,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
 	                             err));
-	berth_heats_begin(&heats);
+	berth_heats_begin(&heats, berth_walk_style_of(s)->first_temperature);
 	for (berth_score before = s->best;
 	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_heats_temperature(&heats),
 	                       berth_heats_steps(&heats));

@@ -11,6 +11,7 @@ enum { BERTH_ANNEALER_BLOCK = 64 };
 
 struct berth_annealer {
 	berth_search *s;
+	const berth_walk_style *style;
 	struct berth_walks *walks; /* NULL: it walks alone */
 	double first_temperature;  /* of the run */
 	int64_t n_steps, done;     /* of the run */

@@ -3,21 +3,18 @@
 
 #include <math.h>
 
-/* Cold runs refine, hot ones leave a basin. Colder ones and ones between do not pay. */
-static const double first_temperature[BERTH_HEATS] = {0.001, 0.01, 0.1};
-
 #define LEAST_SHARE (1. / 16)
 
-void berth_heats_begin(berth_heats *h)
+void berth_heats_begin(berth_heats *h, const double *first_temperature)
 {
-	*h = (berth_heats){.n_steps = BERTH_HEATS_FIRST_STEPS};
+	*h = (berth_heats){.first_temperature = first_temperature, .n_steps = BERTH_HEATS_FIRST_STEPS};
 	for (int32_t i = 0; i < BERTH_HEATS; i++)
 		h->share[i] = 1;
 }
 
 double berth_heats_temperature(const berth_heats *h)
 {
-	return first_temperature[h->at];
+	return h->first_temperature[h->at];
 }
 
 int64_t berth_heats_steps(const berth_heats *h)

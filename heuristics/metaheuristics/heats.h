@@ -11,13 +11,15 @@
 enum { BERTH_HEATS = 3, BERTH_HEATS_FIRST_STEPS = 500 };
 
 typedef struct berth_heats {
+	const double *first_temperature; /* [BERTH_HEATS] */
 	int64_t n_steps;            /* of a run with a whole share */
 	int32_t at;                 /* the temperature of the present run */
 	double share[BERTH_HEATS];  /* of n_steps */
 	double gain[BERTH_HEATS];   /* of this round: fall of the value's logarithm for each step */
 } berth_heats;
 
-void berth_heats_begin(berth_heats *h);
+/* first_temperature [BERTH_HEATS] is borrowed. */
+void berth_heats_begin(berth_heats *h, const double *first_temperature);
 
 /* The present run: first temperature, relative to the value, and steps. */
 double berth_heats_temperature(const berth_heats *h);

@@ -3,18 +3,6 @@
 
 #include <math.h>
 
-/* Shares in ordinary times, without paths and with them. */
-static const double ordinary[2][BERTH_SCREEN_KINDS] = {
-	{[BERTH_SCREEN_BLIND] = .02,
-	 [BERTH_SCREEN_LOADS] = .38,
-	 [BERTH_SCREEN_LOADS_ANEW] = .57,
-	 [BERTH_SCREEN_LOADS_LARGE] = .03},
-	{[BERTH_SCREEN_BLIND] = .02,
-	 [BERTH_SCREEN_PATHS] = .38,
-	 [BERTH_SCREEN_PATHS_ANEW] = .57,
-	 [BERTH_SCREEN_LOADS_LARGE] = .03}
-};
-
 /* Of a draw and its evaluation: estimates need the tails of each new base, or its loads. */
 static const double cost_of[BERTH_SCREEN_KINDS] = {1, 2.5, 2.5, 2, 2, 2};
 
@@ -24,9 +12,9 @@ static const double cost_of[BERTH_SCREEN_KINDS] = {1, 2.5, 2.5, 2, 2, 2};
 #define PRIOR_COST 10
 #define PROMISE 0.016          /* gain of large pieces at first, so that they are tried */
 
-void berth_mix_begin(berth_mix *m, bool has_paths)
+void berth_mix_begin(berth_mix *m, const double *share)
 {
-	*m = (berth_mix){.has_paths = has_paths};
+	*m = (berth_mix){.share = share};
 	m->gain[BERTH_SCREEN_LOADS_LARGE] = PROMISE;
 }
 
@@ -38,12 +26,11 @@ static double rate(const berth_mix *m, int k)
 /* weight [BERTH_SCREEN_KINDS] out; returns the sum. */
 static double weigh(const berth_mix *m, double *weight)
 {
-	const double *share = ordinary[m->has_paths];
 	double mean = 0, sum = 0;
 	for (int k = 0; k < BERTH_SCREEN_KINDS; k++)
-		mean += share[k] * rate(m, k);
+		mean += m->share[k] * rate(m, k);
 	for (int k = 0; k < BERTH_SCREEN_KINDS; k++) {
-		weight[k] = share[k] * fmax(1. / MOST, fmin(rate(m, k) / mean, MOST));
+		weight[k] = m->share[k] * fmax(1. / MOST, fmin(rate(m, k) / mean, MOST));
 		sum += weight[k];
 	}
 	return sum;

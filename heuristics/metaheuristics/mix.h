@@ -12,12 +12,13 @@
 
 typedef struct berth_mix {
 	double gain[BERTH_SCREEN_KINDS], cost[BERTH_SCREEN_KINDS]; /* of late */
-	bool has_paths;
+	const double *share; /* [BERTH_SCREEN_KINDS] of each kind in ordinary times */
 } berth_mix;
 
-void berth_mix_begin(berth_mix *m, bool has_paths);
+/* share is borrowed; a kind whose share is 0 never comes. */
+void berth_mix_begin(berth_mix *m, const double *share);
 
-/* Draw a kind; its cost is told. Kinds by paths only where there are paths. */
+/* Draw a kind; its cost is told. */
 berth_screen_kind berth_mix_draw(berth_mix *m, berth_rng *rng);
 
 /* A move of that kind let the logarithm of the best value fall by `fall`. */

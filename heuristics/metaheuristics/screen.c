@@ -5,15 +5,11 @@
 
 #include <math.h>
 
-/* One candidate for so many ends of operators and hops in the base, within limits, and fewer of large moves
- * (8 to 64 candidates do about alike). */
-enum { ENDS_PER_CANDIDATE = 64, FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 32 };
+/* Candidates of a move, and the groups of one from which on there are fewer. */
+enum { FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 32 };
 
-#define CRITICAL_SHARE 0.4 /* of the candidates, those from a group without slack on */
-
-/* Groups that are placed anew, at most (up to 48 do about alike), and the share of all in large pieces. */
-enum { MOST_ANEW = 10 };
-#define LARGE_SHARE 0.3
+#define CRITICAL_SHARE 0.4 /* of the candidates, those from a critical group on */
+#define LARGE_SHARE 0.3    /* of all groups, at most, in large pieces */
 
 enum { PATHS, LOADS };
 
@@ -22,10 +18,11 @@ bool berth_screen_knows(const berth_objective *o)
 	return berth_prices_known(o) || berth_objective_is(o, BERTH_THROUGHPUT);
 }
 
-berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
-                              berth_screen *out, berth_err *err)
+berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective,
+                              const berth_walk_style *style, berth_arena *mem, berth_screen *out,
+                              berth_err *err)
 {
-	berth_screen x = {.p = p, .has_paths = berth_prices_known(objective)};
+	berth_screen x = {.p = p, .style = style, .has_paths = berth_prices_known(objective)};
 	BERTH_TRY(berth_estimate_new(p, mem, &x.estimate, err));
 	BERTH_TRY(berth_loads_new(p, mem, &x.loads, err));
 	if (x.has_paths) {
@@ -74,10 +71,9 @@ static void take_back(const berth_problem *p, const berth_moves *m, const int32_
 }
 
 /* Candidates that an evaluation is worth: simulating takes longer the more ends there are. */
-static int32_t candidates(const berth_base_log *log)
+static int32_t candidates(const berth_screen *x, const berth_base_log *log)
 {
-	int32_t n = log->n_ends / ENDS_PER_CANDIDATE;
-	return n < FEWEST ? FEWEST : n > MOST ? MOST : n;
+	return (int32_t)fmax(FEWEST, fmin(log->n_ends / x->style->ends_per_candidate, MOST));
 }
 
 static void begin_groups(berth_screen *x, const berth_moves *m)
@@ -148,10 +144,10 @@ static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base,
 }
 
 static int32_t draw_shaped(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m,
-                           double share, berth_rng *rng, int32_t *trial)
+                           berth_rng *rng, int32_t *trial)
 {
-	berth_move_shape shape = berth_moves_draw_shape(m, share, rng);
-	int32_t n = candidates(base->log);
+	berth_move_shape shape = berth_moves_draw_shape(m, x->style->largest_move, rng);
+	int32_t n = candidates(x, base->log);
 	if (shape.size > LARGE)
 		n = n * LARGE / shape.size;
 	return draw_best(x, by, base, m, shape, n > 1 ? n : 1, rng, trial);
@@ -184,9 +180,9 @@ static int32_t draw_anew(berth_screen *x, int by, const berth_screen_base *base,
 	return count_moved(m, base->op_dev, trial);
 }
 
-static int32_t small_piece(const berth_problem *p, berth_rng *rng)
+static int32_t small_piece(const berth_screen *x, berth_rng *rng)
 {
-	int32_t most = p->n_colocs < MOST_ANEW ? p->n_colocs : MOST_ANEW;
+	double most = fmax(1, fmin(round(x->style->most_anew), x->p->n_colocs));
 	return 1 + (int32_t)berth_rng_below(rng, (uint32_t)most);
 }
 
@@ -197,29 +193,29 @@ static int32_t large_piece(const berth_problem *p, berth_rng *rng)
 }
 
 static int32_t draw_kind(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
-                         berth_moves *m, double share, berth_rng *rng, int32_t *trial)
+                         berth_moves *m, berth_rng *rng, int32_t *trial)
 {
 	switch (kind) {
-	case BERTH_SCREEN_PATHS: return draw_shaped(x, PATHS, base, m, share, rng, trial);
-	case BERTH_SCREEN_LOADS: return draw_shaped(x, LOADS, base, m, share, rng, trial);
+	case BERTH_SCREEN_PATHS: return draw_shaped(x, PATHS, base, m, rng, trial);
+	case BERTH_SCREEN_LOADS: return draw_shaped(x, LOADS, base, m, rng, trial);
 	case BERTH_SCREEN_PATHS_ANEW:
-		return draw_anew(x, PATHS, base, m, small_piece(x->p, rng), rng, trial);
+		return draw_anew(x, PATHS, base, m, small_piece(x, rng), rng, trial);
 	case BERTH_SCREEN_LOADS_ANEW:
-		return draw_anew(x, LOADS, base, m, small_piece(x->p, rng), rng, trial);
+		return draw_anew(x, LOADS, base, m, small_piece(x, rng), rng, trial);
 	case BERTH_SCREEN_LOADS_LARGE:
 		return draw_anew(x, LOADS, base, m, large_piece(x->p, rng), rng, trial);
-	default: return berth_moves_draw(m, share, 1, rng, trial);
+	default: return berth_moves_draw(m, x->style->largest_move, 1, rng, trial);
 	}
 }
 
 int32_t berth_screen_draw(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
-                          berth_moves *m, double share, berth_rng *rng, int32_t *trial)
+                          berth_moves *m, berth_rng *rng, int32_t *trial)
 {
 	int32_t n_moved = 0;
 	if (kind != BERTH_SCREEN_BLIND)
 		look(x, kind < BERTH_SCREEN_LOADS ? PATHS : LOADS, base);
 	for (int tries = 0; tries < MAX_DRAWS && n_moved == 0; tries++)
-		n_moved = draw_kind(x, kind, base, m, share, rng, trial);
+		n_moved = draw_kind(x, kind, base, m, rng, trial);
 	return n_moved;
 }
 
@@ -231,7 +227,7 @@ void berth_screen_draw_key(berth_screen *x, const berth_screen_base *base,
 	int32_t best = -1, op;
 	uint32_t best_key = 0, key;
 	look(x, PATHS, base);
-	for (int32_t i = candidates(base->log); i > 0; i--) {
+	for (int32_t i = candidates(x, base->log); i > 0; i--) {
 		if (!draw(ctx, &op, &key))
 			continue;
 		trial_key[op] = key;

@@ -11,17 +11,7 @@
 #include "estimate.h"
 #include "loads.h"
 #include "moves.h"
-
-/* What a move is drawn by. */
-typedef enum berth_screen_kind {
-	BERTH_SCREEN_BLIND,        /* nothing */
-	BERTH_SCREEN_PATHS,        /* candidates of a shape, by paths and prices */
-	BERTH_SCREEN_PATHS_ANEW,   /* a few groups placed anew by them */
-	BERTH_SCREEN_LOADS,        /* the same two by loads */
-	BERTH_SCREEN_LOADS_ANEW,
-	BERTH_SCREEN_LOADS_LARGE,  /* up to a third of all groups placed anew by loads */
-	BERTH_SCREEN_KINDS
-} berth_screen_kind;
+#include "style.h"
 
 /* Estimates by paths or by loads, and the groups that are critical by them. */
 typedef struct berth_screen_view {
@@ -31,6 +21,7 @@ typedef struct berth_screen_view {
 
 typedef struct berth_screen {
 	const berth_problem *p;
+	const berth_walk_style *style;
 	berth_estimate estimate;
 	bool has_paths;                /* not for throughput: there are tails and prices */
 	berth_tails tails;
@@ -43,9 +34,11 @@ typedef struct berth_screen {
 /* Are there estimates for the objective: of latency and energy, or of throughput? */
 bool berth_screen_knows(const berth_objective *o);
 
-/* In mem; berth_screen_knows must hold of the objective, which is borrowed. Fails: BERTH_ENOMEM. */
-berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
-                              berth_screen *out, berth_err *err);
+/* In mem; berth_screen_knows must hold of the objective, which is borrowed, as style is. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_screen_new(const berth_problem *p, const berth_objective *objective,
+                              const berth_walk_style *style, berth_arena *mem, berth_screen *out,
+                              berth_err *err);
 
 /* The present placement op_dev [n_ops] with keys op_key [n_ops], or NULL, and how it ran. */
 typedef struct berth_screen_base {
@@ -55,9 +48,9 @@ typedef struct berth_screen_base {
 } berth_screen_base;
 
 /* Change trial [n_ops], which holds the present placement, by one move of that kind; kinds by paths need
- * has_paths. share as in berth_moves_draw. Returns the number of colocation groups moved. */
+ * has_paths. Returns the number of colocation groups moved. */
 int32_t berth_screen_draw(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,
-                          berth_moves *m, double share, berth_rng *rng, int32_t *trial);
+                          berth_moves *m, berth_rng *rng, int32_t *trial);
 
 /* Candidates of changed keys: draw(ctx, &op, &key) draws one, and tells whether it came to anything. The best
  * is written to trial_key [n_ops], which holds the present keys. */

@@ -5,8 +5,10 @@
 #include "heats.h"
 #include "learner.h"
 #include "parts.h"
+
 #include "policy_builtin.h"
 #include "portfolio.h"
+#include "style.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +57,7 @@ static void anneal_from(berth_search *s, berth_arena *tmp)
 	berth_annealer *a;
 	berth_err err;
 	berth_heats heats;
-	berth_heats_begin(&heats);
+	berth_heats_begin(&heats, berth_walk_style_of(s)->first_temperature);
 	must(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a, &err),
 	     &err);
 	for (berth_score before = s->best;

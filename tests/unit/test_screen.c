@@ -313,7 +313,7 @@ static void test_steps_go_where_they_pay(void **state)
 	berth_heats h;
 	int64_t last[BERTH_HEATS] = {0};
 	double value = 100;
-	berth_heats_begin(&h);
+	berth_heats_begin(&h, berth_walks_by_hand.by_paths.first_temperature);
 	assert_int_equal(berth_heats_steps(&h), BERTH_HEATS_FIRST_STEPS);
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < BERTH_HEATS; i++) {
@@ -357,7 +357,8 @@ static void test_kinds_that_gain_are_drawn(void **state)
 	int32_t drawn[BERTH_SCREEN_KINDS];
 	for (int paths = 0; paths < 2; paths++) {
 		berth_screen_kind usual = paths ? BERTH_SCREEN_PATHS_ANEW : BERTH_SCREEN_LOADS_ANEW;
-		berth_mix_begin(&m, paths);
+		berth_mix_begin(&m, paths ? berth_walks_by_hand.by_paths.share
+		                          : berth_walks_by_hand.by_loads.share);
 		draw_kinds(&m, 20, drawn);
 		assert_true(drawn[BERTH_SCREEN_LOADS_LARGE] >= 4);
 		draw_kinds(&m, 10 * N, drawn);

@@ -1,0 +1,188 @@
+/* See cma.h. Constants are those of the tutorial's table 1. */
+#include "cma.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SWEEPS = 30 };
+
+static double at_most_one(double x)
+{
+	return x < 1 ? x : 1;
+}
+
+static void weigh(cma *c)
+{
+	double sum = 0, squares = 0;
+	for (int32_t i = 0; i < c->parents; i++)
+		sum += c->weight[i] = log(c->pop / 2. + .5) - log(i + 1.);
+	for (int32_t i = 0; i < c->parents; i++) {
+		c->weight[i] /= sum;
+		squares += c->weight[i] * c->weight[i];
+	}
+	c->mass = 1 / squares;
+}
+
+berth_status cma_new(int32_t n, int32_t pop, const double *mean, double step, uint64_t seed,
+                     berth_arena *mem, cma *out, berth_err *err)
+{
+	cma c = {.n = n, .pop = pop, .parents = pop / 2, .rng = berth_rng_seed(seed, 0), .step = step};
+	size_t square = (size_t)n * (size_t)n;
+	BERTH_TRY(BERTH_NEW(mem, c.mean, n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.weight, c.parents, err));
+	BERTH_TRY(BERTH_NEW(mem, c.cov, square, err));
+	BERTH_TRY(BERTH_NEW(mem, c.basis, square, err));
+	BERTH_TRY(BERTH_NEW(mem, c.axis, n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.path, n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.step_path, n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.draws, (size_t)pop * (size_t)n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.work, square, err));
+	BERTH_TRY(BERTH_NEW(mem, c.rank, pop, err));
+	memcpy(c.mean, mean, (size_t)n * sizeof *mean);
+	for (int32_t i = 0; i < n; i++)
+		c.cov[i * n + i] = c.basis[i * n + i] = c.axis[i] = 1;
+	weigh(&c);
+	*out = c;
+	return BERTH_OK;
+}
+
+static double draw_normal(berth_rng *rng)
+{
+	double u = 1 - berth_rng_unit(rng), v = berth_rng_unit(rng);
+	return sqrt(-2 * log(u)) * cos(8 * atan(1) * v);
+}
+
+void cma_draw(cma *c, double *point)
+{
+	int32_t n = c->n;
+	memset(c->draws, 0, (size_t)c->pop * (size_t)n * sizeof *c->draws);
+	for (int32_t k = 0; k < c->pop; k++) {
+		double *y = c->draws + (size_t)k * (size_t)n;
+		for (int32_t j = 0; j < n; j++) {
+			double z = c->axis[j] * draw_normal(&c->rng);
+			for (int32_t i = 0; i < n; i++)
+				y[i] += z * c->basis[i * n + j];
+		}
+		for (int32_t i = 0; i < n; i++)
+			point[(size_t)k * (size_t)n + (size_t)i] = c->mean[i] + c->step * y[i];
+	}
+}
+
+/* A rotation that makes cov[p][q] zero, in work, which turns into a diagonal, and in the basis. */
+static void rotate(cma *c, int32_t p, int32_t q)
+{
+	int32_t n = c->n;
+	double *a = c->work, *v = c->basis;
+	if (a[p * n + q] == 0)
+		return;
+	double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]),
+	       t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)),
+	       cosine = 1 / sqrt(t * t + 1), sine = t * cosine;
+	for (int32_t k = 0; k < n; k++) {
+		double x = a[k * n + p], y = a[k * n + q];
+		a[k * n + p] = cosine * x - sine * y;
+		a[k * n + q] = sine * x + cosine * y;
+	}
+	for (int32_t k = 0; k < n; k++) {
+		double x = a[p * n + k], y = a[q * n + k];
+		a[p * n + k] = cosine * x - sine * y;
+		a[q * n + k] = sine * x + cosine * y;
+		x = v[k * n + p];
+		y = v[k * n + q];
+		v[k * n + p] = cosine * x - sine * y;
+		v[k * n + q] = sine * x + cosine * y;
+	}
+}
+
+/* Eigenvectors and roots of eigenvalues of the covariance, by cyclic Jacobi rotations. */
+static void take_apart(cma *c)
+{
+	int32_t n = c->n;
+	size_t square = (size_t)n * (size_t)n;
+	memcpy(c->work, c->cov, square * sizeof *c->work);
+	memset(c->basis, 0, square * sizeof *c->basis);
+	for (int32_t i = 0; i < n; i++)
+		c->basis[i * n + i] = 1;
+	for (int sweep = 0; sweep < SWEEPS; sweep++)
+		for (int32_t p = 0; p < n; p++)
+			for (int32_t q = p + 1; q < n; q++)
+				rotate(c, p, q);
+	for (int32_t i = 0; i < n; i++)
+		c->axis[i] = sqrt(fmax(c->work[i * n + i], 1e-14));
+}
+
+static void sort_out(cma *c, const double *value)
+{
+	for (int32_t k = 0; k < c->pop; k++) {
+		int32_t i = k;
+		for (; i > 0 && value[c->rank[i - 1]] > value[k]; i--)
+			c->rank[i] = c->rank[i - 1];
+		c->rank[i] = k;
+	}
+}
+
+/* The mean goes where the best went; work [n]: by how much, in steps. */
+static void move_mean(cma *c)
+{
+	for (int32_t i = 0; i < c->n; i++) {
+		c->work[i] = 0;
+		for (int32_t k = 0; k < c->parents; k++)
+			c->work[i] += c->weight[k] * c->draws[(size_t)c->rank[k] * (size_t)c->n + (size_t)i];
+		c->mean[i] += c->step * c->work[i];
+	}
+}
+
+/* The path of the step follows the way in directions made alike. Returns its length. */
+static double move_step_path(cma *c, double decay)
+{
+	int32_t n = c->n;
+	double keep = sqrt(decay * (2 - decay) * c->mass), length = 0;
+	for (int32_t i = 0; i < n; i++)
+		c->step_path[i] *= 1 - decay;
+	for (int32_t j = 0; j < n; j++) {
+		double along = 0;
+		for (int32_t i = 0; i < n; i++)
+			along += c->basis[i * n + j] * c->work[i];
+		for (int32_t i = 0; i < n; i++)
+			c->step_path[i] += keep * c->basis[i * n + j] * along / c->axis[j];
+	}
+	for (int32_t i = 0; i < n; i++)
+		length += c->step_path[i] * c->step_path[i];
+	return sqrt(length);
+}
+
+static void move_cov(cma *c, bool moves)
+{
+	int32_t n = c->n;
+	double dim = n, decay = (4 + c->mass / dim) / (dim + 4 + 2 * c->mass / dim),
+	       one = 2 / ((dim + 1.3) * (dim + 1.3) + c->mass),
+	       many = at_most_one(2 * (c->mass - 2 + 1 / c->mass) / ((dim + 2) * (dim + 2) + c->mass)),
+	       still = moves ? 0 : decay * (2 - decay);
+	many = fmin(many, 1 - one);
+	for (int32_t i = 0; i < n; i++)
+		c->path[i] = (1 - decay) * c->path[i] +
+		             (moves ? sqrt(decay * (2 - decay) * c->mass) * c->work[i] : 0);
+	for (int32_t i = 0; i < n; i++)
+		for (int32_t j = 0; j < n; j++) {
+			double sum = 0, *x = &c->cov[i * n + j];
+			for (int32_t k = 0; k < c->parents; k++) {
+				const double *y = c->draws + (size_t)c->rank[k] * (size_t)n;
+				sum += c->weight[k] * y[i] * y[j];
+			}
+			*x = (1 - one - many + one * still) * *x + one * c->path[i] * c->path[j] + many * sum;
+		}
+}
+
+void cma_tell(cma *c, const double *value)
+{
+	double dim = c->n, decay = (c->mass + 2) / (dim + c->mass + 5),
+	       damping = 1 + decay + 2 * fmax(0, sqrt((c->mass - 1) / (dim + 1)) - 1),
+	       expected = sqrt(dim) * (1 - 1 / (4 * dim) + 1 / (21 * dim * dim));
+	sort_out(c, value);
+	move_mean(c);
+	double length = move_step_path(c, decay),
+	       age = 1 - pow(1 - decay, 2. * ++c->generation);
+	move_cov(c, length / sqrt(age) < (1.4 + 2 / (dim + 1)) * expected);
+	c->step *= exp(decay / damping * (length / expected - 1));
+	take_apart(c);
+}
