@@ -8,7 +8,9 @@
 #include "portfolio.h"
 #include "registry.h"
 #include "statistics.h"
+#include "style.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -34,34 +36,68 @@ static const struct {
 	{"zoo:random:ops=3000:seed=24:width=30", "hetero-cluster"},
 	{"zoo:random:ops=1000:seed=25:ccr=0.1", "random:devices=8:seed=9"},
 };
-enum {
-	N_INSTANCES = sizeof instances / sizeof *instances,
-	FEW = 5,
-	MAX_SEEDS = 100
-}; /* of long runs one instance in FEW */
+enum { N_INSTANCES = sizeof instances / sizeof *instances, N_DRAWN = 28, MAX_SEEDS = 100, NAME_SIZE = 96 };
 
 int n_timed_instances(void)
 {
-	return N_INSTANCES;
+	return N_INSTANCES + N_DRAWN;
+}
+
+/* Those behind the table are drawn by a rule, and nothing was ever chosen by them: every other one is a model
+ * of the zoo, the others are random graphs, all on random machines. */
+static void name_drawn(int k, char graph[NAME_SIZE], char system[NAME_SIZE])
+{
+	static const char *const models[] = {
+		"inception-v3", "resnet50", "nasnet-a:size=mobile", "randwire", "randwire:graph=ba",
+		"mobilenet-v2", "densenet121", "bert-base", "gpt2", "vit", "transformer", "unet",
+		"gnmt:seq=8", "rnnlm:seq=16"};
+	static const char *const topologies[] = {"full", "bus", "star", "hosts"};
+	enum { N_MODELS = sizeof models / sizeof *models };
+	berth_rng rng = berth_rng_seed(2026, (uint64_t)k);
+	uint32_t devices = 2 + berth_rng_below(&rng, 7), topology = berth_rng_below(&rng, 4);
+	snprintf(system, NAME_SIZE, "random:devices=%" PRIu32 ":topology=%s:seed=%d", devices,
+	         topologies[topology], 900 + k);
+	if (k % 2 == 0) {
+		uint32_t batch = UINT32_C(1) << berth_rng_below(&rng, 7), training = berth_rng_below(&rng, 2);
+		snprintf(graph, NAME_SIZE, "zoo:%s:batch=%" PRIu32 ":training=%" PRIu32,
+		         models[k / 2 % N_MODELS], batch, training);
+		return;
+	}
+	double ops = 200 * pow(10, berth_rng_unit(&rng)), ccr = 0.1 * pow(20, berth_rng_unit(&rng));
+	uint32_t width = 4 + berth_rng_below(&rng, 28);
+	snprintf(graph, NAME_SIZE, "zoo:random:ops=%.0f:seed=%d:ccr=%.2f:width=%" PRIu32, ops, 900 + k, ccr,
+	         width);
+}
+
+static void name_timed(int i, char graph[NAME_SIZE], char system[NAME_SIZE])
+{
+	if (i >= N_INSTANCES) {
+		name_drawn(i - N_INSTANCES, graph, system);
+		return;
+	}
+	snprintf(graph, NAME_SIZE, "%s", instances[i].graph);
+	snprintf(system, NAME_SIZE, "%s", instances[i].system);
 }
 
 void open_timed_instance(subject *x, int i)
 {
-	open_subject_of(x, instances[i].graph, instances[i].system);
+	char graph[NAME_SIZE], system[NAME_SIZE];
+	name_timed(i, graph, system);
+	open_subject_of(x, graph, system);
 }
 
 void print_timed_instance(int i)
 {
-	printf("| %s on %s |", instances[i].graph + 4, instances[i].system);
+	char graph[NAME_SIZE], system[NAME_SIZE];
+	name_timed(i, graph, system);
+	printf("| %s on %s |", graph + 4, system);
 }
 
-/* Annealing as it was without estimates: moves drawn blindly, runs of doubling length at three temperatures.
- */
-static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
+/* Moves drawn blindly, runs of doubling length at three temperatures. */
+static berth_status walk_blindly(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	static const double first_temperature[] = {0.001, 0.01, 0.1};
 	berth_annealer *a;
-	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	BERTH_TRY(berth_annealer_new(s, 0, true, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
 	                             err));
 	for (int64_t i = 0, n_steps = 500;
@@ -71,12 +107,35 @@ static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-/* What berth is without a policy: the portfolio and annealing, by the rule and with orders. */
+/* Annealing as it was before there were estimates, with the seeds of that time. */
+static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	s->cfg.walk_styles = &berth_walks_by_hand;
+	static const char *const seeds[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+		const berth_method *seed;
+		BERTH_TRY(berth_method_find(seeds[i], &seed, err));
+		BERTH_TRY(berth_method_run(seed, s, tmp, err));
+	}
+	return walk_blindly(s, tmp, err);
+}
+
+/* The same from the seeds of today. */
+static berth_status run_blind(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	s->cfg.walk_styles = &berth_walks_by_hand;
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	return walk_blindly(s, tmp, err);
+}
+
+/* What berth is without what is learned: the portfolio and annealing as set by hand, by the rule and with
+ * orders. */
 static berth_status run_unlearned(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_portfolio known;
 	berth_cooling c;
 	bool ended = false;
+	s->cfg.walk_styles = &berth_walks_by_hand;
 	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &known, err));
 	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
 	for (int32_t i = 0; i < known.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
@@ -103,15 +162,18 @@ static void add(ratios *r, double ratio)
 
 static void print_ratios(const char *name, const ratios *r)
 {
-	printf("%s: geometric mean %.4f; better by 0.1 %% on %d, worse by 0.1 %% on %d of %d; not worse by "
+	printf("- %s: geometric mean %.4f; better by 0.1 %% on %d, worse by 0.1 %% on %d of %d; not worse by "
 	       "over 0.5 %% on %.0f %%.\n",
 	       name, exp(r->sum / r->n), r->better, r->worse, r->n, 100.0 * r->close / r->n);
 }
 
 /* The rivals of the table; the first one is what the others are measured by. */
-static const berth_method plain = {"anneal, blind", "", true, run_plain, NULL};
+static const berth_method plain = {"anneal, plain", "", true, run_plain, NULL};
+static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL};
 static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL};
-enum { N_RIVALS = 4 };
+enum { N_RIVALS = 5, FEW = 5 }; /* of very long runs one instance in FEW */
+#define LONG_S 10.              /* from here on fewer rivals */
+#define VERY_LONG_S 60.
 
 static double median_of(const subject *x, const berth_method *method, int n_seeds, double seconds)
 {
@@ -127,14 +189,15 @@ static double median_of(const subject *x, const berth_method *method, int n_seed
 	return median;
 }
 
-static void print_row(int i, const berth_method *const *rival, int n_seeds, double seconds, ratios *r)
+static void print_row(int i, const berth_method *const *rival, int n_rivals, int n_seeds, double seconds,
+                      ratios *r)
 {
 	subject x;
 	open_timed_instance(&x, i);
 	double base = median_of(&x, rival[0], n_seeds, seconds);
 	print_timed_instance(i);
 	printf(" %d | %.4g |", x.p.n_ops, base);
-	for (int k = 1; k < N_RIVALS; k++) {
+	for (int k = 1; k < n_rivals; k++) {
 		double ratio = median_of(&x, rival[k], n_seeds, seconds) / base;
 		if (isfinite(ratio)) {
 			printf(" %.4f |", ratio);
@@ -143,29 +206,56 @@ static void print_row(int i, const berth_method *const *rival, int n_seeds, doub
 			printf(" - |");
 		}
 	}
-	printf("\n");
+	printf(" %.4f |\n", x.b.value[BERTH_LATENCY] / base);
+	if (isfinite(base))
+		add(&r[0], x.b.value[BERTH_LATENCY] / base);
 	fflush(stdout);
 	close_subject(&x);
 }
 
+/* *n of them. */
+static void choose_rivals(double seconds, const berth_method **rival, int *n)
+{
+	berth_err err;
+	*n = 0;
+	rival[(*n)++] = &plain;
+	if (seconds < LONG_S) {
+		rival[(*n)++] = &blind;
+		must(berth_method_find("anneal", &rival[(*n)++], &err), &err);
+	}
+	rival[(*n)++] = &unlearned;
+	must(berth_method_find("berth", &rival[(*n)++], &err), &err);
+}
+
+static void print_head(const berth_method *const *rival, int n_rivals, int n_seeds, double seconds)
+{
+	printf("\n## Annealing and berth at equal CPU time: %g s, one thread\n\nMedian of %d seeds: the "
+	       "value of annealing as it was before there were estimates (moves drawn blindly at three "
+	       "temperatures in turn, from five seeds), and the others' by it. Below 1 is better. Blind: the "
+	       "same from the seeds of today. Unlearned: `berth` without policy, learning and learned walks. "
+	       "Bound: nothing can be below it.\n\n| instance | operators |",
+	       seconds, n_seeds);
+	for (int k = 0; k < n_rivals; k++)
+		printf(" %s |", rival[k]->name);
+	printf(" bound |\n|---|---|");
+	for (int k = 0; k <= n_rivals; k++)
+		printf("---|");
+	printf("\n");
+}
+
 void table_time(int n_seeds, double seconds)
 {
-	const berth_method *rival[N_RIVALS] = {&plain, NULL, &unlearned, NULL};
-	ratios r[N_RIVALS] = {0};
-	berth_err err;
-	must(berth_method_find("anneal", &rival[1], &err), &err);
-	must(berth_method_find("berth", &rival[3], &err), &err);
-	printf("\n## Annealing and berth at equal CPU time: %g s, one thread\n\nMedian of %d seeds: the "
-	       "value of annealing with moves that are drawn blindly at three temperatures in turn, and "
-	       "the others' by it. Below 1 is better. Unlearned: `berth` without policy and learning.\n\n"
-	       "| instance | operators |",
-	       seconds, n_seeds);
-	for (int k = 0; k < N_RIVALS; k++)
-		printf(" %s |", rival[k]->name);
-	printf("\n|---|---|---|---|---|---|\n");
-	for (int i = 0; i < N_INSTANCES; i += seconds < 60 ? 1 : FEW)
-		print_row(i, rival, n_seeds, seconds, r);
-	printf("\n");
-	for (int k = 1; k < N_RIVALS; k++)
-		print_ratios(rival[k]->name, &r[k]);
+	const berth_method *rival[N_RIVALS];
+	ratios r[2][N_RIVALS] = {0}; /* of the instances of the table, of those drawn by the rule */
+	int n_rivals;
+	choose_rivals(seconds, rival, &n_rivals);
+	print_head(rival, n_rivals, n_seeds, seconds);
+	for (int i = 0; i < n_timed_instances(); i += seconds < VERY_LONG_S ? 1 : FEW)
+		print_row(i, rival, n_rivals, n_seeds, seconds, r[i >= N_INSTANCES]);
+	for (int drawn = 0; drawn < 2; drawn++) {
+		printf("\n%s\n\n", drawn ? "Drawn by the rule:" : "Chosen:");
+		for (int k = 1; k < n_rivals; k++)
+			print_ratios(rival[k]->name, &r[drawn][k]);
+		printf("- bound: geometric mean %.4f.\n", exp(r[drawn][0].sum / r[drawn][0].n));
+	}
 }
