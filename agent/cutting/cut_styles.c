@@ -108,9 +108,8 @@ static int32_t stage_at(const crew *w, int32_t k, double done, double all)
 	return s;
 }
 
-/* whole_too: it may be that nothing is cut, for want of a batch. */
-static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, bool whole_too,
-                             berth_arena *mem, berth_cut_op *op, bool *more, berth_err *err)
+static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, berth_arena *mem,
+                             berth_cut_op *op, bool *more, berth_err *err)
 {
 	const berth_problem *p = c->p;
 	berth_cut_way **stage;
@@ -128,7 +127,6 @@ static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, b
 		BERTH_TRY(berth_cut_whole(w.dev[s], mem, &whole[s], err));
 	}
 	BERTH_TRY(axes_of(c, PIECES_DATA, stage[0], mem, op, more, err));
-	*more |= whole_too;
 	for (int32_t i = 0; i < p->n_ops; i++)
 		all += (double)p->op_mean_ns[i];
 	for (int32_t i = 0; i < p->n_ops; i++) {
@@ -141,10 +139,34 @@ static berth_status pipeline(const berth_cutting *c, int32_t k, int32_t micro, b
 	return BERTH_OK;
 }
 
-/* As many micro-batches as stages, twice and four times as many, for 2, 3, ... devices. */
+/* Lines of the batch; 0: nothing can be cut along it. */
+static berth_status find_batch(const berth_cutting *c, berth_arena *mem, int64_t *lines, berth_err *err)
+{
+	static const double share[] = {1, 1};
+	const pieces_options opt = {.k = 2, .share = share, .style = PIECES_DATA, .outside = c->outside};
+	pieces_model made;
+	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
+	*lines = made.n_made ? made.made[0].length : 0;
+	return BERTH_OK;
+}
+
+/* The least number of equal micro-batches from `least` on; where there is none, so many, or one a line. */
+static int32_t micro_batches(int64_t lines, int32_t least)
+{
+	int64_t most = lines < PIECES_MOST ? lines : PIECES_MOST;
+	for (int32_t n = least; n <= most; n++)
+		if (lines % n == 0)
+			return n;
+	return least < most ? least : (int32_t)most;
+}
+
+/* Micro-batches for each stage: one, two, four; for 2, 3, ... devices. */
 berth_status berth_cut_pipeline(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
                                 bool *more, berth_err *err)
 {
 	int32_t k = i / 3 + 2;
-	return pipeline(c, k, k << i % 3, i % 3 > 0, mem, op, more, err);
+	int64_t lines;
+	BERTH_TRY(find_batch(c, mem, &lines, err));
+	*more = lines > 1;
+	return *more ? pipeline(c, k, micro_batches(lines, k << i % 3), mem, op, more, err) : BERTH_OK;
 }
