@@ -32,10 +32,10 @@ static bool affords(berth_search *s, int32_t most_ops)
 	return berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * most_ops);
 }
 
-/* Is there time to search one more community? */
+/* Is there time to search one more community? Some take many times what is counted for them. */
 static bool go_on(void *ctx)
 {
-	return berth_search_afford(ctx, 0);
+	return !berth_search_over(ctx);
 }
 
 static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
