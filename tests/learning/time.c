@@ -171,7 +171,7 @@ static void print_ratios(const char *name, const ratios *r)
 static const berth_method plain = {"anneal, plain", "", true, run_plain, NULL};
 static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL};
 static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL};
-enum { N_RIVALS = 5, FEW = 5 }; /* of very long runs one instance in FEW */
+enum { N_RIVALS = 5, FEW = 10 }; /* of very long runs one instance in FEW */
 #define LONG_S 10.              /* from here on fewer rivals */
 #define VERY_LONG_S 60.
 

@@ -158,9 +158,10 @@ static void tell_parts(pair *pairs, int32_t n_pairs, int64_t evaluations, berth_
 	}
 	trial t = {true, pairs, aside, n_aside, n, style, evaluations, 2000000, value, cpu_s};
 	trial_run(&t, pool);
-	printf("\n### What is learned of walks, part by part\n\nThe learned style, and with a part as set by "
-	       "hand, by the style that is all by hand: %" PRId32 " pairs aside, %" PRId64 " evaluations, as "
-	       "above.\n\n| by hand | value | +- |\n|---|---|---|\n",
+	printf("\n### What is learned of walks, part by part\n\nThe learned walks, and with a part as set by "
+	       "hand, by those that are all by hand: the mean change of the value's logarithm on %" PRId32
+	       " pairs, %" PRId64 " evaluations, with what CPU time costs, and its standard error.\n\n"
+	       "| by hand | value | +- |\n|---|---|---|\n",
 	       n_aside, evaluations);
 	for (int32_t k = 1; k < n; k++) {
 		double error, gain = trial_worth(&t, k, &error);
