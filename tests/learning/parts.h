@@ -58,6 +58,9 @@ int n_timed_instances(void);
 void open_timed_instance(subject *x, int i);
 void print_timed_instance(int i);
 
+/* Annealing as it was before there were estimates, with the seeds of that time. */
+const berth_method *plain_annealing(void);
+
 /* Walks side by side by one walk, with the same evaluations. */
 void table_walks(int n_seeds, int64_t evaluations);
 

@@ -160,17 +160,22 @@ static void add(ratios *r, double ratio)
 	r->n++;
 }
 
-static void print_ratios(const char *name, const ratios *r)
+static void print_ratios(const char *of, const char *name, const ratios *r)
 {
-	printf("- %s: geometric mean %.4f; better by 0.1 %% on %d, worse by 0.1 %% on %d of %d; not worse by "
-	       "over 0.5 %% on %.0f %%.\n",
-	       name, exp(r->sum / r->n), r->better, r->worse, r->n, 100.0 * r->close / r->n);
+	printf("| %s | %s | %.4f | %d | %d | %d | %.0f %% |\n", of, name, exp(r->sum / r->n), r->n, r->better,
+	       r->worse, 100.0 * r->close / r->n);
 }
 
 /* The rivals of the table; the first one is what the others are measured by. */
 static const berth_method plain = {"anneal, plain", "", true, run_plain, NULL};
 static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL};
 static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL};
+
+const berth_method *plain_annealing(void)
+{
+	return &plain;
+}
+
 enum { N_RIVALS = 5, FEW = 10 }; /* of very long runs one instance in FEW */
 #define LONG_S 10.              /* from here on fewer rivals */
 #define VERY_LONG_S 60.
@@ -247,15 +252,17 @@ void table_time(int n_seeds, double seconds)
 {
 	const berth_method *rival[N_RIVALS];
 	ratios r[2][N_RIVALS] = {0}; /* of the instances of the table, of those drawn by the rule */
+	static const char *const of[] = {"chosen", "drawn by the rule"};
 	int n_rivals;
 	choose_rivals(seconds, rival, &n_rivals);
 	print_head(rival, n_rivals, n_seeds, seconds);
 	for (int i = 0; i < n_timed_instances(); i += seconds < VERY_LONG_S ? 1 : FEW)
 		print_row(i, rival, n_rivals, n_seeds, seconds, r[i >= N_INSTANCES]);
+	printf("\n| instances | by the first | geometric mean | of | better by 0.1 %% | worse by 0.1 %% | "
+	       "not worse by over 0.5 %% |\n|---|---|---|---|---|---|---|\n");
 	for (int drawn = 0; drawn < 2; drawn++) {
-		printf("\n%s\n\n", drawn ? "Drawn by the rule:" : "Chosen:");
 		for (int k = 1; k < n_rivals; k++)
-			print_ratios(rival[k]->name, &r[drawn][k]);
-		printf("- bound: geometric mean %.4f.\n", exp(r[drawn][0].sum / r[drawn][0].n));
+			print_ratios(of[drawn], rival[k]->name, &r[drawn][k]);
+		print_ratios(of[drawn], "bound", &r[drawn][0]);
 	}
 }
