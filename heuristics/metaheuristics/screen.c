@@ -100,7 +100,8 @@ static double price_groups(berth_screen *x, const berth_screen_base *base, const
 {
 	const berth_prices *prices = &x->prices;
 	bool burns = prices->per_joule > 0;
-	int64_t enough_ns = burns || !(enough < 1e18) ? INT64_MAX : (int64_t)(enough / prices->per_ns);
+	double most_ns = enough / prices->per_ns;
+	int64_t enough_ns = burns || !(most_ns < 1e18) ? INT64_MAX : (int64_t)most_ns;
 	begin_groups(x, m);
 	double price = prices->per_ns * (double)berth_estimate_latency(&x->estimate, &x->tails, op_dev,
 	                                                               base->op_key, enough_ns);

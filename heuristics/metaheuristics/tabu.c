@@ -163,7 +163,7 @@ static double price(tabu *x, const int32_t *trial, double enough)
 		return berth_loads_change(&x->loads, x->op_dev, trial, n, op);
 	}
 	bool burns = x->prices.per_joule > 0;
-	double most = burns || !(enough < 1e18) ? 1e18 : enough / x->prices.per_ns;
+	double most = burns ? 1e18 : fmin(enough / x->prices.per_ns, 1e18);
 	double sum = x->prices.per_ns * (double)berth_estimate_latency(&x->estimate, &x->tails, trial, NULL,
 	                                                               (int64_t)most);
 	if (burns)
@@ -319,10 +319,10 @@ static int32_t *trial_of(const tabu *x, int32_t i)
 static bool step_screened(tabu *x)
 {
 	look_around(x, trial_of(x, 0));
+	if (x->aspirant.price < (x->n_tried > 0 ? x->tried[0].price : INFINITY))
+		x->tried[x->n_tried++] = x->aspirant;
 	if (x->n_tried == 0)
 		return false;
-	if (x->aspirant.price < x->tried[0].price)
-		x->tried[x->n_tried++] = x->aspirant;
 	for (int32_t i = 0; i < x->n_tried; i++) {
 		memcpy(trial_of(x, i), x->op_dev, (size_t)x->p->n_ops * sizeof *x->op_dev);
 		for (int32_t k = 0; k < x->tried[i].n; k++)

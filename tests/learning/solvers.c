@@ -47,13 +47,16 @@ static void add(standing *all, const double *value)
 static void print_row(int i, int n_seeds, double seconds, standing *all)
 {
 	double value[N];
-	bool known = true;
+	bool known = true, all_place = true;
 	subject x;
+	for (int k = 0; k < N; k++)
+		value[k] = INFINITY;
 	open_timed_instance(&x, i);
 	for (int k = N - 1; k >= 0 && known; k--) { /* what berth does not place, others need not try */
 		double from = berth_cpu_seconds();
 		value[k] = median_of(&x, names[k], k == MILP ? 1 : n_seeds, seconds);
 		known = isfinite(value[k]) || k < BERTH;
+		all_place = all_place && isfinite(value[k]);
 		if (k == MILP) {
 			double took = berth_cpu_seconds() - from;
 			all->milp_s += took;
@@ -69,7 +72,7 @@ static void print_row(int i, int n_seeds, double seconds, standing *all)
 			printf(" - |");
 	printf(" %.4g |\n", value[BERTH]);
 	fflush(stdout);
-	if (known)
+	if (all_place)
 		add(all, value);
 	close_subject(&x);
 }

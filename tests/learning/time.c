@@ -43,8 +43,8 @@ int n_timed_instances(void)
 	return N_INSTANCES + N_DRAWN;
 }
 
-/* Those behind the table are drawn by a rule, and nothing was ever chosen by them: every other one is a model
- * of the zoo, the others are random graphs, all on random machines. */
+/* Those behind the table are drawn by a rule: every other one is a model of the zoo, the others are random
+ * graphs, all on random machines that nothing was ever chosen by. */
 static void name_drawn(int k, char graph[NAME_SIZE], char system[NAME_SIZE])
 {
 	static const char *const models[] = {

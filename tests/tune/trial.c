@@ -49,7 +49,7 @@ void must(berth_status st, const berth_err *err)
 	exit(berth_exit_code(st));
 }
 
-/* Models and machines that no table of docs/learning.md has. */
+/* Machines that no table of docs/learning.md has; models are of families that some have. */
 static void name_pair(int32_t i, char graph[NAME_SIZE], char system[NAME_SIZE])
 {
 	static const char *const models[] = {
