@@ -32,10 +32,12 @@ static bool affords(berth_search *s, int32_t most_ops)
 	return berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * most_ops);
 }
 
-/* Is there time to search one more community? Some take many times what is counted for them. */
+/* Is there time to search one more community? Some take many times what is counted for them, so the clock is
+ * looked at, too; but as a seed it comes to the same whatever the time. */
 static bool go_on(void *ctx)
 {
-	return !berth_search_over(ctx);
+	berth_search *s = ctx;
+	return berth_search_afford(s, 0) && (isfinite(s->may_work_ns) || !berth_search_over(s));
 }
 
 static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
