@@ -6,6 +6,9 @@
 
 enum { WORDS = 4000, DIGEST = 64 };
 
+/* Seconds and values: larger ones are forged. */
+#define MOST 1e100
+
 berth_policy_card berth_policy_card_blank(void)
 {
 	return (berth_policy_card){.pairs = -1, .evaluations = -1, .looks = -1, .taken = -1, .cpu_s = NAN};
@@ -81,12 +84,53 @@ static berth_status get_words(const berth_json *at, const char *key, size_t most
 	return BERTH_OK;
 }
 
-/* A value above 0, or null. */
+/* A number from 0 to MOST. */
+static berth_status get_number(const berth_json *at, const char *key, bool required, double *out,
+                               berth_err *err)
+{
+	double x = NAN;
+	BERTH_TRY(berth_json_number(at, key, required, 0, &x, err));
+	if (x > MOST) {
+		berth_json v = berth_json_get(at, key);
+		return berth_json_fail(&v, err, "%.17g is too large; expected at most %g", x, MOST);
+	}
+	if (!isnan(x))
+		*out = x;
+	return BERTH_OK;
+}
+
+/* A whole number of what was counted. */
+static berth_status get_count(const berth_json *at, const char *key, int64_t *out, berth_err *err)
+{
+	double x = NAN;
+	BERTH_TRY(berth_json_number(at, key, false, 0, &x, err));
+	if (isnan(x))
+		return BERTH_OK;
+	if (x != floor(x) || x > 0x1p53) {
+		berth_json v = berth_json_get(at, key);
+		return berth_json_fail(&v, err, "%.17g is not a whole number up to 2^53", x);
+	}
+	*out = (int64_t)x;
+	return BERTH_OK;
+}
+
+/* A SHA-256. */
+static berth_status get_digest(const berth_json *at, const char *key, berth_arena *mem, const char **out,
+                               berth_err *err)
+{
+	BERTH_TRY(get_words(at, key, DIGEST, mem, out, err));
+	berth_json v = berth_json_get(at, key);
+	if (*out && (strlen(*out) != DIGEST || strspn(*out, "0123456789abcdef") != DIGEST))
+		return berth_json_fail(&v, err, "'%s'; expected 64 hexadecimal digits", *out);
+	return BERTH_OK;
+}
+
+/* A value of 0 to MOST, or null: NAN. */
 static berth_status get_value(const berth_json *at, const char *key, double *out, berth_err *err)
 {
 	*out = NAN;
 	return cJSON_IsNull(berth_json_get(at, key).item) ? BERTH_OK
-	                                                  : berth_json_number(at, key, true, 0, out, err);
+	                                                  : get_number(at, key, true, out, err);
 }
 
 static berth_status get_pair(const berth_json *at, berth_arena *mem, berth_card_pair *out, berth_err *err)
@@ -126,12 +170,17 @@ static berth_status get_card(const berth_json *at, berth_arena *mem, berth_polic
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(get_words(at, "data", WORDS, mem, &out->data, err));
 	BERTH_TRY(get_words(at, "result", WORDS, mem, &out->result, err));
-	BERTH_TRY(get_words(at, "from", DIGEST, mem, &out->from, err));
-	BERTH_TRY(berth_json_bytes(at, "pairs", false, &out->pairs, err));
-	BERTH_TRY(berth_json_bytes(at, "evaluations", false, &out->evaluations, err));
-	BERTH_TRY(berth_json_bytes(at, "looks", false, &out->looks, err));
-	BERTH_TRY(berth_json_bytes(at, "taken", false, &out->taken, err));
-	BERTH_TRY(berth_json_number(at, "cpu_s", false, 0, &out->cpu_s, err));
+	BERTH_TRY(get_digest(at, "from", mem, &out->from, err));
+	BERTH_TRY(get_count(at, "pairs", &out->pairs, err));
+	BERTH_TRY(get_count(at, "evaluations", &out->evaluations, err));
+	BERTH_TRY(get_count(at, "looks", &out->looks, err));
+	BERTH_TRY(get_count(at, "taken", &out->taken, err));
+	BERTH_TRY(get_number(at, "cpu_s", false, &out->cpu_s, err));
+	if (out->looks >= 0 && out->taken > out->looks) {
+		berth_json v = berth_json_get(at, "taken");
+		return berth_json_fail(&v, err, "%lld of %lld looks", (long long)out->taken,
+		                       (long long)out->looks);
+	}
 	return get_kept(at, mem, out, err);
 }
 

@@ -74,6 +74,10 @@ berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine
 		                  "fine-tuning: the policy decodes %s; those that decode %s alone are tuned",
 		                  berth_decoding_name(from->cfg.decoding),
 		                  berth_decoding_name(BERTH_SEQUENTIAL));
+	if (from->base)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "fine-tuning: the policy was tuned from another one, and tries its "
+		                  "placement, too; tune the one that it was tuned from");
 	int32_t at_once = cfg.learner.at_once;
 	cfg.learner = from->cfg;
 	cfg.learner.at_once = at_once;

@@ -17,7 +17,8 @@ typedef struct berth_fine_tune {
 
 /* Settings of a training that begins at a policy, and those of the policy; evaluations that take so many CPU
  * seconds, by a rule of thumb, for the pairs that are learned from. Fails: BERTH_EUNSUPPORTED (a policy that
- * does not decode operator after operator). */
+ * does not decode operator after operator), BERTH_EINVAL (one that was tuned itself: what it was tuned from
+ * would be lost, and the new one could be worse). */
 berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine_tune *x, double seconds,
                                  berth_train_cfg *out, berth_err *err);
 

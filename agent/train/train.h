@@ -89,7 +89,7 @@ typedef struct berth_train_tuned {
 	int64_t looks, taken;        /* taken: the look that is written; 0: the policy of the start */
 	int64_t evaluations;         /* of all looks; not counted with those of training */
 	double cpu_s;                /* of all, by a rule of thumb: the same in each run */
-	bool over;                   /* it ended early */
+	bool over;                   /* it ended before its budget did */
 	int32_t n_pairs;
 	berth_train_look *pair;      /* [n_pairs] those kept aside first */
 } berth_train_tuned;

@@ -411,7 +411,10 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 			"%s: cannot resume: it was trained with other settings; 'berth show' lists them",
 			path);
 	const char *from = f->card ? f->card->from : NULL;
-	if (trainer_tunes(w) && from && strcmp(from, w->tune.from) != 0)
+	if (trainer_tunes(w) && !from)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it does not say what policy it was tuned from", path);
+	if (trainer_tunes(w) && strcmp(from, w->tune.from) != 0)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it began with another policy, of SHA-256 %.64s", path,
 		                  from);
@@ -445,10 +448,19 @@ static bool moments_hold(const trainer *w)
 	return true;
 }
 
-static berth_status check_totals(const trainer *w, const state *s, berth_err *err)
+/* What no look took is the policy of the start; what one took holds it. */
+static bool tuned_holds(const trainer *w, const berth_policy_file *f, int64_t taken)
+{
+	const nn_real *same = taken ? f->base : f->params;
+	return same && memcmp(same, w->cfg->from->params, w->l.adam.n * sizeof *same) == 0;
+}
+
+/* There is a step for each look at least. */
+static berth_status check_totals(const trainer *w, const berth_policy_file *f, const state *s, berth_err *err)
 {
 	bool ok = s->total[T_SEARCHED] <= w->n_items && moments_hold(w) &&
-		  s->looks[L_TAKEN] <= s->looks[L_LOOKS];
+		  s->looks[L_TAKEN] <= s->looks[L_LOOKS] && s->looks[L_LOOKS] <= s->total[T_STEPS] &&
+		  (!trainer_tunes(w) || tuned_holds(w, f, s->looks[L_TAKEN]));
 	for (int k = 0; k < T_COUNTS; k++)
 		ok &= is_count(s->total[k]) || (k == T_SEARCH_START && s->total[k] == -1);
 	for (int k = 0; k < L_COUNTS; k++)
@@ -489,7 +501,7 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	BERTH_TRY(lay_out(w, NULL, w->mem, &s, err));
 	BERTH_TRY(fill(path, &f.raw, &s, err));
 	BERTH_TRY(check_items(w, &s, err));
-	BERTH_TRY(check_totals(w, &s, err));
+	BERTH_TRY(check_totals(w, &f, &s, err));
 	*begun = has_begun(&s);
 	if (!*begun && trainer_tunes(w))
 		memcpy(w->l.params, w->cfg->from->params, w->l.adam.n * sizeof *f.params);

@@ -157,10 +157,18 @@ berth_status trainer_tune_resume(trainer *w, berth_err *err)
 	                                 w->cfg->path);
 }
 
+/* The budget's share of the looks so far and one more. Training that went on with a larger budget can have
+ * had more than LOOKS: then only its end is left. */
+static int64_t next_place(const train_tune *t, int64_t budget)
+{
+	int64_t k = t->looks < LOOKS ? t->looks + 1 : LOOKS;
+	return k * (budget / LOOKS) + k * (budget % LOOKS) / LOOKS;
+}
+
 berth_status trainer_tune_look(trainer *w, int64_t learned, int64_t budget, berth_err *err)
 {
 	train_tune *t = &w->tune;
-	if (learned < budget && learned < (t->looks + 1) * budget / LOOKS)
+	if (learned < budget && learned < next_place(t, budget))
 		return BERTH_OK;
 	BERTH_TRY(look_at(w, w->l.params, t->now, err));
 	t->looks++;
@@ -185,9 +193,13 @@ double berth_train_cost_s(const berth_problem *p)
 	return EVALUATION_S * ((double)p->n_ops * p->n_devs + 1);
 }
 
+/* Looks count for each of their pairs alike. */
 static double cpu_seconds(const trainer *w)
 {
+	const train_tune *t = &w->tune;
 	double s = 0;
+	for (int32_t i = 0; i < t->n; i++)
+		s += (double)t->evaluations / t->n * berth_train_cost_s(item_of(w, i)->p);
 	for (int32_t i = 0; i < w->n_items; i++)
 		s += (double)w->search[i].evaluations * berth_train_cost_s(w->items[i].p);
 	return s;
@@ -221,7 +233,8 @@ berth_status trainer_tune_report(const trainer *w, berth_train_tuned *out, berth
 	                           .taken = t->chosen,
 	                           .evaluations = t->evaluations,
 	                           .cpu_s = cpu_seconds(w),
-	                           .over = trainer_tune_over(w),
+	                           .over = trainer_tune_over(w) &&
+	                                   trainer_made(w) - w->search_spent < w->cfg->evaluations,
 	                           .n_pairs = t->n};
 	BERTH_TRY(BERTH_NEW(w->mem, out->pair, t->n, err));
 	for (int32_t i = 0; i < t->n; i++) {

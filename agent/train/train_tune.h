@@ -1,11 +1,11 @@
 /* Fine-tuning: training that begins at a policy, and keeps the best that it comes to.
  *
- * At the start and at LOOKS even places of the budget the policy is looked at: one pass of it (the method
+ * At the start and at up to 32 even places of the budget the policy is looked at: one pass of it (the method
  * `policy`, which tries the pass of the policy of the start, too) for each pair that is kept aside and for
- * each that is learned from. A policy is taken where no
- * pair that is kept aside is worse than with the policy of the start, and the mean of log(before / now) over
- * all pairs is higher than that of the one taken before. Learning ends early after PATIENCE looks in a row
- * that took none (early stopping, Prechelt 1998). All of it is a function of the seed and the budget. */
+ * each that is learned from. A policy is taken where no pair that is kept aside is worse than with the policy
+ * of the start, and the mean of log(before / now) over all pairs is higher than that of the one taken before.
+ * Learning ends early after 12 looks in a row that took none (early stopping, Prechelt 1998). All of it is a
+ * function of the seed and the budget. */
 #ifndef BERTH_TRAIN_TUNE_H
 #define BERTH_TRAIN_TUNE_H
 

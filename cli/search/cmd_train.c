@@ -323,6 +323,13 @@ static void print_spent(const args *a, const state *s)
 		        a->out, made, asked);
 		return;
 	}
+	if (spent_at_start(s) && a->fine_tune) {
+		cli_say("%s: no step of learning: the first heuristics of each pair took all of %s "
+		        "evaluations, and the policy is what it began with; give more --evaluations than "
+		        "that\n\n",
+		        a->out, made);
+		return;
+	}
 	if (spent_at_start(s)) {
 		cli_say("%s: no step of learning: the first heuristics of each pair took all of %s "
 		        "evaluations, and the policy does no more than imitate them; give more "

@@ -83,7 +83,8 @@ static void test_card(void **state)
 	name[sizeof name - 1] = 0;
 	for (int i = 0; i < BERTH_CARD_PAIRS + 3; i++)
 		kept[i] = (berth_card_pair){name, "m", i ? 1.5 : NAN, 0.1};
-	card.from = "abc";
+	static const char from[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+	card.from = from;
 	card.looks = 0;
 	card.cpu_s = 2.5;
 	card.kept = kept;
@@ -92,7 +93,7 @@ static void test_card(void **state)
 	assert_ok(berth_policy_file_write(m.path, &m.f, NULL, &m.tmp, &err), &err);
 	assert_ok(berth_policy_file_read(m.path, &m.mem, &back, &err), &err);
 	assert_non_null(back.card);
-	assert_string_equal(back.card->from, "abc");
+	assert_string_equal(back.card->from, from);
 	assert_null(back.card->data);
 	assert_int_equal(back.card->looks, 0);
 	assert_int_equal(back.card->taken, -1);
@@ -115,6 +116,12 @@ static void test_forged_cards(void **state)
 		{"{\"pairs\":-1}", "/pairs"},
 		{"{\"cpu_s\":-2}", "/cpu_s"},
 		{"{\"cpu_s\":1e999}", "p: the card"},
+		{"{\"pairs\":1.5}", "1.5 is not a whole number up to 2^53"},
+		{"{\"looks\":1e300}", "/looks"},
+		{"{\"looks\":3,\"taken\":4}", "/taken"},
+		{"{\"cpu_s\":1e308}", "/cpu_s"},
+		{"{\"from\":\"abc\"}", "64 hexadecimal digits"},
+		{"{\"kept\":[{\"before\":1e308,\"after\":1}]}", "/kept/0/before"},
 		{"{\"cpus\":1}", "cpu_s"},
 		{"{\"kept\":{}}", "/kept"},
 		{"{\"kept\":[3]}", "/kept/0"},

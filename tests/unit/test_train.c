@@ -349,7 +349,7 @@ static void test_tampered_checkpoints(void **state)
 	open_lesson(&l, temporary(good));
 	temporary(bad);
 	l.cfg.evaluations = 150;
-	l.cfg.save_s = 1e9;
+	l.cfg.save_s = 60;
 	assert_ok(teach(&l, &err), &err);
 	for (int i = 0; i < N_ITEMS; i++)
 		value[i] = l.result.best[i].value;
@@ -924,6 +924,85 @@ static void test_not_tuned(void **state)
 	berth_arena_free(&mem);
 }
 
+/* A tuned policy is not tuned again: what it was tuned from would be lost. */
+static void test_not_tuned_again(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_policy_file from;
+	berth_train_cfg cfg;
+	const berth_fine_tune none = {0};
+	berth_err err;
+	first_policy(&mem, &from);
+	from.base = from.params;
+	assert_int_equal(berth_fine_tune_cfg(&from, &none, 1, &cfg, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "tune the one that it was tuned from");
+	berth_arena_free(&mem);
+}
+
+/* It ended early only where some of the budget is left. */
+static void test_over(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_arena mem = {0};
+	berth_policy_file from;
+	berth_err err;
+	lesson l;
+	int spent = 0, early = 0;
+	first_policy(&mem, &from);
+	for (int64_t evaluations = 1200; evaluations <= 2200; evaluations += 100) {
+		open_tuning(&l, temporary(path), &from);
+		l.cfg.learner.lr = 1e-9; /* it stays as it is */
+		l.cfg.save_s = 60;
+		l.cfg.evaluations = evaluations;
+		assert_ok(teach(&l, &err), &err);
+		const berth_train_tuned *t = &l.result.tuned;
+		bool left = l.result.evaluations < evaluations;
+		if (left)
+			assert_true(t->over || l.result.done);
+		else
+			assert_false(t->over);
+		early += t->over;
+		spent += !left && t->looks - t->taken >= 12;
+		close_lesson(&l);
+		unlink(path);
+	}
+	assert_true(early > 0 && spent > 0);
+	berth_arena_free(&mem);
+}
+
+/* Counts of looks and weights that no tuning comes to are refused. */
+static void test_tampered_tuning(void **state)
+{
+	(void)state;
+	static const int64_t bad[][2] = {
+		{0, INT64_C(1) << 53}, {0, INT64_MAX}, {0, -1}, {1, INT64_C(1) << 53}, {1, -1}};
+	char path[64], other[64];
+	berth_arena mem = {0};
+	berth_policy_file from;
+	berth_err err;
+	lesson l;
+	first_policy(&mem, &from);
+	open_tuning(&l, temporary(path), &from);
+	assert_ok(teach(&l, &err), &err);
+	assert_true(l.result.tuned.taken > 0);
+	l.cfg.resume = true;
+	l.cfg.path = temporary(other);
+	for (size_t i = 0; i <= sizeof bad / sizeof *bad; i++) {
+		if (i < sizeof bad / sizeof *bad)
+			assert_true(tamper(path, other, "state.looks", (size_t)bad[i][0], bad[i][1]));
+		else /* weights that were learned, said to be those of the start */
+			assert_true(tamper(path, other, "state.looks", 1, 0));
+		assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+		assert_contains(err.msg, "contradicts itself");
+	}
+	close_lesson(&l);
+	unlink(path);
+	unlink(other);
+	berth_arena_free(&mem);
+}
+
 /* Every fourth of four and more is kept aside. */
 static void test_kept_aside(void **state)
 {
@@ -970,6 +1049,9 @@ int main(void)
 		cmocka_unit_test(test_resume_with_less),
 		cmocka_unit_test(test_tuned),
 		cmocka_unit_test(test_not_tuned),
+		cmocka_unit_test(test_not_tuned_again),
+		cmocka_unit_test(test_over),
+		cmocka_unit_test(test_tampered_tuning),
 		cmocka_unit_test(test_kept_aside),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
