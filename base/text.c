@@ -32,11 +32,12 @@ int berth_text_distance(const char *a, const char *b)
 }
 
 enum { LEAST_BEGINNING = 3 }; /* letters of a word that a name may begin with */
+enum { MOST_EDITS = 3 };      /* that a word may be away from a name, of a long word, too */
 
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n)
 {
 	const char *best = NULL;
-	int limit = (int)strnlen(word, WORD_MAX) / 2 + 1;
+	int half = (int)strnlen(word, WORD_MAX) / 2, limit = (half < MOST_EDITS ? half : MOST_EDITS) + 1;
 	for (int32_t i = 0; i < n; i++) {
 		int d = berth_text_distance(word, list[i]);
 		if (d < limit) {

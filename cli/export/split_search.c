@@ -1,6 +1,7 @@
 /* See split_search.h. */
 #include "split_search.h"
 
+#include "check.h"
 #include "graph_load.h"
 #include "progress.h"
 #include "say.h"
@@ -124,6 +125,19 @@ static berth_status search(cli *c, split_search *x, const berth_method *method, 
 	return st;
 }
 
+/* Rules that leave an operator no device are told here, as `place` tells them. */
+static berth_status fail_infeasible(cli *c, const split_search *x, berth_err *err)
+{
+	berth_violations broken;
+	BERTH_TRY(berth_check_problem(&x->placed, &c->mem, &broken, err));
+	return berth_fail(err, BERTH_EINFEASIBLE,
+	                  "infeasible: neither whole operators nor pieces were found to fit on '%s': %s%s",
+	                  x->s.name,
+	                  broken.n ? broken.item[0].message
+	                           : "'berth place' with the same options tells what stands against it",
+	                  broken.n > 1 ? " (and more)" : "");
+}
+
 berth_status split_search_run(cli *c, const split_search_args *a, const berth_graph *g,
                               const berth_content *model, const berth_read_options *read,
                               const berth_read_options *after, const char *outside, split_search *x,
@@ -142,10 +156,7 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_gr
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
 	if (!answer(x)->feasible)
-		return berth_fail(err, BERTH_EINFEASIBLE,
-		                  "infeasible: neither whole operators nor pieces were found to fit on '%s'; "
-		                  "'berth place' tells what stands against it",
-		                  x->s.name);
+		return fail_infeasible(c, x, err);
 	if (!x->r.gains)
 		return pieces_cut_source(x->c.source, &nothing, &c->mem, made, err);
 	*made = x->r.cut.program->made;
@@ -225,6 +236,9 @@ const char *split_search_device(const split_search *x, const char *piece)
 	return op < 0 ? NULL : x->s.dev_name[x->r.cut.r.op_dev[op]];
 }
 
+/* Where the program by rule is so many times the answer, what it tells is not true of the answer. */
+#define TOO_FAR 1.25
+
 /* What the cuts of each type gain: without them the program, with all placed by the same rule, is so much
  * worse. */
 static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
@@ -233,6 +247,12 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	double by_rule = x->r.cut.program->score.value;
 	cli_table table;
 	char value[32];
+	if (by_rule > TOO_FAR * x->r.cut.r.value) {
+		cli_say("what each type gains is not told: pieces placed by rule come to %s, too far from "
+		        "the answer\n",
+		        cli_value(value, o, by_rule));
+		return BERTH_OK;
+	}
 	cli_table_init(&table, &c->mem, "lrrrrr");
 	cli_table_head(&table, "cut|operators|pieces|shares|whole instead|change");
 	for (int32_t i = 0; i < x->n_gains; i++) {
@@ -252,22 +272,47 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err)
+static void print_value(const split_search *x)
 {
 	const berth_solution *r = answer(x);
-	char value[32], whole[32], programs[32], count[32];
+	const char *step = x->c.training ? "training step: " : "";
+	const char *objective = berth_objective_name(&r->objective);
+	char value[32], whole[32];
 	cli_value(value, &r->objective, r->value);
 	cli_value(whole, &r->objective, x->r.whole.value);
 	if (!x->r.gains)
-		cli_say("on %s: %s %s with whole operators, and no program of pieces was found to be "
+		cli_say("on %s: %s%s %s with whole operators, and no program of pieces was found to be "
 		        "better: nothing is cut\n",
-		        x->s.name, berth_objective_name(&r->objective), value);
+		        x->s.name, step, objective, value);
 	else if (!x->r.whole.feasible)
-		cli_say("on %s: %s %s; no placement of whole operators was found that fits\n", x->s.name,
-		        berth_objective_name(&r->objective), value);
+		cli_say("on %s: %s%s %s; no placement of whole operators was found that fits\n", x->s.name,
+		        step, objective, value);
 	else
-		cli_say("on %s: %s %s, with whole operators %s (%.2f times that)\n", x->s.name,
-		        berth_objective_name(&r->objective), value, whole, x->r.whole.value / r->value);
+		cli_say("on %s: %s%s %s, with whole operators %s (%.2f times that)\n", x->s.name,
+		        step, objective, value, whole, x->r.whole.value / r->value);
+}
+
+/* Where nothing is cut, the bound of whole operators comes first, which is the nearer one. */
+static void print_bounds(const split_search *x)
+{
+	const berth_solution *r = answer(x);
+	double whole = x->r.whole.lower_bound, all = x->r.lower_bound;
+	char bound[32], gap[32];
+	if (!x->r.gains && !isnan(whole))
+		cli_say("no placement of whole operators is below %s, gap %s\n",
+		        cli_bound(bound, &r->objective, whole), cli_percent(gap, berth_gap(r->value, whole)));
+	if (!isnan(all))
+		cli_say("no program of whole operators and pieces is below %s%s, gap %s\n",
+		        cli_bound(bound, &r->objective, all),
+		        x->c.training ? ", a bound of its forward pass" : "",
+		        cli_percent(gap, berth_gap(r->value, all)));
+}
+
+berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err)
+{
+	const berth_solution *r = answer(x);
+	char programs[32], count[32];
+	print_value(x);
 	cli_say("by cuts and %s, %s programs and %s evaluations, seed %llu\n", r->method->name,
 	        cli_count(programs, x->r.programs), cli_count(count, x->r.evaluations),
 	        (unsigned long long)r->seed);
@@ -275,10 +320,7 @@ berth_status split_search_print(cli *c, const split_search *x, const char *out, 
 		cli_say("no program of pieces was tried: %s\n",
 		        x->r.close ? "whole operators are as close to the bound as was asked for"
 		                   : "the budget was too small");
-	if (!isnan(x->r.lower_bound))
-		cli_say("no program of whole operators and pieces is below %s, gap %s\n",
-		        cli_bound(value, &r->objective, x->r.lower_bound),
-		        cli_percent(whole, berth_gap(r->value, x->r.lower_bound)));
+	print_bounds(x);
 	if (x->a->plan)
 		cli_say("plan: %s\n", x->a->plan);
 	if (x->c.training && replicas(x))

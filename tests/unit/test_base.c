@@ -142,6 +142,8 @@ static void test_text(void **state)
 	assert_int_equal(berth_text_distance("kitten", "sitting"), 3);
 	assert_string_equal(berth_text_nearest("flop", list, 3), "flops");
 	assert_null(berth_text_nearest("zzzzzz", list, 3));
+	assert_string_equal(berth_text_nearest("red_byt", list, 3), "read_bytes");
+	assert_null(berth_text_nearest("read_bitxyz", list, 3)); /* four edits away */
 	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3),
 	                    " (did you mean 'macs'?)");
 	berth_err err;
