@@ -4,6 +4,8 @@
 #include "graph_json.h"
 #include "support.h"
 #include "system_json.h"
+#include "systems_builtin.h"
+#include "zoo.h"
 
 #include <string.h>
 
@@ -17,6 +19,15 @@ void small_problem_make(small_problem *w, const char *graph, const char *system)
 	size_t used = berth_arena_get_mark(&w->tmp).used;
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	assert_int_equal(berth_arena_get_mark(&w->tmp).used, used);
+}
+
+void small_problem_build(small_problem *w, const char *graph, const char *system)
+{
+	berth_err err;
+	*w = (small_problem){0};
+	assert_ok(berth_zoo_build(graph, &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_system_builtin(system, &w->mem, &w->tmp, &w->s, &err), &err);
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 }
 
 void small_problem_free(small_problem *w)

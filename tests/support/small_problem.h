@@ -1,4 +1,4 @@
-/* A problem out of texts of a graph and a system, as tests write them. */
+/* A problem of a graph and a system, as tests write them. */
 #ifndef SMALL_PROBLEM_H
 #define SMALL_PROBLEM_H
 
@@ -13,6 +13,8 @@ typedef struct small_problem {
 
 /* Read and compile both; scratch is left as it was. What cannot be read fails the test. */
 void small_problem_make(small_problem *w, const char *graph, const char *system);
+/* The same of a zoo spec and the name of a built-in system. */
+void small_problem_build(small_problem *w, const char *graph, const char *system);
 void small_problem_free(small_problem *w);
 
 #endif

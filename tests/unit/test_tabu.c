@@ -2,37 +2,19 @@
  * that ends where no single move is. */
 #include "improve.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "support.h"
-#include "systems_builtin.h"
-#include "zoo.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { MOST_OPS = 128 };
 
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
-static void open_world(world *w, int seed, const char *system)
+static void open_random(small_problem *w, int seed, const char *system)
 {
 	char spec[80];
-	berth_err err;
-	*w = (world){0};
 	snprintf(spec, sizeof spec, "zoo:random:ops=100:ccr=0.5:heterogeneity=1:seed=%d", seed);
-	assert_ok(berth_zoo_build(spec, &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_builtin(system, &w->mem, &w->tmp, &w->s, &err), &err);
-	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
-}
-
-static void close_world(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
+	small_problem_build(w, spec, system);
 }
 
 typedef struct answer {
@@ -41,7 +23,7 @@ typedef struct answer {
 	int32_t op_dev[MOST_OPS];
 } answer;
 
-static answer search(world *w, const char *objective, int64_t evaluations, berth_pool *pool)
+static answer search(small_problem *w, const char *objective, int64_t evaluations, berth_pool *pool)
 {
 	berth_search_options o = {
 		.objective = objective, .seed = 3, .evaluations = evaluations, .threads = 1};
@@ -71,10 +53,10 @@ enum { N_OBJECTIVES = sizeof objectives / sizeof *objectives };
 static void same_for_any_threads(void **state)
 {
 	(void)state;
-	world w;
+	small_problem w;
 	berth_pool *pool;
 	berth_err err;
-	open_world(&w, 1, "cpu+2gpu");
+	open_random(&w, 1, "cpu+2gpu");
 	assert_ok(berth_pool_new(3, &pool, &err), &err);
 	for (int i = 0; i < N_OBJECTIVES; i++) {
 		answer one = search(&w, objectives[i], 500, NULL), start = search(&w, objectives[i], 0, NULL);
@@ -84,15 +66,15 @@ static void same_for_any_threads(void **state)
 		assert_memory_equal(&one, &other, sizeof one);
 	}
 	berth_pool_free(pool);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* Whatever the budget, also where it ends within a step: it is used up, and more is never worse. */
 static void budgets(void **state)
 {
 	(void)state;
-	world w;
-	open_world(&w, 2, "hetero-cluster");
+	small_problem w;
+	open_random(&w, 2, "hetero-cluster");
 	berth_score before = berth_score_worst();
 	for (int64_t n = 401; n < 600; n += 13) {
 		answer a = search(&w, NULL, n, NULL);
@@ -100,11 +82,11 @@ static void budgets(void **state)
 		assert_false(berth_score_less(before, a.score));
 		before = a.score;
 	}
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* From the portfolio's best to where no single move is better. */
-static berth_score improved(world *w)
+static berth_score improved(small_problem *w)
 {
 	berth_search_cfg cfg = {.seed = 3, .evaluations = INT64_MAX};
 	berth_arena mem = {0}, tmp = {0};
@@ -127,11 +109,11 @@ static void leaves_local_optima(void **state)
 	(void)state;
 	int better = 0;
 	for (int seed = 1; seed <= 6; seed++) {
-		world w;
-		open_world(&w, seed, seed % 2 ? "hetero-cluster" : "cpu+2gpu");
+		small_problem w;
+		open_random(&w, seed, seed % 2 ? "hetero-cluster" : "cpu+2gpu");
 		answer a = search(&w, NULL, 2000, NULL);
 		better += berth_score_less(a.score, improved(&w));
-		close_world(&w);
+		small_problem_free(&w);
 	}
 	assert_int_equal(better, 6);
 }

@@ -3,35 +3,17 @@
 #include "anneal.h"
 #include "fail_each.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "support.h"
-#include "systems_builtin.h"
-#include "zoo.h"
 
 #include <stdio.h>
 #include <string.h>
 
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
-static void open_world(world *w, int seed, const char *system)
+static void open_random(small_problem *w, int seed, const char *system)
 {
 	char spec[80];
-	berth_err err;
-	*w = (world){0};
 	snprintf(spec, sizeof spec, "zoo:random:ops=150:ccr=0.5:heterogeneity=1:seed=%d", seed);
-	assert_ok(berth_zoo_build(spec, &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_builtin(system, &w->mem, &w->tmp, &w->s, &err), &err);
-	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
-}
-
-static void close_world(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
+	small_problem_build(w, spec, system);
 }
 
 typedef struct answer {
@@ -40,7 +22,7 @@ typedef struct answer {
 	int32_t op_dev[256];
 } answer;
 
-static answer anneal(world *w, int32_t walks, int64_t evaluations, berth_pool *pool)
+static answer anneal(small_problem *w, int32_t walks, int64_t evaluations, berth_pool *pool)
 {
 	berth_search_cfg cfg = {.seed = 5, .evaluations = evaluations, .walks = walks, .pool = pool};
 	berth_arena mem = {0}, tmp = {0};
@@ -60,8 +42,8 @@ static answer anneal(world *w, int32_t walks, int64_t evaluations, berth_pool *p
 static void same_for_any_threads(void **state)
 {
 	(void)state;
-	world w;
-	open_world(&w, 1, "cpu+2gpu");
+	small_problem w;
+	open_random(&w, 1, "cpu+2gpu");
 	for (int32_t walks = 2; walks <= 7; walks += 5) {
 		answer one = anneal(&w, walks, 3000, NULL);
 		assert_int_equal(one.evaluations, 3000);
@@ -74,20 +56,20 @@ static void same_for_any_threads(void **state)
 			berth_pool_free(pool);
 		}
 	}
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* Whatever the budget, also where it ends within a turn: it is used up. */
 static void budgets(void **state)
 {
 	(void)state;
-	world w;
-	open_world(&w, 2, "hetero-cluster");
+	small_problem w;
+	open_random(&w, 2, "hetero-cluster");
 	for (int64_t n = 601; n < 1100; n += 43) {
 		answer a = anneal(&w, 3, n, NULL);
 		assert_int_equal(a.evaluations, n);
 	}
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 /* Four walks that share their steps are better than one with a fourth of them. */
@@ -96,11 +78,11 @@ static void walks_add_up(void **state)
 	(void)state;
 	int better = 0;
 	for (int seed = 1; seed <= 6; seed++) {
-		world w;
-		open_world(&w, seed, seed % 2 ? "hetero-cluster" : "cpu+2gpu");
+		small_problem w;
+		open_random(&w, seed, seed % 2 ? "hetero-cluster" : "cpu+2gpu");
 		answer alone = anneal(&w, 1, 1500, NULL), four = anneal(&w, 4, 6000, NULL);
 		better += berth_score_less(four.score, alone.score);
-		close_world(&w);
+		small_problem_free(&w);
 	}
 	assert_in_range(better, 5, 6);
 }
@@ -111,17 +93,17 @@ static berth_status make(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	berth_annealer *a;
 	berth_search s;
 	(void)tmp;
-	BERTH_TRY(berth_search_new(&((world *)ctx)->p, &cfg, mem, &s, err));
+	BERTH_TRY(berth_search_new(&((small_problem *)ctx)->p, &cfg, mem, &s, err));
 	return berth_annealer_new(&s, 0.3, false, berth_rng_seed(1, 0), mem, &a, err);
 }
 
 static void each_allocation_may_fail(void **state)
 {
 	(void)state;
-	world w;
-	open_world(&w, 3, "edge");
+	small_problem w;
+	open_random(&w, 3, "edge");
 	assert_fails_each(make, &w, 5);
-	close_world(&w);
+	small_problem_free(&w);
 }
 
 int main(void)
