@@ -284,8 +284,8 @@ static void table_post(int n_seeds, int64_t evaluations)
 static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-learning [--part "
-	            "learn|berth|post|train|tiled|ablation|objectives|prior|zero-shot|fleets|time|walks|"
-	            "solvers] [--seeds N] [--evaluations N] [--time S]\n\n"
+	            "learn|berth|post|train|tiled|ablation|objectives|estimates|prior|zero-shot|fleets|time|"
+	            "walks|solvers] [--seeds N] [--evaluations N] [--time S]\n\n"
 	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations "
 	            "for learn and\n"
 	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 "
@@ -328,6 +328,8 @@ int main(int argc, char **argv)
 		table_tiled(seeds, evaluations ? evaluations : 2400);
 	if ((!part || strcmp(part, "ablation") == 0) && (any = true))
 		table_ablation(seeds, evaluations ? evaluations : 2400);
+	if ((!part || strcmp(part, "estimates") == 0) && (any = true))
+		table_estimates();
 	if ((!part || strcmp(part, "objectives") == 0) && (any = true))
 		table_objectives(seeds, evaluations ? evaluations : 2400);
 	if ((!part || strcmp(part, "prior") == 0) && (any = true))

@@ -53,6 +53,9 @@ void table_train(int n_seeds, int64_t evaluations);
  * /tmp, and takes it away. */
 void table_fleets(double seconds);
 
+/* Estimates of moves against the simulator. */
+void table_estimates(void);
+
 /* The instances of tables at equal time; the name is printed as the first cell of a row. */
 int n_timed_instances(void);
 void open_timed_instance(subject *x, int i);
