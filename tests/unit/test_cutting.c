@@ -51,7 +51,7 @@ static berth_status bench_open(bench *b, const char *name, const char *system, b
                                berth_arena *tmp, berth_err *err)
 {
 	static const char *dim[] = {"batch=8"};
-	const berth_read_options batch = {.dim = dim, .n_dims = 1};
+	static const berth_read_options batch = {.dim = dim, .n_dims = 1}; /* the bench keeps it */
 	char path[300], *data;
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
