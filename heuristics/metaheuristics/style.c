@@ -22,7 +22,8 @@ const berth_walk_styles berth_walks_by_hand = {
 	 .first_temperature = {0.001, 0.01, 0.1}}
 };
 
-/* Of ten generations each from those set by hand, rounded; by paths for latency alone (berth-tune). */
+/* Of ten generations each from those set by hand, rounded. By paths: for latency, learned together with where
+ * moves begin and with noise, neither of which gained. */
 const berth_walk_styles berth_walks_learned = {
 	{.share = {[BERTH_SCREEN_BLIND] = .0165,
 	           [BERTH_SCREEN_PATHS] = .5712,

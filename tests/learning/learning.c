@@ -75,12 +75,31 @@ double run_this(const subject *x, const berth_method *m, const berth_search_cfg 
 	return value;
 }
 
-double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
+const berth_method *method_called(const char *name)
 {
 	const berth_method *m;
 	berth_err err;
 	must(berth_method_find(name, &m, &err), &err);
-	return run_this(x, m, cfg);
+	return m;
+}
+
+double run_with(const subject *x, const char *name, const berth_search_cfg *cfg)
+{
+	return run_this(x, method_called(name), cfg);
+}
+
+double median_timed(const subject *x, const berth_method *method, int n_seeds, double seconds)
+{
+	double v[MAX_SEEDS];
+	berth_arena tmp = {0};
+	for (int k = 0; k < n_seeds; k++) {
+		berth_search_cfg cfg = {
+			.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
+		v[k] = run_this(x, method, &cfg);
+	}
+	double median = berth_median(v, n_seeds, &tmp);
+	berth_arena_free(&tmp);
+	return median;
 }
 
 static double run_method(const subject *x, const char *name, uint64_t seed, int64_t evaluations)

@@ -1,5 +1,4 @@
 /* The other objectives at one budget: the best single device, the best heuristic, annealing, and ours. */
-#include "methods.h"
 #include "parts.h"
 #include "statistics.h"
 
@@ -39,14 +38,6 @@ static berth_interval measure(subject *x, const berth_method *method, berth_metr
 	return r;
 }
 
-static const berth_method *method(const char *name)
-{
-	const berth_method *found;
-	berth_err err;
-	must(berth_method_find(name, &found, &err), &err);
-	return found;
-}
-
 typedef struct sums {
 	int n, worse;
 	double single, heuristic, plain, anneal;
@@ -78,8 +69,8 @@ static void add_instance(int i, berth_metric m, int n_seeds, int64_t evaluations
 	print_value(best, scale[m]);
 	printf(" (%s)", which);
 	double plain = measure(&x, plain_annealing(), m, n_seeds, evaluations, scale[m]).middle,
-	       anneal = measure(&x, method("anneal"), m, n_seeds, evaluations, scale[m]).middle,
-	       berth = measure(&x, method("berth"), m, n_seeds, evaluations, scale[m]).middle;
+	       anneal = measure(&x, method_called("anneal"), m, n_seeds, evaluations, scale[m]).middle,
+	       berth = measure(&x, method_called("berth"), m, n_seeds, evaluations, scale[m]).middle;
 	printf(" | %.4f | %.4f | %.4g |\n", berth / plain, berth / anneal, bound * scale[m]);
 	s->n++;
 	s->single += log(fmin(berth / single, 1)); /* what does not fit counts as no worse */

@@ -31,6 +31,12 @@ void print_instance_name(int i);
 double run_with(const subject *x, const char *name, const berth_search_cfg *cfg);
 double run_this(const subject *x, const berth_method *method, const berth_search_cfg *cfg);
 
+/* The method of that name; exit where there is none. */
+const berth_method *method_called(const char *name);
+
+/* Median value of a method's answers with so many CPU seconds, seeds from 1; at most 100. */
+double median_timed(const subject *x, const berth_method *method, int n_seeds, double seconds);
+
 /* One forward pass of the shipped policy on model families and machines that it was not trained on. */
 void table_zero_shot(int64_t evaluations);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { EVERY = 6, MAX_SEEDS = 100 };
+enum { EVERY = 6 };
 #define AS_GOOD 1.001 /* as the best of a row */
 
 static const char *const names[] = {"local-search", "genetic", "tabu", "milp", "anneal", "berth"};
@@ -17,20 +17,6 @@ typedef struct standing {
 	int n, best[N];
 	double log_ratio[N];
 } standing;
-
-static double median_of(const subject *x, const char *name, int n_seeds, double seconds)
-{
-	double v[MAX_SEEDS];
-	berth_arena tmp = {0};
-	for (int k = 0; k < n_seeds; k++) {
-		berth_search_cfg cfg = {
-			.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
-		v[k] = run_with(x, name, &cfg);
-	}
-	double median = berth_median(v, n_seeds, &tmp);
-	berth_arena_free(&tmp);
-	return median;
-}
 
 static void add(standing *all, const double *value)
 {
@@ -54,7 +40,7 @@ static void print_row(int i, int n_seeds, double seconds, standing *all)
 	open_timed_instance(&x, i);
 	for (int k = N - 1; k >= 0 && known; k--) { /* what berth does not place, others need not try */
 		double from = berth_cpu_seconds();
-		value[k] = median_of(&x, names[k], k == MILP ? 1 : n_seeds, seconds);
+		value[k] = median_timed(&x, method_called(names[k]), k == MILP ? 1 : n_seeds, seconds);
 		known = isfinite(value[k]) || k < BERTH;
 		all_place = all_place && isfinite(value[k]);
 		if (k == MILP) {

@@ -36,7 +36,7 @@ static const struct {
 	{"zoo:random:ops=3000:seed=24:width=30", "hetero-cluster"},
 	{"zoo:random:ops=1000:seed=25:ccr=0.1", "random:devices=8:seed=9"},
 };
-enum { N_INSTANCES = sizeof instances / sizeof *instances, N_DRAWN = 28, MAX_SEEDS = 100, NAME_SIZE = 96 };
+enum { N_INSTANCES = sizeof instances / sizeof *instances, N_DRAWN = 28, NAME_SIZE = 96 };
 
 int n_timed_instances(void)
 {
@@ -180,30 +180,16 @@ enum { N_RIVALS = 5, FEW = 10 }; /* of very long runs one instance in FEW */
 #define LONG_S 10.              /* from here on fewer rivals */
 #define VERY_LONG_S 60.
 
-static double median_of(const subject *x, const berth_method *method, int n_seeds, double seconds)
-{
-	double v[MAX_SEEDS];
-	berth_arena tmp = {0};
-	for (int k = 0; k < n_seeds; k++) {
-		berth_search_cfg cfg = {
-			.seed = (uint64_t)k + 1, .evaluations = INT64_MAX / 4, .cpu_s = seconds};
-		v[k] = run_this(x, method, &cfg);
-	}
-	double median = berth_median(v, n_seeds, &tmp);
-	berth_arena_free(&tmp);
-	return median;
-}
-
 static void print_row(int i, const berth_method *const *rival, int n_rivals, int n_seeds, double seconds,
                       ratios *r)
 {
 	subject x;
 	open_timed_instance(&x, i);
-	double base = median_of(&x, rival[0], n_seeds, seconds);
+	double base = median_timed(&x, rival[0], n_seeds, seconds);
 	print_timed_instance(i);
 	printf(" %d | %.4g |", x.p.n_ops, base);
 	for (int k = 1; k < n_rivals; k++) {
-		double ratio = median_of(&x, rival[k], n_seeds, seconds) / base;
+		double ratio = median_timed(&x, rival[k], n_seeds, seconds) / base;
 		if (isfinite(ratio)) {
 			printf(" %.4f |", ratio);
 			add(&r[k], ratio);
@@ -221,15 +207,14 @@ static void print_row(int i, const berth_method *const *rival, int n_rivals, int
 /* *n of them. */
 static void choose_rivals(double seconds, const berth_method **rival, int *n)
 {
-	berth_err err;
 	*n = 0;
 	rival[(*n)++] = &plain;
 	if (seconds < LONG_S) {
 		rival[(*n)++] = &blind;
-		must(berth_method_find("anneal", &rival[(*n)++], &err), &err);
+		rival[(*n)++] = method_called("anneal");
 	}
 	rival[(*n)++] = &unlearned;
-	must(berth_method_find("berth", &rival[(*n)++], &err), &err);
+	rival[(*n)++] = method_called("berth");
 }
 
 static void print_head(const berth_method *const *rival, int n_rivals, int n_seeds, double seconds)
