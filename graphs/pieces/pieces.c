@@ -193,19 +193,26 @@ static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *
 	return c->out_dim < 0 ? add_up(x, node, c, made, err) : add_shares(x, node, c, made, err);
 }
 
+/* The node as it is, of whole values. */
+static berth_status put_whole(pieces_state *x, int32_t node, berth_err *err)
+{
+	const onnx_node *n = &x->m.node[node];
+	for (int32_t k = 0; k < n->n_all; k++)
+		if (n->in[k] >= 0)
+			BERTH_TRY(pieces_whole(x, n->in[k], err));
+	return pieces_put_old(x, node, err);
+}
+
 static berth_status put_nodes(pieces_state *x, berth_err *err)
 {
 	for (size_t j = 0; j < x->m.n_nodes; j++) {
 		int32_t node = x->m.order[j];
-		const onnx_node *n = &x->m.node[node];
-		if (x->cut[node]) {
+		if (x->cut[node])
 			BERTH_TRY(put_pieces(x, node, x->cut[node], err));
-			continue;
-		}
-		for (int32_t k = 0; k < n->n_all; k++)
-			if (n->in[k] >= 0)
-				BERTH_TRY(pieces_whole(x, n->in[k], err));
-		BERTH_TRY(pieces_put_old(x, node, err));
+		else if (x->fate[node] == PIECES_BY_PIECE)
+			BERTH_TRY(pieces_put_shape(x, node, err));
+		else if (x->fate[node] == PIECES_STAYS)
+			BERTH_TRY(put_whole(x, node, err));
 	}
 	for (size_t o = 0; o < x->m.n_outputs; o++)
 		BERTH_TRY(pieces_whole(x, x->m.output[o], err));
@@ -382,6 +389,7 @@ static berth_status cut_source(const pieces_source *s, const pieces_options *opt
 	x.out = &made;
 	BERTH_TRY(pieces_plan(&x, err));
 	if (writes) {
+		BERTH_TRY(pieces_find_idle(&x, err));
 		BERTH_TRY(put_nodes(&x, err));
 		BERTH_TRY(write_model(&x, err));
 	}

@@ -234,7 +234,7 @@ bool pieces_stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim)
 	return c && c->k == k && c->out_dim == dim;
 }
 
-static bool is_cut(const pieces_state *x, int32_t v)
+bool pieces_is_cut(const pieces_state *x, int32_t v)
 {
 	int32_t node = x->m.value[v].producer;
 	return node >= 0 && x->cut[node] && x->cut[node]->out_dim >= 0;
@@ -257,7 +257,7 @@ static double traffic(const pieces_state *x, int32_t node, const pieces_spec *s,
 			double over = s->in[j].window ? (double)(s->window.extent - s->window.stride) : 0;
 			sum += over > 0 ? bytes * over * (k - 1) / (double)s->window.length : 0;
 		} else
-			sum += is_cut(x, v) ? 2 * bytes * part : bytes * part;
+			sum += pieces_is_cut(x, v) ? 2 * bytes * part : bytes * part;
 	}
 	return sum;
 }

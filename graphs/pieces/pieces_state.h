@@ -41,6 +41,13 @@ typedef struct pieces_cut {
 	int64_t *sum_own;
 } pieces_cut;
 
+/* What becomes of a node that is not cut (pieces_idle.c). */
+typedef enum pieces_fate {
+	PIECES_STAYS,
+	PIECES_GOES,    /* nobody takes its results any more */
+	PIECES_BY_PIECE /* the shape of a value: that of its first piece and a rest */
+} pieces_fate;
+
 /* A node of the new file. */
 typedef struct pieces_node {
 	int32_t old;      /* the node of the file, as it stands; -1: a new one: */
@@ -73,6 +80,7 @@ typedef struct pieces_state {
 	const uint64_t *open;           /* [n_values] dimensions that the file leaves open */
 	pieces_value *value;            /* [n_values] */
 	pieces_cut **cut;               /* [n_nodes] NULL: as it is */
+	pieces_fate *fate;              /* [n_nodes] once all cuts are decided */
 	pieces_names values, nodes;     /* names that are taken */
 	int32_t n_names;                /* of them that are new */
 	berth_strmap numbers;           /* "N" -> the constant N of Slice nodes: */
@@ -122,8 +130,17 @@ berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_pa
                                   berth_err *err);
 /* Is the value there in k pieces along dim? */
 bool pieces_stands_cut(const pieces_state *x, int32_t v, int32_t k, int32_t dim);
+/* Is it there in pieces? */
+bool pieces_is_cut(const pieces_state *x, int32_t v);
 /* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to);
+
+/* ---- pieces_idle.c ---- */
+
+/* Set x->fate. Fails: BERTH_ENOMEM. O(inputs of nodes). */
+berth_status pieces_find_idle(pieces_state *x, berth_err *err);
+/* Nodes for a Shape that is PIECES_BY_PIECE. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status pieces_put_shape(pieces_state *x, int32_t node, berth_err *err);
 
 /* ---- pieces_style.c ---- */
 

@@ -4,6 +4,7 @@
 #include "file.h"
 #include "onnx.h"
 #include "onnx_bytes.h"
+#include "onnx_decode.h"
 #include "pieces.h"
 #include "support.h"
 #include "text.h"
@@ -277,6 +278,62 @@ static void test_data_style(void **state)
 	berth_arena_free(&mem);
 }
 
+/* ---- what nobody needs ---- */
+
+static bool *values_taken(const onnx_model *m, bool by_folded, berth_arena *mem)
+{
+	bool *taken = berth_arena_alloc(mem, m->n_values, sizeof *taken);
+	assert_non_null(taken);
+	for (size_t o = 0; o < m->n_outputs; o++)
+		taken[m->output[o]] = true;
+	for (size_t i = 0; i < m->n_nodes; i++)
+		for (int32_t k = 0; k < m->node[i].n_all; k++)
+			if (m->node[i].in[k] >= 0 && (by_folded || !m->node[i].folded))
+				taken[m->node[i].in[k]] = true;
+	return taken;
+}
+
+/* Somebody takes what each node makes: of all nodes, of operators. */
+static void check_taken(const onnx_model *m, bool operators, berth_arena *mem)
+{
+	bool *taken = values_taken(m, !operators, mem);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		bool any = operators && m->node[i].folded;
+		for (int32_t o = 0; o < m->node[i].n_out; o++)
+			any |= m->node[i].out[o] >= 0 && taken[m->node[i].out[o]];
+		if (!any)
+			fail_msg("nobody takes what %s makes", m->node[i].name);
+	}
+}
+
+static void check_needed(const char *name, const pieces_options *opt)
+{
+	berth_arena mem = {0};
+	berth_err err;
+	int32_t n_weights;
+	pieces_model p = cut(fixture(name, &mem), opt, &mem);
+	text t = joined(&p, &mem);
+	onnx_model m = {.file = "m.onnx", .data = t.data, .size = t.size, .tmp = &mem};
+	assert_ok(onnx_decode(&m, NULL, &n_weights, &err), &err);
+	check_taken(&m, false, &mem);
+	check_taken(&m, true, &mem);
+	berth_arena_free(&mem);
+}
+
+/* No node of a cut model, and none that its graph has as an operator, makes what nobody takes. swin computes
+ * shapes of values that are cut. */
+static void test_needed(void **state)
+{
+	(void)state;
+		const double share[] = {1, 1, 1, 1};
+	const pieces_options opt[] = {{.k = 2, .share = share},
+	                              {.k = 4, .share = share},
+	                              {.k = 2, .share = share, .style = PIECES_TENSOR, .each = true}};
+	for (size_t i = 0; i < sizeof fixtures / sizeof *fixtures; i++)
+		for (size_t o = 0; o < sizeof opt / sizeof *opt; o++)
+			check_needed(fixtures[i], &opt[o]);
+}
+
 /* Nothing to cut: the file, byte by byte. */
 static void test_nothing(void **state)
 {
@@ -397,6 +454,44 @@ static int times_in(text t, const void *part, size_t n)
 static bool holds(text t, const void *part, size_t n)
 {
 	return times_in(t, part, n) > 0;
+}
+
+/* The shape of a value in pieces, from its dimension `start` on, is that of the whole, and nothing is joined
+ * for it: x [4,6] -> Relu -> a -> Neg -> y; Shape of a -> s; z [1] -> Expand to s -> e */
+static void check_shape(int64_t start, const char *axis, int64_t elements)
+{
+	berth_arena mem = {0}, tmp = {0};
+	bytes *graph = calloc(1, sizeof *graph), *attrs = calloc(1, sizeof *attrs);
+	assert_true(graph && attrs);
+	attr_int(attrs, "start", start);
+	put_value(graph, 11, "x", 1, "4,6");
+	put_value(graph, 11, "z", 1, "1");
+	put_value(graph, 12, "y", 1, "4,6");
+	put_value(graph, 12, "e", 1, NULL);
+	put_node(graph, "Relu", "relu", "x", "a", NULL);
+	put_node(graph, "Shape", "shape", "a", "s", attrs);
+	put_node(graph, "Expand", "expand", "z,s", "e", NULL);
+	put_node(graph, "Neg", "neg", "a", "y", NULL);
+	const pieces_ask ask[] = {ask_of("relu", axis, halves), ask_of("neg", axis, halves)};
+	const pieces_options opt = {.ask = ask, .n_asks = 2};
+	pieces_model p = cut(model_of(graph, 15, &mem), &opt, &mem);
+	berth_graph g = graph_of(joined(&p, &mem), &mem, &tmp);
+	assert_int_equal(p.n_joins, 1); /* of y */
+	assert_int_equal(g.op_write_bytes[op_of(&g, "expand")], 4 * elements);
+	free(attrs);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_shape(void **state)
+{
+	(void)state;
+	check_shape(0, "0", 24);
+	check_shape(0, "1", 24);
+	check_shape(1, "0", 6);
+	check_shape(1, "1", 6);
+	check_shape(-2, "1", 24);
+	check_shape(-9, "0", 24);
 }
 
 /* A field of the node that nobody knows stands in each of its pieces. */
@@ -764,6 +859,7 @@ int main(void)
 		cmocka_unit_test(test_once),           cmocka_unit_test(test_list),
 		cmocka_unit_test(test_loose),          cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_training_steps), cmocka_unit_test(test_styles),
-		cmocka_unit_test(test_data_style)};
+		cmocka_unit_test(test_data_style),     cmocka_unit_test(test_needed),
+		cmocka_unit_test(test_shape)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
