@@ -74,6 +74,8 @@ static berth_status read_segment(work *w, int32_t k, berth_err *err)
 	const ort_segment *s = &w->plan.segment[k];
 	char path[KERNEL_FOLDER + 256], head[16];
 	kernel_times times;
+	if (s->n_out == 0)
+		return BERTH_OK;
 	snprintf(head, sizeof head, "s%d_", (int)k);
 	BERTH_TRY(kernel_folder_find(w->folder, head, path, sizeof path, err));
 	BERTH_TRY(kernel_times_read(path, w->mem, &times, err));

@@ -209,6 +209,8 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	for (int32_t i = 0; i < s->n_ops; i++)
 		nodes[i] = m->op_node[s->op[i]];
 	BERTH_TRY(segment_outputs(p, s, out, err));
+	if (s->n_out == 0)
+		return BERTH_OK;
 	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, s->n_out, tmp, in, &n_in, &bytes, err));
 	BERTH_TRY(segment_inputs(p, s, in, n_in, err));
 	const char *profile =
@@ -231,6 +233,10 @@ void ort_segment_run(void *ctx, double began)
 	ort_segment *s = ctx;
 	ort_times *t = &s->ran;
 	double from = exec_now(), cpu = exec_cpu();
+	if (s->n_out == 0) {
+		*t = (ort_times){.start_s = from - began, .end_s = from - began};
+		return;
+	}
 	t->st = ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out,
 	                (size_t)s->n_out, &s->err);
 	t->cpu_s = exec_cpu() - cpu;

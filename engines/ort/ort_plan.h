@@ -40,7 +40,7 @@ typedef struct ort_segment {
 	struct ort_plan *plan;
 	int32_t dev, n_ops, n_in, n_out;
 	int32_t *op;        /* in order */
-	ort_session *session;
+	ort_session *session; /* NULL where nobody takes what the operators make: nothing is run, n_in is 0 */
 	const char **in_name, **out_name;
 	ort_value **in, **out;
 	int32_t *in_buffer, *out_buffer;
