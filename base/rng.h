@@ -45,5 +45,6 @@ enum {
 #define BERTH_STREAM_SEARCH (UINT64_C(2) << 32)
 #define BERTH_STREAM_TIGHTEN (UINT64_C(4) << 32)
 #define BERTH_STREAM_TUNE (UINT64_C(5) << 32)
+#define BERTH_STREAM_OBJECTIVE (UINT64_C(6) << 32)
 
 #endif

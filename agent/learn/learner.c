@@ -29,7 +29,8 @@ berth_status berth_learner_open_pair(berth_learner *l, int32_t i, berth_search *
 	berth_pair *pair = &l->pair[i];
 	pair->s = s;
 	pair->n_ops = s->p->n_ops;
-	BERTH_TRY(berth_encode(s->p, l->cfg.groups, l->cfg.hints, mem, tmp, &pair->e, err));
+	berth_aim aim = berth_aim_of(&s->cfg.objective);
+	BERTH_TRY(berth_encode(s->p, aim, l->cfg.groups, l->cfg.hints, mem, tmp, &pair->e, err));
 	BERTH_TRY(policy_input_check(&l->dims, &pair->e.in, err));
 	return decoding_of(l)->new_pair(&l->cfg, pair, mem, err);
 }

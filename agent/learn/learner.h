@@ -66,6 +66,8 @@ typedef struct berth_sequence {
 	int32_t *orders;        /* [most][n_ops] */
 	berth_score *scores;    /* [most][2] */
 	nn_real *hidden, *logits, *dlogits, *work; /* of the steps of one episode */
+	berth_guide guide;      /* of the batch */
+	int32_t *guide_dev;     /* [n_ops] what it is made of */
 	nn_real *keys, *dkeys;                     /* [n_groups] when the batch was drawn; gradient */
 } berth_sequence;
 

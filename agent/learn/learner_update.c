@@ -3,14 +3,12 @@
 
 #include <math.h>
 
-#define KEEP 0.7 /* of the baseline, from batch to batch */
-
-static double keep_of(const berth_pair *pair)
+static double keep_of(const berth_pair *pair, double keep)
 {
-	return pair->episodes > 0 ? KEEP : 0;
+	return pair->episodes > 0 ? keep : 0;
 }
 
-void learner_note_rewards(berth_batch *b)
+void learner_note_rewards(berth_batch *b, double keep)
 {
 	berth_step_stats *stats = &b->stats;
 	double values = 0;
@@ -27,16 +25,16 @@ void learner_note_rewards(berth_batch *b)
 		}
 	}
 	b->baseline = b->pair->baseline;
-	stats->mean = berth_baseline_move(&b->baseline, keep_of(b->pair), b->n, b->reward);
+	stats->mean = berth_baseline_move(&b->baseline, keep_of(b->pair, keep), b->n, b->reward);
 	for (int32_t i = 0; i < b->n; i++)
 		b->advantage[i] = (nn_real)berth_baseline_advantage(&b->baseline, b->reward[i]);
 	stats->mean_value = stats->feasible ? values / stats->feasible : NAN;
 }
 
-void learner_settle(const berth_batch *b)
+void learner_settle(const berth_batch *b, double keep)
 {
 	berth_pair *pair = b->pair;
-	berth_baseline_move(&pair->baseline, keep_of(pair), b->n, b->reward);
+	berth_baseline_move(&pair->baseline, keep_of(pair, keep), b->n, b->reward);
 	pair->episodes += b->n;
 	pair->s->mean = b->stats.mean_value;
 }

@@ -4,11 +4,12 @@
 
 #include "learner.h"
 
-/* Rewards of the batch's scores, its baseline, and the advantages. Reads the pair alone. */
-void learner_note_rewards(berth_batch *b);
+/* Rewards of the batch's scores, its baseline, and the advantages. keep: share of the pair's baseline that
+ * stays, in [0, 1). Reads the pair alone. */
+void learner_note_rewards(berth_batch *b, double keep);
 
 /* Take the batch into its pair: the baseline, the number of episodes. */
-void learner_settle(const berth_batch *b);
+void learner_settle(const berth_batch *b, double keep);
 
 /* What the last epoch of PPO told. */
 void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats);

@@ -9,6 +9,8 @@
 
 enum { MOST_ELITE = 512 };
 
+#define KEEP 0.7 /* of the baseline, from batch to batch */
+
 /* ---- what it keeps ---- */
 
 static int32_t batch_most(const berth_learner_cfg *c)
@@ -274,8 +276,8 @@ static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_e
 	b->n = left < most ? left : most;
 	BERTH_TRY(log_probs(l, pair, err));
 	draw_batch(l, b);
-	learner_note_rewards(b);
-	learner_settle(b);
+	learner_note_rewards(b, KEEP);
+	learner_settle(b, KEEP);
 	if (pair->e.n_groups == 0)
 		return BERTH_OK;
 	policy_batch_gather(&l->one_shot.batch, b->n, pair->e.n_groups, pair->e.n_devs, l->one_shot.action,

@@ -41,7 +41,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	size_t ops = (size_t)s->p->n_ops;
 	berth_proposals *p = out;
 	*p = (berth_proposals){0};
-	BERTH_TRY(berth_encode(s->p, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
+	berth_aim aim = berth_aim_of(&s->cfg.objective);
+	BERTH_TRY(berth_encode(s->p, aim, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
 	BERTH_TRY(policy_input_check(&f->dims, &p->e.in, err));
 	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->rollout, err));
 	BERTH_TRY(BERTH_NEW(mem, p->acts,

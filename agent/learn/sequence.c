@@ -14,6 +14,9 @@
 /* Floats that the features of a batch may take; larger problems draw fewer episodes at once. */
 enum { MOST_FLOATS = 1 << 26 };
 
+/* Batches of a pair differ by their guides, so each has its own baseline. */
+#define KEEP 0.0
+
 static int32_t batch_most(const berth_learner_cfg *cfg)
 {
 	return cfg->batch;
@@ -44,6 +47,8 @@ static berth_status new_batch(berth_sequence *q, const learner_sizes *z, size_t 
 	BERTH_TRY(BERTH_NEW(mem, q->logits, z->op_cells, err));
 	BERTH_TRY(BERTH_NEW(mem, q->dlogits, z->op_cells, err));
 	BERTH_TRY(BERTH_NEW(mem, q->work, 2 * z->op_cells, err));
+	BERTH_TRY(BERTH_NEW(mem, q->guide_dev, z->ops, err));
+	BERTH_TRY(berth_guide_room(z->ops, z->op_cells, mem, &q->guide, err));
 	BERTH_TRY(BERTH_NEW(mem, q->keys, z->groups, err));
 	return BERTH_NEW(mem, q->dkeys, z->groups, err);
 }
@@ -82,6 +87,7 @@ static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch 
 	                             .first = b->first,
 	                             .temperature = 1,
 	                             .key_sigma = l->cfg.key_sigma,
+	                             .guide = q->guide.is_set ? &q->guide : NULL,
 	                             .op_devs = q->op_devs,
 	                             .orders = q->orders,
 	                             .scores = q->scores,
@@ -91,11 +97,30 @@ static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch 
 /* On one worker; on all of them where that is ALL, and the placements are offered then. */
 enum { ALL = -1 };
 
+/* Batches of a pair take turns: no guide, or what one, two, three greedy passes come to. */
+static void find_guide(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker)
+{
+	berth_sequence *q = &b->sequence;
+	berth_decoder *decoder = b->pair->rollout.decoder[worker];
+	int64_t passes = b->first / (q->most ? q->most : 1) % 4;
+	berth_decode_how how = {.temperature = 1, .guide = &q->guide};
+	q->guide.p = b->pair->s->p;
+	q->guide.is_set = false;
+	for (int64_t k = 0; k < passes; k++) {
+		berth_partial *part = berth_decoder_partial(decoder);
+		berth_partial_limit_memory(part, 0);
+		berth_decode(decoder, net, keys_of(l, b), &how, part, NULL);
+		berth_partial_devs(part, q->guide_dev);
+		berth_guide_set(&q->guide, q->guide_dev);
+	}
+}
+
 static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 {
 	const berth_rollout *w = &b->pair->rollout;
-	berth_rollout_batch draws = rollout_of(l, b);
 	policy_stepper net = embed(l, b);
+	find_guide(l, b, &net, worker == ALL ? 0 : worker);
+	berth_rollout_batch draws = rollout_of(l, b);
 	memcpy(b->sequence.keys, keys_of(l, b), (size_t)b->pair->e.n_groups * sizeof *b->sequence.keys);
 	if (worker == ALL)
 		berth_rollout_draw(w, &net, keys_of(l, b), &draws);
@@ -106,7 +131,7 @@ static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 		b->score[i] = berth_rollout_score(&draws, i);
 		b->best = berth_score_less(b->score[i], b->score[b->best]) ? i : b->best;
 	}
-	learner_note_rewards(b);
+	learner_note_rewards(b, KEEP);
 }
 
 static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
@@ -283,7 +308,7 @@ static void settle_round(berth_learner *l, const turns *t)
 		berth_batch *b = &l->batch[k];
 		berth_search *s = b->pair->s;
 		size_t row = (size_t)b->best * (size_t)b->pair->n_ops;
-		learner_settle(b);
+		learner_settle(b, KEEP);
 		l->evaluations += sequence_is_mine(l, b) ? 2 * (int64_t)b->n : 0;
 		if (t->alone)
 			continue;

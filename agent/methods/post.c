@@ -46,7 +46,8 @@ typedef struct table {
 static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 {
 	const berth_post_cfg *c = &t->cfg;
-	BERTH_TRY(berth_encode(t->s->p, c->groups, false, tmp, t->s->mem, &t->e, err));
+	berth_aim aim = berth_aim_of(&t->s->cfg.objective);
+	BERTH_TRY(berth_encode(t->s->p, aim, c->groups, false, tmp, t->s->mem, &t->e, err));
 	t->groups = (size_t)t->e.n_groups;
 	t->devs = (size_t)t->e.n_devs;
 	t->ops = (size_t)t->s->p->n_ops;

@@ -16,6 +16,7 @@ struct berth_decoder {
 	berth_partial *part;
 	berth_ready ready;
 	double unit;             /* ns, mean time of an operator */
+	double energy_unit;      /* W ns, mean of the least energy of an operator */
 	int64_t *tail_ns;        /* [n_ops][n_devs], see ceft.h */
 	nn_real *leaving;        /* [n_ops][n_devs] the feature of that name */
 	int64_t *op_least_ns;    /* [n_ops] over legal devices */
@@ -25,9 +26,11 @@ struct berth_decoder {
 	int64_t *load_ns, *end_ns; /* [n_devs] */
 	int64_t *channel_ns;     /* [n_channels] load */
 	berth_traffic traffic;
+	const berth_guide *guide; /* NULL: none */
+	int64_t *coming_ns;      /* [n_devs] by the guide, not placed yet */
 	int64_t rest_ns;         /* sum of least times not placed yet */
 	/* of the step, [n_devs] */
-	int64_t *start_ns, *finish_ns, *whole_ns;
+	int64_t *start_ns, *finish_ns, *whole_ns, *guided_ns;
 	double *input_bytes;
 	int64_t *added_ns;       /* [n_channels] 0 between steps */
 	nn_real *x, *logits, *logp;
@@ -56,6 +59,30 @@ static void find_leaving(berth_decoder *d)
 		}
 }
 
+/* W ns that op takes on dev, above what the device draws at rest. */
+static double energy_of(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return (double)berth_op_time(p, op, dev) * (p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]);
+}
+
+static double least_energy(const berth_problem *p, int32_t op)
+{
+	double least = INFINITY;
+	for (int32_t v = 0; v < p->n_devs; v++)
+		if (berth_op_legal(p, op, v))
+			least = fmin(least, energy_of(p, op, v));
+	return least;
+}
+
+static void find_energy_unit(berth_decoder *d)
+{
+	const berth_problem *p = d->e->p;
+	double total = 0;
+	for (int32_t op = 0; p->has_energy && op < p->n_ops; op++)
+		total += least_energy(p, op);
+	d->energy_unit = total > 0 ? total / p->n_ops : 1;
+}
+
 static void find_least(berth_decoder *d)
 {
 	const berth_problem *p = d->e->p;
@@ -75,6 +102,8 @@ static void find_least(berth_decoder *d)
 static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, d->load_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->coming_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->guided_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->end_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->start_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->finish_ns, devs, err));
@@ -110,6 +139,7 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	berth_arena_reset(mem, mark);
 	berth_ceft_tails(p, NULL, d->tail_ns);
 	find_least(d);
+	find_energy_unit(d);
 	find_leaving(d);
 	*out = d;
 	return BERTH_OK;
@@ -205,7 +235,7 @@ static void channel_features(berth_decoder *d, const berth_partial *part, int32_
 }
 
 typedef struct least {
-	int64_t start, finish, whole;
+	int64_t start, finish, whole, guided;
 } least;
 
 /* Times on all devices that could take op: legal, and with room for its colocation group (forced: there
@@ -213,7 +243,7 @@ typedef struct least {
 static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32_t forced)
 {
 	const berth_problem *p = d->e->p;
-	least l = {INT64_MAX, INT64_MAX, INT64_MAX};
+	least l = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
 	int32_t bound = berth_partial_dev(part, op), coloc = p->op_coloc[op];
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		if (bound >= 0)
@@ -230,6 +260,11 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 		l.start = d->start_ns[v] < l.start ? d->start_ns[v] : l.start;
 		l.finish = d->finish_ns[v] < l.finish ? d->finish_ns[v] : l.finish;
 		l.whole = d->whole_ns[v] < l.whole ? d->whole_ns[v] : l.whole;
+		if (!d->guide)
+			continue;
+		d->guided_ns[v] =
+			d->finish_ns[v] + d->guide->rest_ns[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		l.guided = d->guided_ns[v] < l.guided ? d->guided_ns[v] : l.guided;
 	}
 	return l;
 }
@@ -254,8 +289,55 @@ static double fullness(const berth_partial *part, const berth_problem *p, int32_
 	return pool < 0 ? own : fmax(own, (double)berth_partial_pool_bytes(part, v) / ((double)pool + 1));
 }
 
+static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least l, int64_t hope, nn_real *x)
+{
+	int64_t later = d->guided_ns[v] - l.guided;
+	double critical = fmin((double)(l.start + d->guide->rank_ns[op]) / (double)hope, 2);
+	x[STEP_GUIDED_LATER] = squash(d, later);
+	x[STEP_GUIDED_FIRST] = later == 0;
+	x[STEP_GUIDED_HERE] = d->guide->op_dev[op] == v;
+	x[STEP_GUIDED_CRITICAL] = (nn_real)critical * x[STEP_GUIDED_LATER];
+	x[STEP_GUIDED_END] = (nn_real)fmin((double)(d->end_ns[v] + d->coming_ns[v]) / (double)hope, 8);
+}
+
+/* The bottleneck that can be hoped for: the largest load so far, and all work spread evenly. */
+static int64_t hoped_load(const berth_decoder *d)
+{
+	int64_t load = d->rest_ns, most = 1;
+	for (int32_t v = 0; v < d->e->n_devs; v++) {
+		load += d->load_ns[v];
+		most = d->load_ns[v] > most ? d->load_ns[v] : most;
+	}
+	for (int32_t c = 0; c < d->e->p->s->n_channels; c++)
+		most = d->channel_ns[c] > most ? d->channel_ns[c] : most;
+	load /= d->e->n_devs;
+	return load > most ? load : most;
+}
+
+static void load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t hope, int64_t path_hope,
+                          nn_real *x)
+{
+	nn_real w = (nn_real)d->e->aim.load;
+	int64_t load = d->load_ns[v] + berth_op_time(d->e->p, op, v);
+	x[STEP_AIMED_LOAD] = w * (nn_real)fmin((double)load / (double)hope, 8);
+	x[STEP_AIMED_OVER] = load > hope ? w * squash(d, load - hope) : 0;
+	x[STEP_AIMED_CHANNELS] =
+		w * (nn_real)fmin((double)x[STEP_CHANNELS] * (double)path_hope / (double)hope, 8);
+}
+
+static void energy_features(const berth_decoder *d, int32_t op, int32_t v, double least_w, nn_real *x)
+{
+	nn_real w = (nn_real)d->e->aim.energy;
+	double more = energy_of(d->e->p, op, v) - least_w;
+	x[STEP_AIMED_ENERGY] = w * (nn_real)log1p(more / d->energy_unit);
+	x[STEP_AIMED_THRIFTY] = more <= 0 ? w : 0;
+}
+
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
 {
+	bool energy = d->e->aim.energy > 0 && d->e->p->has_energy;
+	double least_w = energy ? least_energy(d->e->p, op) : 0;
+	int64_t hope_load = d->e->aim.load > 0 ? hoped_load(d) : 1;
 	const berth_problem *p = d->e->p;
 	int32_t largest;
 	double bytes = find_inputs(d, part, op, &largest);
@@ -288,6 +370,12 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
 		x[STEP_WITH_PRODUCER] = v == largest;
 		channel_features(d, part, op, v, hope, x);
+		if (d->guide)
+			guided_features(d, op, v, l, hope, x);
+		if (d->e->aim.load > 0)
+			load_features(d, op, v, hope_load, hope, x);
+		if (energy)
+			energy_features(d, op, v, least_w, x);
 	}
 }
 
@@ -355,8 +443,11 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
 static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how *how, berth_episode *trace)
 {
 	const berth_problem *p = d->e->p;
-	const int64_t *rank_ns =
-		how->guide && how->guide->is_set ? how->guide->rank_ns : p->op_rank_ns;
+	d->guide = how->guide && how->guide->is_set ? how->guide : NULL;
+	const int64_t *rank_ns = d->guide ? d->guide->rank_ns : p->op_rank_ns;
+	memset(d->coming_ns, 0, (size_t)p->n_devs * sizeof *d->coming_ns);
+	for (int32_t op = 0; d->guide && op < p->n_ops; op++)
+		d->coming_ns[d->guide->op_dev[op]] += berth_op_time(p, op, d->guide->op_dev[op]);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double noise = how->rng && how->key_sigma > 0 ? berth_rng_normal(how->rng) : 0;
 		double moved = (double)keys[d->e->co.op_group[op]] + how->key_sigma * noise;
@@ -381,6 +472,8 @@ static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_
 	d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
 	d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
 	d->rest_ns -= d->op_least_ns[op];
+	if (d->guide)
+		d->coming_ns[d->guide->op_dev[op]] -= berth_op_time(d->e->p, op, d->guide->op_dev[op]);
 }
 
 void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys,

@@ -34,6 +34,18 @@ enum {
 	/* Load of the busiest channel that they take, with them, of the length that can be hoped for. 0
 	 * without contention. */
 	STEP_CHANNELS,
+	/* By the guide; 0 without one. */
+	STEP_GUIDED_LATER,    /* end + rest where all behind it stays as in the guide, above the least */
+	STEP_GUIDED_FIRST,    /* 1: no device has a smaller one */
+	STEP_GUIDED_HERE,     /* 1: it was here */
+	STEP_GUIDED_CRITICAL, /* later, times how critical it was */
+	STEP_GUIDED_END,      /* end and what is still to come here, of the length that can be hoped for */
+	/* By the aim of the objective (encode.h); 0 where it does not count. */
+	STEP_AIMED_ENERGY,    /* energy above that of the thriftiest device */
+	STEP_AIMED_THRIFTY,   /* 1: no device takes less */
+	STEP_AIMED_LOAD,      /* load with the operator, of the bottleneck that can be hoped for */
+	STEP_AIMED_OVER,      /* what is above that */
+	STEP_AIMED_CHANNELS,  /* load of the busiest channel of its inputs, of the same */
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");

@@ -16,6 +16,22 @@ policy_dims berth_encode_dims(int32_t hidden, int32_t rounds)
 	                     ENCODE_LINK, ENCODE_STEP, hidden,     rounds};
 }
 
+berth_aim berth_aim_of(const berth_objective *o)
+{
+	berth_aim aim = {0};
+	int n = 0;
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		const berth_metric_row *row = &berth_metrics[m];
+		if (!o->sums[m] && !(o->text[0] == 0 && m == BERTH_LATENCY))
+			continue;
+		aim.time += row->by_load ? 0 : row->of_time;
+		aim.load += row->by_load ? row->of_time : 0;
+		aim.energy += row->of_energy;
+		n++;
+	}
+	return n ? (berth_aim){aim.time / n, aim.load / n, aim.energy / n} : aim;
+}
+
 /* Classes of operator types; the last one is "anything else". */
 enum {
 	CLASS_CONV,
@@ -263,7 +279,10 @@ static void node_row(const berth_encoding *e, const sums *s, const double *degre
 	}
 	for (int c = 0; c < N_CLASSES; c++)
 		f[k++] = (nn_real)ratio(s->class_time[v * N_CLASSES + (size_t)c], s->mean[v]);
-	f[k] = (nn_real)(s->backward[v] / s->n_ops[v]);
+	f[k++] = (nn_real)(s->backward[v] / s->n_ops[v]);
+	f[k++] = (nn_real)e->aim.time;
+	f[k++] = (nn_real)e->aim.load;
+	f[k] = (nn_real)e->aim.energy;
 }
 
 static berth_status node_features(berth_encoding *e, sums *s, const group_edges *q, berth_arena *mem,
@@ -517,10 +536,10 @@ static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, bert
 	return pair_features(e, &s, hint, mem, err);
 }
 
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem,
-                          berth_arena *tmp, berth_encoding *out, berth_err *err)
+berth_status berth_encode(const berth_problem *p, berth_aim aim, int32_t n_groups, bool hints,
+                          berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err)
 {
-	berth_encoding e = {.p = p, .n_devs = p->n_devs};
+	berth_encoding e = {.p = p, .aim = aim, .n_devs = p->n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_status st = encode(&e, n_groups, hints, mem, tmp, err);
 	berth_arena_reset(tmp, mark);

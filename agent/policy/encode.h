@@ -4,20 +4,30 @@
 #define BERTH_ENCODE_H
 
 #include "coarsen.h"
+#include "objective.h"
 #include "policy.h"
 #include "problem.h"
 
 enum {
-	ENCODE_NODE = 28,
+	ENCODE_NODE = 31,
 	ENCODE_EDGE = 4,
 	ENCODE_DEV = 11,
 	ENCODE_PAIR = 9,
 	ENCODE_LINK = 4,
-	ENCODE_STEP = 18
+	ENCODE_STEP = 28
 };
+
+/* What an objective asks for: how time, loads and energy count in it. Latency: time 1. Throughput: load 1.
+ * Energy: energy 1. Energy-delay product: time and energy 1. Sums: the means of their terms. */
+typedef struct berth_aim {
+	double time, load, energy;
+} berth_aim;
+
+berth_aim berth_aim_of(const berth_objective *o);
 
 typedef struct berth_encoding {
 	const berth_problem *p;
+	berth_aim aim;
 	berth_coarsening co;
 	int32_t n_groups, n_devs;
 	/* Groups are the nodes. A device is legal for a group if it is for one of its colocation groups. */
@@ -26,13 +36,13 @@ typedef struct berth_encoding {
 	int32_t *op_fallback;
 } berth_encoding;
 
-/* Encode p in about n_groups groups (see coarsen.h). Bytes of a group are capped by half of the smallest
- * memory. hints: one feature of each (group, device) pair is the share of the group that HEFT puts there. It
- * also tells equal devices apart. Without hints it is 0. Every operator needs a legal device
- * (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL, BERTH_ENOMEM.
- * O(edges * devs^2 + groups * devs). */
-berth_status berth_encode(const berth_problem *p, int32_t n_groups, bool hints, berth_arena *mem,
-                          berth_arena *tmp, berth_encoding *out, berth_err *err);
+/* Encode p, to be placed with this aim, in about n_groups groups (see coarsen.h). Bytes of a group are capped
+ * by half of the smallest memory. hints: one feature of each (group, device) pair is the share of the group
+ * that HEFT puts there. It also tells equal devices apart. Without hints it is 0. Every operator needs a
+ * legal device (berth_problem_feasible). Lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL,
+ * BERTH_ENOMEM. O(edges * devs^2 + groups * devs). */
+berth_status berth_encode(const berth_problem *p, berth_aim aim, int32_t n_groups, bool hints,
+                          berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err);
 
 /* Dimensions of a policy for these features. */
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds);

@@ -60,6 +60,8 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	put_text(n, "format", "berth-policy");
 	put_whole(n, "version", BERTH_POLICY_VERSION);
 	put_text(n, "objective", berth_objective_name(&f->objective));
+	if (f->each_objective)
+		put_whole(n, "each_objective", 1);
 	put_whole(n, "seed", f->seed);
 	put_whole(n, "evaluations", (unsigned long long)f->evaluations);
 	put_whole(n, "steps", (unsigned long long)f->steps);
@@ -191,6 +193,16 @@ static berth_status read_at_once(const char *file, const safetensors_file *raw, 
 	return BERTH_OK;
 }
 
+static berth_status read_each_objective(const char *file, const safetensors_file *raw, bool *out,
+                                        berth_err *err)
+{
+	double x = 0;
+	if (safetensors_get_note(raw, "each_objective"))
+		BERTH_TRY(note_setting(file, raw, "each_objective", "each_objective", 0, 1, &x, err));
+	*out = x > 0;
+	return BERTH_OK;
+}
+
 static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
                                 berth_err *err)
 {
@@ -206,26 +218,46 @@ static berth_status read_config(const char *file, const safetensors_file *raw, b
 #undef X
 #undef Y
 	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
+	return BERTH_OK;
+}
+
+/* The features that it was trained with, which may be fewer than there are today: further ones come last. */
+static berth_status read_dims(const char *file, const safetensors_file *raw, const policy_dims *now,
+                              policy_dims *out, berth_err *err)
+{
+	double x;
+	*out = *now;
 #define X(field)                                                                                             \
 	BERTH_TRY(note_number(file, raw, "dims." #field, &x, err));                                          \
-	if (x != f->dims.field)                                                                              \
+	if (!(x >= 1 && x <= now->field && x == floor(x)))                                                   \
 		return berth_fail(err, BERTH_EFORMAT,                                                        \
 		                  "%s: a policy over %g features of kind %s; this berth has %d: "      \
 		                  "train it again",                                                    \
-		                  file, x, #field, f->dims.field);
+		                  file, x, #field, now->field);                                              \
+	out->field = (int32_t)x;
 	DIM_FIELDS(X)
 #undef X
 	return BERTH_OK;
 }
 
+/* Where the k-th weight of a tensor stands in one of more rows. */
+static size_t place_of(const policy_tensor *was, const policy_tensor *now, size_t k)
+{
+	size_t copy = (size_t)was->rows * (size_t)was->columns;
+	return k / copy * ((size_t)now->rows * (size_t)now->columns) + k % copy;
+}
+
+/* Weights of features that the file does not know are 0. */
 static berth_status read_params(const char *file, const safetensors_file *raw, const berth_policy_file *f,
                                 const char *before, berth_arena *mem, const nn_real **out, berth_err *err)
 {
 	nn_real *params;
 	char name[64];
+	policy_dims dims;
+	BERTH_TRY(read_dims(file, raw, &f->dims, &dims, err));
 	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
 	for (int32_t i = 0; i < policy_tensor_count(); i++) {
-		policy_tensor p = policy_tensor_at(&f->dims, i);
+		policy_tensor p = policy_tensor_at(&dims, i), now = policy_tensor_at(&f->dims, i);
 		snprintf(name, sizeof name, "%s%s", before, p.name);
 		const safetensors_tensor *t = safetensors_find(raw, name);
 		if (!t)
@@ -241,7 +273,7 @@ static berth_status read_params(const char *file, const safetensors_file *raw, c
 				return berth_fail(err, BERTH_EFORMAT,
 				                  "%s: the tensor '%s' holds a number that is not finite",
 				                  file, name);
-			params[p.offset + k] = x[k];
+			params[now.offset + place_of(&p, &now, k)] = x[k];
 		}
 	}
 	*out = params;
@@ -258,6 +290,12 @@ static berth_status read_card(const char *file, berth_policy_file *f, berth_aren
 	BERTH_TRY(berth_policy_card_read(file, text, mem, card, err));
 	f->card = card;
 	return BERTH_OK;
+}
+
+const char *berth_policy_file_objective(const berth_policy_file *f)
+{
+	return f->each_objective ? "latency, throughput, energy and edp"
+	                         : berth_objective_name(&f->objective);
 }
 
 static berth_status understand(const char *file, berth_policy_file *f, berth_arena *mem, berth_err *err)
@@ -283,6 +321,7 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
 	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
 	BERTH_TRY(read_at_once(file, raw, &f->at_once, err));
+	BERTH_TRY(read_each_objective(file, raw, &f->each_objective, err));
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);
 	f->steps = (int64_t)(steps & INT64_MAX);
 	BERTH_TRY(read_config(file, raw, f, err));

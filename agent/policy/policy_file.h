@@ -18,6 +18,7 @@ typedef struct berth_policy_file {
 	policy_dims dims;
 	berth_learner_cfg cfg;
 	berth_objective objective;
+	bool each_objective;          /* learned for latency, throughput, energy and edp */
 	uint64_t seed;
 	int64_t evaluations, steps;
 	const char *trained_on;       /* "graph on system; ..." */
@@ -30,14 +31,18 @@ typedef struct berth_policy_file {
 	safetensors_file raw;         /* everything in the file */
 } berth_policy_file;
 
-/* Read and check a policy. Fails: BERTH_EFORMAT (damaged, another format, a newer version, other dimensions
- * than this berth's features, a card that is none), BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
+/* Read and check a policy. One with fewer features than there are today has weights of 0 for the others.
+ * Fails: BERTH_EFORMAT (damaged, another format, a newer version, more features, a card that is none),
+ * BERTH_EIO, BERTH_ENOMEM. The policy lives in mem. */
 berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_policy_file *out,
                                     berth_err *err);
 
 /* The same from bytes; file names them in messages. */
 berth_status berth_policy_file_decode(const char *file, const void *data, size_t size, berth_arena *mem,
                                       berth_policy_file *out, berth_err *err);
+
+/* What it was trained for, in words. */
+const char *berth_policy_file_objective(const berth_policy_file *f);
 
 /* SHA-256 of its parameters, as 64 digits. */
 void berth_policy_file_digest(const berth_policy_file *f, char digest[65]);

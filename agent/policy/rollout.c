@@ -83,7 +83,10 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	const berth_rollout_batch *b = d->b;
 	size_t at = (size_t)item * (size_t)d->w->e->p->n_ops;
 	berth_rng rng = berth_rng_seed(b->seed, BERTH_STREAM_ROLLOUT + (uint64_t)(b->first + item));
-	berth_decode_how how = {.rng = &rng, .temperature = b->temperature, .key_sigma = b->key_sigma};
+	berth_decode_how how = {.rng = &rng,
+	                        .temperature = b->temperature,
+	                        .key_sigma = b->key_sigma,
+	                        .guide = b->guide};
 	berth_decoder *decoder = d->w->decoder[worker];
 	berth_partial *part = berth_decoder_partial(decoder);
 	berth_partial_limit_memory(part, 0);

@@ -28,6 +28,7 @@ typedef struct berth_rollout_batch {
 	uint64_t seed;
 	int64_t first;
 	double temperature, key_sigma;
+	const berth_guide *guide;  /* NULL: none */
 	int32_t *op_devs, *orders; /* out [n][n_ops] */
 	berth_score *scores;       /* out [n][2]: by the system's rule, by the order drawn */
 	berth_episode *episode;    /* out [n], or NULL: not kept */

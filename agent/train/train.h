@@ -33,6 +33,7 @@ typedef struct berth_train_update {
 typedef struct berth_train_cfg {
 	berth_learner_cfg learner;
 	berth_objective objective;
+	bool each_objective; /* each pair has one of all, drawn by the seed (trainer_objective) */
 	uint64_t seed;
 	int64_t evaluations;         /* over all items, portfolio and final search counted */
 	berth_pool *pool;
@@ -68,6 +69,7 @@ typedef struct berth_train_best {
 	int32_t *op_dev;             /* [n_ops] of the incumbent; NULL where pairs are streamed */
 	const char *graph, *system;  /* as the item says */
 	bool collapsed;              /* nothing is left to learn of the item */
+	berth_objective objective;
 } berth_train_best;
 
 /* What a rank did in this run; a run that is resumed makes the portfolio anew. */

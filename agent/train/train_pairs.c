@@ -34,6 +34,17 @@ void trainer_incumbent(const trainer *w, int32_t i, int32_t *op_dev, int32_t *op
 	}
 }
 
+berth_objective trainer_objective(const trainer *w, int32_t i, const berth_problem *p)
+{
+	static const berth_metric one[] = {BERTH_LATENCY, BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY,
+	                                   BERTH_EDP};
+	berth_rng rng = berth_rng_seed(w->cfg->seed, BERTH_STREAM_OBJECTIVE + (uint64_t)i);
+	berth_metric m = one[berth_rng_below(&rng, sizeof one / sizeof *one)];
+	if (!w->cfg->each_objective)
+		return w->cfg->objective;
+	return berth_objective_of(berth_metric_check(m, p, NULL) == BERTH_OK ? m : BERTH_LATENCY);
+}
+
 /* The numbers and the incumbent of a pair that was closed, into the search of one that is opened. */
 static void resume_search(const trainer *w, int32_t i, berth_search *s)
 {
@@ -80,13 +91,13 @@ berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
 	train_pair *pair = &w->pair[i];
 	berth_train_item item;
 	berth_search s;
-	berth_search_cfg cfg = {.objective = w->cfg->objective,
-	                        .seed = w->cfg->seed,
-	                        .evaluations = INT64_MAX,
-	                        .pool = w->cfg->pool};
 	if (pair->open)
 		return BERTH_OK;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, i, &pair->mem, &pair->tmp, &item, err));
+	berth_search_cfg cfg = {.objective = trainer_objective(w, i, item.p),
+	                        .seed = w->cfg->seed,
+	                        .evaluations = INT64_MAX,
+	                        .pool = w->cfg->pool};
 	BERTH_TRY(check_digest(w, pair, &item, err));
 	pair->n_ops = item.p->n_ops;
 	BERTH_TRY(berth_search_new(item.p, &cfg, &pair->mem, &s, err));

@@ -15,6 +15,10 @@ static inline bool trainer_streams(const trainer *w)
 berth_status trainer_digest(const berth_problem *p, berth_arena *tmp, char digest[TRAIN_DIGEST],
                             berth_err *err);
 
+/* What is made small for pair i, whose problem is p: the objective of all pairs, or one of its own, drawn by
+ * the seed. */
+berth_objective trainer_objective(const trainer *w, int32_t i, const berth_problem *p);
+
 /* The problem, the search with the incumbent, and the learner's encoding of pair i. What is open stays so.
  * One thread a pair. Fails: as cfg->open; BERTH_EFORMAT (the graph or the system is another than before, or
  * than with the rank that opened it first), BERTH_ENOMEM. */

@@ -100,7 +100,8 @@ berth_status trainer_check_inputs(trainer *w, berth_err *err)
 	if (w->ranks->n == 1)
 		return BERTH_OK;
 	berth_strbuf_printf(&b, "berth %s; %s; seed %llu; %lld evaluations; ", BERTH_VERSION,
-	                    berth_objective_name(&w->cfg->objective), (unsigned long long)w->cfg->seed,
+	                    w->cfg->each_objective ? "each" : berth_objective_name(&w->cfg->objective),
+	                    (unsigned long long)w->cfg->seed,
 	                    (long long)w->cfg->evaluations);
 #define X(type, field, note, initial, least, most)                                                           \
 	berth_strbuf_printf(&b, #field " %a; ", (double)w->cfg->learner.field);

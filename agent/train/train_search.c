@@ -39,10 +39,11 @@ static berth_status open_again(item_search *x, berth_train_item *item, berth_sea
                                berth_portfolio *known, berth_err *err)
 {
 	trainer *w = x->w;
-	berth_search_cfg cfg = {
-		.objective = w->cfg->objective, .seed = w->cfg->seed, .evaluations = INT64_MAX};
 	berth_search s;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, x->item, &x->mem, &x->tmp, item, err));
+	berth_search_cfg cfg = {.objective = trainer_objective(w, x->item, item->p),
+	                        .seed = w->cfg->seed,
+	                        .evaluations = INT64_MAX};
 	BERTH_TRY(berth_search_new(item->p, &cfg, &x->mem, &s, err));
 	BERTH_TRY(berth_portfolio_run(&s, &x->mem, &x->tmp, known, err));
 	*h = w->search[x->item];

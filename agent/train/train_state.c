@@ -209,6 +209,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	berth_policy_file f = {.dims = w->l.dims,
 	                       .cfg = w->cfg->learner,
 	                       .objective = w->cfg->objective,
+	                       .each_objective = w->cfg->each_objective,
 	                       .seed = w->cfg->seed,
 	                       .steps = w->l.steps,
 	                       .evaluations = trainer_made(w),
@@ -401,10 +402,11 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained on %.120s, not on %.120s", path,
 		                  f->trained_on, w->trained_on);
-	if (f->seed != w->cfg->seed || !berth_objective_equal(&f->objective, &w->cfg->objective))
+	if (f->seed != w->cfg->seed || !berth_objective_equal(&f->objective, &w->cfg->objective) ||
+	    f->each_objective != w->cfg->each_objective)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained with seed %llu for %s", path,
-		                  (unsigned long long)f->seed, berth_objective_name(&f->objective));
+		                  (unsigned long long)f->seed, berth_policy_file_objective(f));
 	if (!berth_learner_cfg_equal(&f->cfg, &w->cfg->learner))
 		return berth_fail(
 			err, BERTH_EFORMAT,

@@ -31,7 +31,7 @@ typedef struct args {
 	cli_texts on;
 	const char *log, *out, *decoding, *env, *report;
 	cli_train_measured measured;
-	bool resume, fine_tune;
+	bool resume, fine_tune, each_objective;
 	int64_t tight; /* every how many pairs; 0: none */
 	int64_t at_once;
 	cli_budget budget;
@@ -204,6 +204,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(settings(a, s, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	s->cfg.objective = search.objective;
+	s->cfg.each_objective = a->each_objective;
 	s->cfg.seed = search.seed;
 	s->cfg.pool = search.pool;
 	s->cfg.cancel = search.cancel;
@@ -374,8 +375,8 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		const berth_train_best *b = &s->result.best[i];
 		cli_cell(&t, "%s", b->graph);
 		cli_cell(&t, "%s", b->system);
-		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->value));
-		cli_cell(&t, "%s", cli_value(buf, &s->cfg.objective, b->portfolio_value));
+		cli_cell(&t, "%s", cli_value(buf, &b->objective, b->value));
+		cli_cell(&t, "%s", cli_value(buf, &b->objective, b->portfolio_value));
 		cli_cell(&t, "%s", b->portfolio_method ? b->portfolio_method : "-");
 		cli_cell(&t, "%s", b->collapsed ? "nothing" : "some");
 	}
@@ -412,6 +413,13 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	if (a->fine_tune && (a->measured.on || other))
 		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: not with %s",
 		                  a->measured.on ? "--env measured" : "another --decoding than sequential");
+	if (a->each_objective && (a->fine_tune || a->measured.on))
+		return berth_fail(err, BERTH_EINVAL, "train --each-objective: not with %s",
+		                  a->fine_tune ? "--fine-tune" : "--env measured");
+	if (a->each_objective && a->budget.objective && strcmp(a->budget.objective, "latency") != 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --each-objective: each pair has an objective of its own; leave "
+		                  "--objective out");
 	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
@@ -504,6 +512,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_GRANULARITY(&a.granularity),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
 	         "sequential: operator by operator along a schedule; or one-shot"},
+		{"each-objective", 0, CLI_FLAG, &a.each_objective, NULL,
+	         "each pair has an objective of its own, drawn by the seed: latency, throughput, energy or "
+	         "edp"},
 		{"tight", 0, CLI_COUNT, &a.tight, "K",
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},

@@ -22,6 +22,7 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "version", BERTH_POLICY_VERSION);
 	berth_json_put_string(&w, "trained_on", f->trained_on);
 	berth_json_put_string(&w, "objective", berth_objective_name(&f->objective));
+	berth_json_put_bool(&w, "each_objective", f->each_objective);
 	berth_json_put_int(&w, "seed", (int64_t)f->seed);
 	berth_json_put_int(&w, "evaluations", f->evaluations);
 	berth_json_put_int(&w, "steps", f->steps);
@@ -56,7 +57,7 @@ static void print_text(const berth_policy_file *f)
 	char a[32], b[32];
 	print_trained_on(f->trained_on);
 	cli_say("for %s, seed %llu, %s evaluations in %lld steps\n",
-	        berth_objective_name(&f->objective), (unsigned long long)f->seed,
+	        berth_policy_file_objective(f), (unsigned long long)f->seed,
 	        cli_count(a, f->evaluations), (long long)f->steps);
 	cli_say("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
 	        berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,

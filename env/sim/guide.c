@@ -3,12 +3,21 @@
 
 #include <string.h>
 
+berth_status berth_guide_room(size_t n_ops, size_t n_cells, berth_arena *mem, berth_guide *out,
+                              berth_err *err)
+{
+	*out = (berth_guide){0};
+	BERTH_TRY(BERTH_NEW(mem, out->op_dev, n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, out->rank_ns, n_ops, err));
+	return BERTH_NEW(mem, out->rest_ns, n_cells, err);
+}
+
 berth_status berth_guide_new(const berth_problem *p, berth_arena *mem, berth_guide *out, berth_err *err)
 {
-	*out = (berth_guide){.p = p};
-	BERTH_TRY(BERTH_NEW(mem, out->op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->rank_ns, p->n_ops, err));
-	return BERTH_NEW(mem, out->rest_ns, (size_t)p->n_ops * (size_t)p->n_devs, err);
+	size_t ops = (size_t)p->n_ops;
+	BERTH_TRY(berth_guide_room(ops, ops * (size_t)p->n_devs, mem, out, err));
+	out->p = p;
+	return BERTH_OK;
 }
 
 /* What follows op's end on dev, by the guide's devices and ranks of its consumers. */

@@ -16,6 +16,11 @@ typedef struct berth_guide {
 /* None yet, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_guide_new(const berth_problem *p, berth_arena *mem, berth_guide *out, berth_err *err);
 
+/* None yet, with room for problems of at most n_ops operators and n_cells = operators * devices. Its p is to
+ * be set before it is. Fails: BERTH_ENOMEM. */
+berth_status berth_guide_room(size_t n_ops, size_t n_cells, berth_arena *mem, berth_guide *out,
+                              berth_err *err);
+
 /* Take a placement of legal devices, op_dev [n_ops], for a guide. O(edges * devs). */
 void berth_guide_set(berth_guide *w, const int32_t *op_dev);
 

@@ -39,7 +39,8 @@ static void *need(berth_arena *mem, size_t n, size_t size)
 static void finish(subject *x)
 {
 	berth_err err;
-	assert_ok(berth_encode(&x->p, 16, false, &x->mem, &x->tmp, &x->e, &err), &err);
+	assert_ok(berth_encode(&x->p, (berth_aim){.time = 1}, 16, false, &x->mem, &x->tmp, &x->e, &err),
+	          &err);
 	assert_ok(berth_decoder_new(&x->e, &x->mem, &x->d, &err), &err);
 	x->dims = berth_encode_dims(8, 1);
 	x->params = need(&x->mem, policy_param_count(&x->dims), sizeof *x->params);
@@ -195,6 +196,99 @@ static void test_random_policies(void **state)
 
 /* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats
  * HEFT there in one pass. */
+static void check_guided(const subject *x, const berth_guide *guide, const berth_episode *trace)
+{
+	size_t devs = (size_t)x->p.n_devs;
+	for (int32_t i = 0; i < trace->n_steps; i++) {
+		double here = 0, first = 0;
+		for (size_t v = 0; v < devs; v++) {
+			const nn_real *at = trace->x + ((size_t)i * devs + v) * N_STEP;
+			here += (double)at[STEP_GUIDED_HERE];
+			first += (double)at[STEP_GUIDED_FIRST];
+			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_END; k++)
+				assert_true(guide ? isfinite(at[k]) && at[k] >= 0 : at[k] == 0);
+		}
+		if (guide)
+			assert_true(here <= 1 && first >= 1);
+		else
+			assert_true(here == 0 && first == 0);
+	}
+}
+
+/* A policy that stays where the guide was gives its placement back; one that has none sees nothing of it. */
+static void test_guided(void **state)
+{
+	(void)state;
+	int checked = 0;
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		subject x;
+		berth_err err;
+		berth_partial *part;
+		berth_guide guide;
+		berth_episode trace;
+		berth_rng rng = berth_rng_seed(seed, 3);
+		berth_decode_how drawn = {.rng = &rng, .temperature = 1},
+		                 guided = {.temperature = 1, .guide = &guide};
+		if (open_random(&x, seed)) {
+			size_t bytes = (size_t)x.p.n_ops * sizeof(int32_t);
+			assert_ok(berth_guide_new(&x.p, &x.mem, &guide, &err), &err);
+			assert_ok(berth_episode_new((size_t)x.p.n_ops, (size_t)x.p.n_ops * (size_t)x.p.n_devs,
+			                            &x.mem, &trace, &err),
+			          &err);
+			weight(&x, "step_skip")[STEP_GUIDED_HERE] = 9;
+			decode(&x, &drawn, 1, &part, &trace);
+			check_guided(&x, NULL, &trace);
+			int32_t *was = need(&x.mem, (size_t)x.p.n_ops, sizeof *was);
+			memcpy(was, x.dev, bytes);
+			berth_guide_set(&guide, was);
+			decode(&x, &guided, 1, &part, &trace);
+			check_guided(&x, &guide, &trace);
+			if (x.p.memory_free)
+				assert_memory_equal(was, x.dev, bytes);
+			checked++;
+		}
+		close_subject(&x);
+	}
+	assert_true(checked > 30);
+}
+
+/* What an objective asks for, and that the policy sees it where it counts alone. */
+static void test_aims(void **state)
+{
+	(void)state;
+	static const struct { const char *text; berth_aim aim; } row[] = {
+		{"latency", {1, 0, 0}}, {"throughput", {0, 1, 0}}, {"energy", {0, 0, 1}}, {"edp", {1, 0, 1}},
+		{"latency+3*energy", {0.5, 0, 0.5}}, {"memory", {0, 0, 0}}};
+	berth_objective none = {0};
+	assert_true(berth_aim_of(&none).time == 1);
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		subject x;
+		berth_err err;
+		berth_objective o;
+		berth_partial *part;
+		berth_episode trace;
+		berth_decode_how how = {.temperature = 1};
+		assert_ok(berth_objective_parse(row[i].text, &o, &err), &err);
+		berth_aim aim = berth_aim_of(&o);
+		assert_true(aim.time == row[i].aim.time && aim.load == row[i].aim.load &&
+		            aim.energy == row[i].aim.energy);
+		open_zoo(&x, "zoo:resnet18", "cpu+2gpu");
+		x.e.aim = aim;
+		assert_ok(berth_episode_new((size_t)x.p.n_ops, (size_t)x.p.n_ops * (size_t)x.p.n_devs, &x.mem,
+		                            &trace, &err),
+		          &err);
+		decode(&x, &how, 1, &part, &trace);
+		double load = 0, energy = 0;
+		for (size_t k = 0; k < (size_t)trace.n_steps * (size_t)x.p.n_devs; k++) {
+			load += (double)trace.x[k * N_STEP + STEP_AIMED_LOAD];
+			energy += (double)trace.x[k * N_STEP + STEP_AIMED_ENERGY];
+		}
+		assert_true((load > 0) == (aim.load > 0));
+		assert_true((energy > 0) == (aim.energy > 0));
+		close_subject(&x);
+	}
+}
+
 static void test_learns(void **state)
 {
 	(void)state;
@@ -263,6 +357,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_contains_heft),
 		cmocka_unit_test(test_random_policies),
+		cmocka_unit_test(test_guided),
+		cmocka_unit_test(test_aims),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_imitates),
 	};

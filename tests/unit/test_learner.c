@@ -96,6 +96,8 @@ static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
 		assert_int_equal(again[v], group_dev[v]);
 }
 
+static const berth_aim latency = {.time = 1};
+
 static void test_encodings(void **state)
 {
 	(void)state;
@@ -107,7 +109,7 @@ static void test_encodings(void **state)
 		berth_encoding e;
 		berth_err err;
 		open_zoo(&x, graph[i / 4], system[i % 4]);
-		assert_ok(berth_encode(&x.p, 64, i % 2, &x.mem, &x.tmp, &e, &err), &err);
+		assert_ok(berth_encode(&x.p, latency, 64, i % 2, &x.mem, &x.tmp, &e, &err), &err);
 		check_encoding(&x, &e);
 		check_projection(&x, &e, 1);
 		close_subject(&x);
@@ -126,8 +128,8 @@ static void test_random_encodings(void **state)
 		instance_make(seed, 20, 4, &in);
 		open_text(&x, in.graph, in.system);
 		if (berth_problem_feasible(&x.p, &err) == BERTH_OK) {
-			assert_ok(berth_encode(&x.p, 1 + (int32_t)(seed % 8), seed % 2, &x.mem, &x.tmp, &e,
-			                       &err),
+			int32_t groups = 1 + (int32_t)(seed % 8);
+			assert_ok(berth_encode(&x.p, latency, groups, seed % 2, &x.mem, &x.tmp, &e, &err),
 			          &err);
 			check_encoding(&x, &e);
 			check_projection(&x, &e, seed);

@@ -66,6 +66,30 @@ static void test_round_trip(void **state)
 	discard(&m);
 }
 
+/* One of an earlier berth, with fewer features: the weights of the others are 0. */
+static void test_fewer_features(void **state)
+{
+	(void)state;
+	made m;
+	berth_policy_file back, old;
+	berth_err err;
+	make(&m);
+	old = m.f;
+	old.dims.node_in -= 3;
+	old.dims.step_in -= 10;
+	assert_ok(berth_policy_file_write(m.path, &old, NULL, &m.tmp, &err), &err);
+	assert_ok(berth_policy_file_read(m.path, &m.mem, &back, &err), &err);
+	for (int32_t i = 0; i < policy_tensor_count(); i++) {
+		policy_tensor was = policy_tensor_at(&old.dims, i), now = policy_tensor_at(&back.dims, i);
+		const nn_real *to = back.params + now.offset;
+		assert_true(was.copies == 1 || was.rows == now.rows);
+		assert_memory_equal(to, m.f.params + was.offset, was.size * sizeof *to);
+		for (size_t k = was.size; k < now.size; k++)
+			assert_true(to[k] == 0);
+	}
+	discard(&m);
+}
+
 static void test_card(void **state)
 {
 	(void)state;
@@ -215,7 +239,7 @@ static void test_what_is_refused(void **state)
 	expect_refusal("\"version\":\"1\"", "\"version\":\"2\"",
 	               "version 2 of berth-policy is not known here; this berth reads version 1");
 	expect_refusal("berth-policy", "birth-policy", "expected 'berth-policy'");
-	expect_refusal("\"dims.node_in\":\"2", "\"dims.node_in\":\"3",
+	expect_refusal("\"dims.node_in\":\"3", "\"dims.node_in\":\"9",
 	               "features of kind node_in; this berth has");
 	expect_refusal("\"cfg.hidden\":\"1\"", "\"cfg.hidden\":\"2\"", "is not float32");
 	expect_refusal("\"cfg.batch\":\"64\"", "\"cfg.batch\":\"-4\"", "batch is -4");
@@ -258,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_fewer_features),
 		cmocka_unit_test(test_card),
 		cmocka_unit_test(test_forged_cards),
 		cmocka_unit_test(test_every_flipped_bit_is_found),
