@@ -406,6 +406,7 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "option --at-once: %lld is not from 1 to %d",
 		                  (long long)a->at_once, BERTH_MOST_AT_ONCE);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
+	BERTH_TRY(cli_train_measured_check(&a->measured, err));
 	if (a->budget.policy && !a->fine_tune)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --policy: what to begin with; it goes with --fine-tune");
