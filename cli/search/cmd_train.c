@@ -170,8 +170,8 @@ static berth_status saving(void *ctx, berth_err *err)
 	return train_log_sync(&s->log, err);
 }
 
-/* On the rescue's thread: the checkpoint is all that there is. */
-static void rescue(void *ctx, char *text, size_t size)
+/* How training ended that was interrupted, also on the rescue's thread. What is left is the checkpoint. */
+static void say_interrupted(void *ctx, char *text, size_t size)
 {
 	const state *s = ctx;
 	struct stat now = {0};
@@ -219,7 +219,7 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	if (stat(a->out, &s->before) != 0)
 		s->before = (struct stat){0};
 	if (s->ranks.me == 0)
-		cli_rescue_by(rescue, s, 0);
+		cli_rescue_by(say_interrupted, s, 0);
 	search.evaluations = s->cfg.evaluations;
 	cli_progress_start(&s->progress, c, "train", &search);
 	double wall = berth_wall_seconds();
@@ -228,7 +228,11 @@ static berth_status train(cli *c, const args *a, state *s, berth_err *err)
 	s->interrupted = st == BERTH_EINTERRUPTED;
 	cli_progress_end(&s->progress);
 	cli_budget_close(&search);
-	return st;
+	if (!s->interrupted)
+		return st;
+	char text[400];
+	say_interrupted(s, text, sizeof text);
+	return berth_fail(err, st, "%s", text);
 }
 
 /* ---- output ---- */
