@@ -104,6 +104,10 @@ static void say_taken(const train_fine *x, const berth_train_tuned *t)
 		cli_say("%s, tuned, about %s of CPU: look %lld of %lld is taken, the best one that is on no "
 		        "pair kept aside worse than before\n\n",
 		        from, berth_text_seconds(cpu, t->cpu_s), (long long)t->taken, (long long)t->looks);
+	else if (!t->looks)
+		cli_say("%s is kept, after about %s of CPU: training ended before the first look at what was "
+		        "learned\n\n",
+		        from, berth_text_seconds(cpu, t->cpu_s));
 	else
 		cli_say("%s is kept, after about %s of CPU: at none of %lld looks what was learned was "
 		        "better, and on no pair kept aside worse\n\n",
