@@ -12,4 +12,7 @@ extern const size_t berth_policy_zero_shot_size;
 /* Read it, into mem. Fails: BERTH_ENOMEM. */
 berth_status berth_policy_builtin(berth_arena *mem, berth_policy_file *out, berth_err *err);
 
+/* Is it the one whose weights have this digest (berth_policy_file_digest)? Fails: BERTH_ENOMEM. */
+berth_status berth_policy_builtin_is(const char *digest, berth_arena *tmp, bool *yes, berth_err *err);
+
 #endif

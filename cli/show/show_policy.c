@@ -1,5 +1,5 @@
 /* A trained policy at a glance: where it comes from and how large it is. */
-#include "policy_file.h"
+#include "policy_builtin.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"
@@ -17,6 +17,8 @@ static size_t n_params(const berth_policy_file *f)
 static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *err)
 {
 	berth_json_out w;
+	char digest[65];
+	berth_policy_file_digest(f, digest);
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_int(&w, "version", BERTH_POLICY_VERSION);
@@ -31,6 +33,7 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	berth_json_put_int(&w, "groups", f->cfg.groups);
 	berth_json_put_int(&w, "hidden", f->dims.hidden);
 	berth_json_put_int(&w, "rounds", f->dims.rounds);
+	berth_json_put_string(&w, "weights_sha256", digest);
 	if (f->card)
 		berth_policy_card_put(&w, "card", f->card);
 	berth_json_close(&w, '}');
@@ -54,7 +57,8 @@ static void print_trained_on(const char *list)
 
 static void print_text(const berth_policy_file *f)
 {
-	char a[32], b[32];
+	char a[32], b[32], digest[65];
+	berth_policy_file_digest(f, digest);
 	print_trained_on(f->trained_on);
 	cli_say("for %s, seed %llu, %s evaluations in %lld steps\n",
 	        berth_policy_file_objective(f), (unsigned long long)f->seed,
@@ -62,18 +66,33 @@ static void print_text(const berth_policy_file *f)
 	cli_say("%s parameters: %d rounds of messages, %d wide; sees graphs as up to %d groups, decodes %s\n",
 	        berth_text_count(b, (double)n_params(f)), f->dims.rounds, f->dims.hidden, f->cfg.groups,
 	        berth_decoding_name(f->cfg.decoding));
+	cli_say("weights: SHA-256 %.12s...\n", digest);
+}
+
+/* Which policy it was tuned from: one that a user can find. */
+static berth_status print_from(cli *c, const berth_policy_file *f, berth_err *err)
+{
+	const char *from = f->card->from, *more = f->base ? "; tries its placement, too" : "";
+	bool builtin;
+	if (!from)
+		return BERTH_OK;
+	BERTH_TRY(berth_policy_builtin_is(from, &c->tmp, &builtin, err));
+	if (builtin)
+		cli_say("tuned from the built-in policy%s\n", more);
+	else
+		cli_say("tuned from the policy of which 'berth show' tells the weights %.12s...%s\n", from,
+		        more);
+	return BERTH_OK;
 }
 
 /* What the card says, a line each; what it does not say is left out. */
-static void print_card(const berth_policy_file *f)
+static berth_status print_card(cli *c, const berth_policy_file *f, berth_err *err)
 {
 	const berth_policy_card *x = f->card;
 	char text[32];
 	if (x->data)
 		cli_say("data: %s\n", x->data);
-	if (x->from)
-		cli_say("tuned from the policy whose weights have SHA-256 %.12s...%s\n", x->from,
-		        f->base ? "; tries its placement, too" : "");
+	BERTH_TRY(print_from(c, f, err));
 	if (x->pairs >= 0)
 		cli_say("learned from %lld pair%s of a graph and a system\n", (long long)x->pairs,
 		        x->pairs == 1 ? "" : "s");
@@ -86,6 +105,7 @@ static void print_card(const berth_policy_file *f)
 		        x->taken ? "" : ", the policy of the start");
 	if (x->result)
 		cli_say("result: %s\n", x->result);
+	return BERTH_OK;
 }
 
 static berth_status print_kept(cli *c, const berth_policy_file *f, berth_err *err)
@@ -120,6 +140,6 @@ berth_status show_policy(cli *c, const show_args *a, berth_err *err)
 	print_text(&f);
 	if (!f.card)
 		return BERTH_OK;
-	print_card(&f);
+	BERTH_TRY(print_card(c, &f, err));
 	return print_kept(c, &f, err);
 }
