@@ -415,7 +415,12 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 	const char *from = f->card ? f->card->from : NULL;
 	if (trainer_tunes(w) && !from)
 		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: cannot resume: it does not say what policy it was tuned from", path);
+		                  "%s: cannot resume: it was not begun with --fine-tune: leave that out to go "
+		                  "on with it; to tune it give it by --policy, another -o, and no --resume",
+		                  path);
+	if (!trainer_tunes(w) && from)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was begun with --fine-tune: give that, too", path);
 	if (trainer_tunes(w) && strcmp(from, w->tune.from) != 0)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it began with another policy, of SHA-256 %.64s", path,
