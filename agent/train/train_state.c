@@ -415,8 +415,8 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 	const char *from = f->card ? f->card->from : NULL;
 	if (trainer_tunes(w) && !from)
 		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: cannot resume: it was not begun with --fine-tune: leave that out to go "
-		                  "on with it; to tune it give it by --policy, another -o, and no --resume",
+		                  "%s: cannot resume: it was not begun with --fine-tune: leave that out to "
+		                  "go on with it; to tune it give it by --policy, another -o, and no --resume",
 		                  path);
 	if (!trainer_tunes(w) && from)
 		return berth_fail(err, BERTH_EFORMAT,
