@@ -416,7 +416,7 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 	if (trainer_tunes(w) && !from)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was not begun with --fine-tune: leave that out to "
-		                  "go on with it; to tune it give it by --policy, another -o, and no --resume",
+		                  "go on with it; to tune it give it by --policy, another -o, no --resume",
 		                  path);
 	if (!trainer_tunes(w) && from)
 		return berth_fail(err, BERTH_EFORMAT,
