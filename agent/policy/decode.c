@@ -16,7 +16,7 @@ struct berth_decoder {
 	berth_partial *part;
 	berth_ready ready;
 	double unit;             /* ns, mean time of an operator */
-	double energy_unit;      /* W ns, mean of the least energy of an operator */
+	double energy_unit;      /* J, mean of the least energy of an operator */
 	int64_t *tail_ns;        /* [n_ops][n_devs], see ceft.h */
 	nn_real *leaving;        /* [n_ops][n_devs] the feature of that name */
 	int64_t *op_least_ns;    /* [n_ops] over legal devices */
@@ -59,18 +59,13 @@ static void find_leaving(berth_decoder *d)
 		}
 }
 
-/* W ns that op takes on dev, above what the device draws at rest. */
-static double energy_of(const berth_problem *p, int32_t op, int32_t dev)
-{
-	return (double)berth_op_time(p, op, dev) * (p->s->dev_busy_w[dev] - p->s->dev_idle_w[dev]);
-}
-
+/* J, as berth_op_joules. */
 static double least_energy(const berth_problem *p, int32_t op)
 {
 	double least = INFINITY;
 	for (int32_t v = 0; v < p->n_devs; v++)
 		if (berth_op_legal(p, op, v))
-			least = fmin(least, energy_of(p, op, v));
+			least = fmin(least, berth_op_joules(p, op, v));
 	return least;
 }
 
@@ -325,10 +320,10 @@ static void load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t
 		w * (nn_real)fmin((double)x[STEP_CHANNELS] * (double)path_hope / (double)hope, 8);
 }
 
-static void energy_features(const berth_decoder *d, int32_t op, int32_t v, double least_w, nn_real *x)
+static void energy_features(const berth_decoder *d, int32_t op, int32_t v, double least_j, nn_real *x)
 {
 	nn_real w = (nn_real)d->e->aim.energy;
-	double more = energy_of(d->e->p, op, v) - least_w;
+	double more = berth_op_joules(d->e->p, op, v) - least_j;
 	x[STEP_AIMED_ENERGY] = w * (nn_real)log1p(more / d->energy_unit);
 	x[STEP_AIMED_THRIFTY] = more <= 0 ? w : 0;
 }
@@ -336,7 +331,7 @@ static void energy_features(const berth_decoder *d, int32_t op, int32_t v, doubl
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
 {
 	bool energy = d->e->aim.energy > 0 && d->e->p->has_energy;
-	double least_w = energy ? least_energy(d->e->p, op) : 0;
+	double least_j = energy ? least_energy(d->e->p, op) : 0;
 	int64_t hope_load = d->e->aim.load > 0 ? hoped_load(d) : 1;
 	const berth_problem *p = d->e->p;
 	int32_t largest;
@@ -375,7 +370,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		if (d->e->aim.load > 0)
 			load_features(d, op, v, hope_load, hope, x);
 		if (energy)
-			energy_features(d, op, v, least_w, x);
+			energy_features(d, op, v, least_j, x);
 	}
 }
 

@@ -41,7 +41,7 @@ enum {
 	STEP_GUIDED_CRITICAL, /* later, times how critical it was */
 	STEP_GUIDED_END,      /* end and what is still to come here, of the length that can be hoped for */
 	/* By the aim of the objective (encode.h); 0 where it does not count. */
-	STEP_AIMED_ENERGY,    /* energy above that of the thriftiest device */
+	STEP_AIMED_ENERGY,    /* energy above that of the thriftiest device, without transfers */
 	STEP_AIMED_THRIFTY,   /* 1: no device takes less */
 	STEP_AIMED_LOAD,      /* load with the operator, of the bottleneck that can be hoped for */
 	STEP_AIMED_OVER,      /* what is above that */

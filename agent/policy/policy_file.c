@@ -199,7 +199,9 @@ static berth_status read_each_objective(const char *file, const safetensors_file
 	double x = 0;
 	if (safetensors_get_note(raw, "each_objective"))
 		BERTH_TRY(note_setting(file, raw, "each_objective", "each_objective", 0, 1, &x, err));
-	*out = x > 0;
+	*out = x == 1;
+	if (x != 0 && x != 1)
+		return berth_fail(err, BERTH_EFORMAT, "%s: each_objective is %g, not 0 or 1", file, x);
 	return BERTH_OK;
 }
 

@@ -42,7 +42,8 @@ static berth_status open_item(trainer *w, int32_t i, berth_err *err)
 {
 	const berth_problem *p = w->items[i].p;
 	train_pair *pair = &w->pair[i];
-	berth_search_cfg cfg = {.objective = trainer_objective(w, i, p),
+	pair->objective = trainer_objective(w, i, p);
+	berth_search_cfg cfg = {.objective = pair->objective,
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX,
 	                        .pool = w->cfg->pool};
@@ -59,7 +60,7 @@ static berth_status start_item(trainer *w, int32_t i, berth_err *err)
 	train_pair *pair = &w->pair[i];
 	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, &pair->tmp, &b, err));
-	BERTH_TRY(berth_bounds_objective(p, &b, &w->search[i].cfg.objective, &pair->tmp, &pair->bound, err));
+	BERTH_TRY(berth_bounds_objective(p, &b, &pair->objective, &pair->tmp, &pair->bound, err));
 	BERTH_TRY(berth_portfolio_run(&w->search[i], &pair->mem, &pair->tmp, &pair->portfolio, err));
 	w->search[i].cfg.cancel = w->cfg->cancel; /* not before: a checkpoint needs all of the portfolio */
 	return BERTH_OK;
@@ -285,7 +286,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 		const berth_portfolio_answer *start = &known->answer[known->best];
 		berth_train_best *best = &out->best[i];
 		*best = (berth_train_best){.value = value_of(h->best),
-		                           .objective = h->cfg.objective,
+		                           .objective = w->pair[i].objective,
 		                           .portfolio_value = value_of(start->score),
 		                           .portfolio_method = start->method,
 		                           .graph = w->pair[i].item.graph,

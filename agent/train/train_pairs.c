@@ -94,7 +94,8 @@ berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
 	if (pair->open)
 		return BERTH_OK;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, i, &pair->mem, &pair->tmp, &item, err));
-	berth_search_cfg cfg = {.objective = trainer_objective(w, i, item.p),
+	pair->objective = trainer_objective(w, i, item.p);
+	berth_search_cfg cfg = {.objective = pair->objective,
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX,
 	                        .pool = w->cfg->pool};
@@ -112,7 +113,8 @@ berth_status trainer_open(trainer *w, int32_t i, berth_err *err)
 berth_status trainer_open_slot(trainer *w, int32_t i, berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
-	berth_search s = {.cfg.pool = w->cfg->pool, .mem = &pair->mem};
+	berth_search s = {
+		.cfg = {.pool = w->cfg->pool, .objective = pair->objective}, .mem = &pair->mem};
 	berth_problem *sizes;
 	if (pair->open)
 		return BERTH_OK;

@@ -183,6 +183,7 @@ static berth_status pack_start(trainer *w, int32_t i, berth_pack *p, berth_err *
 	berth_pack_bytes(p, s->best_dev, row);
 	berth_pack_bytes(p, s->best_order, row);
 	s->cfg.cancel = w->cfg->cancel;
+	s->cfg.objective = pair->objective;
 	return BERTH_OK;
 }
 
@@ -238,6 +239,7 @@ static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_er
 	BERTH_PACK(p, pair->n_ops);
 	BERTH_PACK(p, pair->digest);
 	BERTH_PACK(p, pair->bound);
+	BERTH_PACK(p, pair->objective);
 	BERTH_PACK(p, learned->n_ops);
 	BERTH_PACK(p, learned->e.n_groups);
 	BERTH_PACK(p, learned->e.n_devs);

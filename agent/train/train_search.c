@@ -41,7 +41,7 @@ static berth_status open_again(item_search *x, berth_train_item *item, berth_sea
 	trainer *w = x->w;
 	berth_search s;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, x->item, &x->mem, &x->tmp, item, err));
-	berth_search_cfg cfg = {.objective = trainer_objective(w, x->item, item->p),
+	berth_search_cfg cfg = {.objective = w->pair[x->item].objective,
 	                        .seed = w->cfg->seed,
 	                        .evaluations = INT64_MAX};
 	BERTH_TRY(berth_search_new(item->p, &cfg, &x->mem, &s, err));

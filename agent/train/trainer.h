@@ -17,6 +17,7 @@ typedef struct train_pair {
 	int32_t *order;                /* [n_ops] of the incumbent; NULL: none had one yet */
 	berth_portfolio portfolio;     /* of pairs that are streamed without placements */
 	double bound;
+	berth_objective objective;
 	int32_t rank;                  /* that runs its portfolio */
 	char digest[TRAIN_DIGEST + 2]; /* SHA-256 of graph and system */
 } train_pair;

@@ -36,11 +36,17 @@ static void make_small(berth_arena *mem, safetensors_file *out)
 			p.name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, params + p.offset};
 	}
 	memcpy(note, shipped.note, (size_t)shipped.n_notes * sizeof *note);
-	for (int32_t i = 0; i < shipped.n_notes; i++)
+	for (int32_t i = 0; i < shipped.n_notes; i++) {
 		if (strcmp(note[i].key, "cfg.hidden") == 0)
 			note[i].value = "2";
 		else if (strcmp(note[i].key, "cfg.rounds") == 0)
 			note[i].value = "1";
+		else if (strcmp(note[i].key, "dims.node_in") == 0)
+			note[i].value = berth_arena_printf(mem, "%d", f.dims.node_in);
+		else if (strcmp(note[i].key, "dims.step_in") == 0)
+			note[i].value = berth_arena_printf(mem, "%d", f.dims.step_in);
+		must(note[i].value != NULL);
+	}
 	const safetensors_file small = {
 		.n_tensors = policy_tensor_count(), .n_notes = shipped.n_notes, .tensor = t, .note = note};
 	void *bytes;

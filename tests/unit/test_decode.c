@@ -194,8 +194,6 @@ static void test_random_policies(void **state)
 	assert_true(checked > 100 && steps > 500);
 }
 
-/* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats
- * HEFT there in one pass. */
 static void check_guided(const subject *x, const berth_guide *guide, const berth_episode *trace)
 {
 	size_t devs = (size_t)x->p.n_devs;
@@ -289,6 +287,8 @@ static void test_aims(void **state)
 	}
 }
 
+/* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats
+ * HEFT there in one pass. */
 static void test_learns(void **state)
 {
 	(void)state;

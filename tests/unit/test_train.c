@@ -676,15 +676,16 @@ static void test_ranks_do_not_matter(void **state)
 }
 
 /* Pairs that are opened for their turns alone: the same bytes as of those that are held, by any number of
- * ranks and threads, and gone on from. */
-static void test_streamed(void **state)
+ * ranks and threads, and gone on from. Each tells its objective. */
+static void check_streamed(const berth_objective *objective, bool each)
 {
-	(void)state;
 	char held[64], path[64];
 	berth_err err;
 	lesson l;
 	pupil x[MOST_RANKS];
 	open_lesson(&l, temporary(held));
+	l.cfg.objective = *objective;
+	l.cfg.each_objective = each;
 	assert_ok(teach(&l, &err), &err);
 	int64_t steps = l.result.steps;
 	for (int32_t n = 1; n <= 3; n++) {
@@ -695,6 +696,8 @@ static void test_streamed(void **state)
 				x[i].l.cfg.open = open_one;
 				x[i].l.cfg.open_ctx = &x[i].l;
 				x[i].l.cfg.resume = part;
+				x[i].l.cfg.objective = *objective;
+				x[i].l.cfg.each_objective = each;
 				x[i].l.cancel_at = n == 2 && part == 0 ? steps / 2 : -1;
 			}
 			assert_ok(berth_pool_new(n, &x[0].l.cfg.pool, &err), &err);
@@ -703,8 +706,13 @@ static void test_streamed(void **state)
 			for (int32_t i = 0; i < n; i++)
 				assert_int_equal(x[i].st,
 				                 n == 2 && part == 0 ? BERTH_EINTERRUPTED : BERTH_OK);
-			assert_true(x[0].l.result.best[1].value > 0);
-			assert_string_equal(x[n - 1].l.result.best[0].graph, l.result.best[0].graph);
+			for (int32_t i = 0; i < N_ITEMS; i++) {
+				const berth_train_best *told = &x[n - 1].l.result.best[i];
+				const berth_train_best *was = &l.result.best[i];
+				assert_true(told->value > 0);
+				assert_string_equal(told->graph, was->graph);
+				assert_true(berth_objective_equal(&told->objective, &was->objective));
+			}
 			close_class(x, n);
 		}
 		assert_same_file(held, path);
@@ -712,6 +720,16 @@ static void test_streamed(void **state)
 	}
 	close_lesson(&l);
 	unlink(held);
+}
+
+static void test_streamed(void **state)
+{
+	(void)state;
+	berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	berth_objective energy = berth_objective_of(BERTH_ENERGY);
+	check_streamed(&latency, false);
+	check_streamed(&energy, false);
+	check_streamed(&latency, true);
 }
 
 /* One operator's work is another one from the second time on that the pair is opened. */
