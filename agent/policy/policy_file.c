@@ -80,9 +80,24 @@ static void put_notes(const berth_policy_file *f, notes *n)
 		put_card(n, f->card);
 }
 
+static void tell_known(void *ctx, berth_sha256_put *put, void *what)
+{
+	const berth_policy_file *f = ctx;
+	for (int32_t i = 0; i < policy_tensor_count(); i++) {
+		policy_tensor was = policy_tensor_at(&f->known, i), now = policy_tensor_at(&f->dims, i);
+		size_t rows = (size_t)now.rows * (size_t)now.columns,
+		       known = (size_t)was.rows * (size_t)was.columns;
+		for (int32_t copy = 0; copy < now.copies; copy++)
+			put(what, f->params + now.offset + (size_t)copy * rows, known * sizeof *f->params);
+	}
+}
+
 void berth_policy_file_digest(const berth_policy_file *f, char digest[65])
 {
-	berth_sha256_hex(f->params, policy_param_count(&f->dims) * sizeof *f->params, digest);
+	berth_policy_file all = *f;
+	if (all.known.hidden == 0)
+		all.known = all.dims;
+	berth_sha256_told_hex(tell_known, &all, digest);
 }
 
 /* Tensors behind those of the policy. */
@@ -205,24 +220,6 @@ static berth_status read_each_objective(const char *file, const safetensors_file
 	return BERTH_OK;
 }
 
-static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
-                                berth_err *err)
-{
-	double x;
-#define X(type, field, note, initial, least, most)                                           \
-	BERTH_TRY(note_setting(file, raw, note, #field, least, most, &x, err));              \
-	f->cfg.field = (type)x;                                                              \
-	if ((double)f->cfg.field != x)                                                       \
-		return berth_fail(err, BERTH_EFORMAT, "%s: %s is %g; expected a whole number", file, #field, \
-		                  x);
-#define Y(type, field, note, initial, least, most)
-	BERTH_LEARNER_CFG(X, Y)
-#undef X
-#undef Y
-	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
-	return BERTH_OK;
-}
-
 /* The features that it was trained with, which may be fewer than there are today: further ones come last. */
 static berth_status read_dims(const char *file, const safetensors_file *raw, const policy_dims *now,
                               policy_dims *out, berth_err *err)
@@ -242,6 +239,24 @@ static berth_status read_dims(const char *file, const safetensors_file *raw, con
 	return BERTH_OK;
 }
 
+static berth_status read_config(const char *file, const safetensors_file *raw, berth_policy_file *f,
+                                berth_err *err)
+{
+	double x;
+#define X(type, field, note, initial, least, most)                                           \
+	BERTH_TRY(note_setting(file, raw, note, #field, least, most, &x, err));              \
+	f->cfg.field = (type)x;                                                              \
+	if ((double)f->cfg.field != x)                                                       \
+		return berth_fail(err, BERTH_EFORMAT, "%s: %s is %g; expected a whole number", file, #field, \
+		                  x);
+#define Y(type, field, note, initial, least, most)
+	BERTH_LEARNER_CFG(X, Y)
+#undef X
+#undef Y
+	f->dims = berth_encode_dims(f->cfg.hidden, f->cfg.rounds);
+	return read_dims(file, raw, &f->dims, &f->known, err);
+}
+
 /* Where the k-th weight of a tensor stands in one of more rows. */
 static size_t place_of(const policy_tensor *was, const policy_tensor *now, size_t k)
 {
@@ -255,11 +270,9 @@ static berth_status read_params(const char *file, const safetensors_file *raw, c
 {
 	nn_real *params;
 	char name[64];
-	policy_dims dims;
-	BERTH_TRY(read_dims(file, raw, &f->dims, &dims, err));
 	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
 	for (int32_t i = 0; i < policy_tensor_count(); i++) {
-		policy_tensor p = policy_tensor_at(&dims, i), now = policy_tensor_at(&f->dims, i);
+		policy_tensor p = policy_tensor_at(&f->known, i), now = policy_tensor_at(&f->dims, i);
 		snprintf(name, sizeof name, "%s%s", before, p.name);
 		const safetensors_tensor *t = safetensors_find(raw, name);
 		if (!t)

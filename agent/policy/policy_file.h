@@ -16,6 +16,7 @@ enum { BERTH_TRAINED_AT_ONCE = 8 };
 
 typedef struct berth_policy_file {
 	policy_dims dims;
+	policy_dims known;            /* features that the file knows; further ones weigh 0. All 0: as dims */
 	berth_learner_cfg cfg;
 	berth_objective objective;
 	bool each_objective;          /* learned for latency, throughput, energy and edp */
@@ -44,7 +45,7 @@ berth_status berth_policy_file_decode(const char *file, const void *data, size_t
 /* What it was trained for, in words. */
 const char *berth_policy_file_objective(const berth_policy_file *f);
 
-/* SHA-256 of its parameters, as 64 digits. */
+/* SHA-256 of the parameters that it knows, as 64 digits. */
 void berth_policy_file_digest(const berth_policy_file *f, char digest[65]);
 
 /* Write a policy with further tensors (the state of training; NULL: none) atomically. Of f, raw is not used,

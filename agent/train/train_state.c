@@ -407,6 +407,11 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained with seed %llu for %s", path,
 		                  (unsigned long long)f->seed, berth_policy_file_objective(f));
+	if (policy_param_count(&f->known) != policy_param_count(&f->dims))
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: an earlier berth began it, with fewer features: train "
+		                  "anew with another -o; --fine-tune --policy begins with its weights",
+		                  path);
 	if (!berth_learner_cfg_equal(&f->cfg, &w->cfg->learner))
 		return berth_fail(
 			err, BERTH_EFORMAT,

@@ -77,15 +77,29 @@ static void test_fewer_features(void **state)
 	old = m.f;
 	old.dims.node_in -= 3;
 	old.dims.step_in -= 10;
+	old.dims.edge_in -= 1;
+	old.cfg.rounds = 2;
+	old.dims.rounds = 2;
+	nn_real *params = berth_arena_alloc(&m.mem, policy_param_count(&old.dims), sizeof *params);
+	berth_rng rng = berth_rng_seed(2, 1);
+	char digest[2][65];
+	policy_init(&old.dims, params, &rng);
+	old.params = params;
 	assert_ok(berth_policy_file_write(m.path, &old, NULL, &m.tmp, &err), &err);
 	assert_ok(berth_policy_file_read(m.path, &m.mem, &back, &err), &err);
+	berth_policy_file_digest(&old, digest[0]);
+	berth_policy_file_digest(&back, digest[1]);
+	assert_string_equal(digest[0], digest[1]);
 	for (int32_t i = 0; i < policy_tensor_count(); i++) {
 		policy_tensor was = policy_tensor_at(&old.dims, i), now = policy_tensor_at(&back.dims, i);
-		const nn_real *to = back.params + now.offset;
-		assert_true(was.copies == 1 || was.rows == now.rows);
-		assert_memory_equal(to, m.f.params + was.offset, was.size * sizeof *to);
-		for (size_t k = was.size; k < now.size; k++)
-			assert_true(to[k] == 0);
+		size_t known = (size_t)was.rows * (size_t)was.columns;
+		size_t all = (size_t)now.rows * (size_t)now.columns;
+		for (size_t copy = 0; copy < (size_t)now.copies; copy++) {
+			const nn_real *to = back.params + now.offset + copy * all;
+			assert_memory_equal(to, params + was.offset + copy * known, known * sizeof *to);
+			for (size_t k = known; k < all; k++)
+				assert_true(to[k] == 0);
+		}
 	}
 	discard(&m);
 }
