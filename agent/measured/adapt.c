@@ -439,7 +439,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 {
 	solution x = {0};
 	berth_measurement run;
-	BERTH_TRY(berth_profile_system(profile, j->m->s, j->mem, &j->s, err));
+	BERTH_TRY(berth_profile_system(profile, j->m->s, j->m->g->n_ops, j->mem, &j->s, err));
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
 	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));

@@ -253,7 +253,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	if (a->out)
 		BERTH_TRY(write_graph(c, a, &s, err));
 	if (a->system_out) {
-		BERTH_TRY(berth_profile_system(&s.p, &s.s, &c->mem, &fitted, err));
+		BERTH_TRY(berth_profile_system(&s.p, &s.s, s.g.n_ops, &c->mem, &fitted, err));
 		BERTH_TRY(write_system(c, a->system_out, &fitted, err));
 	}
 	if (c->json)
@@ -277,7 +277,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"software-devices", 0, CLI_FLAG, &a.software, NULL,
 	         "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
 		{"system-out", 0, CLI_FILE_OUT, &a.system_out, "OUT",
-	         "SYSTEM with the links as they were timed"},
+	         "SYSTEM with the links as they were timed, and the overhead of an operator"},
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},

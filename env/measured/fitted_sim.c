@@ -13,7 +13,7 @@ berth_status berth_fitted_sim_profiled(const berth_profile *profile, const berth
                                        const berth_system *s, berth_arena *mem, berth_arena *tmp,
                                        berth_fitted_sim *out, berth_err *err)
 {
-	BERTH_TRY(berth_profile_system(profile, s, mem, &out->s, err));
+	BERTH_TRY(berth_profile_system(profile, s, g->n_ops, mem, &out->s, err));
 	BERTH_TRY(berth_graph_with_times(g, &out->s, profile->time_s, mem, &out->g, err));
 	return compile(out, mem, tmp, err);
 }

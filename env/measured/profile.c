@@ -271,10 +271,28 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 	return st;
 }
 
-berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem,
-                                  berth_system *out, berth_err *err)
+/* The least time that an operator took there; `otherwise` where none was timed. Predicted ones do not
+ * count. */
+static double least_time_s(const berth_profile *p, const berth_system *s, int32_t n_ops, int32_t dev,
+                           double otherwise)
+{
+	double least = INFINITY;
+	for (int32_t op = 0; op < n_ops; op++) {
+		size_t at = (size_t)op * (size_t)s->n_devs + (size_t)dev;
+		berth_source source = p->row[at].source;
+		if (source == BERTH_MEASURED || source == BERTH_CACHED)
+			least = fmin(least, p->time_s[at]);
+	}
+	return isfinite(least) ? least : otherwise;
+}
+
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, int32_t n_ops,
+                                  berth_arena *mem, berth_system *out, berth_err *err)
 {
 	berth_system r = *s;
+	BERTH_TRY(BERTH_NEW(mem, r.dev_op_overhead_s, s->n_devs, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		r.dev_op_overhead_s[d] = least_time_s(p, s, n_ops, d, s->dev_op_overhead_s[d]);
 	BERTH_TRY(BERTH_NEW(mem, r.link_latency_s, s->n_links, err));
 	BERTH_TRY(BERTH_NEW(mem, r.link_bandwidth, s->n_links, err));
 	for (int32_t l = 0; l < s->n_links; l++) {

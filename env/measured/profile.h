@@ -45,8 +45,10 @@ berth_profile_cfg berth_profile_cfg_default(void);
 berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_profile *out, berth_err *err);
 
-/* A copy of the system with the fitted links. Arrays of links live in mem. Fails: BERTH_ENOMEM. */
-berth_status berth_profile_system(const berth_profile *p, const berth_system *s, berth_arena *mem,
-                                  berth_system *out, berth_err *err);
+/* A copy of the system with the fitted links. A device's overhead of an operator becomes the least time that
+ * one of the n_ops took there: an upper bound, close where some do next to nothing. New arrays live in mem.
+ * Fails: BERTH_ENOMEM. */
+berth_status berth_profile_system(const berth_profile *p, const berth_system *s, int32_t n_ops,
+                                  berth_arena *mem, berth_system *out, berth_err *err);
 
 #endif

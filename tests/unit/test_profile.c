@@ -168,6 +168,32 @@ static int32_t profile_on(const char *model, berth_profile_cache *c)
 	return cached;
 }
 
+/* The least time that was measured is a device's overhead; one of which nothing was keeps what it had. */
+static void overhead_is_the_least_time(void **state)
+{
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"devices\":["
+	                             "{\"name\":\"a\"},{\"name\":\"b\",\"op_overhead_s\":7e-6}],\"links\":["
+	                             "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e9,\"both_ways\":true}]}";
+	berth_profiled row[] = {{.source = BERTH_PREDICTED}, {.source = BERTH_PREDICTED},
+	                        {.source = BERTH_CACHED},    {.source = BERTH_CANNOT},
+	                        {.source = BERTH_MEASURED},  {.source = BERTH_CANNOT}};
+	double time_s[] = {1e-6, 1e-6, 3e-6, NAN, 5e-6, NAN};
+	berth_link_fit link[2] = {{.n = 0}, {.n = 0}};
+	berth_profile p = {.row = row, .time_s = time_s, .link = link};
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s, fitted;
+	berth_err err;
+	(void)state;
+	assert_ok(berth_system_parse_json("two", system, strlen(system), &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_profile_system(&p, &s, 3, &mem, &fitted, &err), &err);
+	assert_true(fitted.dev_op_overhead_s[0] == 3e-6);
+	assert_true(fitted.dev_op_overhead_s[1] == 7e-6);
+	assert_true(s.dev_op_overhead_s[0] == 0);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static void cache_knows_the_processor(void **state)
 {
 	(void)state;
@@ -544,6 +570,7 @@ int main(void)
 		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(line_through_points),
 		cmocka_unit_test(cache_keeps_times),
+		cmocka_unit_test(overhead_is_the_least_time),
 		cmocka_unit_test(cache_knows_the_processor),
 		cmocka_unit_test(calibration_finds_the_truth),
 		cmocka_unit_test(calibration_begins_with_the_graphs_cuts),
