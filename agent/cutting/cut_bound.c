@@ -13,9 +13,8 @@
 static bool is_known(const berth_cutting *c)
 {
 	const berth_system *s = c->p->s;
-	bool known = s->cost_model->strong_bounds && c->p->g->n_times == 0 &&
-	             (berth_objective_is(&c->objective, BERTH_LATENCY) ||
-	              berth_objective_is(&c->objective, BERTH_THROUGHPUT));
+	bool known = s->cost_model->strong_bounds && (berth_objective_is(&c->objective, BERTH_LATENCY) ||
+	                                              berth_objective_is(&c->objective, BERTH_THROUGHPUT));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		known &= s->dev_op_overhead_s[d] >= 1e-9;
 	return known;
@@ -57,8 +56,8 @@ static int64_t least_ns(const berth_cutting *c, int32_t op)
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (!berth_op_legal(p, op, d))
 			continue;
-		int64_t ns =
-			c->axes[op] ? (int64_t)(p->s->dev_op_overhead_s[d] * 1e9) : berth_op_time(p, op, d);
+		int64_t ns = berth_op_time(p, op, d), fixed = (int64_t)(p->s->dev_op_overhead_s[d] * 1e9);
+		ns = c->axes[op] && fixed < ns ? fixed : ns;
 		least = ns < least ? ns : least;
 	}
 	return least == INT64_MAX ? 0 : least;

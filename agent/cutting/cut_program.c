@@ -2,6 +2,7 @@
 #include "cut_making.h"
 #include "cut_order.h"
 #include "cut_place.h"
+#include "cut_times.h"
 #include "load.h"
 #include "text.h"
 
@@ -235,6 +236,7 @@ static berth_status make(cut_making *m, berth_err *err)
 	BERTH_TRY(cut(m, err));
 	BERTH_TRY(read(m, err));
 	BERTH_TRY(find_origins(m, err));
+	BERTH_TRY(cut_times(m, err));
 	BERTH_TRY(take_rules(m, err));
 	BERTH_TRY(m->c->training ? take_step(m, err) : take_model(m, err));
 	BERTH_TRY(berth_problem_new(&m->x->g, m->c->p->s, m->mem, m->tmp, &m->x->p, err));

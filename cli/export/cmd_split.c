@@ -248,6 +248,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
 		{"on", 0, CLI_FILE_IN, &s.args.on, "SYSTEM",
 	         "search for what to cut, into which shares, and where the pieces go"},
+		{"times", 0, CLI_FILE_IN, &s.args.times, "FILE",
+	         "with --on: times of MODEL's operators, as 'berth profile MODEL' writes them; pieces have "
+	         "their share of them, and an overhead"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "with --on: search for the quickest training step (Adam) of the model with pieces"},
 		{"pin", 0, CLI_MANY, &c->pin, "OP=DEVICE",

@@ -3,12 +3,14 @@
 
 #include "check.h"
 #include "graph_load.h"
+#include "load.h"
 #include "progress.h"
 #include "say.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The answer: the best program of pieces, or whole operators. */
 static const berth_solution *answer(const split_search *x)
@@ -24,6 +26,7 @@ static const char *first_given(const cli *c, const split_search_args *a, const s
 		const char *option;
 		bool given;
 	} all[] = {{"--plan", a->plan != NULL},
+	           {"--times", a->times != NULL},
 	           {"--training", c->training},
 	           {"--pin", c->pin.n > 0},
 	           {"--forbid", c->forbid.n > 0},
@@ -56,6 +59,39 @@ berth_status split_search_check(const cli *c, const split_search_args *a, const 
 	              : BERTH_OK;
 }
 
+/* A profile has the operators of its model, in their order, with their work. */
+static berth_status check_timed(const split_search_args *a, const char *model, const berth_graph *g,
+                                const berth_graph *timed, berth_err *err)
+{
+	const char *hint = "'berth profile MODEL --on SYSTEM -o FILE' writes a profile";
+	if (timed->n_ops != g->n_ops)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s is no profile of %s: it has %d operators, the model %d; %s", a->times,
+		                  model, (int)timed->n_ops, (int)g->n_ops, hint);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (strcmp(timed->op_name[op], g->op_name[op]) != 0 || timed->op_flops[op] != g->op_flops[op])
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s is no profile of %s: its operator %d is '%s' of %.17g FLOP, in "
+			                  "the model '%s' of %.17g; %s",
+			                  a->times, model, (int)op, timed->op_name[op], timed->op_flops[op],
+			                  g->op_name[op], g->op_flops[op], hint);
+	if (timed->n_times == 0)
+		return berth_fail(err, BERTH_EINVAL, "%s has no measured times; %s", a->times, hint);
+	return BERTH_OK;
+}
+
+/* The model's graph: with times where a profile is given. */
+static berth_status take_times(cli *c, split_search *x, const char *model, const berth_graph **g,
+                               berth_err *err)
+{
+	if (!x->a->times)
+		return BERTH_OK;
+	BERTH_TRY(berth_graph_load(x->a->times, NULL, &c->mem, &c->tmp, &x->timed, NULL, err));
+	BERTH_TRY(check_timed(x->a, model, *g, &x->timed, err));
+	*g = &x->timed;
+	return BERTH_OK;
+}
+
 /* What is placed: the model's operators, with rules, or a training step of that. */
 static berth_status open_placed(cli *c, split_search *x, const char *spec, const berth_graph *g,
                                 berth_err *err)
@@ -79,6 +115,7 @@ static berth_status open(cli *c, split_search *x, const berth_graph *g, const be
                          const berth_read_options *read, berth_err *err)
 {
 	pieces_source *source;
+	BERTH_TRY(take_times(c, x, model->name, &g, err));
 	BERTH_TRY(cli_system_load(c, x->a->on, g, &x->s, err));
 	BERTH_TRY(open_placed(c, x, model->name, g, err));
 	BERTH_TRY(cli_budget_bounds(&x->a->budget, &x->placed, &x->c.objective, &c->tmp, &x->bounds, err));
@@ -195,6 +232,7 @@ void split_search_put(berth_json_out *w, const split_search *x)
 	const berth_solution *r = answer(x);
 	berth_json_open(w, "search", '{');
 	berth_json_put_string(w, "system", x->s.name);
+	berth_json_put_string(w, "times", x->a->times);
 	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
 	berth_json_put_bool(w, "training", x->c.training != NULL);
 	if (replicas(x))

@@ -11,12 +11,14 @@
 typedef struct split_search_args {
 	const char *on; /* NULL: nothing is searched for */
 	const char *method, *plan;
+	const char *times; /* a profile of the model; NULL: none */
 	cli_budget budget;
 } split_search_args;
 
 typedef struct split_search {
 	const split_search_args *a;
 	berth_system s;
+	berth_graph timed;               /* the model's graph with times, of a->times */
 	berth_graph ruled;               /* the model's graph with --pin and --forbid */
 	berth_graph placed_graph;        /* that, or its training step */
 	berth_training_options training; /* of the step */

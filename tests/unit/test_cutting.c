@@ -409,11 +409,66 @@ static double best_program(const berth_cutting *c, berth_arena *tmp)
 	return best;
 }
 
-/* No program is below the bound, and the best is near it. */
+/* The first operator is measured on both devices, the other one on the first. */
+static void put_times(berth_graph *g)
+{
+	static int32_t off[] = {0, 2, 3};
+	static uint16_t key[] = {0, 1, 0};
+	static double time_s[] = {5e-5, 8e-5, 4e-5};
+	static const char *name[] = {"a", "b"};
+	g->op_time_off = off;
+	g->time_key = key;
+	g->time_s = time_s;
+	g->time_name = name;
+	g->n_times = 3;
+	g->n_time_names = 2;
+}
+
+/* Pieces have their share of a measured time behind the overhead; what is whole has all of it; what is not
+ * measured has the roofline's. */
+static void test_times(void **state)
+{
+	static const int32_t dev[] = {0, 1};
+	static const double share[] = {1, 3};
+	static const berth_cut_way way = {2, dev, share};
+	berth_cut_op op[2] = {{.way = &way}, {.way = &way}};
+	berth_arena mem = {0}, tmp = {0};
+	bench b;
+	berth_cut_program x, bare;
+	bytes file = small_model(false);
+	berth_err err;
+	(void)state;
+	assert_ok(berth_system_parse_json("unlike", unlike, strlen(unlike), &mem, &tmp, &b.s, &err), &err);
+	b.s.dev_op_overhead_s[0] = 1e-5;
+	b.s.dev_op_overhead_s[1] = 1; /* more than the operator takes: nothing of it shrinks */
+	assert_ok(bench_read(&b, (const char *)file.data, file.n, NULL, &mem, &tmp, &err), &err);
+	assert_ok(berth_cut_program_make(&b.c, op, &mem, &tmp, &bare, &err), &err);
+	put_times(&b.g);
+	assert_ok(berth_cut_program_make(&b.c, op, &mem, &tmp, &x, &err), &err);
+	assert_int_equal(x.g.n_ops, bare.g.n_ops);
+	assert_int_equal(x.made.n_made, 2);
+	for (int i = 0; i < 2; i++) {
+		const pieces_made *m = &x.made.made[i];
+		int32_t whole = op_of(&b.g, m->op);
+		for (int32_t k = 0; k < 2; k++) {
+			int32_t piece = op_of(&x.g, m->name[k]);
+			double part = x.g.op_flops[piece] / b.g.op_flops[whole], T = whole ? 4e-5 : 5e-5;
+			assert_int_equal(berth_op_time(&x.p, piece, 0),
+			                 llround(1e9 * (1e-5 + part * (T - 1e-5))));
+			assert_int_equal(berth_op_time(&x.p, piece, 1),
+			                 whole ? berth_op_time(&bare.p, piece, 1) : 80000);
+		}
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* No program is below the bound, and the best is near it: with the roofline's times, and with measured
+ * ones. */
 static void test_bound(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 8; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		bench b;
 		bytes file = small_model(i % 2);
@@ -422,8 +477,12 @@ static void test_bound(void **state)
 		assert_ok(berth_system_parse_json("unlike", unlike, strlen(unlike), &mem, &tmp, &b.s, &err),
 		          &err);
 		assert_ok(bench_read(&b, (const char *)file.data, file.n, NULL, &mem, &tmp, &err), &err);
-		b.c.objective = berth_objective_of(i < 2 ? BERTH_LATENCY : BERTH_THROUGHPUT);
+		b.c.objective = berth_objective_of(i % 4 < 2 ? BERTH_LATENCY : BERTH_THROUGHPUT);
 		assert_int_equal(b.p.n_ops, 2);
+		if (i >= 4) {
+			put_times(&b.g);
+			assert_ok(berth_problem_new(&b.g, &b.s, &mem, &tmp, &b.p, &err), &err);
+		}
 		assert_ok(berth_cut_bound(&b.c, &tmp, &bound, &err), &err);
 		best = best_program(&b.c, &tmp);
 		assert_true(bound > 0 && bound <= best);
@@ -552,7 +611,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_seeds),  cmocka_unit_test(test_moves),
 	                                   cmocka_unit_test(test_step),   cmocka_unit_test(test_rules),
 	                                   cmocka_unit_test(test_search), cmocka_unit_test(test_small_budget),
-	                                   cmocka_unit_test(test_bound),  cmocka_unit_test(test_time),
-	                                   cmocka_unit_test(test_cancel), cmocka_unit_test(test_memory)};
+	                                   cmocka_unit_test(test_times),  cmocka_unit_test(test_bound),
+	                                   cmocka_unit_test(test_time),   cmocka_unit_test(test_cancel),
+	                                   cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
