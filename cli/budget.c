@@ -37,12 +37,13 @@ berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_e
 	berth_search_options o = {b->objective, b->seed,  evaluations_of(b),
 	                          b->time_s,    b->cpu_s, b->threads ? b->threads : n_cpus()};
 	berth_search_cfg cfg;
+	const atomic_int *cancel = cli_catch_signals(); /* before there is a thread to be seen */
 	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
 	cfg.nodes = b->nodes > 0 ? b->nodes : 0;
 	cfg.gap = b->gap;
 	cfg.walks = b->walks;
 	cfg.write_model = b->write_model;
-	cfg.cancel = cli_catch_signals();
+	cfg.cancel = cancel;
 	*out = cfg;
 	return BERTH_OK;
 }
