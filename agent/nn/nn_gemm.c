@@ -1,13 +1,14 @@
 /* Products of small matrices; see nn_gemm.h. Tiles of c stay in registers while the inner index runs. A tile
- * is up to four rows and two vectors wide. Panels of b that do not stand in vectors, being transposed or
- * narrow, are copied into some that do. */
+ * is up to four rows and two vectors wide: with the vectors of b and the number of a, all of it fits the
+ * sixteen registers of AVX2. Vectors of 64 bytes do not, and are kept on the stack there. Panels of b that do
+ * not stand in vectors, being transposed or narrow, are copied into some that do. */
 #include "nn_gemm.h"
 
 #include <string.h>
 
-enum { VEC = 64 / sizeof(nn_real), PANEL = 2 * VEC, ROWS = 4, DEPTH = 256 };
+enum { VEC = 32 / sizeof(nn_real), PANEL = 2 * VEC, ROWS = 4, DEPTH = 256, PARTS = 64 / sizeof(nn_real) };
 
-typedef nn_real vec __attribute__((vector_size(64)));
+typedef nn_real vec __attribute__((vector_size(32)));
 
 /* Where the numbers of a matrix are: element (i, k) is at[i * row + k * column]. */
 typedef struct view {
@@ -95,14 +96,14 @@ INLINE void stretch(size_t N, size_t K, size_t M, nn_real *c, view a, view b)
 INLINE void times_vector(size_t N, size_t K, nn_real *c, const nn_real *a, const nn_real *b)
 {
 	for (size_t n = 0; n < N; n++, a += K) {
-		nn_real part[VEC] = {0};
+		nn_real part[PARTS] = {0};
 		size_t k = 0;
-		for (; k + VEC <= K; k += VEC)
-			for (size_t i = 0; i < VEC; i++)
+		for (; k + PARTS <= K; k += PARTS)
+			for (size_t i = 0; i < PARTS; i++)
 				part[i] += a[k + i] * b[k + i];
 		for (size_t i = 0; k + i < K; i++)
 			part[i] += a[k + i] * b[k + i];
-		for (size_t half = VEC / 2; half; half /= 2)
+		for (size_t half = PARTS / 2; half; half /= 2)
 			for (size_t i = 0; i < half; i++)
 				part[i] += part[i + half];
 		c[n] += part[0];

@@ -339,7 +339,8 @@ policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const 
 		w + at.step_skip};
 }
 
-enum { CHUNK = 16 };
+/* Sums of so many columns run side by side: fewer would wait for each other. */
+enum { CHUNK = 32 };
 
 /* y[n] = relu(z + x[F] @ w[F][H]) * v of n columns. Where n is a constant they stay in registers. */
 static inline void step_columns(size_t F, size_t H, size_t n, nn_real y[restrict], const nn_real z[restrict],
