@@ -29,6 +29,7 @@ static const bench benches[] = {
          bench_start},
 	{"learn", "drawing, simulating and learning together, on 1 and 2 workers", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
+	{"gemm", "matrix products of the sizes of policies, beside OpenBLAS, one core", bench_gemm},
 	{"questions", "explain an operator, ask about 20 machines, a Pareto front of 10,000 evaluations",
          bench_questions},
 	{"exact", "branch and bound on 16 operators; strong bounds of models", bench_exact},

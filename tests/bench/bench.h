@@ -41,6 +41,7 @@ void bench_coarsen(bench_out *out);
 void bench_start(bench_out *out);
 void bench_learn(bench_out *out);
 void bench_policy(bench_out *out);
+void bench_gemm(bench_out *out);
 void bench_pbqp(bench_out *out);
 void bench_questions(bench_out *out);
 void bench_exact(bench_out *out);
