@@ -175,7 +175,7 @@ berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *
 berth_status berth_learner_step(berth_learner *l, int32_t i, int32_t left, berth_step_stats *stats,
                                 berth_err *err)
 {
-	return berth_learner_round(l, 1, &(berth_turn){i, left}, stats, err);
+	return berth_learner_round(l, 1, &(berth_turn){.pair = i, .left = left}, stats, err);
 }
 
 void berth_learner_drawn(const berth_learner *l, int32_t i, int32_t k, int32_t *op_dev)

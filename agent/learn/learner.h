@@ -87,6 +87,7 @@ typedef struct berth_batch {
 	double *reward;         /* [rows] */
 	berth_sequence sequence; /* of that decoding alone */
 	bool ended;             /* no epoch of it is left */
+	bool taught, search;    /* as its turn says */
 	berth_status status;
 	berth_err err;
 } berth_batch;
@@ -117,6 +118,12 @@ typedef struct berth_learner {
 	 * those of other ranks with as much of a search as takes an incumbent. NULL: all are open. */
 	berth_status (*open)(void *ctx, int32_t n, berth_err *err);
 	void *open_ctx;
+	/* Called in turns that are taught and search, by the worker that has the batch: a placement for the
+	 * pair to be taught, with its order and its scores under the rule and under the order.
+	 *   from  [n_ops] what the policy comes to; NULL: the pair has its first turn */
+	berth_status (*teach)(void *ctx, int32_t pair, const int32_t *from, int32_t *op_dev, int32_t *order,
+	                      berth_score scores[2], berth_err *err);
+	void *teach_ctx;
 } berth_learner;
 
 /* A learner over the searches s[n_pairs], which it uses and does not own.
@@ -157,9 +164,12 @@ int32_t berth_learner_draw_cost(const berth_learner *l);
  * and fewer passes of the network a placement (Smith et al. 2018). */
 int32_t berth_learner_want(const berth_learner *l, int32_t i);
 
-/* A batch of a round: on which pair, with how many evaluations at most (see berth_search_budget_left). */
+/* A batch of a round: on which pair, with how many evaluations at most (see berth_search_budget_left).
+ * Taught: it draws nothing and imitates the pair's incumbent, without evaluations; sequential decoding alone.
+ * search: l->teach is asked for a better incumbent first. */
 typedef struct berth_turn {
 	int32_t pair, left;
+	bool taught, search;
 } berth_turn;
 
 /* n steps at once, at most cfg.at_once; pairs may repeat. stats [n] may be NULL.
@@ -169,7 +179,7 @@ typedef struct berth_turn {
  * step, and the same bits for any number of them. The one-shot decoding makes its steps one after the other.
  * With ranks each does some of the batches, and what came of them is traded after each epoch
  * (sequence_ranks.h). Fails: BERTH_EINVAL where the network's numbers stop being finite; as
- * berth_ranks_trade. */
+ * berth_ranks_trade; as l->teach, and then the learner is as it was before. */
 berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn,
                                  berth_step_stats *stats, berth_err *err);
 

@@ -1,7 +1,8 @@
 /* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped
  * on its own, one advantage for all), a Gaussian policy over the keys of the list, and imitation by
- * following a placement along the list. The batches of a round are independent but for the policy that they
- * start from, so each is one item for the workers, and for ranks (sequence_ranks.h). */
+ * following a placement along the list. Batches that are taught follow the pair's incumbent: without a guide,
+ * and after one, two and three passes of the policy. The batches of a round are independent but for the
+ * policy that they start from, so each is one item for the workers, and for ranks (sequence_ranks.h). */
 #include "decoding.h"
 #include "learner_update.h"
 #include "sequence_ranks.h"
@@ -97,22 +98,45 @@ static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch 
 /* On one worker; on all of them where that is ALL, and the placements are offered then. */
 enum { ALL = -1 };
 
-/* Batches of a pair take turns: no guide, or what one, two, three greedy passes come to. */
-static void find_guide(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker)
+/* A list schedule under the guide as it is. trace NULL: greedy, its placement into guide_dev; else the
+ * devices of force [n_ops], with what was decided. */
+static void run_list(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker,
+                     const int32_t *force, berth_episode *trace)
 {
 	berth_sequence *q = &b->sequence;
 	berth_decoder *decoder = b->pair->rollout.decoder[worker];
-	int64_t passes = b->first / (q->most ? q->most : 1) % 4;
-	berth_decode_how how = {.temperature = 1, .guide = &q->guide};
-	q->guide.p = b->pair->s->p;
-	q->guide.is_set = false;
-	for (int64_t k = 0; k < passes; k++) {
-		berth_partial *part = berth_decoder_partial(decoder);
-		berth_partial_limit_memory(part, 0);
-		berth_decode(decoder, net, keys_of(l, b), &how, part, NULL);
+	berth_decode_how how = {.temperature = 1, .guide = &q->guide, .force = force};
+	berth_partial *part = berth_decoder_partial(decoder);
+	berth_partial_limit_memory(part, 0);
+	berth_decode(decoder, net, keys_of(l, b), &how, part, trace);
+	if (!trace)
 		berth_partial_devs(part, q->guide_dev);
-		berth_guide_set(&q->guide, q->guide_dev);
+}
+
+static void drop_guide(berth_batch *b)
+{
+	b->sequence.guide.p = b->pair->s->p;
+	b->sequence.guide.is_set = false;
+}
+
+/* What `passes` more greedy passes come to is the guide. */
+static void pass_on(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker,
+                    int64_t passes)
+{
+	for (int64_t k = 0; k < passes; k++) {
+		run_list(l, b, net, worker, NULL, NULL);
+		berth_guide_set(&b->sequence.guide, b->sequence.guide_dev);
 	}
+}
+
+enum { GUIDES = 4 };
+
+/* Batches of a pair take turns: no guide, or what one, two, three greedy passes come to. */
+static void find_guide(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker)
+{
+	int32_t most = b->sequence.most;
+	drop_guide(b);
+	pass_on(l, b, net, worker, b->first / (most ? most : 1) % GUIDES);
 }
 
 static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
@@ -132,6 +156,46 @@ static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 		b->best = berth_score_less(b->score[i], b->score[b->best]) ? i : b->best;
 	}
 	learner_note_rewards(b, KEEP);
+}
+
+/* ---- being taught ---- */
+
+/* What is to be imitated, into the first row: the pair's incumbent, or what l->teach finds. */
+static berth_status find_teacher(const berth_learner *l, berth_batch *b, const policy_stepper *net,
+                                 int32_t worker, berth_err *err)
+{
+	berth_sequence *q = &b->sequence;
+	const berth_search *s = b->pair->s;
+	size_t bytes = (size_t)b->pair->n_ops * sizeof *q->op_devs;
+	bool first = b->pair->episodes == 0;
+	if (b->search) {
+		drop_guide(b);
+		pass_on(l, b, net, worker, first ? 0 : GUIDES);
+		return l->teach(l->teach_ctx, (int32_t)(b->pair - l->pair), first ? NULL : q->guide_dev,
+		                q->op_devs, q->orders, q->scores, err);
+	}
+	memcpy(q->op_devs, s->best_dev, bytes);
+	memcpy(q->orders, s->best_order, bytes);
+	q->scores[0] = s->best_has_order ? berth_score_worst() : s->best;
+	q->scores[1] = s->best_has_order ? s->best : berth_score_worst();
+	return BERTH_OK;
+}
+
+/* Follow it under each of the guides. */
+static berth_status be_taught(const berth_learner *l, berth_batch *b, int32_t worker, berth_err *err)
+{
+	berth_sequence *q = &b->sequence;
+	policy_stepper net = embed(l, b);
+	BERTH_TRY(find_teacher(l, b, &net, worker, err));
+	drop_guide(b);
+	b->best = 0;
+	for (int32_t i = 0; i < b->n; i++) {
+		pass_on(l, b, &net, worker, i > 0);
+		run_list(l, b, &net, worker, q->op_devs, &q->episode[i]);
+		b->score[i] = q->scores[berth_score_less(q->scores[1], q->scores[0])];
+	}
+	learner_note_rewards(b, KEEP);
+	return BERTH_OK;
 }
 
 static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
@@ -203,10 +267,42 @@ static void end_gradient(const berth_learner *l, berth_batch *b)
 	policy_backward_end(&l->dims, l->params, &b->pair->e.in, b->acts, b->sequence.dkeys, b->grads);
 }
 
+/* The share of one episode that followed a placement; *loss grows by it. What was decided is left in work. */
+static berth_status add_imitation(const berth_learner *l, berth_batch *b, const berth_episode *ep,
+                                  double share, double *loss, berth_err *err)
+{
+	berth_sequence *q = &b->sequence;
+	const policy_input *in = &b->pair->e.in;
+	int32_t n_devs = b->pair->e.n_devs;
+	policy_steps steps = steps_of(ep);
+	nn_real one = 1;
+	double own;
+	policy_steps_forward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->logits);
+	memset(q->dlogits, 0, steps.n * (size_t)n_devs * sizeof *q->dlogits);
+	BERTH_TRY(policy_ce_loss(share, 1, ep->n_steps, n_devs, q->logits, ep->mask, ep->action, &one,
+	                         q->work, q->dlogits, &own, err));
+	policy_steps_backward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->dlogits, b->grads);
+	*loss += own;
+	return BERTH_OK;
+}
+
+static berth_status find_taught_gradient(const berth_learner *l, berth_batch *b, berth_err *err)
+{
+	double loss = 0;
+	begin_gradient(l, b);
+	for (int32_t i = 0; i < b->n; i++)
+		BERTH_TRY(add_imitation(l, b, &b->sequence.episode[i], 1.0 / b->n, &loss, err));
+	end_gradient(l, b);
+	b->stats.clone_loss = loss;
+	return BERTH_OK;
+}
+
 /* Epoch k's gradient of a batch, which is embedded; b->ended where it is not to be taken. */
 static berth_status find_gradient(const berth_learner *l, berth_batch *b, int32_t k, berth_err *err)
 {
 	policy_ppo_stats now = {0};
+	if (b->taught)
+		return find_taught_gradient(l, b, err);
 	begin_gradient(l, b);
 	for (int32_t i = 0; i < b->n; i++)
 		BERTH_TRY(add_episode(l, b, i, &now, err));
@@ -230,11 +326,13 @@ static void run_batch(const pass *x, berth_batch *b, int32_t worker)
 {
 	if (b->ended)
 		return;
-	if (x->epoch == 0)
-		draw_batch(x->l, b, worker);
-	else
+	if (x->epoch > 0)
 		embed(x->l, b);
-	b->ended = b->pair->e.n_groups == 0 || x->l->cfg.epochs == 0;
+	else if (b->taught)
+		b->status = be_taught(x->l, b, worker == ALL ? 0 : worker, &b->err);
+	else
+		draw_batch(x->l, b, worker);
+	b->ended = b->pair->e.n_groups == 0 || x->l->cfg.epochs == 0 || b->status != BERTH_OK;
 	if (!b->ended)
 		b->status = find_gradient(x->l, b, x->epoch, &b->err);
 }
@@ -274,7 +372,10 @@ static void start_batches(berth_learner *l, int32_t n, const berth_turn *turn, i
 	for (int32_t k = 0; k < n; k++) {
 		berth_batch *b = &l->batch[k];
 		int32_t most = b->sequence.most, at = k;
-		b->n = turn[k].left / 2 < most ? turn[k].left / 2 : most;
+		int32_t want = turn[k].taught ? GUIDES : turn[k].left / 2;
+		b->taught = turn[k].taught;
+		b->search = turn[k].search;
+		b->n = want < most ? want : most;
 		b->n = b->n > 0 ? b->n : 1; /* the last evaluation of an odd budget may become two */
 		b->first = b->pair->episodes;
 		b->ended = false;
@@ -309,6 +410,11 @@ static void settle_round(berth_learner *l, const turns *t)
 		berth_search *s = b->pair->s;
 		size_t row = (size_t)b->best * (size_t)b->pair->n_ops;
 		learner_settle(b, KEEP);
+		if (b->taught) {
+			berth_search_keep(s, b->sequence.scores[0], b->sequence.op_devs, NULL);
+			berth_search_keep(s, b->sequence.scores[1], b->sequence.op_devs, b->sequence.orders);
+			continue;
+		}
 		l->evaluations += sequence_is_mine(l, b) ? 2 * (int64_t)b->n : 0;
 		if (t->alone)
 			continue;
@@ -318,14 +424,22 @@ static void settle_round(berth_learner *l, const turns *t)
 	}
 }
 
+/* The first failure of a batch. */
+static berth_status check_batches(const berth_learner *l, int32_t n, berth_err *err)
+{
+	for (int32_t k = 0; k < n; k++)
+		if (l->batch[k].status != BERTH_OK)
+			return berth_fail(err, l->batch[k].status, "%s", l->batch[k].err.msg);
+	return BERTH_OK;
+}
+
 /* Each batch's own gradient step, in their order. */
 static berth_status take_steps(berth_learner *l, int32_t n, bool *ended, berth_err *err)
 {
 	*ended = true;
+	BERTH_TRY(check_batches(l, n, err));
 	for (int32_t k = 0; k < n; k++) {
 		berth_batch *b = &l->batch[k];
-		if (b->status != BERTH_OK)
-			return berth_fail(err, b->status, "%s", b->err.msg);
 		if (b->ended)
 			continue;
 		BERTH_TRY(learner_apply(l, b, &b->stats.grad_norm, err));
@@ -342,6 +456,7 @@ static berth_status run_round(berth_learner *l, int32_t n, const berth_turn *tur
 	if (l->open)
 		BERTH_TRY(l->open(l->open_ctx, n, err));
 	BERTH_TRY(run_pass(l, &t, 0, err));
+	BERTH_TRY(check_batches(l, n, err));
 	settle_round(l, &t);
 	for (int32_t k = 1; !ended; k++) {
 		BERTH_TRY(take_steps(l, n, &ended, err));
@@ -369,27 +484,16 @@ static berth_status imitate(berth_learner *l, const int32_t *op_dev, double enou
                             berth_err *err)
 {
 	berth_batch *b = l->batch;
-	berth_sequence *q = &b->sequence;
-	berth_pair *pair = b->pair;
-	berth_episode *ep = &q->episode[0];
-	berth_decode_how how = {.temperature = 1, .force = op_dev};
+	berth_episode *ep = &b->sequence.episode[0];
 	policy_stepper net = embed(l, b);
-	nn_real one = 1;
-	double loss, norm;
-	berth_partial *part = berth_decoder_partial(pair->rollout.decoder[0]);
-	berth_partial_limit_memory(part, 0);
-	berth_decode(pair->rollout.decoder[0], &net, keys_of(l, b), &how, part, ep);
-	policy_steps rows = steps_of(ep);
+	double loss = 0, norm;
+	drop_guide(b);
+	run_list(l, b, &net, 0, op_dev, ep);
 	begin_gradient(l, b);
-	policy_steps_forward(&l->dims, l->params, &pair->e.in, b->acts, &rows, q->hidden, q->logits);
-	memset(q->dlogits, 0, rows.n * (size_t)pair->e.n_devs * sizeof *q->dlogits);
-	BERTH_TRY(policy_ce_loss(1, 1, ep->n_steps, pair->e.n_devs, q->logits, ep->mask, ep->action, &one,
-	                         q->work, q->dlogits, &loss, err));
-	*mass = mass_of(q, ep, pair->e.n_devs);
+	BERTH_TRY(add_imitation(l, b, ep, 1, &loss, err));
+	*mass = mass_of(&b->sequence, ep, b->pair->e.n_devs);
 	if (*mass >= enough)
 		return BERTH_OK;
-	policy_steps_backward(&l->dims, l->params, &pair->e.in, b->acts, &rows, q->hidden, q->dlogits,
-	                      b->grads);
 	end_gradient(l, b);
 	return learner_apply(l, b, &norm, err);
 }

@@ -1,6 +1,7 @@
 /* Sequential decoding; see decode.h. */
 #include "decode.h"
 
+#include "around.h"
 #include "ceft.h"
 #include "ready.h"
 #include "traffic.h"
@@ -26,6 +27,7 @@ struct berth_decoder {
 	int64_t *load_ns, *end_ns; /* [n_devs] */
 	int64_t *channel_ns;     /* [n_channels] load */
 	berth_traffic traffic;
+	berth_around around;
 	const berth_guide *guide; /* NULL: none */
 	int64_t *coming_ns;      /* [n_devs] by the guide, not placed yet */
 	int64_t rest_ns;         /* sum of least times not placed yet */
@@ -134,6 +136,7 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	berth_arena_reset(mem, mark);
 	berth_ceft_tails(p, NULL, d->tail_ns);
 	find_least(d);
+	BERTH_TRY(berth_around_new(p, d->op_least_ns, mem, &d->around, err));
 	find_energy_unit(d);
 	find_leaving(d);
 	*out = d;
@@ -328,6 +331,23 @@ static void energy_features(const berth_decoder *d, int32_t op, int32_t v, doubl
 	x[STEP_AIMED_THRIFTY] = more <= 0 ? w : 0;
 }
 
+/* critical: how critical op is. */
+static void around_features(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t v,
+                            int64_t hope, double critical, nn_real *x)
+{
+	const berth_around *a = &d->around;
+	int64_t waits = d->start_ns[v] - d->end_ns[v];
+	x[STEP_MATES] = (nn_real)a->mate_share[v];
+	x[STEP_HEIRS_SLOWER] = (nn_real)a->heirs_slower[v];
+	x[STEP_QUEUE] = squash(d, a->queue_ns[v]);
+	x[STEP_GAP] = squash(d, waits > 0 ? waits : 0);
+	x[STEP_PRESSURE] = squash(d, a->queue_all_ns / d->e->n_devs);
+	x[STEP_PROGRESS] = (nn_real)berth_partial_length_ns(part) / (nn_real)hope;
+	x[STEP_OWN] = squash(d, d->op_least_ns[op]);
+	x[STEP_FAN] = (nn_real)log1p(a->fan);
+	x[STEP_SLACK] = (nn_real)critical;
+}
+
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
 {
 	bool energy = d->e->aim.energy > 0 && d->e->p->has_energy;
@@ -337,6 +357,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	int32_t largest;
 	double bytes = find_inputs(d, part, op, &largest);
 	int64_t hope = hoped_for(d, part);
+	berth_around_look(&d->around, part, op);
 	double own = (double)d->op_least_ns[op] + 0.1 * d->unit,
 	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
 	for (int32_t v = 0; v < p->n_devs; v++) {
@@ -365,6 +386,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
 		x[STEP_WITH_PRODUCER] = v == largest;
 		channel_features(d, part, op, v, hope, x);
+		around_features(d, part, op, v, hope, critical, x);
 		if (d->guide)
 			guided_features(d, op, v, l, hope, x);
 		if (d->e->aim.load > 0)
@@ -458,6 +480,7 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	if (trace)
 		trace->n_steps = 0;
 	berth_ready_start(&d->ready, d->key);
+	berth_around_start(&d->around, &d->ready);
 }
 
 static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev)
@@ -477,6 +500,7 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *ke
 	begin(d, keys, how, trace);
 	for (int32_t op; (op = berth_ready_next(&d->ready)) >= 0;) {
 		int32_t dev = berth_partial_dev(part, op);
+		berth_around_take(&d->around, &d->ready, op);
 		least l = find_times(d, part, op, how->force ? how->force[op] : -1);
 		if (!memchr(d->mask, 1, (size_t)d->e->n_devs)) { /* no device has room */
 			dev = berth_partial_roomiest(part, d->e->p->op_coloc[op]);

@@ -68,6 +68,8 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	put_text(n, "trained_on", f->trained_on);
 	if (f->at_once > 0 && f->at_once != BERTH_TRAINED_AT_ONCE)
 		put_whole(n, "at_once", (unsigned long long)f->at_once);
+	if (f->teach > 0)
+		put_whole(n, "teach", (unsigned long long)f->teach);
 #define X(type, field, note, initial, least, most) put_number(n, note, (double)f->cfg.field);
 #define Y(type, field, note, initial, least, most)
 	BERTH_LEARNER_CFG(X, Y)
@@ -208,6 +210,15 @@ static berth_status read_at_once(const char *file, const safetensors_file *raw, 
 	return BERTH_OK;
 }
 
+static berth_status read_teach(const char *file, const safetensors_file *raw, int64_t *out, berth_err *err)
+{
+	uint64_t x = 0;
+	if (safetensors_get_note(raw, "teach"))
+		BERTH_TRY(note_whole(file, raw, "teach", &x, err));
+	*out = (int64_t)(x & INT64_MAX);
+	return BERTH_OK;
+}
+
 static berth_status read_each_objective(const char *file, const safetensors_file *raw, bool *out,
                                         berth_err *err)
 {
@@ -336,6 +347,7 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
 	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
 	BERTH_TRY(read_at_once(file, raw, &f->at_once, err));
+	BERTH_TRY(read_teach(file, raw, &f->teach, err));
 	BERTH_TRY(read_each_objective(file, raw, &f->each_objective, err));
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);
 	f->steps = (int64_t)(steps & INT64_MAX);

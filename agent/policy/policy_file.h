@@ -24,6 +24,7 @@ typedef struct berth_policy_file {
 	int64_t evaluations, steps;
 	const char *trained_on;       /* "graph on system; ..." */
 	int32_t at_once;              /* batches of a round of training; 0: as usual */
+	int64_t teach;                /* evaluations of a search for teachers; 0: it had none */
 	const berth_policy_card *card; /* NULL: it has none */
 	const nn_real *params;        /* [policy_param_count(&dims)] */
 	/* The same of the policy that it was tuned from: it proposes its own placement, too, so that none is

@@ -1,6 +1,7 @@
 /* Training; see train.h. */
 #include "train_pairs.h"
 #include "train_ranks.h"
+#include "train_teach.h"
 #include "train_tune.h"
 
 #include "file.h"
@@ -127,6 +128,8 @@ static berth_status open_learner(trainer *w, berth_err *err)
 	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, params, all, w->n_items, w->mem, w->tmp,
 	                            &w->l, err));
 	w->l.ranks = w->ranks;
+	w->l.teach = trainer_teach;
+	w->l.teach_ctx = w;
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
@@ -194,6 +197,8 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats, int64_
 		.collapsed = train_turns_collapsed(&w->turns, item),
 		.n_collapsed = train_turns_n_collapsed(&w->turns),
 		.mean_reward = mean_reward(w),
+		.taught = w->turns.next < trainer_taught_turns(w) ? w->turns.next : trainer_taught_turns(w),
+		.to_teach = trainer_taught_turns(w),
 		.evaluations_per_s = (double)(made - w->made_before) /
 	                             fmax(berth_wall_seconds() - w->started, 1e-9)};
 	if (w->cfg->update)
@@ -217,8 +222,9 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 	for (int32_t k = 0; k < n; k++)
 		BERTH_TRY(trainer_close(w, turn[k].pair, err));
 	for (int32_t k = 0; k < n; k++) {
-		train_turns_note(&w->turns, turn[k].pair, &stats[k],
-		                 berth_score_less(w->search[turn[k].pair].best, before[k]));
+		if (!turn[k].taught)
+			train_turns_note(&w->turns, turn[k].pair, &stats[k],
+			                 berth_score_less(w->search[turn[k].pair].best, before[k]));
 		tell(w, turn[k].pair, &stats[k], w->l.steps - n + k + 1);
 	}
 	if (trainer_tunes(w))
@@ -226,21 +232,47 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
 
+/* Turns that are taught. One that is interrupted leaves no trace. */
+static berth_status be_taught(trainer *w, berth_err *err)
+{
+	w->l.lr_scale = 1;
+	while (trainer_turn_is_taught(w) && !trainer_cancelled(w)) {
+		berth_turn turn[BERTH_MOST_AT_ONCE];
+		int64_t first = w->turns.next;
+		int32_t n = 0;
+		for (; n < w->cfg->learner.at_once && trainer_turn_is_taught(w); n++) {
+			bool search = trainer_turn_searches(w);
+			int32_t pair = train_turns_next(&w->turns);
+			turn[n] = (berth_turn){.pair = pair, .taught = true, .search = search};
+		}
+		berth_status st = learn_round(w, n, turn, err);
+		if (st == BERTH_EINTERRUPTED)
+			w->turns.next = first;
+		else if (st != BERTH_OK)
+			return st;
+	}
+	return BERTH_OK;
+}
+
+/* A policy that was taught has more to lose by what it draws. */
+#define TAUGHT_RATE 0.3
+
 /* Steps over the items in turn, until the budget but for the reserve is spent or there is nothing left to
  * learn. The rate falls to 0 over the second half. */
-static berth_status learn(trainer *w, berth_err *err)
+static berth_status draw(trainer *w, berth_err *err)
 {
+	double rate = trainer_teaches(w) ? TAUGHT_RATE : 1;
 	int64_t budget = w->cfg->evaluations - trainer_reserve(w), left;
 	int32_t batch = w->cfg->learner.batch, item = 0;
 	while ((left = budget - learned(w)) > 0 && item >= 0 && !trainer_tune_over(w) &&
 	       !trainer_cancelled(w)) {
 		berth_turn turn[BERTH_MOST_AT_ONCE];
 		int32_t n = 0;
-		w->l.lr_scale = fmin(1, 2 * (double)left / (double)budget);
+		w->l.lr_scale = rate * fmin(1, 2 * (double)left / (double)budget);
 		for (; n < w->cfg->learner.at_once && left > 0; n++, left -= batch) {
 			if ((item = train_turns_next(&w->turns)) < 0)
 				break;
-			turn[n] = (berth_turn){item, left < batch ? (int32_t)left : batch};
+			turn[n] = (berth_turn){.pair = item, .left = left < batch ? (int32_t)left : batch};
 		}
 		if (n)
 			BERTH_TRY(learn_round(w, n, turn, err));
@@ -315,8 +347,10 @@ static berth_status drop_older(trainer *w, berth_err *err)
 
 static berth_status run(trainer *w, berth_err *err)
 {
-	if (w->search_start < 0)
-		BERTH_TRY(learn(w, err));
+	if (w->search_start < 0) {
+		BERTH_TRY(be_taught(w, err));
+		BERTH_TRY(draw(w, err));
+	}
 	if (!trainer_cancelled(w))
 		BERTH_TRY(trainer_search(w, err));
 	bool stop = trainer_cancelled(w) && w->searched < w->n_items;
@@ -333,6 +367,8 @@ static berth_status open_streamed(trainer *w, berth_err *err)
 	w->l.ranks = w->ranks;
 	w->l.open = trainer_open_round;
 	w->l.open_ctx = w;
+	w->l.teach = trainer_teach;
+	w->l.teach_ctx = w;
 	BERTH_TRY(trainer_check_inputs(w, err));
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
@@ -434,7 +470,7 @@ static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 	if (*begun)
 		return trainer_check_state(w, err);
 	double started = berth_wall_seconds();
-	if (!trainer_tunes(w))
+	if (!trainer_tunes(w) && !trainer_teaches(w))
 		BERTH_TRY(imitate(w, err));
 	BERTH_TRY(trainer_check_state(w, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);

@@ -24,6 +24,7 @@ typedef struct berth_train_update {
 	bool collapsed;              /* so many that others get its budget */
 	int32_t n_collapsed;         /* items that are so */
 	double mean_reward;          /* of what is drawn, moving, mean over the items */
+	int64_t taught, to_teach;    /* turns that were taught, of so many that come first */
 	double evaluations_per_s;    /* of this run */
 } berth_train_update;
 
@@ -36,6 +37,10 @@ typedef struct berth_train_cfg {
 	bool each_objective; /* each pair has one of all, drawn by the seed (trainer_objective) */
 	uint64_t seed;
 	int64_t evaluations;         /* over all items, portfolio and final search counted */
+	/* Evaluations of a search for the teacher of each item (train_teach.h), which come first, three
+	 * times, and are not counted with those above; no search comes last then. 0: no teachers.
+	 * Sequential decoding alone. */
+	int64_t teach;
 	berth_pool *pool;
 	/* Who else trains the same, all with the same settings. The first one writes the checkpoint; all
 	 * read it. NULL: nobody. Sequential decoding alone. */
@@ -115,10 +120,10 @@ berth_train_cfg berth_train_cfg_default(void);
 /* CPU seconds that an evaluation of a pair takes, drawn, scored and learned from, by a rule of thumb. */
 double berth_train_cost_s(const berth_problem *p);
 
-/* Train: the portfolio, then steps over the items in turn, then a search from every incumbent with a fifth of
- * the evaluations. Items of which nothing is left to learn give their turns to the others. Where all are so,
- * learning ends before its budget does (train_turns.h). One seed gives one policy to the bit, for any number
- * of threads and ranks, interrupted or not.
+/* Train: the portfolio, with cfg->teach the imitation of teachers, then steps over the items in turn, then a
+ * search from every incumbent with a fifth of the evaluations. Items of which nothing is left to learn give
+ * their turns to the others. Where all are so, learning ends before its budget does (train_turns.h). One seed
+ * gives one policy to the bit, for any number of threads and ranks, interrupted or not.
  * Resumed with a larger budget than the checkpoint's, learning goes on under the new one. With a smaller one
  * it goes on up to that. Where the checkpoint is beyond it, nothing is done, and the file stays as it is.
  * items NULL: pairs are streamed by cfg->open, so that memory holds those of a round alone, and of each other

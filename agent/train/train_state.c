@@ -215,6 +215,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	                       .evaluations = trainer_made(w),
 	                       .trained_on = w->trained_on,
 	                       .at_once = w->cfg->learner.at_once,
+	                       .teach = w->cfg->teach,
 	                       .params = w->tune.best ? w->tune.best : w->l.params};
 	berth_policy_card card;
 	if (w->tune.best) {
@@ -430,6 +431,10 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it began with another policy, of SHA-256 %.64s", path,
 		                  from);
+	if (f->teach != w->cfg->teach)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: cannot resume: it was trained with --teach %lld, not %lld", path,
+		                  (long long)f->teach, (long long)w->cfg->teach);
 	if (f->at_once != w->cfg->learner.at_once)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained with --at-once %d, not %d", path,

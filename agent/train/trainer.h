@@ -79,7 +79,7 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err);
 /* Evaluations that the final search has at most. */
 static inline int64_t trainer_reserve(const trainer *w)
 {
-	return w->cfg->from ? 0 : w->cfg->evaluations / 5;
+	return w->cfg->from || w->cfg->teach ? 0 : w->cfg->evaluations / 5;
 }
 
 /* The final search: local search and annealing from every incumbent, several items at once, with what is left

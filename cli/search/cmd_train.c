@@ -16,6 +16,7 @@
 #include "train.h"
 #include "train_curves.h"
 #include "train_fine.h"
+#include "train_items.h"
 #include "train_log.h"
 #include "train_measured.h"
 
@@ -25,15 +26,15 @@
 #include <sys/stat.h>
 
 /* More pairs are read anew for each of their turns. */
-enum { PAIRS_HELD = 256 };
+enum { PAIRS_HELD = 256, WIDEST = 1024 };
 
 typedef struct args {
 	cli_texts on;
-	const char *log, *out, *decoding, *env, *report;
+	const char *log, *out, *decoding, *env, *report, *pairs;
 	cli_train_measured measured;
 	bool resume, fine_tune, each_objective;
 	int64_t tight; /* every how many pairs; 0: none */
-	int64_t at_once;
+	int64_t at_once, teach, width;
 	cli_budget budget;
 	cli_granularity granularity;
 } args;
@@ -44,6 +45,7 @@ typedef struct state {
 	int32_t n_items;
 	const cli *c;
 	const args *a;
+	train_items pairs;
 	berth_train_cfg cfg;
 	berth_train_result result;
 	train_measured measured; /* of --env measured */
@@ -82,25 +84,20 @@ static berth_status load_item(cli *c, const args *a, const char *graph, const ch
 	return BERTH_OK;
 }
 
-/* One where none is named: that of the workload. */
-static int32_t n_systems(const args *a)
-{
-	return a->on.n ? a->on.n : 1;
-}
-
 /* The same in arenas, and in silence: it is read more than once. */
 static berth_status stream_item(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp,
                                 berth_train_item *out, berth_err *err)
 {
 	const state *s = ctx;
 	const args *a = s->a;
-	int32_t graph = i / n_systems(a), system = i % n_systems(a);
+	const char *graph, *system;
 	cli c = *s->c;
 	c.mem = *mem;
 	c.tmp = *tmp;
 	c.warned = (cli_texts){0};
 	c.quiet = true;
-	berth_status st = load_item(&c, a, c.args[graph], a->on.n ? a->on.text[system] : NULL, i, out, err);
+	train_items_words(&s->pairs, i, &graph, &system);
+	berth_status st = load_item(&c, a, graph, system, i, out, err);
 	*mem = c.mem;
 	*tmp = c.tmp;
 	return st;
@@ -108,21 +105,20 @@ static berth_status stream_item(void *ctx, int32_t i, berth_arena *mem, berth_ar
 
 static berth_status load_items(cli *c, const args *a, state *s, berth_err *err)
 {
-	int64_t n = (int64_t)c->n_args * n_systems(a);
-	if (n > INT32_MAX)
-		return berth_fail(err, BERTH_EINVAL, "train: more than %d pairs", INT32_MAX);
+	int32_t n = s->pairs.n;
+	const char *graph, *system;
 	if (n > PAIRS_HELD && a->fine_tune)
-		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: at most %d pairs, not %lld",
-		                  PAIRS_HELD, (long long)n);
+		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: at most %d pairs, not %d",
+		                  PAIRS_HELD, (int)n);
 	if (n > PAIRS_HELD && strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) == 0) {
-		s->n_items = (int32_t)n;
+		s->n_items = n;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(&c->mem, s->item, c->n_args * n_systems(a), err));
-	for (int32_t i = 0; i < c->n_args; i++)
-		for (int32_t k = 0; k < n_systems(a); k++, s->n_items++)
-			BERTH_TRY(load_item(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL, s->n_items,
-			                    &s->item[s->n_items], err));
+	BERTH_TRY(BERTH_NEW(&c->mem, s->item, n, err));
+	for (int32_t i = 0; i < n; i++, s->n_items++) {
+		train_items_words(&s->pairs, i, &graph, &system);
+		BERTH_TRY(load_item(c, a, graph, system, i, &s->item[i], err));
+	}
 	return BERTH_OK;
 }
 
@@ -140,6 +136,12 @@ static berth_status tune_items(cli *c, const args *a, state *s, berth_err *err)
 /* How much is done, what the policy draws on average, and how long it takes still. */
 static void tell_progress(state *s, const berth_train_update *u)
 {
+	if (u->taught < u->to_teach) {
+		cli_progress_line(&s->progress, ": %lld of %lld turns taught, %d pair%s",
+		                  (long long)u->taught, (long long)u->to_teach, (int)s->n_items,
+		                  s->n_items == 1 ? "" : "s");
+		return;
+	}
 	char made[32], asked[32], rate[32], left[32], learned[32] = "";
 	double per_s = u->evaluations_per_s, rest = (double)(s->cfg.evaluations - u->evaluations);
 	if (u->n_collapsed)
@@ -195,6 +197,9 @@ static berth_status settings(const args *a, state *s, berth_err *err)
 	if (a->budget.evaluations.n)
 		s->cfg.evaluations = a->budget.evaluations.n;
 	s->cfg.learner.at_once = (int32_t)a->at_once;
+	s->cfg.teach = a->teach;
+	if (a->width)
+		s->cfg.learner.hidden = (int32_t)a->width;
 	return BERTH_OK;
 }
 
@@ -418,6 +423,17 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 	if (a->fine_tune && (a->measured.on || other))
 		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: not with %s",
 		                  a->measured.on ? "--env measured" : "another --decoding than sequential");
+	if (a->teach && (a->fine_tune || a->measured.on || other))
+		return berth_fail(err, BERTH_EINVAL, "train --teach: not with %s",
+		                  a->fine_tune     ? "--fine-tune"
+		                  : a->measured.on ? "--env measured"
+		                                   : "another --decoding than sequential");
+	if (a->width > WIDEST)
+		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
+		                  (long long)a->width, WIDEST);
+	if (a->width && (a->fine_tune || a->measured.on))
+		return berth_fail(err, BERTH_EINVAL, "train --width: not with %s",
+		                  a->fine_tune ? "--fine-tune" : "--env measured");
 	if (a->each_objective && (a->fine_tune || a->measured.on))
 		return berth_fail(err, BERTH_EINVAL, "train --each-objective: not with %s",
 		                  a->fine_tune ? "--fine-tune" : "--env measured");
@@ -468,6 +484,7 @@ static berth_status prepare(cli *c, args *a, state *s, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
 		                  "out");
+	BERTH_TRY(train_items_open(c, a->pairs, &a->on, &s->pairs, err));
 	BERTH_TRY(load_items(c, a, s, err));
 	if (a->fine_tune)
 		BERTH_TRY(tune_items(c, a, s, err));
@@ -523,6 +540,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"tight", 0, CLI_COUNT, &a.tight, "K",
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
+		{"pairs", 0, CLI_FILE_IN, &a.pairs, "FILE",
+	         "the pairs to train on, one a line: GRAPH SYSTEM; in the place of GRAPH and --on"},
+		{"teach", 0, CLI_COUNT, &a.teach, "N",
+	         "search each pair with N evaluations, three times, and imitate what is found before all "
+	         "else; not counted with --evaluations"},
+		{"width", 0, CLI_COUNT, &a.width, "N", "width of the network\t32"},
 		{"at-once", 0, CLI_COUNT, &a.at_once, "N",
 	         "batches drawn from one policy: so many threads and ranks have work; 1 to 256"},
 		{"evaluations", 0, CLI_COUNT, &a.budget.evaluations.n, "N",
@@ -546,7 +569,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 1, -1, err));
+	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 0, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	berth_status st = run_all(c, &a, &s, err);
@@ -557,8 +580,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_train = {
 	"train",
-	"train GRAPH... --on SYSTEM[,SYSTEM...] [--fine-tune] [--objective O] [--evaluations N] [--seed N] "
-	"[--env simulated|measured] [--engine E] [--resume] [--log FILE] [--report FILE.html] -o POLICY",
+	"train GRAPH... --on SYSTEM[,SYSTEM...] | --pairs FILE [--teach N] [--fine-tune] [--objective O] "
+	"[--evaluations N] [--seed N] [--env simulated|measured] [--engine E] [--resume] [--log FILE] "
+	"[--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"mpirun -n N berth train ... trains with N processes, on any hosts, to the same policy.\n"

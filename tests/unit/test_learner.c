@@ -253,7 +253,10 @@ static void test_one_shot_threads(void **state)
 static void test_round_threads(void **state)
 {
 	(void)state;
-	static const berth_turn turn[] = {{0, 16}, {1, 9}, {0, 16}, {0, 2}};
+	static const berth_turn turn[] = {{.pair = 0, .left = 16},
+	                                  {.pair = 1, .left = 9},
+	                                  {.pair = 0, .left = 16},
+	                                  {.pair = 0, .left = 2}};
 	enum { TURNS = 4, ROUNDS = 6 };
 	subject x[2];
 	nn_real *first = NULL;

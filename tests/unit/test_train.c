@@ -28,6 +28,7 @@ typedef struct lesson {
 	atomic_int cancel;
 	int64_t cancel_at; /* steps; -1: never */
 	int64_t updates[N_ITEMS];
+	double first_loss[N_ITEMS], last_loss[N_ITEMS]; /* of imitation */
 	int saves; /* that are left until one fails */
 	int opened; /* times that pair 1 was; of open_changing */
 } lesson;
@@ -35,7 +36,9 @@ typedef struct lesson {
 static void cancel_later(void *ctx, const berth_train_update *u)
 {
 	lesson *l = ctx;
-	l->updates[u->item]++;
+	l->last_loss[u->item] = u->stats.clone_loss;
+	if (l->updates[u->item]++ == 0)
+		l->first_loss[u->item] = u->stats.clone_loss;
 	if (u->step >= l->cancel_at && l->cancel_at >= 0)
 		atomic_store(&l->cancel, 1);
 }
@@ -442,16 +445,100 @@ static void test_budget_moves(void **state)
 	berth_err err;
 	lesson l;
 	open_lesson_on(&l, one_sure, NULL);
-	l.cfg.evaluations = 4000;
+	l.cfg.evaluations = 8000;
 	l.cfg.learner.lr = 5e-3; /* sure of itself sooner */
 	assert_ok(teach(&l, &err), &err);
 	assert_true(l.result.best[1].collapsed && !l.result.best[0].collapsed);
 	assert_int_equal(l.result.n_collapsed, 1);
 	assert_false(l.result.done);
 	assert_true(2 * l.updates[0] > 3 * l.updates[1]);
-	assert_in_range(l.result.evaluations, 4000, 4001);
-	assert_int_equal(l.result.searched, 800);
+	assert_in_range(l.result.evaluations, 8000, 8001);
+	assert_int_equal(l.result.searched, 1600);
 	close_lesson(&l);
+}
+
+/* ---- teachers ---- */
+
+enum { TAUGHT_TURNS = 18 };
+
+static void open_taught(lesson *l, const char *path)
+{
+	open_lesson(l, path);
+	l->cfg.teach = 60;
+	l->cfg.evaluations = 700;
+}
+
+/* All turns that are taught come first, and no search comes last. The same bytes for any number of threads,
+ * interrupted anywhere, and for pairs that are streamed. */
+static void test_taught(void **state)
+{
+	(void)state;
+	char whole[64], other[64];
+	berth_err err;
+	lesson l;
+	open_taught(&l, temporary(whole));
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	assert_true(steps > TAUGHT_TURNS * N_ITEMS);
+	assert_int_equal(l.result.searched, 0);
+	assert_in_range(l.result.evaluations, 700, 701);
+	close_lesson(&l);
+	for (int k = 0; k < 5; k++) {
+		open_taught(&l, temporary(other));
+		l.cfg.open = k == 3 ? open_one : NULL;
+		l.cfg.open_ctx = &l;
+		assert_ok(berth_pool_new(1 + k % 3, &l.cfg.pool, &err), &err);
+		l.cancel_at = k == 4 ? -1 : 1 + k * (TAUGHT_TURNS * N_ITEMS + 10) / 3;
+		assert_int_equal(teach(&l, &err), k == 4 ? BERTH_OK : BERTH_EINTERRUPTED);
+		atomic_store(&l.cancel, 0);
+		l.cancel_at = -1;
+		l.cfg.resume = true;
+		assert_ok(teach(&l, &err), &err);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+		assert_same_file(whole, other);
+		unlink(other);
+	}
+	unlink(whole);
+}
+
+/* Teachers are better than the portfolio, and become what the policy holds probable. */
+static void test_teachers_are_imitated(void **state)
+{
+	(void)state;
+	berth_err err;
+	lesson l;
+	open_taught(&l, NULL);
+	l.cfg.teach = 1000;
+	l.cfg.learner.hidden = 16;
+	l.cfg.learner.lr = 0.01; /* the turns are few */
+	l.cfg.evaluations = 1;   /* nothing is drawn */
+	assert_ok(teach(&l, &err), &err);
+	assert_int_equal(l.result.steps, TAUGHT_TURNS * N_ITEMS);
+	assert_true(l.result.best[0].value < l.result.best[0].portfolio_value);
+	assert_true(l.last_loss[0] < 0.8 * l.first_loss[0]);
+	close_lesson(&l);
+}
+
+static void test_other_teachers(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_err err;
+	lesson l;
+	open_taught(&l, temporary(path));
+	l.cancel_at = 5;
+	assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+	atomic_store(&l.cancel, 0);
+	l.cancel_at = -1;
+	l.cfg.resume = true;
+	l.cfg.teach = 61;
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "it was trained with --teach 60, not 61");
+	l.cfg.teach = 60;
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	unlink(path);
 }
 
 /* Where all have collapsed, training ends early with a whole checkpoint; once more it does nothing more. */
@@ -920,7 +1007,7 @@ static void test_not_tuned(void **state)
 	lesson l;
 	first_policy(&mem, &from);
 	open_tuning(&l, temporary(path), &from);
-	l.cfg.learner.lr = 10;
+	l.cfg.learner.lr = 1e-9; /* it stays what it is */
 	assert_ok(teach(&l, &err), &err);
 	assert_int_equal(l.result.tuned.taken, 0);
 	assert_true(l.result.tuned.looks > 0);
@@ -1062,6 +1149,9 @@ int main(void)
 		cmocka_unit_test(test_policy_reads_back),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_budget_moves),
+		cmocka_unit_test(test_taught),
+		cmocka_unit_test(test_teachers_are_imitated),
+		cmocka_unit_test(test_other_teachers),
 		cmocka_unit_test(test_ends_when_done),
 		cmocka_unit_test(test_resume_with_more),
 		cmocka_unit_test(test_resume_with_less),

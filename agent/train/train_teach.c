@@ -1,0 +1,81 @@
+/* See train_teach.h. A search of a pair depends on the pair, its turn and the policy, never on when it is
+ * made, so a training that goes on finds the same teachers. */
+#include "train_teach.h"
+
+#include "cooling.h"
+
+#include <string.h>
+
+enum { TURNS = 18, SEARCHES = 3 };
+
+int64_t trainer_taught_turns(const trainer *w)
+{
+	return trainer_teaches(w) ? (int64_t)TURNS * w->n_items : 0;
+}
+
+bool trainer_turn_is_taught(const trainer *w)
+{
+	return w->turns.next < trainer_taught_turns(w);
+}
+
+bool trainer_turn_searches(const trainer *w)
+{
+	return w->turns.next / w->n_items % (TURNS / SEARCHES) == 0;
+}
+
+static berth_status anneal(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_cooling c;
+	bool ended = false;
+	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
+	while (!ended)
+		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
+	return BERTH_OK;
+}
+
+/* The incumbent stays the teacher where nothing better is found. */
+static berth_status find(berth_search *s, const berth_search *known, const int32_t *from, berth_arena *tmp,
+                         berth_err *err)
+{
+	if (from)
+		berth_search_offer(s, from, NULL);
+	else
+		berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
+	BERTH_TRY(anneal(s, tmp, err));
+	berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
+	return BERTH_OK;
+}
+
+static void tell(const berth_search *s, int32_t *op_dev, int32_t *order, berth_score scores[2])
+{
+	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
+	memcpy(op_dev, s->best_dev, bytes);
+	memcpy(order, s->best_order, bytes);
+	scores[0] = s->best_has_order ? berth_score_worst() : s->best;
+	scores[1] = s->best_has_order ? s->best : berth_score_worst();
+}
+
+berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t *op_dev, int32_t *order,
+                           berth_score scores[2], berth_err *err)
+{
+	const trainer *w = ctx;
+	const berth_search *known = &w->search[pair];
+	const berth_pair *own = &w->l.pair[pair];
+	const atomic_int *cancel = w->ranks->n > 1 ? NULL : w->cfg->cancel;
+	berth_search_cfg cfg = {.objective = known->cfg.objective,
+	                        .seed = own->seed + (uint64_t)own->episodes,
+	                        .evaluations = w->cfg->teach,
+	                        .cancel = cancel};
+	berth_arena mem = {0}, tmp = {0};
+	berth_search s;
+	berth_status st = berth_search_new(known->p, &cfg, &mem, &s, err);
+	if (st == BERTH_OK)
+		st = find(&s, known, from, &tmp, err);
+	if (st == BERTH_OK)
+		tell(&s, op_dev, order, scores);
+	if (st == BERTH_OK && cancel && *cancel)
+		st = berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return st;
+}
