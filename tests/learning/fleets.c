@@ -1,6 +1,7 @@
 /* Fleets: one machine and some models, none of which the shipped policy was trained on. It is fine-tuned on
  * all but two of the models, and judged on all. */
 #include "fine_tune.h"
+#include "held_out.h"
 #include "parts.h"
 #include "policy_builtin.h"
 #include "rng.h"
@@ -12,30 +13,13 @@
 
 enum { N_FLEETS = 10, LEAST = 4, MOST = 6, LEFT_OUT = 2, FEW = 100 };
 
-/* No family of these is in scripts/train-zero-shot. One of a line is drawn, of other lines each. */
-static const char *const families[][3] = {
-	{"zoo:inception-v3", "zoo:inception-v3:batch=16", "zoo:inception-v3:batch=4:training=1"},
-	{"zoo:nasnet-a:size=mobile", "zoo:nasnet-a:size=mobile:batch=8", "zoo:nasnet-a:batch=4"},
-	{"zoo:gpt2", "zoo:gpt2:batch=8", "zoo:gpt2:batch=8:training=1"},
-	{"zoo:vit", "zoo:vit:batch=8", "zoo:vit:batch=8:training=1"},
-	{"zoo:unet", "zoo:unet:batch=2", "zoo:unet:training=1"},
-	{"zoo:gnmt:seq=4", "zoo:gnmt:seq=6", "zoo:gnmt:seq=8"},
-	{"zoo:transformer", "zoo:transformer:batch=8", "zoo:transformer:batch=8:training=1"},
-	{"zoo:moe:layers=2", "zoo:moe:layers=3", "zoo:moe:layers=4"},
-	{"zoo:llama:layers=2", "zoo:llama:layers=4", "zoo:llama:layers=6"},
-	{"zoo:llama-layer:tiles=2", "zoo:llama-block:tiles=2", "zoo:llama-block:tiles=4"},
-};
-enum { N_FAMILIES = sizeof families / sizeof *families };
-
-static const char *const topologies[] = {"full", "bus", "star", "hosts"};
-
 /* Values [models] of one pass, and of a search of few evaluations. */
 typedef struct values {
 	double pass[MOST], few[MOST];
 } values;
 
 typedef struct fleet {
-	char machine[128];
+	char machine[HELD_OUT_TEXT];
 	const char *model[MOST]; /* those that are left out come last */
 	int n;
 	subject x[MOST];
@@ -49,17 +33,6 @@ typedef struct totals {
 	double tuned_on, others, worst, worst_alone, worst_few;
 } totals;
 
-/* Devices, spread of their speeds, links and memories are drawn; the topologies come in turn. Seeds from 300
- * on are of no other table, nor of the training. */
-static void draw_machine(int k, berth_rng *rng, fleet *f)
-{
-	int devices = 3 + (int)berth_rng_below(rng, 5), spread = 10 + (int)berth_rng_below(rng, 90),
-	    bandwidth = 1 << berth_rng_below(rng, 6), memory = 4 << berth_rng_below(rng, 4);
-	snprintf(f->machine, sizeof f->machine,
-	         "random:devices=%d:topology=%s:seed=%d:heterogeneity=0.%d:bandwidth=%d:memory=%d", devices,
-	         topologies[k % 4], 300 + k, spread, bandwidth, memory);
-}
-
 /* Does the model fit, as the shipped policy places it? */
 static bool fits(const subject *x)
 {
@@ -71,13 +44,13 @@ static bool fits(const subject *x)
 static void draw_fleet(int k, fleet *f)
 {
 	berth_rng rng = berth_rng_seed((uint64_t)k, BERTH_STREAM_RANDOM);
-	bool used[N_FAMILIES] = {false};
+	bool used[HELD_OUT_FAMILIES] = {false};
 	*f = (fleet){0};
-	draw_machine(k, &rng, f);
+	held_out_machine(300 + k, &rng, f->machine);
 	int n = LEAST + (int)berth_rng_below(&rng, MOST - LEAST + 1);
 	while (f->n < n) {
-		uint32_t family = berth_rng_below(&rng, N_FAMILIES);
-		const char *model = families[family][berth_rng_below(&rng, 3)];
+		uint32_t family = berth_rng_below(&rng, HELD_OUT_FAMILIES);
+		const char *model = held_out_model(family, &rng);
 		if (used[family])
 			continue;
 		used[family] = true;

@@ -302,15 +302,17 @@ static void table_post(int n_seeds, int64_t evaluations)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part "
-	            "learn|berth|post|train|tiled|ablation|objectives|estimates|prior|zero-shot|fleets|time|"
-	            "walks|solvers] [--seeds N] [--evaluations N] [--time S]\n\n"
-	            "Prints the tables of docs/learning.md. Without --part all of them: 10,000 evaluations "
-	            "for learn and\n"
-	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at most 5,000 "
-	            "evaluations,\n"
-	            "5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1 s. walks: 20,000, 5 seeds.\n"
-	            "solvers: 3 seeds of 1 s. fleets: 300 s each.\n");
+	fprintf(to,
+	        "usage: berth-learning [--part PART] [--seeds N] [--evaluations N] [--time S]\n\n"
+	        "Prints the tables of docs/learning.md. PART: learn, berth, post, train, tiled, ablation, "
+	        "objectives,\n"
+	        "estimates, prior, zero-shot, new-pairs, fleets, time, walks, solvers. Without it all of them: "
+	        "10,000\n"
+	        "evaluations for learn and berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. "
+	        "prior: at\n"
+	        "most 5,000 evaluations, 5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1 s. walks: "
+	        "20,000, 5\n"
+	        "seeds. solvers: 3 seeds of 1 s. fleets: 300 s each.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -355,6 +357,8 @@ int main(int argc, char **argv)
 		table_prior(seeds < 5 ? seeds : 5, evaluations ? evaluations : 5000);
 	if ((!part || strcmp(part, "zero-shot") == 0) && (any = true))
 		table_zero_shot(evaluations ? evaluations : 10000);
+	if ((!part || strcmp(part, "new-pairs") == 0) && (any = true))
+		table_new_pairs(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "time") == 0) && (any = true))
 		table_time(seeds < 3 ? seeds : 3, seconds > 0 ? seconds : 1);
 	if ((!part || strcmp(part, "fleets") == 0) && (any = true))

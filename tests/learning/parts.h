@@ -39,6 +39,8 @@ double median_timed(const subject *x, const berth_method *method, int n_seeds, d
 
 /* One forward pass of the shipped policy on model families and machines that it was not trained on. */
 void table_zero_shot(int64_t evaluations);
+/* The same on 100 pairs drawn by a rule, for each objective. */
+void table_new_pairs(int64_t evaluations);
 
 /* All learners on tiled matrix programs, at the budget of the papers. */
 void table_tiled(int n_seeds, int64_t evaluations);
