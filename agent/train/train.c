@@ -232,14 +232,24 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
 
+/* A policy that was taught has more to lose by what it draws. */
+#define TAUGHT_RATE 0.3
+
+/* Over the last quarter of the turns that are taught the rate falls to that of what follows. */
+static double taught_rate(const trainer *w)
+{
+	int64_t all = trainer_taught_turns(w), left = all - w->turns.next;
+	return TAUGHT_RATE + (1 - TAUGHT_RATE) * fmin(1, 4 * (double)left / (double)all);
+}
+
 /* Turns that are taught. One that is interrupted leaves no trace. */
 static berth_status be_taught(trainer *w, berth_err *err)
 {
-	w->l.lr_scale = 1;
 	while (trainer_turn_is_taught(w) && !trainer_cancelled(w)) {
 		berth_turn turn[BERTH_MOST_AT_ONCE];
 		int64_t first = w->turns.next;
 		int32_t n = 0;
+		w->l.lr_scale = taught_rate(w);
 		for (; n < w->cfg->learner.at_once && trainer_turn_is_taught(w); n++) {
 			bool search = trainer_turn_searches(w);
 			int32_t pair = train_turns_next(&w->turns);
@@ -253,9 +263,6 @@ static berth_status be_taught(trainer *w, berth_err *err)
 	}
 	return BERTH_OK;
 }
-
-/* A policy that was taught has more to lose by what it draws. */
-#define TAUGHT_RATE 0.3
 
 /* Steps over the items in turn, until the budget but for the reserve is spent or there is nothing left to
  * learn. The rate falls to 0 over the second half. */
