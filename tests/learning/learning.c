@@ -303,12 +303,12 @@ static void table_post(int n_seeds, int64_t evaluations)
 static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-learning [--part PART] [--seeds N] [--evaluations N] [--time S]\n\n"
-	            "Prints the tables of docs/learning.md. PART: learn, berth, post, train, tiled, ablation,\n"
-	            "objectives, estimates, prior, zero-shot, new-pairs, fleets, time, walks, solvers. Without\n"
-	            "it all of them: 10,000 evaluations for learn and berth, 2,400 for post, tiled, ablation\n"
-	            "and objectives; 10 seeds. prior: at most 5,000 evaluations, 5 seeds. train: 150,000, 5\n"
-	            "seeds. time: 3 seeds of 1 s. walks: 20,000, 5 seeds. solvers: 3 seeds of 1 s. fleets: 300\n"
-	            "s each.\n");
+	            "Prints the tables of docs/learning.md. PART: learn, berth, post, train, tiled,\n"
+	            "ablation, objectives, estimates, prior, zero-shot, new-pairs, fleets, time,\n"
+	            "walks, solvers. Without it all of them: 10,000 evaluations for learn and\n"
+	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at\n"
+	            "most 5,000 evaluations, 5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1\n"
+	            "s. walks: 20,000, 5 seeds. solvers: 3 seeds of 1 s. fleets: 300 s each.\n");
 	return to == stdout ? 0 : 2;
 }
 
