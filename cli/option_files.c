@@ -233,6 +233,27 @@ static berth_status keep_written(cli *c, const used_files *list, int32_t streams
 	return BERTH_OK;
 }
 
+/* None of these is a file that was kept. */
+static berth_status keep_off(const cli *c, const used_files *list, berth_err *err)
+{
+	for (int32_t i = 0; i < list->n; i++)
+		for (int32_t k = 0; k < c->n_written; k++)
+			if (are_one(&c->written[k], &list->item[i]))
+				return lost(&c->written[k], list->item[i].by, err);
+	return BERTH_OK;
+}
+
+berth_status cli_check_named(cli *c, const char *text, const char *by, berth_err *err)
+{
+	used_files list = {0};
+	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	berth_status st = c->n_written ? add_input(c, &list, text, by, 0, err) : BERTH_OK;
+	if (st == BERTH_OK)
+		st = keep_off(c, &list, err);
+	berth_arena_reset(&c->tmp, mark);
+	return st;
+}
+
 /* The file of that name beside the model; in c->tmp. NULL when memory runs out. */
 static const char *beside(cli *c, const char *model, const char *name)
 {
@@ -251,11 +272,7 @@ static berth_status check_external(cli *c, const char *model, const berth_read_r
 		return berth_nomem(err);
 	for (int32_t i = 0; i < r->n_external; i++)
 		BERTH_TRY(add(c, &list, beside(c, path, r->external[i]), by, false, 0, err));
-	for (int32_t i = 0; i < list.n; i++)
-		for (int32_t k = 0; k < c->n_written; k++)
-			if (are_one(&c->written[k], &list.item[i]))
-				return lost(&c->written[k], by, err);
-	return BERTH_OK;
+	return keep_off(c, &list, err);
 }
 
 berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err)

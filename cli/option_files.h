@@ -13,6 +13,10 @@
  * "/dev/stdout" becomes "-". Fails: BERTH_EINVAL, BERTH_EIO (it cannot be written), BERTH_ENOMEM. */
 berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err);
 
+/* None of the outputs is what a text stands for that a file names, as an argument would: a graph, a system.
+ * by: whose it is, for the message. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status cli_check_named(cli *c, const char *text, const char *by, berth_err *err);
+
 /* None of the outputs is a file beside the model that it names as its own (data of ONNX). Such files are
  * looked for, but not opened. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err);

@@ -291,6 +291,17 @@ static void score_both(void *ctx, int32_t item, int32_t worker)
 	berth_search_score_ordered(b->s, worker, b->op_devs + at, b->orders + at, b->scores + 2 * item);
 }
 
+void berth_search_tell_ordered(const berth_search *s, int32_t *op_dev, int32_t *order, berth_score scores[2])
+{
+	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
+	if (bytes) {
+		memcpy(op_dev, s->best_dev, bytes);
+		memcpy(order, s->best_order, bytes);
+	}
+	scores[0] = s->best_has_order ? berth_score_worst() : s->best;
+	scores[1] = s->best_has_order ? s->best : berth_score_worst();
+}
+
 void berth_search_offer_scored(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders,
                                const berth_score *scores)
 {

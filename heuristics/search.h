@@ -141,6 +141,10 @@ static inline const int32_t *berth_search_order(const berth_search *s)
 	return s->best_has_order ? s->best_order : NULL;
 }
 
+/* The incumbent as a placement that came with an order and was scored both ways: out [n_ops], scores by the
+ * rule and by the order, the worst for the one that it does not owe its value to. */
+void berth_search_tell_ordered(const berth_search *s, int32_t *op_dev, int32_t *order, berth_score scores[2]);
+
 /* Is there a limit of time? */
 static inline bool berth_search_timed(const berth_search *s)
 {

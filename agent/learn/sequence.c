@@ -1,8 +1,9 @@
 /* Learning the sequential decoding: PPO over the decisions of whole episodes (each decision's ratio clipped
  * on its own, one advantage for all), a Gaussian policy over the keys of the list, and imitation by
  * following a placement along the list. Batches that are taught follow the pair's incumbent: without a guide,
- * and after one, two and three passes of the policy. The batches of a round are independent but for the
- * policy that they start from, so each is one item for the workers, and for ranks (sequence_ranks.h). */
+ * and after one, two and three passes of the policy, as far as there is room. The batches of a round are
+ * independent but for the policy that they start from, so each is one item for the workers, and for ranks
+ * (sequence_ranks.h). */
 #include "decoding.h"
 #include "learner_update.h"
 #include "sequence_ranks.h"
@@ -165,8 +166,6 @@ static berth_status find_teacher(const berth_learner *l, berth_batch *b, const p
                                  int32_t worker, berth_err *err)
 {
 	berth_sequence *q = &b->sequence;
-	const berth_search *s = b->pair->s;
-	size_t bytes = (size_t)b->pair->n_ops * sizeof *q->op_devs;
 	bool first = b->pair->episodes == 0;
 	if (b->search) {
 		drop_guide(b);
@@ -174,10 +173,7 @@ static berth_status find_teacher(const berth_learner *l, berth_batch *b, const p
 		return l->teach(l->teach_ctx, (int32_t)(b->pair - l->pair), first ? NULL : q->guide_dev,
 		                q->op_devs, q->orders, q->scores, err);
 	}
-	memcpy(q->op_devs, s->best_dev, bytes);
-	memcpy(q->orders, s->best_order, bytes);
-	q->scores[0] = s->best_has_order ? berth_score_worst() : s->best;
-	q->scores[1] = s->best_has_order ? s->best : berth_score_worst();
+	berth_search_tell_ordered(b->pair->s, q->op_devs, q->orders, q->scores);
 	return BERTH_OK;
 }
 
@@ -333,6 +329,7 @@ static void run_batch(const pass *x, berth_batch *b, int32_t worker)
 	else
 		draw_batch(x->l, b, worker);
 	b->ended = b->pair->e.n_groups == 0 || x->l->cfg.epochs == 0 || b->status != BERTH_OK;
+	b->ended |= b->taught && !berth_score_feasible(b->score[0]); /* it is no example */
 	if (!b->ended)
 		b->status = find_gradient(x->l, b, x->epoch, &b->err);
 }

@@ -1,5 +1,6 @@
-/* What stands around an operator that a list schedule is about to place: others that are ready, those that
- * take its output, and where the rest of their inputs is. One belongs to one thread. */
+/* What stands around an operator that a list schedule is about to place: others that are ready or will be
+ * when it is placed, those that take its output, and where the rest of their inputs is. One belongs to one
+ * thread. */
 #ifndef BERTH_AROUND_H
 #define BERTH_AROUND_H
 
@@ -11,12 +12,13 @@ typedef struct berth_around {
 	const int64_t *op_least_ns; /* [n_ops] over legal devices; borrowed */
 	int32_t *op_fastest;        /* [n_ops] the first device of that time */
 	float *slower;              /* [n_ops][n_devs] log of the time there to the least one, at most 5 */
-	/* of ready operators that were not taken */
+	/* of operators that are ready, or are as soon as the one that was taken is placed */
 	uint8_t *op_queued;         /* [n_ops] */
 	int64_t *queue_ns;          /* [n_devs] least times of those that are fastest there */
 	int64_t queue_all_ns;
 	/* of the operator that was looked at */
-	double *mate_share;         /* [n_devs] share there of what its consumers get from others */
+	/* [n_devs] share there of what its consumers get from others whose device is known */
+	double *mate_share;
 	double *heirs_slower;       /* [n_devs] mean of `slower` of its consumers */
 	int32_t fan;                /* consumers that were looked at */
 } berth_around;

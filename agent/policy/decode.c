@@ -345,7 +345,7 @@ static void around_features(const berth_decoder *d, const berth_partial *part, i
 	x[STEP_PROGRESS] = (nn_real)berth_partial_length_ns(part) / (nn_real)hope;
 	x[STEP_OWN] = squash(d, d->op_least_ns[op]);
 	x[STEP_FAN] = (nn_real)log1p(a->fan);
-	x[STEP_SLACK] = (nn_real)critical;
+	x[STEP_CRITICALITY] = (nn_real)critical;
 }
 
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)

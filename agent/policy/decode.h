@@ -47,7 +47,7 @@ enum {
 	STEP_AIMED_OVER,      /* what is above that */
 	STEP_AIMED_CHANNELS,  /* load of the busiest channel of its inputs, of the same */
 	/* What stands around it (around.h). */
-	STEP_MATES,        /* share here of what its consumers get from others, as far as it is made */
+	STEP_MATES,        /* share here of what its consumers get from others whose device is known */
 	STEP_HEIRS_SLOWER, /* mean log of its consumers' times here to their least ones */
 	STEP_QUEUE,        /* least times of other ready operators that are fastest here */
 	STEP_GAP,          /* how long the device would wait for it */
@@ -56,7 +56,7 @@ enum {
 	STEP_PROGRESS, /* length so far, of the length that can be hoped for */
 	STEP_OWN,      /* its least time */
 	STEP_FAN,      /* its consumers, through log(1 + x) */
-	STEP_SLACK,    /* how critical it is */
+	STEP_CRITICALITY, /* how critical it is */
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");

@@ -180,8 +180,9 @@ static double mean_reward(const trainer *w)
 	return sum / w->n_items;
 }
 
-static void tell(trainer *w, int32_t item, const berth_step_stats *stats, int64_t step)
+static void tell(trainer *w, const berth_turn *turn, const berth_step_stats *stats, int64_t step)
 {
+	int32_t item = turn->pair;
 	int64_t made = trainer_made(w);
 	const berth_search *h = &w->search[item];
 	berth_train_update u = {
@@ -197,6 +198,7 @@ static void tell(trainer *w, int32_t item, const berth_step_stats *stats, int64_
 		.collapsed = train_turns_collapsed(&w->turns, item),
 		.n_collapsed = train_turns_n_collapsed(&w->turns),
 		.mean_reward = mean_reward(w),
+		.is_taught = turn->taught,
 		.taught = w->turns.next < trainer_taught_turns(w) ? w->turns.next : trainer_taught_turns(w),
 		.to_teach = trainer_taught_turns(w),
 		.evaluations_per_s = (double)(made - w->made_before) /
@@ -225,7 +227,7 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 		if (!turn[k].taught)
 			train_turns_note(&w->turns, turn[k].pair, &stats[k],
 			                 berth_score_less(w->search[turn[k].pair].best, before[k]));
-		tell(w, turn[k].pair, &stats[k], w->l.steps - n + k + 1);
+		tell(w, &turn[k], &stats[k], w->l.steps - n + k + 1);
 	}
 	if (trainer_tunes(w))
 		BERTH_TRY(trainer_tune_look(w, learned(w), w->cfg->evaluations, err));
@@ -250,7 +252,8 @@ static berth_status be_taught(trainer *w, berth_err *err)
 		int64_t first = w->turns.next;
 		int32_t n = 0;
 		w->l.lr_scale = taught_rate(w);
-		for (; n < w->cfg->learner.at_once && trainer_turn_is_taught(w); n++) {
+		/* No pair twice: it would not know yet what is found in its first turn. */
+		for (; n < w->cfg->learner.at_once && n < w->n_items && trainer_turn_is_taught(w); n++) {
 			bool search = trainer_turn_searches(w);
 			int32_t pair = train_turns_next(&w->turns);
 			turn[n] = (berth_turn){.pair = pair, .taught = true, .search = search};
@@ -313,6 +316,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 	out->evaluations = trainer_made(w);
 	out->before = w->made_before;
 	out->steps = w->l.steps;
+	out->taught = w->turns.next < trainer_taught_turns(w) ? w->turns.next : trainer_taught_turns(w);
 	out->n_collapsed = train_turns_n_collapsed(&w->turns);
 	out->searched = w->search_spent;
 	out->done = w->search_start >= 0 && learned(w) < w->cfg->evaluations - trainer_reserve(w);
@@ -479,6 +483,8 @@ static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 	double started = berth_wall_seconds();
 	if (!trainer_tunes(w) && !trainer_teaches(w))
 		BERTH_TRY(imitate(w, err));
+	else
+		berth_arena_free(&w->starts);
 	BERTH_TRY(trainer_check_state(w, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
 }
@@ -522,6 +528,12 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 	*out = (berth_train_result){0};
 	if (n_items < 1)
 		return berth_fail(err, BERTH_EINVAL, "nothing to train on");
+	if (cfg->teach < 0)
+		return berth_fail(err, BERTH_EINVAL, "%lld evaluations for a teacher; expected none or more",
+		                  (long long)cfg->teach);
+	if (cfg->teach && (cfg->from || cfg->learner.decoding != BERTH_SEQUENTIAL))
+		return berth_fail(err, BERTH_EUNSUPPORTED, "teachers: not with %s",
+		                  cfg->from ? "fine-tuning" : "another decoding than sequential");
 	if (cfg->from && !items)
 		return berth_fail(err, BERTH_EUNSUPPORTED, "so many pairs are not fine-tuned on");
 	if ((w.ranks->n > 1 || !items) && cfg->learner.decoding != BERTH_SEQUENTIAL)

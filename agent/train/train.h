@@ -24,6 +24,7 @@ typedef struct berth_train_update {
 	bool collapsed;              /* so many that others get its budget */
 	int32_t n_collapsed;         /* items that are so */
 	double mean_reward;          /* of what is drawn, moving, mean over the items */
+	bool is_taught;              /* stats are of a placement that was imitated, none was drawn */
 	int64_t taught, to_teach;    /* turns that were taught, of so many that come first */
 	double evaluations_per_s;    /* of this run */
 } berth_train_update;
@@ -103,6 +104,7 @@ typedef struct berth_train_tuned {
 
 typedef struct berth_train_result {
 	int64_t evaluations, steps;
+	int64_t taught;              /* steps of imitating teachers, among them */
 	int64_t searched;            /* evaluations that final searches took */
 	int64_t before;              /* evaluations of the runs before this one */
 	bool resumed;

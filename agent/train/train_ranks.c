@@ -99,10 +99,11 @@ berth_status trainer_check_inputs(trainer *w, berth_err *err)
 	size_t len;
 	if (w->ranks->n == 1)
 		return BERTH_OK;
-	berth_strbuf_printf(&b, "berth %s; %s; seed %llu; %lld evaluations; ", BERTH_VERSION,
+	berth_strbuf_printf(&b, "berth %s; %s; seed %llu; %lld evaluations; teachers %lld; ",
+	                    BERTH_VERSION,
 	                    w->cfg->each_objective ? "each" : berth_objective_name(&w->cfg->objective),
 	                    (unsigned long long)w->cfg->seed,
-	                    (long long)w->cfg->evaluations);
+	                    (long long)w->cfg->evaluations, (long long)w->cfg->teach);
 #define X(type, field, note, initial, least, most)                                                           \
 	berth_strbuf_printf(&b, #field " %a; ", (double)w->cfg->learner.field);
 	BERTH_LEARNER_CFG(X, X)

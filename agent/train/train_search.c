@@ -96,8 +96,7 @@ static berth_status take_over(const item_search *x, berth_err *err)
 	return trainer_close(x->w, x->item, err);
 }
 
-/* Is there nothing to be found? */
-static bool is_proven(const trainer *w, int32_t i)
+bool trainer_is_proven(const trainer *w, int32_t i)
 {
 	berth_score best = w->search[i].best;
 	return w->pair[i].n_ops == 0 ||
@@ -112,9 +111,9 @@ static berth_status share_out(trainer *w, int32_t first, int32_t n, int64_t left
 	int64_t others = 0, work[BERTH_MOST_AT_ONCE] = {0};
 	int32_t rank[BERTH_MOST_AT_ONCE];
 	for (int32_t i = first; i < w->n_items; i++)
-		others += !is_proven(w, i);
+		others += !trainer_is_proven(w, i);
 	for (int32_t k = 0; k < n; k++) {
-		int64_t share = is_proven(w, first + k) ? 0 : left / others--;
+		int64_t share = trainer_is_proven(w, first + k) ? 0 : left / others--;
 		part[k] = (item_search){.w = w, .item = first + k, .evaluations = share};
 		left -= share;
 		work[k] = share * w->pair[first + k].n_ops;

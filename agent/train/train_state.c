@@ -431,6 +431,9 @@ static berth_status same_training(const trainer *w, const berth_policy_file *f, 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it began with another policy, of SHA-256 %.64s", path,
 		                  from);
+	if (f->teach != w->cfg->teach && (f->teach == 0 || w->cfg->teach == 0))
+		return berth_fail(err, BERTH_EFORMAT, "%s: cannot resume: it was trained with%s --teach",
+		                  path, f->teach ? "" : "out");
 	if (f->teach != w->cfg->teach)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: cannot resume: it was trained with --teach %lld, not %lld", path,

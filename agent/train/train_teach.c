@@ -2,9 +2,8 @@
  * made, so a training that goes on finds the same teachers. */
 #include "train_teach.h"
 
+#include "coloc.h"
 #include "cooling.h"
-
-#include <string.h>
 
 enum { TURNS = 18, SEARCHES = 3 };
 
@@ -34,9 +33,10 @@ static berth_status anneal(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 /* The incumbent stays the teacher where nothing better is found. */
-static berth_status find(berth_search *s, const berth_search *known, const int32_t *from, berth_arena *tmp,
-                         berth_err *err)
+static berth_status find(berth_search *s, const berth_search *known, double bound, const int32_t *from,
+                         berth_arena *tmp, berth_err *err)
 {
+	berth_search_prove(s, bound);
 	if (from)
 		berth_search_offer(s, from, NULL);
 	else
@@ -44,15 +44,6 @@ static berth_status find(berth_search *s, const berth_search *known, const int32
 	BERTH_TRY(anneal(s, tmp, err));
 	berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
 	return BERTH_OK;
-}
-
-static void tell(const berth_search *s, int32_t *op_dev, int32_t *order, berth_score scores[2])
-{
-	size_t bytes = (size_t)s->p->n_ops * sizeof *op_dev;
-	memcpy(op_dev, s->best_dev, bytes);
-	memcpy(order, s->best_order, bytes);
-	scores[0] = s->best_has_order ? berth_score_worst() : s->best;
-	scores[1] = s->best_has_order ? s->best : berth_score_worst();
 }
 
 berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t *op_dev, int32_t *order,
@@ -68,11 +59,14 @@ berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t
 	                        .cancel = cancel};
 	berth_arena mem = {0}, tmp = {0};
 	berth_search s;
+	berth_search_tell_ordered(known, op_dev, order, scores);
+	if (trainer_is_proven(w, pair) || !berth_can_move(known->p))
+		return BERTH_OK;
 	berth_status st = berth_search_new(known->p, &cfg, &mem, &s, err);
 	if (st == BERTH_OK)
-		st = find(&s, known, from, &tmp, err);
+		st = find(&s, known, w->pair[pair].bound, from, &tmp, err);
 	if (st == BERTH_OK)
-		tell(&s, op_dev, order, scores);
+		berth_search_tell_ordered(&s, op_dev, order, scores);
 	if (st == BERTH_OK && cancel && *cancel)
 		st = berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
 	berth_arena_free(&mem);

@@ -79,8 +79,11 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err);
 /* Evaluations that the final search has at most. */
 static inline int64_t trainer_reserve(const trainer *w)
 {
-	return w->cfg->from || w->cfg->teach ? 0 : w->cfg->evaluations / 5;
+	return w->cfg->from || w->cfg->teach > 0 ? 0 : w->cfg->evaluations / 5;
 }
+
+/* Is there nothing to be found of item i? It has no operators, or its incumbent is as good as the bound. */
+bool trainer_is_proven(const trainer *w, int32_t i);
 
 /* The final search: local search and annealing from every incumbent, several items at once, with what is left
  * of the budget and at most the reserve. An interrupted part leaves no trace, so that resuming makes the same

@@ -40,7 +40,7 @@ typedef struct args {
 } args;
 
 typedef struct state {
-	/* [n_items] graphs outside, systems inside; NULL: they are too many to be held */
+	/* [n_items] in the order of pairs; NULL: they are too many to be held */
 	berth_train_item *item;
 	int32_t n_items;
 	const cli *c;
@@ -260,6 +260,7 @@ static void put_counts(berth_json_out *w, const args *a, const state *s)
 	berth_json_put_int(w, "before", s->result.before);
 	berth_json_put_int(w, "searched", s->result.searched);
 	berth_json_put_int(w, "steps", s->result.steps);
+	berth_json_put_int(w, "taught", s->result.taught);
 	berth_json_put_bool(w, "resumed", s->result.resumed);
 	berth_json_put_string(w, "stopped", stopped_by(s));
 }
@@ -314,7 +315,7 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 static bool spent_at_start(const state *s)
 {
 	const berth_train_result *r = &s->result;
-	return !r->steps && !r->searched && !r->done && !s->interrupted &&
+	return r->steps == r->taught && !r->searched && !r->done && !s->interrupted &&
 	       r->evaluations >= s->cfg.evaluations;
 }
 
@@ -342,13 +343,16 @@ static void print_spent(const args *a, const state *s)
 	}
 	if (spent_at_start(s)) {
 		cli_say("%s: no step of learning: the first heuristics of each pair took all of %s "
-		        "evaluations, and the policy does no more than imitate them; give more "
+		        "evaluations, and the policy does no more than imitate %s; give more "
 		        "--evaluations than that\n\n",
-		        a->out, made);
+		        a->out, made, a->teach ? "its teachers" : "them");
 		return;
 	}
 	if (a->fine_tune)
 		cli_say("%s: %s evaluations: %lld steps of learning\n", a->out, made, (long long)r->steps);
+	else if (a->teach)
+		cli_say("%s: %lld steps of being taught; %s evaluations: %lld steps of learning\n", a->out,
+		        (long long)r->taught, made, (long long)(r->steps - r->taught));
 	else
 		cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements "
 		        "by %s\n",

@@ -34,7 +34,7 @@ static void add(train_curves *x, int32_t item, const train_point *p)
 void train_curves_add(train_curves *x, const berth_train_update *u)
 {
 	train_point p = {u->evaluations, u->best_value, u->bound, u->stats.mean, u->stats.entropy};
-	if (x->curve)
+	if (x->curve && !u->is_taught)
 		add(x, u->item, &p);
 }
 

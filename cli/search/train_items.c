@@ -2,6 +2,7 @@
 #include "train_items.h"
 
 #include "file.h"
+#include "option_files.h"
 
 #include <string.h>
 
@@ -24,7 +25,8 @@ static char *next_word(char **at)
 }
 
 /* A line of the file, without its end. */
-static berth_status read_line(const char *file, int32_t number, char *line, train_items *x, berth_err *err)
+static berth_status read_line(cli *c, const char *file, int32_t number, char *line, train_items *x,
+                              berth_err *err)
 {
 	char *at = line;
 	line[strcspn(line, "#")] = 0;
@@ -34,19 +36,21 @@ static berth_status read_line(const char *file, int32_t number, char *line, trai
 	if (!system || next_word(&at))
 		return berth_fail(err, BERTH_EFORMAT, "%s:%d: %s; expected GRAPH SYSTEM", file, (int)number,
 		                  system ? "there are more than two words" : "the system is missing");
+	BERTH_TRY(cli_check_named(c, graph, "a pair", err));
+	BERTH_TRY(cli_check_named(c, system, "a pair", err));
 	x->graph[x->n] = graph;
 	x->system[x->n++] = system;
 	return BERTH_OK;
 }
 
-static berth_status read_lines(const char *file, char *text, train_items *x, berth_err *err)
+static berth_status read_lines(cli *c, const char *file, char *text, train_items *x, berth_err *err)
 {
 	int32_t number = 1;
 	for (char *line = text, *next; line; line = next, number++) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = 0;
-		BERTH_TRY(read_line(file, number, line, x, err));
+		BERTH_TRY(read_line(c, file, number, line, x, err));
 	}
 	return x->n ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: there is no pair in it", file);
 }
@@ -64,7 +68,7 @@ static berth_status read_file(cli *c, const char *file, train_items *x, berth_er
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
 	BERTH_TRY(BERTH_NEW(&c->mem, x->graph, lines, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, x->system, lines, err));
-	return read_lines(file, text, x, err);
+	return read_lines(c, file, text, x, err);
 }
 
 berth_status train_items_open(cli *c, const char *file, const cli_texts *on, train_items *out, berth_err *err)

@@ -176,7 +176,7 @@ void table_zero_shot(int64_t evaluations)
 
 /* ---- new pairs ---- */
 
-enum { N_NEW = 100, FIRST_SEED = 5000 };
+enum { N_NEW = 100, FIRST_SEED = 100000 }; /* of no machine of training or of another table */
 
 void table_new_pairs(int64_t evaluations)
 {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N_ITEMS = 2 };
@@ -29,6 +30,8 @@ typedef struct lesson {
 	int64_t cancel_at; /* steps; -1: never */
 	int64_t updates[N_ITEMS];
 	double first_loss[N_ITEMS], last_loss[N_ITEMS]; /* of imitation */
+	double teacher[N_ITEMS]; /* its value at last */
+	bool forgot; /* a teacher was taken back */
 	int saves; /* that are left until one fails */
 	int opened; /* times that pair 1 was; of open_changing */
 } lesson;
@@ -37,6 +40,8 @@ static void cancel_later(void *ctx, const berth_train_update *u)
 {
 	lesson *l = ctx;
 	l->last_loss[u->item] = u->stats.clone_loss;
+	l->forgot |= u->is_taught && l->updates[u->item] && u->stats.mean_value > l->teacher[u->item];
+	l->teacher[u->item] = u->stats.mean_value;
 	if (l->updates[u->item]++ == 0)
 		l->first_loss[u->item] = u->stats.clone_loss;
 	if (u->step >= l->cancel_at && l->cancel_at >= 0)
@@ -457,90 +462,6 @@ static void test_budget_moves(void **state)
 	close_lesson(&l);
 }
 
-/* ---- teachers ---- */
-
-enum { TAUGHT_TURNS = 18 };
-
-static void open_taught(lesson *l, const char *path)
-{
-	open_lesson(l, path);
-	l->cfg.teach = 60;
-	l->cfg.evaluations = 700;
-}
-
-/* All turns that are taught come first, and no search comes last. The same bytes for any number of threads,
- * interrupted anywhere, and for pairs that are streamed. */
-static void test_taught(void **state)
-{
-	(void)state;
-	char whole[64], other[64];
-	berth_err err;
-	lesson l;
-	open_taught(&l, temporary(whole));
-	assert_ok(teach(&l, &err), &err);
-	int64_t steps = l.result.steps;
-	assert_true(steps > TAUGHT_TURNS * N_ITEMS);
-	assert_int_equal(l.result.searched, 0);
-	assert_in_range(l.result.evaluations, 700, 701);
-	close_lesson(&l);
-	for (int k = 0; k < 5; k++) {
-		open_taught(&l, temporary(other));
-		l.cfg.open = k == 3 ? open_one : NULL;
-		l.cfg.open_ctx = &l;
-		assert_ok(berth_pool_new(1 + k % 3, &l.cfg.pool, &err), &err);
-		l.cancel_at = k == 4 ? -1 : 1 + k * (TAUGHT_TURNS * N_ITEMS + 10) / 3;
-		assert_int_equal(teach(&l, &err), k == 4 ? BERTH_OK : BERTH_EINTERRUPTED);
-		atomic_store(&l.cancel, 0);
-		l.cancel_at = -1;
-		l.cfg.resume = true;
-		assert_ok(teach(&l, &err), &err);
-		berth_pool_free(l.cfg.pool);
-		close_lesson(&l);
-		assert_same_file(whole, other);
-		unlink(other);
-	}
-	unlink(whole);
-}
-
-/* Teachers are better than the portfolio, and become what the policy holds probable. */
-static void test_teachers_are_imitated(void **state)
-{
-	(void)state;
-	berth_err err;
-	lesson l;
-	open_taught(&l, NULL);
-	l.cfg.teach = 1000;
-	l.cfg.learner.hidden = 16;
-	l.cfg.learner.lr = 0.01; /* the turns are few */
-	l.cfg.evaluations = 1;   /* nothing is drawn */
-	assert_ok(teach(&l, &err), &err);
-	assert_int_equal(l.result.steps, TAUGHT_TURNS * N_ITEMS);
-	assert_true(l.result.best[0].value < l.result.best[0].portfolio_value);
-	assert_true(l.last_loss[0] < 0.8 * l.first_loss[0]);
-	close_lesson(&l);
-}
-
-static void test_other_teachers(void **state)
-{
-	(void)state;
-	char path[64];
-	berth_err err;
-	lesson l;
-	open_taught(&l, temporary(path));
-	l.cancel_at = 5;
-	assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
-	atomic_store(&l.cancel, 0);
-	l.cancel_at = -1;
-	l.cfg.resume = true;
-	l.cfg.teach = 61;
-	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
-	assert_contains(err.msg, "it was trained with --teach 60, not 61");
-	l.cfg.teach = 60;
-	assert_ok(teach(&l, &err), &err);
-	close_lesson(&l);
-	unlink(path);
-}
-
 /* Where all have collapsed, training ends early with a whole checkpoint; once more it does nothing more. */
 static void test_ends_when_done(void **state)
 {
@@ -641,6 +562,127 @@ static void test_resume_with_less(void **state)
 /* ---- ranks: threads with a wire of memory ---- */
 
 enum { MOST_RANKS = 5 };
+
+/* ---- teachers ---- */
+
+enum { TAUGHT_TURNS = 18 };
+
+static void open_taught(lesson *l, const char *path)
+{
+	open_lesson(l, path);
+	l->cfg.teach = 60;
+	l->cfg.evaluations = 700;
+}
+
+/* All turns that are taught come first, and no search comes last. The same bytes for any number of threads,
+ * interrupted anywhere, and for pairs that are streamed. */
+static void test_taught(void **state)
+{
+	(void)state;
+	char whole[64], other[64];
+	berth_err err;
+	lesson l;
+	open_taught(&l, temporary(whole));
+	assert_ok(teach(&l, &err), &err);
+	int64_t steps = l.result.steps;
+	assert_true(steps > TAUGHT_TURNS * N_ITEMS);
+	assert_int_equal(l.result.searched, 0);
+	assert_in_range(l.result.evaluations, 700, 701);
+	close_lesson(&l);
+	for (int k = 0; k < 5; k++) {
+		open_taught(&l, temporary(other));
+		l.cfg.open = k == 3 ? open_one : NULL;
+		l.cfg.open_ctx = &l;
+		assert_ok(berth_pool_new(1 + k % 3, &l.cfg.pool, &err), &err);
+		l.cancel_at = k == 4 ? -1 : 1 + k * (TAUGHT_TURNS * N_ITEMS + 10) / 3;
+		assert_int_equal(teach(&l, &err), k == 4 ? BERTH_OK : BERTH_EINTERRUPTED);
+		atomic_store(&l.cancel, 0);
+		l.cancel_at = -1;
+		l.cfg.resume = true;
+		assert_ok(teach(&l, &err), &err);
+		berth_pool_free(l.cfg.pool);
+		close_lesson(&l);
+		assert_same_file(whole, other);
+		unlink(other);
+	}
+	unlink(whole);
+}
+
+/* Teachers are better than the portfolio, and become what the policy holds probable. */
+static void test_teachers_are_imitated(void **state)
+{
+	(void)state;
+	berth_err err;
+	lesson l;
+	open_taught(&l, NULL);
+	l.cfg.teach = 1000;
+	l.cfg.learner.hidden = 16;
+	l.cfg.learner.lr = 0.01; /* the turns are few */
+	l.cfg.evaluations = 1;   /* nothing is drawn */
+	assert_ok(teach(&l, &err), &err);
+	assert_int_equal(l.result.steps, TAUGHT_TURNS * N_ITEMS);
+	assert_true(l.result.best[0].value < l.result.best[0].portfolio_value);
+	assert_true(l.last_loss[0] < 0.8 * l.first_loss[0]);
+	assert_false(l.forgot);
+	close_lesson(&l);
+}
+
+/* A search that is interrupted leaves no trace, nor does the round that it is in. */
+static void *cancel_soon(void *ctx)
+{
+	lesson *l = ctx;
+	nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	atomic_store(&l->cancel, 1);
+	return NULL;
+}
+
+static void test_interrupted_search(void **state)
+{
+	(void)state;
+	char whole[64], other[64];
+	pthread_t thread;
+	berth_err err;
+	lesson l;
+	for (int k = 0; k < 2; k++) {
+		open_taught(&l, temporary(k ? other : whole));
+		l.cfg.teach = 4000;
+		l.cfg.evaluations = 1;
+		if (k) {
+			assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &l), 0);
+			berth_status st = teach(&l, &err);
+			assert_true(st == BERTH_EINTERRUPTED || st == BERTH_OK); /* on a quick machine */
+			assert_int_equal(pthread_join(thread, NULL), 0);
+			atomic_store(&l.cancel, 0);
+			l.cfg.resume = true;
+		}
+		assert_ok(teach(&l, &err), &err);
+		close_lesson(&l);
+	}
+	assert_same_file(whole, other);
+	unlink(whole);
+	unlink(other);
+}
+
+static void test_other_teachers(void **state)
+{
+	(void)state;
+	char path[64];
+	berth_err err;
+	lesson l;
+	open_taught(&l, temporary(path));
+	l.cancel_at = 5;
+	assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
+	atomic_store(&l.cancel, 0);
+	l.cancel_at = -1;
+	l.cfg.resume = true;
+	l.cfg.teach = 61;
+	assert_int_equal(teach(&l, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "it was trained with --teach 60, not 61");
+	l.cfg.teach = 60;
+	assert_ok(teach(&l, &err), &err);
+	close_lesson(&l);
+	unlink(path);
+}
 
 typedef struct bus {
 	pthread_barrier_t all_here;
@@ -758,6 +800,42 @@ static void test_ranks_do_not_matter(void **state)
 		assert_same_file(one, many);
 		unlink(many);
 	}
+	close_lesson(&l);
+	unlink(one);
+}
+
+/* Of the teachers each rank finds some, and all know them. */
+static void test_taught_by_ranks(void **state)
+{
+	(void)state;
+	char one[64], many[64];
+	berth_err err;
+	lesson l;
+	pupil x[MOST_RANKS];
+	open_taught(&l, temporary(one));
+	assert_ok(teach(&l, &err), &err);
+	for (int streams = 0; streams < 2; streams++) {
+		open_class(x, 2, temporary(many));
+		for (int i = 0; i < 2; i++) {
+			x[i].l.cfg.teach = l.cfg.teach;
+			x[i].l.cfg.evaluations = l.cfg.evaluations;
+			x[i].l.cfg.open = streams ? open_one : NULL;
+			x[i].l.cfg.open_ctx = &x[i].l;
+		}
+		teach_class(x, 2);
+		for (int i = 0; i < 2; i++) {
+			assert_ok(x[i].st, &x[i].err);
+			assert_true(x[i].l.result.best[0].value == l.result.best[0].value);
+		}
+		close_class(x, 2);
+		assert_same_file(one, many);
+		unlink(many);
+	}
+	open_class(x, 2, temporary(many)); /* another teacher with each */
+	x[1].l.cfg.teach = 5;
+	teach_class(x, 2);
+	assert_int_equal(x[0].st, BERTH_EINVAL);
+	close_class(x, 2);
 	close_lesson(&l);
 	unlink(one);
 }
@@ -1137,6 +1215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_ranks_do_not_matter),
+		cmocka_unit_test(test_taught_by_ranks),
 		cmocka_unit_test(test_streamed),
 		cmocka_unit_test(test_streamed_changes),
 		cmocka_unit_test(test_ranks_interrupted),
@@ -1151,6 +1230,7 @@ int main(void)
 		cmocka_unit_test(test_budget_moves),
 		cmocka_unit_test(test_taught),
 		cmocka_unit_test(test_teachers_are_imitated),
+		cmocka_unit_test(test_interrupted_search),
 		cmocka_unit_test(test_other_teachers),
 		cmocka_unit_test(test_ends_when_done),
 		cmocka_unit_test(test_resume_with_more),
