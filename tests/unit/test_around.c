@@ -101,7 +101,8 @@ static void test_mates(void **state)
 		int32_t dev = n % 2 + 1;
 		if (!berth_op_legal(&c.p, op, dev))
 			dev = 0;
-		berth_partial_place(c.part, op, dev, berth_partial_start(c.part, op, dev, INT64_C(1) << 40, false));
+		int64_t start = berth_partial_start(c.part, op, dev, INT64_C(1) << 40, false);
+		berth_partial_place(c.part, op, dev, start);
 	}
 	assert_true(shared);
 	close_case(&c);
