@@ -163,10 +163,10 @@ static berth_status run_parts(trainer *w, parts *x, berth_err *err)
 	return berth_ranks_trade(w->ranks, trade_found, x, w->tmp, err);
 }
 
-/* The n items from `first` on. *cut: it was interrupted, and all is as before. */
-static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
+/* In part [n]. */
+static berth_status search_some(trainer *w, item_search *part, int32_t first, int32_t n, int64_t left,
+                                bool *cut, berth_err *err)
 {
-	item_search part[BERTH_MOST_AT_ONCE];
 	parts x = {part, n};
 	BERTH_TRY(share_out(w, first, n, left, part, err));
 	berth_status st = run_parts(w, &x, err);
@@ -179,6 +179,18 @@ static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t le
 		berth_arena_free(&part[k].mem);
 		berth_arena_free(&part[k].tmp);
 	}
+	return st;
+}
+
+/* The n items from `first` on. *cut: it was interrupted, and all is as before. They are too large for a stack
+ * that may not grow. */
+static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	item_search *part;
+	BERTH_TRY(BERTH_NEW(w->tmp, part, n, err));
+	berth_status st = search_some(w, part, first, n, left, cut, err);
+	berth_arena_reset(w->tmp, mark);
 	return st;
 }
 

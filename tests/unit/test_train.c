@@ -96,6 +96,16 @@ static berth_status teach(lesson *l, berth_err *err)
 	return berth_train(&l->cfg, l->cfg.open ? NULL : l->item, N_ITEMS, &l->mem, &l->tmp, &l->result, err);
 }
 
+/* After an interruption, to the end. */
+static void go_on(lesson *l)
+{
+	berth_err err;
+	atomic_store(&l->cancel, 0);
+	l->cancel_at = -1;
+	l->cfg.resume = true;
+	assert_ok(teach(l, &err), &err);
+}
+
 static void close_lesson(lesson *l)
 {
 	berth_arena_free(&l->mem);
@@ -596,10 +606,7 @@ static void test_taught(void **state)
 		assert_ok(berth_pool_new(1 + k % 3, &l.cfg.pool, &err), &err);
 		l.cancel_at = k == 4 ? -1 : 1 + k * (TAUGHT_TURNS * N_ITEMS + 10) / 3;
 		assert_int_equal(teach(&l, &err), k == 4 ? BERTH_OK : BERTH_EINTERRUPTED);
-		atomic_store(&l.cancel, 0);
-		l.cancel_at = -1;
-		l.cfg.resume = true;
-		assert_ok(teach(&l, &err), &err);
+		go_on(&l);
 		berth_pool_free(l.cfg.pool);
 		close_lesson(&l);
 		assert_same_file(whole, other);
@@ -1061,10 +1068,7 @@ static void test_tuned(void **state)
 		assert_ok(berth_pool_new(1 + k, &l.cfg.pool, &err), &err);
 		l.cancel_at = 1 + k * steps / 3;
 		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
-		atomic_store(&l.cancel, 0);
-		l.cancel_at = -1;
-		l.cfg.resume = true;
-		assert_ok(teach(&l, &err), &err);
+		go_on(&l);
 		berth_pool_free(l.cfg.pool);
 		close_lesson(&l);
 		assert_same_file(whole, parts);
