@@ -287,6 +287,34 @@ static double fullness(const berth_partial *part, const berth_problem *p, int32_
 	return pool < 0 ? own : fmax(own, (double)berth_partial_pool_bytes(part, v) / ((double)pool + 1));
 }
 
+enum { HEIRS = 16 }; /* consumers of a tensor that are looked at */
+
+/* Is the consumer of use i the first of its tensor, whose uses begin with first, to stand there by the
+ * guide? */
+static bool is_first_there(const berth_decoder *d, int32_t first, int32_t i)
+{
+	const int32_t *consumer = d->e->p->g->edge_consumer, *op_dev = d->guide->op_dev;
+	for (int32_t k = first; k < i; k++)
+		if (op_dev[consumer[k]] == op_dev[consumer[i]])
+			return false;
+	return true;
+}
+
+/* ns of moving op's tensors from v to where their consumers are by the guide. */
+static int64_t guided_leaving(const berth_decoder *d, int32_t op, int32_t v)
+{
+	const berth_graph *g = d->e->p->g;
+	int64_t sum = 0;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+		int32_t first = g->tensor_use_off[t], end = g->tensor_use_off[t + 1];
+		end = end < first + HEIRS ? end : first + HEIRS;
+		for (int32_t i = first; i < end; i++)
+			if (is_first_there(d, first, i))
+				sum += berth_transfer_ns(d->e->p, t, v, d->guide->op_dev[g->edge_consumer[i]]);
+	}
+	return sum;
+}
+
 static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least l, int64_t hope, nn_real *x)
 {
 	int64_t later = d->guided_ns[v] - l.guided;
@@ -295,6 +323,7 @@ static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least
 	x[STEP_GUIDED_FIRST] = later == 0;
 	x[STEP_GUIDED_HERE] = d->guide->op_dev[op] == v;
 	x[STEP_GUIDED_CRITICAL] = (nn_real)critical * x[STEP_GUIDED_LATER];
+	x[STEP_GUIDED_LEAVING] = squash(d, guided_leaving(d, op, v));
 	x[STEP_GUIDED_END] = (nn_real)fmin((double)(d->end_ns[v] + d->coming_ns[v]) / (double)hope, 8);
 }
 
@@ -321,6 +350,24 @@ static void load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t
 	x[STEP_AIMED_OVER] = load > hope ? w * squash(d, load - hope) : 0;
 	x[STEP_AIMED_CHANNELS] =
 		w * (nn_real)fmin((double)x[STEP_CHANNELS] * (double)path_hope / (double)hope, 8);
+}
+
+/* Load that device v comes to where all that is not placed yet, but for op, goes where the guide has it. */
+static int64_t coming_load(const berth_decoder *d, int32_t op, int32_t v)
+{
+	int64_t own = d->guide->op_dev[op] == v ? berth_op_time(d->e->p, op, v) : 0;
+	return d->load_ns[v] + d->coming_ns[v] - own;
+}
+
+static void guided_load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t hope, nn_real *x)
+{
+	nn_real w = (nn_real)d->e->aim.load;
+	int64_t load = coming_load(d, op, v) + berth_op_time(d->e->p, op, v), others = 0;
+	for (int32_t u = 0; u < d->e->n_devs; u++)
+		if (u != v && coming_load(d, op, u) > others)
+			others = coming_load(d, op, u);
+	x[STEP_AIMED_COMING] = w * (nn_real)fmin((double)load / (double)hope, 8);
+	x[STEP_AIMED_WORST] = load > others ? w * squash(d, load - others) : 0;
 }
 
 static void energy_features(const berth_decoder *d, int32_t op, int32_t v, double least_j, nn_real *x)
@@ -391,6 +438,8 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 			guided_features(d, op, v, l, hope, x);
 		if (d->e->aim.load > 0)
 			load_features(d, op, v, hope_load, hope, x);
+		if (d->e->aim.load > 0 && d->guide)
+			guided_load_features(d, op, v, hope_load, x);
 		if (energy)
 			energy_features(d, op, v, least_j, x);
 	}

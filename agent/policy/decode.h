@@ -40,12 +40,15 @@ enum {
 	STEP_GUIDED_HERE,     /* 1: it was here */
 	STEP_GUIDED_CRITICAL, /* later, times how critical it was */
 	STEP_GUIDED_END,      /* end and what is still to come here, of the length that can be hoped for */
+	STEP_GUIDED_LEAVING,  /* what moving its tensors from here to where its consumers were takes */
 	/* By the aim of the objective (encode.h); 0 where it does not count. */
 	STEP_AIMED_ENERGY,    /* energy above that of the thriftiest device, without transfers */
 	STEP_AIMED_THRIFTY,   /* 1: no device takes less */
 	STEP_AIMED_LOAD,      /* load with the operator, of the bottleneck that can be hoped for */
 	STEP_AIMED_OVER,      /* what is above that */
 	STEP_AIMED_CHANNELS,  /* load of the busiest channel of its inputs, of the same */
+	STEP_AIMED_COMING,    /* load with the operator and what the guide still puts here, of the same */
+	STEP_AIMED_WORST,     /* what of that is above the largest one that the guide comes to elsewhere */
 	/* What stands around it (around.h). */
 	STEP_MATES,        /* share here of what its consumers get from others whose device is known */
 	STEP_HEIRS_SLOWER, /* mean log of its consumers' times here to their least ones */

@@ -14,7 +14,7 @@ enum {
 	ENCODE_DEV = 11,
 	ENCODE_PAIR = 9,
 	ENCODE_LINK = 4,
-	ENCODE_STEP = 37
+	ENCODE_STEP = 40
 };
 
 /* What an objective asks for: how time, loads and energy count in it. Latency: time 1. Throughput: load 1.

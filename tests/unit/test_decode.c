@@ -203,7 +203,7 @@ static void check_guided(const subject *x, const berth_guide *guide, const berth
 			const nn_real *at = trace->x + ((size_t)i * devs + v) * N_STEP;
 			here += (double)at[STEP_GUIDED_HERE];
 			first += (double)at[STEP_GUIDED_FIRST];
-			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_END; k++)
+			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_LEAVING; k++)
 				assert_true(guide ? isfinite(at[k]) && at[k] >= 0 : at[k] == 0);
 		}
 		if (guide)
@@ -287,6 +287,44 @@ static void test_aims(void **state)
 	}
 }
 
+/* Where loads count, a guide tells what each device comes to: no less than what it has so far, and the same on
+ * the guide's device at every step that follows the guide. */
+static void test_guided_loads(void **state)
+{
+	(void)state;
+	subject x;
+	berth_err err;
+	berth_partial *part;
+	berth_guide guide;
+	berth_episode trace;
+	int32_t worst = 0;
+	open_zoo(&x, "zoo:inception-v3", "cpu+2gpu");
+	size_t ops = (size_t)x.p.n_ops, devs = (size_t)x.p.n_devs;
+	int32_t *half = need(&x.mem, ops, sizeof *half);
+	for (size_t op = 0; op < ops; op++)
+		half[op] = 1 + (op < ops / 2);
+	x.e.aim = (berth_aim){.load = 1};
+	assert_ok(berth_guide_new(&x.p, &x.mem, &guide, &err), &err);
+	assert_ok(berth_episode_new(ops, ops * devs, &x.mem, &trace, &err), &err);
+	decode(&x, &(berth_decode_how){.temperature = 1, .force = half}, 1, &part, &trace);
+	for (size_t k = 0; k < (size_t)trace.n_steps * devs; k++)
+		assert_true(trace.x[k * N_STEP + STEP_AIMED_COMING] == 0 &&
+		            trace.x[k * N_STEP + STEP_AIMED_WORST] == 0);
+	berth_guide_set(&guide, half);
+	decode(&x, &(berth_decode_how){.temperature = 1, .force = half, .guide = &guide}, 1, &part, &trace);
+	assert_true(trace.n_steps > 0);
+	for (int32_t i = 0; i < trace.n_steps; i++) {
+		const nn_real *first = trace.x + (size_t)i * devs * N_STEP;
+		for (size_t v = 0; v < devs; v++)
+			assert_true(first[v * N_STEP + STEP_AIMED_COMING] >=
+			            first[v * N_STEP + STEP_AIMED_LOAD] - 1e-6f);
+		const nn_real *there = first + (size_t)trace.action[i] * N_STEP;
+		worst += there[STEP_AIMED_WORST] > 0;
+	}
+	assert_true(worst > 0 && worst < trace.n_steps); /* one half is the larger one */
+	close_subject(&x);
+}
+
 /* PPO raises the mean reward on a machine whose slow network HEFT does not see, and the policy then beats
  * HEFT there in one pass. */
 static void test_learns(void **state)
@@ -359,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_random_policies),
 		cmocka_unit_test(test_guided),
 		cmocka_unit_test(test_aims),
+		cmocka_unit_test(test_guided_loads),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_imitates),
 	};
