@@ -62,8 +62,14 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
 	if (p->base_acts)
-		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, tmp, err));
-	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, tmp, err);
+		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, NULL, tmp, err));
+	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, NULL, tmp, err);
+}
+
+berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
+                                           berth_err *err)
+{
+	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, op_dev, tmp, err);
 }
 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)

@@ -512,7 +512,7 @@ static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena
 {
 	l->batch->pair = pair;
 	policy_stepper net = embed(l, l->batch);
-	return berth_rollout_offer_greedy(&pair->rollout, &net, keys_of(l, l->batch), tmp, err);
+	return berth_rollout_offer_greedy(&pair->rollout, &net, keys_of(l, l->batch), NULL, tmp, err);
 }
 
 const learner_decoding learner_sequence = {

@@ -75,7 +75,17 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
 }
 
-/* The policy's most probable placement. Under a time limit it may cost what seeds may cost. */
+/* What the policy makes of the answers of the portfolio. */
+static berth_status revise(agent *w, berth_arena *tmp, berth_err *err)
+{
+	const berth_portfolio *known = &w->portfolio;
+	for (int32_t i = 0; i < known->n && !w->s->cut; i++)
+		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, known->answer[i].op_dev, tmp, err));
+	return BERTH_OK;
+}
+
+/* The policy's most probable placement, and its revisions of known ones. Under a time limit it may cost what
+ * seeds may cost. */
 static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
@@ -83,6 +93,7 @@ static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *t
 	if (berth_search_afford(s, berth_proposals_ns(s->p))) {
 		BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &w->proposals, err));
 		BERTH_TRY(berth_proposals_offer_greedy(&w->proposals, tmp, err));
+		BERTH_TRY(revise(w, tmp, err));
 		w->proposes = true;
 	}
 	berth_seeds_cut(s, "policy");

@@ -40,14 +40,15 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-/* The first pass takes the operators by the problem's ranks, each other by those of the placement before. */
+/* Each pass takes the operators by the ranks of the placement before; the first one by the problem's where
+ * there is none. */
 static berth_status offer_passes(greedy *g, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = g->w->s;
 	int idle = 0;
 	for (int k = 0; k < MOST && idle < PATIENCE && !s->cut; k++) {
 		berth_score before = s->best;
-		if (k > 0 && !berth_search_afford(s, berth_seed_list_ns(s->p)))
+		if ((k > 0 || g->guide.is_set) && !berth_search_afford(s, berth_seed_list_ns(s->p)))
 			break;
 		BERTH_TRY(berth_offer_schedule(s, schedule, g, tmp, err));
 		idle = berth_score_less(s->best, before) ? 0 : idle + 1;
@@ -57,12 +58,15 @@ static berth_status offer_passes(greedy *g, berth_arena *tmp, berth_err *err)
 }
 
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
-                                        const nn_real *keys, berth_arena *tmp, berth_err *err)
+                                        const nn_real *keys, const int32_t *from, berth_arena *tmp,
+                                        berth_err *err)
 {
 	greedy g = {.w = w, .net = net, .keys = keys};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	BERTH_TRY(berth_guide_new(w->e->p, tmp, &g.guide, err));
 	BERTH_TRY(BERTH_NEW(tmp, g.op_dev, w->e->p->n_ops, err));
+	if (from)
+		berth_guide_set(&g.guide, from);
 	BERTH_TRY(offer_passes(&g, tmp, err));
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
