@@ -3,6 +3,32 @@
 
 #include <stdio.h>
 
+const char *const held_out_graphs[HELD_OUT_GRAPHS] = {
+	"zoo:inception-v3:batch=16",
+	"zoo:inception-v3:batch=8:training=1",
+	"zoo:nasnet-a:size=mobile:batch=8",
+	"zoo:nasnet-a:batch=8",
+	"zoo:gpt2",
+	"zoo:gpt2:batch=8:training=1",
+	"zoo:vit:batch=8",
+	"zoo:unet",
+	"zoo:gnmt:seq=6",
+	"zoo:transformer:batch=8",
+	"zoo:moe:layers=4",
+	"zoo:llama:layers=4",
+	"zoo:llama-layer:tiles=2",
+	"zoo:random:ops=400:seed=77",
+	"zoo:random:ops=150:seed=78:ccr=1",
+};
+const held_out_system held_out_systems[HELD_OUT_SYSTEMS] = {
+	{"cpu+2gpu", false}, {"4gpu", false}, {"edge", false}, {"hetero-cluster", false},
+	{"random:seed=101:devices=3", false}, {"random:seed=102:topology=bus", false},
+	{"random:seed=103:devices=6:topology=hosts", false},
+	{"random:seed=104:devices=5:topology=star:heterogeneity=0.2", false},
+	{"random:seed=105:devices=7:topology=bus", true}, {"random:seed=106:devices=12", true},
+	{"random:seed=107:devices=16:topology=hosts", true},
+};
+
 /* No family of these is in scripts/training-pairs. */
 static const char *const families[HELD_OUT_FAMILIES][3] = {
 	{"zoo:inception-v3", "zoo:inception-v3:batch=16", "zoo:inception-v3:batch=4:training=1"},

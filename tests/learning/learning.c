@@ -302,13 +302,15 @@ static void table_post(int n_seeds, int64_t evaluations)
 
 static int usage(FILE *to)
 {
-	fprintf(to, "usage: berth-learning [--part PART] [--seeds N] [--evaluations N] [--time S]\n\n"
+	fprintf(to, "usage: berth-learning [--part PART] [--seeds N] [--evaluations N] [--time S]\n"
+	            "       berth-learning --part policies [--evaluations N] POLICY...\n\n"
 	            "Prints the tables of docs/learning.md. PART: learn, berth, post, train, tiled,\n"
 	            "ablation, objectives, estimates, prior, zero-shot, new-pairs, fleets, time,\n"
-	            "walks, solvers. Without it all of them: 10,000 evaluations for learn and\n"
+	            "walks, solvers, knows. Without it all of them: 10,000 evaluations for learn and\n"
 	            "berth, 2,400 for post, tiled, ablation and objectives; 10 seeds. prior: at\n"
 	            "most 5,000 evaluations, 5 seeds. train: 150,000, 5 seeds. time: 3 seeds of 1\n"
-	            "s. walks: 20,000, 5 seeds. solvers: 3 seeds of 1 s. fleets: 300 s each.\n");
+	            "s. walks: 20,000, 5 seeds. solvers: 3 seeds of 1 s. fleets: 300 s each.\n"
+	            "policies: those in the files, on the pairs of zero-shot; 10,000.\n");
 	return to == stdout ? 0 : 2;
 }
 
@@ -318,7 +320,8 @@ int main(int argc, char **argv)
 	int seeds = 10;
 	long long evaluations = 0;
 	double seconds = 0;
-	for (int i = 1; i < argc; i++) {
+	int i = 1;
+	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (i + 1 < argc && strcmp(argv[i], "--part") == 0)
 			part = argv[++i];
 		else if (i + 1 < argc && strcmp(argv[i], "--seeds") == 0)
@@ -332,7 +335,11 @@ int main(int argc, char **argv)
 	}
 	if (seeds < 1 || seeds > MAX_SEEDS || evaluations < 0 || !(seconds >= 0))
 		return usage(stderr);
-	bool any = false;
+	bool any = false, policies = part && strcmp(part, "policies") == 0;
+	if (policies == (i == argc)) /* files, for that part alone */
+		return usage(stderr);
+	if (policies && (any = true))
+		table_policies(evaluations ? evaluations : 10000, argc - i, argv + i);
 	if ((!part || strcmp(part, "learn") == 0) && (any = true))
 		table_learn(seeds, evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "berth") == 0) && (any = true))
@@ -359,6 +366,8 @@ int main(int argc, char **argv)
 		table_time(seeds < 3 ? seeds : 3, seconds > 0 ? seconds : 1);
 	if ((!part || strcmp(part, "fleets") == 0) && (any = true))
 		table_fleets(seconds > 0 ? seconds : BERTH_FINE_TUNE_S);
+	if ((!part || strcmp(part, "knows") == 0) && (any = true))
+		table_knows(evaluations ? evaluations : 10000);
 	if ((!part || strcmp(part, "walks") == 0) && (any = true))
 		table_walks(seeds < 5 ? seeds : 5, evaluations ? evaluations : 20000);
 	if ((!part || strcmp(part, "solvers") == 0) && (any = true))

@@ -5,6 +5,7 @@
 #include "bounds.h"
 #include "graph.h"
 #include "method.h"
+#include "policy_file.h"
 #include "problem.h"
 #include "system.h"
 
@@ -41,6 +42,14 @@ double median_timed(const subject *x, const berth_method *method, int n_seeds, d
 void table_zero_shot(int64_t evaluations);
 /* The same on 100 pairs drawn by a rule, for each objective. */
 void table_new_pairs(int64_t evaluations);
+
+/* One forward pass of each of n policies on the pairs of table_zero_shot; and of those in n files. */
+void table_of_policies(int64_t evaluations, int n, const berth_policy_file *policy, const char *const *name);
+void table_policies(int64_t evaluations, int n, char *const *path);
+
+/* What the shipped policy knows: what its features are worth to it, whether its probabilities are what they
+ * say, and ten of its placements beside those of a search. */
+void table_knows(int64_t evaluations);
 
 /* All learners on tiled matrix programs, at the budget of the papers. */
 void table_tiled(int n_seeds, int64_t evaluations);

@@ -9,38 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No family of these is in scripts/training-pairs, but random graphs, with other seeds. */
-static const char *const graphs[] = {
-	"zoo:inception-v3:batch=16",
-	"zoo:inception-v3:batch=8:training=1",
-	"zoo:nasnet-a:size=mobile:batch=8",
-	"zoo:nasnet-a:batch=8",
-	"zoo:gpt2",
-	"zoo:gpt2:batch=8:training=1",
-	"zoo:vit:batch=8",
-	"zoo:unet",
-	"zoo:gnmt:seq=6",
-	"zoo:transformer:batch=8",
-	"zoo:moe:layers=4",
-	"zoo:llama:layers=4",
-	"zoo:llama-layer:tiles=2",
-	"zoo:random:ops=400:seed=77",
-	"zoo:random:ops=150:seed=78:ccr=1",
-};
-/* Four built-in machines, four random ones of sizes that training saw, three of sizes that it did not. */
-static const struct {
-	const char *name;
-	bool unseen_size;
-} systems[] = {
-	{"cpu+2gpu", false}, {"4gpu", false}, {"edge", false}, {"hetero-cluster", false},
-	{"random:seed=101:devices=3", false}, {"random:seed=102:topology=bus", false},
-	{"random:seed=103:devices=6:topology=hosts", false},
-	{"random:seed=104:devices=5:topology=star:heterogeneity=0.2", false},
-	{"random:seed=105:devices=7:topology=bus", true}, {"random:seed=106:devices=12", true},
-	{"random:seed=107:devices=16:topology=hosts", true},
-};
-enum { N_GRAPHS = sizeof graphs / sizeof *graphs, N_SYSTEMS = sizeof systems / sizeof *systems };
-
 typedef struct row {
 	double single, heft, portfolio, policy, draws, few, anneal, best;
 } row;
@@ -139,19 +107,19 @@ static void print_row(const char *name, const sums *s)
 
 void table_zero_shot(int64_t evaluations)
 {
-	sums by_graph[N_GRAPHS] = {{0}}, by_system[N_SYSTEMS] = {{0}}, seen = {0}, unseen = {0}, all = {0};
-	for (int i = 0; i < N_GRAPHS; i++)
-		for (int k = 0; k < N_SYSTEMS; k++) {
+	sums by_graph[HELD_OUT_GRAPHS] = {{0}}, by_system[HELD_OUT_SYSTEMS] = {{0}}, seen = {0}, unseen = {0}, all = {0};
+	for (int i = 0; i < HELD_OUT_GRAPHS; i++)
+		for (int k = 0; k < HELD_OUT_SYSTEMS; k++) {
 			row r;
 			subject x;
-			open_subject_of(&x, graphs[i], systems[k].name);
+			open_subject_of(&x, held_out_graphs[i], held_out_systems[k].name);
 			bool ok = measure(&x, BERTH_LATENCY, evaluations, &r);
 			close_subject(&x);
 			if (!ok)
 				continue;
 			add(&by_graph[i], &r);
 			add(&by_system[k], &r);
-			add(systems[k].unseen_size ? &unseen : &seen, &r);
+			add(held_out_systems[k].unseen_size ? &unseen : &seen, &r);
 			add(&all, &r);
 		}
 	printf("\n## The shipped policy on what it has not seen\n\n"
@@ -163,12 +131,12 @@ void table_zero_shot(int64_t evaluations)
 	       "policy. `berth` has %d evaluations, `anneal` %lld.\n\n",
 	       (long long)evaluations, FEW, (long long)evaluations);
 	print_head();
-	for (int i = 0; i < N_GRAPHS; i++)
+	for (int i = 0; i < HELD_OUT_GRAPHS; i++)
 		if (by_graph[i].n)
-			print_row(graphs[i] + 4, &by_graph[i]);
-	for (int k = 0; k < N_SYSTEMS; k++)
+			print_row(held_out_graphs[i] + 4, &by_graph[i]);
+	for (int k = 0; k < HELD_OUT_SYSTEMS; k++)
 		if (by_system[k].n)
-			print_row(systems[k].name, &by_system[k]);
+			print_row(held_out_systems[k].name, &by_system[k]);
 	print_row("numbers of devices that training saw", &seen);
 	print_row("numbers that it did not: 7, 12, 16", &unseen);
 	print_row("all", &all);
