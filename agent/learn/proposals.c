@@ -62,7 +62,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
 	if (p->base_acts)
-		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, NULL, tmp, err));
+		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, NULL, tmp,
+		                                     err));
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, NULL, tmp, err);
 }
 

@@ -35,8 +35,8 @@ double berth_proposals_ns(const berth_problem *p);
  * offers that of the one that it was tuned from first, so that it is never worse. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer what the policy makes of a placement op_dev [n_ops] of legal devices: passes that are guided by it, and
- * by each other (berth_rollout_offer_greedy). */
+/* Offer what the policy makes of a placement op_dev [n_ops] of legal devices: passes that are guided by it,
+ * and by each other (berth_rollout_offer_greedy). */
 berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
                                            berth_err *err);
 

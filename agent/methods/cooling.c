@@ -118,3 +118,11 @@ berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, 
 	berth_heats_tell(&c->heats, before, c->s->best);
 	return BERTH_OK;
 }
+
+berth_status berth_cooling_finish(berth_cooling *c, berth_arena *tmp, berth_err *err)
+{
+	bool ended = false;
+	while (!ended)
+		BERTH_TRY(berth_cooling_run(c, &ended, tmp, err));
+	return BERTH_OK;
+}

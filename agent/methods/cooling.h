@@ -33,4 +33,7 @@ int64_t berth_cooling_steps(const berth_cooling *c);
  * *ended: the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err);
 
+/* Runs until the budget is at its end. */
+berth_status berth_cooling_finish(berth_cooling *c, berth_arena *tmp, berth_err *err);
+
 #endif

@@ -310,7 +310,8 @@ static int64_t guided_leaving(const berth_decoder *d, int32_t op, int32_t v)
 		end = end < first + HEIRS ? end : first + HEIRS;
 		for (int32_t i = first; i < end; i++)
 			if (is_first_there(d, first, i))
-				sum += berth_transfer_ns(d->e->p, t, v, d->guide->op_dev[g->edge_consumer[i]]);
+				sum += berth_transfer_ns(d->e->p, t, v,
+				                         d->guide->op_dev[g->edge_consumer[i]]);
 	}
 	return sum;
 }

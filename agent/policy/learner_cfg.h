@@ -28,7 +28,8 @@ const char *berth_decoding_name(berth_decoding decoding);
 /* Fails: BERTH_EINVAL, naming all. */
 berth_status berth_decoding_parse(const char *name, berth_decoding *out, berth_err *err);
 
-enum { BERTH_MOST_AT_ONCE = 256 };
+/* Batches of a round, and the width of the network, at most. */
+enum { BERTH_MOST_AT_ONCE = 256, BERTH_WIDEST = 1024 };
 
 /* X(type, field, note, default, least, most). Checkpoints keep the fields of X under their note. They do not
  * keep those of Y. */
@@ -36,7 +37,7 @@ enum { BERTH_MOST_AT_ONCE = 256 };
 	/* Nodes that the policy sees of each graph. */                                                 \
 	X(int32_t, groups, "cfg.groups", 64, 1, 4096)                                                   \
 	/* Width of the network, and its rounds of messages; see policy.h. */                           \
-	X(int32_t, hidden, "cfg.hidden", 48, 1, 1024)                                                   \
+	X(int32_t, hidden, "cfg.hidden", 48, 1, BERTH_WIDEST)                                           \
 	X(int32_t, rounds, "cfg.rounds", 2, 0, 16)                                                      \
 	/* Evaluations of a step. A one-shot placement takes one, a sequential one two. */              \
 	X(int32_t, batch, "cfg.batch", 64, 2, 4096)                                                     \

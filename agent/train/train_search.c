@@ -24,14 +24,11 @@ typedef struct item_search {
 static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_arena *tmp, berth_err *err)
 {
 	berth_cooling c;
-	bool ended = false;
 	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
 	for (int32_t i = 0; i < known->n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
 		berth_cooling_consider(&c, known->answer[i].op_dev,
 		                       berth_search_offer(s, known->answer[i].op_dev, NULL));
-	while (!ended)
-		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
-	return BERTH_OK;
+	return berth_cooling_finish(&c, tmp, err);
 }
 
 /* A pair that is streamed once more: its problem, its incumbent, and its portfolio, which was not kept. */

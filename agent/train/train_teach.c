@@ -25,11 +25,8 @@ bool trainer_turn_searches(const trainer *w)
 static berth_status anneal(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_cooling c;
-	bool ended = false;
 	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
-	while (!ended)
-		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
-	return BERTH_OK;
+	return berth_cooling_finish(&c, tmp, err);
 }
 
 /* The incumbent stays the teacher where nothing better is found. */

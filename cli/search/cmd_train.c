@@ -26,7 +26,7 @@
 #include <sys/stat.h>
 
 /* More pairs are read anew for each of their turns. */
-enum { PAIRS_HELD = 256, WIDEST = 1024 };
+enum { PAIRS_HELD = 256 };
 
 typedef struct args {
 	cli_texts on;
@@ -432,9 +432,9 @@ static berth_status check_args(args *a, int n_graphs, berth_err *err)
 		                  a->fine_tune     ? "--fine-tune"
 		                  : a->measured.on ? "--env measured"
 		                                   : "another --decoding than sequential");
-	if (a->width > WIDEST)
+	if (a->width > BERTH_WIDEST)
 		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
-		                  (long long)a->width, WIDEST);
+		                  (long long)a->width, BERTH_WIDEST);
 	if (a->width && (a->fine_tune || a->measured.on))
 		return berth_fail(err, BERTH_EINVAL, "train --width: not with %s",
 		                  a->fine_tune ? "--fine-tune" : "--env measured");

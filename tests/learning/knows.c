@@ -1,6 +1,6 @@
-/* What does the shipped policy know? Three looks: it places the held-out pairs blind to some of its inputs; it
- * follows the placements of a search and says at each step how sure it is of what it would do itself; and ten
- * of its placements beside those of the search. */
+/* What does the shipped policy know? Three looks: it places the held-out pairs blind to some of its inputs;
+ * it follows the placements of a search and says at each step how sure it is of what it would do itself; and
+ * ten of its placements beside those of the search. */
 #include "coloc.h"
 #include "held_out.h"
 #include "parts.h"
@@ -129,7 +129,8 @@ static void close_searched(searched *x)
 }
 
 /* The policy's decisions along op_dev, and the log-probabilities of all devices at each [steps][devices]. */
-static const nn_real *follow(searched *w, const berth_policy_file *f, const int32_t *op_dev, berth_episode *ep)
+static const nn_real *follow(searched *w, const berth_policy_file *f, const int32_t *op_dev,
+                             berth_episode *ep)
 {
 	const berth_problem *p = w->s.p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, cells = ops * devs;
@@ -186,7 +187,8 @@ static void table_sure(const berth_policy_file *f, int64_t evaluations)
 		close_subject(&x);
 	}
 	printf("\n### How sure it is\n\nThe policy follows the placements that `berth` comes to with %lld "
-	       "evaluations on the same pairs, without a pass before. At each decision it has a device of its "
+	       "evaluations on the same pairs, without a pass before. At each decision it has a device of "
+	       "its "
 	       "own that it holds most probable. How often is it that of the search?\n\n",
 	       (long long)evaluations);
 	printf("| its probability | decisions | mean of it | the search's device |\n|---|---|---|---|\n");
@@ -273,7 +275,8 @@ static double alike(const berth_problem *p, const int32_t *a, const int32_t *b)
 
 static void explain_pair(int i, const berth_policy_file *f, int64_t evaluations)
 {
-	const char *graph = held_out_graphs[i / HELD_OUT_SYSTEMS], *system = held_out_systems[i % HELD_OUT_SYSTEMS].name;
+	const char *graph = held_out_graphs[i / HELD_OUT_SYSTEMS],
+		   *system = held_out_systems[i % HELD_OUT_SYSTEMS].name;
 	subject x;
 	searched teacher, policy;
 	berth_err err;
@@ -303,7 +306,8 @@ static void explain_pair(int i, const berth_policy_file *f, int64_t evaluations)
 static bool is_open(int i)
 {
 	subject x;
-	open_subject_of(&x, held_out_graphs[i / HELD_OUT_SYSTEMS], held_out_systems[i % HELD_OUT_SYSTEMS].name);
+	open_subject_of(&x, held_out_graphs[i / HELD_OUT_SYSTEMS],
+	                held_out_systems[i % HELD_OUT_SYSTEMS].name);
 	berth_search_cfg cfg = {.seed = 1};
 	bool open = berth_problem_feasible(&x.p, NULL) == BERTH_OK &&
 	            run_with(&x, "berth", &cfg) < 0.98 * run_with(&x, "single", &cfg);
@@ -313,8 +317,10 @@ static bool is_open(int i)
 
 static void table_explained(const berth_policy_file *f, int64_t evaluations)
 {
-	printf("\n### Ten placements beside those of a search\n\nEvery sixteenth of the pairs, those passed over "
-	       "where one device is nearly best. The policy's pass, then `berth` with %lld evaluations: devices "
+	printf("\n### Ten placements beside those of a search\n\nEvery sixteenth of the pairs, those passed "
+	       "over "
+	       "where one device is nearly best. The policy's pass, then `berth` with %lld evaluations: "
+	       "devices "
 	       "in use, MB that cross between devices, the busiest device's share of the latency. Last: the "
 	       "operator that gains most where it alone is moved to the search's device.\n\n",
 	       (long long)evaluations);

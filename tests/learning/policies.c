@@ -29,7 +29,8 @@ static void judge(void *ctx, int32_t i, int32_t worker)
 	subject s;
 	berth_search_cfg cfg = {.seed = 1, .evaluations = x->evaluations};
 	(void)worker;
-	open_subject_of(&s, held_out_graphs[i / HELD_OUT_SYSTEMS], held_out_systems[i % HELD_OUT_SYSTEMS].name);
+	open_subject_of(&s, held_out_graphs[i / HELD_OUT_SYSTEMS],
+	                held_out_systems[i % HELD_OUT_SYSTEMS].name);
 	k->there = berth_problem_feasible(&s.p, NULL) == BERTH_OK;
 	k->unseen_size = held_out_systems[i % HELD_OUT_SYSTEMS].unseen_size;
 	if (k->there) {
@@ -71,10 +72,11 @@ static void print_policy(const work *x, int j, const char *name)
 {
 	sums seen = sum_up(x, j, false), unseen = sum_up(x, j, true);
 	int n = seen.n + unseen.n;
-	printf("| %s | %lld | %zu | %.4f | %.3f | %.0f %% | %.4f | %.4f |\n", name, (long long)x->policy[j].evaluations,
-	       policy_param_count(&x->policy[j].dims), exp((seen.loss + unseen.loss) / n),
-	       fmax(seen.worst, unseen.worst), 100.0 * (seen.not_worse + unseen.not_worse) / n,
-	       exp(seen.loss / seen.n), exp(unseen.loss / unseen.n));
+	printf("| %s | %lld | %zu | %.4f | %.3f | %.0f %% | %.4f | %.4f |\n", name,
+	       (long long)x->policy[j].evaluations, policy_param_count(&x->policy[j].dims),
+	       exp((seen.loss + unseen.loss) / n), fmax(seen.worst, unseen.worst),
+	       100.0 * (seen.not_worse + unseen.not_worse) / n, exp(seen.loss / seen.n),
+	       exp(unseen.loss / unseen.n));
 }
 
 void table_of_policies(int64_t evaluations, int n, const berth_policy_file *policy, const char *const *name)
@@ -88,11 +90,13 @@ void table_of_policies(int64_t evaluations, int n, const berth_policy_file *poli
 		must(BERTH_NEW(&mem, x.pair[i].pass, n, &err), &err);
 	must(berth_pool_new(2, &pool, &err), &err);
 	berth_pool_run(pool, HELD_OUT_PAIRS, judge, &x);
-	printf("One forward pass, latency, on the pairs of the table above: values relative to the best known "
+	printf("One forward pass, latency, on the pairs of the table above: values relative to the best "
+	       "known "
 	       "(geometric mean; the best of annealing and `berth` with %lld evaluations, of HEFT and of all "
 	       "policies of this table).\n\n",
 	       (long long)evaluations);
-	printf("| policy | evaluations | parameters | pass | its worst | not worse than heft | numbers of devices "
+	printf("| policy | evaluations | parameters | pass | its worst | not worse than heft | numbers of "
+	       "devices "
 	       "seen in training | not seen |\n|---|---|---|---|---|---|---|---|\n");
 	for (int j = 0; j < n; j++)
 		print_policy(&x, j, name[j]);

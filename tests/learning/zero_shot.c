@@ -16,7 +16,7 @@ typedef struct row {
 typedef struct sums {
 	int n, not_worse, loose, strict, few_enough, unfit;
 	double single, heft, portfolio, policy, draws, few; /* logarithms to the best known */
-	double worst; /* of policy */
+	double worst;                                       /* of policy */
 } sums;
 
 enum { FEW = 100, DRAWS = 16 };
@@ -107,7 +107,8 @@ static void print_row(const char *name, const sums *s)
 
 void table_zero_shot(int64_t evaluations)
 {
-	sums by_graph[HELD_OUT_GRAPHS] = {{0}}, by_system[HELD_OUT_SYSTEMS] = {{0}}, seen = {0}, unseen = {0}, all = {0};
+	sums by_graph[HELD_OUT_GRAPHS] = {{0}}, by_system[HELD_OUT_SYSTEMS] = {{0}}, seen = {0}, unseen = {0},
+	     all = {0};
 	for (int i = 0; i < HELD_OUT_GRAPHS; i++)
 		for (int k = 0; k < HELD_OUT_SYSTEMS; k++) {
 			row r;

@@ -155,7 +155,8 @@ static void test_revised(void **state)
 			assert_ok(berth_method_find(methods[k], &m, &err), &err);
 			assert_ok(berth_method_run(m, &known.search, &known.tmp, &err), &err);
 			before = fmin(before, known.search.best.value);
-			assert_ok(berth_proposals_offer_revised(&p, known.search.best_dev, &x.tmp, &err), &err);
+			assert_ok(berth_proposals_offer_revised(&p, known.search.best_dev, &x.tmp, &err),
+			          &err);
 			assert_true(x.search.evaluations >= made + 4); /* two passes at least */
 			close_subject(&known);
 		}
