@@ -11,7 +11,7 @@
 #include "partial.h"
 
 /* Features of a device at a step, of order 1. Times in units of the mean operator time, through log(1 + x).
- */
+ * New ones come last: policies keep their weights in this order. */
 enum {
 	STEP_LATER,        /* ends later than on the device where it ends first */
 	STEP_LATER_OF_OWN, /* the same, relative to its own least time */
@@ -40,15 +40,12 @@ enum {
 	STEP_GUIDED_HERE,     /* 1: it was here */
 	STEP_GUIDED_CRITICAL, /* later, times how critical it was */
 	STEP_GUIDED_END,      /* end and what is still to come here, of the length that can be hoped for */
-	STEP_GUIDED_LEAVING,  /* what moving its tensors from here to where its consumers were takes */
 	/* By the aim of the objective (encode.h); 0 where it does not count. */
 	STEP_AIMED_ENERGY,    /* energy above that of the thriftiest device, without transfers */
 	STEP_AIMED_THRIFTY,   /* 1: no device takes less */
 	STEP_AIMED_LOAD,      /* load with the operator, of the bottleneck that can be hoped for */
 	STEP_AIMED_OVER,      /* what is above that */
 	STEP_AIMED_CHANNELS,  /* load of the busiest channel of its inputs, of the same */
-	STEP_AIMED_COMING,    /* load with the operator and what the guide still puts here, of the same */
-	STEP_AIMED_WORST,     /* what of that is above the largest one that the guide comes to elsewhere */
 	/* What stands around it (around.h). */
 	STEP_MATES,        /* share here of what its consumers get from others whose device is known */
 	STEP_HEIRS_SLOWER, /* mean log of its consumers' times here to their least ones */
@@ -60,9 +57,16 @@ enum {
 	STEP_OWN,      /* its least time */
 	STEP_FAN,      /* its consumers, through log(1 + x) */
 	STEP_CRITICALITY, /* how critical it is */
+	/* Further ones by the guide, of a device again; 0 without one, the loads where they do not count. */
+	STEP_GUIDED_LEAVING, /* what moving its tensors from here to where its consumers were takes */
+	STEP_AIMED_COMING, /* load with it and what the guide still puts here, of the hoped for bottleneck */
+	STEP_AIMED_WORST,  /* what of that is above the largest one that the guide comes to elsewhere */
 	N_STEP
 };
 _Static_assert(N_STEP == (int)ENCODE_STEP, "the encoding's width of step features is that of the list");
+_Static_assert(STEP_GUIDED_LATER == 18 && STEP_AIMED_ENERGY == 23 && STEP_MATES == 28 &&
+                       STEP_CRITICALITY == 36 && STEP_GUIDED_LEAVING == 37,
+               "policies that were trained keep their columns");
 
 typedef struct berth_decoder berth_decoder;
 

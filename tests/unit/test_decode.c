@@ -203,8 +203,9 @@ static void check_guided(const subject *x, const berth_guide *guide, const berth
 			const nn_real *at = trace->x + ((size_t)i * devs + v) * N_STEP;
 			here += (double)at[STEP_GUIDED_HERE];
 			first += (double)at[STEP_GUIDED_FIRST];
-			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_LEAVING; k++)
+			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_END; k++)
 				assert_true(guide ? isfinite(at[k]) && at[k] >= 0 : at[k] == 0);
+			assert_true(guide || at[STEP_GUIDED_LEAVING] == 0);
 		}
 		if (guide)
 			assert_true(here <= 1 && first >= 1);
