@@ -1,15 +1,37 @@
-/* `policy`: what a trained policy holds most probable, in one forward pass, without search; or the best
- * single device, where that is better. */
+/* `policy`: what a trained policy holds most probable, in one forward pass, without search: from nothing, and
+ * as it revises what two quick list schedules come to; or the best single device, where that is better. */
 #include "learner.h"
 #include "method.h"
 #include "portfolio.h"
 #include "proposals.h"
+#include "registry.h"
+#include "seeds.h"
 
 static berth_status one_shot(const berth_policy_file *f, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_learner l;
 	BERTH_TRY(berth_learner_new(&f->cfg, s->cfg.seed, f->params, &s, 1, s->mem, tmp, &l, err));
 	return berth_learner_offer_greedy(&l, 0, tmp, err);
+}
+
+static const berth_method *const schedules[] = {&berth_method_heft, &berth_method_ceft_cpop};
+enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
+
+/* Its own placement is not offered: what comes of it is the policy's. */
+static berth_status revise(const berth_proposals *p, const berth_method *schedule, berth_search *s,
+                           berth_arena *tmp, berth_err *err)
+{
+	berth_search sub;
+	if (!berth_search_afford(s, berth_seed_list_ns(s->p)))
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_method_run_apart(schedule, s, &s->cfg.objective, &sub, tmp, err);
+	if (st == BERTH_OK) {
+		s->evaluations += sub.evaluations;
+		st = berth_proposals_offer_revised(p, sub.best_dev, tmp, err);
+	}
+	berth_arena_reset(tmp, mark);
+	return st;
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -21,7 +43,10 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	if (f->cfg.decoding != BERTH_SEQUENTIAL)
 		return one_shot(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
-	return berth_proposals_offer_greedy(&p, tmp, err);
+	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
+	for (int32_t i = 0; i < N_SCHEDULES; i++)
+		BERTH_TRY(revise(&p, schedules[i], s, tmp, err));
+	return BERTH_OK;
 }
 
 const berth_method berth_method_policy = {
