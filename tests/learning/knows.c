@@ -28,6 +28,7 @@ static const sense senses[] = {
 	{"without memory", STEP_MEMORY, STEP_FULL},
 	{"without transfers and channels", STEP_MOVED, STEP_CHANNELS},
 	{"without the placement of the pass before", STEP_GUIDED_LATER, STEP_GUIDED_END},
+	{"without what leaving for its consumers' devices takes", STEP_GUIDED_LEAVING, STEP_GUIDED_LEAVING},
 	{"without what is ready and where consumers' inputs are", STEP_MATES, STEP_GAP},
 };
 enum { N_SENSES = sizeof senses / sizeof *senses };
@@ -284,7 +285,7 @@ static void explain_pair(int i, const berth_policy_file *f, int64_t evaluations)
 	open_subject_of(&x, graph, system);
 	open_search(&x, evaluations, &teacher);
 	open_policy(&x, f, &policy);
-	must(berth_proposals_offer_greedy(&policy.p, &policy.tmp, &err), &err);
+	must(berth_method_run(method_called("policy"), &policy.s, &policy.tmp, &err), &err);
 	facts ours = facts_of(&x, policy.s.best_dev, policy.s.best.value),
 	      theirs = facts_of(&x, teacher.s.best_dev, teacher.s.best.value);
 	int32_t op = costliest(&x, &policy, teacher.s.best_dev, &gain);
