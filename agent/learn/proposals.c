@@ -70,6 +70,9 @@ berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena 
 berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
                                            berth_err *err)
 {
+	if (p->base_acts)
+		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, op_dev, tmp,
+		                                     err));
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, op_dev, tmp, err);
 }
 

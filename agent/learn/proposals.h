@@ -36,7 +36,8 @@ double berth_proposals_ns(const berth_problem *p);
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
 /* Offer what the policy makes of a placement op_dev [n_ops] of legal devices: passes that are guided by it,
- * and by each other (berth_rollout_offer_greedy). */
+ * and by each other (berth_rollout_offer_greedy). What a policy was tuned from revises first. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
                                            berth_err *err);
 

@@ -13,6 +13,7 @@
 #include "seeds.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
@@ -75,12 +76,28 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
 }
 
+/* Is the i-th answer of the portfolio the same placement as one before? */
+static bool is_known(const agent *w, int32_t i)
+{
+	const berth_portfolio_answer *answer = w->portfolio.answer;
+	size_t bytes = (size_t)w->s->p->n_ops * sizeof *answer->op_dev;
+	for (int32_t k = 0; k < i; k++)
+		if (memcmp(answer[k].op_dev, answer[i].op_dev, bytes) == 0)
+			return true;
+	return false;
+}
+
 /* What the policy makes of the answers of the portfolio. */
 static berth_status revise(agent *w, berth_arena *tmp, berth_err *err)
 {
 	const berth_portfolio *known = &w->portfolio;
-	for (int32_t i = 0; i < known->n && !w->s->cut; i++)
+	if (!berth_can_move(w->s->p))
+		return BERTH_OK;
+	for (int32_t i = 0; i < known->n && !w->s->cut; i++) {
+		if (is_known(w, i))
+			continue;
 		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, known->answer[i].op_dev, tmp, err));
+	}
 	return BERTH_OK;
 }
 

@@ -1,5 +1,6 @@
 /* `policy`: what a trained policy holds most probable, in one forward pass, without search: from nothing, and
  * as it revises what two quick list schedules come to; or the best single device, where that is better. */
+#include "coloc.h"
 #include "learner.h"
 #include "method.h"
 #include "portfolio.h"
@@ -44,12 +45,12 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return one_shot(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
 	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
-	for (int32_t i = 0; i < N_SCHEDULES; i++)
+	for (int32_t i = 0; i < N_SCHEDULES && berth_can_move(s->p); i++)
 		BERTH_TRY(revise(&p, schedules[i], s, tmp, err));
 	return BERTH_OK;
 }
 
 const berth_method berth_method_policy = {
 	"policy",
-	"A trained policy's most probable placement, one forward pass, or the best single device.",
+	"A trained policy's most probable placement, its revisions of two list schedules, or one device.",
 	false, run, NULL};

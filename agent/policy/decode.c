@@ -32,7 +32,7 @@ struct berth_decoder {
 	int64_t *coming_ns;      /* [n_devs] by the guide, not placed yet */
 	int64_t rest_ns;         /* sum of least times not placed yet */
 	/* of the step, [n_devs] */
-	int64_t *start_ns, *finish_ns, *whole_ns, *guided_ns;
+	int64_t *start_ns, *finish_ns, *whole_ns, *guided_ns, *leaving_ns;
 	double *input_bytes;
 	int64_t *added_ns;       /* [n_channels] 0 between steps */
 	nn_real *x, *logits, *logp;
@@ -100,6 +100,7 @@ static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, be
 {
 	BERTH_TRY(BERTH_NEW(mem, d->load_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->coming_ns, devs, err));
+	BERTH_TRY(BERTH_NEW(mem, d->leaving_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->guided_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->end_ns, devs, err));
 	BERTH_TRY(BERTH_NEW(mem, d->start_ns, devs, err));
@@ -300,20 +301,22 @@ static bool is_first_there(const berth_decoder *d, int32_t first, int32_t i)
 	return true;
 }
 
-/* ns of moving op's tensors from v to where their consumers are by the guide. */
-static int64_t guided_leaving(const berth_decoder *d, int32_t op, int32_t v)
+/* leaving_ns: of moving op's tensors from each device to where their consumers are by the guide. */
+static void find_guided_leaving(berth_decoder *d, int32_t op)
 {
 	const berth_graph *g = d->e->p->g;
-	int64_t sum = 0;
+	memset(d->leaving_ns, 0, (size_t)d->e->n_devs * sizeof *d->leaving_ns);
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
 		int32_t first = g->tensor_use_off[t], end = g->tensor_use_off[t + 1];
 		end = end < first + HEIRS ? end : first + HEIRS;
-		for (int32_t i = first; i < end; i++)
-			if (is_first_there(d, first, i))
-				sum += berth_transfer_ns(d->e->p, t, v,
-				                         d->guide->op_dev[g->edge_consumer[i]]);
+		for (int32_t i = first; i < end; i++) {
+			if (!is_first_there(d, first, i))
+				continue;
+			int32_t to = d->guide->op_dev[g->edge_consumer[i]];
+			for (int32_t v = 0; v < d->e->n_devs; v++)
+				d->leaving_ns[v] += berth_transfer_ns(d->e->p, t, v, to);
+		}
 	}
-	return sum;
 }
 
 static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least l, int64_t hope, nn_real *x)
@@ -324,7 +327,7 @@ static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least
 	x[STEP_GUIDED_FIRST] = later == 0;
 	x[STEP_GUIDED_HERE] = d->guide->op_dev[op] == v;
 	x[STEP_GUIDED_CRITICAL] = (nn_real)critical * x[STEP_GUIDED_LATER];
-	x[STEP_GUIDED_LEAVING] = squash(d, guided_leaving(d, op, v));
+	x[STEP_GUIDED_LEAVING] = squash(d, d->leaving_ns[v]);
 	x[STEP_GUIDED_END] = (nn_real)fmin((double)(d->end_ns[v] + d->coming_ns[v]) / (double)hope, 8);
 }
 
@@ -360,13 +363,31 @@ static int64_t coming_load(const berth_decoder *d, int32_t op, int32_t v)
 	return d->load_ns[v] + d->coming_ns[v] - own;
 }
 
-static void guided_load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t hope, nn_real *x)
+/* The two largest of these loads, and whose the largest is. */
+typedef struct heaviest {
+	int64_t most, next;
+	int32_t dev;
+} heaviest;
+
+static heaviest find_heaviest(const berth_decoder *d, int32_t op)
+{
+	heaviest h = {0, 0, -1};
+	for (int32_t v = 0; v < d->e->n_devs; v++) {
+		int64_t load = coming_load(d, op, v);
+		if (load > h.most)
+			h = (heaviest){load, h.most, v};
+		else if (load > h.next)
+			h.next = load;
+	}
+	return h;
+}
+
+static void guided_load_features(const berth_decoder *d, int32_t op, int32_t v, heaviest h, int64_t hope,
+                                 nn_real *x)
 {
 	nn_real w = (nn_real)d->e->aim.load;
-	int64_t load = coming_load(d, op, v) + berth_op_time(d->e->p, op, v), others = 0;
-	for (int32_t u = 0; u < d->e->n_devs; u++)
-		if (u != v && coming_load(d, op, u) > others)
-			others = coming_load(d, op, u);
+	int64_t load = coming_load(d, op, v) + berth_op_time(d->e->p, op, v);
+	int64_t others = v == h.dev ? h.next : h.most;
 	x[STEP_AIMED_COMING] = w * (nn_real)fmin((double)load / (double)hope, 8);
 	x[STEP_AIMED_WORST] = load > others ? w * squash(d, load - others) : 0;
 }
@@ -401,11 +422,15 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	bool energy = d->e->aim.energy > 0 && d->e->p->has_energy;
 	double least_j = energy ? least_energy(d->e->p, op) : 0;
 	int64_t hope_load = d->e->aim.load > 0 ? hoped_load(d) : 1;
+	bool guided_loads = d->e->aim.load > 0 && d->guide;
+	heaviest heavy = guided_loads ? find_heaviest(d, op) : (heaviest){0};
 	const berth_problem *p = d->e->p;
 	int32_t largest;
 	double bytes = find_inputs(d, part, op, &largest);
 	int64_t hope = hoped_for(d, part);
 	berth_around_look(&d->around, part, op);
+	if (d->guide)
+		find_guided_leaving(d, op);
 	double own = (double)d->op_least_ns[op] + 0.1 * d->unit,
 	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
 	for (int32_t v = 0; v < p->n_devs; v++) {
@@ -439,8 +464,8 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 			guided_features(d, op, v, l, hope, x);
 		if (d->e->aim.load > 0)
 			load_features(d, op, v, hope_load, hope, x);
-		if (d->e->aim.load > 0 && d->guide)
-			guided_load_features(d, op, v, hope_load, x);
+		if (guided_loads)
+			guided_load_features(d, op, v, heavy, hope_load, x);
 		if (energy)
 			energy_features(d, op, v, least_j, x);
 	}

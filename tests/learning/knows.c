@@ -23,11 +23,11 @@ typedef struct sense {
 } sense;
 
 static const sense senses[] = {
-	{"without what ends when, and on which device first", STEP_LATER, STEP_REST_FIRST},
+	{"without ends, starts and rests by device", STEP_LATER, STEP_REST_FIRST},
 	{"without loads and ends of devices so far", STEP_LOAD, STEP_END},
 	{"without memory", STEP_MEMORY, STEP_FULL},
 	{"without transfers and channels", STEP_MOVED, STEP_CHANNELS},
-	{"without the placement of the pass before", STEP_GUIDED_LATER, STEP_GUIDED_END},
+	{"without the pass before, but for leaving and its list", STEP_GUIDED_LATER, STEP_GUIDED_END},
 	{"without what leaving for its consumers' devices takes", STEP_GUIDED_LEAVING, STEP_GUIDED_LEAVING},
 	{"without what is ready and where consumers' inputs are", STEP_MATES, STEP_GAP},
 };
@@ -66,7 +66,7 @@ static void table_blind(const berth_policy_file *f, int64_t evaluations)
 	static const char *const score[] = {"score_node", "score_dev", "score_pair"};
 	berth_arena mem = {0};
 	berth_policy_file policy[N_SENSES + 2];
-	const char *name[N_SENSES + 2] = {"as it is", "without what messages tell of graph and machine"};
+	const char *name[N_SENSES + 2] = {"as it is", "without what the encoder tells of graph and machine"};
 	nn_real *blind = copy_of(f, &mem);
 	policy[0] = policy[1] = *f;
 	for (int k = 0; k < 3; k++)

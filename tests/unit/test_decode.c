@@ -205,6 +205,7 @@ static void check_guided(const subject *x, const berth_guide *guide, const berth
 			first += (double)at[STEP_GUIDED_FIRST];
 			for (int k = STEP_GUIDED_LATER; k <= STEP_GUIDED_END; k++)
 				assert_true(guide ? isfinite(at[k]) && at[k] >= 0 : at[k] == 0);
+			assert_true(isfinite(at[STEP_GUIDED_LEAVING]) && at[STEP_GUIDED_LEAVING] >= 0);
 			assert_true(guide || at[STEP_GUIDED_LEAVING] == 0);
 		}
 		if (guide)
