@@ -1,5 +1,5 @@
-/* Several policies on the held-out pairs, by the best known value of each: for the curve of a training, for
- * seeds, for what a network is worth. */
+/* Several policies on the held-out pairs, by the best known value of each: for the curve of a
+ * training, and for what inputs are worth (knows.c). */
 #include "held_out.h"
 #include "parts.h"
 
@@ -90,14 +90,12 @@ void table_of_policies(int64_t evaluations, int n, const berth_policy_file *poli
 		must(BERTH_NEW(&mem, x.pair[i].pass, n, &err), &err);
 	must(berth_pool_new(2, &pool, &err), &err);
 	berth_pool_run(pool, HELD_OUT_PAIRS, judge, &x);
-	printf("One forward pass, latency, on the pairs of the table above: values relative to the best "
-	       "known "
+	printf("One forward pass, latency, on the pairs of the table above: values relative to the best known "
 	       "(geometric mean; the best of annealing and `berth` with %lld evaluations, of HEFT and of all "
 	       "policies of this table).\n\n",
 	       (long long)evaluations);
 	printf("| policy | evaluations | parameters | pass | its worst | not worse than heft | numbers of "
-	       "devices "
-	       "seen in training | not seen |\n|---|---|---|---|---|---|---|---|\n");
+	       "devices seen in training | not seen |\n|---|---|---|---|---|---|---|---|\n");
 	for (int j = 0; j < n; j++)
 		print_policy(&x, j, name[j]);
 	berth_pool_free(pool);
