@@ -90,9 +90,9 @@ void table_of_policies(int64_t evaluations, int n, const berth_policy_file *poli
 		must(BERTH_NEW(&mem, x.pair[i].pass, n, &err), &err);
 	must(berth_pool_new(2, &pool, &err), &err);
 	berth_pool_run(pool, HELD_OUT_PAIRS, judge, &x);
-	printf("One forward pass, latency, on the pairs of the table above: values relative to the best known "
-	       "(geometric mean; the best of annealing and `berth` with %lld evaluations, of HEFT and of all "
-	       "policies of this table).\n\n",
+	printf("One forward pass, latency, on the pairs of the table above: values relative to the best "
+	       "known (geometric mean; the best of annealing and `berth` with %lld evaluations, of HEFT "
+	       "and of all policies of this table).\n\n",
 	       (long long)evaluations);
 	printf("| policy | evaluations | parameters | pass | its worst | not worse than heft | numbers of "
 	       "devices seen in training | not seen |\n|---|---|---|---|---|---|---|---|\n");
