@@ -74,7 +74,7 @@ static double split_ns(const berth_problem *p)
 	return berth_search_evaluation_ns(p);
 }
 
-enum { PARTITIONS = 2 }; /* the rest are communities */
+/* The rest, from BERTH_PARTITIONS, are communities. */
 static const berth_seed far_seeds[] = {
 	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
@@ -155,31 +155,53 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 	return BERTH_OK;
 }
 
-/* One that knows no other objective than the latency is asked for that one where energy is all that comes to
- * it, and its placement offered. One that the objective or the machine does not suit is passed by. */
-static berth_status run_far(berth_search *s, const berth_method *method, berth_arena *tmp, berth_err *err)
+/* A far seed, run apart in sub. One that knows no other objective than the latency is asked for that one where
+ * energy is all that comes to it. *found: it suits the objective and the machine; *asked_for: the objective
+ * is that of s. */
+static berth_status run_apart(berth_search *s, const berth_method *method, berth_search *sub, bool *found,
+                              bool *asked_for, berth_arena *tmp, berth_err *err)
 {
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	berth_search sub;
 	berth_err why = {.code = BERTH_OK};
-	berth_status st = berth_method_run_apart(method, s, &s->cfg.objective, &sub, tmp, &why);
-	bool asked_for = st == BERTH_OK;
+	berth_status st = berth_method_run_apart(method, s, &s->cfg.objective, sub, tmp, &why);
+	*asked_for = st == BERTH_OK;
 	if (st == BERTH_EUNSUPPORTED && berth_prices_known(&s->cfg.objective))
-		st = berth_method_run_apart(method, s, &latency, &sub, tmp, &why);
-	if (st == BERTH_EUNSUPPORTED)
+		st = berth_method_run_apart(method, s, &latency, sub, tmp, &why);
+	*found = st == BERTH_OK;
+	return *found || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
+}
+
+/* Where far seeds go: offered to the search, kept, or both. */
+typedef struct far_use {
+	bool offer;
+	int32_t **op_dev; /* [seeds], in mem; NULL: not kept */
+	berth_arena *mem;
+} far_use;
+
+static berth_status run_far(berth_search *s, int32_t i, const berth_seed *seed, const far_use *use,
+                            berth_arena *tmp, berth_err *err)
+{
+	berth_search sub;
+	bool found, asked_for;
+	size_t bytes = (size_t)s->p->n_ops * sizeof *sub.best_dev;
+	BERTH_TRY(run_apart(s, seed->method, &sub, &found, &asked_for, tmp, err));
+	if (!found)
 		return BERTH_OK;
-	if (st != BERTH_OK)
-		return berth_fail(err, st, "%s", why.msg);
 	s->evaluations += sub.evaluations;
-	if (asked_for)
+	if (use->offer && asked_for)
 		berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
-	else if (berth_score_feasible(sub.best))
+	else if (use->offer && berth_score_feasible(sub.best))
 		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
+	if (!use->op_dev)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(use->mem, use->op_dev[i], s->p->n_ops, err));
+	if (bytes)
+		memcpy(use->op_dev[i], sub.best_dev, bytes);
 	return BERTH_OK;
 }
 
-static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t n, berth_arena *tmp,
-                                berth_err *err)
+static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t n, const far_use *use,
+                                berth_arena *tmp, berth_err *err)
 {
 	double worked_ns = s->worked_ns;
 	berth_status st = BERTH_OK;
@@ -188,7 +210,7 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
 		if (berth_search_afford(s, seed[i].work_ns(s->p)))
-			st = run_far(s, seed[i].method, tmp, err);
+			st = run_far(s, i, &seed[i], use, tmp, err);
 		berth_arena_reset(tmp, mark);
 	}
 	s->worked_ns += worked_ns;
@@ -197,16 +219,22 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	return st;
 }
 
-berth_status berth_seeds_partitions(berth_search *s, berth_arena *tmp, berth_err *err)
+berth_status berth_seeds_partitions(berth_search *s, bool offer, int32_t *op_dev[BERTH_PARTITIONS],
+                                    berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	return run_all_far(s, far_seeds, PARTITIONS, tmp, err);
+	far_use use = {offer, op_dev, mem};
+	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
+		op_dev[i] = NULL;
+	return run_all_far(s, far_seeds, BERTH_PARTITIONS, &use, tmp, err);
 }
 
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const int32_t n = (int32_t)(sizeof far_seeds / sizeof *far_seeds);
+	const far_use use = {.offer = true};
 	s->may_evaluate = s->cfg.evaluations;
-	berth_status st = run_all_far(s, far_seeds + PARTITIONS, n - PARTITIONS, tmp, err);
+	berth_status st =
+		run_all_far(s, far_seeds + BERTH_PARTITIONS, n - BERTH_PARTITIONS, &use, tmp, err);
 	s->may_evaluate = INT64_MAX;
 	return st;
 }

@@ -19,10 +19,13 @@ extern const int32_t berth_n_seeds;
 /* Far seeds are answers of quite another kind, where whole chains of operators stand elsewhere, which walks
  * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which take
  * as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work whatever the
- * budget, so that none is left out for want of time. s keeps the best and counts their evaluations;
- * communities, which come amid a search, end with its budget. What the objective or the machine does not suit
- * is passed by. Fails: BERTH_ENOMEM. */
-berth_status berth_seeds_partitions(berth_search *s, berth_arena *tmp, berth_err *err);
+ * budget, so that none is left out for want of time. s counts their evaluations and keeps the best; of
+ * partitions only where it is to be offered them. Communities, which come amid a search, end with its budget.
+ * What the objective or the machine does not suit is passed by. Fails: BERTH_ENOMEM. */
+enum { BERTH_PARTITIONS = 2 };
+/* op_dev[i], in mem: [n_ops] what the i-th came to, or NULL where it was passed by. */
+berth_status berth_seeds_partitions(berth_search *s, bool offer, int32_t *op_dev[BERTH_PARTITIONS],
+                                    berth_arena *mem, berth_arena *tmp, berth_err *err);
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Between these two the search is at its seeds. */

@@ -20,6 +20,7 @@ enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 typedef struct agent {
 	berth_search *s;
 	berth_portfolio portfolio;
+	int32_t *partition[BERTH_PARTITIONS]; /* [n_ops] each, or NULL */
 	berth_learner l;
 	berth_cooling cooling;
 	berth_max_load_turns loads; /* where the largest load is the value */
@@ -76,28 +77,30 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
 }
 
-/* Is the i-th answer of the portfolio the same placement as one before? */
-static bool is_known(const agent *w, int32_t i)
+/* Is that among the first n of the known placements? */
+static bool is_known(const agent *w, const int32_t *op_dev, const int32_t *const *known, int32_t n)
 {
-	const berth_portfolio_answer *answer = w->portfolio.answer;
-	size_t bytes = (size_t)w->s->p->n_ops * sizeof *answer->op_dev;
-	for (int32_t k = 0; k < i; k++)
-		if (memcmp(answer[k].op_dev, answer[i].op_dev, bytes) == 0)
+	for (int32_t k = 0; k < n; k++)
+		if (memcmp(known[k], op_dev, (size_t)w->s->p->n_ops * sizeof *op_dev) == 0)
 			return true;
 	return false;
 }
 
-/* What the policy makes of the answers of the portfolio. */
+/* What the policy makes of the answers of the portfolio and of partitions. */
 static berth_status revise(agent *w, berth_arena *tmp, berth_err *err)
 {
-	const berth_portfolio *known = &w->portfolio;
+	const int32_t *known[BERTH_MOST_SEEDS + BERTH_PARTITIONS];
+	int32_t n = 0;
 	if (!berth_can_move(w->s->p))
 		return BERTH_OK;
-	for (int32_t i = 0; i < known->n && !w->s->cut; i++) {
-		if (is_known(w, i))
-			continue;
-		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, known->answer[i].op_dev, tmp, err));
-	}
+	for (int32_t i = 0; i < w->portfolio.n; i++)
+		known[n++] = w->portfolio.answer[i].op_dev;
+	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
+		if (w->partition[i])
+			known[n++] = w->partition[i];
+	for (int32_t i = 0; i < n && !w->s->cut; i++)
+		if (!is_known(w, known[i], known, i))
+			BERTH_TRY(berth_proposals_offer_revised(&w->proposals, known[i], tmp, err));
 	return BERTH_OK;
 }
 
@@ -167,7 +170,7 @@ static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_are
 	if (cfg->portfolio) {
 		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
 		if (cfg->far)
-			BERTH_TRY(berth_seeds_partitions(w->s, tmp, err));
+			BERTH_TRY(berth_seeds_partitions(w->s, true, w->partition, w->s->mem, tmp, err));
 		return berth_dp_seed(w->s, tmp, err);
 	}
 	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));

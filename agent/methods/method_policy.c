@@ -1,5 +1,6 @@
 /* `policy`: what a trained policy holds most probable, in one forward pass, without search: from nothing, and
- * as it revises what two quick list schedules come to; or the best single device, where that is better. */
+ * as it revises what two quick list schedules and two partitions come to; or the best single device, where
+ * that is better. */
 #include "coloc.h"
 #include "learner.h"
 #include "method.h"
@@ -18,9 +19,8 @@ static berth_status one_shot(const berth_policy_file *f, berth_search *s, berth_
 static const berth_method *const schedules[] = {&berth_method_heft, &berth_method_ceft_cpop};
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 
-/* Its own placement is not offered: what comes of it is the policy's. */
-static berth_status revise(const berth_proposals *p, const berth_method *schedule, berth_search *s,
-                           berth_arena *tmp, berth_err *err)
+static berth_status revise_schedule(const berth_proposals *p, const berth_method *schedule, berth_search *s,
+                                    berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	if (!berth_search_afford(s, berth_seed_list_ns(s->p)))
@@ -35,6 +35,27 @@ static berth_status revise(const berth_proposals *p, const berth_method *schedul
 	return st;
 }
 
+static berth_status revise_partitions(const berth_proposals *p, berth_search *s, berth_arena *tmp,
+                                      berth_err *err)
+{
+	int32_t *op_dev[BERTH_PARTITIONS];
+	BERTH_TRY(berth_seeds_partitions(s, false, op_dev, s->mem, tmp, err));
+	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
+		if (op_dev[i])
+			BERTH_TRY(berth_proposals_offer_revised(p, op_dev[i], tmp, err));
+	return BERTH_OK;
+}
+
+/* Placements from elsewhere are not offered: what comes of them is the policy's. */
+static berth_status revise(const berth_proposals *p, berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	if (!berth_can_move(s->p))
+		return BERTH_OK;
+	for (int32_t i = 0; i < N_SCHEDULES; i++)
+		BERTH_TRY(revise_schedule(p, schedules[i], s, tmp, err));
+	return revise_partitions(p, s, tmp, err);
+}
+
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_policy_file *f;
@@ -45,12 +66,10 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return one_shot(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
 	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
-	for (int32_t i = 0; i < N_SCHEDULES && berth_can_move(s->p); i++)
-		BERTH_TRY(revise(&p, schedules[i], s, tmp, err));
-	return BERTH_OK;
+	return revise(&p, s, tmp, err);
 }
 
 const berth_method berth_method_policy = {
 	"policy",
-	"A trained policy's most probable placement, its revisions of two list schedules, or one device.",
+	"A trained policy's most probable placement, its revisions of quick answers, or one device.",
 	false, run, NULL};

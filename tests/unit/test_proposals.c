@@ -135,7 +135,7 @@ static void test_revised(void **state)
 	(void)state;
 	static const char *const graphs[] = {"zoo:inception-v3:batch=16", "zoo:nasnet-a:size=mobile:batch=8",
 	                                     "zoo:gnmt:seq=6", "zoo:random:ops=150:seed=78:ccr=1"};
-	static const char *const methods[] = {"heft", "ceft-cpop", "pbqp"};
+	static const char *const methods[] = {"heft", "ceft-cpop", "pbqp", "scotch", "metis"};
 	enum { N = sizeof graphs / sizeof *graphs, M = sizeof methods / sizeof *methods };
 	double sum = 0;
 	for (int i = 0; i < N; i++) {

@@ -98,7 +98,8 @@ static berth_search start_far(fixture *f, const char *objective, double time_s, 
 	assert_ok(berth_objective_parse(objective, &cfg.objective, &err), &err);
 	cfg.time_from = berth_wall_seconds() + from;
 	assert_ok(berth_search_new(&f->p, &cfg, &f->mem, &s, &err), &err);
-	assert_ok(berth_seeds_partitions(&s, &f->tmp, &err), &err);
+	int32_t *op_dev[BERTH_PARTITIONS];
+	assert_ok(berth_seeds_partitions(&s, true, op_dev, &f->mem, &f->tmp, &err), &err);
 	assert_ok(berth_seeds_communities(&s, &f->tmp, &err), &err);
 	return s;
 }
@@ -119,6 +120,42 @@ static void test_far_seeds_and_time(void **state)
 		assert_true(s.best.value == over.best.value);
 		teardown(&f);
 	}
+}
+
+/* They are kept as their methods find them, and offered where that is asked for; of a large graph only what
+ * there is work for. */
+static void test_partitions_apart(void **state)
+{
+	static const char *const methods[] = {"scotch", "metis"};
+	(void)state;
+	fixture f;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED};
+	berth_search s, alone;
+	int32_t *op_dev[BERTH_PARTITIONS];
+	double best = INFINITY;
+	berth_err err;
+	setup(&f, "zoo:random:ops=100");
+	assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+	assert_ok(berth_seeds_partitions(&s, false, op_dev, &f.mem, &f.tmp, &err), &err);
+	assert_true(s.evaluations > 0);
+	assert_false(berth_score_feasible(s.best));
+	for (int i = 0; i < BERTH_PARTITIONS; i++) {
+		const berth_method *m;
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &alone, &err), &err);
+		assert_ok(berth_method_find(methods[i], &m, &err), &err);
+		assert_ok(berth_method_run(m, &alone, &f.tmp, &err), &err);
+		assert_memory_equal(op_dev[i], alone.best_dev, (size_t)f.p.n_ops * sizeof *op_dev[i]);
+		best = fmin(best, alone.best.value);
+	}
+	assert_ok(berth_seeds_partitions(&s, true, op_dev, &f.mem, &f.tmp, &err), &err);
+	assert_true(s.best.value == best);
+	teardown(&f);
+	setup(&f, "zoo:random:ops=3000");
+	assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+	assert_ok(berth_seeds_partitions(&s, false, op_dev, &f.mem, &f.tmp, &err), &err);
+	assert_non_null(op_dev[0]);
+	assert_null(op_dev[1]);
+	teardown(&f);
 }
 
 /* Whole chains of tiles belong to other servers: the seeds that are near do not find it. */
@@ -172,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_time_is_over),
 		cmocka_unit_test(test_far_seeds_and_time),
+		cmocka_unit_test(test_partitions_apart),
 		cmocka_unit_test(test_far_seeds_go_far),
 		cmocka_unit_test(test_far_seeds_of_objectives),
 		cmocka_unit_test(test_far_seeds_and_budget),
