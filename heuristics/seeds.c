@@ -74,7 +74,7 @@ static double split_ns(const berth_problem *p)
 	return berth_search_evaluation_ns(p);
 }
 
-/* The rest, from BERTH_PARTITIONS, are communities. */
+/* The first BERTH_PARTITIONS are partitions, the rest communities. */
 static const berth_seed far_seeds[] = {
 	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
@@ -155,9 +155,9 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 	return BERTH_OK;
 }
 
-/* A far seed, run apart in sub. One that knows no other objective than the latency is asked for that one where
- * energy is all that comes to it. *found: it suits the objective and the machine; *asked_for: the objective
- * is that of s. */
+/* A far seed, run apart in sub. One that knows no other objective than the latency is asked for that one
+ * where energy is all that comes to it. *found: it suits the objective and the machine, and had a process to
+ * run in; *asked_for: the objective is that of s. */
 static berth_status run_apart(berth_search *s, const berth_method *method, berth_search *sub, bool *found,
                               bool *asked_for, berth_arena *tmp, berth_err *err)
 {
@@ -168,13 +168,14 @@ static berth_status run_apart(berth_search *s, const berth_method *method, berth
 	if (st == BERTH_EUNSUPPORTED && berth_prices_known(&s->cfg.objective))
 		st = berth_method_run_apart(method, s, &latency, sub, tmp, &why);
 	*found = st == BERTH_OK;
-	return *found || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
+	return *found || st == BERTH_EUNSUPPORTED || st == BERTH_EIO ? BERTH_OK
+	                                                             : berth_fail(err, st, "%s", why.msg);
 }
 
 /* Where far seeds go: offered to the search, kept, or both. */
 typedef struct far_use {
 	bool offer;
-	int32_t **op_dev; /* [seeds], in mem; NULL: not kept */
+	int32_t **kept; /* [seeds], in mem; NULL: none is kept */
 	berth_arena *mem;
 } far_use;
 
@@ -192,18 +193,19 @@ static berth_status run_far(berth_search *s, int32_t i, const berth_seed *seed, 
 		berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
 	else if (use->offer && berth_score_feasible(sub.best))
 		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
-	if (!use->op_dev)
+	if (!use->kept)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(use->mem, use->op_dev[i], s->p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(use->mem, use->kept[i], s->p->n_ops, err));
 	if (bytes)
-		memcpy(use->op_dev[i], sub.best_dev, bytes);
+		memcpy(use->kept[i], sub.best_dev, bytes);
 	return BERTH_OK;
 }
 
 static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t n, const far_use *use,
                                 berth_arena *tmp, berth_err *err)
 {
-	double worked_ns = s->worked_ns;
+	double worked_ns = s->worked_ns, may_work_ns = s->may_work_ns;
+	bool cut = s->cut;
 	berth_status st = BERTH_OK;
 	s->worked_ns = 0;
 	s->may_work_ns = FAR_NS;
@@ -214,18 +216,30 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 		berth_arena_reset(tmp, mark);
 	}
 	s->worked_ns += worked_ns;
-	s->cut = false;
-	berth_seeds_end(s);
+	s->may_work_ns = may_work_ns;
+	s->cut = cut;
 	return st;
 }
 
-berth_status berth_seeds_partitions(berth_search *s, bool offer, int32_t *op_dev[BERTH_PARTITIONS],
-                                    berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status run_partitions(berth_search *s, bool offer, int32_t *partition[BERTH_PARTITIONS],
+                                   berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	far_use use = {offer, op_dev, mem};
+	const far_use use = {offer, partition, mem};
 	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
-		op_dev[i] = NULL;
+		partition[i] = NULL;
 	return run_all_far(s, far_seeds, BERTH_PARTITIONS, &use, tmp, err);
+}
+
+berth_status berth_seeds_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS], berth_arena *mem,
+                                    berth_arena *tmp, berth_err *err)
+{
+	return run_partitions(s, true, partition, mem, tmp, err);
+}
+
+berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS],
+                                         berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	return run_partitions(s, false, partition, mem, tmp, err);
 }
 
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err)

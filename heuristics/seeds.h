@@ -16,17 +16,23 @@ typedef struct berth_seed {
 extern const berth_seed berth_seeds[];
 extern const int32_t berth_n_seeds;
 
+enum { BERTH_PARTITIONS = 2 };
+
 /* Far seeds are answers of quite another kind, where whole chains of operators stand elsewhere, which walks
  * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which take
  * as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work whatever the
- * budget, so that none is left out for want of time. s counts their evaluations and keeps the best; of
- * partitions only where it is to be offered them. Communities, which come amid a search, end with its budget.
- * What the objective or the machine does not suit is passed by. Fails: BERTH_ENOMEM. */
-enum { BERTH_PARTITIONS = 2 };
-/* op_dev[i], in mem: [n_ops] what the i-th came to, or NULL where it was passed by. */
-berth_status berth_seeds_partitions(berth_search *s, bool offer, int32_t *op_dev[BERTH_PARTITIONS],
-                                    berth_arena *mem, berth_arena *tmp, berth_err *err);
+ * budget, so that none is left out for want of time; so Scotch is left out above some 3,300 operators, METIS
+ * above 1,100. s keeps the best and counts their evaluations; communities, which come amid a search, end with
+ * its budget. What the objective or the machine does not suit is passed by, and what has no process to run
+ * in. Fails: BERTH_ENOMEM.
+ *   partition[i]  in mem, which is not tmp: [n_ops] what scotch, then metis, came to; NULL where it was left
+ *                 out or passed by */
+berth_status berth_seeds_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS], berth_arena *mem,
+                                    berth_arena *tmp, berth_err *err);
 berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_err *err);
+/* The partitions alone: s does not keep the best. */
+berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS],
+                                         berth_arena *mem, berth_arena *tmp, berth_err *err);
 
 /* Between these two the search is at its seeds. */
 void berth_seeds_begin(berth_search *s);

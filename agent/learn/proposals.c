@@ -1,8 +1,11 @@
 /* Proposals of a trained policy; see proposals.h. */
 #include "proposals.h"
 
+#include "coloc.h"
 #include "nn.h"
 #include "policy_builtin.h"
+
+#include <string.h>
 
 enum { BATCH = 16 };
 
@@ -67,13 +70,33 @@ berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena 
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, NULL, tmp, err);
 }
 
-berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
-                                           berth_err *err)
+static berth_status revise(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	if (p->base_acts)
 		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, op_dev, tmp,
 		                                     err));
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, op_dev, tmp, err);
+}
+
+/* Is known[i] the same placement as one before? */
+static bool is_known(const int32_t *const *known, int32_t i, int32_t n_ops)
+{
+	for (int32_t k = 0; k < i; k++)
+		if (memcmp(known[k], known[i], (size_t)n_ops * sizeof *known[i]) == 0)
+			return true;
+	return false;
+}
+
+berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, const int32_t *const *known,
+                                           berth_arena *tmp, berth_err *err)
+{
+	const berth_search *s = p->rollout.s;
+	if (!berth_can_move(s->p))
+		return BERTH_OK;
+	for (int32_t i = 0; i < n && !s->cut; i++)
+		if (!is_known(known, i, s->p->n_ops))
+			BERTH_TRY(revise(p, known[i], tmp, err));
+	return BERTH_OK;
 }
 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)

@@ -35,11 +35,11 @@ double berth_proposals_ns(const berth_problem *p);
  * offers that of the one that it was tuned from first, so that it is never worse. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer what the policy makes of a placement op_dev [n_ops] of legal devices: passes that are guided by it,
- * and by each other (berth_rollout_offer_greedy). What a policy was tuned from revises first. Fails:
- * BERTH_ENOMEM. */
-berth_status berth_proposals_offer_revised(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
-                                           berth_err *err);
+/* Offer what the policy makes of n placements known[i] [n_ops] of legal devices, those alike once: passes
+ * that are guided by it, and by each other (berth_rollout_offer_greedy), until the work is cut. What a policy
+ * was tuned from revises first. Fails: BERTH_ENOMEM. */
+berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, const int32_t *const *known,
+                                           berth_arena *tmp, berth_err *err);
 
 /* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts and the work may
  * be done. Draws go on where the last call ended. */

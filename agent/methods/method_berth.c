@@ -77,31 +77,17 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 	return berth_max_load_turn(&w->loads, s, ended, tmp, err);
 }
 
-/* Is that among the first n of the known placements? */
-static bool is_known(const agent *w, const int32_t *op_dev, const int32_t *const *known, int32_t n)
-{
-	for (int32_t k = 0; k < n; k++)
-		if (memcmp(known[k], op_dev, (size_t)w->s->p->n_ops * sizeof *op_dev) == 0)
-			return true;
-	return false;
-}
-
 /* What the policy makes of the answers of the portfolio and of partitions. */
 static berth_status revise(agent *w, berth_arena *tmp, berth_err *err)
 {
 	const int32_t *known[BERTH_MOST_SEEDS + BERTH_PARTITIONS];
 	int32_t n = 0;
-	if (!berth_can_move(w->s->p))
-		return BERTH_OK;
 	for (int32_t i = 0; i < w->portfolio.n; i++)
 		known[n++] = w->portfolio.answer[i].op_dev;
 	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
 		if (w->partition[i])
 			known[n++] = w->partition[i];
-	for (int32_t i = 0; i < n && !w->s->cut; i++)
-		if (!is_known(w, known[i], known, i))
-			BERTH_TRY(berth_proposals_offer_revised(&w->proposals, known[i], tmp, err));
-	return BERTH_OK;
+	return berth_proposals_offer_revised(&w->proposals, n, known, tmp, err);
 }
 
 /* The policy's most probable placement, and its revisions of known ones. Under a time limit it may cost what
@@ -170,7 +156,7 @@ static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_are
 	if (cfg->portfolio) {
 		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
 		if (cfg->far)
-			BERTH_TRY(berth_seeds_partitions(w->s, true, w->partition, w->s->mem, tmp, err));
+			BERTH_TRY(berth_seeds_partitions(w->s, w->partition, w->s->mem, tmp, err));
 		return berth_dp_seed(w->s, tmp, err);
 	}
 	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));

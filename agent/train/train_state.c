@@ -217,12 +217,14 @@ berth_status trainer_save(trainer *w, berth_err *err)
 	                       .at_once = w->cfg->learner.at_once,
 	                       .teach = w->cfg->teach,
 	                       .params = w->tune.best ? w->tune.best : w->l.params};
-	berth_policy_card card;
-	if (w->tune.best) {
-		BERTH_TRY(trainer_tune_card(w, w->tmp, &card, err));
+	berth_policy_card card = berth_policy_card_blank();
+	if (trainer_tunes(w)) { /* before the first look nothing but what it begins with is known */
+		card.from = w->tune.from;
 		f.card = &card;
 		f.base = w->tune.chosen ? w->cfg->from->params : w->cfg->from->base;
 	}
+	if (w->tune.best)
+		BERTH_TRY(trainer_tune_card(w, w->tmp, &card, err));
 	BERTH_TRY(lay_out(w, w, w->tmp, &s, err));
 	s.total[T_STEPS] = w->l.steps;
 	s.total[T_ADAM] = w->l.adam.step;

@@ -1074,6 +1074,16 @@ static void test_tuned(void **state)
 		assert_same_file(whole, parts);
 		unlink(parts);
 	}
+	/* from the checkpoint that stands before the first look, too */
+	open_tuning(&l, temporary(parts), &from);
+	l.saves = 1;
+	l.cfg.saving = fail_later;
+	assert_int_equal(teach(&l, &err), BERTH_EIO);
+	l.cfg.saving = NULL;
+	go_on(&l);
+	close_lesson(&l);
+	assert_same_file(whole, parts);
+	unlink(parts);
 	unlink(whole);
 	berth_arena_free(&mem);
 }
