@@ -156,8 +156,8 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 }
 
 /* A far seed, run apart in sub. One that knows no other objective than the latency is asked for that one
- * where energy is all that comes to it. *found: it suits the objective and the machine, and had a process to
- * run in; *asked_for: the objective is that of s. */
+ * where energy is all that comes to it. *found: it suits the objective and the machine; *asked_for: the
+ * objective is that of s. */
 static berth_status run_apart(berth_search *s, const berth_method *method, berth_search *sub, bool *found,
                               bool *asked_for, berth_arena *tmp, berth_err *err)
 {
@@ -168,8 +168,7 @@ static berth_status run_apart(berth_search *s, const berth_method *method, berth
 	if (st == BERTH_EUNSUPPORTED && berth_prices_known(&s->cfg.objective))
 		st = berth_method_run_apart(method, s, &latency, sub, tmp, &why);
 	*found = st == BERTH_OK;
-	return *found || st == BERTH_EUNSUPPORTED || st == BERTH_EIO ? BERTH_OK
-	                                                             : berth_fail(err, st, "%s", why.msg);
+	return *found || st == BERTH_EUNSUPPORTED ? BERTH_OK : berth_fail(err, st, "%s", why.msg);
 }
 
 /* Where far seeds go: offered to the search, kept, or both. */
