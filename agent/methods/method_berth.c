@@ -13,7 +13,6 @@
 #include "seeds.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 

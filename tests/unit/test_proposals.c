@@ -156,8 +156,14 @@ static void test_revised(void **state)
 			assert_ok(berth_method_run(m, &known.search, &known.tmp, &err), &err);
 			before = fmin(before, known.search.best.value);
 			const int32_t *twice[] = {known.search.best_dev, known.search.best_dev};
-			assert_ok(berth_proposals_offer_revised(&p, 2, twice, &x.tmp, &err), &err);
+			assert_ok(berth_proposals_offer_revised(&p, 1, twice, &x.tmp, &err), &err);
 			assert_true(x.search.evaluations >= made + 4); /* two passes at least */
+			/* From now on nothing is new; one that stands there twice is revised once. */
+			made = x.search.evaluations;
+			assert_ok(berth_proposals_offer_revised(&p, 1, twice, &x.tmp, &err), &err);
+			int64_t once = x.search.evaluations - made;
+			assert_ok(berth_proposals_offer_revised(&p, 2, twice, &x.tmp, &err), &err);
+			assert_int_equal(x.search.evaluations - made, 2 * once);
 			close_subject(&known);
 		}
 		assert_true(berth_score_feasible(x.search.best));
