@@ -97,7 +97,7 @@ static berth_status print_card(cli *c, const berth_policy_file *f, berth_err *er
 		cli_say("learned from %lld pair%s of a graph and a system\n", (long long)x->pairs,
 		        x->pairs == 1 ? "" : "s");
 	if (x->evaluations >= 0)
-		cli_say("cost: %s evaluations in all\n", cli_count(text, x->evaluations));
+		cli_say("cost: %s evaluations of learning\n", cli_count(text, x->evaluations));
 	if (!isnan(x->cpu_s))
 		cli_say("cost: about %s of CPU\n", berth_text_seconds(text, x->cpu_s));
 	if (x->looks >= 0 && x->taken >= 0)

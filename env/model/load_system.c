@@ -144,6 +144,8 @@ static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *
 berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, berth_arena *mem,
                                berth_arena *tmp, berth_system *out, berth_err *err)
 {
+	if (is_system_spec(spec) && strchr(spec, ','))
+		return berth_fail(err, BERTH_EINVAL, "'%s' is a list; expected one system", spec);
 	if (strcmp(spec, PREFIX "host") == 0)
 		return load_host(mem, tmp, out, err);
 	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err)
