@@ -1,7 +1,8 @@
-/* `berth`: annealing starts from quick answers and from what a trained policy makes of them. After a round of
- * it come the late seeds, which take the time of thousands of its steps. From then on a policy learns by
- * PPO and elite cloning in turn with annealing, and what annealing finds is cloned again. Every part is
- * anytime: phases follow the count of runs, never the budget. */
+/* `berth`: annealing starts from quick answers and from what a trained policy makes of them. From its first run
+ * on a policy learns by PPO and elite cloning in turn with annealing, and what annealing finds is cloned again.
+ * For latency the late seeds, which take the time of thousands of steps, come after the first run; for other
+ * objectives they are worth more than those steps. Every part is anytime: phases follow the count of runs,
+ * never the budget. */
 #include "cooling.h"
 #include "agent.h"
 #include "coloc.h"
@@ -16,14 +17,14 @@
 #include <math.h>
 
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
-enum { NEAR_RUNS = BERTH_HEATS }; /* of annealing, before late seeds and learning */
 
 typedef struct agent {
 	berth_search *s;
 	const berth_agent_cfg *cfg;
 	const berth_policy_file *f;
 	berth_portfolio portfolio;
-	int32_t revised;       /* the answer that the policy has revised */
+	int32_t *partition[BERTH_PARTITIONS]; /* [n_ops] each, or NULL */
+	bool waits;            /* late seeds and partitions come after the first run */
 	berth_learner l;
 	bool learns;           /* there is one */
 	berth_cooling cooling;
@@ -84,28 +85,26 @@ static berth_status balance(agent *w, bool *ended, berth_arena *tmp, berth_err *
 static berth_status revise_best(agent *w, berth_arena *tmp, berth_err *err)
 {
 	const berth_portfolio *x = &w->portfolio;
-	w->revised = x->best;
-	return x->n ? berth_proposals_offer_revised(&w->proposals, 1,
-	                                            &(const int32_t *){x->answer[x->best].op_dev}, tmp, err)
-	            : BERTH_OK;
+	const int32_t *known[] = {x->answer[x->best].op_dev};
+	return berth_proposals_offer_revised(&w->proposals, x->n > 0, known, tmp, err);
 }
 
-/* What it makes of all other answers and of partitions. */
-static berth_status revise_rest(agent *w, int32_t *const *partition, berth_arena *tmp, berth_err *err)
+/* What it makes of all answers but the i-th, and of partitions. */
+static berth_status revise_but(agent *w, int32_t i, berth_arena *tmp, berth_err *err)
 {
 	const int32_t *known[BERTH_MOST_SEEDS + BERTH_PARTITIONS];
 	int32_t n = 0;
-	for (int32_t i = 0; i < w->portfolio.n; i++)
-		if (i != w->revised)
-			known[n++] = w->portfolio.answer[i].op_dev;
-	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
-		if (partition[i])
-			known[n++] = partition[i];
+	for (int32_t k = 0; k < w->portfolio.n; k++)
+		if (k != i)
+			known[n++] = w->portfolio.answer[k].op_dev;
+	for (int32_t k = 0; k < BERTH_PARTITIONS; k++)
+		if (w->partition[k])
+			known[n++] = w->partition[k];
 	return berth_proposals_offer_revised(&w->proposals, n, known, tmp, err);
 }
 
-/* The policy's most probable placement, and its revision of the best near answer. Under a time limit it may
- * cost what seeds may cost. */
+/* The policy's most probable placement, and its revisions of the answers so far; only of the best where others
+ * come later. Under a time limit it may cost what seeds may cost. */
 static berth_status propose(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
@@ -113,7 +112,7 @@ static berth_status propose(agent *w, berth_arena *tmp, berth_err *err)
 	if (berth_search_afford(s, berth_proposals_ns(s->p))) {
 		BERTH_TRY(berth_proposals_new(w->f, s, s->mem, tmp, &w->proposals, err));
 		BERTH_TRY(berth_proposals_offer_greedy(&w->proposals, tmp, err));
-		BERTH_TRY(revise_best(w, tmp, err));
+		BERTH_TRY(w->waits ? revise_best(w, tmp, err) : revise_but(w, -1, tmp, err));
 		w->proposes = true;
 	}
 	berth_seeds_cut(s, "policy");
@@ -125,11 +124,11 @@ static berth_status propose(agent *w, berth_arena *tmp, berth_err *err)
 static berth_status answer_late(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
-	int32_t *partition[BERTH_PARTITIONS] = {0};
+	int32_t revised = w->portfolio.best;
 	BERTH_TRY(berth_portfolio_run_late(s, s->mem, tmp, &w->portfolio, err));
 	if (w->cfg->far)
-		BERTH_TRY(berth_seeds_partitions(s, partition, s->mem, tmp, err));
-	return w->proposes ? revise_rest(w, partition, tmp, err) : BERTH_OK;
+		BERTH_TRY(berth_seeds_partitions(s, w->partition, s->mem, tmp, err));
+	return w->proposes ? revise_but(w, revised, tmp, err) : BERTH_OK;
 }
 
 /* Annealing by the rule may start from any answer from the n-th on, while the incumbent owes its value to an
@@ -150,7 +149,7 @@ static berth_status go_far(agent *w, berth_arena *tmp, berth_err *err)
 	berth_search *s = w->s;
 	int32_t n_near = w->portfolio.n;
 	berth_seeds_begin_late(s);
-	if (w->cfg->portfolio)
+	if (w->waits)
 		BERTH_TRY(answer_late(w, tmp, err));
 	consider_portfolio(w, n_near);
 	if (w->proposes)
@@ -229,11 +228,10 @@ static berth_status cool(agent *w, bool *ended, berth_arena *tmp, berth_err *err
 
 static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 {
-	bool ended = false;
+	bool ended;
 	BERTH_TRY(berth_cooling_new(w->s, w->cfg->orders, w->s->mem, &w->cooling, err));
 	consider_portfolio(w, 0);
-	for (int32_t run = 0; !ended && run < NEAR_RUNS; run++)
-		BERTH_TRY(cool(w, &ended, tmp, err));
+	BERTH_TRY(cool(w, &ended, tmp, err));
 	if (!ended)
 		BERTH_TRY(go_far(w, tmp, err));
 	while (!ended)
@@ -243,13 +241,17 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 
 static berth_status start_search(agent *w, berth_arena *tmp, berth_err *err)
 {
-	w->loads = berth_max_load_turns_new(w->s);
-	if (w->cfg->portfolio) {
-		BERTH_TRY(berth_portfolio_run_near(w->s, w->s->mem, tmp, &w->portfolio, err));
-		return berth_dp_seed(w->s, tmp, err);
+	berth_search *s = w->s;
+	w->loads = berth_max_load_turns_new(s);
+	if (!w->cfg->portfolio) {
+		BERTH_TRY(berth_method_run(berth_seeds[0].method, s, tmp, err));
+		return berth_single_reference(s, &w->portfolio.reference, tmp, err);
 	}
-	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
-	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
+	BERTH_TRY(w->waits ? berth_portfolio_run_near(s, s->mem, tmp, &w->portfolio, err)
+	                   : berth_portfolio_run(s, s->mem, tmp, &w->portfolio, err));
+	if (w->cfg->far && !w->waits)
+		BERTH_TRY(berth_seeds_partitions(s, w->partition, s->mem, tmp, err));
+	return berth_dp_seed(s, tmp, err);
 }
 
 berth_agent_cfg berth_agent_cfg_default(void)
@@ -282,7 +284,10 @@ static berth_status search(agent *w, berth_arena *tmp, berth_err *err)
 
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	agent w = {.s = s, .cfg = cfg, .learn_share = cfg->learn_share};
+	agent w = {.s = s,
+	           .cfg = cfg,
+	           .waits = cfg->portfolio && berth_objective_is(&s->cfg.objective, BERTH_LATENCY),
+	           .learn_share = cfg->learn_share};
 	BERTH_TRY(start_search(&w, tmp, err));
 	if (s->p->n_ops == 0)
 		return BERTH_OK;

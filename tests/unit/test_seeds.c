@@ -197,7 +197,7 @@ static void test_far_seeds_and_budget(void **state)
 	(void)state;
 	fixture f;
 	setup(&f, "zoo:random:ops=100");
-	for (int64_t budget = 1500; budget < 1900; budget += 13) {
+	for (int64_t budget = 520; budget < 900; budget += 13) {
 		berth_search_cfg cfg = {.seed = 1, .evaluations = budget};
 		berth_search s;
 		berth_err err;
