@@ -1,8 +1,8 @@
-/* `berth`: annealing starts from quick answers and from what a trained policy makes of them. From its first run
- * on a policy learns by PPO and elite cloning in turn with annealing, and what annealing finds is cloned again.
- * For latency the late seeds, which take the time of thousands of steps, come after the first run; for other
- * objectives they are worth more than those steps. Every part is anytime: phases follow the count of runs,
- * never the budget. */
+/* `berth`: annealing starts from quick answers and from what a trained policy makes of them. From its first
+ * run on a policy learns by PPO and elite cloning in turn with annealing, and what annealing finds is cloned
+ * again. For latency the late seeds, which take the time of thousands of steps, come after the first run;
+ * for other objectives they are worth more than those steps. Every part is anytime: phases follow the count
+ * of runs, never the budget. */
 #include "cooling.h"
 #include "agent.h"
 #include "coloc.h"
@@ -103,8 +103,8 @@ static berth_status revise_but(agent *w, int32_t i, berth_arena *tmp, berth_err 
 	return berth_proposals_offer_revised(&w->proposals, n, known, tmp, err);
 }
 
-/* The policy's most probable placement, and its revisions of the answers so far; only of the best where others
- * come later. Under a time limit it may cost what seeds may cost. */
+/* The policy's most probable placement, and its revisions of the answers so far; only of the best where
+ * others come later. Under a time limit it may cost what seeds may cost. */
 static berth_status propose(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
