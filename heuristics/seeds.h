@@ -1,7 +1,7 @@
 /* Seeds: quick answers that a search starts from. Under a time limit they cost at most a tenth of it, in work
  * that is counted by rules of thumb, not measured: the same time leaves out the same seeds on every machine,
  * unless the time is over. Which ones were left out, or cut short, stands in the search. A seed that takes
- * the time of a thousand steps of a walk, and is seldom the best, may come amid the search: a late one. */
+ * the time of thousands of steps of a walk, and is seldom the best, may come amid the search: a late one. */
 #ifndef BERTH_SEEDS_H
 #define BERTH_SEEDS_H
 

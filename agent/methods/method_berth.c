@@ -26,7 +26,6 @@ typedef struct agent {
 	int32_t *partition[BERTH_PARTITIONS]; /* [n_ops] each, or NULL */
 	bool waits;            /* late seeds and partitions come after the first run */
 	berth_learner l;
-	bool learns;           /* there is one */
 	berth_cooling cooling;
 	berth_max_load_turns loads; /* where the largest load is the value */
 	double learned_eval_s; /* seconds of the latest evaluation for learning, where time is limited */
@@ -177,7 +176,6 @@ static berth_status start_learner(agent *w, berth_arena *tmp, berth_err *err)
 	}
 	BERTH_TRY(berth_learner_new(&how, w->s->cfg.seed, trained ? w->f->params : NULL, &w->s, 1, w->s->mem,
 	                            tmp, &w->l, err));
-	w->learns = true;
 	w->l.pair[0].reference = w->portfolio.reference;
 	if (!cfg->edges)
 		w->l.pair[0].e.in.n_edges = 0;
@@ -198,32 +196,30 @@ static void share_learning(agent *w, bool learned, bool cooled)
 		w->learn_share = fmax(w->learn_share * 0.6, 0.05);
 }
 
+/* A run of annealing. */
+static berth_status cool(agent *w, bool *ended, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_cooling_run(&w->cooling, ended, tmp, err));
+	return *ended ? BERTH_OK : balance(w, ended, tmp, err);
+}
+
 /* Learn, run, and clone what came of both. */
 static berth_status learn_and_cool(agent *w, bool *ended, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
 	berth_score before = s->best;
-	if (!w->learns)
+	if (!w->l.pair) /* it was not needed before */
 		BERTH_TRY(start_learner(w, tmp, err));
 	BERTH_TRY(learn(w, learned_at_once(w, berth_cooling_steps(&w->cooling)), ended, err));
 	if (*ended)
 		return BERTH_OK;
 	bool learned = berth_score_less(s->best, before);
 	before = s->best;
-	BERTH_TRY(berth_cooling_run(&w->cooling, ended, tmp, err));
-	if (*ended)
-		return BERTH_OK;
-	BERTH_TRY(balance(w, ended, tmp, err));
+	BERTH_TRY(cool(w, ended, tmp, err));
 	if (*ended)
 		return BERTH_OK;
 	share_learning(w, learned, berth_score_less(s->best, before));
 	return berth_learner_clone(&w->l, 0, s->best_dev, CLONE_STEPS, err);
-}
-
-static berth_status cool(agent *w, bool *ended, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(berth_cooling_run(&w->cooling, ended, tmp, err));
-	return *ended ? BERTH_OK : balance(w, ended, tmp, err);
 }
 
 static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)

@@ -542,6 +542,29 @@ static void test_never_worse_than_its_parts(void **state)
 	}
 }
 
+/* For other objectives than the latency it has all seeds at once. */
+static void test_all_seeds_at_once(void **state)
+{
+	static const char *const objectives[] = {"throughput", "energy", "edp"};
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		subject x;
+		berth_search parts, s;
+		berth_portfolio portfolio;
+		berth_search_cfg cfg = {.seed = 1};
+		berth_err err;
+		open_zoo(&x, "zoo:random:ops=120:seed=9", "hetero-cluster");
+		assert_ok(berth_objective_parse(objectives[k], &cfg.objective, &err), &err);
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &parts, &err), &err);
+		assert_ok(berth_portfolio_run(&parts, &x.mem, &x.tmp, &portfolio, &err), &err);
+		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
+		assert_ok(berth_method_run(berth_method_default(), &s, &x.tmp, &err), &err);
+		assert_true(s.evaluations > parts.evaluations);
+		assert_false(berth_score_less(parts.best, s.best));
+		close_subject(&x);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_parsings),
 		cmocka_unit_test(test_hsdag_learns),
 		cmocka_unit_test(test_never_worse_than_its_parts),
+		cmocka_unit_test(test_all_seeds_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
