@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SHARE 0.1           /* of the time */
-#define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds */
+#define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds; so little is never cut for want of time */
 #define LIST_NS 60.0        /* of a list schedule, for each operator, edge and device */
 #define TABLE_ENTRY_NS 2.0  /* of PEFT's table, for each edge and pair of devices */
 #define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges and rivals */
@@ -56,7 +56,7 @@ const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
                                   {&berth_method_pbqp, pbqp_ns},
                                   {&berth_method_ceft_pbqp, pbqp_ns}};
-const int32_t berth_n_seeds = (int32_t)(sizeof berth_seeds / sizeof *berth_seeds), berth_n_near_seeds = 6;
+const int32_t berth_n_seeds = (int32_t)(sizeof berth_seeds / sizeof *berth_seeds);
 
 static double scotch_ns(const berth_problem *p)
 {
@@ -78,27 +78,16 @@ static double split_ns(const berth_problem *p)
 static const berth_seed far_seeds[] = {
 	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
-/* The part of the time that is the seeds'; infinite without a limit. */
-static double seeds_ns(const berth_search *s)
-{
-	return berth_search_timed(s) ? SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s) : INFINITY;
-}
-
 void berth_seeds_begin(berth_search *s)
 {
-	s->may_work_ns = s->worked_ns + fmax(seeds_ns(s), BERTH_SURE_NS);
-}
-
-void berth_seeds_begin_late(berth_search *s)
-{
-	s->may_work_ns = s->worked_ns + seeds_ns(s);
-	s->may_evaluate = s->cfg.evaluations;
+	double most_ns = SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s);
+	if (berth_search_timed(s))
+		s->may_work_ns = s->worked_ns + fmax(most_ns, BERTH_SURE_NS);
 }
 
 void berth_seeds_end(berth_search *s)
 {
 	s->may_work_ns = INFINITY;
-	s->may_evaluate = INT64_MAX;
 }
 
 static void name_left_out(berth_search *s, const char *name)
@@ -211,7 +200,6 @@ static berth_status run_far(berth_search *s, int32_t i, const berth_seed *seed, 
 	return BERTH_OK;
 }
 
-/* What there would be work for, were it not for the time, is named as left out. */
 static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t n, const far_use *use,
                                 berth_arena *tmp, berth_err *err)
 {
@@ -219,13 +207,11 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	bool cut = s->cut;
 	berth_status st = BERTH_OK;
 	s->worked_ns = 0;
-	s->may_work_ns = fmin(may_work_ns - worked_ns, FAR_NS);
+	s->may_work_ns = FAR_NS;
 	for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
 		if (berth_search_afford(s, seed[i].work_ns(s->p)))
 			st = run_far(s, i, &seed[i], use, tmp, err);
-		else if (berth_search_timed(s) && seed[i].work_ns(s->p) <= FAR_NS)
-			name_left_out(s, seed[i].method->name);
 		berth_arena_reset(tmp, mark);
 	}
 	s->worked_ns += worked_ns;
@@ -259,5 +245,9 @@ berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_er
 {
 	const int32_t n = (int32_t)(sizeof far_seeds / sizeof *far_seeds);
 	const far_use use = {.offer = true};
-	return run_all_far(s, far_seeds + BERTH_PARTITIONS, n - BERTH_PARTITIONS, &use, tmp, err);
+	s->may_evaluate = s->cfg.evaluations;
+	berth_status st =
+		run_all_far(s, far_seeds + BERTH_PARTITIONS, n - BERTH_PARTITIONS, &use, tmp, err);
+	s->may_evaluate = INT64_MAX;
+	return st;
 }

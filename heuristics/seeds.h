@@ -1,7 +1,6 @@
 /* Seeds: quick answers that a search starts from. Under a time limit they cost at most a tenth of it, in work
  * that is counted by rules of thumb, not measured: the same time leaves out the same seeds on every machine,
- * unless the time is over. Which ones were left out, or cut short, stands in the search. A seed that takes
- * the time of thousands of steps of a walk, and is seldom the best, may come amid the search: a late one. */
+ * unless the time is over. Which ones were left out, or cut short, stands in the search. */
 #ifndef BERTH_SEEDS_H
 #define BERTH_SEEDS_H
 
@@ -15,17 +14,17 @@ typedef struct berth_seed {
 /* The portfolio, the cheapest first: single, heft, heft-priced, peft-priced,
  * peft-contended, ceft-cpop, pbqp, ceft-pbqp. */
 extern const berth_seed berth_seeds[];
-extern const int32_t berth_n_seeds, berth_n_near_seeds; /* those before pbqp are near, the rest late */
+extern const int32_t berth_n_seeds;
 
 enum { BERTH_PARTITIONS = 2 };
 
 /* Far seeds are answers of quite another kind, where whole chains of operators stand elsewhere, which walks
- * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which
- * take as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work, so Scotch
- * is left out above some 3,300 operators, METIS above 1,100; late ones have no more than what is left for
- * late seeds. s keeps the best and counts their evaluations. What the objective or the machine does not suit
- * is passed by. Fails: BERTH_ENOMEM; BERTH_EIO where a partition gets no process of its own, as another
- * answer without it would surprise.
+ * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which take
+ * as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work whatever the
+ * budget, so that none is left out for want of time; so Scotch is left out above some 3,300 operators, METIS
+ * above 1,100. s keeps the best and counts their evaluations; communities, which come amid a search, end with
+ * its budget. What the objective or the machine does not suit is passed by. Fails: BERTH_ENOMEM; BERTH_EIO
+ * where a partition gets no process of its own, as another answer without it would surprise.
  *   partition[i]  in mem, which is not tmp: [n_ops] what scotch, then metis, came to; NULL where it was left
  *                 out or passed by */
 berth_status berth_seeds_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS], berth_arena *mem,
@@ -35,10 +34,8 @@ berth_status berth_seeds_communities(berth_search *s, berth_arena *tmp, berth_er
 berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS],
                                          berth_arena *mem, berth_arena *tmp, berth_err *err);
 
-/* Between these two the search is at its seeds; late: amid its steps, so they end with its budget of
- * evaluations, and no work is sure to be done. All of them that come at once share the tenth. */
+/* Between these two the search is at its seeds. */
 void berth_seeds_begin(berth_search *s);
-void berth_seeds_begin_late(berth_search *s);
 void berth_seeds_end(berth_search *s);
 
 /* May the i-th seed run? The first always may. One that may not is left out. */

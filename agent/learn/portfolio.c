@@ -43,51 +43,25 @@ berth_status berth_portfolio_offer_single(berth_search *s, berth_arena *tmp, ber
 	return st;
 }
 
-/* Seeds from the one of that number up to the end, whose answers follow those in all. */
-static berth_status run_seeds(berth_search *s, int32_t from, int32_t end, berth_portfolio *all,
-                              berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	for (int32_t i = from; i < end; i++) {
-		if (!berth_seeds_may_run(s, i))
-			continue;
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_one(s, berth_seeds[i].method, &all->answer[all->n], mem, tmp, err);
-		berth_arena_reset(tmp, mark);
-		BERTH_TRY(st);
-		berth_seeds_have_run(s, i);
-		if (berth_score_less(all->answer[all->n].score, all->answer[all->best].score))
-			all->best = all->n;
-		all->n++;
-	}
-	return BERTH_OK;
-}
-
-static berth_status run_first(berth_search *s, int32_t end, berth_arena *mem, berth_arena *tmp,
-                              berth_portfolio *out, berth_err *err)
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
+                                 berth_err *err)
 {
 	berth_portfolio all = {0};
 	berth_seeds_begin(s);
-	BERTH_TRY(run_seeds(s, 0, end, &all, mem, tmp, err));
+	for (int32_t i = 0; i < berth_n_seeds; i++) {
+		if (!berth_seeds_may_run(s, i))
+			continue;
+		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		berth_status st = run_one(s, berth_seeds[i].method, &all.answer[all.n], mem, tmp, err);
+		berth_arena_reset(tmp, mark);
+		BERTH_TRY(st);
+		berth_seeds_have_run(s, i);
+		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
+			all.best = all.n;
+		all.n++;
+	}
 	berth_seeds_end(s);
 	all.reference = all.answer[0].score.value;
 	*out = all;
 	return BERTH_OK;
-}
-
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
-                                 berth_err *err)
-{
-	return run_first(s, berth_n_seeds, mem, tmp, out, err);
-}
-
-berth_status berth_portfolio_run_near(berth_search *s, berth_arena *mem, berth_arena *tmp,
-                                      berth_portfolio *out, berth_err *err)
-{
-	return run_first(s, berth_n_near_seeds, mem, tmp, out, err);
-}
-
-berth_status berth_portfolio_run_late(berth_search *s, berth_arena *mem, berth_arena *tmp,
-                                      berth_portfolio *all, berth_err *err)
-{
-	return run_seeds(s, berth_n_near_seeds, berth_n_seeds, all, mem, tmp, err);
 }

@@ -25,13 +25,6 @@ berth_status berth_portfolio_offer_single(berth_search *s, berth_arena *tmp, ber
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err);
 
-/* The same in two parts: near seeds; and the late ones, after berth_seeds_begin_late, whose answers follow
- * those in all. */
-berth_status berth_portfolio_run_near(berth_search *s, berth_arena *mem, berth_arena *tmp,
-                                      berth_portfolio *out, berth_err *err);
-berth_status berth_portfolio_run_late(berth_search *s, berth_arena *mem, berth_arena *tmp,
-                                      berth_portfolio *all, berth_err *err);
-
 /* Value of the best single device alone, for rewards. Its evaluations count. Its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);
 

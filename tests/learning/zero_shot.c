@@ -129,8 +129,8 @@ void table_zero_shot(int64_t evaluations)
 	       "best known (geometric mean; the best of annealing and `berth` with %lld evaluations and of "
 	       "all that is shown). `policy` is one forward pass, decoded up to eight times from nothing and "
 	       "from what two list schedules and two partitions come to; `16 draws` the "
-	       "best of that and of 16 draws. `start` is `berth` with no evaluations asked: near seeds "
-	       "and policy. `berth` has %d evaluations, `anneal` %lld.\n\n",
+	       "best of that and of 16 draws. `start` is `berth` with no evaluations asked: portfolio and "
+	       "policy. `berth` has %d evaluations, `anneal` %lld.\n\n",
 	       (long long)evaluations, FEW, (long long)evaluations);
 	print_head();
 	for (int i = 0; i < HELD_OUT_GRAPHS; i++)

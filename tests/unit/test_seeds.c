@@ -51,7 +51,6 @@ static void test_evaluations_run_all(void **state)
 	fixture f;
 	setup(&f, "zoo:random:ops=600");
 	berth_search s = start(&f, 0, 0), timed = start(&f, 100, FAR);
-	assert_string_equal(berth_seeds[berth_n_near_seeds].method->name, "pbqp");
 	assert_int_equal(s.n_left_out, 0);
 	assert_int_equal(timed.n_left_out, 0);
 	assert_true(s.worked_ns > BERTH_SURE_NS);
@@ -198,7 +197,7 @@ static void test_far_seeds_and_budget(void **state)
 	(void)state;
 	fixture f;
 	setup(&f, "zoo:random:ops=100");
-	for (int64_t budget = 520; budget < 900; budget += 13) {
+	for (int64_t budget = 600; budget < 800; budget += 7) {
 		berth_search_cfg cfg = {.seed = 1, .evaluations = budget};
 		berth_search s;
 		berth_err err;
