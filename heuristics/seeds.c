@@ -31,7 +31,7 @@ double berth_seed_table_ns(const berth_problem *p)
 	return TABLE_ENTRY_NS * p->g->n_edges * p->n_devs * p->n_devs;
 }
 
-static double priced_ahead_ns(const berth_problem *p)
+double berth_seed_priced_ahead_ns(const berth_problem *p)
 {
 	return berth_seed_table_ns(p) + berth_seed_list_ns(p);
 }
@@ -43,7 +43,7 @@ double berth_seed_pbqp_round_ns(const berth_problem *p)
 }
 
 /* The plain problem, behind a list schedule. */
-static double pbqp_ns(const berth_problem *p)
+double berth_seed_pbqp_ns(const berth_problem *p)
 {
 	return berth_seed_list_ns(p) + berth_seed_pbqp_round_ns(p);
 }
@@ -51,11 +51,11 @@ static double pbqp_ns(const berth_problem *p)
 const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
                                   {&berth_method_heft_priced, berth_seed_list_ns},
-                                  {&berth_method_peft_priced, priced_ahead_ns},
-                                  {&berth_method_peft_contended, priced_ahead_ns},
+                                  {&berth_method_peft_priced, berth_seed_priced_ahead_ns},
+                                  {&berth_method_peft_contended, berth_seed_priced_ahead_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
-                                  {&berth_method_pbqp, pbqp_ns},
-                                  {&berth_method_ceft_pbqp, pbqp_ns}};
+                                  {&berth_method_pbqp, berth_seed_pbqp_ns},
+                                  {&berth_method_ceft_pbqp, berth_seed_pbqp_ns}};
 const int32_t berth_n_seeds = (int32_t)(sizeof berth_seeds / sizeof *berth_seeds);
 
 static double scotch_ns(const berth_problem *p)

@@ -57,7 +57,11 @@ berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth
 double berth_seed_list_ns(const berth_problem *p);
 /* What counts as the work of PEFT's table. */
 double berth_seed_table_ns(const berth_problem *p);
+/* What counts as the work of a list schedule that looks ahead by it. */
+double berth_seed_priced_ahead_ns(const berth_problem *p);
 /* What counts as the work of one round of PBQP with its evaluation. */
 double berth_seed_pbqp_round_ns(const berth_problem *p);
+/* What counts as the work of its first answer. */
+double berth_seed_pbqp_ns(const berth_problem *p);
 
 #endif

@@ -128,8 +128,8 @@ void table_zero_shot(int64_t evaluations)
 	       "graphs: other seeds), on the built-in machines and on random ones. Values relative to the "
 	       "best known (geometric mean; the best of annealing and `berth` with %lld evaluations and of "
 	       "all that is shown). `policy` is one forward pass, decoded up to eight times from nothing and "
-	       "from what two list schedules and two partitions come to; `16 draws` the "
-	       "best of that and of 16 draws. `start` is `berth` with no evaluations asked: portfolio and "
+	       "from what quick answers and two partitions come to; `16 draws` the best "
+	       "of that and of 16 draws. `start` is `berth` with no evaluations asked: portfolio and "
 	       "policy. `berth` has %d evaluations, `anneal` %lld.\n\n",
 	       (long long)evaluations, FEW, (long long)evaluations);
 	print_head();
