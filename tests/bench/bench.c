@@ -27,6 +27,7 @@ static const bench benches[] = {
 	{"coarsen", "grouping large random graphs", bench_coarsen},
 	{"start", "answers without search: the policy in one pass, the portfolio and the policy",
          bench_start},
+	{"pass", "one forward pass of the built-in policy, 1,702 to 100,000 operators", bench_pass},
 	{"learn", "drawing, simulating and learning together, on 1 and 2 workers", bench_learn},
 	{"policy", "the network, its PPO loss and Adam, one core", bench_policy},
 	{"gemm", "matrix products of the sizes of policies, beside OpenBLAS, one core", bench_gemm},

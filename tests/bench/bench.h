@@ -39,6 +39,7 @@ void bench_tasks(bench_out *out);
 void bench_import(bench_out *out);
 void bench_coarsen(bench_out *out);
 void bench_start(bench_out *out);
+void bench_pass(bench_out *out);
 void bench_learn(bench_out *out);
 void bench_policy(bench_out *out);
 void bench_gemm(bench_out *out);

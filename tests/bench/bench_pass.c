@@ -1,0 +1,100 @@
+/* One forward pass of the built-in policy, and what it is made of: encoding the problem, the network over its
+ * groups, and decoding, operator after operator. Of growing problems: the time an operator is to stay. */
+#include "bench.h"
+
+#include "policy_builtin.h"
+#include "proposals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct pass_ctx {
+	bench_problem b;
+	berth_policy_file f;
+	berth_search s;
+	berth_proposals p; /* for what is timed apart */
+	berth_guide guide;
+	berth_arena once, tmp;
+} pass_ctx;
+
+static void must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
+static void decode(pass_ctx *c, const berth_proposals *p)
+{
+	berth_decode_how how = {.temperature = 1, .guide = &c->guide};
+	berth_decoder *decoder = p->rollout.decoder[0];
+	berth_decode(decoder, &p->net, p->keys, &how, berth_decoder_partial(decoder), NULL);
+}
+
+static void encode_once(void *arg)
+{
+	pass_ctx *c = arg;
+	berth_encoding e;
+	berth_err err;
+	berth_arena_mark mark = berth_arena_get_mark(&c->once);
+	must(berth_encode(&c->b.p, berth_aim_of(&c->s.cfg.objective), c->f.cfg.groups, c->f.cfg.hints,
+	                  &c->once, &c->tmp, &e, &err), &err);
+	berth_arena_reset(&c->once, mark);
+}
+
+static void network_once(void *arg)
+{
+	pass_ctx *c = arg;
+	policy_embed(&c->f.dims, c->f.params, &c->p.e.in, c->p.acts);
+	c->p.net = policy_stepper_of(&c->f.dims, c->f.params, &c->p.e.in, c->p.acts);
+	c->p.keys = policy_keys(&c->f.dims, &c->p.e.in, c->p.acts);
+}
+
+static void decode_once(void *arg)
+{
+	pass_ctx *c = arg;
+	decode(c, &c->p);
+}
+
+static void whole_pass(void *arg)
+{
+	pass_ctx *c = arg;
+	berth_proposals p;
+	berth_err err;
+	berth_arena_mark mark = berth_arena_get_mark(&c->once);
+	must(berth_proposals_new(&c->f, &c->s, &c->once, &c->tmp, &p, &err), &err);
+	decode(c, &p);
+	berth_arena_reset(&c->once, mark);
+}
+
+void bench_pass(bench_out *out)
+{
+	static const char *const graph[] = {"zoo:bert-large:training=1:batch=8", "zoo:random:ops=1702:seed=1",
+	                                    "zoo:random:ops=10000:seed=1", "zoo:random:ops=30000:seed=1",
+	                                    "zoo:random:ops=100000:seed=1"};
+	static const struct { const char *name; void (*work)(void *ctx); } part[] = {
+		{"pass", whole_pass}, {"pass: encoding", encode_once}, {"pass: network", network_once},
+		{"pass: decoding", decode_once}};
+	for (size_t i = 0; i < sizeof graph / sizeof *graph; i++) {
+		pass_ctx c = {.once = {0}};
+		berth_search_cfg cfg = {.evaluations = 0};
+		berth_err err;
+		char label[96];
+		bench_compile(&c.b, graph[i], "4gpu");
+		must(berth_policy_builtin(&c.b.mem, &c.f, &err), &err);
+		must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
+		must(berth_proposals_new(&c.f, &c.s, &c.b.mem, &c.b.tmp, &c.p, &err), &err);
+		must(berth_guide_new(&c.b.p, &c.b.mem, &c.guide, &err), &err);
+		snprintf(label, sizeof label, "%s on 4gpu (%d operators)", graph[i] + 4, c.b.p.n_ops);
+		for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
+			double seconds = bench_seconds(part[k].work, &c);
+			bench_row(out, part[k].name, label, seconds * 1e3, "ms");
+			if (k == 0)
+				bench_row(out, "pass, an operator", label, seconds * 1e6 / c.b.p.n_ops, "us");
+		}
+		berth_arena_free(&c.once);
+		berth_arena_free(&c.tmp);
+		bench_discard(&c.b);
+	}
+}
