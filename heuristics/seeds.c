@@ -112,8 +112,7 @@ void berth_seeds_take_over(berth_search *s, const berth_search *within)
 		name_left_out(s, within->left_out[k]);
 }
 
-/* Is there so much left? It is counted where it is done. */
-static bool is_left(berth_search *s, double ns)
+bool berth_seeds_left(berth_search *s, double ns)
 {
 	double before = s->worked_ns;
 	bool left = berth_search_afford(s, ns);
@@ -125,7 +124,7 @@ bool berth_seeds_may_run(berth_search *s, int32_t i)
 {
 	if (i == 0)
 		s->worked_ns += berth_seeds[0].work_ns(s->p);
-	if (i == 0 || is_left(s, berth_seeds[i].work_ns(s->p)))
+	if (i == 0 || berth_seeds_left(s, berth_seeds[i].work_ns(s->p)))
 		return true;
 	leave_out(s, berth_seeds[i].method->name);
 	return false;

@@ -41,6 +41,9 @@ void berth_seeds_end(berth_search *s);
 /* May the i-th seed run? The first always may. One that may not is left out. */
 bool berth_seeds_may_run(berth_search *s, int32_t i);
 
+/* Is so much work left? It is counted where it is done. */
+bool berth_seeds_left(berth_search *s, double ns);
+
 /* The i-th seed has run: is it named as cut short? */
 void berth_seeds_have_run(berth_search *s, int32_t i);
 /* The same for a seed of another kind. */

@@ -34,15 +34,6 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 	return st;
 }
 
-berth_status berth_portfolio_offer_single(berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	berth_portfolio_answer single;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = run_one(s, berth_seeds[0].method, &single, tmp, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
-}
-
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err)
 {

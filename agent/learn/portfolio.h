@@ -17,9 +17,6 @@ typedef struct berth_portfolio {
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
 
-/* Offer the best single device. Fails: BERTH_ENOMEM. */
-berth_status berth_portfolio_offer_single(berth_search *s, berth_arena *tmp, berth_err *err);
-
 /* Run the seeds (seeds.h), each repaired for memory. s keeps the best and counts the evaluations; where it is
  * cancelled the first answers are all. Placements live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,

@@ -78,11 +78,11 @@ static berth_status revise(const berth_proposals *p, const int32_t *op_dev, bert
 	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, op_dev, tmp, err);
 }
 
-/* Is known[i] the same placement as one before? */
-static bool is_known(const int32_t *const *known, int32_t i, int32_t n_ops)
+/* Is the last the same placement as one before? */
+static bool is_known(const int32_t *const *known, int32_t n, int32_t n_ops)
 {
-	for (int32_t k = 0; k < i; k++)
-		if (memcmp(known[k], known[i], (size_t)n_ops * sizeof *known[i]) == 0)
+	for (int32_t k = 0; k < n - 1; k++)
+		if (memcmp(known[k], known[n - 1], (size_t)n_ops * sizeof **known) == 0)
 			return true;
 	return false;
 }
@@ -91,12 +91,9 @@ berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, 
                                            berth_arena *tmp, berth_err *err)
 {
 	const berth_search *s = p->rollout.s;
-	if (!berth_can_move(s->p))
+	if (s->cut || !berth_can_move(s->p) || is_known(known, n, s->p->n_ops))
 		return BERTH_OK;
-	for (int32_t i = 0; i < n && !s->cut; i++)
-		if (!is_known(known, i, s->p->n_ops))
-			BERTH_TRY(revise(p, known[i], tmp, err));
-	return BERTH_OK;
+	return revise(p, known[n - 1], tmp, err);
 }
 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)

@@ -35,9 +35,9 @@ double berth_proposals_ns(const berth_problem *p);
  * offers that of the one that it was tuned from first, so that it is never worse. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
-/* Offer what the policy makes of n placements known[i] [n_ops] of legal devices, those alike once: passes
- * that are guided by it, and by each other (berth_rollout_offer_greedy), until the work is cut. What a policy
- * was tuned from revises first. Fails: BERTH_ENOMEM. */
+/* Offer what the policy makes of the last of n > 0 placements known[i] [n_ops] of legal devices: passes that
+ * are guided by it, and by each other (berth_rollout_offer_greedy). Nothing where it is alike one before it,
+ * or the work is cut. What a policy was tuned from revises first. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, const int32_t *const *known,
                                            berth_arena *tmp, berth_err *err);
 

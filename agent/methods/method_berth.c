@@ -86,7 +86,9 @@ static berth_status revise(agent *w, berth_arena *tmp, berth_err *err)
 	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
 		if (w->partition[i])
 			known[n++] = w->partition[i];
-	return berth_proposals_offer_revised(&w->proposals, n, known, tmp, err);
+	for (int32_t i = 1; i <= n; i++)
+		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, i, known, tmp, err));
+	return BERTH_OK;
 }
 
 /* The policy's most probable placement, and its revisions of known ones. Under a time limit it may cost what

@@ -3,7 +3,6 @@
 #include "coloc.h"
 #include "learner.h"
 #include "method.h"
-#include "portfolio.h"
 #include "proposals.h"
 #include "registry.h"
 #include "seeds.h"
@@ -26,79 +25,106 @@ static const berth_seed quick[] = {{&berth_method_heft, berth_seed_list_ns},
                                    {&berth_method_round_robin, berth_search_evaluation_ns}};
 /* It takes as long as all the others, and is worth it where joules count, as its sum is of them. */
 static const berth_seed dear = {&berth_method_pbqp, berth_seed_pbqp_ns};
-enum { N_QUICK = sizeof quick / sizeof *quick, N_KNOWN = 1 + N_QUICK + 1 + BERTH_PARTITIONS };
+enum { N_QUICK = sizeof quick / sizeof *quick, N_STARTS = 1 + N_QUICK + 1 + BERTH_PARTITIONS };
 
-/* Placements to revise, in the search's memory. */
-typedef struct known {
-	const int32_t *op_dev[N_KNOWN]; /* [n_ops] each */
+/* Where the policy begins, in the search's memory. */
+typedef struct starts {
+	berth_search *s;
+	const int32_t *op_dev[N_STARTS]; /* [n_ops] each */
 	int32_t n;
-} known;
+} starts;
 
-static berth_status keep(known *k, const berth_search *s, const int32_t *op_dev, berth_err *err)
+/* What a seed comes to, apart, is one start more. *sub lives in tmp. */
+static berth_status find(starts *w, const berth_seed *seed, berth_search *sub, berth_arena *tmp,
+                         berth_err *err)
 {
 	int32_t *copy;
-	size_t bytes = (size_t)s->p->n_ops * sizeof *copy;
-	BERTH_TRY(BERTH_NEW(s->mem, copy, s->p->n_ops, err));
+	size_t bytes = (size_t)w->s->p->n_ops * sizeof *copy;
+	BERTH_TRY(berth_method_run_apart(seed->method, w->s, &w->s->cfg.objective, sub, tmp, err));
+	w->s->evaluations += sub->evaluations;
+	BERTH_TRY(BERTH_NEW(w->s->mem, copy, w->s->p->n_ops, err));
 	if (bytes)
-		memcpy(copy, op_dev, bytes);
-	k->op_dev[k->n++] = copy;
+		memcpy(copy, sub->best_dev, bytes);
+	w->op_dev[w->n++] = copy;
 	return BERTH_OK;
 }
 
-/* What a quick answer comes to, apart; none where the work is cut, or the method does not suit. */
-static berth_status find(known *k, const berth_seed *seed, berth_search *s, berth_arena *tmp, berth_err *err)
+/* The first seed is the best single device. */
+static berth_status offer_single(starts *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	if (!berth_search_afford(s, seed->work_ns(s->p)))
-		return BERTH_OK;
-	berth_status st = berth_method_run_apart(seed->method, s, &s->cfg.objective, &sub, tmp, err);
-	if (st == BERTH_OK) {
-		s->evaluations += sub.evaluations;
-		st = keep(k, s, sub.best_dev, err);
-	}
+	w->s->worked_ns += berth_seeds[0].work_ns(w->s->p);
+	berth_status st = find(w, &berth_seeds[0], &sub, tmp, err);
+	if (st == BERTH_OK)
+		berth_search_keep(w->s, sub.best, sub.best_dev, berth_search_order(&sub));
 	berth_arena_reset(tmp, mark);
-	return st == BERTH_EUNSUPPORTED ? BERTH_OK : st;
+	return st;
 }
 
-static berth_status find_all(known *k, berth_search *s, berth_arena *tmp, berth_err *err)
+/* The answer itself is not offered: what comes of it is the policy's. */
+static berth_status begin_at(starts *w, const berth_seed *seed, const berth_proposals *p, berth_arena *tmp,
+                             berth_err *err)
 {
-	int32_t *partition[BERTH_PARTITIONS];
-	for (int32_t i = 0; i < N_QUICK; i++)
-		BERTH_TRY(find(k, &quick[i], s, tmp, err));
-	if (berth_aim_of(&s->cfg.objective).energy > 0)
-		BERTH_TRY(find(k, &dear, s, tmp, err));
-	if (s->cut) /* there is no time to revise what is found */
+	berth_search sub;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	if (!berth_seeds_left(w->s, seed->work_ns(w->s->p)))
 		return BERTH_OK;
-	BERTH_TRY(berth_seeds_find_partitions(s, partition, s->mem, tmp, err));
-	for (int32_t i = 0; i < BERTH_PARTITIONS; i++)
-		if (partition[i])
-			k->op_dev[k->n++] = partition[i];
+	berth_status st = find(w, seed, &sub, tmp, err);
+	berth_arena_reset(tmp, mark);
+	BERTH_TRY(st);
+	return berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err);
+}
+
+/* Of limited time it takes no more than a seed of a search. */
+static berth_status begin_at_dear(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
+{
+	berth_seeds_begin(w->s);
+	BERTH_TRY(begin_at(w, &dear, p, tmp, err));
+	berth_seeds_cut(w->s, dear.method->name);
+	berth_seeds_end(w->s);
 	return BERTH_OK;
 }
 
-/* Placements from elsewhere are not offered: what comes of them is the policy's. */
-static berth_status revise(const berth_proposals *p, known *k, berth_arena *tmp, berth_err *err)
+static berth_status begin_at_partitions(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
-	if (!berth_can_move(p->rollout.s->p))
+	int32_t *partition[BERTH_PARTITIONS];
+	if (w->s->cut) /* there is no time to revise what is found */
 		return BERTH_OK;
-	BERTH_TRY(find_all(k, p->rollout.s, tmp, err));
-	return berth_proposals_offer_revised(p, k->n, k->op_dev, tmp, err);
+	BERTH_TRY(berth_seeds_find_partitions(w->s, partition, w->s->mem, tmp, err));
+	for (int32_t i = 0; i < BERTH_PARTITIONS; i++) {
+		if (!partition[i])
+			continue;
+		w->op_dev[w->n++] = partition[i];
+		BERTH_TRY(berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status begin_everywhere(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
+{
+	BERTH_TRY(berth_proposals_offer_greedy(p, tmp, err));
+	if (!berth_can_move(w->s->p))
+		return BERTH_OK;
+	BERTH_TRY(berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err));
+	for (int32_t i = 0; i < N_QUICK; i++)
+		BERTH_TRY(begin_at(w, &quick[i], p, tmp, err));
+	if (berth_aim_of(&w->s->cfg.objective).energy > 0)
+		BERTH_TRY(begin_at_dear(w, p, tmp, err));
+	return begin_at_partitions(w, p, tmp, err);
 }
 
 static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_policy_file *f;
 	berth_proposals p;
-	known k = {.n = 0};
-	BERTH_TRY(berth_portfolio_offer_single(s, tmp, err));
-	BERTH_TRY(keep(&k, s, s->best_dev, err));
+	starts w = {.s = s};
+	BERTH_TRY(offer_single(&w, tmp, err));
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.decoding != BERTH_SEQUENTIAL)
 		return one_shot(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
-	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
-	return revise(&p, &k, tmp, err);
+	return begin_everywhere(&w, &p, tmp, err);
 }
 
 const berth_method berth_method_policy = {

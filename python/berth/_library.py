@@ -135,7 +135,8 @@ def _open():
         except OSError:
             if path == tried[0]:
                 raise
-    raise ImportError("berth: libberth.so was not found; set BERTH_LIBRARY to its path")
+    raise ImportError("berth: libberth.so.0 was not found: build berth into build/ "
+                      "(README.md, \"To build only\"), or set BERTH_LIBRARY to its path")
 
 
 class _Library:

@@ -25,7 +25,7 @@ static const bench benches[] = {
 	{"tasks", "reading task graphs of 100,000 tasks: DOT, STG, DAX", bench_tasks},
 	{"import", "reading graphs from JSON: seconds and memory", bench_import},
 	{"coarsen", "grouping large random graphs", bench_coarsen},
-	{"start", "answers without search: the policy in one pass, the portfolio and the policy",
+	{"start", "answers without search: method policy, the portfolio and the policy",
          bench_start},
 	{"pass", "one forward pass of the built-in policy, 1,702 to 100,000 operators", bench_pass},
 	{"learn", "drawing, simulating and learning together, on 1 and 2 workers", bench_learn},

@@ -93,8 +93,8 @@ static void start_once(void *arg)
 	berth_arena_free(&tmp);
 }
 
-/* One forward pass of the built-in policy; the portfolio; what `berth` answers when no evaluations are asked
- * for. */
+/* Method `policy` with all that it begins at; the portfolio; what `berth` answers when no evaluations are
+ * asked for. */
 void bench_start(bench_out *out)
 {
 	static const struct { const char *graph, *system; } instance[] = {

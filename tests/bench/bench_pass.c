@@ -1,5 +1,6 @@
 /* One forward pass of the built-in policy, and what it is made of: encoding the problem, the network over its
- * groups, and decoding, operator after operator. Of growing problems: the time an operator is to stay. */
+ * groups, and decoding, operator after operator. The rest of a pass is memory, that of draws, too. For
+ * growing problems the time of an operator should stay as it is. */
 #include "bench.h"
 
 #include "policy_builtin.h"

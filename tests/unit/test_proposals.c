@@ -163,12 +163,10 @@ static void test_revised(void **state)
 			const int32_t *twice[] = {known.search.best_dev, known.search.best_dev};
 			assert_ok(berth_proposals_offer_revised(&p, 1, twice, &x.tmp, &err), &err);
 			assert_true(x.search.evaluations >= made + 4); /* two passes at least */
-			/* From now on nothing is new; one that stands there twice is revised once. */
+			/* One that stands there twice is revised once. */
 			made = x.search.evaluations;
-			assert_ok(berth_proposals_offer_revised(&p, 1, twice, &x.tmp, &err), &err);
-			int64_t once = x.search.evaluations - made;
 			assert_ok(berth_proposals_offer_revised(&p, 2, twice, &x.tmp, &err), &err);
-			assert_int_equal(x.search.evaluations - made, 2 * once);
+			assert_int_equal(x.search.evaluations, made);
 			close_subject(&known);
 		}
 		assert_true(berth_score_feasible(x.search.best));
@@ -179,30 +177,51 @@ static void test_revised(void **state)
 	assert_true(sum < 0);
 }
 
-/* log of what method `policy` comes to by its passes from nothing; its evaluations are added to made. */
-static double gained(const char *graph, const berth_search_cfg *cfg, int64_t *made)
+/* What `policy` is with fewer starts: one device, and passes from nothing and from each of these. */
+static double value_with_fewer(const char *graph, const berth_search_cfg *cfg)
 {
-	subject x, bare;
+	static const char *const methods[] = {"heft", "ceft-cpop", "scotch", "metis"};
+	subject x, known;
 	const berth_method *m;
 	const berth_policy_file *f;
 	berth_proposals p;
 	berth_err err;
 	open_for(&x, graph, "hetero-cluster", cfg);
-	open_for(&bare, graph, "hetero-cluster", cfg);
+	assert_ok(berth_method_find("single", &m, &err), &err);
+	assert_ok(berth_method_run(m, &x.search, &x.tmp, &err), &err);
+	assert_ok(berth_proposals_policy(&x.search, &x.mem, &f, &err), &err);
+	assert_ok(berth_proposals_new(f, &x.search, &x.mem, &x.tmp, &p, &err), &err);
+	assert_ok(berth_proposals_offer_greedy(&p, &x.tmp, &err), &err);
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		open_for(&known, graph, "hetero-cluster", cfg);
+		assert_ok(berth_method_find(methods[i], &m, &err), &err);
+		if (berth_method_run(m, &known.search, &known.tmp, &err) == BERTH_OK)
+			assert_ok(berth_proposals_offer_revised(
+					  &p, 1, (const int32_t *[]){known.search.best_dev}, &x.tmp, &err),
+			          &err);
+		close_subject(&known);
+	}
+	double value = x.search.best.value;
+	close_subject(&x);
+	return value;
+}
+
+/* log of what method `policy` comes to by that; its evaluations are added to made. */
+static double gained(const char *graph, const berth_search_cfg *cfg, int64_t *made)
+{
+	subject x;
+	const berth_method *m;
+	berth_err err;
+	open_for(&x, graph, "hetero-cluster", cfg);
 	assert_ok(berth_method_find("policy", &m, &err), &err);
 	assert_ok(berth_method_run(m, &x.search, &x.tmp, &err), &err);
-	assert_ok(berth_proposals_policy(&bare.search, &bare.mem, &f, &err), &err);
-	assert_ok(berth_proposals_new(f, &bare.search, &bare.mem, &bare.tmp, &p, &err), &err);
-	assert_ok(berth_proposals_offer_greedy(&p, &bare.tmp, &err), &err);
-	assert_true(x.search.best.value <= bare.search.best.value);
-	double gain = log(x.search.best.value / bare.search.best.value);
+	double gain = log(x.search.best.value / value_with_fewer(graph, cfg));
 	*made += x.search.evaluations;
 	close_subject(&x);
-	close_subject(&bare);
 	return gain;
 }
 
-/* Method `policy` begins at more than nothing, for each objective; `pbqp`, some 40 evaluations, is among it
+/* Method `policy` gains by what it begins at, for each objective; `pbqp`, some 40 evaluations, is among it
  * where joules count. */
 static void test_begins(void **state)
 {
@@ -217,9 +236,9 @@ static void test_begins(void **state)
 		double sum = 0;
 		for (int i = 0; i < N; i++)
 			sum += gained(graphs[i], &cfg, &made[k]) / N;
-		print_message("%s: policy / from nothing alone %.4f in geometric mean\n",
+		print_message("%s: policy / with fewer starts %.4f in geometric mean\n",
 		              berth_metrics[metrics[k]].name, exp(sum));
-		assert_true(sum < -0.01);
+		assert_true(sum < 0);
 	}
 	assert_true(made[1] > made[0] + 30 * N && made[2] > made[0] + 30 * N);
 }
