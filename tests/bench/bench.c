@@ -51,6 +51,14 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+void bench_must(berth_status st, const berth_err *err)
+{
+	if (st == BERTH_OK)
+		return;
+	fprintf(stderr, "berth-bench: %s\n", err->msg);
+	exit(1);
+}
+
 double bench_seconds(void (*work)(void *ctx), void *ctx)
 {
 	enum { REPEATS = 7 };

@@ -16,6 +16,9 @@ typedef struct bench {
 	void (*run)(bench_out *out);
 } bench;
 
+/* Exits with the message where st is a failure. */
+void bench_must(berth_status st, const berth_err *err);
+
 /* Median CPU seconds of one call, of this thread alone. */
 double bench_seconds(void (*work)(void *ctx), void *ctx);
 void bench_row(bench_out *out, const char *name, const char *graph, double value, const char *unit);

@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 enum { NODES = 100000 };
 
 static void branch(void *arg)
@@ -27,9 +19,9 @@ static void branch(void *arg)
 	const berth_method *m;
 	berth_err err;
 	cfg.nodes = NODES;
-	must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
-	must(berth_method_find("branch-and-bound", &m, &err), &err);
-	must(berth_solve(&b->p, &bounds, m, &cfg, &mem, &b->tmp, &r, &err), &err);
+	bench_must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
+	bench_must(berth_method_find("branch-and-bound", &m, &err), &err);
+	bench_must(berth_solve(&b->p, &bounds, m, &cfg, &mem, &b->tmp, &r, &err), &err);
 	berth_arena_free(&mem);
 }
 
@@ -39,8 +31,8 @@ static void bound(void *arg)
 	berth_bounds bounds;
 	berth_bound_effort effort = berth_bound_effort_all(NULL);
 	berth_err err;
-	must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
-	must(berth_bounds_strengthen(&b->p, &effort, &b->tmp, &bounds, &err), &err);
+	bench_must(berth_bounds_new(&b->p, &b->tmp, &bounds, &err), &err);
+	bench_must(berth_bounds_strengthen(&b->p, &effort, &b->tmp, &bounds, &err), &err);
 }
 
 void bench_exact(bench_out *out)

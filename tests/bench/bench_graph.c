@@ -19,14 +19,6 @@
 static const int32_t sizes[] = {10000, 100000, 1000000};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, GROUPS = 256 };
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 static void write_graph(int32_t n, const char *path)
 {
 	char spec[64];
@@ -36,9 +28,9 @@ static void write_graph(int32_t n, const char *path)
 	const char *text;
 	size_t len;
 	snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", n);
-	must(berth_zoo_build(spec, &mem, &tmp, &g, &err), &err);
-	must(berth_graph_write_json(&g, true, &tmp, &text, &len, &err), &err);
-	must(berth_file_write(path, text, len, &err), &err);
+	bench_must(berth_zoo_build(spec, &mem, &tmp, &g, &err), &err);
+	bench_must(berth_graph_write_json(&g, true, &tmp, &text, &len, &err), &err);
+	bench_must(berth_file_write(path, text, len, &err), &err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
@@ -55,7 +47,7 @@ static void read_graph(void *ctx)
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
 	berth_err err;
-	must(berth_graph_load(x->path, NULL, &mem, &tmp, &g, NULL, &err), &err);
+	bench_must(berth_graph_load(x->path, NULL, &mem, &tmp, &g, NULL, &err), &err);
 	x->size = (double)g.n_ops + g.n_edges;
 	x->bytes = (double)berth_arena_size(&mem);
 	berth_arena_free(&mem);
@@ -143,7 +135,7 @@ static void coarsen_once(void *ctx)
 	berth_arena mem = {0}, tmp = {0};
 	berth_coarsening c;
 	berth_err err;
-	must(berth_coarsen(&x->g, &x->cfg, &mem, &tmp, &c, &err), &err);
+	bench_must(berth_coarsen(&x->g, &x->cfg, &mem, &tmp, &c, &err), &err);
 	x->n_groups = c.n_groups;
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -153,7 +145,7 @@ static void coarsen_row(bench_out *out, grouping *x, const char *grouper)
 {
 	char label[96];
 	berth_err err;
-	must(berth_grouper_find(grouper, &x->cfg.grouper, &err), &err);
+	bench_must(berth_grouper_find(grouper, &x->cfg.grouper, &err), &err);
 	double seconds = bench_seconds(coarsen_once, x);
 	snprintf(label, sizeof label, "random, %d operators to %d, %s", x->g.n_ops, x->n_groups, grouper);
 	bench_row(out, "coarsen", label, seconds, "s");
@@ -169,7 +161,7 @@ void bench_coarsen(bench_out *out)
 		const berth_grouper *groupers = berth_grouper_list(&n);
 		berth_err err;
 		snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", sizes[i]);
-		must(berth_zoo_build(spec, &mem, &tmp, &x.g, &err), &err);
+		bench_must(berth_zoo_build(spec, &mem, &tmp, &x.g, &err), &err);
 		/* `auto` without a judge is heavy-edge: no row of its own. */
 		for (int32_t k = 0; k < n; k++)
 			if (i + 1 < N_SIZES ? strcmp(groupers[k].name, "auto") != 0

@@ -29,21 +29,13 @@ typedef struct subject {
 	berth_rng rng;
 } subject;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 static void compile_again(void *arg)
 {
 	subject *c = arg;
 	berth_arena mem = {0};
 	berth_problem p;
 	berth_err err;
-	must(berth_problem_new(&c->b.g, &c->b.s, &mem, &c->b.tmp, &p, &err), &err);
+	bench_must(berth_problem_new(&c->b.g, &c->b.s, &mem, &c->b.tmp, &p, &err), &err);
 	berth_arena_free(&mem);
 }
 
@@ -73,9 +65,9 @@ static void run_heft(void *arg)
 	berth_search s;
 	berth_err err;
 	berth_arena mem = {0}, tmp = {0};
-	must(berth_method_find("heft", &m, &err), &err);
-	must(berth_search_new(&c->b.p, &(berth_search_cfg){.evaluations = 1}, &mem, &s, &err), &err);
-	must(berth_method_run(m, &s, &tmp, &err), &err);
+	bench_must(berth_method_find("heft", &m, &err), &err);
+	bench_must(berth_search_new(&c->b.p, &(berth_search_cfg){.evaluations = 1}, &mem, &s, &err), &err);
+	bench_must(berth_method_run(m, &s, &tmp, &err), &err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
@@ -90,7 +82,7 @@ static void write_placement(void *arg)
 	                           .lower_bound = 1,
 	                           .op_dev = c->base,
 	                           .order = c->b.g.topo_op};
-	must(berth_placement_write(&p, &c->b.g, &c->b.s, path, false, &c->b.tmp, &err), &err);
+	bench_must(berth_placement_write(&p, &c->b.g, &c->b.s, path, false, &c->b.tmp, &err), &err);
 	unlink(path);
 }
 
@@ -130,8 +122,8 @@ static void prepare(subject *c, int n)
 	snprintf(zoo, sizeof zoo, "zoo:random:ops=%d:seed=1", n);
 	*c = (subject){.rng = berth_rng_seed(1, 0)};
 	bench_compile(&c->b, zoo, "4gpu");
-	must(BERTH_NEW(&c->b.mem, c->base, n, &err), &err);
-	must(BERTH_NEW(&c->b.mem, c->trial, n, &err), &err);
+	bench_must(BERTH_NEW(&c->b.mem, c->base, n, &err), &err);
+	bench_must(BERTH_NEW(&c->b.mem, c->trial, n, &err), &err);
 	for (int32_t k = 0; k < n; k++)
 		c->base[c->b.g.topo_op[k]] = (int32_t)((int64_t)k * c->b.p.n_devs / n);
 	memcpy(c->trial, c->base, (size_t)n * sizeof *c->base);
@@ -147,9 +139,9 @@ void bench_growth(bench_out *out)
 		int n = sizes[i];
 		prepare(&c, n);
 		row(out, "compile", n, least(compile_again, &c), 1, 0);
-		must(berth_sim_new(&c.b.p, &c.own, &c.sim, &err), &err);
+		bench_must(berth_sim_new(&c.b.p, &c.own, &c.sim, &err), &err);
 		row(out, "reference", n, least(run_reference, &c), 1, taken(&c, &before));
-		must(berth_incremental_new(&c.b.p, &c.own, &c.inc, &err), &err);
+		bench_must(berth_incremental_new(&c.b.p, &c.own, &c.inc, &err), &err);
 		double bytes = taken(&c, &before);
 		berth_incremental_base(c.inc, c.base, &r);
 		row(out, "incremental, a move", n, least(run_moves, &c), MOVES, bytes);

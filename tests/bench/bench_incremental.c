@@ -20,14 +20,6 @@ typedef struct incremental_ctx {
 	double sink;
 } incremental_ctx;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 /* Another device for op that can run it. */
 static int32_t other_dev(const incremental_ctx *c, int32_t op, int32_t d)
 {
@@ -98,10 +90,10 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	char label[96];
 	bench_compile(&b, zoo, system);
 	c.p = &b.p;
-	must(berth_sim_new(&b.p, &b.mem, &c.sim, &err), &err);
-	must(berth_incremental_new(&b.p, &b.mem, &c.inc, &err), &err);
-	must(BERTH_NEW(&b.mem, c.base, b.p.n_ops, &err), &err);
-	must(BERTH_NEW(&b.mem, c.trial, b.p.n_ops, &err), &err);
+	bench_must(berth_sim_new(&b.p, &b.mem, &c.sim, &err), &err);
+	bench_must(berth_incremental_new(&b.p, &b.mem, &c.inc, &err), &err);
+	bench_must(BERTH_NEW(&b.mem, c.base, b.p.n_ops, &err), &err);
+	bench_must(BERTH_NEW(&b.mem, c.trial, b.p.n_ops, &err), &err);
 	make_base(&c);
 	double full = bench_seconds(run_reference, &c), single = bench_seconds(run_incremental, &c);
 	berth_incremental_base(c.inc, c.base, &r);

@@ -15,14 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 enum { N_SIZES = 2, N_METHODS = 9, LOOK_AHEAD = 8 /* as heft.c */ };
 static const int sizes[N_SIZES] = {2000, 50000};
 static const char *const methods[N_METHODS] = {"heft",      "heft-lookahead", "peft",   "cpop", "ceft",
@@ -57,7 +49,7 @@ static void fill_table(void *arg)
 	berth_ceft t;
 	berth_err err;
 	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
-	must(berth_ceft_new(&c->b.p, &c->tmp, &t, &err), &err);
+	bench_must(berth_ceft_new(&c->b.p, &c->tmp, &t, &err), &err);
 	berth_arena_reset(&c->tmp, mark);
 }
 
@@ -66,7 +58,7 @@ static void run_method(void *arg)
 	subject *c = arg;
 	berth_err err;
 	c->search.best = berth_score_worst();
-	must(c->m->run(&c->search, &c->tmp, &err), &err);
+	bench_must(c->m->run(&c->search, &c->tmp, &err), &err);
 	berth_arena_free(&c->tmp);
 }
 
@@ -77,13 +69,13 @@ static void open_subject(subject *c, int n_ops)
 	berth_err err;
 	*c = (subject){.part = NULL};
 	snprintf(graph, sizeof graph, "zoo:random:ops=%d:seed=1", n_ops);
-	must(berth_zoo_build(graph, &c->b.mem, &c->b.tmp, &c->b.g, &err), &err);
-	must(berth_system_builtin("4gpu", &c->b.mem, &c->b.tmp, &c->b.s, &err), &err);
+	bench_must(berth_zoo_build(graph, &c->b.mem, &c->b.tmp, &c->b.g, &err), &err);
+	bench_must(berth_system_builtin("4gpu", &c->b.mem, &c->b.tmp, &c->b.s, &err), &err);
 	for (int32_t d = 0; d < c->b.s.n_devs; d++)
 		c->b.s.dev_memory_bytes[d] = -1;
-	must(berth_problem_new(&c->b.g, &c->b.s, &c->b.mem, &c->b.tmp, &c->b.p, &err), &err);
-	must(berth_partial_new(&c->b.p, &c->b.mem, &c->part, &err), &err);
-	must(berth_search_new(&c->b.p, &cfg, &c->b.mem, &c->search, &err), &err);
+	bench_must(berth_problem_new(&c->b.g, &c->b.s, &c->b.mem, &c->b.tmp, &c->b.p, &err), &err);
+	bench_must(berth_partial_new(&c->b.p, &c->b.mem, &c->part, &err), &err);
+	bench_must(berth_search_new(&c->b.p, &cfg, &c->b.mem, &c->search, &err), &err);
 }
 
 /* Milliseconds of one function at each size. */
@@ -133,7 +125,7 @@ void bench_list(bench_out *out)
 		double ms[N_SIZES];
 		berth_err err;
 		for (int k = 0; k < N_SIZES; k++)
-			must(berth_method_find(methods[m], &c[k].m, &err), &err);
+			bench_must(berth_method_find(methods[m], &c[k].m, &err), &err);
 		time_all(c, run_method, ms);
 		tell(out, methods[m], ms);
 		tell_growth(out, methods[m], ms);

@@ -11,14 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 typedef struct method_ctx {
 	const berth_method *m;
 	berth_search s;
@@ -47,7 +39,7 @@ static void run_once(void *arg)
 	method_ctx *c = arg;
 	berth_err err;
 	c->s.best = berth_score_worst();
-	must(c->m->run(&c->s, &c->tmp, &err), &err);
+	bench_must(c->m->run(&c->s, &c->tmp, &err), &err);
 }
 
 void bench_heft(bench_out *out)
@@ -60,11 +52,11 @@ void bench_heft(bench_out *out)
 		berth_err err;
 		char label[96];
 		bench_compile(&b, graph[i], "4gpu");
-		must(berth_method_find("heft", &c.m, &err), &err);
-		must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
+		bench_must(berth_method_find("heft", &c.m, &err), &err);
+		bench_must(berth_search_new(&b.p, &cfg, &b.mem, &c.s, &err), &err);
 		snprintf(label, sizeof label, "%s on 4gpu (%d operators)", graph[i] + 4, b.p.n_ops);
 		schedule_ctx alone = {&b.p, NULL};
-		must(berth_partial_new(&b.p, &b.mem, &alone.part, &err), &err);
+		bench_must(berth_partial_new(&b.p, &b.mem, &alone.part, &err), &err);
 		bench_row(out, "heft", label, bench_seconds(schedule_once, &alone) * 1e3, "ms");
 		bench_row(out, "heft_scored_twice", label, bench_seconds(run_once, &c) * 1e3, "ms");
 		berth_arena_free(&c.tmp);
@@ -87,8 +79,9 @@ static void start_once(void *arg)
 	berth_search s;
 	berth_portfolio portfolio;
 	berth_err err;
-	must(berth_search_new(&c->b.p, &cfg, &mem, &s, &err), &err);
-	must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &portfolio, &err), &err);
+	bench_must(berth_search_new(&c->b.p, &cfg, &mem, &s, &err), &err);
+	bench_must(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &portfolio, &err),
+	           &err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }
@@ -109,9 +102,9 @@ void bench_start(bench_out *out)
 		snprintf(label, sizeof label, "%s on %s (%d operators)", instance[i].graph + 4,
 		         instance[i].system, c.b.p.n_ops);
 		double portfolio = bench_seconds(start_once, &c);
-		must(berth_method_find("policy", &c.m, &err), &err);
+		bench_must(berth_method_find("policy", &c.m, &err), &err);
 		bench_row(out, "policy", label, bench_seconds(start_once, &c) * 1e3, "ms");
-		must(berth_method_find("berth", &c.m, &err), &err);
+		bench_must(berth_method_find("berth", &c.m, &err), &err);
 		bench_row(out, "berth, no evaluations", label, bench_seconds(start_once, &c) / portfolio,
 		          "of the portfolio's time");
 		bench_discard(&c.b);
@@ -129,7 +122,7 @@ static void learn_2000(void *arg)
 	learn_ctx *c = arg;
 	berth_err err;
 	for (int64_t end = c->s.evaluations + 2000; c->s.evaluations < end;)
-		must(berth_learner_step(&c->l, 0, c->l.cfg.batch, NULL, &err), &err);
+		bench_must(berth_learner_step(&c->l, 0, c->l.cfg.batch, NULL, &err), &err);
 }
 
 /* Best of seven by the clock: other work on the machine only adds to it. */
@@ -160,10 +153,10 @@ static void learn_row(bench_out *out, const char *graph, bool sequential, int32_
 	learner.window = batch > 64 ? 2 * batch : learner.window;
 	learner.kl_stop = 1e6;
 	bench_compile(&c.b, graph, "4gpu");
-	must(berth_pool_new(workers, &cfg.pool, &err), &err);
-	must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
-	must(berth_learner_new(&learner, 1, NULL, &all, 1, &c.b.mem, &c.b.tmp, &c.l, &err), &err);
-	must(berth_single_reference(&c.s, &c.l.pair[0].reference, &c.b.tmp, &err), &err);
+	bench_must(berth_pool_new(workers, &cfg.pool, &err), &err);
+	bench_must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
+	bench_must(berth_learner_new(&learner, 1, NULL, &all, 1, &c.b.mem, &c.b.tmp, &c.l, &err), &err);
+	bench_must(berth_single_reference(&c.s, &c.l.pair[0].reference, &c.b.tmp, &err), &err);
 	learn_2000(&c);
 	int64_t from = c.s.evaluations;
 	learn_2000(&c);

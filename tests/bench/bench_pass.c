@@ -18,14 +18,6 @@ typedef struct pass_ctx {
 	berth_arena once, tmp;
 } pass_ctx;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 static void decode(pass_ctx *c, const berth_proposals *p)
 {
 	berth_decode_how how = {.temperature = 1, .guide = &c->guide};
@@ -39,8 +31,8 @@ static void encode_once(void *arg)
 	berth_encoding e;
 	berth_err err;
 	berth_arena_mark mark = berth_arena_get_mark(&c->once);
-	must(berth_encode(&c->b.p, berth_aim_of(&c->s.cfg.objective), c->f.cfg.groups, c->f.cfg.hints,
-	                  &c->once, &c->tmp, &e, &err), &err);
+	bench_must(berth_encode(&c->b.p, berth_aim_of(&c->s.cfg.objective), c->f.cfg.groups, c->f.cfg.hints,
+	                        &c->once, &c->tmp, &e, &err), &err);
 	berth_arena_reset(&c->once, mark);
 }
 
@@ -64,7 +56,7 @@ static void whole_pass(void *arg)
 	berth_proposals p;
 	berth_err err;
 	berth_arena_mark mark = berth_arena_get_mark(&c->once);
-	must(berth_proposals_new(&c->f, &c->s, &c->once, &c->tmp, &p, &err), &err);
+	bench_must(berth_proposals_new(&c->f, &c->s, &c->once, &c->tmp, &p, &err), &err);
 	decode(c, &p);
 	berth_arena_reset(&c->once, mark);
 }
@@ -83,10 +75,10 @@ void bench_pass(bench_out *out)
 		berth_err err;
 		char label[96];
 		bench_compile(&c.b, graph[i], "4gpu");
-		must(berth_policy_builtin(&c.b.mem, &c.f, &err), &err);
-		must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
-		must(berth_proposals_new(&c.f, &c.s, &c.b.mem, &c.b.tmp, &c.p, &err), &err);
-		must(berth_guide_new(&c.b.p, &c.b.mem, &c.guide, &err), &err);
+		bench_must(berth_policy_builtin(&c.b.mem, &c.f, &err), &err);
+		bench_must(berth_search_new(&c.b.p, &cfg, &c.b.mem, &c.s, &err), &err);
+		bench_must(berth_proposals_new(&c.f, &c.s, &c.b.mem, &c.b.tmp, &c.p, &err), &err);
+		bench_must(berth_guide_new(&c.b.p, &c.b.mem, &c.guide, &err), &err);
 		snprintf(label, sizeof label, "%s on 4gpu (%d operators)", graph[i] + 4, c.b.p.n_ops);
 		for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
 			double seconds = bench_seconds(part[k].work, &c);

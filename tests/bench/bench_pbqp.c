@@ -18,14 +18,6 @@ typedef struct pbqp_ctx {
 	berth_arena tmp;
 } pbqp_ctx;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 static void random_costs(berth_rng *rng, int64_t *cost, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++)
@@ -40,14 +32,14 @@ static void make_problem(pbqp_ctx *c, berth_arena *mem)
 	berth_err err;
 	for (int32_t v = 0; v < n_nodes; v++)
 		c->alt[v] = N_ALTS;
-	must(berth_pbqp_new(n_nodes, c->alt, mem, &c->q, &err), &err);
+	bench_must(berth_pbqp_new(n_nodes, c->alt, mem, &c->q, &err), &err);
 	for (int32_t v = 0; v < n_nodes; v++)
 		random_costs(&rng, berth_pbqp_node(c->q, v), N_ALTS);
 	for (int32_t e = 0; e < N_EDGES; e++) {
 		int32_t u = (int32_t)berth_rng_below(&rng, N_NODES),
 			v = (u + 1 + (int32_t)berth_rng_below(&rng, N_NODES - 1)) % N_NODES;
 		random_costs(&rng, matrix, N_ALTS * N_ALTS);
-		must(berth_pbqp_edge(c->q, u, v, matrix, &err), &err);
+		bench_must(berth_pbqp_edge(c->q, u, v, matrix, &err), &err);
 	}
 }
 
@@ -55,7 +47,7 @@ static void solve(void *arg)
 {
 	pbqp_ctx *c = arg;
 	berth_err err;
-	must(berth_pbqp_solve(c->q, c->mode, 0, c->alt, &c->stats, &c->tmp, &err), &err);
+	bench_must(berth_pbqp_solve(c->q, c->mode, 0, c->alt, &c->stats, &c->tmp, &err), &err);
 }
 
 void bench_pbqp(bench_out *out)

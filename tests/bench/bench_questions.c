@@ -20,14 +20,6 @@ typedef struct question {
 	int32_t next; /* operator */
 } question;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 /* The answer of HEFT: some operators on each device. */
 static void place(question *q)
 {
@@ -35,9 +27,9 @@ static void place(question *q)
 	berth_search_cfg cfg = {.seed = 1};
 	const berth_method *m;
 	berth_err err;
-	must(berth_method_find("heft", &m, &err), &err);
-	must(berth_search_new(&q->b.p, &cfg, &q->b.mem, &s, &err), &err);
-	must(berth_method_run(m, &s, &q->b.tmp, &err), &err);
+	bench_must(berth_method_find("heft", &m, &err), &err);
+	bench_must(berth_search_new(&q->b.p, &cfg, &q->b.mem, &s, &err), &err);
+	bench_must(berth_method_run(m, &s, &q->b.tmp, &err), &err);
 	q->op_dev = s.best_dev;
 }
 
@@ -51,9 +43,9 @@ static void explain_one(void *arg)
 	berth_op_story s;
 	berth_objective latency = {.text = ""};
 	berth_err err;
-	must(berth_problem_new(&q->b.g, &q->b.s, &mem, &q->b.tmp, &p, &err), &err);
-	must(berth_timeline_new(&p, q->op_dev, NULL, &mem, &t, &err), &err);
-	must(berth_explain_op(&p, &t, &latency, q->next, &mem, &q->b.tmp, &s, &err), &err);
+	bench_must(berth_problem_new(&q->b.g, &q->b.s, &mem, &q->b.tmp, &p, &err), &err);
+	bench_must(berth_timeline_new(&p, q->op_dev, NULL, &mem, &t, &err), &err);
+	bench_must(berth_explain_op(&p, &t, &latency, q->next, &mem, &q->b.tmp, &s, &err), &err);
 	q->next = (q->next + 97) % p.n_ops;
 	berth_arena_free(&mem);
 }
@@ -68,9 +60,9 @@ static void ask_all(void *arg)
 		const char *change =
 			berth_arena_printf(&mem, "gpu%d.%s=%.1fx", i % 2,
 		                           i % 4 < 2 ? "mem_bandwidth" : "peak_flops", 0.5 + 0.1 * i);
-		must(berth_whatif(&q->b.g, &q->b.s, q->op_dev, NULL, change, &q->whatif, &mem, &q->b.tmp,
-		                  &row, &err),
-		     &err);
+		bench_must(berth_whatif(&q->b.g, &q->b.s, q->op_dev, NULL, change, &q->whatif, &mem,
+		                        &q->b.tmp, &row, &err),
+		           &err);
 	}
 	berth_arena_free(&mem);
 }
@@ -81,7 +73,7 @@ static void find_front(void *arg)
 	berth_arena mem = {0};
 	berth_pareto f;
 	berth_err err;
-	must(berth_pareto_search(&q->b.p, &q->pareto, &mem, &q->b.tmp, &f, &err), &err);
+	bench_must(berth_pareto_search(&q->b.p, &q->pareto, &mem, &q->b.tmp, &f, &err), &err);
 	q->points = f.n;
 	berth_arena_free(&mem);
 }
@@ -98,7 +90,7 @@ void bench_questions(bench_out *out)
 	bench_discard(&q.b);
 	bench_compile(&q.b, "zoo:resnet50", "cpu+2gpu");
 	place(&q);
-	must(berth_method_find("anneal", &q.whatif.method, &err), &err);
+	bench_must(berth_method_find("anneal", &q.whatif.method, &err), &err);
 	bench_row(out, "whatif_20", "resnet50 on cpu+2gpu", bench_seconds(ask_all, &q), "s");
 	q.pareto = (berth_pareto_cfg){
 		.objective = {berth_objective_of(BERTH_LATENCY), berth_objective_of(BERTH_ENERGY)},

@@ -20,21 +20,13 @@ typedef struct simulate_ctx {
 	double sink;
 } simulate_ctx;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 void bench_compile(bench_problem *b, const char *zoo, const char *system)
 {
 	berth_err err;
 	*b = (bench_problem){0};
-	must(berth_zoo_build(zoo, &b->mem, &b->tmp, &b->g, &err), &err);
-	must(berth_system_builtin(system, &b->mem, &b->tmp, &b->s, &err), &err);
-	must(berth_problem_new(&b->g, &b->s, &b->mem, &b->tmp, &b->p, &err), &err);
+	bench_must(berth_zoo_build(zoo, &b->mem, &b->tmp, &b->g, &err), &err);
+	bench_must(berth_system_builtin(system, &b->mem, &b->tmp, &b->s, &err), &err);
+	bench_must(berth_problem_new(&b->g, &b->s, &b->mem, &b->tmp, &b->p, &err), &err);
 }
 
 void bench_discard(bench_problem *b)
@@ -70,7 +62,7 @@ static void one_graph(bench_out *out, const char *zoo, const char *system)
 	char label[64];
 	bench_compile(&b, zoo, system);
 	berth_arena own = {0};
-	must(berth_eval_new(&b.p, &(berth_objective){0}, &own, &c.eval, &err), &err);
+	bench_must(berth_eval_new(&b.p, &(berth_objective){0}, &own, &c.eval, &err), &err);
 	double sim_bytes = (double)berth_arena_size(&own);
 	c.p = &b.p;
 	c.placements =

@@ -18,14 +18,6 @@ typedef struct threads_ctx {
 	int64_t latency[N_ITEMS];
 } threads_ctx;
 
-static void must(berth_status st, const berth_err *err)
-{
-	if (st == BERTH_OK)
-		return;
-	fprintf(stderr, "berth-bench: %s\n", err->msg);
-	exit(1);
-}
-
 static void one_sim(void *arg, int32_t item, int32_t worker)
 {
 	threads_ctx *c = arg;
@@ -91,7 +83,7 @@ static void both(bench_out *out, const char *name, void (*work)(void *, int32_t,
 	berth_pool *pool;
 	berth_err err;
 	double scale[REPEATS], most[REPEATS], cpu1[REPEATS], cpu2[REPEATS];
-	must(berth_pool_new(MAX_WORKERS, &pool, &err), &err);
+	bench_must(berth_pool_new(MAX_WORKERS, &pool, &err), &err);
 	for (int r = 0; r < REPEATS; r++) {
 		double one = rate_of(NULL, work, c, &cpu1[r]), two = rate_of(pool, work, c, &cpu2[r]),
 		       free_two = rate_apart(pool, work, c);
@@ -113,12 +105,12 @@ void bench_threads(bench_out *out)
 	int32_t *op_dev;
 	bench_compile(&b, "zoo:bert-large:training=1", "4gpu");
 	c.p = &b.p;
-	must(BERTH_NEW(&b.mem, op_dev, b.p.n_ops, &err), &err);
+	bench_must(BERTH_NEW(&b.mem, op_dev, b.p.n_ops, &err), &err);
 	for (int32_t k = 0; k < b.p.n_ops; k++)
 		op_dev[b.g.topo_op[k]] = (int32_t)((int64_t)k * b.p.n_devs / b.p.n_ops);
 	c.op_dev = op_dev;
 	for (int w = 0; w < MAX_WORKERS; w++) {
-		must(berth_sim_new(&b.p, &b.mem, &c.sim[w], &err), &err);
+		bench_must(berth_sim_new(&b.p, &b.mem, &c.sim[w], &err), &err);
 	}
 	both(out, "threads_reference", one_sim, &c);
 	bench_discard(&b);
