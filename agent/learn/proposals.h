@@ -3,6 +3,7 @@
 #ifndef BERTH_PROPOSALS_H
 #define BERTH_PROPOSALS_H
 
+#include "method.h"
 #include "policy_file.h"
 #include "rollout.h"
 
@@ -44,5 +45,8 @@ berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, 
 /* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts and the work may
  * be done. Draws go on where the last call ended. */
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
+
+/* `policy` as a method: one pass, and its revisions, as a search of their own. */
+extern const berth_method berth_method_policy;
 
 #endif

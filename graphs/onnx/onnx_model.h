@@ -1,5 +1,5 @@
 /* How a model is decoded: limits, and what the importer's files share. Inside the importer, and for what
- * rewrites models (graphs/pieces); what others may use is onnx_decode.h. */
+ * rewrites models (tasks/pieces); what others may use is onnx_decode.h. */
 #ifndef BERTH_ONNX_MODEL_H
 #define BERTH_ONNX_MODEL_H
 

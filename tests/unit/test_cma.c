@@ -1,7 +1,7 @@
 /* Covariance matrix adaptation finds the least of what it is made for: valleys that are long and turned. */
 #include "support.h"
 
-#include "../tune/cma.h"
+#include "cma.h"
 
 #include <math.h>
 

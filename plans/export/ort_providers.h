@@ -1,4 +1,4 @@
-/* Execution providers of ONNX Runtime that the devices of a plan stand for. Inside of env/export. */
+/* Execution providers of ONNX Runtime that the devices of a plan stand for. Inside of plans/export. */
 #ifndef BERTH_ORT_PROVIDERS_H
 #define BERTH_ORT_PROVIDERS_H
 

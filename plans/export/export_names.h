@@ -1,5 +1,5 @@
 /* Names that an export writes: what the target calls devices, and names that must stand once. Inside of
- * env/export. */
+ * plans/export. */
 #ifndef BERTH_EXPORT_NAMES_H
 #define BERTH_EXPORT_NAMES_H
 

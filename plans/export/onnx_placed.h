@@ -1,4 +1,4 @@
-/* The nodes of an ONNX file under a plan. Inside of env/export. */
+/* The nodes of an ONNX file under a plan. Inside of plans/export. */
 #ifndef BERTH_ONNX_PLACED_H
 #define BERTH_ONNX_PLACED_H
 

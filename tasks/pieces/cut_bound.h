@@ -1,4 +1,4 @@
-/* A lower bound of all programs of pieces: whatever is cut along the axes of graphs/pieces, into any shares,
+/* A lower bound of all programs of pieces: whatever is cut along the axes of tasks/pieces, into any shares,
  * and wherever pieces go. docs/proofs.md, "Programs of pieces". */
 #ifndef BERTH_CUT_BOUND_H
 #define BERTH_CUT_BOUND_H

@@ -1,5 +1,5 @@
 /* What llama.cpp places as one: a layer, the output, what stands in front of the layers. Inside of
- * env/import. */
+ * plans/import. */
 #ifndef BERTH_LLAMA_UNITS_H
 #define BERTH_LLAMA_UNITS_H
 

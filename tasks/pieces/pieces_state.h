@@ -1,5 +1,5 @@
 /* A model while it is being cut: what was decided, in what form each value is there, and the new file's nodes
- * and weights. Inside of graphs/pieces. */
+ * and weights. Inside of tasks/pieces. */
 #ifndef BERTH_PIECES_STATE_H
 #define BERTH_PIECES_STATE_H
 

@@ -1,5 +1,5 @@
-/* Pairs of operators that ONNX Runtime makes one kernel of. Inside of env/export and
- * env/import. */
+/* Pairs of operators that ONNX Runtime makes one kernel of. Inside of plans/export and
+ * plans/import. */
 #ifndef BERTH_ORT_FUSED_H
 #define BERTH_ORT_FUSED_H
 

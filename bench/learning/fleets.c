@@ -134,7 +134,7 @@ static void print_head(double seconds)
 	       "The shipped policy, tuned by `train --fine-tune` in about %.0f CPU seconds "
 	       "(evaluations by the rule of thumb), on %d fleets: a random machine, and %d to "
 	       "%d models of families that training did not see, drawn by a rule "
-	       "(`tests/learning/fleets.c`). The last %d models are left out of the tuning. "
+	       "(`bench/learning/fleets.c`). The last %d models are left out of the tuning. "
 	       "Values of the tuned policy by those of the shipped one, geometric means; "
 	       "below 1 is better. `pass` is the method `policy`: a tuned policy tries the "
 	       "pass of the one that it began as, too. `alone` is without that. `100` is "

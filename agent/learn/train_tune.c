@@ -1,9 +1,8 @@
 /* See train_tune.h. */
 #include "train_tune.h"
 
+#include "proposals.h"
 #include "train_pairs.h"
-
-#include "methods.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,16 +28,11 @@ typedef struct pass {
 	berth_err err;
 } pass;
 
-typedef struct look {
-	pass *x;
-	const berth_method *policy;
-} look;
-
-static berth_status pass_over(pass *x, const berth_method *policy, berth_err *err)
+static berth_status pass_over(pass *x, berth_err *err)
 {
 	berth_search s;
 	BERTH_TRY(berth_search_new(x->item->p, &x->cfg, &x->mem, &s, err));
-	BERTH_TRY(berth_method_run(policy, &s, &x->tmp, err));
+	BERTH_TRY(berth_method_run(&berth_method_policy, &s, &x->tmp, err));
 	x->value = berth_score_feasible(s.best) ? s.best.value : NAN;
 	x->evaluations = s.evaluations;
 	return BERTH_OK;
@@ -46,10 +40,9 @@ static berth_status pass_over(pass *x, const berth_method *policy, berth_err *er
 
 static void run_pass(void *ctx, int32_t i, int32_t worker)
 {
-	const look *l = ctx;
-	pass *x = &l->x[i];
+	pass *x = (pass *)ctx + i;
 	(void)worker;
-	x->st = pass_over(x, l->policy, &x->err);
+	x->st = pass_over(x, &x->err);
 	berth_arena_free(&x->mem);
 	berth_arena_free(&x->tmp);
 }
@@ -64,23 +57,22 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 {
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	berth_policy_file f = *w->cfg->from;
-	look l;
+	pass *x;
 	berth_status st = BERTH_OK;
 	if (params != w->cfg->from->params) {
 		f.base = w->cfg->from->params;
 		f.params = params;
 	}
-	BERTH_TRY(berth_method_find("policy", &l.policy, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, l.x, w->tune.n, err));
+	BERTH_TRY(BERTH_NEW(w->tmp, x, w->tune.n, err));
 	for (int32_t i = 0; i < w->tune.n; i++)
-		l.x[i] = (pass){.item = item_of(w, i),
-		                .cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .policy = &f}};
-	berth_pool_run(w->cfg->pool, w->tune.n, run_pass, &l);
+		x[i] = (pass){.item = item_of(w, i),
+		              .cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .policy = &f}};
+	berth_pool_run(w->cfg->pool, w->tune.n, run_pass, x);
 	for (int32_t i = 0; i < w->tune.n && st == BERTH_OK; i++) {
-		if (l.x[i].st != BERTH_OK)
-			st = berth_fail(err, l.x[i].st, "%s", l.x[i].err.msg);
-		value[i] = l.x[i].value;
-		w->tune.evaluations += l.x[i].evaluations;
+		if (x[i].st != BERTH_OK)
+			st = berth_fail(err, x[i].st, "%s", x[i].err.msg);
+		value[i] = x[i].value;
+		w->tune.evaluations += x[i].evaluations;
 	}
 	berth_arena_reset(w->tmp, mark);
 	return st;

@@ -1,5 +1,5 @@
 /* Programs of pieces: which devices run each operator of a model, with what share of it. A piece is what one
- * device runs of an operator. The program is the model that graphs/pieces makes of it, read by the importer
+ * device runs of an operator. The program is the model that tasks/pieces makes of it, read by the importer
  * as any model is, in memory. */
 #ifndef BERTH_CUT_PROGRAM_H
 #define BERTH_CUT_PROGRAM_H

@@ -1,4 +1,4 @@
-/* JSON objects of names and devices, which several programs have. Inside of env/import. */
+/* JSON objects of names and devices, which several programs have. Inside of plans/import. */
 #ifndef BERTH_IMPORT_MAPS_H
 #define BERTH_IMPORT_MAPS_H
 

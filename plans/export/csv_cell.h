@@ -1,5 +1,5 @@
-/* Cells of tables that spreadsheets open: a foreign word must be no formula there. Inside of env/export and
- * env/import. */
+/* Cells of tables that spreadsheets open: a foreign word must be no formula there. Inside of plans/export and
+ * plans/import. */
 #ifndef BERTH_CSV_CELL_H
 #define BERTH_CSV_CELL_H
 

@@ -5,7 +5,6 @@
 #include "train_tune.h"
 
 #include "file.h"
-#include "methods.h"
 #include "strbuf.h"
 
 #include <math.h>

@@ -167,7 +167,7 @@ void table_new_pairs(int64_t evaluations)
 		}
 		close_subject(&x);
 	}
-	printf("\n## %d new pairs\n\nThe same on pairs drawn by a rule (`tests/learning/held_out.c`): a "
+	printf("\n## %d new pairs\n\nThe same on pairs drawn by a rule (`bench/learning/held_out.c`): a "
 	       "model of each family that training did not see in turn, each on a random machine of its own, "
 	       "of three to seven devices. For each objective; `berth` and `anneal` have %lld "
 	       "evaluations.\n\n",

@@ -1,5 +1,5 @@
 /* The label of a node of an ONNX model: the key layer_ann of its metadata, which ONNX Runtime and Netron
- * know. Inside of env/export. */
+ * know. Inside of plans/export. */
 #ifndef BERTH_ONNX_LABEL_H
 #define BERTH_ONNX_LABEL_H
 

@@ -1,4 +1,4 @@
-/* What readers of engines' choices share. Inside of env/import. */
+/* What readers of engines' choices share. Inside of plans/import. */
 #ifndef BERTH_IMPORT_READING_H
 #define BERTH_IMPORT_READING_H
 

@@ -1,7 +1,7 @@
 /* What transformers does by itself, device_map="auto": weights are shared evenly among the GPUs, then filled
  * in from the first module to the last, and what does not fit goes to the CPU and to the disk. After its
  * functions get_balanced_memory and infer_auto_device_map (transformers 5.12, accelerate 1.14). Inside of
- * env/export. */
+ * plans/export. */
 #ifndef BERTH_ACCELERATE_AUTO_H
 #define BERTH_ACCELERATE_AUTO_H
 
