@@ -36,7 +36,7 @@ typedef struct state {
 	berth_bounds bounds;
 	berth_timeline t;
 	berth_verdict v;
-	simulate_whatif what_if;
+	berth_whatif_rows what_if;
 } state;
 
 /* ---- passes ---- */
@@ -140,8 +140,8 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
 	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);
 	if (st == BERTH_OK)
-		st = simulate_whatif_run(c, &s->g, &s->base, &s->placement, change, n, &cfg, &s->what_if,
-		                         err);
+		st = berth_whatif_each(&s->g, &s->base, &s->placement, change, n, &cfg, &c->mem, &c->tmp,
+		                       &s->what_if, err);
 	cli_budget_close(&cfg.search);
 	return st;
 }

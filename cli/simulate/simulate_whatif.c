@@ -1,4 +1,4 @@
-/* Changed machines; see simulate_whatif.h. */
+/* What another machine would bring, told: as members of the document of berth simulate, and as tables. */
 #include "simulate_whatif.h"
 
 #include "bounds.h"
@@ -8,24 +8,6 @@
 #include "text.h"
 
 #include <math.h>
-
-berth_status simulate_whatif_run(cli *c, const berth_graph *g, const berth_system *s,
-                                 const berth_placement *placement, const char *const *change, int32_t n,
-                                 const berth_whatif_cfg *cfg, simulate_whatif *out, berth_err *err)
-{
-	simulate_whatif x = {.objective = cfg->search.objective, .n = n + 1};
-	BERTH_TRY(BERTH_NEW(&c->mem, x.change, n + 1, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, x.row, n + 1, err));
-	x.change[0] = "as it is";
-	for (int32_t i = 0; i <= n; i++) {
-		if (i)
-			x.change[i] = change[i - 1];
-		BERTH_TRY(berth_whatif(g, s, placement->op_dev, placement->order, i ? change[i - 1] : NULL,
-		                       cfg, &c->mem, &c->tmp, &x.row[i], err));
-	}
-	*out = x;
-	return BERTH_OK;
-}
 
 /* ---- JSON ---- */
 
@@ -61,14 +43,14 @@ static void put_row(berth_json_out *w, const char *key, const berth_whatif_row *
 	berth_json_close(w, '}');
 }
 
-void simulate_whatif_put_set(berth_json_out *w, const simulate_whatif *x, const berth_graph *g)
+void simulate_whatif_put_set(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g)
 {
 	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
 	put_row(w, "base", &x->row[0], g);
 	put_anew(w, &x->row[1], g);
 }
 
-void simulate_whatif_put_each(berth_json_out *w, const simulate_whatif *x, const berth_graph *g)
+void simulate_whatif_put_each(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g)
 {
 	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
 	put_anew(w, &x->row[0], g);
@@ -90,7 +72,7 @@ static const char *fits_text(const berth_whatif_side *s)
 	return s->v.feasible ? "yes" : "no";
 }
 
-berth_status simulate_whatif_print_set(cli *c, const simulate_whatif *x, berth_err *err)
+berth_status simulate_whatif_print_set(cli *c, const berth_whatif_rows *x, berth_err *err)
 {
 	const berth_whatif_side *side[4] = {&x->row[0].same, &x->row[1].same, &x->row[0].anew,
 	                                    &x->row[1].anew};
@@ -125,7 +107,7 @@ static void change_cell(cli_table *t, const berth_whatif_side *s, const berth_wh
 		cli_cell(t, "%+.1f %%", 100 * (s->v.value / base->v.value - 1));
 }
 
-static void value_cell(cli_table *t, const simulate_whatif *x, const berth_whatif_side *s)
+static void value_cell(cli_table *t, const berth_whatif_rows *x, const berth_whatif_side *s)
 {
 	char buf[32];
 	cli_cell(t, "%s", s->v.feasible ? cli_value(buf, &x->objective, s->v.value) :
@@ -133,7 +115,7 @@ static void value_cell(cli_table *t, const simulate_whatif *x, const berth_whati
 	                                  "cannot run");
 }
 
-berth_status simulate_whatif_print_each(cli *c, const simulate_whatif *x, berth_err *err)
+berth_status simulate_whatif_print_each(cli *c, const berth_whatif_rows *x, berth_err *err)
 {
 	cli_table t;
 	char buf[32];

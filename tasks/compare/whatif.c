@@ -1,4 +1,5 @@
-/* Changed systems; see whatif.h. */
+/* A placement on changed systems: as it is, where its devices are still there, and solved anew from there.
+ * What either costs and what stands against it is one row of what-if. */
 #include "whatif.h"
 
 #include "search_bounds.h"
@@ -111,4 +112,22 @@ berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int
 	if (st == BERTH_OK)
 		*out = row;
 	return st;
+}
+
+berth_status berth_whatif_each(const berth_graph *g, const berth_system *s, const berth_placement *placement,
+                               const char *const *change, int32_t n, const berth_whatif_cfg *cfg,
+                               berth_arena *mem, berth_arena *tmp, berth_whatif_rows *out, berth_err *err)
+{
+	berth_whatif_rows x = {.objective = cfg->search.objective, .n = n + 1};
+	BERTH_TRY(BERTH_NEW(mem, x.change, x.n, err));
+	BERTH_TRY(BERTH_NEW(mem, x.row, x.n, err));
+	x.change[0] = "as it is";
+	for (int32_t i = 0; i < x.n; i++) {
+		if (i)
+			x.change[i] = change[i - 1];
+		BERTH_TRY(berth_whatif(g, s, placement->op_dev, placement->order, i ? x.change[i] : NULL, cfg,
+		                       mem, tmp, &x.row[i], err));
+	}
+	*out = x;
+	return BERTH_OK;
 }

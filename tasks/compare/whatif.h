@@ -35,4 +35,17 @@ berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int
                           const int32_t *order, const char *changes, const berth_whatif_cfg *cfg,
                           berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err);
 
+/* Rows of changes; the first is the system as it is. */
+typedef struct berth_whatif_rows {
+	berth_objective objective;
+	const char **change; /* [n] "as it is", then the changes */
+	berth_whatif_row *row;
+	int32_t n;
+} berth_whatif_rows;
+
+/* A row for the system as it is, and one for each of the n changes. Fails: as berth_whatif. */
+berth_status berth_whatif_each(const berth_graph *g, const berth_system *s, const berth_placement *placement,
+                               const char *const *change, int32_t n, const berth_whatif_cfg *cfg,
+                               berth_arena *mem, berth_arena *tmp, berth_whatif_rows *out, berth_err *err);
+
 #endif
