@@ -1,4 +1,5 @@
-/* See place_replicas.h. */
+/* The options of copies of a model are read and held against each other, the number of copies is chosen
+ * (replicas.h), and told. */
 #include "place_replicas.h"
 
 #include "copies_print.h"
@@ -39,16 +40,6 @@ void place_replicas_limit(const cli *c, double share, berth_search_cfg *cfg)
 	cfg->cpu_from = c->cpu_from;
 }
 
-/* So many copies, of which no placement was found. */
-static berth_status unite(cli *c, berth_graph *g, int32_t n, berth_graph_parts *parts, berth_err *err)
-{
-	berth_graph *all;
-	BERTH_TRY(BERTH_NEW(&c->mem, all, n, err));
-	for (int32_t i = 0; i < n; i++)
-		all[i] = *g;
-	return n > 1 ? berth_graph_union(all, n, &c->mem, &c->tmp, g, parts, err) : BERTH_OK;
-}
-
 berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth_objective *objective,
                                    const berth_method *method, const berth_system *s, place_replicas *x,
                                    berth_graph *g, berth_graph_parts *parts, berth_err *err)
@@ -65,8 +56,6 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 	if (st == BERTH_OK)
 		st = berth_replicas_choose(g, s, least, most, method, &cfg, &c->mem, &c->tmp, &x->r, err);
 	cli_budget_close(&cfg);
-	if (st == BERTH_OK && x->r.n == 0)
-		return unite(c, g, least, parts, err);
 	if (st == BERTH_OK) {
 		*g = x->r.g;
 		*parts = x->r.parts;

@@ -1,4 +1,5 @@
-/* See place_requests.h. */
+/* Copies for requests of unlike sizes: the sizes are read and loaded, the copies chosen (request_mix.h), and
+ * the answer written and told. */
 #include "place_requests.h"
 
 #include "copies_print.h"
@@ -104,23 +105,13 @@ static bool to_stdout(const place_requests_args *a)
 	return a->out && strcmp(a->out, "-") == 0;
 }
 
-/* All copies as one graph, each at the largest size that it gets. */
-static berth_status unite(cli *c, view *v, berth_graph *all, int32_t **op_dev, berth_err *err)
+static berth_status name_copies(cli *c, view *v, berth_err *err)
 {
-	berth_graph *part;
-	int32_t n = v->mix.n, n_ops = v->graph[0].n_ops;
-	BERTH_TRY(BERTH_NEW(&c->mem, part, n, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, n, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, *op_dev, (size_t)n * (size_t)n_ops, err));
-	for (int32_t k = 0; k < n; k++) {
-		const berth_mix_copy *copy = &v->mix.copy[k];
-		part[k] = v->graph[copy->most];
-		memcpy(*op_dev + k * n_ops, copy->op_dev, (size_t)n_ops * sizeof **op_dev);
-		BERTH_TRY(copies_model(c, c->args[0], v->words[copy->most], &v->plan.model[k], err));
-	}
-	v->plan.n = n;
-	*all = part[0];
-	return n > 1 ? berth_graph_union(part, n, &c->mem, &c->tmp, all, NULL, err) : BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, v->mix.n, err));
+	for (int32_t k = 0; k < v->mix.n; k++)
+		BERTH_TRY(copies_model(c, c->args[0], v->words[v->mix.copy[k].most], &v->plan.model[k], err));
+	v->plan.n = v->mix.n;
+	return BERTH_OK;
 }
 
 static berth_status write_plan(cli *c, const place_requests_args *a, const cli_budget *budget,
@@ -130,7 +121,8 @@ static berth_status write_plan(cli *c, const place_requests_args *a, const cli_b
 	berth_placement p;
 	int32_t *op_dev;
 	v->plan.out = a->out;
-	BERTH_TRY(unite(c, v, &all, &op_dev, err));
+	BERTH_TRY(name_copies(c, v, err));
+	BERTH_TRY(berth_mix_unite(&v->x, &v->mix, &c->mem, &c->tmp, &all, &op_dev, err));
 	BERTH_TRY(berth_placement_new(&all, &v->s, &c->mem, &c->tmp, &p, err));
 	p.method = method->name;
 	p.seed = budget->seed;

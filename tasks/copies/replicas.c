@@ -97,7 +97,7 @@ static berth_status choose_start(trial *t, const berth_problem *p, int32_t n, co
 
 /* ---- one number of copies ---- */
 
-static berth_status unite(const trial *t, int32_t n, berth_replicas *r, berth_err *err)
+static berth_status unite_copies(const trial *t, int32_t n, berth_replicas *r, berth_err *err)
 {
 	berth_graph *all;
 	BERTH_TRY(BERTH_NEW(t->tmp, all, n, err));
@@ -119,7 +119,7 @@ static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err
 	berth_search_cfg cfg;
 	double left = berth_search_cfg_left(&t->cfg);
 	r->sample_s = NAN;
-	BERTH_TRY(unite(t, n, r, err));
+	BERTH_TRY(unite_copies(t, n, r, err));
 	BERTH_TRY(berth_problem_new(&r->g, t->s, t->mem, t->tmp, &p, err));
 	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
 		return BERTH_OK;
@@ -182,6 +182,10 @@ static berth_status choose(trial *t, int32_t least, int32_t most, berth_replicas
 	}
 	if (r.interrupted && !best.n)
 		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted before there was a placement");
+	if (!best.n) {
+		BERTH_TRY(unite_copies(t, least, &best, err));
+		best.n = 0;
+	}
 	best.evaluations = r.evaluations;
 	best.interrupted = r.interrupted;
 	*out = best;

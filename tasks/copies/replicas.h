@@ -11,7 +11,7 @@ enum { BERTH_MOST_REPLICAS = 64 };
 
 typedef struct berth_replicas {
 	int32_t n;     /* copies; 0: no number of copies has a placement */
-	berth_graph g; /* all of them */
+	berth_graph g; /* all of them; of none, the least number that was asked for */
 	berth_graph_parts parts;
 	double sample_s;       /* the largest load / copies */
 	const int32_t *op_dev; /* [g.n_ops] the placement that was found */

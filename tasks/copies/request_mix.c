@@ -566,3 +566,18 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
 		*out = r;
 	return st;
 }
+
+berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_arena *mem, berth_arena *tmp,
+                             berth_graph *all, int32_t **op_dev, berth_err *err)
+{
+	berth_graph *part;
+	int32_t n_ops = x->graph[0].n_ops;
+	BERTH_TRY(BERTH_NEW(mem, part, m->n, err));
+	BERTH_TRY(BERTH_NEW(mem, *op_dev, (size_t)m->n * (size_t)n_ops, err));
+	for (int32_t k = 0; k < m->n; k++) {
+		part[k] = x->graph[m->copy[k].most];
+		memcpy(*op_dev + k * n_ops, m->copy[k].op_dev, (size_t)n_ops * sizeof **op_dev);
+	}
+	*all = part[0];
+	return m->n > 1 ? berth_graph_union(part, m->n, mem, tmp, all, NULL, err) : BERTH_OK;
+}

@@ -51,4 +51,9 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
                               const berth_method *method, const berth_search_cfg *cfg, berth_arena *mem,
                               berth_arena *tmp, berth_mix *out, berth_err *err);
 
+/* All copies of m, one at least, as one graph, each at the largest size that it gets, and where its operators
+ * stand: *op_dev. Fails: as berth_graph_union. */
+berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_arena *mem, berth_arena *tmp,
+                             berth_graph *all, int32_t **op_dev, berth_err *err);
+
 #endif
