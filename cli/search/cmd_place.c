@@ -10,7 +10,6 @@
 #include "place_replicas.h"
 #include "place_requests.h"
 #include "place_rescue.h"
-#include "place_single.h"
 #include "place_smaller.h"
 #include "print.h"
 #include "progress.h"
@@ -60,13 +59,13 @@ typedef struct state {
 	berth_verdict v;
 	report_infeasible infeasible; /* where something is broken */
 	place_smaller smaller;
-	place_price price;
+	berth_finer price;
 	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
 	place_rescue rescue;
 	bool again;          /* a search for an answer that holds for prefill, too */
 	place_certificate certificate;
 	place_replicas copies;
-	place_single single; /* the best single device, to compare with: no part of the answer's cost */
+	berth_single single; /* the best single device, to compare with: no part of the answer's cost */
 } state;
 
 static bool to_stdout(const args *a)
@@ -116,8 +115,8 @@ static berth_status keep_best(cli *c, const args *a, state *s, berth_search_cfg 
 	place_rescue *x = &s->rescue;
 	x->path = a->out;
 	x->s = &s->s;
-	x->g = s->decoder.on ? &s->decoder.whole : &s->whole;
-	x->decoder = s->decoder.on ? &s->decoder : NULL;
+	x->g = s->decoder.on ? &s->decoder.d.whole : &s->whole;
+	x->decoder = s->decoder.on ? &s->decoder.d : NULL;
 	x->method = s->method;
 	return place_rescue_open(c, &s->p, cfg, x, err);
 }
@@ -151,9 +150,9 @@ static berth_status search(cli *c, const args *a, state *s, berth_err *err)
 	s->r.evaluations += s->copies.r.evaluations;
 	cli_progress_end(&progress);
 	if (st == BERTH_OK && !c->json && !c->quiet)
-		st = place_single_find(&s->p, &cfg.objective, &c->mem, &s->single, err);
-	if (st == BERTH_OK && (c->json || !c->quiet))
-		st = place_price_find(c, &a->granularity, &s->whole, &s->r, &cfg, &s->price, err);
+		st = berth_single_best(&s->p, &cfg.objective, &c->mem, &s->single, err);
+	if (st == BERTH_OK && (c->json || !c->quiet) && cli_granularity_binds(&a->granularity))
+		st = berth_finer_find(&s->whole, &s->r, &cfg, &c->mem, &c->tmp, &s->price, err);
 	cli_budget_close(&cfg);
 	return st;
 }
@@ -178,7 +177,7 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.op_dev, s->r.op_order,
 	                                 &until, &s->infeasible, err));
 	if (s->decoder.on)
-		BERTH_TRY(place_smaller_find(c, &s->decoder, a->on, &a->granularity,
+		BERTH_TRY(place_smaller_find(c, &s->decoder,
 		                             &(berth_search_cfg){.objective = s->r.objective,
 		                                                 .seed = a->budget.seed},
 		                             &until, &s->smaller, err));
@@ -193,7 +192,7 @@ static berth_status write_out(cli *c, const args *a, state *s, berth_err *err)
 	berth_problem whole;
 	berth_solution r = s->r;
 	if (s->decoder.on)
-		place_decoder_solution(&s->decoder, &whole, &r);
+		berth_decoder_solution(&s->decoder.d, &whole, &r);
 	BERTH_TRY(berth_solution_tell(&r, &c->mem, &placement, err));
 	if (to_stdout(a))
 		cli_document_begin();
@@ -257,7 +256,7 @@ static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const s
 		place_smaller_put(w, &s->smaller);
 	place_price_put(w, &a->granularity, &s->price);
 	if (s->decoder.on && r->answered)
-		BERTH_TRY(place_decoder_put(c, w, &s->decoder, &s->p, &s->t, err));
+		BERTH_TRY(place_decoder_put(c, w, &s->decoder.d, &s->p, &s->t, err));
 	berth_json_put_int(w, "seed", (int64_t)r->seed);
 	if (r->walks > 1)
 		berth_json_put_int(w, "walks", r->walks);
@@ -396,10 +395,10 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 		print_head(a, s);
 		place_price_print(&a->granularity, &s->price, &s->r);
 		if (s->decoder.on)
-			place_decoder_print_head(&s->decoder, &s->t, period ? s->r.value : 0);
+			place_decoder_print_head(&s->decoder.d, &s->t, period ? s->r.value : 0);
 		cli_say("\n");
 		if (s->decoder.on) {
-			BERTH_TRY(place_decoder_print_layers(c, &s->decoder, &s->p, &s->t, err));
+			BERTH_TRY(place_decoder_print_layers(c, &s->decoder.d, &s->p, &s->t, err));
 			cli_say("\n");
 		}
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
@@ -477,18 +476,18 @@ static berth_status place_mix(cli *c, const args *a, state *s, berth_err *err)
 static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
 {
 	if (s->r.answered)
-		BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, err));
-	while (s->r.feasible && !s->decoder.v.feasible && !s->r.interrupted &&
-	       place_decoder_tighten(&s->decoder, &s->whole)) {
+		BERTH_TRY(berth_decoder_judge(&s->decoder.d, &s->r, &c->mem, err));
+	while (s->r.feasible && !s->decoder.d.v.feasible && !s->r.interrupted &&
+	       berth_decoder_tighten(&s->decoder.d, &s->whole)) {
 		s->again = true;
 		BERTH_TRY(compile(c, a, s, err));
 		BERTH_TRY(search(c, a, s, err));
 		BERTH_TRY(check(c, s, err));
 		if (s->r.answered)
-			BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, err));
+			BERTH_TRY(berth_decoder_judge(&s->decoder.d, &s->r, &c->mem, err));
 	}
-	if (s->r.feasible && !s->decoder.v.feasible) {
-		s->v = s->decoder.v;
+	if (s->r.feasible && !s->decoder.d.v.feasible) {
+		s->v = s->decoder.d.v;
 		s->r.feasible = false;
 	}
 	return BERTH_OK;

@@ -1,46 +1,13 @@
-/* See decoder_words.h. */
+/* Which models are decoders, and the words of --dim, --ctx, --batch and --kv-type as words of a spec. */
 #include "decoder_words.h"
 
+#include "decoder_uses.h"
 #include "file.h"
 #include "gguf.h"
 #include "load.h"
 #include "zoo.h"
 
 #include <string.h>
-
-/* Where ":key=" stands in spec; NULL: nowhere. */
-static const char *find_word(const char *spec, const char *key)
-{
-	size_t n = strlen(key);
-	for (const char *at = strchr(spec, ':'); at; at = strchr(at + 1, ':'))
-		if (strncmp(at + 1, key, n) == 0 && at[n + 1] == '=')
-			return at;
-	return NULL;
-}
-
-const char *decoder_words_set(const char *spec, const char *key, const char *value, berth_arena *mem)
-{
-	const char *at = find_word(spec, key);
-	if (!at)
-		return berth_arena_printf(mem, "%s:%s=%s", spec, key, value);
-	return berth_arena_printf(mem, "%.*s%s:%s=%s", (int)(at - spec), spec, at + 1 + strcspn(at + 1, ":"),
-	                          key, value);
-}
-
-const char *decoder_words_get(const char *spec, const char *key, const char *otherwise, berth_arena *mem)
-{
-	const char *at = find_word(spec, key);
-	if (!at)
-		return otherwise;
-	at += strlen(key) + 2;
-	const char *value = berth_arena_strndup(mem, at, strcspn(at, ":"));
-	return value ? value : otherwise;
-}
-
-const char *decoder_words_context(const decoder_words *w)
-{
-	return w->gguf ? "context" : "seq";
-}
 
 static bool is_model(const char *spec, const char *name)
 {
@@ -71,10 +38,10 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 
 static berth_status add_word(cli *c, decoder_words *w, const char *key, const char *value, berth_err *err)
 {
-	if (find_word(w->spec, key))
+	if (berth_spec_has(w->spec, key))
 		return berth_fail(err, BERTH_EINVAL, "%s: '%s' is given twice: as a word and as an option",
 		                  w->spec, key);
-	w->spec = decoder_words_set(w->spec, key, value, &c->mem);
+	w->spec = berth_spec_set(w->spec, key, value, &c->mem);
 	return w->spec ? BERTH_OK : berth_nomem(err);
 }
 
@@ -90,7 +57,7 @@ static berth_status add_words(cli *c, const decoder_args *a, decoder_words *w, b
 		if (!(w->spec = berth_arena_printf(&c->mem, "%s:%s", w->spec, c->dim.text[i])))
 			return berth_nomem(err);
 	if (a->context)
-		BERTH_TRY(add_count(c, w, decoder_words_context(w), a->context, err));
+		BERTH_TRY(add_count(c, w, berth_decoder_context_word(w->gguf), a->context, err));
 	if (a->batch)
 		BERTH_TRY(add_count(c, w, "batch", a->batch, err));
 	return a->cache ? add_word(c, w, "cache", a->cache, err) : BERTH_OK;
@@ -101,8 +68,7 @@ berth_status decoder_words_read(cli *c, const decoder_args *a, const char *spec,
 {
 	decoder_words w = {.spec = spec};
 	BERTH_TRY(is_gguf(c, spec, &w.gguf, err));
-	w.moe = is_model(spec, "moe");
-	w.is = w.gguf || w.moe || is_model(spec, "llama");
+	w.is = w.gguf || is_model(spec, "moe") || is_model(spec, "llama");
 	if (!w.is && (a->context || a->batch || a->cache))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: --ctx, --batch and --kv-type are for language models: GGUF files, "
@@ -110,8 +76,8 @@ berth_status decoder_words_read(cli *c, const decoder_args *a, const char *spec,
 		                  spec);
 	if (w.is)
 		BERTH_TRY(add_words(c, a, &w, err));
-	w.mode = find_word(w.spec, "mode") != NULL;
-	w.is &= !c->training && strcmp(decoder_words_get(w.spec, "training", "0", &c->mem), "0") == 0;
+	w.mode = berth_spec_has(w.spec, "mode");
+	w.is &= !c->training && strcmp(berth_spec_get(w.spec, "training", "0", &c->mem), "0") == 0;
 	*out = w;
 	return BERTH_OK;
 }

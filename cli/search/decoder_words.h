@@ -19,7 +19,7 @@ typedef struct decoder_args {
 
 typedef struct decoder_words {
 	bool is;          /* a GGUF model, or zoo:llama or zoo:moe, and no training step of it */
-	bool gguf, moe;
+	bool gguf;
 	bool mode;        /* prefill or decode is said */
 	const char *spec; /* with all words, those of --dim and of the options too */
 } decoder_words;
@@ -28,14 +28,5 @@ typedef struct decoder_words {
  * for another model), BERTH_EIO, BERTH_ENOMEM. */
 berth_status decoder_words_read(cli *c, const decoder_args *a, const char *spec, decoder_words *out,
                                 berth_err *err);
-
-/* spec with key=value, in the place of another value if it has one; in mem. NULL when memory runs out. */
-const char *decoder_words_set(const char *spec, const char *key, const char *value, berth_arena *mem);
-
-/* The value that spec gives key, in mem; otherwise where it gives none, or when memory runs out. */
-const char *decoder_words_get(const char *spec, const char *key, const char *otherwise, berth_arena *mem);
-
-/* The key for the number of tokens: "context" of GGUF files, "seq" of the zoo. */
-const char *decoder_words_context(const decoder_words *w);
 
 #endif

@@ -1,45 +1,12 @@
-/* See place_price.h. */
+/* Tells what a granularity and a limit of cuts cost: as a line of text, and as members of a document. */
 #include "place_price.h"
 
-#include "cuts.h"
 #include "print.h"
 #include "say.h"
 
 #include <math.h>
 
-static berth_status solve_finer(cli *c, const berth_graph *whole, const berth_solution *r,
-                                const berth_search_cfg *cfg, berth_solution *out, berth_err *err)
-{
-	berth_problem *p;
-	berth_bounds bounds;
-	berth_search_cfg quiet = *cfg;
-	quiet.progress = NULL;
-	quiet.time_from = quiet.cpu_from = 0; /* the same budget once more */
-	quiet.write_model = NULL;
-	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
-	BERTH_TRY(berth_problem_new(whole, r->p->s, &c->mem, &c->tmp, p, err));
-	BERTH_TRY(berth_bounds_new(p, &c->tmp, &bounds, err));
-	return berth_solve(p, &bounds, r->method, &quiet, &c->mem, &c->tmp, out, err);
-}
-
-berth_status place_price_find(cli *c, const cli_granularity *x, const berth_graph *whole,
-                              const berth_solution *r, const berth_search_cfg *cfg, place_price *out,
-                              berth_err *err)
-{
-	berth_solution finer;
-	if (!cli_granularity_binds(x) || r->interrupted)
-		return BERTH_OK;
-	BERTH_TRY(solve_finer(c, whole, r, cfg, &finer, err));
-	*out = (place_price){.known = !finer.interrupted,
-	                     .value = finer.feasible ? finer.value : NAN,
-	                     .cost = NAN,
-	                     .cuts = r->p->max_cuts >= 0 && r->answered ? berth_cuts(r->p, r->op_dev) : -1};
-	if (r->feasible && finer.feasible)
-		out->cost = finer.value < r->value ? r->value / finer.value - 1 : 0;
-	return BERTH_OK;
-}
-
-void place_price_print(const cli_granularity *x, const place_price *price, const berth_solution *r)
+void place_price_print(const cli_granularity *x, const berth_finer *price, const berth_solution *r)
 {
 	char text[160], value[32], percent[32];
 	if (!price->known)
@@ -58,7 +25,7 @@ void place_price_print(const cli_granularity *x, const place_price *price, const
 		cli_say("without %s there is a placement: %s\n", text, value);
 }
 
-void place_price_put(berth_json_out *w, const cli_granularity *x, const place_price *price)
+void place_price_put(berth_json_out *w, const cli_granularity *x, const berth_finer *price)
 {
 	if (!price->known)
 		return;

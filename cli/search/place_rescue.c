@@ -47,10 +47,10 @@ static berth_solution solution(const place_rescue *x, const berth_problem *p)
 static berth_status judge_prefill(cli *own, const place_rescue *x, berth_problem *p, berth_solution *r,
                                   bool *fits, berth_err *err)
 {
-	place_decoder decoder = *x->decoder;
-	BERTH_TRY(place_decoder_judge(own, &decoder, r, err));
+	berth_decoder decoder = *x->decoder;
+	BERTH_TRY(berth_decoder_judge(&decoder, r, &own->mem, err));
 	*fits = decoder.v.feasible;
-	place_decoder_solution(&decoder, p, r);
+	berth_decoder_solution(&decoder, p, r);
 	return BERTH_OK;
 }
 

@@ -3,7 +3,8 @@
 #ifndef BERTH_CLI_PLACE_RESCUE_H
 #define BERTH_CLI_PLACE_RESCUE_H
 
-#include "place_decoder.h"
+#include "cli.h"
+#include "decoder_uses.h"
 
 #include <pthread.h>
 
@@ -11,7 +12,7 @@ typedef struct place_rescue {
 	const char *path;            /* NULL: nothing is to be written */
 	const berth_graph *g;        /* that the file is about */
 	const berth_system *s;
-	const place_decoder *decoder; /* where the answer must hold for prefill too; else NULL */
+	const berth_decoder *decoder; /* where the answer must hold for prefill too; else NULL */
 	const berth_method *method;
 	berth_objective objective;
 	berth_placement as;          /* what the file says, but for the answer */
