@@ -1,4 +1,4 @@
-/* berth-grouping: what grouping costs. Prints the tables of docs/grouping.md; see --help. Same build, same
+/* berth-grouping: what grouping costs. Prints the tables of docs/methods.md; see --help. Same build, same
  * text.
  *
  * A grouped instance is the instance with its groups as colocation groups, so that every method searches
@@ -276,7 +276,7 @@ static void print_tables(const effort *e)
 static int usage(FILE *to)
 {
 	fprintf(to, "usage: berth-grouping [--evaluations N] [--seeds N]\n\nPrints the tables of "
-	            "docs/grouping.md; 4,000 "
+	            "docs/methods.md; 4,000 "
 	            "evaluations a run (10 at least), 1 seed.\n");
 	return to == stdout ? 0 : 2;
 }

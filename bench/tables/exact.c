@@ -1,4 +1,4 @@
-/* berth-exact-table: prints the tables of docs/exact.md: what the exact methods prove on grouped zoo models.
+/* berth-exact-table: prints the tables of docs/bounds.md: what the exact methods prove on grouped zoo models.
  * Values and proofs are the same for one build; seconds are CPU time of the machine at hand.
  *
  *     berth-exact-table [NODES OF BRANCH AND BOUND] [NODES OF MILP] */

@@ -1,4 +1,4 @@
-/* berth-exact-large-table: prints the table of docs/exact.md on larger instances: zoo models grouped to 32
+/* berth-exact-large-table: prints the table of docs/bounds.md on larger instances: zoo models grouped to 32
  * and 64, and random graphs of 30 to 60 operators. Values and proofs are the same for one build; seconds are
  * CPU time of the machine at hand.
  *

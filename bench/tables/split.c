@@ -1,4 +1,4 @@
-/* berth-split-table: prints the tables of docs/split.md: how close splitting comes to proven optima, and how
+/* berth-split-table: prints the tables of docs/methods.md: how close splitting comes to proven optima, how
  * much sooner than the mixed-integer program it has its answer. Values and proofs are the same for one build;
  * seconds are CPU time of the machine at hand.
  *

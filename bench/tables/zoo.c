@@ -1,4 +1,4 @@
-/* berth-zoo-table: prints the tables of docs/zoo.md: the models of the zoo against their published figures.
+/* berth-zoo-table: prints the tables of docs/importers.md on the zoo: models against published figures.
  * Same build, same text. */
 #include "zoo.h"
 #include "zoo_figures.h"
@@ -86,6 +86,6 @@ int main(int argc, char **argv)
 		return models_table();
 	if (argc == 1)
 		return figures_table();
-	fprintf(stderr, "usage: %s [--models]\n\nPrints the tables of docs/zoo.md.\n", argv[0]);
+	fprintf(stderr, "usage: %s [--models]\n\nPrints the tables of docs/importers.md.\n", argv[0]);
 	return 2;
 }

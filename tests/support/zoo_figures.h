@@ -1,4 +1,4 @@
-/* Published figures of the models of the zoo: what the tests hold it to, and what docs/zoo.md shows. */
+/* Published figures of the models of the zoo: what the tests hold it to, and what docs/importers.md shows. */
 #ifndef ZOO_FIGURES_H
 #define ZOO_FIGURES_H
 
