@@ -138,7 +138,8 @@ static berth_status write(cli *c, state *s, berth_err *err)
 	writing w = {.s = s, .tmp = &c->tmp, .beside = BERTH_OK};
 	BERTH_TRY(read_new(c, s, err));
 	if (s->args.plan)
-		BERTH_TRY(split_search_plan(c, &s->search, &s->after, &w.plan, &w.plan_size, err));
+		BERTH_TRY(berth_split_plan(&s->search.x, &s->after, &c->mem, &c->tmp, &w.plan, &w.plan_size,
+		                           err));
 	berth_status st = berth_file_write_told(s->words.out, tell_model, &w, true, err);
 	if (w.beside == BERTH_OK)
 		return st;
@@ -171,9 +172,13 @@ static berth_status nothing(cli *c, const state *s, berth_err *err)
 static berth_status cut(cli *c, state *s, berth_err *err)
 {
 	const unsigned char *data = (const unsigned char *)s->model.data;
+	const berth_split_request q = {.model = &s->model,
+	                               .read = &s->read,
+	                               .after = &s->left,
+	                               .outside = s->opt.outside,
+	                               .g = &s->before};
 	if (s->args.on)
-		return split_search_run(c, &s->args, &s->before, &s->model, &s->read, &s->left,
-		                        s->opt.outside, &s->search, &s->made, err);
+		return split_search_run(c, &s->args, &q, &s->search, &s->made, err);
 	BERTH_TRY(pieces_cut_model(s->model.name, data, s->model.size, &s->read, &s->opt, &c->mem, &s->made,
 	                           err));
 	return s->made.n_made ? BERTH_OK : nothing(c, s, err);
@@ -282,7 +287,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (st == BERTH_OK)
 		st = tell(c, &s, err);
 	berth_model_unmap(&s.model);
-	if (st == BERTH_OK && s.search.r.interrupted)
+	if (st == BERTH_OK && s.search.x.r.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best program so far is the answer");
 	return st;

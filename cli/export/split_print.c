@@ -81,7 +81,7 @@ static void put_made(berth_json_out *w, const split_search *search, const pieces
 		berth_json_open(w, NULL, '{');
 		berth_json_put_string(w, "name", m->name[i]);
 		if (search)
-			berth_json_put_string(w, "device", split_search_device(search, m->name[i]));
+			berth_json_put_string(w, "device", berth_split_device(&search->x, m->name[i]));
 		berth_json_put_int(w, "from", m->own[i]);
 		berth_json_put_int(w, "to", m->own[i + 1]);
 		if (m->from[i] != m->own[i] || m->to[i] != m->own[i + 1]) {

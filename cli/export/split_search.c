@@ -1,4 +1,5 @@
-/* See split_search.h. */
+/* `berth split --on SYSTEM`: what is searched for is loaded by the words of the command line, and the answer
+ * told as text and as a member of the document. The search itself is split_model.h. */
 #include "split_search.h"
 
 #include "check.h"
@@ -11,12 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The answer: the best program of pieces, or whole operators. */
-static const berth_solution *answer(const split_search *x)
-{
-	return x->r.gains ? &x->r.cut.r : &x->r.whole;
-}
 
 /* The first option of the search that was given; NULL: none. */
 static const char *first_given(const cli *c, const split_search_args *a, const split_search_args *usual)
@@ -93,37 +88,18 @@ static berth_status take_times(cli *c, split_search *x, const char *model, const
 }
 
 /* What is placed: the model's operators, with rules, or a training step of that. */
-static berth_status open_placed(cli *c, split_search *x, const char *spec, const berth_graph *g,
-                                berth_err *err)
+static berth_status load_placed(cli *c, split_search *x, const char *spec, berth_err *err)
 {
-	BERTH_TRY(berth_problem_new(g, &x->s, &c->mem, &c->tmp, &x->p, err));
-	x->ruled = *g;
+	x->ruled = *x->q.g;
 	BERTH_TRY(cli_rules_add(c, &x->s, &x->ruled, err));
-	x->placed_graph = x->ruled;
+	x->placed = x->ruled;
 	x->training = berth_training_options_default();
-	if (c->training)
-		BERTH_TRY(cli_training_make(c, spec, &x->training, &x->placed_graph, err));
-	BERTH_TRY(berth_problem_new(&x->placed_graph, &x->s, &c->mem, &c->tmp, &x->placed, err));
-	x->c.p = &x->p;
-	x->c.placed = &x->placed;
-	x->c.ruled = x->ruled.plain ? &x->ruled : NULL;
-	x->c.training = c->training ? &x->training : NULL;
-	return BERTH_OK;
-}
-
-static berth_status open(cli *c, split_search *x, const berth_graph *g, const berth_content *model,
-                         const berth_read_options *read, berth_err *err)
-{
-	pieces_source *source;
-	BERTH_TRY(take_times(c, x, model->name, &g, err));
-	BERTH_TRY(cli_system_load(c, x->a->on, g, &x->s, err));
-	BERTH_TRY(open_placed(c, x, model->name, g, err));
-	BERTH_TRY(cli_budget_bounds(&x->a->budget, &x->placed, &x->c.objective, &c->tmp, &x->bounds, err));
-	BERTH_TRY(pieces_open(model->name, (const unsigned char *)model->data, model->size, read, &c->mem,
-	                      &source, err));
-	x->c.name = model->name;
-	x->c.source = source;
-	return berth_cutting_open(&x->c, &c->mem, err);
+	x->q.ruled = &x->ruled;
+	x->q.placed = &x->placed;
+	if (!c->training)
+		return BERTH_OK;
+	x->q.training = &x->training;
+	return cli_training_make(c, spec, &x->training, &x->placed, err);
 }
 
 typedef struct program_progress {
@@ -146,18 +122,19 @@ static void tell_program(void *ctx, int32_t programs, int64_t most, berth_score 
 	                                             : "none fits yet");
 }
 
-static berth_status search(cli *c, split_search *x, const berth_method *method, berth_search_cfg *cfg,
-                           berth_err *err)
+static berth_status search_cuts(cli *c, split_search *x, berth_search_cfg *cfg, berth_err *err)
 {
 	cli_progress progress;
 	program_progress programs = {.line = &progress};
 	cfg->time_from = c->wall_from;
 	cfg->cpu_from = c->cpu_from;
-	cli_progress_start(&progress, c, x->p.g->name, cfg);
+	x->q.cfg = cfg;
+	x->q.told = tell_program;
+	x->q.ctx = &programs;
+	cli_progress_start(&progress, c, x->q.g->name, cfg);
 	berth_status st = cli_budget_policy(&x->a->budget, c, cfg, err);
 	if (st == BERTH_OK)
-		st = berth_cut_search(&x->c, &x->bounds, method, cfg, tell_program, &programs, &c->mem,
-		                      &c->tmp, &x->r, err);
+		st = berth_split_search(&x->q, &c->mem, &c->tmp, &x->x, err);
 	cli_progress_end(&progress);
 	return st;
 }
@@ -166,7 +143,7 @@ static berth_status search(cli *c, split_search *x, const berth_method *method, 
 static berth_status fail_infeasible(cli *c, const split_search *x, berth_err *err)
 {
 	berth_violations broken;
-	BERTH_TRY(berth_check_problem(&x->placed, &c->mem, &broken, err));
+	BERTH_TRY(berth_check_problem(&x->x.placed, &c->mem, &broken, err));
 	return berth_fail(err, BERTH_EINFEASIBLE,
 	                  "infeasible: neither whole operators nor pieces were found to fit on '%s': %s%s",
 	                  x->s.name,
@@ -175,85 +152,60 @@ static berth_status fail_infeasible(cli *c, const split_search *x, berth_err *er
 	                  broken.n > 1 ? " (and more)" : "");
 }
 
-berth_status split_search_run(cli *c, const split_search_args *a, const berth_graph *g,
-                              const berth_content *model, const berth_read_options *read,
-                              const berth_read_options *after, const char *outside, split_search *x,
-                              pieces_model *made, berth_err *err)
+berth_status split_search_run(cli *c, const split_search_args *a, const berth_split_request *q,
+                              split_search *x, pieces_model *made, berth_err *err)
 {
-	const pieces_options nothing = {.n_asks = 0};
-	const berth_method *method;
 	berth_search_cfg cfg;
-	BERTH_TRY(berth_method_find(a->method, &method, err));
-	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	x->a = a;
-	x->c = (berth_cutting){.after = after, .outside = outside, .objective = cfg.objective};
-	berth_status st = open(c, x, g, model, read, err);
+	x->q = *q;
+	x->q.bound = a->budget.bound;
+	BERTH_TRY(berth_method_find(a->method, &x->q.method, err));
+	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
+	berth_status st = take_times(c, x, q->model->name, &x->q.g, err);
 	if (st == BERTH_OK)
-		st = search(c, x, method, &cfg, err);
+		st = cli_system_load(c, a->on, x->q.g, &x->s, err);
+	x->q.s = &x->s;
+	if (st == BERTH_OK)
+		st = load_placed(c, x, q->model->name, err);
+	if (st == BERTH_OK)
+		st = search_cuts(c, x, &cfg, err);
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
-	if (!answer(x)->feasible)
+	if (!x->x.best->feasible)
 		return fail_infeasible(c, x, err);
-	if (!x->r.gains)
-		return pieces_cut_source(x->c.source, &nothing, &c->mem, made, err);
-	*made = x->r.cut.program->made;
-	made->n_asked = 0; /* nobody asked for them */
-	if (x->r.interrupted)
-		return BERTH_OK; /* at once */
-	return berth_cut_explain(&x->c, &x->r, &c->mem, &c->tmp, &x->gain, &x->n_gains, err);
-}
-
-/* Copies of weights in the answer's training step, as berth_training_options has it. */
-static int32_t replicas(const split_search *x)
-{
-	return x->r.gains ? x->r.cut.program->replicas : 0;
-}
-
-berth_status split_search_plan(cli *c, const split_search *x, const berth_graph *after, const char **text,
-                               size_t *size, berth_err *err)
-{
-	berth_placement plan;
-	berth_graph step;
-	berth_training_options opt = x->training;
-	opt.replicas = replicas(x);
-	if (c->training) {
-		BERTH_TRY(berth_graph_training(after, &opt, &c->mem, &c->tmp, &step, err));
-		after = &step;
-	}
-	BERTH_TRY(berth_placement_new(after, &x->s, &c->mem, &c->tmp, &plan, err));
-	BERTH_TRY(berth_solution_tell(answer(x), &c->mem, &plan, err));
-	return berth_placement_write_json(&plan, after, &x->s, true, &c->mem, text, size, err);
+	*made = x->x.made;
+	return BERTH_OK;
 }
 
 /* ---- output ---- */
 
 void split_search_put(berth_json_out *w, const split_search *x)
 {
-	const berth_solution *r = answer(x);
+	const berth_solution *r = x->x.best;
 	berth_json_open(w, "search", '{');
 	berth_json_put_string(w, "system", x->s.name);
 	berth_json_put_string(w, "times", x->a->times);
 	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
-	berth_json_put_bool(w, "training", x->c.training != NULL);
-	if (replicas(x))
-		berth_json_put_int(w, "replicas", replicas(x));
+	berth_json_put_bool(w, "training", x->x.c.training != NULL);
+	if (x->x.replicas)
+		berth_json_put_int(w, "replicas", x->x.replicas);
 	else
 		berth_json_put_null(w, "replicas");
 	berth_json_put_string(w, "method", r->method->name);
 	berth_json_put_number(w, "value", r->value);
-	berth_json_put_number(w, "whole_value", x->r.whole.value);
-	berth_json_put_number(w, "whole_bound", x->r.whole.lower_bound);
-	berth_json_put_number(w, "lower_bound", x->r.lower_bound);
-	berth_json_put_number(w, "gap", berth_gap(r->value, x->r.lower_bound));
-	berth_json_put_string(w, "from", x->r.gains ? x->r.cut.from : NULL);
+	berth_json_put_number(w, "whole_value", x->x.r.whole.value);
+	berth_json_put_number(w, "whole_bound", x->x.r.whole.lower_bound);
+	berth_json_put_number(w, "lower_bound", x->x.r.lower_bound);
+	berth_json_put_number(w, "gap", berth_gap(r->value, x->x.r.lower_bound));
+	berth_json_put_string(w, "from", x->x.r.gains ? x->x.r.cut.from : NULL);
 	berth_json_put_int(w, "seed", (int64_t)r->seed);
-	berth_json_put_int(w, "programs", x->r.programs);
-	berth_json_put_int(w, "evaluations", x->r.evaluations);
+	berth_json_put_int(w, "programs", x->x.r.programs);
+	berth_json_put_int(w, "evaluations", x->x.r.evaluations);
 	berth_json_put_string(w, "plan", x->a->plan);
-	berth_json_put_number(w, "by_rule", x->r.gains ? x->r.cut.program->score.value : NAN);
+	berth_json_put_number(w, "by_rule", x->x.r.gains ? x->x.r.cut.program->score.value : NAN);
 	berth_json_open(w, "gains", '[');
-	for (int32_t i = 0; i < x->n_gains; i++) {
-		const berth_cut_gain *g = &x->gain[i];
+	for (int32_t i = 0; i < x->x.n_gains; i++) {
+		const berth_cut_gain *g = &x->x.gain[i];
 		berth_json_open(w, NULL, '{');
 		berth_json_put_string(w, "type", g->type);
 		berth_json_put_int(w, "operators", g->ops);
@@ -267,13 +219,6 @@ void split_search_put(berth_json_out *w, const split_search *x)
 	berth_json_close(w, '}');
 }
 
-const char *split_search_device(const split_search *x, const char *piece)
-{
-	const berth_graph *g = &x->r.cut.program->g;
-	int32_t op = berth_graph_find(g, piece);
-	return op < 0 ? NULL : x->s.dev_name[x->r.cut.r.op_dev[op]];
-}
-
 /* Where the program by rule is so many times the answer, what it tells is not true of the answer. */
 #define TOO_FAR 1.25
 
@@ -281,11 +226,11 @@ const char *split_search_device(const split_search *x, const char *piece)
  * worse. */
 static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 {
-	const berth_objective *o = &x->r.cut.r.objective;
-	double by_rule = x->r.cut.program->score.value;
+	const berth_objective *o = &x->x.r.cut.r.objective;
+	double by_rule = x->x.r.cut.program->score.value;
 	cli_table table;
 	char value[32];
-	if (by_rule > TOO_FAR * x->r.cut.r.value) {
+	if (by_rule > TOO_FAR * x->x.r.cut.r.value) {
 		cli_say("what each type gains is not told: pieces placed by rule come to %s, too far from "
 		        "the answer\n",
 		        cli_value(value, o, by_rule));
@@ -293,8 +238,8 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	}
 	cli_table_init(&table, &c->mem, "lrrrrr");
 	cli_table_head(&table, "cut|operators|pieces|shares|whole instead|change");
-	for (int32_t i = 0; i < x->n_gains; i++) {
-		const berth_cut_gain *g = &x->gain[i];
+	for (int32_t i = 0; i < x->x.n_gains; i++) {
+		const berth_cut_gain *g = &x->x.gain[i];
 		cli_cell(&table, "%s", g->type);
 		cli_cell(&table, "%d", (int)g->ops);
 		cli_cell(&table, "%d", (int)g->pieces);
@@ -312,58 +257,58 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 
 static void print_value(const split_search *x)
 {
-	const berth_solution *r = answer(x);
-	const char *step = x->c.training ? "training step: " : "";
+	const berth_solution *r = x->x.best;
+	const char *step = x->x.c.training ? "training step: " : "";
 	const char *objective = berth_objective_name(&r->objective);
 	char value[32], whole[32];
 	cli_value(value, &r->objective, r->value);
-	cli_value(whole, &r->objective, x->r.whole.value);
-	if (!x->r.gains)
+	cli_value(whole, &r->objective, x->x.r.whole.value);
+	if (!x->x.r.gains)
 		cli_say("on %s: %s%s %s with whole operators, and no program of pieces was found to be "
 		        "better: nothing is cut\n",
 		        x->s.name, step, objective, value);
-	else if (!x->r.whole.feasible)
+	else if (!x->x.r.whole.feasible)
 		cli_say("on %s: %s%s %s; no placement of whole operators was found that fits\n", x->s.name,
 		        step, objective, value);
 	else
 		cli_say("on %s: %s%s %s, with whole operators %s (%.2f times that)\n", x->s.name,
-		        step, objective, value, whole, x->r.whole.value / r->value);
+		        step, objective, value, whole, x->x.r.whole.value / r->value);
 }
 
 /* Where nothing is cut, the bound of whole operators comes first, which is the nearer one. */
 static void print_bounds(const split_search *x)
 {
-	const berth_solution *r = answer(x);
-	double whole = x->r.whole.lower_bound, all = x->r.lower_bound;
+	const berth_solution *r = x->x.best;
+	double whole = x->x.r.whole.lower_bound, all = x->x.r.lower_bound;
 	char bound[32], gap[32];
-	if (!x->r.gains && !isnan(whole))
+	if (!x->x.r.gains && !isnan(whole))
 		cli_say("no placement of whole operators is below %s, gap %s\n",
 		        cli_bound(bound, &r->objective, whole), cli_percent(gap, berth_gap(r->value, whole)));
 	if (!isnan(all))
 		cli_say("no program of whole operators and pieces is below %s%s, gap %s\n",
 		        cli_bound(bound, &r->objective, all),
-		        x->c.training ? ", a bound of its forward pass" : "",
+		        x->x.c.training ? ", a bound of its forward pass" : "",
 		        cli_percent(gap, berth_gap(r->value, all)));
 }
 
 berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err)
 {
-	const berth_solution *r = answer(x);
+	const berth_solution *r = x->x.best;
 	char programs[32], count[32];
 	print_value(x);
 	cli_say("by cuts and %s, %s programs and %s evaluations, seed %llu\n", r->method->name,
-	        cli_count(programs, x->r.programs), cli_count(count, x->r.evaluations),
+	        cli_count(programs, x->x.r.programs), cli_count(count, x->x.r.evaluations),
 	        (unsigned long long)r->seed);
-	if (!x->r.programs && !x->r.interrupted)
+	if (!x->x.r.programs && !x->x.r.interrupted)
 		cli_say("no program of pieces was tried: %s\n",
-		        x->r.close ? "whole operators are as close to the bound as was asked for"
+		        x->x.r.close ? "whole operators are as close to the bound as was asked for"
 		                   : "the budget was too small");
 	print_bounds(x);
 	if (x->a->plan)
 		cli_say("plan: %s\n", x->a->plan);
-	if (x->c.training && replicas(x))
+	if (x->x.c.training && x->x.replicas)
 		cli_say("pieces on one device are micro-batches: the step is that of 'berth show %s "
 		        "--training --replicas %d'\n",
-		        out, (int)replicas(x));
-	return x->n_gains ? print_gains(c, x, err) : BERTH_OK;
+		        out, (int)x->x.replicas);
+	return x->x.n_gains ? print_gains(c, x, err) : BERTH_OK;
 }

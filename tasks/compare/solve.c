@@ -131,3 +131,12 @@ berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem,
 	*out = p;
 	return BERTH_OK;
 }
+
+berth_bound_options berth_solve_bound(const char *bound, const berth_search_cfg *cfg)
+{
+	return (berth_bound_options){.bound = bound,
+	                             .objective = &cfg->objective,
+	                             .evaluations = cfg->evaluations,
+	                             .time_s = cfg->time_s > 0 ? cfg->time_s : cfg->cpu_s,
+	                             .nodes = cfg->nodes};
+}

@@ -5,6 +5,7 @@
 
 #include "methods.h"
 #include "placement.h"
+#include "search_bounds.h"
 
 typedef struct berth_solution {
 	const berth_problem *p;
@@ -44,6 +45,9 @@ typedef struct berth_solution {
 berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, const berth_method *m,
                          const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
                          berth_err *err);
+
+/* How to bound what is searched so: `bound` is one of the words of search_bounds.h. */
+berth_bound_options berth_solve_bound(const char *bound, const berth_search_cfg *cfg);
 
 /* What a placement file says of the answer, beside the names and digests that are in it; borrows its arrays.
  * Fails: BERTH_ENOMEM. */

@@ -2,7 +2,6 @@
  * What either costs and what stands against it is one row of what-if. */
 #include "whatif.h"
 
-#include "search_bounds.h"
 #include "system_change.h"
 #include "timeline.h"
 
@@ -85,8 +84,7 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
                         const char *changes, berth_whatif_row *row, berth_err *err)
 {
 	const berth_search_cfg *search = &a->cfg->search;
-	berth_bound_options how = {a->cfg->bound, &search->objective, search->evaluations,
-	                           search->time_s > 0 ? search->time_s : search->cpu_s, search->nodes};
+	berth_bound_options how = berth_solve_bound(a->cfg->bound, search);
 	berth_bounds bounds;
 	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
 	BERTH_TRY(berth_system_change(s, changes ? changes : "", a->mem, a->tmp, &row->s, err));
