@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* How far predictions are off where a device is no CPU: the mean error of operators' times on a GPU
- * (docs/pytorch.md, "Fidelity"). */
+ * (docs/pytorch.md, "On a GPU"). */
 static const double elsewhere = 0.45;
 
 /* ---- devices ---- */
