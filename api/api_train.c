@@ -1,7 +1,7 @@
 /* Training policies. */
 #include "api.h"
 
-#include "file_lock.h"
+#include "file.h"
 #include "train.h"
 
 #include <math.h>

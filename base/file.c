@@ -1,7 +1,7 @@
-/* Files over POSIX calls. */
+/* Files over POSIX calls: read whole, map, take, and replace atomically. What is written stands beside the file
+ * until it is whole. */
 #include "file.h"
 
-#include "file_lock.h"
 #include "leftovers.h"
 
 #include <errno.h>

@@ -3,9 +3,13 @@
 #define BERTH_FILE_H
 
 #include "arena.h"
+#include "status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* A pipe, a device: at most that many bytes are read of it, so that one without an end is an error. */
 #define BERTH_FILE_MOST_STREAM ((size_t)1 << 30)
@@ -92,5 +96,63 @@ berth_status berth_cache_path(const char *name, berth_arena *mem, const char **p
 
 /* Make the folders that path stands in. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_make_folders(const char *path, berth_arena *tmp, berth_err *err);
+
+/* ---- files that grow by whole pieces: journals and logs ---- */
+
+typedef struct berth_append {
+	const char *path;       /* the caller's, who keeps it */
+	int fd;                 /* -1: closed */
+	bool regular;           /* else a pipe or a terminal: of that nothing is cut, and nothing is synced */
+	bool named;             /* the folder was synced since it was opened */
+	bool lost;              /* a sync has failed: what the file has is not known */
+	int64_t size;           /* of the whole pieces */
+} berth_append;
+
+/* Open the file at path, or make one. Pieces go behind what is there. *out is closed where it fails:
+ * BERTH_EIO, also where another process has it open for the same. */
+berth_status berth_append_open(const char *path, berth_append *out, berth_err *err);
+
+/* Keep the first size bytes only. Fails: BERTH_EIO. */
+berth_status berth_append_cut(berth_append *a, int64_t size, berth_err *err);
+
+/* Add a piece. Where that fails (BERTH_EIO) the file has the pieces before it. */
+berth_status berth_append_add(berth_append *a, const void *data, size_t size, berth_err *err);
+
+/* What was added outlasts a loss of power. Fails: BERTH_EIO. All fails from then on: a sync that follows one
+ * that failed may succeed though bytes are gone. */
+berth_status berth_append_sync(berth_append *a, berth_err *err);
+
+/* Nothing where it is closed. */
+void berth_append_close(berth_append *a);
+
+/* ---- files that one process at a time has to itself (flock) ----
+ *
+ * The kernel lets go of them when the process ends, however it ends: a file that is left behind keeps nobody out.
+ */
+
+/* The file of that name for writing, and for this process alone. Where there is none it is made, with the
+ * permissions `mode` as the umask leaves them; 0: none is made. A descriptor to be closed, which lets go of
+ * it; or -1 and errno, which is EWOULDBLOCK where another process has it, and EEXIST where the name is that
+ * of something else: a link, a file of another user. */
+int berth_file_hold(const char *name, mode_t mode);
+
+/* Can errno after berth_file_hold mean that the file system knows no such locks? */
+bool berth_file_holds_nothing(int why);
+
+/* Behind the name of a path that is locked. */
+#define BERTH_FILE_LOCK ".lock"
+
+/* That path is written by this process alone, until berth_file_release: it has PATH.lock to itself. */
+typedef struct berth_file_lock {
+	int fd;                 /* -1: nothing is held */
+	const char *name;
+	int note;               /* of it, among what must not be left behind */
+} berth_file_lock;
+
+/* Nothing where the file system knows no locks. Fails: BERTH_EIO (another process has it: the message says
+ * who writes, as in "another training"), BERTH_ENOMEM. */
+berth_status berth_file_lock_take(const char *path, const char *who, berth_arena *mem, berth_file_lock *out,
+                                  berth_err *err);
+void berth_file_release(berth_file_lock *lock);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A value being read and the way to it: for messages like "model.json: /ops/3/flops: ...". Lives on the
@@ -19,6 +20,12 @@ typedef struct berth_json {
 	const char *key;               /* our key in an object, or NULL: */
 	int32_t index;                 /* our index in an array */
 } berth_json;
+
+/* NULL where text[size] is one JSON value (RFC 8259) with nothing but blanks around it, else where it stops
+ * being one. Narrower than the standard where cJSON is: arrays and objects nest at most 1000 deep, a number
+ * has at most 63 characters, half of a surrogate pair is no character. UTF-8 is not checked. Allocates
+ * nothing. O(size). */
+const char *berth_json_fault(const char *text, size_t size);
 
 /* Is text[size] a JSON document? Fails: BERTH_EFORMAT (with line:column). Allocates nothing. O(size). */
 berth_status berth_json_check(const char *file, const char *text, size_t size, berth_err *err);
@@ -71,6 +78,39 @@ berth_status berth_json_array(const berth_json *at, const char *key, bool requir
                               berth_err *err);
 berth_status berth_json_object(const berth_json *at, const char *key, bool required, berth_json *out,
                                berth_err *err);
+
+/* ---- long documents ----
+ *
+ * Where an array or object is long, the tree holds a leaf that points into the text instead, and its elements are
+ * made one by one as they are visited. */
+
+/* As berth_json_parse, but long parts stay text: text must outlive *out. A string takes its length, all else
+ * some MB. The whole text is checked first. Elements and members are reached by berth_json_each, those of
+ * objects with at most 1000 members by key as well. */
+berth_status berth_json_parse_large(const char *file, const char *text, size_t size, cJSON **out,
+                                    berth_err *err);
+
+/* The same of a text that nobody has checked, to look into it: NULL where it is no JSON at first sight, or
+ * when memory runs out. */
+cJSON *berth_json_peek(const char *text, size_t size);
+
+/* One element of an array, or member of an object. It is gone when the visit ends. */
+typedef berth_status berth_json_visit(void *ctx, const berth_json *item, berth_err *err);
+
+/* Visit each of list in order; none where list->item is NULL. Forwards what visit fails with. Fails:
+ * BERTH_ENOMEM, BERTH_EFORMAT (more than 2^31 - 1). */
+berth_status berth_json_each(const berth_json *list, berth_json_visit *visit, void *ctx, berth_err *err);
+
+/* How many there are, at most INT32_MAX; 0 where list->item is NULL. O(text). */
+int32_t berth_json_count(const berth_json *list);
+
+/* Does the object or array stay text? */
+bool berth_json_is_text(const cJSON *item);
+
+/* A leaf of text[size], which is JSON from one bracket to the other; NULL when memory runs out. */
+cJSON *berth_json_leave_as_text(const char *text, size_t size);
+
+/* ---- writing ---- */
 
 /* Where a long text goes, piece by piece: 0, or -1 and errno. */
 typedef int berth_json_sink(void *ctx, const char *data, size_t n);

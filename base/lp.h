@@ -6,7 +6,7 @@
 #ifndef BERTH_LP_H
 #define BERTH_LP_H
 
-#include "strbuf.h"
+#include "text.h"
 #include "threads.h"
 
 #include <stdbool.h>
@@ -65,6 +65,16 @@ double berth_lp_violation(const berth_lp *lp, const double *x);
  * rounding (relative 1e-9 is ample). It does not depend on how y was found. O(entries); r [n_cols] is
  * scratch. */
 double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r);
+
+/* The entries by column, in the order of the rows. */
+typedef struct berth_lp_columns {
+	int32_t *begin; /* [n_cols+1] into row and value */
+	int32_t *row;
+	double *value;
+} berth_lp_columns;
+
+/* They live in mem. Fails: BERTH_EINVAL (more than an int counts), BERTH_ENOMEM. O(columns + entries). */
+berth_status berth_lp_by_columns(const berth_lp *lp, berth_lp_columns *out, berth_arena *mem, berth_err *err);
 
 /* Append the model as free MPS, as an LP file (CPLEX format). A failed allocation sticks to the buffer.
  * O(entries) and a transpose for MPS, in mem of out. */

@@ -76,34 +76,6 @@ static berth_status load_cbc(cbc *k, berth_err *err)
 }
 #undef LOAD
 
-/* The matrix by columns, in the solver's types. */
-typedef struct columns {
-	CoinBigIndex *begin;
-	int *row;
-	double *value;
-} columns;
-
-static berth_status by_columns(const berth_lp *lp, columns *t, berth_arena *tmp, berth_err *err)
-{
-	if (lp->n_entries > INT_MAX)
-		return berth_fail(err, BERTH_EINVAL, "model '%s' has %zu entries, the solver takes %d",
-		                  lp->name, lp->n_entries, INT_MAX);
-	BERTH_TRY(BERTH_NEW(tmp, t->begin, (size_t)lp->n_cols + 2, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->row, lp->n_entries, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->value, lp->n_entries, err));
-	for (size_t e = 0; e < lp->n_entries; e++)
-		t->begin[lp->entry_col[e] + 2]++;
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		t->begin[c + 2] += t->begin[c + 1];
-	for (int32_t r = 0; r < lp->n_rows; r++)
-		for (size_t e = lp->row_begin[r]; e < berth_lp_row_end(lp, r); e++) {
-			CoinBigIndex at = t->begin[lp->entry_col[e] + 1]++;
-			t->row[at] = r;
-			t->value[at] = lp->entry_value[e];
-		}
-	return BERTH_OK;
-}
-
 static bool has_whole(const berth_lp *lp)
 {
 	for (int32_t c = 0; c < lp->n_cols; c++)
@@ -130,8 +102,8 @@ static void read_clp(const clp *k, Clp_Simplex *m, const berth_lp *lp, berth_lp_
 		memcpy(out->row_dual, k->Clp_dualRowSolution(m), (size_t)lp->n_rows * sizeof *out->row_dual);
 }
 
-static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *options, const columns *t,
-                                 berth_lp_result *out, berth_err *err)
+static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *options,
+                                 const berth_lp_columns *t, berth_lp_result *out, berth_err *err)
 {
 	clp k;
 	BERTH_TRY(load_clp(&k, err));
@@ -217,8 +189,9 @@ static void read_cbc(const cbc *k, Cbc_Model *m, const berth_lp *lp, const berth
 		out->bound = out->value;
 }
 
-static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *options, const columns *t,
-                                berth_lp_result *out, berth_arena *tmp, berth_err *err)
+static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *options,
+                                const berth_lp_columns *t, berth_lp_result *out, berth_arena *tmp,
+                                berth_err *err)
 {
 	cbc k;
 	BERTH_TRY(load_cbc(&k, err));
@@ -253,8 +226,8 @@ typedef struct lp_work {
 static berth_status work(void *ctx, berth_err *err)
 {
 	lp_work *w = ctx;
-	columns t = {0};
-	BERTH_TRY(by_columns(w->lp, &t, w->tmp, err));
+	berth_lp_columns t;
+	BERTH_TRY(berth_lp_by_columns(w->lp, &t, w->tmp, err));
 	return has_whole(w->lp) ? solve_whole(w->lp, w->options, &t, w->out, w->tmp, err)
 	                        : solve_linear(w->lp, w->options, &t, w->out, err);
 }

@@ -2,7 +2,7 @@
 #include "safetensors.h"
 
 #include "file.h"
-#include "json_large.h"
+#include "json.h"
 #include "name_index.h"
 #include "sha256.h"
 #include "text.h"

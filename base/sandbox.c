@@ -3,7 +3,6 @@
 
 #include "apart.h"
 #include "file.h"
-#include "sandbox_filter.h"
 
 #include <errno.h>
 #include <signal.h>

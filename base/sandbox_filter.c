@@ -1,7 +1,7 @@
 /* A seccomp filter: a program for the kernel's packet-filter machine, which looks at the number and the
  * arguments of each system call. Values of 64 bits are seen as two halves; the low ones come first on both
  * architectures. */
-#include "sandbox_filter.h"
+#include "sandbox.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -1,5 +1,5 @@
 /* A system without seccomp filters, or an architecture whose system calls are not known here. */
-#include "sandbox_filter.h"
+#include "sandbox.h"
 
 bool sandbox_close_walls(int fd)
 {

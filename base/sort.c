@@ -1,4 +1,4 @@
-/* See sort.h. Merge sort, from runs of one on. */
+/* Sorting by merging, from runs of one on, which keeps the order of equals; and lists by key, by counting. */
 #include "sort.h"
 
 #include <stdbool.h>
@@ -32,4 +32,23 @@ void berth_sort(int32_t *x, size_t n, int32_t *scratch, berth_compare *compare, 
 			if (compare(ctx, x[at + run - 1], x[at + run]) > 0)
 				merge(x + at, run, end, scratch, compare, ctx);
 		}
+}
+
+berth_status berth_csr_new(int32_t n_keys, int32_t n_items, const int32_t *key, const int32_t *value,
+                           berth_arena *mem, int32_t **off, int32_t **list, berth_err *err)
+{
+	int32_t *start, *out, *fill;
+	BERTH_TRY(BERTH_NEW(mem, start, (size_t)n_keys + 2, err));
+	BERTH_TRY(BERTH_NEW(mem, out, n_items, err));
+	/* While a list is filled, its end stands where the next one's start will. */
+	fill = start + 1;
+	for (int32_t i = 0; i < n_items; i++)
+		fill[key[i] + 1]++;
+	for (int32_t k = 0; k < n_keys; k++)
+		fill[k + 1] += fill[k];
+	for (int32_t i = 0; i < n_items; i++)
+		out[fill[key[i]]++] = value ? value[i] : i;
+	*off = start;
+	*list = out;
+	return BERTH_OK;
 }

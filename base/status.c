@@ -1,7 +1,7 @@
 /* Error messages: formatting only; nothing here allocates or prints, but for berth_must. */
 #include "status.h"
 
-#include "visible_format.h"
+#include "visible.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@ typedef struct berth_err {
 #define BERTH_PRINTF(fmt, first)
 #endif
 
-/* Fill err (if any) and return code. Words in a message are made visible (visible_format.h); where it is
+/* Fill err (if any) and return code. Words in a message are made visible (visible.h); where it is
  * longer than the buffer it is cut. */
 berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...) BERTH_PRINTF(3, 4);
 

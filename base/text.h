@@ -1,5 +1,5 @@
 /* Text helpers: nearest known word, a string-to-index map, numbers that read back exactly, sizes and times
- * for people. */
+ * for people, and a text that grows. */
 #ifndef BERTH_TEXT_H
 #define BERTH_TEXT_H
 
@@ -73,5 +73,18 @@ char *berth_text_down(char buf[32], double x, const char *unit);
 /* "9.54 MiB (10000000 bytes)"; "512 bytes" below a KiB. buf of 64 bytes. */
 char *berth_text_bytes_exact(char buf[64], int64_t bytes);
 char *berth_text_count(char buf[32], double count);
+
+typedef struct berth_strbuf {
+	berth_arena *mem; /* set by the caller, the rest zero */
+	char *text;
+	size_t len, cap;
+	bool failed;
+} berth_strbuf;
+
+/* text may be NULL where n is 0. */
+void berth_strbuf_add(berth_strbuf *b, const char *text, size_t n);
+void berth_strbuf_printf(berth_strbuf *b, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* The text with a closing 0. Fails: BERTH_ENOMEM. */
+berth_status berth_strbuf_done(berth_strbuf *b, const char **text, size_t *len, berth_err *err);
 
 #endif

@@ -1,7 +1,10 @@
 /* Thread pool over POSIX threads: a run is a ticket number; workers take items from a shared counter. */
 #include "threads.h"
 
+#include "cores.h"
+
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -146,6 +149,16 @@ void berth_task_wait(berth_task *t)
 	if (t->begun)
 		pthread_join(t->thread, NULL);
 	t->begun = false;
+}
+
+void berth_cores_bind(int32_t core)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	if (core >= 0 && core < CPU_SETSIZE) {
+		CPU_SET((size_t)core, &set);
+		sched_setaffinity(0, sizeof set, &set);
+	}
 }
 
 static double clock_seconds(clockid_t id)

@@ -5,6 +5,9 @@
 
 #include "arena.h"
 
+#include <stdarg.h>
+#include <stddef.h>
+
 /* Longest text that stands for a character or a byte, with its closing 0. */
 enum { BERTH_VISIBLE_MOST = 11 };
 
@@ -34,5 +37,24 @@ size_t berth_visible_width(const char *text, size_t n);
 
 /* n, less the first bytes of a character that ends behind text[n - 1]. */
 size_t berth_visible_whole(const char *text, size_t n);
+
+/* ---- printf of foreign words ----
+ *
+ * What a caller writes in a format is trusted; what comes in through it is not, for it may stand in a file that
+ * somebody else made: every %s and %c is made visible. */
+
+/* Where the text goes, piece by piece; no character is cut in two. */
+typedef struct berth_visible_sink {
+	void (*put)(void *to, const char *text, size_t n);
+	void *to;
+} berth_visible_sink;
+
+/* Widths of %s count the columns that are shown; a precision counts bytes of the text, less the first bytes
+ * of a character that it would cut in two. The list is as before. */
+void berth_visible_vformat(const berth_visible_sink *to, const char *fmt, va_list list);
+
+/* The same into out, of which size > 0 bytes are used at most: cut between characters, with a closing 0. What
+ * the list has may stand in no part of out. Returns out. */
+char *berth_visible_vprint(char *out, size_t size, const char *fmt, va_list list);
 
 #endif

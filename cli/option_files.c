@@ -3,7 +3,6 @@
 
 #include "engine_find.h"
 #include "file.h"
-#include "file_lock.h"
 #include "load.h"
 #include "load_system.h"
 #include "pareto.h"

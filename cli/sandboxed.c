@@ -2,7 +2,7 @@
 #include "sandboxed.h"
 
 #include "file.h"
-#include "json_large.h"
+#include "json.h"
 #include "module_graph.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 
 #include "signals.h"
 #include "visible.h"
-#include "visible_format.h"
 
 #include <errno.h>
 #include <fcntl.h>

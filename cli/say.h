@@ -1,5 +1,5 @@
 /* The one way of the program to standard output and standard error. What a caller writes in a format is
- * trusted: colours, ends of lines. Every %s and %c is not: it is made visible (visible_format.h), so that no
+ * trusted: colours, ends of lines. Every %s and %c is not: it is made visible (visible.h), so that no
  * name can move the cursor, hide text or look like a line of ours. */
 #ifndef BERTH_CLI_SAY_H
 #define BERTH_CLI_SAY_H

@@ -1,7 +1,7 @@
 /* berth-graph version 1: reading through the builder, writing in canonical form. */
 #include "graph_json.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "sha256.h"
 #include "text.h"
 

@@ -9,9 +9,9 @@
 #define BERTH_LEARNER_H
 
 #include "adam.h"
+#include "all_gather.h"
 #include "learner_cfg.h"
 #include "policy_loss.h"
-#include "trade.h"
 #include "reward.h"
 #include "rollout.h"
 

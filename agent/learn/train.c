@@ -5,7 +5,7 @@
 #include "train_tune.h"
 
 #include "file.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>

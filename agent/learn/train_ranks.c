@@ -3,7 +3,7 @@
 
 #include "sha256.h"
 #include "sort.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

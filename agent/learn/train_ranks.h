@@ -1,5 +1,5 @@
-/* Training over ranks (trade.h): each does the portfolio, the draws and the final search of some items, and
- * all know all of the state. One rank does everything, and there is nothing to trade. */
+/* Training over ranks (all_gather.h): each does the portfolio, the draws and the final search of some
+ * items, and all know all of the state. One rank does everything, and there is nothing to trade. */
 #ifndef BERTH_TRAIN_RANKS_H
 #define BERTH_TRAIN_RANKS_H
 

@@ -1,7 +1,7 @@
 /* Multilevel refinement; see refine.h. */
 #include "refine.h"
 
-#include "csr.h"
+#include "sort.h"
 
 /* Operators by node: node_of[op] in [0, n). */
 static berth_status blocks_of(const int32_t *node_of, int32_t n_ops, int32_t n, berth_arena *mem,

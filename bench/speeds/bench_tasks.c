@@ -2,8 +2,8 @@
 #include "bench.h"
 
 #include "rng.h"
-#include "strbuf.h"
 #include "tasks.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "split_print.h"
 #include "split_search.h"
 #include "split_words.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>

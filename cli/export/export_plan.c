@@ -3,7 +3,7 @@
 
 #include "export_graph.h"
 #include "graph_json.h"
-#include "json_large.h"
+#include "json.h"
 #include "load.h"
 #include "module_spec.h"
 #include "print.h"

@@ -4,7 +4,6 @@
 #include "cli_granularity.h"
 #include "cli_ranks.h"
 #include "file.h"
-#include "file_lock.h"
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"

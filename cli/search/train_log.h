@@ -3,7 +3,7 @@
 #ifndef BERTH_CLI_TRAIN_LOG_H
 #define BERTH_CLI_TRAIN_LOG_H
 
-#include "file_append.h"
+#include "file.h"
 #include "train.h"
 
 typedef struct train_log {

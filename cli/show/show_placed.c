@@ -1,7 +1,7 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show_placed.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "option_files.h"
 #include "print.h"
 #include "report.h"

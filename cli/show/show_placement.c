@@ -1,6 +1,6 @@
 /* A placement file at a glance, without its graph and system: what it says about itself, and how many
  * operators each device has. */
-#include "json_large.h"
+#include "json.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"

@@ -2,10 +2,9 @@
 #include "journal.h"
 
 #include "file.h"
-#include "file_append.h"
-#include "json_large.h"
+#include "json.h"
 #include "sha256.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "profile.h"
 
 #include "predict.h"
-#include "strbuf.h"
 #include "text.h"
 #include "threads.h"
 

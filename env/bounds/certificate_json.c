@@ -1,7 +1,7 @@
 /* berth-certificate version 1: reading and writing. */
 #include "certificate.h"
 #include "certificate_check.h"
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "constraints.h"
 
 #include "contiguity.h"
-#include "csr.h"
 #include "cuts.h"
+#include "sort.h"
 #include "text.h"
 
 #include <math.h>

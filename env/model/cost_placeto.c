@@ -11,7 +11,7 @@
  * Events in instants, as in sim.c: all ends at an instant, then starts. O((ops + edges) log) a run. */
 #include "cost_model.h"
 
-#include "heap.h"
+#include "sort.h"
 
 #include <math.h>
 

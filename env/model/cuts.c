@@ -1,7 +1,7 @@
 /* Cuts; see cuts.h. */
 #include "cuts.h"
 
-#include "csr.h"
+#include "sort.h"
 
 /* Operators by block, in topological order within each. */
 static berth_status by_block(const berth_problem *p, int32_t **order, berth_arena *tmp, berth_err *err)

@@ -3,17 +3,16 @@
 
 #include "file.h"
 #include "graph_json.h"
-#include "json_check.h"
-#include "json_large.h"
+#include "json.h"
 #include "load.h"
 #include "load_apart.h"
 #include "onnx.h"
 #include "sandbox.h"
-#include "strbuf.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 #include "tarnawski.h"
 #include "tarnawski_system.h"
+#include "text.h"
 
 #include <string.h>
 #include <unistd.h>

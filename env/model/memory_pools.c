@@ -2,7 +2,7 @@
 #include "memory_pools.h"
 
 #include "cost_model.h"
-#include "json_large.h"
+#include "json.h"
 
 #include <math.h>
 #include <string.h>

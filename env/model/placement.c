@@ -3,7 +3,7 @@
 
 #include "file.h"
 #include "graph_json.h"
-#include "json_large.h"
+#include "json.h"
 #include "system_json.h"
 #include "text.h"
 

@@ -2,7 +2,7 @@
 #include "system_json.h"
 
 #include "cost_model.h"
-#include "json_large.h"
+#include "json.h"
 #include "memory_pools.h"
 #include "sha256.h"
 #include "text.h"

@@ -1,7 +1,7 @@
 /* Reader of the machines of Tarnawski et al.; see tarnawski_system.h. */
 #include "tarnawski_system.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "system_json.h"
 #include "tarnawski.h"
 

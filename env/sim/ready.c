@@ -1,7 +1,7 @@
 /* Ready operators as a heap; see ready.h. */
 #include "ready.h"
 
-#include "heap.h"
+#include "sort.h"
 
 static bool goes_before(const void *ctx, const void *a, const void *b)
 {

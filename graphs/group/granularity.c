@@ -1,6 +1,6 @@
 /* Blocks of a graph in program order, and the graph with blocks as colocation groups; see granularity.h. */
 #include "granularity_find.h"
-#include "union_find.h"
+#include "sort.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "granularity.h"
 
 #include "file.h"
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * front of all its names. That scope tells no layer, and what stands between layers of one model is no block
  * of another. */
 #include "granularity_find.h"
-#include "union_find.h"
+#include "sort.h"
 
 #include <string.h>
 

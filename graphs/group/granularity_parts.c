@@ -1,7 +1,7 @@
 /* Parts of layers; see granularity.h. */
 #include "granularity_find.h"
 
-#include "csr.h"
+#include "sort.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * equal one is a layer, as often as it comes. */
 #include "granularity_find.h"
 
-#include "strbuf.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "file.h"
 #include "onnx_wire.h"
-#include "strbuf.h"
+#include "text.h"
 
 typedef struct onnx_edit {
 	void *ctx;

@@ -3,7 +3,7 @@
 
 #include "file.h"
 #include "gguf_model.h"
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
  * and data_offsets; then the data. */
 #include "hf_header.h"
 
-#include "json_large.h"
+#include "json.h"
 
 #include <math.h>
 #include <string.h>

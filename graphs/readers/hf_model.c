@@ -2,7 +2,7 @@
 #include "hf_model.h"
 
 #include "gguf_model.h"
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <string.h>

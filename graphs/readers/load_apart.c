@@ -2,10 +2,10 @@
 #include "load_apart.h"
 
 #include "graph_json.h"
-#include "json_large.h"
+#include "json.h"
 #include "load.h"
 #include "sandbox.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

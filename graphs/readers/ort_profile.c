@@ -1,7 +1,7 @@
 /* See ort_profile.h. Events are read one by one: a profile of many runs is large. */
 #include "ort_profile.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reader of the workloads of Tarnawski et al.; see tarnawski.h. */
 #include "tarnawski.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "text.h"
 
 #include <math.h>

@@ -7,9 +7,9 @@
  * third heap, by when it may start. That heap is poured back when the device is awake no more. */
 #include "etf.h"
 
-#include "heap.h"
 #include "offer_schedule.h"
 #include "seeds.h"
+#include "sort.h"
 
 typedef struct waiting {
 	/* what it starts or ends at; of those that wait for the device 0 or the time it takes */

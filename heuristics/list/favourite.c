@@ -14,8 +14,8 @@
  * very many of them only if it is one of the latest. All others together are one row of that operator. */
 #include "favourite.h"
 
-#include "heap.h"
 #include "lp.h"
+#include "sort.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Nodes of the dynamic program; see dp_nodes.h. */
 #include "dp_nodes.h"
 
-#include "csr.h"
+#include "sort.h"
 
 /* Edges among colocation groups that order them: forward ones, and backward ones turned round where a
  * colocation group has no forward operator. */

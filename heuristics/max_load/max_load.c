@@ -3,7 +3,7 @@
 #include "max_load.h"
 
 #include "cost_model.h"
-#include "csr.h"
+#include "sort.h"
 
 #include <math.h>
 #include <string.h>

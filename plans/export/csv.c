@@ -6,7 +6,6 @@
 
 #include "csv_cell.h"
 #include "granularity.h"
-#include "strbuf.h"
 #include "text.h"
 
 static void seconds(berth_strbuf *b, int64_t ns)

@@ -3,7 +3,7 @@
 #ifndef BERTH_CSV_CELL_H
 #define BERTH_CSV_CELL_H
 
-#include "strbuf.h"
+#include "text.h"
 
 /* Text as a cell (RFC 4180). Where it begins with = + - @ or a tab, which make a formula of it, it gets an
  * apostrophe in front, and so does what begins with apostrophes and one of these. */

@@ -3,7 +3,6 @@
  * O(ops + edges). */
 #include "exporters.h"
 
-#include "strbuf.h"
 #include "text.h"
 
 /* Light enough for black text; devices beyond them take them again in turn. */

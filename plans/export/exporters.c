@@ -2,7 +2,7 @@
 #include "exporters.h"
 
 #include "text.h"
-#include "visible_format.h"
+#include "visible.h"
 
 #include <stdarg.h>
 

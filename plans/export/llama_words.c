@@ -1,7 +1,6 @@
 /* See llama_words.h. */
 #include "llama_words.h"
 
-#include "strbuf.h"
 #include "text.h"
 
 #include <regex.h>

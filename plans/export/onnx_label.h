@@ -4,7 +4,7 @@
 #define BERTH_ONNX_LABEL_H
 
 #include "onnx_wire.h"
-#include "strbuf.h"
+#include "text.h"
 
 /* Is field f of a node a label? */
 bool onnx_label_is(const onnx_wire *w, const onnx_field *f);

@@ -6,7 +6,7 @@
 #include "json.h"
 #include "onnx_placed.h"
 #include "problem_tables.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "ort_providers.h"
 
 #include "export_names.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

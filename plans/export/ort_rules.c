@@ -7,7 +7,7 @@
 #include "onnx_placed.h"
 #include "ort_fused.h"
 #include "ort_providers.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

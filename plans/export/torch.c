@@ -4,7 +4,7 @@
 #include "check.h"
 #include "export_gain.h"
 #include "export_names.h"
-#include "json_large.h"
+#include "json.h"
 #include "objective.h"
 
 #include <math.h>

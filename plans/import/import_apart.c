@@ -1,7 +1,7 @@
 /* Reading in a sandbox: the answer is a JSON object, which this process reads and doubts. */
 #include "importers.h"
 
-#include "json_large.h"
+#include "json.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * number that counts the devices of that family in the order of the system. */
 #include "import_reading.h"
 
-#include "strbuf.h"
 #include "text.h"
 
 #include <stdlib.h>

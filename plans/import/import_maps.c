@@ -1,7 +1,7 @@
 /* See import_maps.h. */
 #include "import_maps.h"
 
-#include "json_large.h"
+#include "json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * "/...Fusion", or what it makes and "_nchwc"; "_token_N" keeps names apart. */
 #include "import_reading.h"
 
-#include "json_large.h"
+#include "json.h"
 #include "ort_fused.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "importers.h"
 
 #include "import_reading.h"
-#include "json_large.h"
+#include "json.h"
 
 #include <string.h>
 

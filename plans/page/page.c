@@ -3,7 +3,7 @@
 
 #include "page_assets.h"
 #include "sha256.h"
-#include "strbuf.h"
+#include "text.h"
 
 #include <string.h>
 

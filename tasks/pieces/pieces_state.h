@@ -5,7 +5,6 @@
 
 #include "pieces.h"
 #include "pieces_rule.h"
-#include "strbuf.h"
 #include "text.h"
 
 /* A part of a value along one dimension. */

@@ -2,7 +2,7 @@
  * parser reads: else a wrong text would be told as too little memory. Elements come one by one as they stand
  * in the tree. */
 #include "fuzz.h"
-#include "json_large.h"
+#include "json.h"
 #include "mutate.h"
 
 #include <string.h>

@@ -2,18 +2,16 @@
 #define _DEFAULT_SOURCE /* syscall */
 
 #include "apart.h"
-#include "csr.h"
 #include "file.h"
-#include "file_append.h"
-#include "file_lock.h"
 #include "json.h"
 #include "leftovers.h"
 #include "rng.h"
 #include "sha256.h"
+#include "sort.h"
 #include "support.h"
 #include "text.h"
-#include "units.h"
 #include "threads.h"
+#include "units.h"
 
 #include <errno.h>
 #include <fcntl.h>

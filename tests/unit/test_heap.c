@@ -1,6 +1,6 @@
 /* Binary heaps beside sorted arrays: elements of any size, equal ones, a comparison that looks elsewhere. */
-#include "heap.h"
 #include "rng.h"
+#include "sort.h"
 #include "support.h"
 
 #include <stdlib.h>

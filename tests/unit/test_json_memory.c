@@ -1,8 +1,7 @@
 /* Reading JSON when memory runs out: every allocation of the parser fails once, and from there on for ever.
  * It is told as that, never as a fault of the text. */
 #include "graph_json.h"
-#include "json_check.h"
-#include "json_large.h"
+#include "json.h"
 #include "load_apart.h"
 #include "placement.h"
 #include "support.h"

@@ -2,16 +2,16 @@
  * computed here from the JSON text itself; published figures; bad files. The files stand in
  * ../shared/workloads; without them the tests on them are skipped. */
 #include "bounds.h"
-#include "infeasible_subset.h"
 #include "file.h"
+#include "infeasible_subset.h"
 #include "json.h"
 #include "load_system.h"
 #include "methods.h"
 #include "rng.h"
-#include "strbuf.h"
 #include "support.h"
 #include "tarnawski.h"
 #include "tarnawski_system.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "support.h"
 #include "text.h"
 #include "visible.h"
-#include "visible_format.h"
 
 #include <string.h>
 

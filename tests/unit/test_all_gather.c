@@ -1,6 +1,6 @@
 /* Without MPI there is one rank; several are refused, for they would write one file. */
+#include "all_gather.h"
 #include "support.h"
-#include "trade.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* See trade.h. A trade is: what everybody has to say in short; where one has failed, the messages; else the
+/* A trade is: what everybody has to say in short; where one has failed, the messages; else the
  * bytes. So each learns of a failure wherever it comes to the others. */
-#include "trade.h"
+#include "all_gather.h"
 
 #include "threads.h"
 
@@ -194,4 +194,29 @@ void berth_ranks_deal(int32_t n_ranks, int32_t n, const int32_t *order, const in
 		load[least] += work[order[k]];
 		rank[order[k]] = least;
 	}
+}
+
+static void take(berth_pack *p, void *x, size_t size)
+{
+	size_t there = size < p->n ? size : p->n;
+	p->ended_early |= there < size;
+	memcpy(x, p->at, there);
+	memset((unsigned char *)x + there, 0, size - there);
+	p->at += there;
+	p->n -= there;
+}
+
+void berth_pack_bytes(berth_pack *p, void *x, size_t size)
+{
+	if (size == 0)
+		return;
+	if (p->how == BERTH_PACK_TAKE) {
+		take(p, x, size);
+		return;
+	}
+	if (p->how == BERTH_PACK_PUT) {
+		memcpy(p->at, x, size);
+		p->at += size;
+	}
+	p->n += size;
 }

@@ -1,8 +1,7 @@
 /* Ranks over OpenMPI. Its library is loaded where a launcher has started this process, and never linked: it
- * would take as long to load as the rest of the program, in every run.
- * See wire.h. */
+ * would take as long to load as the rest of the program, in every run. */
+#include "all_gather.h"
 #include "library.h"
-#include "wire.h"
 
 #include <mpi.h>
 #include <sched.h>

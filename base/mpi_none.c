@@ -1,5 +1,5 @@
-/* berth built without MPI: one rank, and several are refused; they would write one checkpoint. See wire.h. */
-#include "wire.h"
+/* berth built without MPI: one rank, and several are refused; they would write one checkpoint. */
+#include "all_gather.h"
 
 #include <stdlib.h>
 #include <string.h>
