@@ -1,5 +1,5 @@
-/* Files over POSIX calls: read whole, map, take, and replace atomically. What is written stands beside the file
- * until it is whole. */
+/* Files over POSIX calls: read whole, map, take, and replace atomically. What is written stands beside the
+ * file until it is whole. */
 #include "file.h"
 
 #include "leftovers.h"

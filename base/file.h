@@ -127,8 +127,8 @@ void berth_append_close(berth_append *a);
 
 /* ---- files that one process at a time has to itself (flock) ----
  *
- * The kernel lets go of them when the process ends, however it ends: a file that is left behind keeps nobody out.
- */
+ * * The kernel lets go of them when the process ends, however it ends: a file that is left behind keeps
+ * nobody out. */
 
 /* The file of that name for writing, and for this process alone. Where there is none it is made, with the
  * permissions `mode` as the umask leaves them; 0: none is made. A descriptor to be closed, which lets go of

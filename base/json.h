@@ -81,8 +81,8 @@ berth_status berth_json_object(const berth_json *at, const char *key, bool requi
 
 /* ---- long documents ----
  *
- * Where an array or object is long, the tree holds a leaf that points into the text instead, and its elements are
- * made one by one as they are visited. */
+ * * Where an array or object is long, the tree holds a leaf that points into the text instead, and its
+ * elements are made one by one as they are visited. */
 
 /* As berth_json_parse, but long parts stay text: text must outlive *out. A string takes its length, all else
  * some MB. The whole text is checked first. Elements and members are reached by berth_json_each, those of

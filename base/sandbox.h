@@ -36,9 +36,9 @@ typedef berth_status berth_sandbox_work(void *ctx, berth_arena *mem, const char 
 berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_sandbox_work *work, void *ctx,
                                berth_arena *mem, const char **data, size_t *size, berth_err *err);
 
-/* The walls; sandbox.c alone calls it. From here on this process may allocate memory that is not executable,
- * write to `fd`, read the clock, return from signals and end. The kernel ends it at any other system call (SIGSYS). False: this system cannot do
- * it. */
+/* The walls; sandbox.c alone calls it. From here on this process may allocate memory that is not
+ * executable, write to `fd`, read the clock, return from signals and end. The kernel ends it at any other
+ * system call (SIGSYS). False: this system cannot do it. */
 bool sandbox_close_walls(int fd);
 
 #endif

@@ -25,8 +25,8 @@ void berth_sort(int32_t *x, size_t n, int32_t *scratch, berth_compare *compare, 
 berth_status berth_csr_new(int32_t n_keys, int32_t n_items, const int32_t *key, const int32_t *value,
                            berth_arena *mem, int32_t **off, int32_t **list, berth_err *err);
 
-/* A binary heap in an array of the caller's: its first element goes before all others. It is inlined where the
- * size and the comparison are constants. Does *a go before *b? */
+/* A binary heap in an array of the caller's: its first element goes before all others. It is inlined where
+ * the size and the comparison are constants. Does *a go before *b? */
 typedef bool berth_heap_before(const void *ctx, const void *a, const void *b);
 
 /* Put a copy of *item into the heap of n elements of so many bytes, which has room for one more. It is not an

@@ -40,8 +40,8 @@ size_t berth_visible_whole(const char *text, size_t n);
 
 /* ---- printf of foreign words ----
  *
- * What a caller writes in a format is trusted; what comes in through it is not, for it may stand in a file that
- * somebody else made: every %s and %c is made visible. */
+ * * What a caller writes in a format is trusted; what comes in through it is not, for it may stand in a
+ * file that somebody else made: every %s and %c is made visible. */
 
 /* Where the text goes, piece by piece; no character is cut in two. */
 typedef struct berth_visible_sink {

@@ -3,7 +3,7 @@
 
 #include "cost_model.h"
 #include "graph_rules.h"
-#include "module_spec.h"
+#include "load.h"
 #include "option_files.h"
 #include "packed.h"
 #include "print.h"

@@ -4,6 +4,7 @@
 #define BERTH_GRAPH_FORMAT_H
 
 #include "graph.h"
+#include "json.h"
 #include "sandbox.h"
 
 /* The berth-graph JSON of the module that a program has to make: "FILE.py:FACTORY", with words "KEY=VALUE"
@@ -19,7 +20,7 @@ typedef struct berth_read_options {
 	const char *const *dim;
 	int32_t n_dims;
 	const berth_sandbox *sandbox; /* read files in one; NULL: here */
-	berth_module_graph *module_graph; /* NULL: modules (module_spec.h) are refused */
+	berth_module_graph *module_graph; /* NULL: modules are refused */
 } berth_read_options;
 
 /* What reading found; strings live in the graph's arena. Of an ONNX model all fields are filled. Of a
@@ -68,5 +69,20 @@ typedef struct berth_format {
 	berth_status (*parts)(const berth_content *from, berth_arena *mem, berth_content **part,
 	                      int32_t *n_parts, berth_err *err);
 } berth_format;
+
+/* Graph from JSON text; file is the name shown in messages. tmp is scratch, reset at exit.
+ * Fails: BERTH_EFORMAT (line:column or JSON pointer), BERTH_ENOMEM. */
+berth_status berth_graph_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
+                                    berth_arena *tmp, berth_graph *out, berth_err *err);
+
+extern const berth_format berth_format_json; /* any text */
+
+/* Canonical JSON of a graph: keys in the order of the format's documentation, defaults left out, edges in
+ * edge order. pretty breaks lines. */
+berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text,
+                                    size_t *len, berth_err *err);
+
+/* SHA-256 of the canonical JSON without line breaks, of g->plain where it has one. */
+berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex[65], berth_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* berth-graph version 1: reading through the builder, writing in canonical form. */
-#include "graph_json.h"
+#include "graph_format.h"
 
 #include "json.h"
 #include "sha256.h"

@@ -1,7 +1,7 @@
 /* See train_pairs.h. */
 #include "train_pairs.h"
 
-#include "graph_json.h"
+#include "graph_format.h"
 #include "system_json.h"
 #include "train_ranks.h"
 

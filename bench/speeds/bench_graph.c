@@ -5,7 +5,7 @@
 
 #include "coarsen.h"
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "load.h"
 #include "zoo.h"
 

@@ -2,10 +2,9 @@
 #include "export_plan.h"
 
 #include "export_graph.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "json.h"
 #include "load.h"
-#include "module_spec.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_json.h"

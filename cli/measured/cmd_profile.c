@@ -1,7 +1,7 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
 #include "engine.h"
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "graph_load.h"
 #include "print.h"
 #include "profile.h"

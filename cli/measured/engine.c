@@ -4,7 +4,6 @@
 #include "engine_find.h"
 #include "graph_load.h"
 #include "load.h"
-#include "module_spec.h"
 
 #include <string.h>
 

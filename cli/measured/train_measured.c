@@ -2,7 +2,7 @@
 #include "train_measured.h"
 
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "placement.h"
 #include "print.h"
 #include "say.h"

@@ -1,6 +1,7 @@
 /* berth place: load, bound, run the method, check, write, report. */
 #include "budget.h"
 #include "cli_granularity.h"
+#include "graph.h"
 #include "graph_load.h"
 #include "page_plan.h"
 #include "place_certificate.h"
@@ -22,7 +23,6 @@
 #include "say.h"
 #include "signals.h"
 #include "solve.h"
-#include "stats.h"
 #include "text.h"
 
 #include <math.h>

@@ -4,7 +4,6 @@
 #include "engine_default.h"
 #include "graph_load.h"
 #include "load.h"
-#include "module_spec.h"
 #include "sandboxed.h"
 
 int32_t compare_plans_count(const compare_plans *a)

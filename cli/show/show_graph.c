@@ -2,7 +2,8 @@
 #include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
-#include "graph_json.h"
+#include "graph.h"
+#include "graph_format.h"
 #include "graph_load.h"
 #include "group_loss.h"
 #include "ort_profile.h"
@@ -15,7 +16,6 @@
 #include "show_blocks.h"
 #include "show_critical.h"
 #include "show_types.h"
-#include "stats.h"
 #include "text.h"
 #include "training.h"
 

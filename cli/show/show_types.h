@@ -3,8 +3,8 @@
 #define BERTH_CLI_SHOW_TYPES_H
 
 #include "cli.h"
+#include "graph.h"
 #include "json.h"
-#include "stats.h"
 
 /* "(none)" for operators without a type. */
 const char *show_type_name(const berth_graph *g, int32_t type);

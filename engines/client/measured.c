@@ -1,7 +1,7 @@
 /* Questions to an engine and the checks of its answers. */
 #include "engine_answer.h"
 
-#include "graph_json.h"
+#include "graph_format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* See ort_compare.h. */
 #include "ort_compare.h"
 
-#include "onnx_decode.h"
+#include "onnx_model.h"
 
 #include <math.h>
 

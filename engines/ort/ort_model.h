@@ -11,7 +11,7 @@
 #ifndef BERTH_ORT_MODEL_H
 #define BERTH_ORT_MODEL_H
 
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "ort_api.h"
 #include "ort_splice.h"
 

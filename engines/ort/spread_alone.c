@@ -2,7 +2,7 @@
 #include "spread_alone.h"
 
 #include "exec.h"
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "ort_bind.h"
 #include "spread_copies.h"
 

@@ -1,7 +1,7 @@
 /* See spread_copies.h. */
 #include "spread_copies.h"
 
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "onnx_wire.h"
 
 #include <string.h>

@@ -2,16 +2,15 @@
 #include "load_system.h"
 
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "json.h"
 #include "load.h"
-#include "load_apart.h"
 #include "onnx.h"
 #include "sandbox.h"
 #include "system_json.h"
 #include "systems_builtin.h"
-#include "tarnawski.h"
 #include "tarnawski_system.h"
+#include "tasks.h"
 #include "text.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "placement.h"
 
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "json.h"
 #include "system_json.h"
 #include "text.h"

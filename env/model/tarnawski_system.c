@@ -3,7 +3,7 @@
 
 #include "json.h"
 #include "system_json.h"
-#include "tarnawski.h"
+#include "tasks.h"
 
 #include <math.h>
 #include <stdio.h>

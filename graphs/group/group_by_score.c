@@ -7,6 +7,8 @@
  * keep within the caps, and a cyclic one is cut. What dominant edges cannot join, heavy edges join. */
 #include "group.h"
 
+#include "sort.h"
+
 #include <stdlib.h>
 
 typedef struct dominant {
@@ -57,13 +59,6 @@ static int32_t pick_all(const group_level *l, dominant *list)
 	return kept;
 }
 
-static int32_t root_of(int32_t *root, int32_t v)
-{
-	while (root[v] != v)
-		v = root[v] = root[root[v]];
-	return v;
-}
-
 static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 {
 	const group_level *l = &w->now;
@@ -83,7 +78,7 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 	}
 	int32_t n = pick_all(l, list);
 	for (int32_t i = 0; i < n && left > w->cfg->target; i++) {
-		int32_t a = root_of(root, list[i].u), b = root_of(root, list[i].v);
+		int32_t a = berth_union_top(root, list[i].u), b = berth_union_top(root, list[i].v);
 		if (a == b || cost[a] + cost[b] > cap.cost || bytes[a] > cap.bytes - bytes[b])
 			continue;
 		root[a > b ? a : b] = a > b ? b : a;
@@ -92,7 +87,7 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 		left--;
 	}
 	for (int32_t v = 0; v < l->n; v++)
-		root[v] = root_of(root, v);
+		root[v] = berth_union_top(root, v);
 	return group_take_labels(w, root, shrunk, err);
 }
 

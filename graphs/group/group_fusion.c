@@ -13,6 +13,8 @@
  * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
 #include "group.h"
 
+#include "sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,13 +116,6 @@ static const char *type_of(const berth_graph *g, int32_t op)
 	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
 }
 
-static int32_t root_of(int32_t *root, int32_t v)
-{
-	while (root[v] != v)
-		v = root[v] = root[root[v]];
-	return v;
-}
-
 /* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers
  * open. */
 static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
@@ -146,7 +141,8 @@ static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
  * left. */
 static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *cfg)
 {
-	int32_t a = root_of(f->label, f->c->op_coloc[op]), b = root_of(f->label, f->c->op_coloc[exit]);
+	int32_t a = berth_union_top(f->label, f->c->op_coloc[op]),
+		b = berth_union_top(f->label, f->c->op_coloc[exit]);
 	if (a == b)
 		return true;
 	if (f->bytes[a] > cfg->max_bytes - f->bytes[b] || f->left <= cfg->target)
@@ -188,7 +184,7 @@ static berth_status fuse(group_work *w, int32_t **label, berth_err *err)
 	for (int32_t i = g->n_ops - 1; i >= 0; i--)
 		place(&f, g->topo_op[i], w->cfg);
 	for (int32_t u = 0; u < w->now.n; u++)
-		f.label[u] = root_of(f.label, u);
+		f.label[u] = berth_union_top(f.label, u);
 	*label = f.label;
 	return BERTH_OK;
 }

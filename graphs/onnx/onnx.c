@@ -1,4 +1,4 @@
-/* The importer: decode (onnx_decode.c), then build the graph and the report. */
+/* The importer: the passes that decode a model, then the graph and the report. */
 #include "onnx.h"
 
 #include "onnx_infer.h"
@@ -406,3 +406,12 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 }
 
 const berth_format berth_format_onnx = {"ONNX", true, is_binary, parse_format, NULL};
+
+berth_status onnx_decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, berth_err *err)
+{
+	BERTH_TRY(onnx_read_model(m, err));
+	BERTH_TRY(onnx_resolve(m, opt, err));
+	BERTH_TRY(onnx_infer_model(m, err));
+	BERTH_TRY(onnx_find_weights(m, n_weights, err));
+	return onnx_fold_model(m, err);
+}

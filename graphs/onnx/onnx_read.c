@@ -1,7 +1,299 @@
-/* The outermost messages of onnx.proto (ModelProto, GraphProto) to an onnx_model. */
-#include "onnx_read.h"
+/* The outermost messages of onnx.proto (ModelProto, GraphProto) to an onnx_model: what they declare
+ * (ValueInfoProto, AttributeProto, initializers), and what names mean where they stand. Bodies of If, Loop
+ * and Scan see the names around them. Functions see only their inputs. */
+#include "onnx_model.h"
 
 #include <string.h>
+
+/* ---- fields and values ---- */
+
+berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit, berth_err *err)
+{
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		BERTH_TRY(visit(m, ctx, &w, &f, err));
+	}
+}
+
+berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                    const char *what, onnx_field_fn visit, berth_err *err)
+{
+	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
+	return onnx_each_field(m, ctx, onnx_wire_inside(w, f), visit, err);
+}
+
+/* A value without a place in m->values. */
+static berth_status new_value(onnx_model *m, const char *name, int32_t *v, berth_err *err)
+{
+	if (m->n_values == INT32_MAX / 4)
+		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d values", m->file, INT32_MAX / 4);
+	BERTH_TRY(BERTH_GROW(m->tmp, m->value, m->n_values, &m->cap_value, err));
+	m->value[m->n_values] = (onnx_value){
+		.name = name, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
+	*v = (int32_t)m->n_values++;
+	return BERTH_OK;
+}
+
+/* ---- names ---- */
+
+static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err)
+{
+	int32_t found;
+	const char *full = name;
+	onnx_scope *f = s;
+	while (f && !f->prefix)
+		f = f->outer;
+	if (f) {
+		full = berth_arena_printf(m->tmp, "%s/%s", f->prefix, name);
+		if (!full)
+			return berth_nomem(err);
+	}
+	BERTH_TRY(new_value(m, full, v, err));
+	return berth_strmap_add(s ? &s->names : &m->values, name, *v, &found, err);
+}
+
+berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err)
+{
+	*v = *name ? berth_strmap_get(&s->names, name) : -1;
+	return *v >= 0 || !*name ? BERTH_OK : new_named(m, s, name, v, err);
+}
+
+berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_t v, berth_err *err)
+{
+	int32_t found;
+	if (!s->node)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(m->tmp, s->node->in, s->node->n_all, s->cap_in, err));
+	s->node->in[s->node->n_all++] = v;
+	return name ? berth_strmap_add(&s->names, name, v, &found, err) : BERTH_OK;
+}
+
+berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err)
+{
+	onnx_scope *at = s;
+	*v = -1;
+	if (!*name)
+		return BERTH_OK;
+	for (; at; at = at->outer) {
+		*v = berth_strmap_get(&at->names, name);
+		if (*v >= 0 || !at->node)
+			break;
+	}
+	if (*v < 0 && !at)
+		*v = berth_strmap_get(&m->values, name);
+	if (*v < 0)
+		BERTH_TRY(new_named(m, at, name, v, err));
+	if (*v == ONNX_LEFT_OUT) {
+		*v = -1;
+		return BERTH_OK;
+	}
+	for (onnx_scope *u = s; u != at; u = u->outer)
+		BERTH_TRY(onnx_capture(m, u, name, *v, err));
+	return BERTH_OK;
+}
+
+berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *v, berth_err *err)
+{
+	const char *name;
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	BERTH_TRY(onnx_wire_text(w, f, what, m->tmp, &name, err));
+	*v = *name && !s ? berth_strmap_get(&m->values, name) : -1;
+	if (*v >= 0 || !*name) {
+		berth_arena_reset(m->tmp, mark);
+		return BERTH_OK;
+	}
+	return onnx_resolve_name(m, s, name, v, err);
+}
+
+/* ---- declared types: ValueInfoProto ---- */
+
+typedef struct said {
+	onnx_scope *scope;
+	int32_t value, elem, rank, depth;
+	int64_t dim[ONNX_MAX_RANK]; /* ONNX_UNKNOWN, or -2 - symbol */
+} said;
+
+static berth_status intern_symbol(onnx_model *m, const char *name, int64_t *dim, berth_err *err)
+{
+	int32_t index = berth_strmap_get(&m->symbols, name);
+	if (index < 0) {
+		size_t cap = m->cap_symbol, same = cap, flag = cap;
+		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol_value, m->n_symbols, &same, err));
+		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol_of_input, m->n_symbols, &flag, err));
+		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol, m->n_symbols, &m->cap_symbol, err));
+		m->symbol[m->n_symbols] = name;
+		BERTH_TRY(berth_strmap_add(&m->symbols, name, (int32_t)m->n_symbols++, &index, err));
+	}
+	*dim = -2 - (int64_t)index;
+	return BERTH_OK;
+}
+
+static berth_status on_dim(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	int64_t *dim = ctx;
+	if (f->number == 1) {
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "dim_value of a shape", err));
+		if ((int64_t)f->value > ONNX_MAX_ELEMENTS)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%s: byte %zu: a dimension of %lld; expected at most 2^48", m->file,
+			                  f->tag_at, (long long)f->value);
+		*dim = (int64_t)f->value < 0 ? ONNX_UNKNOWN : (int64_t)f->value; /* some exporters write -1
+		                                                                    for an open dimension */
+	} else if (f->number == 2) {
+		const char *name;
+		BERTH_TRY(onnx_wire_text(w, f, "dim_param of a shape", m->tmp, &name, err));
+		if (*name)
+			BERTH_TRY(intern_symbol(m, name, dim, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status on_shape(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                             berth_err *err)
+{
+	said *s = ctx;
+	if (f->number != 1)
+		return BERTH_OK;
+	if (s->rank == ONNX_MAX_RANK)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a shape of more than %d dimensions",
+		                  m->file, f->tag_at, ONNX_MAX_RANK);
+	s->dim[s->rank] = ONNX_UNKNOWN;
+	return onnx_each_field_inside(m, &s->dim[s->rank++], w, f, "a dimension", on_dim, err);
+}
+
+static berth_status on_tensor_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                   berth_err *err)
+{
+	said *s = ctx;
+	if (f->number == 1) {
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "elem_type of a tensor type", err));
+		s->elem = f->value > 1000 ? ONNX_NONE : (int32_t)f->value;
+	} else if (f->number == 2) {
+		s->rank = 0;
+		return onnx_each_field_inside(m, s, w, f, "shape of a tensor type", on_shape, err);
+	}
+	return BERTH_OK;
+}
+
+/* Sequences and optional values: as one of what they hold. */
+static berth_status on_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err);
+
+static berth_status on_holder(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                              berth_err *err)
+{
+	said *s = ctx;
+	if (f->number != 1)
+		return BERTH_OK;
+	if (++s->depth > ONNX_MAX_DEPTH)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: types nest deeper than %d", m->file,
+		                  f->tag_at, ONNX_MAX_DEPTH);
+	BERTH_TRY(onnx_each_field_inside(m, s, w, f, "a type", on_type, err));
+	s->depth--;
+	return BERTH_OK;
+}
+
+static berth_status on_type(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	switch (f->number) {
+	case 1: case 8: return onnx_each_field_inside(m, ctx, w, f, "a tensor type", on_tensor_type, err);
+	case 4:
+	case 9:
+		return onnx_each_field_inside(m, ctx, w, f, "a type that holds others", on_holder, err);
+	default: return BERTH_OK;
+	}
+}
+
+static berth_status on_value_info(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+                                  berth_err *err)
+{
+	said *s = ctx;
+	if (f->number == 1)
+		return onnx_read_value_name(m, s->scope, w, f, "name of a value", &s->value, err);
+	return f->number == 2 ? onnx_each_field_inside(m, s, w, f, "type of a value", on_type, err)
+	                      : BERTH_OK;
+}
+
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const onnx_wire *w, const onnx_field *f,
+                                  const char *what, int32_t *value, berth_err *err)
+{
+	said s = {.scope = scope, .value = -1, .rank = ONNX_UNKNOWN};
+	BERTH_TRY(onnx_each_field_inside(m, &s, w, f, what, on_value_info, err));
+	if (s.value < 0)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s without a name", m->file, f->tag_at,
+		                  what);
+	onnx_value *v = &m->value[s.value];
+	*value = s.value;
+	v->said_elem = s.elem;
+	v->said_rank = s.rank;
+	BERTH_TRY(BERTH_NEW(m->tmp, v->said_dim, s.rank < 0 ? 0 : s.rank, err));
+	if (s.rank > 0)
+		memcpy(v->said_dim, s.dim, (size_t)s.rank * sizeof *s.dim);
+	return BERTH_OK;
+}
+
+/* ---- attributes and initializers ---- */
+
+static berth_status on_attr(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	onnx_attr *a = ctx;
+	switch (f->number) {
+	case 1: return onnx_wire_text(w, f, "name of an attribute", m->tmp, &a->name, err);
+	case 2:
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_FIXED32, "f of an attribute", err));
+		a->is.f = onnx_wire_float((uint32_t)f->value);
+		a->kind = ONNX_ATTR_FLOAT;
+		return BERTH_OK;
+	case 3:
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "i of an attribute", err));
+		a->is.i = (int64_t)f->value;
+		a->kind = ONNX_ATTR_INT;
+		return BERTH_OK;
+	case 4:
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "s of an attribute", err));
+		a->is.text_at = f->at;
+		a->text_len = f->end - f->at > UINT32_MAX ? 0 : (uint32_t)(f->end - f->at);
+		a->kind = ONNX_ATTR_TEXT;
+		return BERTH_OK;
+	case 21: return onnx_wire_text(w, f, "ref_attr_name of an attribute", m->tmp, &a->ref, err);
+	case 5: case 22:
+		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "tensor of an attribute", err));
+		BERTH_TRY(BERTH_NEW(m->tmp, a->tensor, 1, err));
+		return onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 22, a->tensor, err);
+	default: return BERTH_OK;
+	}
+}
+
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
+                            berth_err *err)
+{
+	*a = (onnx_attr){.name = "", .at = f->at, .end = f->end};
+	return onnx_each_field_inside(m, a, w, f, "an attribute", on_attr, err);
+}
+
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+                                   int32_t *value, berth_err *err)
+{
+	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "an initializer", err));
+	BERTH_TRY(BERTH_GROW(m->tmp, m->tensor, m->n_tensors, &m->cap_tensor, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, m->tensor_value, m->n_tensors, &m->cap_tensor_value, err));
+	onnx_tensor *t = &m->tensor[m->n_tensors];
+	BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 15, t, err));
+	if (!*t->name)
+		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: an initializer without a name", m->file,
+		                  f->tag_at);
+	BERTH_TRY(s ? onnx_define(m, s, t->name, value, err)
+	            : onnx_resolve_name(m, NULL, t->name, value, err));
+	m->tensor_value[m->n_tensors++] = *value;
+	return BERTH_OK;
+}
+
+/* ---- the model ---- */
 
 static berth_status read_input(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
 {

@@ -1,4 +1,5 @@
-/* Element types, sizes, and the tensors of a file (onnx.proto: TensorProto, SparseTensorProto). */
+/* Element types and sizes; the tensors of a file (onnx.proto: TensorProto, SparseTensorProto), the
+ * attributes of a node, and the names of files beside a model that its tensors are in. */
 #include "onnx_model.h"
 
 #include <stdarg.h>
@@ -299,4 +300,134 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 		*reals = c.reals;
 	}
 	return BERTH_OK;
+}
+
+/* ---- attributes: lists are decoded out of the file each time they are asked for ---- */
+
+const onnx_attr *onnx_attr_find(const onnx_node *n, const char *name)
+{
+	for (int32_t i = 0; i < n->n_attrs; i++)
+		if (strcmp(n->attr[i].name, name) == 0)
+			return &n->attr[i];
+	return NULL;
+}
+
+int64_t onnx_attr_int(const onnx_node *n, const char *name, int64_t missing)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	return a && a->kind == ONNX_ATTR_INT ? a->is.i : missing;
+}
+
+double onnx_attr_float(const onnx_node *n, const char *name, double missing)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	return a && a->kind == ONNX_ATTR_FLOAT ? a->is.f : missing;
+}
+
+void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, const char **text, size_t *len)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	*text = a && a->kind == ONNX_ATTR_TEXT ? (const char *)m->data + a->is.text_at : NULL;
+	*len = *text ? a->text_len : 0;
+}
+
+bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, const char *text)
+{
+	const char *found;
+	size_t len;
+	onnx_attr_text(m, n, name, &found, &len);
+	return found && len == strlen(text) && memcmp(found, text, len) == 0;
+}
+
+/* Every field `number` of an attribute through read; *len = the count, -1 where the node has no such
+ * attribute. */
+static berth_status read_list(const onnx_model *m, const onnx_node *n, const char *name, uint32_t number,
+                              berth_status (*read)(onnx_wire *w, const onnx_field *f, void *out, size_t cap,
+                                                   size_t *count, berth_err *err),
+                              void *out, size_t cap, int32_t *len, berth_err *err)
+{
+	const onnx_attr *a = onnx_attr_find(n, name);
+	size_t count = 0;
+	*len = -1;
+	if (!a)
+		return BERTH_OK;
+	onnx_wire w = {m->file, m->data, a->at, a->end};
+	onnx_field f;
+	bool more;
+	for (;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			break;
+		if (f.number == number)
+			BERTH_TRY(read(&w, &f, out, cap, &count, err));
+	}
+	*len = count > INT32_MAX ? INT32_MAX : (int32_t)count;
+	return BERTH_OK;
+}
+
+static berth_status read_ints(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
+                              berth_err *err)
+{
+	return onnx_wire_varints(w, f, "ints of an attribute", out, cap, count, err);
+}
+
+static berth_status read_floats(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
+                                berth_err *err)
+{
+	return onnx_wire_floats(w, f, "floats of an attribute", out, cap, count, err);
+}
+
+berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[],
+                            size_t cap, int32_t *len, berth_err *err)
+{
+	return read_list(m, n, name, 8, read_ints, out, cap, len, err);
+}
+
+berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[],
+                              size_t cap, int32_t *len, berth_err *err)
+{
+	return read_list(m, n, name, 7, read_floats, out, cap, len, err);
+}
+
+/* ---- files beside the model: told to whoever writes files, never opened here ---- */
+
+static bool is_location(const onnx_wire *w, const onnx_field *f)
+{
+	static const char key[] = "location";
+	return f->type == ONNX_BYTES && f->end - f->at == sizeof key - 1 &&
+	       memcmp(w->data + f->at, key, sizeof key - 1) == 0;
+}
+
+/* Once for all tensors that are in it. */
+static berth_status add(const onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	onnx_external *x = m->external;
+	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	const char *name;
+	int32_t found;
+	BERTH_TRY(onnx_wire_text(w, f, "location of a tensor", m->tmp, &name, err));
+	if (berth_strmap_get(&x->seen, name) >= 0) {
+		berth_arena_reset(m->tmp, mark);
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, &found, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, x->name, x->n, &x->cap, err));
+	x->name[x->n++] = name;
+	return BERTH_OK;
+}
+
+berth_status onnx_read_external(const onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
+{
+	bool more, is_name = false;
+	onnx_field entry, value = {0};
+	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "external_data of a tensor", err));
+	for (onnx_wire in = onnx_wire_inside(w, f);;) {
+		BERTH_TRY(onnx_wire_next(&in, &entry, &more, err));
+		if (!more)
+			break;
+		is_name = is_name || (entry.number == 1 && is_location(w, &entry));
+		if (entry.number == 2)
+			value = entry;
+	}
+	return is_name && value.number ? add(m, w, &value, err) : BERTH_OK;
 }

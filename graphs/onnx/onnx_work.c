@@ -1,7 +1,13 @@
-/* FLOPs, multiply-accumulates and bytes of a node; of one with a body those of the body times its trips. */
+/* If, Loop, Scan: shapes through their bodies, and how often a body runs; then the FLOPs,
+ * multiply-accumulates and bytes of a node, of one with a body those of the body times its trips. Each
+ * body is gone through once, with the shapes of the first iteration; what an iteration changes (the
+ * counter, the condition, carried values) has a shape there, but no content. */
 #include "onnx_infer.h"
 
 #include <stdint.h>
+#include <string.h>
+
+/* ---- work ---- */
 
 static int64_t sum(int64_t a, int64_t b)
 {
@@ -131,4 +137,249 @@ berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err
 	BERTH_TRY(n->op->macs(&at, &w->macs));
 	w->flops = 2 * w->macs;
 	return BERTH_OK;
+}
+
+/* ---- bodies ---- */
+
+enum { MAX_TRIPS = 1 << 30 }; /* a larger number is how exporters write "while" */
+
+const onnx_body *onnx_body_find(const onnx_node *n, const char *name)
+{
+	for (int32_t i = 0; i < n->n_bodies; i++)
+		if (strcmp(n->body[i].name, name) == 0)
+			return &n->body[i];
+	return NULL;
+}
+
+berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, int32_t elem, const onnx_dims *d)
+{
+	int64_t *dim;
+	if (k >= b->n_in || b->in[k] < 0)
+		return BERTH_OK;
+	onnx_value *v = &at->m->value[b->in[k]];
+	v->elem = elem;
+	v->rank = d->rank;
+	if (d->rank >= 0) {
+		BERTH_TRY(BERTH_NEW(at->m->tmp, dim, d->rank, at->err));
+		memcpy(dim, d->d, (size_t)d->rank * sizeof *dim);
+		v->dim = dim;
+	}
+	return onnx_complete(at->m, v, at->err);
+}
+
+static onnx_dims dims_of(const onnx_value *v)
+{
+	onnx_dims d;
+	d.rank = v ? v->rank : ONNX_UNKNOWN;
+	if (d.rank > 0)
+		memcpy(d.d, v->dim, (size_t)d.rank * sizeof *d.d);
+	return d;
+}
+
+static const onnx_value *body_out(const onnx_at *at, const onnx_body *b, size_t k)
+{
+	return k < b->n_out && b->out[k] >= 0 ? &at->m->value[b->out[k]] : NULL;
+}
+
+/* What a and b have in common. */
+static void agree(onnx_dims *a, const onnx_dims *b)
+{
+	if (a->rank != b->rank)
+		a->rank = ONNX_UNKNOWN;
+	for (int32_t i = 0; i < a->rank; i++)
+		if (a->d[i] != b->d[i])
+			a->d[i] = ONNX_UNKNOWN;
+}
+
+/* d behind a new first dimension; into axis where that is not the first (Scan). */
+static onnx_dims stacked(const onnx_dims *d, int64_t n, int64_t axis)
+{
+	onnx_dims r;
+	r.rank = ONNX_UNKNOWN;
+	if (d->rank < 0 || d->rank == ONNX_MAX_RANK)
+		return r;
+	axis = axis < 0 ? axis + d->rank + 1 : axis;
+	if (axis < 0 || axis > d->rank)
+		return r;
+	r.rank = d->rank + 1;
+	for (int32_t i = 0, from = 0; i < r.rank; i++)
+		r.d[i] = i == axis ? n : d->d[from++];
+	return r;
+}
+
+/* ---- If ---- */
+
+/* The branch that a known condition takes; NULL: either. */
+const onnx_body *onnx_if_taken(const onnx_at *at)
+{
+	double x;
+	if (!onnx_in_number(at, 0, 0, &x))
+		return NULL;
+	return onnx_body_find(at->n, x != 0 ? "then_branch" : "else_branch");
+}
+
+ONNX_INFER(if)
+{
+	const onnx_body *taken = onnx_if_taken(at), *a = taken ? taken : onnx_body_find(at->n, "then_branch");
+	const onnx_body *b = taken ? taken : onnx_body_find(at->n, "else_branch");
+	for (int32_t i = 0; i < at->n->n_bodies; i++)
+		if (!taken || taken == &at->n->body[i])
+			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n,
+			                           at->err));
+	for (int32_t o = 0; a && b && o < at->n->n_out; o++) {
+		const onnx_value *x = body_out(at, a, (size_t)o), *y = body_out(at, b, (size_t)o);
+		onnx_dims d = dims_of(x), e = dims_of(y);
+		agree(&d, &e);
+		BERTH_TRY(onnx_set(at, o, x && y && x->elem == y->elem ? x->elem : ONNX_NONE, &d));
+	}
+	return BERTH_OK;
+}
+
+/* ---- Loop ---- */
+
+/* How often: as the option says, else the constant limit; *known = false: nobody says, it is taken for
+ * once. */
+static int64_t loop_trips(const onnx_at *at, bool *known)
+{
+	double limit;
+	*known = at->n->trips > 0 || (onnx_in_number(at, 0, 0, &limit) && limit >= 0 && limit <= MAX_TRIPS);
+	return at->n->trips > 0 ? at->n->trips : *known ? (int64_t)limit : 1;
+}
+
+ONNX_INFER(loop)
+{
+	const onnx_body *b = onnx_body_find(at->n, "body");
+	onnx_dims scalar = {.rank = 0};
+	bool known;
+	int64_t trips = loop_trips(at, &known);
+	int32_t carried = at->n->n_in > 2 ? at->n->n_in - 2 : 0;
+	if (!b)
+		return BERTH_OK;
+	BERTH_TRY(onnx_bind(at, b, 0, ONNX_INT64, &scalar));
+	BERTH_TRY(onnx_bind(at, b, 1, ONNX_BOOL, &scalar));
+	for (int32_t k = 0; k < carried; k++) {
+		onnx_dims d = onnx_in_dims(at, 2 + k);
+		BERTH_TRY(onnx_bind(at, b, (size_t)(2 + k), onnx_in_elem(at, 2 + k), &d));
+	}
+	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
+	for (int32_t o = 0; o < at->n->n_out; o++) {
+		const onnx_value *v = body_out(at, b, (size_t)o + 1);
+		onnx_dims d = dims_of(v), before = onnx_in_dims(at, 2 + o);
+		if (o >= carried)
+			d = stacked(&d, known ? trips : ONNX_UNKNOWN, 0);
+		else if (!known || trips != 1)
+			agree(&d, &before);
+		BERTH_TRY(onnx_set(at, o, v ? v->elem : ONNX_NONE, &d));
+	}
+	return BERTH_OK;
+}
+
+/* ---- Scan ---- */
+
+typedef struct scan {
+	const onnx_body *body;
+	/* carried values; the input that is the first of them; dimensions before the one that is scanned
+	 * (opset 8: the batch) */
+	int32_t states, first, lead;
+	int64_t length;
+} scan;
+
+static int64_t scan_axis(const onnx_at *at, const char *name, int32_t k)
+{
+	int64_t axes[ONNX_MAX_RANK];
+	int32_t n;
+	if (onnx_attr_ints(at->m, at->n, name, axes, ONNX_MAX_RANK, &n, NULL) != BERTH_OK || k >= n ||
+	    k >= ONNX_MAX_RANK)
+		return 0;
+	return axes[k];
+}
+
+/* Shape of scan input k for one step; *length is the dimension that goes. */
+static onnx_dims scan_slice(const onnx_at *at, const scan *s, int32_t k, int64_t *length)
+{
+	onnx_dims d = onnx_in_dims(at, s->first + s->states + k), r;
+	int64_t axis = s->lead ? s->lead : scan_axis(at, "scan_input_axes", k);
+	r.rank = ONNX_UNKNOWN;
+	*length = ONNX_UNKNOWN;
+	axis = axis < 0 ? axis + d.rank : axis;
+	if (d.rank < 1 || axis < 0 || axis >= d.rank)
+		return r;
+	r.rank = 0;
+	for (int32_t i = s->lead; i < d.rank; i++)
+		if (i != axis)
+			r.d[r.rank++] = d.d[i];
+	*length = d.d[axis];
+	return r;
+}
+
+static scan read_scan(const onnx_at *at)
+{
+	scan s = {.body = onnx_body_find(at->n, "body"), .length = ONNX_UNKNOWN};
+	int64_t inputs = onnx_attr_int(at->n, "num_scan_inputs", 1), length;
+	s.first = s.lead = at->m->opset < 9;
+	if (inputs < 0 || inputs > at->n->n_in - s.first)
+		inputs = at->n->n_in - s.first;
+	s.states = at->n->n_in - s.first - (int32_t)inputs;
+	for (int32_t k = 0; k < inputs; k++) {
+		scan_slice(at, &s, k, &length);
+		s.length = s.length < 0 ? length : s.length;
+	}
+	return s;
+}
+
+/* A shape without its batch (opset 8). */
+static onnx_dims without_lead(onnx_dims d, int32_t lead)
+{
+	if (lead && d.rank > 0)
+		memmove(d.d, d.d + 1, (size_t)--d.rank * sizeof *d.d);
+	return d;
+}
+
+static berth_status bind_scan(const onnx_at *at, const scan *s)
+{
+	int64_t length;
+	for (int32_t k = 0; k < at->n->n_in - s->first; k++) {
+		onnx_dims d = k < s->states ? without_lead(onnx_in_dims(at, s->first + k), s->lead)
+		                            : scan_slice(at, s, k - s->states, &length);
+		BERTH_TRY(onnx_bind(at, s->body, (size_t)k, onnx_in_elem(at, s->first + k), &d));
+	}
+	return BERTH_OK;
+}
+
+ONNX_INFER(scan)
+{
+	scan s = read_scan(at);
+	if (!s.body)
+		return BERTH_OK;
+	BERTH_TRY(bind_scan(at, &s));
+	BERTH_TRY(onnx_infer_nodes(at->m, s.body->nodes.node, s.body->nodes.n, at->err));
+	onnx_dims first = onnx_in_dims(at, s.first);
+	for (int32_t o = 0; o < at->n->n_out; o++) {
+		const onnx_value *v = body_out(at, s.body, (size_t)o);
+		onnx_dims d = dims_of(v), before = without_lead(onnx_in_dims(at, s.first + o), s.lead);
+		if (o < s.states)
+			agree(&d, &before);
+		else
+			d = stacked(&d, s.length,
+			            s.lead ? 0 : scan_axis(at, "scan_output_axes", o - s.states));
+		if (s.lead)
+			d = stacked(&d, first.rank > 0 ? first.d[0] : ONNX_UNKNOWN, 0);
+		BERTH_TRY(onnx_set(at, o, v ? v->elem : ONNX_NONE, &d));
+	}
+	return BERTH_OK;
+}
+
+int64_t onnx_trips(const onnx_at *at, bool *known)
+{
+	*known = true;
+	if (strcmp(at->n->type, "If") == 0)
+		return 1;
+	if (strcmp(at->n->type, "Scan") == 0) {
+		int64_t length = read_scan(at).length,
+			batch = at->m->opset < 9 && onnx_in_dims(at, 1).rank > 0 ? onnx_in_dims(at, 1).d[0]
+		                                                                 : 1;
+		*known = at->n->trips > 0 || (length >= 0 && batch >= 0);
+		return at->n->trips > 0 ? at->n->trips : *known ? onnx_times(length, batch) : 1;
+	}
+	return loop_trips(at, known); /* Loop; others may be given a number by an option */
 }

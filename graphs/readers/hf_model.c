@@ -1,5 +1,5 @@
 /* Tensors of a model folder put to their use; see hf_model.h. */
-#include "hf_model.h"
+#include "hf.h"
 
 #include "gguf_model.h"
 #include "json.h"

@@ -2,10 +2,12 @@
  * name, or a module of a Python file (module_spec.h). Files are of the formats of the table in load.c.
  * Words of an ONNX model are symbolic dimensions, those of a GGUF model are options of gguf.h, those of a
  * task graph are options of tasks.h. */
-#ifndef BERTH_LOAD_GRAPH_H
-#define BERTH_LOAD_GRAPH_H
+#ifndef BERTH_LOAD_H
+#define BERTH_LOAD_H
 
 #include "graph_format.h"
+
+#include <stddef.h>
 
 /* The format of a file, by its first bytes, whatever the file is called. What is no text is ONNX at best;
  * text is berth-graph's JSON at best. */
@@ -64,5 +66,29 @@ void berth_model_unmap(const berth_content *c);
  * BERTH_EIO. */
 berth_status berth_graph_load(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
+
+/* What the child answers: the graph as canonical JSON, a line break, and what the reader found, in mem. */
+berth_status berth_graph_to_text(const berth_graph *g, const berth_read_report *r, berth_arena *mem,
+                                 const char **text, size_t *size, berth_err *err);
+
+/* Graph and report from such a text; name stands in messages. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+berth_status berth_graph_from_text(const char *name, const char *text, size_t size, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                                   berth_err *err);
+
+/* berth_format's parse of `from`, whatever its format is, in the sandbox opt->sandbox. The graph and the
+ * report are the same to the bit: they come as canonical JSON, which this process reads. Further parts are
+ * those of `from`: the child opens none. Fails: as reading does; berth_sandbox_run. */
+berth_status berth_graph_parse_apart(const berth_content *from, const berth_read_options *opt,
+                                     berth_arena *mem, berth_arena *tmp, berth_graph *out,
+                                     berth_read_report *report, berth_err *err);
+
+/* Bytes of the file's name in a spec of that form; 0: it is none. Nothing is looked for on the disk. */
+size_t berth_module_file_length(const char *spec);
+
+/* The graph of a module; path and words as berth_graph_split gives them. The rest as berth_graph_load. Fails:
+ * BERTH_EINVAL (a sandbox is asked for; opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
+berth_status berth_module_load(const char *path, const berth_read_options *words, berth_arena *mem,
+                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
 
 #endif

@@ -1,9 +1,8 @@
 /* See load_apart.h. */
-#include "load_apart.h"
-
-#include "graph_json.h"
-#include "json.h"
 #include "load.h"
+
+#include "graph_format.h"
+#include "json.h"
 #include "sandbox.h"
 #include "text.h"
 

@@ -1,5 +1,6 @@
-/* Reader of the workloads of Tarnawski et al.; see tarnawski.h. */
-#include "tarnawski.h"
+/* Reader of the workloads of Tarnawski et al.: a graph, a machine of accelerators and CPUs, and a cost
+ * model of its own. */
+#include "tasks.h"
 
 #include "json.h"
 #include "text.h"

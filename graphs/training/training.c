@@ -1,11 +1,10 @@
 /* Reverse-mode differentiation of an operator graph, as costs. It walks the operators backwards and
  * collects for every tensor the gradients that its consumers give. It sums them and emits the operators
- * that turn them into gradients of inputs and parameters (rules in training_rules.c). Deliberately
+ * that turn them into gradients of inputs and parameters (rules in training_work.c). Deliberately
  * without gradient accumulation over batches or sparse gradients. */
 #include "training.h"
 
 #include "text.h"
-#include "training_rules.h"
 #include "training_work.h"
 
 #include <string.h>

@@ -6,8 +6,6 @@
  * which is there before the first of them. */
 #include "training_work.h"
 
-#include "training_rules.h"
-
 static int32_t segment_of(const trainer *t, int32_t op)
 {
 	return t->opt->op_segment ? t->opt->op_segment[op] : -1;

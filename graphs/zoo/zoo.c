@@ -1,4 +1,4 @@
-/* Registry of the zoo and its specs. A model is one row of the table and one build function (zoo_NAME.c). */
+/* Registry of the zoo and its specs. A model is one row of the table and one build function. */
 #include "zoo.h"
 
 #include "ggml_types.h"

@@ -6,9 +6,8 @@
 /* Convolution (with its normalisation) and Relu; name is the torchvision module's. */
 static zoo_tensor cell(zoo_net *net, const char *name, zoo_tensor x, int64_t channels, zoo_window win)
 {
-	x = zoo_conv(net, zoo_name(net, "%s.conv", name), x, channels, win, 1, !net->training);
-	if (net->training)
-		x = zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x);
+	x = zoo_conv_norm(net, zoo_name(net, "%s.conv", name), zoo_name(net, "%s.bn", name), x, channels, win,
+	                  1);
 	return zoo_unary(net, zoo_name(net, "%s.relu", name), "Relu", x);
 }
 

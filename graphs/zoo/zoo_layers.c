@@ -203,6 +203,13 @@ zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_ch
 	return zoo_op(net, name, "Conv", 1, &x, out, own(elements(out) * window, params));
 }
 
+zoo_tensor zoo_conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t out_channels,
+                         zoo_window win, int64_t groups)
+{
+	x = zoo_conv(net, conv, x, out_channels, win, groups, !net->training);
+	return net->training ? zoo_batchnorm(net, norm, x) : x;
+}
+
 zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels)
 {
 	zoo_tensor out = zoo_input(x.dim[0], out_channels, 2 * x.dim[2], 2 * x.dim[3]);

@@ -65,6 +65,9 @@ zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
 /* groups divides the channels of input and output. */
 zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win,
                     int64_t groups, bool bias);
+/* The same with its normalisation, which is folded into it but in training. */
+zoo_tensor zoo_conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t out_channels,
+                         zoo_window win, int64_t groups);
 /* 2x2 with stride 2: twice the height and width. */
 zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels);
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);

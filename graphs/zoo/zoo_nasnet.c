@@ -10,17 +10,12 @@ typedef struct size {
 	bool skips; /* the cell after a reduction takes its older input from two cells before that */
 } size;
 
-static zoo_tensor norm(zoo_net *net, const char *name, zoo_tensor x)
-{
-	return net->training ? zoo_batchnorm(net, name, x) : x;
-}
-
 /* Relu, 1x1 convolution, normalisation. */
 static zoo_tensor squeeze(zoo_net *net, const char *name, zoo_tensor x, int64_t filters)
 {
 	x = zoo_unary(net, zoo_name(net, "%s.relu", name), "Relu", x);
-	x = zoo_conv(net, zoo_name(net, "%s.conv", name), x, filters, zoo_square(1, 1, 0), 1, !net->training);
-	return norm(net, zoo_name(net, "%s.bn", name), x);
+	return zoo_conv_norm(net, zoo_name(net, "%s.conv", name), zoo_name(net, "%s.bn", name), x, filters,
+	                     zoo_square(1, 1, 0), 1);
 }
 
 static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_tensor x, int64_t filters,
@@ -29,9 +24,9 @@ static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_t
 	x = zoo_unary(net, zoo_name(net, "%s.relu%d", name, half), "Relu", x);
 	x = zoo_conv(net, zoo_name(net, "%s.depthwise%d", name, half), x, x.dim[1],
 	             zoo_square(kernel, stride, kernel / 2), x.dim[1], false);
-	x = zoo_conv(net, zoo_name(net, "%s.pointwise%d", name, half), x, filters, zoo_square(1, 1, 0), 1,
-	             !net->training);
-	return norm(net, zoo_name(net, "%s.bn%d", name, half), x);
+	return zoo_conv_norm(net, zoo_name(net, "%s.pointwise%d", name, half), zoo_name(net, "%s.bn%d", name,
+	                                                                                half), x,
+	                     filters, zoo_square(1, 1, 0), 1);
 }
 
 /* The separable convolution of the paper: twice Relu, separable convolution, normalisation; the stride is in
@@ -62,7 +57,8 @@ static zoo_tensor adjust(zoo_net *net, zoo_tensor older, zoo_tensor x, int64_t f
 	path[0] = half_path(net, "adjust.path1", older, filters / 2);
 	older = zoo_unary(net, "adjust.shift", "Pad", older); /* by a pixel, and cut on the other side */
 	path[1] = half_path(net, "adjust.path2", older, filters / 2);
-	return norm(net, "adjust.bn", zoo_concat(net, "adjust.concat", 2, path));
+	older = zoo_concat(net, "adjust.concat", 2, path);
+	return net->training ? zoo_batchnorm(net, "adjust.bn", older) : older;
 }
 
 static zoo_tensor pool3(zoo_net *net, const char *name, const char *type, zoo_tensor x, int64_t stride)
@@ -118,9 +114,9 @@ void zoo_build_nasnet(zoo_net *net, int variant)
 	const size *s = &sizes[(int)zoo_value(net, "size")];
 	(void)variant;
 	zoo_scope(net, "stem");
-	zoo_tensor x = zoo_conv(net, "conv", zoo_input(net->batch, 3, s->picture, s->picture), s->stem,
-	                        zoo_square(3, 2, 0), 1, !net->training);
-	x = norm(net, "bn", x);
+	zoo_tensor x = zoo_conv_norm(net, "conv", "bn", zoo_input(net->batch, 3, s->picture, s->picture),
+	                             s->stem,
+	                             zoo_square(3, 2, 0), 1);
 	zoo_tensor older = x, next;
 	for (int i = 0; i < 2; i++) {
 		zoo_scope(net, "stem%d", i + 1);

@@ -3,7 +3,7 @@
 #define BERTH_LLAMA_NEAREST_H
 
 #include "exporters.h"
-#include "gguf_list.h"
+#include "gguf.h"
 
 /* Layers go to the CPU first, then in runs to devices, each once, such that the fewest operators stand
  * elsewhere than their layer, and of equal ones the shortest times: an exact choice, by dynamic programming

@@ -7,7 +7,7 @@
 #ifndef BERTH_LLAMA_PLAN_H
 #define BERTH_LLAMA_PLAN_H
 
-#include "gguf_list.h"
+#include "gguf.h"
 #include "graph.h"
 
 enum { LLAMA_CPU = -1, LLAMA_FREE = -2 }; /* devices below 0: the CPU; wherever llama.cpp likes */

@@ -3,7 +3,7 @@
 #define BERTH_ONNX_PLACED_H
 
 #include "exporters.h"
-#include "onnx_decode.h"
+#include "onnx_model.h"
 
 typedef struct onnx_placed {
 	onnx_model m;      /* its main graph's nodes are those of the file, in the order of the file */

@@ -2,7 +2,7 @@
  * by the module with the longest name that its own begins with, up to a dot; "" holds everything. */
 #include "import_maps.h"
 
-#include "hf_model.h"
+#include "hf.h"
 
 #include <string.h>
 

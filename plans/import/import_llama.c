@@ -8,7 +8,7 @@
  * counts. */
 #include "import_reading.h"
 
-#include "gguf_list.h"
+#include "gguf.h"
 #include "llama_units.h"
 #include "load.h"
 

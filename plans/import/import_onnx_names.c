@@ -2,7 +2,7 @@
 #include "import_reading.h"
 
 #include "load.h"
-#include "onnx_decode.h"
+#include "onnx_model.h"
 
 #include <string.h>
 

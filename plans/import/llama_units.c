@@ -1,7 +1,7 @@
 /* See llama_units.h. */
 #include "llama_units.h"
 
-#include "gguf_list.h"
+#include "gguf.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Any bytes as a berth-graph file. What is read passes its check, is written and read back to the same text,
  * and can be used. */
 #include "fuzz.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "mutate.h"
 
 #include <string.h>

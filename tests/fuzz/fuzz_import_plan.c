@@ -2,7 +2,7 @@
  * every operator, and counts that are right, or an error with a message. */
 #include "fuzz.h"
 #include "gguf_bytes.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "importers.h"
 #include "load.h"
 #include "mutate.h"

@@ -3,13 +3,13 @@
  * formats can say. Every bound must hold for each of these placements. */
 #include "bounds.h"
 #include "bounds_windows.h"
-#include "graph_json.h"
+#include "exact_search.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "lp.h"
 #include "methods.h"
-#include "solve.h"
-#include "exact_search.h"
 #include "search_bounds.h"
+#include "solve.h"
 #include "support.h"
 #include "system_json.h"
 

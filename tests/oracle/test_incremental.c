@@ -2,7 +2,7 @@
  * under every order rule and under keys, chains of moves and limits; and that it saves work where it
  * should. */
 #include "eval.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "incremental.h"
 #include "instance.h"
 #include "rng.h"

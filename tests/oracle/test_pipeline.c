@@ -1,6 +1,6 @@
 /* Samples in flight against an unrolled pipeline: more samples than there can be at once, each with its own
  * copy of the schedule; every instant at which something begins is looked at. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "pipeline.h"
 #include "rng.h"

@@ -1,7 +1,7 @@
 /* See compiled_instance.h. */
 #include "compiled_instance.h"
 
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "support.h"
 #include "system_json.h"

@@ -1,7 +1,7 @@
 /* See small_problem.h. */
 #include "small_problem.h"
 
-#include "graph_json.h"
+#include "graph_format.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"

@@ -1,6 +1,6 @@
 /* The key "*" of time_s: for every device that no other key names; a name goes before a kind, and that
  * before "*", in whatever order they stand: keys ascend, and "#npu" comes before "*". */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "problem.h"
 #include "support.h"
 #include "system_json.h"

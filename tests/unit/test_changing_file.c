@@ -3,7 +3,7 @@
  * array takes more than it was made for. */
 #include "file.h"
 #include "gguf_bytes.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "load.h"
 #include "load_system.h"
 #include "onnx_bytes.h"

@@ -1,6 +1,6 @@
 /* Violations: what each is about, and that it is about nothing else; orders of placements that do not run. */
 #include "check.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "small_problem.h"
 #include "support.h"
 #include "times.h"

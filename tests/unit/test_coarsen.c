@@ -1,7 +1,7 @@
 /* Groupers: invariants on zoo models and random graphs, the target reached, colocation groups whole,
  * colocated training-like graphs. */
 #include "coarsen.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "support.h"
 #include "zoo.h"

@@ -3,7 +3,7 @@
 #include "config_plan.h"
 #include "configure.h"
 #include "fail_each.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "support.h"
 #include "system_json.h"
 

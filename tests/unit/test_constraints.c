@@ -2,12 +2,12 @@
  * random instances. Methods are told as an argument: test_constraints N [FIRST] takes N instances from seed
  * FIRST on (10000 from 1 without). */
 #include "check.h"
-#include "infeasible_subset.h"
 #include "constraints.h"
-#include "graph_json.h"
+#include "graph_format.h"
+#include "infeasible_subset.h"
 #include "registry.h"
-#include "solve.h"
 #include "relax.h"
+#include "solve.h"
 #include "support.h"
 #include "system_json.h"
 #include "timeline.h"

@@ -2,7 +2,7 @@
  * runs out at each place of each. Small texts with every byte changed, documents with every value changed. */
 #include "fail_each.h"
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "load.h"
 #include "load_system.h"
 #include "support.h"

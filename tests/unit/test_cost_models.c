@@ -2,7 +2,7 @@
  * giph and doppler as the shorthands they are; the table of models. */
 #include "bounds.h"
 #include "cost_model.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "rng.h"
 #include "sim.h"

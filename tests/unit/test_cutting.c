@@ -10,7 +10,7 @@
 #include "load.h"
 #include "load_system.h"
 #include "onnx_bytes.h"
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "support.h"
 #include "system_json.h"
 

@@ -1,10 +1,10 @@
 /* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what
  * is recorded, and that it learns. */
 #include "decode.h"
-#include "list.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "learner.h"
+#include "list.h"
 #include "nn.h"
 #include "portfolio.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* Engines: the example really runs a graph; broken ones are survived, each with a message that says what was
  * wrong. */
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "leftovers.h"
 #include "measured.h"
 #include "support.h"

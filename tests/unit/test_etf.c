@@ -1,7 +1,7 @@
 /* Earliest task first beside a plain search of all pairs; its work grows with the operators, not with their
  * square. */
 #include "etf.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "rng.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* Stories of operators and changed machines on random instances: every other device against a simulation of
  * its own, slack against the run, systems left as they were, failing memory. */
 #include "explain_op.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "placement.h"
 #include "support.h"

@@ -2,7 +2,7 @@
  * that every method keeps to them and to a limit of cuts, counted here anew. */
 #include "cuts.h"
 #include "granularity.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "graph_union.h"
 #include "methods.h"
 #include "relax.h"

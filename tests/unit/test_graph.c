@@ -1,5 +1,5 @@
 /* The operator graph: numbering, JSON in and out, and every error of the reader with its place. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "json.h"
 #include "support.h"
 

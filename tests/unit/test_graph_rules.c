@@ -1,5 +1,5 @@
 /* Rules added to a graph, in its tables. What they lead to is seen in tests/golden/rules_added.test. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "graph_rules.h"
 #include "support.h"
 #include "system_json.h"

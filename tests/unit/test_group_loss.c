@@ -1,5 +1,5 @@
 /* The judge of groupers: values of whole groups, groupings that no device can run, memory. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "group_loss.h"
 #include "support.h"
 #include "system_json.h"

@@ -2,7 +2,7 @@
  * bytes for any number of threads and for a run that time stopped. */
 #include "bounds.h"
 #include "ceft.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "method.h"
 #include "registry.h"

@@ -1,7 +1,7 @@
 /* What engines chose: every reader with each allocation failing and at every truncation, words for devices,
  * operators that nobody names, and hostile files in little memory. */
 #include "fail_each.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "importers.h"
 #include "support.h"
 #include "system_json.h"

@@ -1,8 +1,8 @@
 /* Reading JSON when memory runs out: every allocation of the parser fails once, and from there on for ever.
  * It is told as that, never as a fault of the text. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "json.h"
-#include "load_apart.h"
+#include "load.h"
 #include "placement.h"
 #include "support.h"
 #include "system_change.h"

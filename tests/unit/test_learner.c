@@ -1,6 +1,6 @@
 /* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy
  * whose optimum is known, cloning, rewards. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "hsdag.h"
 #include "instance.h"
 #include "learner.h"

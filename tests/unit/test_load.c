@@ -1,10 +1,10 @@
 /* Which reader an input goes to, figures of a graph, DOT text; each with every allocation failing in turn. */
 #include "exporters.h"
 #include "file.h"
+#include "graph.h"
 #include "load.h"
 #include "load_system.h"
 #include "sandbox.h"
-#include "stats.h"
 #include "support.h"
 #include "text.h"
 

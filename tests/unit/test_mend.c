@@ -3,7 +3,7 @@
 #include "constraints.h"
 #include "constraints_mend.h"
 #include "contiguity.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "problem.h"
 #include "rng.h"
 #include "support.h"

@@ -3,7 +3,7 @@
 #include "bounds.h"
 #include "check.h"
 #include "eval.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "registry.h"
 #include "solve.h"

@@ -1,7 +1,7 @@
 /* ONNX models as wholes: public figures of known networks (torchvision's model cards: multiply-accumulates
  * and parameters, within 1 %), analytic figures of encoders, symbolic dimensions, and weights that are graph
  * inputs. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "load.h"
 #include "onnx.h"
 #include "support.h"

@@ -1,6 +1,6 @@
 /* The engine's check of outputs: numbers of every type, one unit in the last place, signs, infinities and
  * NaN. */
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "ort_compare.h"
 #include "support.h"
 

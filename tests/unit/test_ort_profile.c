@@ -1,7 +1,7 @@
 /* Times out of ONNX Runtime's profiles: what joins, medians, kinds of devices, failing allocations, and a
  * large profile in little memory. */
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "load.h"
 #include "onnx.h"
 #include "ort_profile.h"

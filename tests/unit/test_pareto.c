@@ -2,7 +2,7 @@
  * limits, failing memory. */
 #include "bounds.h"
 #include "check.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "pareto.h"
 #include "solve.h"

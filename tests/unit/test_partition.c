@@ -1,7 +1,7 @@
 /* Partitioning as placement: the graph and the machine that libraries are given, and what they make of
  * instances whose best cut is known. */
 #include "coloc.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "partition.h"
 #include "support.h"

@@ -1,6 +1,6 @@
 /* Placement by PBQP: what its sums stand for, what its pins, prices and memory do, and how near its answers
  * come to the optimum. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "method.h"
 #include "pbqp_price.h"

@@ -4,7 +4,7 @@
 #include "file.h"
 #include "onnx.h"
 #include "onnx_bytes.h"
-#include "onnx_decode.h"
+#include "onnx_model.h"
 #include "pieces.h"
 #include "support.h"
 #include "text.h"

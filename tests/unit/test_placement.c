@@ -1,6 +1,6 @@
 /* Placements: reading against a graph and a system, the order, warnings, canonical form, every error with
  * its place. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "placement.h"
 #include "support.h"
 #include "system_json.h"

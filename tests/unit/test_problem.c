@@ -1,5 +1,5 @@
 /* Compiled problems: what no result shows of their tables, and why there is no legal device. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "small_problem.h"
 #include "support.h"

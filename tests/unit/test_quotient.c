@@ -1,5 +1,5 @@
 /* The graph of a coarsening's groups: what leaves a group, and what its operators come to. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "quotient.h"
 #include "rng.h"

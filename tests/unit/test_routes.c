@@ -1,6 +1,6 @@
 /* Routes for many sizes of a tensor against those found for each size alone, on random machines whose links
  * are alike enough for ties. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "problem.h"
 #include "rng.h"
 #include "support.h"

@@ -3,7 +3,7 @@
 #include "coloc.h"
 #include "compiled_instance.h"
 #include "estimate.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "heats.h"
 #include "loads.h"
 #include "mix.h"

@@ -1,7 +1,7 @@
 /* Small communication times: the linear program's favourites, and what earliest task first makes of them. */
 #include "etf.h"
 #include "favourite.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "lp.h"
 #include "registry.h"

@@ -10,7 +10,7 @@
 #include "explain.h"
 #include "fail_each.h"
 #include "file.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "graph_rules.h"
 #include "graph_union.h"
 #include "incremental.h"

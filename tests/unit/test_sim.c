@@ -1,7 +1,7 @@
 /* The reference simulator against the slow oracle, to the nanosecond and the byte, and its bounds against
  * brute force. */
 #include "bounds.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "oracle.h"
 #include "sim.h"

@@ -1,7 +1,7 @@
 /* Runs of methods with what is told about them: feasible, infeasible, interrupted, given orders; rows and
  * summaries of compare; failing memory. */
 #include "compare.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "relax.h"
 #include "support.h"
 #include "system_json.h"

@@ -1,8 +1,8 @@
 /* Splitting: communities, exact search with surroundings against enumeration, and what community by
  * community makes of whole instances. */
-#include "graph_json.h"
-#include "instance.h"
 #include "exact_search.h"
+#include "graph_format.h"
+#include "instance.h"
 #include "registry.h"
 #include "split.h"
 #include "support.h"

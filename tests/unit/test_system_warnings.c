@@ -1,6 +1,6 @@
 /* What a machine's description leaves out: each gap by its text, and that nothing is told of what does not
  * count. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "support.h"
 #include "system_json.h"
 #include "system_warnings.h"

@@ -9,8 +9,8 @@
 #include "methods.h"
 #include "rng.h"
 #include "support.h"
-#include "tarnawski.h"
 #include "tarnawski_system.h"
+#include "tasks.h"
 #include "text.h"
 
 #include <math.h>

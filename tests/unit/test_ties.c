@@ -1,6 +1,6 @@
 /* What happens at one moment: all ends of a moment are seen before anything starts, and what could start
  * goes by the order of the system, then by its place in the graph. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "sim.h"
 #include "support.h"
 #include "system_json.h"

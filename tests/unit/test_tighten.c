@@ -1,6 +1,6 @@
 /* Memory drawn about a graph's need: the need by hand, the range and the seed of what is drawn, and that
  * placements still exist. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "small_problem.h"
 #include "support.h"

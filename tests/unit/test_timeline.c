@@ -4,7 +4,7 @@
 #include "check.h"
 #include "explain.h"
 #include "exporters.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "instance.h"
 #include "oracle.h"
 #include "placement.h"

@@ -1,8 +1,8 @@
 /* Training graphs: costs of a step against the forward pass, peak memory against closed forms, structure of
  * small graphs worked out by hand. */
-#include "graph_json.h"
-#include "sim.h"
+#include "graph_format.h"
 #include "rng.h"
+#include "sim.h"
 #include "support.h"
 #include "system_json.h"
 #include "training.h"

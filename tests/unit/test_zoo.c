@@ -1,6 +1,6 @@
 /* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the
  * batch, specs and their errors. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "support.h"
 #include "zoo.h"
 #include "zoo_figures.h"

@@ -6,7 +6,7 @@
 #include "explain.h"
 #include "explain_op.h"
 #include "exporters.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "incremental.h"
 #include "infeasible_subset.h"
 #include "methods.h"

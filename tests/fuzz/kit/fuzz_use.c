@@ -4,8 +4,8 @@
 #include "coarsen.h"
 #include "fuzz.h"
 #include "granularity.h"
-#include "graph_json.h"
-#include "stats.h"
+#include "graph.h"
+#include "graph_format.h"
 #include "system_json.h"
 #include "training.h"
 
