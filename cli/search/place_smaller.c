@@ -4,7 +4,7 @@
 
 #include "graph_load.h"
 #include "say.h"
-#include "strbuf.h"
+#include "text.h"
 
 /* Silent, and nothing is noted: the trial's memory is given back. */
 static berth_status load_trial(void *ctx, const char *spec, bool again, berth_graph *g, berth_system *s,
