@@ -560,7 +560,7 @@ ONNX_FOLD(split)
 	if (in.n < 1 || d.rank < 1)
 		return in.n == 0 ? fold_empty(at) : BERTH_OK;
 	plain_strides(&d, stride);
-	BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), d.rank, &axis));
+	BERTH_TRY(onnx_axis_attr(at, 0, d.rank, &axis));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
 		const onnx_value *v = onnx_out(at, o);
 		if (!v || onnx_count(v->rank, v->dim) < 0)
@@ -599,7 +599,7 @@ ONNX_FOLD(concat)
 	BERTH_TRY(new_content(at, 0, &out));
 	if (out.n < 1)
 		return fold_empty(at);
-	BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 1), v->rank, &axis));
+	BERTH_TRY(onnx_axis_attr(at, 1, v->rank, &axis));
 	for (int32_t i = axis + 1; i < v->rank; i++)
 		inner *= v->dim[i];
 	for (int32_t i = 0; i < at->n->n_in; i++) {
@@ -628,13 +628,13 @@ ONNX_FOLD(gather)
 	BERTH_TRY(new_content(at, 0, &out));
 	if (out.n < 0 || in.n < 1 || index.n < 1 || d.rank < 1)
 		return in.n == 0 || index.n == 0 ? fold_empty(at) : BERTH_OK;
-	BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), d.rank, &axis));
+	BERTH_TRY(onnx_axis_attr(at, 0, d.rank, &axis));
 	for (int32_t i = axis + 1; i < d.rank; i++)
 		inner *= d.d[i];
 	for (int64_t k = 0; k < out.n; k++) {
 		int64_t j = int_at(&index, k / inner % index.n);
 		if (j < -d.d[axis] || j >= d.d[axis])
-			return onnx_fail(at->m, at->n, at->err, "index %lld; expected %lld to %lld",
+			return ONNX_FAIL(at, "index %lld; expected %lld to %lld",
 			                 (long long)j, (long long)-d.d[axis], (long long)d.d[axis] - 1);
 		j += j < 0 ? d.d[axis] : 0;
 		put(&out, k, &in, (k / inner / index.n * d.d[axis] + j) * inner + k % inner);

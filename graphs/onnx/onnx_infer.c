@@ -28,6 +28,7 @@ onnx_dims onnx_in_dims(const onnx_at *at, int32_t i)
 	onnx_dims d;
 	const onnx_value *v = onnx_in(at, i);
 	d.rank = v ? v->rank : ONNX_UNKNOWN;
+	d.elem = v ? v->elem : ONNX_NONE;
 	if (d.rank > 0)
 		memcpy(d.d, v->dim, (size_t)d.rank * sizeof *d.d);
 	return d;
@@ -59,14 +60,27 @@ bool onnx_in_number(const onnx_at *at, int32_t i, int32_t k, double *x)
 	return k < n_ints || k < n_reals;
 }
 
+int64_t onnx_in_size(const onnx_at *at, int32_t i)
+{
+	double x;
+	bool known = onnx_in_number(at, i, 0, &x) && x >= 0 && x <= (double)ONNX_MAX_ELEMENTS;
+	return known ? (int64_t)x : ONNX_UNKNOWN;
+}
+
+int32_t onnx_attr_elem(const onnx_at *at, const char *name, int32_t missing)
+{
+	int64_t x = onnx_attr_int(at->n, name, missing);
+	return x < 0 || x > 1000 ? ONNX_NONE : (int32_t)x;
+}
+
 /* ---- setting shapes ---- */
 
-berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dims *d)
+berth_status onnx_set(const onnx_at *at, int32_t o, const onnx_dims *d)
 {
 	onnx_value *v = onnx_out(at, o);
 	if (!v)
 		return BERTH_OK;
-	v->elem = elem;
+	v->elem = d->elem;
 	v->rank = d->rank;
 	if (d->rank < 0)
 		return BERTH_OK;
@@ -86,7 +100,7 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 	}
 	v->dim = copy;
 	if (too_large || n > ONNX_MAX_ELEMENTS)
-		return onnx_fail(at->m, at->n, at->err, "output '%.80s' has more than 2^48 elements",
+		return ONNX_FAIL(at, "output '%.80s' has more than 2^48 elements",
 		                 v->name);
 	return BERTH_OK;
 }
@@ -94,24 +108,20 @@ berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dim
 berth_status onnx_set_like(const onnx_at *at, int32_t o, int32_t i, int32_t elem)
 {
 	onnx_dims d = onnx_in_dims(at, i);
-	return onnx_set(at, o, elem ? elem : onnx_in_elem(at, i), &d);
+	d.elem = elem ? elem : d.elem;
+	return onnx_set(at, o, &d);
 }
 
-onnx_dims onnx_open_dims(int32_t rank)
+void onnx_open(onnx_dims *d, int32_t rank)
 {
-	onnx_dims d;
-	d.rank = rank;
+	d->rank = rank;
 	for (int32_t i = 0; i < rank; i++)
-		d.d[i] = ONNX_UNKNOWN;
-	return d;
+		d->d[i] = ONNX_UNKNOWN;
 }
 
-onnx_dims onnx_vector(int64_t n)
+int64_t onnx_dim(const onnx_dims *d, int32_t i)
 {
-	onnx_dims d;
-	d.rank = 1;
-	d.d[0] = n;
-	return d;
+	return i < d->rank ? d->d[i] : ONNX_UNKNOWN;
 }
 
 const char *onnx_dims_text(char buf[128], const onnx_dims *d)
@@ -141,10 +151,15 @@ int64_t onnx_mul(int64_t a, int64_t b)
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out)
 {
 	if (axis < -rank || axis >= rank)
-		return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d", (long long)axis,
+		return ONNX_FAIL(at, "axis %lld; expected %d to %d", (long long)axis,
 		                 -rank, rank - 1);
 	*out = (int32_t)(axis < 0 ? axis + rank : axis);
 	return BERTH_OK;
+}
+
+berth_status onnx_axis_attr(const onnx_at *at, int64_t missing, int32_t rank, int32_t *out)
+{
+	return onnx_axis(at, onnx_attr_int(at->n, "axis", missing), rank, out);
 }
 
 berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK],
@@ -159,7 +174,7 @@ berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_
 			out[i] = ints[i];
 	}
 	if (*n > ONNX_MAX_RANK)
-		return onnx_fail(at->m, at->n, at->err, "%s: a list of %d; expected at most %d", attr, *n,
+		return ONNX_FAIL(at, "%s: a list of %d; expected at most %d", attr, *n,
 		                 ONNX_MAX_RANK);
 	return BERTH_OK;
 }
@@ -192,7 +207,7 @@ static int64_t broadcast_dim(int64_t a, int64_t b)
 
 berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 {
-	onnx_dims r;
+	onnx_dims r = {.elem = a->elem};
 	if (a->rank < 0 || b->rank < 0) {
 		a->rank = ONNX_UNKNOWN;
 		return BERTH_OK;
@@ -203,7 +218,7 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 		r.d[i] = broadcast_dim(ia < 0 ? 1 : a->d[ia], ib < 0 ? 1 : b->d[ib]);
 		if (r.d[i] < ONNX_UNKNOWN) {
 			char ta[128], tb[128];
-			return onnx_fail(at->m, at->n, at->err, "shapes %s and %s do not broadcast",
+			return ONNX_FAIL(at, "shapes %s and %s do not broadcast",
 			                 onnx_dims_text(ta, a), onnx_dims_text(tb, b));
 		}
 	}
@@ -266,8 +281,12 @@ static berth_status infer_node(onnx_model *m, onnx_node *n, berth_err *err)
 	onnx_at at = {m, n, err};
 	if (!n->op)
 		BERTH_TRY(warn_unknown(m, n, err));
-	if (n->op)
-		BERTH_TRY(n->op->infer(&at));
+	if (n->op) {
+		onnx_dims d = onnx_in_dims(&at, 0);
+		BERTH_TRY(n->op->infer(&at, &d));
+		if (d.rank != ONNX_SET)
+			BERTH_TRY(onnx_set(&at, 0, &d));
+	}
 	for (int32_t o = 0; o < n->n_out; o++)
 		if (n->out[o] >= 0)
 			BERTH_TRY(onnx_complete(m, &m->value[n->out[o]], err));

@@ -12,9 +12,11 @@ typedef struct onnx_at {
 	berth_err *err;
 } onnx_at;
 
-/* Set type and shape of the outputs from those of the inputs. What it cannot know it leaves unknown; a
+/* d comes as type and shape of input 0 and becomes those of output 0; further outputs are set by onnx_set,
+ * and output 0 too where d->rank becomes ONNX_SET. What a rule cannot know it leaves unknown; a
  * contradiction is BERTH_EFORMAT. */
-typedef berth_status (*onnx_infer_fn)(const onnx_at *at);
+typedef berth_status (*onnx_infer_fn)(const onnx_at *at, onnx_dims *d);
+enum { ONNX_SET = -2 };
 /* Set the content of output 0; called where it has a full shape of at most ONNX_MAX_CONTENT elements. */
 typedef berth_status (*onnx_fold_fn)(const onnx_at *at);
 /* Multiply-accumulates, *macs left 0 where a shape is unknown. */
@@ -35,6 +37,15 @@ typedef struct onnx_op {
 	uint32_t weight_slots; /* bit i: input i is a parameter where it is a graph input */
 	unsigned flags;
 } onnx_op;
+
+/* Rows by the names of their rules: one that gives a shape alone, contents too, that has weight slots, and
+ * that counts multiply-accumulates. */
+#define S(i) (1u << (i))
+#define SHAPE(type, rule) {#type, onnx_infer_##rule, NULL, NULL, 0, 0}
+#define FOLDS(type, rule, fold, flags) {#type, onnx_infer_##rule, onnx_fold_##fold, NULL, 0, flags}
+#define HOLDS(type, rule, slots, flags) {#type, onnx_infer_##rule, NULL, NULL, slots, flags}
+#define COUNTS(type, rule, macs, slots, flags) \
+	{#type, onnx_infer_##rule, NULL, onnx_macs_##macs, slots, flags}
 
 /* Row of a type in the default domain, com.microsoft or ai.onnx.preview.training; NULL: not known. */
 const onnx_op *onnx_op_find(const char *domain, const char *type);
@@ -75,7 +86,7 @@ berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err);
 /* NULL: none of that attribute's name. */
 const onnx_body *onnx_body_find(const onnx_node *n, const char *name);
 /* Give the body's input k a type and a shape; what they leave open is taken from its declaration. */
-berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, int32_t elem, const onnx_dims *d);
+berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, const onnx_dims *d);
 /* The branch that an If with a known condition takes; NULL: either. */
 const onnx_body *onnx_if_taken(const onnx_at *at);
 /* How often the bodies run; *known = false: nobody says, 1. */
@@ -93,18 +104,28 @@ const int64_t *onnx_in_ints(const onnx_at *at, int32_t i, int32_t *n); /* conten
 const double *onnx_in_reals(const onnx_at *at, int32_t i, int32_t *n);
 /* Content of integers or floats as double at index k; false: not known. */
 bool onnx_in_number(const onnx_at *at, int32_t i, int32_t k, double *x);
+/* The first element of input i as a size from 0 to ONNX_MAX_ELEMENTS; ONNX_UNKNOWN: it is none. */
+int64_t onnx_in_size(const onnx_at *at, int32_t i);
 
 /* Type and shape of output o (nothing where it is left out). Fails: BERTH_EFORMAT (too large),
  * BERTH_ENOMEM. */
-berth_status onnx_set(const onnx_at *at, int32_t o, int32_t elem, const onnx_dims *d);
-/* Output 0 with the shape (and, elem ONNX_NONE, the type) of input 0. */
+berth_status onnx_set(const onnx_at *at, int32_t o, const onnx_dims *d);
+/* Output o with the shape and, elem ONNX_NONE, the type of input i. */
 berth_status onnx_set_like(const onnx_at *at, int32_t o, int32_t i, int32_t elem);
-/* A shape of rank unknown dimensions. */
-onnx_dims onnx_open_dims(int32_t rank);
-onnx_dims onnx_vector(int64_t n);
+/* rank unknown dimensions; the type stays. */
+void onnx_open(onnx_dims *d, int32_t rank);
+/* Dimension i; ONNX_UNKNOWN where there is none. */
+int64_t onnx_dim(const onnx_dims *d, int32_t i);
+/* An attribute that tells a type. */
+int32_t onnx_attr_elem(const onnx_at *at, const char *name, int32_t missing);
+
+/* "FILE: node ...: " and the message, as onnx_fail. */
+#define ONNX_FAIL(at, ...) onnx_fail((at)->m, (at)->n, (at)->err, __VA_ARGS__)
 
 /* axis from -rank .. rank-1 to 0 .. rank-1 (where from: error text). */
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out);
+/* The same of the attribute "axis". */
+berth_status onnx_axis_attr(const onnx_at *at, int64_t missing, int32_t rank, int32_t *out);
 /* Small integers of the attribute, or of input slot (slot < 0: attribute only). *n = -1: neither is given;
  * *known = false: given, but not known. */
 berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK],
@@ -118,141 +139,50 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 int64_t onnx_clamp(int64_t x);
 /* Product of unknown-or-known sizes; unknown wins. */
 int64_t onnx_mul(int64_t a, int64_t b);
-/* Shape of x convolved by a weight [out channels, in channels / group, kernel...]; of x under the windows of
- * the node's attributes. */
-berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *x, const onnx_dims *weight, onnx_dims *out);
-berth_status onnx_pool_shape(const onnx_at *at, const onnx_dims *x, onnx_dims *out);
+/* The shape of x, in d, convolved by a weight [out channels, in channels / group, kernel...]; of x under the
+ * windows of the node's attributes. */
+berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *weight);
+berth_status onnx_pool_shape(const onnx_at *at, onnx_dims *d);
 /* "[1,3,?]" for messages. */
 const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 
-/* ---- rows: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_misc.c ---- */
-#define ONNX_INFER(name) berth_status onnx_infer_##name(const onnx_at *at)
+/* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_misc.c, onnx_work.c, onnx_content.c ---- */
+
+#define ONNX_INFER(name) berth_status onnx_infer_##name(const onnx_at *at, onnx_dims *d)
 #define ONNX_FOLD(name) berth_status onnx_fold_##name(const onnx_at *at)
 #define ONNX_MACS(name) berth_status onnx_macs_##name(const onnx_at *at, double *macs)
 
-ONNX_INFER(same);
-ONNX_INFER(bool_same);
-ONNX_INFER(binary);
-ONNX_INFER(compare);
-ONNX_INFER(variadic);
-ONNX_INFER(where);
-ONNX_INFER(cast);
-ONNX_INFER(cast_like);
-ONNX_INFER(dtype_same);
-ONNX_INFER(reduce);
-ONNX_INFER(arg);
-ONNX_INFER(prelu);
-ONNX_INFER(quantize);
-ONNX_INFER(dequantize);
-ONNX_INFER(dynamic_quantize); ONNX_INFER(dropout);
+#define ONNX_INFER_RULES(X) \
+	X(same) X(bool_same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) \
+	X(dtype_same) X(reduce) X(arg) X(quantize) X(dequantize) X(dynamic_quantize) X(dropout) \
+	X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(transpose) X(expand) X(tile) X(concat) X(split) \
+	X(slice) X(gather) X(gather_elements) X(gather_nd) X(pad) X(shape) X(size) X(constant) \
+	X(constant_of_shape) X(range) X(one_hot) X(resize) X(upsample) X(topk) X(nonzero) \
+	X(depth_to_space) X(space_to_depth) X(compress) X(unique) X(center_crop_pad) X(col2im) X(conv) \
+	X(conv_transpose) X(pool) X(global_pool) X(max_unpool) X(gemm) X(matmul) X(qlinear_matmul) \
+	X(matmul_integer) X(einsum) X(recurrent) X(batch_norm) X(layer_norm) X(qlinear_conv) \
+	X(conv_integer) X(fused_matmul) X(matmul_nbits) X(attention) X(skip_layer_norm) \
+	X(qlinear_binary) X(random) X(multinomial) X(nms) X(roi_align) X(max_roi_pool) X(grid_sample) \
+	X(affine_grid) X(window) X(dft) X(stft) X(mel) X(det) X(loss) X(cross_entropy) X(if) X(loop) \
+	X(scan) X(yes_or_no) X(sequence_empty) X(sequence_construct) X(sequence_insert) \
+	X(split_to_sequence) X(concat_from_sequence) X(sequence_map) X(tf_idf) X(string_normalizer) \
+	X(string_split) X(image_decoder) X(optimiser)
+#define ONNX_FOLD_RULES(X) \
+	X(copy) X(unary) X(binary) X(where) X(cast) X(reduce) X(transpose) X(expand) X(tile) X(concat) \
+	X(slice) X(gather) X(shape) X(size) X(constant) X(constant_of_shape) X(range) X(split) \
+	X(nonzero)
+#define ONNX_MACS_RULES(X) \
+	X(conv) X(conv_transpose) X(gemm) X(matmul) X(einsum) X(recurrent) X(qlinear_conv) \
+	X(fused_matmul) X(attention)
 
-ONNX_INFER(reshape);
-ONNX_INFER(flatten);
-ONNX_INFER(squeeze);
-ONNX_INFER(unsqueeze);
-ONNX_INFER(transpose);
-ONNX_INFER(expand);
-ONNX_INFER(tile);
-ONNX_INFER(concat);
-ONNX_INFER(split);
-ONNX_INFER(slice);
-ONNX_INFER(gather);
-ONNX_INFER(gather_elements);
-ONNX_INFER(gather_nd);
-ONNX_INFER(pad);
-ONNX_INFER(shape);
-ONNX_INFER(size);
-ONNX_INFER(constant);
-ONNX_INFER(constant_of_shape);
-ONNX_INFER(range);
-ONNX_INFER(one_hot);
-ONNX_INFER(resize);
-ONNX_INFER(upsample);
-ONNX_INFER(topk);
-ONNX_INFER(nonzero);
-ONNX_INFER(depth_to_space);
-ONNX_INFER(space_to_depth);
-ONNX_INFER(compress);
-ONNX_INFER(unique); ONNX_INFER(center_crop_pad); ONNX_INFER(col2im);
-
-ONNX_INFER(conv);
-ONNX_INFER(conv_transpose);
-ONNX_INFER(pool);
-ONNX_INFER(global_pool);
-ONNX_INFER(max_unpool);
-ONNX_INFER(gemm);
-ONNX_INFER(matmul);
-ONNX_INFER(qlinear_matmul);
-ONNX_INFER(matmul_integer);
-ONNX_INFER(einsum);
-ONNX_INFER(recurrent);
-ONNX_INFER(batch_norm);
-ONNX_INFER(layer_norm);
-ONNX_INFER(qlinear_conv);
-ONNX_INFER(conv_integer);
-ONNX_INFER(deform_conv);
-ONNX_INFER(fused_matmul);
-ONNX_INFER(matmul_nbits);
-ONNX_INFER(attention);
-ONNX_INFER(skip_layer_norm); ONNX_INFER(qlinear_binary); ONNX_INFER(qlinear_same);
-
-ONNX_INFER(random);
-ONNX_INFER(multinomial);
-ONNX_INFER(nms);
-ONNX_INFER(roi_align);
-ONNX_INFER(max_roi_pool);
-ONNX_INFER(grid_sample);
-ONNX_INFER(affine_grid);
-ONNX_INFER(window);
-ONNX_INFER(dft);
-ONNX_INFER(stft);
-ONNX_INFER(mel);
-ONNX_INFER(det);
-ONNX_INFER(loss);
-ONNX_INFER(cross_entropy);
-
-ONNX_INFER(if); ONNX_INFER(loop); ONNX_INFER(scan);
-
-ONNX_INFER(number);
-ONNX_INFER(yes_or_no);
-ONNX_INFER(sequence_empty);
-ONNX_INFER(sequence_construct);
-ONNX_INFER(sequence_insert);
-ONNX_INFER(split_to_sequence);
-ONNX_INFER(concat_from_sequence);
-ONNX_INFER(sequence_map);
-ONNX_INFER(tf_idf);
-ONNX_INFER(string_normalizer);
-ONNX_INFER(string_split); ONNX_INFER(image_decoder); ONNX_INFER(optimiser);
-
-ONNX_FOLD(copy);
-ONNX_FOLD(unary);
-ONNX_FOLD(binary);
-ONNX_FOLD(where);
-ONNX_FOLD(cast);
-ONNX_FOLD(reduce);
-ONNX_FOLD(transpose);
-ONNX_FOLD(expand);
-ONNX_FOLD(tile);
-ONNX_FOLD(concat);
-ONNX_FOLD(slice);
-ONNX_FOLD(gather);
-ONNX_FOLD(shape);
-ONNX_FOLD(size);
-ONNX_FOLD(constant);
-ONNX_FOLD(constant_of_shape); ONNX_FOLD(range); ONNX_FOLD(split); ONNX_FOLD(nonzero);
-
-ONNX_MACS(conv);
-ONNX_MACS(conv_transpose);
-ONNX_MACS(gemm);
-ONNX_MACS(matmul);
-ONNX_MACS(einsum);
-ONNX_MACS(recurrent);
-ONNX_MACS(qlinear_conv);
-ONNX_MACS(qlinear_matmul);
-ONNX_MACS(fused_matmul);
-ONNX_MACS(matmul_nbits);
-ONNX_MACS(attention);
-ONNX_MACS(deform_conv);
+#define ONNX_DECLARE(name) ONNX_INFER(name);
+ONNX_INFER_RULES(ONNX_DECLARE)
+#undef ONNX_DECLARE
+#define ONNX_DECLARE(name) ONNX_FOLD(name);
+ONNX_FOLD_RULES(ONNX_DECLARE)
+#undef ONNX_DECLARE
+#define ONNX_DECLARE(name) ONNX_MACS(name);
+ONNX_MACS_RULES(ONNX_DECLARE)
+#undef ONNX_DECLARE
 
 #endif

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t dim_of(const onnx_dims *d, int32_t i)
-{
-	return i < d->rank ? d->d[i] : ONNX_UNKNOWN;
-}
-
 /* A number of things that an attribute tells, small enough to count with. */
 static int64_t number_attr(const onnx_at *at, const char *name, int64_t missing)
 {
@@ -28,9 +23,9 @@ static int64_t part(int64_t a, int64_t n)
 	return a < 0 || n <= 0 ? ONNX_UNKNOWN : a / n;
 }
 
-static onnx_dims shape(int32_t rank, int64_t a, int64_t b, int64_t c, int64_t d)
+static onnx_dims shape(int32_t elem, int32_t rank, int64_t a, int64_t b, int64_t c, int64_t d)
 {
-	return (onnx_dims){.rank = rank, .d = {a, b, c, d}};
+	return (onnx_dims){.elem = elem, .rank = rank, .d = {a, b, c, d}};
 }
 
 /* Product of sizes; 0 where one is unknown. */
@@ -61,14 +56,14 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	int64_t size[ONNX_MAX_RANK];
 	int32_t n;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "qkv_hidden_sizes", size, ONNX_MAX_RANK, &n, at->err));
-	h->weights = dim_of(&w, 1);
+	h->weights = onnx_dim(&w, 1);
 	h->q = n == 3 ? onnx_clamp(size[0]) : part(h->weights, 3);
 	h->v = n == 3 ? onnx_clamp(size[2]) : part(h->weights, 3);
-	h->batch = dim_of(&x, 0);
-	h->tokens = dim_of(&x, 1);
-	h->in = dim_of(&x, 2);
+	h->batch = onnx_dim(&x, 0);
+	h->tokens = onnx_dim(&x, 1);
+	h->in = onnx_dim(&x, 2);
 	h->n = h->kv = number_attr(at, "num_heads", ONNX_UNKNOWN);
-	h->all = onnx_in(at, past_slot) ? plus(dim_of(&past, 3), h->tokens) : h->tokens;
+	h->all = onnx_in(at, past_slot) ? plus(onnx_dim(&past, 3), h->tokens) : h->tokens;
 	return BERTH_OK;
 }
 
@@ -81,17 +76,17 @@ static void separate_heads(const onnx_at *at, int32_t past_slot, heads *h)
 		  past = onnx_in_dims(at, past_slot);
 	h->n = number_attr(at, "num_heads", ONNX_UNKNOWN);
 	h->kv = number_attr(at, "kv_num_heads", h->n);
-	h->batch = dim_of(&q, 0);
-	h->tokens = dim_of(&q, 1);
-	h->q = q.rank == 5 ? onnx_mul(dim_of(&q, 2), dim_of(&q, 4)) : dim_of(&q, 2);
+	h->batch = onnx_dim(&q, 0);
+	h->tokens = onnx_dim(&q, 1);
+	h->q = q.rank == 5 ? onnx_mul(onnx_dim(&q, 2), onnx_dim(&q, 4)) : onnx_dim(&q, 2);
 	if (!onnx_in(at, 1) && q.rank == 3) /* all three in one */
 		h->q = onnx_mul(part(h->q, plus(h->n, onnx_mul(2, h->kv))), h->n);
-	h->v = v.rank == 4   ? onnx_mul(dim_of(&v, 1), dim_of(&v, 3))
-	       : v.rank == 3 ? onnx_mul(part(dim_of(&v, 2), h->kv), h->n)
+	h->v = v.rank == 4   ? onnx_mul(onnx_dim(&v, 1), onnx_dim(&v, 3))
+	       : v.rank == 3 ? onnx_mul(part(onnx_dim(&v, 2), h->kv), h->n)
 	                     : h->q;
-	h->all = !onnx_in(at, 1) ? h->tokens : k.rank == 4 ? dim_of(&k, 2) : dim_of(&k, 1);
+	h->all = !onnx_in(at, 1) ? h->tokens : k.rank == 4 ? onnx_dim(&k, 2) : onnx_dim(&k, 1);
 	if (onnx_in(at, past_slot))
-		h->all = k.rank == 4 ? dim_of(&k, 2) : plus(dim_of(&past, 2), h->all);
+		h->all = k.rank == 4 ? onnx_dim(&k, 2) : plus(onnx_dim(&past, 2), h->all);
 }
 
 static int32_t past_slot(const onnx_node *n)
@@ -125,21 +120,21 @@ static berth_status read_heads(const onnx_at *at, heads *h)
 }
 
 /* Output, and the keys and values to go on with. */
-static berth_status infer_heads(const onnx_at *at)
+static berth_status infer_heads(const onnx_at *at, onnx_dims *d)
 {
 	heads h;
 	BERTH_TRY(read_heads(at, &h));
 	int32_t elem = onnx_in_elem(at, strcmp(at->n->type, "QAttention") == 0 ? 3 : 0);
-	onnx_dims y = shape(3, h.batch, h.tokens, h.v, 0),
-		  key = shape(4, h.batch, h.kv, h.all, part(h.q, h.n)), value = key;
-	value.d[3] = part(h.v, h.n);
-	BERTH_TRY(onnx_set(at, 0, elem, &y));
-	if (!is_packed(at->n)) {
-		BERTH_TRY(onnx_set(at, 1, elem, &key));
-		return onnx_set(at, 2, elem, &value);
+	int64_t key = part(h.q, h.n);
+	*d = shape(elem, 3, h.batch, h.tokens, h.v, 0);
+	if (is_packed(at->n)) {
+		onnx_dims both = {.elem = elem, .rank = 5, .d = {2, h.batch, h.kv, h.all, key}};
+		return onnx_set(at, 1, &both);
 	}
-	onnx_dims both = {.rank = 5, .d = {2, h.batch, h.kv, h.all, part(h.q, h.n)}};
-	return onnx_set(at, 1, elem, &both);
+	onnx_dims keys = shape(elem, 4, h.batch, h.kv, h.all, key), values = keys;
+	values.d[3] = part(h.v, h.n);
+	BERTH_TRY(onnx_set(at, 1, &keys));
+	return onnx_set(at, 2, &values);
 }
 
 /* Product with the weights, scores, and scores times values. */
@@ -155,17 +150,17 @@ static berth_status heads_macs(const onnx_at *at, double *macs)
 
 /* PackedAttention: tokens of all samples in one row, [tokens, in]; as one sample of that length, so a bound
  * from above. */
-static berth_status infer_packed_attention(const onnx_at *at)
+static berth_status infer_packed_attention(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1),
-		  y = shape(2, dim_of(&x, 0), part(dim_of(&w, 1), 3), 0, 0);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &y);
+	onnx_dims w = onnx_in_dims(at, 1);
+	*d = shape(d->elem, 2, onnx_dim(d, 0), part(onnx_dim(&w, 1), 3), 0, 0);
+	return BERTH_OK;
 }
 
 static berth_status packed_attention_macs(const onnx_at *at, double *macs)
 {
 	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1);
-	int64_t t = dim_of(&x, 0), h = dim_of(&w, 1), into[] = {t, dim_of(&x, 1), h},
+	int64_t t = onnx_dim(&x, 0), h = onnx_dim(&w, 1), into[] = {t, onnx_dim(&x, 1), h},
 		scores[] = {2, t, t, part(h, 3)};
 	*macs = product(into, 3) + product(scores, 4);
 	return BERTH_OK;
@@ -175,46 +170,43 @@ static berth_status packed_attention_macs(const onnx_at *at, double *macs)
 
 /* EmbedLayerNormalization: ids [batch, tokens], words [n, hidden]. Outputs: embedding, mask, sum before the
  * norm. */
-static berth_status infer_embed(const onnx_at *at)
+static berth_status infer_embed(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims ids = onnx_in_dims(at, 0), words = onnx_in_dims(at, 2),
-		  y = shape(3, dim_of(&ids, 0), dim_of(&ids, 1), dim_of(&words, 1), 0);
-	onnx_dims mask = onnx_vector(y.d[0]);
-	int32_t elem = at->n->type[0] == 'Q' ? ONNX_FLOAT : onnx_in_elem(at, 2);
-	BERTH_TRY(onnx_set(at, 0, elem, &y));
-	BERTH_TRY(onnx_set(at, 1, ONNX_INT32, &mask));
-	return onnx_set(at, 2, elem, &y);
+	onnx_dims words = onnx_in_dims(at, 2);
+	*d = shape(at->n->type[0] == 'Q' ? ONNX_FLOAT : words.elem, 3, onnx_dim(d, 0), onnx_dim(d, 1),
+	           onnx_dim(&words, 1), 0);
+	onnx_dims mask = shape(ONNX_INT32, 1, d->d[0], 0, 0, 0);
+	BERTH_TRY(onnx_set(at, 1, &mask));
+	return onnx_set(at, 2, d);
 }
 
-/* Output 0 like input 0, and the sum that went in. */
-static berth_status infer_skip_group_norm(const onnx_at *at)
+/* And the sum that went in. */
+static berth_status infer_skip_group_norm(const onnx_at *at, onnx_dims *d)
 {
-	BERTH_TRY(onnx_set_like(at, 1, 0, ONNX_NONE));
-	return onnx_set_like(at, 0, 0, ONNX_NONE);
+	return onnx_set(at, 1, d);
 }
 
-static berth_status infer_half(const onnx_at *at)
+static berth_status infer_half(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
-	if (d.rank > 0)
-		d.d[d.rank - 1] = part(d.d[d.rank - 1], 2);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	(void)at;
+	if (d->rank > 0)
+		d->d[d->rank - 1] = part(d->d[d->rank - 1], 2);
+	return BERTH_OK;
 }
 
-static berth_status infer_bias_dropout(const onnx_at *at)
+static berth_status infer_bias_dropout(const onnx_at *at, onnx_dims *d)
 {
-	BERTH_TRY(onnx_set_like(at, 1, 0, ONNX_BOOL));
-	return onnx_set_like(at, 0, 0, ONNX_NONE);
+	(void)d;
+	return onnx_set_like(at, 1, 0, ONNX_BOOL);
 }
 
 /* ---- products ---- */
 
 /* The product of inputs 0 and 1 as floats of the scale's type. */
-static berth_status infer_scaled_matmul(const onnx_at *at)
+static berth_status infer_scaled_matmul(const onnx_at *at, onnx_dims *d)
 {
-	BERTH_TRY(onnx_infer_matmul(at));
-	if (onnx_out(at, 0))
-		onnx_out(at, 0)->elem = onnx_in_elem(at, 2);
+	BERTH_TRY(onnx_infer_matmul(at, d));
+	d->elem = onnx_in_elem(at, 2);
 	return BERTH_OK;
 }
 
@@ -224,18 +216,18 @@ static void gemm_sides(const onnx_at *at, int64_t size[3])
 {
 	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 3);
 	int ta = onnx_attr_int(at->n, "transA", 0) != 0, tb = onnx_attr_int(at->n, "transB", 0) != 0;
-	size[0] = dim_of(&a, ta);
-	size[1] = dim_of(&a, !ta);
-	size[2] = dim_of(&b, !tb);
+	size[0] = onnx_dim(&a, ta);
+	size[1] = onnx_dim(&a, !ta);
+	size[2] = onnx_dim(&b, !tb);
 }
 
-static berth_status infer_qgemm(const onnx_at *at)
+static berth_status infer_qgemm(const onnx_at *at, onnx_dims *d)
 {
 	int64_t size[3];
-	gemm_sides(at, size);
-	onnx_dims y = shape(2, size[0], size[2], 0, 0);
 	int32_t zero = onnx_in_elem(at, 8), scale = onnx_in_elem(at, 1);
-	return onnx_set(at, 0, zero ? zero : onnx_in(at, 7) ? onnx_in_elem(at, 0) : scale, &y);
+	gemm_sides(at, size);
+	*d = shape(zero ? zero : onnx_in(at, 7) ? d->elem : scale, 2, size[0], size[2], 0, 0);
+	return BERTH_OK;
 }
 
 static berth_status qgemm_macs(const onnx_at *at, double *macs)
@@ -255,186 +247,180 @@ static berth_status moe_macs(const onnx_at *at, double *macs)
 		  down = onnx_in_dims(at, quantised ? 5 : 4);
 	const onnx_value *gate = onnx_in(at, quantised ? 8 : 6);
 	int64_t pack = quantised && onnx_attr_int(at->n, "expert_weight_bits", 4) == 4 ? 2 : 1,
-		hidden = x.rank > 0 ? dim_of(&x, x.rank - 1) : ONNX_UNKNOWN;
+		hidden = x.rank > 0 ? onnx_dim(&x, x.rank - 1) : ONNX_UNKNOWN;
 	int64_t tokens = part(onnx_count(x.rank, x.d), hidden), k = onnx_attr_int(at->n, "k", 1);
-	int64_t up_size[] = {tokens, k, pack, dim_of(&up, 1), dim_of(&up, 2)},
-		down_size[] = {tokens, k, pack, dim_of(&down, 1), dim_of(&down, 2)};
+	int64_t up_size[] = {tokens, k, pack, onnx_dim(&up, 1), onnx_dim(&up, 2)},
+		down_size[] = {tokens, k, pack, onnx_dim(&down, 1), onnx_dim(&down, 2)};
 	*macs = product(up_size, 5) * (gate ? 2 : 1) + product(down_size, 5);
 	return BERTH_OK;
 }
 
 /* ---- channels last ---- */
 
-/* [n, spatial..., channels] with the channels in front of the places. */
-static onnx_dims channels_first(onnx_dims d)
+/* [n, spatial..., channels] with the channels in front of the places, and back. */
+static void channels_first(onnx_dims *d)
 {
-	if (d.rank < 3)
-		return d;
-	int64_t c = d.d[d.rank - 1];
-	memmove(d.d + 2, d.d + 1, (size_t)(d.rank - 2) * sizeof *d.d);
-	d.d[1] = c;
-	return d;
+	if (d->rank < 3)
+		return;
+	int64_t c = d->d[d->rank - 1];
+	memmove(d->d + 2, d->d + 1, (size_t)(d->rank - 2) * sizeof *d->d);
+	d->d[1] = c;
 }
 
-static onnx_dims channels_last(onnx_dims d)
+static void channels_last(onnx_dims *d)
 {
-	if (d.rank < 3)
-		return d;
-	int64_t c = d.d[1];
-	memmove(d.d + 1, d.d + 2, (size_t)(d.rank - 2) * sizeof *d.d);
-	d.d[d.rank - 1] = c;
-	return d;
+	if (d->rank < 3)
+		return;
+	int64_t c = d->d[1];
+	memmove(d->d + 1, d->d + 2, (size_t)(d->rank - 2) * sizeof *d->d);
+	d->d[d->rank - 1] = c;
 }
 
-static berth_status set_channels_last(const onnx_at *at, onnx_dims d)
+static berth_status infer_nhwc_conv(const onnx_at *at, onnx_dims *d)
 {
-	d = channels_last(d);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	onnx_dims w = onnx_in_dims(at, 1);
+	channels_first(d);
+	BERTH_TRY(onnx_conv_shape(at, d, &w));
+	channels_last(d);
+	return BERTH_OK;
 }
 
-static berth_status infer_nhwc_conv(const onnx_at *at)
+static berth_status infer_nhwc_pool(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims in = channels_first(onnx_in_dims(at, 0)), w = onnx_in_dims(at, 1), out;
-	BERTH_TRY(onnx_conv_shape(at, &in, &w, &out));
-	return set_channels_last(at, out);
+	channels_first(d);
+	BERTH_TRY(onnx_pool_shape(at, d));
+	channels_last(d);
+	return BERTH_OK;
 }
 
-static berth_status infer_nhwc_pool(const onnx_at *at)
+static berth_status infer_qlinear_pool(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims in = channels_first(onnx_in_dims(at, 0)), out;
-	BERTH_TRY(onnx_pool_shape(at, &in, &out));
-	return set_channels_last(at, out);
+	return (onnx_attr_int(at->n, "channels_last", 0) ? infer_nhwc_pool : onnx_infer_pool)(at, d);
 }
 
-static berth_status infer_qlinear_pool(const onnx_at *at)
-{
-	return onnx_attr_int(at->n, "channels_last", 0) ? infer_nhwc_pool(at) : onnx_infer_pool(at);
-}
-
-static berth_status infer_qlinear_global_pool(const onnx_at *at)
+static berth_status infer_qlinear_global_pool(const onnx_at *at, onnx_dims *d)
 {
 	bool last = onnx_attr_int(at->n, "channels_last", 0) != 0;
-	onnx_dims d = onnx_in_dims(at, 0);
-	for (int32_t i = last ? 1 : 2; i < d.rank - last; i++)
-		d.d[i] = 1;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	for (int32_t i = last ? 1 : 2; i < d->rank - last; i++)
+		d->d[i] = 1;
+	return BERTH_OK;
 }
 
 /* ---- moving ---- */
 
 /* QLinearConcat: scale, zero point, then operands with scale and zero point each. */
-static berth_status infer_qlinear_concat(const onnx_at *at)
+static berth_status infer_qlinear_concat(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims d = onnx_in_dims(at, 2);
 	int32_t axis;
-	if (d.rank < 1)
-		return onnx_set(at, 0, onnx_in_elem(at, 2), &d);
-	BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), d.rank, &axis));
+	*d = onnx_in_dims(at, 2);
+	if (d->rank < 1)
+		return BERTH_OK;
+	BERTH_TRY(onnx_axis_attr(at, 0, d->rank, &axis));
 	for (int32_t i = 5; i < at->n->n_in; i += 3) {
 		onnx_dims e = onnx_in_dims(at, i);
-		d.d[axis] = plus(d.d[axis], dim_of(&e, axis));
+		d->d[axis] = plus(d->d[axis], onnx_dim(&e, axis));
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 2), &d);
+	return BERTH_OK;
 }
 
-static berth_status infer_qlinear_where(const onnx_at *at)
+static berth_status infer_qlinear_where(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims d = onnx_in_dims(at, 0), x = onnx_in_dims(at, 1), y = onnx_in_dims(at, 4);
-	BERTH_TRY(onnx_broadcast(at, &d, &x));
-	BERTH_TRY(onnx_broadcast(at, &d, &y));
-	return onnx_set(at, 0, onnx_in_elem(at, 1), &d);
+	onnx_dims x = onnx_in_dims(at, 1), y = onnx_in_dims(at, 4);
+	BERTH_TRY(onnx_broadcast(at, d, &x));
+	BERTH_TRY(onnx_broadcast(at, d, &y));
+	d->elem = x.elem;
+	return BERTH_OK;
 }
 
 /* GatherBlockQuantized: packed rows are unpacked into the type of the scales. */
-static berth_status infer_gather_quantised(const onnx_at *at)
+static berth_status infer_gather_quantised(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims data = onnx_in_dims(at, 0), index = onnx_in_dims(at, 1);
-	onnx_dims d = {.rank = ONNX_UNKNOWN};
-	int64_t packed = onnx_in_elem(at, 0) == ONNX_UINT8 && onnx_attr_int(at->n, "bits", 4) == 4 ? 2 : 1;
-	if (data.rank > 0 && index.rank >= 0 && data.rank - 1 + index.rank <= ONNX_MAX_RANK &&
-	    onnx_attr_int(at->n, "gather_axis", 0) == 0) {
-		d = index;
-		for (int32_t i = 1; i < data.rank; i++)
-			d.d[d.rank++] = i + 1 == data.rank ? onnx_mul(data.d[i], packed) : data.d[i];
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 2), &d);
+	onnx_dims data = *d, index = onnx_in_dims(at, 1);
+	int64_t packed = data.elem == ONNX_UINT8 && onnx_attr_int(at->n, "bits", 4) == 4 ? 2 : 1;
+	d->elem = onnx_in_elem(at, 2);
+	d->rank = ONNX_UNKNOWN;
+	if (data.rank < 1 || index.rank < 0 || data.rank - 1 + index.rank > ONNX_MAX_RANK ||
+	    onnx_attr_int(at->n, "gather_axis", 0) != 0)
+		return BERTH_OK;
+	index.elem = d->elem;
+	*d = index;
+	for (int32_t i = 1; i < data.rank; i++)
+		d->d[d->rank++] = i + 1 == data.rank ? onnx_mul(data.d[i], packed) : data.d[i];
+	return BERTH_OK;
 }
 
 /* CropAndResize: x [n, channels, h, w], boxes [m, 4]; the new size is input 3. */
-static berth_status infer_crop_and_resize(const onnx_at *at)
+static berth_status infer_crop_and_resize(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims x = onnx_in_dims(at, 0), boxes = onnx_in_dims(at, 1),
-		  d = shape(4, dim_of(&boxes, 0), dim_of(&x, 1), ONNX_UNKNOWN, ONNX_UNKNOWN);
+	onnx_dims boxes = onnx_in_dims(at, 1);
 	int32_t n;
 	const int64_t *size = onnx_in_ints(at, 3, &n);
-	for (int32_t i = 0; i < 2 && size && n == 2; i++)
-		d.d[2 + i] = size[i];
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	bool known = size && n == 2;
+	*d = shape(d->elem, 4, onnx_dim(&boxes, 0), onnx_dim(d, 1), known ? size[0] : ONNX_UNKNOWN,
+	           known ? size[1] : ONNX_UNKNOWN);
+	return BERTH_OK;
 }
 
-static berth_status infer_second(const onnx_at *at)
+static berth_status infer_second(const onnx_at *at, onnx_dims *d)
 {
-	return onnx_set_like(at, 0, 1, ONNX_NONE);
+	*d = onnx_in_dims(at, 1);
+	return BERTH_OK;
 }
 
 /* Distances of the rows of a to those of b. */
-static berth_status infer_cdist(const onnx_at *at)
+static berth_status infer_cdist(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1),
-		  d = shape(2, dim_of(&a, 0), dim_of(&b, 0), 0, 0);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	onnx_dims b = onnx_in_dims(at, 1);
+	*d = shape(d->elem, 2, onnx_dim(d, 0), onnx_dim(&b, 0), 0, 0);
+	return BERTH_OK;
 }
 
 /* Generators with a decoder inside: bodies cost what they do, once; what comes out has no known length. */
-static berth_status infer_generator(const onnx_at *at)
+static berth_status infer_generator(const onnx_at *at, onnx_dims *d)
 {
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
 		BERTH_TRY(
 			onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n, at->err));
+	d->rank = ONNX_SET;
 	return BERTH_OK;
 }
 
 /* ---- table ---- */
 
-#define S(i) (1u << (i))
-#define SAME onnx_infer_same
-
 static const onnx_op table[] = {
 	{"Attention", infer_heads, NULL, heads_macs, S(1) | S(2), 0},
-	{"BeamSearch", infer_generator, NULL, NULL, 0, 0},
-	{"BiasAdd", SAME, NULL, NULL, S(1), 0},
+	{.type = "BeamSearch", .infer = infer_generator},
+	HOLDS(BiasAdd, same, S(1), 0),
 	{"BiasDropout", infer_bias_dropout, NULL, NULL, S(1), 0},
-	{"BiasSoftmax", SAME, NULL, NULL, 0, 0},
+	SHAPE(BiasSoftmax, same),
 	{"BiasSplitGelu", infer_half, NULL, NULL, S(1), 0},
-	{"CDist", infer_cdist, NULL, NULL, 0, 0},
-	{"ComplexMul", onnx_infer_binary, NULL, NULL, 0, 0},
-	{"ConvTransposeWithDynamicPads", onnx_infer_conv_transpose, NULL, onnx_macs_conv_transpose,
-	 S(1) | S(3), 0},
-	{"CropAndResize", infer_crop_and_resize, NULL, NULL, 0, 0},
+	{.type = "CDist", .infer = infer_cdist},
+	SHAPE(ComplexMul, binary),
+	COUNTS(ConvTransposeWithDynamicPads, conv_transpose, conv_transpose, S(1) | S(3), 0),
+	{.type = "CropAndResize", .infer = infer_crop_and_resize},
 	{"DecoderMaskedMultiHeadAttention", infer_heads, NULL, heads_macs, 0, 0},
-	{"DynamicQuantizeLSTM", onnx_infer_recurrent, NULL, onnx_macs_recurrent,
-	 S(1) | S(2) | S(3) | S(8) | S(9) | S(10) | S(11), 0},
-	{"DynamicQuantizeMatMul", onnx_infer_matmul, NULL, onnx_macs_matmul, S(1) | S(2) | S(3) | S(4), 0},
+	COUNTS(DynamicQuantizeLSTM, recurrent, recurrent, S(1) | S(2) | S(3) | S(8) | S(9) | S(10) | S(11),
+	       0),
+	COUNTS(DynamicQuantizeMatMul, matmul, matmul, S(1) | S(2) | S(3) | S(4), 0),
 	{"EmbedLayerNormalization", infer_embed, NULL, NULL, S(2) | S(3) | S(4) | S(5) | S(6), 0},
-	{"FusedMatMulActivation", onnx_infer_fused_matmul, NULL, onnx_macs_fused_matmul, 0, ONNX_MIXER},
+	COUNTS(FusedMatMulActivation, fused_matmul, fused_matmul, 0, ONNX_MIXER),
 	{"GatherBlockQuantized", infer_gather_quantised, NULL, NULL, S(0) | S(2) | S(3), 0},
-	{"GemmFastGelu", onnx_infer_matmul, NULL, onnx_macs_matmul, S(1) | S(2), 0},
-	{"GreedySearch", infer_generator, NULL, NULL, 0, 0},
+	COUNTS(GemmFastGelu, matmul, matmul, S(1) | S(2), 0),
+	{.type = "GreedySearch", .infer = infer_generator},
 	{"GroupQueryAttention", infer_heads, NULL, heads_macs, S(7) | S(8), 0},
-	{"ImageScaler", SAME, NULL, NULL, 0, 0},
-	{"Inverse", SAME, NULL, NULL, 0, 0},
-	{"LongformerAttention", SAME, NULL, NULL, S(1) | S(2) | S(4) | S(5), 0},
-	{"MatMulBnb4", onnx_infer_matmul_nbits, NULL, onnx_macs_matmul_nbits, S(1) | S(2), 0},
-	{"MatMulFpQ4", onnx_infer_matmul_nbits, NULL, onnx_macs_matmul_nbits, S(1), 0},
+	SHAPE(ImageScaler, same), SHAPE(Inverse, same),
+	HOLDS(LongformerAttention, same, S(1) | S(2) | S(4) | S(5), 0),
+	COUNTS(MatMulBnb4, matmul_nbits, matmul, S(1) | S(2), 0),
+	COUNTS(MatMulFpQ4, matmul_nbits, matmul, S(1), 0),
 	{"MatMulIntegerToFloat", infer_scaled_matmul, NULL, onnx_macs_matmul,
 	 S(1) | S(2) | S(3) | S(4) | S(5) | S(6), 0},
-	{"MaxpoolWithMask", onnx_infer_pool, NULL, NULL, 0, 0},
-	{"MoE", SAME, NULL, moe_macs, S(2) | S(3) | S(4) | S(5) | S(6) | S(7), 0},
+	SHAPE(MaxpoolWithMask, pool),
+	{"MoE", onnx_infer_same, NULL, moe_macs, S(2) | S(3) | S(4) | S(5) | S(6) | S(7), 0},
 	{"MultiHeadAttention", infer_heads, NULL, heads_macs, S(3), 0},
-	{"NGramRepeatBlock", infer_second, NULL, NULL, 0, 0},
+	{.type = "NGramRepeatBlock", .infer = infer_second},
 	{"NhwcConv", infer_nhwc_conv, NULL, onnx_macs_conv, S(1) | S(2), 0},
 	{"NhwcFusedConv", infer_nhwc_conv, NULL, onnx_macs_conv, S(1) | S(2), 0},
-	{"NhwcMaxPool", infer_nhwc_pool, NULL, NULL, 0, 0},
+	{.type = "NhwcMaxPool", .infer = infer_nhwc_pool},
 	{"PackedAttention", infer_packed_attention, NULL, packed_attention_macs, S(1) | S(2), 0},
 	{"QAttention", infer_heads, NULL, heads_macs, S(1) | S(2) | S(3) | S(4) | S(6) | S(7), 0},
 	{"QEmbedLayerNormalization", infer_embed, NULL, NULL, S(2) | S(3) | S(4) | S(5) | S(6), 0},
@@ -442,14 +428,15 @@ static const onnx_op table[] = {
 	{"QLinearAveragePool", infer_qlinear_pool, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
 	{"QLinearConcat", infer_qlinear_concat, NULL, NULL, S(0) | S(1), 0},
 	{"QLinearGlobalAveragePool", infer_qlinear_global_pool, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
-	{"QLinearReduceMean", onnx_infer_reduce, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
-	{"QLinearSoftmax", SAME, NULL, NULL, S(1) | S(2) | S(3) | S(4), 0},
-	{"QLinearWhere", infer_qlinear_where, NULL, NULL, 0, 0},
-	{"QMoE", SAME, NULL, moe_macs, S(2) | S(3) | S(4) | S(5) | S(6) | S(7) | S(8) | S(9) | S(10), 0},
-	{"Sampling", infer_generator, NULL, NULL, 0, 0},
+	HOLDS(QLinearReduceMean, reduce, S(1) | S(2) | S(3) | S(4), 0),
+	HOLDS(QLinearSoftmax, same, S(1) | S(2) | S(3) | S(4), 0),
+	{.type = "QLinearWhere", .infer = infer_qlinear_where},
+	{"QMoE", onnx_infer_same, NULL, moe_macs,
+	 S(2) | S(3) | S(4) | S(5) | S(6) | S(7) | S(8) | S(9) | S(10), 0},
+	{.type = "Sampling", .infer = infer_generator},
 	{"SkipGroupNorm", infer_skip_group_norm, NULL, NULL, S(1) | S(2) | S(4), 0},
 	{"SparseAttention", infer_heads, NULL, heads_macs, 0, 0},
-	{"TransposeMatMul", onnx_infer_fused_matmul, NULL, onnx_macs_fused_matmul, 0, ONNX_MIXER},
+	COUNTS(TransposeMatMul, fused_matmul, fused_matmul, 0, ONNX_MIXER),
 };
 
 static int compare_type(const void *key, const void *row)

@@ -177,9 +177,10 @@ enum {
 };
 #define ONNX_MAX_ELEMENTS (INT64_C(1) << 48)
 
-/* A shape by value. */
+/* A type and a shape by value. */
 typedef struct onnx_dims {
 	int32_t rank; /* ONNX_UNKNOWN: nothing is known, not even the rank */
+	int32_t elem; /* ONNX_NONE: not known */
 	int64_t d[ONNX_MAX_RANK];
 } onnx_dims;
 

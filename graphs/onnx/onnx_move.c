@@ -1,4 +1,4 @@
-/* Rows of the table: operators that move elements, or make shapes. */
+/* Rules of operators that move elements, or make shapes. */
 #include "onnx_infer.h"
 
 #include <math.h>
@@ -31,163 +31,165 @@ static berth_status fill_rest(const onnx_at *at, onnx_dims *shape, int64_t count
 		return BERTH_OK;
 	}
 	char text[128];
-	return onnx_fail(at->m, at->n, at->err, "%lld elements do not fit the shape %s", (long long)count,
+	return ONNX_FAIL(at, "%lld elements do not fit the shape %s", (long long)count,
 	                 onnx_dims_text(text, shape));
+}
+
+/* The rank that a list of dimensions gives, as far as its length is known. */
+static int32_t rank_of_list(const onnx_dims *list)
+{
+	return list->rank == 1 && list->d[0] >= 0 && list->d[0] <= ONNX_MAX_RANK ? (int32_t)list->d[0]
+	                                                                         : ONNX_UNKNOWN;
 }
 
 ONNX_INFER(reshape)
 {
-	onnx_dims in = onnx_in_dims(at, 0), to = onnx_in_dims(at, 1), out;
-	int32_t n, elem = onnx_in_elem(at, 0);
+	onnx_dims to = onnx_in_dims(at, 1), out = {.elem = d->elem};
 	bool known, zero_is_zero = onnx_attr_int(at->n, "allowzero", 0) != 0;
-	BERTH_TRY(onnx_list(at, "shape", 1, out.d, &n, &known));
-	if (n < 0 || !known) {
-		out = onnx_open_dims(to.rank == 1 && to.d[0] >= 0 && to.d[0] <= ONNX_MAX_RANK
-		                             ? (int32_t)to.d[0]
-		                             : ONNX_UNKNOWN);
-		return onnx_set(at, 0, elem, &out);
+	BERTH_TRY(onnx_list(at, "shape", 1, out.d, &out.rank, &known));
+	if (out.rank < 0 || !known) {
+		onnx_open(d, rank_of_list(&to));
+		return BERTH_OK;
 	}
-	out.rank = n;
-	for (int32_t i = 0; i < n; i++) {
+	for (int32_t i = 0; i < out.rank; i++) {
 		if (out.d[i] == 0 && !zero_is_zero)
-			out.d[i] = in.rank < 0 ? ONNX_UNKNOWN : i < in.rank ? in.d[i] : 1;
+			out.d[i] = d->rank < 0 ? ONNX_UNKNOWN : i < d->rank ? d->d[i] : 1;
 		if (out.d[i] < ONNX_UNKNOWN)
-			return onnx_fail(at->m, at->n, at->err,
-			                 "dimension %lld of the new shape; expected -1 or more",
+			return ONNX_FAIL(at, "dimension %lld of the new shape; expected -1 or more",
 			                 (long long)out.d[i]);
 	}
-	BERTH_TRY(fill_rest(at, &out, onnx_count(in.rank, in.d)));
-	return onnx_set(at, 0, elem, &out);
+	BERTH_TRY(fill_rest(at, &out, onnx_count(d->rank, d->d)));
+	*d = out;
+	return BERTH_OK;
 }
 
 ONNX_INFER(flatten)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out = onnx_open_dims(2);
+	onnx_dims in = *d;
 	int64_t axis = onnx_attr_int(at->n, "axis", 1);
-	if (in.rank >= 0) {
-		if (axis < -in.rank || axis > in.rank)
-			return onnx_fail(at->m, at->n, at->err, "axis %lld; expected %d to %d",
-			                 (long long)axis, -in.rank, in.rank);
-		axis = axis < 0 ? axis + in.rank : axis;
-		out.d[0] = onnx_count((int32_t)axis, in.d);
-		out.d[1] = onnx_count(in.rank - (int32_t)axis, in.d + axis);
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	onnx_open(d, 2);
+	if (in.rank < 0)
+		return BERTH_OK;
+	if (axis < -in.rank || axis > in.rank)
+		return ONNX_FAIL(at, "axis %lld; expected %d to %d", (long long)axis, -in.rank, in.rank);
+	axis = axis < 0 ? axis + in.rank : axis;
+	d->d[0] = onnx_count((int32_t)axis, in.d);
+	d->d[1] = onnx_count(in.rank - (int32_t)axis, in.d + axis);
+	return BERTH_OK;
 }
 
 ONNX_INFER(squeeze)
 {
 	bool on[ONNX_MAX_RANK], known;
-	onnx_dims in = onnx_in_dims(at, 0), out;
-	int32_t n;
-	out.rank = ONNX_UNKNOWN;
-	if (in.rank >= 0) {
-		BERTH_TRY(onnx_axes(at, "axes", 1, in.rank, on, &n, &known));
-		bool open = !known || (n < 0 && onnx_count(in.rank, in.d) < 0);
-		out.rank = open ? ONNX_UNKNOWN : 0;
-		for (int32_t i = 0; i < in.rank && !open; i++) {
-			if (n >= 0 && on[i] && in.d[i] > 1)
-				return onnx_fail(at->m, at->n, at->err,
-				                 "axis %d to squeeze is %lld; expected 1", i,
-				                 (long long)in.d[i]);
-			if (n >= 0 ? !on[i] : in.d[i] != 1)
-				out.d[out.rank++] = in.d[i];
-		}
+	int32_t n, rank = 0;
+	if (d->rank < 0)
+		return BERTH_OK;
+	BERTH_TRY(onnx_axes(at, "axes", 1, d->rank, on, &n, &known));
+	if (!known || (n < 0 && onnx_count(d->rank, d->d) < 0)) {
+		d->rank = ONNX_UNKNOWN;
+		return BERTH_OK;
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	for (int32_t i = 0; i < d->rank; i++) {
+		if (n >= 0 && on[i] && d->d[i] > 1)
+			return ONNX_FAIL(at, "axis %d to squeeze is %lld; expected 1", i,
+			                 (long long)d->d[i]);
+		if (n >= 0 ? !on[i] : d->d[i] != 1)
+			d->d[rank++] = d->d[i];
+	}
+	d->rank = rank;
+	return BERTH_OK;
 }
 
 ONNX_INFER(unsqueeze)
 {
 	bool on[ONNX_MAX_RANK], known;
 	int64_t list[ONNX_MAX_RANK];
-	onnx_dims in = onnx_in_dims(at, 0), out;
+	onnx_dims in = *d;
 	int32_t n, from = 0;
-	out.rank = ONNX_UNKNOWN;
+	d->rank = ONNX_UNKNOWN;
 	BERTH_TRY(onnx_list(at, "axes", 1, list, &n, &known));
-	if (in.rank >= 0 && known && n >= 0) {
-		if (in.rank + n > ONNX_MAX_RANK)
-			return onnx_fail(at->m, at->n, at->err, "a result of rank %d; expected at most %d",
-			                 in.rank + n, ONNX_MAX_RANK);
-		BERTH_TRY(onnx_axes(at, "axes", 1, in.rank + n, on, &n, &known));
-		out.rank = in.rank + n;
-		for (int32_t i = 0; i < out.rank; i++) {
-			if (!on[i] && from == in.rank)
-				return onnx_fail(at->m, at->n, at->err, "an axis stands twice");
-			out.d[i] = on[i] ? 1 : in.d[from++];
-		}
+	if (in.rank < 0 || !known || n < 0)
+		return BERTH_OK;
+	if (in.rank + n > ONNX_MAX_RANK)
+		return ONNX_FAIL(at, "a result of rank %d; expected at most %d", in.rank + n, ONNX_MAX_RANK);
+	BERTH_TRY(onnx_axes(at, "axes", 1, in.rank + n, on, &n, &known));
+	d->rank = in.rank + n;
+	for (int32_t i = 0; i < d->rank; i++) {
+		if (!on[i] && from == in.rank)
+			return ONNX_FAIL(at, "an axis stands twice");
+		d->d[i] = on[i] ? 1 : in.d[from++];
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	return BERTH_OK;
 }
 
 ONNX_INFER(transpose)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out = in;
+	onnx_dims in = *d;
 	int64_t perm[ONNX_MAX_RANK];
 	int32_t n, from;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n, at->err));
 	if (n >= 0 && in.rank >= 0 && n != in.rank)
-		return onnx_fail(at->m, at->n, at->err, "perm of %d for an input of rank %d", n, in.rank);
+		return ONNX_FAIL(at, "perm of %d for an input of rank %d", n, in.rank);
 	for (int32_t i = 0; i < in.rank; i++) {
 		BERTH_TRY(onnx_axis(at, n >= 0 ? perm[i] : in.rank - 1 - i, in.rank, &from));
-		out.d[i] = in.d[from];
+		d->d[i] = in.d[from];
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	return BERTH_OK;
 }
 
 /* ---- copying ---- */
 
 ONNX_INFER(expand)
 {
-	onnx_dims d = onnx_in_dims(at, 0), to;
+	onnx_dims to = {0};
 	bool known;
 	BERTH_TRY(onnx_list(at, "shape", 1, to.d, &to.rank, &known));
 	if (known && to.rank >= 0)
-		BERTH_TRY(onnx_broadcast(at, &d, &to));
-	else
-		d.rank = ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+		return onnx_broadcast(at, d, &to);
+	d->rank = ONNX_UNKNOWN;
+	return BERTH_OK;
 }
 
 ONNX_INFER(tile)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t times[ONNX_MAX_RANK];
 	int32_t n;
 	bool known;
 	BERTH_TRY(onnx_list(at, "repeats", 1, times, &n, &known));
-	if (!known || n != d.rank)
-		d = onnx_open_dims(d.rank);
-	for (int32_t i = 0; i < d.rank && known && n == d.rank; i++)
-		d.d[i] = onnx_mul(d.d[i], times[i]);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	known = known && n == d->rank;
+	for (int32_t i = 0; i < d->rank; i++)
+		d->d[i] = known ? onnx_mul(d->d[i], times[i]) : ONNX_UNKNOWN;
+	return BERTH_OK;
+}
+
+/* Input number i joins at an axis. */
+static berth_status join_at(const onnx_at *at, onnx_dims *d, int32_t axis, int32_t i)
+{
+	onnx_dims e = onnx_in_dims(at, i);
+	if (e.rank >= 0 && e.rank != d->rank)
+		return ONNX_FAIL(at, "input %d has rank %d; expected %d", i, e.rank, d->rank);
+	for (int32_t k = 0; k < d->rank; k++) {
+		int64_t x = onnx_dim(&e, k);
+		if (k == axis)
+			d->d[k] = d->d[k] < 0 || x < 0 ? ONNX_UNKNOWN : onnx_clamp(d->d[k] + x);
+		else if (x >= 0 && d->d[k] >= 0 && x != d->d[k])
+			return ONNX_FAIL(at, "input %d has %lld at axis %d; expected %lld", i, (long long)x,
+			                 k, (long long)d->d[k]);
+		else if (d->d[k] < 0)
+			d->d[k] = x;
+	}
+	return BERTH_OK;
 }
 
 ONNX_INFER(concat)
 {
-	onnx_dims out = onnx_in_dims(at, 0);
 	int32_t axis;
-	if (out.rank < 0)
-		return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
-	BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 1), out.rank, &axis));
-	for (int32_t i = 1; i < at->n->n_in; i++) {
-		onnx_dims d = onnx_in_dims(at, i);
-		if (d.rank >= 0 && d.rank != out.rank)
-			return onnx_fail(at->m, at->n, at->err, "input %d has rank %d; expected %d", i,
-			                 d.rank, out.rank);
-		for (int32_t k = 0; k < out.rank; k++) {
-			int64_t x = d.rank < 0 ? ONNX_UNKNOWN : d.d[k];
-			if (k == axis)
-				out.d[k] = out.d[k] < 0 || x < 0 ? ONNX_UNKNOWN : onnx_clamp(out.d[k] + x);
-			else if (x >= 0 && out.d[k] >= 0 && x != out.d[k])
-				return onnx_fail(at->m, at->n, at->err,
-				                 "input %d has %lld at axis %d; expected %lld", i,
-				                 (long long)x, k, (long long)out.d[k]);
-			else if (out.d[k] < 0)
-				out.d[k] = x;
-		}
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	if (d->rank < 0)
+		return BERTH_OK;
+	BERTH_TRY(onnx_axis_attr(at, 1, d->rank, &axis));
+	for (int32_t i = 1; i < at->n->n_in; i++)
+		BERTH_TRY(join_at(at, d, axis, i));
+	return BERTH_OK;
 }
 
 /* Length of piece o of n where a dimension is cut evenly: the last one takes the rest. */
@@ -200,7 +202,6 @@ static int64_t even_piece(int64_t dim, int32_t n, int32_t o)
 
 ONNX_INFER(split)
 {
-	onnx_dims in = onnx_in_dims(at, 0);
 	int32_t axis = 0, n, pieces = (int32_t)at->n->n_out;
 	int64_t size[ONNX_MAX_CONTENT];
 	bool known = true;
@@ -210,18 +211,19 @@ ONNX_INFER(split)
 		given = onnx_in_ints(at, 1, &n);
 		known = given != NULL;
 	}
-	if (in.rank >= 0)
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), in.rank, &axis));
+	if (d->rank >= 0)
+		BERTH_TRY(onnx_axis_attr(at, 0, d->rank, &axis));
 	if (given && n < pieces)
-		return onnx_fail(at->m, at->n, at->err, "%d sizes for %d outputs", n, pieces);
+		return ONNX_FAIL(at, "%d sizes for %d outputs", n, pieces);
 	for (int32_t o = 0; o < pieces; o++) {
-		onnx_dims d = in;
-		if (in.rank > 0)
-			d.d[axis] = given                      ? given[o]
-			            : !known || in.d[axis] < 0 ? ONNX_UNKNOWN
-			                                       : even_piece(in.d[axis], pieces, o);
-		BERTH_TRY(onnx_set(at, o, onnx_in_elem(at, 0), &d));
+		onnx_dims e = *d;
+		if (d->rank > 0)
+			e.d[axis] = given                      ? given[o]
+			            : !known || d->d[axis] < 0 ? ONNX_UNKNOWN
+			                                       : even_piece(d->d[axis], pieces, o);
+		BERTH_TRY(onnx_set(at, o, &e));
 	}
+	d->rank = ONNX_SET;
 	return BERTH_OK;
 }
 
@@ -244,74 +246,78 @@ static int64_t slice_length(int64_t dim, int64_t start, int64_t end, int64_t ste
 
 ONNX_INFER(slice)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t start[ONNX_MAX_RANK], end[ONNX_MAX_RANK], axes[ONNX_MAX_RANK], step[ONNX_MAX_RANK];
 	int32_t n, n_end, n_axes, n_step, axis;
 	bool known[4];
-	if (d.rank < 0)
-		return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	if (d->rank < 0)
+		return BERTH_OK;
 	BERTH_TRY(onnx_list(at, "starts", 1, start, &n, &known[0]));
 	BERTH_TRY(onnx_list(at, "ends", 2, end, &n_end, &known[1]));
 	BERTH_TRY(onnx_list(at, "axes", 3, axes, &n_axes, &known[2]));
 	BERTH_TRY(onnx_list(at, "steps", 4, step, &n_step, &known[3]));
 	bool ends = known[0] && known[1] && known[3] && n >= 0 && n_end == n && (n_step < 0 || n_step == n);
 	if (!known[2] || (n_axes >= 0 && ends && n_axes != n) || (n_axes < 0 && !ends) ||
-	    (n_axes < 0 && n > d.rank))
-		d = onnx_open_dims(d.rank);
-	else
-		for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : n); i++) {
-			BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis));
-			d.d[axis] = ends ? slice_length(d.d[axis], start[i], end[i], n_step < 0 ? 1 : step[i])
-			                 : ONNX_UNKNOWN;
-		}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	    (n_axes < 0 && n > d->rank)) {
+		onnx_open(d, d->rank);
+		return BERTH_OK;
+	}
+	for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : n); i++) {
+		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d->rank, &axis));
+		d->d[axis] = ends ? slice_length(d->d[axis], start[i], end[i], n_step < 0 ? 1 : step[i])
+		                  : ONNX_UNKNOWN;
+	}
+	return BERTH_OK;
+}
+
+/* d: the dimensions of data up to from and from to on, those of index (n of them) between. */
+static void put_between(onnx_dims *d, const onnx_dims *data, int32_t from, int32_t to, const onnx_dims *index,
+                        int32_t n)
+{
+	d->rank = 0;
+	for (int32_t i = 0; i < from; i++)
+		d->d[d->rank++] = data->d[i];
+	for (int32_t i = 0; i < n; i++)
+		d->d[d->rank++] = index->d[i];
+	for (int32_t i = to; i < data->rank; i++)
+		d->d[d->rank++] = data->d[i];
 }
 
 ONNX_INFER(gather)
 {
-	onnx_dims data = onnx_in_dims(at, 0), index = onnx_in_dims(at, 1), out;
+	onnx_dims data = *d, index = onnx_in_dims(at, 1);
 	int32_t axis;
-	out.rank = ONNX_UNKNOWN;
-	if (data.rank > 0 && index.rank >= 0 && data.rank - 1 + index.rank <= ONNX_MAX_RANK) {
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), data.rank, &axis));
-		out.rank = 0;
-		for (int32_t i = 0; i < axis; i++)
-			out.d[out.rank++] = data.d[i];
-		for (int32_t i = 0; i < index.rank; i++)
-			out.d[out.rank++] = index.d[i];
-		for (int32_t i = axis + 1; i < data.rank; i++)
-			out.d[out.rank++] = data.d[i];
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	d->rank = ONNX_UNKNOWN;
+	if (data.rank < 1 || index.rank < 0 || data.rank - 1 + index.rank > ONNX_MAX_RANK)
+		return BERTH_OK;
+	BERTH_TRY(onnx_axis_attr(at, 0, data.rank, &axis));
+	put_between(d, &data, axis, axis + 1, &index, index.rank);
+	return BERTH_OK;
 }
 
 ONNX_INFER(gather_elements)
 {
-	return onnx_set_like(at, 0, 1, onnx_in_elem(at, 0));
+	int32_t elem = d->elem;
+	*d = onnx_in_dims(at, 1);
+	d->elem = elem ? elem : d->elem;
+	return BERTH_OK;
 }
 
 ONNX_INFER(gather_nd)
 {
-	onnx_dims data = onnx_in_dims(at, 0), index = onnx_in_dims(at, 1), out;
+	onnx_dims data = *d, index = onnx_in_dims(at, 1);
 	int64_t batch = onnx_attr_int(at->n, "batch_dims", 0);
-	out.rank = ONNX_UNKNOWN;
-	if (data.rank > 0 && index.rank > 0 && index.d[index.rank - 1] >= 0 && batch >= 0 &&
-	    batch < index.rank && index.d[index.rank - 1] <= data.rank - batch) {
-		int32_t skip = (int32_t)(batch + index.d[index.rank - 1]);
-		if (index.rank - 1 + data.rank - skip <= ONNX_MAX_RANK) {
-			out.rank = 0;
-			for (int32_t i = 0; i + 1 < index.rank; i++)
-				out.d[out.rank++] = index.d[i];
-			for (int32_t i = skip; i < data.rank; i++)
-				out.d[out.rank++] = data.d[i];
-		}
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	d->rank = ONNX_UNKNOWN;
+	if (data.rank < 1 || index.rank < 1 || index.d[index.rank - 1] < 0 || batch < 0 ||
+	    batch >= index.rank || index.d[index.rank - 1] > data.rank - batch)
+		return BERTH_OK;
+	int32_t skip = (int32_t)(batch + index.d[index.rank - 1]);
+	if (index.rank - 1 + data.rank - skip <= ONNX_MAX_RANK)
+		put_between(d, &data, 0, skip, &index, index.rank - 1);
+	return BERTH_OK;
 }
 
 ONNX_INFER(pad)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t pads[2 * ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
 	int32_t n, n_axes, axis;
 	bool known = true, axes_known;
@@ -324,58 +330,72 @@ ONNX_INFER(pad)
 			memcpy(pads, ints, (size_t)n * sizeof *pads);
 	}
 	BERTH_TRY(onnx_list(at, "axes", 3, axes, &n_axes, &axes_known));
-	int32_t half = n_axes >= 0 ? n_axes : d.rank;
-	if (d.rank < 0 || !known || !axes_known || n != 2 * half) {
-		d = onnx_open_dims(d.rank);
-		return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	int32_t half = n_axes >= 0 ? n_axes : d->rank;
+	if (d->rank < 0 || !known || !axes_known || n != 2 * half) {
+		onnx_open(d, d->rank);
+		return BERTH_OK;
 	}
 	for (int32_t i = 0; i < half; i++) {
-		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis));
-		int64_t grown = onnx_clamp(d.d[axis] + onnx_clamp(pads[i]) + onnx_clamp(pads[half + i]));
-		d.d[axis] = d.d[axis] < 0 ? ONNX_UNKNOWN : grown < 0 ? 0 : grown;
+		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d->rank, &axis));
+		int64_t grown = onnx_clamp(d->d[axis] + onnx_clamp(pads[i]) + onnx_clamp(pads[half + i]));
+		d->d[axis] = d->d[axis] < 0 ? ONNX_UNKNOWN : grown < 0 ? 0 : grown;
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
+}
+
+static int64_t part_of(int64_t dim, int64_t n)
+{
+	return dim < 0 ? ONNX_UNKNOWN : dim / n;
 }
 
 ONNX_INFER(depth_to_space)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t block = onnx_attr_int(at->n, "blocksize", 1);
-	if (d.rank == 4 && block > 0 && block < INT32_MAX) {
-		d.d[1] = d.d[1] < 0 ? ONNX_UNKNOWN : d.d[1] / block / block;
-		d.d[2] = onnx_mul(d.d[2], block);
-		d.d[3] = onnx_mul(d.d[3], block);
+	if (d->rank == 4 && block > 0 && block < INT32_MAX) {
+		d->d[1] = part_of(part_of(d->d[1], block), block);
+		d->d[2] = onnx_mul(d->d[2], block);
+		d->d[3] = onnx_mul(d->d[3], block);
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
 }
 
 ONNX_INFER(space_to_depth)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t block = onnx_attr_int(at->n, "blocksize", 1);
-	if (d.rank == 4 && block > 0 && block < INT32_MAX) {
-		d.d[1] = onnx_mul(d.d[1], block * block);
-		d.d[2] = d.d[2] < 0 ? ONNX_UNKNOWN : d.d[2] / block;
-		d.d[3] = d.d[3] < 0 ? ONNX_UNKNOWN : d.d[3] / block;
+	if (d->rank == 4 && block > 0 && block < INT32_MAX) {
+		d->d[1] = onnx_mul(d->d[1], block * block);
+		d->d[2] = part_of(d->d[2], block);
+		d->d[3] = part_of(d->d[3], block);
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
 }
 
 /* ---- shapes from shapes and contents ---- */
 
 ONNX_INFER(shape)
 {
-	const onnx_value *v = onnx_in(at, 0);
-	int64_t rank = v ? v->rank : ONNX_UNKNOWN;
-	int64_t start = onnx_attr_int(at->n, "start", 0), end = onnx_attr_int(at->n, "end", INT32_MAX);
-	onnx_dims d = onnx_vector(rank < 0 ? ONNX_UNKNOWN : slice_length(rank, start, end, 1));
-	return onnx_set(at, 0, ONNX_INT64, &d);
+	int64_t rank = d->rank, start = onnx_attr_int(at->n, "start", 0),
+		end = onnx_attr_int(at->n, "end", INT32_MAX);
+	*d = (onnx_dims){.elem = ONNX_INT64, .rank = 1};
+	d->d[0] = rank < 0 ? ONNX_UNKNOWN : slice_length(rank, start, end, 1);
+	return BERTH_OK;
 }
 
 ONNX_INFER(size)
 {
-	onnx_dims scalar = {.rank = 0};
-	return onnx_set(at, 0, ONNX_INT64, &scalar);
+	(void)at;
+	d->elem = ONNX_INT64;
+	d->rank = 0;
+	return BERTH_OK;
+}
+
+/* The elements of a list that an attribute of the node holds; -1: of texts, which are not counted. */
+static berth_status count_listed(const onnx_at *at, const char *name, int32_t elem, int32_t *n)
+{
+	*n = -1;
+	if (elem == ONNX_INT64)
+		return onnx_attr_ints(at->m, at->n, name, NULL, 0, n, at->err);
+	return elem == ONNX_FLOAT ? onnx_attr_floats(at->m, at->n, name, NULL, 0, n, at->err) : BERTH_OK;
 }
 
 ONNX_INFER(constant)
@@ -386,166 +406,152 @@ ONNX_INFER(constant)
 		{"value_floats", ONNX_FLOAT, true}, {"value_string", ONNX_STRING, false},
 		{"value_strings", ONNX_STRING, true}};
 	const onnx_attr *a = onnx_attr_find(at->n, "value");
+	onnx_value *v = onnx_out(at, 0);
+	int32_t n;
 	a = a ? a : onnx_attr_find(at->n, "sparse_value");
-	if (a && a->tensor && onnx_out(at, 0)) {
-		onnx_value *v = onnx_out(at, 0);
+	if (a && a->tensor && v) {
 		v->tensor = a->tensor;
 		v->elem = a->tensor->elem;
 		v->rank = a->tensor->rank;
 		v->dim = a->tensor->dim;
+		d->rank = ONNX_SET;
 		return BERTH_OK;
 	}
 	for (size_t k = 0; k < sizeof kind / sizeof *kind; k++)
 		if (onnx_attr_find(at->n, kind[k].name)) {
-			onnx_dims d = onnx_vector(ONNX_UNKNOWN);
-			int32_t n = -1;
-			if (kind[k].elem == ONNX_INT64)
-				BERTH_TRY(onnx_attr_ints(at->m, at->n, kind[k].name, NULL, 0, &n, at->err));
-			else if (kind[k].elem == ONNX_FLOAT)
-				BERTH_TRY(onnx_attr_floats(at->m, at->n, kind[k].name, NULL, 0, &n, at->err));
-			d.d[0] = n;
-			d.rank = kind[k].list;
-			return onnx_set(at, 0, kind[k].elem, &d);
+			BERTH_TRY(count_listed(at, kind[k].name, kind[k].elem, &n));
+			*d = (onnx_dims){.elem = kind[k].elem, .rank = kind[k].list, .d = {n}};
+			return BERTH_OK;
 		}
+	d->rank = ONNX_SET;
 	return BERTH_OK;
 }
 
 ONNX_INFER(constant_of_shape)
 {
 	const onnx_attr *value = onnx_attr_find(at->n, "value");
-	onnx_dims d, in = onnx_in_dims(at, 0);
+	onnx_dims in = *d;
 	bool known;
-	BERTH_TRY(onnx_list(at, "shape", 0, d.d, &d.rank, &known));
-	if (!known || d.rank < 0)
-		d = onnx_open_dims(in.rank == 1 && in.d[0] >= 0 && in.d[0] <= ONNX_MAX_RANK ? (int32_t)in.d[0]
-		                                                                            : ONNX_UNKNOWN);
+	BERTH_TRY(onnx_list(at, "shape", 0, d->d, &d->rank, &known));
+	d->elem = value && value->tensor ? value->tensor->elem : ONNX_FLOAT;
+	if (!known || d->rank < 0)
+		onnx_open(d, rank_of_list(&in));
 	else
-		for (int32_t i = 0; i < d.rank; i++)
-			if (d.d[i] < 0)
-				return onnx_fail(at->m, at->n, at->err, "dimension %lld; expected 0 or more",
-				                 (long long)d.d[i]);
-	return onnx_set(at, 0, value && value->tensor ? value->tensor->elem : ONNX_FLOAT, &d);
+		for (int32_t i = 0; i < d->rank; i++)
+			if (d->d[i] < 0)
+				return ONNX_FAIL(at, "dimension %lld; expected 0 or more",
+				                 (long long)d->d[i]);
+	return BERTH_OK;
 }
 
 ONNX_INFER(range)
 {
 	double start, limit, delta;
-	onnx_dims d = onnx_vector(ONNX_UNKNOWN);
+	onnx_open(d, 1);
 	if (onnx_in_number(at, 0, 0, &start) && onnx_in_number(at, 1, 0, &limit) &&
 	    onnx_in_number(at, 2, 0, &delta) && delta != 0) {
 		double n = ceil((limit - start) / delta);
 		if (n > (double)ONNX_MAX_ELEMENTS)
-			return onnx_fail(at->m, at->n, at->err, "a range of %g elements", n);
-		d.d[0] = n > 0 ? (int64_t)n : 0;
+			return ONNX_FAIL(at, "a range of %g elements", n);
+		d->d[0] = n > 0 ? (int64_t)n : 0;
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
 }
 
 ONNX_INFER(one_hot)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out;
-	double depth = -1;
+	onnx_dims in = *d, depth = {.rank = 1, .d = {onnx_in_size(at, 1)}};
 	int32_t axis;
-	out.rank = ONNX_UNKNOWN;
-	if (in.rank >= 0 && in.rank < ONNX_MAX_RANK) {
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", -1), in.rank + 1, &axis));
-		if (!onnx_in_number(at, 1, 0, &depth) || !(depth >= 0 && depth <= (double)ONNX_MAX_ELEMENTS))
-			depth = ONNX_UNKNOWN;
-		out.rank = in.rank + 1;
-		for (int32_t i = 0; i < out.rank; i++)
-			out.d[i] = i == axis ? (int64_t)depth : in.d[i < axis ? i : i - 1];
-	}
-	return onnx_set(at, 0, onnx_in_elem(at, 2), &out);
+	d->elem = onnx_in_elem(at, 2);
+	d->rank = ONNX_UNKNOWN;
+	if (in.rank < 0 || in.rank >= ONNX_MAX_RANK)
+		return BERTH_OK;
+	BERTH_TRY(onnx_axis_attr(at, -1, in.rank + 1, &axis));
+	put_between(d, &in, axis, axis, &depth, 1);
+	return BERTH_OK;
 }
 
 ONNX_INFER(topk)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
-	double k = (double)onnx_attr_int(at->n, "k", -1);
 	int32_t axis;
-	if (d.rank > 0) {
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", -1), d.rank, &axis));
-		bool known = onnx_attr_find(at->n, "k") || onnx_in_number(at, 1, 0, &k);
-		d.d[axis] = known && k >= 0 && k <= (double)ONNX_MAX_ELEMENTS ? (int64_t)k : ONNX_UNKNOWN;
+	if (d->rank > 0) {
+		BERTH_TRY(onnx_axis_attr(at, -1, d->rank, &axis));
+		int64_t k = onnx_attr_find(at->n, "k") ? onnx_attr_int(at->n, "k", -1) : onnx_in_size(at, 1);
+		d->d[axis] = k >= 0 && k <= ONNX_MAX_ELEMENTS ? k : ONNX_UNKNOWN;
 	}
-	BERTH_TRY(onnx_set(at, 1, ONNX_INT64, &d));
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	onnx_dims indices = *d;
+	indices.elem = ONNX_INT64;
+	return onnx_set(at, 1, &indices);
 }
 
 /* As many columns as there are non-zero elements: known where the content is. */
 ONNX_INFER(nonzero)
 {
-	onnx_dims in = onnx_in_dims(at, 0), d = onnx_open_dims(2);
-	int64_t count = onnx_count(in.rank, in.d), n = 0;
+	int64_t count = onnx_count(d->rank, d->d), n = 0;
 	double x;
-	d.d[0] = in.rank < 0 ? ONNX_UNKNOWN : in.rank ? in.rank : 1;
 	bool known = count >= 0 && count <= ONNX_MAX_CONTENT;
 	for (int32_t i = 0; known && i < count; i++) {
 		known = onnx_in_number(at, 0, i, &x);
 		n += known && x != 0;
 	}
-	d.d[1] = known ? n : ONNX_UNKNOWN;
-	return onnx_set(at, 0, ONNX_INT64, &d);
+	int64_t rows = d->rank < 0 ? ONNX_UNKNOWN : d->rank ? d->rank : 1;
+	*d = (onnx_dims){.elem = ONNX_INT64, .rank = 2, .d = {rows, known ? n : ONNX_UNKNOWN}};
+	return BERTH_OK;
 }
 
 ONNX_INFER(compress)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int32_t axis;
-	if (onnx_attr_find(at->n, "axis") && d.rank > 0) {
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", 0), d.rank, &axis));
-		d.d[axis] = ONNX_UNKNOWN;
+	if (onnx_attr_find(at->n, "axis") && d->rank > 0) {
+		BERTH_TRY(onnx_axis_attr(at, 0, d->rank, &axis));
+		d->d[axis] = ONNX_UNKNOWN;
 	} else {
-		d = onnx_vector(ONNX_UNKNOWN);
+		onnx_open(d, 1);
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
 }
 
 ONNX_INFER(unique)
 {
-	onnx_dims open = onnx_vector(ONNX_UNKNOWN);
-	BERTH_TRY(onnx_infer_compress(at));
+	onnx_dims open = {.elem = ONNX_INT64, .rank = 1, .d = {ONNX_UNKNOWN}};
 	for (int32_t o = 1; o < 4; o++)
-		BERTH_TRY(onnx_set(at, o, ONNX_INT64, &open));
-	return BERTH_OK;
+		BERTH_TRY(onnx_set(at, o, &open));
+	return onnx_infer_compress(at, d);
 }
 
 ONNX_INFER(center_crop_pad)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t to[ONNX_MAX_RANK], axes[ONNX_MAX_RANK];
 	int32_t n, n_axes, axis;
 	bool known, axes_known;
 	BERTH_TRY(onnx_list(at, "shape", 1, to, &n, &known));
 	BERTH_TRY(onnx_list(at, "axes", -1, axes, &n_axes, &axes_known));
-	for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : d.rank); i++) {
-		if (d.rank < 0)
-			break;
-		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis));
-		d.d[axis] = known && i < n ? to[i] : ONNX_UNKNOWN;
+	for (int32_t i = 0; i < (n_axes >= 0 ? n_axes : d->rank) && d->rank >= 0; i++) {
+		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d->rank, &axis));
+		d->d[axis] = known && i < n ? to[i] : ONNX_UNKNOWN;
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	return BERTH_OK;
 }
 
 ONNX_INFER(col2im)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out;
+	onnx_dims in = *d;
 	int64_t image[ONNX_MAX_RANK], block[ONNX_MAX_RANK], cells = 1;
 	int32_t n, n_block;
 	bool known, block_known;
 	BERTH_TRY(onnx_list(at, "image_shape", 1, image, &n, &known));
 	BERTH_TRY(onnx_list(at, "block_shape", 2, block, &n_block, &block_known));
-	out.rank = ONNX_UNKNOWN;
-	if (in.rank == 3 && known && block_known && n >= 0 && n == n_block && n + 2 <= ONNX_MAX_RANK) {
-		out.rank = n + 2;
-		for (int32_t i = 0; i < n; i++) {
-			cells = onnx_mul(cells, block[i]);
-			out.d[i + 2] = image[i];
-		}
-		out.d[0] = in.d[0];
-		out.d[1] = in.d[1] < 0 || cells <= 0 ? ONNX_UNKNOWN : in.d[1] / cells;
+	d->rank = ONNX_UNKNOWN;
+	if (in.rank != 3 || !known || !block_known || n < 0 || n != n_block || n + 2 > ONNX_MAX_RANK)
+		return BERTH_OK;
+	d->rank = n + 2;
+	for (int32_t i = 0; i < n; i++) {
+		cells = onnx_mul(cells, block[i]);
+		d->d[i + 2] = image[i];
 	}
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	d->d[0] = in.d[0];
+	d->d[1] = in.d[1] < 0 || cells <= 0 ? ONNX_UNKNOWN : in.d[1] / cells;
+	return BERTH_OK;
 }
 
 /* ---- resizing ---- */
@@ -590,39 +596,37 @@ static void resize_to(const onnx_at *at, onnx_dims *d, const int32_t axis[], con
 
 ONNX_INFER(resize)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t axes[ONNX_MAX_RANK], size[ONNX_MAX_RANK];
 	int32_t axis[ONNX_MAX_RANK], n_axes, n_size, n_scale;
 	double scale[ONNX_MAX_RANK];
 	bool axes_known, size_known;
 	berth_status st;
-	if (d.rank < 0)
-		return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	if (d->rank < 0)
+		return BERTH_OK;
 	BERTH_TRY(onnx_list(at, "axes", -1, axes, &n_axes, &axes_known));
 	BERTH_TRY(onnx_list(at, "sizes", 3, size, &n_size, &size_known));
-	int32_t n = n_axes >= 0 ? n_axes : d.rank;
+	int32_t n = n_axes >= 0 ? n_axes : d->rank;
 	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d.rank, &axis[i]));
+		BERTH_TRY(onnx_axis(at, n_axes >= 0 ? axes[i] : i, d->rank, &axis[i]));
 	bool has_scales = scales_of(at, at->m->opset < 11 ? 1 : 2, scale, &n_scale, &st);
 	BERTH_TRY(st);
-	if (size_known && n_size == n && n > 0)
-		resize_to(at, &d, axis, size, n);
-	else
-		for (int32_t i = 0; i < n; i++)
-			d.d[axis[i]] =
-				has_scales && n_scale == n ? scaled(d.d[axis[i]], scale[i]) : ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	if (size_known && n_size == n && n > 0) {
+		resize_to(at, d, axis, size, n);
+		return BERTH_OK;
+	}
+	for (int32_t i = 0; i < n; i++)
+		d->d[axis[i]] = has_scales && n_scale == n ? scaled(d->d[axis[i]], scale[i]) : ONNX_UNKNOWN;
+	return BERTH_OK;
 }
 
 ONNX_INFER(upsample)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	double scale[ONNX_MAX_RANK];
 	int32_t n;
 	berth_status st;
 	bool known = scales_of(at, 1, scale, &n, &st);
 	BERTH_TRY(st);
-	for (int32_t i = 0; i < d.rank; i++)
-		d.d[i] = known && n == d.rank ? scaled(d.d[i], scale[i]) : ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	for (int32_t i = 0; i < d->rank; i++)
+		d->d[i] = known && n == d->rank ? scaled(d->d[i], scale[i]) : ONNX_UNKNOWN;
+	return BERTH_OK;
 }

@@ -1,4 +1,4 @@
-/* Rows of the table: convolutions, pooling, matrix products, recurrent layers, normalisation; their shapes
+/* Rules of convolutions, pooling, matrix products, recurrent layers, normalisation; their shapes
  * and multiply-accumulates. */
 #include "onnx_infer.h"
 
@@ -22,11 +22,11 @@ static berth_status window_list(const onnx_at *at, const char *name, int32_t n, 
 		out[i] = missing;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len, at->err));
 	if (len >= 0 && len != n)
-		return onnx_fail(at->m, at->n, at->err, "attribute '%s' has %d numbers; expected %d", name,
+		return ONNX_FAIL(at, "attribute '%s' has %d numbers; expected %d", name,
 		                 len, n);
 	for (int32_t i = 0; i < n; i++)
 		if (out[i] < least || out[i] > INT32_MAX)
-			return onnx_fail(at->m, at->n, at->err,
+			return ONNX_FAIL(at,
 			                 "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name,
 			                 (long long)out[i], (long long)least);
 	return BERTH_OK;
@@ -67,7 +67,7 @@ static berth_status window_places(const onnx_at *at, const window *w, int32_t i,
 	int64_t reach = onnx_clamp(onnx_times(w->dilation[i], w->kernel[i] > 0 ? w->kernel[i] - 1 : 0) + 1),
 		room = dim + before + after - reach;
 	if (room < 0)
-		return onnx_fail(at->m, at->n, at->err,
+		return ONNX_FAIL(at,
 		                 "spatial dimension %d is %lld and padded %lld, less than the window of %lld",
 		                 i, (long long)dim, (long long)(dim + before + after), (long long)reach);
 	*out = room / w->stride[i] + 1;
@@ -76,72 +76,65 @@ static berth_status window_places(const onnx_at *at, const window *w, int32_t i,
 	return BERTH_OK;
 }
 
-static berth_status slide(const onnx_at *at, const window *w, const onnx_dims *in, onnx_dims *out)
+static berth_status slide(const onnx_at *at, const window *w, onnx_dims *d)
 {
 	for (int32_t i = 0; i < w->n; i++)
-		BERTH_TRY(window_places(at, w, i, in->d[i + 2], &out->d[i + 2]));
+		BERTH_TRY(window_places(at, w, i, d->d[i + 2], &d->d[i + 2]));
 	return BERTH_OK;
 }
 
 /* ---- convolution ---- */
 
-berth_status onnx_conv_shape(const onnx_at *at, const onnx_dims *in, const onnx_dims *w, onnx_dims *out)
+static berth_status check_ranks(const onnx_at *at, const onnx_dims *d, const onnx_dims *w)
 {
-	window win;
-	*out = *in;
-	if (in->rank < 0)
+	if (d->rank >= 3 && (w->rank < 0 || w->rank == d->rank))
 		return BERTH_OK;
-	if (in->rank < 3 || (w->rank >= 0 && w->rank != in->rank))
-		return onnx_fail(at->m, at->n, at->err,
-		                 "input of rank %d, weight of rank %d; expected equal ranks from 3 on",
-		                 in->rank, w->rank);
-	int64_t group = onnx_attr_int(at->n, "group", 1);
-	if (w->rank > 0 && in->d[1] >= 0 && w->d[1] >= 0 && group > 0 && onnx_mul(w->d[1], group) != in->d[1])
-		return onnx_fail(at->m, at->n, at->err,
-		                 "%lld input channels; the weight takes %lld in %lld groups",
-		                 (long long)in->d[1], (long long)w->d[1], (long long)group);
-	BERTH_TRY(read_window(at, in->rank - 2, w->rank > 0 ? w->d + 2 : NULL, &win));
-	out->d[1] = w->rank > 0 ? w->d[0] : ONNX_UNKNOWN;
-	return slide(at, &win, in, out);
+	return ONNX_FAIL(at, "input of rank %d, weight of rank %d; expected equal ranks from 3 on", d->rank,
+	                 w->rank);
 }
 
-static berth_status conv_dims(const onnx_at *at, int32_t x, int32_t weight, onnx_dims *out)
+berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *w)
 {
-	onnx_dims in = onnx_in_dims(at, x), w = onnx_in_dims(at, weight);
-	return onnx_conv_shape(at, &in, &w, out);
+	window win;
+	if (d->rank < 0)
+		return BERTH_OK;
+	BERTH_TRY(check_ranks(at, d, w));
+	int64_t group = onnx_attr_int(at->n, "group", 1);
+	if (w->rank > 0 && d->d[1] >= 0 && w->d[1] >= 0 && group > 0 && onnx_mul(w->d[1], group) != d->d[1])
+		return ONNX_FAIL(at, "%lld input channels; the weight takes %lld in %lld groups",
+		                 (long long)d->d[1], (long long)w->d[1], (long long)group);
+	BERTH_TRY(read_window(at, d->rank - 2, w->rank > 0 ? w->d + 2 : NULL, &win));
+	d->d[1] = w->rank > 0 ? w->d[0] : ONNX_UNKNOWN;
+	return slide(at, &win, d);
 }
 
 ONNX_INFER(conv)
 {
-	onnx_dims out;
-	BERTH_TRY(conv_dims(at, 0, 1, &out));
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	onnx_dims w = onnx_in_dims(at, 1);
+	return onnx_conv_shape(at, d, &w);
 }
 
 ONNX_INFER(conv_integer)
 {
-	onnx_dims out;
-	BERTH_TRY(conv_dims(at, 0, 1, &out));
-	return onnx_set(at, 0, ONNX_INT32, &out);
+	BERTH_TRY(onnx_infer_conv(at, d));
+	d->elem = ONNX_INT32;
+	return BERTH_OK;
 }
 
 ONNX_INFER(qlinear_conv)
 {
-	onnx_dims out;
-	BERTH_TRY(conv_dims(at, 0, 3, &out));
-	return onnx_set(at, 0, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), &out);
+	onnx_dims w = onnx_in_dims(at, 3);
+	int32_t zero = onnx_in_elem(at, 7);
+	d->elem = zero ? zero : d->elem;
+	return onnx_conv_shape(at, d, &w);
 }
 
-ONNX_INFER(deform_conv)
+/* Elements of v times the weights that each takes or is spread over: all of a weight but its first
+ * dimension. */
+static double conv_macs(const onnx_at *at, const onnx_value *v, int32_t weight)
 {
-	return onnx_infer_conv(at);
-}
-
-/* Elements of the output times the weights that each takes: all of weight but its output channels. */
-static double conv_macs(const onnx_at *at, int32_t weight)
-{
-	const onnx_value *y = onnx_out(at, 0), *w = onnx_in(at, weight);
-	double macs = y ? (double)onnx_count(y->rank, y->dim) : -1;
+	const onnx_value *w = onnx_in(at, weight);
+	double macs = v ? (double)onnx_count(v->rank, v->dim) : -1;
 	if (macs < 0 || !w || w->rank < 1)
 		return 0;
 	for (int32_t i = 1; i < w->rank; i++)
@@ -151,19 +144,13 @@ static double conv_macs(const onnx_at *at, int32_t weight)
 
 ONNX_MACS(conv)
 {
-	*macs = conv_macs(at, 1);
+	*macs = conv_macs(at, onnx_out(at, 0), 1);
 	return BERTH_OK;
 }
 
 ONNX_MACS(qlinear_conv)
 {
-	*macs = conv_macs(at, 3);
-	return BERTH_OK;
-}
-
-ONNX_MACS(deform_conv)
-{
-	*macs = conv_macs(at, 1);
+	*macs = conv_macs(at, onnx_out(at, 0), 3);
 	return BERTH_OK;
 }
 
@@ -181,104 +168,91 @@ static int64_t transposed_places(const window *w, int32_t i, int64_t dim, int64_
 
 ONNX_INFER(conv_transpose)
 {
-	onnx_dims in = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1), out = in;
+	onnx_dims w = onnx_in_dims(at, 1);
 	int64_t extra[ONNX_MAX_RANK], shape[ONNX_MAX_RANK], group = onnx_attr_int(at->n, "group", 1);
-	int32_t n_shape;
+	int32_t n_shape, n = d->rank - 2;
 	window win;
-	if (in.rank < 0)
-		return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
-	if (in.rank < 3 || (w.rank >= 0 && w.rank != in.rank))
-		return onnx_fail(at->m, at->n, at->err,
-		                 "input of rank %d, weight of rank %d; expected equal ranks from 3 on",
-		                 in.rank, w.rank);
-	int32_t n = in.rank - 2;
+	if (d->rank < 0)
+		return BERTH_OK;
+	BERTH_TRY(check_ranks(at, d, &w));
 	BERTH_TRY(read_window(at, n, w.rank > 0 ? w.d + 2 : NULL, &win));
 	BERTH_TRY(window_list(at, "output_padding", n, 0, 0, extra));
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, "output_shape", shape, ONNX_MAX_RANK, &n_shape, at->err));
-	out.d[1] = w.rank > 0 && group > 0 ? onnx_mul(w.d[1], group) : ONNX_UNKNOWN;
+	d->d[1] = w.rank > 0 && group > 0 ? onnx_mul(w.d[1], group) : ONNX_UNKNOWN;
 	for (int32_t i = 0; i < n; i++)
-		out.d[i + 2] = n_shape == n       ? shape[i]
-		               : n_shape == n + 2 ? shape[i + 2]
-		                                  : transposed_places(&win, i, in.d[i + 2], extra[i]);
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+		d->d[i + 2] = n_shape == n       ? shape[i]
+		              : n_shape == n + 2 ? shape[i + 2]
+		                                 : transposed_places(&win, i, d->d[i + 2], extra[i]);
+	return BERTH_OK;
 }
 
-/* Elements of the input times the weights that each is spread over: weight is [in channels, out channels /
- * group, kernel...]. */
+/* weight is [in channels, out channels / group, kernel...]. */
 ONNX_MACS(conv_transpose)
 {
-	const onnx_value *x = onnx_in(at, 0), *w = onnx_in(at, 1);
-	double n = x ? (double)onnx_count(x->rank, x->dim) : -1;
-	if (n < 0 || !w || w->rank < 1)
-		return BERTH_OK;
-	for (int32_t i = 1; i < w->rank; i++)
-		n *= w->dim[i] < 0 ? 0 : (double)w->dim[i];
-	*macs = n;
+	*macs = conv_macs(at, onnx_in(at, 0), 1);
 	return BERTH_OK;
 }
 
 /* ---- pooling ---- */
 
-berth_status onnx_pool_shape(const onnx_at *at, const onnx_dims *in, onnx_dims *out)
+berth_status onnx_pool_shape(const onnx_at *at, onnx_dims *d)
 {
 	window w;
-	*out = *in;
-	if (in->rank >= 0 && in->rank < 3)
-		return onnx_fail(at->m, at->n, at->err, "input of rank %d; expected 3 or more", in->rank);
-	if (in->rank < 0)
+	if (d->rank >= 0 && d->rank < 3)
+		return ONNX_FAIL(at, "input of rank %d; expected 3 or more", d->rank);
+	if (d->rank < 0)
 		return BERTH_OK;
-	BERTH_TRY(read_window(at, in->rank - 2, NULL, &w));
-	return slide(at, &w, in, out);
+	BERTH_TRY(read_window(at, d->rank - 2, NULL, &w));
+	return slide(at, &w, d);
 }
 
 ONNX_INFER(pool)
 {
-	onnx_dims in = onnx_in_dims(at, 0), out;
-	BERTH_TRY(onnx_pool_shape(at, &in, &out));
-	BERTH_TRY(onnx_set(at, 1, ONNX_INT64, &out));
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	BERTH_TRY(onnx_pool_shape(at, d));
+	onnx_dims indices = *d;
+	indices.elem = ONNX_INT64;
+	return onnx_set(at, 1, &indices);
 }
 
 ONNX_INFER(global_pool)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
-	for (int32_t i = 2; i < d.rank; i++)
-		d.d[i] = 1;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	(void)at;
+	for (int32_t i = 2; i < d->rank; i++)
+		d->d[i] = 1;
+	return BERTH_OK;
 }
 
 ONNX_INFER(max_unpool)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
 	int64_t shape[ONNX_MAX_RANK];
 	int32_t n;
 	bool known;
 	window w;
 	BERTH_TRY(onnx_list(at, "output_shape", 2, shape, &n, &known));
-	if (d.rank > 2)
-		BERTH_TRY(read_window(at, d.rank - 2, NULL, &w));
-	for (int32_t i = 2; i < d.rank; i++)
-		d.d[i] = n == d.rank ? shape[i]
-		         : known     ? transposed_places(&w, i - 2, d.d[i], 0)
-		                     : ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
+	if (d->rank > 2)
+		BERTH_TRY(read_window(at, d->rank - 2, NULL, &w));
+	for (int32_t i = 2; i < d->rank; i++)
+		d->d[i] = n == d->rank ? shape[i]
+		          : known      ? transposed_places(&w, i - 2, d->d[i], 0)
+		                       : ONNX_UNKNOWN;
+	return BERTH_OK;
 }
 
 /* ---- matrix products ---- */
 
 ONNX_INFER(gemm)
 {
-	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1), out = onnx_open_dims(2);
+	onnx_dims a = *d, b = onnx_in_dims(at, 1);
 	int ta = onnx_attr_int(at->n, "transA", 0) != 0, tb = onnx_attr_int(at->n, "transB", 0) != 0;
 	if ((a.rank >= 0 && a.rank != 2) || (b.rank >= 0 && b.rank != 2))
-		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 2", a.rank,
-		                 b.rank);
+		return ONNX_FAIL(at, "operands of rank %d and %d; expected 2", a.rank, b.rank);
 	if (a.rank == 2 && b.rank == 2 && a.d[!ta] >= 0 && b.d[tb] >= 0 && a.d[!ta] != b.d[tb])
-		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ",
-		                 (long long)a.d[!ta], (long long)b.d[tb]);
-	out.d[0] = a.rank == 2 ? a.d[ta] : ONNX_UNKNOWN;
-	out.d[1] = b.rank == 2 ? b.d[!tb] : ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+		return ONNX_FAIL(at, "inner dimensions %lld and %lld differ", (long long)a.d[!ta],
+		                 (long long)b.d[tb]);
+	d->rank = 2;
+	d->d[0] = onnx_dim(&a, ta);
+	d->d[1] = onnx_dim(&b, !tb);
+	return BERTH_OK;
 }
 
 ONNX_MACS(gemm)
@@ -299,61 +273,55 @@ static void swap_last(onnx_dims *d, bool swap)
 	}
 }
 
-/* numpy.matmul of shapes a and b. */
-static berth_status matmul_dims(const onnx_at *at, onnx_dims a, onnx_dims b, onnx_dims *out)
+/* numpy.matmul of shapes a and b; of a's type. */
+static berth_status matmul_dims(const onnx_at *at, onnx_dims a, onnx_dims b, onnx_dims *d)
 {
-	out->rank = ONNX_UNKNOWN;
+	d->rank = ONNX_UNKNOWN;
 	if (a.rank < 0 || b.rank < 0)
 		return BERTH_OK;
 	if (a.rank == 0 || b.rank == 0)
-		return onnx_fail(at->m, at->n, at->err, "operands of rank %d and %d; expected 1 or more",
-		                 a.rank, b.rank);
+		return ONNX_FAIL(at, "operands of rank %d and %d; expected 1 or more", a.rank, b.rank);
 	int64_t k = a.d[a.rank - 1], rows = a.rank > 1 ? a.d[a.rank - 2] : -2,
 		other = b.d[b.rank > 1 ? b.rank - 2 : 0];
 	int64_t cols = b.rank > 1 ? b.d[b.rank - 1] : -2;
 	if (k >= 0 && other >= 0 && k != other)
-		return onnx_fail(at->m, at->n, at->err, "inner dimensions %lld and %lld differ", (long long)k,
-		                 (long long)other);
+		return ONNX_FAIL(at, "inner dimensions %lld and %lld differ", (long long)k, (long long)other);
 	a.rank = a.rank > 2 ? a.rank - 2 : 0;
 	b.rank = b.rank > 2 ? b.rank - 2 : 0;
 	BERTH_TRY(onnx_broadcast(at, &a, &b));
-	*out = a;
+	*d = a;
 	if (rows > -2)
-		out->d[out->rank++] = rows;
+		d->d[d->rank++] = rows;
 	if (cols > -2)
-		out->d[out->rank++] = cols;
+		d->d[d->rank++] = cols;
 	return BERTH_OK;
-}
-
-static berth_status infer_matmul(const onnx_at *at, int32_t a, int32_t b, int32_t elem, bool ta, bool tb)
-{
-	onnx_dims da = onnx_in_dims(at, a), db = onnx_in_dims(at, b), out;
-	swap_last(&da, ta);
-	swap_last(&db, tb);
-	BERTH_TRY(matmul_dims(at, da, db, &out));
-	return onnx_set(at, 0, elem, &out);
 }
 
 ONNX_INFER(matmul)
 {
-	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), false, false);
+	return matmul_dims(at, *d, onnx_in_dims(at, 1), d);
 }
 
 ONNX_INFER(matmul_integer)
 {
-	return infer_matmul(at, 0, 1, ONNX_INT32, false, false);
+	BERTH_TRY(onnx_infer_matmul(at, d));
+	d->elem = ONNX_INT32;
+	return BERTH_OK;
 }
 
 ONNX_INFER(qlinear_matmul)
 {
-	return infer_matmul(at, 0, 3, onnx_in_elem(at, 7) ? onnx_in_elem(at, 7) : onnx_in_elem(at, 0), false,
-	                    false);
+	int32_t zero = onnx_in_elem(at, 7);
+	d->elem = zero ? zero : d->elem;
+	return matmul_dims(at, *d, onnx_in_dims(at, 3), d);
 }
 
 ONNX_INFER(fused_matmul)
 {
-	return infer_matmul(at, 0, 1, onnx_in_elem(at, 0), onnx_attr_int(at->n, "transA", 0) != 0,
-	                    onnx_attr_int(at->n, "transB", 0) != 0);
+	onnx_dims b = onnx_in_dims(at, 1);
+	swap_last(d, onnx_attr_int(at->n, "transA", 0) != 0);
+	swap_last(&b, onnx_attr_int(at->n, "transB", 0) != 0);
+	return matmul_dims(at, *d, b, d);
 }
 
 /* Output elements times the summed dimension of a. */
@@ -373,11 +341,6 @@ ONNX_MACS(matmul)
 	return BERTH_OK;
 }
 
-ONNX_MACS(qlinear_matmul)
-{
-	return onnx_macs_matmul(at, macs);
-}
-
 ONNX_MACS(fused_matmul)
 {
 	*macs = matmul_macs(at, onnx_attr_int(at->n, "transA", 0) != 0);
@@ -387,16 +350,9 @@ ONNX_MACS(fused_matmul)
 /* com.microsoft MatMulNBits: a [..., K] times a packed weight of K x N. */
 ONNX_INFER(matmul_nbits)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
-	int64_t n = onnx_attr_int(at->n, "N", ONNX_UNKNOWN);
-	if (d.rank > 0)
-		d.d[d.rank - 1] = n;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &d);
-}
-
-ONNX_MACS(matmul_nbits)
-{
-	return onnx_macs_matmul(at, macs);
+	if (d->rank > 0)
+		d->d[d->rank - 1] = onnx_attr_int(at->n, "N", ONNX_UNKNOWN);
+	return BERTH_OK;
 }
 
 /* ---- Einsum ---- */
@@ -511,24 +467,23 @@ static berth_status einsum_read(const onnx_at *at, einsum *e, bool *fits)
 ONNX_INFER(einsum)
 {
 	einsum e;
-	onnx_dims out;
 	bool fits;
 	BERTH_TRY(einsum_read(at, &e, &fits));
-	out.rank = 0;
+	d->rank = 0;
 	for (const char *p = e.out; fits && *p; p++) {
 		if (*p == '.') {
-			fits = e.ellipsis.rank >= 0 && out.rank + e.ellipsis.rank <= ONNX_MAX_RANK;
+			fits = e.ellipsis.rank >= 0 && d->rank + e.ellipsis.rank <= ONNX_MAX_RANK;
 			for (int32_t i = 0; fits && i < e.ellipsis.rank; i++)
-				out.d[out.rank++] = e.ellipsis.d[i];
+				d->d[d->rank++] = e.ellipsis.d[i];
 		} else {
-			fits = is_letter(*p) && e.used[(int)*p] && out.rank < ONNX_MAX_RANK;
+			fits = is_letter(*p) && e.used[(int)*p] && d->rank < ONNX_MAX_RANK;
 			if (fits)
-				out.d[out.rank++] = e.size[(int)*p];
+				d->d[d->rank++] = e.size[(int)*p];
 		}
 	}
 	if (!fits)
-		out.rank = ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+		d->rank = ONNX_UNKNOWN;
+	return BERTH_OK;
 }
 
 /* The product of all index ranges: what the sum does when written as one loop nest. */
@@ -578,17 +533,13 @@ ONNX_INFER(recurrent)
 {
 	recurrent s = recurrent_sizes(at);
 	bool layout = onnx_attr_int(at->n, "layout", 0) != 0;
-	int32_t elem = onnx_in_elem(at, 0);
-	onnx_dims y = {.rank = 4}, last = {.rank = 3};
-	y.d[0] = layout ? s.batch : s.steps;
-	y.d[1] = layout ? s.steps : s.directions;
-	y.d[2] = layout ? s.directions : s.batch;
-	y.d[3] = last.d[2] = s.hidden;
-	last.d[0] = layout ? s.batch : s.directions;
-	last.d[1] = layout ? s.directions : s.batch;
-	BERTH_TRY(onnx_set(at, 1, elem, &last));
-	BERTH_TRY(onnx_set(at, 2, elem, &last));
-	return onnx_set(at, 0, elem, &y);
+	onnx_dims last = {.elem = d->elem, .rank = 3, .d = {layout ? s.batch : s.directions,
+	                                                    layout ? s.directions : s.batch, s.hidden}};
+	*d = (onnx_dims){.elem = d->elem, .rank = 4, .d = {layout ? s.batch : s.steps,
+	                                                   layout ? s.steps : s.directions,
+	                                                   layout ? s.directions : s.batch, s.hidden}};
+	BERTH_TRY(onnx_set(at, 1, &last));
+	return onnx_set(at, 2, &last);
 }
 
 /* steps * batch * directions * gates * hidden * (in + hidden): the two products of each gate. */
@@ -606,58 +557,52 @@ ONNX_MACS(recurrent)
 
 ONNX_INFER(batch_norm)
 {
+	(void)d;
 	for (int32_t o = 1; o < 5; o++)
 		BERTH_TRY(onnx_set_like(at, o, o < 3 ? o + 2 : o, ONNX_NONE));
-	return onnx_set_like(at, 0, 0, ONNX_NONE);
+	return BERTH_OK;
 }
 
 ONNX_INFER(layer_norm)
 {
-	onnx_dims d = onnx_in_dims(at, 0);
-	int32_t axis;
-	BERTH_TRY(onnx_set(at, 0, onnx_in_elem(at, 0), &d));
-	if (d.rank > 0) {
-		BERTH_TRY(onnx_axis(at, onnx_attr_int(at->n, "axis", -1), d.rank, &axis));
-		for (int32_t i = axis; i < d.rank; i++)
-			d.d[i] = 1;
-	}
-	BERTH_TRY(onnx_set(at, 1, ONNX_FLOAT, &d));
-	return onnx_set(at, 2, ONNX_FLOAT, &d);
+	onnx_dims mean = *d;
+	int32_t axis = 0;
+	mean.elem = ONNX_FLOAT;
+	if (d->rank > 0)
+		BERTH_TRY(onnx_axis_attr(at, -1, d->rank, &axis));
+	for (int32_t i = axis; i < d->rank; i++)
+		mean.d[i] = 1;
+	BERTH_TRY(onnx_set(at, 1, &mean));
+	return onnx_set(at, 2, &mean);
 }
 
 /* com.microsoft SkipLayerNormalization: mean and deviation, then the sum of its inputs. */
 ONNX_INFER(skip_layer_norm)
 {
-	BERTH_TRY(onnx_infer_layer_norm(at));
+	BERTH_TRY(onnx_infer_layer_norm(at, d));
 	return onnx_set_like(at, 3, 0, ONNX_NONE);
 }
 
 /* com.microsoft QLinearAdd, QLinearMul: operands 0 and 3, each with scale and zero point. */
 ONNX_INFER(qlinear_binary)
 {
-	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 3);
-	BERTH_TRY(onnx_broadcast(at, &a, &b));
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &a);
-}
-
-ONNX_INFER(qlinear_same)
-{
-	return onnx_set_like(at, 0, 0, ONNX_NONE);
+	onnx_dims b = onnx_in_dims(at, 3);
+	return onnx_broadcast(at, d, &b);
 }
 
 /* Attention of opset 23: q, k, v as [batch, heads, tokens, size], or [batch, tokens, heads*size] with the
  * heads in attributes. */
 ONNX_INFER(attention)
 {
-	onnx_dims q = onnx_in_dims(at, 0), v = onnx_in_dims(at, 2), out = q;
+	onnx_dims v = onnx_in_dims(at, 2);
 	int64_t heads = onnx_attr_int(at->n, "q_num_heads", 0), kv = onnx_attr_int(at->n, "kv_num_heads", 0);
-	if (q.rank == 4)
-		out.d[3] = v.rank == 4 ? v.d[3] : ONNX_UNKNOWN;
-	else if (q.rank == 3)
-		out.d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0
-		                   ? onnx_mul(v.d[2] / kv, heads)
-		                   : ONNX_UNKNOWN;
-	return onnx_set(at, 0, onnx_in_elem(at, 0), &out);
+	if (d->rank == 4)
+		d->d[3] = v.rank == 4 ? v.d[3] : ONNX_UNKNOWN;
+	else if (d->rank == 3)
+		d->d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0
+		                  ? onnx_mul(v.d[2] / kv, heads)
+		                  : ONNX_UNKNOWN;
+	return BERTH_OK;
 }
 
 /* Scores and their product with v: batch * heads * q tokens * k tokens * (q size + v size). */

@@ -151,13 +151,13 @@ const onnx_body *onnx_body_find(const onnx_node *n, const char *name)
 	return NULL;
 }
 
-berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, int32_t elem, const onnx_dims *d)
+berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, const onnx_dims *d)
 {
 	int64_t *dim;
 	if (k >= b->n_in || b->in[k] < 0)
 		return BERTH_OK;
 	onnx_value *v = &at->m->value[b->in[k]];
-	v->elem = elem;
+	v->elem = d->elem;
 	v->rank = d->rank;
 	if (d->rank >= 0) {
 		BERTH_TRY(BERTH_NEW(at->m->tmp, dim, d->rank, at->err));
@@ -167,18 +167,18 @@ berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, int32_t 
 	return onnx_complete(at->m, v, at->err);
 }
 
-static onnx_dims dims_of(const onnx_value *v)
+/* Type and shape of a body's output k. */
+static onnx_dims body_out(const onnx_at *at, const onnx_body *b, size_t k)
 {
-	onnx_dims d;
-	d.rank = v ? v->rank : ONNX_UNKNOWN;
-	if (d.rank > 0)
-		memcpy(d.d, v->dim, (size_t)d.rank * sizeof *d.d);
+	onnx_dims d = {.rank = ONNX_UNKNOWN};
+	if (k < b->n_out && b->out[k] >= 0) {
+		const onnx_value *v = &at->m->value[b->out[k]];
+		d.rank = v->rank;
+		d.elem = v->elem;
+		if (d.rank > 0)
+			memcpy(d.d, v->dim, (size_t)d.rank * sizeof *d.d);
+	}
 	return d;
-}
-
-static const onnx_value *body_out(const onnx_at *at, const onnx_body *b, size_t k)
-{
-	return k < b->n_out && b->out[k] >= 0 ? &at->m->value[b->out[k]] : NULL;
 }
 
 /* What a and b have in common. */
@@ -194,8 +194,7 @@ static void agree(onnx_dims *a, const onnx_dims *b)
 /* d behind a new first dimension; into axis where that is not the first (Scan). */
 static onnx_dims stacked(const onnx_dims *d, int64_t n, int64_t axis)
 {
-	onnx_dims r;
-	r.rank = ONNX_UNKNOWN;
+	onnx_dims r = {.rank = ONNX_UNKNOWN, .elem = d->elem};
 	if (d->rank < 0 || d->rank == ONNX_MAX_RANK)
 		return r;
 	axis = axis < 0 ? axis + d->rank + 1 : axis;
@@ -227,11 +226,12 @@ ONNX_INFER(if)
 			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n,
 			                           at->err));
 	for (int32_t o = 0; a && b && o < at->n->n_out; o++) {
-		const onnx_value *x = body_out(at, a, (size_t)o), *y = body_out(at, b, (size_t)o);
-		onnx_dims d = dims_of(x), e = dims_of(y);
-		agree(&d, &e);
-		BERTH_TRY(onnx_set(at, o, x && y && x->elem == y->elem ? x->elem : ONNX_NONE, &d));
+		onnx_dims x = body_out(at, a, (size_t)o), y = body_out(at, b, (size_t)o);
+		agree(&x, &y);
+		x.elem = x.elem == y.elem ? x.elem : ONNX_NONE;
+		BERTH_TRY(onnx_set(at, o, &x));
 	}
+	d->rank = ONNX_SET;
 	return BERTH_OK;
 }
 
@@ -249,27 +249,26 @@ static int64_t loop_trips(const onnx_at *at, bool *known)
 ONNX_INFER(loop)
 {
 	const onnx_body *b = onnx_body_find(at->n, "body");
-	onnx_dims scalar = {.rank = 0};
 	bool known;
 	int64_t trips = loop_trips(at, &known);
 	int32_t carried = at->n->n_in > 2 ? at->n->n_in - 2 : 0;
+	d->rank = ONNX_SET;
 	if (!b)
 		return BERTH_OK;
-	BERTH_TRY(onnx_bind(at, b, 0, ONNX_INT64, &scalar));
-	BERTH_TRY(onnx_bind(at, b, 1, ONNX_BOOL, &scalar));
+	BERTH_TRY(onnx_bind(at, b, 0, &(onnx_dims){.elem = ONNX_INT64}));
+	BERTH_TRY(onnx_bind(at, b, 1, &(onnx_dims){.elem = ONNX_BOOL}));
 	for (int32_t k = 0; k < carried; k++) {
-		onnx_dims d = onnx_in_dims(at, 2 + k);
-		BERTH_TRY(onnx_bind(at, b, (size_t)(2 + k), onnx_in_elem(at, 2 + k), &d));
+		onnx_dims in = onnx_in_dims(at, 2 + k);
+		BERTH_TRY(onnx_bind(at, b, (size_t)(2 + k), &in));
 	}
 	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
-		const onnx_value *v = body_out(at, b, (size_t)o + 1);
-		onnx_dims d = dims_of(v), before = onnx_in_dims(at, 2 + o);
+		onnx_dims out = body_out(at, b, (size_t)o + 1), before = onnx_in_dims(at, 2 + o);
 		if (o >= carried)
-			d = stacked(&d, known ? trips : ONNX_UNKNOWN, 0);
+			out = stacked(&out, known ? trips : ONNX_UNKNOWN, 0);
 		else if (!known || trips != 1)
-			agree(&d, &before);
-		BERTH_TRY(onnx_set(at, o, v ? v->elem : ONNX_NONE, &d));
+			agree(&out, &before);
+		BERTH_TRY(onnx_set(at, o, &out));
 	}
 	return BERTH_OK;
 }
@@ -297,7 +296,7 @@ static int64_t scan_axis(const onnx_at *at, const char *name, int32_t k)
 /* Shape of scan input k for one step; *length is the dimension that goes. */
 static onnx_dims scan_slice(const onnx_at *at, const scan *s, int32_t k, int64_t *length)
 {
-	onnx_dims d = onnx_in_dims(at, s->first + s->states + k), r;
+	onnx_dims d = onnx_in_dims(at, s->first + s->states + k), r = {.elem = d.elem};
 	int64_t axis = s->lead ? s->lead : scan_axis(at, "scan_input_axes", k);
 	r.rank = ONNX_UNKNOWN;
 	*length = ONNX_UNKNOWN;
@@ -341,7 +340,7 @@ static berth_status bind_scan(const onnx_at *at, const scan *s)
 	for (int32_t k = 0; k < at->n->n_in - s->first; k++) {
 		onnx_dims d = k < s->states ? without_lead(onnx_in_dims(at, s->first + k), s->lead)
 		                            : scan_slice(at, s, k - s->states, &length);
-		BERTH_TRY(onnx_bind(at, s->body, (size_t)k, onnx_in_elem(at, s->first + k), &d));
+		BERTH_TRY(onnx_bind(at, s->body, (size_t)k, &d));
 	}
 	return BERTH_OK;
 }
@@ -349,22 +348,42 @@ static berth_status bind_scan(const onnx_at *at, const scan *s)
 ONNX_INFER(scan)
 {
 	scan s = read_scan(at);
+	d->rank = ONNX_SET;
 	if (!s.body)
 		return BERTH_OK;
 	BERTH_TRY(bind_scan(at, &s));
 	BERTH_TRY(onnx_infer_nodes(at->m, s.body->nodes.node, s.body->nodes.n, at->err));
 	onnx_dims first = onnx_in_dims(at, s.first);
 	for (int32_t o = 0; o < at->n->n_out; o++) {
-		const onnx_value *v = body_out(at, s.body, (size_t)o);
-		onnx_dims d = dims_of(v), before = without_lead(onnx_in_dims(at, s.first + o), s.lead);
+		onnx_dims out = body_out(at, s.body, (size_t)o),
+			  before = without_lead(onnx_in_dims(at, s.first + o), s.lead);
 		if (o < s.states)
-			agree(&d, &before);
+			agree(&out, &before);
 		else
-			d = stacked(&d, s.length,
-			            s.lead ? 0 : scan_axis(at, "scan_output_axes", o - s.states));
+			out = stacked(&out, s.length,
+			              s.lead ? 0 : scan_axis(at, "scan_output_axes", o - s.states));
 		if (s.lead)
-			d = stacked(&d, first.rank > 0 ? first.d[0] : ONNX_UNKNOWN, 0);
-		BERTH_TRY(onnx_set(at, o, v ? v->elem : ONNX_NONE, &d));
+			out = stacked(&out, onnx_dim(&first, 0), 0);
+		BERTH_TRY(onnx_set(at, o, &out));
+	}
+	return BERTH_OK;
+}
+
+/* The body's inputs are the elements of the sequences, and tensors handed to all. */
+ONNX_INFER(sequence_map)
+{
+	const onnx_body *b = onnx_body_find(at->n, "body");
+	d->rank = ONNX_SET;
+	if (!b)
+		return BERTH_OK;
+	for (int32_t k = 0; k < at->n->n_in; k++) {
+		onnx_dims in = onnx_in_dims(at, k);
+		BERTH_TRY(onnx_bind(at, b, (size_t)k, &in));
+	}
+	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
+	for (int32_t o = 0; o < at->n->n_out; o++) {
+		onnx_dims out = body_out(at, b, (size_t)o);
+		BERTH_TRY(onnx_set(at, o, &out));
 	}
 	return BERTH_OK;
 }
