@@ -1,0 +1,13 @@
+/* The documents of --json: what each verb's result is made of. A document that stands here stands in
+ * docs/formats.md, which `berth keys` prints. */
+#ifndef BERTH_CLI_RESULTS_H
+#define BERTH_CLI_RESULTS_H
+
+#include "result.h"
+
+extern const berth_result_kind compare_document, methods_document, zoo_document, systems_document;
+
+/* All, in the order of docs/formats.md, ended by NULL. */
+extern const berth_result_kind *const cli_documents[];
+
+#endif

@@ -1,0 +1,196 @@
+/* berth methods, berth zoo, berth systems: what there is. Each list is a table of names, told in full by
+ * --json. */
+#include "load_system.h"
+#include "methods.h"
+#include "options.h"
+#include "results.h"
+#include "say.h"
+#include "systems_builtin.h"
+#include "tell.h"
+#include "text.h"
+#include "zoo.h"
+
+#include <string.h>
+
+/* Read the options of a verb without arguments. */
+static berth_status parse(cli *c, const cli_verb *verb, int argc, char **argv, berth_err *err)
+{
+	const cli_option options[] = {CLI_COMMON(c)};
+	return cli_parse(c, verb, options, argc, argv, 0, 0, err);
+}
+
+/* ---- methods ---- */
+
+#define METHOD(K, IF) \
+	K(TEXT, "name", "", "", m->name) \
+	K(BOOL, "searches", "", "it uses the budget of evaluations", m->searches) \
+	K(TEXT, "about", "", "", m->about) \
+	K(TEXT_OR_NULL, "missing_package", "", "whose lack at build time leaves it unable to run", \
+	  berth_method_missing(m))
+static RESULT_KIND(method_kind, "", "", METHOD);
+
+#define METHODS(K, IF) \
+	K(TEXT, "default", "", "of `place`", berth_method_default()->name) \
+	K(LIST(method_kind), "methods", "", "", list)
+RESULT_KIND(methods_document, "Methods", "", METHODS);
+
+static berth_status list_methods(cli *c, int argc, char **argv, berth_err *err)
+{
+	bool text;
+	BERTH_TRY(parse(c, &cmd_methods, argc, argv, err));
+	if (c->help)
+		return BERTH_OK;
+	berth_result_list *list = berth_result_list_new(&c->mem, &method_kind);
+	for (int32_t i = 0; i < berth_n_methods(); i++) {
+		const berth_method *m = berth_method_at(i);
+		RESULT_ADD(list, METHOD);
+	}
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, methods_document, METHODS), &text, err));
+	return !text ? BERTH_OK
+	             : cli_tell_rows(c, list, NULL, CLI_AS_TEXT,
+	                             "method=name|<budget={searches?search}{searches!at once}|"
+	                             "<about=[needs {missing_package} when berth is built; ]{about}",
+	                             err);
+}
+
+const cli_verb cmd_methods = {
+	"methods", "methods [--json]", "list the placement methods",
+	"'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
+	"Example: berth place zoo:resnet18 --on system:edge --method heft\n",
+	list_methods};
+
+/* ---- zoo ---- */
+
+#define PARAM(K, IF) \
+	K(TEXT, "name", "", "", p->name) \
+	K(TEXT, "about", "", "", p->about) \
+	K(VALUE("number or text"), "default", "", "text: one of `choice`", \
+	  p->choice ? berth_result_text(p->choice[(int)p->def]) : berth_result_number(p->def)) \
+	IF(p->choice, TEXTS, "choice", "", "else missing", p->choice, n_choices(p)) \
+	IF(!p->choice, NUMBER, "min", "", "missing with `choice`", p->min) \
+	IF(!p->choice, NUMBER, "max", "", "missing with `choice`", p->max)
+static RESULT_FLAT_KIND(param_kind, "", "", PARAM);
+
+#define MODEL(K, IF) \
+	K(TEXT, "name", "", "", m->name) \
+	K(TEXT, "about", "", "", m->about) \
+	K(LIST(param_kind), "params", "", "", params)
+static RESULT_KIND(model_kind, "", "", MODEL);
+
+#define ZOO(K, IF) K(LIST(model_kind), "models", "", "", list)
+RESULT_KIND(zoo_document, "Zoo", "", ZOO);
+
+static int32_t n_choices(const berth_spec_param *p)
+{
+	int32_t n = 0;
+	while (p->choice[n])
+		n++;
+	return n;
+}
+
+/* Does every model have a parameter of this name? */
+static bool is_common(const berth_spec_param *p)
+{
+	int32_t n;
+	const berth_zoo_model *m = berth_zoo_list(&n);
+	for (int32_t i = 0; i < n; i++) {
+		int32_t k = 0;
+		while (k < m[i].n_params && strcmp(m[i].param[k].name, p->name) != 0)
+			k++;
+		if (k == m[i].n_params)
+			return false;
+	}
+	return true;
+}
+
+/* Print " batch=1 dtype=f32" behind words: the parameters that all models share, or those that they do not;
+ * nothing where there are none. */
+static void print_defaults(const char *name, const char *word, const berth_zoo_model *m, bool common)
+{
+	bool any = false;
+	for (int32_t k = 0; k < m->n_params; k++) {
+		const berth_spec_param *p = &m->param[k];
+		char number[32];
+		if (is_common(p) != common)
+			continue;
+		if (!any)
+			cli_say("%s %s", name, word);
+		cli_say(" %s=%s", p->name,
+		        p->choice ? p->choice[(int)p->def] : berth_text_double(number, p->def));
+		any = true;
+	}
+	if (any)
+		cli_say("\n");
+}
+
+static berth_status list_zoo(cli *c, int argc, char **argv, berth_err *err)
+{
+	int32_t n;
+	bool text;
+	const berth_zoo_model *model = berth_zoo_list(&n);
+	BERTH_TRY(parse(c, &cmd_zoo, argc, argv, err));
+	if (c->help)
+		return BERTH_OK;
+	berth_result_list *list = berth_result_list_new(&c->mem, &model_kind);
+	for (const berth_zoo_model *m = model; m < model + n; m++) {
+		berth_result_list *params = berth_result_list_new(&c->mem, &param_kind);
+		for (const berth_spec_param *p = m->param; p < m->param + m->n_params; p++)
+			RESULT_ADD(params, PARAM);
+		RESULT_ADD(list, MODEL);
+	}
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, zoo_document, ZOO), &text, err));
+	if (!text)
+		return BERTH_OK;
+	BERTH_TRY(cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "model=name|about=about", err));
+	cli_say("\n");
+	print_defaults("all", "take", &model[0], true);
+	for (int32_t i = 0; i < n; i++)
+		print_defaults(model[i].name, "also", &model[i], false);
+	return BERTH_OK;
+}
+
+const cli_verb cmd_zoo = {"zoo", "zoo [--json]", "list the built-in models",
+                          "A model stands wherever a graph file can: zoo:NAME[:key=value...].\n"
+                          "Parameters are shown with their defaults; --json tells their ranges.\n"
+                          "Example: berth show zoo:bert-base:batch=8:seq=384\n",
+                          list_zoo};
+
+/* ---- systems ---- */
+
+#define SYSTEM(K, IF) \
+	K(TEXT, "name", "", "", row[i].name) \
+	K(TEXT, "about", "", "", row[i].about) \
+	K(TEXTS, "devices", "", "", s.dev_name, s.n_devs)
+static RESULT_KIND(system_kind, "", "", SYSTEM);
+
+#define SYSTEMS(K, IF) K(LIST(system_kind), "systems", "", "", list)
+RESULT_KIND(systems_document, "Systems", "", SYSTEMS);
+
+static berth_status list_systems(cli *c, int argc, char **argv, berth_err *err)
+{
+	int32_t n;
+	bool text;
+	const berth_system_row *row = berth_system_builtin_list(&n);
+	BERTH_TRY(parse(c, &cmd_systems, argc, argv, err));
+	if (c->help)
+		return BERTH_OK;
+	berth_result_list *list = berth_result_list_new(&c->mem, &system_kind);
+	for (int32_t i = 0; i < n; i++) {
+		berth_system s;
+		BERTH_TRY(berth_system_builtin(row[i].name, &c->mem, &c->tmp, &s, err));
+		RESULT_ADD(list, SYSTEM);
+	}
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, systems_document, SYSTEMS), &text, err));
+	return text ? cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "system=name|about=about", err) : BERTH_OK;
+}
+
+const cli_verb cmd_systems = {
+	"systems", "systems [--json]", "list the built-in systems",
+	"A system stands wherever a system file can: system:NAME.\n"
+	"Random machines, as in system:random:devices=6:topology=hosts:seed=7, have keys with these "
+	"defaults, in TFLOP/s, GB, GB/s and microseconds:\n"
+	"  devices=4 heterogeneity=0.5 tflops=10 memory=16 bandwidth=10 latency=10 "
+	"topology=full|bus|star|hosts seed=1\n"
+	"system:host is the machine that berth runs on, as 'berth profile --system' has described it.\n"
+	"Example: berth show system:edge -o edge.json\n",
+	list_systems};
