@@ -1,0 +1,168 @@
+/* The program of all tables: finds an entry by its name, reads its options and runs it, as Markdown or CSV;
+ * lists them all. */
+#include "bench.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct option {
+	const char *word, *about;
+	size_t at;
+	enum { LARGE, SMALL, REAL } kind;
+} option;
+
+static const option options[] = {
+	{"--evaluations", "of each search", offsetof(bench_options, evaluations), LARGE},
+	{"--nodes", "of each exact search or bound", offsetof(bench_options, nodes), LARGE},
+	{"--more-nodes", "of the second one", offsetof(bench_options, more_nodes), LARGE},
+	{"--instances", "drawn", offsetof(bench_options, instances), LARGE},
+	{"--rounds", "of learning", offsetof(bench_options, rounds), LARGE},
+	{"--seeds", "from 1, at most 100", offsetof(bench_options, seeds), SMALL},
+	{"--threads", "", offsetof(bench_options, threads), SMALL},
+	{"--time", "CPU seconds", offsetof(bench_options, seconds), REAL},
+};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static double option_get(const bench_options *o, const option *k)
+{
+	const char *p = (const char *)o + k->at;
+	return k->kind == LARGE   ? (double)*(const int64_t *)(const void *)p
+	       : k->kind == SMALL ? *(const int32_t *)(const void *)p
+	                          : *(const double *)(const void *)p;
+}
+
+/* false: no number that may stand there. */
+static bool option_set(bench_options *o, const option *k, const char *text)
+{
+	char *end, *p = (char *)o + k->at;
+	double x = strtod(text, &end);
+	bool right = *text && !*end && x >= 0 && x <= (k->kind == SMALL ? MAX_SEEDS : 1e15);
+	if (k->kind == LARGE)
+		*(int64_t *)(void *)p = right ? (int64_t)x : 0;
+	else if (k->kind == SMALL)
+		*(int32_t *)(void *)p = right ? (int32_t)x : 0;
+	else
+		*(double *)(void *)p = x;
+	return right;
+}
+
+/* Options of an entry stand there with their usual values. */
+static void list_entries(const bench_entry *const *entry, int n)
+{
+	bench_head("name|page|takes|about");
+	for (int i = 0; i < n; i++) {
+		const bench_entry *e = entry[i];
+		printf("| %s%s%s", e->name, *e->words ? " " : "", e->words);
+		for (int k = 0; k < N_OPTIONS; k++) {
+			double usual = option_get(&e->usual, &options[k]);
+			if (usual > 0)
+				printf(" %s %.10g", options[k].word, usual);
+			else if (usual < 0)
+				printf(" [%s N]", options[k].word);
+		}
+		printf(" | docs/%s.md | %s | %s |\n", e->page, e->takes, e->about);
+	}
+}
+
+static int tell_usage(FILE *to)
+{
+	fprintf(to, "usage: berth-bench NAME [WORDS] [OPTIONS] [--csv]\n       berth-bench --list\n\n"
+	            "Prints a table of docs/ as Markdown or CSV. Options, where a table has them:\n");
+	for (int i = 0; i < N_OPTIONS; i++)
+		fprintf(to, "  %-14s N  %s\n", options[i].word, options[i].about);
+	return to == stdout ? 0 : 2;
+}
+
+/* Options that the entry has go to *o, other words too. Returns whether all are right. */
+static bool read_words(int argc, char **argv, const bench_entry *e, bench_options *o, char **word, bool *csv)
+{
+	*o = e->usual;
+	o->word = word;
+	for (int i = 0; i < argc; i++) {
+		int k = 0;
+		while (k < N_OPTIONS && strcmp(argv[i], options[k].word) != 0)
+			k++;
+		if (strcmp(argv[i], "--csv") == 0)
+			*csv = true;
+		else if (argv[i][0] != '-')
+			word[o->n_words++] = argv[i];
+		else if (k == N_OPTIONS || i + 1 == argc || option_get(&e->usual, &options[k]) == 0 ||
+		         !option_set(o, &options[k], argv[++i]))
+			return false;
+	}
+	return o->n_words == 0 || *e->words;
+}
+
+/* A line of Markdown as CSV: rows of tables, but for the line below their head. */
+static void print_csv(char *line)
+{
+	if (strncmp(line, "| ", 2) != 0)
+		return;
+	line[strcspn(line, "\n")] = '\0';
+	for (char *cell = strtok(line, "|"); cell; cell = strtok(NULL, "|")) {
+		size_t n = strlen(cell);
+		bool quoted = strpbrk(cell, ",\"") != NULL, first = cell == line + 1;
+		cell += *cell == ' ';
+		n = strlen(cell);
+		if (n > 0 && cell[n - 1] == ' ')
+			cell[--n] = '\0';
+		printf("%s%s", first ? "" : ",", quoted ? "\"" : "");
+		for (; *cell; cell++)
+			printf(*cell == '"' ? "\"\"" : "%c", *cell);
+		printf("%s", quoted ? "\"" : "");
+	}
+	printf("\n");
+}
+
+/* The entry runs in a process of its own; its exit code. */
+static int run_as_csv(const bench_entry *e, const bench_options *o)
+{
+	int ends[2], status = 1;
+	char *line = NULL;
+	size_t size = 0;
+	pid_t child = pipe(ends) == 0 ? fork() : -1;
+	if (child < 0)
+		return 1;
+	if (child == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		e->run(o);
+		exit(0);
+	}
+	close(ends[1]);
+	FILE *in = fdopen(ends[0], "r");
+	while (in && getline(&line, &size, in) >= 0)
+		print_csv(line);
+	waitpid(child, &status, 0);
+	free(line);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int bench_main(int argc, char **argv, const bench_entry *const *entry, int n)
+{
+	bench_options o;
+	bool csv = false;
+	int i = 0;
+	if (argc < 2)
+		return tell_usage(stderr);
+	if (strcmp(argv[1], "--help") == 0)
+		return tell_usage(stdout);
+	if (strcmp(argv[1], "--list") == 0) {
+		list_entries(entry, n);
+		return 0;
+	}
+	while (i < n && strcmp(argv[1], entry[i]->name) != 0)
+		i++;
+	char **word = calloc((size_t)argc, sizeof *word);
+	if (i == n || !word || !read_words(argc - 2, argv + 2, entry[i], &o, word, &csv)) {
+		free(word);
+		return tell_usage(stderr);
+	}
+	int code = csv ? run_as_csv(entry[i], &o) : (entry[i]->run(&o), 0);
+	free(word);
+	return code;
+}
