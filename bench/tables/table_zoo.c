@@ -1,4 +1,4 @@
-/* The table of docs/importers.md on the zoo: models against their published figures. Same build, same text. */
+/* The table of docs/importers.md on the zoo: models against published figures. Same build, same text. */
 #include "bench.h"
 
 #include "zoo.h"
