@@ -30,7 +30,7 @@ berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, b
 /* Is it a file that holds graph and system? False also where it cannot be read, and of a pipe. */
 bool berth_is_workload(const char *spec, const berth_sandbox *sandbox);
 
-/* A graph, and the system that it is to be placed on: two specs, or a published workload (tarnawski.h) that
+/* A graph, and the system that it is to be placed on: two specs, or a published workload (tasks.h) that
  * holds both, whose system may be NULL.
  *   opt, report  as in berth_graph_load; opt->sandbox holds for the system, too
  * Fails: as berth_graph_load and berth_system_load; BERTH_EINVAL where system is NULL and graph brings

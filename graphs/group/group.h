@@ -77,9 +77,6 @@ berth_status group_take(group_work *w, const int32_t *leader, berth_err *err);
  * nodes fewer. */
 berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk, berth_err *err);
 
-/* Join chains within caps, at most `most` joins; returns how many. leader is set for all nodes. */
-int32_t group_join_chains(const group_level *l, group_caps cap, int32_t most, int32_t *leader);
-
 /* Heavy-edge rounds down to the target; caps of cost are relaxed where nothing else is left. */
 berth_status group_heavy_rounds(group_work *w, berth_err *err);
 

@@ -81,19 +81,6 @@ berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes, be
 /* What inference left open is taken from the file's own declaration. */
 berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err);
 
-/* ---- bodies (onnx_body.c) ---- */
-
-/* NULL: none of that attribute's name. */
-const onnx_body *onnx_body_find(const onnx_node *n, const char *name);
-/* Give the body's input k a type and a shape; what they leave open is taken from its declaration. */
-berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, const onnx_dims *d);
-/* The branch that an If with a known condition takes; NULL: either. */
-const onnx_body *onnx_if_taken(const onnx_at *at);
-/* How often the bodies run; *known = false: nobody says, 1. */
-int64_t onnx_trips(const onnx_at *at, bool *known);
-/* Remember a loop whose trips are assumed. */
-berth_status onnx_note_loop(onnx_model *m, const onnx_node *n, berth_err *err);
-
 /* ---- for the functions of the table ---- */
 
 const onnx_value *onnx_in(const onnx_at *at, int32_t i);  /* NULL: left out */

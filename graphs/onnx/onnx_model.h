@@ -219,9 +219,6 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 
 /* ---- onnx_external.c ---- */
 
-/* Take note of the file that an entry of external_data names. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_read_external(const onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err);
-
 /* What a message calls a node: its name, or that of its first output. */
 const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
 /* "FILE: node 'NAME' (TYPE): " and the message; returns BERTH_EFORMAT. */

@@ -7,143 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- work ---- */
-
-static int64_t sum(int64_t a, int64_t b)
-{
-	return a > INT64_MAX - b ? INT64_MAX : a + b;
-}
-
-/* Elements of all outputs, unknown dimensions as 1. */
-static double output_elements(const onnx_model *m, const onnx_node *n)
-{
-	double all = 0;
-	for (int32_t o = 0; o < n->n_out; o++) {
-		const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
-		if (!v || v->rank < 0)
-			continue;
-		double x = 1;
-		for (int32_t i = 0; i < v->rank; i++)
-			x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
-		all += x;
-	}
-	return all;
-}
-
-/* Each distinct input once. */
-static void count_bytes(onnx_model *m, const onnx_node *n, onnx_work *w)
-{
-	bool known;
-	int32_t stamp = ++m->stamp;
-	for (int32_t k = 0; k < n->n_all; k++) {
-		onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
-		if (!v || v->seen == stamp)
-			continue;
-		v->seen = stamp;
-		w->read_bytes = sum(w->read_bytes, onnx_value_bytes(v, &known));
-	}
-	for (int32_t o = 0; o < n->n_out; o++)
-		if (n->out[o] >= 0)
-			w->write_bytes = sum(w->write_bytes, onnx_value_bytes(&m->value[n->out[o]], &known));
-}
-
-static void add_work(onnx_work *to, const onnx_work *w)
-{
-	to->macs += w->macs;
-	to->flops += w->flops;
-	to->read_bytes = sum(to->read_bytes, w->read_bytes);
-	to->write_bytes = sum(to->write_bytes, w->write_bytes);
-}
-
-berth_status onnx_note_loop(onnx_model *m, const onnx_node *n, berth_err *err)
-{
-	BERTH_TRY(BERTH_GROW(m->tmp, m->loop, m->n_loops, &m->cap_loop, err));
-	m->loop[m->n_loops++] = n;
-	return BERTH_OK;
-}
-
-static int64_t repeated(int64_t bytes, int64_t trips)
-{
-	return trips && bytes > INT64_MAX / trips ? INT64_MAX : bytes * trips;
-}
-
-/* Nodes of a body that run: constants are folded there too. */
-static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w, berth_err *err)
-{
-	for (size_t i = 0; i < b->nodes.n; i++) {
-		onnx_node *n = &b->nodes.node[i];
-		onnx_work one;
-		n->folded = onnx_folds(m, n);
-		for (int32_t o = 0; o < n->n_out; o++)
-			if (n->out[o] >= 0)
-				m->value[n->out[o]].constant |= n->folded;
-		if (n->folded)
-			continue;
-		BERTH_TRY(onnx_node_work(m, n, &one, err));
-		add_work(w, &one);
-	}
-	return BERTH_OK;
-}
-
-static bool heavier(const onnx_work *a, const onnx_work *b)
-{
-	return a->flops != b->flops ? a->flops > b->flops
-	                            : sum(a->read_bytes, a->write_bytes) > sum(b->read_bytes, b->write_bytes);
-}
-
-/* The branch taken or the heavier one of If; all bodies of others. */
-static berth_status bodies_work(const onnx_at *at, bool one_runs, onnx_work *w)
-{
-	const onnx_body *taken = one_runs ? onnx_if_taken(at) : NULL;
-	for (int32_t i = 0; i < at->n->n_bodies; i++) {
-		onnx_work x = {0};
-		if (taken && taken != &at->n->body[i])
-			continue;
-		BERTH_TRY(body_work(at->m, &at->n->body[i], &x, at->err));
-		if (!one_runs)
-			add_work(w, &x);
-		else if (i == 0 || taken || heavier(&x, w))
-			*w = x;
-	}
-	return BERTH_OK;
-}
-
-static berth_status work_with_bodies(const onnx_at *at, onnx_node *n, onnx_work *w)
-{
-	bool known;
-	onnx_work inside = {0}, own = *w;
-	n->trips = onnx_trips(at, &known);
-	BERTH_TRY(bodies_work(at, n->op && n->op->infer == onnx_infer_if, &inside));
-	w->macs = (double)n->trips * inside.macs;
-	w->flops = (double)n->trips * inside.flops;
-	w->read_bytes = repeated(inside.read_bytes, n->trips);
-	w->write_bytes = repeated(inside.write_bytes, n->trips);
-	w->read_bytes = w->read_bytes > own.read_bytes ? w->read_bytes : own.read_bytes;
-	w->write_bytes = w->write_bytes > own.write_bytes ? w->write_bytes : own.write_bytes;
-	return known ? BERTH_OK : onnx_note_loop(at->m, n, at->err);
-}
-
-berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err)
-{
-	onnx_at at = {m, n, err};
-	*w = (onnx_work){0};
-	count_bytes(m, n, w);
-	if (n->n_bodies)
-		return work_with_bodies(&at, n, w);
-	if (!n->op || !n->op->macs) {
-		w->flops = output_elements(m, n);
-		return BERTH_OK;
-	}
-	BERTH_TRY(n->op->macs(&at, &w->macs));
-	w->flops = 2 * w->macs;
-	return BERTH_OK;
-}
-
 /* ---- bodies ---- */
 
 enum { MAX_TRIPS = 1 << 30 }; /* a larger number is how exporters write "while" */
 
-const onnx_body *onnx_body_find(const onnx_node *n, const char *name)
+/* NULL: none of that attribute's name. */
+static const onnx_body *find_body(const onnx_node *n, const char *name)
 {
 	for (int32_t i = 0; i < n->n_bodies; i++)
 		if (strcmp(n->body[i].name, name) == 0)
@@ -151,7 +20,8 @@ const onnx_body *onnx_body_find(const onnx_node *n, const char *name)
 	return NULL;
 }
 
-berth_status onnx_bind(const onnx_at *at, const onnx_body *b, size_t k, const onnx_dims *d)
+/* Give the body's input k a type and a shape; what they leave open is taken from its declaration. */
+static berth_status bind_input(const onnx_at *at, const onnx_body *b, size_t k, const onnx_dims *d)
 {
 	int64_t *dim;
 	if (k >= b->n_in || b->in[k] < 0)
@@ -209,18 +79,18 @@ static onnx_dims stacked(const onnx_dims *d, int64_t n, int64_t axis)
 /* ---- If ---- */
 
 /* The branch that a known condition takes; NULL: either. */
-const onnx_body *onnx_if_taken(const onnx_at *at)
+static const onnx_body *branch_taken(const onnx_at *at)
 {
 	double x;
 	if (!onnx_in_number(at, 0, 0, &x))
 		return NULL;
-	return onnx_body_find(at->n, x != 0 ? "then_branch" : "else_branch");
+	return find_body(at->n, x != 0 ? "then_branch" : "else_branch");
 }
 
 ONNX_INFER(if)
 {
-	const onnx_body *taken = onnx_if_taken(at), *a = taken ? taken : onnx_body_find(at->n, "then_branch");
-	const onnx_body *b = taken ? taken : onnx_body_find(at->n, "else_branch");
+	const onnx_body *taken = branch_taken(at), *a = taken ? taken : find_body(at->n, "then_branch");
+	const onnx_body *b = taken ? taken : find_body(at->n, "else_branch");
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
 		if (!taken || taken == &at->n->body[i])
 			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n,
@@ -248,18 +118,18 @@ static int64_t loop_trips(const onnx_at *at, bool *known)
 
 ONNX_INFER(loop)
 {
-	const onnx_body *b = onnx_body_find(at->n, "body");
+	const onnx_body *b = find_body(at->n, "body");
 	bool known;
 	int64_t trips = loop_trips(at, &known);
 	int32_t carried = at->n->n_in > 2 ? at->n->n_in - 2 : 0;
 	d->rank = ONNX_SET;
 	if (!b)
 		return BERTH_OK;
-	BERTH_TRY(onnx_bind(at, b, 0, &(onnx_dims){.elem = ONNX_INT64}));
-	BERTH_TRY(onnx_bind(at, b, 1, &(onnx_dims){.elem = ONNX_BOOL}));
+	BERTH_TRY(bind_input(at, b, 0, &(onnx_dims){.elem = ONNX_INT64}));
+	BERTH_TRY(bind_input(at, b, 1, &(onnx_dims){.elem = ONNX_BOOL}));
 	for (int32_t k = 0; k < carried; k++) {
 		onnx_dims in = onnx_in_dims(at, 2 + k);
-		BERTH_TRY(onnx_bind(at, b, (size_t)(2 + k), &in));
+		BERTH_TRY(bind_input(at, b, (size_t)(2 + k), &in));
 	}
 	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
@@ -313,7 +183,7 @@ static onnx_dims scan_slice(const onnx_at *at, const scan *s, int32_t k, int64_t
 
 static scan read_scan(const onnx_at *at)
 {
-	scan s = {.body = onnx_body_find(at->n, "body"), .length = ONNX_UNKNOWN};
+	scan s = {.body = find_body(at->n, "body"), .length = ONNX_UNKNOWN};
 	int64_t inputs = onnx_attr_int(at->n, "num_scan_inputs", 1), length;
 	s.first = s.lead = at->m->opset < 9;
 	if (inputs < 0 || inputs > at->n->n_in - s.first)
@@ -340,7 +210,7 @@ static berth_status bind_scan(const onnx_at *at, const scan *s)
 	for (int32_t k = 0; k < at->n->n_in - s->first; k++) {
 		onnx_dims d = k < s->states ? without_lead(onnx_in_dims(at, s->first + k), s->lead)
 		                            : scan_slice(at, s, k - s->states, &length);
-		BERTH_TRY(onnx_bind(at, s->body, (size_t)k, &d));
+		BERTH_TRY(bind_input(at, s->body, (size_t)k, &d));
 	}
 	return BERTH_OK;
 }
@@ -372,13 +242,13 @@ ONNX_INFER(scan)
 /* The body's inputs are the elements of the sequences, and tensors handed to all. */
 ONNX_INFER(sequence_map)
 {
-	const onnx_body *b = onnx_body_find(at->n, "body");
+	const onnx_body *b = find_body(at->n, "body");
 	d->rank = ONNX_SET;
 	if (!b)
 		return BERTH_OK;
 	for (int32_t k = 0; k < at->n->n_in; k++) {
 		onnx_dims in = onnx_in_dims(at, k);
-		BERTH_TRY(onnx_bind(at, b, (size_t)k, &in));
+		BERTH_TRY(bind_input(at, b, (size_t)k, &in));
 	}
 	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
@@ -388,7 +258,8 @@ ONNX_INFER(sequence_map)
 	return BERTH_OK;
 }
 
-int64_t onnx_trips(const onnx_at *at, bool *known)
+/* How often the bodies run; *known = false: nobody says, 1. */
+static int64_t count_trips(const onnx_at *at, bool *known)
 {
 	*known = true;
 	if (strcmp(at->n->type, "If") == 0)
@@ -401,4 +272,137 @@ int64_t onnx_trips(const onnx_at *at, bool *known)
 		return at->n->trips > 0 ? at->n->trips : *known ? onnx_times(length, batch) : 1;
 	}
 	return loop_trips(at, known); /* Loop; others may be given a number by an option */
+}
+
+/* ---- work ---- */
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* Elements of all outputs, unknown dimensions as 1. */
+static double output_elements(const onnx_model *m, const onnx_node *n)
+{
+	double all = 0;
+	for (int32_t o = 0; o < n->n_out; o++) {
+		const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
+		if (!v || v->rank < 0)
+			continue;
+		double x = 1;
+		for (int32_t i = 0; i < v->rank; i++)
+			x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
+		all += x;
+	}
+	return all;
+}
+
+/* Each distinct input once. */
+static void count_bytes(onnx_model *m, const onnx_node *n, onnx_work *w)
+{
+	bool known;
+	int32_t stamp = ++m->stamp;
+	for (int32_t k = 0; k < n->n_all; k++) {
+		onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+		if (!v || v->seen == stamp)
+			continue;
+		v->seen = stamp;
+		w->read_bytes = sum(w->read_bytes, onnx_value_bytes(v, &known));
+	}
+	for (int32_t o = 0; o < n->n_out; o++)
+		if (n->out[o] >= 0)
+			w->write_bytes = sum(w->write_bytes, onnx_value_bytes(&m->value[n->out[o]], &known));
+}
+
+static void add_work(onnx_work *to, const onnx_work *w)
+{
+	to->macs += w->macs;
+	to->flops += w->flops;
+	to->read_bytes = sum(to->read_bytes, w->read_bytes);
+	to->write_bytes = sum(to->write_bytes, w->write_bytes);
+}
+
+/* Remember a loop whose trips are assumed. */
+static berth_status note_loop(onnx_model *m, const onnx_node *n, berth_err *err)
+{
+	BERTH_TRY(BERTH_GROW(m->tmp, m->loop, m->n_loops, &m->cap_loop, err));
+	m->loop[m->n_loops++] = n;
+	return BERTH_OK;
+}
+
+static int64_t repeated(int64_t bytes, int64_t trips)
+{
+	return trips && bytes > INT64_MAX / trips ? INT64_MAX : bytes * trips;
+}
+
+/* Nodes of a body that run: constants are folded there too. */
+static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w, berth_err *err)
+{
+	for (size_t i = 0; i < b->nodes.n; i++) {
+		onnx_node *n = &b->nodes.node[i];
+		onnx_work one;
+		n->folded = onnx_folds(m, n);
+		for (int32_t o = 0; o < n->n_out; o++)
+			if (n->out[o] >= 0)
+				m->value[n->out[o]].constant |= n->folded;
+		if (n->folded)
+			continue;
+		BERTH_TRY(onnx_node_work(m, n, &one, err));
+		add_work(w, &one);
+	}
+	return BERTH_OK;
+}
+
+static bool heavier(const onnx_work *a, const onnx_work *b)
+{
+	return a->flops != b->flops ? a->flops > b->flops
+	                            : sum(a->read_bytes, a->write_bytes) > sum(b->read_bytes, b->write_bytes);
+}
+
+/* The branch taken or the heavier one of If; all bodies of others. */
+static berth_status bodies_work(const onnx_at *at, bool one_runs, onnx_work *w)
+{
+	const onnx_body *taken = one_runs ? branch_taken(at) : NULL;
+	for (int32_t i = 0; i < at->n->n_bodies; i++) {
+		onnx_work x = {0};
+		if (taken && taken != &at->n->body[i])
+			continue;
+		BERTH_TRY(body_work(at->m, &at->n->body[i], &x, at->err));
+		if (!one_runs)
+			add_work(w, &x);
+		else if (i == 0 || taken || heavier(&x, w))
+			*w = x;
+	}
+	return BERTH_OK;
+}
+
+static berth_status work_with_bodies(const onnx_at *at, onnx_node *n, onnx_work *w)
+{
+	bool known;
+	onnx_work inside = {0}, own = *w;
+	n->trips = count_trips(at, &known);
+	BERTH_TRY(bodies_work(at, n->op && n->op->infer == onnx_infer_if, &inside));
+	w->macs = (double)n->trips * inside.macs;
+	w->flops = (double)n->trips * inside.flops;
+	w->read_bytes = repeated(inside.read_bytes, n->trips);
+	w->write_bytes = repeated(inside.write_bytes, n->trips);
+	w->read_bytes = w->read_bytes > own.read_bytes ? w->read_bytes : own.read_bytes;
+	w->write_bytes = w->write_bytes > own.write_bytes ? w->write_bytes : own.write_bytes;
+	return known ? BERTH_OK : note_loop(at->m, n, at->err);
+}
+
+berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err)
+{
+	onnx_at at = {m, n, err};
+	*w = (onnx_work){0};
+	count_bytes(m, n, w);
+	if (n->n_bodies)
+		return work_with_bodies(&at, n, w);
+	if (!n->op || !n->op->macs) {
+		w->flops = output_elements(m, n);
+		return BERTH_OK;
+	}
+	BERTH_TRY(n->op->macs(&at, &w->macs));
+	w->flops = 2 * w->macs;
+	return BERTH_OK;
 }

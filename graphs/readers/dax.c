@@ -1,4 +1,4 @@
-/* Pegasus workflows (DAX); see tasks.h. Of XML it takes elements with attributes, comments, CDATA and the
+/* Pegasus workflows (DAX). Of XML it takes elements with attributes, comments, CDATA and the
  * five named entities and numbers; a document type is refused. Written by hand, as only tags matter:
  * nothing is kept but jobs, files and their uses. */
 #include "task_graph.h"
@@ -599,39 +599,31 @@ static const char *file_name(const void *files, int32_t i)
 	return columns_text(files, FILE_NAME, (size_t)i);
 }
 
-static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
+static berth_status read_workflow(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                                  berth_graph *out)
 {
 	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8},
 				   file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1},
 				   link_width[LINK_COLUMNS] = {4, 4};
-	r->this_job = r->this_child = -1;
-	columns_init(&r->job, r->t.tmp, job_width, JOB_COLUMNS);
-	columns_init(&r->file, r->t.tmp, file_width, FILE_COLUMNS);
-	columns_init(&r->use, r->t.tmp, link_width, LINK_COLUMNS);
-	columns_init(&r->pair, r->t.tmp, link_width, LINK_COLUMNS);
-	berth_name_index_init(&r->files, r->t.tmp, file_name, &r->file);
-	BERTH_TRY(task_graph_new(&r->t, file));
-	BERTH_TRY(berth_builder_reserve(r->t.b, 0, r->t.err)); /* texts are kept here */
-	BERTH_TRY(document(r));
-	berth_status st = put_all(r);
-	if (st == BERTH_OK)
-		st = berth_builder_finish(r->t.b, mem, out, r->t.err);
-	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
+	reader r = {.s = {from->name, from->data, from->size, 0}, .t = *frame, .this_job = -1,
+	            .this_child = -1};
+	columns_init(&r.job, r.t.tmp, job_width, JOB_COLUMNS);
+	columns_init(&r.file, r.t.tmp, file_width, FILE_COLUMNS);
+	columns_init(&r.use, r.t.tmp, link_width, LINK_COLUMNS);
+	columns_init(&r.pair, r.t.tmp, link_width, LINK_COLUMNS);
+	berth_name_index_init(&r.files, r.t.tmp, file_name, &r.file);
+	BERTH_TRY(task_graph_new(&r.t, from->name));
+	BERTH_TRY(berth_builder_reserve(r.t.b, 0, r.t.err)); /* texts are kept here */
+	BERTH_TRY(document(&r));
+	return task_graph_finish(&r.t, put_all(&r), from->name, mem, out);
 }
 
 berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err)
 {
-	const berth_task_options defaults = berth_task_options_default();
-	reader r = {.s = {file, text, size, 0}, .t = {opt ? opt : &defaults, NULL, tmp, err}};
-	berth_graph g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = parse(&r, file, mem, &g);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = g;
-	return st;
+	const berth_content from = {.name = file, .data = text, .size = size};
+	return task_graph_read(read_workflow, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_dax(const char *data, size_t size)
@@ -644,10 +636,8 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	berth_task_options o;
 	(void)report;
-	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	return berth_graph_parse_dax(from->name, from->data, from->size, &o, mem, tmp, out, err);
+	return task_graph_read_words(read_workflow, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format, NULL};

@@ -1,4 +1,4 @@
-/* Graphviz DOT as far as it describes a task graph; see tasks.h. The grammar is that of the language:
+/* Graphviz DOT as far as it describes a task graph. The grammar is that of the language:
  * statements of nodes, edges, defaults and subgraphs, quoted and plain ids, comments. Written by hand over
  * the text; nesting is a counter and a stack of fixed depth. */
 #include "task_graph.h"
@@ -54,7 +54,6 @@ typedef struct defaults {
 
 typedef struct reader {
 	scan s;
-	bool once; /* the text may be spent when it is read */
 	task_graph t;
 	columns node;
 	edge_run *run;      /* of the statements being read, inner ones last */
@@ -630,48 +629,24 @@ static berth_status put_times(reader *r)
 	return BERTH_OK;
 }
 
-static berth_status build(reader *r, const char *file, berth_arena *mem, berth_graph *out)
-{
-	berth_status st = put_times(r);
-	if (r->once)
-		berth_file_spend((const unsigned char *)r->s.text, r->s.size);
-	if (st == BERTH_OK)
-		st = berth_builder_finish(r->t.b, mem, out, r->t.err);
-	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
-}
-
-static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
+static berth_status read_digraph(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                                 berth_graph *out)
 {
 	static const unsigned char width[NODE_COLUMNS] = {8, 4, 1}, member_width[] = {4};
+	reader *r;
+	BERTH_TRY(BERTH_NEW(frame->tmp, r, 1, frame->err));
+	r->s = (scan){from->name, from->data, from->size, 0};
+	r->t = *frame;
 	r->d[0] = (defaults){{.time = {NAN, NOTHING}}, {.time = {NAN, NOTHING}, .bytes = NAN}};
 	columns_init(&r->node, r->t.tmp, width, NODE_COLUMNS);
 	columns_init(&r->member, r->t.tmp, member_width, 1);
-	BERTH_TRY(task_graph_new(&r->t, file));
+	BERTH_TRY(task_graph_new(&r->t, from->name));
 	BERTH_TRY(berth_builder_texts(r->t.b, mem, r->t.err));
 	BERTH_TRY(document(r));
-	return build(r, file, mem, out);
-}
-
-static berth_status read_content(const berth_content *from, const berth_task_options *opt, berth_arena *mem,
-                                 berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	const berth_task_options usual = berth_task_options_default();
-	reader *r;
-	berth_graph g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
-	berth_status st = BERTH_NEW(tmp, r, 1, err);
-	if (st == BERTH_OK) {
-		r->s = (scan){from->name, from->data, from->size, 0};
-		r->once = from->once;
-		r->t = (task_graph){opt ? opt : &usual, NULL, tmp, err};
-		st = parse(r, from->name, mem, &g);
-	}
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = g;
-	else
-		berth_arena_reset(mem, kept);
-	return st;
+	berth_status st = put_times(r);
+	if (from->once)
+		berth_file_spend((const unsigned char *)r->s.text, r->s.size);
+	return task_graph_finish(&r->t, st, from->name, mem, out);
 }
 
 berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
@@ -679,7 +654,7 @@ berth_status berth_graph_parse_dot(const char *file, const char *text, size_t si
                                    berth_graph *out, berth_err *err)
 {
 	const berth_content from = {.name = file, .data = text, .size = size};
-	return read_content(&from, opt, mem, tmp, out, err);
+	return task_graph_read(read_digraph, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_dot(const char *data, size_t size)
@@ -699,10 +674,8 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	berth_task_options o;
 	(void)report;
-	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	return read_content(from, &o, mem, tmp, out, err);
+	return task_graph_read_words(read_digraph, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format, NULL};

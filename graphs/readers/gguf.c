@@ -116,7 +116,8 @@ static const char *stem_of(const char *path, size_t *n)
 	return name;
 }
 
-berth_status gguf_choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
+/* Tokens of the context, by the options and the file. Fails: BERTH_EFORMAT. */
+static berth_status choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
                                  berth_err *err)
 {
 	enum { USUAL = 4096 };
@@ -135,7 +136,7 @@ static berth_status build(gguf_model *m, const char *path, const berth_gguf_opti
 	zoo_net net = {.tmp = tmp, .err = err, .batch = opt->batch, .elem_bytes = 4};
 	if (!name)
 		return berth_nomem(err);
-	BERTH_TRY(gguf_choose_context(m, opt, &m->d.seq, err));
+	BERTH_TRY(choose_context(m, opt, &m->d.seq, err));
 	if (ggml_type_named(opt->weights))
 		gguf_model_store(m, ggml_type_named(opt->weights));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
@@ -387,7 +388,7 @@ static berth_status list(const berth_content *model, const berth_read_options *o
 	BERTH_TRY(gguf_model_new(&meta, tmp, &m, err));
 	BERTH_TRY(list_parts(model, &m, mem, out, err));
 	BERTH_TRY(gguf_model_check(&m, err));
-	BERTH_TRY(gguf_choose_context(&m, &out->opt, &out->context, err));
+	BERTH_TRY(choose_context(&m, &out->opt, &out->context, err));
 	out->n_layers = m.n_layers;
 	out->n_all_layers = m.n_all;
 	out->hidden = m.hidden;

@@ -78,12 +78,6 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err);
 /* The next of f->n_tensors records, behind the keys. */
 berth_status gguf_next_tensor(gguf_file *f, gguf_tensor *t, berth_err *err);
 
-/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an
- * array of such. each != NULL: it may be an array, and *each tells whether it is. */
-berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each, int64_t *out,
-                        berth_err *err);
-berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err);
-
 bool gguf_span_is(gguf_span s, const char *text);
 
 enum { GGUF_MAX_LAYERS = 384, GGUF_MAX_EXPERTS = 1024, GGUF_MAX_WARNINGS = 16 };
@@ -95,9 +89,6 @@ typedef struct gguf_arch {
 	int window_every;
 	bool gelu;
 } gguf_arch;
-
-/* The row of that name, or NULL. */
-const gguf_arch *gguf_arch_find(gguf_span name);
 
 typedef enum gguf_meta_key {
 	GGUF_LAYERS,
@@ -167,8 +158,5 @@ berth_status gguf_model_check(gguf_model *m, berth_err *err);
 /* The bytes that matrices would take as that type. Norms, biases and routers stay as they are, as quantisers
  * leave them. The model was checked. */
 void gguf_model_store(gguf_model *m, const ggml_type *type);
-/* Tokens of the context, by the options and the file. Fails: BERTH_EFORMAT. */
-berth_status gguf_choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
-                                 berth_err *err);
 
 #endif

@@ -238,7 +238,8 @@ static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t k
 	return BERTH_OK;
 }
 
-berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each, int64_t *out,
+static berth_status whole_number(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each,
+                                 int64_t *out,
                         berth_err *err)
 {
 	bool is_array = each && key->kind == GGUF_ARRAY;
@@ -254,7 +255,9 @@ berth_status gguf_whole(const gguf_file *f, const gguf_key *key, uint64_t i, boo
 	return whole_at(f, key, key->of, key->at + 12 + (size_t)i * kind_bytes[key->of], out, err);
 }
 
-berth_status gguf_string(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err)
+/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an
+ * array of such. each != NULL: it may be an array, and *each tells whether it is. */
+static berth_status string_value(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err)
 {
 	if (key->kind != GGUF_STRING)
 		return gguf_fail(f, key->at, err, "key '%.*s' has a value of type %d; expected a string",
@@ -301,7 +304,8 @@ static const char *const key_names[GGUF_META_KEYS] = {
 	[GGUF_NEXTN] = "nextn_predict_layers",
 };
 
-const gguf_arch *gguf_arch_find(gguf_span name)
+/* The row of that name, or NULL. */
+static const gguf_arch *find_arch(gguf_span name)
 {
 	for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
 		if (gguf_span_is(name, archs[i].name))
@@ -313,13 +317,13 @@ const gguf_arch *gguf_arch_find(gguf_span name)
 static berth_status read_arch(gguf_file *f, gguf_meta *m, berth_err *err)
 {
 	gguf_key key;
-	gguf_span name;
+	gguf_span name = {0};
 	for (uint64_t i = 0; i < f->n_keys; i++) {
 		BERTH_TRY(gguf_next_key(f, &key, err));
 		if (!gguf_span_is(key.name, "general.architecture"))
 			continue;
-		BERTH_TRY(gguf_string(f, &key, &name, err));
-		if (!(m->arch = gguf_arch_find(name)))
+		BERTH_TRY(string_value(f, &key, &name, err));
+		if (!(m->arch = find_arch(name)))
 			return gguf_fail(f, key.at, err,
 			                 "architecture '%.*s' is not known; docs/importers.md lists those "
 			                 "that are (decoders like llama, and mixtures of experts)",
@@ -346,7 +350,7 @@ static berth_status take_key(gguf_meta *m, const gguf_file *f, const gguf_key *k
 	size_t n = 0;
 	const char *text = behind_arch(m, key->name, &n);
 	if (gguf_span_is(key->name, "split.count"))
-		return gguf_whole(f, key, 0, NULL, &m->n_files, err);
+		return whole_number(f, key, 0, NULL, &m->n_files, err);
 	for (int i = 0; text && i < GGUF_META_KEYS; i++) {
 		if (!gguf_span_is((gguf_span){text, n}, key_names[i]))
 			continue;
@@ -376,7 +380,7 @@ berth_status gguf_meta_whole(const gguf_meta *m, gguf_meta_key key, int32_t laye
 {
 	bool each;
 	if (m->given[key])
-		return gguf_whole(m->file, &m->key[key], (uint64_t)layer, &each, out, err);
+		return whole_number(m->file, &m->key[key], (uint64_t)layer, &each, out, err);
 	if (otherwise < 0)
 		return gguf_fail(m->file, m->file->keys_at, err, "no key '%s.%s'", m->arch->name,
 		                 key_names[key]);

@@ -29,15 +29,6 @@ typedef struct hf_tensor {
 	int64_t bytes; /* at most 2^53 */
 } hf_tensor;
 
-/* Does data[size] begin as a safetensors file does? */
-bool hf_header_is(const char *data, size_t size);
-
-/* Visit the tensors in the order of the header. Forwards what visit fails with. Fails: BERTH_EFORMAT,
- * BERTH_ENOMEM. */
-berth_status hf_header_each(const char *file, const char *data, size_t size,
-                            berth_status (*visit)(void *ctx, const hf_tensor *t, berth_err *err), void *ctx,
-                            berth_err *err);
-
 /* ---- what the files say about the model ---- */
 
 enum { HF_MAX_LAYERS = 384, HF_MAX_EXPERTS = 1024, HF_MAX_WARNINGS = 16 };

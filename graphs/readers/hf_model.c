@@ -1,4 +1,5 @@
-/* Tensors of a model folder put to their use; see hf_model.h. */
+/* Tensors of a model folder put to their use, by what config.json says and the names that architectures
+ * have. */
 #include "hf.h"
 
 #include "gguf_model.h"

@@ -55,6 +55,65 @@ void berth_graph_unmap(const berth_content *c)
 	berth_file_unmap(c->size ? (const unsigned char *)c->data : NULL, c->size);
 }
 
+/* ---- modules ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+size_t berth_module_file_length(const char *spec)
+{
+	static const char end[] = ".py";
+	for (const char *at = spec; (at = strstr(at, ".py:")); at++) {
+		const char *name = at + sizeof end;
+		size_t n = 0;
+		while (is_letter(name[n]) || (n && name[n] >= '0' && name[n] <= '9'))
+			n++;
+		if (n && (name[n] == '\0' || name[n] == ':'))
+			return (size_t)(at - spec) + sizeof end - 1;
+	}
+	return 0;
+}
+
+/* The file is there and can be read: its own message, where it is not. */
+static berth_status look_at_file(const char *path, berth_arena *tmp, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
+	if (!file)
+		return berth_nomem(err);
+	BERTH_TRY(berth_file_map(file, &data, &size, err));
+	berth_file_unmap(data, size);
+	return BERTH_OK;
+}
+
+/* The graph of a module; path and words as berth_graph_split gives them. The rest as berth_graph_load. Fails:
+ * BERTH_EINVAL (a sandbox is asked for; opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
+static berth_status load_module(const char *path, const berth_read_options *words, berth_arena *mem,
+                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+{
+	const char *spec = path;
+	berth_content from = {.name = path, .format = &berth_format_json};
+	if (words->sandbox)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: a Python file is a program, which has to be run: not in a sandbox",
+		                  path);
+	if (!words->module_graph)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: only the program berth runs Python files; 'berth-engine-torch graph' "
+		                  "writes their graphs",
+		                  path);
+	BERTH_TRY(look_at_file(path, tmp, err));
+	for (int32_t i = 0; spec && i < words->n_dims; i++)
+		spec = berth_arena_printf(tmp, "%s:%s", spec, words->dim[i]);
+	if (!spec)
+		return berth_nomem(err);
+	BERTH_TRY(words->module_graph(spec, tmp, &from.data, &from.size, err));
+	return from.format->parse(&from, words, mem, tmp, out, report, err);
+}
+
 /* ---- specs ---- */
 
 /* Where the ":key=value" words at the end of spec begin: its end where there are none, or where a file has
@@ -252,7 +311,7 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	berth_read_report r = {0};
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
 	if (berth_module_file_length(path))
-		return berth_module_load(path, &with_words, mem, tmp, out, report ? report : &r, err);
+		return load_module(path, &with_words, mem, tmp, out, report ? report : &r, err);
 	BERTH_TRY(check_module(path, err));
 	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
 	from.once = !from.format;
@@ -286,61 +345,4 @@ berth_status berth_graph_load(const char *spec, const berth_read_options *opt, b
 	berth_status st = load_file(spec, opt, mem, tmp, out, report, err);
 	berth_arena_reset(tmp, mark);
 	return st;
-}
-
-/* ---- modules ---- */
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-size_t berth_module_file_length(const char *spec)
-{
-	static const char end[] = ".py";
-	for (const char *at = spec; (at = strstr(at, ".py:")); at++) {
-		const char *name = at + sizeof end;
-		size_t n = 0;
-		while (is_letter(name[n]) || (n && name[n] >= '0' && name[n] <= '9'))
-			n++;
-		if (n && (name[n] == '\0' || name[n] == ':'))
-			return (size_t)(at - spec) + sizeof end - 1;
-	}
-	return 0;
-}
-
-/* The file is there and can be read: its own message, where it is not. */
-static berth_status look_at_file(const char *path, berth_arena *tmp, berth_err *err)
-{
-	const unsigned char *data;
-	size_t size;
-	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
-	if (!file)
-		return berth_nomem(err);
-	BERTH_TRY(berth_file_map(file, &data, &size, err));
-	berth_file_unmap(data, size);
-	return BERTH_OK;
-}
-
-berth_status berth_module_load(const char *path, const berth_read_options *words, berth_arena *mem,
-                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
-{
-	const char *spec = path;
-	berth_content from = {.name = path, .format = &berth_format_json};
-	if (words->sandbox)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: a Python file is a program, which has to be run: not in a sandbox",
-		                  path);
-	if (!words->module_graph)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: only the program berth runs Python files; 'berth-engine-torch graph' "
-		                  "writes their graphs",
-		                  path);
-	BERTH_TRY(look_at_file(path, tmp, err));
-	for (int32_t i = 0; spec && i < words->n_dims; i++)
-		spec = berth_arena_printf(tmp, "%s:%s", spec, words->dim[i]);
-	if (!spec)
-		return berth_nomem(err);
-	BERTH_TRY(words->module_graph(spec, tmp, &from.data, &from.size, err));
-	return from.format->parse(&from, words, mem, tmp, out, report, err);
 }

@@ -44,7 +44,7 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
                                berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                berth_read_report *report, berth_err *err);
 
-/* The same of mapped files; opt->sandbox: in a sandbox (load_apart.h). No word may be NULL, and tmp is not
+/* The same of mapped files; opt->sandbox: in a sandbox. No word may be NULL, and tmp is not
  * reset. */
 berth_status berth_graph_parse_content(const berth_content *from, const berth_read_options *opt,
                                        berth_arena *mem, berth_arena *tmp, berth_graph *out,
@@ -85,10 +85,5 @@ berth_status berth_graph_parse_apart(const berth_content *from, const berth_read
 
 /* Bytes of the file's name in a spec of that form; 0: it is none. Nothing is looked for on the disk. */
 size_t berth_module_file_length(const char *spec);
-
-/* The graph of a module; path and words as berth_graph_split gives them. The rest as berth_graph_load. Fails:
- * BERTH_EINVAL (a sandbox is asked for; opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
-berth_status berth_module_load(const char *path, const berth_read_options *words, berth_arena *mem,
-                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* See load_apart.h. */
+/* Reading a graph from a stranger's bytes in a sandbox (sandbox.h): the child answers with the graph as
+ * canonical JSON, a line break, and what the reader found. */
 #include "load.h"
 
 #include "graph_format.h"

@@ -1,4 +1,5 @@
-/* See ort_profile.h. Events are read one by one: a profile of many runs is large. */
+/* Measured times out of ONNX Runtime's profile, which join a graph. Events are read one by one: a profile
+ * of many runs is large. */
 #include "ort_profile.h"
 
 #include "json.h"

@@ -168,30 +168,22 @@ static berth_status read_all(reader *r)
 	return BERTH_OK;
 }
 
-static berth_status parse(reader *r, const char *file, berth_arena *mem, berth_graph *out)
+static berth_status read_tasks(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                               berth_graph *out)
 {
-	BERTH_TRY(task_graph_new(&r->t, file));
-	BERTH_TRY(berth_builder_texts(r->t.b, mem, r->t.err));
-	BERTH_TRY(read_all(r));
-	berth_status st = berth_builder_finish(r->t.b, mem, out, r->t.err);
-	return st == BERTH_EFORMAT ? berth_fail_in(r->t.err, st, "%s: ", file) : st;
+	reader r = {.s = {from->name, from->data, from->size, 0}, .t = *frame};
+	BERTH_TRY(task_graph_new(&r.t, from->name));
+	BERTH_TRY(berth_builder_texts(r.t.b, mem, r.t.err));
+	BERTH_TRY(read_all(&r));
+	return task_graph_finish(&r.t, BERTH_OK, from->name, mem, out);
 }
 
 berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
                                    const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
                                    berth_graph *out, berth_err *err)
 {
-	const berth_task_options defaults = berth_task_options_default();
-	reader r = {{file, text, size, 0}, {opt ? opt : &defaults, NULL, tmp, err}, 0, 0};
-	berth_graph g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
-	berth_status st = parse(&r, file, mem, &g);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = g;
-	else
-		berth_arena_reset(mem, kept);
-	return st;
+	const berth_content from = {.name = file, .data = text, .size = size};
+	return task_graph_read(read_tasks, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_stg(const char *data, size_t size)
@@ -204,10 +196,8 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	berth_task_options o;
 	(void)report;
-	BERTH_TRY(berth_task_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	return berth_graph_parse_stg(from->name, from->data, from->size, &o, mem, tmp, out, err);
+	return task_graph_read_words(read_tasks, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_stg = {"STG", true, is_stg, parse_format, NULL};

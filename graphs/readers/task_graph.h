@@ -56,6 +56,22 @@ typedef struct task_graph {
 	berth_err *err;
 } task_graph;
 
+/* A reader: a builder named after the file, filled, and the graph of it. */
+typedef berth_status task_graph_reader(const task_graph *t, const berth_content *from, berth_arena *mem,
+                                       berth_graph *out);
+
+/* Run it with scratch that is given back; where it fails nothing stays in mem. opt NULL: defaults. */
+berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
+                             const berth_task_options *opt,
+                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+/* The same with options from words. */
+berth_status task_graph_read_words(task_graph_reader *read, const berth_content *from,
+                                   const berth_read_options *words, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err);
+/* The graph where st is BERTH_OK; else, and where it is none, the file's name before the message. */
+berth_status task_graph_finish(const task_graph *t, berth_status st, const char *file, berth_arena *mem,
+                               berth_graph *out);
+
 /* A builder named after the file. */
 berth_status task_graph_new(task_graph *t, const char *file);
 /* An operator; seconds (in units of the file) NAN: no time is known. */

@@ -40,6 +40,40 @@ berth_status berth_task_options_read(const char *file, const char *const *word, 
 	return out->suffix ? BERTH_OK : berth_nomem(err);
 }
 
+berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
+                             const berth_task_options *opt,
+                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	const berth_task_options usual = berth_task_options_default();
+	const task_graph t = {opt ? opt : &usual, NULL, tmp, err};
+	berth_graph g;
+	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
+	berth_status st = read(&t, from, mem, &g);
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = g;
+	else
+		berth_arena_reset(mem, kept);
+	return st;
+}
+
+berth_status task_graph_read_words(task_graph_reader *read, const berth_content *from,
+                                   const berth_read_options *words, berth_arena *mem, berth_arena *tmp,
+                                   berth_graph *out, berth_err *err)
+{
+	berth_task_options o;
+	BERTH_TRY(berth_task_options_read(from->name, words->dim, words->n_dims, tmp, &o, err));
+	return task_graph_read(read, from, &o, mem, tmp, out, err);
+}
+
+berth_status task_graph_finish(const task_graph *t, berth_status st, const char *file, berth_arena *mem,
+                               berth_graph *out)
+{
+	if (st == BERTH_OK)
+		st = berth_builder_finish(t->b, mem, out, t->err);
+	return st == BERTH_EFORMAT ? berth_fail_in(t->err, st, "%s: ", file) : st;
+}
+
 berth_status task_graph_new(task_graph *t, const char *file)
 {
 	const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file, *dot = strrchr(stem, '.');
