@@ -1,7 +1,6 @@
 /* Running tasks on workers. Each device has one worker, pinned to a core. A worker runs its tasks in the
- * order in which they are listed, each as soon as the tensors that it reads are there. There are three
- * implementations: plain threads, StarPU where it was found at build, and processes on several hosts
- * (exec_hosts.h). */
+ * order in which they are listed, each as soon as the tensors that it reads are there. There are two
+ * implementations: threads, and processes on several hosts (exec_hosts.h). */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 
@@ -29,24 +28,22 @@ typedef struct exec_buffer {
 	void *data;
 	size_t bytes;
 	int32_t producer;          /* task; -1: there from the start */
-	void *handle;              /* the executor's */
 	bool floats;               /* numbers of 32 bits, which may travel with less */
 } exec_buffer;
 
 typedef struct exec_kind {
 	const char *name;
-	/* n workers on cores[n]. Fails: BERTH_EIO (too few cores for it, not built in), BERTH_ENOMEM. */
+	/* n workers on cores[n]. Fails: BERTH_EIO (no thread), BERTH_ENOMEM. */
 	berth_status (*open)(int32_t n, const int32_t *cores, berth_arena *mem, void **ex, berth_err *err);
 	void (*close)(void *ex);
-	/* Make the buffers known, and forget them. */
-	berth_status (*admit)(void *ex, exec_buffer *buffers, int32_t n, berth_err *err);
-	void (*dismiss)(void *ex, exec_buffer *buffers, int32_t n);
+	/* Can the tasks have these buffers? NULL: any. Fails: BERTH_EFORMAT. */
+	berth_status (*admit)(const exec_buffer *buffers, int32_t n, berth_err *err);
 	/* Run all once; returns when all are done. */
 	berth_status (*run)(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers,
 	                    berth_err *err);
 } exec_kind;
 
-extern const exec_kind exec_threads, exec_starpu;
+extern const exec_kind exec_threads;
 
 /* Seconds of a monotonic clock; CPU seconds of this thread. */
 double exec_now(void);

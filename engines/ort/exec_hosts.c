@@ -270,9 +270,8 @@ berth_status exec_hosts_open(mesh *m, const exec_hosts_cfg *cfg, berth_arena *me
 	return BERTH_OK;
 }
 
-static berth_status admit(void *ex, exec_buffer *buffers, int32_t n, berth_err *err)
+static berth_status admit(const exec_buffer *buffers, int32_t n, berth_err *err)
 {
-	(void)ex;
 	for (int32_t i = 0; i < n; i++)
 		if (buffers[i].bytes > MESH_MOST_BYTES)
 			return berth_fail(err, BERTH_EFORMAT,
@@ -281,11 +280,6 @@ static berth_status admit(void *ex, exec_buffer *buffers, int32_t n, berth_err *
 	return n < MESH_TAGS - 2 ? BERTH_OK
 	                         : berth_fail(err, BERTH_EFORMAT, "%d tensors between segments; %d at most",
 	                                      n, MESH_TAGS - 3);
-}
-
-static void dismiss(void *ex, exec_buffer *buffers, int32_t n)
-{
-	(void)ex, (void)buffers, (void)n;
 }
 
 static int32_t count_buffers(const exec_task *tasks, int32_t n)
@@ -333,4 +327,4 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	return BERTH_OK;
 }
 
-const exec_kind exec_hosts = {"mpi", NULL, close_hosts, admit, dismiss, run};
+const exec_kind exec_hosts = {"mpi", NULL, close_hosts, admit, run};

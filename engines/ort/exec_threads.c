@@ -128,17 +128,6 @@ static berth_status open_pool(int32_t n, const int32_t *cores, berth_arena *mem,
 	return BERTH_OK;
 }
 
-static berth_status admit(void *ex, exec_buffer *buffers, int32_t n, berth_err *err)
-{
-	(void)ex, (void)buffers, (void)n, (void)err;
-	return BERTH_OK;
-}
-
-static void dismiss(void *ex, exec_buffer *buffers, int32_t n)
-{
-	(void)ex, (void)buffers, (void)n;
-}
-
 static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err)
 {
 	pool *p = ex;
@@ -161,4 +150,4 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	return BERTH_OK;
 }
 
-const exec_kind exec_threads = {"threads", open_pool, close_pool, admit, dismiss, run};
+const exec_kind exec_threads = {"threads", open_pool, close_pool, NULL, run};

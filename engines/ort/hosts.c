@@ -243,7 +243,7 @@ static berth_status overheads(engine *e, int32_t device, double *run_s, double *
 	double both[2] = {0};
 	BERTH_TRY(answers(x, device, err));
 	if (device == x->self)
-		st = ort_profile_overheads(0, &exec_threads, x->alone, &both[0], &both[1], err);
+		st = ort_profile_overheads(0, x->alone, &both[0], &both[1], err);
 	BERTH_TRY(mesh_agree(x->m, st, err));
 	mesh_tell(x->m, x->process[device], both, sizeof both);
 	*run_s = both[0];
@@ -259,12 +259,37 @@ static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmu
 	berth_status st = BERTH_OK;
 	BERTH_TRY(answers(x, device, err));
 	if (device == x->self)
-		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, &exec_threads,
-		                    x->alone, warmup, repeats, wall_s, cpu_s, err);
+		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, x->alone, warmup, repeats,
+		                    wall_s, cpu_s, err);
 	BERTH_TRY(mesh_agree(x->m, st, err));
 	mesh_tell(x->m, x->process[device], wall_s, bytes);
 	mesh_tell(x->m, x->process[device], cpu_s, bytes);
 	return BERTH_OK;
+}
+
+static void look_at_clock(void *ctx, double began)
+{
+	*(double *)ctx = exec_now() - began;
+}
+
+/* Seconds from the end of a task that writes `bytes` to the moment at which one on another host has them. */
+static berth_status time_message(const hosts_state *x, int32_t from, int32_t to, size_t bytes,
+                                 double *seconds, berth_err *err)
+{
+	berth_arena mem = {0};
+	unsigned char *data;
+	double at[2] = {0};
+	const int32_t index = 0;
+	BERTH_TRY(BERTH_NEW(&mem, data, bytes + 64, err));
+	exec_buffer buffer = {data, bytes, 0, true};
+	const exec_task task[2] = {{from, 0, 1, NULL, &index, look_at_clock, &at[0], &at[0], sizeof at[0]},
+	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};
+	berth_status st = exec_hosts.admit(&buffer, 1, err);
+	if (st == BERTH_OK)
+		st = exec_hosts.run(x->runs.ex, task, 2, &buffer, err);
+	*seconds = fmax(0, at[1] - at[0]);
+	berth_arena_free(&mem);
+	return st;
 }
 
 static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
@@ -275,10 +300,7 @@ static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, 
 	BERTH_TRY(answers(x, from, err));
 	BERTH_TRY(answers(x, to, err));
 	for (int32_t k = -warmup; k < repeats; k++)
-		BERTH_TRY(hosts_agree(e,
-		                      ort_profile_message(from, to, bytes, &exec_hosts, x->runs.ex,
-		                                          k < 0 ? &unseen : &wall_s[k], err),
-		                      err));
+		BERTH_TRY(hosts_agree(e, time_message(x, from, to, bytes, k < 0 ? &unseen : &wall_s[k], err), err));
 	return BERTH_OK;
 }
 

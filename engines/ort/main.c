@@ -252,8 +252,7 @@ static bool answer_line(engine *e, const char *line, size_t len)
 static void print_help(void)
 {
 	fprintf(stdout,
-	        "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--executor threads|starpu] "
-	        "[--clock wall|cpu]\n"
+	        "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--clock wall|cpu]\n"
 	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
 	        "[--threads N]\n"
 	        "       berth-engine-ort --hosts NAME[=SPEED],... [--agent WORD,...] [--compress 4x]\n"
@@ -261,7 +260,6 @@ static void print_help(void)
 	        "An engine of berth: questions come on standard input, a JSON object a line "
 	        "(docs/engines.md).\n\n"
 	        "  --devices           workers on CPU cores, and how fast each is to be (cpu0,cpu1=0.5)\n"
-	        "  --executor          who starts the workers' tasks\n"
 	        "  --clock             what workers' times are: of the clock, or of the CPU\n"
 	        "  --providers         devices that are execution providers, in one session\n"
 	        "  --provider-library  a plug-in library with a provider\n"
@@ -300,7 +298,6 @@ static const char **option_at(engine *e, const char *word)
 	if (strcmp(word, "--provider-library") == 0)
 		return e->n_libraries < ENGINE_LIBRARIES ? &e->provider_library[e->n_libraries++] : NULL;
 	return strcmp(word, "--devices") == 0     ? &e->devices
-	       : strcmp(word, "--executor") == 0  ? &e->executor
 	       : strcmp(word, "--optimize") == 0  ? &e->optimize
 	       : strcmp(word, "--clock") == 0     ? &e->clock_name
 	       : strcmp(word, "--library") == 0   ? &e->library
@@ -316,25 +313,22 @@ static const char **option_at(engine *e, const char *word)
 /* Defaults of what was not said; workers and providers have options of their own. */
 static bool check_options(engine *e)
 {
-	if (e->providers && (e->devices || e->executor || e->clock_name))
-		return refuse("--devices, --executor and --clock are of workers, not of", "--providers");
-	if (e->hosts && (e->devices || e->executor || e->clock_name || e->providers))
-		return refuse("--devices, --executor, --clock and --providers do not go with", "--hosts");
+	if (e->providers && (e->devices || e->clock_name))
+		return refuse("--devices and --clock are of workers, not of", "--providers");
+	if (e->hosts && (e->devices || e->clock_name || e->providers))
+		return refuse("--devices, --clock and --providers do not go with", "--hosts");
 	if (!e->hosts && (e->agent || e->members || e->compress))
 		return refuse("--agent, --members and --compress need", "--hosts");
 	if (e->compress && strcmp(e->compress, "4x") != 0)
 		return refuse("--compress is 4x, not", e->compress);
 	if (!e->providers && (e->n_libraries || e->threads_text))
 		return refuse("--provider-library and --threads need", "--providers");
-	e->executor = e->executor ? e->executor : "threads";
 	e->optimize = e->optimize ? e->optimize : "all";
 	e->clock_name = e->clock_name ? e->clock_name : "wall";
 	e->by_cpu = strcmp(e->clock_name, "cpu") == 0;
 	e->way = e->providers ? &engine_providers : e->hosts ? &engine_hosts : &engine_workers;
 	if (!e->by_cpu && strcmp(e->clock_name, "wall") != 0)
 		return refuse("--clock is wall or cpu, not", e->clock_name);
-	if (strcmp(e->executor, "threads") != 0 && strcmp(e->executor, "starpu") != 0)
-		return refuse("--executor is threads or starpu, not", e->executor);
 	return read_level(e) || refuse("--optimize is none, basic, extended or all, not", e->optimize);
 }
 

@@ -41,7 +41,7 @@ typedef struct engine_way {
 extern const engine_way engine_workers, engine_providers, engine_hosts;
 
 struct engine {
-	const char *library, *devices, *executor, *optimize, *clock_name, *providers, *threads_text;
+	const char *library, *devices, *optimize, *clock_name, *providers, *threads_text;
 	const char *hosts, *agent, *members, *compress;
 	const char *provider_library[ENGINE_LIBRARIES];
 	int32_t n_libraries;

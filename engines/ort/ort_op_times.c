@@ -53,12 +53,12 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
 }
 
-static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, int32_t warmup,
+static berth_status time_alone(ort_segment *s, void *threads, int32_t warmup,
                                int32_t repeats, double *wall_s, double *cpu_s, berth_err *err)
 {
 	const exec_task task = {.worker = s->dev, .run = ort_segment_run, .ctx = s};
 	for (int32_t i = 0; i < warmup + repeats; i++) {
-		BERTH_TRY(kind->run(ex, &task, 1, NULL, err));
+		BERTH_TRY(exec_threads.run(threads, &task, 1, NULL, err));
 		if (s->ran.st != BERTH_OK)
 			return berth_fail(err, s->ran.st, "%s", s->err.msg);
 		if (i < warmup)
@@ -70,7 +70,7 @@ static berth_status time_alone(ort_segment *s, const exec_kind *kind, void *ex, 
 }
 
 berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock,
-                            const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s,
+                            void *threads, int32_t warmup, int32_t repeats, double *wall_s,
                             double *cpu_s, berth_err *err)
 {
 	berth_arena mem = {0};
@@ -78,7 +78,7 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
 	ort_segment s = {.plan = &plan, .dev = device, .n_ops = 1, .op = &op};
 	berth_status st = make_alone(m, op, &s, &mem, err);
 	if (st == BERTH_OK)
-		st = time_alone(&s, kind, ex, warmup, repeats, wall_s, cpu_s, err);
+		st = time_alone(&s, threads, warmup, repeats, wall_s, cpu_s, err);
 	ort_session_free(m->lib, s.session);
 	for (int32_t i = 0; i < s.n_in; i++)
 		ort_value_free(m->lib, s.in[i]);
@@ -106,7 +106,7 @@ static void copy(void *ctx, double began)
 }
 
 /* A chain of copies, each on the other worker than the one before. *seconds: of the whole chain. */
-static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+static berth_status time_chain(int32_t from, int32_t to, size_t bytes, void *threads,
                                berth_arena *mem, double *seconds, berth_err *err)
 {
 	exec_buffer buffer[HOPS + 1] = {{0}};
@@ -117,7 +117,7 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exe
 		unsigned char *data;
 		BERTH_TRY(BERTH_NEW(mem, data, bytes + 64, err));
 		memset(data, i, bytes + 64);
-		buffer[i] = (exec_buffer){data, bytes, i - 1, NULL, false};
+		buffer[i] = (exec_buffer){data, bytes, i - 1, false};
 		index[i] = i;
 	}
 	for (int32_t i = 0; i < HOPS; i++) {
@@ -130,53 +130,25 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, const exe
 		                      .run = copy,
 		                      .ctx = &hops[i]};
 	}
-	BERTH_TRY(kind->admit(ex, buffer, HOPS + 1, err));
-	berth_status st = kind->run(ex, task, HOPS, buffer, err);
-	kind->dismiss(ex, buffer, HOPS + 1);
+	berth_status st = exec_threads.run(threads, task, HOPS, buffer, err);
 	*seconds = hops[HOPS - 1].end_s - hops[0].end_s;
 	return st;
 }
 
-berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, void *threads,
                                   double *seconds, berth_err *err)
 {
 	berth_arena mem = {0};
 	double apart = 0, together = 0;
-	berth_status st = time_chain(from, to, bytes, kind, ex, &mem, &apart, err);
+	berth_status st = time_chain(from, to, bytes, threads, &mem, &apart, err);
 	if (st == BERTH_OK)
-		st = time_chain(from, from, bytes, kind, ex, &mem, &together, err);
+		st = time_chain(from, from, bytes, threads, &mem, &together, err);
 	*seconds = fmax(0, apart - together) / (HOPS - 1);
 	berth_arena_free(&mem);
 	return st;
 }
 
-static void look_at_clock(void *ctx, double began)
-{
-	*(double *)ctx = exec_now() - began;
-}
-
-berth_status ort_profile_message(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
-                                 double *seconds, berth_err *err)
-{
-	berth_arena mem = {0};
-	unsigned char *data;
-	double at[2] = {0};
-	const int32_t index = 0;
-	BERTH_TRY(BERTH_NEW(&mem, data, bytes + 64, err));
-	exec_buffer buffer = {data, bytes, 0, NULL, true};
-	const exec_task task[2] = {{from, 0, 1, NULL, &index, look_at_clock, &at[0], &at[0], sizeof at[0]},
-	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};
-	berth_status st = kind->admit(ex, &buffer, 1, err);
-	if (st == BERTH_OK) {
-		st = kind->run(ex, task, 2, &buffer, err);
-		kind->dismiss(ex, &buffer, 1);
-	}
-	*seconds = fmax(0, at[1] - at[0]);
-	berth_arena_free(&mem);
-	return st;
-}
-
-berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,
+berth_status ort_profile_overheads(int32_t device, void *threads, double *run_s,
                                    double *task_s, berth_err *err)
 {
 	berth_arena mem = {0};
@@ -186,11 +158,11 @@ berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *
 	*run_s = INFINITY;
 	for (int i = 0; i < 20 && st == BERTH_OK; i++) {
 		double from = exec_now();
-		st = kind->run(ex, &task, 1, NULL, err);
+		st = exec_threads.run(threads, &task, 1, NULL, err);
 		*run_s = fmin(*run_s, exec_now() - from);
 	}
 	if (st == BERTH_OK)
-		st = time_chain(device, device, 0, kind, ex, &mem, task_s, err);
+		st = time_chain(device, device, 0, threads, &mem, task_s, err);
 	*task_s /= HOPS - 1;
 	berth_arena_free(&mem);
 	return st;

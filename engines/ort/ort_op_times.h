@@ -1,4 +1,5 @@
-/* Times of single operators, and of handing tensors from worker to worker. */
+/* Times of single operators, and of handing tensors from worker to worker. threads: open workers of
+ * exec_threads. */
 #ifndef BERTH_ORT_OP_TIMES_H
 #define BERTH_ORT_OP_TIMES_H
 
@@ -8,21 +9,17 @@
  * warmup times unseen, then repeats times into wall_s and cpu_s. Fails: BERTH_EFORMAT (it cannot run alone),
  * BERTH_EIO, BERTH_ENOMEM. */
 berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int32_t device, ort_clock clock,
-                            const exec_kind *kind, void *ex, int32_t warmup, int32_t repeats, double *wall_s,
+                            void *threads, int32_t warmup, int32_t repeats, double *wall_s,
                             double *cpu_s, berth_err *err);
 
 /* Seconds from the end of a task that writes `bytes` to the moment at which one on another worker has read
  * them, beyond what it takes on one worker. */
-berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
+berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, void *threads,
                                   double *seconds, berth_err *err);
 
-/* The same for one message, where a transfer has a direction and takes long: no chain, and no copy. */
-berth_status ort_profile_message(int32_t from, int32_t to, size_t bytes, const exec_kind *kind, void *ex,
-                                 double *seconds, berth_err *err);
-
-/* What the executor takes. For a run: from the call to its return, with one task that does nothing. For a
+/* What these threads take. For a run: from the call to its return, with one task that does nothing. For a
  * segment: from task to task on one worker. */
-berth_status ort_profile_overheads(int32_t device, const exec_kind *kind, void *ex, double *run_s,
+berth_status ort_profile_overheads(int32_t device, void *threads, double *run_s,
                                    double *task_s, berth_err *err);
 
 #endif

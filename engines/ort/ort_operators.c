@@ -110,15 +110,11 @@ static berth_status add_fused(work *w, int32_t k, berth_err *err)
 
 /* ---- all of it ---- */
 
-static berth_status run_twice(work *w, const exec_kind *kind, void *ex, berth_err *err)
+static berth_status run_twice(work *w, void *threads, berth_err *err)
 {
 	double wall, cpu, strain;
-	BERTH_TRY(kind->admit(ex, w->plan.buffer, w->plan.n_buffers, err));
-	berth_status st = ort_plan_run(&w->plan, kind, ex, &wall, &cpu, &strain, err);
-	if (st == BERTH_OK)
-		st = ort_plan_run(&w->plan, kind, ex, &wall, &cpu, &strain, err);
-	kind->dismiss(ex, w->plan.buffer, w->plan.n_buffers);
-	return st;
+	BERTH_TRY(ort_plan_run(&w->plan, &exec_threads, threads, &wall, &cpu, &strain, err));
+	return ort_plan_run(&w->plan, &exec_threads, threads, &wall, &cpu, &strain, err);
 }
 
 static berth_status read_all(work *w, berth_err *err)
@@ -137,15 +133,15 @@ static berth_status read_all(work *w, berth_err *err)
 }
 
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
-                                const int32_t *order, ort_clock clock, const exec_kind *kind, void *ex,
-                                berth_arena *mem, ort_operator_time **times, int32_t *n, berth_err *err)
+                                const int32_t *order, ort_clock clock, void *threads, berth_arena *mem,
+                                ort_operator_time **times, int32_t *n, berth_err *err)
 {
 	work w = {.m = m, .mem = mem};
 	BERTH_TRY(kernel_folder_new(w.folder, err));
 	const ort_plan_cfg cfg = {clock, w.folder, ORT_ALL_DEVICES};
 	berth_status st = ort_plan_new(m, dev, placement, order, &cfg, &w.plan, err);
 	if (st == BERTH_OK) {
-		st = run_twice(&w, kind, ex, err);
+		st = run_twice(&w, threads, err);
 		if (st == BERTH_OK)
 			st = read_all(&w, err);
 		ort_plan_free(&w.plan);

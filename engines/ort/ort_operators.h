@@ -18,7 +18,7 @@ typedef struct ort_operator_time {
  * times [*n] live in mem. Fails: as ort_plan_new and ort_plan_run; BERTH_EIO (no room for the profiler's
  * files). */
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
-                                const int32_t *order, ort_clock clock, const exec_kind *kind, void *ex,
-                                berth_arena *mem, ort_operator_time **times, int32_t *n, berth_err *err);
+                                const int32_t *order, ort_clock clock, void *threads, berth_arena *mem,
+                                ort_operator_time **times, int32_t *n, berth_err *err);
 
 #endif

@@ -4,18 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-static void forget(plan_runs *r, ort_plan *p)
-{
-	if (p->n_buffers)
-		r->kind->dismiss(r->ex, p->buffer, p->n_buffers);
-	ort_plan_free(p);
-}
-
 void plan_runs_forget(plan_runs *r)
 {
 	for (int32_t i = 0; i < ENGINE_PLANS; i++)
 		if (r->plan[i].m)
-			forget(r, &r->plan[i]);
+			ort_plan_free(&r->plan[i]);
 }
 
 berth_status plan_runs_get(plan_runs *r, ort_model *m, const int32_t *placement, const int32_t *order,
@@ -35,9 +28,9 @@ berth_status plan_runs_get(plan_runs *r, ort_model *m, const int32_t *placement,
 			oldest = p;
 	}
 	if (oldest->m)
-		forget(r, oldest);
+		ort_plan_free(oldest);
 	BERTH_TRY(ort_plan_new(m, r->dev, placement, order, &r->cfg, oldest, err));
-	berth_status st = r->kind->admit(r->ex, oldest->buffer, oldest->n_buffers, err);
+	berth_status st = r->kind->admit ? r->kind->admit(oldest->buffer, oldest->n_buffers, err) : BERTH_OK;
 	if (st != BERTH_OK)
 		ort_plan_free(oldest);
 	oldest->used = ++r->used;

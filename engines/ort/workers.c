@@ -48,7 +48,7 @@ static berth_status start(engine *e, berth_err *err)
 	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
 	x->runs = (plan_runs){.dev = x->dev,
 	                      .cfg = {e->by_cpu ? ORT_CLOCK_CPU : ORT_CLOCK_WALL, NULL, ORT_ALL_DEVICES},
-	                      .kind = strcmp(e->executor, "starpu") == 0 ? &exec_starpu : &exec_threads};
+	                      .kind = &exec_threads};
 	BERTH_TRY(read_devices(e, x, err));
 	for (int32_t d = 0; d < e->n_devs; d++) {
 		core[d] = x->dev[d].core;
@@ -98,7 +98,7 @@ static berth_status put_operators(engine *e, const ort_plan *p, berth_json_out *
 	const plan_runs *r = &((workers *)e->state)->runs;
 	ort_operator_time *t;
 	int32_t n = 0;
-	BERTH_TRY(ort_operator_times(&e->model, r->dev, p->placement, p->order, r->cfg.clock, r->kind, r->ex,
+	BERTH_TRY(ort_operator_times(&e->model, r->dev, p->placement, p->order, r->cfg.clock, r->ex,
 	                             &e->tmp, &t, &n, err));
 	berth_json_open(w, "operators", '[');
 	for (int32_t i = 0; i < n; i++) {
@@ -155,14 +155,14 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
 {
 	const workers *x = e->state;
-	return ort_profile_overheads(device, x->runs.kind, x->runs.ex, run_s, segment_s, err);
+	return ort_profile_overheads(device, x->runs.ex, run_s, segment_s, err);
 }
 
 static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmup, int32_t repeats,
                             double *wall_s, double *cpu_s, berth_err *err)
 {
 	const plan_runs *r = &((workers *)e->state)->runs;
-	return ort_profile_op(&e->model, r->dev, op, device, r->cfg.clock, r->kind, r->ex, warmup, repeats,
+	return ort_profile_op(&e->model, r->dev, op, device, r->cfg.clock, r->ex, warmup, repeats,
 	                      wall_s, cpu_s, err);
 }
 
@@ -173,7 +173,7 @@ static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, 
 	double unseen;
 	for (int32_t k = -warmup; k < repeats; k++)
 		if (x->runs.cfg.clock == ORT_CLOCK_WALL)
-			BERTH_TRY(ort_profile_transfer(from, to, bytes, x->runs.kind, x->runs.ex,
+			BERTH_TRY(ort_profile_transfer(from, to, bytes, x->runs.ex,
 			                               k < 0 ? &unseen : &wall_s[k], err));
 	return BERTH_OK;
 }

@@ -51,14 +51,14 @@ static void make(setup *s, int32_t n, int32_t n_workers, uint64_t seed)
 {
 	berth_rng r = berth_rng_seed(seed, 0);
 	*s = (setup){.n = n, .n_workers = n_workers};
-	s->buffer[0] = (exec_buffer){&s->value[0], sizeof *s->value, -1, NULL, false};
+	s->buffer[0] = (exec_buffer){&s->value[0], sizeof *s->value, -1, false};
 	for (int32_t i = 0; i < n; i++) {
 		int32_t n_in = i ? 1 + (int32_t)berth_rng_below(&r, MAX_IN) : 1;
 		s->out[i] = i + 1;
 		for (int32_t k = 0; k < n_in; k++)
 			s->in[i][k] = (int32_t)berth_rng_below(&r, (uint32_t)(i < 6 ? i + 1 : 6)) +
 			              (i < 6 ? 0 : i - 5); /* of late, so that they wait */
-		s->buffer[i + 1] = (exec_buffer){&s->value[i + 1], sizeof *s->value, i, NULL, false};
+		s->buffer[i + 1] = (exec_buffer){&s->value[i + 1], sizeof *s->value, i, false};
 		s->piece[i] = (piece){.s = s, .task = i};
 		s->task[i] = (exec_task){(int32_t)berth_rng_below(&r, (uint32_t)n_workers),
 		                         n_in,
@@ -173,8 +173,6 @@ static void test_nothing_to_do(void **state)
 		assert_ok(exec_threads.run(ex, NULL, 0, NULL, &err), &err);
 		run_once(ex, &s, 2);
 	}
-	assert_ok(exec_threads.admit(ex, s.buffer, s.n + 1, &err), &err);
-	exec_threads.dismiss(ex, s.buffer, s.n + 1);
 	exec_threads.close(ex);
 	berth_arena_free(&mem);
 }
