@@ -1,9 +1,9 @@
 # berth-engine-ort: ONNX Runtime itself is loaded at run time; MPI is used where it is found, else its
 # small stand-in.
 set(ort ${CMAKE_SOURCE_DIR}/engines/ort)
-add_executable(berth-engine-ort ${ort}/main.c ${ort}/cpu_model.c ${ort}/engine_parts.c ${ort}/exec_hosts.c ${ort}/exec_threads.c ${ort}/fused_host.c ${ort}/hosts.c ${ort}/hosts_start.c ${ort}/kernel_times.c ${ort}/mesh_talk.c ${ort}/ort_api.c ${ort}/ort_bind.c ${ort}/ort_compare.c
-  ${ort}/ort_devices.c ${ort}/ort_model.c ${ort}/ort_op_times.c ${ort}/ort_operators.c ${ort}/ort_plan.c ${ort}/ort_provider.c ${ort}/ort_splice.c ${ort}/ort_spread.c ${ort}/plan_runs.c ${ort}/providers.c ${ort}/quantised.c ${ort}/spread_alone.c ${ort}/spread_copies.c
-  ${ort}/spread_label.c ${ort}/spread_times.c ${ort}/workers.c)
+file(GLOB ort_sources CONFIGURE_DEPENDS ${ort}/*.c)
+list(FILTER ort_sources EXCLUDE REGEX "/mesh_(mpi|none).c$")
+add_executable(berth-engine-ort ${ort_sources})
 target_link_libraries(berth-engine-ort PRIVATE berth_static ${CMAKE_DL_LIBS})
 target_compile_options(berth-engine-ort PRIVATE $<$<CONFIG:Release>:-O1>)
 pkg_check_modules(MPI IMPORTED_TARGET ompi-c)

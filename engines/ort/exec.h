@@ -1,6 +1,6 @@
 /* Running tasks on workers. Each device has one worker, pinned to a core. A worker runs its tasks in the
  * order in which they are listed, each as soon as the tensors that it reads are there. There are two
- * implementations: threads, and processes on several hosts (exec_hosts.h). */
+ * implementations: threads, and processes on several hosts (hosts.h). */
 #ifndef BERTH_EXEC_H
 #define BERTH_EXEC_H
 

@@ -1,5 +1,5 @@
 /* A thread for tasks, and the calling one for messages: what is sent goes on while a task runs. */
-#include "exec_hosts.h"
+#include "hosts.h"
 
 #include "cores.h"
 #include "quantised.h"

@@ -4,9 +4,8 @@
 
 #include "cores.h"
 #include "cpu_model.h"
-#include "exec_hosts.h"
+#include "ort_engine.h"
 #include "ort_op_times.h"
-#include "plan_runs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #define BERTH_KERNEL_TIMES_H
 
 #include "arena.h"
+#include "ort_model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +33,20 @@ void kernel_folder_remove(const char *folder);
 
 /* Everything lives in mem. n = 0: no run is in it. Fails: BERTH_EIO, BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times *out, berth_err *err);
+
+/* In whose kernel an operator ran that has none of its own: ONNX Runtime has fused it. */
+
+typedef struct fused_hosts {
+	const ort_model *m;
+	int32_t *value_op;   /* [n_values] the operator that makes it; -1: none */
+	int32_t *user;       /* [n_ops] the first operator that takes what it makes; -1: none */
+	const char **kernel; /* [n_ops] type of its own kernel; NULL: none. Filled by the caller. */
+} fused_hosts;
+
+/* Everything lives in mem. Fails: BERTH_ENOMEM. */
+berth_status fused_hosts_new(const ort_model *m, berth_arena *mem, fused_hosts *out, berth_err *err);
+
+/* -1: there is none: it was folded away. */
+int32_t fused_host(const fused_hosts *f, int32_t op);
 
 #endif

@@ -33,8 +33,6 @@ int32_t mesh_progress(mesh *m, void (*done)(void *ctx, int32_t tag, bool receive
 
 /* What follows is made of these. */
 
-/* Until all messages are over. hurry: they are about to be, so that not even a little rest is taken. */
-void mesh_wait(mesh *m, bool hurry);
 /* data[bytes] of `from` is everybody's from now on. */
 void mesh_tell(mesh *m, int32_t from, void *data, size_t bytes);
 /* All have the same status from now on, and its message: BERTH_OK where all had, else the first other one

@@ -16,7 +16,8 @@ static void rest(int32_t times)
 	nanosleep(&t, NULL);
 }
 
-void mesh_wait(mesh *m, bool hurry)
+/* Until all messages are over. hurry: they are about to be, so that not even a little rest is taken. */
+static void mesh_wait(mesh *m, bool hurry)
 {
 	for (int32_t times = 0; mesh_open_messages(m) > 0; times++)
 		if (!mesh_progress(m, NULL, NULL) && !hurry)

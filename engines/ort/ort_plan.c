@@ -1,9 +1,43 @@
+/* The words of --devices and --hosts. */
 /* From placements to tasks. */
 #include "ort_plan.h"
+#include "text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- devices by words ---- */
+
+berth_status ort_devices_read(const char *text, const char *option, ort_device_list *out, berth_err *err)
+{
+	*out = (ort_device_list){0};
+	while (*text) {
+		ort_device *d = &out->dev[out->n];
+		size_t n = strcspn(text, ","), name = strcspn(text, ",=");
+		const char *end = NULL;
+		if (out->n == EXEC_MAX_WORKERS)
+			return berth_fail(err, BERTH_EINVAL, "%s names more than %d", option,
+			                  EXEC_MAX_WORKERS);
+		d->speed = text[name] == '=' ? berth_text_number(text + name + 1, &end) : 1;
+		if (!name || name >= sizeof d->name || !(d->speed > 0 && d->speed <= 1) ||
+		    (end && end != text + n))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s '%.60s': NAME or NAME=SPEED with a speed above 0 and at most 1 "
+			                  "was expected",
+			                  option, text);
+		snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
+		for (int32_t i = 0; i < out->n; i++)
+			if (strcmp(out->dev[i].name, d->name) == 0)
+				return berth_fail(err, BERTH_EINVAL, "%s names '%s' twice", option, d->name);
+		out->n++;
+		text += n + (text[n] == ',');
+	}
+	return out->n ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "%s names nothing", option);
+}
+
+/* ---- segments ---- */
 
 /* ---- segments ---- */
 
@@ -228,6 +262,17 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 
 /* ---- plans ---- */
 
+/* Rest so that work that took `took` seconds up to now uses `speed` of the core. */
+static void ort_rest(double took, double speed)
+{
+	double until = exec_now() + took * (1 / speed - 1), left;
+	while (speed < 1 && (left = until - exec_now()) > 0) {
+		struct timespec t = {0, (long)(1e9 * fmin(left - 1e-4, 0.5))};
+		if (left > 2e-4)
+			nanosleep(&t, NULL);
+	}
+}
+
 void ort_segment_run(void *ctx, double began)
 {
 	ort_segment *s = ctx;
@@ -246,16 +291,6 @@ void ort_segment_run(void *ctx, double began)
 	t->start_s = from - began;
 	t->end_s = s->plan->clock == ORT_CLOCK_WALL ? exec_now() - began
 	                                            : t->start_s + t->cpu_s / s->plan->dev[s->dev].speed;
-}
-
-void ort_rest(double took, double speed)
-{
-	double until = exec_now() + took * (1 / speed - 1), left;
-	while (speed < 1 && (left = until - exec_now()) > 0) {
-		struct timespec t = {0, (long)(1e9 * fmin(left - 1e-4, 0.5))};
-		if (left > 2e-4)
-			nanosleep(&t, NULL);
-	}
 }
 
 static berth_status make_tasks(ort_plan *p, berth_err *err)

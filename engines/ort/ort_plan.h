@@ -96,7 +96,4 @@ double ort_plan_difference(const ort_plan *p);
 /* The task of a segment: ctx is it. */
 void ort_segment_run(void *ctx, double began);
 
-/* Rest so that work that took `took` seconds up to now uses `speed` of the core. */
-void ort_rest(double took, double speed);
-
 #endif

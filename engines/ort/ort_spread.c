@@ -1,11 +1,389 @@
-/* See ort_spread.h. */
+/* A placement as one session: the model with a label on each node, the session, and its profile in the
+ * operators' terms. */
+#include "exec.h"
+#include "kernel_times.h"
+#include "onnx_edit.h"
+#include "onnx_label.h"
 #include "ort_spread.h"
 
-#include "exec.h"
-#include "spread_times.h"
-
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- rules ---- */
+
+berth_status spread_rules(const spread_device *dev, int32_t n_devs, berth_arena *mem, const char **config,
+                          berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	size_t len;
+	for (int32_t d = 0; d < n_devs; d++)
+		berth_strbuf_printf(&b, "%s%s(=d%d)", d ? ";" : "", dev[d].provider.name, d);
+	config[0] = "session.layer_assignment_settings";
+	config[2] = NULL;
+	return berth_strbuf_done(&b, &config[1], &len, err);
+}
+
+berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_arena *mem,
+                              const ort_provider *const **out, berth_err *err)
+{
+	const ort_provider **list;
+	BERTH_TRY(BERTH_NEW(mem, list, n_devs, err));
+	for (int32_t d = 0; d < n_devs; d++)
+		list[d] = &dev[d].provider;
+	*out = list;
+	return BERTH_OK;
+}
+
+berth_status spread_label(int32_t d, berth_arena *mem, const char **field, size_t *size, berth_err *err)
+{
+	berth_strbuf b = {.mem = mem};
+	char label[16];
+	snprintf(label, sizeof label, "d%d", (int)d);
+	onnx_label_put(&b, mem, label);
+	return berth_strbuf_done(&b, field, size, err);
+}
+
+/* ---- the model ---- */
+
+typedef struct labels {
+	ort_model *m;
+	berth_arena *mem;
+	int32_t *node_dev; /* [n_nodes] */
+	int32_t *written;  /* [n_nodes] nodes as they stand in the new model */
+	int32_t n_written;
+} labels;
+
+static int32_t cpu_of(const spread_device *dev, int32_t n_devs)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (ort_provider_is_cpu(&dev[d].provider))
+			return d;
+	return -1;
+}
+
+/* Nodes that are no operators (mostly shapes) go to the CPU: ONNX Runtime 1.30 crashes where Shape goes to
+ * WebGPU and what takes it does not. Without the CPU's provider they go with the first node that takes what
+ * they make: the last ones first, as their takers have a device by then. */
+static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu, berth_err *err)
+{
+	const onnx_model *o = &l->m->onnx;
+	int32_t *value_dev;
+	BERTH_TRY(BERTH_NEW(l->mem, l->node_dev, o->n_nodes, err));
+	BERTH_TRY(BERTH_NEW(l->mem, value_dev, o->n_values, err));
+	memset(l->node_dev, -1, o->n_nodes * sizeof *l->node_dev);
+	memset(value_dev, -1, o->n_values * sizeof *value_dev);
+	for (int32_t op = 0; op < l->m->n_ops; op++)
+		l->node_dev[l->m->op_node[op]] = placement[op];
+	for (size_t i = o->n_nodes; i-- > 0;) {
+		int32_t node = o->order[i];
+		const onnx_node *n = &o->node[node];
+		if (l->node_dev[node] < 0)
+			l->node_dev[node] = cpu;
+		for (int32_t k = 0; l->node_dev[node] < 0 && k < n->n_out; k++)
+			if (n->out[k] >= 0)
+				l->node_dev[node] = value_dev[n->out[k]];
+		if (l->node_dev[node] < 0)
+			l->node_dev[node] = l->m->n_ops ? placement[0] : 0;
+		for (int32_t k = 0; k < n->n_all; k++)
+			if (n->in[k] >= 0)
+				value_dev[n->in[k]] = l->node_dev[node];
+	}
+	return BERTH_OK;
+}
+
+static berth_status list_written(labels *l, berth_err *err)
+{
+	const onnx_model *o = &l->m->onnx;
+	BERTH_TRY(BERTH_NEW(l->mem, l->written, o->n_nodes, err));
+	for (size_t i = 0; i < o->n_nodes; i++)
+		if (!ort_model_makes(l->m, o->order[i]))
+			l->written[l->n_written++] = o->order[i];
+	return BERTH_OK;
+}
+
+/* Old labels. */
+static bool drops_label(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+{
+	(void)ctx;
+	return !at_model && onnx_label_is(w, f);
+}
+
+/* A label; and a name, of which the last one counts. Nodes in bodies keep theirs. */
+static berth_status adds_label(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+                         const char **data, size_t *size, berth_err *err)
+{
+	const labels *l = ctx;
+	berth_strbuf b = {.mem = l->mem};
+	char name[32];
+	const char *label;
+	size_t len;
+	(void)w, (void)f;
+	if (node >= l->n_written)
+		return berth_fail(err, BERTH_EFORMAT, "the model has more nodes than it had");
+	BERTH_TRY(spread_label(l->node_dev[l->written[node]], l->mem, &label, &len, err));
+	if (!in_body)
+		onnx_put_bytes(
+			&b, 3, name,
+			(size_t)snprintf(name, sizeof name, "%s%d", SPREAD_NODE, (int)l->written[node]));
+	berth_strbuf_add(&b, label, len);
+	return berth_strbuf_done(&b, data, size, err);
+}
+
+static berth_status part_of_all(ort_model *m, berth_arena *mem, ort_bytes *bytes, berth_err *err)
+{
+	int32_t *in, n_in;
+	BERTH_TRY(BERTH_NEW(mem, in, m->onnx.n_values, err));
+	return ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, m->onnx.output,
+	                      (int32_t)m->onnx.n_outputs, mem, in, &n_in, bytes, err);
+}
+
+/* The whole model, its nodes labelled by the placement of its operators [n_ops] (constants and shapes on
+ * the CPU) and named SPREAD_NODE and their number in it: names of a model need not be unlike. The
+ * bytes live in mem. Fails: BERTH_EFORMAT (it calls functions of its own), BERTH_ENOMEM. */
+static berth_status spread_model(ort_model *m, const spread_device *dev, int32_t n_devs,
+				 const int32_t *placement, berth_arena *mem, ort_bytes *out, berth_err *err)
+{
+	labels l = {.m = m, .mem = mem};
+	onnx_edit edit = {.ctx = &l, .drops = drops_label, .adds = adds_label};
+	onnx_edited made;
+	ort_bytes bytes;
+	if (m->onnx.n_inlined)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%.200s: the model calls functions of its own, whose nodes stand in the "
+		                  "file once for all calls: a label cannot tell them apart",
+		                  m->onnx.file);
+	BERTH_TRY(place_nodes(&l, placement, cpu_of(dev, n_devs), err));
+	BERTH_TRY(list_written(&l, err));
+	BERTH_TRY(part_of_all(m, mem, &bytes, err));
+	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, bytes.data, bytes.len, mem, &made, err));
+	*out = (ort_bytes){.mem = mem};
+	for (size_t i = 0; i < made.n_pieces; i++)
+		ort_put(out, made.piece[i].data, made.piece[i].size);
+	return out->failed ? berth_nomem(err) : BERTH_OK;
+}
+
+/* ---- what the profile tells ---- */
+
+typedef struct reading {
+	ort_spread *p;
+	const kernel_times *t;
+	berth_arena *tmp;
+	int32_t *node_op;        /* [n_nodes] -1: it is no operator */
+	int32_t *own;            /* [n_ops] kernel of the file; -1: none */
+	int32_t *outer, n_outer; /* kernels of operators with bodies */
+	fused_hosts hosts;
+} reading;
+
+static const char *type_of(const ort_model *m, int32_t op)
+{
+	return m->onnx.node[m->op_node[op]].type;
+}
+
+/* The operator that a kernel is named after. -1: none. */
+static int32_t op_of(const reading *r, const char *name)
+{
+	const size_t head = strlen(SPREAD_NODE);
+	char *end;
+	if (strncmp(name, SPREAD_NODE, head) != 0 || !isdigit((unsigned char)name[head]))
+		return -1;
+	long node = strtol(name + head, &end, 10);
+	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1 : r->node_op[node];
+}
+
+static int32_t device_of(const ort_spread *p, const char *provider)
+{
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (strcmp(p->dev[d].provider.name, provider) == 0)
+			return d;
+	return -1;
+}
+
+/* How sure is it that the kernel is the operator's own, and not one beside it or in its body? */
+static double rank(const reading *r, int32_t op, const kernel_time *k)
+{
+	const char *number = k->name + strlen(SPREAD_NODE);
+	bool whole = number[strspn(number, "0123456789")] == '\0';
+	bool same = strcmp(k->type, type_of(r->p->m, op)) == 0;
+	return (whole ? 2e12 : 0) + (same ? 1e12 : 0) + k->took_us;
+}
+
+static berth_status find_own(reading *r, berth_err *err)
+{
+	const ort_model *m = r->p->m;
+	BERTH_TRY(BERTH_NEW(r->tmp, r->node_op, m->onnx.n_nodes, err));
+	BERTH_TRY(BERTH_NEW(r->tmp, r->own, m->n_ops, err));
+	memset(r->node_op, -1, m->onnx.n_nodes * sizeof *r->node_op);
+	memset(r->own, -1, (size_t)m->n_ops * sizeof *r->own);
+	for (int32_t op = 0; op < m->n_ops; op++)
+		r->node_op[m->op_node[op]] = op;
+	for (int32_t i = 0; i < r->t->n; i++) {
+		int32_t op = op_of(r, r->t->kernel[i].name);
+		if (op >= 0 && (r->own[op] < 0 ||
+		                rank(r, op, &r->t->kernel[i]) > rank(r, op, &r->t->kernel[r->own[op]])))
+			r->own[op] = i;
+	}
+	return BERTH_OK;
+}
+
+/* Did kernel i run inside of that of an operator with bodies (If, Loop, Scan)? O(such operators). */
+static bool is_inside(const reading *r, int32_t i)
+{
+	const kernel_time *k = &r->t->kernel[i];
+	for (int32_t b = 0; b < r->n_outer; b++) {
+		const kernel_time *o = &r->t->kernel[r->outer[b]];
+		if (k != o && k->at_us >= o->at_us && k->at_us + k->took_us <= o->at_us + o->took_us)
+			return true;
+	}
+	return false;
+}
+
+static berth_status find_outer(reading *r, berth_err *err)
+{
+	static const char *const types[] = {"If", "Loop", "Scan"};
+	const ort_model *m = r->p->m;
+	BERTH_TRY(BERTH_NEW(r->tmp, r->outer, m->n_ops, err));
+	for (int32_t op = 0; op < m->n_ops; op++)
+		for (size_t t = 0; t < sizeof types / sizeof *types && r->own[op] >= 0; t++)
+			if (strcmp(type_of(m, op), types[t]) == 0)
+				r->outer[r->n_outer++] = r->own[op];
+	return BERTH_OK;
+}
+
+/* ---- kernels ---- */
+
+static berth_status check_device(const reading *r, int32_t op, const kernel_time *k, int32_t dev,
+                                 berth_err *err)
+{
+	const ort_spread *p = r->p;
+	const ort_model *m = p->m;
+	if (dev >= 0 && (op < 0 || dev == p->placement[op] || strcmp(k->type, type_of(m, op)) != 0))
+		return BERTH_OK;
+	if (op < 0)
+		return berth_fail(err, BERTH_EFORMAT, "a %.40s runs in %.60s, which none of --providers is",
+		                  k->type, *k->provider ? k->provider : "no provider that is told");
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "operator '%.80s' (%.40s) runs in %.60s, and not in %.60s as the plan says, which "
+	                  "does not take it",
+	                  m->onnx.node[m->op_node[op]].name, k->type, k->provider,
+	                  p->dev[p->placement[op]].provider.name);
+}
+
+static berth_status add_kernels(reading *r, berth_err *err)
+{
+	ort_spread *p = r->p;
+	BERTH_TRY(BERTH_NEW(&p->mem, p->kernel, r->t->n + p->m->n_ops, err));
+	for (int32_t i = 0; i < r->t->n; i++) {
+		const kernel_time *k = &r->t->kernel[i];
+		int32_t named = op_of(r, k->name), op = named >= 0 && r->own[named] == i ? named : -1;
+		int32_t dev = device_of(p, k->provider);
+		if (is_inside(r, i))
+			continue;
+		BERTH_TRY(check_device(r, op, k, dev, err));
+		spread_kernel x = {.op = op, .in = -1, .dev = dev};
+		x.from = fmin(k->at_us / r->t->took_us, 1);
+		x.to = fmin((k->at_us + k->took_us) / r->t->took_us, 1);
+		if (!(x.type = berth_arena_strdup(&p->mem, k->type)))
+			return berth_nomem(err);
+		p->kernel[p->n_kernels++] = x;
+		if (op >= 0)
+			r->hosts.kernel[op] = x.type;
+	}
+	return BERTH_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const spread_kernel *x = a, *y = b;
+	int by_from = (x->from > y->from) - (x->from < y->from);
+	return by_from ? by_from : (x->op > y->op) - (x->op < y->op);
+}
+
+static berth_status add_fused(reading *r, berth_err *err)
+{
+	ort_spread *p = r->p;
+	int32_t n = p->n_kernels, *at;
+	BERTH_TRY(BERTH_NEW(r->tmp, at, p->m->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->elsewhere, p->m->n_ops, err));
+	for (int32_t i = 0; i < n; i++)
+		if (p->kernel[i].op >= 0)
+			at[p->kernel[i].op] = i;
+	for (int32_t op = 0; op < p->m->n_ops; op++) {
+		int32_t host = r->hosts.kernel[op] ? op : fused_host(&r->hosts, op);
+		if (host < 0)
+			continue;
+		spread_kernel x = p->kernel[at[host]];
+		if (x.dev != p->placement[op])
+			p->elsewhere[p->n_elsewhere++] = op;
+		if (host == op)
+			continue;
+		x.op = op;
+		x.in = host;
+		p->kernel[p->n_kernels++] = x;
+	}
+	return BERTH_OK;
+}
+
+/* ---- pieces ---- */
+
+/* Operators by their kernels' starts. Those that were folded away come first. */
+static berth_status order_ops(reading *r, spread_kernel **out, berth_err *err)
+{
+	ort_spread *p = r->p;
+	spread_kernel *op;
+	BERTH_TRY(BERTH_NEW(r->tmp, op, p->m->n_ops, err));
+	for (int32_t i = 0; i < p->m->n_ops; i++)
+		op[i] = (spread_kernel){.op = i, .in = -1, .dev = p->placement[i]};
+	for (int32_t i = 0; i < p->n_kernels; i++) {
+		spread_kernel *x = p->kernel[i].op >= 0 ? &op[p->kernel[i].op] : NULL;
+		if (!x)
+			continue;
+		x->from = p->kernel[i].from;
+		x->to = p->kernel[i].dev == x->dev && p->kernel[i].in < 0 ? p->kernel[i].to : x->from;
+	}
+	qsort(op, (size_t)p->m->n_ops, sizeof *op, by_start);
+	*out = op;
+	return BERTH_OK;
+}
+
+static berth_status make_pieces(reading *r, berth_err *err)
+{
+	ort_spread *p = r->p;
+	spread_kernel *op;
+	int32_t *list;
+	BERTH_TRY(order_ops(r, &op, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, list, p->m->n_ops, err));
+	BERTH_TRY(BERTH_NEW(&p->mem, p->piece, p->m->n_ops, err));
+	for (int32_t i = 0; i < p->m->n_ops; i++) {
+		spread_piece *s = p->n_pieces ? &p->piece[p->n_pieces - 1] : NULL;
+		list[i] = op[i].op;
+		if (!s || s->dev != op[i].dev) {
+			s = &p->piece[p->n_pieces++];
+			*s = (spread_piece){op[i].dev, 0, &list[i], op[i].from, op[i].to};
+		}
+		s->n_ops++;
+		s->to = fmax(s->to, op[i].to);
+	}
+	return BERTH_OK;
+}
+
+/* Fill p's kernels, pieces and `elsewhere`. tmp is scratch. Fails: BERTH_EFORMAT (an operator with a kernel
+ * of its own ran in another provider than the placement says, or in one of no device), BERTH_ENOMEM. */
+static berth_status spread_times_read(ort_spread *p, const kernel_times *t, berth_arena *tmp, berth_err *err)
+{
+	reading r = {.p = p, .t = t, .tmp = tmp};
+	if (!t->n)
+		return berth_fail(err, BERTH_EIO, "ONNX Runtime left no times of kernels");
+	BERTH_TRY(fused_hosts_new(p->m, tmp, &r.hosts, err));
+	BERTH_TRY(find_own(&r, err));
+	BERTH_TRY(find_outer(&r, err));
+	BERTH_TRY(add_kernels(&r, err));
+	qsort(p->kernel, (size_t)p->n_kernels, sizeof *p->kernel, by_start);
+	BERTH_TRY(add_fused(&r, err));
+	return make_pieces(&r, err);
+}
 
 /* ---- the session ---- */
 
@@ -58,13 +436,14 @@ static berth_status make_session(ort_spread *p, int threads, const char *profile
 
 /* ---- all of it ---- */
 
-static berth_status run(ort_spread *p, berth_err *err)
+static berth_status run_session(ort_spread *p, berth_err *err)
 {
 	return ort_run(p->m->lib, p->session, p->in_name, p->in, (size_t)p->m->n_inputs, p->out_name, p->out,
 	               p->m->onnx.n_outputs, err);
 }
 
-static berth_status start(ort_spread *p, int threads, const char *folder, berth_arena *tmp, berth_err *err)
+static berth_status start_session(ort_spread *p, int threads, const char *folder, berth_arena *tmp,
+                                  berth_err *err)
 {
 	kernel_times times;
 	const char *path = berth_arena_printf(tmp, "%s/s", folder);
@@ -73,8 +452,8 @@ static berth_status start(ort_spread *p, int threads, const char *folder, berth_
 	BERTH_TRY(make_session(p, threads, path, tmp, err));
 	BERTH_TRY(make_inputs(p, err));
 	BERTH_TRY(make_outputs(p, err));
-	BERTH_TRY(run(p, err)); /* the first one is slow */
-	BERTH_TRY(run(p, err));
+	BERTH_TRY(run_session(p, err)); /* the first one is slow */
+	BERTH_TRY(run_session(p, err));
 	BERTH_TRY(ort_session_end_profile(p->m->lib, p->session, tmp, &path, err));
 	BERTH_TRY(kernel_times_read(path, tmp, &times, err));
 	return spread_times_read(p, &times, tmp, err);
@@ -92,7 +471,7 @@ berth_status ort_spread_new(ort_model *m, const spread_device *dev, int32_t n_de
 		st = kernel_folder_new(folder, err);
 	}
 	if (st == BERTH_OK) {
-		st = start(out, threads, folder, &tmp, err);
+		st = start_session(out, threads, folder, &tmp, err);
 		if (st != BERTH_OK)
 			ort_spread_free(out); /* the profiler's file is written */
 		kernel_folder_remove(folder);
@@ -122,7 +501,7 @@ berth_status ort_spread_run(ort_spread *p, double *wall_s, double *difference, b
 	for (size_t i = 0; i < o->n_outputs; i++) /* what nobody writes shows */
 		memset(p->out_data[i], 0xff, p->m->shape[o->output[i]].bytes);
 	double from = exec_now();
-	BERTH_TRY(run(p, err));
+	BERTH_TRY(run_session(p, err));
 	*wall_s = exec_now() - from;
 	*difference = 0;
 	for (size_t i = 0; i < o->n_outputs; i++)

@@ -2,7 +2,6 @@
 #include "cpu_model.h"
 #include "ort_engine.h"
 #include "ort_spread.h"
-#include "spread_alone.h"
 
 #include <math.h>
 #include <stdio.h>

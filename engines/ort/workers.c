@@ -1,9 +1,8 @@
 /* Devices that are workers on cores of this machine. */
 #include "cores.h"
 #include "cpu_model.h"
+#include "ort_engine.h"
 #include "ort_op_times.h"
-#include "ort_operators.h"
-#include "plan_runs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,15 +1,6 @@
 /* See onnx_placed.h. */
 #include "onnx_placed.h"
 
-const char *onnx_placed_name(const onnx_placed *p, int32_t node)
-{
-	const onnx_node *n = &p->m.node[node];
-	for (int32_t o = 0; !*n->name && o < n->n_out; o++)
-		if (n->out[o] >= 0)
-			return p->m.value[n->out[o]].name;
-	return n->name;
-}
-
 /* Nodes that are no operators, last ones first: their takers have a device by then. */
 static berth_status follow(onnx_placed *p, berth_arena *tmp, int32_t otherwise, berth_err *err)
 {

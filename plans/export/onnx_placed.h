@@ -23,7 +23,4 @@ berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onn
  * place: ONNX Runtime 1.30 crashes where a Shape is at WebGPU and what takes it is not. */
 void onnx_placed_fold(onnx_placed *p, int32_t cpu);
 
-/* What messages call a node: its name, else its first output's. */
-const char *onnx_placed_name(const onnx_placed *p, int32_t node);
-
 #endif
