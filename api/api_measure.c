@@ -2,7 +2,7 @@
 #include "api.h"
 
 #include "engine_find.h"
-#include "steady.h"
+#include "measured.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* See sandboxed.h. */
 #include "sandboxed.h"
 
+#include "engine_find.h"
 #include "file.h"
-#include "json.h"
-#include "module_graph.h"
+#include "json_large.h"
 
 #include <math.h>
 

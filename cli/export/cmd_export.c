@@ -1,11 +1,11 @@
 /* berth export: a plan in the words of the program that is to run it. */
+#include "engine_find.h"
 #include "export_blocks.h"
 #include "export_devices.h"
-#include "export_gain.h"
 #include "export_plan.h"
 #include "export_show.h"
+#include "exporters.h"
 #include "load.h"
-#include "module_graph.h"
 #include "print.h"
 #include "say.h"
 #include "text.h"

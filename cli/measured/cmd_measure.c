@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "graph_load.h"
 #include "measure_operators.h"
+#include "measured.h"
 #include "page_plan.h"
 #include "placement.h"
 #include "print.h"
@@ -10,7 +11,6 @@
 #include "report.h"
 #include "report_page.h"
 #include "say.h"
-#include "steady.h"
 #include "text.h"
 #include "times.h"
 

@@ -2,6 +2,7 @@
 #ifndef BERTH_PROFILE_H
 #define BERTH_PROFILE_H
 
+#include "graph.h"
 #include "measured.h"
 #include "profile_cache.h"
 
@@ -50,5 +51,20 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
  * Fails: BERTH_ENOMEM. */
 berth_status berth_profile_system(const berth_profile *p, const berth_system *s, int32_t n_ops,
                                   berth_arena *mem, berth_system *out, berth_err *err);
+
+/* Times of operators that were never measured, from those that were.
+ *
+ * For each device a line goes through all measured operators: time = overhead + flops / speed + bytes /
+ * bandwidth. It is fitted by least squares of relative errors, with no figure below 0. A prediction is the
+ * line times the median ratio measured / line of the operator's type. Error bars are the 10th and the 90th
+ * percentile of these ratios: of the type where it has at least five measured operators, else of all. */
+
+/* Fill in what is missing, for one device.
+ *   seconds   [n_ops] measured times. NAN, for none, is replaced by the predicted time
+ *   low, high [n_ops] out: error bars of the predicted ones
+ * With fewer than 3 measured operators nothing is predicted, and *n_predicted = 0. Fails: BERTH_ENOMEM.
+ * O(ops log ops). */
+berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
+                                 int32_t *n_predicted, berth_arena *tmp, berth_err *err);
 
 #endif

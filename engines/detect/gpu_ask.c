@@ -1,9 +1,113 @@
-/* Asking libraries, each in a process of its own; see gpu.h. */
-#include "gpu_ask.h"
-
+/* What vendors' libraries are asked by: loading them, each in a process of its own, and what their texts and
+ * times become. */
 #include "apart.h"
+#include "gpu_ask.h"
+#include "threads.h"
 
+#include <ctype.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
+{
+	char text[sizeof out->why];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	gpu_text(out->why, sizeof out->why, text, sizeof text);
+	out->state = BERTH_GPU_FAILED;
+}
+
+/* A library that is not installed is no failure: nothing of that name is found. One that is found and cannot
+ * be loaded is broken. */
+void *gpu_open(const char *file, berth_gpu_answer *out)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	const char *why = library ? NULL : dlerror();
+	size_t n = strlen(file);
+	*out = (berth_gpu_answer){.state = BERTH_GPU_ABSENT};
+	if (why && !(strncmp(why, file, n) == 0 && strstr(why + n, "No such file")))
+		gpu_failed(out, "it cannot be loaded: %s", why);
+	return library;
+}
+
+bool gpu_functions(void *library, const char *const *name, void (**fn)(void), int n, berth_gpu_answer *out)
+{
+	for (int i = 0; i < n; i++) {
+		/* ISO C has no conversion from an object's address to a function's; POSIX does it so. */
+		*(void **)&fn[i] = dlsym(library, name[i]);
+		if (!fn[i]) {
+			gpu_failed(out, "it has no function %s", name[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+void gpu_text(char *to, size_t size, const char *text, size_t n)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < n && text[i] && len + 1 < size; i++)
+		if (len > 0 || text[i] != ' ')
+			to[len++] = text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?';
+	while (len > 0 && to[len - 1] == ' ')
+		len--;
+	to[len] = '\0';
+}
+
+void gpu_plain_name(const char *name, char to[128])
+{
+	size_t n = 0;
+	int depth = 0;
+	for (const char *c = name; *c && n < 127; c++) {
+		depth += *c == '(';
+		if (depth == 0 && isalnum((unsigned char)*c))
+			to[n++] = (char)tolower((unsigned char)*c);
+		depth -= *c == ')' && depth > 0;
+	}
+	to[n] = '\0';
+}
+
+berth_gpu *gpu_new(berth_gpu_answer *out, berth_gpu_library l)
+{
+	if (out->gpus.n == BERTH_MAX_GPUS)
+		return NULL;
+	berth_gpu *g = &out->gpus.gpu[out->gpus.n++];
+	*g = (berth_gpu){.libraries = 1u << l};
+	for (int i = 0; i < BERTH_N_GPU_FIGURES; i++)
+		g->figure[i] = berth_figure_missing("not measured");
+	return g;
+}
+
+double gpu_time(bool (*do_it)(void *ctx), void *ctx, int times)
+{
+	double best = INFINITY;
+	for (int i = 0; i < times; i++) {
+		double from = berth_wall_seconds();
+		if (!do_it(ctx))
+			return NAN;
+		best = fmin(best, berth_wall_seconds() - from);
+	}
+	return best;
+}
+
+size_t gpu_copy_bytes(double memory_bytes, size_t most)
+{
+	double eighth = memory_bytes / 8;
+	return eighth < (double)most ? (size_t)eighth & ~(size_t)4095 : most;
+}
+
+void gpu_put_figure(berth_gpu *g, berth_gpu_figure which, berth_figure f)
+{
+	if (f.origin == BERTH_ORIGIN_MEASURED || g->figure[which].origin == BERTH_ORIGIN_MISSING)
+		g->figure[which] = f;
+}
+
+/* ---- a process for each library ---- */
 
 typedef struct asking {
 	gpu_ask *ask;
@@ -12,7 +116,7 @@ typedef struct asking {
 	berth_gpu_answer *answer;
 } asking;
 
-static berth_status work(void *ctx, berth_err *err)
+static berth_status ask_library(void *ctx, berth_err *err)
 {
 	const asking *a = ctx;
 	(void)err;
@@ -20,13 +124,13 @@ static berth_status work(void *ctx, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(const berth_gpu_cfg *cfg, berth_gpu_library l, bool measure, berth_gpu_answer *answer,
-                        berth_apart_end *how, berth_err *err)
+static berth_status run_apart(const berth_gpu_cfg *cfg, berth_gpu_library l, bool measure,
+			      berth_gpu_answer *answer, berth_apart_end *how, berth_err *err)
 {
 	static gpu_ask *const ask[] = {gpu_cuda_ask, gpu_vulkan_ask, gpu_opencl_ask};
 	asking a = {ask[l], cfg->file[l], measure, cfg->software, answer};
 	const berth_apart_block block = {answer, sizeof *answer};
-	return berth_apart_within(cfg->limit_s, work, &a, 1, &block, how, err);
+	return berth_apart_within(cfg->limit_s, ask_library, &a, 1, &block, how, err);
 }
 
 /* In words, why nothing came back. */
@@ -62,14 +166,14 @@ berth_status berth_gpu_ask(const berth_gpu_cfg *cfg, berth_gpu_library l, berth_
 {
 	berth_gpu_answer facts = {.state = BERTH_GPU_ABSENT}, measured = {.state = BERTH_GPU_ABSENT};
 	berth_apart_end how = BERTH_APART_ENDED;
-	BERTH_TRY(run(cfg, l, false, &facts, &how, err));
+	BERTH_TRY(run_apart(cfg, l, false, &facts, &how, err));
 	if (how != BERTH_APART_ANSWERED) {
 		facts = (berth_gpu_answer){.state = BERTH_GPU_FAILED};
 		tell_end(how, cfg->limit_s, "asking it", &facts);
 	}
 	/* Measuring is another process: where it fails, what the first one told stays. */
 	if (l != BERTH_GPU_VULKAN && worth_measuring(cfg, &facts.gpus)) {
-		BERTH_TRY(run(cfg, l, true, &measured, &how, err));
+		BERTH_TRY(run_apart(cfg, l, true, &measured, &how, err));
 		if (how != BERTH_APART_ANSWERED)
 			tell_end(how, cfg->limit_s, "measuring by it", &facts);
 		else if (measured.state == BERTH_GPU_ANSWERED && measured.gpus.n == facts.gpus.n)

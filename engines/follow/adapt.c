@@ -2,8 +2,6 @@
 #include "adapt.h"
 
 #include "fitted_sim.h"
-#include "migration_cost.h"
-#include "replan.h"
 #include "run_history.h"
 #include "times.h"
 

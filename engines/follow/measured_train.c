@@ -4,10 +4,10 @@
 #include "coloc.h"
 #include "constraints.h"
 #include "learner.h"
+#include "measured.h"
 #include "methods.h"
 #include "portfolio.h"
 #include "seeds.h"
-#include "steady.h"
 #include "threads.h"
 #include "times.h"
 

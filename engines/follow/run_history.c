@@ -1,4 +1,4 @@
-/* See run_history.h. */
+/* What adapting goes by: placements that were run, what moving to another one costs, and planning anew. */
 #include "run_history.h"
 
 #include <math.h>
@@ -102,4 +102,129 @@ const berth_run_record *berth_run_history_once_faster(const berth_run_history *h
 			best = x;
 	}
 	return best && best->least_s * (1 + h->threshold) < h->now->step_s ? best : NULL;
+}
+
+/* The smallest class of at least so many bytes, else the largest. -1: the graph has no tensors. */
+static int32_t class_near(const berth_problem *p, int64_t bytes)
+{
+	int32_t best = -1;
+	for (int32_t c = 0; c < p->n_classes; c++) {
+		int64_t have = best < 0 ? -1 : p->class_bytes[best], b = p->class_bytes[c];
+		if (have < bytes ? b > have : b >= bytes && b < have)
+			best = c;
+	}
+	return best;
+}
+
+static double hop_s(const berth_system *s, int32_t link, int64_t bytes)
+{
+	return s->link_latency_s[link] + (double)bytes / s->link_bandwidth[link];
+}
+
+/* Without tensors the graph has single operators and no routes: then it is the direct link. */
+static double transfer_s(const berth_problem *p, int64_t bytes, int32_t from, int32_t to)
+{
+	int32_t c = class_near(p, bytes), direct = p->s->link_of[from * p->n_devs + to];
+	double seconds = 0;
+	if (from == to || bytes == 0)
+		return 0;
+	if (c < 0)
+		return direct >= 0 ? hop_s(p->s, direct, bytes) : 0;
+	int32_t r = p->class_pair_route[((size_t)c * (size_t)p->n_devs + (size_t)from) * (size_t)p->n_devs +
+	                                (size_t)to];
+	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+		seconds += hop_s(p->s, p->route_link[h], bytes);
+	return seconds;
+}
+
+/* Seconds for shared parameter q. stamp [n_devs] gets q + 1 where the parameter is already. */
+static double move_shared(const berth_problem *p, int32_t q, const int32_t *from, const int32_t *to,
+                          int32_t *stamp)
+{
+	const berth_graph *g = p->g;
+	double seconds = 0;
+	for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++)
+		stamp[from[g->param_op[i]]] = q + 1;
+	for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
+		int32_t op = g->param_op[i];
+		if (stamp[to[op]] == q + 1)
+			continue;
+		stamp[to[op]] = q + 1;
+		seconds += transfer_s(p, g->param_bytes[q], from[op], to[op]);
+	}
+	return seconds;
+}
+
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
+                                  berth_arena *tmp, berth_migration *out, berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	const berth_graph *g = p->g;
+	berth_migration r = {0};
+	int32_t *stamp;
+	BERTH_TRY(BERTH_NEW(tmp, stamp, p->n_devs, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		r.n_moved += from[op] != to[op];
+		r.seconds += transfer_s(p, g->op_param_bytes[op] + g->op_state_bytes[op], from[op], to[op]);
+	}
+	for (int32_t q = 0; q < g->n_params; q++)
+		r.seconds += move_shared(p, q, from, to, stamp);
+	berth_arena_reset(tmp, mark);
+	*out = r;
+	return BERTH_OK;
+}
+
+static berth_status solve(berth_replan *x, berth_err *err)
+{
+	const char *const names[BERTH_REPLAN_METHODS] = {x->method, "single"};
+	berth_bounds bounds;
+	BERTH_TRY(berth_bounds_new(&x->f.p, &x->mem, &bounds, err));
+	for (int i = 0; i < BERTH_REPLAN_METHODS; i++) {
+		const berth_method *method;
+		berth_search_cfg cfg = berth_search_cfg_default();
+		cfg.seed = x->seed;
+		BERTH_TRY(berth_method_find(names[i], &method, err));
+		BERTH_TRY(berth_solve(&x->f.p, &bounds, method, &cfg, &x->mem, &x->tmp, &x->answer[i], err));
+	}
+	return BERTH_OK;
+}
+
+static void work(void *ctx)
+{
+	berth_replan *x = ctx;
+	double from = berth_wall_seconds();
+	x->st = solve(x, &x->err);
+	x->took_s = berth_wall_seconds() - from;
+	atomic_store(&x->done, true);
+}
+
+berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, const char *method,
+                                uint64_t seed, berth_err *err)
+{
+	berth_replan_give_up(x);
+	x->method = method;
+	x->seed = seed;
+	BERTH_TRY(berth_fitted_sim_calibrated(c, &x->mem, &x->tmp, &x->f, err));
+	berth_task_begin(&x->task, work, x);
+	return BERTH_OK;
+}
+
+bool berth_replan_done(const berth_replan *x)
+{
+	return atomic_load(&x->done);
+}
+
+berth_status berth_replan_wait(berth_replan *x, berth_err *err)
+{
+	berth_task_wait(&x->task);
+	return x->st == BERTH_OK ? BERTH_OK : berth_fail(err, x->st, "%s", x->err.msg);
+}
+
+void berth_replan_give_up(berth_replan *x)
+{
+	berth_task_wait(&x->task);
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+	x->st = BERTH_OK;
+	atomic_store(&x->done, false);
 }

@@ -1,15 +1,21 @@
+/* What adapting goes by: placements that were run, what moving to another one costs, and planning anew. */
+#ifndef BERTH_RUN_HISTORY_H
+#define BERTH_RUN_HISTORY_H
+
+#include "arena.h"
+#include "fitted_sim.h"
+#include "problem.h"
+#include "solve.h"
+#include "threads.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Placements that were run, and what a step of theirs took, as long as the machine is the same.
  *
  * The machine is taken to be another one when the running placement takes longer or shorter than before, by
  * more than a threshold. What was known of the others is forgotten then. The engine warms up in the first
  * window after a switch, so that this window stands only until the next one. */
-#ifndef BERTH_RUN_HISTORY_H
-#define BERTH_RUN_HISTORY_H
-
-#include "arena.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct berth_run_record {
 	int32_t *op_dev, *order;  /* [n_ops] */
@@ -49,5 +55,54 @@ const berth_run_record *berth_run_history_better(const berth_run_history *h);
 /* The placement that was fastest, on whatever machine, if that was faster than what runs is now, by more than
  * noise: the machine may be that one again. NULL: none was. */
 const berth_run_record *berth_run_history_once_faster(const berth_run_history *h);
+
+/* What a migration from one placement to another takes: parameters and state go over the links. */
+
+typedef struct berth_migration {
+	int32_t n_moved; /* operators that change their device */
+	double seconds;
+} berth_migration;
+
+/* Parameters and state of each operator that changes its device go from the old to the new one, along the
+ * route of the tensors nearest in size. A shared parameter goes once to each device that has none of its
+ * users yet. All go one after the other, so that it is an upper bound where links work side by side.
+ *   from, to  [n_ops] devices
+ *   tmp       scratch, reset at exit
+ * Fails: BERTH_ENOMEM. O(ops * classes + uses of shared parameters). */
+berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
+                                  berth_arena *tmp, berth_migration *out, berth_err *err);
+
+/* Placing anew beside what goes on: a method solves on a copy of the present times, in a thread of its own,
+ * while the model runs. Its answers depend on these times and the seed, never on how long it takes. */
+
+enum { BERTH_REPLAN_METHODS = 2 };
+
+/* Zeros at first. Stays where it is from its beginning until it was given up. */
+typedef struct berth_replan {
+	const char *method;
+	uint64_t seed;
+	berth_arena mem, tmp; /* its own: nobody else allocates while it is under way */
+	berth_fitted_sim f;   /* by the times as they were when it began */
+	berth_solution answer[BERTH_REPLAN_METHODS]; /* of the method, and the best single device */
+	double took_s;                               /* of the clock */
+	berth_status st;
+	berth_err err;
+	berth_task task;
+	atomic_bool done;
+} berth_replan;
+
+/* Begin with the present times of a calibration, which may change from then on. Always berth_replan_give_up
+ * it, also where this fails. Fails: BERTH_ENOMEM. */
+berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, const char *method,
+                                uint64_t seed, berth_err *err);
+
+/* Has it its answers? */
+bool berth_replan_done(const berth_replan *x);
+
+/* Until it has its answers, which live in x. Fails: as berth_solve. */
+berth_status berth_replan_wait(berth_replan *x, berth_err *err);
+
+/* Wait for it where it is under way, and forget all of it. */
+void berth_replan_give_up(berth_replan *x);
 
 #endif

@@ -258,8 +258,8 @@ static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmu
 	berth_status st = BERTH_OK;
 	BERTH_TRY(answers(x, device, err));
 	if (device == x->self)
-		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, x->alone, warmup, repeats,
-		                    wall_s, cpu_s, err);
+		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, x->alone, warmup,
+		                    repeats, wall_s, cpu_s, err);
 	BERTH_TRY(mesh_agree(x->m, st, err));
 	mesh_tell(x->m, x->process[device], wall_s, bytes);
 	mesh_tell(x->m, x->process[device], cpu_s, bytes);
@@ -299,7 +299,8 @@ static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, 
 	BERTH_TRY(answers(x, from, err));
 	BERTH_TRY(answers(x, to, err));
 	for (int32_t k = -warmup; k < repeats; k++)
-		BERTH_TRY(hosts_agree(e, time_message(x, from, to, bytes, k < 0 ? &unseen : &wall_s[k], err), err));
+		BERTH_TRY(hosts_agree(
+			e, time_message(x, from, to, bytes, k < 0 ? &unseen : &wall_s[k], err), err));
 	return BERTH_OK;
 }
 

@@ -4,8 +4,8 @@
 #define BERTH_EXPLAIN_OP_H
 
 #include "check.h"
+#include "explain.h"
 #include "objective.h"
-#include "slowed.h"
 #include "timeline.h"
 
 /* One input of the operator. */

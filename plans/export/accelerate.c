@@ -6,8 +6,7 @@
  * Beside a GPU, modules on "cpu" and "disk" are only stored there: dispatch_model of accelerate copies their
  * weights to the first GPU of the map for each pass, and computes there. So plans are priced. */
 #include "accelerate_auto.h"
-#include "export_gain.h"
-#include "export_names.h"
+#include "exporters.h"
 
 #include "hf.h"
 #include "json.h"

@@ -1,12 +1,42 @@
 /* Exporter "csv": one operator a row, for spreadsheets and scripts (RFC 4180: CRLF behind each row, quotes
  * around fields that hold a comma, a quote or an end of line, quotes inside doubled), none of them a formula
- * (csv_cell.h). Where the graph has no layers (granularity.h), or nothing was simulated, these fields are
+ * (docs/export.md). Where the graph has no layers (granularity.h), or nothing was simulated, these fields are
  * empty. O(ops + edges). */
 #include "exporters.h"
-
-#include "csv_cell.h"
 #include "granularity.h"
 #include "text.h"
+
+#include <string.h>
+
+/* Would a spreadsheet compute it, but for the apostrophes in front? */
+static bool is_formula(const char *text)
+{
+	char c = text[strspn(text, "'")];
+	return c && strchr("=+-@\t", c);
+}
+
+/* Text as a cell (RFC 4180). Where it begins with = + - @ or a tab, which make a formula of it, it gets an
+ * apostrophe in front, and so does what begins with apostrophes and one of these. */
+static void csv_cell_put(berth_strbuf *b, const char *text)
+{
+	bool quote = text[strcspn(text, ",\"\r\n")] != '\0';
+	if (quote)
+		berth_strbuf_add(b, "\"", 1);
+	if (is_formula(text))
+		berth_strbuf_add(b, "'", 1);
+	for (const char *c = text; *c; c++) {
+		berth_strbuf_add(b, c, 1);
+		if (*c == '"')
+			berth_strbuf_add(b, c, 1);
+	}
+	if (quote)
+		berth_strbuf_add(b, "\"", 1);
+}
+
+const char *csv_cell_bare(const char *text)
+{
+	return *text == '\'' && is_formula(text) ? text + 1 : text;
+}
 
 static void seconds(berth_strbuf *b, int64_t ns)
 {

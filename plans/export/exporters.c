@@ -1,10 +1,12 @@
 /* The table of exporters; see exporters.h. */
+#include "check.h"
 #include "exporters.h"
-
 #include "text.h"
 #include "visible.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #define ENTRY(name) &berth_export_##name,
 
@@ -107,6 +109,189 @@ berth_status berth_export(const char *name, const berth_export_source *x, const 
 	berth_status st = berth_export_make(e, x, tmp, &out, err);
 	if (st == BERTH_OK)
 		st = berth_file_write_pieces(path, out.piece, out.n_pieces, err);
+	berth_arena_reset(mem, mark);
+	return st;
+}
+
+/* ---- what targets call devices ---- */
+
+static bool told(const berth_export_source *x, int32_t d)
+{
+	return x->theirs && x->theirs[d];
+}
+
+bool berth_export_begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static berth_status find_one(const berth_export_source *x, const berth_export_word *usual, const char *what,
+                             int32_t d, const char **theirs, berth_export_out *out, berth_err *err)
+{
+	const char *name = x->s->dev_name[d];
+	*theirs = told(x, d) ? x->theirs[d] : NULL;
+	if (*theirs)
+		return BERTH_OK;
+	for (; usual->begins && !*theirs; usual++)
+		if (berth_export_begins(x->s->dev_kind[d], usual->begins) ||
+		    berth_export_begins(name, usual->begins))
+			*theirs = usual->theirs;
+	if (!*theirs)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "no %s is known for device '%.80s': add --device %.80s=NAME", what, name,
+		                  name);
+	return berth_export_note(out, err, "device %s is taken for %s (--device %s=NAME says otherwise)",
+	                         name, *theirs, name);
+}
+
+static berth_status check_apart(const berth_export_source *x, const char *const *theirs, int32_t d,
+                                berth_export_out *out, berth_err *err)
+{
+	for (int32_t k = 0; k < d; k++) {
+		if (!theirs[k] || strcmp(theirs[k], theirs[d]) != 0)
+			continue;
+		const char *a = x->s->dev_name[k], *b = x->s->dev_name[d];
+		if (!told(x, d) || !told(x, k))
+			return berth_fail(
+				err, BERTH_EUNSUPPORTED,
+				"devices '%.80s' and '%.80s' would both be %.80s there: name another one "
+				"(--device %.80s=NAME), or this one for both",
+				a, b, theirs[d], b);
+		return berth_export_note(out, err, "devices %s and %s are one there: %s", a, b, theirs[d]);
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_export_theirs(const berth_export_source *x, const berth_export_word *usual,
+                                 const char *what, const char **theirs, berth_export_out *out, berth_err *err)
+{
+	bool used[BERTH_MAX_DEVS] = {false};
+	for (int32_t op = 0; op < x->g->n_ops; op++)
+		used[x->op_dev[op]] = true;
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		theirs[d] = NULL;
+		if (!used[d])
+			continue;
+		BERTH_TRY(find_one(x, usual, what, d, &theirs[d], out, err));
+		BERTH_TRY(check_apart(x, theirs, d, out, err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- GPUs by numbers ---- */
+
+static bool is_gpu(const berth_system *s, int32_t d)
+{
+	return berth_export_begins(s->dev_kind[d], "gpu") || berth_export_begins(s->dev_name[d], "gpu") ||
+	       berth_export_begins(s->dev_kind[d], "cuda") || berth_export_begins(s->dev_name[d], "cuda");
+}
+
+static bool is_taken(const char *const *told, int32_t n_devs, const char *word)
+{
+	for (int32_t d = 0; d < n_devs; d++)
+		if (told[d] && strcmp(told[d], word) == 0)
+			return true;
+	return false;
+}
+
+berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
+                                      berth_arena *mem, berth_err *err)
+{
+	const berth_system *s = x->s;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		told[d] = x->theirs ? x->theirs[d] : NULL;
+	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
+		const char *word = "";
+		if (told[d] || !is_gpu(s, d))
+			continue;
+		do {
+			word = berth_arena_printf(mem, "%s%d", before, (int)next++);
+		} while (word && is_taken(told, s->n_devs, word));
+		if (!word)
+			return berth_nomem(err);
+		told[d] = word;
+	}
+	return BERTH_OK;
+}
+
+/* ---- what a plan is worth beside the default ---- */
+
+static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
+{
+	for (int32_t op = 1; op < n_ops; op++)
+		if (op_dev[op] != op_dev[0])
+			return -1;
+	return n_ops ? op_dev[0] : -1;
+}
+
+double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
+{
+	const berth_graph *g = p->g;
+	int32_t last[BERTH_MAX_DEVS] = {0}; /* 1 + the tensor that came to the device last */
+	double sum = 0;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t dev = op_dev[op];
+		sum += (double)berth_op_time(p, op, dev);
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			for (int32_t u = g->tensor_use_off[t]; u < g->tensor_use_off[t + 1]; u++) {
+				int32_t to = op_dev[g->edge_consumer[u]];
+				if (to == dev || last[to] == t + 1)
+					continue;
+				last[to] = t + 1;
+				sum += (double)berth_transfer_ns(p, t, dev, to);
+			}
+	}
+	return sum / 1e9;
+}
+
+static berth_status seconds_of(const berth_exporter *e, const berth_export_source *x, const int32_t *op_dev,
+                            berth_arena *tmp, double *out, berth_err *err)
+{
+	if (e->seconds)
+		return e->seconds(x, op_dev, tmp, out, err);
+	*out = berth_export_serial(x->p, op_dev);
+	return BERTH_OK;
+}
+
+static berth_status find_gain(const berth_exporter *e, const berth_export_source *x, const berth_objective *o,
+                         double plan, berth_arena *mem, berth_arena *tmp, berth_export_gain *out,
+                         berth_err *err)
+{
+	berth_timeline t;
+	berth_verdict v;
+	int32_t *op_dev;
+	bool known;
+	BERTH_TRY(BERTH_NEW(mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY(e->usual(x, tmp, op_dev, &known, err));
+	if (!known)
+		return BERTH_OK;
+	BERTH_TRY(berth_judge(x->p, op_dev, NULL, o, mem, &t, &v, err));
+	out->known = !isnan(v.value) && !isnan(plan);
+	out->usual_fits = v.feasible;
+	out->serial = out->known && e->serial && berth_objective_is(o, BERTH_LATENCY);
+	out->plan = plan;
+	out->usual = v.value;
+	if (out->serial) {
+		BERTH_TRY(seconds_of(e, x, x->op_dev, tmp, &out->plan, err));
+		BERTH_TRY(seconds_of(e, x, op_dev, tmp, &out->usual, err));
+		out->known = !isnan(out->plan) && !isnan(out->usual);
+	}
+	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
+	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
+	out->keep = out->known && v.feasible && out->gain < out->error;
+	out->device = single_device(op_dev, x->g->n_ops);
+	return BERTH_OK;
+}
+
+berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
+                                  const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
+                                  berth_export_gain *out, berth_err *err)
+{
+	*out = (berth_export_gain){.plan = NAN, .usual = NAN, .gain = NAN, .device = -1};
+	if (!x->p || !e->usual || x->s->order == BERTH_ORDER_GIVEN)
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(mem);
+	berth_status st = find_gain(e, x, o, plan, mem, tmp, out, err);
 	berth_arena_reset(mem, mark);
 	return st;
 }

@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "graph_format.h"
+#include "objective.h"
 #include "timeline.h"
 
 /* What an exporter must be given. */
@@ -121,6 +122,10 @@ typedef struct berth_exporter {
 #define BERTH_DECLARE_EXPORTER(name) extern const berth_exporter berth_export_##name;
 BERTH_EXPORTERS(BERTH_DECLARE_EXPORTER)
 
+/* What a cell of a table stood for that exporter "csv" may have put an apostrophe in front of: text, or
+ * behind its apostrophe. */
+const char *csv_cell_bare(const char *text);
+
 /* All of them. */
 extern const berth_exporter *const berth_exporters[];
 extern const int32_t berth_n_exporters;
@@ -136,5 +141,58 @@ berth_status berth_export_make(const berth_exporter *e, const berth_export_sourc
  * two arenas, reset at exit. Fails: BERTH_EINVAL (no such exporter), as berth_export_make, BERTH_EIO. */
 berth_status berth_export(const char *name, const berth_export_source *x, const char *path, berth_arena *mem,
                           berth_arena *tmp, berth_err *err);
+
+/* Names that an export writes: what the target calls devices, and names that must stand once. Inside of
+ * plans/export. */
+
+/* What a target usually calls devices whose kind or name begins so. A list ends with NULL. */
+typedef struct berth_export_word {
+	const char *begins, *theirs;
+} berth_export_word;
+
+/* theirs [n_devs], NULL for devices that the plan does not use: what --device told, else the first usual word
+ * that fits, which is noted. what: a word for one of them, for messages. Fails: BERTH_EINVAL (a device
+ * without a name), BERTH_EUNSUPPORTED (two devices of one name, unless --device says so), BERTH_ENOMEM. */
+berth_status berth_export_theirs(const berth_export_source *x, const berth_export_word *usual,
+                                 const char *what, const char **theirs, berth_export_out *out,
+                                 berth_err *err);
+
+/* told [n_devs]: what --device told, and for GPUs that it told nothing of `before` with the numbers that are
+ * free, in the order of the system. Texts live in mem. Fails: BERTH_ENOMEM. */
+berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
+                                      berth_arena *mem, berth_err *err);
+
+/* Does a name or kind begin with the text? */
+bool berth_export_begins(const char *text, const char *with);
+
+/* What a plan is worth beside what the engine does when told nothing, and whether predictions can tell. */
+
+/* How far predictions are off: the mean over the six models of docs/measured.md of the mean error of
+ * predictions out of a profile. A smaller gain is none that can be told. */
+#define BERTH_EXPORT_ERROR 0.13
+
+typedef struct berth_export_gain {
+	bool known;         /* the default is known, and both can be simulated */
+	bool usual_fits;    /* the default breaks no rule */
+	bool serial;        /* priced as run one operator after the other, copies between them */
+	double plan, usual; /* values of the objective */
+	double gain;        /* 1 - plan / usual */
+	double error;       /* how far predictions are off: the plan's or the default's, the larger */
+	bool keep;          /* keep the default: the gain is below the error */
+	int32_t device;     /* that the default has everything on; -1: on several */
+} berth_export_gain;
+
+/* Seconds of all operators and of each tensor to each device that needs it, one after the other: how an
+ * engine without overlap runs a placement [n_ops]. A sum of the simulator's own times. O(operators +
+ * edges). */
+double berth_export_serial(const berth_problem *p, const int32_t *op_dev);
+
+/* Of x with a problem and a placement; plan: its value of the objective o. order NULL: the system's rule.
+ * Where x has no problem, or e no default, known is false. The latency of a serial exporter's plans
+ * is what its engine's way of running takes. mem and tmp are scratch, two arenas. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
+                                  const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
+                                  berth_export_gain *out, berth_err *err);
 
 #endif

@@ -2,11 +2,7 @@
  * what llama.cpp can be told. */
 #include "exporters.h"
 
-#include "export_gain.h"
-#include "llama_fit.h"
-#include "llama_memory.h"
-#include "llama_nearest.h"
-#include "llama_words.h"
+#include "llama_plan.h"
 #include "text.h"
 
 #include <math.h>

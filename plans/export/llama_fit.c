@@ -1,7 +1,6 @@
 /* See llama_fit.h. */
-#include "llama_fit.h"
 
-#include "llama_memory.h"
+#include "llama_plan.h"
 
 #include <string.h>
 

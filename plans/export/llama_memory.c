@@ -1,5 +1,5 @@
 /* See llama_memory.h. */
-#include "llama_memory.h"
+#include "llama_plan.h"
 
 #include "llama_tape.h"
 

@@ -1,9 +1,7 @@
 /* See llama_nearest.h. */
-#include "llama_nearest.h"
 
 #include "llama_plan.h"
-#include "llama_words.h"
-#include "nearest_fit.h"
+#include "nearest.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #ifndef BERTH_LLAMA_PLAN_H
 #define BERTH_LLAMA_PLAN_H
 
+#include "exporters.h"
 #include "gguf.h"
 #include "graph.h"
 
@@ -40,5 +41,119 @@ bool llama_attends(const char *rest);
  * last of what they take; attention where the layer's cache is. O(ops + tensors). Fails: BERTH_ENOMEM. */
 berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, const llama_plan *plan,
                             int32_t cpu_dev, berth_arena *tmp, int32_t *op_dev, berth_err *err);
+
+/* The command line of llama.cpp for a plan, and patterns for its tensors.
+ *
+ * Patterns are of llama.cpp's option -ot: "REGEX=BUFFER,...", searched anywhere in a tensor's name, the first
+ * that is found counts, and commas part them. Ours are anchored and have no comma. Each is held against all
+ * names of the file with the regular expressions of this system. */
+
+/* Is a device that the user calls word (NULL: nothing) the CPU of llama.cpp's? Without a word by a name or
+ * kind that begins with "cpu". */
+bool llama_is_cpu(const char *name, const char *kind, const char *word);
+
+/* What llama.cpp calls the devices. */
+typedef struct llama_names {
+	const char **device; /* [n_devs of the system] as in -dev: "CUDA0", "RPC1"; NULL: not used */
+	const char **buffer; /* [n_devs of the system] as in -ot: "CUDA0", "RPC1[host:50052]" */
+	const char *rpc;     /* "host:port,host:port"; NULL: none */
+	bool *is_cpu;        /* [n_devs of the system] */
+} llama_names;
+
+/* From the words that the user gave, theirs [n_devs] ("CUDA0", "CPU", "RPC[host:port]"; NULL: none). Devices
+ * that op_dev uses need one; CPUs (llama_is_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device
+ * and what is expected, BERTH_ENOMEM. */
+berth_status llama_names_read(const char *const *dev_name, const char *const *dev_kind, int32_t n_devs,
+                              const char *const *theirs, const int32_t *op_dev, int32_t n_ops,
+                              berth_arena *mem, llama_names *out, berth_err *err);
+
+/* One device of llama.cpp's, and what is told to be there. */
+typedef struct llama_override {
+	const char *regex, *buffer;
+} llama_override;
+
+typedef struct llama_overrides {
+	int32_t cpu_experts;  /* -ncmoe: the experts of so many first layers are on the CPU */
+	llama_override *item; /* [n] */
+	int32_t n;
+} llama_overrides;
+
+/* The overrides of plan; mem and tmp as in llama_plan_make. Every tensor of the file that is told matches
+ * just the one pattern of its device, and no other tensor matches any. Fails: BERTH_EUNSUPPORTED (a name that
+ * no pattern can hold), BERTH_ENOMEM. */
+berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list *file,
+                                  const llama_names *names, berth_arena *mem, berth_arena *tmp,
+                                  llama_overrides *out, berth_err *err);
+
+/* The whole line, quoted for a shell, without an end of line; in mem. program and path as they are called.
+ * Fails: BERTH_ENOMEM. */
+berth_status llama_line(const char *program, const char *path, const llama_plan *plan,
+                        const berth_gguf_list *file, const llama_names *names,
+                        const llama_overrides *overrides, berth_arena *mem, const char **line,
+                        berth_err *err);
+
+/* Memory that llama.cpp takes for a plan: weights, cache, and buffers to compute in.
+ *
+ * Weights are counted as the file has them, each with the device that it lies on. The cache holds as many
+ * tokens as the context, in layers with a window those of the window and of one batch more, up to a multiple
+ * of 256. The buffers are those of the graph that llama.cpp reserves: the largest batch (512 tokens, -ub) at
+ * the end of a full context, with flash attention, as version 0.7.0 orders it. An operator follows its
+ * weight. One whose weight is on the CPU runs on the first device all the same, with a copy of the weight
+ * (32 tokens and more). With several devices, everything on them and nothing moved alone, inputs are held
+ * four times.
+ *
+ * The buffers are an estimate: backends may change the order of a graph, and fuse operators; other versions
+ * have other graphs. docs/export.md tells how far off it was. */
+
+typedef struct llama_memory {
+	int64_t weights, cache, compute; /* bytes */
+} llama_memory;
+
+/* memory [plan->n_devs + 1]: of the devices of plan->dev, and of the CPU. *told: the buffers can be told
+ * (they cannot where keys and values are compressed; they are 0 then). tmp is scratch, reset at exit. Fails:
+ * BERTH_ENOMEM. O(layers * free blocks). */
+berth_status llama_memory_of(const llama_plan *plan, const berth_gguf_list *file, berth_arena *tmp,
+                             llama_memory *memory, bool *told, berth_err *err);
+
+/* Where llama.cpp puts a model by itself: its option --fit (on by default), with the context told.
+ *
+ * 1. Everything on the devices, layers shared out in the ratio of their free memory. That is kept where each
+ *    device has a margin of 1 GiB left.
+ * 2. Else devices are filled from the last to the first with as many of the last layers as leave the margin.
+ *    The output counts as a layer. What is left over stays on the CPU. Of a mixture of experts the experts
+ *    stay on the CPU.
+ * 3. Where all but the experts fits, devices are filled anew from the first to the last with whole layers in
+ *    the place of layers without experts. Of one more layer a part may go to each device: attention and
+ *    products up, with the gate if that fits as well; else attention alone. Its rest goes to the next device,
+ *    behind the last one to the CPU.
+ *
+ * Memory is that of llama_memory.h. The rule is that of version 0.7.0 as its program tells it. */
+
+typedef struct llama_machine {
+	int32_t n_devs;            /* without the CPU; 0: everything stays on it */
+	const int32_t *dev;        /* [n_devs] in the order that llama.cpp has them */
+	const int64_t *free_bytes; /* [n_devs] */
+} llama_machine;
+
+/* The plan of file on m, in mem. *known: its memory can be told (llama_memory.h). tmp is scratch, another
+ * arena, reset at exit. Fails: BERTH_ENOMEM. O(devs * log(layers)) times llama_memory_of. */
+berth_status llama_fit(const berth_gguf_list *file, const llama_machine *m, berth_arena *mem,
+                       berth_arena *tmp, llama_plan *out, bool *known, berth_err *err);
+
+/* The plan nearest to another one that llama.cpp can be told. */
+
+/* Layers go to the CPU first, then in runs to devices, each once, such that the fewest operators stand
+ * elsewhere than their layer, and of equal ones the shortest times: an exact choice, by dynamic programming
+ * over layers and sets of devices. Where that fills a device beyond its memory, each has as many layers as in
+ * the plan, in the order of their mean layers. A layer that stood on one device stays whole. Of one on
+ * several only attention and what is alone without weights moves. A matrix that embedding and output share
+ * goes where the output is.
+ *   x       with a problem: times and memory count
+ *   op_dev  out [n_ops], another array than x->op_dev
+ *   tmp     scratch, reset at exit
+ * Fails: BERTH_EUNSUPPORTED (layers on more than 8 devices; no order that the devices can run), BERTH_ENOMEM.
+ * O(ops * devs + layers * 2^devs * devs^2). */
+berth_status llama_nearest(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
+                           int32_t *op_dev, berth_err *err);
 
 #endif

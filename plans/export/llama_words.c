@@ -1,5 +1,5 @@
 /* See llama_words.h. */
-#include "llama_words.h"
+#include "llama_plan.h"
 
 #include "text.h"
 

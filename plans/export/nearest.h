@@ -4,6 +4,7 @@
 
 #include "exporters.h"
 #include "granularity.h"
+#include "problem_tables.h"
 
 /* *first: the first block whose operators stand on several devices; -1: none. tmp is scratch, reset at exit.
  * Fails: BERTH_ENOMEM. O(ops). */
@@ -20,5 +21,23 @@ berth_status berth_nearest_split(const int32_t *op_dev, const berth_granularity 
  * and berth_nearest_fit. */
 berth_status berth_nearest_blocks(const berth_export_source *x, const berth_granularity *blocks,
                                   berth_arena *tmp, int32_t *op_dev, int32_t *moved, berth_err *err);
+
+/* Plans near to another plan that do not fill devices beyond their memory. */
+
+/* held [n_devs]: bytes of weights and states of the placement op_dev [n_ops], a shared parameter once on each
+ * device that has a user of it. O(ops + users). Fails: BERTH_ENOMEM. */
+berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32_t n_devs, berth_arena *tmp,
+                              int64_t *held, berth_err *err);
+
+/* Move whole blocks off devices and pools whose simulated peak is above their memory, until it fits. Of the
+ * blocks that make enough room the one whose move parts it from the fewest operators' places in `plan`
+ * [n_ops], else the one with the fewest such operators a byte; to where there is room for what it holds. A
+ * block moves once. Ties go to the lower block, then the lower device.
+ *   op_dev  [n_ops] in and out: each block on one device. As it was where nothing fits
+ *   fits    no device and no pool is above its memory
+ *   tmp     scratch, reset at exit
+ * Fails: BERTH_ENOMEM. At most n_blocks simulations, and as many times O(n_blocks * devs). */
+berth_status berth_nearest_fit(const berth_problem *p, const int32_t *plan, const berth_granularity *blocks,
+                               berth_arena *tmp, int32_t *op_dev, bool *fits, berth_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* See ort_providers.h. */
 #include "ort_providers.h"
 
-#include "export_names.h"
+#include "exporters.h"
 #include "text.h"
 
 #include <string.h>

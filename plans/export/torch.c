@@ -2,8 +2,7 @@
  * their devices and a forward that moves tensors between them. berth-engine-torch writes it, since only
  * PyTorch knows the module, and runs it beside the module before that (docs/export.md). */
 #include "check.h"
-#include "export_gain.h"
-#include "export_names.h"
+#include "exporters.h"
 #include "json.h"
 #include "objective.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 /* How far predictions are off where a device is no CPU: the mean error of operators' times on a GPU
- * (docs/pytorch.md, "On a GPU"). */
+ * (docs/pytorch.md, "Fidelity"). */
 static const double elsewhere = 0.45;
 
 /* ---- devices ---- */

@@ -5,9 +5,9 @@
  * ts and dur are microseconds with three decimals. O((ops + hops) log). */
 #include "exporters.h"
 
+#include "explain.h"
 #include "json.h"
 #include "piece_names.h"
-#include "slowed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

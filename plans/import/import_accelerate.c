@@ -1,6 +1,6 @@
 /* Importer "accelerate": a device_map of accelerate and transformers, {module: device}. An operator is held
  * by the module with the longest name that its own begins with, up to a dot; "" holds everything. */
-#include "import_maps.h"
+#include "import_reading.h"
 
 #include "hf.h"
 

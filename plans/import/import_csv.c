@@ -2,7 +2,7 @@
  * writes it, or a spreadsheet made of it. */
 #include "import_reading.h"
 
-#include "csv_cell.h"
+#include "exporters.h"
 
 #include <string.h>
 

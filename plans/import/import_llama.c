@@ -1,3 +1,5 @@
+/* What llama.cpp places as one: a layer, the output, what stands in front of the layers. Inside of
+ * plans/import. */
 /* Importer "llama.cpp": what a log of llama.cpp (option -v) tells of layers and tensors:
  *
  *   load_tensors: layer   3 assigned to device CUDA0, is_swa = 0
@@ -6,13 +8,40 @@
  * The output counts as one layer more, the embedding stands on the CPU. Operators without weights stand where
  * their layer does. The loader may try several times (--fit): a layer 0 begins anew, and the last time
  * counts. */
-#include "import_reading.h"
-
 #include "gguf.h"
-#include "llama_units.h"
+#include "graph.h"
+#include "import_reading.h"
 #include "load.h"
 
 #include <string.h>
+
+/* Layers of the graph, by the names of its operators ("blk.0. ..."); 0: it has none of llama.cpp's. O(ops).
+ */
+static int32_t llama_layers(const berth_graph *g)
+{
+	const char *rest;
+	int32_t n = 0;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
+		n = layer >= n ? layer + 1 : n;
+	}
+	return n;
+}
+
+/* The layer of an operator; n_layers: it goes with the output; -1: in front, on the CPU. */
+static int32_t llama_unit(const char *op_name, int32_t n_layers)
+{
+	static const char *const inputs[] = {"token_embd", "per_layer_token_embd", "position_embd",
+	                                     "token_types"};
+	const char *rest;
+	int32_t layer = berth_gguf_layer_of(op_name, &rest);
+	if (layer >= 0)
+		return layer;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		if (strncmp(op_name, inputs[i], strlen(inputs[i])) == 0)
+			return -1;
+	return n_layers;
+}
 
 enum { MOST_LAYERS = 100000, DIGITS = 6 };
 

@@ -1,6 +1,6 @@
 /* Importer "openvino": {friendly name: device} of an ONNX model, as exporter "openvino" writes it and as a
  * program can tell it of a compiled model. */
-#include "import_maps.h"
+#include "import_reading.h"
 
 static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {

@@ -1,7 +1,7 @@
 /* The table of importers and what they share; see importers.h. */
-#include "importers.h"
-
+/* Reading in a sandbox: the answer is a JSON object, which this process reads and doubts. */
 #include "import_reading.h"
+#include "importers.h"
 #include "json.h"
 
 #include <string.h>
@@ -13,14 +13,6 @@ static const berth_importer *const importers[] = {BERTH_IMPORTERS(ENTRY)};
 enum { N_IMPORTERS = sizeof importers / sizeof *importers };
 
 /* ---- which one ---- */
-
-char berth_import_first(const char *text, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (!strchr(" \t\r\n", text[i]) || !text[i])
-			return text[i];
-	return '\0';
-}
 
 static berth_status find_named(const char *name, const berth_importer **out, berth_err *err)
 {
@@ -86,83 +78,6 @@ static berth_status check_text(const berth_import_source *x, berth_err *err)
 	          : BERTH_OK;
 }
 
-/* ---- what readers tell ---- */
-
-berth_status berth_import_word(berth_import *m, const char *word, int32_t *at, berth_err *err)
-{
-	*at = berth_strmap_get(&m->words, word);
-	if (*at >= 0)
-		return BERTH_OK;
-	if (!*word)
-		return berth_fail(err, BERTH_EFORMAT, "%s: a device without a name", m->x->file);
-	if (m->n_words == BERTH_IMPORT_MOST_WORDS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d devices", m->x->file,
-		                  BERTH_IMPORT_MOST_WORDS);
-	const char *copy = berth_arena_strdup(m->mem, word);
-	if (!copy)
-		return berth_nomem(err);
-	BERTH_TRY(BERTH_GROW(m->tmp, m->word, m->n_words, &m->cap_word, err));
-	BERTH_TRY(BERTH_GROW(m->tmp, m->word_ops, m->n_words, &m->cap_ops, err));
-	m->word[m->n_words] = copy;
-	m->word_ops[m->n_words] = 0;
-	return berth_strmap_add(&m->words, copy, m->n_words++, at, err);
-}
-
-berth_status berth_import_tell(berth_import *m, int32_t op, int32_t word, berth_err *err)
-{
-	int32_t before = m->op_word[op];
-	if (before >= 0 && before != word)
-		return berth_fail(err, BERTH_EFORMAT, "%s: operator '%.100s' is on '%.60s' and on '%.60s'",
-		                  m->x->file, m->x->g->op_name[op], m->word[before], m->word[word]);
-	m->word_ops[word] += before < 0;
-	m->op_word[op] = word;
-	return BERTH_OK;
-}
-
-/* An engine's own nodes are at most so many times those that it has from the graph: with all of its fusions
- * ONNX Runtime was seen to have 1.1 times as many, of a Transformer. */
-enum { FITTING = 2 };
-
-static int32_t n_told(const berth_import *m)
-{
-	int32_t n = 0;
-	for (int32_t op = 0; op < m->x->g->n_ops; op++)
-		n += m->op_word[op] >= 0;
-	return n;
-}
-
-static berth_status other_model(const berth_import *m, int32_t n_named, berth_err *err)
-{
-	return berth_fail(
-		err, BERTH_EFORMAT,
-		"%s: of its nodes %d are operators of graph '%.60s', and %d or more are not (first: "
-		"'%.80s'): expected the file of the model that was run",
-		m->x->file, n_named, m->x->g->name, m->n_unknown, m->unknown);
-}
-
-berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err)
-{
-	int32_t found;
-	if (berth_strmap_get(&m->unknowns, name) >= 0)
-		return BERTH_OK;
-	const char *copy = berth_arena_strdup(m->tmp, name);
-	if (copy && !m->unknown)
-		m->unknown = berth_arena_strdup(m->mem, name);
-	if (!copy || !m->unknown)
-		return berth_nomem(err);
-	BERTH_TRY(berth_strmap_add(&m->unknowns, copy, m->n_unknown++, &found, err));
-	/* too many, whatever comes */
-	return m->n_unknown > (int64_t)FITTING * m->x->g->n_ops ? other_model(m, n_told(m), err) : BERTH_OK;
-}
-
-berth_status berth_import_refuse(const berth_import *m, const char *what, const char *name, berth_err *err)
-{
-	const berth_graph *g = m->x->g;
-	char hint[160];
-	return berth_fail(err, BERTH_EFORMAT, "%s: '%.100s' is no %s of graph '%.60s'%s", m->x->file, name,
-	                  what, g->name, berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
-}
-
 /* ---- the whole ---- */
 
 static berth_status start(berth_import *m, berth_err *err)
@@ -190,7 +105,7 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	                           .unknown = m->unknown,
 	                           .n_devices = m->n_words,
 	                           .note = m->note};
-	if (n && !m->unknown && !n_told(m))
+	if (n && !m->unknown && !berth_import_n_told(m))
 		return berth_fail(err, BERTH_EFORMAT, "%s: it names no operator", m->x->file);
 	BERTH_TRY(BERTH_NEW(m->mem, out->op_dev, n, err));
 	BERTH_TRY(BERTH_NEW(m->mem, out->device, m->n_words, err));
@@ -201,8 +116,7 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	}
 	if (!out->n_named && n)
 		return berth_import_refuse(m, "operator", m->unknown, err);
-	if (out->n_unknown > (int64_t)FITTING * out->n_named)
-		return other_model(m, out->n_named, err);
+	BERTH_TRY(berth_import_check_model(m, out->n_named, err));
 	berth_import_fill(from, m->x->g, out);
 	return BERTH_OK;
 }
@@ -235,5 +149,151 @@ berth_status berth_import_read(const berth_import_source *x, const char *from, b
 		*out = plan;
 	else
 		berth_arena_reset(mem, kept);
+	return st;
+}
+
+/* ---- the same in a sandbox: the answer is a JSON object, which this process reads and doubts ---- */
+
+typedef struct asked {
+	const berth_import_source *x;
+	const char *from;
+} asked;
+
+/* ---- in there ---- */
+
+static void put_plan(berth_json_out *w, const berth_import_plan *p, int32_t n_ops)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "from", p->from);
+	berth_json_put_int(w, "named", p->n_named);
+	berth_json_put_int(w, "fused", p->n_fused);
+	berth_json_put_int(w, "producer", p->n_producer);
+	berth_json_put_int(w, "taker", p->n_taker);
+	berth_json_put_int(w, "alone", p->n_alone);
+	berth_json_put_int(w, "unknown", p->n_unknown);
+	if (p->unknown)
+		berth_json_put_string(w, "unknown_name", p->unknown);
+	if (p->note)
+		berth_json_put_string(w, "note", p->note);
+	berth_json_open(w, "devices", '[');
+	for (int32_t i = 0; i < p->n_devices; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "word", p->device[i].word);
+		berth_json_put_int(w, "device", p->device[i].dev);
+		berth_json_put_int(w, "ops", p->device[i].n_ops);
+		berth_json_put_bool(w, "guessed", p->device[i].guessed);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_open(w, "placement", '[');
+	for (int32_t op = 0; op < n_ops; op++)
+		berth_json_put_int(w, NULL, p->op_dev[op]);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+}
+
+static berth_status read_apart(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	const asked *a = ctx;
+	berth_arena tmp = {0}; /* the process ends with all that it has */
+	berth_import_plan plan;
+	berth_json_out w;
+	BERTH_TRY(berth_import_read(a->x, a->from, mem, &tmp, &plan, err));
+	berth_json_out_init(&w, mem, false);
+	put_plan(&w, &plan, a->x->g->n_ops);
+	return berth_json_done(&w, data, size, err);
+}
+
+/* ---- out here ---- */
+
+typedef struct taking {
+	const berth_import_source *x;
+	berth_arena *mem;
+	berth_import_plan plan;
+	int32_t at, n_words;
+} taking;
+
+static berth_status take_text(taking *t, const berth_json *all, const char *key, bool required,
+                              const char **out, berth_err *err)
+{
+	const char *text = NULL;
+	BERTH_TRY(berth_json_string(all, key, required, &text, err));
+	if (text && !(text = berth_arena_strdup(t->mem, text)))
+		return berth_nomem(err);
+	*out = text;
+	return BERTH_OK;
+}
+
+static berth_status take_device(void *ctx, const berth_json *at, berth_err *err)
+{
+	taking *t = ctx;
+	berth_import_device *d = &t->plan.device[t->n_words++];
+	BERTH_TRY(take_text(t, at, "word", true, &d->word, err));
+	BERTH_TRY(berth_json_int(at, "device", true, 0, t->x->s->n_devs - 1, &d->dev, err));
+	BERTH_TRY(berth_json_int(at, "ops", true, 0, t->x->g->n_ops, &d->n_ops, err));
+	return berth_json_bool(at, "guessed", &d->guessed, err);
+}
+
+static berth_status take_op(void *ctx, const berth_json *at, berth_err *err)
+{
+	taking *t = ctx;
+	double dev;
+	BERTH_TRY(berth_json_value(at, 0, &dev, err));
+	if (t->at == t->x->g->n_ops || dev >= t->x->s->n_devs)
+		return berth_json_fail(at, err, "expected a device for each operator");
+	t->plan.op_dev[t->at++] = (int32_t)dev;
+	return BERTH_OK;
+}
+
+static berth_status take_counts(taking *t, const berth_json *all, berth_err *err)
+{
+	berth_import_plan *p = &t->plan;
+	struct {
+		const char *key;
+		int32_t *to;
+	} counts[] = {{"named", &p->n_named}, {"fused", &p->n_fused}, {"producer", &p->n_producer},
+	              {"taker", &p->n_taker}, {"alone", &p->n_alone}, {"unknown", &p->n_unknown}};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		BERTH_TRY(berth_json_int(all, counts[i].key, true, 0, INT32_MAX, counts[i].to, err));
+	return BERTH_OK;
+}
+
+static berth_status take_plan(taking *t, const berth_json *all, berth_err *err)
+{
+	berth_json devices, placement;
+	BERTH_TRY(take_text(t, all, "from", true, &t->plan.from, err));
+	BERTH_TRY(take_text(t, all, "unknown_name", false, &t->plan.unknown, err));
+	BERTH_TRY(take_text(t, all, "note", false, &t->plan.note, err));
+	BERTH_TRY(take_counts(t, all, err));
+	BERTH_TRY(berth_json_array(all, "devices", true, &devices, err));
+	BERTH_TRY(berth_json_array(all, "placement", true, &placement, err));
+	t->plan.n_devices = berth_json_count(&devices);
+	BERTH_TRY(BERTH_NEW(t->mem, t->plan.device, t->plan.n_devices, err));
+	BERTH_TRY(BERTH_NEW(t->mem, t->plan.op_dev, t->x->g->n_ops, err));
+	BERTH_TRY(berth_json_each(&devices, take_device, t, err));
+	BERTH_TRY(berth_json_each(&placement, take_op, t, err));
+	return t->at == t->x->g->n_ops ? BERTH_OK
+	                               : berth_json_fail(all, err, "expected a device for each operator");
+}
+
+berth_status berth_import_read_apart(const berth_import_source *x, const char *from,
+                                     const berth_sandbox *sandbox, berth_arena *mem, berth_arena *tmp,
+                                     berth_import_plan *out, berth_err *err)
+{
+	asked a = {x, from};
+	taking t = {.x = x, .mem = mem};
+	const char *text;
+	size_t size;
+	cJSON *doc;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_sandbox_run(sandbox, x->file, read_apart, &a, tmp, &text, &size, err);
+	if (st == BERTH_OK && (st = berth_json_parse_large(x->file, text, size, &doc, err)) == BERTH_OK) {
+		const berth_json all = {.item = doc, .file = x->file};
+		st = take_plan(&t, &all, err);
+		cJSON_Delete(doc);
+	}
+	berth_arena_reset(tmp, mark);
+	if (st == BERTH_OK)
+		*out = t.plan;
 	return st;
 }

@@ -1,7 +1,6 @@
 /* The page around the document; see page.h. */
 #include "page.h"
 
-#include "page_assets.h"
 #include "sha256.h"
 #include "text.h"
 

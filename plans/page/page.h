@@ -9,6 +9,8 @@
 
 #include "json.h"
 
+#include <stddef.h>
+
 typedef struct berth_page {
 	berth_json_out w; /* the document: an object that is open */
 	const char *title;
@@ -21,5 +23,11 @@ void berth_page_open(berth_page *page, const char *kind, const char *title, bert
 /* The finished page as text[len], in mem. Fails: BERTH_ENOMEM. O(length). */
 berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **text, size_t *len,
                              berth_err *err);
+
+/* The style and the script of pages; made by the build out of the .css and .js files beside this one. Inside
+ * the room only. */
+
+extern const unsigned char berth_page_style[], berth_page_script[];
+extern const size_t berth_page_style_size, berth_page_script_size;
 
 #endif

@@ -1,8 +1,8 @@
 /* What vendors' libraries tell of GPUs, by libraries that stand in for them (tests/detect/fake.h), and the
  * description that is made of it. */
 #include "description.h"
+#include "machine.h"
 #include "memory_pools.h"
-#include "pcie.h"
 #include "support.h"
 #include "system_json.h"
 

@@ -1,6 +1,6 @@
 /* What a move costs: routes over several hops, latencies, shared parameters once a device. */
-#include "graph_format.h"
-#include "migration_cost.h"
+#include "graph_json.h"
+#include "run_history.h"
 #include "support.h"
 #include "system_json.h"
 

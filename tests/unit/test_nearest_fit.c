@@ -1,7 +1,7 @@
 /* Whole blocks that move until devices and pools hold them. */
 #include "fail_each.h"
-#include "graph_format.h"
-#include "nearest_fit.h"
+#include "graph_json.h"
+#include "nearest.h"
 #include "problem.h"
 #include "support.h"
 #include "system_json.h"

@@ -2,8 +2,7 @@
  */
 #include "calibrate.h"
 #include "fidelity.h"
-#include "graph_format.h"
-#include "predict.h"
+#include "graph_json.h"
 #include "profile.h"
 #include "profile_cache.h"
 #include "ridge.h"

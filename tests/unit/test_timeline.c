@@ -8,7 +8,6 @@
 #include "instance.h"
 #include "oracle.h"
 #include "placement.h"
-#include "slowed.h"
 #include "support.h"
 #include "system_json.h"
 #include "system_set.h"
