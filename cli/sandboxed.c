@@ -3,7 +3,7 @@
 
 #include "engine_find.h"
 #include "file.h"
-#include "json_large.h"
+#include "json.h"
 
 #include <math.h>
 

@@ -299,8 +299,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine, for times\tthe built-in system that the plan names"},
 		{"to", 0, CLI_TEXT, &a.to, "TARGET",
-	         "what is to run or show it: ort, ort-rules, onnx, openvino, llama.cpp, accelerate, torch, "
-	         "csv, dot, trace"},
+	         "what is to run or show it, see below"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",
@@ -313,8 +312,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tstandard output, of text"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_export, options, argc, argv, 1, 1, err));
-	if (c->help)
+	if (c->help) {
+		cli_say("\ntargets:\n");
+		for (int32_t i = 0; i < berth_n_exporters; i++)
+			cli_say("  %-11s %s\n", berth_exporters[i]->name, berth_exporters[i]->about);
 		return BERTH_OK;
+	}
 	BERTH_TRY(check_needed(&a, err));
 	BERTH_TRY(berth_exporter_find(a.to, &s.e, err));
 	BERTH_TRY(check_args(c, &a, s.e, err));

@@ -214,15 +214,19 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the engine ran"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
 		{"from", 0, CLI_TEXT, &a.from, "KIND",
-	         "what the file is: ort, llama.cpp, accelerate, openvino, csv\twhat its content says"},
+	         "what the file is, see below\twhat its content says"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the file calls a device of the system"},
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the placement"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_import_plan, options, argc, argv, 1, 1, err));
-	if (c->help)
+	if (c->help) {
+		cli_say("\nkinds of files:\n");
+		for (int32_t i = 0; i < berth_n_importers; i++)
+			cli_say("  %-11s %s\n", berth_importers[i]->name, berth_importers[i]->about);
 		return BERTH_OK;
+	}
 	if (!a.model)
 		return berth_fail(err, BERTH_EINVAL, "import-plan: --model GRAPH is missing");
 	BERTH_TRY(cli_instance_load(c, a.model, a.on, &s.g, &s.s, NULL, err));
@@ -235,8 +239,7 @@ const cli_verb cmd_import_plan = {
 	"import-plan",
 	"import-plan FILE --model GRAPH --on SYSTEM [--from KIND] [--device NAME=THEIRS] [-o PLAN.json]",
 	"read where an engine ran operators, as a placement",
-	"FILE is a profile of ONNX Runtime, a log of llama.cpp (-v), a device_map of accelerate, affinities "
-	"of OpenVINO, or a table with the columns operator and device. Without -o it is only told.\n"
+	"Without -o it is only told.\n"
 	"Example: berth import-plan profile.json --model model.onnx --on system:laptop -o theirs.json && "
 	"berth compare model.onnx --on system:laptop --placement theirs.json\n",
 	run};

@@ -3,7 +3,7 @@
 #include "exec.h"
 #include "kernel_times.h"
 #include "onnx_edit.h"
-#include "onnx_label.h"
+#include "onnx_placed.h"
 #include "ort_spread.h"
 
 #include <ctype.h>

@@ -480,12 +480,14 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return tell(&m, out, err);
 }
 
-const berth_exporter berth_export_accelerate = {.name = "accelerate",
-                                                .about = "The device_map of a model folder",
-                                                .suffix = ".json",
-                                                .needs = BERTH_EXPORT_PLACEMENT,
-                                                .model = "safetensors",
-                                                .serial = true,
-                                                .write = write,
-                                                .usual = usual,
-                                                .seconds = seconds_of};
+const berth_exporter berth_export_accelerate = {
+	.name = "accelerate",
+	.about = "The device_map of a model folder, for transformers",
+	.suffix = ".json",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.model = "safetensors",
+	.serial = true,
+	.write = write,
+	.usual = usual,
+	.seconds = seconds_of,
+};

@@ -102,8 +102,10 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_csv = {.name = "csv",
-                                         .about = "A table of the operators, a row each",
-                                         .suffix = ".csv",
-                                         .needs = BERTH_EXPORT_PLACEMENT,
-                                         .write = write};
+const berth_exporter berth_export_csv = {
+	.name = "csv",
+	.about = "A table of the operators, a row each",
+	.suffix = ".csv",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.write = write,
+};

@@ -81,9 +81,11 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_dot = {.name = "dot",
-                                         .about = "The graph for Graphviz, devices as colours",
-                                         .suffix = ".dot",
-                                         .needs = BERTH_EXPORT_GRAPH,
-                                         .own_names = true,
-                                         .write = write};
+const berth_exporter berth_export_dot = {
+	.name = "dot",
+	.about = "The graph for Graphviz, devices as colours",
+	.suffix = ".dot",
+	.needs = BERTH_EXPORT_GRAPH,
+	.own_names = true,
+	.write = write,
+};

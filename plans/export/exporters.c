@@ -17,10 +17,15 @@ const int32_t berth_n_exporters = N_EXPORTERS;
 
 berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err)
 {
+	static const char *const renamed[][2] = {{"ort-rules", "ort:rules"}, {"onnx", "ort:onnx"}};
 	const char *known[N_EXPORTERS];
 	int32_t at;
 	for (int i = 0; i < N_EXPORTERS; i++)
 		known[i] = berth_exporters[i]->name;
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (strcmp(name, renamed[i][0]) == 0)
+			return berth_fail(err, BERTH_EINVAL, "export '%s' is called '%s' now", name,
+			                  renamed[i][1]);
 	BERTH_TRY(berth_text_find(known, N_EXPORTERS, name, "export", NULL, &at, err));
 	*out = berth_exporters[at];
 	return BERTH_OK;

@@ -75,7 +75,7 @@ berth_status berth_export_warn(berth_export_out *out, berth_err *err, const char
 	BERTH_PRINTF(3, 4);
 
 typedef struct berth_exporter {
-	const char *name;   /* "dot" */
+	const char *name;   /* "dot"; variants of one engine have a word behind it: "ort:rules" */
 	const char *about;  /* one sentence */
 	const char *suffix; /* of its files, with the dot */
 	berth_export_needs needs;
@@ -112,9 +112,9 @@ typedef struct berth_exporter {
 	X(csv) \
 	X(dot) \
 	X(llama) \
-	X(onnx) \
 	X(openvino) \
 	X(ort) \
+	X(ort_onnx) \
 	X(ort_rules) \
 	X(torch) \
 	X(trace)
@@ -130,7 +130,7 @@ const char *csv_cell_bare(const char *text);
 extern const berth_exporter *const berth_exporters[];
 extern const int32_t berth_n_exporters;
 
-/* Fails: BERTH_EINVAL naming the known ones. */
+/* Fails: BERTH_EINVAL naming the known ones, or what one of before is called now. */
 berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err);
 
 /* What the exporter makes of x. Fails: BERTH_EINVAL (it needs more than there is), and as it does. */

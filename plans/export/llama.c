@@ -255,12 +255,14 @@ static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int3
 	return st;
 }
 
-const berth_exporter berth_export_llama = {.name = "llama.cpp",
-                                           .about = "A command line for llama.cpp, from a GGUF file",
-                                           .suffix = ".sh",
-                                           .needs = BERTH_EXPORT_PLACEMENT,
-                                           .model = "GGUF",
-                                           .write = write,
-                                           .usual = usual,
-                                           .error = error_of,
-                                           .nearest = nearest};
+const berth_exporter berth_export_llama = {
+	.name = "llama.cpp",
+	.about = "A command line for llama-server, from a GGUF file",
+	.suffix = ".sh",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.model = "GGUF",
+	.write = write,
+	.usual = usual,
+	.error = error_of,
+	.nearest = nearest,
+};

@@ -1,9 +1,12 @@
-/* The nodes of an ONNX file under a plan. Inside of plans/export. */
+/* The nodes of an ONNX file under a plan, and their labels: the key layer_ann of a node's metadata, which
+ * ONNX Runtime and Netron know. */
 #ifndef BERTH_ONNX_PLACED_H
 #define BERTH_ONNX_PLACED_H
 
 #include "exporters.h"
 #include "onnx_model.h"
+#include "onnx_wire.h"
+#include "text.h"
 
 typedef struct onnx_placed {
 	onnx_model m;      /* its main graph's nodes are those of the file, in the order of the file */
@@ -22,5 +25,14 @@ berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onn
 /* Nodes that are no operators go to device cpu (-1: they stay). Where a plan uses the CPU, that is their
  * place: ONNX Runtime 1.30 crashes where a Shape is at WebGPU and what takes it is not. */
 void onnx_placed_fold(onnx_placed *p, int32_t cpu);
+
+/* The label of a node of an ONNX model: the key layer_ann of its metadata, which ONNX Runtime and Netron
+ * know. Inside of plans/export. */
+
+/* Is field f of a node a label? */
+bool onnx_label_is(const onnx_wire *w, const onnx_field *f);
+
+/* The field. */
+void onnx_label_put(berth_strbuf *b, berth_arena *tmp, const char *label);
 
 #endif

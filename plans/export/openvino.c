@@ -167,11 +167,13 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_openvino = {.name = "openvino",
-                                              .about = "Devices by friendly names, for OpenVINO",
-                                              .suffix = ".json",
-                                              .needs = BERTH_EXPORT_PLACEMENT,
-                                              .model = "ONNX",
-                                              .serial = true,
-                                              .write = write,
-                                              .usual = usual};
+const berth_exporter berth_export_openvino = {
+	.name = "openvino",
+	.about = "JSON {friendly name: device} of an ONNX model",
+	.suffix = ".json",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.model = "ONNX",
+	.serial = true,
+	.write = write,
+	.usual = usual,
+};

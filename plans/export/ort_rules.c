@@ -1,11 +1,10 @@
-/* Exporter "ort-rules": the session option of ONNX Runtime that gives nodes to execution providers by parts
+/* Exporter "ort:rules": the session option of ONNX Runtime that gives nodes to execution providers by parts
  * of their names, for a model that is not to be touched. A rule holds for every node whose name has its text
  * somewhere. So each rule is the shortest beginning of a name, cut behind a separator, that no node of
  * another device has in its name. Every operator is under a rule; where WebGPU is a provider beside the
  * CPU's, so is what is no operator (onnx_placed_fold). */
 #include "name_parts.h"
 #include "onnx_placed.h"
-#include "ort_fused.h"
 #include "ort_providers.h"
 #include "text.h"
 
@@ -114,8 +113,8 @@ static berth_status make_rules(const named_nodes *x, berth_arena *tmp, berth_str
 	return BERTH_OK;
 }
 
-static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
-                          berth_err *err)
+static berth_status write_rules(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                                berth_err *err)
 {
 	const char *provider[BERTH_MAX_DEVS], *rules[BERTH_MAX_DEVS] = {NULL}, *text;
 	berth_strbuf *list;
@@ -147,11 +146,13 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return berth_export_put(out, "\n", 1, err);
 }
 
-const berth_exporter berth_export_ort_rules = {.name = "ort-rules",
-                                               .about = "Rules for ONNX Runtime by names of nodes",
-                                               .suffix = ".txt",
-                                               .needs = BERTH_EXPORT_PLACEMENT,
-                                               .model = "ONNX",
-                                               .serial = true,
-                                               .write = write,
-                                               .usual = ort_usual};
+const berth_exporter berth_export_ort_rules = {
+	.name = "ort:rules",
+	.about = "The session option alone, by parts of the nodes' names",
+	.suffix = ".txt",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.model = "ONNX",
+	.serial = true,
+	.write = write_rules,
+	.usual = ort_usual,
+};

@@ -168,11 +168,13 @@ static double error_of(const berth_export_source *x, const int32_t *op_dev)
 	return BERTH_EXPORT_ERROR;
 }
 
-const berth_exporter berth_export_torch = {.name = "torch",
-                                           .about = "A PyTorch module with its parts on their devices",
-                                           .suffix = ".py",
-                                           .needs = BERTH_EXPORT_PLACEMENT,
-                                           .serial = true,
-                                           .write = write,
-                                           .usual = usual,
-                                           .error = error_of};
+const berth_exporter berth_export_torch = {
+	.name = "torch",
+	.about = "A Python file: a PyTorch module with its parts on their devices",
+	.suffix = ".py",
+	.needs = BERTH_EXPORT_PLACEMENT,
+	.serial = true,
+	.write = write,
+	.usual = usual,
+	.error = error_of,
+};

@@ -249,9 +249,11 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	return berth_export_put(out, text, len, err);
 }
 
-const berth_exporter berth_export_trace = {.name = "trace",
-                                           .about = "The timeline for Perfetto and chrome://tracing",
-                                           .suffix = ".json",
-                                           .needs = BERTH_EXPORT_TIMELINE,
-                                           .own_names = true,
-                                           .write = write};
+const berth_exporter berth_export_trace = {
+	.name = "trace",
+	.about = "The simulated timeline for Perfetto and chrome://tracing",
+	.suffix = ".json",
+	.needs = BERTH_EXPORT_TIMELINE,
+	.own_names = true,
+	.write = write,
+};

@@ -108,4 +108,8 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 }
 
 const berth_importer berth_import_accelerate = {
-	.name = "accelerate", .about = "a device_map of accelerate", .is = is, .read = read};
+	.name = "accelerate",
+	.about = "a device_map (model.hf_device_map)",
+	.is = is,
+	.read = read,
+};

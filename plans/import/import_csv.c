@@ -156,4 +156,8 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 }
 
 const berth_importer berth_import_csv = {
-	.name = "csv", .about = "a table of operators", .is = is, .read = read};
+	.name = "csv",
+	.about = "a table with the columns operator and device",
+	.is = is,
+	.read = read,
+};

@@ -267,4 +267,8 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 }
 
 const berth_importer berth_import_llama = {
-	.name = "llama.cpp", .about = "a log of llama.cpp", .is = is, .read = read};
+	.name = "llama.cpp",
+	.about = "a log of llama.cpp with -v",
+	.is = is,
+	.read = read,
+};

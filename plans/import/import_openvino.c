@@ -27,4 +27,8 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 }
 
 const berth_importer berth_import_openvino = {
-	.name = "openvino", .about = "affinities of OpenVINO", .is = is, .read = read};
+	.name = "openvino",
+	.about = "JSON {friendly name: device}",
+	.is = is,
+	.read = read,
+};

@@ -8,7 +8,7 @@
 #include "import_reading.h"
 
 #include "json.h"
-#include "ort_fused.h"
+#include "ort_providers.h"
 
 #include <string.h>
 
@@ -170,4 +170,9 @@ static bool fuses(const berth_graph *g, int32_t a, int32_t b)
 }
 
 const berth_importer berth_import_ort = {
-	.name = "ort", .about = "a profile of ONNX Runtime", .is = is, .read = read, .fuses = fuses};
+	.name = "ort",
+	.about = "a profile of ONNX Runtime, or a listing of its graph's assignment",
+	.is = is,
+	.read = read,
+	.fuses = fuses,
+};

@@ -8,9 +8,10 @@
 
 #define ENTRY(name) &berth_import_##name,
 
-static const berth_importer *const importers[] = {BERTH_IMPORTERS(ENTRY)};
+const berth_importer *const berth_importers[] = {BERTH_IMPORTERS(ENTRY)};
 
-enum { N_IMPORTERS = sizeof importers / sizeof *importers };
+enum { N_IMPORTERS = sizeof berth_importers / sizeof *berth_importers };
+const int32_t berth_n_importers = N_IMPORTERS;
 
 /* ---- which one ---- */
 
@@ -19,9 +20,9 @@ static berth_status find_named(const char *name, const berth_importer **out, ber
 	const char *known[N_IMPORTERS];
 	int32_t at;
 	for (int i = 0; i < N_IMPORTERS; i++)
-		known[i] = importers[i]->name;
+		known[i] = berth_importers[i]->name;
 	BERTH_TRY(berth_text_find(known, N_IMPORTERS, name, "kind of file", NULL, &at, err));
-	*out = importers[at];
+	*out = berth_importers[at];
 	return BERTH_OK;
 }
 
@@ -41,9 +42,9 @@ static berth_status find_by_content(const berth_import_source *x, const berth_im
 {
 	bool found;
 	for (int i = 0; i < N_IMPORTERS; i++) {
-		BERTH_TRY(importers[i]->is(x->text, x->size, &found, err));
+		BERTH_TRY(berth_importers[i]->is(x->text, x->size, &found, err));
 		if (found) {
-			*out = importers[i];
+			*out = berth_importers[i];
 			return BERTH_OK;
 		}
 	}
@@ -61,8 +62,8 @@ static berth_status find_by_content(const berth_import_source *x, const berth_im
 bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g)
 {
 	for (int i = 0; i < N_IMPORTERS; i++)
-		if (strcmp(importers[i]->name, plan->from) == 0)
-			return !importers[i]->fuses && plan->n_named < g->n_ops - plan->n_named;
+		if (strcmp(berth_importers[i]->name, plan->from) == 0)
+			return !berth_importers[i]->fuses && plan->n_named < g->n_ops - plan->n_named;
 	return false;
 }
 

@@ -46,7 +46,7 @@ typedef struct berth_import berth_import; /* import_reading.h */
 
 typedef struct berth_importer {
 	const char *name;  /* "ort" */
-	const char *about; /* what it reads, for messages */
+	const char *about; /* what it reads */
 	/* Is text[size] of this kind, by its content? Fails: BERTH_ENOMEM. */
 	berth_status (*is)(const char *text, size_t size, bool *found, berth_err *err);
 	/* Tell what the file says (berth_import_tell). tmp is scratch, reset by the caller. Fails:
@@ -67,6 +67,10 @@ typedef struct berth_importer {
 
 #define BERTH_DECLARE_IMPORTER(name) extern const berth_importer berth_import_##name;
 BERTH_IMPORTERS(BERTH_DECLARE_IMPORTER)
+
+/* All of them. */
+extern const berth_importer *const berth_importers[];
+extern const int32_t berth_n_importers;
 
 /* Read x. from: a name of the table; NULL: what the content says. mem holds out, tmp is scratch, another
  * arena, reset at exit. Together they take at most 4 * size + 16 MB beside what the model takes to read.

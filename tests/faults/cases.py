@@ -141,7 +141,7 @@ CASES = [
     simple("show-placement", "show plan.json"),
     simple("show-policy", "show whole"),
     simple("show-policy-json", "show whole --json"),
-    simple("export-onnx", "export onnx.json --model tiny.onnx --on duo.json --to onnx --force -o e.onnx", "e.onnx"),
+    simple("export-onnx", "export onnx.json --model tiny.onnx --on duo.json --to ort:onnx --force -o e.onnx", "e.onnx"),
     simple("export-ort", "export onnx.json --model tiny.onnx --on duo.json --to ort --device cpu0=CPUExecutionProvider --device cpu1=CUDAExecutionProvider --force --json -o e.onnx", "e.onnx"),
     simple("export-csv", "export plan.json --model tiny.json --on duo.json --to csv --force -o e.csv", "e.csv"),
     simple("export-trace", "export plan.json --model tiny.json --on duo.json --to trace --force -o e.json", "e.json"),

@@ -1,5 +1,5 @@
 /* What a move costs: routes over several hops, latencies, shared parameters once a device. */
-#include "graph_json.h"
+#include "graph_format.h"
 #include "run_history.h"
 #include "support.h"
 #include "system_json.h"

@@ -1,6 +1,6 @@
 /* Whole blocks that move until devices and pools hold them. */
 #include "fail_each.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "nearest.h"
 #include "problem.h"
 #include "support.h"

@@ -155,7 +155,7 @@ static text exported(const berth_exporter *e, const placed *p, text from, berth_
 
 static void check_fixture(const char *name, berth_arena *mem, berth_arena *tmp)
 {
-	static const berth_exporter *const both[] = {&berth_export_ort, &berth_export_onnx};
+	static const berth_exporter *const both[] = {&berth_export_ort, &berth_export_ort_onnx};
 	const onnx_edit strip = {.drops = drops_metadata, .adds = adds_nothing};
 	placed p;
 	berth_graph again;

@@ -2,7 +2,7 @@
  */
 #include "calibrate.h"
 #include "fidelity.h"
-#include "graph_json.h"
+#include "graph_format.h"
 #include "profile.h"
 #include "profile_cache.h"
 #include "ridge.h"
