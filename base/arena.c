@@ -148,6 +148,11 @@ void berth_arena_reset(berth_arena *a, berth_arena_mark mark)
 	}
 }
 
+void berth_scratch_end(const berth_scratch *s)
+{
+	berth_arena_reset(s->arena, s->mark);
+}
+
 void berth_arena_free(berth_arena *a)
 {
 	berth_arena_reset(a, (berth_arena_mark){NULL, 0});

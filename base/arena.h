@@ -1,6 +1,5 @@
 /* Arena allocator: all memory of a problem (graph, simulation, solve) comes from one arena and goes with it.
- * Scratch is an arena too: berth_arena_mark on entry, berth_arena_reset on exit, so early returns need no
- * cleanup code. */
+ * Scratch is an arena too: BERTH_SCRATCH on entry, so early returns need no cleanup code. */
 #ifndef BERTH_ARENA_H
 #define BERTH_ARENA_H
 
@@ -29,6 +28,13 @@ typedef struct berth_arena_mark {
 	size_t used;
 } berth_arena_mark;
 
+typedef struct berth_scratch { /* of BERTH_SCRATCH */
+	berth_arena *arena;
+	berth_arena_mark mark;
+} berth_scratch;
+
+void berth_scratch_end(const berth_scratch *s);
+
 void berth_arena_init(berth_arena *a, const berth_allocator *hook);
 
 /* n * size bytes, zeroed, aligned for any type and to 64 bytes from 64 bytes on. n or size may be 0 (a
@@ -41,6 +47,15 @@ void berth_arena_free(berth_arena *a);
 berth_arena_mark berth_arena_get_mark(const berth_arena *a);
 /* Forget everything allocated since the mark (poisoned under AddressSanitizer). */
 void berth_arena_reset(berth_arena *a, berth_arena_mark mark);
+
+/* From here to the end of the block, by whichever way it is left: what is taken from the arena is forgotten
+ * then. Once a block. */
+#define BERTH_SCRATCH(a) \
+	const berth_scratch scratch_here __attribute__((cleanup(berth_scratch_end))) = { \
+		(a), berth_arena_get_mark(a)}
+
+/* An arena that is freed at the end of the block. */
+#define BERTH_ARENA(name) berth_arena name __attribute__((cleanup(berth_arena_free))) = {0}
 
 /* n bytes from p on, of this arena, are needed no more: whole pages of them go back to the system at once,
  * the addresses with the arena. What stood there is lost (poisoned under AddressSanitizer). */

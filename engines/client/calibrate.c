@@ -230,9 +230,10 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 	return BERTH_OK;
 }
 
-static berth_status add_all(berth_calibration *c, const berth_measurement *m, double max_strain,
-                            berth_arena *tmp, berth_err *err)
+berth_status berth_calibration_add(berth_calibration *c, const berth_measurement *m, double max_strain,
+                                   berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	reader r;
 	double *room;
 	int32_t *stamp;
@@ -253,15 +254,6 @@ static berth_status add_all(berth_calibration *c, const berth_measurement *m, do
 	}
 	c->n_runs++;
 	return BERTH_OK;
-}
-
-berth_status berth_calibration_add(berth_calibration *c, const berth_measurement *m, double max_strain,
-                                   berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = add_all(c, m, max_strain, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }
 
 /* ---- fitting ---- */
@@ -467,11 +459,10 @@ static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, double *before, double *after,
                                    berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	if (before)
 		*before = segment_error(c);
 	berth_status st = fit(c, tmp, err);
-	berth_arena_reset(tmp, mark);
 	if (after)
 		*after = segment_error(c);
 	return st;
@@ -519,11 +510,10 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 	memcpy(s.link_latency_s, c->s->link_latency_s, size);
 	memcpy(s.link_bandwidth, c->s->link_bandwidth, size);
 	for (int32_t l = 0; l < s.n_links; l++) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		double latency = s.link_latency_s[l], per_byte = 1 / s.link_bandwidth[l];
 		int32_t n;
 		BERTH_TRY(fit_link(c, l, tmp, &latency, &per_byte, &n, err));
-		berth_arena_reset(tmp, mark);
 		s.link_latency_s[l] = latency;
 		s.link_bandwidth[l] = per_byte > 1 / most_bandwidth ? 1 / per_byte : most_bandwidth;
 	}
@@ -558,9 +548,10 @@ static void follow_device(berth_calibration *c, const berth_observed *o, int32_t
 		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (common - 1);
 }
 
-static berth_status follow(berth_calibration *c, const berth_measurement *m, double rate, berth_arena *tmp,
-                           berth_err *err)
+berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
+                                      berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	reader r;
 	double *room;
 	berth_observed *o;
@@ -580,13 +571,4 @@ static berth_status follow(berth_calibration *c, const berth_measurement *m, dou
 		follow_device(c, o, m->n_segments, d, rate);
 	c->n_ends = n_ends;
 	return BERTH_OK;
-}
-
-berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
-                                      berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = follow(c, m, rate, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

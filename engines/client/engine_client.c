@@ -517,7 +517,7 @@ static berth_status hear_hello(berth_engine *e, berth_err *err)
 {
 	berth_json_out w;
 	cJSON *answer = NULL;
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	berth_engine_hello h = {0};
 	berth_engine_question(e, "hello", &w, &tmp);
 	berth_json_put_int(&w, "protocol", BERTH_ENGINE_PROTOCOL);
@@ -525,7 +525,6 @@ static berth_status hear_hello(berth_engine *e, berth_err *err)
 	if (st == BERTH_OK)
 		st = read_hello(e, answer, &h, err);
 	cJSON_Delete(answer);
-	berth_arena_free(&tmp);
 	if (st == BERTH_OK)
 		e->hello = h;
 	else

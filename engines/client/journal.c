@@ -26,7 +26,7 @@ static berth_status renew_check(char check[CHECK + 1], const char *entry, size_t
 {
 	char hex[65];
 	size_t before = strlen(check);
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	char *both = berth_arena_alloc(&tmp, before + len, 1);
 	if (both) {
 		memcpy(both, check, before);
@@ -35,7 +35,6 @@ static berth_status renew_check(char check[CHECK + 1], const char *entry, size_t
 		memcpy(check, hex, CHECK);
 		check[CHECK] = '\0';
 	}
-	berth_arena_free(&tmp);
 	return both ? BERTH_OK : berth_nomem(err);
 }
 
@@ -122,14 +121,11 @@ static berth_status begin_anew(berth_journal *j, const char *of, berth_err *err)
 {
 	const char *text;
 	size_t len;
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	berth_strbuf b = {.mem = &tmp};
 	berth_strbuf_printf(&b, "%s\n", of);
-	berth_status st = add_entry(&b, j->check, &text, &len, err);
-	if (st == BERTH_OK)
-		st = begin_file(j, text, len, err);
-	berth_arena_free(&tmp);
-	return st;
+	BERTH_TRY(add_entry(&b, j->check, &text, &len, err));
+	return begin_file(j, text, len, err);
 }
 
 /* What is there already, if it is of the same. j->text stays NULL where not even the header is whole. */
@@ -218,7 +214,7 @@ berth_status berth_journal_add(berth_journal *j, const char *question, const cha
 	const char *text;
 	char check[CHECK + 1];
 	size_t len;
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	berth_strbuf b = {.mem = &tmp};
 	if (j->text)
 		BERTH_TRY(part_from_text(j, err));
@@ -231,7 +227,6 @@ berth_status berth_journal_add(berth_journal *j, const char *question, const cha
 		st = berth_append_sync(&j->file, err);
 	if (st == BERTH_OK)
 		memcpy(j->check, check, sizeof check);
-	berth_arena_free(&tmp);
 	return st;
 }
 

@@ -189,12 +189,11 @@ static berth_status ask_once(berth_measured *m, const question *q, berth_arena *
 static berth_status ask(berth_measured *m, const question *q, berth_arena *mem, berth_arena *tmp,
                         berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = ask_once(m, q, mem, tmp, err);
 	bool failed = st == BERTH_EIO || st == BERTH_ELIMIT;
 	if (q->twice && failed && berth_engine_starts(m->engine) < m->cfg.max_starts)
 		st = ask_once(m, q, mem, tmp, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 

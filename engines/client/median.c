@@ -36,7 +36,7 @@ static int32_t left_out(int32_t n)
 
 berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth_spread *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	double *y;
 	BERTH_TRY(BERTH_NEW(tmp, y, n, err));
 	memcpy(y, x, (size_t)n * sizeof *y);
@@ -47,7 +47,6 @@ berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth
 		y[i] = fabs(y[i] - out->median);
 	qsort(y, (size_t)n, sizeof *y, by_value);
 	out->mad = middle(y, n);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -56,9 +55,10 @@ double berth_spread_width(const berth_spread *s)
 	return s->median > 0 ? (s->high - s->low) / s->median : 0;
 }
 
-static berth_status line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
-                                 double *slope, berth_err *err)
+berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
+                                double *slope, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	double *room;
 	int32_t k = 0;
 	berth_spread s = {.median = 0};
@@ -75,13 +75,4 @@ static berth_status line_through(const double *x, const double *y, int32_t n, be
 	BERTH_TRY(berth_spread_of(room, n, tmp, &s, err));
 	*start = fmax(0, s.median);
 	return BERTH_OK;
-}
-
-berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
-                                double *slope, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = line_through(x, y, n, tmp, start, slope, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

@@ -129,15 +129,13 @@ static berth_status predict_all(const berth_graph *g, const double *measured, do
 berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
                                  int32_t *n_predicted, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	double *measured;
 	*n_predicted = 0;
 	BERTH_TRY(BERTH_NEW(tmp, measured, g->n_ops, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
 		measured[op] = seconds[op];
-	berth_status st = predict_all(g, measured, seconds, low, high, n_predicted, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return predict_all(g, measured, seconds, low, high, n_predicted, tmp, err);
 }
 
 /* ---- profiles ---- */
@@ -378,7 +376,7 @@ static berth_status run(job *j, int32_t n_matched, berth_arena *mem, berth_err *
 berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_profile *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	size_t n = (size_t)m->g->n_ops * (size_t)m->s->n_devs;
 	berth_profile p = {.overheads = {NAN, NAN}};
 	job j = {.m = m, .cfg = cfg, .p = &p, .tmp = tmp, .started = berth_wall_seconds()};
@@ -398,7 +396,6 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 		p.time_s[i] = NAN;
 	}
 	berth_status st = run(&j, matched, mem, err);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = p;
 	return st;

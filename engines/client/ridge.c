@@ -116,13 +116,12 @@ static void descend(descent *k, int32_t steps)
 
 berth_status berth_ridge_solve(berth_ridge *r, int32_t steps, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	descent k = {0};
 	berth_status st = start(r, &k, tmp, err);
 	if (st == BERTH_OK)
 		descend(&k, steps);
 	for (int32_t c = 0; c < r->n_cols && st == BERTH_OK; c++)
 		r->beta[c] = r->mean[c] + r->deviation[c] * k.z[c];
-	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -292,7 +292,7 @@ static berth_status run_meanwhile(job *j, int32_t step, int32_t most, int32_t *n
 {
 	*n = 0;
 	do {
-		berth_arena scratch = {0};
+		BERTH_ARENA(scratch);
 		berth_measurement run;
 		double took_s;
 		j->m->trains = j->cfg->trains;
@@ -300,7 +300,6 @@ static berth_status run_meanwhile(job *j, int32_t step, int32_t most, int32_t *n
 		j->m->trains = false;
 		if (st == BERTH_OK)
 			note_steps(j, step + (*n)++, 1, &run);
-		berth_arena_free(&scratch);
 		BERTH_TRY(st);
 	} while (*n < most && by_wall(j) && !berth_replan_done(&j->next));
 	return BERTH_OK;
@@ -327,7 +326,7 @@ static berth_status take_asked(job *j, int32_t step, berth_err *err)
 /* A window of n steps by the present placement, a look behind it. *n_tried: steps beside them. */
 static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tried, berth_err *err)
 {
-	berth_arena scratch = {0};
+	BERTH_ARENA(scratch);
 	berth_measurement run;
 	berth_adaptation *r = j->r;
 	int32_t n_changes = j->history.n_changes;
@@ -351,7 +350,6 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 		if (st == BERTH_OK)
 			st = look(j, step + n + *n_tried, parted, err);
 	}
-	berth_arena_free(&scratch);
 	return st;
 }
 

@@ -280,11 +280,10 @@ static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 static berth_status run_rounds(job *j, berth_err *err)
 {
 	for (int32_t k = 0; k < j->t->cfg->rounds && may_go_on(j, 5 * MIN_PAIRS); k++) {
-		berth_arena scratch = {0};
+		BERTH_ARENA(scratch);
 		j->error = 0;
 		j->n_error = 0;
 		berth_status st = measure_round(j, &scratch, err);
-		berth_arena_free(&scratch);
 		BERTH_TRY(st);
 		BERTH_TRY(interrupted(j, err));
 		double error = j->n_error ? j->error / j->n_error : NAN;
@@ -334,14 +333,13 @@ static void find_single(const job *j, contest *x)
 
 static berth_status time_once(job *j, const trial *x, int32_t threads, double *seconds, berth_err *err)
 {
-	berth_arena scratch = {0};
+	BERTH_ARENA(scratch);
 	berth_measurement run;
 	berth_err why = {0};
 	berth_status st =
 		x ? berth_measured_run(j->t->m, x->op_dev, x->order, 0, 1, &scratch, j->tmp, &run, &why)
 		  : berth_measured_whole(j->t->m, threads, 0, 1, &scratch, j->tmp, &run, &why);
 	*seconds = st == BERTH_OK ? run.wall.median : NAN;
-	berth_arena_free(&scratch);
 	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
 }
 
@@ -412,7 +410,7 @@ static berth_status compare(job *j, berth_err *err)
 berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
                               berth_mtrain_result *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_mtrain_result r = {.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	job *j;
 	BERTH_TRY(BERTH_NEW(t->mem, j, 1, err));
@@ -425,7 +423,6 @@ berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena
 	if (st == BERTH_OK)
 		st = compare(j, err);
 	r.runs = t->m->runs;
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK || st == BERTH_EINTERRUPTED)
 		*out = r;
 	return st;

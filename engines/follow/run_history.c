@@ -158,7 +158,7 @@ static double move_shared(const berth_problem *p, int32_t q, const int32_t *from
 berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, const int32_t *to,
                                   berth_arena *tmp, berth_migration *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	const berth_graph *g = p->g;
 	berth_migration r = {0};
 	int32_t *stamp;
@@ -169,7 +169,6 @@ berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, c
 	}
 	for (int32_t q = 0; q < g->n_params; q++)
 		r.seconds += move_shared(p, q, from, to, stamp);
-	berth_arena_reset(tmp, mark);
 	*out = r;
 	return BERTH_OK;
 }

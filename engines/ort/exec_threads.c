@@ -131,7 +131,7 @@ static berth_status open_pool(int32_t n, const int32_t *cores, berth_arena *mem,
 static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err)
 {
 	pool *p = ex;
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	berth_status st = BERTH_NEW(&tmp, p->done, n, err);
 	if (st != BERTH_OK)
 		return st;
@@ -146,7 +146,6 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	while (atomic_load(&p->left) > 0)
 		pthread_cond_wait(&p->wake, &p->lock);
 	pthread_mutex_unlock(&p->lock);
-	berth_arena_free(&tmp);
 	return BERTH_OK;
 }
 

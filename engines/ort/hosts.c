@@ -275,7 +275,7 @@ static void look_at_clock(void *ctx, double began)
 static berth_status time_message(const hosts_state *x, int32_t from, int32_t to, size_t bytes,
                                  double *seconds, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	unsigned char *data;
 	double at[2] = {0};
 	const int32_t index = 0;
@@ -287,7 +287,6 @@ static berth_status time_message(const hosts_state *x, int32_t from, int32_t to,
 	if (st == BERTH_OK)
 		st = exec_hosts.run(x->runs.ex, task, 2, &buffer, err);
 	*seconds = fmax(0, at[1] - at[0]);
-	berth_arena_free(&mem);
 	return st;
 }
 

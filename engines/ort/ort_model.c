@@ -379,17 +379,13 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, const ort_session_cfg *cfg,
                                   ort_session **s, berth_err *err)
 {
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	ort_bytes bytes;
 	int32_t *in, n_in;
-	berth_status st = BERTH_NEW(&tmp, in, m->onnx.n_values, err);
-	if (st == BERTH_OK)
-		st = ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
-		                    &bytes, err);
-	if (st == BERTH_OK)
-		st = ort_session_new(m->lib, bytes.data, bytes.len, cfg, s, err);
-	berth_arena_free(&tmp);
-	return st;
+	BERTH_TRY(BERTH_NEW(&tmp, in, m->onnx.n_values, err));
+	BERTH_TRY(ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
+	                         &bytes, err));
+	return ort_session_new(m->lib, bytes.data, bytes.len, cfg, s, err);
 }
 
 berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **s, berth_err *err)
@@ -400,7 +396,7 @@ berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_ses
 static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out,
                                ort_value **result, berth_err *err)
 {
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	const char **in_name, **out_name = NULL;
 	ort_value **in;
 	int32_t n_used = 0;
@@ -419,7 +415,6 @@ static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out,
 		st = ort_run(m->lib, s, in_name, in, (size_t)n_used, out_name, result, (size_t)n_out, err);
 	for (int32_t i = 0; i < n_used; i++)
 		ort_value_free(m->lib, in[i]);
-	berth_arena_free(&tmp);
 	return st;
 }
 

@@ -76,7 +76,7 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
                             void *threads, int32_t warmup, int32_t repeats, double *wall_s,
                             double *cpu_s, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	ort_plan plan = {.m = m, .dev = dev, .clock = clock};
 	ort_segment s = {.plan = &plan, .dev = device, .n_ops = 1, .op = &op};
 	berth_status st = make_alone(m, op, &s, &mem, err);
@@ -87,7 +87,6 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
 		ort_value_free(m->lib, s.in[i]);
 	for (int32_t i = 0; i < s.n_out; i++)
 		ort_value_free(m->lib, s.out[i]);
-	berth_arena_free(&mem);
 	return st;
 }
 
@@ -141,20 +140,19 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, void *thr
 berth_status ort_profile_transfer(int32_t from, int32_t to, size_t bytes, void *threads,
                                   double *seconds, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	double apart = 0, together = 0;
 	berth_status st = time_chain(from, to, bytes, threads, &mem, &apart, err);
 	if (st == BERTH_OK)
 		st = time_chain(from, from, bytes, threads, &mem, &together, err);
 	*seconds = fmax(0, apart - together) / (HOPS - 1);
-	berth_arena_free(&mem);
 	return st;
 }
 
 berth_status ort_profile_overheads(int32_t device, void *threads, double *run_s,
                                    double *task_s, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	hop h = {0};
 	const exec_task task = {.worker = device, .run = copy_bytes, .ctx = &h};
 	berth_status st = BERTH_OK;
@@ -167,7 +165,6 @@ berth_status ort_profile_overheads(int32_t device, void *threads, double *run_s,
 	if (st == BERTH_OK)
 		st = time_chain(device, device, 0, threads, &mem, task_s, err);
 	*task_s /= HOPS - 1;
-	berth_arena_free(&mem);
 	return st;
 }
 

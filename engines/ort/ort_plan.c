@@ -336,9 +336,8 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(list_ops(p, op_seg, err));
 	BERTH_TRY(make_buffers(p, op_seg, err));
 	for (int32_t s = 0; s < p->n_segments; s++) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		BERTH_TRY(make_session(p, &p->segment[s], tmp, err));
-		berth_arena_reset(tmp, mark);
 	}
 	return make_tasks(p, err);
 }
@@ -346,13 +345,12 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 berth_status ort_plan_new(ort_model *m, const ort_device *dev, const int32_t *placement, const int32_t *order,
                           const ort_plan_cfg *cfg, ort_plan *out, berth_err *err)
 {
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	*out = (ort_plan){
 		.m = m, .dev = dev, .clock = cfg->clock, .profile = cfg->profile, .self = cfg->self};
 	berth_status st = copy_order(out, placement, order, err);
 	if (st == BERTH_OK)
 		st = make_segments(out, &tmp, err);
-	berth_arena_free(&tmp);
 	if (st != BERTH_OK)
 		ort_plan_free(out);
 	return st;

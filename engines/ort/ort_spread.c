@@ -463,7 +463,7 @@ berth_status ort_spread_new(ort_model *m, const spread_device *dev, int32_t n_de
                             int threads, ort_spread *out, berth_err *err)
 {
 	char folder[KERNEL_FOLDER];
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	*out = (ort_spread){.m = m, .dev = dev, .n_devs = n_devs};
 	berth_status st = BERTH_NEW(&out->mem, out->placement, m->n_ops, err);
 	if (st == BERTH_OK) {
@@ -476,7 +476,6 @@ berth_status ort_spread_new(ort_model *m, const spread_device *dev, int32_t n_de
 			ort_spread_free(out); /* the profiler's file is written */
 		kernel_folder_remove(folder);
 	}
-	berth_arena_free(&tmp);
 	if (st != BERTH_OK)
 		ort_spread_free(out);
 	return st;

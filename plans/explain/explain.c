@@ -142,44 +142,35 @@ static void keep(berth_explanation *e, const berth_lost *list, int32_t n)
 			e->lost[e->n++] = list[i];
 }
 
-static berth_status explain(walker *w, berth_arena *mem, berth_arena *tmp, berth_explanation *e,
-                            berth_err *err)
-{
-	const berth_system *s = w->p->s;
-	int32_t op = -1;
-	BERTH_TRY(index_hops(w, tmp, err));
-	BERTH_TRY(new_lost(&w->link, BERTH_LOST_TRANSFER, s->n_links, tmp, err));
-	BERTH_TRY(new_lost(&w->channel, BERTH_LOST_CHANNEL, s->n_channels, tmp, err));
-	BERTH_TRY(new_lost(&w->dev, BERTH_LOST_DEVICE, s->n_devs, tmp, err));
-	BERTH_TRY(new_lost(&w->pool, BERTH_LOST_POOL, s->n_pools, tmp, err));
-	for (int32_t i = 0; i < w->p->n_ops; i++)
-		if (op < 0 || w->t->end_ns[i] > w->t->end_ns[op])
-			op = i;
-	while (op >= 0)
-		op = step(w, op);
-	BERTH_TRY(BERTH_NEW(mem, e->lost, s->n_links + s->n_channels + s->n_devs + s->n_pools, err));
-	keep(e, w->link, s->n_links);
-	keep(e, w->channel, s->n_channels);
-	keep(e, w->dev, s->n_devs);
-	keep(e, w->pool, s->n_pools);
-	if (e->n)
-		qsort(e->lost, (size_t)e->n, sizeof *e->lost, compare_lost);
-	e->latency_ns = w->t->r.latency_ns;
-	e->compute_ns = w->compute_ns;
-	return BERTH_OK;
-}
-
 berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                            berth_arena *tmp, berth_explanation *out, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	walker w = {.p = p, .t = t};
 	berth_explanation e = {0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = explain(&w, mem, tmp, &e, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = e;
-	return st;
+	const berth_system *s = w.p->s;
+	int32_t op = -1;
+	BERTH_TRY(index_hops(&w, tmp, err));
+	BERTH_TRY(new_lost(&w.link, BERTH_LOST_TRANSFER, s->n_links, tmp, err));
+	BERTH_TRY(new_lost(&w.channel, BERTH_LOST_CHANNEL, s->n_channels, tmp, err));
+	BERTH_TRY(new_lost(&w.dev, BERTH_LOST_DEVICE, s->n_devs, tmp, err));
+	BERTH_TRY(new_lost(&w.pool, BERTH_LOST_POOL, s->n_pools, tmp, err));
+	for (int32_t i = 0; i < w.p->n_ops; i++)
+		if (op < 0 || w.t->end_ns[i] > w.t->end_ns[op])
+			op = i;
+	while (op >= 0)
+		op = step(&w, op);
+	BERTH_TRY(BERTH_NEW(mem, e.lost, s->n_links + s->n_channels + s->n_devs + s->n_pools, err));
+	keep(&e, w.link, s->n_links);
+	keep(&e, w.channel, s->n_channels);
+	keep(&e, w.dev, s->n_devs);
+	keep(&e, w.pool, s->n_pools);
+	if (e.n)
+		qsort(e.lost, (size_t)e.n, sizeof *e.lost, compare_lost);
+	e.latency_ns = w.t->r.latency_ns;
+	e.compute_ns = w.compute_ns;
+	*out = e;
+	return BERTH_OK;
 }
 
 char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size)

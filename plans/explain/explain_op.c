@@ -174,44 +174,36 @@ static bool sweep(slack *s)
 	return changed;
 }
 
-static berth_status run(slack *s, int64_t *op_slack_ns, berth_arena *tmp, berth_err *err)
-{
-	const berth_problem *p = s->p;
-	BERTH_TRY(BERTH_NEW(tmp, s->by_start, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->latest_ns, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->next, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->follower, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->dev_last, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->slot_off, (size_t)p->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->last, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->tensor_hop, p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->hop_after, s->t->n_hops, err));
-	for (int32_t d = 0; d < p->n_devs; d++)
-		s->slot_off[d + 1] = s->slot_off[d] + p->s->dev_slots[d];
-	BERTH_TRY(BERTH_NEW(tmp, s->lane, s->slot_off[p->n_devs], err));
-	memset(s->lane, -1, (size_t)s->slot_off[p->n_devs] * sizeof *s->lane);
-	memset(s->dev_last, -1, (size_t)p->n_devs * sizeof *s->dev_last);
-	memset(s->last, -1, (size_t)p->s->n_channels * sizeof *s->last);
-	for (int32_t i = 0; i < s->n; i++)
-		s->latest_ns[i] = s->t->r.latency_ns;
-	collect(s);
-	link_up(s);
-	follow_up(s);
-	while (sweep(s))
-		;
-	for (int32_t op = 0; op < p->n_ops; op++)
-		op_slack_ns[op] = s->latest_ns[op] - s->t->end_ns[op];
-	return BERTH_OK;
-}
-
 berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_t *op_slack_ns,
                          berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	slack s = {.p = p, .t = t, .n = p->n_ops + (int32_t)t->n_hops};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = run(&s, op_slack_ns, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_TRY(BERTH_NEW(tmp, s.by_start, s.n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.latest_ns, s.n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.next, s.n, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.follower, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.dev_last, p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.slot_off, (size_t)p->n_devs + 1, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.last, p->s->n_channels, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.tensor_hop, p->g->n_tensors, err));
+	BERTH_TRY(BERTH_NEW(tmp, s.hop_after, s.t->n_hops, err));
+	for (int32_t d = 0; d < p->n_devs; d++)
+		s.slot_off[d + 1] = s.slot_off[d] + p->s->dev_slots[d];
+	BERTH_TRY(BERTH_NEW(tmp, s.lane, s.slot_off[p->n_devs], err));
+	memset(s.lane, -1, (size_t)s.slot_off[p->n_devs] * sizeof *s.lane);
+	memset(s.dev_last, -1, (size_t)p->n_devs * sizeof *s.dev_last);
+	memset(s.last, -1, (size_t)p->s->n_channels * sizeof *s.last);
+	for (int32_t i = 0; i < s.n; i++)
+		s.latest_ns[i] = s.t->r.latency_ns;
+	collect(&s);
+	link_up(&s);
+	follow_up(&s);
+	while (sweep(&s))
+		;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		op_slack_ns[op] = s.latest_ns[op] - s.t->end_ns[op];
+	return BERTH_OK;
 }
 
 typedef struct teller {
@@ -382,31 +374,24 @@ static berth_status choices(const teller *r, berth_op_story *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status tell(const teller *r, int32_t op, berth_op_story *s, berth_err *err)
-{
-	int64_t *slack_ns;
-	*s = (berth_op_story){.op = op,
-	                      .dev = r->t->op_dev[op],
-	                      .start_ns = r->t->start_ns[op],
-	                      .end_ns = r->t->end_ns[op]};
-	BERTH_TRY(BERTH_NEW(r->tmp, slack_ns, r->p->n_ops, err));
-	BERTH_TRY(berth_slack(r->p, r->t, slack_ns, r->tmp, err));
-	s->slack_ns = slack_ns[op];
-	BERTH_TRY(inputs(r, s, err));
-	BERTH_TRY(waits(r, s, err));
-	return choices(r, s, err);
-}
-
 berth_status berth_explain_op(const berth_problem *p, const berth_timeline *t, const berth_objective *o,
                               int32_t op, berth_arena *mem, berth_arena *tmp, berth_op_story *out,
                               berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	teller r = {p, t, o, mem, tmp};
 	berth_op_story s;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = tell(&r, op, &s, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = s;
-	return st;
+	int64_t *slack_ns;
+	s = (berth_op_story){.op = op,
+	                      .dev = r.t->op_dev[op],
+	                      .start_ns = r.t->start_ns[op],
+	                      .end_ns = r.t->end_ns[op]};
+	BERTH_TRY(BERTH_NEW(r.tmp, slack_ns, r.p->n_ops, err));
+	BERTH_TRY(berth_slack(r.p, r.t, slack_ns, r.tmp, err));
+	s.slack_ns = slack_ns[op];
+	BERTH_TRY(inputs(&r, &s, err));
+	BERTH_TRY(waits(&r, &s, err));
+	BERTH_TRY(choices(&r, &s, err));
+	*out = s;
+	return BERTH_OK;
 }

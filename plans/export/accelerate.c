@@ -215,7 +215,7 @@ static berth_status open_plan(making *m, const int32_t *op_dev, berth_export_out
 static berth_status seconds_of(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
                                double *seconds, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	berth_export_out unheard = {.mem = &mem};
 	making m = {.x = x, .err = err};
 	*seconds = NAN;
@@ -224,7 +224,6 @@ static berth_status seconds_of(const berth_export_source *x, const int32_t *op_d
 		st = price(&m, tmp, seconds);
 	else if (st != BERTH_ENOMEM)
 		st = BERTH_OK; /* write will tell */
-	berth_arena_free(&mem);
 	return st;
 }
 

@@ -98,10 +98,8 @@ berth_status berth_export_make(const berth_exporter *e, const berth_export_sourc
                                berth_export_out *out, berth_err *err)
 {
 	BERTH_TRY(check_source(e, x, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = e->write(x, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return e->write(x, tmp, out, err);
 }
 
 berth_status berth_export(const char *name, const berth_export_source *x, const char *path, berth_arena *mem,
@@ -110,12 +108,9 @@ berth_status berth_export(const char *name, const berth_export_source *x, const 
 	const berth_exporter *e;
 	berth_export_out out = {.mem = mem};
 	BERTH_TRY(berth_exporter_find(name, &e, err));
-	berth_arena_mark mark = berth_arena_get_mark(mem);
-	berth_status st = berth_export_make(e, x, tmp, &out, err);
-	if (st == BERTH_OK)
-		st = berth_file_write_pieces(path, out.piece, out.n_pieces, err);
-	berth_arena_reset(mem, mark);
-	return st;
+	BERTH_SCRATCH(mem);
+	BERTH_TRY(berth_export_make(e, x, tmp, &out, err));
+	return berth_file_write_pieces(path, out.piece, out.n_pieces, err);
 }
 
 /* ---- what targets call devices ---- */
@@ -258,10 +253,14 @@ static berth_status seconds_of(const berth_exporter *e, const berth_export_sourc
 	return BERTH_OK;
 }
 
-static berth_status find_gain(const berth_exporter *e, const berth_export_source *x, const berth_objective *o,
-                         double plan, berth_arena *mem, berth_arena *tmp, berth_export_gain *out,
-                         berth_err *err)
+berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
+                                  const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
+                                  berth_export_gain *out, berth_err *err)
 {
+	BERTH_SCRATCH(mem);
+	*out = (berth_export_gain){.plan = NAN, .usual = NAN, .gain = NAN, .device = -1};
+	if (!x->p || !e->usual || x->s->order == BERTH_ORDER_GIVEN)
+		return BERTH_OK;
 	berth_timeline t;
 	berth_verdict v;
 	int32_t *op_dev;
@@ -286,17 +285,4 @@ static berth_status find_gain(const berth_exporter *e, const berth_export_source
 	out->keep = out->known && v.feasible && out->gain < out->error;
 	out->device = single_device(op_dev, x->g->n_ops);
 	return BERTH_OK;
-}
-
-berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
-                                  const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
-                                  berth_export_gain *out, berth_err *err)
-{
-	*out = (berth_export_gain){.plan = NAN, .usual = NAN, .gain = NAN, .device = -1};
-	if (!x->p || !e->usual || x->s->order == BERTH_ORDER_GIVEN)
-		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(mem);
-	berth_status st = find_gain(e, x, o, plan, mem, tmp, out, err);
-	berth_arena_reset(mem, mark);
-	return st;
 }

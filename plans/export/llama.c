@@ -201,25 +201,17 @@ static berth_status tell_usual(const berth_export_source *x, const making *m, be
 	                  &out->usual, err);
 }
 
-static berth_status read_usual(const berth_export_source *x, berth_arena *mem, berth_arena *tmp,
-                               int32_t *op_dev, bool *known, berth_err *err)
+static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
+                          berth_err *err)
 {
+	BERTH_ARENA(mem);
 	berth_gguf_list file;
 	llama_plan plan;
 	*known = false;
 	if (!x->model)
 		return BERTH_OK;
-	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, mem, tmp, &file, err));
-	return find_usual(x, &file, mem, tmp, &plan, op_dev, known, err);
-}
-
-static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
-                          berth_err *err)
-{
-	berth_arena mem = {0};
-	berth_status st = read_usual(x, &mem, tmp, op_dev, known, err);
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
+	return find_usual(x, &file, &mem, tmp, &plan, op_dev, known, err);
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
@@ -246,13 +238,10 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 
 static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	berth_gguf_list file;
-	berth_status st = berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err);
-	if (st == BERTH_OK)
-		st = llama_nearest(x, &file, tmp, op_dev, err);
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
+	return llama_nearest(x, &file, tmp, op_dev, err);
 }
 
 const berth_exporter berth_export_llama = {

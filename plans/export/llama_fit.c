@@ -134,13 +134,12 @@ static void set_ratio(fitting *f)
 
 static berth_status weigh(fitting *f)
 {
-	berth_arena_mark mark = berth_arena_get_mark(f->tmp);
+	BERTH_SCRATCH(f->tmp);
 	llama_memory *memory;
 	BERTH_TRY(BERTH_NEW(f->tmp, memory, f->m->n_devs + 1, f->err));
 	BERTH_TRY(llama_memory_of(f->plan, f->file, f->tmp, memory, &f->known, f->err));
 	for (int32_t d = 0; d < f->m->n_devs; d++)
 		f->used[d] = memory[d].weights + memory[d].cache + memory[d].compute;
-	berth_arena_reset(f->tmp, mark);
 	return BERTH_OK;
 }
 
@@ -330,10 +329,9 @@ static berth_status fit(fitting *f, berth_arena *mem)
 berth_status llama_fit(const berth_gguf_list *file, const llama_machine *m, berth_arena *mem,
                        berth_arena *tmp, llama_plan *out, bool *known, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	fitting f = {.file = file, .m = m, .plan = out, .tmp = tmp, .err = err};
 	berth_status st = fit(&f, mem);
 	*known = f.known;
-	berth_arena_reset(tmp, mark);
 	return st;
 }

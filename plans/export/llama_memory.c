@@ -487,11 +487,9 @@ static berth_status measure(build *b, llama_memory *memory, bool *told)
 berth_status llama_memory_of(const llama_plan *plan, const berth_gguf_list *file, berth_arena *tmp,
                              llama_memory *memory, bool *told, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	build b = {.plan = plan, .file = file, .tmp = tmp, .err = err};
 	for (int32_t i = 0; i <= plan->n_devs; i++)
 		memory[i] = (llama_memory){0};
-	berth_status st = measure(&b, memory, told);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return measure(&b, memory, told);
 }

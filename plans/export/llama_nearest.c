@@ -286,31 +286,24 @@ static void move_tied(const nearing *n)
 	n->op_dev[embed] = n->op_dev[output];
 }
 
-static berth_status find_nearest(nearing *n)
-{
-	int32_t n_ops = n->x->g->n_ops;
-	BERTH_TRY(BERTH_NEW(n->tmp, n->op_layer, n_ops, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, n->weight, n_ops, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, n->whole, n->n_layers, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, n->unit, n->n_layers, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, n->cost, (size_t)n->n_layers * N_LAST, n->err));
-	memcpy(n->op_dev, n->x->op_dev, (size_t)n_ops * sizeof *n->op_dev);
-	BERTH_TRY(find_devices(n));
-	BERTH_TRY(weigh(n));
-	BERTH_TRY(choose(n));
-	move_ops(n);
-	BERTH_TRY(mend_memory(n));
-	move_tied(n);
-	return BERTH_OK;
-}
-
 berth_status llama_nearest(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
                            int32_t *op_dev, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	nearing n = {
 		.x = x, .file = file, .n_layers = file->n_layers, .op_dev = op_dev, .tmp = tmp, .err = err};
-	berth_status st = find_nearest(&n);
-	berth_arena_reset(tmp, mark);
-	return st;
+	int32_t n_ops = n.x->g->n_ops;
+	BERTH_TRY(BERTH_NEW(n.tmp, n.op_layer, n_ops, n.err));
+	BERTH_TRY(BERTH_NEW(n.tmp, n.weight, n_ops, n.err));
+	BERTH_TRY(BERTH_NEW(n.tmp, n.whole, n.n_layers, n.err));
+	BERTH_TRY(BERTH_NEW(n.tmp, n.unit, n.n_layers, n.err));
+	BERTH_TRY(BERTH_NEW(n.tmp, n.cost, (size_t)n.n_layers * N_LAST, n.err));
+	memcpy(n.op_dev, n.x->op_dev, (size_t)n_ops * sizeof *n.op_dev);
+	BERTH_TRY(find_devices(&n));
+	BERTH_TRY(weigh(&n));
+	BERTH_TRY(choose(&n));
+	move_ops(&n);
+	BERTH_TRY(mend_memory(&n));
+	move_tied(&n);
+	return BERTH_OK;
 }

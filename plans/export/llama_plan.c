@@ -321,7 +321,7 @@ berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, 
                              const char *const *dev_name, const bool *is_cpu, berth_arena *mem,
                              berth_arena *tmp, llama_plan *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *dev, n_devs = 0;
 	planning p = {.g = g,
 	              .file = file,
@@ -342,7 +342,6 @@ berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, 
 	p.dev = dev;
 	if (st == BERTH_OK)
 		st = make(&p, n_devs);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -397,12 +396,11 @@ static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)
 berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, const llama_plan *plan,
                             int32_t cpu_dev, berth_arena *tmp, int32_t *op_dev, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	planning p = {.g = g, .file = file, .tmp = tmp, .err = err};
 	berth_status st = find_ops(&p, plan, op_dev);
 	for (int32_t op = 0; st == BERTH_OK && op < g->n_ops; op++)
 		if (op_dev[op] < 0)
 			op_dev[op] = cpu_dev;
-	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -143,10 +143,9 @@ static berth_status run(running *r, berth_arena *tmp, berth_err *err)
 
 berth_status llama_tape_bytes(const llama_tape *t, berth_arena *tmp, int64_t *bytes, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	running r = {.t = t};
 	berth_status st = run(&r, tmp, err);
 	*bytes = r.top;
-	berth_arena_reset(tmp, mark);
 	return st;
 }

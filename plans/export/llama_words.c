@@ -309,42 +309,34 @@ static berth_status check_patterns(const grouping *g, const llama_names *names, 
 	return BERTH_OK;
 }
 
-static berth_status make_overrides(grouping *g, const llama_names *names, berth_arena *mem, berth_arena *tmp,
-                                   llama_overrides *out, berth_err *err)
-{
-	bool *by_experts;
-	size_t cap = 0;
-	BERTH_TRY(index_layers(g, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, by_experts, g->file->n_tensors, err));
-	out->cpu_experts = cpu_experts(g, by_experts);
-	memcpy(g->done, by_experts, (size_t)g->file->n_tensors * sizeof *g->done);
-	for (int32_t t = 0; t < g->file->n_tensors; t++) {
-		int32_t dev = g->plan->tensor_dev[t];
-		if (!g->plan->told[t] || g->done[t])
-			continue;
-		if (strpbrk(g->file->name[t], ",="))
-			return berth_fail(err, BERTH_EUNSUPPORTED,
-			                  "tensor '%s' has a comma or an equals sign in its name, at which "
-			                  "llama.cpp splits its option -ot",
-			                  g->file->name[t]);
-		BERTH_TRY(BERTH_GROW(mem, out->item, out->n, &cap, err));
-		llama_override *o = &out->item[out->n++];
-		o->buffer = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
-		BERTH_TRY(group_regex(g, dev, g->layer[t], mem, &o->regex, err));
-	}
-	return check_patterns(g, names, by_experts, out, tmp, err);
-}
-
 berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list *file,
                                   const llama_names *names, berth_arena *mem, berth_arena *tmp,
                                   llama_overrides *out, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	grouping g = {.plan = plan, .file = file};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	*out = (llama_overrides){0};
-	berth_status st = make_overrides(&g, names, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	bool *by_experts;
+	size_t cap = 0;
+	BERTH_TRY(index_layers(&g, tmp, err));
+	BERTH_TRY(BERTH_NEW(tmp, by_experts, g.file->n_tensors, err));
+	out->cpu_experts = cpu_experts(&g, by_experts);
+	memcpy(g.done, by_experts, (size_t)g.file->n_tensors * sizeof *g.done);
+	for (int32_t t = 0; t < g.file->n_tensors; t++) {
+		int32_t dev = g.plan->tensor_dev[t];
+		if (!g.plan->told[t] || g.done[t])
+			continue;
+		if (strpbrk(g.file->name[t], ",="))
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "tensor '%s' has a comma or an equals sign in its name, at which "
+			                  "llama.cpp splits its option -ot",
+			                  g.file->name[t]);
+		BERTH_TRY(BERTH_GROW(mem, out->item, out->n, &cap, err));
+		llama_override *o = &out->item[out->n++];
+		o->buffer = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
+		BERTH_TRY(group_regex(&g, dev, g.layer[t], mem, &o->regex, err));
+	}
+	return check_patterns(&g, names, by_experts, out, tmp, err);
 }
 
 /* ---- the line ---- */

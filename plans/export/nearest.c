@@ -10,7 +10,7 @@
 berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32_t n_devs, berth_arena *tmp,
                               int64_t *held, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *last; /* [n_devs] 1 + the parameter that was counted there last */
 	BERTH_TRY(BERTH_NEW(tmp, last, n_devs, err));
 	memset(held, 0, (size_t)n_devs * sizeof *held);
@@ -22,7 +22,6 @@ berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32
 			held[d] += last[d] == k + 1 ? 0 : g->param_bytes[k];
 			last[d] = k + 1;
 		}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -148,9 +147,8 @@ static berth_status fit(fitting *f, const berth_granularity *blocks, berth_arena
                         berth_err *err)
 {
 	for (int32_t b = 0, to; b >= 0;) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		BERTH_TRY(look(f, op_dev, tmp, err));
-		berth_arena_reset(tmp, mark);
 		if (!f->excess || (b = choose(f, &to)) < 0)
 			break;
 		f->at[b] = to;
@@ -162,9 +160,10 @@ static berth_status fit(fitting *f, const berth_granularity *blocks, berth_arena
 	return BERTH_OK;
 }
 
-static berth_status fit_or_leave(const berth_problem *p, const int32_t *plan, const berth_granularity *blocks,
-                                 berth_arena *tmp, int32_t *op_dev, bool *fits, berth_err *err)
+berth_status berth_nearest_fit(const berth_problem *p, const int32_t *plan, const berth_granularity *blocks,
+                               berth_arena *tmp, int32_t *op_dev, bool *fits, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	fitting f = {.p = p, .n_blocks = blocks->n_blocks};
 	int32_t *kept;
 	size_t n = (size_t)p->n_ops;
@@ -178,21 +177,12 @@ static berth_status fit_or_leave(const berth_problem *p, const int32_t *plan, co
 	return BERTH_OK;
 }
 
-berth_status berth_nearest_fit(const berth_problem *p, const int32_t *plan, const berth_granularity *blocks,
-                               berth_arena *tmp, int32_t *op_dev, bool *fits, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = fit_or_leave(p, plan, blocks, tmp, op_dev, fits, err);
-	berth_arena_reset(tmp, mark);
-	return st;
-}
-
 /* ---- plans of whole blocks ---- */
 
 berth_status berth_nearest_split(const int32_t *op_dev, const berth_granularity *blocks, int32_t n_ops,
                                  berth_arena *tmp, int32_t *first, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *dev; /* of the block's first operator, + 1 */
 	BERTH_TRY(BERTH_NEW(tmp, dev, blocks->n_blocks, err));
 	*first = -1;
@@ -203,7 +193,6 @@ berth_status berth_nearest_split(const int32_t *op_dev, const berth_granularity 
 		if (!dev[b])
 			dev[b] = op_dev[op] + 1;
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -230,9 +219,10 @@ static int32_t best_device(const int64_t *share, int32_t n_devs)
 	return best;
 }
 
-static berth_status move(const berth_export_source *x, const berth_granularity *blocks, berth_arena *tmp,
-                         int32_t *op_dev, int32_t *moved, berth_err *err)
+berth_status berth_nearest_blocks(const berth_export_source *x, const berth_granularity *blocks,
+                                  berth_arena *tmp, int32_t *op_dev, int32_t *moved, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	int32_t n = x->s->n_devs;
 	int64_t *share;
 	int32_t *dev;
@@ -254,13 +244,4 @@ static berth_status move(const berth_export_source *x, const berth_granularity *
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		*moved += op_dev[op] != x->op_dev[op];
 	return BERTH_OK;
-}
-
-berth_status berth_nearest_blocks(const berth_export_source *x, const berth_granularity *blocks,
-                                  berth_arena *tmp, int32_t *op_dev, int32_t *moved, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = move(x, blocks, tmp, op_dev, moved, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

@@ -124,14 +124,13 @@ static berth_status fits(const berth_export_source *x, int32_t d, int32_t *op_de
                          bool *out, berth_err *err)
 {
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_timeline t;
 	berth_verdict v = {0};
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		op_dev[op] = d;
 	berth_status st = berth_judge(x->p, op_dev, NULL, &latency, tmp, &t, &v, err);
 	*out = v.feasible;
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 

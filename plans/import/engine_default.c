@@ -47,9 +47,8 @@ berth_status berth_engine_default_of(const berth_engine_default *e, const berth_
                                      berth_arena *tmp, int32_t *op_dev, const char **why, berth_err *err)
 {
 	bool known;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = e->exporter->usual(x, tmp, op_dev, &known, err);
-	berth_arena_reset(tmp, mark);
 	*why = st == BERTH_OK && known ? NULL : e->unknown;
 	return st;
 }

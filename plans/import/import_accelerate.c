@@ -57,7 +57,7 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 /* The longest module that holds the operator, and a mark at each that does. */
 static berth_status place_op(modules *x, int32_t op, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(x->tmp);
+	BERTH_SCRATCH(x->tmp);
 	char *name = berth_arena_strdup(x->tmp, x->m->x->g->op_name[op]);
 	int32_t word = -1;
 	size_t n = 0;
@@ -76,7 +76,6 @@ static berth_status place_op(modules *x, int32_t op, berth_err *err)
 		n += c == '.';
 		n += strcspn(name + n, ".");
 	}
-	berth_arena_reset(x->tmp, mark);
 	return word < 0 ? BERTH_OK : berth_import_tell(x->m, op, word, err);
 }
 

@@ -75,26 +75,24 @@ static berth_status read_head(scan *s, const char *file, berth_arena *mem, int32
 	*op = *device = -1;
 	s->last = false;
 	for (int32_t column = 0; !s->last; column++) {
-		berth_arena_mark mark = berth_arena_get_mark(mem);
+		BERTH_SCRATCH(mem);
 		char *cell;
 		BERTH_TRY(read_cell(s, file, mem, &cell, err));
 		if (*op < 0 && strcmp(cell, "operator") == 0)
 			*op = column;
 		if (*device < 0 && strcmp(cell, "device") == 0)
 			*device = column;
-		berth_arena_reset(mem, mark);
 	}
 	return BERTH_OK;
 }
 
 static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	scan s = {.at = skip_mark(text, size), .end = text + size, .line = 1};
 	int32_t op, device;
 	berth_status st = read_head(&s, "", &mem, &op, &device, err);
 	*found = st == BERTH_OK && op >= 0 && device >= 0;
-	berth_arena_free(&mem);
 	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
@@ -148,9 +146,8 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 		return berth_fail(err, BERTH_EFORMAT, "%s:1: expected columns 'operator' and 'device'",
 		                  m->x->file);
 	while (s.at < s.end) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		BERTH_TRY(read_row(m, &s, op, device, tmp, err));
-		berth_arena_reset(tmp, mark);
 	}
 	return BERTH_OK;
 }

@@ -169,12 +169,11 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 	name += sizeof before - 1;
 	const char *close = berth_text_search(name, (size_t)(at - name), " (");
 	BERTH_TRY(read_word(r, at + sizeof overridden - 1, end, number, &word, err));
-	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
+	BERTH_SCRATCH(r->tmp);
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
 	if (!tensor)
 		return berth_nomem(err);
 	BERTH_TRY(override(r, tensor, word, err));
-	berth_arena_reset(r->tmp, mark);
 	return BERTH_OK;
 }
 

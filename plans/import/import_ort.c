@@ -72,16 +72,14 @@ typedef struct reading {
 
 static berth_status take(reading *r, const char *name, size_t len, int32_t word, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
+	BERTH_SCRATCH(r->tmp);
 	char *cut = berth_arena_strndup(r->tmp, name, len), *whole = berth_arena_strndup(r->tmp, name, len);
 	if (!cut || !whole)
 		return berth_nomem(err);
 	int32_t op = find_op(r->m, cut);
-	berth_status st = op >= 0    ? berth_import_tell(r->m, op, word, err)
+	return op >= 0    ? berth_import_tell(r->m, op, word, err)
 	                  : op == -1 ? berth_import_pass(r->m, whole, err)
 	                             : BERTH_OK;
-	berth_arena_reset(r->tmp, mark);
-	return st;
 }
 
 /* ---- the profile ---- */

@@ -143,9 +143,9 @@ berth_status berth_import_read(const berth_import_source *x, const char *from, b
 	BERTH_TRY(from ? find_named(from, &reader, err) : BERTH_OK);
 	BERTH_TRY(check_text(x, err));
 	BERTH_TRY(from ? BERTH_OK : find_by_content(x, &reader, err));
-	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
+	BERTH_SCRATCH(tmp);
+	const berth_arena_mark kept = berth_arena_get_mark(mem);
 	berth_status st = read_all(&m, reader, &plan, err);
-	berth_arena_reset(tmp, scratch);
 	if (st == BERTH_OK)
 		*out = plan;
 	else
@@ -286,14 +286,13 @@ berth_status berth_import_read_apart(const berth_import_source *x, const char *f
 	const char *text;
 	size_t size;
 	cJSON *doc;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_sandbox_run(sandbox, x->file, read_apart, &a, tmp, &text, &size, err);
 	if (st == BERTH_OK && (st = berth_json_parse_large(x->file, text, size, &doc, err)) == BERTH_OK) {
 		const berth_json all = {.item = doc, .file = x->file};
 		st = take_plan(&t, &all, err);
 		cJSON_Delete(doc);
 	}
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = t.plan;
 	return st;

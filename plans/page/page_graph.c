@@ -122,31 +122,25 @@ static berth_status by_layers(const berth_graph *g, berth_arena *mem, berth_aren
 }
 
 /* Words first that leave many groups. */
-static berth_status group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
-                          const char **label, int32_t *n_groups, int32_t *words, berth_err *err)
+berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
+                        const char ***label, int32_t *n_groups, int32_t *words, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
+	const char **name;
+	BERTH_TRY(BERTH_NEW(mem, name, BERTH_PAGE_GROUPS, err));
+	*label = name;
 	for (*words = MOST_WORDS; *words > 0; --*words) {
 		bool ok = false;
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		BERTH_TRY(by_words(g, *words, tmp, op_group, label, n_groups, &ok, err));
+		BERTH_TRY(by_words(g, *words, tmp, op_group, name, n_groups, &ok, err));
 		for (int32_t i = 0; ok && i < *n_groups; i++)
-			if (!(label[i] = berth_arena_strdup(mem, label[i])))
+			if (!(name[i] = berth_arena_strdup(mem, name[i])))
 				return berth_nomem(err);
 		berth_arena_reset(tmp, mark);
 		if (ok)
 			return BERTH_OK;
 	}
-	return by_layers(g, mem, tmp, op_group, label, n_groups, words, err);
-}
-
-berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
-                        const char ***label, int32_t *n_groups, int32_t *words, berth_err *err)
-{
-	BERTH_TRY(BERTH_NEW(mem, *label, BERTH_PAGE_GROUPS, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = group(g, mem, tmp, op_group, *label, n_groups, words, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return by_layers(g, mem, tmp, op_group, name, n_groups, words, err);
 }
 
 /* ---- the graph ---- */
@@ -322,31 +316,23 @@ static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int3
 	return BERTH_OK;
 }
 
-static berth_status put_all(berth_json_out *w, view *v, bool grouped, page_left *left, berth_arena *mem,
-                            berth_err *err)
-{
-	int32_t words = 0;
-	if (grouped)
-		BERTH_TRY(make_groups(v, left, mem, &words, err));
-	berth_json_open(w, "graph", '{');
-	if (grouped) {
-		berth_json_put_bool(w, "runs", words == 0);
-		BERTH_TRY(put_groups(w, v, err));
-	} else {
-		BERTH_TRY(put_layers(w, v, mem, err));
-	}
-	BERTH_TRY(put_edges(w, v, left, mem, err));
-	berth_json_close(w, '}');
-	return BERTH_OK;
-}
-
 berth_status page_put_graph(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
                             const int32_t *op_row, bool grouped, page_left *left, berth_arena *mem,
                             berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	view v = {p, t, op_row, p->n_ops, NULL, tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = put_all(w, &v, grouped, left, mem, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	int32_t words = 0;
+	if (grouped)
+		BERTH_TRY(make_groups(&v, left, mem, &words, err));
+	berth_json_open(w, "graph", '{');
+	if (grouped) {
+		berth_json_put_bool(w, "runs", words == 0);
+		BERTH_TRY(put_groups(w, &v, err));
+	} else {
+		BERTH_TRY(put_layers(w, &v, mem, err));
+	}
+	BERTH_TRY(put_edges(w, &v, left, mem, err));
+	berth_json_close(w, '}');
+	return BERTH_OK;
 }

@@ -380,35 +380,28 @@ static berth_status put_chain(berth_json_out *w, const plan *x, berth_err *err)
 
 /* ---- all of it ---- */
 
-static berth_status put_all(berth_json_out *w, plan *x, berth_err *err)
-{
-	BERTH_TRY(choose_ops(x, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->slack_ns, x->p->n_ops, err));
-	BERTH_TRY(berth_slack(x->p, x->t, x->slack_ns, x->mem, err));
-	berth_json_open(w, "plan", '{');
-	BERTH_TRY(put_chain(w, x, err));
-	berth_json_put_int(w, "n_ops", x->p->n_ops);
-	put_devices(w, x);
-	put_pools(w, x);
-	put_channels(w, x);
-	put_ops(w, x);
-	if (x->n_shown < x->p->n_ops)
-		BERTH_TRY(put_rest(w, x, err));
-	BERTH_TRY(put_transfers(w, x, err));
-	BERTH_TRY(put_memory(w, x, err));
-	BERTH_TRY(page_put_graph(w, x->p, x->t, x->op_row, x->n_shown < x->p->n_ops, &x->left, x->mem, x->tmp,
-	                         err));
-	BERTH_TRY(page_left_put(w, &x->left, err));
-	berth_json_close(w, '}');
-	return BERTH_OK;
-}
-
 berth_status berth_page_put_plan(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
                                  berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	plan x = {.p = p, .t = t, .mem = mem, .tmp = tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = put_all(w, &x, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_TRY(choose_ops(&x, err));
+	BERTH_TRY(BERTH_NEW(x.tmp, x.slack_ns, x.p->n_ops, err));
+	BERTH_TRY(berth_slack(x.p, x.t, x.slack_ns, x.mem, err));
+	berth_json_open(w, "plan", '{');
+	BERTH_TRY(put_chain(w, &x, err));
+	berth_json_put_int(w, "n_ops", x.p->n_ops);
+	put_devices(w, &x);
+	put_pools(w, &x);
+	put_channels(w, &x);
+	put_ops(w, &x);
+	if (x.n_shown < x.p->n_ops)
+		BERTH_TRY(put_rest(w, &x, err));
+	BERTH_TRY(put_transfers(w, &x, err));
+	BERTH_TRY(put_memory(w, &x, err));
+	BERTH_TRY(page_put_graph(w, x.p, x.t, x.op_row, x.n_shown < x.p->n_ops, &x.left, x.mem, x.tmp,
+	                         err));
+	BERTH_TRY(page_left_put(w, &x.left, err));
+	berth_json_close(w, '}');
+	return BERTH_OK;
 }
