@@ -2,7 +2,7 @@
 #ifndef BERTH_CLI_BUDGET_H
 #define BERTH_CLI_BUDGET_H
 
-#include "bounds_proof.h"
+#include "certify.h"
 #include "options.h"
 #include "policy_file.h"
 #include "search.h"

@@ -5,9 +5,9 @@
 #include "graph_rules.h"
 #include "load.h"
 #include "option_files.h"
-#include "packed.h"
 #include "print.h"
 #include "sandboxed.h"
+#include "system_change.h"
 #include "system_warnings.h"
 #include "text.h"
 

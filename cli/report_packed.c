@@ -2,8 +2,8 @@
 #include "report_packed.h"
 
 #include "graph_load.h"
-#include "packed.h"
 #include "say.h"
+#include "system_change.h"
 #include "text.h"
 
 static bool goes_packed(const berth_problem *p, const berth_sim_hop *h)

@@ -10,7 +10,7 @@
 #include "repair.h"
 
 #include "coloc.h"
-#include "constraints_mend.h"
+#include "constraints.h"
 #include "improve.h"
 #include "partial.h"
 #include "stages.h"

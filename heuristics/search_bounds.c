@@ -1,7 +1,7 @@
 /* The bounds that a search is told with; see search_bounds.h. */
 #include "search_bounds.h"
 
-#include "certify_blocks.h"
+#include "certify.h"
 #include "search.h"
 #include "text.h"
 

@@ -11,7 +11,7 @@
 #include "stages.h"
 
 #include "coloc.h"
-#include "cuts.h"
+#include "constraints.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define BERTH_DECODE_H
 
 #include "encode.h"
-#include "guide.h"
 #include "partial.h"
+#include "ready.h"
 
 /* Features of a device at a step, of order 1. Times in units of the mean operator time, through log(1 + x).
  * New ones come last: policies keep their weights in this order. */

@@ -18,7 +18,7 @@ berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_a
 
 /* Offer the most probable placement, with its order, and again with more of memory asked for where it does
  * not fit (berth_offer_schedule). Then the same with the operators listed by the ranks of that placement
- * (guide.h), up to 8 passes, until two in a row are no better. from [n_ops], of legal devices, guides the
+ * (ready.h), up to 8 passes, until two in a row are no better. from [n_ops], of legal devices, guides the
  * first pass already; NULL: nothing does. Fails: BERTH_ENOMEM. */
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
                                         const nn_real *keys, const int32_t *from, berth_arena *tmp,

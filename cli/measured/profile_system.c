@@ -8,8 +8,8 @@
 #include "print.h"
 #include "profile.h"
 #include "say.h"
+#include "system_change.h"
 #include "system_json.h"
-#include "system_set.h"
 #include "system_warnings.h"
 #include "text.h"
 

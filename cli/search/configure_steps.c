@@ -3,8 +3,8 @@
 
 #include "cluster.h"
 #include "print.h"
-#include "step_times.h"
 #include "text.h"
+#include "times.h"
 #include "units.h"
 
 #include <math.h>

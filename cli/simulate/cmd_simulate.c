@@ -13,7 +13,7 @@
 #include "report_pools.h"
 #include "say.h"
 #include "simulate_whatif.h"
-#include "system_set.h"
+#include "system_change.h"
 #include "text.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* A block as a problem of its own; see block_alone.h. */
-#include "block_alone.h"
-
+/* A block between two gates as a problem of its own, to be scored by the simulator. It is none where the
+ * compiled block has other times than the graph has. */
+#include "bounds_parts.h"
 #include "sim.h"
 
 #include <string.h>

@@ -21,17 +21,17 @@ typedef struct berth_bounds {
  *   latency     the larger of the CEFT length and the load dual (bounds_load.h)
  *   throughput  the larger of the load dual and the longest operator's least time / slots
  *   energy      the largest of three: idle power for the latency bound and the cheapest busy energy of each
- *               operator; bounds_joint.h; bounds_path.h
- *   edp         the larger of the product of the bounds of both factors, and that of bounds_path.h
+ *               operator; both bounds of bounds_joint.c
+ *   edp         the larger of the product of the bounds of both factors, and that of bounds_joint.c
  *   power       what all devices draw idle; 0 where the latency bound is 0
- *   memory      bounds_peak.h
+ *   memory      bounds_peak.c
  * docs/proofs.md proves them. An operator without a legal device gives bounds of the others alone. tmp is
  * scratch, reset at exit. Fails: BERTH_ENOMEM. O(edges * devs^2 + iterations * ops * devs). */
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err);
 
 /* Raise bounds that berth_bounds_new made by slower ones, as far as the effort goes. The latency: windows
- * (bounds_windows.h), gates (bounds_blocks.h), memory (bounds_memory.h) and the linear relaxation
- * (bounds_lp.h). The largest load: the linear relaxation. The rest follows. With all effort they take some
+ * (bounds_windows.c), gates (bounds_blocks.c), memory (bounds_memory.c) and the linear relaxation
+ * (bounds_lp.c). The largest load: the linear relaxation. The rest follows. With all effort they take some
  * seconds for zoo models. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                      berth_arena *tmp, berth_bounds *b, berth_err *err);
@@ -44,7 +44,7 @@ berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effo
                                   berth_bound_proof *proof, berth_arena *tmp, berth_err *err);
 
 /* The bound of an objective: the sum of the bounds of its metrics. Where they are larger it is the joint
- * bounds of bounds_joint.h and bounds_path.h. These know that one choice of devices serves all metrics, and
+ * bounds of bounds_joint.c. These know that one choice of devices serves all metrics, and
  * the limits on latency, throughput and energy; edp and power count with their own bounds. NAN: not known,
  * or no placement keeps the limits. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_bounds_objective(const berth_problem *p, const berth_bounds *b, const berth_objective *o,

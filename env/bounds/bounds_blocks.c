@@ -1,8 +1,7 @@
-/* The bound by gates; see bounds_blocks.h. */
-#include "bounds_blocks.h"
-
-#include "block_alone.h"
-#include "certify_blocks.h"
+/* The bound by gates, the places where a graph is narrow: what is between two of them is searched exactly
+ * for the devices of both, and added up along the graph. */
+#include "bounds_parts.h"
+#include "certify.h"
 #include "exact_search.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef BERTH_BOUNDS_EFFORT_H
 #define BERTH_BOUNDS_EFFORT_H
 
-#include "bounds_proof.h"
+#include "certify.h"
 #include "objective.h"
 
 enum { BERTH_BOUND_NODES = 5000 };

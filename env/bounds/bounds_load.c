@@ -1,4 +1,5 @@
-/* The load dual by column generation; see bounds_load.h. */
+/* The load dual by column generation: prices of devices and memory pools, and what all operators cost at
+ * least at these. The bound is evaluated in whole numbers. */
 #include "bounds_load.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef BERTH_BOUNDS_LOAD_H
 #define BERTH_BOUNDS_LOAD_H
 
-#include "bounds_proof.h"
+#include "certify.h"
 #include "problem.h"
 
 /* A margin for figures that the simulator sums in doubles, in another order. */

@@ -1,23 +1,207 @@
-/* The Lagrangian bound of a path under memory; see bounds_memory.h. */
-#include "bounds_memory.h"
-
+/* Bounds where devices cannot hold all operators: of the largest load, and of the length of a path, with
+ * prices for what operators keep. Prices are found by subgradients. */
+#include "bounds_load.h"
+#include "bounds_parts.h"
 #include "ceft.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- load and memory ---- */
+
+enum { LOAD_STEPS = 1500, REST = 100, OP_NS = 4 }; /* OP_NS: of a step, for an operator on a device */
+#define FIRST_STEP 0.5
+#define LAST_STEP 0.001
+#define PARTS 0x1p36 /* prices of certificates are whole parts of it */
+
+typedef struct loads {
+	const berth_problem *p;
+	int32_t n;             /* devices + pools */
+	double *units, *limit; /* [n] slots; bytes, below 0: no limit */
+	double *kept;          /* [n_ops] bytes */
+	double unit_ns;        /* what times are measured in: the bound_load without limits */
+	/* [n] a: price of a unit's load, of 1 in all; m: what the whole memory is worth, in unit_ns */
+	double *a, *m, *best_a, *best_m, *load, *used;
+	double best;
+} loads;
+
+static double charge_op(const loads *w, int32_t op, int32_t d)
+{
+	const berth_problem *p = w->p;
+	int32_t pool = berth_dev_pool(p, d);
+	double c = w->a[d] / w->units[d] * (double)berth_op_time(p, op, d) / w->unit_ns;
+	if (w->limit[d] > 0)
+		c += w->m[d] * w->kept[op] / w->limit[d];
+	if (pool >= 0) {
+		c += w->a[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d) / w->unit_ns;
+		if (w->limit[p->n_devs + pool] > 0)
+			c += w->m[p->n_devs + pool] * w->kept[op] / w->limit[p->n_devs + pool];
+	}
+	return c;
+}
+
+static void put_op(loads *w, int32_t op, int32_t d)
+{
+	int32_t pool = berth_dev_pool(w->p, d);
+	w->load[d] += (double)berth_op_time(w->p, op, d) / w->units[d] / w->unit_ns;
+	w->used[d] += w->kept[op];
+	if (pool >= 0) {
+		w->load[w->p->n_devs + pool] += (double)berth_op_pool_ns(w->p, op, d) / w->unit_ns;
+		w->used[w->p->n_devs + pool] += w->kept[op];
+	}
+}
+
+/* The bound_load at the prices, in unit_ns, with the loads and bytes that each operator at its cheapest
+ * comes to. */
+static double load_value(loads *w)
+{
+	const berth_problem *p = w->p;
+	double sum = 0;
+	for (int32_t k = 0; k < w->n; k++) {
+		w->load[k] = w->used[k] = 0;
+		sum -= w->limit[k] > 0 ? w->m[k] : 0;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t best = -1;
+		double least = INFINITY;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			double c = berth_op_legal(p, op, d) ? charge_op(w, op, d) : INFINITY;
+			if (c < least) {
+				least = c;
+				best = d;
+			}
+		}
+		if (best < 0)
+			continue;
+		put_op(w, op, best);
+		sum += least;
+	}
+	return sum;
+}
+
+/* Prices of loads by factors, as their sum stays 1; those of bytes by steps. */
+static void step_prices(loads *w, double length)
+{
+	double most = 0, sum = 0;
+	for (int32_t k = 0; k < w->n; k++) {
+		most = fmax(most, fabs(w->load[k]));
+		if (w->limit[k] > 0)
+			most = fmax(most, fabs(w->used[k] / w->limit[k] - 1));
+	}
+	for (int32_t k = 0; k < w->n && most > 0; k++) {
+		w->a[k] *= exp(length * w->load[k] / most);
+		sum += w->a[k];
+		if (w->limit[k] > 0)
+			w->m[k] = fmax(w->m[k] + length * (w->used[k] / w->limit[k] - 1) / most, 0);
+	}
+	for (int32_t k = 0; k < w->n && sum > 0; k++)
+		w->a[k] /= sum;
+}
+
+static void climb_loads(loads *w)
+{
+	size_t bytes = (size_t)w->n * sizeof *w->a;
+	for (int k = 0; k < LOAD_STEPS; k++) {
+		double now = load_value(w);
+		if (now > w->best) {
+			w->best = now;
+			memcpy(w->best_a, w->a, bytes);
+			memcpy(w->best_m, w->m, bytes);
+		} else if (k % REST == REST - 1) { /* lost: back to the best */
+			memcpy(w->a, w->best_a, bytes);
+			memcpy(w->m, w->best_m, bytes);
+			load_value(w);
+		}
+		step_prices(w, FIRST_STEP * pow(LAST_STEP / FIRST_STEP, (double)k / LOAD_STEPS));
+	}
+}
+
+/* *limited: something has a limit. */
+static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = w->p;
+	double **array[] = {&w->units, &w->limit, &w->a, &w->m, &w->best_a, &w->best_m, &w->load, &w->used};
+	double ns;
+	int64_t whole_ns;
+	w->n = p->n_devs + p->n_pools;
+	for (size_t k = 0; k < sizeof array / sizeof *array; k++)
+		BERTH_TRY(BERTH_NEW(tmp, *array[k], w->n, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->kept, p->n_ops, err));
+	BERTH_TRY(berth_load_dual(p, &whole_ns, &ns, tmp, err));
+	BERTH_TRY(berth_load_prices(p, w->a, tmp, err));
+	w->unit_ns = ns;
+	*limited = false;
+	for (int32_t k = 0; k < w->n; k++) {
+		w->units[k] = k < p->n_devs ? p->s->dev_slots[k] : 1;
+		w->limit[k] =
+			(double)(k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs]);
+		w->a[k] = fmax(w->a[k] * w->units[k], 1e-3 / w->n);
+		*limited |= w->limit[k] > 0;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		w->kept[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] +
+		                       p->g->op_output_bytes[op]);
+	return BERTH_OK;
+}
+
+/* The best prices in whole numbers, proven. */
+static berth_status prove_load(const loads *w, bool load, berth_bound_work *budget, berth_arena *tmp,
+			       int64_t *ns, berth_err *err)
+{
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = load};
+	berth_arena *mem = budget->proof ? budget->proof->mem : tmp;
+	BERTH_TRY(BERTH_NEW(mem, c.price, w->n, err));
+	BERTH_TRY(BERTH_NEW(mem, c.byte_price, w->n, err));
+	for (int32_t k = 0; k < w->n; k++) {
+		double byte = w->limit[k] > 0 ? w->best_m[k] * w->unit_ns / w->limit[k] * PARTS : 0;
+		c.price[k] = llround(w->best_a[k] / w->units[k] * PARTS);
+		c.byte_price[k] = llround(fmin(byte, (double)BERTH_CERTIFICATE_MOST_PRICE));
+	}
+	BERTH_TRY(berth_bound_proof_offer(budget->proof, w->p, &c, tmp, err));
+	berth_status st = berth_certificate_prove(&c, w->p, tmp, ns, err);
+	return st == BERTH_EFORMAT ? BERTH_OK : st;
+}
+
+static berth_status bound_load(loads *w, berth_bound_work *budget, berth_arena *tmp, int64_t *lower_ns,
+                          berth_err *err)
+{
+	bool limited;
+	BERTH_TRY(prepare_loads(w, &limited, tmp, err));
+	if (!limited || !(w->unit_ns > 0))
+		return BERTH_OK;
+	climb_loads(w);
+	/* As a largest load it is rounded down, which serves the latency, too. */
+	return prove_load(w, !budget->proof || budget->proof->load, budget, tmp, lower_ns, err);
+}
+
+berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
+                                      int64_t *lower_ns, berth_err *err)
+{
+	loads w = {.p = p};
+	*lower_ns = 0;
+	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK ||
+	    !berth_bound_spend(budget, (int64_t)LOAD_STEPS * OP_NS * p->n_ops * p->n_devs))
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = bound_load(&w, budget, tmp, lower_ns, err);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* ---- path and memory ---- */
+
 #define UNIT 0x1p40 /* prices of certificates are below it */
 
-enum { STEPS = 400, OP_NS = 4 }; /* OP_NS: of a step, for an operator on a device */
+enum { STEPS = 400 };
 
-typedef struct work {
+typedef struct path_work {
 	const berth_problem *p;
 	double *bytes;         /* [n_ops] */
 	/* what has a limit: devices, then memory pools */
 	int32_t n_limits;
 	double *limit;         /* [n_limits] bytes; below 0: none */
 	double *price;         /* [n_limits] ns a byte */
-	double *best;          /* [n_limits] those of the best bound */
+	double *best;          /* [n_limits] those of the best bound_path */
 	double *used;          /* [n_limits] bytes in the minimum */
 	double *cost;          /* [path][n_devs] */
 	int32_t *back;         /* [path][n_devs] */
@@ -25,7 +209,7 @@ typedef struct work {
 	int32_t *tensor;       /* [path] the tensor from the one before; [0] unused */
 	bool *on_path;         /* [n_ops] */
 	int32_t n_path;
-} work;
+} path_work;
 
 /* The tensor that leads from one operator to another by the longest way at its best, as the table of
  * earliest finish times has it. */
@@ -41,7 +225,7 @@ static int32_t tensor_between(const berth_problem *p, int32_t from, int32_t to)
 	return best;
 }
 
-static void take_path(work *w, const berth_ceft *c)
+static void take_path(path_work *w, const berth_ceft *c)
 {
 	const berth_problem *p = w->p;
 	int32_t n = 0;
@@ -60,13 +244,13 @@ static void take_path(work *w, const berth_ceft *c)
 }
 
 /* Ns that a byte on device d costs: there and in its pool. */
-static double price_on(const work *w, int32_t d)
+static double price_on(const path_work *w, int32_t d)
 {
 	int32_t pool = berth_dev_pool(w->p, d);
 	return pool < 0 ? w->price[d] : w->price[d] + w->price[w->p->n_devs + pool];
 }
 
-static void use(work *w, int32_t op, int32_t d)
+static void use_bytes(path_work *w, int32_t op, int32_t d)
 {
 	int32_t pool = berth_dev_pool(w->p, d);
 	w->used[d] += w->bytes[op];
@@ -75,7 +259,7 @@ static void use(work *w, int32_t op, int32_t d)
 }
 
 /* Shortest way of the path at the prices; uses are added to w->used. */
-static double price_path(work *w)
+static double price_path(path_work *w)
 {
 	const berth_problem *p = w->p;
 	int32_t devs = p->n_devs;
@@ -102,14 +286,14 @@ static double price_path(work *w)
 			best = d;
 	double value = last[best];
 	for (int32_t k = w->n_path - 1, d = best; k >= 0 && isfinite(value); k--) {
-		use(w, w->path[k], d);
+		use_bytes(w, w->path[k], d);
 		d = w->back[k * devs + d];
 	}
 	return value;
 }
 
-/* The bound at the prices, with a margin for rounding. */
-static double lagrangian(work *w)
+/* The bound_path at the prices, with a margin for rounding. */
+static double lagrangian(path_work *w)
 {
 	const berth_problem *p = w->p;
 	double value = 0, paid = 0;
@@ -124,7 +308,7 @@ static double lagrangian(work *w)
 			if (berth_op_legal(p, op, d) && (best < 0 || price_on(w, d) < price_on(w, best)))
 				best = d;
 		if (best >= 0) {
-			use(w, op, best);
+			use_bytes(w, op, best);
 			value += price_on(w, best) * w->bytes[op];
 		}
 	}
@@ -133,7 +317,7 @@ static double lagrangian(work *w)
 
 /* Polyak's steps along the subgradient towards a guess of the best value that grows and shrinks with
  * success. */
-static double climb(work *w)
+static double climb_path(path_work *w)
 {
 	double best = 0, target = 0;
 	for (int32_t step = 0; step < STEPS; step++) {
@@ -162,7 +346,7 @@ static double climb(work *w)
 }
 
 /* *limited: something has a limit. */
-static berth_status find_limits(work *w, bool *limited, berth_arena *tmp, berth_err *err)
+static berth_status find_limits(path_work *w, bool *limited, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = w->p;
 	*limited = false;
@@ -177,7 +361,8 @@ static berth_status find_limits(work *w, bool *limited, berth_arena *tmp, berth_
 }
 
 /* The best prices in whole numbers, as a certificate. */
-static berth_status certify(const work *w, berth_bound_proof *proof, berth_arena *tmp, berth_err *err)
+static berth_status certify_path(const path_work *w, berth_bound_proof *proof, berth_arena *tmp,
+				 berth_err *err)
 {
 	double most = 0, unit = UNIT;
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_PATH, .n_path = w->n_path};
@@ -193,7 +378,7 @@ static berth_status certify(const work *w, berth_bound_proof *proof, berth_arena
 	return berth_bound_proof_offer(proof, w->p, &c, tmp, err);
 }
 
-static berth_status bound(work *w, berth_bound_proof *proof, berth_arena *tmp, int64_t *lower_ns,
+static berth_status bound_path(path_work *w, berth_bound_proof *proof, berth_arena *tmp, int64_t *lower_ns,
                           berth_err *err)
 {
 	const berth_problem *p = w->p;
@@ -218,20 +403,20 @@ static berth_status bound(work *w, berth_bound_proof *proof, berth_arena *tmp, i
 		                        p->g->op_output_bytes[op]);
 	take_path(w, &ceft);
 	if (w->n_path > 0)
-		*lower_ns = (int64_t)fmin(climb(w), (double)BERTH_CEFT_NEVER);
-	return proof && w->n_path > 0 ? certify(w, proof, tmp, err) : BERTH_OK;
+		*lower_ns = (int64_t)fmin(climb_path(w), (double)BERTH_CEFT_NEVER);
+	return proof && w->n_path > 0 ? certify_path(w, proof, tmp, err) : BERTH_OK;
 }
 
 berth_status berth_bounds_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                  int64_t *lower_ns, berth_err *err)
 {
-	work w = {.p = p};
+	path_work w = {.p = p};
 	*lower_ns = 0;
 	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK ||
 	    !berth_bound_spend(budget, STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = bound(&w, budget->proof, tmp, lower_ns, err);
+	berth_status st = bound_path(&w, budget->proof, tmp, lower_ns, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -1,6 +1,6 @@
-/* Bounds of the peak; see bounds_peak.h. A memory is a pool, or a device outside of pools. */
-#include "bounds_peak.h"
-
+/* Bounds of the peak of memory: what one operator needs, and what stays to the end in all memories. A
+ * memory is a pool, or a device outside of pools. */
+#include "bounds_parts.h"
 #include "cost_model.h"
 
 enum { MOST_SUBSETS = 8 };

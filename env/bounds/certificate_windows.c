@@ -1,4 +1,4 @@
-/* Windows; see certificate.h. Ends are followed in topological order, raised by claims. What a claim says is
+/* Certificates by windows: ends are followed in topological order, raised by claims. What a claim says is
  * its ends and its prices: operators inside, heads, tails and loads are found here. */
 #include "certificate_check.h"
 

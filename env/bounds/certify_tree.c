@@ -1,5 +1,6 @@
-/* Trees of cases; see certify_tree.h. */
-#include "certify_tree.h"
+/* Trees of cases, searched for: how long a block takes at least, and the prices of loads that close cases.
+ * The rules by which cases close are the checker's. */
+#include "certify.h"
 
 #include <string.h>
 

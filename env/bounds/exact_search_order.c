@@ -1,4 +1,5 @@
-/* The second level of the exact search: orders on devices for a complete placement; see exact_search.h. */
+/* The second level of the exact search: orders on devices for a complete placement. Pairs that can be one
+ * way only are set, and the pair that matters most is branched on. */
 #include "exact_search_work.h"
 
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "bounds.h"
 #include "constraints.h"
-#include "constraints_mend.h"
 #include "cost_model.h"
 #include "text.h"
 

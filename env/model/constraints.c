@@ -1,15 +1,176 @@
-/* Rules of placements; see constraints.h. */
+/* The rules of placements: compiled into a problem's tables, and counted where a placement breaks them.
+ * Cuts and contiguity, which join colocation groups, come first. */
 #include "constraints.h"
 
-#include "contiguity.h"
-#include "cuts.h"
 #include "sort.h"
 #include "text.h"
 
 #include <math.h>
 #include <string.h>
 
+/* ---- cuts ---- */
+
+/* Operators by block, in topological order within each. */
+static berth_status by_block(const berth_problem *p, int32_t **order, berth_arena *tmp, berth_err *err)
+{
+	const berth_graph *g = p->g;
+	int32_t *key, *off;
+	BERTH_TRY(BERTH_NEW(tmp, key, p->n_ops, err));
+	for (int32_t k = 0; k < p->n_ops; k++)
+		key[k] = g->op_block[g->topo_op[k]];
+	return berth_csr_new(g->n_blocks, p->n_ops, key, g->topo_op, tmp, &off, order, err);
+}
+
+berth_status berth_cuts_operators(const berth_problem *p, int32_t *order, int32_t *op_chain, berth_arena *tmp,
+                                  berth_err *err)
+{
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	int32_t *list, at = -1;
+	BERTH_TRY(by_block(p, &list, tmp, err));
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		at += k == 0 || p->op_coloc[list[k]] != p->op_coloc[list[k - 1]];
+		order[k] = list[k];
+		op_chain[list[k]] = at;
+	}
+	berth_arena_reset(tmp, mark);
+	return BERTH_OK;
+}
+
+static berth_status compile_cuts(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	int32_t *list;
+	p->max_cuts = -1;
+	p->n_chain = 0;
+	if (!p->g->op_block)
+		return BERTH_OK;
+	p->max_cuts = p->g->max_cuts;
+	BERTH_TRY(BERTH_NEW(mem, p->chain_coloc, p->n_ops, err));
+	BERTH_TRY(by_block(p, &list, tmp, err));
+	for (int32_t k = 0; k < p->n_ops; k++)
+		if (k == 0 || p->op_coloc[list[k]] != p->op_coloc[list[k - 1]])
+			p->chain_coloc[p->n_chain++] = p->op_coloc[list[k]];
+	return BERTH_OK;
+}
+
+static int32_t first_op(const berth_problem *p, int32_t at)
+{
+	return p->coloc_op[p->coloc_off[p->chain_coloc[at]]];
+}
+
+int64_t berth_cuts(const berth_problem *p, const int32_t *op_dev)
+{
+	int64_t cuts = 0;
+	for (int32_t k = 1; k < p->n_chain; k++)
+		cuts += op_dev[first_op(p, k)] != op_dev[first_op(p, k - 1)];
+	return cuts;
+}
+
+int64_t berth_cuts_above(const berth_problem *p, const int32_t *op_dev)
+{
+	int64_t above = p->max_cuts >= 0 ? berth_cuts(p, op_dev) - p->max_cuts : 0;
+	return above > 0 ? above : 0;
+}
+
+/* Legal devices shrink along a stage until none is left; there a cut must be. That is the fewest, as a stage
+ * that goes as far as it can never hinders those behind it. */
+int64_t berth_cuts_least(const berth_problem *p)
+{
+	int64_t cuts = 0;
+	int32_t from = 0;
+	if (p->max_cuts < 0)
+		return -1;
+	for (int32_t k = 0; k < p->n_chain; k++) {
+		bool any = false;
+		for (int32_t d = 0; d < p->n_devs && !any; d++) {
+			any = true;
+			for (int32_t i = from; i <= k && any; i++)
+				any = berth_op_legal(p, first_op(p, i), d);
+		}
+		if (any || from == k)
+			continue;
+		cuts++;
+		from = k;
+	}
+	return cuts;
+}
+
+/* ---- contiguity ---- */
+
 enum { WORD = 64 };
+
+size_t contiguity_words(const berth_problem *p)
+{
+	return (2 * (size_t)p->n_pieces + WORD - 1) / WORD;
+}
+
+contiguity contiguity_new(const berth_problem *p, bool backwards, uint64_t *scratch)
+{
+	size_t words = contiguity_words(p);
+	return (contiguity){p, words, backwards, scratch, scratch + words * ((size_t)p->n_ops + 1)};
+}
+
+static int32_t piece_of(const berth_problem *p, int32_t op, int32_t dev)
+{
+	return dev < 0 || p->dev_piece[dev] < 0 ? -1 : 2 * p->dev_piece[dev] + p->g->op_backward[op];
+}
+
+static bool has(const uint64_t *bits, int32_t piece)
+{
+	return piece >= 0 && (bits[piece / WORD] >> (piece % WORD) & 1);
+}
+
+static void join(const contiguity *t, int32_t op, int32_t from)
+{
+	for (size_t w = 0; w < t->words; w++) {
+		t->met[(size_t)op * t->words + w] |= t->met[(size_t)from * t->words + w];
+		t->left[(size_t)op * t->words + w] |= t->left[(size_t)from * t->words + w];
+	}
+}
+
+void contiguity_arrive(const contiguity *t, int32_t op)
+{
+	const berth_graph *g = t->p->g;
+	memset(t->met + (size_t)op * t->words, 0, t->words * sizeof *t->met);
+	memset(t->left + (size_t)op * t->words, 0, t->words * sizeof *t->left);
+	for (int32_t i = g->op_in_off[op]; !t->backwards && i < g->op_in_off[op + 1]; i++)
+		join(t, op, g->tensor_producer[g->in_tensor[i]]);
+	for (int32_t x = g->op_tensor_off[op]; t->backwards && x < g->op_tensor_off[op + 1]; x++)
+		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+			join(t, op, g->edge_consumer[e]);
+}
+
+bool contiguity_reenters(const contiguity *t, int32_t op, int32_t dev)
+{
+	return has(t->left + (size_t)op * t->words, piece_of(t->p, op, dev));
+}
+
+void contiguity_settle(const contiguity *t, int32_t op, int32_t dev)
+{
+	uint64_t *met = t->met + (size_t)op * t->words, *left = t->left + (size_t)op * t->words;
+	int32_t piece = piece_of(t->p, op, dev);
+	for (size_t w = 0; dev >= 0 && w < t->words; w++) {
+		uint64_t own = piece >= 0 && (size_t)(piece / WORD) == w ? UINT64_C(1) << (piece % WORD) : 0;
+		left[w] |= met[w] & ~own;
+		met[w] |= own;
+	}
+}
+
+int64_t contiguity_broken(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
+                                 uint64_t *scratch)
+{
+	contiguity t = contiguity_new(p, false, scratch);
+	int64_t broken = 0;
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k];
+		contiguity_arrive(&t, op);
+		bool here = contiguity_reenters(&t, op, op_dev[op]);
+		broken += here;
+		if (breaks)
+			breaks[op] = here;
+		contiguity_settle(&t, op, op_dev[op]);
+	}
+	return broken;
+}
 
 static bool same(const char *a, const char *b)
 {
@@ -110,7 +271,7 @@ berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth
 	BERTH_TRY(legal_devices(p, mem, err));
 	BERTH_TRY(device_rules(p, mem, err));
 	BERTH_TRY(BERTH_NEW(tmp, sep_ops, g->n_seps, err));
-	BERTH_TRY(berth_cuts_compile(p, mem, tmp, err));
+	BERTH_TRY(compile_cuts(p, mem, tmp, err));
 	p->coupled = p->n_pieces > 0 || p->max_cuts >= 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		if (g->op_sep[op] >= 0)

@@ -5,14 +5,14 @@
  *   contiguous      A device's operators are one piece: no path of the graph leaves the device and comes
  *                   back to it.
  *   max_cuts        Of the borders between blocks that follow each other, at most so many lie between
- *                   different devices (cuts.h).
+ *                   different devices.
  *   memory_bytes    Of a device, less its margin: dev_limit_bytes of the problem. What is held is the
  *                   simulator's to tell.
  *
  * Pins, forbidden devices and colocation are folded into op_dev_legal and colocation groups. A method keeps
  * them by moving colocation groups among legal devices. Separation, contiguity and cuts join colocation
  * groups. They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where
- * a method's answer breaks them, it is mended (constraints_mend.h). */
+ * a method's answer breaks them, it is mended. */
 #ifndef BERTH_CONSTRAINTS_H
 #define BERTH_CONSTRAINTS_H
 
@@ -46,5 +46,75 @@ void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, 
 
 /* The names of the rules that join groups in p, for messages: "separation and contiguity". */
 const char *berth_constraints_joining(const berth_problem *p);
+
+/* ---- cuts: borders between neighbours of the chain that lie on different devices ---- */
+
+/* The operators of p in the order of the chain: order [n_ops]; chain [n_ops]: where each stands in it. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_cuts_operators(const berth_problem *p, int32_t *order, int32_t *op_chain, berth_arena *tmp,
+                                  berth_err *err);
+
+/* Cuts of op_dev [n_ops]; 0 without a limit. O(chain). */
+int64_t berth_cuts(const berth_problem *p, const int32_t *op_dev);
+
+/* How many there are above the limit; 0 without one. */
+int64_t berth_cuts_above(const berth_problem *p, const int32_t *op_dev);
+
+/* Cuts that no placement of legal devices has fewer of; -1 without a limit. It is exact where every group
+ * comes once. O(chain * devs). */
+int64_t berth_cuts_least(const berth_problem *p);
+
+/* ---- contiguity, found in one pass over the operators ---- */
+
+/* A piece is the forward, or the backward, operators of a contiguous device. A path must not leave a piece
+ * and come back to it. */
+
+/* Of each operator, a bit for each piece. met: the operator, or one that leads to it, is in the piece. left:
+ * a path to it has left the piece. Backwards the same over what it leads to. The last row is scratch. */
+typedef struct contiguity {
+	const berth_problem *p;
+	size_t words;
+	bool backwards;
+	uint64_t *met, *left; /* [n_ops + 1][words] */
+} contiguity;
+
+/* Words of one row. */
+size_t contiguity_words(const berth_problem *p);
+
+/* Rows in scratch [2 * contiguity_words * (n_ops + 1)]. Operators then arrive and settle in topological
+ * order; backwards: in the reverse of it. */
+contiguity contiguity_new(const berth_problem *p, bool backwards, uint64_t *scratch);
+
+/* Bring op's row to what leads to it, without op itself. The neighbours that lead to it are done. */
+void contiguity_arrive(const contiguity *t, int32_t op);
+
+/* Would op, which has arrived, re-enter its piece on dev? -1: no device, and no. */
+bool contiguity_reenters(const contiguity *t, int32_t op, int32_t dev);
+
+/* Count op itself, which has arrived, on dev. -1: not decided; it counts as whatever does no harm. */
+void contiguity_settle(const contiguity *t, int32_t op, int32_t dev);
+
+/* How many operators of op_dev [n_ops] re-enter their piece. Devices may be -1. breaks [n_ops] is set to 1 or
+ * 0 for each; NULL: not asked for. O((ops + edges) * words). */
+int64_t contiguity_broken(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks, uint64_t *scratch);
+
+/* ---- rules kept (constraints_mend.c) ---- */
+
+/* Is it proven, by exact search within a bounded number of steps, that no placement keeps separation and
+ * contiguity together with the other rules? Memory is not looked at. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, bool *infeasible,
+                                     berth_err *err);
+
+/* Mend separation and contiguity of a placement that keeps the other rules. Separated colocation groups come
+ * first. Then, in topological order, each group stays where it is wanted, unless its device was left on a
+ * path to it. Else it goes to a device that no path to it has left: that of a producer if possible, or the
+ * fastest.
+ *   op_dev   [n_ops] in and out; groups stay together and on legal devices
+ *   kept     do all rules hold now?
+ *   tmp      scratch
+ * Fails: BERTH_ENOMEM. Passes of O((ops + edges) * devs / 64), then an exact search within a bounded number
+ * of steps. */
+berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
+                                    berth_err *err);
 
 #endif

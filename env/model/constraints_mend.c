@@ -1,9 +1,6 @@
-/* Placements that keep the rules; see constraints_mend.h. */
-#include "constraints_mend.h"
-
+/* Placements that keep the rules: an exact search for one, or a proof that there is none, and passes that
+ * mend one that breaks them. */
 #include "constraints.h"
-#include "contiguity.h"
-#include "cuts.h"
 
 #include <string.h>
 

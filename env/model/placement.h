@@ -16,7 +16,7 @@ typedef struct berth_placement {
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */
 	int64_t evaluations;
 	double value, lower_bound; /* NAN: null */
-	int compress;              /* tensors went packed to a part of so much (packed.h); 0: not */
+	int compress;              /* tensors went packed to a part of so much (system_change.h); 0: not */
 	int32_t *op_dev;           /* [n_ops] */
 	/* [n_ops] operators in a topological order that each device keeps to; NULL: none is given */
 	int32_t *order;

@@ -2,10 +2,7 @@
 #include "problem.h"
 
 #include "constraints.h"
-#include "constraints_mend.h"
 #include "cost_model.h"
-#include "pool_tables.h"
-#include "packed.h"
 #include "routes.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Routes between devices for every size of a tensor. */
+/* Tables of a problem about what lies between devices: routes for every size of a tensor, memory pools. */
 #ifndef BERTH_ROUTES_H
 #define BERTH_ROUTES_H
 
@@ -14,5 +14,17 @@
  * agree. */
 berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, berth_arena *mem,
                                   berth_arena *tmp, berth_err *err);
+
+/* What operators and hops ask of memory pools, as tables of a problem. */
+
+/* Set the tables of p about pools (problem_tables.h), in mem. Operator times, byte classes, hop times and
+ * routes are there. *total_ns is that of all operators, and grows by the most that all traffic together can
+ * take at the rates of the pools: slowed pieces can make a run longer by no more. Without pools it does
+ * nothing.
+ *   tmp   scratch; the caller resets it
+ * Fails: BERTH_ENOMEM.
+ * O(ops * devs + classes * (links + devs * devs * hops of a route)). */
+berth_status berth_pool_tables(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total_ns,
+                               berth_err *err);
 
 #endif

@@ -49,6 +49,24 @@ bool berth_system_runs(const berth_system *s, int32_t dev, const char *type)
 	return false;
 }
 
+static double plain_s(const berth_system *s, int32_t l, double bytes)
+{
+	return s->link_latency_s[l] + bytes / s->link_bandwidth[l];
+}
+
+bool berth_hop_packed(const berth_system *s, int32_t l, double bytes)
+{
+	return s->link_packed_latency_s && bytes > 0 &&
+	       s->link_packed_latency_s[l] + bytes * s->link_packed_s_per_byte[l] < plain_s(s, l, bytes);
+}
+
+double berth_hop_s(const berth_system *s, int32_t l, double bytes)
+{
+	return berth_hop_packed(s, l, bytes)
+	               ? s->link_packed_latency_s[l] + bytes * s->link_packed_s_per_byte[l]
+	               : plain_s(s, l, bytes);
+}
+
 /* ---- checking ---- */
 
 typedef struct figure_range {

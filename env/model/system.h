@@ -70,7 +70,8 @@ typedef struct berth_system {
 	int32_t *link_from, *link_to, *link_channel;
 	double *link_latency_s, *link_bandwidth, *link_joules_per_byte; /* joules: 0 where not given */
 	int32_t *link_of; /* [from * n_devs + to]: the link, or -1 */
-	/* What a packed tensor takes on a link (packed.h); NULL: none is packed. No file states them. */
+	/* What a packed tensor takes on a link (berth_system_pack); NULL: none is packed. No file states
+	 * them. */
 	double *link_packed_latency_s, *link_packed_s_per_byte;
 	int pack_factor; /* 0: none */
 
@@ -100,6 +101,12 @@ double berth_system_efficiency(const berth_system *s, int32_t dev, const char *t
 /* Does the list of dev, or its absence, let a type run there? A NULL type stands in no list. Measured times
  * override it; they are not asked here. */
 bool berth_system_runs(const berth_system *s, int32_t dev, const char *type);
+
+/* Seconds of a hop over link l, cuts aside: as it is, or packed where that is less. 0 bytes go as they are.
+ */
+double berth_hop_s(const berth_system *s, int32_t l, double bytes);
+/* Does a tensor of so many bytes go packed over link l? */
+bool berth_hop_packed(const berth_system *s, int32_t l, double bytes);
 
 /* All that the comments above promise, and that each device reaches each other one by links. Errors are also
  * figures out of range, two links for one ordered pair, busy_w < idle_w, and one of the two watts without the

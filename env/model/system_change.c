@@ -1,10 +1,9 @@
-/* Changed machines; see system_change.h. Devices and links are added and removed in the system's JSON
- * document, so that whatever a device has goes with it. */
+/* Changed machines: devices and links added and removed. It is done in the system's JSON document, so that
+ * whatever a device has goes with it. */
 #include "system_change.h"
 
 #include "json.h"
 #include "system_json.h"
-#include "system_set.h"
 #include "text.h"
 #include "units.h"
 

@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include "constraints.h"
-#include "cuts.h"
 #include "text.h"
 
 #include <math.h>

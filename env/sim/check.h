@@ -12,7 +12,7 @@ typedef enum berth_violation_kind {
 	BERTH_VIOLATION_COLOCATION, /* the operator is apart from its colocation group */
 	BERTH_VIOLATION_SEPARATION, /* the operator is together with another of its separation group */
 	BERTH_VIOLATION_CONTIGUITY, /* a path leaves the operator's contiguous device and comes back here */
-	BERTH_VIOLATION_CUTS,       /* more borders between blocks are cuts than may be (cuts.h) */
+	BERTH_VIOLATION_CUTS,       /* more borders between blocks are cuts than may be (constraints.h) */
 	BERTH_VIOLATION_RULES,      /* no placement keeps separation, contiguity and cuts together */
 	BERTH_VIOLATION_MEMORY,     /* the peak of a device is above its memory less its margin */
 	BERTH_VIOLATION_POOL,       /* the peak of a memory pool is above its bytes */

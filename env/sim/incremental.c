@@ -766,7 +766,7 @@ static int32_t skip(berth_incremental *n, int32_t i)
 		s->now = n->base_latency_ns + shift;
 		s->n_heap = 0;
 		if (s->share)
-			pool_share_reset(s->share);
+			pool_share_set(s->share, NULL, 0);
 		return j;
 	}
 	copy(n->kept_sums, s->sums, s->n_sums, sizeof *s->sums);

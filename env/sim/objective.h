@@ -29,7 +29,7 @@ typedef struct berth_bound_parts {
 	double peak_bytes;
 } berth_bound_parts;
 
-/* What joint bounds weigh against each other (bounds_joint.h). */
+/* What joint bounds weigh against each other (bounds_joint.c). */
 typedef enum berth_joint_part {
 	BERTH_JOINT_LATENCY,
 	BERTH_JOINT_LOAD,

@@ -7,7 +7,7 @@
  *   channels  Each has a list of waiting transfers, sorted by (request instant, tensor, destination). With
  *             no contention none waits. In program order the list is sorted by places in the channel's
  *             sequence, which is known beforehand, and all but the next one are held back.
- *   pools     What goes through a memory pool is under way in pool_share.h in the place of the heap, as its
+ *   pools     What goes through a memory pool is under way in sim_pools.c in the place of the heap, as its
  *             end moves when others come and go. It goes into the heap when it is what ends next.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
@@ -577,7 +577,7 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		s->chan[c] = (channel){.head = -1, .tail = -1};
 	if (s->share) {
-		pool_share_reset(s->share);
+		pool_share_set(s->share, NULL, 0);
 		memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
 	}
 	bool runs = true;

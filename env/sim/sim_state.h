@@ -3,7 +3,6 @@
 #ifndef BERTH_SIM_STATE_H
 #define BERTH_SIM_STATE_H
 
-#include "pool_share.h"
 #include "sim.h"
 
 typedef struct event {
@@ -36,6 +35,27 @@ typedef struct channel {
 	int32_t n_started;
 	bool busy, dirty;
 } channel;
+
+typedef struct pool_piece {
+	double demand; /* bytes/ns that it asks of each of its pools */
+	double work;   /* ns at full speed that were left at since_ns */
+	double speed;  /* since then, (0, 1] */
+	int64_t since_ns, end_ns;
+	int64_t alone_ns; /* its end, had it not been slowed */
+	int32_t what;     /* as in an event of the simulator */
+	int32_t pool[2]; /* -1: none */
+} pool_piece;
+
+typedef struct pool_share {
+	const berth_problem *p;
+	pool_piece *piece; /* [n_pieces] under way, by demand */
+	int32_t n_pieces, cap;
+	int32_t *n_in;    /* [n_pools] pieces of each pool */
+	double *level;    /* [n_pools] the most that a piece gets; INFINITY: each gets what it asks */
+	bool *changed;    /* [n_pools] a piece has come or gone since the level was computed */
+	bool any_changed;
+	int64_t next_ns; /* least end of a piece, as of pool_share_settle; INT64_MAX: none is under way */
+} pool_share;
 
 struct berth_sim {
 	const berth_problem *p;
@@ -120,8 +140,19 @@ bool sim_begin(berth_sim *s, const int32_t *op_dev, const int32_t *order);
 /* Event: operator what, or hop of transfer ~what, ends at that time. */
 void sim_event_push(berth_sim *s, int64_t time, int32_t what);
 
-/* Where there are pools (sim_pools.c). Does the operator, or the present hop of transfer id, that starts now
- * go through pools? Then it is under way there. */
+/* Memory pools (sim_pools.c). Scratch for simulations of p, in mem; *out is NULL where p has no pools. Fails:
+ * BERTH_ENOMEM. */
+berth_status pool_share_new(const berth_problem *p, berth_arena *mem, pool_share **out, berth_err *err);
+
+/* The pieces are these n [<= cap]; none at the beginning of a run. Levels are computed when the next round is
+ * settled: others may have gone since they were. */
+void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n);
+
+/* The same state by that much later. */
+void pool_share_shift(pool_share *q, int64_t by_ns);
+
+/* Does the operator, or the present hop of transfer id, that starts now go through pools? Then it is under
+ * way there. */
 bool sim_start_op_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time_ns);
 bool sim_start_hop_in_pools(berth_sim *s, int32_t id, int64_t time_ns);
 

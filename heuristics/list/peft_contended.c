@@ -8,7 +8,7 @@
  * A device is judged by the end there and by what is to come behind, as PEFT does (H. Arabnejad, J. G.
  * Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS
  * 25(3), 2014), here with CEFT's tails. That table takes each operator behind to be wherever it is best. So
- * the schedule is made again and again: now the last one says where the operators behind were (guide.h), and
+ * the schedule is made again and again: now the last one says where the operators behind were (ready.h), and
  * in which order all come. What is to come is a mean of both, of other shares from pass to pass, so that
  * passes do not come to rest. A pass need not be better than the one before; the last is when PATIENCE in a
  * row were not better than the best.
@@ -19,11 +19,11 @@
 #include "bounds_load.h"
 #include "ceft.h"
 #include "coloc.h"
-#include "guide.h"
 #include "list.h"
 #include "method.h"
 #include "offer_schedule.h"
 #include "priced.h"
+#include "ready.h"
 #include "seeds.h"
 
 #include <string.h>

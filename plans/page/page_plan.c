@@ -3,9 +3,9 @@
 
 #include "explain.h"
 #include "explain_op.h"
-#include "memory_curve.h"
 #include "page_graph.h"
 #include "sort.h"
+#include "timeline.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * same search comes to when single operators are free to stand anywhere. */
 #include "yardsticks.h"
 
-#include "cuts.h"
+#include "constraints.h"
 #include "single.h"
 
 #include <math.h>

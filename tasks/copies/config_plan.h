@@ -16,7 +16,7 @@ typedef struct berth_config_plan {
 
 /* The plan of a configuration that can be.
  *   graph  [x->n_batches] the model at each batch, with the operators of those in x; where times in x were
- *          measured (step_times.h), these are without them, as who loads the plan has them
+ *          measured (times.h), these are without them, as who loads the plan has them
  * All lives in mem and may borrow the graphs; tmp is scratch, another arena, reset at exit. Fails:
  * BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(operators of all copies, and a
  * simulation). */

@@ -2,7 +2,7 @@
  * with all orders, each scored by the reference simulator, on random instances of everything that the
  * formats can say. Every bound must hold for each of these placements. */
 #include "bounds.h"
-#include "bounds_windows.h"
+#include "bounds_parts.h"
 #include "exact_search.h"
 #include "graph_format.h"
 #include "instance.h"

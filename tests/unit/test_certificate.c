@@ -1,5 +1,5 @@
 /* Trees of cases that claim what is not so are refused; what duals prove is no more than what is so. */
-#include "bounds_lp.h"
+#include "bounds_parts.h"
 #include "certificate_cases.h"
 #include "lp.h"
 #include "placement_lp.h"

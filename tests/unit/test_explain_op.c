@@ -5,8 +5,8 @@
 #include "instance.h"
 #include "placement.h"
 #include "support.h"
+#include "system_change.h"
 #include "system_json.h"
-#include "system_set.h"
 #include "whatif.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Granularity: layers and parts of them by names, by repeats and from files; blocks as colocation groups; and
  * that every method keeps to them and to a limit of cuts, counted here anew. */
-#include "cuts.h"
+#include "constraints.h"
 #include "granularity.h"
 #include "graph_format.h"
 #include "graph_union.h"

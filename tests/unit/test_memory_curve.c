@@ -1,7 +1,6 @@
 /* Memory over time on random instances: its largest sum is the simulator's peak, and every step is what the
  * table of the execution model comes to, added up anew from the timeline; thinning keeps peaks and ends. */
 #include "compiled_instance.h"
-#include "memory_curve.h"
 #include "support.h"
 #include "timeline.h"
 

@@ -1,8 +1,6 @@
 /* Separation and contiguity mended: where an operator goes that cannot stay, and on random instances that
  * what is called kept is kept, on devices that may run it. */
 #include "constraints.h"
-#include "constraints_mend.h"
-#include "contiguity.h"
 #include "graph_format.h"
 #include "problem.h"
 #include "rng.h"

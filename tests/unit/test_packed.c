@@ -1,9 +1,9 @@
 /* Packed tensors: hops take what the formula says where that is less, and numbers are as far off as stated.
  */
-#include "packed.h"
 #include "rng.h"
 #include "small_problem.h"
 #include "support.h"
+#include "system_change.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* Times of operators after measured steps: what a step on each device takes then. */
 #include "fail_each.h"
 #include "small_problem.h"
-#include "step_times.h"
 #include "support.h"
+#include "times.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
  * built-in machines. */
 #include "cost_model.h"
 #include "support.h"
+#include "system_change.h"
 #include "system_json.h"
-#include "system_set.h"
 #include "systems_builtin.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "instance.h"
 #include "small_problem.h"
 #include "support.h"
+#include "system_change.h"
 #include "system_json.h"
 #include "systems_builtin.h"
-#include "tighten.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include "oracle.h"
 #include "placement.h"
 #include "support.h"
+#include "system_change.h"
 #include "system_json.h"
-#include "system_set.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,13 +1,78 @@
-/* Gates and trees between them; see certify_blocks.h.
+/* What bounds know, as certificates: the best of all that are offered, windows, and gates with trees
+ * between them.
  *
- * Not all that is known has to be proven. Blocks are taken from the first to the last. With what is proven up
- * to a block and what is known behind it, a pair of its devices needs no more than the length of the whole
- * chain leaves for it. */
-#include "certify_blocks.h"
-
-#include "certify_tree.h"
+ * Of gates not all that is known has to be proven. Blocks are taken from the first to the last. With what
+ * is proven up to a block and what is known behind it, a pair of its devices needs no more than the length
+ * of the whole chain leaves for it. */
+#include "certify.h"
 
 #include <string.h>
+
+berth_status berth_bound_proof_offer(berth_bound_proof *x, const berth_problem *p, const berth_certificate *c,
+                                     berth_arena *tmp, berth_err *err)
+{
+	int64_t proven_ns;
+	if (!x || x->load != c->load)
+		return BERTH_OK;
+	berth_status st = berth_certificate_prove(c, p, tmp, &proven_ns, err);
+	if (st == BERTH_EFORMAT)
+		return BERTH_OK; /* it is none: dropped */
+	BERTH_TRY(st);
+	if (x->any && proven_ns <= x->best.bound_ns)
+		return BERTH_OK;
+	x->any = true;
+	x->best = *c;
+	x->best.bound_ns = proven_ns;
+	x->best.graph_name = p->g->name;
+	x->best.system_name = p->s->name;
+	return BERTH_OK;
+}
+
+/* ---- windows ---- */
+
+enum {
+	RECENT = 64
+}; /* price vectors that a new one is looked for among: windows that repeat have the same */
+
+/* The index of a price vector, added where it is new. */
+static berth_status find_vector(berth_window_proof *w, const double *price, int32_t *at, berth_err *err)
+{
+	int32_t n = w->p->n_devs + w->p->n_pools, k = w->c.n_prices * n;
+	for (int32_t r = 0; r < n; r++) {
+		BERTH_TRY(BERTH_GROW(w->x->mem, w->c.price_vector, k + r, &w->cap_prices, err));
+		w->c.price_vector[k + r] = (int64_t)price[r];
+	}
+	const int64_t *new = w->c.price_vector + k;
+	for (*at = w->c.n_prices - 1; *at >= 0 && *at >= w->c.n_prices - RECENT; --*at)
+		if (memcmp(new, w->c.price_vector + (size_t)*at * (size_t)n, (size_t)n * sizeof *new) == 0)
+			return BERTH_OK;
+	*at = w->c.n_prices++;
+	return BERTH_OK;
+}
+
+berth_status berth_window_proof_add(berth_window_proof *w, berth_window_claim claim, const double *price,
+                                    int32_t stride, const int32_t *told, berth_err *err)
+{
+	int32_t cases = claim.first < 0 ? 1 : w->p->n_devs;
+	BERTH_TRY(BERTH_NEW(w->x->mem, claim.prices, cases, err));
+	for (int32_t d = 0; d < cases; d++) {
+		claim.prices[d] = -1;
+		if (told[d] >= 0)
+			BERTH_TRY(find_vector(w, price + (size_t)told[d] * (size_t)stride, &claim.prices[d],
+			                      err));
+	}
+	BERTH_TRY(BERTH_GROW(w->x->mem, w->c.window, w->c.n_windows, &w->cap_windows, err));
+	w->c.window[w->c.n_windows++] = claim;
+	return BERTH_OK;
+}
+
+berth_status berth_window_proof_offer(berth_window_proof *w, berth_arena *tmp, berth_err *err)
+{
+	w->c.kind = BERTH_CERTIFICATE_WINDOWS;
+	return berth_bound_proof_offer(w->x, w->p, &w->c, tmp, err);
+}
+
+/* ---- gates ---- */
 
 enum { HALVES = 5 };
 
