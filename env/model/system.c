@@ -1,10 +1,11 @@
-/* Look-ups in a system and the check of all its invariants; see system.h. */
+/* Look-ups in a system, its figures by their keys, and the check of all its invariants. */
 #include "system.h"
 
-#include "memory_pools.h"
+#include "cost_model.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 const char *berth_channel_order_name(berth_channel_order order)
@@ -24,6 +25,14 @@ int32_t berth_system_find_dev(const berth_system *s, const char *name)
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (strcmp(s->dev_name[d], name) == 0)
 			return d;
+	return -1;
+}
+
+int32_t berth_system_find_pool(const berth_system *s, const char *name)
+{
+	for (int32_t i = 0; i < s->n_pools; i++)
+		if (strcmp(s->pool_name[i], name) == 0)
+			return i;
 	return -1;
 }
 
@@ -69,34 +78,78 @@ double berth_hop_s(const berth_system *s, int32_t l, double bytes)
 
 /* ---- checking ---- */
 
-typedef struct figure_range {
-	const char *key;
-	double least, most;
-} figure_range;
+/* In the order of files. */
+#define OF_DEVICE(key, type) #key, BERTH_OF_DEVICE, BERTH_FIGURE_##type, offsetof(berth_system, dev_##key)
+#define OF_LINK(key) #key, BERTH_OF_LINK, BERTH_FIGURE_NUMBER, offsetof(berth_system, link_##key)
+#define OF_POOL(key, type) #key, BERTH_OF_POOL, BERTH_FIGURE_##type, offsetof(berth_system, pool_##key)
 
-static const figure_range figures[] = {
-	{"peak_flops", 1e-9, 1e30},
-	{"mem_bandwidth", 1e-9, 1e30},
-	{"efficiency", 1e-9, 1e9},
-	{"op_overhead_s", 0, 1e6},
-	{"op_gap_s", 0, 1e6},
-	{"memory_margin", 0, 0.999999},
-	{"memory_bytes", 0, 0x1p53},
-	{"slots", 1, BERTH_MAX_SLOTS},
-	{"idle_w", 0, 1e12},
-	{"busy_w", 0, 1e12},
-	{"latency_s", 0, 1e6},
-	{"bandwidth", 1e-9, 1e30},
-	{"joules_per_byte", 0, 1e12},
-	{"bytes", 0, 0x1p53},
+const berth_system_figure berth_system_figures[BERTH_N_FIGURES] = {
+	{OF_DEVICE(peak_flops, NUMBER), 1e-9, 1e30, 0, true, BERTH_FLOPS_PER_S},
+	{OF_DEVICE(mem_bandwidth, NUMBER), 1e-9, 1e30, 0, true, BERTH_BYTES_PER_S},
+	{OF_DEVICE(op_overhead_s, NUMBER), 0, 1e6, 0, false, BERTH_SECONDS},
+	{OF_DEVICE(memory_bytes, BYTES), 0, 0x1p53, -1, true, BERTH_BYTES},
+	{OF_DEVICE(memory_margin, NUMBER), 0, 0.999999, 0, false, BERTH_PLAIN},
+	{OF_DEVICE(slots, COUNT), 1, BERTH_MAX_SLOTS, 1, false, BERTH_PLAIN},
+	{OF_DEVICE(idle_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
+	{OF_DEVICE(busy_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
+	{OF_LINK(latency_s), 0, 1e6, 0, false, BERTH_SECONDS},
+	{OF_LINK(bandwidth), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
+	{OF_LINK(joules_per_byte), 0, 1e12, 0, false, BERTH_JOULES_PER_BYTE},
+	{OF_POOL(bandwidth, NUMBER), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
+	{OF_POOL(bytes, BYTES), 0, 0x1p53, -1, true, BERTH_BYTES},
+	{.key = "efficiency", .of = BERTH_OF_OTHERS, .least = 1e-9, .most = 1e9},
+	{.key = "op_gap_s", .of = BERTH_OF_OTHERS, .least = 0, .most = 1e6},
 };
+
+static void *array_of(const berth_system *s, const berth_system_figure *f)
+{
+	void *array;
+	memcpy(&array, (const char *)s + f->array, sizeof array);
+	return array;
+}
+
+double berth_system_figure_get(const berth_system *s, const berth_system_figure *f, int32_t i)
+{
+	const void *array = array_of(s, f);
+	return f->type == BERTH_FIGURE_NUMBER  ? ((const double *)array)[i]
+	       : f->type == BERTH_FIGURE_BYTES ? (double)((const int64_t *)array)[i]
+	                                       : ((const int32_t *)array)[i];
+}
+
+void berth_system_figure_set(berth_system *s, const berth_system_figure *f, int32_t i, double x)
+{
+	void *array = array_of(s, f);
+	if (f->type == BERTH_FIGURE_NUMBER)
+		((double *)array)[i] = x;
+	else if (f->type == BERTH_FIGURE_BYTES)
+		((int64_t *)array)[i] = (int64_t)x;
+	else
+		((int32_t *)array)[i] = (int32_t)x;
+}
+
+bool berth_system_figure_given(const berth_system_figure *f, double x)
+{
+	return !isnan(x) && !(f->optional && x == f->absent);
+}
+
+berth_status berth_system_figure_new(berth_system *s, const berth_system_figure *f, int32_t n,
+                                     const berth_system *from, berth_arena *mem, berth_err *err)
+{
+	void *array = berth_arena_alloc(mem, (size_t)n, f->type == BERTH_FIGURE_COUNT ? sizeof(int32_t) : 8);
+	if (!array)
+		return berth_nomem(err);
+	memcpy((char *)s + f->array, &array, sizeof array);
+	for (int32_t i = 0; i < n; i++)
+		berth_system_figure_set(s, f, i, from ? berth_system_figure_get(from, f, i) : f->absent);
+	return BERTH_OK;
+}
 
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err)
 {
-	const figure_range *f = figures;
+	const berth_system_figure *f = berth_system_figures;
 	while (strcmp(f->key, key) != 0) {
 		f++;
-		assert(f < figures + sizeof figures / sizeof *figures);
+		assert(f < berth_system_figures + BERTH_N_FIGURES);
 	}
 	if (x >= f->least && x <= f->most)
 		return BERTH_OK;
@@ -104,18 +157,21 @@ berth_status berth_system_figure_check(const char *key, double x, berth_err *err
 	                  f->most);
 }
 
-/* figure_check where 0 says "not given". */
-static berth_status check_given(const char *key, double x, berth_err *err)
+/* All figures of device, link or pool i that are given. */
+static berth_status check_figures(const berth_system *s, int of, int32_t i, berth_err *err)
 {
-	return x == 0 ? BERTH_OK : berth_system_figure_check(key, x, err);
+	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
+	     f++)
+		if ((int)f->of == of &&
+		    (!f->optional || berth_system_figure_given(f, berth_system_figure_get(s, f, i))))
+			BERTH_TRY(berth_system_figure_check(f->key, berth_system_figure_get(s, f, i), err));
+	return BERTH_OK;
 }
 
 static berth_status check_watts(double idle_w, double busy_w, berth_err *err)
 {
-	if (isnan(idle_w) && isnan(busy_w))
-		return BERTH_OK;
-	BERTH_TRY(berth_system_figure_check("idle_w", idle_w, err));
-	BERTH_TRY(berth_system_figure_check("busy_w", busy_w, err));
+	if (isnan(idle_w) != isnan(busy_w))
+		return berth_system_figure_check(isnan(idle_w) ? "idle_w" : "busy_w", NAN, err);
 	if (busy_w < idle_w)
 		return berth_fail(err, BERTH_EFORMAT, "busy_w is %.10g, below idle_w, %.10g", busy_w, idle_w);
 	return BERTH_OK;
@@ -139,13 +195,7 @@ static berth_status check_types(const berth_system *s, int32_t d, berth_err *err
 
 static berth_status check_device(const berth_system *s, int32_t d, berth_err *err)
 {
-	BERTH_TRY(check_given("peak_flops", s->dev_peak_flops[d], err));
-	BERTH_TRY(check_given("mem_bandwidth", s->dev_mem_bandwidth[d], err));
-	BERTH_TRY(berth_system_figure_check("op_overhead_s", s->dev_op_overhead_s[d], err));
-	if (s->dev_memory_bytes[d] != -1)
-		BERTH_TRY(berth_system_figure_check("memory_bytes", (double)s->dev_memory_bytes[d], err));
-	BERTH_TRY(berth_system_figure_check("memory_margin", s->dev_memory_margin[d], err));
-	BERTH_TRY(berth_system_figure_check("slots", s->dev_slots[d], err));
+	BERTH_TRY(check_figures(s, BERTH_OF_DEVICE, d, err));
 	BERTH_TRY(check_watts(s->dev_idle_w[d], s->dev_busy_w[d], err));
 	return check_types(s, d, err);
 }
@@ -178,11 +228,7 @@ static berth_status check_link(const berth_system *s, int32_t l, berth_err *err)
 	if (s->link_of[from * s->n_devs + to] != l)
 		return berth_fail(err, BERTH_EFORMAT, "link %d is not the one link from '%.80s' to '%.80s'",
 		                  l, s->dev_name[from], s->dev_name[to]);
-	berth_status st = berth_system_figure_check("latency_s", s->link_latency_s[l], err);
-	if (st == BERTH_OK)
-		st = berth_system_figure_check("bandwidth", s->link_bandwidth[l], err);
-	if (st == BERTH_OK)
-		st = berth_system_figure_check("joules_per_byte", s->link_joules_per_byte[l], err);
+	berth_status st = check_figures(s, BERTH_OF_LINK, l, err);
 	if (st == BERTH_OK)
 		return st;
 	return berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from], s->dev_name[to]);
@@ -208,6 +254,56 @@ static berth_status check_links(const berth_system *s, berth_err *err)
 	}
 	return n_seen == s->n_channels ? BERTH_OK
 	                               : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen);
+}
+
+static berth_status check_member(const berth_system *s, int32_t i, int32_t d, berth_err *err)
+{
+	if (s->dev_mem_bandwidth[d] > s->pool_bandwidth[i])
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "bandwidth is %.10g, below the mem_bandwidth of device '%.80s', %.10g",
+		                  s->pool_bandwidth[i], s->dev_name[d], s->dev_mem_bandwidth[d]);
+	if (s->pool_bytes[i] >= 0 && s->dev_memory_bytes[d] > s->pool_bytes[i])
+		return berth_fail(
+			err, BERTH_EFORMAT, "bytes is %lld, below the memory_bytes of device '%.80s', %lld",
+			(long long)s->pool_bytes[i], s->dev_name[d], (long long)s->dev_memory_bytes[d]);
+	return BERTH_OK;
+}
+
+berth_status berth_pool_check(const berth_system *s, int32_t i, berth_err *err)
+{
+	int32_t n_members = 0;
+	if (s->cost_model != &berth_cost_reference)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "cost model '%s' knows no memory pools; remove them, or the cost model",
+		                  s->cost_model->name);
+	BERTH_TRY(check_figures(s, BERTH_OF_POOL, i, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (s->dev_pool[d] == i) {
+			BERTH_TRY(check_member(s, i, d, err));
+			n_members++;
+		}
+	return n_members ? BERTH_OK
+	                 : berth_fail(err, BERTH_EFORMAT, "it has no device; expected at least one");
+}
+
+berth_status berth_pools_check(const berth_system *s, berth_err *err)
+{
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (s->dev_pool[d] < -1 || s->dev_pool[d] >= s->n_pools)
+			return berth_fail(err, BERTH_EFORMAT, "device '%.80s' is in memory pool %d of %d",
+			                  s->dev_name[d], s->dev_pool[d], s->n_pools);
+	for (int32_t i = 0; i < s->n_pools; i++) {
+		if (!s->pool_name[i] || !*s->pool_name[i])
+			return berth_fail(err, BERTH_EFORMAT, "memory pool %d has no name", i);
+		if (berth_system_find_pool(s, s->pool_name[i]) != i)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "two memory pools are named '%.80s'; names must be unique",
+			                  s->pool_name[i]);
+		berth_status st = berth_pool_check(s, i, err);
+		if (st != BERTH_OK)
+			return berth_fail_in(err, st, "memory pool '%.80s': ", s->pool_name[i]);
+	}
+	return BERTH_OK;
 }
 
 static berth_status fail_path(const berth_system *s, int32_t from, int32_t to, berth_err *err)

@@ -5,6 +5,7 @@
 #define BERTH_SYSTEM_H
 
 #include "arena.h"
+#include "units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,7 +79,7 @@ typedef struct berth_system {
 	/* channels [n_channels], numbered by their first link */
 	const char **channel_name; /* the name that links share; NULL: a link's own */
 
-	/* memory pools [n_pools], in file order: memory that devices share (memory_pools.h) */
+	/* memory pools [n_pools], in file order: memory that devices share */
 	const char **pool_name;
 	double *pool_bandwidth; /* bytes/s of all members together */
 	int64_t *pool_bytes;    /* what they may hold together; -1: unlimited */
@@ -115,8 +116,42 @@ bool berth_hop_packed(const berth_system *s, int32_t l, double bytes);
  * Fails: BERTH_EFORMAT, naming the device or the pair; BERTH_ENOMEM. O(devices * devices + links). */
 berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_err *err);
 
-/* Is x in the range of the figure key ("bandwidth", "slots", "efficiency", ... as in the file)? The ranges
- * keep every quotient and product of figures finite. Fails: BERTH_EFORMAT "KEY is X; expected A to B". */
+/* A figure of each device, link or memory pool, or another one of the format: its key in files, its range and
+ * what stands where a file leaves it out. The ranges keep every quotient and product of figures finite. */
+typedef struct berth_system_figure {
+	const char *key;
+	enum { BERTH_OF_DEVICE, BERTH_OF_LINK, BERTH_OF_POOL, BERTH_OF_OTHERS } of;
+	enum { BERTH_FIGURE_NUMBER, BERTH_FIGURE_BYTES, BERTH_FIGURE_COUNT } type; /* double, int64_t, int32_t */
+	size_t array; /* offset of its array in a system; not of others */
+	double least, most, absent;
+	bool optional; /* absent says that it is not given */
+	berth_quantity quantity;
+} berth_system_figure;
+
+enum { BERTH_N_FIGURES = 15 };
+extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
+
+/* The figure of element i, and to set it. */
+double berth_system_figure_get(const berth_system *s, const berth_system_figure *f, int32_t i);
+void berth_system_figure_set(berth_system *s, const berth_system_figure *f, int32_t i, double x);
+/* Is x a figure that is given? */
+bool berth_system_figure_given(const berth_system_figure *f, double x);
+/* A new array of it in mem, of copies of those of `from`, or absent ones where that is NULL. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_system_figure_new(berth_system *s, const berth_system_figure *f, int32_t n, const berth_system *from,
+                              berth_arena *mem, berth_err *err);
+
+/* Is x in the range of the figure key ("bandwidth", "slots", "efficiency", ... as in the file)? Fails:
+ * BERTH_EFORMAT "KEY is X; expected A to B". */
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err);
+
+/* Names are there and unique, figures in range, each pool has a member. A member's mem_bandwidth is at most
+ * the pool's, its memory_bytes are at most the pool's. Only the reference cost model knows of pools. Of one
+ * pool. Fails: BERTH_EFORMAT, naming the pool but for one. O(pools * (pools + devices)). */
+berth_status berth_pools_check(const berth_system *s, berth_err *err);
+berth_status berth_pool_check(const berth_system *s, int32_t pool, berth_err *err);
+
+/* Index of the pool called name, or -1. O(n_pools). */
+int32_t berth_system_find_pool(const berth_system *s, const char *name);
 
 #endif

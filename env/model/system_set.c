@@ -2,7 +2,6 @@
  * what a graph needs. Copies of systems to change stand here, too. */
 #include "system_change.h"
 
-#include "memory_pools.h"
 #include "text.h"
 #include "units.h"
 
@@ -11,37 +10,11 @@
 #include <string.h>
 
 typedef struct change {
-	const char *what;     /* the whole text, for messages */
+	const char *what; /* the whole text, for messages */
 	char *name, *key;
 	double value;
-	const char *unit;     /* "x": value is a factor */
+	const char *unit; /* "x": value is a factor */
 } change;
-
-static const struct {
-	const char *key;
-	berth_quantity quantity;
-} quantities[] = {
-	{"peak_flops", BERTH_FLOPS_PER_S},
-	{"mem_bandwidth", BERTH_BYTES_PER_S},
-	{"bandwidth", BERTH_BYTES_PER_S},
-	{"memory_bytes", BERTH_BYTES},
-	{"bytes", BERTH_BYTES},
-	{"op_overhead_s", BERTH_SECONDS},
-	{"latency_s", BERTH_SECONDS},
-	{"idle_w", BERTH_WATTS},
-	{"busy_w", BERTH_WATTS},
-	{"joules_per_byte", BERTH_JOULES_PER_BYTE},
-};
-
-static const char *const dev_keys[] = {"peak_flops",    "mem_bandwidth", "op_overhead_s", "memory_bytes",
-                                       "memory_margin", "slots",         "idle_w",        "busy_w"};
-static const char *const link_keys[] = {"latency_s", "bandwidth", "joules_per_byte"};
-static const char *const pool_keys[] = {"bandwidth", "bytes"};
-enum {
-	N_DEV_KEYS = sizeof dev_keys / sizeof *dev_keys,
-	N_LINK_KEYS = sizeof link_keys / sizeof *link_keys,
-	N_POOL_KEYS = sizeof pool_keys / sizeof *pool_keys
-};
 
 #define POOL "pool."
 
@@ -76,102 +49,58 @@ static bool is_factor(const change *c)
 	return strcmp(c->unit, "x") == 0;
 }
 
-/* The value in the unit of the key. */
-static berth_status in_si(const change *c, double *out, berth_err *err)
+/* The value in the unit of the figure. */
+static berth_status in_si(const change *c, const berth_system_figure *f, double *out, berth_err *err)
 {
 	char known[96];
 	const char *end;
-	berth_quantity q = BERTH_PLAIN;
-	for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
-		if (strcmp(c->key, quantities[i].key) == 0)
-			q = quantities[i].quantity;
-	double factor = berth_unit(q, c->unit, &end);
+	double factor = berth_unit(f->quantity, c->unit, &end);
 	*out = c->value * factor;
 	if (factor > 0 && !*end)
 		return BERTH_OK;
-	berth_unit_names(q, known);
+	berth_unit_names(f->quantity, known);
 	return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is no unit of %s; %s%s", c->what, c->unit,
 	                  c->key, *known ? "known: " : "it has none", known);
 }
 
-/* The new figure of key, in its range. given: there is an old one. */
-static berth_status figure(const change *c, double old, bool given, double *out, berth_err *err)
+/* Set the figure of element i, in its range. Unlimited memory times a factor stays so. */
+static berth_status set_figure(berth_system *s, const berth_system_figure *f, int32_t i, const change *c,
+                               berth_err *err)
 {
-	double x = old * c->value;
+	bool counts = f->type == BERTH_FIGURE_COUNT;
+	double old = berth_system_figure_get(s, f, i), x = old * c->value;
 	if (!is_factor(c))
-		BERTH_TRY(in_si(c, &x, err));
-	else if (!given)
+		BERTH_TRY(in_si(c, f, &x, err));
+	else if (f->type == BERTH_FIGURE_BYTES && old < 0)
+		return BERTH_OK;
+	else if (!berth_system_figure_given(f, old))
 		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
 		                  c->what, c->name, c->key);
-	bool slots = strcmp(c->key, "slots") == 0;
-	if (slots && is_factor(c))
+	if (counts && is_factor(c))
 		x = floor(x);
-	if (slots && x != floor(x))
-		return berth_fail(err, BERTH_EINVAL, "'%.80s': slots is a whole number", c->what);
+	if (counts && x != floor(x))
+		return berth_fail(err, BERTH_EINVAL, "'%.80s': %s is a whole number", c->what, c->key);
 	if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
-	*out = x;
+	berth_system_figure_set(s, f, i, x);
 	return BERTH_OK;
 }
 
-static berth_status set_double(const change *c, double *field, berth_err *err)
+/* The figure that the key means, of element i of its kind. */
+static berth_status set_key(berth_system *s, int of, int32_t i, const change *c, berth_err *err)
 {
-	bool zero_is_none = strcmp(c->key, "peak_flops") == 0 || strcmp(c->key, "mem_bandwidth") == 0;
-	return figure(c, *field, !isnan(*field) && !(zero_is_none && *field == 0), field, err);
-}
-
-static berth_status set_memory(const change *c, int64_t *field, berth_err *err)
-{
-	double x;
-	if (is_factor(c) && *field < 0)
-		return BERTH_OK;
-	BERTH_TRY(figure(c, (double)*field, true, &x, err));
-	*field = (int64_t)x;
-	return BERTH_OK;
-}
-
-static berth_status set_slots(const change *c, int32_t *field, berth_err *err)
-{
-	double x;
-	BERTH_TRY(figure(c, *field, true, &x, err));
-	*field = (int32_t)x;
-	return BERTH_OK;
-}
-
-/* The key's place in keys[n]. */
-static berth_status find_key(const change *c, const char *const *keys, int32_t n, int32_t *at, berth_err *err)
-{
-	berth_status st = berth_text_find(keys, n, c->key, "key", NULL, at, err);
-	return st == BERTH_OK ? st : berth_fail_in(err, st, "'%.80s': ", c->what);
-}
-
-static berth_status set_device(berth_system *s, int32_t d, const change *c, berth_err *err)
-{
-	const char *key = c->key;
-	if (strcmp(key, "peak_flops") == 0) return set_double(c, &s->dev_peak_flops[d], err);
-	if (strcmp(key, "mem_bandwidth") == 0) return set_double(c, &s->dev_mem_bandwidth[d], err);
-	if (strcmp(key, "op_overhead_s") == 0) return set_double(c, &s->dev_op_overhead_s[d], err);
-	if (strcmp(key, "idle_w") == 0) return set_double(c, &s->dev_idle_w[d], err);
-	if (strcmp(key, "busy_w") == 0) return set_double(c, &s->dev_busy_w[d], err);
-	if (strcmp(key, "memory_margin") == 0) return set_double(c, &s->dev_memory_margin[d], err);
-	if (strcmp(key, "memory_bytes") == 0) return set_memory(c, &s->dev_memory_bytes[d], err);
-	if (strcmp(key, "slots") == 0) return set_slots(c, &s->dev_slots[d], err);
-	return find_key(c, dev_keys, N_DEV_KEYS, &(int32_t){0}, err);
-}
-
-static berth_status set_link(berth_system *s, int32_t l, const change *c, berth_err *err)
-{
-	if (strcmp(c->key, "latency_s") == 0) return set_double(c, &s->link_latency_s[l], err);
-	if (strcmp(c->key, "bandwidth") == 0) return set_double(c, &s->link_bandwidth[l], err);
-	if (strcmp(c->key, "joules_per_byte") == 0) return set_double(c, &s->link_joules_per_byte[l], err);
-	return find_key(c, link_keys, N_LINK_KEYS, &(int32_t){0}, err);
-}
-
-static berth_status set_pool(berth_system *s, int32_t i, const change *c, berth_err *err)
-{
-	if (strcmp(c->key, "bandwidth") == 0) return set_double(c, &s->pool_bandwidth[i], err);
-	if (strcmp(c->key, "bytes") == 0) return set_memory(c, &s->pool_bytes[i], err);
-	return find_key(c, pool_keys, N_POOL_KEYS, &(int32_t){0}, err);
+	const char *known[BERTH_N_FIGURES];
+	int32_t n = 0, at;
+	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
+	     f++) {
+		if ((int)f->of != of)
+			continue;
+		if (strcmp(f->key, c->key) == 0)
+			return set_figure(s, f, i, c, err);
+		known[n++] = f->key;
+	}
+	return berth_fail_in(err, berth_text_find(known, n, c->key, "key", NULL, &at, err),
+	                     "'%.80s': ", c->what);
 }
 
 /* The memory pool that the name pool.NAME means, or -1. */
@@ -225,60 +154,40 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 	                  berth_text_suggest(hint, sizeof hint, c->name, known, n));
 }
 
-static berth_status apply(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
+berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
 {
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	change c;
-	bool any = false;
 	BERTH_TRY(split(what, tmp, &c, err));
-	int32_t d = berth_system_find_dev(s, c.name);
-	if (d >= 0)
-		return set_device(s, d, &c, err);
-	int32_t pool = find_pool(s, c.name);
-	if (pool >= 0)
-		return set_pool(s, pool, &c, err);
-	for (int32_t l = 0; l < s->n_links; l++) {
+	int32_t d = berth_system_find_dev(s, c.name), pool = d < 0 ? find_pool(s, c.name) : -1;
+	bool any = d >= 0 || pool >= 0;
+	if (any)
+		BERTH_TRY(set_key(s, d >= 0 ? BERTH_OF_DEVICE : BERTH_OF_POOL, d >= 0 ? d : pool, &c, err));
+	for (int32_t l = 0; d < 0 && pool < 0 && l < s->n_links; l++) {
 		bool here = false;
 		BERTH_TRY(means_link(s, l, c.name, tmp, &here, err));
 		any |= here;
 		if (here)
-			BERTH_TRY(set_link(s, l, &c, err));
+			BERTH_TRY(set_key(s, BERTH_OF_LINK, l, &c, err));
 	}
-	return any ? BERTH_OK : fail_name(s, &c, tmp, err);
-}
-
-berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = apply(s, what, tmp, err);
+	BERTH_TRY(any ? BERTH_OK : fail_name(s, &c, tmp, err));
 	berth_arena_reset(tmp, mark);
-	return st;
+	return BERTH_OK;
 }
 
 /* ---- copies ---- */
 
-#define COPY(field, n)                                                            \
-	do {                                                                      \
-		BERTH_TRY(BERTH_NEW(mem, c.field, (n), err));                     \
-		if ((n) > 0)                                                      \
-			memcpy(c.field, s->field, (size_t)(n) * sizeof *c.field); \
-	} while (0)
-
 berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_system *out, berth_err *err)
 {
 	berth_system c = *s;
-	COPY(dev_peak_flops, s->n_devs);
-	COPY(dev_mem_bandwidth, s->n_devs);
-	COPY(dev_op_overhead_s, s->n_devs);
-	COPY(dev_memory_bytes, s->n_devs);
-	COPY(dev_memory_margin, s->n_devs);
-	COPY(dev_slots, s->n_devs);
-	COPY(dev_idle_w, s->n_devs);
-	COPY(dev_busy_w, s->n_devs);
-	COPY(link_latency_s, s->n_links);
-	COPY(link_bandwidth, s->n_links);
-	COPY(link_joules_per_byte, s->n_links);
-	COPY(pool_bandwidth, s->n_pools);
-	COPY(pool_bytes, s->n_pools);
+	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
+	     f++)
+		if (f->of != BERTH_OF_OTHERS)
+			BERTH_TRY(berth_system_figure_new(&c, f,
+			                                  f->of == BERTH_OF_DEVICE ? s->n_devs
+			                                  : f->of == BERTH_OF_LINK ? s->n_links
+			                                                           : s->n_pools,
+			                                  s, mem, err));
 	*out = c;
 	return BERTH_OK;
 }
@@ -361,10 +270,9 @@ static void tighten_pool(berth_system *s, int32_t pool, const double *bytes)
 	s->pool_bytes[pool] = (int64_t)fmin(sum, 0x1p53);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (s->dev_pool[d] == pool && s->dev_memory_bytes[d] >= 0)
-			s->dev_memory_bytes[d] =
-				old > 0 ? (int64_t)((double)s->pool_bytes[pool] *
-		                                    ((double)s->dev_memory_bytes[d] / old))
-					: 0;
+			s->dev_memory_bytes[d] = old > 0 ? (int64_t)((double)s->pool_bytes[pool] *
+			                                             ((double)s->dev_memory_bytes[d] / old))
+			                                 : 0;
 }
 
 static bool is_in_limited_pool(const berth_system *s, int32_t d)

@@ -2,8 +2,8 @@
  * description that is made of it. */
 #include "description.h"
 #include "machine.h"
-#include "memory_pools.h"
 #include "support.h"
+#include "system.h"
 #include "system_json.h"
 
 #include <math.h>

@@ -1,0 +1,176 @@
+/* berth-system version 1, written in canonical form, and its digest. */
+#include "system_json.h"
+
+#include "cost_model.h"
+#include "sha256.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_given(berth_json_out *w, const char *key, double x)
+{
+	if (x > 0)
+		berth_json_put_number(w, key, x);
+}
+
+static void write_efficiency(const berth_system *s, int32_t d, berth_json_out *w)
+{
+	int32_t first = s->dev_eff_off[d], end = s->dev_eff_off[d + 1];
+	if (end == first + 1 && s->eff_value[first] == 1) /* the default: "*" alone, at 1 */
+		return;
+	berth_json_open(w, "efficiency", '{');
+	for (int32_t i = first; i < end; i++)
+		berth_json_put_number(w, s->eff_type[i], s->eff_value[i]);
+	berth_json_close(w, '}');
+}
+
+static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)
+{
+	if (s->dev_runs_all[d])
+		return;
+	berth_json_open(w, "runs", '[');
+	for (int32_t i = s->dev_runs_off[d]; i < s->dev_runs_off[d + 1]; i++)
+		berth_json_put_string(w, NULL, s->runs_type[i]);
+	berth_json_close(w, ']');
+}
+
+static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "name", s->dev_name[d]);
+	if (strcmp(s->dev_kind[d], s->dev_name[d]) != 0)
+		berth_json_put_string(w, "kind", s->dev_kind[d]);
+	if (s->dev_host[d])
+		berth_json_put_string(w, "host", s->dev_host[d]);
+	put_given(w, "peak_flops", s->dev_peak_flops[d]);
+	write_efficiency(s, d, w);
+	put_given(w, "mem_bandwidth", s->dev_mem_bandwidth[d]);
+	if (s->dev_memory_bytes[d] < 0)
+		berth_json_put_null(w, "memory_bytes");
+	else
+		berth_json_put_int(w, "memory_bytes", s->dev_memory_bytes[d]);
+	put_given(w, "memory_margin", s->dev_memory_margin[d]);
+	if (s->dev_contiguous[d])
+		berth_json_put_bool(w, "contiguous", true);
+	put_given(w, "op_overhead_s", s->dev_op_overhead_s[d]);
+	if (s->dev_slots[d] != 1)
+		berth_json_put_int(w, "slots", s->dev_slots[d]);
+	write_runs(s, d, w);
+	if (!isnan(s->dev_idle_w[d])) {
+		berth_json_put_number(w, "idle_w", s->dev_idle_w[d]);
+		berth_json_put_number(w, "busy_w", s->dev_busy_w[d]);
+	}
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+/* Would one entry with "both_ways" read back as the links l and l + 1? */
+static bool folds(const berth_system *s, int32_t l)
+{
+	int32_t b = l + 1;
+	if (b >= s->n_links || s->link_from[b] != s->link_to[l] || s->link_to[b] != s->link_from[l])
+		return false;
+	if (s->link_latency_s[b] != s->link_latency_s[l] || s->link_bandwidth[b] != s->link_bandwidth[l] ||
+	    s->link_joules_per_byte[b] != s->link_joules_per_byte[l])
+		return false;
+	return s->link_channel[b] == s->link_channel[l] ||
+	       (!s->channel_name[s->link_channel[b]] && !s->channel_name[s->link_channel[l]]);
+}
+
+static void write_link(const berth_system *s, int32_t l, bool both_ways, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "from", s->dev_name[s->link_from[l]]);
+	berth_json_put_string(w, "to", s->dev_name[s->link_to[l]]);
+	put_given(w, "latency_s", s->link_latency_s[l]);
+	berth_json_put_number(w, "bandwidth", s->link_bandwidth[l]);
+	if (both_ways)
+		berth_json_put_bool(w, "both_ways", true);
+	if (s->channel_name[s->link_channel[l]])
+		berth_json_put_string(w, "shared", s->channel_name[s->link_channel[l]]);
+	put_given(w, "joules_per_byte", s->link_joules_per_byte[l]);
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static void write_links(const berth_system *s, berth_json_out *w)
+{
+	berth_json_open(w, "links", '[');
+	for (int32_t l = 0; l < s->n_links; l++) {
+		bool both_ways = folds(s, l);
+		write_link(s, l, both_ways, w);
+		l += both_ways;
+	}
+	berth_json_close(w, ']');
+}
+
+static void write_pool(const berth_system *s, int32_t i, berth_json_out *w)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_flat(w, true);
+	berth_json_put_string(w, "name", s->pool_name[i]);
+	berth_json_put_number(w, "bandwidth", s->pool_bandwidth[i]);
+	if (s->pool_bytes[i] >= 0)
+		berth_json_put_int(w, "bytes", s->pool_bytes[i]);
+	berth_json_open(w, "devices", '[');
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (s->dev_pool[d] == i)
+			berth_json_put_string(w, NULL, s->dev_name[d]);
+	berth_json_close(w, ']');
+	berth_json_close(w, '}');
+	berth_json_flat(w, false);
+}
+
+static void write_pools(const berth_system *s, berth_json_out *w)
+{
+	if (!s->n_pools)
+		return;
+	berth_json_open(w, "memory_pools", '[');
+	for (int32_t i = 0; i < s->n_pools; i++)
+		write_pool(s, i, w);
+	berth_json_close(w, ']');
+}
+
+berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_arena *mem, const char **text,
+                                     size_t *len, berth_err *err)
+{
+	berth_json_out w;
+	berth_json_out_init(&w, mem, pretty);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-system");
+	berth_json_put_int(&w, "version", 1);
+	berth_json_put_string(&w, "name", s->name);
+	if (!s->contention)
+		berth_json_put_bool(&w, "contention", false);
+	if (s->order != BERTH_ORDER_PRIORITY)
+		berth_json_put_string(&w, "order", berth_order_name(s->order));
+	if (s->channel_order != BERTH_CHANNELS_REQUEST)
+		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
+	if (s->cost_model != &berth_cost_reference)
+		berth_json_put_string(&w, "cost_model", s->cost_model->name);
+	if (s->cost_model->op_gap_s > 0)
+		berth_json_put_number(&w, "op_gap_s", s->op_gap_s);
+	berth_json_open(&w, "devices", '[');
+	for (int32_t d = 0; d < s->n_devs; d++)
+		write_device(s, d, &w);
+	berth_json_close(&w, ']');
+	if (s->n_links)
+		write_links(s, &w);
+	write_pools(s, &w);
+	berth_json_close(&w, '}');
+	return berth_json_done(&w, text, len, err);
+}
+
+berth_status berth_system_sha256(const berth_system *s, berth_arena *tmp, char hex[65], berth_err *err)
+{
+	const char *text;
+	size_t len;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = berth_system_write_json(s, false, tmp, &text, &len, err);
+	if (st == BERTH_OK)
+		berth_sha256_hex(text, len, hex);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
