@@ -2,7 +2,7 @@
  * groups of 32 and 64, and random graphs. Values and proofs are the same for one build. */
 #include "bench.h"
 
-#include "certify_tree.h"
+#include "certify.h"
 
 #include <math.h>
 #include <string.h>
