@@ -6,8 +6,14 @@
 
 #include <string.h>
 
-enum { MOST_OPS = 20000, SEARCHED = 32, /* operators of a block */
-        MEMO = 64, HALVES = 8, FIRST_NODES = 32, MORE = 4 };
+enum {
+	MOST_OPS = 20000,
+	SEARCHED = 32, /* operators of a block */
+	MEMO = 64,
+	HALVES = 8,
+	FIRST_NODES = 32,
+	MORE = 4
+};
 
 /* Of a node of the exact search, for each device; and nodes that setting up a run takes as long as. */
 enum { NODE_NS = 300, RUN_NODES = 6 };
@@ -43,16 +49,16 @@ typedef struct work {
 	const berth_problem *p;
 	int64_t most_nodes;
 	berth_bound_work *budget;
-	bool scored;            /* blocks that nothing passes by are scored by the simulator */
+	bool scored; /* blocks that nothing passes by are scored by the simulator */
 	berth_arena *mem;
 	berth_err *err;
-	block *block;           /* [n_blocks] */
+	block *block; /* [n_blocks] */
 	int32_t n_blocks;
-	int64_t *finish;        /* [n_blocks+1][n_devs] of the gates: a lower bound */
-	int32_t *from;          /* [n_blocks+1][n_devs] the device of the gate before */
-	int32_t *ops;           /* of the block at hand: gate, inside, gate */
-	int32_t *passing;       /* [n_ops+1] by place in topological order: edges that pass it by */
-	int64_t *path;          /* [n_ops][n_devs] critical earliest finish times between gates */
+	int64_t *finish;  /* [n_blocks+1][n_devs] of the gates: a lower bound */
+	int32_t *from;    /* [n_blocks+1][n_devs] the device of the gate before */
+	int32_t *ops;     /* of the block at hand: gate, inside, gate */
+	int32_t *passing; /* [n_ops+1] by place in topological order: edges that pass it by */
+	int64_t *path;    /* [n_ops][n_devs] critical earliest finish times between gates */
 	memo memo[MEMO];
 	int32_t n_memo, round;
 } work;
@@ -207,7 +213,7 @@ static double priced_load(const work *w, const block *b, const double *price, do
 static int64_t load_inside(const work *w, const block *b)
 {
 	const berth_problem *p = w->p;
-	int32_t n = p->n_devs + p->n_pools;
+	int32_t n = berth_n_resources(p);
 	double best = 0, base[2 * BERTH_EXACT_SEARCH_DEVS], price[2 * BERTH_EXACT_SEARCH_DEVS];
 	for (int32_t k = 0; k < n; k++)
 		base[k] = base_price(w, b, k);
@@ -215,7 +221,7 @@ static int64_t load_inside(const work *w, const block *b)
 		double weight = 0;
 		for (int32_t k = 0; k < n; k++) {
 			price[k] = code >> k & 1 ? 0 : base[k];
-			weight += price[k] * (k < p->n_devs ? p->s->dev_slots[k] : 1);
+			weight += price[k] * berth_units(p, k);
 		}
 		double sum = weight > 0 ? priced_load(w, b, price, weight) : 0;
 		best = sum > best ? sum : best;
@@ -544,8 +550,8 @@ static berth_status certify(work *w)
 	BERTH_TRY(BERTH_NEW(w->mem, known, w->n_blocks, w->err));
 	for (int32_t k = 0; k < w->n_blocks; k++) {
 		const block *b = &w->block[k];
-		known[k] = (berth_known_block){b->first, b->last,     b->entry,
-		                               b->exit,  b->t->paths, b->t->lower};
+		known[k] =
+			(berth_known_block){b->first, b->last, b->entry, b->exit, b->t->paths, b->t->lower};
 	}
 	return berth_certify_blocks(w->p, known, w->n_blocks, w->budget->proof, w->mem, w->err);
 }

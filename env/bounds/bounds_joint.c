@@ -27,11 +27,11 @@ typedef struct solver {
 	const berth_problem *p;
 	const berth_joint *j;
 	double ceft_s, idle_w;
-	int32_t n_loads;      /* devices + pools */
-	int32_t n;            /* n_loads + N_MULT */
+	int32_t n_loads; /* devices + pools */
+	int32_t n;       /* n_loads + N_MULT */
 	double *x, *best, *gradient, *scale, *load, *price;
-	double most[N_MULT];  /* limits */
-	double value;         /* of best */
+	double most[N_MULT]; /* limits */
+	double value;        /* of best */
 } solver;
 
 static double weight_of_latency(const solver *s, const double *x)
@@ -166,7 +166,7 @@ static void climb_joint(solver *s)
 static berth_status solve(solver *s, double latency_s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
-	s->n_loads = p->n_devs + p->n_pools;
+	s->n_loads = berth_n_resources(p);
 	s->n = s->n_loads + N_MULT;
 	BERTH_TRY(BERTH_NEW(tmp, s->x, s->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, s->best, s->n, err));
@@ -234,7 +234,7 @@ static double path_row(const berth_problem *p, double *cost, int32_t op, double 
 	const berth_graph *g = p->g;
 	double least_j = least_joules(p, op), least = INFINITY;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		double *cell = &cost[(size_t)op * (size_t)p->n_devs + (size_t)d], ready = 0;
+		double *cell = &cost[berth_cell(p, op, d)], ready = 0;
 		*cell = INFINITY;
 		if (!berth_op_legal(p, op, d))
 			continue;
@@ -273,7 +273,7 @@ typedef struct tuner {
 	const berth_problem *p;
 	const berth_joint *j;
 	double load_s, idle_w;
-	double u, z;   /* multipliers of the limits on latency and energy */
+	double u, z; /* multipliers of the limits on latency and energy */
 	double best;
 	berth_arena *tmp;
 	berth_err *err;

@@ -10,8 +10,8 @@ __extension__ typedef __int128 wide;
 /* What operators load: devices, then memory pools. */
 typedef struct resources {
 	const berth_problem *p;
-	int32_t n;       /* devices + pools */
-	int32_t *units;  /* [n] slots of a device; 1 for a pool */
+	int32_t n;      /* devices + pools */
+	int32_t *units; /* [n] slots of a device; 1 for a pool */
 } resources;
 
 /* The restricted master of the column generation:  min C  subject to  sum_k x_k load_k[r] <= C for each
@@ -96,10 +96,10 @@ static void first_basis(master *m, const double *load)
 static berth_status new_resources(const berth_problem *p, berth_arena *tmp, resources *r, berth_err *err)
 {
 	r->p = p;
-	r->n = p->n_devs + p->n_pools;
+	r->n = berth_n_resources(p);
 	BERTH_TRY(BERTH_NEW(tmp, r->units, r->n, err));
 	for (int32_t k = 0; k < r->n; k++)
-		r->units[k] = k < p->n_devs ? p->s->dev_slots[k] : 1;
+		r->units[k] = berth_units(p, k);
 	return BERTH_OK;
 }
 

@@ -44,8 +44,8 @@ static double in_parts(const rounding *w, int32_t row)
 static void round_prices(rounding *w)
 {
 	const berth_problem *p = w->p;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
-		int64_t limit = k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs];
+	for (int32_t k = 0; k < berth_n_resources(p); k++) {
+		int64_t limit = berth_limit_bytes(p, k);
 		w->c->price[k] = whole_price(dual(w, w->m->load_row[k]) * PARTS);
 		w->c->byte_price[k] =
 			limit < 0 ? 0 : whole_price(-in_parts(w, w->m->byte_row[k]) / fmax((double)limit, 1));
@@ -142,8 +142,8 @@ static int64_t iteration_ns(const berth_lp *lp)
 
 /* What the duals y prove_duals, exactly, whatever they are. */
 static berth_status prove_duals(const berth_placement_lp *m, const berth_problem *p, const double *y,
-                          berth_bound_work *budget, berth_arena *mem, berth_arena *tmp, int64_t *ns,
-                          berth_err *err)
+                                berth_bound_work *budget, berth_arena *mem, berth_arena *tmp, int64_t *ns,
+                                berth_err *err)
 {
 	berth_certificate c;
 	BERTH_TRY(berth_placement_certificate(m, p, y, budget->proof ? budget->proof->mem : mem, &c, err));
@@ -154,7 +154,7 @@ static berth_status prove_duals(const berth_placement_lp *m, const berth_problem
 
 /* Solve a model in the work that is left. *ns: its bound, 0: none. */
 static berth_status solve_model(const berth_placement_lp *m, const berth_problem *p, berth_bound_work *budget,
-                          berth_arena *mem, berth_arena *tmp, int64_t *ns, berth_err *err)
+                                berth_arena *mem, berth_arena *tmp, int64_t *ns, berth_err *err)
 {
 	const berth_lp *lp = &m->lp;
 	berth_lp_result r;
@@ -178,8 +178,7 @@ static berth_status solve_model(const berth_placement_lp *m, const berth_problem
 static bool too_large(const berth_problem *p, int64_t cells)
 {
 	return !berth_lp_solver() || (int64_t)p->g->n_edges * p->n_devs * p->n_devs > cells ||
-	       (int64_t)p->n_ops * p->n_devs > cells ||
-	       berth_problem_feasible(p, NULL) != BERTH_OK;
+	       (int64_t)p->n_ops * p->n_devs > cells || berth_problem_feasible(p, NULL) != BERTH_OK;
 }
 
 static berth_status latency_bound(const berth_problem *p, int64_t upper_ns, berth_bound_work *budget,

@@ -123,7 +123,7 @@ static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, ber
 	double **array[] = {&w->units, &w->limit, &w->a, &w->m, &w->best_a, &w->best_m, &w->load, &w->used};
 	double ns;
 	int64_t whole_ns;
-	w->n = p->n_devs + p->n_pools;
+	w->n = berth_n_resources(p);
 	for (size_t k = 0; k < sizeof array / sizeof *array; k++)
 		BERTH_TRY(BERTH_NEW(tmp, *array[k], w->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->kept, p->n_ops, err));
@@ -132,21 +132,19 @@ static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, ber
 	w->unit_ns = ns;
 	*limited = false;
 	for (int32_t k = 0; k < w->n; k++) {
-		w->units[k] = k < p->n_devs ? p->s->dev_slots[k] : 1;
-		w->limit[k] =
-			(double)(k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs]);
+		w->units[k] = berth_units(p, k);
+		w->limit[k] = (double)berth_limit_bytes(p, k);
 		w->a[k] = fmax(w->a[k] * w->units[k], 1e-3 / w->n);
 		*limited |= w->limit[k] > 0;
 	}
 	for (int32_t op = 0; op < p->n_ops; op++)
-		w->kept[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] +
-		                       p->g->op_output_bytes[op]);
+		w->kept[op] = (double)berth_kept_bytes(p, op);
 	return BERTH_OK;
 }
 
 /* The best prices in whole numbers, proven. */
 static berth_status prove_load(const loads *w, bool load, berth_bound_work *budget, berth_arena *tmp,
-			       int64_t *ns, berth_err *err)
+                               int64_t *ns, berth_err *err)
 {
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = load};
 	berth_arena *mem = budget->proof ? budget->proof->mem : tmp;
@@ -163,7 +161,7 @@ static berth_status prove_load(const loads *w, bool load, berth_bound_work *budg
 }
 
 static berth_status bound_load(loads *w, berth_bound_work *budget, berth_arena *tmp, int64_t *lower_ns,
-                          berth_err *err)
+                               berth_err *err)
 {
 	bool limited;
 	BERTH_TRY(prepare_loads(w, &limited, tmp, err));
@@ -196,18 +194,18 @@ enum { STEPS = 400 };
 
 typedef struct path_work {
 	const berth_problem *p;
-	double *bytes;         /* [n_ops] */
+	double *bytes; /* [n_ops] */
 	/* what has a limit: devices, then memory pools */
 	int32_t n_limits;
-	double *limit;         /* [n_limits] bytes; below 0: none */
-	double *price;         /* [n_limits] ns a byte */
-	double *best;          /* [n_limits] those of the best bound_path */
-	double *used;          /* [n_limits] bytes in the minimum */
-	double *cost;          /* [path][n_devs] */
-	int32_t *back;         /* [path][n_devs] */
-	int32_t *path;         /* operators of the path, first to last */
-	int32_t *tensor;       /* [path] the tensor from the one before; [0] unused */
-	bool *on_path;         /* [n_ops] */
+	double *limit;   /* [n_limits] bytes; below 0: none */
+	double *price;   /* [n_limits] ns a byte */
+	double *best;    /* [n_limits] those of the best bound_path */
+	double *used;    /* [n_limits] bytes in the minimum */
+	double *cost;    /* [path][n_devs] */
+	int32_t *back;   /* [path][n_devs] */
+	int32_t *path;   /* operators of the path, first to last */
+	int32_t *tensor; /* [path] the tensor from the one before; [0] unused */
+	bool *on_path;   /* [n_ops] */
 	int32_t n_path;
 } path_work;
 
@@ -350,10 +348,10 @@ static berth_status find_limits(path_work *w, bool *limited, berth_arena *tmp, b
 {
 	const berth_problem *p = w->p;
 	*limited = false;
-	w->n_limits = p->n_devs + p->n_pools;
+	w->n_limits = berth_n_resources(p);
 	BERTH_TRY(BERTH_NEW(tmp, w->limit, w->n_limits, err));
 	for (int32_t k = 0; k < w->n_limits; k++) {
-		int64_t bytes = k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs];
+		int64_t bytes = berth_limit_bytes(p, k);
 		w->limit[k] = (double)bytes;
 		*limited |= bytes >= 0;
 	}
@@ -362,7 +360,7 @@ static berth_status find_limits(path_work *w, bool *limited, berth_arena *tmp, b
 
 /* The best prices in whole numbers, as a certificate. */
 static berth_status certify_path(const path_work *w, berth_bound_proof *proof, berth_arena *tmp,
-				 berth_err *err)
+                                 berth_err *err)
 {
 	double most = 0, unit = UNIT;
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_PATH, .n_path = w->n_path};
@@ -379,7 +377,7 @@ static berth_status certify_path(const path_work *w, berth_bound_proof *proof, b
 }
 
 static berth_status bound_path(path_work *w, berth_bound_proof *proof, berth_arena *tmp, int64_t *lower_ns,
-                          berth_err *err)
+                               berth_err *err)
 {
 	const berth_problem *p = w->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
@@ -398,9 +396,8 @@ static berth_status bound_path(path_work *w, berth_bound_proof *proof, berth_are
 	BERTH_TRY(BERTH_NEW(tmp, w->tensor, ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, w->on_path, ops, err));
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
-	for (size_t op = 0; op < ops; op++)
-		w->bytes[op] = (double)(p->g->op_param_bytes[op] + p->g->op_state_bytes[op] +
-		                        p->g->op_output_bytes[op]);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		w->bytes[op] = (double)berth_kept_bytes(p, op);
 	take_path(w, &ceft);
 	if (w->n_path > 0)
 		*lower_ns = (int64_t)fmin(climb_path(w), (double)BERTH_CEFT_NEVER);

@@ -24,7 +24,7 @@ static berth_status find_memories(peak *k, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = k->p;
 	BERTH_TRY(BERTH_NEW(tmp, k->dev_memory, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->limit_bytes, p->n_devs + p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(tmp, k->limit_bytes, berth_n_resources(p), err));
 	k->n_memories = p->n_pools;
 	for (int32_t i = 0; i < p->n_pools; i++)
 		k->limit_bytes[i] = p->s->pool_bytes[i] < 0 ? INT64_MAX : p->s->pool_bytes[i];

@@ -643,7 +643,7 @@ berth_status berth_bounds_windows(const berth_problem *p, berth_bound_work *budg
 		            .budget = &half,
 		            .n = p->n_ops,
 		            .devs = p->n_devs,
-		            .resources = p->n_devs + p->n_pools,
+		            .resources = berth_n_resources(p),
 		            .words = words};
 		st = bound(w, &mem, lower_ns, err);
 	}

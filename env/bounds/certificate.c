@@ -21,22 +21,6 @@ int64_t certificate_quotient(certificate_wide num, certificate_wide den, bool up
 	return q < CERTIFICATE_NEVER ? (int64_t)q : CERTIFICATE_NEVER;
 }
 
-int64_t certificate_kept_bytes(const berth_problem *p, int32_t op)
-{
-	const berth_graph *g = p->g;
-	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-}
-
-int64_t certificate_limit(const berth_problem *p, int32_t resource)
-{
-	return resource < p->n_devs ? p->dev_limit_bytes[resource] : p->s->pool_bytes[resource - p->n_devs];
-}
-
-int32_t certificate_units(const berth_problem *p, int32_t resource)
-{
-	return resource < p->n_devs ? p->s->dev_slots[resource] : 1;
-}
-
 certificate_wide certificate_charge(const berth_problem *p, const int64_t *price, int32_t op, int32_t d)
 {
 	certificate_wide sum = (certificate_wide)price[d] * berth_op_time(p, op, d);
@@ -49,7 +33,7 @@ static certificate_wide rent(const int64_t *price, const berth_problem *p, int32
 {
 	int32_t pool = berth_dev_pool(p, d);
 	return !price ? 0
-	              : (certificate_wide)certificate_kept_bytes(p, op) *
+	              : (certificate_wide)berth_kept_bytes(p, op) *
 	                        (price[d] + (pool < 0 ? 0 : price[p->n_devs + pool]));
 }
 
@@ -59,11 +43,11 @@ berth_status certificate_load(const berth_certificate *c, const berth_problem *p
 {
 	certificate_wide num = 0, den = 0;
 	(void)tmp;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
-		int64_t limit = certificate_limit(p, k);
+	for (int32_t k = 0; k < berth_n_resources(p); k++) {
+		int64_t limit = berth_limit_bytes(p, k);
 		if (c->byte_price && c->byte_price[k] > 0 && limit < 0)
 			return berth_fail(err, BERTH_EFORMAT, "it prices memory that has no limit");
-		den += (certificate_wide)c->price[k] * certificate_units(p, k);
+		den += (certificate_wide)c->price[k] * berth_units(p, k);
 		num -= c->byte_price && limit > 0 ? (certificate_wide)c->byte_price[k] * limit : 0;
 	}
 	if (den == 0)
@@ -149,8 +133,8 @@ berth_status certificate_path(const berth_certificate *c, const berth_problem *p
 	BERTH_TRY(walk_path(c, p, at, on_path, &length, err));
 	if (length < 0)
 		return BERTH_OK;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
-		int64_t limit = certificate_limit(p, k);
+	for (int32_t k = 0; k < berth_n_resources(p); k++) {
+		int64_t limit = berth_limit_bytes(p, k);
 		if (c->price[k] > 0 && limit < 0)
 			return berth_fail(err, BERTH_EFORMAT, "it prices memory that has no limit");
 		length -= (certificate_wide)c->price[k] * (limit < 0 ? 0 : limit);
@@ -228,7 +212,7 @@ typedef struct work {
 
 static size_t cell(const work *w, int32_t i, int32_t d)
 {
-	return (size_t)i * (size_t)w->p->n_devs + (size_t)d;
+	return berth_cell(w->p, i, d);
 }
 
 /* Least time from the end of op on d to the end of its consumer j. */
@@ -263,9 +247,9 @@ static void charge_places(work *w)
 {
 	const berth_certificate *c = w->c;
 	const berth_problem *p = w->p;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
-		int64_t limit = certificate_limit(p, k);
-		w->den += (certificate_wide)c->price[k] * certificate_units(p, k);
+	for (int32_t k = 0; k < berth_n_resources(p); k++) {
+		int64_t limit = berth_limit_bytes(p, k);
+		w->den += (certificate_wide)c->price[k] * berth_units(p, k);
 		w->num -= limit < 0 ? 0 : (certificate_wide)c->byte_price[k] * limit;
 	}
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -276,7 +260,7 @@ static void charge_places(work *w)
 			if (berth_op_legal(p, op, d))
 				w->place[cell(w, op, d)] =
 					certificate_charge(p, c->price, op, d) +
-					(certificate_wide)byte * certificate_kept_bytes(p, op) +
+					(certificate_wide)byte * berth_kept_bytes(p, op) +
 					(certificate_wide)c->end_price[op] *
 						(berth_op_time(p, op, d) + w->tail[cell(w, op, d)]);
 		}
@@ -287,18 +271,18 @@ static void charge_places(work *w)
 static certificate_wide toll(const work *w, int32_t t, int32_t d, int32_t e)
 {
 	const berth_problem *p = w->p;
-	size_t class = (size_t)p->tensor_class[t], devs = (size_t)p->n_devs, links = (size_t)p->s->n_links;
-	int32_t r = p->class_pair_route[(class * devs + (size_t)d) * devs + (size_t)e];
+	size_t first = (size_t)p->tensor_class[t] * (size_t)p->s->n_links;
+	int32_t r = berth_route(p, t, d, e);
 	certificate_wide sum = 0;
 	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
 		size_t link = (size_t)p->route_link[h];
 		sum += (certificate_wide)w->c->channel_price[p->s->link_channel[link]] *
-		       p->class_link_ns[class * links + link];
+		       p->class_link_ns[first + link];
 		for (size_t side = 0; side < 2 && p->n_pools; side++) {
 			int32_t pool = p->link_pool[2 * link + side];
 			if (pool >= 0)
 				sum += (certificate_wide)w->c->price[p->n_devs + pool] *
-				       p->class_link_pool_ns[2 * (class * links + link) + side];
+				       p->class_link_pool_ns[2 * (first + link) + side];
 		}
 	}
 	return sum;
@@ -337,8 +321,7 @@ static void charge_edge(work *w, int32_t t, int32_t k)
 		for (int32_t e = 0; e < p->n_devs && berth_op_legal(p, i, d); e++) {
 			if (!berth_op_legal(p, j, e))
 				continue;
-			size_t at =
-				((size_t)k * (size_t)p->n_devs + (size_t)d) * (size_t)p->n_devs + (size_t)e;
+			size_t at = (berth_cell(p, k, d)) * (size_t)p->n_devs + (size_t)e;
 			certificate_wide cost =
 				(certificate_wide)c->flow[k] *
 					(berth_op_time(p, i, d) + berth_transfer_ns(p, t, d, e)) +
@@ -390,8 +373,8 @@ static berth_status check_kind(const work *w, berth_err *err)
 	if (p->n_ops > MOST || p->g->n_edges > MOST)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "a proof by relaxation is of %d operators and edges at most", MOST);
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++)
-		if (w->c->byte_price[k] > 0 && certificate_limit(p, k) < 0)
+	for (int32_t k = 0; k < berth_n_resources(p); k++)
+		if (w->c->byte_price[k] > 0 && berth_limit_bytes(p, k) < 0)
 			return berth_fail(err, BERTH_EFORMAT, "it prices memory that has no limit");
 	for (int32_t k = 0; k < p->s->n_channels && !p->s->contention; k++)
 		if (w->c->channel_price[k] > 0)

@@ -154,7 +154,7 @@ static berth_status walk_loads(work *w, const berth_case *c, bool closed)
 	BERTH_TRY(next_code(w, &k));
 	if (k < 0 || k >= w->c->n_prices)
 		return tree_fail(w, "there are no such prices");
-	size_t n = (size_t)(w->p->n_devs + w->p->n_pools);
+	size_t n = (size_t)berth_n_resources(w->p);
 	return closed || berth_case_overloaded(w->block, w->claim_ns, c, w->c->price_vector + (size_t)k * n)
 	               ? BERTH_OK
 	               : tree_fail(w, "loads at these prices leave room");
@@ -254,11 +254,11 @@ static berth_status check_tree(work *w, const berth_block_claim *k, int32_t n)
 static berth_status check_loads(work *w, const berth_block_claim *k, int32_t n)
 {
 	const berth_problem *p = w->p;
-	const int64_t *price = w->c->price_vector + (size_t)k->prices * (size_t)(p->n_devs + p->n_pools);
+	const int64_t *price = w->c->price_vector + (size_t)k->prices * (size_t)berth_n_resources(p);
 	certificate_wide sum = 0, units = 0;
 	int32_t exit = gate_of(w->c, k->block);
-	for (int32_t r = 0; r < p->n_devs + p->n_pools; r++)
-		units += (certificate_wide)price[r] * certificate_units(p, r);
+	for (int32_t r = 0; r < berth_n_resources(p); r++)
+		units += (certificate_wide)price[r] * berth_units(p, r);
 	for (int32_t i = gate_of(w->c, k->block - 1) >= 0; i < n - (exit >= 0); i++) {
 		certificate_wide least = -1;
 		for (int32_t d = 0; d < p->n_devs; d++)
@@ -292,7 +292,7 @@ static berth_status check_claim(work *w, const berth_block_claim *k, int32_t n)
 	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
 	berth_status st = by_tree ? check_tree(w, k, n) : check_loads(w, k, n);
 	berth_arena_reset(w->tmp, mark);
-	int64_t *least = &w->least[(size_t)k->from * (size_t)w->p->n_devs + (size_t)k->to];
+	int64_t *least = &w->least[berth_cell(w->p, k->from, k->to)];
 	*least = k->bound_ns > *least ? k->bound_ns : *least;
 	return st;
 }

@@ -69,7 +69,7 @@ static bool mirror_images(const berth_problem *p, int32_t d, int32_t e)
 
 bool berth_case_mirrored(berth_block *b, const berth_case *c, int32_t d, int32_t e)
 {
-	int8_t *known = &b->mirror[(size_t)d * (size_t)b->p->n_devs + (size_t)e];
+	int8_t *known = &b->mirror[berth_cell(b->p, d, e)];
 	for (int32_t i = 0; i < b->n; i++) {
 		bool on_d = c->dev[i] >> d & 1, on_e = c->dev[i] >> e & 1;
 		if (on_d != on_e || (berth_case_fixed(c, i) && (on_d || on_e)))
@@ -333,12 +333,11 @@ static int32_t add_hops(berth_block *b, int32_t i, int32_t from, int32_t t, int3
                         int32_t channel, int32_t n)
 {
 	const berth_problem *p = b->p;
-	size_t class = (size_t)p->tensor_class[t], devs = (size_t)p->n_devs, links = (size_t)p->s->n_links;
-	int32_t r = p->class_pair_route[(class * devs + (size_t)from) * devs + (size_t)e];
+	int32_t r = berth_route(p, t, from, e);
 	int64_t at = b->head[berth_block_cell(b, i, from)] + berth_block_time(b, i, from), before = 0,
 		whole = berth_transfer_ns(p, t, from, e);
 	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1] && h < p->route_off[r] + MOST_HOPS; h++) {
-		int64_t hop = p->class_link_ns[class * links + (size_t)p->route_link[h]];
+		int64_t hop = berth_hop_ns(p, t, p->route_link[h]);
 		if (p->s->link_channel[p->route_link[h]] == channel)
 			b->job[n++] = (job){at + before, hop, whole - before - hop + after};
 		before += hop;
@@ -391,11 +390,11 @@ static bool counts_for(const berth_problem *p, int32_t dev, int32_t k)
 static bool memory_full(const berth_block *b, const berth_case *c)
 {
 	const berth_problem *p = b->p;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++) {
-		int64_t limit = certificate_limit(p, k), sum = 0;
+	for (int32_t k = 0; k < berth_n_resources(p); k++) {
+		int64_t limit = berth_limit_bytes(p, k), sum = 0;
 		for (int32_t i = 0; i < b->n && limit >= 0; i++)
 			if (berth_case_fixed(c, i) && counts_for(p, berth_case_dev(c, i), k))
-				sum += certificate_kept_bytes(p, b->op[i]);
+				sum += berth_kept_bytes(p, b->op[i]);
 		if (limit >= 0 && sum > limit)
 			return true;
 	}
@@ -483,8 +482,8 @@ bool berth_case_overloaded(const berth_block *b, int64_t claim_ns, const berth_c
 	const berth_problem *p = b->p;
 	certificate_wide sum = 0, units = 0;
 	int64_t head = CERTIFICATE_NEVER, tail = CERTIFICATE_NEVER;
-	for (int32_t k = 0; k < p->n_devs + p->n_pools; k++)
-		units += (certificate_wide)price[k] * certificate_units(p, k);
+	for (int32_t k = 0; k < berth_n_resources(p); k++)
+		units += (certificate_wide)price[k] * berth_units(p, k);
 	for (int32_t i = b->entry; i < b->n - b->exit; i++) {
 		certificate_wide least = -1;
 		for (uint32_t left = c->dev[i]; left; left &= left - 1) {

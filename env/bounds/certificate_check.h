@@ -12,17 +12,8 @@ __extension__ typedef __int128 certificate_wide;
  * above. den > 0. */
 int64_t certificate_quotient(certificate_wide num, certificate_wide den, bool up);
 
-/* Bytes that op keeps on its device whatever the schedule. */
-int64_t certificate_kept_bytes(const berth_problem *p, int32_t op);
-
-/* What device d, or behind the devices a memory pool, may hold; -1: any. */
-int64_t certificate_limit(const berth_problem *p, int32_t resource);
-
 /* What a nanosecond of op on d costs at prices of devices and pools. */
 certificate_wide certificate_charge(const berth_problem *p, const int64_t *price, int32_t op, int32_t d);
-
-/* Slots of a device, 1 of a pool. */
-int32_t certificate_units(const berth_problem *p, int32_t resource);
 
 /* The kinds; *proven_ns as in berth_certificate_prove. */
 berth_status certificate_path(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,

@@ -136,15 +136,11 @@ static berth_status read_dev(const reader *r, const berth_json *at, const char *
 
 /* ---- kinds ---- */
 
-static size_t resources(const reader *r)
-{
-	return (size_t)r->p->n_devs + (size_t)r->p->n_pools;
-}
-
 static berth_status read_prices(reader *r, const berth_json *doc, const char *key, int64_t **out,
                                 berth_err *err)
 {
-	return read_numbers(r, doc, key, resources(r), 0, BERTH_CERTIFICATE_MOST_PRICE, out, err);
+	return read_numbers(r, doc, key, (size_t)berth_n_resources(r->p), 0, BERTH_CERTIFICATE_MOST_PRICE,
+	                    out, err);
 }
 
 static berth_status read_path(reader *r, const berth_json *doc, berth_err *err)
@@ -159,7 +155,7 @@ static berth_status read_path(reader *r, const berth_json *doc, berth_err *err)
 
 static berth_status read_load(reader *r, const berth_json *doc, berth_err *err)
 {
-	static const char *const known[] = {"format",   "version", "graph",  "system", "objective",
+	static const char *const known[] = {"format",   "version", "graph",  "system",      "objective",
 	                                    "bound_ns", "proof",   "prices", "byte_prices", NULL};
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(read_prices(r, doc, "prices", &r->c.price, err));
@@ -212,8 +208,8 @@ static berth_status read_price_vector(void *ctx, const berth_json *at, berth_err
 	reader *r = ctx;
 	if (!cJSON_IsArray(at->item))
 		return berth_json_fail(at, err, "expected a list of numbers");
-	return read_list(at, resources(r), 0, BERTH_CERTIFICATE_MOST_PRICE,
-	                 r->c.price_vector + (size_t)at->index * resources(r), err);
+	return read_list(at, (size_t)berth_n_resources(r->p), 0, BERTH_CERTIFICATE_MOST_PRICE,
+	                 r->c.price_vector + (size_t)at->index * (size_t)berth_n_resources(r->p), err);
 }
 
 static berth_status read_price_vectors(reader *r, const berth_json *doc, const char *key, berth_err *err)
@@ -221,7 +217,8 @@ static berth_status read_price_vectors(reader *r, const berth_json *doc, const c
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
 	r->c.n_prices = berth_json_count(&list);
-	BERTH_TRY(BERTH_NEW(r->mem, r->c.price_vector, (size_t)r->c.n_prices * resources(r), err));
+	BERTH_TRY(BERTH_NEW(r->mem, r->c.price_vector,
+	                    (size_t)r->c.n_prices * (size_t)berth_n_resources(r->p), err));
 	return berth_json_each(&list, read_price_vector, r, err);
 }
 
@@ -458,7 +455,7 @@ static void put_claims(berth_json_out *w, const berth_certificate *c, const bert
 static void put_price_vectors(berth_json_out *w, const char *key, const berth_certificate *c,
                               const berth_problem *p)
 {
-	size_t all = (size_t)p->n_devs + (size_t)p->n_pools;
+	size_t all = (size_t)berth_n_resources(p);
 	berth_json_open(w, key, '[');
 	for (int32_t k = 0; k < c->n_prices; k++)
 		put_numbers(w, NULL, c->price_vector + (size_t)k * all, all);
@@ -511,7 +508,7 @@ berth_status berth_certificate_write(const berth_certificate *c, const berth_pro
                                      const char **text, size_t *len, berth_err *err)
 {
 	berth_json_out w;
-	size_t all = (size_t)p->n_devs + (size_t)p->n_pools;
+	size_t all = (size_t)berth_n_resources(p);
 	berth_json_out_init(&w, mem, true);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "format", "berth-certificate");

@@ -24,7 +24,7 @@ typedef struct work {
 
 static size_t cell(const work *w, int32_t op, int32_t d)
 {
-	return (size_t)op * (size_t)w->p->n_devs + (size_t)d;
+	return berth_cell(w->p, op, d);
 }
 
 /* Place in topological order: that of the beginning is before all, that of the end behind all. */
@@ -207,9 +207,9 @@ static void note(work *w, int32_t resource, size_t at)
 static certificate_wide room_for(const work *w, int64_t length_ns, const int64_t *price)
 {
 	certificate_wide room = 0;
-	for (int32_t r = 0; r < w->p->n_devs + w->p->n_pools; r++)
+	for (int32_t r = 0; r < berth_n_resources(w->p); r++)
 		if (w->before[r] < CERTIFICATE_NEVER && w->before[r] + w->behind[r] < length_ns)
-			room += (certificate_wide)price[r] * certificate_units(w->p, r) *
+			room += (certificate_wide)price[r] * berth_units(w->p, r) *
 			        (length_ns - w->before[r] - w->behind[r]);
 	return room;
 }
@@ -218,7 +218,7 @@ static certificate_wide room_for(const work *w, int64_t length_ns, const int64_t
 static bool does_not_fit(work *w, int32_t on, int64_t length_ns, const int64_t *price)
 {
 	certificate_wide sum = 0;
-	for (int32_t r = 0; r < w->p->n_devs + w->p->n_pools; r++)
+	for (int32_t r = 0; r < berth_n_resources(w->p); r++)
 		w->before[r] = w->behind[r] = CERTIFICATE_NEVER;
 	for (int32_t z = 0; z < w->n; z++) {
 		certificate_wide least = -1;
@@ -246,7 +246,7 @@ static berth_status check_case(work *w, int32_t on, int32_t prices)
 {
 	const berth_window_claim *k = w->k;
 	const berth_problem *p = w->p;
-	size_t all = (size_t)p->n_devs + (size_t)p->n_pools;
+	size_t all = (size_t)berth_n_resources(p);
 	int64_t start = k->first < 0 ? 0 : w->end[cell(w, k->first, on)];
 	int64_t length = k->bound_ns - 1 - (k->last < 0 ? 0 : berth_op_time(p, k->last, k->to)) - start;
 	if (start >= CERTIFICATE_NEVER || length < 0)
@@ -316,8 +316,7 @@ berth_status certificate_windows(const berth_certificate *c, const berth_problem
                                  int64_t *proven_ns, berth_err *err)
 {
 	work w = {.c = c, .p = p, .err = err};
-	size_t ops = (size_t)p->n_ops, cells = ops * (size_t)p->n_devs,
-	       all = (size_t)p->n_devs + (size_t)p->n_pools;
+	size_t ops = (size_t)p->n_ops, cells = ops * (size_t)p->n_devs, all = (size_t)berth_n_resources(p);
 	int32_t next = 0;
 	int64_t longest = 0;
 	BERTH_TRY(BERTH_NEW(tmp, w.end, cells, err));

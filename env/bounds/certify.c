@@ -37,7 +37,7 @@ enum {
 /* The index of a price vector, added where it is new. */
 static berth_status find_vector(berth_window_proof *w, const double *price, int32_t *at, berth_err *err)
 {
-	int32_t n = w->p->n_devs + w->p->n_pools, k = w->c.n_prices * n;
+	int32_t n = berth_n_resources(w->p), k = w->c.n_prices * n;
 	for (int32_t r = 0; r < n; r++) {
 		BERTH_TRY(BERTH_GROW(w->x->mem, w->c.price_vector, k + r, &w->cap_prices, err));
 		w->c.price_vector[k + r] = (int64_t)price[r];

@@ -25,11 +25,6 @@ typedef struct work {
 	berth_err *err;
 } work;
 
-static int32_t resources(const berth_problem *p)
-{
-	return p->n_devs + p->n_pools;
-}
-
 /* ---- prices ---- */
 
 /* Operators whose work is priced: those of a block, but for its gates. */
@@ -59,8 +54,8 @@ static double worth(const span *x, const int64_t *price)
 {
 	const berth_problem *p = x->p;
 	double sum = 0, units = 0;
-	for (int32_t k = 0; k < resources(p); k++)
-		units += (double)price[k] * (k < p->n_devs ? p->s->dev_slots[k] : 1);
+	for (int32_t k = 0; k < berth_n_resources(p); k++)
+		units += (double)price[k] * berth_units(p, k);
 	for (int32_t i = 0; i < x->n; i++) {
 		double least = -1;
 		for (int32_t d = 0; d < p->n_devs; d++) {
@@ -82,7 +77,7 @@ static double worth(const span *x, const int64_t *price)
 static berth_status find_prices(const span *x, candidate *by, int32_t most_by, int32_t *n_by,
                                 berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	int32_t n = resources(x->p), codes = 1 << (n < MASKED ? n : MASKED);
+	int32_t n = berth_n_resources(x->p), codes = 1 << (n < MASKED ? n : MASKED);
 	double most = 0, *base, value[CANDIDATES];
 	int64_t *price;
 	*n_by = 0;
@@ -119,7 +114,7 @@ static berth_status find_prices(const span *x, candidate *by, int32_t most_by, i
 static berth_status keep_prices(const berth_problem *p, candidate *c, berth_tree_prices *prices,
                                 berth_arena *mem, berth_err *err)
 {
-	size_t n = (size_t)resources(p);
+	size_t n = (size_t)berth_n_resources(p);
 	for (size_t k = 0; k < n && c->at < 0; k++) {
 		size_t at = (size_t)prices->n * n + k;
 		BERTH_TRY(BERTH_GROW(mem, prices->price, at, &prices->cap, err));

@@ -115,14 +115,13 @@ static int32_t channel_jobs(berth_exact_search *x, int32_t c, int32_t n_moves, i
 	int32_t n = 0;
 	for (int32_t m = 0; m < n_moves; m++) {
 		const exact_search_tensor *t = &x->tensor[x->move[m].tensor];
-		size_t class = (size_t)t->class, devs = (size_t)x->n_devs;
 		int32_t from = x->dev[t->producer], to = x->move[m].dest;
-		int32_t r = p->class_pair_route[(class * devs + (size_t)from) * devs + (size_t)to];
+		int32_t r = p->class_pair_route[berth_class_cell(p, t->class, from, to)];
 		int64_t at = head[t->producer] + exact_search_time(x, t->producer, from),
 			whole = exact_search_transfer(x, t->class, from, to), before = 0;
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
-			int64_t hop =
-				p->class_link_ns[class * (size_t)p->s->n_links + (size_t)p->route_link[h]];
+			int64_t hop = p->class_link_ns[(size_t)t->class * (size_t)p->s->n_links +
+			                               (size_t)p->route_link[h]];
 			if (p->s->link_channel[p->route_link[h]] == c && n < x->n_edges * SMALL_MAX_HOPS)
 				x->job[n++] = (exact_search_job){
 					at + before, hop,

@@ -55,17 +55,10 @@ static void fill_inputs(berth_exact_search *x)
 	x->in_off[x->n] = k;
 }
 
-/* Bytes that op keeps on its device whatever the schedule: its own parameters and state. Shared parameters
- * may be there already. */
-static int64_t kept_bytes(const berth_graph *g, int32_t op)
-{
-	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-}
-
 static void fill_ops(berth_exact_search *x, const int32_t *ops, const int32_t *local)
 {
 	for (int32_t i = 0; i < x->n; i++) {
-		x->bytes[i] = kept_bytes(x->p->g, ops[i]);
+		x->bytes[i] = berth_kept_bytes(x->p, ops[i]);
 		x->leader[i] = i;
 		int32_t coloc = x->p->op_coloc[ops[i]];
 		for (int32_t k = x->p->coloc_off[coloc]; k < x->p->coloc_off[coloc + 1]; k++) {
@@ -234,12 +227,6 @@ static bool same_work(const berth_exact_search *x, int32_t a, int32_t b)
 	       p->dev_limit_bytes[a] == p->dev_limit_bytes[b] && p->dev_piece[a] < 0 && p->dev_piece[b] < 0;
 }
 
-static int32_t route_of(const berth_problem *p, int32_t class, int32_t from, int32_t to)
-{
-	size_t devs = (size_t)p->n_devs;
-	return p->class_pair_route[((size_t) class * devs + (size_t)from) * devs + (size_t)to];
-}
-
 /* The exchange of two devices, as far as it is known: where each channel goes, and from where; -1: open. */
 typedef struct exchange {
 	int32_t image[MAX_CHANNELS], origin[MAX_CHANNELS];
@@ -264,8 +251,7 @@ static bool same_hops(const berth_problem *p, int32_t class, int32_t r, int32_t 
 		int32_t l = p->route_link[p->route_off[r] + h], m = p->route_link[p->route_off[q] + h];
 		int32_t u = p->s->link_channel[l], v = p->s->link_channel[m];
 		if (link_ns[l] != link_ns[m] || !same_pools(p, l, m) ||
-		    (e->image[u] >= 0 && e->image[u] != v) ||
-		    (e->origin[v] >= 0 && e->origin[v] != u))
+		    (e->image[u] >= 0 && e->image[u] != v) || (e->origin[v] >= 0 && e->origin[v] != u))
 			return false;
 		e->image[u] = v;
 		e->origin[v] = u;
@@ -283,8 +269,10 @@ static bool same_routes(const berth_exact_search *x, int32_t a, int32_t b)
 		for (int32_t from = 0; from < p->n_devs; from++)
 			for (int32_t to = 0; to < p->n_devs; to++)
 				if (from != to &&
-				    !same_hops(p, c, route_of(p, c, from, to),
-				               route_of(p, c, swapped(from, a, b), swapped(to, a, b)), &e))
+				    !same_hops(p, c, p->class_pair_route[berth_class_cell(p, c, from, to)],
+				               p->class_pair_route[berth_class_cell(p, c, swapped(from, a, b),
+				                                              swapped(to, a, b))],
+				               &e))
 					return false;
 	return true;
 }
@@ -295,7 +283,8 @@ static bool share_a_channel(const berth_problem *p, int32_t a, int32_t b)
 	for (int32_t from = 0; p->s->contention && p->n_classes > 0 && from < p->n_devs; from++) {
 		if (from == a || from == b)
 			continue;
-		int32_t r = route_of(p, 0, from, a), q = route_of(p, 0, from, b);
+		int32_t r = p->class_pair_route[berth_class_cell(p, 0, from, a)],
+			q = p->class_pair_route[berth_class_cell(p, 0, from, b)];
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
 			for (int32_t k = p->route_off[q]; k < p->route_off[q + 1]; k++)
 				if (p->s->link_channel[p->route_link[h]] ==

@@ -18,10 +18,10 @@ typedef struct finder {
 	berth_arena *tmp;
 	berth_rule *rule; /* [n] all rules */
 	int32_t n;
-	bool *on;         /* [n] those that a proof may use */
-	bool *proven_on;  /* [n] of the latest proof that was found */
+	bool *on;        /* [n] those that a proof may use */
+	bool *proven_on; /* [n] of the latest proof that was found */
 	const berth_patience *until;
-	bool over;        /* and so no more proofs */
+	bool over; /* and so no more proofs */
 	berth_err *err;
 } finder;
 
@@ -89,11 +89,11 @@ static berth_status list_rules(finder *f)
 
 /* ---- a problem with fewer rules ---- */
 
-#define COPY(to, from, n)                                                        \
-	do {                                                                     \
-		BERTH_TRY(BERTH_NEW(mem, (to), (n), err));                       \
-		if ((n) > 0)                                                     \
-			memcpy((to), (from), (size_t)(n) * sizeof *(to));        \
+#define COPY(to, from, n)                                                                                    \
+	do {                                                                                                 \
+		BERTH_TRY(BERTH_NEW(mem, (to), (n), err));                                                   \
+		if ((n) > 0)                                                                                 \
+			memcpy((to), (from), (size_t)(n) * sizeof *(to));                                    \
 	} while (0)
 
 /* Copies whose rules can be taken away. */
@@ -122,19 +122,34 @@ static void drop_group(int32_t *op_group, int32_t n_ops, int32_t group)
 static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 {
 	switch (r->kind) {
-	case BERTH_VIOLATION_PIN: g->op_pin[r->op] = NULL; return;
+	case BERTH_VIOLATION_PIN:
+		g->op_pin[r->op] = NULL;
+		return;
 	case BERTH_VIOLATION_FORBID:
 		for (int32_t i = g->op_forbid_off[r->op]; i < g->op_forbid_off[r->op + 1]; i++)
 			if (strcmp(g->forbid_dev[i], s->dev_name[r->dev]) == 0)
 				g->forbid_dev[i] = ""; /* no device is called so */
 		return;
-	case BERTH_VIOLATION_COLOCATION: drop_group(g->op_coloc_name, g->n_ops, r->group); return;
-	case BERTH_VIOLATION_SEPARATION: drop_group(g->op_sep, g->n_ops, r->group); return;
-	case BERTH_VIOLATION_CONTIGUITY: s->dev_contiguous[r->dev] = false; return;
-	case BERTH_VIOLATION_CUTS: g->op_block = NULL; return;
-	case BERTH_VIOLATION_MEMORY: s->dev_memory_bytes[r->dev] = -1; return;
-	case BERTH_VIOLATION_POOL: s->pool_bytes[r->pool] = -1; return;
-	default: return;
+	case BERTH_VIOLATION_COLOCATION:
+		drop_group(g->op_coloc_name, g->n_ops, r->group);
+		return;
+	case BERTH_VIOLATION_SEPARATION:
+		drop_group(g->op_sep, g->n_ops, r->group);
+		return;
+	case BERTH_VIOLATION_CONTIGUITY:
+		s->dev_contiguous[r->dev] = false;
+		return;
+	case BERTH_VIOLATION_CUTS:
+		g->op_block = NULL;
+		return;
+	case BERTH_VIOLATION_MEMORY:
+		s->dev_memory_bytes[r->dev] = -1;
+		return;
+	case BERTH_VIOLATION_POOL:
+		s->pool_bytes[r->pool] = -1;
+		return;
+	default:
+		return;
 	}
 }
 
@@ -223,15 +238,9 @@ static int64_t around_bytes(const berth_problem *q, int32_t op)
 	return bytes;
 }
 
-/* What has a limit of memory: devices, then memory pools. */
-static int64_t limit_of(const berth_problem *q, int32_t k)
-{
-	return k < q->n_devs ? q->dev_limit_bytes[k] : q->s->pool_bytes[k - q->n_devs];
-}
-
 static bool holds(const berth_problem *q, int32_t k, int64_t bytes)
 {
-	return limit_of(q, k) < 0 || bytes <= limit_of(q, k);
+	return berth_limit_bytes(q, k) < 0 || bytes <= berth_limit_bytes(q, k);
 }
 
 /* Is k the device dev, or its pool? */
@@ -301,12 +310,13 @@ static int64_t room_of(const berth_problem *q, size_t mask, int32_t k, int64_t o
 		bool any = false;
 		for (int32_t d = 0; d < q->n_devs; d++)
 			if ((mask >> d & 1) && berth_dev_pool(q, d) == pool) {
-				members = more_of(members, d == k ? own : limit_of(q, d));
+				members = more_of(members, d == k ? own : berth_limit_bytes(q, d));
 				any = true;
 			}
 		if (pool >= 0 && any)
-			members = less_of(members,
-			                  q->n_devs + pool == k ? own : limit_of(q, q->n_devs + pool));
+			members =
+				less_of(members,
+			                q->n_devs + pool == k ? own : berth_limit_bytes(q, q->n_devs + pool));
 		room = more_of(room, members);
 	}
 	return room;

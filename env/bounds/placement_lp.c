@@ -37,16 +37,16 @@ typedef struct work {
 	berth_arena *mem;
 	berth_err *err;
 	double upper;
-	bool whole, load;      /* whole columns; the largest load in the place of the latency */
-	int64_t *tail;         /* [n_ops][n_devs] */
+	bool whole, load; /* whole columns; the largest load in the place of the latency */
+	int64_t *tail;    /* [n_ops][n_devs] */
 	berth_ceft ceft;
-	int32_t *pair_col;     /* [n_tensors][n_devs][n_devs] z */
-	uint8_t *above;        /* [n_ops][n_ops] column i of row j: a path leads from i to j */
+	int32_t *pair_col; /* [n_tensors][n_devs][n_devs] z */
+	uint8_t *above;    /* [n_ops][n_ops] column i of row j: a path leads from i to j */
 } work;
 
 static size_t cell(const work *w, int32_t i, int32_t d)
 {
-	return (size_t)i * (size_t)w->p->n_devs + (size_t)d;
+	return berth_cell(w->p, i, d);
 }
 
 static int32_t place_col(const work *w, int32_t op, int32_t d)
@@ -211,7 +211,7 @@ static int64_t coloc_bytes(const berth_problem *p, int32_t u)
 	int64_t sum = 0;
 	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
 		int32_t op = p->coloc_op[k];
-		sum += p->g->op_param_bytes[op] + p->g->op_state_bytes[op] + p->g->op_output_bytes[op];
+		sum += berth_kept_bytes(p, op);
 	}
 	return sum;
 }

@@ -22,7 +22,7 @@ typedef struct solver {
 
 static bool coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)
 {
-	return p->op_dev_legal[(size_t)p->coloc_op[p->coloc_off[coloc]] * (size_t)p->n_devs + (size_t)dev];
+	return p->op_dev_legal[berth_cell(p, p->coloc_op[p->coloc_off[coloc]], dev)];
 }
 
 /* Put the colocation group on dev, or take it off (count -1). */
@@ -33,7 +33,7 @@ static void assign(solver *s, int32_t coloc, int32_t dev, int32_t count)
 		int32_t op = p->coloc_op[i], sep = p->g->op_sep[op];
 		s->op_dev[op] = count > 0 ? dev : -1;
 		if (sep >= 0)
-			s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] += count;
+			s->sep_dev_taken[berth_cell(p, sep, dev)] += count;
 	}
 }
 
@@ -42,7 +42,7 @@ static bool fits(const solver *s, int32_t coloc, int32_t dev)
 	const berth_problem *p = s->p;
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
 		int32_t sep = p->g->op_sep[p->coloc_op[i]];
-		if (sep >= 0 && s->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] > 1)
+		if (sep >= 0 && s->sep_dev_taken[berth_cell(p, sep, dev)] > 1)
 			return false;
 	}
 	return !s->pieces || contiguity_broken(p, s->op_dev, NULL, s->scratch) == 0;

@@ -34,12 +34,12 @@ typedef struct tarnawski {
 	int32_t *block_dev;  /* [n_ops] by block */
 	int32_t *waits, *queue, *seen; /* [n_ops] by block */
 	int32_t *off, *member;         /* [n_ops+2], [n_ops] operators by block */
-	double *ready_s;     /* [n_ops] by block: inputs there */
-	double *work_s;      /* [n_ops] by block: transfers and computing */
-	double *end_s;       /* [n_ops] by block */
-	double *load_s;      /* [n_devs] */
-	int32_t *taken_by;   /* [n_devs] tensor that was last taken in */
-	int32_t *open_visit; /* [n_devs] block that takes operators; -1 */
+	double *ready_s;               /* [n_ops] by block: inputs there */
+	double *work_s;                /* [n_ops] by block: transfers and computing */
+	double *end_s;                 /* [n_ops] by block */
+	double *load_s;                /* [n_devs] */
+	int32_t *taken_by;             /* [n_devs] tensor that was last taken in */
+	int32_t *open_visit;           /* [n_devs] block that takes operators; -1 */
 } tarnawski;
 
 /* ---- set-up ---- */
@@ -123,7 +123,7 @@ static bool is_acc(const tarnawski *t, int32_t dev)
 
 static double op_seconds(const tarnawski *t, int32_t op)
 {
-	return t->op_s[(size_t)op * (size_t)t->p->n_devs + (size_t)t->op_dev[op]];
+	return t->op_s[berth_cell(t->p, op, t->op_dev[op])];
 }
 
 static double cost(const tarnawski *t, int32_t tensor, int32_t dev)

@@ -1,4 +1,5 @@
-/* Which reader a system goes to, and what a file is. */
+/* Which reader a system goes to, and what a file is: a graph, a system, a placement, a policy, or a published
+ * workload, which is graph and system. With a sandbox strangers' bytes are looked at in one. */
 #include "load_system.h"
 
 #include "file.h"
@@ -98,7 +99,7 @@ static berth_status workload_apart(const berth_content *x, const berth_sandbox *
 	return berth_system_parse_json(x->name, end + 1, size - (size_t)(end + 1 - text), mem, tmp, s, err);
 }
 
-/* ---- */
+/* ---- systems ---- */
 
 static berth_status parse_system(const berth_content *x, const berth_sandbox *sandbox, berth_arena *mem,
                                  berth_arena *tmp, berth_system *out, berth_err *err)
@@ -150,6 +151,8 @@ berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, b
 	                            : load_file(spec, sandbox, mem, tmp, out, err);
 }
 
+/* ---- what a file is ---- */
+
 static berth_input input_of_doc(const cJSON *doc)
 {
 	const cJSON *format = cJSON_GetObjectItemCaseSensitive(doc, "format");
@@ -171,19 +174,22 @@ static bool is_safetensors(const unsigned char *data, size_t size)
 	return size > 8 && n >= 2 && n <= size - 8 && data[8] == '{';
 }
 
-static berth_status input_of_data(const berth_content *x, berth_input *out, berth_err *err)
+/* A published workload beside the inputs: graph and system in one. */
+enum { WORKLOAD = BERTH_INPUT_POLICY + 1 };
+
+/* Which it is, as a byte. */
+static berth_status tell_kind(const berth_content *x, char *out, berth_err *err)
 {
 	const berth_format *format = berth_content_format(x);
-	if (format != &berth_format_json) {
-		bool policy = format == &berth_format_onnx &&
-		              is_safetensors((const unsigned char *)x->data, x->size);
-		*out = policy ? BERTH_INPUT_POLICY : BERTH_INPUT_GRAPH;
+	*out = format == &berth_format_tarnawski ? WORKLOAD : BERTH_INPUT_GRAPH;
+	if (format == &berth_format_onnx && is_safetensors((const unsigned char *)x->data, x->size))
+		*out = BERTH_INPUT_POLICY;
+	if (format != &berth_format_json)
 		return BERTH_OK;
-	}
 	cJSON *doc = berth_json_peek(x->data, x->size);
 	if (!doc && berth_json_check("", x->data, x->size, NULL) == BERTH_OK)
 		return berth_nomem(err);
-	*out = doc ? input_of_doc(doc) : BERTH_INPUT_GRAPH; /* what is wrong is told by its reader */
+	*out = doc ? (char)input_of_doc(doc) : BERTH_INPUT_GRAPH; /* what is wrong is told by its reader */
 	cJSON_Delete(doc);
 	return BERTH_OK;
 }
@@ -207,46 +213,49 @@ static berth_status map_file(const char *spec, berth_content *out, berth_err *er
 	return st;
 }
 
-/* Which it is, as a byte. */
-static berth_status work_input(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+static berth_status work_kind(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
 {
-	const berth_content *x = ctx;
-	berth_input input;
 	char *answer = berth_arena_alloc(mem, 1, 1);
 	if (!answer)
 		return berth_nomem(err);
-	BERTH_TRY(input_of_data(x, &input, err));
-	*answer = (char)input;
 	*data = answer;
 	*size = 1;
-	return BERTH_OK;
+	return tell_kind(ctx, answer, err);
 }
 
-static berth_status input_apart(const berth_content *x, const berth_sandbox *sandbox, berth_input *out,
-                                berth_err *err)
+/* The kind of the file that spec names. An answer of the sandbox that makes no sense is as good as none: a
+ * graph's reader tells. */
+static berth_status kind_of(const char *spec, const berth_sandbox *sandbox, int *out, berth_err *err)
 {
+	berth_content x;
 	berth_arena mem = {0};
-	berth_content copy = *x;
-	const char *answer;
-	size_t size;
-	berth_status st = berth_sandbox_run(sandbox, x->name, work_input, &copy, &mem, &answer, &size, err);
-	if (st == BERTH_OK) /* an answer that makes no sense is as good as none: a graph's reader tells */
-		*out = size == 1 && *answer > 0 && *answer <= BERTH_INPUT_POLICY ? (berth_input)*answer
-		                                                                 : BERTH_INPUT_GRAPH;
+	char kind = BERTH_INPUT_GRAPH;
+	const char *answer = &kind;
+	size_t size = 1;
+	BERTH_TRY(map_file(spec, &x, err));
+	berth_status st =
+		sandbox ? berth_sandbox_run(sandbox, x.name, work_kind, &x, &mem, &answer, &size, err)
+			: tell_kind(&x, &kind, err);
+	if (st == BERTH_OK)
+		*out = size == 1 && *answer > 0 && *answer <= WORKLOAD ? *answer : BERTH_INPUT_GRAPH;
 	berth_arena_free(&mem);
+	berth_graph_unmap(&x);
 	return st;
 }
 
 berth_status berth_input_of(const char *spec, const berth_sandbox *sandbox, berth_input *out, berth_err *err)
 {
-	berth_content x;
-	*out = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
-	if (is_system_spec(spec) || is_no_file(spec))
-		return BERTH_OK;
-	BERTH_TRY(map_file(spec, &x, err));
-	berth_status st = sandbox ? input_apart(&x, sandbox, out, err) : input_of_data(&x, out, err);
-	berth_graph_unmap(&x);
-	return st;
+	int kind = is_system_spec(spec) ? BERTH_INPUT_SYSTEM : BERTH_INPUT_GRAPH;
+	if (!is_system_spec(spec) && !is_no_file(spec))
+		BERTH_TRY(kind_of(spec, sandbox, &kind, err));
+	*out = kind == WORKLOAD ? BERTH_INPUT_GRAPH : (berth_input)kind;
+	return BERTH_OK;
+}
+
+bool berth_is_workload(const char *spec, const berth_sandbox *sandbox)
+{
+	int kind = BERTH_INPUT_GRAPH;
+	return !is_no_file(spec) && kind_of(spec, sandbox, &kind, NULL) == BERTH_OK && kind == WORKLOAD;
 }
 
 /* *found: path is a published workload, read into g and s. */
@@ -265,34 +274,6 @@ static berth_status load_workload(const char *path, const berth_sandbox *sandbox
 	berth_arena_reset(tmp, mark);
 	berth_graph_unmap(&x);
 	return st;
-}
-
-/* A byte where it is a published workload. */
-static berth_status work_is_workload(void *ctx, berth_arena *mem, const char **data, size_t *size,
-                                     berth_err *err)
-{
-	const berth_content *x = ctx;
-	(void)mem, (void)err;
-	*data = "!";
-	*size = berth_content_format(x) == &berth_format_tarnawski;
-	return BERTH_OK;
-}
-
-bool berth_is_workload(const char *spec, const berth_sandbox *sandbox)
-{
-	berth_content x;
-	size_t yes = 0;
-	berth_arena mem = {0};
-	if (is_no_file(spec) || map_file(spec, &x, NULL) != BERTH_OK)
-		return false;
-	berth_status st = BERTH_OK;
-	if (sandbox)
-		st = berth_sandbox_run(sandbox, spec, work_is_workload, &x, &mem, NULL, &yes, NULL);
-	else
-		yes = berth_content_format(&x) == &berth_format_tarnawski;
-	berth_arena_free(&mem);
-	berth_graph_unmap(&x);
-	return st == BERTH_OK && yes > 0;
 }
 
 berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,

@@ -90,7 +90,7 @@ static berth_status time_op(berth_problem *p, int32_t op, const type_figures *f,
 	for (int32_t dev = 0; dev < p->n_devs; dev++) {
 		size_t i = (size_t)dev * f->n_types + type;
 		double ns = op_seconds(g, p->s, op, dev, f->runs[i], f->efficiency[i]) * 1e9;
-		int64_t *time = &p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+		int64_t *time = &p->op_dev_time_ns[berth_cell(p, op, dev)];
 		*time = -1;
 		if (isnan(ns))
 			continue;

@@ -29,10 +29,10 @@ typedef struct berth_problem {
 	int32_t *coloc_op;  /* operators by group, ascending */
 
 	/* the rules of constraints.h that join colocation groups */
-	bool coupled;        /* there are separation groups, contiguous devices or a limit of cuts */
+	bool coupled;          /* there are separation groups, contiguous devices or a limit of cuts */
 	bool rules_infeasible; /* proven: no placement keeps them all, memory aside */
-	int32_t n_pieces;    /* contiguous devices */
-	int32_t *dev_piece;  /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
+	int32_t n_pieces;      /* contiguous devices */
+	int32_t *dev_piece;    /* [n_devs] 0 .. n_pieces-1; -1: need not be contiguous */
 	/* Colocation groups as the blocks of the graph follow each other. Neighbours differ, and a group
 	 * whose operators are in several blocks comes several times. At most max_cuts of the borders between
 	 * neighbours lie between different devices; -1: any number. Without blocks there is no chain. */
@@ -43,9 +43,9 @@ typedef struct berth_problem {
 
 	/* byte classes, numbered as tensors first leave their producers in topological order */
 	int32_t n_classes;
-	int64_t *class_bytes;   /* [n_classes] */
-	double *class_cut_s;    /* [n_classes] seconds that each hop takes beside */
-	int32_t *tensor_class;  /* [n_tensors] */
+	int64_t *class_bytes;  /* [n_classes] */
+	double *class_cut_s;   /* [n_classes] seconds that each hop takes beside */
+	int32_t *tensor_class; /* [n_tensors] */
 	/* [n_classes] floor of the mean routed time over ordered pairs of different devices; 0 with one */
 	int64_t *class_mean_ns;
 	int64_t *class_link_ns; /* [n_classes][n_links] one hop */
@@ -82,14 +82,20 @@ typedef struct berth_problem {
 	bool memory_free;     /* no placement can exceed the memory of any device or pool */
 } berth_problem;
 
+/* Place of an operator, or of another row, and a device in a table [..][n_devs]. */
+static inline size_t berth_cell(const berth_problem *p, int32_t row, int32_t dev)
+{
+	return (size_t)row * (size_t)p->n_devs + (size_t)dev;
+}
+
 static inline int64_t berth_op_time(const berth_problem *p, int32_t op, int32_t dev)
 {
-	return p->op_dev_time_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+	return p->op_dev_time_ns[berth_cell(p, op, dev)];
 }
 
 static inline bool berth_op_legal(const berth_problem *p, int32_t op, int32_t dev)
 {
-	return p->op_dev_legal[(size_t)op * (size_t)p->n_devs + (size_t)dev];
+	return p->op_dev_legal[berth_cell(p, op, dev)];
 }
 
 /* The pool of dev; -1: none. */
@@ -115,14 +121,56 @@ static inline int64_t berth_dev_most_bytes(const berth_problem *p, int32_t dev)
 /* Load of op on the pool of dev, in ns of the whole pool; 0 without a pool. */
 static inline int64_t berth_op_pool_ns(const berth_problem *p, int32_t op, int32_t dev)
 {
-	return p->n_pools ? p->op_dev_pool_ns[(size_t)op * (size_t)p->n_devs + (size_t)dev] : 0;
+	return p->n_pools ? p->op_dev_pool_ns[berth_cell(p, op, dev)] : 0;
+}
+
+/* What has a load and a limit of memory: devices, and behind them memory pools. */
+static inline int32_t berth_n_resources(const berth_problem *p)
+{
+	return p->n_devs + p->n_pools;
+}
+
+/* What resource k may hold; -1: no limit. */
+static inline int64_t berth_limit_bytes(const berth_problem *p, int32_t k)
+{
+	return k < p->n_devs ? p->dev_limit_bytes[k] : p->s->pool_bytes[k - p->n_devs];
+}
+
+/* Slots of a device, 1 of a pool. */
+static inline int32_t berth_units(const berth_problem *p, int32_t k)
+{
+	return k < p->n_devs ? p->s->dev_slots[k] : 1;
+}
+
+/* Bytes that op keeps on its device whatever the schedule: its own parameters and state, and what leaves the
+ * graph from it. Shared parameters may be there already. */
+static inline int64_t berth_kept_bytes(const berth_problem *p, int32_t op)
+{
+	return p->g->op_param_bytes[op] + p->g->op_state_bytes[op] + p->g->op_output_bytes[op];
+}
+
+/* Place of a byte class and two devices in a table [n_classes][n_devs][n_devs]. */
+static inline size_t berth_class_cell(const berth_problem *p, int32_t class, int32_t from, int32_t to)
+{
+	return berth_cell(p, class * p->n_devs + from, to);
 }
 
 /* Routed time of tensor t from one device to another, without contention. */
 static inline int64_t berth_transfer_ns(const berth_problem *p, int32_t t, int32_t from, int32_t to)
 {
-	size_t n = (size_t)p->n_devs;
-	return p->class_pair_ns[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
+	return p->class_pair_ns[berth_class_cell(p, p->tensor_class[t], from, to)];
+}
+
+/* Its route there, into route_off; -1 from a device to itself. */
+static inline int32_t berth_route(const berth_problem *p, int32_t t, int32_t from, int32_t to)
+{
+	return p->class_pair_route[berth_class_cell(p, p->tensor_class[t], from, to)];
+}
+
+/* Time of one hop of tensor t. */
+static inline int64_t berth_hop_ns(const berth_problem *p, int32_t t, int32_t link)
+{
+	return p->class_link_ns[(size_t)p->tensor_class[t] * (size_t)p->s->n_links + (size_t)link];
 }
 
 /* Joules above idling of op on dev, and of tensor t on its way from one device to another; 0 where energy is
@@ -137,8 +185,7 @@ static inline double berth_op_joules(const berth_problem *p, int32_t op, int32_t
 
 static inline double berth_transfer_joules(const berth_problem *p, int32_t t, int32_t from, int32_t to)
 {
-	size_t n = (size_t)p->n_devs;
-	int32_t route = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
+	int32_t route = berth_route(p, t, from, to);
 	double sum = 0;
 	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
 		sum += p->s->link_joules_per_byte[p->route_link[i]] * (double)p->g->tensor_bytes[t];

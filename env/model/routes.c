@@ -48,7 +48,7 @@ static berth_status new_arcs(const berth_problem *p, berth_arena *tmp, arcs *a, 
 	BERTH_TRY(BERTH_NEW(tmp, a->ns, s->n_links, err));
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		for (int32_t u = 0; u < p->n_devs; u++) {
-			int32_t l = s->link_of[(size_t)v * (size_t)p->n_devs + (size_t)u];
+			int32_t l = s->link_of[berth_cell(p, v, u)];
 			if (l < 0)
 				continue;
 			a->to[n] = u;
@@ -89,7 +89,7 @@ static berth_status new_tree(const berth_problem *p, berth_arena *tmp, tree *t, 
 
 static int64_t hop_ns(const berth_problem *p, const int64_t *link_ns, int32_t from, int32_t to)
 {
-	return link_ns[p->s->link_of[(size_t)from * (size_t)p->n_devs + (size_t)to]];
+	return link_ns[p->s->link_of[berth_cell(p, from, to)]];
 }
 
 /* Lengths along the tree as it is; not known: INT64_MAX. */
@@ -274,7 +274,7 @@ static int64_t whole_ns(double ns)
 
 static void op_figures(berth_problem *p, int32_t op, int32_t dev)
 {
-	size_t i = (size_t)op * (size_t)p->n_devs + (size_t)dev;
+	size_t i = berth_cell(p, op, dev);
 	int32_t pool = p->s->dev_pool[dev];
 	double time = (double)p->op_dev_time_ns[i];
 	double bytes = (double)p->g->op_read_bytes[op] + (double)p->g->op_write_bytes[op];

@@ -121,7 +121,7 @@ berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_e
 typedef struct berth_system_figure {
 	const char *key;
 	enum { BERTH_OF_DEVICE, BERTH_OF_LINK, BERTH_OF_POOL, BERTH_OF_OTHERS } of;
-	enum { BERTH_FIGURE_NUMBER, BERTH_FIGURE_BYTES, BERTH_FIGURE_COUNT } type; /* double, int64_t, int32_t */
+	enum { BERTH_FIGURE_NUMBER, BERTH_FIGURE_BYTES, BERTH_FIGURE_COUNT } type;
 	size_t array; /* offset of its array in a system; not of others */
 	double least, most, absent;
 	bool optional; /* absent says that it is not given */
@@ -138,8 +138,8 @@ void berth_system_figure_set(berth_system *s, const berth_system_figure *f, int3
 bool berth_system_figure_given(const berth_system_figure *f, double x);
 /* A new array of it in mem, of copies of those of `from`, or absent ones where that is NULL. Fails:
  * BERTH_ENOMEM. */
-berth_status berth_system_figure_new(berth_system *s, const berth_system_figure *f, int32_t n, const berth_system *from,
-                              berth_arena *mem, berth_err *err);
+berth_status berth_system_figure_new(berth_system *s, const berth_system_figure *f, int32_t n,
+                                     const berth_system *from, berth_arena *mem, berth_err *err);
 
 /* Is x in the range of the figure key ("bandwidth", "slots", "efficiency", ... as in the file)? Fails:
  * BERTH_EFORMAT "KEY is X; expected A to B". */

@@ -36,7 +36,7 @@ static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
 {
 	const berth_graph *g = p->g;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		size_t cell = (size_t)op * (size_t)p->n_devs + (size_t)d;
+		size_t cell = berth_cell(p, op, d);
 		int64_t ready = -1;
 		c->back[cell] = (berth_ceft_step){-1, -1};
 		c->finish_ns[cell] = BERTH_CEFT_NEVER;
@@ -114,7 +114,7 @@ void berth_ceft_tails(const berth_problem *p, const int64_t *op_ns, int64_t *tai
 					int64_t way = rest(p, op_ns, tail_ns, t, d, g->edge_consumer[e]);
 					longest = way > longest ? way : longest;
 				}
-			tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)d] = longest;
+			tail_ns[berth_cell(p, op, d)] = longest;
 		}
 	}
 }

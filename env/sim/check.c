@@ -9,16 +9,17 @@
 
 const char *berth_violation_name(berth_violation_kind kind)
 {
-	static const char *const name[] = {"cannot-run", "pin",   "forbid", "colocation", "separation",
-	                                   "contiguity", "cuts",  "rules",  "memory",     "pool", "limit"};
+	static const char *const name[] = {"cannot-run", "pin",        "forbid", "colocation",
+	                                   "separation", "contiguity", "cuts",   "rules",
+	                                   "memory",     "pool",       "limit"};
 	return name[kind];
 }
 
 /* One of that kind about op on dev, which may be -1, and as yet about nothing else. */
 static berth_violation about(berth_violation_kind kind, int32_t op, int32_t dev)
 {
-	return (berth_violation){.kind = kind, .op = op, .dev = dev, .pool = -1, .needed = -1, .limit = -1,
-	                         .metric = -1};
+	return (berth_violation){
+		.kind = kind, .op = op, .dev = dev, .pool = -1, .needed = -1, .limit = -1, .metric = -1};
 }
 
 static berth_status add(berth_arena *mem, berth_violations *list, berth_violation v, berth_err *err)
@@ -83,7 +84,7 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 	int32_t sep = p->g->op_sep[op], dev = op_dev[op];
 	if (sep < 0)
 		return BERTH_OK;
-	int32_t *first = &first_op[(size_t)sep * (size_t)p->n_devs + (size_t)dev];
+	int32_t *first = &first_op[berth_cell(p, sep, dev)];
 	if (!*first) {
 		*first = op + 1;
 		return BERTH_OK;
@@ -294,9 +295,8 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 	}
 	if (!list.n && p->rules_infeasible) {
 		berth_violation v = about(BERTH_VIOLATION_RULES, -1, -1);
-		v.message = berth_arena_printf(
-			mem, "no placement keeps %s together with the other rules",
-			berth_constraints_joining(p));
+		v.message = berth_arena_printf(mem, "no placement keeps %s together with the other rules",
+		                               berth_constraints_joining(p));
 		BERTH_TRY(add(mem, &list, v, err));
 	}
 	*out = list;

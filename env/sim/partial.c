@@ -190,7 +190,7 @@ static void mark_separation(berth_partial *part, int32_t coloc, int32_t dev)
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
 		int32_t sep = p->g->op_sep[p->coloc_op[i]];
 		if (sep >= 0)
-			part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev] = true;
+			part->sep_dev_taken[berth_cell(p, sep, dev)] = true;
 	}
 }
 
@@ -200,7 +200,7 @@ static bool is_separated(const berth_partial *part, int32_t coloc, int32_t dev)
 	const berth_problem *p = part->p;
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
 		int32_t sep = p->g->op_sep[p->coloc_op[i]];
-		if (sep >= 0 && part->sep_dev_taken[(size_t)sep * (size_t)p->n_devs + (size_t)dev])
+		if (sep >= 0 && part->sep_dev_taken[berth_cell(p, sep, dev)])
 			return false;
 	}
 	return true;
@@ -292,8 +292,8 @@ static int64_t pool_others(const berth_partial *part, int32_t dev, double share,
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (d == dev || berth_dev_pool(p, d) != berth_dev_pool(p, dev))
 			continue;
-		sum += part->dev_kept[d] + (share < 1 ? (int64_t)(share * (double)part->dev_moving[d])
-		                                      : part->dev_moving[d]);
+		sum += part->dev_kept[d] +
+		       (share < 1 ? (int64_t)(share * (double)part->dev_moving[d]) : part->dev_moving[d]);
 		all += workspaces(part, d, part->dev_workspace[d], part->dev_ops[d]);
 		if (share <= 0 && part->dev_workspace[d] > *workspace)
 			*workspace = part->dev_workspace[d];
@@ -522,9 +522,18 @@ int32_t berth_partial_earliest(berth_partial *part, int32_t op, bool insertion, 
 	return best;
 }
 
-const int64_t *berth_partial_start_ns(const berth_partial *part) { return part->start_ns; }
-const int64_t *berth_partial_end_ns(const berth_partial *part) { return part->end_ns; }
-int64_t berth_partial_length_ns(const berth_partial *part) { return part->length_ns; }
+const int64_t *berth_partial_start_ns(const berth_partial *part)
+{
+	return part->start_ns;
+}
+const int64_t *berth_partial_end_ns(const berth_partial *part)
+{
+	return part->end_ns;
+}
+int64_t berth_partial_length_ns(const berth_partial *part)
+{
+	return part->length_ns;
+}
 
 void berth_partial_devs(const berth_partial *part, int32_t *op_dev)
 {

@@ -26,10 +26,10 @@ typedef struct work {
 	berth_pipeline *out;
 	berth_arena *tmp;
 	berth_err *err;
-	turns *dev, *channel;   /* [n_devs], [n_channels] */
+	turns *dev, *channel; /* [n_devs], [n_channels] */
 	int64_t *start_ns, *end_ns;
-	int64_t *ready_ns;      /* [n_ops] when all inputs are there */
-	int64_t *from_ns, *until_ns; /* [n_devs] when the tensor at hand is held there; until -1: never */
+	int64_t *ready_ns;            /* [n_ops] when all inputs are there */
+	int64_t *from_ns, *until_ns;  /* [n_devs] when the tensor at hand is held there; until -1: never */
 	size_t *first_hop, *last_hop; /* [n_tensors] its hops */
 	held *held;
 	int32_t n_held;
@@ -76,13 +76,12 @@ static int64_t take_turn(const work *w, turns *r, int64_t ready_ns, int64_t time
 static berth_status send(work *w, int32_t tensor, int32_t dev, berth_arena *mem, int64_t *there_ns)
 {
 	const berth_problem *p = w->p;
-	size_t n = (size_t)p->n_devs, class = (size_t)p->tensor_class[tensor];
 	int32_t producer = p->g->tensor_producer[tensor], home = w->t->op_dev[producer];
-	int32_t r = p->class_pair_route[(class * n + (size_t)home) * n + (size_t)dev];
+	int32_t r = berth_route(p, tensor, home, dev);
 	int64_t at = w->end_ns[producer];
 	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
 		int32_t link = p->route_link[h];
-		int64_t time = p->class_link_ns[class * (size_t)p->s->n_links + (size_t)link], start = at;
+		int64_t time = berth_hop_ns(p, tensor, link), start = at;
 		if (p->s->contention)
 			start = take_turn(w, &w->channel[p->s->link_channel[link]], at, time);
 		BERTH_TRY(BERTH_GROW(mem, w->out->hops, w->out->n_hops, &w->cap_hops, w->err));

@@ -291,9 +291,7 @@ static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 			continue;
 		}
 		if (s->dest_move[d] < 0) {
-			size_t n = (size_t)p->n_devs;
-			int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)home) * n +
-			                                (size_t)d];
+			int32_t r = berth_route(p, t, home, d);
 			s->dest_move[d] = s->n_moves;
 			s->moves[s->n_moves++] = (transfer){.tensor = t,
 			                                    .dest = d,
@@ -430,8 +428,7 @@ static void start_hop(berth_sim *s, int32_t id)
 	const berth_problem *p = s->p;
 	transfer *m = &s->moves[id];
 	int32_t link = p->route_link[m->hop];
-	int64_t time =
-		p->class_link_ns[(size_t)p->tensor_class[m->tensor] * (size_t)p->s->n_links + (size_t)link];
+	int64_t time = berth_hop_ns(p, m->tensor, link);
 	m->start_ns = s->now;
 	s->chan_ns[p->s->link_channel[link]] += time;
 	s->link_bytes[link] += p->g->tensor_bytes[m->tensor];
@@ -531,9 +528,7 @@ static void place_hops(berth_sim *s, int32_t t, int32_t *n)
 		s->dest_move[s->op_dev[g->edge_consumer[e]]] = 0;
 	s->dest_move[home] = -1;
 	for (int32_t d = 0; d < p->n_devs; d++) {
-		size_t devs = (size_t)p->n_devs;
-		int32_t r = p->class_pair_route[((size_t)p->tensor_class[t] * devs + (size_t)home) * devs +
-		                                (size_t)d];
+		int32_t r = berth_route(p, t, home, d);
 		if (s->dest_move[d] < 0)
 			continue;
 		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
@@ -746,15 +741,42 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 	sim_conclude(s, out);
 }
 
-const int64_t *berth_sim_start_ns(const berth_sim *s) { return s->start_ns; }
-const int64_t *berth_sim_end_ns(const berth_sim *s) { return s->end_ns; }
-const int64_t *berth_sim_dev_time_ns(const berth_sim *s) { return s->dev_time_ns; }
-const int64_t *berth_sim_dev_slow_ns(const berth_sim *s) { return s->dev_slow_ns; }
-const int64_t *berth_sim_peak_bytes(const berth_sim *s) { return s->peak_bytes; }
-const int64_t *berth_sim_pool_peak_bytes(const berth_sim *s) { return s->pool_peak_bytes; }
-const int64_t *berth_sim_pool_ns(const berth_sim *s) { return s->pool_ns; }
-const int64_t *berth_sim_channel_ns(const berth_sim *s) { return s->chan_ns; }
-size_t berth_sim_n_hops(const berth_sim *s) { return s->n_hops; }
+const int64_t *berth_sim_start_ns(const berth_sim *s)
+{
+	return s->start_ns;
+}
+const int64_t *berth_sim_end_ns(const berth_sim *s)
+{
+	return s->end_ns;
+}
+const int64_t *berth_sim_dev_time_ns(const berth_sim *s)
+{
+	return s->dev_time_ns;
+}
+const int64_t *berth_sim_dev_slow_ns(const berth_sim *s)
+{
+	return s->dev_slow_ns;
+}
+const int64_t *berth_sim_peak_bytes(const berth_sim *s)
+{
+	return s->peak_bytes;
+}
+const int64_t *berth_sim_pool_peak_bytes(const berth_sim *s)
+{
+	return s->pool_peak_bytes;
+}
+const int64_t *berth_sim_pool_ns(const berth_sim *s)
+{
+	return s->pool_ns;
+}
+const int64_t *berth_sim_channel_ns(const berth_sim *s)
+{
+	return s->chan_ns;
+}
+size_t berth_sim_n_hops(const berth_sim *s)
+{
+	return s->n_hops;
+}
 
 static int by_time(const void *a, const void *b)
 {

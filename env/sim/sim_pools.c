@@ -54,7 +54,7 @@ static void count_piece(pool_share *q, const pool_piece *x, int32_t by)
 }
 
 static void start_piece(pool_share *q, int32_t what, double demand, const int32_t pool[2], int64_t time_ns,
-                      int64_t now)
+                        int64_t now)
 {
 	int64_t end = now + time_ns;
 	pool_piece x = {demand, (double)time_ns, 1, now, end, end, what, {pool[0], pool[1]}};
@@ -163,7 +163,7 @@ void pool_share_shift(pool_share *q, int64_t by_ns)
 
 bool sim_start_op_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time_ns)
 {
-	size_t i = (size_t)op * (size_t)s->p->n_devs + (size_t)d;
+	size_t i = berth_cell(s->p, op, d);
 	const int32_t pool[2] = {s->p->s->dev_pool[d], -1};
 	if (!(s->p->op_dev_demand[i] > 0))
 		return false;

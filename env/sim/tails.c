@@ -23,7 +23,7 @@ berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tai
 
 int32_t berth_tails_hop(const berth_tails *t, int32_t tensor, int32_t dev)
 {
-	int32_t h = t->last_hop[(size_t)tensor * (size_t)t->p->n_devs + (size_t)dev];
+	int32_t h = t->last_hop[berth_cell(t->p, tensor, dev)];
 	/* what an earlier base left there points behind the log, or to a hop of something else */
 	return h < t->n_hops && t->base->hops[h].tensor == tensor && t->base->hops[h].dest == dev ? h : -1;
 }
@@ -62,7 +62,7 @@ static void link_hops(berth_tails *t)
 			continue;
 		int32_t h = ~b->ends[i], home = b->op_dev[p->g->tensor_producer[b->hops[h].tensor]];
 		const berth_sim_hop *hop = &b->hops[h];
-		int32_t *last = &t->last_hop[(size_t)hop->tensor * (size_t)p->n_devs + (size_t)hop->dest],
+		int32_t *last = &t->last_hop[berth_cell(p, hop->tensor, hop->dest)],
 			*chan = &t->chan_last[p->s->link_channel[hop->link]];
 		t->hop_first[h] = p->s->link_from[hop->link] == home ? -1 : *last;
 		t->hop_before[h] = p->s->contention ? *chan : -1;
@@ -91,7 +91,7 @@ static void pass_op(berth_tails *t, int32_t op)
 		int32_t x = g->in_tensor[i], from = g->tensor_producer[x];
 		int64_t at = b->end_ns[from], *behind = &t->tail_ns[from];
 		if (b->op_dev[from] != d) {
-			int32_t h = t->last_hop[(size_t)x * (size_t)p->n_devs + (size_t)d];
+			int32_t h = t->last_hop[berth_cell(p, x, d)];
 			at = b->hops[h].end_ns;
 			behind = &t->hop_tail_ns[h];
 		}

@@ -24,34 +24,27 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static int32_t route_of(const berth_traffic *w, size_t t, int32_t home, int32_t dev)
-{
-	size_t n = (size_t)w->p->n_devs, class = (size_t)w->p->tensor_class[t];
-	return w->p->class_pair_route[(class * n + (size_t)home) * n + (size_t)dev];
-}
-
 /* When tensor t is on dev, if it is sent there from home now. ends [n_channels]: the channels that it takes
  * get its ends. */
-static int64_t send(const berth_traffic *w, size_t t, int32_t home, int32_t dev, int64_t *ends)
+static int64_t send(const berth_traffic *w, int32_t t, int32_t home, int32_t dev, int64_t *ends)
 {
 	const berth_problem *p = w->p;
-	size_t links = (size_t)p->s->n_links, class = (size_t)p->tensor_class[t];
-	int64_t at = w->arrive_ns[t * (size_t)p->n_devs + (size_t)home];
-	int32_t r = route_of(w, t, home, dev);
+	int64_t at = w->arrive_ns[berth_cell(p, t, home)];
+	int32_t r = berth_route(w->p, t, home, dev);
 	for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++) {
-		size_t link = (size_t)p->route_link[k], c = (size_t)p->s->link_channel[link];
+		int32_t link = p->route_link[k], c = p->s->link_channel[link];
 		if (p->s->contention)
 			at = later(at, later(ends[c], w->free_ns[c]));
-		at += p->class_link_ns[class * links + link];
+		at += berth_hop_ns(p, t, link);
 		ends[c] = at;
 	}
 	return at;
 }
 
 /* Nothing is claimed on the route of t. */
-static void forget(const berth_traffic *w, size_t t, int32_t home, int32_t dev)
+static void forget(const berth_traffic *w, int32_t t, int32_t home, int32_t dev)
 {
-	int32_t r = route_of(w, t, home, dev);
+	int32_t r = berth_route(w->p, t, home, dev);
 	for (int32_t k = w->p->route_off[r]; k < w->p->route_off[r + 1]; k++)
 		w->claim_ns[w->p->s->link_channel[w->p->route_link[k]]] = 0;
 }
@@ -62,14 +55,13 @@ int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t
 	int64_t ready = 0;
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
-		ready = later(ready, berth_traffic_sent(w, t, dev)
-		                             ? w->arrive_ns[(size_t)t * (size_t)w->p->n_devs + (size_t)dev]
-		                             : send(w, (size_t)t, home, dev, w->claim_ns));
+		ready = later(ready, berth_traffic_sent(w, t, dev) ? w->arrive_ns[berth_cell(w->p, t, dev)]
+		                                                   : send(w, t, home, dev, w->claim_ns));
 	}
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (!berth_traffic_sent(w, t, dev))
-			forget(w, (size_t)t, home, dev);
+			forget(w, t, home, dev);
 	}
 	return ready;
 }
@@ -77,13 +69,11 @@ int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t
 void berth_traffic_note(berth_traffic *w, const berth_partial *part, int32_t op, int32_t dev, int64_t end_ns)
 {
 	const berth_graph *g = w->p->g;
-	size_t n = (size_t)w->p->n_devs;
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (!berth_traffic_sent(w, t, dev))
-			w->arrive_ns[(size_t)t * n + (size_t)dev] =
-				send(w, (size_t)t, home, dev, w->free_ns);
+			w->arrive_ns[berth_cell(w->p, t, dev)] = send(w, t, home, dev, w->free_ns);
 	}
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		w->arrive_ns[(size_t)t * n + (size_t)dev] = end_ns;
+		w->arrive_ns[berth_cell(w->p, t, dev)] = end_ns;
 }

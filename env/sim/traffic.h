@@ -31,7 +31,7 @@ void berth_traffic_note(berth_traffic *w, const berth_partial *part, int32_t op,
 /* Is tensor t on dev, or on its way there? */
 static inline bool berth_traffic_sent(const berth_traffic *w, int32_t t, int32_t dev)
 {
-	return w->arrive_ns[(size_t)t * (size_t)w->p->n_devs + (size_t)dev] >= 0;
+	return w->arrive_ns[berth_cell(w->p, t, dev)] >= 0;
 }
 
 #endif
