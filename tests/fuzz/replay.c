@@ -2,6 +2,7 @@
  * run as it is, and changed N times (6) by the target's own mutator, from seeds that are always the same.
  * Fails where nothing was run. */
 #include "mutate.h"
+#include "targets.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -9,26 +10,6 @@
 #include <string.h>
 
 enum { CHANGES = 6, MORE = 512 };
-
-typedef int target_run(const uint8_t *data, size_t size);
-typedef size_t target_mutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
-#define TARGET(name, mutator)                                                                                \
-	target_run name;                                                                                     \
-	target_mutator name##_mutator;
-#include "fuzz_targets.h"
-#undef TARGET
-
-typedef struct target {
-	const char *name;
-	target_run *run;
-	target_mutator *mutator; /* NULL: it has none */
-} target;
-
-#define TARGET(name, mutator) {#name, name, mutator},
-static const target targets[] = {
-#include "fuzz_targets.h"
-};
 
 /* In the place of libFuzzer's: one byte changed. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
@@ -41,7 +22,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 }
 
 /* In a block of exactly this size, so that a read beyond it shows under AddressSanitizer. */
-static void run_bytes(const target *t, const uint8_t *data, size_t size)
+static void run_bytes(const fuzz_target *t, const uint8_t *data, size_t size)
 {
 	uint8_t *exact = malloc(size ? size : 1);
 	if (!exact)
@@ -51,7 +32,7 @@ static void run_bytes(const target *t, const uint8_t *data, size_t size)
 	free(exact);
 }
 
-static int run_file(const target *t, unsigned changes, const char *path)
+static int run_file(const fuzz_target *t, unsigned changes, const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
@@ -74,7 +55,7 @@ static int run_file(const target *t, unsigned changes, const char *path)
 	return 1;
 }
 
-static int run_folder(const target *t, unsigned changes, const char *path, DIR *dir)
+static int run_folder(const fuzz_target *t, unsigned changes, const char *path, DIR *dir)
 {
 	int n = 0;
 	for (struct dirent *e; (e = readdir(dir));) {
@@ -92,10 +73,7 @@ int main(int argc, char **argv)
 {
 	int n = 0, first = 2;
 	unsigned changes = CHANGES;
-	const target *t = NULL;
-	for (size_t i = 0; argc > 1 && i < sizeof targets / sizeof *targets; i++)
-		if (strcmp(argv[1], targets[i].name) == 0)
-			t = &targets[i];
+	const fuzz_target *t = argc > 1 ? find_target(argv[1]) : NULL;
 	if (argc > 3 && strcmp(argv[2], "--changes") == 0) {
 		changes = (unsigned)strtoul(argv[3], NULL, 10);
 		first = 4;

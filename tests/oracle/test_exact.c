@@ -131,7 +131,7 @@ static void run_method(world *w, const char *name, berth_solution *r)
 static void branch_and_bound_is_optimal(void **state)
 {
 	int solved = 0, improved = 0;
-	const int n = BERTH_DEBUG ? 300 : 4000;
+	const int n = support_sampled(BERTH_DEBUG ? 300 : 4000, BERTH_DEBUG ? 100 : 1000, "instances");
 	(void)state;
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
@@ -227,7 +227,8 @@ static void brute_force_is_optimal(void **state)
 	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY,
 	                                       BERTH_EDP,     BERTH_POWER,      BERTH_MEMORY};
 	(void)state;
-	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 150 : 500); seed++) {
+	const int n = support_sampled(BERTH_DEBUG ? 150 : 500, BERTH_DEBUG ? 50 : 150, "instances");
+	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, 4, 3, seed % 3 == 0);
 		try_all(&w);
@@ -276,7 +277,7 @@ static void groups_prove_nothing(void **state)
 static void milp_bounds_hold(void **state)
 {
 	int optimal = 0;
-	const int n = BERTH_DEBUG ? 45 : 150;
+	const int n = support_sampled(BERTH_DEBUG ? 45 : 150, BERTH_DEBUG ? 15 : 45, "instances");
 	(void)state;
 	if (!berth_lp_solver())
 		skip();
@@ -372,13 +373,16 @@ static void hold_bounds(uint64_t n_seeds, bool pooled)
 static void strong_bounds_hold(void **state)
 {
 	(void)state;
-	hold_bounds(BERTH_DEBUG ? 300 : 3000, false); /* sanitized, each solver takes long to load */
+	/* sanitized, each solver takes long to load */
+	int n = support_sampled(BERTH_DEBUG ? 300 : 3000, BERTH_DEBUG ? 150 : 750, "instances");
+	hold_bounds((uint64_t)n, false);
 }
 
 static void strong_bounds_hold_with_pools(void **state)
 {
 	(void)state;
-	hold_bounds(BERTH_DEBUG ? 150 : 1500, true);
+	int n = support_sampled(BERTH_DEBUG ? 150 : 1500, BERTH_DEBUG ? 75 : 400, "instances");
+	hold_bounds((uint64_t)n, true);
 }
 
 static void strong_bounds_survive_failing_allocations(void **state)
@@ -623,7 +627,8 @@ static void certificates_hold(void **state)
 	certificates count = {0};
 	int all = 0;
 	(void)state;
-	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 100 : 300); seed++) {
+	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 60 : 120, "instances");
+	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);
 		try_all(&w);
@@ -639,7 +644,7 @@ static void certificates_hold(void **state)
 	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
 		assert_true(count.made[k] >= 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
 	assert_true(count.whole > all / 2);
-	assert_true(count.changed >= (BERTH_DEBUG ? 400 : 1000));
+	assert_true(count.changed >= 10 * n / 3);
 	assert_true(count.refused > count.changed / 4);
 }
 

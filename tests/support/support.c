@@ -30,6 +30,14 @@ void support_contains(const char *text, const char *part, const char *file, int 
 	_fail(file, line);
 }
 
+int support_sampled(int all, int few, const char *what)
+{
+	if (getenv("BERTH_NIGHTLY"))
+		return all;
+	print_message("sampled: %d of %d %s\n", few, all, what);
+	return few;
+}
+
 void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line)
 {
 	double small = INFINITY, large = INFINITY;

@@ -33,6 +33,10 @@ typedef double sized_work(void *ctx, int size);
 #define assert_linear(work, ctx, size, what) support_linear((work), (ctx), (size), (what), __FILE__, __LINE__)
 void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line);
 
+/* How many instances of what a test goes through: all in the nightly tier (BERTH_NIGHTLY is set), else few,
+ * and it says so. */
+int support_sampled(int all, int few, const char *what);
+
 /* Pages that this process has touched for the first time so far. */
 long support_page_faults(void);
 

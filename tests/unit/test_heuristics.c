@@ -267,11 +267,14 @@ static void test_models(void **state)
 	static const char *const specs[] = {"zoo:resnet18", "zoo:random:ops=80:ccr=1:heterogeneity=1"};
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
+	/* a sample takes one of the graphs on each system, in turn */
+	int graphs = support_sampled(2, 1, "graphs on each system");
+	int evaluations = support_sampled(BERTH_DEBUG ? 100 : 400, BERTH_DEBUG ? 30 : 100, "evaluations");
 	for (int32_t i = 0; i < n; i += BERTH_DEBUG ? 2 : 1)
-		for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+		for (int k = 0; k < graphs; k++) {
 			compiled c;
-			compile_zoo(&c, specs[k], row[i].name);
-			check_all(&c, BERTH_DEBUG ? 100 : 400, true);
+			compile_zoo(&c, specs[(i / (BERTH_DEBUG ? 2 : 1) + k) % 2], row[i].name);
+			check_all(&c, evaluations, true);
 		}
 }
 
@@ -279,7 +282,7 @@ static void test_random_instances(void **state)
 {
 	(void)state;
 	int checked = 0, fit = 0;
-	const int n = BERTH_DEBUG ? 20 : 60;
+	const int n = support_sampled(BERTH_DEBUG ? 20 : 60, BERTH_DEBUG ? 8 : 20, "random instances");
 	for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
 		instance in;
 		compiled c;

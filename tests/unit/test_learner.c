@@ -352,7 +352,8 @@ static void test_config_is_checked(void **state)
 /* Every learned method that searches: legal, within its budget, the same on any number of threads. */
 static void test_methods(void **state)
 {
-	const int64_t evaluations = BERTH_DEBUG ? 500 : 1700;
+	const int64_t evaluations =
+		support_sampled(BERTH_DEBUG ? 500 : 1700, BERTH_DEBUG ? 200 : 600, "evaluations");
 	(void)state;
 	for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++) {
 		const berth_method *method = berth_method_at(m);
@@ -516,7 +517,8 @@ static void test_never_worse_than_its_parts(void **state)
 	                                    "zoo:random:ops=120:seed=9"};
 	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
 	static const int64_t budget[] = {0, 1, 50, 800};
-	for (int i = 0; i < 12; i += BERTH_DEBUG ? 5 : 1) {
+	int pairs = support_sampled(BERTH_DEBUG ? 3 : 12, BERTH_DEBUG ? 2 : 3, "graphs on systems");
+	for (int i = 0; i < 12; i += pairs == 12 ? 1 : pairs == 3 ? 5 : 7) {
 		subject x;
 		berth_search parts;
 		berth_portfolio portfolio;

@@ -1063,7 +1063,7 @@ static void test_tuned(void **state)
 		assert_true(f.card->kept[i].after == t->pair[i].after);
 	}
 	close_lesson(&l);
-	for (int k = 0; k < 3; k++) {
+	for (int k = 3 - support_sampled(3, 1, "interruptions of a tuning"); k < 3; k++) {
 		open_tuning(&l, temporary(parts), &from);
 		assert_ok(berth_pool_new(1 + k, &l.cfg.pool, &err), &err);
 		l.cancel_at = 1 + k * steps / 3;
@@ -1148,7 +1148,8 @@ static void test_over(void **state)
 	lesson l;
 	int spent = 0, early = 0;
 	first_policy(&mem, &from);
-	for (int64_t evaluations = 1200; evaluations <= 2200; evaluations += 100) {
+	int every = 1000 / (support_sampled(11, 6, "budgets") - 1);
+	for (int64_t evaluations = 1200; evaluations <= 2200; evaluations += every) {
 		open_tuning(&l, temporary(path), &from);
 		l.cfg.learner.lr = 1e-9; /* it stays as it is */
 		l.cfg.save_s = 60;

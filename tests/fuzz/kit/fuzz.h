@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The entries of libFuzzer; a target may leave out the last two. In the program that replays stored inputs
- * they have the target's name behind them. */
+/* The entries of a target, as libFuzzer has them; a target may leave out the last one. The build gives them
+ * the target's name (targets.h). */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
