@@ -40,9 +40,40 @@ static bool is_something(berth_result_value v)
 
 static double number_of(berth_result_value v)
 {
-	return v.type == BERTH_RESULT_NUMBER ? v.is.number
-	       : v.type == BERTH_RESULT_NS   ? (double)v.is.integer / 1e9
-	                                     : (double)v.is.integer;
+	switch (v.type) {
+	case BERTH_RESULT_NUMBER: return v.is.number;
+	case BERTH_RESULT_NS: return (double)v.is.integer / 1e9;
+	case BERTH_RESULT_TEXTS:
+	case BERTH_RESULT_NUMBERS: return v.n;
+	case BERTH_RESULT_LIST: return v.is.list->n;
+	case BERTH_RESULT_MAP: return v.is.map->n;
+	default: return (double)v.is.integer;
+	}
+}
+
+/* Where the largest values of a map are, as shares of all; of equal ones the first comes first. */
+static void largest(char buf[VALUE], const berth_result_map *map)
+{
+	enum { MOST = 3 };
+	double sum = 0, below = INFINITY;
+	int32_t last = -1;
+	size_t at = 0;
+	buf[0] = '\0';
+	for (int32_t i = 0; i < map->n; i++)
+		sum += number_of(map->value[i]);
+	for (int32_t k = 0; k < MOST && k < map->n && at < VALUE; k++) {
+		int32_t best = -1;
+		for (int32_t i = 0; i < map->n; i++) {
+			double x = number_of(map->value[i]);
+			if ((x < below || (x == below && i > last)) &&
+			    (best < 0 || x > number_of(map->value[best])))
+				best = i;
+		}
+		last = best;
+		below = number_of(map->value[best]);
+		at += (size_t)snprintf(buf + at, VALUE - at, "%s%s %.0f %%", k ? ", " : "",
+		                       *map->name[best] ? map->name[best] : "(none)", 100.0 * below / sum);
+	}
 }
 
 /* By one of printf's letters. */
@@ -74,6 +105,10 @@ static void by_unit(char buf[VALUE], const char *unit, const berth_objective *o,
 		cli_count(buf, llround(x));
 	else if (strcmp(unit, "of the objective") == 0 && o)
 		cli_value(buf, o, x);
+	else if (strcmp(unit, "of the objective") == 0)
+		snprintf(buf, VALUE, "%.4g", x);
+	else if (strcmp(unit, "count") == 0)
+		berth_text_count(buf, x);
 	else if (v.type == BERTH_RESULT_INT)
 		snprintf(buf, VALUE, "%lld", (long long)v.is.integer);
 	else
@@ -89,6 +124,8 @@ static void tell_value(char buf[VALUE], berth_result_value v, const berth_result
 		snprintf(buf, VALUE, "%s", v.is.text);
 	else if (v.type == BERTH_RESULT_BOOL)
 		snprintf(buf, VALUE, "%s", v.is.integer ? "yes" : "no");
+	else if (v.type == BERTH_RESULT_MAP)
+		largest(buf, v.is.map);
 	else if (*format && strchr("dfge", format[strlen(format) - 1]))
 		by_format(buf, format, number_of(v));
 	else
@@ -199,7 +236,7 @@ static const char *next_piece(const char *text, const berth_result *r, const ber
 	}
 	if (*text == '\\' && text[1])
 		*piece = ++text;
-	*n = 1 + (int)strcspn(text + 1, "{[]\\");
+	*n = 1 + (int)strcspn(text + 1, "{[]\\\n");
 	return text + *n;
 }
 
@@ -209,9 +246,27 @@ void cli_tell(const berth_result *r, const berth_objective *o, const char *text)
 		char buf[VALUE];
 		const char *piece;
 		int n;
+		if (*text == '\n') { /* ours; in a value it would be made visible */
+			cli_say("\n");
+			text++;
+			continue;
+		}
 		text = next_piece(text, r, o, &piece, &n, buf);
 		cli_say("%.*s", n, piece);
 	}
+}
+
+const char *cli_told(cli *c, const berth_result *r, const berth_objective *o, const char *text)
+{
+	const char *told = "";
+	while (*text && told) {
+		char buf[VALUE];
+		const char *piece;
+		int n;
+		text = next_piece(text, r, o, &piece, &n, buf);
+		told = berth_arena_printf(&c->mem, "%s%.*s", told, n, piece);
+	}
+	return told ? told : "";
 }
 
 /* ---- tables ---- */

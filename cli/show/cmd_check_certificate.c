@@ -3,8 +3,9 @@
 #include "cli_granularity.h"
 #include "file.h"
 #include "graph_load.h"
-#include "print.h"
+#include "results.h"
 #include "say.h"
+#include "tell.h"
 #include "text.h"
 
 #include <string.h>
@@ -62,32 +63,24 @@ static berth_status judge(cli *c, const char *path, state *s, berth_err *err)
 	return st == BERTH_OK ? st : berth_fail(err, st, "%s: %s", path, why.msg);
 }
 
-static berth_status print_json(cli *c, const state *s, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", s->g.name);
-	berth_json_put_string(&w, "system", s->s.name);
-	berth_json_put_string(&w, "objective", s->c.load ? "throughput" : "latency");
-	berth_json_put_string(&w, "proof", berth_certificate_name(s->c.kind));
-	berth_json_put_ns(&w, "claimed", s->c.bound_ns);
-	berth_json_put_ns(&w, "proven", s->proven_ns);
-	return cli_end_json(c, &w, err);
-}
-
-static void print_text(const state *s)
-{
-	char bound[32];
-	cli_say("%s on %s: proven by %s: no placement has a %s below %s\n", s->g.name, s->s.name,
-	        berth_certificate_name(s->c.kind), s->c.load ? "largest load" : "latency",
-	        berth_text_down(bound, (double)s->c.bound_ns * 1e-9, "s"));
-}
+#define CHECK(K, IF) \
+	K(TEXT, "graph", "", "", s.g.name) \
+	K(TEXT, "system", "", "", s.s.name) \
+	K(TEXT, "objective", "", "", s.c.load ? "throughput" : "latency") \
+	K(TEXT, "proof", "", "kind of the proof: `path`, `load`, `relaxation`, `blocks`, `windows`", \
+	  berth_certificate_name(s.c.kind)) \
+	K(NS, "claimed", "s", "no placement is below it", s.c.bound_ns) \
+	K(NS, "proven", "s", "what the certificate really proves, not below the claim", s.proven_ns)
+RESULT_KIND(certificate_document, "Check of a certificate",
+            "`check-certificate --json`. Exit code 4 where the certificate proves less than it claims.",
+            CHECK);
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.granularity = cli_granularity_default()};
 	state s = {0};
+	char bound[32];
+	bool text;
 	const cli_option options[] = {
 		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH", "the graph that the certificate is for"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
@@ -107,10 +100,13 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(read_certificate(c, c->args[0], &s, err));
 	BERTH_TRY(judge(c, c->args[0], &s, err));
 	BERTH_TRY(tell_names(c, c->args[0], &s, err));
-	if (c->json)
-		return print_json(c, &s, err);
-	if (!c->quiet)
-		print_text(&s);
+	const berth_result *r = RESULT_NEW(&c->mem, certificate_document, CHECK);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text)
+		return BERTH_OK;
+	cli_tell(r, NULL, "{graph} on {system}: proven by {proof}: no placement has a ");
+	cli_say("%s below %s\n", s.c.load ? "largest load" : "latency",
+	        berth_text_down(bound, (double)s.c.bound_ns * 1e-9, "s"));
 	return BERTH_OK;
 }
 

@@ -10,8 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-const berth_result_kind *const cli_documents[] = {&compare_document, &methods_document, &zoo_document,
-                                                  &systems_document, NULL};
+const berth_result_kind *const cli_documents[] = {
+	&compare_document,
+	&show_blocks_document,
+	&show_placed_op_document,
+	&show_placement_document,
+	&show_placed_document,
+	&certificate_document,
+	&methods_document,
+	&zoo_document,
+	&systems_document,
+	NULL};
 
 enum { MOST_KINDS = 128, ANCHOR = 96, PATH = 160 };
 

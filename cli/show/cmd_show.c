@@ -1,8 +1,6 @@
 /* berth show: a graph, a system, a placement or a policy at a glance. */
-#include "graph_load.h"
 #include "sandboxed.h"
 #include "show.h"
-#include "show_placed.h"
 
 static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
 {

@@ -4,7 +4,10 @@
 
 #include "cli.h"
 #include "cli_granularity.h"
+#include "graph_load.h"
+#include "objective.h"
 #include "options.h"
+#include "timeline.h"
 
 typedef struct show_args {
 	const char *input;                            /* what is shown */
@@ -16,14 +19,32 @@ typedef struct show_args {
 	cli_granularity blocks; /* the blocks of a graph are shown where its name is not NULL */
 } show_args;
 
+/* A placement with its graph and its system, simulated. */
+typedef struct show_placed {
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_placement placement;
+	berth_timeline t;
+	berth_objective objective; /* the placement's, where the system has it; else latency */
+} show_placed;
+
+/* The placement a->placement of the graph a->graph on the system a->on. The last two go by the names in the
+ * file where they are NULL. Fails: as the readers; BERTH_EINVAL (the names say nothing). */
+berth_status show_placed_load(cli *c, const show_args *a, show_placed *out, berth_err *err);
+
+/* "system:NAME" of what the placement file at path says; NULL where it says nothing. Fails: as reading it. */
+berth_status show_placed_system(cli *c, const char *path, const char **out, berth_err *err);
+
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_system(cli *c, const show_args *a, berth_err *err);
 berth_status show_policy(cli *c, const show_args *a, berth_err *err);
-/* The operator a->op of the placement a->placement of the graph a->graph on the system a->on. The last two
- * go by the names in the file where they are NULL. */
+/* The operator a->op of that placement. */
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err);
-/* The same placement: what stands where. */
+/* What stands where in it. */
 berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err);
+/* The blocks of a graph in program order. Fails: as cli_granularity_blocks. */
+berth_status show_blocks(cli *c, const cli_granularity *x, const berth_graph *g, berth_err *err);
 berth_status show_placement(cli *c, const show_args *a, berth_err *err);
 
 #endif

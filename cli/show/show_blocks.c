@@ -1,15 +1,14 @@
-/* See show_blocks.h. */
-#include "show_blocks.h"
-
-#include "json.h"
-#include "print.h"
+/* berth show GRAPH --granularity G: the blocks of a graph, each with the sums over its operators. */
+#include "results.h"
 #include "say.h"
-#include "text.h"
-
+#include "show.h"
+#include "tell.h"
 
 /* Sums over the operators of a block. */
 typedef struct block {
+	const char **op; /* [n_ops] */
 	int32_t n_ops;
+	size_t cap;
 	double flops, param_bytes, state_bytes;
 } block;
 
@@ -20,7 +19,8 @@ static berth_status sum_up(cli *c, const berth_graph *g, const berth_granularity
 	BERTH_TRY(BERTH_NEW(&c->mem, list, x->n_blocks, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		block *b = &list[x->op_block[op]];
-		b->n_ops++;
+		BERTH_TRY(BERTH_GROW(&c->mem, b->op, b->n_ops, &b->cap, err));
+		b->op[b->n_ops++] = g->op_name[op];
 		b->flops += g->op_flops[op];
 		b->param_bytes += (double)g->op_param_bytes[op];
 		b->state_bytes += (double)g->op_state_bytes[op];
@@ -33,62 +33,39 @@ static berth_status sum_up(cli *c, const berth_graph *g, const berth_granularity
 	return BERTH_OK;
 }
 
-static berth_status print_json(cli *c, const berth_graph *g, const berth_granularity *x, const block *list,
-                               berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "name", g->name);
-	berth_json_open(&w, "blocks", '[');
-	for (int32_t i = 0; i < x->n_blocks; i++) {
-		berth_json_open(&w, NULL, '{');
-		berth_json_put_string(&w, "name", x->block_name[i]);
-		berth_json_open(&w, "ops", '[');
-		berth_json_flat(&w, true);
-		for (int32_t op = 0; op < g->n_ops; op++)
-			if (x->op_block[op] == i)
-				berth_json_put_string(&w, NULL, g->op_name[op]);
-		berth_json_close(&w, ']');
-		berth_json_flat(&w, false);
-		berth_json_put_number(&w, "flops", list[i].flops);
-		berth_json_put_number(&w, "param_bytes", list[i].param_bytes);
-		berth_json_put_number(&w, "state_bytes", list[i].state_bytes);
-		berth_json_close(&w, '}');
-	}
-	berth_json_close(&w, ']');
-	berth_json_close(&w, '}');
-	return cli_print_json(&w, err);
-}
+#define BLOCK(K, IF) \
+	K(TEXT, "name", "", "", blocks.block_name[i]) \
+	K(TEXTS, "ops", "", "", b->op, b->n_ops) \
+	K(NUMBER, "flops", "FLOP", "", b->flops) \
+	K(NUMBER, "param_bytes", "bytes", "a shared parameter counts for its first user", b->param_bytes) \
+	K(NUMBER, "state_bytes", "bytes", "", b->state_bytes)
+static RESULT_KIND(block_kind, "", "", BLOCK);
 
-static berth_status print_text(cli *c, const berth_graph *g, const berth_granularity *x, const block *list,
-                               berth_err *err)
-{
-	cli_table table;
-	char a[32];
-	cli_say("%s: %d block%s of %d operator%s\n\n", g->name, x->n_blocks, x->n_blocks == 1 ? "" : "s",
-	        g->n_ops, g->n_ops == 1 ? "" : "s");
-	cli_table_init(&table, &c->mem, "lrrrr");
-	cli_table_head(&table, "block|operators|FLOP|parameters|state");
-	for (int32_t i = 0; i < x->n_blocks; i++) {
-		cli_cell(&table, "%s", x->block_name[i]);
-		cli_cell(&table, "%d", list[i].n_ops);
-		cli_cell(&table, "%s", berth_text_count(a, list[i].flops));
-		cli_cell(&table, "%s",
-		         list[i].param_bytes > 0 ? berth_text_bytes(a, list[i].param_bytes) : "-");
-		cli_cell(&table, "%s",
-		         list[i].state_bytes > 0 ? berth_text_bytes(a, list[i].state_bytes) : "-");
-	}
-	return cli_table_print(&table, CLI_AS_TEXT, err);
-}
+#define BLOCKS(K, IF) \
+	K(TEXT, "name", "", "of the graph", g->name) \
+	K(LIST(block_kind), "blocks", "", "in program order", list)
+RESULT_KIND(show_blocks_document, "Show the blocks of a graph", "`show GRAPH --granularity G`.", BLOCKS);
 
 berth_status show_blocks(cli *c, const cli_granularity *x, const berth_graph *g, berth_err *err)
 {
 	berth_granularity blocks;
-	block *list;
+	block *sums;
+	bool text;
 	BERTH_TRY(cli_granularity_blocks(c, x, g, &blocks, err));
-	BERTH_TRY(sum_up(c, g, &blocks, &list, err));
-	if (c->json)
-		return print_json(c, g, &blocks, list, err);
-	return c->quiet ? BERTH_OK : print_text(c, g, &blocks, list, err);
+	BERTH_TRY(sum_up(c, g, &blocks, &sums, err));
+	berth_result_list *list = berth_result_list_new(&c->mem, &block_kind);
+	for (int32_t i = 0; i < blocks.n_blocks; i++) {
+		const block *b = &sums[i];
+		RESULT_ADD(list, BLOCK);
+	}
+	const berth_result *r = RESULT_NEW(&c->mem, show_blocks_document, BLOCKS);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text)
+		return BERTH_OK;
+	cli_tell(r, NULL, "{name}: {blocks block} of ");
+	cli_say("%d operator%s\n\n", g->n_ops, g->n_ops == 1 ? "" : "s");
+	return cli_tell_rows(c, list, NULL, CLI_AS_TEXT,
+	                     "block=name|operators={ops:d}|FLOP={flops:count}|parameters=[{param_bytes}]|"
+	                     "state=[{state_bytes}]",
+	                     err);
 }

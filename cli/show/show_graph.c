@@ -13,7 +13,6 @@
 #include "sandboxed.h"
 #include "say.h"
 #include "show.h"
-#include "show_blocks.h"
 #include "show_critical.h"
 #include "show_types.h"
 #include "text.h"

@@ -2,15 +2,13 @@
  * device would cost. */
 #include "explain_op.h"
 #include "print.h"
-#include "report.h"
+#include "results.h"
 #include "say.h"
 #include "show.h"
-#include "show_placed.h"
+#include "tell.h"
 #include "text.h"
-#include "visible.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { WIDTH = 80, MOST_NAMES = 3 };
 
@@ -35,142 +33,116 @@ static berth_status tell(cli *c, const show_args *a, view *v, berth_err *err)
 	return berth_explain_op(&v->x.p, &v->x.t, &v->x.objective, op, &c->mem, &c->tmp, &v->story, err);
 }
 
-/* ---- JSON ---- */
+/* ---- the document ---- */
 
-static void put_waits(berth_json_out *w, const view *v)
-{
-	const berth_op_story *s = &v->story;
-	berth_json_put_ns(w, "waited_for_device_s", s->start_ns - s->ready_ns);
-	berth_json_open(w, "device_was_busy_with", '[');
-	for (int32_t i = 0; i < s->n_before; i++)
-		berth_json_put_string(w, NULL, v->x.g.op_name[s->before_op[i]]);
-	berth_json_close(w, ']');
-	berth_json_open(w, "inputs", '[');
-	for (int32_t i = 0; i < s->n_inputs; i++) {
-		const berth_op_input *in = &s->input[i];
-		int32_t from = v->x.g.tensor_producer[in->tensor];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "from", v->x.g.op_name[from]);
-		if (v->x.g.tensor_name[in->tensor])
-			berth_json_put_string(w, "tensor", v->x.g.tensor_name[in->tensor]);
-		berth_json_put_string(w, "device", v->x.s.dev_name[v->x.t.op_dev[from]]);
-		berth_json_put_int(w, "bytes", v->x.g.tensor_bytes[in->tensor]);
-		berth_json_put_ns(w, "produced_s", in->produced_ns);
-		berth_json_put_ns(w, "queued_s", in->queued_ns);
-		berth_json_put_ns(w, "moving_s", in->moving_ns);
-		berth_json_put_ns(w, "arrives_s", in->arrives_ns);
-		berth_json_put_bool(w, "last", i == s->last_input);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
+#define INPUT(K, IF) \
+	K(TEXT, "from", "", "", v->x.g.op_name[from]) \
+	IF(v->x.g.tensor_name[in->tensor], TEXT, "tensor", "", "missing: unnamed", \
+	   v->x.g.tensor_name[in->tensor]) \
+	K(TEXT, "device", "", "of the producer", v->x.s.dev_name[v->x.t.op_dev[from]]) \
+	K(INT, "bytes", "bytes", "", v->x.g.tensor_bytes[in->tensor]) \
+	K(NS, "produced_s", "s", "", in->produced_ns) \
+	K(NS, "queued_s", "s", "waiting for channels", in->queued_ns) \
+	K(NS, "moving_s", "s", "in them", in->moving_ns) \
+	K(NS, "arrives_s", "s", "", in->arrives_ns) \
+	K(BOOL, "last", "", "it decides when the operator is ready", i == s->last_input)
+static RESULT_KIND(input_kind, "", "", INPUT);
 
-static void put_choices(berth_json_out *w, const view *v)
-{
-	const berth_op_story *s = &v->story;
-	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
-		const berth_op_choice *x = &s->choice[d];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", v->x.s.dev_name[d]);
-		berth_json_put_number(w, "time_s", x->time_ns < 0 ? NAN : (double)x->time_ns / 1e9);
-		if (v->x.s.n_pools)
-			berth_json_put_number(w, "slowed", x->latency_ns < 0 ? NAN : x->slowed.times);
-		berth_json_put_number(w, "latency_s", x->latency_ns < 0 ? NAN : (double)x->latency_ns / 1e9);
-		berth_json_put_number(w, "value", x->value);
-		berth_json_put_number(w, "change", x->value - s->choice[s->dev].value);
-		berth_json_put_bool(w, "feasible", x->latency_ns >= 0 && x->broken.n == 0);
-		berth_json_put_string(w, "blocked", x->blocked);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
+#define CHOICE(K, IF) \
+	K(TEXT, "name", "", "", v->x.s.dev_name[d]) \
+	K(NS_OR_NULL, "time_s", "s", "of the operator; null: cannot run", x->time_ns) \
+	IF(v->x.s.n_pools, NUMBER_OR_NULL, "slowed", "", "as above, there; missing as above", \
+	   x->latency_ns < 0 ? NAN : x->slowed.times) \
+	K(NS_OR_NULL, "latency_s", "s", "of the whole placement", x->latency_ns) \
+	K(NUMBER_OR_NULL, "value", "of the objective", "", x->value) \
+	K(NUMBER_OR_NULL, "change", "of the objective", "against now", x->value - s->choice[s->dev].value) \
+	K(BOOL, "feasible", "", "", x->latency_ns >= 0 && x->broken.n == 0) \
+	K(TEXT_OR_NULL, "blocked", "", "what it would break that is kept now", x->blocked)
+static RESULT_KIND(choice_kind, "", "", CHOICE);
 
-static berth_status print_json(cli *c, const view *v, berth_err *err)
+#define OPERATOR(K, IF) \
+	K(TEXT, "op", "", "", v->x.g.op_name[s->op]) \
+	K(TEXT_OR_NULL, "type", "", "", type < 0 ? NULL : v->x.g.type_name[type]) \
+	K(TEXT, "device", "", "", v->x.s.dev_name[s->dev]) \
+	K(TEXT, "objective", "", "of `value` below", berth_objective_name(&v->x.objective)) \
+	K(NS, "ready_s", "s", "the last input is there", s->ready_ns) \
+	K(NS, "start_s", "s", "", s->start_ns) \
+	K(NS, "end_s", "s", "", s->end_ns) \
+	IF(v->x.s.n_pools, NUMBER, "slowed", "", \
+	   "times as long as alone, by its memory pool; only on systems with pools", slowed.times) \
+	IF(v->x.s.n_pools, TEXT_OR_NULL, "slowed_by", "", "the pool; null: not slowed; missing as above", \
+	   slowed.pool < 0 ? NULL : v->x.s.pool_name[slowed.pool]) \
+	K(NS, "slack_s", "s", "how much later it could end, every slot and channel keeping its order", \
+	  s->slack_ns) \
+	K(BOOL, "critical", "", "slack 0", s->slack_ns == 0) \
+	K(NS, "waited_for_device_s", "s", "from ready to start", s->start_ns - s->ready_ns) \
+	K(TEXTS, "device_was_busy_with", "", "meanwhile", before, s->n_before) \
+	K(LIST(input_kind), "inputs", "", "", inputs) \
+	K(LIST(choice_kind), "devices", "", "with the operator, and its colocation group, there", devices) \
+	K(TEXT_OR_NULL, "best_other", "", "where else the objective would be least", \
+	  s->best_dev < 0 ? NULL : v->x.s.dev_name[s->best_dev]) \
+	K(TEXT_OR_NULL, "binds", "", "what keeps it from a better device", s->binds)
+RESULT_KIND(show_placed_op_document, "Show an operator of a placement",
+            "`show PLACEMENT --op NAME`, or of a graph with `--placement`.", OPERATOR);
+
+/* inputs: the list in the result, too. */
+static berth_status fill(cli *c, const view *v, berth_result_list **list, const berth_result **out,
+                         berth_err *err)
 {
 	const berth_op_story *s = &v->story;
 	int32_t type = v->x.g.op_type[s->op];
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "op", v->x.g.op_name[s->op]);
-	berth_json_put_string(&w, "type", type >= 0 ? v->x.g.type_name[type] : NULL);
-	berth_json_put_string(&w, "device", v->x.s.dev_name[s->dev]);
-	berth_json_put_string(&w, "objective", berth_objective_name(&v->x.objective));
-	berth_json_put_ns(&w, "ready_s", s->ready_ns);
-	berth_json_put_ns(&w, "start_s", s->start_ns);
-	berth_json_put_ns(&w, "end_s", s->end_ns);
-	if (v->x.s.n_pools) {
-		berth_slowed slowed = s->choice[s->dev].slowed;
-		berth_json_put_number(&w, "slowed", slowed.times);
-		berth_json_put_string(&w, "slowed_by",
-		                      slowed.pool >= 0 ? v->x.s.pool_name[slowed.pool] : NULL);
+	berth_slowed slowed = s->choice[s->dev].slowed;
+	berth_result_list *inputs = berth_result_list_new(&c->mem, &input_kind),
+			  *devices = berth_result_list_new(&c->mem, &choice_kind);
+	const char **before;
+	BERTH_TRY(BERTH_NEW(&c->mem, before, s->n_before, err));
+	for (int32_t i = 0; i < s->n_before; i++)
+		before[i] = v->x.g.op_name[s->before_op[i]];
+	for (int32_t i = 0; i < s->n_inputs; i++) {
+		const berth_op_input *in = &s->input[i];
+		int32_t from = v->x.g.tensor_producer[in->tensor];
+		RESULT_ADD(inputs, INPUT);
 	}
-	berth_json_put_ns(&w, "slack_s", s->slack_ns);
-	berth_json_put_bool(&w, "critical", s->slack_ns == 0);
-	put_waits(&w, v);
-	put_choices(&w, v);
-	berth_json_put_string(&w, "best_other", s->best_dev >= 0 ? v->x.s.dev_name[s->best_dev] : NULL);
-	berth_json_put_string(&w, "binds", s->binds);
-	return cli_end_json(c, &w, err);
+	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
+		const berth_op_choice *x = &s->choice[d];
+		RESULT_ADD(devices, CHOICE);
+	}
+	*list = inputs;
+	*out = RESULT_NEW(&c->mem, show_placed_op_document, OPERATOR);
+	return inputs->failed ? berth_nomem(err) : BERTH_OK;
 }
 
 /* ---- text ---- */
 
-/* A paragraph with the lines after the first indented, broken at blanks. */
-static void print_wrapped(const char *text)
+/* A paragraph by a template, its lines after the first indented. */
+static void tell_wrapped(cli *c, const berth_result *r, const char *text)
 {
-	size_t at = 0;
-	while (*text) {
-		size_t word = strcspn(text, " "), width = berth_visible_width(text, word);
-		if (at > 4 && at + 1 + width > WIDTH) {
-			cli_say("\n    ");
-			at = 4;
-		} else if (at > 0) {
-			cli_say(" ");
-			at++;
-		}
-		cli_say("%.*s", (int)word, text);
-		at += width;
-		text += word;
-		text += strspn(text, " ");
-	}
-	cli_say("\n");
+	cli_print_words(cli_told(c, r, NULL, text), 0, 4, WIDTH);
 }
 
-static const char *seconds(cli *c, int64_t ns)
-{
-	char buf[32];
-	const char *kept = berth_arena_strdup(&c->mem, berth_text_seconds(buf, (double)ns / 1e9));
-	return kept ? kept : "?";
-}
-
-static void print_input(cli *c, const view *v)
+static void print_input(cli *c, const view *v, const berth_result *r, const berth_result_list *inputs)
 {
 	const berth_op_story *s = &v->story;
 	if (s->last_input < 0) {
-		print_wrapped("ready from the start: it has no inputs");
+		tell_wrapped(c, r, "ready from the start: it has no inputs");
 		return;
 	}
-	const berth_op_input *in = &s->input[s->last_input];
-	int32_t from = v->x.g.tensor_producer[in->tensor], dev = v->x.t.op_dev[from];
-	const char *text =
-		berth_arena_printf(&c->mem, "ready at %s: its last input comes from %s on %s, made at %s",
-	                           seconds(c, s->ready_ns), v->x.g.op_name[from], v->x.s.dev_name[dev],
-	                           seconds(c, in->produced_ns));
-	if (text && dev != s->dev)
-		text = berth_arena_printf(&c->mem, "%s, %s waiting for links and %s on its way", text,
-		                          seconds(c, in->queued_ns), seconds(c, in->moving_ns));
-	print_wrapped(text ? text : "");
+	const berth_result *in = &inputs->item[s->last_input];
+	int32_t from = v->x.g.tensor_producer[s->input[s->last_input].tensor];
+	tell_wrapped(c, in,
+	             v->x.t.op_dev[from] == s->dev
+	                     ? "ready at {arrives_s}: its last input comes from {from} on {device}, made at "
+	                       "{produced_s}"
+	                     : "ready at {arrives_s}: its last input comes from {from} on {device}, made at "
+	                       "{produced_s}, {queued_s} waiting for links and {moving_s} on its way");
 }
 
-static void print_wait(cli *c, const view *v)
+static void print_wait(cli *c, const view *v, const berth_result *r)
 {
 	const berth_op_story *s = &v->story;
+	const char *text = cli_told(c, r, NULL, "then waited {waited_for_device_s} for {device}");
 	if (s->start_ns == s->ready_ns)
 		return;
-	const char *text = berth_arena_printf(&c->mem, "then waited %s for %s",
-	                                      seconds(c, s->start_ns - s->ready_ns), v->x.s.dev_name[s->dev]);
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
 		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with",
 		                          v->x.g.op_name[s->before_op[i]]);
@@ -178,7 +150,7 @@ static void print_wait(cli *c, const view *v)
 		text = berth_arena_printf(&c->mem, "%s and %d more", text, s->n_before - MOST_NAMES);
 	if (text && !s->n_before)
 		text = berth_arena_printf(&c->mem, "%s, which kept to its order", text);
-	print_wrapped(text ? text : "");
+	cli_print_words(text ? text : "", 0, 4, WIDTH);
 }
 
 static berth_status print_choices(cli *c, const view *v, berth_err *err)
@@ -217,58 +189,39 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-static void print_verdict(cli *c, const view *v)
+static void print_verdict(cli *c, const view *v, const berth_result *r)
 {
 	const berth_op_story *s = &v->story;
-	const char *text;
-	if (s->best_dev < 0 || !(s->choice[s->best_dev].value < s->choice[s->dev].value))
-		text = "no other device would be better";
-	else if (s->binds)
-		text = berth_arena_printf(&c->mem, "%s would be better, but: %s",
-		                          v->x.s.dev_name[s->best_dev], s->binds);
-	else
-		text = berth_arena_printf(&c->mem, "%s would be better, and nothing keeps it from there",
-		                          v->x.s.dev_name[s->best_dev]);
-	print_wrapped(text ? text : "");
-}
-
-static berth_status print_text(cli *c, const view *v, berth_err *err)
-{
-	const berth_op_story *s = &v->story;
-	int32_t type = v->x.g.op_type[s->op];
-	const char *head = berth_arena_printf(
-		&c->mem, "%s%s%s%s on %s: starts at %s, ends at %s", v->x.g.op_name[s->op],
-		type >= 0 ? " (" : "", type >= 0 ? v->x.g.type_name[type] : "", type >= 0 ? ")" : "",
-		v->x.s.dev_name[s->dev], seconds(c, s->start_ns), seconds(c, s->end_ns));
-	berth_slowed slowed = s->choice[s->dev].slowed;
-	if (head && slowed.pool >= 0)
-		head = berth_arena_printf(&c->mem, "%s, slowed %.2fx by memory pool %s", head, slowed.times,
-		                          v->x.s.pool_name[slowed.pool]);
-	if (!head)
-		return berth_nomem(err);
-	print_wrapped(head);
-	print_input(c, v);
-	print_wait(c, v);
-	const char *slack =
-		s->slack_ns ? berth_arena_printf(
-				      &c->mem,
-				      "not critical: it could end %s later without a later end of the run",
-				      seconds(c, s->slack_ns))
-			    : "critical: any delay of it delays the run";
-	print_wrapped(slack ? slack : "");
-	cli_say("\n");
-	BERTH_TRY(print_choices(c, v, err));
-	cli_say("\n");
-	print_verdict(c, v);
-	return BERTH_OK;
+	bool better = s->best_dev >= 0 && s->choice[s->best_dev].value < s->choice[s->dev].value;
+	tell_wrapped(c, r,
+	             !better    ? "no other device would be better"
+	             : s->binds ? "{best_other} would be better, but: {binds}"
+	                        : "{best_other} would be better, and nothing keeps it from there");
 }
 
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
+	berth_result_list *inputs;
+	const berth_result *r;
+	bool text;
 	BERTH_TRY(show_placed_load(c, a, &v.x, err));
 	BERTH_TRY(tell(c, a, &v, err));
-	if (c->json)
-		return print_json(c, &v, err);
-	return c->quiet ? BERTH_OK : print_text(c, &v, err);
+	BERTH_TRY(fill(c, &v, &inputs, &r, err));
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text)
+		return BERTH_OK;
+	tell_wrapped(c, r,
+	             "{op}[ ({type})] on {device}: starts at {start_s}, ends at {end_s}[, slowed {slowed:.2f}x "
+	             "by memory pool {slowed_by}]");
+	print_input(c, &v, r, inputs);
+	print_wait(c, &v, r);
+	tell_wrapped(c, r,
+	             v.story.slack_ns ? "not critical: it could end {slack_s} later without a later end of the run"
+	                              : "critical: any delay of it delays the run");
+	cli_say("\n");
+	BERTH_TRY(print_choices(c, &v, err));
+	cli_say("\n");
+	print_verdict(c, &v, r);
+	return BERTH_OK;
 }

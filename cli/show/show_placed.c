@@ -1,17 +1,13 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
-#include "show_placed.h"
+#include "show.h"
 
 #include "json.h"
 #include "option_files.h"
-#include "print.h"
-#include "report.h"
+#include "results.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "show_types.h"
-#include "text.h"
+#include "tell.h"
 #include "training.h"
-
-#include <math.h>
 
 /* A placement file, to be undone by unmap_placement. */
 typedef struct placement_text {
@@ -179,87 +175,68 @@ static berth_status count(cli *c, view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-static int64_t time_of(const view *v, int32_t d)
-{
-	int32_t types = v->x.g.n_types + 1;
-	int64_t sum = 0;
-	for (int32_t k = 0; k < types; k++)
-		sum += v->dev_type_ns[d * types + k];
-	return sum;
-}
-
 /* ---- output ---- */
 
-static void put_device(berth_json_out *w, const view *v, int32_t d)
-{
-	int32_t types = v->x.g.n_types + 1;
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", v->x.s.dev_name[d]);
-	berth_json_put_int(w, "ops", v->dev_ops[d]);
-	berth_json_put_int(w, "param_bytes", v->dev_params[d]);
-	berth_json_put_ns(w, "time_s", time_of(v, d));
-	berth_json_open(w, "types_s", '{');
-	for (int32_t k = 0; k < types; k++)
-		if (v->dev_type_ns[d * types + k])
-			berth_json_put_ns(w, k + 1 < types ? v->x.g.type_name[k] : "",
-			                  v->dev_type_ns[d * types + k]);
-	berth_json_close(w, '}');
-	berth_json_close(w, '}');
-}
+#define DEVICE(K, IF) \
+	K(TEXT, "name", "", "", v->x.s.dev_name[d]) \
+	K(INT, "ops", "", "", v->dev_ops[d]) \
+	K(INT, "param_bytes", "bytes", "a shared parameter once on each device", v->dev_params[d]) \
+	K(NS, "time_s", "s", "of its operators", all_ns) \
+	K(MAP("number"), "types_s", "s", "time of the type; empty name: without one", types)
+static RESULT_KIND(device_kind, "", "", DEVICE);
 
-static berth_status print_json(cli *c, const view *v, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", v->x.g.name);
-	berth_json_put_string(&w, "system", v->x.s.name);
-	berth_json_put_string(&w, "method", v->x.placement.method);
-	berth_json_put_number(&w, "latency_s", v->x.t.r.runs ? (double)v->x.t.r.latency_ns / 1e9 : NAN);
-	berth_json_put_int(&w, "ops", v->x.g.n_ops);
-	berth_json_open(&w, "devices", '[');
-	for (int32_t d = 0; d < v->x.s.n_devs; d++)
-		put_device(&w, v, d);
-	berth_json_close(&w, ']');
-	berth_json_put_int(&w, "crossing_tensors", v->n_crossing);
-	berth_json_put_int(&w, "crossing_bytes", v->crossing_bytes);
-	return cli_end_json(c, &w, err);
-}
+#define PLACED(K, IF) \
+	K(TEXT, "graph", "", "name", v->x.g.name) \
+	K(TEXT, "system", "", "name", v->x.s.name) \
+	K(TEXT_OR_NULL, "method", "", "as the placement says", v->x.placement.method) \
+	K(NS_OR_NULL, "latency_s", "s", "simulated; null: an operator cannot run where it is", \
+	  v->x.t.r.runs ? v->x.t.r.latency_ns : -1) \
+	K(INT, "ops", "", "", v->x.g.n_ops) \
+	K(LIST(device_kind), "devices", "", "", devices) \
+	K(INT, "crossing_tensors", "", "that go to other devices", v->n_crossing) \
+	K(INT, "crossing_bytes", "bytes", "once for each such device", v->crossing_bytes)
+RESULT_KIND(show_placed_document, "Show a graph with a placement", "`show GRAPH --placement PLAN`.", PLACED);
 
-static berth_status print_text(cli *c, const view *v, berth_err *err)
+static berth_result_list *devices_of(cli *c, const view *v)
 {
-	cli_table t;
-	char buf[32], types[160];
-	cli_say("%s on %s: ", v->x.g.name, v->x.s.name);
-	if (v->x.t.r.runs)
-		cli_say("latency %s", berth_text_seconds(buf, (double)v->x.t.r.latency_ns / 1e9));
-	else
-		cli_say("an operator is on a device that cannot run it; 'berth simulate' tells which");
-	cli_say("%s%s\n\n", v->x.placement.method ? ", by " : "",
-	        v->x.placement.method ? v->x.placement.method : "");
-	cli_table_init(&t, &c->mem, "lrrrl");
-	cli_table_head(&t, "device|operators|parameters|time|where the time goes");
+	int32_t n_types = v->x.g.n_types + 1;
+	berth_result_list *list = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
-		show_top_types(&v->x.g, v->dev_type_ns + (size_t)d * ((size_t)v->x.g.n_types + 1), types,
-		               sizeof types);
-		cli_cell(&t, "%s", v->x.s.dev_name[d]);
-		cli_cell(&t, "%d", v->dev_ops[d]);
-		cli_cell(&t, "%s", berth_text_bytes(buf, (double)v->dev_params[d]));
-		cli_cell(&t, "%s", berth_text_seconds(buf, (double)time_of(v, d) / 1e9));
-		cli_cell(&t, "%s", types);
+		const int64_t *ns = v->dev_type_ns + (size_t)d * (size_t)n_types;
+		berth_result_map *types = berth_result_map_new(&c->mem);
+		int64_t all_ns = 0;
+		for (int32_t k = 0; k < n_types; k++) {
+			all_ns += ns[k];
+			if (ns[k])
+				berth_result_map_add(types, k + 1 < n_types ? v->x.g.type_name[k] : "",
+				                     berth_result_ns(ns[k]));
+		}
+		RESULT_ADD(list, DEVICE);
 	}
-	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
-	cli_say("\n%d tensors go to other devices, %s\n", v->n_crossing,
-	        berth_text_bytes(buf, (double)v->crossing_bytes));
-	return BERTH_OK;
+	return list;
 }
 
 berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err)
 {
-	view v = {0};
-	BERTH_TRY(show_placed_load(c, a, &v.x, err));
-	BERTH_TRY(count(c, &v, err));
-	if (c->json)
-		return print_json(c, &v, err);
-	return c->quiet ? BERTH_OK : print_text(c, &v, err);
+	view made = {0}, *v = &made;
+	bool text;
+	BERTH_TRY(show_placed_load(c, a, &v->x, err));
+	BERTH_TRY(count(c, v, err));
+	berth_result_list *devices = devices_of(c, v);
+	const berth_result *r = RESULT_NEW(&c->mem, show_placed_document, PLACED);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text)
+		return BERTH_OK;
+	cli_tell(r, NULL, "{graph} on {system}: ");
+	cli_tell(r, NULL,
+	         v->x.t.r.runs
+	                 ? "latency {latency_s}"
+	                 : "an operator is on a device that cannot run it; 'berth simulate' tells which");
+	cli_tell(r, NULL, "[, by {method}]\n\n");
+	BERTH_TRY(cli_tell_rows(c, devices, NULL, CLI_AS_TEXT,
+	                        "device=name|operators=ops|parameters=param_bytes|time=time_s|"
+	                        "<where the time goes=types_s",
+	                        err));
+	cli_tell(r, NULL, "\n{crossing_tensors} tensors go to other devices, {crossing_bytes}\n");
+	return BERTH_OK;
 }
