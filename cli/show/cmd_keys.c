@@ -12,7 +12,9 @@
 
 const berth_result_kind *const cli_documents[] = {
 	&compare_document,
+	&show_graph_document,
 	&show_blocks_document,
+	&show_graph_op_document,
 	&show_placed_op_document,
 	&show_placement_document,
 	&show_placed_document,
@@ -75,9 +77,9 @@ static void print_below(kinds *found, const berth_result_key *k, const char *pat
 {
 	char below[PATH + 8];
 	const char *step = k->type == BERTH_RESULT_LIST ? "[]." : k->type == BERTH_RESULT_MAP ? ".*." : ".";
-	if (k->type == BERTH_RESULT_MAP && (!k->kind || *k->kind->heading)) {
+	if (k->type == BERTH_RESULT_MAP) {
 		cli_say("| `%s.*` | ", path);
-		if (k->kind)
+		if (k->kind && *k->kind->heading)
 			print_link(k->kind->heading);
 		else
 			cli_say("%s", k->word);
@@ -98,6 +100,10 @@ static void print_keys(kinds *found, const berth_result_kind *kind, const char *
 	for (int32_t i = 0; i < kind->n_keys; i++) {
 		const berth_result_key *k = &kind->key[i];
 		char path[PATH];
+		if (k->type == BERTH_RESULT_ALL_OF && !*k->kind->heading) {
+			print_keys(found, k->kind, prefix);
+			continue;
+		}
 		if (k->type == BERTH_RESULT_ALL_OF) {
 			cli_say("| ");
 			print_link(k->kind->heading);

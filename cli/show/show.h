@@ -39,6 +39,9 @@ berth_status show_placed_system(cli *c, const char *path, const char **out, bert
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_system(cli *c, const show_args *a, berth_err *err);
 berth_status show_policy(cli *c, const show_args *a, berth_err *err);
+/* One operator of a graph; p NULL: on no system. Fails: BERTH_EINVAL (it has none of this name). */
+berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p, const char *name,
+                           berth_err *err);
 /* The operator a->op of that placement. */
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err);
 /* What stands where in it. */

@@ -1,4 +1,5 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
+#include "ceft.h"
 #include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
@@ -8,20 +9,19 @@
 #include "group_loss.h"
 #include "ort_profile.h"
 #include "placement.h"
-#include "print.h"
 #include "problem.h"
+#include "results.h"
 #include "sandboxed.h"
 #include "say.h"
 #include "show.h"
-#include "show_critical.h"
-#include "show_types.h"
+#include "tell.h"
 #include "text.h"
 #include "training.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FEW_NAMES = 5 };
+enum { FEW_NAMES = 5, TOP_TYPES = 10 };
 
 typedef struct view {
 	berth_graph g;
@@ -29,40 +29,46 @@ typedef struct view {
 	bool has_system;
 	berth_system s;
 	berth_problem p;
-	show_critical critical;
-	int64_t *dev_total_ns;  /* [n_devs] sum of operator times; -1: some operator cannot run there */
-	int32_t *dev_cannot;    /* [n_devs] operators that cannot run there */
-	int64_t *dev_type_ns;   /* [n_devs][n_types + 1] of those that can */
-	berth_read_report onnx; /* of an ONNX model; zero otherwise */
+	int64_t critical_ns;      /* CEFT length; -1: an operator has no legal device */
+	int64_t transfer_ns;      /* of it between devices */
+	int32_t critical_ops;     /* on that path */
+	int64_t *critical_type_ns; /* [n_types + 1] time of its operators by type */
+	berth_read_report onnx;   /* of an ONNX model; zero otherwise */
 	bool has_times;
 	berth_ort_report times;         /* of the last --times */
 	berth_training_report training; /* of --training; zero otherwise */
 	bool coarsened;
 	berth_coarsening groups;
 	int64_t crossing_bytes;
+	berth_result_list *type_rows, *device_rows; /* for tables */
 } view;
+
+static int32_t type_of(const berth_graph *g, int32_t op)
+{
+	return g->op_type[op] < 0 ? g->n_types : g->op_type[op];
+}
 
 /* ---- figures ---- */
 
-static berth_status total_times(view *v, berth_arena *mem, berth_err *err)
+/* Back from the end of the path, every operator on the device that the path has it on. */
+static berth_status walk_critical(cli *c, view *v, berth_err *err)
 {
-	int32_t devs = v->s.n_devs, types = v->g.n_types + 1;
-	BERTH_TRY(BERTH_NEW(mem, v->dev_total_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, v->dev_cannot, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, v->dev_type_ns, (size_t)devs * (size_t)types, err));
-	for (int32_t d = 0; d < devs; d++) {
-		for (int32_t op = 0; op < v->g.n_ops; op++) {
-			int64_t time = berth_op_time(&v->p, op, d);
-			int32_t type = v->g.op_type[op] < 0 ? types - 1 : v->g.op_type[op];
-			v->dev_cannot[d] += time < 0;
-			if (time < 0)
-				continue;
-			v->dev_type_ns[d * types + type] += time;
-			v->dev_total_ns[d] += time;
-		}
-		if (v->dev_cannot[d])
-			v->dev_total_ns[d] = -1;
+	berth_ceft ceft;
+	int64_t computing = 0;
+	v->critical_ns = -1;
+	BERTH_TRY(BERTH_NEW(&c->mem, v->critical_type_ns, v->g.n_types + 1, err));
+	if (berth_problem_feasible(&v->p, NULL) != BERTH_OK)
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	BERTH_TRY(berth_ceft_new(&v->p, &c->tmp, &ceft, err));
+	for (berth_ceft_step at = ceft.end; at.op >= 0; at = berth_ceft_before(&ceft, at)) {
+		v->critical_ops++;
+		v->critical_type_ns[type_of(&v->g, at.op)] += berth_op_time(&v->p, at.op, at.dev);
+		computing += berth_op_time(&v->p, at.op, at.dev);
 	}
+	v->critical_ns = ceft.length_ns;
+	v->transfer_ns = ceft.length_ns - computing;
+	berth_arena_reset(&c->tmp, mark);
 	return BERTH_OK;
 }
 
@@ -140,8 +146,7 @@ static berth_status make_training(cli *c, int64_t replicas, view *v, berth_err *
 static berth_status compile_on_system(cli *c, view *v, berth_err *err)
 {
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-	BERTH_TRY(total_times(v, &c->mem, err));
-	return show_critical_find(&v->p, &c->mem, &c->tmp, &v->critical, err);
+	return walk_critical(c, v, err);
 }
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
@@ -161,161 +166,173 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;
 }
 
-/* ---- JSON ---- */
+/* ---- the document ---- */
 
-static void put_ns(berth_json_out *w, const char *key, int64_t ns)
-{
-	if (ns < 0)
-		berth_json_put_null(w, key);
-	else
-		berth_json_put_ns(w, key, ns);
-}
+#define TYPE(K, IF) \
+	K(INT, "ops", "", "", x->type_ops[type]) \
+	K(NUMBER, "flops", "FLOP", "", x->type_flops[type]) \
+	K(NUMBER, "macs", "MAC", "", x->type_macs[type]) \
+	K(INT, "read_bytes", "bytes", "", x->type_read_bytes[type]) \
+	K(INT, "write_bytes", "bytes", "", x->type_write_bytes[type]) \
+	K(INT, "param_bytes", "bytes", "a shared parameter counts for its first user", \
+	  x->type_param_bytes[type]) \
+	K(INT, "state_bytes", "bytes", "", x->type_state_bytes[type])
+static RESULT_FLAT_KIND(type_kind, "", "", TYPE);
 
-/* What an ONNX model said of itself, and what had to be assumed. */
-static void put_onnx(berth_json_out *w, const berth_read_report *r)
-{
-	if (!r->n_nodes)
-		return;
-	berth_json_open(w, "onnx", '{');
-	berth_json_put_int(w, "nodes", r->n_nodes);
-	berth_json_put_int(w, "folded", r->n_folded);
-	berth_json_put_int(w, "outputs", r->n_outputs);
-	berth_json_put_int(w, "unknown", r->n_unknown);
-	berth_json_put_number(w, "parameters", r->param_elements);
-	berth_json_open(w, "dims", '{');
-	for (int32_t i = 0; i < r->n_dims; i++)
-		berth_json_put_int(w, r->dim_name[i], r->dim_value[i]);
-	berth_json_close(w, '}');
-	berth_json_open(w, "loops", '[');
-	for (int32_t i = 0; i < r->n_loops; i++)
-		berth_json_put_string(w, NULL, r->loop_name[i]);
-	berth_json_close(w, ']');
-	berth_json_open(w, "warnings", '[');
-	for (int32_t i = 0; i < r->n_warnings; i++)
-		berth_json_put_string(w, NULL, r->warning[i]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-}
+/* The same for the table. */
+#define TYPE_ROW(K, IF) \
+	K(TEXT, "type", "", "", type < g->n_types ? g->type_name[type] : "(none)") \
+	K(INT, "ops", "", "", x->type_ops[type]) \
+	K(NUMBER, "flops", "count", "", x->type_flops[type]) \
+	K(NUMBER_OR_NULL, "share", "share", "", flops > 0 ? x->type_flops[type] / flops : NAN) \
+	K(NUMBER, "moved", "bytes", "", \
+	  (double)x->type_read_bytes[type] + (double)x->type_write_bytes[type]) \
+	K(INT, "param_bytes", "bytes", "", x->type_param_bytes[type])
+static RESULT_KIND(type_row_kind, "", "", TYPE_ROW);
 
-static void put_names(berth_json_out *w, const char *key, const char *const *name, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_string(w, NULL, name[i]);
-	berth_json_close(w, ']');
-}
+#define DEVICE_ROW(K, IF) \
+	K(TEXT, "name", "", "", v->s.dev_name[d]) \
+	K(NS_OR_NULL, "total_s", "s", "", total_ns) \
+	K(INT, "cannot_run", "", "", cannot) \
+	K(MAP("number"), "types_s", "s", "", types)
+static RESULT_KIND(device_row_kind, "", "", DEVICE_ROW);
 
-static void put_times(berth_json_out *w, const berth_ort_report *r)
-{
-	berth_json_open(w, "times", '{');
-	berth_json_put_int(w, "runs", r->n_runs);
-	berth_json_put_int(w, "timed", r->n_timed);
-	berth_json_put_number(w, "joined_s", r->joined_s);
-	berth_json_put_number(w, "unjoined_s", r->unjoined_s);
-	put_names(w, "unjoined", r->unjoined, r->n_unjoined);
-	put_names(w, "untimed", r->untimed, r->n_untimed);
-	berth_json_close(w, '}');
-}
+#define ONNX(K, IF) \
+	K(INT, "nodes", "", "in the file", r->n_nodes) \
+	K(INT, "folded", "", "that are no operators", r->n_folded) \
+	K(INT, "outputs", "", "of operators", r->n_outputs) \
+	K(INT, "unknown", "", "of them, with an unknown shape", r->n_unknown) \
+	K(NUMBER, "parameters", "", "numbers", r->param_elements) \
+	K(MAP("integer"), "dims", "", "sizes left open: what was taken", dims) \
+	K(TEXTS, "loops", "", "whose trips were assumed", (const char *const *)r->loop_name, r->n_loops) \
+	K(TEXTS, "warnings", "", "", (const char *const *)r->warning, r->n_warnings)
+static RESULT_KIND(onnx_kind, "", "", ONNX);
 
-/* What the critical path is made of. */
-static void put_critical(berth_json_out *w, const view *v)
+#define TIMES(K, IF) \
+	K(INT, "runs", "", "events of nodes", v->times.n_runs) \
+	K(INT, "timed", "", "operators with a time", v->times.n_timed) \
+	K(NUMBER, "joined_s", "s", "of events that have an operator", v->times.joined_s) \
+	K(NUMBER, "unjoined_s", "s", "of the others", v->times.unjoined_s) \
+	K(TEXTS, "unjoined", "", "their names", v->times.unjoined, v->times.n_unjoined) \
+	K(TEXTS, "untimed", "", "operators without a time", v->times.untimed, v->times.n_untimed)
+static RESULT_KIND(times_kind, "", "", TIMES);
+
+#define CRITICAL(K, IF) \
+	K(INT, "ops", "", "", v->critical_ops) \
+	K(NS, "transfers_s", "s", "", v->transfer_ns) \
+	K(MAP("number"), "types_s", "s", "time of the type on it", on_path)
+static RESULT_KIND(critical_kind, "", "", CRITICAL);
+
+#define GRAPH(K, IF) \
+	K(TEXT, "name", "", "", g->name) \
+	K(INT, "ops", "", "", g->n_ops) \
+	K(INT, "edges", "", "", g->n_edges) \
+	K(NUMBER, "flops", "FLOP", "", flops) \
+	K(NUMBER, "macs", "MAC", "", berth_graph_macs(g)) \
+	K(INT, "param_bytes", "bytes", "each shared parameter once", berth_graph_param_bytes(g)) \
+	K(INT, "tensor_bytes", "bytes", "of all tensors", x->tensor_bytes) \
+	K(INT, "state_bytes", "bytes", "", x->state_bytes) \
+	K(INT, "moved_bytes", "bytes", "read and written", x->moved_bytes) \
+	K(INT, "depth", "", "operators on the longest path", x->depth) \
+	K(INT, "width", "", "most operators at one distance from the sources", x->width) \
+	K(MAP("integer"), "types", "", "operators of the type; empty name: without one", types) \
+	IF(x->pieces, INT, "cut_ops", "", \
+	   "operators that stand in pieces, by their names ([splitting.md](splitting.md)); missing: none", \
+	   x->cut_ops) \
+	IF(x->pieces, INT, "pieces", "", "and their pieces; missing: none", x->pieces) \
+	K(MAP_OF(type_kind), "by_type", "", "sums over the type", by_type) \
+	IF(v->onnx.n_nodes, OBJECT(onnx_kind), "onnx", "", "only of ONNX models", onnx) \
+	IF(v->has_times, OBJECT(times_kind), "times", "", "only with `--times`", times) \
+	IF(v->coarsened, TEXT, "grouper", "", "only with `--coarsen`", v->groups.grouper) \
+	IF(v->coarsened, INT, "groups", "", "the same", v->groups.n_groups) \
+	IF(v->coarsened, INT, "crossing_bytes", "bytes", "the same: between groups", v->crossing_bytes) \
+	IF(v->has_system, TEXT, "system", "", "this and all below: only with `--on`", v->s.name) \
+	IF(v->has_system, NS_OR_NULL, "critical_path_s", "s", \
+	   "CEFT length; null: an operator has no legal device", v->critical_ns) \
+	IF(v->has_system, OBJECT_OR_NULL(critical_kind), "critical_path", "", "", critical) \
+	IF(v->has_system, MAP("number or null"), "total_s", "s", \
+	   "all operators on the device; null: none can run there", total) \
+	IF(v->has_system, MAP("integer"), "cannot_run", "", "operators that the device cannot run", \
+	  cannot_run) \
+	IF(v->has_system, MAP("object"), "types_s", "", "of a device: seconds of each type there", types_s)
+RESULT_KIND(show_graph_document, "Show a graph", "", GRAPH);
+
+/* Of the types that take any time, those with most operators first. */
+static berth_result_map *times_by_type(cli *c, const view *v, const int64_t *type_ns)
 {
-	if (v->critical.length_ns < 0) {
-		berth_json_put_null(w, "critical_path");
-		return;
+	berth_result_map *map = berth_result_map_new(&c->mem);
+	for (int32_t i = 0; i <= v->g.n_types; i++) {
+		int32_t type = v->stats.type_by_ops[i];
+		if (type_ns[type] > 0)
+			berth_result_map_add(map, type < v->g.n_types ? v->g.type_name[type] : "",
+			                     berth_result_ns(type_ns[type]));
 	}
-	berth_json_open(w, "critical_path", '{');
-	berth_json_put_int(w, "ops", v->critical.n_ops);
-	berth_json_put_ns(w, "transfers_s", v->critical.transfer_ns);
-	show_type_times_json(w, "types_s", &v->g, &v->stats, v->critical.type_ns);
-	berth_json_close(w, '}');
+	return map;
 }
 
 /* Where the time of each device goes, were all operators there that can be. */
-static void put_devices(berth_json_out *w, const view *v)
+static berth_status fill_devices(cli *c, view *v, berth_result_map *total, berth_result_map *cannot_run,
+                                 berth_result_map *types_s, berth_err *err)
 {
-	berth_json_open(w, "cannot_run", '{');
-	for (int32_t d = 0; d < v->s.n_devs; d++)
-		berth_json_put_int(w, v->s.dev_name[d], v->dev_cannot[d]);
-	berth_json_close(w, '}');
-	berth_json_open(w, "types_s", '{');
-	for (int32_t d = 0; d < v->s.n_devs; d++)
-		show_type_times_json(w, v->s.dev_name[d], &v->g, &v->stats,
-		                     v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1));
-	berth_json_close(w, '}');
+	v->device_rows = berth_result_list_new(&c->mem, &device_row_kind);
+	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
+		int64_t *type_ns, total_ns = 0;
+		int32_t cannot = 0;
+		BERTH_TRY(BERTH_NEW(&c->mem, type_ns, v->g.n_types + 1, err));
+		for (int32_t op = 0; op < v->g.n_ops; op++) {
+			int64_t time = berth_op_time(&v->p, op, d);
+			cannot += time < 0;
+			type_ns[type_of(&v->g, op)] += time < 0 ? 0 : time;
+			total_ns += time < 0 ? 0 : time;
+		}
+		total_ns = cannot ? -1 : total_ns;
+		const berth_result_map *types = times_by_type(c, v, type_ns);
+		berth_result_map_add(total, v->s.dev_name[d], berth_result_ns_or_null(total_ns));
+		berth_result_map_add(cannot_run, v->s.dev_name[d], berth_result_int(cannot));
+		berth_result_map_add(types_s, v->s.dev_name[d], berth_result_map_value(types));
+		RESULT_ADD(v->device_rows, DEVICE_ROW);
+	}
+	return BERTH_OK;
 }
 
-static berth_status print_json(cli *c, const view *v, berth_err *err)
+/* What an ONNX model said of itself, and what had to be assumed. */
+static const berth_result *onnx_of(cli *c, const berth_read_report *r)
+{
+	berth_result_map *dims = berth_result_map_new(&c->mem);
+	for (int32_t i = 0; i < r->n_dims; i++)
+		berth_result_map_add(dims, r->dim_name[i], berth_result_int(r->dim_value[i]));
+	return RESULT_NEW(&c->mem, onnx_kind, ONNX);
+}
+
+static berth_status fill(cli *c, view *v, const berth_result **out, berth_err *err)
 {
 	const berth_graph *g = &v->g;
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "name", g->name);
-	berth_json_put_int(&w, "ops", g->n_ops);
-	berth_json_put_int(&w, "edges", g->n_edges);
-	berth_json_put_number(&w, "flops", berth_graph_flops(g));
-	berth_json_put_number(&w, "macs", berth_graph_macs(g));
-	berth_json_put_int(&w, "param_bytes", berth_graph_param_bytes(g));
-	berth_json_put_int(&w, "tensor_bytes", v->stats.tensor_bytes);
-	berth_json_put_int(&w, "state_bytes", v->stats.state_bytes);
-	berth_json_put_int(&w, "moved_bytes", v->stats.moved_bytes);
-	berth_json_put_int(&w, "depth", v->stats.depth);
-	berth_json_put_int(&w, "width", v->stats.width);
-	berth_json_open(&w, "types", '{');
+	const berth_graph_stats *x = &v->stats;
+	double flops = berth_graph_flops(g);
+	berth_result_map *types = berth_result_map_new(&c->mem), *by_type = berth_result_map_new(&c->mem),
+			 *total = berth_result_map_new(&c->mem), *cannot_run = berth_result_map_new(&c->mem),
+			 *types_s = berth_result_map_new(&c->mem);
+	v->type_rows = berth_result_list_new(&c->mem, &type_row_kind);
 	for (int32_t i = 0; i <= g->n_types; i++) {
-		int32_t type = v->stats.type_by_ops[i];
-		if (v->stats.type_ops[type])
-			berth_json_put_int(&w, type < g->n_types ? g->type_name[type] : "",
-			                   v->stats.type_ops[type]);
+		int32_t type = x->type_by_ops[i];
+		const char *name = type < g->n_types ? g->type_name[type] : "";
+		if (!x->type_ops[type])
+			continue;
+		berth_result_map_add(types, name, berth_result_int(x->type_ops[type]));
+		berth_result_map_add(by_type, name,
+		                     berth_result_object(RESULT_NEW(&c->mem, type_kind, TYPE)));
+		RESULT_ADD(v->type_rows, TYPE_ROW);
 	}
-	berth_json_close(&w, '}');
-	if (v->stats.pieces) {
-		berth_json_put_int(&w, "cut_ops", v->stats.cut_ops);
-		berth_json_put_int(&w, "pieces", v->stats.pieces);
-	}
-	show_types_json(&w, g, &v->stats);
-	put_onnx(&w, &v->onnx);
-	if (v->has_times)
-		put_times(&w, &v->times);
-	if (v->coarsened) {
-		berth_json_put_string(&w, "grouper", v->groups.grouper);
-		berth_json_put_int(&w, "groups", v->groups.n_groups);
-		berth_json_put_int(&w, "crossing_bytes", v->crossing_bytes);
-	}
-	if (v->has_system) {
-		berth_json_put_string(&w, "system", v->s.name);
-		put_ns(&w, "critical_path_s", v->critical.length_ns);
-		put_critical(&w, v);
-		berth_json_open(&w, "total_s", '{');
-		for (int32_t d = 0; d < v->s.n_devs; d++)
-			put_ns(&w, v->s.dev_name[d], v->dev_total_ns[d]);
-		berth_json_close(&w, '}');
-		put_devices(&w, v);
-	}
-	return cli_end_json(c, &w, err);
+	BERTH_TRY(fill_devices(c, v, total, cannot_run, types_s, err));
+	const berth_result_map *on_path = v->has_system ? times_by_type(c, v, v->critical_type_ns) : NULL;
+	const berth_result *critical =
+		v->has_system && v->critical_ns >= 0 ? RESULT_NEW(&c->mem, critical_kind, CRITICAL) : NULL;
+	const berth_result *onnx = onnx_of(c, &v->onnx), *times = RESULT_NEW(&c->mem, times_kind, TIMES);
+	*out = RESULT_NEW(&c->mem, show_graph_document, GRAPH);
+	return BERTH_OK;
 }
 
 /* ---- text ---- */
-
-static void print_head(const view *v)
-{
-	const berth_graph *g = &v->g;
-	char a[32], b[32];
-	cli_say("%s: %d operator%s, %d edge%s; longest path %d, widest level %d\n", g->name, g->n_ops,
-	        g->n_ops == 1 ? "" : "s", g->n_edges, g->n_edges == 1 ? "" : "s", v->stats.depth,
-	        v->stats.width);
-	cli_say("%s (%s), ", cli_amount(a, berth_graph_flops(g), "FLOP"),
-	        cli_amount(b, berth_graph_macs(g), "MAC"));
-	cli_say("parameters %s, tensors %s", berth_text_bytes(a, (double)berth_graph_param_bytes(g)),
-	        berth_text_bytes(b, (double)v->stats.tensor_bytes));
-	if (v->stats.state_bytes)
-		cli_say(", state %s", berth_text_bytes(a, (double)v->stats.state_bytes));
-	cli_say("\n");
-	if (v->stats.pieces)
-		cli_say("cut: %d operator%s into %d pieces\n", v->stats.cut_ops,
-		        v->stats.cut_ops == 1 ? "" : "s", v->stats.pieces);
-}
 
 /* Types that training has no rule for. */
 static void print_training(const view *v)
@@ -367,140 +384,50 @@ static void print_joined(const view *v)
 	}
 }
 
-static void print_critical(const view *v)
+static berth_status print_types(cli *c, const view *v, berth_err *err)
 {
-	const show_critical *k = &v->critical;
-	char time[32], types[160];
-	cli_say("\non %s: critical path %s (no placement is faster)\n", v->s.name,
-	        k->length_ns < 0 ? "unknown, as an operator has no legal device"
-	                         : berth_text_seconds(time, (double)k->length_ns * 1e-9));
-	if (k->length_ns <= 0)
-		return;
-	show_top_types(&v->g, k->type_ns, types, sizeof types);
-	cli_say("  through %d operator%s%s%s", k->n_ops, k->n_ops == 1 ? "" : "s", *types ? ": " : "", types);
-	if (k->transfer_ns > 0)
-		cli_say("; %s of it transfers", berth_text_seconds(time, (double)k->transfer_ns * 1e-9));
+	berth_result_list top = *v->type_rows;
+	int32_t more = top.n - TOP_TYPES;
+	top.n = more > 0 ? TOP_TYPES : top.n;
 	cli_say("\n");
+	BERTH_TRY(cli_tell_rows(c, &top, NULL, CLI_AS_TEXT,
+	                        "type=type|operators=ops|FLOP=flops|share=share|bytes moved=moved|"
+	                        "parameters=[{param_bytes}]",
+	                        err));
+	if (more > 0)
+		cli_say("(and %d more type%s)\n", more, more == 1 ? "" : "s");
+	return BERTH_OK;
 }
 
-static berth_status print_times(cli *c, const view *v, berth_err *err)
+static berth_status print_devices(cli *c, const view *v, const berth_result *r, berth_err *err)
 {
-	cli_table t;
-	char time[32], types[160];
-	print_critical(v);
-	cli_table_init(&t, &c->mem, "lrrl");
-	cli_table_head(&t, "device|all operators|cannot run|where the time goes");
-	for (int32_t d = 0; d < v->s.n_devs; d++) {
-		show_top_types(&v->g, v->dev_type_ns + (size_t)d * ((size_t)v->g.n_types + 1), types,
-		               sizeof types);
-		cli_cell(&t, "%s", v->s.dev_name[d]);
-		cli_cell(&t, "%s",
-		         v->dev_total_ns[d] < 0
-		                 ? "-"
-		                 : berth_text_seconds(time, (double)v->dev_total_ns[d] * 1e-9));
-		cli_cell(&t, "%d", v->dev_cannot[d]);
-		cli_cell(&t, "%s", types);
-	}
-	return cli_table_print(&t, CLI_AS_TEXT, err);
+	cli_tell(r, NULL,
+	         v->critical_ns < 0 ? "\non {system}: critical path unknown, as an operator has no legal device"
+	                            : "\non {system}: critical path {critical_path_s}");
+	cli_say(" (no placement is faster)\n");
+	if (v->critical_ns > 0)
+		cli_tell(r, NULL,
+		         "  through {critical_path.ops operator}[: {critical_path.types_s}]"
+		         "[; {critical_path.transfers_s} of it transfers]\n");
+	return cli_tell_rows(c, v->device_rows, NULL, CLI_AS_TEXT,
+	                     "device=name|all operators=total_s|cannot run=cannot_run|"
+	                     "<where the time goes=types_s",
+	                     err);
 }
 
-static berth_status print_text(cli *c, const view *v, berth_err *err)
+static berth_status print_text(cli *c, const view *v, const berth_result *r, berth_err *err)
 {
-	char bytes[32];
-	print_head(v);
+	cli_tell(r, NULL,
+	         "{name}: {ops operator}, {edges edge}; longest path {depth}, widest level {width}\n"
+	         "{flops} ({macs}), parameters {param_bytes}, tensors {tensor_bytes}[, state {state_bytes}]\n"
+	         "[cut: {cut_ops operator} into {pieces} pieces\n]");
 	print_onnx(v);
 	print_training(v);
 	print_joined(v);
 	if (v->coarsened)
-		cli_say("coarsened by %s to %d groups, %s between them\n", v->groups.grouper,
-		        v->groups.n_groups, berth_text_bytes(bytes, (double)v->crossing_bytes));
-	BERTH_TRY(show_types_print(c, &v->g, &v->stats, err));
-	return v->has_system ? print_times(c, v, err) : BERTH_OK;
-}
-
-/* ---- one operator ---- */
-
-static void put_use(berth_json_out *w, const berth_graph *g, const char *key, int32_t other, int32_t t)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_string(w, key, g->op_name[other]);
-	if (g->tensor_name[t])
-		berth_json_put_string(w, "tensor", g->tensor_name[t]);
-	berth_json_put_int(w, "bytes", g->tensor_bytes[t]);
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
-static berth_status print_op_json(cli *c, const view *v, int32_t op, berth_err *err)
-{
-	const berth_graph *g = &v->g;
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "name", g->op_name[op]);
-	berth_json_put_string(&w, "type", g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
-	berth_json_put_number(&w, "flops", g->op_flops[op]);
-	berth_json_put_number(&w, "macs", g->op_macs[op]);
-	berth_json_put_int(&w, "read_bytes", g->op_read_bytes[op]);
-	berth_json_put_int(&w, "write_bytes", g->op_write_bytes[op]);
-	berth_json_put_int(&w, "param_bytes", g->op_param_bytes[op]);
-	berth_json_open(&w, "inputs", '[');
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
-		put_use(&w, g, "from", g->tensor_producer[g->in_tensor[i]], g->in_tensor[i]);
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "outputs", '[');
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			put_use(&w, g, "to", g->edge_consumer[e], t);
-	berth_json_close(&w, ']');
-	if (v->has_system) {
-		berth_json_open(&w, "time_s", '{');
-		for (int32_t d = 0; d < v->s.n_devs; d++)
-			put_ns(&w, v->s.dev_name[d], berth_op_time(&v->p, op, d));
-		berth_json_close(&w, '}');
-	}
-	return cli_end_json(c, &w, err);
-}
-
-static void print_op_text(const view *v, int32_t op)
-{
-	const berth_graph *g = &v->g;
-	char a[32], b[32];
-	cli_say("%s (%s): %s, reads %s", g->op_name[op], show_type_name(g, g->op_type[op]),
-	        cli_amount(a, g->op_flops[op], "FLOP"), berth_text_bytes(b, (double)g->op_read_bytes[op]));
-	cli_say(", writes %s, parameters %s\n", berth_text_bytes(a, (double)g->op_write_bytes[op]),
-	        berth_text_bytes(b, (double)g->op_param_bytes[op]));
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t t = g->in_tensor[i];
-		cli_say("  from %s, %s\n", g->op_name[g->tensor_producer[t]],
-		        berth_text_bytes(a, (double)g->tensor_bytes[t]));
-	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			cli_say("  to %s, %s\n", g->op_name[g->edge_consumer[e]],
-			        berth_text_bytes(a, (double)g->tensor_bytes[t]));
-	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
-		int64_t ns = berth_op_time(&v->p, op, d);
-		cli_say("  on %s %s%s\n", v->s.dev_name[d],
-		        ns < 0 ? "it cannot run" : berth_text_seconds(a, (double)ns * 1e-9),
-		        ns >= 0 && !berth_op_legal(&v->p, op, d) ? " (not allowed there)" : "");
-	}
-}
-
-static berth_status print_op(cli *c, const view *v, const char *name, berth_err *err)
-{
-	char hint[96];
-	int32_t op = berth_graph_find(&v->g, name);
-	if (op < 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->g.name,
-		                  name,
-		                  berth_text_suggest(hint, sizeof hint, name, v->g.op_name, v->g.n_ops));
-	if (c->json)
-		return print_op_json(c, v, op, err);
-	if (!c->quiet)
-		print_op_text(v, op);
-	return BERTH_OK;
+		cli_tell(r, NULL, "coarsened by {grouper} to {groups} groups, {crossing_bytes} between them\n");
+	BERTH_TRY(print_types(c, v, err));
+	return v->has_system ? print_devices(c, v, r, err) : BERTH_OK;
 }
 
 /* ---- files ---- */
@@ -539,6 +466,8 @@ static berth_status check_args(const show_args *a, berth_err *err)
 berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
+	const berth_result *r;
+	bool text;
 	BERTH_TRY(check_args(a, err));
 	BERTH_TRY(load(c, a, &v, err));
 	if (a->out)
@@ -546,10 +475,10 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 	if (a->dot)
 		BERTH_TRY(write_dot(c, a, &v, err));
 	if (a->op)
-		return print_op(c, &v, a->op, err);
+		return show_graph_op(c, &v.g, v.has_system ? &v.p : NULL, a->op, err);
 	if (a->blocks.name)
 		return show_blocks(c, &a->blocks, &v.g, err);
-	if (c->json)
-		return print_json(c, &v, err);
-	return c->quiet || to_stdout(a->out) || to_stdout(a->dot) ? BERTH_OK : print_text(c, &v, err);
+	BERTH_TRY(fill(c, &v, &r, err));
+	BERTH_TRY(cli_result(c, r, &text, err));
+	return !text || to_stdout(a->out) || to_stdout(a->dot) ? BERTH_OK : print_text(c, &v, r, err);
 }

@@ -1,5 +1,5 @@
-/* One operator of a placement: when it ran, what it waited for, whether it is critical, and what every other
- * device would cost. */
+/* One operator. Of a graph: its work and its neighbours. Of a placement: when it ran, what it waited for,
+ * whether it is critical, and what every other device would cost. */
 #include "explain_op.h"
 #include "print.h"
 #include "results.h"
@@ -12,6 +12,86 @@
 
 enum { WIDTH = 80, MOST_NAMES = 3 };
 
+static berth_status find_op(const berth_graph *g, const char *name, int32_t *op, berth_err *err)
+{
+	char hint[96];
+	*op = berth_graph_find(g, name);
+	return *op >= 0 ? BERTH_OK
+	                : berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", g->name, name,
+	                             berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
+}
+
+/* ---- of a graph ---- */
+
+#define TENSOR(K, IF) \
+	IF(g->tensor_name[t], TEXT, "tensor", "", "missing: unnamed", g->tensor_name[t]) \
+	K(INT, "bytes", "bytes", "", g->tensor_bytes[t])
+
+#define TAKEN(K, IF) K(TEXT, "from", "", "", g->op_name[g->tensor_producer[t]]) TENSOR(K, IF)
+static RESULT_FLAT_KIND(taken_kind, "", "", TAKEN);
+
+#define GIVEN(K, IF) K(TEXT, "to", "", "", g->op_name[g->edge_consumer[e]]) TENSOR(K, IF)
+static RESULT_FLAT_KIND(given_kind, "", "", GIVEN);
+
+#define GRAPH_OP(K, IF) \
+	K(TEXT, "name", "", "", g->op_name[op]) \
+	K(TEXT_OR_NULL, "type", "", "", g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]) \
+	K(NUMBER, "flops", "FLOP", "", g->op_flops[op]) \
+	K(NUMBER, "macs", "MAC", "", g->op_macs[op]) \
+	K(INT, "read_bytes", "bytes", "", g->op_read_bytes[op]) \
+	K(INT, "write_bytes", "bytes", "", g->op_write_bytes[op]) \
+	K(INT, "param_bytes", "bytes", "", g->op_param_bytes[op]) \
+	K(LIST(taken_kind), "inputs", "", "", inputs) \
+	K(LIST(given_kind), "outputs", "", "", outputs) \
+	IF(p, MAP("number or null"), "time_s", "s", "only with `--on`: on a device; null: cannot run", times)
+RESULT_KIND(show_graph_op_document, "Show an operator of a graph", "`show GRAPH --op NAME`.", GRAPH_OP);
+
+static void print_uses(const berth_result_list *uses, const char *text)
+{
+	for (int32_t i = 0; i < uses->n; i++)
+		cli_tell(&uses->item[i], NULL, text);
+}
+
+berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p, const char *name,
+                           berth_err *err)
+{
+	int32_t op;
+	bool text;
+	berth_result_list *inputs = berth_result_list_new(&c->mem, &taken_kind),
+			  *outputs = berth_result_list_new(&c->mem, &given_kind);
+	berth_result_map *times = berth_result_map_new(&c->mem);
+	BERTH_TRY(find_op(g, name, &op, err));
+	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		int32_t t = g->in_tensor[i];
+		RESULT_ADD(inputs, TAKEN);
+	}
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			RESULT_ADD(outputs, GIVEN);
+	for (int32_t d = 0; p && d < p->n_devs; d++)
+		berth_result_map_add(times, p->s->dev_name[d],
+		                     berth_result_ns_or_null(berth_op_time(p, op, d)));
+	const berth_result *r = RESULT_NEW(&c->mem, show_graph_op_document, GRAPH_OP);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text)
+		return BERTH_OK;
+	cli_tell(r, NULL,
+	         "{name} ([{type}]{type!(none)}): {flops}, reads {read_bytes}, writes {write_bytes}, "
+	         "parameters {param_bytes}\n");
+	print_uses(inputs, "  from {from}, {bytes}\n");
+	print_uses(outputs, "  to {to}, {bytes}\n");
+	for (int32_t d = 0; p && d < p->n_devs; d++) {
+		char time[32];
+		int64_t ns = berth_op_time(p, op, d);
+		cli_say("  on %s %s%s\n", p->s->dev_name[d],
+		        ns < 0 ? "it cannot run" : berth_text_seconds(time, (double)ns * 1e-9),
+		        ns >= 0 && !berth_op_legal(p, op, d) ? " (not allowed there)" : "");
+	}
+	return BERTH_OK;
+}
+
+/* ---- of a placement ---- */
+
 typedef struct view {
 	show_placed x;
 	berth_op_story story;
@@ -19,12 +99,8 @@ typedef struct view {
 
 static berth_status tell(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	char hint[96];
-	int32_t op = berth_graph_find(&v->x.g, a->op);
-	if (op < 0)
-		return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", v->x.g.name,
-		                  a->op,
-		                  berth_text_suggest(hint, sizeof hint, a->op, v->x.g.op_name, v->x.g.n_ops));
+	int32_t op;
+	BERTH_TRY(find_op(&v->x.g, a->op, &op, err));
 	if (!v->x.t.r.runs)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
@@ -32,8 +108,6 @@ static berth_status tell(cli *c, const show_args *a, view *v, berth_err *err)
 			a->placement);
 	return berth_explain_op(&v->x.p, &v->x.t, &v->x.objective, op, &c->mem, &c->tmp, &v->story, err);
 }
-
-/* ---- the document ---- */
 
 #define INPUT(K, IF) \
 	K(TEXT, "from", "", "", v->x.g.op_name[from]) \
@@ -111,8 +185,6 @@ static berth_status fill(cli *c, const view *v, berth_result_list **list, const 
 	*out = RESULT_NEW(&c->mem, show_placed_op_document, OPERATOR);
 	return inputs->failed ? berth_nomem(err) : BERTH_OK;
 }
-
-/* ---- text ---- */
 
 /* A paragraph by a template, its lines after the first indented. */
 static void tell_wrapped(cli *c, const berth_result *r, const char *text)
