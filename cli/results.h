@@ -8,6 +8,7 @@
 extern const berth_result_kind compare_document, methods_document, zoo_document, systems_document;
 extern const berth_result_kind show_graph_document, show_blocks_document, show_graph_op_document,
 	show_placed_op_document, show_placement_document, show_placed_document, certificate_document;
+extern const berth_result_kind profile_document, adapt_document, import_document;
 
 /* All, in the order of docs/formats.md, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];

@@ -256,7 +256,7 @@ void cli_tell(const berth_result *r, const berth_objective *o, const char *text)
 	}
 }
 
-const char *cli_told(cli *c, const berth_result *r, const berth_objective *o, const char *text)
+const char *cli_told(berth_arena *mem, const berth_result *r, const berth_objective *o, const char *text)
 {
 	const char *told = "";
 	while (*text && told) {
@@ -264,7 +264,7 @@ const char *cli_told(cli *c, const berth_result *r, const berth_objective *o, co
 		const char *piece;
 		int n;
 		text = next_piece(text, r, o, &piece, &n, buf);
-		told = berth_arena_printf(&c->mem, "%s%.*s", told, n, piece);
+		told = berth_arena_printf(mem, "%s%.*s", told, n, piece);
 	}
 	return told ? told : "";
 }
@@ -303,19 +303,12 @@ static const char *read_column(const char *text, const berth_result_kind *kind, 
 
 static void fill_cell(cli_table *t, const column *col, const berth_result *r, const berth_objective *o)
 {
-	char buf[VALUE], cell[CELL] = "";
-	size_t at = 0;
+	char buf[VALUE];
 	if (!col->template) {
 		cli_cell(t, "%s", cli_tell_value(buf, r, o, col->cell, ""));
 		return;
 	}
-	for (const char *text = col->cell; *text;) {
-		const char *piece;
-		int n;
-		text = next_piece(text, r, o, &piece, &n, buf);
-		at += (size_t)snprintf(cell + at, sizeof cell - at, "%.*s", n, piece);
-		at = at < sizeof cell ? at : sizeof cell - 1;
-	}
+	const char *cell = cli_told(t->mem, r, o, col->cell);
 	cli_cell(t, "%s", *cell || col->left ? cell : "-");
 }
 

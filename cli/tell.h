@@ -29,8 +29,8 @@
 /* Print by a template. o: how values "of the objective" are told; NULL: as numbers. */
 void cli_tell(const berth_result *r, const berth_objective *o, const char *text);
 
-/* The same text, in c->mem. */
-const char *cli_told(cli *c, const berth_result *r, const berth_objective *o, const char *text);
+/* The same text, in mem. */
+const char *cli_told(berth_arena *mem, const berth_result *r, const berth_objective *o, const char *text);
 
 /* One value by its unit, or by a format of the templates ("": none). buf of 512 bytes. */
 char *cli_tell_value(char buf[512], const berth_result *r, const berth_objective *o, const char *key,

@@ -3,7 +3,6 @@
 #include "export_blocks.h"
 #include "export_devices.h"
 #include "export_plan.h"
-#include "export_show.h"
 #include "exporters.h"
 #include "load.h"
 #include "print.h"
@@ -12,6 +11,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct args {
 	const char *model, *graph, *on, *to, *out;
@@ -264,12 +264,33 @@ static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_e
 	return BERTH_OK;
 }
 
+/* ---- on a terminal ---- */
+
+/* What a terminal would obey is made visible. A line may be in parts: an end of line is printed where there
+ * is
+ * one. */
+static void show_piece(const char *text, size_t size)
+{
+	for (const char *at = text, *end = text + size; at < end;) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t n = (size_t)((stop ? stop : end) - at), most = 1 << 20;
+		n = n < most ? n : most;
+		bool whole = stop && at + n == stop;
+		size_t shown = whole && n && at[n - 1] == '\r' ? n - 1 : n;
+		cli_say("%.*s", (int)shown, at);
+		if (whole)
+			cli_say("\n");
+		at += n + whole;
+	}
+}
+
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
 	BERTH_TRY(check_gain(c, a, s, err));
 	bool printed = a->out && strcmp(a->out, "-") == 0;
-	if (printed && !s->e->binary && export_on_terminal())
-		export_show(&s->made);
+	if (printed && !s->e->binary && isatty(STDOUT_FILENO))
+		for (size_t i = 0; i < s->made.n_pieces; i++)
+			show_piece(s->made.piece[i].data, s->made.piece[i].size);
 	else if (a->out)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
 	if (c->json)

@@ -5,9 +5,10 @@
 #include "graph_load.h"
 #include "importers.h"
 #include "load.h"
-#include "print.h"
+#include "results.h"
 #include "sandboxed.h"
 #include "say.h"
+#include "tell.h"
 
 #include <math.h>
 
@@ -92,57 +93,34 @@ static berth_status write_plan(cli *c, const args *a, const state *s, berth_err 
 
 /* ---- output ---- */
 
-static void put_devices(berth_json_out *w, const state *s)
-{
-	berth_json_open(w, "devices", '[');
-	for (int32_t i = 0; i < s->plan.n_devices; i++) {
-		const berth_import_device *d = &s->plan.device[i];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "theirs", d->word);
-		berth_json_put_string(w, "device", s->s.dev_name[d->dev]);
-		berth_json_put_int(w, "operators", d->n_ops);
-		berth_json_put_bool(w, "guessed", d->guessed);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
+#define DEVICE(K, IF) \
+	K(TEXT, "theirs", "", "what the file calls it", d->word) \
+	K(TEXT, "device", "", "of the system", s->s.dev_name[d->dev]) \
+	K(INT, "operators", "", "that the file tells to be there", d->n_ops) \
+	K(BOOL, "guessed", "", \
+	  "neither `--device` nor a name of the system: what engines mean by the word", d->guessed)
+static RESULT_KIND(device_kind, "", "", DEVICE);
 
-static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
-{
-	const berth_import_plan *p = &s->plan;
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "from", p->from);
-	berth_json_put_string(&w, "graph", s->g.name);
-	berth_json_put_string(&w, "system", s->s.name);
-	berth_json_put_string(&w, "output", a->out);
-	berth_json_put_int(&w, "operators", s->g.n_ops);
-	berth_json_put_int(&w, "named", p->n_named);
-	berth_json_put_int(&w, "fused", p->n_fused);
-	berth_json_put_int(&w, "with_producer", p->n_producer);
-	berth_json_put_int(&w, "with_taker", p->n_taker);
-	berth_json_put_int(&w, "alone", p->n_alone);
-	berth_json_put_int(&w, "unknown", p->n_unknown);
-	put_devices(&w, s);
-	berth_json_put_number(&w, "latency_s", s->v.metric[BERTH_LATENCY]);
-	berth_json_put_bool(&w, "feasible", s->v.feasible);
-	if (p->note)
-		berth_json_put_string(&w, "note", p->note);
-	return cli_end_json(c, &w, err);
-}
-
-static void print_devices(const state *s)
-{
-	for (int32_t i = 0; i < s->plan.n_devices; i++) {
-		const berth_import_device *d = &s->plan.device[i];
-		cli_say("%s is %s: %d operator%s", d->word, s->s.dev_name[d->dev], d->n_ops,
-		        d->n_ops == 1 ? "" : "s");
-		if (d->guessed)
-			cli_say(" (--device NAME=%s says otherwise)", d->word);
-		cli_say("\n");
-	}
-}
+#define IMPORT(K, IF) \
+	K(TEXT, "from", "", "kind of the file, of `--from`", p->from) \
+	K(TEXT, "graph", "", "", s->g.name) \
+	K(TEXT, "system", "", "", s->s.name) \
+	K(TEXT_OR_NULL, "output", "", "the placement; null: none was asked for", a->out) \
+	K(INT, "operators", "", "of the graph", s->g.n_ops) \
+	K(INT, "named", "", "those that the file tells of", p->n_named) \
+	K(INT, "fused", "", "the others, here and below: fused with a neighbour by the engine", p->n_fused) \
+	K(INT, "with_producer", "", "beside what makes an input of theirs", p->n_producer) \
+	K(INT, "with_taker", "", "beside what takes their output", p->n_taker) \
+	K(INT, "alone", "", "on the device that has most of those that are told", p->n_alone) \
+	K(INT, "unknown", "", "names of the file that are none of the graph: nodes of the engine's own", \
+	  p->n_unknown) \
+	K(LIST(device_kind), "devices", "", "in the order of the file", devices) \
+	K(NUMBER_OR_NULL, "latency_s", "s", "of a run in the simulator; null: it does not run", \
+	  s->v.metric[BERTH_LATENCY]) \
+	K(BOOL, "feasible", "", "it breaks no rule of the system", s->v.feasible) \
+	IF(p->note, TEXT, "note", "", "missing: nothing to say", p->note)
+RESULT_KIND(import_document, "Import of plans",
+            "`import-plan --json`. The file `-o` is a [placement](#placement).", IMPORT);
 
 /* Where those stand that the file does not name; what there is none of is left out. */
 static void print_unnamed(const berth_import_plan *p, int32_t rest, int32_t n_ops)
@@ -178,18 +156,11 @@ static void print_rest(const state *s)
 		cli_say("note: %s\n", p->note);
 }
 
-static void print_text(const args *a, const state *s)
-{
-	char buf[32];
-	cli_say("%s on %s, from %s%s%s: ", s->g.name, s->s.name, s->plan.from, a->out ? ": " : "",
-	        a->out ? a->out : "");
-	cli_say("latency %s\n", cli_metric(buf, BERTH_LATENCY, s->v.metric[BERTH_LATENCY]));
-	print_devices(s);
-	print_rest(s);
-}
-
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
+	const berth_import_plan *p = &s->plan;
+	berth_result_list *devices = berth_result_list_new(&c->mem, &device_kind);
+	bool text;
 	if (!s->v.feasible)
 		BERTH_TRY(cli_warn(c, err, "%s: the plan is infeasible on %s: %s%s", c->args[0], s->s.name,
 		                   s->v.broken.item[0].message, s->v.broken.n > 1 ? " (and more)" : ""));
@@ -199,10 +170,21 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 		                   c->args[0], s->plan.n_named, s->g.n_ops));
 	BERTH_TRY(cli_strict(c, err));
 	BERTH_TRY(write_plan(c, a, s, err));
-	if (c->json)
-		return print_json(c, a, s, err);
-	if (!c->quiet && !(a->out && a->out[0] == '-' && !a->out[1]))
-		print_text(a, s);
+	for (int32_t i = 0; i < p->n_devices; i++) {
+		const berth_import_device *d = &p->device[i];
+		RESULT_ADD(devices, DEVICE);
+	}
+	const berth_result *r = RESULT_NEW(&c->mem, import_document, IMPORT);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (!text || (a->out && a->out[0] == '-' && !a->out[1]))
+		return BERTH_OK;
+	cli_tell(r, NULL, "{graph} on {system}, from {from}[: {output}]: latency {latency_s}\n");
+	for (int32_t i = 0; i < devices->n; i++)
+		cli_tell(&devices->item[i], NULL,
+		         p->device[i].guessed ? "{theirs} is {device}: {operators operator} (--device "
+		                                "NAME={theirs} says otherwise)\n"
+		                              : "{theirs} is {device}: {operators operator}\n");
+	print_rest(s);
 	return BERTH_OK;
 }
 

@@ -1,4 +1,5 @@
-/* See export_blocks.h. */
+/* Plans of whole blocks: such a plan is looked for where the given one is none, and priced. For targets that
+ * can be told less than any plan, the nearest one that they can. */
 #include "export_blocks.h"
 
 #include "nearest.h"

@@ -1,4 +1,5 @@
-/* See export_devices.h. */
+/* Reads --device NAME=THEIRS. A name of a device comes before a kind of devices, so that one of a kind can be
+ * called by itself. */
 #include "export_devices.h"
 
 #include "text.h"

@@ -1,7 +1,7 @@
-/* See export_plan.h. */
+/* Reads a plan with its model and its machine. Where the plan names a system that cannot be had, one is made
+ * of the names of its devices alone. */
 #include "export_plan.h"
 
-#include "export_graph.h"
 #include "graph_format.h"
 #include "json.h"
 #include "load.h"
@@ -231,6 +231,46 @@ static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_e
 	return find_module(c, spec, x, err);
 }
 
+static berth_status check_ops(const char *graph, const berth_graph *g, const char *model,
+                              const berth_graph *of_model, berth_err *err)
+{
+	for (int32_t op = 0; op < g->n_ops && op < of_model->n_ops; op++)
+		if (strcmp(g->op_name[op], of_model->op_name[op]) != 0)
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"%s: not the graph of %s: operator %d is '%.100s', and '%.100s' in the model",
+				graph, model, op, g->op_name[op], of_model->op_name[op]);
+	if (g->n_ops == of_model->n_ops)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT, "%s: not the graph of %s: %d operators, and %d in the model",
+	                  graph, model, g->n_ops, of_model->n_ops);
+}
+
+static bool same_tensors(const berth_graph *a, const berth_graph *b)
+{
+	const size_t n_tensors = (size_t)a->n_tensors, n_edges = (size_t)a->n_edges;
+	return a->n_tensors == b->n_tensors && a->n_edges == b->n_edges &&
+	       memcmp(a->tensor_producer, b->tensor_producer, n_tensors * sizeof *a->tensor_producer) == 0 &&
+	       memcmp(a->tensor_bytes, b->tensor_bytes, n_tensors * sizeof *a->tensor_bytes) == 0 &&
+	       memcmp(a->tensor_use_off, b->tensor_use_off, (n_tensors + 1) * sizeof *a->tensor_use_off) ==
+		       0 &&
+	       memcmp(a->edge_consumer, b->edge_consumer, n_edges * sizeof *a->edge_consumer) == 0;
+}
+
+/* Are they the same operators in the same order, with the same tensors between them? Times and figures may
+ * differ. graph, model: what messages call them. */
+static berth_status check_timed(const char *graph, const berth_graph *g, const char *model,
+                                const berth_graph *of_model, berth_err *err)
+{
+	BERTH_TRY(check_ops(graph, g, model, of_model, err));
+	if (same_tensors(g, of_model))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s: not the graph of %s: other tensors between the operators (read with other "
+	                  "dimensions?)",
+	                  graph, model);
+}
+
 /* In place of the model's own graph, one of it with measured times. */
 static berth_status load_graph(cli *c, const char *graph, const char *spec, export_plan *x, berth_err *err)
 {
@@ -238,7 +278,7 @@ static berth_status load_graph(cli *c, const char *graph, const char *spec, expo
 	if (!graph)
 		return BERTH_OK;
 	BERTH_TRY(cli_graph_load(c, graph, &x->g, NULL, err));
-	return export_graph_check(graph, &x->g, spec, &of_model, err);
+	return check_timed(graph, &x->g, spec, &of_model, err);
 }
 
 static berth_status simulate(cli *c, export_plan *x, berth_err *err)

@@ -116,9 +116,9 @@ berth_status split_print_json(cli *c, const split_told *t, berth_err *err)
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "graph", t->before->name);
-	berth_json_put_string(&w, "output", t->words->out);
+	berth_json_put_string(&w, "output", t->out);
 	berth_json_put_int(&w, "bytes", bytes_made(p));
-	berth_json_put_string(&w, "data", p->n_copies ? t->words->data : NULL);
+	berth_json_put_string(&w, "data", p->n_copies ? t->data : NULL);
 	if (t->search)
 		split_search_put(&w, t->search);
 	put_figures(&w, "before", t->before);
@@ -197,10 +197,10 @@ berth_status split_print_text(cli *c, const split_told *t, berth_err *err)
 	for (int32_t i = 0; i < p->n_made; i++)
 		n += p->made[i].k;
 	cli_say("%s: %d operator%s cut into %lld pieces: %s, %s\n", t->before->name, (int)p->n_made,
-	        p->n_made == 1 ? "" : "s", (long long)n, t->words->out,
+	        p->n_made == 1 ? "" : "s", (long long)n, t->out,
 	        berth_text_bytes(size, (double)bytes_made(p)));
 	if (t->search)
-		BERTH_TRY(split_search_print(c, t->search, t->words->out, err));
+		BERTH_TRY(split_search_print(c, t->search, t->out, err));
 	BERTH_TRY(print_figures(c, t, err));
 	cli_say("between pieces: %d Slice, %d Concat, %d Sum", (int)p->n_slices, (int)p->n_joins,
 	        (int)p->n_sums);

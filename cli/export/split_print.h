@@ -5,10 +5,9 @@
 #include "graph.h"
 #include "pieces.h"
 #include "split_search.h"
-#include "split_words.h"
 
 typedef struct split_told {
-	const split_words *words;
+	const char *out, *data; /* files; data NULL: none was named */
 	const pieces_model *p;
 	const berth_graph *before, *after;
 	const split_search *search; /* NULL: what is cut was said */

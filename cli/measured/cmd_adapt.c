@@ -2,8 +2,9 @@
 #include "adapt.h"
 #include "engine.h"
 #include "graph_load.h"
-#include "print.h"
+#include "results.h"
 #include "say.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -112,88 +113,90 @@ static berth_status adapt(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
-/* ---- output ---- */
+/* ---- the document ---- */
 
-static void put_steps(berth_json_out *w, const char *key, const berth_adaptation *r)
+#define WINDOW(K, IF) \
+	K(INT, "step", "", "its first", r->step[i]) \
+	K(NUMBER, "step_s", "s", "median of its steps", r->step_s[i]) \
+	K(NUMBER, "predicted_s", "s", "", r->predicted_s[i])
+static RESULT_FLAT_KIND(window_kind, "Window", "", WINDOW);
+
+#define SWITCH(K, IF) \
+	K(INT, "step", "", "", x->step) \
+	IF(!x->back, INT, "asked", "", "step from which on it was solved; missing: it goes back", \
+	  x->asked_step) \
+	K(BOOL, "done", "", "false: it did not pay", x->done) \
+	K(BOOL, "back", "", "to one that was measured to be better", x->back) \
+	K(INT, "moved", "", "operators", x->n_moved) \
+	K(NUMBER, "predicted_from_s", "s", "a step before; measured where it goes back", \
+	  x->predicted_from_s) \
+	K(NUMBER, "predicted_to_s", "s", "and after", x->predicted_to_s) \
+	K(NUMBER, "move_s", "s", "price of the move", x->migration_s)
+static RESULT_FLAT_KIND(switch_kind, "", "", SWITCH);
+
+#define ADAPT(K, IF) \
+	K(TEXT, "graph", "", "", s->g.name) \
+	K(TEXT, "system", "", "", s->s.name) \
+	K(TEXT, "engine", "", "", s->engine) \
+	K(TEXT, "method", "", "what solves again", s->cfg.method) \
+	K(NUMBER_OR_NULL, "before_s", "s", "median step before the device was slowed down", \
+	  s->moving.before_s) \
+	K(NUMBER_OR_NULL, "after_without_s", "s", \
+	  "over the last third of the windows while it was, without adapting; null: no `--slow`", \
+	  compared ? s->still.after_s : NAN) \
+	K(NUMBER_OR_NULL, "after_with_s", "s", "with it", s->moving.after_s) \
+	K(NUMBER_OR_NULL, "again_without_s", "s", \
+	  "over the last third since it is as fast as before, without adapting; null: it stays slow, or no " \
+	  "`--slow`", \
+	  compared ? s->still.again_s : NAN) \
+	K(NUMBER_OR_NULL, "again_with_s", "s", "with it", s->moving.again_s) \
+	K(NUMBER_OR_NULL, "ready_s", "s", "what making a placement ready took", s->moving.ready_s) \
+	K(INT, "solved", "", "times that it was solved again while steps went on", s->moving.n_solved) \
+	K(NUMBER, "solve_s", "s", "that this took", s->moving.solve_s) \
+	K(NUMBER, "waited_s", "s", "that steps stood still for an answer", s->moving.waited_s) \
+	K(NUMBER_OR_NULL, "total_without_s", "s", \
+	  "all steps, moves aside, without adapting; null: no `--slow`", compared ? s->still.total_s : NAN) \
+	K(NUMBER, "total_with_s", "s", "with it", s->moving.total_s) \
+	K(NUMBER_OR_NULL, "total_oracle_s", "s", "by the oracle; null: no `--oracle`", \
+	  s->oracle ? s->known.total_s : NAN) \
+	K(INT, "failures", "", "of the engine, survived", s->failures) \
+	K(LIST(switch_kind), "switches", "", "decisions, refused ones too", switches) \
+	K(LIST(window_kind), "steps", "", "", steps) \
+	K(LIST(window_kind), "steps_without", "", "empty: no `--slow`", without) \
+	K(LIST(window_kind), "steps_oracle", "", "empty: no `--oracle`", oracle) \
+	IF(s->moving.loss, NUMBERS_OR_NULLS, "losses", "", "before each step; missing: no `--train`", \
+	   s->moving.loss, s->cfg.steps) \
+	IF(s->still.loss, NUMBERS_OR_NULLS, "losses_without", "", "missing: no `--train`, or no `--slow`", \
+	   s->still.loss, s->cfg.steps) \
+	K(MAP("text"), "placement", "", "the last", placement)
+RESULT_KIND(adapt_document, "Adapt", "", ADAPT);
+
+static const berth_result_list *windows_of(cli *c, const berth_adaptation *r)
 {
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < r->n; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "step", r->step[i]);
-		berth_json_put_number(w, "step_s", r->step_s[i]);
-		berth_json_put_number(w, "predicted_s", r->predicted_s[i]);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	berth_result_list *list = berth_result_list_new(&c->mem, &window_kind);
+	for (int32_t i = 0; i < r->n; i++)
+		RESULT_ADD(list, WINDOW);
+	return list;
 }
 
-static void put_losses(berth_json_out *w, const char *key, const state *s, const berth_adaptation *r)
+/* switches: the list in the result, too. */
+static const berth_result *fill(cli *c, const state *s, berth_result_list *switches)
 {
-	if (!r->loss)
-		return;
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < s->cfg.steps; i++)
-		berth_json_put_number(w, NULL, r->loss[i]);
-	berth_json_close(w, ']');
-}
-
-static void put_switches(berth_json_out *w, const berth_adaptation *r)
-{
-	berth_json_open(w, "switches", '[');
-	for (int32_t i = 0; i < r->n_switches; i++) {
-		const berth_switch *x = &r->sw[i];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "step", x->step);
-		if (!x->back)
-			berth_json_put_int(w, "asked", x->asked_step);
-		berth_json_put_bool(w, "done", x->done);
-		berth_json_put_bool(w, "back", x->back);
-		berth_json_put_int(w, "moved", x->n_moved);
-		berth_json_put_number(w, "predicted_from_s", x->predicted_from_s);
-		berth_json_put_number(w, "predicted_to_s", x->predicted_to_s);
-		berth_json_put_number(w, "move_s", x->migration_s);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
-
-static berth_status print_json(cli *c, const state *s, berth_err *err)
-{
-	berth_json_out w;
 	bool compared = s->cfg.slow_dev >= 0;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", s->g.name);
-	berth_json_put_string(&w, "system", s->s.name);
-	berth_json_put_string(&w, "engine", s->engine);
-	berth_json_put_string(&w, "method", s->cfg.method);
-	berth_json_put_number(&w, "before_s", s->moving.before_s);
-	berth_json_put_number(&w, "after_without_s", compared ? s->still.after_s : NAN);
-	berth_json_put_number(&w, "after_with_s", s->moving.after_s);
-	berth_json_put_number(&w, "again_without_s", compared ? s->still.again_s : NAN);
-	berth_json_put_number(&w, "again_with_s", s->moving.again_s);
-	berth_json_put_number(&w, "ready_s", s->moving.ready_s);
-	berth_json_put_int(&w, "solved", s->moving.n_solved);
-	berth_json_put_number(&w, "solve_s", s->moving.solve_s);
-	berth_json_put_number(&w, "waited_s", s->moving.waited_s);
-	berth_json_put_number(&w, "total_without_s", compared ? s->still.total_s : NAN);
-	berth_json_put_number(&w, "total_with_s", s->moving.total_s);
-	berth_json_put_number(&w, "total_oracle_s", s->oracle ? s->known.total_s : NAN);
-	berth_json_put_int(&w, "failures", s->failures);
-	berth_json_flat(&w, true);
-	put_switches(&w, &s->moving);
-	put_steps(&w, "steps", &s->moving);
-	put_steps(&w, "steps_without", &s->still);
-	put_steps(&w, "steps_oracle", &s->known);
-	put_losses(&w, "losses", s, &s->moving);
-	put_losses(&w, "losses_without", s, &s->still);
-	berth_json_open(&w, "placement", '{');
+	const berth_result_list *steps = windows_of(c, &s->moving), *without = windows_of(c, &s->still),
+				*oracle = windows_of(c, &s->known);
+	berth_result_map *placement = berth_result_map_new(&c->mem);
+	for (int32_t i = 0; i < s->moving.n_switches; i++) {
+		const berth_switch *x = &s->moving.sw[i];
+		RESULT_ADD(switches, SWITCH);
+	}
 	for (int32_t i = 0; i < s->g.n_ops; i++)
-		berth_json_put_string(&w, s->g.op_name[i], s->s.dev_name[s->moving.op_dev[i]]);
-	berth_json_close(&w, '}');
-	berth_json_flat(&w, false);
-	return cli_end_json(c, &w, err);
+		berth_result_map_add(placement, s->g.op_name[i],
+		                     berth_result_text(s->s.dev_name[s->moving.op_dev[i]]));
+	return RESULT_NEW(&c->mem, adapt_document, ADAPT);
 }
+
+/* ---- text ---- */
 
 /* Relative to the larger one; 0 where none is. */
 static double loss_difference(const state *s)
@@ -207,15 +210,14 @@ static double loss_difference(const state *s)
 	return worst;
 }
 
-static void print_sums(const state *s)
+static void print_sums(const state *s, const berth_result *r)
 {
-	char a[32], b[32], d[32];
 	int32_t steps = s->cfg.steps;
-	if (s->cfg.slow_dev >= 0 && (s->oracle || s->cfg.trains))
-		cli_say("all %d steps: %s without adapting, %s with it%s%s\n", (int)steps,
-		        berth_text_seconds(a, s->still.total_s), berth_text_seconds(b, s->moving.total_s),
-		        s->oracle ? ", by an oracle " : "",
-		        s->oracle ? berth_text_seconds(d, s->known.total_s) : "");
+	if (s->cfg.slow_dev >= 0 && (s->oracle || s->cfg.trains)) {
+		cli_say("all %d steps: ", (int)steps);
+		cli_tell(r, NULL, "{total_without_s} without adapting, {total_with_s} with it");
+		cli_tell(r, NULL, s->oracle ? ", by an oracle {total_oracle_s}\n" : "\n");
+	}
 	if (s->cfg.trains)
 		cli_say("loss from %.6g to %.6g\n", s->moving.loss[0], s->moving.loss[steps - 1]);
 	if (s->cfg.trains && s->cfg.slow_dev >= 0)
@@ -223,43 +225,32 @@ static void print_sums(const state *s)
 }
 
 /* A step while the device is as before, slow, and as before again. */
-static void print_slowed(const state *s)
+static void print_slowed(const state *s, const berth_result *r)
 {
-	char a[32], b[32], d[32];
 	bool ended = !isnan(s->moving.again_s);
-	cli_say("a step before %s was slowed down %s, %s %s without adapting, %s with it",
-	        s->s.dev_name[s->cfg.slow_dev], berth_text_seconds(a, s->moving.before_s),
-	        ended ? "meanwhile" : "afterwards", berth_text_seconds(b, s->still.after_s),
-	        berth_text_seconds(d, s->moving.after_s));
-	if (ended)
-		cli_say(", afterwards %s and %s", berth_text_seconds(a, s->still.again_s),
-		        berth_text_seconds(b, s->moving.again_s));
-	cli_say("\n");
+	cli_say("a step before %s was slowed down ", s->s.dev_name[s->cfg.slow_dev]);
+	cli_tell(r, NULL, ended ? "{before_s}, meanwhile " : "{before_s}, afterwards ");
+	cli_tell(r, NULL, "{after_without_s} without adapting, {after_with_s} with it");
+	cli_tell(r, NULL, ended ? ", afterwards {again_without_s} and {again_with_s}\n" : "\n");
 }
 
-static void print_text(const state *s)
+static void print_text(const state *s, const berth_result *r, const berth_result_list *switches)
 {
-	char a[32], b[32], d[32];
-	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
+	cli_tell(r, NULL, "{graph} on {system}, by {engine}\n");
 	if (s->cfg.slow_dev >= 0)
-		print_slowed(s);
+		print_slowed(s, r);
 	else
-		cli_say("a step %s, at the end %s\n", berth_text_seconds(a, s->moving.before_s),
-		        berth_text_seconds(b, s->moving.after_s));
-	print_sums(s);
-	if (s->failures)
-		cli_say("the engine failed %d times and was started again\n", (int)s->failures);
-	for (int32_t i = 0; i < s->moving.n_switches; i++) {
-		const berth_switch *x = &s->moving.sw[i];
-		cli_say("step %d: %s, %d operator%s %s; %s %s instead of %s a step, the move %s\n",
-		        (int)x->step,
-		        x->back   ? "went back"
-		        : x->done ? "switched"
-		                  : "stayed",
-		        (int)x->n_moved, x->n_moved == 1 ? "" : "s", x->done ? "moved" : "would move",
-		        x->back ? "measured" : "predicted",
-		        berth_text_seconds(a, x->predicted_to_s), berth_text_seconds(b, x->predicted_from_s),
-		        berth_text_seconds(d, x->migration_s));
+		cli_tell(r, NULL, "a step {before_s}, at the end {after_with_s}\n");
+	print_sums(s, r);
+	cli_tell(r, NULL, "[the engine failed {failures} times and was started again\n]");
+	for (int32_t i = 0; i < switches->n; i++) {
+		const berth_result *x = &switches->item[i];
+		cli_tell(x, NULL,
+		         s->moving.sw[i].back ? "step {step}: went back"
+		                              : "step {step}: {done?switched}{done!stayed}");
+		cli_tell(x, NULL,
+		         ", {moved operator} {done?moved}{done!would move}; {back?measured}{back!predicted} "
+		         "{predicted_to_s} instead of {predicted_from_s} a step, the move {move_s}\n");
 	}
 }
 
@@ -268,6 +259,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {
 		.engine = CLI_ENGINE_DEFAULT, .method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
 	state s = {0};
+	bool text;
 	const cli_option options[] = {{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	                               "the machine; its devices have the names of the engine's"},
 	                              CLI_ENGINE(&a.engine),
@@ -295,10 +287,11 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 			"adapt: at most a million steps, and a window of no more than them, were expected");
 	BERTH_TRY(load(c, &a, &s, err));
 	BERTH_TRY(adapt(c, &a, &s, err));
-	if (c->json)
-		return print_json(c, &s, err);
-	if (!c->quiet)
-		print_text(&s);
+	berth_result_list *switches = berth_result_list_new(&c->mem, &switch_kind);
+	const berth_result *r = fill(c, &s, switches);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (text)
+		print_text(&s, r, switches);
 	return BERTH_OK;
 }
 

@@ -3,13 +3,14 @@
 #include "file.h"
 #include "graph_format.h"
 #include "graph_load.h"
-#include "print.h"
 #include "profile.h"
 #include "profile_system.h"
 #include "progress.h"
+#include "results.h"
 #include "say.h"
 #include "signals.h"
 #include "system_json.h"
+#include "tell.h"
 #include "text.h"
 #include "times.h"
 
@@ -104,61 +105,68 @@ static berth_status write_system(cli *c, const char *path, const berth_system *s
 	return berth_file_write(path, text, len, err);
 }
 
-static void put_spread(berth_json_out *w, const char *key, const berth_spread *x)
+/* ---- the document ---- */
+
+#define SPREAD(K, IF) \
+	K(NUMBER_OR_NULL, "median", "s", "", x->median) \
+	K(NUMBER_OR_NULL, "low", "s", "interval of the median", x->low) \
+	K(NUMBER_OR_NULL, "high", "s", "", x->high) \
+	K(NUMBER_OR_NULL, "mad", "s", "median absolute deviation", x->mad)
+static RESULT_KIND(spread_kind, "Spread", "", SPREAD);
+
+#define LINK(K, IF) \
+	K(TEXT, "from", "", "", s->s.dev_name[s->s.link_from[l]]) \
+	K(TEXT, "to", "", "", s->s.dev_name[s->s.link_to[l]]) \
+	K(NUMBER_OR_NULL, "latency_s", "s", "null: not timed", fit->n ? fit->latency_s : NAN) \
+	K(NUMBER_OR_NULL, "bandwidth", "bytes/s", "", fit->n ? fit->bandwidth : NAN)
+static RESULT_KIND(link_kind, "", "", LINK);
+
+#define OP(K, IF) \
+	K(TEXT, "op", "", "", s->g.op_name[op]) \
+	K(TEXT, "device", "", "", s->s.dev_name[d]) \
+	K(TEXT, "source", "", "`measured`, `cached`, `predicted` or `cannot` (then nothing below)", \
+	  berth_source_name(x->source)) \
+	IF(x->source != BERTH_CANNOT, INT, "samples", "", "", x->x.n) \
+	IF(x->source != BERTH_CANNOT, OBJECT(spread_kind), "wall_s", "", \
+	   "predicted: low to high is the error bar", spread_of(c, &x->x.wall)) \
+	IF(x->source != BERTH_CANNOT, OBJECT(spread_kind), "cpu_s", "", "all null: not said", \
+	   spread_of(c, &x->x.cpu))
+static RESULT_FLAT_KIND(op_kind, "", "", OP);
+
+#define PROFILE(K, IF) \
+	K(TEXT, "engine", "", "name, version and options", s->engine) \
+	K(INT, "measured", "", "times", s->p.n_measured) \
+	K(INT, "cached", "", "out of `--cache`", s->p.n_cached) \
+	K(INT, "predicted", "", "that were not measured", s->p.n_predicted) \
+	K(NUMBER_OR_NULL, "run_overhead_s", "s", "what a run takes beside operators; null: not said", \
+	  s->p.overheads.run_s) \
+	K(NUMBER_OR_NULL, "segment_overhead_s", "s", "and a piece", s->p.overheads.segment_s) \
+	K(LIST(link_kind), "links", "", "", links) \
+	K(LIST(op_kind), "ops", "", "an operator on a device each", ops)
+RESULT_KIND(profile_document, "Profile", "`profile GRAPH --json`.", PROFILE);
+
+static const berth_result *spread_of(cli *c, const berth_spread *x)
 {
-	berth_json_open(w, key, '{');
-	berth_json_put_number(w, "median", x->median);
-	berth_json_put_number(w, "low", x->low);
-	berth_json_put_number(w, "high", x->high);
-	berth_json_put_number(w, "mad", x->mad);
-	berth_json_close(w, '}');
+	return RESULT_NEW(&c->mem, spread_kind, SPREAD);
 }
 
-static void put_row(berth_json_out *w, const state *s, int32_t op, int32_t dev)
+static const berth_result *fill(cli *c, const state *s)
 {
-	const berth_profiled *x = &s->p.row[(size_t)op * (size_t)s->s.n_devs + (size_t)dev];
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "op", s->g.op_name[op]);
-	berth_json_put_string(w, "device", s->s.dev_name[dev]);
-	berth_json_put_string(w, "source", berth_source_name(x->source));
-	if (x->source != BERTH_CANNOT) {
-		berth_json_put_int(w, "samples", x->x.n);
-		put_spread(w, "wall_s", &x->x.wall);
-		put_spread(w, "cpu_s", &x->x.cpu);
-	}
-	berth_json_close(w, '}');
-}
-
-static berth_status print_json(cli *c, const state *s, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "engine", s->engine);
-	berth_json_put_int(&w, "measured", s->p.n_measured);
-	berth_json_put_int(&w, "cached", s->p.n_cached);
-	berth_json_put_int(&w, "predicted", s->p.n_predicted);
-	berth_json_put_number(&w, "run_overhead_s", s->p.overheads.run_s);
-	berth_json_put_number(&w, "segment_overhead_s", s->p.overheads.segment_s);
-	berth_json_open(&w, "links", '[');
+	berth_result_list *links = berth_result_list_new(&c->mem, &link_kind),
+			  *ops = berth_result_list_new(&c->mem, &op_kind);
 	for (int32_t l = 0; l < s->s.n_links; l++) {
-		berth_json_open(&w, NULL, '{');
-		berth_json_put_string(&w, "from", s->s.dev_name[s->s.link_from[l]]);
-		berth_json_put_string(&w, "to", s->s.dev_name[s->s.link_to[l]]);
-		berth_json_put_number(&w, "latency_s", s->p.link[l].n ? s->p.link[l].latency_s : NAN);
-		berth_json_put_number(&w, "bandwidth", s->p.link[l].n ? s->p.link[l].bandwidth : NAN);
-		berth_json_close(&w, '}');
+		const berth_link_fit *fit = &s->p.link[l];
+		RESULT_ADD(links, LINK);
 	}
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "ops", '[');
-	berth_json_flat(&w, true);
 	for (int32_t op = 0; op < s->g.n_ops; op++)
-		for (int32_t d = 0; d < s->s.n_devs; d++)
-			put_row(&w, s, op, d);
-	berth_json_close(&w, ']');
-	berth_json_flat(&w, false);
-	return cli_end_json(c, &w, err);
+		for (int32_t d = 0; d < s->s.n_devs; d++) {
+			const berth_profiled *x = &s->p.row[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
+			RESULT_ADD(ops, OP);
+		}
+	return RESULT_NEW(&c->mem, profile_document, PROFILE);
 }
+
+/* ---- text ---- */
 
 static void print_device(const state *s, int32_t d)
 {
@@ -242,6 +250,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 {
 	state s = {0};
 	berth_system fitted;
+	bool text;
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
@@ -256,11 +265,8 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 		BERTH_TRY(berth_profile_system(&s.p, &s.s, s.g.n_ops, &c->mem, &fitted, err));
 		BERTH_TRY(write_system(c, a->system_out, &fitted, err));
 	}
-	if (c->json)
-		return print_json(c, &s, err);
-	if (!c->quiet && !is_stdout(a->out) && !is_stdout(a->system_out))
-		return print_text(c, &s, err);
-	return BERTH_OK;
+	BERTH_TRY(cli_result(c, fill(c, &s), &text, err));
+	return text && !is_stdout(a->out) && !is_stdout(a->system_out) ? print_text(c, &s, err) : BERTH_OK;
 }
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)

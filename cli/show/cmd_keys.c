@@ -12,13 +12,16 @@
 
 const berth_result_kind *const cli_documents[] = {
 	&compare_document,
+	&profile_document,
 	&show_graph_document,
 	&show_blocks_document,
 	&show_graph_op_document,
 	&show_placed_op_document,
 	&show_placement_document,
 	&show_placed_document,
+	&adapt_document,
 	&certificate_document,
+	&import_document,
 	&methods_document,
 	&zoo_document,
 	&systems_document,

@@ -402,8 +402,9 @@ static berth_status print_types(cli *c, const view *v, berth_err *err)
 static berth_status print_devices(cli *c, const view *v, const berth_result *r, berth_err *err)
 {
 	cli_tell(r, NULL,
-	         v->critical_ns < 0 ? "\non {system}: critical path unknown, as an operator has no legal device"
-	                            : "\non {system}: critical path {critical_path_s}");
+	         v->critical_ns < 0
+	                 ? "\non {system}: critical path unknown, as an operator has no legal device"
+	                 : "\non {system}: critical path {critical_path_s}");
 	cli_say(" (no placement is faster)\n");
 	if (v->critical_ns > 0)
 		cli_tell(r, NULL,
@@ -425,7 +426,8 @@ static berth_status print_text(cli *c, const view *v, const berth_result *r, ber
 	print_training(v);
 	print_joined(v);
 	if (v->coarsened)
-		cli_tell(r, NULL, "coarsened by {grouper} to {groups} groups, {crossing_bytes} between them\n");
+		cli_tell(r, NULL,
+		         "coarsened by {grouper} to {groups} groups, {crossing_bytes} between them\n");
 	BERTH_TRY(print_types(c, v, err));
 	return v->has_system ? print_devices(c, v, r, err) : BERTH_OK;
 }

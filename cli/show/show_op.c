@@ -16,9 +16,10 @@ static berth_status find_op(const berth_graph *g, const char *name, int32_t *op,
 {
 	char hint[96];
 	*op = berth_graph_find(g, name);
-	return *op >= 0 ? BERTH_OK
-	                : berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", g->name, name,
-	                             berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
+	if (*op >= 0)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL, "graph '%.60s' has no operator '%.60s'%s", g->name, name,
+	                  berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
 }
 
 /* ---- of a graph ---- */
@@ -189,7 +190,7 @@ static berth_status fill(cli *c, const view *v, berth_result_list **list, const 
 /* A paragraph by a template, its lines after the first indented. */
 static void tell_wrapped(cli *c, const berth_result *r, const char *text)
 {
-	cli_print_words(cli_told(c, r, NULL, text), 0, 4, WIDTH);
+	cli_print_words(cli_told(&c->mem, r, NULL, text), 0, 4, WIDTH);
 }
 
 static void print_input(cli *c, const view *v, const berth_result *r, const berth_result_list *inputs)
@@ -212,7 +213,7 @@ static void print_input(cli *c, const view *v, const berth_result *r, const bert
 static void print_wait(cli *c, const view *v, const berth_result *r)
 {
 	const berth_op_story *s = &v->story;
-	const char *text = cli_told(c, r, NULL, "then waited {waited_for_device_s} for {device}");
+	const char *text = cli_told(&c->mem, r, NULL, "then waited {waited_for_device_s} for {device}");
 	if (s->start_ns == s->ready_ns)
 		return;
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
@@ -284,13 +285,14 @@ berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 	if (!text)
 		return BERTH_OK;
 	tell_wrapped(c, r,
-	             "{op}[ ({type})] on {device}: starts at {start_s}, ends at {end_s}[, slowed {slowed:.2f}x "
-	             "by memory pool {slowed_by}]");
+	             "{op}[ ({type})] on {device}: starts at {start_s}, ends at {end_s}"
+	             "[, slowed {slowed:.2f}x by memory pool {slowed_by}]");
 	print_input(c, &v, r, inputs);
 	print_wait(c, &v, r);
 	tell_wrapped(c, r,
-	             v.story.slack_ns ? "not critical: it could end {slack_s} later without a later end of the run"
-	                              : "critical: any delay of it delays the run");
+	             v.story.slack_ns
+	                     ? "not critical: it could end {slack_s} later without a later end of the run"
+	                     : "critical: any delay of it delays the run");
 	cli_say("\n");
 	BERTH_TRY(print_choices(c, &v, err));
 	cli_say("\n");
