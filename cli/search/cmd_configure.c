@@ -1,5 +1,5 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
-#include "config_plan.h"
+#include "configuration.h"
 #include "configure.h"
 #include "configure_print.h"
 #include "configure_serve.h"

@@ -15,7 +15,7 @@ typedef struct asker {
 	berth_arena *mem, *tmp;
 } asker;
 
-static berth_whatif_side nothing(const char *broken)
+static berth_whatif_side no_side(const char *broken)
 {
 	berth_whatif_side side = {.v.value = NAN, .broken = broken};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
@@ -37,7 +37,7 @@ static berth_status move_over(const asker *a, const berth_system *from, berth_wh
 		if (op_dev[op] < 0) {
 			const char *gone = from->dev_name[row->same.op_dev[op]];
 			const char *broken = berth_arena_printf(a->mem, "device '%s' is gone", gone);
-			row->same = nothing(broken);
+			row->same = no_side(broken);
 			return broken ? BERTH_OK : berth_nomem(err);
 		}
 	}
@@ -45,7 +45,7 @@ static berth_status move_over(const asker *a, const berth_system *from, berth_wh
 	return BERTH_OK;
 }
 
-static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *err)
+static berth_status judge_side(const asker *a, berth_whatif_side *side, berth_err *err)
 {
 	berth_timeline t;
 	const berth_objective *o = &a->cfg->search.objective;
@@ -56,12 +56,12 @@ static berth_status judge(const asker *a, berth_whatif_side *side, berth_err *er
 	return BERTH_OK;
 }
 
-static berth_status solve(const asker *a, const berth_bounds *bounds, const berth_whatif_row *row,
+static berth_status solve_anew(const asker *a, const berth_bounds *bounds, const berth_whatif_row *row,
                           berth_whatif_side *side, berth_err *err)
 {
 	berth_search_cfg cfg = a->cfg->search;
 	berth_solution r;
-	*side = nothing(NULL);
+	*side = no_side(NULL);
 	if (berth_problem_feasible(&a->p, NULL) != BERTH_OK) {
 		side->broken = "no placement keeps the rules";
 		return BERTH_OK;
@@ -77,10 +77,10 @@ static berth_status solve(const asker *a, const berth_bounds *bounds, const bert
 	side->evaluations = r.evaluations;
 	side->op_dev = r.op_dev;
 	side->order = r.op_order;
-	return judge(a, side, err);
+	return judge_side(a, side, err);
 }
 
-static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order,
+static berth_status ask_changes(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order,
                         const char *changes, berth_whatif_row *row, berth_err *err)
 {
 	const berth_search_cfg *search = &a->cfg->search;
@@ -94,8 +94,8 @@ static berth_status ask(asker *a, const berth_system *s, const int32_t *op_dev, 
 	BERTH_TRY(berth_search_bounds(&a->p, &how, a->tmp, &bounds, err));
 	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &search->objective, a->tmp, &row->lower_bound, err));
 	if (row->same.op_dev)
-		BERTH_TRY(judge(a, &row->same, err));
-	return solve(a, &bounds, row, &row->anew, err);
+		BERTH_TRY(judge_side(a, &row->same, err));
+	return solve_anew(a, &bounds, row, &row->anew, err);
 }
 
 berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
@@ -105,7 +105,7 @@ berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int
 	asker a = {.cfg = cfg, .g = g, .mem = mem, .tmp = tmp};
 	berth_whatif_row row;
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = ask(&a, s, op_dev, order, changes, &row, err);
+	berth_status st = ask_changes(&a, s, op_dev, order, changes, &row, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = row;

@@ -52,7 +52,7 @@ static bool same_device(const berth_system *s, int32_t a, int32_t b)
 }
 
 /* Let a go to b in a map and its inverse; false where either goes elsewhere already. */
-static bool goes(int32_t *to, int32_t *from, int32_t a, int32_t b)
+static bool goes_to(int32_t *to, int32_t *from, int32_t a, int32_t b)
 {
 	if (to[a] < 0 && from[b] < 0) {
 		to[a] = b;
@@ -68,7 +68,7 @@ static bool same_link(places *x, int32_t l)
 	return k >= 0 && s->link_latency_s[l] == s->link_latency_s[k] &&
 	       s->link_bandwidth[l] == s->link_bandwidth[k] &&
 	       s->link_joules_per_byte[l] == s->link_joules_per_byte[k] &&
-	       goes(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
+	       goes_to(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
 }
 
 static bool same_pool(places *x, int32_t d)
@@ -78,7 +78,7 @@ static bool same_pool(places *x, int32_t d)
 	if (a < 0 || b < 0)
 		return a == b;
 	return s->pool_bandwidth[a] == s->pool_bandwidth[b] && s->pool_bytes[a] == s->pool_bytes[b] &&
-	       goes(x->pool, x->pool_from, a, b);
+	       goes_to(x->pool, x->pool_from, a, b);
 }
 
 static void forget(places *x)

@@ -1,7 +1,7 @@
 /* See config_search.h. The bound for a deadline and R hosts: no step is shorter than the deadline and the
  * least exchange among R hosts; no R hosts have more samples than the R that have most, each with its best
  * layout; and no mean of joules a sample over hosts is below the least of one of them. */
-#include "config_search.h"
+#include "configure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static offer offer_of(const searcher *s, int32_t host, int32_t layout, int64_t d
 }
 
 /* The goal's value of the host alone, without an exchange. A lower bound of joules a sample for energy. */
-static double alone(const searcher *s, int32_t host, const offer *o, double step_s)
+static double value_alone(const searcher *s, int32_t host, const offer *o, double step_s)
 {
 	berth_config_value v = {.samples = (int64_t)o->samples, .step_s = step_s};
 	if (o->layout < 0)
@@ -121,7 +121,7 @@ static void ask_host(searcher *s, int32_t h, int64_t deadline_ns)
 		s->offers[s->n_offers++] = o;
 		if (o.samples > s->most[h].samples)
 			s->most[h] = o;
-		if (alone(s, h, &o, step_s) < alone(s, h, &s->best[h], step_s))
+		if (value_alone(s, h, &o, step_s) < value_alone(s, h, &s->best[h], step_s))
 			s->best[h] = o;
 	}
 }
@@ -135,8 +135,8 @@ static void rank_hosts(searcher *s, int64_t deadline_ns)
 		int32_t k = h;
 		ask_host(s, h, deadline_ns);
 		s->most_samples[h] = s->most[h].samples;
-		for (; k > 0 && alone(s, s->by_goal[k - 1], &s->best[s->by_goal[k - 1]], step_s) >
-		                        alone(s, h, &s->best[h], step_s);
+		for (; k > 0 && value_alone(s, s->by_goal[k - 1], &s->best[s->by_goal[k - 1]], step_s) >
+		                        value_alone(s, h, &s->best[h], step_s);
 		     k--)
 			s->by_goal[k] = s->by_goal[k - 1];
 		s->by_goal[k] = h;
@@ -207,7 +207,7 @@ static void keep_start(searcher *s, double value)
 }
 
 /* The value of s->c, visited; INFINITY: it cannot be. The deadline is that of its slowest copy. */
-static berth_status look(searcher *s, double *value)
+static berth_status look_at_config(searcher *s, double *value)
 {
 	berth_config_value v;
 	int64_t asked = s->c.deadline_ns, slowest = 0;
@@ -238,7 +238,7 @@ static berth_status look_alone(searcher *s)
 	double value;
 	for (int32_t i = 0; i < s->n_offers; i++) {
 		s->c.host_layout[s->offer_host[i]] = s->offers[i].layout;
-		BERTH_TRY(look(s, &value));
+		BERTH_TRY(look_at_config(s, &value));
 		keep_start(s, value);
 		s->c.host_layout[s->offer_host[i]] = -1;
 	}
@@ -262,7 +262,7 @@ static berth_status start_from(searcher *s, int64_t deadline_ns, double *least)
 		*least = fmin(*least, bound);
 		if (!(bound < s->found))
 			continue;
-		BERTH_TRY(look(s, &value));
+		BERTH_TRY(look_at_config(s, &value));
 		keep_start(s, value);
 	}
 	return BERTH_OK;
@@ -274,7 +274,7 @@ static berth_status start_from(searcher *s, int64_t deadline_ns, double *least)
 static berth_status try_change(searcher *s, double *value, bool *gained)
 {
 	double now;
-	BERTH_TRY(look(s, &now));
+	BERTH_TRY(look_at_config(s, &now));
 	*gained = now < *value;
 	*value = *gained ? now : *value;
 	return BERTH_OK;
@@ -328,7 +328,7 @@ static berth_status change_deadline(searcher *s, double *value, bool *any)
 	return BERTH_OK;
 }
 
-static berth_status improve(searcher *s, const start *from)
+static berth_status improve_start(searcher *s, const start *from)
 {
 	double value = from->value;
 	bool any = true;
@@ -348,7 +348,7 @@ static berth_status improve(searcher *s, const start *from)
 
 /* ---- all of it ---- */
 
-static berth_status prepare(searcher *s, berth_arena *tmp, berth_err *err)
+static berth_status prepare_search(searcher *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_cluster *c = s->x->c;
 	BERTH_TRY(BERTH_NEW(tmp, s->member, c->s->n_devs, err));
@@ -369,13 +369,13 @@ static berth_status prepare(searcher *s, berth_arena *tmp, berth_err *err)
 	return list_deadlines(s, tmp, err);
 }
 
-static berth_status search(searcher *s, double *bound)
+static berth_status search_configs(searcher *s, double *bound)
 {
 	for (int32_t i = 0; i < s->n_deadlines; i++)
 		BERTH_TRY(start_from(s, s->deadline_ns[i], bound));
 	for (int32_t i = 0; i < N_STARTS; i++)
 		if (isfinite(s->starts[i].value))
-			BERTH_TRY(improve(s, &s->starts[i]));
+			BERTH_TRY(improve_start(s, &s->starts[i]));
 	return BERTH_OK;
 }
 
@@ -393,10 +393,10 @@ berth_status berth_config_search(berth_exchanger *e, berth_goal goal, berth_exch
 	              .ctx = ctx,
 	              .err = err};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = prepare(&s, tmp, err);
+	berth_status st = prepare_search(&s, tmp, err);
 	*bound = INFINITY;
 	if (st == BERTH_OK)
-		st = search(&s, bound);
+		st = search_configs(&s, bound);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -4,6 +4,7 @@
 #define BERTH_CONFIGURATION_H
 
 #include "exchange.h"
+#include "graph_union.h"
 
 typedef enum berth_goal {
 	BERTH_GOAL_TIME,   /* seconds a sample */
@@ -58,5 +59,24 @@ bool berth_config_predict(berth_exchanger *e, const berth_configuration *c, bert
 berth_status berth_config_simulate(const berth_copies *x, const berth_configuration *c,
                                    const berth_exchange *how, berth_arena *tmp, berth_arena *tmp2,
                                    berth_config_value *out, bool *runs, berth_err *err);
+
+typedef struct berth_config_plan {
+	int32_t n_copies;
+	const int32_t *batch; /* [n_copies] index of each copy's batch */
+	/* The graph of one copy, or the union of all in the order of berth_config_members. */
+	berth_graph g;
+	int32_t *op_dev, *op_order; /* [g.n_ops] */
+	int64_t latency_ns;         /* until the slowest copy is done */
+} berth_config_plan;
+
+/* The plan of a configuration that can be.
+ *   graph  [x->n_batches] the model at each batch, with the operators of those in x; where times in x were
+ *          measured (times.h), these are without them, as who loads the plan has them
+ * All lives in mem and may borrow the graphs; tmp is scratch, another arena, reset at exit. Fails:
+ * BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(operators of all copies, and a
+ * simulation). */
+berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c,
+                                   const berth_graph *graph, berth_arena *mem, berth_arena *tmp,
+                                   berth_config_plan *out, berth_err *err);
 
 #endif

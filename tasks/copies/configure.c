@@ -1,11 +1,129 @@
-/* See configure.h. */
+/* The configuration of a cluster for a goal: every one is looked at, or those that a search visits; the best
+ * by formulas are simulated whole. */
 #include "configure.h"
-
-#include "config_search.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- every configuration ---- */
+
+typedef struct walker {
+	const berth_copies *x;
+	berth_exchanger *e;
+	berth_exchange_kind kind;
+	berth_configuration c;
+	berth_member *member;
+	int32_t *before;      /* [n_hosts] the equal host before it; -1: none */
+	int64_t *deadline_ns; /* [n_deadlines] of the layouts at hand */
+	berth_config_visit *visit;
+	void *ctx;
+	berth_err *err;
+} walker;
+
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The times of the copies at all batches: what a deadline can be. */
+static int32_t list_deadlines(const walker *w)
+{
+	const berth_copies *x = w->x;
+	int32_t n = 0, k = 0;
+	for (int32_t h = 0; h < x->c->n_hosts; h++) {
+		const berth_layout *l =
+			w->c.host_layout[h] < 0 ? NULL : &x->host[h]->layout[w->c.host_layout[h]];
+		for (int32_t i = 0; l && i < l->n; i++)
+			for (int32_t b = 0; b < x->n_batches; b++)
+				if (x->host[h]->crew[l->crew[i]].price[b].runs)
+					w->deadline_ns[n++] = x->host[h]->crew[l->crew[i]].price[b].time_ns;
+	}
+	qsort(w->deadline_ns, (size_t)n, sizeof *w->deadline_ns, ascending);
+	for (int32_t i = 0; i < n; i++)
+		if (i == 0 || w->deadline_ns[i] != w->deadline_ns[i - 1])
+			w->deadline_ns[k++] = w->deadline_ns[i];
+	return k;
+}
+
+static berth_status visit_deadlines(walker *w)
+{
+	berth_config_value v;
+	int32_t n = list_deadlines(w);
+	for (int32_t i = 0; i < n; i++) {
+		w->c.deadline_ns = w->deadline_ns[i];
+		if (berth_config_predict(w->e, &w->c, w->kind, w->member, &v))
+			BERTH_TRY(w->visit(w->ctx, &w->c, &v, w->err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status walk_hosts(walker *w, int32_t host)
+{
+	if (host == w->x->c->n_hosts)
+		return visit_deadlines(w);
+	int32_t last =
+		w->before[host] < 0 ? w->x->host[host]->n_layouts - 1 : w->c.host_layout[w->before[host]];
+	for (int32_t l = -1; l <= last; l++) {
+		w->c.host_layout[host] = l;
+		BERTH_TRY(walk_hosts(w, host + 1));
+	}
+	return BERTH_OK;
+}
+
+static berth_status prepare_walk(walker *w, berth_arena *tmp, berth_err *err)
+{
+	const berth_cluster *c = w->x->c;
+	BERTH_TRY(BERTH_NEW(tmp, w->c.host_layout, c->n_hosts, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->member, c->s->n_devs, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->deadline_ns, c->s->n_devs * w->x->n_batches, err));
+	BERTH_TRY(BERTH_NEW(tmp, w->before, c->n_hosts, err));
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		w->before[h] = -1;
+		for (int32_t k = 0; k < h; k++)
+			if (c->host_like[k] == c->host_like[h])
+				w->before[h] = k;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_configure_each(berth_exchanger *e, berth_exchange_kind kind, berth_arena *tmp,
+                                  berth_config_visit *visit, void *ctx, berth_err *err)
+{
+	walker w = {.x = e->x, .e = e, .kind = kind, .visit = visit, .ctx = ctx, .err = err};
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = prepare_walk(&w, tmp, err);
+	if (st == BERTH_OK)
+		st = walk_hosts(&w, 0);
+	berth_arena_reset(tmp, mark);
+	return st;
+}
+
+/* Ways to give m equal hosts one of n layouts or none: multisets. */
+static double count_multisets(double n, int32_t m)
+{
+	double out = 1;
+	for (int32_t i = 1; i <= m; i++)
+		out *= (n + i) / i;
+	return out;
+}
+
+double berth_configurations_most(const berth_copies *x)
+{
+	double all = 1, copies = 0;
+	for (int32_t h = 0; h < x->c->n_hosts; h++) {
+		int32_t equal = 0;
+		copies += berth_host_size(x->c, h);
+		for (int32_t k = 0; k < x->c->n_hosts; k++)
+			equal += x->c->host_like[k] == h;
+		if (equal)
+			all *= count_multisets(x->host[h]->n_layouts, equal);
+	}
+	return all * copies * x->n_batches;
+}
+
+/* ---- the best of them ---- */
 
 enum { MOST_FRONT = 64 };
 
@@ -40,7 +158,7 @@ static void copy_to(const chooser *ch, berth_configure_choice *to, const berth_c
 	to->predicted = *v;
 }
 
-static bool same(const chooser *ch, const berth_configuration *a, const berth_configuration *b)
+static bool same_config(const chooser *ch, const berth_configuration *a, const berth_configuration *b)
 {
 	return a->deadline_ns == b->deadline_ns &&
 	       memcmp(a->host_layout, b->host_layout, (size_t)ch->x->c->n_hosts * sizeof *a->host_layout) ==
@@ -55,7 +173,7 @@ static void keep_best(chooser *ch, const berth_configuration *c, const berth_con
 	if (k == BERTH_MOST_WHOLE && !(value < ch->list_value[k - 1]))
 		return;
 	for (int32_t i = 0; i < ch->n; i++)
-		if (ch->list_value[i] == value && same(ch, &ch->list[i].c, c))
+		if (ch->list_value[i] == value && same_config(ch, &ch->list[i].c, c))
 			return;
 	if (k == BERTH_MOST_WHOLE)
 		k--;
@@ -84,7 +202,7 @@ static double energy_of(const berth_config_value *v)
 }
 
 /* Take out the point whose neighbours are nearest to each other, ends never. */
-static void thin(chooser *ch)
+static void thin_front(chooser *ch)
 {
 	int32_t least = 1;
 	double nearest = INFINITY;
@@ -129,10 +247,10 @@ static void keep_front(chooser *ch, const berth_configuration *c, const berth_co
 	}
 	copy_to(ch, &ch->front[at], c, v);
 	if (ch->n_front > MOST_FRONT)
-		thin(ch);
+		thin_front(ch);
 }
 
-static berth_status visit(void *ctx, const berth_configuration *c, const berth_config_value *v,
+static berth_status keep_config(void *ctx, const berth_configuration *c, const berth_config_value *v,
                           berth_err *err)
 {
 	chooser *ch = ctx;
@@ -146,7 +264,7 @@ static berth_status visit(void *ctx, const berth_configuration *c, const berth_c
 
 /* ---- simulated whole ---- */
 
-static berth_status simulate(chooser *ch, berth_configure_choice *y, bool *runs, berth_err *err)
+static berth_status simulate_choice(chooser *ch, berth_configure_choice *y, bool *runs, berth_err *err)
 {
 	ch->out->n_whole++;
 	return berth_config_simulate(ch->x, &y->c, &y->predicted.exchange, ch->tmp, ch->tmp2, &y->simulated,
@@ -157,7 +275,7 @@ static berth_status simulate(chooser *ch, berth_configure_choice *y, bool *runs,
 static const berth_configure_choice *simulated_as(const chooser *ch, const berth_configuration *c, bool *runs)
 {
 	for (int32_t i = 0; i < ch->n_tried; i++)
-		if (same(ch, &ch->list[i].c, c)) {
+		if (same_config(ch, &ch->list[i].c, c)) {
 			*runs = ch->list_value[i] < INFINITY;
 			return &ch->list[i];
 		}
@@ -165,12 +283,12 @@ static const berth_configure_choice *simulated_as(const chooser *ch, const berth
 }
 
 /* Where none of the best fits beside the buffers of the exchange, one of the next may. */
-static berth_status choose(chooser *ch, berth_err *err)
+static berth_status choose_best(chooser *ch, berth_err *err)
 {
 	double least = INFINITY;
 	bool runs;
 	for (int32_t i = 0; i < ch->n && (i < ch->cfg->n_whole || !ch->out->found); i++) {
-		BERTH_TRY(simulate(ch, &ch->list[i], &runs, err));
+		BERTH_TRY(simulate_choice(ch, &ch->list[i], &runs, err));
 		double value = runs ? berth_goal_value(ch->cfg->goal, &ch->list[i].simulated) : INFINITY;
 		ch->list_value[i] = value;
 		ch->n_tried = i + 1;
@@ -200,7 +318,7 @@ static berth_status simulate_front(chooser *ch, berth_err *err)
 		if (known)
 			ch->front[i].simulated = known->simulated;
 		else
-			BERTH_TRY(simulate(ch, &ch->front[i], &runs, err));
+			BERTH_TRY(simulate_choice(ch, &ch->front[i], &runs, err));
 		if (runs)
 			ch->front[n++] = ch->front[i];
 	}
@@ -226,7 +344,7 @@ static berth_status alloc_choices(chooser *ch, int32_t n, berth_configure_choice
 	return BERTH_OK;
 }
 
-static berth_status configure(chooser *ch, berth_err *err)
+static berth_status configure_all(chooser *ch, berth_err *err)
 {
 	const berth_configure_cfg *cfg = ch->cfg;
 	berth_exchanger e;
@@ -236,17 +354,17 @@ static berth_status configure(chooser *ch, berth_err *err)
 	BERTH_TRY(BERTH_NEW(ch->mem, ch->list_value, BERTH_MOST_WHOLE, err));
 	ch->out->all = berth_configurations_most(ch->x) <= (double)cfg->most;
 	if (ch->out->all)
-		BERTH_TRY(berth_configure_each(&e, cfg->exchange, ch->tmp, visit, ch, err));
+		BERTH_TRY(berth_configure_each(&e, cfg->exchange, ch->tmp, keep_config, ch, err));
 	else
-		BERTH_TRY(berth_config_search(&e, cfg->goal, cfg->exchange, ch->tmp, visit, ch,
+		BERTH_TRY(berth_config_search(&e, cfg->goal, cfg->exchange, ch->tmp, keep_config, ch,
 		                              &ch->out->bound, err));
 	if (ch->out->all)
 		ch->out->bound = ch->n ? ch->list_value[0] : INFINITY;
-	BERTH_TRY(choose(ch, err));
+	BERTH_TRY(choose_best(ch, err));
 	return simulate_front(ch, err);
 }
 
-static berth_status check(const berth_copies *x, berth_goal goal, berth_err *err)
+static berth_status check_watts(const berth_copies *x, berth_goal goal, berth_err *err)
 {
 	const berth_system *s = x->c->s;
 	for (int32_t d = 0; d < s->n_devs && berth_goals[goal].needs_watts; d++)
@@ -264,8 +382,8 @@ berth_status berth_configure(const berth_copies *x, const berth_configure_cfg *c
 {
 	berth_configured r = {.bound = NAN};
 	chooser ch = {.x = x, .cfg = cfg, .cancel = cancel, .out = &r, .mem = mem, .tmp = tmp, .tmp2 = tmp2};
-	BERTH_TRY(check(x, cfg->goal, err));
-	BERTH_TRY(configure(&ch, err));
+	BERTH_TRY(check_watts(x, cfg->goal, err));
+	BERTH_TRY(configure_all(&ch, err));
 	*out = r;
 	return BERTH_OK;
 }

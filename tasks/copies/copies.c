@@ -1,12 +1,13 @@
-/* See copies.h. A crew of one device holds all of the model; what several hold is found by a search in which
+/* A crew of one device holds all of the model; what several hold is found by a search in which
  * no other device is legal. Both are simulated on the whole system, so that operators start in the order that
  * they start in beside other copies. */
 #include "copies.h"
 
 #include "bounds.h"
-#include "power_peak.h"
 #include "solve.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct pricer {
@@ -191,7 +192,7 @@ static int32_t places_of(const sets *x, int32_t place[])
 }
 
 /* Do links both ways lead from each of the devices to each other one within the set? */
-static bool joined(const berth_copies *x, int32_t host, const int32_t place[], int32_t n)
+static bool are_joined(const berth_copies *x, int32_t host, const int32_t place[], int32_t n)
 {
 	const berth_system *s = x->c->s;
 	int32_t found[BERTH_MAX_DEVS] = {0}, n_found = 1;
@@ -259,7 +260,7 @@ static berth_status add_set(pricer *r, int32_t host, const sets *x, berth_host_c
 		apart = apart && any_runs(r->x, &h->crew[place[i]]);
 	if (apart)
 		BERTH_TRY(add_layout(r, place, n, h, &cap[1], err));
-	if (n == 1 || !joined(r->x, host, place, n))
+	if (n == 1 || !are_joined(r->x, host, place, n))
 		return BERTH_OK;
 	BERTH_TRY(add_crew(r, host, place, n, h, &cap[0], err));
 	int32_t last = h->n_crews - 1;
@@ -329,7 +330,7 @@ static berth_status check_graph(const berth_graph *g, berth_err *err)
 	                             g->name);
 }
 
-static berth_status compile(berth_copies *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status compile_batches(berth_copies *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(mem, x->problem, x->n_batches, err));
 	for (int32_t b = 0; b < x->n_batches; b++) {
@@ -347,7 +348,7 @@ berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const 
 	berth_copies x = {.c = c, .n_batches = n_batches, .batch = batch, .graph = graph};
 	pricer r = {&x, method, *search, mem, tmp};
 	berth_host_copies *own;
-	BERTH_TRY(compile(&x, mem, tmp, err));
+	BERTH_TRY(compile_batches(&x, mem, tmp, err));
 	tell_apart(&x, c);
 	BERTH_TRY(BERTH_NEW(mem, x.host, c->n_hosts, err));
 	BERTH_TRY(BERTH_NEW(mem, own, c->n_hosts, err));
@@ -373,4 +374,54 @@ int32_t berth_copy_batch(const berth_copies *x, const berth_crew *crew, int64_t 
 		if (crew->price[b].runs && crew->price[b].time_ns <= deadline_ns)
 			return b;
 	return -1;
+}
+
+typedef struct step {
+	int64_t at_ns;
+	double watts;
+} step;
+
+/* What ends at an instant ends before others start. */
+static int by_time(const void *a, const void *b)
+{
+	const step *x = a, *y = b;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->watts < y->watts ? -1 : x->watts > y->watts;
+}
+
+static int32_t list_steps(const berth_problem *p, const berth_sim *sim, const int32_t *op_dev, step *out)
+{
+	const int64_t *start = berth_sim_start_ns(sim), *end = berth_sim_end_ns(sim);
+	int32_t n = 0;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t d = op_dev[op];
+		double watts = (p->s->dev_busy_w[d] - p->s->dev_idle_w[d]) / p->s->dev_slots[d];
+		if (end[op] == start[op])
+			continue;
+		out[n++] = (step){start[op], watts};
+		out[n++] = (step){end[op], -watts};
+	}
+	qsort(out, (size_t)n, sizeof *out, by_time);
+	return n;
+}
+
+berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, const int32_t *op_dev,
+                              berth_arena *tmp, double *out, berth_err *err)
+{
+	step *all;
+	double now = 0, most = 0;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	*out = NAN;
+	if (!p->has_energy)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(tmp, all, 2 * p->n_ops, err));
+	int32_t n = list_steps(p, sim, op_dev, all);
+	for (int32_t i = 0; i < n; i++) {
+		now += all[i].watts;
+		most = fmax(most, now);
+	}
+	berth_arena_reset(tmp, mark);
+	*out = most;
+	return BERTH_OK;
 }

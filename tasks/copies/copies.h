@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "methods.h"
 #include "problem.h"
+#include "sim.h"
 
 /* A step of one copy of the model at one batch, alone on its devices. */
 typedef struct berth_copy_price {
@@ -76,5 +77,11 @@ void berth_copy_devs(const berth_copies *x, int32_t host, int32_t *dev);
 
 /* The largest batch whose step is over by deadline_ns; -1: none. O(batches). */
 int32_t berth_copy_batch(const berth_copies *x, const berth_crew *crew, int64_t deadline_ns);
+
+/* Watts above idling, of the last run of sim with op_dev [n_ops]: each running operator draws its slot's part
+ * of what its device draws above idling. NAN where a device has no watts. tmp is scratch, reset at exit.
+ * Fails: BERTH_ENOMEM. O(ops log ops). */
+berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, const int32_t *op_dev,
+                              berth_arena *tmp, double *out, berth_err *err);
 
 #endif

@@ -20,7 +20,7 @@ static void free_channels(berth_exchanger *e)
 }
 
 /* When bytes that are ready on one device are on the other. */
-static double transfer(berth_exchanger *e, int32_t from, int32_t to, double bytes, double ready_s,
+static double send_bytes(berth_exchanger *e, int32_t from, int32_t to, double bytes, double ready_s,
                        double *energy_j)
 {
 	const berth_problem *p = &e->probe;
@@ -69,13 +69,13 @@ static double within_host(berth_exchanger *e, const berth_member *m, bool back, 
 		int32_t dev = berth_copy_dev(e->x, m->host, m->crew->place[i]);
 		double bytes = (double)price->dev_grad_bytes[m->crew->place[i]];
 		last_s = fmax(last_s,
-		              transfer(e, back ? lead : dev, back ? dev : lead, bytes, ready_s, energy_j));
+		              send_bytes(e, back ? lead : dev, back ? dev : lead, bytes, ready_s, energy_j));
 	}
 	return last_s;
 }
 
 /* The lead of each host gets the gradients of its copies: ready_s. Returns the number of hosts, listed. */
-static int32_t gather(berth_exchanger *e, const berth_member *member, int32_t n, int32_t host[],
+static int32_t gather_gradients(berth_exchanger *e, const berth_member *member, int32_t n, int32_t host[],
                       double *energy_j)
 {
 	double *time_s = e->now_s;
@@ -95,7 +95,7 @@ static int32_t gather(berth_exchanger *e, const berth_member *member, int32_t n,
 	return hosts;
 }
 
-static double scatter(berth_exchanger *e, const berth_member *member, int32_t n, double *energy_j)
+static double scatter_sums(berth_exchanger *e, const berth_member *member, int32_t n, double *energy_j)
 {
 	double last_s = 0;
 	for (int32_t k = 0; k < n; k++)
@@ -106,7 +106,7 @@ static double scatter(berth_exchanger *e, const berth_member *member, int32_t n,
 /* ---- between hosts ---- */
 
 /* 2 (R - 1) steps, in each of which every host sends an R-th to the next one. */
-static void ring(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
+static void go_around(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
 {
 	const int32_t *lead = e->x->c->host_lead;
 	double part = ceil((double)e->x->grad_bytes / n), *now_s = e->now_s;
@@ -116,7 +116,7 @@ static void ring(berth_exchanger *e, const int32_t host[], int32_t n, double *en
 		by_readiness(e->order, now_s, n);
 		for (int32_t k = 0; k < n; k++) {
 			int32_t i = e->order[k], to = (i + 1) % n;
-			double at = transfer(e, lead[host[i]], lead[host[to]], part, now_s[i], energy_j);
+			double at = send_bytes(e, lead[host[i]], lead[host[to]], part, now_s[i], energy_j);
 			e->next_s[to] = fmax(e->next_s[to], at);
 		}
 		for (int32_t i = 0; i < n; i++)
@@ -124,7 +124,8 @@ static void ring(berth_exchanger *e, const int32_t host[], int32_t n, double *en
 	}
 }
 
-static void serve(berth_exchanger *e, const int32_t host[], int32_t n, int32_t server, double *energy_j)
+static void go_by_server(berth_exchanger *e, const int32_t host[], int32_t n, int32_t server,
+                         double *energy_j)
 {
 	const int32_t *lead = e->x->c->host_lead;
 	double all_s = 0, bytes = (double)e->x->grad_bytes, *now_s = e->now_s;
@@ -133,10 +134,10 @@ static void serve(berth_exchanger *e, const int32_t host[], int32_t n, int32_t s
 	by_readiness(e->order, now_s, n);
 	for (int32_t k = 0; k < n; k++) {
 		int32_t i = e->order[k];
-		all_s = fmax(all_s, transfer(e, lead[host[i]], lead[server], bytes, now_s[i], energy_j));
+		all_s = fmax(all_s, send_bytes(e, lead[host[i]], lead[server], bytes, now_s[i], energy_j));
 	}
 	for (int32_t i = 0; i < n; i++)
-		e->ready_s[host[i]] = transfer(e, lead[server], lead[host[i]], bytes, all_s, energy_j);
+		e->ready_s[host[i]] = send_bytes(e, lead[server], lead[host[i]], bytes, all_s, energy_j);
 }
 
 /* One way to do it: server -1: a ring. */
@@ -147,12 +148,12 @@ static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, i
 	berth_exchange y = {.kind = server < 0 ? BERTH_EXCHANGE_RING : BERTH_EXCHANGE_SERVER,
 	                    .server = server};
 	free_channels(e);
-	int32_t hosts = gather(e, member, n, host, &y.energy_j);
+	int32_t hosts = gather_gradients(e, member, n, host, &y.energy_j);
 	if (server < 0)
-		ring(e, host, hosts, &y.energy_j);
+		go_around(e, host, hosts, &y.energy_j);
 	else
-		serve(e, host, hosts, server, &y.energy_j);
-	y.time_s = scatter(e, member, n, &y.energy_j) - slowest_s;
+		go_by_server(e, host, hosts, server, &y.energy_j);
+	y.time_s = scatter_sums(e, member, n, &y.energy_j) - slowest_s;
 	if (!e->stuck && y.time_s < best->time_s)
 		*best = y;
 }

@@ -46,7 +46,7 @@ static int64_t whole_on(const berth_problem *p, int32_t n_one, int32_t dev, int6
 }
 
 /* Each copy goes to the device that would be done with all its copies first, where their weights fit. */
-static bool spread(const berth_problem *p, int32_t n, int32_t *op_dev)
+static bool spread_copies(const berth_problem *p, int32_t n, int32_t *op_dev)
 {
 	int32_t n_one = p->n_ops / n, count[BERTH_MAX_DEVS] = {0};
 	int64_t load[BERTH_MAX_DEVS], bytes[BERTH_MAX_DEVS];
@@ -81,7 +81,7 @@ static berth_status choose_start(trial *t, const berth_problem *p, int32_t n, co
 	BERTH_TRY(berth_eval_new(p, &t->cfg.objective, t->tmp, &e, err));
 	for (int k = 0; k < 2; k++) {
 		BERTH_TRY(BERTH_NEW(t->mem, way[k], p->n_ops, err));
-		if (k == 0 ? !spread(p, n, way[k]) : !t->alone)
+		if (k == 0 ? !spread_copies(p, n, way[k]) : !t->alone)
 			continue;
 		for (int32_t op = 0; k == 1 && op < p->n_ops; op++)
 			way[k][op] = t->alone[op % t->one->n_ops];
@@ -155,7 +155,7 @@ static int32_t next_number(int32_t n, int32_t n_devs, int32_t least, int32_t mos
 	return best;
 }
 
-static berth_status choose(trial *t, int32_t least, int32_t most, berth_replicas *out, berth_err *err)
+static berth_status choose_number(trial *t, int32_t least, int32_t most, berth_replicas *out, berth_err *err)
 {
 	berth_replicas r = {0}, best = {.sample_s = INFINITY};
 	t->copies_left = 1;
@@ -199,7 +199,7 @@ berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, 
 	trial t = {.one = g, .s = s, .method = method, .cfg = *cfg, .mem = mem, .tmp = tmp};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_search_cfg_begin(&t.cfg);
-	berth_status st = choose(&t, least, most, out, err);
+	berth_status st = choose_number(&t, least, most, out, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -35,15 +35,15 @@ typedef struct mixer {
 	berth_arena *mem, *tmp;
 } mixer;
 
-static bool cancelled(const mixer *m)
+static bool is_cancelled(const mixer *m)
 {
 	return m->cfg->cancel && atomic_load(m->cfg->cancel);
 }
 
 /* Is the time over, or has the user had enough? The shares so far are then the answer. */
-static bool over(const mixer *m)
+static bool is_over(const mixer *m)
 {
-	return cancelled(m) || !(berth_search_cfg_left(m->cfg) > 0);
+	return is_cancelled(m) || !(berth_search_cfg_left(m->cfg) > 0);
 }
 
 /* ---- the sizes ---- */
@@ -61,7 +61,7 @@ static berth_status check_same(const berth_graph *a, const berth_graph *b, berth
 	                  a->name, b->name);
 }
 
-static berth_status compile(mixer *m, berth_err *err)
+static berth_status compile_sizes(mixer *m, berth_err *err)
 {
 	const berth_objective load = berth_objective_of(BERTH_THROUGHPUT);
 	if (m->s->cost_model->run)
@@ -94,7 +94,7 @@ static void read_loads(const mixer *m, const berth_sim *sim, double *load_s)
 }
 
 /* Not twice, and where a request of some size fits. */
-static berth_status add(mixer *m, const int32_t *op_dev, berth_err *err)
+static berth_status add_candidate(mixer *m, const int32_t *op_dev, berth_err *err)
 {
 	size_t n_ops = (size_t)m->x->graph->n_ops;
 	candidate c = {0};
@@ -136,7 +136,7 @@ static berth_status add_devices(mixer *m, berth_err *err)
 			legal = legal && berth_op_legal(m->p, op, d);
 		}
 		if (legal)
-			BERTH_TRY(add(m, op_dev, err));
+			BERTH_TRY(add_candidate(m, op_dev, err));
 	}
 	return BERTH_OK;
 }
@@ -159,14 +159,14 @@ static berth_status add_searched(mixer *m, int32_t i, int32_t most, const berth_
 		out->evaluations += r.evaluations;
 		out->interrupted |= r.interrupted;
 		for (int32_t k = 0; k < r.n; k++)
-			BERTH_TRY(add(m, r.op_dev + k * m->x->graph->n_ops, err));
+			BERTH_TRY(add_candidate(m, r.op_dev + k * m->x->graph->n_ops, err));
 	}
 	return BERTH_OK;
 }
 
 /* ---- shares ---- */
 
-static bool takes(const candidate *c, const mixer *m, int32_t i)
+static bool takes_size(const candidate *c, const mixer *m, int32_t i)
 {
 	return !c->out && !isnan(c->load_s[i * m->n_loads]);
 }
@@ -176,7 +176,7 @@ static int32_t list_columns(const mixer *m, int32_t *col)
 {
 	int32_t n = 0;
 	for (int32_t c = 0; c < m->n * m->x->n; c++)
-		if (takes(&m->list[c / m->x->n], m, c % m->x->n))
+		if (takes_size(&m->list[c / m->x->n], m, c % m->x->n))
 			col[n++] = c;
 	return n;
 }
@@ -251,7 +251,7 @@ static bool is_used(const candidate *c, int32_t sizes)
 /* ---- do they fit together ---- */
 
 /* The size with the most bytes among those that the candidate gets. */
-static int32_t largest(const mixer *m, const candidate *c)
+static int32_t largest_size(const mixer *m, const candidate *c)
 {
 	int32_t most = -1;
 	double bytes = -1;
@@ -284,7 +284,7 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 		if (!is_used(&m->list[k], m->x->n))
 			continue;
 		memcpy(op_dev + n * n_ops, m->list[k].op_dev, (size_t)n_ops * sizeof *op_dev);
-		part[n++] = m->x->graph[largest(m, &m->list[k])];
+		part[n++] = m->x->graph[largest_size(m, &m->list[k])];
 	}
 	berth_status st = berth_graph_union(part, n, &own, m->tmp, &all, NULL, err);
 	if (st == BERTH_OK)
@@ -311,7 +311,7 @@ static berth_status take_one_out(mixer *m, int32_t *which, berth_err *err)
 	for (int32_t k = 0; k < m->n; k++) {
 		if (!used[k])
 			continue;
-		if (over(m)) {
+		if (is_over(m)) {
 			*which = -1;
 			return BERTH_OK;
 		}
@@ -359,17 +359,17 @@ static int32_t count_used(const mixer *m)
 }
 
 /* Does a copy that is in take that size? */
-static bool taken(const mixer *m, int32_t i)
+static bool is_taken(const mixer *m, int32_t i)
 {
 	for (int32_t k = 0; k < m->n; k++)
-		if (takes(&m->list[k], m, i))
+		if (takes_size(&m->list[k], m, i))
 			return true;
 	return false;
 }
 
 /* Where the copies that are in leave sizes out: the candidate that takes most of these, of equals the one
  * that serves most requests of them; -1: none takes any. */
-static int32_t widest(const mixer *m, const bool *barred)
+static int32_t widest_candidate(const mixer *m, const bool *barred)
 {
 	int32_t best = -1, most = 0;
 	double least_s = INFINITY;
@@ -379,11 +379,11 @@ static int32_t widest(const mixer *m, const bool *barred)
 		int32_t n = 0;
 		double time_s = 0;
 		for (int32_t i = 0; i < m->x->n; i++)
-			n += takes(&c, m, i) && !taken(m, i);
+			n += takes_size(&c, m, i) && !is_taken(m, i);
 		for (int32_t r = 0; r < m->n_loads && n; r++) {
 			double sum_s = 0;
 			for (int32_t i = 0; i < m->x->n; i++)
-				if (takes(&c, m, i) && !taken(m, i))
+				if (takes_size(&c, m, i) && !is_taken(m, i))
 					sum_s += m->x->share[i] * c.load_s[i * m->n_loads + r];
 			time_s = fmax(time_s, sum_s);
 		}
@@ -404,7 +404,7 @@ static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_
 	for (int32_t k = 0; k < m->n; k++) {
 		if (barred[k] || !m->list[k].out)
 			continue;
-		if (now > 0 && over(m))
+		if (now > 0 && is_over(m))
 			break;
 		m->list[k].out = false;
 		BERTH_TRY(share_out(m, &per_s, err));
@@ -415,7 +415,7 @@ static berth_status best_to_add(mixer *m, const bool *barred, double now, int32_
 		}
 	}
 	if (*best < 0 && !(now > 0))
-		*best = widest(m, barred);
+		*best = widest_candidate(m, barred);
 	return BERTH_OK;
 }
 
@@ -446,7 +446,7 @@ static berth_status build_up(mixer *m, int32_t most, double *per_s, berth_err *e
 }
 
 /* All that is of use, where it fits; else as many as fit. *per_s is 0 where nothing fits. */
-static berth_status choose(mixer *m, int32_t most, double *per_s, berth_err *err)
+static berth_status choose_copies(mixer *m, int32_t most, double *per_s, berth_err *err)
 {
 	bool fit = false;
 	BERTH_TRY(share_out(m, per_s, err));
@@ -495,7 +495,7 @@ static void compare_alone(const mixer *m, berth_mix *out)
 
 /* The load dual of a mean request: its operators are those of all sizes, each with its share of the time, in
  * picoseconds rounded down. */
-static berth_status bound(const mixer *m, berth_mix *out, berth_err *err)
+static berth_status bound_mix(const mixer *m, berth_mix *out, berth_err *err)
 {
 	berth_builder *b;
 	berth_graph g;
@@ -523,32 +523,32 @@ static berth_status bound(const mixer *m, berth_mix *out, berth_err *err)
 
 /* ---- all of it ---- */
 
-static berth_status tell(const mixer *m, berth_mix *out, berth_err *err)
+static berth_status tell_copies(const mixer *m, berth_mix *out, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(m->mem, out->copy, m->n, err));
 	for (int32_t k = 0; k < m->n && out->per_s > 0; k++)
 		if (is_used(&m->list[k], m->x->n))
 			out->copy[out->n++] = (berth_mix_copy){m->list[k].op_dev, m->list[k].per_s,
-			                                       largest(m, &m->list[k])};
+			                                       largest_size(m, &m->list[k])};
 	return BERTH_OK;
 }
 
-static berth_status mix(mixer *m, int32_t most, const berth_method *method, const berth_search_cfg *cfg,
+static berth_status make_mix(mixer *m, int32_t most, const berth_method *method, const berth_search_cfg *cfg,
                         berth_mix *out, berth_err *err)
 {
 	berth_search_cfg searches = *cfg;
 	searches.time_s *= 1 - SHARING;
 	searches.cpu_s *= 1 - SHARING;
-	BERTH_TRY(compile(m, err));
+	BERTH_TRY(compile_sizes(m, err));
 	BERTH_TRY(add_devices(m, err));
 	for (int32_t i = 0; i < m->x->n && !out->interrupted; i++)
 		BERTH_TRY(add_searched(m, i, most, method, &searches, out, err));
 	compare_alone(m, out);
 	m->unit_s = out->one_per_s > 0 ? 1 / out->one_per_s : 1;
-	BERTH_TRY(choose(m, most, &out->per_s, err));
-	out->interrupted |= cancelled(m);
-	BERTH_TRY(bound(m, out, err));
-	return tell(m, out, err);
+	BERTH_TRY(choose_copies(m, most, &out->per_s, err));
+	out->interrupted |= is_cancelled(m);
+	BERTH_TRY(bound_mix(m, out, err));
+	return tell_copies(m, out, err);
 }
 
 berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, int32_t most,
@@ -560,7 +560,7 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
 	berth_mix r = {0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	berth_search_cfg_begin(&timed);
-	berth_status st = mix(&m, most, method, &timed, &r, err);
+	berth_status st = make_mix(&m, most, method, &timed, &r, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = r;

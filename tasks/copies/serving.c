@@ -20,7 +20,7 @@ typedef struct pipeline {
 	int32_t n_states;
 } pipeline;
 
-static berth_status sum_up(pipeline *l, berth_arena *tmp, berth_err *err)
+static berth_status sum_blocks(pipeline *l, berth_arena *tmp, berth_err *err)
 {
 	const berth_serving *x = l->x;
 	BERTH_TRY(BERTH_NEW(tmp, l->bytes, x->n_blocks + 1, err));
@@ -41,7 +41,7 @@ static berth_status sum_up(pipeline *l, berth_arena *tmp, berth_err *err)
 }
 
 /* May one device of kind k have the blocks from .. to-1? */
-static bool holds(const pipeline *l, int32_t k, int32_t from, int32_t to, int64_t period_ns)
+static bool holds_blocks(const pipeline *l, int32_t k, int32_t from, int32_t to, int64_t period_ns)
 {
 	const berth_server_kind *d = &l->x->kind[k];
 	return l->time_ns[k][to] - l->time_ns[k][from] <= period_ns &&
@@ -51,12 +51,12 @@ static bool holds(const pipeline *l, int32_t k, int32_t from, int32_t to, int64_
 }
 
 /* The farthest block that it comes to from there. */
-static int32_t extend(const pipeline *l, int32_t k, int32_t from, int64_t period_ns)
+static int32_t extend_stage(const pipeline *l, int32_t k, int32_t from, int64_t period_ns)
 {
 	int32_t low = from, high = l->x->n_blocks;
 	while (low < high) {
 		int32_t mid = low + (high - low + 1) / 2;
-		if (holds(l, k, from, mid, period_ns))
+		if (holds_blocks(l, k, from, mid, period_ns))
 			low = mid;
 		else
 			high = mid - 1;
@@ -66,7 +66,7 @@ static int32_t extend(const pipeline *l, int32_t k, int32_t from, int64_t period
 
 /* Do the devices have all blocks within the period, in some order? What fewer blocks are left to is never
  * worse, so that each number of devices of each kind needs its farthest block alone. */
-static bool fits(pipeline *l, int64_t period_ns)
+static bool fits_period(pipeline *l, int64_t period_ns)
 {
 	for (int32_t s = 1; s < l->n_states; s++) {
 		int32_t best = 0, step = 1, rest = s;
@@ -74,7 +74,7 @@ static bool fits(pipeline *l, int64_t period_ns)
 			int32_t digit = rest % (l->n_devs[k] + 1);
 			rest /= l->n_devs[k] + 1;
 			if (digit > 0) {
-				int32_t to = extend(l, k, l->reach[s - step], period_ns);
+				int32_t to = extend_stage(l, k, l->reach[s - step], period_ns);
 				best = to > best ? to : best;
 			}
 			step *= l->n_devs[k] + 1;
@@ -84,16 +84,16 @@ static bool fits(pipeline *l, int64_t period_ns)
 	return l->reach[l->n_states - 1] == l->x->n_blocks;
 }
 
-static int64_t shortest(pipeline *l)
+static int64_t shortest_period(pipeline *l)
 {
 	int64_t low = 0, high = 0;
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
 		high = l->time_ns[k][l->x->n_blocks] > high ? l->time_ns[k][l->x->n_blocks] : high;
-	if (!fits(l, high))
+	if (!fits_period(l, high))
 		return -1;
 	while (low < high) {
 		int64_t mid = low + (high - low) / 2;
-		if (fits(l, mid))
+		if (fits_period(l, mid))
 			high = mid;
 		else
 			low = mid + 1;
@@ -106,9 +106,9 @@ berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs,
 {
 	pipeline l = {.x = x, .n_devs = n_devs};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = sum_up(&l, tmp, err);
+	berth_status st = sum_blocks(&l, tmp, err);
 	if (st == BERTH_OK)
-		*period_ns = shortest(&l);
+		*period_ns = shortest_period(&l);
 	berth_arena_reset(tmp, mark);
 	for (int32_t k = 0; k < x->n_kinds && st == BERTH_OK && *period_ns >= 0; k++) {
 		int64_t most = inside ? x->kind[k].inside_ns : 0;
@@ -126,7 +126,7 @@ static int32_t last_of(const pipeline *l, int32_t s, int64_t period_ns, int32_t 
 	int32_t k = 0, step = 1, rest = s;
 	for (;; k++) {
 		int32_t digit = rest % (l->n_devs[k] + 1);
-		if (digit > 0 && extend(l, k, l->reach[s - step], period_ns) == l->reach[s])
+		if (digit > 0 && extend_stage(l, k, l->reach[s - step], period_ns) == l->reach[s])
 			break;
 		rest /= l->n_devs[k] + 1;
 		step *= l->n_devs[k] + 1;
@@ -146,9 +146,9 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		n += g->n_devs[k];
 	BERTH_TRY(BERTH_NEW(mem, *stage, n, err));
-	BERTH_TRY(sum_up(&l, tmp, err));
-	int64_t period_ns = shortest(&l);
-	fits(&l, period_ns); /* of this period again */
+	BERTH_TRY(sum_blocks(&l, tmp, err));
+	int64_t period_ns = shortest_period(&l);
+	fits_period(&l, period_ns); /* of this period again */
 	at = n;
 	for (int32_t s = l.n_states - 1, before; s > 0; s = before) {
 		int32_t from, to = l.reach[s], k = last_of(&l, s, period_ns, &from, &before);
@@ -199,7 +199,7 @@ static berth_status add_column(planner *l, column c, berth_err *err)
 }
 
 /* The best division of a server's devices into parts with a copy each. */
-static berth_status divide(planner *l, int32_t k, berth_err *err)
+static berth_status divide_server(planner *l, int32_t k, berth_err *err)
 {
 	const berth_server_kind *d = &l->x->kind[k];
 	double *best;
@@ -289,7 +289,7 @@ static berth_status try_groups(planner *l, int32_t k, int32_t left, int32_t n, i
 /* ---- how often each ---- */
 
 /* max per_s x, servers x <= n. x out [n_cols]. */
-static berth_status relax(const planner *l, double *x, double *value, berth_err *err)
+static berth_status relax_numbers(const planner *l, double *x, double *value, berth_err *err)
 {
 	int32_t rows = l->x->n_kinds;
 	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
@@ -309,7 +309,7 @@ static berth_status relax(const planner *l, double *x, double *value, berth_err 
 }
 
 /* The best use of what is left, by a dynamic program over how many servers of each kind are used. */
-static berth_status fill(planner *l, berth_err *err)
+static berth_status fill_rest(planner *l, berth_err *err)
 {
 	int32_t rows = l->x->n_kinds, *by;
 	size_t states = 1, step[BERTH_MOST_SERVER_KINDS];
@@ -368,7 +368,7 @@ static berth_status choose_numbers(planner *l, berth_err *err)
 	double *x;
 	BERTH_TRY(BERTH_NEW(l->tmp, x, l->n_cols, err));
 	BERTH_TRY(BERTH_NEW(l->tmp, l->x_n, l->n_cols, err));
-	BERTH_TRY(relax(l, x, &l->plan->groups_per_s, err));
+	BERTH_TRY(relax_numbers(l, x, &l->plan->groups_per_s, err));
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
 		l->left[k] = l->x->kind[k].n_servers;
 	bool exact = few_states(l);
@@ -385,7 +385,7 @@ static berth_status choose_numbers(planner *l, berth_err *err)
 			break;
 	}
 	if (few_states(l))
-		BERTH_TRY(fill(l, err));
+		BERTH_TRY(fill_rest(l, err));
 	for (int32_t c = 0; c < l->n_cols; c++)
 		l->plan->per_s += (double)l->x_n[c] * l->col[c].per_s;
 	if (exact)
@@ -415,7 +415,7 @@ static void add_parts(planner *l, int32_t k, int64_t servers)
 	}
 }
 
-static berth_status tell(planner *l, berth_err *err)
+static berth_status tell_groups(planner *l, berth_err *err)
 {
 	int32_t most = l->n_cols;
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
@@ -440,20 +440,20 @@ static berth_status tell(planner *l, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status solve(planner *l, berth_err *err)
+static berth_status solve_servers(planner *l, berth_err *err)
 {
 	const berth_serving *x = l->x;
 	double all[BERTH_MOST_SERVER_KINDS];
 	int32_t servers[BERTH_MOST_SERVER_KINDS] = {0};
 	for (int32_t k = 0; k < x->n_kinds; k++) {
-		BERTH_TRY(divide(l, k, err));
+		BERTH_TRY(divide_server(l, k, err));
 		all[k] = (double)x->kind[k].n_servers * x->kind[k].n_devs;
 	}
 	if (x->spans)
 		BERTH_TRY(try_groups(l, 0, BERTH_MOST_SPAN, 0, servers, err));
 	l->plan->bound_per_s = most_per_s(x, all);
 	BERTH_TRY(choose_numbers(l, err));
-	return tell(l, err);
+	return tell_groups(l, err);
 }
 
 berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
@@ -462,7 +462,7 @@ berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth
 	berth_serving_plan plan = {0};
 	planner l = {.x = x, .plan = &plan, .mem = mem, .tmp = tmp};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve(&l, err);
+	berth_status st = solve_servers(&l, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = plan;

@@ -142,14 +142,14 @@ typedef struct ways {
 	berth_server_kind *k;
 } ways;
 
-static void count(int32_t *n, int32_t *seen, int32_t dev)
+static void count_user(int32_t *n, int32_t *seen, int32_t dev)
 {
 	*n += *seen != dev + 1;
 	*seen = dev + 1;
 }
 
 /* The way from the kind's device dev to another one, or back from there. */
-static void go(ways *w, int32_t dev, int32_t other, bool back)
+static void follow_way(ways *w, int32_t dev, int32_t other, bool back)
 {
 	const berth_problem *p = w->border;
 	const berth_system *s = w->c->s;
@@ -166,9 +166,9 @@ static void go(ways *w, int32_t dev, int32_t other, bool back)
 		double *hop_s = &(out ? w->outside_s : w->inside_s)[s->link_channel[l]];
 		*hop_s = fmax(*hop_s,
 		              s->link_latency_s[l] + (double)p->g->tensor_bytes[0] / s->link_bandwidth[l]);
-		count(back ? &u->receive : &u->send, &seen[back], dev);
+		count_user(back ? &u->receive : &u->send, &seen[back], dev);
 		if (out)
-			count(back ? &u->receive_in : &u->send_out, &seen[2 + back], dev);
+			count_user(back ? &u->receive_in : &u->send_out, &seen[2 + back], dev);
 	}
 }
 
@@ -196,8 +196,8 @@ static berth_status time_ways(const berth_problem *p, const berth_cluster *c, in
 		w.mine[a] = c->dev_host[a] == w.host && same_work(p, a, dev);
 	for (int32_t a = 0; a < n; a++)
 		for (int32_t b = 0; b < n && w.mine[a]; b++) {
-			go(&w, a, b, false);
-			go(&w, a, b, true);
+			follow_way(&w, a, b, false);
+			follow_way(&w, a, b, true);
 		}
 	for (int32_t i = 0; i < channels && c->s->contention; i++) {
 		const users *u = &w.use[i];
@@ -234,9 +234,9 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	return time_blocks(p, blocks, dev, mem, &k->block_ns, err);
 }
 
-static berth_status make(const berth_problem *p, const berth_cluster *c, const berth_granularity *blocks,
-                         const int64_t *n_servers, berth_arena *mem, berth_arena *tmp, berth_serving *x,
-                         berth_err *err)
+static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
+                                 const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
+                                 berth_arena *tmp, berth_serving *x, berth_err *err)
 {
 	berth_problem border;
 	int64_t bytes = 0;
@@ -260,7 +260,7 @@ berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
 {
 	berth_serving x = {0};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = make(p, c, blocks, n_servers, mem, tmp, &x, err);
+	berth_status st = make_serving(p, c, blocks, n_servers, mem, tmp, &x, err);
 	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = x;

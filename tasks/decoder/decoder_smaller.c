@@ -124,8 +124,8 @@ static void add_change(const finder *f, berth_smaller_change change)
 /* ---- numbers ---- */
 
 /* The largest multiple of step below `now` with which spec fits; 0: none. */
-static berth_status largest(const finder *f, const char *spec, const char *key, int64_t now, int64_t step,
-                            int64_t *out, berth_err *err)
+static berth_status largest_count(const finder *f, const char *spec, const char *key, int64_t now,
+                                  int64_t step, int64_t *out, berth_err *err)
 {
 	int64_t low = 0, high = (now - 1) / step + 1; /* low fits, or is 0; high does not */
 	bool fits;
@@ -148,7 +148,7 @@ static berth_status largest(const finder *f, const char *spec, const char *key, 
 static berth_status largest_context(const finder *f, const char *spec, int64_t *tokens, berth_err *err)
 {
 	int64_t now = f->x->context, step = now > 2048 ? 256 : now > 16 ? now / 16 : 1;
-	return largest(f, spec, berth_decoder_context_word(f->x->gguf), now, step, tokens, err);
+	return largest_count(f, spec, berth_decoder_context_word(f->x->gguf), now, step, tokens, err);
 }
 
 static berth_status smaller_context(const finder *f, berth_err *err)
@@ -163,7 +163,7 @@ static berth_status smaller_context(const finder *f, berth_err *err)
 static berth_status smaller_batch(const finder *f, berth_err *err)
 {
 	berth_smaller_change change = {.kind = "batch"};
-	BERTH_TRY(largest(f, f->x->spec, "batch", f->x->batch, 1, &change.batch, err));
+	BERTH_TRY(largest_count(f, f->x->spec, "batch", f->x->batch, 1, &change.batch, err));
 	if (change.batch)
 		add_change(f, change);
 	return BERTH_OK;

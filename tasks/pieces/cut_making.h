@@ -27,4 +27,24 @@ static inline bool cut_making_is_copy(const cut_making *m, int32_t i)
 	return m->copy[m->of[i]] == i;
 }
 
+/* Set x->op_dev. Pieces and whole operators stand where their ways say, or, where they cannot run there,
+ * where they run quickest. The i-th of k nodes between pieces stands with the i-th piece that takes from it,
+ * else that gives to it. Others go where their work, and the way of what they take and make, are the
+ * shortest. What a training step adds stands with what it is derived from, and colocation groups with their
+ * first operator. tmp is scratch. Fails: BERTH_ENOMEM. O((operators + edges) * devices). */
+berth_status cut_place(cut_making *m, berth_err *err);
+
+/* Score the program that is placed, by the best of some orders; sets x->score, x->order and x->evaluations:
+ *
+ *   the system's rule
+ *   that of the graph
+ *   the longest way to the end first, from where the operators stand, where keys work. A rule by mean times
+ *     lets a device go on with its large pieces, while others wait for what it is to send
+ *   of a training step with micro-batches those of pipelines: GPipe (Huang et al., NeurIPS 2019, section
+ *     2.2), and 1F1B (Narayanan et al., SOSP 2019, section 3.2, with the flush of Narayanan et al., SC 2021,
+ *     section 2.2.1), which keeps the activations of fewer micro-batches. A device is a stage.
+ *
+ * Fails: BERTH_ENOMEM. O((operators + edges) log operators) and the evaluations. */
+berth_status cut_order(cut_making *m, berth_err *err);
+
 #endif

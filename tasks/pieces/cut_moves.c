@@ -1,6 +1,6 @@
-/* Moves of the search over cuts; see cut_moves.h. */
-#include "cut_moves.h"
-
+/* Random changes of a program of pieces. A move takes operators that stand one behind the other, from one to
+ * all of them: they are put together on a device, cut for several, cut as their neighbours are, get other
+ * shares, devices that change places, another axis, or other joints. */
 #include "cut_seeds.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ berth_status berth_cut_moves_new(const berth_cutting *c, berth_arena *mem, berth
 	return BERTH_NEW(mem, out->ns, c->p->n_devs, err);
 }
 
-static const int32_t *window(const berth_cut_moves *m)
+static const int32_t *window_ops(const berth_cut_moves *m)
 {
 	return m->c->p->g->topo_op + m->first;
 }
@@ -36,11 +36,11 @@ static bool same_way(const berth_cut_way *a, const berth_cut_way *b)
 	                  memcmp(a->share, b->share, (size_t)a->k * sizeof *a->share) == 0);
 }
 
-static bool set_all(berth_cut_moves *m, const berth_cut_way *way, berth_cut_op *op)
+static bool set_ways(berth_cut_moves *m, const berth_cut_way *way, berth_cut_op *op)
 {
 	bool moved = false;
 	for (int32_t i = 0; i < m->n; i++) {
-		berth_cut_op *x = &op[window(m)[i]];
+		berth_cut_op *x = &op[window_ops(m)[i]];
 		moved |= !same_way(x->way, way);
 		x->way = way;
 	}
@@ -48,11 +48,12 @@ static bool set_all(berth_cut_moves *m, const berth_cut_way *way, berth_cut_op *
 }
 
 /* In the place of `from`, wherever the window has it. */
-static void replace(berth_cut_moves *m, const berth_cut_way *from, const berth_cut_way *to, berth_cut_op *op)
+static void replace_way(berth_cut_moves *m, const berth_cut_way *from, const berth_cut_way *to,
+                        berth_cut_op *op)
 {
 	for (int32_t i = 0; i < m->n; i++)
-		if (same_way(op[window(m)[i]].way, from))
-			op[window(m)[i]].way = to;
+		if (same_way(op[window_ops(m)[i]].way, from))
+			op[window_ops(m)[i]].way = to;
 }
 
 /* ---- moves ---- */
@@ -63,20 +64,21 @@ static berth_status put_together(berth_cut_moves *m, berth_rng *rng, berth_cut_o
                                  berth_err *err)
 {
 	const berth_cut_way *way;
-	int32_t k = berth_cut_quickest(m->c, window(m), m->n, m->dev, m->ns);
+	int32_t k = berth_cut_quickest(m->c, window_ops(m), m->n, m->dev, m->ns);
 	if (!k)
 		return BERTH_OK;
 	int32_t at = (int32_t)berth_rng_below(rng, (uint32_t)k);
 	BERTH_TRY(berth_cut_whole(m->dev[at], m->mem, &way, err));
-	*moved = set_all(m, way, op);
+	*moved = set_ways(m, way, op);
 	return BERTH_OK;
 }
 
 /* For some of the devices, the quicker ones more often, by their speed there. */
-static berth_status cut(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
+static berth_status cut_window(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+                               berth_err *err)
 {
 	const berth_cut_way *way;
-	int32_t k = berth_cut_quickest(m->c, window(m), m->n, m->dev, m->ns);
+	int32_t k = berth_cut_quickest(m->c, window_ops(m), m->n, m->dev, m->ns);
 	if (k < 2)
 		return BERTH_OK;
 	int32_t n = 2 + (int32_t)berth_rng_below(rng, (uint32_t)(k - 1));
@@ -87,7 +89,7 @@ static berth_status cut(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bo
 			m->dev[j] = d;
 		}
 	BERTH_TRY(berth_cut_by_speed(m->dev, n, m->ns, m->mem, &way, err));
-	*moved = set_all(m, way, op);
+	*moved = set_ways(m, way, op);
 	return BERTH_OK;
 }
 
@@ -100,14 +102,15 @@ static berth_status as_neighbour(berth_cut_moves *m, berth_rng *rng, berth_cut_o
 	(void)err;
 	if (at < 0 || at >= m->c->p->n_ops)
 		return BERTH_OK;
-	*moved = set_all(m, op[topo[at]].way, op);
+	*moved = set_ways(m, op[topo[at]].way, op);
 	return BERTH_OK;
 }
 
 /* One device has more or less of it. */
-static berth_status shift(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
+static berth_status shift_shares(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+                                 berth_err *err)
 {
-	const berth_cut_way *from = op[window(m)[0]].way;
+	const berth_cut_way *from = op[window_ops(m)[0]].way;
 	berth_cut_way *to;
 	int32_t *dev;
 	double *share, sum = 0;
@@ -131,15 +134,15 @@ static berth_status shift(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, 
 	}
 	*moved = to->k > 0;
 	if (*moved)
-		replace(m, from, to, op);
+		replace_way(m, from, to, op);
 	return BERTH_OK;
 }
 
 /* Two devices change places, everywhere in the window. */
-static berth_status exchange(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+static berth_status exchange_devices(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
                              berth_err *err)
 {
-	const berth_cut_way *from = op[window(m)[0]].way;
+	const berth_cut_way *from = op[window_ops(m)[0]].way;
 	uint32_t n = (uint32_t)m->c->p->n_devs;
 	berth_cut_way *to;
 	int32_t *dev, a = (int32_t)berth_rng_below(rng, n), b = (int32_t)berth_rng_below(rng, n);
@@ -150,21 +153,22 @@ static berth_status exchange(berth_cut_moves *m, berth_rng *rng, berth_cut_op *o
 		dev[i] = from->dev[i] == a ? b : from->dev[i] == b ? a : from->dev[i];
 		*moved |= dev[i] != from->dev[i];
 	}
-	replace(m, from, to, op);
+	replace_way(m, from, to, op);
 	return BERTH_OK;
 }
 
 /* Along one that the first of the window has, or all along the cheapest. */
-static berth_status turn(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
+static berth_status turn_axis(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+                              berth_err *err)
 {
-	const pieces_axes *a = m->c->axes[window(m)[0]];
+	const pieces_axes *a = m->c->axes[window_ops(m)[0]];
 	const char *axis = NULL;
 	(void)err;
 	if (a && berth_rng_below(rng, 3))
 		axis = a->axis[berth_rng_below(rng, (uint32_t)a->n)];
 	for (int32_t i = 0; i < m->n; i++) {
-		const pieces_axes *b = m->c->axes[window(m)[i]];
-		berth_cut_op *x = &op[window(m)[i]];
+		const pieces_axes *b = m->c->axes[window_ops(m)[i]];
+		berth_cut_op *x = &op[window_ops(m)[i]];
 		bool has = !axis;
 		for (int32_t k = 0; b && axis && k < b->n; k++)
 			has |= strcmp(b->axis[k], axis) == 0;
@@ -177,13 +181,14 @@ static berth_status turn(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, b
 }
 
 /* What pieces take and sum is joined by one node, or by each. */
-static berth_status join(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved, berth_err *err)
+static berth_status change_joints(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+                                  berth_err *err)
 {
-	bool each = !op[window(m)[0]].each;
+	bool each = !op[window_ops(m)[0]].each;
 	(void)rng;
 	(void)err;
 	for (int32_t i = 0; i < m->n; i++) {
-		berth_cut_op *x = &op[window(m)[i]];
+		berth_cut_op *x = &op[window_ops(m)[i]];
 		*moved |= x->way->k > 1 && x->each != each;
 		x->each = each;
 	}
@@ -193,8 +198,9 @@ static berth_status join(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, b
 berth_status berth_cut_moves_draw(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
                                   berth_err *err)
 {
-	static move *const moves[] = {put_together, cut,   cut,      as_neighbour, as_neighbour,
-	                              shift,        shift, exchange, turn,         join};
+	static move *const moves[] = {put_together, cut_window,   cut_window,   as_neighbour,
+	                              as_neighbour, shift_shares, shift_shares, exchange_devices,
+	                              turn_axis,    change_joints};
 	*moved = false;
 	if (m->c->p->n_ops == 0)
 		return BERTH_OK;

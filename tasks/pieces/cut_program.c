@@ -1,11 +1,9 @@
 /* A program of pieces, from what becomes of each operator to its score. */
 #include "cut_making.h"
-#include "cut_order.h"
-#include "cut_place.h"
-#include "cut_times.h"
 #include "load.h"
 #include "text.h"
 
+#include <math.h>
 #include <string.h>
 
 static berth_status map_ops(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
@@ -88,7 +86,7 @@ static bool is_cut(const cut_making *m, int32_t op)
 	return m->c->axes[op] && !pinned && m->op[op].way->k > 1;
 }
 
-static berth_status cut(const cut_making *m, berth_err *err)
+static berth_status cut_model(const cut_making *m, berth_err *err)
 {
 	const berth_cutting *c = m->c;
 	const berth_graph *g = c->p->g;
@@ -106,7 +104,7 @@ static berth_status cut(const cut_making *m, berth_err *err)
 	return pieces_cut_source(c->source, &opt, m->mem, &m->x->made, err);
 }
 
-static berth_status read(cut_making *m, berth_err *err)
+static berth_status read_cut_model(cut_making *m, berth_err *err)
 {
 	const pieces_model *made = &m->x->made;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
@@ -137,6 +135,67 @@ static berth_status find_origins(cut_making *m, berth_err *err)
 				m->origin[piece] = (cut_origin){whole, k};
 		}
 	}
+	return BERTH_OK;
+}
+
+/* ---- times ---- */
+
+/* Of the work of operator `whole`, what `piece` of the cut model has. */
+static double share_of(const berth_graph *from, int32_t whole, const berth_graph *g, int32_t piece)
+{
+	if (from->op_flops[whole] > 0)
+		return g->op_flops[piece] / from->op_flops[whole];
+	if (from->op_write_bytes[whole] > 0)
+		return (double)g->op_write_bytes[piece] / (double)from->op_write_bytes[whole];
+	return 1;
+}
+
+static double piece_seconds(double whole_s, double overhead_s, double share)
+{
+	double fixed = fmin(overhead_s, whole_s);
+	return fixed + share * (whole_s - fixed);
+}
+
+/* The times of operator `at`, from row n on; returns the row behind them. */
+static int32_t put_times(cut_making *m, int32_t at, int32_t n)
+{
+	const berth_system *s = m->c->p->s;
+	const berth_graph *from = m->c->p->g;
+	berth_graph *g = &m->cut;
+	cut_origin o = m->origin[at];
+	double seconds;
+	for (int32_t d = 0; o.op >= 0 && d < s->n_devs; d++) {
+		if (!berth_op_measured(from, s, o.op, d, &seconds))
+			continue;
+		g->time_key[n] = (uint16_t)d;
+		g->time_s[n++] = o.piece < 0 || isnan(seconds)
+		                         ? seconds
+		                         : piece_seconds(seconds, s->dev_op_overhead_s[d],
+		                                         share_of(from, o.op, &m->cut, at));
+	}
+	return n;
+}
+
+/* Give operators of m->cut the times of those that they come from, for all devices that have one.
+ * A whole one has its operator's time T. A piece with a share s of the work has o + s (T - o), with o the
+ * device's overhead of an operator, at most T: what does not shrink with the piece. The share is that of
+ * FLOP, or of bytes written where an operator has none. What stands between pieces has no time of its own.
+ * origin is set. In m->mem. O(operators * devices). Fails: BERTH_ENOMEM. */
+static berth_status take_times(cut_making *m, berth_err *err)
+{
+	const berth_system *s = m->c->p->s;
+	berth_graph *g = &m->cut;
+	size_t most = (size_t)g->n_ops * (size_t)s->n_devs;
+	if (m->c->p->g->n_times == 0)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(m->mem, g->op_time_off, g->n_ops + 1, err));
+	BERTH_TRY(BERTH_NEW(m->mem, g->time_key, most, err));
+	BERTH_TRY(BERTH_NEW(m->mem, g->time_s, most, err));
+	g->time_name = s->dev_name;
+	g->n_time_names = s->n_devs;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		g->op_time_off[op + 1] = put_times(m, op, g->op_time_off[op]);
+	g->n_times = g->op_time_off[g->n_ops];
 	return BERTH_OK;
 }
 
@@ -231,12 +290,12 @@ static berth_status take_step(cut_making *m, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status make(cut_making *m, berth_err *err)
+static berth_status make_program(cut_making *m, berth_err *err)
 {
-	BERTH_TRY(cut(m, err));
-	BERTH_TRY(read(m, err));
+	BERTH_TRY(cut_model(m, err));
+	BERTH_TRY(read_cut_model(m, err));
 	BERTH_TRY(find_origins(m, err));
-	BERTH_TRY(cut_times(m, err));
+	BERTH_TRY(take_times(m, err));
 	BERTH_TRY(take_rules(m, err));
 	BERTH_TRY(m->c->training ? take_step(m, err) : take_model(m, err));
 	BERTH_TRY(berth_problem_new(&m->x->g, m->c->p->s, m->mem, m->tmp, &m->x->p, err));
@@ -250,7 +309,7 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
 	cut_making m = {.c = c, .op = op, .x = out, .mem = mem, .tmp = tmp};
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	*out = (berth_cut_program){.order = NULL};
-	berth_status st = make(&m, err);
+	berth_status st = make_program(&m, err);
 	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -51,13 +51,13 @@ typedef struct berth_cut_program {
 	int32_t replicas;   /* of that step, as berth_training_options has it */
 	berth_problem p;    /* of g, and of the system of c->p */
 	int32_t *op_dev; /* [g.n_ops] */
-	/* [g.n_ops] an order that is better than the system's rule; NULL: none is of those in cut_order.h */
+	/* [g.n_ops] an order that is better than the system's rule; NULL: none is of those in cut_making.h */
 	const int32_t *order;
 	berth_score score;
 	int32_t evaluations; /* that the score took: an order each */
 } berth_cut_program;
 
-/* Cut, read, place and score (cut_place.h, cut_order.h). An operator with a pin stays whole there. Rules that
+/* Cut, read, place and score (cut_making.h). An operator with a pin stays whole there. Rules that
  * forbid a device hold for pieces, and for what stands behind them. Pieces that one device has of an operator
  * share their weights in a training step. An evaluation for each order that is tried, two to five.
  *   mem   holds the program; its graph borrows c

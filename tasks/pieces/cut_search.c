@@ -2,9 +2,6 @@
  * "Optimization by simulated annealing", Science 220, 1983. */
 #include "cut_search.h"
 
-#include "cut_bound.h"
-#include "cut_explain.h"
-#include "cut_moves.h"
 #include "cut_seeds.h"
 #include "text.h"
 
@@ -71,7 +68,7 @@ static bool is_over(const search *s)
 	       (cfg->cpu_s > 0 && berth_cpu_seconds() - s->start_cpu_s >= cfg->cpu_s);
 }
 
-static double later(double part, double limit, double from, double start, double now)
+static double later_part(double part, double limit, double from, double start, double now)
 {
 	return limit > 0 ? fmax(part,
 	                        (now - from) / fmax(start + (WHOLE_TIME + PROGRAM_TIME) * limit - from, 1e-9))
@@ -84,16 +81,16 @@ static double spent(const search *s)
 	double part = s->programs > 0 ? (double)s->r->programs / (double)s->programs : 1;
 	if (is_cancelled(s) || s->r->close)
 		return 1;
-	part = later(part, s->cfg->time_s, s->from_s, s->start_s, berth_wall_seconds());
-	return later(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
+	part = later_part(part, s->cfg->time_s, s->from_s, s->start_s, berth_wall_seconds());
+	return later_part(part, s->cfg->cpu_s, s->from_cpu_s, s->start_cpu_s, berth_cpu_seconds());
 }
 
-static void copy(const search *s, const berth_cut_op *from, berth_cut_op *to)
+static void copy_ops(const search *s, const berth_cut_op *from, berth_cut_op *to)
 {
 	memcpy(to, from, (size_t)s->c->p->n_ops * sizeof *to);
 }
 
-static berth_status score(search *s, state *x, berth_err *err)
+static berth_status score_state(search *s, state *x, berth_err *err)
 {
 	berth_cut_program program;
 	berth_arena_mark mark = berth_arena_get_mark(&s->each);
@@ -125,7 +122,7 @@ static berth_status score_seeds(search *s, state *best, berth_err *err)
 			BERTH_TRY(berth_cut_seeds[k].make(s->c, i, s->mem, x.op, &more, err));
 			if (!more)
 				break;
-			BERTH_TRY(score(s, &x, err));
+			BERTH_TRY(score_state(s, &x, err));
 			if (best[k].from && !berth_score_less(x.score, best[k].score))
 				continue;
 			state was = best[k];
@@ -146,34 +143,34 @@ static bool accepts(berth_score now, berth_score next, double temperature, berth
 }
 
 /* A walk from x until so much is spent. x becomes the best that it came to. */
-static berth_status anneal(search *s, berth_rng *rng, double until, state *x, berth_err *err)
+static berth_status anneal_from(search *s, berth_rng *rng, double until, state *x, berth_err *err)
 {
 	berth_cut_moves moves;
 	state now = *x, next = *x;
 	double first = spent(s);
 	BERTH_TRY(BERTH_NEW(s->mem, now.op, s->c->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(s->mem, next.op, s->c->p->n_ops, err));
-	copy(s, x->op, now.op);
+	copy_ops(s, x->op, now.op);
 	BERTH_TRY(berth_cut_moves_new(s->c, s->mem, &moves, err));
 	for (int draws = 0; draws < DRAWS; draws++) {
 		double so_far = spent(s), part = (so_far - first) / (until - first);
 		bool moved;
 		if (so_far >= until)
 			break;
-		copy(s, now.op, next.op);
+		copy_ops(s, now.op, next.op);
 		BERTH_TRY(berth_cut_moves_draw(&moves, rng, next.op, &moved, err));
 		if (!moved)
 			continue;
 		draws = 0;
-		BERTH_TRY(score(s, &next, err));
+		BERTH_TRY(score_state(s, &next, err));
 		if (!accepts(now.score, next.score, HOT * pow(COLD / HOT, part), rng))
 			continue;
-		copy(s, next.op, now.op);
+		copy_ops(s, next.op, now.op);
 		now.score = next.score;
 		now.cut = next.cut;
 		if (!berth_score_less(now.score, x->score))
 			continue;
-		copy(s, now.op, x->op);
+		copy_ops(s, now.op, x->op);
 		x->score = now.score;
 		x->cut = now.cut;
 	}
@@ -181,7 +178,7 @@ static berth_status anneal(search *s, berth_rng *rng, double until, state *x, be
 }
 
 /* The best kinds, the best first, at most STARTS; how many they are. */
-static int32_t choose(const state *all, bool with_pieces, const state *out[STARTS])
+static int32_t choose_states(const state *all, bool with_pieces, const state *out[STARTS])
 {
 	int32_t n = 0;
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
@@ -204,19 +201,19 @@ static berth_status anneal_all(search *s, state *best, berth_err *err)
 {
 	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
 	const state *from[STARTS];
-	int32_t n = choose(best, false, from);
+	int32_t n = choose_states(best, false, from);
 	double start = spent(s);
 	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(
-			anneal(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best], err));
-	n = choose(best, false, from);
-	return !n ? BERTH_OK : anneal(s, &rng, 1, &best[from[0] - best], err);
+		BERTH_TRY(anneal_from(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best],
+		                      err));
+	n = choose_states(best, false, from);
+	return !n ? BERTH_OK : anneal_from(s, &rng, 1, &best[from[0] - best], err);
 }
 
 /* ---- the pieces of the best ---- */
 
 /* The time that is left, parted by the searches to come. */
-static void limit(const search *s, int32_t to_come, berth_search_cfg *cfg)
+static void limit_time(const search *s, int32_t to_come, berth_search_cfg *cfg)
 {
 	const berth_search_cfg *all = s->cfg;
 	cfg->time_from = berth_wall_seconds();
@@ -228,14 +225,14 @@ static void limit(const search *s, int32_t to_come, berth_search_cfg *cfg)
 }
 
 /* The search goes on from where the pieces stand: by rule at first, then where it had come to. */
-static berth_status place(search *s, const berth_method *method, int64_t evaluations, int32_t to_come,
+static berth_status place_pieces(search *s, const berth_method *method, int64_t evaluations, int32_t to_come,
                           berth_cut_answer *x, berth_err *err)
 {
 	berth_search_cfg cfg = *s->cfg;
 	berth_bounds none = {.kind = "fast"};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		none.value[m] = NAN;
-	limit(s, to_come, &cfg);
+	limit_time(s, to_come, &cfg);
 	cfg.evaluations = evaluations;
 	cfg.start_dev = x->r.answered ? x->r.op_dev : x->program->op_dev;
 	cfg.start_order = x->r.answered ? x->r.op_order : x->program->order;
@@ -289,7 +286,7 @@ static berth_status answer_now(search *s, const berth_method *method, const stat
 	return BERTH_OK;
 }
 
-static bool over(void *ctx)
+static bool search_is_over(void *ctx)
 {
 	return is_over(ctx);
 }
@@ -303,13 +300,13 @@ static berth_status place_pruned(search *s, const berth_method *method, int64_t 
 	berth_cut_op *op;
 	bool any;
 	BERTH_TRY(BERTH_NEW(s->mem, op, s->c->p->n_ops, err));
-	BERTH_TRY(berth_cut_prune(s->c, s->r, over, s, s->mem, s->tmp, op, &any, err));
+	BERTH_TRY(berth_cut_prune(s->c, s->r, search_is_over, s, s->mem, s->tmp, op, &any, err));
 	if (!any)
 		return BERTH_OK;
 	const state from = {.op = op, .from = best->from};
 	berth_cut_answer x;
 	BERTH_TRY(make_again(s, &from, &x, err));
-	BERTH_TRY(place(s, method, evaluations, 2, &x, err));
+	BERTH_TRY(place_pieces(s, method, evaluations, 2, &x, err));
 	*took += x.r.evaluations;
 	if (x.program->made.n_made && is_better(&x.r, &best->r))
 		*best = x;
@@ -323,15 +320,15 @@ static berth_status place_best(search *s, const berth_method *method, const stat
                                berth_err *err)
 {
 	const state *from[2 * STARTS];
-	int32_t n = choose(best, true, from);
+	int32_t n = choose_states(best, true, from);
 	int64_t left = s->cfg->evaluations - s->r->programs, half = left / 2, took = 0;
 	if (n && is_cancelled(s))
 		return answer_now(s, method, from[0], err);
-	n += choose(seed, true, from + n);
+	n += choose_states(seed, true, from + n);
 	for (int32_t i = 0; i < n && took * (i + 1) <= half * i && !is_close(s); i++) {
 		berth_cut_answer x;
 		BERTH_TRY(make_again(s, from[i], &x, err));
-		BERTH_TRY(place(s, method, half / n, 2 * n - i, &x, err));
+		BERTH_TRY(place_pieces(s, method, half / n, 2 * n - i, &x, err));
 		took += x.r.evaluations;
 		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
 			s->r->cut = x;
@@ -339,11 +336,12 @@ static berth_status place_best(search *s, const berth_method *method, const stat
 	if (!n || took >= left || is_over(s))
 		return BERTH_OK;
 	BERTH_TRY(place_pruned(s, method, (left - took) / 2, &took, err));
-	return took < left && !is_over(s) ? place(s, method, left - took, 1, &s->r->cut, err) : BERTH_OK;
+	return took < left && !is_over(s) ? place_pieces(s, method, left - took, 1, &s->r->cut, err)
+	                                  : BERTH_OK;
 }
 
 /* best becomes what annealing came to from the seeds. */
-static berth_status run(search *s, state *best, state *seed, berth_err *err)
+static berth_status search_programs(search *s, state *best, state *seed, berth_err *err)
 {
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
 		BERTH_TRY(BERTH_NEW(s->mem, seed[k].op, s->c->p->n_ops, err));
@@ -353,7 +351,7 @@ static berth_status run(search *s, state *best, state *seed, berth_err *err)
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
 		berth_cut_op *op = best[k].op;
 		if (seed[k].from)
-			copy(s, seed[k].op, op);
+			copy_ops(s, seed[k].op, op);
 		best[k] = seed[k];
 		best[k].op = op;
 	}
@@ -421,7 +419,7 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
 	s.programs = (int64_t)(PROGRAM_SHARE * (double)cfg->evaluations);
 	BERTH_TRY(BERTH_NEW(mem, best, berth_n_cut_seeds, err));
 	BERTH_TRY(BERTH_NEW(mem, seed, berth_n_cut_seeds, err));
-	berth_status st = run(&s, best, seed, err);
+	berth_status st = search_programs(&s, best, seed, err);
 	berth_arena_free(&s.each);
 	BERTH_TRY(st);
 	BERTH_TRY(place_best(&s, method, best, seed, err));

@@ -1,5 +1,10 @@
-/* Seeds of the search over cuts; see cut_seeds.h. */
+/* Programs that the search over cuts starts from, by rule: whole operators, all cut for the quickest devices,
+ * long ones alone; and as people cut models: data and tensor parallelism (pieces_style tells their sources),
+ * and pipelines of micro-batches (Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
+ * Pipeline Parallelism", NeurIPS 2019, section 2.2; in the order that a program gets). */
 #include "cut_seeds.h"
+
+#include "text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,12 +137,180 @@ static berth_status make_large(const berth_cutting *c, int32_t i, berth_arena *m
 	return BERTH_OK;
 }
 
+/* ---- styles ---- */
+
+/* The quickest devices [n], and their times ns [n_devs] of all operators. */
+typedef struct crew {
+	int32_t *dev, n;
+	double *ns;
+} crew;
+
+static berth_status find_crew(const berth_cutting *c, berth_arena *mem, crew *out, berth_err *err)
+{
+	BERTH_TRY(BERTH_NEW(mem, out->dev, c->p->n_devs, err));
+	BERTH_TRY(BERTH_NEW(mem, out->ns, c->p->n_devs, err));
+	out->n = berth_cut_quickest(c, c->p->g->topo_op, c->p->n_ops, out->dev, out->ns);
+	return BERTH_OK;
+}
+
+/* Axes of the style for parts of such shares, into op; what it leaves whole has none, and gets *rest. *more:
+ * it cuts something. */
+static berth_status axes_of(const berth_cutting *c, pieces_style style, const berth_cut_way *parts,
+                            berth_arena *mem, berth_cut_op *op, bool *more, berth_err *err)
+{
+	const berth_graph *g = c->p->g;
+	const pieces_options opt = {
+		.k = parts->k, .share = parts->share, .style = style, .each = true, .outside = c->outside};
+	pieces_model made;
+	berth_strmap ops;
+	int32_t found;
+	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
+	berth_strmap_init(&ops, mem);
+	for (int32_t i = 0; i < g->n_ops; i++) {
+		BERTH_TRY(berth_strmap_add(&ops, g->op_name[i], i, &found, err));
+		op[i] = (berth_cut_op){.each = true};
+	}
+	*more = made.n_made > 0;
+	for (int32_t i = 0; i < made.n_made; i++) {
+		int32_t at = berth_strmap_get(&ops, made.made[i].op);
+		if (at >= 0)
+			op[at].axis = made.made[i].axis;
+	}
+	return BERTH_OK;
+}
+
+/* Piece i of all on the i-th device of the k quickest, with a share by its speed. */
+static berth_status spread_pieces(const berth_cutting *c, pieces_style style, int32_t k, berth_arena *mem,
+                           berth_cut_op *op, bool *more, berth_err *err)
+{
+	const berth_cut_way *way, *whole;
+	crew w;
+	BERTH_TRY(find_crew(c, mem, &w, err));
+	*more = k <= w.n;
+	if (!*more)
+		return BERTH_OK;
+	BERTH_TRY(berth_cut_by_speed(w.dev, k, w.ns, mem, &way, err));
+	BERTH_TRY(berth_cut_whole(w.dev[0], mem, &whole, err));
+	BERTH_TRY(axes_of(c, style, way, mem, op, more, err));
+	for (int32_t i = 0; i < c->p->n_ops; i++)
+		op[i].way = op[i].axis ? way : whole;
+	return BERTH_OK;
+}
+
+static berth_status make_data(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
+                              bool *more, berth_err *err)
+{
+	return spread_pieces(c, PIECES_DATA, i + 2, mem, op, more, err);
+}
+
+static berth_status make_tensor(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
+                              bool *more, berth_err *err)
+{
+	return spread_pieces(c, PIECES_TENSOR, i + 2, mem, op, more, err);
+}
+
+/* ---- pipelines ---- */
+
+/* k equal pieces, all on one device. */
+static berth_status in_turn(int32_t dev, int32_t k, berth_arena *mem, berth_cut_way **out, berth_err *err)
+{
+	int32_t *devs;
+	double *share;
+	BERTH_TRY(BERTH_NEW(mem, *out, 1, err));
+	BERTH_TRY(BERTH_NEW(mem, devs, k, err));
+	BERTH_TRY(BERTH_NEW(mem, share, k, err));
+	for (int32_t i = 0; i < k; i++) {
+		devs[i] = dev;
+		share[i] = 1;
+	}
+	**out = (berth_cut_way){k, devs, share};
+	return BERTH_OK;
+}
+
+/* Stages in topological order, each with a part of all work by its device's speed: the stage of the operator
+ * in whose middle `done` of `all` is done. */
+static int32_t stage_at(const crew *w, int32_t k, double done, double all)
+{
+	double sum = 0, before = 0;
+	int32_t s = 0;
+	for (int32_t i = 0; i < k; i++)
+		sum += 1 / fmax(w->ns[w->dev[i]], 1);
+	while (s < k - 1 && (before + 1 / fmax(w->ns[w->dev[s]], 1)) / sum * all <= done)
+		before += 1 / fmax(w->ns[w->dev[s++]], 1);
+	return s;
+}
+
+static berth_status lay_pipeline(const berth_cutting *c, int32_t k, int32_t micro, berth_arena *mem,
+                             berth_cut_op *op, bool *more, berth_err *err)
+{
+	const berth_problem *p = c->p;
+	berth_cut_way **stage;
+	const berth_cut_way **whole;
+	double all = 0, done = 0;
+	crew w;
+	BERTH_TRY(find_crew(c, mem, &w, err));
+	*more = k <= w.n;
+	if (!*more)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(mem, stage, k, err));
+	BERTH_TRY(BERTH_NEW(mem, whole, k, err));
+	for (int32_t s = 0; s < k; s++) {
+		BERTH_TRY(in_turn(w.dev[s], micro, mem, &stage[s], err));
+		BERTH_TRY(berth_cut_whole(w.dev[s], mem, &whole[s], err));
+	}
+	BERTH_TRY(axes_of(c, PIECES_DATA, stage[0], mem, op, more, err));
+	for (int32_t i = 0; i < p->n_ops; i++)
+		all += (double)p->op_mean_ns[i];
+	for (int32_t i = 0; i < p->n_ops; i++) {
+		int32_t at = p->g->topo_op[i];
+		double ns = (double)p->op_mean_ns[at];
+		int32_t s = stage_at(&w, k, done + ns / 2, all);
+		op[at].way = op[at].axis ? stage[s] : whole[s];
+		done += ns;
+	}
+	return BERTH_OK;
+}
+
+/* Lines of the batch; 0: nothing can be cut along it. */
+static berth_status find_batch(const berth_cutting *c, berth_arena *mem, int64_t *lines, berth_err *err)
+{
+	static const double share[] = {1, 1};
+	const pieces_options opt = {.k = 2, .share = share, .style = PIECES_DATA, .outside = c->outside};
+	pieces_model made;
+	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
+	*lines = made.n_made ? made.made[0].length : 0;
+	return BERTH_OK;
+}
+
+/* The least number of equal micro-batches from `least` on; where there is none, so many, or one a line. */
+static int32_t micro_batches(int64_t lines, int32_t least)
+{
+	int64_t most = lines < PIECES_MOST ? lines : PIECES_MOST;
+	for (int32_t n = least; n <= most; n++)
+		if (lines % n == 0)
+			return n;
+	return least < most ? least : (int32_t)most;
+}
+
+/* Micro-batches for each stage: one, two, four; for 2, 3, ... devices. */
+static berth_status make_pipeline(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
+                                bool *more, berth_err *err)
+{
+	int32_t k = i / 3 + 2;
+	int64_t lines;
+	BERTH_TRY(find_batch(c, mem, &lines, err));
+	*more = lines > 1;
+	return *more ? lay_pipeline(c, k, micro_batches(lines, k << i % 3), mem, op, more, err) : BERTH_OK;
+}
+
+/* ---- all ---- */
+
 const berth_cut_seed berth_cut_seeds[] = {
 	{"whole", "whole operators, as they are placed best", make_whole},
 	{"all", "all operators, for the quickest devices, shares by speed", make_all},
 	{"large", "operators that take long, for the quickest devices", make_large},
-	{"data", "along the batch, for the quickest devices", berth_cut_data},
-	{"tensor", "products by columns and along what is summed in turn", berth_cut_tensor},
-	{"pipeline", "stages on the quickest devices, the batch in micro-batches", berth_cut_pipeline},
+	{"data", "along the batch, for the quickest devices", make_data},
+	{"tensor", "products by columns and along what is summed in turn", make_tensor},
+	{"pipeline", "stages on the quickest devices, the batch in micro-batches", make_pipeline},
 };
 const int32_t berth_n_cut_seeds = sizeof berth_cut_seeds / sizeof *berth_cut_seeds;

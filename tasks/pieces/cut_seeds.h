@@ -1,8 +1,9 @@
-/* Programs that a search over cuts starts from, by rule. */
+/* Programs that a search over cuts starts from, by rule, and random changes of them. */
 #ifndef BERTH_CUT_SEEDS_H
 #define BERTH_CUT_SEEDS_H
 
 #include "cut_program.h"
+#include "rng.h"
 
 typedef struct berth_cut_seed {
 	const char *name, *about;
@@ -16,16 +17,7 @@ typedef struct berth_cut_seed {
 extern const berth_cut_seed berth_cut_seeds[];
 extern const int32_t berth_n_cut_seeds;
 
-/* ---- cut_styles.c: as berth_cut_seed.make ---- */
-
-berth_status berth_cut_data(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op, bool *more,
-                            berth_err *err);
-berth_status berth_cut_tensor(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
-                              bool *more, berth_err *err);
-berth_status berth_cut_pipeline(const berth_cutting *c, int32_t i, berth_arena *mem, berth_cut_op *op,
-                                bool *more, berth_err *err);
-
-/* ---- for seeds ---- */
+/* ---- ways ---- */
 
 /* All of it on one device. Fails: BERTH_ENOMEM. */
 berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way **out, berth_err *err);
@@ -39,5 +31,23 @@ int32_t berth_cut_quickest(const berth_cutting *c, const int32_t *op, int32_t n,
  * Fails: BERTH_ENOMEM. */
 berth_status berth_cut_by_speed(const int32_t *dev, int32_t k, const double *ns, berth_arena *mem,
                                 const berth_cut_way **out, berth_err *err);
+
+/* ---- moves ---- */
+
+typedef struct berth_cut_moves {
+	const berth_cutting *c;
+	berth_arena *mem; /* of new ways */
+	int32_t *dev;     /* [n_devs] scratch */
+	double *ns;       /* [n_devs] scratch */
+	int32_t first, n; /* what the last draw changed: n operators of the topological order from there on */
+} berth_cut_moves;
+
+/* In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_cut_moves_new(const berth_cutting *c, berth_arena *mem, berth_cut_moves *out,
+                                 berth_err *err);
+
+/* Change op [n_ops]; *moved false: the draw came to nothing. Fails: BERTH_ENOMEM. O(operators * devices). */
+berth_status berth_cut_moves_draw(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
+                                  berth_err *err);
 
 #endif

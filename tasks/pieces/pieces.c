@@ -113,8 +113,8 @@ static berth_status put_piece(piece_at *p, berth_err *err)
 }
 
 /* From now on the value is there in pieces along dim. */
-static berth_status stands(pieces_state *x, pieces_value *v, int32_t dim, int32_t k, const int64_t *own,
-                           berth_err *err)
+static berth_status becomes_pieces(pieces_state *x, pieces_value *v, int32_t dim, int32_t k,
+                                   const int64_t *own, berth_err *err)
 {
 	v->dim = dim;
 	v->k = k;
@@ -130,7 +130,7 @@ static berth_status hand_out(pieces_state *x, int32_t node, const pieces_cut *c,
 		pieces_value *v = n->out[o] < 0 ? NULL : &x->value[n->out[o]];
 		if (!v)
 			continue;
-		BERTH_TRY(stands(x, v, c->spec.dim, c->k, c->own, err));
+		BERTH_TRY(becomes_pieces(x, v, c->spec.dim, c->k, c->own, err));
 		for (int32_t i = 0; i < c->k; i++)
 			v->piece[i] = (pieces_part){c->spec.dim, c->from[i], c->to[i], out[i][o], NULL};
 	}
@@ -165,7 +165,7 @@ static berth_status add_shares(pieces_state *x, int32_t node, const pieces_cut *
 		in[i] = out[i][0];
 	BERTH_TRY(pieces_sum_shares(x, onnx_node_label(&x->m, n), n->out[0], c->out_dim, c->k, c->sum_own, in,
 	                            sum, err));
-	BERTH_TRY(stands(x, v, c->out_dim, c->k, c->sum_own, err));
+	BERTH_TRY(becomes_pieces(x, v, c->out_dim, c->k, c->sum_own, err));
 	for (int32_t j = 0; j < c->k; j++)
 		v->piece[j] = (pieces_part){c->out_dim, c->sum_own[j], c->sum_own[j + 1], sum[j], NULL};
 	return BERTH_OK;
@@ -221,7 +221,7 @@ static berth_status put_nodes(pieces_state *x, berth_err *err)
 
 /* ---- the new file ---- */
 
-static berth_status add(pieces_state *x, const void *data, size_t size, size_t *cap, berth_err *err)
+static berth_status add_bytes(pieces_state *x, const void *data, size_t size, size_t *cap, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(x->mem, x->out->piece, x->out->n_pieces, cap, err));
 	x->out->piece[x->out->n_pieces++] = (berth_file_piece){data, size};
@@ -246,7 +246,7 @@ static berth_status add_nodes(pieces_state *x, size_t *cap, berth_err *err)
 {
 	for (size_t i = 0; i < x->n_nodes; i++)
 		if (x->node[i].old < 0 || !is_spent(x, x->node[i].old))
-			BERTH_TRY(add(x, x->node[i].data, x->node[i].size, cap, err));
+			BERTH_TRY(add_bytes(x, x->node[i].data, x->node[i].size, cap, err));
 	return BERTH_OK;
 }
 
@@ -294,7 +294,7 @@ static berth_status add_field(pieces_state *x, const onnx_wire *w, const onnx_fi
 	if (any)
 		return BERTH_OK;
 	BERTH_TRY(pieces_fix(x, w, f, &fixed, &any, err));
-	return add(x, fixed.data, fixed.size, cap, err);
+	return add_bytes(x, fixed.data, fixed.size, cap, err);
 }
 
 static berth_status write_graph(pieces_state *x, onnx_wire w, size_t *cap, berth_err *err)
@@ -313,9 +313,9 @@ static berth_status write_graph(pieces_state *x, onnx_wire w, size_t *cap, berth
 			BERTH_TRY(add_field(x, &w, &f, cap, err));
 	}
 	for (size_t i = 0; i < x->n_weights; i++)
-		BERTH_TRY(add(x, x->weight[i].data, x->weight[i].size, cap, err));
+		BERTH_TRY(add_bytes(x, x->weight[i].data, x->weight[i].size, cap, err));
 	for (size_t i = 0; i < x->n_inputs; i++)
-		BERTH_TRY(add(x, x->input[i].data, x->input[i].size, cap, err));
+		BERTH_TRY(add_bytes(x, x->input[i].data, x->input[i].size, cap, err));
 	return BERTH_OK;
 }
 
@@ -326,7 +326,7 @@ static berth_status write_whole_graph(pieces_state *x, const onnx_wire *w, const
 	berth_strbuf head = {.mem = x->mem};
 	size_t slot = x->out->n_pieces, size = 0, len;
 	const char *text;
-	BERTH_TRY(add(x, "", 0, cap, err));
+	BERTH_TRY(add_bytes(x, "", 0, cap, err));
 	BERTH_TRY(write_graph(x, onnx_wire_inside(w, f), cap, err));
 	for (size_t i = slot; i < x->out->n_pieces; i++)
 		size += x->out->piece[i].size;
@@ -347,7 +347,7 @@ static berth_status write_model(pieces_state *x, berth_err *err)
 		if (!more)
 			return BERTH_OK;
 		if (f.number != 7 || f.type != ONNX_BYTES) {
-			BERTH_TRY(add(x, w.data + f.tag_at, w.at - f.tag_at, &cap, err));
+			BERTH_TRY(add_bytes(x, w.data + f.tag_at, w.at - f.tag_at, &cap, err));
 			continue;
 		}
 		if (graph)

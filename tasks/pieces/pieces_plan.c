@@ -242,7 +242,7 @@ bool pieces_is_cut(const pieces_state *x, int32_t v)
 
 /* Bytes that pieces take from others, where each piece is on a device of its own: what is cut otherwise goes
  * everywhere, what stands whole is handed out, rows at a border go one further, and sums come together. */
-static double traffic(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
+static double traffic_bytes(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
 {
 	const onnx_node *n = &x->m.node[node];
 	double sum = s->dim == PIECES_INNER ? bytes_of(x, n->out[0]) * (k - 1) : 0;
@@ -263,7 +263,7 @@ static double traffic(const pieces_state *x, int32_t node, const pieces_spec *s,
 }
 
 /* Bytes of weights that every piece has. */
-static double repeated(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
+static double repeated_bytes(const pieces_state *x, int32_t node, const pieces_spec *s, int32_t k)
 {
 	const onnx_node *n = &x->m.node[node];
 	double sum = 0;
@@ -297,7 +297,7 @@ berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_pa
 			*why = *why && dim == PIECES_INNER ? *why : not ;
 			continue;
 		}
-		double cost = traffic(x, node, &s, k), rep = repeated(x, node, &s, k);
+		double cost = traffic_bytes(x, node, &s, k), rep = repeated_bytes(x, node, &s, k);
 		if (chosen && (cost > best || (cost == best && rep >= best_repeated)))
 			continue;
 		best = cost;
@@ -311,7 +311,7 @@ berth_status pieces_make_cheapest(pieces_state *x, int32_t node, const pieces_pa
 
 /* ---- requests ---- */
 
-static const char *label(const pieces_state *x, int32_t node)
+static const char *label_of(const pieces_state *x, int32_t node)
 {
 	return onnx_node_label(&x->m, &x->m.node[node]);
 }
@@ -332,7 +332,7 @@ static berth_status list_dims(const pieces_state *x, const char **out, berth_err
 	return berth_strbuf_done(&b, out, &len, err);
 }
 
-static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth_err *err)
+static berth_status note_refused(pieces_state *x, int32_t node, const char *why, berth_err *err)
 {
 	pieces_model *o = x->out;
 	const char *dims;
@@ -343,7 +343,7 @@ static berth_status refuse(pieces_state *x, int32_t node, const char *why, berth
 			return berth_nomem(err);
 	}
 	BERTH_TRY(BERTH_GROW(x->mem, o->refused, o->n_refused, &x->cap_refused, err));
-	o->refused[o->n_refused++] = (pieces_refused){label(x, node), x->m.node[node].type, why};
+	o->refused[o->n_refused++] = (pieces_refused){label_of(x, node), x->m.node[node].type, why};
 	return BERTH_OK;
 }
 
@@ -353,14 +353,14 @@ static berth_status no_operator(const pieces_state *x, const char *name, berth_e
 	char hint[128];
 	BERTH_TRY(BERTH_NEW(x->mem, names, x->m.n_nodes, err));
 	for (size_t i = 0; i < x->m.n_nodes; i++)
-		names[i] = label(x, (int32_t)i);
+		names[i] = label_of(x, (int32_t)i);
 	berth_text_suggest(hint, sizeof hint, name, names, (int32_t)x->m.n_nodes);
 	return berth_fail(err, BERTH_EINVAL,
 	                  "%s: no operator '%s'%s (berth show --granularity op lists them)", x->m.file, name,
 	                  hint);
 }
 
-static berth_status find(const pieces_state *x, const char *name, int32_t *node, berth_err *err)
+static berth_status find_node(const pieces_state *x, const char *name, int32_t *node, berth_err *err)
 {
 	*node = berth_strmap_get(&x->s->label, name);
 	if (*node >= 0 && x->s->again[*node])
@@ -390,7 +390,7 @@ static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pi
 	                  ask->op, at->n->type, ask->axis, text);
 }
 
-static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node, berth_err *err)
+static berth_status answer_ask(pieces_state *x, const pieces_ask *ask, int32_t node, berth_err *err)
 {
 	pieces_at at = pieces_at_node(x, node);
 	const pieces_parts parts = {ask->k, ask->share, ask->each};
@@ -406,7 +406,7 @@ static berth_status answer(pieces_state *x, const pieces_ask *ask, int32_t node,
 		if (!why)
 			BERTH_TRY(pieces_make(x, node, &s, &parts, &why, err));
 	}
-	return why ? refuse(x, node, why, err) : BERTH_OK;
+	return why ? note_refused(x, node, why, err) : BERTH_OK;
 }
 
 static bool is_wanted(const pieces_options *o, const char *type)
@@ -417,7 +417,7 @@ static bool is_wanted(const pieces_options *o, const char *type)
 	return o->n_types == 0;
 }
 
-static berth_status answer_all(pieces_state *x, const bool *named, berth_err *err)
+static berth_status cut_all_others(pieces_state *x, const bool *named, berth_err *err)
 {
 	const pieces_options *o = x->opt;
 	for (size_t i = 0; o->k && i < x->m.n_nodes; i++) {
@@ -427,7 +427,7 @@ static berth_status answer_all(pieces_state *x, const bool *named, berth_err *er
 			continue;
 		BERTH_TRY(pieces_make_styled(x, node, &why, err));
 		if (why)
-			BERTH_TRY(refuse(x, node, why, err));
+			BERTH_TRY(note_refused(x, node, why, err));
 	}
 	return BERTH_OK;
 }
@@ -435,7 +435,7 @@ static berth_status answer_all(pieces_state *x, const bool *named, berth_err *er
 /* ---- receptive fields ---- */
 
 /* Piece i of the node computes what piece i of those that take its output needs, too. */
-static void widen(pieces_cut *before, const pieces_cut *c, int32_t k)
+static void widen_piece(pieces_cut *before, const pieces_cut *c, int32_t k)
 {
 	for (int32_t i = 0; i < c->k; i++) {
 		int64_t from, to, unit = before->spec.unit;
@@ -449,7 +449,7 @@ static void widen(pieces_cut *before, const pieces_cut *c, int32_t k)
 
 /* Last nodes first: what a follower computes more than its own counts, too. However far a piece's windows
  * reach, it computes all those rows, and none of them is sent. */
-static void overlap(pieces_state *x)
+static void overlap_windows(pieces_state *x)
 {
 	for (size_t j = x->m.n_nodes; j-- > 0;) {
 		int32_t node = x->m.order[j];
@@ -459,7 +459,7 @@ static void overlap(pieces_state *x)
 			if (v >= 0 && c->spec.in[k].dim >= 0 &&
 			    pieces_stands_cut(x, v, c->k, c->spec.in[k].dim) &&
 			    x->cut[x->m.value[v].producer]->spec.dim >= 0)
-				widen(x->cut[x->m.value[v].producer], c, k);
+				widen_piece(x->cut[x->m.value[v].producer], c, k);
 		}
 	}
 }
@@ -495,17 +495,17 @@ berth_status pieces_plan(pieces_state *x, berth_err *err)
 	BERTH_TRY(BERTH_NEW(x->mem, named, x->m.n_nodes, err));
 	BERTH_TRY(BERTH_NEW(x->mem, ask, x->opt->n_asks, err));
 	for (int32_t i = 0; i < x->opt->n_asks; i++) {
-		BERTH_TRY(find(x, x->opt->ask[i].op, &ask[i], err));
+		BERTH_TRY(find_node(x, x->opt->ask[i].op, &ask[i], err));
 		if (named[ask[i]])
 			return berth_fail(err, BERTH_EINVAL, "operator '%s' is to be cut twice",
 			                  x->opt->ask[i].op);
 		named[ask[i]] = true;
 	}
 	for (int32_t i = 0; i < x->opt->n_asks; i++)
-		BERTH_TRY(answer(x, &x->opt->ask[i], ask[i], err));
+		BERTH_TRY(answer_ask(x, &x->opt->ask[i], ask[i], err));
 	x->out->n_asked = x->out->n_refused;
-	BERTH_TRY(answer_all(x, named, err));
+	BERTH_TRY(cut_all_others(x, named, err));
 	if (x->opt->overlap)
-		overlap(x);
+		overlap_windows(x);
 	return BERTH_OK;
 }

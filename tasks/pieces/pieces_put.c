@@ -1,4 +1,5 @@
-/* Nodes of the new file. Field numbers are those of onnx.proto. */
+/* Nodes and other fields of the new file; of a value whose dimensions are given, that it has these sizes.
+ * Field numbers are those of onnx.proto. */
 #include "pieces_state.h"
 
 #include "onnx_edit.h"
@@ -107,7 +108,7 @@ static bool is_named(const onnx_wire *w, const onnx_field *field, const char *na
 }
 
 /* Inputs (1), outputs (2) and the name (3) are new, and attributes (5) that are given anew. */
-static bool goes(const onnx_wire *w, const onnx_field *f, const pieces_attr *attr, int32_t n_attrs,
+static bool is_replaced(const onnx_wire *w, const onnx_field *f, const pieces_attr *attr, int32_t n_attrs,
                  const char *drop)
 {
 	if (f->number != 5 || f->type != ONNX_BYTES)
@@ -141,7 +142,7 @@ berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, co
 		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
 		if (!more)
 			break;
-		if (!goes(&w, &f, attr, n_attrs, drop))
+		if (!is_replaced(&w, &f, attr, n_attrs, drop))
 			berth_strbuf_add(&b, (const char *)w.data + f.tag_at, w.at - f.tag_at);
 	}
 	for (int32_t i = 0; i < n_attrs; i++)
@@ -158,4 +159,79 @@ berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err)
 	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
 	x->node[x->n_nodes++] = (pieces_node){node, (const char *)w.data + f.tag_at, w.at - f.tag_at};
 	return BERTH_OK;
+}
+
+/* ---- dimensions that are given ---- */
+
+/* ValueInfoProto.type (2) .tensor_type (1) .shape (2) .dim (1), which has dim_value (1) or dim_param (2). */
+enum { DEPTH = 4 };
+static const uint32_t to_dim[DEPTH] = {2, 1, 2, 1};
+
+bool pieces_is_given(const berth_read_options *opt, const char *name)
+{
+	size_t n = strlen(name);
+	for (int32_t i = 0; opt && i < opt->n_dims; i++)
+		if (strncmp(opt->dim[i], name, n) == 0 && opt->dim[i][n] == '=')
+			return true;
+	return false;
+}
+
+/* The given size of the symbol in field f; 0: none is given. */
+static berth_status given_size(pieces_state *x, const onnx_wire *w, const onnx_field *f, int64_t *size,
+                            berth_err *err)
+{
+	char *name = berth_arena_strndup(x->mem, (const char *)w->data + f->at, f->end - f->at);
+	if (!name)
+		return berth_nomem(err);
+	int32_t s = berth_strmap_get(&x->m.symbols, name);
+	*size = s >= 0 && pieces_is_given(x->read, name) ? x->m.symbol_value[s] : 0;
+	return BERTH_OK;
+}
+
+static berth_status fix_message(pieces_state *x, onnx_wire w, int depth, berth_strbuf *out, bool *any,
+                        berth_err *err);
+
+/* The message that field f holds, fixed. */
+static berth_status fix_inside(pieces_state *x, const onnx_wire *w, const onnx_field *f, int depth,
+                               berth_strbuf *out, bool *any, berth_err *err)
+{
+	berth_strbuf in = {.mem = x->mem};
+	BERTH_TRY(fix_message(x, onnx_wire_inside(w, f), depth, &in, any, err));
+	out->failed |= in.failed;
+	onnx_put_bytes(out, f->number, in.text, in.len);
+	return BERTH_OK;
+}
+
+static berth_status fix_message(pieces_state *x, onnx_wire w, int depth, berth_strbuf *out, bool *any,
+                                berth_err *err)
+{
+	onnx_field f;
+	for (bool more;;) {
+		int64_t size = 0;
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		if (!more)
+			return BERTH_OK;
+		if (f.type == ONNX_BYTES && depth < DEPTH && f.number == to_dim[depth]) {
+			BERTH_TRY(fix_inside(x, &w, &f, depth + 1, out, any, err));
+			continue;
+		}
+		if (f.type == ONNX_BYTES && depth == DEPTH && f.number == 2)
+			BERTH_TRY(given_size(x, &w, &f, &size, err));
+		*any = *any || size;
+		if (size)
+			onnx_put_number(out, 1, (uint64_t)size);
+		else
+			berth_strbuf_add(out, (const char *)w.data + f.tag_at, w.at - f.tag_at);
+	}
+}
+
+berth_status pieces_fix(pieces_state *x, const onnx_wire *w, const onnx_field *f, berth_file_piece *out,
+                        bool *any, berth_err *err)
+{
+	berth_strbuf b = {.mem = x->mem};
+	*any = false;
+	if (f->type != ONNX_BYTES || f->number < 11 || f->number > 13 || !x->read || !x->read->n_dims)
+		return BERTH_OK;
+	BERTH_TRY(fix_message(x, onnx_wire_inside(w, f), 0, &b, any, err));
+	return *any ? pieces_field(x, f->number, &b, out, err) : BERTH_OK;
 }

@@ -57,7 +57,7 @@ static berth_status put_concat(pieces_state *x, const char *const *in, int32_t n
 
 /* ---- parts ---- */
 
-static const pieces_part *find(const pieces_value *v, int32_t dim, int64_t from, int64_t to)
+static const pieces_part *find_part(const pieces_value *v, int32_t dim, int64_t from, int64_t to)
 {
 	for (const pieces_part *p = v->part; p; p = p->next)
 		if (p->dim == dim && p->from == from && p->to == to)
@@ -65,7 +65,7 @@ static const pieces_part *find(const pieces_value *v, int32_t dim, int64_t from,
 	return NULL;
 }
 
-static berth_status remember(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+static berth_status remember_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                              const char **name, berth_err *err)
 {
 	pieces_part *p;
@@ -86,12 +86,12 @@ static berth_status of_piece(pieces_state *x, int32_t v, const pieces_part *p, i
 		*name = p->name;
 		return BERTH_OK;
 	}
-	const pieces_part *made = find(&x->value[v], dim, from, to);
+	const pieces_part *made = find_part(&x->value[v], dim, from, to);
 	if (made) {
 		*name = made->name;
 		return BERTH_OK;
 	}
-	BERTH_TRY(remember(x, v, dim, from, to, name, err));
+	BERTH_TRY(remember_part(x, v, dim, from, to, name, err));
 	return put_slice(x, p->name, *name, dim, from - p->from, to - p->from, err);
 }
 
@@ -124,7 +124,7 @@ static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t 
 			return of_piece(x, v, &s->piece[i], from, to, name, err);
 	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
 	BERTH_TRY(of_pieces(x, v, from, to, in, &n, err));
-	BERTH_TRY(remember(x, v, s->dim, from, to, name, err));
+	BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
 	return put_concat(x, in, n, *name, *name, s->dim, err);
 }
 
@@ -169,7 +169,7 @@ berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err
 	*name = name_of(x, v);
 	if (!x->takers || !s->k)
 		return pieces_whole(x, v, err);
-	made = find(s, own.dim, own.from, own.to);
+	made = find_part(s, own.dim, own.from, own.to);
 	if (made) {
 		*name = made->name;
 		return BERTH_OK;
@@ -181,7 +181,7 @@ berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err
 }
 
 /* [from, to) along dim of a value that is cut along another one: a part of each piece. */
-static berth_status across(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+static berth_status part_across(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err)
 {
 	const pieces_value *s = &x->value[v];
@@ -229,7 +229,7 @@ berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, in
 berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err)
 {
-	const pieces_part *made = find(&x->value[v], dim, from, to);
+	const pieces_part *made = find_part(&x->value[v], dim, from, to);
 	*name = name_of(x, v);
 	if (from == 0 && to == length_of(x, v, dim))
 		return pieces_all(x, v, name, err);
@@ -240,12 +240,12 @@ berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from
 	if (x->value[v].k && x->value[v].dim == dim)
 		return cut_alike(x, v, from, to, name, err);
 	if (x->value[v].k && x->takers)
-		return across(x, v, dim, from, to, name, err);
+		return part_across(x, v, dim, from, to, name, err);
 	if (pieces_tensor_stands(x, v)) {
-		BERTH_TRY(remember(x, v, dim, from, to, name, err));
+		BERTH_TRY(remember_part(x, v, dim, from, to, name, err));
 		return pieces_tensor_part(x, v, dim, from, to, *name, err);
 	}
 	BERTH_TRY(pieces_whole(x, v, err));
-	BERTH_TRY(remember(x, v, dim, from, to, name, err));
+	BERTH_TRY(remember_part(x, v, dim, from, to, name, err));
 	return put_slice(x, name_of(x, v), *name, dim, from, to, err);
 }

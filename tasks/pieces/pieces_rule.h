@@ -28,7 +28,7 @@ typedef enum pieces_edit {
 	PIECES_PADS,  /* pads by the window, and no auto_pad */
 	PIECES_GROUP, /* group is that of the piece's channels */
 	PIECES_SHAPE, /* input 1 is a shape, of the piece */
-	PIECES_LINES  /* input 1 names lines of input 0, of which the piece has some (pieces_lines.c) */
+	PIECES_LINES  /* input 1 names lines of input 0, of which the piece has some (pieces_beside.c) */
 } pieces_edit;
 
 typedef struct pieces_spec {

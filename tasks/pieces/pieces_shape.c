@@ -88,7 +88,7 @@ const char *pieces_rule_concat(const pieces_at *at, pieces_spec *s)
 }
 
 /* Is d among the axes? -1: they are not known. */
-static int among(const pieces_at *at, int32_t slot, int32_t d, int32_t all)
+static int is_among_axes(const pieces_at *at, int32_t slot, int32_t d, int32_t all)
 {
 	int32_t rank = pieces_output(at)->rank, n;
 	int64_t axes[ONNX_MAX_RANK];
@@ -106,7 +106,7 @@ const char *pieces_rule_slice(const pieces_at *at, pieces_spec *s)
 	int32_t n;
 	if (!pieces_ints(at, "starts", at->m->opset < 10 ? -1 : 1, starts, &n) || n < 0)
 		return "what it takes is not known";
-	if (among(at, at->m->opset < 10 ? -1 : 3, s->dim, n) != 0)
+	if (is_among_axes(at, at->m->opset < 10 ? -1 : 3, s->dim, n) != 0)
 		return "it is a part of this dimension";
 	s->in[0].dim = s->dim;
 	return NULL;

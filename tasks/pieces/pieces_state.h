@@ -40,7 +40,7 @@ typedef struct pieces_cut {
 	int64_t *sum_own;
 } pieces_cut;
 
-/* What becomes of a node that is not cut (pieces_idle.c). */
+/* What becomes of a node that is not cut (pieces_beside.c). */
 typedef enum pieces_fate {
 	PIECES_STAYS,
 	PIECES_GOES,    /* nobody takes its results any more */
@@ -134,7 +134,7 @@ bool pieces_is_cut(const pieces_state *x, int32_t v);
 /* What the piece that computes [a, b) takes of input k: false: nothing, all of it for dim PIECES_WHOLE. */
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to);
 
-/* ---- pieces_idle.c ---- */
+/* ---- pieces_beside.c ---- */
 
 /* Set x->fate. Fails: BERTH_ENOMEM. O(inputs of nodes). */
 berth_status pieces_find_idle(pieces_state *x, berth_err *err);
@@ -180,8 +180,6 @@ berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, in
 /* A number as a constant [1] that all nodes share. Fails: BERTH_ENOMEM. */
 berth_status pieces_number(pieces_state *x, int64_t value, const char **name, berth_err *err);
 
-/* ---- pieces_lines.c ---- */
-
 /* Indices in lines of a piece, and the nearest that it has. */
 typedef struct pieces_lines {
 	const char *own, *near;
@@ -221,8 +219,6 @@ berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, co
                              const char *const *out, const pieces_attr *attr, int32_t n_attrs,
                              const char *drop, berth_err *err);
 berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err);
-
-/* ---- pieces_fix.c ---- */
 
 /* Is the symbolic dimension among those that opt (may be NULL) gives? */
 bool pieces_is_given(const berth_read_options *opt, const char *name);

@@ -106,7 +106,7 @@ static berth_status try_along(pieces_state *x, int32_t node, int32_t dim, const 
 }
 
 /* Experts one by one, pairs of products by columns and along what is summed. */
-static berth_status product(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
+static berth_status cut_product(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
                             berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
@@ -144,7 +144,7 @@ static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts
 	const onnx_node *n = &x->m.node[node];
 	*why = "nothing that it takes is cut";
 	if (n->n_out && n->out[0] >= 0 && has_weight(x, n))
-		BERTH_TRY(product(x, node, parts, why, err));
+		BERTH_TRY(cut_product(x, node, parts, why, err));
 	else if (!strcmp(n->type, "Gather") && n->n_in > 1 && n->in[0] >= 0 && is_weight(x, n->in[0]))
 		BERTH_TRY(try_along(x, node, PIECES_INNER, parts, why, err));
 	if (!*why || !(takes_pieces(x, n) || has_weight(x, n)))

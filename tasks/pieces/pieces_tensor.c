@@ -18,7 +18,7 @@ typedef struct content {
 	int64_t offset;
 } content;
 
-static int64_t decimal(const onnx_wire *w, const onnx_field *f)
+static int64_t read_decimal(const onnx_wire *w, const onnx_field *f)
 {
 	int64_t n = 0;
 	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
@@ -40,12 +40,12 @@ static void look_entry(onnx_wire w, content *c)
 		c->location = (const char *)w.data + value.at;
 		c->n_location = value.end - value.at;
 	} else if (n == 6 && memcmp(w.data + key.at, "offset", n) == 0)
-		c->offset = decimal(&w, &value);
+		c->offset = read_decimal(&w, &value);
 }
 
 /* TensorProto: float_data (4), int32_data (5), string_data (6), int64_data (7), raw_data (9), double_data
  * (10), uint64_data (11), external_data (13), data_location (14). */
-static content look(const pieces_state *x, const onnx_tensor *t)
+static content find_content(const pieces_state *x, const onnx_tensor *t)
 {
 	onnx_wire w = {x->m.file, x->m.data, t->at, t->end};
 	content c = {.where = MISSING};
@@ -80,7 +80,7 @@ static const onnx_tensor *tensor_of(const pieces_state *x, int32_t v)
 }
 
 /* Elements before and behind the dimension. */
-static void around(const onnx_value *s, int32_t dim, int64_t *before, int64_t *behind)
+static void count_around(const onnx_value *s, int32_t dim, int64_t *before, int64_t *behind)
 {
 	*before = onnx_count(dim, s->dim);
 	*behind = onnx_count(s->rank - dim - 1, s->dim + dim + 1);
@@ -95,7 +95,7 @@ static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 	int64_t before, behind;
 	if (!t)
 		return NULL;
-	content c = look(x, t);
+	content c = find_content(x, t);
 	if (t->elem == ONNX_STRING || onnx_elem_bits(t->elem) % 8 || t->rank != x->m.value[v].rank)
 		return "its weight has elements of no whole bytes";
 	if (c.where == LISTED)
@@ -104,7 +104,7 @@ static const char *content_why(const pieces_state *x, int32_t v, int32_t dim)
 		return "its weight stands in a file that is not named";
 	if (c.where != OUTSIDE || dim < 0 || x->opt->outside)
 		return NULL;
-	around(&x->m.value[v], dim, &before, &behind);
+	count_around(&x->m.value[v], dim, &before, &behind);
 	return before > 1 ? pieces_needs_data : NULL;
 }
 
@@ -224,7 +224,7 @@ static berth_status put_outside(pieces_state *x, const content *c, pieces_copy p
 }
 
 /* The blocks, one behind the other; as they stand in the file where there is one. */
-static berth_status gather(pieces_state *x, const pieces_copy *part, const void **out, berth_err *err)
+static berth_status gather_rows(pieces_state *x, const pieces_copy *part, const void **out, berth_err *err)
 {
 	char *to;
 	*out = x->m.data + part->at;
@@ -252,8 +252,8 @@ berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t
 		BERTH_TRY(put_input(x, name, s->elem, s->rank, dims, err));
 	if (!t)
 		return BERTH_OK;
-	content c = look(x, t);
-	around(s, dim, &before, &behind);
+	content c = find_content(x, t);
+	count_around(s, dim, &before, &behind);
 	int64_t line = behind * (onnx_elem_bits(t->elem) / 8);
 	pieces_copy part = {NULL, (c.where == INSIDE ? (int64_t)c.at : c.offset) + from * line, before,
 	                    (to - from) * line, s->dim[dim] * line};
@@ -262,7 +262,7 @@ berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t
 		return put_outside(x, &c, part, &b, err);
 	if (c.where != INSIDE)
 		return put_tensor(x, &b, NULL, 0, err);
-	BERTH_TRY(gather(x, &part, &raw, err));
+	BERTH_TRY(gather_rows(x, &part, &raw, err));
 	return put_tensor(x, &b, raw, (size_t)(part.rows * part.bytes), err);
 }
 

@@ -3,7 +3,7 @@
 #ifndef BERTH_SPLIT_MODEL_H
 #define BERTH_SPLIT_MODEL_H
 
-#include "cut_explain.h"
+#include "cut_search.h"
 #include "graph_format.h"
 
 typedef struct berth_split_request {

@@ -1,6 +1,6 @@
 /* Configurations of clusters: which hosts and devices are equal, the exchange against its formulas and
  * against simulation, choices against all configurations, each simulated whole. */
-#include "config_plan.h"
+#include "configuration.h"
 #include "configure.h"
 #include "fail_each.h"
 #include "graph_format.h"

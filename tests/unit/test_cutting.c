@@ -1,7 +1,5 @@
 /* Programs of pieces, in memory: they are what is written, pieces stand where they are told to, and the
  * search over them is never worse than whole operators and depends on nothing but its budget and seed. */
-#include "cut_bound.h"
-#include "cut_moves.h"
 #include "cut_search.h"
 #include "cut_seeds.h"
 #include "fail_each.h"

@@ -1,11 +1,66 @@
-/* Convolutions and pooling. Along a spatial dimension a piece takes what its windows slide over: where
- * windows are larger than their steps, rows of its neighbours too. */
+/* Rules of products: Gemm and MatMul by rows, by columns, by matrices of a batch, and by the inner dimension
+ * with a sum; convolutions and pooling. Along a spatial dimension a piece takes what its windows slide over:
+ * where windows are larger than their steps, rows of its neighbours too. */
 #include "pieces_rule.h"
 
 #include <string.h>
 
+/* ---- matrices ---- */
+
+const char *pieces_rule_gemm(const pieces_at *at, pieces_spec *s)
+{
+	const onnx_value *a = pieces_input(at, 0);
+	int32_t a_rows = onnx_attr_int(at->n, "transA", 0) ? 1 : 0,
+		b_rows = onnx_attr_int(at->n, "transB", 0) ? 1 : 0;
+	if (at->m->opset < 7)
+		return "below opset 7 operands are broadcast by an attribute";
+	if (a->rank != 2 || pieces_input(at, 1)->rank != 2)
+		return "its operands are no matrices";
+	if (s->dim == PIECES_INNER) {
+		if (at->m->opset < 11 && pieces_input(at, 2))
+			return "below opset 11 no piece can be without its bias";
+		s->length = a->dim[1 - a_rows];
+		s->in[0].dim = 1 - a_rows;
+		s->in[1].dim = b_rows;
+		if (at->n->n_in > 2)
+			s->in[2].first = true;
+		return NULL;
+	}
+	if (s->dim == 0)
+		s->in[0].dim = a_rows;
+	else
+		s->in[1].dim = 1 - b_rows;
+	pieces_same(at, s, 2);
+	return NULL;
+}
+
+const char *pieces_rule_matmul(const pieces_at *at, pieces_spec *s)
+{
+	const onnx_value *a = pieces_input(at, 0), *b = pieces_input(at, 1);
+	int32_t rank = pieces_output(at)->rank;
+	if (a->rank < 2 || b->rank < 2)
+		return "an operand is a vector";
+	if (s->dim == PIECES_INNER) {
+		s->length = a->dim[a->rank - 1];
+		s->in[0].dim = a->rank - 1;
+		s->in[1].dim = b->rank - 2;
+		return NULL;
+	}
+	if (s->dim == rank - 2)
+		s->in[0].dim = a->rank - 2;
+	else if (s->dim == rank - 1)
+		s->in[1].dim = b->rank - 1;
+	else {
+		pieces_same(at, s, 0);
+		pieces_same(at, s, 1);
+	}
+	return NULL;
+}
+
+/* ---- windows ---- */
+
 /* The number of a list that is for spatial dimension i of count. */
-static bool number(const pieces_at *at, const char *attr, int32_t i, int32_t count, int64_t missing,
+static bool spatial_number(const pieces_at *at, const char *attr, int32_t i, int32_t count, int64_t missing,
                    int64_t *out)
 {
 	int64_t list[ONNX_MAX_RANK];
@@ -17,7 +72,7 @@ static bool number(const pieces_at *at, const char *attr, int32_t i, int32_t cou
 }
 
 /* Padding of the spatial dimension i, before and behind, as auto_pad or pads tell. */
-static const char *padding(const pieces_at *at, int32_t i, int32_t n, int64_t stride, int64_t extent,
+static const char *find_padding(const pieces_at *at, int32_t i, int32_t n, int64_t stride, int64_t extent,
                            int64_t *before, int64_t *after)
 {
 	int64_t pads[ONNX_MAX_RANK];
@@ -46,7 +101,7 @@ static const char *padding(const pieces_at *at, int32_t i, int32_t n, int64_t st
 	return *before < 0 || *after < 0 ? "its pads are below 0" : NULL;
 }
 
-static const char *window(const pieces_at *at, pieces_spec *s, bool kernel_of_weight)
+static const char *slide_window(const pieces_at *at, pieces_spec *s, bool kernel_of_weight)
 {
 	const onnx_value *x = pieces_input(at, 0), *w = pieces_input(at, 1);
 	int32_t n = x->rank - 2;
@@ -58,13 +113,13 @@ static const char *window(const pieces_at *at, pieces_spec *s, bool kernel_of_we
 	p->n = n;
 	for (int32_t i = 0; i < n; i++) {
 		int64_t stride, extent, of_weight = kernel_of_weight ? w->dim[2 + i] : 0;
-		if (!number(at, "strides", i, n, 1, &stride) ||
-		    !number(at, "dilations", i, n, 1, &dilation) ||
-		    !number(at, "kernel_shape", i, n, of_weight, &kernel) ||
+		if (!spatial_number(at, "strides", i, n, 1, &stride) ||
+		    !spatial_number(at, "dilations", i, n, 1, &dilation) ||
+		    !spatial_number(at, "kernel_shape", i, n, of_weight, &kernel) ||
 		    (kernel_of_weight && kernel != of_weight) || kernel > ONNX_MAX_ELEMENTS / dilation)
 			return "its window is not known";
 		extent = dilation * (kernel - 1) + 1;
-		const char *why = padding(at, i, n, stride, extent, &pads[i], &pads[n + i]);
+		const char *why = find_padding(at, i, n, stride, extent, &pads[i], &pads[n + i]);
 		if (why)
 			return why;
 		if (i != p->at)
@@ -81,7 +136,7 @@ static const char *window(const pieces_at *at, pieces_spec *s, bool kernel_of_we
 }
 
 /* Channels of X that belong to a group of output channels go with it. */
-static const char *channels(const pieces_at *at, pieces_spec *s, int64_t group)
+static const char *cut_channels(const pieces_at *at, pieces_spec *s, int64_t group)
 {
 	const onnx_value *x = pieces_input(at, 0);
 	s->in[1].dim = 0;
@@ -115,9 +170,9 @@ const char *pieces_rule_conv(const pieces_at *at, pieces_spec *s)
 		return NULL;
 	}
 	if (s->dim == 1)
-		return channels(at, s, group);
+		return cut_channels(at, s, group);
 	if (s->dim > 1)
-		return window(at, s, true);
+		return slide_window(at, s, true);
 	s->in[0].dim = 0;
 	return NULL;
 }
@@ -146,7 +201,7 @@ static bool pads_may_reach_kernel(const pieces_at *at, int32_t i, int32_t n)
 	bool found = onnx_attr_int(at->n, "ceil_mode", 0) ||
 	             onnx_attr_is(at->m, at->n, "auto_pad", "SAME_UPPER") ||
 	             onnx_attr_is(at->m, at->n, "auto_pad", "SAME_LOWER");
-	return found && number(at, "dilations", i, n, 1, &dilation) && dilation > 1;
+	return found && spatial_number(at, "dilations", i, n, 1, &dilation) && dilation > 1;
 }
 
 const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
@@ -163,7 +218,7 @@ const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
 		return "its last window counts padding that is not there";
 	if (pads_may_reach_kernel(at, s->dim - 2, pieces_output(at)->rank - 2))
 		return "its padding may be larger than its dilated kernel allows";
-	return window(at, s, false);
+	return slide_window(at, s, false);
 }
 
 const char *pieces_rule_global_pool(const pieces_at *at, pieces_spec *s)
