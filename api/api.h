@@ -67,6 +67,10 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                               const berth_options *o, berth_arena *tmp, berth_err *err);
 
+/* plain with the rules of the options, in mem. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status api_add_rules(const berth_graph *plain, const berth_machine *machine, const berth_options *o,
+                           berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+
 /* Simulate and judge the placement that the plan holds. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status api_plan_judge(berth_plan *plan, berth_err *err);
 

@@ -223,17 +223,86 @@ const char *berth_plan_violation(const berth_plan *plan, int32_t i)
 	return plan->v.broken.item[i].message;
 }
 
-berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err)
+/* ---- for other programs ---- */
+
+int32_t berth_export_count(void)
 {
-	berth_arena mem = {0}, tmp = {0};
+	return berth_n_exporters;
+}
+
+const char *berth_export_name(int32_t i)
+{
+	return berth_exporters[i]->name;
+}
+
+const char *berth_export_about(int32_t i)
+{
+	return berth_exporters[i]->about;
+}
+
+/* What is missing of the model's file that the target reads. */
+static berth_status check_file(const berth_exporter *e, const berth_content *model, berth_err *err)
+{
+	if (!e->model)
+		return BERTH_OK;
+	if (!model)
+		return berth_fail(err, BERTH_EINVAL, "export to %s reads the model: give its file", e->name);
+	const char *format = berth_content_format(model)->name;
+	return strcmp(format, e->model) == 0
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL,
+	                            "export to %s takes a model of the format %s, but %s is of the format %s",
+	                            e->name, e->model, model->name, format);
+}
+
+static berth_status export_source(const berth_exporter *e, const berth_export_source *x, const char *path,
+                                  berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_export_out made = {.mem = mem};
+	BERTH_TRY(check_file(e, x->model, err));
+	BERTH_TRY(berth_export_make(e, x, tmp, &made, err));
+	if (made.unfit)
+		return berth_fail(err, BERTH_EINFEASIBLE, "%s", made.unfit);
+	return berth_file_write_pieces(path, made.piece, made.n_pieces, err);
+}
+
+static berth_status export_plan(const berth_plan *plan, const char *target, const char *file,
+                                const char *const *theirs, const char *path, berth_arena *mem,
+                                berth_arena *tmp, berth_err *err)
+{
+	const berth_read_options none = {.n_dims = 0};
 	berth_export_source x = {.g = plan->p.g,
 	                         .s = plan->p.s,
 	                         .op_dev = plan->placement.op_dev,
 	                         .p = &plan->p,
-	                         .t = &plan->t};
+	                         .t = &plan->t,
+	                         .theirs = theirs};
+	const berth_exporter *e;
+	berth_content model;
+	berth_read_options words;
+	BERTH_TRY(berth_exporter_find(target, &e, err));
 	BERTH_TRY(api_plan_runs(plan, err));
-	berth_status st = berth_export("trace", &x, path, &mem, &tmp, err);
+	if (!file)
+		return export_source(e, &x, path, mem, tmp, err);
+	BERTH_TRY(berth_model_map(file, &none, mem, &model, &words, err));
+	x.model = &model;
+	x.read = &words;
+	berth_status st = export_source(e, &x, path, mem, tmp, err);
+	berth_model_unmap(&model);
+	return st;
+}
+
+berth_status berth_plan_export(const berth_plan *plan, const char *target, const char *file,
+                               const char *const *theirs, const char *path, berth_err *err)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_status st = export_plan(plan, target, file, theirs, path, &mem, &tmp, err);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 	return st;
+}
+
+berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err)
+{
+	return berth_plan_export(plan, "trace", NULL, NULL, path, err);
 }

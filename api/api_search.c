@@ -113,30 +113,32 @@ static berth_status copy_list(const char *const *list, int32_t n, berth_arena *m
 	return BERTH_OK;
 }
 
-static berth_status add_blocks(berth_plan *plan, const berth_options *o, berth_arena *tmp, berth_err *err)
+static berth_status add_blocks(const berth_options *o, berth_arena *mem, berth_arena *tmp, berth_graph *g,
+                               berth_err *err)
 {
 	const char *name = o->granularity ? o->granularity : berth_grain_name(BERTH_GRAIN_OP);
 	int32_t most = o->max_cuts > 0 ? o->max_cuts : o->max_cuts < 0 ? 0 : -1;
-	berth_graph plain = plan->g;
+	berth_graph plain = *g;
 	berth_granularity x;
 	if (!o->granularity && most < 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_granularity_named(name, &plain, &plan->mem, tmp, &x, err));
-	return berth_granularity_apply(&plain, &x, most, &plan->mem, tmp, &plan->g, err);
+	BERTH_TRY(berth_granularity_named(name, &plain, mem, tmp, &x, err));
+	return berth_granularity_apply(&plain, &x, most, mem, tmp, g, err);
 }
 
-static berth_status add_rules(berth_plan *plan, const berth_machine *machine, const berth_options *o,
-                              berth_arena *tmp, berth_err *err)
+berth_status api_add_rules(const berth_graph *plain, const berth_machine *machine, const berth_options *o,
+                           berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_rule_texts r = {.n_pins = count(o->pin),
 	                      .n_forbids = count(o->forbid),
 	                      .n_colocates = count(o->colocate)};
-	BERTH_TRY(copy_list(o->pin, r.n_pins, &plan->mem, &r.pin, err));
-	BERTH_TRY(copy_list(o->forbid, r.n_forbids, &plan->mem, &r.forbid, err));
-	BERTH_TRY(copy_list(o->colocate, r.n_colocates, &plan->mem, &r.colocate, err));
+	*out = *plain;
+	BERTH_TRY(copy_list(o->pin, r.n_pins, mem, &r.pin, err));
+	BERTH_TRY(copy_list(o->forbid, r.n_forbids, mem, &r.forbid, err));
+	BERTH_TRY(copy_list(o->colocate, r.n_colocates, mem, &r.colocate, err));
 	if (r.n_pins + r.n_forbids + r.n_colocates > 0)
-		BERTH_TRY(berth_graph_add_rules(&r, &machine->s, &plan->mem, tmp, &plan->g, err));
-	return add_blocks(plan, o, tmp, err);
+		BERTH_TRY(berth_graph_add_rules(&r, &machine->s, mem, tmp, out, err));
+	return add_blocks(o, mem, tmp, out, err);
 }
 
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
@@ -152,7 +154,7 @@ berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const 
 	plan->model = model;
 	plan->g = model->g;
 	if (o)
-		BERTH_TRY(add_rules(plan, machine, o, tmp, err));
+		BERTH_TRY(api_add_rules(&model->g, machine, o, &plan->mem, tmp, &plan->g, err));
 	BERTH_TRY(berth_problem_new(&plan->g, &machine->s, &plan->mem, tmp, &plan->p, err));
 	return berth_search_bounds(&plan->p, &bounds, tmp, &plan->bounds, err);
 }

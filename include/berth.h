@@ -101,7 +101,17 @@ BERTH_API const char *berth_machine_warning(const berth_machine *machine, int32_
 /* Which device runs which operator. A plan borrows its model and machine, which must outlive it. */
 typedef struct berth_plan berth_plan;
 
-/* How to search. Zero or NULL takes the default. */
+/* How to search. Zero or NULL takes the default. Which field holds for what; the others are not looked at:
+ *
+ *   berth_place           all but resume
+ *   berth_pareto_front    objective, policy, seed, evaluations, time_s, threads, bound, progress, walks
+ *   berth_lower_bound     objective, evaluations, time_s, bound, pin, forbid, colocate, granularity, max_cuts
+ *   berth_policy_train    objective, seed, evaluations, threads, resume, progress
+ *   berth_task_compare    all but method, start, resume
+ *   berth_task_configure  method, seed, evaluations, time_s, threads
+ *   berth_task_copies     method, policy, seed, evaluations, time_s, threads, walks
+ *   berth_task_split      method, objective, policy, seed, evaluations, time_s, threads, bound, pin, forbid,
+ *                         progress, walks */
 typedef struct berth_options {
 	const char *method;    /* default "berth"; `berth methods` lists them */
 	const char *objective; /* "latency" (default), "throughput", "energy", "edp", "power", "memory",
@@ -304,6 +314,64 @@ BERTH_API berth_status berth_plan_explain_op(const berth_plan *plan, int32_t op,
 /* Write the simulated timeline as a Chrome trace. Fails: BERTH_EINFEASIBLE as above, BERTH_EIO,
  * BERTH_ENOMEM. */
 BERTH_API berth_status berth_plan_trace(const berth_plan *plan, const char *path, berth_err *err);
+
+/* Write the plan in the words of the program that is to run or show it.
+ *   target  "ort", "csv" or another of berth_export_name
+ *   file    the model, as berth_model_load took it; NULL where the target reads no model again
+ *   theirs  [berth_machine_count] what the target calls each device, NULL where that is not told; NULL: of
+ * none Fails: BERTH_EINVAL (no such target; the file or a name is missing), BERTH_EUNSUPPORTED (the target
+ * cannot express the plan), BERTH_EINFEASIBLE (an operator sits where it cannot run, or the target can hardly
+ * run the plan), BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+BERTH_API berth_status berth_plan_export(const berth_plan *plan, const char *target, const char *file,
+                                         const char *const *theirs, const char *path, berth_err *err);
+BERTH_API int32_t berth_export_count(void);
+BERTH_API const char *berth_export_name(int32_t i);
+BERTH_API const char *berth_export_about(int32_t i);
+
+/* ---- advanced: tasks of several searches ---- */
+
+/* What a task answers, as a JSON object. */
+typedef struct berth_document berth_document;
+BERTH_API const char *berth_document_text(const berth_document *document);
+BERTH_API void berth_document_free(berth_document *document);
+
+/* Methods side by side, each with the budget of the options and with `seeds` seeds from theirs on. methods is
+ * ended by NULL; NULL: those of `berth compare`. Keys: graph, system, objective, lower_bound, methods
+ * (method, median, least, most, gap, rows: seed, status, value, gap, evaluations, note). Fails: BERTH_EINVAL,
+ * BERTH_EFORMAT, BERTH_EIO, BERTH_EINTERRUPTED (progress stopped it), BERTH_ENOMEM. */
+BERTH_API berth_status berth_task_compare(const berth_model *model, const berth_machine *machine,
+                                          const berth_options *options, const char *const *methods,
+                                          int32_t seeds, berth_document **out, berth_err *err);
+
+/* Which hosts and devices of a cluster train together, each copy with its batch. models are one training step
+ * at each batch [n], which rise. goal: "time", "power", "peak-power", "energy" or "edp". evaluations (default
+ * 1000) are those of each copy that is placed on several devices. Keys: goal, value, bound, samples, step_s,
+ * energy_j, power_w, peak_w, exchange, copies (host, batch, devices). Fails: BERTH_EINVAL (no training step;
+ * a goal that needs watts), BERTH_EINFEASIBLE (no copy fits), BERTH_ELIMIT (a host of too many unlike
+ * devices), BERTH_ENOMEM. */
+BERTH_API berth_status berth_task_configure(const berth_model *const *models, const int64_t *batch, int32_t n,
+                                            const berth_machine *machine, const char *goal,
+                                            const berth_options *options, berth_document **out,
+                                            berth_err *err);
+
+/* So many copies of the model on one machine that samples a second are the most: least to most of them (0, 0:
+ * from one up to twice the devices). Each number is searched with the budget of the options. Keys: graph,
+ * system, per_s, evaluations, copies (the device of each operator by its name). Fails: BERTH_EINFEASIBLE
+ * (none has a placement), BERTH_EINVAL, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+BERTH_API berth_status berth_task_copies(const berth_model *model, const berth_machine *machine,
+                                         int32_t least, int32_t most, const berth_options *options,
+                                         berth_document **out, berth_err *err);
+
+/* Operators of an ONNX model are cut for the machine, by a search, and their pieces placed.
+ *   file  the model       cut  the new model's file
+ *   plan  the placement's file, for the new model; NULL: not wanted
+ * Where whole operators are better the new model is the old one. Keys: graph, system, objective, value,
+ * whole_value, lower_bound, evaluations, cut (operator, type, axis, pieces: name, device, from, to). Fails:
+ * BERTH_EINVAL (no ONNX model),
+ * BERTH_EINFEASIBLE (nothing fits), BERTH_EFORMAT, BERTH_EUNSUPPORTED, BERTH_EIO, BERTH_ENOMEM. */
+BERTH_API berth_status berth_task_split(const char *file, const berth_machine *machine,
+                                        const berth_options *options, const char *cut, const char *plan,
+                                        berth_document **out, berth_err *err);
 
 /* ---- experimental: may change in any release ---- */
 

@@ -15,7 +15,7 @@ Errors of the library are raised as berth.Error, with its message; .code is one 
 """
 
 from ._berth import (CODES, Draft, Error, Machine, Model, Plan, compare, load, lower_bound, machine, methods,
-                     pareto, place, train, version)
+                     pareto, place, targets, train, version)
 
 __all__ = ["CODES", "Draft", "Error", "Machine", "Model", "Plan", "compare", "load", "lower_bound", "machine",
-           "methods", "pareto", "place", "train", "version"]
+           "methods", "pareto", "place", "targets", "train", "version"]

@@ -284,6 +284,10 @@ class Plan(_Object):
         """Write the simulated timeline for chrome://tracing or Perfetto."""
         _lib.plan_trace(self, _name(path))
 
+    def export(self, target, path, file=None):
+        """Write it for the program that is to run it; targets() lists them, file is the model's."""
+        _lib.plan_export(self, _name(target), None if file is None else _name(file), None, _name(path))
+
     def measure(self, file, engine=None, runs=0):
         """Run it for real by an engine: latency_s, low_s, high_s, runs, max_difference."""
         return _figures(_lib.plan_measure, MeasuredCost, self, _name(file), _bytes(engine), runs)
@@ -400,6 +404,11 @@ def compare(model, machine, methods, **options):
             rows.append({"method": name, "value": math.nan, "gap": math.nan, "status": str(e),
                          "evaluations": 0, "plan": None})
     return sorted(rows, key=lambda r: (math.isnan(r["value"]), r["value"]))
+
+
+def targets():
+    """What plans can be exported to: name and what it is."""
+    return {_text(_lib.export_name(i)): _text(_lib.export_about(i)) for i in range(_lib.export_count())}
 
 
 def train(models, machines, path, **options):

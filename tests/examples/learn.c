@@ -24,26 +24,17 @@ static int train(const char *path, berth_err *err)
 	return st != BERTH_OK;
 }
 
+/* Methods that answer at once, beside each other, as a document. */
 static int compare(const berth_model *model, const berth_machine *machine, const char *policy, berth_err *err)
 {
-	const char *const at_once[] = {"policy", "heft", "ceft", "pbqp", "single"};
-	berth_options options = {.bound = "strong"};
-	double bound;
-	int known = 0;
-	if (berth_lower_bound(model, machine, &options, &bound, err) != BERTH_OK)
+	const char *const at_once[] = {"policy", "heft", "ceft", "pbqp", "single", NULL};
+	berth_options options = {.bound = "strong", .policy = policy};
+	berth_document *rows;
+	if (berth_task_compare(model, machine, &options, at_once, 1, &rows, err) != BERTH_OK)
 		return 1;
-	for (size_t i = 0; i < sizeof at_once / sizeof *at_once; i++) {
-		berth_plan *plan;
-		options.method = at_once[i];
-		options.policy = i == 0 ? policy : NULL;
-		if (berth_place(model, machine, &options, &plan, err) != BERTH_OK)
-			return 1;
-		printf("%-8s %.2f times the bound\n", at_once[i], berth_plan_value(plan) / bound);
-		known += berth_plan_value(plan) >= bound;
-		berth_plan_free(plan);
-	}
-	printf("%d methods are known\n", (int)berth_method_count());
-	return known != sizeof at_once / sizeof *at_once;
+	printf("%s\n%d methods are known\n", berth_document_text(rows), (int)berth_method_count());
+	berth_document_free(rows);
+	return 0;
 }
 
 int main(int argc, char **argv)

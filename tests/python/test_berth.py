@@ -125,6 +125,7 @@ class Use(unittest.TestCase):
         rows = berth.compare(self.model, self.machine, ["single", "berth", "heft"], evaluations=50)
         self.assertEqual(rows[-1]["method"], "single")
         self.assertIn("heft", berth.methods())
+        self.assertIn("csv", berth.targets())
 
     def test_front_outlives_its_name(self):
         model, machine = berth.load("zoo:random:ops=20:seed=1"), berth.machine("system:cpu+2gpu")

@@ -349,6 +349,117 @@ static void test_files(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+static void test_export(void **state)
+{
+	fixture *f = *state;
+	char path[] = "/tmp/berth-api-XXXXXX", text[256] = "";
+	berth_plan *plan;
+	berth_err err;
+	int32_t found = 0, fd = mkstemp(path);
+	FILE *file;
+	assert_true(fd >= 0);
+	close(fd);
+	for (int32_t i = 0; i < berth_export_count(); i++) {
+		found += strcmp(berth_export_name(i), "csv") == 0;
+		assert_true(strlen(berth_export_about(i)) > 10);
+	}
+	assert_int_equal(found, 1);
+	assert_int_equal(berth_place(f->model, f->machine, NULL, &plan, &err), BERTH_OK);
+	assert_int_equal(berth_plan_export(plan, "csv", NULL, NULL, path, &err), BERTH_OK);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+	fclose(file);
+	assert_non_null(strstr(text, "a,"));
+	assert_int_equal(berth_plan_export(plan, "svg", NULL, NULL, path, &err), BERTH_EINVAL);
+	assert_int_equal(berth_plan_export(plan, "ort", NULL, NULL, path, &err), BERTH_EINVAL);
+	assert_non_null(strstr(err.msg, "give its file"));
+	assert_int_equal(berth_plan_export(plan, "ort", "no/such/file", NULL, path, &err), BERTH_EIO);
+	berth_plan_free(plan);
+	unlink(path);
+}
+
+static void test_tasks(void **state)
+{
+	fixture *f = *state;
+	static const char *const methods[] = {"single", "heft", NULL}, *const no_method[] = {"no-such", NULL};
+	const berth_options options = {.evaluations = 50};
+	berth_document *d = NULL;
+	berth_err err;
+	assert_int_equal(berth_task_compare(f->model, f->machine, &options, methods, 2, &d, &err), BERTH_OK);
+	assert_non_null(strstr(berth_document_text(d), "\"method\": \"heft\""));
+	assert_non_null(strstr(berth_document_text(d), "\"seed\": 2"));
+	berth_document_free(d);
+	d = NULL;
+	assert_int_equal(berth_task_compare(f->model, f->machine, &options, no_method, 1, &d, &err),
+	                 BERTH_EINVAL);
+	assert_int_equal(berth_task_compare(f->model, f->machine, &options, methods, 0, &d, &err),
+	                 BERTH_EINVAL);
+	assert_null(d);
+	assert_int_equal(berth_task_copies(f->model, f->machine, 2, 2, &options, &d, &err), BERTH_OK);
+	assert_non_null(strstr(berth_document_text(d), "\"per_s\": "));
+	berth_document_free(d);
+	assert_int_equal(berth_task_copies(f->model, f->machine, 3, 2, NULL, &d, &err), BERTH_EINVAL);
+	berth_document_free(NULL);
+}
+
+static void test_configure(void **state)
+{
+	(void)state;
+	static const int64_t batch[] = {4, 8}, falling[] = {8, 4};
+	const berth_options options = {.evaluations = 20};
+	berth_model *model[2];
+	berth_machine *cluster;
+	berth_document *d;
+	berth_err err;
+	assert_int_equal(berth_model_load("zoo:ffnn:batch=4:training=1", &model[0], &err), BERTH_OK);
+	assert_int_equal(berth_model_load("zoo:ffnn:batch=8:training=1", &model[1], &err), BERTH_OK);
+	assert_int_equal(berth_machine_load("system:hetero-cluster", &cluster, &err), BERTH_OK);
+	const berth_model *const models[] = {model[0], model[1]};
+	assert_int_equal(berth_task_configure(models, batch, 2, cluster, "time", &options, &d, &err),
+	                 BERTH_OK);
+	assert_non_null(strstr(berth_document_text(d), "\"host\": "));
+	berth_document_free(d);
+	assert_int_equal(berth_task_configure(models, falling, 2, cluster, "time", NULL, &d, &err),
+	                 BERTH_EINVAL);
+	assert_int_equal(berth_task_configure(models, batch, 2, cluster, "speed", NULL, &d, &err),
+	                 BERTH_EINVAL);
+	berth_model_free(model[0]);
+	berth_model_free(model[1]);
+	berth_machine_free(cluster);
+}
+
+static void test_split(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/berth-api-XXXXXX", cut[64], plan_path[64];
+	const berth_options options = {.method = "local-search", .evaluations = 300};
+	berth_model *model;
+	berth_machine *machine;
+	berth_plan *plan;
+	berth_document *d;
+	berth_err err;
+	assert_non_null(mkdtemp(dir));
+	snprintf(cut, sizeof cut, "%s/cut.onnx", dir);
+	snprintf(plan_path, sizeof plan_path, "%s/plan", dir);
+	assert_int_equal(berth_machine_load("system:4gpu", &machine, &err), BERTH_OK);
+	assert_int_equal(
+		berth_task_split(BERTH_FIXTURES "/tagger.onnx", machine, &options, cut, plan_path, &d, &err),
+		BERTH_OK);
+	assert_non_null(strstr(berth_document_text(d), "\"whole_value\": "));
+	berth_document_free(d);
+	assert_int_equal(berth_model_load(cut, &model, &err), BERTH_OK);
+	assert_int_equal(berth_plan_read(plan_path, model, machine, &plan, &err), BERTH_OK);
+	assert_true(berth_plan_feasible(plan));
+	berth_plan_free(plan);
+	berth_model_free(model);
+	assert_int_equal(berth_task_split(plan_path, machine, &options, cut, NULL, &d, &err), BERTH_EINVAL);
+	berth_machine_free(machine);
+	unlink(cut);
+	unlink(plan_path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +473,10 @@ int main(void)
 		cmocka_unit_test(test_front),
 		cmocka_unit_test(test_methods),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_export, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test(test_configure),
+		cmocka_unit_test(test_split),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
