@@ -1,6 +1,6 @@
-/* See cluster.h. Two hosts are equal where changing places is an automorphism of the system: devices, links,
- * channels and memory pools all go to equal ones. Such changes of places can be made one after the other, so
- * being equal is transitive. */
+/* The hosts of a system, and which of them are equal. Two hosts are equal where changing places is an
+ * automorphism of the system: devices, links, channels and memory pools all go to equal ones. Such changes of
+ * places can be made one after the other, so being equal is transitive. */
 #include "cluster.h"
 
 #include <math.h>
@@ -233,4 +233,18 @@ berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_ar
 	if (st == BERTH_OK)
 		*out = c;
 	return st;
+}
+
+berth_status berth_cluster_probe(const berth_cluster *c, int64_t bytes, berth_arena *mem, berth_arena *tmp,
+                                 berth_problem *out, berth_err *err)
+{
+	berth_builder *b;
+	berth_graph *g;
+	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
+	BERTH_TRY(berth_builder_new(tmp, "probe", &b, err));
+	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
+	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));
+	BERTH_TRY(berth_builder_edge(b, 0, 1, bytes, NULL, err));
+	BERTH_TRY(berth_builder_finish(b, mem, g, err));
+	return berth_problem_new(g, c->s, mem, tmp, out, err);
 }

@@ -3,7 +3,7 @@
 #ifndef BERTH_CLUSTER_H
 #define BERTH_CLUSTER_H
 
-#include "system.h"
+#include "problem.h"
 
 typedef struct berth_cluster {
 	const berth_system *s;
@@ -25,6 +25,11 @@ typedef struct berth_cluster {
  * naming one), BERTH_ENOMEM. O(hosts^2 * links). */
 berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_arena *tmp, berth_cluster *out,
                                berth_err *err);
+
+/* A problem of two operators with one tensor of so many bytes between them: its way and its time between any
+ * two devices. In mem; tmp is scratch, another arena. Fails: BERTH_ENOMEM. */
+berth_status berth_cluster_probe(const berth_cluster *c, int64_t bytes, berth_arena *mem, berth_arena *tmp,
+                                 berth_problem *out, berth_err *err);
 
 static inline int32_t berth_host_size(const berth_cluster *c, int32_t host)
 {

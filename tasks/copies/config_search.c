@@ -46,12 +46,6 @@ typedef struct searcher {
 
 /* ---- deadlines ---- */
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static berth_status list_deadlines(searcher *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_copies *x = s->x;
@@ -64,10 +58,7 @@ static berth_status list_deadlines(searcher *s, berth_arena *tmp, berth_err *err
 			for (int32_t b = 0; b < x->n_batches; b++)
 				if (x->host[h]->crew[i].price[b].runs)
 					s->deadline_ns[n++] = x->host[h]->crew[i].price[b].time_ns;
-	qsort(s->deadline_ns, (size_t)n, sizeof *s->deadline_ns, ascending);
-	for (int32_t i = 0; i < n; i++)
-		if (i == 0 || s->deadline_ns[i] != s->deadline_ns[i - 1])
-			s->deadline_ns[s->n_deadlines++] = s->deadline_ns[i];
+	s->n_deadlines = berth_config_sort_times(s->deadline_ns, n);
 	return BERTH_OK;
 }
 

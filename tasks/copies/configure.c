@@ -27,11 +27,21 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int32_t berth_config_sort_times(int64_t *ns, int32_t n)
+{
+	int32_t unlike = 0;
+	qsort(ns, (size_t)n, sizeof *ns, ascending);
+	for (int32_t i = 0; i < n; i++)
+		if (i == 0 || ns[i] != ns[i - 1])
+			ns[unlike++] = ns[i];
+	return unlike;
+}
+
 /* The times of the copies at all batches: what a deadline can be. */
 static int32_t list_deadlines(const walker *w)
 {
 	const berth_copies *x = w->x;
-	int32_t n = 0, k = 0;
+	int32_t n = 0;
 	for (int32_t h = 0; h < x->c->n_hosts; h++) {
 		const berth_layout *l =
 			w->c.host_layout[h] < 0 ? NULL : &x->host[h]->layout[w->c.host_layout[h]];
@@ -40,11 +50,7 @@ static int32_t list_deadlines(const walker *w)
 				if (x->host[h]->crew[l->crew[i]].price[b].runs)
 					w->deadline_ns[n++] = x->host[h]->crew[l->crew[i]].price[b].time_ns;
 	}
-	qsort(w->deadline_ns, (size_t)n, sizeof *w->deadline_ns, ascending);
-	for (int32_t i = 0; i < n; i++)
-		if (i == 0 || w->deadline_ns[i] != w->deadline_ns[i - 1])
-			w->deadline_ns[k++] = w->deadline_ns[i];
-	return k;
+	return berth_config_sort_times(w->deadline_ns, n);
 }
 
 static berth_status visit_deadlines(walker *w)

@@ -54,6 +54,9 @@ typedef berth_status berth_config_visit(void *ctx, const berth_configuration *c,
 berth_status berth_configure_each(berth_exchanger *e, berth_exchange_kind kind, berth_arena *tmp,
                                   berth_config_visit *visit, void *ctx, berth_err *err);
 
+/* Times in ascending order, each once; returns how many they are. */
+int32_t berth_config_sort_times(int64_t *ns, int32_t n);
+
 /* Visit good configurations: for each deadline each host by itself, and for each number of hosts those that
  * are best for the goal by themselves, where a bound does not tell that these are worse than what was seen;
  * then from the best eight of these every change of one host, of two hosts' places, and of the deadline, for

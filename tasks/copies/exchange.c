@@ -208,20 +208,6 @@ double berth_exchange_least_s(const berth_exchanger *e, int32_t n_hosts, berth_e
 
 /* ---- scratch ---- */
 
-/* Two operators with a tensor of the size of all gradients between them. */
-static berth_status make_probe(berth_exchanger *e, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	berth_builder *b;
-	berth_graph *g;
-	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
-	BERTH_TRY(berth_builder_new(tmp, "exchange", &b, err));
-	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
-	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));
-	BERTH_TRY(berth_builder_edge(b, 0, 1, e->x->grad_bytes, NULL, err));
-	BERTH_TRY(berth_builder_finish(b, mem, g, err));
-	return berth_problem_new(g, e->x->c->s, mem, tmp, &e->probe, err);
-}
-
 /* Channels of links that lead from the host to others. */
 static int32_t count_ways(const berth_cluster *c, int32_t host)
 {
@@ -242,7 +228,7 @@ berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_
 {
 	const berth_cluster *c = x->c;
 	berth_exchanger e = {.x = x, .least_latency_s = INFINITY};
-	BERTH_TRY(make_probe(&e, mem, tmp, err));
+	BERTH_TRY(berth_cluster_probe(c, x->grad_bytes, mem, tmp, &e.probe, err));
 	BERTH_TRY(BERTH_NEW(mem, e.on, c->n_hosts, err));
 	BERTH_TRY(BERTH_NEW(mem, e.channel_free_s, c->s->n_channels, err));
 	for (int32_t i = 0; i < c->s->n_channels; i++)

@@ -109,21 +109,6 @@ static berth_status time_blocks(const berth_problem *p, const berth_granularity 
 	return BERTH_OK;
 }
 
-/* The one tensor of the problem has so many bytes: their routes and times between any two devices. */
-static berth_status route_border(const berth_system *s, int64_t bytes, berth_arena *mem, berth_arena *tmp,
-                                 berth_problem *out, berth_err *err)
-{
-	berth_builder *b;
-	berth_graph *g;
-	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
-	BERTH_TRY(berth_builder_new(tmp, "border", &b, err));
-	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
-	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));
-	BERTH_TRY(berth_builder_edge(b, 0, 1, bytes, NULL, err));
-	BERTH_TRY(berth_builder_finish(b, mem, g, err));
-	return berth_problem_new(g, s, mem, tmp, out, err);
-}
-
 /* Devices of a server that send or receive over a channel. Each sends over one border at most, and receives
  * over one at most, whatever copies the server has. */
 typedef struct users {
@@ -242,7 +227,7 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 	int64_t bytes = 0;
 	BERTH_TRY(count_bytes(p->g, blocks, x, mem, tmp, err));
 	BERTH_TRY(widest_border(p->g, blocks, tmp, &bytes, err));
-	BERTH_TRY(route_border(c->s, bytes, mem, tmp, &border, err));
+	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border, err));
 	x->spans = c->n_hosts > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int64_t n = 0;
