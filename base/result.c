@@ -98,8 +98,6 @@ berth_result_value berth_result_get(const berth_result *r, const char *path, con
 	return berth_result_none();
 }
 
-static void put_value(berth_json_out *w, const char *key, berth_result_value v);
-
 static void put_object(berth_json_out *w, const char *key, const berth_result *r)
 {
 	if (!r) {
@@ -128,7 +126,7 @@ static void put_map(berth_json_out *w, const char *key, const berth_result_map *
 {
 	berth_json_open(w, key, '{');
 	for (int32_t i = 0; i < map->n; i++)
-		put_value(w, map->name[i], map->value[i]);
+		berth_result_put(w, map->name[i], map->value[i]);
 	berth_json_close(w, '}');
 	w->failed |= map->failed;
 }
@@ -141,7 +139,7 @@ static void put_texts(berth_json_out *w, const char *key, const berth_result_val
 	berth_json_close(w, ']');
 }
 
-static void put_value(berth_json_out *w, const char *key, berth_result_value v)
+void berth_result_put(berth_json_out *w, const char *key, berth_result_value v)
 {
 	switch (v.type) {
 	case BERTH_RESULT_NONE: break;
@@ -163,5 +161,5 @@ void berth_result_put_members(berth_json_out *w, const berth_result *r)
 {
 	w->failed |= r == &nothing;
 	for (int32_t i = 0; i < r->kind->n_keys; i++)
-		put_value(w, r->kind->key[i].key, r->value[i]);
+		berth_result_put(w, r->kind->key[i].key, r->value[i]);
 }

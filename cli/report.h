@@ -1,24 +1,33 @@
-/* Parts of documents and reports that several verbs print. */
+/* What several verbs tell of a placement, as results and as text, and pages of --report. */
 #ifndef BERTH_CLI_REPORT_H
 #define BERTH_CLI_REPORT_H
 
 #include "check.h"
 #include "cli.h"
 #include "graph_union.h"
-#include "json.h"
+#include "page.h"
+#include "pipeline.h"
+#include "result.h"
 #include "timeline.h"
 
-/* "violations":[{kind, op, device, pool, needed, limit, message}], keys that do not apply left out. */
-void report_put_violations(berth_json_out *w, const berth_problem *p, const berth_violations *list);
+extern const berth_result_kind violation_kind, device_kind, pool_kind, model_kind, packed_kind, pipeline_kind;
 
-/* {name, busy_s, peak_memory_bytes, memory_bytes} of device d; NAN: null. */
-void report_put_device(berth_json_out *w, const berth_system *s, int32_t d, double busy_s, double peak_bytes);
+/* Results in c->mem. Lists may be empty: of models, where one has the system for itself; of memory pools,
+ * where
+ * there are none. Those of a timeline hold null where nothing runs. */
+const berth_result_list *report_violations(cli *c, const berth_problem *p, const berth_violations *list);
+const berth_result_list *report_devices(cli *c, const berth_problem *p, const berth_timeline *t);
+const berth_result_list *report_models(cli *c, const berth_graph_parts *parts, const berth_timeline *t);
+const berth_result_list *report_pools(cli *c, const berth_problem *p, const berth_timeline *t);
+/* NULL without --compress. */
+const berth_result *report_packed(cli *c, const berth_problem *p, const berth_timeline *t);
+
+/* One more of device_kind, NAN: null. */
+void report_add_device(berth_result_list *all, const berth_system *s, int32_t d, double busy,
+                       double peak_bytes);
 
 /* Figures of the metrics, each by its key: metric [BERTH_N_METRICS] values, NAN: null. */
 void report_put_metrics(berth_json_out *w, const double *metric);
-
-/* "devices":[...] of these. Without a timeline busy_s and peak_memory_bytes are null. */
-void report_put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t);
 
 /* What busy times are shares of: the period from sample to sample where the objective is the throughput, else
  * the latency. o NULL: the latency. */
@@ -34,10 +43,7 @@ report_span report_span_of(const berth_timeline *t, const berth_objective *o);
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
                                   const berth_objective *o, const int64_t *peak_bytes, berth_err *err);
 
-/* "models":[{name, end_s}] where several models share the machine; nothing otherwise. end_s is when the last
- * operator of the model ends; null where the cost model does not tell. */
-void report_put_models(berth_json_out *w, const berth_graph_parts *parts, const berth_timeline *t);
-/* The same as text, a row a model. Fails: BERTH_ENOMEM. */
+/* A row a model where several share the system; nothing otherwise. Fails: BERTH_ENOMEM. */
 berth_status report_print_models(cli *c, const berth_graph_parts *parts, const berth_timeline *t,
                                  berth_err *err);
 
@@ -46,5 +52,45 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 
 /* The first violations as text, at most five. */
 void report_print_violations(const berth_violations *list);
+
+/* A blank line, and a row for each pool: load, peak memory and memory. o as in report_span_of. Fails:
+ * BERTH_ENOMEM. */
+berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
+                                const berth_objective *o, berth_err *err);
+
+/* A blank line, and a row for each pool: bandwidth, memory, members. Fails: BERTH_ENOMEM. */
+berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err);
+
+/* A line; nothing without --compress. t is of p and runs. */
+void report_print_packed(const cli *c, const berth_problem *p, const berth_timeline *t);
+
+/* What is told of samples in flight, where the objective is the throughput. */
+typedef struct report_pipeline {
+	/* The objective is the throughput, and samples in flight are defined. Else all else is 0. */
+	bool told;
+	berth_pipeline x;
+} report_pipeline;
+
+/* Of a placement that was simulated, in c->mem. Fails: BERTH_ENOMEM. */
+berth_status report_pipeline_find(cli *c, const berth_problem *p, const berth_timeline *t,
+                                  const berth_objective *o, report_pipeline *out, berth_err *err);
+
+/* NULL where nothing is told. */
+const berth_result *report_pipeline_result(cli *c, const berth_problem *p, const report_pipeline *x);
+
+/* How many samples are in flight, and where they do not fit; or nothing. */
+void report_print_pipeline(const berth_problem *p, const report_pipeline *x);
+
+/* --report of verbs: what they found as a page with pictures, one HTML file. */
+#define CLI_REPORT(path) \
+	{"report", 0, CLI_FILE_ONLY, (path), "FILE.html", \
+	 "write a page with pictures: one file for any browser"}
+
+/* Begin a page of a kind (page.h) about a graph on a system; NULL: of several. unit: of values in it. */
+berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const char *graph,
+                             const char *system, const char *unit, berth_err *err);
+
+/* End it and write it to path. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status cli_report_write(cli *c, berth_page *page, const char *path, berth_err *err);
 
 #endif

@@ -1,4 +1,6 @@
-/* Infeasible problems; see report_infeasible.h. */
+/* Why a problem is infeasible: rules that cannot be kept together, and changes that would let it fit. Both
+ * are
+ * found within a patience, and told as a result and as text. */
 #include "report_infeasible.h"
 
 #include "say.h"
@@ -15,54 +17,67 @@ berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_
 	return berth_relax(p, o, &out->subset, op_dev, order, until, &c->mem, &c->tmp, &out->relax, err);
 }
 
-static void put_rule(berth_json_out *w, const berth_problem *p, const berth_rule *r)
+#define RULE(K, IF) \
+	K(TEXT, "kind", "", "as of violations", berth_violation_name(r->kind)) \
+	IF(r->op >= 0, TEXT, "op", "", "missing where it is of none", p->g->op_name[r->op]) \
+	IF(r->dev >= 0, TEXT, "device", "", "the same", p->s->dev_name[r->dev]) \
+	IF(r->pool >= 0, TEXT, "pool", "", "of `pool`", p->s->pool_name[r->pool]) \
+	IF(r->group >= 0, TEXT, "group", "", "of `colocation` and `separation`", \
+	   r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group] : p->g->sep_name[r->group]) \
+	IF(r->metric >= 0, TEXT, "metric", "", "of `limit`", berth_metrics[r->metric].name)
+static RESULT_KIND(rule_kind, "Rule", "", RULE);
+
+#define CONFLICT_RULE(K, IF) \
+	K(ALL_OF(rule_kind), "", "", "", rule) \
+	K(TEXT, "message", "", "", x->subset.message[i])
+static RESULT_KIND(conflict_rule_kind, "Conflict rule", "", CONFLICT_RULE);
+
+#define CONFLICT(K, IF) \
+	K(BOOL, "proven", "", "no placement keeps the rules below; false: nothing is said", \
+	  x->subset.proven) \
+	K(BOOL, "smallest", "", "no conflict of fewer rules has a proof", x->subset.smallest) \
+	K(BOOL, "cut_short", "", "time was over: rules may stand below that are not needed", \
+	  x->subset.cut_short) \
+	K(LIST(conflict_rule_kind), "rules", "", "none can be left out of the proof", rules)
+static RESULT_KIND(conflict_kind, "", "", CONFLICT);
+
+#define RELAXATION(K, IF) \
+	K(ALL_OF(rule_kind), "", "", "", rule) \
+	IF(change->add_bytes >= 0, INT, "add_bytes", "bytes", "of memory: to be added to the device", \
+	   change->add_bytes) \
+	IF(!isnan(change->most), NUMBER, "most", "of the metric", "of limits: the new one", change->most) \
+	K(BOOL, "least", "", "of memory and limits: less is proven not to be enough", change->least) \
+	K(TEXT, "text", "", "", change->text)
+static RESULT_KIND(relaxation_kind, "Relaxation", "", RELAXATION);
+
+#define INFEASIBLE(K, IF) \
+	K(OBJECT(conflict_kind), "conflict", "", "only with violations", conflict) \
+	K(LIST(relaxation_kind), "relaxations", "", \
+	  "only with violations: what would have to give way, each tried", relaxations) \
+	K(BOOL, "relaxations_together", "", "only with violations: all of them are needed, not one", \
+	  x->relax.together)
+RESULT_KIND(infeasible_kind, "", "", INFEASIBLE);
+
+static const berth_result *rule_result(berth_arena *mem, const berth_problem *p, const berth_rule *r)
 {
-	berth_json_put_string(w, "kind", berth_violation_name(r->kind));
-	if (r->op >= 0)
-		berth_json_put_string(w, "op", p->g->op_name[r->op]);
-	if (r->dev >= 0)
-		berth_json_put_string(w, "device", p->s->dev_name[r->dev]);
-	if (r->pool >= 0)
-		berth_json_put_string(w, "pool", p->s->pool_name[r->pool]);
-	if (r->group >= 0)
-		berth_json_put_string(w, "group",
-		                      r->kind == BERTH_VIOLATION_COLOCATION ? p->g->coloc_name[r->group]
-		                                                            : p->g->sep_name[r->group]);
-	if (r->metric >= 0)
-		berth_json_put_string(w, "metric", berth_metrics[r->metric].name);
+	return RESULT_NEW(mem, rule_kind, RULE);
 }
 
-void report_put_infeasible(berth_json_out *w, const berth_problem *p, const report_infeasible *x)
+const berth_result *report_infeasible_result(cli *c, const berth_problem *p, const report_infeasible *x)
 {
-	const berth_infeasible_subset *c = &x->subset;
-	berth_json_open(w, "conflict", '{');
-	berth_json_put_bool(w, "proven", c->proven);
-	berth_json_put_bool(w, "smallest", c->smallest);
-	berth_json_put_bool(w, "cut_short", c->cut_short);
-	berth_json_open(w, "rules", '[');
-	for (int32_t i = 0; i < c->n; i++) {
-		berth_json_open(w, NULL, '{');
-		put_rule(w, p, &c->rule[i]);
-		berth_json_put_string(w, "message", c->message[i]);
-		berth_json_close(w, '}');
+	berth_arena *mem = &c->mem;
+	berth_result_list *rules = berth_result_list_new(mem, &conflict_rule_kind);
+	berth_result_list *relaxations = berth_result_list_new(mem, &relaxation_kind);
+	for (int32_t i = 0; i < x->subset.n; i++) {
+		const berth_result *rule = rule_result(mem, p, &x->subset.rule[i]);
+		RESULT_ADD(rules, CONFLICT_RULE);
 	}
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-	berth_json_open(w, "relaxations", '[');
-	for (int32_t i = 0; i < x->relax.n; i++) {
-		const berth_relaxation *r = &x->relax.item[i];
-		berth_json_open(w, NULL, '{');
-		put_rule(w, p, &r->rule);
-		if (r->add_bytes >= 0)
-			berth_json_put_int(w, "add_bytes", r->add_bytes);
-		if (!isnan(r->most))
-			berth_json_put_number(w, "most", r->most);
-		berth_json_put_bool(w, "least", r->least);
-		berth_json_put_string(w, "text", r->text);
-		berth_json_close(w, '}');
+	for (const berth_relaxation *change = x->relax.item; change < x->relax.item + x->relax.n; change++) {
+		const berth_result *rule = rule_result(mem, p, &change->rule);
+		RESULT_ADD(relaxations, RELAXATION);
 	}
-	berth_json_close(w, ']');
-	berth_json_put_bool(w, "relaxations_together", x->relax.together);
+	const berth_result *conflict = RESULT_NEW(mem, conflict_kind, CONFLICT);
+	return RESULT_NEW(mem, infeasible_kind, INFEASIBLE);
 }
 
 void report_print_infeasible(const report_infeasible *x)

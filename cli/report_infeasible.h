@@ -3,8 +3,8 @@
 #define BERTH_CLI_REPORT_CONFLICT_H
 
 #include "cli.h"
-#include "json.h"
 #include "relax.h"
+#include "result.h"
 
 typedef struct report_infeasible {
 	berth_infeasible_subset subset;
@@ -17,9 +17,9 @@ berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_
                                     const int32_t *op_dev, const int32_t *order, const berth_patience *until,
                                     report_infeasible *out, berth_err *err);
 
-/* "conflict":{proven, smallest, cut_short, rules:[{kind, op, device, group, metric, message}]},
- * "relaxations":[{...the rule, add_bytes, most, least, text}], "relaxations_together". */
-void report_put_infeasible(berth_json_out *w, const berth_problem *p, const report_infeasible *x);
+extern const berth_result_kind infeasible_kind;
+/* In c->mem. */
+const berth_result *report_infeasible_result(cli *c, const berth_problem *p, const report_infeasible *x);
 
 /* The same as text. */
 void report_print_infeasible(const report_infeasible *x);

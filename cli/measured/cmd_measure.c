@@ -9,7 +9,6 @@
 #include "print.h"
 #include "progress.h"
 #include "report.h"
-#include "report_page.h"
 #include "say.h"
 #include "text.h"
 #include "times.h"
@@ -162,12 +161,12 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 
 /* ---- output ---- */
 
-static void put_devices(berth_json_out *w, const state *s)
+static const berth_result_list *devices(cli *c, const state *s)
 {
-	berth_json_open(w, "devices", '[');
+	berth_result_list *all = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < s->s.n_devs; d++)
-		report_put_device(w, &s->s, d, s->busy_s ? s->busy_s[d] : NAN, NAN);
-	berth_json_close(w, ']');
+		report_add_device(all, &s->s, d, s->busy_s ? s->busy_s[d] : NAN, NAN);
+	return all;
 }
 
 static double largest_load(const state *s)
@@ -179,7 +178,7 @@ static double largest_load(const state *s)
 }
 
 /* The members of the document. */
-static void put_all(berth_json_out *w, const state *s)
+static void put_all(cli *c, berth_json_out *w, const state *s)
 {
 	bool ran = s->run.n_samples > 0;
 	const double interval[] = {ran ? s->run.wall.low : NAN, ran ? s->run.wall.high : NAN};
@@ -190,10 +189,10 @@ static void put_all(berth_json_out *w, const state *s)
 	metric[BERTH_THROUGHPUT] = ran ? largest_load(s) : NAN;
 	report_put_metrics(w, metric);
 	berth_json_put_bool(w, "feasible", s->v.feasible);
-	report_put_violations(w, &s->p, &s->v.broken);
+	berth_result_put(w, "violations", berth_result_list_value(report_violations(c, &s->p, &s->v.broken)));
 	berth_json_put_ns(w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(w, "order", "given");
-	put_devices(w, s);
+	berth_result_put(w, "devices", berth_result_list_value(devices(c, s)));
 	berth_json_put_string(w, "engine", s->engine);
 	berth_json_flat(w, true);
 	berth_json_put_numbers(w, "samples_s", s->run.wall_s, s->run.n_samples);
@@ -214,7 +213,7 @@ static berth_status print_json(cli *c, const state *s, berth_err *err)
 	berth_json_out w;
 	berth_json_out_init(&w, &c->mem, true);
 	berth_json_open(&w, NULL, '{');
-	put_all(&w, s);
+	put_all(c, &w, s);
 	return cli_end_json(c, &w, err);
 }
 
@@ -223,7 +222,7 @@ static berth_status write_report(cli *c, const args *a, const state *s, berth_er
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "measure", s->g.name, s->s.name, "s", err));
 	berth_json_open(&page.w, "document", '{');
-	put_all(&page.w, s);
+	put_all(c, &page.w, s);
 	berth_json_close(&page.w, '}');
 	if (s->t.r.runs)
 		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));

@@ -5,7 +5,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
-#include "report_page.h"
+#include "report.h"
 #include "text.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "decoder_words.h"
 #include "graph_load.h"
 #include "progress.h"
-#include "report_page.h"
+#include "report.h"
 #include "text.h"
 
 #include <stdio.h>

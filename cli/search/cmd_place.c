@@ -1,29 +1,12 @@
 /* berth place: load, bound, run the method, check, write, report. */
-#include "budget.h"
-#include "cli_granularity.h"
-#include "graph.h"
+#include "place.h"
+
 #include "graph_load.h"
 #include "page_plan.h"
-#include "place_certificate.h"
-#include "place_decoder.h"
-#include "place_pareto.h"
-#include "place_price.h"
-#include "place_replicas.h"
 #include "place_requests.h"
-#include "place_rescue.h"
-#include "place_smaller.h"
-#include "print.h"
 #include "progress.h"
-#include "report.h"
-#include "report_infeasible.h"
-#include "report_packed.h"
-#include "report_page.h"
-#include "report_pipeline.h"
-#include "report_pools.h"
 #include "say.h"
 #include "signals.h"
-#include "solve.h"
-#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,49 +16,14 @@
 #define AGAIN_SHARE 0.1
 #define WHY_SHARE 0.05
 
-typedef struct args {
-	const char *on, *method, *out, *report;
-	place_pareto_args pareto;
-	cli_budget budget;
-	cli_granularity granularity;
-	decoder_args decoder;
-	const char *certificate;
-	const char *replicas;
-	cli_texts requests;
-} args;
-
-typedef struct state {
-	const berth_method *method;
-	berth_objective objective;
-	berth_graph whole; /* as it was read */
-	berth_graph g;     /* with the rules of --granularity and --max-cuts */
-	berth_graph_parts parts; /* where several models share the machine */
-	berth_system s;
-	berth_problem p;
-	berth_bounds bounds;
-	berth_solution r;
-	berth_timeline t;
-	report_pipeline pipeline;
-	berth_verdict v;
-	report_infeasible infeasible; /* where something is broken */
-	place_smaller smaller;
-	berth_finer price;
-	place_decoder decoder; /* of a language model, whose decoding graph is `whole` */
-	place_rescue rescue;
-	bool again;          /* a search for an answer that holds for prefill, too */
-	place_certificate certificate;
-	place_replicas copies;
-	berth_single single; /* the best single device, to compare with: no part of the answer's cost */
-} state;
-
-static bool to_stdout(const args *a)
+static bool to_stdout(const place_args *a)
 {
 	return a->out && strcmp(a->out, "-") == 0;
 }
 
 /* ---- passes ---- */
 
-static berth_status compile(cli *c, const args *a, state *s, berth_err *err)
+static berth_status compile(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	cli_budget budget = a->budget;
 	s->g = s->whole;
@@ -87,7 +35,7 @@ static berth_status compile(cli *c, const args *a, state *s, berth_err *err)
 	                         &s->bounds, err);
 }
 
-static berth_status load(cli *c, const args *a, state *s, berth_err *err)
+static berth_status load(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	if (s->decoder.on)
 		BERTH_TRY(place_decoder_load(c, a->on, &a->granularity, &s->decoder, &s->whole, &s->s, err));
@@ -100,7 +48,7 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	return compile(c, a, s, err);
 }
 
-static berth_status check(cli *c, state *s, berth_err *err)
+static berth_status check(cli *c, place_state *s, berth_err *err)
 {
 	if (!s->r.answered)
 		return berth_check_problem(&s->p, &c->mem, &s->v.broken, err);
@@ -110,7 +58,8 @@ static berth_status check(cli *c, state *s, berth_err *err)
 }
 
 /* For an interruption that finds the search, or what comes after it, unable to end by itself. */
-static berth_status keep_best(cli *c, const args *a, state *s, berth_search_cfg *cfg, berth_err *err)
+static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth_search_cfg *cfg,
+                              berth_err *err)
 {
 	place_rescue *x = &s->rescue;
 	x->path = a->out;
@@ -122,7 +71,7 @@ static berth_status keep_best(cli *c, const args *a, state *s, berth_search_cfg 
 }
 
 /* The time holds from the start of the program. A search that is made again gets a tenth more. */
-static void limit_time(const cli *c, const state *s, berth_search_cfg *cfg)
+static void limit_time(const cli *c, const place_state *s, berth_search_cfg *cfg)
 {
 	if (s->again) {
 		cfg->time_s *= AGAIN_SHARE;
@@ -133,7 +82,7 @@ static void limit_time(const cli *c, const state *s, berth_search_cfg *cfg)
 	}
 }
 
-static berth_status search(cli *c, const args *a, state *s, berth_err *err)
+static berth_status search(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	berth_search_cfg cfg;
 	cli_progress progress;
@@ -168,7 +117,7 @@ static double seconds_left(const cli *c, const cli_budget *b)
 	return isinf(wall) && isinf(cpu) ? 0 : fmin(wall, cpu);
 }
 
-static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *err)
+static berth_status find_infeasible(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	berth_patience until = {.cancel = cli_catch_signals()};
 	double left = seconds_left(c, &a->budget);
@@ -185,7 +134,7 @@ static berth_status find_infeasible(cli *c, const args *a, state *s, berth_err *
 	return BERTH_OK;
 }
 
-static berth_status write_out(cli *c, const args *a, state *s, berth_err *err)
+static berth_status write_out(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	place_rescue *x = &s->rescue;
 	berth_placement placement = x->as;
@@ -204,225 +153,7 @@ static berth_status write_out(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
-/* ---- output ---- */
-
-static void put_placement(berth_json_out *w, const state *s)
-{
-	berth_json_open(w, "placement", '{');
-	for (int32_t op = 0; s->r.answered && op < s->g.n_ops; op++)
-		berth_json_put_string(w, s->g.op_name[op], s->s.dev_name[s->r.op_dev[op]]);
-	berth_json_close(w, '}');
-	berth_json_put_string(w, "order", berth_order_name(s->r.order));
-	if (!s->r.op_order)
-		return;
-	berth_json_open(w, "order_ops", '[');
-	berth_json_flat(w, true);
-	for (int32_t k = 0; k < s->g.n_ops; k++)
-		berth_json_put_string(w, NULL, s->g.op_name[s->r.op_order[k]]);
-	berth_json_close(w, ']');
-	berth_json_flat(w, false);
-}
-
-static void put_left_out(berth_json_out *w, const berth_solution *r)
-{
-	berth_json_open(w, "seeds_left_out", '[');
-	for (int32_t i = 0; i < r->n_left_out; i++)
-		berth_json_put_string(w, NULL, r->left_out[i]);
-	berth_json_close(w, ']');
-}
-
-/* What does not differ from run to run, but for the placement itself. */
-static berth_status put_answer(cli *c, berth_json_out *w, const args *a, const state *s, berth_err *err)
-{
-	const berth_solution *r = &s->r;
-	berth_json_put_string(w, "graph", s->g.name);
-	berth_json_put_string(w, "system", s->s.name);
-	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
-	berth_json_put_string(w, "method", r->method->name);
-	berth_json_put_number(w, "value", r->value);
-	berth_json_put_number(w, "lower_bound", r->lower_bound);
-	berth_json_put_string(w, "bound", r->bound_kind);
-	berth_json_put_number(w, "gap", r->gap);
-	if (a->budget.gap > 0)
-		berth_json_put_number(w, "gap_asked", a->budget.gap);
-	berth_json_put_bool(w, "dual_dropped", s->bounds.dropped);
-	place_certificate_put(w, &s->certificate);
-	berth_json_put_string(w, "status", r->status);
-	berth_json_put_bool(w, "feasible", r->feasible);
-	report_put_violations(w, &s->p, &s->v.broken);
-	if (s->v.broken.n)
-		report_put_infeasible(w, &s->p, &s->infeasible);
-	if (s->v.broken.n && s->decoder.on)
-		place_smaller_put(w, &s->smaller);
-	place_price_put(w, &a->granularity, &s->price);
-	if (s->decoder.on && r->answered)
-		BERTH_TRY(place_decoder_put(c, w, &s->decoder.d, &s->p, &s->t, err));
-	berth_json_put_int(w, "seed", (int64_t)r->seed);
-	if (r->walks > 1)
-		berth_json_put_int(w, "walks", r->walks);
-	berth_json_put_int(w, "evaluations", r->evaluations);
-	if (r->nodes)
-		berth_json_put_int(w, "nodes", r->nodes);
-	if (r->groups) {
-		berth_json_put_int(w, "groups", r->groups);
-		berth_json_put_bool(w, "groups_optimal", r->groups_optimal);
-	}
-	if (r->n_left_out)
-		put_left_out(w, r);
-	place_replicas_put(w, &s->copies, r->value);
-	if (r->answered)
-		report_put_packed(c, w, &s->p, &s->t);
-	return BERTH_OK;
-}
-
-static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	BERTH_TRY(put_answer(c, &w, a, s, err));
-	berth_json_put_number(&w, "solve_s", s->r.solve_s);
-	berth_json_put_number(&w, "wall_s", s->r.wall_s);
-	report_put_models(&w, &s->parts, &s->t);
-	report_put_devices(&w, &s->p, &s->t);
-	report_put_pipeline(&w, &s->p, &s->pipeline);
-	report_put_pools(&w, &s->p, &s->t);
-	put_placement(&w, s);
-	return cli_end_json(c, &w, err);
-}
-
-static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
-{
-	berth_page page;
-	BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
-	                          berth_objective_unit(&s->r.objective), err));
-	berth_json_open(&page.w, "document", '{');
-	BERTH_TRY(put_answer(c, &page.w, a, s, err));
-	berth_json_close(&page.w, '}');
-	if (s->r.answered && s->t.r.runs)
-		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
-	return cli_report_write(c, &page, a->report, err);
-}
-
-/* How the answer stands to the best single device. */
-static void print_speedup(const state *s)
-{
-	const berth_metric_row *m = berth_objective_metric(&s->r.objective);
-	if (s->single.why)
-		cli_say("%s", s->single.why);
-	else if (m && m->of_time > 0 && !m->of_energy && s->r.value > 0)
-		cli_say("%.2f times as fast as the best single device", s->single.value / s->r.value);
-	else if (s->single.value > 0)
-		cli_say("%.1f %% %s than the best single device",
-		        100 * fabs(1 - s->r.value / s->single.value),
-		        s->r.value > s->single.value ? "more" : "less");
-	else
-		cli_say("as good as the best single device");
-}
-
-/* The best single device of a cut program is slower than that of the model before the cut. */
-static void print_cut(const berth_graph *g)
-{
-	int32_t cut, pieces = berth_graph_pieces(g, &cut);
-	if (pieces)
-		cli_say("cut: %d operator%s in %d pieces: compare with a plan of the whole model, which one "
-		        "device may run faster\n",
-		        (int)cut, cut == 1 ? " stands" : "s stand", (int)pieces);
-}
-
-/* What each metric of a sum or under a limit comes to. */
-static void print_parts(const state *s)
-{
-	char value[32], most[32];
-	const berth_objective *o = &s->r.objective;
-	const char *before = "";
-	if (berth_objective_metric(o) && !berth_objective_has_limits(o))
-		return;
-	for (int m = 0; m < BERTH_N_METRICS; m++) {
-		if (!o->sums[m] && !o->limits[m])
-			continue;
-		cli_say("%s%s %s", before, berth_metrics[m].name,
-		        cli_metric(value, (berth_metric)m, s->v.metric[m]));
-		if (o->limits[m])
-			cli_say(" (limit %s)", cli_metric(most, (berth_metric)m, o->most[m]));
-		before = ", ";
-	}
-	cli_say("\n");
-}
-
-static void print_head(const args *a, const state *s)
-{
-	const berth_solution *r = &s->r;
-	char value[32], bound[32], gap[32], asked[32], count[32], time[32];
-	const berth_metric_row *m = berth_objective_metric(&r->objective);
-	cli_say("%s on %s: ", s->g.name, s->s.name);
-	if (r->feasible) {
-		cli_say("%s %s", berth_objective_name(&r->objective),
-		        cli_value(value, &r->objective, r->value));
-		if (s->parts.n > 1 && m && m->per)
-			cli_say(" a period of all %d %s\n", (int)s->parts.n,
-			        s->copies.r.n ? "copies" : "models");
-		else
-			cli_say("%s%s\n", m && m->per ? " a " : "", m && m->per ? m->per : "");
-		print_speedup(s);
-		cli_say("; %s bound %s, gap %s", r->bound_kind,
-		        cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
-		if (a->budget.gap > 0)
-			cli_say(" (%s asked for: %s)", cli_percent(asked, a->budget.gap),
-			        r->gap <= a->budget.gap ? "reached" : "not reached");
-		cli_say("\n");
-		print_cut(&s->g);
-		print_parts(s);
-		place_replicas_print(&s->copies, r->value);
-	} else {
-		cli_say("no placement was found that fits\n");
-	}
-	if (r->groups)
-		cli_say("%s solved %d groups of the %d operators%s: nothing is proven for the operators\n",
-		        r->method->name, (int)r->groups, (int)s->g.n_ops,
-		        r->groups_optimal ? ", to the best of these groups" : "");
-	cli_say("by %s, %s evaluations in %s, seed %llu", r->method->name, cli_count(count, r->evaluations),
-	        berth_text_seconds(time, r->wall_s), (unsigned long long)r->seed);
-	if (r->walks > 1)
-		cli_say(", %d walks", (int)r->walks);
-	cli_say("\n");
-}
-
-static berth_status print_text(cli *c, const args *a, const state *s, berth_err *err)
-{
-	bool period = s->r.feasible && berth_objective_is(&s->r.objective, BERTH_THROUGHPUT);
-	if (s->r.answered) {
-		print_head(a, s);
-		place_price_print(&a->granularity, &s->price, &s->r);
-		if (s->decoder.on)
-			place_decoder_print_head(&s->decoder.d, &s->t, period ? s->r.value : 0);
-		cli_say("\n");
-		if (s->decoder.on) {
-			BERTH_TRY(place_decoder_print_layers(c, &s->decoder.d, &s->p, &s->t, err));
-			cli_say("\n");
-		}
-		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));
-		BERTH_TRY(report_print_devices(c, &s->p, &s->t, &s->r.objective, s->pipeline.x.peak_bytes,
-		                               err));
-		BERTH_TRY(report_print_pools(c, &s->p, &s->t, &s->r.objective, err));
-		report_print_pipeline(&s->p, &s->pipeline);
-		report_print_packed(c, &s->p, &s->t);
-		cli_say("\n");
-		BERTH_TRY(report_print_lost(c, &s->p, &s->t, err));
-	}
-	if (s->v.broken.n) {
-		cli_say("infeasible:\n");
-		report_print_violations(&s->v.broken);
-		report_print_infeasible(&s->infeasible);
-		place_smaller_print(&s->smaller);
-	} else if (a->out) {
-		cli_say("written to %s\n", a->out);
-	}
-	place_certificate_print(&s->certificate, s->r.interrupted);
-	return BERTH_OK;
-}
-
-static berth_status check_args(const cli *c, const args *a, state *s, berth_err *err)
+static berth_status check_args(const cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	const char *grain = a->granularity.name;
 	bool layers = s->decoder.on || a->granularity.max_cuts >= 0 ||
@@ -442,7 +173,7 @@ static berth_status check_args(const cli *c, const args *a, state *s, berth_err 
 }
 
 /* --pareto: a front instead of one answer. */
-static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
+static berth_status place_front(cli *c, place_args *a, place_state *s, berth_err *err)
 {
 	a->pareto.out = a->out;
 	a->pareto.report = a->report;
@@ -459,7 +190,7 @@ static berth_status place_front(cli *c, args *a, state *s, berth_err *err)
 }
 
 /* --requests: copies for a mix of sizes instead of one answer. */
-static berth_status place_mix(cli *c, const args *a, state *s, berth_err *err)
+static berth_status place_mix(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	const place_requests_args x = {a->requests, a->replicas, a->on, a->out};
 	BERTH_TRY(check_args(c, a, s, err));
@@ -473,7 +204,7 @@ static berth_status place_mix(cli *c, const args *a, state *s, berth_err *err)
 }
 
 /* The answer holds for prefill too, or is searched anew with more held back for it. */
-static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
+static berth_status fit_prefill(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	if (s->r.answered)
 		BERTH_TRY(berth_decoder_judge(&s->decoder.d, &s->r, &c->mem, err));
@@ -494,7 +225,7 @@ static berth_status fit_prefill(cli *c, const args *a, state *s, berth_err *err)
 }
 
 /* A language model whose use is left open is placed by layers for both uses. */
-static berth_status open_decoder(cli *c, args *a, state *s, berth_err *err)
+static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_err *err)
 {
 	const char *spec = c->args[0];
 	if (c->n_args > 1 && (a->decoder.context || a->decoder.batch || a->decoder.cache))
@@ -513,8 +244,21 @@ static berth_status open_decoder(cli *c, args *a, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status place(cli *c, const args *a, state *s, berth_err *err)
+static berth_status write_report(cli *c, const place_args *a, const place_state *s,
+                                 const berth_result *answer, berth_err *err)
 {
+	berth_page page;
+	BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
+	                          berth_objective_unit(&s->r.objective), err));
+	berth_result_put(&page.w, "document", berth_result_object(answer));
+	if (s->r.answered && s->t.r.runs)
+		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
+	return cli_report_write(c, &page, a->report, err);
+}
+
+static berth_status place(cli *c, const place_args *a, place_state *s, berth_err *err)
+{
+	const berth_result *answer;
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
@@ -528,12 +272,13 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 		BERTH_TRY(write_out(c, a, s, err));
 	if (!s->r.interrupted)
 		BERTH_TRY(place_certificate_write(c, &a->budget, &s->p, &s->r, &s->certificate, err));
+	BERTH_TRY(place_answer(c, a, s, &answer, err));
 	if (c->json)
-		BERTH_TRY(print_json(c, a, s, err));
+		BERTH_TRY(place_put(c, s, answer, err));
 	else if (!c->quiet && !to_stdout(a))
-		BERTH_TRY(print_text(c, a, s, err));
+		BERTH_TRY(place_print(c, a, s, err));
 	if (a->report)
-		BERTH_TRY(write_report(c, a, s, err));
+		BERTH_TRY(write_report(c, a, s, answer, err));
 	if (s->r.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best placement so far is the answer");
@@ -546,11 +291,11 @@ static berth_status place(cli *c, const args *a, state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.method = berth_method_default()->name,
+	place_args a = {.method = berth_method_default()->name,
 	          .pareto = {.points = 64},
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
-	state s = {0};
+	place_state s = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},

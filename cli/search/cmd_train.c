@@ -7,7 +7,7 @@
 #include "graph_load.h"
 #include "print.h"
 #include "progress.h"
-#include "report_page.h"
+#include "report.h"
 #include "say.h"
 #include "signals.h"
 #include "system_change.h"

@@ -1,4 +1,6 @@
-/* --certificate of place; see place_certificate.h. */
+/* --certificate of place: is it asked for where there can be one, is it made and written, and what does it
+ * prove
+ * of the bound that is told? */
 #include "place_certificate.h"
 
 #include "certificate.h"
@@ -57,15 +59,16 @@ berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_pr
 	return berth_file_write(x->path, text, len, err);
 }
 
-void place_certificate_put(berth_json_out *w, const place_certificate *x)
+#define CERTIFICATE(K, IF) \
+	K(TEXT_OR_NULL, "proof", "", \
+	  "its kind; null: there is no bound, or the search was interrupted", x->proof) \
+	K(NS, "bound", "s", "what it proves", x->proven_ns) \
+	K(BOOL, "whole", "", "that is all of `lower_bound`", x->proof && x->proven_ns >= x->told_ns)
+RESULT_KIND(certificate_kind, "", "", CERTIFICATE);
+
+const berth_result *place_certificate_result(cli *c, const place_certificate *x)
 {
-	if (!x->path)
-		return;
-	berth_json_open(w, "certificate", '{');
-	berth_json_put_string(w, "proof", x->proof);
-	berth_json_put_ns(w, "bound", x->proven_ns);
-	berth_json_put_bool(w, "whole", x->proof && x->proven_ns >= x->told_ns);
-	berth_json_close(w, '}');
+	return x->path ? RESULT_NEW(&c->mem, certificate_kind, CERTIFICATE) : NULL;
 }
 
 void place_certificate_print(const place_certificate *x, bool interrupted)

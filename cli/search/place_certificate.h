@@ -4,7 +4,7 @@
 
 #include "budget.h"
 #include "cli.h"
-#include "json.h"
+#include "result.h"
 #include "solve.h"
 
 typedef struct place_certificate {
@@ -27,8 +27,10 @@ berth_status place_certificate_check_system(const place_certificate *x, const be
 berth_status place_certificate_write(cli *c, const cli_budget *b, const berth_problem *p,
                                      const berth_solution *r, place_certificate *x, berth_err *err);
 
-/* The key "certificate", and the line. interrupted: was the search? */
-void place_certificate_put(berth_json_out *w, const place_certificate *x);
+extern const berth_result_kind certificate_kind;
+/* NULL: not asked for. */
+const berth_result *place_certificate_result(cli *c, const place_certificate *x);
+/* A line. interrupted: was the search? */
 void place_certificate_print(const place_certificate *x, bool interrupted);
 
 #endif

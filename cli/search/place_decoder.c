@@ -141,32 +141,37 @@ berth_status place_decoder_print_layers(cli *c, const berth_decoder *x, const be
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
 
-berth_status place_decoder_put(cli *c, berth_json_out *w, const berth_decoder *x, const berth_problem *p,
-                               const berth_timeline *t, berth_err *err)
+#define LAYER(K, IF) \
+	K(TEXT, "name", "", "", x->layers.block_name[i]) \
+	K(TEXT, "devices", "", "most operators first, with + between", layer[i].devices) \
+	K(NUMBER, "weight_bytes", "bytes", "", layer[i].weight_bytes) \
+	K(NUMBER, "cache_bytes", "bytes", "keys and values", layer[i].cache_bytes) \
+	K(NUMBER, "decode_s", "s", "how long its operators run", layer[i].decode_s) \
+	K(NUMBER, "prefill_s", "s", "the same", layer[i].prefill_s)
+static RESULT_KIND(layer_kind, "", "", LAYER);
+
+#define DECODER(K, IF) \
+	K(INT, "context", "tokens", "in the cache", x->context) \
+	K(INT, "batch", "", "sequences", x->batch) \
+	K(INT, "chunk", "tokens", "of a prompt, read at once", x->chunk) \
+	K(NUMBER_OR_NULL, "decode_s", "s", "of a token of each sequence", \
+	  t->r.runs ? (double)t->r.latency_ns * 1e-9 : NAN) \
+	K(NUMBER_OR_NULL, "decode_tokens_per_s", "tokens/s", "", tokens_per_s(t, x->batch)) \
+	K(NUMBER_OR_NULL, "prefill_s", "s", "of the last chunk", \
+	  x->t.r.runs ? (double)x->t.r.latency_ns * 1e-9 : NAN) \
+	K(NUMBER_OR_NULL, "prefill_tokens_per_s", "tokens/s", "", tokens_per_s(&x->t, x->batch * x->chunk)) \
+	K(BOOL, "prefill_fits", "", "with the same placement", x->v.feasible) \
+	K(LIST(layer_kind), "layers", "", "in program order", layers)
+RESULT_KIND(decoder_kind, "", "", DECODER);
+
+berth_status place_decoder_result(cli *c, const berth_decoder *x, const berth_problem *p,
+                                  const berth_timeline *t, const berth_result **out, berth_err *err)
 {
-	berth_decoder_layer *list;
-	BERTH_TRY(berth_decoder_layers(x, p, t, &c->mem, &list, err));
-	berth_json_open(w, "decoder", '{');
-	berth_json_put_int(w, "context", x->context);
-	berth_json_put_int(w, "batch", x->batch);
-	berth_json_put_int(w, "chunk", x->chunk);
-	berth_json_put_number(w, "decode_s", t->r.runs ? (double)t->r.latency_ns * 1e-9 : NAN);
-	berth_json_put_number(w, "decode_tokens_per_s", tokens_per_s(t, x->batch));
-	berth_json_put_number(w, "prefill_s", x->t.r.runs ? (double)x->t.r.latency_ns * 1e-9 : NAN);
-	berth_json_put_number(w, "prefill_tokens_per_s", tokens_per_s(&x->t, x->batch * x->chunk));
-	berth_json_put_bool(w, "prefill_fits", x->v.feasible);
-	berth_json_open(w, "layers", '[');
-	for (int32_t i = 0; i < x->layers.n_blocks; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", x->layers.block_name[i]);
-		berth_json_put_string(w, "devices", list[i].devices);
-		berth_json_put_number(w, "weight_bytes", list[i].weight_bytes);
-		berth_json_put_number(w, "cache_bytes", list[i].cache_bytes);
-		berth_json_put_number(w, "decode_s", list[i].decode_s);
-		berth_json_put_number(w, "prefill_s", list[i].prefill_s);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
+	berth_decoder_layer *layer;
+	berth_result_list *layers = berth_result_list_new(&c->mem, &layer_kind);
+	BERTH_TRY(berth_decoder_layers(x, p, t, &c->mem, &layer, err));
+	for (int32_t i = 0; i < x->layers.n_blocks; i++)
+		RESULT_ADD(layers, LAYER);
+	*out = RESULT_NEW(&c->mem, decoder_kind, DECODER);
 	return BERTH_OK;
 }

@@ -6,7 +6,7 @@
 #include "cli_granularity.h"
 #include "decoder_uses.h"
 #include "decoder_words.h"
-#include "json.h"
+#include "result.h"
 
 typedef struct place_decoder {
 	bool on;
@@ -33,8 +33,9 @@ void place_decoder_print_head(const berth_decoder *x, const berth_timeline *t, d
 berth_status place_decoder_print_layers(cli *c, const berth_decoder *x, const berth_problem *p,
                                         const berth_timeline *t, berth_err *err);
 
-/* "decoder":{...}. */
-berth_status place_decoder_put(cli *c, berth_json_out *w, const berth_decoder *x, const berth_problem *p,
-                               const berth_timeline *t, berth_err *err);
+extern const berth_result_kind decoder_kind;
+/* In c->mem. Fails: BERTH_ENOMEM. */
+berth_status place_decoder_result(cli *c, const berth_decoder *x, const berth_problem *p,
+                                  const berth_timeline *t, const berth_result **out, berth_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include "pareto.h"
 #include "placement.h"
 #include "print.h"
-#include "report_page.h"
+#include "report.h"
 #include "say.h"
 #include "text.h"
 #include "threads.h"

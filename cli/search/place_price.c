@@ -25,17 +25,20 @@ void place_price_print(const cli_granularity *x, const berth_finer *price, const
 		cli_say("without %s there is a placement: %s\n", text, value);
 }
 
-void place_price_put(berth_json_out *w, const cli_granularity *x, const berth_finer *price)
+#define PRICE(K, IF) \
+	K(TEXT, "name", "", "`op`, `block`, `layer` or the file", \
+	  x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP)) \
+	IF(x->max_cuts >= 0, INT, "max_cuts", "", "only with `--max-cuts`", x->max_cuts) \
+	IF(x->max_cuts >= 0, INT, "cuts", "", "the same: those of the answer; -1: there is none", \
+	  price->cuts) \
+	K(NUMBER_OR_NULL, "finer_value", "of the objective", "of single operators; null: nothing fits", \
+	  price->value) \
+	K(NUMBER_OR_NULL, "cost", "share", \
+	  "value / finer_value - 1, at least 0; null: one of them is missing", \
+	  price->cost)
+RESULT_KIND(price_kind, "", "", PRICE);
+
+const berth_result *place_price_result(cli *c, const cli_granularity *x, const berth_finer *price)
 {
-	if (!price->known)
-		return;
-	berth_json_open(w, "granularity", '{');
-	berth_json_put_string(w, "name", x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP));
-	if (x->max_cuts >= 0) {
-		berth_json_put_int(w, "max_cuts", x->max_cuts);
-		berth_json_put_int(w, "cuts", price->cuts);
-	}
-	berth_json_put_number(w, "finer_value", price->value);
-	berth_json_put_number(w, "cost", price->cost);
-	berth_json_close(w, '}');
+	return price->known ? RESULT_NEW(&c->mem, price_kind, PRICE) : NULL;
 }

@@ -3,11 +3,12 @@
 #define BERTH_CLI_PLACE_PRICE_H
 
 #include "cli_granularity.h"
-#include "json.h"
+#include "result.h"
 #include "yardsticks.h"
 
-/* A line of text; members of the object that is open. Nothing where it is not known. */
+/* A line of text; a result, NULL where it is not known. */
 void place_price_print(const cli_granularity *x, const berth_finer *price, const berth_solution *r);
-void place_price_put(berth_json_out *w, const cli_granularity *x, const berth_finer *price);
+extern const berth_result_kind price_kind;
+const berth_result *place_price_result(cli *c, const cli_granularity *x, const berth_finer *price);
 
 #endif

@@ -67,8 +67,3 @@ void place_replicas_print(const place_replicas *x, double value)
 {
 	copies_print_rate(x->r.n, value);
 }
-
-void place_replicas_put(berth_json_out *w, const place_replicas *x, double value)
-{
-	copies_put_rate(w, x->r.n, value);
-}

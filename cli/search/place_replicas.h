@@ -30,6 +30,5 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 
 /* A line about them; value of the answer. */
 void place_replicas_print(const place_replicas *x, double value);
-void place_replicas_put(berth_json_out *w, const place_replicas *x, double value);
 
 #endif

@@ -68,14 +68,16 @@ void place_smaller_print(const place_smaller *s)
 		cli_say("smaller models were not all tried: the time was over\n");
 }
 
-void place_smaller_put(berth_json_out *w, const place_smaller *s)
+#define SMALLER(K, IF) \
+	K(TEXT, "kind", "", "`context`, `cache`, `weights`, `batch`, `granularity` or `together`", \
+	  s->found.item[i].kind) \
+	K(TEXT, "text", "", "as an option, or a word of the model", s->text[i])
+RESULT_KIND(smaller_kind, "", "", SMALLER);
+
+const berth_result_list *place_smaller_list(cli *c, const place_smaller *s)
 {
-	berth_json_open(w, "smaller", '[');
-	for (int32_t i = 0; i < s->found.n; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "kind", s->found.item[i].kind);
-		berth_json_put_string(w, "text", s->text[i]);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	berth_result_list *all = berth_result_list_new(&c->mem, &smaller_kind);
+	for (int32_t i = 0; i < s->found.n; i++)
+		RESULT_ADD(all, SMALLER);
+	return all;
 }

@@ -5,6 +5,7 @@
 
 #include "decoder_smaller.h"
 #include "place_decoder.h"
+#include "result.h"
 
 typedef struct place_smaller {
 	berth_smaller found;
@@ -16,7 +17,7 @@ berth_status place_smaller_find(cli *c, place_decoder *x, const berth_search_cfg
                                 const berth_patience *until, place_smaller *out, berth_err *err);
 
 void place_smaller_print(const place_smaller *s);
-/* "smaller":[{kind, text}]. */
-void place_smaller_put(berth_json_out *w, const place_smaller *s);
+extern const berth_result_kind smaller_kind;
+const berth_result_list *place_smaller_list(cli *c, const place_smaller *s);
 
 #endif

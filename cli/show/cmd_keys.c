@@ -11,6 +11,7 @@
 #include <string.h>
 
 const berth_result_kind *const cli_documents[] = {
+	&place_document,
 	&compare_document,
 	&profile_document,
 	&show_graph_document,
@@ -103,7 +104,7 @@ static void print_keys(kinds *found, const berth_result_kind *kind, const char *
 	for (int32_t i = 0; i < kind->n_keys; i++) {
 		const berth_result_key *k = &kind->key[i];
 		char path[PATH];
-		if (k->type == BERTH_RESULT_ALL_OF && !*k->kind->heading) {
+		if (k->type == BERTH_RESULT_ALL_OF && (*prefix || !*k->kind->heading)) {
 			print_keys(found, k->kind, prefix);
 			continue;
 		}

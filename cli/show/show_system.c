@@ -2,7 +2,7 @@
 #include "file.h"
 #include "graph_load.h"
 #include "print.h"
-#include "report_pools.h"
+#include "report.h"
 #include "say.h"
 #include "show.h"
 #include "system_json.h"

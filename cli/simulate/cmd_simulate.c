@@ -9,8 +9,6 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
-#include "report_packed.h"
-#include "report_pools.h"
 #include "say.h"
 #include "simulate_whatif.h"
 #include "system_change.h"
@@ -169,14 +167,18 @@ static berth_status print_json(cli *c, const args *a, const state *s, berth_err 
 	if (s->t.r.runs)
 		copies_put_rate(&w, copies_given(c), s->v.metric[BERTH_THROUGHPUT]);
 	berth_json_put_bool(&w, "feasible", s->v.feasible);
-	report_put_violations(&w, &s->p, &s->v.broken);
+	berth_result_put(&w, "violations",
+	                 berth_result_list_value(report_violations(c, &s->p, &s->v.broken)));
 	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
 	berth_json_put_string(&w, "bound", s->bounds.kind);
 	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
-	report_put_models(&w, &s->parts, &s->t);
-	report_put_devices(&w, &s->p, &s->t);
-	report_put_pools(&w, &s->p, &s->t);
-	report_put_packed(c, &w, &s->p, &s->t);
+	if (s->parts.n)
+		berth_result_put(&w, "models", berth_result_list_value(report_models(c, &s->parts, &s->t)));
+	berth_result_put(&w, "devices", berth_result_list_value(report_devices(c, &s->p, &s->t)));
+	if (s->p.n_pools)
+		berth_result_put(&w, "memory_pools", berth_result_list_value(report_pools(c, &s->p, &s->t)));
+	if (c->compress)
+		berth_result_put(&w, "compress", berth_result_object(report_packed(c, &s->p, &s->t)));
 	if (a->set.n)
 		simulate_whatif_put_set(&w, &s->what_if, &s->g);
 	else if (a->each.n)
