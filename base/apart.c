@@ -1,4 +1,5 @@
-/* Child processes; see apart.h. Results come through a pipe. */
+/* Work in child processes, for libraries that would print, hang or end this one. Results come through a
+ * pipe. */
 #include "apart.h"
 
 #include "file.h"

@@ -263,6 +263,14 @@ int berth_file_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+uint64_t berth_file_little(const unsigned char *p, size_t bytes)
+{
+	uint64_t x = 0;
+	for (size_t i = 0; i < bytes; i++)
+		x |= (uint64_t)p[i] << (8 * i);
+	return x;
+}
+
 int berth_file_sync(int fd)
 {
 	int failed;

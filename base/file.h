@@ -67,6 +67,9 @@ berth_status berth_file_write_told(const char *path, berth_file_teller *tell, vo
  * there. false: there are no more (nor of a path that is too long). */
 bool berth_file_part(const char *path, int k, char *name, size_t size);
 
+/* The little-endian number of 1 to 8 bytes at p. */
+uint64_t berth_file_little(const unsigned char *p, size_t bytes);
+
 /* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
  * that path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */
 int berth_file_write_all(int fd, const void *data, size_t size);

@@ -1,6 +1,7 @@
-/* See leftovers.h. A note is claimed, filled and published by its state. Who clears it away takes it first,
- * and it is not used again. Notes stand in blocks; one is added where all are in use, and none ever goes: a
- * handler may be walking over them. */
+/* Notes of what would be left behind if the process ended this moment, for signal handlers. A note is
+ * claimed, filled and published by its state. Who clears it away takes it first, and it is not used again.
+ * Notes stand in blocks; one is added where all are in use, and none ever goes: a handler may be walking
+ * over them. */
 #include "leftovers.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* See library.h. */
+/* Libraries that are loaded where they are needed, by dlopen. Its messages are words only: they tell an
+ * absent library from one that does not load, and that from too little memory. */
 #include "library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* See name_index.h. Hashing by FNV-1a; the order of the table is never visible. */
+/* Which element of a list has a name: a hash table of indices, in parts that stay when it grows. Hashing
+ * by FNV-1a; the order of the table is never visible. */
 #include "name_index.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* PCG32 seeding and derived distributions; see rng.h for the source. */
+/* PCG32 seeding and derived distributions: numbers below a limit without bias, and
+ * standard normal ones. */
 #include "rng.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Safetensors files with a digest; see safetensors.h. */
+/* Safetensors files with a digest, written part by part and read whole. The digest is looked at before a
+ * number is used. */
 #include "safetensors.h"
 
 #include "file.h"
@@ -53,14 +54,6 @@ static void put_le(unsigned char *p, uint64_t x, size_t bytes)
 		p[i] = (unsigned char)(x >> (8 * i));
 }
 
-static uint64_t get_le(const unsigned char *p, size_t bytes)
-{
-	uint64_t x = 0;
-	for (size_t i = 0; i < bytes; i++)
-		x |= (uint64_t)p[i] << (8 * i);
-	return x;
-}
-
 /* n numbers of data from the first on. */
 static void put_data(unsigned char *p, safetensors_dtype dtype, const void *data, size_t first, size_t n)
 {
@@ -86,7 +79,7 @@ static void get_data(const unsigned char *p, safetensors_dtype dtype, size_t n, 
 {
 	size_t bytes = dtypes[dtype].bytes;
 	for (size_t i = 0; i < n; i++, p += bytes) {
-		uint64_t x = get_le(p, bytes);
+		uint64_t x = berth_file_little(p, bytes);
 		uint32_t word = (uint32_t)x;
 		switch (dtype) {
 		case SAFETENSORS_F32:
@@ -132,9 +125,9 @@ static size_t find_digits(const unsigned char *data, size_t size)
 {
 	static const char key[] = "\"sha256\"";
 	size_t found = 0;
-	if (size < LENGTH_BYTES || get_le(data, LENGTH_BYTES) > size - LENGTH_BYTES)
+	if (size < LENGTH_BYTES || berth_file_little(data, LENGTH_BYTES) > size - LENGTH_BYTES)
 		return 0;
-	const unsigned char *end = data + LENGTH_BYTES + get_le(data, LENGTH_BYTES);
+	const unsigned char *end = data + LENGTH_BYTES + berth_file_little(data, LENGTH_BYTES);
 	for (const unsigned char *p = data + LENGTH_BYTES; (size_t)(end - p) >= sizeof key - 1; p++) {
 		p = memchr(p, '"', (size_t)(end - p) - (sizeof key - 2));
 		if (!p)
@@ -635,7 +628,7 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
                                 safetensors_file *out, berth_err *err)
 {
 	const unsigned char *bytes = data;
-	uint64_t len = size >= LENGTH_BYTES ? get_le(bytes, LENGTH_BYTES) : 0;
+	uint64_t len = size >= LENGTH_BYTES ? berth_file_little(bytes, LENGTH_BYTES) : 0;
 	if (size < LENGTH_BYTES || len > size - LENGTH_BYTES || len > SAFETENSORS_MAX_HEADER || len < 2 ||
 	    bytes[LENGTH_BYTES] != '{')
 		return berth_fail(err, BERTH_EFORMAT,

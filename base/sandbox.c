@@ -1,4 +1,5 @@
-/* See sandbox.h. The answer comes through a pipe, a header first. */
+/* Work on a stranger's bytes in a child process that can do nothing else. The answer comes through a pipe,
+ * a header first. */
 #include "sandbox.h"
 
 #include "apart.h"

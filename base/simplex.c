@@ -1,4 +1,5 @@
-/* See simplex.h. */
+/* Small linear programs by the simplex method on a tableau. Bland's rule chooses the pivots: the same answer
+ * everywhere. */
 #include "simplex.h"
 
 #include <math.h>

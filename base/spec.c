@@ -1,4 +1,5 @@
-/* Specs; see spec.h. */
+/* Specs: NAME[:key=value...] read by a table of parameters, and written without defaults. Errors name the
+ * nearest parameter. */
 #include "spec.h"
 
 #include "text.h"

@@ -1,4 +1,5 @@
-/* Statistics of repeated runs; see statistics.h. */
+/* Statistics of repeated runs and of methods over instances: means, bootstrap intervals, the signed-rank
+ * test, and the correction for many tests. */
 #include "statistics.h"
 
 #include "rng.h"

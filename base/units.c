@@ -1,4 +1,4 @@
-/* See units.h. */
+/* Units of measure behind a number: a table of their names and of their factors to SI units. */
 #include "units.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* See columns.h. Parts double from FIRST rows up to LARGE, and stay at that. */
+/* A table that grows row by row, without copying, of columns whose values may be runs. Parts double from
+ * FIRST rows up to LARGE, and stay at that. */
 #include "columns.h"
 
 #include <assert.h>

@@ -114,6 +114,13 @@ berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op)
 	                       .backward = g->op_backward[op]};
 }
 
+const char *berth_graph_stem(const char *path, size_t *n)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	*n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+	return name;
+}
+
 int32_t berth_graph_find(const berth_graph *g, const char *name)
 {
 	for (int32_t op = 0; op < g->n_ops; op++)

@@ -164,6 +164,9 @@ void berth_graph_must_hold(const berth_graph *g);
 /* What g states about op, but for its times and forbidden devices. Borrows g's texts. */
 berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op);
 
+/* The file's name in path without folder and suffix, as graphs are called: [*n], not closed by a 0. */
+const char *berth_graph_stem(const char *path, size_t *n);
+
 /* Index of the operator with that name, or -1. O(ops). */
 int32_t berth_graph_find(const berth_graph *g, const char *name);
 

@@ -1,4 +1,5 @@
-/* A graph piece by piece; see graph.h. */
+/* A graph taken piece by piece: operators, what is attached to them, edges. Each piece is checked as it
+ * comes. */
 #include "graph_build.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The finished graph out of a builder; see graph.h for the numbering. What is sorted is sorted by place
+/* The finished graph out of a builder. What is sorted is sorted by place
  * first, by counting, then within each place. What of the builder is in the graph goes back to the system at
  * once, so that a large graph does not stand there twice. */
 #include "graph_build.h"

@@ -1,4 +1,5 @@
-/* See graph_union.h. Each graph is stated anew to one builder. */
+/* Several graphs as one: models that share a machine at the same time. Each graph is stated anew to one
+ * builder. */
 #include "graph_union.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* See piece_names.h. A name that was taken has "#2" behind it. */
+/* What the names of pieces tell: their number, how many there are, whether they are joined. A name that
+ * was taken has "#2" behind it. */
 #include "piece_names.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The table of groupers, their driver and the checks of what they return; see coarsen.h. */
+/* The table of groupers, their driver and the checks of what they return: the graph of the groups is
+ * acyclic, caps hold, colocation groups stay whole. */
 #include "coarsen.h"
 
 #include "group.h"

@@ -1,4 +1,5 @@
-/* Blocks of a graph in program order, and the graph with blocks as colocation groups; see granularity.h. */
+/* Blocks of a graph in program order, and the graph with blocks as colocation groups. Operators that no
+ * layer has are labelled by the layer they stand behind. */
 #include "granularity_find.h"
 #include "sort.h"
 

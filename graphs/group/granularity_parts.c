@@ -1,4 +1,5 @@
-/* Parts of layers; see granularity.h. */
+/* Parts of layers: told by names (experts, numbered scopes), else cut behind operators that join several
+ * tensors where nothing else goes on. */
 #include "granularity_find.h"
 
 #include "sort.h"

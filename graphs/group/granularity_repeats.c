@@ -1,4 +1,4 @@
-/* Layers as what repeats, where names do not tell them; see granularity.h. The forward operators in
+/* Layers as what repeats, where names do not tell them. The forward operators in
  * topological order are cut into pieces wherever one tensor alone goes on. Pieces are equal that have the
  * same types and connections. From the first piece on, the shortest sequence of pieces that is followed by an
  * equal one is a layer, as often as it comes. */

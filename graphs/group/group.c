@@ -1,4 +1,5 @@
-/* Levels of a coarsening; see group.h. */
+/* Levels of a coarsening: the graph of each, clusters taken as the next one, and clusters cut until their
+ * graph is acyclic. */
 #include "group.h"
 
 #include <assert.h>

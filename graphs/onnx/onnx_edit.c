@@ -1,4 +1,5 @@
-/* See onnx_edit.h. A message that holds a change gets a new head, which is known when all inside is. */
+/* A copy of an ONNX model with fields added to its nodes, made of pieces of the file and of what is new. A
+ * message that holds a change gets a new head, which is known when all inside is. */
 #include "onnx_edit.h"
 
 /* A tag and a length take at most 20 bytes. Nodes of the main graph are 2 messages deep in the model. */

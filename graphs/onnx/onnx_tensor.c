@@ -2,6 +2,8 @@
  * attributes of a node, and the names of files beside a model that its tensors are in. */
 #include "onnx_model.h"
 
+#include "file.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -284,7 +286,7 @@ static void read_raw(const onnx_model *m, const onnx_tensor *t, const onnx_field
 {
 	size_t bytes = (size_t)onnx_elem_bits(t->elem) / 8;
 	for (c->n = 0; c->n < c->cap && (c->n + 1) * bytes <= f->end - f->at; c->n++) {
-		uint64_t bits = onnx_wire_little(m->data + f->at + c->n * bytes, bytes);
+		uint64_t bits = berth_file_little(m->data + f->at + c->n * bytes, bytes);
 		if (c->reals)
 			c->reals[c->n] = real_of(t->elem, bits);
 		else

@@ -1,7 +1,8 @@
-/* Walker over the protocol-buffer wire format; see onnx_wire.h. Every read is checked against the end of its
+/* Walker over the protocol-buffer wire format. Every read is checked against the end of its
  * message. */
 #include "onnx_wire.h"
 
+#include "file.h"
 #include "text.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static berth_status read_fixed(onnx_wire *w, size_t bytes, uint64_t *out, berth_
 	if (w->end - w->at < bytes)
 		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected %zu more bytes, found %zu",
 		                  w->file, w->at, bytes, w->end - w->at);
-	*out = onnx_wire_little(w->data + w->at, bytes);
+	*out = berth_file_little(w->data + w->at, bytes);
 	w->at += bytes;
 	return BERTH_OK;
 }
@@ -156,7 +157,7 @@ static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *w
 		                  "%s: byte %zu: %s: %zu bytes; expected a multiple of %zu", w->file, f->at,
 		                  what, f->end - f->at, bytes);
 	for (size_t i = 0; i < count && *n + i < cap; i++)
-		out[*n + i] = decode(onnx_wire_little(w->data + f->at + i * bytes, bytes), bytes);
+		out[*n + i] = decode(berth_file_little(w->data + f->at + i * bytes, bytes), bytes);
 	*n += count;
 	return BERTH_OK;
 }
@@ -171,14 +172,6 @@ berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const ch
                                size_t cap, size_t *n, berth_err *err)
 {
 	return fixed(w, f, what, 8, out, cap, n, err);
-}
-
-uint64_t onnx_wire_little(const unsigned char *p, size_t bytes)
-{
-	uint64_t x = 0;
-	for (size_t i = 0; i < bytes; i++)
-		x |= (uint64_t)p[i] << (8 * i);
-	return x;
 }
 
 double onnx_wire_float(uint32_t bits)

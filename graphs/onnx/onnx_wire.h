@@ -56,8 +56,6 @@ berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const cha
 berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
                                size_t cap, size_t *n, berth_err *err);
 
-/* Little-endian number of 1, 2, 4 or 8 bytes. */
-uint64_t onnx_wire_little(const unsigned char *p, size_t bytes);
 double onnx_wire_float(uint32_t bits);
 double onnx_wire_double(uint64_t bits);
 

@@ -1,4 +1,5 @@
-/* From a GGUF header to the graph; see gguf.h. */
+/* From the headers of a GGUF model's files to the graph, by the options that words give; and its tensors
+ * by name, for programs that are told of tensors. */
 #include "gguf.h"
 
 #include "file.h"
@@ -108,9 +109,8 @@ static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta
 /* "mixtral" of "a/b/mixtral-00001-of-00003.gguf". */
 static const char *stem_of(const char *path, size_t *n)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	const char *name = berth_graph_stem(path, n);
 	int part, parts, end = 0;
-	*n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
 	if (*n > 15 && sscanf(name + *n - 15, "-%5d-of-%5d%n", &part, &parts, &end) == 2 && end == 15)
 		*n -= 15;
 	return name;

@@ -1,4 +1,5 @@
-/* Tensors of a GGUF file put to their use; see gguf_model.h. */
+/* Tensors of a GGUF file put to their use in the layers of a decoder. Shapes are checked against the
+ * metadata. */
 #include "gguf_model.h"
 
 #include "text.h"

@@ -2,6 +2,8 @@
  * architecture. */
 #include "gguf_model.h"
 
+#include "file.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,20 +32,12 @@ bool gguf_span_is(gguf_span s, const char *text)
 	return strlen(text) == s.n && memcmp(s.text, text, s.n) == 0;
 }
 
-static uint64_t number(const gguf_file *f, size_t at, size_t bytes)
-{
-	uint64_t x = 0;
-	for (size_t i = bytes; i-- > 0;)
-		x = x << 8 | f->data[at + i];
-	return x;
-}
-
 static berth_status take(gguf_file *f, size_t bytes, const char *what, uint64_t *out, berth_err *err)
 {
 	*out = 0;
 	if (f->size - f->at < bytes)
 		return gguf_fail(f, f->at, err, "the file ends within %s", what);
-	*out = number(f, f->at, bytes);
+	*out = berth_file_little(f->data + f->at, bytes);
 	f->at += bytes;
 	return BERTH_OK;
 }
@@ -226,7 +220,7 @@ static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t k
 	if (!is_whole)
 		return gguf_fail(f, at, err, "key '%.*s' has a value of type %llu; expected an integer",
 		                 shown(key->name), key->name.text, (unsigned long long)kind);
-	uint64_t x = number(f, at, kind_bytes[kind]);
+	uint64_t x = berth_file_little(f->data + at, kind_bytes[kind]);
 	uint64_t sign = (uint64_t)1 << (8 * kind_bytes[kind] - 1);
 	if (is_signed && (x & sign))
 		return gguf_fail(f, at, err, "key '%.*s' is negative; expected 0 or more", shown(key->name),

@@ -29,19 +29,11 @@ static const struct {
 	{"U64", 8},     {"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1},
 };
 
-static uint64_t length_of(const char *data)
-{
-	uint64_t x = 0;
-	for (int i = LENGTH_BYTES; i-- > 0;)
-		x = x << 8 | (unsigned char)data[i];
-	return x;
-}
-
 /* Does data[size] begin as a safetensors file does? */
 static bool is_header(const char *data, size_t size)
 {
-	return size > LENGTH_BYTES && length_of(data) >= 2 && length_of(data) <= MOST_HEADER &&
-	       data[LENGTH_BYTES] == '{';
+	uint64_t n = size > LENGTH_BYTES ? berth_file_little((const unsigned char *)data, LENGTH_BYTES) : 0;
+	return n >= 2 && n <= MOST_HEADER && data[LENGTH_BYTES] == '{';
 }
 
 typedef struct reading {
@@ -115,7 +107,7 @@ static berth_status each_tensor(const char *file, const char *data, size_t size,
 {
 	if (!is_header(data, size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: no safetensors file", file);
-	uint64_t length = length_of(data);
+	uint64_t length = berth_file_little((const unsigned char *)data, LENGTH_BYTES);
 	if (length > size - LENGTH_BYTES)
 		return berth_fail(
 			err, BERTH_EFORMAT,
@@ -379,9 +371,9 @@ static const char *name_of(const char *path, berth_arena *mem)
 	const char *slash = strrchr(path, '/');
 	size_t end = slash ? (size_t)(slash - path) : 0, at;
 	if (end == 0) {
-		const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-		return berth_arena_strndup(mem, name,
-		                           dot && dot > name ? (size_t)(dot - name) : strlen(name));
+		size_t n;
+		const char *name = berth_graph_stem(path, &n);
+		return berth_arena_strndup(mem, name, n);
 	}
 	for (at = end; at && path[at - 1] != '/'; at--)
 		;

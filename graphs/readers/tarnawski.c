@@ -141,20 +141,13 @@ static berth_status read_edge(void *ctx, const berth_json *edge, berth_err *err)
 		err);
 }
 
-/* "layer_bert24_inference" of "a/b/layer_bert24_inference.json". */
-static const char *name_of(const char *file, berth_arena *tmp)
-{
-	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file, *dot = strrchr(name, '.');
-	return berth_arena_printf(tmp, "%.*s", dot && dot > name ? (int)(dot - name) : (int)strlen(name),
-	                          name);
-}
-
 static berth_status read_graph(const berth_json *doc, const char *file, berth_arena *mem, berth_arena *tmp,
                                berth_graph *g, berth_err *err)
 {
 	reader r = {.tmp = tmp};
 	berth_json nodes, edges;
-	const char *name = name_of(file, tmp);
+	size_t n;
+	const char *stem = berth_graph_stem(file, &n), *name = berth_arena_strndup(tmp, stem, n);
 	if (!name)
 		return berth_nomem(err);
 	BERTH_TRY(berth_json_array(doc, "nodes", true, &nodes, err));

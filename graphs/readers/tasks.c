@@ -76,8 +76,8 @@ berth_status task_graph_finish(const task_graph *t, berth_status st, const char 
 
 berth_status task_graph_new(task_graph *t, const char *file)
 {
-	const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file, *dot = strrchr(stem, '.');
-	size_t n = dot && dot > stem ? (size_t)(dot - stem) : strlen(stem);
+	size_t n;
+	const char *stem = berth_graph_stem(file, &n);
 	const char *name = berth_arena_printf(t->tmp, "%.*s%s", (int)n, stem, t->opt->suffix);
 	return name ? berth_builder_new(t->tmp, name, &t->b, t->err) : berth_nomem(t->err);
 }

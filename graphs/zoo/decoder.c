@@ -1,4 +1,5 @@
-/* Operators of a decoder; see decoder.h. */
+/* Operators of a decoder, layer by layer: attention of three kinds, feed-forward networks, mixtures of
+ * experts. What runs follows from the weights that are there. */
 #include "decoder.h"
 
 #include <math.h>

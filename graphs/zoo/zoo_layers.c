@@ -1,4 +1,4 @@
-/* Layers of the zoo; see zoo_layers.h for the cost conventions. Sizes are computed in double, which is exact
+/* Layers of the zoo: an operator each, with its shape and costs. Sizes are computed in double, which is exact
  * below 2^53, the limit of a figure. */
 #include "zoo_layers.h"
 
