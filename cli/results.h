@@ -11,6 +11,8 @@ extern const berth_result_kind show_graph_document, show_blocks_document, show_g
 	show_placed_op_document, show_placement_document, show_placed_document, certificate_document;
 extern const berth_result_kind profile_document, adapt_document, import_document;
 
+extern const berth_result_kind configure_document, serve_document;
+
 /* All, in the order of docs/formats.md, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];
 

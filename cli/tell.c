@@ -269,6 +269,16 @@ const char *cli_told(berth_arena *mem, const berth_result *r, const berth_object
 	return told ? told : "";
 }
 
+const char *cli_join(cli *c, berth_result_value texts, const char *sign, berth_err *err)
+{
+	const char *all = "";
+	for (int32_t i = 0; i < texts.n && all; i++)
+		all = berth_arena_printf(&c->mem, "%s%s%s", all, i ? sign : "", texts.is.texts[i]);
+	if (!all)
+		berth_nomem(err);
+	return all;
+}
+
 /* ---- tables ---- */
 
 typedef struct column {

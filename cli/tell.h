@@ -32,6 +32,9 @@ void cli_tell(const berth_result *r, const berth_objective *o, const char *text)
 /* The same text, in mem. */
 const char *cli_told(berth_arena *mem, const berth_result *r, const berth_objective *o, const char *text);
 
+/* Texts with a sign between, in c->mem. NULL: BERTH_ENOMEM, of which err tells. */
+const char *cli_join(cli *c, berth_result_value texts, const char *sign, berth_err *err);
+
 /* One value by its unit, or by a format of the templates ("": none). buf of 512 bytes. */
 char *cli_tell_value(char buf[512], const berth_result *r, const berth_objective *o, const char *key,
                      const char *format);

@@ -1,15 +1,16 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
+#include "cmd_configure.h"
+
 #include "configuration.h"
-#include "configure.h"
-#include "configure_print.h"
-#include "configure_serve.h"
-#include "configure_steps.h"
 #include "graph_load.h"
 #include "methods.h"
 #include "print.h"
 #include "signals.h"
 #include "text.h"
+#include "times.h"
+#include "units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,107 @@ static berth_status read_args(cli *c, const args *a, configure_view *v, berth_er
 	return BERTH_OK;
 }
 
+/* ---- steps that were measured ---- */
+
+static berth_status find_device(cli *c, const berth_system *s, const char *text, int len, int32_t *dev,
+                                berth_err *err)
+{
+	const char *name = berth_arena_printf(&c->tmp, "%.*s", len, text);
+	if (!name)
+		return berth_nomem(err);
+	*dev = berth_system_find_dev(s, name);
+	return *dev >= 0 ? BERTH_OK
+	                 : berth_fail(err, BERTH_EINVAL, "option --steps: %.80s has no device '%.80s'",
+	                              s->name, name);
+}
+
+/* DEVICE:BATCH=SECONDS; the name may hold both marks. */
+static berth_status read_step(cli *c, const configure_view *v, const char *text, double *step_s,
+                              berth_err *err)
+{
+	const char *is = strrchr(text, '='), *colon = is, *end = NULL;
+	int32_t dev = -1, at = 0;
+	while (colon && colon > text && *colon != ':')
+		colon--;
+	double batch = is && *colon == ':' ? berth_text_number(colon + 1, &end) : 0;
+	bool right = end && end == is;
+	double time_s = right ? berth_text_number(is + 1, &end) : 0;
+	time_s *= right ? berth_unit(BERTH_SECONDS, end, &end) : 0;
+	if (!right || *end || !(time_s > 0 && time_s <= BERTH_MOST_OP_S))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --steps: '%.60s' is not DEVICE:BATCH=SECONDS, as in gpu0:32=45ms",
+		                  text);
+	BERTH_TRY(find_device(c, &v->s, text, (int)(colon - text), &dev, err));
+	while (at < v->n_batches && (double)v->batch[at] != batch)
+		at++;
+	if (at == v->n_batches)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --steps: '%.60s' is for a batch that is not in --batches", text);
+	double *into = &step_s[at * v->s.n_devs + dev];
+	if (!isnan(*into))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --steps: batch %.10g of device '%.80s' stands twice", batch,
+		                  v->s.dev_name[dev]);
+	*into = time_s;
+	return BERTH_OK;
+}
+
+/* The first device that d is equal to, in its host or in one that its host is equal to. */
+static int32_t first_like(const berth_cluster *x, int32_t d)
+{
+	int32_t host = x->dev_host[d], at = x->host_off[host];
+	while (x->host_dev[at] != d)
+		at++;
+	at += x->host_off[x->host_like[host]] - x->host_off[host];
+	return x->dev_like[x->host_dev[at]];
+}
+
+/* Of equal devices those that are not named stay simulated: told of the first such. */
+static berth_status tell_unlike(cli *c, const configure_view *v, const double *all_s, berth_err *err)
+{
+	berth_cluster x;
+	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &x, err));
+	for (int32_t b = 0; b < v->n_batches; b++)
+		for (int32_t d = 0; d < v->s.n_devs; d++) {
+			const double *step_s = all_s + b * v->s.n_devs;
+			int32_t like = first_like(&x, d);
+			bool own = !isnan(step_s[d]);
+			if (own == !isnan(step_s[like]))
+				continue;
+			return cli_warn(c, err,
+			                "option --steps: batch %lld has a time on %.80s, but stays simulated "
+			                "on %.80s, which is equal: give both",
+			                (long long)v->batch[b], v->s.dev_name[own ? d : like],
+			                v->s.dev_name[own ? like : d]);
+		}
+	return BERTH_OK;
+}
+
+/* Times of the graphs [n_batches], changed in their place, after the steps that were measured. */
+static berth_status take_steps(cli *c, const cli_texts *given, const configure_view *v, berth_graph *graph,
+                               berth_err *err)
+{
+	double *step_s; /* [n_batches][n_devs] NAN: not measured */
+	int32_t n_devs = v->s.n_devs;
+	if (given->n == 0)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(&c->mem, step_s, v->n_batches * n_devs, err));
+	for (int32_t i = 0; i < v->n_batches * n_devs; i++)
+		step_s[i] = NAN;
+	for (int32_t i = 0; i < given->n; i++)
+		BERTH_TRY(read_step(c, v, given->text[i], step_s, err));
+	BERTH_TRY(tell_unlike(c, v, step_s, err));
+	for (int32_t b = 0; b < v->n_batches; b++) {
+		berth_problem p;
+		berth_graph as_measured;
+		BERTH_TRY(berth_problem_new(&graph[b], &v->s, &c->mem, &c->tmp, &p, err));
+		BERTH_TRY(berth_graph_step_times(&p, step_s + b * n_devs, &c->mem, &c->tmp, &as_measured,
+		                                 err));
+		graph[b] = as_measured;
+	}
+	return BERTH_OK;
+}
+
 /* ---- passes ---- */
 
 /* The model's step at each batch. */
@@ -101,7 +203,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	memcpy(model, graph, (size_t)v->n_batches * sizeof *model);
 	v->graph = graph;
 	v->model = model;
-	return configure_steps(c, &a->steps, &v->s, v->batch, v->n_batches, graph, err);
+	return take_steps(c, &a->steps, v, graph, err);
 }
 
 static berth_status price(cli *c, const args *a, configure_view *v, berth_search_cfg *cfg, berth_err *err)
@@ -266,10 +368,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
 		BERTH_TRY(write_plan(c, &a, &v, err));
-	if (c->json)
-		BERTH_TRY(configure_put(c, &v, err));
-	else if (!c->quiet && v.r.found && !to_stdout(&a))
-		BERTH_TRY(configure_print(c, &v, err));
+	BERTH_TRY(configure_tell(c, &v, !to_stdout(&a), err));
 	if (!v.r.found)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,

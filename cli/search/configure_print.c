@@ -1,15 +1,99 @@
-/* See configure_print.h. */
-#include "configure_print.h"
+/* What berth configure tells: the chosen configuration and the front, as a document and as text. Copies of a
+ * configuration are a list of their own, told by both. */
+#include "cmd_configure.h"
 
-#include "print.h"
+#include "results.h"
 #include "say.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- words ---- */
+/* ---- the document ---- */
+
+#define VALUE(K, IF) \
+	K(NUMBER, "time_s", "s/sample", "", berth_goal_value(BERTH_GOAL_TIME, x)) \
+	K(NUMBER, "step_s", "s", "", x->step_s) \
+	K(NUMBER_OR_NULL, "energy_j", "J/sample", "null: no watts; so the next ones", \
+	  berth_goal_value(BERTH_GOAL_ENERGY, x)) \
+	K(NUMBER_OR_NULL, "edp", "J s/sample^2", "", berth_goal_value(BERTH_GOAL_EDP, x)) \
+	K(NUMBER_OR_NULL, "power_w", "W", "mean", x->power_w) \
+	K(NUMBER_OR_NULL, "peak_w", "W", "", x->peak_w)
+static RESULT_KIND(value_kind, "Value of a configuration", "", VALUE);
+
+#define COPY(K, IF) \
+	K(TEXT, "host", "", "", v->cluster.host_name[m->host]) \
+	K(TEXTS, "devices", "", "", devices, m->crew->n) \
+	K(INT, "batch", "samples", "", v->batch[m->batch]) \
+	K(NS, "step_s", "s", "alone", m->crew->price[m->batch].time_ns)
+static RESULT_FLAT_KIND(copy_kind, "", "", COPY);
+
+#define CHOICE(K, IF) \
+	K(OBJECT(value_kind), "simulated", "", "by a simulation of all of it", value_of(c, &y->simulated)) \
+	K(OBJECT(value_kind), "predicted", "", "by the formulas", value_of(c, &y->predicted)) \
+	K(INT, "samples", "", "of a step, all copies together", y->predicted.samples) \
+	K(TEXT, "exchange", "", "`ring`, `server`, or `none` with one copy", berth_exchange_name(x->kind)) \
+	K(TEXT_OR_NULL, "server", "", "host", x->server < 0 ? NULL : v->cluster.host_name[x->server]) \
+	K(NUMBER, "exchange_s", "s", \
+	  "by how much the step is longer than the slowest copy, by the formulas", x->time_s) \
+	K(LIST(copy_kind), "copies", "", "", copies)
+static RESULT_KIND(choice_kind, "Configuration", "", CHOICE);
+
+#define CONFIGURE(K, IF) \
+	K(TEXT, "graph", "", "as it was given", c->args[0]) \
+	K(TEXT, "system", "", "", v->s.name) \
+	K(TEXT, "goal", "", "`time`, `power`, `peak-power`, `energy` or `edp`", \
+	  berth_goals[v->cfg.goal].name) \
+	K(BOOL, "feasible", "", "false: no copy fits; then nothing is chosen", v->r.found) \
+	K(NUMBER, "configurations", "", "looked at", v->r.looked_at) \
+	K(BOOL, "all", "", "those are all there are; false: a search", v->r.all) \
+	K(NUMBER_OR_NULL, "lower_bound", "the goal's", "of all configurations, by the formulas", v->r.bound) \
+	K(INT, "whole", "", "simulated whole, each once: the best, and others of the front", v->r.n_whole) \
+	K(INT, "evaluations", "", "simulations of copies alone", v->copies.evaluations) \
+	IF(v->r.found, OBJECT(choice_kind), "chosen", "", "missing: not feasible", chosen->item) \
+	K(LIST(choice_kind), "front", "", \
+	  "none is better in both time and energy, by time; empty: no watts", front) \
+	IF(v->plan.out, TEXTS, "models", "", \
+	   "only with `-o`: the models that the plan is of, a copy each", v->plan.model, v->plan.n)
+RESULT_KIND(configure_document, "Configure", "", CONFIGURE);
+
+static const berth_result *value_of(cli *c, const berth_config_value *x)
+{
+	return RESULT_NEW(&c->mem, value_kind, VALUE);
+}
+
+static berth_status copies_of(cli *c, const configure_view *v, const berth_configuration *of,
+                              berth_result_list **out, berth_err *err)
+{
+	berth_member member[BERTH_MAX_DEVS];
+	int32_t n = berth_config_members(&v->copies, of, member);
+	*out = berth_result_list_new(&c->mem, &copy_kind);
+	for (const berth_member *m = member; m < member + n; m++) {
+		const char **devices;
+		BERTH_TRY(BERTH_NEW(&c->mem, devices, m->crew->n, err));
+		for (int32_t i = 0; i < m->crew->n; i++)
+			devices[i] = v->s.dev_name[berth_copy_dev(&v->copies, m->host, m->crew->place[i])];
+		RESULT_ADD(*out, COPY);
+	}
+	return (*out)->failed ? berth_nomem(err) : BERTH_OK;
+}
+
+static berth_status choices_of(cli *c, const configure_view *v, const berth_configure_choice *choice,
+                               int32_t n, berth_result_list **out, berth_err *err)
+{
+	berth_result_list *copies;
+	*out = berth_result_list_new(&c->mem, &choice_kind);
+	for (const berth_configure_choice *y = choice; y < choice + n; y++) {
+		const berth_exchange *x = &y->predicted.exchange;
+		BERTH_TRY(copies_of(c, v, &y->c, &copies, err));
+		RESULT_ADD(*out, CHOICE);
+	}
+	return (*out)->failed ? berth_nomem(err) : BERTH_OK;
+}
+
+/* ---- text ---- */
 
 /* "3.2 ms/sample", "140 W"; "-" for what is not known. */
 static char *goal_text(char buf[64], berth_goal goal, double value)
@@ -23,117 +107,6 @@ static char *goal_text(char buf[64], berth_goal goal, double value)
 		snprintf(buf, 64, "%.4g %s", value, berth_goals[goal].unit);
 	return buf;
 }
-
-/* The devices of a copy, with + between. */
-static berth_status devices_of(cli *c, const configure_view *v, const berth_member *m, const char **out,
-                               berth_err *err)
-{
-	const char *text = "";
-	for (int32_t i = 0; i < m->crew->n && text; i++) {
-		int32_t d = berth_copy_dev(&v->copies, m->host, m->crew->place[i]);
-		text = berth_arena_printf(&c->mem, "%s%s%s", text, i ? "+" : "", v->s.dev_name[d]);
-	}
-	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
-}
-
-/* Hosts that take part, with their copies: "new: gpu0 x32, gpu1 x32; old: gpu2 x8". */
-static berth_status members_text(cli *c, const configure_view *v, const berth_configuration *of,
-                                 const char **out, berth_err *err)
-{
-	berth_member member[BERTH_MAX_DEVS];
-	int32_t n = berth_config_members(&v->copies, of, member);
-	const char *text = "";
-	for (int32_t k = 0; k < n && text; k++) {
-		bool first = k == 0 || member[k].host != member[k - 1].host;
-		const char *devices;
-		BERTH_TRY(devices_of(c, v, &member[k], &devices, err));
-		text = berth_arena_printf(&c->mem, "%s%s%s%s%s x%lld", text,
-		                          k == 0  ? ""
-		                          : first ? "; "
-		                                  : ", ",
-		                          first ? v->cluster.host_name[member[k].host] : "",
-		                          first ? ": " : "", devices, (long long)v->batch[member[k].batch]);
-	}
-	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
-}
-
-/* ---- the document ---- */
-
-static void put_value(berth_json_out *w, const char *key, const berth_config_value *v)
-{
-	berth_json_open(w, key, '{');
-	berth_json_put_number(w, "time_s", berth_goal_value(BERTH_GOAL_TIME, v));
-	berth_json_put_number(w, "step_s", v->step_s);
-	berth_json_put_number(w, "energy_j", berth_goal_value(BERTH_GOAL_ENERGY, v));
-	berth_json_put_number(w, "edp", berth_goal_value(BERTH_GOAL_EDP, v));
-	berth_json_put_number(w, "power_w", v->power_w);
-	berth_json_put_number(w, "peak_w", v->peak_w);
-	berth_json_close(w, '}');
-}
-
-static void put_copy(berth_json_out *w, const configure_view *v, const berth_member *m)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_string(w, "host", v->cluster.host_name[m->host]);
-	berth_json_open(w, "devices", '[');
-	for (int32_t i = 0; i < m->crew->n; i++)
-		berth_json_put_string(w, NULL,
-		                      v->s.dev_name[berth_copy_dev(&v->copies, m->host, m->crew->place[i])]);
-	berth_json_close(w, ']');
-	berth_json_put_int(w, "batch", v->batch[m->batch]);
-	berth_json_put_ns(w, "step_s", m->crew->price[m->batch].time_ns);
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
-static void put_choice(berth_json_out *w, const char *key, const configure_view *v,
-                       const berth_configure_choice *y)
-{
-	berth_member member[BERTH_MAX_DEVS];
-	int32_t n = berth_config_members(&v->copies, &y->c, member);
-	const berth_exchange *x = &y->predicted.exchange;
-	berth_json_open(w, key, '{');
-	put_value(w, "simulated", &y->simulated);
-	put_value(w, "predicted", &y->predicted);
-	berth_json_put_int(w, "samples", y->predicted.samples);
-	berth_json_put_string(w, "exchange", berth_exchange_name(x->kind));
-	berth_json_put_string(w, "server", x->server < 0 ? NULL : v->cluster.host_name[x->server]);
-	berth_json_put_number(w, "exchange_s", x->time_s);
-	berth_json_open(w, "copies", '[');
-	for (int32_t k = 0; k < n; k++)
-		put_copy(w, v, &member[k]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-}
-
-berth_status configure_put(cli *c, const configure_view *v, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", c->args[0]);
-	berth_json_put_string(&w, "system", v->s.name);
-	berth_json_put_string(&w, "goal", berth_goals[v->cfg.goal].name);
-	berth_json_put_bool(&w, "feasible", v->r.found);
-	berth_json_put_number(&w, "configurations", v->r.looked_at);
-	berth_json_put_bool(&w, "all", v->r.all);
-	berth_json_put_number(&w, "lower_bound", v->r.bound);
-	berth_json_put_int(&w, "whole", v->r.n_whole);
-	berth_json_put_int(&w, "evaluations", v->copies.evaluations);
-	if (v->r.found)
-		put_choice(&w, "chosen", v, &v->r.best);
-	berth_json_open(&w, "front", '[');
-	for (int32_t i = 0; i < v->r.n_front; i++)
-		put_choice(&w, NULL, v, &v->r.front[i]);
-	berth_json_close(&w, ']');
-	copies_put(&w, &v->plan);
-	return cli_end_json(c, &w, err);
-}
-
-/* ---- text ---- */
 
 static void print_head(const cli *c, const configure_view *v)
 {
@@ -160,54 +133,79 @@ static void print_head(const cli *c, const configure_view *v)
 		        goal_text(a, v->cfg.goal, v->r.bound));
 }
 
-static berth_status print_copies(cli *c, const configure_view *v, berth_err *err)
+/* Hosts that take part, with their copies: "new: gpu0 x32, gpu1 x32; old: gpu2 x8". */
+static berth_status members_text(cli *c, const berth_result_list *copies, const char **out, berth_err *err)
 {
-	berth_member member[BERTH_MAX_DEVS];
-	int32_t n = berth_config_members(&v->copies, &v->r.best.c, member);
+	const char *text = "", *host, *before = "";
+	for (int32_t k = 0; k < copies->n && text; k++, before = host) {
+		const berth_result *copy = &copies->item[k];
+		const char *devices = cli_join(c, berth_result_get(copy, "devices", NULL), "+", err);
+		if (!devices)
+			return BERTH_ENOMEM;
+		host = berth_result_get(copy, "host", NULL).is.text;
+		bool first = k == 0 || strcmp(host, before) != 0;
+		text = berth_arena_printf(&c->mem, "%s%s%s%s%s x%lld", text,
+		                          k == 0  ? ""
+		                          : first ? "; "
+		                                  : ", ",
+		                          first ? host : "", first ? ": " : "", devices,
+		                          (long long)berth_result_get(copy, "batch", NULL).is.integer);
+	}
+	*out = text;
+	return text ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status print_copies(cli *c, const berth_result_list *copies, berth_err *err)
+{
 	cli_table t;
-	char buf[32];
+	char value[512];
 	cli_table_init(&t, &c->mem, "llrr");
 	cli_table_head(&t, "host|devices of a copy|batch|its step alone");
-	for (int32_t k = 0; k < n; k++) {
-		const char *devices;
-		BERTH_TRY(devices_of(c, v, &member[k], &devices, err));
-		cli_cell(&t, "%s", v->cluster.host_name[member[k].host]);
+	for (const berth_result *r = copies->item; r < copies->item + copies->n; r++) {
+		const char *devices = cli_join(c, berth_result_get(r, "devices", NULL), "+", err);
+		if (!devices)
+			return BERTH_ENOMEM;
+		cli_cell(&t, "%s", berth_result_get(r, "host", NULL).is.text);
 		cli_cell(&t, "%s", devices);
-		cli_cell(&t, "%lld", (long long)v->batch[member[k].batch]);
-		cli_cell(&t, "%s",
-		         berth_text_seconds(buf,
-		                            (double)member[k].crew->price[member[k].batch].time_ns / 1e9));
+		cli_cell(&t, "%s", cli_tell_value(value, r, NULL, "batch", "d"));
+		cli_cell(&t, "%s", cli_tell_value(value, r, NULL, "step_s", ""));
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-static berth_status print_front(cli *c, const configure_view *v, berth_err *err)
+static berth_status print_front(cli *c, const berth_result_list *front, berth_err *err)
 {
 	cli_table t;
-	char buf[64];
+	char value[512];
 	cli_table_init(&t, &c->mem, "rrrrl");
 	cli_table_head(&t, "time|energy|mean power|peak power|copies, each with its batch");
-	for (int32_t i = 0; i < v->r.n_front; i++) {
-		const berth_config_value *s = &v->r.front[i].simulated;
+	for (const berth_result *r = front->item; r < front->item + front->n; r++) {
 		const char *members;
-		BERTH_TRY(members_text(c, v, &v->r.front[i].c, &members, err));
-		cli_cell(&t, "%s", goal_text(buf, BERTH_GOAL_TIME, berth_goal_value(BERTH_GOAL_TIME, s)));
-		cli_cell(&t, "%s", goal_text(buf, BERTH_GOAL_ENERGY, berth_goal_value(BERTH_GOAL_ENERGY, s)));
-		cli_cell(&t, "%s", goal_text(buf, BERTH_GOAL_POWER, s->power_w));
-		cli_cell(&t, "%s", goal_text(buf, BERTH_GOAL_PEAK, s->peak_w));
+		BERTH_TRY(members_text(c, berth_result_get(r, "copies", NULL).is.list, &members, err));
+		cli_cell(&t, "%s/sample", cli_tell_value(value, r, NULL, "simulated.time_s", "s"));
+		cli_cell(&t, "%s J/sample", cli_tell_value(value, r, NULL, "simulated.energy_j", ".4g"));
+		cli_cell(&t, "%s W", cli_tell_value(value, r, NULL, "simulated.power_w", ".4g"));
+		cli_cell(&t, "%s W", cli_tell_value(value, r, NULL, "simulated.peak_w", ".4g"));
 		cli_cell(&t, "%s", members);
 	}
 	cli_say("\nnone is better in both time and energy:\n");
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status configure_print(cli *c, const configure_view *v, berth_err *err)
+berth_status configure_tell(cli *c, const configure_view *v, bool in_words, berth_err *err)
 {
+	berth_result_list *chosen, *front;
+	bool text;
+	BERTH_TRY(choices_of(c, v, &v->r.best, v->r.found, &chosen, err));
+	BERTH_TRY(choices_of(c, v, v->r.front, v->r.n_front, &front, err));
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, configure_document, CONFIGURE), &text, err));
+	if (!text || !in_words || !v->r.found)
+		return BERTH_OK;
 	print_head(c, v);
 	cli_say("\n");
-	BERTH_TRY(print_copies(c, v, err));
+	BERTH_TRY(print_copies(c, berth_result_get(chosen->item, "copies", NULL).is.list, err));
 	if (v->r.n_front > 1)
-		BERTH_TRY(print_front(c, v, err));
+		BERTH_TRY(print_front(c, front, err));
 	copies_print(&v->plan, ", without the exchange");
 	return BERTH_OK;
 }

@@ -1,10 +1,13 @@
-/* See configure_serve.h. */
-#include "configure_serve.h"
+/* berth configure --serve: copies of a model over many servers, as groups of equal pipelines. How many
+ * servers
+ * there are like each host is read, the plan made, and told. */
+#include "cmd_configure.h"
 
 #include "graph_load.h"
-#include "print.h"
+#include "results.h"
 #include "say.h"
 #include "serving.h"
+#include "tell.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -79,7 +82,67 @@ static berth_status load(cli *c, const char *on, const configure_serve_args *a, 
 	return read_servers(c, &a->servers, v, err);
 }
 
-/* ---- output ---- */
+/* ---- the document ---- */
+
+#define STAGE(K, IF) \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[at->kind].name) \
+	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from]) \
+	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1]) \
+	K(INT, "layers", "", "how many", at->to - at->from)
+static RESULT_KIND(stage_kind, "", "", STAGE);
+
+#define GROUP(K, IF) \
+	K(INT, "copies", "", "so many like this", g->n) \
+	K(NS, "period_s", "s", "between two samples of one copy", g->period_ns) \
+	K(MAP("integer"), "devices", "", "of one copy, by host", devices) \
+	K(LIST(stage_kind), "stages", "", \
+	  "devices of a copy with their [layers](layers.md), in their order", stages)
+static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
+
+#define SERVE(K, IF) \
+	K(TEXT, "graph", "", "as it was given", c->args[0]) \
+	K(TEXT, "system", "", "", v.s.name) \
+	K(BOOL, "feasible", "", "false: no copy fits", v.plan.n_copies > 0) \
+	K(INT, "copies", "", "in all", v.plan.n_copies) \
+	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s) \
+	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most", \
+	  v.plan.groups_per_s) \
+	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most", \
+	  v.plan.bound_per_s) \
+	K(INT, "pipelines", "", "that were solved", v.plan.solved) \
+	K(LIST(group_kind), "groups", "", "unlike ones", groups)
+RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
+
+static berth_status stages_of(cli *c, const view *v, const berth_serving_group *g, berth_result_list **out,
+                              berth_err *err)
+{
+	berth_serving_stage *stage;
+	int32_t n;
+	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+	*out = berth_result_list_new(&c->mem, &stage_kind);
+	for (const berth_serving_stage *at = stage; at < stage + n; at++)
+		RESULT_ADD(*out, STAGE);
+	return BERTH_OK;
+}
+
+static berth_status groups_of(cli *c, const view *v, berth_result_list **out, berth_err *err)
+{
+	berth_result_list *stages;
+	*out = berth_result_list_new(&c->mem, &group_kind);
+	for (int32_t i = 0; i < v->plan.n_groups; i++) {
+		const berth_serving_group *g = &v->plan.group[i];
+		berth_result_map *devices = berth_result_map_new(&c->mem);
+		for (int32_t k = 0; k < v->x.n_kinds; k++)
+			if (g->n_devs[k] > 0)
+				berth_result_map_add(devices, v->x.kind[k].name,
+				                     berth_result_int(g->n_devs[k]));
+		BERTH_TRY(stages_of(c, v, g, &stages, err));
+		RESULT_ADD(*out, GROUP);
+	}
+	return BERTH_OK;
+}
+
+/* ---- text ---- */
 
 /* "8 of a", "2 x a + 1 x b". */
 static berth_status where(cli *c, const view *v, const berth_serving_group *g, const char **out,
@@ -115,63 +178,6 @@ static berth_status blocks_text(cli *c, const view *v, const berth_serving_group
 	}
 	*out = text;
 	return text ? BERTH_OK : berth_nomem(err);
-}
-
-static berth_status put_stages(cli *c, berth_json_out *w, const view *v, const berth_serving_group *g,
-                               berth_err *err)
-{
-	berth_serving_stage *stage;
-	int32_t n;
-	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
-	berth_json_open(w, "stages", '[');
-	for (int32_t i = 0; i < n; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "server", v->x.kind[stage[i].kind].name);
-		berth_json_put_string(w, "first", v->blocks.block_name[stage[i].from]);
-		berth_json_put_string(w, "last", v->blocks.block_name[stage[i].to - 1]);
-		berth_json_put_int(w, "layers", stage[i].to - stage[i].from);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	return BERTH_OK;
-}
-
-static berth_status put_group(cli *c, berth_json_out *w, const view *v, const berth_serving_group *g,
-                              berth_err *err)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_int(w, "copies", g->n);
-	berth_json_put_ns(w, "period_s", g->period_ns);
-	berth_json_open(w, "devices", '{');
-	for (int32_t k = 0; k < v->x.n_kinds; k++)
-		if (g->n_devs[k] > 0)
-			berth_json_put_int(w, v->x.kind[k].name, g->n_devs[k]);
-	berth_json_close(w, '}');
-	berth_status st = put_stages(c, w, v, g, err);
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-	return st;
-}
-
-static berth_status put(cli *c, const view *v, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", c->args[0]);
-	berth_json_put_string(&w, "system", v->s.name);
-	berth_json_put_bool(&w, "feasible", v->plan.n_copies > 0);
-	berth_json_put_int(&w, "copies", v->plan.n_copies);
-	berth_json_put_number(&w, "throughput_per_s", v->plan.per_s);
-	berth_json_put_number(&w, "groups_bound_per_s", v->plan.groups_per_s);
-	berth_json_put_number(&w, "bound_per_s", v->plan.bound_per_s);
-	berth_json_put_int(&w, "pipelines", v->plan.solved);
-	berth_json_open(&w, "groups", '[');
-	for (int32_t i = 0; i < v->plan.n_groups; i++)
-		BERTH_TRY(put_group(c, &w, v, &v->plan.group[i], err));
-	berth_json_close(&w, ']');
-	return cli_end_json(c, &w, err);
 }
 
 /* Equal hosts of the file are servers of one kind, called by the first: whom that stands for. */
@@ -235,12 +241,14 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 berth_status configure_serve(cli *c, const char *on, const configure_serve_args *a, berth_err *err)
 {
 	view v = {0};
+	berth_result_list *groups;
+	bool text;
 	BERTH_TRY(load(c, on, a, &v, err));
 	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
 	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
-	if (c->json)
-		BERTH_TRY(put(c, &v, err));
-	else if (!c->quiet && v.plan.n_copies > 0)
+	BERTH_TRY(groups_of(c, &v, &groups, err));
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), &text, err));
+	if (text && v.plan.n_copies > 0)
 		BERTH_TRY(print(c, &v, err));
 	return v.plan.n_copies > 0
 	               ? BERTH_OK

@@ -21,6 +21,8 @@ const berth_result_kind *const cli_documents[] = {
 	&show_placement_document,
 	&show_placed_document,
 	&adapt_document,
+	&configure_document,
+	&serve_document,
 	&certificate_document,
 	&import_document,
 	&methods_document,

@@ -1,8 +1,30 @@
-/* berth configure --serve: copies of a model over many servers. */
-#ifndef BERTH_CLI_CONFIGURE_SERVE_H
-#define BERTH_CLI_CONFIGURE_SERVE_H
+/* The parts of berth configure: what it finds, and what is told of it; and --serve. */
+#ifndef BERTH_CMD_CONFIGURE_H
+#define BERTH_CMD_CONFIGURE_H
 
+#include "budget.h"
 #include "cli.h"
+#include "configure.h"
+#include "copies_print.h"
+
+typedef struct configure_view {
+	berth_configure_cfg cfg;
+	const int64_t *batch;     /* [n_batches] */
+	const berth_graph *graph; /* [n_batches] with measured times, where some are given */
+	const berth_graph *model; /* [n_batches] without them */
+	int32_t n_batches;
+	berth_system s;
+	berth_cluster cluster;
+	berth_copies copies;
+	berth_configured r;
+	copies_plan plan;
+} configure_view;
+
+/* The document, or text, which is left out unless in_words, or where nothing was found. Fails:
+ * BERTH_ENOMEM. */
+berth_status configure_tell(cli *c, const configure_view *v, bool in_words, berth_err *err);
+
+/* ---- --serve: copies of a model over many servers ---- */
 
 typedef struct configure_serve_args {
 	bool on;
