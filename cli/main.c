@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		st = run(argc, argv, wall_from, &err);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		st = berth_fail(&err, BERTH_EIO, "cannot write standard output");
-	if (st != BERTH_OK && *err.msg) /* else it was told: cli_ranks.h */
+	if (st != BERTH_OK && *err.msg) /* else it was told: cmd_train.c */
 		cli_say_error("berth: %s\n", err.msg);
 	return berth_exit_code(st);
 }

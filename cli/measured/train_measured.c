@@ -1,13 +1,16 @@
-/* See train_measured.h. */
+/* train --env measured: the engine is opened, its answers kept in a journal, and after training the policy is
+ * corrected by real runs. What that came to is told as a part of the document. */
 #include "train_measured.h"
 
 #include "file.h"
 #include "graph_format.h"
 #include "placement.h"
 #include "print.h"
+#include "results.h"
 #include "say.h"
 #include "signals.h"
 #include "system_json.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -210,39 +213,46 @@ berth_status train_measured_run(cli *c, const char *path, train_measured *t, ber
 
 /* ---- output ---- */
 
-static void put_rival(berth_json_out *w, const berth_rival *r)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", r->name);
-	berth_json_put_number(w, "latency_s", r->seconds);
-	berth_json_put_number(w, "ratio", r->ratio.median);
-	berth_json_put_number(w, "low", r->ratio.low);
-	berth_json_put_number(w, "high", r->ratio.high);
-	berth_json_put_bool(w, "beaten", r->beaten);
-	berth_json_close(w, '}');
-}
+#define RIVAL(K, IF) \
+	K(TEXT, "name", "", "", v->name) \
+	K(NUMBER_OR_NULL, "latency_s", "s", "", v->seconds) \
+	K(NUMBER_OR_NULL, "ratio", "", "the placement's time over it, median of turns", v->ratio.median) \
+	K(NUMBER_OR_NULL, "low", "", "interval", v->ratio.low) \
+	K(NUMBER_OR_NULL, "high", "", "", v->ratio.high) \
+	K(BOOL, "beaten", "", "the interval lies below 1", v->beaten)
+static RESULT_KIND(rival_kind, "", "", RIVAL);
 
-void train_measured_put(berth_json_out *w, const train_measured *t)
+#define MEASURED(K, IF) \
+	K(TEXT, "engine", "", "name, version and options", t->engine) \
+	K(BOOL, "accepted", "", "faster than each below, by its interval", r->accepted) \
+	K(NUMBER_OR_NULL, "latency_s", "s", "of the fastest measured placement", r->best_s) \
+	K(INT, "runs", "", "asked for, failed ones and warm-up too", r->runs) \
+	K(INT, "placements", "", "measured", r->n_measured) \
+	K(INT, "failed", "", "", r->n_failed) \
+	K(TEXT_OR_NULL, "failure", "", "the last", r->failure) \
+	K(INT, "rounds", "", "of measuring and fitting", r->rounds) \
+	K(NUMBER_OR_NULL, "error_before", "", "mean relative error of the simulator in the first round", \
+	  r->first_error) \
+	K(NUMBER_OR_NULL, "error_after", "", "in the last", r->simulated_error) \
+	K(INT, "turns", "", "of the final comparison", r->pairs) \
+	K(INT, "replayed", "", "questions answered by the journal", t->replayed) \
+	K(LIST(rival_kind), "against", "", "best single device, unsplit model on one thread and on all", \
+	  rivals)
+RESULT_KIND(train_measured_kind, "Measured part", "", MEASURED);
+
+#define ENDED(K, IF) \
+	K(TEXT, "policy", "", "", policy) \
+	K(BOOL, "ended", "", "true", true)
+RESULT_KIND(train_ended_document, "Ended training",
+            "`train --env measured --resume` where the run has ended before:", ENDED);
+
+const berth_result *train_measured_result(cli *c, const train_measured *t)
 {
 	const berth_mtrain_result *r = &t->r;
-	berth_json_open(w, "measured", '{');
-	berth_json_put_string(w, "engine", t->engine);
-	berth_json_put_bool(w, "accepted", r->accepted);
-	berth_json_put_number(w, "latency_s", r->best_s);
-	berth_json_put_int(w, "runs", r->runs);
-	berth_json_put_int(w, "placements", r->n_measured);
-	berth_json_put_int(w, "failed", r->n_failed);
-	berth_json_put_string(w, "failure", r->failure);
-	berth_json_put_int(w, "rounds", r->rounds);
-	berth_json_put_number(w, "error_before", r->first_error);
-	berth_json_put_number(w, "error_after", r->simulated_error);
-	berth_json_put_int(w, "turns", r->pairs);
-	berth_json_put_int(w, "replayed", t->replayed);
-	berth_json_open(w, "against", '[');
-	for (int i = 0; i < BERTH_N_RIVALS && r->rival[i].name; i++)
-		put_rival(w, &r->rival[i]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
+	berth_result_list *rivals = berth_result_list_new(&c->mem, &rival_kind);
+	for (const berth_rival *v = r->rival; v < r->rival + BERTH_N_RIVALS && v->name; v++)
+		RESULT_ADD(rivals, RIVAL);
+	return RESULT_NEW(&c->mem, train_measured_kind, MEASURED);
 }
 
 void train_measured_print(const train_measured *t)
@@ -280,16 +290,11 @@ void train_measured_print(const train_measured *t)
 
 berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err)
 {
-	berth_json_out w;
-	if (!c->json && !c->quiet)
+	bool text;
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, train_ended_document, ENDED), &text, err));
+	if (text)
 		cli_say("%s: its training with measured runs has ended, there is nothing to go on with; "
 		        "without --resume it begins anew\n",
 		        policy);
-	if (!c->json)
-		return BERTH_OK;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "policy", policy);
-	berth_json_put_bool(&w, "ended", true);
-	return cli_end_json(c, &w, err);
+	return BERTH_OK;
 }

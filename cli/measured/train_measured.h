@@ -5,6 +5,7 @@
 #include "budget.h"
 #include "engine.h"
 #include "measured_train.h"
+#include "result.h"
 #include "train.h"
 
 /* Behind the name of the policy: the journal of its measured runs. */
@@ -55,8 +56,9 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err);
 void train_measured_close(train_measured *t);
 
-/* "measured":{...} and its text. */
-void train_measured_put(berth_json_out *w, const train_measured *t);
+/* The part of the document, and its text. */
+extern const berth_result_kind train_measured_kind;
+const berth_result *train_measured_result(cli *c, const train_measured *t);
 void train_measured_print(const train_measured *t);
 /* All output of a run with ended_before. */
 berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err);

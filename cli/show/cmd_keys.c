@@ -12,6 +12,8 @@
 
 const berth_result_kind *const cli_documents[] = {
 	&place_document,
+	&train_document,
+	&train_ended_document,
 	&compare_document,
 	&profile_document,
 	&show_graph_document,
