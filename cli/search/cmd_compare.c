@@ -47,21 +47,19 @@ static berth_status choose_word(const char *what, const char *word, const char *
 
 static berth_status parse_output(const cli *c, args *a, berth_err *err)
 {
-	static const char *const formats[] = {"text", "csv", "markdown", "json"}, *const tables[] = {
-											  "rows", "instances",
-											  "methods"};
-	int32_t format, table = -1;
-	if (c->json && a->format && strcmp(a->format, "json") != 0)
+	static const char *const formats[] = {"text", "csv", "markdown"};
+	static const char *const tables[] = {"rows", "instances", "methods"};
+	int32_t format = CLI_AS_TEXT, table = -1;
+	if (a->format && strcmp(a->format, "json") == 0)
+		return berth_fail(err, BERTH_EINVAL, "compare: --format json is called --json");
+	if (c->json && a->format)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --json and --format %.20s contradict each other", a->format);
-	BERTH_TRY(choose_word("format",
-	                      c->json     ? "json"
-	                      : a->format ? a->format
-	                                  : "text",
-	                      formats, 4, &format, err));
+	if (a->format)
+		BERTH_TRY(choose_word("format", a->format, formats, 3, &format, err));
 	if (a->table)
 		BERTH_TRY(choose_word("table", a->table, tables, 3, &table, err));
-	a->output = (cli_compare_format){.as = (cli_compare_as)format,
+	a->output = (cli_compare_format){.as = (cli_format)format,
 	                                 .named = table >= 0,
 	                                 .table = table >= 0 ? (cli_compare_table)table : CLI_TABLE_ROWS};
 	return BERTH_OK;
@@ -313,7 +311,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
 	         "accelerate, openvino"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
-		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv, markdown or json\ttext"},
+		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv or markdown\ttext"},
 		{"table", 0, CLI_TEXT, &a.table, "T",
 	         "rows, instances or methods\trows of csv, else the other two"},
 		{"against", 0, CLI_TEXT, &a.against, "M",

@@ -253,37 +253,35 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const tables 
 static berth_status print_tables(cli *c, const cli_comparison *r, const cli_compare_format *f,
                                  const tables *t, berth_err *err)
 {
-	cli_format format = f->as == CLI_COMPARE_MARKDOWN ? CLI_AS_MARKDOWN : CLI_AS_TEXT;
 	int32_t at = 0;
 	bool instances = !f->named || f->table == CLI_TABLE_INSTANCES,
 	     methods = f->named ? f->table == CLI_TABLE_METHODS : n_complete(r) > 1;
 	for (int32_t k = 0; instances && k < r->n_blocks; k++) {
 		if (k)
 			cli_say("\n");
-		BERTH_TRY(print_block(c, r, t, k, &at, format, err));
-		print_notes(r, &r->block[k], format);
+		BERTH_TRY(print_block(c, r, t, k, &at, f->as, err));
+		print_notes(r, &r->block[k], f->as);
 	}
 	if (instances && methods)
 		cli_say("\n");
-	return methods ? print_methods(c, r, t, format, err) : BERTH_OK;
+	return methods ? print_methods(c, r, t, f->as, err) : BERTH_OK;
 }
 
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err)
 {
 	tables t;
-	if (c->quiet && f->as != CLI_COMPARE_JSON)
+	bool text;
+	if (c->quiet && !c->json)
 		return BERTH_OK;
 	BERTH_TRY(fill(c, r, &t, err));
-	if (f->as == CLI_COMPARE_JSON)
-		return cli_put_result(c, t.document, err);
-	if (f->as == CLI_COMPARE_CSV || (f->named && f->table == CLI_TABLE_ROWS))
+	BERTH_TRY(cli_result(c, t.document, &text, err));
+	if (!text)
+		return BERTH_OK;
+	if (f->as == CLI_AS_CSV || (f->named && f->table == CLI_TABLE_ROWS))
 		return cli_tell_all(c,
 		                    f->table == CLI_TABLE_INSTANCES ? t.instances
 		                    : f->table == CLI_TABLE_METHODS ? t.methods
 		                                                    : t.rows,
-		                    f->as == CLI_COMPARE_CSV        ? CLI_AS_CSV
-		                    : f->as == CLI_COMPARE_MARKDOWN ? CLI_AS_MARKDOWN
-		                                                    : CLI_AS_TEXT,
-		                    err);
+		                    f->as, err);
 	return print_tables(c, r, f, &t, err);
 }

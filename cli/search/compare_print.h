@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "compare.h"
 #include "json.h"
+#include "print.h"
 
 /* All rows of one graph on one system. */
 typedef struct cli_compare_block {
@@ -25,16 +26,10 @@ typedef struct cli_comparison {
 	int32_t n_blocks;
 } cli_comparison;
 
-typedef enum cli_compare_as {
-	CLI_COMPARE_TEXT,
-	CLI_COMPARE_CSV,
-	CLI_COMPARE_MARKDOWN,
-	CLI_COMPARE_JSON
-} cli_compare_as;
 typedef enum cli_compare_table { CLI_TABLE_ROWS, CLI_TABLE_INSTANCES, CLI_TABLE_METHODS } cli_compare_table;
 
 typedef struct cli_compare_format {
-	cli_compare_as as;
+	cli_format as;
 	bool named; /* table was asked for; else rows as CSV, and instances and methods for people */
 	cli_compare_table table;
 } cli_compare_format;

@@ -123,7 +123,7 @@ CASES = [
     simple("train-measured", f"{MEASURED} -o new --placement p.json", "new", "p.json", resume=f"{MEASURED} --resume -o new", scratch=("new.measured", "new.older")),
     simple("compare", "compare tiny.json --on duo.json --methods heft,anneal --evaluations 20 --seeds 2 --threads 1 --report c.html", "c.html"),
     simple("compare-csv", "compare tiny.json layers.json --on duo.json --methods heft,anneal --evaluations 20 --threads 1 --format csv"),
-    simple("compare-json", "compare tiny.json --on duo.json --methods heft,cpop --threads 1 --format json"),
+    simple("compare-json", "compare tiny.json --on duo.json --methods heft,cpop --threads 1 --json"),
     simple("compare-fidelity", f"compare tiny.json --on duo.json --fidelity --placements 3 --threads 1 {ENGINE}"),
     simple("simulate", "simulate tiny.json --on duo.json --placement plan.json --trace t.json --json", "t.json"),
     simple("simulate-set", "simulate tiny.json --on duo.json --placement plan.json --set cpu0.peak_flops=2x --threads 1 --evaluations 20"),
