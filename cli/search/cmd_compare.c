@@ -3,20 +3,21 @@
 #include "cli_granularity.h"
 #include "compare.h"
 #include "compare_fidelity.h"
-#include "compare_plans.h"
 #include "compare_print.h"
 #include "decoder_words.h"
+#include "engine_default.h"
 #include "graph_load.h"
+#include "load.h"
 #include "progress.h"
 #include "report.h"
+#include "sandboxed.h"
 #include "text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct args {
-	cli_texts on, methods;
-	compare_plans plans;
+	cli_texts on, methods, placements, engines;
 	const char *format, *table, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
@@ -34,6 +35,98 @@ typedef struct state {
 	int32_t at, of; /* rows, for progress */
 	cli_progress progress;
 } state;
+
+/* ---- rows of placements and of engines ---- */
+
+static int32_t count_plans(const args *a)
+{
+	return a->placements.n + a->engines.n;
+}
+
+/* name [count]: the files as they are called, then "E default" of the engines. */
+static berth_status name_plans(cli *c, const args *a, const char **name, berth_err *err)
+{
+	const berth_engine_default *e;
+	for (int32_t i = 0; i < a->placements.n; i++)
+		name[i] = a->placements.text[i];
+	for (int32_t i = 0; i < a->engines.n; i++) {
+		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
+		if (!(name[a->placements.n + i] = berth_arena_printf(&c->mem, "%s default", e->name)))
+			return berth_nomem(err);
+	}
+	return BERTH_OK;
+}
+
+static berth_status ask_engine(cli *c, const berth_engine_default *e, const berth_export_source *x,
+                               berth_compare_plan *out, berth_err *err)
+{
+	int32_t *op_dev;
+	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY(berth_engine_default_of(e, x, &c->tmp, op_dev, &out->why, err));
+	out->op_dev = out->why ? NULL : op_dev;
+	return BERTH_OK;
+}
+
+/* The model is read once more, for what its graph does not say. */
+static berth_status ask_of_file(cli *c, const berth_engine_default *e, const char *spec,
+                                berth_export_source x, berth_compare_plan *out, berth_err *err)
+{
+	berth_read_options opt = cli_read_options(c), words;
+	berth_content model;
+	if (c->sandbox || berth_file_is_stream(spec)) {
+		out->why = "it takes reading the model once more: not from a pipe, and not in a sandbox";
+		return BERTH_OK;
+	}
+	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
+	x.model = &model;
+	x.read = &words;
+	berth_status st = ask_engine(c, e, &x, out, err);
+	berth_model_unmap(&model);
+	return st;
+}
+
+/* *plan [count] of g, as it was read, on s: files are read. */
+static berth_status read_plans(cli *c, const args *a, const berth_graph *g, const berth_system *s,
+                               const char *const *name, berth_compare_plan **plan, berth_err *err)
+{
+	berth_compare_plan *out;
+	BERTH_TRY(BERTH_NEW(&c->mem, out, count_plans(a), err));
+	for (int32_t i = 0; i < count_plans(a); i++)
+		out[i].name = name[i];
+	for (int32_t i = 0; i < a->placements.n; i++) {
+		berth_placement placement;
+		BERTH_TRY(cli_placement_read(c, a->placements.text[i], g, s, &placement, err));
+		out[i].op_dev = placement.op_dev;
+		out[i].order = placement.order;
+	}
+	*plan = out;
+	return BERTH_OK;
+}
+
+static berth_status ask_any(cli *c, const berth_engine_default *e, const char *spec, const char *format,
+                            const berth_export_source *x, berth_compare_plan *out, berth_err *err)
+{
+	if (berth_engine_default_runs(e, format))
+		return e->reads ? ask_of_file(c, e, spec, *x, out, err) : ask_engine(c, e, x, out, err);
+	out->why = berth_arena_printf(&c->mem, "%s runs files of the format %s", e->name, e->format[0]);
+	return out->why ? BERTH_OK : berth_nomem(err);
+}
+
+/* What engines do with p goes behind the files. spec: what its graph was read from, and that file's format;
+ * engines whose default is told of the file read it once more. */
+static berth_status ask_engines(cli *c, const args *a, const char *spec, const char *format,
+                                const berth_problem *p, berth_compare_plan *plan, berth_err *err)
+{
+	const berth_export_source x = {.g = p->g, .s = p->s, .p = p};
+	const berth_engine_default *e;
+	if (berth_module_file_length(spec))
+		format = "PyTorch";
+	for (int32_t i = 0; i < a->engines.n; i++) {
+		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
+		BERTH_TRY(ask_any(c, e, spec, format, &x, &plan[a->placements.n + i], err));
+	}
+	return BERTH_OK;
+}
 
 /* ---- arguments ---- */
 
@@ -79,10 +172,10 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 static berth_status is_plan(cli *c, const args *a, const char *name, bool *plan, berth_err *err)
 {
 	const char **names;
-	int32_t n = compare_plans_count(&a->plans);
+	int32_t n = count_plans(a);
 	*plan = false;
 	BERTH_TRY(BERTH_NEW(&c->mem, names, n, err));
-	BERTH_TRY(compare_plans_name(c, &a->plans, names, err));
+	BERTH_TRY(name_plans(c, a, names, err));
 	for (int32_t i = 0; name && i < n; i++)
 		*plan = *plan || strcmp(names[i], name) == 0;
 	return BERTH_OK;
@@ -145,11 +238,11 @@ static berth_status same_name(const char *name, bool is_method, berth_err *err)
 /* Of methods, then of plans. No two are the same. */
 static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
 {
-	s->r.n_methods = s->n_methods + compare_plans_count(&a->plans);
+	s->r.n_methods = s->n_methods + count_plans(a);
 	BERTH_TRY(BERTH_NEW(&c->mem, s->r.name, s->r.n_methods, err));
 	for (int32_t i = 0; i < s->n_methods; i++)
 		s->r.name[i] = s->method[i]->name;
-	BERTH_TRY(compare_plans_name(c, &a->plans, s->r.name + s->n_methods, err));
+	BERTH_TRY(name_plans(c, a, s->r.name + s->n_methods, err));
 	for (int32_t i = s->n_methods; i < s->r.n_methods; i++)
 		for (int32_t k = 0; k < i; k++)
 			if (strcmp(s->r.name[i], s->r.name[k]) == 0)
@@ -172,7 +265,7 @@ static berth_status check_args(const cli *c, args *a, berth_err *err)
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
 		                  (long long)a->seeds);
-	if (a->plans.files.n && c->n_args * n_systems(a) > 1)
+	if (a->placements.n && c->n_args * n_systems(a) > 1)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --placement takes one graph on one system: a placement is for "
 		                  "both");
@@ -202,17 +295,17 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	berth_compare_cfg cfg = {.method = s->method,
 	                         .n_methods = s->n_methods,
 	                         .n_seeds = n_seeds,
-	                         .n_plans = compare_plans_count(&a->plans),
+	                         .n_plans = count_plans(a),
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
 	berth_read_report read = {0};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, &read, err));
-	BERTH_TRY(compare_plans_read(c, &a->plans, &g, &y, s->r.name + s->n_methods, &plan, err));
+	BERTH_TRY(read_plans(c, a, &g, &y, s->r.name + s->n_methods, &plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(compare_plans_ask(c, &a->plans, graph, read.format, &p, plan, err));
+	BERTH_TRY(ask_engines(c, a, graph, read.format, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
 	b->graph = g.name;
@@ -305,9 +398,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
 	         "methods beside single\tportfolio, searches, berth"},
-		{"placement", 0, CLI_FILES_IN, &a.plans.files, "FILE,...",
+		{"placement", 0, CLI_FILES_IN, &a.placements, "FILE,...",
 	         "placements as rows of their own, of one graph on one system"},
-		{"engine-default", 0, CLI_LIST, &a.plans.engines, "E,...",
+		{"engine-default", 0, CLI_LIST, &a.engines, "E,...",
 	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
 	         "accelerate, openvino"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
@@ -332,7 +425,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  "of the engine's");
 	if (c->help)
 		return BERTH_OK;
-	if (a.fidelity.on && compare_plans_count(&a.plans))
+	if (a.fidelity.on && count_plans(&a))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --fidelity measures placements of its own; leave out --placement "
 		                  "and --engine-default");
