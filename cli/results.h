@@ -12,7 +12,7 @@ extern const berth_result_kind show_graph_document, show_blocks_document, show_g
 extern const berth_result_kind profile_document, adapt_document, import_document;
 
 extern const berth_result_kind configure_document, serve_document;
-extern const berth_result_kind train_document, train_ended_document;
+extern const berth_result_kind requests_document, pareto_document, train_document, train_ended_document;
 
 /* All, in the order of docs/formats.md, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];

@@ -1,4 +1,6 @@
-/* Pareto fronts; see place_pareto.h. */
+/* place --pareto: a front of two objectives is searched for; each point is written to a file, and the front
+ * told,
+ * where each point counts the operators of its devices. */
 #include "place_pareto.h"
 
 #include "methods.h"
@@ -6,7 +8,9 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "results.h"
 #include "say.h"
+#include "tell.h"
 #include "text.h"
 #include "threads.h"
 
@@ -85,62 +89,6 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 	return berth_placement_write(&p, v->p->g, v->p->s, path, true, &c->tmp, err);
 }
 
-static void put_point(berth_json_out *w, const view *v, const berth_pareto_point *x)
-{
-	const int32_t *order = order_of(v, x);
-	berth_json_open(w, NULL, '{');
-	berth_json_put_numbers(w, "values", x->value, 2);
-	berth_json_put_string(w, "method", x->method);
-	berth_json_put_string(w, "order", berth_order_name(order ? BERTH_ORDER_GIVEN : v->p->s->order));
-	berth_json_open(w, "placement", '{');
-	for (int32_t op = 0; op < v->p->n_ops; op++)
-		berth_json_put_string(w, v->p->g->op_name[op], v->p->s->dev_name[x->op_dev[op]]);
-	berth_json_close(w, '}');
-	if (order) {
-		berth_json_open(w, "order_ops", '[');
-		berth_json_flat(w, true);
-		for (int32_t k = 0; k < v->p->n_ops; k++)
-			berth_json_put_string(w, NULL, v->p->g->op_name[order[k]]);
-		berth_json_close(w, ']');
-		berth_json_flat(w, false);
-	}
-	berth_json_close(w, '}');
-}
-
-/* What does not differ from run to run, but for the points. */
-static void put_front(berth_json_out *w, const view *v)
-{
-	berth_json_put_string(w, "graph", v->p->g->name);
-	berth_json_put_string(w, "system", v->p->s->name);
-	berth_json_open(w, "objectives", '[');
-	for (int k = 0; k < 2; k++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", berth_objective_name(&v->cfg.objective[k]));
-		berth_json_put_string(w, "unit", berth_objective_unit(&v->cfg.objective[k]));
-		berth_json_put_number(w, "lower_bound", v->bound[k]);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	berth_json_put_bool(w, "feasible", v->front.n > 0);
-	berth_json_put_int(w, "seed", (int64_t)v->cfg.search.seed);
-	berth_json_put_int(w, "evaluations", v->front.evaluations);
-}
-
-static berth_status print_json(cli *c, const view *v, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	put_front(&w, v);
-	berth_json_put_number(&w, "solve_s", v->solve_s);
-	berth_json_put_number(&w, "wall_s", v->wall_s);
-	berth_json_open(&w, "points", '[');
-	for (int32_t i = 0; i < v->front.n; i++)
-		put_point(&w, v, &v->front.point[i]);
-	berth_json_close(&w, ']');
-	return cli_end_json(c, &w, err);
-}
-
 static void count_devices(const view *v, const berth_pareto_point *x, int32_t *dev_ops)
 {
 	memset(dev_ops, 0, (size_t)v->p->n_devs * sizeof *dev_ops);
@@ -148,29 +96,89 @@ static void count_devices(const view *v, const berth_pareto_point *x, int32_t *d
 		dev_ops[x->op_dev[op]]++;
 }
 
+#define OBJECTIVE(K, IF) \
+	K(TEXT, "name", "", "", berth_objective_name(o)) \
+	K(TEXT, "unit", "", "empty: a sum of several", berth_objective_unit(o)) \
+	K(NUMBER_OR_NULL, "lower_bound", "of the objective", "", v->bound[o - v->cfg.objective])
+static RESULT_KIND(objective_kind, "", "", OBJECTIVE);
+
+#define POINT(K, IF) \
+	K(NUMBERS, "values", "of the objectives", "", x->value, 2) \
+	K(TEXT, "method", "", "what found it", x->method) \
+	K(TEXT, "order", "", "", berth_order_name(order ? BERTH_ORDER_GIVEN : v->p->s->order)) \
+	K(MAP("text"), "placement", "", "", placement) \
+	IF(order, TEXTS, "order_ops", "", "only with `given`", ops, v->p->n_ops)
+static RESULT_KIND(point_kind, "", "", POINT);
+
+/* A point on the page. */
+#define DOT(K, IF) \
+	K(NUMBERS, "values", "", "", x->value, 2) \
+	K(TEXT, "method", "", "", x->method) \
+	K(MAP("integer"), "devices", "", "", devices)
+static RESULT_KIND(dot_kind, "", "", DOT);
+
+#define FRONT(K, IF) \
+	K(TEXT, "graph", "", "", v->p->g->name) \
+	K(TEXT, "system", "", "", v->p->s->name) \
+	K(LIST(objective_kind), "objectives", "", "the two", objectives) \
+	K(BOOL, "feasible", "", "there is a point", v->front.n > 0) \
+	K(INT, "seed", "", "", (int64_t)v->cfg.search.seed) \
+	K(INT, "evaluations", "", "", v->front.evaluations) \
+	IF(!on_page, NUMBER, "solve_s", "s", "", v->solve_s) \
+	IF(!on_page, NUMBER, "wall_s", "s", "", v->wall_s) \
+	K(LIST(point_kind), "points", "", "none is better than another in both", points)
+RESULT_KIND(pareto_document, "Pareto front", "`place --pareto O,O --json`.", FRONT);
+
+static berth_status points_of(cli *c, const view *v, berth_result_list *list, berth_err *err)
+{
+	for (const berth_pareto_point *x = v->front.point; x < v->front.point + v->front.n; x++) {
+		const int32_t *order = order_of(v, x);
+		berth_result_map *placement = berth_result_map_new(&c->mem);
+		const char **ops;
+		BERTH_TRY(BERTH_NEW(&c->mem, ops, v->p->n_ops, err));
+		for (int32_t op = 0; op < v->p->n_ops; op++) {
+			ops[op] = v->p->g->op_name[order ? order[op] : op];
+			berth_result_map_add(placement, v->p->g->op_name[op],
+			                     berth_result_text(v->p->s->dev_name[x->op_dev[op]]));
+		}
+		RESULT_ADD(list, POINT);
+	}
+	return BERTH_OK;
+}
+
+static berth_status dots_of(cli *c, const view *v, berth_result_list *list, berth_err *err)
+{
+	int32_t *dev_ops;
+	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	for (const berth_pareto_point *x = v->front.point; x < v->front.point + v->front.n; x++) {
+		berth_result_map *devices = berth_result_map_new(&c->mem);
+		count_devices(v, x, dev_ops);
+		for (int32_t d = 0; d < v->p->n_devs; d++)
+			berth_result_map_add(devices, v->p->s->dev_name[d], berth_result_int(dev_ops[d]));
+		RESULT_ADD(list, DOT);
+	}
+	return BERTH_OK;
+}
+
+/* The page has what does not differ from run to run. */
+static berth_status front_of(cli *c, const view *v, bool on_page, const berth_result **out, berth_err *err)
+{
+	berth_result_list *objectives = berth_result_list_new(&c->mem, &objective_kind);
+	berth_result_list *points = berth_result_list_new(&c->mem, on_page ? &dot_kind : &point_kind);
+	for (const berth_objective *o = v->cfg.objective; o < v->cfg.objective + 2; o++)
+		RESULT_ADD(objectives, OBJECTIVE);
+	BERTH_TRY(on_page ? dots_of(c, v, points, err) : points_of(c, v, points, err));
+	*out = RESULT_NEW(&c->mem, pareto_document, FRONT);
+	return BERTH_OK;
+}
+
 static berth_status write_report(cli *c, const view *v, const char *path, berth_err *err)
 {
 	berth_page page;
-	int32_t *dev_ops;
-	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	const berth_result *front;
+	BERTH_TRY(front_of(c, v, true, &front, err));
 	BERTH_TRY(cli_report_open(c, &page, "front", v->p->g->name, v->p->s->name, "", err));
-	berth_json_open(&page.w, "document", '{');
-	put_front(&page.w, v);
-	berth_json_open(&page.w, "points", '[');
-	for (int32_t i = 0; i < v->front.n; i++) {
-		const berth_pareto_point *x = &v->front.point[i];
-		count_devices(v, x, dev_ops);
-		berth_json_open(&page.w, NULL, '{');
-		berth_json_put_numbers(&page.w, "values", x->value, 2);
-		berth_json_put_string(&page.w, "method", x->method);
-		berth_json_open(&page.w, "devices", '{');
-		for (int32_t d = 0; d < v->p->n_devs; d++)
-			berth_json_put_int(&page.w, v->p->s->dev_name[d], dev_ops[d]);
-		berth_json_close(&page.w, '}');
-		berth_json_close(&page.w, '}');
-	}
-	berth_json_close(&page.w, ']');
-	berth_json_close(&page.w, '}');
+	berth_result_put(&page.w, "document", berth_result_object(front));
 	return cli_report_write(c, &page, path, err);
 }
 
@@ -201,11 +209,11 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	int32_t *dev_ops;
 	cli_table t;
 	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	cli_say("%s on %s: ", v->p->g->name, v->p->s->name);
 	if (v->front.n == 1)
-		cli_say("%s on %s: one placement, the best found in both\n", v->p->g->name, v->p->s->name);
+		cli_say("one placement, the best found in both\n");
 	else
-		cli_say("%s on %s: %d placements, none better than another in both\n", v->p->g->name,
-		        v->p->s->name, v->front.n);
+		cli_say("%d placements, none better than another in both\n", v->front.n);
 	cli_say("%s evaluations in %s, seed %llu\n\n", cli_count(count, v->front.evaluations),
 	        berth_text_seconds(buf, v->wall_s), (unsigned long long)v->cfg.search.seed);
 	cli_table_init(&t, &c->mem, "rrrl");
@@ -242,6 +250,8 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
                           const berth_problem *p, const berth_bounds *bounds, berth_err *err)
 {
 	view v = {.p = p, .cfg.method = berth_method_default()};
+	const berth_result *front;
+	bool text;
 	BERTH_TRY(read_args(a, &v, err));
 	for (int k = 0; k < 2; k++)
 		BERTH_TRY(berth_bounds_objective(p, bounds, &v.cfg.objective[k], &c->tmp, &v.bound[k], err));
@@ -252,9 +262,9 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 	BERTH_TRY(st);
 	for (int32_t i = 0; a->out && i < v.front.n; i++)
 		BERTH_TRY(write_point(c, &v, a, i, err));
-	if (c->json)
-		BERTH_TRY(print_json(c, &v, err));
-	else if (!c->quiet && v.front.n)
+	BERTH_TRY(front_of(c, &v, false, &front, err));
+	BERTH_TRY(cli_result(c, front, &text, err));
+	if (text && v.front.n)
 		BERTH_TRY(print_text(c, &v, err));
 	if (a->report)
 		BERTH_TRY(write_report(c, &v, a->report, err));

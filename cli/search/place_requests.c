@@ -7,8 +7,10 @@
 #include "place_replicas.h"
 #include "print.h"
 #include "request_mix.h"
+#include "results.h"
 #include "say.h"
 #include "signals.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -139,67 +141,50 @@ static berth_status write_plan(cli *c, const place_requests_args *a, const cli_b
 
 /* ---- output ---- */
 
-static void mark_devices(const view *v, const berth_mix_copy *copy, bool on[BERTH_MAX_DEVS])
+#define SIZE(K, IF) \
+	K(TEXT, "words", "", "of the model", v->words[i]) \
+	K(NUMBER, "share", "", "of all requests", v->share[i])
+static RESULT_FLAT_KIND(size_kind, "", "", SIZE);
+
+#define COPY(K, IF) \
+	K(TEXTS, "devices", "", "", device, n) \
+	K(NUMBERS, "per_s", "requests/s", "of each size", copy->per_s, v->x.n)
+static RESULT_FLAT_KIND(copy_kind, "", "", COPY);
+
+#define REQUESTS(K, IF) \
+	K(TEXT, "graph", "", "as it was given", c->args[0]) \
+	K(TEXT, "system", "", "", v->s.name) \
+	K(TEXT, "method", "", "", method->name) \
+	K(INT, "seed", "", "", (int64_t)budget->seed) \
+	K(INT, "evaluations", "", "of all searches", m->evaluations) \
+	K(BOOL, "feasible", "", "false: no copies fit that serve all sizes", m->n > 0) \
+	K(NUMBER, "throughput_per_s", "requests/s", "of all sizes", m->per_s) \
+	K(NUMBER_OR_NULL, "bound_per_s", "requests/s", "that any copies have at most", m->bound_per_s) \
+	K(NUMBER, "one_copy_per_s", "requests/s", "of the best single copy; 0: none fits", m->one_per_s) \
+	K(NUMBER, "device_per_s", "requests/s", "of one copy whole on the best device; 0: none fits", \
+	  m->device_per_s) \
+	K(TEXT_OR_NULL, "device", "", "that device", m->device < 0 ? NULL : v->s.dev_name[m->device]) \
+	K(LIST(size_kind), "requests", "", "sizes", sizes) \
+	K(LIST(copy_kind), "copies", "", "", copies) \
+	IF(v->plan.out, TEXTS, "models", "", \
+	   "only with `-o`: the models that the plan is of, each copy at the largest size that it gets", \
+	   v->plan.model, v->plan.n)
+RESULT_KIND(requests_document, "Place with requests", "`place --requests --json`.", REQUESTS);
+
+static berth_status add_copy(cli *c, const view *v, const berth_mix_copy *copy, berth_result_list *copies,
+                             berth_err *err)
 {
-	for (int32_t d = 0; d < v->s.n_devs; d++)
-		on[d] = false;
+	bool on[BERTH_MAX_DEVS] = {false};
+	const char **device;
+	int32_t n = 0;
+	BERTH_TRY(BERTH_NEW(&c->mem, device, v->s.n_devs, err));
 	for (int32_t op = 0; op < v->graph[0].n_ops; op++)
 		on[copy->op_dev[op]] = true;
-}
-
-static void put_copy(berth_json_out *w, const view *v, const berth_mix_copy *copy)
-{
-	bool on[BERTH_MAX_DEVS];
-	mark_devices(v, copy, on);
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_open(w, "devices", '[');
 	for (int32_t d = 0; d < v->s.n_devs; d++)
 		if (on[d])
-			berth_json_put_string(w, NULL, v->s.dev_name[d]);
-	berth_json_close(w, ']');
-	berth_json_open(w, "per_s", '[');
-	for (int32_t i = 0; i < v->x.n; i++)
-		berth_json_put_number(w, NULL, copy->per_s[i]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
-static berth_status put(cli *c, const view *v, const berth_method *method, const cli_budget *budget,
-                        berth_err *err)
-{
-	berth_json_out w;
-	const berth_mix *m = &v->mix;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "graph", c->args[0]);
-	berth_json_put_string(&w, "system", v->s.name);
-	berth_json_put_string(&w, "method", method->name);
-	berth_json_put_int(&w, "seed", (int64_t)budget->seed);
-	berth_json_put_int(&w, "evaluations", m->evaluations);
-	berth_json_put_bool(&w, "feasible", m->n > 0);
-	berth_json_put_number(&w, "throughput_per_s", m->per_s);
-	berth_json_put_number(&w, "bound_per_s", m->bound_per_s);
-	berth_json_put_number(&w, "one_copy_per_s", m->one_per_s);
-	berth_json_put_number(&w, "device_per_s", m->device_per_s);
-	berth_json_put_string(&w, "device", m->device < 0 ? NULL : v->s.dev_name[m->device]);
-	berth_json_open(&w, "requests", '[');
-	for (int32_t i = 0; i < v->x.n; i++) {
-		berth_json_open(&w, NULL, '{');
-		berth_json_flat(&w, true);
-		berth_json_put_string(&w, "words", v->words[i]);
-		berth_json_put_number(&w, "share", v->share[i]);
-		berth_json_close(&w, '}');
-		berth_json_flat(&w, false);
-	}
-	berth_json_close(&w, ']');
-	berth_json_open(&w, "copies", '[');
-	for (int32_t k = 0; k < m->n; k++)
-		put_copy(&w, v, &m->copy[k]);
-	berth_json_close(&w, ']');
-	copies_put(&w, &v->plan);
-	return cli_end_json(c, &w, err);
+			device[n++] = v->s.dev_name[d];
+	RESULT_ADD(copies, COPY);
+	return BERTH_OK;
 }
 
 static void print_head(const cli *c, const view *v)
@@ -221,36 +206,47 @@ static void print_head(const cli *c, const view *v)
 	cli_say("\n");
 }
 
-static berth_status print(cli *c, const view *v, berth_err *err)
+static berth_status print_copies(cli *c, const view *v, const berth_result_list *copies, berth_err *err)
 {
 	cli_table t;
 	char columns[BERTH_MOST_SIZES + 2] = "l";
-	const char *head = "devices of a copy";
-	print_head(c, v);
-	for (int32_t i = 0; i < v->x.n && head; i++) {
-		columns[1 + i] = 'r';
-		head = berth_arena_printf(&c->mem, "%s|%s (%.3g %%)", head, v->words[i], 100 * v->share[i]);
-	}
-	if (!head)
-		return berth_nomem(err);
+	memset(columns + 1, 'r', (size_t)v->x.n);
 	cli_table_init(&t, &c->mem, columns);
-	cli_table_head(&t, head);
+	cli_cell(&t, "devices of a copy");
+	for (int32_t i = 0; i < v->x.n; i++)
+		cli_cell(&t, "%s (%.3g %%)", v->words[i], 100 * v->share[i]);
 	for (int32_t k = 0; k < v->mix.n; k++) {
-		const berth_mix_copy *copy = &v->mix.copy[k];
-		bool on[BERTH_MAX_DEVS];
-		const char *devices = "";
-		mark_devices(v, copy, on);
-		for (int32_t d = 0; d < v->s.n_devs && devices; d++)
-			if (on[d])
-				devices = berth_arena_printf(&c->mem, "%s%s%s", devices, *devices ? "+" : "",
-				                             v->s.dev_name[d]);
+		const double *per_s = v->mix.copy[k].per_s;
+		const char *devices =
+			cli_join(c, berth_result_get(&copies->item[k], "devices", NULL), "+", err);
 		if (!devices)
-			return berth_nomem(err);
+			return BERTH_ENOMEM;
 		cli_cell(&t, "%s", devices);
 		for (int32_t i = 0; i < v->x.n; i++)
-			cli_cell(&t, copy->per_s[i] > 0 ? "%.4g/s" : "-", copy->per_s[i]);
+			cli_cell(&t, per_s[i] > 0 ? "%.4g/s" : "-", per_s[i]);
 	}
-	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+/* The document or text, which is left out unless in_words, or where nothing was found. */
+static berth_status tell(cli *c, const view *v, const berth_method *method, const cli_budget *budget,
+                         bool in_words, berth_err *err)
+{
+	const berth_mix *m = &v->mix;
+	berth_result_list *sizes = berth_result_list_new(&c->mem, &size_kind);
+	berth_result_list *copies = berth_result_list_new(&c->mem, &copy_kind);
+	bool text;
+	for (int32_t i = 0; i < v->x.n; i++)
+		RESULT_ADD(sizes, SIZE);
+	for (int32_t k = 0; k < m->n; k++)
+		BERTH_TRY(add_copy(c, v, &m->copy[k], copies, err));
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, requests_document, REQUESTS), &text, err));
+	if (!text || !in_words || !m->n)
+		return BERTH_OK;
+	if (copies->failed)
+		return berth_nomem(err);
+	print_head(c, v);
+	BERTH_TRY(print_copies(c, v, copies, err));
 	copies_print(&v->plan, "");
 	if (v->plan.out)
 		cli_say("simulate tells periods of it, in which each copy has one request of that size: not "
@@ -267,10 +263,7 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 	BERTH_TRY(choose(c, a, budget, method, v, err));
 	if (a->out && v->mix.n)
 		BERTH_TRY(write_plan(c, a, budget, method, v, err));
-	if (c->json)
-		BERTH_TRY(put(c, v, method, budget, err));
-	else if (!c->quiet && v->mix.n && !to_stdout(a))
-		BERTH_TRY(print(c, v, err));
+	BERTH_TRY(tell(c, v, method, budget, !to_stdout(a), err));
 	if (v->mix.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best copies so far are the answer");

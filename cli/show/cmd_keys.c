@@ -12,6 +12,8 @@
 
 const berth_result_kind *const cli_documents[] = {
 	&place_document,
+	&requests_document,
+	&pareto_document,
 	&train_document,
 	&train_ended_document,
 	&compare_document,
