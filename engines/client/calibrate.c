@@ -1,4 +1,5 @@
-/* See calibrate.h. */
+/* A simulator that learns from measured runs: what a run tells of operators, cuts and links, the equations
+ * that are fitted to it, and following a machine that changes. */
 #include "calibrate.h"
 
 #include "ridge.h"

@@ -1,4 +1,5 @@
-/* See engine_answer.h. */
+/* One question on its way to the engine, by way of the journal where there is one, and members taken out of
+ * its answer: what cannot be true is the engine's fault. */
 #include "engine_answer.h"
 
 #include "threads.h"

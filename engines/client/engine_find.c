@@ -1,4 +1,5 @@
-/* Finding engines; see engine_find.h. */
+/* Programs that are engines, found by what a user calls them; and graphs and plans of PyTorch modules, by the
+ * one that knows PyTorch. */
 #include "engine_find.h"
 
 #include <stdio.h>

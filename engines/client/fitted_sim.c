@@ -1,4 +1,4 @@
-/* See fitted_sim.h. */
+/* A simulator whose times of operators and links were measured: as profiled, then re-fitted to runs. */
 #include "fitted_sim.h"
 
 #include "times.h"

@@ -1,4 +1,5 @@
-/* See journal.h. */
+/* What an engine was asked and what it answered, on the disk before it is asked again. A killed run is gone
+ * through from it to the same bits; what is torn at its end is cut off by checks. */
 #include "journal.h"
 
 #include "file.h"

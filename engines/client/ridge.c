@@ -1,4 +1,5 @@
-/* See ridge.h. */
+/* Linear least squares with a prior for each unknown (Hoerl & Kennard 1970), by conjugate gradients (Hestenes
+ * & Stiefel 1952) in units of deviations. */
 #include "ridge.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* See description.h. */
+/* The description of a machine out of what was found: devices, links and memory pools, where each figure
+ * tells its origin. It becomes a system by way of the system file's JSON. */
 #include "description.h"
 
 #include "json.h"

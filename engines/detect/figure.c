@@ -1,4 +1,5 @@
-/* See figure.h. */
+/* A figure of the description of a machine, and where it comes from: one that is out of all bounds is
+ * missing, and says why. */
 #include "figure.h"
 
 #include <stdarg.h>

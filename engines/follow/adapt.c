@@ -1,4 +1,5 @@
-/* See adapt.h. */
+/* Training goes on while the machine changes: steps are run and looked at, the simulator follows them, and
+ * another placement is solved and tried where it is worth its move. */
 #include "adapt.h"
 
 #include "fitted_sim.h"

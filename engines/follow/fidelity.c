@@ -1,4 +1,5 @@
-/* See fidelity.h. */
+/* How well the simulator predicts an engine: placements are drawn, simulated and run, and their errors and
+ * ranks compared, before and after fitting. */
 #include "fidelity.h"
 
 #include "coloc.h"

@@ -1,4 +1,5 @@
-/* See measured_train.h. */
+/* A policy trained by measured runs: rounds of proposals that the engine runs, with the simulator re-fitted
+ * to them in between, and in the end the best beside the baselines. */
 #include "measured_train.h"
 
 #include "coloc.h"

@@ -1,4 +1,5 @@
-/* See cpu_model.h. */
+/* Which processor a core belongs to, out of /proc/cpuinfo: the model's name, and the numbers that tell two of
+ * one name apart. */
 #include "cpu_model.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* See ort_compare.h. */
+/* Is a tensor what it should be? Elements are compared as numbers, whatever their type: the largest
+ * difference, relative to the largest number. */
 #include "ort_compare.h"
 
 #include "onnx_model.h"

@@ -1,5 +1,6 @@
-/* See accelerate_auto.h. Modules are asked from the outside in: the body, its parts, single layers. The names
- * are those of the functions there. */
+/* What transformers does by itself (device_map="auto"): weights shared evenly among the GPUs, then filled in
+ * from the first module to the last. Modules are asked from the outside in: the body, its parts, single
+ * layers. The names are those of the functions there. */
 #include "accelerate_auto.h"
 
 static int64_t total(const accelerate_model *m)

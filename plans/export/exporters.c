@@ -1,4 +1,5 @@
-/* The table of exporters; see exporters.h. */
+/* The table of exporters and what they share: pieces, settings and notes of what is made, what targets call
+ * devices, and what a plan is worth beside what the engine does by itself. */
 #include "check.h"
 #include "exporters.h"
 #include "text.h"

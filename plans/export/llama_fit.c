@@ -1,4 +1,5 @@
-/* See llama_fit.h. */
+/* Where llama.cpp puts a model by itself (its option --fit): shares of layers for the devices are tried,
+ * weighed by the memory that they would take, and changed until a margin is left on each. */
 
 #include "llama_plan.h"
 

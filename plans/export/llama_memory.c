@@ -1,4 +1,5 @@
-/* See llama_memory.h. */
+/* Memory that llama.cpp takes for a plan: weights and cache are counted, and the graph that it reserves
+ * buffers for is built anew, a tape of steps for each device. */
 #include "llama_plan.h"
 
 #include "llama_tape.h"

@@ -1,4 +1,5 @@
-/* See llama_nearest.h. */
+/* The plan nearest to another one that llama.cpp can be told: the order of layers by dynamic programming over
+ * layers and sets of devices, then operators that follow their layer, then memory. */
 
 #include "llama_plan.h"
 #include "nearest.h"

@@ -1,4 +1,5 @@
-/* From a placement to whole layers and single tensors; see llama_plan.h. */
+/* From a placement to whole layers and single tensors, as llama.cpp's loader can be told them, and back. What
+ * it cannot be told is refused with the layer or the operator named. */
 #include "llama_plan.h"
 
 #include "text.h"

@@ -1,4 +1,5 @@
-/* See llama_tape.h. */
+/* How much memory ggml's graph allocator takes for the tensors of one device: its rule, run over a tape of
+ * steps with a list of free blocks. */
 #include "llama_tape.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* See llama_words.h. */
+/* The command line of llama.cpp for a plan: names of devices, patterns that hold just the tensors that are
+ * told to be elsewhere, and the line, quoted for a shell. */
 #include "llama_plan.h"
 
 #include "text.h"

@@ -1,4 +1,5 @@
-/* See name_parts.h. */
+/* Which beginnings of names are parts of other names: a trie of all names with the links of Aho and Corasick
+ * (CACM 18, 1975). */
 #include "name_parts.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The table; see engine_default.h. */
+/* The table of engines whose defaults are known: what they do when they are told nothing about devices. */
 #include "engine_default.h"
 
 #include "text.h"

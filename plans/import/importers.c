@@ -1,4 +1,5 @@
-/* The table of importers and what they share; see importers.h. */
+/* The table of importers, and a file from its kind to a plan: by content or by name, here or in a sandbox,
+ * whose answer this process reads and doubts. */
 /* Reading in a sandbox: the answer is a JSON object, which this process reads and doubts. */
 #include "import_reading.h"
 #include "importers.h"

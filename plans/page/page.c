@@ -1,4 +1,5 @@
-/* The page around the document; see page.h. */
+/* The page around the document: one HTML file that needs no network. The document is escaped for its place,
+ * and the page's policy allows its own style and script alone. */
 #include "page.h"
 
 #include "sha256.h"
