@@ -627,7 +627,7 @@ static void certificates_hold(void **state)
 	certificates count = {0};
 	int all = 0;
 	(void)state;
-	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 60 : 120, "instances");
+	const int n = BERTH_DEBUG ? 100 : support_sampled(300, 150, "instances");
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);
