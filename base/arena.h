@@ -51,11 +51,11 @@ void berth_arena_reset(berth_arena *a, berth_arena_mark mark);
 /* From here to the end of the block, by whichever way it is left: what is taken from the arena is forgotten
  * then. Once a block. */
 #define BERTH_SCRATCH(a) \
-	const berth_scratch scratch_here __attribute__((cleanup(berth_scratch_end))) = { \
+	const berth_scratch scratch_here __attribute__((unused, cleanup(berth_scratch_end))) = { \
 		(a), berth_arena_get_mark(a)}
 
 /* An arena that is freed at the end of the block. */
-#define BERTH_ARENA(name) berth_arena name __attribute__((cleanup(berth_arena_free))) = {0}
+#define BERTH_ARENA(name) berth_arena name __attribute__((unused, cleanup(berth_arena_free))) = {0}
 
 /* n bytes from p on, of this arena, are needed no more: whole pages of them go back to the system at once,
  * the addresses with the arena. What stood there is lost (poisoned under AddressSanitizer). */
