@@ -18,6 +18,7 @@
 
 typedef struct args {
 	cli_texts on, methods, placements, engines;
+	const char **plan_name; /* of the rows of placements, then of engines */
 	const char *format, *table, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
@@ -43,16 +44,19 @@ static int32_t count_plans(const args *a)
 	return a->placements.n + a->engines.n;
 }
 
-/* name [count]: the files as they are called, then "E default" of the engines. */
-static berth_status name_plans(cli *c, const args *a, const char **name, berth_err *err)
+/* The files as they are called, then "E default" of the engines. */
+static berth_status name_plans(cli *c, args *a, berth_err *err)
 {
 	const berth_engine_default *e;
+	BERTH_TRY(BERTH_NEW(&c->mem, a->plan_name, count_plans(a), err));
 	for (int32_t i = 0; i < a->placements.n; i++)
-		name[i] = a->placements.text[i];
+		a->plan_name[i] = a->placements.text[i];
 	for (int32_t i = 0; i < a->engines.n; i++) {
 		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
-		if (!(name[a->placements.n + i] = berth_arena_printf(&c->mem, "%s default", e->name)))
+		const char *name = berth_arena_printf(&c->mem, "%s default", e->name);
+		if (!name)
 			return berth_nomem(err);
+		a->plan_name[a->placements.n + i] = name;
 	}
 	return BERTH_OK;
 }
@@ -87,12 +91,12 @@ static berth_status ask_of_file(cli *c, const berth_engine_default *e, const cha
 
 /* *plan [count] of g, as it was read, on s: files are read. */
 static berth_status read_plans(cli *c, const args *a, const berth_graph *g, const berth_system *s,
-                               const char *const *name, berth_compare_plan **plan, berth_err *err)
+                               berth_compare_plan **plan, berth_err *err)
 {
 	berth_compare_plan *out;
 	BERTH_TRY(BERTH_NEW(&c->mem, out, count_plans(a), err));
 	for (int32_t i = 0; i < count_plans(a); i++)
-		out[i].name = name[i];
+		out[i].name = a->plan_name[i];
 	for (int32_t i = 0; i < a->placements.n; i++) {
 		berth_placement placement;
 		BERTH_TRY(cli_placement_read(c, a->placements.text[i], g, s, &placement, err));
@@ -169,16 +173,12 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 }
 
 /* Is it the name of a plan's row? */
-static berth_status is_plan(cli *c, const args *a, const char *name, bool *plan, berth_err *err)
+static bool is_plan(const args *a, const char *name)
 {
-	const char **names;
-	int32_t n = count_plans(a);
-	*plan = false;
-	BERTH_TRY(BERTH_NEW(&c->mem, names, n, err));
-	BERTH_TRY(name_plans(c, a, names, err));
-	for (int32_t i = 0; name && i < n; i++)
-		*plan = *plan || strcmp(names[i], name) == 0;
-	return BERTH_OK;
+	for (int32_t i = 0; i < count_plans(a); i++)
+		if (strcmp(a->plan_name[i], name) == 0)
+			return true;
+	return false;
 }
 
 /* Those that are named, and single in any case; without names the portfolio and berth. */
@@ -188,7 +188,7 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 	                                    "local-search", "anneal",    "berth"};
 	const berth_method *m;
 	size_t cap = 0;
-	bool named_single = false, plan;
+	bool named_single = false;
 	for (int32_t i = 0; i < a->methods.n; i++)
 		named_single |= strcmp(a->methods.text[i], "single") == 0;
 	if (!named_single) {
@@ -204,8 +204,7 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 			BERTH_TRY(add_method(c, s, m, &cap, err));
 	if (!a->methods.n && a->budget.policy && berth_method_find("policy", &m, NULL) == BERTH_OK)
 		BERTH_TRY(add_method(c, s, m, &cap, err));
-	BERTH_TRY(is_plan(c, a, a->against, &plan, err));
-	if (!a->against || plan)
+	if (!a->against || is_plan(a, a->against))
 		return BERTH_OK;
 	BERTH_TRY(berth_method_find(a->against, &m, err));
 	return add_method(c, s, m, &cap, err);
@@ -242,7 +241,8 @@ static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(BERTH_NEW(&c->mem, s->r.name, s->r.n_methods, err));
 	for (int32_t i = 0; i < s->n_methods; i++)
 		s->r.name[i] = s->method[i]->name;
-	BERTH_TRY(name_plans(c, a, s->r.name + s->n_methods, err));
+	for (int32_t i = 0; i < count_plans(a); i++)
+		s->r.name[s->n_methods + i] = a->plan_name[i];
 	for (int32_t i = s->n_methods; i < s->r.n_methods; i++)
 		for (int32_t k = 0; k < i; k++)
 			if (strcmp(s->r.name[i], s->r.name[k]) == 0)
@@ -301,7 +301,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .told_ctx = s};
 	berth_read_report read = {0};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, &read, err));
-	BERTH_TRY(read_plans(c, a, &g, &y, s->r.name + s->n_methods, &plan, err));
+	BERTH_TRY(read_plans(c, a, &g, &y, &plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
@@ -365,6 +365,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, err));
 	BERTH_TRY(add_decoder_words(c, a, err));
+	BERTH_TRY(name_plans(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
 	BERTH_TRY(name_rows(c, a, s, err));
 	choose_rival(a, s);

@@ -256,11 +256,6 @@ static berth_status configure(cli *c, const args *a, configure_view *v, berth_er
 
 /* ---- the plan ---- */
 
-static bool to_stdout(const args *a)
-{
-	return a->out && strcmp(a->out, "-") == 0;
-}
-
 static berth_status name_models(cli *c, const args *a, const berth_config_plan *plan, configure_view *v,
                                 berth_err *err)
 {
@@ -290,12 +285,7 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 	placement.value = (double)plan.latency_ns * 1e-9;
 	placement.op_dev = plan.op_dev;
 	placement.order = plan.op_order;
-	if (to_stdout(a))
-		cli_document_begin();
-	berth_status st = berth_placement_write(&placement, &plan.g, &v->s, a->out, true, &c->tmp, err);
-	if (to_stdout(a))
-		cli_document_end();
-	return st;
+	return copies_write(c, &v->plan, &placement, &plan.g, &v->s, err);
 }
 
 /* Copies that are served are not trained: what is for training has no meaning there. */
@@ -368,7 +358,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
 		BERTH_TRY(write_plan(c, &a, &v, err));
-	BERTH_TRY(configure_tell(c, &v, !to_stdout(&a), err));
+	BERTH_TRY(configure_tell(c, &v, !copies_to_stdout(&v.plan), err));
 	if (!v.r.found)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,

@@ -150,23 +150,24 @@ static berth_status check_args(train_args *a, int n_graphs, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --policy: what to begin with; it goes with --fine-tune");
 	bool other = strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) != 0;
-	if (a->fine_tune && (a->measured.on || other))
-		return berth_fail(err, BERTH_EINVAL, "train --fine-tune: not with %s",
-		                  a->measured.on ? "--env measured" : "another --decoding than sequential");
-	if (a->teach && (a->fine_tune || a->measured.on || other))
-		return berth_fail(err, BERTH_EINVAL, "train --teach: not with %s",
-		                  a->fine_tune     ? "--fine-tune"
-		                  : a->measured.on ? "--env measured"
-		                                   : "another --decoding than sequential");
+	const char *decoding = other ? "another --decoding than sequential" : NULL;
+	const char *measured = a->measured.on ? "--env measured" : NULL;
+	const char *learned = a->fine_tune ? "--fine-tune" : measured;
+	const struct {
+		const char *option;
+		bool given;
+		const char *beside; /* what it is not for; NULL: nothing that was given */
+	} clash[] = {{"--fine-tune", a->fine_tune, measured ? measured : decoding},
+	             {"--teach", a->teach, learned ? learned : decoding},
+	             {"--width", a->width, learned},
+	             {"--each-objective", a->each_objective, learned}};
 	if (a->width > BERTH_WIDEST)
 		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
 		                  (long long)a->width, BERTH_WIDEST);
-	if (a->width && (a->fine_tune || a->measured.on))
-		return berth_fail(err, BERTH_EINVAL, "train --width: not with %s",
-		                  a->fine_tune ? "--fine-tune" : "--env measured");
-	if (a->each_objective && (a->fine_tune || a->measured.on))
-		return berth_fail(err, BERTH_EINVAL, "train --each-objective: not with %s",
-		                  a->fine_tune ? "--fine-tune" : "--env measured");
+	for (size_t i = 0; i < sizeof clash / sizeof *clash; i++)
+		if (clash[i].given && clash[i].beside)
+			return berth_fail(err, BERTH_EINVAL, "train %s: not with %s", clash[i].option,
+			                  clash[i].beside);
 	if (a->each_objective && a->budget.objective && strcmp(a->budget.objective, "latency") != 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --each-objective: each pair has an objective of its own; leave "

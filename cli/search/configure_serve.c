@@ -28,13 +28,11 @@ typedef struct view {
 
 static berth_status unknown_host(cli *c, const view *v, const char *text, int len, berth_err *err)
 {
-	const char *all = "";
-	for (int32_t h = 0; h < v->c.n_hosts && all; h++)
-		all = berth_arena_printf(&c->tmp, "%s%s%s", all, h ? ", " : "", v->c.host_name[h]);
+	const char *all = cli_join(c, berth_result_texts(v->c.host_name, v->c.n_hosts), ", ", err);
 	return all ? berth_fail(err, BERTH_EINVAL,
 	                        "option --servers: %.80s has no host '%.*s'; expected one of %.200s",
 	                        v->s.name, len, text, all)
-	           : berth_nomem(err);
+	           : BERTH_ENOMEM;
 }
 
 /* One of each that is not named. */

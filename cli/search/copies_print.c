@@ -1,7 +1,9 @@
-/* See copies_print.h. */
+/* Plans of several copies of a model: how the models are called, how they are written, and what is told of
+ * their rate. */
 #include "copies_print.h"
 
 #include "say.h"
+#include "signals.h"
 #include "text.h"
 
 #include <string.h>
@@ -47,12 +49,18 @@ void copies_print(const copies_plan *p, const char *what)
 	cli_say("\n");
 }
 
-void copies_put(berth_json_out *w, const copies_plan *p)
+bool copies_to_stdout(const copies_plan *p)
 {
-	if (!p->out)
-		return;
-	berth_json_open(w, "models", '[');
-	for (int32_t k = 0; k < p->n; k++)
-		berth_json_put_string(w, NULL, p->model[k]);
-	berth_json_close(w, ']');
+	return p->out && strcmp(p->out, "-") == 0;
+}
+
+berth_status copies_write(cli *c, const copies_plan *p, const berth_placement *placement,
+                          const berth_graph *g, const berth_system *s, berth_err *err)
+{
+	if (copies_to_stdout(p))
+		cli_document_begin();
+	berth_status st = berth_placement_write(placement, g, s, p->out, true, &c->tmp, err);
+	if (copies_to_stdout(p))
+		cli_document_end();
+	return st;
 }

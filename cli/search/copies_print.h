@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "json.h"
+#include "placement.h"
 
 typedef struct copies_plan {
 	const char *out;    /* where it was written; NULL: it was not */
@@ -14,10 +15,13 @@ typedef struct copies_plan {
 /* *model: the spec with more words behind it; NULL: none. In c->mem. Fails: BERTH_ENOMEM. */
 berth_status copies_model(cli *c, const char *spec, const char *words, const char **model, berth_err *err);
 
-/* "written to OUT: a plan of MODEL MODEL", what: words behind OUT; and the key `models`. Nothing where it
- * was not written. */
+/* Write it to p->out. Fails: as berth_placement_write. */
+berth_status copies_write(cli *c, const copies_plan *p, const berth_placement *placement,
+                          const berth_graph *g, const berth_system *s, berth_err *err);
+bool copies_to_stdout(const copies_plan *p);
+
+/* "written to OUT: a plan of MODEL MODEL", what: words behind OUT. Nothing where it was not written. */
 void copies_print(const copies_plan *p, const char *what);
-void copies_put(berth_json_out *w, const copies_plan *p);
 
 /* How many copies of one model the command line gives; 0: one model, or unlike ones. */
 int32_t copies_given(const cli *c);

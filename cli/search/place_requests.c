@@ -102,11 +102,6 @@ static berth_status choose(cli *c, const place_requests_args *a, const cli_budge
 
 /* ---- the plan ---- */
 
-static bool to_stdout(const place_requests_args *a)
-{
-	return a->out && strcmp(a->out, "-") == 0;
-}
-
 static berth_status name_copies(cli *c, view *v, berth_err *err)
 {
 	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, v->mix.n, err));
@@ -131,12 +126,7 @@ static berth_status write_plan(cli *c, const place_requests_args *a, const cli_b
 	p.evaluations = v->mix.evaluations;
 	p.op_dev = op_dev;
 	p.order = v->s.order == BERTH_ORDER_GIVEN ? all.topo_op : NULL;
-	if (to_stdout(a))
-		cli_document_begin();
-	berth_status st = berth_placement_write(&p, &all, &v->s, a->out, true, &c->tmp, err);
-	if (to_stdout(a))
-		cli_document_end();
-	return st;
+	return copies_write(c, &v->plan, &p, &all, &v->s, err);
 }
 
 /* ---- output ---- */
@@ -263,7 +253,7 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 	BERTH_TRY(choose(c, a, budget, method, v, err));
 	if (a->out && v->mix.n)
 		BERTH_TRY(write_plan(c, a, budget, method, v, err));
-	BERTH_TRY(tell(c, v, method, budget, !to_stdout(a), err));
+	BERTH_TRY(tell(c, v, method, budget, !copies_to_stdout(&v->plan), err));
 	if (v->mix.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best copies so far are the answer");
