@@ -3,7 +3,6 @@
  * have to be freed. */
 #include "tell.h"
 
-#include "say.h"
 #include "text.h"
 
 #include <math.h>
@@ -240,20 +239,25 @@ static const char *next_piece(const char *text, const berth_result *r, const ber
 	return text + *n;
 }
 
-void cli_tell(const berth_result *r, const berth_objective *o, const char *text)
+void cli_tell_by(cli_sayer say, const berth_result *r, const berth_objective *o, const char *text)
 {
 	while (*text) {
 		char buf[VALUE];
 		const char *piece;
 		int n;
 		if (*text == '\n') { /* ours; in a value it would be made visible */
-			cli_say("\n");
+			say("\n");
 			text++;
 			continue;
 		}
 		text = next_piece(text, r, o, &piece, &n, buf);
-		cli_say("%.*s", n, piece);
+		say("%.*s", n, piece);
 	}
+}
+
+void cli_tell(const berth_result *r, const berth_objective *o, const char *text)
+{
+	cli_tell_by(cli_say, r, o, text);
 }
 
 const char *cli_told(berth_arena *mem, const berth_result *r, const berth_objective *o, const char *text)

@@ -25,8 +25,11 @@
 
 #include "print.h"
 #include "result.h"
+#include "say.h"
 
 /* Print by a template. o: how values "of the objective" are told; NULL: as numbers. */
+void cli_tell_by(cli_sayer say, const berth_result *r, const berth_objective *o, const char *text);
+/* The same on standard output. */
 void cli_tell(const berth_result *r, const berth_objective *o, const char *text);
 
 /* The same text, in mem. */

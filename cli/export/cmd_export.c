@@ -1,12 +1,12 @@
 /* berth export: a plan in the words of the program that is to run it. */
+#include "cmd_export.h"
+
 #include "engine_find.h"
-#include "export_blocks.h"
 #include "export_devices.h"
-#include "export_plan.h"
 #include "exporters.h"
 #include "load.h"
-#include "print.h"
-#include "say.h"
+#include "results.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -104,42 +104,6 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	return cli_strict(c, err);
 }
 
-/* ---- the gain over what the engine does by itself ---- */
-
-static void put_gain(berth_json_out *w, const state *s)
-{
-	const berth_export_gain *x = &s->gain;
-	if (!x->known)
-		return;
-	berth_json_open(w, "gain", '{');
-	berth_json_put_string(w, "objective", berth_objective_name(&s->plan.objective));
-	berth_json_put_number(w, "plan", x->plan);
-	berth_json_put_number(w, "usual", x->usual);
-	berth_json_put_bool(w, "serial", x->serial);
-	berth_json_put_string(w, "usual_device", x->device < 0 ? NULL : s->plan.s.dev_name[x->device]);
-	berth_json_put_bool(w, "usual_fits", x->usual_fits);
-	berth_json_put_number(w, "gain", x->gain);
-	berth_json_put_number(w, "error", x->error);
-	berth_json_put_bool(w, "keep_default", x->keep);
-	berth_json_close(w, '}');
-}
-
-static void print_gain(const state *s, cli_sayer say)
-{
-	const berth_export_gain *x = &s->gain;
-	char a[32], b[32], c[32], d[32];
-	if (!x->known)
-		return;
-	say("predicted %s %s%s; by default %s", berth_objective_name(&s->plan.objective),
-	        cli_value(a, &s->plan.objective, x->plan), x->serial ? ", one operator after the other" : "",
-	        cli_value(b, &s->plan.objective, x->usual));
-	if (x->device >= 0)
-		say(" (all on %s%s)", s->plan.s.dev_name[x->device],
-		        x->usual_fits ? "" : ", where it does not fit");
-	say("; gain %s, predictions are off by %s\n", cli_percent(c, x->gain),
-	        cli_percent(d, x->error));
-}
-
 /* Told instead of written: the difference may be none. */
 static berth_status check_gain(const cli *c, const args *a, const state *s, berth_err *err)
 {
@@ -163,24 +127,89 @@ static int64_t bytes_made(const state *s)
 	return sum;
 }
 
-static void put_memory(berth_json_out *w, const state *s)
+#define NEAREST(K, IF) \
+	K(INT, "moved", "", "operators that `--nearest` gave another device", a->blocks.moved) \
+	K(NUMBER_OR_NULL, "before", "of the objective", "the plan, simulated; null: no system", \
+	  a->blocks.before) \
+	K(NUMBER_OR_NULL, "after", "of the objective", "the nearest one", \
+	  s->plan.priced ? s->plan.v.value : NAN)
+static RESULT_KIND(nearest_kind, "", "", NEAREST);
+
+#define GAIN(K, IF) \
+	K(TEXT, "objective", "", "of the plan", berth_objective_name(&s->plan.objective)) \
+	K(NUMBER, "plan", "of the objective", "predicted", x->plan) \
+	K(NUMBER, "usual", "of the objective", "what the engine does by itself, predicted", x->usual) \
+	K(BOOL, "serial", "", \
+	  "both as run one operator after the other, not overlapped, since the engine runs so", x->serial) \
+	K(TEXT_OR_NULL, "usual_device", "", "where that has everything; null: on several", \
+	  x->device < 0 ? NULL : s->plan.s.dev_name[x->device]) \
+	K(BOOL, "usual_fits", "", "it breaks no rule of the system", x->usual_fits) \
+	K(NUMBER, "gain", "", "1 - plan / usual", x->gain) \
+	K(NUMBER, "error", "", "how far predictions are off", x->error) \
+	K(BOOL, "keep_default", "", "the gain is smaller than that: written with `--force` alone", x->keep)
+static RESULT_KIND(gain_kind, "", "", GAIN);
+
+#define MEMORY(K, IF) \
+	K(TEXT, "device", "", "of the system, the first CPU for all of them; `CPU`: the system has none", \
+	  m->device) \
+	K(INT, "weights_bytes", "bytes", "that the target holds there", m->weights) \
+	K(INT, "cache_bytes", "bytes", "", m->cache) \
+	K(INT_OR_NULL, "buffers_bytes", "bytes", "to compute in, estimated; null: that cannot be told", \
+	  m->buffers)
+static RESULT_KIND(memory_kind, "", "", MEMORY);
+
+#define EXPORT(K, IF) \
+	K(TEXT, "target", "", "of `--to`", s->e->name) \
+	K(TEXT, "graph", "", "", s->plan.g.name) \
+	K(TEXT, "system", "", "that the plan was priced on; else the name that it tells", s->plan.s.name) \
+	K(TEXT_OR_NULL, "output", "", "the file; null: none was asked for", a->out) \
+	K(INT, "bytes", "bytes", "its length", bytes_made(s)) \
+	IF(a->blocks.moved >= 0, OBJECT(nearest_kind), "nearest", "", \
+	   "missing: the plan is written as it is", nearest) \
+	IF(x->known, OBJECT(gain_kind), "gain", "", \
+	   "missing: the target has no default that is known, or there is no system", gain) \
+	K(MAP("text"), "settings", "", "what else the target is to be told, by its name of the option", \
+	  settings) \
+	IF(s->made.n_memory, LIST(memory_kind), "memory", "", \
+	   "missing: the target does not tell it (all but llama.cpp)", memory) \
+	IF(s->made.usual, TEXT, "default_command", "", \
+	   "what the engine does by itself: a command line (llama.cpp), a `device_map` (accelerate); " \
+	   "missing: not known, or a device has no name", \
+	   s->made.usual) \
+	K(TEXTS, "notes", "", "sentences", s->made.note, s->made.n_notes)
+RESULT_KIND(export_document, "Export",
+            "`export --json`. Without `-o` it tells what would be written ([files](#exported-files)).",
+            EXPORT);
+
+static const berth_result *fill(cli *c, const args *a, const state *s)
 {
-	if (!s->made.n_memory)
-		return;
-	berth_json_open(w, "memory", '[');
+	const berth_export_gain *x = &s->gain;
+	const berth_result *nearest = RESULT_NEW(&c->mem, nearest_kind, NEAREST),
+			   *gain = RESULT_NEW(&c->mem, gain_kind, GAIN);
+	berth_result_map *settings = berth_result_map_new(&c->mem);
+	berth_result_list *memory = berth_result_list_new(&c->mem, &memory_kind);
+	for (int32_t i = 0; i < s->made.n_settings; i++)
+		berth_result_map_add(settings, s->made.setting[i].key,
+		                     berth_result_text(s->made.setting[i].value));
 	for (int32_t i = 0; i < s->made.n_memory; i++) {
 		const berth_export_memory *m = &s->made.memory[i];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "device", m->device);
-		berth_json_put_int(w, "weights_bytes", m->weights);
-		berth_json_put_int(w, "cache_bytes", m->cache);
-		if (m->buffers < 0)
-			berth_json_put_null(w, "buffers_bytes");
-		else
-			berth_json_put_int(w, "buffers_bytes", m->buffers);
-		berth_json_close(w, '}');
+		RESULT_ADD(memory, MEMORY);
 	}
-	berth_json_close(w, ']');
+	return RESULT_NEW(&c->mem, export_document, EXPORT);
+}
+
+static void print_nearest(const args *a, const state *s, const berth_result *r, cli_sayer say)
+{
+	const export_blocks *b = &a->blocks;
+	if (b->moved < 0)
+		return;
+	say("nearest plan%s%s: %d of %d operators moved", b->granularity ? " by " : "",
+	    b->granularity ? b->granularity : "", b->moved, s->plan.g.n_ops);
+	if (s->plan.priced) {
+		say("; %s ", berth_objective_name(&s->plan.objective));
+		cli_tell_by(say, r, &s->plan.objective, "{nearest.after}, was {nearest.before}");
+	}
+	say("\n");
 }
 
 static void print_memory(const state *s, cli_sayer say)
@@ -197,32 +226,6 @@ static void print_memory(const state *s, cli_sayer say)
 	}
 }
 
-static berth_status print_json(const cli *c, const args *a, const state *s, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, s->made.mem, true);
-	berth_json_open(&w, NULL, '{');
-	berth_json_put_string(&w, "target", s->e->name);
-	berth_json_put_string(&w, "graph", s->plan.g.name);
-	berth_json_put_string(&w, "system", s->plan.s.name);
-	berth_json_put_string(&w, "output", a->out);
-	berth_json_put_int(&w, "bytes", bytes_made(s));
-	export_blocks_put(&w, &a->blocks, &s->plan);
-	put_gain(&w, s);
-	berth_json_open(&w, "settings", '{');
-	for (int32_t i = 0; i < s->made.n_settings; i++)
-		berth_json_put_string(&w, s->made.setting[i].key, s->made.setting[i].value);
-	berth_json_close(&w, '}');
-	put_memory(&w, s);
-	if (s->made.usual)
-		berth_json_put_string(&w, "default_command", s->made.usual);
-	berth_json_open(&w, "notes", '[');
-	for (int32_t i = 0; i < s->made.n_notes; i++)
-		berth_json_put_string(&w, NULL, s->made.note[i]);
-	berth_json_close(&w, ']');
-	return cli_end_json(c, &w, err);
-}
-
 /* Is it what the file says, too? */
 static bool is_file(const state *s, const char *value)
 {
@@ -232,21 +235,23 @@ static bool is_file(const state *s, const char *value)
 }
 
 /* Beside the file: on standard error where that is on standard output. */
-static void print_text(const args *a, const state *s, bool printed)
+static void print_text(const args *a, const state *s, const berth_result *r, bool printed)
 {
 	cli_sayer say = printed ? cli_say_error : cli_say;
-	char size[32];
-	say("%s on %s, for %s: %s, %s\n", s->plan.g.name, s->plan.s.name, s->e->name,
-	    printed ? "standard output" : a->out, berth_text_bytes(size, (double)bytes_made(s)));
-	export_blocks_print(&a->blocks, &s->plan, say);
-	print_gain(s, say);
+	cli_tell_by(say, r, NULL, "{graph} on {system}, for {target}: ");
+	cli_tell_by(say, r, NULL, printed ? "standard output, {bytes}\n" : "{output}, {bytes}\n");
+	print_nearest(a, s, r, say);
+	if (s->gain.known)
+		cli_tell_by(say, berth_result_get(r, "gain", NULL).is.object, &s->plan.objective,
+		            "predicted {objective} {plan}{serial?, one operator after the other}; by default "
+		            "{usual}[ (all on {usual_device}{usual_fits!, where it does not fit})]; gain "
+		            "{gain:%}, predictions are off by {error:%}\n");
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		say("%s: %s\n", s->made.setting[i].key,
 		    printed && is_file(s, s->made.setting[i].value) ? "on standard output"
 		                                                    : s->made.setting[i].value);
 	print_memory(s, say);
-	if (s->made.usual)
-		say("by default: %s\n", s->made.usual);
+	cli_tell_by(say, r, NULL, "[by default: {default_command}\n]");
 	for (int32_t i = 0; i < s->made.n_notes; i++)
 		say("note: %s\n", s->made.note[i]);
 }
@@ -286,6 +291,7 @@ static void show_piece(const char *text, size_t size)
 
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
+	bool text;
 	BERTH_TRY(check_gain(c, a, s, err));
 	bool printed = a->out && strcmp(a->out, "-") == 0;
 	if (printed && !s->e->binary && isatty(STDOUT_FILENO))
@@ -293,10 +299,10 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 			show_piece(s->made.piece[i].data, s->made.piece[i].size);
 	else if (a->out)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
-	if (c->json)
-		return print_json(c, a, s, err);
-	if (!c->quiet)
-		print_text(a, s, printed);
+	const berth_result *r = fill(c, a, s);
+	BERTH_TRY(cli_result(c, r, &text, err));
+	if (text)
+		print_text(a, s, r, printed);
 	return BERTH_OK;
 }
 
@@ -309,7 +315,7 @@ static berth_status check_needed(const args *a, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {0};
 	state s = {0};
@@ -356,4 +362,4 @@ const cli_verb cmd_export = {
 	"With --json and without -o nothing is written: it tells what would be.\n"
 	"Example: berth export plan.json --model model.onnx --to ort --device gpu0=CUDAExecutionProvider -o "
 	"labelled.onnx\n",
-	run};
+	run_export};

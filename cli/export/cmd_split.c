@@ -1,12 +1,10 @@
 /* berth split: an ONNX model whose operators are cut into pieces. */
+#include "cmd_split.h"
+
 #include "graph_load.h"
 #include "load.h"
-#include "print.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "split_data.h"
-#include "split_print.h"
-#include "split_search.h"
 #include "text.h"
 
 #include <errno.h>
@@ -366,12 +364,9 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 {
 	const split_told t = {s->words.out, s->words.data, &s->made,
 	                      &s->before,   &s->after,      s->args.on ? &s->search : NULL};
-	if (c->json)
-		return split_print_json(c, &t, err);
-	if (c->quiet)
-		return BERTH_OK;
-	BERTH_TRY(split_print_text(c, &t, err));
-	if (s->report.n_external && !s->apart)
+	bool text;
+	BERTH_TRY(split_tell(c, &t, &text, err));
+	if (text && s->report.n_external && !s->apart)
 		cli_say("note: weights stand in files of their own: keep the new model in the same folder as "
 		        "%s\n",
 		        s->model.name);

@@ -1,8 +1,9 @@
 /* Plans of whole blocks: such a plan is looked for where the given one is none, and priced. For targets that
  * can be told less than any plan, the nearest one that they can. */
-#include "export_blocks.h"
+#include "cmd_export.h"
 
 #include "nearest.h"
+#include "print.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,29 +129,4 @@ berth_status export_blocks_hint(cli *c, const export_blocks *b, const berth_expo
 	                  "%.330s (--granularity layer --nearest writes the nearest plan that it can be "
 	                  "told%s)",
 	                  text, price);
-}
-
-void export_blocks_put(berth_json_out *w, const export_blocks *b, const export_plan *x)
-{
-	if (b->moved < 0)
-		return;
-	berth_json_open(w, "nearest", '{');
-	berth_json_put_int(w, "moved", b->moved);
-	berth_json_put_number(w, "before", b->before);
-	berth_json_put_number(w, "after", x->priced ? x->v.value : NAN);
-	berth_json_close(w, '}');
-}
-
-void export_blocks_print(const export_blocks *b, const export_plan *x, cli_sayer say)
-{
-	char before[32], after[32];
-	if (b->moved < 0)
-		return;
-	say("nearest plan%s%s: %d of %d operators moved", b->granularity ? " by " : "",
-	        b->granularity ? b->granularity : "", b->moved, x->g.n_ops);
-	if (x->priced)
-		say("; %s %s, was %s", berth_objective_name(&x->objective),
-		        cli_value(after, &x->objective, x->v.value),
-		        cli_value(before, &x->objective, b->before));
-	say("\n");
 }

@@ -1,6 +1,6 @@
 /* Reads a plan with its model and its machine. Where the plan names a system that cannot be had, one is made
  * of the names of its devices alone. */
-#include "export_plan.h"
+#include "cmd_export.h"
 
 #include "graph_format.h"
 #include "json.h"

@@ -1,5 +1,6 @@
-/* See split_data.h. */
-#include "split_data.h"
+/* The new file of weights is copied a block at a time, from files that may be larger than memory; names that
+ * lead out of the folder of the model are refused. */
+#include "cmd_split.h"
 
 #include "text.h"
 

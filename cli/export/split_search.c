@@ -1,15 +1,13 @@
-/* `berth split --on SYSTEM`: what is searched for is loaded by the words of the command line, and the answer
- * told as text and as a member of the document. The search itself is split_model.h. */
-#include "split_search.h"
+/* `berth split --on SYSTEM`: what is searched for is loaded by the words of the command line. The search
+ * itself
+ * is split_model.h. */
+#include "cmd_split.h"
 
 #include "check.h"
 #include "graph_load.h"
 #include "load.h"
 #include "progress.h"
-#include "say.h"
-#include "text.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,140 +173,4 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_sp
 		return fail_infeasible(c, x, err);
 	*made = x->x.made;
 	return BERTH_OK;
-}
-
-/* ---- output ---- */
-
-void split_search_put(berth_json_out *w, const split_search *x)
-{
-	const berth_solution *r = x->x.best;
-	berth_json_open(w, "search", '{');
-	berth_json_put_string(w, "system", x->s.name);
-	berth_json_put_string(w, "times", x->a->times);
-	berth_json_put_string(w, "objective", berth_objective_name(&r->objective));
-	berth_json_put_bool(w, "training", x->x.c.training != NULL);
-	if (x->x.replicas)
-		berth_json_put_int(w, "replicas", x->x.replicas);
-	else
-		berth_json_put_null(w, "replicas");
-	berth_json_put_string(w, "method", r->method->name);
-	berth_json_put_number(w, "value", r->value);
-	berth_json_put_number(w, "whole_value", x->x.r.whole.value);
-	berth_json_put_number(w, "whole_bound", x->x.r.whole.lower_bound);
-	berth_json_put_number(w, "lower_bound", x->x.r.lower_bound);
-	berth_json_put_number(w, "gap", berth_gap(r->value, x->x.r.lower_bound));
-	berth_json_put_string(w, "from", x->x.r.gains ? x->x.r.cut.from : NULL);
-	berth_json_put_int(w, "seed", (int64_t)r->seed);
-	berth_json_put_int(w, "programs", x->x.r.programs);
-	berth_json_put_int(w, "evaluations", x->x.r.evaluations);
-	berth_json_put_string(w, "plan", x->a->plan);
-	berth_json_put_number(w, "by_rule", x->x.r.gains ? x->x.r.cut.program->score.value : NAN);
-	berth_json_open(w, "gains", '[');
-	for (int32_t i = 0; i < x->x.n_gains; i++) {
-		const berth_cut_gain *g = &x->x.gain[i];
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "type", g->type);
-		berth_json_put_int(w, "operators", g->ops);
-		berth_json_put_int(w, "pieces", g->pieces);
-		berth_json_put_number(w, "least_share", g->least_share);
-		berth_json_put_number(w, "most_share", g->most_share);
-		berth_json_put_number(w, "undone", g->undone);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-}
-
-/* Where the program by rule is so many times the answer, what it tells is not true of the answer. */
-#define TOO_FAR 1.25
-
-/* What the cuts of each type gain: without them the program, with all placed by the same rule, is so much
- * worse. */
-static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
-{
-	const berth_objective *o = &x->x.r.cut.r.objective;
-	double by_rule = x->x.r.cut.program->score.value;
-	cli_table table;
-	char value[32];
-	if (by_rule > TOO_FAR * x->x.r.cut.r.value) {
-		cli_say("what each type gains is not told: pieces placed by rule come to %s, too far from "
-		        "the answer\n",
-		        cli_value(value, o, by_rule));
-		return BERTH_OK;
-	}
-	cli_table_init(&table, &c->mem, "lrrrrr");
-	cli_table_head(&table, "cut|operators|pieces|shares|whole instead|change");
-	for (int32_t i = 0; i < x->x.n_gains; i++) {
-		const berth_cut_gain *g = &x->x.gain[i];
-		cli_cell(&table, "%s", g->type);
-		cli_cell(&table, "%d", (int)g->ops);
-		cli_cell(&table, "%d", (int)g->pieces);
-		cli_cell(&table, "%.0f-%.0f %%", 100 * g->least_share, 100 * g->most_share);
-		cli_cell(&table, "%s", isnan(g->undone) ? "does not fit" : cli_value(value, o, g->undone));
-		if (isnan(g->undone))
-			cli_cell(&table, "-");
-		else
-			cli_cell(&table, "%+.1f %%", 100 * (g->undone / by_rule - 1));
-	}
-	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
-	cli_say("(against %s, the program with its pieces placed by rule)\n", cli_value(value, o, by_rule));
-	return BERTH_OK;
-}
-
-static void print_value(const split_search *x)
-{
-	const berth_solution *r = x->x.best;
-	const char *step = x->x.c.training ? "training step: " : "";
-	const char *objective = berth_objective_name(&r->objective);
-	char value[32], whole[32];
-	cli_value(value, &r->objective, r->value);
-	cli_value(whole, &r->objective, x->x.r.whole.value);
-	if (!x->x.r.gains)
-		cli_say("on %s: %s%s %s with whole operators, and no program of pieces was found to be "
-		        "better: nothing is cut\n",
-		        x->s.name, step, objective, value);
-	else if (!x->x.r.whole.feasible)
-		cli_say("on %s: %s%s %s; no placement of whole operators was found that fits\n", x->s.name,
-		        step, objective, value);
-	else
-		cli_say("on %s: %s%s %s, with whole operators %s (%.2f times that)\n", x->s.name,
-		        step, objective, value, whole, x->x.r.whole.value / r->value);
-}
-
-/* Where nothing is cut, the bound of whole operators comes first, which is the nearer one. */
-static void print_bounds(const split_search *x)
-{
-	const berth_solution *r = x->x.best;
-	double whole = x->x.r.whole.lower_bound, all = x->x.r.lower_bound;
-	char bound[32], gap[32];
-	if (!x->x.r.gains && !isnan(whole))
-		cli_say("no placement of whole operators is below %s, gap %s\n",
-		        cli_bound(bound, &r->objective, whole), cli_percent(gap, berth_gap(r->value, whole)));
-	if (!isnan(all))
-		cli_say("no program of whole operators and pieces is below %s%s, gap %s\n",
-		        cli_bound(bound, &r->objective, all),
-		        x->x.c.training ? ", a bound of its forward pass" : "",
-		        cli_percent(gap, berth_gap(r->value, all)));
-}
-
-berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err)
-{
-	const berth_solution *r = x->x.best;
-	char programs[32], count[32];
-	print_value(x);
-	cli_say("by cuts and %s, %s programs and %s evaluations, seed %llu\n", r->method->name,
-	        cli_count(programs, x->x.r.programs), cli_count(count, x->x.r.evaluations),
-	        (unsigned long long)r->seed);
-	if (!x->x.r.programs && !x->x.r.interrupted)
-		cli_say("no program of pieces was tried: %s\n",
-		        x->x.r.close ? "whole operators are as close to the bound as was asked for"
-		                   : "the budget was too small");
-	print_bounds(x);
-	if (x->a->plan)
-		cli_say("plan: %s\n", x->a->plan);
-	if (x->x.c.training && x->x.replicas)
-		cli_say("pieces on one device are micro-batches: the step is that of 'berth show %s "
-		        "--training --replicas %d'\n",
-		        out, (int)x->x.replicas);
-	return x->x.n_gains ? print_gains(c, x, err) : BERTH_OK;
 }

@@ -27,6 +27,8 @@ const berth_result_kind *const cli_documents[] = {
 	&adapt_document,
 	&configure_document,
 	&serve_document,
+	&export_document,
+	&split_document,
 	&certificate_document,
 	&import_document,
 	&methods_document,

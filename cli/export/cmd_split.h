@@ -1,9 +1,10 @@
-/* `berth split --on SYSTEM`: what is cut, and where the pieces go, found by the search over cuts. */
-#ifndef BERTH_CLI_SPLIT_SEARCH_H
-#define BERTH_CLI_SPLIT_SEARCH_H
+/* Parts of `berth split`: the search of --on SYSTEM, the file of weights, and what is told. */
+#ifndef BERTH_CLI_CMD_SPLIT_H
+#define BERTH_CLI_CMD_SPLIT_H
 
 #include "budget.h"
 #include "options.h"
+#include "pieces.h"
 #include "print.h"
 #include "split_model.h"
 
@@ -35,8 +36,28 @@ berth_status split_search_check(const cli *c, const split_search_args *a, const 
 berth_status split_search_run(cli *c, const split_search_args *a, const berth_split_request *q,
                               split_search *x, pieces_model *made, berth_err *err);
 
-void split_search_put(berth_json_out *w, const split_search *x);
-/* out: the new model's file. Fails: BERTH_ENOMEM. */
-berth_status split_search_print(cli *c, const split_search *x, const char *out, berth_err *err);
+/* ---- the file of weights, from those that the model keeps its weights in ---- */
+
+/* Copy what p names, from files beside model, to path: a block at a time. Nothing where p names nothing.
+ * Fails: BERTH_EFORMAT (a name that leads out of the model's folder), BERTH_EIO (a file is missing or too
+ * short, or path cannot be written), BERTH_ENOMEM. */
+berth_status split_data_write(const pieces_model *p, const char *model, const char *path, berth_arena *tmp,
+                              berth_err *err);
+
+/* Do the two files, which need not be there, stand in different folders? Fails: BERTH_EIO (a folder is not
+ * there), BERTH_ENOMEM. */
+berth_status split_data_apart(const char *a, const char *b, berth_arena *tmp, bool *apart, berth_err *err);
+
+/* ---- what is told ---- */
+
+typedef struct split_told {
+	const char *out, *data; /* files; data NULL: none was named */
+	const pieces_model *p;
+	const berth_graph *before, *after;
+	const split_search *search; /* NULL: what is cut was said */
+} split_told;
+
+/* The document, or text: then *text is set. Fails: BERTH_ENOMEM. */
+berth_status split_tell(cli *c, const split_told *t, bool *text, berth_err *err);
 
 #endif
