@@ -3,9 +3,10 @@
 
 #include "fidelity.h"
 #include "graph_load.h"
-#include "print.h"
 #include "progress.h"
 #include "report.h"
+#include "results.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -52,79 +53,74 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	return st;
 }
 
-static void put_error(berth_json_out *w, const char *key, const berth_fidelity_error *e)
+#define ERRORS(K, IF) \
+	K(NUMBER_OR_NULL, "mape", "", "mean of abs(predicted - measured) / measured", e->mape) \
+	K(NUMBER_OR_NULL, "bias", "", "mean of (predicted - measured) / measured", e->bias) \
+	K(NUMBER_OR_NULL, "tau", "", "Kendall's, over pairs with disjoint intervals", e->tau) \
+	K(INT, "pairs", "", "such pairs", e->pairs) \
+	K(INT, "all_pairs", "", "", e->all_pairs) \
+	K(NUMBER_OR_NULL, "regret", "", "measured time of the choice / least, less 1", e->regret)
+static RESULT_FLAT_KIND(errors_kind, "Errors", "", ERRORS);
+
+#define ROW(K, IF) \
+	K(TEXT, "graph", "", "", x->graph) \
+	K(TEXT, "system", "", "", x->system) \
+	K(TEXT, "engine", "", "", x->engine) \
+	K(INT, "calibration_placements", "", "that counted", r->n_calibration) \
+	K(INT, "test_placements", "", "that counted", r->n_test) \
+	K(INT, "flagged", "", "too few calm samples", r->n_flagged) \
+	K(INT, "failed", "", "the engine failed", r->n_failed) \
+	K(TEXT_OR_NULL, "failure", "", "the last", r->failure) \
+	K(NUMBER_OR_NULL, "predicted_least_s", "s", "range of the calibrated predictions", r->least_s) \
+	K(NUMBER_OR_NULL, "predicted_most_s", "s", "", r->most_s) \
+	K(OBJECT(errors_kind), "profiled", "", "of the simulator as profiled", errors_of(c, &r->profiled)) \
+	K(OBJECT(errors_kind), "calibrated", "", "after calibration", errors_of(c, &r->calibrated)) \
+	K(NUMBER_OR_NULL, "regret_in_turns", "", "of the calibrated choice, by runs turn by turn", \
+	  r->turns_regret) \
+	K(NUMBER_OR_NULL, "segment_error_before", "", "of the calibration runs' segments", \
+	  r->segment_error_before) \
+	K(NUMBER_OR_NULL, "segment_error_after", "", "", r->segment_error_after) \
+	K(NUMBER_OR_NULL, "strain", "", "median of the test runs", r->median_strain) \
+	K(NUMBER_OR_NULL, "interval_width", "", "median of interval / median", r->median_width) \
+	K(NUMBER_OR_NULL, "whole_1_thread_s", "s", "the unsplit model", r->whole_1_s) \
+	K(NUMBER_OR_NULL, "whole_all_threads_s", "s", \
+	  "null: by the clock of the CPU, which tells nothing of it", r->whole_all_s) \
+	K(NUMBER_OR_NULL, "best_measured_s", "s", "least of the test placements", r->best_s) \
+	K(NUMBER, "wall_s", "s", "all of it", r->wall_s) \
+	K(NUMBERS, "measured_s", "s", "a test placement each: median", r->measured_s, r->n) \
+	K(NUMBERS, "low_s", "s", "its interval", r->low_s, r->n) \
+	K(NUMBERS, "high_s", "s", "", r->high_s, r->n) \
+	K(NUMBERS, "profiled_s", "s", "predicted as profiled", r->profiled_s, r->n) \
+	K(NUMBERS, "calibrated_s", "s", "and after calibration", r->calibrated_s, r->n)
+static RESULT_KIND(row_kind, "", "", ROW);
+
+#define FIDELITY(K, IF) K(LIST(row_kind), "fidelity", "", "one a graph", list)
+RESULT_KIND(fidelity_document, "Fidelity",
+            "`compare --fidelity --json`; what is done: [measured.md](measured.md).", FIDELITY);
+
+static const berth_result *errors_of(cli *c, const berth_fidelity_error *e)
 {
-	berth_json_open(w, key, '{');
-	berth_json_put_number(w, "mape", e->mape);
-	berth_json_put_number(w, "bias", e->bias);
-	berth_json_put_number(w, "tau", e->tau);
-	berth_json_put_int(w, "pairs", e->pairs);
-	berth_json_put_int(w, "all_pairs", e->all_pairs);
-	berth_json_put_number(w, "regret", e->regret);
-	berth_json_close(w, '}');
+	return RESULT_NEW(&c->mem, errors_kind, ERRORS);
 }
 
-static void put_row(berth_json_out *w, const row *x)
+static const berth_result *fill(cli *c, const row *rows, int32_t n)
 {
-	const berth_fidelity *r = &x->r;
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "graph", x->graph);
-	berth_json_put_string(w, "system", x->system);
-	berth_json_put_string(w, "engine", x->engine);
-	berth_json_put_int(w, "calibration_placements", r->n_calibration);
-	berth_json_put_int(w, "test_placements", r->n_test);
-	berth_json_put_int(w, "flagged", r->n_flagged);
-	berth_json_put_int(w, "failed", r->n_failed);
-	berth_json_put_string(w, "failure", r->failure);
-	berth_json_put_number(w, "predicted_least_s", r->least_s);
-	berth_json_put_number(w, "predicted_most_s", r->most_s);
-	berth_json_flat(w, true);
-	put_error(w, "profiled", &r->profiled);
-	put_error(w, "calibrated", &r->calibrated);
-	berth_json_flat(w, false);
-	berth_json_put_number(w, "regret_in_turns", r->turns_regret);
-	berth_json_put_number(w, "segment_error_before", r->segment_error_before);
-	berth_json_put_number(w, "segment_error_after", r->segment_error_after);
-	berth_json_put_number(w, "strain", r->median_strain);
-	berth_json_put_number(w, "interval_width", r->median_width);
-	berth_json_put_number(w, "whole_1_thread_s", r->whole_1_s);
-	berth_json_put_number(w, "whole_all_threads_s", r->whole_all_s);
-	berth_json_put_number(w, "best_measured_s", r->best_s);
-	berth_json_put_number(w, "wall_s", r->wall_s);
-	berth_json_flat(w, true);
-	berth_json_put_numbers(w, "measured_s", r->measured_s, r->n);
-	berth_json_put_numbers(w, "low_s", r->low_s, r->n);
-	berth_json_put_numbers(w, "high_s", r->high_s, r->n);
-	berth_json_put_numbers(w, "profiled_s", r->profiled_s, r->n);
-	berth_json_put_numbers(w, "calibrated_s", r->calibrated_s, r->n);
-	berth_json_flat(w, false);
-	berth_json_close(w, '}');
+	berth_result_list *list = berth_result_list_new(&c->mem, &row_kind);
+	for (const row *x = rows; x < rows + n; x++) {
+		const berth_fidelity *r = &x->r;
+		RESULT_ADD(list, ROW);
+	}
+	return RESULT_NEW(&c->mem, fidelity_document, FIDELITY);
 }
 
-static void put_rows(berth_json_out *w, const row *rows, int32_t n)
-{
-	berth_json_open(w, "fidelity", '[');
-	for (int32_t i = 0; i < n; i++)
-		put_row(w, &rows[i]);
-	berth_json_close(w, ']');
-}
-
-static berth_status print_json(cli *c, const row *rows, int32_t n, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	put_rows(&w, rows, n);
-	return cli_end_json(c, &w, err);
-}
-
-static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n, berth_err *err)
+static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n,
+                                 const berth_result *r, berth_err *err)
 {
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,
 	                          n == 1 ? rows->system : NULL, "s", err));
 	berth_json_open(&page.w, "document", '{');
-	put_rows(&page.w, rows, n);
+	berth_result_put_members(&page.w, r);
 	berth_json_close(&page.w, '}');
 	return cli_report_write(c, &page, path, err);
 }
@@ -182,11 +178,12 @@ berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system,
 	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
 	for (; n < c->n_args && st == BERTH_OK; n += st == BERTH_OK)
 		st = run_graph(c, f, c->args[n], system, seed, &rows[n], err);
+	const berth_result *r = fill(c, rows, n);
 	if (c->json && (n || st == BERTH_OK)) /* what was measured is told, whatever came then */
-		BERTH_TRY(print_json(c, rows, n, err));
+		BERTH_TRY(cli_put_result(c, r, err));
 	else if (!c->quiet && n)
 		BERTH_TRY(print_table(c, rows, n, err));
 	if (f->report && n)
-		BERTH_TRY(write_report(c, f->report, rows, n, err));
+		BERTH_TRY(write_report(c, f->report, rows, n, r, err));
 	return st;
 }

@@ -17,6 +17,7 @@ const berth_result_kind *const cli_documents[] = {
 	&train_document,
 	&train_ended_document,
 	&compare_document,
+	&fidelity_document,
 	&profile_document,
 	&show_graph_document,
 	&show_blocks_document,
