@@ -7,7 +7,7 @@
 #include "learner.h"
 #include "policy_builtin.h"
 #include "portfolio.h"
-#include "style.h"
+#include "screen.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,32 +1,66 @@
 /* Simulated annealing: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing",
- * Science 220, 1983. It starts from the best of the portfolio and walks by the moves of moves.h.
- *
- * The schedule does not know the budget: runs of growing length, each from the incumbent, at temperatures
- * that follow what they gain (heats.h). A run cools by a factor of 100.
+ * Science 220, 1983. A run cools by a factor of 100; which run comes next is told in cooling.h.
  *
  * Where latency and energy, or throughput, are all that counts, moves are chosen by estimates (screen.h), and
- * only the best one is simulated. Which kind of move comes next follows what each kind gained (mix.h). The
- * estimates come from a base of the walk's own, its present placement, so they are the same for any number of
- * workers.
+ * only the best one is simulated. The estimates come from a base of the walk's own, its present placement, so
+ * they are the same for any number of workers.
  *
  * A walk alone draws candidates ahead for all workers. Those after the first that is accepted are dropped
- * with their random numbers. Several walks go side by side (walks.h), a worker each. */
-#include "annealer.h"
+ * with their random numbers. Several walks go side by side, a worker each. In turns: each walk makes some
+ * steps from the present placement, on its own, by random numbers of its own. Then what they changed comes
+ * together. The turn goes on from the walk that came to the best; what each other one changed where that one
+ * did not is tried on top of it, and taken by Metropolis' rule. Where walks change other parts of a schedule,
+ * nearly all of their steps count. With walks that meet seldom and go on from the best alone, most are lost.
+ * Every walk has an evaluator of its own, so the result depends on the number of walks and not on how many
+ * threads make them. The scheme is berth's own. For what is known of parallel annealing see D. R. Greening,
+ * "Parallel simulated annealing techniques", Physica D 42, 1990. */
+#include "anneal.h"
 
-#include "coloc.h"
-#include "heats.h"
-#include "registry.h"
-#include "walks.h"
+#include "moves.h"
+#include "screen.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_DRAWS = 32, MOST_GAP = 512 };
+enum { BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
 enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened */
 
 #define FIRST_KEY (UINT32_C(1) << 31) /* far enough from both ends for moves */
+#define COOLING 0.01                  /* last temperature of a run / first one */
 
-#define COOLING 0.01       /* last temperature of a run / first one */
+typedef struct walks walks;
+
+struct berth_annealer {
+	berth_search *s;
+	const berth_walk_style *style;
+	walks *walks;      /* NULL: it walks alone */
+	double first_temperature; /* of the run */
+	int64_t n_steps, done;    /* of the run */
+	berth_moves moves;
+	bool screens;
+	berth_screen screen;
+	berth_screen_base base; /* log NULL: moves are not screened */
+	berth_rng rng;
+	int32_t block_size; /* candidates drawn ahead */
+	double key_share;   /* of the moves that change a key; 0: there are no keys */
+	uint32_t key_gap;   /* between neighbours at first */
+	int32_t *op_dev;    /* [n_ops] the present placement */
+	uint32_t *op_key;   /* [n_ops] and its keys, where there are keys */
+	berth_score score;
+	berth_score best;  /* of the run */
+	int32_t *best_dev; /* [n_ops] its placement, where there are keys */
+	uint32_t *best_key;
+	int32_t *trial_dev; /* [block_size][n_ops] */
+	uint32_t *trial_key;
+	berth_keyed trial[BLOCK]; /* the same */
+	berth_score trial_score[BLOCK];
+	int64_t limit_ns[BLOCK]; /* latency above which it is not taken */
+	double slack[BLOCK];     /* how much worse one may be, relative to the present value */
+	berth_rng rng_after[BLOCK];
+	berth_mix mix, mix_after[BLOCK]; /* of kinds of moves, where they are screened */
+	bool screened[BLOCK];
+	berth_screen_kind kind[BLOCK]; /* of those */
+};
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
  * value. */
@@ -76,11 +110,12 @@ static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
 	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, &a->rng, trial);
 }
 
-void berth_annealer_begin_trial(berth_annealer *a, int32_t i)
+/* The present placement into trial i. */
+static void begin_trial(berth_annealer *a, int32_t i)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	a->trial[i] = (berth_keyed){.op_dev = memcpy(a->trial_dev + (size_t)i * n_ops, a->op_dev,
-	                                             n_ops * sizeof *a->op_dev)};
+	a->trial[i] = (berth_keyed){
+		.op_dev = memcpy(a->trial_dev + (size_t)i * n_ops, a->op_dev, n_ops * sizeof *a->op_dev)};
 	if (a->op_key)
 		a->trial[i].op_key =
 			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
@@ -100,7 +135,7 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	int32_t *trial = a->trial_dev + (size_t)i * n_ops;
-	berth_annealer_begin_trial(a, i);
+	begin_trial(a, i);
 	a->screened[i] = false;
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
 		change_key(a, a->trial_key + (size_t)i * n_ops);
@@ -113,7 +148,9 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	a->mix_after[i] = a->mix;
 }
 
-double berth_annealer_keep_best(berth_annealer *a)
+/* The best of the run is the present placement where that is better; without its placement where there are no
+ * keys: then the search keeps that. Returns by how much the logarithm of its value fell. */
+static double keep_best(berth_annealer *a)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	berth_score before = a->best;
@@ -127,7 +164,8 @@ double berth_annealer_keep_best(berth_annealer *a)
 	return berth_score_feasible(before) && a->score.value > 0 ? log(before.value / a->score.value) : 0;
 }
 
-int32_t berth_annealer_budget_left(const berth_annealer *a, int32_t want)
+/* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
+static int32_t annealer_budget_left(const berth_annealer *a, int32_t want)
 {
 	int32_t kept = a->op_key != NULL;
 	int32_t left = (int32_t)berth_search_budget_left(a->s, want + kept) - kept;
@@ -142,7 +180,8 @@ static void choose_base(berth_annealer *a)
 		a->base.log = berth_eval_base(&a->s->eval[0], (berth_keyed){a->op_dev, a->op_key});
 }
 
-double berth_annealer_temperature(const berth_annealer *a, int64_t done)
+/* The temperature of the run after so many steps. */
+static double annealer_temperature(const berth_annealer *a, int64_t done)
 {
 	return a->first_temperature * pow(COOLING, (double)done / (double)a->n_steps);
 }
@@ -156,35 +195,198 @@ static void take_trial(berth_annealer *a, int32_t i)
 		memcpy(a->op_key, a->trial[i].op_key, n_ops * sizeof *a->op_key);
 }
 
-int64_t berth_annealer_steps(berth_annealer *a, int64_t done, int64_t most)
+/* At most `most` steps, after the first `done` of the run: up to the first that is accepted. Each has the
+ * temperature of its place, however many are drawn ahead. Returns the steps made; 0: no budget left. */
+static int64_t annealer_steps(berth_annealer *a, int64_t done, int64_t most)
 {
 	int64_t n = most;
-	int32_t left = berth_annealer_budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
+	int32_t left = annealer_budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
 	choose_base(a);
 	for (int32_t i = 0; i < left; i++)
-		draw(a, i, berth_annealer_temperature(a, done + i));
+		draw(a, i, annealer_temperature(a, done + i));
 	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial,
 	                                         a->limit_ns, a->trial_score, accepts, a);
 	if (taken == left)
 		return left;
 	a->rng = a->rng_after[taken];
 	take_trial(a, taken);
-	double fall = berth_annealer_keep_best(a);
+	double fall = keep_best(a);
 	a->mix = a->mix_after[taken];
 	if (a->screened[taken])
 		berth_mix_gain(&a->mix, a->kind[taken], fall);
 	return taken + 1;
 }
 
-void berth_annealer_try(berth_annealer *a, double temperature)
+/* Take trial 0, begun and then changed, if it is accepted. One evaluation. */
+static void annealer_try(berth_annealer *a, double temperature)
 {
 	draw_slack(a, 0, temperature);
 	if (berth_search_offer_first(a->s, 1, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns,
 	                             a->trial_score, accepts, a) == 0)
 		take_trial(a, 0);
 }
+
+/* ---- walks side by side ---- */
+
+#define TURN_NS 2e7 /* of a walk, in counted work */
+
+enum { LEAST_TURN = 8, MOST_TOGETHER = 128 }; /* steps of a walk; of all walks in a turn */
+
+typedef struct walk {
+	berth_search s; /* for its evaluator and its best */
+	berth_annealer *a;
+	int64_t budget; /* steps that it may make in this turn */
+} walk;
+
+struct walks {
+	int32_t n;
+	int64_t turn;     /* steps of each */
+	walk *walk;       /* [n] */
+	int32_t *old_dev; /* [n_ops] where the turn began */
+	uint32_t *old_key;
+};
+
+/* Where more is changed at once, more of it does not go together. */
+static int64_t steps_of_turn(const berth_problem *p, int32_t n_walks)
+{
+	double most = MOST_TOGETHER / n_walks, n = TURN_NS / berth_search_evaluation_ns(p);
+	n = n < most ? n : most;
+	return n < LEAST_TURN ? LEAST_TURN : (int64_t)n;
+}
+
+/* Walks for an annealer, as many as its search's configuration asks for, 2 and up. key_share and plain as in
+ * berth_annealer_new. In mem: each takes what an annealer and its evaluator take. Fails: BERTH_ENOMEM. */
+static berth_status walks_new(const berth_annealer *a, double key_share, bool plain, berth_rng rng,
+                              berth_arena *mem, walks **out, berth_err *err)
+{
+	const berth_problem *p = a->s->p;
+	berth_search_cfg cfg = {.objective = a->s->cfg.objective, .evaluations = BERTH_UNLIMITED};
+	walks *w;
+	BERTH_TRY(BERTH_NEW(mem, w, 1, err));
+	w->n = a->s->cfg.walks;
+	w->turn = steps_of_turn(p, w->n);
+	BERTH_TRY(BERTH_NEW(mem, w->walk, w->n, err));
+	BERTH_TRY(BERTH_NEW(mem, w->old_dev, p->n_ops, err));
+	BERTH_TRY(BERTH_NEW(mem, w->old_key, p->n_ops, err));
+	for (int32_t i = 0; i < w->n; i++) {
+		walk *x = &w->walk[i];
+		berth_rng own = berth_rng_seed(berth_rng_next(&rng), (uint64_t)i);
+		BERTH_TRY(berth_search_new(p, &cfg, mem, &x->s, err));
+		BERTH_TRY(berth_annealer_new(&x->s, key_share, plain, own, mem, &x->a, err));
+	}
+	*out = w;
+	return BERTH_OK;
+}
+
+static void copy_present(int32_t *op_dev, uint32_t *op_key, const berth_annealer *from)
+{
+	size_t n_ops = (size_t)from->s->p->n_ops;
+	memcpy(op_dev, from->op_dev, n_ops * sizeof *op_dev);
+	if (from->op_key)
+		memcpy(op_key, from->op_key, n_ops * sizeof *op_key);
+}
+
+static void begin_turn(walk *w, const berth_annealer *a)
+{
+	copy_present(w->a->op_dev, w->a->op_key, a);
+	w->a->score = a->score;
+	w->a->first_temperature = a->first_temperature;
+	w->a->n_steps = a->n_steps;
+	w->a->best = a->best; /* placements come with what is better only */
+	w->s.best = a->s->best;
+	w->s.bound = a->s->bound;
+	w->s.cfg.gap = a->s->cfg.gap;
+	w->s.evaluations = 0;
+	w->s.stopped = false;
+}
+
+static void make_steps(void *ctx, int32_t i, int32_t worker)
+{
+	const berth_annealer *a = ctx;
+	walk *w = &a->walks->walk[i];
+	(void)worker;
+	begin_turn(w, a);
+	for (int64_t made = 0, n = 1; made < w->budget && n > 0; made += n)
+		n = annealer_steps(w->a, a->done + made * a->walks->n, w->budget - made);
+}
+
+/* The best that a walk saw in this turn. */
+static void hear(berth_annealer *a, const walk *w)
+{
+	a->s->evaluations += w->s.evaluations;
+	if (!a->op_key) {
+		berth_search_keep(a->s, w->s.best, w->s.best_dev, NULL);
+	} else if (berth_score_less(w->a->best, a->best)) {
+		size_t n_ops = (size_t)a->s->p->n_ops;
+		a->best = w->a->best;
+		memcpy(a->best_dev, w->a->best_dev, n_ops * sizeof *a->best_dev);
+		memcpy(a->best_key, w->a->best_key, n_ops * sizeof *a->best_key);
+	}
+}
+
+/* The index of the walk that came to the best. */
+static int32_t go_on_from_best(berth_annealer *a)
+{
+	const walk *list = a->walks->walk;
+	int32_t best = 0;
+	for (int32_t i = 1; i < a->walks->n; i++)
+		if (berth_score_less(list[i].a->score, list[best].a->score))
+			best = i;
+	copy_present(a->op_dev, a->op_key, list[best].a);
+	a->score = list[best].a->score;
+	return best;
+}
+
+/* What a walk changed and the present placement did not, on top of it. */
+static void add_changes(berth_annealer *a, const berth_annealer *from)
+{
+	const walks *w = a->walks;
+	begin_trial(a, 0);
+	for (int32_t op = 0; op < a->s->p->n_ops; op++) {
+		if (a->op_dev[op] == w->old_dev[op])
+			a->trial_dev[op] = from->op_dev[op];
+		if (a->op_key && a->op_key[op] == w->old_key[op])
+			a->trial_key[op] = from->op_key[op];
+	}
+	annealer_try(a, annealer_temperature(a, a->done));
+}
+
+static void come_together(berth_annealer *a)
+{
+	const walks *w = a->walks;
+	copy_present(w->old_dev, w->old_key, a);
+	int32_t best = go_on_from_best(a);
+	for (int32_t k = 1; k < w->n && annealer_budget_left(a, 1) > 0; k++)
+		add_changes(a, w->walk[(best + k) % w->n].a);
+	keep_best(a);
+}
+
+/* The next turn of the annealer's run. Returns the steps made, all walks together; 0: no budget left. Each
+ * step is an evaluation, and each other walk's changes are one. Where the budget ends within it the walks
+ * make their steps one walk after the other, as far as it goes. */
+static int64_t walks_turn(berth_annealer *a)
+{
+	walks *w = a->walks;
+	int64_t n = (a->n_steps - a->done + w->n - 1) / w->n, made = 0;
+	n = n < w->turn ? n : w->turn;
+	int64_t left = annealer_budget_left(a, (int32_t)(n * w->n + w->n - 1));
+	if (left == 0)
+		return 0;
+	for (int32_t i = 0; i < w->n; i++) {
+		w->walk[i].budget = left < n ? left : n;
+		left -= w->walk[i].budget;
+		made += w->walk[i].budget;
+	}
+	berth_pool_run(a->s->cfg.pool, w->n, make_steps, a);
+	for (int32_t i = 0; i < w->n; i++)
+		hear(a, &w->walk[i]);
+	come_together(a);
+	return made;
+}
+
+/* ---- a run ---- */
 
 static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err)
 {
@@ -208,7 +410,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	a->rng = rng;
 	a->key_share = key_share;
 	a->key_gap = (uint32_t)(s->p->n_ops < (1 << 30) / MOST_GAP ? MOST_GAP : (1 << 30) / s->p->n_ops);
-	a->block_size = ahead < BERTH_ANNEALER_BLOCK ? ahead : BERTH_ANNEALER_BLOCK;
+	a->block_size = ahead < BLOCK ? ahead : BLOCK;
 	BERTH_TRY(berth_moves_new(s->p, mem, &a->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(s, err));
 	a->screens = !plain && berth_screen_knows(&s->cfg.objective) && s->p->n_ops <= SCREENED_OPS;
@@ -221,7 +423,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
 	BERTH_TRY(new_keys(a, mem, err));
 	if (s->cfg.walks > 1)
-		BERTH_TRY(berth_walks_new(a, key_share, plain, rng, mem, &a->walks, err));
+		BERTH_TRY(walks_new(a, key_share, plain, rng, mem, &a->walks, err));
 	*out = a;
 	return BERTH_OK;
 }
@@ -244,7 +446,7 @@ static void start(berth_annealer *a, berth_keyed from)
 		a->op_key[op] = from.op_key ? from.op_key[op]
 		                            : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
 	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
-	berth_annealer_keep_best(a);
+	keep_best(a);
 }
 
 berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
@@ -257,36 +459,13 @@ bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_tempera
 {
 	int64_t n;
 	a->best = berth_score_worst();
-	if (berth_annealer_budget_left(a, 1) == 0)
+	if (annealer_budget_left(a, 1) == 0)
 		return false;
 	start(a, from);
 	a->first_temperature = first_temperature;
 	a->n_steps = n_steps;
 	for (a->done = 0; a->done < n_steps; a->done += n)
-		if ((n = a->walks ? berth_walks_turn(a)
-		                  : berth_annealer_steps(a, a->done, n_steps - a->done)) == 0)
+		if ((n = a->walks ? walks_turn(a) : annealer_steps(a, a->done, n_steps - a->done)) == 0)
 			return false;
 	return true;
 }
-
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	berth_annealer *a;
-	berth_heats heats;
-	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
-	if (!berth_can_move(s->p))
-		return BERTH_OK;
-	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
-	                             err));
-	berth_heats_begin(&heats, berth_walk_style_of(s)->first_temperature);
-	for (berth_score before = s->best;
-	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_heats_temperature(&heats),
-	                       berth_heats_steps(&heats));
-	     before = s->best)
-		berth_heats_tell(&heats, before, s->best);
-	return BERTH_OK;
-}
-
-const berth_method berth_method_anneal = {
-	"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true,
-	run, NULL};

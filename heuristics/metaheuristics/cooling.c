@@ -1,20 +1,93 @@
-/* Annealing in turn; see cooling.h. Orders are keys (berth_sim_use_keys). Walks over them drift far where
- * they do not matter yet, so short budgets are better spent by the rule alone. With tens of thousands of
- * evaluations they gain what no placement by the rule has. */
+/* Cooling runs one after the other: the method `anneal`, and the annealing within `berth`, where orders are
+ * searched too. Orders are keys (berth_sim_use_keys). Walks over them drift far where they do not matter yet,
+ * so short budgets are better spent by the rule alone. With tens of thousands of evaluations they gain what
+ * no placement by the rule has. */
 #include "cooling.h"
 
-#include "style.h"
+#include "coloc.h"
+#include "registry.h"
 
 #include <math.h>
 #include <string.h>
 
+#define LEAST_STEPS (1. / 16)
+
+void berth_heats_begin(berth_heats *h, const double *first_temperature)
+{
+	*h = (berth_heats){.first_temperature = first_temperature, .n_steps = BERTH_HEATS_FIRST_STEPS};
+	for (int32_t i = 0; i < BERTH_HEATS; i++)
+		h->share[i] = 1;
+}
+
+double berth_heats_temperature(const berth_heats *h)
+{
+	return h->first_temperature[h->at];
+}
+
+int64_t berth_heats_steps(const berth_heats *h)
+{
+	return (int64_t)(h->share[h->at] * (double)h->n_steps);
+}
+
+/* What became feasible or needs less memory than it lacked has gained more than any value. */
+static double gain_of(berth_score before, berth_score after)
+{
+	if (before.excess != after.excess)
+		return after.excess < before.excess ? INFINITY : 0;
+	double gain = log(before.value / after.value);
+	return gain > 0 ? gain : 0; /* of values that are 0, not a number */
+}
+
+static void share_out(berth_heats *h)
+{
+	double most = 0;
+	for (int32_t i = 0; i < BERTH_HEATS; i++)
+		most = fmax(most, h->gain[i]);
+	for (int32_t i = 0; i < BERTH_HEATS && most > 0; i++)
+		h->share[i] = h->gain[i] >= most / 2 ? fmin(1, h->share[i] * 2)
+		                                     : fmax(LEAST_STEPS, h->share[i] / 2);
+}
+
+void berth_heats_tell(berth_heats *h, berth_score before, berth_score after)
+{
+	h->gain[h->at] = gain_of(before, after) / (double)berth_heats_steps(h);
+	if (++h->at < BERTH_HEATS)
+		return;
+	h->at = 0;
+	share_out(h);
+	if (h->n_steps < INT64_MAX / 4)
+		h->n_steps *= 2;
+}
+
+static berth_status anneal_run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_annealer *a;
+	berth_heats heats;
+	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+	if (!berth_can_move(s->p))
+		return BERTH_OK;
+	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
+	                             err));
+	berth_heats_begin(&heats, berth_walk_style_of(s)->first_temperature);
+	for (berth_score before = s->best;
+	     berth_anneal_cool(a, (berth_keyed){.op_dev = s->best_dev}, berth_heats_temperature(&heats),
+	                       berth_heats_steps(&heats));
+	     before = s->best)
+		berth_heats_tell(&heats, before, s->best);
+	return BERTH_OK;
+}
+
+const berth_method berth_method_anneal = {
+	"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true,
+	anneal_run, NULL};
+
 enum { ORDERS_FROM = 2000 };
 
-#define KEY_SHARE 0.3   /* of the moves, those of a key */
+#define KEY_SHARE 0.3 /* of the moves, those of a key */
 #define FIRST_SHARE 0.5
 #define LEAST_SHARE 0.1
 #define MOST_SHARE 4.0
-#define SHIFT 1.5       /* of the share, to the kind that gained more */
+#define SHIFT 1.5 /* of the share, to the kind that gained more */
 
 static berth_status new_orders(berth_cooling *c, berth_arena *mem, berth_err *err)
 {

@@ -1,9 +1,110 @@
-/* Screened moves; see screen.h. */
+/* Moves of annealing. Candidates are judged by estimates, by paths (estimate.h) or by loads (loads.h), and
+ * only the best one is simulated. Which kind of move comes next follows what each kind has gained. */
 #include "screen.h"
 
 #include "coloc.h"
+#include "prices.h"
 
 #include <math.h>
+
+const berth_walk_styles berth_walks_by_hand = {{.share = {[BERTH_SCREEN_BLIND] = .02,
+                                                          [BERTH_SCREEN_PATHS] = .38,
+                                                          [BERTH_SCREEN_PATHS_ANEW] = .57,
+                                                          [BERTH_SCREEN_LOADS_LARGE] = .03},
+                                                .largest_move = 0.25,
+                                                .ends_per_candidate = 64,
+                                                .most_anew = 10,
+                                                .first_temperature = {0.001, 0.01, 0.1}},
+                                               {.share = {[BERTH_SCREEN_BLIND] = .02,
+                                                          [BERTH_SCREEN_LOADS] = .38,
+                                                          [BERTH_SCREEN_LOADS_ANEW] = .57,
+                                                          [BERTH_SCREEN_LOADS_LARGE] = .03},
+                                                .largest_move = 0.25,
+                                                .ends_per_candidate = 64,
+                                                .most_anew = 10,
+                                                .first_temperature = {0.001, 0.01, 0.1}}};
+
+/* Of ten generations each from those set by hand, rounded. By paths: for latency, learned together with where
+ * moves begin and with noise, neither of which gained. */
+const berth_walk_styles berth_walks_learned = {{.share = {[BERTH_SCREEN_BLIND] = .0165,
+                                                          [BERTH_SCREEN_PATHS] = .5712,
+                                                          [BERTH_SCREEN_PATHS_ANEW] = .3554,
+                                                          [BERTH_SCREEN_LOADS] = .0057,
+                                                          [BERTH_SCREEN_LOADS_ANEW] = .0019,
+                                                          [BERTH_SCREEN_LOADS_LARGE] = .0493},
+                                                .largest_move = 0.146,
+                                                .ends_per_candidate = 9.2,
+                                                .most_anew = 6.5,
+                                                .first_temperature = {0.00192, 0.00325, 0.0317}},
+                                               {.share = {[BERTH_SCREEN_BLIND] = .019,
+                                                          [BERTH_SCREEN_LOADS] = .503,
+                                                          [BERTH_SCREEN_LOADS_ANEW] = .465,
+                                                          [BERTH_SCREEN_LOADS_LARGE] = .013},
+                                                .largest_move = 0.337,
+                                                .ends_per_candidate = 14.75,
+                                                .most_anew = 23.7,
+                                                .first_temperature = {0.00262, 0.0137, 0.078}}};
+
+const berth_walk_style *berth_walk_style_of(const berth_search *s)
+{
+	const berth_walk_styles *x = s->cfg.walk_styles ? s->cfg.walk_styles : &berth_walks_learned;
+	return berth_prices_known(&s->cfg.objective) ? &x->by_paths : &x->by_loads;
+}
+
+/* Of a draw and its evaluation: estimates need the tails of each new base, or its loads. */
+static const double cost_of[BERTH_SCREEN_KINDS] = {1, 2.5, 2.5, 2, 2, 2};
+
+#define FORGOTTEN (1. / 256) /* of gains and costs, by a draw */
+#define NOTHING 1e-5         /* a gain for a cost that is as good as none */
+#define MOST_TIMES 16        /* times its ordinary share, or that part of it */
+#define PRIOR_COST 10
+#define PROMISE 0.016 /* gain of large pieces at first, so that they are tried */
+
+void berth_mix_begin(berth_mix *m, const double *share)
+{
+	*m = (berth_mix){.share = share};
+	m->gain[BERTH_SCREEN_LOADS_LARGE] = PROMISE;
+}
+
+static double rate(const berth_mix *m, int k)
+{
+	return (m->gain[k] + NOTHING * PRIOR_COST) / (m->cost[k] + PRIOR_COST) + NOTHING;
+}
+
+/* weight [BERTH_SCREEN_KINDS] out; returns the sum. */
+static double weigh(const berth_mix *m, double *weight)
+{
+	double mean = 0, sum = 0;
+	for (int k = 0; k < BERTH_SCREEN_KINDS; k++)
+		mean += m->share[k] * rate(m, k);
+	for (int k = 0; k < BERTH_SCREEN_KINDS; k++) {
+		weight[k] = m->share[k] * fmax(1. / MOST_TIMES, fmin(rate(m, k) / mean, MOST_TIMES));
+		sum += weight[k];
+	}
+	return sum;
+}
+
+berth_screen_kind berth_mix_draw(berth_mix *m, berth_rng *rng)
+{
+	double weight[BERTH_SCREEN_KINDS], at = weigh(m, weight) * berth_rng_unit(rng);
+	int kind = BERTH_SCREEN_BLIND;
+	for (int k = 0; k < BERTH_SCREEN_KINDS && at >= 0; k++) {
+		if (weight[k] > 0)
+			kind = k;
+		at -= weight[k];
+	}
+	for (int k = 0; k < BERTH_SCREEN_KINDS; k++) {
+		m->gain[k] *= 1 - FORGOTTEN;
+		m->cost[k] *= 1 - FORGOTTEN;
+	}
+	m->cost[kind] += cost_of[kind];
+	return (berth_screen_kind)kind;
+}
+
+void berth_mix_gain(berth_mix *m, berth_screen_kind kind, double fall)
+{
+	m->gain[kind] += fall;
+}
 
 /* Candidates of a move, and the groups of one from which on there are fewer. */
 enum { FEWEST = 2, MOST = 16, LARGE = 64, MAX_DRAWS = 32 };
@@ -158,8 +259,7 @@ static int32_t count_moved(const berth_moves *m, const int32_t *op_dev, const in
 {
 	int32_t n = 0;
 	for (int32_t i = 0; i < m->n_moved; i++)
-		n += berth_coloc_dev(m->p, m->moved[i], trial) !=
-		     berth_coloc_dev(m->p, m->moved[i], op_dev);
+		n += berth_coloc_dev(m->p, m->moved[i], trial) != berth_coloc_dev(m->p, m->moved[i], op_dev);
 	return n;
 }
 
@@ -197,15 +297,18 @@ static int32_t draw_kind(berth_screen *x, berth_screen_kind kind, const berth_sc
                          berth_moves *m, berth_rng *rng, int32_t *trial)
 {
 	switch (kind) {
-	case BERTH_SCREEN_PATHS: return draw_shaped(x, PATHS, base, m, rng, trial);
-	case BERTH_SCREEN_LOADS: return draw_shaped(x, LOADS, base, m, rng, trial);
+	case BERTH_SCREEN_PATHS:
+		return draw_shaped(x, PATHS, base, m, rng, trial);
+	case BERTH_SCREEN_LOADS:
+		return draw_shaped(x, LOADS, base, m, rng, trial);
 	case BERTH_SCREEN_PATHS_ANEW:
 		return draw_anew(x, PATHS, base, m, small_piece(x, rng), rng, trial);
 	case BERTH_SCREEN_LOADS_ANEW:
 		return draw_anew(x, LOADS, base, m, small_piece(x, rng), rng, trial);
 	case BERTH_SCREEN_LOADS_LARGE:
 		return draw_anew(x, LOADS, base, m, large_piece(x->p, rng), rng, trial);
-	default: return berth_moves_draw(m, x->style->largest_move, 1, rng, trial);
+	default:
+		return berth_moves_draw(m, x->style->largest_move, 1, rng, trial);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "graph_format.h"
 #include "heats.h"
 #include "loads.h"
-#include "mix.h"
+#include "screen.h"
 #include "moves.h"
 #include "prices.h"
 #include "rng.h"
