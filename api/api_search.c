@@ -6,7 +6,7 @@
 #include "methods.h"
 #include "pareto.h"
 #include "policy_file.h"
-#include "search_bounds.h"
+#include "search.h"
 #include "solve.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "sandboxed.h"
 
-#include "search_bounds.h"
+#include "search.h"
 #include "signals.h"
 
 #include <unistd.h>

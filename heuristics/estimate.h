@@ -6,7 +6,7 @@
 #ifndef BERTH_ESTIMATE_H
 #define BERTH_ESTIMATE_H
 
-#include "prices.h"
+#include "loads.h"
 #include "rng.h"
 #include "tails.h"
 

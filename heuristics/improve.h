@@ -30,4 +30,7 @@ berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_
                                 const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
                                 berth_err *err);
 
+/* Go on from the incumbent of s until the budget ends. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *err);
+
 #endif

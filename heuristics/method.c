@@ -1,8 +1,81 @@
-/* Running a method, and repairing its answer. */
+/* Running a method, what it starts from under limits, and repairing its answer. */
 #include "method.h"
 
 #include "repair.h"
 #include "stages.h"
+
+#include <math.h>
+
+/* The search for metric m alone. Its bound is the limit, so it ends where that is kept. */
+static berth_status open_search(const berth_search *s, berth_metric m, const berth_objective *kept,
+                                berth_search *sub, berth_arena *mem, berth_err *err)
+{
+	berth_search_cfg cfg = s->cfg;
+	cfg.objective = berth_objective_of(m);
+	for (int k = 0; k < BERTH_N_METRICS; k++) {
+		cfg.objective.limits[k] = kept->limits[k];
+		cfg.objective.most[k] = kept->most[k];
+	}
+	cfg.evaluations -= s->evaluations;
+	cfg.progress = NULL; /* its values are no values of s */
+	cfg.gap = 0;         /* nor is its bound: a limit is kept or not */
+	cfg.time_from = s->started;
+	cfg.cpu_from = s->cpu_started;
+	BERTH_TRY(berth_search_new(s->p, &cfg, mem, sub, err));
+	sub->bound = s->cfg.objective.most[m];
+	if (berth_objective_has_limits(kept) && isfinite(s->best.excess))
+		berth_search_offer(sub, s->best_dev, berth_search_order(s));
+	return BERTH_OK;
+}
+
+static berth_status search_for(const berth_method *method, berth_search *s, berth_metric m,
+                               const berth_objective *kept, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
+{
+	berth_search sub;
+	berth_err why = {0};
+	BERTH_TRY(open_search(s, m, kept, &sub, mem, err));
+	berth_status st = berth_method_run(method, &sub, tmp, &why);
+	if (st == BERTH_EUNSUPPORTED)
+		return BERTH_OK;
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
+	s->evaluations += sub.evaluations;
+	for (int32_t k = 0; k < sub.n_left_out; k++)
+		berth_search_leave_out(s, sub.left_out[k]);
+	if (isfinite(sub.best.excess))
+		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
+	return BERTH_OK;
+}
+
+/* Does the incumbent of s break the limit on m? */
+static bool breaks(berth_search *s, berth_metric m)
+{
+	berth_sim_result r;
+	if (!isfinite(s->best.excess))
+		return true;
+	berth_eval_result(&s->eval[0], s->best_dev, berth_search_order(s), &r);
+	return !(berth_metrics[m].value(&r) <= s->cfg.objective.most[m]);
+}
+
+berth_status berth_limits_first(const berth_method *method, berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_objective kept = berth_objective_of(BERTH_LATENCY);
+	for (int m = 0; m < BERTH_N_METRICS && method->searches; m++) {
+		berth_arena mem;
+		berth_status st = BERTH_OK;
+		if (!s->cfg.objective.limits[m])
+			continue;
+		berth_arena_init(&mem, s->mem->hook);
+		if (breaks(s, (berth_metric)m) && berth_search_budget_left(s, 1) > 0)
+			st = search_for(method, s, (berth_metric)m, &kept, &mem, tmp, err);
+		berth_arena_free(&mem);
+		BERTH_TRY(st);
+		kept.limits[m] = true;
+		kept.most[m] = s->cfg.objective.most[m];
+	}
+	return BERTH_OK;
+}
 
 enum { START_EVALUATIONS = 1000 }; /* of stages, where the graph has blocks */
 

@@ -1,15 +1,23 @@
-/* The search object: budget, incumbent, evaluation on all workers. */
+/* The search object: budget, incumbent, evaluation on all workers; and the bounds that a search is told
+ * with. */
 #include "search.h"
+
+#include "certify_blocks.h"
+#include "text.h"
 
 #include <math.h>
 #include <string.h>
 
+/* The search object: budget, incumbent, evaluation on all workers. */
+
 #define EVALUATION_NS 50.0 /* for each operator and edge */
+
 enum { PER_ANSWER = 2 }; /* evaluations: by the rule, and in its own order */
+
 /* A step may end so much after the time: seconds, or a share of it where that is more. */
 #define LATE_S 0.1
 #define LATE_SHARE 0.03
-#define LEAST_S 1e-6 /* of a share of time: 0 would be no limit */
+#define LEAST_S 1e-6   /* of a share of time: 0 would be no limit */
 #define WHY_SHARE 0.05 /* of the time is left to tell why nothing fits */
 
 berth_search_cfg berth_search_cfg_default(void)
@@ -148,8 +156,8 @@ static void end_in_time(berth_search *s, double left_s, int64_t want)
 	       eval_s = s->eval_s / berth_pool_workers(s->cfg.pool);
 	if (eval_s > 0 && (double)want * eval_s > left_s + late_s) {
 		int64_t fit = (int64_t)fmax(left_s / eval_s, 1);
-		s->cfg.evaluations = s->cfg.evaluations < s->evaluations + fit ? s->cfg.evaluations
-		                                                               : s->evaluations + fit;
+		s->cfg.evaluations =
+			s->cfg.evaluations < s->evaluations + fit ? s->cfg.evaluations : s->evaluations + fit;
 	}
 }
 
@@ -190,6 +198,15 @@ void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev
 		memmove(s->best_order, order, bytes);
 	if (s->cfg.kept)
 		s->cfg.kept(s->cfg.kept_ctx, s);
+}
+
+void berth_search_leave_out(berth_search *s, const char *name)
+{
+	for (int32_t k = 0; k < s->n_left_out; k++)
+		if (strcmp(s->left_out[k], name) == 0)
+			return;
+	if (s->n_left_out < BERTH_MOST_SEEDS)
+		s->left_out[s->n_left_out++] = name;
 }
 
 void berth_search_prove(berth_search *s, double bound)
@@ -373,4 +390,63 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
 	}
 	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
+}
+
+enum { FAST, AUTO, STRONG, N_BOUNDS };
+
+/* *at: which of the words; e: the effort that it stands for. */
+static berth_status find_effort(const berth_problem *p, const berth_bound_options *o, int32_t *at,
+                                berth_bound_effort *e, berth_err *err)
+{
+	static const char *const names[N_BOUNDS] = {"fast", "auto", "strong"};
+	int64_t evaluations = o->evaluations >= 0 ? o->evaluations
+	                      : o->time_s > 0     ? BERTH_UNLIMITED
+	                                          : berth_search_cfg_default().evaluations;
+	*at = AUTO;
+	*e = berth_bound_effort_all(o->objective);
+	if (o->bound)
+		BERTH_TRY(berth_text_find(names, N_BOUNDS, o->bound, "bound", NULL, at, err));
+	if (*at == AUTO)
+		e->work_ns = berth_bound_work_for(p, evaluations, o->time_s);
+	if (o->nodes > 0)
+		e->nodes = o->nodes;
+	return BERTH_OK;
+}
+
+berth_status berth_search_bounds(const berth_problem *p, const berth_bound_options *o, berth_arena *tmp,
+                                 berth_bounds *out, berth_err *err)
+{
+	berth_bound_effort e;
+	int32_t at;
+	BERTH_TRY(find_effort(p, o, &at, &e, err));
+	BERTH_TRY(berth_bounds_new(p, tmp, out, err));
+	return at == FAST ? BERTH_OK : berth_bounds_strengthen(p, &e, tmp, out, err);
+}
+
+/* A tree for all operators at once: of the latency alone. */
+static berth_status certify_whole(const berth_problem *p, int64_t told_ns, berth_bound_proof *x,
+                                  berth_arena *tmp, berth_err *err)
+{
+	int64_t *known;
+	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
+	BERTH_TRY(BERTH_NEW(tmp, known, 2 * cells, err));
+	known[0] = x->best.bound_ns;
+	known[cells] = told_ns;
+	const berth_known_block all = {0, p->n_ops, -1, -1, known, known + cells};
+	return berth_certify_blocks(p, &all, 1, x, tmp, err);
+}
+
+berth_status berth_search_certify(const berth_problem *p, const berth_bound_options *o, int64_t told_ns,
+                                  berth_bound_proof *x, berth_arena *tmp, berth_err *err)
+{
+	berth_bound_effort e;
+	int32_t at;
+	BERTH_TRY(find_effort(p, o, &at, &e, err));
+	BERTH_TRY(berth_bounds_certify(p, at == FAST ? NULL : &e, x, tmp, err));
+	if (x->load || !x->any || x->best.bound_ns >= told_ns || p->n_ops > BERTH_CERTIFICATE_TREE_OPS)
+		return BERTH_OK;
+	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	berth_status st = certify_whole(p, told_ns, x, tmp, err);
+	berth_arena_reset(tmp, mark);
+	return st;
 }

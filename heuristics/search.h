@@ -24,8 +24,8 @@
 typedef struct berth_progress {
 	int64_t evaluations;
 	berth_score best;
-	double mean;           /* of the latest samples; NAN: none */
-	double bound;          /* NAN: not known */
+	double mean;  /* of the latest samples; NAN: none */
+	double bound; /* NAN: not known */
 	double evaluations_per_s;
 } berth_progress;
 
@@ -36,20 +36,20 @@ typedef struct berth_search_cfg {
 	uint64_t seed;
 	/* Budget of search methods. What a method must evaluate to answer at all is counted, not limited. */
 	int64_t evaluations;
-	double time_s, cpu_s;       /* limits: wall, and CPU of the whole process; 0: none */
+	double time_s, cpu_s; /* limits: wall, and CPU of the whole process; 0: none */
 	/* where these begin, by berth_wall_seconds and berth_cpu_seconds; 0: where the search does */
 	double time_from, cpu_from;
 	/* Stop where the incumbent is within this share above the bound; 0: only where it is proven best. */
 	double gap;
-	berth_pool *pool;           /* NULL: the caller's thread alone */
-	const atomic_int *cancel;   /* not 0: stop at the next step; NULL: never */
+	berth_pool *pool;         /* NULL: the caller's thread alone */
+	const atomic_int *cancel; /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
 	void *progress_ctx;
 	/* file that milp writes its model to: MPS, or LP where the name ends in .lp; NULL: none */
 	const char *write_model;
 	/* a trained policy, for the methods that use one; opaque here */
 	const struct berth_policy_file *policy;
-	int64_t nodes;              /* limit of the exact methods' search trees; 0: their own default */
+	int64_t nodes; /* limit of the exact methods' search trees; 0: their own default */
 	/* [n_ops] A placement to start from, and the order that comes with it; NULL: none. The answer is no
 	 * worse. One that breaks colocation, or stands where it may not, is not looked at. */
 	const int32_t *start_dev, *start_order;
@@ -67,8 +67,10 @@ berth_search_cfg berth_search_cfg_default(void);
 
 /* For several searches that share the time of cfg: it begins now, where it has no beginning yet. */
 void berth_search_cfg_begin(berth_search_cfg *cfg);
+
 /* Seconds that are left of it, the lesser of both limits; INFINITY: none is given. */
 double berth_search_cfg_left(const berth_search_cfg *cfg);
+
 /* cfg with a share of the time that is left, from when the search begins. */
 berth_search_cfg berth_search_cfg_part(const berth_search_cfg *cfg, double share);
 
@@ -104,29 +106,29 @@ typedef struct berth_search {
 	const berth_problem *p;
 	berth_search_cfg cfg;
 	berth_arena *mem;
-	berth_eval *eval;          /* [workers] */
+	berth_eval *eval; /* [workers] */
 	int64_t evaluations;
-	double started, told;      /* wall seconds */
-	double cpu_started;        /* CPU seconds; set where they are limited */
+	double started, told; /* wall seconds */
+	double cpu_started;   /* CPU seconds; set where they are limited */
 	/* NAN: not known; the mean is for progress. A method may raise the bound by one that it has proven */
 	double bound, mean;
 	berth_proof proof;
-	int64_t nodes;             /* of an exact method's search tree */
-	int32_t groups;            /* that an exact method solved in the place of operators; 0: it did not */
-	bool groups_optimal;       /* they are proven best, as groups */
-	bool stopped;              /* by time or cancel */
-	double eval_s;             /* of the latest evaluation, by the clock that is limited */
+	int64_t nodes;       /* of an exact method's search tree */
+	int32_t groups;      /* that an exact method solved in the place of operators; 0: it did not */
+	bool groups_optimal; /* they are proven best, as groups */
+	bool stopped;        /* by time or cancel */
+	double eval_s;       /* of the latest evaluation, by the clock that is limited */
 
 	/* counted work done at once; what seeds may do of it in all: INFINITY outside of seeds */
 	double worked_ns, may_work_ns;
-	bool cut;                  /* some of it was not done for want of time */
-	int64_t may_evaluate;      /* evaluations in all, where seeds run amid the search; else INT64_MAX */
+	bool cut;             /* some of it was not done for want of time */
+	int64_t may_evaluate; /* evaluations in all, where seeds run amid the search; else INT64_MAX */
 	const char *left_out[BERTH_MOST_SEEDS]; /* seeds that were cut short or left out */
 	int32_t n_left_out;
 
-	berth_score best;          /* the incumbent; worst before the first offer */
-	int32_t *best_dev;         /* [n_ops] */
-	int32_t *best_order;       /* [n_ops] */
+	berth_score best;    /* the incumbent; worst before the first offer */
+	int32_t *best_dev;   /* [n_ops] */
+	int32_t *best_order; /* [n_ops] */
 	bool best_has_order;
 } berth_search;
 
@@ -173,6 +175,9 @@ double berth_search_evaluation_ns(const berth_problem *p);
  * at its end, or when the incumbent is as good as the bound. Where so many would take longer than the time
  * that is left, the budget of evaluations ends with those that fit. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);
+
+/* A seed was cut short or left out. */
+void berth_search_leave_out(berth_search *s, const char *name);
 
 /* Raise the bound to one that was proven, in the unit of the value. */
 void berth_search_prove(berth_search *s, double bound);
@@ -224,11 +229,36 @@ void berth_search_offer_batch_ordered(berth_search *s, int32_t n, const int32_t 
  * were scored so. */
 void berth_search_score_ordered(const berth_search *s, int32_t worker, const int32_t *op_dev,
                                 const int32_t *order, berth_score scores[2]);
+
 void berth_search_offer_scored(berth_search *s, int32_t n, const int32_t *op_devs, const int32_t *orders,
                                const berth_score *scores);
 
 /* Keep a placement that was scored elsewhere (under the given order, if any) if it is better than the
  * incumbent. No evaluation. */
 void berth_search_keep(berth_search *s, berth_score score, const int32_t *op_dev, const int32_t *order);
+
+/* The bounds that a search is told with. */
+
+/* Bounds in a user's words. */
+typedef struct berth_bound_options {
+	/* "fast": those of berth_bounds_new. "strong": all that berth_bounds_strengthen can do. "auto" or
+	 * NULL: strong ones in 0.2 s of work, or in a tenth of the search where that is more. */
+	const char *bound;
+	const berth_objective *objective; /* NULL: bounds of all metrics are wanted */
+	int64_t evaluations;              /* of the search; below 0: not said, as berth_search_options */
+	double time_s;                    /* of the search; 0: no limit */
+	int64_t nodes;                    /* of each search of a block between gates; 0: the default */
+} berth_bound_options;
+
+/* Work is counted, not timed: the same options give the same bounds (bounds_effort.h). out->kind tells which
+ * they are. tmp is scratch. Fails: BERTH_EINVAL (no such word), BERTH_ENOMEM. */
+berth_status berth_search_bounds(const berth_problem *p, const berth_bound_options *o, berth_arena *tmp,
+                                 berth_bounds *out, berth_err *err);
+
+/* The best certificate of what berth_search_bounds tells, or of told_ns, which an exact method has proven,
+ * where a tree proves that in x->nodes nodes. It may prove less. As berth_bounds_certify. Fails: as above;
+ * BERTH_EUNSUPPORTED (the cost model has none). */
+berth_status berth_search_certify(const berth_problem *p, const berth_bound_options *o, int64_t told_ns,
+                                  berth_bound_proof *x, berth_arena *tmp, berth_err *err);
 
 #endif

@@ -1,12 +1,17 @@
-/* Seeds; see seeds.h. The nanoseconds are those of an ordinary core, measured on random graphs of 1,000 to
+/* The table of methods, and the seeds among them. The nanoseconds are those of an ordinary core, measured on random graphs of 1,000 to
  * 20,000 operators on six devices, and rounded up. */
 #include "seeds.h"
 
-#include "prices.h"
+#include "loads.h"
 #include "registry.h"
 
 #include <math.h>
 #include <string.h>
+
+#define ENTRY(name) &berth_method_##name,
+
+const berth_method *const berth_heuristics[] = {BERTH_HEURISTICS(ENTRY)};
+const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *berth_heuristics);
 
 #define SHARE 0.1           /* of the time */
 #define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds; so little is never cut for want of time */
@@ -90,26 +95,11 @@ void berth_seeds_end(berth_search *s)
 	s->may_work_ns = INFINITY;
 }
 
-static void name_left_out(berth_search *s, const char *name)
-{
-	for (int32_t k = 0; k < s->n_left_out; k++)
-		if (strcmp(s->left_out[k], name) == 0)
-			return;
-	if (s->n_left_out < BERTH_MOST_SEEDS)
-		s->left_out[s->n_left_out++] = name;
-}
-
 static void leave_out(berth_search *s, const char *name)
 {
 	s->cut = false;
 	if (berth_search_timed(s))
-		name_left_out(s, name);
-}
-
-void berth_seeds_take_over(berth_search *s, const berth_search *within)
-{
-	for (int32_t k = 0; k < within->n_left_out; k++)
-		name_left_out(s, within->left_out[k]);
+		berth_search_leave_out(s, name);
 }
 
 bool berth_seeds_left(berth_search *s, double ns)

@@ -49,9 +49,6 @@ void berth_seeds_have_run(berth_search *s, int32_t i);
 /* The same for a seed of another kind. */
 void berth_seeds_cut(berth_search *s, const char *name);
 
-/* What a search that s made within it left out, s has left out. */
-void berth_seeds_take_over(berth_search *s, const berth_search *within);
-
 /* Run all seeds on the search itself, with its budget and incumbent: where walks start. (For each answer
  * apart, portfolio.h.) Fails: BERTH_ENOMEM. */
 berth_status berth_start_from_portfolio(berth_search *s, berth_arena *tmp, berth_err *err);

@@ -4,7 +4,7 @@
 #include "train_ranks.h"
 
 #include "cooling.h"
-#include "local_search.h"
+#include "improve.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "doppler.h"
 
 #include "nn.h"
-#include "ranks.h"
+#include "offer_schedule.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "cooling.h"
 #include "agent.h"
 #include "coloc.h"
-#include "dp.h"
 #include "policy_file.h"
 #include "learner.h"
 #include "max_load_search.h"

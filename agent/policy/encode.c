@@ -5,7 +5,7 @@
 #include "coloc.h"
 #include "group_loss.h"
 #include "partial.h"
-#include "ranks.h"
+#include "offer_schedule.h"
 
 #include <math.h>
 #include <string.h>

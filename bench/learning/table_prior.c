@@ -2,7 +2,7 @@
  * from a uniform one: evaluations until the best so far is within 2 % of the best known. A search is given
  * that value as its bound, so it ends when it is there. */
 #include "anneal.h"
-#include "heats.h"
+#include "cooling.h"
 #include "instances_of_learning.h"
 #include "learner.h"
 #include "policy_builtin.h"

@@ -5,7 +5,7 @@
 #include "instances_of_learning.h"
 #include "portfolio.h"
 #include "registry.h"
-#include "style.h"
+#include "screen.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #define BERTH_TRIAL_H
 
 #include "bench.h"
-#include "style.h"
+#include "screen.h"
 
 enum { ASIDE = 5 }; /* every fifth pair is not learned from */
 

@@ -3,7 +3,7 @@
  * same text. */
 #include "bench.h"
 
-#include "search_bounds.h"
+#include "search.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 

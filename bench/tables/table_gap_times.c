@@ -4,7 +4,7 @@
 #include "bench.h"
 
 #include "ceft.h"
-#include "search_bounds.h"
+#include "search.h"
 #include "systems_builtin.h"
 
 #include <math.h>

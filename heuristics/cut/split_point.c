@@ -8,7 +8,7 @@
  * fastest one. O(pairs * (ops + edges)). */
 #include "coloc.h"
 #include "method.h"
-#include "single.h"
+#include "simple.h"
 
 #include <math.h>
 
@@ -111,7 +111,7 @@ static void offer_pair(splitter *x, int32_t first, int32_t second)
 	}
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status split_point_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
 	splitter x = {.s = s};
@@ -139,4 +139,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_split_point = {
 	"split-point",
 	"One cut through the topological order, between two devices (Neurosurgeon, Kang et al. 2017).",
-	false, run, NULL};
+	false, split_point_run, NULL};

@@ -20,7 +20,7 @@ typedef struct cp_list {
 } cp_list;
 
 /* Earliest start; low bits decide among equal ones. */
-static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
+static int64_t cp_list_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
                      int64_t end_ns)
 {
 	cp_list *x = ctx;
@@ -32,10 +32,10 @@ static int64_t score(void *ctx, berth_partial *part, int32_t op, int32_t dev, in
 	return start + (x->draws ? (int64_t)berth_rng_below(&x->rng, 256) : 0);
 }
 
-static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+static berth_status cp_list_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	cp_list *x = ctx;
-	return berth_list_schedule(part, x->p, x->op_key, false, NULL, score, x, tmp, err);
+	return berth_list_schedule(part, x->p, x->op_key, false, NULL, cp_list_score, x, tmp, err);
 }
 
 static void draw_keys(cp_list *x)
@@ -45,20 +45,20 @@ static void draw_keys(cp_list *x)
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
-static berth_status restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev,
+static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev,
                             int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	draw_keys(x);
 	berth_partial_reset(part);
 	berth_partial_limit_memory(part, x->p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
-	BERTH_TRY(schedule(x, part, tmp, err));
+	BERTH_TRY(cp_list_schedule(x, part, tmp, err));
 	berth_partial_devs(part, op_dev);
 	berth_partial_order(part, order);
 	berth_search_offer_ordered(s, op_dev, order);
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	cp_list x = {.p = s->p, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	berth_partial *part;
@@ -69,15 +69,15 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		x.op_key[op] = s->p->op_rank_ns[op];
-	BERTH_TRY(berth_offer_schedule(s, schedule, &x, tmp, err));
+	BERTH_TRY(berth_offer_schedule(s, cp_list_schedule, &x, tmp, err));
 	BERTH_TRY(berth_repair_incumbent(s, tmp, err)); /* restarts leave no budget for it in the end */
 	x.draws = true;
 	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++)
-		BERTH_TRY(restart(&x, s, part, k, op_dev, order, tmp, err));
+		BERTH_TRY(cp_list_restart(&x, s, part, k, op_dev, order, tmp, err));
 	return BERTH_OK;
 }
 
 const berth_method berth_method_cp_list = {
 	"cp-list",
 	"Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).",
-	true, run, NULL};
+	true, cp_list_run, NULL};

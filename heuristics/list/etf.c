@@ -62,7 +62,7 @@ static bool before(const void *ctx, const void *a, const void *b)
 	return x->away != y->away ? x->away < y->away : x->topo < y->topo;
 }
 
-static berth_status push(etf *x, heap *h, waiting new, berth_err *err)
+static berth_status push_waiting(etf *x, heap *h, waiting new, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(x->tmp, h->at, h->n, &h->cap, err));
 	berth_heap_push(h->at, h->n++, sizeof new, &new, before, NULL);
@@ -70,7 +70,7 @@ static berth_status push(etf *x, heap *h, waiting new, berth_err *err)
 	return BERTH_OK;
 }
 
-static void pop(heap *h)
+static void pop_waiting(heap *h)
 {
 	berth_heap_pop(h->at, h->n--, sizeof *h->at, before, NULL);
 }
@@ -84,7 +84,7 @@ static bool is_placed(const etf *x, int32_t op)
 static void drop_placed(const etf *x, heap *h)
 {
 	while (h->n && is_placed(x, x->p->g->topo_op[h->at[0].topo]))
-		pop(h);
+		pop_waiting(h);
 }
 
 /* What the key is beside the start. */
@@ -157,7 +157,7 @@ static berth_status pour_back(etf *x, int32_t dev, berth_err *err)
 	for (size_t i = 0; i < held->n; i++) {
 		waiting w = held->at[i];
 		w.key_ns = w.ready_ns + extra_ns(x, w.topo, dev);
-		BERTH_TRY(push(x, &x->dev[dev].later, w, err));
+		BERTH_TRY(push_waiting(x, &x->dev[dev].later, w, err));
 	}
 	held->n = 0;
 	return BERTH_OK;
@@ -170,7 +170,7 @@ static berth_status push_pair(etf *x, int32_t op, int32_t dev, berth_err *err)
 	int32_t topo = x->p->g->op_topo[op], parent = x->op_parent[op];
 	bool home = parent >= 0 && berth_partial_dev(x->part, parent) == dev;
 	x->op_pairs[op]++;
-	return push(x, &x->dev[dev].later,
+	return push_waiting(x, &x->dev[dev].later,
 	            (waiting){x->ready_ns[dev] + extra_ns(x, topo, dev), x->ready_ns[dev], topo, !home}, err);
 }
 
@@ -227,8 +227,8 @@ static berth_status settle(etf *x, int32_t dev, int64_t free, berth_err *err)
 		if (w.ready_ns > free)
 			break;
 		w.key_ns = extra_ns(x, w.topo, dev);
-		BERTH_TRY(push(x, &v->now, w, err));
-		pop(&v->later);
+		BERTH_TRY(push_waiting(x, &v->now, w, err));
+		pop_waiting(&v->later);
 	}
 	drop_placed(x, &v->now);
 	drop_placed(x, &v->held);
@@ -285,8 +285,8 @@ static berth_status hold_back(etf *x, const choice *c, bool *held, berth_err *er
 		return BERTH_OK;
 	waiting w = c->from->at[0];
 	w.key_ns = held_until_ns(x, op, v) + extra_ns(x, w.topo, c->dev);
-	pop(c->from);
-	return push(x, &v->held, w, err);
+	pop_waiting(c->from);
+	return push_waiting(x, &v->held, w, err);
 }
 
 static berth_status place(etf *x, const choice *c, berth_err *err)
@@ -303,7 +303,7 @@ static berth_status place(etf *x, const choice *c, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(etf *x, berth_err *err)
+static berth_status etf_run(etf *x, berth_err *err)
 {
 	for (;;) {
 		choice best;
@@ -315,7 +315,7 @@ static berth_status run(etf *x, berth_err *err)
 		BERTH_TRY(hold_back(x, &best, &held, err));
 		if (held)
 			continue;
-		pop(best.from);
+		pop_waiting(best.from);
 		BERTH_TRY(is_allowed(x, op, best.dev) ? place(x, &best, err) : refuse(x, op, err));
 	}
 }
@@ -351,7 +351,7 @@ berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op
 	etf x = {.p = p, .key = key, .child = op_child, .part = part, .tmp = tmp};
 	berth_status st = new_etf(&x, err);
 	if (st == BERTH_OK)
-		st = run(&x, err);
+		st = etf_run(&x, err);
 	berth_arena_reset(tmp, mark);
 	if (n_steps)
 		*n_steps = x.n_steps;
@@ -364,7 +364,7 @@ typedef struct offer {
 	const int32_t *op_child;
 } offer;
 
-static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+static berth_status etf_offer_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	const offer *o = ctx;
 	return etf_schedule(o->p, o->key, o->op_child, part, NULL, tmp, err);
@@ -375,7 +375,7 @@ berth_status etf_offer(berth_search *s, const int32_t *op_child, berth_arena *tm
 	for (int k = 0; k < ETF_KEYS; k++) {
 		offer o = {s->p, (etf_key)k, op_child};
 		if (k == 0 || berth_search_afford(s, berth_seed_list_ns(s->p)))
-			BERTH_TRY(berth_offer_schedule(s, schedule, &o, tmp, err));
+			BERTH_TRY(berth_offer_schedule(s, etf_offer_schedule, &o, tmp, err));
 	}
 	return BERTH_OK;
 }

@@ -1,3 +1,11 @@
+/* HEFT, and HEFT with lookahead. */
+#include "list.h"
+#include "method.h"
+#include "offer_schedule.h"
+#include "partial.h"
+
+#include <string.h>
+
 /* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
  * heterogeneous computing", IEEE TPDS 13(3), 2002. Operators go by upward rank (mean times and mean
  * transfers; a topological order), each to the device where it ends first, in idle gaps too. The order of
@@ -5,9 +13,6 @@
  *
  * Beyond the paper: a colocation group goes whole to the device of its first operator. Memory is kept as
  * offer_schedule.h says. */
-#include "method.h"
-#include "offer_schedule.h"
-#include "partial.h"
 
 enum { LOOK_AHEAD = 8 };
 
@@ -15,7 +20,7 @@ typedef struct heft {
 	const berth_problem *p;
 } heft;
 
-static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+static berth_status heft_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = ((const heft *)ctx)->p;
 	(void)tmp;
@@ -30,12 +35,106 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status heft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	heft h = {s->p};
-	return berth_offer_schedule(s, schedule, &h, tmp, err);
+	return berth_offer_schedule(s, heft_schedule, &h, tmp, err);
 }
 
 const berth_method berth_method_heft = {
-	"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false, run,
-	NULL};
+	"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false,
+	heft_run, NULL};
+
+/* HEFT with lookahead: L. F. Bittencourt, R. Sakellariou, E. R. M. Madeira, "DAG scheduling using a lookahead
+ * variant of the heterogeneous earliest finish time algorithm", PDP 2010. Operators go by upward rank. A
+ * device is judged by when the consumers could then end at best: by the latest of their earliest finishes.
+ * Where an operator has no consumer, its own finish counts.
+ *
+ * Reconstruction: a consumer is judged by the producers that are placed already. The operator that is tried
+ * blocks only the end of its own device. When the inputs of an operator that are placed can be on each device
+ * is kept up to date. O(edges * devs^2) and the gaps that are searched. */
+
+typedef struct lookahead {
+	const berth_problem *p;
+	int64_t *arrival_ns; /* [n_ops][n_devs] of the inputs that are placed; 0: none is */
+	int32_t tried;       /* the operator at hand; -1: none yet */
+} lookahead;
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t *arrivals(const lookahead *x, int32_t op)
+{
+	return x->arrival_ns + (size_t)op * (size_t)x->p->n_devs;
+}
+
+/* op was placed: its tensors come to its consumers. */
+static void tell_consumers(const lookahead *x, const berth_partial *part, int32_t op)
+{
+	const berth_graph *g = x->p->g;
+	int32_t from = berth_partial_dev(part, op);
+	int64_t end = berth_partial_end_ns(part)[op];
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			int64_t *at = arrivals(x, g->edge_consumer[e]);
+			for (int32_t d = 0; d < x->p->n_devs; d++)
+				at[d] = max64(at[d], end + berth_transfer_ns(x->p, t, from, d));
+		}
+}
+
+/* Earliest finish of a consumer of tensor t, made on dev at end_ns. */
+static int64_t consumer_finish(const lookahead *x, const berth_partial *part, int32_t t, int32_t consumer,
+                               int32_t dev, int64_t end_ns)
+{
+	const berth_problem *p = x->p;
+	const int64_t *placed = arrivals(x, consumer);
+	int64_t best = INT64_MAX;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		if (!berth_op_legal(p, consumer, d))
+			continue;
+		int64_t ready = max64(placed[d], end_ns + berth_transfer_ns(p, t, dev, d));
+		int64_t finish =
+			berth_partial_start(part, consumer, d, ready, true) + berth_op_time(p, consumer, d);
+		best = finish < best ? finish : best;
+	}
+	return best;
+}
+
+static int64_t lookahead_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
+                               int64_t end_ns)
+{
+	lookahead *x = ctx;
+	const berth_graph *g = x->p->g;
+	int64_t latest = end_ns;
+	(void)start_ns;
+	if (x->tried != op && x->tried >= 0) /* it was placed since */
+		tell_consumers(x, part, x->tried);
+	x->tried = op;
+	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			latest = max64(latest, consumer_finish(x, part, t, g->edge_consumer[e], dev, end_ns));
+	return latest;
+}
+
+static berth_status lookahead_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
+{
+	lookahead *x = ctx;
+	const berth_problem *p = x->p;
+	x->tried = -1;
+	memset(x->arrival_ns, 0, (size_t)p->n_ops * (size_t)p->n_devs * sizeof *x->arrival_ns);
+	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, lookahead_score, x, tmp, err);
+}
+
+static berth_status lookahead_run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	lookahead x = {.p = s->p};
+	BERTH_TRY(BERTH_NEW(tmp, x.arrival_ns, (size_t)s->p->n_ops * (size_t)s->p->n_devs, err));
+	return berth_offer_schedule(s, lookahead_schedule, &x, tmp, err);
+}
+
+const berth_method berth_method_heft_lookahead = {
+	"heft-lookahead",
+	"HEFT that looks at the consumers' finishes too (Bittencourt, Sakellariou, Madeira 2010).", false,
+	lookahead_run, NULL};

@@ -19,7 +19,7 @@
  * more than USUAL_STATES numbers of devices). Where the linearised run is too large as well, the best single
  * device stands. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C
  * ends the search. */
-#include "dp.h"
+#include "max_load_search.h"
 
 #include "cost_model.h"
 #include "dp_ideals.h"

@@ -10,18 +10,18 @@ typedef struct berth_max_load {
 	const berth_problem *p;
 	/* items */
 	int32_t n_items;
-	int32_t *op_item;                /* [n_ops] */
-	int32_t *item_off, *item_op;     /* operators of an item */
-	double *item_s;                  /* [n_items][n_devs] computing; INFINITY: cannot be there */
-	int64_t *item_bytes;             /* parameters and state, private ones */
-	int32_t *near_off, *near_item;   /* items with a tensor in common, each once, both ways */
-	double *dev_s_per_byte;          /* [n_devs]; 0 for CPUs, which pay for no transfer */
-	int64_t *dev_limit_bytes;        /* [n_devs] INT64_MAX: unlimited */
+	int32_t *op_item;              /* [n_ops] */
+	int32_t *item_off, *item_op;   /* operators of an item */
+	double *item_s;                /* [n_items][n_devs] computing; INFINITY: cannot be there */
+	int64_t *item_bytes;           /* parameters and state, private ones */
+	int32_t *near_off, *near_item; /* items with a tensor in common, each once, both ways */
+	double *dev_s_per_byte;        /* [n_devs]; 0 for CPUs, which pay for no transfer */
+	int64_t *dev_limit_bytes;      /* [n_devs] INT64_MAX: unlimited */
 	/* the placement */
-	int32_t *item_dev;               /* [n_items] */
-	int32_t *uses;                   /* [n_tensors][n_devs] consumers of a tensor there */
-	double *load_s;                  /* [n_devs] */
-	int64_t *dev_bytes;              /* [n_devs] */
+	int32_t *item_dev;  /* [n_items] */
+	int32_t *uses;      /* [n_tensors][n_devs] consumers of a tensor there */
+	double *load_s;     /* [n_devs] */
+	int64_t *dev_bytes; /* [n_devs] */
 } berth_max_load;
 
 /* Items are colocation groups. Those joined by a tensor that costs every accelerator more than cut_s make one
@@ -48,5 +48,14 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev);
 
 /* Device of every operator, out [n_ops]. */
 void berth_max_load_devs(const berth_max_load *m, int32_t *op_dev);
+
+/* A lower bound, in seconds, of the largest load of every placement whose largest load is at most upper_s. 0
+ * where nothing can be said. Take the items that no CPU takes within upper_s, by least time on an
+ * accelerator, the longest first. For every j, consider the first j of them. Of m accelerators some k hold at
+ * least k floor(j / m) + min(k, j mod m) of these, at the least the shortest ones (M. Haouari, M. Jemmali,
+ * Computers & Operations Research 35, 2008). Transfers count nothing. tmp is scratch, reset at exit. Fails:
+ * BERTH_ENOMEM. O(items (log items + accelerators)). */
+berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
+                                  berth_err *err);
 
 #endif

@@ -7,10 +7,10 @@
 #include "max_load.h"
 
 typedef struct berth_max_load_lp {
-	berth_lp lp;           /* its value is the largest load in seconds */
+	berth_lp lp; /* its value is the largest load in seconds */
 	/* [n_items][n_devs] column that is 1 where the item stands there; -1: it cannot */
 	int32_t *item_dev_col;
-	double *start;         /* [n_cols] the placement of the loads as a solution */
+	double *start; /* [n_cols] the placement of the loads as a solution */
 } berth_max_load_lp;
 
 /* Columns: x[item, device] whole, y[tensor, accelerator] = |x of the producer - x of a consumer| where one

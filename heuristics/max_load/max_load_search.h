@@ -1,4 +1,5 @@
-/* Annealing for the smallest largest load: for itself, and in turn with other searches. */
+/* The smallest largest load as a part of other searches: annealing for it, in turn with others or for
+ * itself, and the dynamic program as a seed. */
 #ifndef BERTH_MAX_LOAD_SEARCH_H
 #define BERTH_MAX_LOAD_SEARCH_H
 
@@ -31,5 +32,9 @@ berth_max_load_turns berth_max_load_turns_new(const berth_search *s);
  * BERTH_ELIMIT (berth_max_load_new). */
 berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
                                  berth_err *err);
+
+/* Offer what `dp` finds within a hundredth of its work; nothing where it does not know the machine or the
+ * objective. Its work is counted as that of a seed. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err);
 
 #endif

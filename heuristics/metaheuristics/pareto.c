@@ -3,7 +3,7 @@
 
 #include "anneal.h"
 #include "coloc.h"
-#include "limits_first.h"
+#include "method.h"
 #include "moves.h"
 #include "registry.h"
 

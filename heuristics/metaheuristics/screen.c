@@ -3,7 +3,7 @@
 #include "screen.h"
 
 #include "coloc.h"
-#include "prices.h"
+#include "loads.h"
 
 #include <math.h>
 

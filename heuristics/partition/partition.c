@@ -1,11 +1,14 @@
-/* Placements by partitioning libraries; see partition.h. */
+/* Placements by partitioning libraries: the methods `metis` and `scotch`. Devices are chosen, a library cuts
+ * in a process of its own, and parts get devices by what they take there. */
 #include "partition.h"
 
 #include "apart.h"
 #include "coloc.h"
+#include "method.h"
 #include "registry.h"
 
 enum { MAX_JOBS = 10, N_IMBALANCES = 2, MATCH_ROUNDS = 8 };
+
 static const double imbalances[N_IMBALANCES] = {1.05, 1.5};
 
 /* ---- parts to devices ---- */
@@ -180,8 +183,8 @@ static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, 
 	return BERTH_NEW(mem, c->part, (size_t)c->n_jobs * N_IMBALANCES * (size_t)c->n_colocs, err);
 }
 
-static berth_status offer(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev,
-                          berth_arena *tmp, berth_err *err)
+static berth_status offer_parts(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev,
+                                berth_arena *tmp, berth_err *err)
 {
 	const partition_job *j = &c->job[k];
 	int32_t *part_dev;
@@ -204,8 +207,8 @@ static bool in_range(const cuts *c)
 	return true;
 }
 
-static berth_status run(berth_search *s, const partition_library *lib, berth_arena *mem, berth_arena *tmp,
-                        berth_err *err)
+static berth_status cut_and_offer(berth_search *s, const partition_library *lib, berth_arena *mem,
+                                  berth_arena *tmp, berth_err *err)
 {
 	cuts c = {.lib = lib};
 	int32_t *op_dev;
@@ -226,12 +229,16 @@ static berth_status run(berth_search *s, const partition_library *lib, berth_are
 		for (int32_t i = 0; i < N_IMBALANCES; i++) {
 			if (k + i > 0 && !berth_search_afford(s, berth_search_evaluation_ns(s->p)))
 				return BERTH_OK;
-			BERTH_TRY(offer(s, &c, k, i, op_dev, tmp, err));
+			BERTH_TRY(offer_parts(s, &c, k, i, op_dev, tmp, err));
 		}
 	return BERTH_OK;
 }
 
-berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err)
+/* Cut for several choices of devices, the fastest 2, 3, 4, 8, ... of them, and two imbalances, and offer
+ * every placement. Where the library has no answer the best single device is offered. Fails:
+ * BERTH_EUNSUPPORTED (built without the library), BERTH_ENOMEM. */
+static berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp,
+                                  berth_err *err)
 {
 	berth_arena mem;
 	if (!lib->cut)
@@ -239,7 +246,46 @@ berth_status partition_run(berth_search *s, const partition_library *lib, berth_
 		                  "method %s needs its library: install %s and build berth again", lib->name,
 		                  lib->package);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = run(s, lib, &mem, tmp, err);
+	berth_status st = cut_and_offer(s, lib, &mem, tmp, err);
 	berth_arena_free(&mem);
 	return st;
 }
+
+/* METIS as a placement method: multilevel partitioning (G. Karypis and V. Kumar, "A fast and high quality
+ * multilevel scheme for partitioning irregular graphs", SIAM J. Sci. Comput. 20(1), 1998), memory as a
+ * second balance constraint; parts then get devices by what they take there (partition_match). */
+
+/* The package that berth was built without; NULL: it has it. */
+static const char *partition_metis_missing(void)
+{
+	return partition_metis.cut ? NULL : partition_metis.package;
+}
+
+static berth_status metis_run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	return partition_run(s, &partition_metis, tmp, err);
+}
+
+const berth_method berth_method_metis = {
+	"metis",
+	"Partition with the least cut, parts as large as devices are fast (METIS; Karypis, Kumar 1998).",
+	false, metis_run, partition_metis_missing};
+
+/* Scotch as a placement method: static mapping by dual recursive bipartitioning (F. Pellegrini and J. Roman,
+ * "Scotch: a software package for static mapping by dual recursive bipartitioning of process and
+ * architecture graphs", HPCN 1996) onto the devices, weighted by speed, with their distances in time. */
+
+static const char *partition_scotch_missing(void)
+{
+	return partition_scotch.cut ? NULL : partition_scotch.package;
+}
+
+static berth_status scotch_run(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	return partition_run(s, &partition_scotch, tmp, err);
+}
+
+const berth_method berth_method_scotch = {"scotch",
+                                          "Static mapping onto devices and links by dual recursive "
+                                          "bipartitioning (Scotch; Pellegrini, Roman 1996).",
+                                          false, scotch_run, partition_scotch_missing};

@@ -13,16 +13,16 @@ typedef struct partition_job {
 	int32_t n_colocs, n_parts; /* 2 <= n_parts <= n_colocs */
 	/* CSR [n_colocs+1]; an edge stands at both of its ends, one edge a pair, no loops */
 	int32_t *off, *to;
-	int32_t *weight;          /* of an edge, >= 1: mean transfer time between the devices */
-	double weight_ns;         /* what 1 of weight times 1 of distance stands for */
-	int32_t *work;            /* [n_colocs] >= 1: mean time on the devices */
-	int32_t *bytes; /* [n_colocs] >= 0: what moves with a colocation group; NULL: memory is free */
+	int32_t *weight;  /* of an edge, >= 1: mean transfer time between the devices */
+	double weight_ns; /* what 1 of weight times 1 of distance stands for */
+	int32_t *work;    /* [n_colocs] >= 1: mean time on the devices */
+	int32_t *bytes;   /* [n_colocs] >= 0: what moves with a colocation group; NULL: memory is free */
 	/* [n_colocs] the part of a colocation group that only one of the devices can have; -1: any */
 	int32_t *fixed;
-	int32_t *part_dev;        /* [n_parts] */
-	double *share;            /* [n_parts] of the work, by speed; > 0, sum 1 */
-	double *bytes_share;      /* [n_parts] of the bytes; > 0, sum 1 */
-	double bytes_imbalance;   /* as many times its share of bytes has room in a part; > 1 */
+	int32_t *part_dev;      /* [n_parts] */
+	double *share;          /* [n_parts] of the work, by speed; > 0, sum 1 */
+	double *bytes_share;    /* [n_parts] of the bytes; > 0, sum 1 */
+	double bytes_imbalance; /* as many times its share of bytes has room in a part; > 1 */
 	/* [n_parts][n_parts] symmetric, 0 on the diagonal, else DISTANCE_UNIT (the smallest) to
 	 * DISTANCE_MOST: time of transfers */
 	int32_t *distance;
@@ -39,10 +39,6 @@ typedef struct partition_library {
 
 /* cut is NULL where berth was built without the library. */
 extern const partition_library partition_metis, partition_scotch;
-
-/* The package that berth was built without; NULL: it has it. */
-const char *partition_metis_missing(void);
-const char *partition_scotch_missing(void);
 
 /* The job of colocation groups on the n_parts devices part_dev. In mem; tmp is scratch, reset at exit.
  * Fails: BERTH_ENOMEM. O((ops + edges) * n_parts). */
@@ -64,10 +60,5 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
  * with the least time of its own and of its transfers. */
 void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part,
                      const int32_t *part_dev, int32_t *op_dev);
-
-/* Cut for several choices of devices, the fastest 2, 3, 4, 8, ... of them, and two imbalances, and offer
- * every placement. Where the library has no answer the best single device is offered. Fails:
- * BERTH_EUNSUPPORTED (built without the library), BERTH_ENOMEM. */
-berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err);
 
 #endif

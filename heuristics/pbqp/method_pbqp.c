@@ -24,7 +24,7 @@
 #include "coloc.h"
 #include "method.h"
 #include "partial.h"
-#include "pbqp_price.h"
+#include "pbqp_place.h"
 #include "seeds.h"
 
 #include <math.h>

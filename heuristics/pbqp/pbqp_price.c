@@ -1,5 +1,5 @@
 /* Prices of a placement PBQP; see pbqp_price.h. */
-#include "pbqp_price.h"
+#include "pbqp_place.h"
 
 #include "coloc.h"
 

@@ -19,8 +19,8 @@ typedef struct split_cfg {
  * forbid it). */
 typedef struct split_communities {
 	int32_t n;
-	int32_t *off, *op;    /* CSR [n+1], operators by topological index */
-	int32_t *op_comm;     /* [n_ops] */
+	int32_t *off, *op; /* CSR [n+1], operators by topological index */
+	int32_t *op_comm;  /* [n_ops] */
 } split_communities;
 
 /* By modularity over mean transfer times, cut to most_ops operators. Colocation groups stay whole unless they

@@ -1,7 +1,7 @@
 /* One run of one method; see solve.h. */
 #include "solve.h"
 
-#include "limits_first.h"
+#include "method.h"
 
 #include <math.h>
 

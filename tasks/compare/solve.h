@@ -5,7 +5,7 @@
 
 #include "methods.h"
 #include "placement.h"
-#include "search_bounds.h"
+#include "search.h"
 
 typedef struct berth_solution {
 	const berth_problem *p;

@@ -8,7 +8,7 @@
 #include "instance.h"
 #include "lp.h"
 #include "methods.h"
-#include "search_bounds.h"
+#include "search.h"
 #include "solve.h"
 #include "support.h"
 #include "system_json.h"

@@ -3,7 +3,7 @@
  * workloads (../shared/workloads; skipped without them). */
 #include "bounds.h"
 #include "load_system.h"
-#include "max_load_bound.h"
+#include "max_load.h"
 #include "max_load_lp.h"
 #include "methods.h"
 #include "rng.h"

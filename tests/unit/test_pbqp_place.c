@@ -3,7 +3,7 @@
 #include "graph_format.h"
 #include "instance.h"
 #include "method.h"
-#include "pbqp_price.h"
+#include "pbqp_place.h"
 #include "registry.h"
 #include "support.h"
 #include "system_json.h"

@@ -1,6 +1,6 @@
 /* All operators on one device. */
-#ifndef BERTH_SINGLE_H
-#define BERTH_SINGLE_H
+#ifndef BERTH_SIMPLE_H
+#define BERTH_SIMPLE_H
 
 #include "problem.h"
 
