@@ -57,9 +57,9 @@ typedef struct berth_search_cfg {
 	 * that a method makes within it do not call. */
 	void (*kept)(void *ctx, const struct berth_search *s);
 	void *kept_ctx;
-	/* of annealing (style.h); NULL: those that come with berth */
+	/* of annealing (screen.h); NULL: those that come with berth */
 	const struct berth_walk_styles *walk_styles;
-	int32_t walks; /* of annealing, side by side (walks.h); the result depends on their number. 0: 1 */
+	int32_t walks; /* of annealing, side by side (anneal.h); the result depends on their number. 0: 1 */
 } berth_search_cfg;
 
 /* The configuration that a user starts from: latency, seed 1, 10000 evaluations, one thread. */

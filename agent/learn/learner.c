@@ -1,7 +1,6 @@
 /* The learner's state, and its functions over the table of decodings; see learner.h. */
 #include "learner.h"
 
-#include "decoding.h"
 #include "nn.h"
 
 #include <assert.h>
@@ -12,8 +11,10 @@ enum { GROWTH = 64 };
 
 static const learner_decoding *const decodings[] = {
 #define X(constant, operations, name) &learner_##operations,
+
 	BERTH_DECODINGS(X)
 #undef X
+
 };
 
 static const learner_decoding *decoding_of(const berth_learner *l)
@@ -122,8 +123,8 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 
 /* ---- cloning ---- */
 
-berth_status berth_learner_clone_starts(berth_learner *l, int32_t i, int32_t n,
-                                        const int32_t *const *op_devs, int32_t steps, berth_err *err)
+berth_status berth_learner_clone_starts(berth_learner *l, int32_t i, int32_t n, const int32_t *const *op_devs,
+                                        int32_t steps, berth_err *err)
 {
 	if (n == 0 || l->pair[i].e.n_groups == 0)
 		return BERTH_OK;
@@ -157,8 +158,8 @@ int32_t berth_learner_want(const berth_learner *l, int32_t i)
 	return n < l->cfg.batch ? l->cfg.batch : n < most ? (int32_t)n : most;
 }
 
-berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn,
-                                 berth_step_stats *stats, berth_err *err)
+berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn, berth_step_stats *stats,
+                                 berth_err *err)
 {
 	assert(n <= l->cfg.at_once);
 	for (int32_t k = 0; k < n; k++) {
@@ -186,4 +187,53 @@ void berth_learner_drawn(const berth_learner *l, int32_t i, int32_t k, int32_t *
 berth_status berth_learner_offer_greedy(berth_learner *l, int32_t i, berth_arena *tmp, berth_err *err)
 {
 	return decoding_of(l)->offer_greedy(l, &l->pair[i], tmp, err);
+}
+
+static double keep_of(const berth_pair *pair, double keep)
+{
+	return pair->episodes > 0 ? keep : 0;
+}
+
+void learner_note_rewards(berth_batch *b, double keep)
+{
+	berth_step_stats *stats = &b->stats;
+	double values = 0;
+	stats->n = b->n;
+	stats->best = -INFINITY;
+	stats->worst = INFINITY;
+	for (int32_t i = 0; i < b->n; i++) {
+		b->reward[i] = berth_reward(b->pair->reference, b->score[i]);
+		stats->best = fmax(stats->best, b->reward[i]);
+		stats->worst = fmin(stats->worst, b->reward[i]);
+		if (berth_score_feasible(b->score[i])) {
+			stats->feasible++;
+			values += b->score[i].value;
+		}
+	}
+	b->baseline = b->pair->baseline;
+	stats->mean = berth_baseline_move(&b->baseline, keep_of(b->pair, keep), b->n, b->reward);
+	for (int32_t i = 0; i < b->n; i++)
+		b->advantage[i] = (nn_real)berth_baseline_advantage(&b->baseline, b->reward[i]);
+	stats->mean_value = stats->feasible ? values / stats->feasible : NAN;
+}
+
+void learner_settle(const berth_batch *b, double keep)
+{
+	berth_pair *pair = b->pair;
+	berth_baseline_move(&pair->baseline, keep_of(pair, keep), b->n, b->reward);
+	pair->episodes += b->n;
+	pair->s->mean = b->stats.mean_value;
+}
+
+void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats)
+{
+	stats->policy_loss = now->policy_loss;
+	stats->kl = now->kl;
+	stats->clip_fraction = now->clip_fraction;
+	stats->entropy = now->entropy;
+}
+
+berth_status learner_apply(berth_learner *l, const berth_batch *b, double *norm, berth_err *err)
+{
+	return adam_step(l->cfg.lr * l->lr_scale, &l->adam, l->params, b->grads, norm, err);
 }

@@ -1,8 +1,5 @@
 /* Training; see train.h. */
-#include "train_pairs.h"
-#include "train_ranks.h"
-#include "train_teach.h"
-#include "train_tune.h"
+#include "trainer.h"
 
 #include "file.h"
 #include "text.h"

@@ -20,7 +20,7 @@ typedef struct berth_train_update {
 	const char *graph, *system;  /* of the item */
 	berth_step_stats stats;
 	double best_value, bound;    /* of the item */
-	int64_t flat;                /* updates in a row that taught nothing of the item; train_turns.h */
+	int64_t flat;                /* updates in a row that taught nothing of the item; trainer.h */
 	bool collapsed;              /* so many that others get its budget */
 	int32_t n_collapsed;         /* items that are so */
 	double mean_reward;          /* of what is drawn, moving, mean over the items */
@@ -38,7 +38,7 @@ typedef struct berth_train_cfg {
 	bool each_objective; /* each pair has one of all, drawn by the seed (trainer_objective) */
 	uint64_t seed;
 	int64_t evaluations;         /* over all items, portfolio and final search counted */
-	/* Evaluations of a search for the teacher of each item (train_teach.h), which come first, three
+	/* Evaluations of a search for the teacher of each item (trainer.h), which come first, three
 	 * times, and are not counted with those above; no search comes last then. 0: no teachers.
 	 * Sequential decoding alone. */
 	int64_t teach;
@@ -53,7 +53,7 @@ typedef struct berth_train_cfg {
 	berth_status (*open)(void *ctx, int32_t i, berth_arena *mem, berth_arena *tmp, berth_train_item *out,
 	                     berth_err *err);
 	void *open_ctx;
-	/* Fine-tuning (train_tune.h): the policy to begin with, whose settings learner has but for at_once;
+	/* Fine-tuning (trainer.h): the policy to begin with, whose settings learner has but for at_once;
 	 * NULL: fresh weights. Pairs that are held alone. Nothing is imitated before, and no search
 	 * comes last. */
 	const berth_policy_file *from;
@@ -124,7 +124,7 @@ double berth_train_cost_s(const berth_problem *p);
 
 /* Train: the portfolio, with cfg->teach the imitation of teachers, then steps over the items in turn, then a
  * search from every incumbent with a fifth of the evaluations. Items of which nothing is left to learn give
- * their turns to the others. Where all are so, learning ends before its budget does (train_turns.h). One seed
+ * their turns to the others. Where all are so, learning ends before its budget does (trainer.h). One seed
  * gives one policy to the bit, for any number of threads and ranks, interrupted or not.
  * Resumed with a larger budget than the checkpoint's, learning goes on under the new one. With a smaller one
  * it goes on up to that. Where the checkpoint is beyond it, nothing is done, and the file stays as it is.

@@ -1,5 +1,6 @@
-/* See train_ranks.h. */
-#include "train_ranks.h"
+/* Training over ranks (trade.h): who does what, and what is traded so that all know all of the state. With one
+ * rank there is nothing to trade. */
+#include "trainer.h"
 
 #include "sha256.h"
 #include "sort.h"

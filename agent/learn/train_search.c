@@ -1,12 +1,81 @@
-/* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy
- * does not learn from it. */
-#include "train_pairs.h"
-#include "train_ranks.h"
-
+/* Searches within a training: of teachers, while it runs, and the final one from every incumbent. */
+#include "coloc.h"
 #include "cooling.h"
 #include "improve.h"
+#include "trainer.h"
 
 #include <string.h>
+
+/* A teacher's search of a pair depends on the pair, its turn and the policy, never on when it is
+ * made, so a training that goes on finds the same teachers. */
+enum { TURNS = 18, SEARCHES = 3 };
+
+int64_t trainer_taught_turns(const trainer *w)
+{
+	return trainer_teaches(w) ? (int64_t)TURNS * w->n_items : 0;
+}
+
+bool trainer_turn_is_taught(const trainer *w)
+{
+	return w->turns.next < trainer_taught_turns(w);
+}
+
+bool trainer_turn_searches(const trainer *w)
+{
+	return w->turns.next / w->n_items % (TURNS / SEARCHES) == 0;
+}
+
+static berth_status anneal_teacher(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_cooling c;
+	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
+	return berth_cooling_finish(&c, tmp, err);
+}
+
+/* The incumbent stays the teacher where nothing better is found. */
+static berth_status find_teacher(berth_search *s, const berth_search *known, double bound,
+                                 const int32_t *from, berth_arena *tmp, berth_err *err)
+{
+	berth_search_prove(s, bound);
+	if (from)
+		berth_search_offer(s, from, NULL);
+	else
+		berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
+	BERTH_TRY(anneal_teacher(s, tmp, err));
+	berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
+	return BERTH_OK;
+}
+
+berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t *op_dev, int32_t *order,
+                           berth_score scores[2], berth_err *err)
+{
+	const trainer *w = ctx;
+	const berth_search *known = &w->search[pair];
+	const berth_pair *own = &w->l.pair[pair];
+	const atomic_int *cancel = w->ranks->n > 1 ? NULL : w->cfg->cancel;
+	berth_search_cfg cfg = {.objective = known->cfg.objective,
+	                        .seed = own->seed + (uint64_t)own->episodes,
+	                        .evaluations = w->cfg->teach,
+	                        .cancel = cancel};
+	berth_arena mem = {0}, tmp = {0};
+	berth_search s;
+	berth_search_tell_ordered(known, op_dev, order, scores);
+	if (trainer_is_proven(w, pair) || !berth_can_move(known->p))
+		return BERTH_OK;
+	berth_status st = berth_search_new(known->p, &cfg, &mem, &s, err);
+	if (st == BERTH_OK)
+		st = find_teacher(&s, known, w->pair[pair].bound, from, &tmp, err);
+	if (st == BERTH_OK)
+		berth_search_tell_ordered(&s, op_dev, order, scores);
+	if (st == BERTH_OK && cancel && *cancel)
+		st = berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return st;
+}
+
+/* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy
+ * does not learn from it. */
 
 /* An item's search, on a copy. */
 typedef struct item_search {
@@ -21,7 +90,8 @@ typedef struct item_search {
 } item_search;
 
 /* Runs of annealing of doubling length, as in the method berth. */
-static berth_status anneal(berth_search *s, const berth_portfolio *known, berth_arena *tmp, berth_err *err)
+static berth_status anneal_known(berth_search *s, const berth_portfolio *known, berth_arena *tmp,
+                                 berth_err *err)
 {
 	berth_cooling c;
 	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
@@ -38,9 +108,8 @@ static berth_status open_again(item_search *x, berth_train_item *item, berth_sea
 	trainer *w = x->w;
 	berth_search s;
 	BERTH_TRY(w->cfg->open(w->cfg->open_ctx, x->item, &x->mem, &x->tmp, item, err));
-	berth_search_cfg cfg = {.objective = w->pair[x->item].objective,
-	                        .seed = w->cfg->seed,
-	                        .evaluations = INT64_MAX};
+	berth_search_cfg cfg = {
+		.objective = w->pair[x->item].objective, .seed = w->cfg->seed, .evaluations = INT64_MAX};
 	BERTH_TRY(berth_search_new(item->p, &cfg, &x->mem, &s, err));
 	BERTH_TRY(berth_portfolio_run(&s, &x->mem, &x->tmp, known, err));
 	*h = w->search[x->item];
@@ -71,7 +140,7 @@ static berth_status search_item(item_search *x, berth_err *err)
 	x->s.cfg.evaluations = x->evaluations / 2;
 	BERTH_TRY(berth_local_search(&x->s, &x->tmp, err));
 	x->s.cfg.evaluations = x->evaluations;
-	return anneal(&x->s, &known, &x->tmp, err);
+	return anneal_known(&x->s, &known, &x->tmp, err);
 }
 
 static void run_item(void *ctx, int32_t i, int32_t worker)
@@ -96,8 +165,7 @@ static berth_status take_over(const item_search *x, berth_err *err)
 bool trainer_is_proven(const trainer *w, int32_t i)
 {
 	berth_score best = w->search[i].best;
-	return w->pair[i].n_ops == 0 ||
-	       (berth_score_feasible(best) && best.value <= w->pair[i].bound);
+	return w->pair[i].n_ops == 0 || (berth_score_feasible(best) && best.value <= w->pair[i].bound);
 }
 
 /* Shares of `left`, an equal one for each item that is left but for those that are proven; and who

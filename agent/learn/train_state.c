@@ -1,7 +1,5 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
-#include "train_pairs.h"
-#include "train_ranks.h"
-#include "train_tune.h"
+#include "trainer.h"
 
 #include "file.h"
 

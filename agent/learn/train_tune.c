@@ -1,8 +1,7 @@
-/* See train_tune.h. */
-#include "train_tune.h"
-
+/* Fine-tuning: training that begins at a policy, looks at what it comes to at even places of the budget, and
+ * keeps the best. */
 #include "proposals.h"
-#include "train_pairs.h"
+#include "trainer.h"
 
 #include <math.h>
 #include <string.h>

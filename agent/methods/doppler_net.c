@@ -1,8 +1,8 @@
-/* The two policies of DOPPLER; see doppler_net.h. Forward passes are lists of layers, backward passes the
+/* The two policies of DOPPLER; see doppler.h. Forward passes are lists of layers, backward passes the
  * same lists reversed. */
-#include "doppler_net.h"
+#include "doppler.h"
 
-#include "nn_round.h"
+#include "nn_gemm.h"
 #include "nn_table.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* The network of HSDAG; see hsdag_net.h. Forward passes are lists of layers, the backward pass the same
+/* The network of HSDAG; see hsdag.h. Forward passes are lists of layers, the backward pass the same
  * lists reversed. */
-#include "hsdag_net.h"
+#include "hsdag.h"
 
 #include "nn.h"
 #include "nn_table.h"

@@ -2,7 +2,7 @@
  * the incumbent is annealed. What annealing finds is cloned again. Every part is anytime: phases follow the
  * count of rounds, never the budget. */
 #include "cooling.h"
-#include "agent.h"
+#include "methods.h"
 #include "coloc.h"
 #include "policy_file.h"
 #include "learner.h"

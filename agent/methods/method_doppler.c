@@ -1,7 +1,7 @@
 /* `doppler`: DOPPLER (X. Yao et al., "DOPPLER: Dual-Policy Learning for Device Assignment in Asynchronous
  * Dataflow Graphs", ICLR 2026), one policy pair per graph.
  *
- * Faithful: the two policies and what they see (doppler_net.h, doppler.h). Stage one imitates the
+ * Faithful: the two policies and what they see (doppler.h). Stage one imitates the
  * critical-path list: the ready operator with the longest path down, on the device where it starts first.
  * Stage two is REINFORCE on the simulator, with the running average of rewards as its baseline and one
  * reward at the end of an episode.
@@ -13,13 +13,13 @@
  * paper's devices are all alike. Stage three of the paper, on the real machine, is measured training
  * (berth train --env measured). An episode takes two evaluations: by the system's rule, and in the order
  * of the schedule. */
-#include "adam.h"
+#include "nn_table.h"
 #include "doppler.h"
 #include "method.h"
 #include "nn.h"
 #include "offer_schedule.h"
 #include "portfolio.h"
-#include "reward.h"
+#include "policy_loss.h"
 #include "repair.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * Faithful: chains are joined, and features have the fractal dimension. The edge scores of a graph network
  * parse the graph by every node's dominant edge and connected components (the grouper by-score). Clusters
- * are placed by a softmax each. The gradient reaches the scores through the clusters (hsdag_net.h).
+ * are placed by a softmax each. The gradient reaches the scores through the clusters (hsdag.h).
  *
  * Ours: parsing stops at a target count, where the released loop goes on to one cluster a component.
  * Placements on one device are not forbidden. Scores of merged edges are added up from round to round, not
@@ -13,13 +13,12 @@
  * times the discounted sum of rewards 1 / latency, without a baseline. PPO draws placements from one
  * parsing, with a moving baseline of logarithmic rewards and each cluster's ratio clipped. The method is
  * the PPO form, the better one (docs/learning.md). */
-#include "adam.h"
+#include "nn_table.h"
 #include "hsdag.h"
 #include "method.h"
 #include "nn.h"
 #include "policy_loss.h"
 #include "portfolio.h"
-#include "reward.h"
 
 #include <math.h>
 #include <string.h>

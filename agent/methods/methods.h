@@ -2,10 +2,12 @@
 #ifndef BERTH_METHODS_H
 #define BERTH_METHODS_H
 
+#include "learner.h"
 #include "method.h"
 
 /* Number of methods, and one of them: heuristics first, in the order of their table. */
 int32_t berth_n_methods(void);
+
 const berth_method *berth_method_at(int32_t i);
 
 /* The method called name. Fails: BERTH_EINVAL, naming the nearest one. */
@@ -13,5 +15,33 @@ berth_status berth_method_find(const char *name, const berth_method **out, berth
 
 /* What place uses where none is named: `berth`. */
 const berth_method *berth_method_default(void);
+
+/* Configuration of the method `berth`, part by part: for the method itself, and for telling what each part is
+ * worth. */
+
+typedef struct berth_agent_cfg {
+	bool portfolio; /* run the portfolio first; false: the best single device alone */
+	bool far;       /* partitions and communities beside it (seeds.h) */
+	bool proposals; /* offer the trained policy's own placements */
+	bool edges;     /* the learner sees who gives to whom */
+	bool anneal;    /* refine in turn with learning; false: learn alone */
+	/* Refine the order of operators with the placement. false: placements by the system's rule. */
+	bool orders;
+	/* Evaluations of learning per evaluation of annealing at first, [0, 2]. In longer runs of annealing
+	 * it grows as the root of their length. Default 0.1. */
+	double learn_share;
+	/* Operators * devices up to which learning goes on from a sequential policy, decoding as it does.
+	 * Larger problems learn one-shot from fresh weights: a sequential sample takes as long as tens of
+	 * evaluations. Default 1024. */
+	int64_t sequential_cells;
+	/* Where the trained policy is of the same decoding, learning starts from it and takes its settings.
+	 * Of these here, epochs 0 and clone_steps 0 still hold. */
+	berth_learner_cfg learner;
+} berth_agent_cfg;
+
+berth_agent_cfg berth_agent_cfg_default(void);
+
+/* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's or the learner's settings). */
+berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err);
 
 #endif

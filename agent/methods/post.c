@@ -1,41 +1,51 @@
 /* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own, as
  * the product over all groups learns nothing. The baseline is a moving average of rewards, which are
  * logarithms of the value. */
-#include "post.h"
-
 #include "encode.h"
-#include "policy_loss.h"
 #include "method.h"
+#include "policy_loss.h"
 #include "portfolio.h"
-#include "reward.h"
+#include "search.h"
 
 #include <math.h>
 #include <string.h>
 
+typedef struct post_cfg {
+	int32_t groups;    /* default 64 */
+	int32_t ppo_every; /* K: PPO on the latest K samples; 0: never; default 10 */
+	/* N, a multiple of K: cross-entropy on the latest N samples. 0: never. Default 100. */
+	int32_t ce_every;
+	int32_t steps;  /* gradient steps of a PPO update; default 10 */
+	double lr;      /* of plain gradient ascent per group; default 0.03 */
+	double clip;    /* default 0.2 */
+	double elite;   /* rho: share of the N samples that is fitted; default 0.1 */
+	double epsilon; /* uniform share mixed in after each fit; default 0.02 */
+} post_cfg;
+
 #define KEEP 0.8 /* of the baseline, from chunk to chunk */
 
-berth_post_cfg berth_post_cfg_default(void)
+static post_cfg post_cfg_default(void)
 {
-	return (berth_post_cfg){.groups = 64,
-	                        .ppo_every = 10,
-	                        .ce_every = 100,
-	                        .steps = 10,
-	                        .lr = 0.03,
-	                        .clip = 0.2,
-	                        .elite = 0.1,
-	                        .epsilon = 0.02};
+	return (post_cfg){.groups = 64,
+	                  .ppo_every = 10,
+	                  .ce_every = 100,
+	                  .steps = 10,
+	                  .lr = 0.03,
+	                  .clip = 0.2,
+	                  .elite = 0.1,
+	                  .epsilon = 0.02};
 }
 
 typedef struct table {
 	berth_search *s;
-	berth_post_cfg cfg;
+	post_cfg cfg;
 	berth_encoding e;
 	size_t groups, devs, ops;
-	int32_t chunk, n;          /* samples drawn together; in the window of N now */
+	int32_t chunk, n; /* samples drawn together; in the window of N now */
 	nn_real *u, *logp, *work, *du, *old_logp, *advantage; /* u, logp, du [groups][devs] */
-	double *threshold;         /* [groups][devs] */
-	int32_t *action;           /* [N][groups] */
-	double *reward;            /* [N] */
+	double *threshold;                                    /* [groups][devs] */
+	int32_t *action;                                      /* [N][groups] */
+	double *reward;                                       /* [N] */
 	int32_t *op_devs;
 	berth_score *score;
 	double reference;
@@ -45,7 +55,7 @@ typedef struct table {
 
 static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 {
-	const berth_post_cfg *c = &t->cfg;
+	const post_cfg *c = &t->cfg;
 	berth_aim aim = berth_aim_of(&t->s->cfg.objective);
 	BERTH_TRY(berth_encode(t->s->p, aim, c->groups, false, tmp, t->s->mem, &t->e, err));
 	t->groups = (size_t)t->e.n_groups;
@@ -136,7 +146,9 @@ static void fit_elite(table *t)
 	}
 }
 
-berth_status berth_post_run(berth_search *s, const berth_post_cfg *cfg, berth_arena *tmp, berth_err *err)
+/* Draw, score and learn until the budget of s ends; at least one placement is offered. Source of the
+ * settings: our own measurements on public graphs; the paper's are not all readable. Fails: BERTH_ENOMEM. */
+static berth_status post_run(berth_search *s, const post_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	table t = {.s = s, .cfg = *cfg};
 	BERTH_TRY(new_table(&t, tmp, err));
@@ -163,44 +175,47 @@ berth_status berth_post_run(berth_search *s, const berth_post_cfg *cfg, berth_ar
 
 static berth_status run_post(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_post_cfg cfg = berth_post_cfg_default();
-	return berth_post_run(s, &cfg, tmp, err);
+	post_cfg cfg = post_cfg_default();
+	return post_run(s, &cfg, tmp, err);
 }
 
 static berth_status run_ppo(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_post_cfg cfg = berth_post_cfg_default();
+	post_cfg cfg = post_cfg_default();
 	cfg.ce_every = 0;
 	/* Alone it must go all the way itself. Each of the three has its best of the rates tried. */
 	cfg.lr = 0.1;
-	return berth_post_run(s, &cfg, tmp, err);
+	return post_run(s, &cfg, tmp, err);
 }
 
 /* One gradient step a chunk: every ratio is 1, so nothing is clipped. */
 static berth_status run_reinforce(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_post_cfg cfg = berth_post_cfg_default();
+	post_cfg cfg = post_cfg_default();
 	cfg.ce_every = 0;
 	cfg.steps = 1;
 	cfg.lr = 0.3;
-	return berth_post_run(s, &cfg, tmp, err);
+	return post_run(s, &cfg, tmp, err);
 }
 
 static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_post_cfg cfg = berth_post_cfg_default();
+	post_cfg cfg = post_cfg_default();
 	cfg.ppo_every = 0;
-	return berth_post_run(s, &cfg, tmp, err);
+	return post_run(s, &cfg, tmp, err);
 }
 
 const berth_method berth_method_post = {
 	"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true,
 	run_post, NULL};
+
 const berth_method berth_method_ppo = {
 	"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo, NULL};
+
 const berth_method berth_method_reinforce = {"reinforce",
                                              "Policy gradient with a moving baseline on the table of post "
                                              "(Williams 1992; Mirhoseini et al. 2017).",
                                              true, run_reinforce, NULL};
+
 const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true,
                                        run_cem, NULL};

@@ -1,23 +1,54 @@
+/* The parts of networks, and the number type that they are made of. */
+#ifndef BERTH_NN_H
+#define BERTH_NN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The number type of the network: float in the product. The gradient tests compile the same text with
+ * -DNN_REAL=double, where finite differences are exact enough to find every slip. */
+
+#ifndef NN_REAL
+
+#define NN_REAL float
+
+#endif
+
+typedef NN_REAL nn_real;
+
+/* x, or 0 where it is closer to 0 than least. Products of numbers near the least float are slow (an operation
+ * takes a hundred times as long), and gradients of a policy that is sure of itself come there. */
+static inline nn_real nn_flush(nn_real x, nn_real least)
+{
+	return x > -least && x < least ? 0 : x;
+}
+
+/* A gradient closer to 0 than this moves no weight: Adam adds 1e-8 to its size. */
+#define NN_TINY ((nn_real)1e-20)
+
+/* Before a function whose inner loops have independent iterations: the build compiles it for several
+ * instruction sets where it can. The same bits on all of them: nothing is contracted, no sum is reordered. */
+#ifndef NN_CLONES
+
+#define NN_CLONES
+
+#endif
+
 /* Layers as pure functions over row-major arrays: outputs first, then inputs, parameters stored (in, out).
  * What a backward pass needs of its forward pass is an output of it. Gradients accumulate (the caller zeroes
  * the block) unless said otherwise. Nothing here allocates or fails.
  *
  * Reproducible: every sum runs in an order that depends on the shapes only. Equal inputs give equal bits,
  * whatever the CPU, but for the C library's exp, log and sqrt. */
-#ifndef BERTH_NN_H
-#define BERTH_NN_H
-
-#include "nn_real.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 /* y[N,M] = x[N,K] @ w[K,M] + b[M]. */
 void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
                const nn_real w[restrict], const nn_real b[restrict]);
+
 /* y[N,M] += x[N,K] @ w[K,M]. */
 void nn_linear_add(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real x[restrict],
                    const nn_real w[restrict]);
+
 /* dx[N,K] += dy[N,M] @ w';  dw[K,M] += x' @ dy;  db[M] += sum of the rows of dy. dx NULL: x is no variable;
  * db NULL: no bias. */
 void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_real dw[restrict],
@@ -26,12 +57,14 @@ void nn_linear_backward(size_t N, size_t K, size_t M, nn_real dx[restrict], nn_r
 
 /* y = max(y, 0), in place. */
 void nn_relu(size_t n, nn_real y[]);
+
 /* dy = 0 where y (what nn_relu left) is 0, in place. */
 void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict]);
 
 /* y[N] = relu(x[N,M]) @ v[M]. */
 void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict],
                    const nn_real v[restrict]);
+
 /* dx[N,M] is overwritten; dv[M] accumulates. */
 void nn_relu_score_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dv[restrict],
                             const nn_real dy[restrict], const nn_real x[restrict], const nn_real v[restrict]);
@@ -49,6 +82,7 @@ void nn_scatter_add(size_t N, size_t M, nn_real y[restrict], const nn_real x[res
  * Hinton 2016). mean[N] and rstd[N] are kept for the backward pass. */
 void nn_layernorm(size_t N, size_t M, nn_real y[restrict], nn_real mean[restrict], nn_real rstd[restrict],
                   const nn_real x[restrict], const nn_real g[restrict], const nn_real b[restrict]);
+
 void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[restrict],
                            nn_real db[restrict], const nn_real dy[restrict], const nn_real x[restrict],
                            const nn_real mean[restrict], const nn_real rstd[restrict],
@@ -59,6 +93,7 @@ void nn_layernorm_backward(size_t N, size_t M, nn_real dx[restrict], nn_real dg[
  * writes nothing; N where all is well. */
 size_t nn_log_softmax(size_t N, size_t M, nn_real logp[restrict], const nn_real x[restrict],
                       const uint8_t mask[restrict]);
+
 /* dx[n,m] += dlogp[n,m] - exp(logp[n,m]) * sum of the row of dlogp. Illegal columns have dlogp 0, and get
  * 0. */
 void nn_log_softmax_backward(size_t N, size_t M, nn_real dx[restrict], const nn_real dlogp[restrict],
@@ -82,6 +117,7 @@ void nn_inverse_degrees(const nn_edges *g, nn_real inv[restrict]);
  * order of the edges. */
 void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], const nn_real p[restrict],
                  const nn_real q[restrict], const nn_real inv[restrict]);
+
 /* dp accumulates; dq[n_edges][2H] is overwritten. */
 void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_real dq[restrict],
                           const nn_real dm[restrict], const nn_real p[restrict], const nn_real q[restrict],
@@ -90,6 +126,7 @@ void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[restrict], nn_
 /* z[N,D,H] = a[N,H] + b[D,H], each broadcast over the other's index. */
 void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict],
                  const nn_real b[restrict]);
+
 void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict],
                           const nn_real dz[restrict]);
 

@@ -2,7 +2,7 @@
  * reversed. */
 #include "policy.h"
 
-#include "nn_round.h"
+#include "nn_gemm.h"
 #include "nn_table.h"
 
 #include <math.h>

@@ -17,7 +17,7 @@
 #define BERTH_POLICY_H
 
 #include "arena.h"
-#include "nn_real.h"
+#include "nn.h"
 #include "rng.h"
 
 #include <stdint.h>
@@ -42,7 +42,7 @@ typedef struct policy_input {
 	const uint8_t *mask;
 } policy_input;
 
-/* The model as in nn_table.h and nn_round.h, with the dimensions as d. This table gives the layout of the
+/* The model as in nn_table.h and nn_gemm.h, with the dimensions as d. This table gives the layout of the
  * block, the initial values and the names in checkpoints. Weights are stored (in, out). The two halves of a
  * message's columns are its two directions. */
 #define POLICY_PARAMS(X)                                      \

@@ -1,5 +1,5 @@
-/* See policy_card.h. */
-#include "policy_card.h"
+/* The card of a policy as JSON text: from what the policy was made, what that cost, and what came of it. */
+#include "policy_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,14 +1,33 @@
-/* Losses on the logits of policy.h: loss and gradient in one function. In one-shot placements every node's
- * device is drawn on its own, so all samples of one instance share its logits. The gradient is gathered over
- * the samples first, and the network runs backward once. Gradients accumulate into dlogits, so losses can be
- * added. Sums run in the order of the samples. */
+/* Rewards of placements, and the moving baseline that makes advantages of them. */
 #ifndef BERTH_POLICY_LOSS_H
 #define BERTH_POLICY_LOSS_H
 
 #include "arena.h"
-#include "nn_real.h"
+#include "eval.h"
+#include "nn.h"
 
 #include <stdint.h>
+
+/* log(reference / value), in [-3, 3]. Lower for what does not fit memory, by its excess. reference: value of
+ * the best single device. */
+double berth_reward(double reference, berth_score score);
+
+/* Mean and variance of rewards, moving from batch to batch. All 0 at first. */
+typedef struct berth_baseline {
+	double mean, var;
+} berth_baseline;
+
+/* Take a batch of n >= 1 rewards in. keep: share of the old figures that stays, in [0, 1); 0 in the first
+ * batch. Returns the batch's mean. */
+double berth_baseline_move(berth_baseline *b, double keep, int32_t n, const double *reward);
+
+/* A reward in standard deviations above the mean, within [-4, 4]. */
+double berth_baseline_advantage(const berth_baseline *b, double reward);
+
+/* Losses on the logits of policy.h: loss and gradient in one function. In one-shot placements every node's
+ * device is drawn on its own, so all samples of one instance share its logits. The gradient is gathered over
+ * the samples first, and the network runs backward once. Gradients accumulate into dlogits, so losses can be
+ * added. Sums run in the order of the samples. */
 
 /* logp[n_nodes][n_devs] = log-probabilities; -INFINITY where mask is 0. Fails: BERTH_EINFEASIBLE, naming a
  * node without a legal device; logp is then as it was. */
@@ -23,7 +42,7 @@ typedef struct policy_ppo_cfg {
 } policy_ppo_cfg;
 
 typedef struct policy_ppo_stats {
-	double loss;          /* policy_loss - cfg.entropy * entropy */
+	double loss; /* policy_loss - cfg.entropy * entropy */
 	/* - mean of min(ratio * advantage, clipped ratio * advantage) over samples and nodes. */
 	double policy_loss;
 	double entropy;       /* mean over nodes, nats */
@@ -56,9 +75,9 @@ berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32
 /* Sums over the samples that put a node on a device. */
 typedef struct policy_batch {
 	int32_t n_samples, n_nodes, n_devs;
-	nn_real *old_logp; /* [n_nodes][n_devs] the table; set by whoever draws */
+	nn_real *old_logp;   /* [n_nodes][n_devs] the table; set by whoever draws */
 	double *gain, *loss; /* [n_nodes][n_devs] of the advantages above 0; of those below */
-	int32_t *count;    /* [n_nodes][n_devs] samples */
+	int32_t *count;      /* [n_nodes][n_devs] samples */
 } policy_batch;
 
 /* Room for a table of n_cells = nodes * devices. Fails: BERTH_ENOMEM. */

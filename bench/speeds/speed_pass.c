@@ -3,7 +3,7 @@
  * growing problems the time of an operator should stay as it is. */
 #include "speeds.h"
 
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "proposals.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A trained policy at a glance: where it comes from and how large it is. */
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"

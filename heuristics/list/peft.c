@@ -206,7 +206,7 @@ const berth_method berth_method_peft_priced = {"peft-priced",
  * pass, so that passes do not come to rest. A pass need not be better than the one before; the last is when
  * PATIENCE in a row were not better than the best.
  *
- * First one schedule under each of several weights of the surcharges (priced.h); then passes under
+ * First one schedule under each of several weights of the surcharges; then passes under
  * the best weight, and without surcharges. At most 5 + 2 * (1 + MOST) list schedules, and two
  * evaluations each. The passes are berth's own. */
 

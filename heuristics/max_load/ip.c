@@ -274,7 +274,7 @@ berth_status berth_max_load_lp_new(const berth_max_load *m, double least, berth_
  * there is a solver, for what it finds and proves. All limits are counts.
  *
  * Beyond the paper: colocation groups joined by a tensor that costs more than the incumbent's whole load are
- * one item. Equal devices are told apart by the first item on them. A counting bound (max_load_bound.h)
+ * one item. Equal devices are told apart by the first item on them. A counting bound (max_load.h)
  * stands beside the solver's.
  *
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its

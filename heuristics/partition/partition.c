@@ -234,11 +234,7 @@ static berth_status cut_and_offer(berth_search *s, const partition_library *lib,
 	return BERTH_OK;
 }
 
-/* Cut for several choices of devices, the fastest 2, 3, 4, 8, ... of them, and two imbalances, and offer
- * every placement. Where the library has no answer the best single device is offered. Fails:
- * BERTH_EUNSUPPORTED (built without the library), BERTH_ENOMEM. */
-static berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp,
-                                  berth_err *err)
+berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err)
 {
 	berth_arena mem;
 	if (!lib->cut)

@@ -61,4 +61,9 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 void partition_place(const berth_problem *p, const partition_job *j, const int32_t *part,
                      const int32_t *part_dev, int32_t *op_dev);
 
+/* Cut for several choices of devices, the fastest 2, 3, 4, 8, ... of them, and two imbalances, and offer
+ * every placement. Where the library has no answer the best single device is offered. Fails:
+ * BERTH_EUNSUPPORTED (built without the library), BERTH_ENOMEM. */
+berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err);
+
 #endif

@@ -3,7 +3,7 @@
  * only the abstract could be read: this is a reconstruction.
  *
  * The sum that a PBQP minimises is work and transfers. That is no run time: on equal devices it is least on a
- * single one. So the problem is solved in rounds under different prices (pbqp_price.h), each answer is
+ * single one. So the problem is solved in rounds under different prices (pbqp_place.h), each answer is
  * simulated, and the best one is kept:
  *   1. the plain problem: times and transfer times
  *   2. price vectors that refer in turn to two schedules: the plain answer with nothing waiting for a device,

@@ -1,4 +1,5 @@
-/* Prices of a placement PBQP; see pbqp_price.h. */
+/* Prices of a placement PBQP: what a colocation group on a device and a transfer between two cost, as seen
+ * from a schedule with its slack, and what it costs to share a device. */
 #include "pbqp_place.h"
 
 #include "coloc.h"

@@ -127,7 +127,7 @@ void pbqp_propagate(const pbqp_reducer *r, int32_t *x);
 /* look[i] = cost of alternative i of v + sum over neighbours of the least cost that they can then have. */
 void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look);
 
-/* ---- pbqp_bound.c ---- */
+/* ---- pbqp_exact.c: bounds ---- */
 
 /* Raise w->base by moving costs between nodes and edges without changing the problem, for at most n_sweeps
  * there and back. Nodes taken are left alone. Fails: BERTH_ENOMEM. */

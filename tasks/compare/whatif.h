@@ -8,7 +8,7 @@
 typedef struct berth_whatif_cfg {
 	const berth_method *method; /* that solves anew; it starts from the placement */
 	berth_search_cfg search;    /* objective, seed and budget of each solution */
-	const char *bound;          /* of each machine, as in search_bounds.h */
+	const char *bound;          /* of each machine, as in search.h */
 } berth_whatif_cfg;
 
 /* One placement on one system. */

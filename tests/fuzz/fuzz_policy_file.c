@@ -5,7 +5,7 @@
 #include "encode.h"
 #include "fuzz.h"
 #include "methods.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "problem.h"
 #include "rng.h"
 

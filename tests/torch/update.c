@@ -2,7 +2,7 @@
  * devices, 64 samples, hidden 64, 4 epochs. The instance goes to a safetensors file; losses of every epoch
  * and the CPU seconds of the fastest repetition are printed. usage: berth-update FILE one-shot|sequential
  * REPETITIONS */
-#include "adam.h"
+#include "nn_table.h"
 #include "nn.h"
 #include "policy.h"
 #include "policy_loss.h"

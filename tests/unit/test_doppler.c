@@ -1,7 +1,7 @@
 /* The two policies of DOPPLER: gradients of a whole episode's loss against finite differences; steps one by
  * one equal the episode at once; ready operators. Built twice: for float, as in the product, and for double
  * (see test_nn.c). */
-#include "doppler_net.h"
+#include "doppler.h"
 #include "gradcheck.h"
 #include "support.h"
 

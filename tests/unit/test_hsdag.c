@@ -2,7 +2,7 @@
  * nodes give relabelled results. Built twice: for float, as in the product, and for double (see
  * test_nn.c). */
 #include "gradcheck.h"
-#include "hsdag_net.h"
+#include "hsdag.h"
 #include "support.h"
 
 #include <math.h>

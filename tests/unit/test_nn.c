@@ -1,6 +1,6 @@
 /* Layers and Adam: numbers done by hand, and every gradient against finite differences. Built twice: for
  * float, as in the product, and for double, where the gradients are checked. */
-#include "adam.h"
+#include "nn_table.h"
 #include "gradcheck.h"
 #include "nn.h"
 #include "nn_gemm.h"

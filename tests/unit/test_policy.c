@@ -1,7 +1,7 @@
 /* The placement network and its losses: against a second implementation written from the formulas, gradients
  * of the whole loss against finite differences, and behaviour. Built twice: for float, as in the product,
  * and for double (see test_nn.c). */
-#include "adam.h"
+#include "nn_table.h"
 #include "gradcheck.h"
 #include "nn.h"
 #include "policy.h"

@@ -1,6 +1,6 @@
 /* The policy that ships, and what a search gets from it. */
 #include "methods.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "proposals.h"
 #include "support.h"
 #include "systems_builtin.h"

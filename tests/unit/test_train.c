@@ -5,7 +5,7 @@
 #include "support.h"
 #include "systems_builtin.h"
 #include "train.h"
-#include "train_turns.h"
+#include "trainer.h"
 #include "zoo.h"
 
 #include <math.h>
