@@ -29,7 +29,6 @@
 	X(tabu) \
 	X(genetic) \
 	X(branch_and_bound) \
-	X(brute_force) \
 	X(milp) \
 	X(dp) \
 	X(ip) \

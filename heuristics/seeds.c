@@ -1,5 +1,5 @@
-/* The table of methods, and the seeds among them. The nanoseconds are those of an ordinary core, measured on random graphs of 1,000 to
- * 20,000 operators on six devices, and rounded up. */
+/* The table of methods, and the seeds among them. The nanoseconds are those of an ordinary core, measured on
+ * random graphs of 1,000 to 20,000 operators on six devices, and rounded up. */
 #include "seeds.h"
 
 #include "loads.h"

@@ -1,5 +1,5 @@
-/* Training over ranks (trade.h): who does what, and what is traded so that all know all of the state. With one
- * rank there is nothing to trade. */
+/* Training over ranks (trade.h): who does what, and what is traded so that all know all of the state. With
+ * one rank there is nothing to trade. */
 #include "trainer.h"
 
 #include "sha256.h"

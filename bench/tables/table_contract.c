@@ -18,7 +18,7 @@ static const char *const models[] = {
 	"mobilenet-v2:training=1", "transformer", "resnet18:training=1:batch=16"};
 static const char *const systems[] = {"cpu+2gpu", "hetero-cluster", "laptop", "4gpu"};
 /* They have limits of their own, and tables of their own. */
-static const char *const exact[] = {"branch-and-bound", "brute-force", "milp", "dp", "ip"};
+static const char *const exact[] = {"branch-and-bound", "milp", "dp", "ip"};
 
 static berth_status run_near(berth_search *s, berth_arena *tmp, berth_err *err)
 {

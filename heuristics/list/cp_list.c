@@ -45,8 +45,8 @@ static void draw_keys(cp_list *x)
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
-static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k, int32_t *op_dev,
-                            int32_t *order, berth_arena *tmp, berth_err *err)
+static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k,
+                                    int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	draw_keys(x);
 	berth_partial_reset(part);

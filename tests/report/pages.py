@@ -74,7 +74,7 @@ def kinds(program, source):
         "place": ["place", "hostile.json", *on, *search],
         "front": ["place", "hostile.json", *on, *search, "--pareto", "latency,energy"],
         "compare": ["compare", "hostile.json", "plain.json", *on, *search, "--seeds", "2", "--methods",
-                    "heft,anneal,brute-force"],
+                    "heft,anneal,branch-and-bound"],
         "train": ["train", "hostile.json", "plain.json", *on, "--evaluations", "300", "-o", "p.safetensors"],
         "measure": ["measure", "plain.json", "--on", "two.json", "--placement", "run.json", "--repeats", "3",
                     "--operators", "--engine", example],

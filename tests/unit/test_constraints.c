@@ -369,7 +369,7 @@ static void learned_methods_keep_the_rules(void **state)
 static bool is_slow(const berth_method *m)
 {
 	static const char *const slow[] = {
-		"branch-and-bound", "brute-force", "milp", "ip", "dp", "metis", "scotch"};
+		"branch-and-bound", "milp", "ip", "dp", "metis", "scotch"};
 	for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
 		if (strcmp(m->name, slow[i]) == 0)
 			return true;

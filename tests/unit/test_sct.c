@@ -174,7 +174,7 @@ static void test_length_is_a_bound(void **state)
 		compile(&c, graph, PAIR);
 		favourites(&c, 0, 0, &length);
 		assert_ok(berth_search_new(&c.p, &cfg, &c.mem, &s, &err), &err);
-		assert_ok(berth_method_run(&berth_method_brute_force, &s, &c.tmp, &err), &err);
+		assert_ok(berth_method_run(&berth_method_branch_and_bound, &s, &c.tmp, &err), &err);
 		assert_true(s.best.value * 1e9 >= length * (1 - 1e-6));
 		least_gap = fmin(least_gap, s.best.value * 1e9 / length);
 		discard(&c);
