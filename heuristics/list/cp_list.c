@@ -7,41 +7,29 @@
  * is repaired, and restarts ask for each share of it in turn (offer_schedule.h). */
 #include "list.h"
 #include "method.h"
-#include "offer_schedule.h"
 #include "repair.h"
 
 #define SPREAD 0.2
 
 typedef struct cp_list {
-	const berth_problem *p;
+	berth_list list;
 	int64_t *op_key;
 	berth_rng rng;
 	bool draws;
 } cp_list;
 
 /* Earliest start; low bits decide among equal ones. */
-static int64_t cp_list_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                     int64_t end_ns)
+static int64_t cp_list_score(void *ctx, const berth_list_place *at)
 {
 	cp_list *x = ctx;
-	(void)part;
-	(void)op;
-	(void)dev;
-	(void)end_ns;
-	int64_t start = start_ns < INT64_MAX / 256 ? start_ns * 256 : INT64_MAX - 256;
+	int64_t start = at->start_ns < INT64_MAX / 256 ? at->start_ns * 256 : INT64_MAX - 256;
 	return start + (x->draws ? (int64_t)berth_rng_below(&x->rng, 256) : 0);
-}
-
-static berth_status cp_list_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
-{
-	cp_list *x = ctx;
-	return berth_list_schedule(part, x->p, x->op_key, false, NULL, cp_list_score, x, tmp, err);
 }
 
 static void draw_keys(cp_list *x)
 {
-	for (int32_t op = 0; op < x->p->n_ops; op++)
-		x->op_key[op] = (int64_t)((double)x->p->op_rank_ns[op] *
+	for (int32_t op = 0; op < x->list.p->n_ops; op++)
+		x->op_key[op] = (int64_t)((double)x->list.p->op_rank_ns[op] *
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
 }
 
@@ -50,8 +38,9 @@ static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *
 {
 	draw_keys(x);
 	berth_partial_reset(part);
-	berth_partial_limit_memory(part, x->p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
-	BERTH_TRY(cp_list_schedule(x, part, tmp, err));
+	berth_partial_limit_memory(part,
+	                           x->list.p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
+	BERTH_TRY(berth_list_schedule(&x->list, part, tmp, err));
 	berth_partial_devs(part, op_dev);
 	berth_partial_order(part, order);
 	berth_search_offer_ordered(s, op_dev, order);
@@ -60,16 +49,17 @@ static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *
 
 static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	cp_list x = {.p = s->p, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
+	cp_list x = {.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	berth_partial *part;
 	int32_t *op_dev, *order;
 	BERTH_TRY(BERTH_NEW(tmp, x.op_key, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
+	x.list = (berth_list){.p = s->p, .op_key = x.op_key, .score = cp_list_score, .ctx = &x};
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		x.op_key[op] = s->p->op_rank_ns[op];
-	BERTH_TRY(berth_offer_schedule(s, cp_list_schedule, &x, tmp, err));
+	BERTH_TRY(berth_offer_schedule(s, berth_list_schedule, &x.list, tmp, err));
 	BERTH_TRY(berth_repair_incumbent(s, tmp, err)); /* restarts leave no budget for it in the end */
 	x.draws = true;
 	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++)

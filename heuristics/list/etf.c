@@ -34,13 +34,13 @@ typedef struct etf {
 	etf_key key;
 	const int32_t *child;
 	berth_partial *part;
-	device *dev;         /* [n_devs] */
-	int32_t *op_parent;  /* [n_ops] that it is the favourite child of; -1: none */
-	int32_t *op_waits;   /* [n_ops] producers not placed */
-	int32_t *op_pairs;   /* [n_ops] of it in heaps */
-	int32_t *op_forced;  /* [n_ops] the device that has to take it; -1: it has a choice */
-	int64_t *urgent_ns;  /* [n_ops] when its inputs could be on every device that may run it */
-	int64_t *ready_ns;   /* [n_devs] scratch */
+	device *dev;        /* [n_devs] */
+	int32_t *op_parent; /* [n_ops] that it is the favourite child of; -1: none */
+	int32_t *op_waits;  /* [n_ops] producers not placed */
+	int32_t *op_pairs;  /* [n_ops] of it in heaps */
+	int32_t *op_forced; /* [n_ops] the device that has to take it; -1: it has a choice */
+	int64_t *urgent_ns; /* [n_ops] when its inputs could be on every device that may run it */
+	int64_t *ready_ns;  /* [n_devs] scratch */
 	int64_t n_steps;
 	berth_arena *tmp;
 } etf;
@@ -170,8 +170,9 @@ static berth_status push_pair(etf *x, int32_t op, int32_t dev, berth_err *err)
 	int32_t topo = x->p->g->op_topo[op], parent = x->op_parent[op];
 	bool home = parent >= 0 && berth_partial_dev(x->part, parent) == dev;
 	x->op_pairs[op]++;
-	return push_waiting(x, &x->dev[dev].later,
-	            (waiting){x->ready_ns[dev] + extra_ns(x, topo, dev), x->ready_ns[dev], topo, !home}, err);
+	return push_waiting(
+		x, &x->dev[dev].later,
+		(waiting){x->ready_ns[dev] + extra_ns(x, topo, dev), x->ready_ns[dev], topo, !home}, err);
 }
 
 /* Pairs of an operator that became ready. */

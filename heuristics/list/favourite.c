@@ -27,7 +27,7 @@ favourite_cfg favourite_cfg_default(void)
 /* One edge a pair of operators that are not of one colocation group, by consumer. Its c is the sum over the
  * pair's tensors, as a channel carries them in turn. */
 typedef struct pairs {
-	size_t *off;      /* [n_ops+1] of a consumer */
+	size_t *off; /* [n_ops+1] of a consumer */
 	int32_t *producer;
 	int64_t *ns;
 	int32_t *children; /* [n_ops] of a producer */
@@ -37,10 +37,10 @@ typedef struct favourite {
 	const berth_problem *p;
 	const favourite_cfg *cfg;
 	pairs e;
-	double scale;         /* model time of a nanosecond */
-	double *op_end;       /* [n_ops] model time, of solved windows */
+	double scale;          /* model time of a nanosecond */
+	double *op_end;        /* [n_ops] model time, of solved windows */
 	int32_t *op_start_col; /* [n_ops] of the present window; -1: before it */
-	int32_t *pair_col;    /* x, -1: fixed at 1 */
+	int32_t *pair_col;     /* x, -1: fixed at 1 */
 	/* [n_ops], [pairs] x of a producer in the present window, linked by pair; -1: the end */
 	int32_t *op_first, *pair_next;
 	int32_t *op_child;

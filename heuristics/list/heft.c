@@ -1,8 +1,6 @@
 /* HEFT, and HEFT with lookahead. */
 #include "list.h"
 #include "method.h"
-#include "offer_schedule.h"
-#include "partial.h"
 
 #include <string.h>
 
@@ -16,13 +14,9 @@
 
 enum { LOOK_AHEAD = 8 };
 
-typedef struct heft {
-	const berth_problem *p;
-} heft;
-
 static berth_status heft_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = ((const heft *)ctx)->p;
+	const berth_problem *p = ((const berth_search *)ctx)->p;
 	(void)tmp;
 	(void)err;
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -37,8 +31,7 @@ static berth_status heft_schedule(void *ctx, berth_partial *part, berth_arena *t
 
 static berth_status heft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	heft h = {s->p};
-	return berth_offer_schedule(s, heft_schedule, &h, tmp, err);
+	return berth_offer_schedule(s, heft_schedule, s, tmp, err);
 }
 
 const berth_method berth_method_heft = {
@@ -84,9 +77,8 @@ static void tell_consumers(const lookahead *x, const berth_partial *part, int32_
 		}
 }
 
-/* Earliest finish of a consumer of tensor t, made on dev at end_ns. */
-static int64_t consumer_finish(const lookahead *x, const berth_partial *part, int32_t t, int32_t consumer,
-                               int32_t dev, int64_t end_ns)
+/* Earliest finish of a consumer of tensor t of the operator that is tried. */
+static int64_t consumer_finish(const lookahead *x, const berth_list_place *at, int32_t t, int32_t consumer)
 {
 	const berth_problem *p = x->p;
 	const int64_t *placed = arrivals(x, consumer);
@@ -94,27 +86,26 @@ static int64_t consumer_finish(const lookahead *x, const berth_partial *part, in
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (!berth_op_legal(p, consumer, d))
 			continue;
-		int64_t ready = max64(placed[d], end_ns + berth_transfer_ns(p, t, dev, d));
-		int64_t finish =
-			berth_partial_start(part, consumer, d, ready, true) + berth_op_time(p, consumer, d);
+		int64_t ready = max64(placed[d], at->end_ns + berth_transfer_ns(p, t, at->dev, d));
+		int64_t finish = berth_partial_start(at->part, consumer, d, ready, true) +
+		                 berth_op_time(p, consumer, d);
 		best = finish < best ? finish : best;
 	}
 	return best;
 }
 
-static int64_t lookahead_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                               int64_t end_ns)
+static int64_t lookahead_score(void *ctx, const berth_list_place *at)
 {
 	lookahead *x = ctx;
 	const berth_graph *g = x->p->g;
-	int64_t latest = end_ns;
-	(void)start_ns;
+	int32_t op = at->op;
+	int64_t latest = at->end_ns;
 	if (x->tried != op && x->tried >= 0) /* it was placed since */
-		tell_consumers(x, part, x->tried);
+		tell_consumers(x, at->part, x->tried);
 	x->tried = op;
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			latest = max64(latest, consumer_finish(x, part, t, g->edge_consumer[e], dev, end_ns));
+			latest = max64(latest, consumer_finish(x, at, t, g->edge_consumer[e]));
 	return latest;
 }
 
@@ -124,7 +115,9 @@ static berth_status lookahead_schedule(void *ctx, berth_partial *part, berth_are
 	const berth_problem *p = x->p;
 	x->tried = -1;
 	memset(x->arrival_ns, 0, (size_t)p->n_ops * (size_t)p->n_devs * sizeof *x->arrival_ns);
-	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, lookahead_score, x, tmp, err);
+	berth_list list = {
+		.p = p, .op_key = p->op_rank_ns, .insertion = true, .score = lookahead_score, .ctx = x};
+	return berth_list_schedule(&list, part, tmp, err);
 }
 
 static berth_status lookahead_run(berth_search *s, berth_arena *tmp, berth_err *err)

@@ -1,60 +1,77 @@
-/* List schedules that look ahead, or pay for devices' time: PEFT, and the rules with prices. */
+/* List schedules that look ahead, or pay for devices' time: PEFT, and the rules with prices. All judge a
+ * device by the end there, a surcharge, and what is to come behind; each method has some of these. */
 #include "bounds_load.h"
 #include "ceft.h"
 #include "coloc.h"
 #include "guide.h"
 #include "list.h"
 #include "method.h"
-#include "offer_schedule.h"
-#include "problem.h"
 #include "seeds.h"
 
 #include <math.h>
 #include <string.h>
 
+typedef struct ahead {
+	berth_search *s;
+	const berth_problem *p;
+	berth_list list;
+	double *price;     /* [n_devs + n_pools] of a nanosecond */
+	int64_t *above_ns; /* [n_ops][n_devs] surcharges, of the weight at hand; NULL: none */
+	int64_t *cost_ns;  /* [n_ops][n_devs] times with them; NULL: without looking ahead */
+	int64_t *tail_ns;  /* [n_ops][n_devs] what is to come at best; NULL the same */
+	berth_traffic traffic;
+	berth_guide guide; /* is_set: an earlier schedule says, too, what is to come */
+	int64_t eighths;   /* of the guide in it, 0 to 8 */
+	int32_t *op_dev;   /* [n_ops] of the last schedule */
+} ahead;
+
+static int64_t ahead_score(void *ctx, const berth_list_place *place)
+{
+	const ahead *x = ctx;
+	size_t at = (size_t)place->op * (size_t)x->p->n_devs + (size_t)place->dev;
+	int64_t rest = x->tail_ns ? x->tail_ns[at] : 0;
+	if (x->guide.is_set)
+		rest += (x->guide.rest_ns[at] - rest) / 8 * x->eighths;
+	return place->end_ns + (x->above_ns ? x->above_ns[at] : 0) + rest;
+}
+
+/* By upward rank; looks: with room for a table of what is to come. */
+static berth_status ahead_new(berth_search *s, bool looks, ahead *x, berth_err *err)
+{
+	const berth_problem *p = s->p;
+	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
+	*x = (ahead){.s = s, .p = p};
+	x->list = (berth_list){
+		.p = p, .op_key = p->op_rank_ns, .insertion = true, .score = ahead_score, .ctx = x};
+	if (!looks)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_NEW(s->mem, x->cost_ns, cells, err));
+	return BERTH_NEW(s->mem, x->tail_ns, cells, err);
+}
+
 /* PEFT: H. Arabnejad, J. G. Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic
  * cost table", IEEE TPDS 25(3), 2014. Ready operators go by the mean of their row of the table over the
  * devices that can run them. Each goes to the device where its finish plus the table's entry is least,
  * in idle gaps too. O(edges * devs^2). Memory is kept as offer_schedule.h says. */
-
-typedef struct peft {
-	const berth_problem *p;
-	int64_t *tail_ns; /* [n_ops][n_devs] the optimistic cost table */
-	int64_t *op_key;  /* [n_ops] */
-} peft;
-
-static int64_t peft_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                          int64_t end_ns)
-{
-	const peft *x = ctx;
-	(void)part;
-	(void)start_ns;
-	return end_ns + x->tail_ns[(size_t)op * (size_t)x->p->n_devs + (size_t)dev];
-}
-
-static berth_status peft_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
-{
-	peft *x = ctx;
-	return berth_list_schedule(part, x->p, x->op_key, true, NULL, peft_score, x, tmp, err);
-}
-
 static berth_status peft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	peft x = {.p = s->p};
-	size_t devs = (size_t)s->p->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, x.tail_ns, (size_t)s->p->n_ops * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.op_key, s->p->n_ops, err));
-	berth_ceft_tails(s->p, NULL, x.tail_ns);
-	for (int32_t op = 0; op < s->p->n_ops; op++) {
+	ahead x;
+	int64_t *op_key;
+	const berth_problem *p = s->p;
+	BERTH_TRY(ahead_new(s, true, &x, err));
+	BERTH_TRY(BERTH_NEW(tmp, op_key, p->n_ops, err));
+	berth_ceft_tails(p, NULL, x.tail_ns);
+	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t sum = 0, n = 0;
-		for (int32_t d = 0; d < s->p->n_devs; d++)
-			if (berth_op_legal(s->p, op, d)) {
-				sum += x.tail_ns[(size_t)op * devs + (size_t)d];
+		for (int32_t d = 0; d < p->n_devs; d++)
+			if (berth_op_legal(p, op, d)) {
+				sum += x.tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)d];
 				n++;
 			}
-		x.op_key[op] = n ? sum / n : 0;
+		op_key[op] = n ? sum / n : 0;
 	}
-	return berth_offer_schedule(s, peft_schedule, &x, tmp, err);
+	x.list.op_key = op_key;
+	return berth_offer_schedule(s, berth_list_schedule, &x.list, tmp, err);
 }
 
 const berth_method berth_method_peft = {
@@ -80,34 +97,6 @@ const berth_method berth_method_peft = {
  *
  * Three list schedules and six evaluations; five and ten. */
 
-typedef struct priced {
-	const berth_problem *p;
-	double *price;    /* [n_devs + n_pools] of a nanosecond */
-	int64_t *above;   /* [n_ops][n_devs] surcharges, of the weight at hand */
-	int64_t *cost_ns; /* [n_ops][n_devs] times with them; NULL: without looking ahead */
-	int64_t *tail_ns; /* [n_ops][n_devs] what is to come, or NULL */
-} priced;
-
-static size_t cell(const priced *x, int32_t op, int32_t dev)
-{
-	return (size_t)op * (size_t)x->p->n_devs + (size_t)dev;
-}
-
-static int64_t priced_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                            int64_t end_ns)
-{
-	const priced *x = ctx;
-	size_t at = cell(x, op, dev);
-	(void)part, (void)start_ns;
-	return end_ns + x->above[at] + (x->tail_ns ? x->tail_ns[at] : 0);
-}
-
-static berth_status priced_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
-{
-	const berth_problem *p = ((const priced *)ctx)->p;
-	return berth_list_schedule(part, p, p->op_rank_ns, true, NULL, priced_score, ctx, tmp, err);
-}
-
 /* What op is charged where it is charged least. */
 static double least_charge(const berth_problem *p, const double *price, int32_t op)
 {
@@ -118,49 +107,48 @@ static double least_charge(const berth_problem *p, const double *price, int32_t 
 	return least;
 }
 
-/* What is charged for each operator on each legal device above where it is charged least, in ns: by prices
- * [n_devs + n_pools] of the load dual (bounds_load.h), times the number of devices, times weight.
- *   above    out [n_ops][n_devs]
- *   cost_ns  out [n_ops][n_devs] operators' times with it; NULL: not wanted
- * Other cells stay as they are. O(ops * devs).
- *
- * Sums along any path stay below BERTH_CEFT_NEVER. */
-static void priced_charge(const berth_problem *p, const double *price, double weight, int64_t *above,
-                          int64_t *cost_ns)
+/* What is charged for each operator on each legal device above where it is charged least, in ns: by prices of
+ * the load dual (bounds_load.h), times the number of devices, times weight. Other cells stay as they are.
+ * Sums along any path stay below BERTH_CEFT_NEVER. O(ops * devs), and the table. */
+static void set_weight(ahead *x, double weight)
 {
+	const berth_problem *p = x->p;
 	double most = (double)BERTH_CEFT_NEVER / 2 / (p->n_ops + 1.0);
 	for (int32_t op = 0; op < p->n_ops; op++) {
-		double least = least_charge(p, price, op);
+		double least = least_charge(p, x->price, op);
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			size_t at = (size_t)op * (size_t)p->n_devs + (size_t)d;
 			if (!berth_op_legal(p, op, d))
 				continue;
-			double over = berth_load_charge(p, price, op, d) - least;
-			above[at] = llround(fmin(weight * p->n_devs * over, most));
-			if (cost_ns)
-				cost_ns[at] = berth_op_time(p, op, d) + above[at];
+			double over = berth_load_charge(p, x->price, op, d) - least;
+			x->above_ns[at] = llround(fmin(weight * p->n_devs * over, most));
+			if (x->cost_ns)
+				x->cost_ns[at] = berth_op_time(p, op, d) + x->above_ns[at];
 		}
 	}
-}
-
-static void set_weight(priced *x, double weight)
-{
-	priced_charge(x->p, x->price, weight, x->above, x->cost_ns);
 	if (x->tail_ns)
-		berth_ceft_tails(x->p, x->cost_ns, x->tail_ns);
+		berth_ceft_tails(p, x->cost_ns, x->tail_ns);
 }
 
-static berth_status try_weights(priced *x, berth_search *s, int n, const double *weight, berth_arena *tmp,
-                                berth_err *err)
+static berth_status new_prices(ahead *x, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(s->mem, x->price, x->p->n_devs + x->p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x->above, (size_t)x->p->n_ops * (size_t)x->p->n_devs, err));
-	BERTH_TRY(berth_load_prices(x->p, x->price, tmp, err));
+	berth_arena *mem = x->s->mem;
+	BERTH_TRY(BERTH_NEW(mem, x->price, x->p->n_devs + x->p->n_pools, err));
+	BERTH_TRY(BERTH_NEW(mem, x->above_ns, (size_t)x->p->n_ops * (size_t)x->p->n_devs, err));
+	return berth_load_prices(x->p, x->price, tmp, err);
+}
+
+static berth_status priced_run(berth_search *s, bool looks, int n, const double *weight, berth_arena *tmp,
+                               berth_err *err)
+{
+	ahead x;
+	BERTH_TRY(ahead_new(s, looks, &x, err));
+	BERTH_TRY(new_prices(&x, tmp, err));
 	for (int k = 0; k < n && (k == 0 || !s->cut); k++) {
-		if (x->tail_ns && !berth_search_afford(s, berth_seed_table_ns(x->p)) && k > 0)
+		if (looks && !berth_search_afford(s, berth_seed_table_ns(s->p)) && k > 0)
 			break;
-		set_weight(x, weight[k]);
-		BERTH_TRY(berth_offer_schedule(s, priced_schedule, x, tmp, err));
+		set_weight(&x, weight[k]);
+		BERTH_TRY(berth_offer_schedule(s, berth_list_schedule, &x.list, tmp, err));
 	}
 	return BERTH_OK;
 }
@@ -168,18 +156,13 @@ static berth_status try_weights(priced *x, berth_search *s, int n, const double 
 static berth_status heft_priced_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	static const double weights[] = {3, 8, 1};
-	priced x = {.p = s->p};
-	return try_weights(&x, s, sizeof weights / sizeof *weights, weights, tmp, err);
+	return priced_run(s, false, sizeof weights / sizeof *weights, weights, tmp, err);
 }
 
 static berth_status peft_priced_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	static const double weights[] = {1, 3, 0, 8, 0.3};
-	priced x = {.p = s->p};
-	size_t cells = (size_t)s->p->n_ops * (size_t)s->p->n_devs;
-	BERTH_TRY(BERTH_NEW(s->mem, x.cost_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.tail_ns, cells, err));
-	return try_weights(&x, s, sizeof weights / sizeof *weights, weights, tmp, err);
+	return priced_run(s, true, sizeof weights / sizeof *weights, weights, tmp, err);
 }
 
 const berth_method berth_method_heft_priced = {
@@ -214,73 +197,41 @@ enum { MOST_PASSES = 16, PATIENCE = 4 };
 
 /* Eighths of the guide in what is to come, pass by pass in turn. */
 static const int64_t guided[] = {4, 8, 2, 6};
-
 enum { N_GUIDED = sizeof guided / sizeof *guided };
-
-typedef struct contended {
-	const berth_problem *p;
-	berth_traffic traffic;
-	berth_guide guide;
-	double *price;     /* [n_devs + n_pools] */
-	int64_t *above_ns; /* [n_ops][n_devs] surcharges */
-	int64_t *cost_ns;  /* [n_ops][n_devs] times with them */
-	int64_t *tail_ns;  /* [n_ops][n_devs] what is to come at best */
-	int64_t eighths;   /* of the guide in it, 0 to 8 */
-	int32_t *op_dev;   /* [n_ops] of the last schedule */
-} contended;
-
-static int64_t contended_score(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                               int64_t end_ns)
-{
-	const contended *x = ctx;
-	size_t at = (size_t)op * (size_t)x->p->n_devs + (size_t)dev;
-	(void)part, (void)start_ns;
-	int64_t rest = x->tail_ns[at];
-	if (x->guide.is_set)
-		rest += (x->guide.rest_ns[at] - rest) / 8 * x->eighths;
-	return end_ns + x->above_ns[at] + rest;
-}
 
 static berth_status contended_schedule(void *ctx, berth_partial *part, berth_arena *tmp, berth_err *err)
 {
-	contended *x = ctx;
-	const int64_t *key = x->guide.is_set ? x->guide.rank_ns : x->p->op_rank_ns;
-	BERTH_TRY(berth_list_schedule(part, x->p, key, true, &x->traffic, contended_score, ctx, tmp, err));
+	ahead *x = ctx;
+	x->list.op_key = x->guide.is_set ? x->guide.rank_ns : x->p->op_rank_ns;
+	BERTH_TRY(berth_list_schedule(&x->list, part, tmp, err));
 	berth_partial_devs(part, x->op_dev);
 	return BERTH_OK;
 }
 
-static void contend_at_weight(contended *x, double weight)
-{
-	priced_charge(x->p, x->price, weight, x->above_ns, x->cost_ns);
-	berth_ceft_tails(x->p, x->cost_ns, x->tail_ns);
-}
-
 /* A schedule without a guide; *best, of which weight, where it is the best so far. */
-static berth_status try_weight(contended *x, berth_search *s, double weight, double *best, berth_arena *tmp,
-                               berth_err *err)
+static berth_status try_weight(ahead *x, double weight, double *best, berth_arena *tmp, berth_err *err)
 {
-	berth_score before = s->best;
+	berth_score before = x->s->best;
 	x->guide.is_set = false;
-	contend_at_weight(x, weight);
-	BERTH_TRY(berth_offer_schedule(s, contended_schedule, x, tmp, err));
-	if (berth_score_less(s->best, before))
+	set_weight(x, weight);
+	BERTH_TRY(berth_offer_schedule(x->s, contended_schedule, x, tmp, err));
+	if (berth_score_less(x->s->best, before))
 		*best = weight;
 	return BERTH_OK;
 }
 
 /* Is the last schedule's placement the one that guided it? */
-static bool is_guide(const contended *x)
+static bool is_guide(const ahead *x)
 {
 	return memcmp(x->op_dev, x->guide.op_dev, (size_t)x->p->n_ops * sizeof *x->op_dev) == 0;
 }
 
 /* Pass after pass, each guided by the one before. One that changes nothing counts as half of the patience. */
-static berth_status revise_passes(contended *x, berth_search *s, double weight, berth_arena *tmp,
-                                  berth_err *err)
+static berth_status revise_passes(ahead *x, double weight, berth_arena *tmp, berth_err *err)
 {
 	int idle = 0;
-	BERTH_TRY(try_weight(x, s, weight, &weight, tmp, err));
+	berth_search *s = x->s;
+	BERTH_TRY(try_weight(x, weight, &weight, tmp, err));
 	for (int k = 0; k < MOST_PASSES && idle < PATIENCE && !s->cut; k++) {
 		berth_score before = s->best;
 		if (!berth_search_afford(s, berth_seed_list_ns(x->p)))
@@ -293,35 +244,26 @@ static berth_status revise_passes(contended *x, berth_search *s, double weight, 
 	return BERTH_OK;
 }
 
-static berth_status run_weights(contended *x, berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	static const double weights[] = {0, 1, 3, 8, 0.3};
-	double best = 0;
-	if (!berth_can_move(x->p))
-		return try_weight(x, s, best, &best, tmp, err);
-	for (size_t k = 0; k < sizeof weights / sizeof *weights && (k == 0 || !s->cut); k++) {
-		if (k > 0 && !berth_search_afford(s, berth_seed_table_ns(x->p) + berth_seed_list_ns(x->p)))
-			break;
-		BERTH_TRY(try_weight(x, s, weights[k], &best, tmp, err));
-	}
-	BERTH_TRY(revise_passes(x, s, best, tmp, err));
-	return best > 0 && !s->cut ? revise_passes(x, s, 0, tmp, err) : BERTH_OK;
-}
-
 static berth_status contended_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = s->p;
-	contended x = {.p = p};
-	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(s->mem, x.price, p->n_devs + p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.above_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.cost_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.tail_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.op_dev, p->n_ops, err));
-	BERTH_TRY(berth_traffic_new(p, s->mem, &x.traffic, err));
-	BERTH_TRY(berth_guide_new(p, s->mem, &x.guide, err));
-	BERTH_TRY(berth_load_prices(p, x.price, tmp, err));
-	return run_weights(&x, s, tmp, err);
+	static const double weights[] = {0, 1, 3, 8, 0.3};
+	ahead x;
+	double best = 0;
+	BERTH_TRY(ahead_new(s, true, &x, err));
+	BERTH_TRY(BERTH_NEW(s->mem, x.op_dev, s->p->n_ops, err));
+	BERTH_TRY(berth_traffic_new(s->p, s->mem, &x.traffic, err));
+	BERTH_TRY(berth_guide_new(s->p, s->mem, &x.guide, err));
+	BERTH_TRY(new_prices(&x, tmp, err));
+	x.list.traffic = &x.traffic;
+	if (!berth_can_move(s->p))
+		return try_weight(&x, best, &best, tmp, err);
+	for (size_t k = 0; k < sizeof weights / sizeof *weights && (k == 0 || !s->cut); k++) {
+		if (k > 0 && !berth_search_afford(s, berth_seed_priced_ahead_ns(s->p)))
+			break;
+		BERTH_TRY(try_weight(&x, weights[k], &best, tmp, err));
+	}
+	BERTH_TRY(revise_passes(&x, best, tmp, err));
+	return best > 0 && !s->cut ? revise_passes(&x, 0, tmp, err) : BERTH_OK;
 }
 
 const berth_method berth_method_peft_contended = {

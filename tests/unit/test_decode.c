@@ -104,11 +104,10 @@ static void decode(subject *x, const berth_decode_how *how, double share, berth_
 	berth_partial_devs(*part, x->dev);
 }
 
-static int64_t end_of(void *ctx, berth_partial *part, int32_t op, int32_t dev, int64_t start_ns,
-                      int64_t end_ns)
+static int64_t end_of(void *ctx, const berth_list_place *at)
 {
-	(void)ctx, (void)part, (void)op, (void)dev, (void)start_ns;
-	return end_ns;
+	(void)ctx;
+	return at->end_ns;
 }
 
 /* HEFT, with transfers that wait. */
@@ -127,9 +126,12 @@ static void test_contains_heft(void **state)
 			decode(&x, &how, 1, &mine, NULL);
 			assert_ok(berth_partial_new(&x.p, &x.mem, &heft, &err), &err);
 			assert_ok(berth_traffic_new(&x.p, &x.mem, &traffic, &err), &err);
-			assert_ok(berth_list_schedule(heft, &x.p, x.p.op_rank_ns, true, &traffic, end_of,
-			                              NULL, &x.tmp, &err),
-			          &err);
+			berth_list list = {.p = &x.p,
+			                   .op_key = x.p.op_rank_ns,
+			                   .insertion = true,
+			                   .traffic = &traffic,
+			                   .score = end_of};
+			assert_ok(berth_list_schedule(&list, heft, &x.tmp, &err), &err);
 			assert_memory_equal(berth_partial_start_ns(mine), berth_partial_start_ns(heft),
 			                    (size_t)x.p.n_ops * sizeof(int64_t));
 			for (int32_t op = 0; op < x.p.n_ops; op++)
