@@ -275,4 +275,4 @@ static berth_status local_search_run(berth_search *s, berth_arena *tmp, berth_er
 const berth_method berth_method_local_search = {
 	"local-search",
 	"Iterated local search over moves of colocation groups (Lourenco, Martin, Stuetzle 2003).", true,
-	local_search_run, NULL};
+	local_search_run, NULL, "Lourenco, Martin, Stuetzle 2003"};

@@ -15,6 +15,7 @@ typedef struct berth_method {
 	/* The package whose lack at build time leaves the method unable to run; NULL: it can. The pointer is
 	 * NULL where the method stands on no optional library; ask berth_method_missing. */
 	const char *(*missing)(void);
+	const char *source; /* who published it, where and when */
 } berth_method;
 
 static inline const char *berth_method_missing(const berth_method *m)

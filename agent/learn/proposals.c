@@ -243,4 +243,4 @@ static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err
 const berth_method berth_method_policy = {
 	"policy",
 	"A trained policy's most probable placement, its revisions of quick answers, or one device.", false,
-	policy_run, NULL};
+	policy_run, NULL, "this project"};

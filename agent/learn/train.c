@@ -352,7 +352,7 @@ static berth_status drop_older(trainer *w, berth_err *err)
 	return st;
 }
 
-static berth_status run(trainer *w, berth_err *err)
+static berth_status train_run(trainer *w, berth_err *err)
 {
 	if (w->search_start < 0) {
 		BERTH_TRY(be_taught(w, err));
@@ -499,7 +499,7 @@ static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 	out->nothing = begun && !renew_budget(w);
 	w->started = w->saved = berth_wall_seconds();
 	if (!out->nothing)
-		BERTH_TRY(run(w, err));
+		BERTH_TRY(train_run(w, err));
 	BERTH_TRY(report(w, out, err));
 	return out->nothing || w->searched == w->n_items
 	               ? BERTH_OK

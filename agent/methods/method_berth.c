@@ -237,7 +237,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	return rounds(&w, tmp, err);
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status berth_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_agent_cfg cfg = berth_agent_cfg_default();
 	return berth_agent_run(s, &cfg, tmp, err);
@@ -245,4 +245,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 
 const berth_method berth_method_berth = {
 	"berth", "Policy seeded by the portfolio, PPO and elite cloning, annealing in turn (the default).",
-	true, run, NULL};
+	true, berth_run, NULL, "this project"};

@@ -142,7 +142,7 @@ static berth_status reinforce(learner *l, int32_t n, berth_err *err)
 	return descend(l, RATE, err);
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status doppler_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	learner l = {.s = s};
 	int64_t left;
@@ -168,4 +168,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_doppler = {"doppler",
                                            "Two policies, of the next operator and of its device, along a "
                                            "list: imitation, then REINFORCE (Yao et al. 2026).",
-                                           true, run, NULL};
+                                           true, doppler_run, NULL, "Yao et al., ICLR 2026"};

@@ -249,7 +249,7 @@ berth_status berth_hsdag_run(berth_search *s, const berth_hsdag_cfg *cfg, berth_
 	return (cfg->ppo ? run_ppo : run_reinforce)(&l, err);
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status hsdag_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_hsdag_cfg cfg = berth_hsdag_cfg_default();
 	return berth_hsdag_run(s, &cfg, tmp, err);
@@ -258,4 +258,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_hsdag = {"hsdag",
                                          "A graph network that groups by learned edge scores and places the "
                                          "groups, by PPO (Duan et al. 2024).",
-                                         true, run, NULL};
+                                         true, hsdag_run, NULL, "Duan et al., NeurIPS 2024"};

@@ -206,16 +206,19 @@ static berth_status run_cem(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_post = {
-	"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).", true,
-	run_post, NULL};
+	"post", "Softmax table per group, PPO and cross-entropy in turn (Gao, Chen, Li 2018).",
+	true,   run_post,
+	NULL,   "Gao, Chen, Li, NeurIPS 2018"};
 
 const berth_method berth_method_ppo = {
-	"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).", true, run_ppo, NULL};
+	"ppo", "The PPO half of post alone, clipped per group (Schulman et al. 2017).",
+	true,  run_ppo,
+	NULL,  "Schulman et al. 2017"};
 
 const berth_method berth_method_reinforce = {"reinforce",
                                              "Policy gradient with a moving baseline on the table of post "
                                              "(Williams 1992; Mirhoseini et al. 2017).",
-                                             true, run_reinforce, NULL};
+                                             true, run_reinforce, NULL, "Williams 1992"};
 
 const berth_method berth_method_cem = {"cem", "The cross-entropy half of post alone (Rubinstein 1999).", true,
-                                       run_cem, NULL};
+                                       run_cem, NULL, "Rubinstein 1999"};

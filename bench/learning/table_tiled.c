@@ -40,7 +40,7 @@ static berth_status run_released(berth_search *s, berth_arena *tmp, berth_err *e
 	return berth_hsdag_run(s, &cfg, tmp, err);
 }
 
-static const berth_method released = {"hsdag", "REINFORCE as released", true, run_released, NULL};
+static const berth_method released = {"hsdag", "REINFORCE as released", true, run_released, NULL, NULL};
 
 static void set_links(subject *x, int k)
 {

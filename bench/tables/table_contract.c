@@ -27,7 +27,7 @@ static berth_status run_near(berth_search *s, berth_arena *tmp, berth_err *err)
 	return berth_agent_run(s, &cfg, tmp, err);
 }
 
-static const berth_method near = {"berth without far seeds", "", true, run_near, NULL};
+static const berth_method near = {"berth without far seeds", "", true, run_near, NULL, NULL};
 
 enum {
 	N_METRICS = 4,

@@ -387,4 +387,4 @@ static berth_status min_cut_run(berth_search *s, berth_arena *tmp, berth_err *er
 
 const berth_method berth_method_min_cut = {
 	"min-cut", "Least sum of operator and transfer times by minimum cuts (Stone 1977; Hu et al. 2019).",
-	false, min_cut_run, NULL};
+	false, min_cut_run, NULL, "Stone, IEEE TSE 1977; Hu et al., INFOCOM 2019"};

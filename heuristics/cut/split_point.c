@@ -139,4 +139,4 @@ static berth_status split_point_run(berth_search *s, berth_arena *tmp, berth_err
 const berth_method berth_method_split_point = {
 	"split-point",
 	"One cut through the topological order, between two devices (Neurosurgeon, Kang et al. 2017).",
-	false, split_point_run, NULL};
+	false, split_point_run, NULL, "Kang et al. (Neurosurgeon), ASPLOS 2017"};

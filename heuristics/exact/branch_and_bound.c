@@ -91,7 +91,7 @@ static berth_status claim_more(berth_search *s, berth_arena *tmp, berth_err *err
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status branch_and_bound_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_exact_needs_latency(s, "branch-and-bound", err));
 	BERTH_TRY(berth_exact_or_grouped(s, MOST, GROUPS, solve, tmp, err));
@@ -111,4 +111,7 @@ const berth_method berth_method_branch_and_bound = {"branch-and-bound",
                                                     "Proves the least latency over placements and orders of "
                                                     "up to 64 operators or 16 groups (after Carlier, "
                                                     "Pinson 1989).",
-                                                    false, run, NULL};
+                                                    false,
+                                                    branch_and_bound_run,
+                                                    NULL,
+                                                    "after Carlier, Pinson 1989"};

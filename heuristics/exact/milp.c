@@ -111,7 +111,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 /* Without a solver the model can be written still; that is all that is done then. */
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status milp_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(berth_exact_needs_latency(s, "milp", err));
 	if (!berth_lp_solver() && !s->cfg.write_model)
@@ -124,4 +124,7 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_milp = {"milp",
                                         "Mixed-integer program of placement, order and memory, solved by CBC "
                                         "(after Tarnawski et al. 2020; DiviML 2023).",
-                                        false, run, berth_lp_missing};
+                                        false,
+                                        milp_run,
+                                        berth_lp_missing,
+                                        "after Tarnawski et al. 2020; DiviML 2023"};

@@ -77,7 +77,7 @@ static berth_status m_topo_run(berth_search *s, berth_arena *tmp, berth_err *err
 const berth_method berth_method_m_topo = {
 	"m-topo",
 	"Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).",
-	false, m_topo_run, NULL};
+	false, m_topo_run, NULL, "Jeon et al. (Baechi), SoCC 2020"};
 
 /* m-ETF of Baechi (Jeon et al. 2020, see m_topo.c): earliest task first, where memory allows it (etf.h). */
 
@@ -89,7 +89,7 @@ static berth_status m_etf_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_m_etf = {
 	"m-etf",
 	"The operator and device that can start first, where memory allows it (Baechi, Jeon et al. 2020).",
-	false, m_etf_run, NULL};
+	false, m_etf_run, NULL, "Jeon et al. (Baechi), SoCC 2020"};
 
 /* m-SCT of Baechi (Jeon et al. 2020, see m_topo.c): earliest task first with favourite children
  * (favourite.h, etf.h), where memory allows it. */
@@ -130,4 +130,4 @@ static berth_status m_sct_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_m_sct = {
 	"m-sct",
 	"Earliest start with favourite children kept on their parents' device (Baechi, Jeon et al. 2020).",
-	false, m_sct_run, berth_lp_missing};
+	false, m_sct_run, berth_lp_missing, "Jeon et al. (Baechi), SoCC 2020"};

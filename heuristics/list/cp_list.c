@@ -70,4 +70,4 @@ static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *er
 const berth_method berth_method_cp_list = {
 	"cp-list",
 	"Critical-path lists with restarts, each operator where it can start first (as in Yao et al. 2026).",
-	true, cp_list_run, NULL};
+	true, cp_list_run, NULL, "Yao et al. (DOPPLER), ICLR 2026"};

@@ -90,7 +90,7 @@ static berth_status cpop_run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_cpop = {"cpop", "Critical path on a processor (Topcuoglu, Hariri, Wu 2002).",
-                                        false, cpop_run, NULL};
+                                        false, cpop_run, NULL, "Topcuoglu, Hariri, Wu, TPDS 2002"};
 
 /* The table of p, in tmp, with keys that the caller sets. Fails: BERTH_ENOMEM. O(edges * devs^2). */
 static berth_status ceft_pins_new(const berth_problem *p, berth_arena *tmp, ceft_pins *out, berth_err *err)
@@ -138,7 +138,7 @@ static berth_status ceft_cpop_run(berth_search *s, berth_arena *tmp, berth_err *
 const berth_method berth_method_ceft_cpop = {
 	"ceft-cpop",
 	"CPOP and HEFT with the critical path pinned to its CEFT devices (Vasudevan, Gregg 2017).", false,
-	ceft_cpop_run, NULL};
+	ceft_cpop_run, NULL, "Vasudevan, Gregg, arXiv 1701.08800"};
 
 /* HEFT (heft.c) with the critical path of the CEFT table (A. Vasudevan, D. Gregg, arXiv 1701.08800) pinned to
  * the path's own devices. Ready operators go by upward rank: those of the path to their pins, the others to
@@ -155,7 +155,7 @@ static berth_status heft_ceft_run(berth_search *s, berth_arena *tmp, berth_err *
 
 const berth_method berth_method_heft_ceft = {
 	"heft-ceft", "HEFT with the critical path pinned to its CEFT devices (after Vasudevan, Gregg 2017).",
-	false, heft_ceft_run, NULL};
+	false, heft_ceft_run, NULL, "Vasudevan, Gregg, arXiv 1701.08800"};
 
 /* The CEFT table alone as a placement: A. Vasudevan, D. Gregg, "Mutual inclusivity of the critical path and
  * its partial schedule on heterogeneous systems", arXiv 1701.08800. The paper takes a critical path and its
@@ -228,4 +228,4 @@ static berth_status ceft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_ceft = {
 	"ceft",
 	"Placement read backwards from the table of critical earliest finish times (Vasudevan, Gregg 2017).",
-	false, ceft_run, NULL};
+	false, ceft_run, NULL, "Vasudevan, Gregg, arXiv 1701.08800"};

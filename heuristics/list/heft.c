@@ -36,7 +36,7 @@ static berth_status heft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 
 const berth_method berth_method_heft = {
 	"heft", "Heterogeneous earliest finish time with insertion (Topcuoglu, Hariri, Wu 2002).", false,
-	heft_run, NULL};
+	heft_run, NULL, "Topcuoglu, Hariri, Wu, TPDS 2002"};
 
 /* HEFT with lookahead: L. F. Bittencourt, R. Sakellariou, E. R. M. Madeira, "DAG scheduling using a lookahead
  * variant of the heterogeneous earliest finish time algorithm", PDP 2010. Operators go by upward rank. A
@@ -130,4 +130,4 @@ static berth_status lookahead_run(berth_search *s, berth_arena *tmp, berth_err *
 const berth_method berth_method_heft_lookahead = {
 	"heft-lookahead",
 	"HEFT that looks at the consumers' finishes too (Bittencourt, Sakellariou, Madeira 2010).", false,
-	lookahead_run, NULL};
+	lookahead_run, NULL, "Bittencourt, Sakellariou, Madeira, PDP 2010"};

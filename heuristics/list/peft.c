@@ -76,7 +76,7 @@ static berth_status peft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 
 const berth_method berth_method_peft = {
 	"peft", "Predict earliest finish time by an optimistic cost table (Arabnejad, Barbosa 2014).", false,
-	peft_run, NULL};
+	peft_run, NULL, "Arabnejad, Barbosa, TPDS 2014"};
 
 /* `heft-priced` and `peft-priced`: list schedules with prices. HEFT takes for each operator the device where
  * it ends first. So a device that is rarely free first takes operators that it is bad at, and those that it
@@ -168,11 +168,14 @@ static berth_status peft_priced_run(berth_search *s, berth_arena *tmp, berth_err
 const berth_method berth_method_heft_priced = {
 	"heft-priced",
 	"HEFT that pays for devices' time by the prices of the load bound (Lenstra, Shmoys, Tardos 1990).",
-	false, heft_priced_run, NULL};
+	false,
+	heft_priced_run,
+	NULL,
+	"Lenstra, Shmoys, Tardos, Math. Programming 46, 1990"};
 
-const berth_method berth_method_peft_priced = {"peft-priced",
-                                               "heft-priced with a look ahead by PEFT's table, prices in it.",
-                                               false, peft_priced_run, NULL};
+const berth_method berth_method_peft_priced = {
+	"peft-priced", "heft-priced with a look ahead by PEFT's table, prices in it.", false, peft_priced_run,
+	NULL,          "Arabnejad, Barbosa, TPDS 2014; Lenstra, Shmoys, Tardos 1990"};
 
 /* `peft-contended`: list schedules that wait for channels, and look ahead.
  *
@@ -269,4 +272,4 @@ static berth_status contended_run(berth_search *s, berth_arena *tmp, berth_err *
 const berth_method berth_method_peft_contended = {
 	"peft-contended",
 	"PEFT where transfers wait for channels (Sinnen and Sousa 2005), revised pass by pass.", false,
-	contended_run, NULL};
+	contended_run, NULL, "Sinnen, Sousa, TPDS 2005; Arabnejad, Barbosa, TPDS 2014"};

@@ -406,7 +406,7 @@ static berth_status solve_both(dp *d, int32_t most_nodes, berth_err *err)
 	return all ? solve(d, op_dev, err) : BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status dp_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	dp d = {.p = s->p, .s = s, .tmp = tmp, .cut = INFINITY, .may_sets = MOST_SETS};
 	BERTH_TRY(find_kinds(&d, err));
@@ -432,4 +432,4 @@ berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err)
 
 const berth_method berth_method_dp = {
 	"dp", "Contiguous dynamic program over ideals for max-load throughput (Tarnawski et al. 2020).",
-	false, run, NULL};
+	false, dp_run, NULL, "Tarnawski et al., NeurIPS 2020"};

@@ -405,4 +405,4 @@ static berth_status ip_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_ip = {"ip",
                                       "Max-load throughput without contiguity: annealing from dp, then the "
                                       "integer program by CBC (Tarnawski et al. 2020).",
-                                      false, ip_run, NULL};
+                                      false, ip_run, NULL, "Tarnawski et al., NeurIPS 2020"};

@@ -79,7 +79,7 @@ static berth_status anneal_run(berth_search *s, berth_arena *tmp, berth_err *err
 
 const berth_method berth_method_anneal = {
 	"anneal", "Simulated annealing in runs of doubling length (Kirkpatrick, Gelatt, Vecchi 1983).", true,
-	anneal_run, NULL};
+	anneal_run, NULL, "Kirkpatrick, Gelatt, Vecchi 1983"};
 
 enum { ORDERS_FROM = 2000 };
 

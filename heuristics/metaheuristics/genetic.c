@@ -150,7 +150,7 @@ static berth_status new_genetic(genetic *x, berth_arena *tmp, berth_err *err)
 	return berth_ready_new(p->g, tmp, &x->ready, err);
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status genetic_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	genetic x = {.s = s, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	int32_t first = 0;
@@ -173,4 +173,4 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_genetic = {
 	"genetic",
 	"Biased random-key genetic algorithm over devices and order (Goncalves, Resende 2011; REGAL 2020).",
-	true, run, NULL};
+	true, genetic_run, NULL, "Goncalves, Resende 2011; Paliwal et al. (REGAL), ICLR 2020"};

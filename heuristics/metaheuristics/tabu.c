@@ -442,7 +442,7 @@ static berth_status new_tabu(tabu *x, berth_arena *mem, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
+static berth_status tabu_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	tabu x = {.s = s, .p = s->p, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
@@ -459,6 +459,6 @@ static berth_status run(berth_search *s, berth_arena *tmp, berth_err *err)
 }
 
 const berth_method berth_method_tabu = {
-	"tabu",
-	"Tabu search on critical paths (Dell'Amico, Trubian 1993; Mastrolilli, Gambardella 2000).", true, run,
-	NULL};
+	"tabu", "Tabu search on critical paths (Dell'Amico, Trubian 1993; Mastrolilli, Gambardella 2000).",
+	true,   tabu_run,
+	NULL,   "Glover 1989; Dell'Amico, Trubian 1993; Mastrolilli, Gambardella 2000; Hurink, Knust 2005"};

@@ -265,7 +265,7 @@ static berth_status metis_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_metis = {
 	"metis",
 	"Partition with the least cut, parts as large as devices are fast (METIS; Karypis, Kumar 1998).",
-	false, metis_run, partition_metis_missing};
+	false, metis_run, partition_metis_missing, "Karypis, Kumar 1998"};
 
 /* Scotch as a placement method: static mapping by dual recursive bipartitioning (F. Pellegrini and J. Roman,
  * "Scotch: a software package for static mapping by dual recursive bipartitioning of process and
@@ -284,4 +284,7 @@ static berth_status scotch_run(berth_search *s, berth_arena *tmp, berth_err *err
 const berth_method berth_method_scotch = {"scotch",
                                           "Static mapping onto devices and links by dual recursive "
                                           "bipartitioning (Scotch; Pellegrini, Roman 1996).",
-                                          false, scotch_run, partition_scotch_missing};
+                                          false,
+                                          scotch_run,
+                                          partition_scotch_missing,
+                                          "Pellegrini, Roman 1996"};

@@ -362,7 +362,7 @@ static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	return berth_partial_new(p, tmp, &r->list, err);
 }
 
-static berth_status run(berth_search *s, bool path, berth_arena *tmp, berth_err *err)
+static berth_status pbqp_run(berth_search *s, bool path, berth_arena *tmp, berth_err *err)
 {
 	rounds r = {.s = s, .p = s->p};
 	BERTH_TRY(new_rounds(&r, tmp, err));
@@ -375,18 +375,18 @@ static berth_status run(berth_search *s, bool path, berth_arena *tmp, berth_err 
 
 static berth_status run_pbqp(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	return run(s, false, tmp, err);
+	return pbqp_run(s, false, tmp, err);
 }
 
 static berth_status run_ceft_pbqp(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	return run(s, true, tmp, err);
+	return pbqp_run(s, true, tmp, err);
 }
 
 const berth_method berth_method_pbqp = {
 	"pbqp",
 	"PBQP over units under changing prices, the best of about 40 answers (after Anderson, Gregg 2018).",
-	false, run_pbqp, NULL};
+	false, run_pbqp, NULL, "Anderson, Gregg, CGO 2018"};
 const berth_method berth_method_ceft_pbqp = {
 	"ceft-pbqp", "PBQP with the CEFT critical path pinned (after Huang, Fu, Hsu 2019).", false,
-	run_ceft_pbqp, NULL};
+	run_ceft_pbqp, NULL, "Huang, Fu, Hsu, SAMOS 2019"};

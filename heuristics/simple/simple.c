@@ -47,7 +47,7 @@ static berth_status single_run(berth_search *s, berth_arena *tmp, berth_err *err
 const berth_method berth_method_single = {
 	"single",
 	"All operators on one device, the best one; what cannot run there on its fastest device.",
-	false, single_run, NULL};
+	false, single_run, NULL, "common practice"};
 
 /* Round robin: colocation groups in topological order of their first operator, each on the next device
  * (cyclically) that is legal for it. One evaluation. */
@@ -74,7 +74,9 @@ static berth_status round_robin_run(berth_search *s, berth_arena *tmp, berth_err
 }
 
 const berth_method berth_method_round_robin = {
-	"round-robin", "Units in topological order over the devices in turn.", false, round_robin_run, NULL};
+	"round-robin", "Units in topological order over the devices in turn.",
+	false,         round_robin_run,
+	NULL,          "common practice"};
 
 /* Random search: one placement an evaluation until the budget ends, at least one. Each colocation group, in
  * topological order of its first operator, goes to a device drawn uniformly from the legal ones. A placement
@@ -138,4 +140,4 @@ static berth_status random_run(berth_search *s, berth_arena *tmp, berth_err *err
 }
 
 const berth_method berth_method_random = {"random", "Uniformly drawn placements, the best of them.", true,
-                                          random_run, NULL};
+                                          random_run, NULL, "common practice"};

@@ -192,4 +192,7 @@ static berth_status split_run(berth_search *s, berth_arena *tmp, berth_err *err)
 const berth_method berth_method_split = {"split",
                                          "Communities by modularity, each placed by exact search, one after "
                                          "the other (DiviML, Ghannane, Abdelfattah 2023).",
-                                         false, split_run, NULL};
+                                         false,
+                                         split_run,
+                                         NULL,
+                                         "Ghannane, Abdelfattah (DiviML), arXiv 2308.00127"};

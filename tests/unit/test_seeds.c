@@ -208,9 +208,20 @@ static void test_far_seeds_and_budget(void **state)
 	teardown(&f);
 }
 
+static void test_every_method_names_its_source(void **state)
+{
+	(void)state;
+	for (int32_t i = 0; i < berth_n_methods(); i++) {
+		const berth_method *m = berth_method_at(i);
+		if (!m->source || !m->source[0])
+			fail_msg("method %s names no source", m->name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_method_names_its_source),
 		cmocka_unit_test(test_evaluations_run_all),
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_time_is_over),
