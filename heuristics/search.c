@@ -2,7 +2,7 @@
  * with. */
 #include "search.h"
 
-#include "certify_blocks.h"
+#include "certify.h"
 #include "text.h"
 
 #include <math.h>

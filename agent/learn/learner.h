@@ -8,14 +8,11 @@
 #ifndef BERTH_LEARNER_H
 #define BERTH_LEARNER_H
 
-#include "adam.h"
 #include "all_gather.h"
 #include "learner_cfg.h"
 #include "nn_table.h"
 #include "policy_loss.h"
-#include "reward.h"
 #include "rollout.h"
-#include "trade.h"
 
 /* A graph on a system that is being learned, with all that must be saved to go on with the same bits. */
 typedef struct berth_pair {

@@ -1,5 +1,4 @@
 /* See train_pairs.h. */
-#include "train_pairs.h"
 
 #include "graph_format.h"
 #include "system_json.h"

@@ -1,8 +1,8 @@
 /* What is each part of `berth` worth? The method with one part taken away or exchanged, at one budget:
  * within the whole, where annealing makes up for much, and the agent alone, without annealing. */
-#include "agent.h"
+#include "methods.h"
 #include "instances_of_learning.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static berth_status run_variant(berth_search *s, berth_arena *tmp, berth_err *er
 	return berth_agent_run(s, &cfg, tmp, err);
 }
 
-static const berth_method method = {"berth", "with a part less", true, run_variant, NULL};
+static const berth_method method = {"berth", "with a part less", true, run_variant, NULL, NULL};
 
 /* The shipped policy with other weights, in mem. */
 static berth_policy_file with_weights(const berth_policy_file *f, weights which, berth_arena *mem)

@@ -2,7 +2,7 @@
  * all but two of the models, and judged on all. */
 #include "fine_tune.h"
 #include "instances_of_learning.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "rng.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * ten of its placements beside those of the search. */
 #include "coloc.h"
 #include "instances_of_learning.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "policy_loss.h"
 #include "proposals.h"
 #include "rng.h"

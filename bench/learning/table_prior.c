@@ -5,7 +5,7 @@
 #include "cooling.h"
 #include "instances_of_learning.h"
 #include "learner.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "portfolio.h"
 #include "screen.h"
 

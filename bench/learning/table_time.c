@@ -83,9 +83,9 @@ static void print_ratios(const char *of, const char *name, const ratios *r)
 }
 
 /* The rivals of the table; the first one is what the others are measured by. */
-const berth_method plain_annealing = {"anneal, plain", "", true, run_plain, NULL};
-static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL};
-static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL};
+const berth_method plain_annealing = {"anneal, plain", "", true, run_plain, NULL, NULL};
+static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL, NULL};
+static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL, NULL};
 
 enum { N_RIVALS = 5, FEW = 10 }; /* of very long runs one instance in FEW */
 #define LONG_S 10.              /* from here on fewer rivals */

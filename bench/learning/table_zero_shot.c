@@ -1,7 +1,7 @@
 /* The shipped policy on what it was not trained on: other model families, other machines, other numbers of
  * devices. */
 #include "instances_of_learning.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "proposals.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Speed of the network and its losses: 64 nodes, 100 edges, 4 devices, hidden 64, 2 rounds, 250 samples; the
  * numbers in it do not matter. */
-#include "adam.h"
+#include "nn_table.h"
 #include "speeds.h"
 #include "nn.h"
 #include "policy.h"

@@ -4,7 +4,7 @@
  * are better by more on over one in twenty. */
 #include "bench.h"
 
-#include "agent.h"
+#include "methods.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "graph_load.h"
 #include "option_files.h"
-#include "policy_builtin.h"
+#include "policy_file.h"
 #include "portfolio.h"
 #include "print.h"
 #include "sandboxed.h"

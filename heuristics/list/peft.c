@@ -3,7 +3,7 @@
 #include "bounds_load.h"
 #include "ceft.h"
 #include "coloc.h"
-#include "guide.h"
+#include "ready.h"
 #include "list.h"
 #include "method.h"
 #include "seeds.h"

@@ -1,7 +1,7 @@
 /* Nodes and ideals of the dynamic program. */
 #include "dp_ideals.h"
 
-#include "csr.h"
+#include "sort.h"
 
 #include <string.h>
 

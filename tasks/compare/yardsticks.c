@@ -3,7 +3,7 @@
 #include "yardsticks.h"
 
 #include "constraints.h"
-#include "single.h"
+#include "simple.h"
 
 #include <math.h>
 

@@ -222,30 +222,6 @@ static void pools_tell_devices_apart(void **state)
 	close_world(&w);
 }
 
-static void brute_force_is_optimal(void **state)
-{
-	static const berth_metric metrics[] = {BERTH_LATENCY, BERTH_THROUGHPUT, BERTH_ENERGY,
-	                                       BERTH_EDP,     BERTH_POWER,      BERTH_MEMORY};
-	(void)state;
-	const int n = support_sampled(BERTH_DEBUG ? 150 : 500, BERTH_DEBUG ? 50 : 150, "instances");
-	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
-		world w;
-		open_instance(&w, seed, 4, 3, seed % 3 == 0);
-		try_all(&w);
-		for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++) {
-			berth_solution r;
-			w.cfg.objective = berth_objective_of(metrics[k]);
-			if (berth_objective_check(&w.cfg.objective, &w.p, NULL) != BERTH_OK)
-				continue;
-			run_method(&w, "brute-force", &r);
-			assert_int_equal(r.feasible, isfinite(w.any[metrics[k]]));
-			assert_true(!r.feasible || r.value == w.any[metrics[k]]);
-			assert_true(!r.feasible || strcmp(r.status, "optimal") == 0);
-		}
-		close_world(&w);
-	}
-}
-
 /* A larger graph than it can do is grouped: an answer, and no proof but by the bound of all placements. */
 static void groups_prove_nothing(void **state)
 {
