@@ -278,20 +278,14 @@ static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 
 static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *err)
 {
-	berth_status st = berth_ranks_agree(&t->ranks, prepare(c, a, t, err), err);
+	int voice;
+	BERTH_TRY(check_args(a, c->n_args, err));
+	berth_status st = open_ranks(c, &t->ranks, &voice, err);
+	if (st == BERTH_OK)
+		st = berth_ranks_agree(&t->ranks, prepare(c, a, t, err), err);
 	if (st == BERTH_OK)
 		st = berth_ranks_agree(&t->ranks, run_locked(c, a, t, err), err);
 	berth_file_release(&t->lock);
-	return st;
-}
-
-static berth_status run_all(cli *c, train_args *a, train_run *t, berth_err *err)
-{
-	BERTH_TRY(check_args(a, c->n_args, err));
-	int voice;
-	berth_status st = open_ranks(c, &t->ranks, &voice, err);
-	if (st == BERTH_OK)
-		st = run_ranks(c, a, t, err);
 	close_ranks(&t->ranks, voice, st, err);
 	return st;
 }
@@ -349,7 +343,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 0, -1, err));
 	if (c->help)
 		return BERTH_OK;
-	berth_status st = run_all(c, &a, &t, err);
+	berth_status st = run_ranks(c, &a, &t, err);
 	cli_rescue_by(NULL, NULL, 0); /* it would read t */
 	train_curves_free(&t.curves);
 	return st;

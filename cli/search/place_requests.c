@@ -219,8 +219,8 @@ static berth_status print_copies(cli *c, const view *v, const berth_result_list 
 }
 
 /* The document or text, which is left out unless in_words, or where nothing was found. */
-static berth_status tell(cli *c, const view *v, const berth_method *method, const cli_budget *budget,
-                         bool in_words, berth_err *err)
+static berth_status tell_requests(cli *c, const view *v, const berth_method *method,
+                                  const cli_budget *budget, bool in_words, berth_err *err)
 {
 	const berth_mix *m = &v->mix;
 	berth_result_list *sizes = berth_result_list_new(&c->mem, &size_kind);
@@ -253,7 +253,7 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 	BERTH_TRY(choose(c, a, budget, method, v, err));
 	if (a->out && v->mix.n)
 		BERTH_TRY(write_plan(c, a, budget, method, v, err));
-	BERTH_TRY(tell(c, v, method, budget, !copies_to_stdout(&v->plan), err));
+	BERTH_TRY(tell_requests(c, v, method, budget, !copies_to_stdout(&v->plan), err));
 	if (v->mix.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best copies so far are the answer");
