@@ -55,12 +55,23 @@ void report_print_violations(const berth_violations *list)
 
 /* ---- devices ---- */
 
-void report_put_metrics(berth_json_out *w, const double *metric)
+#define METRICS(K, IF) \
+	K(NUMBER_OR_NULL, "latency_s", "s", "null, here and below: not known", figure[BERTH_LATENCY]) \
+	K(NUMBER_OR_NULL, "throughput_per_s", "1/s", \
+	  "periods; with several graphs a period is a run of each", \
+	  figure[BERTH_THROUGHPUT]) \
+	K(NUMBER_OR_NULL, "energy_j", "J", "null too where a device has no watts", figure[BERTH_ENERGY]) \
+	K(NUMBER_OR_NULL, "edp", "J s", "the same", figure[BERTH_EDP]) \
+	K(NUMBER_OR_NULL, "peak_memory_bytes", "bytes", "the largest of a device or memory pool", \
+	  figure[BERTH_MEMORY])
+RESULT_KIND(metrics_kind, "", "", METRICS);
+
+const berth_result *report_metrics(cli *c, const double *metric)
 {
+	double figure[BERTH_N_METRICS];
 	for (int m = 0; m < BERTH_N_METRICS; m++)
-		if (berth_metrics[m].key)
-			berth_json_put_number(w, berth_metrics[m].key,
-			                      berth_metric_figure((berth_metric)m, metric[m]));
+		figure[m] = berth_metric_figure((berth_metric)m, metric[m]);
+	return RESULT_NEW(&c->mem, metrics_kind, METRICS);
 }
 
 /* Sum of how long operators ran / slots, in seconds. */

@@ -10,7 +10,8 @@
 #include "result.h"
 #include "timeline.h"
 
-extern const berth_result_kind violation_kind, device_kind, pool_kind, model_kind, packed_kind, pipeline_kind;
+extern const berth_result_kind violation_kind, metrics_kind, device_kind, pool_kind, model_kind, packed_kind,
+	pipeline_kind;
 
 /* Results in c->mem. Lists may be empty: of models, where one has the system for itself; of memory pools,
  * where
@@ -27,7 +28,7 @@ void report_add_device(berth_result_list *all, const berth_system *s, int32_t d,
                        double peak_bytes);
 
 /* Figures of the metrics, each by its key: metric [BERTH_N_METRICS] values, NAN: null. */
-void report_put_metrics(berth_json_out *w, const double *metric);
+const berth_result *report_metrics(cli *c, const double *metric);
 
 /* What busy times are shares of: the period from sample to sample where the objective is the throughput, else
  * the latency. o NULL: the latency. */

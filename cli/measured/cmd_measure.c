@@ -9,7 +9,9 @@
 #include "print.h"
 #include "progress.h"
 #include "report.h"
+#include "results.h"
 #include "say.h"
+#include "tell.h"
 #include "text.h"
 #include "times.h"
 
@@ -177,52 +179,67 @@ static double largest_load(const state *s)
 	return load;
 }
 
-/* The members of the document. */
-static void put_all(cli *c, berth_json_out *w, const state *s)
+#define OPERATOR(K, IF) \
+	K(TEXT_OR_NULL, "name", "", "null: a kernel of no operator", x->op < 0 ? NULL : s->g.op_name[x->op]) \
+	K(TEXT, "device", "", "", s->s.dev_name[x->dev]) \
+	K(TEXT, "kernel", "", "what the engine calls it", x->kernel) \
+	K(TEXT_OR_NULL, "in", "", "operator that it is fused into", x->in < 0 ? NULL : s->g.op_name[x->in]) \
+	K(NUMBER, "start_s", "s", "from the start of the run", x->start_s) \
+	K(NUMBER, "end_s", "s", "", x->end_s)
+static RESULT_FLAT_KIND(operator_kind, "Operator time", "", OPERATOR);
+
+#define MEASURE(K, IF) \
+	K(ALL_OF(metrics_kind), "", "", "", report_metrics(c, metric)) \
+	K(BOOL, "feasible", "", "", s->v.feasible) \
+	K(LIST(violation_kind), "violations", "", "", report_violations(c, &s->p, &s->v.broken)) \
+	K(NS, "lower_bound_s", "s", "of the simulator", s->bounds.latency_ns) \
+	K(TEXT, "order", "", "`given`", "given") \
+	K(LIST(device_kind), "devices", "", "`peak_memory_bytes` is not measured", devices(c, s)) \
+	K(TEXT_OR_NULL, "engine", "", "name, version and options; null: not run", s->engine) \
+	K(NUMBERS, "samples_s", "s", "the runs", s->run.wall_s, s->run.n_samples) \
+	K(NUMBERS_OR_NULLS, "interval_s", "s", \
+	  "interval of the median, low and high; 95 % from 6 runs on", interval, 2) \
+	K(NUMBER_OR_NULL, "simulated_s", "s", "the same placement in the simulator", \
+	  s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN) \
+	K(TEXT_OR_NULL, "single_device", "", \
+	  "the device that is predicted to be the best alone; null: the placement is that, or it was not " \
+	  "run", \
+	  isnan(s->single_s) ? NULL : s->s.dev_name[s->single_dev]) \
+	K(NUMBER_OR_NULL, "single_s", "s", "everything there, run as the placement was: its median", \
+	  s->single_s) \
+	K(INT, "segments", "", "pieces that ran as one", s->run.n_segments) \
+	K(NUMBER_OR_NULL, "strain", "", \
+	  "median of wall seconds for each CPU second of the work; null: not said", ran ? s->strain : NAN) \
+	K(NUMBER_OR_NULL, "difference", "", \
+	  "of outputs from the unsplit model's, relative to the largest", ran ? s->run.max_difference : NAN) \
+	IF(s->n_operators, LIST(operator_kind), "operators", "", \
+	   "only with `--operators`, `--trace` or `--report`", operators)
+RESULT_KIND(measure_document, "Measure", "", MEASURE);
+
+static berth_status fill(cli *c, const state *s, const berth_result **out, berth_err *err)
 {
 	bool ran = s->run.n_samples > 0;
-	const double interval[] = {ran ? s->run.wall.low : NAN, ran ? s->run.wall.high : NAN};
-	double metric[BERTH_N_METRICS];
+	double *interval, metric[BERTH_N_METRICS];
+	berth_result_list *operators = berth_result_list_new(&c->mem, &operator_kind);
+	BERTH_TRY(BERTH_NEW(&c->mem, interval, 2, err));
+	interval[0] = ran ? s->run.wall.low : NAN;
+	interval[1] = ran ? s->run.wall.high : NAN;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		metric[m] = NAN;
 	metric[BERTH_LATENCY] = ran ? s->run.wall.median : NAN;
 	metric[BERTH_THROUGHPUT] = ran ? largest_load(s) : NAN;
-	report_put_metrics(w, metric);
-	berth_json_put_bool(w, "feasible", s->v.feasible);
-	berth_result_put(w, "violations", berth_result_list_value(report_violations(c, &s->p, &s->v.broken)));
-	berth_json_put_ns(w, "lower_bound_s", s->bounds.latency_ns);
-	berth_json_put_string(w, "order", "given");
-	berth_result_put(w, "devices", berth_result_list_value(devices(c, s)));
-	berth_json_put_string(w, "engine", s->engine);
-	berth_json_flat(w, true);
-	berth_json_put_numbers(w, "samples_s", s->run.wall_s, s->run.n_samples);
-	berth_json_put_numbers(w, "interval_s", interval, 2);
-	berth_json_flat(w, false);
-	berth_json_put_number(w, "simulated_s", s->t.r.runs ? (double)s->t.r.latency_ns * 1e-9 : NAN);
-	berth_json_put_string(w, "single_device", isnan(s->single_s) ? NULL : s->s.dev_name[s->single_dev]);
-	berth_json_put_number(w, "single_s", s->single_s);
-	berth_json_put_int(w, "segments", s->run.n_segments);
-	berth_json_put_number(w, "strain", ran ? s->strain : NAN);
-	berth_json_put_number(w, "difference", ran ? s->run.max_difference : NAN);
-	if (s->n_operators)
-		measure_operators_put(w, &s->g, &s->s, s->operators, s->n_operators);
+	for (const berth_operator_time *x = s->operators; x < s->operators + s->n_operators; x++)
+		RESULT_ADD(operators, OPERATOR);
+	*out = RESULT_NEW(&c->mem, measure_document, MEASURE);
+	return BERTH_OK;
 }
 
-static berth_status print_json(cli *c, const state *s, berth_err *err)
-{
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	put_all(c, &w, s);
-	return cli_end_json(c, &w, err);
-}
-
-static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
+static berth_status write_report(cli *c, const args *a, const state *s, const berth_result *r, berth_err *err)
 {
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "measure", s->g.name, s->s.name, "s", err));
 	berth_json_open(&page.w, "document", '{');
-	put_all(c, &page.w, s);
+	berth_result_put_members(&page.w, r);
 	berth_json_close(&page.w, '}');
 	if (s->t.r.runs)
 		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
@@ -263,6 +280,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .warmup = 3};
 	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
+	const berth_result *r;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine; its devices have the names of the engine's"},
@@ -293,14 +311,15 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		BERTH_TRY(cli_warn(c, err, "%s does not tell when operators run", s.engine));
 	if (a.trace && s.n_operators)
 		BERTH_TRY(measure_operators_trace(c, a.trace, &s.g, &s.s, s.operators, s.n_operators, err));
+	BERTH_TRY(fill(c, &s, &r, err));
 	if (c->json)
-		BERTH_TRY(print_json(c, &s, err));
+		BERTH_TRY(cli_put_result(c, r, err));
 	else if (s.v.broken.n && !c->quiet)
 		report_print_violations(&s.v.broken);
 	else if (!c->quiet && !(a.trace && strcmp(a.trace, "-") == 0))
 		BERTH_TRY(print_all(c, &a, &s, err));
 	if (a.report)
-		BERTH_TRY(write_report(c, &a, &s, err));
+		BERTH_TRY(write_report(c, &a, &s, r, err));
 	if (s.v.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
 		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");

@@ -1,4 +1,4 @@
-/* See measure_operators.h. */
+/* When operators ran in a measured run: those that took longest as a table, all of them as a trace. */
 #include "measure_operators.h"
 
 #include "file.h"
@@ -8,30 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *name_of(const berth_graph *g, int32_t op)
-{
-	return op >= 0 ? g->op_name[op] : NULL;
-}
-
-void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s,
-                           const berth_operator_time *x, int32_t n)
-{
-	berth_json_open(w, "operators", '[');
-	for (int32_t i = 0; i < n; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_flat(w, true);
-		berth_json_put_string(w, "name", name_of(g, x[i].op));
-		berth_json_put_string(w, "device", s->dev_name[x[i].dev]);
-		berth_json_put_string(w, "kernel", x[i].kernel);
-		berth_json_put_string(w, "in", name_of(g, x[i].in));
-		berth_json_put_number(w, "start_s", x[i].start_s);
-		berth_json_put_number(w, "end_s", x[i].end_s);
-		berth_json_close(w, '}');
-		berth_json_flat(w, false);
-	}
-	berth_json_close(w, ']');
-}
 
 static int by_length(const void *a, const void *b)
 {

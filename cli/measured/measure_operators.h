@@ -1,15 +1,10 @@
-/* When operators ran in a measured run: as JSON, and as a trace. */
+/* When operators ran in a measured run: as a table, and as a trace. */
 #ifndef BERTH_CLI_MEASURE_OPERATORS_H
 #define BERTH_CLI_MEASURE_OPERATORS_H
 
 #include "cli.h"
 #include "json.h"
 #include "measured.h"
-
-/* "operators": [{name, device, kernel, in, start_s, end_s}]. name is null for a kernel of no operator. in
- * is the operator in whose kernel it ran. */
-void measure_operators_put(berth_json_out *w, const berth_graph *g, const berth_system *s,
-                           const berth_operator_time *x, int32_t n);
 
 /* A table of those that took longest. Fails: BERTH_ENOMEM, BERTH_EIO. */
 berth_status measure_operators_print(cli *c, const berth_graph *g, const berth_system *s,

@@ -9,9 +9,11 @@
 #include "placement.h"
 #include "print.h"
 #include "report.h"
+#include "results.h"
 #include "say.h"
 #include "simulate_whatif.h"
 #include "system_change.h"
+#include "tell.h"
 #include "text.h"
 
 #include <math.h>
@@ -158,32 +160,35 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 
 /* ---- output ---- */
 
+#define SIMULATE(K, IF) \
+	K(ALL_OF(metrics_kind), "", "", "", report_metrics(c, s->v.metric)) \
+	IF(copies, INT, "replicas", "", "only where the same graph is given several times: how often", \
+	  copies) \
+	IF(copies, NUMBER, "sample_s", "s", "then: of a period / `replicas`, as in [place](#place)", \
+	   s->v.metric[BERTH_THROUGHPUT] / copies) \
+	K(BOOL, "feasible", "", "", s->v.feasible) \
+	K(LIST(violation_kind), "violations", "", "", report_violations(c, &s->p, &s->v.broken)) \
+	K(NS, "lower_bound_s", "s", "of the latency", s->bounds.latency_ns) \
+	K(TEXT, "bound", "", "`fast`, `strong` or `auto`, as in [place](#place)", s->bounds.kind) \
+	K(TEXT, "order", "", "rule that was used", berth_order_name(s->t.order)) \
+	IF(s->parts.n, LIST(model_kind), "models", "", "only with several graphs", \
+	   report_models(c, &s->parts, &s->t)) \
+	K(LIST(device_kind), "devices", "", "", report_devices(c, &s->p, &s->t)) \
+	IF(s->p.n_pools, LIST(pool_kind), "memory_pools", "", "missing where the system has none", \
+	   report_pools(c, &s->p, &s->t)) \
+	IF(c->compress, OBJECT(packed_kind), "compress", "", "only with `--compress`, where something runs", \
+	   report_packed(c, &s->p, &s->t))
+RESULT_KIND(simulate_document, "Simulate", "Exit code 3 where the placement is infeasible.", SIMULATE);
+
 static berth_status print_json(cli *c, const args *a, const state *s, berth_err *err)
 {
-	berth_json_out w;
-	berth_json_out_init(&w, &c->mem, true);
-	berth_json_open(&w, NULL, '{');
-	report_put_metrics(&w, s->v.metric);
-	if (s->t.r.runs)
-		copies_put_rate(&w, copies_given(c), s->v.metric[BERTH_THROUGHPUT]);
-	berth_json_put_bool(&w, "feasible", s->v.feasible);
-	berth_result_put(&w, "violations",
-	                 berth_result_list_value(report_violations(c, &s->p, &s->v.broken)));
-	berth_json_put_ns(&w, "lower_bound_s", s->bounds.latency_ns);
-	berth_json_put_string(&w, "bound", s->bounds.kind);
-	berth_json_put_string(&w, "order", berth_order_name(s->t.order));
-	if (s->parts.n)
-		berth_result_put(&w, "models", berth_result_list_value(report_models(c, &s->parts, &s->t)));
-	berth_result_put(&w, "devices", berth_result_list_value(report_devices(c, &s->p, &s->t)));
-	if (s->p.n_pools)
-		berth_result_put(&w, "memory_pools", berth_result_list_value(report_pools(c, &s->p, &s->t)));
-	if (c->compress)
-		berth_result_put(&w, "compress", berth_result_object(report_packed(c, &s->p, &s->t)));
-	if (a->set.n)
-		simulate_whatif_put_set(&w, &s->what_if, &s->g);
-	else if (a->each.n)
-		simulate_whatif_put_each(&w, &s->what_if, &s->g);
-	return cli_end_json(c, &w, err);
+	int32_t copies = s->t.r.runs ? copies_given(c) : 0;
+	const berth_result *r = RESULT_NEW(&c->mem, simulate_document, SIMULATE);
+	return cli_put_result(c,
+	                      a->set.n    ? simulate_whatif_set(c, &s->what_if, &s->g, r)
+	                      : a->each.n ? simulate_whatif_each(c, &s->what_if, &s->g, r)
+	                                  : r,
+	                      err);
 }
 
 static void print_head(const state *s, int32_t copies)

@@ -4,65 +4,88 @@
 #include "bounds.h"
 #include "print.h"
 #include "report.h"
+#include "results.h"
 #include "say.h"
 #include "text.h"
 
 #include <math.h>
 
-/* ---- JSON ---- */
+/* ---- the documents ---- */
 
-static void put_figures(berth_json_out *w, const berth_whatif_side *s)
+#define WHATIF(K, IF) \
+	K(ALL_OF(metrics_kind), "", "", "", report_metrics(c, s->v.metric)) \
+	K(NUMBER_OR_NULL, "value", "of the objective", "", s->v.value) \
+	K(BOOL, "feasible", "", "", s->v.feasible) \
+	IF(s->broken, TEXT, "broken", "", "what stands against it first; else missing", s->broken)
+static RESULT_KIND(whatif_kind, "What-if", "", WHATIF);
+
+#define SOLUTION(K, IF) \
+	K(ALL_OF(whatif_kind), "", "", "all its keys", side_of(c, s)) \
+	K(NUMBER_OR_NULL, "lower_bound", "of the objective", "", r->lower_bound) \
+	K(NUMBER_OR_NULL, "gap", "share", "", \
+	  s->v.feasible ? berth_gap(s->v.value, r->lower_bound) : NAN) \
+	K(INT, "evaluations", "", "", s->evaluations) \
+	K(MAP("text"), "placement", "", "empty: none was found", placement)
+static RESULT_KIND(solution_kind, "Solution", "", SOLUTION);
+
+#define BASE(K, IF) \
+	K(ALL_OF(whatif_kind), "", "", "", side_of(c, &x->row[0].same)) \
+	K(OBJECT(solution_kind), "resolved", "", "and solved anew", solution_of(c, &x->row[0], g))
+static RESULT_KIND(base_kind, "", "", BASE);
+
+#define CHANGE(K, IF) \
+	K(TEXT, "change", "", "as given", x->change[i]) \
+	K(ALL_OF(whatif_kind), "", "", "", side_of(c, &x->row[i].same)) \
+	K(OBJECT(solution_kind), "resolved", "", "and solved anew", solution_of(c, &x->row[i], g))
+static RESULT_KIND(change_kind, "", "", CHANGE);
+
+#define SET(K, IF) \
+	K(ALL_OF(simulate_document), "", "", "all its keys", simulated) \
+	K(TEXT, "objective", "", "of the solutions", berth_objective_name(&x->objective)) \
+	K(OBJECT(base_kind), "base", "", "the machine as in the file, with the placement as it is", base) \
+	K(OBJECT(solution_kind), "resolved", "", "the changed machine, solved anew", \
+	  solution_of(c, &x->row[1], g))
+RESULT_KIND(simulate_set_document, "Simulate with changes",
+            "`simulate --set`: the document is that of the changed machine.", SET);
+
+#define EACH(K, IF) \
+	K(ALL_OF(simulate_document), "", "", "all its keys", simulated) \
+	K(TEXT, "objective", "", "of the solutions", berth_objective_name(&x->objective)) \
+	K(OBJECT(solution_kind), "resolved", "", "the machine in the file, solved anew", \
+	  solution_of(c, &x->row[0], g)) \
+	K(LIST(change_kind), "changes", "", "a changed machine each, with the placement as it is", changes)
+RESULT_KIND(simulate_each_document, "Simulate with rows of changes",
+            "`simulate --each` and `--what-if`: the document is that of the machine in the file.", EACH);
+
+static const berth_result *side_of(cli *c, const berth_whatif_side *s)
 {
-	report_put_metrics(w, s->v.metric);
-	berth_json_put_number(w, "value", s->v.value);
-	berth_json_put_bool(w, "feasible", s->v.feasible);
-	if (s->broken)
-		berth_json_put_string(w, "broken", s->broken);
+	return RESULT_NEW(&c->mem, whatif_kind, WHATIF);
 }
 
-static void put_anew(berth_json_out *w, const berth_whatif_row *r, const berth_graph *g)
+static const berth_result *solution_of(cli *c, const berth_whatif_row *r, const berth_graph *g)
 {
 	const berth_whatif_side *s = &r->anew;
-	berth_json_open(w, "resolved", '{');
-	put_figures(w, s);
-	berth_json_put_number(w, "lower_bound", r->lower_bound);
-	berth_json_put_number(w, "gap", s->v.feasible ? berth_gap(s->v.value, r->lower_bound) : NAN);
-	berth_json_put_int(w, "evaluations", s->evaluations);
-	berth_json_open(w, "placement", '{');
+	berth_result_map *placement = berth_result_map_new(&c->mem);
 	for (int32_t op = 0; s->op_dev && op < g->n_ops; op++)
-		berth_json_put_string(w, g->op_name[op], r->s.dev_name[s->op_dev[op]]);
-	berth_json_close(w, '}');
-	berth_json_close(w, '}');
+		berth_result_map_add(placement, g->op_name[op],
+		                     berth_result_text(r->s.dev_name[s->op_dev[op]]));
+	return RESULT_NEW(&c->mem, solution_kind, SOLUTION);
 }
 
-static void put_row(berth_json_out *w, const char *key, const berth_whatif_row *r, const berth_graph *g)
+const berth_result *simulate_whatif_set(cli *c, const berth_whatif_rows *x, const berth_graph *g,
+                                        const berth_result *simulated)
 {
-	berth_json_open(w, key, '{');
-	put_figures(w, &r->same);
-	put_anew(w, r, g);
-	berth_json_close(w, '}');
+	const berth_result *base = RESULT_NEW(&c->mem, base_kind, BASE);
+	return RESULT_NEW(&c->mem, simulate_set_document, SET);
 }
 
-void simulate_whatif_put_set(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g)
+const berth_result *simulate_whatif_each(cli *c, const berth_whatif_rows *x, const berth_graph *g,
+                                         const berth_result *simulated)
 {
-	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
-	put_row(w, "base", &x->row[0], g);
-	put_anew(w, &x->row[1], g);
-}
-
-void simulate_whatif_put_each(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g)
-{
-	berth_json_put_string(w, "objective", berth_objective_name(&x->objective));
-	put_anew(w, &x->row[0], g);
-	berth_json_open(w, "changes", '[');
-	for (int32_t i = 1; i < x->n; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "change", x->change[i]);
-		put_figures(w, &x->row[i].same);
-		put_anew(w, &x->row[i], g);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	berth_result_list *changes = berth_result_list_new(&c->mem, &change_kind);
+	for (int32_t i = 1; i < x->n; i++)
+		RESULT_ADD(changes, CHANGE);
+	return RESULT_NEW(&c->mem, simulate_each_document, EACH);
 }
 
 /* ---- text ---- */

@@ -3,12 +3,15 @@
 #define BERTH_CLI_SIMULATE_WHATIF_H
 
 #include "cli.h"
-#include "json.h"
+#include "result.h"
 #include "whatif.h"
 
 /* Keys "base", "resolved" (of one set of changes) or "changes":[...] into an open document. */
-void simulate_whatif_put_set(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g);
-void simulate_whatif_put_each(berth_json_out *w, const berth_whatif_rows *x, const berth_graph *g);
+/* The documents: all of `simulated`, and what the changes bring. */
+const berth_result *simulate_whatif_set(cli *c, const berth_whatif_rows *x, const berth_graph *g,
+                                        const berth_result *simulated);
+const berth_result *simulate_whatif_each(cli *c, const berth_whatif_rows *x, const berth_graph *g,
+                                         const berth_result *simulated);
 
 /* The same as tables. Fail: BERTH_ENOMEM. */
 berth_status simulate_whatif_print_set(cli *c, const berth_whatif_rows *x, berth_err *err);
