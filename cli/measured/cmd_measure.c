@@ -1,8 +1,8 @@
 /* berth measure: what a placement costs in reality. */
 #include "bounds.h"
 #include "engine.h"
+#include "file.h"
 #include "graph_load.h"
-#include "measure_operators.h"
 #include "measured.h"
 #include "page_plan.h"
 #include "placement.h"
@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct args {
@@ -246,6 +247,90 @@ static berth_status write_report(cli *c, const args *a, const state *s, const be
 	return cli_report_write(c, &page, a->report, err);
 }
 
+/* ---- when operators ran ---- */
+
+static int by_length(const void *a, const void *b)
+{
+	const berth_operator_time *x = a, *y = b;
+	double p = x->end_s - x->start_s, q = y->end_s - y->start_s;
+	return p != q ? (p < q) - (p > q) : (x->start_s > y->start_s) - (x->start_s < y->start_s);
+}
+
+/* Those that took longest. */
+static berth_status print_operators(cli *c, const state *s, berth_err *err)
+{
+	int32_t n = s->n_operators;
+	enum { MOST = 20 };
+	cli_table t;
+	berth_operator_time *sorted;
+	char text[32];
+	BERTH_TRY(BERTH_NEW(&c->mem, sorted, n, err));
+	memcpy(sorted, s->operators, (size_t)n * sizeof *sorted);
+	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
+	cli_table_init(&t, &c->mem, "lllrrl");
+	cli_table_head(&t, "operator|kernel|device|start|time|fused into");
+	for (int32_t i = 0; i < n && i < MOST; i++) {
+		cli_cell(&t, "%s", sorted[i].op >= 0 ? s->g.op_name[sorted[i].op] : "");
+		cli_cell(&t, "%s", sorted[i].kernel);
+		cli_cell(&t, "%s", s->s.dev_name[sorted[i].dev]);
+		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].start_s));
+		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].end_s - sorted[i].start_s));
+		cli_cell(&t, "%s", sorted[i].in >= 0 ? s->g.op_name[sorted[i].in] : "");
+	}
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	if (n > MOST)
+		cli_say("the %d longest of %d; --json tells all\n", MOST, (int)n);
+	return BERTH_OK;
+}
+
+static void put_thread(berth_json_out *w, int32_t d, const char *name)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", "thread_name");
+	berth_json_put_string(w, "ph", "M");
+	berth_json_put_int(w, "pid", 1);
+	berth_json_put_int(w, "tid", d + 1);
+	berth_json_open(w, "args", '{');
+	berth_json_put_string(w, "name", name);
+	berth_json_close(w, '}');
+	berth_json_close(w, '}');
+}
+
+static void put_event(berth_json_out *w, const berth_graph *g, const berth_operator_time *x)
+{
+	berth_json_open(w, NULL, '{');
+	berth_json_put_string(w, "name", x->op >= 0 ? g->op_name[x->op] : x->kernel);
+	berth_json_put_string(w, "cat", x->kernel);
+	berth_json_put_string(w, "ph", "X");
+	berth_json_put_int(w, "pid", 1);
+	berth_json_put_int(w, "tid", x->dev + 1);
+	berth_json_put_number(w, "ts", x->start_s * 1e6);
+	berth_json_put_number(w, "dur", (x->end_s - x->start_s) * 1e6);
+	berth_json_close(w, '}');
+}
+
+/* Chrome's trace event format: a thread for each device, a complete event for each kernel. */
+static berth_status write_trace(cli *c, const char *path, const state *s, berth_err *err)
+{
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, &c->mem, false);
+	berth_json_open(&w, NULL, '{');
+	berth_json_open(&w, "traceEvents", '[');
+	for (int32_t d = 0; d < s->s.n_devs; d++)
+		put_thread(&w, d, s->s.dev_name[d]);
+	for (int32_t i = 0; i < s->n_operators; i++)
+		if (s->operators[i].in < 0) /* a fused operator's event is its host's */
+			put_event(&w, &s->g, &s->operators[i]);
+	berth_json_close(&w, ']');
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	return berth_file_write(path, text, len, err);
+}
+
+/* ---- text ---- */
+
 static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
@@ -272,7 +357,7 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 {
 	print_text(s);
 	return a->operators && s->n_operators
-	               ? measure_operators_print(c, &s->g, &s->s, s->operators, s->n_operators, err)
+	               ? print_operators(c, s, err)
 	               : BERTH_OK;
 }
 
@@ -310,7 +395,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if ((a.operators || a.trace) && !s.v.broken.n && !s.n_operators)
 		BERTH_TRY(cli_warn(c, err, "%s does not tell when operators run", s.engine));
 	if (a.trace && s.n_operators)
-		BERTH_TRY(measure_operators_trace(c, a.trace, &s.g, &s.s, s.operators, s.n_operators, err));
+		BERTH_TRY(write_trace(c, a.trace, &s, err));
 	BERTH_TRY(fill(c, &s, &r, err));
 	if (c->json)
 		BERTH_TRY(cli_put_result(c, r, err));

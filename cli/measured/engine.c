@@ -1,4 +1,5 @@
-/* Engines of the command line; see engine.h. */
+/* Which engine a command line means, and how it is started: for modules that of PyTorch, else that of ONNX
+ * Runtime. */
 #include "engine.h"
 
 #include "engine_find.h"

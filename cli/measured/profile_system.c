@@ -1,4 +1,5 @@
-/* See profile_system.h. */
+/* berth profile --system: devices as drivers, libraries or an engine tell of them, links as an engine times
+ * them. Each figure is told with where it comes from. */
 #include "profile_system.h"
 
 #include "description.h"
