@@ -31,14 +31,6 @@ void copies_print_rate(int32_t n, double period_s)
 		        n == 1 ? "copy" : "copies", berth_text_seconds(each, sample_s), 1 / sample_s);
 }
 
-void copies_put_rate(berth_json_out *w, int32_t n, double period_s)
-{
-	if (n == 0)
-		return;
-	berth_json_put_int(w, "replicas", n);
-	berth_json_put_number(w, "sample_s", period_s / n);
-}
-
 void copies_print(const copies_plan *p, const char *what)
 {
 	if (!p->out)

@@ -3,7 +3,6 @@
 #define BERTH_CLI_COPIES_PRINT_H
 
 #include "cli.h"
-#include "json.h"
 #include "placement.h"
 
 typedef struct copies_plan {
@@ -26,9 +25,8 @@ void copies_print(const copies_plan *p, const char *what);
 /* How many copies of one model the command line gives; 0: one model, or unlike ones. */
 int32_t copies_given(const cli *c);
 
-/* A line with the time a sample and the samples a second of n copies whose period has one of each; and the
- * keys `replicas` and `sample_s`. Nothing for n = 0. */
+/* A line with the time a sample and the samples a second of n copies whose period has one of each. Nothing
+ * for n = 0. */
 void copies_print_rate(int32_t n, double period_s);
-void copies_put_rate(berth_json_out *w, int32_t n, double period_s);
 
 #endif
