@@ -28,21 +28,24 @@ cli_budget cli_budget_default(void);
 	 "what to make small: latency, throughput, energy, edp, power, memory, sums, limits" \
 	 "\tthat of the placement"}
 
-#define CLI_BUDGET(b) \
+/* What every search has. */
+#define CLI_SEARCH(b) \
 	CLI_OBJECTIVE(b), \
 	{"evaluations", 0, CLI_USUAL, &(b)->evaluations, "N", "placements that a search may try"}, \
-	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
 	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}, \
-	{"write-model", 0, CLI_FILE_ONLY, &(b)->write_model, "FILE", \
-	 "write the model of method milp: LP if FILE ends in .lp, else MPS"}, \
 	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
 	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "the same in seconds of CPU, all threads together"}, \
 	{"gap", 0, CLI_SHARE, &(b)->gap, "G", "end a search when the best is proven this close: 1%, 0.01"}, \
+	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \
+	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
+
+/* And what verbs have that are about searches. */
+#define CLI_BUDGET(b) \
+	CLI_SEARCH(b), \
+	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}, \
-	{"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}, \
-	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}, \
 	{"walks", 0, CLI_THREADS, &(b)->walks, "N", \
 	 "walks of annealing side by side, for as many threads; results depend on N"}
 

@@ -26,16 +26,12 @@ static const char *first_given(const cli *c, const split_search_args *a, const s
 	           {"--method", a->method != usual->method},
 	           {"--objective", b->objective != u->objective},
 	           {"--evaluations", b->evaluations.given},
-	           {"--nodes", b->nodes != u->nodes},
 	           {"--bound", b->bound != u->bound},
-	           {"--write-model", b->write_model != NULL},
 	           {"--time", b->time_s > 0},
 	           {"--cpu-time", b->cpu_s > 0},
 	           {"--gap", b->gap > 0},
-	           {"--policy", b->policy != NULL},
 	           {"--seed", b->seed != u->seed},
-	           {"--threads", b->threads != u->threads},
-	           {"--walks", b->walks != u->walks}};
+	           {"--threads", b->threads != u->threads}};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].given)
 			return all[i].option;

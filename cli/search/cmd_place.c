@@ -309,6 +309,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"requests", 0, CLI_LIST, &a.requests, "SHARE:WORD=N,...",
 	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
+		{"write-model", 0, CLI_FILE_ONLY, &a.budget.write_model, "FILE",
+	         "write the model of method milp: LP if FILE ends in .lp, else MPS"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
 		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",
 	         "write why nothing is below the bound, for check-certificate"},

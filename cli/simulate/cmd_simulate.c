@@ -21,8 +21,8 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *placement, *trace, *method, *what_if;
-	cli_texts set, each;
+	const char *on, *placement, *trace, *method;
+	cli_texts set, asked, each; /* each: the changes that --what-if asks about, one by one */
 	cli_budget budget;
 	cli_granularity granularity;
 } args;
@@ -68,12 +68,23 @@ static berth_status change_system(cli *c, const args *a, state *s, berth_err *er
 
 enum { MOST_CHANGES = 10000 };
 
+static berth_status add_change(cli *c, args *a, const char *text, berth_err *err)
+{
+	if (a->each.n == MOST_CHANGES)
+		return berth_fail(err, BERTH_EINVAL, "simulate: --what-if: more than %d changes",
+		                  MOST_CHANGES);
+	BERTH_TRY(BERTH_GROW(&c->mem, a->each.text, a->each.n, &a->each.cap, err));
+	a->each.text[a->each.n++] = text;
+	return BERTH_OK;
+}
+
 /* A change a line, blanks and lines that start with # skipped. */
-static berth_status read_changes(cli *c, args *a, berth_err *err)
+static berth_status read_changes(cli *c, args *a, const char *path, berth_err *err)
 {
 	char *data;
 	size_t size;
-	BERTH_TRY(berth_file_read(a->what_if, &c->mem, &data, &size, err));
+	int32_t before = a->each.n;
+	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
 	for (char *line = data, *end = data + size; line < end;) {
 		size_t n = (size_t)(end - line), len = 0;
 		while (len < n && line[len] != '\n')
@@ -83,20 +94,30 @@ static berth_status read_changes(cli *c, args *a, berth_err *err)
 		text += strspn(text, " \t\r");
 		for (size_t k = strlen(text); k > 0 && strchr(" \t\r", text[k - 1]); k--)
 			text[k - 1] = '\0';
-		if (a->each.n == MOST_CHANGES)
-			return berth_fail(err, BERTH_EFORMAT, "%s: more than %d changes", a->what_if,
-			                  MOST_CHANGES);
-		if (*text && *text != '#') {
-			BERTH_TRY(BERTH_GROW(&c->mem, a->each.text, a->each.n, &a->each.cap, err));
-			a->each.text[a->each.n++] = text;
-		}
+		if (*text && *text != '#')
+			BERTH_TRY(add_change(c, a, text, err));
 		line += len + (len < n);
 	}
-	return a->each.n ? BERTH_OK
-	                 : berth_fail(
-				   err, BERTH_EFORMAT,
-				   "%s: no change stands in it; expected a line such as gpu0.memory_bytes=2x",
-				   a->what_if);
+	return a->each.n > before
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EFORMAT,
+	                            "%s: no change stands in it; expected a line such as "
+	                            "gpu0.memory_bytes=2x",
+	                            path);
+}
+
+/* --what-if: a change has a = or begins with a sign; else it is a file of them. */
+static berth_status read_asked(cli *c, args *a, berth_err *err)
+{
+	for (int32_t i = 0; i < a->asked.n; i++) {
+		const char *text = a->asked.text[i];
+		if (!*text)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "simulate: --what-if '' is no change of a machine");
+		bool change = strchr("+-", *text) || strchr(text, '=');
+		BERTH_TRY(change ? add_change(c, a, text, err) : read_changes(c, a, text, err));
+	}
+	return BERTH_OK;
 }
 
 /* All of --set as one text. */
@@ -253,24 +274,20 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (!a->placement)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
-	if (c->compress && (a->set.n || a->each.n || a->what_if))
+	if (c->compress && (a->set.n || a->asked.n))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "simulate: --compress is for the machine as it is: leave out --set, --each "
-		                  "and --what-if");
-	if (a->what_if)
-		BERTH_TRY(read_changes(c, a, err));
+		                  "simulate: --compress is for the machine as it is: leave out --set and "
+		                  "--what-if");
+	BERTH_TRY(read_asked(c, a, err));
 	if (a->set.n && a->each.n)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "simulate: --set changes one machine, --each and --what-if ask about "
-		                  "several; give one of the two");
-	for (int32_t i = 0; i < a->each.n; i++)
-		if (!*a->each.text[i])
-			return berth_fail(err, BERTH_EINVAL, "simulate: --each '' is no change of a machine");
+		                  "simulate: --set changes one machine, --what-if asks about several; give "
+		                  "one of the two");
 	for (int32_t i = 0; i < a->set.n; i++)
 		if (a->set.text[i][0] == '-' || a->set.text[i][0] == '+')
 			return berth_fail(
 				err, BERTH_EINVAL,
-				"simulate: --set changes figures; what '%.80s' would bring tells --each",
+				"simulate: --set changes figures; what '%.80s' would bring tells --what-if",
 				a->set.text[i]);
 	return BERTH_OK;
 }
@@ -287,13 +304,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "write the timeline as a Chrome trace (Perfetto shows it)"},
 		{"set", 0, CLI_MANY, &a.set, "NAME.KEY=VALUE|2x",
 	         "change a figure of a device or link; the placement is solved anew too"},
-		{"each", 0, CLI_MANY, &a.each, "CHANGE,...",
+		{"what-if", 0, CLI_FILES_MANY, &a.asked, "CHANGE,...|FILE",
 	         "ask what changes such as those of --set would bring, or devices and links more or less: a "
-	         "row each"},
-		{"what-if", 0, CLI_FILE_IN, &a.what_if, "FILE", "the same, a line of the file a row"},
+	         "row each, and one a line of a file"},
 		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
-		CLI_BUDGET(&a.budget),
+		CLI_SEARCH(&a.budget),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
@@ -321,13 +337,13 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_simulate = {
 	"simulate",
 	"simulate GRAPH... --on SYSTEM --placement FILE [--trace OUT.json] [--set "
-	"DEVICE_OR_LINK.KEY=VALUE|2x] [--each CHANGE,...]",
+	"DEVICE_OR_LINK.KEY=VALUE|2x] [--what-if CHANGE,...|FILE]",
 	"tell what a placement costs, and what it breaks",
 	"--set takes keys of berth-system files, more than once: gpu0.peak_flops=2x, "
 	"gpu0.memory_bytes=16GB, "
 	"cpu0:gpu0.bandwidth=32GB/s, a shared link by its name. The changed machine stands beside the one "
 	"in the file, with the same placement and solved anew.\n"
-	"--each and --what-if also take -gpu1 (without that device), +gpu2=like:gpu0, -cpu0:gpu1 (without "
+	"--what-if also takes -gpu1 (without that device), +gpu2=like:gpu0, -cpu0:gpu1 (without "
 	"that link), +gpu0:gpu1=12GB/s@5us; changes of one row have commas between them.\n"
 	"An infeasible placement is reported with exit code 3.\n"
 	"Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace "

@@ -55,7 +55,7 @@ RESULT_KIND(simulate_set_document, "Simulate with changes",
 	  solution_of(c, &x->row[0], g)) \
 	K(LIST(change_kind), "changes", "", "a changed machine each, with the placement as it is", changes)
 RESULT_KIND(simulate_each_document, "Simulate with rows of changes",
-            "`simulate --each` and `--what-if`: the document is that of the machine in the file.", EACH);
+            "`simulate --what-if`: the document is that of the machine in the file.", EACH);
 
 static const berth_result *side_of(cli *c, const berth_whatif_side *s)
 {
