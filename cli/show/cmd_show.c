@@ -17,8 +17,6 @@ static berth_status check_plain(const cli *c, const show_args *a, const char *wh
 	if (a->op) return fail_option(a, "op", what, err);
 	if (c->dim.n) return fail_option(a, "dim", what, err);
 	if (a->graph) return fail_option(a, "graph", what, err);
-	if (a->coarsen) return fail_option(a, "coarsen", what, err);
-	if (a->grouper) return fail_option(a, "grouper", what, err);
 	if (a->training) return fail_option(a, "training", what, err);
 	if (a->replicas) return fail_option(a, "replicas", what, err);
 	if (a->times.n) return fail_option(a, "times", what, err);
@@ -39,7 +37,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			                  a->input);
 		if (a->placement && a->dot && !a->on)
 			BERTH_TRY(show_placed_system(c, a->placement, &a->on, err));
-		if (!a->placement || (!a->op && (a->dot || a->out || a->coarsen || a->times.n)))
+		if (!a->placement || (!a->op && (a->dot || a->out || a->times.n)))
 			return show_graph(c, a, err);
 		a->graph = a->input;
 		return a->op ? show_placed_op(c, a, err) : show_placed_graph(c, a, err);
@@ -71,10 +69,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "one operator: its neighbours; of a placement when and why it runs there"},
 		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH",
 	         "the graph of a placement, for --op\tthe zoo model that it names"},
-		{"coarsen", 0, CLI_COUNT, &a.coarsen, "M",
-	         "group the operators of a graph into at most M, if possible"},
-		{"grouper", 0, CLI_TEXT, &a.grouper, "G",
-	         "how: heavy-edge, chain, modularity, fusion, by-score, auto (measured on --on)\theavy-edge"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.name, "G",
 	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
 		{"times", 0, CLI_FILES_MANY, &a.times, "[DEVICE=]PROFILE",
@@ -93,7 +87,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 
 const cli_verb cmd_show = {
 	"show",
-	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--coarsen M [--grouper G]] [--dim "
-	"NAME=N] [--dot OUT] [-o OUT]",
+	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--dim NAME=N] [--dot OUT] [-o OUT]",
 	"print a graph, a system, a placement or a policy at a glance",
 	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};

@@ -11,8 +11,7 @@
 
 typedef struct show_args {
 	const char *input;                            /* what is shown */
-	const char *on, *graph, *placement, *dot, *out, *op, *grouper; /* NULL: not given */
-	int64_t coarsen;                              /* 0: not given */
+	const char *on, *graph, *placement, *dot, *out, *op; /* NULL: not given */
 	bool training;
 	int64_t replicas; /* of a training step; 0: not said */
 	cli_texts times;

@@ -1,12 +1,10 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
-#include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph.h"
 #include "graph_format.h"
 #include "graph_load.h"
-#include "group_loss.h"
 #include "ort_profile.h"
 #include "placement.h"
 #include "problem.h"
@@ -37,9 +35,6 @@ typedef struct view {
 	bool has_times;
 	berth_ort_report times;         /* of the last --times */
 	berth_training_report training; /* of --training; zero otherwise */
-	bool coarsened;
-	berth_coarsening groups;
-	int64_t crossing_bytes;
 	berth_result_list *type_rows, *device_rows; /* for tables */
 } view;
 
@@ -70,25 +65,6 @@ static berth_status walk_critical(cli *c, view *v, berth_err *err)
 	v->transfer_ns = ceft.length_ns - computing;
 	berth_arena_reset(&c->tmp, mark);
 	return BERTH_OK;
-}
-
-static berth_status coarsen(cli *c, const show_args *a, view *v, berth_err *err)
-{
-	enum { JUDGED = 500 };
-	int32_t target = a->coarsen < INT32_MAX ? (int32_t)a->coarsen : INT32_MAX;
-	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
-	berth_group_judge judge = {&v->p, JUDGED, &c->tmp};
-	if (v->has_system)
-		BERTH_TRY(berth_group_cfg(&v->p, target, &c->mem, &cfg, err));
-	if (a->grouper)
-		BERTH_TRY(berth_grouper_find(a->grouper, &cfg.grouper, err));
-	if (v->has_system && berth_problem_feasible(&v->p, NULL) == BERTH_OK) {
-		cfg.loss = berth_group_loss;
-		cfg.loss_ctx = &judge;
-	}
-	v->coarsened = true;
-	BERTH_TRY(berth_coarsen(&v->g, &cfg, &c->mem, &c->tmp, &v->groups, err));
-	return berth_coarsening_crossing_bytes(&v->g, &v->groups, &c->tmp, &v->crossing_bytes, err);
 }
 
 /* The graph, and the system named or that of a workload. */
@@ -161,9 +137,7 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
 	if (a->replicas && !a->training)
 		return berth_fail(err, BERTH_EINVAL, "show: option --replicas is for --training");
-	if (a->grouper && !a->coarsen)
-		return berth_fail(err, BERTH_EINVAL, "show: option --grouper is for --coarsen M");
-	return a->coarsen ? coarsen(c, a, v, err) : BERTH_OK;
+	return BERTH_OK;
 }
 
 /* ---- the document ---- */
@@ -243,9 +217,6 @@ static RESULT_KIND(critical_kind, "", "", CRITICAL);
 	K(MAP_OF(type_kind), "by_type", "", "sums over the type", by_type) \
 	IF(v->onnx.n_nodes, OBJECT(onnx_kind), "onnx", "", "only of ONNX models", onnx) \
 	IF(v->has_times, OBJECT(times_kind), "times", "", "only with `--times`", times) \
-	IF(v->coarsened, TEXT, "grouper", "", "only with `--coarsen`", v->groups.grouper) \
-	IF(v->coarsened, INT, "groups", "", "the same", v->groups.n_groups) \
-	IF(v->coarsened, INT, "crossing_bytes", "bytes", "the same: between groups", v->crossing_bytes) \
 	IF(v->has_system, TEXT, "system", "", "this and all below: only with `--on`", v->s.name) \
 	IF(v->has_system, NS_OR_NULL, "critical_path_s", "s", \
 	   "CEFT length; null: an operator has no legal device", v->critical_ns) \
@@ -425,9 +396,6 @@ static berth_status print_text(cli *c, const view *v, const berth_result *r, ber
 	print_onnx(v);
 	print_training(v);
 	print_joined(v);
-	if (v->coarsened)
-		cli_tell(r, NULL,
-		         "coarsened by {grouper} to {groups} groups, {crossing_bytes} between them\n");
 	BERTH_TRY(print_types(c, v, err));
 	return v->has_system ? print_devices(c, v, r, err) : BERTH_OK;
 }

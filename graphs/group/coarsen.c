@@ -262,22 +262,3 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
 	berth_arena_reset(tmp, mark);
 	return st;
 }
-
-berth_status berth_coarsening_crossing_bytes(const berth_graph *g, const berth_coarsening *c,
-                                             berth_arena *tmp, int64_t *bytes, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	int32_t *seen; /* [group] the last tensor that went there, + 1 */
-	*bytes = 0;
-	BERTH_TRY(BERTH_NEW(tmp, seen, c->n_groups, err));
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			int32_t to = c->op_group[g->edge_consumer[e]];
-			if (to == c->op_group[g->tensor_producer[t]] || seen[to] == t + 1)
-				continue;
-			seen[to] = t + 1;
-			*bytes += g->tensor_bytes[t];
-		}
-	berth_arena_reset(tmp, mark);
-	return BERTH_OK;
-}

@@ -69,8 +69,4 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err);
 
-/* Bytes of tensors that leave their producer's group, each once per receiving group. */
-berth_status berth_coarsening_crossing_bytes(const berth_graph *g, const berth_coarsening *c,
-                                             berth_arena *tmp, int64_t *bytes, berth_err *err);
-
 #endif

@@ -134,7 +134,6 @@ CASES = [
     simple("show-out", "show tiny.onnx -o g.json", "g.json", before=(("old.json", "g.json"),)),
     simple("show-op", "show tiny.json --op conv"),
     simple("show-when", "show plan.json --graph tiny.json --on duo.json --op conv"),
-    simple("show-coarsen", "show tiny.json --on duo.json --coarsen 3 --grouper auto"),
     simple("show-blocks", "show layers.json --granularity layer"),
     simple("show-system", "show duo.json"),
     simple("show-system-out", "show system:edge -o e.json", "e.json"),
