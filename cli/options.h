@@ -43,11 +43,16 @@ typedef struct cli_option {
 	const char *help;  /* behind a tab what holds, in words, where `into` holds no default */
 } cli_option;
 
-/* Options that every verb takes; the last rows of its table. */
-#define CLI_COMMON(c) \
-	{"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"}, \
-	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \
+/* The last rows of a verb's table: of one that prints a text and nothing else, */
+#define CLI_HELP(c) \
 	{"help", 'h', CLI_FLAG, &(c)->help, NULL, "print this help"}, {NULL, 0, CLI_FLAG, NULL, NULL, NULL}
+#define CLI_JSON(c) {"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"}
+
+/* and of one that does something as well. */
+#define CLI_COMMON(c) \
+	CLI_JSON(c), \
+	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \
+	CLI_HELP(c)
 
 /* Read the command line into the table's places. What is left goes to c->args: min_args to max_args of them;
  * max_args -1: any number. Prints the help where it is asked for (c->help), else the files of

@@ -113,9 +113,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 const cli_verb cmd_check_certificate = {
 	"check-certificate", "check-certificate FILE --graph GRAPH --on SYSTEM",
 	"check why no placement is better than a bound",
-	"FILE is what 'place --certificate' wrote. It is checked in whole numbers, by code of its own. Give "
-	"--dim, --pin, --granularity and their kin as place had them. One that proves less than it claims is "
-	"an error.\n"
+	"FILE is what 'place --certificate' wrote. It is checked in whole numbers, by code of its own. Rules "
+	"and words are given as place had them: --dim, --pin, --granularity. One that proves less than it "
+	"claims is an error.\n"
 	"Example: berth place model.onnx --on system:laptop --certificate proof.json && "
 	"berth check-certificate proof.json --graph model.onnx --on system:laptop\n",
 	run};

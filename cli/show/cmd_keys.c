@@ -156,7 +156,7 @@ static void print_kind(kinds *found, const berth_result_kind *kind)
 
 static berth_status print_documents(cli *c, int argc, char **argv, berth_err *err)
 {
-	const cli_option options[] = {CLI_COMMON(c)};
+	const cli_option options[] = {CLI_HELP(c)};
 	kinds found = {.n = 0};
 	int32_t told = 0;
 	BERTH_TRY(cli_parse(c, &cmd_keys, options, argc, argv, 0, 0, err));

@@ -15,7 +15,7 @@
 /* Read the options of a verb without arguments. */
 static berth_status parse(cli *c, const cli_verb *verb, int argc, char **argv, berth_err *err)
 {
-	const cli_option options[] = {CLI_COMMON(c)};
+	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
 	return cli_parse(c, verb, options, argc, argv, 0, 0, err);
 }
 
