@@ -11,10 +11,9 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *slow, *method;
+	const char *on, *slow;
 	cli_engine engine;
 	int64_t steps, window;
-	double limit;
 	bool train, oracle;
 } args;
 
@@ -66,8 +65,6 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg = berth_adapt_cfg_default();
 	s->cfg.steps = (int32_t)a->steps;
 	s->cfg.window = (int32_t)a->window;
-	s->cfg.threshold = a->limit;
-	s->cfg.method = a->method;
 	s->cfg.trains = a->train;
 	s->oracle = a->oracle;
 	if (a->oracle && !a->slow)
@@ -256,8 +253,7 @@ static void print_text(const state *s, const berth_result *r, const berth_result
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {
-		.engine = CLI_ENGINE_DEFAULT, .method = "ceft-pbqp", .steps = 200, .window = 5, .limit = 0.1};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .steps = 200, .window = 5};
 	state s = {0};
 	bool text;
 	const cli_option options[] = {{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
@@ -265,9 +261,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	                              CLI_ENGINE(&a.engine),
 	                              {"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},
 	                              {"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks"},
-	                              {"threshold", 0, CLI_SECONDS, &a.limit, "X",
-	                               "relative difference that asks for a new placement"},
-	                              {"method", 0, CLI_TEXT, &a.method, "M", "what solves it again"},
 	                              {"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP[-END]",
 	                               "slow a device down at a step; run without adapting too"},
 	                              {"oracle", 0, CLI_FLAG, &a.oracle, NULL,

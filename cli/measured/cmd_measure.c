@@ -23,7 +23,7 @@
 typedef struct args {
 	const char *on, *placement, *trace, *report;
 	cli_engine engine;
-	int64_t repeats, warmup;
+	int64_t repeats;
 	bool operators;
 } args;
 
@@ -142,7 +142,7 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
 	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
 	cli_progress progress;
-	berth_steady_cfg runs = {.warmup = (int32_t)a->warmup,
+	berth_steady_cfg runs = {.warmup = 3,
 	                         .least = least,
 	                         .most = most,
 	                         .width = 0.03,
@@ -363,7 +363,7 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.engine = CLI_ENGINE_DEFAULT, .warmup = 3};
+	args a = {.engine = CLI_ENGINE_DEFAULT};
 	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
 	const berth_result *r;
 	const cli_option options[] = {
@@ -372,13 +372,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N",
-	         "runs that count\t21, and up to 168 until the median is known to 3 %"},
+	         "runs that count, after 3 that do not\t21, and up to 168 until the median is known to 3 %"},
 		{"operators", 0, CLI_FLAG, &a.operators, NULL,
 	         "tell when each operator started and ended in one run more: the longest, with --json all"},
 		{"trace", 0, CLI_FILE_OUT, &a.trace, "FILE",
 	         "write that run as a timeline for chrome://tracing or Perfetto"},
 		CLI_REPORT(&a.report),
-		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
@@ -387,7 +386,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (!a.on || !a.placement)
 		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing",
 		                  a.on ? "--placement FILE" : "--on SYSTEM");
-	if (a.repeats > 100000 || a.warmup > 100000)
+	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	BERTH_TRY(simulate(c, &a, &s, err));
 	if (!s.v.broken.n)

@@ -24,7 +24,7 @@ typedef struct args {
 	bool system, software;
 	cli_texts set;
 	cli_engine engine;
-	int64_t repeats, warmup;
+	int64_t repeats;
 	double time_s;
 } args;
 
@@ -49,7 +49,6 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 	berth_profile_cfg cfg = berth_profile_cfg_default();
 	cli_progress progress;
 	cfg.repeats = (int32_t)a->repeats;
-	cfg.warmup = (int32_t)a->warmup;
 	cfg.time_s = a->time_s;
 	cfg.cache = s->cache;
 	cfg.engine = s->engine;
@@ -271,7 +270,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9, .warmup = 2};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	         "the machine; its devices have the names of the engine's"},
@@ -287,8 +286,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},
-		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time"},
-		{"warmup", 0, CLI_BUDGET_N, &a.warmup, "N", "runs before them"},
+		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time, after 2 that do not count"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
@@ -299,7 +297,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "profile: GRAPH or --system is expected, one of them; usage: berth %s",
 		                  cmd_profile.usage);
-	if (a.repeats > 100000 || a.warmup > 100000)
+	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
 	if (!a.system && (a.set.n || a.software))
 		return berth_fail(err, BERTH_EINVAL, "profile: --%s goes with --system",
