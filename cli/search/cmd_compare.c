@@ -4,7 +4,6 @@
 #include "compare.h"
 #include "compare_fidelity.h"
 #include "compare_print.h"
-#include "decoder_words.h"
 #include "engine_default.h"
 #include "graph_load.h"
 #include "load.h"
@@ -25,7 +24,6 @@ typedef struct args {
 	cli_granularity granularity;
 	cli_compare_format output;
 	cli_fidelity fidelity;
-	decoder_args decoder;
 } args;
 
 typedef struct state {
@@ -346,25 +344,9 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 	return a->report ? write_report(c, a, s, err) : BERTH_OK;
 }
 
-/* Words that language models are given as options, each model the same. */
-static berth_status add_decoder_words(cli *c, const args *a, berth_err *err)
-{
-	const decoder_args *d = &a->decoder;
-	decoder_words words;
-	if (!d->context && !d->batch && !d->cache)
-		return BERTH_OK;
-	for (int i = 0; i < c->n_args; i++) {
-		BERTH_TRY(decoder_words_read(c, d, c->args[i], &words, err));
-		c->args[i] = (char *)(size_t)words.spec; /* nobody writes there */
-	}
-	c->dim.n = 0; /* they are among the words now */
-	return BERTH_OK;
-}
-
 static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, err));
-	BERTH_TRY(add_decoder_words(c, a, err));
 	BERTH_TRY(name_plans(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
 	BERTH_TRY(name_rows(c, a, s, err));
@@ -410,7 +392,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "rows, instances or methods\trows of csv, else the other two"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
 	         "count wins and losses against M, a method or a plan's row\tberth, else single"},
-		CLI_DECODER(&a.decoder),
 		CLI_GRANULARITY(&a.granularity),
 		CLI_BUDGET(&a.budget),
 		CLI_REPORT(&a.report),
