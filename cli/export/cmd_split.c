@@ -405,6 +405,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "with --on: keep operators of MODEL and their pieces off a device"},
 		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
 		CLI_SEARCH(&s.args.budget),
+		CLI_GAP(&s.args.budget),
+		CLI_SEED_OF(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
 		{"strict", 0, CLI_FLAG, &c->strict, NULL,
 	         "refuse where an operator of --cut stays whole, one is cut along another axis than "

@@ -26,9 +26,7 @@ static const char *first_given(const cli *c, const split_search_args *a, const s
 	           {"--method", a->method != usual->method},
 	           {"--objective", b->objective != u->objective},
 	           {"--evaluations", b->evaluations.given},
-	           {"--bound", b->bound != u->bound},
 	           {"--time", b->time_s > 0},
-	           {"--cpu-time", b->cpu_s > 0},
 	           {"--gap", b->gap > 0},
 	           {"--seed", b->seed != u->seed},
 	           {"--threads", b->threads != u->threads}};

@@ -15,10 +15,9 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *goal, *exchange, *batch_dim, *method, *out;
+	const char *on, *goal, *exchange, *batch_dim, *out;
 	cli_texts batches, steps;
 	int64_t evaluations;
-	uint64_t seed;
 	configure_serve_args serve;
 } args;
 
@@ -206,10 +205,13 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	return take_steps(c, &a->steps, v, graph, err);
 }
 
-static berth_status price(cli *c, const args *a, configure_view *v, berth_search_cfg *cfg, berth_err *err)
+/* What places a copy on several devices of a host. */
+static const char PLACED_BY[] = "berth";
+
+static berth_status price(cli *c, configure_view *v, berth_search_cfg *cfg, berth_err *err)
 {
 	const berth_method *method;
-	BERTH_TRY(berth_method_find(a->method, &method, err));
+	BERTH_TRY(berth_method_find(PLACED_BY, &method, err));
 	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->cluster, err));
 	return berth_copies_new(&v->cluster, v->graph, v->batch, v->n_batches, method, cfg, &c->mem, &c->tmp,
 	                        &v->copies, err);
@@ -243,10 +245,9 @@ static berth_status configure(cli *c, const args *a, configure_view *v, berth_er
 	berth_search_cfg cfg;
 	berth_arena more = {0};
 	budget.objective = "latency";
-	budget.seed = a->seed;
 	budget.evaluations = (cli_usual){a->evaluations, true};
 	BERTH_TRY(cli_budget_open(&budget, &cfg, err));
-	berth_status st = price(c, a, v, &cfg, err);
+	berth_status st = price(c, v, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_configure(&v->copies, &v->cfg, cfg.cancel, &c->mem, &c->tmp, &more, &v->r, err);
 	cli_budget_close(&cfg);
@@ -278,9 +279,9 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 	BERTH_TRY(berth_config_plan_new(&v->copies, &v->r.best.c, v->model, &c->mem, &c->tmp, &plan, err));
 	BERTH_TRY(name_models(c, a, &plan, v, err));
 	BERTH_TRY(berth_placement_new(&plan.g, &v->s, &c->mem, &c->tmp, &placement, err));
-	placement.method = a->method;
+	placement.method = PLACED_BY;
 	placement.objective = berth_metrics[BERTH_LATENCY].name;
-	placement.seed = a->seed;
+	placement.seed = cli_budget_default().seed;
 	placement.evaluations = v->copies.evaluations;
 	placement.value = (double)plan.latency_ns * 1e-9;
 	placement.op_dev = plan.op_dev;
@@ -296,9 +297,7 @@ static berth_status check_serve(const args *a, const args *usual, berth_err *err
 	                     : a->steps.n                           ? "steps"
 	                     : a->batch_dim != usual->batch_dim     ? "batch-dim"
 	                     : a->exchange != usual->exchange       ? "exchange"
-	                     : a->method != usual->method           ? "method"
 	                     : a->evaluations != usual->evaluations ? "evaluations"
-	                     : a->seed != usual->seed               ? "seed"
 	                                                            : NULL;
 	if (!a->serve.on && a->serve.servers.n)
 		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
@@ -317,9 +316,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	args a = {.goal = "time",
 	          .exchange = "best",
 	          .batch_dim = "batch",
-	          .method = "berth",
-	          .evaluations = 1000,
-	          .seed = 1};
+	          .evaluations = 1000};
 	const args usual = a;
 	configure_view v = {0};
 	const cli_option options[] = {
@@ -335,11 +332,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "seconds of a copy's step on that device alone, as measured\tas simulated"},
 		{"exchange", 0, CLI_TEXT, &a.exchange, "E",
 	         "how gradients are exchanged: ring, server, or the best of both"},
-		{"method", 0, CLI_TEXT, &a.method, "M",
-	         "method that places a copy on several devices of a host"},
 		{"evaluations", 0, CLI_COUNT, &a.evaluations, "N",
-	         "placements that it may try for each of them"},
-		{"seed", 0, CLI_SEED, &a.seed, "N", "start of the random numbers"},
+	         "placements that a search may try for a copy on several devices of a host"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},

@@ -309,6 +309,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"requests", 0, CLI_LIST, &a.requests, "SHARE:WORD=N,...",
 	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
+		{"walks", 0, CLI_THREADS, &a.budget.walks, "N",
+	         "walks of annealing side by side, for as many threads; results depend on N"},
 		{"write-model", 0, CLI_FILE_ONLY, &a.budget.write_model, "FILE",
 	         "write the model of method milp: LP if FILE ends in .lp, else MPS"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},

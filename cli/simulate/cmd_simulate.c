@@ -310,6 +310,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_SEARCH(&a.budget),
+		CLI_BOUND(&a.budget),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
 		CLI_INPUT(c),
