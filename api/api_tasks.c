@@ -173,7 +173,8 @@ berth_status berth_task_compare(const berth_model *model, const berth_machine *m
                                 berth_document **out, berth_err *err)
 {
 	const comparison x = {model, machine, methods, seeds};
-	const berth_options o = api_options(options);
+	berth_options o = api_options(options);
+	o.method = NULL; /* methods tell */
 	return answer(compare, &x, &o, out, err);
 }
 

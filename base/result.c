@@ -98,6 +98,43 @@ berth_result_value berth_result_get(const berth_result *r, const char *path, con
 	return berth_result_none();
 }
 
+static bool value_failed(berth_result_value v);
+
+static bool list_failed(const berth_result_list *list)
+{
+	bool failed = list->failed;
+	for (int32_t i = 0; i < list->n && !failed; i++)
+		failed = berth_result_failed(&list->item[i]);
+	return failed;
+}
+
+static bool map_failed(const berth_result_map *map)
+{
+	bool failed = map->failed;
+	for (int32_t i = 0; i < map->n && !failed; i++)
+		failed = value_failed(map->value[i]);
+	return failed;
+}
+
+static bool value_failed(berth_result_value v)
+{
+	switch (v.type) {
+	case BERTH_RESULT_OBJECT:
+	case BERTH_RESULT_ALL_OF: return v.is.object && berth_result_failed(v.is.object);
+	case BERTH_RESULT_LIST: return list_failed(v.is.list);
+	case BERTH_RESULT_MAP: return map_failed(v.is.map);
+	default: return false;
+	}
+}
+
+bool berth_result_failed(const berth_result *r)
+{
+	bool failed = r == &nothing;
+	for (int32_t i = 0; i < r->kind->n_keys && !failed; i++)
+		failed = value_failed(r->value[i]);
+	return failed;
+}
+
 static void put_object(berth_json_out *w, const char *key, const berth_result *r)
 {
 	if (!r) {

@@ -122,6 +122,9 @@ void berth_result_map_add(berth_result_map *map, const char *name, berth_result_
  * known of the key. */
 berth_result_value berth_result_get(const berth_result *r, const char *path, const berth_result_key **key);
 
+/* Did memory run out while it was filled, or something in it? What is told as text asks first. */
+bool berth_result_failed(const berth_result *r);
+
 /* A member of the object that is open; nothing for NONE. Lack of memory sticks to w. */
 void berth_result_put(berth_json_out *w, const char *key, berth_result_value v);
 

@@ -59,17 +59,19 @@ static void largest(char buf[VALUE], const berth_result_map *map)
 	size_t at = 0;
 	buf[0] = '\0';
 	for (int32_t i = 0; i < map->n; i++)
-		sum += number_of(map->value[i]);
+		sum += fmax(number_of(map->value[i]), 0); /* NAN: 0 */
+	if (!(sum > 0))
+		return;
 	for (int32_t k = 0; k < MOST && k < map->n && at < VALUE; k++) {
 		int32_t best = -1;
 		for (int32_t i = 0; i < map->n; i++) {
-			double x = number_of(map->value[i]);
+			double x = fmax(number_of(map->value[i]), 0);
 			if ((x < below || (x == below && i > last)) &&
-			    (best < 0 || x > number_of(map->value[best])))
+			    (best < 0 || x > fmax(number_of(map->value[best]), 0)))
 				best = i;
 		}
 		last = best;
-		below = number_of(map->value[best]);
+		below = fmax(number_of(map->value[best]), 0);
 		at += (size_t)snprintf(buf + at, VALUE - at, "%s%s %.0f %%", k ? ", " : "",
 		                       *map->name[best] ? map->name[best] : "(none)", 100.0 * below / sum);
 	}
@@ -270,7 +272,7 @@ const char *cli_told(berth_arena *mem, const berth_result *r, const berth_object
 		text = next_piece(text, r, o, &piece, &n, buf);
 		told = berth_arena_printf(mem, "%s%.*s", told, n, piece);
 	}
-	return told ? told : "";
+	return told;
 }
 
 const char *cli_join(cli *c, berth_result_value texts, const char *sign, berth_err *err)
@@ -323,7 +325,8 @@ static void fill_cell(cli_table *t, const column *col, const berth_result *r, co
 		return;
 	}
 	const char *cell = cli_told(t->mem, r, o, col->cell);
-	cli_cell(t, "%s", *cell || col->left ? cell : "-");
+	t->failed |= !cell;
+	cli_cell(t, "%s", cell && (*cell || col->left) ? cell : "-");
 }
 
 berth_status cli_tell_rows(cli *c, const berth_result_list *list, const berth_objective *o, cli_format format,
@@ -412,5 +415,7 @@ berth_status cli_put_result(const cli *c, const berth_result *r, berth_err *err)
 berth_status cli_result(const cli *c, const berth_result *r, bool *text, berth_err *err)
 {
 	*text = !c->json && !c->quiet;
-	return c->json ? cli_put_result(c, r, err) : BERTH_OK;
+	if (c->json)
+		return cli_put_result(c, r, err);
+	return berth_result_failed(r) ? berth_nomem(err) : BERTH_OK;
 }

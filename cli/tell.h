@@ -32,7 +32,7 @@ void cli_tell_by(cli_sayer say, const berth_result *r, const berth_objective *o,
 /* The same on standard output. */
 void cli_tell(const berth_result *r, const berth_objective *o, const char *text);
 
-/* The same text, in mem. */
+/* The same text, in mem. NULL: out of memory. */
 const char *cli_told(berth_arena *mem, const berth_result *r, const berth_objective *o, const char *text);
 
 /* Texts with a sign between, in c->mem. NULL: BERTH_ENOMEM, of which err tells. */

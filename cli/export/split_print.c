@@ -298,16 +298,17 @@ static berth_status print_search(cli *c, const split_told *t, const berth_result
 static berth_status print_figures(cli *c, const berth_result *r, berth_err *err)
 {
 	static const char *const row[] = {"before", "after"};
+	char buf[512];
 	cli_table table;
 	cli_table_init(&table, &c->mem, "lrrrr");
 	cli_table_head(&table, "|operators|work|parameters|tensors");
 	for (int i = 0; i < 2; i++) {
 		const berth_result *of = berth_result_get(r, row[i], NULL).is.object;
 		cli_cell(&table, "%s", row[i]);
-		cli_cell(&table, "%s", cli_told(&c->mem, of, NULL, "{operators}"));
-		cli_cell(&table, "%s", cli_told(&c->mem, of, NULL, "{flops}"));
-		cli_cell(&table, "%s", cli_told(&c->mem, of, NULL, "{param_bytes}"));
-		cli_cell(&table, "%s", cli_told(&c->mem, of, NULL, "{tensor_bytes}"));
+		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "operators", ""));
+		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "flops", ""));
+		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "param_bytes", ""));
+		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "tensor_bytes", ""));
 	}
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }

@@ -190,7 +190,8 @@ static berth_status fill(cli *c, const view *v, berth_result_list **list, const 
 /* A paragraph by a template, its lines after the first indented. */
 static void tell_wrapped(cli *c, const berth_result *r, const char *text)
 {
-	cli_print_words(cli_told(&c->mem, r, NULL, text), 0, 4, WIDTH);
+	const char *told = cli_told(&c->mem, r, NULL, text);
+	cli_print_words(told ? told : "", 0, 4, WIDTH);
 }
 
 static void print_input(cli *c, const view *v, const berth_result *r, const berth_result_list *inputs)

@@ -1,4 +1,5 @@
 /* Results: what is filled by a table comes out as JSON, found by its keys, and missing memory is told. */
+#include "fail_each.h"
 #include "result.h"
 #include "support.h"
 
@@ -74,8 +75,33 @@ static void test_found(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Each allocation fails in turn: what is told as text is asked for it, and the document says it. */
+static berth_status fill_and_write(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_json_out w;
+	const char *text;
+	size_t n;
+	const berth_result *r = make(mem);
+	bool failed = berth_result_failed(r);
+	(void)ctx;
+	berth_json_out_init(&w, tmp, false);
+	berth_json_open(&w, NULL, '{');
+	berth_result_put_members(&w, r);
+	berth_json_close(&w, '}');
+	berth_status st = berth_json_done(&w, &text, &n, err);
+	assert_true(!failed || st == BERTH_ENOMEM);
+	return failed ? berth_nomem(err) : st;
+}
+
+static void test_memory(void **state)
+{
+	(void)state;
+	assert_fails_each(fill_and_write, NULL, 1);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_json), cmocka_unit_test(test_found)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_json), cmocka_unit_test(test_found),
+	                                   cmocka_unit_test(test_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
