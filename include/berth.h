@@ -319,7 +319,8 @@ BERTH_API berth_status berth_plan_trace(const berth_plan *plan, const char *path
  *   target  "ort", "csv" or another of berth_export_name
  *   file    the model, as berth_model_load took it; NULL where the target reads no model again
  *   theirs  [berth_machine_count] what the target calls each device, NULL where that is not told; NULL: of
- * none Fails: BERTH_EINVAL (no such target; the file or a name is missing), BERTH_EUNSUPPORTED (the target
+ *           none
+ * Fails: BERTH_EINVAL (no such target; the file or a name is missing), BERTH_EUNSUPPORTED (the target
  * cannot express the plan), BERTH_EINFEASIBLE (an operator sits where it cannot run, or the target can hardly
  * run the plan), BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 BERTH_API berth_status berth_plan_export(const berth_plan *plan, const char *target, const char *file,
@@ -367,8 +368,8 @@ BERTH_API berth_status berth_task_copies(const berth_model *model, const berth_m
  *   plan  the placement's file, for the new model; NULL: not wanted
  * Where whole operators are better the new model is the old one. Keys: graph, system, objective, value,
  * whole_value, lower_bound, evaluations, cut (operator, type, axis, pieces: name, device, from, to). Fails:
- * BERTH_EINVAL (no ONNX model),
- * BERTH_EINFEASIBLE (nothing fits), BERTH_EFORMAT, BERTH_EUNSUPPORTED, BERTH_EIO, BERTH_ENOMEM. */
+ * BERTH_EINVAL (no ONNX model), BERTH_EINFEASIBLE (nothing fits), BERTH_EFORMAT, BERTH_EUNSUPPORTED,
+ * BERTH_EIO, BERTH_ENOMEM. */
 BERTH_API berth_status berth_task_split(const char *file, const berth_machine *machine,
                                         const berth_options *options, const char *cut, const char *plan,
                                         berth_document **out, berth_err *err);

@@ -1,4 +1,4 @@
-/* See train_pairs.h. */
+/* The pairs of a training: what is remembered of each and what it is worth to go on with it. */
 
 #include "graph_format.h"
 #include "system_json.h"

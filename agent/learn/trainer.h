@@ -163,7 +163,8 @@ void trainer_incumbent(const trainer *w, int32_t i, int32_t *op_dev, int32_t *op
 berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev, const int32_t *op_order,
                                    berth_err *err);
 
-/* Training over ranks (trade.h): each does the portfolio, the draws and the final search of some items, and
+/* Training over ranks (all_gather.h): each does the portfolio, the draws and the final search of some items,
+ * and
  * all know all of the state. One rank does everything, and there is nothing to trade. */
 
 /* Does this rank write the files? */

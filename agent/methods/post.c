@@ -1,4 +1,4 @@
-/* Post's Algorithm 1 and its halves; see post.h. Two readings: each group's ratio is clipped on its own, as
+/* Post's Algorithm 1 and its halves. Two readings: each group's ratio is clipped on its own, as
  * the product over all groups learns nothing. The baseline is a moving average of rewards, which are
  * logarithms of the value. */
 #include "encode.h"

@@ -24,7 +24,7 @@ typedef struct berth_policy_card {
 	const char *from;          /* SHA-256 of the weights that training began with; NULL: not said */
 	int64_t pairs;             /* learned from; -1: not said, here and below */
 	int64_t evaluations;       /* in all, looks too */
-	int64_t looks, taken;      /* train_tune.h */
+	int64_t looks, taken;      /* of a tuning */
 	double cpu_s;              /* by a rule of thumb; NAN: not said */
 	int32_t n_kept;
 	const berth_card_pair *kept; /* [n_kept] */

@@ -1,5 +1,5 @@
 /* Several policies on the held-out pairs, by the best known value of each: for the curve of a
- * training, and for what inputs are worth (knows.c). */
+ * training, and for what inputs are worth (table_knows.c). */
 #include "instances_of_learning.h"
 
 #include <math.h>

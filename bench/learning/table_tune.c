@@ -1,4 +1,4 @@
-/* Learns the numbers of annealing's walks (heuristics/metaheuristics/style.h). Covariance matrix adaptation
+/* Learns the numbers of annealing's walks (heuristics/metaheuristics/screen.h). Covariance matrix adaptation
  * minimises the logarithm of the value that annealing reaches, on pairs of graphs and machines drawn by a
  * rule. A style that takes twice the CPU time pays PER_DOUBLING for it, about what walks gain in that time.
  * It goes on from the styles that come with berth. Every fifth pair is kept aside.

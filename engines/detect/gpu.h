@@ -1,6 +1,6 @@
 /* GPUs, as the vendors' own libraries tell them. The libraries are loaded at run time, each in a process of
  * its own with a limit of time: a driver that crashes or hangs takes nothing with it. Nothing of them is
- * needed to build: gpu_cuda.h, gpu_vulkan.h and gpu_opencl.h declare the few functions that are called. */
+ * needed to build: gpu_cuda.c, gpu_vulkan.c and gpu_opencl.c declare the few functions that are called. */
 #ifndef BERTH_GPU_H
 #define BERTH_GPU_H
 
@@ -97,7 +97,7 @@ berth_status berth_gpu_ask(const berth_gpu_cfg *cfg, berth_gpu_library l, berth_
  * library's. *dropped: devices beyond BERTH_MAX_GPUS. */
 void berth_gpus_merge(const berth_gpu_answer *answer, berth_gpus *out, int32_t *dropped);
 
-/* Fill what is missing by datasheets (gpu_table.h). */
+/* Fill what is missing by datasheets (gpu_merge.c). */
 void berth_gpus_look_up(berth_gpus *gpus);
 
 #endif

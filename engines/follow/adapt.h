@@ -7,7 +7,7 @@
  * go on by the old one. Behind them the new one is taken if the migration pays: what it is predicted to save
  * over the steps that are left is more than the migration costs, and a step gets faster by more than the
  * threshold, below which it is noise. That cost is the way of the parameters that
- * change their device (migration_cost.h), and the time that it took the engine at the start to make a
+ * change their device, and the time that it took the engine at the start to make a
  * placement ready: by its own clock, where it tells.
  *
  * By the wall's clock so many steps go on as solving takes, up to a window; by any other clock it is one, so

@@ -1,11 +1,11 @@
-/* Machines of the workloads of Tarnawski et al. (tarnawski.h). */
+/* Machines of the workloads of Tarnawski et al. (tarnawski.c). */
 #ifndef BERTH_TARNAWSKI_SYSTEM_H
 #define BERTH_TARNAWSKI_SYSTEM_H
 
 #include "graph.h"
 #include "system.h"
 
-/* Read a whole file: the graph (tarnawski.h), and {"maxSizePerFPGA", "maxFPGAs", "maxCPUs"}. Devices are
+/* Read a whole file: the graph (tarnawski.c), and {"maxSizePerFPGA", "maxFPGAs", "maxCPUs"}. Devices are
  * acc0.. (kind acc, memory maxSizePerFPGA) and cpu0.. (kind cpu); the system's cost model is "tarnawski".
  * mem holds both; tmp is scratch, reset at exit. Fails: BERTH_EFORMAT with the place, BERTH_ENOMEM. */
 berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,

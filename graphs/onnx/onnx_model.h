@@ -217,7 +217,7 @@ berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onn
 berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
                                  const double **reals, berth_err *err);
 
-/* ---- onnx_external.c ---- */
+/* ---- external data ---- */
 
 /* What a message calls a node: its name, or that of its first output. */
 const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
@@ -225,7 +225,7 @@ const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
 berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
 	BERTH_PRINTF(4, 5);
 
-/* ---- attributes (onnx_attr.c) ---- */
+/* ---- attributes ---- */
 
 /* NULL where the node has none of that name. */
 const onnx_attr *onnx_attr_find(const onnx_node *n, const char *name);
@@ -266,7 +266,7 @@ typedef struct onnx_scope {
 
 enum { ONNX_LEFT_OUT = INT32_MAX };
 
-/* ---- onnx_scope.c ---- */
+/* ---- scopes ---- */
 
 /* The value that name (in the arena) stands for; -1: it is empty, or left out. A name that nobody has
  * defined is a value of the main graph, and an input of every node whose body it is used in; in a function

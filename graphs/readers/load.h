@@ -1,5 +1,5 @@
 /* A graph from whatever names one: "zoo:NAME[:key=value...]", a file with words of the same kind behind its
- * name, or a module of a Python file (module_spec.h). Files are of the formats of the table in load.c.
+ * name, or a module of a Python file. Files are of the formats of the table in load.c.
  * Words of an ONNX model are symbolic dimensions, those of a GGUF model are options of gguf.h, those of a
  * task graph are options of tasks.h. */
 #ifndef BERTH_LOAD_H

@@ -79,7 +79,7 @@ const berth_method berth_method_m_topo = {
 	"Devices filled with bytes one after the other in topological order (Baechi, Jeon et al. 2020).",
 	false, m_topo_run, NULL, "Jeon et al. (Baechi), SoCC 2020"};
 
-/* m-ETF of Baechi (Jeon et al. 2020, see m_topo.c): earliest task first, where memory allows it (etf.h). */
+/* m-ETF of Baechi (Jeon et al. 2020): earliest task first, where memory allows it (etf.h). */
 
 static berth_status m_etf_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
@@ -91,7 +91,7 @@ const berth_method berth_method_m_etf = {
 	"The operator and device that can start first, where memory allows it (Baechi, Jeon et al. 2020).",
 	false, m_etf_run, NULL, "Jeon et al. (Baechi), SoCC 2020"};
 
-/* m-SCT of Baechi (Jeon et al. 2020, see m_topo.c): earliest task first with favourite children
+/* m-SCT of Baechi (Jeon et al. 2020): earliest task first with favourite children
  * (favourite.h, etf.h), where memory allows it. */
 
 #define WINDOW_NS 1e8  /* of a window's program, about */

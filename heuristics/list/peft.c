@@ -188,7 +188,7 @@ const berth_method berth_method_peft_priced = {
  * Barbosa, "List scheduling algorithm for heterogeneous systems by an optimistic cost table", IEEE TPDS
  * 25(3), 2014), here with CEFT's tails. That table takes each operator behind to be wherever it is best. So
  * the schedule is made again and again: now the last one says where the operators behind were
- * (guide.h), and in which order all come. What is to come is a mean of both, of other shares from pass to
+ * (ready.h), and in which order all come. What is to come is a mean of both, of other shares from pass to
  * pass, so that passes do not come to rest. A pass need not be better than the one before; the last is when
  * PATIENCE in a row were not better than the best.
  *

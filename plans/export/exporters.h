@@ -98,7 +98,7 @@ typedef struct berth_exporter {
 	 * berth_export_serial. Fails: BERTH_ENOMEM. */
 	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
 	                        double *seconds, berth_err *err);
-	/* How far predictions of op_dev of x are off (export_gain.h). NULL: BERTH_EXPORT_ERROR. */
+	/* How far predictions of op_dev of x are off (below). NULL: BERTH_EXPORT_ERROR. */
 	double (*error)(const berth_export_source *x, const int32_t *op_dev);
 	/* The plan nearest to op_dev of x that the target can express, out [n_ops]. NULL: any plan can be, or
 	 * any of whole blocks. Fails: BERTH_EUNSUPPORTED (there is none), as write. */

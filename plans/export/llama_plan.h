@@ -127,7 +127,7 @@ berth_status llama_memory_of(const llama_plan *plan, const berth_gguf_list *file
  *    products up, with the gate if that fits as well; else attention alone. Its rest goes to the next device,
  *    behind the last one to the CPU.
  *
- * Memory is that of llama_memory.h. The rule is that of version 0.7.0 as its program tells it. */
+ * Memory is that of llama_memory.c. The rule is that of version 0.7.0 as its program tells it. */
 
 typedef struct llama_machine {
 	int32_t n_devs;            /* without the CPU; 0: everything stays on it */
@@ -135,7 +135,7 @@ typedef struct llama_machine {
 	const int64_t *free_bytes; /* [n_devs] */
 } llama_machine;
 
-/* The plan of file on m, in mem. *known: its memory can be told (llama_memory.h). tmp is scratch, another
+/* The plan of file on m, in mem. *known: its memory can be told. tmp is scratch, another
  * arena, reset at exit. Fails: BERTH_ENOMEM. O(devs * log(layers)) times llama_memory_of. */
 berth_status llama_fit(const berth_gguf_list *file, const llama_machine *m, berth_arena *mem,
                        berth_arena *tmp, llama_plan *out, bool *known, berth_err *err);

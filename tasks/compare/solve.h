@@ -46,7 +46,7 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
                          const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
                          berth_err *err);
 
-/* How to bound what is searched so: `bound` is one of the words of search_bounds.h. */
+/* How to bound what is searched so: `bound` is one of the words of search.h. */
 berth_bound_options berth_solve_bound(const char *bound, const berth_search_cfg *cfg);
 
 /* What a placement file says of the answer, beside the names and digests that are in it; borrows its arrays.

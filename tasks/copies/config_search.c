@@ -1,4 +1,4 @@
-/* See config_search.h. The bound for a deadline and R hosts: no step is shorter than the deadline and the
+/* The bound for a deadline and R hosts: no step is shorter than the deadline and the
  * least exchange among R hosts; no R hosts have more samples than the R that have most, each with its best
  * layout; and no mean of joules a sample over hosts is below the least of one of them. */
 #include "configure.h"

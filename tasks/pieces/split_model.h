@@ -16,7 +16,7 @@ typedef struct berth_split_request {
 	const berth_graph *ruled;  /* the same with rules (graph_rules.h); g where there are none */
 	const berth_graph *placed; /* ruled, or its training step */
 	const berth_training_options *training; /* of that step; NULL: the model itself is placed */
-	const char *bound;                      /* of whole operators, as in search_bounds.h */
+	const char *bound;                      /* of whole operators, as in search.h */
 	const berth_method *method;
 	const berth_search_cfg *cfg;
 	berth_cut_told *told; /* may be NULL */
