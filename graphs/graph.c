@@ -273,10 +273,8 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	BERTH_TRY(BERTH_NEW(mem, s.type_param_bytes, types, err));
 	BERTH_TRY(BERTH_NEW(mem, s.type_state_bytes, types, err));
 	BERTH_TRY(BERTH_NEW(mem, s.type_by_ops, types, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = levels(g, tmp, &s, err);
-	berth_arena_reset(tmp, mark);
-	BERTH_TRY(st);
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(levels(g, tmp, &s, err));
 	add_up(g, &s);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];

@@ -287,10 +287,9 @@ berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex
 {
 	const char *text;
 	size_t len;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_graph_write_json(g->plain ? g->plain : g, false, tmp, &text, &len, err);
 	if (st == BERTH_OK)
 		berth_sha256_hex(text, len, hex);
-	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -138,10 +138,9 @@ berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem
 		return berth_fail(err, BERTH_EFORMAT, "%lld operators are more than a graph holds",
 		                  (long long)n_ops);
 	BERTH_TRY(make_parts(g, n, mem, &p, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = unite(g, &p, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK && parts)
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(unite(g, &p, mem, tmp, out, err));
+	if (parts)
 		*parts = p;
-	return st;
+	return BERTH_OK;
 }

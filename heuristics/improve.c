@@ -178,7 +178,7 @@ berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, i
 {
 	improver m = {
 		.s = s, .p = s->p, .blocks = *blocks, .op_dev = op_dev, .score = score, .left = evaluations};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(new_improver(&m, tmp, err));
 	for (int32_t b = 0; b < blocks->n; b++)
 		m.queue[b] = b;
@@ -187,7 +187,6 @@ berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, i
 		m.at = m.dev = 0;
 		m.end = blocks->n;
 	} while (work_off(&m) && m.at == m.end);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -214,7 +213,7 @@ berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_
 	              .op_dev = op_dev,
 	              .score = score,
 	              .left = INT64_MAX};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(new_improver(&m, tmp, err));
 	for (int32_t i = 0; i < n_colocs; i++) {
 		push(&m, colocs[i]);
@@ -222,7 +221,6 @@ berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_
 	}
 	shuffle(m.queue, (int32_t)m.end, rng);
 	work_off(&m);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -10,7 +10,7 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 {
 	berth_partial *part;
 	int32_t *op_dev, *order;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	bool fits = false;
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
@@ -25,7 +25,6 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 		berth_partial_order(part, order);
 		fits = berth_score_feasible(berth_search_offer_ordered(s, op_dev, order));
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

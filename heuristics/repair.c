@@ -189,7 +189,7 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 {
 	const berth_problem *p = s->p;
 	repair r = {.s = s, .p = p};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, r.coloc_bytes, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.coloc_stays, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
@@ -198,9 +198,7 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 	BERTH_TRY(BERTH_NEW(tmp, r.pool_left, p->n_pools, err));
 	BERTH_TRY(BERTH_NEW(tmp, r.pool_over, p->n_pools, err));
 	berth_coloc_bytes(p, r.coloc_bytes);
-	berth_status st = descend(&r, op_dev, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return descend(&r, op_dev, tmp, err);
 }
 
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
@@ -230,13 +228,11 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 
 berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *op_dev;
 	if (berth_score_feasible(s->best))
 		return BERTH_OK;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
-	berth_status st = berth_repair(s, op_dev, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return berth_repair(s, op_dev, tmp, err);
 }

@@ -378,7 +378,7 @@ int32_t berth_search_offer_first(berth_search *s, int32_t n, berth_keyed base, c
 
 berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_eval *e = &s->eval[0];
 	int32_t *order;
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
@@ -388,7 +388,6 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
 		berth_sim_start_order(e->sim, order);
 		berth_search_keep(s, score, x.op_dev, order);
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -445,8 +444,6 @@ berth_status berth_search_certify(const berth_problem *p, const berth_bound_opti
 	BERTH_TRY(berth_bounds_certify(p, at == FAST ? NULL : &e, x, tmp, err));
 	if (x->load || !x->any || x->best.bound_ns >= told_ns || p->n_ops > BERTH_CERTIFICATE_TREE_OPS)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = certify_whole(p, told_ns, x, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return certify_whole(p, told_ns, x, tmp, err);
 }

@@ -198,10 +198,9 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	s->worked_ns = 0;
 	s->may_work_ns = FAR_NS;
 	for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		if (berth_search_afford(s, seed[i].work_ns(s->p)))
 			st = run_far(s, i, &seed[i], use, tmp, err);
-		berth_arena_reset(tmp, mark);
 	}
 	s->worked_ns += worked_ns;
 	s->may_work_ns = may_work_ns;

@@ -269,7 +269,7 @@ static bool some_order(const stages *x, int32_t k, int32_t *rank)
 /* The cheapest over all orders, into x->piece_dev. */
 static berth_status solve_orders(stages *x, question *q, bool *found, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *rank, *kept;
 	double best = NEVER;
 	BERTH_TRY(BERTH_NEW(tmp, rank, x->n_devs, err));
@@ -288,7 +288,6 @@ static berth_status solve_orders(stages *x, question *q, bool *found, berth_aren
 	*found = best < NEVER;
 	if (*found)
 		memcpy(x->piece_dev, kept, (size_t)x->n * sizeof *kept);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -466,8 +465,6 @@ berth_status berth_stages_offer(berth_search *s, int32_t *op_dev, int64_t evalua
 	            .load = berth_objective_is(&s->cfg.objective, BERTH_THROUGHPUT)};
 	if (s->p->n_ops == 0)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = offer(&x, op_dev, evaluations, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return offer(&x, op_dev, evaluations, tmp, err);
 }

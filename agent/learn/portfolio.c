@@ -23,14 +23,13 @@ static berth_status run_one(berth_search *s, const berth_method *method, berth_p
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st =
 		berth_method_run_apart(berth_seeds[0].method, s, &s->cfg.objective, &sub, tmp, err);
 	if (st == BERTH_OK) {
 		*value = sub.best.value;
 		s->evaluations += sub.evaluations;
 	}
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -42,10 +41,8 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
 	for (int32_t i = 0; i < berth_n_seeds; i++) {
 		if (!berth_seeds_may_run(s, i))
 			continue;
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = run_one(s, berth_seeds[i].method, &all.answer[all.n], mem, tmp, err);
-		berth_arena_reset(tmp, mark);
-		BERTH_TRY(st);
+		BERTH_SCRATCH(tmp);
+		BERTH_TRY(run_one(s, berth_seeds[i].method, &all.answer[all.n], mem, tmp, err));
 		berth_seeds_have_run(s, i);
 		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
 			all.best = all.n;

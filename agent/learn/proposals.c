@@ -166,13 +166,11 @@ static berth_status find_start(starts *w, const berth_seed *seed, berth_search *
 static berth_status offer_single(starts *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	w->s->worked_ns += berth_seeds[0].work_ns(w->s->p);
-	berth_status st = find_start(w, &berth_seeds[0], &sub, tmp, err);
-	if (st == BERTH_OK)
-		berth_search_keep(w->s, sub.best, sub.best_dev, berth_search_order(&sub));
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_TRY(find_start(w, &berth_seeds[0], &sub, tmp, err));
+	berth_search_keep(w->s, sub.best, sub.best_dev, berth_search_order(&sub));
+	return BERTH_OK;
 }
 
 /* The answer itself is not offered: what comes of it is the policy's. */

@@ -97,7 +97,7 @@ static void do_one(void *ctx, int32_t k, int32_t worker)
 static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *work, bool mine, berth_err *err)
 {
 	each_item x = {.w = w, .work = work, .mine = mine, .first = first};
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	berth_status st = BERTH_OK;
 	BERTH_TRY(BERTH_NEW(w->tmp, x.status, end - first, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, x.err, end - first, err));
@@ -105,7 +105,6 @@ static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *wor
 	for (int32_t k = 0; k < end - first && st == BERTH_OK; k++)
 		if (x.status[k] != BERTH_OK)
 			st = berth_fail(err, x.status[k], "%s", x.err[k].msg);
-	berth_arena_reset(w->tmp, mark);
 	return st;
 }
 

@@ -19,7 +19,7 @@ static int compare_work(const void *ctx, int32_t a, int32_t b)
 
 berth_status trainer_deal(trainer *w, int32_t n, const int64_t *work, int32_t *rank, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	int32_t *order, *scratch;
 	int64_t *load;
 	BERTH_TRY(BERTH_NEW(w->tmp, order, n, err));
@@ -29,13 +29,12 @@ berth_status trainer_deal(trainer *w, int32_t n, const int64_t *work, int32_t *r
 		order[i] = i;
 	berth_sort(order, (size_t)n, scratch, compare_work, work);
 	berth_ranks_deal(w->ranks->n, n, order, work, load, rank);
-	berth_arena_reset(w->tmp, mark);
 	return BERTH_OK;
 }
 
 berth_status trainer_deal_items(trainer *w, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	int64_t *work;
 	int32_t *rank;
 	BERTH_TRY(BERTH_NEW(w->tmp, work, w->n_items, err));
@@ -45,7 +44,6 @@ berth_status trainer_deal_items(trainer *w, berth_err *err)
 	BERTH_TRY(trainer_deal(w, w->n_items, work, rank, err));
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->pair[i].rank = rank[i];
-	berth_arena_reset(w->tmp, mark);
 	return BERTH_OK;
 }
 

@@ -251,12 +251,10 @@ static berth_status search_some(trainer *w, item_search *part, int32_t first, in
  * that may not grow. */
 static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	item_search *part;
 	BERTH_TRY(BERTH_NEW(w->tmp, part, n, err));
-	berth_status st = search_some(w, part, first, n, left, cut, err);
-	berth_arena_reset(w->tmp, mark);
-	return st;
+	return search_some(w, part, first, n, left, cut, err);
 }
 
 berth_status trainer_search(trainer *w, berth_err *err)

@@ -201,7 +201,7 @@ berth_status trainer_save(trainer *w, berth_err *err)
 {
 	if (!trainer_writes(w))
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	double started = berth_wall_seconds();
 	state s;
 	berth_policy_file f = {.dims = w->l.dims,
@@ -242,7 +242,6 @@ berth_status trainer_save(trainer *w, berth_err *err)
 		st = berth_file_keep(w->cfg->path, w->older, err);
 	if (st == BERTH_OK)
 		st = berth_policy_file_write(w->cfg->path, &f, &more, w->tmp, err);
-	berth_arena_reset(w->tmp, mark);
 	w->saved = berth_wall_seconds();
 	w->save_took = w->saved - started;
 	return st;
@@ -321,7 +320,7 @@ static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8
 {
 	const berth_problem *p = h->p;
 	berth_score said = {from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *op_dev, *op_order;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, op_order, p->n_ops, err));
@@ -344,7 +343,6 @@ static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8
 			h->best_order[op] = op_order[op];
 		}
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -54,7 +54,7 @@ static const berth_train_item *item_of(const trainer *w, int32_t i)
 /* Values [n] of one pass with the parameters, several pairs at once. */
 static berth_status look_at(trainer *w, const nn_real *params, double *value, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	berth_policy_file f = *w->cfg->from;
 	pass *x;
 	berth_status st = BERTH_OK;
@@ -73,7 +73,6 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 		value[i] = x[i].value;
 		w->tune.evaluations += x[i].evaluations;
 	}
-	berth_arena_reset(w->tmp, mark);
 	return st;
 }
 

@@ -117,7 +117,7 @@ static void fill_least(const doppler_view *v)
 berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, doppler_view *out,
                               berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	doppler_view v = {.p = p};
 	double total = 0;
 	int64_t *down_ns;
@@ -135,7 +135,6 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 	fill_least(&v);
 	v.in = (doppler_input){p->n_ops, p->g->n_edges, p->n_devs, x.node_x, x.edge_x, x.from,
 	                       x.to,     p->g->topo_op, x.below,   x.above,  x.off,    x.to};
-	berth_arena_reset(tmp, mark);
 	*out = v;
 	return BERTH_OK;
 }

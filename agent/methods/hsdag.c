@@ -135,7 +135,7 @@ static double dimension_of(const neighbours *x, int32_t v, int32_t *queue, int32
 berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, berth_arena *tmp,
                                       berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	neighbours x;
 	int32_t *queue, *seen;
 	BERTH_TRY(list_neighbours(g, &x, tmp, err));
@@ -143,7 +143,6 @@ berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, b
 	BERTH_TRY(BERTH_NEW(tmp, seen, g->n_nodes, err));
 	for (int32_t v = 0; v < g->n_nodes; v++)
 		dimension[v] = dimension_of(&x, v, queue, seen);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -255,14 +254,13 @@ static berth_status group_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tm
 berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_arena *tmp, hsdag_view *out,
                             berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	hsdag_view v = {.p = p};
 	BERTH_TRY(group_nodes(&v, mem, tmp, err));
 	BERTH_TRY(link_nodes(&v, mem, tmp, err));
 	BERTH_TRY(describe(&v, mem, tmp, err));
 	BERTH_TRY(BERTH_NEW(mem, v.op_fallback, p->n_ops, err));
 	find_fallbacks(p, v.op_fallback);
-	berth_arena_reset(tmp, mark);
 	*out = v;
 	return BERTH_OK;
 }

@@ -540,12 +540,10 @@ berth_status berth_encode(const berth_problem *p, berth_aim aim, int32_t n_group
                           berth_arena *mem, berth_arena *tmp, berth_encoding *out, berth_err *err)
 {
 	berth_encoding e = {.p = p, .aim = aim, .n_devs = p->n_devs};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = encode(&e, n_groups, hints, mem, tmp, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = e;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(encode(&e, n_groups, hints, mem, tmp, err));
+	*out = e;
+	return BERTH_OK;
 }
 
 void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, int32_t *op_dev)

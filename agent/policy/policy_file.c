@@ -138,7 +138,7 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 {
 	int32_t n_more = more ? more->n_tensors : 0;
 	further x = {more ? more->get : NULL, more ? more->ctx : NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	notes n = {.mem = tmp};
 	int32_t n_params = 0;
 	safetensors_tensor *t;
@@ -151,7 +151,6 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 	put_notes(f, &n);
 	safetensors_file raw = {n_params + n_more, n.n, t, n.list, get_further, &x};
 	berth_status st = n.failed ? berth_nomem(err) : safetensors_write(path, &raw, tmp, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -391,12 +390,9 @@ berth_status berth_policy_builtin_is(const char *digest, berth_arena *tmp, bool 
 {
 	berth_policy_file f;
 	char own[65];
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_policy_builtin(tmp, &f, err);
-	if (st == BERTH_OK) {
-		berth_policy_file_digest(&f, own);
-		*yes = strcmp(own, digest) == 0;
-	}
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(berth_policy_builtin(tmp, &f, err));
+	berth_policy_file_digest(&f, own);
+	*yes = strcmp(own, digest) == 0;
+	return BERTH_OK;
 }

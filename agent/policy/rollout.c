@@ -62,13 +62,12 @@ berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_ste
                                         berth_err *err)
 {
 	greedy g = {.w = w, .net = net, .keys = keys};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(berth_guide_new(w->e->p, tmp, &g.guide, err));
 	BERTH_TRY(BERTH_NEW(tmp, g.op_dev, w->e->p->n_ops, err));
 	if (from)
 		berth_guide_set(&g.guide, from);
 	BERTH_TRY(offer_passes(&g, tmp, err));
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -94,7 +94,7 @@ berth_status berth_block_alone_new(const berth_problem *p, int32_t n, const int3
                                    berth_arena *mem, berth_arena *tmp, berth_block_alone **out,
                                    berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_block_alone *x;
 	*out = NULL;
 	BERTH_TRY(BERTH_NEW(mem, x, 1, err));
@@ -102,7 +102,6 @@ berth_status berth_block_alone_new(const berth_problem *p, int32_t n, const int3
 	berth_status st = make_graph(x, ops, mem, tmp, err);
 	st = st ? st : berth_problem_new(&x->g, p->s, mem, tmp, &x->own, err);
 	st = st ? st : berth_sim_new(&x->own, mem, &x->sim, err);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK && same_times(x, ops))
 		*out = x;
 	return st == BERTH_ENOMEM ? st : BERTH_OK;

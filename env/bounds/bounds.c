@@ -161,14 +161,12 @@ berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_e
                                      berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	berth_bounds stronger = *b;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	if (!p->s->cost_model->strong_bounds)
 		return BERTH_OK;
-	berth_status st = strengthen(p, effort, NULL, tmp, &stronger, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*b = stronger;
-	return st;
+	BERTH_TRY(strengthen(p, effort, NULL, tmp, &stronger, err));
+	*b = stronger;
+	return BERTH_OK;
 }
 
 /* Those of the bounds that every answer carries. */
@@ -185,23 +183,20 @@ berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effo
 {
 	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = certify_fast(p, proof, tmp, err);
 	if (st == BERTH_OK && effort)
 		st = strengthen(p, effort, proof, tmp, &b, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err)
 {
 	berth_bounds b = {.kind = "fast"};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = all_bounds(p, tmp, &b, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = b;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(all_bounds(p, tmp, &b, err));
+	*out = b;
+	return BERTH_OK;
 }
 
 /* Weights and limits of the metrics that joint bounds weigh against each other. */

@@ -70,7 +70,7 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 {
 	const berth_graph *g = p->g;
 	size_t words = ((size_t)p->n_ops + 63) / 64;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	uint64_t *set;
 	BERTH_TRY(BERTH_NEW(tmp, set, (size_t)p->n_ops * words, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -91,7 +91,6 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 		for (size_t w = 0; w < words; w++)
 			count[op] += __builtin_popcountll(row[w]);
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -406,7 +405,7 @@ static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *
 		w->budget->cut = true;
 		return BERTH_OK;
 	}
-	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	BERTH_SCRATCH(w->mem);
 	n = block_ops(w, b);
 	BERTH_TRY(berth_exact_search_new(w->p, n, w->ops, w->mem, &x, w->err));
 	if (b->entry >= 0)
@@ -414,7 +413,6 @@ static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *
 	if (b->exit >= 0)
 		fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
 	int64_t found = search(w, x, b->t, n, want, &done);
-	berth_arena_reset(w->mem, mark);
 	*lower = found > *lower ? found : *lower;
 	*nodes = done || want == w->most_nodes ? DONE : want;
 	b->t->round[at] = w->round;

@@ -193,12 +193,10 @@ berth_status berth_joint_bound(const berth_problem *p, const berth_joint *j, dou
 	            .ceft_s = ceft_s,
 	            .value = -INFINITY,
 	            .most = {j->most_latency, j->most_load, j->most_energy}};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve(&s, latency_s, tmp, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = fmax(s.value, 0);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(solve(&s, latency_s, tmp, err));
+	*out = fmax(s.value, 0);
+	return BERTH_OK;
 }
 
 /* ---- along paths ---- */
@@ -255,14 +253,13 @@ static berth_status path_bound(const berth_problem *p, double latency_weight, do
                                berth_arena *tmp, double *out, berth_err *err)
 {
 	double *cost, longest = 0, sum = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, cost, (size_t)p->n_ops * (size_t)p->n_devs, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = p->g->topo_op[k];
 		longest = fmax(longest, path_row(p, cost, op, latency_weight, joule_weight));
 		sum += least_joules(p, op);
 	}
-	berth_arena_reset(tmp, mark);
 	*out = (longest + joule_weight * sum) * DOWN;
 	return BERTH_OK;
 }

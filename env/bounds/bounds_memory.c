@@ -180,10 +180,8 @@ berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *
 	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK ||
 	    !berth_bound_spend(budget, (int64_t)LOAD_STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = bound_load(&w, budget, tmp, lower_ns, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return bound_load(&w, budget, tmp, lower_ns, err);
 }
 
 /* ---- path and memory ---- */
@@ -412,8 +410,6 @@ berth_status berth_bounds_memory(const berth_problem *p, berth_bound_work *budge
 	if (p->memory_free || berth_problem_feasible(p, NULL) != BERTH_OK ||
 	    !berth_bound_spend(budget, STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = bound_path(&w, budget->proof, tmp, lower_ns, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return bound_path(&w, budget->proof, tmp, lower_ns, err);
 }

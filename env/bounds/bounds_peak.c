@@ -164,16 +164,11 @@ static int64_t least_level(const peak *k)
 berth_status berth_bounds_peak(const berth_problem *p, berth_arena *tmp, int64_t *least_bytes, berth_err *err)
 {
 	peak k = {.p = p, .activations = p->s->cost_model->memory_over_time};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find_memories(&k, tmp, err);
-	if (st == BERTH_OK)
-		st = sum_groups(&k, tmp, err);
-	if (st == BERTH_OK)
-		st = weigh_all(&k, tmp, err);
-	if (st == BERTH_OK) {
-		int64_t need = largest_need(&k), level = least_level(&k);
-		*least_bytes = need > level ? need : level;
-	}
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(find_memories(&k, tmp, err));
+	BERTH_TRY(sum_groups(&k, tmp, err));
+	BERTH_TRY(weigh_all(&k, tmp, err));
+	int64_t need = largest_need(&k), level = least_level(&k);
+	*least_bytes = need > level ? need : level;
+	return BERTH_OK;
 }

@@ -181,10 +181,8 @@ berth_status berth_certificate_prove(const berth_certificate *c, const berth_pro
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "certificates are of the execution model, not of the cost model %s",
 		                  p->s->cost_model->name);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = prove(c, p, tmp, proven_ns, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return prove(c, p, tmp, proven_ns, err);
 }
 
 berth_status berth_certificate_check(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,

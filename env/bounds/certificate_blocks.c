@@ -191,7 +191,7 @@ static berth_status check_orders(work *w, const berth_case *c, int32_t i, int32_
 static berth_status walk_below(work *w, const berth_case *c, bool orders)
 {
 	int32_t i = 0, j = 0;
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	berth_case *child;
 	BERTH_TRY(next_code(w, &i));
 	BERTH_TRY(next_code(w, &j));
@@ -206,14 +206,13 @@ static berth_status walk_below(work *w, const berth_case *c, bool orders)
 			berth_case_place(w->block, child, i, k);
 		BERTH_TRY(walk(w, child));
 	}
-	berth_arena_reset(w->tmp, mark);
 	return BERTH_OK;
 }
 
 /* A node and all below it. Each level decides something, so the depth is at most that of n + n^2 / 2. */
 static berth_status walk(work *w, const berth_case *parent)
 {
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	berth_case *c;
 	int32_t code = 0;
 	BERTH_TRY(next_code(w, &code));
@@ -231,7 +230,6 @@ static berth_status walk(work *w, const berth_case *parent)
 		st = tree_fail(w, "it is closed already");
 	else
 		st = walk_below(w, c, code == 3);
-	berth_arena_reset(w->tmp, mark);
 	return st;
 }
 
@@ -289,9 +287,8 @@ static berth_status check_claim(work *w, const berth_block_claim *k, int32_t n)
 	bool by_tree = k->tree >= 0;
 	if (by_tree ? k->tree >= c->n_trees : k->prices < 0 || k->prices >= c->n_prices)
 		return berth_fail(w->err, BERTH_EFORMAT, "the claim of block %d has no proof", (int)k->block);
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	berth_status st = by_tree ? check_tree(w, k, n) : check_loads(w, k, n);
-	berth_arena_reset(w->tmp, mark);
 	int64_t *least = &w->least[berth_cell(w->p, k->from, k->to)];
 	*least = k->bound_ns > *least ? k->bound_ns : *least;
 	return st;

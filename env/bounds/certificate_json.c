@@ -383,10 +383,9 @@ berth_status berth_certificate_parse(const char *file, const char *text, size_t 
 	reader r = {.p = p, .mem = mem, .tmp = tmp};
 	cJSON *tree;
 	BERTH_TRY(berth_json_parse_large(file, text, size, &tree, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_json doc = {.item = tree, .file = file};
 	berth_status st = tell_source(&r, read_document(&r, &doc, err), err);
-	berth_arena_reset(tmp, mark);
 	cJSON_Delete(tree);
 	if (st == BERTH_OK)
 		*out = r.c;

@@ -292,8 +292,6 @@ berth_status berth_certify_blocks(const berth_problem *p, const berth_known_bloc
 	          .tmp = tmp,
 	          .err = err,
 	          .c = {.kind = BERTH_CERTIFICATE_BLOCKS}};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = certify(&w);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return certify(&w);
 }

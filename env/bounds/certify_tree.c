@@ -294,7 +294,7 @@ berth_status berth_tree_prove(berth_block *b, int32_t from, int32_t to, int64_t 
 	          .tmp = tmp,
 	          .tree = tree,
 	          .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_case first;
 	const span inside = {b->p, b->op + b->entry, b->n - b->entry - b->exit};
 	berth_status st = find_prices(&inside, w.by, CANDIDATES, &w.n_by, tmp, tmp, err);
@@ -309,7 +309,6 @@ berth_status berth_tree_prove(berth_block *b, int32_t from, int32_t to, int64_t 
 		st = branch(&w, &first, proven);
 		*nodes += most_nodes - w.left;
 	}
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 

@@ -441,12 +441,11 @@ static berth_status prove(finder *f, bool *out)
 	f->over = f->over || berth_patience_over(f->until);
 	if (f->over)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(f->tmp);
-	berth_status st = prove_inside(f, out);
-	berth_arena_reset(f->tmp, mark);
-	if (st == BERTH_OK && *out && f->n)
+	BERTH_SCRATCH(f->tmp);
+	BERTH_TRY(prove_inside(f, out));
+	if (*out && f->n)
 		memcpy(f->proven_on, f->on, (size_t)f->n * sizeof *f->on);
-	return st;
+	return BERTH_OK;
 }
 
 /* ---- the smallest set ---- */
@@ -639,10 +638,8 @@ berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_ob
 {
 	finder f = {.p = p, .o = o, .until = until, .tmp = tmp, .err = err};
 	berth_infeasible_subset c;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find(&f, mem, &c);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = c;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(find(&f, mem, &c));
+	*out = c;
+	return BERTH_OK;
 }

@@ -24,7 +24,7 @@ static berth_status by_block(const berth_problem *p, int32_t **order, berth_aren
 berth_status berth_cuts_operators(const berth_problem *p, int32_t *order, int32_t *op_chain, berth_arena *tmp,
                                   berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *list, at = -1;
 	BERTH_TRY(by_block(p, &list, tmp, err));
 	for (int32_t k = 0; k < p->n_ops; k++) {
@@ -32,7 +32,6 @@ berth_status berth_cuts_operators(const berth_problem *p, int32_t *order, int32_
 		order[k] = list[k];
 		op_chain[list[k]] = at;
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -125,7 +125,7 @@ static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pi
 {
 	solver s = {.p = p, .wanted = wanted, .pieces = pieces, .op_dev = op_dev};
 	bool *queued;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, s.coloc, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, s.tried, p->n_colocs, err));
 	BERTH_TRY(BERTH_NEW(tmp, queued, p->n_colocs, err));
@@ -135,7 +135,6 @@ static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pi
 		op_dev[op] = -1;
 	queue_colocs(&s, queued);
 	*found = descend(&s, steps);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -149,7 +148,7 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 {
 	int32_t *op_dev;
 	int found;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
 	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
 	*infeasible = found == 0 || berth_cuts_least(p) > p->max_cuts;
@@ -157,7 +156,6 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 		BERTH_TRY(solve(p, NULL, true, piece_steps(p), op_dev, &found, tmp, err));
 		*infeasible |= found == 0;
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -242,9 +240,10 @@ static bool passes(mender *m, const int32_t *wanted, int32_t *trial)
 	return false;
 }
 
-static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
-                         berth_err *err)
+berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
+                                    berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	mender m = {.p = p};
 	int32_t *wanted, *fixed, *trial;
 	size_t bytes = (size_t)p->n_ops * sizeof *op_dev;
@@ -274,13 +273,4 @@ static berth_status mend(const berth_problem *p, int32_t *op_dev, bool *kept, be
 	if (*kept)
 		memcpy(op_dev, trial, bytes);
 	return BERTH_OK;
-}
-
-berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
-                                    berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = mend(p, op_dev, kept, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

@@ -255,12 +255,9 @@ berth_status berth_graph_add_rules(const berth_rule_texts *rules, const berth_sy
 	if (!rules->n_pins && !rules->n_forbids && !rules->n_colocates)
 		return BERTH_OK;
 	BERTH_TRY(keep_plain(g, mem, &a.g.plain, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = add(&a, rules, g);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK) {
-		berth_graph_must_hold(&a.g);
-		*g = a.g;
-	}
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(add(&a, rules, g));
+	berth_graph_must_hold(&a.g);
+	*g = a.g;
+	return BERTH_OK;
 }

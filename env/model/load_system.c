@@ -116,13 +116,12 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 {
 	const unsigned char *data;
 	size_t size;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_file_take(path, &data, &size, err);
 	if (st != BERTH_OK)
 		return name_builtin(path, st, err);
 	const berth_content x = {.name = path, .data = data ? (const char *)data : "", .size = size};
 	st = parse_system(&x, sandbox, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
 	berth_file_unmap(data, size);
 	return st;
 }
@@ -266,12 +265,11 @@ static berth_status load_workload(const char *path, const berth_sandbox *sandbox
 	berth_content x;
 	BERTH_TRY(map_file(path, &x, err));
 	berth_status st = BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	if (sandbox)
 		st = workload_apart(&x, sandbox, mem, tmp, g, s, found, err);
 	else if ((*found = berth_content_format(&x) == &berth_format_tarnawski))
 		st = berth_tarnawski_parse(path, x.data, x.size, mem, tmp, g, s, err);
-	berth_arena_reset(tmp, mark);
 	berth_graph_unmap(&x);
 	return st;
 }

@@ -79,12 +79,9 @@ berth_status berth_placement_check(const berth_placement *p, const berth_graph *
 		return BERTH_OK;
 	bool *done;
 	int32_t at;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = BERTH_NEW(tmp, done, g->n_ops, err);
-	if (st == BERTH_OK)
-		st = check_order(g, p->order, g->n_ops, done, &at, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(BERTH_NEW(tmp, done, g->n_ops, err));
+	return check_order(g, p->order, g->n_ops, done, &at, err);
 }
 
 /* ---- reading ---- */
@@ -356,10 +353,9 @@ berth_status berth_placement_parse_json(const char *file, const char *text, size
 	const char *said;
 	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	reader r = {.g = g, .s = s, .mem = mem, .tmp = tmp, .p = {.value = NAN, .lower_bound = NAN}};
 	berth_status st = read_placement(&at, &r, &said, err);
-	berth_arena_reset(tmp, mark);
 	cJSON_Delete(doc);
 	if (st != BERTH_OK)
 		return st;
@@ -490,10 +486,7 @@ static int tell_plan(void *ctx, int fd)
 berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
                                    const char *path, bool wait, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = check_counts(p, err);
-	if (st == BERTH_OK)
-		st = berth_file_write_told(path, tell_plan, &(plan){p, g, s, tmp}, wait, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(check_counts(p, err));
+	return berth_file_write_told(path, tell_plan, &(plan){p, g, s, tmp}, wait, err);
 }

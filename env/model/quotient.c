@@ -127,7 +127,7 @@ berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening
                                   const int32_t *group_order, int32_t *order, berth_arena *tmp,
                                   berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *next, at = 0;
 	BERTH_TRY(BERTH_NEW(tmp, next, c->n_groups + 1, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -139,6 +139,5 @@ berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening
 	}
 	for (int32_t k = 0; k < p->n_ops; k++)
 		order[next[c->op_group[p->g->topo_op[k]]]++] = p->g->topo_op[k];
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

@@ -340,10 +340,7 @@ berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_e
 	BERTH_TRY(check_devices(s, err));
 	BERTH_TRY(check_links(s, err));
 	BERTH_TRY(berth_pools_check(s, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = check_paths(s, true, tmp, err);
-	if (st == BERTH_OK)
-		st = check_paths(s, false, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(check_paths(s, true, tmp, err));
+	return check_paths(s, false, tmp, err);
 }

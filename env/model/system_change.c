@@ -423,12 +423,11 @@ berth_status berth_system_change(const berth_system *s, const char *changes, ber
                                  berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	changer c = {.mem = mem, .tmp = tmp, .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_system_clone(s, mem, &c.s, err);
 	if (st == BERTH_OK)
 		st = change_all(&c, changes);
 	cJSON_Delete(c.doc);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = c.s;
 	return st;

@@ -508,13 +508,12 @@ berth_status berth_system_parse_json(const char *file, const char *text, size_t 
 	cJSON *doc;
 	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	reader r = {.mem = mem, .tmp = tmp, .s = {.contention = true, .cost_model = &berth_cost_reference}};
 	berth_strmap_init(&r.devs, tmp);
 	berth_strmap_init(&r.channels, tmp);
 	berth_strmap_init(&r.pools, tmp);
 	berth_status st = read_system(&at, &r, err);
-	berth_arena_reset(tmp, mark);
 	cJSON_Delete(doc);
 	if (st == BERTH_OK)
 		*out = r.s;

@@ -156,7 +156,7 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 
 berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	change c;
 	BERTH_TRY(split(what, tmp, &c, err));
 	int32_t d = berth_system_find_dev(s, c.name), pool = d < 0 ? find_pool(s, c.name) : -1;
@@ -171,7 +171,6 @@ berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tm
 			BERTH_TRY(set_key(s, BERTH_OF_LINK, l, &c, err));
 	}
 	BERTH_TRY(any ? BERTH_OK : fail_name(s, &c, tmp, err));
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -250,13 +249,12 @@ static int64_t most_live(const berth_graph *g, int32_t *left)
 
 berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *bytes, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *left;
 	BERTH_TRY(count_uses(g, tmp, &left, err));
 	*bytes = most_live(g, left) + berth_graph_param_bytes(g);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		*bytes += g->op_state_bytes[op];
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

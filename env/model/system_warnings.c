@@ -289,10 +289,8 @@ berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, 
                                    berth_arena *tmp, const char ***text, int32_t *n, berth_err *err)
 {
 	gaps x = {.s = s, .g = g, .mem = mem, .tmp = tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find_all(&x, err);
-	berth_arena_reset(tmp, mark);
-	BERTH_TRY(st);
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(find_all(&x, err));
 	*text = x.text;
 	*n = x.n;
 	return BERTH_OK;

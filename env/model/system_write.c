@@ -167,10 +167,8 @@ berth_status berth_system_sha256(const berth_system *s, berth_arena *tmp, char h
 {
 	const char *text;
 	size_t len;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = berth_system_write_json(s, false, tmp, &text, &len, err);
-	if (st == BERTH_OK)
-		berth_sha256_hex(text, len, hex);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(berth_system_write_json(s, false, tmp, &text, &len, err));
+	berth_sha256_hex(text, len, hex);
+	return BERTH_OK;
 }

@@ -144,10 +144,9 @@ static berth_status random_system(const char *spec, const char *rest, berth_aren
 {
 	double value[N_PARAMS];
 	BERTH_TRY(berth_spec_values(spec, rest, &random_table, value, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	const char *name = berth_spec_canonical(&random_table, value, tmp);
 	berth_status st = name ? write_random(value, name, mem, tmp, out, err) : berth_nomem(err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 

@@ -103,9 +103,8 @@ berth_status berth_tarnawski_parse(const char *file, const char *text, size_t si
 	BERTH_TRY(berth_graph_parse_tarnawski(file, text, size, mem, tmp, &graph, err));
 	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = read_system(&at, file, graph.name, mem, tmp, &system, err);
-	berth_arena_reset(tmp, mark);
 	cJSON_Delete(doc);
 	if (st != BERTH_OK)
 		return st;

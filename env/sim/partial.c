@@ -546,7 +546,7 @@ void berth_partial_devs(const berth_partial *part, int32_t *op_dev)
 berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, berth_arena *tmp,
                                     berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_ready ready;
 	BERTH_TRY(berth_ready_new(part->p->g, tmp, &ready, err));
 	berth_ready_start(&ready, op_key);
@@ -555,7 +555,6 @@ berth_status berth_partial_schedule(berth_partial *part, const int64_t *op_key, 
 		int32_t dev = berth_partial_earliest(part, op, true, &start);
 		berth_partial_place(part, op, dev, start);
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

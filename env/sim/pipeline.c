@@ -297,10 +297,8 @@ berth_status berth_pipeline_new(const berth_problem *p, const berth_timeline *t,
 {
 	berth_pipeline x = {0};
 	work w = {.p = p, .t = t, .out = &x, .tmp = tmp, .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find(&w, mem);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = x;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(find(&w, mem));
+	*out = x;
+	return BERTH_OK;
 }

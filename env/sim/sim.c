@@ -803,7 +803,7 @@ void berth_sim_start_order(berth_sim *s, int32_t *order)
 
 bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *at = berth_arena_alloc(tmp, (size_t)g->n_ops, sizeof *at);
 	bool ok = at != NULL;
 	for (int32_t k = 0; ok && k < g->n_ops; k++) {
@@ -814,6 +814,5 @@ bool berth_order_is_topological(const berth_graph *g, const int32_t *order, bert
 	for (int32_t t = 0; ok && t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 			ok = ok && at[g->tensor_producer[t]] < at[g->edge_consumer[e]];
-	berth_arena_reset(tmp, mark);
 	return ok;
 }

@@ -74,12 +74,10 @@ berth_status berth_memory_curves(const berth_problem *p, const int32_t *op_dev, 
                                  berth_arena *mem, berth_arena *tmp, berth_memory_curve *out, berth_err *err)
 {
 	listener l = {out, mem, err, BERTH_OK};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		out[d] = (berth_memory_curve){0};
-	berth_status st = simulate_told(p, op_dev, order, &l, tmp);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return simulate_told(p, op_dev, order, &l, tmp);
 }
 
 /* The part of the time that an instant lies in. */

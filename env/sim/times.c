@@ -73,9 +73,10 @@ static berth_status factor_of(const berth_problem *p, berth_sim *sim, int32_t de
 	return BERTH_OK;
 }
 
-static berth_status scale(const berth_problem *p, const double *dev_step_s, berth_arena *mem,
-                          berth_arena *tmp, berth_graph *out, berth_err *err)
+berth_status berth_graph_step_times(const berth_problem *p, const double *dev_step_s, berth_arena *mem,
+                                    berth_arena *tmp, berth_graph *out, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	berth_sim *sim;
 	int32_t *op_dev;
 	double *time_s, *factor;
@@ -92,13 +93,4 @@ static berth_status scale(const berth_problem *p, const double *dev_step_s, bert
 			time_s[(size_t)op * n + (size_t)d] = ns < 0 ? NAN : (double)ns * 1e-9 * factor[d];
 		}
 	return berth_graph_with_times(p->g, p->s, time_s, mem, out, err);
-}
-
-berth_status berth_graph_step_times(const berth_problem *p, const double *dev_step_s, berth_arena *mem,
-                                    berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = scale(p, dev_step_s, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

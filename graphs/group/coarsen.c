@@ -118,7 +118,7 @@ static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 	int32_t least_over = 0;
 	*out = NULL;
 	for (int32_t i = 0; i < AUTO; i++) {
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
+		BERTH_SCRATCH(tmp);
 		berth_arena made = {0};
 		berth_coarsen_cfg one = *cfg;
 		berth_coarsening c = {0};
@@ -128,7 +128,6 @@ static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 		if (st == BERTH_OK)
 			st = cfg->loss(cfg->loss_ctx, &c, &loss, err);
 		berth_arena_free(&made);
-		berth_arena_reset(tmp, mark);
 		BERTH_TRY(st);
 		int32_t over = c.n_groups > cfg->target ? c.n_groups - cfg->target : 0;
 		if (!*out || over < least_over || (over == least_over && loss < least)) {
@@ -148,14 +147,13 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 		return berth_fail(err, BERTH_EINVAL, "%d groups wanted; expected 1 or more", cfg->target);
 	if (!(cfg->balance > 1))
 		return berth_fail(err, BERTH_EINVAL, "balance %g; expected more than 1", cfg->balance);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_coarsen_cfg chosen = *cfg;
 	berth_status st = BERTH_OK;
 	if (cfg->grouper == &groupers[AUTO] && cfg->loss)
 		st = choose(g, cfg, tmp, &chosen.grouper, err);
 	if (st == BERTH_OK)
 		st = coarsen(g, &chosen, mem, tmp, &c, err);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = c;
 	return st;
@@ -248,7 +246,7 @@ static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c,
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_arena levels;
 	berth_arena_init(&levels, tmp->hook);
 	berth_status st = check_maps(g, c, err);
@@ -259,6 +257,5 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
 	berth_arena_free(&levels);
 	if (st == BERTH_OK)
 		st = check_bytes(g, c, cfg, tmp, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }

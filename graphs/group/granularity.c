@@ -273,10 +273,8 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
 	block_finder f = {.g = g, .mem = mem, .tmp = tmp, .err = err};
 	if (grain == BERTH_GRAIN_OP)
 		return operators(g, mem, out, err);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find(&f, grain, out);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return find(&f, grain, out);
 }
 
 /* ---- blocks as colocation groups ---- */
@@ -331,10 +329,8 @@ berth_status berth_granularity_apply(const berth_graph *g, const berth_granulari
                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_graph h = *g;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = colocate(g, x, mem, tmp, &h, err);
-	berth_arena_reset(tmp, mark);
-	BERTH_TRY(st);
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(colocate(g, x, mem, tmp, &h, err));
 	h.op_block = x->op_block;
 	h.n_blocks = x->n_blocks;
 	h.max_cuts = max_cuts;

@@ -139,10 +139,8 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
                                      berth_err *err)
 {
 	reader r = {.g = g, .mem = mem, .tmp = tmp, .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = parse(&r, file, text, size, out);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return parse(&r, file, text, size, out);
 }
 
 berth_status berth_granularity_read(const char *path, const berth_graph *g, berth_arena *mem,

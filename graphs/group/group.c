@@ -110,7 +110,7 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 {
 	arc *arcs;
 	size_t n_arcs = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*l = (group_level){.n = c->n_colocs};
 	BERTH_TRY(BERTH_NEW(mem, l->cost, l->n, err));
 	BERTH_TRY(BERTH_NEW(mem, l->bytes, l->n, err));
@@ -134,7 +134,6 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 				                                       : (double)g->tensor_bytes[t]};
 		}
 	BERTH_TRY(link_level(l, arcs, n_arcs, mem, tmp, err));
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -142,7 +141,7 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
                             berth_arena *tmp, berth_err *err)
 {
 	int32_t *waits, *rank, *queue, *next_member, *last_member, n = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, waits, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, rank, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, queue, l->n, err));
@@ -175,7 +174,6 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 	for (int32_t v = 0; v < l->n; v++)
 		map[v] = rank[leader[v]];
 	*n_out = n;
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -185,7 +183,7 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 {
 	arc *arcs;
 	size_t n_arcs = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*out = (group_level){.n = n};
 	BERTH_TRY(BERTH_NEW(mem, out->cost, n, err));
 	BERTH_TRY(BERTH_NEW(mem, out->bytes, n, err));
@@ -198,7 +196,6 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 				arcs[n_arcs++] = (arc){map[v], map[l->to[i]], l->score[i]};
 	}
 	BERTH_TRY(link_level(out, arcs, n_arcs, mem, tmp, err));
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -310,7 +307,7 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 	const group_level *l = &w->now;
 	int32_t *stage, *leader;
 	place *list;
-	berth_arena_mark mark = berth_arena_get_mark(w->tmp);
+	BERTH_SCRATCH(w->tmp);
 	BERTH_TRY(BERTH_NEW(w->tmp, stage, l->n, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, leader, l->n, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, list, l->n, err));
@@ -327,6 +324,5 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 	}
 	if (*shrunk)
 		BERTH_TRY(group_take(w, leader, err));
-	berth_arena_reset(w->tmp, mark);
 	return BERTH_OK;
 }

@@ -158,7 +158,7 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 	int32_t *top, *mate, *last;
 	candidate *list;
 	size_t room = (size_t)(l->n_edges > l->n ? l->n_edges : l->n);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, top, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, mate, l->n, err));
 	BERTH_TRY(BERTH_NEW(tmp, last, l->n, err));
@@ -174,7 +174,6 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 		                 want - *joined, mate);
 	for (int32_t v = 0; v < l->n; v++)
 		leader[v] = mate[v] >= 0 && mate[v] < v ? mate[v] : v;
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

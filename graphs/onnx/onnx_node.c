@@ -295,12 +295,11 @@ static berth_status find_function(onnx_model *m, const onnx_node *n, const char 
 	*out = NULL;
 	if (!m->n_functions || onnx_op_find(n->domain, n->type))
 		return BERTH_OK; /* an operator that is known is taken as such */
-	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	BERTH_SCRATCH(m->tmp);
 	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", n->domain, n->type, overload);
 	if (!text)
 		return berth_nomem(err);
 	int32_t index = berth_strmap_get(&m->functions, text);
-	berth_arena_reset(m->tmp, mark);
 	*out = index < 0 ? NULL : &m->function[index];
 	return BERTH_OK;
 }

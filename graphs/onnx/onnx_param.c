@@ -142,7 +142,7 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 	int32_t *first, *stack, sure = INT32_MAX;
 	grade *g;
 	*n_found = 0;
-	berth_arena_mark scratch = berth_arena_get_mark(m->tmp);
+	BERTH_SCRATCH(m->tmp);
 	if (holds_weights(m))
 		return BERTH_OK;
 	BERTH_TRY(list_uses(m, &u, err));
@@ -160,7 +160,6 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 			m->value[m->input[i]].constant = m->value[m->input[i]].weight_input = true;
 			++*n_found;
 		}
-	berth_arena_reset(m->tmp, scratch);
 	return BERTH_OK;
 }
 

@@ -212,9 +212,8 @@ static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *pa
                                 berth_graph *out, berth_gguf_report *report, berth_err *err)
 {
 	const berth_gguf_options defaults = berth_gguf_options_default();
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = parse(file, n_files, path, opt ? opt : &defaults, mem, tmp, out, report, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -403,11 +402,9 @@ static berth_status list(const berth_content *model, const berth_read_options *o
 berth_status berth_gguf_list_tensors(const berth_content *model, const berth_read_options *opt,
                                      berth_arena *mem, berth_arena *tmp, berth_gguf_list *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*out = (berth_gguf_list){0};
-	berth_status st = list(model, opt, mem, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return list(model, opt, mem, tmp, out, err);
 }
 
 int32_t berth_gguf_layer_of(const char *name, const char **rest)

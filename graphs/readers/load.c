@@ -216,9 +216,8 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
 	const berth_content from = {.name = name, .data = size ? data : "", .size = size};
 	const berth_read_options none = {0};
 	berth_read_report r;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_graph_parse_content(&from, opt ? opt : &none, mem, tmp, out, &r, err);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK && report)
 		*report = r;
 	return st;
@@ -341,8 +340,6 @@ berth_status berth_graph_load(const char *spec, const berth_read_options *opt, b
 		const char *whole = with_dims(spec, opt, mem);
 		return whole ? berth_zoo_build(whole, mem, tmp, out, err) : berth_nomem(err);
 	}
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = load_file(spec, opt, mem, tmp, out, report, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return load_file(spec, opt, mem, tmp, out, report, err);
 }

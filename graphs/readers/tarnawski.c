@@ -169,10 +169,9 @@ berth_status berth_graph_parse_tarnawski(const char *file, const char *text, siz
 	berth_graph g;
 	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = cJSON_IsObject(doc) ? read_graph(&at, file, mem, tmp, &g, err)
 	                                      : berth_json_fail(&at, err, "expected an object");
-	berth_arena_reset(tmp, mark);
 	cJSON_Delete(doc);
 	if (st == BERTH_OK)
 		*out = g;

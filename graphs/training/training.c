@@ -667,11 +667,10 @@ berth_status berth_graph_training(const berth_graph *g, const berth_training_opt
 	berth_graph made;
 	trainer t = {.g = g, .opt = opt ? opt : &defaults, .tmp = tmp};
 	BERTH_TRY(check_input(g, t.opt, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = run(&t, mem, &made, err);
 	if (st == BERTH_OK && t.opt->report)
 		st = report(&t, mem, &told, err);
-	berth_arena_reset(tmp, mark);
 	BERTH_TRY(st);
 	if (t.opt->report)
 		*t.opt->report = told;

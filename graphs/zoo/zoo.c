@@ -263,9 +263,8 @@ berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tm
 	BERTH_TRY(find_model(spec, name, &m, err));
 	berth_spec_table t = table_of(m);
 	BERTH_TRY(berth_spec_values(spec, rest, &t, value, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = build(m, value, mem, tmp, &g, err);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_EFORMAT) /* sizes that a graph cannot hold come from the values of the spec */
 		st = BERTH_EINVAL;
 	if (st == BERTH_EINVAL)

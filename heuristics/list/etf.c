@@ -348,12 +348,11 @@ static berth_status new_etf(etf *x, berth_err *err)
 berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op_child, berth_partial *part,
                           int64_t *n_steps, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	etf x = {.p = p, .key = key, .child = op_child, .part = part, .tmp = tmp};
 	berth_status st = new_etf(&x, err);
 	if (st == BERTH_OK)
 		st = etf_run(&x, err);
-	berth_arena_reset(tmp, mark);
 	if (n_steps)
 		*n_steps = x.n_steps;
 	return st;

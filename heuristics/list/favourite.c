@@ -276,7 +276,7 @@ berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg
 {
 	favourite f = {.p = p, .cfg = cfg, .op_child = op_child};
 	double length = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(new_favourite(&f, tmp, err));
 	for (int32_t first = 0; first < p->n_ops && (first == 0 || !cfg->go_on || cfg->go_on(cfg->ctx));
 	     first += cfg->window) {
@@ -285,6 +285,5 @@ berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg
 	}
 	if (length_ns)
 		*length_ns = length / f.scale;
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

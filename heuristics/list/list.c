@@ -32,7 +32,7 @@ berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *t
 {
 	const berth_list *l = list;
 	const berth_problem *p = l->p;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_ready ready;
 	int64_t *ready_ns;
 	BERTH_TRY(berth_ready_new(p->g, tmp, &ready, err));
@@ -55,6 +55,5 @@ berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *t
 		if (l->traffic)
 			berth_traffic_note(l->traffic, part, op, best.dev, end);
 	}
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

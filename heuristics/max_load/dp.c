@@ -417,7 +417,7 @@ static berth_status dp_run(berth_search *s, berth_arena *tmp, berth_err *err)
 berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	dp d = {.p = s->p, .s = s, .tmp = tmp, .cut = INFINITY, .may_sets = SEED_SETS};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = BERTH_OK;
 	if (s->p->n_ops == 0 || find_kinds(&d, NULL) != BERTH_OK)
 		return BERTH_OK;
@@ -426,7 +426,6 @@ berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err)
 		st = solve_both(&d, SEED_NODES, err);
 	berth_seeds_cut(s, "dp");
 	berth_seeds_end(s);
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 

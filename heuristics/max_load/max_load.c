@@ -291,9 +291,10 @@ static double count_bound(const double *sum, int32_t n, int32_t n_acc)
 	return bound;
 }
 
-static berth_status find_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
-                               berth_err *err)
+berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
+                                  berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	double *length, *sum;
 	int32_t n = 0, n_acc = 0;
 	BERTH_TRY(BERTH_NEW(tmp, length, m->n_items, err));
@@ -310,13 +311,4 @@ static berth_status find_bound(const berth_max_load *m, double upper_s, berth_ar
 		sum[i + 1] = sum[i] + length[i];
 	*bound_s = n_acc ? count_bound(sum, n, n_acc) * (1 - 1e-12) : 0; /* sums round */
 	return BERTH_OK;
-}
-
-berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
-                                  berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = find_bound(m, upper_s, tmp, bound_s, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

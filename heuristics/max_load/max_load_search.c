@@ -236,9 +236,8 @@ berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t m
 	          .m = m,
 	          .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
 	          .n_devs = s->p->n_devs};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = m->n_items ? search(&w, moves, tmp, err) : BERTH_OK;
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -278,9 +277,8 @@ static berth_status take_turn(berth_max_load_turns *t, berth_search *s, bool *en
 berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool *ended, berth_arena *tmp,
                                  berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*ended = berth_search_budget_left(s, 1) == 0;
 	berth_status st = *ended ? BERTH_OK : take_turn(t, s, ended, tmp, err);
-	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -58,11 +58,10 @@ static berth_status measure(const berth_group_judge *j, const berth_coarsening *
 berth_status berth_group_loss(void *judge, const berth_coarsening *c, double *loss, berth_err *err)
 {
 	const berth_group_judge *j = judge;
-	berth_arena_mark mark = berth_arena_get_mark(j->tmp);
+	BERTH_SCRATCH(j->tmp);
 	berth_arena scratch;
 	berth_arena_init(&scratch, j->tmp->hook);
 	berth_status st = measure(j, c, &scratch, loss, err);
 	berth_arena_free(&scratch);
-	berth_arena_reset(j->tmp, mark);
 	return st;
 }

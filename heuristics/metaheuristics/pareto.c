@@ -197,7 +197,7 @@ static berth_status start_with(state *s, const berth_objective *objective, const
                               berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = berth_method_run_apart(m, &s->clock, objective, &sub, tmp, err);
 	if (st == BERTH_OK && isfinite(sub.best.excess)) {
 		s->clock.evaluations += sub.evaluations;
@@ -205,7 +205,6 @@ static berth_status start_with(state *s, const berth_objective *objective, const
 		if (sub.best_has_order)
 			consider(s, sub.best_dev, sub.best_order, m->name);
 	}
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -427,13 +426,11 @@ berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg 
 	if (cfg->most_points < 2 || cfg->most_points > BERTH_PARETO_MOST)
 		return berth_fail(err, BERTH_EINVAL, "a front of %d points; expected 2 to %d",
 		                  cfg->most_points, BERTH_PARETO_MOST);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, s, 1, err));
 	s->p = p;
 	s->cfg = cfg;
-	berth_status st = search(s, mem, tmp, err);
-	if (st == BERTH_OK)
-		*out = (berth_pareto){s->f.point, s->f.n, s->clock.evaluations, s->clock.stopped};
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_TRY(search(s, mem, tmp, err));
+	*out = (berth_pareto){s->f.point, s->f.n, s->clock.evaluations, s->clock.stopped};
+	return BERTH_OK;
 }

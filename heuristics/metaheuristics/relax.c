@@ -311,13 +311,12 @@ static berth_status relax_cuts(relaxer *r, const berth_rule *rule)
 
 static berth_status relax_one(relaxer *r, const berth_rule *rule)
 {
-	berth_arena_mark mark = berth_arena_get_mark(r->work);
+	BERTH_SCRATCH(r->work);
 	berth_status st = rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
 	                  : is_of_memory(rule->kind)               ? relax_memory(r, rule)
 	                  : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
 	                  : rule->kind == BERTH_VIOLATION_CUTS     ? relax_cuts(r, rule)
 	                                                           : relax_rule(r, rule);
-	berth_arena_reset(r->work, mark);
 	return st;
 }
 
@@ -510,11 +509,10 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
 	             .work = &work,
 	             .out = &list,
 	             .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_arena_init(&work, mem->hook);
 	berth_status st = relax(&r);
 	berth_arena_free(&work);
-	berth_arena_reset(tmp, mark);
 	if (st == BERTH_OK)
 		*out = list;
 	return st;

@@ -79,7 +79,7 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 {
 	parts x;
 	int32_t *at;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	x.n = j->n_parts;
 	BERTH_TRY(BERTH_NEW(tmp, x.time, x.n * x.n, err));
 	BERTH_TRY(BERTH_NEW(tmp, x.between, x.n * x.n, err));
@@ -98,7 +98,6 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	}
 	for (int32_t a = 0; a < j->n_parts; a++)
 		part_dev[a] = j->part_dev[at[a]];
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -188,12 +187,11 @@ static berth_status offer_parts(berth_search *s, const cuts *c, int32_t k, int32
 {
 	const partition_job *j = &c->job[k];
 	int32_t *part_dev;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	BERTH_TRY(BERTH_NEW(tmp, part_dev, j->n_parts, err));
 	BERTH_TRY(partition_match(s->p, j, part_of(c, k, i), part_dev, tmp, err));
 	partition_place(s->p, j, part_of(c, k, i), part_dev, op_dev);
 	berth_search_offer(s, op_dev, NULL);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -319,10 +319,8 @@ berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const in
 	BERTH_TRY(BERTH_NEW(mem, j.bytes_share, n_parts, err));
 	BERTH_TRY(BERTH_NEW(mem, j.distance, n_parts * n_parts, err));
 	memcpy(j.part_dev, part_dev, (size_t)n_parts * sizeof *part_dev);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = fill(p, &j, mem, tmp, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = j;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(fill(p, &j, mem, tmp, err));
+	*out = j;
+	return BERTH_OK;
 }

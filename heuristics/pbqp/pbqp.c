@@ -223,9 +223,8 @@ berth_status berth_pbqp_solve(const berth_pbqp *q, berth_pbqp_mode mode, int64_t
 {
 	berth_pbqp_stats st = {0};
 	BERTH_TRY(check_costs(&q->w, err));
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status status = solve(&q->w, mode, node_limit, alt, &st, tmp, err);
-	berth_arena_reset(tmp, mark);
 	if (status == BERTH_OK && stats)
 		*stats = st;
 	return status;

@@ -168,11 +168,10 @@ static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *
 	bool *alive;
 	BERTH_TRY(BERTH_NEW(s->mem, alive, w->n_nodes, err));
 	for (int32_t which = 0; which < n_parts; which++) {
-		berth_arena_mark mark = berth_arena_get_mark(s->mem);
+		BERTH_SCRATCH(s->mem);
 		pbqp_work view = part_view(w, part, which, alive);
 		int64_t least = pbqp_lower_bound(&view), rest = below - (sum - least), got;
 		BERTH_TRY(solve_part(s, &view, rest, x, &got, err));
-		berth_arena_reset(s->mem, mark);
 		if (got >= rest)
 			return BERTH_OK;
 		sum += got - least;
@@ -211,7 +210,7 @@ static bool mark_kept(const pbqp_work *w, int32_t v, int32_t i, int64_t below, b
 static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v, int32_t i, int64_t below,
                                         int32_t *x, int64_t *cost, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(s->mem);
+	BERTH_SCRATCH(s->mem);
 	pbqp_work sub;
 	bool *keep;
 	int32_t *x_sub;
@@ -224,7 +223,6 @@ static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v
 		if (*cost < below)
 			pbqp_work_lift(&sub, x_sub, x);
 	}
-	berth_arena_reset(s->mem, mark);
 	return BERTH_OK;
 }
 
@@ -288,7 +286,7 @@ berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32
 	            .node_limit = node_limit,
 	            .bytes_before = berth_arena_size(w->mem),
 	            .complete = true};
-	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	BERTH_SCRATCH(w->mem);
 	pbqp_work sub;
 	int32_t *x_sub;
 	int64_t got;
@@ -301,6 +299,5 @@ berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32
 	}
 	*nodes = s.nodes;
 	*complete = s.complete;
-	berth_arena_reset(w->mem, mark);
 	return BERTH_OK;
 }

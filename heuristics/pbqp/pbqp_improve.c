@@ -66,7 +66,7 @@ static berth_status keep_some(const pbqp_work *w, berth_rng *rng, int32_t *x, in
 {
 	pbqp_work sub;
 	int32_t *sequence;
-	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	BERTH_SCRATCH(w->mem);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
 	BERTH_TRY(BERTH_NEW(w->mem, sequence, sub.n_nodes, err));
 	for (int32_t s = 0; s < sub.n_nodes; s++)
@@ -77,7 +77,6 @@ static berth_status keep_some(const pbqp_work *w, berth_rng *rng, int32_t *x, in
 		sequence[t] = swap;
 	}
 	BERTH_TRY(solve_part(w, &sub, PBQP_RN_KEEP, sequence, x, cost, err));
-	berth_arena_reset(w->mem, mark);
 	return BERTH_OK;
 }
 
@@ -86,7 +85,7 @@ static berth_status fuse(const pbqp_work *w, const int32_t *other, int32_t *x, i
 {
 	pbqp_work sub;
 	bool *keep;
-	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	BERTH_SCRATCH(w->mem);
 	offer(w, other, x, cost);
 	BERTH_TRY(BERTH_NEW(w->mem, keep, w->cost_off[w->n_nodes], err));
 	for (int32_t v = 0; v < w->n_nodes; v++)
@@ -94,7 +93,6 @@ static berth_status fuse(const pbqp_work *w, const int32_t *other, int32_t *x, i
 	BERTH_TRY(pbqp_work_extract(w, keep, w->mem, &sub, err));
 	if (sub.base < BERTH_PBQP_INF)
 		BERTH_TRY(solve_part(w, &sub, PBQP_RN_LATE, NULL, x, cost, err));
-	berth_arena_reset(w->mem, mark);
 	return BERTH_OK;
 }
 
@@ -102,7 +100,7 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 {
 	pbqp_work sub;
 	pbqp_reducer r;
-	berth_arena_mark mark = berth_arena_get_mark(w->mem);
+	BERTH_SCRATCH(w->mem);
 	int32_t *x_sub;
 	memset(x, 0, (size_t)w->n_nodes * sizeof *x);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
@@ -113,7 +111,6 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 	pbqp_work_lift(&sub, x_sub, x);
 	if (counts)
 		*counts = r.n_taken;
-	berth_arena_reset(w->mem, mark);
 	return BERTH_OK;
 }
 

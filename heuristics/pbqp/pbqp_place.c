@@ -229,9 +229,10 @@ static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev, berth_arena *tmp,
-                          berth_err *err)
+berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
+                              berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	pricing x = {.m = m, .prices = prices};
 	berth_pbqp_stats stats;
 	int32_t *alt;
@@ -243,13 +244,4 @@ static berth_status solve(const pbqp_place *m, const pbqp_prices *prices, int32_
 	for (int32_t op = 0; op < m->p->n_ops; op++)
 		op_dev[op] = m->alt_dev[m->alt_off[m->p->op_coloc[op]] + alt[m->p->op_coloc[op]]];
 	return BERTH_OK;
-}
-
-berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
-                              berth_arena *tmp, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve(m, prices, op_dev, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
 }

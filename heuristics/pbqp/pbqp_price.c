@@ -446,9 +446,7 @@ static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, ber
 berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
                                berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	x->vector = *vector;
-	berth_status st = place(x, op_dev, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return place(x, op_dev, tmp, err);
 }

@@ -163,14 +163,13 @@ static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_d
 
 static berth_status split_solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t *op_dev, *order;
 	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
 	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
 	for (int32_t i = 0; i < N_SIZES; i++)
 		if (colocs_fit(s->p, sizes[i]) && affords(s, sizes[i]))
 			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 

@@ -260,7 +260,7 @@ static bool may_go_on(const split *x)
  * is. */
 static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_exact_search *search;
 	berth_exact_search_result r;
 	int32_t first = x->c.off[k];
@@ -286,7 +286,6 @@ static berth_status solve(split *x, int32_t k, bool again, bool *changed, berth_
 	}
 	for (int32_t i = 0; i < x->n; i++)
 		x->local[x->ops[i]] = -1;
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -345,7 +344,7 @@ static void sort_by_start(const split *x, int32_t *order)
 berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
                          berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	bool changed;
 	split *x;
 	BERTH_TRY(BERTH_NEW(tmp, x, 1, err));
@@ -362,6 +361,5 @@ berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *
 	BERTH_TRY(improve(x, tmp, err));
 	run_until(x, x->c.n);
 	sort_by_start(x, order);
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }

@@ -161,12 +161,10 @@ berth_status berth_compare_summarise(const berth_compare_row *row, int32_t n, be
 {
 	berth_compare_summary s = {
 		.n_rows = n, .median = NAN, .least = NAN, .most = NAN, .low = NAN, .high = NAN, .gap = NAN};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = summarise(row, n, tmp, &s, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = s;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(summarise(row, n, tmp, &s, err));
+	*out = s;
+	return BERTH_OK;
 }
 
 /* ---- over instances ---- */
@@ -285,8 +283,6 @@ berth_status berth_compare_over_instances(const berth_compare_summary *summary, 
                                           berth_arena *tmp, berth_compare_overall *out, berth_err *err)
 {
 	table t = {summary, n_instances, n_methods, single, against, NULL};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = over_instances(&t, tmp, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return over_instances(&t, tmp, out, err);
 }

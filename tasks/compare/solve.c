@@ -90,10 +90,8 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 	BERTH_TRY(berth_bounds_objective(p, bounds, &cfg->objective, tmp, &r.lower_bound, err));
 	if (berth_problem_feasible(p, NULL) == BERTH_OK) {
 		double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
-		berth_arena_mark mark = berth_arena_get_mark(tmp);
-		berth_status st = search(&r, cfg, mem, tmp, err);
-		berth_arena_reset(tmp, mark);
-		BERTH_TRY(st);
+		BERTH_SCRATCH(tmp);
+		BERTH_TRY(search(&r, cfg, mem, tmp, err));
 		r.solve_s = berth_cpu_seconds() - cpu;
 		r.wall_s = berth_wall_seconds() - wall;
 		r.gap = berth_gap(r.value, r.lower_bound);

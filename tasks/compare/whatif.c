@@ -104,12 +104,10 @@ berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int
 {
 	asker a = {.cfg = cfg, .g = g, .mem = mem, .tmp = tmp};
 	berth_whatif_row row;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = ask_changes(&a, s, op_dev, order, changes, &row, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = row;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(ask_changes(&a, s, op_dev, order, changes, &row, err));
+	*out = row;
+	return BERTH_OK;
 }
 
 berth_status berth_whatif_each(const berth_graph *g, const berth_system *s, const berth_placement *placement,

@@ -227,12 +227,10 @@ berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_ar
 	BERTH_TRY(name_hosts(&c, err));
 	sort_devices(&c);
 	choose_leads(&c);
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = compare_all(&c, tmp, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = c;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(compare_all(&c, tmp, err));
+	*out = c;
+	return BERTH_OK;
 }
 
 berth_status berth_cluster_probe(const berth_cluster *c, int64_t bytes, berth_arena *mem, berth_arena *tmp,

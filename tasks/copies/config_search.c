@@ -383,11 +383,10 @@ berth_status berth_config_search(berth_exchanger *e, berth_goal goal, berth_exch
 	              .visit = visit,
 	              .ctx = ctx,
 	              .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = prepare_search(&s, tmp, err);
 	*bound = INFINITY;
 	if (st == BERTH_OK)
 		st = search_configs(&s, bound);
-	berth_arena_reset(tmp, mark);
 	return st;
 }

@@ -411,10 +411,8 @@ berth_status berth_config_plan_new(const berth_copies *x, const berth_configurat
                                    berth_config_plan *out, berth_err *err)
 {
 	berth_config_plan p = {0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = make_plan(x, c, graph, mem, tmp, &p, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = p;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(make_plan(x, c, graph, mem, tmp, &p, err));
+	*out = p;
+	return BERTH_OK;
 }

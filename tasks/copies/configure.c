@@ -98,12 +98,9 @@ berth_status berth_configure_each(berth_exchanger *e, berth_exchange_kind kind, 
                                   berth_config_visit *visit, void *ctx, berth_err *err)
 {
 	walker w = {.x = e->x, .e = e, .kind = kind, .visit = visit, .ctx = ctx, .err = err};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = prepare_walk(&w, tmp, err);
-	if (st == BERTH_OK)
-		st = walk_hosts(&w, 0);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(prepare_walk(&w, tmp, err));
+	return walk_hosts(&w, 0);
 }
 
 /* Ways to give m equal hosts one of n layouts or none: multisets. */

@@ -134,10 +134,8 @@ static berth_status price_crew(pricer *r, int32_t host, berth_crew *crew, berth_
 		dev[i] = berth_copy_dev(r->x, host, crew->place[i]);
 	BERTH_TRY(BERTH_NEW(r->mem, crew->price, r->x->n_batches, err));
 	for (int32_t b = 0; b < r->x->n_batches; b++) {
-		berth_arena_mark mark = berth_arena_get_mark(r->tmp);
-		berth_status st = price_batch(r, host, dev, crew->n, b, &crew->price[b], err);
-		berth_arena_reset(r->tmp, mark);
-		BERTH_TRY(st);
+		BERTH_SCRATCH(r->tmp);
+		BERTH_TRY(price_batch(r, host, dev, crew->n, b, &crew->price[b], err));
 	}
 	return BERTH_OK;
 }
@@ -411,7 +409,7 @@ berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, cons
 {
 	step *all;
 	double now = 0, most = 0;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*out = NAN;
 	if (!p->has_energy)
 		return BERTH_OK;
@@ -421,7 +419,6 @@ berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, cons
 		now += all[i].watts;
 		most = fmax(most, now);
 	}
-	berth_arena_reset(tmp, mark);
 	*out = most;
 	return BERTH_OK;
 }

@@ -197,9 +197,7 @@ berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, 
                                    berth_arena *tmp, berth_replicas *out, berth_err *err)
 {
 	trial t = {.one = g, .s = s, .method = method, .cfg = *cfg, .mem = mem, .tmp = tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_search_cfg_begin(&t.cfg);
-	berth_status st = choose_number(&t, least, most, out, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return choose_number(&t, least, most, out, err);
 }

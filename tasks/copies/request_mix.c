@@ -200,8 +200,11 @@ static int32_t list_loads(const mixer *m, const int32_t *col, int32_t n_cols, in
 	return n;
 }
 
-static berth_status solve_shares(mixer *m, double *per_s, berth_err *err)
+/* The most requests a second, with per_s of each candidate. Columns: candidate and size; the last one all
+ * requests. Rows: what each resource has; each size has its share. */
+static berth_status share_out(mixer *m, double *per_s, berth_err *err)
 {
+	BERTH_SCRATCH(m->tmp);
 	int32_t sizes = m->x->n, *col, *res;
 	double *a, *limit, *gain, *x;
 	BERTH_TRY(BERTH_NEW(m->tmp, col, m->n * sizes, err));
@@ -228,16 +231,6 @@ static berth_status solve_shares(mixer *m, double *per_s, berth_err *err)
 	for (int32_t c = 0; c < n; c++)
 		m->list[col[c] / sizes].per_s[col[c] % sizes] = x[c] / m->unit_s;
 	return BERTH_OK;
-}
-
-/* The most requests a second, with per_s of each candidate. Columns: candidate and size; the last one all
- * requests. Rows: what each resource has; each size has its share. */
-static berth_status share_out(mixer *m, double *per_s, berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
-	berth_status st = solve_shares(m, per_s, err);
-	berth_arena_reset(m->tmp, mark);
-	return st;
 }
 
 static bool is_used(const candidate *c, int32_t sizes)
@@ -271,7 +264,7 @@ static int32_t largest_size(const mixer *m, const candidate *c)
 static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 {
 	const berth_objective load = berth_objective_of(BERTH_THROUGHPUT);
-	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	BERTH_SCRATCH(m->tmp);
 	berth_arena own = {0};
 	berth_graph *part, all;
 	berth_problem p;
@@ -295,7 +288,6 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 		*fit = !(berth_eval_result(&e, op_dev, m->s->order == BERTH_ORDER_GIVEN ? all.topo_op : NULL,
 		                           &r) > 0);
 	berth_arena_free(&own);
-	berth_arena_reset(m->tmp, mark);
 	return st;
 }
 
@@ -558,13 +550,11 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
 	berth_search_cfg timed = *cfg;
 	mixer m = {.x = x, .s = s, .cfg = &timed, .mem = mem, .tmp = tmp};
 	berth_mix r = {0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_search_cfg_begin(&timed);
-	berth_status st = make_mix(&m, most, method, &timed, &r, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = r;
-	return st;
+	BERTH_TRY(make_mix(&m, most, method, &timed, &r, err));
+	*out = r;
+	return BERTH_OK;
 }
 
 berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_arena *mem, berth_arena *tmp,

@@ -105,11 +105,10 @@ berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs,
                                   berth_arena *tmp, int64_t *period_ns, berth_err *err)
 {
 	pipeline l = {.x = x, .n_devs = n_devs};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_status st = sum_blocks(&l, tmp, err);
 	if (st == BERTH_OK)
 		*period_ns = shortest_period(&l);
-	berth_arena_reset(tmp, mark);
 	for (int32_t k = 0; k < x->n_kinds && st == BERTH_OK && *period_ns >= 0; k++) {
 		int64_t most = inside ? x->kind[k].inside_ns : 0;
 		most = outside && x->kind[k].outside_ns > most ? x->kind[k].outside_ns : most;
@@ -141,7 +140,7 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
                                   berth_err *err)
 {
 	pipeline l = {.x = x, .n_devs = g->n_devs};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	int32_t n = 0, at;
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		n += g->n_devs[k];
@@ -157,7 +156,6 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 	}
 	*n_stages = n - at;
 	*stage += at;
-	berth_arena_reset(tmp, mark);
 	return BERTH_OK;
 }
 
@@ -461,10 +459,8 @@ berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth
 {
 	berth_serving_plan plan = {0};
 	planner l = {.x = x, .plan = &plan, .mem = mem, .tmp = tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve_servers(&l, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = plan;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(solve_servers(&l, err));
+	*out = plan;
+	return BERTH_OK;
 }

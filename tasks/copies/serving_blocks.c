@@ -244,10 +244,8 @@ berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
                                berth_arena *tmp, berth_serving *out, berth_err *err)
 {
 	berth_serving x = {0};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = make_serving(p, c, blocks, n_servers, mem, tmp, &x, err);
-	berth_arena_reset(tmp, mark);
-	if (st == BERTH_OK)
-		*out = x;
-	return st;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(make_serving(p, c, blocks, n_servers, mem, tmp, &x, err));
+	*out = x;
+	return BERTH_OK;
 }

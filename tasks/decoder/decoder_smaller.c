@@ -90,9 +90,8 @@ static berth_status try_spec(const finder *f, const char *spec, const char *gran
 		return berth_nomem(err);
 	if (f->out->cut_short)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(f->mem);
+	BERTH_SCRATCH(f->mem);
 	berth_status st = place_trial(f, spec, granularity, out, err);
-	berth_arena_reset(f->mem, mark);
 	if (st != BERTH_OK)
 		out->fits = false;
 	return st == BERTH_ENOMEM || st == BERTH_EIO ? st : BERTH_OK;

@@ -107,10 +107,9 @@ static berth_status bound_programs(const berth_cutting *c, berth_arena *tmp, dou
 
 berth_status berth_cut_bound(const berth_cutting *c, berth_arena *tmp, double *out, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*out = NAN;
 	berth_status st = is_known(c) ? bound_programs(c, tmp, out, err) : BERTH_OK;
-	berth_arena_reset(tmp, mark);
 	return st;
 }
 
@@ -230,9 +229,8 @@ static berth_status prune_once(pruning *p, const berth_cut_gain *types, int32_t 
 	for (int32_t i = 0; i < n && !over(ctx); i++) {
 		if (whole[i])
 			continue;
-		berth_arena_mark mark = berth_arena_get_mark(&p->each);
+		BERTH_SCRATCH(&p->each);
 		BERTH_TRY(try_whole(p, types[i].type, &whole[i], err));
-		berth_arena_reset(&p->each, mark);
 		*any |= whole[i];
 	}
 	return BERTH_OK;

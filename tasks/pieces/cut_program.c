@@ -107,13 +107,12 @@ static berth_status cut_model(const cut_making *m, berth_err *err)
 static berth_status read_cut_model(cut_making *m, berth_err *err)
 {
 	const pieces_model *made = &m->x->made;
-	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	BERTH_SCRATCH(m->tmp);
 	size_t size;
 	const char *data = berth_file_join(made->piece, made->n_pieces, m->tmp, &size);
 	berth_status st = data ? berth_graph_parse(m->c->name, data, size, m->c->after, m->mem, m->tmp,
 	                                           &m->cut, NULL, err)
 	                       : berth_nomem(err);
-	berth_arena_reset(m->tmp, mark);
 	return st;
 }
 
@@ -307,9 +306,7 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
                                     berth_arena *tmp, berth_cut_program *out, berth_err *err)
 {
 	cut_making m = {.c = c, .op = op, .x = out, .mem = mem, .tmp = tmp};
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	*out = (berth_cut_program){.order = NULL};
-	berth_status st = make_program(&m, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	return make_program(&m, err);
 }

@@ -93,21 +93,18 @@ static void copy_ops(const search *s, const berth_cut_op *from, berth_cut_op *to
 static berth_status score_state(search *s, state *x, berth_err *err)
 {
 	berth_cut_program program;
-	berth_arena_mark mark = berth_arena_get_mark(&s->each);
-	berth_status st = berth_cut_program_make(s->c, x->op, &s->each, s->tmp, &program, err);
-	if (st == BERTH_OK) {
-		x->score = program.score;
-		x->cut = program.made.n_made > 0;
-		s->r->programs++;
-		s->r->evaluations += program.evaluations;
-		look_at(s, berth_score_feasible(x->score), x->score.value);
-		if (berth_score_less(x->score, s->best))
-			s->best = x->score;
-		if (s->told)
-			s->told(s->ctx, s->r->programs, s->programs, s->best);
-	}
-	berth_arena_reset(&s->each, mark);
-	return st;
+	BERTH_SCRATCH(&s->each);
+	BERTH_TRY(berth_cut_program_make(s->c, x->op, &s->each, s->tmp, &program, err));
+	x->score = program.score;
+	x->cut = program.made.n_made > 0;
+	s->r->programs++;
+	s->r->evaluations += program.evaluations;
+	look_at(s, berth_score_feasible(x->score), x->score.value);
+	if (berth_score_less(x->score, s->best))
+		s->best = x->score;
+	if (s->told)
+		s->told(s->ctx, s->r->programs, s->programs, s->best);
+	return BERTH_OK;
 }
 
 /* All seeds; the best of each kind into best [kinds], whose ops are there. */
