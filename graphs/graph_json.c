@@ -288,8 +288,7 @@ berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex
 	const char *text;
 	size_t len;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_graph_write_json(g->plain ? g->plain : g, false, tmp, &text, &len, err);
-	if (st == BERTH_OK)
-		berth_sha256_hex(text, len, hex);
-	return st;
+	BERTH_TRY(berth_graph_write_json(g->plain ? g->plain : g, false, tmp, &text, &len, err));
+	berth_sha256_hex(text, len, hex);
+	return BERTH_OK;
 }

@@ -62,15 +62,12 @@ berth_status berth_limits_first(const berth_method *method, berth_search *s, ber
 {
 	berth_objective kept = berth_objective_of(BERTH_LATENCY);
 	for (int m = 0; m < BERTH_N_METRICS && method->searches; m++) {
-		berth_arena mem;
-		berth_status st = BERTH_OK;
+		BERTH_ARENA(mem);
 		if (!s->cfg.objective.limits[m])
 			continue;
 		berth_arena_init(&mem, s->mem->hook);
 		if (breaks(s, (berth_metric)m) && berth_search_budget_left(s, 1) > 0)
-			st = search_for(method, s, (berth_metric)m, &kept, &mem, tmp, err);
-		berth_arena_free(&mem);
-		BERTH_TRY(st);
+			BERTH_TRY(search_for(method, s, (berth_metric)m, &kept, &mem, tmp, err));
 		kept.limits[m] = true;
 		kept.most[m] = s->cfg.objective.most[m];
 	}

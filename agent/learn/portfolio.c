@@ -24,13 +24,10 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 {
 	berth_search sub;
 	BERTH_SCRATCH(tmp);
-	berth_status st =
-		berth_method_run_apart(berth_seeds[0].method, s, &s->cfg.objective, &sub, tmp, err);
-	if (st == BERTH_OK) {
-		*value = sub.best.value;
-		s->evaluations += sub.evaluations;
-	}
-	return st;
+	BERTH_TRY(berth_method_run_apart(berth_seeds[0].method, s, &s->cfg.objective, &sub, tmp, err));
+	*value = sub.best.value;
+	s->evaluations += sub.evaluations;
+	return BERTH_OK;
 }
 
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,

@@ -54,11 +54,9 @@ static berth_status trade(void *ctx, int32_t rank, berth_pack *p, berth_err *err
 
 berth_status sequence_trade(berth_learner *l, int32_t n, int32_t k, berth_err *err)
 {
-	berth_arena tmp = {0};
+	BERTH_ARENA(tmp);
 	epoch x = {l, n, k};
 	if (!sequence_is_shared(l))
 		return BERTH_OK;
-	berth_status st = berth_ranks_trade(l->ranks, trade, &x, &tmp, err);
-	berth_arena_free(&tmp);
-	return st;
+	return berth_ranks_trade(l->ranks, trade, &x, &tmp, err);
 }

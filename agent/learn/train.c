@@ -98,14 +98,13 @@ static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *wor
 {
 	each_item x = {.w = w, .work = work, .mine = mine, .first = first};
 	BERTH_SCRATCH(w->tmp);
-	berth_status st = BERTH_OK;
 	BERTH_TRY(BERTH_NEW(w->tmp, x.status, end - first, err));
 	BERTH_TRY(BERTH_NEW(w->tmp, x.err, end - first, err));
 	berth_pool_run(w->cfg->pool, end - first, do_one, &x);
-	for (int32_t k = 0; k < end - first && st == BERTH_OK; k++)
+	for (int32_t k = 0; k < end - first; k++)
 		if (x.status[k] != BERTH_OK)
-			st = berth_fail(err, x.status[k], "%s", x.err[k].msg);
-	return st;
+			return berth_fail(err, x.status[k], "%s", x.err[k].msg);
+	return BERTH_OK;
 }
 
 static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err)
@@ -342,13 +341,11 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 /* Nothing is left to go on with. The checkpoint before the last one goes when that was read back. */
 static berth_status drop_older(trainer *w, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	berth_policy_file f;
-	berth_status st = berth_policy_file_read(w->cfg->path, &mem, &f, err);
-	berth_arena_free(&mem);
-	if (st == BERTH_OK)
-		unlink(w->older);
-	return st;
+	BERTH_TRY(berth_policy_file_read(w->cfg->path, &mem, &f, err));
+	unlink(w->older);
+	return BERTH_OK;
 }
 
 static berth_status train_run(trainer *w, berth_err *err)

@@ -93,7 +93,7 @@ static berth_status same_digest(trainer *w, const char *what, const void *data, 
 
 berth_status trainer_check_inputs(trainer *w, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	berth_strbuf b = {.mem = &mem};
 	const char *text;
 	size_t len;
@@ -112,17 +112,14 @@ berth_status trainer_check_inputs(trainer *w, berth_err *err)
 		berth_strbuf_add(&b, w->pair[i].digest, TRAIN_DIGEST);
 	if (w->cfg->n_kept)
 		berth_strbuf_add(&b, w->tune.kept, (size_t)w->cfg->n_kept * TRAIN_DIGEST);
-	berth_status st = berth_strbuf_done(&b, &text, &len, err);
-	if (st == BERTH_OK)
-		st = same_digest(w, "version of berth, or other graphs, systems or settings", text, len, err);
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	return same_digest(w, "version of berth, or other graphs, systems or settings", text, len, err);
 }
 
 berth_status trainer_check_state(trainer *w, berth_err *err)
 {
 	size_t n = w->l.adam.n, at = 0;
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	nn_real *x;
 	if (w->ranks->n == 1)
 		return BERTH_OK;
@@ -130,10 +127,8 @@ berth_status trainer_check_state(trainer *w, berth_err *err)
 	memcpy(x + at++ * n, w->l.params, n * sizeof *x);
 	memcpy(x + at++ * n, w->l.adam.m, n * sizeof *x);
 	memcpy(x + at * n, w->l.adam.v, n * sizeof *x);
-	berth_status st = same_digest(w, "checkpoint, or computes in other bits (another kind of CPU)", x,
-	                              3 * n * sizeof *x, err);
-	berth_arena_free(&mem);
-	return st;
+	return same_digest(w, "checkpoint, or computes in other bits (another kind of CPU)", x,
+	                   3 * n * sizeof *x, err);
 }
 
 /* ---- portfolios ---- */

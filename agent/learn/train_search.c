@@ -57,21 +57,18 @@ berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t
 	                        .seed = own->seed + (uint64_t)own->episodes,
 	                        .evaluations = w->cfg->teach,
 	                        .cancel = cancel};
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_search s;
 	berth_search_tell_ordered(known, op_dev, order, scores);
 	if (trainer_is_proven(w, pair) || !berth_can_move(known->p))
 		return BERTH_OK;
-	berth_status st = berth_search_new(known->p, &cfg, &mem, &s, err);
-	if (st == BERTH_OK)
-		st = find_teacher(&s, known, w->pair[pair].bound, from, &tmp, err);
-	if (st == BERTH_OK)
-		berth_search_tell_ordered(&s, op_dev, order, scores);
-	if (st == BERTH_OK && cancel && *cancel)
-		st = berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-	return st;
+	BERTH_TRY(berth_search_new(known->p, &cfg, &mem, &s, err));
+	BERTH_TRY(find_teacher(&s, known, w->pair[pair].bound, from, &tmp, err));
+	berth_search_tell_ordered(&s, op_dev, order, scores);
+	if (cancel && *cancel)
+		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
+	return BERTH_OK;
 }
 
 /* The final search of training; see trainer.h. What it finds is told, and kept in the checkpoint; the policy

@@ -150,8 +150,7 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 		t[n_params + i] = more->tensor[i];
 	put_notes(f, &n);
 	safetensors_file raw = {n_params + n_more, n.n, t, n.list, get_further, &x};
-	berth_status st = n.failed ? berth_nomem(err) : safetensors_write(path, &raw, tmp, err);
-	return st;
+	return n.failed ? berth_nomem(err) : safetensors_write(path, &raw, tmp, err);
 }
 
 /* ---- reading ---- */

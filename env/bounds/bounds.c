@@ -184,10 +184,8 @@ berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effo
 	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
 	BERTH_SCRATCH(tmp);
-	berth_status st = certify_fast(p, proof, tmp, err);
-	if (st == BERTH_OK && effort)
-		st = strengthen(p, effort, proof, tmp, &b, err);
-	return st;
+	BERTH_TRY(certify_fast(p, proof, tmp, err));
+	return effort ? strengthen(p, effort, proof, tmp, &b, err) : BERTH_OK;
 }
 
 berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bounds *out, berth_err *err)

@@ -303,15 +303,12 @@ static berth_status new_table(work *w, block *b, bool searched)
  * have another order than devices; then scores are not of all schedules. */
 static berth_status make_alone(work *w, const block *b, int32_t n)
 {
-	berth_arena tmp;
 	if (!w->scored || !b->closed || w->p->s->channel_order == BERTH_CHANNELS_PROGRAM ||
 	    !berth_bound_spend(w->budget, (int64_t)n * w->p->n_devs * w->p->n_devs * ALONE_NS))
 		return BERTH_OK;
+	BERTH_ARENA(tmp);
 	berth_arena_init(&tmp, w->mem->hook);
-	berth_status st =
-		berth_block_alone_new(w->p, n, w->ops, b->entry >= 0, w->mem, &tmp, &b->t->alone, w->err);
-	berth_arena_free(&tmp);
-	return st;
+	return berth_block_alone_new(w->p, n, w->ops, b->entry >= 0, w->mem, &tmp, &b->t->alone, w->err);
 }
 
 static berth_status open_block(work *w, block *b)

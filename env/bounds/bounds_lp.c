@@ -192,14 +192,12 @@ static berth_status latency_bound(const berth_problem *p, int64_t upper_ns, bert
 berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bound_work *budget,
                              berth_arena *tmp, int64_t *out_ns, berth_err *err)
 {
-	berth_arena mem;
 	*out_ns = 0;
 	if (lower_ns <= 0 || too_large(p, BERTH_BOUNDS_LP_CELLS))
 		return BERTH_OK;
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = latency_bound(p, 8 * lower_ns, budget, &mem, tmp, out_ns, err);
-	berth_arena_free(&mem);
-	return st;
+	return latency_bound(p, 8 * lower_ns, budget, &mem, tmp, out_ns, err);
 }
 
 static berth_status load_bound(const berth_problem *p, int64_t upper_ns, berth_bound_work *budget,
@@ -216,12 +214,10 @@ static berth_status load_bound(const berth_problem *p, int64_t upper_ns, berth_b
 berth_status berth_bounds_load_lp(const berth_problem *p, double lower_ns, berth_bound_work *budget,
                                   berth_arena *tmp, double *out_ns, berth_err *err)
 {
-	berth_arena mem;
 	*out_ns = 0;
 	if (!(lower_ns > 0) || too_large(p, BERTH_BOUNDS_LP_CELLS))
 		return BERTH_OK;
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = load_bound(p, 8 * (int64_t)ceil(lower_ns), budget, &mem, tmp, out_ns, err);
-	berth_arena_free(&mem);
-	return st;
+	return load_bound(p, 8 * (int64_t)ceil(lower_ns), budget, &mem, tmp, out_ns, err);
 }

@@ -219,18 +219,13 @@ static berth_status walk(work *w, const berth_case *parent)
 	BERTH_TRY(BERTH_NEW(w->tmp, c, 1, w->err));
 	*c = *parent;
 	bool closed = berth_case_conclude(w->block, w->claim_ns, c);
-	berth_status st = BERTH_OK;
 	if (code == 0)
-		st = closed ? BERTH_OK : tree_fail(w, "it is not closed");
-	else if (code == 1)
-		st = walk_loads(w, c, closed);
-	else if (code != 2 && code != 3)
-		st = tree_fail(w, "no such kind of node");
-	else if (closed)
-		st = tree_fail(w, "it is closed already");
-	else
-		st = walk_below(w, c, code == 3);
-	return st;
+		return closed ? BERTH_OK : tree_fail(w, "it is not closed");
+	if (code == 1)
+		return walk_loads(w, c, closed);
+	if (code != 2 && code != 3)
+		return tree_fail(w, "no such kind of node");
+	return closed ? tree_fail(w, "it is closed already") : walk_below(w, c, code == 3);
 }
 
 static berth_status check_tree(work *w, const berth_block_claim *k, int32_t n)

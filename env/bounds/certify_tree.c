@@ -340,17 +340,14 @@ berth_status berth_tree_climb(const berth_problem *p, int64_t least_ns, int64_t 
                               bool (*stop)(void *ctx), void *ctx, berth_arena *tmp, int64_t *ns,
                               int64_t *nodes, berth_err *err)
 {
-	berth_arena mem;
 	climber x = {.most_nodes = most_nodes, .ns = ns, .nodes = nodes, .stop = stop, .ctx = ctx};
 	*ns = least_ns;
 	*nodes = 0;
 	if (p->n_ops > BERTH_CERTIFICATE_TREE_OPS || p->n_devs > BERTH_CERTIFICATE_TREE_DEVS ||
 	    least_ns >= most_ns)
 		return BERTH_OK;
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = berth_block_new(p, p->n_ops, p->g->topo_op, false, false, &mem, &x.b, err);
-	if (st == BERTH_OK)
-		st = climb(&x, most_ns, &mem, tmp, err);
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_block_new(p, p->n_ops, p->g->topo_op, false, false, &mem, &x.b, err));
+	return climb(&x, most_ns, &mem, tmp, err);
 }

@@ -202,13 +202,12 @@ static bool is_no_file(const char *spec)
 /* Map the file of spec, without the words behind its name. */
 static berth_status map_file(const char *spec, berth_content *out, berth_err *err)
 {
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	const char *path = berth_graph_path(spec, &mem);
 	berth_status st = path ? berth_graph_map(path, out, err) : berth_nomem(err);
 	if (path && st != BERTH_OK)
 		st = name_builtin(path, berth_graph_missing(path, st, err), err);
 	out->name = spec;
-	berth_arena_free(&mem);
 	return st;
 }
 
@@ -227,7 +226,7 @@ static berth_status work_kind(void *ctx, berth_arena *mem, const char **data, si
 static berth_status kind_of(const char *spec, const berth_sandbox *sandbox, int *out, berth_err *err)
 {
 	berth_content x;
-	berth_arena mem = {0};
+	BERTH_ARENA(mem);
 	char kind = BERTH_INPUT_GRAPH;
 	const char *answer = &kind;
 	size_t size = 1;
@@ -237,7 +236,6 @@ static berth_status kind_of(const char *spec, const berth_sandbox *sandbox, int 
 			: tell_kind(&x, &kind, err);
 	if (st == BERTH_OK)
 		*out = size == 1 && *answer > 0 && *answer <= WORKLOAD ? *answer : BERTH_INPUT_GRAPH;
-	berth_arena_free(&mem);
 	berth_graph_unmap(&x);
 	return st;
 }

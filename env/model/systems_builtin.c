@@ -146,8 +146,7 @@ static berth_status random_system(const char *spec, const char *rest, berth_aren
 	BERTH_TRY(berth_spec_values(spec, rest, &random_table, value, err));
 	BERTH_SCRATCH(tmp);
 	const char *name = berth_spec_canonical(&random_table, value, tmp);
-	berth_status st = name ? write_random(value, name, mem, tmp, out, err) : berth_nomem(err);
-	return st;
+	return name ? write_random(value, name, mem, tmp, out, err) : berth_nomem(err);
 }
 
 /* ---- described machines ---- */

@@ -119,16 +119,13 @@ static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 	*out = NULL;
 	for (int32_t i = 0; i < AUTO; i++) {
 		BERTH_SCRATCH(tmp);
-		berth_arena made = {0};
+		BERTH_ARENA(made);
 		berth_coarsen_cfg one = *cfg;
 		berth_coarsening c = {0};
 		double loss = 0;
 		one.grouper = &groupers[i];
-		berth_status st = coarsen(g, &one, &made, tmp, &c, err);
-		if (st == BERTH_OK)
-			st = cfg->loss(cfg->loss_ctx, &c, &loss, err);
-		berth_arena_free(&made);
-		BERTH_TRY(st);
+		BERTH_TRY(coarsen(g, &one, &made, tmp, &c, err));
+		BERTH_TRY(cfg->loss(cfg->loss_ctx, &c, &loss, err));
 		int32_t over = c.n_groups > cfg->target ? c.n_groups - cfg->target : 0;
 		if (!*out || over < least_over || (over == least_over && loss < least)) {
 			*out = &groupers[i];
@@ -149,14 +146,11 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 		return berth_fail(err, BERTH_EINVAL, "balance %g; expected more than 1", cfg->balance);
 	BERTH_SCRATCH(tmp);
 	berth_coarsen_cfg chosen = *cfg;
-	berth_status st = BERTH_OK;
 	if (cfg->grouper == &groupers[AUTO] && cfg->loss)
-		st = choose(g, cfg, tmp, &chosen.grouper, err);
-	if (st == BERTH_OK)
-		st = coarsen(g, &chosen, mem, tmp, &c, err);
-	if (st == BERTH_OK)
-		*out = c;
-	return st;
+		BERTH_TRY(choose(g, cfg, tmp, &chosen.grouper, err));
+	BERTH_TRY(coarsen(g, &chosen, mem, tmp, &c, err));
+	*out = c;
+	return BERTH_OK;
 }
 
 /* ---- checks ---- */
@@ -247,15 +241,10 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
-	berth_arena levels;
+	BERTH_ARENA(levels);
 	berth_arena_init(&levels, tmp->hook);
-	berth_status st = check_maps(g, c, err);
-	if (st == BERTH_OK)
-		st = check_colocation(g, c, tmp, err);
-	if (st == BERTH_OK)
-		st = check_acyclic(g, c, &levels, tmp, err);
-	berth_arena_free(&levels);
-	if (st == BERTH_OK)
-		st = check_bytes(g, c, cfg, tmp, err);
-	return st;
+	BERTH_TRY(check_maps(g, c, err));
+	BERTH_TRY(check_colocation(g, c, tmp, err));
+	BERTH_TRY(check_acyclic(g, c, &levels, tmp, err));
+	return check_bytes(g, c, cfg, tmp, err);
 }

@@ -213,8 +213,7 @@ static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *pa
 {
 	const berth_gguf_options defaults = berth_gguf_options_default();
 	BERTH_SCRATCH(tmp);
-	berth_status st = parse(file, n_files, path, opt ? opt : &defaults, mem, tmp, out, report, err);
-	return st;
+	return parse(file, n_files, path, opt ? opt : &defaults, mem, tmp, out, report, err);
 }
 
 berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,

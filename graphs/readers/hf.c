@@ -113,12 +113,10 @@ static berth_status each_tensor(const char *file, const char *data, size_t size,
 			err, BERTH_EFORMAT,
 			"%s: a header of %llu bytes; expected at most the %zu that are left of the file",
 			file, (unsigned long long)length, size - LENGTH_BYTES);
-	berth_arena own = {0}; /* the file may change meanwhile */
+	BERTH_ARENA(own); /* the file may change meanwhile */
 	const char *header = berth_arena_strndup(&own, data + LENGTH_BYTES, (size_t)length);
 	reading r = {visit, ctx};
-	berth_status st = header ? read_header(&r, file, header, (size_t)length, err) : berth_nomem(err);
-	berth_arena_free(&own);
-	return st;
+	return header ? read_header(&r, file, header, (size_t)length, err) : berth_nomem(err);
 }
 
 /* ---- folders ---- */

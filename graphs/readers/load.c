@@ -217,10 +217,10 @@ berth_status berth_graph_parse(const char *name, const char *data, size_t size, 
 	const berth_read_options none = {0};
 	berth_read_report r;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_graph_parse_content(&from, opt ? opt : &none, mem, tmp, out, &r, err);
-	if (st == BERTH_OK && report)
+	BERTH_TRY(berth_graph_parse_content(&from, opt ? opt : &none, mem, tmp, out, &r, err));
+	if (report)
 		*report = r;
-	return st;
+	return BERTH_OK;
 }
 
 berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err)

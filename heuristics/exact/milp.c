@@ -81,7 +81,6 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_placement_lp m;
 	berth_lp_result r;
-	berth_arena mem;
 	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
 	bool feasible = berth_score_feasible(s->best);
 	int64_t upper_ns = feasible ? llround(s->best.value * 1e9) : longest(s->p);
@@ -91,23 +90,19 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 		berth_search_prove(s, 0);
 		return BERTH_OK;
 	}
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
 	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
 	                            .until = berth_search_patience(s)};
-	berth_status st = berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err);
-	if (st == BERTH_OK && s->cfg.write_model)
-		st = berth_exact_write_model(s->cfg.write_model, &m.lp, &mem, err);
-	if (st == BERTH_OK)
-		st = berth_lp_solve(&m.lp, &options, &mem, tmp, &r, err);
-	if (st == BERTH_OK) {
-		s->nodes = r.nodes;
-		if (isfinite(r.value))
-			st = offer(s, &m, r.x, &mem, err);
-	}
-	if (st == BERTH_OK)
-		prove(s, &r, m.scale, upper_ns, feasible);
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err));
+	if (s->cfg.write_model)
+		BERTH_TRY(berth_exact_write_model(s->cfg.write_model, &m.lp, &mem, err));
+	BERTH_TRY(berth_lp_solve(&m.lp, &options, &mem, tmp, &r, err));
+	s->nodes = r.nodes;
+	if (isfinite(r.value))
+		BERTH_TRY(offer(s, &m, r.x, &mem, err));
+	prove(s, &r, m.scale, upper_ns, feasible);
+	return BERTH_OK;
 }
 
 /* Without a solver the model can be written still; that is all that is done then. */

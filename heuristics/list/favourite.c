@@ -234,23 +234,17 @@ static berth_status solve_window(favourite *f, int32_t first, int32_t end, doubl
 	berth_lp lp;
 	berth_lp_result r;
 	int32_t w;
-	berth_arena mem;
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
 	berth_lp_init(&lp, "favourite children", &mem);
-	berth_status st = berth_lp_col(&lp, "length", 0, BERTH_LP_INF, 1, false, &w, err);
-	if (st == BERTH_OK)
-		st = add_columns(f, &lp, first, end, err);
-	if (st == BERTH_OK)
-		st = add_rows(f, &lp, w, first, end, err);
-	if (st == BERTH_OK)
-		st = berth_lp_solve(&lp, NULL, &mem, tmp, &r, err);
-	if (st == BERTH_OK) {
-		take(f, &r, first, end);
-		if (isfinite(r.value) && r.x[w] > *length)
-			*length = r.x[w];
-	}
-	berth_arena_free(&mem);
-	return st;
+	BERTH_TRY(berth_lp_col(&lp, "length", 0, BERTH_LP_INF, 1, false, &w, err));
+	BERTH_TRY(add_columns(f, &lp, first, end, err));
+	BERTH_TRY(add_rows(f, &lp, w, first, end, err));
+	BERTH_TRY(berth_lp_solve(&lp, NULL, &mem, tmp, &r, err));
+	take(f, &r, first, end);
+	if (isfinite(r.value) && r.x[w] > *length)
+		*length = r.x[w];
+	return BERTH_OK;
 }
 
 static berth_status new_favourite(favourite *f, berth_arena *tmp, berth_err *err)

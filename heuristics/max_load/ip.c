@@ -390,16 +390,14 @@ static berth_status improve_and_prove(berth_search *s, berth_arena *mem, berth_a
 
 static berth_status ip_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_arena mem;
 	BERTH_TRY(check_knows(s, err));
 	BERTH_TRY(start(s, tmp, err));
 	s->proof = BERTH_PROOF_LIMIT;
 	if (!berth_score_feasible(s->best) || s->p->n_ops == 0)
 		return BERTH_OK;
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = improve_and_prove(s, &mem, tmp, err);
-	berth_arena_free(&mem);
-	return st;
+	return improve_and_prove(s, &mem, tmp, err);
 }
 
 const berth_method berth_method_ip = {"ip",

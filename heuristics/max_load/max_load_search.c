@@ -237,8 +237,7 @@ berth_status berth_max_load_search(berth_search *s, berth_max_load *m, int64_t m
 	          .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_SEARCH),
 	          .n_devs = s->p->n_devs};
 	BERTH_SCRATCH(tmp);
-	berth_status st = m->n_items ? search(&w, moves, tmp, err) : BERTH_OK;
-	return st;
+	return m->n_items ? search(&w, moves, tmp, err) : BERTH_OK;
 }
 
 /* ---- turns ---- */
@@ -279,6 +278,5 @@ berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool 
 {
 	BERTH_SCRATCH(tmp);
 	*ended = berth_search_budget_left(s, 1) == 0;
-	berth_status st = *ended ? BERTH_OK : take_turn(t, s, ended, tmp, err);
-	return st;
+	return *ended ? BERTH_OK : take_turn(t, s, ended, tmp, err);
 }

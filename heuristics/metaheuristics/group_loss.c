@@ -59,9 +59,7 @@ berth_status berth_group_loss(void *judge, const berth_coarsening *c, double *lo
 {
 	const berth_group_judge *j = judge;
 	BERTH_SCRATCH(j->tmp);
-	berth_arena scratch;
+	BERTH_ARENA(scratch);
 	berth_arena_init(&scratch, j->tmp->hook);
-	berth_status st = measure(j, c, &scratch, loss, err);
-	berth_arena_free(&scratch);
-	return st;
+	return measure(j, c, &scratch, loss, err);
 }

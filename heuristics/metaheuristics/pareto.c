@@ -198,14 +198,14 @@ static berth_status start_with(state *s, const berth_objective *objective, const
 {
 	berth_search sub;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_method_run_apart(m, &s->clock, objective, &sub, tmp, err);
-	if (st == BERTH_OK && isfinite(sub.best.excess)) {
-		s->clock.evaluations += sub.evaluations;
-		consider(s, sub.best_dev, NULL, m->name);
-		if (sub.best_has_order)
-			consider(s, sub.best_dev, sub.best_order, m->name);
-	}
-	return st;
+	BERTH_TRY(berth_method_run_apart(m, &s->clock, objective, &sub, tmp, err));
+	if (!isfinite(sub.best.excess))
+		return BERTH_OK;
+	s->clock.evaluations += sub.evaluations;
+	consider(s, sub.best_dev, NULL, m->name);
+	if (sub.best_has_order)
+		consider(s, sub.best_dev, sub.best_order, m->name);
+	return BERTH_OK;
 }
 
 static berth_status start_at(state *s, const berth_objective *objective, berth_arena *tmp, berth_err *err)

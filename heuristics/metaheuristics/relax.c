@@ -312,12 +312,11 @@ static berth_status relax_cuts(relaxer *r, const berth_rule *rule)
 static berth_status relax_one(relaxer *r, const berth_rule *rule)
 {
 	BERTH_SCRATCH(r->work);
-	berth_status st = rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
-	                  : is_of_memory(rule->kind)               ? relax_memory(r, rule)
-	                  : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
-	                  : rule->kind == BERTH_VIOLATION_CUTS     ? relax_cuts(r, rule)
-	                                                           : relax_rule(r, rule);
-	return st;
+	return rule->kind == BERTH_VIOLATION_CANNOT_RUN ? BERTH_OK
+	       : is_of_memory(rule->kind)               ? relax_memory(r, rule)
+	       : rule->kind == BERTH_VIOLATION_LIMIT    ? relax_limit(r, rule)
+	       : rule->kind == BERTH_VIOLATION_CUTS     ? relax_cuts(r, rule)
+	                                                : relax_rule(r, rule);
 }
 
 /* ---- what a placement breaks ---- */
@@ -497,7 +496,7 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
                          berth_arena *tmp, berth_relaxations *out, berth_err *err)
 {
 	berth_relaxations list = {0};
-	berth_arena work;
+	BERTH_ARENA(work);
 	relaxer r = {.p = p,
 	             .o = o,
 	             .subset = subset,
@@ -511,9 +510,7 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
 	             .err = err};
 	BERTH_SCRATCH(tmp);
 	berth_arena_init(&work, mem->hook);
-	berth_status st = relax(&r);
-	berth_arena_free(&work);
-	if (st == BERTH_OK)
-		*out = list;
-	return st;
+	BERTH_TRY(relax(&r));
+	*out = list;
+	return BERTH_OK;
 }

@@ -234,15 +234,13 @@ static berth_status cut_and_offer(berth_search *s, const partition_library *lib,
 
 berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err)
 {
-	berth_arena mem;
 	if (!lib->cut)
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "method %s needs its library: install %s and build berth again", lib->name,
 		                  lib->package);
+	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_status st = cut_and_offer(s, lib, &mem, tmp, err);
-	berth_arena_free(&mem);
-	return st;
+	return cut_and_offer(s, lib, &mem, tmp, err);
 }
 
 /* METIS as a placement method: multilevel partitioning (G. Karypis and V. Kumar, "A fast and high quality

@@ -118,12 +118,10 @@ berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, c
                            berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
                            berth_err *err)
 {
-	berth_arena work;
+	BERTH_ARENA(work);
 	*n = 0;
 	berth_arena_init(&work, mem->hook);
-	berth_status st = fill_rows(p, bounds, cfg, row, n, mem, &work, tmp, err);
-	berth_arena_free(&work);
-	return st;
+	return fill_rows(p, bounds, cfg, row, n, mem, &work, tmp, err);
 }
 
 /* ---- summary ---- */

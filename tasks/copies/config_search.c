@@ -384,9 +384,7 @@ berth_status berth_config_search(berth_exchanger *e, berth_goal goal, berth_exch
 	              .ctx = ctx,
 	              .err = err};
 	BERTH_SCRATCH(tmp);
-	berth_status st = prepare_search(&s, tmp, err);
 	*bound = INFINITY;
-	if (st == BERTH_OK)
-		st = search_configs(&s, bound);
-	return st;
+	BERTH_TRY(prepare_search(&s, tmp, err));
+	return search_configs(&s, bound);
 }

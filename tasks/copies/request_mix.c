@@ -265,7 +265,7 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 {
 	const berth_objective load = berth_objective_of(BERTH_THROUGHPUT);
 	BERTH_SCRATCH(m->tmp);
-	berth_arena own = {0};
+	BERTH_ARENA(own);
 	berth_graph *part, all;
 	berth_problem p;
 	berth_eval e;
@@ -279,16 +279,12 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 		memcpy(op_dev + n * n_ops, m->list[k].op_dev, (size_t)n_ops * sizeof *op_dev);
 		part[n++] = m->x->graph[largest_size(m, &m->list[k])];
 	}
-	berth_status st = berth_graph_union(part, n, &own, m->tmp, &all, NULL, err);
-	if (st == BERTH_OK)
-		st = berth_problem_new(&all, m->s, &own, m->tmp, &p, err);
-	if (st == BERTH_OK)
-		st = berth_eval_new(&p, &load, m->tmp, &e, err);
-	if (st == BERTH_OK)
-		*fit = !(berth_eval_result(&e, op_dev, m->s->order == BERTH_ORDER_GIVEN ? all.topo_op : NULL,
-		                           &r) > 0);
-	berth_arena_free(&own);
-	return st;
+	BERTH_TRY(berth_graph_union(part, n, &own, m->tmp, &all, NULL, err));
+	BERTH_TRY(berth_problem_new(&all, m->s, &own, m->tmp, &p, err));
+	BERTH_TRY(berth_eval_new(&p, &load, m->tmp, &e, err));
+	const int32_t *order = m->s->order == BERTH_ORDER_GIVEN ? all.topo_op : NULL;
+	*fit = !(berth_eval_result(&e, op_dev, order, &r) > 0);
+	return BERTH_OK;
 }
 
 /* Take out the used copy whose lack costs least: *which, -1 where the time is over. Shares are those without

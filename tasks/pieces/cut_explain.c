@@ -109,8 +109,7 @@ berth_status berth_cut_bound(const berth_cutting *c, berth_arena *tmp, double *o
 {
 	BERTH_SCRATCH(tmp);
 	*out = NAN;
-	berth_status st = is_known(c) ? bound_programs(c, tmp, out, err) : BERTH_OK;
-	return st;
+	return is_known(c) ? bound_programs(c, tmp, out, err) : BERTH_OK;
 }
 
 /* ---- gains ---- */
@@ -182,10 +181,9 @@ berth_status berth_cut_explain(const berth_cutting *c, berth_cut_result *r, bert
 {
 	BERTH_TRY(group_by_type(&r->cut.program->made, mem, out, n, err));
 	for (int32_t i = 0; i < *n; i++) {
-		berth_arena each = {.hook = mem->hook};
-		berth_status st = value_without(c, r, &each, tmp, &(*out)[i], err);
-		berth_arena_free(&each);
-		BERTH_TRY(st);
+		BERTH_ARENA(each);
+		berth_arena_init(&each, mem->hook);
+		BERTH_TRY(value_without(c, r, &each, tmp, &(*out)[i], err));
 	}
 	return BERTH_OK;
 }
