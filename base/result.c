@@ -1,6 +1,5 @@
 /* Results as trees in an arena, and how they become JSON. Lack of memory sticks to what could not be made and
- * is
- * told when it is written, so that filling a result needs no check a line. */
+ * is told when it is written, so that filling a result needs no check a line. */
 #include "result.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A result is a table: keys with their values, units and words. A verb fills it once. From there it goes out
- * as
- * JSON (below), as text, Markdown and CSV (cli/tell.h), and as the half of docs/formats.md that lists keys.
+ * as JSON (below), as text, Markdown and CSV (cli/tell.h), and as the half of docs/formats.md that lists
+ * keys.
  *
  * A kind of object is declared as a list of rows, one a key:
  *
@@ -15,8 +15,7 @@
  *	RESULT_ADD(&list, DEVICE);
  *
  * Types: TEXT, NUMBER, NS (nanoseconds, written as seconds), INT, BOOL; the first four also with _OR_NULL
- * (for
- * NULL, NAN and negative whole numbers); TEXTS and NUMBERS (lists of such); OBJECT(kind), LIST(kind);
+ * (for NULL, NAN and negative whole numbers); TEXTS and NUMBERS (lists of such); OBJECT(kind), LIST(kind);
  * MAP(word) (names that the result chooses; the word is the type of its values), MAP_OF(kind); VALUE(word) (a
  * berth_result_value, of the types that the word names); ALL_OF(kind) (the keys of another object stand
  * here). */
@@ -105,8 +104,7 @@ struct berth_result_map {
 };
 
 /* An object with copies of the values [kind->n_keys], in mem. Without memory: one of which berth_result_put
- * says
- * so. What values point to is borrowed. */
+ * says so. What values point to is borrowed. */
 const berth_result *berth_result_new(berth_arena *mem, const berth_result_kind *kind,
                                      const berth_result_value *value);
 
@@ -118,8 +116,7 @@ berth_result_map *berth_result_map_new(berth_arena *mem);
 void berth_result_map_add(berth_result_map *map, const char *name, berth_result_value value);
 
 /* The value of a key, "a.b" for one in an object; of type NONE where there is none. *key, if not NULL: what
- * is
- * known of the key. */
+ * is known of the key. */
 berth_result_value berth_result_get(const berth_result *r, const char *path, const berth_result_key **key);
 
 /* Did memory run out while it was filled, or something in it? What is told as text asks first. */

@@ -14,8 +14,7 @@ extern const berth_result_kind violation_kind, metrics_kind, device_kind, pool_k
 	pipeline_kind;
 
 /* Results in c->mem. Lists may be empty: of models, where one has the system for itself; of memory pools,
- * where
- * there are none. Those of a timeline hold null where nothing runs. */
+ * where there are none. Those of a timeline hold null where nothing runs. */
 const berth_result_list *report_violations(cli *c, const berth_problem *p, const berth_violations *list);
 const berth_result_list *report_devices(cli *c, const berth_problem *p, const berth_timeline *t);
 const berth_result_list *report_models(cli *c, const berth_graph_parts *parts, const berth_timeline *t);

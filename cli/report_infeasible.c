@@ -1,6 +1,5 @@
 /* Why a problem is infeasible: rules that cannot be kept together, and changes that would let it fit. Both
- * are
- * found within a patience, and told as a result and as text. */
+ * are found within a patience, and told as a result and as text. */
 #include "report_infeasible.h"
 
 #include "say.h"

@@ -1,6 +1,5 @@
 /* Templates, and tables of them. A template is read anew each time: it is short, and nothing is kept that
- * would
- * have to be freed. */
+ * would have to be freed. */
 #include "tell.h"
 
 #include "text.h"

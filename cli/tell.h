@@ -56,8 +56,7 @@ berth_status cli_tell_all(cli *c, const berth_result_list *list, cli_format form
 berth_status cli_put_result(const cli *c, const berth_result *r, berth_err *err);
 
 /* What becomes of a verb's result: the document with --json, nothing with --quiet, else *text is set: the
- * caller
- * tells it. Fails: BERTH_ENOMEM. */
+ * caller tells it. Fails: BERTH_ENOMEM. */
 berth_status cli_result(const cli *c, const berth_result *r, bool *text, berth_err *err);
 
 #endif

@@ -1,6 +1,5 @@
 /* Training over ranks (all_gather.h): who does what, and what is traded so that all know all of the state.
- * With
- * one rank there is nothing to trade. */
+ * With one rank there is nothing to trade. */
 #include "trainer.h"
 
 #include "sha256.h"

@@ -164,8 +164,7 @@ berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev,
                                    berth_err *err);
 
 /* Training over ranks (all_gather.h): each does the portfolio, the draws and the final search of some items,
- * and
- * all know all of the state. One rank does everything, and there is nothing to trade. */
+ * and all know all of the state. One rank does everything, and there is nothing to trade. */
 
 /* Does this rank write the files? */
 static inline bool trainer_writes(const trainer *w)

@@ -16,8 +16,7 @@ enum { BEST_EVALUATIONS = 10000 };
 #define NEAR 1.02
 
 /* Model families that the policy was not trained on, as in table_zero_shot.c (random graphs: other seeds);
- * small,
- * as uniform priors need long. */
+ * small, as uniform priors need long. */
 static const bench_pair instances[] = {
 	{"inception-v3:batch=16", "cpu+2gpu"}, {"inception-v3:batch=8", "hetero-cluster"},
 	{"gnmt:seq=2", "hetero-cluster"},

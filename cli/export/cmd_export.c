@@ -272,8 +272,7 @@ static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_e
 /* ---- on a terminal ---- */
 
 /* What a terminal would obey is made visible. A line may be in parts: an end of line is printed where there
- * is
- * one. */
+ * is one. */
 static void show_piece(const char *text, size_t size)
 {
 	for (const char *at = text, *end = text + size; at < end;) {

@@ -1,6 +1,5 @@
 /* What `berth split` tells: what was cut, what was not and why, what it costs, and with --on what was
- * searched
- * for. */
+ * searched for. */
 #include "cmd_split.h"
 
 #include "results.h"

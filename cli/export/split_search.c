@@ -1,6 +1,5 @@
 /* `berth split --on SYSTEM`: what is searched for is loaded by the words of the command line. The search
- * itself
- * is split_model.h. */
+ * itself is split_model.h. */
 #include "cmd_split.h"
 
 #include "check.h"

@@ -1,6 +1,5 @@
 /* berth configure --serve: copies of a model over many servers, as groups of equal pipelines. How many
- * servers
- * there are like each host is read, the plan made, and told. */
+ * servers there are like each host is read, the plan made, and told. */
 #include "cmd_configure.h"
 
 #include "graph_load.h"

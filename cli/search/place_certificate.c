@@ -1,6 +1,5 @@
 /* --certificate of place: is it asked for where there can be one, is it made and written, and what does it
- * prove
- * of the bound that is told? */
+ * prove of the bound that is told? */
 #include "place_certificate.h"
 
 #include "certificate.h"

@@ -1,6 +1,5 @@
 /* place --pareto: a front of two objectives is searched for; each point is written to a file, and the front
- * told,
- * where each point counts the operators of its devices. */
+ * told, where each point counts the operators of its devices. */
 #include "place_pareto.h"
 
 #include "methods.h"

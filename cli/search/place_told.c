@@ -1,6 +1,5 @@
 /* The answer of berth place: filled once as a result, and told as text. The part that does not differ from
- * run to
- * run stands by itself, for pages. */
+ * run to run stands by itself, for pages. */
 #include "place.h"
 
 #include "copies_print.h"

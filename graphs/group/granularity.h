@@ -54,8 +54,7 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
                                      berth_err *err);
 
 /* The blocks that a word asks for: "op", "block", "layer", or a file of berth-blocks, whose name has a '.' or
- * a
- * '/'. Fails: as above; BERTH_EINVAL (no such word, naming the nearest). */
+ * a '/'. Fails: as above; BERTH_EINVAL (no such word, naming the nearest). */
 berth_status berth_granularity_named(const char *name, const berth_graph *g, berth_arena *mem,
                                      berth_arena *tmp, berth_granularity *out, berth_err *err);
 

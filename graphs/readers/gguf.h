@@ -35,8 +35,7 @@ typedef struct berth_gguf_options {
 berth_gguf_options berth_gguf_options_default(void);
 
 /* From words like "batch=8", "context=32768", "mode=decode", "experts=each", "cache=q8_0", "weights=q4_k".
- * Fails:
- * BERTH_EINVAL (an unknown key or value), BERTH_ENOMEM. */
+ * Fails: BERTH_EINVAL (an unknown key or value), BERTH_ENOMEM. */
 berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
                                      berth_gguf_options *out, berth_err *err);
 
