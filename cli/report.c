@@ -40,7 +40,7 @@ RESULT_KIND(violation_kind, "Violation", "", VIOLATION);
 const berth_result_list *report_violations(cli *c, const berth_problem *p, const berth_violations *list)
 {
 	berth_result_list *all = berth_result_list_new(&c->mem, &violation_kind);
-	for (const berth_violation *v = list->item; v < list->item + list->n; v++)
+	for (const berth_violation *v = list->item; v && v - list->item < list->n; v++)
 		RESULT_ADD(all, VIOLATION);
 	return all;
 }
@@ -323,7 +323,7 @@ const berth_result *report_packed(cli *c, const berth_problem *p, const berth_ti
 	if (cli_compress_factor(c, &factor, NULL) != BERTH_OK || factor == 0)
 		return NULL;
 	berth_result_list *all = berth_result_list_new(&c->mem, &hop_kind);
-	for (const berth_sim_hop *hop = t->hops; hop < t->hops + t->n_hops; hop++)
+	for (const berth_sim_hop *hop = t->hops; hop && (size_t)(hop - t->hops) < t->n_hops; hop++)
 		if (goes_packed(p, hop))
 			RESULT_ADD(all, HOP);
 	return RESULT_NEW(&c->mem, packed_kind, PACKED);

@@ -71,7 +71,8 @@ const berth_result *report_infeasible_result(cli *c, const berth_problem *p, con
 		const berth_result *rule = rule_result(mem, p, &x->subset.rule[i]);
 		RESULT_ADD(rules, CONFLICT_RULE);
 	}
-	for (const berth_relaxation *change = x->relax.item; change < x->relax.item + x->relax.n; change++) {
+	for (int32_t i = 0; i < x->relax.n; i++) {
+		const berth_relaxation *change = &x->relax.item[i];
 		const berth_result *rule = rule_result(mem, p, &change->rule);
 		RESULT_ADD(relaxations, RELAXATION);
 	}

@@ -229,7 +229,7 @@ static berth_status fill(cli *c, const state *s, const berth_result **out, berth
 		metric[m] = NAN;
 	metric[BERTH_LATENCY] = ran ? s->run.wall.median : NAN;
 	metric[BERTH_THROUGHPUT] = ran ? largest_load(s) : NAN;
-	for (const berth_operator_time *x = s->operators; x < s->operators + s->n_operators; x++)
+	for (const berth_operator_time *x = s->operators; x && x - s->operators < s->n_operators; x++)
 		RESULT_ADD(operators, OPERATOR);
 	*out = RESULT_NEW(&c->mem, measure_document, MEASURE);
 	return BERTH_OK;

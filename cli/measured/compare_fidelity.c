@@ -106,7 +106,7 @@ static const berth_result *errors_of(cli *c, const berth_fidelity_error *e)
 static const berth_result *fill(cli *c, const row *rows, int32_t n)
 {
 	berth_result_list *list = berth_result_list_new(&c->mem, &row_kind);
-	for (const row *x = rows; x < rows + n; x++) {
+	for (const row *x = rows; x && x - rows < n; x++) {
 		const berth_fidelity *r = &x->r;
 		RESULT_ADD(list, ROW);
 	}

@@ -85,7 +85,7 @@ static berth_status choices_of(cli *c, const configure_view *v, const berth_conf
 {
 	berth_result_list *copies;
 	*out = berth_result_list_new(&c->mem, &choice_kind);
-	for (const berth_configure_choice *y = choice; y < choice + n; y++) {
+	for (const berth_configure_choice *y = choice; y && y - choice < n; y++) {
 		const berth_exchange *x = &y->predicted.exchange;
 		BERTH_TRY(copies_of(c, v, &y->c, &copies, err));
 		RESULT_ADD(*out, CHOICE);
@@ -161,7 +161,7 @@ static berth_status print_copies(cli *c, const berth_result_list *copies, berth_
 	char value[512];
 	cli_table_init(&t, &c->mem, "llrr");
 	cli_table_head(&t, "host|devices of a copy|batch|its step alone");
-	for (const berth_result *r = copies->item; r < copies->item + copies->n; r++) {
+	for (const berth_result *r = copies->item; r && r - copies->item < copies->n; r++) {
 		const char *devices = cli_join(c, berth_result_get(r, "devices", NULL), "+", err);
 		if (!devices)
 			return BERTH_ENOMEM;
@@ -179,7 +179,7 @@ static berth_status print_front(cli *c, const berth_result_list *front, berth_er
 	char value[512];
 	cli_table_init(&t, &c->mem, "rrrrl");
 	cli_table_head(&t, "time|energy|mean power|peak power|copies, each with its batch");
-	for (const berth_result *r = front->item; r < front->item + front->n; r++) {
+	for (const berth_result *r = front->item; r && r - front->item < front->n; r++) {
 		const char *members;
 		BERTH_TRY(members_text(c, berth_result_get(r, "copies", NULL).is.list, &members, err));
 		cli_cell(&t, "%s/sample", cli_tell_value(value, r, NULL, "simulated.time_s", "s"));

@@ -117,7 +117,7 @@ static berth_status stages_of(cli *c, const view *v, const berth_serving_group *
 	int32_t n;
 	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
 	*out = berth_result_list_new(&c->mem, &stage_kind);
-	for (const berth_serving_stage *at = stage; at < stage + n; at++)
+	for (const berth_serving_stage *at = stage; at && at - stage < n; at++)
 		RESULT_ADD(*out, STAGE);
 	return BERTH_OK;
 }

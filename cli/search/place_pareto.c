@@ -130,7 +130,7 @@ RESULT_KIND(pareto_document, "Pareto front", "`place --pareto O,O --json`.", FRO
 
 static berth_status points_of(cli *c, const view *v, berth_result_list *list, berth_err *err)
 {
-	for (const berth_pareto_point *x = v->front.point; x < v->front.point + v->front.n; x++) {
+	for (const berth_pareto_point *x = v->front.point; x && x - v->front.point < v->front.n; x++) {
 		const int32_t *order = order_of(v, x);
 		berth_result_map *placement = berth_result_map_new(&c->mem);
 		const char **ops;
@@ -149,7 +149,7 @@ static berth_status dots_of(cli *c, const view *v, berth_result_list *list, bert
 {
 	int32_t *dev_ops;
 	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
-	for (const berth_pareto_point *x = v->front.point; x < v->front.point + v->front.n; x++) {
+	for (const berth_pareto_point *x = v->front.point; x && x - v->front.point < v->front.n; x++) {
 		berth_result_map *devices = berth_result_map_new(&c->mem);
 		count_devices(v, x, dev_ops);
 		for (int32_t d = 0; d < v->p->n_devs; d++)

@@ -89,7 +89,7 @@ static const berth_result *tuned_part(cli *c, const train_run *t)
 {
 	const berth_train_tuned *x = &t->result.tuned;
 	berth_result_list *pairs = berth_result_list_new(&c->mem, &look_kind);
-	for (const berth_train_look *p = x->pair; p < x->pair + x->n_pairs; p++)
+	for (const berth_train_look *p = x->pair; p && p - x->pair < x->n_pairs; p++)
 		RESULT_ADD(pairs, LOOK);
 	return RESULT_NEW(&c->mem, tuned_kind, TUNED);
 }
@@ -99,7 +99,7 @@ static const berth_result *document(cli *c, const train_run *t, bool on_page)
 	const berth_train_result *r = &t->result;
 	berth_result_list *ranks = berth_result_list_new(&c->mem, &rank_kind);
 	berth_result_list *best = berth_result_list_new(&c->mem, &best_kind);
-	for (const berth_train_rank *k = r->rank; k < r->rank + r->n_ranks; k++)
+	for (const berth_train_rank *k = r->rank; k && k - r->rank < r->n_ranks; k++)
 		RESULT_ADD(ranks, RANK);
 	for (const berth_train_best *b = r->best; b && b < r->best + t->n_items; b++)
 		RESULT_ADD(best, BEST);
@@ -206,7 +206,7 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 	say_taken(t);
 	cli_table_init(&table, &c->mem, "lllrrr");
 	cli_table_head(&table, "graph|system|in training|pass before|after|ratio");
-	for (const berth_train_look *p = x->pair; p < x->pair + x->n_pairs; p++) {
+	for (const berth_train_look *p = x->pair; p && p - x->pair < x->n_pairs; p++) {
 		double ratio = p->after / p->before;
 		cli_cell(&table, "%s", p->graph);
 		cli_cell(&table, "%s", p->system);

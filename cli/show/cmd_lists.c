@@ -134,7 +134,7 @@ static berth_status list_zoo(cli *c, int argc, char **argv, berth_err *err)
 	berth_result_list *list = berth_result_list_new(&c->mem, &model_kind);
 	for (const berth_zoo_model *m = model; m < model + n; m++) {
 		berth_result_list *params = berth_result_list_new(&c->mem, &param_kind);
-		for (const berth_spec_param *p = m->param; p < m->param + m->n_params; p++)
+		for (const berth_spec_param *p = m->param; p && p - m->param < m->n_params; p++)
 			RESULT_ADD(params, PARAM);
 		RESULT_ADD(list, MODEL);
 	}
