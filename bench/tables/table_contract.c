@@ -33,7 +33,7 @@ enum {
 	N_METRICS = 4,
 	N_MODELS = sizeof models / sizeof *models,
 	N_SYSTEMS = 4,
-	N_EXACT = 5,
+	N_EXACT = sizeof exact / sizeof *exact,
 	MOST_METHODS = 64
 };
 
