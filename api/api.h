@@ -1,6 +1,5 @@
 /* What the objects of berth.h are made of, and what the files of this room share. */
-#ifndef BERTH_API_H
-#define BERTH_API_H
+#pragma once
 
 #include "status.h" /* first: berth.h leaves its copy out */
 
@@ -79,5 +78,3 @@ berth_objective api_plan_objective(const berth_plan *plan);
 
 /* BERTH_EINFEASIBLE where an operator sits where it cannot run. */
 berth_status api_plan_runs(const berth_plan *plan, berth_err *err);
-
-#endif

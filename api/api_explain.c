@@ -26,7 +26,7 @@ static berth_status fill(berth_account *a, berth_arena *tmp, berth_err *err)
 	char buf[512];
 	BERTH_TRY(api_plan_runs(a->plan, err));
 	BERTH_TRY(berth_explain(&a->plan->p, &a->plan->t, &a->mem, tmp, &a->whole, err));
-	BERTH_TRY(BERTH_NEW(&a->mem, a->text, a->whole.n, err));
+	BERTH_TRY_NEW(&a->mem, a->whole.n, err, a->text);
 	for (int32_t i = 0; i < a->whole.n; i++) {
 		const char *text = berth_lost_text(&a->plan->p, &a->whole.lost[i], buf, sizeof buf);
 		if (!(a->text[i] = berth_arena_strdup(&a->mem, text)))

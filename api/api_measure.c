@@ -17,7 +17,7 @@ static berth_status run(const berth_plan *plan, berth_measured *m, int32_t runs,
 	                        .width = 0.03};
 	berth_measurement r;
 	int32_t *order;
-	BERTH_TRY(BERTH_NEW(mem, order, plan->p.n_ops, err));
+	BERTH_TRY_NEW(mem, plan->p.n_ops, err, order);
 	BERTH_TRY(berth_plan_order(plan, order, err));
 	BERTH_TRY(berth_steady_run(m, &cfg, plan->placement.op_dev, order, mem, tmp, &r, err));
 	*out = (berth_measured_cost){.latency_s = r.wall.median,

@@ -109,7 +109,7 @@ typedef struct source {
 static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t n, int32_t **out,
                                  berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	BERTH_TRY_NEW(mem, n, err, *out);
 	if (n)
 		memcpy(*out, from, (size_t)n * sizeof *from);
 	return BERTH_OK;

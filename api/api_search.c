@@ -61,7 +61,7 @@ static berth_status check_options(const berth_options *o, berth_err *err)
 static berth_status read_policy(const char *path, berth_arena *mem, berth_search_cfg *cfg, berth_err *err)
 {
 	berth_policy_file *f;
-	BERTH_TRY(BERTH_NEW(mem, f, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, f);
 	BERTH_TRY(berth_policy_file_read(path, mem, f, err));
 	cfg->policy = f;
 	return BERTH_OK;
@@ -106,7 +106,7 @@ static int32_t count(const char *const *list)
 static berth_status copy_list(const char *const *list, int32_t n, berth_arena *mem, const char ***out,
                               berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	BERTH_TRY_NEW(mem, n, err, *out);
 	for (int32_t i = 0; i < n; i++)
 		if (!((*out)[i] = berth_arena_strdup(mem, list[i])))
 			return berth_nomem(err);
@@ -279,7 +279,7 @@ int64_t berth_front_evaluations(const berth_front *f)
 static berth_status take_points(berth_front *f, const berth_pareto *found, const berth_model *model,
                                 const berth_machine *machine, const char *objective, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&f->mem, f->plan, found->n, err));
+	BERTH_TRY_NEW(&f->mem, found->n, err, f->plan);
 	for (; f->n < found->n; f->n++) {
 		const berth_pareto_point *x = &found->point[f->n];
 		berth_plan *plan;

@@ -128,7 +128,7 @@ static berth_status find_methods(desk *d, const char *const *name, const berth_m
 	const char *const *names = name ? name : usual;
 	for (*n = 0; names[*n];)
 		++*n;
-	BERTH_TRY(BERTH_NEW(d->mem, *out, *n, err));
+	BERTH_TRY_NEW(d->mem, *n, err, *out);
 	for (int32_t i = 0; i < *n; i++)
 		BERTH_TRY(berth_method_find(names[i], &(*out)[i], err));
 	return BERTH_OK;
@@ -142,7 +142,7 @@ static berth_status compare_on(desk *d, const comparison *x, const berth_plan *p
 	int32_t n;
 	BERTH_TRY(find_methods(d, x->methods, &method, &cfg.n_methods, err));
 	cfg.method = method;
-	BERTH_TRY(BERTH_NEW(d->mem, row, (size_t)cfg.n_methods * (size_t)x->seeds, err));
+	BERTH_TRY_NEW(d->mem, (size_t)cfg.n_methods * (size_t)x->seeds, err, row);
 	BERTH_TRY(berth_compare(&plan->p, &plan->bounds, &cfg, row, &n, d->mem, d->tmp, err));
 	berth_json_put_string(&d->w, "graph", plan->g.name);
 	berth_json_put_string(&d->w, "system", plan->p.s->name);
@@ -219,7 +219,7 @@ static berth_status configure(desk *d, const void *asked, berth_err *err)
 	berth_graph *graph;
 	berth_arena more = {0};
 	BERTH_TRY(berth_goal_parse(x->goal, &cfg.goal, err));
-	BERTH_TRY(BERTH_NEW(d->mem, graph, x->n, err));
+	BERTH_TRY_NEW(d->mem, x->n, err, graph);
 	for (int32_t i = 0; i < x->n; i++)
 		graph[i] = x->model[i]->g;
 	BERTH_TRY(berth_cluster_new(&x->machine->s, d->mem, d->tmp, &cluster, err));
@@ -363,7 +363,7 @@ static berth_status write_split(desk *d, const splitting *x, const berth_split_a
 static berth_status search_split(desk *d, const splitting *x, berth_split_request *q, berth_err *err)
 {
 	berth_split_answer *a;
-	BERTH_TRY(BERTH_NEW(d->mem, a, 1, err));
+	BERTH_TRY_NEW(d->mem, 1, err, a);
 	BERTH_TRY(berth_split_search(q, d->mem, d->tmp, a, err));
 	if (!a->best->feasible)
 		return berth_fail(err, BERTH_EINFEASIBLE,

@@ -24,13 +24,13 @@ static berth_status items(const pairs *x, berth_arena *mem, berth_arena *tmp, be
                           berth_err *err)
 {
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(mem, *out, (size_t)x->n_models * (size_t)x->n_machines, err));
+	BERTH_TRY_NEW(mem, (size_t)x->n_models * (size_t)x->n_machines, err, *out);
 	for (int32_t i = 0; i < x->n_models; i++)
 		for (int32_t k = 0; k < x->n_machines; k++) {
 			const berth_graph *g = &x->model[i]->g;
 			const berth_system *s = &x->machine[k]->s;
 			berth_problem *p;
-			BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+			BERTH_TRY_NEW(mem, 1, err, p);
 			BERTH_TRY(berth_problem_new(g, s, mem, tmp, p, err));
 			(*out)[n++] = (berth_train_item){p, g->name, s->name};
 		}

@@ -34,7 +34,7 @@ static berth_status gather_equal(berth_ranks *r, const void *mine, size_t bytes,
                                  berth_err *err)
 {
 	int64_t *size;
-	BERTH_TRY(BERTH_NEW(tmp, size, r->n, err));
+	BERTH_TRY_NEW(tmp, r->n, err, size);
 	for (int32_t i = 0; i < r->n; i++)
 		size[i] = (int64_t)bytes;
 	gather(r, mine, size, all);
@@ -54,7 +54,7 @@ static berth_status tell_failure(berth_ranks *r, const greeting *said, berth_are
 		}
 	if (said[r->me].status != BERTH_OK && err)
 		mine = *err;
-	BERTH_TRY(BERTH_NEW(tmp, all, r->n, err));
+	BERTH_TRY_NEW(tmp, r->n, err, all);
 	BERTH_TRY(gather_equal(r, &mine, sizeof mine, all, tmp, err));
 	r->failed = true;
 	all[first].msg[sizeof all[first].msg - 1] = '\0';
@@ -71,7 +71,7 @@ static berth_status greet(berth_ranks *r, greeting mine, greeting **said, berth_
 	berth_err why = {0};
 	bool failed = false;
 	mine.cancel = wants_out(r);
-	BERTH_TRY(BERTH_NEW(tmp, *said, r->n, &why));
+	BERTH_TRY_NEW(tmp, r->n, &why, *said);
 	BERTH_TRY(gather_equal(r, &mine, sizeof mine, *said, tmp, &why));
 	for (int32_t i = 0; i < r->n; i++) {
 		r->cancelled |= (*said)[i].cancel != 0;
@@ -100,14 +100,14 @@ static berth_status trade_bytes(berth_ranks *r, const unsigned char *mine, const
                                 unsigned char **all, berth_arena *tmp, berth_err *err)
 {
 	int64_t *size, sum = 0;
-	BERTH_TRY(BERTH_NEW(tmp, size, r->n, err));
+	BERTH_TRY_NEW(tmp, r->n, err, size);
 	for (int32_t i = 0; i < r->n; i++)
 		sum += size[i] = said[i].bytes;
 	if (sum > INT32_MAX) {
 		r->failed = true; /* all see the same sizes */
 		return berth_fail(err, BERTH_EUNSUPPORTED, "ranks cannot trade more than 2 GiB at once");
 	}
-	BERTH_TRY(BERTH_NEW(tmp, *all, sum, err));
+	BERTH_TRY_NEW(tmp, sum, err, *all);
 	if (sum > 0)
 		gather(r, mine, size, *all);
 	return BERTH_OK;
@@ -120,7 +120,7 @@ static berth_status trade_in(berth_ranks *r, berth_trade_fn *trade, void *ctx, b
 	greeting *said;
 	unsigned char *mine, *all = NULL;
 	BERTH_TRY(trade(ctx, r->me, &count, err));
-	BERTH_TRY(BERTH_NEW(tmp, mine, count.n, err));
+	BERTH_TRY_NEW(tmp, count.n, err, mine);
 	put.at = mine;
 	BERTH_TRY(trade(ctx, r->me, &put, err));
 	r->lost = true; /* up to where all have everything */
@@ -169,7 +169,7 @@ berth_status berth_ranks_open(const berth_wire *wire, berth_arena *mem, berth_ra
 {
 	*out = (berth_ranks){.n = wire->n > 0 ? wire->n : 1, .me = wire->me, .wire = *wire};
 	out->lost = out->n > 1; /* the others begin to trade */
-	BERTH_TRY(BERTH_NEW(mem, out->host, out->n, err));
+	BERTH_TRY_NEW(mem, out->n, err, out->host);
 	if (gethostname(out->host[out->me], BERTH_HOST_NAME - 1) != 0)
 		strcpy(out->host[out->me], "?");
 	out->lost = false;

@@ -5,8 +5,7 @@
  * * Where one fails, each other learns of it in its next trade, with its name and its message, and fails
  * alike. So nobody waits for one that has given up. One that is killed is the business of who started it:
  * mpirun ends the others. */
-#ifndef BERTH_ALL_GATHER_H
-#define BERTH_ALL_GATHER_H
+#pragma once
 
 #include "arena.h"
 
@@ -93,5 +92,3 @@ bool berth_ranks_cancelled(const berth_ranks *r);
  * lower rank. load [n_ranks] is scratch, set anew. O(n n_ranks). */
 void berth_ranks_deal(int32_t n_ranks, int32_t n, const int32_t *order, const int64_t *work, int64_t *load,
                       int32_t *rank);
-
-#endif

@@ -1,7 +1,6 @@
 /* Work in a process of its own: for libraries that keep global state, install signal handlers, print, hang,
  * or end the process that they run in. */
-#ifndef BERTH_APART_H
-#define BERTH_APART_H
+#pragma once
 
 #include "threads.h"
 
@@ -41,5 +40,3 @@ bool berth_apart_end_with(pid_t parent);
 
 /* A pipe for a child's answer. Programs that other threads start do not inherit it. 0, or -1 and errno. */
 int berth_apart_pipe(int fd[2]);
-
-#endif

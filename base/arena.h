@@ -1,7 +1,6 @@
 /* Arena allocator: all memory of a problem (graph, simulation, solve) comes from one arena and goes with it.
  * Scratch is an arena too: BERTH_SCRATCH on entry, so early returns need no cleanup code. */
-#ifndef BERTH_ARENA_H
-#define BERTH_ARENA_H
+#pragma once
 
 #include "status.h"
 
@@ -75,6 +74,22 @@ char *berth_arena_printf(berth_arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3
 #define BERTH_NEW(arena, ptr, n, err) \
 	(((ptr) = berth_arena_alloc((arena), (size_t)(n), sizeof *(ptr))) ? BERTH_OK : berth_nomem(err))
 
+/* n zeroed elements for each of 1 to 8 pointers, in this order; returns from the calling function where
+ * memory runs out. n is computed once for each. */
+#define BERTH_TRY_NEW(arena, n, err, ...) \
+	do { \
+		BERTH_NEW_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)(arena, n, err, __VA_ARGS__); \
+	} while (0)
+#define BERTH_NEW_PICK(a, b, c, d, e, f, g, h, count, ...) BERTH_NEW_##count
+#define BERTH_NEW_1(m, n, e, a) BERTH_TRY(BERTH_NEW(m, a, n, e))
+#define BERTH_NEW_2(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_1(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_3(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_2(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_4(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_3(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_5(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_4(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_6(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_5(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_7(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_6(m, n, e, __VA_ARGS__)
+#define BERTH_NEW_8(m, n, e, a, ...) BERTH_NEW_1(m, n, e, a); BERTH_NEW_7(m, n, e, __VA_ARGS__)
+
 /* A growing array of the arena: room for at least one element more than len; doubles *cap. The old storage
  * is forgotten. Returns the new array, NULL when memory runs out (BERTH_GROW's ptr is NULL then). */
 void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, size_t *cap);
@@ -86,5 +101,3 @@ void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, siz
 /* A buffer of n bytes or more, for text that is looked at and forgotten: what stood in *buf is not copied. At
  * least twice *cap where it grows. Fails: BERTH_ENOMEM. */
 berth_status berth_arena_room(berth_arena *a, char **buf, size_t n, size_t *cap, berth_err *err);
-
-#endif

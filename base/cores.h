@@ -1,7 +1,6 @@
 /* The cores that this process may run on: neither those that a container or taskset keeps from it nor those
  * that are off. */
-#ifndef BERTH_CORES_H
-#define BERTH_CORES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int32_t berth_cores(int32_t *core, int32_t max);
 
 /* Keep the calling thread on a core from now on. It stays where the system puts it where that cannot be. */
 void berth_cores_bind(int32_t core);
-
-#endif

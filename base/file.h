@@ -1,6 +1,5 @@
 /* Files: read whole, map, take, and replace atomically (temporary file, sync, rename, directory sync). */
-#ifndef BERTH_FILE_H
-#define BERTH_FILE_H
+#pragma once
 
 #include "arena.h"
 #include "status.h"
@@ -157,5 +156,3 @@ typedef struct berth_file_lock {
 berth_status berth_file_lock_take(const char *path, const char *who, berth_arena *mem, berth_file_lock *out,
                                   berth_err *err);
 void berth_file_release(berth_file_lock *lock);
-
-#endif

@@ -1,8 +1,7 @@
 /* JSON in and out. Reading is cJSON behind checks that name the place of an error: line:column for
  * syntax, a JSON pointer for meaning, the nearest known word for an unknown key. Writing is a growing
  * text with two-space indentation or none. */
-#ifndef BERTH_JSON_H
-#define BERTH_JSON_H
+#pragma once
 
 #include "arena.h"
 
@@ -154,5 +153,3 @@ void berth_json_flat(berth_json_out *w, bool flat);
 berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, berth_err *err);
 /* The same where the text is handed on, all of it by now. 0, or -1 and errno: that of the sink, or ENOMEM. */
 int berth_json_end(berth_json_out *w);
-
-#endif

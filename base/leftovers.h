@@ -1,8 +1,7 @@
 /* What would be left behind if the process ended this moment: files half written, child processes. They are
  * noted while they exist, so that a signal handler can clear them away. Noting is safe from any thread. This
  * is the one thing that the library keeps for the whole process, as a handler gets no argument. */
-#ifndef BERTH_LEFTOVERS_H
-#define BERTH_LEFTOVERS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@ void berth_leftover_forget(int note);
 /* Remove the files and kill the children. Who notes one after that sees it go, too, and stands still, as the
  * caller ends the process. Nothing in a forked child. Safe in a signal handler. */
 void berth_leftovers_clear(void);
-
-#endif

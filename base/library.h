@@ -1,7 +1,6 @@
 /* Libraries that are loaded where they are needed, and not with the program: they cost time, memory or
  * threads as soon as they are there. Load them in a process of its own (apart.h). */
-#ifndef BERTH_LIBRARY_H
-#define BERTH_LIBRARY_H
+#pragma once
 
 #include "status.h"
 
@@ -21,5 +20,3 @@ berth_status berth_library_function(void *library, const char *name, void *fn, b
  * room_bytes of address space are left. OpenBLAS waits for ever for a buffer that it cannot get. */
 berth_status berth_library_open_blas(const char *const *names, const char *package, size_t room_bytes,
                                      void **library, berth_err *err);
-
-#endif

@@ -142,9 +142,8 @@ berth_status berth_lp_by_columns(const berth_lp *lp, berth_lp_columns *t, berth_
 	if (lp->n_entries > INT_MAX)
 		return berth_fail(err, BERTH_EINVAL, "model '%s' has %zu entries, the solver takes %d",
 		                  lp->name, lp->n_entries, INT_MAX);
-	BERTH_TRY(BERTH_NEW(mem, t->begin, (size_t)lp->n_cols + 2, err));
-	BERTH_TRY(BERTH_NEW(mem, t->row, lp->n_entries, err));
-	BERTH_TRY(BERTH_NEW(mem, t->value, lp->n_entries, err));
+	BERTH_TRY_NEW(mem, (size_t)lp->n_cols + 2, err, t->begin);
+	BERTH_TRY_NEW(mem, lp->n_entries, err, t->row, t->value);
 	for (size_t e = 0; e < lp->n_entries; e++)
 		t->begin[lp->entry_col[e] + 2]++;
 	for (int32_t c = 0; c < lp->n_cols; c++)

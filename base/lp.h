@@ -3,8 +3,7 @@
  *
  * The model knows no solver: it can be written as an MPS or LP file for any. berth_lp_solve hands it to the
  * one that berth was built with, if any. Bounds at or beyond +-BERTH_LP_INF are none. */
-#ifndef BERTH_LP_H
-#define BERTH_LP_H
+#pragma once
 
 #include "text.h"
 #include "threads.h"
@@ -128,5 +127,3 @@ const char *berth_lp_missing(void);
  * milliseconds), which may abort: then the status is unknown. */
 berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options, berth_arena *mem,
                             berth_arena *tmp, berth_lp_result *out, berth_err *err);
-
-#endif

@@ -152,7 +152,7 @@ static berth_status set_start(const cbc *k, Cbc_Model *m, const berth_lp *lp, co
 	int *col;
 	if (!x || !(berth_lp_violation(lp, x) < 1e-6))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, col, lp->n_cols, err));
+	BERTH_TRY_NEW(tmp, lp->n_cols, err, col);
 	for (int32_t c = 0; c < lp->n_cols; c++)
 		col[c] = c;
 	k->Cbc_setMIPStartI(m, lp->n_cols, col, x);
@@ -238,8 +238,8 @@ berth_status berth_lp_solve(const berth_lp *lp, const berth_lp_options *options,
 	static const berth_lp_options none = {0};
 	berth_lp_result r = {.status = BERTH_LP_UNKNOWN, .value = INFINITY, .bound = -INFINITY}, got = r;
 	bool answered;
-	BERTH_TRY(BERTH_NEW(mem, r.x, lp->n_cols, err));
-	BERTH_TRY(BERTH_NEW(mem, r.row_dual, lp->n_rows, err));
+	BERTH_TRY_NEW(mem, lp->n_cols, err, r.x);
+	BERTH_TRY_NEW(mem, lp->n_rows, err, r.row_dual);
 	got.x = r.x;
 	got.row_dual = r.row_dual;
 	lp_work w = {lp, options ? options : &none, &got, tmp};

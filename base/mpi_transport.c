@@ -104,14 +104,13 @@ berth_status berth_wire_open(berth_arena *mem, berth_wire *out, berth_err *err)
 	*out = (berth_wire){0};
 	if (!is_launched())
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, m, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, m);
 	BERTH_TRY(load(m, err));
 	if (m->Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
 		return berth_fail(err, BERTH_EIO, "OpenMPI does not start");
 	m->Comm_size(m->world, &m->n);
 	m->Comm_rank(m->world, &m->me);
-	BERTH_TRY(BERTH_NEW(mem, m->count, m->n, err));
-	BERTH_TRY(BERTH_NEW(mem, m->at, m->n, err));
+	BERTH_TRY_NEW(mem, m->n, err, m->count, m->at);
 	*out = (berth_wire){
 		.n = m->n, .me = m->me, .gather = gather, .close = finish, .stop = stop, .ctx = m};
 	return BERTH_OK;

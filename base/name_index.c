@@ -36,7 +36,7 @@ static berth_status clear(berth_name_index *x, size_t cap, berth_err *err)
 {
 	size_t n = (cap + PART - 1) / PART, size = cap < PART ? cap : PART;
 	int32_t **part;
-	BERTH_TRY(BERTH_NEW(x->mem, part, n, err));
+	BERTH_TRY_NEW(x->mem, n, err, part);
 	for (size_t i = 0; i < n; i++) {
 		part[i] = x->cap >= PART && i < x->n_parts ? x->part[i]
 		                                           : berth_arena_alloc(x->mem, size, sizeof **part);

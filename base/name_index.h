@@ -1,7 +1,6 @@
 /* Which element of a list has a name: a hash table of indices alone, 4 bytes a slot; the names stay in the
  * list, which tells them. */
-#ifndef BERTH_NAME_INDEX_H
-#define BERTH_NAME_INDEX_H
+#pragma once
 
 #include "arena.h"
 
@@ -35,5 +34,3 @@ int32_t berth_name_index_get(const berth_name_index *x, const char *name);
 /* Add the next element of the list, whose name is not in yet; *i (if not NULL) = its index. Fails:
  * BERTH_ENOMEM. */
 berth_status berth_name_index_add(berth_name_index *x, int32_t *i, berth_err *err);
-
-#endif

@@ -19,8 +19,7 @@
  * MAP(word) (names that the result chooses; the word is the type of its values), MAP_OF(kind); VALUE(word) (a
  * berth_result_value, of the types that the word names); ALL_OF(kind) (the keys of another object stand
  * here). */
-#ifndef BERTH_RESULT_H
-#define BERTH_RESULT_H
+#pragma once
 
 #include "json.h"
 
@@ -268,5 +267,3 @@ static inline berth_result_value berth_result_numbers(const double *number, int3
 #define RESULT_VALUES(ROWS) (const berth_result_value[]){ROWS(RESULT_VALUE, RESULT_VALUE_IF)}
 #define RESULT_NEW(mem, kind, ROWS) berth_result_new(mem, &(kind), RESULT_VALUES(ROWS))
 #define RESULT_ADD(list, ROWS) berth_result_add(list, RESULT_VALUES(ROWS))
-
-#endif

@@ -1,8 +1,7 @@
 /* PCG32 (XSH-RR 64/32) random streams: O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically
  * Good Algorithms for Random Number Generation", HMC-CS-2014-0905. A stream belongs to what is computed (an
  * episode, a restart), never to a thread, so results do not depend on the number of threads. */
-#ifndef BERTH_RNG_H
-#define BERTH_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ enum {
 #define BERTH_STREAM_TIGHTEN (UINT64_C(4) << 32)
 #define BERTH_STREAM_TUNE (UINT64_C(5) << 32)
 #define BERTH_STREAM_OBJECTIVE (UINT64_C(6) << 32)
-
-#endif

@@ -284,7 +284,7 @@ static berth_status new_teller(const safetensors_file *f, berth_arena *mem, tell
 	size_t len;
 	*t = (teller){.f = f};
 	BERTH_TRY(check_content(f, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, t->order, f->n_tensors, err));
+	BERTH_TRY_NEW(mem, f->n_tensors, err, t->order);
 	data_order(f, t->order);
 	BERTH_TRY(encode_header(f, t->order, mem, &header, &len, &t->data_size, err));
 	size_t padded = (len + 7) / 8 * 8;
@@ -587,7 +587,7 @@ static berth_status get_notes(reading *r, const berth_json *meta, berth_err *err
 	if (r->n_meta++)
 		return berth_json_fail(meta, err, "key '__metadata__' stands twice");
 	berth_name_index_init(&r->notes, r->mem, note_key, r);
-	BERTH_TRY(BERTH_NEW(r->mem, r->note, berth_json_count(meta), err));
+	BERTH_TRY_NEW(r->mem, berth_json_count(meta), err, r->note);
 	BERTH_TRY(berth_json_each(meta, get_note, r, err));
 	return drop_digest(r) ? BERTH_OK : berth_json_fail(meta, err, "key 'sha256' is missing");
 }
@@ -613,8 +613,7 @@ static berth_status get_document(const berth_json *doc, const unsigned char *dat
 	reading r = {.data = data, .data_size = data_size, .mem = mem};
 	int32_t members = berth_json_count(doc);
 	berth_strmap_init(&r.tensors, mem);
-	BERTH_TRY(BERTH_NEW(mem, r.tensor, members, err));
-	BERTH_TRY(BERTH_NEW(mem, r.spans, members, err));
+	BERTH_TRY_NEW(mem, members, err, r.tensor, r.spans);
 	BERTH_TRY(berth_json_each(doc, get_member, &r, err));
 	if (!r.n_meta)
 		return berth_json_fail(doc, err, "key '__metadata__' is missing");

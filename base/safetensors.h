@@ -5,8 +5,7 @@
  * Files of berth carry the note "sha256": the SHA-256 of the whole file with these 64 digits as '0'. The
  * reader requires it, so a damaged or cut file is found out before a number of it is used. It reads what
  * it writes, and files of others under the same rule: dtypes F32, I64 and U8, up to 8 dimensions. */
-#ifndef BERTH_SAFETENSORS_H
-#define BERTH_SAFETENSORS_H
+#pragma once
 
 #include "arena.h"
 
@@ -64,5 +63,3 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 /* Puts the right digest into the "sha256" note of data[size]; false, and nothing changed, where it has no
  * such note. */
 bool safetensors_seal(void *data, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * By seccomp filters of Linux on x86-64 and arm64. It is not apart.h's child, which is for libraries that
  * cannot be trusted to behave: that one may do what this process may. */
-#ifndef BERTH_SANDBOX_H
-#define BERTH_SANDBOX_H
+#pragma once
 
 #include "arena.h"
 
@@ -40,5 +39,3 @@ berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_s
  * executable, write to `fd`, read the clock, return from signals and end. The kernel ends it at any other
  * system call (SIGSYS). False: this system cannot do it. */
 bool sandbox_close_walls(int fd);
-
-#endif

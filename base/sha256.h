@@ -1,6 +1,5 @@
 /* SHA-256 (FIPS 180-4), by nettle. */
-#ifndef BERTH_SHA256_H
-#define BERTH_SHA256_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void berth_sha256_told_hex(void (*tell)(void *ctx, berth_sha256_put *put, void *
 
 /* Base64 of the digest and a closing 0, as pages name their scripts. */
 void berth_sha256_base64(const void *data, size_t size, char text[45]);
-
-#endif

@@ -23,8 +23,8 @@ static berth_status make(int32_t rows, int32_t cols, const double *a, const doub
                          const double *gain, berth_arena *tmp, tableau *m, berth_err *err)
 {
 	*m = (tableau){.rows = rows, .cols = cols + rows, .wide = (size_t)(cols + rows) + 1};
-	BERTH_TRY(BERTH_NEW(tmp, m->t, (size_t)(rows + 1) * m->wide, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->base, rows, err));
+	BERTH_TRY_NEW(tmp, (size_t)(rows + 1) * m->wide, err, m->t);
+	BERTH_TRY_NEW(tmp, rows, err, m->base);
 	for (int32_t k = 0; k < rows; k++) {
 		memcpy(row_of(m, k), a + (size_t)k * (size_t)cols, (size_t)cols * sizeof *a);
 		row_of(m, k)[cols + k] = 1;

@@ -1,7 +1,6 @@
 /* Small linear programs with nothing but "at most": the simplex method on a tableau. For a few dozen rows and
  * columns; larger ones, and whole numbers, are lp.h's. */
-#ifndef BERTH_SIMPLEX_H
-#define BERTH_SIMPLEX_H
+#pragma once
 
 #include "arena.h"
 
@@ -20,5 +19,3 @@
 berth_status berth_simplex_max(int32_t n_rows, int32_t n_cols, const double *a, const double *limit,
                                const double *gain, berth_arena *tmp, double *x, double *value,
                                berth_err *err);
-
-#endif

@@ -38,8 +38,8 @@ berth_status berth_csr_new(int32_t n_keys, int32_t n_items, const int32_t *key, 
                            berth_arena *mem, int32_t **off, int32_t **list, berth_err *err)
 {
 	int32_t *start, *out, *fill;
-	BERTH_TRY(BERTH_NEW(mem, start, (size_t)n_keys + 2, err));
-	BERTH_TRY(BERTH_NEW(mem, out, n_items, err));
+	BERTH_TRY_NEW(mem, (size_t)n_keys + 2, err, start);
+	BERTH_TRY_NEW(mem, n_items, err, out);
 	/* While a list is filled, its end stands where the next one's start will. */
 	fill = start + 1;
 	for (int32_t i = 0; i < n_items; i++)

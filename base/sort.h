@@ -1,7 +1,6 @@
 /* Lists of indices put in order: sorted by what they stand for, in lists by key, as a heap, and joined
  * into sets. */
-#ifndef BERTH_SORT_H
-#define BERTH_SORT_H
+#pragma once
 
 #include "arena.h"
 
@@ -72,5 +71,3 @@ static inline void berth_union_join(int32_t *up, int32_t a, int32_t b)
 	b = berth_union_top(up, b);
 	up[a < b ? b : a] = a < b ? a : b;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Specs: NAME[:key=value...] with a table of parameters, as in "zoo:resnet50:batch=8". */
-#ifndef BERTH_SPEC_H
-#define BERTH_SPEC_H
+#pragma once
 
 #include "arena.h"
 
@@ -36,5 +35,3 @@ berth_status berth_spec_values(const char *spec, const char *rest, const berth_s
 
 /* NAME[:key=value...] with keys in table order and without defaults, in mem; NULL when memory runs out. */
 const char *berth_spec_canonical(const berth_spec_table *t, const double value[], berth_arena *mem);
-
-#endif

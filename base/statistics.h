@@ -1,7 +1,6 @@
 /* Statistics of repeated runs and of methods over instances. Bootstrap intervals are percentile intervals of
  * seeded resamples (Efron 1979), so they are the same on each call. */
-#ifndef BERTH_STATISTICS_H
-#define BERTH_STATISTICS_H
+#pragma once
 
 #include "arena.h"
 
@@ -35,5 +34,3 @@ double berth_signed_rank(const double *x, int32_t n, berth_arena *tmp);
  * another array: whoever keeps to those below 0.05 errs in any of them with probability 0.05 at most. NAN
  * entries are no tests and stay NAN. O(n^2). */
 void berth_holm(const double *p, int32_t n, double *corrected);
-
-#endif

@@ -157,7 +157,7 @@ berth_status berth_strmap_reserve(berth_strmap *m, size_t n, berth_err *err)
 		return BERTH_OK;
 	while (cap * 3 <= n * 4)
 		cap *= 2;
-	BERTH_TRY(BERTH_NEW(m->mem, m->slot, cap, err));
+	BERTH_TRY_NEW(m->mem, cap, err, m->slot);
 	m->cap = cap;
 	return BERTH_OK;
 }
@@ -190,7 +190,7 @@ static berth_status rehash(berth_strmap *m, berth_err *err)
 {
 	size_t cap = m->cap ? m->cap * 2 : 64;
 	strmap_slot *slot;
-	BERTH_TRY(BERTH_NEW(m->mem, slot, cap, err));
+	BERTH_TRY_NEW(m->mem, cap, err, slot);
 	for (size_t i = 0; i < m->cap; i++)
 		if (m->slot[i].key)
 			*find(slot, cap, m->slot[i].key) = m->slot[i];

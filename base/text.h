@@ -1,7 +1,6 @@
 /* Text helpers: nearest known word, a string-to-index map, numbers that read back exactly, sizes and times
  * for people, and a text that grows. */
-#ifndef BERTH_TEXT_H
-#define BERTH_TEXT_H
+#pragma once
 
 #include "arena.h"
 
@@ -86,5 +85,3 @@ void berth_strbuf_add(berth_strbuf *b, const char *text, size_t n);
 void berth_strbuf_printf(berth_strbuf *b, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* The text with a closing 0. Fails: BERTH_ENOMEM. */
 berth_status berth_strbuf_done(berth_strbuf *b, const char **text, size_t *len, berth_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* A pool of worker threads for independent items. Results must not depend on which worker runs an item:
  * workers write disjoint slices, and whoever reduces does it in index order afterwards. */
-#ifndef BERTH_THREADS_H
-#define BERTH_THREADS_H
+#pragma once
 
 #include "arena.h"
 
@@ -51,5 +50,3 @@ typedef struct berth_patience {
 
 /* Is it at its end? NULL never is. */
 bool berth_patience_over(const berth_patience *until);
-
-#endif

@@ -1,6 +1,5 @@
 /* Units of measure behind a number: "16GB", "10us", "80GB/s". */
-#ifndef BERTH_UNITS_H
-#define BERTH_UNITS_H
+#pragma once
 
 #include "status.h"
 
@@ -22,5 +21,3 @@ double berth_unit(berth_quantity q, const char *text, const char **end);
 
 /* The units of a quantity with commas between, "" where it has none. buf of 96 bytes. Returns buf. */
 const char *berth_unit_names(berth_quantity q, char buf[96]);
-
-#endif

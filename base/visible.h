@@ -1,7 +1,6 @@
 /* Foreign words made fit to be seen: names from files, words of engines, arguments. A terminal obeys what
  * some characters say; a person does not see others. Both come out as the letters that stand for them. */
-#ifndef BERTH_VISIBLE_H
-#define BERTH_VISIBLE_H
+#pragma once
 
 #include "arena.h"
 
@@ -56,5 +55,3 @@ void berth_visible_vformat(const berth_visible_sink *to, const char *fmt, va_lis
 /* The same into out, of which size > 0 bytes are used at most: cut between characters, with a closing 0. What
  * the list has may stand in no part of out. Returns out. */
 char *berth_visible_vprint(char *out, size_t size, const char *fmt, va_list list);
-
-#endif

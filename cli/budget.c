@@ -76,7 +76,7 @@ berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cf
 	berth_policy_file *f;
 	if (!b->policy)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, f, 1, err));
+	BERTH_TRY_NEW(&c->mem, 1, err, f);
 	BERTH_TRY(cli_policy_read(c, b->policy, f, err));
 	cfg->policy = f;
 	return BERTH_OK;

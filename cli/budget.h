@@ -1,6 +1,5 @@
 /* The options that searches share: objective, budget, seed, threads. */
-#ifndef BERTH_CLI_BUDGET_H
-#define BERTH_CLI_BUDGET_H
+#pragma once
 
 #include "certify.h"
 #include "options.h"
@@ -66,5 +65,3 @@ berth_status cli_budget_policy(const cli_budget *b, cli *c, berth_search_cfg *cf
  * alone evaluations are not limited. Fails: BERTH_EINVAL (unknown objective), BERTH_ENOMEM. */
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err);
 void cli_budget_close(berth_search_cfg *cfg);
-
-#endif

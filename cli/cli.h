@@ -1,6 +1,5 @@
 /* What every verb of the program gets, and the table of verbs. */
-#ifndef BERTH_CLI_H
-#define BERTH_CLI_H
+#pragma once
 
 #include "arena.h"
 #include "sandbox.h"
@@ -48,5 +47,3 @@ extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measu
 
 /* All verbs, ended by NULL, in the order of the help. */
 extern const cli_verb *const cli_verbs[];
-
-#endif

@@ -1,6 +1,5 @@
 /* --granularity and --max-cuts: rules that a verb lays on the graphs it reads. */
-#ifndef BERTH_CLI_GRANULARITY_H
-#define BERTH_CLI_GRANULARITY_H
+#pragma once
 
 #include "granularity.h"
 #include "options.h"
@@ -32,5 +31,3 @@ berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph
 
 /* "layer granularity", "at most 2 cuts", or both, in buf. */
 const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size);
-
-#endif

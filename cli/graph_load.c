@@ -156,7 +156,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	berth_graph *part;
 	if (!system)
 		return berth_fail(err, BERTH_EINVAL, "several models need --on SYSTEM");
-	BERTH_TRY(BERTH_NEW(&c->mem, part, c->n_args, err));
+	BERTH_TRY_NEW(&c->mem, c->n_args, err, part);
 	for (int32_t i = 0; i < c->n_args; i++) {
 		BERTH_TRY(cli_training_check(c->training, c->args[i], err));
 		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));

@@ -1,8 +1,7 @@
 /* Graphs, systems and placements from the command line. What is to be warned of is said once on standard
  * error: what an importer had to assume, what the description of a machine leaves out
  * (system_warnings.h), a placement that was made for something else. */
-#ifndef BERTH_CLI_GRAPH_LOAD_H
-#define BERTH_CLI_GRAPH_LOAD_H
+#pragma once
 
 #include "graph_union.h"
 #include "load_system.h"
@@ -67,5 +66,3 @@ berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_s
 /* berth_placement_read. Fails: as that, cli_warn. */
 berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, const berth_system *s,
                                 berth_placement *out, berth_err *err);
-
-#endif

@@ -215,7 +215,7 @@ static berth_status keep_apart(const used_files *list, int32_t streams, berth_er
 static berth_status keep_written(cli *c, const used_files *list, int32_t streams, berth_err *err)
 {
 	used_file *kept;
-	BERTH_TRY(BERTH_NEW(&c->mem, kept, list->n, err));
+	BERTH_TRY_NEW(&c->mem, list->n, err, kept);
 	for (int32_t i = 0; i < list->n; i++) {
 		const used_file *f = &list->item[i];
 		if (!f->written || f->owner >= streams)

@@ -1,7 +1,6 @@
 /* The files of a command line keep apart: nothing that is written is a file that is read, nor one that is
  * written as well. Looked at once, for all verbs, before anything is done. */
-#ifndef BERTH_CLI_OPTION_FILES_H
-#define BERTH_CLI_OPTION_FILES_H
+#pragma once
 
 #include "graph_format.h"
 #include "options.h"
@@ -20,5 +19,3 @@ berth_status cli_check_named(cli *c, const char *text, const char *by, berth_err
 /* None of the outputs is a file beside the model that it names as its own (data of ONNX). Such files are
  * looked for, but not opened. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err);
-
-#endif

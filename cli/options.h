@@ -1,6 +1,5 @@
 /* Options of a verb: a table, read by getopt_long, printed by --help. */
-#ifndef BERTH_CLI_OPTIONS_H
-#define BERTH_CLI_OPTIONS_H
+#pragma once
 
 #include "cli.h"
 
@@ -64,5 +63,3 @@ berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, 
 /* Split text at commas into out, in mem. Empty words are an error. */
 berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out,
                        berth_err *err);
-
-#endif

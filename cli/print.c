@@ -121,7 +121,7 @@ static void print_text_row(const cli_table *t, const char **row, const size_t *w
 static berth_status print_text(const cli_table *t, berth_err *err)
 {
 	size_t *width, rows = t->n_cells / t->n_cols, columns = cli_width();
-	BERTH_TRY(BERTH_NEW(t->mem, width, t->n_cols, err));
+	BERTH_TRY_NEW(t->mem, t->n_cols, err, width);
 	for (size_t i = 0; i < rows * t->n_cols; i++) {
 		size_t w = berth_visible_width(t->cell[i], SIZE_MAX);
 		width[i % t->n_cols] = w > width[i % t->n_cols] ? w : width[i % t->n_cols];

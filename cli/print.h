@@ -1,6 +1,5 @@
 /* Tables and documents on standard output. */
-#ifndef BERTH_CLI_PRINT_H
-#define BERTH_CLI_PRINT_H
+#pragma once
 
 #include "cli.h"
 #include "eval.h"
@@ -70,5 +69,3 @@ berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...) BERTH_PRINTF
 
 /* After input was read. Fails: BERTH_EFORMAT where something was warned of and --strict was given. */
 berth_status cli_strict(const cli *c, berth_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Progress of long runs: one line on standard error, written over and over. Only on a terminal, and not with
  * --quiet. */
-#ifndef BERTH_CLI_PROGRESS_H
-#define BERTH_CLI_PROGRESS_H
+#pragma once
 
 #include "cli.h"
 #include "search.h"
@@ -30,5 +29,3 @@ void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of);
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg);
 /* Show where a search is, as a bar, the incumbent with its gap, and the speed. */
 void cli_progress_tell(cli_progress *p, const berth_progress *now);
-
-#endif

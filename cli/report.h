@@ -1,6 +1,5 @@
 /* What several verbs tell of a placement, as results and as text, and pages of --report. */
-#ifndef BERTH_CLI_REPORT_H
-#define BERTH_CLI_REPORT_H
+#pragma once
 
 #include "check.h"
 #include "cli.h"
@@ -92,5 +91,3 @@ berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const c
 
 /* End it and write it to path. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_report_write(cli *c, berth_page *page, const char *path, berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Why a problem is infeasible, and what would have to give way. */
-#ifndef BERTH_CLI_REPORT_CONFLICT_H
-#define BERTH_CLI_REPORT_CONFLICT_H
+#pragma once
 
 #include "cli.h"
 #include "relax.h"
@@ -23,5 +22,3 @@ const berth_result *report_infeasible_result(cli *c, const berth_problem *p, con
 
 /* The same as text. */
 void report_print_infeasible(const report_infeasible *x);
-
-#endif

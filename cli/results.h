@@ -1,7 +1,6 @@
 /* The documents of --json: what each verb's result is made of. A document that stands here stands in
  * docs/formats.md, which `berth keys` prints. */
-#ifndef BERTH_CLI_RESULTS_H
-#define BERTH_CLI_RESULTS_H
+#pragma once
 
 #include "result.h"
 
@@ -19,5 +18,3 @@ extern const berth_result_kind requests_document, pareto_document, train_documen
 
 /* All, in the order of docs/formats.md, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];
-
-#endif

@@ -1,6 +1,5 @@
 /* --sandbox of the verbs: what they read beside models and systems (graph_load.h). */
-#ifndef BERTH_CLI_SANDBOXED_H
-#define BERTH_CLI_SANDBOXED_H
+#pragma once
 
 #include "cli.h"
 #include "graph_format.h"
@@ -27,5 +26,3 @@ void cli_json_unmap(cli_text *x);
 
 /* berth_policy_file_read; with --sandbox the bytes are read and checked in there first. */
 berth_status cli_policy_read(cli *c, const char *path, berth_policy_file *out, berth_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* The one way of the program to standard output and standard error. What a caller writes in a format is
  * trusted: colours, ends of lines. Every %s and %c is not: it is made visible (visible.h), so that no
  * name can move the cursor, hide text or look like a line of ours. */
-#ifndef BERTH_CLI_SAY_H
-#define BERTH_CLI_SAY_H
+#pragma once
 
 #include "status.h"
 
@@ -45,5 +44,3 @@ void cli_put_document(const char *text, size_t n);
 
 /* The same at once, and not cut by an interruption. */
 void cli_put_whole(const char *text, size_t n);
-
-#endif

@@ -3,8 +3,7 @@
  * writes the best so far and ends the program, whatever the search is doing. A second signal ends it at once.
  * Files are whole in any case, temporary files and child processes go. docs/execution-model.md,
  * "Interruption". */
-#ifndef BERTH_CLI_SIGNALS_H
-#define BERTH_CLI_SIGNALS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void cli_signals_over(void);
 
 /* A file that would grow beyond the limit of the process is an error of the write, and no signal. */
 void cli_ignore_file_limit(void);
-
-#endif

@@ -20,8 +20,7 @@
  *	[...]              left out where a value that is told in it is null, missing, 0, false or empty.
  *	                   Not nested.
  *	\{ and \[          the signs themselves */
-#ifndef BERTH_CLI_TELL_H
-#define BERTH_CLI_TELL_H
+#pragma once
 
 #include "print.h"
 #include "result.h"
@@ -58,5 +57,3 @@ berth_status cli_put_result(const cli *c, const berth_result *r, berth_err *err)
 /* What becomes of a verb's result: the document with --json, nothing with --quiet, else *text is set: the
  * caller tells it. Fails: BERTH_ENOMEM. */
 berth_status cli_result(const cli *c, const berth_result *r, bool *text, berth_err *err);
-
-#endif

@@ -40,7 +40,7 @@ berth_status columns_add(columns *c, berth_err *err)
 		if (part == c->cap_part) {
 			size_t cap = part ? 2 * part : 4;
 			column_part *list;
-			BERTH_TRY(BERTH_NEW(c->mem, list, cap * n, err));
+			BERTH_TRY_NEW(c->mem, cap * n, err, list);
 			if (part)
 				memcpy(list, c->part, part * n * sizeof *list);
 			c->part = list;

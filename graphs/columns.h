@@ -1,8 +1,7 @@
 /* A table that grows row by row, column by column. A part of a column takes no memory as long as its values
  * are first, first + step, first + 2 step, ..., then zeros: what is not stated, what is the same everywhere,
  * and indices that count up. Growing copies nothing. What a graph is built from. */
-#ifndef BERTH_COLUMNS_H
-#define BERTH_COLUMNS_H
+#pragma once
 
 #include "arena.h"
 
@@ -56,5 +55,3 @@ void columns_drop(columns *c, int column);
 void columns_drop_all(columns *c);
 /* The two in one, part by part, so that no value stands twice; to[] comes zeroed. */
 void columns_move(columns *c, int column, void *to);
-
-#endif

@@ -140,7 +140,7 @@ berth_status berth_graph_join_time_names(const berth_graph *g, const char *const
 	size_t n_old = (size_t)g->n_time_names;
 	if (n_old + n > GRAPH_MAX_DEVICES)
 		return berth_fail(err, BERTH_EFORMAT, "more than %d names of devices", GRAPH_MAX_DEVICES);
-	BERTH_TRY(BERTH_NEW(mem, out->time_name, n_old + n, err));
+	BERTH_TRY_NEW(mem, n_old + n, err, out->time_name);
 	if (n_old)
 		memcpy(out->time_name, g->time_name, n_old * sizeof *out->time_name);
 	if (n)
@@ -200,7 +200,7 @@ static int32_t width_of(int32_t *level, int32_t n)
 static berth_status levels(const berth_graph *g, berth_arena *tmp, berth_graph_stats *s, berth_err *err)
 {
 	int32_t *level;
-	BERTH_TRY(BERTH_NEW(tmp, level, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, level);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
@@ -265,14 +265,8 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 {
 	berth_graph_stats s = {.memory_bytes = berth_graph_param_bytes(g)};
 	size_t types = (size_t)g->n_types + 1;
-	BERTH_TRY(BERTH_NEW(mem, s.type_ops, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_flops, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_macs, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_read_bytes, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_write_bytes, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_param_bytes, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_state_bytes, types, err));
-	BERTH_TRY(BERTH_NEW(mem, s.type_by_ops, types, err));
+	BERTH_TRY_NEW(mem, types, err, s.type_ops, s.type_flops, s.type_macs, s.type_read_bytes,
+	              s.type_write_bytes, s.type_param_bytes, s.type_state_bytes, s.type_by_ops);
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(levels(g, tmp, &s, err));
 	add_up(g, &s);

@@ -8,8 +8,7 @@
  *
  * Columns of zeros share their memory, and so do those of -1, those of 0, 1, 2, ... and equal texts: a graph
  * is read-only. */
-#ifndef BERTH_GRAPH_H
-#define BERTH_GRAPH_H
+#pragma once
 
 #include "arena.h"
 
@@ -204,5 +203,3 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 /* Pieces that operators were cut into, by the names of these (docs/splitting.md), and in *cut_ops of how many
  * operators. O(ops). */
 int32_t berth_graph_pieces(const berth_graph *g, int32_t *cut_ops);
-
-#endif

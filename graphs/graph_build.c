@@ -44,7 +44,7 @@ static void words_init(graph_words *w, berth_arena *tmp)
 berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder **out, berth_err *err)
 {
 	berth_builder *b;
-	BERTH_TRY(BERTH_NEW(tmp, b, 1, err));
+	BERTH_TRY_NEW(tmp, 1, err, b);
 	b->tmp = b->texts = tmp;
 	b->name = berth_arena_strdup(tmp, name ? name : "");
 	if (!b->name)

@@ -1,8 +1,7 @@
 /* What a graph is built from, between graph_build.c, which takes it piece by piece, and graph_finish.c,
  * which makes the graph. Everything grows without being copied, and what is not stated takes no memory, so
  * that a file of many short statements does not need a multiple of its size. */
-#ifndef BERTH_GRAPH_BUILD_H
-#define BERTH_GRAPH_BUILD_H
+#pragma once
 
 #include "columns.h"
 #include "graph.h"
@@ -64,5 +63,3 @@ const char *graph_word(const graph_words *w, int32_t i);
 
 /* Name of tensor of edge e; NULL: unnamed. */
 const char *graph_edge_tensor(const berth_builder *b, size_t e);
-
-#endif

@@ -47,7 +47,7 @@ static berth_status group_rows(finish *f, const columns *c, int column, size_t n
 {
 	size_t n = c->n_rows, largest = 0;
 	int32_t *scratch;
-	BERTH_TRY(BERTH_NEW(f->b->tmp, *row, n, f->err));
+	BERTH_TRY_NEW(f->b->tmp, n, f->err, *row);
 	if (n == 0)
 		return BERTH_OK; /* off may be zeros that others have, too */
 	for (size_t i = 0; i < n; i++)
@@ -61,7 +61,7 @@ static berth_status group_rows(finish *f, const columns *c, int column, size_t n
 	for (size_t i = n_at; i > 0; i--)
 		off[i] = off[i - 1];
 	off[0] = 0;
-	BERTH_TRY(BERTH_NEW(f->b->tmp, scratch, largest, f->err));
+	BERTH_TRY_NEW(f->b->tmp, largest, f->err, scratch);
 	for (size_t i = 0; i < n_at; i++)
 		berth_sort(*row + off[i], (size_t)(off[i + 1] - off[i]), scratch, compare, f->b);
 	return BERTH_OK;
@@ -109,7 +109,7 @@ static berth_status finish_doubles(finish *f, int column, double **out)
 static berth_status no_indices(finish *f, int32_t **out)
 {
 	if (!f->nones) {
-		BERTH_TRY(BERTH_NEW(f->mem, f->nones, f->n_ops, f->err));
+		BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->nones);
 		for (size_t i = 0; i < f->n_ops; i++)
 			f->nones[i] = -1;
 	}
@@ -120,7 +120,7 @@ static berth_status no_indices(finish *f, int32_t **out)
 static berth_status count_up(finish *f, int32_t **out)
 {
 	if (!f->counted) {
-		BERTH_TRY(BERTH_NEW(f->mem, f->counted, f->n_ops + 2, f->err));
+		BERTH_TRY_NEW(f->mem, f->n_ops + 2, f->err, f->counted);
 		f->counted++;
 		for (size_t i = 0; i <= f->n_ops; i++)
 			f->counted[i] = (int32_t)i;
@@ -159,12 +159,12 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 {
 	int32_t *as;
 	*n = 0;
-	BERTH_TRY(BERTH_NEW(f->mem, *list, w->word.n_rows, f->err));
+	BERTH_TRY_NEW(f->mem, w->word.n_rows, f->err, *list);
 	if (!columns_used(&f->b->op, column))
 		return no_indices(f, index);
 	berth_arena_mark mark = berth_arena_get_mark(f->b->tmp);
-	BERTH_TRY(BERTH_NEW(f->b->tmp, as, w->word.n_rows + 1, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, *index, f->n_ops, f->err));
+	BERTH_TRY_NEW(f->b->tmp, w->word.n_rows + 1, f->err, as);
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, *index);
 	for (size_t op = 0; op < f->n_ops; op++) {
 		int32_t i = columns_int(&f->b->op, column, op);
 		if (i && !as[i]) {
@@ -183,12 +183,12 @@ static berth_status finish_names(finish *f)
 	berth_graph *g = f->g;
 	size_t n = f->b->devices.word.n_rows;
 	berth_name_index_drop(&f->b->ops);
-	BERTH_TRY(BERTH_NEW(f->mem, g->op_name, f->n_ops, f->err));
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, g->op_name);
 	columns_move(&f->b->op, OP_NAME, g->op_name);
 	for (size_t op = 0; op < f->n_ops; op++)
 		BERTH_TRY(put_text(f, g->op_name[op], &g->op_name[op]));
 	f->b->names = g->op_name;
-	BERTH_TRY(BERTH_NEW(f->mem, f->device, n, f->err));
+	BERTH_TRY_NEW(f->mem, n, f->err, f->device);
 	for (size_t i = 0; i < n; i++)
 		BERTH_TRY(put_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
 	return BERTH_OK;
@@ -199,7 +199,7 @@ static berth_status finish_pins(finish *f)
 	f->g->op_pin = f->zeros;
 	if (!columns_used(&f->b->op, OP_PIN))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_pin, f->n_ops, f->err));
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_pin);
 	for (size_t op = 0; op < f->n_ops; op++) {
 		int32_t i = columns_int(&f->b->op, OP_PIN, op);
 		f->g->op_pin[op] = i ? f->device[i - 1] : NULL;
@@ -213,7 +213,7 @@ static berth_status finish_backward(finish *f)
 	f->g->op_backward = f->zeros;
 	if (!columns_used(&f->b->op, OP_BACKWARD))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_backward, f->n_ops, f->err));
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_backward);
 	for (size_t op = 0; op < f->n_ops; op++)
 		f->g->op_backward[op] = columns_byte(&f->b->op, OP_BACKWARD, op) != 0;
 	return BERTH_OK;
@@ -325,8 +325,7 @@ static berth_status finish_times(finish *f)
 	berth_graph *g = f->g;
 	int32_t *row;
 	BERTH_TRY(order_times(f, &row));
-	BERTH_TRY(BERTH_NEW(f->mem, g->time_key, c->n_rows, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, g->time_s, c->n_rows, f->err));
+	BERTH_TRY_NEW(f->mem, c->n_rows, f->err, g->time_key, g->time_s);
 	for (size_t i = 0; i < c->n_rows; i++) {
 		size_t at = (size_t)row[i];
 		int32_t op = columns_int(c, PAIR_AT, at);
@@ -354,7 +353,7 @@ static berth_status finish_forbids(finish *f)
 	int32_t *row;
 	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_forbid_off));
 	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_forbids, g->op_forbid_off, &row));
-	BERTH_TRY(BERTH_NEW(f->mem, g->forbid_dev, c->n_rows, f->err));
+	BERTH_TRY_NEW(f->mem, c->n_rows, f->err, g->forbid_dev);
 	for (size_t i = 0; i < c->n_rows; i++)
 		g->forbid_dev[i] = f->device[columns_int(c, PAIR_WHAT, (size_t)row[i])];
 	g->n_forbids = (int32_t)c->n_rows;
@@ -369,7 +368,7 @@ static berth_status finish_uses(finish *f)
 	int32_t *row;
 	BERTH_TRY(new_offsets(f, c, f->b->param.n_rows, &g->param_op_off));
 	BERTH_TRY(group_rows(f, c, PAIR_AT, f->b->param.n_rows, compare_uses, g->param_op_off, &row));
-	BERTH_TRY(BERTH_NEW(f->mem, g->param_op, c->n_rows, f->err));
+	BERTH_TRY_NEW(f->mem, c->n_rows, f->err, g->param_op);
 	for (size_t i = 0; i < c->n_rows; i++) {
 		int32_t p = columns_int(c, PAIR_AT, (size_t)row[i]);
 		g->param_op[i] = columns_int(c, PAIR_WHAT, (size_t)row[i]);
@@ -405,9 +404,8 @@ static berth_status finish_params(finish *f)
 	size_t n = c->n_rows, n_uses = f->b->use.n_rows;
 	int32_t *param;
 	BERTH_TRY(finish_uses(f));
-	BERTH_TRY(BERTH_NEW(f->mem, g->param_name, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, g->param_bytes, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->b->tmp, param, n_uses, f->err));
+	BERTH_TRY_NEW(f->mem, n, f->err, g->param_name, g->param_bytes);
+	BERTH_TRY_NEW(f->b->tmp, n_uses, f->err, param);
 	for (size_t i = 0; i < n; i++) {
 		BERTH_TRY(put_text(f, columns_text(c, PARAM_NAME, i), &g->param_name[i]));
 		g->param_bytes[i] = columns_long(c, PARAM_BYTES, i);
@@ -418,7 +416,7 @@ static berth_status finish_params(finish *f)
 	columns_drop_all(&f->b->param);
 	berth_name_index_drop(&f->b->params);
 	BERTH_TRY(new_offsets(f, &f->b->use, f->n_ops, &g->op_param_off));
-	BERTH_TRY(BERTH_NEW(f->mem, g->op_param, n_uses, f->err));
+	BERTH_TRY_NEW(f->mem, n_uses, f->err, g->op_param);
 	if (n_uses)
 		fill_lists(g->param_op, param, n_uses, f->n_ops, g->op_param_off, g->op_param);
 	return BERTH_OK;
@@ -503,10 +501,10 @@ static berth_status order_edges(finish *f, edge_list *l)
 {
 	const columns *c = &f->b->edge;
 	int32_t *row;
-	BERTH_TRY(BERTH_NEW(f->b->tmp, l->first, c->n_rows / 64 + 1, f->err));
+	BERTH_TRY_NEW(f->b->tmp, c->n_rows / 64 + 1, f->err, l->first);
 	if (came_in_order(f->b))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(f->mem, f->g->op_tensor_off, f->n_ops + 1, f->err));
+	BERTH_TRY_NEW(f->mem, f->n_ops + 1, f->err, f->g->op_tensor_off);
 	BERTH_TRY(group_rows(f, c, EDGE_FROM, f->n_ops, compare_edges, f->g->op_tensor_off, &row));
 	l->row = row;
 	return BERTH_OK;
@@ -537,11 +535,11 @@ static berth_status new_tensors(finish *f)
 	g->tensor_name = f->zeros;
 	g->tensor_bytes = f->zeros;
 	if (named || !few)
-		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_name, n, f->err));
+		BERTH_TRY_NEW(f->mem, n, f->err, g->tensor_name);
 	if (columns_used(&f->b->edge, EDGE_BYTES) || !few)
-		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_bytes, n, f->err));
+		BERTH_TRY_NEW(f->mem, n, f->err, g->tensor_bytes);
 	if (columns_used(&f->b->edge, EDGE_CUT))
-		BERTH_TRY(BERTH_NEW(f->mem, g->tensor_cut_s, n, f->err));
+		BERTH_TRY_NEW(f->mem, n, f->err, g->tensor_cut_s);
 	return BERTH_OK;
 }
 
@@ -569,11 +567,11 @@ static berth_status finish_uses_of_tensors(finish *f, const edge_list *l)
 	berth_graph *g = f->g;
 	size_t n = f->b->edge.n_rows;
 	int32_t t = -1;
-	BERTH_TRY(BERTH_NEW(f->mem, g->edge_consumer, n, f->err));
+	BERTH_TRY_NEW(f->mem, n, f->err, g->edge_consumer);
 	for (size_t i = 0; i < n; i++)
 		g->edge_consumer[i] = columns_int(&f->b->edge, EDGE_TO, edge_at(l, i));
 	BERTH_TRY(share(f, &g->edge_consumer, n));
-	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_use_off, g->n_tensors + 1, f->err));
+	BERTH_TRY_NEW(f->mem, g->n_tensors + 1, f->err, g->tensor_use_off);
 	for (size_t i = 0; i < n; i++) {
 		t += is_first(l, i);
 		g->tensor_use_off[t + 1] = (int32_t)i + 1;
@@ -586,7 +584,7 @@ static berth_status finish_producers(finish *f, const edge_list *l)
 	berth_graph *g = f->g;
 	size_t n = f->b->edge.n_rows;
 	int32_t t = 0;
-	BERTH_TRY(BERTH_NEW(f->mem, g->tensor_producer, g->n_tensors, f->err));
+	BERTH_TRY_NEW(f->mem, g->n_tensors, f->err, g->tensor_producer);
 	for (size_t i = 0; i < n; i++)
 		if (is_first(l, i))
 			g->tensor_producer[t++] = columns_int(&f->b->edge, EDGE_FROM, edge_at(l, i));
@@ -628,7 +626,7 @@ static berth_status finish_inputs(finish *f)
 	berth_graph *g = f->g;
 	int32_t *off;
 	BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_in_off));
-	BERTH_TRY(BERTH_NEW(f->mem, g->in_tensor, g->n_edges, f->err));
+	BERTH_TRY_NEW(f->mem, g->n_edges, f->err, g->in_tensor);
 	if (g->n_edges == 0)
 		return BERTH_OK;
 	off = g->op_in_off;
@@ -665,7 +663,7 @@ static berth_status fail_cycle(finish *f)
 	char path[360];
 	size_t len = 0;
 	int32_t op = 0, shown = 0;
-	BERTH_TRY(BERTH_NEW(f->b->tmp, seen, f->n_ops, f->err));
+	BERTH_TRY_NEW(f->b->tmp, f->n_ops, f->err, seen);
 	while (g->op_topo[op] >= 0)
 		op++;
 	for (; !seen[op]; op = stuck_before(g, op))
@@ -728,8 +726,7 @@ static berth_status finish_topo(finish *f)
 		g->op_topo = g->topo_op;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(f->mem, g->topo_op, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, g->op_topo, n, f->err));
+	BERTH_TRY_NEW(f->mem, n, f->err, g->topo_op, g->op_topo);
 	int32_t *top = g->topo_op + (n ? n - 1 : 0);
 	for (int32_t op = 0; op < n; op++) {
 		g->op_topo[op] = g->op_in_off[op] - g->op_in_off[op + 1];

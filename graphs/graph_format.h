@@ -1,7 +1,6 @@
 /* One row for each file format that graphs are read from. A format is a file of its own with a reader and
  * such a row, and a line in load.c. */
-#ifndef BERTH_GRAPH_FORMAT_H
-#define BERTH_GRAPH_FORMAT_H
+#pragma once
 
 #include "graph.h"
 #include "json.h"
@@ -84,5 +83,3 @@ berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_are
 
 /* SHA-256 of the canonical JSON without line breaks, of g->plain where it has one. */
 berth_status berth_graph_sha256(const berth_graph *g, berth_arena *tmp, char hex[65], berth_err *err);
-
-#endif

@@ -91,8 +91,8 @@ static berth_status make_parts(const berth_graph *g, int32_t n, berth_arena *mem
                                berth_err *err)
 {
 	*p = (berth_graph_parts){0};
-	BERTH_TRY(BERTH_NEW(mem, p->name, n, err));
-	BERTH_TRY(BERTH_NEW(mem, p->first_op, n + 1, err));
+	BERTH_TRY_NEW(mem, n, err, p->name);
+	BERTH_TRY_NEW(mem, n + 1, err, p->first_op);
 	for (int32_t i = 0; i < n; i++) {
 		BERTH_TRY(name_part(p, g[i].name, mem, err));
 		p->first_op[i + 1] = p->first_op[i] + g[i].n_ops;

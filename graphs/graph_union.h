@@ -1,6 +1,5 @@
 /* Several graphs as one: models that share a machine at the same time. */
-#ifndef BERTH_GRAPH_UNION_H
-#define BERTH_GRAPH_UNION_H
+#pragma once
 
 #include "graph.h"
 
@@ -22,5 +21,3 @@ berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem
  * which the builder needs until it is finished. Fails: as the builder. O(ops + edges). */
 berth_status berth_graph_restate(const berth_graph *g, const char *prefix, berth_builder *b, berth_arena *tmp,
                                  berth_err *err);
-
-#endif

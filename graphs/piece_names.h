@@ -1,6 +1,5 @@
 /* What the names of pieces tell (docs/splitting.md, Names). */
-#ifndef BERTH_PIECE_NAMES_H
-#define BERTH_PIECE_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ bool berth_piece_is_join(const char *name);
 /* The number at the end of the name of a piece, or of one of several nodes between pieces
  * ("VALUE/joined 1 of 2"): 1, and in *of 2. 0: it has none. */
 int32_t berth_piece_share(const char *name, int32_t *of);
-
-#endif

@@ -1,6 +1,5 @@
 /* Colocation groups: what they weigh, where they may go, putting one on a device. */
-#ifndef BERTH_COLOC_H
-#define BERTH_COLOC_H
+#pragma once
 
 #include "problem.h"
 
@@ -37,5 +36,3 @@ int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev);
 /* Bytes that a colocation group takes with it to another device: parameters, shared ones too, state, outputs
  * and tensors of its operators. out [n_colocs]. */
 void berth_coloc_bytes(const berth_problem *p, int64_t *coloc_bytes);
-
-#endif

@@ -11,11 +11,10 @@ enum { MOST_AHEAD = 64 }; /* operators of a device that are looked at for a plac
 berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_estimate *out, berth_err *err)
 {
 	berth_estimate e = {.p = p};
-	BERTH_TRY(BERTH_NEW(mem, e.end_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, e.free_ns, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, e.seen, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, e.op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, e.placed, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, e.end_ns);
+	BERTH_TRY_NEW(mem, p->n_devs, err, e.free_ns);
+	BERTH_TRY_NEW(mem, p->n_ops, err, e.seen, e.op);
+	BERTH_TRY_NEW(mem, p->n_colocs, err, e.placed);
 	*out = e;
 	return BERTH_OK;
 }

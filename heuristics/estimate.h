@@ -3,8 +3,7 @@
  * tabu search to the job-shop scheduling problem", Annals of Operations Research 41, 1993). It is a guess,
  * too low where other paths stay critical and too high where what moved makes room. It ranks candidates and
  * is never a value. */
-#ifndef BERTH_ESTIMATE_H
-#define BERTH_ESTIMATE_H
+#pragma once
 
 #include "loads.h"
 #include "rng.h"
@@ -49,5 +48,3 @@ int64_t berth_estimate_latency(berth_estimate *e, const berth_tails *t, const in
  * for each move that began. O(moved operators * devices * (degree + log)). */
 void berth_estimate_place(berth_estimate *e, const berth_tails *t, const berth_prices *prices,
                           const uint32_t *op_key, double noise_ns, berth_rng *rng, int32_t *op_dev);
-
-#endif

@@ -158,8 +158,7 @@ static berth_status new_improver(improver *m, berth_arena *tmp, berth_err *err)
 	int32_t workers = berth_pool_workers(m->s->cfg.pool);
 	m->ahead = workers < MAX_AHEAD ? workers : MAX_AHEAD;
 	BERTH_TRY(berth_search_prepare_walk(m->s, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->queue, m->blocks.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->waits, m->blocks.n, err));
+	BERTH_TRY_NEW(tmp, m->blocks.n, err, m->queue, m->waits);
 	return BERTH_NEW(tmp, m->trial, (size_t)m->ahead * (size_t)m->p->n_ops, err);
 }
 
@@ -253,8 +252,7 @@ berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *er
 	if (!berth_can_move(p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(berth_moves_new(p, tmp, &moves, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev, trial);
 	memcpy(op_dev, s->best_dev, (size_t)p->n_ops * sizeof *op_dev);
 	/* The incumbent may have its value from an order of its own. */
 	berth_score score = berth_search_offer(s, op_dev, NULL);

@@ -1,6 +1,5 @@
 /* First improvement: the local search that other methods start with, end with, or are made of. */
-#ifndef BERTH_IMPROVE_H
-#define BERTH_IMPROVE_H
+#pragma once
 
 #include "moves.h"
 #include "search.h"
@@ -32,5 +31,3 @@ berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_
 
 /* Go on from the incumbent of s until the budget ends. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -29,7 +29,7 @@ berth_status berth_prices_new(const berth_problem *p, const berth_objective *obj
                               berth_prices *out, berth_err *err)
 {
 	berth_prices x = {.p = p, .objective = objective, .per_ns = 1};
-	BERTH_TRY(BERTH_NEW(mem, x.seen, p->g->n_tensors, err));
+	BERTH_TRY_NEW(mem, p->g->n_tensors, err, x.seen);
 	BERTH_TRY(berth_dests_new(p, mem, &x.dests, err));
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		x.idle_w += p->s->dev_idle_w[d];
@@ -119,13 +119,10 @@ double berth_prices_joules_at(const berth_prices *x, int32_t op, int32_t d, cons
 berth_status berth_loads_new(const berth_problem *p, berth_arena *mem, berth_loads *out, berth_err *err)
 {
 	berth_loads x = {.p = p, .n = p->n_devs + p->s->n_channels + p->n_pools};
-	BERTH_TRY(BERTH_NEW(mem, x.load, x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.trial, x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.touched, x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.list, x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.seen, p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, x.moves, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.placed, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, x.n, err, x.load, x.trial, x.touched, x.list);
+	BERTH_TRY_NEW(mem, p->g->n_tensors, err, x.seen);
+	BERTH_TRY_NEW(mem, p->n_ops, err, x.moves);
+	BERTH_TRY_NEW(mem, p->n_colocs, err, x.placed);
 	BERTH_TRY(berth_dests_new(p, mem, &x.dests, err));
 	*out = x;
 	return BERTH_OK;

@@ -1,7 +1,6 @@
 /* What a move changes, without simulating it: joules and their price (berth_prices), and loads of devices,
  * channels and memory pools (berth_loads). */
-#ifndef BERTH_LOADS_H
-#define BERTH_LOADS_H
+#pragma once
 
 #include "incremental.h"
 #include "objective.h"
@@ -21,8 +20,7 @@ static inline berth_status berth_dests_new(const berth_problem *p, berth_arena *
                                            berth_err *err)
 {
 	berth_dests x = {.n = 0};
-	BERTH_TRY(BERTH_NEW(mem, x.at, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.dev, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, x.at, x.dev);
 	*out = x;
 	return BERTH_OK;
 }
@@ -121,5 +119,3 @@ double berth_loads_change(berth_loads *x, const int32_t *base_dev, const int32_t
  * exponentially. op_dev, which holds the placement at hand, is written. O(n * devices * degree). */
 void berth_loads_place(berth_loads *x, int32_t n, const int32_t *op, double noise, berth_rng *rng,
                        int32_t *op_dev);
-
-#endif

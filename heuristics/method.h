@@ -1,6 +1,5 @@
 /* A placement method, and running one. Each method is a file of its own, with a line in a registry. */
-#ifndef BERTH_METHOD_H
-#define BERTH_METHOD_H
+#pragma once
 
 #include "search.h"
 
@@ -43,5 +42,3 @@ berth_status berth_method_run_apart(const berth_method *m, berth_search *s, cons
  * for methods that do not search, or that do not search for such a metric. tmp is scratch, reset at exit.
  * Fails: BERTH_ENOMEM, and as the method. */
 berth_status berth_limits_first(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -21,7 +21,7 @@ static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64
 	const berth_graph *g = p->g;
 	uint64_t *pair;
 	size_t len = 0, kept = 0;
-	BERTH_TRY(BERTH_NEW(mem, pair, 2 * (size_t)g->n_edges, err));
+	BERTH_TRY_NEW(mem, 2 * (size_t)g->n_edges, err, pair);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			uint32_t a = (uint32_t)p->op_coloc[g->tensor_producer[t]],
@@ -47,12 +47,9 @@ berth_status berth_moves_new(const berth_problem *p, berth_arena *mem, berth_mov
 	uint64_t *pair;
 	size_t n;
 	BERTH_TRY(coloc_pairs(p, mem, &pair, &n, err));
-	BERTH_TRY(BERTH_NEW(mem, m.coloc_near_off, (size_t)p->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, m.coloc_near, n, err));
-	BERTH_TRY(BERTH_NEW(mem, m.coloc_seq, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, m.coloc_at, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, m.moved, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, m.seen, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_colocs + 1, err, m.coloc_near_off);
+	BERTH_TRY_NEW(mem, n, err, m.coloc_near);
+	BERTH_TRY_NEW(mem, p->n_colocs, err, m.coloc_seq, m.coloc_at, m.moved, m.seen);
 	for (size_t i = 0; i < n; i++) {
 		m.coloc_near[i] = (int32_t)(uint32_t)pair[i];
 		m.coloc_near_off[(pair[i] >> 32) + 1]++;

@@ -2,8 +2,7 @@
  * a single one, several of one device that are joined in the graph, or a topological window. Or it exchanges
  * the devices of two colocation groups. Where the graph has blocks, a quarter of the moves shift a border
  * between stages. */
-#ifndef BERTH_MOVES_H
-#define BERTH_MOVES_H
+#pragma once
 
 #include "problem.h"
 #include "rng.h"
@@ -54,5 +53,3 @@ void berth_moves_gather(berth_moves *m, int32_t coloc, int32_t size, berth_rng *
  * all did. share: how many of all colocation groups a move takes at most, but one in any case. Expected
  * O(colocation groups moved * degree + operators moved). */
 int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev);
-
-#endif

@@ -13,8 +13,7 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 	BERTH_SCRATCH(tmp);
 	bool fits = false;
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev, order);
 	for (int k = 0; k < BERTH_MEMORY_TRIES && !fits; k++) {
 		if (!berth_search_afford(s, berth_seed_list_ns(s->p)) && k > 0)
 			break;

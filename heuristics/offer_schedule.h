@@ -1,7 +1,6 @@
 /* What list schedules share: they are offered to a search with more and more memory asked for, until the
  * placement fits. Ranks of operators by mean times; upward ranks are berth_problem.op_rank_ns. */
-#ifndef BERTH_OFFER_SCHEDULE_H
-#define BERTH_OFFER_SCHEDULE_H
+#pragma once
 
 #include "partial.h"
 #include "problem.h"
@@ -25,5 +24,3 @@ berth_status berth_offer_schedule(berth_search *s, berth_schedule_fn schedule, v
 /* rank_d of CPOP (Topcuoglu, Hariri, Wu 2002): mean times and mean transfers from the sources to each
  * operator, without its own time. op_rank_ns out [n_ops]. O(ops + edges). */
 void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* The methods of this folder and its rooms. The portfolio among them: seeds.h. */
-#ifndef BERTH_REGISTRY_H
-#define BERTH_REGISTRY_H
+#pragma once
 
 #include "seeds.h"
 
@@ -45,5 +44,3 @@ BERTH_HEURISTICS(BERTH_DECLARE_METHOD)
 /* All of them. */
 extern const berth_method *const berth_heuristics[];
 extern const int32_t berth_n_heuristics;
-
-#endif

@@ -190,13 +190,10 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 	const berth_problem *p = s->p;
 	repair r = {.s = s, .p = p};
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, r.coloc_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.coloc_stays, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.trial, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.left, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.room, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.pool_left, p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.pool_over, p->n_pools, err));
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, r.coloc_bytes, r.coloc_stays);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, r.trial);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, r.left, r.room);
+	BERTH_TRY_NEW(tmp, p->n_pools, err, r.pool_left, r.pool_over);
 	berth_coloc_bytes(p, r.coloc_bytes);
 	return descend(&r, op_dev, tmp, err);
 }
@@ -232,7 +229,7 @@ berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err
 	int32_t *op_dev;
 	if (berth_score_feasible(s->best))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev);
 	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
 	return berth_repair(s, op_dev, tmp, err);
 }

@@ -1,6 +1,5 @@
 /* Repair of a placement that exceeds memory or breaks a rule. */
-#ifndef BERTH_REPAIR_H
-#define BERTH_REPAIR_H
+#pragma once
 
 #include "search.h"
 
@@ -14,5 +13,3 @@ berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, be
 
 /* The same from the incumbent, unless it is feasible. tmp is scratch, reset at exit. */
 berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err *err);
-
-#endif

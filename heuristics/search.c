@@ -84,11 +84,10 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	int32_t workers = berth_pool_workers(cfg->pool);
 	s.cfg.kept = NULL; /* set by whose search it is */
 	BERTH_TRY(berth_problem_feasible(p, err));
-	BERTH_TRY(BERTH_NEW(mem, s.eval, workers, err));
+	BERTH_TRY_NEW(mem, workers, err, s.eval);
 	for (int32_t w = 0; w < workers; w++)
 		BERTH_TRY(berth_eval_new(p, &cfg->objective, mem, &s.eval[w], err));
-	BERTH_TRY(BERTH_NEW(mem, s.best_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s.best_order, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, s.best_dev, s.best_order);
 	s.told = berth_wall_seconds();
 	s.started = cfg->time_from != 0 ? cfg->time_from : s.told;
 	s.cpu_started = cfg->cpu_from != 0 ? cfg->cpu_from : cfg->cpu_s > 0 ? berth_cpu_seconds() : 0;
@@ -381,7 +380,7 @@ berth_status berth_search_offer_keyed(berth_search *s, berth_keyed x, berth_aren
 	BERTH_SCRATCH(tmp);
 	berth_eval *e = &s->eval[0];
 	int32_t *order;
-	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, order);
 	berth_score score = berth_eval_keyed(e, x);
 	s->evaluations++;
 	if (isfinite(score.excess)) {
@@ -428,7 +427,7 @@ static berth_status certify_whole(const berth_problem *p, int64_t told_ns, berth
 {
 	int64_t *known;
 	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, known, 2 * cells, err));
+	BERTH_TRY_NEW(tmp, 2 * cells, err, known);
 	known[0] = x->best.bound_ns;
 	known[cells] = told_ns;
 	const berth_known_block all = {0, p->n_ops, -1, -1, known, known + cells};

@@ -10,8 +10,7 @@
  * time limit may cut it short, by berth_search_afford. Seeds then cost at most a tenth of the time, in work
  * that is counted, and a run whose seeds were cut has no counterpart without a time limit: left_out names
  * them. Work of BERTH_SURE_NS is never cut, so this is so for large problems only. */
-#ifndef BERTH_SEARCH_H
-#define BERTH_SEARCH_H
+#pragma once
 
 #include "bounds.h"
 #include "eval.h"
@@ -260,5 +259,3 @@ berth_status berth_search_bounds(const berth_problem *p, const berth_bound_optio
  * BERTH_EUNSUPPORTED (the cost model has none). */
 berth_status berth_search_certify(const berth_problem *p, const berth_bound_options *o, int64_t told_ns,
                                   berth_bound_proof *x, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -183,7 +183,7 @@ static berth_status run_far(berth_search *s, int32_t i, const berth_seed *seed, 
 		berth_search_offer(s, sub.best_dev, berth_search_order(&sub));
 	if (!use->kept)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(use->mem, use->kept[i], s->p->n_ops, err));
+	BERTH_TRY_NEW(use->mem, s->p->n_ops, err, use->kept[i]);
 	if (bytes)
 		memcpy(use->kept[i], sub.best_dev, bytes);
 	return BERTH_OK;

@@ -1,8 +1,7 @@
 /* Seeds: quick answers that a search starts from. Under a time limit they cost at most a tenth of it, in work
  * that is counted by rules of thumb, not measured: the same time leaves out the same seeds on every machine,
  * unless the time is over. Which ones were left out, or cut short, stands in the search. */
-#ifndef BERTH_SEEDS_H
-#define BERTH_SEEDS_H
+#pragma once
 
 #include "method.h"
 
@@ -63,5 +62,3 @@ double berth_seed_priced_ahead_ns(const berth_problem *p);
 double berth_seed_pbqp_round_ns(const berth_problem *p);
 /* What counts as the work of its first answer. */
 double berth_seed_pbqp_ns(const berth_problem *p);
-
-#endif

@@ -44,8 +44,8 @@ static berth_status cut_pieces(stages *x, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = x->p;
 	double *weight, time = 1, bytes = 1, sum = 0;
 	int64_t *coloc_bytes;
-	BERTH_TRY(BERTH_NEW(tmp, weight, p->n_chain, err));
-	BERTH_TRY(BERTH_NEW(tmp, coloc_bytes, p->n_colocs, err));
+	BERTH_TRY_NEW(tmp, p->n_chain, err, weight);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, coloc_bytes);
 	berth_coloc_bytes(p, coloc_bytes);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		time += (double)p->op_mean_ns[op];
@@ -112,15 +112,11 @@ static void fill_moves(stages *x, int32_t t)
 static berth_status fill(stages *x, berth_arena *tmp, berth_err *err)
 {
 	size_t n = (size_t)x->n, d = (size_t)x->n_devs, cells = ((size_t)x->most + 1) * (n + 1) * d;
-	BERTH_TRY(BERTH_NEW(tmp, x->time, n * d, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->away, n * d, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->kept, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->passing, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->move, n * d * d, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->cost, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->from, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->from_dev, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->piece_dev, n, err));
+	BERTH_TRY_NEW(tmp, n * d, err, x->time, x->away);
+	BERTH_TRY_NEW(tmp, n, err, x->kept, x->passing);
+	BERTH_TRY_NEW(tmp, n * d * d, err, x->move);
+	BERTH_TRY_NEW(tmp, cells, err, x->cost, x->from, x->from_dev);
+	BERTH_TRY_NEW(tmp, n, err, x->piece_dev);
 	for (int32_t op = 0; op < x->p->n_ops; op++)
 		fill_piece(x, op);
 	for (int32_t t = 0; t < x->p->g->n_tensors; t++)
@@ -272,8 +268,8 @@ static berth_status solve_orders(stages *x, question *q, bool *found, berth_aren
 	BERTH_SCRATCH(tmp);
 	int32_t *rank, *kept;
 	double best = NEVER;
-	BERTH_TRY(BERTH_NEW(tmp, rank, x->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, kept, x->n, err));
+	BERTH_TRY_NEW(tmp, x->n_devs, err, rank);
+	BERTH_TRY_NEW(tmp, x->n, err, kept);
 	q->rank = rank;
 	for (int32_t k = 0; x->n_devs <= EVERY_ORDER ? every_order(x, k, rank) : some_order(x, k, rank);
 	     k++) {
@@ -431,12 +427,9 @@ static void start_trial(stages *x, const int32_t *op_dev)
 static berth_status offer(stages *x, int32_t *op_dev, int64_t evaluations, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->p;
-	BERTH_TRY(BERTH_NEW(tmp, x->order, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->op_chain, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->chain_piece, p->n_chain, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->chain_dev, p->n_chain, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->chain_trial, p->n_chain, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->trial, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, x->order, x->op_chain);
+	BERTH_TRY_NEW(tmp, p->n_chain, err, x->chain_piece, x->chain_dev, x->chain_trial);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, x->trial);
 	BERTH_TRY(berth_cuts_operators(p, x->order, x->op_chain, tmp, err));
 	BERTH_TRY(cut_pieces(x, tmp, err));
 	x->most = p->max_cuts >= 0 && p->max_cuts + 1 < x->n_devs ? p->max_cuts + 1 : x->n_devs;

@@ -2,8 +2,7 @@
  * come from a dynamic program, as pipelines are made (after Tarnawski et al., "Efficient Algorithms for
  * Device Placement of DNN Graph Operators", NeurIPS 2020, for a chain), and from moves of the borders between
  * stages. */
-#ifndef BERTH_STAGES_H
-#define BERTH_STAGES_H
+#pragma once
 
 #include "search.h"
 
@@ -14,5 +13,3 @@
  * are evaluated, which is counted, not limited. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_stages_offer(berth_search *s, int32_t *op_dev, int64_t evaluations, berth_arena *tmp,
                                 berth_err *err);
-
-#endif

@@ -14,7 +14,7 @@ enum { EVERY = 4, DRAWS = 2 };
 static berth_status spread(const double *x, int32_t n, berth_rng *rng, berth_arena *mem, double **out,
                            berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	BERTH_TRY_NEW(mem, n, err, *out);
 	for (int32_t i = 0; i < n; i++)
 		(*out)[i] = x[i] * exp(SPREAD * berth_rng_normal(rng));
 	return BERTH_OK;
@@ -28,8 +28,7 @@ static berth_status draw(const berth_train_item *item, int32_t k, berth_rng *rng
 	berth_system *y;
 	berth_problem *p;
 	char *name;
-	BERTH_TRY(BERTH_NEW(mem, y, 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, y, p);
 	*y = *s;
 	BERTH_TRY(spread(s->dev_peak_flops, s->n_devs, rng, mem, &y->dev_peak_flops, err));
 	BERTH_TRY(spread(s->dev_mem_bandwidth, s->n_devs, rng, mem, &y->dev_mem_bandwidth, err));
@@ -48,8 +47,8 @@ berth_status berth_fine_tune_split(const berth_train_item *item, int32_t n, uint
 {
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_TUNE);
 	berth_fine_tune x = {0};
-	BERTH_TRY(BERTH_NEW(mem, x.learned, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.kept, DRAWS * n, err));
+	BERTH_TRY_NEW(mem, n, err, x.learned);
+	BERTH_TRY_NEW(mem, DRAWS * n, err, x.kept);
 	for (int32_t i = 0; i < n; i++)
 		if (n >= EVERY && (i + 1) % EVERY == 0)
 			x.kept[x.n_kept++] = item[i];

@@ -1,7 +1,6 @@
 /* What a user's pairs are in fine-tuning: some are learned from, others are kept aside, to see whether what
  * is learned holds for more than these. */
-#ifndef BERTH_FINE_TUNE_H
-#define BERTH_FINE_TUNE_H
+#pragma once
 
 #include "train.h"
 
@@ -28,5 +27,3 @@ berth_status berth_fine_tune_cfg(const berth_policy_file *from, const berth_fine
  * BERTH_ENOMEM. */
 berth_status berth_fine_tune_split(const berth_train_item *item, int32_t n, uint64_t seed, berth_arena *mem,
                                    berth_arena *tmp, berth_fine_tune *out, berth_err *err);
-
-#endif

@@ -57,14 +57,12 @@ void berth_learner_measure(const berth_learner *l, int32_t i, learner_sizes *z)
 berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, berth_arena *mem,
                                      berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, l->batch, l->cfg.at_once, err));
+	BERTH_TRY_NEW(mem, l->cfg.at_once, err, l->batch);
 	for (int32_t k = 0; k < l->cfg.at_once; k++) {
 		berth_batch *b = &l->batch[k];
-		BERTH_TRY(BERTH_NEW(mem, b->acts, z->acts, err));
-		BERTH_TRY(BERTH_NEW(mem, b->grads, policy_param_count(&l->dims), err));
-		BERTH_TRY(BERTH_NEW(mem, b->advantage, z->rows, err));
-		BERTH_TRY(BERTH_NEW(mem, b->score, z->rows, err));
-		BERTH_TRY(BERTH_NEW(mem, b->reward, z->rows, err));
+		BERTH_TRY_NEW(mem, z->acts, err, b->acts);
+		BERTH_TRY_NEW(mem, policy_param_count(&l->dims), err, b->grads);
+		BERTH_TRY_NEW(mem, z->rows, err, b->advantage, b->score, b->reward);
 	}
 	return decoding_of(l)->new_scratch(l, z, mem, err);
 }
@@ -72,7 +70,7 @@ berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, b
 static berth_status new_params(berth_learner *l, const nn_real *params, berth_arena *mem, berth_err *err)
 {
 	size_t n = policy_param_count(&l->dims);
-	BERTH_TRY(BERTH_NEW(mem, l->params, n, err));
+	BERTH_TRY_NEW(mem, n, err, l->params);
 	BERTH_TRY(adam_new(n, mem, &l->adam, err));
 	if (params) {
 		memcpy(l->params, params, n * sizeof *params);
@@ -91,7 +89,7 @@ static berth_status new_closed(const berth_learner_cfg *cfg, uint64_t seed, cons
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
 	l.dims = berth_encode_dims(cfg->hidden, cfg->rounds);
 	BERTH_TRY(new_params(&l, params, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, l.pair, n_pairs, err));
+	BERTH_TRY_NEW(mem, n_pairs, err, l.pair);
 	for (int32_t i = 0; i < n_pairs; i++)
 		l.pair[i].seed = seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
 	*out = l;

@@ -5,8 +5,7 @@
  * incumbent), and updates the network. How placements are drawn is the decoding's part (learner_decoding).
  * Everything is a function of the seed and of the sequence of steps; random streams belong to (pair,
  * episode). */
-#ifndef BERTH_LEARNER_H
-#define BERTH_LEARNER_H
+#pragma once
 
 #include "all_gather.h"
 #include "learner_cfg.h"
@@ -240,5 +239,3 @@ void learner_note_ppo(const policy_ppo_stats *now, berth_step_stats *stats);
 /* One Adam step from the batch's gradient; *norm: its length. Fails: BERTH_EINVAL where that is not
  * finite. */
 berth_status learner_apply(berth_learner *l, const berth_batch *b, double *norm, berth_err *err);
-
-#endif

@@ -36,11 +36,11 @@ static size_t cells_of(const berth_pair *pair)
 static berth_status new_pair(const berth_learner_cfg *c, berth_pair *pair, berth_arena *mem, berth_err *err)
 {
 	size_t most = (size_t)window_of(c, batch_most(c));
-	BERTH_TRY(BERTH_NEW(mem, pair->window_action, most * (size_t)pair->e.n_groups, err));
-	BERTH_TRY(BERTH_NEW(mem, pair->window_reward, most, err));
+	BERTH_TRY_NEW(mem, most * (size_t)pair->e.n_groups, err, pair->window_action);
+	BERTH_TRY_NEW(mem, most, err, pair->window_reward);
 	if (!(c->table_lr > 0))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, pair->table, cells_of(pair), err));
+	BERTH_TRY_NEW(mem, cells_of(pair), err, pair->table);
 	return adam_new(cells_of(pair), mem, &pair->table_adam, err);
 }
 
@@ -48,14 +48,11 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 {
 	berth_one_shot *o = &l->one_shot;
 	BERTH_TRY(policy_batch_new(z->cells, mem, &o->batch, err));
-	BERTH_TRY(BERTH_NEW(mem, o->action, z->rows * z->groups, err));
-	BERTH_TRY(BERTH_NEW(mem, o->op_devs, z->workers * z->ops, err));
-	BERTH_TRY(BERTH_NEW(mem, o->threshold, z->cells, err));
-	BERTH_TRY(BERTH_NEW(mem, o->logits, z->cells, err));
-	BERTH_TRY(BERTH_NEW(mem, o->dlogits, z->cells, err));
-	BERTH_TRY(BERTH_NEW(mem, o->work, z->cells * 2, err));
-	BERTH_TRY(BERTH_NEW(mem, o->logp, z->cells, err));
-	BERTH_TRY(BERTH_NEW(mem, o->votes, z->cells, err));
+	BERTH_TRY_NEW(mem, z->rows * z->groups, err, o->action);
+	BERTH_TRY_NEW(mem, z->workers * z->ops, err, o->op_devs);
+	BERTH_TRY_NEW(mem, z->cells, err, o->threshold, o->logits, o->dlogits);
+	BERTH_TRY_NEW(mem, z->cells * 2, err, o->work);
+	BERTH_TRY_NEW(mem, z->cells, err, o->logp, o->votes);
 	return BERTH_NEW(mem, o->share, z->cells, err);
 }
 

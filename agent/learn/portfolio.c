@@ -14,7 +14,7 @@ static berth_status run_one(berth_search *s, const berth_method *method, berth_p
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
 	*answer = (berth_portfolio_answer){method->name, sub.best, NULL};
-	BERTH_TRY(BERTH_NEW(mem, answer->op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, answer->op_dev);
 	if (bytes)
 		memcpy(answer->op_dev, sub.best_dev, bytes);
 	return BERTH_OK;

@@ -1,7 +1,6 @@
 /* The portfolio from which the agent starts: the answers of a few heuristics. The best single device is the
  * reference of rewards. */
-#ifndef BERTH_PORTFOLIO_H
-#define BERTH_PORTFOLIO_H
+#pragma once
 
 #include "search.h"
 
@@ -24,5 +23,3 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
 
 /* Value of the best single device alone, for rewards. Its evaluations count. Its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -26,7 +26,7 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 	*out = s->cfg.policy;
 	if (*out)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, f, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, f);
 	BERTH_TRY(berth_policy_builtin(mem, f, err));
 	*out = f;
 	return BERTH_OK;
@@ -34,8 +34,8 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 
 static berth_status new_base(const berth_policy_file *f, berth_arena *mem, berth_proposals *p, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, p->base_acts,
-	                    policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
+	BERTH_TRY_NEW(mem, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
+	              p->base_acts);
 	policy_embed(&f->dims, f->base, &p->e.in, p->base_acts);
 	p->base_net = policy_stepper_of(&f->dims, f->base, &p->e.in, p->base_acts);
 	p->base_keys = policy_keys(&f->dims, &p->e.in, p->base_acts);
@@ -52,8 +52,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	BERTH_TRY(berth_encode(s->p, aim, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
 	BERTH_TRY(policy_input_check(&f->dims, &p->e.in, err));
 	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->rollout, err));
-	BERTH_TRY(BERTH_NEW(mem, p->acts,
-	                    policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err));
+	BERTH_TRY_NEW(mem, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
+	              p->acts);
 	policy_embed(&f->dims, f->params, &p->e.in, p->acts);
 	p->net = policy_stepper_of(&f->dims, f->params, &p->e.in, p->acts);
 	p->keys = policy_keys(&f->dims, &p->e.in, p->acts);
@@ -61,8 +61,7 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 		BERTH_TRY(new_base(f, mem, p, err));
 	p->batch = (berth_rollout_batch){
 		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
-	BERTH_TRY(BERTH_NEW(mem, p->batch.op_devs, BATCH * ops, err));
-	BERTH_TRY(BERTH_NEW(mem, p->batch.orders, BATCH * ops, err));
+	BERTH_TRY_NEW(mem, BATCH * ops, err, p->batch.op_devs, p->batch.orders);
 	return BERTH_NEW(mem, p->batch.scores, 2 * BATCH, err);
 }
 
@@ -155,7 +154,7 @@ static berth_status find_start(starts *w, const berth_seed *seed, berth_search *
 	size_t bytes = (size_t)w->s->p->n_ops * sizeof *copy;
 	BERTH_TRY(berth_method_run_apart(seed->method, w->s, &w->s->cfg.objective, sub, tmp, err));
 	w->s->evaluations += sub->evaluations;
-	BERTH_TRY(BERTH_NEW(w->s->mem, copy, w->s->p->n_ops, err));
+	BERTH_TRY_NEW(w->s->mem, w->s->p->n_ops, err, copy);
 	if (bytes)
 		memcpy(copy, sub->best_dev, bytes);
 	w->op_dev[w->n++] = copy;

@@ -1,7 +1,6 @@
 /* What a trained policy proposes for a search, without learning on: its most probable placement, and draws
  * from it. */
-#ifndef BERTH_PROPOSALS_H
-#define BERTH_PROPOSALS_H
+#pragma once
 
 #include "method.h"
 #include "policy_file.h"
@@ -48,5 +47,3 @@ void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
 
 /* `policy` as a method: one pass, and its revisions, as a search of their own. */
 extern const berth_method berth_method_policy;
-
-#endif

@@ -38,19 +38,17 @@ static berth_status new_pair(const berth_learner_cfg *cfg, berth_pair *pair, ber
 static berth_status new_batch(berth_sequence *q, const learner_sizes *z, size_t hidden, berth_arena *mem,
                               berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, q->episode, q->most, err));
+	BERTH_TRY_NEW(mem, q->most, err, q->episode);
 	for (int32_t i = 0; i < q->most; i++)
 		BERTH_TRY(berth_episode_new(z->ops, z->op_cells, mem, &q->episode[i], err));
-	BERTH_TRY(BERTH_NEW(mem, q->op_devs, (size_t)q->most * z->ops, err));
-	BERTH_TRY(BERTH_NEW(mem, q->orders, (size_t)q->most * z->ops, err));
-	BERTH_TRY(BERTH_NEW(mem, q->scores, 2 * (size_t)q->most, err));
-	BERTH_TRY(BERTH_NEW(mem, q->hidden, z->op_cells * hidden, err));
-	BERTH_TRY(BERTH_NEW(mem, q->logits, z->op_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, q->dlogits, z->op_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, q->work, 2 * z->op_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, q->guide_dev, z->ops, err));
+	BERTH_TRY_NEW(mem, (size_t)q->most * z->ops, err, q->op_devs, q->orders);
+	BERTH_TRY_NEW(mem, 2 * (size_t)q->most, err, q->scores);
+	BERTH_TRY_NEW(mem, z->op_cells * hidden, err, q->hidden);
+	BERTH_TRY_NEW(mem, z->op_cells, err, q->logits, q->dlogits);
+	BERTH_TRY_NEW(mem, 2 * z->op_cells, err, q->work);
+	BERTH_TRY_NEW(mem, z->ops, err, q->guide_dev);
 	BERTH_TRY(berth_guide_room(z->ops, z->op_cells, mem, &q->guide, err));
-	BERTH_TRY(BERTH_NEW(mem, q->keys, z->groups, err));
+	BERTH_TRY_NEW(mem, z->groups, err, q->keys);
 	return BERTH_NEW(mem, q->dkeys, z->groups, err);
 }
 

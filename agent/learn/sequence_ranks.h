@@ -4,8 +4,7 @@
  *
  * What goes over the wire after an epoch: the gradient of each batch, as many floats as the network has
  * parameters; after the first one also rewards, and the best placement with its order. */
-#ifndef BERTH_SEQUENCE_RANKS_H
-#define BERTH_SEQUENCE_RANKS_H
+#pragma once
 
 #include "learner.h"
 
@@ -24,5 +23,3 @@ void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int6
 
 /* What came of epoch `epoch` of the first n batches to all ranks. Fails: as berth_ranks_trade. */
 berth_status sequence_trade(berth_learner *l, int32_t n, int32_t epoch, berth_err *err);
-
-#endif

@@ -98,8 +98,7 @@ static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *wor
 {
 	each_item x = {.w = w, .work = work, .mine = mine, .first = first};
 	BERTH_SCRATCH(w->tmp);
-	BERTH_TRY(BERTH_NEW(w->tmp, x.status, end - first, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, x.err, end - first, err));
+	BERTH_TRY_NEW(w->tmp, end - first, err, x.status, x.err);
 	berth_pool_run(w->cfg->pool, end - first, do_one, &x);
 	for (int32_t k = 0; k < end - first; k++)
 		if (x.status[k] != BERTH_OK)
@@ -115,7 +114,7 @@ static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err
 static berth_status open_learner(trainer *w, berth_err *err)
 {
 	berth_search **all;
-	BERTH_TRY(BERTH_NEW(w->mem, all, w->n_items, err));
+	BERTH_TRY_NEW(w->mem, w->n_items, err, all);
 	for (int32_t i = 0; i < w->n_items; i++)
 		all[i] = &w->search[i];
 	const nn_real *params = trainer_tunes(w) ? w->cfg->from->params : NULL;
@@ -135,7 +134,7 @@ static berth_status imitate_item(trainer *w, int32_t i, berth_err *err)
 	if (!trainer_streams(w))
 		return berth_learner_clone_starts(&w->l, i, 1, &op_dev, START_STEPS, err);
 	BERTH_TRY(trainer_open(w, i, err));
-	BERTH_TRY(BERTH_NEW(&pair->tmp, start, pair->n_ops, err));
+	BERTH_TRY_NEW(&pair->tmp, pair->n_ops, err, start);
 	for (int32_t op = 0; op < pair->n_ops; op++)
 		start[op] = pair->start[op];
 	op_dev = start;
@@ -316,7 +315,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 	out->done = w->search_start >= 0 && learned(w) < w->cfg->evaluations - trainer_reserve(w);
 	if (trainer_tunes(w))
 		BERTH_TRY(trainer_tune_report(w, &out->tuned, err));
-	BERTH_TRY(BERTH_NEW(w->mem, out->best, w->n_items, err));
+	BERTH_TRY_NEW(w->mem, w->n_items, err, out->best);
 	for (int32_t i = 0; i < w->n_items; i++) {
 		const berth_search *h = &w->search[i];
 		const berth_portfolio *known = &w->pair[i].portfolio;
@@ -331,7 +330,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 		                           .collapsed = train_turns_collapsed(&w->turns, i)};
 		if (trainer_streams(w))
 			continue;
-		BERTH_TRY(BERTH_NEW(w->mem, best->op_dev, h->p->n_ops, err));
+		BERTH_TRY_NEW(w->mem, h->p->n_ops, err, best->op_dev);
 		if (h->p->n_ops)
 			memcpy(best->op_dev, h->best_dev, (size_t)h->p->n_ops * sizeof *best->op_dev);
 	}
@@ -378,7 +377,7 @@ static berth_status open_streamed(trainer *w, berth_err *err)
 
 static berth_status open_all(trainer *w, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(w->mem, w->search, w->n_items, err));
+	BERTH_TRY_NEW(w->mem, w->n_items, err, w->search);
 	if (trainer_streams(w))
 		return open_streamed(w, err);
 	BERTH_TRY(do_each(w, open_item, false, err));
@@ -424,7 +423,7 @@ static berth_status keep_start(trainer *w, int32_t i, learner_sizes *z, berth_er
 	                                .system = berth_arena_strdup(w->mem, item.system)};
 	if (!pair->item.graph || !pair->item.system)
 		return berth_nomem(err);
-	BERTH_TRY(BERTH_NEW(&w->starts, pair->start, pair->n_ops, err));
+	BERTH_TRY_NEW(&w->starts, pair->n_ops, err, pair->start);
 	for (int32_t op = 0; op < pair->n_ops; op++)
 		pair->start[op] = (uint8_t)best[op];
 	for (int32_t k = 0; k < pair->portfolio.n; k++)
@@ -535,7 +534,7 @@ berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *ite
 		                  berth_decoding_name(cfg->learner.decoding));
 	if (cfg->path && !(w.older = berth_arena_printf(mem, "%s" BERTH_TRAIN_OLDER, cfg->path)))
 		return berth_nomem(err);
-	BERTH_TRY(BERTH_NEW(mem, w.pair, n_items, err));
+	BERTH_TRY_NEW(mem, n_items, err, w.pair);
 	berth_status st = berth_ranks_agree(w.ranks, train(&w, out, err), err);
 	for (int32_t i = 0; i < n_items; i++) {
 		berth_arena_free(&w.pair[i].mem);

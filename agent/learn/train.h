@@ -1,7 +1,6 @@
 /* Training a policy over graphs and systems, in steps that can be interrupted at any moment and gone on with
  * to the same bits. */
-#ifndef BERTH_TRAIN_H
-#define BERTH_TRAIN_H
+#pragma once
 
 #include "learner.h"
 #include "policy_file.h"
@@ -136,5 +135,3 @@ double berth_train_cost_s(const berth_problem *p);
  * set. */
 berth_status berth_train(const berth_train_cfg *cfg, const berth_train_item *items, int32_t n_items,
                          berth_arena *mem, berth_arena *tmp, berth_train_result *out, berth_err *err);
-
-#endif

@@ -57,9 +57,9 @@ berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev,
 {
 	train_pair *pair = &w->pair[i];
 	if (!pair->dev)
-		BERTH_TRY(BERTH_NEW(w->mem, pair->dev, pair->n_ops, err));
+		BERTH_TRY_NEW(w->mem, pair->n_ops, err, pair->dev);
 	if (op_order && !pair->order)
-		BERTH_TRY(BERTH_NEW(w->mem, pair->order, pair->n_ops, err));
+		BERTH_TRY_NEW(w->mem, pair->n_ops, err, pair->order);
 	for (int32_t op = 0; op < pair->n_ops; op++) {
 		pair->dev[op] = (uint8_t)op_dev[op];
 		if (op_order)
@@ -162,9 +162,8 @@ berth_status trainer_open_slot(trainer *w, int32_t i, berth_err *err)
 	berth_problem *sizes;
 	if (pair->open)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&pair->mem, sizes, 1, err));
-	BERTH_TRY(BERTH_NEW(&pair->mem, s.best_dev, pair->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&pair->mem, s.best_order, pair->n_ops, err));
+	BERTH_TRY_NEW(&pair->mem, 1, err, sizes);
+	BERTH_TRY_NEW(&pair->mem, pair->n_ops, err, s.best_dev, s.best_order);
 	sizes->n_ops = pair->n_ops;
 	s.p = sizes;
 	resume_search(w, i, &s);

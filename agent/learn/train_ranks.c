@@ -21,9 +21,8 @@ berth_status trainer_deal(trainer *w, int32_t n, const int64_t *work, int32_t *r
 	BERTH_SCRATCH(w->tmp);
 	int32_t *order, *scratch;
 	int64_t *load;
-	BERTH_TRY(BERTH_NEW(w->tmp, order, n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, scratch, n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, load, w->ranks->n, err));
+	BERTH_TRY_NEW(w->tmp, n, err, order, scratch);
+	BERTH_TRY_NEW(w->tmp, w->ranks->n, err, load);
 	for (int32_t i = 0; i < n; i++)
 		order[i] = i;
 	berth_sort(order, (size_t)n, scratch, compare_work, work);
@@ -36,8 +35,7 @@ berth_status trainer_deal_items(trainer *w, berth_err *err)
 	BERTH_SCRATCH(w->tmp);
 	int64_t *work;
 	int32_t *rank;
-	BERTH_TRY(BERTH_NEW(w->tmp, work, w->n_items, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, rank, w->n_items, err));
+	BERTH_TRY_NEW(w->tmp, w->n_items, err, work, rank);
 	for (int32_t i = 0; i < w->n_items; i++)
 		work[i] = (int64_t)w->items[i].p->n_ops * w->items[i].p->n_devs;
 	BERTH_TRY(trainer_deal(w, w->n_items, work, rank, err));
@@ -122,7 +120,7 @@ berth_status trainer_check_state(trainer *w, berth_err *err)
 	nn_real *x;
 	if (w->ranks->n == 1)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&mem, x, 3 * n, err));
+	BERTH_TRY_NEW(&mem, 3 * n, err, x);
 	memcpy(x + at++ * n, w->l.params, n * sizeof *x);
 	memcpy(x + at++ * n, w->l.adam.m, n * sizeof *x);
 	memcpy(x + at * n, w->l.adam.v, n * sizeof *x);
@@ -141,7 +139,7 @@ static berth_status pack_name(berth_pack *p, const char **name, berth_arena *mem
 		berth_pack_bytes(p, (void *)(uintptr_t)*name, n);
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(mem, copy, (n < p->n ? n : p->n) + 1, err));
+	BERTH_TRY_NEW(mem, (n < p->n ? n : p->n) + 1, err, copy);
 	berth_pack_bytes(p, copy, n < p->n ? n : p->n);
 	*name = copy;
 	return BERTH_OK;
@@ -159,7 +157,7 @@ static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_
 		BERTH_TRY(pack_name(p, &a->method, mem, err));
 		BERTH_PACK(p, a->score);
 		if (p->how == BERTH_PACK_TAKE)
-			BERTH_TRY(BERTH_NEW(pair, a->op_dev, n_ops, err));
+			BERTH_TRY_NEW(pair, n_ops, err, a->op_dev);
 		berth_pack_bytes(p, a->op_dev, (size_t)n_ops * sizeof *a->op_dev);
 	}
 	return BERTH_OK;
@@ -242,11 +240,11 @@ static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_er
 	BERTH_PACK(p, s->best);
 	BERTH_PACK(p, s->best_has_order);
 	if (p->how == BERTH_PACK_TAKE) {
-		BERTH_TRY(BERTH_NEW(w->mem, pair->dev, pair->n_ops, err));
-		BERTH_TRY(BERTH_NEW(&w->starts, pair->start, pair->n_ops, err));
+		BERTH_TRY_NEW(w->mem, pair->n_ops, err, pair->dev);
+		BERTH_TRY_NEW(&w->starts, pair->n_ops, err, pair->start);
 	}
 	if (p->how == BERTH_PACK_TAKE && s->best_has_order)
-		BERTH_TRY(BERTH_NEW(w->mem, pair->order, pair->n_ops, err));
+		BERTH_TRY_NEW(w->mem, pair->n_ops, err, pair->order);
 	berth_pack_bytes(p, pair->dev, (size_t)pair->n_ops);
 	berth_pack_bytes(p, pair->start, (size_t)pair->n_ops);
 	if (s->best_has_order)
@@ -304,7 +302,7 @@ static berth_status trade_done(void *ctx, int32_t rank, berth_pack *p, berth_err
 berth_status trainer_trade_done(trainer *w, int64_t own, berth_train_rank **out, berth_err *err)
 {
 	const berth_ranks *r = w->ranks;
-	BERTH_TRY(BERTH_NEW(w->mem, *out, r->n, err));
+	BERTH_TRY_NEW(w->mem, r->n, err, *out);
 	for (int32_t i = 0; i < r->n; i++)
 		(*out)[i].host = r->host ? r->host[i] : "";
 	(*out)[r->me].evaluations = own;

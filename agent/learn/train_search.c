@@ -111,8 +111,7 @@ static berth_status open_again(item_search *x, berth_train_item *item, berth_sea
 	BERTH_TRY(berth_portfolio_run(&s, &x->mem, &x->tmp, known, err));
 	*h = w->search[x->item];
 	h->p = item->p;
-	BERTH_TRY(BERTH_NEW(&x->mem, h->best_dev, item->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&x->mem, h->best_order, item->p->n_ops, err));
+	BERTH_TRY_NEW(&x->mem, item->p->n_ops, err, h->best_dev, h->best_order);
 	trainer_incumbent(w, x->item, h->best_dev, h->best_order);
 	return BERTH_OK;
 }
@@ -202,8 +201,7 @@ static berth_status trade_found(void *ctx, int32_t rank, berth_pack *p, berth_er
 		if (y->rank != rank)
 			continue;
 		if (p->how == BERTH_PACK_TAKE) {
-			BERTH_TRY(BERTH_NEW(&y->mem, y->s.best_dev, n_ops, err));
-			BERTH_TRY(BERTH_NEW(&y->mem, y->s.best_order, n_ops, err));
+			BERTH_TRY_NEW(&y->mem, n_ops, err, y->s.best_dev, y->s.best_order);
 		}
 		BERTH_PACK(p, y->s.evaluations);
 		BERTH_PACK(p, y->s.best);
@@ -250,7 +248,7 @@ static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t le
 {
 	BERTH_SCRATCH(w->tmp);
 	item_search *part;
-	BERTH_TRY(BERTH_NEW(w->tmp, part, n, err));
+	BERTH_TRY_NEW(w->tmp, n, err, part);
 	return search_some(w, part, first, n, left, cut, err);
 }
 

@@ -82,10 +82,9 @@ static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *
 		if (!(name[k] = berth_arena_printf(s->tmp, "state.%d.%s", i, part[k])))
 			return berth_nomem(err);
 	if (!s->w) {
-		BERTH_TRY(BERTH_NEW(s->tmp, s->action[i], window * groups, err));
-		BERTH_TRY(BERTH_NEW(s->tmp, s->reward[i], window, err));
-		BERTH_TRY(BERTH_NEW(s->tmp, s->dev[i], ops, err));
-		BERTH_TRY(BERTH_NEW(s->tmp, s->order[i], ops, err));
+		BERTH_TRY_NEW(s->tmp, window * groups, err, s->action[i]);
+		BERTH_TRY_NEW(s->tmp, window, err, s->reward[i]);
+		BERTH_TRY_NEW(s->tmp, ops, err, s->dev[i], s->order[i]);
 	}
 	name_tensor(s, name[A_ACTION], SAFETENSORS_U8, window, groups, s->w ? NULL : s->action[i]);
 	name_tensor(s, name[A_REWARD], SAFETENSORS_I64, 1, window, s->w ? NULL : s->reward[i]);
@@ -104,9 +103,9 @@ static berth_status make_room(state *s, berth_err *err)
 		ops = n > ops ? n : ops;
 		actions = own > actions ? own : actions;
 	}
-	BERTH_TRY(BERTH_NEW(s->tmp, s->wide, ops > window ? ops : window, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, s->narrow, ops > actions ? ops : actions, err));
-	BERTH_TRY(BERTH_NEW(s->tmp, s->op_dev, ops, err));
+	BERTH_TRY_NEW(s->tmp, ops > window ? ops : window, err, s->wide);
+	BERTH_TRY_NEW(s->tmp, ops > actions ? ops : actions, err, s->narrow);
+	BERTH_TRY_NEW(s->tmp, ops, err, s->op_dev);
 	return BERTH_NEW(s->tmp, s->op_order, ops, err);
 }
 
@@ -117,20 +116,17 @@ static berth_status lay_out(const trainer *w, const trainer *writes, berth_arena
 	size_t n = (size_t)w->n_items;
 	int64_t params = (int64_t)w->l.adam.n;
 	*s = (state){.w = writes, .tmp = tmp};
-	BERTH_TRY(BERTH_NEW(tmp, s->t, SHARED_TUNED + N_ARRAYS * n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->counts, n * N_COUNTS, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->total, T_COUNTS, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->looks, L_COUNTS, err));
+	BERTH_TRY_NEW(tmp, SHARED_TUNED + N_ARRAYS * n, err, s->t);
+	BERTH_TRY_NEW(tmp, n * N_COUNTS, err, s->counts);
+	BERTH_TRY_NEW(tmp, T_COUNTS, err, s->total);
+	BERTH_TRY_NEW(tmp, L_COUNTS, err, s->looks);
 	if (writes) {
 		BERTH_TRY(make_room(s, err));
 	} else {
-		BERTH_TRY(BERTH_NEW(tmp, s->reward, n, err));
-		BERTH_TRY(BERTH_NEW(tmp, s->order, n, err));
-		BERTH_TRY(BERTH_NEW(tmp, s->action, n, err));
-		BERTH_TRY(BERTH_NEW(tmp, s->dev, n, err));
+		BERTH_TRY_NEW(tmp, n, err, s->reward, s->order, s->action, s->dev);
 	}
 	size_t digests = n + (size_t)w->cfg->n_kept;
-	BERTH_TRY(BERTH_NEW(tmp, s->digest, digests * TRAIN_DIGEST, err));
+	BERTH_TRY_NEW(tmp, digests * TRAIN_DIGEST, err, s->digest);
 	if (w->cfg->n_kept)
 		memcpy(s->digest + n * TRAIN_DIGEST, w->tune.kept, (digests - n) * TRAIN_DIGEST);
 	name_tensor(s, "state.counts", SAFETENSORS_I64, (int64_t)n, N_COUNTS, s->counts);
@@ -322,8 +318,7 @@ static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8
 	berth_score said = {from_bits(c[N_EXCESS]), from_bits(c[N_VALUE])};
 	BERTH_SCRATCH(tmp);
 	int32_t *op_dev, *op_order;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_order, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev, op_order);
 	*holds = true;
 	for (int32_t op = 0; *holds && op < p->n_ops; op++) {
 		op_dev[op] = dev[op];

@@ -62,7 +62,7 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 		f.base = w->cfg->from->params;
 		f.params = params;
 	}
-	BERTH_TRY(BERTH_NEW(w->tmp, x, w->tune.n, err));
+	BERTH_TRY_NEW(w->tmp, w->tune.n, err, x);
 	for (int32_t i = 0; i < w->tune.n; i++)
 		x[i] = (pass){.item = item_of(w, i),
 		              .cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .policy = &f}};
@@ -114,10 +114,8 @@ berth_status trainer_tune_open(trainer *w, berth_err *err)
 	train_tune *t = &w->tune;
 	t->n = w->cfg->n_kept + w->n_items;
 	berth_policy_file_digest(w->cfg->from, t->from);
-	BERTH_TRY(BERTH_NEW(w->mem, t->first, t->n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, t->taken, t->n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, t->now, t->n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, t->kept, w->cfg->n_kept * TRAIN_DIGEST, err));
+	BERTH_TRY_NEW(w->mem, t->n, err, t->first, t->taken, t->now);
+	BERTH_TRY_NEW(w->mem, w->cfg->n_kept * TRAIN_DIGEST, err, t->kept);
 	for (int32_t i = 0; i < w->cfg->n_kept; i++)
 		BERTH_TRY(trainer_digest(w->cfg->kept[i].p, w->tmp, t->kept + (size_t)i * TRAIN_DIGEST, err));
 	return BERTH_OK;
@@ -126,7 +124,7 @@ berth_status trainer_tune_open(trainer *w, berth_err *err)
 berth_status trainer_tune_begin(trainer *w, berth_err *err)
 {
 	train_tune *t = &w->tune;
-	BERTH_TRY(BERTH_NEW(w->mem, t->best, w->l.adam.n, err));
+	BERTH_TRY_NEW(w->mem, w->l.adam.n, err, t->best);
 	BERTH_TRY(look_at(w, w->cfg->from->params, t->first, err));
 	memcpy(t->now, t->first, (size_t)t->n * sizeof *t->now);
 	take(w, w->cfg->from->params, 0);
@@ -201,7 +199,7 @@ berth_status trainer_tune_card(const trainer *w, berth_arena *mem, berth_policy_
 	const train_tune *t = &w->tune;
 	berth_policy_card card = berth_policy_card_blank();
 	berth_card_pair *kept;
-	BERTH_TRY(BERTH_NEW(mem, kept, w->cfg->n_kept, err));
+	BERTH_TRY_NEW(mem, w->cfg->n_kept, err, kept);
 	for (int32_t i = 0; i < w->cfg->n_kept; i++)
 		kept[i] = (berth_card_pair){item_of(w, i)->graph, item_of(w, i)->system, t->first[i],
 		                            t->taken[i]};
@@ -227,7 +225,7 @@ berth_status trainer_tune_report(const trainer *w, berth_train_tuned *out, berth
 	                           .over = trainer_tune_over(w) &&
 	                                   trainer_made(w) - w->search_spent < w->cfg->evaluations,
 	                           .n_pairs = t->n};
-	BERTH_TRY(BERTH_NEW(w->mem, out->pair, t->n, err));
+	BERTH_TRY_NEW(w->mem, t->n, err, out->pair);
 	for (int32_t i = 0; i < t->n; i++) {
 		const berth_train_item *item = item_of(w, i);
 		out->pair[i] = (berth_train_look){item->graph, item->system, i < w->cfg->n_kept, t->first[i],

@@ -5,8 +5,7 @@
  * after 16 flat updates in a row. It then has its turn one time in 16, since what others learn may change it.
  * One update that is not flat brings it back. Its other turns go to the others. Where all have collapsed,
  * training is done. */
-#ifndef BERTH_TRAINER_H
-#define BERTH_TRAINER_H
+#pragma once
 
 #include "learner.h"
 #include "train.h"
@@ -260,5 +259,3 @@ berth_status trainer_tune_card(const trainer *w, berth_arena *mem, berth_policy_
 
 /* What is told at the end, in w->mem. Fails: BERTH_ENOMEM. */
 berth_status trainer_tune_report(const trainer *w, berth_train_tuned *out, berth_err *err);
-
-#endif

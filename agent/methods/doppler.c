@@ -22,12 +22,10 @@ typedef struct arrays {
 
 static berth_status new_arrays(const berth_graph *g, arrays *x, berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, x->node_x, (size_t)g->n_ops * DOPPLER_NODE, err));
-	BERTH_TRY(BERTH_NEW(mem, x->edge_x, (size_t)g->n_edges * DOPPLER_EDGE, err));
-	BERTH_TRY(BERTH_NEW(mem, x->from, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(mem, x->to, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(mem, x->below, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x->above, g->n_ops, err));
+	BERTH_TRY_NEW(mem, (size_t)g->n_ops * DOPPLER_NODE, err, x->node_x);
+	BERTH_TRY_NEW(mem, (size_t)g->n_edges * DOPPLER_EDGE, err, x->edge_x);
+	BERTH_TRY_NEW(mem, g->n_edges, err, x->from, x->to);
+	BERTH_TRY_NEW(mem, g->n_ops, err, x->below, x->above);
 	return BERTH_NEW(mem, x->off, (size_t)g->n_ops + 1, err);
 }
 
@@ -126,8 +124,8 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 	v.unit_ns = total > 0 ? total / p->n_ops : 1;
 	arrays x;
 	BERTH_TRY(new_arrays(p->g, &x, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, v.op_least_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, down_ns, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, v.op_least_ns);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, down_ns);
 	berth_downward_ranks(p, down_ns);
 	fill_edges(p, v.unit_ns, &x);
 	follow_paths(p, down_ns, &x);
@@ -147,18 +145,13 @@ berth_status doppler_actor_new(const doppler_view *v, const doppler_dims *dims, 
 	doppler_actor a = {.v = v, .dims = dims};
 	size_t ops = (size_t)v->p->n_ops, devs = (size_t)v->p->n_devs, hidden = (size_t)dims->hidden;
 	BERTH_TRY(berth_partial_new(v->p, mem, &a.part, err));
-	BERTH_TRY(BERTH_NEW(mem, a.p, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a.held, devs * hidden, err));
-	BERTH_TRY(BERTH_NEW(mem, a.scratch, 2 * devs * hidden, err));
-	BERTH_TRY(BERTH_NEW(mem, a.logits, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.ready, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a.waits, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a.load_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.ready_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.start_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.input_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.input_start_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, a.input_end_ns, devs, err));
+	BERTH_TRY_NEW(mem, ops, err, a.p);
+	BERTH_TRY_NEW(mem, devs * hidden, err, a.held);
+	BERTH_TRY_NEW(mem, 2 * devs * hidden, err, a.scratch);
+	BERTH_TRY_NEW(mem, devs, err, a.logits);
+	BERTH_TRY_NEW(mem, ops, err, a.ready, a.waits);
+	BERTH_TRY_NEW(mem, devs, err, a.load_ns, a.ready_ns, a.start_ns, a.input_ns, a.input_start_ns,
+	              a.input_end_ns);
 	*out = a;
 	return BERTH_OK;
 }
@@ -167,9 +160,8 @@ berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, dopple
                                  berth_err *err)
 {
 	size_t ops = (size_t)v->p->n_ops, cells = ops * (size_t)v->p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, out->op, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->dev, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->dev_x, cells * DOPPLER_DEV, err));
+	BERTH_TRY_NEW(mem, ops, err, out->op, out->dev);
+	BERTH_TRY_NEW(mem, cells * DOPPLER_DEV, err, out->dev_x);
 	return BERTH_NEW(mem, out->mask, cells, err);
 }
 

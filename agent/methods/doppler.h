@@ -15,8 +15,7 @@
  * graphs of any length give features of order 1.
  *
  * Nothing here allocates or fails. nn_real as in nn.h. */
-#ifndef BERTH_DOPPLER_H
-#define BERTH_DOPPLER_H
+#pragma once
 
 #include "nn.h"
 #include "partial.h"
@@ -167,5 +166,3 @@ berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, dopple
  * O(edges * devs + steps * (ready + devs * hidden^2)). */
 void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real *acts, berth_rng *rng,
                          double memory, doppler_episode *ep);
-
-#endif

@@ -34,7 +34,7 @@ static berth_status link_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp
 	const berth_graph *g = v->p->g;
 	pair *list;
 	int32_t n = 0, kept = 0, *from, *to;
-	BERTH_TRY(BERTH_NEW(tmp, list, g->n_edges, err));
+	BERTH_TRY_NEW(tmp, g->n_edges, err, list);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			list[n] = pair_of(v, e, g->tensor_producer[t]);
@@ -45,9 +45,8 @@ static berth_status link_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp
 	for (int32_t i = 0; i < n; i++)
 		if (!kept || compare_pairs(&list[kept - 1], &list[i]) != 0)
 			list[kept++] = list[i];
-	BERTH_TRY(BERTH_NEW(mem, from, kept, err));
-	BERTH_TRY(BERTH_NEW(mem, to, kept, err));
-	BERTH_TRY(BERTH_NEW(mem, v->edge_link, g->n_edges, err));
+	BERTH_TRY_NEW(mem, kept, err, from, to);
+	BERTH_TRY_NEW(mem, g->n_edges, err, v->edge_link);
 	for (int32_t i = 0; i < kept; i++) {
 		from[i] = list[i].u;
 		to[i] = list[i].v;
@@ -73,9 +72,9 @@ typedef struct neighbours {
 static berth_status list_neighbours(const hsdag_graph *g, neighbours *out, berth_arena *tmp, berth_err *err)
 {
 	int32_t *at;
-	BERTH_TRY(BERTH_NEW(tmp, out->off, (size_t)g->n_nodes + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, out->to, 2 * (size_t)g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(tmp, at, g->n_nodes, err));
+	BERTH_TRY_NEW(tmp, (size_t)g->n_nodes + 1, err, out->off);
+	BERTH_TRY_NEW(tmp, 2 * (size_t)g->n_edges, err, out->to);
+	BERTH_TRY_NEW(tmp, g->n_nodes, err, at);
 	for (int32_t e = 0; e < g->n_edges; e++) {
 		out->off[g->edge_u[e] + 1]++;
 		out->off[g->edge_v[e] + 1]++;
@@ -139,8 +138,7 @@ berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, b
 	neighbours x;
 	int32_t *queue, *seen;
 	BERTH_TRY(list_neighbours(g, &x, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, queue, g->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(tmp, seen, g->n_nodes, err));
+	BERTH_TRY_NEW(tmp, g->n_nodes, err, queue, seen);
 	for (int32_t v = 0; v < g->n_nodes; v++)
 		dimension[v] = dimension_of(&x, v, queue, seen);
 	return BERTH_OK;
@@ -172,7 +170,7 @@ static berth_status gather(const hsdag_view *v, sums *s, nn_real *x, berth_arena
 	const berth_graph *g = p->g;
 	double **each[] = {&s->n_ops, &s->bytes, &s->time, &s->in, &s->out, &s->dimension};
 	for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-		BERTH_TRY(BERTH_NEW(tmp, *each[i], v->g.n_nodes, err));
+		BERTH_TRY_NEW(tmp, v->g.n_nodes, err, *each[i]);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t node = v->nodes.op_group[op], type = g->op_type[op];
 		s->n_ops[node]++;
@@ -205,7 +203,7 @@ static berth_status describe(hsdag_view *v, berth_arena *mem, berth_arena *tmp, 
 	sums s;
 	nn_real *x;
 	int32_t n = v->g.n_nodes;
-	BERTH_TRY(BERTH_NEW(mem, x, (size_t)n * HSDAG_FEATURES, err));
+	BERTH_TRY_NEW(mem, (size_t)n * HSDAG_FEATURES, err, x);
 	BERTH_TRY(gather(v, &s, x, tmp, err));
 	double bytes = mean_of(s.bytes, n), time = mean_of(s.time, n);
 	for (int32_t i = 0; i < n; i++) {
@@ -259,7 +257,7 @@ berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_aren
 	BERTH_TRY(group_nodes(&v, mem, tmp, err));
 	BERTH_TRY(link_nodes(&v, mem, tmp, err));
 	BERTH_TRY(describe(&v, mem, tmp, err));
-	BERTH_TRY(BERTH_NEW(mem, v.op_fallback, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, v.op_fallback);
 	find_fallbacks(p, v.op_fallback);
 	*out = v;
 	return BERTH_OK;
@@ -270,10 +268,10 @@ berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_aren
 berth_status hsdag_parsing_new(const hsdag_view *v, berth_arena *mem, hsdag_parsing *out, berth_err *err)
 {
 	hsdag_parsing r = {0};
-	BERTH_TRY(BERTH_NEW(mem, r.node_cluster, v->g.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, r.op_cluster, v->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, r.mask, (size_t)v->g.n_nodes * (size_t)v->p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, r.edge_score, v->p->g->n_edges, err));
+	BERTH_TRY_NEW(mem, v->g.n_nodes, err, r.node_cluster);
+	BERTH_TRY_NEW(mem, v->p->n_ops, err, r.op_cluster);
+	BERTH_TRY_NEW(mem, (size_t)v->g.n_nodes * (size_t)v->p->n_devs, err, r.mask);
+	BERTH_TRY_NEW(mem, v->p->g->n_edges, err, r.edge_score);
 	*out = r;
 	return BERTH_OK;
 }
@@ -309,7 +307,7 @@ static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, b
 	BERTH_TRY(berth_grouper_find("by-score", &cfg.grouper, err));
 	cfg.edge_score = out->edge_score;
 	BERTH_TRY(berth_coarsen(p->g, &cfg, a, b, &co, err));
-	BERTH_TRY(BERTH_NEW(a, number, co.n_groups, err));
+	BERTH_TRY_NEW(a, co.n_groups, err, number);
 	out->c.n = number_clusters(v, &co, out->node_cluster, out->op_cluster, number);
 	memset(out->mask, 0, (size_t)out->c.n * (size_t)p->n_devs);
 	for (int32_t op = 0; op < p->n_ops; op++)

@@ -15,8 +15,7 @@
  * There is no dropout.
  *
  * Nothing here allocates or fails. */
-#ifndef BERTH_HSDAG_H
-#define BERTH_HSDAG_H
+#pragma once
 
 #include "encode.h"
 #include "nn.h"
@@ -167,5 +166,3 @@ berth_hsdag_cfg berth_hsdag_cfg_default(void);
 /* Draw, score and learn until the budget of s ends; at least one placement is offered. Fails: BERTH_ENOMEM,
  * BERTH_EINVAL (numbers no longer finite). */
 berth_status berth_hsdag_run(berth_search *s, const berth_hsdag_cfg *cfg, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -51,21 +51,18 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 	size_t ops = (size_t)p->n_ops, n;
 	l->dims = (doppler_dims){HIDDEN, ROUNDS};
 	BERTH_TRY(doppler_view_new(p, tmp, l->s->mem, &l->v, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->actor, workers, err));
+	BERTH_TRY_NEW(tmp, workers, err, l->actor);
 	for (int32_t i = 0; i < workers; i++)
 		BERTH_TRY(doppler_actor_new(&l->v, &l->dims, tmp, &l->actor[i], err));
 	for (int32_t i = 0; i < EPISODES; i++)
 		BERTH_TRY(doppler_episode_new(&l->v, tmp, &l->episode[i], err));
 	n = doppler_param_count(&l->dims);
-	BERTH_TRY(BERTH_NEW(tmp, l->params, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->grads, n, err));
+	BERTH_TRY_NEW(tmp, n, err, l->params, l->grads);
 	BERTH_TRY(adam_new(n, tmp, &l->adam, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->acts, doppler_acts_size(&l->dims, &l->v.in), err));
-	BERTH_TRY(BERTH_NEW(tmp, l->work, doppler_work_size(&l->dims, &l->v.in), err));
-	BERTH_TRY(BERTH_NEW(tmp, l->ready, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->waits, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->op_devs, EPISODES * ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, l->orders, EPISODES * ops, err));
+	BERTH_TRY_NEW(tmp, doppler_acts_size(&l->dims, &l->v.in), err, l->acts);
+	BERTH_TRY_NEW(tmp, doppler_work_size(&l->dims, &l->v.in), err, l->work);
+	BERTH_TRY_NEW(tmp, ops, err, l->ready, l->waits);
+	BERTH_TRY_NEW(tmp, EPISODES * ops, err, l->op_devs, l->orders);
 	berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_INIT);
 	doppler_init(&l->dims, l->params, &rng);
 	return BERTH_OK;

@@ -1,6 +1,5 @@
 /* All placement methods: those of heuristics/ and the learned ones. */
-#ifndef BERTH_METHODS_H
-#define BERTH_METHODS_H
+#pragma once
 
 #include "learner.h"
 #include "method.h"
@@ -43,5 +42,3 @@ berth_agent_cfg berth_agent_cfg_default(void);
 
 /* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's or the learner's settings). */
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err);
-
-#endif

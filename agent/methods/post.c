@@ -64,16 +64,12 @@ static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
 	t->chunk = c->ppo_every ? c->ppo_every : c->ce_every;
 	size_t cells = t->groups * t->devs,
 	       window = (size_t)(c->ce_every > t->chunk ? c->ce_every : t->chunk);
-	BERTH_TRY(BERTH_NEW(tmp, t->u, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->logp, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->du, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->threshold, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->work, policy_loss_work_size(t->e.n_groups, t->e.n_devs), err));
-	BERTH_TRY(BERTH_NEW(tmp, t->old_logp, window * t->groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->action, window * t->groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->reward, window, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->advantage, t->chunk, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->op_devs, (size_t)t->chunk * t->ops, err));
+	BERTH_TRY_NEW(tmp, cells, err, t->u, t->logp, t->du, t->threshold);
+	BERTH_TRY_NEW(tmp, policy_loss_work_size(t->e.n_groups, t->e.n_devs), err, t->work);
+	BERTH_TRY_NEW(tmp, window * t->groups, err, t->old_logp, t->action);
+	BERTH_TRY_NEW(tmp, window, err, t->reward);
+	BERTH_TRY_NEW(tmp, t->chunk, err, t->advantage);
+	BERTH_TRY_NEW(tmp, (size_t)t->chunk * t->ops, err, t->op_devs);
 	return BERTH_NEW(tmp, t->score, t->chunk, err);
 }
 

@@ -28,12 +28,10 @@ berth_status berth_around_new(const berth_problem *p, const int64_t *op_least_ns
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	*out = (berth_around){.p = p, .op_least_ns = op_least_ns};
-	BERTH_TRY(BERTH_NEW(mem, out->op_fastest, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->slower, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->op_queued, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->queue_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->mate_share, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->heirs_slower, devs, err));
+	BERTH_TRY_NEW(mem, ops, err, out->op_fastest);
+	BERTH_TRY_NEW(mem, ops * devs, err, out->slower);
+	BERTH_TRY_NEW(mem, ops, err, out->op_queued);
+	BERTH_TRY_NEW(mem, devs, err, out->queue_ns, out->mate_share, out->heirs_slower);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		fill_op(out, op);
 	return BERTH_OK;

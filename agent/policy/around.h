@@ -1,8 +1,7 @@
 /* What stands around an operator that a list schedule is about to place: others that are ready or will be
  * when it is placed, those that take its output, and where the rest of their inputs is. One belongs to one
  * thread. */
-#ifndef BERTH_AROUND_H
-#define BERTH_AROUND_H
+#pragma once
 
 #include "partial.h"
 #include "ready.h"
@@ -36,5 +35,3 @@ void berth_around_take(berth_around *x, const berth_ready *r, int32_t op);
 /* Look at op, whose producers stand on part. The first 16 of its consumers count, with 16 inputs each. O(16 *
  * (16 + devices)). */
 void berth_around_look(berth_around *x, const berth_partial *part, int32_t op);
-
-#endif

@@ -98,18 +98,11 @@ static void find_least(berth_decoder *d)
 
 static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, d->load_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->coming_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->leaving_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->guided_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->end_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->start_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->finish_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->whole_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->input_bytes, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->x, devs * N_STEP, err));
-	BERTH_TRY(BERTH_NEW(mem, d->logits, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->logp, devs, err));
+	BERTH_TRY_NEW(mem, devs, err, d->load_ns, d->coming_ns, d->leaving_ns, d->guided_ns, d->end_ns,
+	              d->start_ns, d->finish_ns, d->whole_ns);
+	BERTH_TRY_NEW(mem, devs, err, d->input_bytes);
+	BERTH_TRY_NEW(mem, devs * N_STEP, err, d->x);
+	BERTH_TRY_NEW(mem, devs, err, d->logits, d->logp);
 	return BERTH_NEW(mem, d->mask, devs, err);
 }
 
@@ -119,16 +112,13 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	berth_ceft ceft;
 	berth_decoder *d;
-	BERTH_TRY(BERTH_NEW(mem, d, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, d);
 	d->e = e;
 	BERTH_TRY(berth_partial_new(p, mem, &d->part, err));
 	BERTH_TRY(berth_ready_new(p->g, mem, &d->ready, err));
-	BERTH_TRY(BERTH_NEW(mem, d->tail_ns, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->leaving, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->op_least_ns, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, d->key, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, d->channel_ns, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, d->added_ns, p->s->n_channels, err));
+	BERTH_TRY_NEW(mem, ops * devs, err, d->tail_ns, d->leaving);
+	BERTH_TRY_NEW(mem, ops, err, d->op_least_ns, d->key);
+	BERTH_TRY_NEW(mem, p->s->n_channels, err, d->channel_ns, d->added_ns);
 	BERTH_TRY(berth_traffic_new(p, mem, &d->traffic, err));
 	BERTH_TRY(new_step(d, devs, mem, err));
 	berth_arena_mark mark = berth_arena_get_mark(mem);
@@ -148,11 +138,10 @@ berth_status berth_episode_new(size_t n_ops, size_t n_cells, berth_arena *mem, b
                                berth_err *err)
 {
 	*out = (berth_episode){0};
-	BERTH_TRY(BERTH_NEW(mem, out->node, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->x, n_cells * N_STEP, err));
-	BERTH_TRY(BERTH_NEW(mem, out->mask, n_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, out->action, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->logp, n_ops, err));
+	BERTH_TRY_NEW(mem, n_ops, err, out->node);
+	BERTH_TRY_NEW(mem, n_cells * N_STEP, err, out->x);
+	BERTH_TRY_NEW(mem, n_cells, err, out->mask);
+	BERTH_TRY_NEW(mem, n_ops, err, out->action, out->logp);
 	return BERTH_NEW(mem, out->noise, n_ops, err);
 }
 

@@ -3,8 +3,7 @@
  * data already there, memory left. It also moves operators forward or back in the list. With the weight of
  * "ends first" alone it is HEFT with contention. One decoder belongs to one thread. Nothing is allocated
  * while it decodes. */
-#ifndef BERTH_DECODE_H
-#define BERTH_DECODE_H
+#pragma once
 
 #include "encode.h"
 #include "partial.h"
@@ -112,5 +111,3 @@ berth_partial *berth_decoder_partial(berth_decoder *d);
 /* Weights that make an untrained policy decode like HEFT: softly, when it draws. params: of the dims of the
  * encoding. */
 void berth_decode_prior(const policy_dims *dims, nn_real params[]);
-
-#endif

@@ -94,18 +94,11 @@ static double squash(double x) /* [0, inf) to order 1 */
 
 static berth_status new_sums(sums *s, size_t groups, size_t devs, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(tmp, s->time, groups * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->legal, groups * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->ceft, groups * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->mean, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->least, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->params, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->bytes, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->rank_up, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->rank_down, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->place, groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->class_time, groups * N_CLASSES, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->backward, groups, err));
+	BERTH_TRY_NEW(tmp, groups * devs, err, s->time, s->legal, s->ceft);
+	BERTH_TRY_NEW(tmp, groups, err, s->mean, s->least, s->params, s->bytes, s->rank_up, s->rank_down,
+	              s->place);
+	BERTH_TRY_NEW(tmp, groups * N_CLASSES, err, s->class_time);
+	BERTH_TRY_NEW(tmp, groups, err, s->backward);
 	return BERTH_NEW(tmp, s->n_ops, groups, err);
 }
 
@@ -156,7 +149,7 @@ static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, b
 	double total = 0;
 	BERTH_TRY(new_sums(s, (size_t)e->n_groups, (size_t)e->n_devs, tmp, err));
 	BERTH_TRY(berth_ceft_new(e->p, tmp, &ceft, err));
-	BERTH_TRY(BERTH_NEW(tmp, down, e->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, e->p->n_ops, err, down);
 	berth_downward_ranks(e->p, down);
 	for (int32_t op = 0; op < e->p->n_ops; op++)
 		add_op(e, &ceft, down, op, s);
@@ -190,14 +183,11 @@ static berth_status quotient(const berth_encoding *e, group_edges *q, berth_aren
 	const berth_graph *g = e->p->g;
 	int32_t *edge_to, *seen, *head, *next;
 	size_t most = (size_t)g->n_edges;
-	BERTH_TRY(BERTH_NEW(tmp, q->from, most, err));
-	BERTH_TRY(BERTH_NEW(tmp, q->to, most, err));
-	BERTH_TRY(BERTH_NEW(tmp, q->move_ns, most, err));
-	BERTH_TRY(BERTH_NEW(tmp, q->bytes, most, err));
-	BERTH_TRY(BERTH_NEW(tmp, edge_to, e->n_groups, err));  /* edge of the present group to each, + 1 */
-	BERTH_TRY(BERTH_NEW(tmp, seen, e->n_groups, err));     /* last tensor counted to each, + 1 */
-	BERTH_TRY(BERTH_NEW(tmp, head, e->n_groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, next, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, most, err, q->from, q->to, q->move_ns, q->bytes);
+	BERTH_TRY_NEW(tmp, e->n_groups, err, edge_to);  /* edge of the present group to each, + 1 */
+	BERTH_TRY_NEW(tmp, e->n_groups, err, seen);     /* last tensor counted to each, + 1 */
+	BERTH_TRY_NEW(tmp, e->n_groups, err, head);
+	BERTH_TRY_NEW(tmp, g->n_ops, err, next);
 	for (int32_t op = g->n_ops - 1; op >= 0; op--) {
 		next[op] = head[e->co.op_group[op]];
 		head[e->co.op_group[op]] = op + 1;
@@ -233,9 +223,8 @@ static berth_status edge_features(berth_encoding *e, const sums *s, const group_
 	nn_real *x;
 	int32_t *from, *to;
 	double mean = mean_of(q->bytes, q->n), last = fmax(e->p->n_ops - 1, 1);
-	BERTH_TRY(BERTH_NEW(mem, x, (size_t)q->n * ENCODE_EDGE, err));
-	BERTH_TRY(BERTH_NEW(mem, from, q->n, err));
-	BERTH_TRY(BERTH_NEW(mem, to, q->n, err));
+	BERTH_TRY_NEW(mem, (size_t)q->n * ENCODE_EDGE, err, x);
+	BERTH_TRY_NEW(mem, q->n, err, from, to);
 	for (int32_t i = 0; i < q->n; i++) {
 		nn_real *f = x + (size_t)i * ENCODE_EDGE;
 		from[i] = q->from[i];
@@ -290,9 +279,8 @@ static berth_status node_features(berth_encoding *e, sums *s, const group_edges 
 {
 	double *degree, *move; /* [n_groups][in, out] */
 	nn_real *x;
-	BERTH_TRY(BERTH_NEW(tmp, degree, (size_t)e->n_groups * 2, err));
-	BERTH_TRY(BERTH_NEW(tmp, move, (size_t)e->n_groups * 2, err));
-	BERTH_TRY(BERTH_NEW(mem, x, (size_t)e->n_groups * ENCODE_NODE, err));
+	BERTH_TRY_NEW(tmp, (size_t)e->n_groups * 2, err, degree, move);
+	BERTH_TRY_NEW(mem, (size_t)e->n_groups * ENCODE_NODE, err, x);
 	for (int32_t i = 0; i < q->n; i++) {
 		degree[2 * q->to[i]]++;
 		degree[2 * q->from[i] + 1]++;
@@ -332,7 +320,7 @@ static berth_status link_features(berth_encoding *e, const sums *s, berth_arena 
 	const berth_problem *p = e->p;
 	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
 	nn_real *x;
-	BERTH_TRY(BERTH_NEW(mem, x, devs * devs * ENCODE_LINK, err));
+	BERTH_TRY_NEW(mem, devs * devs * ENCODE_LINK, err, x);
 	for (size_t pair = 0; pair < devs * devs; pair++) {
 		nn_real *f = x + pair * ENCODE_LINK;
 		double mean, least;
@@ -356,8 +344,8 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
 	double *total, least = INFINITY, bytes = 0, watts = 0;
 	nn_real *x;
-	BERTH_TRY(BERTH_NEW(tmp, total, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x, devs * ENCODE_DEV, err));
+	BERTH_TRY_NEW(tmp, devs, err, total);
+	BERTH_TRY_NEW(mem, devs * ENCODE_DEV, err, x);
 	for (size_t d = 0; d < devs; d++) {
 		for (size_t v = 0; v < (size_t)e->n_groups; v++)
 			total[d] += s->time[v * devs + d];
@@ -421,10 +409,10 @@ static berth_status hint_shares(const berth_encoding *e, const sums *s, bool hin
 	const berth_problem *p = e->p;
 	berth_partial *part;
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(tmp, *share, (size_t)e->n_groups * (size_t)e->n_devs, err));
+	BERTH_TRY_NEW(tmp, (size_t)e->n_groups * (size_t)e->n_devs, err, *share);
 	if (!hints)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
 	BERTH_TRY(berth_partial_schedule(part, p->op_rank_ns, tmp, err));
 	berth_partial_devs(part, op_dev);
@@ -442,8 +430,8 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 	size_t devs = (size_t)e->n_devs, groups = (size_t)e->n_groups, single = best_single(e, s);
 	nn_real *x;
 	uint8_t *mask;
-	BERTH_TRY(BERTH_NEW(mem, x, groups * devs * ENCODE_PAIR, err));
-	BERTH_TRY(BERTH_NEW(mem, mask, groups * devs, err));
+	BERTH_TRY_NEW(mem, groups * devs * ENCODE_PAIR, err, x);
+	BERTH_TRY_NEW(mem, groups * devs, err, mask);
 	for (size_t v = 0; v < groups; v++) {
 		double least = INFINITY, earliest = INFINITY, thrift = INFINITY;
 		for (size_t d = 0; d < devs; d++) {
@@ -488,7 +476,7 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 
 static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, e->op_fallback, e->p->n_ops, err));
+	BERTH_TRY_NEW(mem, e->p->n_ops, err, e->op_fallback);
 	const berth_problem *p = e->p;
 	/* By colocation group, so that colocated operators agree. */
 	for (int32_t u = 0; u < p->n_colocs; u++) {

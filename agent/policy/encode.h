@@ -1,7 +1,6 @@
 /* What the policy sees: a problem, coarsened, as arrays of features of order 1. Times are measured in units
  * of the mean time of a group, so that the encoding does not change when everything gets faster. */
-#ifndef BERTH_ENCODE_H
-#define BERTH_ENCODE_H
+#pragma once
 
 #include "coarsen.h"
 #include "objective.h"
@@ -67,5 +66,3 @@ void berth_encoding_draw(const berth_encoding *e, const double *threshold, berth
 /* drawn_logp[n_groups] = logp[n_groups][n_devs] of the devices that were drawn. */
 void berth_encoding_pick(const berth_encoding *e, const nn_real *logp, const int32_t *group_dev,
                          nn_real *drawn_logp);
-
-#endif

@@ -1,7 +1,6 @@
 /* The settings of learning. One table gives the struct, its defaults, its check, its comparison and its notes
  * in checkpoints. */
-#ifndef BERTH_LEARNER_CFG_H
-#define BERTH_LEARNER_CFG_H
+#pragma once
 
 #include "status.h"
 
@@ -85,5 +84,3 @@ berth_status berth_learner_cfg_range(const char *field, double x, double least, 
 berth_status berth_learner_cfg_check(const berth_learner_cfg *cfg, berth_err *err);
 /* Are the fields that checkpoints keep equal? */
 bool berth_learner_cfg_equal(const berth_learner_cfg *a, const berth_learner_cfg *b);
-
-#endif

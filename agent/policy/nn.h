@@ -1,6 +1,5 @@
 /* The parts of networks, and the number type that they are made of. */
-#ifndef BERTH_NN_H
-#define BERTH_NN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -129,5 +128,3 @@ void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_rea
 
 void nn_pair_add_backward(size_t N, size_t D, size_t H, nn_real da[restrict], nn_real db[restrict],
                           const nn_real dz[restrict]);
-
-#endif

@@ -3,8 +3,7 @@
  * numbers and shapes alone, not on CPU or threads. Nothing is allocated.
  *
  * The sizes of policies: inner and outer sides of some tens, rows from one to some thousands. */
-#ifndef BERTH_NN_GEMM_H
-#define BERTH_NN_GEMM_H
+#pragma once
 
 #include "nn.h"
 
@@ -99,5 +98,3 @@ void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real e
 /* In dh[n][H]: the gradient of h_next; out: the gradient of h. dw accumulates. */
 void nn_round_backward(const nn_edges *g, size_t H, size_t width, const nn_real edge_x[], const nn_round *at,
                        const nn_real w[], nn_real a[], nn_real dh[], nn_real dw[]);
-
-#endif

@@ -25,8 +25,7 @@ adam_cfg adam_cfg_default(void)
 berth_status adam_new(size_t n, berth_arena *mem, adam_state *out, berth_err *err)
 {
 	adam_state s = {.n = n};
-	BERTH_TRY(BERTH_NEW(mem, s.m, n, err));
-	BERTH_TRY(BERTH_NEW(mem, s.v, n, err));
+	BERTH_TRY_NEW(mem, n, err, s.m, s.v);
 	*out = s;
 	return BERTH_OK;
 }

@@ -5,8 +5,7 @@
  *   activations  X(name, copies, size of one)
  * The expressions may use whatever is in scope where the list is expanded. There, `at` is the struct of
  * offsets. */
-#ifndef BERTH_NN_TABLE_H
-#define BERTH_NN_TABLE_H
+#pragma once
 
 #include "arena.h"
 #include "nn.h"
@@ -73,5 +72,3 @@ double adam_update(const adam_cfg *cfg, adam_state *state, nn_real w[restrict], 
  * that is not finite; then w is as it was. */
 berth_status adam_step(double lr, adam_state *state, nn_real w[restrict], const nn_real g[restrict],
                        double *norm, berth_err *err);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Parameters, gradients and activations are one block each, so zero, clip, Adam, save and compare are one
  * loop. Sampling and losses stand in policy_loss.h; features, rollouts and training stand elsewhere. */
-#ifndef BERTH_POLICY_H
-#define BERTH_POLICY_H
+#pragma once
 
 #include "arena.h"
 #include "nn.h"
@@ -143,5 +142,3 @@ void policy_steps_backward(const policy_dims *d, const nn_real params[restrict],
                            const nn_real dlogits[restrict], nn_real grads[restrict]);
 void policy_backward_end(const policy_dims *d, const nn_real params[restrict], const policy_input *in,
                          nn_real acts[restrict], const nn_real dkeys[], nn_real grads[restrict]);
-
-#endif

@@ -152,7 +152,7 @@ static berth_status get_kept(const berth_json *card, berth_arena *mem, berth_pol
 	int32_t n = list.item ? cJSON_GetArraySize(list.item) : 0, i = 0;
 	if (n > BERTH_CARD_PAIRS)
 		return berth_json_fail(&list, err, "%d pairs; expected at most %d", (int)n, BERTH_CARD_PAIRS);
-	BERTH_TRY(BERTH_NEW(mem, pair, n, err));
+	BERTH_TRY_NEW(mem, n, err, pair);
 	const cJSON *item = list.item ? list.item->child : NULL;
 	for (; item; item = item->next, i++) {
 		berth_json at = berth_json_at(&list, item, i);

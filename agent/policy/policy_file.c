@@ -142,7 +142,7 @@ berth_status berth_policy_file_write(const char *path, const berth_policy_file *
 	notes n = {.mem = tmp};
 	int32_t n_params = 0;
 	safetensors_tensor *t;
-	BERTH_TRY(BERTH_NEW(tmp, t, 2 * policy_tensor_count() + n_more, err));
+	BERTH_TRY_NEW(tmp, 2 * policy_tensor_count() + n_more, err, t);
 	BERTH_TRY(put_weights(&f->dims, "", f->params, tmp, t, &n_params, err));
 	BERTH_TRY(put_weights(&f->dims, BASE, f->base, tmp, t, &n_params, err));
 	x.n_before = n_params;
@@ -279,7 +279,7 @@ static berth_status read_params(const char *file, const safetensors_file *raw, c
 {
 	nn_real *params;
 	char name[64];
-	BERTH_TRY(BERTH_NEW(mem, params, policy_param_count(&f->dims), err));
+	BERTH_TRY_NEW(mem, policy_param_count(&f->dims), err, params);
 	for (int32_t i = 0; i < policy_tensor_count(); i++) {
 		policy_tensor p = policy_tensor_at(&f->known, i), now = policy_tensor_at(&f->dims, i);
 		snprintf(name, sizeof name, "%s%s", before, p.name);
@@ -310,7 +310,7 @@ static berth_status read_card(const char *file, berth_policy_file *f, berth_aren
 	berth_policy_card *card;
 	if (!text)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, card, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, card);
 	BERTH_TRY(berth_policy_card_read(file, text, mem, card, err));
 	f->card = card;
 	return BERTH_OK;

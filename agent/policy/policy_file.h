@@ -1,8 +1,7 @@
 /* The card of a policy: from what it was made, what that cost, and what came of it. It stands in the file of
  * the policy as JSON text (docs/formats.md, "Policy card"). What a card does not say is not known. Nothing is
  * computed from it. */
-#ifndef BERTH_POLICY_FILE_H
-#define BERTH_POLICY_FILE_H
+#pragma once
 
 #include "json.h"
 #include "learner_cfg.h"
@@ -104,5 +103,3 @@ berth_status berth_policy_builtin(berth_arena *mem, berth_policy_file *out, bert
 
 /* Is it the one whose weights have this digest (berth_policy_file_digest)? Fails: BERTH_ENOMEM. */
 berth_status berth_policy_builtin_is(const char *digest, berth_arena *tmp, bool *yes, berth_err *err);
-
-#endif

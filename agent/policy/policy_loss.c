@@ -167,10 +167,7 @@ berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32
 berth_status policy_batch_new(size_t n_cells, berth_arena *mem, policy_batch *out, berth_err *err)
 {
 	policy_batch b = {0};
-	BERTH_TRY(BERTH_NEW(mem, b.old_logp, n_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, b.gain, n_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, b.loss, n_cells, err));
-	BERTH_TRY(BERTH_NEW(mem, b.count, n_cells, err));
+	BERTH_TRY_NEW(mem, n_cells, err, b.old_logp, b.gain, b.loss, b.count);
 	*out = b;
 	return BERTH_OK;
 }

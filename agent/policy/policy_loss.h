@@ -1,6 +1,5 @@
 /* Rewards of placements, and the moving baseline that makes advantages of them. */
-#ifndef BERTH_POLICY_LOSS_H
-#define BERTH_POLICY_LOSS_H
+#pragma once
 
 #include "arena.h"
 #include "eval.h"
@@ -114,5 +113,3 @@ berth_status policy_ce_loss(double scale, int32_t n_targets, int32_t n_nodes, in
                             const nn_real logits[restrict], const uint8_t mask[restrict],
                             const int32_t target[restrict], const nn_real weight[restrict],
                             nn_real work[restrict], nn_real dlogits[restrict], double *loss, berth_err *err);
-
-#endif

@@ -9,7 +9,7 @@ berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_a
 {
 	int32_t workers = berth_pool_workers(s->cfg.pool);
 	berth_rollout w = {.s = s, .e = e};
-	BERTH_TRY(BERTH_NEW(mem, w.decoder, workers, err));
+	BERTH_TRY_NEW(mem, workers, err, w.decoder);
 	for (int32_t i = 0; i < workers; i++)
 		BERTH_TRY(berth_decoder_new(e, mem, &w.decoder[i], err));
 	*out = w;
@@ -64,11 +64,10 @@ berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_ste
 	greedy g = {.w = w, .net = net, .keys = keys};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(berth_guide_new(w->e->p, tmp, &g.guide, err));
-	BERTH_TRY(BERTH_NEW(tmp, g.op_dev, w->e->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, w->e->p->n_ops, err, g.op_dev);
 	if (from)
 		berth_guide_set(&g.guide, from);
-	BERTH_TRY(offer_passes(&g, tmp, err));
-	return BERTH_OK;
+	return offer_passes(&g, tmp, err);
 }
 
 /* ---- draws ---- */

@@ -1,7 +1,6 @@
 /* Sequential decoding on a search: the most probable placement offered, and draws offered in batches on all
  * workers. */
-#ifndef BERTH_ROLLOUT_H
-#define BERTH_ROLLOUT_H
+#pragma once
 
 #include "decode.h"
 #include "search.h"
@@ -51,5 +50,3 @@ static inline berth_score berth_rollout_score(const berth_rollout_batch *b, int3
 {
 	return b->scores[2 * i + berth_score_less(b->scores[2 * i + 1], b->scores[2 * i])];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The frame that all tables share: options, instances, runs, timing, and how cells are printed. A table is a
  * file that defines bench_NAME, and a line in entries.h. What fails ends the program with its message. */
-#ifndef BERTH_BENCH_H
-#define BERTH_BENCH_H
+#pragma once
 
 #include "bounds.h"
 #include "graph.h"
@@ -111,5 +110,3 @@ void bench_head(const char *cells);
 void bench_print_interval(berth_interval v, double scale, const char *format);
 /* " | 1.2", or what stands for an infinite one. */
 void bench_print_value(double v, const char *format, const char *otherwise);
-
-#endif

@@ -1,6 +1,5 @@
 /* The registry of berth-bench. */
-#ifndef BERTH_ENTRIES_H
-#define BERTH_ENTRIES_H
+#pragma once
 
 #include "bench.h"
 
@@ -46,5 +45,3 @@
 
 #define BENCH_DECLARE(name) extern const bench_entry bench_##name;
 BENCH_ENTRIES(BENCH_DECLARE)
-
-#endif

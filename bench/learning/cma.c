@@ -28,16 +28,13 @@ berth_status cma_new(int32_t n, int32_t pop, const double *mean, double step, ui
 {
 	cma c = {.n = n, .pop = pop, .parents = pop / 2, .rng = berth_rng_seed(seed, 0), .step = step};
 	size_t square = (size_t)n * (size_t)n;
-	BERTH_TRY(BERTH_NEW(mem, c.mean, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.weight, c.parents, err));
-	BERTH_TRY(BERTH_NEW(mem, c.cov, square, err));
-	BERTH_TRY(BERTH_NEW(mem, c.basis, square, err));
-	BERTH_TRY(BERTH_NEW(mem, c.axis, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.path, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.step_path, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.draws, (size_t)pop * (size_t)n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.work, square, err));
-	BERTH_TRY(BERTH_NEW(mem, c.rank, pop, err));
+	BERTH_TRY_NEW(mem, n, err, c.mean);
+	BERTH_TRY_NEW(mem, c.parents, err, c.weight);
+	BERTH_TRY_NEW(mem, square, err, c.cov, c.basis);
+	BERTH_TRY_NEW(mem, n, err, c.axis, c.path, c.step_path);
+	BERTH_TRY_NEW(mem, (size_t)pop * (size_t)n, err, c.draws);
+	BERTH_TRY_NEW(mem, square, err, c.work);
+	BERTH_TRY_NEW(mem, pop, err, c.rank);
 	memcpy(c.mean, mean, (size_t)n * sizeof *mean);
 	for (int32_t i = 0; i < n; i++)
 		c.cov[i * n + i] = c.basis[i * n + i] = c.axis[i] = 1;

@@ -1,7 +1,6 @@
 /* Covariance matrix adaptation: the least of a function of some ten numbers that is noisy and has no gradient
  * (N. Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772, figure 6 and table 1). */
-#ifndef BERTH_CMA_H
-#define BERTH_CMA_H
+#pragma once
 
 #include "arena.h"
 #include "rng.h"
@@ -31,5 +30,3 @@ void cma_draw(cma *c, double *point);
 
 /* value [pop] of the points of the last draw; infinite is worst. O(pop n^2 + n^3). */
 void cma_tell(cma *c, const double *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* Instances of the tables of docs/learning.md, and what several of these tables share. */
-#ifndef BERTH_INSTANCES_OF_LEARNING_H
-#define BERTH_INSTANCES_OF_LEARNING_H
+#pragma once
 
 #include "bench.h"
 #include "policy_file.h"
@@ -48,5 +47,3 @@ void open_held_out(subject *x, int i);
 
 /* One forward pass of each of n policies on the pairs held out, as a table. */
 void print_policies(const bench_options *o, int n, const berth_policy_file *policy, const char *const *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* What styles of walks are worth: pairs of graphs and machines, styles tried on them, a style's numbers. */
-#ifndef BERTH_TRIAL_H
-#define BERTH_TRIAL_H
+#pragma once
 
 #include "bench.h"
 #include "screen.h"
@@ -42,5 +41,3 @@ void number_copy(berth_walk_style *to, const berth_walk_style *from, int i);
 const char *number_group(int i);
 
 const berth_walk_style *style_by_hand(bool by_paths);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the rows of docs/performance.md share. */
-#ifndef BERTH_SPEEDS_H
-#define BERTH_SPEEDS_H
+#pragma once
 
 #include "bench.h"
 
@@ -26,5 +25,3 @@ void speed_gemm(void);
 void speed_questions(void);
 void speed_exact(void);
 void speed_pbqp(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Parts of `berth export`: a plan with what it was made for, and plans of whole blocks or that the target can
  * express. */
-#ifndef BERTH_CLI_CMD_EXPORT_H
-#define BERTH_CLI_CMD_EXPORT_H
+#pragma once
 
 #include "check.h"
 #include "exporters.h"
@@ -56,5 +55,3 @@ berth_status export_blocks_express(cli *c, export_blocks *b, const berth_exporte
 berth_status export_blocks_hint(cli *c, const export_blocks *b, const berth_exporter *e,
                                 const berth_export_source *source, const export_plan *x, berth_status st,
                                 berth_err *err);
-
-#endif

@@ -44,7 +44,7 @@ static berth_status read_shares(const char *option, const char *text, berth_aren
 {
 	double *share;
 	const char *at = text;
-	BERTH_TRY(BERTH_NEW(mem, share, PIECES_MOST, err));
+	BERTH_TRY_NEW(mem, PIECES_MOST, err, share);
 	for (*k = 0;; at++) {
 		const char *end;
 		double x = berth_text_number(at, &end);
@@ -94,7 +94,7 @@ static berth_status read_parts(const char *text, berth_arena *mem, pieces_option
 		                  "--parts: '%s': expected 2 to %d parts, or two shares or more", text,
 		                  PIECES_MOST);
 	opt->k = (int32_t)k;
-	BERTH_TRY(BERTH_NEW(mem, share, opt->k, err));
+	BERTH_TRY_NEW(mem, opt->k, err, share);
 	for (int32_t i = 0; i < opt->k; i++)
 		share[i] = 1;
 	opt->share = share;
@@ -157,7 +157,7 @@ static berth_status read_words(const cut_words *w, berth_arena *mem, pieces_opti
 		                  "split: --types says what --parts cuts, which is missing");
 	BERTH_TRY(read_style(w, opt, err));
 	BERTH_TRY(check_data(w, err));
-	BERTH_TRY(BERTH_NEW(mem, ask, w->cut.n, err));
+	BERTH_TRY_NEW(mem, w->cut.n, err, ask);
 	for (int32_t i = 0; i < w->cut.n; i++)
 		BERTH_TRY(read_cut(w->cut.text[i], mem, &ask[i], err));
 	opt->ask = ask;
@@ -194,7 +194,7 @@ static bool is_dim(const berth_read_report *r, const char *word)
 static berth_status find_left(cli *c, state *s, berth_err *err)
 {
 	const char **dim;
-	BERTH_TRY(BERTH_NEW(&c->mem, dim, s->read.n_dims, err));
+	BERTH_TRY_NEW(&c->mem, s->read.n_dims, err, dim);
 	for (int32_t i = 0; i < s->read.n_dims; i++)
 		if (!is_dim(&s->report, s->read.dim[i]))
 			dim[s->left.n_dims++] = s->read.dim[i];

@@ -1,6 +1,5 @@
 /* Parts of `berth split`: the search of --on SYSTEM, the file of weights, and what is told. */
-#ifndef BERTH_CLI_CMD_SPLIT_H
-#define BERTH_CLI_CMD_SPLIT_H
+#pragma once
 
 #include "budget.h"
 #include "options.h"
@@ -59,5 +58,3 @@ typedef struct split_told {
 
 /* The document, or text: then *text is set. Fails: BERTH_ENOMEM. */
 berth_status split_tell(cli *c, const split_told *t, bool *text, berth_err *err);
-
-#endif

@@ -48,7 +48,7 @@ static berth_status make_whole(cli *c, export_blocks *b, const berth_granularity
 	berth_export_source source = {
 		.g = &x->g, .s = &x->s, .op_dev = x->placement.op_dev, .p = x->priced ? &x->p : NULL};
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g.n_ops, err));
+	BERTH_TRY_NEW(&c->mem, x->g.n_ops, err, op_dev);
 	BERTH_TRY(berth_nearest_blocks(&source, blocks, &c->tmp, op_dev, &b->moved, err));
 	return take(c, b, op_dev, x, err);
 }
@@ -80,7 +80,7 @@ berth_status export_blocks_express(cli *c, export_blocks *b, const berth_exporte
 	bool changed = false;
 	if (!b->nearest || !e->nearest)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g.n_ops, err));
+	BERTH_TRY_NEW(&c->mem, x->g.n_ops, err, op_dev);
 	BERTH_TRY(e->nearest(source, &c->tmp, op_dev, err));
 	for (int32_t op = 0; op < x->g.n_ops; op++)
 		changed = changed || op_dev[op] != source->op_dev[op];

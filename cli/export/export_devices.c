@@ -54,7 +54,7 @@ berth_status export_devices_read(cli *c, const cli_texts *text, const berth_syst
 	*theirs = NULL;
 	if (!text->n)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, *theirs, s->n_devs, err));
+	BERTH_TRY_NEW(&c->mem, s->n_devs, err, *theirs);
 	for (int32_t i = 0; i < text->n; i++)
 		BERTH_TRY(read_device(s, text->text[i], *theirs, err));
 	return BERTH_OK;

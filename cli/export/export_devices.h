@@ -1,6 +1,5 @@
 /* --device NAME=THEIRS: what another program calls the devices of a system. */
-#ifndef BERTH_CLI_EXPORT_DEVICES_H
-#define BERTH_CLI_EXPORT_DEVICES_H
+#pragma once
 
 #include "cli.h"
 #include "system.h"
@@ -10,5 +9,3 @@
  * BERTH_ENOMEM. */
 berth_status export_devices_read(cli *c, const cli_texts *text, const berth_system *s, const char ***theirs,
                                  berth_err *err);
-
-#endif

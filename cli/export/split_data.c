@@ -111,8 +111,8 @@ berth_status split_data_write(const pieces_model *p, const char *model, const ch
 	copying c = {.p = p, .failed = -1};
 	if (!p->n_copies)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, c.from, p->n_copies, err));
-	BERTH_TRY(BERTH_NEW(tmp, c.block, BLOCK, err));
+	BERTH_TRY_NEW(tmp, p->n_copies, err, c.from);
+	BERTH_TRY_NEW(tmp, BLOCK, err, c.block);
 	for (int32_t i = 0; i < p->n_copies; i++)
 		c.from[i] = -1;
 	berth_status st = open_sources(&c, model, tmp, err);

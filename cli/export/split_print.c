@@ -319,8 +319,7 @@ static berth_status print_refused(const pieces_model *p, berth_arena *mem, berth
 	int32_t *first, *n; /* of [n_groups] */
 	int32_t n_groups = 0;
 	berth_strmap_init(&groups, mem);
-	BERTH_TRY(BERTH_NEW(mem, first, p->n_refused, err));
-	BERTH_TRY(BERTH_NEW(mem, n, p->n_refused, err));
+	BERTH_TRY_NEW(mem, p->n_refused, err, first, n);
 	for (int32_t i = p->n_asked; i < p->n_refused; i++) {
 		const char *key = berth_arena_printf(mem, "%s\n%s", p->refused[i].type, p->refused[i].why);
 		int32_t at;

@@ -64,7 +64,7 @@ static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_
 	*out = s->placement.order;
 	if (*out || !s->t.r.runs)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, order, s->g.n_ops, err));
+	BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, order);
 	BERTH_TRY(berth_sim_new(&s->p, &c->mem, &sim, err));
 	*out = order;
 	berth_start_order(&s->p, sim, s->placement.op_dev, order);
@@ -74,7 +74,7 @@ static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_
 static berth_status sum_up(cli *c, state *s, berth_err *err)
 {
 	berth_spread strain;
-	BERTH_TRY(BERTH_NEW(&c->mem, s->busy_s, s->s.n_devs, err));
+	BERTH_TRY_NEW(&c->mem, s->s.n_devs, err, s->busy_s);
 	for (int32_t k = 0; k < s->run.n_segments; k++) {
 		const berth_segment *g = &s->run.segment[k];
 		for (int32_t i = 0; i < s->run.n_samples; i++)
@@ -124,7 +124,7 @@ static berth_status measure_single(cli *c, berth_measured *m, const berth_steady
 	berth_err why;
 	if (s->s.order == BERTH_ORDER_GIVEN)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, s->g.n_ops, err));
+	BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, op_dev);
 	BERTH_TRY(find_single(c, s, op_dev, err));
 	if (s->single_dev < 0)
 		return BERTH_OK;
@@ -222,7 +222,7 @@ static berth_status fill(cli *c, const state *s, const berth_result **out, berth
 	bool ran = s->run.n_samples > 0;
 	double *interval, metric[BERTH_N_METRICS];
 	berth_result_list *operators = berth_result_list_new(&c->mem, &operator_kind);
-	BERTH_TRY(BERTH_NEW(&c->mem, interval, 2, err));
+	BERTH_TRY_NEW(&c->mem, 2, err, interval);
 	interval[0] = ran ? s->run.wall.low : NAN;
 	interval[1] = ran ? s->run.wall.high : NAN;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
@@ -264,7 +264,7 @@ static berth_status print_operators(cli *c, const state *s, berth_err *err)
 	cli_table t;
 	berth_operator_time *sorted;
 	char text[32];
-	BERTH_TRY(BERTH_NEW(&c->mem, sorted, n, err));
+	BERTH_TRY_NEW(&c->mem, n, err, sorted);
 	memcpy(sorted, s->operators, (size_t)n * sizeof *sorted);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
 	cli_table_init(&t, &c->mem, "lllrrl");

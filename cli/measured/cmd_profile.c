@@ -208,7 +208,7 @@ static berth_status print_noise(cli *c, const state *s, berth_err *err)
 	int32_t n = 0, at = 0, n_devs = s->s.n_devs;
 	char a[32], b[32];
 	berth_spread all;
-	BERTH_TRY(BERTH_NEW(&c->tmp, width, s->g.n_ops * n_devs, err));
+	BERTH_TRY_NEW(&c->tmp, s->g.n_ops * n_devs, err, width);
 	for (int32_t i = 0; i < s->g.n_ops * n_devs; i++) {
 		const berth_profiled *x = &s->p.row[i];
 		if (x->source != BERTH_MEASURED || !(x->x.wall.median > 0))

@@ -33,8 +33,7 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	berth_system *s;
 	berth_fidelity_cfg how = berth_fidelity_cfg_default();
 	cli_progress progress;
-	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, s, 1, err));
+	BERTH_TRY_NEW(&c->mem, 1, err, g, s);
 	BERTH_TRY(cli_instance_load(c, spec, system, g, s, NULL, err));
 	*out = (row){.graph = g->name, .system = s->name};
 	BERTH_TRY(cli_engine_open(c, &f->engine, spec, g, s, NULL, &m, &out->engine, err));
@@ -175,7 +174,7 @@ berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system,
 	if (f->placements > MOST_PLACEMENTS)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --placements: %lld is above %d",
 		                  (long long)f->placements, MOST_PLACEMENTS);
-	BERTH_TRY(BERTH_NEW(&c->mem, rows, c->n_args, err));
+	BERTH_TRY_NEW(&c->mem, c->n_args, err, rows);
 	for (; n < c->n_args && st == BERTH_OK; n += st == BERTH_OK)
 		st = run_graph(c, f, c->args[n], system, seed, &rows[n], err);
 	const berth_result *r = fill(c, rows, n);

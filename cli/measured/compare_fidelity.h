@@ -1,6 +1,5 @@
 /* compare --fidelity: the simulator against an engine. */
-#ifndef BERTH_CLI_COMPARE_FIDELITY_H
-#define BERTH_CLI_COMPARE_FIDELITY_H
+#pragma once
 
 #include "engine.h"
 
@@ -25,5 +24,3 @@ cli_fidelity cli_fidelity_default(void);
 /* Every graph in c->args on the system. */
 berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed,
                               berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Options of the verbs that run models: which engine, and where its program is. */
-#ifndef BERTH_CLI_ENGINE_H
-#define BERTH_CLI_ENGINE_H
+#pragma once
 
 #include "measured.h"
 #include "options.h"
@@ -32,5 +31,3 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 berth_status cli_engine_open(cli *c, const cli_engine *e, const char *graph, const berth_graph *g,
                              const berth_system *s, const atomic_int *cancel, berth_measured *m,
                              const char **text, berth_err *err);
-
-#endif

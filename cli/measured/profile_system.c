@@ -54,9 +54,7 @@ static berth_status list_engine_devices(cli *c, const berth_engine_hello *says, 
 	berth_figure latency;
 	const char **name, **kind;
 	int64_t *memory_bytes;
-	BERTH_TRY(BERTH_NEW(&c->mem, name, says->n_devs, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, kind, says->n_devs, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, memory_bytes, says->n_devs, err));
+	BERTH_TRY_NEW(&c->mem, says->n_devs, err, name, kind, memory_bytes);
 	for (int32_t i = 0; i < says->n_devs; i++) {
 		name[i] = says->dev[i].name;
 		kind[i] = says->dev[i].kind;
@@ -171,8 +169,8 @@ static berth_status list_figures(cli *c, state *x, berth_err *err)
 {
 	const berth_description *d = &x->d;
 	x->n_rows = 0;
-	BERTH_TRY(BERTH_NEW(&c->mem, x->row,
-	                    d->n_devs * BERTH_N_DEVICE_FIGURES + 2 * (d->n_links + d->n_pools), err));
+	BERTH_TRY_NEW(&c->mem, d->n_devs * BERTH_N_DEVICE_FIGURES + 2 * (d->n_links + d->n_pools), err,
+	              x->row);
 	for (int32_t i = 0; i < d->n_devs; i++)
 		BERTH_TRY(device_rows(x, &d->dev[i], err));
 	for (int32_t p = 0; p < d->n_pools; p++)

@@ -1,6 +1,5 @@
 /* berth profile --system: the description of this machine. */
-#ifndef BERTH_CLI_PROFILE_SYSTEM_H
-#define BERTH_CLI_PROFILE_SYSTEM_H
+#pragma once
 
 #include "engine.h"
 
@@ -15,5 +14,3 @@ typedef struct profile_system_args {
 /* Describe it, write the system, and print what each figure comes from. Fails: BERTH_EINVAL (--set),
  * BERTH_EIO (no place for the file, no process, an engine), BERTH_EFORMAT (--strict), BERTH_ENOMEM. */
 berth_status profile_system(cli *c, const profile_system_args *a, berth_err *err);
-
-#endif

@@ -163,7 +163,7 @@ static berth_status write_placement(cli *c, const train_measured *t, berth_err *
 	BERTH_TRY(berth_placement_new(t->m.g, t->m.s, &c->mem, &c->tmp, &p, err));
 	for (int32_t i = 0; i < t->m.g->n_ops; i++)
 		p.op_dev[i] = t->r.op_dev[i];
-	BERTH_TRY(BERTH_NEW(&c->mem, p.order, t->m.g->n_ops, err));
+	BERTH_TRY_NEW(&c->mem, t->m.g->n_ops, err, p.order);
 	for (int32_t i = 0; i < t->m.g->n_ops; i++)
 		p.order[i] = t->r.order[i];
 	p.method = "train";

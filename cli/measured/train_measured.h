@@ -1,6 +1,5 @@
 /* train --env measured: the engine's part of training. */
-#ifndef BERTH_CLI_TRAIN_MEASURED_H
-#define BERTH_CLI_TRAIN_MEASURED_H
+#pragma once
 
 #include "budget.h"
 #include "engine.h"
@@ -62,5 +61,3 @@ const berth_result *train_measured_result(cli *c, const train_measured *t);
 void train_measured_print(const train_measured *t);
 /* All output of a run with ended_before. */
 berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err);
-
-#endif

@@ -46,7 +46,7 @@ static int32_t count_plans(const args *a)
 static berth_status name_plans(cli *c, args *a, berth_err *err)
 {
 	const berth_engine_default *e;
-	BERTH_TRY(BERTH_NEW(&c->mem, a->plan_name, count_plans(a), err));
+	BERTH_TRY_NEW(&c->mem, count_plans(a), err, a->plan_name);
 	for (int32_t i = 0; i < a->placements.n; i++)
 		a->plan_name[i] = a->placements.text[i];
 	for (int32_t i = 0; i < a->engines.n; i++) {
@@ -63,7 +63,7 @@ static berth_status ask_engine(cli *c, const berth_engine_default *e, const bert
                                berth_compare_plan *out, berth_err *err)
 {
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(&c->mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY_NEW(&c->mem, x->g->n_ops, err, op_dev);
 	BERTH_TRY(berth_engine_default_of(e, x, &c->tmp, op_dev, &out->why, err));
 	out->op_dev = out->why ? NULL : op_dev;
 	return BERTH_OK;
@@ -92,7 +92,7 @@ static berth_status read_plans(cli *c, const args *a, const berth_graph *g, cons
                                berth_compare_plan **plan, berth_err *err)
 {
 	berth_compare_plan *out;
-	BERTH_TRY(BERTH_NEW(&c->mem, out, count_plans(a), err));
+	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out);
 	for (int32_t i = 0; i < count_plans(a); i++)
 		out[i].name = a->plan_name[i];
 	for (int32_t i = 0; i < a->placements.n; i++) {
@@ -236,7 +236,7 @@ static berth_status same_name(const char *name, bool is_method, berth_err *err)
 static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
 {
 	s->r.n_methods = s->n_methods + count_plans(a);
-	BERTH_TRY(BERTH_NEW(&c->mem, s->r.name, s->r.n_methods, err));
+	BERTH_TRY_NEW(&c->mem, s->r.n_methods, err, s->r.name);
 	for (int32_t i = 0; i < s->n_methods; i++)
 		s->r.name[i] = s->method[i]->name;
 	for (int32_t i = 0; i < count_plans(a); i++)
@@ -305,7 +305,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
 	BERTH_TRY(ask_engines(c, a, graph, read.format, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, b->row, s->r.n_methods * n_seeds, err));
+	BERTH_TRY_NEW(&c->mem, s->r.n_methods * n_seeds, err, b->row);
 	b->graph = g.name;
 	b->system = y.name;
 	b->bound_kind = bounds.kind;
@@ -317,7 +317,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 {
 	int32_t n_seeds = (int32_t)a->seeds;
-	BERTH_TRY(BERTH_NEW(&c->mem, s->r.block, c->n_args * n_systems(a), err));
+	BERTH_TRY_NEW(&c->mem, c->n_args * n_systems(a), err, s->r.block);
 	s->of = c->n_args * n_systems(a) * s->r.n_methods * n_seeds;
 	for (int32_t i = 0; i < c->n_args; i++)
 		for (int32_t k = 0; k < n_systems(a); k++)

@@ -45,7 +45,7 @@ static berth_status read_batches(cli *c, const args *a, configure_view *v, berth
 	int32_t n = a->batches.n ? a->batches.n : 1;
 	if (n > 64)
 		return berth_fail(err, BERTH_EINVAL, "option --batches: %d numbers; expected at most 64", n);
-	BERTH_TRY(BERTH_NEW(&c->mem, batch, n, err));
+	BERTH_TRY_NEW(&c->mem, n, err, batch);
 	*batch = 1;
 	for (int32_t i = 0; i < a->batches.n; i++)
 		BERTH_TRY(read_batch(a->batches.text[i], i ? batch[i - 1] : 0, &batch[i], err));
@@ -161,7 +161,7 @@ static berth_status take_steps(cli *c, const cli_texts *given, const configure_v
 	int32_t n_devs = v->s.n_devs;
 	if (given->n == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&c->mem, step_s, v->n_batches * n_devs, err));
+	BERTH_TRY_NEW(&c->mem, v->n_batches * n_devs, err, step_s);
 	for (int32_t i = 0; i < v->n_batches * n_devs; i++)
 		step_s[i] = NAN;
 	for (int32_t i = 0; i < given->n; i++)
@@ -185,11 +185,10 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 {
 	const cli_texts given = c->dim;
 	berth_graph *graph, *model;
-	BERTH_TRY(BERTH_NEW(&c->mem, graph, v->n_batches, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, model, v->n_batches, err));
+	BERTH_TRY_NEW(&c->mem, v->n_batches, err, graph, model);
 	for (int32_t b = 0; b < v->n_batches; b++) {
 		const char **text;
-		BERTH_TRY(BERTH_NEW(&c->mem, text, given.n + 1, err));
+		BERTH_TRY_NEW(&c->mem, given.n + 1, err, text);
 		if (given.n)
 			memcpy(text, given.text, (size_t)given.n * sizeof *text);
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
@@ -263,7 +262,7 @@ static berth_status name_models(cli *c, const args *a, const berth_config_plan *
 	char words[80];
 	v->plan.out = a->out;
 	v->plan.n = plan->n_copies;
-	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, plan->n_copies, err));
+	BERTH_TRY_NEW(&c->mem, plan->n_copies, err, v->plan.model);
 	for (int32_t k = 0; k < plan->n_copies; k++) {
 		snprintf(words, sizeof words, "%.50s=%lld", a->batch_dim,
 		         (long long)v->batch[plan->batch[k]]);

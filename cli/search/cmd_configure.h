@@ -1,6 +1,5 @@
 /* The parts of berth configure: what it finds, and what is told of it; and --serve. */
-#ifndef BERTH_CMD_CONFIGURE_H
-#define BERTH_CMD_CONFIGURE_H
+#pragma once
 
 #include "budget.h"
 #include "cli.h"
@@ -42,5 +41,3 @@ typedef struct configure_serve_args {
 /* Load, plan and tell, the model being c->args[0]. Fails: BERTH_EINVAL (a training step, an unknown host, a
  * bad number), BERTH_EINFEASIBLE (no copy fits), and as loading does. */
 berth_status configure_serve(cli *c, const char *on, const configure_serve_args *a, berth_err *err);
-
-#endif

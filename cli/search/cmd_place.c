@@ -235,7 +235,7 @@ static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_er
 	if (c->n_args > 1)
 		return BERTH_OK;
 	BERTH_TRY(place_decoder_open(c, &a->decoder, &spec, &s->decoder, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, c->args, 1, err));
+	BERTH_TRY_NEW(&c->mem, 1, err, c->args);
 	if (!(c->args[0] = berth_arena_strdup(&c->mem, spec)))
 		return berth_nomem(err);
 	s->decoder.on &= !a->pareto.objectives.n;

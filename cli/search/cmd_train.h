@@ -1,7 +1,6 @@
 /* The parts of berth train: its pairs (train_items.c), what is kept of its updates (train_log.c), and what is
  * told of it (train_print.c). */
-#ifndef BERTH_CMD_TRAIN_H
-#define BERTH_CMD_TRAIN_H
+#pragma once
 
 #include "budget.h"
 #include "cli_granularity.h"
@@ -130,5 +129,3 @@ berth_status train_curves_put(berth_json_out *w, const train_curves *x, bool res
 
 /* The document or the text, and the page of --report. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status train_tell(cli *c, const train_run *t, berth_err *err);
-
-#endif

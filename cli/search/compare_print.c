@@ -13,7 +13,7 @@
 static berth_status summarise(cli *c, const cli_comparison *r, berth_compare_summary **out, berth_err *err)
 {
 	berth_compare_summary *s;
-	BERTH_TRY(BERTH_NEW(&c->mem, s, r->n_blocks * r->n_methods, err));
+	BERTH_TRY_NEW(&c->mem, r->n_blocks * r->n_methods, err, s);
 	for (int32_t k = 0; k < r->n_blocks; k++)
 		for (int32_t m = 0; m < r->n_methods; m++) {
 			const cli_compare_block *b = &r->block[k];
@@ -36,7 +36,7 @@ static int32_t n_complete(const cli_comparison *r)
 static berth_status over_instances(cli *c, const cli_comparison *r, const berth_compare_summary *s,
                                    berth_compare_overall **out, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&c->mem, *out, r->n_methods, err));
+	BERTH_TRY_NEW(&c->mem, r->n_methods, err, *out);
 	return berth_compare_over_instances(s, n_complete(r), r->n_methods, r->single, r->against, &c->tmp,
 	                                    *out, err);
 }

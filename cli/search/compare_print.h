@@ -1,6 +1,5 @@
 /* What compare has found, as tables, CSV and JSON. */
-#ifndef BERTH_CLI_COMPARE_PRINT_H
-#define BERTH_CLI_COMPARE_PRINT_H
+#pragma once
 
 #include "cli.h"
 #include "compare.h"
@@ -39,5 +38,3 @@ berth_status cli_compare_put(cli *c, berth_json_out *w, const cli_comparison *r,
 
 /* Print. A comparison that was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err);
-
-#endif

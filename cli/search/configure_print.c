@@ -72,7 +72,7 @@ static berth_status copies_of(cli *c, const configure_view *v, const berth_confi
 	*out = berth_result_list_new(&c->mem, &copy_kind);
 	for (const berth_member *m = member; m < member + n; m++) {
 		const char **devices;
-		BERTH_TRY(BERTH_NEW(&c->mem, devices, m->crew->n, err));
+		BERTH_TRY_NEW(&c->mem, m->crew->n, err, devices);
 		for (int32_t i = 0; i < m->crew->n; i++)
 			devices[i] = v->s.dev_name[berth_copy_dev(&v->copies, m->host, m->crew->place[i])];
 		RESULT_ADD(*out, COPY);

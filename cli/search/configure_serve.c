@@ -75,7 +75,7 @@ static berth_status load(cli *c, const char *on, const configure_serve_args *a, 
 	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
 	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
 	BERTH_TRY(berth_granularity_find(&v->g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v->blocks, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, v->n_servers, v->c.n_hosts, err));
+	BERTH_TRY_NEW(&c->mem, v->c.n_hosts, err, v->n_servers);
 	return read_servers(c, &a->servers, v, err);
 }
 

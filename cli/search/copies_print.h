@@ -1,6 +1,5 @@
 /* The models that a plan of several copies is of, told for other verbs to be given in that order. */
-#ifndef BERTH_CLI_COPIES_PRINT_H
-#define BERTH_CLI_COPIES_PRINT_H
+#pragma once
 
 #include "cli.h"
 #include "placement.h"
@@ -28,5 +27,3 @@ int32_t copies_given(const cli *c);
 /* A line with the time a sample and the samples a second of n copies whose period has one of each. Nothing
  * for n = 0. */
 void copies_print_rate(int32_t n, double period_s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Language models on the command line: which graphs are decoders, and the words that say how one is used. */
-#ifndef BERTH_CLI_DECODER_WORDS_H
-#define BERTH_CLI_DECODER_WORDS_H
+#pragma once
 
 #include "options.h"
 
@@ -28,5 +27,3 @@ typedef struct decoder_words {
  * for another model), BERTH_EIO, BERTH_ENOMEM. */
 berth_status decoder_words_read(cli *c, const decoder_args *a, const char *spec, decoder_words *out,
                                 berth_err *err);
-
-#endif

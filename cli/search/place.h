@@ -1,6 +1,5 @@
 /* What berth place works on, and how it is told. */
-#ifndef BERTH_CLI_PLACE_H
-#define BERTH_CLI_PLACE_H
+#pragma once
 
 #include "budget.h"
 #include "cli_granularity.h"
@@ -60,5 +59,3 @@ berth_status place_put(cli *c, const place_state *s, const berth_result *answer,
 
 /* The answer as text. Fails: BERTH_ENOMEM. */
 berth_status place_print(cli *c, const place_args *a, const place_state *s, berth_err *err);
-
-#endif

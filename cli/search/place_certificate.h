@@ -1,6 +1,5 @@
 /* The certificate of the bound that place tells. */
-#ifndef BERTH_PLACE_CERTIFICATE_H
-#define BERTH_PLACE_CERTIFICATE_H
+#pragma once
 
 #include "budget.h"
 #include "cli.h"
@@ -32,5 +31,3 @@ extern const berth_result_kind certificate_kind;
 const berth_result *place_certificate_result(cli *c, const place_certificate *x);
 /* A line. interrupted: was the search? */
 void place_certificate_print(const place_certificate *x, bool interrupted);
-
-#endif

@@ -1,7 +1,6 @@
 /* berth place of a language model whose use is left open (decoder_uses.h): its words, and what is told of it.
  */
-#ifndef BERTH_CLI_PLACE_DECODER_H
-#define BERTH_CLI_PLACE_DECODER_H
+#pragma once
 
 #include "cli_granularity.h"
 #include "decoder_uses.h"
@@ -37,5 +36,3 @@ extern const berth_result_kind decoder_kind;
 /* In c->mem. Fails: BERTH_ENOMEM. */
 berth_status place_decoder_result(cli *c, const berth_decoder *x, const berth_problem *p,
                                   const berth_timeline *t, const berth_result **out, berth_err *err);
-
-#endif

@@ -134,7 +134,7 @@ static berth_status points_of(cli *c, const view *v, berth_result_list *list, be
 		const int32_t *order = order_of(v, x);
 		berth_result_map *placement = berth_result_map_new(&c->mem);
 		const char **ops;
-		BERTH_TRY(BERTH_NEW(&c->mem, ops, v->p->n_ops, err));
+		BERTH_TRY_NEW(&c->mem, v->p->n_ops, err, ops);
 		for (int32_t op = 0; op < v->p->n_ops; op++) {
 			ops[op] = v->p->g->op_name[order ? order[op] : op];
 			berth_result_map_add(placement, v->p->g->op_name[op],
@@ -148,7 +148,7 @@ static berth_status points_of(cli *c, const view *v, berth_result_list *list, be
 static berth_status dots_of(cli *c, const view *v, berth_result_list *list, berth_err *err)
 {
 	int32_t *dev_ops;
-	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	BERTH_TRY_NEW(&c->mem, v->p->n_devs, err, dev_ops);
 	for (const berth_pareto_point *x = v->front.point; x && x - v->front.point < v->front.n; x++) {
 		berth_result_map *devices = berth_result_map_new(&c->mem);
 		count_devices(v, x, dev_ops);
@@ -207,7 +207,7 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	char buf[32], count[32];
 	int32_t *dev_ops;
 	cli_table t;
-	BERTH_TRY(BERTH_NEW(&c->mem, dev_ops, v->p->n_devs, err));
+	BERTH_TRY_NEW(&c->mem, v->p->n_devs, err, dev_ops);
 	cli_say("%s on %s: ", v->p->g->name, v->p->s->name);
 	if (v->front.n == 1)
 		cli_say("one placement, the best found in both\n");

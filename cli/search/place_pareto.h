@@ -1,6 +1,5 @@
 /* The part of berth place that searches for a Pareto front of two objectives. */
-#ifndef BERTH_CLI_PLACE_PARETO_H
-#define BERTH_CLI_PLACE_PARETO_H
+#pragma once
 
 #include "bounds.h"
 #include "budget.h"
@@ -16,5 +15,3 @@ typedef struct place_pareto_args {
  * point), as berth_pareto_search, BERTH_EIO. */
 berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *budget,
                           const berth_problem *p, const berth_bounds *bounds, berth_err *err);
-
-#endif

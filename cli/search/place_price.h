@@ -1,6 +1,5 @@
 /* What a granularity and a limit of cuts cost, told (yardsticks.h). */
-#ifndef BERTH_CLI_PLACE_PRICE_H
-#define BERTH_CLI_PLACE_PRICE_H
+#pragma once
 
 #include "cli_granularity.h"
 #include "result.h"
@@ -10,5 +9,3 @@
 void place_price_print(const cli_granularity *x, const berth_finer *price, const berth_solution *r);
 extern const berth_result_kind price_kind;
 const berth_result *place_price_result(cli *c, const cli_granularity *x, const berth_finer *price);
-
-#endif

@@ -1,6 +1,5 @@
 /* --replicas: several copies of the model on the machine at once, for throughput. */
-#ifndef BERTH_CLI_PLACE_REPLICAS_H
-#define BERTH_CLI_PLACE_REPLICAS_H
+#pragma once
 
 #include "budget.h"
 #include "json.h"
@@ -30,5 +29,3 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 
 /* A line about them; value of the answer. */
 void place_replicas_print(const place_replicas *x, double value);
-
-#endif

@@ -104,7 +104,7 @@ static berth_status choose(cli *c, const place_requests_args *a, const cli_budge
 
 static berth_status name_copies(cli *c, view *v, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&c->mem, v->plan.model, v->mix.n, err));
+	BERTH_TRY_NEW(&c->mem, v->mix.n, err, v->plan.model);
 	for (int32_t k = 0; k < v->mix.n; k++)
 		BERTH_TRY(copies_model(c, c->args[0], v->words[v->mix.copy[k].most], &v->plan.model[k], err));
 	v->plan.n = v->mix.n;
@@ -167,7 +167,7 @@ static berth_status add_copy(cli *c, const view *v, const berth_mix_copy *copy, 
 	bool on[BERTH_MAX_DEVS] = {false};
 	const char **device;
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(&c->mem, device, v->s.n_devs, err));
+	BERTH_TRY_NEW(&c->mem, v->s.n_devs, err, device);
 	for (int32_t op = 0; op < v->graph[0].n_ops; op++)
 		on[copy->op_dev[op]] = true;
 	for (int32_t d = 0; d < v->s.n_devs; d++)
@@ -248,7 +248,7 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
                             const berth_method *method, berth_err *err)
 {
 	view *v;
-	BERTH_TRY(BERTH_NEW(&c->mem, v, 1, err));
+	BERTH_TRY_NEW(&c->mem, 1, err, v);
 	BERTH_TRY(load(c, a, v, err));
 	BERTH_TRY(choose(c, a, budget, method, v, err));
 	if (a->out && v->mix.n)

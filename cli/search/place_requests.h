@@ -1,6 +1,5 @@
 /* --requests: copies of the model for requests of unlike sizes, for throughput. */
-#ifndef BERTH_CLI_PLACE_REQUESTS_H
-#define BERTH_CLI_PLACE_REQUESTS_H
+#pragma once
 
 #include "budget.h"
 #include "methods.h"
@@ -16,5 +15,3 @@ typedef struct place_requests_args {
  * berth_mix_choose and writing do. */
 berth_status place_requests(cli *c, const place_requests_args *a, const cli_budget *budget,
                             const berth_method *method, berth_err *err);
-
-#endif

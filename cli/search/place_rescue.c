@@ -96,8 +96,7 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 	pthread_mutex_init(&x->lock, NULL);
 	x->score = berth_score_worst();
 	x->written = false;
-	BERTH_TRY(BERTH_NEW(&c->mem, x->op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, x->order, p->n_ops, err));
+	BERTH_TRY_NEW(&c->mem, p->n_ops, err, x->op_dev, x->order);
 	return x->path && !x->as.graph_sha256
 	               ? berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err)
 	               : BERTH_OK;

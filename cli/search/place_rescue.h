@@ -1,7 +1,6 @@
 /* The best placement so far, kept beside the search, so that it can be written while the search goes on or
  * hangs: what `place` does where an interruption finds it unable to end by itself (signals.h). */
-#ifndef BERTH_CLI_PLACE_RESCUE_H
-#define BERTH_CLI_PLACE_RESCUE_H
+#pragma once
 
 #include "cli.h"
 #include "decoder_uses.h"
@@ -33,5 +32,3 @@ berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg 
 
 /* The answer is in its file. */
 void place_rescue_done(place_rescue *x);
-
-#endif

@@ -1,7 +1,6 @@
 /* What would let a language model fit that does not (decoder_smaller.h), told in words of the command line.
  */
-#ifndef BERTH_CLI_PLACE_SMALLER_H
-#define BERTH_CLI_PLACE_SMALLER_H
+#pragma once
 
 #include "decoder_smaller.h"
 #include "place_decoder.h"
@@ -19,5 +18,3 @@ berth_status place_smaller_find(cli *c, place_decoder *x, const berth_search_cfg
 void place_smaller_print(const place_smaller *s);
 extern const berth_result_kind smaller_kind;
 const berth_result_list *place_smaller_list(cli *c, const place_smaller *s);
-
-#endif

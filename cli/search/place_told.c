@@ -109,7 +109,7 @@ berth_status place_put(cli *c, const place_state *s, const berth_result *answer,
 		berth_result_map_add(placement, s->g.op_name[op],
 		                     berth_result_text(s->s.dev_name[s->r.op_dev[op]]));
 	if (s->r.op_order)
-		BERTH_TRY(BERTH_NEW(&c->mem, order, s->g.n_ops, err));
+		BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, order);
 	for (int32_t k = 0; order && k < s->g.n_ops; k++)
 		order[k] = s->g.op_name[s->r.op_order[k]];
 	return cli_put_result(c, RESULT_NEW(&c->mem, place_document, DOCUMENT), err);

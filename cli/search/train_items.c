@@ -71,8 +71,7 @@ static berth_status read_file(cli *c, const char *file, train_run *t, berth_err 
 		lines += text[k] == '\n';
 	if (lines > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
-	BERTH_TRY(BERTH_NEW(&c->mem, t->graph, lines, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, t->system, lines, err));
+	BERTH_TRY_NEW(&c->mem, lines, err, t->graph, t->system);
 	return read_lines(c, file, text, t, err);
 }
 
@@ -111,9 +110,7 @@ static berth_status load_item(cli *c, const train_run *t, int32_t i, berth_train
 	berth_graph *g;
 	berth_system *y;
 	berth_problem *p;
-	BERTH_TRY(BERTH_NEW(&c->mem, g, 1, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, y, 1, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, p, 1, err));
+	BERTH_TRY_NEW(&c->mem, 1, err, g, y, p);
 	BERTH_TRY(cli_instance_load(c, graph, system, g, y, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, g, err));
 	if (a->tight && (i + 1) % a->tight == 0)
@@ -216,7 +213,7 @@ berth_status train_items_open(cli *c, train_run *t, berth_err *err)
 		                                 PAIRS_HELD, (int)n)
 		                    : BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(&c->mem, t->item, n, err));
+	BERTH_TRY_NEW(&c->mem, n, err, t->item);
 	for (; t->n_items < n; t->n_items++)
 		BERTH_TRY(load_item(c, t, t->n_items, &t->item[t->n_items], err));
 	return t->a->fine_tune ? choose_items(c, t, err) : BERTH_OK;

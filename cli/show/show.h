@@ -1,6 +1,5 @@
 /* The parts of berth show, one a kind of input. */
-#ifndef BERTH_CLI_SHOW_H
-#define BERTH_CLI_SHOW_H
+#pragma once
 
 #include "cli.h"
 #include "cli_granularity.h"
@@ -48,5 +47,3 @@ berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err);
 /* The blocks of a graph in program order. Fails: as cli_granularity_blocks. */
 berth_status show_blocks(cli *c, const cli_granularity *x, const berth_graph *g, berth_err *err);
 berth_status show_placement(cli *c, const show_args *a, berth_err *err);
-
-#endif

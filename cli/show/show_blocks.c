@@ -16,7 +16,7 @@ static berth_status sum_up(cli *c, const berth_graph *g, const berth_granularity
                            berth_err *err)
 {
 	block *list;
-	BERTH_TRY(BERTH_NEW(&c->mem, list, x->n_blocks, err));
+	BERTH_TRY_NEW(&c->mem, x->n_blocks, err, list);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		block *b = &list[x->op_block[op]];
 		BERTH_TRY(BERTH_GROW(&c->mem, b->op, b->n_ops, &b->cap, err));

@@ -51,7 +51,7 @@ static berth_status walk_critical(cli *c, view *v, berth_err *err)
 	berth_ceft ceft;
 	int64_t computing = 0;
 	v->critical_ns = -1;
-	BERTH_TRY(BERTH_NEW(&c->mem, v->critical_type_ns, v->g.n_types + 1, err));
+	BERTH_TRY_NEW(&c->mem, v->g.n_types + 1, err, v->critical_type_ns);
 	if (berth_problem_feasible(&v->p, NULL) != BERTH_OK)
 		return BERTH_OK;
 	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
@@ -249,7 +249,7 @@ static berth_status fill_devices(cli *c, view *v, berth_result_map *total, berth
 	for (int32_t d = 0; v->has_system && d < v->s.n_devs; d++) {
 		int64_t *type_ns, total_ns = 0;
 		int32_t cannot = 0;
-		BERTH_TRY(BERTH_NEW(&c->mem, type_ns, v->g.n_types + 1, err));
+		BERTH_TRY_NEW(&c->mem, v->g.n_types + 1, err, type_ns);
 		for (int32_t op = 0; op < v->g.n_ops; op++) {
 			int64_t time = berth_op_time(&v->p, op, d);
 			cannot += time < 0;

@@ -170,7 +170,7 @@ static berth_status fill(cli *c, const view *v, berth_result_list **list, const 
 	berth_result_list *inputs = berth_result_list_new(&c->mem, &input_kind),
 			  *devices = berth_result_list_new(&c->mem, &choice_kind);
 	const char **before;
-	BERTH_TRY(BERTH_NEW(&c->mem, before, s->n_before, err));
+	BERTH_TRY_NEW(&c->mem, s->n_before, err, before);
 	for (int32_t i = 0; i < s->n_before; i++)
 		before[i] = v->x.g.op_name[s->before_op[i]];
 	for (int32_t i = 0; i < s->n_inputs; i++) {

@@ -157,10 +157,8 @@ static berth_status count(cli *c, view *v, berth_err *err)
 	const berth_graph *g = &v->x.g;
 	int32_t devs = v->x.s.n_devs, types = g->n_types + 1;
 	bool *mark;
-	BERTH_TRY(BERTH_NEW(&c->mem, mark, devs, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, v->dev_ops, devs, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, v->dev_params, devs, err));
-	BERTH_TRY(BERTH_NEW(&c->mem, v->dev_type_ns, (size_t)devs * (size_t)types, err));
+	BERTH_TRY_NEW(&c->mem, devs, err, mark, v->dev_ops, v->dev_params);
+	BERTH_TRY_NEW(&c->mem, (size_t)devs * (size_t)types, err, v->dev_type_ns);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t d = v->x.placement.op_dev[op], type = g->op_type[op] < 0 ? types - 1 : g->op_type[op];
 		int64_t time = berth_op_time(&v->x.p, op, d);

@@ -1,6 +1,5 @@
 /* The part of berth simulate that asks what another machine would bring. */
-#ifndef BERTH_CLI_SIMULATE_WHATIF_H
-#define BERTH_CLI_SIMULATE_WHATIF_H
+#pragma once
 
 #include "cli.h"
 #include "result.h"
@@ -16,5 +15,3 @@ const berth_result *simulate_whatif_each(cli *c, const berth_whatif_rows *x, con
 /* The same as tables. Fail: BERTH_ENOMEM. */
 berth_status simulate_whatif_print_set(cli *c, const berth_whatif_rows *x, berth_err *err);
 berth_status simulate_whatif_print_each(cli *c, const berth_whatif_rows *x, berth_err *err);
-
-#endif

@@ -45,12 +45,11 @@ berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, 
 {
 	berth_calibration c = {.g = g, .s = s, .mem = mem};
 	size_t n = (size_t)g->n_ops * (size_t)s->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, c.prior_s, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.time_s, n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.slowness, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.prior_cut_s, g->n_tensors, err));
+	BERTH_TRY_NEW(mem, n, err, c.prior_s, c.time_s);
+	BERTH_TRY_NEW(mem, s->n_devs, err, c.slowness);
+	BERTH_TRY_NEW(mem, g->n_tensors, err, c.prior_cut_s);
 	for (int i = 0; i < 2; i++)
-		BERTH_TRY(BERTH_NEW(mem, c.cut_s[i], g->n_tensors, err));
+		BERTH_TRY_NEW(mem, g->n_tensors, err, c.cut_s[i]);
 	for (int32_t t = 0; g->tensor_cut_s && t < g->n_tensors; t++)
 		c.prior_cut_s[t] = c.cut_s[BERTH_CUT_OUT][t] = c.cut_s[BERTH_CUT_IN][t] =
 			g->tensor_cut_s[t] / 2;
@@ -98,10 +97,9 @@ static berth_status open_reader(const berth_calibration *c, const berth_measurem
 	by_time *order;
 	int32_t *last;
 	*r = (reader){.c = c, .m = m};
-	BERTH_TRY(BERTH_NEW(tmp, r->op_segment, c->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->before, m->n_segments, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, m->n_segments, err));
-	BERTH_TRY(BERTH_NEW(tmp, last, c->s->n_devs, err));
+	BERTH_TRY_NEW(tmp, c->g->n_ops, err, r->op_segment);
+	BERTH_TRY_NEW(tmp, m->n_segments, err, r->before, order);
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, last);
 	memset(last, -1, (size_t)c->s->n_devs * sizeof *last);
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		order[k] = (by_time){m->segment[k].start_s[0], k};
@@ -239,8 +237,8 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
 	double *room;
 	int32_t *stamp;
 	BERTH_TRY(open_reader(c, m, tmp, &r, err));
-	BERTH_TRY(BERTH_NEW(tmp, room, 2 * m->n_samples, err));
-	BERTH_TRY(BERTH_NEW(tmp, stamp, c->g->n_tensors, err));
+	BERTH_TRY_NEW(tmp, 2 * m->n_samples, err, room);
+	BERTH_TRY_NEW(tmp, c->g->n_tensors, err, stamp);
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
 		double seconds;
@@ -474,7 +472,7 @@ berth_status berth_calibration_graph(const berth_calibration *c, const berth_sys
 {
 	berth_graph g;
 	BERTH_TRY(berth_graph_with_times(c->g, s, c->time_s, mem, &g, err));
-	BERTH_TRY(BERTH_NEW(mem, g.tensor_cut_s, g.n_tensors, err));
+	BERTH_TRY_NEW(mem, g.n_tensors, err, g.tensor_cut_s);
 	for (int32_t t = 0; t < g.n_tensors; t++)
 		g.tensor_cut_s[t] = fmax(0, c->cut_s[BERTH_CUT_OUT][t] + c->cut_s[BERTH_CUT_IN][t]);
 	*out = g;
@@ -489,8 +487,7 @@ static berth_status fit_link(const berth_calibration *c, int32_t link, berth_are
 {
 	enum { MAX = 400 };
 	double *bytes, *seconds;
-	BERTH_TRY(BERTH_NEW(tmp, bytes, MAX, err));
-	BERTH_TRY(BERTH_NEW(tmp, seconds, MAX, err));
+	BERTH_TRY_NEW(tmp, MAX, err, bytes, seconds);
 	*n = 0;
 	for (size_t i = c->n_handoffs; i-- > 0 && *n < MAX;)
 		if (c->handoff[i].link == link) {
@@ -506,8 +503,7 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 	static const double most_bandwidth = 1e13;
 	berth_system s = *c->s;
 	size_t size = (size_t)s.n_links * sizeof(double);
-	BERTH_TRY(BERTH_NEW(mem, s.link_latency_s, s.n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, s.link_bandwidth, s.n_links, err));
+	BERTH_TRY_NEW(mem, s.n_links, err, s.link_latency_s, s.link_bandwidth);
 	memcpy(s.link_latency_s, c->s->link_latency_s, size);
 	memcpy(s.link_bandwidth, c->s->link_bandwidth, size);
 	for (int32_t l = 0; l < s.n_links; l++) {
@@ -558,10 +554,10 @@ berth_status berth_calibration_follow(berth_calibration *c, const berth_measurem
 	berth_observed *o;
 	int32_t *stamp;
 	size_t n_ends = c->n_ends; /* those of this measurement are not kept */
-	BERTH_TRY(BERTH_NEW(tmp, stamp, c->g->n_tensors, err));
+	BERTH_TRY_NEW(tmp, c->g->n_tensors, err, stamp);
 	BERTH_TRY(open_reader(c, m, tmp, &r, err));
-	BERTH_TRY(BERTH_NEW(tmp, room, 2 * m->n_samples, err));
-	BERTH_TRY(BERTH_NEW(tmp, o, m->n_segments, err));
+	BERTH_TRY_NEW(tmp, 2 * m->n_samples, err, room);
+	BERTH_TRY_NEW(tmp, m->n_segments, err, o);
 	for (int32_t k = 0; k < m->n_segments; k++) {
 		const berth_segment *s = &m->segment[k];
 		o[k] = (berth_observed){.dev = s->dev, .n_ops = s->n_ops, .op = s->op};

@@ -5,8 +5,7 @@
  * A segment lasts the sum of its operators' times and of the costs of its cuts. That is one linear equation
  * for each segment of each run. They are solved together with what is known beforehand (ridge.h). A link is
  * a line through its hand-offs (median.h). docs/measured.md has it all under "What calibration fits". */
-#ifndef BERTH_CALIBRATE_H
-#define BERTH_CALIBRATE_H
+#pragma once
 
 #include "measured.h"
 #include "problem.h"
@@ -82,5 +81,3 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
  * does not run now. The times of each segment go by what is left. Fails: BERTH_ENOMEM. */
 berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
                                       berth_arena *tmp, berth_err *err);
-
-#endif

@@ -183,7 +183,7 @@ berth_status answer_seconds(const engine_answer *a, const berth_json *at, const 
 	const cJSON *item;
 	int32_t i = 0;
 	double sum = 0;
-	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	BERTH_TRY_NEW(mem, n, err, *out);
 	for (int32_t k = 0; k < n; k++)
 		(*out)[k] = NAN;
 	if (!required && !cJSON_GetObjectItemCaseSensitive(at->item, key))

@@ -3,8 +3,7 @@
  *
  * Readers take members out of an answer. What cannot be true is the engine's fault: the engine is killed and
  * the reader fails with BERTH_EIO and a message that says where. */
-#ifndef BERTH_ENGINE_ANSWER_H
-#define BERTH_ENGINE_ANSWER_H
+#pragma once
 
 #include "measured.h"
 
@@ -53,5 +52,3 @@ berth_status answer_device(const engine_answer *a, const berth_json *at, int32_t
 
 /* Seconds by which two readings of a clock may differ and still mean the same. */
 #define ANSWER_CLOCK_SLACK_S 1e-3
-
-#endif

@@ -479,7 +479,7 @@ static berth_status read_devices(berth_engine *e, const berth_json *list, berth_
 	int n = cJSON_GetArraySize(list->item);
 	if (n < 1 || n > MAX_DEVS)
 		return berth_engine_lied(e, err, "has %d devices; 1 to %d were expected", n, MAX_DEVS);
-	BERTH_TRY(BERTH_NEW(e->mem, h->dev, n, err));
+	BERTH_TRY_NEW(e->mem, n, err, h->dev);
 	cJSON_ArrayForEach(item, list->item)
 	{
 		berth_json at = berth_json_at(list, item, h->n_devs);
@@ -544,7 +544,7 @@ berth_status berth_engine_start(const berth_engine_cfg *cfg, berth_arena *mem, b
                                 berth_err *err)
 {
 	berth_engine *e;
-	BERTH_TRY(BERTH_NEW(mem, e, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, e);
 	e->cfg = *cfg;
 	e->mem = mem;
 	e->fd = -1;

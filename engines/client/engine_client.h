@@ -5,8 +5,7 @@
  * An engine that crashes, hangs, closes its output or writes what is no answer is killed, with all that it
  * started. The message of the failing call says what happened and ends with the engine's last words. The next
  * question starts it again. */
-#ifndef BERTH_ENGINE_CLIENT_H
-#define BERTH_ENGINE_CLIENT_H
+#pragma once
 
 #include "json.h"
 
@@ -74,5 +73,3 @@ berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s
 /* Kill the engine, for the caller found an answer that makes no sense. Adds the engine's name to the message.
  * Returns BERTH_EIO. */
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
-
-#endif

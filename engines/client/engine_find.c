@@ -76,7 +76,7 @@ static berth_status split_words(berth_arena *mem, const char *text, const char *
 berth_status berth_engine_find(const char *text, berth_arena *mem, berth_engine_cfg *out, berth_err *err)
 {
 	const char **argv;
-	BERTH_TRY(BERTH_NEW(mem, argv, MAX_WORDS + 1, err));
+	BERTH_TRY_NEW(mem, MAX_WORDS + 1, err, argv);
 	BERTH_TRY(split_words(mem, text, argv, err));
 	out->name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	if (!strchr(argv[0], '/'))

@@ -1,7 +1,6 @@
 /* Programs that are engines, from what a user calls them; and what the one that knows PyTorch tells of a
  * module: its graph, and a plan of it as a file (`berth-engine-torch graph` and `place`). */
-#ifndef BERTH_ENGINE_FIND_H
-#define BERTH_ENGINE_FIND_H
+#pragma once
 
 #include "engine_client.h"
 #include "exporters.h"
@@ -24,5 +23,3 @@ berth_module_graph berth_module_graph_of;
 
 /* module_place of berth_export_source, in the same way. */
 berth_module_place berth_module_place_of;
-
-#endif

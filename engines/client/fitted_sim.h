@@ -1,6 +1,5 @@
 /* A simulator whose times of operators and links were measured: as profiled, then re-fitted to runs. */
-#ifndef BERTH_FITTED_SIM_H
-#define BERTH_FITTED_SIM_H
+#pragma once
 
 #include "calibrate.h"
 #include "profile.h"
@@ -30,5 +29,3 @@ berth_status berth_fitted_sim_refit(berth_calibration *c, berth_arena *mem, bert
 
 /* Predicted latency of a placement, in seconds. order as in berth_sim_run. */
 double berth_fitted_sim_latency_s(const berth_fitted_sim *f, const int32_t *op_dev, const int32_t *order);
-
-#endif

@@ -160,7 +160,7 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
                                 berth_journal **out, berth_err *err)
 {
 	berth_journal *j;
-	BERTH_TRY(BERTH_NEW(mem, j, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, j);
 	j->file.fd = -1;
 	if (!(j->path = berth_arena_strdup(mem, path)))
 		return berth_nomem(err);

@@ -9,8 +9,7 @@
  *
  * Two things at the end are cut off. One is what does not fit its check, of a run that ended while it wrote.
  * The other is failures: what ended a run may have passed, so that it is asked again. */
-#ifndef BERTH_JOURNAL_H
-#define BERTH_JOURNAL_H
+#pragma once
 
 #include "arena.h"
 
@@ -38,5 +37,3 @@ berth_status berth_journal_add(berth_journal *j, const char *question, const cha
 
 /* Questions that were answered from the journal. */
 int32_t berth_journal_replayed(const berth_journal *j);
-
-#endif

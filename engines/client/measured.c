@@ -29,9 +29,8 @@ static berth_status match_devices(berth_measured *m, berth_err *err)
 {
 	const berth_engine_hello *h = berth_engine_says(m->engine);
 	m->n_engine_devs = h->n_devs;
-	BERTH_TRY(BERTH_NEW(m->mem, m->engine_dev, h->n_devs, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->engine_sys, h->n_devs, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->dev_engine, m->s ? m->s->n_devs : 0, err));
+	BERTH_TRY_NEW(m->mem, h->n_devs, err, m->engine_dev, m->engine_sys);
+	BERTH_TRY_NEW(m->mem, m->s ? m->s->n_devs : 0, err, m->dev_engine);
 	for (int32_t d = 0; d < h->n_devs; d++) {
 		m->engine_dev[d] = h->dev[d].name;
 		m->engine_sys[d] = m->s ? berth_system_find_dev(m->s, h->dev[d].name) : -1;
@@ -240,7 +239,7 @@ static berth_status read_segment_ops(const engine_answer *a, const berth_json *a
 	BERTH_TRY(answer_list(a, at, "ops", -1, &list, err));
 	if (!cJSON_GetArraySize(list.item))
 		return answer_lied(a, err, "a segment has no operators");
-	BERTH_TRY(BERTH_NEW(mem, s->op, cJSON_GetArraySize(list.item), err));
+	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, s->op);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		double x = cJSON_IsNumber(item) ? item->valuedouble : -1;
@@ -278,8 +277,8 @@ static berth_status read_segments(const engine_answer *a, const int32_t *op_dev,
 	bool *seen;
 	int32_t sum = 0;
 	BERTH_TRY(answer_list(a, &a->at, "segments", -1, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, out->segment, cJSON_GetArraySize(list.item), err));
-	BERTH_TRY(BERTH_NEW(tmp, seen, a->m->g->n_ops, err));
+	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, out->segment);
+	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		berth_json at = berth_json_at(&list, item, out->n_segments);
@@ -319,7 +318,7 @@ static berth_status read_loss(const engine_answer *a, int32_t n, berth_arena *me
 		return BERTH_OK;
 	BERTH_TRY(answer_list(a, &a->at, "loss", n, &list, err));
 	BERTH_TRY(answer_int(a, &a->at, "trained", true, INT32_MAX, &trained, err));
-	BERTH_TRY(BERTH_NEW(mem, *out, n, err));
+	BERTH_TRY_NEW(mem, n, err, *out);
 	cJSON_ArrayForEach(item, list.item)
 		(*out)[i++] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
 	if (trained != a->m->trained + n)
@@ -396,8 +395,8 @@ static berth_status read_operators(const engine_answer *a, const question *q, be
 	if (!cJSON_GetObjectItemCaseSensitive(a->at.item, "operators"))
 		return BERTH_OK;
 	BERTH_TRY(answer_list(a, &a->at, "operators", -1, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, *q->operators, cJSON_GetArraySize(list.item), err));
-	BERTH_TRY(BERTH_NEW(tmp, seen, a->m->g->n_ops, err));
+	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, *q->operators);
+	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		berth_json at = berth_json_at(&list, item, n);
@@ -485,7 +484,7 @@ static berth_status read_profile(const engine_answer *a, const question *q, bert
 	BERTH_TRY(answer_number(a, &a->at, "run_overhead_s", false, &q->overheads->run_s, err));
 	BERTH_TRY(answer_number(a, &a->at, "segment_overhead_s", false, &q->overheads->segment_s, err));
 	BERTH_TRY(answer_list(a, &a->at, "rows", q->n, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, *q->profile, q->n, err));
+	BERTH_TRY_NEW(mem, q->n, err, *q->profile);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		berth_json at = berth_json_at(&list, item, i);
@@ -529,7 +528,7 @@ static berth_status read_transfers(const engine_answer *a, const question *q, be
 	int32_t i = 0;
 	(void)tmp;
 	BERTH_TRY(answer_list(a, &a->at, "rows", q->n, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, *q->transfers, q->n, err));
+	BERTH_TRY_NEW(mem, q->n, err, *q->transfers);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		berth_json at = berth_json_at(&list, item, i);

@@ -4,8 +4,7 @@
  *
  * Times are the engine's own, in seconds. The samples of an answer cannot last longer than the answer took:
  * what says so is not believed. */
-#ifndef BERTH_MEASURED_H
-#define BERTH_MEASURED_H
+#pragma once
 
 #include "engine_client.h"
 #include "graph.h"
@@ -162,5 +161,3 @@ typedef struct berth_steady_cfg {
 berth_status berth_steady_run(berth_measured *m, const berth_steady_cfg *cfg, const int32_t *op_dev,
                               const int32_t *order, berth_arena *mem, berth_arena *tmp,
                               berth_measurement *out, berth_err *err);
-
-#endif

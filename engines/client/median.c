@@ -38,7 +38,7 @@ berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth
 {
 	BERTH_SCRATCH(tmp);
 	double *y;
-	BERTH_TRY(BERTH_NEW(tmp, y, n, err));
+	BERTH_TRY_NEW(tmp, n, err, y);
 	memcpy(y, x, (size_t)n * sizeof *y);
 	qsort(y, (size_t)n, sizeof *y, by_value);
 	int32_t k = left_out(n);
@@ -62,7 +62,7 @@ berth_status berth_line_through(const double *x, const double *y, int32_t n, ber
 	double *room;
 	int32_t k = 0;
 	berth_spread s = {.median = 0};
-	BERTH_TRY(BERTH_NEW(tmp, room, (size_t)n * (size_t)n, err));
+	BERTH_TRY_NEW(tmp, (size_t)n * (size_t)n, err, room);
 	for (int32_t i = 0; i < n; i++)
 		for (int32_t j = 0; j < i; j++)
 			if (x[i] != x[j])

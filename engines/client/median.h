@@ -1,6 +1,5 @@
 /* The median of repeated measurements and how sure it is. */
-#ifndef BERTH_MEDIAN_H
-#define BERTH_MEDIAN_H
+#pragma once
 
 #include "arena.h"
 
@@ -27,5 +26,3 @@ double berth_spread_width(const berth_spread *s);
  * numbers. Fails: BERTH_ENOMEM. O(n * n log n). */
 berth_status berth_line_through(const double *x, const double *y, int32_t n, berth_arena *tmp, double *start,
                                 double *slope, berth_err *err);
-
-#endif

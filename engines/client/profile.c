@@ -107,8 +107,8 @@ static berth_status predict_all(const berth_graph *g, const double *measured, do
 {
 	prediction w = {.g = g};
 	factors *f;
-	BERTH_TRY(BERTH_NEW(tmp, w.ratio, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, f, g->n_types + 1, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, w.ratio);
+	BERTH_TRY_NEW(tmp, g->n_types + 1, err, f);
 	fit_line(&w, measured);
 	if (ratios(&w, measured, ANY) < 3)
 		return BERTH_OK;
@@ -132,7 +132,7 @@ berth_status berth_predict_times(const berth_graph *g, double *seconds, double *
 	BERTH_SCRATCH(tmp);
 	double *measured;
 	*n_predicted = 0;
-	BERTH_TRY(BERTH_NEW(tmp, measured, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, measured);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		measured[op] = seconds[op];
 	return predict_all(g, measured, seconds, low, high, n_predicted, tmp, err);
@@ -189,8 +189,7 @@ static berth_status describe_all(job *j, int32_t n_matched, berth_err *err)
 	berth_strmap map;
 	const berth_graph *g = j->m->g;
 	berth_strmap_init(&map, j->tmp);
-	BERTH_TRY(BERTH_NEW(j->tmp, j->what, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, j->same, g->n_ops, err));
+	BERTH_TRY_NEW(j->tmp, g->n_ops, err, j->what, j->same);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		BERTH_TRY(describe(g, op, j->tmp, &j->what[op], err));
 		BERTH_TRY(berth_strmap_add(&map, j->what[op], op, &j->same[op], err));
@@ -304,9 +303,7 @@ static berth_status fill_device(job *j, int32_t dev, berth_err *err)
 	const berth_graph *g = j->m->g;
 	double *seconds, *low, *high;
 	int32_t n_devs = j->m->s->n_devs, n;
-	BERTH_TRY(BERTH_NEW(j->tmp, seconds, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, low, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, high, g->n_ops, err));
+	BERTH_TRY_NEW(j->tmp, g->n_ops, err, seconds, low, high);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		*row_of(j, op, dev) = *row_of(j, j->same[op], dev);
 		const berth_profiled *x = row_of(j, op, dev);
@@ -388,9 +385,8 @@ berth_status berth_profile_run(berth_measured *m, const berth_profile_cfg *cfg, 
 		                  "engine '%.60s' has no device of system '%.60s': their names have to be "
 		                  "the same (its first is '%.60s')",
 		                  berth_engine_name(m->engine), m->s->name, m->engine_dev[0]);
-	BERTH_TRY(BERTH_NEW(mem, p.row, n, err));
-	BERTH_TRY(BERTH_NEW(mem, p.time_s, n, err));
-	BERTH_TRY(BERTH_NEW(mem, p.link, m->s->n_links, err));
+	BERTH_TRY_NEW(mem, n, err, p.row, p.time_s);
+	BERTH_TRY_NEW(mem, m->s->n_links, err, p.link);
 	for (size_t i = 0; i < n; i++) {
 		p.row[i].source = BERTH_CANNOT;
 		p.time_s[i] = NAN;
@@ -420,11 +416,10 @@ berth_status berth_profile_system(const berth_profile *p, const berth_system *s,
                                   berth_arena *mem, berth_system *out, berth_err *err)
 {
 	berth_system r = *s;
-	BERTH_TRY(BERTH_NEW(mem, r.dev_op_overhead_s, s->n_devs, err));
+	BERTH_TRY_NEW(mem, s->n_devs, err, r.dev_op_overhead_s);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		r.dev_op_overhead_s[d] = least_time_s(p, s, n_ops, d, s->dev_op_overhead_s[d]);
-	BERTH_TRY(BERTH_NEW(mem, r.link_latency_s, s->n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, r.link_bandwidth, s->n_links, err));
+	BERTH_TRY_NEW(mem, s->n_links, err, r.link_latency_s, r.link_bandwidth);
 	for (int32_t l = 0; l < s->n_links; l++) {
 		r.link_latency_s[l] = p->link[l].n ? p->link[l].latency_s : s->link_latency_s[l];
 		r.link_bandwidth[l] = p->link[l].n ? p->link[l].bandwidth : s->link_bandwidth[l];

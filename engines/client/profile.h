@@ -1,6 +1,5 @@
 /* The profile of a graph on a system by an engine: times of operators on devices, and figures of links. */
-#ifndef BERTH_PROFILE_H
-#define BERTH_PROFILE_H
+#pragma once
 
 #include "graph.h"
 #include "measured.h"
@@ -66,5 +65,3 @@ berth_status berth_profile_system(const berth_profile *p, const berth_system *s,
  * O(ops log ops). */
 berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
                                  int32_t *n_predicted, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* Measured times, kept between runs in an SQLite file. The key has three parts: the engine with its version,
  * the device as the engine describes it, and the operator as profile.c describes it (type, work, and the
  * sizes of all that goes in and out). */
-#ifndef BERTH_PROFILE_CACHE_H
-#define BERTH_PROFILE_CACHE_H
+#pragma once
 
 #include "median.h"
 
@@ -25,5 +24,3 @@ berth_status berth_profile_cache_get(berth_profile_cache *c, const char *engine,
                                      const char *op, berth_cached *out, bool *found, berth_err *err);
 berth_status berth_profile_cache_put(berth_profile_cache *c, const char *engine, const char *device,
                                      const char *op, const berth_cached *x, berth_err *err);
-
-#endif

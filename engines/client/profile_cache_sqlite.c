@@ -40,7 +40,7 @@ berth_status berth_profile_cache_open(const char *path, berth_arena *mem, berth_
                                       berth_err *err)
 {
 	berth_profile_cache *c;
-	BERTH_TRY(BERTH_NEW(mem, c, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, c);
 	c->path = berth_arena_strdup(mem, path);
 	if (!c->path)
 		return berth_nomem(err);

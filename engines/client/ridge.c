@@ -8,10 +8,7 @@
 berth_status berth_ridge_new(int32_t n_cols, berth_arena *mem, berth_ridge *out, berth_err *err)
 {
 	berth_ridge r = {.mem = mem, .n_cols = n_cols};
-	BERTH_TRY(BERTH_NEW(mem, r.mean, n_cols, err));
-	BERTH_TRY(BERTH_NEW(mem, r.deviation, n_cols, err));
-	BERTH_TRY(BERTH_NEW(mem, r.beta, n_cols, err));
-	BERTH_TRY(BERTH_NEW(mem, r.latest, n_cols, err));
+	BERTH_TRY_NEW(mem, n_cols, err, r.mean, r.deviation, r.beta, r.latest);
 	for (int32_t c = 0; c < n_cols; c++)
 		r.deviation[c] = 1;
 	*out = r;
@@ -54,12 +51,9 @@ typedef struct descent {
 static berth_status start(const berth_ridge *r, descent *k, berth_arena *tmp, berth_err *err)
 {
 	k->r = r;
-	BERTH_TRY(BERTH_NEW(tmp, k->a, r->n_entries, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->z, r->n_cols, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->slope, r->n_cols, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->way, r->n_cols, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->left, r->n_rows, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->change, r->n_rows, err));
+	BERTH_TRY_NEW(tmp, r->n_entries, err, k->a);
+	BERTH_TRY_NEW(tmp, r->n_cols, err, k->z, k->slope, k->way);
+	BERTH_TRY_NEW(tmp, r->n_rows, err, k->left, k->change);
 	for (int32_t i = 0; i < r->n_rows; i++)
 		k->left[i] = r->y[i] / r->noise[i];
 	for (size_t i = 0; i < r->n_entries; i++) {

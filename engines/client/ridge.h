@@ -4,8 +4,7 @@
  * What they tell of several unknowns together is shared among them by their deviations.
  *
  * Solved by conjugate gradients for least squares (Hestenes & Stiefel 1952), in units of deviations. */
-#ifndef BERTH_RIDGE_H
-#define BERTH_RIDGE_H
+#pragma once
 
 #include "arena.h"
 
@@ -38,5 +37,3 @@ berth_status berth_ridge_put(berth_ridge *r, int32_t col, double x, berth_err *e
 /* Find beta by at most that many steps. It ends earlier once the slope has fallen to 1e-10 of what it was.
  * tmp is scratch. Fails: BERTH_ENOMEM. O(steps * entries). */
 berth_status berth_ridge_solve(berth_ridge *r, int32_t steps, berth_arena *tmp, berth_err *err);
-
-#endif

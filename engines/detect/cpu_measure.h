@@ -1,7 +1,6 @@
 /* What cores do, measured: threads, one a core, do the same work at once. Times are those of the clock, the
  * best of several. */
-#ifndef BERTH_CPU_MEASURE_H
-#define BERTH_CPU_MEASURE_H
+#pragma once
 
 #include "figure.h"
 
@@ -27,5 +26,3 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
  * in which a flag goes there and back between a core of each. Fails: BERTH_ENOMEM. */
 berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
                                     berth_figure *bandwidth, berth_figure *latency, berth_err *err);
-
-#endif

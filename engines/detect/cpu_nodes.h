@@ -1,6 +1,5 @@
 /* The cores that this process may use, by NUMA node: what stands next to one memory. */
-#ifndef BERTH_CPU_NODES_H
-#define BERTH_CPU_NODES_H
+#pragma once
 
 #include "cores.h"
 #include "status.h"
@@ -32,5 +31,3 @@ void berth_cpu_nodes_limit(berth_cpu_nodes *nodes, const char *sysfs);
 /* With hwloc; without it one node with all of the memory. What nobody tells is not said. Fails: BERTH_ENOMEM,
  * BERTH_EIO (hwloc runs in a process of its own, and there is none, or it ends). */
 berth_status berth_cpu_nodes_find(berth_cpu_nodes *out, berth_err *err);
-
-#endif

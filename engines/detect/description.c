@@ -19,8 +19,8 @@ const char *berth_device_figure_name(berth_device_figure f)
 static berth_status alloc(berth_description *d, int32_t n_devs, int32_t n_links, int32_t n_pools,
                           berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, d->dev, n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, d->link, n_links, err));
+	BERTH_TRY_NEW(mem, n_devs, err, d->dev);
+	BERTH_TRY_NEW(mem, n_links, err, d->link);
 	return BERTH_NEW(mem, d->pool, n_pools, err);
 }
 

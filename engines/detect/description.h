@@ -1,7 +1,6 @@
 /* The description of a machine: devices, links and memory pools, where each figure tells its origin. It
  * becomes a system (system.h), where a figure that is missing is left out. */
-#ifndef BERTH_DESCRIPTION_H
-#define BERTH_DESCRIPTION_H
+#pragma once
 
 #include "machine.h"
 #include "system.h"
@@ -70,5 +69,3 @@ void berth_description_settle(berth_description *d);
  * other figures have four digits. Fails: BERTH_EFORMAT (what is left is no system), BERTH_ENOMEM. */
 berth_status berth_description_system(const berth_description *d, double stand_in, berth_arena *mem,
                                       berth_arena *tmp, berth_system *out, berth_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* A figure of the description of a machine, and where it comes from. No figure is made up: one that nobody
  * tells is missing. */
-#ifndef BERTH_FIGURE_H
-#define BERTH_FIGURE_H
+#pragma once
 
 #include "status.h"
 
@@ -40,5 +39,3 @@ const berth_figure *berth_figure_better(const berth_figure *a, const berth_figur
 #define BERTH_MOST_BANDWIDTH 1e16
 #define BERTH_LEAST_MEMORY 1048576.0
 #define BERTH_MOST_MEMORY 0x1p50
-
-#endif

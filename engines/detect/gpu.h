@@ -1,8 +1,7 @@
 /* GPUs, as the vendors' own libraries tell them. The libraries are loaded at run time, each in a process of
  * its own with a limit of time: a driver that crashes or hangs takes nothing with it. Nothing of them is
  * needed to build: gpu_cuda.c, gpu_vulkan.c and gpu_opencl.c declare the few functions that are called. */
-#ifndef BERTH_GPU_H
-#define BERTH_GPU_H
+#pragma once
 
 #include "figure.h"
 
@@ -99,5 +98,3 @@ void berth_gpus_merge(const berth_gpu_answer *answer, berth_gpus *out, int32_t *
 
 /* Fill what is missing by datasheets (gpu_merge.c). */
 void berth_gpus_look_up(berth_gpus *gpus);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the files that ask a vendor's library share. Inside the folder only: these run in a process of their
  * own (gpu.h). */
-#ifndef BERTH_GPU_ASK_H
-#define BERTH_GPU_ASK_H
+#pragma once
 
 #include "gpu.h"
 
@@ -42,5 +41,3 @@ void gpu_put_figure(berth_gpu *g, berth_gpu_figure which, berth_figure f);
  * memory gets an eighth of it. */
 enum { GPU_INSIDE_BYTES = 256 << 20, GPU_ACROSS_BYTES = 64 << 20 };
 size_t gpu_copy_bytes(double memory_bytes, size_t most);
-
-#endif

@@ -166,8 +166,7 @@ berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *c
 static berth_status find_cpus(berth_arena *mem, berth_machine *m, berth_err *err)
 {
 	int32_t n = m->cpus.n;
-	BERTH_TRY(BERTH_NEW(mem, m->node_bandwidth, n * n, err));
-	BERTH_TRY(BERTH_NEW(mem, m->node_latency, n * n, err));
+	BERTH_TRY_NEW(mem, n * n, err, m->node_bandwidth, m->node_latency);
 	for (int32_t i = 0; i < n; i++) {
 		berth_cpu_team to = team_of(&m->cpus, i);
 		BERTH_TRY(berth_cpu_measure(&to, &m->node[i], err));
@@ -201,7 +200,7 @@ berth_status berth_machine_find(const berth_machine_cfg *cfg, berth_arena *mem, 
                                 berth_err *err)
 {
 	berth_machine *m;
-	BERTH_TRY(BERTH_NEW(mem, m, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, m);
 	BERTH_TRY(find_gpus(cfg, m, err));
 	BERTH_TRY(berth_cpu_nodes_find(&m->cpus, err));
 	berth_cpu_nodes_limit(&m->cpus, cfg->sysfs);

@@ -1,7 +1,6 @@
 /* What stands in this machine: CPU nodes as measured, GPUs as their libraries tell. description.h makes a
  * system of it. */
-#ifndef BERTH_MACHINE_H
-#define BERTH_MACHINE_H
+#pragma once
 
 #include "arena.h"
 #include "cpu_measure.h"
@@ -57,5 +56,3 @@ int32_t berth_pcie_node(const char *sysfs, const berth_pci *pci);
 /* GPUs of NVIDIA, AMD and Intel that stand on the bus, but in no library's answer: "0000:01:00.0 (10de:2204)"
  * into text[most][40]. Returns how many. */
 int32_t berth_pcie_untold(const char *sysfs, const berth_gpus *told, int32_t most, char text[][40]);
-
-#endif

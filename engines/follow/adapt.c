@@ -63,7 +63,7 @@ static berth_status weigh(const job *j, solution *x, const berth_solution *r, be
 	if (!r->answered || !r->feasible)
 		return BERTH_OK;
 	if (!order) {
-		BERTH_TRY(BERTH_NEW(&x->mem, order, x->f.p.n_ops, err));
+		BERTH_TRY_NEW(&x->mem, x->f.p.n_ops, err, order);
 		berth_start_order(&x->f.p, x->f.sim, r->op_dev, order);
 	}
 	double value = berth_fitted_sim_latency_s(&x->f, r->op_dev, order);
@@ -401,7 +401,7 @@ static berth_status copy_times(const job *j, double speed, berth_arena *mem, con
 	int32_t n_devs = j->m->s->n_devs;
 	size_t n = (size_t)j->m->g->n_ops * (size_t)n_devs;
 	double *to;
-	BERTH_TRY(BERTH_NEW(mem, to, n, err));
+	BERTH_TRY_NEW(mem, n, err, to);
 	for (size_t i = 0; i < n; i++)
 		to[i] = (int32_t)(i % (size_t)n_devs) == j->cfg->slow_dev ? from[i] / speed : from[i];
 	*out = to;
@@ -438,8 +438,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	berth_measurement run;
 	BERTH_TRY(berth_profile_system(profile, j->m->s, j->m->g->n_ops, j->mem, &j->s, err));
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
-	BERTH_TRY(BERTH_NEW(j->mem, j->op_dev, j->m->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->mem, j->order, j->m->g->n_ops, err));
+	BERTH_TRY_NEW(j->mem, j->m->g->n_ops, err, j->op_dev, j->order);
 	j->history =
 		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
 	berth_status st = place_first(j, &x, err);
@@ -543,12 +542,9 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	/* Three may be short: the last ones before the speed changes, and the last of all. So may be those in
 	 * which another placement is tried, by a step. */
 	int32_t windows = 2 * (cfg->steps / cfg->window) + 3;
-	BERTH_TRY(BERTH_NEW(mem, r.step, windows, err));
-	BERTH_TRY(BERTH_NEW(mem, r.step_s, windows, err));
-	BERTH_TRY(BERTH_NEW(mem, r.predicted_s, windows, err));
-	BERTH_TRY(BERTH_NEW(mem, r.sw, windows, err));
+	BERTH_TRY_NEW(mem, windows, err, r.step, r.step_s, r.predicted_s, r.sw);
 	if (cfg->trains)
-		BERTH_TRY(BERTH_NEW(mem, r.loss, cfg->steps, err));
+		BERTH_TRY_NEW(mem, cfg->steps, err, r.loss);
 	if (!profile) {
 		BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &own, err));
 		profile = &own;

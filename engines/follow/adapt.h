@@ -23,8 +23,7 @@
  *
  * A window in which the engine dies is run again once; not where steps are those of a training that goes on,
  * which the engine has lost then. */
-#ifndef BERTH_ADAPT_H
-#define BERTH_ADAPT_H
+#pragma once
 
 #include "methods.h"
 #include "profile.h"
@@ -79,5 +78,3 @@ berth_adapt_cfg berth_adapt_cfg_default(void);
  * mem. Fails: as berth_measured_run, berth_solve. */
 berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile,
                              berth_arena *mem, berth_arena *tmp, berth_adaptation *out, berth_err *err);
-
-#endif

@@ -92,7 +92,7 @@ static berth_status draw_pool(job *j, int32_t n, berth_rng *rng, berth_err *err)
 	drawn *pool = j->pool;
 	for (int32_t i = 0; i < n; i++) {
 		berth_sim_result r;
-		BERTH_TRY(BERTH_NEW(j->mem, pool[i].op_dev, p->n_ops, err));
+		BERTH_TRY_NEW(j->mem, p->n_ops, err, pool[i].op_dev);
 		draw_placement(p, rng, pool[i].op_dev);
 		if (i < p->n_devs)
 			berth_coloc_put_all(p, i, pool[i].op_dev);
@@ -197,7 +197,7 @@ static void tell(const job *j, const char *what, int32_t done, int32_t of)
 static berth_status prepare(job *j, const berth_fitted_sim *f, const drawn *x, trial *out, berth_err *err)
 {
 	out->op_dev = x->op_dev;
-	BERTH_TRY(BERTH_NEW(j->mem, out->order, f->p.n_ops, err));
+	BERTH_TRY_NEW(j->mem, f->p.n_ops, err, out->order);
 	berth_start_order(&f->p, f->sim, x->op_dev, out->order);
 	return BERTH_OK;
 }
@@ -390,7 +390,7 @@ static berth_status open_pool(job *j, berth_rng *rng, berth_err *err)
 	const berth_fidelity_cfg *cfg = j->cfg;
 	berth_profile profile;
 	int32_t n = POOL_FACTOR * (cfg->test + cfg->calibration);
-	BERTH_TRY(BERTH_NEW(j->mem, j->pool, n, err));
+	BERTH_TRY_NEW(j->mem, n, err, j->pool);
 	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
 	BERTH_TRY(berth_fitted_sim_profiled(&profile, j->m->g, j->m->s, j->mem, j->tmp, &j->before, err));
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->before.s, profile.time_s, j->mem, &j->c, err));
@@ -405,10 +405,9 @@ static berth_status run_all(job *j, berth_err *err)
 	drawn **test_pick, **calibration_pick;
 	trial *again;
 	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
-	BERTH_TRY(BERTH_NEW(j->mem, test_pick, cfg->test, err));
-	BERTH_TRY(BERTH_NEW(j->mem, calibration_pick, cfg->calibration, err));
-	BERTH_TRY(BERTH_NEW(j->mem, again, cfg->calibration, err));
-	BERTH_TRY(BERTH_NEW(j->mem, j->trial, cfg->test, err));
+	BERTH_TRY_NEW(j->mem, cfg->test, err, test_pick);
+	BERTH_TRY_NEW(j->mem, cfg->calibration, err, calibration_pick, again);
+	BERTH_TRY_NEW(j->mem, cfg->test, err, j->trial);
 	BERTH_TRY(open_pool(j, &rng, err));
 	int32_t half = (j->n_pool + 1) / 2; /* the other half is for tests */
 	int32_t n_calibration =
@@ -440,7 +439,7 @@ berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg
 	double **lists[] = {&r.measured_s,   &r.low_s,  &r.high_s, &r.profiled_s,
 	                    &r.calibrated_s, &j.strain, &j.width};
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		BERTH_TRY(BERTH_NEW(mem, *lists[i], cfg->test, err));
+		BERTH_TRY_NEW(mem, cfg->test, err, *lists[i]);
 	BERTH_TRY(run_all(&j, err));
 	r.wall_s = berth_wall_seconds() - from;
 	*out = r;

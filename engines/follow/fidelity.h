@@ -13,8 +13,7 @@
  *
  * A sample counts where the machine was quiet: at most max_strain wall seconds for each CPU second of the
  * work. A placement without enough such samples after some tries is flagged and left out. */
-#ifndef BERTH_FIDELITY_H
-#define BERTH_FIDELITY_H
+#pragma once
 
 #include "fitted_sim.h"
 #include "rng.h"
@@ -71,5 +70,3 @@ berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg
  * *pairs is their number. NAN where there are none. O(n * n). */
 double berth_tau_disjoint(int32_t n, const double *predicted, const double *low, const double *high,
                           int64_t *pairs);
-
-#endif

@@ -106,8 +106,7 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, tr
 {
 	trial *x = &j->trial[j->n_trials];
 	size_t size = (size_t)j->t->sim.p.n_ops * sizeof *op_dev;
-	BERTH_TRY(BERTH_NEW(j->t->mem, x->op_dev, j->t->sim.p.n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->t->mem, x->order, j->t->sim.p.n_ops, err));
+	BERTH_TRY_NEW(j->t->mem, j->t->sim.p.n_ops, err, x->op_dev, x->order);
 	memcpy(x->op_dev, op_dev, size);
 	if (order)
 		memcpy(x->order, order, size);
@@ -220,7 +219,7 @@ static berth_status keep_params(job *j, const berth_learner *l, berth_err *err)
 {
 	size_t n = policy_param_count(&l->dims);
 	nn_real *params;
-	BERTH_TRY(BERTH_NEW(j->t->mem, params, n, err));
+	BERTH_TRY_NEW(j->t->mem, n, err, params);
 	memcpy(params, l->params, n * sizeof *params);
 	j->f->params = params;
 	return BERTH_OK;
@@ -237,7 +236,7 @@ static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
 	BERTH_TRY(learn(j, &l, &n_draws, err));
 	BERTH_TRY(keep_params(j, &l, err));
 	BERTH_TRY(measure_one(j, s.best_dev, berth_search_order(&s), err));
-	BERTH_TRY(BERTH_NEW(scratch, drawn, j->t->sim.p.n_ops, err));
+	BERTH_TRY_NEW(scratch, j->t->sim.p.n_ops, err, drawn);
 	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
 		berth_learner_drawn(&l, 0, i, drawn);
 		BERTH_TRY(measure_one(j, drawn, NULL, err));
@@ -260,8 +259,8 @@ static berth_status measure_singles(job *j, berth_err *err)
 	uint64_t *marks;
 	int32_t *op_dev;
 	int64_t before = j->t->m->runs;
-	BERTH_TRY(BERTH_NEW(j->tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, marks, berth_constraints_scratch(p), err));
+	BERTH_TRY_NEW(j->tmp, p->n_ops, err, op_dev);
+	BERTH_TRY_NEW(j->tmp, berth_constraints_scratch(p), err, marks);
 	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++)
 		if (berth_coloc_put_all(p, d, op_dev) && may_run(&j->t->sim, op_dev, marks))
 			BERTH_TRY(measure_one(j, op_dev, NULL, err));
@@ -309,10 +308,9 @@ typedef struct contest {
 static berth_status open_contest(job *j, contest *x, berth_err *err)
 {
 	int32_t n = j->t->cfg->pairs;
-	BERTH_TRY(BERTH_NEW(j->tmp, x->mine, n, err));
-	BERTH_TRY(BERTH_NEW(j->tmp, x->ratio, n, err));
+	BERTH_TRY_NEW(j->tmp, n, err, x->mine, x->ratio);
 	for (int i = 0; i < BERTH_N_RIVALS; i++)
-		BERTH_TRY(BERTH_NEW(j->tmp, x->theirs[i], n, err));
+		BERTH_TRY_NEW(j->tmp, n, err, x->theirs[i]);
 	return BERTH_OK;
 }
 
@@ -414,7 +412,7 @@ berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena
 	BERTH_SCRATCH(tmp);
 	berth_mtrain_result r = {.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	job *j;
-	BERTH_TRY(BERTH_NEW(t->mem, j, 1, err));
+	BERTH_TRY_NEW(t->mem, 1, err, j);
 	j->t = t;
 	j->f = f;
 	j->tmp = tmp;

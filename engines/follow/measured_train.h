@@ -11,8 +11,7 @@
  * the engine runs it by itself, on one thread and on as many as it likes. They run turn by turn, so that what
  * the machine does besides hits all alike. The placement is accepted only if the interval of the ratio of
  * times lies below 1 against each of them. */
-#ifndef BERTH_MEASURED_TRAIN_H
-#define BERTH_MEASURED_TRAIN_H
+#pragma once
 
 #include "fitted_sim.h"
 #include "policy_file.h"
@@ -87,5 +86,3 @@ berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, b
  * answers goes on from there. */
 berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
                               berth_mtrain_result *out, berth_err *err);
-
-#endif

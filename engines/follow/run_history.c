@@ -21,9 +21,8 @@ static berth_status find(berth_run_history *h, const int32_t *op_dev, const int3
 			return BERTH_OK;
 		}
 	BERTH_TRY(BERTH_GROW(h->mem, h->record, h->n, &h->cap, err));
-	BERTH_TRY(BERTH_NEW(h->mem, *out, 1, err));
-	BERTH_TRY(BERTH_NEW(h->mem, (*out)->op_dev, h->n_ops, err));
-	BERTH_TRY(BERTH_NEW(h->mem, (*out)->order, h->n_ops, err));
+	BERTH_TRY_NEW(h->mem, 1, err, *out);
+	BERTH_TRY_NEW(h->mem, h->n_ops, err, (*out)->op_dev, (*out)->order);
 	memcpy((*out)->op_dev, op_dev, size);
 	memcpy((*out)->order, order, size);
 	h->record[h->n++] = *out;
@@ -162,7 +161,7 @@ berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, c
 	const berth_graph *g = p->g;
 	berth_migration r = {0};
 	int32_t *stamp;
-	BERTH_TRY(BERTH_NEW(tmp, stamp, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, stamp);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		r.n_moved += from[op] != to[op];
 		r.seconds += transfer_s(p, g->op_param_bytes[op] + g->op_state_bytes[op], from[op], to[op]);

@@ -1,6 +1,5 @@
 /* What adapting goes by: placements that were run, what moving to another one costs, and planning anew. */
-#ifndef BERTH_RUN_HISTORY_H
-#define BERTH_RUN_HISTORY_H
+#pragma once
 
 #include "arena.h"
 #include "fitted_sim.h"
@@ -104,5 +103,3 @@ berth_status berth_replan_wait(berth_replan *x, berth_err *err);
 
 /* Wait for it where it is under way, and forget all of it. */
 void berth_replan_give_up(berth_replan *x);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which processor a core belongs to. Times are those of one machine, and who keeps them has to know which. */
-#ifndef BERTH_CPU_MODEL_H
-#define BERTH_CPU_MODEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
  * implementer, variant, part and revision (ARM). On POWER it is "cpu". "" where the file says none, or is
  * not there. */
 void cpu_model(const char *path, int32_t core, char *name, size_t size);
-
-#endif

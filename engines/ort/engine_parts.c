@@ -27,7 +27,7 @@ berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key
 	if (n >= 0 && *count != n)
 		return berth_fail(err, BERTH_EINVAL, "\"%s\" has %d entries; %d were expected", key, *count,
 		                  n);
-	BERTH_TRY(BERTH_NEW(&e->tmp, *out, *count, err));
+	BERTH_TRY_NEW(&e->tmp, *count, err, *out);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < below))
@@ -52,16 +52,10 @@ berth_status engine_read_speed(const engine *e, const berth_json *q, int32_t *de
 berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err)
 {
 	s->n = n;
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->wall_s, n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->cpu_s, n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->strain, n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->start_s, n_segments, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->end_s, n_segments, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, s->seg_cpu_s, n_segments, err));
+	BERTH_TRY_NEW(&e->tmp, n, err, s->wall_s, s->cpu_s, s->strain);
+	BERTH_TRY_NEW(&e->tmp, n_segments, err, s->start_s, s->end_s, s->seg_cpu_s);
 	for (int32_t i = 0; i < n_segments; i++) {
-		BERTH_TRY(BERTH_NEW(&e->tmp, s->start_s[i], n, err));
-		BERTH_TRY(BERTH_NEW(&e->tmp, s->end_s[i], n, err));
-		BERTH_TRY(BERTH_NEW(&e->tmp, s->seg_cpu_s[i], n, err));
+		BERTH_TRY_NEW(&e->tmp, n, err, s->start_s[i], s->end_s[i], s->seg_cpu_s[i]);
 	}
 	return BERTH_OK;
 }
@@ -77,7 +71,7 @@ berth_status engine_time_whole(engine *e, ort_session *s, int threads, int32_t w
                                engine_samples *samples, berth_err *err)
 {
 	ort_value **out;
-	BERTH_TRY(BERTH_NEW(&e->tmp, out, e->model.onnx.n_outputs, err));
+	BERTH_TRY_NEW(&e->tmp, e->model.onnx.n_outputs, err, out);
 	for (int32_t i = -warmup; i < samples->n; i++) {
 		double from = exec_now(), cpu = exec_cpu();
 		berth_status st = ort_model_run_whole(&e->model, s, out, err);

@@ -1,8 +1,7 @@
 /* Running tasks on workers. Each device has one worker, pinned to a core. A worker runs its tasks in the
  * order in which they are listed, each as soon as the tensors that it reads are there. There are two
  * implementations: threads, and processes on several hosts (hosts.h). */
-#ifndef BERTH_EXEC_H
-#define BERTH_EXEC_H
+#pragma once
 
 #include "arena.h"
 
@@ -48,5 +47,3 @@ extern const exec_kind exec_threads;
 /* Seconds of a monotonic clock; CPU seconds of this thread. */
 double exec_now(void);
 double exec_cpu(void);
-
-#endif

@@ -255,7 +255,7 @@ berth_status exec_hosts_open(mesh *m, const exec_hosts_cfg *cfg, berth_arena *me
 {
 	hosts *h;
 	pthread_condattr_t attr;
-	BERTH_TRY(BERTH_NEW(mem, h, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, h);
 	*h = (hosts){.m = m, .cfg = *cfg, .self = mesh_self(m)};
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_condattr_init(&attr);

@@ -112,7 +112,7 @@ static void close_pool(void *ex)
 static berth_status open_pool(int32_t n, const int32_t *cores, berth_arena *mem, void **ex, berth_err *err)
 {
 	pool *p;
-	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, p);
 	p->n = n;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);

@@ -36,7 +36,7 @@ berth_status hosts_join(engine *e, berth_err *err)
 {
 	ort_device_list all, here;
 	hosts_state *x;
-	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
+	BERTH_TRY_NEW(&e->mem, 1, err, x);
 	BERTH_TRY(ort_devices_read(e->hosts, "--hosts", &all, err));
 	BERTH_TRY(ort_devices_read(e->members, "--members", &here, err));
 	BERTH_TRY(mesh_open(&e->mem, &x->m, err));
@@ -279,7 +279,7 @@ static berth_status time_message(const hosts_state *x, int32_t from, int32_t to,
 	unsigned char *data;
 	double at[2] = {0};
 	const int32_t index = 0;
-	BERTH_TRY(BERTH_NEW(&mem, data, bytes + 64, err));
+	BERTH_TRY_NEW(&mem, bytes + 64, err, data);
 	exec_buffer buffer = {data, bytes, 0, true};
 	const exec_task task[2] = {{from, 0, 1, NULL, &index, look_at_clock, &at[0], &at[0], sizeof at[0]},
 	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};

@@ -1,8 +1,7 @@
 /* Tasks over processes on several hosts: an exec_kind whose workers are the processes of a mesh. Each runs
  * its own tasks, in a thread of its own, while another one sends and receives. A tensor goes from the process
  * that made it to each that reads it once, as soon as it is made. All processes call the same things. */
-#ifndef BERTH_HOSTS_H
-#define BERTH_HOSTS_H
+#pragma once
 
 #include "exec.h"
 #include "mesh.h"
@@ -41,5 +40,3 @@ ssize_t hosts_hear(engine *e, char **line, size_t *cap);
 bool hosts_speaks(const engine *e);
 /* mesh_agree. */
 berth_status hosts_agree(const engine *e, berth_status st, berth_err *err);
-
-#endif

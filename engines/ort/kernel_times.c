@@ -130,9 +130,8 @@ static const onnx_node *node_of(const ort_model *m, int32_t op)
 berth_status fused_hosts_new(const ort_model *m, berth_arena *mem, fused_hosts *out, berth_err *err)
 {
 	*out = (fused_hosts){.m = m};
-	BERTH_TRY(BERTH_NEW(mem, out->value_op, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(mem, out->user, m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->kernel, m->n_ops, err));
+	BERTH_TRY_NEW(mem, m->onnx.n_values, err, out->value_op);
+	BERTH_TRY_NEW(mem, m->n_ops, err, out->user, out->kernel);
 	memset(out->value_op, -1, m->onnx.n_values * sizeof *out->value_op);
 	memset(out->user, -1, (size_t)m->n_ops * sizeof *out->user);
 	for (int32_t op = 0; op < m->n_ops; op++)

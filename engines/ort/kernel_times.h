@@ -1,6 +1,5 @@
 /* Files of ONNX Runtime's profiler: which kernels ran, where and when. */
-#ifndef BERTH_KERNEL_TIMES_H
-#define BERTH_KERNEL_TIMES_H
+#pragma once
 
 #include "arena.h"
 #include "ort_model.h"
@@ -48,5 +47,3 @@ berth_status fused_hosts_new(const ort_model *m, berth_arena *mem, fused_hosts *
 
 /* -1: there is none: it was folded away. */
 int32_t fused_host(const fused_hosts *f, int32_t op);
-
-#endif

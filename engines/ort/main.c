@@ -80,7 +80,7 @@ static berth_status read_dims(engine *e, const berth_json *q, berth_read_options
 	BERTH_TRY(berth_json_array(q, "dims", false, &list, err));
 	if (!list.item)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(&e->model_mem, dim, cJSON_GetArraySize(list.item), err));
+	BERTH_TRY_NEW(&e->model_mem, cJSON_GetArraySize(list.item), err, dim);
 	cJSON_ArrayForEach(one, list.item)
 	{
 		if (!cJSON_IsString(one))
@@ -125,8 +125,7 @@ static berth_status profile_op(engine *e, int32_t op, int32_t device, int32_t wa
 {
 	berth_err why = {0};
 	double *wall_s, *cpu_s;
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, cpu_s, repeats, err));
+	BERTH_TRY_NEW(&e->tmp, repeats, err, wall_s, cpu_s);
 	berth_status st = e->way->time_op(e, op, device, warmup, repeats, wall_s, cpu_s, &why);
 	if (st != BERTH_OK && st != BERTH_EFORMAT)
 		return berth_fail(err, st, "%s", why.msg);
@@ -167,7 +166,7 @@ static berth_status transfers(engine *e, const berth_json *q, berth_json_out *w,
 	BERTH_TRY(berth_json_int(q, "from", true, 0, e->n_devs - 1, &from, err));
 	BERTH_TRY(berth_json_int(q, "to", true, 0, e->n_devs - 1, &to, err));
 	BERTH_TRY(engine_read_numbers(e, q, "bytes", -1, 1 << 28, &bytes, &n, err));
-	BERTH_TRY(BERTH_NEW(&e->tmp, wall_s, repeats, err));
+	BERTH_TRY_NEW(&e->tmp, repeats, err, wall_s);
 	berth_json_open(w, "rows", '[');
 	for (int32_t i = 0; i < n; i++) {
 		BERTH_TRY(e->way->time_hop(e, from, to, (size_t)bytes[i], warmup, repeats, wall_s, err));

@@ -1,8 +1,7 @@
 /* Processes on several hosts that send each other bytes. There are two implementations: MPI where it was
  * found at build, and one that stands in. One thread uses it. Where one process is lost the others are ended,
  * by who started them (hosts_start.c). */
-#ifndef BERTH_MESH_H
-#define BERTH_MESH_H
+#pragma once
 
 #include "arena.h"
 
@@ -41,5 +40,3 @@ berth_status mesh_agree(mesh *m, berth_status st, berth_err *err);
 /* An instant for all to start, not far from now: seconds of each one's own clock (exec_now). Clocks are
  * compared by the quickest of some round trips (Cristian 1989). No message may be open. */
 double mesh_instant(mesh *m);
-
-#endif

@@ -25,7 +25,7 @@ berth_status mesh_open(berth_arena *mem, mesh **out, berth_err *err)
 {
 	mesh *m;
 	int level = 0;
-	BERTH_TRY(BERTH_NEW(mem, m, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, m);
 	signal(SIGPIPE, SIG_IGN); /* who writes to a process that was lost is not the one that was lost */
 	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
 	    level < MPI_THREAD_FUNNELED)

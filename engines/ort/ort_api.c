@@ -82,7 +82,7 @@ berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_e
 		                  "ONNX Runtime is not installed (%.200s); 'scripts/setup engine' brings it, "
 		                  "--library or BERTH_ORT_LIBRARY name it",
 		                  dlerror());
-	BERTH_TRY(BERTH_NEW(mem, lib, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, lib);
 	BERTH_TRY(set_up(lib, handle, err));
 	*out = lib;
 	return BERTH_OK;

@@ -2,8 +2,7 @@
  * The few that the engine calls are named here by their places in the table, so that building needs no header
  * of the library. The places are those of include/onnxruntime/core/session/onnxruntime_c_api.h, from API
  * version 1 on. */
-#ifndef BERTH_ORT_API_H
-#define BERTH_ORT_API_H
+#pragma once
 
 #include "arena.h"
 
@@ -67,5 +66,3 @@ berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void *
 
 /* Bytes of an element. 0: it has no fixed size. */
 size_t ort_elem_bytes(int32_t elem);
-
-#endif

@@ -1,6 +1,5 @@
 /* Is a tensor what it should be? Elements are compared as numbers, whatever their type. */
-#ifndef BERTH_ORT_COMPARE_H
-#define BERTH_ORT_COMPARE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ double ort_difference(const void *want, const void *got, int32_t elem, size_t n)
 
 /* What rounding to the type, operator after operator, can make of a difference. */
 double ort_tolerance(int32_t elem);
-
-#endif

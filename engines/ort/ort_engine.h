@@ -1,7 +1,6 @@
 /* The engine's own inside: what all ways to run a model share. A way is workers on cores (workers.c), one
  * session across execution providers (providers.c), or processes on several hosts (hosts.c). */
-#ifndef BERTH_ORT_ENGINE_H
-#define BERTH_ORT_ENGINE_H
+#pragma once
 
 #include "json.h"
 #include "ort_model.h"
@@ -115,5 +114,3 @@ berth_status plan_runs_sample(plan_runs *r, ort_plan *p, int32_t warmup, engine_
 
 /* All of an answer to "run" but the operators. */
 void plan_runs_put(const engine *e, const ort_plan *p, const engine_samples *s, berth_json_out *w);
-
-#endif

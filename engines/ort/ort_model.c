@@ -21,11 +21,8 @@ static berth_status decode(ort_model *m, const char *path, const berth_read_opti
 
 static berth_status list_ops(ort_model *m, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(m->mem, m->op_node, m->onnx.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->shape, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->data, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->value, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(m->mem, m->stamp, m->onnx.n_values, err));
+	BERTH_TRY_NEW(m->mem, m->onnx.n_nodes, err, m->op_node);
+	BERTH_TRY_NEW(m->mem, m->onnx.n_values, err, m->shape, m->data, m->value, m->stamp);
 	for (size_t i = 0; i < m->onnx.n_nodes; i++)
 		if (!m->onnx.node[i].folded)
 			m->op_node[m->n_ops++] = (int32_t)i;
@@ -224,7 +221,7 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	s->rank = t->rank;
 	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
 	s->bytes = (size_t)t->count * ort_elem_bytes(t->elem);
-	BERTH_TRY(BERTH_NEW(m->mem, data, s->bytes + 64, err));
+	BERTH_TRY_NEW(m->mem, s->bytes + 64, err, data);
 	m->data[v] = data;
 	if (!read_outside(&o, data, s->bytes))
 		fill(m, v, filling_of(m, v));
@@ -268,7 +265,7 @@ static bool is_used(const onnx_model *o, int32_t v)
 
 static berth_status fill_inputs(ort_model *m, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(m->mem, m->input, m->onnx.n_inputs, err));
+	BERTH_TRY_NEW(m->mem, m->onnx.n_inputs, err, m->input);
 	for (size_t i = 0; i < m->onnx.n_inputs; i++) {
 		int32_t v = m->onnx.input[i];
 		bool weight = m->onnx.value[v].weight_input;
@@ -276,7 +273,7 @@ static berth_status fill_inputs(ort_model *m, berth_err *err)
 		if (m->onnx.value[v].tensor || !is_used(&m->onnx, v))
 			continue;
 		BERTH_TRY(shape_of_input(m, v, err));
-		BERTH_TRY(BERTH_NEW(m->mem, data, m->shape[v].bytes + 64, err));
+		BERTH_TRY_NEW(m->mem, m->shape[v].bytes + 64, err, data);
 		m->data[v] = data;
 		fill(m, v, weight ? filling_of(m, v) : FILL_INPUT);
 		if (!weight)
@@ -382,7 +379,7 @@ static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_ou
 	BERTH_ARENA(tmp);
 	ort_bytes bytes;
 	int32_t *in, n_in;
-	BERTH_TRY(BERTH_NEW(&tmp, in, m->onnx.n_values, err));
+	BERTH_TRY_NEW(&tmp, m->onnx.n_values, err, in);
 	BERTH_TRY(ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
 	                         &bytes, err));
 	return ort_session_new(m->lib, bytes.data, bytes.len, cfg, s, err);
@@ -448,8 +445,7 @@ static berth_status probe(ort_model *m, berth_err *err)
 	int32_t *out, n_out = 0;
 	ort_value **result;
 	ort_session *s = NULL;
-	BERTH_TRY(BERTH_NEW(m->mem, out, o->n_values, err));
-	BERTH_TRY(BERTH_NEW(m->mem, result, o->n_values, err));
+	BERTH_TRY_NEW(m->mem, o->n_values, err, out, result);
 	for (size_t i = 0; i < o->n_nodes; i++)
 		for (int32_t k = 0; k < o->node[i].n_out && !ort_model_makes(m, (int32_t)i); k++)
 			if (o->node[i].out[k] >= 0)
@@ -469,8 +465,7 @@ static berth_status expect(ort_model *m, berth_err *err)
 	ort_session *s;
 	ort_value **result;
 	size_t n = m->onnx.n_outputs;
-	BERTH_TRY(BERTH_NEW(m->mem, m->expected, n, err));
-	BERTH_TRY(BERTH_NEW(m->mem, result, n, err));
+	BERTH_TRY_NEW(m->mem, n, err, m->expected, result);
 	BERTH_TRY(ort_model_whole(m, 1, &s, err));
 	berth_status st = ort_model_run_whole(m, s, result, err);
 	for (size_t i = 0; i < n && st == BERTH_OK; i++) {

@@ -8,8 +8,7 @@
  *   other vectors                            in +-0.1
  * Inputs are uniform in +-1; whole numbers and truth values are 0 or 1. All come from PCG32 with the
  * value's number as the stream, and are the same in every run. */
-#ifndef BERTH_ORT_MODEL_H
-#define BERTH_ORT_MODEL_H
+#pragma once
 
 #include "onnx_model.h"
 #include "ort_api.h"
@@ -70,5 +69,3 @@ berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outpu
 double ort_model_difference(const ort_model *m, int32_t o, const void *data);
 /* The largest difference that can be rounding, by the coarsest type of any of the model's tensors. */
 double ort_model_tolerance(const ort_model *m);
-
-#endif

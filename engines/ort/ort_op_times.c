@@ -16,8 +16,7 @@ enum { HOPS = 16 };
 static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem,
                                  berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, s->in_name, n, err));
-	BERTH_TRY(BERTH_NEW(mem, s->in, n, err));
+	BERTH_TRY_NEW(mem, n, err, s->in_name, s->in);
 	for (; s->n_in < n; s->n_in++) {
 		s->in_name[s->n_in] = m->onnx.value[in[s->n_in]].name;
 		BERTH_TRY(ort_value_over(m->lib, m->data[in[s->n_in]], &m->shape[in[s->n_in]],
@@ -29,12 +28,11 @@ static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in
 static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *out, int32_t n,
                                   berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, s->out_name, n, err));
-	BERTH_TRY(BERTH_NEW(mem, s->out, n, err));
+	BERTH_TRY_NEW(mem, n, err, s->out_name, s->out);
 	for (; s->n_out < n; s->n_out++) {
 		unsigned char *data;
 		s->out_name[s->n_out] = m->onnx.value[out[s->n_out]].name;
-		BERTH_TRY(BERTH_NEW(mem, data, m->shape[out[s->n_out]].bytes + 64, err));
+		BERTH_TRY_NEW(mem, m->shape[out[s->n_out]].bytes + 64, err, data);
 		BERTH_TRY(ort_value_over(m->lib, data, &m->shape[out[s->n_out]], &s->out[s->n_out], err));
 	}
 	return BERTH_OK;
@@ -45,8 +43,7 @@ static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_a
 	int32_t node = m->op_node[op], *in, *out, n_in = 0, n_out = 0;
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level};
 	ort_bytes bytes;
-	BERTH_TRY(BERTH_NEW(mem, in, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(mem, out, m->onnx.n_values, err));
+	BERTH_TRY_NEW(mem, m->onnx.n_values, err, in, out);
 	for (int32_t k = 0; k < m->onnx.node[node].n_out; k++)
 		if (m->onnx.node[node].out[k] >= 0)
 			out[n_out++] = m->onnx.node[node].out[k];
@@ -117,7 +114,7 @@ static berth_status time_chain(int32_t from, int32_t to, size_t bytes, void *thr
 	int32_t index[HOPS + 1];
 	for (int32_t i = 0; i <= HOPS; i++) {
 		unsigned char *data;
-		BERTH_TRY(BERTH_NEW(mem, data, bytes + 64, err));
+		BERTH_TRY_NEW(mem, bytes + 64, err, data);
 		memset(data, i, bytes + 64);
 		buffer[i] = (exec_buffer){data, bytes, i - 1, false};
 		index[i] = i;
@@ -283,7 +280,7 @@ static berth_status read_all(work *w, berth_err *err)
 		ort_session_free(w->m->lib, w->plan.segment[k].session);
 		w->plan.segment[k].session = NULL;
 	}
-	BERTH_TRY(BERTH_NEW(w->mem, w->op_entry, w->m->n_ops, err));
+	BERTH_TRY_NEW(w->mem, w->m->n_ops, err, w->op_entry);
 	BERTH_TRY(fused_hosts_new(w->m, w->mem, &w->hosts, err));
 	for (int32_t k = 0; k < w->plan.n_segments; k++)
 		BERTH_TRY(read_segment(w, k, err));

@@ -1,7 +1,6 @@
 /* Times of single operators, and of handing tensors from worker to worker. threads: open workers of
  * exec_threads. */
-#ifndef BERTH_ORT_OP_TIMES_H
-#define BERTH_ORT_OP_TIMES_H
+#pragma once
 
 #include "ort_plan.h"
 
@@ -40,5 +39,3 @@ typedef struct ort_operator_time {
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
                                 const int32_t *order, ort_clock clock, void *threads, berth_arena *mem,
                                 ort_operator_time **times, int32_t *n, berth_err *err);
-
-#endif

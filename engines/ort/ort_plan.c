@@ -63,11 +63,9 @@ static berth_status start_cutting(cutter *c, berth_arena *tmp, berth_err *err)
 	size_t n_values = p->m->onnx.n_values;
 	for (int32_t i = 0; i < p->m->n_ops; i++)
 		c->n_devs = p->placement[i] >= c->n_devs ? p->placement[i] + 1 : c->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, c->value_dev, n_values, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->value_seg, n_values, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->sent, n_values, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->here, n_values * (size_t)c->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->open, c->n_devs, err));
+	BERTH_TRY_NEW(tmp, n_values, err, c->value_dev, c->value_seg, c->sent);
+	BERTH_TRY_NEW(tmp, n_values * (size_t)c->n_devs, err, c->here);
+	BERTH_TRY_NEW(tmp, c->n_devs, err, c->open);
 	memset(c->value_dev, -1, n_values * sizeof *c->value_dev);
 	memset(c->value_seg, -1, n_values * sizeof *c->value_seg);
 	memset(c->open, -1, (size_t)c->n_devs * sizeof *c->open);
@@ -129,7 +127,7 @@ static void cut(cutter *c, int32_t *op_seg)
 static berth_status list_ops(ort_plan *p, const int32_t *op_seg, berth_err *err)
 {
 	for (int32_t s = 0; s < p->n_segments; s++) {
-		BERTH_TRY(BERTH_NEW(&p->mem, p->segment[s].op, p->segment[s].n_ops, err));
+		BERTH_TRY_NEW(&p->mem, p->segment[s].n_ops, err, p->segment[s].op);
 		p->segment[s].n_ops = 0;
 	}
 	for (int32_t i = 0; i < p->m->n_ops; i++) {
@@ -151,7 +149,7 @@ static berth_status new_buffer(ort_plan *p, int32_t v, int32_t producer, berth_e
 	b->floats = shape->elem == 1; /* FLOAT of TensorProto.DataType */
 	b->data = p->m->data[v];
 	if (producer >= 0) {
-		BERTH_TRY(BERTH_NEW(&p->mem, data, shape->bytes + 64, err));
+		BERTH_TRY_NEW(&p->mem, shape->bytes + 64, err, data);
 		b->data = data;
 	}
 	BERTH_TRY(ort_value_over(p->m->lib, b->data, shape, &p->buffer_value[p->n_buffers], err));
@@ -164,12 +162,10 @@ static berth_status make_buffers(ort_plan *p, const int32_t *op_seg, berth_err *
 {
 	const ort_model *m = p->m;
 	size_t n = m->onnx.n_values;
-	BERTH_TRY(BERTH_NEW(&p->mem, p->buffer, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->buffer_value, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->value_buffer, n, err));
+	BERTH_TRY_NEW(&p->mem, n, err, p->buffer, p->buffer_value, p->value_buffer);
 	memset(p->value_buffer, -1, n * sizeof *p->value_buffer);
 	int32_t *value_seg;
-	BERTH_TRY(BERTH_NEW(&p->mem, value_seg, n, err));
+	BERTH_TRY_NEW(&p->mem, n, err, value_seg);
 	memset(value_seg, -1, n * sizeof *value_seg);
 	for (int32_t i = 0; i < m->n_ops; i++)
 		for (int32_t k = 0; k < node_of(m, i)->n_out; k++)
@@ -207,9 +203,7 @@ static berth_status segment_outputs(ort_plan *p, ort_segment *s, int32_t *out, b
 			if (v >= 0 && p->value_buffer[v] >= 0)
 				out[s->n_out++] = v;
 		}
-	BERTH_TRY(BERTH_NEW(&p->mem, s->out_name, s->n_out, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, s->out, s->n_out, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, s->out_buffer, s->n_out, err));
+	BERTH_TRY_NEW(&p->mem, s->n_out, err, s->out_name, s->out, s->out_buffer);
 	for (int32_t i = 0; i < s->n_out; i++) {
 		s->out_name[i] = m->onnx.value[out[i]].name;
 		s->out_buffer[i] = p->value_buffer[out[i]];
@@ -220,9 +214,7 @@ static berth_status segment_outputs(ort_plan *p, ort_segment *s, int32_t *out, b
 
 static berth_status segment_inputs(ort_plan *p, ort_segment *s, const int32_t *in, int32_t n, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&p->mem, s->in_name, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, s->in, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, s->in_buffer, n, err));
+	BERTH_TRY_NEW(&p->mem, n, err, s->in_name, s->in, s->in_buffer);
 	s->n_in = n;
 	for (int32_t i = 0; i < n; i++) {
 		s->in_name[i] = p->m->onnx.value[in[i]].name;
@@ -237,9 +229,8 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	ort_model *m = p->m;
 	int32_t *nodes, *in, *out, n_in = 0;
 	ort_bytes bytes;
-	BERTH_TRY(BERTH_NEW(tmp, nodes, s->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, in, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(tmp, out, m->onnx.n_values, err));
+	BERTH_TRY_NEW(tmp, s->n_ops, err, nodes);
+	BERTH_TRY_NEW(tmp, m->onnx.n_values, err, in, out);
 	for (int32_t i = 0; i < s->n_ops; i++)
 		nodes[i] = m->op_node[s->op[i]];
 	BERTH_TRY(segment_outputs(p, s, out, err));
@@ -295,7 +286,7 @@ void ort_segment_run(void *ctx, double began)
 
 static berth_status make_tasks(ort_plan *p, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&p->mem, p->task, p->n_segments, err));
+	BERTH_TRY_NEW(&p->mem, p->n_segments, err, p->task);
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		ort_segment *s = &p->segment[i];
 		p->task[i] = (exec_task){s->dev, s->n_in, s->n_out, s->in_buffer, s->out_buffer,
@@ -308,9 +299,8 @@ static berth_status copy_order(ort_plan *p, const int32_t *placement, const int3
 {
 	ort_model *m = p->m;
 	int32_t n = 0, *node_op;
-	BERTH_TRY(BERTH_NEW(&p->mem, p->placement, m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->order, m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, node_op, m->onnx.n_nodes, err));
+	BERTH_TRY_NEW(&p->mem, m->n_ops, err, p->placement, p->order);
+	BERTH_TRY_NEW(&p->mem, m->onnx.n_nodes, err, node_op);
 	memcpy(p->placement, placement, (size_t)m->n_ops * sizeof *placement);
 	if (order) {
 		memcpy(p->order, order, (size_t)m->n_ops * sizeof *order);
@@ -329,8 +319,8 @@ static berth_status make_segments(ort_plan *p, berth_arena *tmp, berth_err *err)
 {
 	cutter c = {.p = p};
 	int32_t *op_seg;
-	BERTH_TRY(BERTH_NEW(tmp, op_seg, p->m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->segment, p->m->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->m->n_ops, err, op_seg);
+	BERTH_TRY_NEW(&p->mem, p->m->n_ops, err, p->segment);
 	BERTH_TRY(start_cutting(&c, tmp, err));
 	cut(&c, op_seg);
 	BERTH_TRY(list_ops(p, op_seg, err));

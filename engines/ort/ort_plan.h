@@ -3,8 +3,7 @@
  * only the last sends one. So no operator waits for what it does not need, and none sends later than it
  * could. The segments run as the operators would one by one. Each segment is one session of the library.
  * The tensors between segments are buffers. */
-#ifndef BERTH_ORT_PLAN_H
-#define BERTH_ORT_PLAN_H
+#pragma once
 
 #include "exec.h"
 #include "ort_model.h"
@@ -95,5 +94,3 @@ double ort_plan_difference(const ort_plan *p);
 
 /* The task of a segment: ctx is it. */
 void ort_segment_run(void *ctx, double began);
-
-#endif

@@ -1,6 +1,5 @@
 /* Execution providers of ONNX Runtime: what a library has by itself, and what libraries of others bring. */
-#ifndef BERTH_ORT_PROVIDER_H
-#define BERTH_ORT_PROVIDER_H
+#pragma once
 
 #include "ort_api.h"
 
@@ -58,5 +57,3 @@ void ort_bind_free(ort_lib *lib, ort_binding *b);
 
 /* Run, and wait until the device is done. Fails: BERTH_EFORMAT. */
 berth_status ort_bind_run(ort_lib *lib, ort_session *s, ort_binding *b, berth_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* Parts of an ONNX model as a model of their own. The bytes of nodes and weights are copied as they stand
  * in the file. What is around them is written anew, by the field numbers of onnx.proto. */
-#ifndef BERTH_ORT_SPLICE_H
-#define BERTH_ORT_SPLICE_H
+#pragma once
 
 #include "ort_api.h"
 
@@ -22,5 +21,3 @@ void ort_put_text(ort_bytes *b, uint32_t field, const char *text);
 void ort_put_value_info(ort_bytes *graph, uint32_t field, const char *name, const ort_shape *shape);
 /* TensorProto as an initializer of a graph. */
 void ort_put_initializer(ort_bytes *graph, const char *name, const ort_shape *shape, const void *data);
-
-#endif

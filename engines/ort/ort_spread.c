@@ -30,7 +30,7 @@ berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_ar
                               const ort_provider *const **out, berth_err *err)
 {
 	const ort_provider **list;
-	BERTH_TRY(BERTH_NEW(mem, list, n_devs, err));
+	BERTH_TRY_NEW(mem, n_devs, err, list);
 	for (int32_t d = 0; d < n_devs; d++)
 		list[d] = &dev[d].provider;
 	*out = list;
@@ -71,8 +71,8 @@ static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu
 {
 	const onnx_model *o = &l->m->onnx;
 	int32_t *value_dev;
-	BERTH_TRY(BERTH_NEW(l->mem, l->node_dev, o->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(l->mem, value_dev, o->n_values, err));
+	BERTH_TRY_NEW(l->mem, o->n_nodes, err, l->node_dev);
+	BERTH_TRY_NEW(l->mem, o->n_values, err, value_dev);
 	memset(l->node_dev, -1, o->n_nodes * sizeof *l->node_dev);
 	memset(value_dev, -1, o->n_values * sizeof *value_dev);
 	for (int32_t op = 0; op < l->m->n_ops; op++)
@@ -97,7 +97,7 @@ static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu
 static berth_status list_written(labels *l, berth_err *err)
 {
 	const onnx_model *o = &l->m->onnx;
-	BERTH_TRY(BERTH_NEW(l->mem, l->written, o->n_nodes, err));
+	BERTH_TRY_NEW(l->mem, o->n_nodes, err, l->written);
 	for (size_t i = 0; i < o->n_nodes; i++)
 		if (!ort_model_makes(l->m, o->order[i]))
 			l->written[l->n_written++] = o->order[i];
@@ -135,7 +135,7 @@ static berth_status adds_label(void *ctx, int32_t node, bool in_body, const onnx
 static berth_status part_of_all(ort_model *m, berth_arena *mem, ort_bytes *bytes, berth_err *err)
 {
 	int32_t *in, n_in;
-	BERTH_TRY(BERTH_NEW(mem, in, m->onnx.n_values, err));
+	BERTH_TRY_NEW(mem, m->onnx.n_values, err, in);
 	return ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, m->onnx.output,
 	                      (int32_t)m->onnx.n_outputs, mem, in, &n_in, bytes, err);
 }
@@ -213,8 +213,8 @@ static double rank(const reading *r, int32_t op, const kernel_time *k)
 static berth_status find_own(reading *r, berth_err *err)
 {
 	const ort_model *m = r->p->m;
-	BERTH_TRY(BERTH_NEW(r->tmp, r->node_op, m->onnx.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(r->tmp, r->own, m->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, m->onnx.n_nodes, err, r->node_op);
+	BERTH_TRY_NEW(r->tmp, m->n_ops, err, r->own);
 	memset(r->node_op, -1, m->onnx.n_nodes * sizeof *r->node_op);
 	memset(r->own, -1, (size_t)m->n_ops * sizeof *r->own);
 	for (int32_t op = 0; op < m->n_ops; op++)
@@ -244,7 +244,7 @@ static berth_status find_outer(reading *r, berth_err *err)
 {
 	static const char *const types[] = {"If", "Loop", "Scan"};
 	const ort_model *m = r->p->m;
-	BERTH_TRY(BERTH_NEW(r->tmp, r->outer, m->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, m->n_ops, err, r->outer);
 	for (int32_t op = 0; op < m->n_ops; op++)
 		for (size_t t = 0; t < sizeof types / sizeof *types && r->own[op] >= 0; t++)
 			if (strcmp(type_of(m, op), types[t]) == 0)
@@ -274,7 +274,7 @@ static berth_status check_device(const reading *r, int32_t op, const kernel_time
 static berth_status add_kernels(reading *r, berth_err *err)
 {
 	ort_spread *p = r->p;
-	BERTH_TRY(BERTH_NEW(&p->mem, p->kernel, r->t->n + p->m->n_ops, err));
+	BERTH_TRY_NEW(&p->mem, r->t->n + p->m->n_ops, err, p->kernel);
 	for (int32_t i = 0; i < r->t->n; i++) {
 		const kernel_time *k = &r->t->kernel[i];
 		int32_t named = op_of(r, k->name), op = named >= 0 && r->own[named] == i ? named : -1;
@@ -305,8 +305,8 @@ static berth_status add_fused(reading *r, berth_err *err)
 {
 	ort_spread *p = r->p;
 	int32_t n = p->n_kernels, *at;
-	BERTH_TRY(BERTH_NEW(r->tmp, at, p->m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->elsewhere, p->m->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, p->m->n_ops, err, at);
+	BERTH_TRY_NEW(&p->mem, p->m->n_ops, err, p->elsewhere);
 	for (int32_t i = 0; i < n; i++)
 		if (p->kernel[i].op >= 0)
 			at[p->kernel[i].op] = i;
@@ -333,7 +333,7 @@ static berth_status order_ops(reading *r, spread_kernel **out, berth_err *err)
 {
 	ort_spread *p = r->p;
 	spread_kernel *op;
-	BERTH_TRY(BERTH_NEW(r->tmp, op, p->m->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, p->m->n_ops, err, op);
 	for (int32_t i = 0; i < p->m->n_ops; i++)
 		op[i] = (spread_kernel){.op = i, .in = -1, .dev = p->placement[i]};
 	for (int32_t i = 0; i < p->n_kernels; i++) {
@@ -354,8 +354,7 @@ static berth_status make_pieces(reading *r, berth_err *err)
 	spread_kernel *op;
 	int32_t *list;
 	BERTH_TRY(order_ops(r, &op, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, list, p->m->n_ops, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->piece, p->m->n_ops, err));
+	BERTH_TRY_NEW(&p->mem, p->m->n_ops, err, list, p->piece);
 	for (int32_t i = 0; i < p->m->n_ops; i++) {
 		spread_piece *s = p->n_pieces ? &p->piece[p->n_pieces - 1] : NULL;
 		list[i] = op[i].op;
@@ -390,8 +389,7 @@ static berth_status spread_times_read(ort_spread *p, const kernel_times *t, bert
 static berth_status make_inputs(ort_spread *p, berth_err *err)
 {
 	ort_model *m = p->m;
-	BERTH_TRY(BERTH_NEW(&p->mem, p->in_name, m->n_inputs, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->in, m->n_inputs, err));
+	BERTH_TRY_NEW(&p->mem, m->n_inputs, err, p->in_name, p->in);
 	for (int32_t i = 0; i < m->n_inputs; i++) {
 		int32_t v = m->input[i];
 		p->in_name[i] = m->onnx.value[v].name;
@@ -404,13 +402,11 @@ static berth_status make_outputs(ort_spread *p, berth_err *err)
 {
 	ort_model *m = p->m;
 	size_t n = m->onnx.n_outputs;
-	BERTH_TRY(BERTH_NEW(&p->mem, p->out_name, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->out, n, err));
-	BERTH_TRY(BERTH_NEW(&p->mem, p->out_data, n, err));
+	BERTH_TRY_NEW(&p->mem, n, err, p->out_name, p->out, p->out_data);
 	for (size_t i = 0; i < n; i++) {
 		int32_t v = m->onnx.output[i];
 		unsigned char *data;
-		BERTH_TRY(BERTH_NEW(&p->mem, data, m->shape[v].bytes + 64, err));
+		BERTH_TRY_NEW(&p->mem, m->shape[v].bytes + 64, err, data);
 		p->out_data[i] = data;
 		p->out_name[i] = m->onnx.value[v].name;
 		BERTH_TRY(ort_value_over(m->lib, data, &m->shape[v], &p->out[i], err));

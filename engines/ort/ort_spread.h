@@ -2,8 +2,7 @@
  * providers, runs and what the profiler tells of them, and times of single operators and of tensors that go
  * from one provider to another. ONNX Runtime orders the nodes and runs one after the other; it puts copies
  * between providers that do not share memory. */
-#ifndef BERTH_ORT_SPREAD_H
-#define BERTH_ORT_SPREAD_H
+#pragma once
 
 #include "ort_model.h"
 #include "ort_provider.h"
@@ -95,5 +94,3 @@ berth_status spread_time_op(ort_model *m, const spread_device *dev, int threads,
  * nothing, on the two in turn, beside such rows on one of them. Fails: as spread_empty_run. */
 berth_status spread_time_hop(ort_lib *lib, const spread_device *from, const spread_device *to, int threads,
                              size_t bytes, int32_t warmup, int32_t repeats, double *wall_s, berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The table of functions of ONNX Runtime. Inside of the engine. */
-#ifndef BERTH_ORT_TABLE_H
-#define BERTH_ORT_TABLE_H
+#pragma once
 
 #include "ort_api.h"
 
@@ -83,5 +82,3 @@ typedef void *ort_status; /* OrtStatus *, NULL: success */
 
 /* BERTH_EFORMAT with the library's message behind `what`, where s is an error. It is released. */
 berth_status ort_check(const ort_lib *lib, ort_status s, const char *what, berth_err *err);
-
-#endif

@@ -76,7 +76,7 @@ static berth_status start(engine *e, berth_err *err)
 {
 	providers *x;
 	e->n_devs = 0;
-	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
+	BERTH_TRY_NEW(&e->mem, 1, err, x);
 	BERTH_TRY(read_threads(e, x, err));
 	BERTH_TRY(ort_providers_open(e->lib, err));
 	BERTH_TRY(load_libraries(e, err));

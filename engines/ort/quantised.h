@@ -1,7 +1,6 @@
 /* Numbers of 32 bits as whole steps from -127 to 127 of the largest one of their tensor: a quarter of the
  * bytes, each number off by 1/254 of the largest at most. */
-#ifndef BERTH_QUANTISED_H
-#define BERTH_QUANTISED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ size_t quantised_bytes(size_t n);
  * number, so that it is seen. */
 void quantised_put(const float *x, size_t n, void *out);
 void quantised_get(const void *in, size_t n, float *x);
-
-#endif

@@ -110,8 +110,8 @@ static berth_status spread_copies_append(ort_model *m, int32_t op, int32_t n, be
 {
 	ort_bytes graph = {.mem = mem};
 	*out = (spread_copies){.n = n, .apart = value_apart(m, op)};
-	BERTH_TRY(BERTH_NEW(mem, out->in_name, n, err));
-	BERTH_TRY(BERTH_NEW(mem, out->out_name, (size_t)n * (size_t)m->onnx.node[m->op_node[op]].n_out, err));
+	BERTH_TRY_NEW(mem, n, err, out->in_name);
+	BERTH_TRY_NEW(mem, (size_t)n * (size_t)m->onnx.node[m->op_node[op]].n_out, err, out->out_name);
 	for (int32_t i = 0; i < n; i++) {
 		BERTH_TRY(put_copy(m, op, i, out, mem, &graph, err));
 		BERTH_TRY(put_ends(m, op, i, out, mem, &graph, err));
@@ -154,7 +154,7 @@ static void free_alone(alone *a)
 
 static berth_status new_inputs(alone *a, int32_t n, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(&a->mem, a->in_name, n, err));
+	BERTH_TRY_NEW(&a->mem, n, err, a->in_name);
 	return BERTH_NEW(&a->mem, a->in, n, err);
 }
 
@@ -194,7 +194,7 @@ static berth_status put_flag(ort_bytes *graph, int32_t dev, berth_err *err)
 static berth_status add_flag_input(alone *a, berth_err *err)
 {
 	float *data;
-	BERTH_TRY(BERTH_NEW(&a->mem, data, 16, err));
+	BERTH_TRY_NEW(&a->mem, 16, err, data);
 	return add_input(a, ORT_FLAG_IN, data, &flag_shape, err);
 }
 
@@ -267,9 +267,9 @@ static berth_status op_session(alone *a, ort_model *m, const spread_device *dev,
 	const char **out_name;
 	spread_copies c = {0};
 	ort_bytes bytes;
-	BERTH_TRY(BERTH_NEW(&a->mem, in, m->onnx.n_values, err));
-	BERTH_TRY(BERTH_NEW(&a->mem, out, n->n_out, err));
-	BERTH_TRY(BERTH_NEW(&a->mem, out_name, (size_t)n->n_out * (size_t)(copies + 1), err));
+	BERTH_TRY_NEW(&a->mem, m->onnx.n_values, err, in);
+	BERTH_TRY_NEW(&a->mem, n->n_out, err, out);
+	BERTH_TRY_NEW(&a->mem, (size_t)n->n_out * (size_t)(copies + 1), err, out_name);
 	for (int32_t k = 0; k < n->n_out; k++)
 		if (n->out[k] >= 0) {
 			out_name[n_out] = m->onnx.value[n->out[k]].name;
@@ -382,7 +382,7 @@ static berth_status row_session(alone *a, const spread_device *const pair[2], in
 	shape.bytes = 4 * (size_t)shape.dim[0];
 	if (!last)
 		return berth_nomem(err);
-	BERTH_TRY(BERTH_NEW(&a->mem, data, shape.dim[0] + 16, err));
+	BERTH_TRY_NEW(&a->mem, shape.dim[0] + 16, err, data);
 	BERTH_TRY(row_model(n, turns, at->late, &shape, &a->mem, &model, err));
 	BERTH_TRY(spread_rules(dev, cfg.n_providers, &a->mem, config, err));
 	BERTH_TRY(spread_providers(dev, cfg.n_providers, &a->mem, &cfg.provider, err));

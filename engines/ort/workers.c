@@ -44,7 +44,7 @@ static berth_status start(engine *e, berth_err *err)
 	int32_t core[EXEC_MAX_WORKERS];
 	workers *x;
 	e->n_devs = 0;
-	BERTH_TRY(BERTH_NEW(&e->mem, x, 1, err));
+	BERTH_TRY_NEW(&e->mem, 1, err, x);
 	x->runs = (plan_runs){.dev = x->dev,
 	                      .cfg = {e->by_cpu ? ORT_CLOCK_CPU : ORT_CLOCK_WALL, NULL, ORT_ALL_DEVICES},
 	                      .kind = &exec_threads};

@@ -47,7 +47,7 @@ static berth_status make_graph(berth_block_alone *x, const int32_t *ops, berth_a
 	const berth_graph *g = x->p->g;
 	berth_builder *b;
 	int32_t *local;
-	BERTH_TRY(BERTH_NEW(tmp, local, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, local);
 	BERTH_TRY(berth_builder_new(tmp, "block", &b, err));
 	for (int32_t i = 0; i < x->n; i++) {
 		local[ops[i]] = i + 1;
@@ -97,7 +97,7 @@ berth_status berth_block_alone_new(const berth_problem *p, int32_t n, const int3
 	BERTH_SCRATCH(tmp);
 	berth_block_alone *x;
 	*out = NULL;
-	BERTH_TRY(BERTH_NEW(mem, x, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, x);
 	*x = (berth_block_alone){.p = p, .n = n, .entry = entry};
 	berth_status st = make_graph(x, ops, mem, tmp, err);
 	st = st ? st : berth_problem_new(&x->g, p->s, mem, tmp, &x->own, err);

@@ -1,6 +1,5 @@
 /* Proven lower bounds of the best value of each objective over all feasible placements. */
-#ifndef BERTH_BOUNDS_H
-#define BERTH_BOUNDS_H
+#pragma once
 
 #include "bounds_effort.h"
 #include "eval.h"
@@ -58,5 +57,3 @@ berth_status berth_bounds_limits_infeasible(const berth_problem *p, const berth_
 
 /* gap = value / bound - 1; NAN where the bound is 0 or not known. */
 double berth_gap(double value, double bound);
-
-#endif

@@ -72,7 +72,7 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 	size_t words = ((size_t)p->n_ops + 63) / 64;
 	BERTH_SCRATCH(tmp);
 	uint64_t *set;
-	BERTH_TRY(BERTH_NEW(tmp, set, (size_t)p->n_ops * words, err));
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops * words, err, set);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[down ? p->n_ops - 1 - k : k];
 		uint64_t *row = set + (size_t)op * words;
@@ -98,8 +98,7 @@ static berth_status find_gates(work *w, int32_t *gate, int32_t *n)
 {
 	const berth_problem *p = w->p;
 	int32_t *above, *below;
-	BERTH_TRY(BERTH_NEW(w->mem, above, p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, below, p->n_ops, w->err));
+	BERTH_TRY_NEW(w->mem, p->n_ops, w->err, above, below);
 	BERTH_TRY(count_related(p, false, above, w->mem, w->err));
 	BERTH_TRY(count_related(p, true, below, w->mem, w->err));
 	*n = 0;
@@ -289,11 +288,8 @@ static table *known(const work *w, const block *b, const berth_exact_search *x)
 static berth_status new_table(work *w, block *b, bool searched)
 {
 	int32_t cells = w->p->n_devs * w->p->n_devs;
-	BERTH_TRY(BERTH_NEW(w->mem, b->t, 1, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, b->t->lower, cells, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, b->t->paths, cells, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, b->t->nodes, cells, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, b->t->round, cells, w->err));
+	BERTH_TRY_NEW(w->mem, 1, w->err, b->t);
+	BERTH_TRY_NEW(w->mem, cells, w->err, b->t->lower, b->t->paths, b->t->nodes, b->t->round);
 	for (int32_t k = 0; k < cells && !searched; k++)
 		b->t->nodes[k] = DONE;
 	return BERTH_OK;
@@ -472,7 +468,7 @@ static berth_status raise_chain(work *w, int64_t *lower_ns)
 static berth_status count_passing(work *w)
 {
 	const berth_graph *g = w->p->g;
-	BERTH_TRY(BERTH_NEW(w->mem, w->passing, g->n_ops + 1, w->err));
+	BERTH_TRY_NEW(w->mem, g->n_ops + 1, w->err, w->passing);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			w->passing[g->op_topo[g->tensor_producer[t]] + 1]++;
@@ -519,11 +515,11 @@ static berth_status open_blocks(work *w)
 	const berth_problem *p = w->p;
 	int32_t *gate, n;
 	block b = {.entry = -1};
-	BERTH_TRY(BERTH_NEW(w->mem, gate, p->n_ops, w->err));
+	BERTH_TRY_NEW(w->mem, p->n_ops, w->err, gate);
 	BERTH_TRY(find_gates(w, gate, &n));
 	BERTH_TRY(count_passing(w));
 	n = w->scored ? keep_closed(w, gate, n) : n;
-	BERTH_TRY(BERTH_NEW(w->mem, w->block, n + 1, w->err));
+	BERTH_TRY_NEW(w->mem, n + 1, w->err, w->block);
 	for (int32_t k = 0; k <= n; k++) {
 		b.last = k < n ? gate[k] : p->n_ops;
 		b.exit = k < n ? p->g->topo_op[gate[k]] : -1;
@@ -542,7 +538,7 @@ static berth_status open_blocks(work *w)
 static berth_status certify(work *w)
 {
 	berth_known_block *known;
-	BERTH_TRY(BERTH_NEW(w->mem, known, w->n_blocks, w->err));
+	BERTH_TRY_NEW(w->mem, w->n_blocks, w->err, known);
 	for (int32_t k = 0; k < w->n_blocks; k++) {
 		const block *b = &w->block[k];
 		known[k] =
@@ -554,11 +550,10 @@ static berth_status certify(work *w)
 static berth_status bound(work *w, int64_t *lower_ns)
 {
 	size_t devs = (size_t)w->p->n_devs;
-	BERTH_TRY(BERTH_NEW(w->mem, w->ops, w->p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->path, (size_t)w->p->n_ops * devs, w->err));
+	BERTH_TRY_NEW(w->mem, w->p->n_ops, w->err, w->ops);
+	BERTH_TRY_NEW(w->mem, (size_t)w->p->n_ops * devs, w->err, w->path);
 	BERTH_TRY(open_blocks(w));
-	BERTH_TRY(BERTH_NEW(w->mem, w->finish, (size_t)(w->n_blocks + 1) * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->from, (size_t)(w->n_blocks + 1) * devs, w->err));
+	BERTH_TRY_NEW(w->mem, (size_t)(w->n_blocks + 1) * devs, w->err, w->finish, w->from);
 	BERTH_TRY(raise_chain(w, lower_ns));
 	return w->budget->proof && !w->scored ? certify(w) : BERTH_OK;
 }

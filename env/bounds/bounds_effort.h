@@ -1,6 +1,5 @@
 /* How much the strong bounds may cost. */
-#ifndef BERTH_BOUNDS_EFFORT_H
-#define BERTH_BOUNDS_EFFORT_H
+#pragma once
 
 #include "certify.h"
 #include "objective.h"
@@ -44,5 +43,3 @@ static inline bool berth_bound_spend(berth_bound_work *w, int64_t ns)
 	w->left_ns -= ns;
 	return true;
 }
-
-#endif

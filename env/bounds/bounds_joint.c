@@ -168,12 +168,8 @@ static berth_status solve(solver *s, double latency_s, berth_arena *tmp, berth_e
 	const berth_problem *p = s->p;
 	s->n_loads = berth_n_resources(p);
 	s->n = s->n_loads + N_MULT;
-	BERTH_TRY(BERTH_NEW(tmp, s->x, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->best, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->gradient, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->scale, s->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->load, s->n_loads, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->price, s->n_loads, err));
+	BERTH_TRY_NEW(tmp, s->n, err, s->x, s->best, s->gradient, s->scale);
+	BERTH_TRY_NEW(tmp, s->n_loads, err, s->load, s->price);
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		s->idle_w += p->s->dev_idle_w[d];
 	double total = weight_of_latency(s, s->x) + weight_of_load(s, s->x);
@@ -254,7 +250,7 @@ static berth_status path_bound(const berth_problem *p, double latency_weight, do
 {
 	double *cost, longest = 0, sum = 0;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, cost, (size_t)p->n_ops * (size_t)p->n_devs, err));
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops * (size_t)p->n_devs, err, cost);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = p->g->topo_op[k];
 		longest = fmax(longest, path_row(p, cost, op, latency_weight, joule_weight));

@@ -97,7 +97,7 @@ static berth_status new_resources(const berth_problem *p, berth_arena *tmp, reso
 {
 	r->p = p;
 	r->n = berth_n_resources(p);
-	BERTH_TRY(BERTH_NEW(tmp, r->units, r->n, err));
+	BERTH_TRY_NEW(tmp, r->n, err, r->units);
 	for (int32_t k = 0; k < r->n; k++)
 		r->units[k] = berth_units(p, k);
 	return BERTH_OK;
@@ -136,11 +136,8 @@ static berth_status new_master(master *m, int32_t n, berth_arena *tmp, berth_err
 {
 	size_t rows = (size_t)n + 1;
 	m->n = n;
-	BERTH_TRY(BERTH_NEW(tmp, m->inverse, rows * rows, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->x, rows, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->cost, rows, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->y, rows, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->column, rows, err));
+	BERTH_TRY_NEW(tmp, rows * rows, err, m->inverse);
+	BERTH_TRY_NEW(tmp, rows, err, m->x, m->cost, m->y, m->column);
 	return BERTH_NEW(tmp, m->step, rows, err);
 }
 
@@ -179,8 +176,7 @@ static berth_status solve_dual(const resources *r, double *mu, berth_arena *tmp,
 	double *load, *trial, total = 0, best = -1;
 	master m;
 	BERTH_TRY(new_master(&m, n, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, load, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, trial, n, err));
+	BERTH_TRY_NEW(tmp, n, err, load, trial);
 	for (int32_t d = 0; d < n; d++)
 		trial[d] = mu[d] = 1.0 / (n * r->units[d]);
 	price(r, trial, 1, load);
@@ -260,8 +256,7 @@ berth_status berth_load_dual(const berth_problem *p, int64_t *whole_ns, double *
 	*whole_ns = 0;
 	*ns = 0;
 	BERTH_TRY(new_resources(p, tmp, &r, err));
-	BERTH_TRY(BERTH_NEW(tmp, mu, r.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, price_of, r.n, err));
+	BERTH_TRY_NEW(tmp, r.n, err, mu, price_of);
 	BERTH_TRY(solve_dual(&r, mu, tmp, err));
 	for (int32_t k = 0; k < r.n; k++)
 		one_slot &= r.units[k] == 1;
@@ -288,10 +283,10 @@ berth_status berth_load_certify(const berth_problem *p, berth_bound_proof *proof
 	double *mu;
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = proof->load};
 	BERTH_TRY(new_resources(p, tmp, &r, err));
-	BERTH_TRY(BERTH_NEW(tmp, mu, r.n, err));
+	BERTH_TRY_NEW(tmp, r.n, err, mu);
 	BERTH_TRY(solve_dual(&r, mu, tmp, err));
 	for (int32_t step = 0; step <= most_steps(p); step++) {
-		BERTH_TRY(BERTH_NEW(proof->mem, c.price, r.n, err));
+		BERTH_TRY_NEW(proof->mem, r.n, err, c.price);
 		round_prices(&r, mu, step, c.price);
 		BERTH_TRY(berth_bound_proof_offer(proof, p, &c, tmp, err));
 	}

@@ -1,6 +1,5 @@
 /* The load dual: a lower bound of the largest load of a device or a memory pool. */
-#ifndef BERTH_BOUNDS_LOAD_H
-#define BERTH_BOUNDS_LOAD_H
+#pragma once
 
 #include "certify.h"
 #include "problem.h"
@@ -37,5 +36,3 @@ static inline double berth_load_charge(const berth_problem *p, const double *mu,
 	double c = mu[d] * (double)berth_op_time(p, op, d);
 	return pool < 0 ? c : c + mu[p->n_devs + pool] * (double)berth_op_pool_ns(p, op, d);
 }
-
-#endif

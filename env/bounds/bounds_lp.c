@@ -113,14 +113,12 @@ berth_status berth_placement_certificate(const berth_placement_lp *m, const bert
 	berth_certificate c = {
 		.kind = BERTH_CERTIFICATE_RELAXATION, .load = m->load, .upper_ns = m->upper_ns};
 	rounding w = {m, p, y, &c};
-	BERTH_TRY(BERTH_NEW(mem, c.price, all, err));
-	BERTH_TRY(BERTH_NEW(mem, c.byte_price, all, err));
-	BERTH_TRY(BERTH_NEW(mem, c.channel_price, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, c.end_price, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, c.flow, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, c.out_share, edges * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.in_share, edges * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.way_price, edges * devs * devs, err));
+	BERTH_TRY_NEW(mem, all, err, c.price, c.byte_price);
+	BERTH_TRY_NEW(mem, p->s->n_channels, err, c.channel_price);
+	BERTH_TRY_NEW(mem, p->n_ops, err, c.end_price);
+	BERTH_TRY_NEW(mem, edges, err, c.flow);
+	BERTH_TRY_NEW(mem, edges * devs, err, c.out_share, c.in_share);
+	BERTH_TRY_NEW(mem, edges * devs * devs, err, c.way_price);
 	round_prices(&w);
 	round_shares(&w);
 	if (!m->load)

@@ -125,8 +125,8 @@ static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, ber
 	int64_t whole_ns;
 	w->n = berth_n_resources(p);
 	for (size_t k = 0; k < sizeof array / sizeof *array; k++)
-		BERTH_TRY(BERTH_NEW(tmp, *array[k], w->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->kept, p->n_ops, err));
+		BERTH_TRY_NEW(tmp, w->n, err, *array[k]);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, w->kept);
 	BERTH_TRY(berth_load_dual(p, &whole_ns, &ns, tmp, err));
 	BERTH_TRY(berth_load_prices(p, w->a, tmp, err));
 	w->unit_ns = ns;
@@ -148,8 +148,7 @@ static berth_status prove_load(const loads *w, bool load, berth_bound_work *budg
 {
 	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = load};
 	berth_arena *mem = budget->proof ? budget->proof->mem : tmp;
-	BERTH_TRY(BERTH_NEW(mem, c.price, w->n, err));
-	BERTH_TRY(BERTH_NEW(mem, c.byte_price, w->n, err));
+	BERTH_TRY_NEW(mem, w->n, err, c.price, c.byte_price);
 	for (int32_t k = 0; k < w->n; k++) {
 		double byte = w->limit[k] > 0 ? w->best_m[k] * w->unit_ns / w->limit[k] * PARTS : 0;
 		c.price[k] = llround(w->best_a[k] / w->units[k] * PARTS);
@@ -347,7 +346,7 @@ static berth_status find_limits(path_work *w, bool *limited, berth_arena *tmp, b
 	const berth_problem *p = w->p;
 	*limited = false;
 	w->n_limits = berth_n_resources(p);
-	BERTH_TRY(BERTH_NEW(tmp, w->limit, w->n_limits, err));
+	BERTH_TRY_NEW(tmp, w->n_limits, err, w->limit);
 	for (int32_t k = 0; k < w->n_limits; k++) {
 		int64_t bytes = berth_limit_bytes(p, k);
 		w->limit[k] = (double)bytes;
@@ -366,8 +365,8 @@ static berth_status certify_path(const path_work *w, berth_bound_proof *proof, b
 		most = fmax(most, w->limit[k] < 0 ? 0 : w->best[k]);
 	unit = floor(most > 1 ? unit / most : unit);
 	c.unit = unit > 1 ? (int64_t)unit : 1;
-	BERTH_TRY(BERTH_NEW(proof->mem, c.price, w->n_limits, err));
-	BERTH_TRY(BERTH_NEW(proof->mem, c.path, w->n_path, err));
+	BERTH_TRY_NEW(proof->mem, w->n_limits, err, c.price);
+	BERTH_TRY_NEW(proof->mem, w->n_path, err, c.path);
 	for (int32_t k = 0; k < w->n_limits; k++)
 		c.price[k] = w->limit[k] < 0 ? 0 : llround(fmin(w->best[k] * (double)c.unit, UNIT));
 	memcpy(c.path, w->path, (size_t)w->n_path * sizeof *c.path);
@@ -384,15 +383,10 @@ static berth_status bound_path(path_work *w, berth_bound_proof *proof, berth_are
 	BERTH_TRY(find_limits(w, &limited, tmp, err));
 	if (!limited)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, w->bytes, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->price, w->n_limits, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->best, w->n_limits, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->used, w->n_limits, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->cost, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->back, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->path, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->tensor, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->on_path, ops, err));
+	BERTH_TRY_NEW(tmp, ops, err, w->bytes);
+	BERTH_TRY_NEW(tmp, w->n_limits, err, w->price, w->best, w->used);
+	BERTH_TRY_NEW(tmp, ops * devs, err, w->cost, w->back);
+	BERTH_TRY_NEW(tmp, ops, err, w->path, w->tensor, w->on_path);
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		w->bytes[op] = (double)berth_kept_bytes(p, op);

@@ -1,7 +1,6 @@
 /* The parts that bounds are made of, each a lower bound by itself; bounds.h puts them together. Inside the
  * bounds only. */
-#ifndef BERTH_BOUNDS_PARTS_H
-#define BERTH_BOUNDS_PARTS_H
+#pragma once
 
 #include "bounds_effort.h"
 #include "objective.h"
@@ -152,5 +151,3 @@ berth_status berth_bounds_peak(const berth_problem *p, berth_arena *tmp, int64_t
  * BERTH_ENOMEM. Some seconds for thousands of operators. */
 berth_status berth_bounds_windows(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                   int64_t *lower_ns, berth_err *err);
-
-#endif

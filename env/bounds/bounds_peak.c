@@ -23,8 +23,8 @@ typedef struct peak {
 static berth_status find_memories(peak *k, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = k->p;
-	BERTH_TRY(BERTH_NEW(tmp, k->dev_memory, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->limit_bytes, berth_n_resources(p), err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, k->dev_memory);
+	BERTH_TRY_NEW(tmp, berth_n_resources(p), err, k->limit_bytes);
 	k->n_memories = p->n_pools;
 	for (int32_t i = 0; i < p->n_pools; i++)
 		k->limit_bytes[i] = p->s->pool_bytes[i] < 0 ? INT64_MAX : p->s->pool_bytes[i];
@@ -46,10 +46,7 @@ static berth_status sum_groups(peak *k, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = k->p;
 	const berth_graph *g = p->g;
 	int32_t *seen;
-	BERTH_TRY(BERTH_NEW(tmp, seen, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->kept_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->end_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, k->legal, p->n_colocs, err));
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, seen, k->kept_bytes, k->end_bytes, k->legal);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t u = p->op_coloc[op];
 		k->kept_bytes[u] += g->op_param_bytes[op] + g->op_state_bytes[op];
@@ -107,7 +104,7 @@ static berth_status weigh_all(peak *k, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = k->p;
 	const berth_graph *g = p->g;
-	BERTH_TRY(BERTH_NEW(tmp, k->weight, (size_t)k->all + 1, err));
+	BERTH_TRY_NEW(tmp, (size_t)k->all + 1, err, k->weight);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		weigh(k, k->legal[p->op_coloc[op]],
 		      g->op_param_bytes[op] + g->op_state_bytes[op] +

@@ -594,17 +594,12 @@ static void find_after(work *w)
 static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_err *err)
 {
 	size_t n = (size_t)w->n, devs = (size_t)w->devs;
-	BERTH_TRY(BERTH_NEW(mem, w->above, n * w->words, err));
-	BERTH_TRY(BERTH_NEW(mem, w->below, n * w->words, err));
-	BERTH_TRY(BERTH_NEW(mem, w->end, (n + 1) * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->by, (n + 1) * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->after, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->least_ns, n, err));
-	BERTH_TRY(BERTH_NEW(mem, w->in, n, err));
-	BERTH_TRY(BERTH_NEW(mem, w->head, devs * (n + 1) * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->tail, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->share, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->scratch, n * devs, err));
+	BERTH_TRY_NEW(mem, n * w->words, err, w->above, w->below);
+	BERTH_TRY_NEW(mem, (n + 1) * devs, err, w->end, w->by);
+	BERTH_TRY_NEW(mem, n * devs, err, w->after);
+	BERTH_TRY_NEW(mem, n, err, w->least_ns, w->in);
+	BERTH_TRY_NEW(mem, devs * (n + 1) * devs, err, w->head);
+	BERTH_TRY_NEW(mem, n * devs, err, w->tail, w->share, w->scratch);
 	BERTH_TRY(berth_load_prices(w->p, w->mu, mem, err));
 	for (size_t k = 0; k < (n + 1) * devs; k++)
 		w->by[k] = NONE;

@@ -128,8 +128,8 @@ berth_status certificate_path(const berth_certificate *c, const berth_problem *p
 {
 	certificate_wide *at, length;
 	bool *on_path;
-	BERTH_TRY(BERTH_NEW(tmp, at, 2 * p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, on_path, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, 2 * p->n_devs, err, at);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, on_path);
 	BERTH_TRY(walk_path(c, p, at, on_path, &length, err));
 	if (length < 0)
 		return BERTH_OK;
@@ -338,7 +338,7 @@ static berth_status close_columns(work *w, berth_arena *tmp, berth_err *err)
 	const berth_certificate *c = w->c;
 	const berth_problem *p = w->p;
 	certificate_wide *start;
-	BERTH_TRY(BERTH_NEW(tmp, start, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, start);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		for (int32_t k = p->g->tensor_use_off[t]; k < p->g->tensor_use_off[t + 1]; k++) {
 			start[p->g->tensor_producer[t]] += c->flow[k];
@@ -393,8 +393,7 @@ berth_status certificate_relaxation(const berth_certificate *c, const berth_prob
 	work w = {.c = c, .p = p};
 	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
 	BERTH_TRY(check_kind(&w, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.tail, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.place, cells, err));
+	BERTH_TRY_NEW(tmp, cells, err, w.tail, w.place);
 	find_tails(&w);
 	charge_places(&w);
 	for (int32_t t = 0; t < p->g->n_tensors; t++) {

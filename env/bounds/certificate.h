@@ -4,8 +4,7 @@
  * code of env/bounds or of the methods. Those who make trees close cases by its rules, too, so a fault in a
  * rule would be in both; the rules are held against brute force. What each kind proves stands in
  * docs/proofs.md, "Certificates"; the file in docs/formats.md. */
-#ifndef BERTH_CERTIFICATE_H
-#define BERTH_CERTIFICATE_H
+#pragma once
 
 #include "problem_tables.h"
 
@@ -120,5 +119,3 @@ berth_status berth_certificate_parse(const char *file, const char *text, size_t 
 /* JSON text in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_certificate_write(const berth_certificate *c, const berth_problem *p, berth_arena *mem,
                                      const char **text, size_t *len, berth_err *err);
-
-#endif

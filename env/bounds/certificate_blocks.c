@@ -54,7 +54,7 @@ static berth_status check_gates(work *w)
 {
 	const berth_problem *p = w->p;
 	uint8_t *mark;
-	BERTH_TRY(BERTH_NEW(w->tmp, mark, p->n_ops, w->err));
+	BERTH_TRY_NEW(w->tmp, p->n_ops, w->err, mark);
 	for (int32_t k = 0; k < w->c->n_gates; k++) {
 		int32_t op = w->c->gate[k];
 		if (k && p->g->op_topo[w->c->gate[k - 1]] >= p->g->op_topo[op])
@@ -196,7 +196,7 @@ static berth_status walk_below(work *w, const berth_case *c, bool orders)
 	BERTH_TRY(next_code(w, &i));
 	BERTH_TRY(next_code(w, &j));
 	BERTH_TRY(orders ? check_orders(w, c, i, j) : check_devices(w, c, i, (uint32_t)j));
-	BERTH_TRY(BERTH_NEW(w->tmp, child, 1, w->err));
+	BERTH_TRY_NEW(w->tmp, 1, w->err, child);
 	for (uint32_t left = orders ? 3 : (uint32_t)j; left; left &= left - 1) {
 		int32_t k = __builtin_ctz(left);
 		*child = *c;
@@ -216,7 +216,7 @@ static berth_status walk(work *w, const berth_case *parent)
 	berth_case *c;
 	int32_t code = 0;
 	BERTH_TRY(next_code(w, &code));
-	BERTH_TRY(BERTH_NEW(w->tmp, c, 1, w->err));
+	BERTH_TRY_NEW(w->tmp, 1, w->err, c);
 	*c = *parent;
 	bool closed = berth_case_conclude(w->block, w->claim_ns, c);
 	if (code == 0)
@@ -319,10 +319,10 @@ berth_status certificate_blocks(const berth_certificate *c, const berth_problem 
 	work w = {.c = c, .p = p, .tmp = tmp, .err = err};
 	size_t devs = (size_t)p->n_devs;
 	int32_t next = 0;
-	BERTH_TRY(BERTH_NEW(tmp, w.op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.end, (size_t)p->n_ops * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.least, devs * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.finish, 2 * devs, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, w.op);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops * devs, err, w.end);
+	BERTH_TRY_NEW(tmp, devs * devs, err, w.least);
+	BERTH_TRY_NEW(tmp, 2 * devs, err, w.finish);
 	BERTH_TRY(check_gates(&w));
 	for (size_t d = 1; d < devs; d++)
 		w.finish[d] = CERTIFICATE_NEVER;

@@ -1,7 +1,6 @@
 /* Cases of a block: which devices its operators may still stand on, and which of them start before which.
  * What follows from a case is here, for those who check trees of cases and those who make them. */
-#ifndef BERTH_CERTIFICATE_CASES_H
-#define BERTH_CERTIFICATE_CASES_H
+#pragma once
 
 #include "certificate.h"
 
@@ -80,5 +79,3 @@ static inline int64_t berth_block_time(const berth_block *b, int32_t i, int32_t 
 {
 	return b->entry && i == 0 ? 0 : berth_op_time(b->p, b->op[i], d);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the kinds of certificates share. Inside the certificate room only. */
-#ifndef BERTH_CERTIFICATE_CHECK_H
-#define BERTH_CERTIFICATE_CHECK_H
+#pragma once
 
 #include "certificate.h"
 
@@ -26,5 +25,3 @@ berth_status certificate_blocks(const berth_certificate *c, const berth_problem 
                                 int64_t *proven_ns, berth_err *err);
 berth_status certificate_windows(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
                                  int64_t *proven_ns, berth_err *err);
-
-#endif

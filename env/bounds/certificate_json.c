@@ -69,7 +69,7 @@ static berth_status read_numbers(const reader *r, const berth_json *doc, const c
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
 	BERTH_TRY(check_count(&list, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, *out, n, err));
+	BERTH_TRY_NEW(r->mem, n, err, *out);
 	return read_list(&list, n, min, max, *out, err);
 }
 
@@ -106,7 +106,7 @@ static berth_status read_ops(reader *r, const berth_json *doc, const char *key, 
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
 	*n = berth_json_count(&list);
-	BERTH_TRY(BERTH_NEW(r->mem, *out, *n, err));
+	BERTH_TRY_NEW(r->mem, *n, err, *out);
 	names x = {r, *out};
 	return berth_json_each(&list, read_op, &x, err);
 }
@@ -199,7 +199,7 @@ static berth_status read_tree(void *ctx, const berth_json *at, berth_err *err)
 	if (!cJSON_IsArray(at->item))
 		return berth_json_fail(at, err, "expected a list of numbers");
 	t->n = berth_json_count(at);
-	BERTH_TRY(BERTH_NEW(r->mem, t->code, t->n, err));
+	BERTH_TRY_NEW(r->mem, t->n, err, t->code);
 	return berth_json_each(at, read_code, t->code, err);
 }
 
@@ -217,8 +217,8 @@ static berth_status read_price_vectors(reader *r, const berth_json *doc, const c
 	berth_json list;
 	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
 	r->c.n_prices = berth_json_count(&list);
-	BERTH_TRY(BERTH_NEW(r->mem, r->c.price_vector,
-	                    (size_t)r->c.n_prices * (size_t)berth_n_resources(r->p), err));
+	BERTH_TRY_NEW(r->mem, (size_t)r->c.n_prices * (size_t)berth_n_resources(r->p), err,
+	              r->c.price_vector);
 	return berth_json_each(&list, read_price_vector, r, err);
 }
 
@@ -254,8 +254,8 @@ static berth_status read_blocks(reader *r, const berth_json *doc, berth_err *err
 	BERTH_TRY(berth_json_array(doc, "claims", true, &claims, err));
 	c->n_trees = berth_json_count(&trees);
 	c->n_claims = berth_json_count(&claims);
-	BERTH_TRY(BERTH_NEW(r->mem, c->tree, c->n_trees, err));
-	BERTH_TRY(BERTH_NEW(r->mem, c->claim, c->n_claims, err));
+	BERTH_TRY_NEW(r->mem, c->n_trees, err, c->tree);
+	BERTH_TRY_NEW(r->mem, c->n_claims, err, c->claim);
 	BERTH_TRY(berth_json_each(&trees, read_tree, r, err));
 	return berth_json_each(&claims, read_claim, r, err);
 }
@@ -294,7 +294,7 @@ static berth_status read_window(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(read_member(at, "bound_ns", 0, MOST_BOUND, &k->bound_ns, err));
 	BERTH_TRY(berth_json_array(at, "prices", true, &list, err));
 	BERTH_TRY(check_count(&list, k->first < 0 ? 1 : (size_t)r->p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(r->mem, k->prices, k->first < 0 ? 1 : r->p->n_devs, err));
+	BERTH_TRY_NEW(r->mem, k->first < 0 ? 1 : r->p->n_devs, err, k->prices);
 	window_prices x = {k->prices, r->c.n_prices};
 	return berth_json_each(&list, read_choice, &x, err);
 }
@@ -308,7 +308,7 @@ static berth_status read_windows(reader *r, const berth_json *doc, berth_err *er
 	BERTH_TRY(read_price_vectors(r, doc, "window_prices", err));
 	BERTH_TRY(berth_json_array(doc, "windows", true, &windows, err));
 	r->c.n_windows = berth_json_count(&windows);
-	BERTH_TRY(BERTH_NEW(r->mem, r->c.window, r->c.n_windows, err));
+	BERTH_TRY_NEW(r->mem, r->c.n_windows, err, r->c.window);
 	return berth_json_each(&windows, read_window, r, err);
 }
 

@@ -319,14 +319,10 @@ berth_status certificate_windows(const berth_certificate *c, const berth_problem
 	size_t ops = (size_t)p->n_ops, cells = ops * (size_t)p->n_devs, all = (size_t)berth_n_resources(p);
 	int32_t next = 0;
 	int64_t longest = 0;
-	BERTH_TRY(BERTH_NEW(tmp, w.end, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.side, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.in, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.after_first, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.head, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.tail, cells, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.before, all, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.behind, all, err));
+	BERTH_TRY_NEW(tmp, cells, err, w.end);
+	BERTH_TRY_NEW(tmp, ops, err, w.side, w.in);
+	BERTH_TRY_NEW(tmp, cells, err, w.after_first, w.head, w.tail);
+	BERTH_TRY_NEW(tmp, all, err, w.before, w.behind);
 	BERTH_TRY(pass_ops(&w, &next, &longest));
 	BERTH_TRY(pass_windows(&w, -1, &next, &longest));
 	if (next < c->n_windows)

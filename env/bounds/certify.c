@@ -54,7 +54,7 @@ berth_status berth_window_proof_add(berth_window_proof *w, berth_window_claim cl
                                     int32_t stride, const int32_t *told, berth_err *err)
 {
 	int32_t cases = claim.first < 0 ? 1 : w->p->n_devs;
-	BERTH_TRY(BERTH_NEW(w->x->mem, claim.prices, cases, err));
+	BERTH_TRY_NEW(w->x->mem, cases, err, claim.prices);
 	for (int32_t d = 0; d < cases; d++) {
 		claim.prices[d] = -1;
 		if (told[d] >= 0)
@@ -264,10 +264,9 @@ static berth_status pass_block(work *w, int32_t k)
 static berth_status certify(work *w)
 {
 	size_t devs = (size_t)w->p->n_devs;
-	BERTH_TRY(BERTH_NEW(w->tmp, w->finish, ((size_t)w->n + 1) * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->rest, ((size_t)w->n + 1) * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->op, w->p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->x->mem, w->c.gate, w->n, w->err));
+	BERTH_TRY_NEW(w->tmp, ((size_t)w->n + 1) * devs, w->err, w->finish, w->rest);
+	BERTH_TRY_NEW(w->tmp, w->p->n_ops, w->err, w->op);
+	BERTH_TRY_NEW(w->x->mem, w->n, w->err, w->c.gate);
 	for (int32_t k = 0; k < w->n; k++)
 		if (w->block[k].exit >= 0)
 			w->c.gate[w->c.n_gates++] = w->block[k].exit;

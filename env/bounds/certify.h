@@ -1,6 +1,5 @@
 /* Certificates while bounds are made. */
-#ifndef BERTH_CERTIFY_H
-#define BERTH_CERTIFY_H
+#pragma once
 
 #include "certificate_cases.h"
 
@@ -84,5 +83,3 @@ berth_status berth_window_proof_add(berth_window_proof *w, berth_window_claim cl
 
 /* Offer it to x. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_window_proof_offer(berth_window_proof *w, berth_arena *tmp, berth_err *err);
-
-#endif

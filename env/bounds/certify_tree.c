@@ -81,11 +81,10 @@ static berth_status find_prices(const span *x, candidate *by, int32_t most_by, i
 	double most = 0, *base, value[CANDIDATES];
 	int64_t *price;
 	*n_by = 0;
-	BERTH_TRY(BERTH_NEW(tmp, base, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, price, n, err));
+	BERTH_TRY_NEW(tmp, n, err, base, price);
 	for (int32_t c = 0; c < most_by; c++) {
 		by[c].at = -1;
-		BERTH_TRY(BERTH_NEW(mem, by[c].price, n, err));
+		BERTH_TRY_NEW(mem, n, err, by[c].price);
 	}
 	for (int32_t k = 0; k < n; k++) {
 		base[k] = base_price(x, k);

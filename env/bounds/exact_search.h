@@ -15,8 +15,7 @@
  * pairs are ordered. Without one, the schedule without contention counts, and the result is a lower bound.
  *
  * Why it is exact: docs/proofs.md, "Exact search". */
-#ifndef BERTH_EXACT_SEARCH_H
-#define BERTH_EXACT_SEARCH_H
+#pragma once
 
 #include "problem.h"
 
@@ -68,5 +67,3 @@ typedef struct berth_exact_search_result {
 /* Search. Scratch is in the instance; runs may follow each other. */
 void berth_exact_search_run(berth_exact_search *x, const berth_exact_search_cfg *cfg,
                             berth_exact_search_result *out);
-
-#endif

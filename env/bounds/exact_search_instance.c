@@ -78,32 +78,24 @@ static berth_status new_arrays(berth_exact_search *x, berth_arena *mem, int32_t 
 {
 	size_t n = (size_t)x->n, devs = (size_t)x->n_devs, edges = (size_t)x->n_edges,
 	       jobs = edges * SMALL_MAX_HOPS + n;
-	BERTH_TRY(BERTH_NEW(mem, x->time, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->release, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->after, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->tail, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->pool_ns, n * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->pool_rest, (n + 1) * (size_t)x->p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, x->pool_load, x->p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, x->leader, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x->bytes, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x->held_before, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->tensor, x->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, x->in_off, n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, x->in, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, x->out_off, n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, x->above, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x->price, SMALL_PRICES * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->rest, (n + 1) * SMALL_PRICES, err));
-	BERTH_TRY(BERTH_NEW(mem, x->mirror, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->dev, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x->head, n, err));
-	BERTH_TRY(BERTH_NEW(mem, x->load, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->held, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->count, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->job, jobs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->move, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, x->order, n, err));
+	BERTH_TRY_NEW(mem, n * devs, err, x->time, x->release, x->after, x->tail, x->pool_ns);
+	BERTH_TRY_NEW(mem, (n + 1) * (size_t)x->p->n_pools, err, x->pool_rest);
+	BERTH_TRY_NEW(mem, x->p->n_pools, err, x->pool_load);
+	BERTH_TRY_NEW(mem, n, err, x->leader, x->bytes);
+	BERTH_TRY_NEW(mem, devs, err, x->held_before);
+	BERTH_TRY_NEW(mem, x->n_tensors, err, x->tensor);
+	BERTH_TRY_NEW(mem, n + 1, err, x->in_off);
+	BERTH_TRY_NEW(mem, edges, err, x->in);
+	BERTH_TRY_NEW(mem, n + 1, err, x->out_off);
+	BERTH_TRY_NEW(mem, n, err, x->above);
+	BERTH_TRY_NEW(mem, SMALL_PRICES * devs, err, x->price);
+	BERTH_TRY_NEW(mem, (n + 1) * SMALL_PRICES, err, x->rest);
+	BERTH_TRY_NEW(mem, devs, err, x->mirror);
+	BERTH_TRY_NEW(mem, n, err, x->dev, x->head);
+	BERTH_TRY_NEW(mem, devs, err, x->load, x->held, x->count);
+	BERTH_TRY_NEW(mem, jobs, err, x->job);
+	BERTH_TRY_NEW(mem, edges, err, x->move);
+	BERTH_TRY_NEW(mem, n, err, x->order);
 	return BERTH_NEW(mem, *use, edges, err);
 }
 
@@ -116,8 +108,8 @@ berth_status berth_exact_search_new(const berth_problem *p, int32_t n, const int
 		return berth_fail(err, BERTH_EINVAL,
 		                  "exact search takes up to %d operators and %d devices, these are %d and %d",
 		                  BERTH_EXACT_SEARCH_OPS, BERTH_EXACT_SEARCH_DEVS, (int)n, (int)p->n_devs);
-	BERTH_TRY(BERTH_NEW(mem, x, 1, err));
-	BERTH_TRY(BERTH_NEW(mem, local, p->n_ops, err));
+	BERTH_TRY_NEW(mem, 1, err, x);
+	BERTH_TRY_NEW(mem, p->n_ops, err, local);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		local[op] = -1;
 	for (int32_t i = 0; i < n; i++)

@@ -1,6 +1,5 @@
 /* What the parts of the exact search share. See exact_search.h. */
-#ifndef BERTH_EXACT_SEARCH_WORK_H
-#define BERTH_EXACT_SEARCH_WORK_H
+#pragma once
 
 #include "exact_search.h"
 
@@ -88,5 +87,3 @@ void exact_search_found(berth_exact_search *x, int64_t value);
 
 /* The second level, for the complete placement x->dev. */
 void exact_search_order(berth_exact_search *x, int64_t lower);
-
-#endif

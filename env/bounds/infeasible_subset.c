@@ -83,7 +83,7 @@ static berth_status list_rules(finder *f)
 		BERTH_TRY(add(f, &cap, (berth_rule){BERTH_VIOLATION_COLOCATION, -1, -1, i, -1, -1}));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(list_op(f, &cap, op));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->proven_on, f->n, f->err));
+	BERTH_TRY_NEW(f->tmp, f->n, f->err, f->proven_on);
 	return BERTH_NEW(f->tmp, f->on, f->n, f->err);
 }
 
@@ -399,7 +399,7 @@ static berth_status memory_lacks(const berth_problem *q, int32_t k, int64_t *lea
 	*out = lacks_room(q, k, least) || (k < 0 && lacks_stages(q));
 	if (q->n_devs > MOST_SUBSETS_DEVS)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, mask_bytes, (size_t)1 << q->n_devs, err));
+	BERTH_TRY_NEW(tmp, (size_t)1 << q->n_devs, err, mask_bytes);
 	*out |= lacks_total(q, k, least, mask_bytes);
 	return BERTH_OK;
 }
@@ -570,8 +570,7 @@ static berth_status write_down(const finder *f, berth_arena *mem, berth_infeasib
 {
 	for (int32_t i = 0; i < f->n; i++)
 		c->n += f->on[i];
-	BERTH_TRY(BERTH_NEW(mem, c->rule, c->n, f->err));
-	BERTH_TRY(BERTH_NEW(mem, c->message, c->n, f->err));
+	BERTH_TRY_NEW(mem, c->n, f->err, c->rule, c->message);
 	for (int32_t i = 0, k = 0; i < f->n; i++) {
 		if (!f->on[i])
 			continue;
@@ -594,7 +593,7 @@ static int64_t with_margin(const berth_system *s, int32_t dev, int64_t usable)
 static berth_status least_memory(finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
 	int32_t n = f->p->n_devs + f->p->n_pools;
-	BERTH_TRY(BERTH_NEW(mem, c->least_bytes, n, f->err));
+	BERTH_TRY_NEW(mem, n, f->err, c->least_bytes);
 	for (int32_t k = 0; k < n; k++) {
 		int64_t least = -1;
 		bool lacks;
@@ -618,7 +617,7 @@ static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c
 	BERTH_TRY(reduce(f, 0, f->n, false));
 	bool *kept;
 	int32_t size = 0;
-	BERTH_TRY(BERTH_NEW(f->tmp, kept, f->n, f->err));
+	BERTH_TRY_NEW(f->tmp, f->n, f->err, kept);
 	memcpy(kept, f->over ? f->proven_on : f->on, (size_t)f->n * sizeof *kept);
 	for (int32_t i = 0; i < f->n; i++)
 		size += kept[i];

@@ -5,8 +5,7 @@
  * the end, or a device has too little for what an operator needs around it. A lower bound is above a limit,
  * also under the other limits.
  * A subset that needs a better proof, of packing or of the lifetimes of many tensors, is not found. */
-#ifndef BERTH_INFEASIBLE_SUBSET_H
-#define BERTH_INFEASIBLE_SUBSET_H
+#pragma once
 
 #include "check.h"
 #include "objective.h"
@@ -48,5 +47,3 @@ berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_ob
  * CANNOT_RUN. Fails: BERTH_ENOMEM. */
 berth_status berth_rule_drop(const berth_problem *p, const berth_rule *rule, berth_arena *mem, berth_graph *g,
                              berth_system *s, berth_err *err);
-
-#endif

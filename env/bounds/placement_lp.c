@@ -181,7 +181,7 @@ static berth_status add_edges(work *w)
 	int32_t *cols;
 	if (w->load && !w->p->s->contention)
 		return BERTH_OK; /* no load is made by transfers */
-	BERTH_TRY(BERTH_NEW(w->mem, cols, w->p->n_devs * w->p->n_devs, w->err));
+	BERTH_TRY_NEW(w->mem, w->p->n_devs * w->p->n_devs, w->err, cols);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 			BERTH_TRY(add_edge(w, t, e, cols));
@@ -401,7 +401,7 @@ static berth_status add_orders(work *w)
 
 static berth_status new_rows(const work *w, int32_t **row, size_t n)
 {
-	BERTH_TRY(BERTH_NEW(w->mem, *row, n, w->err));
+	BERTH_TRY_NEW(w->mem, n, w->err, *row);
 	memset(*row, 0xff, n * sizeof **row);
 	return BERTH_OK;
 }
@@ -426,12 +426,12 @@ static berth_status allocate(work *w)
 	const berth_problem *p = w->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
 	       pairs = (size_t)p->g->n_tensors * devs * devs;
-	BERTH_TRY(BERTH_NEW(w->mem, w->m->coloc_dev_col, (size_t)p->n_colocs * devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->m->op_start_col, ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->tail, ops * devs, w->err));
+	BERTH_TRY_NEW(w->mem, (size_t)p->n_colocs * devs, w->err, w->m->coloc_dev_col);
+	BERTH_TRY_NEW(w->mem, ops, w->err, w->m->op_start_col);
+	BERTH_TRY_NEW(w->mem, ops * devs, w->err, w->tail);
 	if (w->whole)
-		BERTH_TRY(BERTH_NEW(w->mem, w->above, ops * ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->pair_col, pairs, w->err));
+		BERTH_TRY_NEW(w->mem, ops * ops, w->err, w->above);
+	BERTH_TRY_NEW(w->mem, pairs, w->err, w->pair_col);
 	memset(w->pair_col, 0xff, pairs * sizeof *w->pair_col);
 	if (w->load)
 		return BERTH_OK;

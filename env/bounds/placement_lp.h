@@ -1,6 +1,5 @@
 /* The mixed-integer model of placement for latency, and its linear relaxation; see placement_lp.c. */
-#ifndef BERTH_PLACEMENT_LP_H
-#define BERTH_PLACEMENT_LP_H
+#pragma once
 
 #include "certificate.h"
 #include "lp.h"
@@ -40,5 +39,3 @@ berth_status berth_load_lp_new(const berth_problem *p, int64_t upper_ns, berth_a
  * O(edges * devs^2). */
 berth_status berth_placement_certificate(const berth_placement_lp *m, const berth_problem *p, const double *y,
                                          berth_arena *mem, berth_certificate *out, berth_err *err);
-
-#endif

@@ -15,7 +15,7 @@ static berth_status by_block(const berth_problem *p, int32_t **order, berth_aren
 {
 	const berth_graph *g = p->g;
 	int32_t *key, *off;
-	BERTH_TRY(BERTH_NEW(tmp, key, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, key);
 	for (int32_t k = 0; k < p->n_ops; k++)
 		key[k] = g->op_block[g->topo_op[k]];
 	return berth_csr_new(g->n_blocks, p->n_ops, key, g->topo_op, tmp, &off, order, err);
@@ -43,7 +43,7 @@ static berth_status compile_cuts(berth_problem *p, berth_arena *mem, berth_arena
 	if (!p->g->op_block)
 		return BERTH_OK;
 	p->max_cuts = p->g->max_cuts;
-	BERTH_TRY(BERTH_NEW(mem, p->chain_coloc, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->chain_coloc);
 	BERTH_TRY(by_block(p, &list, tmp, err));
 	for (int32_t k = 0; k < p->n_ops; k++)
 		if (k == 0 || p->op_coloc[list[k]] != p->op_coloc[list[k - 1]])
@@ -212,8 +212,8 @@ static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 {
 	const berth_graph *g = p->g;
 	int32_t *coloc_of_name;
-	BERTH_TRY(BERTH_NEW(mem, p->op_coloc, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, coloc_of_name, g->n_coloc_names, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_coloc);
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc_of_name);
 	for (int32_t c = 0; c < g->n_coloc_names; c++)
 		coloc_of_name[c] = -1;
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -233,7 +233,7 @@ static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	size_t n = (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev_legal, (size_t)p->n_ops * n, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops * n, err, p->op_dev_legal);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(check_pin(p, op, err));
 	for (int32_t u = 0; u < p->n_colocs; u++)
@@ -250,8 +250,7 @@ static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err 
 static berth_status device_rules(berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	const berth_system *s = p->s;
-	BERTH_TRY(BERTH_NEW(mem, p->dev_limit_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, p->dev_piece, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, p->dev_limit_bytes, p->dev_piece);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t bytes = s->dev_memory_bytes[d];
 		double margin = s->dev_memory_margin[d];
@@ -269,7 +268,7 @@ berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth
 	BERTH_TRY(colocs(p, mem, tmp, err));
 	BERTH_TRY(legal_devices(p, mem, err));
 	BERTH_TRY(device_rules(p, mem, err));
-	BERTH_TRY(BERTH_NEW(tmp, sep_ops, g->n_seps, err));
+	BERTH_TRY_NEW(tmp, g->n_seps, err, sep_ops);
 	BERTH_TRY(compile_cuts(p, mem, tmp, err));
 	p->coupled = p->n_pieces > 0 || p->max_cuts >= 0;
 	for (int32_t op = 0; op < p->n_ops; op++)

@@ -13,8 +13,7 @@
  * them by moving colocation groups among legal devices. Separation, contiguity and cuts join colocation
  * groups. They are counted by a score (berth_eval), so that searches prefer placements that keep them. Where
  * a method's answer breaks them, it is mended. */
-#ifndef BERTH_CONSTRAINTS_H
-#define BERTH_CONSTRAINTS_H
+#pragma once
 
 #include "problem_tables.h"
 
@@ -116,5 +115,3 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
  * of steps. */
 berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, bool *kept, berth_arena *tmp,
                                     berth_err *err);
-
-#endif

@@ -126,11 +126,9 @@ static berth_status solve(const berth_problem *p, const int32_t *wanted, bool pi
 	solver s = {.p = p, .wanted = wanted, .pieces = pieces, .op_dev = op_dev};
 	bool *queued;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, s.coloc, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.tried, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, queued, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.sep_dev_taken, (size_t)p->g->n_seps * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.scratch, berth_constraints_scratch(p), err));
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, s.coloc, s.tried, queued);
+	BERTH_TRY_NEW(tmp, (size_t)p->g->n_seps * (size_t)p->n_devs, err, s.sep_dev_taken);
+	BERTH_TRY_NEW(tmp, berth_constraints_scratch(p), err, s.scratch);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		op_dev[op] = -1;
 	queue_colocs(&s, queued);
@@ -149,7 +147,7 @@ berth_status berth_constraints_prove(const berth_problem *p, berth_arena *tmp, b
 	int32_t *op_dev;
 	int found;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
 	BERTH_TRY(solve(p, NULL, false, PROOF_STEPS, op_dev, &found, tmp, err));
 	*infeasible = found == 0 || berth_cuts_least(p) > p->max_cuts;
 	if (p->n_pieces) {
@@ -248,12 +246,9 @@ berth_status berth_constraints_mend(const berth_problem *p, int32_t *op_dev, boo
 	int32_t *wanted, *fixed, *trial;
 	size_t bytes = (size_t)p->n_ops * sizeof *op_dev;
 	int found;
-	BERTH_TRY(BERTH_NEW(tmp, wanted, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, fixed, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, trial, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, m.op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, m.bound, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, m.scratch, berth_constraints_scratch(p), err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, wanted, fixed, trial, m.op_dev);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, m.bound);
+	BERTH_TRY_NEW(tmp, berth_constraints_scratch(p), err, m.scratch);
 	*kept = berth_groups_broken(p, op_dev, m.scratch) == 0;
 	if (*kept || !bytes)
 		return BERTH_OK;

@@ -2,8 +2,7 @@
  * published systems (docs/execution-model.md, "Other cost models"). A cost model is one file that defines one
  * berth_cost_model, and one line in the table of cost_model.c. All other code asks what a model can do, by
  * the fields below, and never which one it is. */
-#ifndef BERTH_COST_MODEL_H
-#define BERTH_COST_MODEL_H
+#pragma once
 
 #include "problem_tables.h"
 
@@ -69,5 +68,3 @@ bool berth_cost_model_sums(const berth_cost_model *m);
 
 /* Does dev pay for what goes in and out (an accelerator) under p's cost model? */
 bool berth_cost_model_pays(const berth_problem *p, int32_t dev);
-
-#endif

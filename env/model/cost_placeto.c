@@ -46,21 +46,15 @@ static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void *
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs, tensors = (size_t)p->g->n_tensors;
 	placeto *s;
-	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, s);
 	s->p = p;
 	s->gap_ns = llround(p->s->op_gap_s * 1e9);
-	BERTH_TRY(BERTH_NEW(mem, s->op_waits, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->bus, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_prev, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_next, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_since, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->tensor_prev, tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, s->tensor_next, tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, s->tensor_since, tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev_load, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->bus_load, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->heap, ops + devs + tensors, err));
+	BERTH_TRY_NEW(mem, ops, err, s->op_waits);
+	BERTH_TRY_NEW(mem, devs, err, s->dev, s->bus);
+	BERTH_TRY_NEW(mem, ops, err, s->op_prev, s->op_next, s->op_since);
+	BERTH_TRY_NEW(mem, tensors, err, s->tensor_prev, s->tensor_next, s->tensor_since);
+	BERTH_TRY_NEW(mem, devs, err, s->dev_load, s->bus_load);
+	BERTH_TRY_NEW(mem, ops + devs + tensors, err, s->heap);
 	*out = s;
 	return BERTH_OK;
 }
@@ -218,7 +212,7 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, int64
 {
 	const berth_graph *g = p->g;
 	int64_t *end, longest = 0;
-	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, end);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		int64_t least = INT64_MAX;

@@ -79,22 +79,13 @@ static double s_per_byte(const berth_problem *p, int32_t dev)
 
 static berth_status new_blocks(tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, t->op_block, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->visit, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->left, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->dev_visits, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->dev_base, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->block_dev, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->waits, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->queue, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->seen, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->off, ops + 2, err));
-	BERTH_TRY(BERTH_NEW(mem, t->member, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->ready_s, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->work_s, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->end_s, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t->load_s, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->taken_by, devs, err));
+	BERTH_TRY_NEW(mem, ops, err, t->op_block, t->visit);
+	BERTH_TRY_NEW(mem, ops * devs, err, t->left);
+	BERTH_TRY_NEW(mem, devs, err, t->dev_visits, t->dev_base);
+	BERTH_TRY_NEW(mem, ops, err, t->block_dev, t->waits, t->queue, t->seen);
+	BERTH_TRY_NEW(mem, ops + 2, err, t->off);
+	BERTH_TRY_NEW(mem, ops, err, t->member, t->ready_s, t->work_s, t->end_s);
+	BERTH_TRY_NEW(mem, devs, err, t->load_s, t->taken_by);
 	return BERTH_NEW(mem, t->open_visit, devs, err);
 }
 
@@ -102,10 +93,10 @@ static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void *
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	tarnawski *t;
-	BERTH_TRY(BERTH_NEW(mem, t, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, t);
 	t->p = p;
-	BERTH_TRY(BERTH_NEW(mem, t->op_s, ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t->dev_s_per_byte, devs, err));
+	BERTH_TRY_NEW(mem, ops * devs, err, t->op_s);
+	BERTH_TRY_NEW(mem, devs, err, t->dev_s_per_byte);
 	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		t->dev_s_per_byte[d] = s_per_byte(p, d);
@@ -360,7 +351,7 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, doubl
 {
 	const berth_graph *g = p->g;
 	double *end, longest = 0;
-	BERTH_TRY(BERTH_NEW(tmp, end, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, end);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		double least = INFINITY;

@@ -22,7 +22,7 @@ static berth_status fail_pattern(adder *a, const char *option, const char *patte
 {
 	size_t n = strcspn(pattern, "*?[\\"), most = pattern[n] ? n : SIZE_MAX;
 	const char **start, *near, *name = NULL, *plain = berth_arena_strndup(a->tmp, pattern, n);
-	BERTH_TRY(BERTH_NEW(a->tmp, start, a->g.n_ops, a->err));
+	BERTH_TRY_NEW(a->tmp, a->g.n_ops, a->err, start);
 	for (int32_t op = 0; op < a->g.n_ops; op++)
 		if (!(start[op] =
 		              berth_arena_strndup(a->tmp, a->g.op_name[op], strnlen(a->g.op_name[op], most))))
@@ -127,8 +127,8 @@ static berth_status forbid(adder *a, const char *text)
 	BERTH_TRY(split(a, "forbid", text, &ops, &dev));
 	BERTH_TRY(match_all(a, "forbid", ops, &n));
 	const char *name = a->s->dev_name[dev];
-	BERTH_TRY(BERTH_NEW(a->mem, off, g->n_ops + 1, a->err));
-	BERTH_TRY(BERTH_NEW(a->mem, list, g->n_forbids + n, a->err));
+	BERTH_TRY_NEW(a->mem, g->n_ops + 1, a->err, off);
+	BERTH_TRY_NEW(a->mem, g->n_forbids + n, a->err, list);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		bool add = a->hit[op] && !forbids(g, op, name);
 		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
@@ -154,8 +154,8 @@ static berth_status renumber(adder *a)
 	berth_graph *g = &a->g;
 	const char **name;
 	int32_t *as, n = 0;
-	BERTH_TRY(BERTH_NEW(a->tmp, as, g->n_coloc_names, a->err));
-	BERTH_TRY(BERTH_NEW(a->mem, name, g->n_coloc_names, a->err));
+	BERTH_TRY_NEW(a->tmp, g->n_coloc_names, a->err, as);
+	BERTH_TRY_NEW(a->mem, g->n_coloc_names, a->err, name);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t old = g->op_coloc_name[op];
 		if (old >= 0 && !as[old]) {
@@ -199,8 +199,8 @@ static berth_status colocate(adder *a, const char *text)
 		return berth_fail(a->err, BERTH_EINVAL,
 		                  "option --colocate: '%.80s' is one operator; name others behind commas",
 		                  text);
-	BERTH_TRY(BERTH_NEW(a->tmp, joins, now, a->err));
-	BERTH_TRY(BERTH_NEW(a->mem, name, now + 1, a->err));
+	BERTH_TRY_NEW(a->tmp, now, a->err, joins);
+	BERTH_TRY_NEW(a->mem, now + 1, a->err, name);
 	for (int32_t i = 0; i < now; i++)
 		name[i] = g->coloc_name[i];
 	BERTH_TRY(name_group(a, text, &name[now]));
@@ -221,9 +221,8 @@ static berth_status add(adder *a, const berth_rule_texts *r, const berth_graph *
 {
 	berth_graph *g = &a->g;
 	size_t n = (size_t)g->n_ops;
-	BERTH_TRY(BERTH_NEW(a->tmp, a->hit, n, a->err));
-	BERTH_TRY(BERTH_NEW(a->mem, g->op_pin, n, a->err));
-	BERTH_TRY(BERTH_NEW(a->mem, g->op_coloc_name, n, a->err));
+	BERTH_TRY_NEW(a->tmp, n, a->err, a->hit);
+	BERTH_TRY_NEW(a->mem, n, a->err, g->op_pin, g->op_coloc_name);
 	memcpy(g->op_pin, from->op_pin, n * sizeof *g->op_pin);
 	memcpy(g->op_coloc_name, from->op_coloc_name, n * sizeof *g->op_coloc_name);
 	for (int32_t i = 0; i < r->n_pins; i++)
@@ -242,7 +241,7 @@ static berth_status keep_plain(const berth_graph *g, berth_arena *mem, const ber
 	*out = g->plain;
 	if (*out)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, plain, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, plain);
 	*plain = *g;
 	*out = plain;
 	return BERTH_OK;

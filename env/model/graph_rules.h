@@ -1,6 +1,5 @@
 /* Rules added to a graph beside those of its file: pins, forbidden devices, colocation. */
-#ifndef BERTH_GRAPH_RULES_H
-#define BERTH_GRAPH_RULES_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -24,5 +23,3 @@ typedef struct berth_rule_texts {
  * g is untouched then. O(texts * ops). */
 berth_status berth_graph_add_rules(const berth_rule_texts *rules, const berth_system *s, berth_arena *mem,
                                    berth_arena *tmp, berth_graph *g, berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* A system from whatever names one, and what a file holds. */
-#ifndef BERTH_LOAD_SYSTEM_H
-#define BERTH_LOAD_SYSTEM_H
+#pragma once
 
 #include "load.h"
 #include "system.h"
@@ -38,5 +37,3 @@ bool berth_is_workload(const char *spec, const berth_sandbox *sandbox);
 berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,
                                  berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
                                  berth_read_report *report, berth_err *err);
-
-#endif

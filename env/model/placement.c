@@ -18,7 +18,7 @@ berth_status berth_placement_new(const berth_graph *g, const berth_system *s, be
 {
 	berth_placement p = {.value = NAN, .lower_bound = NAN, .compress = s->pack_factor};
 	char hex[65];
-	BERTH_TRY(BERTH_NEW(mem, p.op_dev, g->n_ops, err));
+	BERTH_TRY_NEW(mem, g->n_ops, err, p.op_dev);
 	p.graph_name = berth_arena_strdup(mem, g->name);
 	p.system_name = berth_arena_strdup(mem, s->name);
 	BERTH_TRY(berth_graph_sha256(g, tmp, hex, err));
@@ -80,7 +80,7 @@ berth_status berth_placement_check(const berth_placement *p, const berth_graph *
 	bool *done;
 	int32_t at;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, done, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, done);
 	return check_order(g, p->order, g->n_ops, done, &at, err);
 }
 
@@ -160,7 +160,7 @@ static berth_status read_devices(const berth_json *doc, reader *r, berth_err *er
 {
 	berth_json map;
 	BERTH_TRY(berth_json_object(doc, "placement", true, &map, err));
-	BERTH_TRY(BERTH_NEW(r->mem, r->p.op_dev, r->g->n_ops, err));
+	BERTH_TRY_NEW(r->mem, r->g->n_ops, err, r->p.op_dev);
 	for (int32_t op = 0; op < r->g->n_ops; op++)
 		r->p.op_dev[op] = -1;
 	BERTH_TRY(berth_json_each(&map, read_device, r, err));
@@ -187,8 +187,8 @@ static berth_status read_order(const berth_json *doc, reader *r, berth_err *err)
 	if (!list.item || cJSON_IsNull(list.item))
 		return BERTH_OK;
 	BERTH_TRY(berth_json_array(doc, "order", true, &list, err));
-	BERTH_TRY(BERTH_NEW(r->mem, r->p.order, r->g->n_ops + 1, err)); /* one more stands twice */
-	BERTH_TRY(BERTH_NEW(r->tmp, done, r->g->n_ops, err));
+	BERTH_TRY_NEW(r->mem, r->g->n_ops + 1, err, r->p.order); /* one more stands twice */
+	BERTH_TRY_NEW(r->tmp, r->g->n_ops, err, done);
 	BERTH_TRY(berth_json_each(&list, read_place, r, err));
 	int32_t n = berth_json_count(&list), most = r->g->n_ops + 1;
 	n = n < most ? n : most;

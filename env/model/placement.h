@@ -1,7 +1,6 @@
 /* A placement as a file: which device runs which operator, where it came from and what it was worth
  * (berth-placement version 1). */
-#ifndef BERTH_PLACEMENT_H
-#define BERTH_PLACEMENT_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -62,5 +61,3 @@ berth_status berth_placement_write_json(const berth_placement *p, const berth_gr
  * tmp is scratch, reset at exit. Fails: BERTH_EIO too. */
 berth_status berth_placement_write(const berth_placement *p, const berth_graph *g, const berth_system *s,
                                    const char *path, bool wait, berth_arena *tmp, berth_err *err);
-
-#endif

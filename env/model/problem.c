@@ -67,8 +67,7 @@ static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type
 {
 	const berth_graph *g = p->g;
 	f->n_types = (size_t)g->n_types + 1;
-	BERTH_TRY(BERTH_NEW(tmp, f->runs, f->n_types * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->efficiency, f->n_types * (size_t)p->n_devs, err));
+	BERTH_TRY_NEW(tmp, f->n_types * (size_t)p->n_devs, err, f->runs, f->efficiency);
 	for (int32_t dev = 0; dev < p->n_devs; dev++)
 		for (size_t type = 0; type < f->n_types; type++) {
 			const char *name = type + 1 < f->n_types ? g->type_name[type] : NULL;
@@ -114,8 +113,8 @@ static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tm
                              berth_err *err)
 {
 	type_figures f;
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev_time_ns, (size_t)p->n_ops * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_mean_ns, p->n_ops, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops * (size_t)p->n_devs, err, p->op_dev_time_ns);
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
 	BERTH_TRY(look_up_types(p, tmp, &f, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(time_op(p, op, &f, total, err));
@@ -189,11 +188,8 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 	const berth_graph *g = p->g;
 	byte_key *sorted;
 	int32_t *name, n = 0;
-	BERTH_TRY(BERTH_NEW(tmp, sorted, g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(tmp, name, g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_bytes, g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_cut_s, g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, p->tensor_class, g->n_tensors, err));
+	BERTH_TRY_NEW(tmp, g->n_tensors, err, sorted, name);
+	BERTH_TRY_NEW(mem, g->n_tensors, err, p->class_bytes, p->class_cut_s, p->tensor_class);
 	for (int32_t i = 0; i < g->n_tensors; i++)
 		sorted[i] = key_of(g, i);
 	if (g->n_tensors)
@@ -223,7 +219,7 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	const berth_system *s = p->s;
-	BERTH_TRY(BERTH_NEW(mem, p->class_link_ns, (size_t)p->n_classes * (size_t)s->n_links, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_classes * (size_t)s->n_links, err, p->class_link_ns);
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++) {
 			double ns = (berth_hop_s(s, l, (double)p->class_bytes[c]) + p->class_cut_s[c]) * 1e9;
@@ -242,7 +238,7 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double total, berth_err *err)
 {
 	size_t n = (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, p->class_mean_ns, p->n_classes, err));
+	BERTH_TRY_NEW(mem, p->n_classes, err, p->class_mean_ns);
 	for (int32_t c = 0; c < p->n_classes; c++) {
 		double sum = 0;
 		for (size_t i = 0; i < n * n; i++)
@@ -302,10 +298,8 @@ static int compare_ranked(const void *pa, const void *pb)
 static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	ranked *list;
-	BERTH_TRY(BERTH_NEW(mem, p->op_rank_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, p->prio_op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_prio, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, list, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_rank_ns, p->prio_op, p->op_prio);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, list);
 	upward_ranks(p);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		list[op] = (ranked){p->op_rank_ns[op], p->g->op_topo[op], op};
@@ -324,8 +318,8 @@ static berth_status input_positions(berth_problem *p, berth_arena *mem, berth_ar
 {
 	const berth_graph *g = p->g;
 	int32_t *fill;
-	BERTH_TRY(BERTH_NEW(mem, p->edge_in_pos, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(tmp, fill, g->n_ops, err));
+	BERTH_TRY_NEW(mem, g->n_edges, err, p->edge_in_pos);
+	BERTH_TRY_NEW(tmp, g->n_ops, err, fill);
 	for (int32_t e = 0; e < g->n_edges; e++) { /* tensors ascend, as inputs do */
 		int32_t op = g->edge_consumer[e];
 		p->edge_in_pos[e] = g->op_in_off[op] + fill[op]++;

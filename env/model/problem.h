@@ -1,6 +1,5 @@
 /* Compiling a graph on a system: operator times, legal devices, routes, ranks. */
-#ifndef BERTH_PROBLEM_H
-#define BERTH_PROBLEM_H
+#pragma once
 
 #include "problem_tables.h"
 
@@ -20,5 +19,3 @@ bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, 
 /* Has every operator a legal device, and can the rules be kept together? Fails: BERTH_EINFEASIBLE, naming the
  * first operator without a device and why. */
 berth_status berth_problem_feasible(const berth_problem *p, berth_err *err);
-
-#endif

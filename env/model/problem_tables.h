@@ -4,8 +4,7 @@
  * Durations follow the execution model. They are computed in double and rounded once to whole nanoseconds.
  * Tensors of equal size and equal cut form a byte class. Hop and route times are tables over (class, link)
  * and (class, source, destination). */
-#ifndef BERTH_PROBLEM_TABLES_H
-#define BERTH_PROBLEM_TABLES_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -191,5 +190,3 @@ static inline double berth_transfer_joules(const berth_problem *p, int32_t t, in
 		sum += p->s->link_joules_per_byte[p->route_link[i]] * (double)p->g->tensor_bytes[t];
 	return sum;
 }
-
-#endif

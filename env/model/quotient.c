@@ -8,7 +8,7 @@ static berth_status add_groups(const berth_problem *p, const berth_coarsening *c
 {
 	const berth_graph *g = p->g;
 	berth_op_spec *spec;
-	BERTH_TRY(BERTH_NEW(tmp, spec, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, spec);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		berth_op_spec *s = &spec[c->op_group[op]];
 		s->flops += g->op_flops[op];
@@ -34,7 +34,7 @@ static berth_status add_times(const berth_problem *p, const berth_coarsening *c,
                               berth_arena *tmp, berth_err *err)
 {
 	int64_t *sum;
-	BERTH_TRY(BERTH_NEW(tmp, sum, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, sum);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		for (int32_t k = 0; k < c->n_groups; k++)
 			sum[k] = 0;
@@ -93,7 +93,7 @@ static berth_status build(const berth_problem *p, const berth_coarsening *c, ber
 	berth_builder *b;
 	int32_t *seen;
 	BERTH_TRY(berth_builder_new(tmp, p->g->name, &b, err));
-	BERTH_TRY(BERTH_NEW(tmp, seen, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, seen);
 	BERTH_TRY(add_groups(p, c, b, tmp, err));
 	BERTH_TRY(add_times(p, c, b, tmp, err));
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
@@ -129,7 +129,7 @@ berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *next, at = 0;
-	BERTH_TRY(BERTH_NEW(tmp, next, c->n_groups + 1, err));
+	BERTH_TRY_NEW(tmp, c->n_groups + 1, err, next);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		next[c->op_group[op]]++;
 	for (int32_t k = 0; k < c->n_groups; k++) {

@@ -1,6 +1,5 @@
 /* The groups of a coarsening as a graph of their own, for methods that can only do small ones. */
-#ifndef BERTH_QUOTIENT_H
-#define BERTH_QUOTIENT_H
+#pragma once
 
 #include "coarsen.h"
 #include "problem.h"
@@ -22,5 +21,3 @@ berth_status berth_quotient_new(const berth_problem *p, const berth_coarsening *
 berth_status berth_quotient_order(const berth_problem *p, const berth_coarsening *c,
                                   const int32_t *group_order, int32_t *order, berth_arena *tmp,
                                   berth_err *err);
-
-#endif

@@ -42,10 +42,8 @@ static berth_status new_arcs(const berth_problem *p, berth_arena *tmp, arcs *a, 
 {
 	const berth_system *s = p->s;
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(tmp, a->off, p->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, a->to, s->n_links, err));
-	BERTH_TRY(BERTH_NEW(tmp, a->link, s->n_links, err));
-	BERTH_TRY(BERTH_NEW(tmp, a->ns, s->n_links, err));
+	BERTH_TRY_NEW(tmp, p->n_devs + 1, err, a->off);
+	BERTH_TRY_NEW(tmp, s->n_links, err, a->to, a->link, a->ns);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		for (int32_t u = 0; u < p->n_devs; u++) {
 			int32_t l = s->link_of[berth_cell(p, v, u)];
@@ -79,11 +77,7 @@ static void sort_arcs(arcs *a, int32_t n_devs, const int64_t *link_ns)
 
 static berth_status new_tree(const berth_problem *p, berth_arena *tmp, tree *t, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(tmp, t->before, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->sum_ns, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->hops, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->known, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, t->same, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, t->before, t->sum_ns, t->hops, t->known, t->same);
 	return BERTH_NEW(tmp, t->path, p->n_devs, err);
 }
 
@@ -228,8 +222,8 @@ static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *
 static berth_status keep_routes(berth_problem *p, const route_list *list, berth_arena *mem, berth_err *err)
 {
 	p->n_routes = (int32_t)list->n_routes;
-	BERTH_TRY(BERTH_NEW(mem, p->route_off, list->n_routes + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, p->route_link, list->n_links, err));
+	BERTH_TRY_NEW(mem, list->n_routes + 1, err, p->route_off);
+	BERTH_TRY_NEW(mem, list->n_links, err, p->route_link);
 	memcpy(p->route_off, list->off, (list->n_routes + 1) * sizeof *list->off);
 	if (list->n_links)
 		memcpy(p->route_link, list->link, list->n_links * sizeof *list->link);
@@ -249,12 +243,10 @@ berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, ber
 			err, BERTH_ELIMIT,
 			"%d tensor sizes on %d devices: the table of transfer times would be too large",
 			p->n_classes, p->n_devs);
-	BERTH_TRY(BERTH_NEW(mem, p->class_pair_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_pair_route, cells, err));
+	BERTH_TRY_NEW(mem, cells, err, p->class_pair_ns, p->class_pair_route);
 	BERTH_TRY(new_arcs(p, tmp, &a, err));
 	BERTH_TRY(new_tree(p, tmp, &t, err));
-	BERTH_TRY(BERTH_NEW(tmp, next, n * n, err));
-	BERTH_TRY(BERTH_NEW(tmp, list.last, n * n, err));
+	BERTH_TRY_NEW(tmp, n * n, err, next, list.last);
 	BERTH_TRY(BERTH_GROW(tmp, list.off, 0, &list.cap_off, err));
 	memset(list.last, -1, n * n * sizeof *list.last);
 	memset(next, -1, n * n * sizeof *next);
@@ -323,7 +315,7 @@ static double most_load(const berth_problem *p, int32_t c)
 static berth_status count_loads(const berth_problem *p, berth_arena *tmp, double *total_ns, berth_err *err)
 {
 	double *class_load;
-	BERTH_TRY(BERTH_NEW(tmp, class_load, p->n_classes, err));
+	BERTH_TRY_NEW(tmp, p->n_classes, err, class_load);
 	*total_ns *= 2; /* operators load pools for no longer than they take */
 	for (int32_t c = 0; c < p->n_classes; c++)
 		class_load[c] = most_load(p, c);
@@ -340,12 +332,11 @@ berth_status berth_pool_tables(berth_problem *p, berth_arena *mem, berth_arena *
 	p->n_pools = s->n_pools;
 	if (!p->n_pools)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, p->pool_rate, p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, p->link_pool, 2 * links, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev_demand, (size_t)p->n_ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev_pool_ns, (size_t)p->n_ops * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_link_demand, (size_t)p->n_classes * links, err));
-	BERTH_TRY(BERTH_NEW(mem, p->class_link_pool_ns, 2 * (size_t)p->n_classes * links, err));
+	BERTH_TRY_NEW(mem, p->n_pools, err, p->pool_rate);
+	BERTH_TRY_NEW(mem, 2 * links, err, p->link_pool);
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops * devs, err, p->op_dev_demand, p->op_dev_pool_ns);
+	BERTH_TRY_NEW(mem, (size_t)p->n_classes * links, err, p->class_link_demand);
+	BERTH_TRY_NEW(mem, 2 * (size_t)p->n_classes * links, err, p->class_link_pool_ns);
 	for (int32_t i = 0; i < p->n_pools; i++)
 		p->pool_rate[i] = s->pool_bandwidth[i] * 1e-9;
 	for (size_t l = 0; l < links; l++) {

@@ -1,6 +1,5 @@
 /* Tables of a problem about what lies between devices: routes for every size of a tensor, memory pools. */
-#ifndef BERTH_ROUTES_H
-#define BERTH_ROUTES_H
+#pragma once
 
 #include "problem_tables.h"
 
@@ -26,5 +25,3 @@ berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, ber
  * O(ops * devs + classes * (links + devs * devs * hops of a route)). */
 berth_status berth_pool_tables(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total_ns,
                                berth_err *err);
-
-#endif

@@ -317,8 +317,7 @@ static berth_status check_paths(const berth_system *s, bool forward, berth_arena
 {
 	int32_t *stack, n_stack = 0, n = s->n_devs;
 	bool *seen;
-	BERTH_TRY(BERTH_NEW(tmp, stack, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, seen, n, err));
+	BERTH_TRY_NEW(tmp, n, err, stack, seen);
 	stack[n_stack++] = 0;
 	seen[0] = true;
 	while (n_stack) {

@@ -1,8 +1,7 @@
 /* The machine: devices, directed links between them, the channels that the links occupy, and the memories
  * that devices share. Plain arrays, read-only once built. system_json.h reads and writes files,
  * systems_builtin.h has the built-in machines. How a system and a graph give durations is for problem.h. */
-#ifndef BERTH_SYSTEM_H
-#define BERTH_SYSTEM_H
+#pragma once
 
 #include "arena.h"
 #include "units.h"
@@ -153,5 +152,3 @@ berth_status berth_pool_check(const berth_system *s, int32_t pool, berth_err *er
 
 /* Index of the pool called name, or -1. O(n_pools). */
 int32_t berth_system_find_pool(const berth_system *s, const char *name);
-
-#endif

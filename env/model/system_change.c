@@ -107,7 +107,7 @@ static berth_status fail_name(changer *c, const char *name)
 	const char **known;
 	char hint[96];
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(c->tmp, known, n_most, c->err));
+	BERTH_TRY_NEW(c->tmp, n_most, c->err, known);
 	for (const cJSON *d = first_of(c, "devices"); d; d = d->next)
 		known[n++] = text_of(d, "name");
 	for (const cJSON *l = first_of(c, "links"); l; l = l->next)

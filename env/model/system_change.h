@@ -1,7 +1,6 @@
 /* Another machine: figures changed, devices and links added and removed, tensors packed, memory made
  * short. */
-#ifndef BERTH_SYSTEM_CHANGE_H
-#define BERTH_SYSTEM_CHANGE_H
+#pragma once
 
 #include "graph.h"
 #include "rng.h"
@@ -72,5 +71,3 @@ berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *b
  * pool that it had before. The arrays of s are written. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_system_tighten(const berth_graph *g, berth_rng *rng, berth_system *s, berth_arena *tmp,
                                   berth_err *err);
-
-#endif

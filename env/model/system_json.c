@@ -225,14 +225,10 @@ static berth_status alloc_devices(reader *r, int32_t n, berth_err *err)
 	berth_system *s = &r->s;
 	s->n_devs = n;
 	BERTH_TRY(new_figures(r, BERTH_OF_DEVICE, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_name, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_kind, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_host, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_contiguous, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_eff_off, n + 1, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_runs_off, n + 1, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_runs_all, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->link_of, n * n, err));
+	BERTH_TRY_NEW(r->mem, n, err, s->dev_name, s->dev_kind, s->dev_host, s->dev_contiguous);
+	BERTH_TRY_NEW(r->mem, n + 1, err, s->dev_eff_off, s->dev_runs_off);
+	BERTH_TRY_NEW(r->mem, n, err, s->dev_runs_all);
+	BERTH_TRY_NEW(r->mem, n * n, err, s->link_of);
 	for (int32_t i = 0; i < n * n; i++)
 		s->link_of[i] = -1;
 	return BERTH_OK;
@@ -333,10 +329,7 @@ static berth_status read_links(const berth_json *doc, reader *r, berth_err *err)
 	if (n_entries < n / 2)
 		n = 2 * n_entries;
 	BERTH_TRY(new_figures(r, BERTH_OF_LINK, n + 1, err)); /* one more is read before it is refused */
-	BERTH_TRY(BERTH_NEW(r->mem, s->link_from, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->link_to, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->link_channel, n, err));
-	BERTH_TRY(BERTH_NEW(r->mem, s->channel_name, n, err));
+	BERTH_TRY_NEW(r->mem, n, err, s->link_from, s->link_to, s->link_channel, s->channel_name);
 	return berth_json_each(&list, read_link, r, err);
 }
 
@@ -468,7 +461,7 @@ static berth_status read_pools(const berth_json *doc, reader *r, berth_err *err)
 {
 	berth_system *s = &r->s;
 	berth_json list;
-	BERTH_TRY(BERTH_NEW(r->mem, s->dev_pool, s->n_devs, err));
+	BERTH_TRY_NEW(r->mem, s->n_devs, err, s->dev_pool);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		s->dev_pool[d] = -1;
 	BERTH_TRY(berth_json_array(doc, "memory_pools", false, &list, err));
@@ -476,7 +469,7 @@ static berth_status read_pools(const berth_json *doc, reader *r, berth_err *err)
 	if (s->n_pools > s->n_devs)
 		return berth_json_fail(&list, err, "%d memory pools for %d devices; a device has one at most",
 		                       s->n_pools, s->n_devs);
-	BERTH_TRY(BERTH_NEW(r->mem, s->pool_name, s->n_pools, err));
+	BERTH_TRY_NEW(r->mem, s->n_pools, err, s->pool_name);
 	BERTH_TRY(new_figures(r, BERTH_OF_POOL, s->n_pools, err));
 	return berth_json_each(&list, read_pool, r, err);
 }

@@ -1,6 +1,5 @@
 /* berth-system version 1, in and out. */
-#ifndef BERTH_SYSTEM_JSON_H
-#define BERTH_SYSTEM_JSON_H
+#pragma once
 
 #include "json.h"
 #include "system.h"
@@ -20,5 +19,3 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 
 /* SHA-256 of the canonical JSON without line breaks. */
 berth_status berth_system_sha256(const berth_system *s, berth_arena *tmp, char hex[65], berth_err *err);
-
-#endif

@@ -134,7 +134,7 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 	const char **known;
 	int32_t n = 0;
 	char hint[96];
-	BERTH_TRY(BERTH_NEW(tmp, known, s->n_devs + s->n_pools + 2 * s->n_links, err));
+	BERTH_TRY_NEW(tmp, s->n_devs + s->n_pools + 2 * s->n_links, err, known);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		known[n++] = s->dev_name[d];
 	for (int32_t i = 0; i < s->n_pools; i++)
@@ -170,8 +170,7 @@ berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tm
 		if (here)
 			BERTH_TRY(set_key(s, BERTH_OF_LINK, l, &c, err));
 	}
-	BERTH_TRY(any ? BERTH_OK : fail_name(s, &c, tmp, err));
-	return BERTH_OK;
+	return any ? BERTH_OK : fail_name(s, &c, tmp, err);
 }
 
 /* ---- copies ---- */
@@ -196,8 +195,7 @@ berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_s
 berth_status berth_system_pack(berth_system *s, int factor, berth_arena *mem, berth_err *err)
 {
 	double *latency_s, *s_per_byte;
-	BERTH_TRY(BERTH_NEW(mem, latency_s, s->n_links, err));
-	BERTH_TRY(BERTH_NEW(mem, s_per_byte, s->n_links, err));
+	BERTH_TRY_NEW(mem, s->n_links, err, latency_s, s_per_byte);
 	for (int32_t l = 0; l < s->n_links; l++) {
 		const int32_t end[2] = {s->link_from[l], s->link_to[l]};
 		latency_s[l] = s->link_latency_s[l];
@@ -224,7 +222,7 @@ double berth_packed_error(int factor)
 /* Uses of each tensor that are still to come. */
 static berth_status count_uses(const berth_graph *g, berth_arena *tmp, int32_t **left, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(tmp, *left, g->n_tensors, err));
+	BERTH_TRY_NEW(tmp, g->n_tensors, err, *left);
 	for (int32_t i = 0; i < g->op_in_off[g->n_ops]; i++)
 		(*left)[g->in_tensor[i]]++;
 	return BERTH_OK;

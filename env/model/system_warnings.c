@@ -274,8 +274,7 @@ static berth_status find_all(gaps *x, berth_err *err)
 	const berth_system *s = x->s;
 	const key_types efficiency = {"efficiency", s->dev_eff_off, s->eff_type},
 			runs = {"runs", s->dev_runs_off, s->runs_type};
-	BERTH_TRY(BERTH_NEW(x->tmp, x->dev, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->has, s->n_devs, err));
+	BERTH_TRY_NEW(x->tmp, s->n_devs, err, x->dev, x->has);
 	BERTH_TRY(know_types(x, err));
 	ask_all(x);
 	BERTH_TRY(find_rates(x, err));

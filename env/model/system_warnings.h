@@ -1,7 +1,6 @@
 /* What the description of a machine leaves out or misspells, so that the answer comes out too good without a
  * word. A figure that is left out costs nothing: a device without peak_flops computes in no time. */
-#ifndef BERTH_SYSTEM_WARNINGS_H
-#define BERTH_SYSTEM_WARNINGS_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -21,5 +20,3 @@
  * Fails: BERTH_ENOMEM. O(ops * devices) where something is missing, else O(devices + links + types). */
 berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, berth_arena *mem,
                                    berth_arena *tmp, const char ***text, int32_t *n, berth_err *err);
-
-#endif

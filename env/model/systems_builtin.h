@@ -1,6 +1,5 @@
 /* The machines that come with berth: "system:NAME" wherever a system file can stand. */
-#ifndef BERTH_SYSTEMS_BUILTIN_H
-#define BERTH_SYSTEMS_BUILTIN_H
+#pragma once
 
 #include "system.h"
 
@@ -16,5 +15,3 @@ const berth_system_row *berth_system_builtin_list(int32_t *n);
  * berth_system_parse_json. Fails: BERTH_EINVAL for an unknown name (names the nearest), BERTH_ENOMEM. */
 berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out,
                                   berth_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Machines of the workloads of Tarnawski et al. (tarnawski.c). */
-#ifndef BERTH_TARNAWSKI_SYSTEM_H
-#define BERTH_TARNAWSKI_SYSTEM_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -10,5 +9,3 @@
  * mem holds both; tmp is scratch, reset at exit. Fails: BERTH_EFORMAT with the place, BERTH_ENOMEM. */
 berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,
                                    berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err);
-
-#endif

@@ -60,8 +60,7 @@ berth_status berth_ceft_new(const berth_problem *p, berth_arena *mem, berth_ceft
 	const berth_graph *g = p->g;
 	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
 	berth_ceft c = {.n_devs = p->n_devs, .end = {-1, -1}};
-	BERTH_TRY(BERTH_NEW(mem, c.finish_ns, cells, err));
-	BERTH_TRY(BERTH_NEW(mem, c.back, cells, err));
+	BERTH_TRY_NEW(mem, cells, err, c.finish_ns, c.back);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		if (k + LOOK_AHEAD < p->n_ops)
 			fetch(p, g->topo_op[k + LOOK_AHEAD]);

@@ -1,6 +1,5 @@
 /* Critical earliest finish times (Vasudevan & Gregg, "CEFT", arXiv 1701.08800). */
-#ifndef BERTH_CEFT_H
-#define BERTH_CEFT_H
+#pragma once
 
 #include "problem.h"
 
@@ -41,5 +40,3 @@ static inline berth_ceft_step berth_ceft_before(const berth_ceft *c, berth_ceft_
  *   tail_ns   out [n_ops][n_devs]
  * O(edges * devs^2). */
 void berth_ceft_tails(const berth_problem *p, const int64_t *op_ns, int64_t *tail_ns);
-
-#endif

@@ -125,9 +125,9 @@ static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev,
 	int32_t *first_op;
 	uint8_t *reenters;
 	uint64_t *scratch;
-	BERTH_TRY(BERTH_NEW(mem, first_op, (size_t)p->g->n_seps * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, reenters, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, scratch, berth_constraints_scratch(p), err));
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_seps * (size_t)p->n_devs, err, first_op);
+	BERTH_TRY_NEW(mem, p->n_ops, err, reenters);
+	BERTH_TRY_NEW(mem, berth_constraints_scratch(p), err, scratch);
 	berth_constraints_reentries(p, op_dev, reenters, scratch);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(check_separation(p, op_dev, op, first_op, mem, list, err));

@@ -1,6 +1,5 @@
 /* A placement judged: what it is worth, and what stands against it. Both are results, not errors. */
-#ifndef BERTH_CHECK_H
-#define BERTH_CHECK_H
+#pragma once
 
 #include "objective.h"
 #include "timeline.h"
@@ -64,5 +63,3 @@ berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *
  * O(ops * devs). */
 berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth_violations *out,
                                  berth_err *err);
-
-#endif

@@ -18,7 +18,7 @@ berth_status berth_eval_new(const berth_problem *p, const berth_objective *objec
 {
 	BERTH_TRY(berth_objective_check(objective, p, err));
 	*out = (berth_eval){.p = p, .objective = *objective};
-	BERTH_TRY(BERTH_NEW(mem, out->scratch, p->coupled ? berth_constraints_scratch(p) : 0, err));
+	BERTH_TRY_NEW(mem, p->coupled ? berth_constraints_scratch(p) : 0, err, out->scratch);
 	BERTH_TRY(berth_sim_new(p, mem, &out->sim, err));
 	berth_sim_want_peaks(out->sim, berth_objective_needs_peaks(objective));
 	return BERTH_OK;

@@ -1,6 +1,5 @@
 /* The score of a placement. One berth_eval belongs to one thread. */
-#ifndef BERTH_EVAL_H
-#define BERTH_EVAL_H
+#pragma once
 
 #include "incremental.h"
 #include "objective.h"
@@ -71,5 +70,3 @@ int64_t berth_eval_latency_limit(const berth_eval *e, double value);
 /* As berth_eval_run, with all metrics: *r is the simulation. Returns the excess. INFINITY where the placement
  * does not run; r is not set then. */
 double berth_eval_result(berth_eval *e, const int32_t *op_dev, const int32_t *order, berth_sim_result *r);
-
-#endif

@@ -80,18 +80,17 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors,
 	       edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
 	snapshot all;
-	BERTH_TRY(BERTH_NEW(mem, n->snap, count, err));
-	BERTH_TRY(BERTH_NEW(mem, all.op_waits, count * ops, err));
-	BERTH_TRY(BERTH_NEW(mem, all.dev, count * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, all.chan, count * chans, err));
-	BERTH_TRY(BERTH_NEW(mem, all.sums, count * sums, err));
-	BERTH_TRY(BERTH_NEW(mem, all.mem_bytes, count * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, all.peak_bytes, count * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, all.pool_peak_bytes, count * pools, err));
-	BERTH_TRY(BERTH_NEW(mem, all.peak_from, count * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, all.pool_peak_from, count * pools, err));
-	BERTH_TRY(BERTH_NEW(mem, all.tensor_holds, count * tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, all.in_move, count * edges, err));
+	BERTH_TRY_NEW(mem, count, err, n->snap);
+	BERTH_TRY_NEW(mem, count * ops, err, all.op_waits);
+	BERTH_TRY_NEW(mem, count * devs, err, all.dev);
+	BERTH_TRY_NEW(mem, count * chans, err, all.chan);
+	BERTH_TRY_NEW(mem, count * sums, err, all.sums);
+	BERTH_TRY_NEW(mem, count * devs, err, all.mem_bytes, all.peak_bytes);
+	BERTH_TRY_NEW(mem, count * pools, err, all.pool_peak_bytes);
+	BERTH_TRY_NEW(mem, count * devs, err, all.peak_from);
+	BERTH_TRY_NEW(mem, count * pools, err, all.pool_peak_from);
+	BERTH_TRY_NEW(mem, count * tensors, err, all.tensor_holds);
+	BERTH_TRY_NEW(mem, count * edges, err, all.in_move);
 	for (size_t i = 0; i < count; i++)
 		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops,
 		                        .dev = all.dev + i * devs,
@@ -110,19 +109,12 @@ static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_
 static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = n->p;
-	BERTH_TRY(BERTH_NEW(mem, n->base_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_key, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_start_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_end_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->tail_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->moved, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_time_ns, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->base_ops, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->more_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->ever_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->kept_sums, n->sim->n_sums, err));
-	BERTH_TRY(BERTH_NEW(mem, n->kept_peak, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, n->kept_pool_peak, p->n_pools, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, n->base_dev, n->base_key, n->base_start_ns, n->base_end_ns,
+	              n->tail_ns, n->moved);
+	BERTH_TRY_NEW(mem, p->n_devs, err, n->base_time_ns, n->base_ops, n->more_bytes, n->ever_bytes);
+	BERTH_TRY_NEW(mem, n->sim->n_sums, err, n->kept_sums);
+	BERTH_TRY_NEW(mem, p->n_devs, err, n->kept_peak);
+	BERTH_TRY_NEW(mem, p->n_pools, err, n->kept_pool_peak);
 	return BERTH_NEW(mem, n->base_sums, n->sim->n_sums, err);
 }
 
@@ -130,7 +122,7 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
                                    berth_err *err)
 {
 	berth_incremental *n;
-	BERTH_TRY(BERTH_NEW(mem, n, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, n);
 	n->p = p;
 	n->keys_work = berth_keys_work(p);
 	n->works = n->keys_work && (p->s->order == BERTH_ORDER_PRIORITY || p->s->order == BERTH_ORDER_FIFO);
@@ -145,7 +137,7 @@ berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, ber
 	else
 		n->max_snaps = 0;
 	BERTH_TRY(new_snapshots(n, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, n->store, n->store_size, err));
+	BERTH_TRY_NEW(mem, n->store_size, err, n->store);
 	*out = n;
 	return BERTH_OK;
 }
@@ -155,8 +147,8 @@ berth_status berth_incremental_want_log(berth_incremental *n, berth_arena *mem, 
 	size_t hops = berth_sim_max_hops(n->p);
 	if (n->ends)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, n->hops, hops, err));
-	BERTH_TRY(BERTH_NEW(mem, n->ends, hops + (size_t)n->p->n_ops, err));
+	BERTH_TRY_NEW(mem, hops, err, n->hops);
+	BERTH_TRY_NEW(mem, hops + (size_t)n->p->n_ops, err, n->ends);
 	n->has_base = false;
 	return BERTH_OK;
 }

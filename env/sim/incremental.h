@@ -13,8 +13,7 @@
  *
  * Every run is a full one under the rules program and given without keys, with channels in program order, and
  * under cost models without orders. */
-#ifndef BERTH_INCREMENTAL_H
-#define BERTH_INCREMENTAL_H
+#pragma once
 
 #include "sim.h"
 
@@ -69,5 +68,3 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 /* For tests and benches: rounds of the simulator run so far, and runs that skipped a part. */
 int64_t berth_incremental_rounds(const berth_incremental *n);
 int64_t berth_incremental_skipped(const berth_incremental *n);
-
-#endif

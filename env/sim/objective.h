@@ -4,8 +4,7 @@
  * "0.7*latency+0.3*energy". LIMIT is METRIC<=FIGURE, with a unit or in that of the metric: latency<=20ms,
  * energy<=3. For throughput it is the samples a second that are asked for: throughput>=50. Terms are summed
  * in SI units, so a weight is the price of one unit. */
-#ifndef BERTH_OBJECTIVE_H
-#define BERTH_OBJECTIVE_H
+#pragma once
 
 #include "sim.h"
 #include "units.h"
@@ -106,5 +105,3 @@ double berth_objective_sum(const berth_objective *o, const double metric[BERTH_N
 double berth_objective_value(const berth_objective *o, const berth_sim_result *r);
 /* How far limits are broken: sum of value / limit - 1 over those that are; 0: none. */
 double berth_objective_excess(const berth_objective *o, const berth_sim_result *r);
-
-#endif

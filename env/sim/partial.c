@@ -53,28 +53,25 @@ static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err 
 {
 	const berth_graph *g = part->p->g;
 	size_t devs = (size_t)part->p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, part->coloc_dev, part->p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->dev_kept, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->dev_moving, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->dev_workspace, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->dev_ops, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->sep_dev_taken, (size_t)g->n_seps * devs, err));
+	BERTH_TRY_NEW(mem, part->p->n_colocs, err, part->coloc_dev);
+	BERTH_TRY_NEW(mem, devs, err, part->dev_kept, part->dev_moving, part->dev_workspace, part->dev_ops);
+	BERTH_TRY_NEW(mem, (size_t)g->n_seps * devs, err, part->sep_dev_taken);
 	if (part->p->memory_free)
 		return BERTH_OK;
 	part->words = (devs + 63) / 64;
-	BERTH_TRY(BERTH_NEW(mem, part->tensor_on, (size_t)g->n_tensors * part->words, err));
-	BERTH_TRY(BERTH_NEW(mem, part->param_on, (size_t)g->n_params * part->words, err));
-	BERTH_TRY(BERTH_NEW(mem, part->tensor_seen, g->n_tensors, err));
+	BERTH_TRY_NEW(mem, (size_t)g->n_tensors * part->words, err, part->tensor_on);
+	BERTH_TRY_NEW(mem, (size_t)g->n_params * part->words, err, part->param_on);
+	BERTH_TRY_NEW(mem, g->n_tensors, err, part->tensor_seen);
 	return BERTH_NEW(mem, part->param_seen, g->n_params, err);
 }
 
 berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_partial **out, berth_err *err)
 {
 	berth_partial *part;
-	BERTH_TRY(BERTH_NEW(mem, part, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, part);
 	part->p = p;
 	part->share = 1;
-	BERTH_TRY(BERTH_NEW(mem, part->slot_off, (size_t)p->n_devs + 1, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_devs + 1, err, part->slot_off);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int32_t slots = p->s->dev_slots[d];
 		int32_t most = p->n_ops > 0 ? p->n_ops : 1;
@@ -83,12 +80,11 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	size_t n_slots = (size_t)part->slot_off[p->n_devs];
 	part->single_slots = part->slot_off[p->n_devs] == p->n_devs;
 	part->asks_nothing = p->memory_free && p->g->n_seps == 0;
-	BERTH_TRY(BERTH_NEW(mem, part->slot_tail, n_slots, err));
-	BERTH_TRY(BERTH_NEW(mem, part->gaps, n_slots + (size_t)p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, part->start_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, part->end_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, part->ready_ns, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, part->by_start, p->n_ops, err));
+	BERTH_TRY_NEW(mem, n_slots, err, part->slot_tail);
+	BERTH_TRY_NEW(mem, n_slots + (size_t)p->n_ops, err, part->gaps);
+	BERTH_TRY_NEW(mem, p->n_ops, err, part->start_ns, part->end_ns);
+	BERTH_TRY_NEW(mem, p->n_devs, err, part->ready_ns);
+	BERTH_TRY_NEW(mem, p->n_ops, err, part->by_start);
 	BERTH_TRY(new_memory(part, mem, err));
 	berth_partial_reset(part);
 	*out = part;

@@ -6,8 +6,7 @@
  * an operator can be put between others (insertion). Memory is an upper bound of what a device will have held
  * at once, if nothing were ever freed. One partial schedule belongs to one thread; nothing is allocated after
  * berth_partial_new. */
-#ifndef BERTH_PARTIAL_H
-#define BERTH_PARTIAL_H
+#pragma once
 
 #include "problem.h"
 
@@ -105,5 +104,3 @@ void berth_partial_devs(const berth_partial *part, int32_t *op_dev);
 /* All operators by start time, ties by topological index, order out [n_ops]. It is a topological order, as no
  * operator starts before its producers end. Every operator is placed. O(ops log ops). */
 void berth_partial_order(berth_partial *part, int32_t *order);
-
-#endif

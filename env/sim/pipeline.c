@@ -124,8 +124,7 @@ static berth_status schedule(work *w, berth_arena *mem)
 {
 	const berth_problem *p = w->p;
 	int32_t *order, *scratch;
-	BERTH_TRY(BERTH_NEW(w->tmp, order, p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, scratch, p->n_ops, w->err));
+	BERTH_TRY_NEW(w->tmp, p->n_ops, w->err, order, scratch);
 	for (int32_t k = 0; k < p->n_ops; k++)
 		order[k] = k;
 	berth_sort(order, (size_t)p->n_ops, scratch, by_start, w);
@@ -226,7 +225,7 @@ static berth_status add_held(work *w, int64_t *peak_bytes)
 	int64_t period_ns = w->out->period_ns, now = 0, most = 0;
 	size_t n = 0;
 	change *c;
-	BERTH_TRY(BERTH_NEW(w->tmp, c, 2 * (size_t)w->n_held, w->err));
+	BERTH_TRY_NEW(w->tmp, 2 * (size_t)w->n_held, w->err, c);
 	for (int32_t i = 0; i < w->n_held; i++) {
 		const held *h = &w->held[i];
 		int64_t length = h->until_ns - h->from_ns, at = h->from_ns % period_ns;
@@ -259,14 +258,12 @@ static berth_status add_held(work *w, int64_t *peak_bytes)
 static berth_status new_work(work *w, berth_arena *mem)
 {
 	const berth_problem *p = w->p;
-	BERTH_TRY(BERTH_NEW(w->tmp, w->dev, p->n_devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->channel, p->s->n_channels, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->ready_ns, p->n_ops, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->from_ns, p->n_devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->until_ns, p->n_devs, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->first_hop, p->g->n_tensors, w->err));
-	BERTH_TRY(BERTH_NEW(w->tmp, w->last_hop, p->g->n_tensors, w->err));
-	BERTH_TRY(BERTH_NEW(mem, w->start_ns, p->n_ops, w->err));
+	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->dev);
+	BERTH_TRY_NEW(w->tmp, p->s->n_channels, w->err, w->channel);
+	BERTH_TRY_NEW(w->tmp, p->n_ops, w->err, w->ready_ns);
+	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->from_ns, w->until_ns);
+	BERTH_TRY_NEW(w->tmp, p->g->n_tensors, w->err, w->first_hop, w->last_hop);
+	BERTH_TRY_NEW(mem, p->n_ops, w->err, w->start_ns);
 	return BERTH_NEW(mem, w->end_ns, p->n_ops, w->err);
 }
 
@@ -276,7 +273,7 @@ static berth_status find(work *w, berth_arena *mem)
 	int64_t *peak_bytes;
 	out->period_ns = period(w->p, w->t);
 	out->fits = true;
-	BERTH_TRY(BERTH_NEW(mem, peak_bytes, w->p->n_devs, w->err));
+	BERTH_TRY_NEW(mem, w->p->n_devs, w->err, peak_bytes);
 	out->peak_bytes = peak_bytes;
 	if (out->period_ns == 0)
 		return BERTH_OK;

@@ -5,8 +5,7 @@
  * period, one after another, as many at once as it has slots; each channel its hops. An operator starts at
  * its turn in the first period in which its inputs are there. docs/execution-model.md, "Samples in flight".
  */
-#ifndef BERTH_PIPELINE_H
-#define BERTH_PIPELINE_H
+#pragma once
 
 #include "timeline.h"
 
@@ -30,5 +29,3 @@ bool berth_pipeline_defined(const berth_problem *p);
  * BERTH_ENOMEM. O((ops + hops) log). */
 berth_status berth_pipeline_new(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                                 berth_arena *tmp, berth_pipeline *out, berth_err *err);
-
-#endif

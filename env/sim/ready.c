@@ -22,7 +22,7 @@ static void push_ready(berth_ready *r, int32_t op)
 berth_status berth_ready_new(const berth_graph *g, berth_arena *mem, berth_ready *out, berth_err *err)
 {
 	*out = (berth_ready){.g = g};
-	BERTH_TRY(BERTH_NEW(mem, out->heap, g->n_ops, err));
+	BERTH_TRY_NEW(mem, g->n_ops, err, out->heap);
 	return BERTH_NEW(mem, out->op_waits, g->n_ops, err);
 }
 
@@ -56,8 +56,7 @@ berth_status berth_guide_room(size_t n_ops, size_t n_cells, berth_arena *mem, be
                               berth_err *err)
 {
 	*out = (berth_guide){0};
-	BERTH_TRY(BERTH_NEW(mem, out->op_dev, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->rank_ns, n_ops, err));
+	BERTH_TRY_NEW(mem, n_ops, err, out->op_dev, out->rank_ns);
 	return BERTH_NEW(mem, out->rest_ns, n_cells, err);
 }
 

@@ -1,6 +1,5 @@
 /* What list schedules share: the list of ready operators, and a guide. */
-#ifndef BERTH_READY_H
-#define BERTH_READY_H
+#pragma once
 
 #include "graph.h"
 #include "problem.h"
@@ -43,5 +42,3 @@ berth_status berth_guide_room(size_t n_ops, size_t n_cells, berth_arena *mem, be
 
 /* Take a placement of legal devices, op_dev [n_ops], for a guide. O(edges * devs). */
 void berth_guide_set(berth_guide *w, const int32_t *op_dev);
-
-#endif

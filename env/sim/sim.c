@@ -26,36 +26,22 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	const berth_graph *g = s->p->g;
 	size_t ops = (size_t)g->n_ops, edges = (size_t)g->n_edges, devs = (size_t)s->p->n_devs,
 	       chans = (size_t)s->p->s->n_channels;
-	BERTH_TRY(BERTH_NEW(mem, s->op_n_in, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_start_bytes, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_waits, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->op_seq, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->seq_op, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->ready_store, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->start_seq, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->start_ns, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->end_ns, ops, err));
-	BERTH_TRY(BERTH_NEW(mem, s->moves, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, s->pending, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, s->in_move, edges, err));
-	BERTH_TRY(BERTH_NEW(mem, s->heap, ops + edges, err));
-	BERTH_TRY(BERTH_NEW(mem, s->tensor_holds, g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dest_move, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dirty_dev, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dev_time_ns, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->mem_bytes, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->peak_bytes, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->told_bytes, devs, err));
-	BERTH_TRY(BERTH_NEW(mem, s->chan, chans, err));
-	BERTH_TRY(BERTH_NEW(mem, s->dirty_chan, chans, err));
+	BERTH_TRY_NEW(mem, ops, err, s->op_n_in, s->op_start_bytes, s->op_waits, s->op_seq, s->seq_op,
+	              s->ready_store, s->start_seq, s->start_ns);
+	BERTH_TRY_NEW(mem, ops, err, s->end_ns);
+	BERTH_TRY_NEW(mem, edges, err, s->moves, s->pending, s->in_move);
+	BERTH_TRY_NEW(mem, ops + edges, err, s->heap);
+	BERTH_TRY_NEW(mem, g->n_tensors, err, s->tensor_holds);
+	BERTH_TRY_NEW(mem, devs, err, s->dev, s->dest_move, s->dirty_dev, s->dev_time_ns, s->mem_bytes,
+	              s->peak_bytes, s->told_bytes);
+	BERTH_TRY_NEW(mem, chans, err, s->chan, s->dirty_chan);
 	if (s->places) {
-		BERTH_TRY(BERTH_NEW(mem, s->hop_place, berth_sim_max_hops(s->p), err));
-		BERTH_TRY(BERTH_NEW(mem, s->tensor_place, g->n_tensors, err));
+		BERTH_TRY_NEW(mem, berth_sim_max_hops(s->p), err, s->hop_place);
+		BERTH_TRY_NEW(mem, g->n_tensors, err, s->tensor_place);
 	}
-	BERTH_TRY(BERTH_NEW(mem, s->pool_peak_bytes, s->p->n_pools, err));
+	BERTH_TRY_NEW(mem, s->p->n_pools, err, s->pool_peak_bytes);
 	s->n_sums = chans + (size_t)s->p->s->n_links + (size_t)s->p->n_pools + devs;
-	BERTH_TRY(BERTH_NEW(mem, s->sums, s->n_sums, err));
+	BERTH_TRY_NEW(mem, s->n_sums, err, s->sums);
 	s->chan_ns = s->sums;
 	s->link_bytes = s->chan_ns + chans;
 	s->pool_ns = s->link_bytes + s->p->s->n_links;
@@ -67,7 +53,7 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 {
 	const berth_graph *g = p->g;
 	berth_sim *s;
-	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, s);
 	s->p = p;
 	s->places = p->s->contention && p->s->channel_order == BERTH_CHANNELS_PROGRAM;
 	BERTH_TRY(new_arrays(s, mem, err));

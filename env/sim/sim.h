@@ -1,7 +1,6 @@
 /* The reference simulator: the execution model, exactly. One berth_sim is the scratch of one thread for one
  * problem; nothing is allocated while it runs. */
-#ifndef BERTH_SIM_H
-#define BERTH_SIM_H
+#pragma once
 
 #include "problem.h"
 
@@ -76,5 +75,3 @@ void berth_sim_start_order(berth_sim *sim, int32_t *order);
 
 /* Is order a permutation of all operators in which producers stand before consumers? */
 bool berth_order_is_topological(const berth_graph *g, const int32_t *order, berth_arena *tmp);
-
-#endif

@@ -31,13 +31,11 @@ berth_status pool_share_new(const berth_problem *p, berth_arena *mem, pool_share
 	*out = NULL;
 	if (!p->n_pools)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, q, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, q);
 	q->p = p;
 	q->cap = (int32_t)most_pieces(p);
-	BERTH_TRY(BERTH_NEW(mem, q->piece, q->cap, err));
-	BERTH_TRY(BERTH_NEW(mem, q->n_in, p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, q->level, p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, q->changed, p->n_pools, err));
+	BERTH_TRY_NEW(mem, q->cap, err, q->piece);
+	BERTH_TRY_NEW(mem, p->n_pools, err, q->n_in, q->level, q->changed);
 	*out = q;
 	return BERTH_OK;
 }

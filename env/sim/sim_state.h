@@ -1,7 +1,6 @@
 /* The state of a simulation, for sim.c and for incremental.c, which stops in the middle of one. Everybody
  * else uses sim.h. */
-#ifndef BERTH_SIM_STATE_H
-#define BERTH_SIM_STATE_H
+#pragma once
 
 #include "sim.h"
 
@@ -169,5 +168,3 @@ void sim_advance(berth_sim *s, bool once);
 
 /* What came out: when n_heap is 0. */
 void sim_conclude(const berth_sim *s, berth_sim_result *out);
-
-#endif

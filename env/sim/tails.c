@@ -7,16 +7,12 @@ berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tai
 {
 	size_t hops = berth_sim_max_hops(p);
 	berth_tails t = {.p = p};
-	BERTH_TRY(BERTH_NEW(mem, t.dev_off, (size_t)p->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, t.dev_op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.dev_at, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.last_hop, (size_t)p->g->n_tensors * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.ready_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.tail_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.hop_tail_ns, hops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.hop_before, hops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.hop_first, hops, err));
-	BERTH_TRY(BERTH_NEW(mem, t.chan_last, p->s->n_channels, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_devs + 1, err, t.dev_off);
+	BERTH_TRY_NEW(mem, p->n_ops, err, t.dev_op, t.dev_at);
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_tensors * (size_t)p->n_devs, err, t.last_hop);
+	BERTH_TRY_NEW(mem, p->n_ops, err, t.ready_ns, t.tail_ns);
+	BERTH_TRY_NEW(mem, hops, err, t.hop_tail_ns, t.hop_before, t.hop_first);
+	BERTH_TRY_NEW(mem, p->s->n_channels, err, t.chan_last);
 	*out = t;
 	return BERTH_OK;
 }

@@ -2,8 +2,7 @@
  * operator along data, devices and channels. It is the head and tail view of a schedule of job-shop search
  * (E. Taillard, "Parallel taboo search techniques for the job shop scheduling problem", ORSA Journal on
  * Computing 6, 1994, section 2), with transfers as operations of their channels. */
-#ifndef BERTH_TAILS_H
-#define BERTH_TAILS_H
+#pragma once
 
 #include "incremental.h"
 
@@ -37,5 +36,3 @@ static inline int64_t berth_tails_slack(const berth_tails *t, int32_t op)
 {
 	return t->base->latency_ns - t->base->start_ns[op] - t->tail_ns[op];
 }
-
-#endif

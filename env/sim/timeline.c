@@ -9,10 +9,8 @@ berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, c
 		.op_dev = op_dev, .op_order = order, .order = order ? BERTH_ORDER_GIVEN : p->s->order};
 	berth_sim *sim;
 	BERTH_TRY(berth_sim_new(p, mem, &sim, err));
-	BERTH_TRY(BERTH_NEW(mem, t.hops, berth_sim_max_hops(p), err));
-	BERTH_TRY(BERTH_NEW(mem, t.dev_sent_bytes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.dev_ops, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.dev_busy_ns, p->n_devs, err));
+	BERTH_TRY_NEW(mem, berth_sim_max_hops(p), err, t.hops);
+	BERTH_TRY_NEW(mem, p->n_devs, err, t.dev_sent_bytes, t.dev_ops, t.dev_busy_ns);
 	berth_sim_want_peaks(sim, true);
 	berth_sim_want_hops(sim, t.hops);
 	berth_sim_run(sim, op_dev, order, &t.r);

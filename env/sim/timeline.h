@@ -1,6 +1,5 @@
 /* One placement, simulated with everything kept: what reports, traces and explanations are made of. */
-#ifndef BERTH_TIMELINE_H
-#define BERTH_TIMELINE_H
+#pragma once
 
 #include "sim.h"
 
@@ -47,5 +46,3 @@ berth_status berth_memory_curves(const berth_problem *p, const int32_t *op_dev, 
  * the largest sum stays, where it is reached, and the last one. Times before the first step and the peak stay
  * as they are. O(n). */
 void berth_memory_curve_thin(berth_memory_curve *c, int64_t end_ns, int32_t n_parts);
-
-#endif

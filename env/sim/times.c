@@ -21,9 +21,8 @@ berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s,
 	int32_t n = 0;
 	size_t most = (size_t)g->n_times + (size_t)g->n_ops * (size_t)s->n_devs;
 	BERTH_TRY(berth_graph_join_time_names(g, s->dev_name, (size_t)s->n_devs, mem, &r, err));
-	BERTH_TRY(BERTH_NEW(mem, r.op_time_off, g->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, r.time_key, most, err));
-	BERTH_TRY(BERTH_NEW(mem, r.time_s, most, err));
+	BERTH_TRY_NEW(mem, g->n_ops + 1, err, r.op_time_off);
+	BERTH_TRY_NEW(mem, most, err, r.time_key, r.time_s);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
 			if (names_device(s, berth_graph_time_name(g, i)))
@@ -82,9 +81,9 @@ berth_status berth_graph_step_times(const berth_problem *p, const double *dev_st
 	double *time_s, *factor;
 	size_t n = (size_t)p->n_devs;
 	BERTH_TRY(berth_sim_new(p, tmp, &sim, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, factor, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, time_s, (size_t)p->n_ops * n, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, factor);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops * n, err, time_s);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		BERTH_TRY(factor_of(p, sim, d, dev_step_s[d], op_dev, &factor[d], err));
 	for (int32_t op = 0; op < p->n_ops; op++)

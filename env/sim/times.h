@@ -1,6 +1,5 @@
 /* Measured figures put into graphs and systems, and orders out of simulations. */
-#ifndef BERTH_TIMES_H
-#define BERTH_TIMES_H
+#pragma once
 
 #include "sim.h"
 
@@ -28,5 +27,3 @@ void berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op
  * names of devices than a graph holds), BERTH_ENOMEM. O(ops * devs), and a simulation a device. */
 berth_status berth_graph_step_times(const berth_problem *p, const double *dev_step_s, berth_arena *mem,
                                     berth_arena *tmp, berth_graph *out, berth_err *err);
-
-#endif

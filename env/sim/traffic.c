@@ -6,8 +6,8 @@
 berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_traffic *out, berth_err *err)
 {
 	*out = (berth_traffic){.p = p};
-	BERTH_TRY(BERTH_NEW(mem, out->arrive_ns, (size_t)p->g->n_tensors * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->free_ns, p->s->n_channels, err));
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_tensors * (size_t)p->n_devs, err, out->arrive_ns);
+	BERTH_TRY_NEW(mem, p->s->n_channels, err, out->free_ns);
 	return BERTH_NEW(mem, out->claim_ns, p->s->n_channels, err);
 }
 

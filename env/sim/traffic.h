@@ -3,8 +3,7 @@
  * were sent is the order of scheduling, so that these are times as the execution model has them with
  * contention, but for that order. (Scheduling with contention: O. Sinnen, L. A. Sousa, "Communication
  * contention in task scheduling", IEEE TPDS 16(6), 2005.) Without contention they are the same as there. */
-#ifndef BERTH_TRAFFIC_H
-#define BERTH_TRAFFIC_H
+#pragma once
 
 #include "partial.h"
 
@@ -33,5 +32,3 @@ static inline bool berth_traffic_sent(const berth_traffic *w, int32_t t, int32_t
 {
 	return w->arrive_ns[berth_cell(w->p, t, dev)] >= 0;
 }
-
-#endif

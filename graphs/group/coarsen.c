@@ -52,9 +52,8 @@ static berth_status compose(const berth_graph *g, group_work *w, berth_err *err)
 {
 	berth_coarsening *c = w->c;
 	c->n_groups = w->counts[c->n_levels - 1];
-	BERTH_TRY(BERTH_NEW(w->mem, c->op_group, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(w->mem, c->level_n, c->n_levels, err));
-	BERTH_TRY(BERTH_NEW(w->mem, c->level_map, c->n_levels, err));
+	BERTH_TRY_NEW(w->mem, g->n_ops, err, c->op_group);
+	BERTH_TRY_NEW(w->mem, c->n_levels, err, c->level_n, c->level_map);
 	for (int32_t l = 0; l < c->n_levels; l++) {
 		c->level_n[l] = w->counts[l];
 		c->level_map[l] = l + 1 < c->n_levels ? w->maps[l] : NULL;
@@ -99,7 +98,7 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
                             berth_arena *tmp, berth_coarsening *c, berth_err *err)
 {
 	group_work *w;
-	BERTH_TRY(BERTH_NEW(tmp, w, 1, err));
+	BERTH_TRY_NEW(tmp, 1, err, w);
 	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .c = c};
 	for (int i = 0; i < 2; i++)
 		berth_arena_init(&w->level[i], tmp->hook);
@@ -180,7 +179,7 @@ static berth_status check_colocation(const berth_graph *g, const berth_coarsenin
                                      berth_err *err)
 {
 	int32_t *coloc;
-	BERTH_TRY(BERTH_NEW(tmp, coloc, g->n_coloc_names, err));
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t k = g->op_coloc_name[op];
 		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
@@ -200,11 +199,11 @@ static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *
 	int32_t *map, *leader, n;
 	berth_coarsen_cfg plain = berth_coarsen_cfg_default(1);
 	BERTH_TRY(group_first_level(g, &plain, c, &colocs, levels, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, map, c->n_colocs, err));
+	BERTH_TRY_NEW(tmp, c->n_colocs, err, map);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		map[c->op_coloc[op]] = c->op_group[op];
 	BERTH_TRY(group_contract(&colocs, map, c->n_groups, &groups, levels, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, leader, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, leader);
 	for (int32_t v = 0; v < c->n_groups; v++)
 		leader[v] = v;
 	BERTH_TRY(group_renumber(&groups, leader, map, &n, tmp, err));
@@ -221,9 +220,7 @@ static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c,
 	int64_t *bytes;
 	int32_t *first;
 	bool *several;
-	BERTH_TRY(BERTH_NEW(tmp, bytes, c->n_groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, first, c->n_groups, err));
-	BERTH_TRY(BERTH_NEW(tmp, several, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, bytes, first, several);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t v = c->op_group[op];
 		bytes[v] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);

@@ -6,8 +6,7 @@
  * bound to no other is a colocation group of its own. They are ordered by their first operator in topological
  * order. Nothing but colocation makes edges run against that order. The groups' graph without such edges is
  * acyclic. */
-#ifndef BERTH_COARSEN_H
-#define BERTH_COARSEN_H
+#pragma once
 
 #include "graph.h"
 
@@ -68,5 +67,3 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
  * berth_coarsen. Fails: BERTH_EFORMAT naming the first broken one, BERTH_ENOMEM. */
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -49,8 +49,7 @@ static berth_status find_roots(block_finder *f)
 	int32_t found, n = f->g->n_ops;
 	berth_strmap_init(&names, f->tmp);
 	BERTH_TRY(berth_strmap_reserve(&names, (size_t)n, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->op_root, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->op_label, n, f->err));
+	BERTH_TRY_NEW(f->tmp, n, f->err, f->op_root, f->op_label);
 	for (int32_t op = 0; op < n; op++) {
 		BERTH_TRY(berth_strmap_add(&names, f->g->op_name[op], op, &found, f->err));
 		f->op_label[op] = -1;
@@ -69,8 +68,7 @@ static berth_status find_roots(block_finder *f)
 static berth_status rank_labels(const block_finder *f, int32_t **label_rank, int32_t **rank_label)
 {
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(f->tmp, *label_rank, f->n_labels, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, *rank_label, f->n_labels, f->err));
+	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, *label_rank, *rank_label);
 	for (int32_t i = 0; i < f->n_labels; i++)
 		(*label_rank)[i] = -1;
 	for (int32_t k = 0; k < f->g->n_ops; k++) {
@@ -156,7 +154,7 @@ static berth_status label_groups(block_finder *f)
 {
 	const berth_graph *g = f->g;
 	int32_t *group_label;
-	BERTH_TRY(BERTH_NEW(f->tmp, group_label, g->n_coloc_names, f->err));
+	BERTH_TRY_NEW(f->tmp, g->n_coloc_names, f->err, group_label);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (g->op_coloc_name[op] >= 0 && f->op_label[op] >= 0)
 			group_label[g->op_coloc_name[op]] = f->op_label[op] + 1;
@@ -194,8 +192,8 @@ static berth_status fill_gaps(block_finder *f)
 	int32_t *label_rank, *rank_label, *op_rank;
 	berth_strmap_init(&x.index, f->tmp);
 	BERTH_TRY(rank_labels(f, &label_rank, &rank_label));
-	BERTH_TRY(BERTH_NEW(f->tmp, op_rank, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, x.model_last, (size_t)f->n_models + 1, f->err));
+	BERTH_TRY_NEW(f->tmp, g->n_ops, f->err, op_rank);
+	BERTH_TRY_NEW(f->tmp, (size_t)f->n_models + 1, f->err, x.model_last);
 	BERTH_TRY(rank_ops(&x, label_rank, op_rank));
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
@@ -221,9 +219,9 @@ static berth_status number(const block_finder *f, berth_granularity *out)
 {
 	int32_t *block;
 	berth_granularity x = {0};
-	BERTH_TRY(BERTH_NEW(f->tmp, block, f->n_labels, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, x.op_block, f->g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->mem, x.block_name, f->n_labels, f->err));
+	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, block);
+	BERTH_TRY_NEW(f->mem, f->g->n_ops, f->err, x.op_block);
+	BERTH_TRY_NEW(f->mem, f->n_labels, f->err, x.block_name);
 	for (int32_t k = 0; k < f->g->n_ops; k++) {
 		int32_t op = f->g->topo_op[k], label = f->op_label[op];
 		if (!block[label]) {
@@ -239,7 +237,7 @@ static berth_status number(const block_finder *f, berth_granularity *out)
 static berth_status operators(const berth_graph *g, berth_arena *mem, berth_granularity *out, berth_err *err)
 {
 	berth_granularity x = {.n_blocks = g->n_ops, .op_block = g->op_topo};
-	BERTH_TRY(BERTH_NEW(mem, x.block_name, g->n_ops, err));
+	BERTH_TRY_NEW(mem, g->n_ops, err, x.block_name);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		x.block_name[g->op_topo[op]] = g->op_name[op];
 	*out = x;
@@ -284,7 +282,7 @@ static berth_status join_blocks(const berth_graph *g, const berth_granularity *x
                                 berth_arena *tmp, berth_err *err)
 {
 	int32_t *group_block;
-	BERTH_TRY(BERTH_NEW(tmp, group_block, g->n_coloc_names, err));
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, group_block);
 	for (int32_t b = 0; b < x->n_blocks; b++)
 		up[b] = b;
 	for (int32_t op = 0; op < g->n_ops; op++) {
@@ -302,11 +300,9 @@ static berth_status colocate(const berth_graph *g, const berth_granularity *x, b
                              berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	int32_t *up, *ops, *group;
-	BERTH_TRY(BERTH_NEW(tmp, up, x->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, ops, x->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, group, x->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(mem, out->op_coloc_name, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->coloc_name, x->n_blocks, err));
+	BERTH_TRY_NEW(tmp, x->n_blocks, err, up, ops, group);
+	BERTH_TRY_NEW(mem, g->n_ops, err, out->op_coloc_name);
+	BERTH_TRY_NEW(mem, x->n_blocks, err, out->coloc_name);
 	BERTH_TRY(join_blocks(g, x, up, tmp, err));
 	out->n_coloc_names = 0;
 	for (int32_t op = 0; op < g->n_ops; op++)

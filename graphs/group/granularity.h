@@ -22,8 +22,7 @@
  * Several models in one graph (graph_union.h) have blocks of their own each.
  *
  * Blocks are numbered in program order: by their first operator in topological order. */
-#ifndef BERTH_GRANULARITY_H
-#define BERTH_GRANULARITY_H
+#pragma once
 
 #include "graph.h"
 
@@ -64,5 +63,3 @@ berth_status berth_granularity_named(const char *name, const berth_graph *g, ber
  * BERTH_ENOMEM. */
 berth_status berth_granularity_apply(const berth_graph *g, const berth_granularity *x, int32_t max_cuts,
                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
-
-#endif

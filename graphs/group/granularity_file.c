@@ -93,7 +93,7 @@ static berth_status read_blocks(reader *r, const berth_json *doc)
 	BERTH_TRY(berth_json_array(doc, "blocks", true, &blocks, r->err));
 	berth_strmap_init(&r->op_of, r->tmp);
 	berth_strmap_init(&r->names, r->tmp);
-	BERTH_TRY(BERTH_NEW(r->tmp, r->op_label, r->g->n_ops, r->err));
+	BERTH_TRY_NEW(r->tmp, r->g->n_ops, r->err, r->op_label);
 	for (int32_t op = 0; op < r->g->n_ops; op++) {
 		BERTH_TRY(berth_strmap_add(&r->op_of, r->g->op_name[op], op, &found, r->err));
 		r->op_label[op] = -1;
@@ -107,9 +107,8 @@ static berth_status number(const reader *r, berth_granularity *out)
 	const berth_graph *g = r->g;
 	berth_granularity x = {0};
 	int32_t *block;
-	BERTH_TRY(BERTH_NEW(r->tmp, block, r->n_labels, r->err));
-	BERTH_TRY(BERTH_NEW(r->mem, x.op_block, g->n_ops, r->err));
-	BERTH_TRY(BERTH_NEW(r->mem, x.block_name, g->n_ops, r->err));
+	BERTH_TRY_NEW(r->tmp, r->n_labels, r->err, block);
+	BERTH_TRY_NEW(r->mem, g->n_ops, r->err, x.op_block, x.block_name);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k], label = r->op_label[op];
 		if (label < 0 || !block[label])

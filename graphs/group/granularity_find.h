@@ -1,6 +1,5 @@
 /* What finding blocks takes: each step labels operators, and what it does not label the next one does. */
-#ifndef BERTH_GRANULARITY_FIND_H
-#define BERTH_GRANULARITY_FIND_H
+#pragma once
 
 #include "granularity.h"
 #include "text.h"
@@ -41,5 +40,3 @@ berth_status blocks_by_repeats(block_finder *f);
 
 /* Cut layers into parts. All operators have labels. */
 berth_status blocks_into_parts(block_finder *f);
-
-#endif

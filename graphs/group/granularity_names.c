@@ -135,7 +135,7 @@ berth_status blocks_by_name(block_finder *f)
 	int32_t n_named;
 	berth_strmap_init(&s.index, f->tmp);
 	berth_strmap_init(&labels, f->tmp);
-	BERTH_TRY(BERTH_NEW(f->tmp, len, f->g->n_ops, f->err));
+	BERTH_TRY_NEW(f->tmp, f->g->n_ops, f->err, len);
 	for (int32_t op = 0; op < f->g->n_ops; op++)
 		BERTH_TRY(note_numbers(&s, f->g->op_name[f->op_root[op]], f->op_skip[op]));
 	n_named = layer_lens(&s, len);
@@ -188,11 +188,7 @@ berth_status blocks_find_models(block_finder *f)
 	const berth_graph *g = f->g;
 	int32_t *up, *n_ops;
 	part *list;
-	BERTH_TRY(BERTH_NEW(f->tmp, up, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, n_ops, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, list, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->op_model, g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->op_skip, g->n_ops, f->err));
+	BERTH_TRY_NEW(f->tmp, g->n_ops, f->err, up, n_ops, list, f->op_model, f->op_skip);
 	join_all(g, up);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		n_ops[berth_union_top(up, op)]++;

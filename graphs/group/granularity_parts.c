@@ -281,15 +281,14 @@ static berth_status sort_by_layer(cutter *c)
 {
 	block_finder *f = c->f;
 	int32_t n = f->g->n_ops, *key;
-	BERTH_TRY(BERTH_NEW(f->tmp, key, n, f->err));
+	BERTH_TRY_NEW(f->tmp, n, f->err, key);
 	for (int32_t k = 0; k < n; k++)
 		key[k] = f->op_label[f->g->topo_op[k]];
 	c->n_layers = f->n_labels;
 	BERTH_TRY(berth_csr_new(c->n_layers, n, key, f->g->topo_op, f->tmp, &c->off, &c->op, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, c->op_at, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, c->op_part, n, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, c->last, f->g->n_tensors, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, c->ends, (size_t)n + 1, f->err));
+	BERTH_TRY_NEW(f->tmp, n, f->err, c->op_at, c->op_part);
+	BERTH_TRY_NEW(f->tmp, f->g->n_tensors, f->err, c->last);
+	BERTH_TRY_NEW(f->tmp, (size_t)n + 1, f->err, c->ends);
 	for (int32_t l = 0; l < c->n_layers; l++)
 		for (int32_t i = c->off[l]; i < c->off[l + 1]; i++) {
 			c->op_at[c->op[i]] = i - c->off[l];
@@ -304,8 +303,7 @@ berth_status blocks_into_parts(block_finder *f)
 	int32_t *part, *part_label;
 	berth_strmap_init(&c.names, f->tmp);
 	BERTH_TRY(sort_by_layer(&c));
-	BERTH_TRY(BERTH_NEW(f->tmp, part, f->g->n_ops, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, part_label, f->g->n_ops, f->err));
+	BERTH_TRY_NEW(f->tmp, f->g->n_ops, f->err, part, part_label);
 	for (int32_t layer = 0; layer < c.n_layers; layer++)
 		if (f->layer[layer])
 			BERTH_TRY(cut_layer(&c, layer, part, part_label));

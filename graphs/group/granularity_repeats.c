@@ -22,8 +22,7 @@ typedef struct pieces {
 static berth_status forward_ops(pieces *x)
 {
 	const berth_graph *g = x->f->g;
-	BERTH_TRY(BERTH_NEW(x->f->tmp, x->op, g->n_ops, x->f->err));
-	BERTH_TRY(BERTH_NEW(x->f->tmp, x->op_at, g->n_ops, x->f->err));
+	BERTH_TRY_NEW(x->f->tmp, g->n_ops, x->f->err, x->op, x->op_at);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		bool forward = x->f->op_root[op] == op && !g->op_backward[op];
@@ -58,8 +57,7 @@ static berth_status cut(pieces *x)
 {
 	const berth_graph *g = x->f->g;
 	int32_t *ends, live = 0;
-	BERTH_TRY(BERTH_NEW(x->f->tmp, ends, (size_t)x->n_ops + 1, x->f->err));
-	BERTH_TRY(BERTH_NEW(x->f->tmp, x->off, (size_t)x->n_ops + 1, x->f->err));
+	BERTH_TRY_NEW(x->f->tmp, (size_t)x->n_ops + 1, x->f->err, ends, x->off);
 	for (int32_t k = 0; k < x->n_ops; k++) {
 		live -= ends[k];
 		for (int32_t t = g->op_tensor_off[x->op[k]]; t < g->op_tensor_off[x->op[k] + 1]; t++) {
@@ -89,7 +87,7 @@ static berth_status describe(const pieces *x, int32_t piece, const char **out)
 	size_t len;
 	for (int32_t k = x->off[piece]; k < x->off[piece + 1]; k++) {
 		int32_t op = x->op[k], n = g->op_in_off[op + 1] - g->op_in_off[op], *back;
-		BERTH_TRY(BERTH_NEW(x->f->tmp, back, n, x->f->err));
+		BERTH_TRY_NEW(x->f->tmp, n, x->f->err, back);
 		for (int32_t i = 0; i < n; i++) {
 			int32_t from = x->op_at[g->tensor_producer[g->in_tensor[g->op_in_off[op] + i]]];
 			back[i] = from >= x->off[piece] ? k - from : 0;
@@ -108,7 +106,7 @@ static berth_status compare(pieces *x)
 {
 	berth_strmap kinds;
 	berth_strmap_init(&kinds, x->f->tmp);
-	BERTH_TRY(BERTH_NEW(x->f->tmp, x->kind, x->n, x->f->err));
+	BERTH_TRY_NEW(x->f->tmp, x->n, x->f->err, x->kind);
 	for (int32_t i = 0; i < x->n; i++) {
 		const char *text;
 		BERTH_TRY(describe(x, i, &text));

@@ -30,8 +30,8 @@ static berth_status sort_arcs(arc *arcs, size_t n_arcs, int32_t n, berth_arena *
 {
 	arc *other;
 	int32_t *count;
-	BERTH_TRY(BERTH_NEW(tmp, other, n_arcs, err));
-	BERTH_TRY(BERTH_NEW(tmp, count, (size_t)n + 1, err));
+	BERTH_TRY_NEW(tmp, n_arcs, err, other);
+	BERTH_TRY_NEW(tmp, (size_t)n + 1, err, count);
 	sort_by_end(arcs, n_arcs, n, true, count, other);
 	sort_by_end(other, n_arcs, n, false, count, arcs);
 	return BERTH_OK;
@@ -50,12 +50,8 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 			arcs[m++] = arcs[i];
 	}
 	l->n_edges = (int32_t)m;
-	BERTH_TRY(BERTH_NEW(mem, l->off, (size_t)l->n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, l->in_off, (size_t)l->n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, l->to, m, err));
-	BERTH_TRY(BERTH_NEW(mem, l->from, m, err));
-	BERTH_TRY(BERTH_NEW(mem, l->score, m, err));
-	BERTH_TRY(BERTH_NEW(mem, l->in_score, m, err));
+	BERTH_TRY_NEW(mem, (size_t)l->n + 1, err, l->off, l->in_off);
+	BERTH_TRY_NEW(mem, m, err, l->to, l->from, l->score, l->in_score);
 	for (size_t i = 0; i < m; i++) {
 		l->off[arcs[i].from + 1]++;
 		l->in_off[arcs[i].to + 1]++;
@@ -67,7 +63,7 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 		l->in_off[v + 1] += l->in_off[v];
 	}
 	int32_t *fill;
-	BERTH_TRY(BERTH_NEW(tmp, fill, l->n, err));
+	BERTH_TRY_NEW(tmp, l->n, err, fill);
 	for (size_t i = 0; i < m; i++) {
 		int32_t at = l->in_off[arcs[i].to] + fill[arcs[i].to]++;
 		l->from[at] = arcs[i].from;
@@ -80,8 +76,8 @@ berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, bert
                                  berth_arena *tmp, berth_err *err)
 {
 	int32_t *of_coloc;
-	BERTH_TRY(BERTH_NEW(mem, c->op_coloc, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, of_coloc, g->n_coloc_names, err));
+	BERTH_TRY_NEW(mem, g->n_ops, err, c->op_coloc);
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, of_coloc);
 	for (int32_t i = 0; i < g->n_coloc_names; i++)
 		of_coloc[i] = -1;
 	for (int32_t k = 0; k < g->n_ops; k++) {
@@ -112,9 +108,8 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 	size_t n_arcs = 0;
 	BERTH_SCRATCH(tmp);
 	*l = (group_level){.n = c->n_colocs};
-	BERTH_TRY(BERTH_NEW(mem, l->cost, l->n, err));
-	BERTH_TRY(BERTH_NEW(mem, l->bytes, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, arcs, g->n_edges, err));
+	BERTH_TRY_NEW(mem, l->n, err, l->cost, l->bytes);
+	BERTH_TRY_NEW(tmp, g->n_edges, err, arcs);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		l->cost[c->op_coloc[op]] += cfg->op_cost ? cfg->op_cost[op] : 1;
 		l->bytes[c->op_coloc[op]] += cfg->op_bytes ? cfg->op_bytes[op] : group_default_bytes(g, op);
@@ -133,8 +128,7 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 				                       cfg->edge_score ? cfg->edge_score[e]
 				                                       : (double)g->tensor_bytes[t]};
 		}
-	BERTH_TRY(link_level(l, arcs, n_arcs, mem, tmp, err));
-	return BERTH_OK;
+	return link_level(l, arcs, n_arcs, mem, tmp, err);
 }
 
 berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t *map, int32_t *n_out,
@@ -142,11 +136,7 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 {
 	int32_t *waits, *rank, *queue, *next_member, *last_member, n = 0;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, waits, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, rank, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, queue, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, next_member, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, last_member, l->n, err));
+	BERTH_TRY_NEW(tmp, l->n, err, waits, rank, queue, next_member, last_member);
 	for (int32_t v = 0; v < l->n; v++) {
 		next_member[v] = -1;
 		last_member[v] = v;
@@ -185,9 +175,8 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 	size_t n_arcs = 0;
 	BERTH_SCRATCH(tmp);
 	*out = (group_level){.n = n};
-	BERTH_TRY(BERTH_NEW(mem, out->cost, n, err));
-	BERTH_TRY(BERTH_NEW(mem, out->bytes, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, arcs, l->n_edges, err));
+	BERTH_TRY_NEW(mem, n, err, out->cost, out->bytes);
+	BERTH_TRY_NEW(tmp, l->n_edges, err, arcs);
 	for (int32_t v = 0; v < l->n; v++) {
 		out->cost[map[v]] += l->cost[v];
 		out->bytes[map[v]] += l->bytes[v];
@@ -195,8 +184,7 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 			if (map[v] != map[l->to[i]])
 				arcs[n_arcs++] = (arc){map[v], map[l->to[i]], l->score[i]};
 	}
-	BERTH_TRY(link_level(out, arcs, n_arcs, mem, tmp, err));
-	return BERTH_OK;
+	return link_level(out, arcs, n_arcs, mem, tmp, err);
 }
 
 /* ---- for groupers ---- */
@@ -244,7 +232,7 @@ berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
 {
 	int32_t *map, n;
 	group_level next;
-	BERTH_TRY(BERTH_NEW(w->mem, map, w->now.n, err));
+	BERTH_TRY_NEW(w->mem, w->now.n, err, map);
 	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, err));
 	BERTH_TRY(group_contract(&w->now, map, n, &next, &w->level[1], w->tmp, err));
 	level_must_hold(&next, &w->now);
@@ -308,9 +296,7 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 	int32_t *stage, *leader;
 	place *list;
 	BERTH_SCRATCH(w->tmp);
-	BERTH_TRY(BERTH_NEW(w->tmp, stage, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, leader, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, list, l->n, err));
+	BERTH_TRY_NEW(w->tmp, l->n, err, stage, leader, list);
 	find_stages(l, label, stage);
 	for (int32_t v = 0; v < l->n; v++)
 		list[v] = (place){label[v], stage[v], v};

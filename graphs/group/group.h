@@ -3,8 +3,7 @@
  *
  * A grouper starts from the level of colocation groups and takes clusters as new levels until the target is
  * reached or nothing is left to join. Clusters are given by leader[node]: the cluster's first node. */
-#ifndef BERTH_GROUP_H
-#define BERTH_GROUP_H
+#pragma once
 
 #include "coarsen.h"
 
@@ -87,5 +86,3 @@ berth_status group_run_heavy_edge(group_work *w, berth_err *err);
 berth_status group_run_modularity(group_work *w, berth_err *err);
 berth_status group_run_fusion(group_work *w, berth_err *err);
 berth_status group_run_by_score(group_work *w, berth_err *err);
-
-#endif

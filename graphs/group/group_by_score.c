@@ -67,10 +67,7 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 	double *cost;
 	int64_t *bytes;
 	int32_t *root, left = l->n;
-	BERTH_TRY(BERTH_NEW(w->tmp, list, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, cost, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, bytes, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, root, l->n, err));
+	BERTH_TRY_NEW(w->tmp, l->n, err, list, cost, bytes, root);
 	for (int32_t v = 0; v < l->n; v++) {
 		root[v] = v;
 		cost[v] = l->cost[v];

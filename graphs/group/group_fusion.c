@@ -172,11 +172,8 @@ static berth_status fuse(group_work *w, int32_t **label, berth_err *err)
 {
 	const berth_graph *g = w->g;
 	fuser f = {.g = g, .c = w->c, .left = w->now.n};
-	BERTH_TRY(BERTH_NEW(w->tmp, f.op_kernel, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, f.op_opens, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, f.kernel, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, f.bytes, w->now.n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, f.label, w->now.n, err));
+	BERTH_TRY_NEW(w->tmp, g->n_ops, err, f.op_kernel, f.op_opens, f.kernel);
+	BERTH_TRY_NEW(w->tmp, w->now.n, err, f.bytes, f.label);
 	for (int32_t u = 0; u < w->now.n; u++) {
 		f.label[u] = u;
 		f.bytes[u] = w->now.bytes[u];

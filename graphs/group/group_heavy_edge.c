@@ -43,7 +43,7 @@ berth_status group_run_chain(group_work *w, berth_err *err)
 	int32_t *leader;
 	if (!group_may_go_on(w))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(w->tmp, leader, w->now.n, err));
+	BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
 	if (!join_chains(&w->now, group_caps_of(w), w->now.n - w->cfg->target, leader))
 		return BERTH_OK;
 	return group_take(w, leader, err);
@@ -159,10 +159,8 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 	candidate *list;
 	size_t room = (size_t)(l->n_edges > l->n ? l->n_edges : l->n);
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, top, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, mate, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, last, l->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, list, room, err));
+	BERTH_TRY_NEW(tmp, l->n, err, top, mate, last);
+	BERTH_TRY_NEW(tmp, room, err, list);
 	for (int32_t v = 0; v < l->n; v++)
 		mate[v] = -1;
 	top_levels(l, top);
@@ -183,7 +181,7 @@ berth_status group_heavy_rounds(group_work *w, berth_err *err)
 	bool stalled;
 	double total = group_total_cost(&w->now);
 	group_caps cap = group_caps_of(w);
-	BERTH_TRY(BERTH_NEW(w->tmp, leader, w->now.n, err));
+	BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
 	while (group_may_go_on(w)) {
 		BERTH_TRY(round_of(&w->now, cap, target, leader, &joined, &stalled, w->tmp, err));
 		if (cap.cost > total && !joined)
@@ -201,7 +199,7 @@ berth_status group_run_heavy_edge(group_work *w, berth_err *err)
 	if (group_may_go_on(w)) {
 		int32_t *leader;
 		group_caps small = {group_total_cost(&w->now) / w->cfg->target, w->cfg->max_bytes};
-		BERTH_TRY(BERTH_NEW(w->tmp, leader, w->now.n, err));
+		BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
 		if (join_chains(&w->now, small, w->now.n, leader))
 			BERTH_TRY(group_take(w, leader, err));
 	}

@@ -29,14 +29,8 @@ static berth_status new_communities(group_work *w, communities *c, berth_err *er
 {
 	const group_level *l = &w->now;
 	*c = (communities){.l = l, .cap = group_caps_of(w), .left = l->n, .target = w->cfg->target};
-	BERTH_TRY(BERTH_NEW(w->tmp, c->of, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->size, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->degree, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->sum, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->cost, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->bytes, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->to, l->n, err));
-	BERTH_TRY(BERTH_NEW(w->tmp, c->near, l->n, err));
+	BERTH_TRY_NEW(w->tmp, l->n, err, c->of, c->size, c->degree, c->sum, c->cost, c->bytes, c->to,
+	              c->near);
 	for (int32_t v = 0; v < l->n; v++)
 		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
 			c->degree[v] += l->score[i];

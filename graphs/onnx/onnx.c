@@ -19,7 +19,7 @@ static berth_status list_names(const onnx_model *m, name_table *t, berth_err *er
 {
 	berth_strmap_init(&t->map, m->tmp);
 	BERTH_TRY(berth_strmap_reserve(&t->map, m->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, t->repeated, m->n_nodes, err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, t->repeated);
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		int32_t found;
 		if (!*m->node[i].name)
@@ -190,7 +190,7 @@ static berth_status build_params(build *s, berth_err *err)
 {
 	onnx_model *m = s->m;
 	int32_t *shared;
-	BERTH_TRY(BERTH_NEW(m->tmp, shared, m->n_params, err));
+	BERTH_TRY_NEW(m->tmp, m->n_params, err, shared);
 	for (size_t p = 0; p < m->n_params; p++) {
 		shared[p] = -1;
 		s->report.param_elements += m->param[p].users ? (double)m->param[p].elements : 0;
@@ -213,8 +213,8 @@ static berth_status build_graph(build *s, const char *name, berth_err *err)
 	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, err));
 	BERTH_TRY(berth_builder_reserve(s->b, n_ops, err));
 	BERTH_TRY(list_names(m, &s->names, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, s->node_op, m->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, s->value_seen, m->n_values, err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, s->node_op);
+	BERTH_TRY_NEW(m->tmp, m->n_values, err, s->value_seen);
 	count_users(m);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
@@ -239,17 +239,16 @@ static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_r
 {
 	r->n_nodes = (int32_t)m->n_nodes;
 	r->n_warnings = (int32_t)m->n_warnings;
-	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings, err));
-	BERTH_TRY(BERTH_NEW(mem, r->dim_name, m->n_symbols, err));
-	BERTH_TRY(BERTH_NEW(mem, r->dim_value, m->n_symbols, err));
+	BERTH_TRY_NEW(mem, m->n_warnings, err, r->warning);
+	BERTH_TRY_NEW(mem, m->n_symbols, err, r->dim_name, r->dim_value);
 	for (size_t i = 0; i < m->n_warnings; i++)
 		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], err));
 	r->n_loops = (int32_t)m->n_loops;
-	BERTH_TRY(BERTH_NEW(mem, r->loop_name, m->n_loops, err));
+	BERTH_TRY_NEW(mem, m->n_loops, err, r->loop_name);
 	for (size_t i = 0; i < m->n_loops; i++)
 		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], err));
 	r->n_external = (int32_t)m->external->n;
-	BERTH_TRY(BERTH_NEW(mem, r->external, r->n_external, err));
+	BERTH_TRY_NEW(mem, r->n_external, err, r->external);
 	for (int32_t i = 0; i < r->n_external; i++)
 		BERTH_TRY(copy_text(mem, m->external->name[i], &r->external[i], err));
 	for (size_t i = 0; i < m->n_symbols; i++) {

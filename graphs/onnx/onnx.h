@@ -39,8 +39,7 @@
  *       operand depends on an earlier graph input;
  *   (b) any operand of MatMul, Einsum, Concat, Where or an elementwise operator, but only for inputs listed
  *       after the first one that (a) alone makes a parameter: exporters list the data first. */
-#ifndef BERTH_ONNX_H
-#define BERTH_ONNX_H
+#pragma once
 
 #include "graph_format.h"
 
@@ -59,5 +58,3 @@ berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data,
 berth_status berth_onnx_types(berth_arena *mem, const char ***type, int32_t *n, berth_err *err);
 
 extern const berth_format berth_format_onnx; /* any file that is no text */
-
-#endif

@@ -74,7 +74,7 @@ static berth_status edit_inside(editing *x, const onnx_wire *w, const onnx_field
 	if (x->depth == MAX_DEPTH)
 		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: messages nest deeper than %d", w->file,
 		                  f->tag_at, MAX_DEPTH);
-	BERTH_TRY(BERTH_NEW(x->mem, head, HEAD, err));
+	BERTH_TRY_NEW(x->mem, HEAD, err, head);
 	BERTH_TRY(add_piece(x, head, 0, err));
 	size_t before = x->total;
 	x->depth++;

@@ -1,8 +1,7 @@
 /* A copy of an ONNX model with fields added to its nodes, made of pieces: parts of the file as they stand,
  * and what is new between them. Everything else stays byte for byte (unknown fields, weights, what external
  * data are called), but for the lengths of the messages around a change. No weight is looked at. */
-#ifndef BERTH_ONNX_EDIT_H
-#define BERTH_ONNX_EDIT_H
+#pragma once
 
 #include "file.h"
 #include "onnx_wire.h"
@@ -39,5 +38,3 @@ void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value);
 void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size);
 /* What stands before text or a message of so many bytes. */
 void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size);
-
-#endif

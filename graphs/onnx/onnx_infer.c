@@ -92,7 +92,7 @@ berth_status onnx_set(const onnx_at *at, int32_t o, const onnx_dims *d)
 		v->dim = in->dim; /* most operators keep a shape */
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(at->m->tmp, copy, d->rank, at->err));
+	BERTH_TRY_NEW(at->m->tmp, d->rank, at->err, copy);
 	for (int32_t i = 0; i < d->rank; i++) {
 		copy[i] = d->d[i] < 0 ? ONNX_UNKNOWN : d->d[i];
 		n = onnx_times(n, copy[i] < 0 ? 1 : copy[i]);
@@ -256,7 +256,7 @@ berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err)
 		return BERTH_OK;
 	if (onnx_count(v->rank, v->dim) >= 0 || onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(m->tmp, dim, v->said_rank, err));
+	BERTH_TRY_NEW(m->tmp, v->said_rank, err, dim);
 	for (int32_t i = 0; i < v->said_rank; i++)
 		dim[i] = v->rank < 0 || v->dim[i] < 0 ? v->said_dim[i] : v->dim[i];
 	v->rank = v->said_rank;

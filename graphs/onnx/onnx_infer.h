@@ -1,7 +1,6 @@
 /* Shapes, contents and costs, operator by operator. Inside the importer only.
  * The table of operators (onnx_table.c) has one row a type; a row names the functions that know it. */
-#ifndef BERTH_ONNX_INFER_H
-#define BERTH_ONNX_INFER_H
+#pragma once
 
 #include "onnx_model.h"
 
@@ -171,5 +170,3 @@ ONNX_FOLD_RULES(ONNX_DECLARE)
 #define ONNX_DECLARE(name) ONNX_MACS(name);
 ONNX_MACS_RULES(ONNX_DECLARE)
 #undef ONNX_DECLARE
-
-#endif

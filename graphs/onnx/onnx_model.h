@@ -1,8 +1,7 @@
 /* A decoded ONNX model: nodes, and the values (tensors) that flow between them. For engines, which run
  * the model whose operators the graph has. Everything lives in one scratch arena; contents of tensors
  * stay in the file and are decoded when a shape depends on them. */
-#ifndef BERTH_ONNX_MODEL_H
-#define BERTH_ONNX_MODEL_H
+#pragma once
 
 #include "graph_format.h"
 #include "onnx_wire.h"
@@ -297,5 +296,3 @@ berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, co
                             berth_err *err);
 /* Take note of a FunctionProto. */
 berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err);
-
-#endif

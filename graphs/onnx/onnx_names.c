@@ -201,10 +201,9 @@ static berth_status order_nodes(onnx_model *m, berth_err *err)
 	berth_arena_mark scratch;
 	visit *stack;
 	size_t n_order = 0;
-	BERTH_TRY(BERTH_NEW(m->tmp, m->order, m->n_nodes, err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, m->order);
 	scratch = berth_arena_get_mark(m->tmp);
-	BERTH_TRY(BERTH_NEW(m->tmp, state, m->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, stack, m->n_nodes, err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, state, stack);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		BERTH_TRY(order_from(m, (int32_t)i, state, stack, &n_order, err));
 	berth_arena_reset(m->tmp, scratch);

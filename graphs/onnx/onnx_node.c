@@ -65,10 +65,10 @@ static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, co
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: byte %zu: a node of %d attributes; expected at most %d", m->file,
 		                  f->tag_at, n->n_attrs, ONNX_MAX_ATTRS);
-	BERTH_TRY(BERTH_NEW(m->tmp, n->in, n->n_in, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, n->out, n->n_out, err));
+	BERTH_TRY_NEW(m->tmp, n->n_in, err, n->in);
+	BERTH_TRY_NEW(m->tmp, n->n_out, err, n->out);
 	if (n->n_attrs)
-		BERTH_TRY(BERTH_NEW(m->tmp, n->attr, n->n_attrs, err));
+		BERTH_TRY_NEW(m->tmp, n->n_attrs, err, n->attr);
 	r->cap_in = (size_t)n->n_in;
 	r->most_in = n->n_in;
 	r->most_out = n->n_out;
@@ -332,8 +332,7 @@ static berth_status bind_output(onnx_model *m, call_reading *c, const char *name
 	                  .n_all = 1,
 	                  .n_out = 1,
 	                  .at = c->call->at};
-	BERTH_TRY(BERTH_NEW(m->tmp, same.in, 1, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, same.out, 1, err));
+	BERTH_TRY_NEW(m->tmp, 1, err, same.in, same.out);
 	same.in[0] = found;
 	same.out[0] = value;
 	BERTH_TRY(BERTH_GROW(m->tmp, c->passed.node, c->passed.n, &c->passed.cap, err));

@@ -21,8 +21,8 @@ static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
 {
 	size_t total = 0;
 	int32_t *fill;
-	BERTH_TRY(BERTH_NEW(m->tmp, u->off, m->n_values + 1, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, fill, m->n_values, err));
+	BERTH_TRY_NEW(m->tmp, m->n_values + 1, err, u->off);
+	BERTH_TRY_NEW(m->tmp, m->n_values, err, fill);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		for (int32_t k = 0; k < m->node[i].n_all; k++)
 			if (m->node[i].in[k] >= 0) {
@@ -31,7 +31,7 @@ static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
 			}
 	if (total > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d uses of values", m->file, INT32_MAX);
-	BERTH_TRY(BERTH_NEW(m->tmp, u->use, total, err));
+	BERTH_TRY_NEW(m->tmp, total, err, u->use);
 	for (size_t v = 0; v < m->n_values; v++)
 		u->off[v + 1] += u->off[v];
 	for (size_t i = 0; i < m->n_nodes; i++)
@@ -47,7 +47,7 @@ static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
 static berth_status first_inputs(const onnx_model *m, int32_t **out, berth_err *err)
 {
 	int32_t *first;
-	BERTH_TRY(BERTH_NEW(m->tmp, first, m->n_values, err));
+	BERTH_TRY_NEW(m->tmp, m->n_values, err, first);
 	for (size_t v = 0; v < m->n_values; v++)
 		first[v] = m->value[v].input >= 0 && !m->value[v].constant ? m->value[v].input : INT32_MAX;
 	for (size_t i = 0; i < m->n_nodes; i++) {
@@ -147,8 +147,8 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(list_uses(m, &u, err));
 	BERTH_TRY(first_inputs(m, &first, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, stack, m->n_values, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, g, m->n_inputs, err));
+	BERTH_TRY_NEW(m->tmp, m->n_values, err, stack);
+	BERTH_TRY_NEW(m->tmp, m->n_inputs, err, g);
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		g[i] = may_be_weight(&m->value[m->input[i]]) ? grade_input(m, m->input[i], &u, first, stack)
 		                                             : GRADE_NO;
@@ -176,7 +176,7 @@ static berth_status new_param(onnx_model *m, int32_t v, int64_t bytes, int64_t e
 {
 	int32_t *root;
 	BERTH_TRY(BERTH_GROW(m->tmp, m->param, m->n_params, &m->cap_param, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, root, 1, err));
+	BERTH_TRY_NEW(m->tmp, 1, err, root);
 	*root = (int32_t)m->n_params;
 	m->param[m->n_params++] = (onnx_param){v, bytes, elements, 0, -1, 0};
 	m->value[v].root = root;
@@ -272,7 +272,7 @@ static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t
 	*n_out = count;
 	if (*out || !count)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(m->tmp, copy, count, err));
+	BERTH_TRY_NEW(m->tmp, count, err, copy);
 	memcpy(copy, merged, (size_t)count * sizeof *copy);
 	*out = copy;
 	return BERTH_OK;

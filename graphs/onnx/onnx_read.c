@@ -231,7 +231,7 @@ berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const onnx_w
 	*value = s.value;
 	v->said_elem = s.elem;
 	v->said_rank = s.rank;
-	BERTH_TRY(BERTH_NEW(m->tmp, v->said_dim, s.rank < 0 ? 0 : s.rank, err));
+	BERTH_TRY_NEW(m->tmp, s.rank < 0 ? 0 : s.rank, err, v->said_dim);
 	if (s.rank > 0)
 		memcpy(v->said_dim, s.dim, (size_t)s.rank * sizeof *s.dim);
 	return BERTH_OK;
@@ -263,7 +263,7 @@ static berth_status on_attr(onnx_model *m, void *ctx, const onnx_wire *w, const 
 	case 21: return onnx_wire_text(w, f, "ref_attr_name of an attribute", m->tmp, &a->ref, err);
 	case 5: case 22:
 		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "tensor of an attribute", err));
-		BERTH_TRY(BERTH_NEW(m->tmp, a->tensor, 1, err));
+		BERTH_TRY_NEW(m->tmp, 1, err, a->tensor);
 		return onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 22, a->tensor, err);
 	default: return BERTH_OK;
 	}
@@ -387,9 +387,9 @@ static berth_status reserve(onnx_model *m, const onnx_wire *w, const onnx_field 
 	m->cap_tensor = m->cap_tensor_value = n[1];
 	m->cap_value = n[0] + n[1] + n[2];
 	BERTH_TRY(berth_strmap_reserve(&m->values, m->cap_value, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->node, m->cap_node, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->tensor, m->cap_tensor, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->tensor_value, m->cap_tensor_value, err));
+	BERTH_TRY_NEW(m->tmp, m->cap_node, err, m->node);
+	BERTH_TRY_NEW(m->tmp, m->cap_tensor, err, m->tensor);
+	BERTH_TRY_NEW(m->tmp, m->cap_tensor_value, err, m->tensor_value);
 	return BERTH_NEW(m->tmp, m->value, m->cap_value, err);
 }
 
@@ -426,7 +426,7 @@ berth_status onnx_read_model(onnx_model *m, berth_err *err)
 	berth_strmap_init(&m->symbols, m->tmp);
 	berth_strmap_init(&m->warned, m->tmp);
 	berth_strmap_init(&m->functions, m->tmp);
-	BERTH_TRY(BERTH_NEW(m->tmp, m->external, 1, err));
+	BERTH_TRY_NEW(m->tmp, 1, err, m->external);
 	berth_strmap_init(&m->external->seen, m->tmp);
 	m->name = "";
 	if (m->size == 0)

@@ -193,7 +193,7 @@ berth_status berth_onnx_types(berth_arena *mem, const char ***type, int32_t *n, 
 	const onnx_op *more = onnx_microsoft_table(&n_more);
 	const char **list;
 	int32_t k = 0;
-	BERTH_TRY(BERTH_NEW(mem, list, sizeof table / sizeof *table + n_more, err));
+	BERTH_TRY_NEW(mem, sizeof table / sizeof *table + n_more, err, list);
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		list[k++] = table[i].type;
 	for (size_t i = 0; i < n_more; i++)

@@ -158,7 +158,7 @@ static berth_status keep_dims(const onnx_model *m, const onnx_wire *w, const int
 {
 	int64_t *copy;
 	BERTH_TRY(check_dims(w, dim, rank, t, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, copy, rank, err));
+	BERTH_TRY_NEW(m->tmp, rank, err, copy);
 	memcpy(copy, dim, rank * sizeof *dim);
 	t->dim = copy;
 	return BERTH_OK;
@@ -327,9 +327,9 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 		return BERTH_OK; /* an element takes a byte at least */
 	content c = {.cap = (size_t)t->count};
 	if (onnx_elem_is_real(t->elem))
-		BERTH_TRY(BERTH_NEW(m->tmp, c.reals, c.cap, err));
+		BERTH_TRY_NEW(m->tmp, c.cap, err, c.reals);
 	else
-		BERTH_TRY(BERTH_NEW(m->tmp, c.ints, c.cap, err));
+		BERTH_TRY_NEW(m->tmp, c.cap, err, c.ints);
 	onnx_wire w = {m->file, m->data, t->at, t->end};
 	onnx_field f;
 	bool more;

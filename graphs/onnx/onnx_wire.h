@@ -2,8 +2,7 @@
  * allocated, and a length-delimited field is skipped by its length, so gigabytes of weights cost nothing.
  * Format: "Protocol Buffers: Encoding" (varint, 64-bit, length-delimited, 32-bit); groups are not used by
  * ONNX and are errors. */
-#ifndef BERTH_ONNX_WIRE_H
-#define BERTH_ONNX_WIRE_H
+#pragma once
 
 #include "arena.h"
 
@@ -58,5 +57,3 @@ berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const ch
 
 double onnx_wire_float(uint32_t bits);
 double onnx_wire_double(uint64_t bits);
-
-#endif

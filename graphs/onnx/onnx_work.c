@@ -30,7 +30,7 @@ static berth_status bind_input(const onnx_at *at, const onnx_body *b, size_t k, 
 	v->elem = d->elem;
 	v->rank = d->rank;
 	if (d->rank >= 0) {
-		BERTH_TRY(BERTH_NEW(at->m->tmp, dim, d->rank, at->err));
+		BERTH_TRY_NEW(at->m->tmp, d->rank, at->err, dim);
 		memcpy(dim, d->d, (size_t)d->rank * sizeof *dim);
 		v->dim = dim;
 	}

@@ -561,9 +561,9 @@ static berth_status put_pairs(reader *r, const int32_t *use_off)
 {
 	size_t n_jobs = r->job.n_rows, n = r->pair.n_rows;
 	int32_t *last, *off, *pair;
-	BERTH_TRY(BERTH_NEW(r->t.tmp, last, n_jobs, r->t.err));
-	BERTH_TRY(BERTH_NEW(r->t.tmp, off, n_jobs + 2, r->t.err));
-	BERTH_TRY(BERTH_NEW(r->t.tmp, pair, n, r->t.err));
+	BERTH_TRY_NEW(r->t.tmp, n_jobs, r->t.err, last);
+	BERTH_TRY_NEW(r->t.tmp, n_jobs + 2, r->t.err, off);
+	BERTH_TRY_NEW(r->t.tmp, n, r->t.err, pair);
 	for (size_t i = 0; i < n; i++)
 		off[columns_int(&r->pair, LINK_JOB, i) + 2]++;
 	for (size_t i = 0; i < n_jobs; i++)
@@ -582,7 +582,7 @@ static berth_status put_all(reader *r)
 	BERTH_TRY(count_outputs(r));
 	for (size_t i = 0; i < r->job.n_rows; i++)
 		BERTH_TRY(put_job(r, (int32_t)i));
-	BERTH_TRY(BERTH_NEW(r->t.tmp, use_off, r->job.n_rows + 1, r->t.err));
+	BERTH_TRY_NEW(r->t.tmp, r->job.n_rows + 1, r->t.err, use_off);
 	BERTH_TRY(put_files(r, use_off));
 	if (r->pair.n_rows)
 		BERTH_TRY(put_pairs(r, use_off));

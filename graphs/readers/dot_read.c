@@ -634,7 +634,7 @@ static berth_status read_digraph(const task_graph *frame, const berth_content *f
 {
 	static const unsigned char width[NODE_COLUMNS] = {8, 4, 1}, member_width[] = {4};
 	reader *r;
-	BERTH_TRY(BERTH_NEW(frame->tmp, r, 1, frame->err));
+	BERTH_TRY_NEW(frame->tmp, 1, frame->err, r);
 	r->s = (scan){from->name, from->data, from->size, 0};
 	r->t = *frame;
 	r->d[0] = (defaults){{.time = {NAN, NOTHING}}, {.time = {NAN, NOTHING}, .bytes = NAN}};

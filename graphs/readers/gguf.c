@@ -176,7 +176,7 @@ static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_aren
 	                         .tensor_bytes = m->tensor_bytes,
 	                         .n_skipped = m->n_skipped,
 	                         .skipped_bytes = m->skipped_bytes};
-	BERTH_TRY(BERTH_NEW(mem, r->warning, m->n_warnings + 1, err));
+	BERTH_TRY_NEW(mem, m->n_warnings + 1, err, r->warning);
 	if (m->n_skipped && !(r->warning[r->n_warnings++] = skipped(m, mem)))
 		return berth_nomem(err);
 	for (int32_t i = 0; i < m->n_warnings; i++)
@@ -262,7 +262,7 @@ static berth_status map_parts(const berth_content *first, berth_arena *mem, bert
 {
 	size_t at = 0;
 	int32_t n = parts_of(first->name, &at);
-	BERTH_TRY(BERTH_NEW(mem, *part, n, err));
+	BERTH_TRY_NEW(mem, n, err, *part);
 	for (*n_parts = 0; *n_parts < n - 1; ++*n_parts)
 		BERTH_TRY(map_part(first->name, at, *n_parts + 1, mem, &(*part)[*n_parts], err));
 	return BERTH_OK;
@@ -274,8 +274,7 @@ static berth_status fill_read_report(const berth_gguf_report *r, const berth_ggu
                                      berth_arena *mem, berth_read_report *out, berth_err *err)
 {
 	*out = (berth_read_report){.n_dims = 2, .n_warnings = r->n_warnings, .warning = r->warning};
-	BERTH_TRY(BERTH_NEW(mem, out->dim_name, out->n_dims, err));
-	BERTH_TRY(BERTH_NEW(mem, out->dim_value, out->n_dims, err));
+	BERTH_TRY_NEW(mem, out->n_dims, err, out->dim_name, out->dim_value);
 	out->dim_name[0] = "batch";
 	out->dim_value[0] = opt->batch;
 	out->dim_name[1] = "context";
@@ -291,7 +290,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 	berth_gguf_report r;
 	gguf_file *file;
 	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	BERTH_TRY(BERTH_NEW(tmp, file, from->n_parts + 1, err));
+	BERTH_TRY_NEW(tmp, from->n_parts + 1, err, file);
 	for (int32_t i = 0; i <= from->n_parts; i++) {
 		const berth_content *c = i ? &from->part[i - 1] : from;
 		const unsigned char *data = (const unsigned char *)c->data;
@@ -366,7 +365,7 @@ static berth_gguf_layer sizes_of(const decoder_layer *l)
 
 static berth_status list_layers(const gguf_model *m, berth_arena *mem, berth_gguf_list *out, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, out->layer, m->n_layers, err));
+	BERTH_TRY_NEW(mem, m->n_layers, err, out->layer);
 	for (int32_t i = 0; i < m->n_layers; i++)
 		out->layer[i] = sizes_of(&m->layer[i]);
 	return BERTH_OK;

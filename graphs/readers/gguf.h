@@ -13,8 +13,7 @@
  * reads the mean number of matrices that are chosen. Layers that predict further tokens (nextn) do not run
  * and are left out. Tensors with no known use in a known architecture are held and read by the first
  * operator of their layer, and named in a warning. */
-#ifndef BERTH_GGUF_H
-#define BERTH_GGUF_H
+#pragma once
 
 #include "graph_format.h"
 
@@ -91,5 +90,3 @@ berth_status berth_gguf_list_tensors(const berth_content *model, const berth_rea
 /* The layer of a tensor or operator "blk.N.REST", and REST. -1: the name is no layer's, as the reader has it
  * (N has nine digits at most); *rest is name then. */
 int32_t berth_gguf_layer_of(const char *name, const char **rest);
-
-#endif

@@ -174,8 +174,7 @@ berth_status gguf_model_new(const gguf_meta *meta, berth_arena *tmp, gguf_model 
 	m->n_all = (int32_t)layers;
 	m->n_layers = (int32_t)(layers - further);
 	BERTH_TRY(read_experts(m, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->layer, m->n_layers, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->loose, m->n_layers, err));
+	BERTH_TRY_NEW(tmp, m->n_layers, err, m->layer, m->loose);
 	for (int32_t i = 0; i < m->n_layers; i++)
 		BERTH_TRY(read_layer(m, i, &m->layer[i], err));
 	return BERTH_OK;
@@ -301,7 +300,7 @@ static berth_status put_loose(gguf_model *m, const gguf_file *f, const gguf_tens
 		                 "of experts",
 		                 shown(t->name), t->name.text, (long long)e, (long long)m->experts);
 	if (!m->loose[layer])
-		BERTH_TRY(BERTH_NEW(m->tmp, m->loose[layer], 1, err));
+		BERTH_TRY_NEW(m->tmp, 1, err, m->loose[layer]);
 	gguf_loose *loose = m->loose[layer];
 	uint64_t bit = (uint64_t)1 << (e % 64);
 	if ((loose->seen[which][e / 64] & bit) || (w->bytes > 0 && !loose->n_seen[which]))

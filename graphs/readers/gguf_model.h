@@ -2,8 +2,7 @@
  * values, then a record for each tensor. Walked in place; nothing behind the last record is touched. Every
  * length is checked against what is left of the file before it is believed, and read once: the file may
  * change meanwhile. */
-#ifndef BERTH_GGUF_MODEL_H
-#define BERTH_GGUF_MODEL_H
+#pragma once
 
 #include "decoder.h"
 #include "ggml_types.h"
@@ -158,5 +157,3 @@ berth_status gguf_model_check(gguf_model *m, berth_err *err);
 /* The bytes that matrices would take as that type. Norms, biases and routers stay as they are, as quantisers
  * leave them. The model was checked. */
 void gguf_model_store(gguf_model *m, const ggml_type *type);
-
-#endif

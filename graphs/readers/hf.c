@@ -262,7 +262,7 @@ static berth_status map_parts(const berth_content *from, berth_arena *mem, berth
 	if (!folder)
 		return berth_nomem(err);
 	BERTH_TRY(list_folder(folder, named, is_header(from->data, from->size), mem, &name, &n, err));
-	BERTH_TRY(BERTH_NEW(mem, *part, n, err));
+	BERTH_TRY_NEW(mem, n, err, *part);
 	for (size_t i = 0; i < n; i++) {
 		berth_content *p = &(*part)[i];
 		if (!(p->name = berth_arena_printf(mem, "%s%s", folder, name[i])))
@@ -382,9 +382,8 @@ static berth_status fill_report(const hf_model *m, const berth_gguf_options *opt
                                 berth_read_report *out, berth_err *err)
 {
 	*out = (berth_read_report){.n_dims = 2};
-	BERTH_TRY(BERTH_NEW(mem, out->dim_name, out->n_dims, err));
-	BERTH_TRY(BERTH_NEW(mem, out->dim_value, out->n_dims, err));
-	BERTH_TRY(BERTH_NEW(mem, out->warning, m->n_warnings, err));
+	BERTH_TRY_NEW(mem, out->n_dims, err, out->dim_name, out->dim_value);
+	BERTH_TRY_NEW(mem, m->n_warnings, err, out->warning);
 	out->dim_name[0] = "batch";
 	out->dim_value[0] = opt->batch;
 	out->dim_name[1] = "context";

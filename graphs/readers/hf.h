@@ -5,8 +5,7 @@
  * The graph has the operators of decoder.h. An operator that uses a parameter has the parameter's name.
  * Weights count the bytes that they take in the files; activations are as wide as the embedding's numbers.
  * Words behind the name are those of GGUF files (gguf.h), but weights. */
-#ifndef BERTH_HF_H
-#define BERTH_HF_H
+#pragma once
 
 #include "arena.h"
 #include "decoder.h"
@@ -95,5 +94,3 @@ bool hf_is_config(const char *path, const char *data, size_t size);
 
 /* A safetensors file, or JSON with "architectures" (config.json) or "weight_map" (an index) */
 extern const berth_format berth_format_hf;
-
-#endif

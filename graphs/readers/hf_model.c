@@ -181,8 +181,7 @@ static berth_status read_config(const berth_json *at, hf_model *m, berth_err *er
 	if (!m->arch->style->experts_at)
 		m->experts = 0;
 	BERTH_TRY(check_sizes(m, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->layer, m->n_layers, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->n_experts, m->n_layers, err));
+	BERTH_TRY_NEW(m->tmp, m->n_layers, err, m->layer, m->n_experts);
 	for (int32_t i = 0; i < m->n_layers; i++)
 		m->layer[i] = (decoder_layer){.heads = m->heads,
 		                              .kv_heads = m->kv_heads,

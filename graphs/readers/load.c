@@ -287,7 +287,7 @@ static berth_status tell_parts(const berth_content *from, berth_arena *mem, bert
 	const char **all;
 	if (from->n_parts == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, all, r->n_external + from->n_parts, err));
+	BERTH_TRY_NEW(mem, r->n_external + from->n_parts, err, all);
 	for (int32_t i = 0; i < r->n_external; i++)
 		all[i] = r->external[i];
 	for (int32_t i = 0; i < from->n_parts; i++) {

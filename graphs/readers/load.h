@@ -2,8 +2,7 @@
  * name, or a module of a Python file. Files are of the formats of the table in load.c.
  * Words of an ONNX model are symbolic dimensions, those of a GGUF model are options of gguf.h, those of a
  * task graph are options of tasks.h. */
-#ifndef BERTH_LOAD_H
-#define BERTH_LOAD_H
+#pragma once
 
 #include "graph_format.h"
 
@@ -85,5 +84,3 @@ berth_status berth_graph_parse_apart(const berth_content *from, const berth_read
 
 /* Bytes of the file's name in a spec of that form; 0: it is none. Nothing is looked for on the disk. */
 size_t berth_module_file_length(const char *spec);
-
-#endif

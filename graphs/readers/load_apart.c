@@ -65,7 +65,7 @@ static berth_status get_texts(const berth_json *at, const char *key, berth_arena
 	berth_json list;
 	texts x = {.mem = mem};
 	BERTH_TRY(berth_json_array(at, key, true, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, x.text, berth_json_count(&list), err));
+	BERTH_TRY_NEW(mem, berth_json_count(&list), err, x.text);
 	BERTH_TRY(berth_json_each(&list, get_text, &x, err));
 	*text = x.text;
 	*n = x.n;
@@ -86,7 +86,7 @@ static berth_status get_values(const berth_json *at, berth_arena *mem, berth_rea
 {
 	berth_json list;
 	BERTH_TRY(berth_json_array(at, "dim_values", true, &list, err));
-	BERTH_TRY(BERTH_NEW(mem, r->dim_value, r->n_dims, err));
+	BERTH_TRY_NEW(mem, r->n_dims, err, r->dim_value);
 	if (berth_json_count(&list) != r->n_dims)
 		return berth_json_fail(&list, err, "expected %d values", (int)r->n_dims);
 	return berth_json_each(&list, get_value, r, err);

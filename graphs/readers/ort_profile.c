@@ -211,10 +211,9 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d times", r->file, INT32_MAX);
 	qsort(r->run, r->n_runs, sizeof *r->run, by_op);
 	BERTH_TRY(berth_graph_join_time_names(g, r->key, r->n_keys, r->mem, out, err));
-	BERTH_TRY(BERTH_NEW(r->mem, out->op_time_off, g->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(r->mem, out->time_key, most, err));
-	BERTH_TRY(BERTH_NEW(r->mem, out->time_s, most, err));
-	BERTH_TRY(BERTH_NEW(r->mem, r->report.untimed, g->n_ops, err));
+	BERTH_TRY_NEW(r->mem, g->n_ops + 1, err, out->op_time_off);
+	BERTH_TRY_NEW(r->mem, most, err, out->time_key, out->time_s);
+	BERTH_TRY_NEW(r->mem, g->n_ops, err, r->report.untimed);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		size_t from = at;
 		while (at < r->n_runs && r->run[at].op == op)
@@ -232,7 +231,7 @@ static berth_status list_ops(reading *r, berth_err *err)
 {
 	int32_t found;
 	r->cap_run = 64; /* a list from the start: it is sorted and cut, be it empty */
-	BERTH_TRY(BERTH_NEW(r->tmp, r->run, r->cap_run, err));
+	BERTH_TRY_NEW(r->tmp, r->cap_run, err, r->run);
 	berth_strmap_init(&r->ops, r->tmp);
 	berth_strmap_init(&r->keys, r->tmp);
 	berth_strmap_init(&r->unjoined, r->tmp);

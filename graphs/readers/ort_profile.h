@@ -1,8 +1,7 @@
 /* Measured times out of ONNX Runtime's profile (EnableProfiling), a JSON array of trace events. Those of
  * category "Node" whose names end in "_kernel_time" are one run of one operator each, in whole
  * microseconds. They join a graph by the node's name. */
-#ifndef BERTH_ORT_PROFILE_H
-#define BERTH_ORT_PROFILE_H
+#pragma once
 
 #include "graph.h"
 
@@ -28,5 +27,3 @@ typedef struct berth_ort_report {
 berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device,
                                    const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                    berth_ort_report *report, berth_err *err);
-
-#endif

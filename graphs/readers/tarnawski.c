@@ -153,7 +153,7 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
 	BERTH_TRY(berth_json_array(doc, "nodes", true, &nodes, err));
 	berth_strmap_init(&r.ids, tmp);
 	berth_strmap_init(&r.names, tmp);
-	BERTH_TRY(BERTH_NEW(tmp, r.same, berth_json_count(&nodes), err));
+	BERTH_TRY_NEW(tmp, berth_json_count(&nodes), err, r.same);
 	BERTH_TRY(berth_builder_new(tmp, name, &r.b, err));
 	BERTH_TRY(berth_json_each(&nodes, count_name, &r, err));
 	BERTH_TRY(berth_json_each(&nodes, read_node, &r, err));

@@ -1,6 +1,5 @@
 /* What the readers of task graphs share: operators with times, edges with times, the graph's name. */
-#ifndef BERTH_TASK_GRAPH_H
-#define BERTH_TASK_GRAPH_H
+#pragma once
 
 #include "status.h"
 #include "tasks.h"
@@ -88,5 +87,3 @@ int64_t task_graph_bytes(const task_graph *t, double time);
 berth_status task_graph_check_name(const task_graph *t, scan_word w);
 /* A copy with a closing 0; UTF-8, without 0 bytes, not empty; else BERTH_EFORMAT without a place. */
 berth_status task_graph_name(const task_graph *t, scan_word w, const char **out);
-
-#endif

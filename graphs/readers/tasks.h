@@ -5,8 +5,7 @@
  * formats describe equal processors. With `speed`, the FLOP/s of the machine on which the times were taken,
  * they become FLOPs instead, and devices differ. Where an edge has a cost that is a time, it becomes the
  * bytes that a link of `bandwidth` bytes per second carries in that time. */
-#ifndef BERTH_TASKS_H
-#define BERTH_TASKS_H
+#pragma once
 
 #include "graph_format.h"
 
@@ -82,5 +81,3 @@ extern const berth_format berth_format_tarnawski;
  * is scratch, reset at exit. Fails: BERTH_EFORMAT with the place, BERTH_ENOMEM. */
 berth_status berth_graph_parse_tarnawski(const char *file, const char *text, size_t size, berth_arena *mem,
                                          berth_arena *tmp, berth_graph *out, berth_err *err);
-
-#endif

@@ -85,7 +85,7 @@ static berth_status join_groups(trainer *t, berth_err *err)
 {
 	const berth_graph *g = t->g;
 	int32_t *first;
-	BERTH_TRY(BERTH_NEW(t->tmp, first, g->n_coloc_names, err));
+	BERTH_TRY_NEW(t->tmp, g->n_coloc_names, err, first);
 	memset(first, -1, (size_t)g->n_coloc_names * sizeof *first);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		t->op_root[op] = op;
@@ -352,7 +352,7 @@ static int32_t pieces_of(const trainer *t, int64_t *piece)
 static berth_status add_losses(trainer *t, berth_err *err)
 {
 	int64_t *piece;
-	BERTH_TRY(BERTH_NEW(t->tmp, piece, t->g->n_ops, err));
+	BERTH_TRY_NEW(t->tmp, t->g->n_ops, err, piece);
 	int32_t n = pieces_of(t, piece);
 	if (n == 0)
 		return berth_fail(err, BERTH_EINVAL,
@@ -599,17 +599,10 @@ static berth_status check_input(const berth_graph *g, const berth_training_optio
 static berth_status prepare(trainer *t, berth_err *err)
 {
 	size_t n = (size_t)t->g->n_ops, slots = n + (size_t)t->g->n_tensors;
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_active, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_root, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_group, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_new, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_piece, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_replica, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_out_slot, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_of, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_update_tensor, n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->slot_first, slots, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->slot_grad, slots, err));
+	BERTH_TRY_NEW(t->tmp, n, err, t->op_active, t->op_root, t->op_group, t->op_new, t->op_piece,
+	              t->op_replica, t->op_out_slot, t->op_update_of);
+	BERTH_TRY_NEW(t->tmp, n, err, t->op_update_tensor);
+	BERTH_TRY_NEW(t->tmp, slots, err, t->slot_first, t->slot_grad);
 	memset(t->op_update_of, -1, n * sizeof *t->op_update_of);
 	memset(t->slot_first, -1, slots * sizeof *t->slot_first);
 	memset(t->slot_grad, -1, slots * sizeof *t->slot_grad);
@@ -622,8 +615,8 @@ static berth_status report(const trainer *t, berth_arena *mem, berth_training_re
 	bool *seen;
 	int32_t *op_of;
 	berth_training_report r = {0};
-	BERTH_TRY(BERTH_NEW(t->tmp, seen, g->n_types + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, r.unknown_type, g->n_types + 1, err));
+	BERTH_TRY_NEW(t->tmp, g->n_types + 1, err, seen);
+	BERTH_TRY_NEW(mem, g->n_types + 1, err, r.unknown_type);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t type = g->op_type[op];
 		if (!t->op_active[op] || seen[type + 1] ||
@@ -634,7 +627,7 @@ static berth_status report(const trainer *t, berth_arena *mem, berth_training_re
 		              berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
 			return berth_nomem(err);
 	}
-	BERTH_TRY(BERTH_NEW(mem, op_of, t->n_of, err));
+	BERTH_TRY_NEW(mem, t->n_of, err, op_of);
 	memcpy(op_of, t->of, t->n_of * sizeof *op_of);
 	r.op_of = op_of;
 	*out = r;

@@ -24,8 +24,7 @@
  * parameter are replicas with a copy of it each. The result of the model is not joined: each piece has a
  * loss of its own, loss/piece i of R. What pieces of a vocabulary would tell each other for that, two numbers
  * a token, is left out. */
-#ifndef BERTH_TRAINING_H
-#define BERTH_TRAINING_H
+#pragma once
 
 #include "graph.h"
 
@@ -67,5 +66,3 @@ void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *
  * segment out of range), BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(ops + edges). */
 berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem,
                                   berth_arena *tmp, berth_graph *out, berth_err *err);
-
-#endif

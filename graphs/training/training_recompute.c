@@ -31,9 +31,8 @@ static bool stays_inside(const trainer *t, int32_t tensor)
 
 berth_status training_prepare_recompute(trainer *t, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(t->tmp, t->op_copy, t->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->segment_trigger, t->g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, t->tensor_dropped, t->g->n_tensors, err));
+	BERTH_TRY_NEW(t->tmp, t->g->n_ops, err, t->op_copy, t->segment_trigger);
+	BERTH_TRY_NEW(t->tmp, t->g->n_tensors, err, t->tensor_dropped);
 	for (int32_t op = 0; op < t->g->n_ops; op++)
 		t->op_copy[op] = t->segment_trigger[op] = -1;
 	for (int32_t k = 0; k < t->g->n_tensors; k++)

@@ -181,8 +181,7 @@ static berth_status add_reduction(trainer *t, reduction *r, berth_err *err)
 {
 	int32_t update;
 	const char *what;
-	BERTH_TRY(BERTH_NEW(t->tmp, r->ready, r->n, err));
-	BERTH_TRY(BERTH_NEW(t->tmp, r->sum, r->n, err));
+	BERTH_TRY_NEW(t->tmp, r->n, err, r->ready, r->sum);
 	for (int32_t i = 0; i < r->n; i++)
 		BERTH_TRY(add_ready(t, r, i, err));
 	for (int32_t i = 0; i < r->n; i++)
@@ -210,7 +209,7 @@ berth_status training_update(trainer *t, berth_err *err)
 		}
 	for (int32_t p = 0; p < g->n_params; p++) {
 		reduction r = {.param = p};
-		BERTH_TRY(BERTH_NEW(t->tmp, r.user, g->param_op_off[p + 1] - g->param_op_off[p], err));
+		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], err, r.user);
 		r.n = training_copies(t, p, r.user);
 		if (r.n > 1)
 			BERTH_TRY(add_reduction(t, &r, err));

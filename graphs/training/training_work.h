@@ -1,6 +1,5 @@
 /* What building a training graph and recomputing its activations share. */
-#ifndef BERTH_TRAINING_WORK_H
-#define BERTH_TRAINING_WORK_H
+#pragma once
 
 #include "training.h"
 
@@ -127,5 +126,3 @@ typedef struct training_rule {
 
 /* The rule of a type (NULL: no type), with cost TRAINING_UNKNOWN where the table has none. O(log types). */
 training_rule training_rule_of(const char *type);
-
-#endif

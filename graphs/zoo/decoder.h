@@ -10,8 +10,7 @@
  *   a token if the file has the projections for that (K_B, V_B), and whole keys and values if it has
  *   KV_B.
  * Experts get equal shares of the tokens. */
-#ifndef BERTH_DECODER_H
-#define BERTH_DECODER_H
+#pragma once
 
 #include "zoo_layers.h"
 
@@ -131,5 +130,3 @@ typedef struct decoder {
 
 /* Add the operators of d to net. Errors stick to net. */
 void decoder_build(zoo_net *net, const decoder *d);
-
-#endif

@@ -1,6 +1,5 @@
 /* How ggml stores numbers: the types of GGUF files, for files and for models of the zoo. */
-#ifndef BERTH_GGML_TYPES_H
-#define BERTH_GGML_TYPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ const ggml_type *ggml_type_named(const char *name);
 
 /* Bytes of so many rows of `elements`, each of whole blocks. */
 double ggml_bytes(const ggml_type *type, int64_t elements, double rows);
-
-#endif

@@ -217,7 +217,7 @@ static berth_status choose_segments(const zoo_net *net, const berth_graph *forwa
 	int32_t *op_segment, n = (int32_t)zoo_value(net, "recompute");
 	if (n == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(net->tmp, op_segment, forward->n_ops, err));
+	BERTH_TRY_NEW(net->tmp, forward->n_ops, err, op_segment);
 	berth_training_segments(forward, n < forward->n_ops ? n : forward->n_ops, op_segment);
 	opt->op_segment = op_segment;
 	return BERTH_OK;

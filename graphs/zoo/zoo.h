@@ -1,7 +1,6 @@
 /* The model zoo: operator graphs built in code from a few parameters, named by specs like
  * "zoo:resnet50:batch=8:training=1". */
-#ifndef BERTH_ZOO_H
-#define BERTH_ZOO_H
+#pragma once
 
 #include "graph.h"
 #include "spec.h"
@@ -31,5 +30,3 @@ bool berth_zoo_is_spec(const char *text);
  * beyond 2^53 bytes), BERTH_ENOMEM. */
 berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                              berth_err *err);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The first error sticks to the net and the calls after it do nothing, so that a model reads as a list of
  * layers. */
-#ifndef BERTH_ZOO_LAYERS_H
-#define BERTH_ZOO_LAYERS_H
+#pragma once
 
 #include "zoo.h"
 
@@ -143,5 +142,3 @@ void zoo_build_transformer(zoo_net *net, int variant);
 void zoo_build_decoder(zoo_net *net, int variant);
 void zoo_build_vit(zoo_net *net, int variant);
 void zoo_build_unet(zoo_net *net, int variant);
-
-#endif

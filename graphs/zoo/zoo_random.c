@@ -38,9 +38,8 @@ typedef struct plan {
 static berth_status plan_new(plan *p, int32_t n_ops, berth_arena *tmp, berth_err *err)
 {
 	p->n_ops = n_ops;
-	BERTH_TRY(BERTH_NEW(tmp, p->layer_off, n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, p->n_parents, n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, p->parent, n_ops, err));
+	BERTH_TRY_NEW(tmp, n_ops + 1, err, p->layer_off);
+	BERTH_TRY_NEW(tmp, n_ops, err, p->n_parents, p->parent);
 	return BERTH_NEW(tmp, p->consumed, n_ops, err);
 }
 

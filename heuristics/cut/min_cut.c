@@ -14,14 +14,8 @@ berth_status berth_flow_new(int32_t n_nodes, int64_t most_joins, berth_arena *me
                             berth_err *err)
 {
 	*out = (berth_flow){.n_nodes = n_nodes, .most_arcs = 2 * most_joins};
-	BERTH_TRY(BERTH_NEW(mem, out->first, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, out->at, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, out->level, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, out->queue, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, out->path, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, out->next, out->most_arcs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->room, out->most_arcs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->to, out->most_arcs, err));
+	BERTH_TRY_NEW(mem, n_nodes, err, out->first, out->at, out->level, out->queue, out->path);
+	BERTH_TRY_NEW(mem, out->most_arcs, err, out->next, out->room, out->to);
 	berth_flow_clear(out);
 	return BERTH_OK;
 }
@@ -141,10 +135,7 @@ berth_status berth_min_cut_new(const berth_problem *p, berth_arena *mem, berth_m
 	*out = (berth_min_cut){.p = p};
 	BERTH_TRY(berth_flow_new((int32_t)nodes, p->n_colocs + 2 * ((int64_t)p->g->n_tensors + p->g->n_edges),
 	                         mem, &out->flow, err));
-	BERTH_TRY(BERTH_NEW(mem, out->node, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->fixed, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->stay[0], p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->stay[1], p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, out->node, out->fixed, out->stay[0], out->stay[1]);
 	return BERTH_NEW(mem, out->seen, p->n_devs, err);
 }
 
@@ -354,11 +345,10 @@ static berth_status new_cutter(berth_search *s, cutter *c, berth_arena *tmp, ber
 	const berth_problem *p = s->p;
 	double time = 0, bytes = 1, *speed;
 	*c = (cutter){.s = s};
-	BERTH_TRY(BERTH_NEW(tmp, c->dev, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, speed, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->coloc_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, c->byte_ns, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, c->dev, speed);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, c->op_dev);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, c->coloc_bytes);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, c->byte_ns);
 	BERTH_TRY(berth_min_cut_new(p, tmp, &c->cut, err));
 	berth_coloc_bytes(p, c->coloc_bytes);
 	for (int32_t u = 0; u < p->n_colocs; u++)

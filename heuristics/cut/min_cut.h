@@ -1,6 +1,5 @@
 /* Maximum flows, and placements by minimum cuts. */
-#ifndef BERTH_MIN_CUT_H
-#define BERTH_MIN_CUT_H
+#pragma once
 
 #include "arena.h"
 #include "problem.h"
@@ -79,5 +78,3 @@ bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const double *b
 /* Sum of the times of all operators, and of all tensors to each other device that they are needed on, in ns.
  * seen [n_devs] is scratch of zeros, and left so. */
 int64_t berth_sum_of_times(const berth_problem *p, const int32_t *op_dev, uint8_t *seen);
-
-#endif

@@ -116,12 +116,10 @@ static berth_status split_point_run(berth_search *s, berth_arena *tmp, berth_err
 	const berth_problem *p = s->p;
 	splitter x = {.s = s};
 	for (int k = 0; k < 2; k++)
-		BERTH_TRY(BERTH_NEW(tmp, x.all[k], p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.coloc_at, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.before, (size_t)p->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.behind, (size_t)p->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.moving, (size_t)p->n_ops + 1, err));
+		BERTH_TRY_NEW(tmp, p->n_ops, err, x.all[k]);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, x.op_dev);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, x.coloc_at);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops + 1, err, x.before, x.behind, x.moving);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		x.coloc_at[u] = p->n_ops;
 	for (int32_t op = 0; op < p->n_ops; op++)

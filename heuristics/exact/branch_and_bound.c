@@ -51,8 +51,7 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	leaf_ctx c = {.s = s, .ops = s->p->g->topo_op};
 	BERTH_TRY(berth_exact_incumbent(s, tmp, err));
 	BERTH_TRY(berth_exact_search_new(s->p, s->p->n_ops, c.ops, tmp, &x, err));
-	BERTH_TRY(BERTH_NEW(tmp, c.op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, c.order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, c.op_dev, c.order);
 	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
 	                              .nodes = s->cfg.nodes > 0       ? s->cfg.nodes
 	                                       : s->p->n_ops > GROUPS ? MANY_NODES

@@ -23,7 +23,7 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(s->p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev);
 	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
 	berth_score score = berth_search_offer(s, op_dev, NULL);
 	return berth_improve(s, op_dev, &score, START_EVALUATIONS, &rng, tmp, err);
@@ -77,7 +77,7 @@ static berth_status group(const berth_problem *p, int32_t most, berth_coarsening
 {
 	double *cost;
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(most);
-	BERTH_TRY(BERTH_NEW(mem, cost, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, cost);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		cost[op] = (double)p->op_mean_ns[op];
 	cfg.op_cost = cost;
@@ -93,8 +93,7 @@ static berth_status offer_groups(berth_search *s, const berth_search *sub, const
                                  berth_arena *tmp, berth_err *err)
 {
 	int32_t *op_dev, *order;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev, order);
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		op_dev[op] = sub->best_dev[c->op_group[op]];
 	BERTH_TRY(berth_quotient_order(s->p, c, sub->best_has_order ? sub->best_order : sub->p->g->topo_op,

@@ -1,7 +1,6 @@
 /* What the exact methods share. Graphs beyond their size are grouped, and the groups' graph is solved as an
  * instance of its own. */
-#ifndef BERTH_EXACT_H
-#define BERTH_EXACT_H
+#pragma once
 
 #include "lp.h"
 #include "search.h"
@@ -39,5 +38,3 @@ void berth_exact_offer(berth_search *s, const int32_t *op_dev, const int32_t *or
 
 /* Write a model: LP format where path ends in .lp, else free MPS. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -19,8 +19,7 @@ static berth_status offer(berth_search *s, const berth_placement_lp *m, const do
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev, *order;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev, order);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			int32_t c = m->coloc_dev_col[(size_t)u * (size_t)p->n_devs + (size_t)d];

@@ -52,9 +52,9 @@ static berth_status m_topo_run(berth_search *s, berth_arena *tmp, berth_err *err
 	int32_t *op_dev;
 	int64_t total = 0, largest = 0;
 	BERTH_TRY(berth_partial_new(p, tmp, &f.part, err));
-	BERTH_TRY(BERTH_NEW(tmp, f.coloc_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, f.filled, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, f.coloc_bytes);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, f.filled);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
 	berth_coloc_bytes(p, f.coloc_bytes);
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		total += f.coloc_bytes[u];
@@ -122,7 +122,7 @@ static berth_status m_sct_run(berth_search *s, berth_arena *tmp, berth_err *err)
 		cfg.go_on = favourites_go_on;
 		cfg.ctx = &x;
 	}
-	BERTH_TRY(BERTH_NEW(tmp, op_child, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_child);
 	BERTH_TRY(favourite_children(s->p, &cfg, op_child, NULL, tmp, err));
 	return etf_offer(s, op_child, tmp, err);
 }

@@ -52,9 +52,7 @@ static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *er
 	cp_list x = {.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	berth_partial *part;
 	int32_t *op_dev, *order;
-	BERTH_TRY(BERTH_NEW(tmp, x.op_key, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, x.op_key, op_dev, order);
 	BERTH_TRY(berth_partial_new(s->p, tmp, &part, err));
 	x.list = (berth_list){.p = s->p, .op_key = x.op_key, .score = cp_list_score, .ctx = &x};
 	for (int32_t op = 0; op < s->p->n_ops; op++)

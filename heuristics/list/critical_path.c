@@ -81,7 +81,7 @@ static berth_status cpop_run(berth_search *s, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = s->p;
 	/* The first by priority has the largest upward rank: it is the source of a longest path. */
 	cpop c = {.p = p, .first = p->n_ops ? p->prio_op[0] : -1};
-	BERTH_TRY(BERTH_NEW(tmp, c.op_key, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, c.op_key);
 	berth_downward_ranks(p, c.op_key);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		c.op_key[op] += p->op_rank_ns[op];
@@ -125,7 +125,7 @@ static berth_status ceft_cpop_run(berth_search *s, berth_arena *tmp, berth_err *
 	ceft_pins c;
 	int64_t *through;
 	BERTH_TRY(ceft_pins_new(p, tmp, &c, err));
-	BERTH_TRY(BERTH_NEW(tmp, through, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, through);
 	berth_downward_ranks(p, through);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		through[op] += p->op_rank_ns[op];
@@ -209,7 +209,7 @@ static berth_status ceft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int32_t *op_dev;
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
 	for (int k = 0; k < BERTH_MEMORY_TRIES; k++) {
 		berth_partial_reset(part);
 		berth_partial_limit_memory(part, berth_memory_share[k]);

@@ -325,13 +325,10 @@ static berth_status new_etf(etf *x, berth_err *err)
 {
 	const berth_problem *p = x->p;
 	const berth_graph *g = p->g;
-	BERTH_TRY(BERTH_NEW(x->tmp, x->dev, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op_parent, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op_waits, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op_pairs, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op_forced, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->urgent_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->ready_ns, p->n_devs, err));
+	BERTH_TRY_NEW(x->tmp, p->n_devs, err, x->dev);
+	BERTH_TRY_NEW(x->tmp, p->n_ops, err, x->op_parent, x->op_waits, x->op_pairs, x->op_forced,
+	              x->urgent_ns);
+	BERTH_TRY_NEW(x->tmp, p->n_devs, err, x->ready_ns);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		x->dev[d].child = -1;
 	for (int32_t op = 0; op < p->n_ops; op++)

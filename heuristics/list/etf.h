@@ -1,6 +1,5 @@
 /* Earliest task first, plain or with favourite children. */
-#ifndef BERTH_ETF_H
-#define BERTH_ETF_H
+#pragma once
 
 #include "partial.h"
 #include "search.h"
@@ -28,5 +27,3 @@ berth_status etf_schedule(const berth_problem *p, etf_key key, const int32_t *op
 
 /* Offer a schedule by each key, the second one where there is time. Fails: BERTH_ENOMEM. */
 berth_status etf_offer(berth_search *s, const int32_t *op_child, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -50,10 +50,9 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 {
 	const berth_graph *g = p->g;
 	size_t n = 0;
-	BERTH_TRY(BERTH_NEW(tmp, e->off, (size_t)p->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, e->producer, (size_t)g->n_edges + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, e->ns, (size_t)g->n_edges + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, e->children, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, (size_t)p->n_ops + 1, err, e->off);
+	BERTH_TRY_NEW(tmp, (size_t)g->n_edges + 1, err, e->producer, e->ns);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, e->children);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		e->off[op] = n;
 		/* Tensors ascend, so those of one producer are neighbours. */
@@ -252,11 +251,8 @@ static berth_status new_favourite(favourite *f, berth_arena *tmp, berth_err *err
 	const berth_problem *p = f->p;
 	double sum = 1;
 	BERTH_TRY(collect(p, &f->e, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->op_end, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->op_start_col, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->op_first, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->pair_col, f->e.off[p->n_ops], err));
-	BERTH_TRY(BERTH_NEW(tmp, f->pair_next, f->e.off[p->n_ops], err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, f->op_end, f->op_start_col, f->op_first);
+	BERTH_TRY_NEW(tmp, f->e.off[p->n_ops], err, f->pair_col, f->pair_next);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		f->op_start_col[op] = f->op_first[op] = f->op_child[op] = -1;
 		sum += (double)p->op_mean_ns[op];

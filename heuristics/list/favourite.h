@@ -1,7 +1,6 @@
 /* Favourite children: of the consumers of an operator the one that should run right after it on its device.
  */
-#ifndef BERTH_FAVOURITE_H
-#define BERTH_FAVOURITE_H
+#pragma once
 
 #include "problem.h"
 
@@ -24,5 +23,3 @@ favourite_cfg favourite_cfg_default(void);
  * scratch, reset at exit. Fails: BERTH_EUNSUPPORTED (no solver: names the package), BERTH_ENOMEM. */
 berth_status favourite_children(const berth_problem *p, const favourite_cfg *cfg, int32_t *op_child,
                                 double *length_ns, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -123,7 +123,7 @@ static berth_status lookahead_schedule(void *ctx, berth_partial *part, berth_are
 static berth_status lookahead_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	lookahead x = {.p = s->p};
-	BERTH_TRY(BERTH_NEW(tmp, x.arrival_ns, (size_t)s->p->n_ops * (size_t)s->p->n_devs, err));
+	BERTH_TRY_NEW(tmp, (size_t)s->p->n_ops * (size_t)s->p->n_devs, err, x.arrival_ns);
 	return berth_offer_schedule(s, lookahead_schedule, &x, tmp, err);
 }
 

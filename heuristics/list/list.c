@@ -36,7 +36,7 @@ berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *t
 	berth_ready ready;
 	int64_t *ready_ns;
 	BERTH_TRY(berth_ready_new(p->g, tmp, &ready, err));
-	BERTH_TRY(BERTH_NEW(tmp, ready_ns, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, ready_ns);
 	berth_ready_start(&ready, l->op_key);
 	if (l->traffic)
 		berth_traffic_reset(l->traffic);

@@ -1,7 +1,6 @@
 /* The frame of list schedules: which operator comes next follows from keys, where it goes from a rule that is
  * the method's own. */
-#ifndef BERTH_LIST_H
-#define BERTH_LIST_H
+#pragma once
 
 #include "offer_schedule.h"
 #include "traffic.h"
@@ -29,5 +28,3 @@ typedef struct berth_list {
  * colocation group fits. Where it fits nowhere, it goes to the one with the most memory left. tmp is scratch,
  * reset at exit. Fails: BERTH_ENOMEM. O(edges * devs + ops * (log ops + devs * score)). */
 berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -45,7 +45,7 @@ static berth_status ahead_new(berth_search *s, bool looks, ahead *x, berth_err *
 		.p = p, .op_key = p->op_rank_ns, .insertion = true, .score = ahead_score, .ctx = x};
 	if (!looks)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(s->mem, x->cost_ns, cells, err));
+	BERTH_TRY_NEW(s->mem, cells, err, x->cost_ns);
 	return BERTH_NEW(s->mem, x->tail_ns, cells, err);
 }
 
@@ -59,7 +59,7 @@ static berth_status peft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 	int64_t *op_key;
 	const berth_problem *p = s->p;
 	BERTH_TRY(ahead_new(s, true, &x, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_key, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_key);
 	berth_ceft_tails(p, NULL, x.tail_ns);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t sum = 0, n = 0;
@@ -133,8 +133,8 @@ static void set_weight(ahead *x, double weight)
 static berth_status new_prices(ahead *x, berth_arena *tmp, berth_err *err)
 {
 	berth_arena *mem = x->s->mem;
-	BERTH_TRY(BERTH_NEW(mem, x->price, x->p->n_devs + x->p->n_pools, err));
-	BERTH_TRY(BERTH_NEW(mem, x->above_ns, (size_t)x->p->n_ops * (size_t)x->p->n_devs, err));
+	BERTH_TRY_NEW(mem, x->p->n_devs + x->p->n_pools, err, x->price);
+	BERTH_TRY_NEW(mem, (size_t)x->p->n_ops * (size_t)x->p->n_devs, err, x->above_ns);
 	return berth_load_prices(x->p, x->price, tmp, err);
 }
 
@@ -253,7 +253,7 @@ static berth_status contended_run(berth_search *s, berth_arena *tmp, berth_err *
 	ahead x;
 	double best = 0;
 	BERTH_TRY(ahead_new(s, true, &x, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x.op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(s->mem, s->p->n_ops, err, x.op_dev);
 	BERTH_TRY(berth_traffic_new(s->p, s->mem, &x.traffic, err));
 	BERTH_TRY(berth_guide_new(s->p, s->mem, &x.guide, err));
 	BERTH_TRY(new_prices(&x, tmp, err));

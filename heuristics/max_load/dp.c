@@ -127,16 +127,14 @@ static double seconds_on(const berth_problem *p, int32_t op, const kind *k)
 static berth_status weigh_nodes(dp *d, berth_err *err)
 {
 	const berth_problem *p = d->p;
-	BERTH_TRY(BERTH_NEW(d->tmp, d->node_acc, d->node.n, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->node_cpu, d->node.n, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->node_bytes, d->node.n, err));
+	BERTH_TRY_NEW(d->tmp, d->node.n, err, d->node_acc, d->node_cpu, d->node_bytes);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t v = d->node.op_node[op];
 		d->node_acc[v] += seconds_on(p, op, &d->acc);
 		d->node_cpu[v] += seconds_on(p, op, &d->cpu);
 		d->node_bytes[v] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
 	}
-	BERTH_TRY(BERTH_NEW(d->tmp, d->node_work, d->node.n, err));
+	BERTH_TRY_NEW(d->tmp, d->node.n, err, d->node_work);
 	for (int32_t v = 0; v < d->node.n; v++) {
 		double work = fmin(d->node_acc[v], d->node_cpu[v]);
 		d->node_work[v] = isfinite(work) ? work : 0;
@@ -298,18 +296,16 @@ static void descend_prefix(dp *d, int32_t i)
 static berth_status new_values(dp *d, berth_err *err)
 {
 	size_t states = state_of(d, d->ideal.n, 0, 0);
-	BERTH_TRY(BERTH_NEW(d->tmp, d->value, states, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->from, states, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->on_cpu, states, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->seen, d->ideal.n, err));
+	BERTH_TRY_NEW(d->tmp, states, err, d->value, d->from, d->on_cpu);
+	BERTH_TRY_NEW(d->tmp, d->ideal.n, err, d->seen);
 	for (size_t i = 0; i < states; i++) {
 		d->value[i] = i < state_of(d, 1, 0, 0) ? 0 : INFINITY; /* ideal 0 is empty */
 		d->from[i] = -1;
 	}
 	for (int32_t i = 0; i < d->ideal.n; i++)
 		d->seen[i] = -1;
-	BERTH_TRY(BERTH_NEW(d->tmp, d->useful, state_of(d, 1, 0, 0), err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->rest_work, d->ideal.n, err));
+	BERTH_TRY_NEW(d->tmp, state_of(d, 1, 0, 0), err, d->useful);
+	BERTH_TRY_NEW(d->tmp, d->ideal.n, err, d->rest_work);
 	for (int32_t i = d->ideal.n - 1; i >= 0; i--)
 		for (int32_t k = d->ideal.down_off[i]; k < d->ideal.down_off[i + 1]; k++)
 			d->rest_work[d->ideal.down_to[k]] =
@@ -395,9 +391,9 @@ static berth_status solve_both(dp *d, int32_t most_nodes, berth_err *err)
 	bool all;
 	BERTH_TRY(dp_nodes_new(p, d->tmp, &d->node, err));
 	BERTH_TRY(weigh_nodes(d, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->in_set, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, d->uses_in_set, p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(d->tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(d->tmp, p->n_ops, err, d->in_set);
+	BERTH_TRY_NEW(d->tmp, p->g->n_tensors, err, d->uses_in_set);
+	BERTH_TRY_NEW(d->tmp, p->n_ops, err, op_dev);
 	BERTH_TRY(dp_ideals_prefixes(&d->node, d->tmp, &d->ideal, err));
 	BERTH_TRY(solve(d, op_dev, err));
 	if (d->node.n > most_nodes)

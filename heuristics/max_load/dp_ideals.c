@@ -15,9 +15,8 @@ static berth_status order_colocs(const berth_problem *p, coloc_edges *e, berth_a
 {
 	const berth_graph *g = p->g;
 	bool *forward;
-	BERTH_TRY(BERTH_NEW(mem, forward, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, e->from, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(mem, e->to, g->n_edges, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, forward);
+	BERTH_TRY_NEW(mem, g->n_edges, err, e->from, e->to);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		forward[p->op_coloc[op]] |= !g->op_backward[op];
 	e->n = 0;
@@ -85,11 +84,7 @@ static berth_status fuse(int32_t n_colocs, const coloc_edges *e, berth_arena *me
 	BERTH_TRY(berth_csr_new(n_colocs, e->n, e->from, e->to, mem, &off, &to, err));
 	t.off = off;
 	t.to = to;
-	BERTH_TRY(BERTH_NEW(mem, t.index, n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.low, n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.stack, n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.call, n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, t.edge, n_colocs, err));
+	BERTH_TRY_NEW(mem, n_colocs, err, t.index, t.low, t.stack, t.call, t.edge);
 	for (int32_t u = 0; u < n_colocs; u++)
 		label[u] = -1;
 	for (int32_t u = 0; u < n_colocs; u++)
@@ -119,9 +114,9 @@ berth_status dp_nodes_new(const berth_problem *p, berth_arena *mem, dp_nodes *ou
 	dp_nodes x;
 	int32_t *label;
 	BERTH_TRY(order_colocs(p, &e, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, label, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, label);
 	BERTH_TRY(fuse(p->n_colocs, &e, mem, label, &x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.op_node, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, x.op_node);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		x.op_node[op] = x.n - 1 - label[p->op_coloc[op]];
 	edges_of_nodes(&x, label, &e);
@@ -218,14 +213,13 @@ static berth_status link_ideals(dp_ideals *d, const dp_nodes *x, const table *t,
                                 berth_arena *mem, berth_err *err)
 {
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(mem, d->down_off, (size_t)d->n + 1, err));
+	BERTH_TRY_NEW(mem, (size_t)d->n + 1, err, d->down_off);
 	for (int32_t i = 0; i < d->n; i++) {
 		for (int32_t v = 0; v < x->n; v++)
 			n += is_last(x, ideal(d, i), v);
 		d->down_off[i + 1] = n;
 	}
-	BERTH_TRY(BERTH_NEW(mem, d->down_node, n, err));
-	BERTH_TRY(BERTH_NEW(mem, d->down_to, n, err));
+	BERTH_TRY_NEW(mem, n, err, d->down_node, d->down_to);
 	n = 0;
 	for (int32_t i = 0; i < d->n; i++)
 		for (int32_t v = 0; v < x->n; v++)
@@ -248,9 +242,9 @@ berth_status dp_ideals_all(const dp_nodes *x, berth_arena *mem, dp_ideals *out, 
 		return BERTH_OK;
 	while (t.cap < 2 * (size_t)MOST_IDEALS + 2)
 		t.cap *= 2;
-	BERTH_TRY(BERTH_NEW(mem, t.slot, t.cap, err));
-	BERTH_TRY(BERTH_NEW(mem, d.bits, (size_t)MOST_IDEALS * (size_t)d.words + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, set, d.words, err));
+	BERTH_TRY_NEW(mem, t.cap, err, t.slot);
+	BERTH_TRY_NEW(mem, (size_t)MOST_IDEALS * (size_t)d.words + 1, err, d.bits);
+	BERTH_TRY_NEW(mem, d.words, err, set);
 	if (!list_ideals(&d, x, &t, set))
 		return BERTH_OK;
 	BERTH_TRY(link_ideals(&d, x, &t, set, mem, err));
@@ -262,9 +256,8 @@ berth_status dp_ideals_all(const dp_nodes *x, berth_arena *mem, dp_ideals *out, 
 berth_status dp_ideals_prefixes(const dp_nodes *x, berth_arena *mem, dp_ideals *out, berth_err *err)
 {
 	dp_ideals d = {.n = x->n + 1};
-	BERTH_TRY(BERTH_NEW(mem, d.down_off, (size_t)d.n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, d.down_node, x->n, err));
-	BERTH_TRY(BERTH_NEW(mem, d.down_to, x->n, err));
+	BERTH_TRY_NEW(mem, (size_t)d.n + 1, err, d.down_off);
+	BERTH_TRY_NEW(mem, x->n, err, d.down_node, d.down_to);
 	for (int32_t i = 0; i < x->n; i++) {
 		d.down_off[i + 2] = i + 1;
 		d.down_node[i] = i;

@@ -1,6 +1,5 @@
 /* Nodes and ideals of the dynamic program. */
-#ifndef BERTH_DP_IDEALS_H
-#define BERTH_DP_IDEALS_H
+#pragma once
 
 #include "problem.h"
 
@@ -35,5 +34,3 @@ berth_status dp_ideals_prefixes(const dp_nodes *x, berth_arena *mem, dp_ideals *
 
 /* Is node v in ideal i? */
 bool dp_ideals_has(const dp_ideals *d, int32_t i, int32_t v);
-
-#endif

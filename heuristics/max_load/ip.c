@@ -71,7 +71,7 @@ static void rank_devices(builder *b)
 static berth_status rename_devices(builder *b, berth_err *err)
 {
 	int32_t *name;
-	BERTH_TRY(BERTH_NEW(b->mem, name, b->m->p->n_devs, err));
+	BERTH_TRY_NEW(b->mem, b->m->p->n_devs, err, name);
 	for (int32_t d = 0; d < b->m->p->n_devs; d++)
 		name[d] = -1;
 	for (int32_t i = 0; i < b->m->n_items; i++) {
@@ -172,7 +172,7 @@ static berth_status transfers_of(builder *b, int32_t x, int32_t d, int32_t *seen
 static berth_status transfer_rows(builder *b, berth_err *err)
 {
 	int32_t *seen;
-	BERTH_TRY(BERTH_NEW(b->mem, seen, b->m->n_items, err));
+	BERTH_TRY_NEW(b->mem, b->m->n_items, err, seen);
 	for (int32_t i = 0; i < b->m->n_items; i++)
 		seen[i] = -1;
 	for (int32_t x = 0; x < b->m->p->g->n_tensors; x++)
@@ -223,7 +223,7 @@ static berth_status write_start(builder *b, double **start, berth_err *err)
 {
 	const berth_graph *g = b->m->p->g;
 	double *x;
-	BERTH_TRY(BERTH_NEW(b->mem, x, b->lp->n_cols, err));
+	BERTH_TRY_NEW(b->mem, b->lp->n_cols, err, x);
 	for (int32_t i = 0; i < b->m->n_items; i++)
 		if (b->col[cell(b, i, b->item_dev[i])] >= 0)
 			x[b->col[cell(b, i, b->item_dev[i])]] = 1;
@@ -241,10 +241,10 @@ static berth_status write_start(builder *b, double **start, berth_err *err)
 static berth_status build(builder *b, double least, berth_err *err)
 {
 	const berth_problem *p = b->m->p;
-	BERTH_TRY(BERTH_NEW(b->mem, b->col, (size_t)b->m->n_items * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(b->mem, b->tensor_col, (size_t)p->g->n_tensors * (size_t)p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(b->mem, b->dev_rank, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(b->mem, b->item_dev, b->m->n_items, err));
+	BERTH_TRY_NEW(b->mem, (size_t)b->m->n_items * (size_t)p->n_devs, err, b->col);
+	BERTH_TRY_NEW(b->mem, (size_t)p->g->n_tensors * (size_t)p->n_devs, err, b->tensor_col);
+	BERTH_TRY_NEW(b->mem, p->n_devs, err, b->dev_rank);
+	BERTH_TRY_NEW(b->mem, b->m->n_items, err, b->item_dev);
 	rank_devices(b);
 	BERTH_TRY(rename_devices(b, err));
 	BERTH_TRY(berth_lp_col(b->lp, "T", fmax(least, 0), b->upper, 1, false, &b->t_col, err));
@@ -357,7 +357,7 @@ static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_
 		return BERTH_OK;
 	berth_lp_options options = {
 		.nodes = most_nodes(s, l.lp.n_entries), .start = l.start, .until = berth_search_patience(s)};
-	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, op_dev);
 	BERTH_TRY(berth_lp_solve(&l.lp, &options, mem, tmp, &r, err));
 	s->nodes = r.nodes;
 	if (isfinite(r.value))

@@ -47,9 +47,8 @@ static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *m
 {
 	const berth_problem *p = m->p;
 	int32_t *parent, *number, n_cpus = 0;
-	BERTH_TRY(BERTH_NEW(mem, m->op_item, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, parent, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, number, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, m->op_item);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, parent, number);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		parent[u] = u;
 	for (int32_t d = 0; d < p->n_devs; d++)
@@ -68,8 +67,8 @@ static berth_status weigh_items(berth_max_load *m, berth_arena *mem, berth_err *
 {
 	const berth_problem *p = m->p;
 	size_t devs = (size_t)p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, m->item_s, (size_t)m->n_items * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, m->item_bytes, m->n_items, err));
+	BERTH_TRY_NEW(mem, (size_t)m->n_items * devs, err, m->item_s);
+	BERTH_TRY_NEW(mem, m->n_items, err, m->item_bytes);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		size_t i = (size_t)m->op_item[op];
 		m->item_bytes[i] += p->g->op_param_bytes[op] + p->g->op_state_bytes[op];
@@ -110,9 +109,9 @@ static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, i
 static berth_status link_items(berth_max_load *m, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	int32_t *seen;
-	BERTH_TRY(BERTH_NEW(tmp, seen, m->n_items, err));
-	BERTH_TRY(BERTH_NEW(mem, m->near_off, (size_t)m->n_items + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, m->near_item, 2 * (size_t)m->p->g->n_edges, err));
+	BERTH_TRY_NEW(tmp, m->n_items, err, seen);
+	BERTH_TRY_NEW(mem, (size_t)m->n_items + 1, err, m->near_off);
+	BERTH_TRY_NEW(mem, 2 * (size_t)m->p->g->n_edges, err, m->near_item);
 	for (int32_t i = 0; i < m->n_items; i++)
 		seen[i] = -1;
 	for (int32_t i = 0; i < m->n_items; i++)
@@ -123,9 +122,9 @@ static berth_status link_items(berth_max_load *m, berth_arena *mem, berth_arena 
 static berth_status new_placement(berth_max_load *m, berth_arena *mem, berth_err *err)
 {
 	size_t devs = (size_t)m->p->n_devs;
-	BERTH_TRY(BERTH_NEW(mem, m->item_dev, m->n_items, err));
-	BERTH_TRY(BERTH_NEW(mem, m->uses, (size_t)m->p->g->n_tensors * devs, err));
-	BERTH_TRY(BERTH_NEW(mem, m->load_s, devs, err));
+	BERTH_TRY_NEW(mem, m->n_items, err, m->item_dev);
+	BERTH_TRY_NEW(mem, (size_t)m->p->g->n_tensors * devs, err, m->uses);
+	BERTH_TRY_NEW(mem, devs, err, m->load_s);
 	return BERTH_NEW(mem, m->dev_bytes, devs, err);
 }
 
@@ -135,8 +134,7 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 	if ((int64_t)p->g->n_tensors * p->n_devs > INT32_MAX)
 		return berth_fail(err, BERTH_ELIMIT, "%d tensors on %d devices are too many", p->g->n_tensors,
 		                  p->n_devs);
-	BERTH_TRY(BERTH_NEW(mem, m->dev_s_per_byte, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, m->dev_limit_bytes, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, m->dev_s_per_byte, m->dev_limit_bytes);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		m->dev_s_per_byte[d] = fmax(p->s->cost_model->s_per_byte(p, d), 0);
 		m->dev_limit_bytes[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
@@ -297,8 +295,8 @@ berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth
 	BERTH_SCRATCH(tmp);
 	double *length, *sum;
 	int32_t n = 0, n_acc = 0;
-	BERTH_TRY(BERTH_NEW(tmp, length, m->n_items, err));
-	BERTH_TRY(BERTH_NEW(tmp, sum, (size_t)m->n_items + 1, err));
+	BERTH_TRY_NEW(tmp, m->n_items, err, length);
+	BERTH_TRY_NEW(tmp, (size_t)m->n_items + 1, err, sum);
 	for (int32_t d = 0; d < m->p->n_devs; d++)
 		n_acc += berth_cost_model_pays(m->p, d);
 	for (int32_t i = 0; i < m->n_items && n_acc; i++) {

@@ -1,8 +1,7 @@
 /* Loads of all devices, kept while operators move, under a cost model whose loads are plain sums (op_seconds
  * and s_per_byte of cost_model.h). Operators move in items: sets of colocation groups that the caller wants
  * to keep together. */
-#ifndef BERTH_MAX_LOAD_H
-#define BERTH_MAX_LOAD_H
+#pragma once
 
 #include "problem.h"
 
@@ -57,5 +56,3 @@ void berth_max_load_devs(const berth_max_load *m, int32_t *op_dev);
  * BERTH_ENOMEM. O(items (log items + accelerators)). */
 berth_status berth_max_load_bound(const berth_max_load *m, double upper_s, berth_arena *tmp, double *bound_s,
                                   berth_err *err);
-
-#endif

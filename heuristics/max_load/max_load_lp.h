@@ -1,7 +1,6 @@
 /* The integer program of the largest load: the non-contiguous throughput model of Tarnawski et al. (NeurIPS
  * 2020, section 4), over items of max_load.h. */
-#ifndef BERTH_MAX_LOAD_LP_H
-#define BERTH_MAX_LOAD_LP_H
+#pragma once
 
 #include "lp.h"
 #include "max_load.h"
@@ -19,5 +18,3 @@ typedef struct berth_max_load_lp {
  * lower bound of the value. The present placement is the start. Arrays live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_max_load_lp_new(const berth_max_load *m, double least, berth_arena *mem,
                                    berth_max_load_lp *out, berth_err *err);
-
-#endif

@@ -203,9 +203,9 @@ static void offer_best(walk *w)
 static berth_status new_walk(walk *w, const int32_t *from_dev, berth_arena *tmp, berth_err *err)
 {
 	size_t n_items = (size_t)w->m->n_items;
-	BERTH_TRY(BERTH_NEW(tmp, w->saved_s, w->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->op_dev, w->s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->best_item_dev, n_items, err));
+	BERTH_TRY_NEW(tmp, w->n_devs, err, w->saved_s);
+	BERTH_TRY_NEW(tmp, w->s->p->n_ops, err, w->op_dev);
+	BERTH_TRY_NEW(tmp, n_items, err, w->best_item_dev);
 	berth_max_load_place(w->m, from_dev);
 	memcpy(w->best_item_dev, w->m->item_dev, n_items * sizeof *w->best_item_dev);
 	w->best = largest(w);

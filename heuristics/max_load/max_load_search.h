@@ -1,7 +1,6 @@
 /* The smallest largest load as a part of other searches: annealing for it, in turn with others or for
  * itself, and the dynamic program as a seed. */
-#ifndef BERTH_MAX_LOAD_SEARCH_H
-#define BERTH_MAX_LOAD_SEARCH_H
+#pragma once
 
 #include "max_load.h"
 #include "search.h"
@@ -36,5 +35,3 @@ berth_status berth_max_load_turn(berth_max_load_turns *t, berth_search *s, bool 
 /* Offer what `dp` finds within a hundredth of its work; nothing where it does not know the machine or the
  * objective. Its work is counted as that of a seed. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_dp_seed(berth_search *s, berth_arena *tmp, berth_err *err);
-
-#endif

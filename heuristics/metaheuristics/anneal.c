@@ -264,12 +264,11 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 	const berth_problem *p = a->s->p;
 	berth_search_cfg cfg = {.objective = a->s->cfg.objective, .evaluations = BERTH_UNLIMITED};
 	walks *w;
-	BERTH_TRY(BERTH_NEW(mem, w, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, w);
 	w->n = a->s->cfg.walks;
 	w->turn = steps_of_turn(p, w->n);
-	BERTH_TRY(BERTH_NEW(mem, w->walk, w->n, err));
-	BERTH_TRY(BERTH_NEW(mem, w->old_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, w->old_key, p->n_ops, err));
+	BERTH_TRY_NEW(mem, w->n, err, w->walk);
+	BERTH_TRY_NEW(mem, p->n_ops, err, w->old_dev, w->old_key);
 	for (int32_t i = 0; i < w->n; i++) {
 		walk *x = &w->walk[i];
 		berth_rng own = berth_rng_seed(berth_rng_next(&rng), (uint64_t)i);
@@ -393,9 +392,7 @@ static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	if (!(a->key_share > 0))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, a->op_key, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a->best_dev, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a->best_key, n_ops, err));
+	BERTH_TRY_NEW(mem, n_ops, err, a->op_key, a->best_dev, a->best_key);
 	return BERTH_NEW(mem, a->trial_key, (size_t)a->block_size * n_ops, err);
 }
 
@@ -404,7 +401,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 {
 	int32_t ahead = berth_pool_workers(s->cfg.pool);
 	berth_annealer *a;
-	BERTH_TRY(BERTH_NEW(mem, a, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, a);
 	a->s = s;
 	a->style = berth_walk_style_of(s);
 	a->rng = rng;
@@ -419,8 +416,8 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, a->style, mem, &a->screen, err));
 		berth_mix_begin(&a->mix, a->style->share);
 	}
-	BERTH_TRY(BERTH_NEW(mem, a->op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, a->trial_dev, (size_t)a->block_size * (size_t)s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, a->op_dev);
+	BERTH_TRY_NEW(mem, (size_t)a->block_size * (size_t)s->p->n_ops, err, a->trial_dev);
 	BERTH_TRY(new_keys(a, mem, err));
 	if (s->cfg.walks > 1)
 		BERTH_TRY(walks_new(a, key_share, plain, rng, mem, &a->walks, err));

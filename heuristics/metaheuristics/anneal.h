@@ -1,6 +1,5 @@
 /* Simulated annealing as a tool for other methods: single cooling runs from any placement. */
-#ifndef BERTH_ANNEAL_H
-#define BERTH_ANNEAL_H
+#pragma once
 
 #include "method.h"
 
@@ -20,5 +19,3 @@ bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_tempera
 
 /* The best of the last run, of an annealer with keys; it is the annealer's until the next run. */
 berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score);
-
-#endif

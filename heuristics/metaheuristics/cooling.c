@@ -94,8 +94,7 @@ static berth_status new_orders(berth_cooling *c, berth_arena *mem, berth_err *er
 	berth_search *s = c->s;
 	c->order_share = FIRST_SHARE;
 	c->order_score = berth_score_worst();
-	BERTH_TRY(BERTH_NEW(mem, c->order_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, c->order_key, s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, c->order_dev, c->order_key);
 	return berth_annealer_new(s, KEY_SHARE, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_ORDER), mem,
 	                          &c->with_order, err);
 }
@@ -105,7 +104,7 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
 {
 	*out = (berth_cooling){.s = s, .rule_score = berth_score_worst()};
 	berth_heats_begin(&out->heats, berth_walk_style_of(s)->first_temperature);
-	BERTH_TRY(BERTH_NEW(mem, out->rule_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, out->rule_dev);
 	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
 	                             &out->by_rule, err));
 	return orders && berth_keys_work(s->p) ? new_orders(out, mem, err) : BERTH_OK;

@@ -1,7 +1,6 @@
 /* Cooling runs of annealing one after the other (anneal.h), of growing length: which comes next, and those
  * within `berth`, of placements by the system's order rule and of placements together with orders in turn. */
-#ifndef BERTH_COOLING_H
-#define BERTH_COOLING_H
+#pragma once
 
 #include "anneal.h"
 #include "screen.h"
@@ -61,5 +60,3 @@ berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, 
 
 /* Runs until the budget is at its end. */
 berth_status berth_cooling_finish(berth_cooling *c, berth_arena *tmp, berth_err *err);
-
-#endif

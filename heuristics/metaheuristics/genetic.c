@@ -138,15 +138,13 @@ static berth_status new_genetic(genetic *x, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = x->s->p;
 	size_t ops = (size_t)p->n_ops;
 	x->n_keys = p->n_colocs + p->n_ops;
-	BERTH_TRY(BERTH_NEW(tmp, x->keys, (size_t)POPULATION * (size_t)x->n_keys, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->next, (size_t)POPULATION * (size_t)x->n_keys, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->score, POPULATION, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->both, 2 * POPULATION, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->rank, POPULATION, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->op_devs, POPULATION * ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->orders, POPULATION * ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->op_key, ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->legal, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, (size_t)POPULATION * (size_t)x->n_keys, err, x->keys, x->next);
+	BERTH_TRY_NEW(tmp, POPULATION, err, x->score);
+	BERTH_TRY_NEW(tmp, 2 * POPULATION, err, x->both);
+	BERTH_TRY_NEW(tmp, POPULATION, err, x->rank);
+	BERTH_TRY_NEW(tmp, POPULATION * ops, err, x->op_devs, x->orders);
+	BERTH_TRY_NEW(tmp, ops, err, x->op_key);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, x->legal);
 	return berth_ready_new(p->g, tmp, &x->ready, err);
 }
 

@@ -12,7 +12,7 @@ berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, 
 	berth_graph copy = *g;
 	copy.n_coloc_names = c->n_groups;
 	copy.op_coloc_name = c->op_group;
-	BERTH_TRY(BERTH_NEW(mem, copy.coloc_name, c->n_groups, err));
+	BERTH_TRY_NEW(mem, c->n_groups, err, copy.coloc_name);
 	for (int32_t i = 0; i < c->n_groups; i++)
 		if (!(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i)))
 			return berth_nomem(err);
@@ -25,7 +25,7 @@ berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena
 {
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(target);
 	double *cost;
-	BERTH_TRY(BERTH_NEW(mem, cost, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, cost);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		cost[op] = (double)p->op_mean_ns[op];
 	for (int32_t d = 0; d < p->n_devs; d++)

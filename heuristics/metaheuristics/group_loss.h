@@ -1,7 +1,6 @@
 /* What grouping costs on a system, by searching the graph with its groups kept whole. The grouper "auto" is
  * chosen by that. */
-#ifndef BERTH_GROUP_LOSS_H
-#define BERTH_GROUP_LOSS_H
+#pragma once
 
 #include "coarsen.h"
 #include "problem.h"
@@ -26,5 +25,3 @@ typedef struct berth_group_judge {
 
 /* For berth_coarsen_cfg.loss with a berth_group_judge as its context. Fails: BERTH_ENOMEM. */
 berth_status berth_group_loss(void *judge, const berth_coarsening *c, double *loss, berth_err *err);
-
-#endif

@@ -386,14 +386,13 @@ static berth_status new_state(state *s, berth_arena *mem, berth_arena *tmp, bert
 		                     berth_objective_needs_peaks(&s->cfg->objective[0]) ||
 		                             berth_objective_needs_peaks(&s->cfg->objective[1]));
 	s->f.most = most;
-	BERTH_TRY(BERTH_NEW(mem, s->f.point, most + 1, err));
+	BERTH_TRY_NEW(mem, most + 1, err, s->f.point);
 	for (int32_t i = 0; i <= most; i++) {
-		BERTH_TRY(BERTH_NEW(mem, s->f.point[i].op_dev, p->n_ops, err));
-		BERTH_TRY(BERTH_NEW(mem, s->f.point[i].op_order, p->n_ops, err));
+		BERTH_TRY_NEW(mem, p->n_ops, err, s->f.point[i].op_dev, s->f.point[i].op_order);
 	}
-	BERTH_TRY(BERTH_NEW(tmp, s->trial, (size_t)N_DIRECTIONS * (size_t)p->n_ops, err));
+	BERTH_TRY_NEW(tmp, (size_t)N_DIRECTIONS * (size_t)p->n_ops, err, s->trial);
 	for (int32_t i = 0; i < N_DIRECTIONS; i++) {
-		BERTH_TRY(BERTH_NEW(tmp, s->walk[i].op_dev, p->n_ops, err));
+		BERTH_TRY_NEW(tmp, p->n_ops, err, s->walk[i].op_dev);
 	}
 	s->rng = berth_rng_seed(s->cfg->search.seed, BERTH_STREAM_METHOD);
 	return berth_moves_new(p, tmp, &s->moves, err);
@@ -427,7 +426,7 @@ berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg 
 		return berth_fail(err, BERTH_EINVAL, "a front of %d points; expected 2 to %d",
 		                  cfg->most_points, BERTH_PARETO_MOST);
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, s, 1, err));
+	BERTH_TRY_NEW(tmp, 1, err, s);
 	s->p = p;
 	s->cfg = cfg;
 	BERTH_TRY(search(s, mem, tmp, err));

@@ -1,6 +1,5 @@
 /* A Pareto front: placements of which none is better than another in both of two objectives. */
-#ifndef BERTH_PARETO_H
-#define BERTH_PARETO_H
+#pragma once
 
 #include "method.h"
 
@@ -39,5 +38,3 @@ typedef struct berth_pareto {
  * without watts), BERTH_ENOMEM. */
 berth_status berth_pareto_search(const berth_problem *p, const berth_pareto_cfg *cfg, berth_arena *mem,
                                  berth_arena *tmp, berth_pareto *out, berth_err *err);
-
-#endif

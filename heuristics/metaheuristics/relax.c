@@ -428,7 +428,7 @@ static berth_status relax_in_turn(relaxer *r)
 	berth_infeasible_subset c = *r->subset;
 	berth_search found_by;
 	bool found = false;
-	BERTH_TRY(BERTH_NEW(r->work, t, 1, r->err));
+	BERTH_TRY_NEW(r->work, 1, r->err, t);
 	t->p = *r->p;
 	t->o = *r->o;
 	while (c.proven) {

@@ -1,7 +1,6 @@
 /* What would have to give way for a problem without a feasible placement to have one: the smallest change of
  * one rule, each with a placement that was found for it. */
-#ifndef BERTH_RELAX_H
-#define BERTH_RELAX_H
+#pragma once
 
 #include "infeasible_subset.h"
 
@@ -32,5 +31,3 @@ berth_status berth_relax(const berth_problem *p, const berth_objective *o,
                          const berth_infeasible_subset *subset, const int32_t *op_dev,
                          const int32_t *order, const berth_patience *until, berth_arena *mem,
                          berth_arena *tmp, berth_relaxations *out, berth_err *err);
-
-#endif

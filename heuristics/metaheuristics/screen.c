@@ -131,9 +131,8 @@ berth_status berth_screen_new(const berth_problem *p, const berth_objective *obj
 		BERTH_TRY(berth_prices_new(p, objective, mem, &x.prices, err));
 	}
 	for (int i = x.has_paths ? PATHS : LOADS; i <= LOADS; i++)
-		BERTH_TRY(BERTH_NEW(mem, x.view[i].critical, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.best, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.best_dev, p->n_colocs, err));
+		BERTH_TRY_NEW(mem, p->n_ops, err, x.view[i].critical);
+	BERTH_TRY_NEW(mem, p->n_colocs, err, x.best, x.best_dev);
 	*out = x;
 	return BERTH_OK;
 }

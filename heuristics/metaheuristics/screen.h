@@ -7,8 +7,7 @@
  * Paths tell what is critical in a schedule that is good. Where one is bad everywhere no short piece of a
  * path is to blame: most often a device or a channel has too much to do. There large pieces are placed anew
  * by loads, for latency too. */
-#ifndef BERTH_SCREEN_H
-#define BERTH_SCREEN_H
+#pragma once
 
 #include "estimate.h"
 #include "loads.h"
@@ -116,5 +115,3 @@ berth_screen_kind berth_mix_draw(berth_mix *m, berth_rng *rng);
 
 /* A move of that kind let the logarithm of the best value fall by `fall`. */
 void berth_mix_gain(berth_mix *m, berth_screen_kind kind, double fall);
-
-#endif

@@ -414,8 +414,7 @@ static void start_again(tabu *x)
 static berth_status new_screen(tabu *x, berth_arena *mem, berth_err *err)
 {
 	BERTH_TRY(berth_estimate_new(x->p, mem, &x->estimate, err));
-	BERTH_TRY(BERTH_NEW(mem, x->critical, x->p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, x->listed, x->p->n_colocs, err));
+	BERTH_TRY_NEW(mem, x->p->n_colocs, err, x->critical, x->listed);
 	if (!x->has_paths)
 		return berth_loads_new(x->p, mem, &x->loads, err);
 	BERTH_TRY(berth_eval_want_log(&x->s->eval[0], x->s->mem, err));
@@ -432,11 +431,10 @@ static berth_status new_tabu(tabu *x, berth_arena *mem, berth_err *err)
 	x->has_paths = berth_prices_known(&x->s->cfg.objective);
 	if (x->screens)
 		BERTH_TRY(new_screen(x, mem, err));
-	BERTH_TRY(BERTH_NEW(mem, x->until, SLOTS, err));
-	BERTH_TRY(BERTH_NEW(mem, x->op_dev, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x->best_dev, n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x->elite, ELITE * n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x->trial_dev, MOST_TRIED * n_ops, err));
+	BERTH_TRY_NEW(mem, SLOTS, err, x->until);
+	BERTH_TRY_NEW(mem, n_ops, err, x->op_dev, x->best_dev);
+	BERTH_TRY_NEW(mem, ELITE * n_ops, err, x->elite);
+	BERTH_TRY_NEW(mem, MOST_TRIED * n_ops, err, x->trial_dev);
 	for (int32_t i = 0; i < MOST_TRIED; i++)
 		x->trial[i] = (berth_keyed){.op_dev = trial_of(x, i)};
 	return BERTH_OK;

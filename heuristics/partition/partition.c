@@ -81,9 +81,8 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	int32_t *at;
 	BERTH_SCRATCH(tmp);
 	x.n = j->n_parts;
-	BERTH_TRY(BERTH_NEW(tmp, x.time, x.n * x.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.between, x.n * x.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, at, x.n, err));
+	BERTH_TRY_NEW(tmp, x.n * x.n, err, x.time, x.between);
+	BERTH_TRY_NEW(tmp, x.n, err, at);
 	for (int32_t u = 0; u < j->n_colocs; u++)
 		if (j->fixed[u] < 0)
 			sum_coloc(p, j, part, u, &x);
@@ -170,8 +169,7 @@ static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, 
 {
 	int32_t *dev;
 	double *speed;
-	BERTH_TRY(BERTH_NEW(mem, dev, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, speed, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, dev, speed);
 	int32_t n = partition_devs_by_speed(p, dev, speed);
 	n = n < p->n_colocs ? n : p->n_colocs;
 	c->n_colocs = p->n_colocs;
@@ -188,7 +186,7 @@ static berth_status offer_parts(berth_search *s, const cuts *c, int32_t k, int32
 	const partition_job *j = &c->job[k];
 	int32_t *part_dev;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(BERTH_NEW(tmp, part_dev, j->n_parts, err));
+	BERTH_TRY_NEW(tmp, j->n_parts, err, part_dev);
 	BERTH_TRY(partition_match(s->p, j, part_of(c, k, i), part_dev, tmp, err));
 	partition_place(s->p, j, part_of(c, k, i), part_dev, op_dev);
 	berth_search_offer(s, op_dev, NULL);
@@ -212,7 +210,7 @@ static berth_status cut_and_offer(berth_search *s, const partition_library *lib,
 	int32_t *op_dev;
 	bool answered = false;
 	const berth_patience until = {.cancel = s->cfg.cancel};
-	BERTH_TRY(BERTH_NEW(mem, op_dev, s->p->n_ops, err));
+	BERTH_TRY_NEW(mem, s->p->n_ops, err, op_dev);
 	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
 	                                                 sizeof *c.part};

@@ -2,8 +2,7 @@
  * devices as parts of unequal size and distance, a library that cuts, and what makes a legal placement of
  * its parts. Each library stands in one file (partition_NAME.c), with partition_NAME_none.c in its place
  * where it is not installed. */
-#ifndef BERTH_PARTITION_H
-#define BERTH_PARTITION_H
+#pragma once
 
 #include "search.h"
 
@@ -65,5 +64,3 @@ void partition_place(const berth_problem *p, const partition_job *j, const int32
  * every placement. Where the library has no answer the best single device is offered. Fails:
  * BERTH_EUNSUPPORTED (built without the library), BERTH_ENOMEM. */
 berth_status partition_run(berth_search *s, const partition_library *lib, berth_arena *tmp, berth_err *err);
-
-#endif

@@ -156,10 +156,8 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 {
 	const berth_graph *g = p->g;
 	size_t *at;
-	BERTH_TRY(BERTH_NEW(tmp, x->off, (size_t)p->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, at, (size_t)p->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->to, 2 * (size_t)g->n_edges + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->ns, 2 * (size_t)g->n_edges + 1, err));
+	BERTH_TRY_NEW(tmp, (size_t)p->n_colocs + 1, err, x->off, at);
+	BERTH_TRY_NEW(tmp, 2 * (size_t)g->n_edges + 1, err, x->to, x->ns);
 	for (int put = 0; put < 2; put++) {
 		for (int32_t t = 0; t < g->n_tensors; t++)
 			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
@@ -185,7 +183,7 @@ static berth_status merge(int32_t n, edges *x, berth_arena *tmp, berth_err *err)
 {
 	size_t *at, len = 0;
 	/* 1 + place of the neighbour in this colocation group's list, valid if beyond its first */
-	BERTH_TRY(BERTH_NEW(tmp, at, n, err));
+	BERTH_TRY_NEW(tmp, n, err, at);
 	for (int32_t u = 0; u < n; u++) {
 		size_t first = len, end = x->off[u + 1];
 		for (size_t i = x->off[u]; i < end; i++) {
@@ -212,9 +210,8 @@ static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem
 	double sum = 1, distances = 0;
 	int32_t most = PARTITION_DISTANCE_UNIT;
 	size_t n = x->off[j->n_colocs];
-	BERTH_TRY(BERTH_NEW(mem, j->off, (size_t)j->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, j->to, n + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, j->weight, n + 1, err));
+	BERTH_TRY_NEW(mem, (size_t)j->n_colocs + 1, err, j->off);
+	BERTH_TRY_NEW(mem, n + 1, err, j->to, j->weight);
 	for (int32_t i = 0; i < j->n_parts * j->n_parts; i++) {
 		most = j->distance[i] > most ? j->distance[i] : most;
 		distances += j->distance[i];
@@ -247,8 +244,8 @@ static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_ar
 {
 	int64_t *coloc_bytes;
 	double all = 0;
-	BERTH_TRY(BERTH_NEW(tmp, coloc_bytes, j->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, j->bytes, j->n_colocs, err));
+	BERTH_TRY_NEW(tmp, j->n_colocs, err, coloc_bytes);
+	BERTH_TRY_NEW(mem, j->n_colocs, err, j->bytes);
 	berth_coloc_bytes(p, coloc_bytes);
 	for (int32_t u = 0; u < j->n_colocs; u++)
 		all += (double)coloc_bytes[u];
@@ -280,8 +277,7 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 {
 	int64_t *class_uses, *class_ns;
 	edges x;
-	BERTH_TRY(BERTH_NEW(tmp, class_uses, p->n_classes, err));
-	BERTH_TRY(BERTH_NEW(tmp, class_ns, p->n_classes, err));
+	BERTH_TRY_NEW(tmp, p->n_classes, err, class_uses, class_ns);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		class_uses[p->tensor_class[t]] += p->g->tensor_use_off[t + 1] - p->g->tensor_use_off[t];
 	for (int32_t c = 0; c < p->n_classes; c++)
@@ -297,8 +293,7 @@ static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *
 {
 	double *speed;
 	int32_t *dev;
-	BERTH_TRY(BERTH_NEW(tmp, speed, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, dev, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, speed, dev);
 	partition_devs_by_speed(p, dev, speed);
 	set_work(p, j);
 	set_shares(p, j, speed);
@@ -312,12 +307,9 @@ berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const in
                                berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
 {
 	partition_job j = {.n_colocs = p->n_colocs, .n_parts = n_parts, .bytes_imbalance = 1.01};
-	BERTH_TRY(BERTH_NEW(mem, j.work, j.n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, j.fixed, j.n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, j.part_dev, n_parts, err));
-	BERTH_TRY(BERTH_NEW(mem, j.share, n_parts, err));
-	BERTH_TRY(BERTH_NEW(mem, j.bytes_share, n_parts, err));
-	BERTH_TRY(BERTH_NEW(mem, j.distance, n_parts * n_parts, err));
+	BERTH_TRY_NEW(mem, j.n_colocs, err, j.work, j.fixed);
+	BERTH_TRY_NEW(mem, n_parts, err, j.part_dev, j.share, j.bytes_share);
+	BERTH_TRY_NEW(mem, n_parts * n_parts, err, j.distance);
 	memcpy(j.part_dev, part_dev, (size_t)n_parts * sizeof *part_dev);
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(fill(p, &j, mem, tmp, err));

@@ -281,7 +281,7 @@ static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err
 static berth_status offer_order(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	int32_t *order;
-	BERTH_TRY(BERTH_NEW(tmp, order, r->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, r->p->n_ops, err, order);
 	berth_partial_reset(r->list);
 	for (int32_t u = 0; u < r->p->n_colocs; u++)
 		berth_partial_bind(r->list, u, berth_coloc_dev(r->p, u, r->best_dev));
@@ -334,14 +334,10 @@ static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 static berth_status new_arrays(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = r->p->n_ops, n_devs = r->p->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, r->op_dev, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->plain_dev, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->list_dev, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->dev_load_price, n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->best_dev, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->best_start_ns, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->best_end_ns, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->best_dev_ns, n_devs, err));
+	BERTH_TRY_NEW(tmp, n, err, r->op_dev, r->plain_dev, r->list_dev);
+	BERTH_TRY_NEW(tmp, n_devs, err, r->dev_load_price);
+	BERTH_TRY_NEW(tmp, n, err, r->best_dev, r->best_start_ns, r->best_end_ns);
+	BERTH_TRY_NEW(tmp, n_devs, err, r->best_dev_ns);
 	return BERTH_NEW(tmp, r->best_channel_ns, r->p->s->n_channels, err);
 }
 

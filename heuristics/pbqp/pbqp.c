@@ -38,15 +38,13 @@ berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_a
 	berth_pbqp *q;
 	int64_t n_costs;
 	BERTH_TRY(count_costs(n_nodes, node_n_alts, &n_costs, err));
-	BERTH_TRY(BERTH_NEW(mem, q, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, q);
 	pbqp_work *w = &q->w;
 	*w = (pbqp_work){.mem = mem, .n_nodes = n_nodes, .max_alts = 1};
-	BERTH_TRY(BERTH_NEW(mem, w->n_alts, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, w->cost_off, (size_t)n_nodes + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, w->cost, n_costs, err));
-	BERTH_TRY(BERTH_NEW(mem, w->first, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, w->degree, n_nodes, err));
-	BERTH_TRY(BERTH_NEW(mem, w->alive, n_nodes, err));
+	BERTH_TRY_NEW(mem, n_nodes, err, w->n_alts);
+	BERTH_TRY_NEW(mem, (size_t)n_nodes + 1, err, w->cost_off);
+	BERTH_TRY_NEW(mem, n_costs, err, w->cost);
+	BERTH_TRY_NEW(mem, n_nodes, err, w->first, w->degree, w->alive);
 	for (int32_t v = 0; v < n_nodes; v++) {
 		w->n_alts[v] = node_n_alts[v];
 		w->cost_off[v + 1] = w->cost_off[v] + node_n_alts[v];
@@ -84,10 +82,8 @@ berth_status berth_pbqp_reserve(berth_pbqp *q, size_t n_edges, berth_err *err)
 {
 	pbqp_work *w = &q->w;
 	assert(!w->cap_edge);
-	BERTH_TRY(BERTH_NEW(w->mem, w->half, 2 * n_edges, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->edge_live, n_edges, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->edge_own, n_edges, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->edge_cost, n_edges, err));
+	BERTH_TRY_NEW(w->mem, 2 * n_edges, err, w->half);
+	BERTH_TRY_NEW(w->mem, n_edges, err, w->edge_live, w->edge_own, w->edge_cost);
 	w->cap_edge = n_edges;
 	return BERTH_OK;
 }
@@ -112,7 +108,7 @@ static berth_status append_edge(pbqp_work *w, int32_t u, int32_t v, int32_t *h, 
 	size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v];
 	if (w->n_edges >= INT32_MAX / 2 - w->n_nodes)
 		return berth_fail(err, BERTH_EINVAL, "PBQP: more than %d edges", (int)w->n_edges);
-	BERTH_TRY(BERTH_NEW(w->mem, matrix, n, err));
+	BERTH_TRY_NEW(w->mem, n, err, matrix);
 	BERTH_TRY(more_edges(w, err));
 	*h = pbqp_work_link(w, u, v, matrix);
 	return BERTH_OK;
@@ -203,8 +199,8 @@ static berth_status solve(const pbqp_work *w, berth_pbqp_mode mode, int64_t node
 	BERTH_TRY(pbqp_reducer_new(&copy, true, &r, err));
 	BERTH_TRY(pbqp_reduce_exact(&r, err));
 	BERTH_TRY(pbqp_work_extract(&copy, NULL, tmp, &kernel, err));
-	BERTH_TRY(BERTH_NEW(tmp, x_copy, copy.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(tmp, x_kernel, kernel.n_nodes, err));
+	BERTH_TRY_NEW(tmp, copy.n_nodes, err, x_copy);
+	BERTH_TRY_NEW(tmp, kernel.n_nodes, err, x_kernel);
 	BERTH_TRY(solve_kernel(&kernel, mode, node_limit, x_kernel, stats, &counts, err));
 	pbqp_work_lift(&kernel, x_kernel, x_copy);
 	pbqp_propagate(&r, x_copy);

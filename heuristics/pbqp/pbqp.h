@@ -5,8 +5,7 @@
  * Reductions R0, RI, RII and edge normalisation are exact (Scholz & Eckstein, LCTES 2002; Hames & Scholz,
  * JMLC 2006). RN decides where all degrees are above two: early with a one-step look-ahead, or late, when the
  * neighbours are known. Branch and bound proves. */
-#ifndef BERTH_PBQP_H
-#define BERTH_PBQP_H
+#pragma once
 
 #include "arena.h"
 
@@ -63,5 +62,3 @@ berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t 
  * BERTH_ENOMEM. O(edges * k^3) without the branch and bound. */
 berth_status berth_pbqp_solve(const berth_pbqp *q, berth_pbqp_mode mode, int64_t node_limit, int32_t *alt,
                               berth_pbqp_stats *stats, berth_arena *tmp, berth_err *err);
-
-#endif

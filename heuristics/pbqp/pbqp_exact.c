@@ -153,7 +153,7 @@ static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, 
 	pbqp_work sub;
 	int32_t *x_sub;
 	BERTH_TRY(pbqp_work_extract(view, NULL, s->mem, &sub, err));
-	BERTH_TRY(BERTH_NEW(s->mem, x_sub, sub.n_nodes, err));
+	BERTH_TRY_NEW(s->mem, sub.n_nodes, err, x_sub);
 	BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
 	if (*cost < below)
 		pbqp_work_lift(&sub, x_sub, x);
@@ -166,7 +166,7 @@ static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *
 {
 	int64_t sum = pbqp_lower_bound(w);
 	bool *alive;
-	BERTH_TRY(BERTH_NEW(s->mem, alive, w->n_nodes, err));
+	BERTH_TRY_NEW(s->mem, w->n_nodes, err, alive);
 	for (int32_t which = 0; which < n_parts; which++) {
 		BERTH_SCRATCH(s->mem);
 		pbqp_work view = part_view(w, part, which, alive);
@@ -215,10 +215,10 @@ static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v
 	bool *keep;
 	int32_t *x_sub;
 	*cost = below;
-	BERTH_TRY(BERTH_NEW(s->mem, keep, w->cost_off[w->n_nodes], err));
+	BERTH_TRY_NEW(s->mem, w->cost_off[w->n_nodes], err, keep);
 	if (mark_kept(w, v, i, below, keep)) {
 		BERTH_TRY(pbqp_work_extract(w, keep, s->mem, &sub, err));
-		BERTH_TRY(BERTH_NEW(s->mem, x_sub, sub.n_nodes, err));
+		BERTH_TRY_NEW(s->mem, sub.n_nodes, err, x_sub);
 		BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
 		if (*cost < below)
 			pbqp_work_lift(&sub, x_sub, x);
@@ -231,7 +231,7 @@ static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t
 {
 	int32_t v = highest_degree(w), n = w->n_alts[v];
 	int64_t *look;
-	BERTH_TRY(BERTH_NEW(s->mem, look, n, err));
+	BERTH_TRY_NEW(s->mem, n, err, look);
 	pbqp_look_ahead(w, v, look);
 	*cost = below;
 	for (int32_t k = 0; k < n; k++) {
@@ -263,8 +263,7 @@ static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, 
 	int64_t least = pbqp_lower_bound(w);
 	if (least >= below)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(s->mem, part, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(s->mem, stack, w->n_nodes, err));
+	BERTH_TRY_NEW(s->mem, w->n_nodes, err, part, stack);
 	int32_t n_parts = label_parts(w, part, stack);
 	s->depth++;
 	if (n_parts == 0)
@@ -291,7 +290,7 @@ berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32
 	int32_t *x_sub;
 	int64_t got;
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
-	BERTH_TRY(BERTH_NEW(w->mem, x_sub, sub.n_nodes, err));
+	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, x_sub);
 	BERTH_TRY(explore(&s, &sub, *cost, x_sub, &got, err));
 	if (got < *cost) {
 		*cost = got;

@@ -48,8 +48,8 @@ static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, c
 {
 	pbqp_reducer r;
 	int32_t *x_sub, *candidate;
-	BERTH_TRY(BERTH_NEW(sub->mem, x_sub, sub->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(sub->mem, candidate, w->n_nodes, err));
+	BERTH_TRY_NEW(sub->mem, sub->n_nodes, err, x_sub);
+	BERTH_TRY_NEW(sub->mem, w->n_nodes, err, candidate);
 	BERTH_TRY(pbqp_reducer_new(sub, rn != PBQP_RN_KEEP, &r, err));
 	r.sequence = sequence;
 	restrict_choice(sub, x, x_sub);
@@ -68,7 +68,7 @@ static berth_status keep_some(const pbqp_work *w, berth_rng *rng, int32_t *x, in
 	int32_t *sequence;
 	BERTH_SCRATCH(w->mem);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
-	BERTH_TRY(BERTH_NEW(w->mem, sequence, sub.n_nodes, err));
+	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, sequence);
 	for (int32_t s = 0; s < sub.n_nodes; s++)
 		sequence[s] = s;
 	for (int32_t s = sub.n_nodes - 1; s > 0; s--) {
@@ -76,8 +76,7 @@ static berth_status keep_some(const pbqp_work *w, berth_rng *rng, int32_t *x, in
 		sequence[s] = sequence[t];
 		sequence[t] = swap;
 	}
-	BERTH_TRY(solve_part(w, &sub, PBQP_RN_KEEP, sequence, x, cost, err));
-	return BERTH_OK;
+	return solve_part(w, &sub, PBQP_RN_KEEP, sequence, x, cost, err);
 }
 
 /* The best mixture of x and other that the reductions find. */
@@ -87,7 +86,7 @@ static berth_status fuse(const pbqp_work *w, const int32_t *other, int32_t *x, i
 	bool *keep;
 	BERTH_SCRATCH(w->mem);
 	offer(w, other, x, cost);
-	BERTH_TRY(BERTH_NEW(w->mem, keep, w->cost_off[w->n_nodes], err));
+	BERTH_TRY_NEW(w->mem, w->cost_off[w->n_nodes], err, keep);
 	for (int32_t v = 0; v < w->n_nodes; v++)
 		keep[w->cost_off[v] + x[v]] = keep[w->cost_off[v] + other[v]] = true;
 	BERTH_TRY(pbqp_work_extract(w, keep, w->mem, &sub, err));
@@ -104,7 +103,7 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 	int32_t *x_sub;
 	memset(x, 0, (size_t)w->n_nodes * sizeof *x);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
-	BERTH_TRY(BERTH_NEW(w->mem, x_sub, sub.n_nodes, err));
+	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, x_sub);
 	BERTH_TRY(pbqp_reducer_new(&sub, true, &r, err));
 	BERTH_TRY(pbqp_reduce_all(&r, rn, NULL, err));
 	pbqp_propagate(&r, x_sub);
@@ -119,7 +118,7 @@ berth_status pbqp_solve_both(const pbqp_work *w, int32_t *x, int64_t *cost, pbqp
 {
 	pbqp_counts late;
 	int32_t *other;
-	BERTH_TRY(BERTH_NEW(w->mem, other, w->n_nodes, err));
+	BERTH_TRY_NEW(w->mem, w->n_nodes, err, other);
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_EARLY, x, counts, err));
 	BERTH_TRY(pbqp_solve_rn(w, PBQP_RN_LATE, other, &late, err));
 	*cost = pbqp_work_cost(w, x);
@@ -164,7 +163,7 @@ static berth_status rounds_new(const pbqp_work *w, int32_t *x, int64_t *cost, in
 	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
 		if (w->label[at] >= r->n_labels)
 			r->n_labels = w->label[at] + 1;
-	BERTH_TRY(BERTH_NEW(w->mem, r->label_gain, r->n_labels, err));
+	BERTH_TRY_NEW(w->mem, r->n_labels, err, r->label_gain);
 	for (int32_t label = 0; label < r->n_labels; label++) {
 		uniform_choice(w, label, x, other);
 		int64_t gain = *cost - pbqp_work_cost(w, other);
@@ -233,7 +232,7 @@ static berth_status improve(pbqp_work *w, int32_t *x, int64_t *cost, int32_t *ot
 berth_status pbqp_solve_best(pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts, berth_err *err)
 {
 	int32_t *other;
-	BERTH_TRY(BERTH_NEW(w->mem, other, w->n_nodes, err));
+	BERTH_TRY_NEW(w->mem, w->n_nodes, err, other);
 	BERTH_TRY(pbqp_solve_both(w, x, cost, counts, err));
 	BERTH_TRY(renew(w, x, cost, other, err));
 	return *cost < BERTH_PBQP_INF ? improve(w, x, cost, other, err) : BERTH_OK;

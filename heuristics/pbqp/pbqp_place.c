@@ -88,8 +88,8 @@ static berth_status list_alternatives(pbqp_place *m, berth_arena *mem, berth_err
 	int32_t n = 0, most = p->n_devs;
 	if ((double)m->n_uses * most * most > MAX_ENTRIES)
 		most = (int32_t)fmax(1, sqrt(MAX_ENTRIES / m->n_uses));
-	BERTH_TRY(BERTH_NEW(mem, m->alt_off, (size_t)p->n_colocs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, m->alt_dev, (size_t)p->n_colocs * (size_t)most + (size_t)p->n_devs, err));
+	BERTH_TRY_NEW(mem, (size_t)p->n_colocs + 1, err, m->alt_off);
+	BERTH_TRY_NEW(mem, (size_t)p->n_colocs * (size_t)most + (size_t)p->n_devs, err, m->alt_dev);
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t *list = m->alt_dev + n;
 		n += leave_fastest(p, u, list, usable_devices(p, u, list), most);
@@ -110,10 +110,9 @@ berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place
 {
 	pbqp_place m = {.p = p};
 	int32_t *latest;
-	BERTH_TRY(BERTH_NEW(mem, latest, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, latest);
 	m.n_uses = list_uses(p, latest, NULL, NULL);
-	BERTH_TRY(BERTH_NEW(mem, m.use_tensor, m.n_uses, err));
-	BERTH_TRY(BERTH_NEW(mem, m.use_to, m.n_uses, err));
+	BERTH_TRY_NEW(mem, m.n_uses, err, m.use_tensor, m.use_to);
 	list_uses(p, latest, m.use_tensor, m.use_to);
 	BERTH_TRY(list_alternatives(&m, mem, err));
 	*out = m;
@@ -213,8 +212,8 @@ static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->m->p;
 	int32_t *n_alts;
-	BERTH_TRY(BERTH_NEW(tmp, n_alts, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->matrix, (size_t)p->n_devs * (size_t)p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, n_alts);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_devs * (size_t)p->n_devs, err, x->matrix);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		n_alts[u] = x->m->alt_off[u + 1] - x->m->alt_off[u];
 	BERTH_TRY(berth_pbqp_new(p->n_colocs, n_alts, tmp, &x->q, err));
@@ -237,7 +236,7 @@ berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, in
 	berth_pbqp_stats stats;
 	int32_t *alt;
 	BERTH_TRY(state_problem(&x, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, alt, m->p->n_colocs, err));
+	BERTH_TRY_NEW(tmp, m->p->n_colocs, err, alt);
 	BERTH_TRY(berth_pbqp_solve(x.q, prices->mode, 0, alt, &stats, tmp, err));
 	if (stats.cost >= BERTH_PBQP_INF)
 		return BERTH_OK;

@@ -5,8 +5,7 @@
  * A tensor with several consumers is sent once per device, which no sum over pairs can say. Each consuming
  * colocation group pays for it here: an upper bound, exact where a tensor has one consuming colocation group
  * or none of them share a foreign device. */
-#ifndef BERTH_PBQP_PLACE_H
-#define BERTH_PBQP_PLACE_H
+#pragma once
 
 #include "pbqp.h"
 #include "problem.h"
@@ -112,5 +111,3 @@ berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth
  * BERTH_ENOMEM. */
 berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
                                berth_err *err);
-
-#endif

@@ -71,8 +71,7 @@ static berth_status load_prices(const berth_problem *p, double *dev_load_price, 
 {
 	load_dual l = {.p = p};
 	double best = -1;
-	BERTH_TRY(BERTH_NEW(mem, l.price, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, l.load, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, l.price, l.load);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		l.price[d] = 1.0 / p->n_devs;
 	for (int32_t step = 0; step < LOAD_STEPS; step++) {
@@ -92,23 +91,15 @@ berth_status pbqp_pricer_new(const pbqp_place *m, berth_arena *mem, pbqp_pricer 
 {
 	const berth_problem *p = m->p;
 	pbqp_pricer x = {.m = m};
-	BERTH_TRY(BERTH_NEW(mem, x.dev_ns_weight, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.channel_ns_weight, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, x.dev_byte_weight, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.dev_load_price, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.coloc_bytes, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.coloc_pin, p->n_colocs, err));
-	BERTH_TRY(BERTH_NEW(mem, x.op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.start_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.end_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.tail_ns, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.op_share, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x.use_share, m->n_uses, err));
-	BERTH_TRY(BERTH_NEW(mem, x.use_slack_ns, m->n_uses, err));
-	BERTH_TRY(BERTH_NEW(mem, x.use_ns, m->n_uses, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, x.dev_ns_weight);
+	BERTH_TRY_NEW(mem, p->s->n_channels, err, x.channel_ns_weight);
+	BERTH_TRY_NEW(mem, p->n_devs, err, x.dev_byte_weight, x.dev_load_price);
+	BERTH_TRY_NEW(mem, p->n_colocs, err, x.coloc_bytes, x.coloc_pin);
+	BERTH_TRY_NEW(mem, p->n_ops, err, x.op_dev, x.start_ns, x.end_ns, x.tail_ns, x.op_share);
+	BERTH_TRY_NEW(mem, m->n_uses, err, x.use_share, x.use_slack_ns, x.use_ns);
 	BERTH_TRY(load_prices(p, x.dev_load_price, mem, err));
 	berth_coloc_bytes(p, x.coloc_bytes);
-	BERTH_TRY(BERTH_NEW(mem, x.coloc_use, p->n_colocs, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, x.coloc_use);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		x.coloc_pin[u] = x.coloc_use[u] = -1;
 	*out = x;
@@ -134,7 +125,7 @@ static berth_status by_start(const pbqp_pricer *x, timed_op **out, berth_arena *
 {
 	const berth_problem *p = x->m->p;
 	timed_op *seq;
-	BERTH_TRY(BERTH_NEW(tmp, seq, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, seq);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		seq[op] = (timed_op){x->start_ns[op], p->g->op_topo[op], op};
 	qsort(seq, (size_t)p->n_ops, sizeof *seq, compare_starts);
@@ -170,7 +161,7 @@ static berth_status set_tails(pbqp_pricer *x, bool device, berth_arena *tmp, ber
 	timed_op *seq;
 	int32_t *next;
 	BERTH_TRY(by_start(x, &seq, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, next, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, next);
 	memset(next, -1, (size_t)p->n_devs * sizeof *next);
 	x->length_ns = 0;
 	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
@@ -421,7 +412,7 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 	if (!x->scheduled || !(x->vector.rival > 0) || !(x->ns_weight > 0))
 		return BERTH_OK;
 	BERTH_TRY(by_start(x, &seq, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, before, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, before);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t b = seq[k].op;
 		if (!can_hinder(x, b, x->start_ns[b]))

@@ -29,15 +29,12 @@ static berth_status alloc_reducer(pbqp_reducer *r, berth_err *err)
 {
 	const pbqp_work *w = r->w;
 	size_t n = (size_t)w->n_nodes, k = (size_t)w->max_alts;
-	BERTH_TRY(BERTH_NEW(w->mem, r->order, n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->choice, n, err));
+	BERTH_TRY_NEW(w->mem, n, err, r->order, r->choice);
 	for (int32_t d = 0; d < 3; d++)
-		BERTH_TRY(BERTH_NEW(w->mem, r->low[d], n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->bucket, n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->edge_stack, w->cap_edge, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->edge_queued, w->cap_edge, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->head, n, err));
-	BERTH_TRY(BERTH_NEW(w->mem, r->next, n, err));
+		BERTH_TRY_NEW(w->mem, n, err, r->low[d]);
+	BERTH_TRY_NEW(w->mem, n, err, r->bucket);
+	BERTH_TRY_NEW(w->mem, w->cap_edge, err, r->edge_stack, r->edge_queued);
+	BERTH_TRY_NEW(w->mem, n, err, r->head, r->next);
 	return BERTH_NEW(w->mem, r->scratch, 3 * k * k + k, err);
 }
 
@@ -169,7 +166,7 @@ static berth_status reduce_2(pbqp_reducer *r, int32_t v, berth_err *err)
 	const int64_t *a = oriented(w, hy, r->scratch), *b = oriented(w, hz, r->scratch + square);
 	int64_t *delta = r->scratch + 2 * square;
 	if (yz < 0)
-		BERTH_TRY(BERTH_NEW(w->mem, delta, (size_t)m * (size_t)l, err));
+		BERTH_TRY_NEW(w->mem, (size_t)m * (size_t)l, err, delta);
 	if (n == 4 && m == 4 && l == 4)
 		min_plus(4, 4, 4, w->cost + w->cost_off[v], a, b, delta);
 	else

@@ -162,7 +162,7 @@ berth_status pbqp_work_own(pbqp_work *w, int32_t e, berth_err *err)
 	int64_t *matrix;
 	if (w->edge_own[e])
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(w->mem, matrix, n, err));
+	BERTH_TRY_NEW(w->mem, n, err, matrix);
 	w->edge_cost[e] = memcpy(matrix, w->edge_cost[e], n * sizeof *matrix);
 	w->edge_own[e] = true;
 	return BERTH_OK;
@@ -235,23 +235,19 @@ static bool number_nodes(const extraction *x, pbqp_work *out, int32_t *n_costs)
 
 static berth_status alloc_nodes(pbqp_work *w, int32_t n_costs, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(w->mem, w->n_alts, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->cost_off, (size_t)w->n_nodes + 1, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->cost, n_costs, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->first, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->degree, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->alive, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->outer_node, w->n_nodes, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->label, n_costs, err));
+	BERTH_TRY_NEW(w->mem, w->n_nodes, err, w->n_alts);
+	BERTH_TRY_NEW(w->mem, (size_t)w->n_nodes + 1, err, w->cost_off);
+	BERTH_TRY_NEW(w->mem, n_costs, err, w->cost);
+	BERTH_TRY_NEW(w->mem, w->n_nodes, err, w->first, w->degree, w->alive, w->outer_node);
+	BERTH_TRY_NEW(w->mem, n_costs, err, w->label);
 	return BERTH_NEW(w->mem, w->outer_alt, n_costs, err);
 }
 
 static berth_status alloc_edges(pbqp_work *w, size_t n_edges, berth_err *err)
 {
 	w->cap_edge = n_edges + (size_t)w->n_nodes; /* RII makes at most one of each node */
-	BERTH_TRY(BERTH_NEW(w->mem, w->half, 2 * w->cap_edge, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->edge_cost, w->cap_edge, err));
-	BERTH_TRY(BERTH_NEW(w->mem, w->edge_own, w->cap_edge, err));
+	BERTH_TRY_NEW(w->mem, 2 * w->cap_edge, err, w->half);
+	BERTH_TRY_NEW(w->mem, w->cap_edge, err, w->edge_cost, w->edge_own);
 	return BERTH_NEW(w->mem, w->edge_live, w->cap_edge, err);
 }
 
@@ -341,7 +337,7 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 	}
 	int64_t *pool;
 	BERTH_TRY(alloc_edges(out, n_edges, err));
-	BERTH_TRY(BERTH_NEW(out->mem, pool, n_entries, err));
+	BERTH_TRY_NEW(out->mem, n_entries, err, pool);
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;
 		int32_t s = x->inner[u], t = x->inner[v], at_u = out->outer_fixed[u],
@@ -404,10 +400,10 @@ berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena
 	extraction x = {w, keep, NULL};
 	int32_t n_costs;
 	*out = (pbqp_work){.mem = mem, .base = w->base, .n_outer = w->n_nodes, .max_alts = 1};
-	BERTH_TRY(BERTH_NEW(mem, out->outer_fixed, w->n_nodes, err));
+	BERTH_TRY_NEW(mem, w->n_nodes, err, out->outer_fixed);
 	if (is_whole(w, keep))
 		return copy_whole(w, out, err);
-	BERTH_TRY(BERTH_NEW(mem, x.inner, w->n_nodes, err));
+	BERTH_TRY_NEW(mem, w->n_nodes, err, x.inner);
 	if (!number_nodes(&x, out, &n_costs)) {
 		*out = (pbqp_work){.mem = mem, .base = BERTH_PBQP_INF, .max_alts = 1};
 		return alloc_nodes(out, 0, err);

@@ -1,7 +1,6 @@
 /* Inside the PBQP solver: the graph that the reductions consume, and the steps on it. Private to
  * heuristics/pbqp*.c. */
-#ifndef BERTH_PBQP_WORK_H
-#define BERTH_PBQP_WORK_H
+#pragma once
 
 #include "pbqp.h"
 
@@ -154,5 +153,3 @@ berth_status pbqp_solve_best(pbqp_work *w, int32_t *x, int64_t *cost, pbqp_count
  * (<= 0: none). *complete: no limit was met, *cost is the least there is. Scratch from w->mem. */
 berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32_t *x, int64_t *cost,
                                    int64_t *nodes, bool *complete, berth_err *err);
-
-#endif

@@ -36,7 +36,7 @@ static berth_status single_run(berth_search *s, berth_arena *tmp, berth_err *err
 {
 	const berth_problem *p = s->p;
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		berth_single_placement(p, d, op_dev);
 		berth_search_offer(s, op_dev, NULL);
@@ -57,8 +57,8 @@ static berth_status round_robin_run(berth_search *s, berth_arena *tmp, berth_err
 	const berth_problem *p = s->p;
 	int32_t *op_dev, next = 0;
 	bool *coloc_done;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, coloc_done, p->n_colocs, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, coloc_done);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t coloc = p->op_coloc[p->g->topo_op[k]];
 		if (coloc_done[coloc])
@@ -124,8 +124,8 @@ static berth_status random_run(berth_search *s, berth_arena *tmp, berth_err *err
 	int64_t n = 1;
 	BERTH_TRY(berth_partial_new(p, tmp, &part, err));
 	berth_partial_limit_memory(part, -1);
-	BERTH_TRY(BERTH_NEW(tmp, scores, BATCH, err));
-	BERTH_TRY(BERTH_NEW(tmp, op_devs, (size_t)BATCH * (size_t)p->n_ops, err));
+	BERTH_TRY_NEW(tmp, BATCH, err, scores);
+	BERTH_TRY_NEW(tmp, (size_t)BATCH * (size_t)p->n_ops, err, op_devs);
 	do {
 		for (int64_t i = 0; i < n; i++, drawn++)
 			draw_placement(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn),

@@ -20,7 +20,7 @@ static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarse
 	double *score;
 	/* a community may be a third larger than the mean: the cap is most_ops */
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default((4 * p->n_ops + 3 * most_ops - 1) / (3 * most_ops));
-	BERTH_TRY(BERTH_NEW(mem, score, g->n_edges, err));
+	BERTH_TRY_NEW(mem, g->n_edges, err, score);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 			score[e] = (double)p->class_mean_ns[p->tensor_class[t]];
@@ -87,14 +87,10 @@ berth_status split_communities_new(const berth_problem *p, int32_t most_ops, ber
 	berth_coarsening c;
 	berth_arena scratch;
 	int32_t *label, *piece, *size, *rank, *at;
-	BERTH_TRY(BERTH_NEW(mem, out->op_comm, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->op, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, out->off, (size_t)p->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, label, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, piece, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, size, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, rank, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, at, (size_t)p->n_ops + 1, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, out->op_comm, out->op);
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops + 1, err, out->off);
+	BERTH_TRY_NEW(mem, p->n_ops, err, label, piece, size, rank);
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops + 1, err, at);
 	out->n = 0;
 	if (p->n_ops == 0)
 		return BERTH_OK;
@@ -165,8 +161,7 @@ static berth_status split_solve(berth_search *s, berth_arena *tmp, berth_err *er
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *op_dev, *order;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, s->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, order, s->p->n_ops, err));
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev, order);
 	for (int32_t i = 0; i < N_SIZES; i++)
 		if (colocs_fit(s->p, sizes[i]) && affords(s, sizes[i]))
 			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));

@@ -1,6 +1,5 @@
 /* Splitting: communities of operators, each placed by exact search, one after the other. */
-#ifndef BERTH_SPLIT_H
-#define BERTH_SPLIT_H
+#pragma once
 
 #include "problem.h"
 
@@ -33,5 +32,3 @@ berth_status split_communities_new(const berth_problem *p, int32_t most_ops, ber
  * BERTH_EXACT_SEARCH_DEVS devices and no colocation group larger than cfg->most_ops. */
 berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *op_dev, int32_t *order,
                          berth_arena *tmp, berth_err *err);
-
-#endif

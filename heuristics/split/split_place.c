@@ -296,19 +296,13 @@ static berth_status new_split(split *x, berth_arena *tmp, berth_err *err)
 	const berth_problem *p = x->p;
 	size_t n = (size_t)p->n_ops, devs = (size_t)p->n_devs;
 	BERTH_TRY(split_communities_new(p, x->cfg->most_ops, tmp, tmp, &x->c, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->slot_off, devs + 1, err));
+	BERTH_TRY_NEW(tmp, devs + 1, err, x->slot_off);
 	for (size_t d = 0; d < devs; d++)
 		x->slot_off[d + 1] = x->slot_off[d] + p->s->dev_slots[d];
-	BERTH_TRY(BERTH_NEW(tmp, x->slot_end, x->slot_off[devs], err));
-	BERTH_TRY(BERTH_NEW(tmp, x->trial_end, x->slot_off[devs], err));
-	BERTH_TRY(BERTH_NEW(tmp, x->held, devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->dev_after, devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->tail, n * devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->sequence, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->start, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->end, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->after, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, x->local, n, err));
+	BERTH_TRY_NEW(tmp, x->slot_off[devs], err, x->slot_end, x->trial_end);
+	BERTH_TRY_NEW(tmp, devs, err, x->held, x->dev_after);
+	BERTH_TRY_NEW(tmp, n * devs, err, x->tail);
+	BERTH_TRY_NEW(tmp, n, err, x->sequence, x->start, x->end, x->after, x->local);
 	for (size_t op = 0; op < n; op++)
 		x->op_dev[op] = x->local[op] = -1;
 	fill_tails(x);
@@ -347,7 +341,7 @@ berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *
 	BERTH_SCRATCH(tmp);
 	bool changed;
 	split *x;
-	BERTH_TRY(BERTH_NEW(tmp, x, 1, err));
+	BERTH_TRY_NEW(tmp, 1, err, x);
 	x->p = p;
 	x->cfg = cfg;
 	x->op_dev = op_dev;

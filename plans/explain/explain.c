@@ -42,8 +42,8 @@ typedef struct walker {
 static berth_status index_hops(walker *w, berth_arena *tmp, berth_err *err)
 {
 	const berth_timeline *t = w->t;
-	BERTH_TRY(BERTH_NEW(tmp, w->tensor_hop, w->p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->hop_before, t->n_hops, err));
+	BERTH_TRY_NEW(tmp, w->p->g->n_tensors, err, w->tensor_hop);
+	BERTH_TRY_NEW(tmp, t->n_hops, err, w->hop_before);
 	for (int32_t i = 0; i < w->p->g->n_tensors; i++)
 		w->tensor_hop[i] = -1;
 	for (size_t h = 0; h < t->n_hops; h++) {
@@ -56,7 +56,7 @@ static berth_status index_hops(walker *w, berth_arena *tmp, berth_err *err)
 static berth_status new_lost(berth_lost **list, berth_lost_kind kind, int32_t n, berth_arena *tmp,
                              berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(tmp, *list, n, err));
+	BERTH_TRY_NEW(tmp, n, err, *list);
 	for (int32_t i = 0; i < n; i++)
 		(*list)[i] = (berth_lost){kind, i, 0, 0};
 	return BERTH_OK;
@@ -161,7 +161,7 @@ berth_status berth_explain(const berth_problem *p, const berth_timeline *t, bert
 			op = i;
 	while (op >= 0)
 		op = step(&w, op);
-	BERTH_TRY(BERTH_NEW(mem, e.lost, s->n_links + s->n_channels + s->n_devs + s->n_pools, err));
+	BERTH_TRY_NEW(mem, s->n_links + s->n_channels + s->n_devs + s->n_pools, err, e.lost);
 	keep(&e, w.link, s->n_links);
 	keep(&e, w.channel, s->n_channels);
 	keep(&e, w.dev, s->n_devs);

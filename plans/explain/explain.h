@@ -1,6 +1,5 @@
 /* By how much memory pools slowed what ran (docs/execution-model.md, "Memory pools"). */
-#ifndef BERTH_EXPLAIN_H
-#define BERTH_EXPLAIN_H
+#pragma once
 
 #include "timeline.h"
 
@@ -50,5 +49,3 @@ berth_status berth_explain(const berth_problem *p, const berth_timeline *t, bert
 /* "transfers gpu0 -> gpu1 over pcie0", "waiting for pcie0", "waiting for gpu0, busy with other operators",
  * "sharing memory pool dram". Returns buf. */
 char *berth_lost_text(const berth_problem *p, const berth_lost *lost, char *buf, size_t size);
-
-#endif

@@ -179,18 +179,16 @@ berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_
 {
 	BERTH_SCRATCH(tmp);
 	slack s = {.p = p, .t = t, .n = p->n_ops + (int32_t)t->n_hops};
-	BERTH_TRY(BERTH_NEW(tmp, s.by_start, s.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.latest_ns, s.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.next, s.n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.follower, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.dev_last, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.slot_off, (size_t)p->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.last, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.tensor_hop, p->g->n_tensors, err));
-	BERTH_TRY(BERTH_NEW(tmp, s.hop_after, s.t->n_hops, err));
+	BERTH_TRY_NEW(tmp, s.n, err, s.by_start, s.latest_ns, s.next);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, s.follower);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, s.dev_last);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_devs + 1, err, s.slot_off);
+	BERTH_TRY_NEW(tmp, p->s->n_channels, err, s.last);
+	BERTH_TRY_NEW(tmp, p->g->n_tensors, err, s.tensor_hop);
+	BERTH_TRY_NEW(tmp, s.t->n_hops, err, s.hop_after);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		s.slot_off[d + 1] = s.slot_off[d] + p->s->dev_slots[d];
-	BERTH_TRY(BERTH_NEW(tmp, s.lane, s.slot_off[p->n_devs], err));
+	BERTH_TRY_NEW(tmp, s.slot_off[p->n_devs], err, s.lane);
 	memset(s.lane, -1, (size_t)s.slot_off[p->n_devs] * sizeof *s.lane);
 	memset(s.dev_last, -1, (size_t)p->n_devs * sizeof *s.dev_last);
 	memset(s.last, -1, (size_t)p->s->n_channels * sizeof *s.last);
@@ -235,7 +233,7 @@ static berth_status inputs(const teller *r, berth_op_story *s, berth_err *err)
 	int32_t first = g->op_in_off[s->op];
 	s->n_inputs = g->op_in_off[s->op + 1] - first;
 	s->last_input = -1;
-	BERTH_TRY(BERTH_NEW(r->mem, s->input, s->n_inputs, err));
+	BERTH_TRY_NEW(r->mem, s->n_inputs, err, s->input);
 	for (int32_t i = 0; i < s->n_inputs; i++) {
 		int32_t tensor = g->in_tensor[first + i], from = g->tensor_producer[tensor];
 		s->input[i] = (berth_op_input){.tensor = tensor,
@@ -268,14 +266,14 @@ static berth_status waits(const teller *r, berth_op_story *s, berth_err *err)
 {
 	const berth_timeline *t = r->t;
 	started *list;
-	BERTH_TRY(BERTH_NEW(r->tmp, list, r->p->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, r->p->n_ops, err, list);
 	for (int32_t op = 0; op < r->p->n_ops; op++)
 		if (op != s->op && t->op_dev[op] == s->dev && t->end_ns[op] > s->ready_ns &&
 		    t->start_ns[op] < s->start_ns)
 			list[s->n_before++] = (started){t->start_ns[op], op};
 	if (s->n_before)
 		qsort(list, (size_t)s->n_before, sizeof *list, compare_started);
-	BERTH_TRY(BERTH_NEW(r->mem, s->before_op, s->n_before, err));
+	BERTH_TRY_NEW(r->mem, s->n_before, err, s->before_op);
 	for (int32_t i = 0; i < s->n_before; i++)
 		s->before_op[i] = list[i].op;
 	return BERTH_OK;
@@ -351,8 +349,8 @@ static berth_status choices(const teller *r, berth_op_story *s, berth_err *err)
 	const berth_problem *p = r->p;
 	int32_t *op_dev;
 	berth_sim *sim;
-	BERTH_TRY(BERTH_NEW(r->mem, s->choice, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(r->tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(r->mem, p->n_devs, err, s->choice);
+	BERTH_TRY_NEW(r->tmp, p->n_ops, err, op_dev);
 	BERTH_TRY(berth_sim_new(p, r->tmp, &sim, err));
 	berth_sim_want_peaks(sim, true);
 	s->best_dev = -1;
@@ -386,7 +384,7 @@ berth_status berth_explain_op(const berth_problem *p, const berth_timeline *t, c
 	                      .dev = r.t->op_dev[op],
 	                      .start_ns = r.t->start_ns[op],
 	                      .end_ns = r.t->end_ns[op]};
-	BERTH_TRY(BERTH_NEW(r.tmp, slack_ns, r.p->n_ops, err));
+	BERTH_TRY_NEW(r.tmp, r.p->n_ops, err, slack_ns);
 	BERTH_TRY(berth_slack(r.p, r.t, slack_ns, r.tmp, err));
 	s.slack_ns = slack_ns[op];
 	BERTH_TRY(inputs(&r, &s, err));

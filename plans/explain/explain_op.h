@@ -1,7 +1,6 @@
 /* Why one operator runs where and when it does: what it waited for, how late it may end, and what every
  * other device would cost. */
-#ifndef BERTH_EXPLAIN_OP_H
-#define BERTH_EXPLAIN_OP_H
+#pragma once
 
 #include "check.h"
 #include "explain.h"
@@ -54,5 +53,3 @@ berth_status berth_explain_op(const berth_problem *p, const berth_timeline *t, c
 /* slack_ns of every operator, out [n_ops]. As above. */
 berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_t *op_slack_ns,
                          berth_arena *tmp, berth_err *err);
-
-#endif

@@ -49,8 +49,7 @@ static berth_status name_devices(making *m, berth_export_out *out, berth_arena *
 	const berth_system *s = m->x->s;
 	berth_export_source x = *m->x;
 	const char **told;
-	BERTH_TRY(BERTH_NEW(tmp, told, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, m->word, s->n_devs, err));
+	BERTH_TRY_NEW(tmp, s->n_devs, err, told, m->word);
 	BERTH_TRY(berth_export_number_gpus(m->x, "", told, out->mem, err));
 	x.theirs = told;
 	x.op_dev = m->op_dev;
@@ -119,7 +118,7 @@ static berth_status find_modules(making *m, berth_arena *tmp)
 {
 	const int32_t n = m->m.n_layers, n_parts = ACCELERATE_PARTS(n);
 	char module[160];
-	BERTH_TRY(BERTH_NEW(tmp, m->part_dev, n_parts, m->err));
+	BERTH_TRY_NEW(tmp, n_parts, m->err, m->part_dev);
 	for (int32_t k = 0; k < n_parts; k++)
 		m->part_dev[k] = -1;
 	for (int32_t op = 0; op < m->x->g->n_ops; op++)
@@ -187,7 +186,7 @@ static berth_status price(const making *m, berth_arena *tmp, double *seconds)
 	const berth_graph *g = m->x->g;
 	const int32_t main = main_device(m);
 	int32_t *run_dev;
-	BERTH_TRY(BERTH_NEW(tmp, run_dev, g->n_ops, m->err));
+	BERTH_TRY_NEW(tmp, g->n_ops, m->err, run_dev);
 	*seconds = NAN;
 	if (main < 0)
 		return BERTH_OK;
@@ -248,7 +247,7 @@ static berth_status count(const making *m, berth_arena *tmp, accelerate_model *o
 	const int32_t n = m->m.n_layers;
 	const char *before = "";
 	int64_t *bytes;
-	BERTH_TRY(BERTH_NEW(tmp, bytes, ACCELERATE_PARTS(n), err));
+	BERTH_TRY_NEW(tmp, ACCELERATE_PARTS(n), err, bytes);
 	*out = (accelerate_model){.bytes = bytes, .n_layers = n, .n_leaves = rotary_bytes(&m->m) > 0,
 	                          .tied = m->m.tied};
 	for (int32_t op = 0; op < g->n_ops; op++) {
@@ -274,7 +273,7 @@ static berth_status order_devices(making *m, berth_arena *tmp, int32_t *dev, int
 	const berth_system *s = m->x->s;
 	const char **told;
 	int32_t cpu = -1, disk = -1;
-	BERTH_TRY(BERTH_NEW(tmp, told, s->n_devs, err));
+	BERTH_TRY_NEW(tmp, s->n_devs, err, told);
 	BERTH_TRY(berth_export_number_gpus(m->x, "", told, tmp, err));
 	*n_gpus = 0;
 	for (int32_t number = 0; number < 1000 && *n_gpus < s->n_devs; number++)
@@ -308,7 +307,7 @@ static berth_status find_usual(making *m, berth_arena *tmp, int32_t *op_dev, boo
 	BERTH_TRY(hf_model_read(m->x->model, tmp, &m->m, m->err));
 	BERTH_TRY(count(m, tmp, &model, m->err));
 	BERTH_TRY(order_devices(m, tmp, dev, &n_gpus, m->err));
-	BERTH_TRY(BERTH_NEW(tmp, at, ACCELERATE_PARTS(m->m.n_layers), m->err));
+	BERTH_TRY_NEW(tmp, ACCELERATE_PARTS(m->m.n_layers), m->err, at);
 	for (int32_t i = 0; i <= n_gpus; i++)
 		room[i] = free_bytes(s, dev[i]);
 	accelerate_balance(&model, room, n_gpus);
@@ -382,7 +381,7 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 	int32_t *op_dev;
 	size_t len;
 	bool known;
-	BERTH_TRY(BERTH_NEW(tmp, op_dev, x->g->n_ops, err));
+	BERTH_TRY_NEW(tmp, x->g->n_ops, err, op_dev);
 	BERTH_TRY(usual(x, tmp, op_dev, &known, err));
 	berth_status st = known ? open_plan(&m, op_dev, &unheard, tmp) : BERTH_OK;
 	if (!known || st != BERTH_OK)

@@ -2,8 +2,7 @@
  * in from the first module to the last, and what does not fit goes to the CPU and to the disk. After its
  * functions get_balanced_memory and infer_auto_device_map (transformers 5.12, accelerate 1.14). Inside of
  * plans/export. */
-#ifndef BERTH_ACCELERATE_AUTO_H
-#define BERTH_ACCELERATE_AUTO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void accelerate_balance(const accelerate_model *m, double *room, int32_t n_gpus)
 
 /* at [ACCELERATE_PARTS]: places in room, as balanced; n_gpus + 1: the disk. O(n_layers^2). */
 void accelerate_fill(const accelerate_model *m, const double *room, int32_t n_gpus, int32_t *at);
-
-#endif

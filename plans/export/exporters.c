@@ -266,7 +266,7 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	berth_verdict v;
 	int32_t *op_dev;
 	bool known;
-	BERTH_TRY(BERTH_NEW(mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY_NEW(mem, x->g->n_ops, err, op_dev);
 	BERTH_TRY(e->usual(x, tmp, op_dev, &known, err));
 	if (!known)
 		return BERTH_OK;

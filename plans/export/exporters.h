@@ -1,7 +1,6 @@
 /* What graphs, placements and simulations are written as for other programs. One table for all of them:
  * pictures, tables, and models or settings that an engine runs. */
-#ifndef BERTH_EXPORTERS_H
-#define BERTH_EXPORTERS_H
+#pragma once
 
 #include "file.h"
 #include "graph_format.h"
@@ -194,5 +193,3 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev);
 berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
                                   const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
                                   berth_export_gain *out, berth_err *err);
-
-#endif

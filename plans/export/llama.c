@@ -124,8 +124,8 @@ static berth_status tell_memory(const berth_export_source *x, const making *m, b
 	llama_memory *memory;
 	bool told;
 	int32_t n = m->plan.n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, memory, n + 1, err));
-	BERTH_TRY(BERTH_NEW(out->mem, out->memory, n + 1, err));
+	BERTH_TRY_NEW(tmp, n + 1, err, memory);
+	BERTH_TRY_NEW(out->mem, n + 1, err, out->memory);
 	BERTH_TRY(llama_memory_of(&m->plan, &m->file, tmp, memory, &told, err));
 	for (int32_t i = 0; i <= n; i++) {
 		const llama_memory *d = &memory[i];
@@ -148,8 +148,7 @@ static berth_status find_machine(const berth_export_source *x, berth_arena *mem,
 {
 	int32_t *dev;
 	int64_t *free_bytes;
-	BERTH_TRY(BERTH_NEW(mem, dev, x->s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, free_bytes, x->s->n_devs, err));
+	BERTH_TRY_NEW(mem, x->s->n_devs, err, dev, free_bytes);
 	*m = (llama_machine){.dev = dev, .free_bytes = free_bytes};
 	*cpu = -1;
 	for (int32_t d = 0; d < x->s->n_devs; d++) {
@@ -186,7 +185,7 @@ static berth_status tell_usual(const berth_export_source *x, const making *m, be
 	making u = {.file = m->file};
 	int32_t *op_dev;
 	bool known;
-	BERTH_TRY(BERTH_NEW(out->mem, op_dev, x->g->n_ops, err));
+	BERTH_TRY_NEW(out->mem, x->g->n_ops, err, op_dev);
 	BERTH_TRY(find_usual(x, &m->file, out->mem, tmp, &u.plan, op_dev, &known, err));
 	for (int32_t i = 0; known && i < u.plan.n_devs; i++)
 		known = x->theirs && x->theirs[u.plan.dev[i]];

@@ -137,7 +137,7 @@ static berth_status weigh(fitting *f)
 {
 	BERTH_SCRATCH(f->tmp);
 	llama_memory *memory;
-	BERTH_TRY(BERTH_NEW(f->tmp, memory, f->m->n_devs + 1, f->err));
+	BERTH_TRY_NEW(f->tmp, f->m->n_devs + 1, f->err, memory);
 	BERTH_TRY(llama_memory_of(f->plan, f->file, f->tmp, memory, &f->known, f->err));
 	for (int32_t d = 0; d < f->m->n_devs; d++)
 		f->used[d] = memory[d].weights + memory[d].cache + memory[d].compute;
@@ -246,7 +246,7 @@ static berth_status add_part(fitting *f, int32_t d)
 		BERTH_TRY(try_part(f, d, FFN, &fits));
 	if (!fits)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(f->tmp, kept, f->m->n_devs, f->err));
+	BERTH_TRY_NEW(f->tmp, f->m->n_devs, f->err, kept);
 	memcpy(kept, f->test, (size_t)f->m->n_devs * sizeof *kept);
 	if (f->test[d].first == FFN_BUT_UP) {
 		BERTH_TRY(try_part(f, d, DOWN, &more));
@@ -296,14 +296,10 @@ static berth_status begin(fitting *f, berth_arena *mem)
 	llama_plan *p = f->plan;
 	int32_t n = f->m->n_devs;
 	*p = (llama_plan){.n_layers = f->file->n_layers, .n_devs = n};
-	BERTH_TRY(BERTH_NEW(mem, p->unit_dev, p->n_layers + 1, f->err));
-	BERTH_TRY(BERTH_NEW(mem, p->dev, n + 1, f->err));
-	BERTH_TRY(BERTH_NEW(mem, p->dev_units, n + 1, f->err));
-	BERTH_TRY(BERTH_NEW(mem, p->tensor_dev, f->file->n_tensors, f->err));
-	BERTH_TRY(BERTH_NEW(mem, p->told, f->file->n_tensors, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->now, n + 1, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->test, n + 1, f->err));
-	BERTH_TRY(BERTH_NEW(f->tmp, f->used, n + 1, f->err));
+	BERTH_TRY_NEW(mem, p->n_layers + 1, f->err, p->unit_dev);
+	BERTH_TRY_NEW(mem, n + 1, f->err, p->dev, p->dev_units);
+	BERTH_TRY_NEW(mem, f->file->n_tensors, f->err, p->tensor_dev, p->told);
+	BERTH_TRY_NEW(f->tmp, n + 1, f->err, f->now, f->test, f->used);
 	for (int32_t d = 0; d < n; d++) {
 		p->dev[d] = f->m->dev[d];
 		f->now[d].rest = LLAMA_CPU;

@@ -406,8 +406,7 @@ static berth_status index_tensors(build *b)
 {
 	int32_t n = b->file->n_layers, *count;
 	const char *rest;
-	BERTH_TRY(BERTH_NEW(b->tmp, count, n + 1, b->err));
-	BERTH_TRY(BERTH_NEW(b->tmp, b->of_layer, n + 1, b->err));
+	BERTH_TRY_NEW(b->tmp, n + 1, b->err, count, b->of_layer);
 	for (int pass = 0; pass < 2; pass++) {
 		for (int32_t t = 0; t < b->file->n_tensors; t++) {
 			int32_t l = berth_gguf_layer_of(b->file->name[t], &rest);
@@ -422,7 +421,7 @@ static berth_status index_tensors(build *b)
 			if (pass)
 				b->of_layer[l][count[l]] = NONE;
 			else
-				BERTH_TRY(BERTH_NEW(b->tmp, b->of_layer[l], count[l] + 1, b->err));
+				BERTH_TRY_NEW(b->tmp, count[l] + 1, b->err, b->of_layer[l]);
 			count[l] = 0;
 		}
 	}
@@ -435,9 +434,9 @@ static berth_status set_places(build *b)
 	bool alone = true;
 	b->n_places = p->n_devs + 1;
 	b->host = p->n_devs;
-	BERTH_TRY(BERTH_NEW(b->tmp, b->unit, p->n_layers + 1, b->err));
-	BERTH_TRY(BERTH_NEW(b->tmp, b->tensor, b->file->n_tensors, b->err));
-	BERTH_TRY(BERTH_NEW(b->tmp, b->tape, b->n_places, b->err));
+	BERTH_TRY_NEW(b->tmp, p->n_layers + 1, b->err, b->unit);
+	BERTH_TRY_NEW(b->tmp, b->file->n_tensors, b->err, b->tensor);
+	BERTH_TRY_NEW(b->tmp, b->n_places, b->err, b->tape);
 	for (int32_t i = 0; i <= p->n_layers; i++)
 		b->unit[i] = place_in(p, p->unit_dev[i], b->host);
 	for (int32_t t = 0; t < b->file->n_tensors; t++) {

@@ -89,7 +89,7 @@ static void add_cost(const nearing *n, int32_t op)
 static berth_status weigh(nearing *n)
 {
 	int32_t *first, n_ops = n->x->g->n_ops;
-	BERTH_TRY(BERTH_NEW(n->tmp, first, n->n_layers, n->err));
+	BERTH_TRY_NEW(n->tmp, n->n_layers, n->err, first);
 	for (int32_t l = 0; l < n->n_layers; l++) {
 		first[l] = -1;
 		n->whole[l] = true;
@@ -116,9 +116,8 @@ static berth_status choose(nearing *n)
 	size_t n_sets = (size_t)1 << n->n_devs, size = n_sets * N_LAST;
 	int64_t *best, *next;
 	int8_t *from;
-	BERTH_TRY(BERTH_NEW(n->tmp, best, size, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, next, size, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, from, size * (size_t)n->n_layers, n->err));
+	BERTH_TRY_NEW(n->tmp, size, n->err, best, next);
+	BERTH_TRY_NEW(n->tmp, size * (size_t)n->n_layers, n->err, from);
 	for (size_t i = 0; i < size; i++)
 		best[i] = NEVER;
 	best[ON_CPU] = 0;
@@ -205,8 +204,7 @@ static berth_status check_memory(const nearing *n, bool *fits)
 {
 	int32_t n_all = n->x->s->n_devs;
 	int64_t *now, *was;
-	BERTH_TRY(BERTH_NEW(n->tmp, now, n_all, n->err));
-	BERTH_TRY(BERTH_NEW(n->tmp, was, n_all, n->err));
+	BERTH_TRY_NEW(n->tmp, n_all, n->err, now, was);
 	*fits = true;
 	BERTH_TRY(berth_held_bytes(n->x->g, n->op_dev, n_all, n->tmp, now, n->err));
 	BERTH_TRY(berth_held_bytes(n->x->g, n->x->op_dev, n_all, n->tmp, was, n->err));
@@ -223,7 +221,7 @@ static berth_status count_layers(nearing *n, bool *can)
 	int64_t count[N_LAST] = {0}, sum[N_LAST] = {0};
 	int32_t *at, next = 0;
 	bool done[N_LAST] = {false};
-	BERTH_TRY(BERTH_NEW(n->tmp, at, n->n_layers, n->err));
+	BERTH_TRY_NEW(n->tmp, n->n_layers, n->err, at);
 	for (int32_t op = 0; op < n->x->g->n_ops; op++)
 		if (n->op_layer[op] >= 0 && n->x->g->op_state_bytes[op] > 0)
 			at[n->op_layer[op]] = column_of(n, n->x->op_dev[op]);
@@ -257,7 +255,7 @@ static berth_status mend_memory(nearing *n)
 	BERTH_TRY(check_memory(n, &fits));
 	if (fits)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(n->tmp, n->unit, n->n_layers, n->err));
+	BERTH_TRY_NEW(n->tmp, n->n_layers, n->err, n->unit);
 	BERTH_TRY(count_layers(n, &can));
 	if (!can) {
 		n->unit = kept;
@@ -294,11 +292,9 @@ berth_status llama_nearest(const berth_export_source *x, const berth_gguf_list *
 	nearing n = {
 		.x = x, .file = file, .n_layers = file->n_layers, .op_dev = op_dev, .tmp = tmp, .err = err};
 	int32_t n_ops = n.x->g->n_ops;
-	BERTH_TRY(BERTH_NEW(n.tmp, n.op_layer, n_ops, n.err));
-	BERTH_TRY(BERTH_NEW(n.tmp, n.weight, n_ops, n.err));
-	BERTH_TRY(BERTH_NEW(n.tmp, n.whole, n.n_layers, n.err));
-	BERTH_TRY(BERTH_NEW(n.tmp, n.unit, n.n_layers, n.err));
-	BERTH_TRY(BERTH_NEW(n.tmp, n.cost, (size_t)n.n_layers * N_LAST, n.err));
+	BERTH_TRY_NEW(n.tmp, n_ops, n.err, n.op_layer, n.weight);
+	BERTH_TRY_NEW(n.tmp, n.n_layers, n.err, n.whole, n.unit);
+	BERTH_TRY_NEW(n.tmp, (size_t)n.n_layers * N_LAST, n.err, n.cost);
 	memcpy(n.op_dev, n.x->op_dev, (size_t)n_ops * sizeof *n.op_dev);
 	BERTH_TRY(find_devices(&n));
 	BERTH_TRY(weigh(&n));

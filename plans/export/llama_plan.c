@@ -297,11 +297,9 @@ static berth_status make(planning *p, int32_t n_devs)
 	llama_plan *o = p->out;
 	BERTH_TRY(index_ops(p));
 	*o = (llama_plan){.n_layers = p->file->n_layers};
-	BERTH_TRY(BERTH_NEW(p->mem, o->unit_dev, o->n_layers + 1, p->err));
-	BERTH_TRY(BERTH_NEW(p->mem, o->dev, n_devs + 1, p->err));
-	BERTH_TRY(BERTH_NEW(p->mem, o->dev_units, n_devs + 1, p->err));
-	BERTH_TRY(BERTH_NEW(p->mem, o->tensor_dev, p->file->n_tensors, p->err));
-	BERTH_TRY(BERTH_NEW(p->mem, o->told, p->file->n_tensors, p->err));
+	BERTH_TRY_NEW(p->mem, o->n_layers + 1, p->err, o->unit_dev);
+	BERTH_TRY_NEW(p->mem, n_devs + 1, p->err, o->dev, o->dev_units);
+	BERTH_TRY_NEW(p->mem, p->file->n_tensors, p->err, o->tensor_dev, o->told);
 	int32_t embed = find(p, "token_embd.weight"), output = find(p, "output.weight");
 	if (embed < 0 || output < 0)
 		return berth_fail(p->err, BERTH_EUNSUPPORTED,

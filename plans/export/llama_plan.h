@@ -4,8 +4,7 @@
  * layers, a device once. The output counts as one layer more, the embedding stands on the CPU. Beside that
  * any tensor can be told to lie elsewhere. The operator that uses it follows it. The cache stays with the
  * layer, and operators without weights run beside their neighbours. */
-#ifndef BERTH_LLAMA_PLAN_H
-#define BERTH_LLAMA_PLAN_H
+#pragma once
 
 #include "exporters.h"
 #include "gguf.h"
@@ -155,5 +154,3 @@ berth_status llama_fit(const berth_gguf_list *file, const llama_machine *m, bert
  * O(ops * devs + layers * 2^devs * devs^2). */
 berth_status llama_nearest(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
                            int32_t *op_dev, berth_err *err);
-
-#endif

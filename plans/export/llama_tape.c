@@ -120,9 +120,8 @@ static void finish(running *r, int32_t i)
 static berth_status run(running *r, berth_arena *tmp, berth_err *err)
 {
 	const llama_tape *t = r->t;
-	BERTH_TRY(BERTH_NEW(tmp, r->free, t->n + 2, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->at, t->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, r->uses, t->n, err));
+	BERTH_TRY_NEW(tmp, t->n + 2, err, r->free);
+	BERTH_TRY_NEW(tmp, t->n, err, r->at, r->uses);
 	r->free[0] = (block){0, INT64_MAX / 2};
 	r->n_free = 1;
 	for (int32_t i = 0; i < t->n; i++) {

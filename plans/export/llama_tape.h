@@ -3,8 +3,7 @@
  * Its rule: a result takes the place of an argument of the same size that nothing else needs, where the
  * operator can; else the smallest free block that is large enough; else the open end. What was used for the
  * last time is free from then on, and joins free neighbours. The sum is the highest end. */
-#ifndef BERTH_LLAMA_TAPE_H
-#define BERTH_LLAMA_TAPE_H
+#pragma once
 
 #include "arena.h"
 
@@ -31,5 +30,3 @@ berth_status llama_tape_add(llama_tape *t, llama_step step, int32_t *index, bert
 
 /* Bytes of all. tmp is scratch, reset at exit. O(steps * free blocks). Fails: BERTH_ENOMEM. */
 berth_status llama_tape_bytes(const llama_tape *t, berth_arena *tmp, int64_t *bytes, berth_err *err);
-
-#endif

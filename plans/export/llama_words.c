@@ -76,10 +76,7 @@ berth_status llama_names_read(const char *const *dev_name, const char *const *de
 	bool *used;
 	size_t len;
 	*out = (llama_names){0};
-	BERTH_TRY(BERTH_NEW(mem, used, n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->device, n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->buffer, n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->is_cpu, n_devs, err));
+	BERTH_TRY_NEW(mem, n_devs, err, used, out->device, out->buffer, out->is_cpu);
 	for (int32_t op = 0; op < n_ops; op++)
 		used[op_dev[op]] = true;
 	for (int32_t d = 0; d < n_devs; d++) {
@@ -135,12 +132,10 @@ typedef struct grouping {
 static berth_status index_layers(grouping *g, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = g->file->n_tensors, n_layers = g->file->n_all_layers;
-	BERTH_TRY(BERTH_NEW(tmp, g->layer, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, g->rest, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, g->done, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, g->member, n_layers, err));
-	BERTH_TRY(BERTH_NEW(tmp, g->layer_off, n_layers + 3, err));
-	BERTH_TRY(BERTH_NEW(tmp, g->layer_tensor, n, err));
+	BERTH_TRY_NEW(tmp, n, err, g->layer, g->rest, g->done);
+	BERTH_TRY_NEW(tmp, n_layers, err, g->member);
+	BERTH_TRY_NEW(tmp, n_layers + 3, err, g->layer_off);
+	BERTH_TRY_NEW(tmp, n, err, g->layer_tensor);
 	for (int32_t t = 0; t < n; t++) {
 		g->layer[t] = berth_gguf_layer_of(g->file->name[t], &g->rest[t]);
 		if (g->layer[t] >= n_layers)
@@ -294,7 +289,7 @@ static berth_status check_patterns(const grouping *g, const llama_names *names, 
                                    const llama_overrides *o, berth_arena *tmp, berth_err *err)
 {
 	const char **found;
-	BERTH_TRY(BERTH_NEW(tmp, found, g->file->n_tensors, err));
+	BERTH_TRY_NEW(tmp, g->file->n_tensors, err, found);
 	for (int32_t i = 0; i < o->n; i++)
 		BERTH_TRY(match(&o->item[i], g->file, found, err));
 	for (int32_t t = 0; t < g->file->n_tensors; t++) {
@@ -320,7 +315,7 @@ berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list 
 	bool *by_experts;
 	size_t cap = 0;
 	BERTH_TRY(index_layers(&g, tmp, err));
-	BERTH_TRY(BERTH_NEW(tmp, by_experts, g.file->n_tensors, err));
+	BERTH_TRY_NEW(tmp, g.file->n_tensors, err, by_experts);
 	out->cpu_experts = cpu_experts(&g, by_experts);
 	memcpy(g.done, by_experts, (size_t)g.file->n_tensors * sizeof *g.done);
 	for (int32_t t = 0; t < g.file->n_tensors; t++) {

@@ -69,8 +69,7 @@ berth_status name_parts_new(const char *const *name, const int32_t *owner, int32
 		bytes += strlen(name[i]);
 	if (bytes >= INT32_MAX)
 		return berth_fail(err, BERTH_EUNSUPPORTED, "names of more than 2 GiB");
-	BERTH_TRY(BERTH_NEW(mem, out->node, bytes + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, order, bytes + 1, err));
+	BERTH_TRY_NEW(mem, bytes + 1, err, out->node, order);
 	for (int32_t i = 0; i < n; i++)
 		add_name(out, name[i], owner[i]);
 	link_nodes(out, order);

@@ -1,8 +1,7 @@
 /* Which beginnings of names are parts of other names: a trie of all names with the links of Aho and Corasick
  * (CACM 18, 1975). The link of a beginning is its longest end that is a beginning, too; so a beginning is a
  * part of just those names whose way down the trie meets the tree of links below it. */
-#ifndef BERTH_NAME_PARTS_H
-#define BERTH_NAME_PARTS_H
+#pragma once
 
 #include "arena.h"
 
@@ -40,5 +39,3 @@ void name_parts_take(name_parts *x, const char *name, size_t size);
 
 /* Is a beginning that was taken a part of this one of the names? O(bytes of the name). */
 bool name_parts_taken(name_parts *x, const char *name);
-
-#endif

@@ -12,7 +12,7 @@ berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *last; /* [n_devs] 1 + the parameter that was counted there last */
-	BERTH_TRY(BERTH_NEW(tmp, last, n_devs, err));
+	BERTH_TRY_NEW(tmp, n_devs, err, last);
 	memset(held, 0, (size_t)n_devs * sizeof *held);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		held[op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
@@ -59,12 +59,9 @@ static berth_status weigh(fitting *f, const int32_t *plan, const berth_granulari
                           const int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = f->p->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, f->held, f->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->bytes, f->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->at, f->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->moved, f->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->room, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, f->ops, (size_t)f->n_blocks * (size_t)n, err));
+	BERTH_TRY_NEW(tmp, f->n_blocks, err, f->held, f->bytes, f->at, f->moved);
+	BERTH_TRY_NEW(tmp, n, err, f->room);
+	BERTH_TRY_NEW(tmp, (size_t)f->n_blocks * (size_t)n, err, f->ops);
 	for (int32_t op = 0; op < f->p->n_ops; op++) {
 		int32_t b = blocks->op_block[op], *ops = f->ops + (ptrdiff_t)b * n;
 		int64_t held = held_by(f->p->g, op);
@@ -167,7 +164,7 @@ berth_status berth_nearest_fit(const berth_problem *p, const int32_t *plan, cons
 	fitting f = {.p = p, .n_blocks = blocks->n_blocks};
 	int32_t *kept;
 	size_t n = (size_t)p->n_ops;
-	BERTH_TRY(BERTH_NEW(tmp, kept, n, err));
+	BERTH_TRY_NEW(tmp, n, err, kept);
 	memcpy(kept, op_dev, n * sizeof *kept);
 	BERTH_TRY(weigh(&f, plan, blocks, op_dev, tmp, err));
 	BERTH_TRY(fit(&f, blocks, tmp, op_dev, err));
@@ -184,7 +181,7 @@ berth_status berth_nearest_split(const int32_t *op_dev, const berth_granularity 
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *dev; /* of the block's first operator, + 1 */
-	BERTH_TRY(BERTH_NEW(tmp, dev, blocks->n_blocks, err));
+	BERTH_TRY_NEW(tmp, blocks->n_blocks, err, dev);
 	*first = -1;
 	for (int32_t op = 0; op < n_ops; op++) {
 		int32_t b = blocks->op_block[op];
@@ -226,8 +223,8 @@ berth_status berth_nearest_blocks(const berth_export_source *x, const berth_gran
 	int32_t n = x->s->n_devs;
 	int64_t *share;
 	int32_t *dev;
-	BERTH_TRY(BERTH_NEW(tmp, share, (size_t)blocks->n_blocks * (size_t)n, err));
-	BERTH_TRY(BERTH_NEW(tmp, dev, blocks->n_blocks, err));
+	BERTH_TRY_NEW(tmp, (size_t)blocks->n_blocks * (size_t)n, err, share);
+	BERTH_TRY_NEW(tmp, blocks->n_blocks, err, dev);
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		add_op(x, op, share + (size_t)blocks->op_block[op] * (size_t)n);
 	for (int32_t b = 0; b < blocks->n_blocks; b++)

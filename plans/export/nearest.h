@@ -1,6 +1,5 @@
 /* The plan of whole blocks nearest to another plan: for targets that plan by layers. */
-#ifndef BERTH_NEAREST_H
-#define BERTH_NEAREST_H
+#pragma once
 
 #include "exporters.h"
 #include "granularity.h"
@@ -39,5 +38,3 @@ berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32
  * Fails: BERTH_ENOMEM. At most n_blocks simulations, and as many times O(n_blocks * devs). */
 berth_status berth_nearest_fit(const berth_problem *p, const int32_t *plan, const berth_granularity *blocks,
                                berth_arena *tmp, int32_t *op_dev, bool *fits, berth_err *err);
-
-#endif

@@ -9,7 +9,7 @@ static berth_status follow(onnx_placed *p, berth_arena *tmp, int32_t otherwise, 
 {
 	const onnx_model *m = &p->m;
 	int32_t *value_dev;
-	BERTH_TRY(BERTH_NEW(tmp, value_dev, m->n_values, err));
+	BERTH_TRY_NEW(tmp, m->n_values, err, value_dev);
 	for (size_t v = 0; v < m->n_values; v++)
 		value_dev[v] = -1;
 	for (size_t i = m->n_nodes; i-- > 0;) {
@@ -42,8 +42,7 @@ berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onn
 			"%s: the model calls functions of its own, whose nodes stand in the file once for "
 			"all calls; put them in place of the calls first (onnx.inliner)",
 			from->name);
-	BERTH_TRY(BERTH_NEW(tmp, p.node_dev, p.m.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(tmp, p.node_op, p.m.n_nodes, err));
+	BERTH_TRY_NEW(tmp, p.m.n_nodes, err, p.node_dev, p.node_op);
 	for (size_t i = 0; i < p.m.n_nodes; i++) {
 		bool folded = p.m.node[i].folded;
 		p.node_op[i] = folded ? -1 : op;

@@ -1,7 +1,6 @@
 /* The nodes of an ONNX file under a plan, and their labels: the key layer_ann of a node's metadata, which
  * ONNX Runtime and Netron know. */
-#ifndef BERTH_ONNX_PLACED_H
-#define BERTH_ONNX_PLACED_H
+#pragma once
 
 #include "exporters.h"
 #include "onnx_model.h"
@@ -34,5 +33,3 @@ bool onnx_label_is(const onnx_wire *w, const onnx_field *f);
 
 /* The field. */
 void onnx_label_put(berth_strbuf *b, berth_arena *tmp, const char *label);
-
-#endif

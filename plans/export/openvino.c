@@ -73,7 +73,7 @@ static berth_status put_nodes(const onnx_placed *p, const char *const *theirs, b
 	naming x = {.p = p, .theirs = theirs, .w = w, .err = err};
 	int32_t *dev;
 	berth_strmap_init(&x.first, tmp);
-	BERTH_TRY(BERTH_NEW(tmp, dev, p->m.n_nodes, err));
+	BERTH_TRY_NEW(tmp, p->m.n_nodes, err, dev);
 	x.dev = dev;
 	for (size_t i = 0; i < p->m.n_nodes; i++) {
 		const int32_t node = p->m.order[i];

@@ -1,6 +1,5 @@
 /* Execution providers of ONNX Runtime that the devices of a plan stand for. Inside of plans/export. */
-#ifndef BERTH_ORT_PROVIDERS_H
-#define BERTH_ORT_PROVIDERS_H
+#pragma once
 
 #include "exporters.h"
 
@@ -37,5 +36,3 @@ bool ort_fused_pair(const berth_graph *g, int32_t a, int32_t b);
 /* Note how many such pairs the plan cuts: from optimisation level 1 on the first operator's device would have
  * both, or the fusion is lost. Fails: BERTH_ENOMEM. O(edges). */
 berth_status ort_fused_note(const berth_export_source *x, berth_export_out *out, berth_err *err);
-
-#endif

@@ -126,7 +126,7 @@ static berth_status write_rules(const berth_export_source *x, berth_arena *tmp, 
 	const int32_t cpu = is_picky(provider, x->s->n_devs) ? ort_cpu_of(provider, x->s->n_devs) : -1;
 	onnx_placed_fold(&placed, cpu);
 	BERTH_TRY(list_nodes(&placed, cpu >= 0, tmp, &nodes, err));
-	BERTH_TRY(BERTH_NEW(tmp, list, x->s->n_devs, err));
+	BERTH_TRY_NEW(tmp, x->s->n_devs, err, list);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		list[d].mem = tmp;
 	BERTH_TRY(make_rules(&nodes, tmp, list, err));

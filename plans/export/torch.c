@@ -31,7 +31,7 @@ static berth_status name_devices(const berth_export_source *x, berth_arena *tmp,
 		{"cpu", "cpu"}, {"xpu", "xpu:0"}, {"mps", "mps"}, {NULL, NULL}};
 	berth_export_source named = *x;
 	const char **told;
-	BERTH_TRY(BERTH_NEW(tmp, told, x->s->n_devs, err));
+	BERTH_TRY_NEW(tmp, x->s->n_devs, err, told);
 	BERTH_TRY(berth_export_number_gpus(x, "cuda:", told, out->mem, err));
 	named.theirs = told;
 	BERTH_TRY(berth_export_theirs(&named, usual, "device of PyTorch", theirs, out, err));

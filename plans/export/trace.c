@@ -39,7 +39,7 @@ static berth_status lay_out(bar *b, size_t n, int32_t n_rows, int32_t *row_lanes
                             berth_err *err)
 {
 	int64_t *free_ns;
-	BERTH_TRY(BERTH_NEW(tmp, free_ns, n + 1, err));
+	BERTH_TRY_NEW(tmp, n + 1, err, free_ns);
 	for (int32_t r = 0; r < n_rows; r++)
 		row_lanes[r] = 1;
 	if (n)
@@ -171,9 +171,8 @@ static berth_status put_devices(berth_json_out *w, const berth_problem *p, const
 {
 	bar *b;
 	int32_t *lanes, *tid, next = 1;
-	BERTH_TRY(BERTH_NEW(tmp, b, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, lanes, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, tid, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_ops, err, b);
+	BERTH_TRY_NEW(tmp, p->n_devs, err, lanes, tid);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		b[op] = (bar){t->start_ns[op], t->end_ns[op], t->op_dev[op], 0, op};
 	BERTH_TRY(lay_out(b, (size_t)p->n_ops, p->n_devs, lanes, tmp, err));
@@ -204,9 +203,8 @@ static berth_status put_channels(berth_json_out *w, const berth_problem *p, cons
 	bar *b;
 	int32_t *lanes, *tid, next = 1;
 	char label[256];
-	BERTH_TRY(BERTH_NEW(tmp, b, t->n_hops, err));
-	BERTH_TRY(BERTH_NEW(tmp, lanes, p->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, tid, p->s->n_channels, err));
+	BERTH_TRY_NEW(tmp, t->n_hops, err, b);
+	BERTH_TRY_NEW(tmp, p->s->n_channels, err, lanes, tid);
 	for (size_t h = 0; h < t->n_hops; h++)
 		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, p->s->link_channel[t->hops[h].link], 0,
 		             (int32_t)h};

@@ -1,7 +1,6 @@
 /* What engines do when they are told nothing about devices, where that is known: the defaults that plans are
  * priced beside when they are exported. */
-#ifndef BERTH_ENGINE_DEFAULT_H
-#define BERTH_ENGINE_DEFAULT_H
+#pragma once
 
 #include "exporters.h"
 
@@ -23,5 +22,3 @@ bool berth_engine_default_runs(const berth_engine_default *e, const char *format
  * is not known. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM, as readers of the model. */
 berth_status berth_engine_default_of(const berth_engine_default *e, const berth_export_source *x,
                                      berth_arena *tmp, int32_t *op_dev, const char **why, berth_err *err);
-
-#endif

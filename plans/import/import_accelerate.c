@@ -97,7 +97,7 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 	modules x = {.m = m, .tmp = tmp};
 	berth_strmap_init(&x.index, tmp);
 	BERTH_TRY(import_map_each(m, keep, &x, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.used, x.n, err));
+	BERTH_TRY_NEW(tmp, x.n, err, x.used);
 	for (int32_t op = 0; op < m->x->g->n_ops; op++)
 		BERTH_TRY(place_op(&x, op, err));
 	for (int32_t i = 0; i < x.n; i++)

@@ -173,8 +173,7 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
 	if (!tensor)
 		return berth_nomem(err);
-	BERTH_TRY(override(r, tensor, word, err));
-	return BERTH_OK;
+	return override(r, tensor, word, err);
 }
 
 static berth_status read_lines(reading *r, berth_err *err)
@@ -255,7 +254,7 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 {
 	reading r = {.m = m, .tmp = tmp};
 	BERTH_TRY(list_tensors(&r, err));
-	BERTH_TRY(BERTH_NEW(tmp, r.op_override, m->x->g->n_ops, err));
+	BERTH_TRY_NEW(tmp, m->x->g->n_ops, err, r.op_override);
 	begin_anew(&r);
 	BERTH_TRY(read_lines(&r, err));
 	if (!r.n_layers)

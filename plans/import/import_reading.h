@@ -1,6 +1,5 @@
 /* What readers of engines' choices share. Inside of plans/import. */
-#ifndef BERTH_IMPORT_READING_H
-#define BERTH_IMPORT_READING_H
+#pragma once
 
 #include "importers.h"
 #include "text.h"
@@ -78,5 +77,3 @@ typedef berth_status import_map_visit(void *ctx, const char *name, int32_t word,
 /* Visit each member of m's text. Fails: BERTH_EFORMAT (no such object; a name that is there twice is none of
  * ours to tell), BERTH_ENOMEM, as visit. */
 berth_status import_map_each(berth_import *m, import_map_visit *visit, void *ctx, berth_err *err);
-
-#endif

@@ -90,7 +90,7 @@ static berth_status start(berth_import *m, berth_err *err)
 	berth_strmap_init(&m->words, m->tmp);
 	berth_strmap_init(&m->unknowns, m->tmp);
 	BERTH_TRY(berth_strmap_reserve(&m->ops, (size_t)g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->op_word, g->n_ops, err));
+	BERTH_TRY_NEW(m->tmp, g->n_ops, err, m->op_word);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		BERTH_TRY(berth_strmap_add(&m->ops, g->op_name[op], op, &found, err));
 		m->op_word[op] = -1;
@@ -109,8 +109,8 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	                           .note = m->note};
 	if (n && !m->unknown && !berth_import_n_told(m))
 		return berth_fail(err, BERTH_EFORMAT, "%s: it names no operator", m->x->file);
-	BERTH_TRY(BERTH_NEW(m->mem, out->op_dev, n, err));
-	BERTH_TRY(BERTH_NEW(m->mem, out->device, m->n_words, err));
+	BERTH_TRY_NEW(m->mem, n, err, out->op_dev);
+	BERTH_TRY_NEW(m->mem, m->n_words, err, out->device);
 	BERTH_TRY(berth_import_devices(m, out->device, err));
 	for (int32_t op = 0; op < n; op++) {
 		out->op_dev[op] = m->op_word[op] < 0 ? -1 : out->device[m->op_word[op]].dev;
@@ -270,8 +270,8 @@ static berth_status take_plan(taking *t, const berth_json *all, berth_err *err)
 	BERTH_TRY(berth_json_array(all, "devices", true, &devices, err));
 	BERTH_TRY(berth_json_array(all, "placement", true, &placement, err));
 	t->plan.n_devices = berth_json_count(&devices);
-	BERTH_TRY(BERTH_NEW(t->mem, t->plan.device, t->plan.n_devices, err));
-	BERTH_TRY(BERTH_NEW(t->mem, t->plan.op_dev, t->x->g->n_ops, err));
+	BERTH_TRY_NEW(t->mem, t->plan.n_devices, err, t->plan.device);
+	BERTH_TRY_NEW(t->mem, t->x->g->n_ops, err, t->plan.op_dev);
 	BERTH_TRY(berth_json_each(&devices, take_device, t, err));
 	BERTH_TRY(berth_json_each(&placement, take_op, t, err));
 	return t->at == t->x->g->n_ops ? BERTH_OK

@@ -1,8 +1,7 @@
 /* What engines chose, read back into placements: profiles, logs and maps of other programs. One table of
  * readers, which tell words for devices operator by operator; what the words mean, and where operators stand
  * that no word was told of, is the same for all. Files are strangers' bytes. */
-#ifndef BERTH_IMPORTERS_H
-#define BERTH_IMPORTERS_H
+#pragma once
 
 #include "graph_format.h"
 #include "system.h"
@@ -88,5 +87,3 @@ berth_status berth_import_read_apart(const berth_import_source *x, const char *f
 /* Is more than half of g not named, by a file of a kind that names what it places? An engine that fuses
  * operators names few of them. */
 bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g);
-
-#endif

@@ -4,8 +4,7 @@
  * Names out of models are text and stay text. The document is escaped for its place. The script makes nodes
  * and texts only, never markup. The page's own policy forbids everything but this one style and this one
  * script, told by their digests. */
-#ifndef BERTH_PAGE_H
-#define BERTH_PAGE_H
+#pragma once
 
 #include "json.h"
 
@@ -29,5 +28,3 @@ berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **te
 
 extern const unsigned char berth_page_style[], berth_page_script[];
 extern const size_t berth_page_style_size, berth_page_script_size;
-
-#endif

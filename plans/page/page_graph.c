@@ -127,7 +127,7 @@ berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp
 {
 	BERTH_SCRATCH(tmp);
 	const char **name;
-	BERTH_TRY(BERTH_NEW(mem, name, BERTH_PAGE_GROUPS, err));
+	BERTH_TRY_NEW(mem, BERTH_PAGE_GROUPS, err, name);
 	*label = name;
 	for (*words = MOST_WORDS; *words > 0; --*words) {
 		bool ok = false;
@@ -181,9 +181,7 @@ static int by_bytes(const void *ctx, int32_t a, int32_t b)
 static berth_status collect(const view *v, edges *out, berth_err *err)
 {
 	const berth_graph *g = v->p->g;
-	BERTH_TRY(BERTH_NEW(v->tmp, out->from, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, out->to, g->n_edges, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, out->bytes, g->n_edges, err));
+	BERTH_TRY_NEW(v->tmp, g->n_edges, err, out->from, out->to, out->bytes);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t from = v->op_node[g->tensor_producer[t]],
@@ -201,11 +199,7 @@ static berth_status collect(const view *v, edges *out, berth_err *err)
 static berth_status join(const view *v, const edges *all, edges *out, berth_err *err)
 {
 	int32_t *order, *scratch;
-	BERTH_TRY(BERTH_NEW(v->tmp, order, all->n, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, scratch, all->n, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, out->from, all->n, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, out->to, all->n, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, out->bytes, all->n, err));
+	BERTH_TRY_NEW(v->tmp, all->n, err, order, scratch, out->from, out->to, out->bytes);
 	for (int32_t i = 0; i < all->n; i++)
 		order[i] = i;
 	berth_sort(order, (size_t)all->n, scratch, by_ends, all);
@@ -228,8 +222,7 @@ static berth_status put_edges(berth_json_out *w, const view *v, page_left *left,
 	char a[32], b[32];
 	BERTH_TRY(collect(v, &all, err));
 	BERTH_TRY(join(v, &all, &e, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, order, e.n, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, scratch, e.n, err));
+	BERTH_TRY_NEW(v->tmp, e.n, err, order, scratch);
 	for (int32_t i = 0; i < e.n; i++)
 		order[i] = i;
 	int32_t n = e.n < BERTH_PAGE_EDGES ? e.n : BERTH_PAGE_EDGES;
@@ -253,8 +246,7 @@ static berth_status put_groups(berth_json_out *w, const view *v, berth_err *err)
 {
 	int64_t *ops, *ns;
 	size_t n_devs = (size_t)v->p->n_devs;
-	BERTH_TRY(BERTH_NEW(v->tmp, ops, (size_t)v->n_nodes * n_devs, err));
-	BERTH_TRY(BERTH_NEW(v->tmp, ns, (size_t)v->n_nodes * n_devs, err));
+	BERTH_TRY_NEW(v->tmp, (size_t)v->n_nodes * n_devs, err, ops, ns);
 	for (int32_t op = 0; op < v->p->n_ops; op++) {
 		size_t at = (size_t)v->op_node[op] * n_devs + (size_t)v->t->op_dev[op];
 		ops[at]++;
@@ -286,7 +278,7 @@ static berth_status put_layers(berth_json_out *w, const view *v, berth_arena *me
 	berth_status st = berth_granularity_find(v->p->g, BERTH_GRAIN_LAYER, mem, v->tmp, &x, NULL);
 	if (st != BERTH_OK)
 		return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
-	BERTH_TRY(BERTH_NEW(v->tmp, row_op, v->p->n_ops, err));
+	BERTH_TRY_NEW(v->tmp, v->p->n_ops, err, row_op);
 	for (int32_t op = 0; op < v->p->n_ops; op++)
 		row_op[v->op_node[op]] = op;
 	berth_json_open(w, "layers", '[');
@@ -304,7 +296,7 @@ static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int3
 {
 	int32_t *op_node;
 	char a[32], b[32], how[64] = "by runs in topological order, as their names share no words";
-	BERTH_TRY(BERTH_NEW(mem, op_node, v->p->n_ops, err));
+	BERTH_TRY_NEW(mem, v->p->n_ops, err, op_node);
 	BERTH_TRY(page_group(v->p->g, mem, v->tmp, op_node, &v->label, &v->n_nodes, words, err));
 	v->op_node = op_node;
 	if (*words < 0)

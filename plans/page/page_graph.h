@@ -1,6 +1,5 @@
 /* What a page leaves out, in plain words. */
-#ifndef BERTH_PAGE_GRAPH_H
-#define BERTH_PAGE_GRAPH_H
+#pragma once
 
 #include "json.h"
 #include "timeline.h"
@@ -45,5 +44,3 @@ berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp
 berth_status page_put_graph(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
                             const int32_t *op_row, bool grouped, page_left *left, berth_arena *mem,
                             berth_arena *tmp, berth_err *err);
-
-#endif

@@ -48,9 +48,7 @@ static berth_status choose_ops(plan *x, berth_err *err)
 {
 	int32_t n = x->p->n_ops, *scratch;
 	char a[32], b[32], c[32];
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op, n, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, x->op_row, n, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, scratch, n, err));
+	BERTH_TRY_NEW(x->tmp, n, err, x->op, x->op_row, scratch);
 	for (int32_t op = 0; op < n; op++) {
 		x->op[op] = op;
 		x->op_row[op] = -1;
@@ -199,7 +197,7 @@ static void add_parts(double *part, double part_ns, int64_t start_ns, int64_t en
 static berth_status put_rest(berth_json_out *w, const plan *x, berth_err *err)
 {
 	double *part, part_ns = fmax((double)x->t->r.latency_ns / N_PARTS, 1);
-	BERTH_TRY(BERTH_NEW(x->tmp, part, (size_t)x->p->n_devs * N_PARTS, err));
+	BERTH_TRY_NEW(x->tmp, (size_t)x->p->n_devs * N_PARTS, err, part);
 	for (int32_t op = 0; op < x->p->n_ops; op++)
 		if (x->op_row[op] < 0)
 			add_parts(part + (size_t)x->t->op_dev[op] * N_PARTS, part_ns, x->t->start_ns[op],
@@ -300,8 +298,7 @@ static berth_status put_transfers(berth_json_out *w, plan *x, berth_err *err)
 	size_t all = x->t->n_hops, n = all < BERTH_PAGE_HOPS ? all : BERTH_PAGE_HOPS;
 	int32_t *hop, *scratch;
 	char a[32], b[32];
-	BERTH_TRY(BERTH_NEW(x->tmp, hop, all, err));
-	BERTH_TRY(BERTH_NEW(x->tmp, scratch, all, err));
+	BERTH_TRY_NEW(x->tmp, all, err, hop, scratch);
 	for (size_t i = 0; i < all; i++)
 		hop[i] = (int32_t)i;
 	if (n < all) {
@@ -338,7 +335,7 @@ static berth_status put_memory(berth_json_out *w, plan *x, berth_err *err)
 		parts = n_devs <= 10 ? BERTH_PAGE_STEPS / 2 : 10 * BERTH_PAGE_STEPS / 2 / n_devs;
 	int64_t all = 0, kept = 0;
 	char a[32], b[32];
-	BERTH_TRY(BERTH_NEW(x->mem, c, n_devs, err));
+	BERTH_TRY_NEW(x->mem, n_devs, err, c);
 	BERTH_TRY(berth_memory_curves(x->p, x->t->op_dev, x->t->op_order, x->mem, x->tmp, c, err));
 	berth_json_open(w, "memory", '[');
 	for (int32_t d = 0; d < n_devs; d++) {
@@ -386,7 +383,7 @@ berth_status berth_page_put_plan(berth_json_out *w, const berth_problem *p, cons
 	BERTH_SCRATCH(tmp);
 	plan x = {.p = p, .t = t, .mem = mem, .tmp = tmp};
 	BERTH_TRY(choose_ops(&x, err));
-	BERTH_TRY(BERTH_NEW(x.tmp, x.slack_ns, x.p->n_ops, err));
+	BERTH_TRY_NEW(x.tmp, x.p->n_ops, err, x.slack_ns);
 	BERTH_TRY(berth_slack(x.p, x.t, x.slack_ns, x.mem, err));
 	berth_json_open(w, "plan", '{');
 	BERTH_TRY(put_chain(w, &x, err));

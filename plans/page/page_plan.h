@@ -1,6 +1,5 @@
 /* A simulated placement for a page: what ran when on which device, transfers, memory, the graph. */
-#ifndef BERTH_PAGE_PLAN_H
-#define BERTH_PAGE_PLAN_H
+#pragma once
 
 #include "json.h"
 #include "timeline.h"
@@ -16,5 +15,3 @@ enum {
  * simulation, and O((ops + hops) log). */
 berth_status berth_page_put_plan(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
                                  berth_arena *mem, berth_arena *tmp, berth_err *err);
-
-#endif

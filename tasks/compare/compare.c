@@ -130,7 +130,7 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
                               berth_compare_summary *s, berth_err *err)
 {
 	double *value;
-	BERTH_TRY(BERTH_NEW(tmp, value, n, err));
+	BERTH_TRY_NEW(tmp, n, err, value);
 	for (int32_t i = 0; i < n; i++) {
 		s->evaluations += (double)row[i].evaluations / n;
 		s->solve_s += row[i].solve_s / n;
@@ -259,9 +259,8 @@ static void add_up(const table *t, int32_t method, berth_compare_overall *o)
 static berth_status over_instances(table *t, berth_arena *tmp, berth_compare_overall *out, berth_err *err)
 {
 	double *p, *corrected;
-	BERTH_TRY(BERTH_NEW(tmp, t->x, t->n_instances, err));
-	BERTH_TRY(BERTH_NEW(tmp, p, t->n_methods, err));
-	BERTH_TRY(BERTH_NEW(tmp, corrected, t->n_methods, err));
+	BERTH_TRY_NEW(tmp, t->n_instances, err, t->x);
+	BERTH_TRY_NEW(tmp, t->n_methods, err, p, corrected);
 	for (int32_t m = 0; m < t->n_methods; m++) {
 		out[m] = (berth_compare_overall){0};
 		add_up(t, m, &out[m]);

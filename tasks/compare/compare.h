@@ -1,6 +1,5 @@
 /* Methods side by side: equal budgets, the same bound, several seeds, and what can be said from them. */
-#ifndef BERTH_COMPARE_H
-#define BERTH_COMPARE_H
+#pragma once
 
 #include "solve.h"
 #include "statistics.h"
@@ -87,5 +86,3 @@ typedef struct berth_compare_overall {
 berth_status berth_compare_over_instances(const berth_compare_summary *summary, int32_t n_instances,
                                           int32_t n_methods, int32_t single, int32_t against,
                                           berth_arena *tmp, berth_compare_overall *out, berth_err *err);
-
-#endif

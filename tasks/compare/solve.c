@@ -55,7 +55,7 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
                            berth_err *err)
 {
 	berth_search *s;
-	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, s);
 	BERTH_TRY(berth_search_new(r->p, cfg, mem, s, err));
 	s->cfg.kept = cfg->kept;
 	s->bound = r->lower_bound;

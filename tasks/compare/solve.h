@@ -1,7 +1,6 @@
 /* One run of one method on one problem, and what is told about it: value, bound, gap, cost. The verbs place
  * and compare stand on it. */
-#ifndef BERTH_SOLVE_H
-#define BERTH_SOLVE_H
+#pragma once
 
 #include "methods.h"
 #include "placement.h"
@@ -56,5 +55,3 @@ berth_status berth_solution_tell(const berth_solution *r, berth_arena *mem, bert
 /* The answer as a placement file has it; borrows its arrays. Fails: BERTH_ENOMEM. */
 berth_status berth_solution_placement(const berth_solution *r, berth_arena *mem, berth_arena *tmp,
                                       berth_placement *out, berth_err *err);
-
-#endif

@@ -28,10 +28,10 @@ static berth_whatif_side no_side(const char *broken)
 static berth_status move_over(const asker *a, const berth_system *from, berth_whatif_row *row, berth_err *err)
 {
 	int32_t *op_dev, *as;
-	BERTH_TRY(BERTH_NEW(a->tmp, as, from->n_devs, err));
+	BERTH_TRY_NEW(a->tmp, from->n_devs, err, as);
 	for (int32_t d = 0; d < from->n_devs; d++)
 		as[d] = berth_system_find_dev(&row->s, from->dev_name[d]);
-	BERTH_TRY(BERTH_NEW(a->mem, op_dev, a->g->n_ops, err));
+	BERTH_TRY_NEW(a->mem, a->g->n_ops, err, op_dev);
 	for (int32_t op = 0; op < a->g->n_ops; op++) {
 		op_dev[op] = as[row->same.op_dev[op]];
 		if (op_dev[op] < 0) {
@@ -115,8 +115,7 @@ berth_status berth_whatif_each(const berth_graph *g, const berth_system *s, cons
                                berth_arena *mem, berth_arena *tmp, berth_whatif_rows *out, berth_err *err)
 {
 	berth_whatif_rows x = {.objective = cfg->search.objective, .n = n + 1};
-	BERTH_TRY(BERTH_NEW(mem, x.change, x.n, err));
-	BERTH_TRY(BERTH_NEW(mem, x.row, x.n, err));
+	BERTH_TRY_NEW(mem, x.n, err, x.change, x.row);
 	x.change[0] = "as it is";
 	for (int32_t i = 0; i < x.n; i++) {
 		if (i)

@@ -1,6 +1,5 @@
 /* What if the machine were another one: a placement on a changed system, as it is and solved anew. */
-#ifndef BERTH_WHATIF_H
-#define BERTH_WHATIF_H
+#pragma once
 
 #include "check.h"
 #include "solve.h"
@@ -47,5 +46,3 @@ typedef struct berth_whatif_rows {
 berth_status berth_whatif_each(const berth_graph *g, const berth_system *s, const berth_placement *placement,
                                const char *const *change, int32_t n, const berth_whatif_cfg *cfg,
                                berth_arena *mem, berth_arena *tmp, berth_whatif_rows *out, berth_err *err);
-
-#endif

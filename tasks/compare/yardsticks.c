@@ -45,7 +45,7 @@ static berth_status judge_each_device(const berth_problem *p, const berth_object
 {
 	const int32_t *order = p->s->order == BERTH_ORDER_GIVEN ? p->g->topo_op : NULL;
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(mem, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, op_dev);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		berth_timeline t;
 		berth_verdict v;
@@ -106,7 +106,7 @@ static berth_status solve_finer(const berth_graph *whole, const berth_solution *
 	quiet.progress = NULL;
 	quiet.time_from = quiet.cpu_from = 0; /* the same budget once more */
 	quiet.write_model = NULL;
-	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, p);
 	BERTH_TRY(berth_problem_new(whole, r->p->s, mem, tmp, p, err));
 	BERTH_TRY(berth_bounds_new(p, tmp, &bounds, err));
 	return berth_solve(p, &bounds, r->method, &quiet, mem, tmp, out, err);

@@ -1,7 +1,6 @@
 /* What an answer is held against: the best single device, and single operators where blocks were kept whole.
  */
-#ifndef BERTH_YARDSTICKS_H
-#define BERTH_YARDSTICKS_H
+#pragma once
 
 #include "check.h"
 #include "solve.h"
@@ -31,5 +30,3 @@ typedef struct berth_finer {
  * r was interrupted. Fails: as berth_solve does. */
 berth_status berth_finer_find(const berth_graph *whole, const berth_solution *r, const berth_search_cfg *cfg,
                               berth_arena *mem, berth_arena *tmp, berth_finer *out, berth_err *err);
-
-#endif

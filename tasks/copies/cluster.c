@@ -136,11 +136,9 @@ static berth_status compare_all(berth_cluster *c, berth_arena *tmp, berth_err *e
 {
 	const berth_system *s = c->s;
 	places x = {.s = s};
-	BERTH_TRY(BERTH_NEW(tmp, x.to, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.channel, s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.from, s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.pool, s->n_pools, err));
-	BERTH_TRY(BERTH_NEW(tmp, x.pool_from, s->n_pools, err));
+	BERTH_TRY_NEW(tmp, s->n_devs, err, x.to);
+	BERTH_TRY_NEW(tmp, s->n_channels, err, x.channel, x.from);
+	BERTH_TRY_NEW(tmp, s->n_pools, err, x.pool, x.pool_from);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		x.to[d] = d;
 	find_equal(c, &x);
@@ -216,14 +214,10 @@ berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_ar
                                berth_err *err)
 {
 	berth_cluster c = {.s = s};
-	BERTH_TRY(BERTH_NEW(mem, c.host_name, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.host_off, s->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(mem, c.host_dev, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.dev_host, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.host_lead, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.host_like, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.dev_like, s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, c.host_idle_w, s->n_devs, err));
+	BERTH_TRY_NEW(mem, s->n_devs, err, c.host_name);
+	BERTH_TRY_NEW(mem, s->n_devs + 1, err, c.host_off);
+	BERTH_TRY_NEW(mem, s->n_devs, err, c.host_dev, c.dev_host, c.host_lead, c.host_like, c.dev_like,
+	              c.host_idle_w);
 	BERTH_TRY(name_hosts(&c, err));
 	sort_devices(&c);
 	choose_leads(&c);
@@ -238,7 +232,7 @@ berth_status berth_cluster_probe(const berth_cluster *c, int64_t bytes, berth_ar
 {
 	berth_builder *b;
 	berth_graph *g;
-	BERTH_TRY(BERTH_NEW(mem, g, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, g);
 	BERTH_TRY(berth_builder_new(tmp, "probe", &b, err));
 	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "from"}, NULL, err));
 	BERTH_TRY(berth_builder_op(b, &(berth_op_spec){.name = "to"}, NULL, err));

@@ -1,7 +1,6 @@
 /* The hosts of a system: which devices belong together, which hosts are equal, and through which device a
  * host talks to the others. */
-#ifndef BERTH_CLUSTER_H
-#define BERTH_CLUSTER_H
+#pragma once
 
 #include "problem.h"
 
@@ -35,5 +34,3 @@ static inline int32_t berth_host_size(const berth_cluster *c, int32_t host)
 {
 	return c->host_off[host + 1] - c->host_off[host];
 }
-
-#endif

@@ -52,7 +52,7 @@ static berth_status list_deadlines(searcher *s, berth_arena *tmp, berth_err *err
 	int32_t n = 0, most = 0;
 	for (int32_t h = 0; h < s->n_hosts; h++)
 		most += x->host[h]->n_crews * x->n_batches;
-	BERTH_TRY(BERTH_NEW(tmp, s->deadline_ns, most, err));
+	BERTH_TRY_NEW(tmp, most, err, s->deadline_ns);
 	for (int32_t h = 0; h < s->n_hosts; h++)
 		for (int32_t i = 0; i < x->host[h]->n_crews && x->c->host_like[h] == h; i++)
 			for (int32_t b = 0; b < x->n_batches; b++)
@@ -342,20 +342,15 @@ static berth_status improve_start(searcher *s, const start *from)
 static berth_status prepare_search(searcher *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_cluster *c = s->x->c;
-	BERTH_TRY(BERTH_NEW(tmp, s->member, c->s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->most, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->best, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->by_goal, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->most_samples, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->c.host_layout, c->n_hosts, err));
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, s->member);
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, s->most, s->best, s->by_goal, s->most_samples, s->c.host_layout);
 	int32_t n = 0;
 	for (int32_t h = 0; h < c->n_hosts; h++)
 		n += s->x->host[h]->n_layouts;
-	BERTH_TRY(BERTH_NEW(tmp, s->offers, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, s->offer_host, n, err));
+	BERTH_TRY_NEW(tmp, n, err, s->offers, s->offer_host);
 	for (int32_t i = 0; i < N_STARTS; i++) {
 		s->starts[i].value = INFINITY;
-		BERTH_TRY(BERTH_NEW(tmp, s->starts[i].host_layout, c->n_hosts, err));
+		BERTH_TRY_NEW(tmp, c->n_hosts, err, s->starts[i].host_layout);
 	}
 	return list_deadlines(s, tmp, err);
 }

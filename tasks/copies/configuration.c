@@ -264,10 +264,9 @@ static berth_status alloc_graph(maker *m, berth_err *err)
 	int32_t most = hosts * (2 * hosts + 3) + 1;
 	for (int32_t k = 0; k < m->n; k++)
 		most += m->x->graph[m->member[k].batch].n_ops + 2 * m->member[k].crew->n;
-	BERTH_TRY(BERTH_NEW(m->tmp, m->op_dev, most, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->order, most, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->member_first, m->n, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->host_at, hosts, err));
+	BERTH_TRY_NEW(m->tmp, most, err, m->op_dev, m->order);
+	BERTH_TRY_NEW(m->tmp, m->n, err, m->member_first);
+	BERTH_TRY_NEW(m->tmp, hosts, err, m->host_at);
 	return berth_builder_new(m->tmp, "configuration", &m->b, err);
 }
 
@@ -368,7 +367,7 @@ static berth_status unite_copies(const berth_graph *graph, const berth_member *m
 		p->g = graph[member->batch];
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(tmp, all, p->n_copies, err));
+	BERTH_TRY_NEW(tmp, p->n_copies, err, all);
 	for (int32_t k = 0; k < p->n_copies; k++)
 		all[k] = graph[member[k].batch];
 	return berth_graph_union(all, p->n_copies, mem, tmp, &p->g, NULL, err);
@@ -393,10 +392,9 @@ static berth_status make_plan(const berth_copies *x, const berth_configuration *
 	berth_member member[BERTH_MAX_DEVS];
 	int32_t *batch;
 	p->n_copies = berth_config_members(x, c, member);
-	BERTH_TRY(BERTH_NEW(mem, batch, p->n_copies, err));
+	BERTH_TRY_NEW(mem, p->n_copies, err, batch);
 	BERTH_TRY(unite_copies(graph, member, mem, tmp, p, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_dev, p->g.n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, p->op_order, p->g.n_ops, err));
+	BERTH_TRY_NEW(mem, p->g.n_ops, err, p->op_dev, p->op_order);
 	for (int32_t k = 0, first = 0; k < p->n_copies; k++) {
 		batch[k] = member[k].batch;
 		put_copy(x, &member[k], first, p);

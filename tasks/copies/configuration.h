@@ -1,7 +1,6 @@
 /* A configuration of a cluster for data-parallel training: which hosts take part, with which copies on which
  * devices, at which batches; and what it is worth. */
-#ifndef BERTH_CONFIGURATION_H
-#define BERTH_CONFIGURATION_H
+#pragma once
 
 #include "exchange.h"
 #include "graph_union.h"
@@ -78,5 +77,3 @@ typedef struct berth_config_plan {
 berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c,
                                    const berth_graph *graph, berth_arena *mem, berth_arena *tmp,
                                    berth_config_plan *out, berth_err *err);
-
-#endif

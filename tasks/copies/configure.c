@@ -81,10 +81,10 @@ static berth_status walk_hosts(walker *w, int32_t host)
 static berth_status prepare_walk(walker *w, berth_arena *tmp, berth_err *err)
 {
 	const berth_cluster *c = w->x->c;
-	BERTH_TRY(BERTH_NEW(tmp, w->c.host_layout, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->member, c->s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->deadline_ns, c->s->n_devs * w->x->n_batches, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->before, c->n_hosts, err));
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, w->c.host_layout);
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, w->member);
+	BERTH_TRY_NEW(tmp, c->s->n_devs * w->x->n_batches, err, w->deadline_ns);
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, w->before);
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		w->before[h] = -1;
 		for (int32_t k = 0; k < h; k++)
@@ -341,9 +341,9 @@ static berth_status simulate_front(chooser *ch, berth_err *err)
 
 static berth_status alloc_choices(chooser *ch, int32_t n, berth_configure_choice **out, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(ch->mem, *out, n, err));
+	BERTH_TRY_NEW(ch->mem, n, err, *out);
 	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(BERTH_NEW(ch->mem, (*out)[i].c.host_layout, ch->x->c->n_hosts, err));
+		BERTH_TRY_NEW(ch->mem, ch->x->c->n_hosts, err, (*out)[i].c.host_layout);
 	return BERTH_OK;
 }
 
@@ -354,7 +354,7 @@ static berth_status configure_all(chooser *ch, berth_err *err)
 	BERTH_TRY(berth_exchanger_new(ch->x, ch->mem, ch->tmp, &e, err));
 	BERTH_TRY(alloc_choices(ch, BERTH_MOST_WHOLE, &ch->list, err));
 	BERTH_TRY(alloc_choices(ch, MOST_FRONT + 2, &ch->front, err));
-	BERTH_TRY(BERTH_NEW(ch->mem, ch->list_value, BERTH_MOST_WHOLE, err));
+	BERTH_TRY_NEW(ch->mem, BERTH_MOST_WHOLE, err, ch->list_value);
 	ch->out->all = berth_configurations_most(ch->x) <= (double)cfg->most;
 	if (ch->out->all)
 		BERTH_TRY(berth_configure_each(&e, cfg->exchange, ch->tmp, keep_config, ch, err));

@@ -1,8 +1,7 @@
 /* Which hosts and devices of a cluster take part in data-parallel training, after Gu, Kong, Munir, Kim
  * (ICPADS 2019): every configuration is judged by what its copies take alone and by formulas for the
  * exchange; the best of these are simulated whole, and the best of those is the answer. */
-#ifndef BERTH_CONFIGURE_H
-#define BERTH_CONFIGURE_H
+#pragma once
 
 #include "configuration.h"
 
@@ -66,5 +65,3 @@ int32_t berth_config_sort_times(int64_t *ns, int32_t n);
 berth_status berth_config_search(berth_exchanger *e, berth_goal goal, berth_exchange_kind kind,
                                  berth_arena *tmp, berth_config_visit *visit, void *ctx, double *bound,
                                  berth_err *err);
-
-#endif

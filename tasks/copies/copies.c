@@ -25,7 +25,7 @@ static berth_status count_gradients(const berth_problem *p, const berth_cluster 
 {
 	const berth_graph *g = p->g;
 	int32_t first = c->host_off[host], n = berth_host_size(c, host), *place;
-	BERTH_TRY(BERTH_NEW(tmp, place, p->n_devs, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, place);
 	for (int32_t i = 0; i < n; i++)
 		place[c->host_dev[first + i]] = i;
 	for (int32_t op = 0; op < g->n_ops; op++)
@@ -56,9 +56,8 @@ static berth_status price_placement(pricer *r, const berth_problem *p, int32_t h
 		order = p->g->topo_op;
 	if (berth_eval_result(&e, op_dev, order, &sim) > 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(r->mem, dev, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(r->mem, starts, p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(r->mem, bytes, berth_host_size(r->x->c, host), err));
+	BERTH_TRY_NEW(r->mem, p->n_ops, err, dev, starts);
+	BERTH_TRY_NEW(r->mem, berth_host_size(r->x->c, host), err, bytes);
 	memcpy(dev, op_dev, (size_t)p->n_ops * sizeof *dev);
 	berth_sim_start_order(e.sim, starts);
 	BERTH_TRY(count_gradients(p, r->x->c, host, op_dev, bytes, r->tmp, err));
@@ -80,7 +79,7 @@ static berth_status restrict_to(const berth_problem *p, const int32_t *dev, int3
 	size_t size = (size_t)p->n_ops * (size_t)p->n_devs;
 	*q = *p;
 	*can = true;
-	BERTH_TRY(BERTH_NEW(tmp, q->op_dev_legal, size, err));
+	BERTH_TRY_NEW(tmp, size, err, q->op_dev_legal);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		bool any = false;
 		for (int32_t i = 0; i < n; i++) {
@@ -121,7 +120,7 @@ static berth_status price_batch(pricer *r, int32_t host, const int32_t *dev, int
 		return BERTH_OK;
 	if (n > 1)
 		return search_joint(r, &q, host, out, err);
-	BERTH_TRY(BERTH_NEW(r->tmp, op_dev, p->n_ops, err));
+	BERTH_TRY_NEW(r->tmp, p->n_ops, err, op_dev);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		op_dev[op] = dev[0];
 	return price_placement(r, p, host, op_dev, NULL, out, err);
@@ -132,7 +131,7 @@ static berth_status price_crew(pricer *r, int32_t host, berth_crew *crew, berth_
 	int32_t dev[BERTH_MAX_DEVS];
 	for (int32_t i = 0; i < crew->n; i++)
 		dev[i] = berth_copy_dev(r->x, host, crew->place[i]);
-	BERTH_TRY(BERTH_NEW(r->mem, crew->price, r->x->n_batches, err));
+	BERTH_TRY_NEW(r->mem, r->x->n_batches, err, crew->price);
 	for (int32_t b = 0; b < r->x->n_batches; b++) {
 		BERTH_SCRATCH(r->tmp);
 		BERTH_TRY(price_batch(r, host, dev, crew->n, b, &crew->price[b], err));
@@ -215,7 +214,7 @@ static berth_status add_crew(pricer *r, int32_t host, const int32_t place[], int
 {
 	int32_t *own;
 	BERTH_TRY(BERTH_GROW(r->mem, h->crew, h->n_crews, cap, err));
-	BERTH_TRY(BERTH_NEW(r->mem, own, n, err));
+	BERTH_TRY_NEW(r->mem, n, err, own);
 	memcpy(own, place, (size_t)n * sizeof *own);
 	h->crew[h->n_crews] = (berth_crew){.n = n, .place = own};
 	return price_crew(r, host, &h->crew[h->n_crews++], err);
@@ -226,7 +225,7 @@ static berth_status add_layout(pricer *r, const int32_t crew[], int32_t n, berth
 {
 	int32_t *own;
 	BERTH_TRY(BERTH_GROW(r->mem, h->layout, h->n_layouts, cap, err));
-	BERTH_TRY(BERTH_NEW(r->mem, own, n, err));
+	BERTH_TRY_NEW(r->mem, n, err, own);
 	memcpy(own, crew, (size_t)n * sizeof *own);
 	h->layout[h->n_layouts++] = (berth_layout){n, own};
 	return BERTH_OK;
@@ -330,7 +329,7 @@ static berth_status check_graph(const berth_graph *g, berth_err *err)
 
 static berth_status compile_batches(berth_copies *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, x->problem, x->n_batches, err));
+	BERTH_TRY_NEW(mem, x->n_batches, err, x->problem);
 	for (int32_t b = 0; b < x->n_batches; b++) {
 		BERTH_TRY(check_graph(&x->graph[b], err));
 		BERTH_TRY(berth_problem_new(&x->graph[b], x->c->s, mem, tmp, &x->problem[b], err));
@@ -348,8 +347,7 @@ berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const 
 	berth_host_copies *own;
 	BERTH_TRY(compile_batches(&x, mem, tmp, err));
 	tell_apart(&x, c);
-	BERTH_TRY(BERTH_NEW(mem, x.host, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(mem, own, c->n_hosts, err));
+	BERTH_TRY_NEW(mem, c->n_hosts, err, x.host, own);
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		x.host[h] = &own[c->host_like[h]];
 		if (c->host_like[h] == h)
@@ -413,7 +411,7 @@ berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, cons
 	*out = NAN;
 	if (!p->has_energy)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(tmp, all, 2 * p->n_ops, err));
+	BERTH_TRY_NEW(tmp, 2 * p->n_ops, err, all);
 	int32_t n = list_steps(p, sim, op_dev, all);
 	for (int32_t i = 0; i < n; i++) {
 		now += all[i].watts;

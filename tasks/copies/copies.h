@@ -1,8 +1,7 @@
 /* What one host can do in data-parallel training: the sets of its devices that hold a copy of the model, and
  * what a step of such a copy takes at each batch, by the simulator. Equal hosts and equal devices are asked
  * once. */
-#ifndef BERTH_COPIES_H
-#define BERTH_COPIES_H
+#pragma once
 
 #include "cluster.h"
 #include "methods.h"
@@ -83,5 +82,3 @@ int32_t berth_copy_batch(const berth_copies *x, const berth_crew *crew, int64_t 
  * Fails: BERTH_ENOMEM. O(ops log ops). */
 berth_status berth_peak_watts(const berth_problem *p, const berth_sim *sim, const int32_t *op_dev,
                               berth_arena *tmp, double *out, berth_err *err);
-
-#endif

@@ -229,15 +229,13 @@ berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_
 	const berth_cluster *c = x->c;
 	berth_exchanger e = {.x = x, .least_latency_s = INFINITY};
 	BERTH_TRY(berth_cluster_probe(c, x->grad_bytes, mem, tmp, &e.probe, err));
-	BERTH_TRY(BERTH_NEW(mem, e.on, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(mem, e.channel_free_s, c->s->n_channels, err));
+	BERTH_TRY_NEW(mem, c->n_hosts, err, e.on);
+	BERTH_TRY_NEW(mem, c->s->n_channels, err, e.channel_free_s);
 	for (int32_t i = 0; i < c->s->n_channels; i++)
 		e.channel_free_s[i] = -1;
-	BERTH_TRY(BERTH_NEW(mem, e.touched, c->s->n_channels, err));
-	BERTH_TRY(BERTH_NEW(mem, e.ready_s, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(mem, e.next_s, c->n_hosts, err));
-	BERTH_TRY(BERTH_NEW(mem, e.now_s, c->s->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, e.order, c->s->n_devs, err));
+	BERTH_TRY_NEW(mem, c->s->n_channels, err, e.touched);
+	BERTH_TRY_NEW(mem, c->n_hosts, err, e.ready_s, e.next_s);
+	BERTH_TRY_NEW(mem, c->s->n_devs, err, e.now_s, e.order);
 	for (int32_t l = 0; l < c->s->n_links; l++)
 		if (c->dev_host[c->s->link_from[l]] != c->dev_host[c->s->link_to[l]]) {
 			e.least_latency_s = fmin(e.least_latency_s, c->s->link_latency_s[l]);

@@ -1,8 +1,7 @@
 /* What it takes to exchange gradients among copies, transfer by transfer: see docs/clusters.md. A transfer
  * starts when what it carries is there, and takes the channels on its way as they become free; transfers that
  * are ready earlier go first. A simulation of the whole tells what this leaves out. */
-#ifndef BERTH_EXCHANGE_H
-#define BERTH_EXCHANGE_H
+#pragma once
 
 #include "copies.h"
 
@@ -58,5 +57,3 @@ bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n
 
 /* No exchange among n_hosts hosts takes less. */
 double berth_exchange_least_s(const berth_exchanger *e, int32_t n_hosts, berth_exchange_kind kind);
-
-#endif

@@ -80,7 +80,7 @@ static berth_status choose_start(trial *t, const berth_problem *p, int32_t n, co
 	*out = NULL;
 	BERTH_TRY(berth_eval_new(p, &t->cfg.objective, t->tmp, &e, err));
 	for (int k = 0; k < 2; k++) {
-		BERTH_TRY(BERTH_NEW(t->mem, way[k], p->n_ops, err));
+		BERTH_TRY_NEW(t->mem, p->n_ops, err, way[k]);
 		if (k == 0 ? !spread_copies(p, n, way[k]) : !t->alone)
 			continue;
 		for (int32_t op = 0; k == 1 && op < p->n_ops; op++)
@@ -100,7 +100,7 @@ static berth_status choose_start(trial *t, const berth_problem *p, int32_t n, co
 static berth_status unite_copies(const trial *t, int32_t n, berth_replicas *r, berth_err *err)
 {
 	berth_graph *all;
-	BERTH_TRY(BERTH_NEW(t->tmp, all, n, err));
+	BERTH_TRY_NEW(t->tmp, n, err, all);
 	for (int32_t k = 0; k < n; k++)
 		all[k] = *t->one;
 	r->n = n;

@@ -1,8 +1,7 @@
 /* Several copies of a graph on one machine at the same time, for throughput: data parallel where each copy
  * stands on a device of its own, model parallel where they share devices, or both. After Ghannane,
  * Abdelfattah (DiviML, arXiv 2308.00127). Each copy holds weights of its own. */
-#ifndef BERTH_REPLICAS_H
-#define BERTH_REPLICAS_H
+#pragma once
 
 #include "graph_union.h"
 #include "solve.h"
@@ -35,5 +34,3 @@ berth_status berth_replicas_choose(const berth_graph *g, const berth_system *s, 
 /* Copies that are tried where nobody says how many: twice the devices, and no more than so many operators in
  * all. */
 int32_t berth_replicas_most(const berth_graph *g, const berth_system *s);
-
-#endif

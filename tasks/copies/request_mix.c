@@ -69,9 +69,8 @@ static berth_status compile_sizes(mixer *m, berth_err *err)
 		                  "requests of unlike sizes: the cost model %s has loads of its own",
 		                  m->s->cost_model->name);
 	m->n_loads = m->s->n_devs + (m->s->contention ? m->s->n_channels : 0) + m->s->n_pools;
-	BERTH_TRY(BERTH_NEW(m->tmp, m->p, m->x->n, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->e, m->x->n, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->list, MOST_COPIES, err));
+	BERTH_TRY_NEW(m->tmp, m->x->n, err, m->p, m->e);
+	BERTH_TRY_NEW(m->tmp, MOST_COPIES, err, m->list);
 	for (int32_t i = 0; i < m->x->n; i++) {
 		BERTH_TRY(check_same(&m->x->graph[0], &m->x->graph[i], err));
 		BERTH_TRY(berth_problem_new(&m->x->graph[i], m->s, m->mem, m->tmp, &m->p[i], err));
@@ -106,9 +105,9 @@ static berth_status add_candidate(mixer *m, const int32_t *op_dev, berth_err *er
 			return BERTH_OK;
 	if (m->n == MOST_COPIES)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(m->mem, own, n_ops, err));
-	BERTH_TRY(BERTH_NEW(m->mem, c.per_s, m->x->n, err));
-	BERTH_TRY(BERTH_NEW(m->mem, c.load_s, m->x->n * m->n_loads, err));
+	BERTH_TRY_NEW(m->mem, n_ops, err, own);
+	BERTH_TRY_NEW(m->mem, m->x->n, err, c.per_s);
+	BERTH_TRY_NEW(m->mem, m->x->n * m->n_loads, err, c.load_s);
 	memcpy(own, op_dev, n_ops * sizeof *own);
 	c.op_dev = own;
 	for (int32_t i = 0; i < m->x->n; i++) {
@@ -128,7 +127,7 @@ static berth_status add_candidate(mixer *m, const int32_t *op_dev, berth_err *er
 static berth_status add_devices(mixer *m, berth_err *err)
 {
 	int32_t *op_dev;
-	BERTH_TRY(BERTH_NEW(m->tmp, op_dev, m->x->graph->n_ops, err));
+	BERTH_TRY_NEW(m->tmp, m->x->graph->n_ops, err, op_dev);
 	for (int32_t d = 0; d < m->s->n_devs; d++) {
 		bool legal = true;
 		for (int32_t op = 0; op < m->x->graph->n_ops; op++) {
@@ -207,13 +206,12 @@ static berth_status share_out(mixer *m, double *per_s, berth_err *err)
 	BERTH_SCRATCH(m->tmp);
 	int32_t sizes = m->x->n, *col, *res;
 	double *a, *limit, *gain, *x;
-	BERTH_TRY(BERTH_NEW(m->tmp, col, m->n * sizes, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, res, m->n_loads, err));
+	BERTH_TRY_NEW(m->tmp, m->n * sizes, err, col);
+	BERTH_TRY_NEW(m->tmp, m->n_loads, err, res);
 	int32_t n = list_columns(m, col), loads = list_loads(m, col, n, res), rows = loads + sizes;
-	BERTH_TRY(BERTH_NEW(m->tmp, a, (size_t)rows * ((size_t)n + 1), err));
-	BERTH_TRY(BERTH_NEW(m->tmp, limit, rows, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, gain, n + 1, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, x, n + 1, err));
+	BERTH_TRY_NEW(m->tmp, (size_t)rows * ((size_t)n + 1), err, a);
+	BERTH_TRY_NEW(m->tmp, rows, err, limit);
+	BERTH_TRY_NEW(m->tmp, n + 1, err, gain, x);
 	for (int32_t k = 0; k < loads; k++) {
 		limit[k] = 1;
 		for (int32_t c = 0; c < n; c++)
@@ -271,8 +269,8 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 	berth_eval e;
 	berth_sim_result r;
 	int32_t *op_dev, n = 0, n_ops = m->x->graph->n_ops;
-	BERTH_TRY(BERTH_NEW(m->tmp, part, m->n, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, op_dev, (size_t)m->n * (size_t)n_ops, err));
+	BERTH_TRY_NEW(m->tmp, m->n, err, part);
+	BERTH_TRY_NEW(m->tmp, (size_t)m->n * (size_t)n_ops, err, op_dev);
 	for (int32_t k = 0; k < m->n; k++) {
 		if (!is_used(&m->list[k], m->x->n))
 			continue;
@@ -513,7 +511,7 @@ static berth_status bound_mix(const mixer *m, berth_mix *out, berth_err *err)
 
 static berth_status tell_copies(const mixer *m, berth_mix *out, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(m->mem, out->copy, m->n, err));
+	BERTH_TRY_NEW(m->mem, m->n, err, out->copy);
 	for (int32_t k = 0; k < m->n && out->per_s > 0; k++)
 		if (is_used(&m->list[k], m->x->n))
 			out->copy[out->n++] = (berth_mix_copy){m->list[k].op_dev, m->list[k].per_s,
@@ -558,8 +556,8 @@ berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_
 {
 	berth_graph *part;
 	int32_t n_ops = x->graph[0].n_ops;
-	BERTH_TRY(BERTH_NEW(mem, part, m->n, err));
-	BERTH_TRY(BERTH_NEW(mem, *op_dev, (size_t)m->n * (size_t)n_ops, err));
+	BERTH_TRY_NEW(mem, m->n, err, part);
+	BERTH_TRY_NEW(mem, (size_t)m->n * (size_t)n_ops, err, *op_dev);
 	for (int32_t k = 0; k < m->n; k++) {
 		part[k] = x->graph[m->copy[k].most];
 		memcpy(*op_dev + k * n_ops, m->copy[k].op_dev, (size_t)n_ops * sizeof **op_dev);

@@ -1,8 +1,7 @@
 /* Copies of a model for requests of unlike sizes that come in given shares: which copies there are, and how
  * many requests of each size go to each of them. After Ghannane, Abdelfattah (DiviML, arXiv 2308.00127),
  * whose requests are alike. */
-#ifndef BERTH_REQUEST_MIX_H
-#define BERTH_REQUEST_MIX_H
+#pragma once
 
 #include "replicas.h"
 
@@ -55,5 +54,3 @@ berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, in
  * stand: *op_dev. Fails: as berth_graph_union. */
 berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_arena *mem, berth_arena *tmp,
                              berth_graph *all, int32_t **op_dev, berth_err *err);
-
-#endif

@@ -23,13 +23,12 @@ typedef struct pipeline {
 static berth_status sum_blocks(pipeline *l, berth_arena *tmp, berth_err *err)
 {
 	const berth_serving *x = l->x;
-	BERTH_TRY(BERTH_NEW(tmp, l->bytes, x->n_blocks + 1, err));
+	BERTH_TRY_NEW(tmp, x->n_blocks + 1, err, l->bytes);
 	for (int32_t b = 0; b < x->n_blocks; b++)
 		l->bytes[b + 1] = l->bytes[b] + x->block_bytes[b];
 	l->n_states = 1;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
-		BERTH_TRY(BERTH_NEW(tmp, l->time_ns[k], x->n_blocks + 1, err));
-		BERTH_TRY(BERTH_NEW(tmp, l->cannot[k], x->n_blocks + 1, err));
+		BERTH_TRY_NEW(tmp, x->n_blocks + 1, err, l->time_ns[k], l->cannot[k]);
 		for (int32_t b = 0; b < x->n_blocks; b++) {
 			bool can = x->kind[k].block_ns[b] >= 0;
 			l->time_ns[k][b + 1] = l->time_ns[k][b] + (can ? x->kind[k].block_ns[b] : 0);
@@ -144,7 +143,7 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 	int32_t n = 0, at;
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		n += g->n_devs[k];
-	BERTH_TRY(BERTH_NEW(mem, *stage, n, err));
+	BERTH_TRY_NEW(mem, n, err, *stage);
 	BERTH_TRY(sum_blocks(&l, tmp, err));
 	int64_t period_ns = shortest_period(&l);
 	fits_period(&l, period_ns); /* of this period again */
@@ -202,9 +201,8 @@ static berth_status divide_server(planner *l, int32_t k, berth_err *err)
 	const berth_server_kind *d = &l->x->kind[k];
 	double *best;
 	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {0};
-	BERTH_TRY(BERTH_NEW(l->tmp, best, d->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(l->mem, l->part[k], d->n_devs + 1, err));
-	BERTH_TRY(BERTH_NEW(l->mem, l->part_ns[k], d->n_devs + 1, err));
+	BERTH_TRY_NEW(l->tmp, d->n_devs + 1, err, best);
+	BERTH_TRY_NEW(l->mem, d->n_devs + 1, err, l->part[k], l->part_ns[k]);
 	for (int32_t n = 1; n <= d->n_devs; n++) {
 		n_devs[k] = n;
 		l->plan->solved++;
@@ -291,8 +289,8 @@ static berth_status relax_numbers(const planner *l, double *x, double *value, be
 {
 	int32_t rows = l->x->n_kinds;
 	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
-	BERTH_TRY(BERTH_NEW(l->tmp, a, (size_t)rows * (size_t)l->n_cols, err));
-	BERTH_TRY(BERTH_NEW(l->tmp, gain, l->n_cols, err));
+	BERTH_TRY_NEW(l->tmp, (size_t)rows * (size_t)l->n_cols, err, a);
+	BERTH_TRY_NEW(l->tmp, l->n_cols, err, gain);
 	for (int32_t k = 0; k < rows; k++)
 		limit[k] = (double)l->x->kind[k].n_servers;
 	for (int32_t c = 0; c < l->n_cols; c++) {
@@ -316,8 +314,7 @@ static berth_status fill_rest(planner *l, berth_err *err)
 		step[k] = states;
 		states *= (size_t)l->left[k] + 1;
 	}
-	BERTH_TRY(BERTH_NEW(l->tmp, best, states, err));
-	BERTH_TRY(BERTH_NEW(l->tmp, by, states, err));
+	BERTH_TRY_NEW(l->tmp, states, err, best, by);
 	for (size_t s = 0; s < states; s++) {
 		by[s] = -1;
 		for (int32_t k = 0; k < rows; k++) /* a server may stay idle */
@@ -364,8 +361,7 @@ static bool few_states(const planner *l)
 static berth_status choose_numbers(planner *l, berth_err *err)
 {
 	double *x;
-	BERTH_TRY(BERTH_NEW(l->tmp, x, l->n_cols, err));
-	BERTH_TRY(BERTH_NEW(l->tmp, l->x_n, l->n_cols, err));
+	BERTH_TRY_NEW(l->tmp, l->n_cols, err, x, l->x_n);
 	BERTH_TRY(relax_numbers(l, x, &l->plan->groups_per_s, err));
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
 		l->left[k] = l->x->kind[k].n_servers;
@@ -418,7 +414,7 @@ static berth_status tell_groups(planner *l, berth_err *err)
 	int32_t most = l->n_cols;
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
 		most += l->x->kind[k].n_devs;
-	BERTH_TRY(BERTH_NEW(l->mem, l->plan->group, most, err));
+	BERTH_TRY_NEW(l->mem, most, err, l->plan->group);
 	for (int32_t c = 0; c < l->n_cols; c++) {
 		const column *col = &l->col[c];
 		if (l->x_n[c] == 0)

@@ -2,8 +2,7 @@
  * blocks that follow one another. Equal servers and equal devices are kinds with a number, so the work does
  * not grow with how many there are. After Ghannane, Abdelfattah (DiviML, arXiv 2308.00127): symmetry of
  * servers. */
-#ifndef BERTH_SERVING_H
-#define BERTH_SERVING_H
+#pragma once
 
 #include "cluster.h"
 #include "granularity.h"
@@ -92,5 +91,3 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
  * (simplex.h), BERTH_ENOMEM. */
 berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
                                  berth_serving_plan *out, berth_err *err);
-
-#endif

@@ -12,8 +12,8 @@ static berth_status count_bytes(const berth_graph *g, const berth_granularity *b
                                 berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	int64_t *bytes, *tensors;
-	BERTH_TRY(BERTH_NEW(mem, bytes, blocks->n_blocks, err));
-	BERTH_TRY(BERTH_NEW(tmp, tensors, blocks->n_blocks, err));
+	BERTH_TRY_NEW(mem, blocks->n_blocks, err, bytes);
+	BERTH_TRY_NEW(tmp, blocks->n_blocks, err, tensors);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t b = blocks->op_block[op];
 		bytes[b] += g->op_param_bytes[op] + g->op_state_bytes[op];
@@ -35,7 +35,7 @@ static berth_status widest_border(const berth_graph *g, const berth_granularity 
                                   int64_t *out, berth_err *err)
 {
 	int64_t *rise, now = 0;
-	BERTH_TRY(BERTH_NEW(tmp, rise, blocks->n_blocks + 1, err));
+	BERTH_TRY_NEW(tmp, blocks->n_blocks + 1, err, rise);
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t from = blocks->op_block[g->tensor_producer[t]], to = from;
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
@@ -100,7 +100,7 @@ static berth_status time_blocks(const berth_problem *p, const berth_granularity 
                                 berth_arena *mem, const int64_t **out, berth_err *err)
 {
 	int64_t *ns;
-	BERTH_TRY(BERTH_NEW(mem, ns, blocks->n_blocks, err));
+	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t *b = &ns[blocks->op_block[op]];
 		*b = *b < 0 || !berth_op_legal(p, op, dev) ? -1 : *b + berth_op_time(p, op, dev);
@@ -172,11 +172,10 @@ static berth_status time_ways(const berth_problem *p, const berth_cluster *c, in
 {
 	int32_t n = c->s->n_devs, channels = c->s->n_channels;
 	ways w = {.border = border, .c = c, .host = c->dev_host[dev], .k = k};
-	BERTH_TRY(BERTH_NEW(tmp, w.mine, n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.use, channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.seen, 4 * channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.inside_s, channels, err));
-	BERTH_TRY(BERTH_NEW(tmp, w.outside_s, channels, err));
+	BERTH_TRY_NEW(tmp, n, err, w.mine);
+	BERTH_TRY_NEW(tmp, channels, err, w.use);
+	BERTH_TRY_NEW(tmp, 4 * channels, err, w.seen);
+	BERTH_TRY_NEW(tmp, channels, err, w.inside_s, w.outside_s);
 	for (int32_t a = 0; a < n; a++)
 		w.mine[a] = c->dev_host[a] == w.host && same_work(p, a, dev);
 	for (int32_t a = 0; a < n; a++)

@@ -39,9 +39,8 @@ static berth_status find_apart(const berth_decoder *y, const berth_problem *p, c
 	const berth_graph *g = p->g;
 	int32_t *first, *away;
 	bool *torn;
-	BERTH_TRY(BERTH_NEW(mem, first, y->layers.n_blocks, err));
-	BERTH_TRY(BERTH_NEW(mem, torn, y->layers.n_blocks, err));
-	BERTH_TRY(BERTH_NEW(mem, away, p->n_devs, err));
+	BERTH_TRY_NEW(mem, y->layers.n_blocks, err, first, torn);
+	BERTH_TRY_NEW(mem, p->n_devs, err, away);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k], layer = y->layers.op_block[op], dev = op_dev[op];
 		if (!first[layer])

@@ -1,7 +1,6 @@
 /* The smallest changes that let a language model fit that does not: fewer tokens, smaller types of the cache
  * or of weights, fewer sequences, parts of layers (experts) on other devices. Each is verified by placing. */
-#ifndef BERTH_DECODER_SMALLER_H
-#define BERTH_DECODER_SMALLER_H
+#pragma once
 
 #include "decoder_uses.h"
 
@@ -32,5 +31,3 @@ typedef struct berth_smaller {
 berth_status berth_smaller_find(const berth_decoder *x, const berth_decoder_cfg *how,
                                 const berth_search_cfg *cfg, const berth_patience *until, berth_arena *mem,
                                 berth_arena *tmp, berth_smaller *out, berth_err *err);
-
-#endif

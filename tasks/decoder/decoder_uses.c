@@ -58,7 +58,7 @@ static berth_status find_twins(berth_decoder *x, const berth_graph *decode, bert
 {
 	berth_strmap names;
 	int32_t found;
-	BERTH_TRY(BERTH_NEW(mem, x->twin, x->whole.n_ops, err));
+	BERTH_TRY_NEW(mem, x->whole.n_ops, err, x->twin);
 	berth_strmap_init(&names, mem);
 	for (int32_t op = 0; op < decode->n_ops; op++)
 		BERTH_TRY(berth_strmap_add(&names, decode->op_name[op], op, &found, err));
@@ -72,7 +72,7 @@ static berth_status find_twins(berth_decoder *x, const berth_graph *decode, bert
 static berth_status find_alive(const berth_graph *g, int64_t *alive, berth_arena *mem, berth_err *err)
 {
 	int64_t *ends, now = 0;
-	BERTH_TRY(BERTH_NEW(mem, ends, (size_t)g->n_ops + 1, err));
+	BERTH_TRY_NEW(mem, (size_t)g->n_ops + 1, err, ends);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
@@ -96,9 +96,8 @@ static berth_status hold_alive(berth_decoder *x, berth_graph *decode, berth_aren
 {
 	int64_t *alive, *own;
 	int32_t last = 0;
-	BERTH_TRY(BERTH_NEW(mem, alive, x->whole.n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, x->alive_bytes, decode->n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, own, decode->n_ops, err));
+	BERTH_TRY_NEW(mem, x->whole.n_ops, err, alive);
+	BERTH_TRY_NEW(mem, decode->n_ops, err, x->alive_bytes, own);
 	BERTH_TRY(find_alive(&x->whole, alive, mem, err));
 	for (int32_t k = 0; k < x->whole.n_ops; k++) {
 		int32_t twin = x->twin[x->whole.topo_op[k]];
@@ -196,7 +195,7 @@ static int32_t device_of(const berth_decoder *x, int32_t op)
 
 berth_status berth_decoder_judge(berth_decoder *x, const berth_solution *r, berth_arena *mem, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, x->op_dev, x->whole.n_ops, err));
+	BERTH_TRY_NEW(mem, x->whole.n_ops, err, x->op_dev);
 	for (int32_t op = 0; op < x->whole.n_ops; op++)
 		x->op_dev[op] = x->twin[op] >= 0 ? r->op_dev[x->twin[op]] : 0;
 	for (int32_t k = 0; k < x->whole.n_ops; k++) {
@@ -251,8 +250,8 @@ berth_status berth_decoder_layers(const berth_decoder *x, const berth_problem *p
 	const berth_graph *g = p->g;
 	int32_t *ops;
 	berth_decoder_layer *list;
-	BERTH_TRY(BERTH_NEW(mem, list, x->layers.n_blocks, err));
-	BERTH_TRY(BERTH_NEW(mem, ops, (size_t)x->layers.n_blocks * (size_t)p->n_devs, err));
+	BERTH_TRY_NEW(mem, x->layers.n_blocks, err, list);
+	BERTH_TRY_NEW(mem, (size_t)x->layers.n_blocks * (size_t)p->n_devs, err, ops);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		berth_decoder_layer *l = &list[x->layers.op_block[op]];
 		l->n_ops++;

@@ -1,8 +1,7 @@
 /* A language model is placed once for both of its uses: reading a prompt (prefill) and making a token
  * (decode). The search makes decoding quick. Its graph holds, beside what decoding needs, what prefill has
  * alive at each operator, so that what fits it fits both; the answer is then simulated as a prefill, too. */
-#ifndef BERTH_DECODER_USES_H
-#define BERTH_DECODER_USES_H
+#pragma once
 
 #include "check.h"
 #include "granularity.h"
@@ -79,5 +78,3 @@ typedef struct berth_decoder_layer {
  */
 berth_status berth_decoder_layers(const berth_decoder *x, const berth_problem *p, const berth_timeline *t,
                                   berth_arena *mem, berth_decoder_layer **out, berth_err *err);
-
-#endif

@@ -34,7 +34,7 @@ static berth_status least_problem(const berth_cutting *c, berth_arena *tmp, bert
 	*g = *whole;
 	*s = *c->p->s;
 	s->n_pools = 0;
-	BERTH_TRY(BERTH_NEW(tmp, bytes, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, bytes);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		double loose = c->axes[op] ? ceil(c->axes[op]->loose_bytes) : 0;
 		bytes[op] = whole->op_read_bytes[op] - (int64_t)loose;
@@ -74,7 +74,7 @@ static berth_status longest_path(const berth_cutting *c, berth_arena *tmp, int64
 	const berth_graph *g = c->p->g;
 	int64_t *end;
 	*out = 0;
-	BERTH_TRY(BERTH_NEW(tmp, end, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, end);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
@@ -131,7 +131,7 @@ static berth_status group_by_type(const pieces_model *m, berth_arena *mem, berth
 	berth_strmap types;
 	berth_strmap_init(&types, mem);
 	*n = 0;
-	BERTH_TRY(BERTH_NEW(mem, *out, m->n_made, err));
+	BERTH_TRY_NEW(mem, m->n_made, err, *out);
 	for (int32_t i = 0; i < m->n_made; i++) {
 		int32_t at;
 		BERTH_TRY(berth_strmap_add(&types, m->made[i].type, *n, &at, err));
@@ -166,7 +166,7 @@ static berth_status value_without(const berth_cutting *c, berth_cut_result *r, b
 {
 	berth_cut_op *op;
 	berth_cut_program program;
-	BERTH_TRY(BERTH_NEW(each, op, c->p->n_ops, err));
+	BERTH_TRY_NEW(each, c->p->n_ops, err, op);
 	memcpy(op, r->cut.op, (size_t)c->p->n_ops * sizeof *op);
 	BERTH_TRY(make_whole_again(c, &r->cut, x->type, each, each, op, err));
 	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, &program, err));
@@ -205,7 +205,7 @@ static berth_status try_whole(pruning *p, const char *type, bool *gains, berth_e
 	size_t bytes = (size_t)p->c->p->n_ops * sizeof *p->op;
 	berth_cut_op *op;
 	berth_cut_program program;
-	BERTH_TRY(BERTH_NEW(p->mem, op, p->c->p->n_ops, err));
+	BERTH_TRY_NEW(p->mem, p->c->p->n_ops, err, op);
 	memcpy(op, p->op, bytes);
 	BERTH_TRY(make_whole_again(p->c, &p->r->cut, type, p->mem, &p->each, op, err));
 	BERTH_TRY(berth_cut_program_make(p->c, op, &p->each, p->tmp, &program, err));
@@ -245,7 +245,7 @@ berth_status berth_cut_prune(const berth_cutting *c, berth_cut_result *r, bool (
 	*any = false;
 	memcpy(op, r->cut.op, (size_t)c->p->n_ops * sizeof *op);
 	BERTH_TRY(group_by_type(&r->cut.program->made, mem, &types, &n_types, err));
-	BERTH_TRY(BERTH_NEW(mem, whole, n_types, err));
+	BERTH_TRY_NEW(mem, n_types, err, whole);
 	while (st == BERTH_OK && more) {
 		st = prune_once(&p, types, n_types, whole, over, ctx, &more, err);
 		*any |= more;

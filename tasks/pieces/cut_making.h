@@ -1,6 +1,5 @@
 /* A program of pieces in the making. Inside the room. */
-#ifndef BERTH_CUT_MAKING_H
-#define BERTH_CUT_MAKING_H
+#pragma once
 
 #include "cut_program.h"
 
@@ -46,5 +45,3 @@ berth_status cut_place(cut_making *m, berth_err *err);
  *
  * Fails: BERTH_ENOMEM. O((operators + edges) log operators) and the evaluations. */
 berth_status cut_order(cut_making *m, berth_err *err);
-
-#endif

@@ -12,7 +12,7 @@ berth_status berth_cut_moves_new(const berth_cutting *c, berth_arena *mem, berth
                                  berth_err *err)
 {
 	*out = (berth_cut_moves){.c = c, .mem = mem};
-	BERTH_TRY(BERTH_NEW(mem, out->dev, c->p->n_devs, err));
+	BERTH_TRY_NEW(mem, c->p->n_devs, err, out->dev);
 	return BERTH_NEW(mem, out->ns, c->p->n_devs, err);
 }
 
@@ -117,9 +117,8 @@ static berth_status shift_shares(berth_cut_moves *m, berth_rng *rng, berth_cut_o
 	uint32_t k = (uint32_t)from->k;
 	if (k < 2)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(m->mem, to, 1, err));
-	BERTH_TRY(BERTH_NEW(m->mem, dev, k, err));
-	BERTH_TRY(BERTH_NEW(m->mem, share, k, err));
+	BERTH_TRY_NEW(m->mem, 1, err, to);
+	BERTH_TRY_NEW(m->mem, k, err, dev, share);
 	*to = (berth_cut_way){0, dev, share};
 	uint32_t at = berth_rng_below(rng, k);
 	double times = exp(0.4 * (2 * berth_rng_unit(rng) - 1));
@@ -146,8 +145,8 @@ static berth_status exchange_devices(berth_cut_moves *m, berth_rng *rng, berth_c
 	uint32_t n = (uint32_t)m->c->p->n_devs;
 	berth_cut_way *to;
 	int32_t *dev, a = (int32_t)berth_rng_below(rng, n), b = (int32_t)berth_rng_below(rng, n);
-	BERTH_TRY(BERTH_NEW(m->mem, to, 1, err));
-	BERTH_TRY(BERTH_NEW(m->mem, dev, from->k, err));
+	BERTH_TRY_NEW(m->mem, 1, err, to);
+	BERTH_TRY_NEW(m->mem, from->k, err, dev);
 	*to = (berth_cut_way){from->k, dev, from->share};
 	for (int32_t i = 0; i < from->k; i++) {
 		dev[i] = from->dev[i] == a ? b : from->dev[i] == b ? a : from->dev[i];

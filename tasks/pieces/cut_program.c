@@ -25,7 +25,7 @@ static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
 	c->may = NULL;
 	if (!g)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, may, (size_t)g->n_ops * n_devs, err));
+	BERTH_TRY_NEW(mem, (size_t)g->n_ops * n_devs, err, may);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		bool *row = may + (size_t)op * n_devs;
 		for (int32_t d = 0; d < s->n_devs; d++)
@@ -48,7 +48,7 @@ berth_status berth_cutting_open(berth_cutting *c, berth_arena *mem, berth_err *e
 	BERTH_TRY(find_may(c, mem, err));
 	BERTH_TRY(map_ops(c->p->g, mem, &ops, err));
 	BERTH_TRY(pieces_list(c->source, c->outside, mem, &list, &n, err));
-	BERTH_TRY(BERTH_NEW(mem, c->axes, c->p->n_ops, err));
+	BERTH_TRY_NEW(mem, c->p->n_ops, err, c->axes);
 	for (int32_t i = 0; i < n; i++) {
 		int32_t op = berth_strmap_get(&ops, list[i].op);
 		if (op >= 0)
@@ -93,7 +93,7 @@ static berth_status cut_model(const cut_making *m, berth_err *err)
 	const berth_cut_op *op = m->op;
 	pieces_ask *ask;
 	pieces_options opt = {.outside = c->outside};
-	BERTH_TRY(BERTH_NEW(m->mem, ask, g->n_ops, err));
+	BERTH_TRY_NEW(m->mem, g->n_ops, err, ask);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t at = g->topo_op[i];
 		if (is_cut(m, at))
@@ -122,7 +122,7 @@ static berth_status find_origins(cut_making *m, berth_err *err)
 	berth_strmap after, before;
 	BERTH_TRY(map_ops(&m->cut, m->tmp, &after, err));
 	BERTH_TRY(map_ops(m->c->p->g, m->tmp, &before, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->origin, m->cut.n_ops, err));
+	BERTH_TRY_NEW(m->tmp, m->cut.n_ops, err, m->origin);
 	for (int32_t i = 0; i < m->cut.n_ops; i++)
 		m->origin[i] = (cut_origin){berth_strmap_get(&before, m->cut.op_name[i]), -1};
 	for (int32_t i = 0; i < made->n_made; i++) {
@@ -186,9 +186,8 @@ static berth_status take_times(cut_making *m, berth_err *err)
 	size_t most = (size_t)g->n_ops * (size_t)s->n_devs;
 	if (m->c->p->g->n_times == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(m->mem, g->op_time_off, g->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(m->mem, g->time_key, most, err));
-	BERTH_TRY(BERTH_NEW(m->mem, g->time_s, most, err));
+	BERTH_TRY_NEW(m->mem, g->n_ops + 1, err, g->op_time_off);
+	BERTH_TRY_NEW(m->mem, most, err, g->time_key, g->time_s);
 	g->time_name = s->dev_name;
 	g->n_time_names = s->n_devs;
 	for (int32_t op = 0; op < g->n_ops; op++)
@@ -205,7 +204,7 @@ static berth_status find_rulers(const cut_making *m, int32_t **out, berth_err *e
 {
 	const berth_graph *g = &m->cut;
 	int32_t *of;
-	BERTH_TRY(BERTH_NEW(m->tmp, of, g->n_ops, err));
+	BERTH_TRY_NEW(m->tmp, g->n_ops, err, of);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i], first = g->op_in_off[op];
 		of[op] = m->origin[op].op;
@@ -232,9 +231,9 @@ static berth_status take_rules(cut_making *m, berth_err *err)
 	BERTH_TRY(find_rulers(m, &of, err));
 	for (int32_t i = 0; i < g->n_ops; i++)
 		n += of[i] < 0 ? 0 : from->op_forbid_off[of[i] + 1] - from->op_forbid_off[of[i]];
-	BERTH_TRY(BERTH_NEW(m->mem, g->op_pin, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(m->mem, off, g->n_ops + 1, err));
-	BERTH_TRY(BERTH_NEW(m->mem, dev, n, err));
+	BERTH_TRY_NEW(m->mem, g->n_ops, err, g->op_pin);
+	BERTH_TRY_NEW(m->mem, g->n_ops + 1, err, off);
+	BERTH_TRY_NEW(m->mem, n, err, dev);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		g->op_pin[i] = m->origin[i].op < 0 ? NULL : from->op_pin[m->origin[i].op];
 		off[i + 1] = off[i];
@@ -266,7 +265,7 @@ static int32_t replicas_of(const cut_making *m)
 static berth_status take_model(cut_making *m, berth_err *err)
 {
 	m->x->g = m->cut;
-	BERTH_TRY(BERTH_NEW(m->tmp, m->copy, m->cut.n_ops, err));
+	BERTH_TRY_NEW(m->tmp, m->cut.n_ops, err, m->copy);
 	for (int32_t i = 0; i < m->cut.n_ops; i++)
 		m->copy[i] = i;
 	m->of = m->copy;
@@ -280,7 +279,7 @@ static berth_status take_step(cut_making *m, berth_err *err)
 	opt.report = &report;
 	opt.replicas = m->x->replicas = replicas_of(m);
 	BERTH_TRY(berth_graph_training(&m->cut, &opt, m->mem, m->tmp, &m->x->g, err));
-	BERTH_TRY(BERTH_NEW(m->tmp, m->copy, m->cut.n_ops, err));
+	BERTH_TRY_NEW(m->tmp, m->cut.n_ops, err, m->copy);
 	memset(m->copy, -1, (size_t)m->cut.n_ops * sizeof *m->copy);
 	m->of = report.op_of;
 	for (int32_t i = m->x->g.n_ops; i-- > 0;) /* the first: itself */

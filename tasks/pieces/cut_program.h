@@ -1,8 +1,7 @@
 /* Programs of pieces: which devices run each operator of a model, with what share of it. A piece is what one
  * device runs of an operator. The program is the model that tasks/pieces makes of it, read by the importer
  * as any model is, in memory. */
-#ifndef BERTH_CUT_PROGRAM_H
-#define BERTH_CUT_PROGRAM_H
+#pragma once
 
 #include "eval.h"
 #include "pieces.h"
@@ -70,5 +69,3 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
 int32_t berth_cut_way_most(const berth_cut_way *w);
 /* How many devices it has: fewer than pieces where these are micro-batches. O(pieces^2). */
 int32_t berth_cut_way_devices(const berth_cut_way *w);
-
-#endif

@@ -104,7 +104,7 @@ static berth_status place_others(const cut_making *m, berth_err *err)
 {
 	berth_cut_program *x = m->x;
 	bool *to;
-	BERTH_TRY(BERTH_NEW(m->tmp, to, x->p.n_devs, err));
+	BERTH_TRY_NEW(m->tmp, x->p.n_devs, err, to);
 	for (int32_t i = 0; i < x->g.n_ops; i++) {
 		int32_t op = x->g.topo_op[i];
 		if (x->op_dev[op] >= 0)
@@ -129,7 +129,7 @@ static void place_groups(berth_cut_program *x)
 
 berth_status cut_place(cut_making *m, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(m->mem, m->x->op_dev, m->x->g.n_ops, err));
+	BERTH_TRY_NEW(m->mem, m->x->g.n_ops, err, m->x->op_dev);
 	place_named(m);
 	BERTH_TRY(place_others(m, err));
 	place_groups(m->x);
@@ -157,9 +157,7 @@ static berth_status find_keys(const berth_cut_program *x, berth_arena *tmp, uint
 	const berth_graph *g = &x->g;
 	way_to_end *way;
 	int64_t *ns;
-	BERTH_TRY(BERTH_NEW(tmp, way, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, ns, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, *key, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, way, ns, *key);
 	for (int32_t i = g->n_ops; i-- > 0;) {
 		int32_t op = g->topo_op[i], dev = x->op_dev[op];
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
@@ -210,8 +208,8 @@ static berth_status find_micro(pipeline *p, berth_arena *tmp, berth_err *err)
 {
 	const cut_making *m = p->m;
 	const berth_graph *g = &m->cut;
-	BERTH_TRY(BERTH_NEW(tmp, p->micro_of, g->n_ops, err));
-	BERTH_TRY(BERTH_NEW(tmp, p->stage, m->x->p.n_devs, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, p->micro_of);
+	BERTH_TRY_NEW(tmp, m->x->p.n_devs, err, p->stage);
 	memset(p->stage, -1, (size_t)m->x->p.n_devs * sizeof *p->stage);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i], own = micro_of(m, m->origin[op]), *now = &p->micro_of[op];
@@ -254,9 +252,8 @@ static bool can_start(const pipeline *p, int32_t stage, int32_t micro, bool back
 static berth_status find_turns(pipeline *p, bool early, berth_arena *tmp, berth_err *err)
 {
 	int32_t tasks = 2 * p->stages * p->micro, n = 0, *at, *start;
-	BERTH_TRY(BERTH_NEW(tmp, p->turn, tasks, err));
-	BERTH_TRY(BERTH_NEW(tmp, at, p->stages, err));
-	BERTH_TRY(BERTH_NEW(tmp, start, p->stages, err));
+	BERTH_TRY_NEW(tmp, tasks, err, p->turn);
+	BERTH_TRY_NEW(tmp, p->stages, err, at, start);
 	memset(p->turn, -1, (size_t)tasks * sizeof *p->turn);
 	while (n < tasks) {
 		for (int32_t s = 0; s < p->stages; s++) {
@@ -309,7 +306,7 @@ static berth_status order_by_turns(const pipeline *p, berth_arena *tmp, int32_t 
 {
 	const berth_graph *g = &p->m->x->g;
 	place_in_order *place;
-	BERTH_TRY(BERTH_NEW(tmp, place, g->n_ops, err));
+	BERTH_TRY_NEW(tmp, g->n_ops, err, place);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		place[i] = (place_in_order){turn_of_op(p, op), 0, i};
@@ -347,7 +344,7 @@ static berth_status try_keys(cut_making *m, berth_eval *eval, berth_err *err)
 	if (!isfinite(x->score.excess) || !berth_keys_work(&x->p))
 		return BERTH_OK;
 	BERTH_TRY(find_keys(x, m->tmp, &key, err));
-	BERTH_TRY(BERTH_NEW(m->mem, order, x->g.n_ops, err));
+	BERTH_TRY_NEW(m->mem, x->g.n_ops, err, order);
 	berth_score keyed = berth_eval_keyed(eval, (berth_keyed){x->op_dev, key});
 	x->evaluations++;
 	if (!berth_score_less(keyed, x->score))
@@ -368,7 +365,7 @@ static berth_status try_pipelines(cut_making *m, berth_eval *eval, berth_err *er
 		return BERTH_OK;
 	for (int early = 0; early < 2; early++) {
 		int32_t *order;
-		BERTH_TRY(BERTH_NEW(m->mem, order, m->x->g.n_ops, err));
+		BERTH_TRY_NEW(m->mem, m->x->g.n_ops, err, order);
 		BERTH_TRY(find_turns(&p, early, m->tmp, err));
 		BERTH_TRY(order_by_turns(&p, m->tmp, order, err));
 		try_order(m->x, eval, order);

@@ -111,7 +111,7 @@ static berth_status score_state(search *s, state *x, berth_err *err)
 static berth_status score_seeds(search *s, state *best, berth_err *err)
 {
 	state x = {0};
-	BERTH_TRY(BERTH_NEW(s->mem, x.op, s->c->p->n_ops, err));
+	BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, x.op);
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
 		x.from = berth_cut_seeds[k].name;
 		for (int32_t i = 0; spent(s) < 1; i++) {
@@ -145,8 +145,7 @@ static berth_status anneal_from(search *s, berth_rng *rng, double until, state *
 	berth_cut_moves moves;
 	state now = *x, next = *x;
 	double first = spent(s);
-	BERTH_TRY(BERTH_NEW(s->mem, now.op, s->c->p->n_ops, err));
-	BERTH_TRY(BERTH_NEW(s->mem, next.op, s->c->p->n_ops, err));
+	BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, now.op, next.op);
 	copy_ops(s, x->op, now.op);
 	BERTH_TRY(berth_cut_moves_new(s->c, s->mem, &moves, err));
 	for (int draws = 0; draws < DRAWS; draws++) {
@@ -244,7 +243,7 @@ static berth_status place_pieces(search *s, const berth_method *method, int64_t 
 static berth_status make_again(search *s, const state *from, berth_cut_answer *x, berth_err *err)
 {
 	*x = (berth_cut_answer){.op = from->op, .from = from->from};
-	BERTH_TRY(BERTH_NEW(s->mem, x->program, 1, err));
+	BERTH_TRY_NEW(s->mem, 1, err, x->program);
 	BERTH_TRY(berth_cut_program_make(s->c, from->op, s->mem, s->tmp, x->program, err));
 	s->r->evaluations += x->program->evaluations;
 	return BERTH_OK;
@@ -277,7 +276,7 @@ static berth_status answer_now(search *s, const berth_method *method, const stat
 	                        .order = p->order ? BERTH_ORDER_GIVEN : p->p.s->order,
 	                        .op_dev = p->op_dev};
 	if (p->order)
-		BERTH_TRY(BERTH_NEW(s->mem, x->r.op_order, p->g.n_ops, err));
+		BERTH_TRY_NEW(s->mem, p->g.n_ops, err, x->r.op_order);
 	if (p->order)
 		memcpy(x->r.op_order, p->order, (size_t)p->g.n_ops * sizeof *p->order);
 	return BERTH_OK;
@@ -296,7 +295,7 @@ static berth_status place_pruned(search *s, const berth_method *method, int64_t 
 	berth_cut_answer *best = &s->r->cut;
 	berth_cut_op *op;
 	bool any;
-	BERTH_TRY(BERTH_NEW(s->mem, op, s->c->p->n_ops, err));
+	BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, op);
 	BERTH_TRY(berth_cut_prune(s->c, s->r, search_is_over, s, s->mem, s->tmp, op, &any, err));
 	if (!any)
 		return BERTH_OK;
@@ -341,8 +340,7 @@ static berth_status place_best(search *s, const berth_method *method, const stat
 static berth_status search_programs(search *s, state *best, state *seed, berth_err *err)
 {
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
-		BERTH_TRY(BERTH_NEW(s->mem, seed[k].op, s->c->p->n_ops, err));
-		BERTH_TRY(BERTH_NEW(s->mem, best[k].op, s->c->p->n_ops, err));
+		BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, seed[k].op, best[k].op);
 	}
 	BERTH_TRY(score_seeds(s, seed, err));
 	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
@@ -383,7 +381,7 @@ static berth_status find_whole_dev(const search *s, berth_cutting *c, berth_err 
 	c->whole_dev = NULL;
 	if (!s->r->whole.answered)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(s->mem, dev, c->p->n_ops, err));
+	BERTH_TRY_NEW(s->mem, c->p->n_ops, err, dev);
 	berth_strmap_init(&ops, s->mem);
 	for (int32_t op = 0; op < placed->n_ops; op++)
 		BERTH_TRY(berth_strmap_add(&ops, placed->op_name[op], op, &found, err));
@@ -414,8 +412,7 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
 	BERTH_TRY(place_whole(&s, bounds, method, err));
 	BERTH_TRY(find_whole_dev(&s, c, err));
 	s.programs = (int64_t)(PROGRAM_SHARE * (double)cfg->evaluations);
-	BERTH_TRY(BERTH_NEW(mem, best, berth_n_cut_seeds, err));
-	BERTH_TRY(BERTH_NEW(mem, seed, berth_n_cut_seeds, err));
+	BERTH_TRY_NEW(mem, berth_n_cut_seeds, err, best, seed);
 	berth_status st = search_programs(&s, best, seed, err);
 	berth_arena_free(&s.each);
 	BERTH_TRY(st);

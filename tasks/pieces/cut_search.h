@@ -14,8 +14,7 @@
  * The answer is the best of 1 and 4: never worse than whole operators by the same method and budget. 2 to 4
  * may take one and a half times the budget, and what the method answers at once, which is counted and not
  * limited. */
-#ifndef BERTH_CUT_SEARCH_H
-#define BERTH_CUT_SEARCH_H
+#pragma once
 
 #include "cut_program.h"
 #include "solve.h"
@@ -79,5 +78,3 @@ berth_status berth_cut_explain(const berth_cutting *c, berth_cut_result *r, bert
  * for each round in which a type gains. Fails: as berth_cut_program_make. */
 berth_status berth_cut_prune(const berth_cutting *c, berth_cut_result *r, bool (*over)(void *ctx), void *ctx,
                              berth_arena *mem, berth_arena *tmp, berth_cut_op *op, bool *any, berth_err *err);
-
-#endif

@@ -15,8 +15,7 @@ berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way 
 	static const double all = 1;
 	berth_cut_way *w;
 	int32_t *d;
-	BERTH_TRY(BERTH_NEW(mem, w, 1, err));
-	BERTH_TRY(BERTH_NEW(mem, d, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, w, d);
 	*d = dev;
 	*w = (berth_cut_way){1, d, &all};
 	*out = w;
@@ -51,9 +50,8 @@ berth_status berth_cut_by_speed(const int32_t *dev, int32_t k, const double *ns,
 	berth_cut_way *w;
 	int32_t *d;
 	double *share;
-	BERTH_TRY(BERTH_NEW(mem, w, 1, err));
-	BERTH_TRY(BERTH_NEW(mem, d, k, err));
-	BERTH_TRY(BERTH_NEW(mem, share, k, err));
+	BERTH_TRY_NEW(mem, 1, err, w);
+	BERTH_TRY_NEW(mem, k, err, d, share);
 	for (int32_t i = 0; i < k; i++) {
 		int32_t at = i;
 		for (; at > 0 && d[at - 1] > dev[i]; at--)
@@ -77,7 +75,7 @@ static berth_status make_whole(const berth_cutting *c, int32_t i, berth_arena *m
 	*more = i == 0 && c->whole_dev;
 	if (!*more)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, way, c->p->n_devs, err));
+	BERTH_TRY_NEW(mem, c->p->n_devs, err, way);
 	for (int32_t k = 0; k < c->p->n_ops; k++) {
 		int32_t d = c->whole_dev[k];
 		if (!way[d])
@@ -96,8 +94,7 @@ static berth_status for_quickest(const berth_cutting *c, int32_t k, berth_arena 
 	const berth_cut_way *way;
 	int32_t *dev;
 	double *ns;
-	BERTH_TRY(BERTH_NEW(mem, dev, p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, ns, p->n_devs, err));
+	BERTH_TRY_NEW(mem, p->n_devs, err, dev, ns);
 	*more = k <= berth_cut_quickest(c, p->g->topo_op, p->n_ops, dev, ns);
 	if (!*more)
 		return BERTH_OK;
@@ -123,7 +120,7 @@ static berth_status make_large(const berth_cutting *c, int32_t i, berth_arena *m
 	berth_cut_op *all;
 	double longest = 0;
 	*more = c->whole_dev != NULL;
-	BERTH_TRY(BERTH_NEW(mem, all, p->n_ops, err));
+	BERTH_TRY_NEW(mem, p->n_ops, err, all);
 	if (*more)
 		BERTH_TRY(for_quickest(c, i / parts + 2, mem, all, more, err));
 	if (!*more)
@@ -147,8 +144,7 @@ typedef struct crew {
 
 static berth_status find_crew(const berth_cutting *c, berth_arena *mem, crew *out, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(mem, out->dev, c->p->n_devs, err));
-	BERTH_TRY(BERTH_NEW(mem, out->ns, c->p->n_devs, err));
+	BERTH_TRY_NEW(mem, c->p->n_devs, err, out->dev, out->ns);
 	out->n = berth_cut_quickest(c, c->p->g->topo_op, c->p->n_ops, out->dev, out->ns);
 	return BERTH_OK;
 }
@@ -216,9 +212,8 @@ static berth_status in_turn(int32_t dev, int32_t k, berth_arena *mem, berth_cut_
 {
 	int32_t *devs;
 	double *share;
-	BERTH_TRY(BERTH_NEW(mem, *out, 1, err));
-	BERTH_TRY(BERTH_NEW(mem, devs, k, err));
-	BERTH_TRY(BERTH_NEW(mem, share, k, err));
+	BERTH_TRY_NEW(mem, 1, err, *out);
+	BERTH_TRY_NEW(mem, k, err, devs, share);
 	for (int32_t i = 0; i < k; i++) {
 		devs[i] = dev;
 		share[i] = 1;
@@ -252,8 +247,7 @@ static berth_status lay_pipeline(const berth_cutting *c, int32_t k, int32_t micr
 	*more = k <= w.n;
 	if (!*more)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(mem, stage, k, err));
-	BERTH_TRY(BERTH_NEW(mem, whole, k, err));
+	BERTH_TRY_NEW(mem, k, err, stage, whole);
 	for (int32_t s = 0; s < k; s++) {
 		BERTH_TRY(in_turn(w.dev[s], micro, mem, &stage[s], err));
 		BERTH_TRY(berth_cut_whole(w.dev[s], mem, &whole[s], err));

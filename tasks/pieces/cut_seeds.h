@@ -1,6 +1,5 @@
 /* Programs that a search over cuts starts from, by rule, and random changes of them. */
-#ifndef BERTH_CUT_SEEDS_H
-#define BERTH_CUT_SEEDS_H
+#pragma once
 
 #include "cut_program.h"
 #include "rng.h"
@@ -49,5 +48,3 @@ berth_status berth_cut_moves_new(const berth_cutting *c, berth_arena *mem, berth
 /* Change op [n_ops]; *moved false: the draw came to nothing. Fails: BERTH_ENOMEM. O(operators * devices). */
 berth_status berth_cut_moves_draw(berth_cut_moves *m, berth_rng *rng, berth_cut_op *op, bool *moved,
                                   berth_err *err);
-
-#endif

@@ -22,7 +22,7 @@ static berth_status take_shape(piece_at *p, berth_err *err)
 	pieces_state *x = p->x;
 	const onnx_value *y = &x->m.value[x->m.node[p->node].out[0]];
 	int64_t *dim;
-	BERTH_TRY(BERTH_NEW(x->mem, dim, y->rank, err));
+	BERTH_TRY_NEW(x->mem, y->rank, err, dim);
 	memcpy(dim, y->dim, (size_t)y->rank * sizeof *dim);
 	dim[p->c->spec.dim] = p->to - p->from;
 	BERTH_TRY(pieces_name(x, &x->values, &p->in[1], err, "%s/shape", p->out[0]));
@@ -141,7 +141,7 @@ static berth_status add_up(pieces_state *x, int32_t node, const pieces_cut *c, c
                            berth_err *err)
 {
 	const char **in, *name;
-	BERTH_TRY(BERTH_NEW(x->mem, in, c->k, err));
+	BERTH_TRY_NEW(x->mem, c->k, err, in);
 	for (int32_t i = 0; i < c->k; i++)
 		in[i] = out[i][0];
 	name = berth_arena_printf(x->mem, "%s/sum", onnx_node_label(&x->m, &x->m.node[node]));
@@ -159,8 +159,7 @@ static berth_status add_shares(pieces_state *x, int32_t node, const pieces_cut *
 	const onnx_node *n = &x->m.node[node];
 	pieces_value *v = &x->value[n->out[0]];
 	const char **in, **sum;
-	BERTH_TRY(BERTH_NEW(x->mem, in, c->k, err));
-	BERTH_TRY(BERTH_NEW(x->mem, sum, c->k, err));
+	BERTH_TRY_NEW(x->mem, c->k, err, in, sum);
 	for (int32_t i = 0; i < c->k; i++)
 		in[i] = out[i][0];
 	BERTH_TRY(pieces_sum_shares(x, onnx_node_label(&x->m, n), n->out[0], c->out_dim, c->k, c->sum_own, in,
@@ -175,11 +174,11 @@ static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *
 {
 	const onnx_node *n = &x->m.node[node];
 	const char ***out;
-	BERTH_TRY(BERTH_NEW(x->mem, out, c->k, err));
+	BERTH_TRY_NEW(x->mem, c->k, err, out);
 	for (int32_t i = 0; i < c->k; i++) {
 		piece_at p = {.x = x, .node = node, .i = i, .c = c, .from = c->from[i], .to = c->to[i]};
-		BERTH_TRY(BERTH_NEW(x->mem, p.in, n->n_in + 2, err));
-		BERTH_TRY(BERTH_NEW(x->mem, p.out, n->n_out, err));
+		BERTH_TRY_NEW(x->mem, n->n_in + 2, err, p.in);
+		BERTH_TRY_NEW(x->mem, n->n_out, err, p.out);
 		BERTH_TRY(name_outputs(&p, err));
 		x->taker = i;
 		x->takers = c->each ? c->k : 0;
@@ -361,7 +360,7 @@ static berth_status write_model(pieces_state *x, berth_err *err)
 static berth_status list_made(pieces_state *x, berth_err *err)
 {
 	pieces_model *o = x->out;
-	BERTH_TRY(BERTH_NEW(x->mem, o->made, x->m.n_nodes, err));
+	BERTH_TRY_NEW(x->mem, x->m.n_nodes, err, o->made);
 	for (size_t j = 0; j < x->m.n_nodes; j++) {
 		int32_t node = x->m.order[j];
 		const pieces_cut *c = x->cut[node];

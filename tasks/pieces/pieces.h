@@ -7,8 +7,7 @@
  * cut without coming together. Slice and Concat nodes stand only where shares or axes differ, and where a row
  * needs its neighbours' rows. Weights are cut as initializers, and kept in their own file where they are in
  * one. */
-#ifndef BERTH_PIECES_H
-#define BERTH_PIECES_H
+#pragma once
 
 #include "file.h"
 #include "graph_format.h"
@@ -137,5 +136,3 @@ berth_status pieces_plan_source(const pieces_source *s, const pieces_options *op
 berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
                               const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
                               pieces_model *out, berth_err *err);
-
-#endif

@@ -42,8 +42,8 @@ static void take_inputs_of(const pieces_state *x, int32_t node, bool *taken)
 berth_status pieces_find_idle(pieces_state *x, berth_err *err)
 {
 	bool *taken;
-	BERTH_TRY(BERTH_NEW(x->mem, taken, x->m.n_values, err));
-	BERTH_TRY(BERTH_NEW(x->mem, x->fate, x->m.n_nodes, err));
+	BERTH_TRY_NEW(x->mem, x->m.n_values, err, taken);
+	BERTH_TRY_NEW(x->mem, x->m.n_nodes, err, x->fate);
 	for (size_t o = 0; o < x->m.n_outputs; o++)
 		taken[x->m.output[o]] = true;
 	for (size_t j = x->m.n_nodes; j-- > 0;) {
@@ -67,7 +67,7 @@ static berth_status put_rest(pieces_state *x, const onnx_node *n, const pieces_p
 	int64_t *rest, first = onnx_attr_int(n, "start", 0);
 	first = first < 0 ? first + v->rank : first;
 	first = first < 0 ? 0 : first;
-	BERTH_TRY(BERTH_NEW(x->mem, rest, out->dim[0], err));
+	BERTH_TRY_NEW(x->mem, out->dim[0], err, rest);
 	if (piece->dim >= first && piece->dim - first < out->dim[0])
 		rest[piece->dim - first] = v->dim[piece->dim] - (piece->to - piece->from);
 	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/rest", out->name));

@@ -32,8 +32,8 @@ static berth_status find_open(pieces_source *s, berth_err *err)
 	const char **dim;
 	onnx_model m;
 	int32_t n = read ? read->n_dims : 0, more = 0;
-	BERTH_TRY(BERTH_NEW(s->m.tmp, s->open, s->m.n_values, err));
-	BERTH_TRY(BERTH_NEW(s->m.tmp, dim, (size_t)n + s->m.n_symbols, err));
+	BERTH_TRY_NEW(s->m.tmp, s->m.n_values, err, s->open);
+	BERTH_TRY_NEW(s->m.tmp, (size_t)n + s->m.n_symbols, err, dim);
 	for (int32_t i = 0; i < n; i++)
 		dim[i] = read->dim[i];
 	for (size_t k = 0; k < s->m.n_symbols; k++) {
@@ -61,7 +61,7 @@ static berth_status find_open(pieces_source *s, berth_err *err)
 
 static berth_status count_uses(pieces_source *s, berth_err *err)
 {
-	BERTH_TRY(BERTH_NEW(s->m.tmp, s->uses, s->m.n_values, err));
+	BERTH_TRY_NEW(s->m.tmp, s->m.n_values, err, s->uses);
 	for (size_t i = 0; i < s->m.n_nodes; i++)
 		for (int32_t k = 0; k < s->m.node[i].n_all; k++)
 			if (s->m.node[i].in[k] >= 0)
@@ -78,7 +78,7 @@ static berth_status take_names(pieces_source *s, berth_err *err)
 	berth_strmap_init(&s->values, s->m.tmp);
 	berth_strmap_init(&s->nodes, s->m.tmp);
 	berth_strmap_init(&s->label, s->m.tmp);
-	BERTH_TRY(BERTH_NEW(s->m.tmp, s->again, s->m.n_nodes, err));
+	BERTH_TRY_NEW(s->m.tmp, s->m.n_nodes, err, s->again);
 	BERTH_TRY(berth_strmap_reserve(&s->values, s->m.n_values, err));
 	for (size_t v = 0; v < s->m.n_values; v++)
 		BERTH_TRY(berth_strmap_add(&s->values, s->m.value[v].name, 0, &found, err));
@@ -96,7 +96,7 @@ berth_status pieces_open(const char *file, const unsigned char *data, size_t siz
                          berth_err *err)
 {
 	pieces_source *s;
-	BERTH_TRY(BERTH_NEW(mem, s, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, s);
 	*s = (pieces_source){.m = {.file = file, .data = data, .size = size, .tmp = mem}, .read = read};
 	BERTH_TRY(decode(s, read, &s->m, err));
 	if (s->m.n_inlined)
@@ -127,7 +127,7 @@ berth_status pieces_state_new(const pieces_source *s, const pieces_options *opt,
 	berth_strmap_init(&x->values.added, mem);
 	berth_strmap_init(&x->nodes.added, mem);
 	berth_strmap_init(&x->numbers, mem);
-	BERTH_TRY(BERTH_NEW(mem, x->value, s->m.n_values, err));
+	BERTH_TRY_NEW(mem, s->m.n_values, err, x->value);
 	return BERTH_NEW(mem, x->cut, s->m.n_nodes, err);
 }
 
@@ -182,7 +182,7 @@ static berth_status list_axes(pieces_state *x, int32_t node, pieces_axes *out, b
 	pieces_at at = pieces_at_node(x, node);
 	int32_t rank = n->n_out && n->out[0] >= 0 ? pieces_output(&at)->rank : -1;
 	*out = (pieces_axes){.op = onnx_node_label(&x->m, n)};
-	BERTH_TRY(BERTH_NEW(x->mem, out->axis, rank + 1, err));
+	BERTH_TRY_NEW(x->mem, rank + 1, err, out->axis);
 	for (int32_t d = 0; d <= rank; d++) {
 		int32_t dim = d < rank ? d : PIECES_INNER;
 		const char *why;
@@ -208,7 +208,7 @@ berth_status pieces_list(const pieces_source *s, const char *outside, berth_aren
 	pieces_state x;
 	pieces_axes *list;
 	BERTH_TRY(pieces_state_new(s, &opt, mem, &x, err));
-	BERTH_TRY(BERTH_NEW(mem, list, s->m.n_nodes, err));
+	BERTH_TRY_NEW(mem, s->m.n_nodes, err, list);
 	*n = 0;
 	for (size_t i = 0; i < s->m.n_nodes; i++) {
 		int32_t node = s->m.order[i], first;

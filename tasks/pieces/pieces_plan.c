@@ -99,7 +99,7 @@ berth_status pieces_consider(pieces_state *x, int32_t node, int32_t dim, pieces_
 	rule = *why ? NULL : pieces_rule_of(&at, dim, why);
 	if (!rule)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(x->mem, s->in, at.n->n_in, err));
+	BERTH_TRY_NEW(x->mem, at.n->n_in, err, s->in);
 	for (int32_t k = 0; k < at.n->n_in; k++)
 		s->in[k] = (pieces_in){.dim = PIECES_WHOLE, .num = 1, .den = 1};
 	if (dim >= 0)
@@ -181,7 +181,7 @@ static berth_status share_sum(pieces_state *x, const pieces_at *at, pieces_cut *
 	if (s.dim < 0)
 		return BERTH_OK;
 	s.length = pieces_output(at)->dim[s.dim];
-	BERTH_TRY(BERTH_NEW(x->mem, c->sum_own, c->k + 1, err));
+	BERTH_TRY_NEW(x->mem, c->k + 1, err, c->sum_own);
 	if (!bounds_of(&s, c->k, c->share, c->sum_own))
 		c->out_dim = s.dim;
 	return BERTH_OK;
@@ -194,12 +194,10 @@ berth_status pieces_make(pieces_state *x, int32_t node, const pieces_spec *s, co
 	pieces_at at = pieces_at_node(x, node);
 	pieces_cut *c;
 	char *word;
-	BERTH_TRY(BERTH_NEW(x->mem, c, 1, err));
-	BERTH_TRY(BERTH_NEW(x->mem, c->own, k + 1, err));
-	BERTH_TRY(BERTH_NEW(x->mem, c->from, k, err));
-	BERTH_TRY(BERTH_NEW(x->mem, c->to, k, err));
-	BERTH_TRY(BERTH_NEW(x->mem, c->name, k, err));
-	BERTH_TRY(BERTH_NEW(x->mem, word, 16, err));
+	BERTH_TRY_NEW(x->mem, 1, err, c);
+	BERTH_TRY_NEW(x->mem, k + 1, err, c->own);
+	BERTH_TRY_NEW(x->mem, k, err, c->from, c->to, c->name);
+	BERTH_TRY_NEW(x->mem, 16, err, word);
 	*why = bounds_of(s, k, parts->share, c->own);
 	if (!*why)
 		*why = pieces_why(&at, s, k, c->own);
@@ -351,7 +349,7 @@ static berth_status no_operator(const pieces_state *x, const char *name, berth_e
 {
 	const char **names;
 	char hint[128];
-	BERTH_TRY(BERTH_NEW(x->mem, names, x->m.n_nodes, err));
+	BERTH_TRY_NEW(x->mem, x->m.n_nodes, err, names);
 	for (size_t i = 0; i < x->m.n_nodes; i++)
 		names[i] = label_of(x, (int32_t)i);
 	berth_text_suggest(hint, sizeof hint, name, names, (int32_t)x->m.n_nodes);
@@ -473,7 +471,7 @@ static berth_status check_type(const pieces_state *x, const char *type, berth_er
 	char hint[128];
 	while (pieces_rule_type(rules))
 		rules++;
-	BERTH_TRY(BERTH_NEW(x->mem, known, x->m.n_nodes + rules, err));
+	BERTH_TRY_NEW(x->mem, x->m.n_nodes + rules, err, known);
 	for (size_t i = 0; i < rules; i++)
 		known[n++] = pieces_rule_type(i);
 	for (size_t i = 0; i < x->m.n_nodes; i++)
@@ -492,8 +490,8 @@ berth_status pieces_plan(pieces_state *x, berth_err *err)
 	int32_t *ask;
 	for (int32_t i = 0; i < x->opt->n_types; i++)
 		BERTH_TRY(check_type(x, x->opt->type[i], err));
-	BERTH_TRY(BERTH_NEW(x->mem, named, x->m.n_nodes, err));
-	BERTH_TRY(BERTH_NEW(x->mem, ask, x->opt->n_asks, err));
+	BERTH_TRY_NEW(x->mem, x->m.n_nodes, err, named);
+	BERTH_TRY_NEW(x->mem, x->opt->n_asks, err, ask);
 	for (int32_t i = 0; i < x->opt->n_asks; i++) {
 		BERTH_TRY(find_node(x, x->opt->ask[i].op, &ask[i], err));
 		if (named[ask[i]])

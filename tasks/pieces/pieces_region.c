@@ -71,7 +71,7 @@ static berth_status remember_part(pieces_state *x, int32_t v, int32_t dim, int64
 	pieces_part *p;
 	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%d:%lld-%lld", name_of(x, v), (int)dim,
 	                      (long long)from, (long long)to - 1));
-	BERTH_TRY(BERTH_NEW(x->mem, p, 1, err));
+	BERTH_TRY_NEW(x->mem, 1, err, p);
 	*p = (pieces_part){dim, from, to, *name, x->value[v].part};
 	x->value[v].part = p;
 	return BERTH_OK;
@@ -122,7 +122,7 @@ static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t 
 	for (int32_t i = 0; i < s->k; i++)
 		if (s->piece[i].from <= from && s->piece[i].to >= to)
 			return of_piece(x, v, &s->piece[i], from, to, name, err);
-	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY_NEW(x->mem, s->k, err, in);
 	BERTH_TRY(of_pieces(x, v, from, to, in, &n, err));
 	BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
 	return put_concat(x, in, n, *name, *name, s->dim, err);
@@ -137,7 +137,7 @@ berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err)
 	if (!s->k || s->joined)
 		return BERTH_OK;
 	s->joined = true;
-	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY_NEW(x->mem, s->k, err, in);
 	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
 	name = berth_arena_printf(x->mem, "%s/joined", name_of(x, v));
 	if (!name)
@@ -152,7 +152,7 @@ static berth_status remember_own(pieces_state *x, int32_t v, pieces_part part, c
 	pieces_part *p;
 	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%s %d of %d", name_of(x, v), what,
 	                      (int)x->taker + 1, (int)x->takers));
-	BERTH_TRY(BERTH_NEW(x->mem, p, 1, err));
+	BERTH_TRY_NEW(x->mem, 1, err, p);
 	*p = part;
 	p->name = *name;
 	p->next = x->value[v].part;
@@ -174,7 +174,7 @@ berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err
 		*name = made->name;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY_NEW(x->mem, s->k, err, in);
 	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
 	BERTH_TRY(remember_own(x, v, own, "joined", name, err));
 	return put_concat(x, in, n, *name, *name, s->dim, err);
@@ -187,7 +187,7 @@ static berth_status part_across(pieces_state *x, int32_t v, int32_t dim, int64_t
 	const pieces_value *s = &x->value[v];
 	const char **in, *lines, *joined;
 	int32_t n = 0;
-	BERTH_TRY(BERTH_NEW(x->mem, in, s->k, err));
+	BERTH_TRY_NEW(x->mem, s->k, err, in);
 	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
 	lines = berth_arena_printf(x->mem, "%d:%lld-%lld", (int)dim, (long long)from, (long long)to - 1);
 	joined = lines ? berth_arena_printf(x->mem, "%s/joined", lines) : NULL;
@@ -207,7 +207,7 @@ berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, in
                                const int64_t *own, const char *const *in, const char **out, berth_err *err)
 {
 	const char **part, *name;
-	BERTH_TRY(BERTH_NEW(x->mem, part, k, err));
+	BERTH_TRY_NEW(x->mem, k, err, part);
 	for (int32_t j = 0; j < k; j++) {
 		for (int32_t i = 0; i < k; i++) {
 			BERTH_TRY(pieces_name(x, &x->values, &part[i], err, "%s/%d:%lld-%lld %d of %d", in[i],

@@ -1,7 +1,6 @@
 /* How an operator of a type is cut: for a dimension of its output, which part of each input a piece takes,
  * and which attributes of a piece differ. One function a family of types; the table is in pieces_rule.c. */
-#ifndef BERTH_PIECES_RULE_H
-#define BERTH_PIECES_RULE_H
+#pragma once
 
 #include "onnx_model.h"
 
@@ -77,5 +76,3 @@ pieces_rule pieces_rule_conv, pieces_rule_conv_transpose, pieces_rule_pool, piec
 	pieces_rule_gemm, pieces_rule_matmul, pieces_rule_reshape, pieces_rule_squeeze, pieces_rule_transpose,
 	pieces_rule_concat, pieces_rule_slice, pieces_rule_pad, pieces_rule_gather, pieces_rule_expand,
 	pieces_rule_tile;
-
-#endif

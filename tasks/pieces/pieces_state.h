@@ -1,7 +1,6 @@
 /* A model while it is being cut: what was decided, in what form each value is there, and the new file's nodes
  * and weights. Inside of tasks/pieces. */
-#ifndef BERTH_PIECES_STATE_H
-#define BERTH_PIECES_STATE_H
+#pragma once
 
 #include "pieces.h"
 #include "pieces_rule.h"
@@ -227,5 +226,3 @@ bool pieces_is_given(const berth_read_options *opt, const char *name);
  * BERTH_ENOMEM. */
 berth_status pieces_fix(pieces_state *x, const onnx_wire *w, const onnx_field *f, berth_file_piece *out,
                         bool *any, berth_err *err);
-
-#endif

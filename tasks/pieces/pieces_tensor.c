@@ -230,7 +230,7 @@ static berth_status gather_rows(pieces_state *x, const pieces_copy *part, const 
 	*out = x->m.data + part->at;
 	if (part->rows == 1)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_NEW(x->mem, to, part->rows * part->bytes, err));
+	BERTH_TRY_NEW(x->mem, part->rows * part->bytes, err, to);
 	for (int64_t i = 0; i < part->rows; i++)
 		memcpy(to + i * part->bytes, x->m.data + part->at + i * part->stride, (size_t)part->bytes);
 	*out = to;
@@ -245,7 +245,7 @@ berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t
 	int64_t *dims, before, behind;
 	const void *raw;
 	berth_strbuf b = {.mem = x->mem};
-	BERTH_TRY(BERTH_NEW(x->mem, dims, s->rank, err));
+	BERTH_TRY_NEW(x->mem, s->rank, err, dims);
 	memcpy(dims, s->dim, (size_t)s->rank * sizeof *dims);
 	dims[dim] = to - from;
 	if (!t || s->input >= 0)
@@ -281,7 +281,7 @@ berth_status pieces_ints_put(pieces_state *x, const char *name, const int64_t *i
                              berth_err *err)
 {
 	unsigned char *raw;
-	BERTH_TRY(BERTH_NEW(x->mem, raw, n * 8, err));
+	BERTH_TRY_NEW(x->mem, n * 8, err, raw);
 	for (int32_t i = 0; i < 8 * n; i++)
 		raw[i] = (unsigned char)((uint64_t)ints[i / 8] >> (8 * (i % 8)));
 	return put_made(x, name, ONNX_INT64, n, raw, err);

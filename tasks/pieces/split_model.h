@@ -1,7 +1,6 @@
 /* A model is cut for a machine: which operators, into which shares, and where the pieces go, by the search
  * over cuts. What comes out is the new model, its plan, and what the cuts of each type of operator gain. */
-#ifndef BERTH_SPLIT_MODEL_H
-#define BERTH_SPLIT_MODEL_H
+#pragma once
 
 #include "cut_search.h"
 #include "graph_format.h"
@@ -48,5 +47,3 @@ berth_status berth_split_plan(const berth_split_answer *x, const berth_graph *af
 
 /* The device of that operator of the new model; NULL: there is none of that name. O(operators). */
 const char *berth_split_device(const berth_split_answer *x, const char *piece);
-
-#endif

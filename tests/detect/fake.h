@@ -1,8 +1,7 @@
 /* Libraries that stand in for a vendor's, where there is no GPU. They describe GPUs that the test chooses by
  * the environment: FAKE_GPU is a list of words with blanks between. Numbers are those of the vendors' public
  * documents, written once more, so that a wrong one in berth is found. */
-#ifndef BERTH_FAKE_H
-#define BERTH_FAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,5 +31,3 @@ static inline void misbehave(void)
 	if (fake("leave"))
 		exit(0);
 }
-
-#endif

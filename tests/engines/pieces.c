@@ -52,8 +52,8 @@ static berth_status open_model(trial *t, const char *path, berth_arena *mem, ber
 	int32_t *in, n_in, n_weights;
 	onnx_model *m = &t->plain.onnx;
 	BERTH_TRY(ort_model_open(t->lib, path, NULL, ORT_PLAIN, NULL, mem, &t->plain, err));
-	BERTH_TRY(BERTH_NEW(mem, in, m->n_values, err));
-	BERTH_TRY(BERTH_NEW(mem, t->expected, m->n_outputs, err));
+	BERTH_TRY_NEW(mem, m->n_values, err, in);
+	BERTH_TRY_NEW(mem, m->n_outputs, err, t->expected);
 	BERTH_TRY(ort_model_part(&t->plain, m->order, (int32_t)m->n_nodes, m->output, (int32_t)m->n_outputs,
 	                         mem, in, &n_in, &t->bytes, err));
 	BERTH_TRY(run_model(t, t->bytes.data, t->bytes.len, t->expected, err));

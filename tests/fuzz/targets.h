@@ -1,6 +1,5 @@
 /* Every fuzz target by its name. */
-#ifndef BERTH_FUZZ_TARGETS_H
-#define BERTH_FUZZ_TARGETS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ typedef struct fuzz_target {
 
 /* NULL where there is none of this name. */
 const fuzz_target *find_target(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* libonnx's own shape inference (C++, Debian's libonnx-dev) behind a C interface. In tests only. */
-#ifndef BERTH_TEST_LIBONNX_H
-#define BERTH_TEST_LIBONNX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +23,4 @@ char *libonnx_infer(const unsigned char *data, size_t size, const char *inputs, 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Headers of GGUF files for tests, in memory: published models by their sizes, whole or with few layers,
  * without weights. */
-#ifndef BERTH_GGUF_BYTES_H
-#define BERTH_GGUF_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void gguf_put_keys(gguf_bytes *b, const gguf_recipe *r, int layers);
 void gguf_put_tensors(gguf_bytes *b, const gguf_recipe *r, int first, int last, int outside);
 /* A whole header with so many layers; 0: all. The caller frees b->p. */
 void gguf_write(gguf_bytes *b, const gguf_recipe *r, int layers);
-
-#endif

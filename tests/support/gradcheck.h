@@ -1,6 +1,5 @@
 /* Gradients against central finite differences, in double. */
-#ifndef BERTH_GRADCHECK_H
-#define BERTH_GRADCHECK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * bound. */
 size_t gradcheck(const char *what, size_t n, double x[], const double grad[], double (*f)(void *ctx),
                  void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* Writing small ONNX models byte by byte, for tests: a protocol-buffer writer and the messages of onnx.proto
  * on top of it. */
-#ifndef BERTH_TEST_ONNX_BYTES_H
-#define BERTH_TEST_ONNX_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void put_node(bytes *graph, const char *type, const char *name, const char *in, 
               const bytes *attrs);
 /* The whole file around a graph. */
 void put_model(bytes *file, const bytes *graph, int opset);
-
-#endif

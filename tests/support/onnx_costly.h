@@ -1,6 +1,5 @@
 /* ONNX files for tests of limits and for berth-bench: made to be expensive, and as exporters write them. */
-#ifndef BERTH_TEST_ONNX_COSTLY_H
-#define BERTH_TEST_ONNX_COSTLY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ size_t onnx_write_costly(onnx_file *file, int kind, size_t size);
 
 /* n nodes, the weights beside the file; format of nodes' names: of layer, type and node, "%u %s %u". */
 void onnx_write_exported(onnx_file *file, unsigned n, const char *format);
-
-#endif

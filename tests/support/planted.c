@@ -99,9 +99,7 @@ static berth_status make_schedule(work *w, berth_arena *tmp, berth_err *err)
 	for (int32_t d = 0; d < w->n_devs; d++)
 		w->price[d] /= sum;
 	w->horizon = (int64_t)MEAN_OP_NS * w->n / w->n_devs;
-	BERTH_TRY(BERTH_NEW(tmp, w->slot, w->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->by_end, w->n, err));
-	BERTH_TRY(BERTH_NEW(tmp, w->op, w->n, err));
+	BERTH_TRY_NEW(tmp, w->n, err, w->slot, w->by_end, w->op);
 	for (int32_t d = 0; d < w->n_devs; d++) {
 		int32_t share = w->n * (d + 1) / w->n_devs - w->n * d / w->n_devs;
 		cut(w, d, share, w->slot + n);
@@ -202,9 +200,8 @@ static berth_status make_graph(work *w, berth_arena *mem, berth_arena *tmp, plan
 {
 	berth_builder *b;
 	int32_t *slot_of;
-	BERTH_TRY(BERTH_NEW(tmp, slot_of, w->n, err));
-	BERTH_TRY(BERTH_NEW(mem, out->dev, w->n, err));
-	BERTH_TRY(BERTH_NEW(mem, out->order, w->n, err));
+	BERTH_TRY_NEW(tmp, w->n, err, slot_of);
+	BERTH_TRY_NEW(mem, w->n, err, out->dev, out->order);
 	BERTH_TRY(berth_builder_new(tmp, "planted", &b, err));
 	for (int32_t i = 0; i < w->n; i++)
 		slot_of[w->op[i]] = i;

@@ -1,7 +1,6 @@
 /* Helpers of all tests: assertions that also fail on NaN, an allocator that fails on demand, text of small
  * files. */
-#ifndef BERTH_TEST_SUPPORT_H
-#define BERTH_TEST_SUPPORT_H
+#pragma once
 
 #include "arena.h"
 
@@ -55,5 +54,3 @@ typedef struct metering_allocator {
 	size_t now, peak;
 } metering_allocator;
 void metering_allocator_init(metering_allocator *m);
-
-#endif

@@ -108,7 +108,7 @@ static berth_status crossing_bytes(const berth_graph *g, const berth_coarsening 
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	int32_t *seen; /* [group] the last tensor that went there, + 1 */
 	*bytes = 0;
-	BERTH_TRY(BERTH_NEW(tmp, seen, c->n_groups, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, seen);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t to = c->op_group[g->edge_consumer[e]];

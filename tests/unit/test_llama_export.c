@@ -436,8 +436,7 @@ static berth_status fit_and_back(void *ctx, berth_arena *mem, berth_arena *tmp, 
 	const char *name[N_DEVS] = {"cpu", "a", "b", "c"}, *kind[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
 	berth_system s = {.n_devs = N_DEVS, .dev_name = name, .dev_kind = kind};
 	BERTH_TRY(llama_fit(&m->file, &machine, mem, tmp, &plan, &known, err));
-	BERTH_TRY(BERTH_NEW(mem, op_dev, m->g.n_ops, err));
-	BERTH_TRY(BERTH_NEW(mem, near, m->g.n_ops, err));
+	BERTH_TRY_NEW(mem, m->g.n_ops, err, op_dev, near);
 	BERTH_TRY(llama_plan_ops(&m->g, &m->file, &plan, CPU, tmp, op_dev, err));
 	berth_export_source x = {.g = &m->g, .s = &s, .op_dev = op_dev};
 	BERTH_TRY(llama_nearest(&x, &m->file, tmp, near, err));

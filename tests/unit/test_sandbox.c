@@ -35,7 +35,7 @@ static berth_status squares(void *ctx, berth_arena *mem, const char **data, size
 	int32_t n = *(int32_t *)ctx, *x;
 	if (n < 0)
 		return berth_fail(err, BERTH_EFORMAT, "file:3:7: %d is no number of squares", (int)n);
-	BERTH_TRY(BERTH_NEW(mem, x, n, err));
+	BERTH_TRY_NEW(mem, n, err, x);
 	for (int32_t i = 0; i < n; i++)
 		x[i] = i * i;
 	*data = (const char *)x;

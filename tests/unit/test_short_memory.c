@@ -233,7 +233,7 @@ static berth_status curves(void *ctx, berth_arena *mem, berth_arena *tmp, berth_
 {
 	compiled_instance *c = ctx;
 	berth_memory_curve *curve;
-	BERTH_TRY(BERTH_NEW(mem, curve, c->p.n_devs, err));
+	BERTH_TRY_NEW(mem, c->p.n_devs, err, curve);
 	return berth_memory_curves(&c->p, c->placement.op_dev, c->placement.order, mem, tmp, curve, err);
 }
 
@@ -284,7 +284,7 @@ static berth_status mended(void *ctx, berth_arena *mem, berth_arena *tmp, berth_
 	compiled_instance *c = ctx;
 	int32_t *op_dev;
 	bool kept, none;
-	BERTH_TRY(BERTH_NEW(mem, op_dev, c->p.n_ops, err));
+	BERTH_TRY_NEW(mem, c->p.n_ops, err, op_dev);
 	memcpy(op_dev, c->placement.op_dev, (size_t)c->p.n_ops * sizeof *op_dev);
 	BERTH_TRY(berth_constraints_mend(&c->p, op_dev, &kept, tmp, err));
 	return berth_constraints_prove(&c->p, tmp, &none, err);
@@ -299,10 +299,10 @@ static berth_status trained(void *ctx, berth_arena *mem, berth_arena *tmp, berth
 	int32_t *segment;
 	for (int32_t op = 0; op < c->g.n_ops; op++)
 		if (c->g.op_backward[op]) { /* it is refused: nothing to see */
-			BERTH_TRY(BERTH_NEW(tmp, segment, 1, err));
+			BERTH_TRY_NEW(tmp, 1, err, segment);
 			return BERTH_OK;
 		}
-	BERTH_TRY(BERTH_NEW(tmp, segment, c->g.n_ops, err));
+	BERTH_TRY_NEW(tmp, c->g.n_ops, err, segment);
 	berth_training_segments(&c->g, 2, segment);
 	opt.op_segment = segment;
 	opt.report = &report;
@@ -335,8 +335,7 @@ static berth_status simulated(void *ctx, berth_arena *mem, berth_arena *tmp, ber
 	berth_timeline t;
 	int32_t op_dev[64] = {0};
 	BERTH_TRY(berth_problem_new(&c->g, &c->s, mem, tmp, &p, err));
-	BERTH_TRY(berth_timeline_new(&p, op_dev, NULL, mem, &t, err));
-	return BERTH_OK;
+	return berth_timeline_new(&p, op_dev, NULL, mem, &t, err);
 }
 
 static void test_cost_models(void **state)

@@ -83,7 +83,7 @@ static berth_status open_one(void *ctx, int32_t i, berth_arena *mem, berth_arena
 {
 	const lesson *l = ctx;
 	berth_problem *p;
-	BERTH_TRY(BERTH_NEW(mem, p, 1, err));
+	BERTH_TRY_NEW(mem, 1, err, p);
 	*out = l->item[i];
 	out->p = p;
 	out->graph = berth_arena_strdup(mem, out->graph);

@@ -1,8 +1,7 @@
 /* ONNX Runtime's interface for execution providers in libraries of their own, as far as the provider "second"
  * needs it, by places in its tables of functions: no header of the library is needed. Places are those of
  * onnxruntime_c_api.h (API version 23) and onnxruntime_ep_c_api.h (version 24, the first with kernels). */
-#ifndef BERTH_PLUGIN_API_H
-#define BERTH_PLUGIN_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -163,5 +162,3 @@ typedef struct plugin_base { /* OrtApiBase */
 	const plugin_place *(*get_api)(uint32_t version);
 	const char *(*version)(void);
 } plugin_base;
-
-#endif

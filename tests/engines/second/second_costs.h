@@ -3,8 +3,7 @@
  *   SECOND_COPY   LATENCY:BANDWIDTH, seconds and bytes a second of a copy to or from the device (default
  * none)
  */
-#ifndef BERTH_SECOND_COSTS_H
-#define BERTH_SECOND_COSTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ second_costs second_costs_read(void);
 double second_now(void);
 /* Wait until second_now() is `until`: asleep, and awake for the last bit. */
 void second_wait(double until);
-
-#endif

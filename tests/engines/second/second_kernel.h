@@ -1,8 +1,7 @@
 /* Kernels of the second device. One for a node: a session of the library runs the node on the CPU, over the
  * device's own memory, and the kernel rests until it has taken as long as the device is slow. Two for copies
  * to and from the device. */
-#ifndef BERTH_SECOND_KERNEL_H
-#define BERTH_SECOND_KERNEL_H
+#pragma once
 
 #include "second_costs.h"
 #include "second_node.h"
@@ -18,5 +17,3 @@ plugin_status second_copy(const second_shared *s, const void *from, void *to);
 
 plugin_status second_kernel_new(second_shared *s, const second_node *node, plugin_kernel **out);
 plugin_status second_copier_new(second_shared *s, plugin_kernel **out);
-
-#endif

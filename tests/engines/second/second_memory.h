@@ -1,8 +1,7 @@
 /* Memory of the second device. It lies at addresses that nobody may read or write, as that of a real one:
  * what is used without a copy ends the program. The provider itself sees the same bytes elsewhere.
  * Thread-safe. */
-#ifndef BERTH_SECOND_MEMORY_H
-#define BERTH_SECOND_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ void second_free(void *p);
 
 /* The bytes of an address of the device, for the provider. Other addresses come back as they are. */
 void *second_bytes(const void *p);
-
-#endif

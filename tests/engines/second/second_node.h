@@ -1,6 +1,5 @@
 /* A node of a graph as an ONNX model of its own, for a session that runs it on the CPU. */
-#ifndef BERTH_SECOND_NODE_H
-#define BERTH_SECOND_NODE_H
+#pragma once
 
 #include "plugin_api.h"
 
@@ -22,5 +21,3 @@ void second_node_free(second_node *n);
 
 /* "i3": what the tensor is called. */
 void second_tensor_name(char kind, int32_t i, char name[SECOND_NAME]);
-
-#endif

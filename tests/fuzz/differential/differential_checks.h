@@ -1,6 +1,5 @@
 /* What the differential fuzzer holds against each other on one case: a graph, a system and a placement. */
-#ifndef BERTH_DIFFERENTIAL_CHECKS_H
-#define BERTH_DIFFERENTIAL_CHECKS_H
+#pragma once
 
 #include "placement.h"
 #include "problem.h"
@@ -35,5 +34,3 @@ extern const int differential_n_checks;
 
 /* The check of that name; NULL: none. */
 const differential_check *differential_find(const char *name);
-
-#endif

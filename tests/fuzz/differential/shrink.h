@@ -1,7 +1,6 @@
 /* A failing case made smaller: operators, devices, edges, links, pools and keys are left out one by one, as
  * long as the same check still fails. */
-#ifndef BERTH_DIFFERENTIAL_SHRINK_H
-#define BERTH_DIFFERENTIAL_SHRINK_H
+#pragma once
 
 #include "differential_checks.h"
 
@@ -15,5 +14,3 @@ typedef struct shrunk {
 bool shrink(const differential_check *check, uint64_t seed, const char *graph, const char *system,
             const char *placement, shrunk *out);
 void shrunk_free(shrunk *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* A file of tensors changed by a script, and sealed again: what is behind the digest is reached however the
  * file was changed. A script is a few bytes: of each edit its kind, then what it needs. */
-#ifndef BERTH_EDIT_TENSORS_H
-#define BERTH_EDIT_TENSORS_H
+#pragma once
 
 #include "safetensors.h"
 
@@ -9,5 +8,3 @@
  * file (two tensors of one name). */
 const void *edit_tensors(const safetensors_file *from, const uint8_t *script, size_t size, berth_arena *mem,
                          size_t *out_size);
-
-#endif

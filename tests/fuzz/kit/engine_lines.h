@@ -4,8 +4,7 @@
  *
  * The input is one answer a line. For '?' the number of the latest question stands; a byte of 31 is a line's
  * end inside an answer; at the input's end the engine has left. */
-#ifndef BERTH_ENGINE_LINES_H
-#define BERTH_ENGINE_LINES_H
+#pragma once
 
 #include "measured.h"
 
@@ -24,5 +23,3 @@ int32_t engine_lines_ask(berth_measured *m, berth_arena *mem, berth_arena *tmp);
 
 /* Words of the protocol, for mutators. */
 extern const char *const engine_lines_words[];
-
-#endif

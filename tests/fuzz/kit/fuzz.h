@@ -1,7 +1,6 @@
 /* What the fuzz targets share: memory that is kept from input to input, and what a user's command would do
  * with what was read. */
-#ifndef BERTH_FUZZ_H
-#define BERTH_FUZZ_H
+#pragma once
 
 #include "graph.h"
 #include "system.h"
@@ -44,5 +43,3 @@ void fuzz_use_pair(const berth_graph *g, const berth_system *s, berth_arena *mem
 /* Parsed once: a graph of six operators, and a system of two devices. */
 const berth_graph *fuzz_small_graph(void);
 const berth_system *fuzz_small_system(void);
-
-#endif

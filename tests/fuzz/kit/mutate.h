@@ -1,8 +1,7 @@
 /* Mutators that keep the structure of an input, so that more of what they make is read to its end. Each makes
  * one to four changes of data[size] in place, within max bytes, and returns the new size. The same seed makes
  * the same changes. Where an input has no structure, its bytes are changed. */
-#ifndef BERTH_MUTATE_H
-#define BERTH_MUTATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ size_t mutate_onnx(uint8_t *data, size_t size, size_t max, unsigned seed);
 size_t mutate_gguf(uint8_t *data, size_t size, size_t max, unsigned seed);
 /* The header as JSON, its length kept right; numbers of the data; offsets laid out anew. */
 size_t mutate_safetensors(uint8_t *data, size_t size, size_t max, unsigned seed);
-
-#endif
