@@ -1,7 +1,7 @@
 /* Sums over colocation groups; see coloc.h. */
 #include "coloc.h"
 
-#include <string.h>
+#include "array.h"
 
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)
 {
@@ -33,7 +33,7 @@ bool berth_can_move(const berth_problem *p)
 int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev)
 {
 	int64_t sum = 0;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		sum += berth_op_time(p, p->coloc_op[i], dev);
 	return sum;
 }
@@ -41,12 +41,12 @@ int64_t berth_coloc_time(const berth_problem *p, int32_t coloc, int32_t dev)
 void berth_coloc_bytes(const berth_problem *p, int64_t *coloc_bytes)
 {
 	const berth_graph *g = p->g;
-	memset(coloc_bytes, 0, (size_t)p->n_colocs * sizeof *coloc_bytes);
+	BERTH_CLEAR(coloc_bytes, p->n_colocs);
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		int64_t bytes = berth_kept_bytes(p, op);
+		BERTH_EACH (t, g->op_tensor_off, op)
 			bytes += g->tensor_bytes[t];
-		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_param_off, op)
 			bytes += g->param_bytes[g->op_param[i]];
 		coloc_bytes[p->op_coloc[op]] += bytes;
 	}

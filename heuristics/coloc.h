@@ -1,6 +1,7 @@
 /* Colocation groups: what they weigh, where they may go, putting one on a device. */
 #pragma once
 
+#include "array.h"
 #include "problem.h"
 
 static inline bool berth_coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)
@@ -16,7 +17,7 @@ static inline int32_t berth_coloc_dev(const berth_problem *p, int32_t coloc, con
 
 static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_t dev, int32_t *op_dev)
 {
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		op_dev[p->coloc_op[i]] = dev;
 }
 

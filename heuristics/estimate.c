@@ -1,6 +1,7 @@
 /* Estimates of moves; see estimate.h. */
 #include "estimate.h"
 
+#include "array.h"
 #include "coloc.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static int64_t ready_at(const berth_estimate *e, const berth_tails *t, int32_t o
 {
 	const berth_graph *g = e->p->g;
 	int64_t ready = 0;
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+	BERTH_EACH (k, g->op_in_off, op) {
 		int32_t x = g->in_tensor[k], from = g->tensor_producer[x], home = op_dev[from], hop;
 		bool moved = e->seen[from] == e->stamp;
 		int64_t at = moved ? e->end_ns[from] : t->base->end_ns[from];
@@ -123,8 +124,8 @@ static int64_t tail_behind(const berth_estimate *e, const berth_tails *t, int32_
 {
 	const berth_graph *g = e->p->g;
 	int64_t tail = 0;
-	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
-		for (int32_t k = g->tensor_use_off[x]; k < g->tensor_use_off[x + 1]; k++) {
+	BERTH_EACH (x, g->op_tensor_off, op)
+		BERTH_EACH (k, g->tensor_use_off, x) {
 			int32_t to = g->edge_consumer[k];
 			bool moves = e->seen[to] == e->stamp;
 			if (moves && !open)
@@ -205,7 +206,7 @@ static int32_t list_devices(berth_estimate *e, int32_t op, const int32_t *op_dev
 	e->dev[n++] = op_dev[op];
 	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1] && n < BERTH_ESTIMATE_DEVICES / 2; k++)
 		e->dev[n++] = op_dev[g->tensor_producer[g->in_tensor[k]]];
-	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
+	BERTH_EACH (x, g->op_tensor_off, op)
 		for (int32_t k = g->tensor_use_off[x];
 		     k < g->tensor_use_off[x + 1] && n < BERTH_ESTIMATE_DEVICES - 2; k++)
 			e->dev[n++] = op_dev[g->edge_consumer[k]];

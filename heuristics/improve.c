@@ -12,6 +12,7 @@
  * worse, it goes back. */
 #include "improve.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "moves.h"
 #include "registry.h"
@@ -49,7 +50,7 @@ typedef struct improver {
 /* Would moving the block to dev change anything? */
 static bool changes(const improver *m, int32_t block, int32_t dev)
 {
-	for (int32_t i = m->blocks.off[block]; i < m->blocks.off[block + 1]; i++) {
+	BERTH_EACH (i, m->blocks.off, block) {
 		int32_t op = m->blocks.op[i];
 		if (m->op_dev[op] != dev && berth_op_legal(m->p, op, dev))
 			return true;
@@ -59,7 +60,7 @@ static bool changes(const improver *m, int32_t block, int32_t dev)
 
 static void put(const improver *m, const move *x, int32_t *op_dev)
 {
-	for (int32_t i = m->blocks.off[x->block]; i < m->blocks.off[x->block + 1]; i++)
+	BERTH_EACH (i, m->blocks.off, x->block)
 		if (berth_op_legal(m->p, m->blocks.op[i], x->dev))
 			op_dev[m->blocks.op[i]] = x->dev;
 }
@@ -81,7 +82,7 @@ static void push(improver *m, int32_t block)
 
 static void push_neighbours(improver *m, int32_t coloc)
 {
-	for (int32_t i = m->near->coloc_near_off[coloc]; i < m->near->coloc_near_off[coloc + 1]; i++)
+	BERTH_EACH (i, m->near->coloc_near_off, coloc)
 		push(m, m->near->coloc_near[i]);
 }
 
@@ -115,8 +116,8 @@ static int64_t try_some(improver *m, bool *made)
 	int32_t most = (int32_t)berth_search_budget_left(m->s, m->left < m->ahead ? m->left : m->ahead),
 		n = 0, taken;
 	while (n < most && next_move(m, &m->next[n])) {
-		int32_t *trial = m->trial + (size_t)n * n_ops;
-		memcpy(trial, m->op_dev, n_ops * sizeof *trial);
+		int32_t *trial = BERTH_ROW(m->trial, n, n_ops);
+		BERTH_COPY(trial, m->op_dev, n_ops);
 		m->trials[n] = (berth_keyed){.op_dev = trial};
 		put(m, &m->next[n++], trial);
 	}
@@ -253,7 +254,7 @@ berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *er
 		return BERTH_OK;
 	BERTH_TRY(berth_moves_new(p, tmp, &moves, err));
 	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev, trial);
-	memcpy(op_dev, s->best_dev, (size_t)p->n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, s->best_dev, p->n_ops);
 	/* The incumbent may have its value from an order of its own. */
 	berth_score score = berth_search_offer(s, op_dev, NULL);
 	BERTH_TRY(berth_improve(s, op_dev, &score, INT64_MAX, &rng, tmp, err));

@@ -2,10 +2,10 @@
  * are exact where all operators have a device; joules are so but for slow-downs in memory pools. */
 #include "loads.h"
 
+#include "array.h"
 #include "coloc.h"
 
 #include <math.h>
-#include <string.h>
 
 bool berth_prices_known(const berth_objective *o)
 {
@@ -89,9 +89,9 @@ double berth_prices_joules(berth_prices *x, const int32_t *base_dev, const int32
 	for (int32_t i = 0; i < n; i++) {
 		int32_t v = op[i];
 		sum += berth_op_joules(x->p, v, op_dev[v]) - berth_op_joules(x->p, v, base_dev[v]);
-		for (int32_t t = g->op_tensor_off[v]; t < g->op_tensor_off[v + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, v)
 			sum += tensor_change(x, t, base_dev, op_dev);
-		for (int32_t k = g->op_in_off[v]; k < g->op_in_off[v + 1]; k++)
+		BERTH_EACH (k, g->op_in_off, v)
 			sum += tensor_change(x, g->in_tensor[k], base_dev, op_dev);
 	}
 	return sum;
@@ -102,13 +102,13 @@ double berth_prices_joules_at(const berth_prices *x, int32_t op, int32_t d, cons
 {
 	const berth_graph *g = x->p->g;
 	double sum = berth_op_joules(x->p, op, d);
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+	BERTH_EACH (k, g->op_in_off, op) {
 		int32_t t = g->in_tensor[k], home = op_dev[g->tensor_producer[t]];
 		if (home != d)
 			sum += berth_transfer_joules(x->p, t, home, d);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[e];
 			if (op_dev[to] != d && stays(ctx, to))
 				sum += berth_transfer_joules(x->p, t, d, op_dev[to]);
@@ -156,9 +156,8 @@ static void visit_hop(berth_loads *x, int32_t t, int32_t link, double sign, visi
 static void visit_way(berth_loads *x, int32_t t, int32_t from, int32_t to, double sign, visit *f)
 {
 	const berth_problem *p = x->p;
-	size_t n = (size_t)p->n_devs;
-	int32_t route = p->class_pair_route[((size_t)p->tensor_class[t] * n + (size_t)from) * n + (size_t)to];
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
+	int32_t route = berth_route(p, t, from, to);
+	BERTH_EACH (i, p->route_off, route)
 		visit_hop(x, t, p->route_link[i], sign, f);
 }
 
@@ -190,7 +189,7 @@ static void begin_trial(berth_loads *x)
 void berth_loads_begin(berth_loads *x, const int32_t *op_dev)
 {
 	const berth_graph *g = x->p->g;
-	memset(x->load, 0, (size_t)x->n * sizeof *x->load);
+	BERTH_CLEAR(x->load, x->n);
 	begin_trial(x);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		visit_op(x, op, op_dev[op], 1, add);
@@ -255,9 +254,9 @@ static void change_op(berth_loads *x, int32_t op, const int32_t *base_dev, const
 	visit_op(x, op, base_dev[op], -1, add);
 	if (op_dev)
 		visit_op(x, op, op_dev[op], 1, add);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		change_tensor(x, t, base_dev, op_dev);
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+	BERTH_EACH (k, g->op_in_off, op)
 		change_tensor(x, g->in_tensor[k], base_dev, op_dev);
 }
 
@@ -286,13 +285,13 @@ static void visit_at(berth_loads *x, int32_t op, int32_t d, const int32_t *op_de
 {
 	const berth_graph *g = x->p->g;
 	visit_op(x, op, d, 1, f);
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+	BERTH_EACH (k, g->op_in_off, op) {
 		int32_t t = g->in_tensor[k], from = g->tensor_producer[t];
 		if (x->moves[from] != x->stamp && op_dev[from] != d)
 			visit_way(x, t, op_dev[from], d, 1, f);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[e];
 			if (x->moves[to] != x->stamp && op_dev[to] != d)
 				visit_way(x, t, d, op_dev[to], 1, f);

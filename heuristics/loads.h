@@ -2,6 +2,7 @@
  * channels and memory pools (berth_loads). */
 #pragma once
 
+#include "array.h"
 #include "incremental.h"
 #include "objective.h"
 #include "problem_tables.h"
@@ -30,7 +31,7 @@ static inline void berth_dests_find(berth_dests *x, const berth_graph *g, int32_
 {
 	x->at[op_dev[g->tensor_producer[t]]] = ++x->stamp;
 	x->n = 0;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t d = op_dev[g->edge_consumer[e]];
 		if (x->at[d] != x->stamp)
 			x->dev[x->n++] = d;

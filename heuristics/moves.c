@@ -1,6 +1,7 @@
 /* Random moves; see moves.h. */
 #include "moves.h"
 
+#include "array.h"
 #include "coloc.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static berth_status coloc_pairs(const berth_problem *p, berth_arena *mem, uint64
 	size_t len = 0, kept = 0;
 	BERTH_TRY_NEW(mem, 2 * (size_t)g->n_edges, err, pair);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			uint32_t a = (uint32_t)p->op_coloc[g->tensor_producer[t]],
 				 b = (uint32_t)p->op_coloc[g->edge_consumer[e]];
 			if (a == b)

@@ -1,6 +1,7 @@
 /* What list schedules share: how they are offered to a search, and the downward ranks of operators. */
 #include "offer_schedule.h"
 
+#include "array.h"
 #include "seeds.h"
 
 const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};
@@ -33,7 +34,7 @@ void berth_downward_ranks(const berth_problem *p, int64_t *op_rank_ns)
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		op_rank_ns[op] = 0;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 			int64_t rank =
 				op_rank_ns[from] + p->op_mean_ns[from] + p->class_mean_ns[p->tensor_class[t]];

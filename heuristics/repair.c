@@ -9,13 +9,12 @@
  * What still breaks a rule or a limit then goes through a short local search. */
 #include "repair.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "constraints.h"
 #include "improve.h"
 #include "partial.h"
 #include "stages.h"
-
-#include <string.h>
 
 enum { MAX_EVALUATIONS = 64, MAX_SEARCH = 256 };
 
@@ -108,7 +107,7 @@ static void take_stock(repair *r, int64_t share)
 /* One step from op_dev, kept there if it helps. share: part of the excess to move. */
 static bool step(repair *r, int32_t *op_dev, int64_t share)
 {
-	memcpy(r->trial, op_dev, (size_t)r->p->n_ops * sizeof *op_dev);
+	BERTH_COPY(r->trial, op_dev, r->p->n_ops);
 	r->n_moved = 0;
 	take_stock(r, share);
 	for (int32_t d = 0; d < r->p->n_devs; d++) {
@@ -127,7 +126,7 @@ static bool step(repair *r, int32_t *op_dev, int64_t share)
 	if (!berth_score_less(score, r->best))
 		return false;
 	remember(r, score);
-	memcpy(op_dev, r->trial, (size_t)r->p->n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, r->trial, r->p->n_ops);
 	return true;
 }
 
@@ -161,7 +160,7 @@ static berth_status first_fit(repair *r, int32_t *op_dev, berth_arena *tmp, bert
 	berth_score score = evaluate(r, r->trial);
 	if (berth_score_less(score, r->best)) {
 		remember(r, score);
-		memcpy(op_dev, r->trial, (size_t)p->n_ops * sizeof *op_dev);
+		BERTH_COPY(op_dev, r->trial, p->n_ops);
 	}
 	return BERTH_OK;
 }
@@ -230,6 +229,6 @@ berth_status berth_repair_incumbent(berth_search *s, berth_arena *tmp, berth_err
 	if (berth_score_feasible(s->best))
 		return BERTH_OK;
 	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev);
-	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, s->best_dev, s->p->n_ops);
 	return berth_repair(s, op_dev, tmp, err);
 }

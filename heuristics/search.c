@@ -2,6 +2,7 @@
  * with. */
 #include "search.h"
 
+#include "array.h"
 #include "certify.h"
 #include "text.h"
 
@@ -251,7 +252,7 @@ static void score_one(void *ctx, int32_t item, int32_t worker)
 {
 	batch *b = ctx;
 	b->scores[item] =
-		berth_eval_run(&b->s->eval[worker], b->op_devs + (size_t)item * (size_t)b->s->p->n_ops, NULL);
+		berth_eval_run(&b->s->eval[worker], BERTH_ROW(b->op_devs, item, b->s->p->n_ops), NULL);
 }
 
 void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs, berth_score *scores)
@@ -260,7 +261,7 @@ void berth_search_offer_batch(berth_search *s, int32_t n, const int32_t *op_devs
 	berth_pool_run(s->cfg.pool, n, score_one, &b);
 	s->evaluations += n;
 	for (int32_t i = 0; i < n; i++)
-		berth_search_keep(s, scores[i], op_devs + (size_t)i * (size_t)s->p->n_ops, NULL);
+		berth_search_keep(s, scores[i], BERTH_ROW(op_devs, i, s->p->n_ops), NULL);
 }
 
 typedef struct making {
@@ -274,7 +275,7 @@ typedef struct making {
 static void make_one(void *ctx, int32_t item, int32_t worker)
 {
 	making *m = ctx;
-	int32_t *op_dev = m->rows + (size_t)worker * (size_t)m->s->p->n_ops;
+	int32_t *op_dev = BERTH_ROW(m->rows, worker, m->s->p->n_ops);
 	m->make(m->ctx, item, worker, op_dev);
 	m->scores[item] = berth_eval_run(&m->s->eval[worker], op_dev, NULL);
 }

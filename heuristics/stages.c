@@ -10,11 +10,11 @@
  * as that improves. */
 #include "stages.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "constraints.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_PIECES = 64, EVERY_ORDER = 4, N_ORDERS = 5 };
 #define NEVER 1e300
@@ -82,13 +82,12 @@ static void fill_piece(stages *x, int32_t op)
 		if (x->wanted && x->wanted[op] != d)
 			x->away[row + (size_t)d] += (double)x->p->op_mean_ns[op];
 	}
-	x->kept[piece_of(x, op)] +=
-		(double)(g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op]);
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+	x->kept[piece_of(x, op)] += (double)berth_kept_bytes(x->p, op);
+	BERTH_EACH (i, g->op_param_off, op)
 		x->kept[piece_of(x, op)] += (double)g->param_bytes[g->op_param[i]];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		passing += (double)g->tensor_bytes[t];
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		passing += (double)g->tensor_bytes[g->in_tensor[i]];
 	*most = passing > *most ? passing : *most;
 }
@@ -98,7 +97,7 @@ static void fill_moves(stages *x, int32_t t)
 {
 	const berth_graph *g = x->p->g;
 	int32_t first = piece_of(x, g->tensor_producer[t]), last = first;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t piece = piece_of(x, g->edge_consumer[e]);
 		last = piece > last ? piece : last;
 	}
@@ -276,14 +275,14 @@ static berth_status solve_orders(stages *x, question *q, bool *found, berth_aren
 		double cost = solve(x, q);
 		if (cost < best) {
 			best = cost;
-			memcpy(kept, x->piece_dev, (size_t)x->n * sizeof *kept);
+			BERTH_COPY(kept, x->piece_dev, x->n);
 		}
 		if (q->again)
 			break;
 	}
 	*found = best < NEVER;
 	if (*found)
-		memcpy(x->piece_dev, kept, (size_t)x->n * sizeof *kept);
+		BERTH_COPY(x->piece_dev, kept, x->n);
 	return BERTH_OK;
 }
 
@@ -310,7 +309,7 @@ static bool consider(stages *x, berth_score *best)
 	if (!berth_score_less(score, *best))
 		return false;
 	*best = score;
-	memcpy(x->chain_dev, x->chain_trial, (size_t)x->p->n_chain * sizeof *x->chain_dev);
+	BERTH_COPY(x->chain_dev, x->chain_trial, x->p->n_chain);
 	return true;
 }
 
@@ -350,7 +349,7 @@ static int32_t stage_end(const stages *x, int32_t at)
 /* Blocks [first, end) to dev, the rest as it is. */
 static void try_put(stages *x, int32_t first, int32_t end, int32_t dev)
 {
-	memcpy(x->chain_trial, x->chain_dev, (size_t)x->p->n_chain * sizeof *x->chain_trial);
+	BERTH_COPY(x->chain_trial, x->chain_dev, x->p->n_chain);
 	for (int32_t k = first; k < end; k++)
 		x->chain_trial[k] = dev;
 }
@@ -444,7 +443,7 @@ static berth_status offer(stages *x, int32_t *op_dev, int64_t evaluations, berth
 	climb(x, &best, evaluations);
 	spread(x, x->chain_dev, x->trial);
 	if (op_dev)
-		memcpy(op_dev, x->trial, (size_t)p->n_ops * sizeof *op_dev);
+		BERTH_COPY(op_dev, x->trial, p->n_ops);
 	return BERTH_OK;
 }
 

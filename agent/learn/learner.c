@@ -1,11 +1,11 @@
 /* The learner's state, and its functions over the table of decodings; see learner.h. */
 #include "learner.h"
 
+#include "array.h"
 #include "nn.h"
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 enum { GROWTH = 64 };
 
@@ -73,7 +73,7 @@ static berth_status new_params(berth_learner *l, const nn_real *params, berth_ar
 	BERTH_TRY_NEW(mem, n, err, l->params);
 	BERTH_TRY(adam_new(n, mem, &l->adam, err));
 	if (params) {
-		memcpy(l->params, params, n * sizeof *params);
+		BERTH_COPY(l->params, params, n);
 	} else {
 		berth_rng rng = berth_rng_seed(l->seed, BERTH_STREAM_INIT);
 		policy_init(&l->dims, l->params, &rng);

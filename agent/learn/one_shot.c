@@ -1,10 +1,10 @@
 /* Learning one-shot placements: PPO and cross-entropy. All samples of a step come from one table of
  * log-probabilities, so the network runs once an epoch, however many they are, and so do the losses
  * (policy_loss.h); drawing and simulating run on all workers. */
+#include "array.h"
 #include "learner.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_ELITE = 512 };
 
@@ -78,7 +78,7 @@ static berth_status descend(berth_learner *l, berth_pair *pair, double *norm, be
 {
 	const berth_one_shot *o = &l->one_shot;
 	berth_batch *b = l->batch;
-	memset(b->grads, 0, policy_param_count(&l->dims) * sizeof *b->grads);
+	BERTH_CLEAR(b->grads, policy_param_count(&l->dims));
 	policy_backward(&l->dims, l->params, &pair->e.in, b->acts, o->dlogits, b->grads);
 	if (pair->table)
 		BERTH_TRY(adam_step(l->cfg.table_lr, &pair->table_adam, pair->table, o->dlogits, norm, err));
@@ -87,7 +87,7 @@ static berth_status descend(berth_learner *l, berth_pair *pair, double *norm, be
 
 static void clear_dlogits(berth_learner *l, const berth_pair *pair)
 {
-	memset(l->one_shot.dlogits, 0, cells_of(pair) * sizeof *l->one_shot.dlogits);
+	BERTH_CLEAR(l->one_shot.dlogits, cells_of(pair));
 }
 
 /* ---- drawing ---- */
@@ -99,7 +99,7 @@ typedef struct drawing {
 
 static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
 {
-	const int32_t *action = l->one_shot.action + (size_t)k * (size_t)pair->e.n_groups;
+	const int32_t *action = BERTH_ROW(l->one_shot.action, k, pair->e.n_groups);
 	berth_encoding_project(&pair->e, action, op_dev);
 }
 
@@ -107,7 +107,7 @@ static void draw_one(void *ctx, int32_t i, int32_t worker, int32_t *op_dev)
 {
 	const drawing *d = ctx;
 	const berth_pair *pair = d->pair;
-	int32_t *action = d->l->one_shot.action + (size_t)i * (size_t)pair->e.n_groups;
+	int32_t *action = BERTH_ROW(d->l->one_shot.action, i, pair->e.n_groups);
 	berth_rng rng = berth_rng_seed(pair->seed, BERTH_STREAM_ROLLOUT + (uint64_t)(pair->episodes + i));
 	(void)worker;
 	berth_encoding_draw(&pair->e, d->l->one_shot.threshold, &rng, action);
@@ -120,7 +120,7 @@ static void draw_batch(berth_learner *l, berth_batch *b)
 	drawing d = {l, pair};
 	berth_one_shot *o = &l->one_shot;
 	berth_encoding_thresholds(&pair->e, o->logp, o->threshold);
-	memcpy(o->batch.old_logp, o->logp, cells_of(pair) * sizeof *o->logp);
+	BERTH_COPY(o->batch.old_logp, o->logp, cells_of(pair));
 	berth_search_offer_made(pair->s, b->n, draw_one, &d, o->op_devs, b->score);
 }
 
@@ -148,7 +148,7 @@ static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena
 
 static void clear_targets(berth_learner *l, const berth_pair *pair)
 {
-	memset(l->one_shot.share, 0, cells_of(pair) * sizeof *l->one_shot.share);
+	BERTH_CLEAR(l->one_shot.share, cells_of(pair));
 }
 
 static void add_target(berth_learner *l, const berth_pair *pair, const int32_t *group_dev, double share)
@@ -256,8 +256,8 @@ static berth_status feed_window(berth_learner *l, berth_batch *b, berth_err *err
 	size_t groups = (size_t)pair->e.n_groups;
 	int32_t window_n = window_of(&l->cfg, b->n);
 	for (int32_t i = 0; i < b->n && l->cfg.clone_steps; i++) {
-		memcpy(pair->window_action + (size_t)pair->n_window * groups,
-		       l->one_shot.action + (size_t)i * groups, groups * sizeof *pair->window_action);
+		BERTH_COPY(BERTH_ROW(pair->window_action, pair->n_window, groups),
+		           BERTH_ROW(l->one_shot.action, i, groups), groups);
 		pair->window_reward[pair->n_window++] = b->reward[i];
 		if (pair->n_window >= window_n)
 			BERTH_TRY(clone_elite(l, pair, &b->stats.clone_loss, err));

@@ -4,11 +4,11 @@
  * and after one, two and three passes of the policy, as far as there is room. The batches of a round are
  * independent but for the policy that they start from, so each is one item for the workers, and for ranks
  * (sequence_ranks.h). */
+#include "array.h"
 #include "learner.h"
 #include "sequence_ranks.h"
 
 #include <math.h>
-#include <string.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 
@@ -143,7 +143,7 @@ static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 	policy_stepper net = embed(l, b);
 	find_guide(l, b, &net, worker == ALL ? 0 : worker);
 	berth_rollout_batch draws = rollout_of(l, b);
-	memcpy(b->sequence.keys, keys_of(l, b), (size_t)b->pair->e.n_groups * sizeof *b->sequence.keys);
+	BERTH_COPY(b->sequence.keys, keys_of(l, b), b->pair->e.n_groups);
 	if (worker == ALL)
 		berth_rollout_draw(w, &net, keys_of(l, b), &draws);
 	else
@@ -194,7 +194,7 @@ static berth_status be_taught(const berth_learner *l, berth_batch *b, int32_t wo
 static void drawn(const berth_learner *l, const berth_pair *pair, int32_t k, int32_t *op_dev)
 {
 	size_t n_ops = (size_t)pair->s->p->n_ops;
-	memcpy(op_dev, l->batch->sequence.op_devs + (size_t)k * n_ops, n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, BERTH_ROW(l->batch->sequence.op_devs, k, n_ops), n_ops);
 }
 
 /* ---- gradients ---- */
@@ -234,7 +234,7 @@ static berth_status add_episode(const berth_learner *l, berth_batch *b, int32_t 
 	int32_t n = b->n, n_devs = b->pair->e.n_devs;
 	size_t cells = steps.n * (size_t)n_devs;
 	policy_steps_forward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->logits);
-	memset(q->dlogits, 0, cells * sizeof *q->dlogits);
+	BERTH_CLEAR(q->dlogits, cells);
 	BERTH_TRY(policy_ppo_loss(&ppo, 1, ep->n_steps, n_devs, q->logits, ep->mask, ep->action, ep->logp,
 	                          &b->advantage[i], q->work, q->dlogits, &now, err));
 	for (size_t k = 0; k < cells; k++)
@@ -250,8 +250,8 @@ static berth_status add_episode(const berth_learner *l, berth_batch *b, int32_t 
 
 static void begin_gradient(const berth_learner *l, berth_batch *b)
 {
-	memset(b->grads, 0, policy_param_count(&l->dims) * sizeof *b->grads);
-	memset(b->sequence.dkeys, 0, (size_t)b->pair->e.n_groups * sizeof *b->sequence.dkeys);
+	BERTH_CLEAR(b->grads, policy_param_count(&l->dims));
+	BERTH_CLEAR(b->sequence.dkeys, b->pair->e.n_groups);
 	policy_backward_begin(&l->dims, &b->pair->e.in, b->acts);
 }
 
@@ -271,7 +271,7 @@ static berth_status add_imitation(const berth_learner *l, berth_batch *b, const 
 	nn_real one = 1;
 	double own;
 	policy_steps_forward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->logits);
-	memset(q->dlogits, 0, steps.n * (size_t)n_devs * sizeof *q->dlogits);
+	BERTH_CLEAR(q->dlogits, steps.n * (size_t)n_devs);
 	BERTH_TRY(policy_ce_loss(share, 1, ep->n_steps, n_devs, q->logits, ep->mask, ep->action, &one,
 	                         q->work, q->dlogits, &own, err));
 	policy_steps_backward(&l->dims, l->params, in, b->acts, &steps, q->hidden, q->dlogits, b->grads);

@@ -1,6 +1,8 @@
 /* See sequence_ranks.h. */
 #include "sequence_ranks.h"
 
+#include "array.h"
+
 void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int64_t *work)
 {
 	int64_t load[BERTH_MOST_AT_ONCE];
@@ -19,8 +21,8 @@ static void pack_draws(berth_batch *b, berth_pack *p)
 	if (p->how == BERTH_PACK_TAKE)
 		b->best = 0;
 	berth_pack_bytes(p, b->reward, (size_t)b->n * sizeof *b->reward);
-	berth_pack_bytes(p, q->op_devs + (size_t)b->best * n_ops, n_ops * sizeof *q->op_devs);
-	berth_pack_bytes(p, q->orders + (size_t)b->best * n_ops, n_ops * sizeof *q->orders);
+	berth_pack_bytes(p, BERTH_ROW(q->op_devs, b->best, n_ops), n_ops * sizeof *q->op_devs);
+	berth_pack_bytes(p, BERTH_ROW(q->orders, b->best, n_ops), n_ops * sizeof *q->orders);
 	berth_pack_bytes(p, q->scores + 2 * (size_t)b->best, 2 * sizeof *q->scores);
 }
 

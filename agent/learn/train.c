@@ -1,11 +1,11 @@
 /* Training; see train.h. */
+#include "array.h"
 #include "trainer.h"
 
 #include "file.h"
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { START_PASSES = 8, START_STEPS = 8, MOST_VISITS = 4096 };
@@ -332,7 +332,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 			continue;
 		BERTH_TRY_NEW(w->mem, h->p->n_ops, err, best->op_dev);
 		if (h->p->n_ops)
-			memcpy(best->op_dev, h->best_dev, (size_t)h->p->n_ops * sizeof *best->op_dev);
+			BERTH_COPY(best->op_dev, h->best_dev, h->p->n_ops);
 	}
 	return BERTH_OK;
 }

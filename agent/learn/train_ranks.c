@@ -1,5 +1,6 @@
 /* Training over ranks (all_gather.h): who does what, and what is traded so that all know all of the state.
  * With one rank there is nothing to trade. */
+#include "array.h"
 #include "trainer.h"
 
 #include "sha256.h"
@@ -121,9 +122,9 @@ berth_status trainer_check_state(trainer *w, berth_err *err)
 	if (w->ranks->n == 1)
 		return BERTH_OK;
 	BERTH_TRY_NEW(&mem, 3 * n, err, x);
-	memcpy(x + at++ * n, w->l.params, n * sizeof *x);
-	memcpy(x + at++ * n, w->l.adam.m, n * sizeof *x);
-	memcpy(x + at * n, w->l.adam.v, n * sizeof *x);
+	BERTH_COPY(x + at++ * n, w->l.params, n);
+	BERTH_COPY(x + at++ * n, w->l.adam.m, n);
+	BERTH_COPY(x + at * n, w->l.adam.v, n);
 	return same_digest(w, "checkpoint, or computes in other bits (another kind of CPU)", x,
 	                   3 * n * sizeof *x, err);
 }

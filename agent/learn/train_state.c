@@ -1,4 +1,5 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
+#include "array.h"
 #include "trainer.h"
 
 #include "file.h"
@@ -148,7 +149,7 @@ static void take_item(const trainer *w, int32_t i, state *s)
 {
 	const berth_pair *pair = &w->l.pair[i];
 	const berth_search *h = &w->search[i];
-	int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	int64_t *c = BERTH_ROW(s->counts, i, N_COUNTS);
 	c[N_EPISODES] = pair->episodes;
 	c[N_MEAN] = bits(pair->baseline.mean);
 	c[N_VAR] = bits(pair->baseline.var);
@@ -158,7 +159,7 @@ static void take_item(const trainer *w, int32_t i, state *s)
 	c[N_VALUE] = bits(h->best.value);
 	c[N_HAS_ORDER] = h->best_has_order;
 	c[N_FLAT] = w->turns.flat[i];
-	memcpy(s->digest + (size_t)i * TRAIN_DIGEST, w->pair[i].digest, TRAIN_DIGEST);
+	memcpy(BERTH_ROW(s->digest, i, TRAIN_DIGEST), w->pair[i].digest, TRAIN_DIGEST);
 }
 
 /* The window of an item; zeros behind what there is. */
@@ -345,7 +346,7 @@ static berth_status put_incumbent(berth_search *h, const int64_t *c, const uint8
  * holds. */
 static berth_status put_streamed(trainer *w, int32_t i, const state *s, bool *holds, berth_err *err)
 {
-	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	const int64_t *c = BERTH_ROW(s->counts, i, N_COUNTS);
 	berth_search *h = &w->search[i];
 	bool mine = w->pair[i].rank == w->ranks->me;
 	BERTH_TRY(mine ? trainer_open(w, i, err) : trainer_open_slot(w, i, err));
@@ -366,7 +367,7 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 {
 	berth_pair *pair = &w->l.pair[i];
 	berth_search *h = &w->search[i];
-	const int64_t *c = s->counts + (size_t)i * N_COUNTS;
+	const int64_t *c = BERTH_ROW(s->counts, i, N_COUNTS);
 	bool ok = counts_hold(w, c);
 	if (trainer_streams(w) && ok)
 		BERTH_TRY(put_streamed(w, i, s, &ok, err));
@@ -495,8 +496,8 @@ static berth_status check_items(const trainer *w, const state *s, berth_err *err
 		int32_t aside = i - w->n_items;
 		const berth_train_item *item = aside < 0 ? &w->pair[i].item : &w->cfg->kept[aside];
 		const char *digest =
-			aside < 0 ? w->pair[i].digest : w->tune.kept + (size_t)aside * TRAIN_DIGEST;
-		if (memcmp(s->digest + (size_t)i * TRAIN_DIGEST, digest, TRAIN_DIGEST) != 0)
+			aside < 0 ? w->pair[i].digest : BERTH_ROW(w->tune.kept, aside, TRAIN_DIGEST);
+		if (memcmp(BERTH_ROW(s->digest, i, TRAIN_DIGEST), digest, TRAIN_DIGEST) != 0)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%s: cannot resume: '%s' on '%s' has changed since", w->cfg->path,
 			                  item->graph, item->system);
@@ -517,12 +518,12 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	BERTH_TRY(check_totals(w, &f, &s, err));
 	*begun = has_begun(&s);
 	if (!*begun && trainer_tunes(w))
-		memcpy(w->l.params, w->cfg->from->params, w->l.adam.n * sizeof *f.params);
+		BERTH_COPY(w->l.params, w->cfg->from->params, w->l.adam.n);
 	if (!*begun)
 		return BERTH_OK;
 	for (int32_t i = 0; i < w->n_items; i++)
 		BERTH_TRY(put_item(w, path, i, &s, err));
-	memcpy(trainer_tunes(w) ? w->tune.best : w->l.params, f.params, w->l.adam.n * sizeof *f.params);
+	BERTH_COPY(trainer_tunes(w) ? w->tune.best : w->l.params, f.params, w->l.adam.n);
 	w->l.steps = s.total[T_STEPS];
 	w->l.adam.step = s.total[T_ADAM];
 	w->searched = s.total[T_SEARCHED];

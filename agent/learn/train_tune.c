@@ -1,10 +1,10 @@
 /* Fine-tuning: training that begins at a policy, looks at what it comes to at even places of the budget, and
  * keeps the best. */
+#include "array.h"
 #include "proposals.h"
 #include "trainer.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LOOKS = 32, PATIENCE = 12 };
 
@@ -103,8 +103,8 @@ static double gain_of(const trainer *w, const double *now)
 static void take(trainer *w, const nn_real *params, double gain)
 {
 	train_tune *t = &w->tune;
-	memcpy(t->best, params, w->l.adam.n * sizeof *params);
-	memcpy(t->taken, t->now, (size_t)t->n * sizeof *t->now);
+	BERTH_COPY(t->best, params, w->l.adam.n);
+	BERTH_COPY(t->taken, t->now, t->n);
 	t->gain = gain;
 	t->chosen = t->looks;
 }
@@ -117,7 +117,8 @@ berth_status trainer_tune_open(trainer *w, berth_err *err)
 	BERTH_TRY_NEW(w->mem, t->n, err, t->first, t->taken, t->now);
 	BERTH_TRY_NEW(w->mem, w->cfg->n_kept * TRAIN_DIGEST, err, t->kept);
 	for (int32_t i = 0; i < w->cfg->n_kept; i++)
-		BERTH_TRY(trainer_digest(w->cfg->kept[i].p, w->tmp, t->kept + (size_t)i * TRAIN_DIGEST, err));
+		BERTH_TRY(
+			trainer_digest(w->cfg->kept[i].p, w->tmp, BERTH_ROW(t->kept, i, TRAIN_DIGEST), err));
 	return BERTH_OK;
 }
 
@@ -126,7 +127,7 @@ berth_status trainer_tune_begin(trainer *w, berth_err *err)
 	train_tune *t = &w->tune;
 	BERTH_TRY_NEW(w->mem, w->l.adam.n, err, t->best);
 	BERTH_TRY(look_at(w, w->cfg->from->params, t->first, err));
-	memcpy(t->now, t->first, (size_t)t->n * sizeof *t->now);
+	BERTH_COPY(t->now, t->first, t->n);
 	take(w, w->cfg->from->params, 0);
 	return BERTH_OK;
 }

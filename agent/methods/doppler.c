@@ -1,11 +1,11 @@
 /* Episodes of DOPPLER; see doppler.h. */
 #include "doppler.h"
 
+#include "array.h"
 #include "nn.h"
 #include "offer_schedule.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- what the policies see ---- */
 
@@ -36,7 +36,7 @@ static void fill_edges(const berth_problem *p, double unit_ns, arrays *x)
 		/* Edges stand in the order of their producers. */
 		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]];
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			x->from[e] = g->tensor_producer[t];
 			x->to[e] = g->edge_consumer[e];
 			x->edge_x[e] = (nn_real)log1p((double)mean_transfer(p, t) / unit_ns);
@@ -51,7 +51,7 @@ static void follow_paths(const berth_problem *p, const int64_t *down_ns, arrays 
 		x->below[op] = x->above[op] = -1;
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t u = g->tensor_producer[t];
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t w = g->edge_consumer[e];
 			int64_t tr = mean_transfer(p, t);
 			if (x->below[u] < 0 && tr + p->op_rank_ns[w] + p->op_mean_ns[u] == p->op_rank_ns[u])
@@ -84,11 +84,11 @@ static void fill_nodes(const doppler_view *v, const int64_t *down_ns, nn_real *x
 	const berth_problem *p = v->p;
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		nn_real *row = x + (size_t)op * DOPPLER_NODE;
+		nn_real *row = BERTH_ROW(x, op, DOPPLER_NODE);
 		double in = 0, out = 0;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_in_off, op)
 			in += (double)mean_transfer(p, g->in_tensor[i]);
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			out += (double)mean_transfer(p, t) *
 			       (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
 		row[0] = (nn_real)((double)p->op_mean_ns[op] / v->unit_ns);
@@ -190,7 +190,7 @@ static void gather_inputs(doppler_actor *a, int32_t op)
 		a->input_ns[d] = a->input_end_ns[d] = 0;
 		a->input_start_ns[d] = INT64_MAX;
 	}
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t u = g->tensor_producer[g->in_tensor[i]], d = berth_partial_dev(a->part, u);
 		a->input_ns[d] += end[u] - start[u];
 		a->input_start_ns[d] = start[u] < a->input_start_ns[d] ? start[u] : a->input_start_ns[d];
@@ -219,7 +219,7 @@ static void describe(doppler_actor *a, int32_t op, const uint8_t *mask, nn_real 
 		least_start = a->start_ns[d] < least_start ? a->start_ns[d] : least_start;
 		least_load = mask[d] && a->load_ns[d] < least_load ? a->load_ns[d] : least_load;
 	}
-	memset(x, 0, (size_t)p->n_devs * DOPPLER_DEV * sizeof *x);
+	BERTH_CLEAR(x, (size_t)p->n_devs * DOPPLER_DEV);
 	for (int32_t d = 0; d < p->n_devs; d++, x += DOPPLER_DEV) {
 		if (!mask[d])
 			continue;
@@ -306,8 +306,8 @@ void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real 
 	int32_t n;
 	berth_partial_reset(a->part);
 	berth_partial_limit_memory(a->part, memory);
-	memset(a->held, 0, devs * (size_t)a->dims->hidden * sizeof *a->held);
-	memset(a->load_ns, 0, devs * sizeof *a->load_ns);
+	BERTH_CLEAR(a->held, devs * (size_t)a->dims->hidden);
+	BERTH_CLEAR(a->load_ns, devs);
 	doppler_ready_start(in, a->ready, a->waits, &n);
 	for (size_t step = 0; step < (size_t)p->n_ops; step++) {
 		int32_t op = doppler_ready_take(in, a->ready, a->waits, &n, choose_op(a, scores, n, rng));

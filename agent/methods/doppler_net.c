@@ -1,5 +1,6 @@
 /* The two policies of DOPPLER; see doppler.h. Forward passes are lists of layers, backward passes the
  * same lists reversed. */
+#include "array.h"
 #include "doppler.h"
 
 #include "nn_gemm.h"
@@ -7,7 +8,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 
@@ -105,7 +105,7 @@ static void path_mean(const net *t, const int32_t *next, const int32_t *order, b
 	size_t H = t->H;
 	for (size_t i = 0; i < t->N; i++) {
 		size_t v = (size_t)order[forward ? i : t->N - 1 - i];
-		memcpy(y + v * H, h + v * H, H * sizeof *y);
+		BERTH_COPY(y + v * H, h + v * H, H);
 		len[v] = 1;
 		if (next[v] < 0)
 			continue;
@@ -159,11 +159,11 @@ void doppler_embed(const doppler_dims *d, const nn_real w[restrict], const doppl
 	nn_linear_add(N, H, H, a + t.a.sel_z, a + t.a.down, w + t.w.sel_down);
 	nn_linear_add(N, H, H, a + t.a.sel_z, a + t.a.up, w + t.w.sel_up);
 	nn_relu(N * H, a + t.a.sel_z);
-	memset(a + t.a.score, 0, N * sizeof *a);
+	BERTH_CLEAR(a + t.a.score, N);
 	nn_linear_add(N, H, 1, a + t.a.score, a + t.a.sel_z, w + t.w.sel_v);
 	nn_linear(N, H, H, a + t.a.place, f, w + t.w.plc_f, w + t.w.plc_b);
 	nn_linear_add(N, H, H, a + t.a.place, h, w + t.w.plc_h);
-	memset(a + t.a.held, 0, N * H * sizeof *a);
+	BERTH_CLEAR(a + t.a.held, N * H);
 	nn_linear_add(N, H, H, a + t.a.held, h, w + t.w.plc_held);
 	for (size_t i = 0; i < N * H; i++)
 		a[t.a.held + i] *= share(&t);
@@ -172,7 +172,7 @@ void doppler_embed(const doppler_dims *d, const nn_real w[restrict], const doppl
 void doppler_backward_begin(const doppler_dims *d, const doppler_input *in, nn_real a[])
 {
 	net t = net_of(d, in);
-	memset(a + t.a.d_score, 0, (t.a.d_h - t.a.d_score) * sizeof *a); /* d_score, d_place, d_held */
+	BERTH_CLEAR(a + t.a.d_score, t.a.d_h - t.a.d_score); /* d_score, d_place, d_held */
 }
 
 /* From d_score to d_f and d_h. */
@@ -182,16 +182,16 @@ static void sel_backward(const net *t, const nn_real w[restrict], const doppler_
 	size_t N = t->N, H = t->H;
 	nn_real *dz = a + t->a.d_z, *dpath = a + t->a.d_path, *dh = a + t->a.d_h;
 	const nn_real *f = a + t->a.h, *h = a + t->a.h + t->R * N * H;
-	memset(dz, 0, N * H * sizeof *dz);
+	BERTH_CLEAR(dz, N * H);
 	nn_linear_backward(N, H, 1, dz, dw + t->w.sel_v, NULL, a + t->a.d_score, a + t->a.sel_z,
 	                   w + t->w.sel_v);
 	nn_relu_backward(N * H, dz, a + t->a.sel_z);
 	nn_linear_backward(N, H, H, a + t->a.d_f, dw + t->w.sel_f, dw + t->w.sel_b, dz, f, w + t->w.sel_f);
 	nn_linear_backward(N, H, H, dh, dw + t->w.sel_h, NULL, dz, h, w + t->w.sel_h);
-	memset(dpath, 0, N * H * sizeof *dpath);
+	BERTH_CLEAR(dpath, N * H);
 	nn_linear_backward(N, H, H, dpath, dw + t->w.sel_down, NULL, dz, a + t->a.down, w + t->w.sel_down);
 	path_mean_backward(t, in->below, in->topo_op, false, dh, dpath, a + t->a.down_len);
-	memset(dpath, 0, N * H * sizeof *dpath);
+	BERTH_CLEAR(dpath, N * H);
 	nn_linear_backward(N, H, H, dpath, dw + t->w.sel_up, NULL, dz, a + t->a.up, w + t->w.sel_up);
 	path_mean_backward(t, in->above, in->topo_op, true, dh, dpath, a + t->a.up_len);
 }
@@ -203,8 +203,8 @@ void doppler_backward_end(const doppler_dims *d, const nn_real w[restrict], cons
 	size_t N = t.N, H = t.H;
 	nn_real *df = a + t.a.d_f, *dh = a + t.a.d_h, *dheld = a + t.a.d_held;
 	const nn_real *f = a + t.a.h, *h = a + t.a.h + t.R * N * H;
-	memset(dh, 0, N * H * sizeof *dh);
-	memset(df, 0, N * H * sizeof *df);
+	BERTH_CLEAR(dh, N * H);
+	BERTH_CLEAR(df, N * H);
 	for (size_t i = 0; i < N * H; i++)
 		dheld[i] *= share(&t);
 	nn_linear_backward(N, H, H, dh, dw + t.w.plc_held, NULL, dheld, h, w + t.w.plc_held);
@@ -243,7 +243,7 @@ void doppler_place_logits(const doppler_dims *d, const nn_real w[restrict], cons
 		z[i] = held[i] + own[i % H];
 	nn_linear_add(D, H, H, z, state, w + t.w.plc_dev);
 	nn_relu(D * H, z);
-	memset(logits, 0, D * sizeof *logits);
+	BERTH_CLEAR(logits, D);
 	nn_linear_add(D, H, 1, logits, z, w + t.w.plc_v);
 }
 
@@ -259,7 +259,7 @@ void doppler_ready_start(const doppler_input *in, int32_t ready[restrict], int32
                          int32_t *n)
 {
 	*n = 0;
-	memset(waits, 0, (size_t)in->n_ops * sizeof *waits);
+	BERTH_CLEAR(waits, in->n_ops);
 	for (int32_t e = 0; e < in->n_edges; e++)
 		waits[in->edge_to[e]]++;
 	for (int32_t op = 0; op < in->n_ops; op++)
@@ -272,7 +272,7 @@ int32_t doppler_ready_take(const doppler_input *in, int32_t ready[restrict], int
 {
 	int32_t op = ready[i];
 	ready[i] = ready[--*n];
-	for (int32_t k = in->out_off[op]; k < in->out_off[op + 1]; k++)
+	BERTH_EACH (k, in->out_off, op)
 		if (--waits[in->out_to[k]] == 0)
 			ready[(*n)++] = in->out_to[k];
 	return op;
@@ -329,7 +329,7 @@ static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a
 	size_t rows = t->N * t->D, block = t->D * t->H;
 	nn_linear(rows, DOPPLER_DEV, t->H, state, ep->dev_x, w + t->w.dev_w, w + t->w.dev_b);
 	nn_relu(rows * t->H, state);
-	memset(held, 0, block * sizeof *held);
+	BERTH_CLEAR(held, block);
 	for (size_t step = 0; step < t->N; step++) {
 		size_t op = (size_t)ep->op[step];
 		for (size_t i = 0; i < block; i++)
@@ -339,7 +339,7 @@ static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a
 	}
 	nn_linear_add(rows, t->H, t->H, z, state, w + t->w.plc_dev);
 	nn_relu(rows * t->H, z);
-	memset(logits, 0, rows * sizeof *logits);
+	BERTH_CLEAR(logits, rows);
 	nn_linear_add(rows, t->H, 1, logits, z, w + t->w.plc_v);
 }
 
@@ -348,7 +348,7 @@ static void plc_steps_backward(const net *t, const doppler_episode *ep, nn_real 
                                const nn_real dz[restrict], nn_real later[restrict])
 {
 	size_t H = t->H, block = t->D * H;
-	memset(later, 0, block * sizeof *later);
+	BERTH_CLEAR(later, block);
 	for (size_t step = t->N; step-- > 0;) {
 		size_t op = (size_t)ep->op[step], dev = (size_t)ep->dev[step];
 		for (size_t k = 0; k < H; k++)
@@ -380,7 +380,7 @@ static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[res
 	for (size_t r = 0; r < rows; r++)
 		for (size_t k = 0; k < t->H; k++)
 			z[r * t->H + k] = z[r * t->H + k] > 0 ? logits[r] * w[t->w.plc_v + k] : 0;
-	memset(d_state, 0, rows * t->H * sizeof *d_state);
+	BERTH_CLEAR(d_state, rows * t->H);
 	nn_linear_backward(rows, t->H, t->H, d_state, dw + t->w.plc_dev, NULL, z, state, w + t->w.plc_dev);
 	nn_relu_backward(rows * t->H, d_state, state);
 	nn_linear_backward(rows, DOPPLER_DEV, t->H, NULL, dw + t->w.dev_w, dw + t->w.dev_b, d_state,

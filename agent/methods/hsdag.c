@@ -1,6 +1,7 @@
 /* Features and parsings of HSDAG; see hsdag.h. */
 #include "hsdag.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "group_loss.h"
 
@@ -36,7 +37,7 @@ static berth_status link_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp
 	int32_t n = 0, kept = 0, *from, *to;
 	BERTH_TRY_NEW(tmp, g->n_edges, err, list);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			list[n] = pair_of(v, e, g->tensor_producer[t]);
 			n += list[n].u != list[n].v;
 		}
@@ -52,7 +53,7 @@ static berth_status link_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp
 		to[i] = list[i].v;
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			pair key = pair_of(v, e, g->tensor_producer[t]);
 			const pair *at = key.u == key.v ? NULL
 			                                : bsearch(&key, list, (size_t)kept, sizeof *list,
@@ -120,7 +121,7 @@ static double dimension_of(const neighbours *x, int32_t v, int32_t *queue, int32
 	for (int32_t r = 1; head < tail; r++) {
 		int32_t end = tail;
 		for (; head < end; head++)
-			for (int32_t i = x->off[queue[head]]; i < x->off[queue[head] + 1]; i++)
+			BERTH_EACH (i, x->off, queue[head])
 				if (seen[x->to[i]] != v + 1) {
 					seen[x->to[i]] = v + 1;
 					queue[tail++] = x->to[i];
@@ -178,9 +179,9 @@ static berth_status gather(const hsdag_view *v, sums *s, nn_real *x, berth_arena
 		s->bytes[node] += (double)g->op_output_bytes[op];
 		x[(size_t)node * HSDAG_FEATURES +
 		  (size_t)(type < 0 || type >= HSDAG_TYPES ? HSDAG_TYPES - 1 : type)]++;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, op) {
 			s->bytes[node] += (double)g->tensor_bytes[t];
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				if (v->edge_link[e] >= 0) {
 					s->out[node]++;
 					s->in[v->nodes.op_group[g->edge_consumer[e]]]++;
@@ -207,7 +208,7 @@ static berth_status describe(hsdag_view *v, berth_arena *mem, berth_arena *tmp, 
 	BERTH_TRY(gather(v, &s, x, tmp, err));
 	double bytes = mean_of(s.bytes, n), time = mean_of(s.time, n);
 	for (int32_t i = 0; i < n; i++) {
-		nn_real *row = x + (size_t)i * HSDAG_FEATURES, *rest = row + HSDAG_TYPES;
+		nn_real *row = BERTH_ROW(x, i, HSDAG_FEATURES), *rest = row + HSDAG_TYPES;
 		for (int k = 0; k < HSDAG_TYPES; k++)
 			row[k] /= (nn_real)s.n_ops[i];
 		one_hot(rest, s.in[i], HSDAG_DEGREES);
@@ -312,8 +313,7 @@ static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, b
 	memset(out->mask, 0, (size_t)out->c.n * (size_t)p->n_devs);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t d = 0; d < p->n_devs; d++)
-			out->mask[(size_t)out->op_cluster[op] * (size_t)p->n_devs + (size_t)d] |=
-				berth_op_legal(p, op, d);
+			out->mask[berth_cell(p, out->op_cluster[op], d)] |= berth_op_legal(p, op, d);
 	return BERTH_OK;
 }
 

@@ -1,12 +1,12 @@
 /* The network of HSDAG; see hsdag.h. Forward passes are lists of layers, the backward pass the same
  * lists reversed. */
+#include "array.h"
 #include "hsdag.h"
 
 #include "nn.h"
 #include "nn_table.h"
 
 #include <math.h>
-#include <string.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 #define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)
@@ -147,7 +147,7 @@ static void gcn_backward(const net *t, const nn_real w[restrict], size_t weight,
 {
 	size_t n = t->N * t->H;
 	nn_relu_backward(n, a + dy, a + y);
-	memset(a + scratch, 0, n * sizeof *a);
+	BERTH_CLEAR(a + scratch, n);
 	nn_linear_backward(t->N, t->H, t->H, a + scratch, dw + weight, dw + bias, a + dy, a + mixed,
 	                   w + weight);
 	mix(t, a + t->a.root, a + scratch, a + dy);
@@ -166,7 +166,7 @@ static void score_edges(const net *t, const nn_real w[restrict], nn_real a[restr
 			                             a[t->a.h1 + (size_t)t->g->edge_v[e] * H + k];
 	nn_linear(t->E, H, H, a + t->a.edge_y, a + t->a.edge_x, w + t->w.edge_w, w + t->w.edge_b);
 	nn_relu(t->E * H, a + t->a.edge_y);
-	memset(a + t->a.score, 0, t->E * sizeof *a);
+	BERTH_CLEAR(a + t->a.score, t->E);
 	nn_linear_add(t->E, H, 1, a + t->a.score, a + t->a.edge_y, w + t->w.edge_v);
 	for (size_t e = 0; e < t->E; e++)
 		a[t->a.score + e] = 1 / (1 + EXP(-a[t->a.score + e]));
@@ -220,10 +220,10 @@ static int32_t inside_of(const hsdag_graph *g, const hsdag_clusters *c, size_t e
 static void pool(const net *t, const hsdag_clusters *c, nn_real a[restrict])
 {
 	size_t H = t->H, C = (size_t)c->n;
-	memset(a + t->a.size, 0, C * sizeof *a);
-	memset(a + t->a.inside, 0, C * sizeof *a);
-	memset(a + t->a.factor, 0, C * sizeof *a);
-	memset(a + t->a.pool, 0, C * H * sizeof *a);
+	BERTH_CLEAR(a + t->a.size, C);
+	BERTH_CLEAR(a + t->a.inside, C);
+	BERTH_CLEAR(a + t->a.factor, C);
+	BERTH_CLEAR(a + t->a.pool, C * H);
 	for (size_t v = 0; v < t->N; v++)
 		a[t->a.size + (size_t)c->node_cluster[v]]++;
 	for (size_t v = 0; v < t->N; v++) {
@@ -264,9 +264,9 @@ static void place_backward(const net *t, const nn_real w[restrict], const hsdag_
 {
 	size_t H = t->H, C = (size_t)c->n, n = t->N * H;
 	nn_real *da = a + t->a.d_a, *db = a + t->a.d_b;
-	memset(da, 0, C * H * sizeof *a);
-	memset(db, 0, C * H * sizeof *a);
-	memset(a + t->a.d_factor, 0, C * sizeof *a);
+	BERTH_CLEAR(da, C * H);
+	BERTH_CLEAR(db, C * H);
+	BERTH_CLEAR(a + t->a.d_factor, C);
 	nn_linear_backward(C, H, t->D, da, dw + t->w.place_v, dw + t->w.place_c, dlogits, a + t->a.place,
 	                   w + t->w.place_v);
 	nn_relu_backward(C * H, da, a + t->a.place);
@@ -276,14 +276,14 @@ static void place_backward(const net *t, const nn_real w[restrict], const hsdag_
 		a[t->a.d_factor + i / H] += db[i] * a[t->a.post + i];
 		db[i] *= a[t->a.factor + i / H];
 	}
-	memset(da, 0, C * H * sizeof *a);
+	BERTH_CLEAR(da, C * H);
 	nn_linear_backward(C, H, H, da, dw + t->w.post_w, dw + t->w.post_b, db, a + t->a.pool,
 	                   w + t->w.post_w);
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)c->node_cluster[i / H];
 		db[i] = da[k * H + i % H] / a[t->a.size + k];
 	}
-	memset(da, 0, n * sizeof *a);
+	BERTH_CLEAR(da, n);
 	nn_linear_backward(t->N, H, H, da, dw + t->w.pre_w, dw + t->w.pre_b, db, a + t->a.h2, w + t->w.pre_w);
 }
 
@@ -298,8 +298,8 @@ static void scores_backward(const net *t, const nn_real w[restrict], const hsdag
 		nn_real s = a[t->a.score + e];
 		ds[e] = k < 0 ? 0 : a[t->a.d_factor + (size_t)k] / a[t->a.inside + (size_t)k] * s * (1 - s);
 	}
-	memset(dy, 0, t->E * H * sizeof *a);
-	memset(dx, 0, t->E * H * sizeof *a);
+	BERTH_CLEAR(dy, t->E * H);
+	BERTH_CLEAR(dx, t->E * H);
 	nn_linear_backward(t->E, H, 1, dy, dw + t->w.edge_v, NULL, ds, a + t->a.edge_y, w + t->w.edge_v);
 	nn_relu_backward(t->E * H, dy, a + t->a.edge_y);
 	nn_linear_backward(t->E, H, H, dx, dw + t->w.edge_w, dw + t->w.edge_b, dy, a + t->a.edge_x,
@@ -321,20 +321,20 @@ void hsdag_backward(const hsdag_dims *d, const nn_real w[restrict], const hsdag_
 	size_t n = t.N * t.H;
 	nn_real *dh = a + t.a.d_h, *da = a + t.a.d_a, *db = a + t.a.d_b;
 	place_backward(&t, w, c, a, dlogits, dw);
-	memcpy(dh, da, n * sizeof *a);
+	BERTH_COPY(dh, da, n);
 	gcn_backward(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.mix3, t.a.gcn3, t.a.d_a, t.a.d_h, t.a.d_b, dw);
 	scores_backward(&t, w, c, a, dw);
-	memset(da, 0, n * sizeof *a);
+	BERTH_CLEAR(da, n);
 	nn_layernorm_backward(t.N, t.H, da, dw + t.w.norm_g, dw + t.w.norm_b, dh, a + t.a.sum, a + t.a.mean,
 	                      a + t.a.rstd, w + t.w.norm_g);
-	memcpy(dh, da, n * sizeof *a);
-	memset(a + t.a.d_g, 0, n * sizeof *a);
+	BERTH_COPY(dh, da, n);
+	BERTH_CLEAR(a + t.a.d_g, n);
 	gcn_backward(&t, w, t.w.gcn2_w, t.w.gcn2_b, a, t.a.mix2, t.a.gcn2, t.a.d_a, t.a.d_g, t.a.d_b, dw);
 	gcn_backward(&t, w, t.w.gcn1_w, t.w.gcn1_b, a, t.a.mix1, t.a.gcn1, t.a.d_g, t.a.d_h, t.a.d_b, dw);
-	memset(da, 0, n * sizeof *a);
+	BERTH_CLEAR(da, n);
 	nn_layernorm_backward(t.N, t.H, da, dw + t.w.in_g, dw + t.w.in_b, dh, a + t.a.in_y, a + t.a.in_mean,
 	                      a + t.a.in_rstd, w + t.w.in_g);
-	memset(db, 0, n * sizeof *a);
+	BERTH_CLEAR(db, n);
 	nn_linear_backward(t.N, t.H, t.H, db, dw + t.w.in_w2, dw + t.w.in_b2, da, a + t.a.in_a,
 	                   w + t.w.in_w2);
 	nn_relu_backward(n, db, a + t.a.in_a);

@@ -13,17 +13,17 @@
  * paper's devices are all alike. Stage three of the paper, on the real machine, is measured training
  * (berth train --env measured). An episode takes two evaluations: by the system's rule, and in the order
  * of the schedule. */
-#include "nn_table.h"
+#include "array.h"
 #include "doppler.h"
 #include "method.h"
 #include "nn.h"
+#include "nn_table.h"
 #include "offer_schedule.h"
-#include "portfolio.h"
 #include "policy_loss.h"
+#include "portfolio.h"
 #include "repair.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { HIDDEN = 32, ROUNDS = 2, EPISODES = 4, IMITATION_STEPS = 100 };
 static const double IMITATION_RATE = 3e-3, RATE = 1e-3, MASS = 0.7, KEEP = 0.9;
@@ -72,7 +72,7 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 
 static void begin_gradient(learner *l)
 {
-	memset(l->grads, 0, doppler_param_count(&l->dims) * sizeof *l->grads);
+	BERTH_CLEAR(l->grads, doppler_param_count(&l->dims));
 	doppler_backward_begin(&l->dims, &l->v.in, l->acts);
 }
 
@@ -114,8 +114,8 @@ static void play(void *ctx, int32_t item, int32_t worker)
 	berth_rng rng = berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)k);
 	double memory = p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES];
 	doppler_episode_run(a, l->params, l->acts, &rng, memory, &l->episode[item]);
-	berth_partial_devs(a->part, l->op_devs + (size_t)item * (size_t)p->n_ops);
-	berth_partial_order(a->part, l->orders + (size_t)item * (size_t)p->n_ops);
+	berth_partial_devs(a->part, BERTH_ROW(l->op_devs, item, p->n_ops));
+	berth_partial_order(a->part, BERTH_ROW(l->orders, item, p->n_ops));
 }
 
 static void note_rewards(learner *l, int32_t n)

@@ -13,15 +13,15 @@
  * times the discounted sum of rewards 1 / latency, without a baseline. PPO draws placements from one
  * parsing, with a moving baseline of logarithmic rewards and each cluster's ratio clipped. The method is
  * the PPO form, the better one (docs/learning.md). */
-#include "nn_table.h"
+#include "array.h"
 #include "hsdag.h"
 #include "method.h"
 #include "nn.h"
+#include "nn_table.h"
 #include "policy_loss.h"
 #include "portfolio.h"
 
 #include <math.h>
-#include <string.h>
 
 #define KEEP 0.8 /* of the baseline, from batch to batch */
 
@@ -106,12 +106,12 @@ static void draw(learner *l, int32_t n)
 	size_t clusters = (size_t)l->parsing.c.n, ops = (size_t)l->s->p->n_ops;
 	berth_encoding_thresholds(&l->parsing.e, l->logp, l->threshold);
 	for (int32_t i = 0; i < n; i++) {
-		int32_t *action = l->action + (size_t)i * clusters;
+		int32_t *action = BERTH_ROW(l->action, i, clusters);
 		berth_rng rng =
 			berth_rng_seed(l->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)l->episodes++);
 		berth_encoding_draw(&l->parsing.e, l->threshold, &rng, action);
-		berth_encoding_pick(&l->parsing.e, l->logp, action, l->old_logp + (size_t)i * clusters);
-		berth_encoding_project(&l->parsing.e, action, l->op_devs + (size_t)i * ops);
+		berth_encoding_pick(&l->parsing.e, l->logp, action, BERTH_ROW(l->old_logp, i, clusters));
+		berth_encoding_project(&l->parsing.e, action, BERTH_ROW(l->op_devs, i, ops));
 	}
 	berth_search_offer_batch(l->s, n, l->op_devs, l->score);
 }
@@ -119,13 +119,13 @@ static void draw(learner *l, int32_t n)
 static size_t clear_dlogits(learner *l)
 {
 	size_t n = (size_t)l->parsing.c.n * (size_t)l->dims.n_devs;
-	memset(l->dlogits, 0, n * sizeof *l->dlogits);
+	BERTH_CLEAR(l->dlogits, n);
 	return n;
 }
 
 static void clear_grads(learner *l)
 {
-	memset(l->grads, 0, hsdag_param_count(&l->dims) * sizeof *l->grads);
+	BERTH_CLEAR(l->grads, hsdag_param_count(&l->dims));
 }
 
 static void backward(learner *l)
@@ -206,7 +206,7 @@ static berth_status step(learner *l, double *reward, berth_err *err)
 static berth_status episode(learner *l, bool *ended, berth_err *err)
 {
 	double sum = 0;
-	memset(l->z, 0, (size_t)l->v.g.n_nodes * (size_t)l->cfg.hidden * sizeof *l->z);
+	BERTH_CLEAR(l->z, (size_t)l->v.g.n_nodes * (size_t)l->cfg.hidden);
 	clear_grads(l);
 	for (int32_t i = 0; i < l->cfg.steps; i++) {
 		double reward;

@@ -1,6 +1,7 @@
 /* Post's Algorithm 1 and its halves. Two readings: each group's ratio is clipped on its own, as
  * the product over all groups learns nothing. The baseline is a moving average of rewards, which are
  * logarithms of the value. */
+#include "array.h"
 #include "encode.h"
 #include "method.h"
 #include "policy_loss.h"
@@ -8,7 +9,6 @@
 #include "search.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct post_cfg {
 	int32_t groups;    /* default 64 */
@@ -84,7 +84,7 @@ static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 			berth_rng_seed(t->s->cfg.seed, BERTH_STREAM_ROLLOUT + (uint64_t)t->episodes++);
 		berth_encoding_draw(&t->e, t->threshold, &rng, t->action + at);
 		berth_encoding_pick(&t->e, t->logp, t->action + at, t->old_logp + at);
-		berth_encoding_project(&t->e, t->action + at, t->op_devs + (size_t)i * t->ops);
+		berth_encoding_project(&t->e, t->action + at, BERTH_ROW(t->op_devs, i, t->ops));
 	}
 	berth_search_offer_batch(t->s, n, t->op_devs, t->score);
 	for (int32_t i = 0; i < n; i++)
@@ -102,7 +102,7 @@ static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
 	for (int32_t i = 0; i < n; i++)
 		t->advantage[i] = (nn_real)berth_baseline_advantage(&t->baseline, t->reward[from + i]);
 	for (int32_t k = 0; k < t->cfg.steps; k++) {
-		memset(t->du, 0, cells * sizeof *t->du);
+		BERTH_CLEAR(t->du, cells);
 		BERTH_TRY(policy_ppo_loss(&cfg, n, t->e.n_groups, t->e.n_devs, t->u, t->e.in.mask,
 		                          t->action + at, t->old_logp + at, t->advantage, t->work, t->du,
 		                          &stats, err));
@@ -118,7 +118,7 @@ static berth_status ppo(table *t, int32_t from, int32_t n, berth_err *err)
 static void fit_elite(table *t)
 {
 	int32_t n = (int32_t)ceil(t->cfg.elite * t->n);
-	memset(t->du, 0, t->groups * t->devs * sizeof *t->du);
+	BERTH_CLEAR(t->du, t->groups * t->devs);
 	for (int32_t k = 0; k < n; k++) {
 		int32_t best = 0;
 		for (int32_t i = 1; i < t->n; i++)

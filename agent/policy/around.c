@@ -1,6 +1,8 @@
 /* See around.h. */
 #include "around.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +13,7 @@ enum { MOST = 16 };
 static void fill_op(berth_around *x, int32_t op)
 {
 	const berth_problem *p = x->p;
-	float *slower = x->slower + (size_t)op * (size_t)p->n_devs;
+	float *slower = BERTH_ROW(x->slower, op, p->n_devs);
 	int64_t least = x->op_least_ns[op];
 	x->op_fastest[op] = -1;
 	for (int32_t v = 0; v < p->n_devs; v++) {
@@ -58,7 +60,7 @@ static void leave(berth_around *x, int32_t op)
 void berth_around_start(berth_around *x, const berth_ready *r)
 {
 	memset(x->op_queued, 0, (size_t)x->p->n_ops);
-	memset(x->queue_ns, 0, (size_t)x->p->n_devs * sizeof *x->queue_ns);
+	BERTH_CLEAR(x->queue_ns, x->p->n_devs);
 	x->queue_all_ns = 0;
 	for (int32_t k = 0; k < r->n; k++)
 		join(x, x->p->g->topo_op[r->heap[k]]);
@@ -68,8 +70,8 @@ void berth_around_take(berth_around *x, const berth_ready *r, int32_t op)
 {
 	const berth_graph *g = x->p->g;
 	leave(x, op);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t i = g->tensor_use_off[t]; i < g->tensor_use_off[t + 1]; i++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (i, g->tensor_use_off, t)
 			if (r->op_waits[g->edge_consumer[i]] == 0)
 				join(x, g->edge_consumer[i]);
 }
@@ -100,9 +102,9 @@ void berth_around_look(berth_around *x, const berth_partial *part, int32_t op)
 	size_t devs = (size_t)x->p->n_devs;
 	double sum = 0;
 	x->fan = 0;
-	memset(x->mate_share, 0, devs * sizeof *x->mate_share);
-	memset(x->heirs_slower, 0, devs * sizeof *x->heirs_slower);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_CLEAR(x->mate_share, devs);
+	BERTH_CLEAR(x->heirs_slower, devs);
+	BERTH_EACH (t, g->op_tensor_off, op)
 		for (int32_t i = g->tensor_use_off[t]; i < g->tensor_use_off[t + 1] && x->fan < MOST; i++) {
 			int32_t to = g->edge_consumer[i];
 			for (size_t v = 0; v < devs; v++)

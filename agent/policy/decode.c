@@ -2,6 +2,7 @@
 #include "decode.h"
 
 #include "around.h"
+#include "array.h"
 #include "ceft.h"
 #include "ready.h"
 #include "traffic.h"
@@ -53,11 +54,10 @@ static void find_leaving(berth_decoder *d)
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t dev = 0; dev < p->n_devs && p->n_devs > 1; dev++) {
 			double sum = 0;
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			BERTH_EACH (t, g->op_tensor_off, op)
 				for (int32_t to = 0; to < p->n_devs; to++)
 					sum += (double)berth_transfer_ns(p, t, dev, to) / (p->n_devs - 1);
-			d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)dev] =
-				(nn_real)log1p(sum / d->unit);
+			d->leaving[berth_cell(p, op, dev)] = (nn_real)log1p(sum / d->unit);
 		}
 }
 
@@ -170,9 +170,9 @@ static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t o
 {
 	const berth_graph *g = d->e->p->g;
 	double sum = 0, most = -1;
-	memset(d->input_bytes, 0, (size_t)d->e->n_devs * sizeof *d->input_bytes);
+	BERTH_CLEAR(d->input_bytes, d->e->n_devs);
 	*largest = -1;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		double bytes = (double)g->tensor_bytes[t];
 		d->input_bytes[home] += bytes;
@@ -191,16 +191,13 @@ static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t
                       int64_t *load)
 {
 	const berth_problem *p = d->e->p;
-	size_t n = (size_t)p->n_devs, links = (size_t)p->s->n_links;
-	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
-		size_t t = (size_t)p->g->in_tensor[i], class = (size_t)p->tensor_class[t];
-		if (berth_traffic_sent(&d->traffic, p->g->in_tensor[i], dev))
+	BERTH_EACH (i, p->g->op_in_off, op) {
+		int32_t t = p->g->in_tensor[i];
+		if (berth_traffic_sent(&d->traffic, t, dev))
 			continue;
-		size_t home = (size_t)berth_partial_dev(part, p->g->tensor_producer[t]);
-		int32_t r = p->class_pair_route[(class * n + home) * n + (size_t)dev];
-		for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++)
-			load[p->s->link_channel[p->route_link[k]]] +=
-				p->class_link_ns[class * links + (size_t)p->route_link[k]];
+		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
+		BERTH_EACH (k, p->route_off, r)
+			load[p->s->link_channel[p->route_link[k]]] += berth_hop_ns(p, t, p->route_link[k]);
 	}
 }
 
@@ -244,14 +241,13 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 		int64_t ready = berth_traffic_ready(&d->traffic, part, op, v);
 		d->start_ns[v] = berth_partial_start(part, op, v, ready, true);
 		d->finish_ns[v] = d->start_ns[v] + berth_op_time(p, op, v);
-		d->whole_ns[v] = d->finish_ns[v] + d->tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		d->whole_ns[v] = d->finish_ns[v] + d->tail_ns[berth_cell(p, op, v)];
 		l.start = d->start_ns[v] < l.start ? d->start_ns[v] : l.start;
 		l.finish = d->finish_ns[v] < l.finish ? d->finish_ns[v] : l.finish;
 		l.whole = d->whole_ns[v] < l.whole ? d->whole_ns[v] : l.whole;
 		if (!d->guide)
 			continue;
-		d->guided_ns[v] =
-			d->finish_ns[v] + d->guide->rest_ns[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		d->guided_ns[v] = d->finish_ns[v] + d->guide->rest_ns[berth_cell(p, op, v)];
 		l.guided = d->guided_ns[v] < l.guided ? d->guided_ns[v] : l.guided;
 	}
 	return l;
@@ -294,8 +290,8 @@ static bool is_first_there(const berth_decoder *d, int32_t first, int32_t i)
 static void find_guided_leaving(berth_decoder *d, int32_t op)
 {
 	const berth_graph *g = d->e->p->g;
-	memset(d->leaving_ns, 0, (size_t)d->e->n_devs * sizeof *d->leaving_ns);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+	BERTH_CLEAR(d->leaving_ns, d->e->n_devs);
+	BERTH_EACH (t, g->op_tensor_off, op) {
 		int32_t first = g->tensor_use_off[t], end = g->tensor_use_off[t + 1];
 		end = end < first + HEIRS ? end : first + HEIRS;
 		for (int32_t i = first; i < end; i++) {
@@ -423,9 +419,9 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	double own = (double)d->op_least_ns[op] + 0.1 * d->unit,
 	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
 	for (int32_t v = 0; v < p->n_devs; v++) {
-		nn_real *x = d->x + (size_t)v * N_STEP;
+		nn_real *x = BERTH_ROW(d->x, v, N_STEP);
 		double full = p->memory_free ? -1 : fullness(part, p, v);
-		memset(x, 0, N_STEP * sizeof *x);
+		BERTH_CLEAR(x, N_STEP);
 		if (!d->mask[v])
 			continue;
 		int64_t later = d->finish_ns[v] - l.finish, time = berth_op_time(p, op, v);
@@ -443,7 +439,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 			x[STEP_MEMORY] = (nn_real)fmin(full, 4);
 			x[STEP_FULL] = !berth_partial_holds(part, p->op_coloc[op], v);
 		}
-		x[STEP_LEAVING] = d->leaving[(size_t)op * (size_t)p->n_devs + (size_t)v];
+		x[STEP_LEAVING] = d->leaving[berth_cell(p, op, v)];
 		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? squash(d, d->whole_ns[v] - hope) : 0;
 		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
 		x[STEP_WITH_PRODUCER] = v == largest;
@@ -501,7 +497,7 @@ static void record(const berth_decoder *d, int32_t op, int32_t dev, berth_episod
 	trace->node[i] = d->e->co.op_group[op];
 	trace->action[i] = dev;
 	trace->logp[i] = d->logp[dev];
-	memcpy(trace->x + i * devs * N_STEP, d->x, devs * N_STEP * sizeof *d->x);
+	BERTH_COPY(trace->x + i * devs * N_STEP, d->x, devs * N_STEP);
 	memcpy(trace->mask + i * devs, d->mask, devs);
 }
 
@@ -526,7 +522,7 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	const berth_problem *p = d->e->p;
 	d->guide = how->guide && how->guide->is_set ? how->guide : NULL;
 	const int64_t *rank_ns = d->guide ? d->guide->rank_ns : p->op_rank_ns;
-	memset(d->coming_ns, 0, (size_t)p->n_devs * sizeof *d->coming_ns);
+	BERTH_CLEAR(d->coming_ns, p->n_devs);
 	for (int32_t op = 0; d->guide && op < p->n_ops; op++)
 		d->coming_ns[d->guide->op_dev[op]] += berth_op_time(p, op, d->guide->op_dev[op]);
 	for (int32_t op = 0; op < p->n_ops; op++) {
@@ -536,9 +532,9 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 		if (trace)
 			trace->noise[op] = (nn_real)noise;
 	}
-	memset(d->load_ns, 0, (size_t)p->n_devs * sizeof *d->load_ns);
-	memset(d->end_ns, 0, (size_t)p->n_devs * sizeof *d->end_ns);
-	memset(d->channel_ns, 0, (size_t)p->s->n_channels * sizeof *d->channel_ns);
+	BERTH_CLEAR(d->load_ns, p->n_devs);
+	BERTH_CLEAR(d->end_ns, p->n_devs);
+	BERTH_CLEAR(d->channel_ns, p->s->n_channels);
 	berth_traffic_reset(&d->traffic);
 	d->rest_ns = d->least_ns;
 	if (trace)

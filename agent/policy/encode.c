@@ -1,11 +1,12 @@
 /* Features of a coarsened problem; see encode.h. */
 #include "encode.h"
 
+#include "array.h"
 #include "ceft.h"
 #include "coloc.h"
 #include "group_loss.h"
-#include "partial.h"
 #include "offer_schedule.h"
+#include "partial.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,13 +103,14 @@ static berth_status new_sums(sums *s, size_t groups, size_t devs, berth_arena *t
 	return BERTH_NEW(tmp, s->n_ops, groups, err);
 }
 
-static double op_bytes(const berth_graph *g, int32_t op)
+static double op_bytes(const berth_problem *p, int32_t op)
 {
-	double sum = (double)(g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op]);
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+	const berth_graph *g = p->g;
+	double sum = (double)berth_kept_bytes(p, op);
+	BERTH_EACH (i, g->op_param_off, op)
 		sum += (double)g->param_bytes[g->op_param[i]] /
 		       (g->param_op_off[g->op_param[i] + 1] - g->param_op_off[g->op_param[i]]);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		sum += (double)g->tensor_bytes[t];
 	return sum;
 }
@@ -130,7 +132,7 @@ static void add_op(const berth_encoding *e, const berth_ceft *ceft, const int64_
 	s->mean[v] += (double)p->op_mean_ns[op];
 	s->least[v] += fallback;
 	s->params[v] += (double)(g->op_param_bytes[op] + g->op_state_bytes[op]);
-	s->bytes[v] += op_bytes(g, op);
+	s->bytes[v] += op_bytes(p, op);
 	s->rank_up[v] = fmax(s->rank_up[v], (double)p->op_rank_ns[op]);
 	s->rank_down[v] = s->n_ops[v] > 0 ? fmin(s->rank_down[v], (double)down[op]) : (double)down[op];
 	s->place[v] += (double)g->op_topo[op];
@@ -196,8 +198,8 @@ static berth_status quotient(const berth_encoding *e, group_edges *q, berth_aren
 	for (int32_t v = 0; v < e->n_groups; v++) {
 		int32_t first = q->n;
 		for (int32_t op = head[v] - 1; op >= 0; op = next[op] - 1)
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t i = g->tensor_use_off[t]; i < g->tensor_use_off[t + 1]; i++) {
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (i, g->tensor_use_off, t) {
 					int32_t w = e->co.op_group[g->edge_consumer[i]];
 					if (w == v || seen[w] == t + 1)
 						continue;
@@ -226,7 +228,7 @@ static berth_status edge_features(berth_encoding *e, const sums *s, const group_
 	BERTH_TRY_NEW(mem, (size_t)q->n * ENCODE_EDGE, err, x);
 	BERTH_TRY_NEW(mem, q->n, err, from, to);
 	for (int32_t i = 0; i < q->n; i++) {
-		nn_real *f = x + (size_t)i * ENCODE_EDGE;
+		nn_real *f = BERTH_ROW(x, i, ENCODE_EDGE);
 		from[i] = q->from[i];
 		to[i] = q->to[i];
 		f[0] = (nn_real)squash(q->move_ns[i] / s->unit);
@@ -545,13 +547,13 @@ void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, i
 void berth_encoding_lift(const berth_encoding *e, const int32_t *op_dev, int32_t *group_dev, int64_t *scratch)
 {
 	size_t devs = (size_t)e->n_devs;
-	memset(scratch, 0, (size_t)e->n_groups * devs * sizeof *scratch);
+	BERTH_CLEAR(scratch, (size_t)e->n_groups * devs);
 	for (int32_t op = 0; op < e->p->n_ops; op++)
 		scratch[(size_t)e->co.op_group[op] * devs + (size_t)op_dev[op]] +=
 			berth_op_time(e->p, op, op_dev[op]) + 1;
 	for (int32_t v = 0; v < e->n_groups; v++) {
-		const int64_t *vote = scratch + (size_t)v * devs;
-		const uint8_t *mask = e->in.mask + (size_t)v * devs;
+		const int64_t *vote = BERTH_ROW(scratch, v, devs);
+		const uint8_t *mask = BERTH_ROW(e->in.mask, v, devs);
 		int32_t best = -1;
 		for (int32_t d = 0; d < e->n_devs; d++)
 			if (mask[d] && (best < 0 || vote[d] > vote[best]))

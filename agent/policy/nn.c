@@ -2,6 +2,7 @@
  * sum. */
 #include "nn.h"
 
+#include "array.h"
 #include "nn_gemm.h"
 
 #include <assert.h>
@@ -18,7 +19,7 @@ void nn_linear(size_t N, size_t K, size_t M, nn_real y[restrict], const nn_real 
                const nn_real w[restrict], const nn_real b[restrict])
 {
 	for (size_t n = 0; n < N; n++)
-		memcpy(y + n * M, b, M * sizeof *y);
+		BERTH_COPY(y + n * M, b, M);
 	nn_linear_add(N, K, M, y, x, w);
 }
 
@@ -134,7 +135,7 @@ NN_CLONES void nn_scatter_add(size_t N, size_t M, nn_real y[restrict], const nn_
                               const int32_t row[restrict])
 {
 	for (size_t n = 0; n < N; n++) {
-		nn_real *to = y + (size_t)row[n] * M;
+		nn_real *to = BERTH_ROW(y, row[n], M);
 		for (size_t m = 0; m < M; m++)
 			to[m] += x[n * M + m];
 	}
@@ -226,7 +227,7 @@ static void ends_of(const nn_edges *g, size_t e, size_t *u, size_t *v)
 void nn_inverse_degrees(const nn_edges *g, nn_real inv[restrict])
 {
 	size_t u, v;
-	memset(inv, 0, 2 * g->n_nodes * sizeof *inv);
+	BERTH_CLEAR(inv, 2 * g->n_nodes);
 	for (size_t e = 0; e < g->n_edges; e++) {
 		ends_of(g, e, &u, &v);
 		if (u != v) {
@@ -251,7 +252,7 @@ NN_CLONES void nn_messages(const nn_edges *g, size_t H, nn_real m[restrict], con
                            const nn_real q[restrict], const nn_real inv[restrict])
 {
 	size_t u, v;
-	memset(m, 0, 2 * g->n_nodes * H * sizeof *m);
+	BERTH_CLEAR(m, 2 * g->n_nodes * H);
 	for (size_t e = 0; e < g->n_edges; e++) {
 		ends_of(g, e, &u, &v);
 		if (u == v)
@@ -281,7 +282,7 @@ NN_CLONES void nn_messages_backward(const nn_edges *g, size_t H, nn_real dp[rest
 		const nn_real *q_e = q + 2 * H * e;
 		ends_of(g, e, &u, &v);
 		if (u == v) {
-			memset(dq_e, 0, 2 * H * sizeof *dq_e);
+			BERTH_CLEAR(dq_e, 2 * H);
 			continue;
 		}
 		message_backward(H, dp + 2 * H * u, dq_e, dm + 2 * H * v, p + 2 * H * u, q_e, inv[2 * v]);

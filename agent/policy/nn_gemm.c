@@ -4,6 +4,8 @@
  * not stand in vectors, being transposed or narrow, are copied into some that do. */
 #include "nn_gemm.h"
 
+#include "array.h"
+
 #include <string.h>
 
 enum { VEC = 32 / sizeof(nn_real), PANEL = 2 * VEC, ROWS = 4, DEPTH = 256, PARTS = 64 / sizeof(nn_real) };
@@ -55,9 +57,9 @@ INLINE void narrow(size_t N, size_t K, size_t wide, nn_real *c, size_t c_row, vi
 {
 	nn_real row[VEC] = {0};
 	for (size_t n = 0; n < N; n++, a.at += a.row) {
-		memcpy(row, c + n * c_row, wide * sizeof *row);
+		BERTH_COPY(row, c + n * c_row, wide);
 		tile(1, 1, K, row, VEC, a, b, VEC);
-		memcpy(c + n * c_row, row, wide * sizeof *row);
+		BERTH_COPY(c + n * c_row, row, wide);
 	}
 }
 
@@ -160,7 +162,7 @@ void nn_round_forward(const nn_edges *g, size_t H, size_t width, const nn_real e
                       const nn_real w[restrict], nn_real a[restrict])
 {
 	size_t n = g->n_nodes;
-	memset(a + at->p, 0, n * 2 * H * sizeof *a);
+	BERTH_CLEAR(a + at->p, n * 2 * H);
 	nn_linear_add(n, H, 2 * H, a + at->p, a + at->h, w + at->msg_w);
 	nn_linear(g->n_edges, width, 2 * H, a + at->q, edge_x, w + at->msg_u, w + at->msg_b);
 	nn_messages(g, H, a + at->m, a + at->p, a + at->q, a + at->inv);
@@ -179,13 +181,13 @@ void nn_round_backward(const nn_edges *g, size_t H, size_t width, const nn_real 
 	size_t n = g->n_nodes;
 	nn_real *d_upd = a + at->d_upd, *d_sum = a + at->d_sum, *dp = a + at->d_p, *dm = a + at->d_m,
 		*dq = a + at->d_q;
-	memset(d_sum, 0, n * H * sizeof *d_sum);
-	memset(dm, 0, n * 2 * H * sizeof *dm);
-	memset(dp, 0, n * 2 * H * sizeof *dp);
+	BERTH_CLEAR(d_sum, n * H);
+	BERTH_CLEAR(dm, n * 2 * H);
+	BERTH_CLEAR(dp, n * 2 * H);
 	nn_layernorm_backward(n, H, d_sum, dw + at->norm_g, dw + at->norm_b, dh, a + at->sum, a + at->mean,
 	                      a + at->rstd, w + at->norm_g);
-	memcpy(dh, d_sum, n * H * sizeof *dh);
-	memcpy(d_upd, d_sum, n * H * sizeof *d_upd);
+	BERTH_COPY(dh, d_sum, n * H);
+	BERTH_COPY(d_upd, d_sum, n * H);
 	nn_relu_backward(n * H, d_upd, a + at->upd);
 	nn_linear_backward(n, 2 * H, H, dm, dw + at->upd_m, NULL, d_upd, a + at->m, w + at->upd_m);
 	nn_linear_backward(n, H, H, dh, dw + at->upd_w, dw + at->upd_b, d_upd, a + at->h, w + at->upd_w);

@@ -2,6 +2,7 @@
  * reversed. */
 #include "policy.h"
 
+#include "array.h"
 #include "nn_gemm.h"
 #include "nn_table.h"
 
@@ -191,7 +192,7 @@ static void mlp_backward(size_t n, size_t width, size_t H, nn_real dw1[restrict]
                          const nn_real dy[restrict], const nn_real a[restrict], const nn_real x[restrict],
                          const nn_real w1[restrict], const nn_real w2[restrict])
 {
-	memset(da, 0, n * H * sizeof *da);
+	BERTH_CLEAR(da, n * H);
 	nn_linear_backward(n, H, H, da, dw2, db2, dy, a, w2);
 	nn_relu_backward(n * H, da, a);
 	nn_linear_backward(n, width, H, NULL, dw1, db1, da, x, w1);
@@ -203,8 +204,8 @@ static void pairs_forward(const net *t, const nn_real w[restrict], const nn_real
 {
 	size_t pairs = t->N * t->D;
 	const nn_real *h_node = a + t->a.node_h + t->R * t->N * t->H, *h_dev = a + t->a.dev_h + t->D * t->H;
-	memset(a + t->a.score_n, 0, t->N * t->H * sizeof *a);
-	memset(a + t->a.key, 0, t->N * sizeof *a);
+	BERTH_CLEAR(a + t->a.score_n, t->N * t->H);
+	BERTH_CLEAR(a + t->a.key, t->N);
 	nn_linear_add(t->N, t->H, t->H, a + t->a.score_n, h_node, w + t->w.score_node);
 	nn_linear(t->D, t->H, t->H, a + t->a.score_d, h_dev, w + t->w.score_dev, w + t->w.score_b);
 	nn_pair_add(t->N, t->D, t->H, a + t->a.score_z, a + t->a.score_n, a + t->a.score_d);
@@ -252,7 +253,7 @@ void policy_embed(const policy_dims *d, const nn_real w[restrict], const policy_
 /* From d_score_z or d_score_n up to d_dev_h, see POLICY_ACTS. */
 static void clear_backward(const net *t, nn_real a[], size_t from)
 {
-	memset(a + from, 0, (t->a.d_upd - from) * sizeof *a);
+	BERTH_CLEAR(a + from, t->a.d_upd - from);
 }
 
 void policy_backward_begin(const policy_dims *d, const policy_input *in, nn_real a[])
@@ -319,11 +320,10 @@ void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const
 	net t = net_of(d, in);
 	size_t rows = s->n * t.D, block = t.D * t.H;
 	for (size_t i = 0; i < s->n; i++)
-		memcpy(hidden + i * block, a + t.a.score_z + (size_t)s->node[i] * block,
-		       block * sizeof *hidden);
+		BERTH_COPY(hidden + i * block, a + t.a.score_z + (size_t)s->node[i] * block, block);
 	nn_linear_add(rows, t.step_in, t.H, hidden, s->x, w + t.w.step_x);
 	nn_relu(rows * t.H, hidden);
-	memset(logits, 0, rows * sizeof *logits);
+	BERTH_CLEAR(logits, rows);
 	nn_linear_add(rows, t.H, 1, logits, hidden, w + t.w.step_v);
 	nn_linear_add(rows, t.step_in, 1, logits, s->x, w + t.w.step_skip);
 }
@@ -347,7 +347,7 @@ static inline void step_columns(size_t F, size_t H, size_t n, nn_real y[restrict
                                 const nn_real x[restrict], const nn_real w[restrict],
                                 const nn_real v[restrict])
 {
-	memcpy(y, z, n * sizeof *y);
+	BERTH_COPY(y, z, n);
 	for (size_t f = 0; f < F; f++)
 		for (size_t h = 0; h < n; h++)
 			y[h] += x[f] * w[f * H + h];

@@ -1,11 +1,11 @@
 /* What a policy learns by: rewards of placements, their advantages, and losses with their gradients. */
 #include "policy_loss.h"
 
+#include "array.h"
 #include "nn.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 double berth_reward(double reference, berth_score score)
 {
@@ -152,7 +152,7 @@ berth_status policy_ppo_loss(const policy_ppo_cfg *cfg, int32_t n_samples, int32
 	nn_real *logp = work, *coef = work + N * D;
 	BERTH_TRY(policy_log_probs(n_nodes, n_devs, logits, mask, logp, err));
 	BERTH_TRY(check_choices("sample", n_samples, N, D, mask, action, err));
-	memset(coef, 0, N * D * sizeof *coef);
+	BERTH_CLEAR(coef, N * D);
 	double count = (double)n_samples * (double)n_nodes;
 	ppo_sums sums = {0};
 	for (size_t s = 0; s < (size_t)n_samples; s++)
@@ -179,9 +179,9 @@ void policy_batch_gather(policy_batch *b, int32_t n_samples, int32_t n_nodes, in
 	b->n_samples = n_samples;
 	b->n_nodes = n_nodes;
 	b->n_devs = n_devs;
-	memset(b->gain, 0, N * D * sizeof *b->gain);
-	memset(b->loss, 0, N * D * sizeof *b->loss);
-	memset(b->count, 0, N * D * sizeof *b->count);
+	BERTH_CLEAR(b->gain, N * D);
+	BERTH_CLEAR(b->loss, N * D);
+	BERTH_CLEAR(b->count, N * D);
 	for (size_t s = 0; s < (size_t)n_samples; s++) {
 		double *restrict sum = advantage[s] > 0 ? b->gain : b->loss;
 		for (size_t n = 0; n < N; n++) {
@@ -245,7 +245,7 @@ static berth_status gather_targets(int32_t n_targets, int32_t n_nodes, int32_t n
 		return berth_fail(err, BERTH_EINVAL,
 		                  "the weights of the targets sum to %g, expected a number above 0", total);
 	BERTH_TRY(check_choices("target", n_targets, N, D, mask, target, err));
-	memset(share, 0, N * D * sizeof *share);
+	BERTH_CLEAR(share, N * D);
 	for (size_t t = 0; t < (size_t)n_targets; t++) {
 		nn_real own = (nn_real)((double)weight[t] / total);
 		for (size_t n = 0; n < N; n++)
@@ -280,7 +280,7 @@ berth_status policy_ce_share_loss(double scale, int32_t n_nodes, int32_t n_devs,
 	for (size_t i = 0; i < N * D; i++)
 		sum += share[i] > 0 ? (double)share[i] * (double)EXP(logp[i]) : 0;
 	*mass = N ? sum / (double)N : 1;
-	memcpy(coef, share, N * D * sizeof *coef);
+	BERTH_COPY(coef, share, N * D);
 	*loss = ce_of_shares(scale, N, D, mask, logp, coef, dlogits);
 	return BERTH_OK;
 }

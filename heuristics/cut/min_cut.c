@@ -1,6 +1,7 @@
 /* Minimum cuts by blocking flows, the placement on two devices by one, and the method `min-cut`. */
 #include "min_cut.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "partition.h"
@@ -8,7 +9,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 berth_status berth_flow_new(int32_t n_nodes, int64_t most_joins, berth_arena *mem, berth_flow *out,
                             berth_err *err)
@@ -82,7 +82,7 @@ static int64_t block(berth_flow *f, int32_t source, int32_t sink)
 {
 	int32_t n = 0;
 	int64_t looked = 0;
-	memcpy(f->at, f->first, (size_t)f->n_nodes * sizeof *f->at);
+	BERTH_COPY(f->at, f->first, f->n_nodes);
 	for (;;) {
 		int32_t v = n ? f->to[f->path[n - 1]] : source;
 		if (v == sink) {
@@ -147,12 +147,12 @@ int64_t berth_sum_of_times(const berth_problem *p, const int32_t *op_dev, uint8_
 		sum += berth_op_time(p, op, op_dev[op]);
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t home = op_dev[g->tensor_producer[t]];
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = op_dev[g->edge_consumer[e]];
 			sum += to != home && !seen[to] ? berth_transfer_ns(p, t, home, to) : 0;
 			seen[to] = 1;
 		}
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			seen[op_dev[g->edge_consumer[e]]] = 0;
 	}
 	return sum;
@@ -182,7 +182,7 @@ static void add_fixed_consumers(berth_min_cut *c, const int32_t dev[2], int32_t 
 {
 	const berth_problem *p = c->p;
 	const berth_graph *g = p->g;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t u = p->op_coloc[g->edge_consumer[e]], to = c->fixed[u];
 		if (c->node[u] >= 0 || c->seen[to])
 			continue;
@@ -191,7 +191,7 @@ static void add_fixed_consumers(berth_min_cut *c, const int32_t dev[2], int32_t 
 			if (c->stay[k][from] < BERTH_FLOW_ENDLESS)
 				c->stay[k][from] += berth_transfer_ns(p, t, dev[k], to);
 	}
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, t)
 		c->seen[c->fixed[p->op_coloc[g->edge_consumer[e]]]] = 0;
 }
 
@@ -204,7 +204,7 @@ static void add_tensor(berth_min_cut *c, const int32_t dev[2], int32_t t)
 	int32_t from = p->op_coloc[g->tensor_producer[t]], producer = c->node[from], there = -1, here = -1;
 	if (producer >= 0)
 		add_fixed_consumers(c, dev, t, from);
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t u = p->op_coloc[g->edge_consumer[e]];
 		if (u == from || c->node[u] < 0)
 			continue;

@@ -6,6 +6,7 @@
  *
  * A colocation group stands where its first operator is, if it may; else on the other device, or on its
  * fastest one. O(pairs * (ops + edges)). */
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "simple.h"
@@ -56,7 +57,7 @@ static void weigh(splitter *x, int32_t first, int32_t second)
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t home = at(x, g->tensor_producer[t]), nearest = home, farthest = home;
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t there = at(x, g->edge_consumer[e]);
 			nearest = there < nearest ? there : nearest;
 			farthest = there > farthest ? there : farthest;

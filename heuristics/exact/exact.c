@@ -1,6 +1,7 @@
 /* Exact methods on small graphs and on groups; see exact.h. */
 #include "exact.h"
 
+#include "array.h"
 #include "coarsen.h"
 #include "coloc.h"
 #include "cost_model.h"
@@ -24,7 +25,7 @@ berth_status berth_exact_incumbent(berth_search *s, berth_arena *tmp, berth_err 
 	if (!berth_can_move(s->p) || berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev);
-	memcpy(op_dev, s->best_dev, (size_t)s->p->n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, s->best_dev, s->p->n_ops);
 	berth_score score = berth_search_offer(s, op_dev, NULL);
 	return berth_improve(s, op_dev, &score, START_EVALUATIONS, &rng, tmp, err);
 }

@@ -22,7 +22,7 @@ static berth_status offer(berth_search *s, const berth_placement_lp *m, const do
 	BERTH_TRY_NEW(tmp, p->n_ops, err, op_dev, order);
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			int32_t c = m->coloc_dev_col[(size_t)u * (size_t)p->n_devs + (size_t)d];
+			int32_t c = m->coloc_dev_col[berth_cell(p, u, d)];
 			if (c >= 0 && x[c] > 0.5)
 				berth_coloc_put(p, u, d, op_dev);
 		}

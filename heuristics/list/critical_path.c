@@ -1,4 +1,5 @@
 /* List schedules that know a critical path and place it first: CPOP, and those by the CEFT table. */
+#include "array.h"
 #include "ceft.h"
 #include "method.h"
 #include "offer_schedule.h"
@@ -25,8 +26,8 @@ static int32_t next_on_path(const berth_problem *p, int32_t op)
 	const berth_graph *g = p->g;
 	int32_t best = -1;
 	int64_t best_rank = -1;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int64_t rank =
 				p->class_mean_ns[p->tensor_class[t]] + p->op_rank_ns[g->edge_consumer[e]];
 			if (rank > best_rank) {
@@ -175,8 +176,8 @@ static int64_t latest_arrival(const berth_problem *p, const berth_partial *part,
 {
 	const berth_graph *g = p->g;
 	int64_t latest = finish;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = berth_partial_dev(part, g->edge_consumer[e]);
 			if (to >= 0 && finish + berth_transfer_ns(p, t, dev, to) > latest)
 				latest = finish + berth_transfer_ns(p, t, dev, to);
@@ -186,7 +187,7 @@ static int64_t latest_arrival(const berth_problem *p, const berth_partial *part,
 
 static int32_t ceft_choose(const berth_problem *p, berth_partial *part, const berth_ceft *ceft, int32_t op)
 {
-	const int64_t *finish = ceft->finish_ns + (size_t)op * (size_t)p->n_devs;
+	const int64_t *finish = BERTH_ROW(ceft->finish_ns, op, p->n_devs);
 	int32_t best = -1;
 	int64_t best_at = 0;
 	for (int32_t d = 0; d < p->n_devs; d++) {

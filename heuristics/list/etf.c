@@ -7,6 +7,7 @@
  * third heap, by when it may start. That heap is poured back when the device is awake no more. */
 #include "etf.h"
 
+#include "array.h"
 #include "offer_schedule.h"
 #include "seeds.h"
 #include "sort.h"
@@ -111,8 +112,8 @@ static int64_t awake_until_ns(const etf *x, int32_t op, int32_t child, int32_t d
 		int64_t transfer = 0;
 		if (d == dev || !berth_op_legal(x->p, child, d))
 			continue;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				if (g->edge_consumer[e] == child)
 					transfer += berth_transfer_ns(x->p, t, dev, d);
 		least = least < 0 || transfer < least ? transfer : least;
@@ -297,8 +298,8 @@ static berth_status place(etf *x, const choice *c, berth_err *err)
 	berth_partial_place(x->part, op, c->dev, c->start_ns);
 	stay_awake(x, op, c->dev);
 	BERTH_TRY(pour_back(x, c->dev, err));
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (--x->op_waits[g->edge_consumer[e]] == 0)
 				BERTH_TRY(push_op(x, g->edge_consumer[e], err));
 	return BERTH_OK;

@@ -14,6 +14,7 @@
  * very many of them only if it is one of the latest. All others together are one row of that operator. */
 #include "favourite.h"
 
+#include "array.h"
 #include "lp.h"
 #include "sort.h"
 
@@ -56,7 +57,7 @@ static berth_status collect(const berth_problem *p, pairs *e, berth_arena *tmp, 
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		e->off[op] = n;
 		/* Tensors ascend, so those of one producer are neighbours. */
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 			if (p->op_coloc[from] == p->op_coloc[op])
 				continue;

@@ -1,8 +1,7 @@
 /* HEFT, and HEFT with lookahead. */
+#include "array.h"
 #include "list.h"
 #include "method.h"
-
-#include <string.h>
 
 /* HEFT: H. Topcuoglu, S. Hariri, M.-Y. Wu, "Performance-effective and low-complexity task scheduling for
  * heterogeneous computing", IEEE TPDS 13(3), 2002. Operators go by upward rank (mean times and mean
@@ -60,7 +59,7 @@ static int64_t max64(int64_t a, int64_t b)
 
 static int64_t *arrivals(const lookahead *x, int32_t op)
 {
-	return x->arrival_ns + (size_t)op * (size_t)x->p->n_devs;
+	return BERTH_ROW(x->arrival_ns, op, x->p->n_devs);
 }
 
 /* op was placed: its tensors come to its consumers. */
@@ -69,8 +68,8 @@ static void tell_consumers(const lookahead *x, const berth_partial *part, int32_
 	const berth_graph *g = x->p->g;
 	int32_t from = berth_partial_dev(part, op);
 	int64_t end = berth_partial_end_ns(part)[op];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int64_t *at = arrivals(x, g->edge_consumer[e]);
 			for (int32_t d = 0; d < x->p->n_devs; d++)
 				at[d] = max64(at[d], end + berth_transfer_ns(x->p, t, from, d));
@@ -103,8 +102,8 @@ static int64_t lookahead_score(void *ctx, const berth_list_place *at)
 	if (x->tried != op && x->tried >= 0) /* it was placed since */
 		tell_consumers(x, at->part, x->tried);
 	x->tried = op;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			latest = max64(latest, consumer_finish(x, at, t, g->edge_consumer[e]));
 	return latest;
 }
@@ -114,7 +113,7 @@ static berth_status lookahead_schedule(void *ctx, berth_partial *part, berth_are
 	lookahead *x = ctx;
 	const berth_problem *p = x->p;
 	x->tried = -1;
-	memset(x->arrival_ns, 0, (size_t)p->n_ops * (size_t)p->n_devs * sizeof *x->arrival_ns);
+	BERTH_CLEAR(x->arrival_ns, (size_t)p->n_ops * (size_t)p->n_devs);
 	berth_list list = {
 		.p = p, .op_key = p->op_rank_ns, .insertion = true, .score = lookahead_score, .ctx = x};
 	return berth_list_schedule(&list, part, tmp, err);

@@ -28,7 +28,7 @@ typedef struct ahead {
 static int64_t ahead_score(void *ctx, const berth_list_place *place)
 {
 	const ahead *x = ctx;
-	size_t at = (size_t)place->op * (size_t)x->p->n_devs + (size_t)place->dev;
+	size_t at = berth_cell(x->p, place->op, place->dev);
 	int64_t rest = x->tail_ns ? x->tail_ns[at] : 0;
 	if (x->guide.is_set)
 		rest += (x->guide.rest_ns[at] - rest) / 8 * x->eighths;
@@ -65,7 +65,7 @@ static berth_status peft_run(berth_search *s, berth_arena *tmp, berth_err *err)
 		int64_t sum = 0, n = 0;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d)) {
-				sum += x.tail_ns[(size_t)op * (size_t)p->n_devs + (size_t)d];
+				sum += x.tail_ns[berth_cell(p, op, d)];
 				n++;
 			}
 		op_key[op] = n ? sum / n : 0;
@@ -117,7 +117,7 @@ static void set_weight(ahead *x, double weight)
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double least = least_charge(p, x->price, op);
 		for (int32_t d = 0; d < p->n_devs; d++) {
-			size_t at = (size_t)op * (size_t)p->n_devs + (size_t)d;
+			size_t at = berth_cell(p, op, d);
 			if (!berth_op_legal(p, op, d))
 				continue;
 			double over = berth_load_charge(p, x->price, op, d) - least;

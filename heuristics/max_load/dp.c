@@ -19,6 +19,7 @@
  * more than USUAL_STATES numbers of devices). Where the linearised run is too large as well, the best single
  * device stands. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C
  * ends the search. */
+#include "array.h"
 #include "max_load_search.h"
 
 #include "cost_model.h"
@@ -152,14 +153,14 @@ static berth_status weigh_nodes(dp *d, berth_err *err)
 static void move_op(dp *d, int32_t op, int sign)
 {
 	const berth_graph *g = d->p->g;
-	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++) {
+	BERTH_EACH (x, g->op_tensor_off, op) {
 		double bytes = (double)g->tensor_bytes[x];
 		int32_t uses = g->tensor_use_off[x + 1] - g->tensor_use_off[x];
 		d->set_in -= d->uses_in_set[x] > 0 ? sign * bytes : 0;
 		d->set_out += d->uses_in_set[x] < uses ? sign * bytes : 0;
 	}
 	d->in_set[op] = sign > 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t x = g->in_tensor[i], uses = g->tensor_use_off[x + 1] - g->tensor_use_off[x];
 		double bytes = (double)g->tensor_bytes[x];
 		bool inside = d->in_set[g->tensor_producer[x]];
@@ -260,7 +261,7 @@ static void try_set(dp *d, int32_t i, int32_t j, double acc, double cpu)
 /* All ideals below j, while the set to i may still be of use on some device. acc, cpu: its computing. */
 static void descend(dp *d, int32_t i, int32_t j, double acc, double cpu)
 {
-	for (int32_t k = d->ideal.down_off[j]; k < d->ideal.down_off[j + 1]; k++) {
+	BERTH_EACH (k, d->ideal.down_off, j) {
 		int32_t to = d->ideal.down_to[k], v = d->ideal.down_node[k];
 		double acc_now = acc + d->node_acc[v], cpu_now = cpu + d->node_cpu[v];
 		bool fits = d->acc.memory < 0 || d->set_bytes + d->node_bytes[v] <= d->acc.memory;
@@ -307,7 +308,7 @@ static berth_status new_values(dp *d, berth_err *err)
 	BERTH_TRY_NEW(d->tmp, state_of(d, 1, 0, 0), err, d->useful);
 	BERTH_TRY_NEW(d->tmp, d->ideal.n, err, d->rest_work);
 	for (int32_t i = d->ideal.n - 1; i >= 0; i--)
-		for (int32_t k = d->ideal.down_off[i]; k < d->ideal.down_off[i + 1]; k++)
+		BERTH_EACH (k, d->ideal.down_off, i)
 			d->rest_work[d->ideal.down_to[k]] =
 				d->rest_work[i] + d->node_work[d->ideal.down_node[k]];
 	return BERTH_OK;

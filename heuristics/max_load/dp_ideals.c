@@ -1,6 +1,7 @@
 /* Nodes and ideals of the dynamic program. */
 #include "dp_ideals.h"
 
+#include "array.h"
 #include "sort.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static berth_status order_colocs(const berth_problem *p, coloc_edges *e, berth_a
 		forward[p->op_coloc[op]] |= !g->op_backward[op];
 	e->n = 0;
 	for (int32_t x = 0; x < g->n_tensors; x++)
-		for (int32_t i = g->tensor_use_off[x]; i < g->tensor_use_off[x + 1]; i++) {
+		BERTH_EACH (i, g->tensor_use_off, x) {
 			int32_t a = g->tensor_producer[x], b = g->edge_consumer[i], u = p->op_coloc[a],
 				v = p->op_coloc[b];
 			if (u == v || g->op_backward[a] != g->op_backward[b])
@@ -167,7 +168,7 @@ static uint64_t hash_of(const uint64_t *set, int32_t words)
 
 static uint64_t *ideal(const dp_ideals *d, int32_t i)
 {
-	return d->bits + (size_t)i * (size_t)d->words;
+	return BERTH_ROW(d->bits, i, d->words);
 }
 
 /* The ideal equal to set, or where to put it. */
@@ -183,21 +184,21 @@ static int32_t *find(const dp_ideals *d, const table *t, const uint64_t *set)
 static bool list_ideals(dp_ideals *d, const dp_nodes *x, const table *t, uint64_t *set)
 {
 	d->n = 1;
-	memset(d->bits, 0, (size_t)d->words * sizeof *d->bits);
+	BERTH_CLEAR(d->bits, d->words);
 	*find(d, t, d->bits) = 1;
 	for (int32_t i = 0; i < d->n; i++)
 		for (int32_t v = 0; v < x->n; v++) {
 			if (has(ideal(d, i), v) || !holds_all(ideal(d, i), x->pred + x->pred_off[v],
 			                                      x->pred_off[v + 1] - x->pred_off[v]))
 				continue;
-			memcpy(set, ideal(d, i), (size_t)d->words * sizeof *set);
+			BERTH_COPY(set, ideal(d, i), d->words);
 			set[v / WORD] |= UINT64_C(1) << (v % WORD);
 			int32_t *slot = find(d, t, set);
 			if (*slot)
 				continue;
 			if (d->n == MOST_IDEALS)
 				return false;
-			memcpy(ideal(d, d->n), set, (size_t)d->words * sizeof *set);
+			BERTH_COPY(ideal(d, d->n), set, d->words);
 			*slot = ++d->n;
 		}
 	return true;
@@ -224,7 +225,7 @@ static berth_status link_ideals(dp_ideals *d, const dp_nodes *x, const table *t,
 	for (int32_t i = 0; i < d->n; i++)
 		for (int32_t v = 0; v < x->n; v++)
 			if (is_last(x, ideal(d, i), v)) {
-				memcpy(set, ideal(d, i), (size_t)d->words * sizeof *set);
+				BERTH_COPY(set, ideal(d, i), d->words);
 				set[v / WORD] &= ~(UINT64_C(1) << (v % WORD));
 				d->down_node[n] = v;
 				d->down_to[n++] = *find(d, t, set) - 1;

@@ -9,6 +9,7 @@
  *
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
  * tolerance (1e-6). */
+#include "array.h"
 #include "max_load_lp.h"
 
 #include "coloc.h"
@@ -42,7 +43,7 @@ static double largest(const berth_max_load *m)
 
 static size_t cell(const builder *b, int32_t i, int32_t dev)
 {
-	return (size_t)i * (size_t)b->m->p->n_devs + (size_t)dev;
+	return berth_cell(b->m->p, i, dev);
 }
 
 /* ---- equal devices ---- */
@@ -52,8 +53,7 @@ static bool equal(const berth_max_load *m, int32_t a, int32_t b)
 	if (m->dev_s_per_byte[a] != m->dev_s_per_byte[b] || m->dev_limit_bytes[a] != m->dev_limit_bytes[b])
 		return false;
 	for (int32_t i = 0; i < m->n_items; i++)
-		if (m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)a] !=
-		    m->item_s[(size_t)i * (size_t)m->p->n_devs + (size_t)b])
+		if (m->item_s[berth_cell(m->p, i, a)] != m->item_s[berth_cell(m->p, i, b)])
 			return false;
 	return true;
 }
@@ -109,7 +109,7 @@ static bool crosses(const berth_max_load *m, int32_t x)
 {
 	const berth_graph *g = m->p->g;
 	bool any = false;
-	for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, x)
 		any |= m->op_item[g->edge_consumer[e]] != m->op_item[g->tensor_producer[x]];
 	return any;
 }
@@ -158,7 +158,7 @@ static berth_status transfers_of(builder *b, int32_t x, int32_t d, int32_t *seen
 		stamp = x * b->m->p->n_devs + d;
 	if (y < 0)
 		return BERTH_OK;
-	for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, x) {
 		int32_t user = b->m->op_item[g->edge_consumer[e]];
 		if (user == maker || seen[user] == stamp)
 			continue;
@@ -330,8 +330,7 @@ static void offer(berth_search *s, const berth_max_load *m, const berth_max_load
 {
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		for (int32_t d = 0; d < s->p->n_devs; d++) {
-			int32_t c =
-				l->item_dev_col[(size_t)m->op_item[op] * (size_t)s->p->n_devs + (size_t)d];
+			int32_t c = l->item_dev_col[berth_cell(s->p, m->op_item[op], d)];
 			if (c >= 0 && x[c] > 0.5)
 				op_dev[op] = d;
 		}

@@ -2,12 +2,12 @@
  * and of the one that it comes to, and no other. */
 #include "max_load.h"
 
+#include "array.h"
 #include "cost_model.h"
 #include "sort.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- items ---- */
 
@@ -34,7 +34,7 @@ static void join(const berth_max_load *m, double cut_s, int32_t *parent)
 	for (int32_t x = 0; x < g->n_tensors; x++) {
 		if (!(least_cost(m, x) > cut_s))
 			continue;
-		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, x) {
 			int32_t a = root_of(parent, m->p->op_coloc[g->tensor_producer[x]]),
 				b = root_of(parent, m->p->op_coloc[g->edge_consumer[e]]);
 			parent[a < b ? b : a] = a < b ? a : b;
@@ -85,17 +85,17 @@ static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, i
 {
 	const berth_graph *g = m->p->g;
 	int32_t n = 0;
-	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
+	BERTH_EACH (k, m->item_off, item) {
 		int32_t op = m->item_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t other = m->op_item[g->tensor_producer[g->in_tensor[i]]];
 			if (other != item && seen[other] != item) {
 				seen[other] = item;
 				list[n++] = other;
 			}
 		}
-		for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
-			for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+		BERTH_EACH (x, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, x) {
 				int32_t other = m->op_item[g->edge_consumer[e]];
 				if (other != item && seen[other] != item) {
 					seen[other] = item;
@@ -174,7 +174,7 @@ static int32_t n_uses(const berth_graph *g, int32_t tensor)
 /* Transfers of a tensor whose uses are counted. */
 static void add_tensor(berth_max_load *m, int32_t x, int32_t home)
 {
-	const int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs;
+	const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
 	for (int32_t d = 0; d < m->p->n_devs; d++)
 		if (d == home ? uses[d] < n_uses(m->p->g, x) : uses[d] > 0)
 			m->load_s[d] += cost(m, x, d);
@@ -184,16 +184,16 @@ void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
 {
 	const berth_graph *g = m->p->g;
 	size_t devs = (size_t)m->p->n_devs;
-	memset(m->uses, 0, (size_t)g->n_tensors * devs * sizeof *m->uses);
-	memset(m->load_s, 0, devs * sizeof *m->load_s);
-	memset(m->dev_bytes, 0, devs * sizeof *m->dev_bytes);
+	BERTH_CLEAR(m->uses, (size_t)g->n_tensors * devs);
+	BERTH_CLEAR(m->load_s, devs);
+	BERTH_CLEAR(m->dev_bytes, devs);
 	for (int32_t i = 0; i < m->n_items; i++) {
 		int32_t dev = m->item_dev[i] = op_dev[m->item_op[m->item_off[i]]];
 		m->load_s[dev] += m->item_s[(size_t)i * devs + (size_t)dev];
 		m->dev_bytes[dev] += m->item_bytes[i];
 	}
 	for (int32_t x = 0; x < g->n_tensors; x++) {
-		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, x)
 			m->uses[(size_t)x * devs + (size_t)m->item_dev[m->op_item[g->edge_consumer[e]]]]++;
 		add_tensor(m, x, m->item_dev[m->op_item[g->tensor_producer[x]]]);
 	}
@@ -202,7 +202,7 @@ void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
 /* The producer of x goes from a to b. */
 static void move_home(berth_max_load *m, int32_t x, int32_t a, int32_t b)
 {
-	const int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs;
+	const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
 	int32_t all = n_uses(m->p->g, x);
 	double on_a = cost(m, x, a), on_b = cost(m, x, b);
 	m->load_s[a] += ((uses[a] > 0) - (uses[a] < all)) * on_a;
@@ -212,7 +212,7 @@ static void move_home(berth_max_load *m, int32_t x, int32_t a, int32_t b)
 /* A consumer of x, which is made at home, goes from a to b. */
 static void move_use(berth_max_load *m, int32_t x, int32_t home, int32_t a, int32_t b)
 {
-	int32_t *uses = m->uses + (size_t)x * (size_t)m->p->n_devs, all = n_uses(m->p->g, x);
+	int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs), all = n_uses(m->p->g, x);
 	int32_t before_a = uses[a]--, before_b = uses[b]++;
 	if (home == a)
 		m->load_s[a] += before_a == all ? cost(m, x, a) : 0;
@@ -233,16 +233,15 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 		return;
 	/* Of the item's own tensors, the producer and the consumers inside it move together. In whatever
 	 * order, each step is counted rightly. */
-	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++) {
+	BERTH_EACH (k, m->item_off, item) {
 		int32_t op = m->item_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t x = g->in_tensor[i], maker = m->op_item[g->tensor_producer[x]];
 			move_use(m, x, maker == item ? a : m->item_dev[maker], a, dev);
 		}
 	}
-	for (int32_t k = m->item_off[item]; k < m->item_off[item + 1]; k++)
-		for (int32_t x = g->op_tensor_off[m->item_op[k]]; x < g->op_tensor_off[m->item_op[k] + 1];
-		     x++)
+	BERTH_EACH (k, m->item_off, item)
+		BERTH_EACH (x, g->op_tensor_off, m->item_op[k])
 			move_home(m, x, a, dev);
 	m->load_s[a] -= m->item_s[(size_t)item * devs + (size_t)a];
 	m->load_s[dev] += m->item_s[(size_t)item * devs + (size_t)dev];
@@ -268,7 +267,7 @@ static double bound_to_accelerators(const berth_max_load *m, int32_t item, doubl
 {
 	double least = INFINITY;
 	for (int32_t d = 0; d < m->p->n_devs; d++) {
-		double s = m->item_s[(size_t)item * (size_t)m->p->n_devs + (size_t)d];
+		double s = m->item_s[berth_cell(m->p, item, d)];
 		if (berth_cost_model_pays(m->p, d))
 			least = fmin(least, s);
 		else if (s <= upper_s)

@@ -38,7 +38,7 @@ void berth_max_load_place(berth_max_load *m, const int32_t *op_dev);
 /* Can the item run on dev, and is there memory for it? Shared parameters are not counted. */
 static inline bool berth_max_load_fits(const berth_max_load *m, int32_t item, int32_t dev)
 {
-	return m->item_s[(size_t)item * (size_t)m->p->n_devs + (size_t)dev] < 1e300 &&
+	return m->item_s[berth_cell(m->p, item, dev)] < 1e300 &&
 	       m->dev_bytes[dev] + m->item_bytes[item] <= m->dev_limit_bytes[dev];
 }
 

@@ -3,10 +3,10 @@
  * alone says nothing of most moves. */
 #include "max_load_search.h"
 
+#include "array.h"
 #include "cost_model.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { CHECK_EVERY = 4096, MOST_MOVED = 64, FIRST_RUN = 1 << 17, N_HOT = 3 };
 #define POWER 24.0
@@ -67,7 +67,7 @@ static void undo(walk *w)
 		w->n_moved--;
 		berth_max_load_move(w->m, w->moved[w->n_moved], w->from[w->n_moved]);
 	}
-	memcpy(w->m->load_s, w->saved_s, (size_t)w->n_devs * sizeof *w->saved_s);
+	BERTH_COPY(w->m->load_s, w->saved_s, w->n_devs);
 }
 
 static int32_t any_item(walk *w)
@@ -129,12 +129,12 @@ static void keep_best(walk *w)
 	if (!(value < w->best * (1 - 1e-12)))
 		return;
 	w->best = value;
-	memcpy(w->best_item_dev, w->m->item_dev, (size_t)w->m->n_items * sizeof *w->best_item_dev);
+	BERTH_COPY(w->best_item_dev, w->m->item_dev, w->m->n_items);
 }
 
 static void make_step(walk *w, double temperature)
 {
-	memcpy(w->saved_s, w->m->load_s, (size_t)w->n_devs * sizeof *w->saved_s);
+	BERTH_COPY(w->saved_s, w->m->load_s, w->n_devs);
 	draw_step(w);
 	if (w->n_moved == 0)
 		return;
@@ -207,7 +207,7 @@ static berth_status new_walk(walk *w, const int32_t *from_dev, berth_arena *tmp,
 	BERTH_TRY_NEW(tmp, w->s->p->n_ops, err, w->op_dev);
 	BERTH_TRY_NEW(tmp, n_items, err, w->best_item_dev);
 	berth_max_load_place(w->m, from_dev);
-	memcpy(w->best_item_dev, w->m->item_dev, n_items * sizeof *w->best_item_dev);
+	BERTH_COPY(w->best_item_dev, w->m->item_dev, n_items);
 	w->best = largest(w);
 	return BERTH_OK;
 }

@@ -16,11 +16,11 @@
  * "Parallel simulated annealing techniques", Physica D 42, 1990. */
 #include "anneal.h"
 
+#include "array.h"
 #include "moves.h"
 #include "screen.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
 enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened */
@@ -114,11 +114,10 @@ static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
 static void begin_trial(berth_annealer *a, int32_t i)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	a->trial[i] = (berth_keyed){
-		.op_dev = memcpy(a->trial_dev + (size_t)i * n_ops, a->op_dev, n_ops * sizeof *a->op_dev)};
+	a->trial[i] =
+		(berth_keyed){.op_dev = BERTH_COPY(BERTH_ROW(a->trial_dev, i, n_ops), a->op_dev, n_ops)};
 	if (a->op_key)
-		a->trial[i].op_key =
-			memcpy(a->trial_key + (size_t)i * n_ops, a->op_key, n_ops * sizeof *a->op_key);
+		a->trial[i].op_key = BERTH_COPY(BERTH_ROW(a->trial_key, i, n_ops), a->op_key, n_ops);
 }
 
 /* How much worse trial i may be. */
@@ -134,11 +133,11 @@ static void draw_slack(berth_annealer *a, int32_t i, double temperature)
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t *trial = a->trial_dev + (size_t)i * n_ops;
+	int32_t *trial = BERTH_ROW(a->trial_dev, i, n_ops);
 	begin_trial(a, i);
 	a->screened[i] = false;
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
-		change_key(a, a->trial_key + (size_t)i * n_ops);
+		change_key(a, BERTH_ROW(a->trial_key, i, n_ops));
 	else if (a->base.log)
 		draw_screened(a, i, trial);
 	else
@@ -158,8 +157,8 @@ static double keep_best(berth_annealer *a)
 		return 0;
 	a->best = a->score;
 	if (a->op_key) {
-		memcpy(a->best_dev, a->op_dev, n_ops * sizeof *a->best_dev);
-		memcpy(a->best_key, a->op_key, n_ops * sizeof *a->best_key);
+		BERTH_COPY(a->best_dev, a->op_dev, n_ops);
+		BERTH_COPY(a->best_key, a->op_key, n_ops);
 	}
 	return berth_score_feasible(before) && a->score.value > 0 ? log(before.value / a->score.value) : 0;
 }
@@ -190,9 +189,9 @@ static void take_trial(berth_annealer *a, int32_t i)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	a->score = a->trial_score[i];
-	memcpy(a->op_dev, a->trial[i].op_dev, n_ops * sizeof *a->op_dev);
+	BERTH_COPY(a->op_dev, a->trial[i].op_dev, n_ops);
 	if (a->op_key)
-		memcpy(a->op_key, a->trial[i].op_key, n_ops * sizeof *a->op_key);
+		BERTH_COPY(a->op_key, a->trial[i].op_key, n_ops);
 }
 
 /* At most `most` steps, after the first `done` of the run: up to the first that is accepted. Each has the
@@ -282,9 +281,9 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 static void copy_present(int32_t *op_dev, uint32_t *op_key, const berth_annealer *from)
 {
 	size_t n_ops = (size_t)from->s->p->n_ops;
-	memcpy(op_dev, from->op_dev, n_ops * sizeof *op_dev);
+	BERTH_COPY(op_dev, from->op_dev, n_ops);
 	if (from->op_key)
-		memcpy(op_key, from->op_key, n_ops * sizeof *op_key);
+		BERTH_COPY(op_key, from->op_key, n_ops);
 }
 
 static void begin_turn(walk *w, const berth_annealer *a)
@@ -320,8 +319,8 @@ static void hear(berth_annealer *a, const walk *w)
 	} else if (berth_score_less(w->a->best, a->best)) {
 		size_t n_ops = (size_t)a->s->p->n_ops;
 		a->best = w->a->best;
-		memcpy(a->best_dev, w->a->best_dev, n_ops * sizeof *a->best_dev);
-		memcpy(a->best_key, w->a->best_key, n_ops * sizeof *a->best_key);
+		BERTH_COPY(a->best_dev, w->a->best_dev, n_ops);
+		BERTH_COPY(a->best_key, w->a->best_key, n_ops);
 	}
 }
 
@@ -438,7 +437,7 @@ static void start(berth_annealer *a, berth_keyed from)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
 	berth_keyed x = {a->op_dev, a->op_key};
-	memcpy(a->op_dev, from.op_dev, n_ops * sizeof *a->op_dev);
+	BERTH_COPY(a->op_dev, from.op_dev, n_ops);
 	for (size_t op = 0; op < n_ops && a->op_key; op++)
 		a->op_key[op] = from.op_key ? from.op_key[op]
 		                            : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];

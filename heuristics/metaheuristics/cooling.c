@@ -4,6 +4,7 @@
  * no placement by the rule has. */
 #include "cooling.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "registry.h"
 
@@ -115,7 +116,7 @@ void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score
 	if (!berth_score_less(score, c->rule_score))
 		return;
 	c->rule_score = score;
-	memcpy(c->rule_dev, op_dev, (size_t)c->s->p->n_ops * sizeof *c->rule_dev);
+	BERTH_COPY(c->rule_dev, op_dev, c->s->p->n_ops);
 }
 
 /* An incumbent that owes its value to an order of its own may be a bad start by the rule. */
@@ -141,8 +142,8 @@ static berth_status run_orders(berth_cooling *c, double first_temperature, int64
 	*ended = !berth_anneal_cool(c->with_order, from, first_temperature, n_steps);
 	found = berth_anneal_best(c->with_order, &score);
 	if (berth_score_less(score, c->order_score)) {
-		memcpy(c->order_dev, found.op_dev, n_ops * sizeof *c->order_dev);
-		memcpy(c->order_key, found.op_key, n_ops * sizeof *c->order_key);
+		BERTH_COPY(c->order_dev, found.op_dev, n_ops);
+		BERTH_COPY(c->order_key, found.op_key, n_ops);
 		c->order_score = score;
 	}
 	/* Offered whatever it is worth, so that a run goes the same way with the evaluations that it made as

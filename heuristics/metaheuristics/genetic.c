@@ -6,6 +6,7 @@
  * with probability BIAS, else another's. The first generation has the portfolio's best placement in it, with
  * keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's
  * rule and in its own order. */
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "ready.h"
@@ -49,8 +50,7 @@ static void decode(genetic *x, int32_t i)
 {
 	const berth_problem *p = x->s->p;
 	const float *key = keys_of(x, x->keys, i);
-	int32_t *dev = x->op_devs + (size_t)i * (size_t)p->n_ops,
-		*order = x->orders + (size_t)i * (size_t)p->n_ops, n = 0;
+	int32_t *dev = BERTH_ROW(x->op_devs, i, p->n_ops), *order = BERTH_ROW(x->orders, i, p->n_ops), n = 0;
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t n_legal = list_legal(x, u), k = (int32_t)(key[u] * (float)n_legal);
 		berth_coloc_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
@@ -112,7 +112,7 @@ static void breed(genetic *x)
 		float *child = keys_of(x, x->next, i);
 		const float *elite, *other;
 		if (i < ELITE) {
-			memcpy(child, keys_of(x, x->keys, x->rank[i]), (size_t)x->n_keys * sizeof *child);
+			BERTH_COPY(child, keys_of(x, x->keys, x->rank[i]), x->n_keys);
 			continue;
 		}
 		if (i >= POPULATION - MUTANTS) {

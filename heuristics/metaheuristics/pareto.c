@@ -2,6 +2,7 @@
 #include "pareto.h"
 
 #include "anneal.h"
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "moves.h"
@@ -70,7 +71,7 @@ static double crowding(const front *f, int32_t i)
 static void remove_at(front *f, int32_t i)
 {
 	berth_pareto_point gone = f->point[i]; /* its arrays are used again */
-	memmove(f->point + i, f->point + i + 1, (size_t)(f->n - 1 - i) * sizeof *f->point);
+	BERTH_COPY(f->point + i, f->point + i + 1, f->n - 1 - i);
 	f->point[--f->n] = gone;
 }
 
@@ -108,7 +109,7 @@ static void offer(state *s, const double value[2], const int32_t *op_dev, const 
 	while (at < f->n && f->point[at].value[1] >= value[1])
 		remove_at(f, at);
 	berth_pareto_point fresh = f->point[f->n];
-	memmove(f->point + at + 1, f->point + at, (size_t)(f->n - at) * sizeof *f->point);
+	BERTH_COPY(f->point + at + 1, f->point + at, f->n - at);
 	f->n++;
 	fresh.value[0] = value[0];
 	fresh.value[1] = value[1];
@@ -168,8 +169,7 @@ static void consider(state *s, const int32_t *op_dev, const int32_t *order, cons
 static void score_trial(void *ctx, int32_t i, int32_t worker)
 {
 	state *s = ctx;
-	s->trial_excess[i] =
-		score(s, worker, s->trial + (size_t)i * (size_t)s->p->n_ops, NULL, s->trial_value[i]);
+	s->trial_excess[i] = score(s, worker, BERTH_ROW(s->trial, i, s->p->n_ops), NULL, s->trial_value[i]);
 }
 
 /* ---- first points ---- */
@@ -320,8 +320,8 @@ static void gather(state *s)
 static void draw(state *s, int32_t i, double temperature)
 {
 	size_t n_ops = (size_t)s->p->n_ops;
-	int32_t *trial = s->trial + (size_t)i * n_ops;
-	memcpy(trial, s->walk[i].op_dev, n_ops * sizeof *trial);
+	int32_t *trial = BERTH_ROW(s->trial, i, n_ops);
+	BERTH_COPY(trial, s->walk[i].op_dev, n_ops);
 	berth_moves_draw(&s->moves, LARGEST_MOVE, MAX_DRAWS, &s->rng, trial);
 	s->walk[i].slack = -log(1 - berth_rng_unit(&s->rng)) * temperature;
 }
@@ -343,13 +343,13 @@ static bool step(state *s, double temperature)
 	berth_pool_run(s->cfg->search.pool, n, score_trial, s);
 	s->clock.evaluations += n;
 	for (int32_t i = 0; i < n; i++) {
-		const int32_t *trial = s->trial + (size_t)i * (size_t)s->p->n_ops;
+		const int32_t *trial = BERTH_ROW(s->trial, i, s->p->n_ops);
 		if (!(s->trial_excess[i] > 0))
 			offer(s, s->trial_value[i], trial, NULL, "pareto");
 		if (!accepts(s, i))
 			continue;
 		walker *w = &s->walk[i];
-		memcpy(w->op_dev, trial, (size_t)s->p->n_ops * sizeof *trial);
+		BERTH_COPY(w->op_dev, trial, s->p->n_ops);
 		memcpy(w->value, s->trial_value[i], sizeof w->value);
 		w->excess = s->trial_excess[i];
 	}

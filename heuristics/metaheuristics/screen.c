@@ -2,6 +2,7 @@
  * only the best one is simulated. Which kind of move comes next follows what each kind has gained. */
 #include "screen.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "loads.h"
 
@@ -181,7 +182,7 @@ static void begin_groups(berth_screen *x, const berth_moves *m)
 	const berth_problem *p = m->p;
 	berth_estimate_begin(&x->estimate);
 	for (int32_t i = 0; i < m->n_moved; i++)
-		for (int32_t k = p->coloc_off[m->moved[i]]; k < p->coloc_off[m->moved[i] + 1]; k++)
+		BERTH_EACH (k, p->coloc_off, m->moved[i])
 			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
 }
 

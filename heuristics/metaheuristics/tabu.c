@@ -16,6 +16,7 @@
  *
  * Where there are no estimates for the objective, in large graphs, and while limits are broken, a step takes
  * the best of some random moves. No step goes from kept limits to broken ones. */
+#include "array.h"
 #include "coloc.h"
 #include "loads.h"
 #include "method.h"
@@ -114,7 +115,7 @@ static void list_takers(tabu *x, const berth_base_log *log)
 		const berth_sim_hop *hop = &log->hops[h];
 		if (hop->start_ns + x->tails.hop_tail_ns[h] < log->latency_ns)
 			continue;
-		for (int32_t e = g->tensor_use_off[hop->tensor]; e < g->tensor_use_off[hop->tensor + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, hop->tensor)
 			if (log->op_dev[g->edge_consumer[e]] == hop->dest)
 				list_coloc(x, x->p->op_coloc[g->edge_consumer[e]]);
 	}
@@ -188,7 +189,7 @@ static change change_of(const tabu *x, const int32_t *trial, double expected, bo
 	            .dev = berth_coloc_dev(x->p, m->moved[0], trial),
 	            .price = expected,
 	            .tabu = tabu_one};
-	memcpy(c.coloc, m->moved, (size_t)c.n * sizeof *c.coloc);
+	BERTH_COPY(c.coloc, m->moved, c.n);
 	return c;
 }
 
@@ -246,7 +247,7 @@ static void look_around(tabu *x, int32_t *trial)
 {
 	x->n_tried = 0;
 	x->aspirant.price = INFINITY;
-	memcpy(trial, x->op_dev, (size_t)x->p->n_ops * sizeof *trial);
+	BERTH_COPY(trial, x->op_dev, x->p->n_ops);
 	if (x->n_critical == 0)
 		return;
 	if ((int64_t)x->n_critical * (x->p->n_devs - 1) > LOOKS)
@@ -286,13 +287,13 @@ static void take(tabu *x, int32_t i)
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		if (berth_coloc_dev(p, u, trial) != berth_coloc_dev(p, u, x->op_dev))
 			forbid(x, u, berth_coloc_dev(p, u, x->op_dev));
-	memcpy(x->op_dev, trial, (size_t)p->n_ops * sizeof *trial);
+	BERTH_COPY(x->op_dev, trial, p->n_ops);
 	x->score = x->trial_score[i];
 	x->seen_base = false;
 	if (berth_score_less(x->score, x->best)) {
 		x->best = x->score;
 		x->gained = x->step;
-		memcpy(x->best_dev, trial, (size_t)p->n_ops * sizeof *trial);
+		BERTH_COPY(x->best_dev, trial, p->n_ops);
 	}
 }
 
@@ -312,7 +313,7 @@ static int32_t choose(const tabu *x, int32_t n)
 
 static int32_t *trial_of(const tabu *x, int32_t i)
 {
-	return x->trial_dev + (size_t)i * (size_t)x->p->n_ops;
+	return BERTH_ROW(x->trial_dev, i, x->p->n_ops);
 }
 
 /* A step by estimates. False: there is nothing to take. */
@@ -324,7 +325,7 @@ static bool step_screened(tabu *x)
 	if (x->n_tried == 0)
 		return false;
 	for (int32_t i = 0; i < x->n_tried; i++) {
-		memcpy(trial_of(x, i), x->op_dev, (size_t)x->p->n_ops * sizeof *x->op_dev);
+		BERTH_COPY(trial_of(x, i), x->op_dev, x->p->n_ops);
 		for (int32_t k = 0; k < x->tried[i].n; k++)
 			berth_coloc_put(x->p, x->tried[i].coloc[k], x->tried[i].dev, trial_of(x, i));
 	}
@@ -343,7 +344,7 @@ static void step_sampled(tabu *x)
 {
 	for (int32_t i = 0; i < MOST_TRIED; i++) {
 		int32_t *trial = trial_of(x, i);
-		memcpy(trial, x->op_dev, (size_t)x->p->n_ops * sizeof *trial);
+		BERTH_COPY(trial, x->op_dev, x->p->n_ops);
 		berth_moves_draw(&x->moves, SAMPLE_SHARE, MAX_DRAWS, &x->rng, trial);
 		x->tried[i].tabu = has_tabu(x, trial);
 	}
@@ -363,7 +364,7 @@ static void step(tabu *x)
 
 static int32_t *elite_of(const tabu *x, int32_t i)
 {
-	return x->elite + (size_t)i * (size_t)x->p->n_ops;
+	return BERTH_ROW(x->elite, i, x->p->n_ops);
 }
 
 /* The best of this start, if it is new and good enough. */

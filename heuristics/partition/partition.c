@@ -3,6 +3,7 @@
 #include "partition.h"
 
 #include "apart.h"
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "registry.h"
@@ -28,7 +29,7 @@ static double time_apart(const berth_problem *p, const partition_job *j, int32_t
 		if (berth_coloc_legal(p, u, j->part_dev[k]) &&
 		    (double)berth_coloc_time(p, u, j->part_dev[k]) > own)
 			own = (double)berth_coloc_time(p, u, j->part_dev[k]);
-	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
+	BERTH_EACH (i, j->off, u)
 		sum += j->weight[i];
 	return own + sum * PARTITION_DISTANCE_UNIT * j->weight_ns;
 }
@@ -42,10 +43,10 @@ static void sum_coloc(const berth_problem *p, const partition_job *j, const int3
 		time[k] += berth_coloc_legal(p, u, j->part_dev[k])
 		                   ? (double)berth_coloc_time(p, u, j->part_dev[k])
 		                   : time_apart(p, j, u);
-	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
+	BERTH_EACH (i, j->off, u)
 		for (int32_t k = 0, v = j->to[i]; k < n && fixed[v] >= 0; k++)
 			time[k] += j->weight_ns * j->weight[i] * j->distance[k * n + fixed[v]];
-	for (int32_t i = j->off[u]; i < j->off[u + 1]; i++)
+	BERTH_EACH (i, j->off, u)
 		if (fixed[j->to[i]] < 0)
 			x->between[part[u] * n + part[j->to[i]]] += j->weight_ns * j->weight[i];
 }
@@ -106,13 +107,13 @@ static double time_at(const berth_problem *p, int32_t u, int32_t dev, const int3
 {
 	const berth_graph *g = p->g;
 	double sum = (double)berth_coloc_time(p, u, dev);
-	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
+	BERTH_EACH (k, p->coloc_off, u) {
 		int32_t op = p->coloc_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_in_off, op)
 			sum += (double)berth_transfer_ns(p, g->in_tensor[i],
 			                                 op_dev[g->tensor_producer[g->in_tensor[i]]], dev);
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				sum += (double)berth_transfer_ns(p, t, dev, op_dev[g->edge_consumer[e]]);
 	}
 	return sum;

@@ -1,10 +1,10 @@
 /* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor
  * is an edge from its producer to each of its consumers; direction is lost. */
+#include "array.h"
 #include "coloc.h"
 #include "partition.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MOST INT64_C(0x20000000) /* of sums */
 
@@ -160,7 +160,7 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 	BERTH_TRY_NEW(tmp, 2 * (size_t)g->n_edges + 1, err, x->to, x->ns);
 	for (int put = 0; put < 2; put++) {
 		for (int32_t t = 0; t < g->n_tensors; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t end[2] = {p->op_coloc[g->tensor_producer[t]],
 				                  p->op_coloc[g->edge_consumer[e]]};
 				for (int k = 0; k < 2 && end[0] != end[1]; k++) {
@@ -173,7 +173,7 @@ static berth_status collect(const berth_problem *p, const int64_t *class_ns, edg
 			}
 		for (int32_t u = 0; u < p->n_colocs && !put; u++)
 			x->off[u + 1] = x->off[u] + at[u];
-		memcpy(at, x->off, ((size_t)p->n_colocs + 1) * sizeof *at);
+		BERTH_COPY(at, x->off, (size_t)p->n_colocs + 1);
 	}
 	return BERTH_OK;
 }
@@ -310,7 +310,7 @@ berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const in
 	BERTH_TRY_NEW(mem, j.n_colocs, err, j.work, j.fixed);
 	BERTH_TRY_NEW(mem, n_parts, err, j.part_dev, j.share, j.bytes_share);
 	BERTH_TRY_NEW(mem, n_parts * n_parts, err, j.distance);
-	memcpy(j.part_dev, part_dev, (size_t)n_parts * sizeof *part_dev);
+	BERTH_COPY(j.part_dev, part_dev, n_parts);
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(fill(p, &j, mem, tmp, err));
 	*out = j;

@@ -1,12 +1,12 @@
 /* Mappings by Scotch 7 (CeCILL-C, linked as a shared library): devices are a decomposition-defined
  * architecture, a tree of bisections with a matrix of distances. Serial, with its random numbers reset. It
  * prints its errors, so callers run it in a process of its own. */
+#include "array.h"
 #include "partition.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <scotch.h>
 
@@ -41,8 +41,8 @@ static int32_t split(const partition_job *j, int32_t *part, int32_t n, int32_t m
 		else
 			side_b[n_b++] = part[i];
 	}
-	memcpy(part, side_a, (size_t)n_a * sizeof *part);
-	memcpy(part + n_a, side_b, (size_t)n_b * sizeof *part);
+	BERTH_COPY(part, side_a, n_a);
+	BERTH_COPY(part + n_a, side_b, n_b);
 	return n_a;
 }
 

@@ -20,6 +20,7 @@
  *
  * `ceft-pbqp` pins the colocation groups of the CEFT critical path to the path's devices in 1. and 2.; rounds
  * 3. are free of them. */
+#include "array.h"
 #include "ceft.h"
 #include "coloc.h"
 #include "method.h"
@@ -156,12 +157,11 @@ static void consider(rounds *r)
 	if (!berth_score_less(score, r->best))
 		return;
 	r->best = score;
-	memcpy(r->best_dev, r->op_dev, n * sizeof *r->op_dev);
-	memcpy(r->best_start_ns, berth_sim_start_ns(sim), n * sizeof *r->best_start_ns);
-	memcpy(r->best_end_ns, berth_sim_end_ns(sim), n * sizeof *r->best_end_ns);
-	memcpy(r->best_dev_ns, berth_sim_dev_time_ns(sim), (size_t)r->p->n_devs * sizeof *r->best_dev_ns);
-	memcpy(r->best_channel_ns, berth_sim_channel_ns(sim),
-	       (size_t)r->p->s->n_channels * sizeof *r->best_channel_ns);
+	BERTH_COPY(r->best_dev, r->op_dev, n);
+	BERTH_COPY(r->best_start_ns, berth_sim_start_ns(sim), n);
+	BERTH_COPY(r->best_end_ns, berth_sim_end_ns(sim), n);
+	BERTH_COPY(r->best_dev_ns, berth_sim_dev_time_ns(sim), r->p->n_devs);
+	BERTH_COPY(r->best_channel_ns, berth_sim_channel_ns(sim), r->p->s->n_channels);
 	r->best_length_ns = 0;
 	for (int32_t op = 0; op < r->p->n_ops; op++)
 		r->best_length_ns = fmax(r->best_length_ns, (double)r->best_end_ns[op]);
@@ -205,7 +205,7 @@ static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
 	if (m && m->of_time < 0)
 		BERTH_TRY(power_rounds(r, tmp, err));
-	memcpy(r->plain_dev, r->op_dev, (size_t)r->p->n_ops * sizeof *r->op_dev);
+	BERTH_COPY(r->plain_dev, r->op_dev, r->p->n_ops);
 	weigh(r);
 	return BERTH_OK;
 }
@@ -349,7 +349,7 @@ static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(pbqp_place_new(p, tmp, &r->m, err));
 	BERTH_TRY(pbqp_pricer_new(&r->m, tmp, &r->x, err));
 	BERTH_TRY(new_arrays(r, tmp, err));
-	memcpy(r->dev_load_price, r->x.dev_load_price, (size_t)p->n_devs * sizeof *r->dev_load_price);
+	BERTH_COPY(r->dev_load_price, r->x.dev_load_price, p->n_devs);
 	r->byte_price = mean_byte_price(r);
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		r->idle_watts += p->s->dev_idle_w[d];

@@ -1,10 +1,10 @@
 /* PBQP: the public face. A problem is a pbqp_work that nothing is taken from. Solving extracts a copy of what
  * is allowed and reduces it exactly to a kernel of nodes with degree three or more. It answers the kernel in
  * the asked mode, and propagates back. */
+#include "array.h"
 #include "pbqp_work.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum {
 	LOST_LIMIT = 10000
@@ -194,7 +194,7 @@ static berth_status solve(const pbqp_work *w, berth_pbqp_mode mode, int64_t node
 	pbqp_reducer r;
 	pbqp_counts counts = {0};
 	int32_t *x_copy, *x_kernel;
-	memset(x, 0, (size_t)w->n_nodes * sizeof *x);
+	BERTH_CLEAR(x, w->n_nodes);
 	BERTH_TRY(pbqp_work_extract(w, NULL, tmp, &copy, err));
 	BERTH_TRY(pbqp_reducer_new(&copy, true, &r, err));
 	BERTH_TRY(pbqp_reduce_exact(&r, err));

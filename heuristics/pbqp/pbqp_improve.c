@@ -6,10 +6,9 @@
  * Fusing two answers: only nodes where they differ are open, with the two alternatives that they have. Fusing
  * with "alternative a everywhere" expands a label. That untangles problems whose edges like equal
  * alternatives. */
+#include "array.h"
 #include "pbqp_work.h"
 #include "rng.h"
-
-#include <string.h>
 
 enum {
 	SWEEPS = 2,           /* of pbqp_raise_bound, before RN decides anew */
@@ -39,7 +38,7 @@ static void offer(const pbqp_work *w, const int32_t *candidate, int32_t *x, int6
 	if (c >= *cost)
 		return;
 	*cost = c;
-	memcpy(x, candidate, (size_t)w->n_nodes * sizeof *x);
+	BERTH_COPY(x, candidate, w->n_nodes);
 }
 
 /* Solve a part of w by rn and offer the answer. Memory from sub->mem. */
@@ -55,7 +54,7 @@ static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, c
 	restrict_choice(sub, x, x_sub);
 	BERTH_TRY(pbqp_reduce_all(&r, rn, x_sub, err));
 	pbqp_propagate(&r, x_sub);
-	memcpy(candidate, x, (size_t)w->n_nodes * sizeof *x);
+	BERTH_COPY(candidate, x, w->n_nodes);
 	pbqp_work_lift(sub, x_sub, candidate);
 	offer(w, candidate, x, cost);
 	return BERTH_OK;
@@ -101,7 +100,7 @@ berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_coun
 	pbqp_reducer r;
 	BERTH_SCRATCH(w->mem);
 	int32_t *x_sub;
-	memset(x, 0, (size_t)w->n_nodes * sizeof *x);
+	BERTH_CLEAR(x, w->n_nodes);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
 	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, x_sub);
 	BERTH_TRY(pbqp_reducer_new(&sub, true, &r, err));
@@ -139,7 +138,7 @@ static void uniform_choice(const pbqp_work *w, int32_t label, const int32_t *x, 
 {
 	for (int32_t v = 0; v < w->n_nodes; v++) {
 		uniform[v] = x[v];
-		for (int32_t at = w->cost_off[v]; at < w->cost_off[v + 1]; at++)
+		BERTH_EACH (at, w->cost_off, v)
 			if (w->label[at] == label && w->cost[at] < BERTH_PBQP_INF)
 				uniform[v] = at - w->cost_off[v];
 	}

@@ -1,10 +1,10 @@
 /* A placement problem as a PBQP; see pbqp_place.h. */
 #include "pbqp_place.h"
 
+#include "array.h"
 #include "coloc.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MAX_ENTRIES 33554432.0 /* of all matrices together: 256 MiB */
 
@@ -21,7 +21,7 @@ static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_t
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		latest[u] = -1;
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, p->g->tensor_use_off, t) {
 			int32_t to = p->op_coloc[p->g->edge_consumer[e]];
 			if (to == producer_coloc(p, t) || latest[to] == t)
 				continue;
@@ -38,12 +38,9 @@ static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_t
 /* Bytes that a colocation group holds from start to end: parameters, state and what leaves the graph. */
 static int64_t resident_bytes(const berth_problem *p, int32_t coloc)
 {
-	const berth_graph *g = p->g;
 	int64_t sum = 0;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
-		int32_t op = p->coloc_op[i];
-		sum += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-	}
+	BERTH_EACH (i, p->coloc_off, coloc)
+		sum += berth_kept_bytes(p, p->coloc_op[i]);
 	return sum;
 }
 
@@ -77,7 +74,7 @@ static int32_t leave_fastest(const berth_problem *p, int32_t coloc, int32_t *lis
 			if (berth_coloc_time(p, coloc, list[i]) >= berth_coloc_time(p, coloc, list[slowest]))
 				slowest = i;
 		n--;
-		memmove(list + slowest, list + slowest + 1, (size_t)(n - slowest) * sizeof *list);
+		BERTH_COPY(list + slowest, list + slowest + 1, n - slowest);
 	}
 	return n;
 }
@@ -100,7 +97,7 @@ static berth_status list_alternatives(pbqp_place *m, berth_arena *mem, berth_err
 
 bool pbqp_place_has(const pbqp_place *m, int32_t coloc, int32_t dev)
 {
-	for (int32_t at = m->alt_off[coloc]; at < m->alt_off[coloc + 1]; at++)
+	BERTH_EACH (at, m->alt_off, coloc)
 		if (m->alt_dev[at] == dev)
 			return true;
 	return false;
@@ -140,8 +137,8 @@ static double largest_move(const pricing *x, int32_t use)
 	const pbqp_place *m = x->m;
 	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use];
 	double most = 0;
-	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
-		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++)
+	BERTH_EACH (i, m->alt_off, u)
+		BERTH_EACH (j, m->alt_off, v)
 			if (m->alt_dev[i] != m->alt_dev[j])
 				most = fmax(most, x->prices->move(x->prices->ctx, use, m->alt_dev[i],
 				                                  m->alt_dev[j]));
@@ -154,7 +151,7 @@ static double sum_of_largest(const pricing *x)
 	double sum = 0;
 	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		double most = 0;
-		for (int32_t at = m->alt_off[u]; at < m->alt_off[u + 1]; at++) {
+		BERTH_EACH (at, m->alt_off, u) {
 			double cost = x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]);
 			most = isfinite(cost) && cost > most ? cost : most;
 		}
@@ -177,7 +174,7 @@ static void add_colocs(const pricing *x)
 	const pbqp_place *m = x->m;
 	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		int64_t *cost = berth_pbqp_node(x->q, u);
-		for (int32_t at = m->alt_off[u]; at < m->alt_off[u + 1]; at++)
+		BERTH_EACH (at, m->alt_off, u)
 			cost[at - m->alt_off[u]] =
 				whole(x, x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]));
 	}
@@ -187,8 +184,8 @@ static berth_status add_use(const pricing *x, int32_t use, berth_err *err)
 {
 	const pbqp_place *m = x->m;
 	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use], n = 0;
-	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
-		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++) {
+	BERTH_EACH (i, m->alt_off, u)
+		BERTH_EACH (j, m->alt_off, v) {
 			int32_t from = m->alt_dev[i], to = m->alt_dev[j];
 			x->matrix[n++] =
 				from == to ? 0 : whole(x, x->prices->move(x->prices->ctx, use, from, to));
@@ -200,8 +197,8 @@ static berth_status add_rivals(const pricing *x, int32_t r, berth_err *err)
 {
 	const pbqp_place *m = x->m;
 	int32_t u = x->prices->rival_a[r], v = x->prices->rival_b[r], n = 0;
-	for (int32_t i = m->alt_off[u]; i < m->alt_off[u + 1]; i++)
-		for (int32_t j = m->alt_off[v]; j < m->alt_off[v + 1]; j++)
+	BERTH_EACH (i, m->alt_off, u)
+		BERTH_EACH (j, m->alt_off, v)
 			x->matrix[n++] = m->alt_dev[i] == m->alt_dev[j]
 			                         ? whole(x, rival_cost(x, r, m->alt_dev[i]))
 			                         : 0;

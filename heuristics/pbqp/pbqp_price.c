@@ -1,5 +1,6 @@
 /* Prices of a placement PBQP: what a colocation group on a device and a transfer between two cost, as seen
  * from a schedule with its slack, and what it costs to share a device. */
+#include "array.h"
 #include "pbqp_place.h"
 
 #include "coloc.h"
@@ -29,7 +30,7 @@ static double load_value(load_dual *l)
 	const berth_problem *p = l->p;
 	double sum = 0;
 	l->least = 0;
-	memset(l->load, 0, (size_t)p->n_devs * sizeof *l->load);
+	BERTH_CLEAR(l->load, p->n_devs);
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		double least = INFINITY, least_time = INFINITY, load = 0;
 		int32_t dev = 0;
@@ -78,7 +79,7 @@ static berth_status load_prices(const berth_problem *p, double *dev_load_price, 
 		double value = load_value(&l);
 		if (value > best) {
 			best = value;
-			memcpy(dev_load_price, l.price, (size_t)p->n_devs * sizeof *l.price);
+			BERTH_COPY(dev_load_price, l.price, p->n_devs);
 		}
 		load_step(&l, step);
 	}
@@ -146,8 +147,8 @@ static int64_t tail_of(const pbqp_pricer *x, int32_t op)
 {
 	const berth_graph *g = x->m->p->g;
 	int64_t most = 0;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int64_t tail = tail_through(x, t, e);
 			most = tail > most ? tail : most;
 		}
@@ -193,7 +194,7 @@ static void set_tensor_uses(pbqp_pricer *x, int32_t t, int32_t first, int32_t la
 		x->use_slack_ns[use] = INFINITY;
 		x->coloc_use[x->m->use_to[use]] = use;
 	}
-	for (int32_t e = p->g->tensor_use_off[t]; e < p->g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, p->g->tensor_use_off, t) {
 		int32_t c = p->g->edge_consumer[e], use = x->coloc_use[p->op_coloc[c]];
 		double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
 		if (use < 0 || slack >= x->use_slack_ns[use])
@@ -223,9 +224,9 @@ berth_status pbqp_pricer_schedule(pbqp_pricer *x, const int32_t *op_dev, const i
 	size_t n = (size_t)x->m->p->n_ops;
 	if (n == 0)
 		return BERTH_OK;
-	memmove(x->op_dev, op_dev, n * sizeof *op_dev);
-	memcpy(x->start_ns, start_ns, n * sizeof *start_ns);
-	memcpy(x->end_ns, end_ns, n * sizeof *end_ns);
+	BERTH_COPY(x->op_dev, op_dev, n);
+	BERTH_COPY(x->start_ns, start_ns, n);
+	BERTH_COPY(x->end_ns, end_ns, n);
 	BERTH_TRY(set_tails(x, true, tmp, err));
 	set_uses(x);
 	return BERTH_OK;
@@ -237,11 +238,11 @@ berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth
 	const berth_graph *g = p->g;
 	if (p->n_ops == 0)
 		return BERTH_OK;
-	memmove(x->op_dev, op_dev, (size_t)p->n_ops * sizeof *op_dev);
+	BERTH_COPY(x->op_dev, op_dev, p->n_ops);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		x->start_ns[op] = 0;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
 			int64_t at =
 				x->end_ns[producer] + berth_transfer_ns(p, t, op_dev[producer], op_dev[op]);
@@ -310,7 +311,7 @@ static double coloc_price(const void *ctx, int32_t coloc, int32_t dev)
 	double sum = x->dev_byte_weight[dev] * (double)x->coloc_bytes[coloc];
 	if (x->coloc_pin[coloc] >= 0 && x->coloc_pin[coloc] != dev)
 		return INFINITY;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		sum += op_price(x, p->coloc_op[i], dev);
 	return sum;
 }
@@ -320,17 +321,15 @@ static double move_price(const void *ctx, int32_t use, int32_t from, int32_t to)
 	const pbqp_pricer *x = ctx;
 	const berth_problem *p = x->m->p;
 	const berth_system *s = p->s;
-	int32_t t = x->m->use_tensor[use], class = p->tensor_class[t];
-	size_t n = (size_t)p->n_devs;
+	int32_t t = x->m->use_tensor[use];
 	double ns = (double)berth_transfer_ns(p, t, from, to), latency = ns;
 	if (x->scheduled)
 		latency = slack_price(x->use_share[use], ns, x->use_ns[use], x->use_slack_ns[use]);
 	double sum = x->vector.move * x->ns_weight * latency;
-	int32_t route = p->class_pair_route[((size_t)class * n + (size_t)from) * n + (size_t)to];
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+	int32_t route = berth_route(p, t, from, to);
+	BERTH_EACH (i, p->route_off, route) {
 		int32_t link = p->route_link[i];
-		sum += x->channel_ns_weight[s->link_channel[link]] *
-		       (double)p->class_link_ns[(size_t) class * (size_t)s->n_links + (size_t)link];
+		sum += x->channel_ns_weight[s->link_channel[link]] * (double)berth_hop_ns(p, t, link);
 		sum += x->joule_weight * s->link_joules_per_byte[link] * (double)p->g->tensor_bytes[t];
 	}
 	return sum;

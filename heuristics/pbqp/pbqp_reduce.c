@@ -2,6 +2,7 @@
  * RN. A taken node keeps its edges and goes on the order. One rule propagates choices back to all of them:
  * the least cost against the neighbours that the node kept, which were taken later. Degrees never grow, so a
  * node enters each list once. */
+#include "array.h"
 #include "pbqp_work.h"
 
 #include <string.h>
@@ -314,7 +315,7 @@ static int32_t pop_sequence(pbqp_reducer *r)
 void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look)
 {
 	int32_t n = w->n_alts[v];
-	memcpy(look, w->cost + w->cost_off[v], (size_t)n * sizeof *look);
+	BERTH_COPY(look, w->cost + w->cost_off[v], n);
 	for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next) {
 		int32_t u = w->half[h].to;
 		const int64_t *cost = w->cost + w->cost_off[u];
@@ -382,7 +383,7 @@ static int32_t choose(const pbqp_reducer *r, int32_t v, const int32_t *x)
 	int32_t n = w->n_alts[v];
 	if (r->choice[v] >= 0)
 		return r->choice[v];
-	memcpy(r->scratch, w->cost + w->cost_off[v], (size_t)n * sizeof *r->scratch);
+	BERTH_COPY(r->scratch, w->cost + w->cost_off[v], n);
 	for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next) {
 		pbqp_view view = pbqp_view_of(w, h);
 		const int64_t *c = view.c + (ptrdiff_t)x[w->half[h].to] * view.col;

@@ -2,8 +2,9 @@
  * left to solve. */
 #include "pbqp_work.h"
 
+#include "array.h"
+
 #include <assert.h>
-#include <string.h>
 
 int32_t pbqp_argmin(const int64_t *cost, int32_t n)
 {
@@ -163,7 +164,7 @@ berth_status pbqp_work_own(pbqp_work *w, int32_t e, berth_err *err)
 	if (w->edge_own[e])
 		return BERTH_OK;
 	BERTH_TRY_NEW(w->mem, n, err, matrix);
-	w->edge_cost[e] = memcpy(matrix, w->edge_cost[e], n * sizeof *matrix);
+	w->edge_cost[e] = BERTH_COPY(matrix, w->edge_cost[e], n);
 	w->edge_own[e] = true;
 	return BERTH_OK;
 }
@@ -283,7 +284,7 @@ static void copy_nodes(const extraction *x, pbqp_work *out)
 static void fold_edge(const extraction *x, pbqp_work *out, int32_t h, int32_t only, int32_t s)
 {
 	pbqp_view view = pbqp_view_of(x->outer, h);
-	for (int32_t at = out->cost_off[s]; at < out->cost_off[s + 1]; at++)
+	BERTH_EACH (at, out->cost_off, s)
 		out->cost[at] = pbqp_add(
 			out->cost[at],
 			view.c[(ptrdiff_t)only * view.row + (ptrdiff_t)out->outer_alt[at] * view.col]);
@@ -383,12 +384,12 @@ static berth_status copy_whole(const pbqp_work *w, pbqp_work *out, berth_err *er
 		out->outer_fixed[v] = -1;
 	}
 	copy_nodes(&x, out);
-	memcpy(out->first, w->first, n * sizeof *w->first);
-	memcpy(out->degree, w->degree, n * sizeof *w->degree);
+	BERTH_COPY(out->first, w->first, n);
+	BERTH_COPY(out->degree, w->degree, n);
 	if (n_edges > 0) {
-		memcpy(out->half, w->half, 2 * n_edges * sizeof *w->half);
-		memcpy(out->edge_cost, w->edge_cost, n_edges * sizeof *w->edge_cost);
-		memcpy(out->edge_live, w->edge_live, n_edges * sizeof *w->edge_live);
+		BERTH_COPY(out->half, w->half, 2 * n_edges);
+		BERTH_COPY(out->edge_cost, w->edge_cost, n_edges);
+		BERTH_COPY(out->edge_live, w->edge_live, n_edges);
 	}
 	out->n_edges = w->n_edges;
 	return BERTH_OK;

@@ -1,6 +1,7 @@
 /* The simplest methods, which others are measured by: one device, devices in turn, and chance. */
 #include "simple.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "partial.h"
@@ -129,7 +130,7 @@ static berth_status random_run(berth_search *s, berth_arena *tmp, berth_err *err
 	do {
 		for (int64_t i = 0; i < n; i++, drawn++)
 			draw_placement(part, p, berth_rng_seed(s->cfg.seed, BERTH_STREAM_RANDOM + drawn),
-			               op_devs + (size_t)i * (size_t)p->n_ops);
+			               BERTH_ROW(op_devs, i, p->n_ops));
 		berth_search_offer_batch(s, (int32_t)n, op_devs, scores);
 		if (drawn == 1 && !berth_score_feasible(scores[0])) {
 			berth_partial_limit_memory(part, 1);

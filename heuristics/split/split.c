@@ -5,13 +5,13 @@
  * The best by the simulator is the answer. */
 #include "split.h"
 
+#include "array.h"
 #include "coarsen.h"
 #include "exact.h"
 #include "exact_search.h"
 #include "registry.h"
 
 #include <math.h>
-#include <string.h>
 
 static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarsening *c, berth_arena *mem,
                           berth_arena *tmp, berth_err *err)
@@ -22,7 +22,7 @@ static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarse
 	berth_coarsen_cfg cfg = berth_coarsen_cfg_default((4 * p->n_ops + 3 * most_ops - 1) / (3 * most_ops));
 	BERTH_TRY_NEW(mem, g->n_edges, err, score);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			score[e] = (double)p->class_mean_ns[p->tensor_class[t]];
 	cfg.edge_score = score;
 	cfg.balance = 4.0 / 3;
@@ -49,7 +49,7 @@ static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t mo
 			size[n] = 0;
 			piece[group] = n++;
 		}
-		for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		BERTH_EACH (i, p->coloc_off, coloc)
 			label[p->coloc_op[i]] = piece[group];
 		size[piece[group]] += n_unit;
 	}
@@ -59,9 +59,9 @@ static int32_t cut(const berth_problem *p, const berth_coarsening *c, int32_t mo
 /* Kahn's order of labels, the lowest first; of a cycle too. rank out [n]. */
 static void sort_labels(const berth_graph *g, const int32_t *label, int32_t n, int32_t *waits, int32_t *rank)
 {
-	memset(waits, 0, (size_t)n * sizeof *waits);
+	BERTH_CLEAR(waits, n);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			waits[label[g->edge_consumer[e]]] +=
 				label[g->edge_consumer[e]] != label[g->tensor_producer[t]];
 	for (int32_t k = 0; k < n; k++)
@@ -75,7 +75,7 @@ static void sort_labels(const berth_graph *g, const int32_t *label, int32_t n, i
 		for (int32_t op = 0; op < g->n_ops; op++)
 			for (int32_t t = g->op_tensor_off[op];
 			     label[op] == next && t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+				BERTH_EACH (e, g->tensor_use_off, t)
 					waits[label[g->edge_consumer[e]]] -=
 						label[g->edge_consumer[e]] != next;
 	}

@@ -9,12 +9,12 @@
  *
  * Devices that are equal so far are tried once (exact_search.h). Transfers between communities do not wait
  * for channels. */
+#include "array.h"
 #include "split.h"
 
 #include "exact_search.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct split {
 	const berth_problem *p;
@@ -54,7 +54,7 @@ static int64_t least_way(const split *x, int32_t t, int32_t from, int32_t to_op)
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_op_legal(p, to_op, d)) {
 			int64_t way = berth_transfer_ns(p, t, from, d) + berth_op_time(p, to_op, d) +
-			              x->tail[(size_t)to_op * (size_t)p->n_devs + (size_t)d];
+			              x->tail[berth_cell(p, to_op, d)];
 			least = way < least ? way : least;
 		}
 	return least;
@@ -67,17 +67,12 @@ static void fill_tails(split *x)
 		int32_t op = g->topo_op[k];
 		for (int32_t d = 0; d < x->p->n_devs; d++) {
 			int64_t tail = 0;
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (e, g->tensor_use_off, t)
 					tail = most_of(tail, least_way(x, t, d, g->edge_consumer[e]));
-			x->tail[(size_t)op * (size_t)x->p->n_devs + (size_t)d] = tail;
+			x->tail[berth_cell(x->p, op, d)] = tail;
 		}
 	}
-}
-
-static int64_t kept_bytes(const berth_graph *g, int32_t op)
-{
-	return g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
 }
 
 /* ---- the schedule ---- */
@@ -96,7 +91,7 @@ static int64_t arrival(const split *x, int32_t op, int32_t d)
 {
 	const berth_graph *g = x->p->g;
 	int64_t at = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		if (x->op_dev[from] >= 0 && x->local[from] < 0)
 			at = most_of(at, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
@@ -109,21 +104,21 @@ static void run_op(split *x, int32_t op)
 	const berth_graph *g = x->p->g;
 	int32_t d = x->op_dev[op];
 	int64_t ready = 0, *slot = first_slot(x, x->slot_end, d);
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		if (x->op_dev[from] >= 0)
 			ready = most_of(ready, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
 	}
 	x->start[op] = most_of(ready, *slot);
 	*slot = x->end[op] = x->start[op] + berth_op_time(x->p, op, d);
-	x->held[d] += kept_bytes(g, op);
+	x->held[d] += berth_kept_bytes(x->p, op);
 }
 
 /* The schedule of the communities before community k. */
 static void run_until(split *x, int32_t k)
 {
-	memset(x->slot_end, 0, (size_t)x->slot_off[x->p->n_devs] * sizeof *x->slot_end);
-	memset(x->held, 0, (size_t)x->p->n_devs * sizeof *x->held);
+	BERTH_CLEAR(x->slot_end, x->slot_off[x->p->n_devs]);
+	BERTH_CLEAR(x->held, x->p->n_devs);
 	for (int32_t i = 0; i < x->c.off[k]; i++)
 		run_op(x, x->sequence[i]);
 }
@@ -134,12 +129,12 @@ static void run_back(split *x, int32_t k)
 {
 	const berth_problem *p = x->p;
 	const berth_graph *g = p->g;
-	memset(x->dev_after, 0, (size_t)p->n_devs * sizeof *x->dev_after);
+	BERTH_CLEAR(x->dev_after, p->n_devs);
 	for (int32_t i = p->n_ops - 1; i >= x->c.off[k + 1]; i--) {
 		int32_t op = x->sequence[i], d = x->op_dev[op];
 		int64_t after = p->s->dev_slots[d] == 1 ? x->dev_after[d] : 0;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t to = g->edge_consumer[e];
 				after = most_of(after, berth_transfer_ns(p, t, d, x->op_dev[to]) +
 				                               berth_op_time(p, to, x->op_dev[to]) +
@@ -148,7 +143,7 @@ static void run_back(split *x, int32_t k)
 		x->after[op] = after;
 		if (p->s->dev_slots[d] == 1)
 			x->dev_after[d] = berth_op_time(p, op, d) + after;
-		x->held[d] += kept_bytes(g, op);
+		x->held[d] += berth_kept_bytes(x->p, op);
 	}
 }
 
@@ -161,8 +156,8 @@ static int64_t follows(const split *x, int32_t i, int32_t d, bool again)
 	const berth_graph *g = p->g;
 	int32_t op = x->ops[i];
 	int64_t after = again && p->s->dev_slots[d] == 1 ? x->dev_after[d] : 0;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[e], dev = x->op_dev[to];
 			if (x->local[to] >= 0)
 				continue;
@@ -180,11 +175,11 @@ static int64_t length_of(split *x, const int32_t *dev, const int32_t *order)
 {
 	const berth_graph *g = x->p->g;
 	int64_t end[BERTH_EXACT_SEARCH_OPS], length = 0;
-	memcpy(x->trial_end, x->slot_end, (size_t)x->slot_off[x->p->n_devs] * sizeof *x->slot_end);
+	BERTH_COPY(x->trial_end, x->slot_end, x->slot_off[x->p->n_devs]);
 	for (int32_t k = 0; k < x->n; k++) {
 		int32_t i = order[k], op = x->ops[i], d = dev[i];
 		int64_t at = x->release[i][d], *slot = first_slot(x, x->trial_end, d);
-		for (int32_t in = g->op_in_off[op]; in < g->op_in_off[op + 1]; in++) {
+		BERTH_EACH (in, g->op_in_off, op) {
 			int32_t t = g->in_tensor[in], from = x->local[g->tensor_producer[t]];
 			if (from >= 0)
 				at = most_of(at, end[from] + berth_transfer_ns(x->p, t, dev[from], d));
@@ -201,8 +196,8 @@ static int64_t leaf(void *ctx, const int32_t *dev, const int32_t *order)
 	int64_t length = length_of(x, dev, order);
 	if (length < x->best) {
 		x->best = length;
-		memcpy(x->best_dev, dev, (size_t)x->n * sizeof *dev);
-		memcpy(x->best_order, order, (size_t)x->n * sizeof *order);
+		BERTH_COPY(x->best_dev, dev, x->n);
+		BERTH_COPY(x->best_order, order, x->n);
 	}
 	return length;
 }
@@ -349,7 +344,7 @@ berth_status split_place(const berth_problem *p, const split_cfg *cfg, int32_t *
 	run_until(x, 0);
 	for (int32_t k = 0; k < x->c.n; k++) {
 		BERTH_TRY(solve(x, k, false, &changed, tmp, err));
-		for (int32_t i = x->c.off[k]; i < x->c.off[k + 1]; i++)
+		BERTH_EACH (i, x->c.off, k)
 			run_op(x, x->sequence[i]);
 	}
 	BERTH_TRY(improve(x, tmp, err));
