@@ -1,12 +1,10 @@
-/* The program of all tables: finds an entry by its name, reads its options and runs it, as Markdown or CSV;
- * lists them all. */
+/* The program of all tables: finds an entry by its name, reads its options and runs it; lists
+ * them all. */
 #include "bench.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 typedef struct option {
 	const char *word, *about;
@@ -69,15 +67,15 @@ static void list_entries(const bench_entry *const *entry, int n)
 
 static int tell_usage(FILE *to)
 {
-	fprintf(to, "usage: berth-bench NAME [WORDS] [OPTIONS] [--csv]\n       berth-bench --list\n\n"
-	            "Prints a table of docs/ as Markdown or CSV. Options, where a table has them:\n");
+	fprintf(to, "usage: berth-bench NAME [WORDS] [OPTIONS]\n       berth-bench --list\n\n"
+	            "Prints a table of docs/ as Markdown. Options, where a table has them:\n");
 	for (int i = 0; i < N_OPTIONS; i++)
 		fprintf(to, "  %-14s N  %s\n", options[i].word, options[i].about);
 	return to == stdout ? 0 : 2;
 }
 
 /* Options that the entry has go to *o, other words too. Returns whether all are right. */
-static bool read_words(int argc, char **argv, const bench_entry *e, bench_options *o, char **word, bool *csv)
+static bool read_words(int argc, char **argv, const bench_entry *e, bench_options *o, char **word)
 {
 	*o = e->usual;
 	o->word = word;
@@ -85,9 +83,7 @@ static bool read_words(int argc, char **argv, const bench_entry *e, bench_option
 		int k = 0;
 		while (k < N_OPTIONS && strcmp(argv[i], options[k].word) != 0)
 			k++;
-		if (strcmp(argv[i], "--csv") == 0)
-			*csv = true;
-		else if (argv[i][0] != '-')
+		if (argv[i][0] != '-')
 			word[o->n_words++] = argv[i];
 		else if (k == N_OPTIONS || i + 1 == argc || option_get(&e->usual, &options[k]) == 0 ||
 		         !option_set(o, &options[k], argv[++i]))
@@ -96,56 +92,9 @@ static bool read_words(int argc, char **argv, const bench_entry *e, bench_option
 	return o->n_words == 0 || *e->words;
 }
 
-/* A line of Markdown as CSV: rows of tables, but for the line below their head. */
-static void print_csv(char *line)
-{
-	if (strncmp(line, "| ", 2) != 0)
-		return;
-	line[strcspn(line, "\n")] = '\0';
-	for (char *cell = strtok(line, "|"); cell; cell = strtok(NULL, "|")) {
-		size_t n = strlen(cell);
-		bool quoted = strpbrk(cell, ",\"") != NULL, first = cell == line + 1;
-		cell += *cell == ' ';
-		n = strlen(cell);
-		if (n > 0 && cell[n - 1] == ' ')
-			cell[--n] = '\0';
-		printf("%s%s", first ? "" : ",", quoted ? "\"" : "");
-		for (; *cell; cell++)
-			printf(*cell == '"' ? "\"\"" : "%c", *cell);
-		printf("%s", quoted ? "\"" : "");
-	}
-	printf("\n");
-}
-
-/* The entry runs in a process of its own; its exit code. */
-static int run_as_csv(const bench_entry *e, const bench_options *o)
-{
-	int ends[2], status = 1;
-	char *line = NULL;
-	size_t size = 0;
-	pid_t child = pipe(ends) == 0 ? fork() : -1;
-	if (child < 0)
-		return 1;
-	if (child == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		e->run(o);
-		exit(0);
-	}
-	close(ends[1]);
-	FILE *in = fdopen(ends[0], "r");
-	while (in && getline(&line, &size, in) >= 0)
-		print_csv(line);
-	waitpid(child, &status, 0);
-	free(line);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
 int bench_main(int argc, char **argv, const bench_entry *const *entry, int n)
 {
 	bench_options o;
-	bool csv = false;
 	int i = 0;
 	if (argc < 2)
 		return tell_usage(stderr);
@@ -158,11 +107,11 @@ int bench_main(int argc, char **argv, const bench_entry *const *entry, int n)
 	while (i < n && strcmp(argv[1], entry[i]->name) != 0)
 		i++;
 	char **word = calloc((size_t)argc, sizeof *word);
-	if (i == n || !word || !read_words(argc - 2, argv + 2, entry[i], &o, word, &csv)) {
+	if (i == n || !word || !read_words(argc - 2, argv + 2, entry[i], &o, word)) {
 		free(word);
 		return tell_usage(stderr);
 	}
-	int code = csv ? run_as_csv(entry[i], &o) : (entry[i]->run(&o), 0);
+	entry[i]->run(&o);
 	free(word);
-	return code;
+	return 0;
 }
