@@ -193,6 +193,12 @@ int32_t berth_moves_draw_from(berth_moves *m, berth_move_shape shape, int32_t co
 	return m->n_moved;
 }
 
+void berth_moves_undo(const berth_moves *m, const int32_t *op_dev, int32_t *trial)
+{
+	for (int32_t i = 0; i < m->n_moved; i++)
+		berth_coloc_put(m->p, m->moved[i], berth_coloc_dev(m->p, m->moved[i], op_dev), trial);
+}
+
 static void gather_window(berth_moves *m, int32_t coloc, int32_t size, berth_rng *rng)
 {
 	int32_t from = m->coloc_at[coloc] - below(rng, size);

@@ -48,6 +48,9 @@ int32_t berth_moves_draw_from(berth_moves *m, berth_move_shape shape, int32_t co
  * least one. moved tells which. Nothing moves. */
 void berth_moves_gather(berth_moves *m, int32_t coloc, int32_t size, berth_rng *rng);
 
+/* What moved goes back to where op_dev [n_ops] has it. */
+void berth_moves_undo(const berth_moves *m, const int32_t *op_dev, int32_t *trial);
+
 /* Change op_dev [n_ops] by one random move to legal devices; moved tells which colocation groups. Returns
  * their number. A draw may come to nothing; then it is tried again, up to `tries` times, and 0 is returned if
  * all did. share: how many of all colocation groups a move takes at most, but one in any case. Expected

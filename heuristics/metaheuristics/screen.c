@@ -165,12 +165,6 @@ static int32_t draw_coloc(const berth_screen *x, const berth_screen_view *v, ber
 	return (int32_t)berth_rng_below(rng, (uint32_t)x->p->n_colocs);
 }
 
-static void take_back(const berth_problem *p, const berth_moves *m, const int32_t *op_dev, int32_t *trial)
-{
-	for (int32_t i = 0; i < m->n_moved; i++)
-		berth_coloc_put(p, m->moved[i], berth_coloc_dev(p, m->moved[i], op_dev), trial);
-}
-
 /* Candidates that an evaluation is worth: simulating takes longer the more ends there are. */
 static int32_t candidates(const berth_screen *x, const berth_base_log *log)
 {
@@ -186,24 +180,19 @@ static void begin_groups(berth_screen *x, const berth_moves *m)
 			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
 }
 
-static double load_groups(berth_screen *x, const berth_screen_base *base, const berth_moves *m,
-                          const int32_t *op_dev)
-{
-	int32_t n;
-	begin_groups(x, m);
-	const int32_t *op = berth_estimate_ops(&x->estimate, &n);
-	return berth_loads_change(&x->loads, base->op_dev, op_dev, n, op);
-}
-
-/* What the objective is expected to pay for a candidate; no less than `enough` where that is reached. */
-static double price_groups(berth_screen *x, const berth_screen_base *base, const berth_moves *m,
-                           const int32_t *op_dev, double enough)
+double berth_screen_price(berth_screen *x, bool by_paths, const berth_screen_base *base, const berth_moves *m,
+                          const int32_t *op_dev, double enough)
 {
 	const berth_prices *prices = &x->prices;
+	int32_t n;
+	begin_groups(x, m);
+	if (!by_paths) {
+		const int32_t *op = berth_estimate_ops(&x->estimate, &n);
+		return berth_loads_change(&x->loads, base->op_dev, op_dev, n, op);
+	}
 	bool burns = prices->per_joule > 0;
 	double most_ns = enough / prices->per_ns;
 	int64_t enough_ns = burns || !(most_ns < 1e18) ? INT64_MAX : (int64_t)most_ns;
-	begin_groups(x, m);
 	double price = prices->per_ns * (double)berth_estimate_latency(&x->estimate, &x->tails, op_dev,
 	                                                               base->op_key, enough_ns);
 	if (burns)
@@ -231,14 +220,12 @@ static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base,
 	for (int32_t i = 0; i < n; i++) {
 		if (berth_moves_draw_from(m, shape, draw_coloc(x, &x->view[by], rng), rng, trial) == 0)
 			continue;
-		double price = n == 1        ? 0
-		               : by == LOADS ? load_groups(x, base, m, trial)
-		                             : price_groups(x, base, m, trial, least);
+		double price = n == 1 ? 0 : berth_screen_price(x, by == PATHS, base, m, trial, least);
 		if (price < least) {
 			least = price;
 			n_best = keep(x, m, trial);
 		}
-		take_back(m->p, m, base->op_dev, trial);
+		berth_moves_undo(m, base->op_dev, trial);
 	}
 	for (int32_t k = 0; k < n_best; k++)
 		berth_coloc_put(m->p, x->best[k], x->best_dev[k], trial);

@@ -85,6 +85,12 @@ typedef struct berth_screen_base {
 	const uint32_t *op_key;
 } berth_screen_base;
 
+/* What the objective is expected to pay for the groups of a move, which have moved in op_dev [n_ops] from the
+ * base: by paths (has_paths) no less than `enough` where that is reached, else by loads. Tails and prices, or
+ * loads, must be of the base. */
+double berth_screen_price(berth_screen *x, bool by_paths, const berth_screen_base *base, const berth_moves *m,
+                          const int32_t *op_dev, double enough);
+
 /* Change trial [n_ops], which holds the present placement, by one move of that kind; kinds by paths need
  * has_paths. Returns the number of colocation groups moved. */
 int32_t berth_screen_draw(berth_screen *x, berth_screen_kind kind, const berth_screen_base *base,

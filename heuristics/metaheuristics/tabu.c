@@ -18,7 +18,6 @@
  * the best of some random moves. No step goes from kept limits to broken ones. */
 #include "array.h"
 #include "coloc.h"
-#include "loads.h"
 #include "method.h"
 #include "moves.h"
 #include "registry.h"
@@ -56,11 +55,8 @@ typedef struct tabu {
 	const berth_problem *p;
 	berth_rng rng;
 	berth_moves moves;
-	bool screens, has_paths;
-	berth_estimate estimate;
-	berth_tails tails;
-	berth_prices prices;
-	berth_loads loads;
+	bool screens; /* there are estimates: */
+	berth_screen screen;
 	bool seen_base;                 /* critical groups are those of the present placement */
 	int32_t *critical, n_critical;  /* [n_colocs] */
 	int64_t *listed, stamp;         /* [n_colocs] */
@@ -113,7 +109,7 @@ static void list_takers(tabu *x, const berth_base_log *log)
 	const berth_graph *g = x->p->g;
 	for (int32_t h = 0; h < log->n_ends - x->p->n_ops; h++) {
 		const berth_sim_hop *hop = &log->hops[h];
-		if (hop->start_ns + x->tails.hop_tail_ns[h] < log->latency_ns)
+		if (hop->start_ns + x->screen.tails.hop_tail_ns[h] < log->latency_ns)
 			continue;
 		BERTH_EACH (e, g->tensor_use_off, hop->tensor)
 			if (log->op_dev[g->edge_consumer[e]] == hop->dest)
@@ -129,18 +125,19 @@ static bool look(tabu *x)
 		return true;
 	x->stamp++;
 	x->n_critical = 0;
-	if (!x->has_paths) {
-		berth_loads_begin(&x->loads, x->op_dev);
+	bool paths = x->screen.has_paths;
+	if (!paths) {
+		berth_loads_begin(&x->screen.loads, x->op_dev);
 	} else {
 		log = berth_eval_base(&x->s->eval[0], (berth_keyed){.op_dev = x->op_dev});
 		if (!log)
 			return false;
-		berth_tails_update(&x->tails, log);
-		berth_prices_update(&x->prices, log);
+		berth_tails_update(&x->screen.tails, log);
+		berth_prices_update(&x->screen.prices, log);
 	}
 	for (int32_t op = 0; op < x->p->n_ops; op++)
-		if (!x->has_paths ? berth_loads_critical(&x->loads, op, x->op_dev)
-		                  : x->prices.per_joule > 0 || berth_tails_slack(&x->tails, op) <= 0)
+		if (!paths ? berth_loads_critical(&x->screen.loads, op, x->op_dev)
+		           : x->screen.prices.per_joule > 0 || berth_tails_slack(&x->screen.tails, op) <= 0)
 			list_coloc(x, x->p->op_coloc[op]);
 	if (log)
 		list_takers(x, log);
@@ -149,29 +146,6 @@ static bool look(tabu *x)
 }
 
 /* ---- estimates ---- */
-
-/* What the objective is expected to pay for the groups of moves, which have moved in trial. */
-static double price(tabu *x, const int32_t *trial, double enough)
-{
-	const berth_problem *p = x->p;
-	int32_t n;
-	berth_estimate_begin(&x->estimate);
-	for (int32_t i = 0; i < x->moves.n_moved; i++)
-		for (int32_t u = x->moves.moved[i], k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
-			berth_estimate_moved(&x->estimate, p->coloc_op[k]);
-	if (!x->has_paths) {
-		const int32_t *op = berth_estimate_ops(&x->estimate, &n);
-		return berth_loads_change(&x->loads, x->op_dev, trial, n, op);
-	}
-	bool burns = x->prices.per_joule > 0;
-	double most = burns ? 1e18 : fmin(enough / x->prices.per_ns, 1e18);
-	double sum = x->prices.per_ns * (double)berth_estimate_latency(&x->estimate, &x->tails, trial, NULL,
-	                                                               (int64_t)most);
-	if (burns)
-		sum += x->prices.per_joule * berth_prices_joules(&x->prices, x->op_dev, trial,
-		                                                 x->estimate.n_ops, x->estimate.op);
-	return sum;
-}
 
 /* Has one of the groups of moves gone in trial to where it may not go back? */
 static bool has_tabu(tabu *x, const int32_t *trial)
@@ -205,18 +179,18 @@ static void insert(tabu *x, change c)
  * back. */
 static void consider(tabu *x, int32_t *trial)
 {
-	const berth_moves *m = &x->moves;
+	const berth_screen_base base = {.op_dev = x->op_dev};
 	bool tabu_one = has_tabu(x, trial);
 	double enough = tabu_one             ? x->aspirant.price
 	                : x->n_tried < TRIED ? INFINITY
 	                                     : x->tried[TRIED - 1].price,
-	       expected = price(x, trial, enough);
+	       expected =
+		       berth_screen_price(&x->screen, x->screen.has_paths, &base, &x->moves, trial, enough);
 	if (expected < enough && tabu_one)
 		x->aspirant = change_of(x, trial, expected, true);
 	else if (expected < enough)
 		insert(x, change_of(x, trial, expected, false));
-	for (int32_t i = 0; i < m->n_moved; i++)
-		berth_coloc_put(x->p, m->moved[i], berth_coloc_dev(x->p, m->moved[i], x->op_dev), trial);
+	berth_moves_undo(&x->moves, x->op_dev, trial);
 }
 
 static void look_at(tabu *x, int32_t coloc, int32_t dev, int32_t *trial)
@@ -412,26 +386,19 @@ static void start_again(tabu *x)
 	start(x, elite_of(x, i), x->elite_score[i], 1 + (int32_t)berth_rng_below(&x->rng, SHAKES));
 }
 
-static berth_status new_screen(tabu *x, berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY(berth_estimate_new(x->p, mem, &x->estimate, err));
-	BERTH_TRY_NEW(mem, x->p->n_colocs, err, x->critical, x->listed);
-	if (!x->has_paths)
-		return berth_loads_new(x->p, mem, &x->loads, err);
-	BERTH_TRY(berth_eval_want_log(&x->s->eval[0], x->s->mem, err));
-	BERTH_TRY(berth_tails_new(x->p, mem, &x->tails, err));
-	return berth_prices_new(x->p, &x->s->cfg.objective, mem, &x->prices, err);
-}
-
 static berth_status new_tabu(tabu *x, berth_arena *mem, berth_err *err)
 {
 	size_t n_ops = (size_t)x->p->n_ops;
 	BERTH_TRY(berth_moves_new(x->p, mem, &x->moves, err));
 	BERTH_TRY(berth_search_prepare_walk(x->s, err));
 	x->screens = berth_screen_knows(&x->s->cfg.objective) && x->p->n_ops <= LARGE;
-	x->has_paths = berth_prices_known(&x->s->cfg.objective);
-	if (x->screens)
-		BERTH_TRY(new_screen(x, mem, err));
+	if (x->screens) {
+		BERTH_TRY(berth_screen_new(x->p, &x->s->cfg.objective, berth_walk_style_of(x->s), mem,
+		                           &x->screen, err));
+		if (x->screen.has_paths)
+			BERTH_TRY(berth_eval_want_log(&x->s->eval[0], x->s->mem, err));
+		BERTH_TRY_NEW(mem, x->p->n_colocs, err, x->critical, x->listed);
+	}
 	BERTH_TRY_NEW(mem, SLOTS, err, x->until);
 	BERTH_TRY_NEW(mem, n_ops, err, x->op_dev, x->best_dev);
 	BERTH_TRY_NEW(mem, ELITE * n_ops, err, x->elite);
