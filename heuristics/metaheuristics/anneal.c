@@ -30,6 +30,12 @@ enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened *
 
 typedef struct walks walks;
 
+/* Room for a placement and, where there are keys, for them. */
+typedef struct spot {
+	int32_t *op_dev;
+	uint32_t *op_key;
+} spot;
+
 struct berth_annealer {
 	berth_search *s;
 	const berth_walk_style *style;
@@ -44,14 +50,11 @@ struct berth_annealer {
 	int32_t block_size; /* candidates drawn ahead */
 	double key_share;   /* of the moves that change a key; 0: there are no keys */
 	uint32_t key_gap;   /* between neighbours at first */
-	int32_t *op_dev;    /* [n_ops] the present placement */
-	uint32_t *op_key;   /* [n_ops] and its keys, where there are keys */
+	spot now;           /* the present placement */
 	berth_score score;
-	berth_score best;  /* of the run */
-	int32_t *best_dev; /* [n_ops] its placement, where there are keys */
-	uint32_t *best_key;
-	int32_t *trial_dev; /* [block_size][n_ops] */
-	uint32_t *trial_key;
+	berth_score best;         /* of the run */
+	spot best_spot;           /* its placement, where there are keys */
+	spot trials;              /* [block_size][n_ops] */
 	berth_keyed trial[BLOCK]; /* the same */
 	berth_score trial_score[BLOCK];
 	int64_t limit_ns[BLOCK]; /* latency above which it is not taken */
@@ -61,6 +64,31 @@ struct berth_annealer {
 	bool screened[BLOCK];
 	berth_screen_kind kind[BLOCK]; /* of those */
 };
+
+static berth_status new_spot(berth_arena *mem, size_t n, bool keys, spot *out, berth_err *err)
+{
+	BERTH_TRY_NEW(mem, n, err, out->op_dev);
+	return keys ? BERTH_NEW(mem, out->op_key, n, err) : BERTH_OK;
+}
+
+static berth_keyed keyed(spot x)
+{
+	return (berth_keyed){x.op_dev, x.op_key};
+}
+
+static spot trial_at(const berth_annealer *a, int32_t i)
+{
+	int32_t n_ops = a->s->p->n_ops;
+	return (spot){BERTH_ROW(a->trials.op_dev, i, n_ops),
+	              a->trials.op_key ? BERTH_ROW(a->trials.op_key, i, n_ops) : NULL};
+}
+
+static void copy_spot(const berth_annealer *a, spot to, berth_keyed from)
+{
+	BERTH_COPY(to.op_dev, from.op_dev, a->s->p->n_ops);
+	if (to.op_key)
+		BERTH_COPY(to.op_key, from.op_key, a->s->p->n_ops);
+}
 
 /* Metropolis' rule with the random number drawn beforehand: u < exp(-delta / T). Memory goes before the
  * value. */
@@ -84,10 +112,10 @@ static bool draw_key(void *ctx, int32_t *moved, uint32_t *key)
 			far = (int32_t)exp2(berth_rng_unit(&a->rng) * log2(n)),
 			jump = 1 + (int32_t)berth_rng_below(&a->rng, a->key_gap / 2 + 1);
 		int32_t at = g->op_topo[op] + (berth_rng_next(&a->rng) & 1 ? far : -far);
-		if (at < 0 || at >= g->n_ops || a->op_dev[g->topo_op[at]] != a->op_dev[op])
+		if (at < 0 || at >= g->n_ops || a->now.op_dev[g->topo_op[at]] != a->now.op_dev[op])
 			continue;
 		*moved = op;
-		*key = a->op_key[g->topo_op[at]] + (uint32_t)(berth_rng_next(&a->rng) & 1 ? jump : -jump);
+		*key = a->now.op_key[g->topo_op[at]] + (uint32_t)(berth_rng_next(&a->rng) & 1 ? jump : -jump);
 		return true;
 	}
 	return false;
@@ -110,16 +138,6 @@ static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
 	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, &a->rng, trial);
 }
 
-/* The present placement into trial i. */
-static void begin_trial(berth_annealer *a, int32_t i)
-{
-	size_t n_ops = (size_t)a->s->p->n_ops;
-	a->trial[i] =
-		(berth_keyed){.op_dev = BERTH_COPY(BERTH_ROW(a->trial_dev, i, n_ops), a->op_dev, n_ops)};
-	if (a->op_key)
-		a->trial[i].op_key = BERTH_COPY(BERTH_ROW(a->trial_key, i, n_ops), a->op_key, n_ops);
-}
-
 /* How much worse trial i may be. */
 static void draw_slack(berth_annealer *a, int32_t i, double temperature)
 {
@@ -132,16 +150,15 @@ static void draw_slack(berth_annealer *a, int32_t i, double temperature)
 
 static void draw(berth_annealer *a, int32_t i, double temperature)
 {
-	size_t n_ops = (size_t)a->s->p->n_ops;
-	int32_t *trial = BERTH_ROW(a->trial_dev, i, n_ops);
-	begin_trial(a, i);
+	spot trial = trial_at(a, i);
+	copy_spot(a, trial, keyed(a->now));
 	a->screened[i] = false;
 	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
-		change_key(a, BERTH_ROW(a->trial_key, i, n_ops));
+		change_key(a, trial.op_key);
 	else if (a->base.log)
-		draw_screened(a, i, trial);
+		draw_screened(a, i, trial.op_dev);
 	else
-		berth_moves_draw(&a->moves, a->style->largest_move, MAX_DRAWS, &a->rng, trial);
+		berth_moves_draw(&a->moves, a->style->largest_move, MAX_DRAWS, &a->rng, trial.op_dev);
 	draw_slack(a, i, temperature);
 	a->rng_after[i] = a->rng;
 	a->mix_after[i] = a->mix;
@@ -151,22 +168,19 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
  * keys: then the search keeps that. Returns by how much the logarithm of its value fell. */
 static double keep_best(berth_annealer *a)
 {
-	size_t n_ops = (size_t)a->s->p->n_ops;
 	berth_score before = a->best;
 	if (!berth_score_less(a->score, before))
 		return 0;
 	a->best = a->score;
-	if (a->op_key) {
-		BERTH_COPY(a->best_dev, a->op_dev, n_ops);
-		BERTH_COPY(a->best_key, a->op_key, n_ops);
-	}
+	if (a->now.op_key)
+		copy_spot(a, a->best_spot, keyed(a->now));
 	return berth_score_feasible(before) && a->score.value > 0 ? log(before.value / a->score.value) : 0;
 }
 
 /* Evaluations that may be made, at most want; where there are keys one is left for the offer of the best. */
 static int32_t annealer_budget_left(const berth_annealer *a, int32_t want)
 {
-	int32_t kept = a->op_key != NULL;
+	int32_t kept = a->now.op_key != NULL;
 	int32_t left = (int32_t)berth_search_budget_left(a->s, want + kept) - kept;
 	return left > 0 ? left : 0;
 }
@@ -174,9 +188,9 @@ static int32_t annealer_budget_left(const berth_annealer *a, int32_t want)
 /* Moves are screened from a base that is the present placement, whatever other workers' bases are. */
 static void choose_base(berth_annealer *a)
 {
-	a->base = (berth_screen_base){NULL, a->op_dev, a->op_key};
+	a->base = (berth_screen_base){NULL, a->now.op_dev, a->now.op_key};
 	if (a->screens && berth_score_feasible(a->score))
-		a->base.log = berth_eval_base(&a->s->eval[0], (berth_keyed){a->op_dev, a->op_key});
+		a->base.log = berth_eval_base(&a->s->eval[0], keyed(a->now));
 }
 
 /* The temperature of the run after so many steps. */
@@ -187,11 +201,8 @@ static double annealer_temperature(const berth_annealer *a, int64_t done)
 
 static void take_trial(berth_annealer *a, int32_t i)
 {
-	size_t n_ops = (size_t)a->s->p->n_ops;
 	a->score = a->trial_score[i];
-	BERTH_COPY(a->op_dev, a->trial[i].op_dev, n_ops);
-	if (a->op_key)
-		BERTH_COPY(a->op_key, a->trial[i].op_key, n_ops);
+	copy_spot(a, a->now, a->trial[i]);
 }
 
 /* At most `most` steps, after the first `done` of the run: up to the first that is accepted. Each has the
@@ -205,8 +216,8 @@ static int64_t annealer_steps(berth_annealer *a, int64_t done, int64_t most)
 	choose_base(a);
 	for (int32_t i = 0; i < left; i++)
 		draw(a, i, annealer_temperature(a, done + i));
-	int32_t taken = berth_search_offer_first(a->s, left, (berth_keyed){a->op_dev, a->op_key}, a->trial,
-	                                         a->limit_ns, a->trial_score, accepts, a);
+	int32_t taken = berth_search_offer_first(a->s, left, keyed(a->now), a->trial, a->limit_ns,
+	                                         a->trial_score, accepts, a);
 	if (taken == left)
 		return left;
 	a->rng = a->rng_after[taken];
@@ -222,8 +233,8 @@ static int64_t annealer_steps(berth_annealer *a, int64_t done, int64_t most)
 static void annealer_try(berth_annealer *a, double temperature)
 {
 	draw_slack(a, 0, temperature);
-	if (berth_search_offer_first(a->s, 1, (berth_keyed){a->op_dev, a->op_key}, a->trial, a->limit_ns,
-	                             a->trial_score, accepts, a) == 0)
+	if (berth_search_offer_first(a->s, 1, keyed(a->now), a->trial, a->limit_ns, a->trial_score, accepts,
+	                             a) == 0)
 		take_trial(a, 0);
 }
 
@@ -243,8 +254,7 @@ struct walks {
 	int32_t n;
 	int64_t turn;     /* steps of each */
 	walk *walk;       /* [n] */
-	int32_t *old_dev; /* [n_ops] where the turn began */
-	uint32_t *old_key;
+	spot old;         /* where the turn began */
 };
 
 /* Where more is changed at once, more of it does not go together. */
@@ -267,7 +277,7 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 	w->n = a->s->cfg.walks;
 	w->turn = steps_of_turn(p, w->n);
 	BERTH_TRY_NEW(mem, w->n, err, w->walk);
-	BERTH_TRY_NEW(mem, p->n_ops, err, w->old_dev, w->old_key);
+	BERTH_TRY(new_spot(mem, (size_t)p->n_ops, key_share > 0, &w->old, err));
 	for (int32_t i = 0; i < w->n; i++) {
 		walk *x = &w->walk[i];
 		berth_rng own = berth_rng_seed(berth_rng_next(&rng), (uint64_t)i);
@@ -278,17 +288,9 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 	return BERTH_OK;
 }
 
-static void copy_present(int32_t *op_dev, uint32_t *op_key, const berth_annealer *from)
-{
-	size_t n_ops = (size_t)from->s->p->n_ops;
-	BERTH_COPY(op_dev, from->op_dev, n_ops);
-	if (from->op_key)
-		BERTH_COPY(op_key, from->op_key, n_ops);
-}
-
 static void begin_turn(walk *w, const berth_annealer *a)
 {
-	copy_present(w->a->op_dev, w->a->op_key, a);
+	copy_spot(a, w->a->now, keyed(a->now));
 	w->a->score = a->score;
 	w->a->first_temperature = a->first_temperature;
 	w->a->n_steps = a->n_steps;
@@ -314,13 +316,11 @@ static void make_steps(void *ctx, int32_t i, int32_t worker)
 static void hear(berth_annealer *a, const walk *w)
 {
 	a->s->evaluations += w->s.evaluations;
-	if (!a->op_key) {
+	if (!a->now.op_key) {
 		berth_search_keep(a->s, w->s.best, w->s.best_dev, NULL);
 	} else if (berth_score_less(w->a->best, a->best)) {
-		size_t n_ops = (size_t)a->s->p->n_ops;
 		a->best = w->a->best;
-		BERTH_COPY(a->best_dev, w->a->best_dev, n_ops);
-		BERTH_COPY(a->best_key, w->a->best_key, n_ops);
+		copy_spot(a, a->best_spot, keyed(w->a->best_spot));
 	}
 }
 
@@ -332,7 +332,7 @@ static int32_t go_on_from_best(berth_annealer *a)
 	for (int32_t i = 1; i < a->walks->n; i++)
 		if (berth_score_less(list[i].a->score, list[best].a->score))
 			best = i;
-	copy_present(a->op_dev, a->op_key, list[best].a);
+	copy_spot(a, a->now, keyed(list[best].a->now));
 	a->score = list[best].a->score;
 	return best;
 }
@@ -341,12 +341,13 @@ static int32_t go_on_from_best(berth_annealer *a)
 static void add_changes(berth_annealer *a, const berth_annealer *from)
 {
 	const walks *w = a->walks;
-	begin_trial(a, 0);
+	spot trial = trial_at(a, 0);
+	copy_spot(a, trial, keyed(a->now));
 	for (int32_t op = 0; op < a->s->p->n_ops; op++) {
-		if (a->op_dev[op] == w->old_dev[op])
-			a->trial_dev[op] = from->op_dev[op];
-		if (a->op_key && a->op_key[op] == w->old_key[op])
-			a->trial_key[op] = from->op_key[op];
+		if (a->now.op_dev[op] == w->old.op_dev[op])
+			trial.op_dev[op] = from->now.op_dev[op];
+		if (trial.op_key && a->now.op_key[op] == w->old.op_key[op])
+			trial.op_key[op] = from->now.op_key[op];
 	}
 	annealer_try(a, annealer_temperature(a, a->done));
 }
@@ -354,7 +355,7 @@ static void add_changes(berth_annealer *a, const berth_annealer *from)
 static void come_together(berth_annealer *a)
 {
 	const walks *w = a->walks;
-	copy_present(w->old_dev, w->old_key, a);
+	copy_spot(a, w->old, keyed(a->now));
 	int32_t best = go_on_from_best(a);
 	for (int32_t k = 1; k < w->n && annealer_budget_left(a, 1) > 0; k++)
 		add_changes(a, w->walk[(best + k) % w->n].a);
@@ -386,13 +387,15 @@ static int64_t walks_turn(berth_annealer *a)
 
 /* ---- a run ---- */
 
-static berth_status new_keys(berth_annealer *a, berth_arena *mem, berth_err *err)
+static berth_status new_spots(berth_annealer *a, berth_arena *mem, berth_err *err)
 {
 	size_t n_ops = (size_t)a->s->p->n_ops;
-	if (!(a->key_share > 0))
-		return BERTH_OK;
-	BERTH_TRY_NEW(mem, n_ops, err, a->op_key, a->best_dev, a->best_key);
-	return BERTH_NEW(mem, a->trial_key, (size_t)a->block_size * n_ops, err);
+	bool keys = a->key_share > 0;
+	BERTH_TRY(new_spot(mem, n_ops, keys, &a->now, err));
+	BERTH_TRY(new_spot(mem, (size_t)a->block_size * n_ops, keys, &a->trials, err));
+	for (int32_t i = 0; i < a->block_size; i++)
+		a->trial[i] = keyed(trial_at(a, i));
+	return keys ? new_spot(mem, n_ops, true, &a->best_spot, err) : BERTH_OK;
 }
 
 berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, berth_rng rng,
@@ -415,9 +418,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, a->style, mem, &a->screen, err));
 		berth_mix_begin(&a->mix, a->style->share);
 	}
-	BERTH_TRY_NEW(mem, s->p->n_ops, err, a->op_dev);
-	BERTH_TRY_NEW(mem, (size_t)a->block_size * (size_t)s->p->n_ops, err, a->trial_dev);
-	BERTH_TRY(new_keys(a, mem, err));
+	BERTH_TRY(new_spots(a, mem, err));
 	if (s->cfg.walks > 1)
 		BERTH_TRY(walks_new(a, key_share, plain, rng, mem, &a->walks, err));
 	*out = a;
@@ -435,12 +436,12 @@ static bool take_any(void *ctx, int32_t i, berth_score score)
 /* The incumbent may have its value from an order of its own. */
 static void start(berth_annealer *a, berth_keyed from)
 {
-	size_t n_ops = (size_t)a->s->p->n_ops;
-	berth_keyed x = {a->op_dev, a->op_key};
-	BERTH_COPY(a->op_dev, from.op_dev, n_ops);
-	for (size_t op = 0; op < n_ops && a->op_key; op++)
-		a->op_key[op] = from.op_key ? from.op_key[op]
-		                            : FIRST_KEY + a->key_gap * (uint32_t)a->s->p->op_prio[op];
+	const berth_problem *p = a->s->p;
+	berth_keyed x = keyed(a->now);
+	BERTH_COPY(a->now.op_dev, from.op_dev, p->n_ops);
+	for (int32_t op = 0; op < p->n_ops && a->now.op_key; op++)
+		a->now.op_key[op] =
+			from.op_key ? from.op_key[op] : FIRST_KEY + a->key_gap * (uint32_t)p->op_prio[op];
 	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
 	keep_best(a);
 }
@@ -448,7 +449,7 @@ static void start(berth_annealer *a, berth_keyed from)
 berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
 {
 	*score = a->best;
-	return (berth_keyed){a->best_dev, a->best_key};
+	return keyed(a->best_spot);
 }
 
 bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_temperature, int64_t n_steps)
