@@ -1,4 +1,5 @@
-/* Incremental simulation; see incremental.h. */
+/* Runs of the simulator from the middle of one that went before: snapshots of a base, where a placement
+ * begins to differ from it, and where it goes on alike again, so that the rest is known. */
 #include "incremental.h"
 
 #include "sim_state.h"
@@ -7,6 +8,11 @@
 #include <string.h>
 
 enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARED = 64 };
+
+typedef struct live_move {
+	int32_t id;
+	transfer move;
+} live_move;
 
 /* The state between two instants. */
 typedef struct snapshot {
@@ -21,18 +27,17 @@ typedef struct snapshot {
 	int64_t *sums;         /* [n_sums] of the simulator */
 
 	/* where memory is tracked */
-	int64_t *mem_bytes, *peak_bytes; /* [n_devs] */
-	int64_t *pool_peak_bytes; /* [n_pools] */
-	int64_t *peak_from, *pool_peak_from; /* [n_devs], [n_pools] from it to the next one, or to the end */
+	int64_t *mem_bytes, *peak_bytes; /* [resources] */
+	int64_t *peak_from;    /* [resources] from it to the next one, or to the end */
 	int32_t *tensor_holds; /* [n_tensors] */
 	int32_t *in_move;      /* [n_edges] */
-	size_t store;          /* into the store: its events, pieces in pools, live transfers, ready keys */
-} snapshot;
 
-typedef struct live_move {
-	int32_t id;
-	transfer move;
-} live_move;
+	/* in the store, one behind the other */
+	event *heap;       /* [n_heap] */
+	pool_piece *piece; /* [n_pieces] under way in pools */
+	live_move *live;   /* [n_live] */
+	uint64_t *ready;   /* [n_ready] device after device */
+} snapshot;
 
 struct berth_incremental {
 	const berth_problem *p;
@@ -47,25 +52,20 @@ struct berth_incremental {
 	int64_t *base_start_ns, *base_end_ns; /* [n_ops] */
 	int64_t *tail_ns;         /* [n_ops] least time from an operator's start to the end of the run */
 	int64_t *base_time_ns;    /* [n_devs] */
-	int64_t *base_sums;       /* [n_sums] */
 	int32_t *base_ops;        /* [n_devs] */
-	int64_t base_latency_ns;
 	bool follows_memory;      /* its run did */
-	int64_t *ever_bytes;      /* [n_devs] all that the device ever holds */
+	int64_t *ever_bytes;      /* [resources] all that it ever holds */
 	berth_base_log log;       /* of its run; ends NULL: not wanted */
 	int32_t *ends;            /* the same */
 	berth_sim_hop *hops;
 
-	/* its snapshots */
 	int32_t max_snaps, n_snaps;
-	snapshot *snap; /* [max_snaps] by time */
+	snapshot *snap; /* [max_snaps + 1] of the base by time; behind the last one the end of the run */
 	unsigned char *store;
 	size_t store_size, store_used;
 
 	int32_t *moved, n_moved; /* [n_ops] operators that differ from the base */
-	int64_t *more_bytes;     /* [n_devs] parameters and state beyond the base's */
-	int64_t *kept_sums;      /* [n_sums] scratch */
-	int64_t *kept_peak, *kept_pool_peak; /* [n_devs], [n_pools] of a base that runs: so far */
+	int64_t *more_bytes;     /* [resources] held beyond what the base holds at the same moment */
 	int64_t rounds, skipped;
 };
 
@@ -75,34 +75,30 @@ struct berth_incremental {
 static berth_status new_snapshots(berth_incremental *n, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = n->p;
-	size_t count = (size_t)n->max_snaps, ops = (size_t)p->n_ops, devs = (size_t)p->n_devs,
-	       chans = (size_t)p->s->n_channels, sums = n->sim->n_sums, pools = (size_t)p->n_pools;
+	size_t count = (size_t)n->max_snaps + 1, resources = (size_t)berth_n_resources(p);
 	size_t tensors = p->memory_free ? 0 : (size_t)p->g->n_tensors,
 	       edges = p->memory_free ? 0 : (size_t)p->g->n_edges;
-	snapshot all;
+	snapshot k = {0};
 	BERTH_TRY_NEW(mem, count, err, n->snap);
-	BERTH_TRY_NEW(mem, count * ops, err, all.op_waits);
-	BERTH_TRY_NEW(mem, count * devs, err, all.dev);
-	BERTH_TRY_NEW(mem, count * chans, err, all.chan);
-	BERTH_TRY_NEW(mem, count * sums, err, all.sums);
-	BERTH_TRY_NEW(mem, count * devs, err, all.mem_bytes, all.peak_bytes);
-	BERTH_TRY_NEW(mem, count * pools, err, all.pool_peak_bytes);
-	BERTH_TRY_NEW(mem, count * devs, err, all.peak_from);
-	BERTH_TRY_NEW(mem, count * pools, err, all.pool_peak_from);
-	BERTH_TRY_NEW(mem, count * tensors, err, all.tensor_holds);
-	BERTH_TRY_NEW(mem, count * edges, err, all.in_move);
-	for (size_t i = 0; i < count; i++)
-		n->snap[i] = (snapshot){.op_waits = all.op_waits + i * ops,
-		                        .dev = all.dev + i * devs,
-		                        .chan = all.chan + i * chans,
-		                        .sums = all.sums + i * sums,
-		                        .mem_bytes = all.mem_bytes + i * devs,
-		                        .peak_bytes = all.peak_bytes + i * devs,
-		                        .pool_peak_bytes = all.pool_peak_bytes + i * pools,
-		                        .peak_from = all.peak_from + i * devs,
-		                        .pool_peak_from = all.pool_peak_from + i * pools,
-		                        .tensor_holds = all.tensor_holds + i * tensors,
-		                        .in_move = all.in_move + i * edges};
+	BERTH_TRY_NEW(mem, count * (size_t)p->n_ops, err, k.op_waits);
+	BERTH_TRY_NEW(mem, count * (size_t)p->n_devs, err, k.dev);
+	BERTH_TRY_NEW(mem, count * (size_t)p->s->n_channels, err, k.chan);
+	BERTH_TRY_NEW(mem, count * n->sim->n_sums, err, k.sums);
+	BERTH_TRY_NEW(mem, count * resources, err, k.mem_bytes, k.peak_bytes, k.peak_from);
+	BERTH_TRY_NEW(mem, count * tensors, err, k.tensor_holds);
+	BERTH_TRY_NEW(mem, count * edges, err, k.in_move);
+	for (size_t i = 0; i < count; i++) {
+		n->snap[i] = k;
+		k.op_waits += p->n_ops;
+		k.dev += p->n_devs;
+		k.chan += p->s->n_channels;
+		k.sums += n->sim->n_sums;
+		k.mem_bytes += resources;
+		k.peak_bytes += resources;
+		k.peak_from += resources;
+		k.tensor_holds += tensors;
+		k.in_move += edges;
+	}
 	return BERTH_OK;
 }
 
@@ -111,11 +107,9 @@ static berth_status new_base(berth_incremental *n, berth_arena *mem, berth_err *
 	const berth_problem *p = n->p;
 	BERTH_TRY_NEW(mem, p->n_ops, err, n->base_dev, n->base_key, n->base_start_ns, n->base_end_ns,
 	              n->tail_ns, n->moved);
-	BERTH_TRY_NEW(mem, p->n_devs, err, n->base_time_ns, n->base_ops, n->more_bytes, n->ever_bytes);
-	BERTH_TRY_NEW(mem, n->sim->n_sums, err, n->kept_sums);
-	BERTH_TRY_NEW(mem, p->n_devs, err, n->kept_peak);
-	BERTH_TRY_NEW(mem, p->n_pools, err, n->kept_pool_peak);
-	return BERTH_NEW(mem, n->base_sums, n->sim->n_sums, err);
+	BERTH_TRY_NEW(mem, p->n_devs, err, n->base_time_ns, n->base_ops);
+	BERTH_TRY_NEW(mem, berth_n_resources(p), err, n->more_bytes, n->ever_bytes);
+	return BERTH_OK;
 }
 
 berth_status berth_incremental_new(const berth_problem *p, berth_arena *mem, berth_incremental **out,
@@ -172,53 +166,18 @@ static bool is_held(const berth_sim *s, const transfer *m)
 	return s->track && !is_under_way(m) && m->uses_left > 0;
 }
 
-static void put(unsigned char **to, const void *from, size_t bytes)
+/* Lay out the lists of k behind what the store holds. False where it has no room. */
+static bool lay_out_lists(berth_incremental *n, snapshot *k)
 {
-	if (bytes)
-		memcpy(*to, from, bytes);
-	*to += bytes;
-}
-
-static void get(void *to, const unsigned char **from, size_t bytes)
-{
-	if (bytes)
-		memcpy(to, *from, bytes);
-	*from += bytes;
-}
-
-static size_t stored_bytes(const snapshot *k)
-{
-	return (size_t)k->n_heap * sizeof(event) + (size_t)k->n_pieces * sizeof(pool_piece) +
-	       (size_t)k->n_live * sizeof(live_move) + (size_t)k->n_ready * sizeof(uint64_t);
-}
-
-/* The variable part; false where the store has no room. */
-static bool store_lists(berth_incremental *n, snapshot *k)
-{
-	const berth_sim *s = n->sim;
-	k->n_way = k->n_live = k->n_ready = 0;
-	k->n_pieces = s->share ? s->share->n_pieces : 0;
-	for (int32_t i = 0; i < s->n_moves; i++) {
-		k->n_way += is_under_way(&s->moves[i]);
-		k->n_live += is_under_way(&s->moves[i]) || is_held(s, &s->moves[i]);
-	}
-	for (int32_t d = 0; d < n->p->n_devs; d++)
-		k->n_ready += s->dev[d].n_ready;
-	if (stored_bytes(k) > n->store_size - n->store_used)
+	size_t bytes = (size_t)k->n_heap * sizeof *k->heap + (size_t)k->n_pieces * sizeof *k->piece +
+	               (size_t)k->n_live * sizeof *k->live + (size_t)k->n_ready * sizeof *k->ready;
+	if (bytes > n->store_size - n->store_used)
 		return false;
-	unsigned char *to = n->store + n->store_used;
-	k->store = n->store_used;
-	put(&to, s->heap, (size_t)k->n_heap * sizeof *s->heap);
-	if (s->share)
-		put(&to, s->share->piece, (size_t)k->n_pieces * sizeof *s->share->piece);
-	for (int held = 0; held < 2; held++)
-		for (int32_t i = 0; i < s->n_moves; i++)
-			if (held ? is_held(s, &s->moves[i]) : is_under_way(&s->moves[i])) {
-				live_move m = {i, s->moves[i]};
-				put(&to, &m, sizeof m);
-			}
-	for (int32_t d = 0; d < n->p->n_devs; d++)
-		put(&to, s->dev[d].ready, (size_t)s->dev[d].n_ready * sizeof *s->dev[d].ready);
+	k->heap = (event *)(void *)(n->store + n->store_used);
+	k->piece = (pool_piece *)(void *)(k->heap + k->n_heap);
+	k->live = (live_move *)(void *)(k->piece + k->n_pieces);
+	k->ready = (uint64_t *)(void *)(k->live + k->n_live);
+	n->store_used += bytes;
 	return true;
 }
 
@@ -228,12 +187,42 @@ static void copy(void *to, const void *from, size_t n, size_t size)
 		memcpy(to, from, n * size);
 }
 
+/* The variable part; false where the store has no room. */
+static bool store_lists(berth_incremental *n, snapshot *k)
+{
+	const berth_sim *s = n->sim;
+	int32_t way = 0, held, ready = 0;
+	k->n_heap = s->n_heap;
+	k->n_way = k->n_live = k->n_ready = 0;
+	k->n_pieces = s->share ? s->share->n_pieces : 0;
+	for (int32_t i = 0; i < s->n_moves; i++) {
+		k->n_way += is_under_way(&s->moves[i]);
+		k->n_live += is_under_way(&s->moves[i]) || is_held(s, &s->moves[i]);
+	}
+	for (int32_t d = 0; d < n->p->n_devs; d++)
+		k->n_ready += s->dev[d].n_ready;
+	if (!lay_out_lists(n, k))
+		return false;
+	copy(k->heap, s->heap, (size_t)k->n_heap, sizeof *k->heap);
+	if (s->share)
+		copy(k->piece, s->share->piece, (size_t)k->n_pieces, sizeof *k->piece);
+	held = k->n_way;
+	for (int32_t i = 0; i < s->n_moves; i++)
+		if (is_under_way(&s->moves[i]))
+			k->live[way++] = (live_move){i, s->moves[i]};
+		else if (is_held(s, &s->moves[i]))
+			k->live[held++] = (live_move){i, s->moves[i]};
+	for (int32_t d = 0; d < n->p->n_devs; ready += s->dev[d++].n_ready)
+		copy(k->ready + ready, s->dev[d].ready, (size_t)s->dev[d].n_ready, sizeof *k->ready);
+	return true;
+}
+
 /* The simulator's state into k; false where the store has no room. */
 static bool take(berth_incremental *n, snapshot *k)
 {
 	const berth_problem *p = n->p;
-	const berth_sim *s = n->sim;
-	k->n_heap = s->n_heap;
+	berth_sim *s = n->sim;
+	size_t resources = (size_t)berth_n_resources(p);
 	if (!store_lists(n, k))
 		return false;
 	k->now = s->now;
@@ -246,13 +235,14 @@ static bool take(berth_incremental *n, snapshot *k)
 	copy(k->dev, s->dev, (size_t)p->n_devs, sizeof *k->dev);
 	copy(k->chan, s->chan, (size_t)p->s->n_channels, sizeof *k->chan);
 	copy(k->sums, s->sums, s->n_sums, sizeof *k->sums);
-	if (s->track) {
-		copy(k->mem_bytes, s->mem_bytes, (size_t)p->n_devs, sizeof *k->mem_bytes);
-		copy(k->peak_bytes, s->peak_bytes, (size_t)p->n_devs, sizeof *k->peak_bytes);
-		copy(k->pool_peak_bytes, s->pool_peak_bytes, (size_t)p->n_pools, sizeof *k->pool_peak_bytes);
-		copy(k->tensor_holds, s->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
-		copy(k->in_move, s->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
-	}
+	if (!s->track)
+		return true;
+	sim_sum_pools(p, s->mem_bytes);
+	copy(k->mem_bytes, s->mem_bytes, resources, sizeof *k->mem_bytes);
+	copy(k->peak_bytes, s->peak_bytes, resources, sizeof *k->peak_bytes);
+	memset(k->peak_from, 0, resources * sizeof *k->peak_from);
+	copy(k->tensor_holds, s->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
+	copy(k->in_move, s->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
 	return true;
 }
 
@@ -262,106 +252,82 @@ static void forget_moved(berth_incremental *n)
 		n->sim->start_ns[n->moved[i]] = n->sim->end_ns[n->moved[i]] = -1;
 }
 
-/* Operator times and ready lists of all devices, from the list at `from` on. The operators of a device say
- * what room its list needs. */
-static void restore_devices(berth_incremental *n, const snapshot *k, const unsigned char *from,
-                            const int32_t *op_dev)
+/* Operator times of all devices, and room for their ready lists. */
+static void restore_devices(berth_incremental *n, const int32_t *op_dev)
 {
 	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
-	uint64_t *ready = s->ready_store;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		int32_t n_ops = n->base_ops[d];
-		int64_t time = n->base_time_ns[d];
-		for (int32_t i = 0; i < n->n_moved; i++) {
-			int32_t op = n->moved[i], gone = n->base_dev[op] == d, here = op_dev[op] == d;
-			n_ops += here - gone;
-			time += here ? berth_op_time(p, op, d) : 0;
-			time -= gone ? berth_op_time(p, op, d) : 0;
-		}
-		s->dev[d] = k->dev[d];
-		s->dev[d].ready = ready;
-		s->dev_time_ns[d] = time;
-		get(ready, &from, (size_t)s->dev[d].n_ready * sizeof *ready);
-		ready += n_ops;
+	copy(s->dev_time_ns, n->base_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
+	for (int32_t d = 0; d < p->n_devs; d++)
+		s->dev[d].n_ready = n->base_ops[d];
+	for (int32_t i = 0; i < n->n_moved; i++) {
+		int32_t op = n->moved[i], gone = n->base_dev[op], here = op_dev[op];
+		s->dev[gone].n_ready--;
+		s->dev[here].n_ready++;
+		s->dev_time_ns[gone] -= berth_op_time(p, op, gone);
+		s->dev_time_ns[here] += berth_op_time(p, op, here);
 	}
+	sim_cut_ready_store(s);
 }
 
-static const event *events_of(const berth_incremental *n, const snapshot *k)
-{
-	return (const event *)(const void *)(n->store + k->store);
-}
-
-static const pool_piece *pieces_of(const berth_incremental *n, const snapshot *k)
-{
-	return (const pool_piece *)(const void *)(events_of(n, k) + k->n_heap);
-}
-
-static const live_move *live_of(const berth_incremental *n, const snapshot *k)
-{
-	return (const live_move *)(const void *)(pieces_of(n, k) + k->n_pieces);
-}
-
-/* Put the simulator into the state of k, but for memory, under op_dev. op_dev differs from the base by the
- * moved operators. */
-static void restore_state(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
+/* Put the simulator into the state of k, but for sums and memory. */
+static void restore_state(berth_incremental *n, const snapshot *k)
 {
 	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
-	const unsigned char *from = n->store + k->store;
-	s->op_dev = op_dev;
+	const uint64_t *ready = k->ready;
 	s->now = k->now;
 	s->instant = k->instant;
 	s->n_ended = k->n_ended;
-	s->n_starts = 0; /* turns are told by full runs alone */
 	s->n_moves = k->n_moves;
 	s->n_heap = k->n_heap;
 	s->n_pending = s->n_dirty_dev = s->n_dirty_chan = 0;
 	copy(s->op_waits, k->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
 	copy(s->chan, k->chan, (size_t)p->s->n_channels, sizeof *k->chan);
-	copy(s->sums, k->sums, s->n_sums, sizeof *k->sums);
-	get(s->heap, &from, (size_t)k->n_heap * sizeof *s->heap);
+	copy(s->heap, k->heap, (size_t)k->n_heap, sizeof *k->heap);
 	if (s->share)
-		pool_share_set(s->share, pieces_of(n, k), k->n_pieces);
-	from += (size_t)k->n_pieces * sizeof(pool_piece);
-	for (int32_t i = 0; i < k->n_live; i++) {
-		live_move m;
-		get(&m, &from, sizeof m);
-		s->moves[m.id] = m.move;
+		pool_share_set(s->share, k->piece, k->n_pieces);
+	for (int32_t i = 0; i < k->n_live; i++)
+		s->moves[k->live[i].id] = k->live[i].move;
+	for (int32_t d = 0; d < p->n_devs; ready += s->dev[d++].n_ready) {
+		uint64_t *room = s->dev[d].ready;
+		s->dev[d] = k->dev[d];
+		s->dev[d].ready = room;
+		copy(room, ready, (size_t)s->dev[d].n_ready, sizeof *room);
 	}
-	restore_devices(n, k, from, op_dev);
 }
 
-/* Bytes of parameters and state beyond the base's, of all members of a pool. */
-static int64_t more_in_pool(const berth_incremental *n, int32_t pool)
+/* What is held in k, and more_bytes. */
+static void restore_memory(berth_incremental *n, const snapshot *k)
 {
-	int64_t bytes = 0;
-	for (int32_t d = 0; d < n->p->n_devs; d++)
-		bytes += n->p->s->dev_pool[d] == pool ? n->more_bytes[d] : 0;
-	return bytes;
+	const berth_graph *g = n->p->g;
+	berth_sim *s = n->sim;
+	copy(s->tensor_holds, k->tensor_holds, (size_t)g->n_tensors, sizeof *s->tensor_holds);
+	copy(s->in_move, k->in_move, (size_t)g->n_edges, sizeof *s->in_move);
+	for (int32_t i = 0; i < berth_n_resources(n->p); i++)
+		s->mem_bytes[i] = k->mem_bytes[i] + n->more_bytes[i];
 }
 
-/* The same with memory, for a run to begin there. */
+/* All of the state of k, for a run of op_dev to begin there. op_dev differs from the base by the moved
+ * operators. */
 static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_dev)
 {
-	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
 	forget_moved(n);
-	restore_state(n, k, op_dev);
+	restore_devices(n, op_dev);
+	restore_state(n, k);
+	copy(s->sums, k->sums, s->n_sums, sizeof *k->sums);
 	sim_choose_rule(s, false);
+	s->op_dev = op_dev;
+	s->n_starts = 0; /* turns are told by full runs alone */
 	s->over = false;
 	s->tail_ns = NULL;
 	s->track = n->follows_memory;
 	if (!s->track)
 		return;
-	copy(s->tensor_holds, k->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
-	copy(s->in_move, k->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		s->mem_bytes[d] = k->mem_bytes[d] + n->more_bytes[d];
-		s->peak_bytes[d] = k->peak_bytes[d] + n->more_bytes[d];
-	}
-	for (int32_t i = 0; i < p->n_pools; i++)
-		s->pool_peak_bytes[i] = k->pool_peak_bytes[i] + more_in_pool(n, i);
+	restore_memory(n, k);
+	for (int32_t i = 0; i < berth_n_resources(n->p); i++)
+		s->peak_bytes[i] = k->peak_bytes[i] + n->more_bytes[i];
 }
 
 /* ---- what differs ---- */
@@ -390,24 +356,6 @@ static bool can_run(const berth_incremental *n, const int32_t *op_dev)
 	for (int32_t i = 0; i < n->n_moved; i++)
 		can &= berth_op_time(n->p, n->moved[i], op_dev[n->moved[i]]) >= 0;
 	return can;
-}
-
-/* The first time at which anything can differ: the first end of a producer of a moved operator. 0: from the
- * beginning. */
-static int64_t first_difference(const berth_incremental *n)
-{
-	const berth_graph *g = n->p->g;
-	int64_t first = INT64_MAX;
-	for (int32_t i = 0; i < n->n_moved; i++) {
-		int32_t op = n->moved[i];
-		if (g->op_in_off[op] == g->op_in_off[op + 1])
-			return 0;
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
-			int64_t end = n->base_end_ns[g->tensor_producer[g->in_tensor[k]]];
-			first = end < first ? end : first;
-		}
-	}
-	return first;
 }
 
 /* Add sign * the bytes of shared parameter q to each device that holds a user of it under op_dev. */
@@ -442,6 +390,7 @@ static void count_ever(berth_incremental *n)
 		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
 			n->ever_bytes[d] += g->param_bytes[g->op_param[k]];
 	}
+	sim_sum_pools(p, n->ever_bytes);
 }
 
 /* Bytes that moving op can bring to all devices together, at most: its own, its inputs, and what it makes
@@ -459,14 +408,6 @@ static int64_t bytes_of(const berth_incremental *n, int32_t op)
 	return bytes;
 }
 
-static int64_t ever_in_pool(const berth_incremental *n, int32_t pool)
-{
-	int64_t bytes = 0;
-	for (int32_t d = 0; d < n->p->n_devs; d++)
-		bytes += n->p->s->dev_pool[d] == pool ? n->ever_bytes[d] : 0;
-	return bytes;
-}
-
 /* Is it proven that the base with the moved operators anywhere else fits? */
 static bool sure_to_fit(const berth_incremental *n)
 {
@@ -476,10 +417,10 @@ static bool sure_to_fit(const berth_incremental *n)
 		return true;
 	for (int32_t i = 0; i < n->n_moved; i++)
 		more += bytes_of(n, n->moved[i]);
-	for (int32_t d = 0; d < n->p->n_devs; d++)
-		sure &= n->p->dev_limit_bytes[d] < 0 || n->ever_bytes[d] + more <= n->p->dev_limit_bytes[d];
-	for (int32_t i = 0; i < n->p->n_pools; i++)
-		sure &= n->p->s->pool_bytes[i] < 0 || ever_in_pool(n, i) + more <= n->p->s->pool_bytes[i];
+	for (int32_t i = 0; i < berth_n_resources(n->p); i++) {
+		int64_t limit = berth_limit_bytes(n->p, i);
+		sure &= limit < 0 || n->ever_bytes[i] + more <= limit;
+	}
 	return sure;
 }
 
@@ -505,6 +446,7 @@ static void count_bytes(berth_incremental *n, const int32_t *op_dev)
 			add_shared(n, q, n->base_dev, -1);
 		}
 	}
+	sim_sum_pools(n->p, n->more_bytes);
 }
 
 /* Index of the last snapshot before time; -1: none. */
@@ -518,18 +460,27 @@ static int32_t last_before(const berth_incremental *n, int64_t time)
 
 /* ---- going on as the base did ---- */
 
+static bool same_transfer(const transfer *a, const transfer *b)
+{
+	return a->tensor == b->tensor && a->dest == b->dest && a->hop == b->hop;
+}
+
+/* Transfer id under way in k; NULL: it is not. */
+static const transfer *find_live(const snapshot *k, int32_t id)
+{
+	for (int32_t i = 0; i < k->n_way; i++)
+		if (k->live[i].id == id)
+			return &k->live[i].move;
+	return NULL;
+}
+
 /* Is what is under way the same in both? A run numbers its transfers as they come. */
 static bool same_what(const berth_incremental *n, const snapshot *k, int32_t now, int32_t then)
 {
-	const live_move *live = live_of(n, k);
 	if (now >= 0 || then >= 0)
 		return now == then;
-	const transfer *a = &n->sim->moves[~now];
-	for (int32_t i = 0; i < k->n_way; i++)
-		if (live[i].id == ~then)
-			return a->tensor == live[i].move.tensor && a->dest == live[i].move.dest &&
-			       a->hop == live[i].move.hop;
-	return false;
+	const transfer *b = find_live(k, ~then);
+	return b && same_transfer(&n->sim->moves[~now], b);
 }
 
 static bool same_event(const berth_incremental *n, const snapshot *k, event now, event then)
@@ -551,18 +502,16 @@ static bool same_piece(const berth_incremental *n, const snapshot *k, const pool
 static bool same_events(const berth_incremental *n, const snapshot *k)
 {
 	const berth_sim *s = n->sim;
-	const event *heap = events_of(n, k);
-	const pool_piece *piece = pieces_of(n, k);
 	for (int32_t i = 0; i < s->n_heap; i++) {
 		int32_t j = 0;
-		while (j < k->n_heap && !same_event(n, k, s->heap[i], heap[j]))
+		while (j < k->n_heap && !same_event(n, k, s->heap[i], k->heap[j]))
 			j++;
 		if (j == k->n_heap)
 			return false;
 	}
 	for (int32_t i = 0; i < k->n_pieces; i++) {
 		int32_t j = 0;
-		while (j < k->n_pieces && !same_piece(n, k, &s->share->piece[i], &piece[j]))
+		while (j < k->n_pieces && !same_piece(n, k, &s->share->piece[i], &k->piece[j]))
 			j++;
 		if (j == k->n_pieces)
 			return false;
@@ -570,18 +519,11 @@ static bool same_events(const berth_incremental *n, const snapshot *k)
 	return true;
 }
 
-static bool same_queue(const berth_incremental *n, const live_move *live, int32_t n_way, int32_t now,
-                       int32_t then)
+static bool same_queue(const berth_incremental *n, const snapshot *k, int32_t now, int32_t then)
 {
-	const transfer *move = n->sim->moves;
 	while (now >= 0 && then >= 0) {
-		int32_t i = 0;
-		while (i < n_way && live[i].id != then)
-			i++;
-		if (i == n_way)
-			return false;
-		const transfer *a = &move[now], *b = &live[i].move;
-		if (a->tensor != b->tensor || a->dest != b->dest || a->hop != b->hop)
+		const transfer *a = &n->sim->moves[now], *b = find_live(k, then);
+		if (!b || !same_transfer(a, b))
 			return false;
 		now = a->next;
 		then = b->next;
@@ -614,8 +556,7 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 {
 	const berth_problem *p = n->p;
 	const berth_sim *s = n->sim;
-	const live_move *live = live_of(n, k);
-	const uint64_t *ready = (const uint64_t *)(const void *)(live + k->n_live);
+	const uint64_t *ready = k->ready;
 	int32_t n_pieces = s->share ? s->share->n_pieces : 0;
 	if (s->n_heap != k->n_heap || n_pieces != k->n_pieces || k->n_heap + n_pieces > MAX_COMPARED ||
 	    k->n_way > MAX_COMPARED)
@@ -628,7 +569,7 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 		return false;
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		if (s->chan[c].busy != k->chan[c].busy ||
-		    !same_queue(n, live, k->n_way, s->chan[c].head, k->chan[c].head))
+		    !same_queue(n, k, s->chan[c].head, k->chan[c].head))
 			return false;
 	for (int32_t d = 0; d < p->n_devs; ready += s->dev[d++].n_ready)
 		if (!same_ready(&s->dev[d], ready))
@@ -636,9 +577,9 @@ static bool same_state(const berth_incremental *n, const snapshot *k)
 	return memcmp(s->op_waits, k->op_waits, (size_t)p->n_ops * sizeof *k->op_waits) == 0;
 }
 
-/* The first end of a producer of a moved operator after time in the base. Once nothing differs, nothing does
- * until then. INT64_MAX: there is none. -1: a moved operator has all its inputs and has not ended, which
- * differs. */
+/* The first end of a producer of a moved operator after time in the base. Where nothing differs, nothing does
+ * until then; time -1: in all of the run. INT64_MAX: there is none. -1: a moved operator has all its inputs
+ * and has not ended, which differs. */
 static int64_t next_difference(const berth_incremental *n, int64_t time)
 {
 	const berth_graph *g = n->p->g;
@@ -663,11 +604,10 @@ static int64_t next_difference(const berth_incremental *n, int64_t time)
 static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 {
 	const berth_graph *g = n->p->g;
-	const live_move *live = live_of(n, k);
 	for (int32_t l = 0; l < k->n_way; l++)
 		for (int32_t i = 0; i < n->n_moved; i++)
 			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
-				if (g->in_tensor[j] == live[l].move.tensor)
+				if (g->in_tensor[j] == k->live[l].move.tensor)
 					return true;
 	return false;
 }
@@ -711,31 +651,19 @@ static int64_t most_of(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Memory of what is skipped, from snapshot i to snapshot j or to the end: that of the base, and what the
- * devices hold more now, all the time. */
+/* Memory of what is skipped, from snapshot i to snapshot j: that of the base, and what is held more now, all
+ * the time. */
 static void skip_memory(berth_incremental *n, int32_t i, int32_t j)
 {
-	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
-	for (int32_t q = 0; q < p->n_pools; q++) {
-		int64_t more = 0;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			more += berth_dev_pool(p, d) == q ? s->mem_bytes[d] - n->snap[i].mem_bytes[d] : 0;
+	sim_sum_pools(n->p, s->mem_bytes);
+	for (int32_t r = 0; r < berth_n_resources(n->p); r++) {
+		n->more_bytes[r] = s->mem_bytes[r] - n->snap[i].mem_bytes[r];
 		for (int32_t k = i; k < j; k++)
-			s->pool_peak_bytes[q] =
-				most_of(s->pool_peak_bytes[q], n->snap[k].pool_peak_from[q] + more);
+			s->peak_bytes[r] =
+				most_of(s->peak_bytes[r], n->snap[k].peak_from[r] + n->more_bytes[r]);
 	}
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		int64_t more = s->mem_bytes[d] - n->snap[i].mem_bytes[d];
-		for (int32_t k = i; k < j; k++)
-			s->peak_bytes[d] = most_of(s->peak_bytes[d], n->snap[k].peak_from[d] + more);
-		if (j < n->n_snaps)
-			s->mem_bytes[d] = n->snap[j].mem_bytes[d] + more;
-	}
-	if (j == n->n_snaps)
-		return;
-	copy(s->tensor_holds, n->snap[j].tensor_holds, (size_t)p->g->n_tensors, sizeof *s->tensor_holds);
-	copy(s->in_move, n->snap[j].in_move, (size_t)p->g->n_edges, sizeof *s->in_move);
+	restore_memory(n, &n->snap[j]);
 }
 
 /* The state equals that of snapshot i. Go to the last snapshot before the next difference, or to the end of
@@ -743,27 +671,18 @@ static void skip_memory(berth_incremental *n, int32_t i, int32_t j)
 static int32_t skip(berth_incremental *n, int32_t i)
 {
 	berth_sim *s = n->sim;
-	const snapshot *k = &n->snap[i], *to = NULL;
+	const snapshot *k = &n->snap[i], *to;
 	int64_t shift = s->now - k->now, next = next_difference(n, k->now);
 	int32_t j = next == INT64_MAX ? n->n_snaps : last_before(n, next);
 	if (j <= i || input_on_its_way(n, k) || (s->track && !holds_the_same(n, k->now)))
 		return i + 1;
-	if (s->track)
-		skip_memory(n, i, j);
 	to = &n->snap[j];
 	n->skipped++;
+	if (s->track)
+		skip_memory(n, i, j);
 	for (size_t h = 0; h < s->n_sums; h++)
-		s->sums[h] += (j < n->n_snaps ? to->sums[h] : n->base_sums[h]) - k->sums[h];
-	if (j == n->n_snaps) {
-		s->now = n->base_latency_ns + shift;
-		s->n_heap = 0;
-		if (s->share)
-			pool_share_set(s->share, NULL, 0);
-		return j;
-	}
-	copy(n->kept_sums, s->sums, s->n_sums, sizeof *s->sums);
-	restore_state(n, to, s->op_dev);
-	copy(s->sums, n->kept_sums, s->n_sums, sizeof *s->sums);
+		s->sums[h] += to->sums[h] - k->sums[h];
+	restore_state(n, to);
 	s->now += shift;
 	for (int32_t h = 0; h < s->n_heap; h++)
 		s->heap[h].time += shift;
@@ -849,24 +768,26 @@ static bool full_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_
 	return true;
 }
 
-/* Where nothing can be had from the base: from the beginning, but no further than the limit. */
-static bool fresh_run(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
+/* From the beginning. False: an operator cannot run where it sits. */
+static bool begin_fresh(berth_incremental *n, const int32_t *op_dev)
 {
-	forget_moved(n);
 	n->sim->sure_to_fit = !n->follows_memory;
 	bool runs = sim_begin(n->sim, op_dev, NULL);
 	n->sim->sure_to_fit = false;
-	return !runs || finish(n, 0, limit_ns, out);
+	return runs;
 }
 
-/* The base with the moved operators where op_dev has them, from snapshot i or -1. */
-static bool run_from(berth_incremental *n, int32_t i, const int32_t *op_dev, int64_t limit_ns,
-                     berth_sim_result *out)
+/* The base with the moved operators where op_dev has them, where they can run. */
+static bool run_moved(berth_incremental *n, const int32_t *op_dev, int64_t limit_ns, berth_sim_result *out)
 {
+	int32_t i = last_before(n, next_difference(n, -1));
 	if (!n->follows_memory && !sure_to_fit(n))
 		return full_run(n, op_dev, limit_ns, out);
-	if (i < 0)
-		return fresh_run(n, op_dev, limit_ns, out);
+	if (i < 0) {
+		forget_moved(n);
+		begin_fresh(n, op_dev);
+		return finish(n, 0, limit_ns, out);
+	}
 	if (n->follows_memory)
 		count_bytes(n, op_dev);
 	restore(n, &n->snap[i], op_dev);
@@ -884,7 +805,7 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 	assert(n->has_base);
 	find_moved(n, op_dev);
 	if (can_run(n, op_dev))
-		known = run_from(n, last_before(n, first_difference(n)), op_dev, limit_ns, &r);
+		known = run_moved(n, op_dev, limit_ns, &r);
 	check_equal(n, op_dev, known, limit_ns, &r);
 	if (known)
 		*out = r;
@@ -918,47 +839,30 @@ static void end_log(berth_incremental *n)
 	n->sim->ends = NULL;
 }
 
-/* Peaks of the base from here on are those since the snapshot that is taken now, or was resumed from; those
- * before are kept. */
+/* The last snapshot of a base whose memory is followed; NULL: none. While the base runs on, the simulator's
+ * peaks are those since then. */
+static snapshot *last_with_memory(const berth_incremental *n)
+{
+	return n->sim->track && n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
+}
+
 static void begin_stretch(berth_incremental *n)
 {
-	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
-	if (!s->track)
+	if (!last_with_memory(n))
 		return;
-	memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		int32_t q = berth_dev_pool(p, d);
-		s->peak_bytes[d] = s->mem_bytes[d];
-		if (q >= 0)
-			s->pool_peak_bytes[q] += s->mem_bytes[d];
-	}
+	sim_sum_pools(n->p, s->mem_bytes);
+	copy(s->peak_bytes, s->mem_bytes, (size_t)berth_n_resources(n->p), sizeof *s->peak_bytes);
 }
 
-/* The stretch behind the last snapshot has no peaks yet. */
-static void forget_peaks(berth_incremental *n)
-{
-	const snapshot *k = &n->snap[n->n_snaps - 1];
-	memset(k->peak_from, 0, (size_t)n->p->n_devs * sizeof *k->peak_from);
-	memset(k->pool_peak_from, 0, (size_t)n->p->n_pools * sizeof *k->pool_peak_from);
-}
-
-/* Where the last stretch ends: its peaks go to the snapshot that it began at, if any, and to those kept. */
+/* Now the simulator's peaks are those since the beginning. */
 static void end_stretch(berth_incremental *n)
 {
-	const berth_problem *p = n->p;
-	berth_sim *s = n->sim;
-	snapshot *from = n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
-	for (int32_t d = 0; d < p->n_devs && s->track; d++) {
-		if (from)
-			from->peak_from[d] = most_of(from->peak_from[d], s->peak_bytes[d]);
-		n->kept_peak[d] = s->peak_bytes[d] = most_of(n->kept_peak[d], s->peak_bytes[d]);
-	}
-	for (int32_t q = 0; q < p->n_pools && s->track; q++) {
-		if (from)
-			from->pool_peak_from[q] = most_of(from->pool_peak_from[q], s->pool_peak_bytes[q]);
-		n->kept_pool_peak[q] = s->pool_peak_bytes[q] =
-			most_of(n->kept_pool_peak[q], s->pool_peak_bytes[q]);
+	const snapshot *from = last_with_memory(n);
+	int64_t *peak = n->sim->peak_bytes;
+	for (int32_t i = 0; from && i < berth_n_resources(n->p); i++) {
+		from->peak_from[i] = most_of(from->peak_from[i], peak[i]);
+		peak[i] = most_of(from->peak_bytes[i], from->peak_from[i]);
 	}
 }
 
@@ -970,47 +874,35 @@ static void record(berth_incremental *n)
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
 	start_log(n);
-	copy(n->kept_peak, s->peak_bytes, (size_t)p->n_devs, sizeof *n->kept_peak);
-	copy(n->kept_pool_peak, s->pool_peak_bytes, (size_t)p->n_pools, sizeof *n->kept_pool_peak);
-	if (n->n_snaps) {
-		forget_peaks(n);
-		begin_stretch(n);
-	}
+	begin_stretch(n);
 	for (; s->n_heap; n->rounds++) {
 		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
-			snapshot *k = &n->snap[n->n_snaps];
 			end_stretch(n);
-			if (take(n, k)) {
-				n->store_used += stored_bytes(k);
-				n->n_snaps++;
-				forget_peaks(n);
-			}
+			n->n_snaps += take(n, &n->snap[n->n_snaps]);
 			begin_stretch(n);
 			due = s->n_ended + step;
 		}
 		sim_advance(s, true);
 	}
 	end_stretch(n);
+	take(n, &n->snap[n->n_snaps]); /* no list has anything now: the store has room */
 	end_log(n);
 }
 
 /* Keep the snapshots up to i, which hold for the new base too, and go on from there. */
 static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
 {
-	const berth_problem *p = n->p;
+	snapshot *last = &n->snap[i];
 	n->n_snaps = i + 1;
-	n->store_used = n->snap[i].store + stored_bytes(&n->snap[i]);
-	restore(n, &n->snap[i], op_dev);
-	for (int32_t k = 0; k <= i && n->follows_memory; k++)
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			n->snap[k].mem_bytes[d] += n->more_bytes[d];
-			n->snap[k].peak_bytes[d] += n->more_bytes[d];
-			n->snap[k].peak_from[d] += n->more_bytes[d];
-		}
-	for (int32_t k = 0; k <= i && n->follows_memory; k++)
-		for (int32_t q = 0; q < p->n_pools; q++) {
-			n->snap[k].pool_peak_bytes[q] += more_in_pool(n, q);
-			n->snap[k].pool_peak_from[q] += more_in_pool(n, q);
+	n->store_used = (size_t)((unsigned char *)(last->ready + last->n_ready) - n->store);
+	/* those of runs since then are over */
+	memset(n->sim->moves, 0, (size_t)last->n_moves * sizeof *n->sim->moves);
+	restore(n, last, op_dev);
+	for (snapshot *k = n->snap; k <= last && n->follows_memory; k++)
+		for (int32_t r = 0; r < berth_n_resources(n->p); r++) {
+			k->mem_bytes[r] += n->more_bytes[r];
+			k->peak_bytes[r] += n->more_bytes[r];
+			k->peak_from[r] = k == last ? 0 : k->peak_from[r] + n->more_bytes[r];
 		}
 	for (int32_t k = 0; k < n->n_moved; k++) {
 		int32_t op = n->moved[k];
@@ -1038,16 +930,14 @@ static bool start_base(berth_incremental *n, const int32_t *op_dev)
 	keep_keys(n);
 	count_ever(n);
 	n->follows_memory = !sure_to_fit(n);
-	n->sim->sure_to_fit = !n->follows_memory;
-	bool runs = sim_begin(n->sim, n->base_dev, NULL);
-	n->sim->sure_to_fit = false;
+	bool runs = begin_fresh(n, n->base_dev);
 	memset(n->base_ops, 0, (size_t)n->p->n_devs * sizeof *n->base_ops);
 	for (int32_t op = 0; op < n->p->n_ops; op++)
 		n->base_ops[n->base_dev[op]]++;
 	return runs;
 }
 
-/* Ends, tails and sums of the base whose run has ended. */
+/* Times and tails of the base whose run has ended. */
 static void keep_base(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
@@ -1055,8 +945,6 @@ static void keep_base(berth_incremental *n)
 	copy(n->base_start_ns, s->start_ns, (size_t)p->n_ops, sizeof *s->start_ns);
 	copy(n->base_end_ns, s->end_ns, (size_t)p->n_ops, sizeof *s->end_ns);
 	copy(n->base_time_ns, s->dev_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
-	copy(n->base_sums, s->sums, s->n_sums, sizeof *s->sums);
-	n->base_latency_ns = s->now;
 	for (int32_t k = p->n_ops - 1; k >= 0; k--)
 		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);
 	n->has_base = true;
@@ -1076,7 +964,7 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	if (n->has_base && n->base_keyed == (n->op_key != NULL)) {
 		find_moved(n, op_dev);
 		i = can_run(n, op_dev) && (n->follows_memory || sure_to_fit(n))
-		            ? last_before(n, first_difference(n))
+		            ? last_before(n, next_difference(n, -1))
 		            : -1;
 	}
 	n->has_base = false;

@@ -32,14 +32,13 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	BERTH_TRY_NEW(mem, edges, err, s->moves, s->pending, s->in_move);
 	BERTH_TRY_NEW(mem, ops + edges, err, s->heap);
 	BERTH_TRY_NEW(mem, g->n_tensors, err, s->tensor_holds);
-	BERTH_TRY_NEW(mem, devs, err, s->dev, s->dest_move, s->dirty_dev, s->dev_time_ns, s->mem_bytes,
-	              s->peak_bytes, s->told_bytes);
+	BERTH_TRY_NEW(mem, devs, err, s->dev, s->dest_move, s->dirty_dev, s->dev_time_ns, s->told_bytes);
+	BERTH_TRY_NEW(mem, berth_n_resources(s->p), err, s->mem_bytes, s->peak_bytes);
 	BERTH_TRY_NEW(mem, chans, err, s->chan, s->dirty_chan);
 	if (s->places) {
 		BERTH_TRY_NEW(mem, berth_sim_max_hops(s->p), err, s->hop_place);
 		BERTH_TRY_NEW(mem, g->n_tensors, err, s->tensor_place);
 	}
-	BERTH_TRY_NEW(mem, s->p->n_pools, err, s->pool_peak_bytes);
 	s->n_sums = chans + (size_t)s->p->s->n_links + (size_t)s->p->n_pools + devs;
 	BERTH_TRY_NEW(mem, s->n_sums, err, s->sums);
 	s->chan_ns = s->sums;
@@ -365,10 +364,19 @@ static void end_hop(berth_sim *s, int32_t id)
 
 /* ---- starts ---- */
 
-static void note_peak(berth_sim *s, int32_t d)
+/* Of device or pool i. */
+static void note_peak(berth_sim *s, int32_t i)
 {
-	if (s->mem_bytes[d] > s->peak_bytes[d])
-		s->peak_bytes[d] = s->mem_bytes[d];
+	if (s->mem_bytes[i] > s->peak_bytes[i])
+		s->peak_bytes[i] = s->mem_bytes[i];
+}
+
+/* All starts of the round are made. */
+static void note_pool_peaks(berth_sim *s)
+{
+	sim_sum_pools(s->p, s->mem_bytes);
+	for (int32_t i = s->p->n_devs; i < berth_n_resources(s->p); i++)
+		note_peak(s, i);
 }
 
 static void tell_memory(berth_sim *s)
@@ -457,6 +465,8 @@ static void start_phase(berth_sim *s)
 		if (s->track)
 			note_peak(s, s->dirty_dev[i]);
 	}
+	if (s->share && s->track && s->n_dirty_dev)
+		note_pool_peaks(s);
 	if (s->share)
 		sim_settle_pools(s);
 	s->n_dirty_dev = 0;
@@ -483,9 +493,8 @@ static void rest_memory(berth_sim *s)
 		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
 			s->dest_move[s->op_dev[g->param_op[k]]] = -1;
 	}
-	memcpy(s->peak_bytes, s->mem_bytes, (size_t)s->p->n_devs * sizeof *s->peak_bytes);
-	for (int32_t d = 0; d < s->p->n_devs && s->share; d++)
-		sim_note_pool_peak(s, d);
+	sim_sum_pools(s->p, s->mem_bytes);
+	memcpy(s->peak_bytes, s->mem_bytes, (size_t)berth_n_resources(s->p) * sizeof *s->peak_bytes);
 }
 
 /* Places of the operators in their device's sequence, numbered device after device. seq [n_ops]: operators in
@@ -535,6 +544,17 @@ static void channel_sequences(berth_sim *s, const int32_t *seq)
 		s->chan[c].n_started = 0;
 }
 
+void sim_cut_ready_store(berth_sim *s)
+{
+	uint64_t *store = s->ready_store;
+	for (int32_t d = 0; d < s->p->n_devs; d++) {
+		s->dev[d].ready = store;
+		s->dev[d].first = (int32_t)(store - s->ready_store);
+		store += s->dev[d].n_ready;
+		s->dev[d].n_ready = 0;
+	}
+}
+
 /* Clear the state of the last run; false if an operator cannot run where it sits. */
 static bool reset(berth_sim *s, const int32_t *op_dev)
 {
@@ -554,13 +574,11 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);
 	memset(s->dev, 0, devs * sizeof *s->dev);
 	memset(s->dev_time_ns, 0, devs * sizeof *s->dev_time_ns);
-	memset(s->mem_bytes, 0, devs * sizeof *s->mem_bytes);
+	memset(s->mem_bytes, 0, (size_t)berth_n_resources(p) * sizeof *s->mem_bytes);
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		s->chan[c] = (channel){.head = -1, .tail = -1};
-	if (s->share) {
+	if (s->share)
 		pool_share_set(s->share, NULL, 0);
-		memset(s->pool_peak_bytes, 0, (size_t)p->n_pools * sizeof *s->pool_peak_bytes);
-	}
 	bool runs = true;
 	for (size_t op = 0; op < ops; op++) {
 		int64_t time = berth_op_time(p, (int32_t)op, op_dev[op]);
@@ -568,13 +586,7 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 		s->dev_time_ns[op_dev[op]] += time;
 		s->dev[op_dev[op]].n_ready++;
 	}
-	uint64_t *store = s->ready_store;
-	for (size_t d = 0; d < devs; d++) {
-		s->dev[d].ready = store;
-		s->dev[d].first = (int32_t)(store - s->ready_store);
-		store += s->dev[d].n_ready;
-		s->dev[d].n_ready = 0;
-	}
+	sim_cut_ready_store(s);
 	return runs;
 }
 
@@ -629,20 +641,16 @@ static double excess_over(int64_t peak, int64_t cap)
 static double memory_excess(const berth_sim *s)
 {
 	double sum = 0;
-	for (int32_t d = 0; s->track && d < s->p->n_devs; d++)
-		sum += excess_over(s->peak_bytes[d], s->p->dev_limit_bytes[d]);
-	for (int32_t i = 0; s->track && i < s->p->n_pools; i++)
-		sum += excess_over(s->pool_peak_bytes[i], s->p->s->pool_bytes[i]);
+	for (int32_t i = 0; s->track && i < berth_n_resources(s->p); i++)
+		sum += excess_over(s->peak_bytes[i], berth_limit_bytes(s->p, i));
 	return sum;
 }
 
 static int64_t largest_peak(const berth_sim *s)
 {
 	int64_t most = 0;
-	for (int32_t d = 0; s->track && d < s->p->n_devs; d++)
-		most = s->peak_bytes[d] > most ? s->peak_bytes[d] : most;
-	for (int32_t i = 0; s->track && i < s->p->n_pools; i++)
-		most = s->pool_peak_bytes[i] > most ? s->pool_peak_bytes[i] : most;
+	for (int32_t i = 0; s->track && i < berth_n_resources(s->p); i++)
+		most = s->peak_bytes[i] > most ? s->peak_bytes[i] : most;
 	return most;
 }
 
@@ -656,13 +664,9 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	if (s->holds)
 		tell_memory(s);
 	s->now = r.latency_ns;
-	out->runs = true;
-	out->latency_ns = r.latency_ns;
+	sim_conclude(s, out);
 	out->load_s = r.load_s;
 	out->energy_j = NAN;
-	out->peak_bytes = largest_peak(s);
-	out->excess = memory_excess(s);
-	out->fits = !(out->excess > 0);
 }
 
 void sim_choose_rule(berth_sim *s, bool order_given)
@@ -749,7 +753,7 @@ const int64_t *berth_sim_peak_bytes(const berth_sim *s)
 }
 const int64_t *berth_sim_pool_peak_bytes(const berth_sim *s)
 {
-	return s->pool_peak_bytes;
+	return s->peak_bytes + s->p->n_devs;
 }
 const int64_t *berth_sim_pool_ns(const berth_sim *s)
 {

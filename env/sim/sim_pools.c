@@ -186,16 +186,13 @@ bool sim_start_hop_in_pools(berth_sim *s, int32_t id, int64_t time_ns)
 	return true;
 }
 
-void sim_note_pool_peak(berth_sim *s, int32_t d)
+void sim_sum_pools(const berth_problem *p, int64_t *bytes)
 {
-	int32_t pool = s->p->s->dev_pool[d];
-	int64_t bytes = 0;
-	if (pool < 0)
-		return;
-	for (int32_t k = 0; k < s->p->n_devs; k++)
-		bytes += s->p->s->dev_pool[k] == pool ? s->mem_bytes[k] : 0;
-	if (bytes > s->pool_peak_bytes[pool])
-		s->pool_peak_bytes[pool] = bytes;
+	for (int32_t q = 0; q < p->n_pools; q++)
+		bytes[p->n_devs + q] = 0;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		if (berth_dev_pool(p, d) >= 0)
+			bytes[p->n_devs + berth_dev_pool(p, d)] += bytes[d];
 }
 
 /* What ends next goes into the heap: nothing changes before. */
@@ -214,8 +211,6 @@ static void take_due(berth_sim *s)
 
 void sim_settle_pools(berth_sim *s)
 {
-	for (int32_t i = 0; i < s->n_dirty_dev && s->track; i++)
-		sim_note_pool_peak(s, s->dirty_dev[i]);
 	settle_shares(s->share, s->now);
 	take_due(s);
 }

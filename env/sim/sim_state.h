@@ -105,11 +105,13 @@ struct berth_sim {
 
 	int32_t *start_seq, n_starts; /* [n_ops] */
 	int64_t *start_ns, *end_ns;   /* [n_ops] */
-	int64_t *dev_time_ns, *mem_bytes, *peak_bytes; /* [n_devs] */
+	int64_t *dev_time_ns;         /* [n_devs] */
+	/* [resources] of devices, and of all members of each memory pool; those of pools are summed where
+	 * a peak is noted */
+	int64_t *mem_bytes, *peak_bytes;
 
 	/* memory pools; share is NULL where there are none */
 	pool_share *share;
-	int64_t *pool_peak_bytes; /* [n_pools] of all members */
 
 	/* what has added up so far, one block */
 	int64_t *sums; /* [n_sums] */
@@ -155,8 +157,12 @@ void pool_share_shift(pool_share *q, int64_t by_ns);
 bool sim_start_op_in_pool(berth_sim *s, int32_t op, int32_t d, int64_t time_ns);
 bool sim_start_hop_in_pools(berth_sim *s, int32_t id, int64_t time_ns);
 
-/* Memory of all members of the pool of d, if any, all of whose starts in this round are made. O(n_devs). */
-void sim_note_pool_peak(berth_sim *s, int32_t d);
+/* Memory of the pools, behind that of the devices in bytes [resources]. O(n_devs). */
+void sim_sum_pools(const berth_problem *p, int64_t *bytes);
+
+/* Ready lists in the store, one behind the other. n_ready of each device says how many operators it has; it
+ * is 0 then. */
+void sim_cut_ready_store(berth_sim *s);
 
 /* What the ends and starts of the round are to the pools. What ends next in them goes into the heap, if
  * nothing there ends before it: then the heap has what comes next, and is empty only at the end. */
