@@ -83,21 +83,18 @@ berth_status berth_pbqp_reserve(berth_pbqp *q, size_t n_edges, berth_err *err)
 	pbqp_work *w = &q->w;
 	assert(!w->cap_edge);
 	BERTH_TRY_NEW(w->mem, 2 * n_edges, err, w->half);
-	BERTH_TRY_NEW(w->mem, n_edges, err, w->edge_live, w->edge_own, w->edge_cost);
+	BERTH_TRY_NEW(w->mem, n_edges, err, w->edge);
 	w->cap_edge = n_edges;
 	return BERTH_OK;
 }
 
 static berth_status more_edges(pbqp_work *w, berth_err *err)
 {
-	size_t n = (size_t)w->n_edges, cap = w->cap_edge, cap_half = 2 * cap, cap_cost = cap, cap_live = cap,
-	       cap_own = cap;
+	size_t n = (size_t)w->n_edges, cap = w->cap_edge, cap_half = 2 * cap;
 	if (n < cap)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_GROW(w->mem, w->half, 2 * n, &cap_half, err));
-	BERTH_TRY(BERTH_GROW(w->mem, w->edge_live, n, &cap_live, err));
-	BERTH_TRY(BERTH_GROW(w->mem, w->edge_own, n, &cap_own, err));
-	BERTH_TRY(BERTH_GROW(w->mem, w->edge_cost, n, &cap_cost, err));
+	BERTH_TRY(BERTH_GROW(w->mem, w->edge, n, &cap, err));
 	w->cap_edge = cap_half / 2;
 	return BERTH_OK;
 }
@@ -124,7 +121,7 @@ berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t 
 	pbqp_view view = pbqp_view_of(w, h);
 	for (int32_t i = 0; i < w->n_alts[u]; i++)
 		for (int32_t j = 0; j < w->n_alts[v]; j++) {
-			int64_t *at = view.c + (ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col;
+			int64_t *at = pbqp_at(view, i, j);
 			*at = pbqp_add(*at, cost[(ptrdiff_t)i * w->n_alts[v] + j]);
 		}
 	return BERTH_OK;
@@ -154,7 +151,7 @@ static berth_status check_costs(const pbqp_work *w, berth_err *err)
 	for (int32_t v = 0; v < w->n_nodes; v++)
 		add_largest(w->cost + w->cost_off[v], (size_t)w->n_alts[v], &sum);
 	for (int32_t e = 0; e < w->n_edges; e++)
-		add_largest(w->edge_cost[e],
+		add_largest(w->edge[e].cost,
 		            (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to],
 		            &sum);
 	if (sum >= BERTH_PBQP_INF)

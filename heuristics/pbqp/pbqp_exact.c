@@ -18,7 +18,7 @@ static void push(pbqp_work *w, int32_t v, int32_t h, int32_t shares)
 		int64_t part = cost[i] / shares;
 		cost[i] -= part;
 		for (int32_t j = 0; j < m; j++) {
-			int64_t *at = view.c + (ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col;
+			int64_t *at = pbqp_at(view, i, j);
 			*at = pbqp_add(*at, part);
 		}
 	}
@@ -146,13 +146,14 @@ static pbqp_work part_view(const pbqp_work *w, const int32_t *part, int32_t whic
 	return view;
 }
 
-/* Solve one part for a cost below the given one and write its choices to x. */
-static berth_status solve_part(search *s, const pbqp_work *view, int64_t below, int32_t *x, int64_t *cost,
-                               berth_err *err)
+/* The best answer below the given cost of what is alive in w and, where keep is not NULL, marked there: its
+ * choices then stand in x. */
+static berth_status explore_extract(search *s, const pbqp_work *w, const bool *keep, int64_t below,
+                                    int32_t *x, int64_t *cost, berth_err *err)
 {
 	pbqp_work sub;
 	int32_t *x_sub;
-	BERTH_TRY(pbqp_work_extract(view, NULL, s->mem, &sub, err));
+	BERTH_TRY(pbqp_work_extract(w, keep, s->mem, &sub, err));
 	BERTH_TRY_NEW(s->mem, sub.n_nodes, err, x_sub);
 	BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
 	if (*cost < below)
@@ -171,7 +172,7 @@ static berth_status explore_parts(search *s, const pbqp_work *w, const int32_t *
 		BERTH_SCRATCH(s->mem);
 		pbqp_work view = part_view(w, part, which, alive);
 		int64_t least = pbqp_lower_bound(&view), rest = below - (sum - least), got;
-		BERTH_TRY(solve_part(s, &view, rest, x, &got, err));
+		BERTH_TRY(explore_extract(s, &view, NULL, rest, x, &got, err));
 		if (got >= rest)
 			return BERTH_OK;
 		sum += got - least;
@@ -211,19 +212,10 @@ static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v
                                         int32_t *x, int64_t *cost, berth_err *err)
 {
 	BERTH_SCRATCH(s->mem);
-	pbqp_work sub;
 	bool *keep;
-	int32_t *x_sub;
 	*cost = below;
 	BERTH_TRY_NEW(s->mem, w->cost_off[w->n_nodes], err, keep);
-	if (mark_kept(w, v, i, below, keep)) {
-		BERTH_TRY(pbqp_work_extract(w, keep, s->mem, &sub, err));
-		BERTH_TRY_NEW(s->mem, sub.n_nodes, err, x_sub);
-		BERTH_TRY(explore(s, &sub, below, x_sub, cost, err));
-		if (*cost < below)
-			pbqp_work_lift(&sub, x_sub, x);
-	}
-	return BERTH_OK;
+	return mark_kept(w, v, i, below, keep) ? explore_extract(s, w, keep, below, x, cost, err) : BERTH_OK;
 }
 
 static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t *x, int64_t *cost,
@@ -286,16 +278,8 @@ berth_status pbqp_branch_and_bound(const pbqp_work *w, int64_t node_limit, int32
 	            .bytes_before = berth_arena_size(w->mem),
 	            .complete = true};
 	BERTH_SCRATCH(w->mem);
-	pbqp_work sub;
-	int32_t *x_sub;
-	int64_t got;
-	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
-	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, x_sub);
-	BERTH_TRY(explore(&s, &sub, *cost, x_sub, &got, err));
-	if (got < *cost) {
-		*cost = got;
-		pbqp_work_lift(&sub, x_sub, x);
-	}
+	int64_t below = *cost;
+	BERTH_TRY(explore_extract(&s, w, NULL, below, x, cost, err));
 	*nodes = s.nodes;
 	*complete = s.complete;
 	return BERTH_OK;

@@ -41,21 +41,33 @@ static void offer(const pbqp_work *w, const int32_t *candidate, int32_t *x, int6
 	BERTH_COPY(x, candidate, w->n_nodes);
 }
 
-/* Solve a part of w by rn and offer the answer. Memory from sub->mem. */
-static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, const int32_t *sequence,
-                               int32_t *x, int64_t *cost, berth_err *err)
+/* Reduce an extract wholly by rn, in the order of sequence [sub->n_nodes] if not NULL, and write the choices
+ * to x; KEEP keeps those of x. counts may be NULL. Memory from sub->mem. */
+static berth_status answer(pbqp_work *sub, pbqp_rn rn, const int32_t *sequence, int32_t *x,
+                           pbqp_counts *counts, berth_err *err)
 {
 	pbqp_reducer r;
-	int32_t *x_sub, *candidate;
+	int32_t *x_sub;
 	BERTH_TRY_NEW(sub->mem, sub->n_nodes, err, x_sub);
-	BERTH_TRY_NEW(sub->mem, w->n_nodes, err, candidate);
 	BERTH_TRY(pbqp_reducer_new(sub, rn != PBQP_RN_KEEP, &r, err));
 	r.sequence = sequence;
 	restrict_choice(sub, x, x_sub);
 	BERTH_TRY(pbqp_reduce_all(&r, rn, x_sub, err));
 	pbqp_propagate(&r, x_sub);
+	pbqp_work_lift(sub, x_sub, x);
+	if (counts)
+		*counts = r.n_taken;
+	return BERTH_OK;
+}
+
+/* Solve a part of w by rn and offer the answer. Memory from sub->mem. */
+static berth_status solve_part(const pbqp_work *w, pbqp_work *sub, pbqp_rn rn, const int32_t *sequence,
+                               int32_t *x, int64_t *cost, berth_err *err)
+{
+	int32_t *candidate;
+	BERTH_TRY_NEW(sub->mem, w->n_nodes, err, candidate);
 	BERTH_COPY(candidate, x, w->n_nodes);
-	pbqp_work_lift(sub, x_sub, candidate);
+	BERTH_TRY(answer(sub, rn, sequence, candidate, NULL, err));
 	offer(w, candidate, x, cost);
 	return BERTH_OK;
 }
@@ -97,19 +109,10 @@ static berth_status fuse(const pbqp_work *w, const int32_t *other, int32_t *x, i
 berth_status pbqp_solve_rn(const pbqp_work *w, pbqp_rn rn, int32_t *x, pbqp_counts *counts, berth_err *err)
 {
 	pbqp_work sub;
-	pbqp_reducer r;
 	BERTH_SCRATCH(w->mem);
-	int32_t *x_sub;
 	BERTH_CLEAR(x, w->n_nodes);
 	BERTH_TRY(pbqp_work_extract(w, NULL, w->mem, &sub, err));
-	BERTH_TRY_NEW(w->mem, sub.n_nodes, err, x_sub);
-	BERTH_TRY(pbqp_reducer_new(&sub, true, &r, err));
-	BERTH_TRY(pbqp_reduce_all(&r, rn, NULL, err));
-	pbqp_propagate(&r, x_sub);
-	pbqp_work_lift(&sub, x_sub, x);
-	if (counts)
-		*counts = r.n_taken;
-	return BERTH_OK;
+	return answer(&sub, rn, NULL, x, counts, err);
 }
 
 berth_status pbqp_solve_both(const pbqp_work *w, int32_t *x, int64_t *cost, pbqp_counts *counts,

@@ -85,7 +85,7 @@ static void min_row(pbqp_view view, const int64_t *cost, int32_t n, int32_t m, i
 		to[j] = BERTH_PBQP_INF;
 	for (int32_t i = 0; i < n; i++)
 		for (int32_t j = 0; j < m; j++) {
-			int64_t sum = cost[i] + view.c[(ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col];
+			int64_t sum = cost[i] + *pbqp_at(view, i, j);
 			to[j] = sum < to[j] ? sum : to[j];
 		}
 }
@@ -121,8 +121,8 @@ static void reduce_1(pbqp_reducer *r, int32_t v)
 static const int64_t *oriented(const pbqp_work *w, int32_t h, int64_t *restrict buf)
 {
 	if (!(h & 1))
-		return w->edge_cost[h >> 1];
-	const int64_t *restrict c = w->edge_cost[h >> 1];
+		return w->edge[h >> 1].cost;
+	const int64_t *restrict c = w->edge[h >> 1].cost;
 	int32_t n = w->n_alts[w->half[h ^ 1].to], m = w->n_alts[w->half[h].to];
 	for (int32_t j = 0; j < m; j++)
 		for (int32_t i = 0; i < n; i++)
@@ -153,7 +153,7 @@ static void add_matrix(pbqp_work *w, int32_t h, const int64_t *delta)
 	int32_t n = w->n_alts[w->half[h ^ 1].to], m = w->n_alts[w->half[h].to];
 	for (int32_t i = 0; i < n; i++)
 		for (int32_t j = 0; j < m; j++) {
-			int64_t *at = view.c + (ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col;
+			int64_t *at = pbqp_at(view, i, j);
 			*at = pbqp_add(*at, delta[(ptrdiff_t)i * m + j]);
 		}
 }
@@ -195,7 +195,7 @@ static bool is_zero(const pbqp_work *w, int32_t e)
 	int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to, m = w->n_alts[v];
 	const int64_t *cost_u = w->cost + w->cost_off[u], *cost_v = w->cost + w->cost_off[v];
 	for (int32_t i = 0; i < w->n_alts[u]; i++) {
-		const int64_t *row = w->edge_cost[e] + (ptrdiff_t)i * m;
+		const int64_t *row = w->edge[e].cost + (ptrdiff_t)i * m;
 		if (cost_u[i] < BERTH_PBQP_INF)
 			for (int32_t j = 0; j < m; j++)
 				if (row[j] && cost_v[j] < BERTH_PBQP_INF)
@@ -217,7 +217,7 @@ static berth_status normalise_edge(pbqp_reducer *r, int32_t e, berth_err *err)
 	pbqp_work *w = r->w;
 	bool forbidden;
 	r->edge_queued[e] = false;
-	if (!w->edge_live[e])
+	if (!w->edge[e].live)
 		return BERTH_OK;
 	BERTH_TRY(pbqp_work_pull(w, 2 * e, &forbidden, err));
 	if (forbidden)
@@ -323,8 +323,7 @@ void pbqp_look_ahead(const pbqp_work *w, int32_t v, int64_t *look)
 		for (int32_t i = 0; i < n; i++) {
 			int64_t least = BERTH_PBQP_INF;
 			for (int32_t j = 0; j < w->n_alts[u]; j++) {
-				int64_t sum =
-					cost[j] + view.c[(ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col];
+				int64_t sum = cost[j] + *pbqp_at(view, i, j);
 				least = sum < least ? sum : least;
 			}
 			look[i] = pbqp_add(look[i], least);
@@ -343,7 +342,7 @@ static void fix_node(pbqp_reducer *r, int32_t v, int32_t i)
 		pbqp_view view = pbqp_view_of(w, h);
 		int32_t u = w->half[h].to;
 		for (int32_t j = 0; j < w->n_alts[u]; j++)
-			r->scratch[j] = view.c[(ptrdiff_t)i * view.row + (ptrdiff_t)j * view.col];
+			r->scratch[j] = *pbqp_at(view, i, j);
 		forget(r, h);
 		raise_node(r, u, r->scratch);
 	}

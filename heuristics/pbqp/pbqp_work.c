@@ -39,8 +39,7 @@ int32_t pbqp_work_link(pbqp_work *w, int32_t u, int32_t v, int64_t *cost)
 {
 	int32_t e = w->n_edges++;
 	assert((size_t)w->n_edges <= w->cap_edge);
-	w->edge_cost[e] = cost;
-	w->edge_live[e] = w->edge_own[e] = true;
+	w->edge[e] = (pbqp_edge){cost, true, true};
 	list_half(w, u, 2 * e, v);
 	list_half(w, v, 2 * e + 1, u);
 	return 2 * e;
@@ -57,7 +56,7 @@ void pbqp_work_unlink(pbqp_work *w, int32_t h)
 	if (it.next >= 0)
 		w->half[it.next].prev = it.prev;
 	w->degree[from]--;
-	w->edge_live[h >> 1] = false;
+	w->edge[h >> 1].live = false;
 }
 
 int64_t pbqp_work_cost(const pbqp_work *w, const int32_t *x)
@@ -67,9 +66,9 @@ int64_t pbqp_work_cost(const pbqp_work *w, const int32_t *x)
 		sum = pbqp_add(sum, w->cost[w->cost_off[v] + x[v]]);
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;
-		if (w->edge_live[e])
+		if (w->edge[e].live)
 			sum = pbqp_add(sum,
-			               w->edge_cost[e][(size_t)x[u] * (size_t)w->n_alts[v] + (size_t)x[v]]);
+			               w->edge[e].cost[(size_t)x[u] * (size_t)w->n_alts[v] + (size_t)x[v]]);
 	}
 	return sum;
 }
@@ -161,11 +160,11 @@ berth_status pbqp_work_own(pbqp_work *w, int32_t e, berth_err *err)
 {
 	size_t n = (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to];
 	int64_t *matrix;
-	if (w->edge_own[e])
+	if (w->edge[e].own)
 		return BERTH_OK;
 	BERTH_TRY_NEW(w->mem, n, err, matrix);
-	w->edge_cost[e] = BERTH_COPY(matrix, w->edge_cost[e], n);
-	w->edge_own[e] = true;
+	w->edge[e].cost = BERTH_COPY(matrix, w->edge[e].cost, n);
+	w->edge[e].own = true;
 	return BERTH_OK;
 }
 
@@ -175,7 +174,7 @@ berth_status pbqp_work_pull(pbqp_work *w, int32_t h, bool *forbidden, berth_err 
 	int64_t *own = w->cost + w->cost_off[v];
 	const int64_t *other = w->cost + w->cost_off[u];
 	*forbidden = false;
-	if (!w->edge_own[h >> 1]) {
+	if (!w->edge[h >> 1].own) {
 		if (all_rows_stay(w, h, own, other))
 			return BERTH_OK;
 		BERTH_TRY(pbqp_work_own(w, h >> 1, err));
@@ -248,8 +247,7 @@ static berth_status alloc_edges(pbqp_work *w, size_t n_edges, berth_err *err)
 {
 	w->cap_edge = n_edges + (size_t)w->n_nodes; /* RII makes at most one of each node */
 	BERTH_TRY_NEW(w->mem, 2 * w->cap_edge, err, w->half);
-	BERTH_TRY_NEW(w->mem, w->cap_edge, err, w->edge_cost, w->edge_own);
-	return BERTH_NEW(w->mem, w->edge_live, w->cap_edge, err);
+	return BERTH_NEW(w->mem, w->edge, w->cap_edge, err);
 }
 
 static void copy_nodes(const extraction *x, pbqp_work *out)
@@ -285,9 +283,7 @@ static void fold_edge(const extraction *x, pbqp_work *out, int32_t h, int32_t on
 {
 	pbqp_view view = pbqp_view_of(x->outer, h);
 	BERTH_EACH (at, out->cost_off, s)
-		out->cost[at] = pbqp_add(
-			out->cost[at],
-			view.c[(ptrdiff_t)only * view.row + (ptrdiff_t)out->outer_alt[at] * view.col]);
+		out->cost[at] = pbqp_add(out->cost[at], *pbqp_at(view, only, out->outer_alt[at]));
 }
 
 /* Do both ends of edge e of the outer problem, s and t here, keep all their alternatives? */
@@ -302,7 +298,7 @@ static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t e, in
                         int64_t *to)
 {
 	const int32_t *alt_s = out->outer_alt + out->cost_off[s], *alt_t = out->outer_alt + out->cost_off[t];
-	const int64_t *from = x->outer->edge_cost[e];
+	const int64_t *from = x->outer->edge[e].cost;
 	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t],
 	       width = (size_t)x->outer->n_alts[x->outer->half[2 * e].to];
 	for (size_t i = 0; i < n; i++)
@@ -314,8 +310,8 @@ static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t e, in
 static void keep_edge(const extraction *x, pbqp_work *out, int32_t e, int32_t s, int32_t t, int64_t **pool)
 {
 	if (keeps_all(x, out, e, s, t)) {
-		int32_t h = pbqp_work_link(out, s, t, x->outer->edge_cost[e]);
-		out->edge_own[h >> 1] = false;
+		int32_t h = pbqp_work_link(out, s, t, x->outer->edge[e].cost);
+		out->edge[h >> 1].own = false;
 		return;
 	}
 	copy_matrix(x, out, e, s, t, *pool);
@@ -330,7 +326,7 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 	size_t n_edges = 0, n_entries = 0;
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t s = x->inner[w->half[2 * e + 1].to], t = x->inner[w->half[2 * e].to];
-		if (s >= 0 && t >= 0 && w->edge_live[e]) {
+		if (s >= 0 && t >= 0 && w->edge[e].live) {
 			n_edges++;
 			if (!keeps_all(x, out, e, s, t))
 				n_entries += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
@@ -343,7 +339,7 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;
 		int32_t s = x->inner[u], t = x->inner[v], at_u = out->outer_fixed[u],
 			at_v = out->outer_fixed[v];
-		if (!w->edge_live[e] || !w->alive[u] || !w->alive[v])
+		if (!w->edge[e].live || !w->alive[u] || !w->alive[v])
 			continue;
 		if (s >= 0 && t >= 0) {
 			keep_edge(x, out, e, s, t, &pool);
@@ -354,44 +350,9 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		} else {
 			out->base =
 				pbqp_add(out->base,
-			                 w->edge_cost[e][(size_t)at_u * (size_t)w->n_alts[v] + (size_t)at_v]);
+			                 w->edge[e].cost[(size_t)at_u * (size_t)w->n_alts[v] + (size_t)at_v]);
 		}
 	}
-	return BERTH_OK;
-}
-
-/* Does the extract keep every node, edge and alternative? */
-static bool is_whole(const pbqp_work *w, const bool *keep)
-{
-	for (int32_t v = 0; v < w->n_nodes; v++)
-		if (!w->alive[v] || w->n_alts[v] < 2)
-			return false;
-	for (int32_t e = 0; e < w->n_edges; e++)
-		if (!w->edge_live[e])
-			return false;
-	return !keep && all_allowed(w->cost, w->cost_off[w->n_nodes]);
-}
-
-static berth_status copy_whole(const pbqp_work *w, pbqp_work *out, berth_err *err)
-{
-	size_t n = (size_t)w->n_nodes, n_costs = (size_t)w->cost_off[n], n_edges = (size_t)w->n_edges;
-	out->n_nodes = w->n_nodes;
-	BERTH_TRY(alloc_nodes(out, (int32_t)n_costs, err));
-	BERTH_TRY(alloc_edges(out, n_edges, err));
-	extraction x = {w, NULL, out->outer_node};
-	for (int32_t v = 0; v < w->n_nodes; v++) {
-		out->outer_node[v] = v;
-		out->outer_fixed[v] = -1;
-	}
-	copy_nodes(&x, out);
-	BERTH_COPY(out->first, w->first, n);
-	BERTH_COPY(out->degree, w->degree, n);
-	if (n_edges > 0) {
-		BERTH_COPY(out->half, w->half, 2 * n_edges);
-		BERTH_COPY(out->edge_cost, w->edge_cost, n_edges);
-		BERTH_COPY(out->edge_live, w->edge_live, n_edges);
-	}
-	out->n_edges = w->n_edges;
 	return BERTH_OK;
 }
 
@@ -402,8 +363,6 @@ berth_status pbqp_work_extract(const pbqp_work *w, const bool *keep, berth_arena
 	int32_t n_costs;
 	*out = (pbqp_work){.mem = mem, .base = w->base, .n_outer = w->n_nodes, .max_alts = 1};
 	BERTH_TRY_NEW(mem, w->n_nodes, err, out->outer_fixed);
-	if (is_whole(w, keep))
-		return copy_whole(w, out, err);
 	BERTH_TRY_NEW(mem, w->n_nodes, err, x.inner);
 	if (!number_nodes(&x, out, &n_costs)) {
 		*out = (pbqp_work){.mem = mem, .base = BERTH_PBQP_INF, .max_alts = 1};

@@ -9,6 +9,13 @@ typedef struct pbqp_half {
 	int32_t to, next, prev; /* neighbours in the list of the node that it leaves; -1: none */
 } pbqp_half;
 
+typedef struct pbqp_edge {
+	int64_t *cost; /* [k_first][k_second] */
+	bool live;     /* listed at both ends */
+	/* the matrix may be written to: an extract has those of the outer problem until it changes them */
+	bool own;
+} pbqp_edge;
+
 /* A PBQP under reduction. Taken nodes keep their list, so that a choice can be propagated to them; their
  * neighbours forget them. */
 typedef struct pbqp_work {
@@ -22,11 +29,7 @@ typedef struct pbqp_work {
 	int32_t *first, *degree;
 	bool *alive;           /* [n_nodes] not taken */
 	pbqp_half *half;       /* [2 * n_edges] */
-	int64_t **edge_cost;   /* [n_edges] [k_first][k_second] */
-	bool *edge_live;       /* [n_edges] listed at both ends */
-	/* [n_edges] the matrix may be written to: an extract has those of the outer problem until it changes
-	 * them */
-	bool *edge_own;
+	pbqp_edge *edge;       /* [n_edges] */
 
 	/* where the nodes came from (pbqp_work_extract) */
 	int32_t n_outer;       /* nodes of the outer problem */
@@ -37,7 +40,7 @@ typedef struct pbqp_work {
 	int32_t *outer_fixed;  /* [n_outer] the only alternative kept, or -1 */
 } pbqp_work;
 
-/* Entry (i, j) of a matrix, seen from one end: c[i * row + j * col]. */
+/* A matrix, seen from one end. */
 typedef struct pbqp_view {
 	int64_t *c;
 	int32_t row, col;
@@ -52,7 +55,12 @@ static inline int64_t pbqp_add(int64_t a, int64_t b)
 static inline pbqp_view pbqp_view_of(const pbqp_work *w, int32_t h)
 {
 	int32_t n = w->n_alts[w->half[h ^ 1].to], m = w->n_alts[w->half[h].to];
-	return h & 1 ? (pbqp_view){w->edge_cost[h >> 1], 1, n} : (pbqp_view){w->edge_cost[h >> 1], m, 1};
+	return h & 1 ? (pbqp_view){w->edge[h >> 1].cost, 1, n} : (pbqp_view){w->edge[h >> 1].cost, m, 1};
+}
+
+static inline int64_t *pbqp_at(pbqp_view x, int32_t i, int32_t j)
+{
+	return x.c + (ptrdiff_t)i * x.row + (ptrdiff_t)j * x.col;
 }
 
 /* Index of the least of cost[n], ties to the lowest. */

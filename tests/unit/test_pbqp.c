@@ -377,7 +377,7 @@ static void test_normal_form(void **state)
 			pbqp_view view = pbqp_view_of(&w, 2 * e);
 			int32_t n = w.n_alts[w.half[2 * e + 1].to], m = w.n_alts[w.half[2 * e].to],
 				row_zeros = 0, col_zeros = 0;
-			if (!w.edge_live[e])
+			if (!w.edge[e].live)
 				continue;
 			for (int32_t i = 0; i < n; i++)
 				for (int32_t j = 0, zero = 0; j < m && !zero; j++)
