@@ -1,4 +1,5 @@
-/* A placement problem as a PBQP; see pbqp_place.h. */
+/* A placement problem as a PBQP: which alternatives colocation groups have, which pairs of them cost
+ * something together, and the statement of it all in whole numbers. */
 #include "pbqp_place.h"
 
 #include "array.h"
@@ -119,122 +120,110 @@ berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place
 /* ---- solving ---- */
 
 /* Costs become whole numbers of 2^-40 of the sum of the largest ones. */
-typedef struct pricing {
+typedef struct statement {
+	const pbqp_pricer *x;
 	const pbqp_place *m;
-	const pbqp_prices *prices;
 	berth_pbqp *q;
 	double scale;
 	int64_t *matrix; /* [n_devs * n_devs] */
-} pricing;
+} statement;
 
-static double rival_cost(const pricing *x, int32_t r, int32_t dev)
+/* Pairs of colocation groups that cost something together: the uses, then the rivals. */
+static void pair_at(const statement *s, int32_t k, int32_t *u, int32_t *v)
 {
-	return x->prices->rival_cost[r] / x->m->p->s->dev_slots[dev];
+	const pbqp_place *m = s->m;
+	const pbqp_rival *r = s->x->rival + (k - m->n_uses);
+	*u = k < m->n_uses ? producer_coloc(m->p, m->use_tensor[k]) : r->a;
+	*v = k < m->n_uses ? m->use_to[k] : r->b;
 }
 
-static double largest_move(const pricing *x, int32_t use)
+static double pair_price(const statement *s, int32_t k, int32_t from, int32_t to)
 {
-	const pbqp_place *m = x->m;
-	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use];
+	if (k < s->m->n_uses)
+		return from == to ? 0 : pbqp_move_price(s->x, k, from, to);
+	return from == to ? s->x->rival[k - s->m->n_uses].cost / s->m->p->s->dev_slots[from] : 0;
+}
+
+static double largest_move(const statement *s, int32_t use)
+{
+	const pbqp_place *m = s->m;
+	int32_t u, v;
 	double most = 0;
+	pair_at(s, use, &u, &v);
 	BERTH_EACH (i, m->alt_off, u)
 		BERTH_EACH (j, m->alt_off, v)
-			if (m->alt_dev[i] != m->alt_dev[j])
-				most = fmax(most, x->prices->move(x->prices->ctx, use, m->alt_dev[i],
-				                                  m->alt_dev[j]));
+			most = fmax(most, pair_price(s, use, m->alt_dev[i], m->alt_dev[j]));
 	return most;
 }
 
-static double sum_of_largest(const pricing *x)
+static double sum_of_largest(const statement *s)
 {
-	const pbqp_place *m = x->m;
+	const pbqp_place *m = s->m;
 	double sum = 0;
 	for (int32_t u = 0; u < m->p->n_colocs; u++) {
 		double most = 0;
 		BERTH_EACH (at, m->alt_off, u) {
-			double cost = x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]);
+			double cost = pbqp_coloc_price(s->x, u, m->alt_dev[at]);
 			most = isfinite(cost) && cost > most ? cost : most;
 		}
 		sum += most;
 	}
 	for (int32_t use = 0; use < m->n_uses; use++)
-		sum += largest_move(x, use);
-	for (int32_t r = 0; r < x->prices->n_rivals; r++)
-		sum += x->prices->rival_cost[r];
+		sum += largest_move(s, use);
+	for (int32_t r = 0; r < s->x->n_rivals; r++)
+		sum += s->x->rival[r].cost;
 	return sum;
 }
 
-static int64_t whole(const pricing *x, double cost)
+static int64_t whole(const statement *s, double cost)
 {
-	return isfinite(cost) ? (int64_t)(cost * x->scale + 0.5) : BERTH_PBQP_INF;
+	return isfinite(cost) ? (int64_t)(cost * s->scale + 0.5) : BERTH_PBQP_INF;
 }
 
-static void add_colocs(const pricing *x)
+static berth_status add_pair(const statement *s, int32_t k, berth_err *err)
 {
-	const pbqp_place *m = x->m;
-	for (int32_t u = 0; u < m->p->n_colocs; u++) {
-		int64_t *cost = berth_pbqp_node(x->q, u);
-		BERTH_EACH (at, m->alt_off, u)
-			cost[at - m->alt_off[u]] =
-				whole(x, x->prices->coloc(x->prices->ctx, u, m->alt_dev[at]));
-	}
-}
-
-static berth_status add_use(const pricing *x, int32_t use, berth_err *err)
-{
-	const pbqp_place *m = x->m;
-	int32_t u = producer_coloc(m->p, m->use_tensor[use]), v = m->use_to[use], n = 0;
-	BERTH_EACH (i, m->alt_off, u)
-		BERTH_EACH (j, m->alt_off, v) {
-			int32_t from = m->alt_dev[i], to = m->alt_dev[j];
-			x->matrix[n++] =
-				from == to ? 0 : whole(x, x->prices->move(x->prices->ctx, use, from, to));
-		}
-	return berth_pbqp_edge(x->q, u, v, x->matrix, err);
-}
-
-static berth_status add_rivals(const pricing *x, int32_t r, berth_err *err)
-{
-	const pbqp_place *m = x->m;
-	int32_t u = x->prices->rival_a[r], v = x->prices->rival_b[r], n = 0;
+	const pbqp_place *m = s->m;
+	int32_t u, v, n = 0;
+	pair_at(s, k, &u, &v);
 	BERTH_EACH (i, m->alt_off, u)
 		BERTH_EACH (j, m->alt_off, v)
-			x->matrix[n++] = m->alt_dev[i] == m->alt_dev[j]
-			                         ? whole(x, rival_cost(x, r, m->alt_dev[i]))
-			                         : 0;
-	return berth_pbqp_edge(x->q, u, v, x->matrix, err);
+			s->matrix[n++] = whole(s, pair_price(s, k, m->alt_dev[i], m->alt_dev[j]));
+	return berth_pbqp_edge(s->q, u, v, s->matrix, err);
 }
 
-static berth_status state_problem(pricing *x, berth_arena *tmp, berth_err *err)
+static berth_status state_problem(statement *s, berth_arena *tmp, berth_err *err)
 {
-	const berth_problem *p = x->m->p;
-	int32_t *n_alts;
+	const pbqp_place *m = s->m;
+	const berth_problem *p = m->p;
+	int32_t *n_alts, n_pairs = m->n_uses + s->x->n_rivals;
 	BERTH_TRY_NEW(tmp, p->n_colocs, err, n_alts);
-	BERTH_TRY_NEW(tmp, (size_t)p->n_devs * (size_t)p->n_devs, err, x->matrix);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_devs * (size_t)p->n_devs, err, s->matrix);
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		n_alts[u] = x->m->alt_off[u + 1] - x->m->alt_off[u];
-	BERTH_TRY(berth_pbqp_new(p->n_colocs, n_alts, tmp, &x->q, err));
-	BERTH_TRY(berth_pbqp_reserve(x->q, (size_t)x->m->n_uses + (size_t)x->prices->n_rivals, err));
-	double sum = sum_of_largest(x);
-	x->scale = sum > 0 ? 0x1p40 / sum : 1;
-	add_colocs(x);
-	for (int32_t use = 0; use < x->m->n_uses; use++)
-		BERTH_TRY(add_use(x, use, err));
-	for (int32_t r = 0; r < x->prices->n_rivals; r++)
-		BERTH_TRY(add_rivals(x, r, err));
+		n_alts[u] = m->alt_off[u + 1] - m->alt_off[u];
+	BERTH_TRY(berth_pbqp_new(p->n_colocs, n_alts, tmp, &s->q, err));
+	BERTH_TRY(berth_pbqp_reserve(s->q, (size_t)n_pairs, err));
+	double sum = sum_of_largest(s);
+	s->scale = sum > 0 ? 0x1p40 / sum : 1;
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int64_t *cost = berth_pbqp_node(s->q, u);
+		BERTH_EACH (at, m->alt_off, u)
+			*cost++ = whole(s, pbqp_coloc_price(s->x, u, m->alt_dev[at]));
+	}
+	for (int32_t k = 0; k < n_pairs; k++)
+		BERTH_TRY(add_pair(s, k, err));
 	return BERTH_OK;
 }
 
-berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
-                              berth_arena *tmp, berth_err *err)
+berth_status pbqp_place_solve(const pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
-	pricing x = {.m = m, .prices = prices};
+	const pbqp_place *m = x->m;
+	statement s = {.x = x, .m = m};
 	berth_pbqp_stats stats;
 	int32_t *alt;
-	BERTH_TRY(state_problem(&x, tmp, err));
+	BERTH_TRY(state_problem(&s, tmp, err));
 	BERTH_TRY_NEW(tmp, m->p->n_colocs, err, alt);
-	BERTH_TRY(berth_pbqp_solve(x.q, prices->mode, 0, alt, &stats, tmp, err));
+	BERTH_TRY(berth_pbqp_solve(s.q, x->mode, 0, alt, &stats, tmp, err));
 	if (stats.cost >= BERTH_PBQP_INF)
 		return BERTH_OK;
 	for (int32_t op = 0; op < m->p->n_ops; op++)

@@ -1,6 +1,5 @@
 /* A placement problem as a PBQP. A node is a colocation group, its alternatives are its legal devices, and an
- * edge is what one colocation group reads of another. The prices of times, transfers and rivalry come from
- * outside. Private to the PBQP methods.
+ * edge is what one colocation group reads of another. Private to the PBQP methods.
  *
  * A tensor with several consumers is sent once per device, which no sum over pairs can say. Each consuming
  * colocation group pays for it here: an upper bound, exact where a tensor has one consuming colocation group
@@ -18,18 +17,6 @@ typedef struct pbqp_place {
 	int32_t *use_tensor, *use_to; /* to: the consuming colocation group */
 } pbqp_place;
 
-/* Costs in any one unit, >= 0; INFINITY forbids. */
-typedef struct pbqp_prices {
-	berth_pbqp_mode mode; /* RN_BOTH where the sum stands for something else: improving it gains nothing
-	                         there */
-	double (*coloc)(const void *ctx, int32_t coloc, int32_t dev);
-	double (*move)(const void *ctx, int32_t use, int32_t from, int32_t to); /* from != to */
-	const void *ctx;
-	int32_t n_rivals; /* pairs of colocation groups that hinder each other on one device: */
-	const int32_t *rival_a, *rival_b;
-	const double *rival_cost; /* paid where they share a device with one slot, less with more slots */
-} pbqp_prices;
-
 /* The graph of the model, in mem. Alternatives are the legal devices into whose memory what stays of the
  * colocation group fits; all legal ones where it fits nowhere. Of these the slowest are left out where the
  * matrices would be too large. Fails: BERTH_ENOMEM. */
@@ -37,11 +24,6 @@ berth_status pbqp_place_new(const berth_problem *p, berth_arena *mem, pbqp_place
 
 /* Is dev among the alternatives of the colocation group? */
 bool pbqp_place_has(const pbqp_place *m, int32_t coloc, int32_t dev);
-
-/* Place every colocation group for a small sum of prices, nearly the least one by BERTH_PBQP_BEST. op_dev
- * [n_ops] in and out: unchanged where all is forbidden. tmp is scratch. Fails: BERTH_ENOMEM. */
-berth_status pbqp_place_solve(const pbqp_place *m, const pbqp_prices *prices, int32_t *op_dev,
-                              berth_arena *tmp, berth_err *err);
 
 /* What a colocation group on a device and a transfer between two cost, as seen from a schedule. These prices
  * make a sum over colocation groups and pairs (a PBQP) stand for a run time, a load or an energy. Private to
@@ -66,9 +48,16 @@ typedef struct pbqp_vector {
 	double move;  /* weight of transfer times */
 } pbqp_vector;
 
+/* Two colocation groups that hinder each other on one device. */
+typedef struct pbqp_rival {
+	int32_t a, b;
+	double cost; /* paid where they share a device with one slot, less with more slots */
+} pbqp_rival;
+
 typedef struct pbqp_pricer {
 	const pbqp_place *m;
 	pbqp_vector vector;
+	/* RN_BOTH where the sum stands for something else: improving it gains nothing there */
 	berth_pbqp_mode mode;
 	double ns_weight;    /* of latency, per nanosecond */
 	double joule_weight; /* of energy above idle, per joule */
@@ -90,9 +79,8 @@ typedef struct pbqp_pricer {
 	double *op_share, *use_share;  /* share of its time that an operator, a use pays */
 	double *use_slack_ns, *use_ns; /* [n_uses] of the tightest consumer in the colocation group */
 
-	/* rivals, growing in tmp */
-	int32_t n_rivals, *rival_a, *rival_b;
-	double *rival_cost;
+	int32_t n_rivals;
+	pbqp_rival *rival; /* growing in tmp */
 } pbqp_pricer;
 
 /* A pricer with all weights 0, no pins and no schedule, in mem; load prices and bytes set. Fails:
@@ -111,3 +99,14 @@ berth_status pbqp_pricer_unhindered(pbqp_pricer *x, const int32_t *op_dev, berth
  * BERTH_ENOMEM. */
 berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
                                berth_err *err);
+
+/* ---- between pbqp_price.c and pbqp_place.c ---- */
+
+/* Prices in any one unit, >= 0; INFINITY forbids. Of a colocation group on a device; of a use whose tensor
+ * goes from one device to another. */
+double pbqp_coloc_price(const pbqp_pricer *x, int32_t coloc, int32_t dev);
+double pbqp_move_price(const pbqp_pricer *x, int32_t use, int32_t from, int32_t to);
+
+/* Place every colocation group for a small sum of the present prices. op_dev [n_ops] in and out: unchanged
+ * where all is forbidden. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status pbqp_place_solve(const pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, berth_err *err);

@@ -304,9 +304,8 @@ static double op_price(const pbqp_pricer *x, int32_t op, int32_t dev)
 	return sum;
 }
 
-static double coloc_price(const void *ctx, int32_t coloc, int32_t dev)
+double pbqp_coloc_price(const pbqp_pricer *x, int32_t coloc, int32_t dev)
 {
-	const pbqp_pricer *x = ctx;
 	const berth_problem *p = x->m->p;
 	double sum = x->dev_byte_weight[dev] * (double)x->coloc_bytes[coloc];
 	if (x->coloc_pin[coloc] >= 0 && x->coloc_pin[coloc] != dev)
@@ -316,9 +315,8 @@ static double coloc_price(const void *ctx, int32_t coloc, int32_t dev)
 	return sum;
 }
 
-static double move_price(const void *ctx, int32_t use, int32_t from, int32_t to)
+double pbqp_move_price(const pbqp_pricer *x, int32_t use, int32_t from, int32_t to)
 {
-	const pbqp_pricer *x = ctx;
 	const berth_problem *p = x->m->p;
 	const berth_system *s = p->s;
 	int32_t t = x->m->use_tensor[use];
@@ -336,22 +334,6 @@ static double move_price(const void *ctx, int32_t use, int32_t from, int32_t to)
 }
 
 /* ---- rivals ---- */
-
-typedef struct rival_list {
-	size_t cap_a, cap_b, cap_cost;
-} rival_list;
-
-static berth_status add_rival(pbqp_pricer *x, rival_list *list, int32_t a, int32_t b, double cost,
-                              berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(BERTH_GROW(tmp, x->rival_a, x->n_rivals, &list->cap_a, err));
-	BERTH_TRY(BERTH_GROW(tmp, x->rival_b, x->n_rivals, &list->cap_b, err));
-	BERTH_TRY(BERTH_GROW(tmp, x->rival_cost, x->n_rivals, &list->cap_cost, err));
-	x->rival_a[x->n_rivals] = x->m->p->op_coloc[a];
-	x->rival_b[x->n_rivals] = x->m->p->op_coloc[b];
-	x->rival_cost[x->n_rivals++] = cost;
-	return BERTH_OK;
-}
 
 /* Overlap of two operators of the schedule that the slack of neither absorbs; b starts last. */
 static double hindrance(const pbqp_pricer *x, int32_t a, int32_t b)
@@ -376,7 +358,7 @@ static int32_t most_rivals(const berth_problem *p)
 
 /* At most `most` rivals of b among the operators from *last back along before[], latest start first. What can
  * hinder nothing any more is taken out on the way, so that each operator is passed over once. */
-static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, int32_t most, int32_t *last,
+static berth_status add_rivals_of(pbqp_pricer *x, size_t *cap, int32_t b, int32_t most, int32_t *last,
                                   int32_t *before, berth_arena *tmp, berth_err *err)
 {
 	const int32_t *op_coloc = x->m->p->op_coloc;
@@ -390,7 +372,9 @@ static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, i
 		double ns = hindrance(x, a, b);
 		if (!(ns > 0) || op_coloc[a] == op_coloc[b])
 			continue;
-		BERTH_TRY(add_rival(x, list, a, b, x->vector.rival * x->ns_weight * ns, tmp, err));
+		BERTH_TRY(BERTH_GROW(tmp, x->rival, x->n_rivals, cap, err));
+		x->rival[x->n_rivals++] =
+			(pbqp_rival){op_coloc[a], op_coloc[b], x->vector.rival * x->ns_weight * ns};
 		found++;
 	}
 	return BERTH_OK;
@@ -401,13 +385,12 @@ static berth_status add_rivals_of(pbqp_pricer *x, rival_list *list, int32_t b, i
 static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = x->m->p;
-	rival_list list = {0};
+	size_t cap = 0;
 	timed_op *seq;
 	/* the latest of those that have started, and before each the one that was it then */
 	int32_t *before, last = -1, most = most_rivals(p);
 	x->n_rivals = 0;
-	x->rival_a = x->rival_b = NULL;
-	x->rival_cost = NULL;
+	x->rival = NULL;
 	if (!x->scheduled || !(x->vector.rival > 0) || !(x->ns_weight > 0))
 		return BERTH_OK;
 	BERTH_TRY(by_start(x, &seq, tmp, err));
@@ -416,21 +399,11 @@ static berth_status find_rivals(pbqp_pricer *x, berth_arena *tmp, berth_err *err
 		int32_t b = seq[k].op;
 		if (!can_hinder(x, b, x->start_ns[b]))
 			continue;
-		BERTH_TRY(add_rivals_of(x, &list, b, most, &last, before, tmp, err));
+		BERTH_TRY(add_rivals_of(x, &cap, b, most, &last, before, tmp, err));
 		before[b] = last;
 		last = b;
 	}
 	return BERTH_OK;
-}
-
-static berth_status place(pbqp_pricer *x, int32_t *op_dev, berth_arena *tmp, berth_err *err)
-{
-	if (x->scheduled)
-		set_shares(x);
-	BERTH_TRY(find_rivals(x, tmp, err));
-	pbqp_prices prices = {x->mode,     coloc_price, move_price,    x,
-	                      x->n_rivals, x->rival_a,  x->rival_b, x->rival_cost};
-	return pbqp_place_solve(x->m, &prices, op_dev, tmp, err);
 }
 
 berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_t *op_dev, berth_arena *tmp,
@@ -438,5 +411,8 @@ berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_
 {
 	BERTH_SCRATCH(tmp);
 	x->vector = *vector;
-	return place(x, op_dev, tmp, err);
+	if (x->scheduled)
+		set_shares(x);
+	BERTH_TRY(find_rivals(x, tmp, err));
+	return pbqp_place_solve(x, op_dev, tmp, err);
 }
