@@ -33,6 +33,40 @@ void cli_cell(cli_table *t, const char *fmt, ...)
 	t->cell[t->n_cells++] = kept;
 }
 
+void cli_cell_text(cli_table *t, const char *text)
+{
+	cli_cell(t, "%s", text ? text : "-");
+}
+
+void cli_cell_int(cli_table *t, int64_t n)
+{
+	cli_cell(t, "%lld", (long long)n);
+}
+
+void cli_cell_seconds(cli_table *t, double seconds)
+{
+	char buf[32];
+	cli_cell_text(t, isnan(seconds) ? NULL : berth_text_seconds(buf, seconds));
+}
+
+void cli_cell_bytes(cli_table *t, double bytes)
+{
+	char buf[32];
+	cli_cell_text(t, bytes >= 0 ? berth_text_bytes(buf, bytes) : NULL);
+}
+
+void cli_cell_percent(cli_table *t, double fraction)
+{
+	char buf[32];
+	cli_cell_text(t, cli_percent(buf, fraction));
+}
+
+void cli_cell_value(cli_table *t, const berth_objective *o, double value)
+{
+	char buf[32];
+	cli_cell_text(t, cli_value(buf, o, value));
+}
+
 void cli_table_head(cli_table *t, const char *words)
 {
 	for (size_t n; *words; words += n + (words[n] == '|')) {

@@ -26,8 +26,14 @@ typedef struct cli_table {
 void cli_table_init(cli_table *t, berth_arena *mem, const char *align);
 /* Cells with the words of a text, with | between: the headings. */
 void cli_table_head(cli_table *t, const char *words);
-/* The next cell. */
+/* The next cell: by a format, or a text or a number: "-" where it is not known (NULL, NAN, bytes below 0). */
 void cli_cell(cli_table *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
+void cli_cell_text(cli_table *t, const char *text);
+void cli_cell_int(cli_table *t, int64_t n);
+void cli_cell_seconds(cli_table *t, double seconds);
+void cli_cell_bytes(cli_table *t, double bytes);
+void cli_cell_percent(cli_table *t, double fraction);
+void cli_cell_value(cli_table *t, const berth_objective *o, double value);
 /* Text: columns two blanks apart; where they are wider than cli_width rows go on below, further in. Fails:
  * BERTH_ENOMEM. */
 berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *err);
@@ -56,9 +62,6 @@ char *cli_value(char buf[32], const berth_objective *o, double value);
 
 /* A lower bound of the objective: as its value, but never rounded up. buf of 32 bytes. */
 char *cli_bound(char buf[32], const berth_objective *o, double bound);
-
-/* A value of the metric for people, in samples a second where it is told so. buf of 32 bytes. */
-char *cli_metric(char buf[32], berth_metric m, double value);
 
 /* A value of the metric for people, in samples a second where it is told so. buf of 32 bytes. */
 char *cli_metric(char buf[32], berth_metric m, double value);

@@ -122,11 +122,10 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 	report_span span = report_span_of(t, o);
 	const int64_t *peak = peak_bytes ? peak_bytes : t->peak_bytes;
 	cli_table table;
-	char a[32], b[32];
 	int32_t hidden = 0, shown = 0;
 	cli_table_init(&table, &c->mem, "lrrrrrr");
 	cli_table_head(&table, "device|operators|busy");
-	cli_cell(&table, "%s", span.name);
+	cli_cell_text(&table, span.name);
 	cli_table_head(&table, "peak memory|memory|sent");
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t memory = p->s->dev_memory_bytes[d];
@@ -136,13 +135,13 @@ berth_status report_print_devices(cli *c, const berth_problem *p, const berth_ti
 			continue;
 		}
 		shown++;
-		cli_cell(&table, "%s", p->s->dev_name[d]);
-		cli_cell(&table, "%d", t->dev_ops[d]);
-		cli_cell(&table, "%s", berth_text_seconds(a, busy));
-		cli_cell(&table, "%s", cli_percent(b, span.s > 0 ? busy / span.s : NAN));
-		cli_cell(&table, "%s", berth_text_bytes(a, (double)peak[d]));
-		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(b, (double)memory) : "-");
-		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->dev_sent_bytes[d]));
+		cli_cell_text(&table, p->s->dev_name[d]);
+		cli_cell_int(&table, t->dev_ops[d]);
+		cli_cell_seconds(&table, busy);
+		cli_cell_percent(&table, span.s > 0 ? busy / span.s : NAN);
+		cli_cell_bytes(&table, (double)peak[d]);
+		cli_cell_bytes(&table, (double)memory);
+		cli_cell_bytes(&table, (double)t->dev_sent_bytes[d]);
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
 	if (hidden)
@@ -181,16 +180,15 @@ berth_status report_print_models(cli *c, const berth_graph_parts *parts, const b
                                  berth_err *err)
 {
 	cli_table table;
-	char buf[32];
 	if (!parts->n)
 		return BERTH_OK;
 	cli_table_init(&table, &c->mem, "lrr");
 	cli_table_head(&table, "model|operators|ends at");
 	for (int32_t i = 0; i < parts->n && i < MOST_MODELS; i++) {
 		double end = end_s(parts, t, i);
-		cli_cell(&table, "%s", parts->name[i]);
-		cli_cell(&table, "%d", parts->first_op[i + 1] - parts->first_op[i]);
-		cli_cell(&table, "%s", isnan(end) ? "-" : berth_text_seconds(buf, end));
+		cli_cell_text(&table, parts->name[i]);
+		cli_cell_int(&table, parts->first_op[i + 1] - parts->first_op[i]);
+		cli_cell_seconds(&table, end);
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
 	if (parts->n > MOST_MODELS)
@@ -243,22 +241,21 @@ berth_status report_print_pools(cli *c, const berth_problem *p, const berth_time
 {
 	report_span span = report_span_of(t, o);
 	cli_table table;
-	char a[32];
 	if (!p->n_pools)
 		return BERTH_OK;
 	cli_say("\n");
 	cli_table_init(&table, &c->mem, "lrrrr");
 	cli_table_head(&table, "memory pool|load");
-	cli_cell(&table, "%s", span.name);
+	cli_cell_text(&table, span.name);
 	cli_table_head(&table, "peak memory|memory");
 	for (int32_t i = 0; i < p->n_pools; i++) {
 		double load = (double)t->pool_ns[i] / 1e9;
 		int64_t memory = p->s->pool_bytes[i];
-		cli_cell(&table, "%s", p->s->pool_name[i]);
-		cli_cell(&table, "%s", berth_text_seconds(a, load));
-		cli_cell(&table, "%s", cli_percent(a, span.s > 0 ? load / span.s : NAN));
-		cli_cell(&table, "%s", berth_text_bytes(a, (double)t->pool_peak_bytes[i]));
-		cli_cell(&table, "%s", memory >= 0 ? berth_text_bytes(a, (double)memory) : "-");
+		cli_cell_text(&table, p->s->pool_name[i]);
+		cli_cell_seconds(&table, load);
+		cli_cell_percent(&table, span.s > 0 ? load / span.s : NAN);
+		cli_cell_bytes(&table, (double)t->pool_peak_bytes[i]);
+		cli_cell_bytes(&table, (double)memory);
 	}
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
@@ -276,7 +273,6 @@ static const char *members(cli *c, const berth_system *s, int32_t pool)
 berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table table;
-	char a[32];
 	if (!s->n_pools)
 		return BERTH_OK;
 	cli_say("\n");
@@ -286,11 +282,10 @@ berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err
 		const char *names = members(c, s, i);
 		if (!names)
 			return berth_nomem(err);
-		cli_cell(&table, "%s", s->pool_name[i]);
-		cli_cell(&table, "%s", berth_text_bytes(a, s->pool_bandwidth[i]));
-		cli_cell(&table, "%s",
-		         s->pool_bytes[i] >= 0 ? berth_text_bytes(a, (double)s->pool_bytes[i]) : "-");
-		cli_cell(&table, "%s", names);
+		cli_cell_text(&table, s->pool_name[i]);
+		cli_cell_bytes(&table, s->pool_bandwidth[i]);
+		cli_cell_bytes(&table, (double)s->pool_bytes[i]);
+		cli_cell_text(&table, names);
 	}
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }

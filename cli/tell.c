@@ -325,7 +325,7 @@ static void fill_cell(cli_table *t, const column *col, const berth_result *r, co
 	}
 	const char *cell = cli_told(t->mem, r, o, col->cell);
 	t->failed |= !cell;
-	cli_cell(t, "%s", cell && (*cell || col->left) ? cell : "-");
+	cli_cell_text(t, cell && (*cell || col->left) ? cell : "-");
 }
 
 berth_status cli_tell_rows(cli *c, const berth_result_list *list, const berth_objective *o, cli_format format,
@@ -346,7 +346,7 @@ berth_status cli_tell_rows(cli *c, const berth_result_list *list, const berth_ob
 	}
 	cli_table_init(&t, &c->mem, align);
 	for (int32_t k = 0; k < n; k++)
-		cli_cell(&t, "%s", col[k].head);
+		cli_cell_text(&t, col[k].head);
 	for (int32_t i = 0; i < list->n; i++)
 		for (int32_t k = 0; k < n; k++)
 			fill_cell(&t, &col[k], &list->item[i], o);
@@ -363,13 +363,13 @@ static void plain_cell(cli_table *t, berth_result_value v)
 {
 	char buf[32];
 	if (is_null(v))
-		cli_cell(t, "%s", "");
+		cli_cell_text(t, "");
 	else if (v.type == BERTH_RESULT_TEXT)
-		cli_cell(t, "%s", v.is.text);
+		cli_cell_text(t, v.is.text);
 	else if (v.type == BERTH_RESULT_BOOL)
-		cli_cell(t, "%s", v.is.integer ? "true" : "false");
+		cli_cell_text(t, v.is.integer ? "true" : "false");
 	else if (v.type == BERTH_RESULT_INT)
-		cli_cell(t, "%lld", (long long)v.is.integer);
+		cli_cell_int(t, v.is.integer);
 	else
 		cli_cell(t, "%s", berth_text_double(buf, number_of(v)));
 }
@@ -389,7 +389,7 @@ berth_status cli_tell_all(cli *c, const berth_result_list *list, cli_format form
 	cli_table_init(&t, &c->mem, align);
 	for (int32_t k = 0; k < kind->n_keys; k++)
 		if (is_plain(kind->key[k].type))
-			cli_cell(&t, "%s", kind->key[k].key);
+			cli_cell_text(&t, kind->key[k].key);
 	for (int32_t i = 0; i < list->n; i++)
 		for (int32_t k = 0; k < kind->n_keys; k++)
 			if (is_plain(kind->key[k].type))

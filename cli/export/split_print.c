@@ -226,9 +226,9 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	cli_table_head(&table, "cut|operators|pieces|shares|whole instead|change");
 	for (int32_t i = 0; i < x->x.n_gains; i++) {
 		const berth_cut_gain *g = &x->x.gain[i];
-		cli_cell(&table, "%s", g->type);
-		cli_cell(&table, "%d", (int)g->ops);
-		cli_cell(&table, "%d", (int)g->pieces);
+		cli_cell_text(&table, g->type);
+		cli_cell_int(&table, g->ops);
+		cli_cell_int(&table, g->pieces);
 		cli_cell(&table, "%.0f-%.0f %%", 100 * g->least_share, 100 * g->most_share);
 		cli_cell(&table, "%s", isnan(g->undone) ? "does not fit" : cli_value(value, o, g->undone));
 		if (isnan(g->undone))
@@ -303,7 +303,7 @@ static berth_status print_figures(cli *c, const berth_result *r, berth_err *err)
 	cli_table_head(&table, "|operators|work|parameters|tensors");
 	for (int i = 0; i < 2; i++) {
 		const berth_result *of = berth_result_get(r, row[i], NULL).is.object;
-		cli_cell(&table, "%s", row[i]);
+		cli_cell_text(&table, row[i]);
 		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "operators", ""));
 		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "flops", ""));
 		cli_cell(&table, "%s", cli_tell_value(buf, of, NULL, "param_bytes", ""));

@@ -263,19 +263,18 @@ static berth_status print_operators(cli *c, const state *s, berth_err *err)
 	enum { MOST = 20 };
 	cli_table t;
 	berth_operator_time *sorted;
-	char text[32];
 	BERTH_TRY_NEW(&c->mem, n, err, sorted);
 	memcpy(sorted, s->operators, (size_t)n * sizeof *sorted);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
 	cli_table_init(&t, &c->mem, "lllrrl");
 	cli_table_head(&t, "operator|kernel|device|start|time|fused into");
 	for (int32_t i = 0; i < n && i < MOST; i++) {
-		cli_cell(&t, "%s", sorted[i].op >= 0 ? s->g.op_name[sorted[i].op] : "");
-		cli_cell(&t, "%s", sorted[i].kernel);
-		cli_cell(&t, "%s", s->s.dev_name[sorted[i].dev]);
-		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].start_s));
-		cli_cell(&t, "%s", berth_text_seconds(text, sorted[i].end_s - sorted[i].start_s));
-		cli_cell(&t, "%s", sorted[i].in >= 0 ? s->g.op_name[sorted[i].in] : "");
+		cli_cell_text(&t, sorted[i].op >= 0 ? s->g.op_name[sorted[i].op] : "");
+		cli_cell_text(&t, sorted[i].kernel);
+		cli_cell_text(&t, s->s.dev_name[sorted[i].dev]);
+		cli_cell_seconds(&t, sorted[i].start_s);
+		cli_cell_seconds(&t, sorted[i].end_s - sorted[i].start_s);
+		cli_cell_text(&t, sorted[i].in >= 0 ? s->g.op_name[sorted[i].in] : "");
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	if (n > MOST)

@@ -134,23 +134,22 @@ static void add_ratio(cli_table *t, int decimals, double x)
 
 static void add_row(cli_table *t, const row *x)
 {
-	char a[32];
 	const berth_fidelity *r = &x->r;
-	cli_cell(t, "%s", x->graph);
-	cli_cell(t, "%d", r->n_test);
-	cli_cell(t, "%d", r->n_flagged + r->n_failed);
+	cli_cell_text(t, x->graph);
+	cli_cell_int(t, r->n_test);
+	cli_cell_int(t, r->n_flagged + r->n_failed);
 	add_ratio(t, 2, r->most_s / r->least_s);
-	cli_cell(t, "%s", cli_percent(a, r->profiled.mape));
+	cli_cell_percent(t, r->profiled.mape);
 	add_ratio(t, 3, r->profiled.tau);
-	cli_cell(t, "%s", cli_percent(a, r->calibrated.mape));
+	cli_cell_percent(t, r->calibrated.mape);
 	add_ratio(t, 3, r->calibrated.tau);
 	cli_cell(t, "%lld of %lld", (long long)r->calibrated.pairs, (long long)r->calibrated.all_pairs);
-	cli_cell(t, "%s", cli_percent(a, r->calibrated.regret));
-	cli_cell(t, "%s", cli_percent(a, r->turns_regret));
+	cli_cell_percent(t, r->calibrated.regret);
+	cli_cell_percent(t, r->turns_regret);
 	add_ratio(t, 2, r->median_strain);
 	for (int i = 0; i < 3; i++) {
 		double x_s = i == 0 ? r->best_s : i == 1 ? r->whole_1_s : r->whole_all_s;
-		cli_cell(t, "%s", isnan(x_s) ? "-" : berth_text_seconds(a, x_s));
+		cli_cell_seconds(t, x_s);
 	}
 }
 

@@ -408,11 +408,11 @@ static berth_status print_figures(cli *c, const state *x, berth_err *err)
 	cli_table_head(&t, "of|figure|value|origin|how");
 	for (int32_t i = 0; i < x->n_rows; i++) {
 		const figure_row *r = &x->row[i];
-		cli_cell(&t, "%s", r->of);
-		cli_cell(&t, "%s", r->key);
+		cli_cell_text(&t, r->of);
+		cli_cell_text(&t, r->key);
 		cli_cell(&t, "%s", figure_text(buf, r->key, r->set));
-		cli_cell(&t, "%s", berth_origin_name(r->figure->origin));
-		cli_cell(&t, "%s", r->figure->how);
+		cli_cell_text(&t, berth_origin_name(r->figure->origin));
+		cli_cell_text(&t, r->figure->how);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

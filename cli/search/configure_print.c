@@ -165,8 +165,8 @@ static berth_status print_copies(cli *c, const berth_result_list *copies, berth_
 		const char *devices = cli_join(c, berth_result_get(r, "devices", NULL), "+", err);
 		if (!devices)
 			return BERTH_ENOMEM;
-		cli_cell(&t, "%s", berth_result_get(r, "host", NULL).is.text);
-		cli_cell(&t, "%s", devices);
+		cli_cell_text(&t, berth_result_get(r, "host", NULL).is.text);
+		cli_cell_text(&t, devices);
 		cli_cell(&t, "%s", cli_tell_value(value, r, NULL, "batch", "d"));
 		cli_cell(&t, "%s", cli_tell_value(value, r, NULL, "step_s", ""));
 	}
@@ -186,7 +186,7 @@ static berth_status print_front(cli *c, const berth_result_list *front, berth_er
 		cli_cell(&t, "%s J/sample", cli_tell_value(value, r, NULL, "simulated.energy_j", ".4g"));
 		cli_cell(&t, "%s W", cli_tell_value(value, r, NULL, "simulated.power_w", ".4g"));
 		cli_cell(&t, "%s W", cli_tell_value(value, r, NULL, "simulated.peak_w", ".4g"));
-		cli_cell(&t, "%s", members);
+		cli_cell_text(&t, members);
 	}
 	cli_say("\nnone is better in both time and energy:\n");
 	return cli_table_print(&t, CLI_AS_TEXT, err);

@@ -225,12 +225,12 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		const berth_serving_group *g = &plan->group[i];
 		const char *text;
 		BERTH_TRY(where(c, v, g, &text, err));
-		cli_cell(&t, "%lld", (long long)g->n);
-		cli_cell(&t, "%s", text);
-		cli_cell(&t, "%s", berth_text_seconds(a, (double)g->period_ns / 1e9));
+		cli_cell_int(&t, g->n);
+		cli_cell_text(&t, text);
+		cli_cell_seconds(&t, (double)g->period_ns / 1e9);
 		cli_cell(&t, "%.4g", 1e9 / (double)g->period_ns);
 		BERTH_TRY(blocks_text(c, v, g, &text, err));
-		cli_cell(&t, "%s", text);
+		cli_cell_text(&t, text);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

@@ -105,7 +105,6 @@ static void cell_row(cli_table *table, const berth_decoder *x, const berth_decod
                      int32_t last)
 {
 	berth_decoder_layer sum = {0};
-	char a[32];
 	size_t stem;
 	long number;
 	for (int32_t i = first; i <= last; i++) {
@@ -117,11 +116,11 @@ static void cell_row(cli_table *table, const berth_decoder *x, const berth_decod
 	split_name(x->layers.block_name[last], &stem, &number);
 	cli_cell(table, "%s%s%s", x->layers.block_name[first], last > first ? "-" : "",
 	         last > first ? x->layers.block_name[last] + stem : "");
-	cli_cell(table, "%s", list[first].devices);
-	cli_cell(table, "%s", sum.weight_bytes > 0 ? berth_text_bytes(a, sum.weight_bytes) : "-");
-	cli_cell(table, "%s", sum.cache_bytes > 0 ? berth_text_bytes(a, sum.cache_bytes) : "-");
-	cli_cell(table, "%s", berth_text_seconds(a, sum.decode_s));
-	cli_cell(table, "%s", berth_text_seconds(a, sum.prefill_s));
+	cli_cell_text(table, list[first].devices);
+	cli_cell_bytes(table, sum.weight_bytes > 0 ? sum.weight_bytes : NAN);
+	cli_cell_bytes(table, sum.cache_bytes > 0 ? sum.cache_bytes : NAN);
+	cli_cell_seconds(table, sum.decode_s);
+	cli_cell_seconds(table, sum.prefill_s);
 }
 
 berth_status place_decoder_print_layers(cli *c, const berth_decoder *x, const berth_problem *p,

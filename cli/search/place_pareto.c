@@ -199,7 +199,7 @@ static void devices_cell(cli_table *t, const view *v, const berth_pareto_point *
 		         dev_ops[most]);
 		dev_ops[most] = 0;
 	}
-	cli_cell(t, "%s", text);
+	cli_cell_text(t, text);
 }
 
 static berth_status print_text(cli *c, const view *v, berth_err *err)
@@ -218,18 +218,18 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	cli_table_init(&t, &c->mem, "rrrl");
 	cli_cell(&t, "point");
 	for (int k = 0; k < 2; k++)
-		cli_cell(&t, "%s", berth_objective_name(&v->cfg.objective[k]));
+		cli_cell_text(&t, berth_objective_name(&v->cfg.objective[k]));
 	cli_cell(&t, "operators");
 	for (int32_t i = 0; i < v->front.n; i++) {
 		const berth_pareto_point *x = &v->front.point[i];
-		cli_cell(&t, "%d", i + 1);
+		cli_cell_int(&t, i + 1);
 		for (int k = 0; k < 2; k++)
-			cli_cell(&t, "%s", cli_value(buf, &v->cfg.objective[k], x->value[k]));
+			cli_cell_value(&t, &v->cfg.objective[k], x->value[k]);
 		devices_cell(&t, v, x, dev_ops);
 	}
 	cli_cell(&t, "bound");
 	for (int k = 0; k < 2; k++)
-		cli_cell(&t, "%s", cli_value(buf, &v->cfg.objective[k], v->bound[k]));
+		cli_cell_value(&t, &v->cfg.objective[k], v->bound[k]);
 	cli_cell(&t, "-");
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

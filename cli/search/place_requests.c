@@ -211,7 +211,7 @@ static berth_status print_copies(cli *c, const view *v, const berth_result_list 
 			cli_join(c, berth_result_get(&copies->item[k], "devices", NULL), "+", err);
 		if (!devices)
 			return BERTH_ENOMEM;
-		cli_cell(&t, "%s", devices);
+		cli_cell_text(&t, devices);
 		for (int32_t i = 0; i < v->x.n; i++)
 			cli_cell(&t, per_s[i] > 0 ? "%.4g/s" : "-", per_s[i]);
 	}

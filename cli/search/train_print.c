@@ -202,17 +202,16 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_tuned *x = &t->result.tuned;
 	cli_table table;
-	char buf[32];
 	say_taken(t);
 	cli_table_init(&table, &c->mem, "lllrrr");
 	cli_table_head(&table, "graph|system|in training|pass before|after|ratio");
 	for (const berth_train_look *p = x->pair; p && p - x->pair < x->n_pairs; p++) {
 		double ratio = p->after / p->before;
-		cli_cell(&table, "%s", p->graph);
-		cli_cell(&table, "%s", p->system);
-		cli_cell(&table, "%s", p->kept ? "kept aside" : "learned from");
-		cli_cell(&table, "%s", cli_value(buf, &t->cfg.objective, p->before));
-		cli_cell(&table, "%s", cli_value(buf, &t->cfg.objective, p->after));
+		cli_cell_text(&table, p->graph);
+		cli_cell_text(&table, p->system);
+		cli_cell_text(&table, p->kept ? "kept aside" : "learned from");
+		cli_cell_value(&table, &t->cfg.objective, p->before);
+		cli_cell_value(&table, &t->cfg.objective, p->after);
 		cli_cell(&table, isnan(ratio) ? "-" : "%.4f", ratio);
 	}
 	return cli_table_print(&table, CLI_AS_TEXT, err);
@@ -222,16 +221,15 @@ static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_best *best = t->result.best;
 	cli_table table;
-	char buf[32];
 	cli_table_init(&table, &c->mem, "llrrll");
 	cli_table_head(&table, "graph|system|best|best seed|of|left to learn");
 	for (const berth_train_best *b = best; b && b < best + t->n_items; b++) {
-		cli_cell(&table, "%s", b->graph);
-		cli_cell(&table, "%s", b->system);
-		cli_cell(&table, "%s", cli_value(buf, &b->objective, b->value));
-		cli_cell(&table, "%s", cli_value(buf, &b->objective, b->portfolio_value));
-		cli_cell(&table, "%s", b->portfolio_method ? b->portfolio_method : "-");
-		cli_cell(&table, "%s", b->collapsed ? "nothing" : "some");
+		cli_cell_text(&table, b->graph);
+		cli_cell_text(&table, b->system);
+		cli_cell_value(&table, &b->objective, b->value);
+		cli_cell_value(&table, &b->objective, b->portfolio_value);
+		cli_cell_text(&table, b->portfolio_method);
+		cli_cell_text(&table, b->collapsed ? "nothing" : "some");
 	}
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
@@ -245,10 +243,10 @@ static berth_status print_ranks(cli *c, const berth_train_result *r, berth_err *
 	cli_table_init(&table, &c->mem, "rlrr");
 	cli_table_head(&table, "rank|host|evaluations|CPU");
 	for (int32_t i = 0; i < r->n_ranks; i++) {
-		cli_cell(&table, "%d", (int)i);
-		cli_cell(&table, "%s", r->rank[i].host);
+		cli_cell_int(&table, i);
+		cli_cell_text(&table, r->rank[i].host);
 		cli_cell(&table, "%s", cli_count(buf, r->rank[i].evaluations));
-		cli_cell(&table, "%s", berth_text_seconds(buf, r->rank[i].cpu_s));
+		cli_cell_seconds(&table, r->rank[i].cpu_s);
 	}
 	cli_say("\n");
 	return cli_table_print(&table, CLI_AS_TEXT, err);

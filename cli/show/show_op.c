@@ -232,7 +232,6 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	const berth_op_story *s = &v->story;
 	bool plain = berth_objective_is(&v->x.objective, BERTH_LATENCY);
 	double now = s->choice[s->dev].value;
-	char buf[32];
 	cli_table t;
 	bool any = false;
 	cli_table_init(&t, &c->mem, v->x.s.n_pools ? "lrrrr" : "lrrr");
@@ -241,13 +240,13 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	cli_cell(&t, "change");
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		const berth_op_choice *x = &s->choice[d];
-		cli_cell(&t, "%s", v->x.s.dev_name[d]);
-		cli_cell(&t, "%s", x->time_ns < 0 ? "-" : berth_text_seconds(buf, (double)x->time_ns / 1e9));
+		cli_cell_text(&t, v->x.s.dev_name[d]);
+		cli_cell_seconds(&t, x->time_ns < 0 ? NAN : (double)x->time_ns / 1e9);
 		if (v->x.s.n_pools && x->slowed.pool < 0)
 			cli_cell(&t, "-");
 		else if (v->x.s.n_pools)
 			cli_cell(&t, "%.2fx", x->slowed.times);
-		cli_cell(&t, "%s", isnan(x->value) ? "-" : cli_value(buf, &v->x.objective, x->value));
+		cli_cell_value(&t, &v->x.objective, x->value);
 		if (d == s->dev)
 			cli_cell(&t, "here");
 		else if (isnan(x->value))

@@ -103,8 +103,8 @@ static berth_status print_text(cli *c, const berth_result *r, const cJSON *doc, 
 	cli_table_init(&t, &c->mem, "lr");
 	cli_table_head(&t, "device|operators");
 	for (int32_t d = 0; d < devices->n; d++) {
-		cli_cell(&t, "%s", devices->name[d]);
-		cli_cell(&t, "%d", (int)devices->value[d].is.integer);
+		cli_cell_text(&t, devices->name[d]);
+		cli_cell_int(&t, devices->value[d].is.integer);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

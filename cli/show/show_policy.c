@@ -112,17 +112,16 @@ static berth_status print_kept(cli *c, const berth_policy_file *f, berth_err *er
 {
 	const berth_policy_card *x = f->card;
 	cli_table t;
-	char buf[32];
 	if (!x->n_kept)
 		return BERTH_OK;
 	cli_say("\n");
 	cli_table_init(&t, &c->mem, "llrr");
 	cli_table_head(&t, "kept aside|system|pass before|after");
 	for (int32_t i = 0; i < x->n_kept; i++) {
-		cli_cell(&t, "%s", x->kept[i].graph);
-		cli_cell(&t, "%s", x->kept[i].system);
-		cli_cell(&t, "%s", cli_value(buf, &f->objective, x->kept[i].before));
-		cli_cell(&t, "%s", cli_value(buf, &f->objective, x->kept[i].after));
+		cli_cell_text(&t, x->kept[i].graph);
+		cli_cell_text(&t, x->kept[i].system);
+		cli_cell_value(&t, &f->objective, x->kept[i].before);
+		cli_cell_value(&t, &f->objective, x->kept[i].after);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

@@ -20,17 +20,14 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 	cli_table_init(&t, &c->mem, "llrrrrrrr");
 	cli_table_head(&t, "device|kind|FLOP/s|memory/s|memory|overhead|slots|idle W|busy W");
 	for (int32_t d = 0; d < s->n_devs; d++) {
-		cli_cell(&t, "%s", s->dev_name[d]);
-		cli_cell(&t, "%s", s->dev_kind[d]);
+		cli_cell_text(&t, s->dev_name[d]);
+		cli_cell_text(&t, s->dev_kind[d]);
 		cli_cell(&t, "%s",
 		         s->dev_peak_flops[d] > 0 ? berth_text_count(buf, s->dev_peak_flops[d]) : "-");
-		cli_cell(&t, "%s",
-		         s->dev_mem_bandwidth[d] > 0 ? berth_text_bytes(buf, s->dev_mem_bandwidth[d]) : "-");
-		cli_cell(&t, "%s",
-		         s->dev_memory_bytes[d] >= 0 ? berth_text_bytes(buf, (double)s->dev_memory_bytes[d])
-		                                     : "-");
-		cli_cell(&t, "%s", berth_text_seconds(buf, s->dev_op_overhead_s[d]));
-		cli_cell(&t, "%d", s->dev_slots[d]);
+		cli_cell_bytes(&t, s->dev_mem_bandwidth[d] > 0 ? s->dev_mem_bandwidth[d] : NAN);
+		cli_cell_bytes(&t, (double)s->dev_memory_bytes[d]);
+		cli_cell_seconds(&t, s->dev_op_overhead_s[d]);
+		cli_cell_int(&t, s->dev_slots[d]);
 		cli_cell(&t, "%s", isnan(s->dev_idle_w[d]) ? "-" : berth_text_double(buf, s->dev_idle_w[d]));
 		cli_cell(&t, "%s", isnan(s->dev_busy_w[d]) ? "-" : berth_text_double(buf, s->dev_busy_w[d]));
 	}
@@ -40,18 +37,18 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 static berth_status print_matrix(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table t;
-	char buf[32], align[MATRIX_DEVICES + 2] = "l";
+	char align[MATRIX_DEVICES + 2] = "l";
 	for (int32_t d = 0; d < s->n_devs; d++)
 		align[d + 1] = 'r';
 	cli_table_init(&t, &c->mem, align);
 	cli_cell(&t, "bytes/s from");
 	for (int32_t d = 0; d < s->n_devs; d++)
-		cli_cell(&t, "%s", s->dev_name[d]);
+		cli_cell_text(&t, s->dev_name[d]);
 	for (int32_t from = 0; from < s->n_devs; from++) {
-		cli_cell(&t, "%s", s->dev_name[from]);
+		cli_cell_text(&t, s->dev_name[from]);
 		for (int32_t to = 0; to < s->n_devs; to++) {
 			int32_t l = s->link_of[from * s->n_devs + to];
-			cli_cell(&t, "%s", l < 0 ? "-" : berth_text_bytes(buf, s->link_bandwidth[l]));
+			cli_cell_bytes(&t, l < 0 ? NAN : s->link_bandwidth[l]);
 		}
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
@@ -60,16 +57,15 @@ static berth_status print_matrix(cli *c, const berth_system *s, berth_err *err)
 static berth_status print_links(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table t;
-	char buf[32];
 	cli_table_init(&t, &c->mem, "llrrl");
 	cli_table_head(&t, "from|to|bytes/s|latency|shared");
 	for (int32_t l = 0; l < s->n_links; l++) {
 		const char *channel = s->channel_name[s->link_channel[l]];
-		cli_cell(&t, "%s", s->dev_name[s->link_from[l]]);
-		cli_cell(&t, "%s", s->dev_name[s->link_to[l]]);
-		cli_cell(&t, "%s", berth_text_bytes(buf, s->link_bandwidth[l]));
-		cli_cell(&t, "%s", berth_text_seconds(buf, s->link_latency_s[l]));
-		cli_cell(&t, "%s", channel ? channel : "-");
+		cli_cell_text(&t, s->dev_name[s->link_from[l]]);
+		cli_cell_text(&t, s->dev_name[s->link_to[l]]);
+		cli_cell_bytes(&t, s->link_bandwidth[l]);
+		cli_cell_seconds(&t, s->link_latency_s[l]);
+		cli_cell_text(&t, channel);
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

@@ -102,21 +102,21 @@ berth_status simulate_whatif_print_set(cli *c, const berth_whatif_rows *x, berth
 	cli_table t;
 	char buf[32];
 	cli_table_init(&t, &c->mem, "lrrrr");
-	cli_cell(&t, "%s", "");
+	cli_cell_text(&t, "");
 	cli_table_head(&t, "as it is|changed|re-solved|changed, re-solved");
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		if (isnan(side[0]->v.metric[m]) && isnan(side[1]->v.metric[m]) && isnan(side[3]->v.metric[m]))
 			continue;
-		cli_cell(&t, "%s", berth_metrics[m].label);
+		cli_cell_text(&t, berth_metrics[m].label);
 		for (int i = 0; i < 4; i++)
 			cli_cell(&t, "%s", cli_metric(buf, (berth_metric)m, side[i]->v.metric[m]));
 	}
 	cli_cell(&t, "feasible");
 	for (int i = 0; i < 4; i++)
-		cli_cell(&t, "%s", fits_text(side[i]));
+		cli_cell_text(&t, fits_text(side[i]));
 	cli_cell(&t, "lower bound");
 	for (int i = 0; i < 4; i++)
-		cli_cell(&t, "%s", cli_value(buf, &x->objective, x->row[i % 2].lower_bound));
+		cli_cell_value(&t, &x->objective, x->row[i % 2].lower_bound);
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	cli_say("\n");
 	return BERTH_OK;
@@ -141,18 +141,17 @@ static void value_cell(cli_table *t, const berth_whatif_rows *x, const berth_wha
 berth_status simulate_whatif_print_each(cli *c, const berth_whatif_rows *x, berth_err *err)
 {
 	cli_table t;
-	char buf[32];
 	cli_say("%s, the same placement and solved anew\n", berth_objective_name(&x->objective));
 	cli_table_init(&t, &c->mem, "lrrrrr");
 	cli_table_head(&t, "change|same|change|anew|change|bound");
 	for (int32_t i = 0; i < x->n; i++) {
 		const berth_whatif_row *r = &x->row[i];
-		cli_cell(&t, "%s", x->change[i]);
+		cli_cell_text(&t, x->change[i]);
 		value_cell(&t, x, &r->same);
 		change_cell(&t, &r->same, &x->row[0].same);
 		value_cell(&t, x, &r->anew);
 		change_cell(&t, &r->anew, &x->row[0].anew);
-		cli_cell(&t, "%s", cli_value(buf, &x->objective, r->lower_bound));
+		cli_cell_value(&t, &x->objective, r->lower_bound);
 	}
 	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
 	cli_say("\n");
