@@ -25,6 +25,8 @@ typedef struct cli {
 	const char *compress;  /* --compress of them; NULL: not given */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
+	const struct cli_option *options; /* of the verb */
+	uint64_t given;        /* which of them were given, a bit each */
 	int n_args;            /* what is left beside the options */
 	char **args;
 	cli_texts warned;      /* what cli_warn has told */
@@ -33,12 +35,21 @@ typedef struct cli {
 	berth_arena mem, tmp;  /* results; scratch */
 } cli;
 
+/* What does not go together, or not alone. Names of options, with | between. */
+typedef struct cli_rule {
+	const char *these; /* "": the rule holds always */
+	const char *those; /* where one of these and one of those is given, or after a ! none of those */
+	const char *why;   /* then this is told; its first %s is the name of the first of these */
+} cli_rule;
+
 typedef struct cli_verb {
 	const char *name;
 	const char *usage;   /* the line after "usage: " */
 	const char *about;   /* what it does, in one line */
 	const char *details; /* lines of --help after the options: what comes out, an example */
 	berth_status (*run)(cli *c, int argc, char **argv, berth_err *err); /* argv[0] is the verb */
+	const cli_rule *rule; /* [n_rules] of its options, looked at in this order */
+	int n_rules;
 } cli_verb;
 
 extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measure, cmd_profile, cmd_adapt,

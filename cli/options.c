@@ -304,12 +304,38 @@ static berth_status check_args(const cli *c, const cli_verb *verb, int min_args,
 	return BERTH_OK;
 }
 
+/* ---- what goes together ---- */
+
+const char *cli_given(const cli *c, const char *names)
+{
+	for (size_t n; *names; names += n + (names[n] == '|')) {
+		n = strcspn(names, "|");
+		for (const cli_option *o = c->options; o->name; o++)
+			if (c->given >> (o - c->options) & 1 && strlen(o->name) == n &&
+			    memcmp(o->name, names, n) == 0)
+				return o->name;
+	}
+	return NULL;
+}
+
+static berth_status check_rules(const cli *c, const cli_verb *verb, berth_err *err)
+{
+	for (const cli_rule *r = verb->rule; r && r < verb->rule + verb->n_rules; r++) {
+		const char *these = *r->these ? cli_given(c, r->these) : "";
+		bool needs = *r->those == '!';
+		if (these && needs == !cli_given(c, r->those + needs))
+			return berth_fail(err, BERTH_EINVAL, r->why, these);
+	}
+	return BERTH_OK;
+}
+
 berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
                        int min_args, int max_args, berth_err *err)
 {
 	struct option longs[MAX_OPTIONS + 1];
 	char shorts[2 * MAX_OPTIONS + 2];
 	tables(options, longs, shorts);
+	c->options = options;
 	opterr = 0;
 	optind = 1;
 	for (;;) {
@@ -318,7 +344,9 @@ berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, 
 			break;
 		if (found == '?' || found == ':')
 			return refuse(verb, options, found, argv, err);
-		BERTH_TRY(take(c, by_id(options, found), optarg, err));
+		const cli_option *o = by_id(options, found);
+		c->given |= UINT64_C(1) << (o - options);
+		BERTH_TRY(take(c, o, optarg, err));
 	}
 	c->n_args = argc - optind;
 	c->args = argv + optind;
@@ -327,5 +355,6 @@ berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, 
 		return BERTH_OK;
 	}
 	BERTH_TRY(check_args(c, verb, min_args, max_args, err));
-	return cli_check_files(c, verb, options, err);
+	BERTH_TRY(cli_check_files(c, verb, options, err));
+	return check_rules(c, verb, err);
 }

@@ -55,10 +55,16 @@ typedef struct cli_option {
 
 /* Read the command line into the table's places. What is left goes to c->args: min_args to max_args of them;
  * max_args -1: any number. Prints the help where it is asked for (c->help), else the files of
- * the command are looked at (cli_check_files). Fails: BERTH_EINVAL (an unknown option, naming the nearest; a
- * bad value; another number of arguments), and as cli_check_files. */
+ * the command are looked at (cli_check_files), then the verb's rules. Fails: BERTH_EINVAL (an unknown option,
+ * naming the nearest; a bad value; another number of arguments; a rule), and as cli_check_files. */
 berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
                        int min_args, int max_args, berth_err *err);
+
+/* The first of these options, names with | between, that was given; NULL: none. While the table lives. */
+const char *cli_given(const cli *c, const char *names);
+
+/* The rules of a verb. */
+#define CLI_RULES_OF(rules) .rule = (rules), .n_rules = (int)(sizeof (rules) / sizeof *(rules))
 
 /* Split text at commas into out, in mem. Empty words are an error. */
 berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out,

@@ -305,15 +305,6 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status check_needed(const args *a, berth_err *err)
-{
-	if (!a->model)
-		return berth_fail(err, BERTH_EINVAL, "export: --model GRAPH is missing");
-	if (!a->to)
-		return berth_fail(err, BERTH_EINVAL, "export: --to TARGET is missing");
-	return BERTH_OK;
-}
-
 static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {0};
@@ -344,7 +335,6 @@ static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
 			cli_say("  %-11s %s\n", berth_exporters[i]->name, berth_exporters[i]->about);
 		return BERTH_OK;
 	}
-	BERTH_TRY(check_needed(&a, err));
 	BERTH_TRY(berth_exporter_find(a.to, &s.e, err));
 	BERTH_TRY(check_args(c, &a, s.e, err));
 	berth_status st = make(c, &a, &s, err);
@@ -354,6 +344,9 @@ static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
 	return st;
 }
 
+static const cli_rule rules[] = {{"", "!model", "export: --model GRAPH is missing"},
+                                 {"", "!to", "export: --to TARGET is missing"}};
+
 const cli_verb cmd_export = {
 	"export", "export PLAN --model GRAPH --to TARGET [--on SYSTEM] [--device NAME=THEIRS] [-o OUT]",
 	"write a plan in the words of the program that is to run it",
@@ -361,4 +354,5 @@ const cli_verb cmd_export = {
 	"With --json and without -o nothing is written: it tells what would be.\n"
 	"Example: berth export plan.json --model model.onnx --to ort --device gpu0=CUDAExecutionProvider -o "
 	"labelled.onnx\n",
-	run_export};
+	run_export,
+	CLI_RULES_OF(rules)};

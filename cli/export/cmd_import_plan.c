@@ -209,13 +209,13 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 			cli_say("  %-11s %s\n", berth_importers[i]->name, berth_importers[i]->about);
 		return BERTH_OK;
 	}
-	if (!a.model)
-		return berth_fail(err, BERTH_EINVAL, "import-plan: --model GRAPH is missing");
 	BERTH_TRY(cli_instance_load(c, a.model, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(read_plan(c, &a, &s, err));
 	BERTH_TRY(judge(c, &s, err));
 	return tell(c, &a, &s, err);
 }
+
+static const cli_rule rules[] = {{"", "!model", "import-plan: --model GRAPH is missing"}};
 
 const cli_verb cmd_import_plan = {
 	"import-plan",
@@ -224,4 +224,5 @@ const cli_verb cmd_import_plan = {
 	"Without -o it is only told.\n"
 	"Example: berth import-plan profile.json --model model.onnx --on system:laptop -o theirs.json && "
 	"berth compare model.onnx --on system:laptop --placement theirs.json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

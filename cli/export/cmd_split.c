@@ -19,7 +19,6 @@ typedef struct cut_words {
 	const char *rows;     /* "send" or "twice"; NULL: send */
 	const char *style;    /* "cheapest", "data" or "tensor"; NULL: cheapest */
 	const char *out, *data;
-	const char *on; /* a machine to search for; NULL: not given */
 } cut_words;
 
 typedef struct state {
@@ -118,9 +117,6 @@ static berth_status read_style(const cut_words *w, pieces_options *opt, berth_er
 	if (!w->style)
 		return BERTH_OK;
 	BERTH_TRY(berth_text_find(words, 3, w->style, "value of --style", NULL, &at, err));
-	if (!w->parts)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split: --style says how --parts cuts, which is missing");
 	opt->style = (pieces_style)at;
 	opt->each = opt->style != PIECES_CHEAPEST;
 	return BERTH_OK;
@@ -142,19 +138,6 @@ static berth_status read_words(const cut_words *w, berth_arena *mem, pieces_opti
 {
 	pieces_ask *ask;
 	*opt = (pieces_options){.n_asks = w->cut.n, .type = w->types.text, .n_types = w->types.n};
-	if (!w->out)
-		return berth_fail(err, BERTH_EINVAL, "split: -o OUT.onnx is missing");
-	if (w->on && (w->cut.n || w->parts || w->types.n || w->rows || w->style))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split: --on finds what is to be cut: leave out --cut, --parts, --types, "
-		                  "--rows and --style");
-	if (!w->on && !w->cut.n && !w->parts)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split: what is to be cut? --cut NAME=AXIS:SHARES, --parts K, or --on "
-		                  "SYSTEM, which finds it");
-	if (w->types.n && !w->parts)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "split: --types says what --parts cuts, which is missing");
 	BERTH_TRY(read_style(w, opt, err));
 	BERTH_TRY(check_data(w, err));
 	BERTH_TRY_NEW(mem, w->cut.n, err, ask);
@@ -375,9 +358,7 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
-	const split_search_args usual = {.method = berth_method_default()->name,
-	                                 .budget = cli_budget_default()};
-	state s = {.args = usual};
+	state s = {.args = {.method = berth_method_default()->name, .budget = cli_budget_default()}};
 	const cli_option options[] = {
 		{"cut", 0, CLI_MANY, &s.words.cut, "NAME=AXIS:SHARES",
 	         "cut the operator of this name (no pattern): batch, channels, rows, columns, inner, "
@@ -418,8 +399,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(split_search_check(c, &s.args, &usual, err));
-	s.words.on = s.args.on;
 	BERTH_TRY(read_words(&s.words, &c->mem, &s.opt, err));
 	if (!berth_graph_is_file(c->args[0]))
 		return berth_fail(err, BERTH_EINVAL,
@@ -436,6 +415,17 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return st;
 }
 
+static const cli_rule rules[] = {
+	{"plan|times|training|pin|forbid|method|objective|evaluations|time|gap|seed|threads", "!on",
+         "split: --%s is of the search that --on SYSTEM asks for, which is missing"},
+	{"", "!output", "split: -o OUT.onnx is missing"},
+	{"on", "cut|parts|types|rows|style",
+         "split: --on finds what is to be cut: leave out --cut, --parts, --types, --rows and --style"},
+	{"", "!on|cut|parts",
+         "split: what is to be cut? --cut NAME=AXIS:SHARES, --parts K, or --on SYSTEM, which finds it"},
+	{"types", "!parts", "split: --types says what --parts cuts, which is missing"},
+	{"style", "!parts", "split: --style says how --parts cuts, which is missing"}};
+
 const cli_verb cmd_split = {
 	"split", "split MODEL.onnx (--cut NAME=AXIS:SHARES... | --parts K | --on SYSTEM) -o OUT.onnx",
 	"cut operators of an ONNX model into pieces",
@@ -446,4 +436,5 @@ const cli_verb cmd_split = {
 	"Example: berth split model.onnx --parts 2 -o halves.onnx && berth place halves.onnx --on "
 	"system:4gpu\n"
 	"         berth split model.onnx --on system:4gpu -o cut.onnx --plan plan.json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

@@ -25,11 +25,6 @@ typedef struct split_search {
 	berth_split_answer x;
 } split_search;
 
-/* Options of the search are for it alone: none is given without `on`. usual: what they are where they are not
- * given. Fails: BERTH_EINVAL. */
-berth_status split_search_check(const cli *c, const split_search_args *a, const split_search_args *usual,
-                                berth_err *err);
-
 /* Search for what q asks, whose model, words and graph are set. made is the new model. Fails: as
  * cli_system_load and berth_split_search; BERTH_EINFEASIBLE (no placement fits). */
 berth_status split_search_run(cli *c, const split_search_args *a, const berth_split_request *q,

@@ -10,41 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first option of the search that was given; NULL: none. */
-static const char *first_given(const cli *c, const split_search_args *a, const split_search_args *usual)
-{
-	const cli_budget *b = &a->budget, *u = &usual->budget;
-	const struct {
-		const char *option;
-		bool given;
-	} all[] = {{"--plan", a->plan != NULL},
-	           {"--times", a->times != NULL},
-	           {"--training", c->training},
-	           {"--pin", c->pin.n > 0},
-	           {"--forbid", c->forbid.n > 0},
-	           {"--method", a->method != usual->method},
-	           {"--objective", b->objective != u->objective},
-	           {"--evaluations", b->evaluations.given},
-	           {"--time", b->time_s > 0},
-	           {"--gap", b->gap > 0},
-	           {"--seed", b->seed != u->seed},
-	           {"--threads", b->threads != u->threads}};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i].given)
-			return all[i].option;
-	return NULL;
-}
-
-berth_status split_search_check(const cli *c, const split_search_args *a, const split_search_args *usual,
-                                berth_err *err)
-{
-	const char *option = a->on ? NULL : first_given(c, a, usual);
-	return option ? berth_fail(err, BERTH_EINVAL,
-	                           "split: %s is of the search that --on SYSTEM asks for, which is missing",
-	                           option)
-	              : BERTH_OK;
-}
-
 /* A profile has the operators of its model, in their order, with their work. */
 static berth_status check_timed(const split_search_args *a, const char *model, const berth_graph *g,
                                 const berth_graph *timed, berth_err *err)

@@ -67,9 +67,6 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	s->cfg.window = (int32_t)a->window;
 	s->cfg.trains = a->train;
 	s->oracle = a->oracle;
-	if (a->oracle && !a->slow)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --oracle: there is nothing to know without --slow");
 	return read_slow(a, s, err);
 }
 
@@ -272,8 +269,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	if (!a.on)
-		return berth_fail(err, BERTH_EINVAL, "adapt: --on SYSTEM is missing");
 	if (a.steps > 1000000 || a.window > a.steps)
 		return berth_fail(
 			err, BERTH_EINVAL,
@@ -288,6 +283,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
+static const cli_rule rules[] = {
+	{"", "!on", "adapt: --on SYSTEM is missing"},
+	{"oracle", "!slow", "option --oracle: there is nothing to know without --slow"}};
+
 const cli_verb cmd_adapt = {
 	"adapt", "adapt GRAPH --on SYSTEM --engine E [--steps N] [--slow DEVICE=SPEED@STEP]",
 	"run step after step, and place anew when times change",
@@ -295,4 +294,5 @@ const cli_verb cmd_adapt = {
 	"is solved again while steps go on, and taken if it pays for the move over the "
 	"steps that are left.\n"
 	"Example: berth adapt model.onnx --on host.json --engine ort --steps 300 --slow cpu1=0.25@100\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

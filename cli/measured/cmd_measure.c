@@ -382,9 +382,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	if (!a.on || !a.placement)
-		return berth_fail(err, BERTH_EINVAL, "measure: %s is missing",
-		                  a.on ? "--placement FILE" : "--on SYSTEM");
 	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	BERTH_TRY(simulate(c, &a, &s, err));
@@ -409,6 +406,9 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
+static const cli_rule rules[] = {{"", "!on", "measure: --on SYSTEM is missing"},
+                                 {"", "!placement", "measure: --placement FILE is missing"}};
+
 const cli_verb cmd_measure = {
 	"measure",
 	"measure GRAPH --on SYSTEM --placement FILE [--engine E] [--model FILE] [--report FILE.html]",
@@ -417,4 +417,5 @@ const cli_verb cmd_measure = {
 	"missing or dies, 6 where it hangs, 4 for a model that "
 	"it cannot run, 3 for a device that it lacks. docs/engines.md says what an engine is.\n"
 	"Example: berth measure model.onnx --on host.json --placement plan.json --json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

@@ -299,16 +299,14 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  cmd_profile.usage);
 	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
-	if (!a.system && (a.set.n || a.software))
-		return berth_fail(err, BERTH_EINVAL, "profile: --%s goes with --system",
-		                  a.set.n ? "set" : "software-devices");
-	if (a.software && a.engine.name)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "profile: with --engine the devices are the engine's: leave "
-		                  "--software-devices out");
 	const profile_system_args of_system = {a.out, a.engine, (int32_t)a.repeats, a.software, a.set};
 	return a.system ? profile_system(c, &of_system, err) : profile_graph(c, &a, err);
 }
+
+static const cli_rule rules[] = {
+	{"set|software-devices", "!system", "profile: --%s goes with --system"},
+	{"software-devices", "engine",
+         "profile: with --engine the devices are the engine's: leave --software-devices out"}};
 
 const cli_verb cmd_profile = {
 	"profile", "profile GRAPH --on SYSTEM -o GRAPH_WITH_TIMES | profile --system [-o HOST.json]",
@@ -317,4 +315,5 @@ const cli_verb cmd_profile = {
 	"error bars (--json has all).\n"
 	"Example: berth profile --system --engine ort; berth profile model.onnx --on system:host -o "
 	"timed.json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

@@ -89,27 +89,6 @@ cli_train_measured cli_train_measured_default(void)
 	return (cli_train_measured){.engine = CLI_ENGINE_DEFAULT, .runs = berth_mtrain_cfg_default().runs};
 }
 
-berth_status cli_train_measured_check(const cli_train_measured *x, berth_err *err)
-{
-	const cli_train_measured usual = cli_train_measured_default();
-	const struct {
-		const char *option;
-		bool given;
-	} all[] = {{"--engine", x->engine.name != NULL},
-	           {"--model", x->engine.model != NULL},
-	           {"--timeout", x->engine.timeout_s != usual.engine.timeout_s},
-	           {"--runs", x->runs != usual.runs},
-	           {"--time", x->time_s > 0},
-	           {"--placement", x->placement != NULL}};
-	for (size_t i = 0; i < sizeof all / sizeof *all && !x->on; i++)
-		if (all[i].given)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "train: %s is of runs by an engine, which --env measured asks for; "
-			                  "give that, too, or leave %s out",
-			                  all[i].option, all[i].option);
-	return BERTH_OK;
-}
-
 static void configure(const cli_train_measured *x, const cli_budget *b, train_measured *t)
 {
 	t->placement = x->placement;

@@ -19,8 +19,6 @@ typedef struct cli_train_measured {
 } cli_train_measured;
 
 cli_train_measured cli_train_measured_default(void);
-/* Is one of its options given without --env measured? Fails: BERTH_EINVAL, naming it. */
-berth_status cli_train_measured_check(const cli_train_measured *x, berth_err *err);
 
 #define CLI_TRAIN_MEASURED(x) \
 	CLI_ENGINE(&(x)->engine), \

@@ -256,10 +256,6 @@ static int32_t n_systems(const args *a)
 
 static berth_status check_args(const cli *c, args *a, berth_err *err)
 {
-	if (((int)a->budget.evaluations.given) + (a->budget.time_s > 0) + (a->budget.cpu_s > 0) > 1)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "compare: give one of --evaluations, --time and --cpu-time: the budget is "
-		                  "the same for all");
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
 		                  (long long)a->seeds);
@@ -407,15 +403,20 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		                  "of the engine's");
 	if (c->help)
 		return BERTH_OK;
-	if (a.fidelity.on && count_plans(&a))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "compare: --fidelity measures placements of its own; leave out --placement "
-		                  "and --engine-default");
 	a.fidelity.report = a.report;
 	if (a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);
 	return compare(c, &a, &s, err);
 }
+
+static const char one_budget[] =
+	"compare: give one of --evaluations, --time and --cpu-time: the budget is the same for all";
+
+static const cli_rule rules[] = {
+	{"fidelity", "placement|engine-default",
+         "compare: --fidelity measures placements of its own; leave out --placement and --engine-default"},
+	{"evaluations", "time|cpu-time", one_budget},
+	{"time", "cpu-time", one_budget}};
 
 const cli_verb cmd_compare = {
 	"compare",
@@ -431,4 +432,5 @@ const cli_verb cmd_compare = {
 	"and how likely they are by chance (signed-rank test, corrected by "
 	"Holm).\n"
 	"Example: berth compare zoo:resnet50 zoo:bert-base --on system:edge --seeds 5 --format markdown\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

@@ -71,10 +71,7 @@ static berth_status read_args(cli *c, const args *a, configure_view *v, berth_er
 	v->cfg = berth_configure_cfg_default();
 	BERTH_TRY(berth_goal_parse(a->goal, &v->cfg.goal, err));
 	BERTH_TRY(read_exchange(a->exchange, &v->cfg.exchange, err));
-	BERTH_TRY(read_batches(c, a, v, err));
-	if (!a->on)
-		return berth_fail(err, BERTH_EINVAL, "configure: --on CLUSTER is missing");
-	return BERTH_OK;
+	return read_batches(c, a, v, err);
 }
 
 /* ---- steps that were measured ---- */
@@ -288,35 +285,12 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 	return copies_write(c, &v->plan, &placement, &plan.g, &v->s, err);
 }
 
-/* Copies that are served are not trained: what is for training has no meaning there. */
-static berth_status check_serve(const args *a, const args *usual, berth_err *err)
-{
-	const char *option = a->goal != usual->goal                 ? "goal"
-	                     : a->batches.n                         ? "batches"
-	                     : a->steps.n                           ? "steps"
-	                     : a->batch_dim != usual->batch_dim     ? "batch-dim"
-	                     : a->exchange != usual->exchange       ? "exchange"
-	                     : a->evaluations != usual->evaluations ? "evaluations"
-	                                                            : NULL;
-	if (!a->serve.on && a->serve.servers.n)
-		return berth_fail(err, BERTH_EINVAL, "configure: --servers is for --serve");
-	if (a->serve.on && a->out)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "configure: -o writes a plan of copies that train: leave it out beside "
-		                  "--serve, whose --json tells the layers of each device");
-	if (a->serve.on && option)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "configure: --%s is for training: leave it out beside --serve", option);
-	return BERTH_OK;
-}
-
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.goal = "time",
 	          .exchange = "best",
 	          .batch_dim = "batch",
 	          .evaluations = 1000};
-	const args usual = a;
 	configure_view v = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
@@ -343,7 +317,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_args(c, &a, &v, err));
-	BERTH_TRY(check_serve(&a, &usual, err));
 	if (a.serve.on)
 		return configure_serve(c, a.on, &a.serve, err);
 	BERTH_TRY(load(c, &a, &v, err));
@@ -361,6 +334,16 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
+/* Copies that are served are not trained: what is for training has no meaning there. */
+static const cli_rule rules[] = {
+	{"", "!on", "configure: --on CLUSTER is missing"},
+	{"servers", "!serve", "configure: --servers is for --serve"},
+	{"serve", "output",
+         "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells the "
+         "layers of each device"},
+	{"goal|batches|steps|batch-dim|exchange|evaluations", "serve",
+         "configure: --%s is for training: leave it out beside --serve"}};
+
 const cli_verb cmd_configure = {
 	"configure",
 	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...] "
@@ -371,4 +354,5 @@ const cli_verb cmd_configure = {
 	"With --serve copies of the model itself stand on groups of equal devices, as pipelines of layers.\n"
 	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
 	"8,32,128\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

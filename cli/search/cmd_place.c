@@ -177,14 +177,6 @@ static berth_status place_front(cli *c, place_args *a, place_state *s, berth_err
 {
 	a->pareto.out = a->out;
 	a->pareto.report = a->report;
-	if (a->method != berth_method_default()->name) /* it was given */
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --pareto is a search of its own; leave out --method");
-	if (a->certificate)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --pareto tells no single bound; leave out --certificate");
-	if (a->budget.gap > 0)
-		return berth_fail(err, BERTH_EINVAL, "place: --pareto has no gap to end at; leave out --gap");
 	BERTH_TRY(load(c, a, s, err));
 	return place_pareto(c, &a->pareto, &a->budget, &s->p, &s->bounds, err);
 }
@@ -195,8 +187,6 @@ static berth_status place_mix(cli *c, const place_args *a, place_state *s, berth
 	const place_requests_args x = {a->requests, a->replicas, a->on, a->out};
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(place_replicas_check(&s->objective, err));
-	if (a->report)
-		return berth_fail(err, BERTH_EINVAL, "place: --requests has no page: leave out --report");
 	if (berth_objective_has_limits(&s->objective))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --requests keeps no limits: give --objective throughput alone");
@@ -332,6 +322,14 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return st;
 }
 
+static const cli_rule rules[] = {
+	{"pareto", "method", "place: --pareto is a search of its own; leave out --method"},
+	{"pareto", "certificate", "place: --pareto tells no single bound; leave out --certificate"},
+	{"pareto", "gap", "place: --pareto has no gap to end at; leave out --gap"},
+	{"requests", "report", "place: --requests has no page: leave out --report"},
+	{"requests", "!replicas",
+         "place: --requests is for copies of the model: give --replicas auto, or the most copies"}};
+
 const cli_verb cmd_place = {
 	"place",
 	"place GRAPH... --on SYSTEM [--method M] [--objective O | --pareto O,O] [--policy FILE] "
@@ -339,4 +337,5 @@ const cli_verb cmd_place = {
 	"decide which device runs which operator",
 	"Ctrl-C stops the search; the best placement so far is written and the exit code is 130.\n"
 	"Example: berth place model.onnx --on system:cpu+2gpu --time 10 -o plan.json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

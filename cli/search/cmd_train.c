@@ -136,7 +136,7 @@ static berth_status check_objective(const train_args *a, berth_err *err)
 	               : berth_fail(err, BERTH_EINVAL, "train --env measured: the objective is latency");
 }
 
-static berth_status check_args(train_args *a, int n_graphs, berth_err *err)
+static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 {
 	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
 		return berth_fail(err, BERTH_EINVAL, "option --env: '%.60s' is not simulated or measured",
@@ -145,10 +145,12 @@ static berth_status check_args(train_args *a, int n_graphs, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "option --at-once: %lld is not from 1 to %d",
 		                  (long long)a->at_once, BERTH_MOST_AT_ONCE);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
-	BERTH_TRY(cli_train_measured_check(&a->measured, err));
-	if (a->budget.policy && !a->fine_tune)
+	const char *runs = a->measured.on ? NULL : cli_given(c, "engine|model|timeout|runs|time|placement");
+	if (runs)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "train --policy: what to begin with; it goes with --fine-tune");
+		                  "train: --%s is of runs by an engine, which --env measured asks for; "
+		                  "give that, too, or leave --%s out",
+		                  runs, runs);
 	bool other = strcmp(a->decoding, berth_decoding_name(BERTH_SEQUENTIAL)) != 0;
 	const char *decoding = other ? "another --decoding than sequential" : NULL;
 	const char *measured = a->measured.on ? "--env measured" : NULL;
@@ -172,12 +174,12 @@ static berth_status check_args(train_args *a, int n_graphs, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --each-objective: each pair has an objective of its own; leave "
 		                  "--objective out");
-	if (a->measured.on && (n_graphs != 1 || a->on.n != 1))
+	if (a->measured.on && (c->n_args != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
 	if (a->measured.on)
 		BERTH_TRY(check_objective(a, err));
-	return a->out ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "train: -o POLICY is missing; it is a file");
+	return BERTH_OK;
 }
 
 /* ---- ranks ---- */
@@ -279,7 +281,7 @@ static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *err)
 {
 	int voice;
-	BERTH_TRY(check_args(a, c->n_args, err));
+	BERTH_TRY(check_args(c, a, err));
 	berth_status st = open_ranks(c, &t->ranks, &voice, err);
 	if (st == BERTH_OK)
 		st = berth_ranks_agree(&t->ranks, prepare(c, a, t, err), err);
@@ -349,6 +351,10 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return st;
 }
 
+static const cli_rule rules[] = {
+	{"policy", "!fine-tune", "train --policy: what to begin with; it goes with --fine-tune"},
+	{"", "!output", "train: -o POLICY is missing; it is a file"}};
+
 const cli_verb cmd_train = {
 	"train",
 	"train GRAPH... --on SYSTEM[,SYSTEM...] | --pairs FILE [--teach N] [--fine-tune] [--objective O] "
@@ -359,4 +365,5 @@ const cli_verb cmd_train = {
 	"mpirun -n N berth train ... trains with N processes, on any hosts, to the same policy.\n"
 	"Example: berth train zoo:resnet50 zoo:bert-base --on system:edge,system:cpu+2gpu -o "
 	"mixed.safetensors\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

@@ -72,10 +72,6 @@ static berth_status load(cli *c, const place_requests_args *a, view *v, berth_er
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --requests: '%.60s' has ';' in it: give ',' between sizes",
 		                  a->given.text[0]);
-	if (!a->replicas)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --requests is for copies of the model: give --replicas auto, or "
-		                  "the most copies");
 	BERTH_TRY(read_sizes(&a->given, v, err));
 	for (int32_t i = 0; i < v->x.n; i++) {
 		const char *model;

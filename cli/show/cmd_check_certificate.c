@@ -92,8 +92,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(cli_parse(c, &cmd_check_certificate, options, argc, argv, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	if (!a.graph)
-		return berth_fail(err, BERTH_EINVAL, "check-certificate: --graph GRAPH is missing");
 	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a.granularity, &s.g, err));
 	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
@@ -110,6 +108,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
+static const cli_rule rules[] = {{"", "!graph", "check-certificate: --graph GRAPH is missing"}};
+
 const cli_verb cmd_check_certificate = {
 	"check-certificate", "check-certificate FILE --graph GRAPH --on SYSTEM",
 	"check why no placement is better than a bound",
@@ -118,4 +118,5 @@ const cli_verb cmd_check_certificate = {
 	"claims is an error.\n"
 	"Example: berth place model.onnx --on system:laptop --certificate proof.json && "
 	"berth check-certificate proof.json --graph model.onnx --on system:laptop\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};

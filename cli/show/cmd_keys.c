@@ -175,4 +175,4 @@ const cli_verb cmd_keys = {"keys", "keys", "list the keys of all documents of --
                            "A table a document, in Markdown, as in docs/formats.md.\n"
                            "What several documents share stands once, behind the first of them.\n"
                            "Example: berth keys\n",
-                           print_documents};
+                           print_documents, NULL, 0};

@@ -57,7 +57,7 @@ const cli_verb cmd_methods = {
 	"methods", "methods [--json]", "list the placement methods",
 	"'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
 	"Example: berth place zoo:resnet18 --on system:edge --method heft\n",
-	list_methods};
+	list_methods, NULL, 0};
 
 /* ---- zoo ---- */
 
@@ -153,7 +153,7 @@ const cli_verb cmd_zoo = {"zoo", "zoo [--json]", "list the built-in models",
                           "A model stands wherever a graph file can: zoo:NAME[:key=value...].\n"
                           "Parameters are shown with their defaults; --json tells their ranges.\n"
                           "Example: berth show zoo:bert-base:batch=8:seq=384\n",
-                          list_zoo};
+                          list_zoo, NULL, 0};
 
 /* ---- systems ---- */
 
@@ -193,4 +193,4 @@ const cli_verb cmd_systems = {
 	"topology=full|bus|star|hosts seed=1\n"
 	"system:host is the machine that berth runs on, as 'berth profile --system' has described it.\n"
 	"Example: berth show system:edge -o edge.json\n",
-	list_systems};
+	list_systems, NULL, 0};

@@ -2,26 +2,14 @@
 #include "sandboxed.h"
 #include "show.h"
 
-static berth_status fail_option(const show_args *a, const char *option, const char *what, berth_err *err)
-{
-	return berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
-	                  a->input, what);
-}
-
 /* What only graphs have. */
-static berth_status check_plain(const cli *c, const show_args *a, const char *what, berth_err *err)
+static berth_status check_plain(const cli *c, const char *what, berth_err *err)
 {
-	if (a->on) return fail_option(a, "on", what, err);
-	if (a->placement) return fail_option(a, "placement", what, err);
-	if (a->dot) return fail_option(a, "dot", what, err);
-	if (a->op) return fail_option(a, "op", what, err);
-	if (c->dim.n) return fail_option(a, "dim", what, err);
-	if (a->graph) return fail_option(a, "graph", what, err);
-	if (a->training) return fail_option(a, "training", what, err);
-	if (a->replicas) return fail_option(a, "replicas", what, err);
-	if (a->times.n) return fail_option(a, "times", what, err);
-	if (a->blocks.name) return fail_option(a, "granularity", what, err);
-	return BERTH_OK;
+	const char *option = cli_given(
+		c, "on|placement|dot|op|dim|graph|training|replicas|times|granularity");
+	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
+	                           c->args[0], what)
+	              : BERTH_OK;
 }
 
 static berth_status show(cli *c, show_args *a, berth_err *err)
@@ -42,18 +30,18 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 		a->graph = a->input;
 		return a->op ? show_placed_op(c, a, err) : show_placed_graph(c, a, err);
 	case BERTH_INPUT_SYSTEM:
-		BERTH_TRY(check_plain(c, a, "a system", err));
+		BERTH_TRY(check_plain(c, "a system", err));
 		return show_system(c, a, err);
 	case BERTH_INPUT_PLACEMENT:
 		if (a->op) {
 			a->placement = a->input;
 			return show_placed_op(c, a, err);
 		}
-		BERTH_TRY(check_plain(c, a, "a placement", err));
+		BERTH_TRY(check_plain(c, "a placement", err));
 		return show_placement(c, a, err);
 	case BERTH_INPUT_POLICY: break;
 	}
-	BERTH_TRY(check_plain(c, a, "a policy", err));
+	BERTH_TRY(check_plain(c, "a policy", err));
 	return show_policy(c, a, err);
 }
 
@@ -89,4 +77,4 @@ const cli_verb cmd_show = {
 	"show",
 	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--dim NAME=N] [--dot OUT] [-o OUT]",
 	"print a graph, a system, a placement or a policy at a glance",
-	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run};
+	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run, NULL, 0};

@@ -272,17 +272,7 @@ static berth_status write_trace(cli *c, const args *a, const state *s, berth_err
 
 static berth_status check_args(cli *c, args *a, berth_err *err)
 {
-	if (!a->placement)
-		return berth_fail(err, BERTH_EINVAL, "simulate: --placement FILE is missing");
-	if (c->compress && (a->set.n || a->asked.n))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "simulate: --compress is for the machine as it is: leave out --set and "
-		                  "--what-if");
 	BERTH_TRY(read_asked(c, a, err));
-	if (a->set.n && a->each.n)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "simulate: --set changes one machine, --what-if asks about several; give "
-		                  "one of the two");
 	for (int32_t i = 0; i < a->set.n; i++)
 		if (a->set.text[i][0] == '-' || a->set.text[i][0] == '+')
 			return berth_fail(
@@ -335,6 +325,13 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	return BERTH_OK;
 }
 
+static const cli_rule rules[] = {
+	{"", "!placement", "simulate: --placement FILE is missing"},
+	{"compress", "set|what-if",
+         "simulate: --compress is for the machine as it is: leave out --set and --what-if"},
+	{"set", "what-if",
+         "simulate: --set changes one machine, --what-if asks about several; give one of the two"}};
+
 const cli_verb cmd_simulate = {
 	"simulate",
 	"simulate GRAPH... --on SYSTEM --placement FILE [--trace OUT.json] [--set "
@@ -349,4 +346,5 @@ const cli_verb cmd_simulate = {
 	"An infeasible placement is reported with exit code 3.\n"
 	"Example: berth simulate zoo:resnet50 --on system:cpu+2gpu --placement plan.json --trace "
 	"plan-trace.json\n",
-	run};
+	run,
+	CLI_RULES_OF(rules)};
