@@ -32,18 +32,18 @@ cli_budget cli_budget_default(void);
 	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}
 #define CLI_GAP(b) \
 	{"gap", 0, CLI_SHARE, &(b)->gap, "G", "end a search when the best is proven this close: 1%, 0.01"}
+#define CLI_TIME(b) {"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}
 #define CLI_SEED_OF(b) {"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}
 
 /* What every search has. */
 #define CLI_SEARCH(b) \
 	CLI_OBJECTIVE(b), \
 	{"evaluations", 0, CLI_USUAL, &(b)->evaluations, "N", "placements that a search may try"}, \
-	{"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}, \
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
 
 /* And what verbs have that are about searches. */
 #define CLI_BUDGET(b) \
-	CLI_SEARCH(b), CLI_BOUND(b), CLI_GAP(b), CLI_SEED_OF(b), \
+	CLI_SEARCH(b), CLI_TIME(b), CLI_BOUND(b), CLI_SEED_OF(b), \
 	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "--time in seconds of CPU, all threads together"}, \
 	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \

@@ -5,7 +5,7 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
-#include "pareto.h"
+#include "place_pareto.h"
 #include "train.h"
 #include "train_measured.h"
 
@@ -125,7 +125,7 @@ static berth_status add_points(cli *c, used_files *list, const char *path, const
                                berth_err *err)
 {
 	const char *mark = strstr(path, "%d");
-	for (int32_t i = 1; mark && i <= BERTH_PARETO_MOST; i++)
+	for (int32_t i = 1; mark && i <= PLACE_PARETO_POINTS; i++)
 		BERTH_TRY(add(c, list,
 		              berth_arena_printf(&c->tmp, "%.*s%d%s", (int)(mark - path), path, i, mark + 2),
 		              by, true, owner, err));

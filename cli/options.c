@@ -234,16 +234,15 @@ static const cli_option *by_id(const cli_option *options, int id)
 }
 
 /* What took the place of an option that was: NULL where it never was, or nothing did. */
-static const char *successor(const char *verb, const char *option)
+static const char *successor(const char *option)
 {
-	static const struct {
-		const char *verb, *option, *now;
-	} gone[] = {{"compare", "--ctx", "context=N behind the model's name (zoo: seq=N)"},
-	            {"compare", "--batch", "batch=N behind the model's name"},
-	            {"compare", "--kv-type", "cache=T behind the model's name"}};
+	static const char *const gone[][2] = {
+		{"--ctx", "context=N behind the model's name (zoo: seq=N)"},
+		{"--batch", "batch=N behind the model's name"},
+		{"--kv-type", "cache=T behind the model's name"}};
 	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-		if (strcmp(verb, gone[i].verb) == 0 && strcmp(option, gone[i].option) == 0)
-			return gone[i].now;
+		if (strcmp(option, gone[i][0]) == 0)
+			return gone[i][1];
 	return NULL;
 }
 
@@ -268,9 +267,9 @@ static berth_status refuse(const cli_verb *verb, const cli_option *options, int 
 		names[n] = dashed[n];
 	}
 	snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
-	if (successor(verb->name, typed))
+	if (successor(typed))
 		return berth_fail(err, BERTH_EINVAL, "%s: option %s is gone; give %s", verb->name, typed,
-		                  successor(verb->name, typed));
+		                  successor(typed));
 	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them",
 	                  verb->name, typed, berth_text_suggest(hint, sizeof hint, typed, names, n),
 	                  verb->name);

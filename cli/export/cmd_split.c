@@ -386,6 +386,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "with --on: keep operators of MODEL and their pieces off a device"},
 		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
 		CLI_SEARCH(&s.args.budget),
+		CLI_TIME(&s.args.budget),
 		CLI_GAP(&s.args.budget),
 		CLI_SEED_OF(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},

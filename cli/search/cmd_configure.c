@@ -15,7 +15,7 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *goal, *exchange, *batch_dim, *out;
+	const char *on, *goal, *batch_dim, *out;
 	cli_texts batches, steps;
 	int64_t evaluations;
 	configure_serve_args serve;
@@ -54,23 +54,10 @@ static berth_status read_batches(cli *c, const args *a, configure_view *v, berth
 	return BERTH_OK;
 }
 
-static berth_status read_exchange(const char *word, berth_exchange_kind *out, berth_err *err)
-{
-	const char *names[BERTH_EXCHANGE_NONE];
-	int32_t at;
-	for (int k = 0; k < BERTH_EXCHANGE_NONE; k++)
-		names[k] = berth_exchange_name((berth_exchange_kind)k);
-	BERTH_TRY(berth_text_find(names, BERTH_EXCHANGE_NONE, word, "exchange",
-	                          "; expected best, ring or server", &at, err));
-	*out = (berth_exchange_kind)at;
-	return BERTH_OK;
-}
-
 static berth_status read_args(cli *c, const args *a, configure_view *v, berth_err *err)
 {
 	v->cfg = berth_configure_cfg_default();
 	BERTH_TRY(berth_goal_parse(a->goal, &v->cfg.goal, err));
-	BERTH_TRY(read_exchange(a->exchange, &v->cfg.exchange, err));
 	return read_batches(c, a, v, err);
 }
 
@@ -288,7 +275,6 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	args a = {.goal = "time",
-	          .exchange = "best",
 	          .batch_dim = "batch",
 	          .evaluations = 1000};
 	configure_view v = {0};
@@ -303,8 +289,6 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "the dimension or word that holds the batch"},
 		{"steps", 0, CLI_LIST, &a.steps, "DEVICE:BATCH=S,...",
 	         "seconds of a copy's step on that device alone, as measured\tas simulated"},
-		{"exchange", 0, CLI_TEXT, &a.exchange, "E",
-	         "how gradients are exchanged: ring, server, or the best of both"},
 		{"evaluations", 0, CLI_COUNT, &a.evaluations, "N",
 	         "placements that a search may try for a copy on several devices of a host"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
@@ -339,9 +323,9 @@ static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
 	{"servers", "!serve", "configure: --servers is for --serve"},
 	{"serve", "output",
-         "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells the "
-         "layers of each device"},
-	{"goal|batches|steps|batch-dim|exchange|evaluations", "serve",
+         "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
+         "the layers of each device"},
+	{"goal|batches|steps|batch-dim|evaluations", "serve",
          "configure: --%s is for training: leave it out beside --serve"}};
 
 const cli_verb cmd_configure = {

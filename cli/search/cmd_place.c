@@ -218,13 +218,9 @@ static berth_status fit_prefill(cli *c, const place_args *a, place_state *s, ber
 static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_err *err)
 {
 	const char *spec = c->args[0];
-	if (c->n_args > 1 && (a->decoder.context || a->decoder.batch || a->decoder.cache))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "place: --ctx, --batch and --kv-type take one model; give several "
-		                  "theirs as words");
 	if (c->n_args > 1)
 		return BERTH_OK;
-	BERTH_TRY(place_decoder_open(c, &a->decoder, &spec, &s->decoder, err));
+	BERTH_TRY(place_decoder_open(c, &spec, &s->decoder, err));
 	BERTH_TRY_NEW(&c->mem, 1, err, c->args);
 	if (!(c->args[0] = berth_arena_strdup(&c->mem, spec)))
 		return berth_nomem(err);
@@ -282,7 +278,6 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 {
 	place_args a = {.method = berth_method_default()->name,
-	          .pareto = {.points = 64},
 	          .budget = cli_budget_default(),
 	          .granularity = cli_granularity_default()};
 	place_state s = {0};
@@ -291,14 +286,13 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
 	         "a front of placements for two objectives, as in latency,energy"},
-		{"points", 0, CLI_COUNT, &a.pareto.points, "N", "placements of a front at most"},
 		CLI_GRANULARITY(&a.granularity),
-		CLI_DECODER(&a.decoder),
 		{"replicas", 0, CLI_TEXT, &a.replicas, "N|auto",
 	         "copies of the model at once, for throughput; auto tries up to twice the devices"},
 		{"requests", 0, CLI_LIST, &a.requests, "SHARE:WORD=N,...",
 	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
+		CLI_GAP(&a.budget),
 		{"walks", 0, CLI_THREADS, &a.budget.walks, "N",
 	         "walks of annealing side by side, for as many threads; results depend on N"},
 		{"write-model", 0, CLI_FILE_ONLY, &a.budget.write_model, "FILE",

@@ -297,14 +297,12 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	train_args a = {.measured = cli_train_measured_default(),
 	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
 	          .at_once = BERTH_TRAINED_AT_ONCE,
-	          .budget = cli_budget_default(),
-	          .granularity = cli_granularity_default()};
+	          .budget = cli_budget_default()};
 	train_run t = {.lock.fd = -1, .c = c, .a = &a};
 	a.budget.evaluations.n = 0;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		CLI_OBJECTIVE(&a.budget),
-		CLI_GRANULARITY(&a.granularity),
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
 	         "sequential: operator by operator along a schedule; or one-shot"},
 		{"each-objective", 0, CLI_FLAG, &a.each_objective, NULL,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "budget.h"
-#include "cli_granularity.h"
 #include "file.h"
 #include "fine_tune.h"
 #include "progress.h"
@@ -50,7 +49,6 @@ typedef struct train_args {
 	int64_t tight; /* every how many pairs; 0: none */
 	int64_t at_once, teach, width;
 	cli_budget budget;
-	cli_granularity granularity;
 } train_args;
 
 typedef struct train_run {

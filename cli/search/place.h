@@ -20,7 +20,6 @@ typedef struct place_args {
 	place_pareto_args pareto;
 	cli_budget budget;
 	cli_granularity granularity;
-	decoder_args decoder;
 	const char *certificate;
 	const char *replicas;
 	cli_texts requests;

@@ -2,27 +2,60 @@
  * answer comes to, as text and as a member of the document. */
 #include "place_decoder.h"
 
+#include "file.h"
+#include "gguf.h"
 #include "graph_load.h"
+#include "load.h"
 #include "print.h"
 #include "say.h"
 #include "text.h"
+#include "zoo.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-berth_status place_decoder_open(cli *c, const decoder_args *a, const char **spec, place_decoder *x,
-                                berth_err *err)
+static bool is_model(const char *spec, const char *name)
 {
-	decoder_words words;
-	BERTH_TRY(decoder_words_read(c, a, *spec, &words, err));
-	x->on = words.is && !words.mode;
-	x->d.spec = words.spec;
-	x->d.gguf = words.gguf;
-	if (words.is) {
-		c->dim.n = 0; /* they stand in the spec now */
-		*spec = words.spec;
-	}
+	size_t n = strlen(name);
+	return berth_zoo_is_spec(spec) && strncmp(spec + 4, name, n) == 0 &&
+	       (!spec[4 + n] || spec[4 + n] == ':');
+}
+
+static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	bool there;
+	const char *path = berth_graph_path(spec, &c->mem);
+	*is = false;
+	if (!path)
+		return berth_nomem(err);
+	if (!berth_graph_is_file(spec) || berth_file_is_stream(path))
+		return BERTH_OK;
+	BERTH_TRY(berth_file_there(path, &there, err));
+	if (!there)
+		return BERTH_OK; /* whoever reads it tells, with a hint */
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	*is = data && berth_format_gguf.is((const char *)data, size);
+	berth_file_unmap(data, size);
+	return BERTH_OK;
+}
+
+berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err)
+{
+	const char *words = *spec;
+	BERTH_TRY(is_gguf(c, words, &x->d.gguf, err));
+	if (!x->d.gguf && !is_model(words, "moe") && !is_model(words, "llama"))
+		return BERTH_OK;
+	for (int32_t i = 0; i < c->dim.n; i++)
+		if (!(words = berth_arena_printf(&c->mem, "%s:%s", words, c->dim.text[i])))
+			return berth_nomem(err);
+	if (c->training || strcmp(berth_spec_get(words, "training", "0", &c->mem), "0") != 0)
+		return BERTH_OK;
+	c->dim.n = 0; /* they stand in the spec now */
+	x->on = !berth_spec_has(words, "mode");
+	x->d.spec = *spec = words;
 	return BERTH_OK;
 }
 

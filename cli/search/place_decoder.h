@@ -4,7 +4,7 @@
 
 #include "cli_granularity.h"
 #include "decoder_uses.h"
-#include "decoder_words.h"
+#include "cli.h"
 #include "result.h"
 
 typedef struct place_decoder {
@@ -15,10 +15,9 @@ typedef struct place_decoder {
 	berth_decoder d;
 } place_decoder;
 
-/* Is spec a decoder whose mode is left open? Then x->on. spec gets the words of the options in any case.
- * Fails: as decoder_words_read does. */
-berth_status place_decoder_open(cli *c, const decoder_args *a, const char **spec, place_decoder *x,
-                                berth_err *err);
+/* Is spec a language model (GGUF, zoo:llama, zoo:moe; no training step of one) whose mode is left open? Then
+ * x->on. The words of --dim go into its spec. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err);
 
 /* berth_decoder_load by cli_instance_load: x->cfg and x->d. */
 berth_status place_decoder_load(cli *c, const char *system, const cli_granularity *granularity,

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_DEVICES = 4 };
+enum { MOST_DEVICES = 4 }; /* that a row tells */
 
 typedef struct view {
 	const berth_problem *p;
@@ -47,15 +47,11 @@ static berth_status read_args(const place_pareto_args *a, view *v, berth_err *er
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto needs two different objectives, not %s twice",
 		                  berth_objective_name(&v->cfg.objective[0]));
-	if (a->points < 2 || a->points > BERTH_PARETO_MOST)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --points: %lld is not a number of points from 2 to %d",
-		                  (long long)a->points, BERTH_PARETO_MOST);
 	if (a->out && !is_pattern(a->out))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: with --pareto, -o takes a name with %%d for the number of the "
 		                  "point, as in plan-%%d.json");
-	v->cfg.most_points = (int32_t)a->points;
+	v->cfg.most_points = PLACE_PARETO_POINTS;
 	return BERTH_OK;
 }
 

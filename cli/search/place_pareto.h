@@ -4,9 +4,10 @@
 #include "bounds.h"
 #include "budget.h"
 
+enum { PLACE_PARETO_POINTS = 64 }; /* of a front, at most */
+
 typedef struct place_pareto_args {
 	cli_texts objectives; /* two */
-	int64_t points;
 	const char *report;   /* file for a page; NULL: none */
 	const char *out;      /* a pattern with one %d, the number of the point; NULL: no files */
 } place_pareto_args;

@@ -24,8 +24,8 @@ static berth_status load_trial(void *ctx, const char *spec, bool again, berth_gr
 	return st;
 }
 
-/* "--ctx 6144", "weights=q4_k and --kv-type q8_0". */
-static berth_status name_change(const berth_smaller_change *x, berth_arena *mem, const char **out,
+/* "context=6144", "weights=q4_k and cache=q8_0". */
+static berth_status name_change(const berth_smaller_change *x, bool gguf, berth_arena *mem, const char **out,
                                 berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
@@ -39,11 +39,11 @@ static berth_status name_change(const berth_smaller_change *x, berth_arena *mem,
 	if (x->weights && (x->cache || x->context))
 		berth_strbuf_printf(&b, " and ");
 	if (x->cache)
-		berth_strbuf_printf(&b, "--kv-type %s", x->cache);
+		berth_strbuf_printf(&b, "cache=%s", x->cache);
 	if (x->context)
-		berth_strbuf_printf(&b, "--ctx %lld", (long long)x->context);
+		berth_strbuf_printf(&b, "%s=%lld", berth_decoder_context_word(gguf), (long long)x->context);
 	if (x->batch)
-		berth_strbuf_printf(&b, "--batch %lld", (long long)x->batch);
+		berth_strbuf_printf(&b, "batch=%lld", (long long)x->batch);
 	return berth_strbuf_done(&b, out, &len, err);
 }
 
@@ -54,7 +54,7 @@ berth_status place_smaller_find(cli *c, place_decoder *x, const berth_search_cfg
 	how.load = load_trial;
 	BERTH_TRY(berth_smaller_find(&x->d, &how, cfg, until, &c->mem, &c->tmp, &out->found, err));
 	for (int32_t i = 0; i < out->found.n; i++)
-		BERTH_TRY(name_change(&out->found.item[i], &c->mem, &out->text[i], err));
+		BERTH_TRY(name_change(&out->found.item[i], x->d.gguf, &c->mem, &out->text[i], err));
 	return BERTH_OK;
 }
 
@@ -71,7 +71,7 @@ void place_smaller_print(const place_smaller *s)
 #define SMALLER(K, IF) \
 	K(TEXT, "kind", "", "`context`, `cache`, `weights`, `batch`, `granularity` or `together`", \
 	  s->found.item[i].kind) \
-	K(TEXT, "text", "", "as an option, or a word of the model", s->text[i])
+	K(TEXT, "text", "", "as a word of the model, or an option", s->text[i])
 RESULT_KIND(smaller_kind, "", "", SMALLER);
 
 const berth_result_list *place_smaller_list(cli *c, const place_smaller *s)

@@ -8,7 +8,7 @@
 
 typedef struct place_smaller {
 	berth_smaller found;
-	const char *text[BERTH_MOST_SMALLER]; /* [found.n] "--ctx 6144" */
+	const char *text[BERTH_MOST_SMALLER]; /* [found.n] "context=6144" */
 } place_smaller;
 
 /* berth_smaller_find for the model of x. */

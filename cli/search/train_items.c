@@ -112,7 +112,6 @@ static berth_status load_item(cli *c, const train_run *t, int32_t i, berth_train
 	berth_problem *p;
 	BERTH_TRY_NEW(&c->mem, 1, err, g, y, p);
 	BERTH_TRY(cli_instance_load(c, graph, system, g, y, NULL, err));
-	BERTH_TRY(cli_granularity_apply(c, &a->granularity, g, err));
 	if (a->tight && (i + 1) % a->tight == 0)
 		BERTH_TRY(berth_system_tighten(g, &rng, y, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
