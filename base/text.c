@@ -353,7 +353,7 @@ static bool reserve(berth_strbuf *b, size_t n)
 	return true;
 }
 
-void berth_strbuf_add(berth_strbuf *b, const char *text, size_t n)
+void berth_strbuf_add(berth_strbuf *b, const void *text, size_t n)
 {
 	if (!reserve(b, n))
 		return;

@@ -81,7 +81,7 @@ typedef struct berth_strbuf {
 } berth_strbuf;
 
 /* text may be NULL where n is 0. */
-void berth_strbuf_add(berth_strbuf *b, const char *text, size_t n);
+void berth_strbuf_add(berth_strbuf *b, const void *text, size_t n);
 void berth_strbuf_printf(berth_strbuf *b, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* The text with a closing 0. Fails: BERTH_ENOMEM. */
 berth_status berth_strbuf_done(berth_strbuf *b, const char **text, size_t *len, berth_err *err);

@@ -122,27 +122,18 @@ berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times 
 	return st;
 }
 
-static const onnx_node *node_of(const ort_model *m, int32_t op)
-{
-	return &m->onnx.node[m->op_node[op]];
-}
+/* ---- fused operators ---- */
 
 berth_status fused_hosts_new(const ort_model *m, berth_arena *mem, fused_hosts *out, berth_err *err)
 {
 	*out = (fused_hosts){.m = m};
-	BERTH_TRY_NEW(mem, m->onnx.n_values, err, out->value_op);
 	BERTH_TRY_NEW(mem, m->n_ops, err, out->user, out->kernel);
-	memset(out->value_op, -1, m->onnx.n_values * sizeof *out->value_op);
 	memset(out->user, -1, (size_t)m->n_ops * sizeof *out->user);
-	for (int32_t op = 0; op < m->n_ops; op++)
-		for (int32_t k = 0; k < node_of(m, op)->n_out; k++)
-			if (node_of(m, op)->out[k] >= 0)
-				out->value_op[node_of(m, op)->out[k]] = op;
 	for (int32_t op = m->n_ops; op-- > 0;)
-		for (int32_t k = 0; k < node_of(m, op)->n_all; k++) {
-			int32_t v = node_of(m, op)->in[k];
-			if (v >= 0 && out->value_op[v] >= 0)
-				out->user[out->value_op[v]] = op;
+		for (int32_t k = 0; k < ort_model_node(m, op)->n_all; k++) {
+			int32_t v = ort_model_node(m, op)->in[k];
+			if (v >= 0 && m->value_op[v] >= 0)
+				out->user[m->value_op[v]] = op;
 		}
 	return BERTH_OK;
 }
@@ -153,7 +144,7 @@ static int32_t host_after(const fused_hosts *f, int32_t op)
 {
 	for (int32_t steps = 0; steps < f->m->n_ops && (op = f->user[op]) >= 0; steps++)
 		if (f->kernel[op])
-			return strcmp(f->kernel[op], node_of(f->m, op)->type) != 0 ? op : -1;
+			return strcmp(f->kernel[op], ort_model_node(f->m, op)->type) != 0 ? op : -1;
 	return -1;
 }
 
@@ -161,10 +152,10 @@ static int32_t host_after(const fused_hosts *f, int32_t op)
 static int32_t host_before(const fused_hosts *f, int32_t op)
 {
 	for (int32_t steps = 0; steps < f->m->n_ops && op >= 0; steps++) {
-		const onnx_node *node = node_of(f->m, op);
+		const onnx_node *node = ort_model_node(f->m, op);
 		int32_t maker = -1;
 		for (int32_t k = 0; k < node->n_all && maker < 0; k++)
-			maker = node->in[k] >= 0 ? f->value_op[node->in[k]] : -1;
+			maker = node->in[k] >= 0 ? f->m->value_op[node->in[k]] : -1;
 		if (maker >= 0 && f->kernel[maker])
 			return maker;
 		op = maker;

@@ -37,7 +37,6 @@ berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times 
 
 typedef struct fused_hosts {
 	const ort_model *m;
-	int32_t *value_op;   /* [n_values] the operator that makes it; -1: none */
 	int32_t *user;       /* [n_ops] the first operator that takes what it makes; -1: none */
 	const char **kernel; /* [n_ops] type of its own kernel; NULL: none. Filled by the caller. */
 } fused_hosts;

@@ -65,10 +65,9 @@ static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
 		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d",
 		                  API_VERSION);
 	lib->version = base->version();
-	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_ENV, (int, const char *, void **), 3, "berth", &lib->env),
-	                    "ONNX Runtime", err));
-	return ort_check(lib, CALL(lib, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory),
-	                 "ONNX Runtime", err);
+	BERTH_TRY(ORT(lib, "ONNX Runtime", err, CREATE_ENV, (int, const char *, void **), 3, "berth",
+	              &lib->env));
+	return ORT(lib, "ONNX Runtime", err, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory);
 }
 
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
@@ -103,18 +102,15 @@ const void *ort_cpu_memory(const ort_lib *lib)
 static berth_status add_config(ort_lib *lib, void *options, const char *key, const char *value,
                                berth_err *err)
 {
-	return ort_check(
-		lib, CALL(lib, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, key, value),
-		key, err);
+	return ORT(lib, key, err, ADD_CONFIG_ENTRY, (void *, const char *, const char *), options, key,
+	           value);
 }
 
 static berth_status set_options(ort_lib *lib, void *options, const ort_session_cfg *cfg, berth_err *err)
 {
-	BERTH_TRY(ort_check(lib, CALL(lib, SET_INTRA_OP_THREADS, (void *, int), options, cfg->threads),
-	                    "threads", err));
-	BERTH_TRY(ort_check(lib, CALL(lib, SET_INTER_OP_THREADS, (void *, int), options, 1), "threads", err));
-	BERTH_TRY(ort_check(lib, CALL(lib, SET_OPTIMIZATION_LEVEL, (void *, int), options, cfg->level),
-	                    "optimisation", err));
+	BERTH_TRY(ORT(lib, "threads", err, SET_INTRA_OP_THREADS, (void *, int), options, cfg->threads));
+	BERTH_TRY(ORT(lib, "threads", err, SET_INTER_OP_THREADS, (void *, int), options, 1));
+	BERTH_TRY(ORT(lib, "optimisation", err, SET_OPTIMIZATION_LEVEL, (void *, int), options, cfg->level));
 	if (cfg->threads != 1) /* else they spin on after a run, on the cores of the next one */
 		BERTH_TRY(add_config(lib, options, "session.force_spinning_stop", "1", err));
 	for (const char *const *c = cfg->config; c && *c; c += 2)
@@ -123,23 +119,18 @@ static berth_status set_options(ort_lib *lib, void *options, const ort_session_c
 		BERTH_TRY(ort_provider_append(lib, options, cfg->provider[i], err));
 	if (!cfg->profile)
 		return BERTH_OK;
-	return ort_check(lib, CALL(lib, ENABLE_PROFILING, (void *, const char *), options, cfg->profile),
-	                 "profiling", err);
+	return ORT(lib, "profiling", err, ENABLE_PROFILING, (void *, const char *), options, cfg->profile);
 }
 
 berth_status ort_session_new(ort_lib *lib, const void *data, size_t size, const ort_session_cfg *cfg,
                              ort_session **out, berth_err *err)
 {
 	void *options = NULL;
-	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_SESSION_OPTIONS, (void **), &options), "session options",
-	                    err));
+	BERTH_TRY(ORT(lib, "session options", err, CREATE_SESSION_OPTIONS, (void **), &options));
 	berth_status st = set_options(lib, options, cfg, err);
 	if (st == BERTH_OK)
-		st = ort_check(lib,
-		               CALL(lib, CREATE_SESSION_FROM_ARRAY,
-		                    (void *, const void *, size_t, const void *, ort_session **), lib->env,
-		                    data, size, options, out),
-		               "session", err);
+		st = ORT(lib, "session", err, CREATE_SESSION_FROM_ARRAY, (void *, const void *, size_t,
+		         const void *, ort_session **), lib->env, data, size, options, out);
 	RELEASE(lib, RELEASE_SESSION_OPTIONS, options);
 	return st;
 }
@@ -149,13 +140,11 @@ berth_status ort_session_end_profile(ort_lib *lib, ort_session *s, berth_arena *
 {
 	void *allocator = NULL;
 	char *text = NULL;
-	BERTH_TRY(ort_check(lib, CALL(lib, GET_ALLOCATOR, (void **), &allocator), "profiling", err));
-	BERTH_TRY(ort_check(lib,
-	                    CALL(lib, END_PROFILING, (ort_session *, void *, char **), s, allocator, &text),
-	                    "profiling", err));
+	BERTH_TRY(ORT(lib, "profiling", err, GET_ALLOCATOR, (void **), &allocator));
+	BERTH_TRY(ORT(lib, "profiling", err, END_PROFILING, (ort_session *, void *, char **), s, allocator,
+	              &text));
 	*path = berth_arena_strdup(mem, text);
-	BERTH_TRY(ort_check(lib, CALL(lib, ALLOCATOR_FREE, (void *, void *), allocator, text), "profiling",
-	                    err));
+	BERTH_TRY(ORT(lib, "profiling", err, ALLOCATOR_FREE, (void *, void *), allocator, text));
 	return *path ? BERTH_OK : berth_nomem(err);
 }
 
@@ -165,27 +154,13 @@ void ort_session_free(ort_lib *lib, ort_session *s)
 		RELEASE(lib, RELEASE_SESSION, s);
 }
 
-berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
-                     size_t n_in, const char *const *out_name, ort_value **out, size_t n_out, berth_err *err)
-{
-	return ort_check(lib,
-	                 CALL(lib, RUN,
-	                      (ort_session *, const void *, const char *const *, ort_value *const *, size_t,
-	                       const char *const *, size_t, ort_value **),
-	                      s, NULL, in_name, in, n_in, out_name, n_out, out),
-	                 "run", err);
-}
-
 /* ---- values ---- */
 
 berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out, berth_err *err)
 {
-	return ort_check(lib,
-	                 CALL(lib, CREATE_TENSOR_OVER,
-	                      (const void *, void *, size_t, const int64_t *, size_t, int, ort_value **),
-	                      lib->memory, data, shape->bytes, shape->dim, (size_t)shape->rank,
-	                      (int)shape->elem, out),
-	                 "tensor", err);
+	return ORT(lib, "tensor", err, CREATE_TENSOR_OVER, (const void *, void *, size_t, const int64_t *,
+	           size_t, int, ort_value **), lib->memory, data, shape->bytes, shape->dim,
+	           (size_t)shape->rank, (int)shape->elem, out);
 }
 
 void ort_value_free(ort_lib *lib, ort_value *v)
@@ -194,21 +169,51 @@ void ort_value_free(ort_lib *lib, ort_value *v)
 		RELEASE(lib, RELEASE_VALUE, v);
 }
 
+berth_status ort_tensors_new(berth_arena *mem, size_t most, ort_tensors *out, berth_err *err)
+{
+	out->n = 0;
+	BERTH_TRY_NEW(mem, most, err, out->name, out->value);
+	return BERTH_OK;
+}
+
+berth_status ort_tensors_add(ort_lib *lib, ort_tensors *t, const char *name, void *data,
+                             const ort_shape *shape, berth_err *err)
+{
+	BERTH_TRY(ort_value_over(lib, data, shape, &t->value[t->n], err));
+	t->name[t->n++] = name;
+	return BERTH_OK;
+}
+
+void ort_tensors_free(ort_lib *lib, ort_tensors *t)
+{
+	for (int32_t i = 0; i < t->n; i++) {
+		ort_value_free(lib, t->value[i]);
+		t->value[i] = NULL;
+	}
+}
+
+berth_status ort_run(ort_lib *lib, ort_session *s, const ort_tensors *in, const ort_tensors *out,
+                     berth_err *err)
+{
+	return ORT(lib, "run", err, RUN,
+	           (ort_session *, const void *, const char *const *, ort_value *const *, size_t,
+	            const char *const *, size_t, ort_value **),
+	           s, NULL, in->name, in->value, (size_t)in->n, out->name, (size_t)out->n, out->value);
+}
+
 static berth_status look_shape(ort_lib *lib, void *info, ort_shape *shape, berth_err *err)
 {
 	int elem = 0;
 	size_t rank = 0, count = 1;
-	BERTH_TRY(
-		ort_check(lib, CALL(lib, GET_ELEMENT_TYPE, (const void *, int *), info, &elem), "type", err));
-	BERTH_TRY(ort_check(lib, CALL(lib, GET_RANK, (const void *, size_t *), info, &rank), "rank", err));
+	BERTH_TRY(ORT(lib, "type", err, GET_ELEMENT_TYPE, (const void *, int *), info, &elem));
+	BERTH_TRY(ORT(lib, "rank", err, GET_RANK, (const void *, size_t *), info, &rank));
 	if (rank > ORT_MAX_RANK || !ort_elem_bytes(elem))
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "a tensor of element type %d and rank %zu; expected numbers and at most %d "
 		                  "dimensions",
 		                  elem, rank, ORT_MAX_RANK);
-	BERTH_TRY(ort_check(
-		lib, CALL(lib, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim, rank),
-		"shape", err));
+	BERTH_TRY(ORT(lib, "shape", err, GET_DIMENSIONS, (const void *, int64_t *, size_t), info, shape->dim,
+	              rank));
 	for (size_t i = 0; i < rank; i++)
 		count *= (size_t)shape->dim[i];
 	shape->elem = elem;
@@ -221,18 +226,16 @@ berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void *
 {
 	int is_tensor = 0;
 	void *info = NULL;
-	BERTH_TRY(ort_check(lib, CALL(lib, IS_TENSOR, (const ort_value *, int *), v, &is_tensor), "value",
-	                    err));
+	BERTH_TRY(ORT(lib, "value", err, IS_TENSOR, (const ort_value *, int *), v, &is_tensor));
 	if (!is_tensor)
 		return berth_fail(
 			err, BERTH_EFORMAT,
 			"a value that is no tensor (a sequence, a map); the engine moves tensors only");
-	BERTH_TRY(ort_check(lib, CALL(lib, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info),
-	                    "value", err));
+	BERTH_TRY(ORT(lib, "value", err, GET_TYPE_AND_SHAPE, (const ort_value *, void **), v, &info));
 	berth_status st = look_shape(lib, info, shape, err);
 	RELEASE(lib, RELEASE_TYPE_AND_SHAPE, info);
 	BERTH_TRY(st);
-	return ort_check(lib, CALL(lib, GET_TENSOR_DATA, (ort_value *, void **), v, data), "data", err);
+	return ORT(lib, "data", err, GET_TENSOR_DATA, (ort_value *, void **), v, data);
 }
 
 size_t ort_elem_bytes(int32_t elem)

@@ -53,16 +53,31 @@ berth_status ort_session_end_profile(ort_lib *lib, ort_session *s, berth_arena *
                                      berth_err *err);
 void ort_session_free(ort_lib *lib, ort_session *s);
 
-/* Outputs that are NULL before are made by the library. Thread-safe. Fails: BERTH_EFORMAT. */
-berth_status ort_run(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
-                     size_t n_in, const char *const *out_name, ort_value **out, size_t n_out, berth_err *err);
-
 /* A tensor over memory of the caller. */
 berth_status ort_value_over(ort_lib *lib, void *data, const ort_shape *shape, ort_value **out,
                             berth_err *err);
 void ort_value_free(ort_lib *lib, ort_value *v);
 /* Fails: BERTH_EFORMAT where it is no tensor of numbers. */
 berth_status ort_value_look(ort_lib *lib, ort_value *v, ort_shape *shape, void **data, berth_err *err);
+
+/* Inputs or outputs of a session by their names, which are borrowed. */
+typedef struct ort_tensors {
+	int32_t n;
+	const char **name; /* [n] */
+	ort_value **value; /* [n] NULL: of an output, the library makes it */
+} ort_tensors;
+
+/* None yet, with room for so many in mem. Fails: BERTH_ENOMEM. */
+berth_status ort_tensors_new(berth_arena *mem, size_t most, ort_tensors *out, berth_err *err);
+/* Add one over memory of the caller. */
+berth_status ort_tensors_add(ort_lib *lib, ort_tensors *t, const char *name, void *data,
+                             const ort_shape *shape, berth_err *err);
+/* Free the values. The names and the room stay. */
+void ort_tensors_free(ort_lib *lib, ort_tensors *t);
+
+/* Thread-safe. Fails: BERTH_EFORMAT. */
+berth_status ort_run(ort_lib *lib, ort_session *s, const ort_tensors *in, const ort_tensors *out,
+                     berth_err *err);
 
 /* Bytes of an element. 0: it has no fixed size. */
 size_t ort_elem_bytes(int32_t elem);

@@ -14,19 +14,50 @@
 static berth_status decode(ort_model *m, const char *path, const berth_read_options *opt, berth_err *err)
 {
 	int32_t n_weights;
-	BERTH_TRY(berth_file_map(path, &m->file_data, &m->file_size, err));
-	m->onnx = (onnx_model){.file = path, .data = m->file_data, .size = m->file_size, .tmp = m->mem};
+	m->onnx = (onnx_model){.file = path, .tmp = m->mem};
+	BERTH_TRY(berth_file_map(path, &m->onnx.data, &m->onnx.size, err));
 	return onnx_decode(&m->onnx, opt, &n_weights, err);
 }
 
 static berth_status list_ops(ort_model *m, berth_err *err)
 {
-	BERTH_TRY_NEW(m->mem, m->onnx.n_nodes, err, m->op_node);
-	BERTH_TRY_NEW(m->mem, m->onnx.n_values, err, m->shape, m->data, m->value, m->stamp);
-	for (size_t i = 0; i < m->onnx.n_nodes; i++)
-		if (!m->onnx.node[i].folded)
-			m->op_node[m->n_ops++] = (int32_t)i;
+	BERTH_TRY_NEW(m->mem, m->onnx.n_nodes, err, m->op_node, m->node_op);
+	BERTH_TRY_NEW(m->mem, m->onnx.n_values, err, m->shape, m->data, m->value, m->stamp, m->value_op);
+	memset(m->node_op, -1, m->onnx.n_nodes * sizeof *m->node_op);
+	memset(m->value_op, -1, m->onnx.n_values * sizeof *m->value_op);
+	for (size_t i = 0; i < m->onnx.n_nodes; i++) {
+		const onnx_node *n = &m->onnx.node[i];
+		for (int32_t k = 0; k < n->n_out && !n->folded; k++)
+			if (n->out[k] >= 0)
+				m->value_op[n->out[k]] = m->n_ops;
+		if (n->folded)
+			continue;
+		m->node_op[i] = m->n_ops;
+		m->op_node[m->n_ops++] = (int32_t)i;
+	}
+	return ort_model_names(m, m->onnx.output, (int32_t)m->onnx.n_outputs, m->mem, &m->out, err);
+}
+
+/* ---- tensors ---- */
+
+berth_status ort_model_names(const ort_model *m, const int32_t *v, int32_t n, berth_arena *mem,
+                             ort_tensors *out, berth_err *err)
+{
+	BERTH_TRY(ort_tensors_new(mem, (size_t)n, out, err));
+	for (; out->n < n; out->n++)
+		out->name[out->n] = m->onnx.value[v[out->n]].name;
 	return BERTH_OK;
+}
+
+berth_status ort_model_room(const ort_model *m, int32_t v, berth_arena *mem, void **data, berth_err *err)
+{
+	*data = berth_arena_alloc(mem, m->shape[v].bytes + 64, 1);
+	return *data ? BERTH_OK : berth_nomem(err);
+}
+
+berth_status ort_model_add(const ort_model *m, int32_t v, void *data, ort_tensors *t, berth_err *err)
+{
+	return ort_tensors_add(m->lib, t, m->onnx.value[v].name, data, &m->shape[v], err);
 }
 
 /* ---- filling ---- */
@@ -179,7 +210,7 @@ static berth_status read_entry(ort_model *m, onnx_wire w, outside *o, berth_err 
 
 static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->file_data, t->at, t->end};
+	onnx_wire w = {m->onnx.file, m->onnx.data, t->at, t->end};
 	onnx_field f;
 	bool more;
 	*o = (outside){.path = ""};
@@ -208,7 +239,6 @@ static bool read_outside(const outside *o, void *data, size_t bytes)
 static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, berth_err *err)
 {
 	outside o;
-	unsigned char *data;
 	ort_shape *s = &m->shape[v];
 	BERTH_TRY(find_outside(m, t, &o, err));
 	if (!o.is && (o.inside || t->count == 0))
@@ -221,9 +251,8 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	s->rank = t->rank;
 	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
 	s->bytes = (size_t)t->count * ort_elem_bytes(t->elem);
-	BERTH_TRY_NEW(m->mem, s->bytes + 64, err, data);
-	m->data[v] = data;
-	if (!read_outside(&o, data, s->bytes))
+	BERTH_TRY(ort_model_room(m, v, m->mem, &m->data[v], err));
+	if (!read_outside(&o, m->data[v], s->bytes))
 		fill(m, v, filling_of(m, v));
 	return BERTH_OK;
 }
@@ -266,28 +295,68 @@ static bool is_used(const onnx_model *o, int32_t v)
 static berth_status fill_inputs(ort_model *m, berth_err *err)
 {
 	BERTH_TRY_NEW(m->mem, m->onnx.n_inputs, err, m->input);
+	BERTH_TRY(ort_tensors_new(m->mem, m->onnx.n_inputs, &m->in, err));
 	for (size_t i = 0; i < m->onnx.n_inputs; i++) {
 		int32_t v = m->onnx.input[i];
 		bool weight = m->onnx.value[v].weight_input;
-		unsigned char *data;
 		if (m->onnx.value[v].tensor || !is_used(&m->onnx, v))
 			continue;
 		BERTH_TRY(shape_of_input(m, v, err));
-		BERTH_TRY_NEW(m->mem, m->shape[v].bytes + 64, err, data);
-		m->data[v] = data;
+		BERTH_TRY(ort_model_room(m, v, m->mem, &m->data[v], err));
 		fill(m, v, weight ? filling_of(m, v) : FILL_INPUT);
-		if (!weight)
-			m->input[m->n_inputs++] = v;
+		if (weight)
+			continue;
+		m->input[m->in.n] = v;
+		BERTH_TRY(ort_model_add(m, v, m->data[v], &m->in, err));
 	}
 	return BERTH_OK;
 }
 
 /* ---- parts ---- */
 
-/* Fields of the model around the graph: IR version, operator sets, functions. */
-static berth_status put_surroundings(ort_model *m, ort_bytes *b, berth_err *err)
+void ort_put_value_info(berth_strbuf *graph, uint32_t field, const char *name, const ort_shape *shape)
 {
-	onnx_wire w = {m->onnx.file, m->file_data, 0, m->file_size};
+	berth_strbuf dims = {.mem = graph->mem}, tensor = {.mem = graph->mem}, type = {.mem = graph->mem},
+		     info = {.mem = graph->mem};
+	onnx_put_text(&info, 1, name);
+	for (int32_t i = 0; shape && i < shape->rank; i++) {
+		berth_strbuf dim = {.mem = graph->mem};
+		onnx_put_number(&dim, 1, (uint64_t)shape->dim[i]);
+		onnx_put_message(&dims, 1, &dim);
+	}
+	if (shape) {
+		onnx_put_number(&tensor, 1, (uint64_t)shape->elem);
+		onnx_put_message(&tensor, 2, &dims);
+		onnx_put_message(&type, 1, &tensor);
+		onnx_put_message(&info, 2, &type);
+	}
+	onnx_put_message(graph, field, &info);
+}
+
+/* TensorProto as an initializer of a graph: its content is not copied twice. */
+static void put_initializer(berth_strbuf *graph, const char *name, const ort_shape *shape, const void *data)
+{
+	berth_strbuf head = {.mem = graph->mem};
+	for (int32_t i = 0; i < shape->rank; i++)
+		onnx_put_number(&head, 1, (uint64_t)shape->dim[i]);
+	onnx_put_number(&head, 2, (uint64_t)shape->elem);
+	onnx_put_text(&head, 8, name);
+	onnx_put_head(&head, 9, shape->bytes);
+	onnx_put_head(graph, 5, head.len + shape->bytes);
+	berth_strbuf_add(graph, head.text, head.len);
+	berth_strbuf_add(graph, data, shape->bytes);
+	graph->failed |= head.failed;
+}
+
+void ort_put_kept(berth_strbuf *b, const onnx_wire *w, const onnx_field *f)
+{
+	berth_strbuf_add(b, w->data + f->tag_at, w->at - f->tag_at);
+}
+
+/* Fields of the model around the graph: IR version, operator sets, functions. */
+static berth_status put_surroundings(ort_model *m, berth_strbuf *b, berth_err *err)
+{
+	onnx_wire w = {m->onnx.file, m->onnx.data, 0, m->onnx.size};
 	for (;;) {
 		onnx_field f;
 		bool more;
@@ -295,38 +364,38 @@ static berth_status put_surroundings(ort_model *m, ort_bytes *b, berth_err *err)
 		if (!more)
 			return BERTH_OK;
 		if (f.number == 1 || f.number == 8 || f.number == 25)
-			ort_put(b, m->file_data + f.tag_at, w.at - f.tag_at);
+			ort_put_kept(b, &w, &f);
 	}
 }
 
-static berth_status put_node(ort_model *m, int32_t node, ort_bytes *graph, berth_err *err)
+static berth_status put_node(ort_model *m, int32_t node, berth_strbuf *graph, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->file_data, m->onnx.node[node].at, m->file_size};
+	onnx_wire w = {m->onnx.file, m->onnx.data, m->onnx.node[node].at, m->onnx.size};
 	onnx_field f;
 	bool more;
 	if (ort_model_makes(m, node)) {
 		int32_t v = constant_of(m, node);
-		ort_put_initializer(graph, m->onnx.value[v].name, &m->shape[v], m->data[v]);
+		put_initializer(graph, m->onnx.value[v].name, &m->shape[v], m->data[v]);
 		return BERTH_OK;
 	}
 	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-	ort_put(graph, m->file_data + f.tag_at, w.at - f.tag_at);
+	ort_put_kept(graph, &w, &f);
 	return BERTH_OK;
 }
 
-static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_t *in, int32_t *n_in,
+static berth_status put_source(ort_model *m, int32_t v, berth_strbuf *graph, int32_t *in, int32_t *n_in,
                                berth_err *err)
 {
 	const onnx_value *x = &m->onnx.value[v];
 	if (x->tensor && x->producer < 0 && !m->data[v]) {
-		ort_put_field(graph, x->tensor->sparse ? 15 : 5, m->file_data + x->tensor->at,
+		onnx_put_bytes(graph, x->tensor->sparse ? 15 : 5, m->onnx.data + x->tensor->at,
 		              x->tensor->end - x->tensor->at);
 	} else if (x->constant || (x->tensor && x->producer < 0)) {
 		if (!m->data[v])
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%.200s: the content of constant '%.80s' is not known",
 			                  m->onnx.file, x->name);
-		ort_put_initializer(graph, x->name, &m->shape[v], m->data[v]);
+		put_initializer(graph, x->name, &m->shape[v], m->data[v]);
 	} else {
 		ort_put_value_info(graph, 11, x->name, m->shape[v].elem ? &m->shape[v] : NULL);
 		in[(*n_in)++] = v;
@@ -334,7 +403,7 @@ static berth_status put_source(ort_model *m, int32_t v, ort_bytes *graph, int32_
 	return BERTH_OK;
 }
 
-static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, ort_bytes *graph, int32_t *in,
+static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, berth_strbuf *graph, int32_t *in,
                                 int32_t *n_in, berth_err *err)
 {
 	int32_t now = ++m->now;
@@ -354,21 +423,21 @@ static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, o
 }
 
 berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
-                            berth_arena *mem, int32_t *in, int32_t *n_in, ort_bytes *bytes, berth_err *err)
+                            berth_arena *mem, int32_t *in, int32_t *n_in, berth_strbuf *bytes, berth_err *err)
 {
-	ort_bytes graph = {.mem = mem};
-	*bytes = (ort_bytes){.mem = mem};
+	berth_strbuf graph = {.mem = mem};
+	*bytes = (berth_strbuf){.mem = mem};
 	*n_in = 0;
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(put_node(m, nodes[i], &graph, err));
-	ort_put_text(&graph, 2, "part");
+	onnx_put_text(&graph, 2, "part");
 	BERTH_TRY(put_sources(m, nodes, n, &graph, in, n_in, err));
 	for (int32_t i = 0; i < n_out; i++)
 		ort_put_value_info(&graph, 12, m->onnx.value[out[i]].name,
 		                   m->shape[out[i]].elem ? &m->shape[out[i]] : NULL);
 	BERTH_TRY(put_surroundings(m, bytes, err));
-	ort_put_field(bytes, 7, graph.data, graph.len);
-	return bytes->failed || graph.failed ? berth_nomem(err) : BERTH_OK;
+	onnx_put_message(bytes, 7, &graph);
+	return bytes->failed ? berth_nomem(err) : BERTH_OK;
 }
 
 /* ---- the unsplit model ---- */
@@ -377,42 +446,17 @@ static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_ou
                                   ort_session **s, berth_err *err)
 {
 	BERTH_ARENA(tmp);
-	ort_bytes bytes;
+	berth_strbuf bytes;
 	int32_t *in, n_in;
 	BERTH_TRY_NEW(&tmp, m->onnx.n_values, err, in);
 	BERTH_TRY(ort_model_part(m, m->onnx.order, (int32_t)m->onnx.n_nodes, out, n_out, &tmp, in, &n_in,
 	                         &bytes, err));
-	return ort_session_new(m->lib, bytes.data, bytes.len, cfg, s, err);
+	return ort_session_new(m->lib, bytes.text, bytes.len, cfg, s, err);
 }
 
 berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **s, berth_err *err)
 {
 	return whole_session(m, m->onnx.output, (int32_t)m->onnx.n_outputs, cfg, s, err);
-}
-
-static berth_status run_inputs(ort_model *m, ort_session *s, const int32_t *out, int32_t n_out,
-                               ort_value **result, berth_err *err)
-{
-	BERTH_ARENA(tmp);
-	const char **in_name, **out_name = NULL;
-	ort_value **in;
-	int32_t n_used = 0;
-	berth_status st = BERTH_NEW(&tmp, in_name, m->n_inputs, err);
-	if (st == BERTH_OK)
-		st = BERTH_NEW(&tmp, in, m->n_inputs, err);
-	if (st == BERTH_OK)
-		st = BERTH_NEW(&tmp, out_name, n_out, err);
-	for (int32_t i = 0; i < m->n_inputs && st == BERTH_OK; i++) {
-		in_name[n_used] = m->onnx.value[m->input[i]].name;
-		st = ort_value_over(m->lib, m->data[m->input[i]], &m->shape[m->input[i]], &in[n_used++], err);
-	}
-	for (int32_t i = 0; i < n_out && st == BERTH_OK; i++)
-		out_name[i] = m->onnx.value[out[i]].name;
-	if (st == BERTH_OK)
-		st = ort_run(m->lib, s, in_name, in, (size_t)n_used, out_name, result, (size_t)n_out, err);
-	for (int32_t i = 0; i < n_used; i++)
-		ort_value_free(m->lib, in[i]);
-	return st;
 }
 
 berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth_err *err)
@@ -434,7 +478,8 @@ berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth
 
 berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outputs, berth_err *err)
 {
-	return run_inputs(m, s, m->onnx.output, (int32_t)m->onnx.n_outputs, outputs, err);
+	const ort_tensors out = {m->out.n, m->out.name, outputs};
+	return ort_run(m->lib, s, &m->in, &out, err);
 }
 
 /* Run once, unoptimised, with every value as an output: shapes, types and contents of all. */
@@ -442,20 +487,21 @@ static berth_status probe(ort_model *m, berth_err *err)
 {
 	const ort_session_cfg cfg = {.threads = 1, .level = ORT_PLAIN, .config = m->config};
 	onnx_model *o = &m->onnx;
-	int32_t *out, n_out = 0;
-	ort_value **result;
+	int32_t *v, n = 0;
+	ort_tensors out;
 	ort_session *s = NULL;
-	BERTH_TRY_NEW(m->mem, o->n_values, err, out, result);
+	BERTH_TRY_NEW(m->mem, o->n_values, err, v);
 	for (size_t i = 0; i < o->n_nodes; i++)
 		for (int32_t k = 0; k < o->node[i].n_out && !ort_model_makes(m, (int32_t)i); k++)
 			if (o->node[i].out[k] >= 0)
-				out[n_out++] = o->node[i].out[k];
-	BERTH_TRY(whole_session(m, out, n_out, &cfg, &s, err));
-	berth_status st = run_inputs(m, s, out, n_out, result, err);
-	for (int32_t i = 0; i < n_out; i++)
-		m->value[out[i]] = result[i];
-	for (int32_t i = 0; i < n_out && st == BERTH_OK; i++)
-		st = ort_value_look(m->lib, result[i], &m->shape[out[i]], &m->data[out[i]], err);
+				v[n++] = o->node[i].out[k];
+	BERTH_TRY(ort_model_names(m, v, n, m->mem, &out, err));
+	BERTH_TRY(whole_session(m, v, n, &cfg, &s, err));
+	berth_status st = ort_run(m->lib, s, &m->in, &out, err);
+	for (int32_t i = 0; i < n; i++)
+		m->value[v[i]] = out.value[i];
+	for (int32_t i = 0; i < n && st == BERTH_OK; i++)
+		st = ort_value_look(m->lib, out.value[i], &m->shape[v[i]], &m->data[v[i]], err);
 	ort_session_free(m->lib, s);
 	return st;
 }
@@ -463,24 +509,19 @@ static berth_status probe(ort_model *m, berth_err *err)
 static berth_status expect(ort_model *m, berth_err *err)
 {
 	ort_session *s;
-	ort_value **result;
-	size_t n = m->onnx.n_outputs;
-	BERTH_TRY_NEW(m->mem, n, err, m->expected, result);
+	BERTH_TRY_NEW(m->mem, m->out.n, err, m->expected);
 	BERTH_TRY(ort_model_whole(m, 1, &s, err));
-	berth_status st = ort_model_run_whole(m, s, result, err);
-	for (size_t i = 0; i < n && st == BERTH_OK; i++) {
-		ort_shape shape = {0};
-		unsigned char *kept = NULL;
+	berth_status st = ort_run(m->lib, s, &m->in, &m->out, err);
+	for (int32_t i = 0; i < m->out.n && st == BERTH_OK; i++) {
+		int32_t v = m->onnx.output[i];
 		void *data = NULL;
-		st = ort_value_look(m->lib, result[i], &shape, &data, err);
+		st = ort_value_look(m->lib, m->out.value[i], &m->shape[v], &data, err);
 		if (st == BERTH_OK)
-			st = BERTH_NEW(m->mem, kept, shape.bytes + 64, err);
+			st = ort_model_room(m, v, m->mem, &m->expected[i], err);
 		if (st == BERTH_OK)
-			memcpy(kept, data, shape.bytes);
-		m->expected[i] = kept;
+			memcpy(m->expected[i], data, m->shape[v].bytes);
 	}
-	for (size_t i = 0; i < n; i++)
-		ort_value_free(m->lib, result[i]);
+	ort_tensors_free(m->lib, &m->out);
 	return st;
 }
 
@@ -502,7 +543,8 @@ void ort_model_close(ort_model *m)
 		ort_session_free(m->lib, m->whole[i]);
 	for (size_t v = 0; m->value && v < m->onnx.n_values; v++)
 		ort_value_free(m->lib, m->value[v]);
-	berth_file_unmap(m->file_data, m->file_size);
+	ort_tensors_free(m->lib, &m->in);
+	berth_file_unmap(m->onnx.data, m->onnx.size);
 	*m = (ort_model){0};
 }
 

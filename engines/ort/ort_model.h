@@ -10,9 +10,9 @@
  * value's number as the stream, and are the same in every run. */
 #pragma once
 
+#include "onnx_edit.h"
 #include "onnx_model.h"
 #include "ort_api.h"
-#include "ort_splice.h"
 
 enum { ORT_MAX_WHOLE = 8 };
 
@@ -20,16 +20,17 @@ typedef struct ort_model {
 	ort_lib *lib;
 	berth_arena *mem;
 	onnx_model onnx;
-	const unsigned char *file_data;
-	size_t file_size;
 	int32_t n_ops;
 	int32_t *op_node;          /* [n_ops] */
+	int32_t *node_op;          /* [n_nodes] -1: it is no operator */
+	int32_t *value_op;         /* [n_values] the operator that makes it; -1: none */
 	ort_shape *shape;          /* [n_values]; elem 0: not known */
 	void **data;               /* [n_values] content, NULL: none */
 	ort_value **value;         /* [n_values] made by the run of the unsplit model, NULL: none */
 	int32_t *stamp, now;       /* [n_values] */
-	int32_t n_inputs;          /* graph inputs that are no weights: */
-	int32_t *input;
+	int32_t *input;            /* [in.n] graph inputs that are no weights */
+	ort_tensors in;
+	ort_tensors out;           /* names of the graph's outputs */
 	int level;
 	const char *const *config; /* of sessions of the unsplit model (ort_session_new) */
 	int whole_threads[ORT_MAX_WHOLE];
@@ -45,6 +46,19 @@ berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_opt
                             const char *const *config, berth_arena *mem, ort_model *out, berth_err *err);
 void ort_model_close(ort_model *m);
 
+static inline const onnx_node *ort_model_node(const ort_model *m, int32_t op)
+{
+	return &m->onnx.node[m->op_node[op]];
+}
+
+/* Names of the values v[n], without values, in mem. Fails: BERTH_ENOMEM. */
+berth_status ort_model_names(const ort_model *m, const int32_t *v, int32_t n, berth_arena *mem,
+                             ort_tensors *out, berth_err *err);
+/* Room for the content of a value, in mem. Fails: BERTH_ENOMEM. */
+berth_status ort_model_room(const ort_model *m, int32_t v, berth_arena *mem, void **data, berth_err *err);
+/* Add value v over its content. */
+berth_status ort_model_add(const ort_model *m, int32_t v, void *data, ort_tensors *t, berth_err *err);
+
 /* Is the node a Constant whose content the file leaves out, so that it was made? No run gives it, and parts
  * of the model have an initializer in its place. */
 bool ort_model_makes(const ort_model *m, int32_t node);
@@ -54,7 +68,12 @@ bool ort_model_makes(const ort_model *m, int32_t node);
  * values, *n_in their number. The bytes live in mem. Fails: BERTH_EFORMAT (an input of unknown content),
  * BERTH_ENOMEM. */
 berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
-                            berth_arena *mem, int32_t *in, int32_t *n_in, ort_bytes *bytes, berth_err *err);
+                            berth_arena *mem, int32_t *in, int32_t *n_in, berth_strbuf *bytes, berth_err *err);
+
+/* ValueInfoProto as a field of a graph (11 input, 12 output). shape NULL: the name alone. */
+void ort_put_value_info(berth_strbuf *graph, uint32_t field, const char *name, const ort_shape *shape);
+/* The field that w has just passed, as it stands. */
+void ort_put_kept(berth_strbuf *b, const onnx_wire *w, const onnx_field *f);
 
 /* A session of the unsplit model. Fails: as ort_session_new; BERTH_ENOMEM. */
 berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **out, berth_err *err);

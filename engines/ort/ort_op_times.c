@@ -13,44 +13,27 @@ enum { HOPS = 16 };
 
 /* A segment of one operator. Its inputs are the unsplit model's tensors; its outputs have buffers of their
  * own. */
-static berth_status alone_inputs(ort_model *m, ort_segment *s, const int32_t *in, int32_t n, berth_arena *mem,
-                                 berth_err *err)
-{
-	BERTH_TRY_NEW(mem, n, err, s->in_name, s->in);
-	for (; s->n_in < n; s->n_in++) {
-		s->in_name[s->n_in] = m->onnx.value[in[s->n_in]].name;
-		BERTH_TRY(ort_value_over(m->lib, m->data[in[s->n_in]], &m->shape[in[s->n_in]],
-		                         &s->in[s->n_in], err));
-	}
-	return BERTH_OK;
-}
-
-static berth_status alone_outputs(ort_model *m, ort_segment *s, const int32_t *out, int32_t n,
-                                  berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, n, err, s->out_name, s->out);
-	for (; s->n_out < n; s->n_out++) {
-		unsigned char *data;
-		s->out_name[s->n_out] = m->onnx.value[out[s->n_out]].name;
-		BERTH_TRY_NEW(mem, m->shape[out[s->n_out]].bytes + 64, err, data);
-		BERTH_TRY(ort_value_over(m->lib, data, &m->shape[out[s->n_out]], &s->out[s->n_out], err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_arena *mem, berth_err *err)
 {
-	int32_t node = m->op_node[op], *in, *out, n_in = 0, n_out = 0;
+	int32_t *in, *out, n_in = 0, n_out = 0;
+	const onnx_node *n = ort_model_node(m, op);
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level};
-	ort_bytes bytes;
+	berth_strbuf bytes;
 	BERTH_TRY_NEW(mem, m->onnx.n_values, err, in, out);
-	for (int32_t k = 0; k < m->onnx.node[node].n_out; k++)
-		if (m->onnx.node[node].out[k] >= 0)
-			out[n_out++] = m->onnx.node[node].out[k];
-	BERTH_TRY(ort_model_part(m, &node, 1, out, n_out, mem, in, &n_in, &bytes, err));
-	BERTH_TRY(alone_inputs(m, s, in, n_in, mem, err));
-	BERTH_TRY(alone_outputs(m, s, out, n_out, mem, err));
-	return ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
+	for (int32_t k = 0; k < n->n_out; k++)
+		if (n->out[k] >= 0)
+			out[n_out++] = n->out[k];
+	BERTH_TRY(ort_model_part(m, &m->op_node[op], 1, out, n_out, mem, in, &n_in, &bytes, err));
+	BERTH_TRY(ort_tensors_new(mem, (size_t)n_in, &s->in, err));
+	BERTH_TRY(ort_tensors_new(mem, (size_t)n_out, &s->out, err));
+	for (int32_t i = 0; i < n_in; i++)
+		BERTH_TRY(ort_model_add(m, in[i], m->data[in[i]], &s->in, err));
+	for (int32_t i = 0; i < n_out; i++) {
+		void *data;
+		BERTH_TRY(ort_model_room(m, out[i], mem, &data, err));
+		BERTH_TRY(ort_model_add(m, out[i], data, &s->out, err));
+	}
+	return ort_session_new(m->lib, bytes.text, bytes.len, &cfg, &s->session, err);
 }
 
 static berth_status time_alone(ort_segment *s, void *threads, int32_t warmup,
@@ -80,10 +63,8 @@ berth_status ort_profile_op(ort_model *m, const ort_device *dev, int32_t op, int
 	if (st == BERTH_OK)
 		st = time_alone(&s, threads, warmup, repeats, wall_s, cpu_s, err);
 	ort_session_free(m->lib, s.session);
-	for (int32_t i = 0; i < s.n_in; i++)
-		ort_value_free(m->lib, s.in[i]);
-	for (int32_t i = 0; i < s.n_out; i++)
-		ort_value_free(m->lib, s.out[i]);
+	ort_tensors_free(m->lib, &s.in);
+	ort_tensors_free(m->lib, &s.out);
 	return st;
 }
 
@@ -177,11 +158,6 @@ typedef struct work {
 	fused_hosts hosts;
 } work;
 
-static const onnx_node *node_of(const ort_model *m, int32_t op)
-{
-	return &m->onnx.node[m->op_node[op]];
-}
-
 /* ---- from kernels to operators ---- */
 
 /* The operator of the segment that the kernel is named after. Fused and re-laid kernels add to the name. -1:
@@ -191,7 +167,7 @@ static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, si
 	int32_t best = -1;
 	size_t longest = 0;
 	for (int32_t i = 0; i < s->n_ops; i++) {
-		const char *name = node_of(w->m, s->op[i])->name;
+		const char *name = ort_model_node(w->m, s->op[i])->name;
 		size_t n = name ? strlen(name) : 0;
 		if (n > longest && n <= len && strncmp(name, kernel, n) == 0 &&
 		    (n == len || !isalnum((unsigned char)kernel[n]))) {
@@ -231,7 +207,7 @@ static berth_status read_segment(work *w, int32_t k, berth_err *err)
 	const ort_segment *s = &w->plan.segment[k];
 	char path[KERNEL_FOLDER + 256], head[16];
 	kernel_times times;
-	if (s->n_out == 0)
+	if (s->out.n == 0)
 		return BERTH_OK;
 	snprintf(head, sizeof head, "s%d_", (int)k);
 	BERTH_TRY(kernel_folder_find(w->folder, head, path, sizeof path, err));

@@ -1,5 +1,5 @@
-/* The words of --devices and --hosts. */
-/* From placements to tasks. */
+/* From placements to tasks: segments, their sessions and the buffers between them; and the words of --devices
+ * and --hosts. */
 #include "ort_plan.h"
 #include "text.h"
 
@@ -39,44 +39,33 @@ berth_status ort_devices_read(const char *text, const char *option, ort_device_l
 
 /* ---- segments ---- */
 
-/* ---- segments ---- */
-
 typedef struct cutter {
 	ort_plan *p;
-	int32_t *value_dev;   /* [n_values] device of the producing operator; -1: none */
-	int32_t *value_seg;   /* [n_values] segment that makes it; -1 */
-	bool *sent, *inner;   /* [n_values] goes to another device; used by an operator or an output */
-	bool *here;           /* [n_devs][n_values] has come to the device already */
-	int32_t *open;        /* [n_devs] the device's segment that can still grow; -1 */
-	int32_t *last;        /* [n_ops] room for the operators of segments */
-	int32_t n_devs;
+	bool *sent; /* [n_values] goes to another device */
+	bool *here; /* [n_devs][n_values] has come to the device already */
+	int32_t *open; /* [n_devs] the device's segment that can still grow; -1 */
 } cutter;
 
-static const onnx_node *node_of(const ort_model *m, int32_t op)
+/* The device of the operator that makes a value; -1: none does. */
+static int32_t maker_dev(const ort_plan *p, int32_t v)
 {
-	return &m->onnx.node[m->op_node[op]];
+	return v >= 0 && p->m->value_op[v] >= 0 ? p->placement[p->m->value_op[v]] : -1;
 }
 
 static berth_status start_cutting(cutter *c, berth_arena *tmp, berth_err *err)
 {
-	ort_plan *p = c->p;
-	size_t n_values = p->m->onnx.n_values;
+	const ort_plan *p = c->p;
+	size_t n_values = p->m->onnx.n_values, n_devs = 0;
 	for (int32_t i = 0; i < p->m->n_ops; i++)
-		c->n_devs = p->placement[i] >= c->n_devs ? p->placement[i] + 1 : c->n_devs;
-	BERTH_TRY_NEW(tmp, n_values, err, c->value_dev, c->value_seg, c->sent);
-	BERTH_TRY_NEW(tmp, n_values * (size_t)c->n_devs, err, c->here);
-	BERTH_TRY_NEW(tmp, c->n_devs, err, c->open);
-	memset(c->value_dev, -1, n_values * sizeof *c->value_dev);
-	memset(c->value_seg, -1, n_values * sizeof *c->value_seg);
-	memset(c->open, -1, (size_t)c->n_devs * sizeof *c->open);
+		n_devs = (size_t)p->placement[i] >= n_devs ? (size_t)p->placement[i] + 1 : n_devs;
+	BERTH_TRY_NEW(tmp, n_values, err, c->sent);
+	BERTH_TRY_NEW(tmp, n_values * n_devs, err, c->here);
+	BERTH_TRY_NEW(tmp, n_devs, err, c->open);
+	memset(c->open, -1, n_devs * sizeof *c->open);
 	for (int32_t i = 0; i < p->m->n_ops; i++)
-		for (int32_t k = 0; k < node_of(p->m, i)->n_out; k++)
-			if (node_of(p->m, i)->out[k] >= 0)
-				c->value_dev[node_of(p->m, i)->out[k]] = p->placement[i];
-	for (int32_t i = 0; i < p->m->n_ops; i++)
-		for (int32_t k = 0; k < node_of(p->m, i)->n_all; k++) {
-			int32_t v = node_of(p->m, i)->in[k];
-			if (v >= 0 && c->value_dev[v] >= 0 && c->value_dev[v] != p->placement[i])
+		for (int32_t k = 0; k < ort_model_node(p->m, i)->n_all; k++) {
+			int32_t v = ort_model_node(p->m, i)->in[k], from = maker_dev(p, v);
+			if (from >= 0 && from != p->placement[i])
 				c->sent[v] = true;
 		}
 	return BERTH_OK;
@@ -88,21 +77,20 @@ static bool waits(cutter *c, int32_t op)
 	const ort_model *m = c->p->m;
 	int32_t dev = c->p->placement[op];
 	bool any = false;
-	for (int32_t k = 0; k < node_of(m, op)->n_all; k++) {
-		int32_t v = node_of(m, op)->in[k];
-		if (v < 0 || c->value_dev[v] < 0 || c->value_dev[v] == dev ||
-		    c->here[(size_t)dev * m->onnx.n_values + (size_t)v])
+	for (int32_t k = 0; k < ort_model_node(m, op)->n_all; k++) {
+		int32_t v = ort_model_node(m, op)->in[k], from = maker_dev(c->p, v);
+		bool *here = from >= 0 ? &c->here[(size_t)dev * m->onnx.n_values + (size_t)v] : NULL;
+		if (from < 0 || from == dev || *here)
 			continue;
-		c->here[(size_t)dev * m->onnx.n_values + (size_t)v] = true;
-		any = true;
+		*here = any = true;
 	}
 	return any;
 }
 
 static bool sends(const cutter *c, int32_t op)
 {
-	for (int32_t k = 0; k < node_of(c->p->m, op)->n_out; k++)
-		if (node_of(c->p->m, op)->out[k] >= 0 && c->sent[node_of(c->p->m, op)->out[k]])
+	for (int32_t k = 0; k < ort_model_node(c->p->m, op)->n_out; k++)
+		if (ort_model_node(c->p->m, op)->out[k] >= 0 && c->sent[ort_model_node(c->p->m, op)->out[k]])
 			return true;
 	return false;
 }
@@ -143,15 +131,12 @@ static berth_status new_buffer(ort_plan *p, int32_t v, int32_t producer, berth_e
 {
 	exec_buffer *b = &p->buffer[p->n_buffers];
 	const ort_shape *shape = &p->m->shape[v];
-	unsigned char *data;
 	b->bytes = shape->bytes;
 	b->producer = producer;
 	b->floats = shape->elem == 1; /* FLOAT of TensorProto.DataType */
 	b->data = p->m->data[v];
-	if (producer >= 0) {
-		BERTH_TRY_NEW(&p->mem, shape->bytes + 64, err, data);
-		b->data = data;
-	}
+	if (producer >= 0)
+		BERTH_TRY(ort_model_room(p->m, v, &p->mem, &b->data, err));
 	BERTH_TRY(ort_value_over(p->m->lib, b->data, shape, &p->buffer_value[p->n_buffers], err));
 	p->value_buffer[v] = p->n_buffers++;
 	return BERTH_OK;
@@ -164,62 +149,37 @@ static berth_status make_buffers(ort_plan *p, const int32_t *op_seg, berth_err *
 	size_t n = m->onnx.n_values;
 	BERTH_TRY_NEW(&p->mem, n, err, p->buffer, p->buffer_value, p->value_buffer);
 	memset(p->value_buffer, -1, n * sizeof *p->value_buffer);
-	int32_t *value_seg;
-	BERTH_TRY_NEW(&p->mem, n, err, value_seg);
-	memset(value_seg, -1, n * sizeof *value_seg);
-	for (int32_t i = 0; i < m->n_ops; i++)
-		for (int32_t k = 0; k < node_of(m, i)->n_out; k++)
-			if (node_of(m, i)->out[k] >= 0)
-				value_seg[node_of(m, i)->out[k]] = op_seg[i];
-	for (int32_t i = 0; i < m->n_inputs; i++)
+	for (int32_t i = 0; i < m->in.n; i++)
 		BERTH_TRY(new_buffer(p, m->input[i], -1, err));
 	for (int32_t i = 0; i < m->n_ops; i++)
-		for (int32_t k = 0; k < node_of(m, i)->n_all; k++) {
-			int32_t v = node_of(m, i)->in[k];
-			if (v >= 0 && value_seg[v] >= 0 && value_seg[v] != op_seg[i] &&
-			    p->value_buffer[v] < 0)
-				BERTH_TRY(new_buffer(p, v, value_seg[v], err));
+		for (int32_t k = 0; k < ort_model_node(m, i)->n_all; k++) {
+			int32_t v = ort_model_node(m, i)->in[k], maker = v >= 0 ? m->value_op[v] : -1;
+			if (maker >= 0 && op_seg[maker] != op_seg[i] && p->value_buffer[v] < 0)
+				BERTH_TRY(new_buffer(p, v, op_seg[maker], err));
 		}
 	for (size_t i = 0; i < m->onnx.n_outputs; i++) {
-		int32_t v = m->onnx.output[i];
-		if (value_seg[v] < 0)
+		int32_t v = m->onnx.output[i], maker = m->value_op[v];
+		if (maker < 0)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "output '%.80s' of the model is made by no operator",
 			                  m->onnx.value[v].name);
 		if (p->value_buffer[v] < 0)
-			BERTH_TRY(new_buffer(p, v, value_seg[v], err));
+			BERTH_TRY(new_buffer(p, v, op_seg[maker], err));
 	}
 	return BERTH_OK;
 }
 
 /* ---- sessions ---- */
 
-static berth_status segment_outputs(ort_plan *p, ort_segment *s, int32_t *out, berth_err *err)
+/* The values v[n], each in its buffer, as the inputs or outputs of a segment. */
+static berth_status take_buffers(ort_plan *p, const int32_t *v, int32_t n, ort_tensors *t, int32_t **buffer,
+                                 berth_err *err)
 {
-	const ort_model *m = p->m;
-	for (int32_t i = 0; i < s->n_ops; i++)
-		for (int32_t k = 0; k < node_of(m, s->op[i])->n_out; k++) {
-			int32_t v = node_of(m, s->op[i])->out[k];
-			if (v >= 0 && p->value_buffer[v] >= 0)
-				out[s->n_out++] = v;
-		}
-	BERTH_TRY_NEW(&p->mem, s->n_out, err, s->out_name, s->out, s->out_buffer);
-	for (int32_t i = 0; i < s->n_out; i++) {
-		s->out_name[i] = m->onnx.value[out[i]].name;
-		s->out_buffer[i] = p->value_buffer[out[i]];
-		s->out[i] = p->buffer_value[s->out_buffer[i]];
-	}
-	return BERTH_OK;
-}
-
-static berth_status segment_inputs(ort_plan *p, ort_segment *s, const int32_t *in, int32_t n, berth_err *err)
-{
-	BERTH_TRY_NEW(&p->mem, n, err, s->in_name, s->in, s->in_buffer);
-	s->n_in = n;
+	BERTH_TRY(ort_model_names(p->m, v, n, &p->mem, t, err));
+	BERTH_TRY_NEW(&p->mem, n, err, *buffer);
 	for (int32_t i = 0; i < n; i++) {
-		s->in_name[i] = p->m->onnx.value[in[i]].name;
-		s->in_buffer[i] = p->value_buffer[in[i]];
-		s->in[i] = p->buffer_value[s->in_buffer[i]];
+		(*buffer)[i] = p->value_buffer[v[i]];
+		t->value[i] = p->buffer_value[(*buffer)[i]];
 	}
 	return BERTH_OK;
 }
@@ -227,17 +187,22 @@ static berth_status segment_inputs(ort_plan *p, ort_segment *s, const int32_t *i
 static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, berth_err *err)
 {
 	ort_model *m = p->m;
-	int32_t *nodes, *in, *out, n_in = 0;
-	ort_bytes bytes;
+	int32_t *nodes, *in, *out, n_in = 0, n_out = 0;
+	berth_strbuf bytes;
 	BERTH_TRY_NEW(tmp, s->n_ops, err, nodes);
 	BERTH_TRY_NEW(tmp, m->onnx.n_values, err, in, out);
-	for (int32_t i = 0; i < s->n_ops; i++)
+	for (int32_t i = 0; i < s->n_ops; i++) {
+		const onnx_node *n = ort_model_node(m, s->op[i]);
 		nodes[i] = m->op_node[s->op[i]];
-	BERTH_TRY(segment_outputs(p, s, out, err));
-	if (s->n_out == 0)
+		for (int32_t k = 0; k < n->n_out; k++)
+			if (n->out[k] >= 0 && p->value_buffer[n->out[k]] >= 0)
+				out[n_out++] = n->out[k];
+	}
+	if (n_out == 0)
 		return BERTH_OK;
-	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, s->n_out, tmp, in, &n_in, &bytes, err));
-	BERTH_TRY(segment_inputs(p, s, in, n_in, err));
+	BERTH_TRY(ort_model_part(m, nodes, s->n_ops, out, n_out, tmp, in, &n_in, &bytes, err));
+	BERTH_TRY(take_buffers(p, in, n_in, &s->in, &s->in_buffer, err));
+	BERTH_TRY(take_buffers(p, out, n_out, &s->out, &s->out_buffer, err));
 	const char *profile =
 		p->profile ? berth_arena_printf(tmp, "%s/s%d", p->profile, (int)(s - p->segment)) : NULL;
 	if (p->profile && !profile)
@@ -245,7 +210,7 @@ static berth_status make_session(ort_plan *p, ort_segment *s, berth_arena *tmp, 
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level, .profile = profile};
 	if (p->self != ORT_ALL_DEVICES && p->self != s->dev)
 		return BERTH_OK;
-	berth_status st = ort_session_new(m->lib, bytes.data, bytes.len, &cfg, &s->session, err);
+	berth_status st = ort_session_new(m->lib, bytes.text, bytes.len, &cfg, &s->session, err);
 	return st == BERTH_OK || p->self == ORT_ALL_DEVICES
 	               ? st
 	               : berth_fail_in(err, st, "host '%s': ", p->dev[s->dev].name);
@@ -269,12 +234,11 @@ void ort_segment_run(void *ctx, double began)
 	ort_segment *s = ctx;
 	ort_times *t = &s->ran;
 	double from = exec_now(), cpu = exec_cpu();
-	if (s->n_out == 0) {
+	if (s->out.n == 0) {
 		*t = (ort_times){.start_s = from - began, .end_s = from - began};
 		return;
 	}
-	t->st = ort_run(s->plan->m->lib, s->session, s->in_name, s->in, (size_t)s->n_in, s->out_name, s->out,
-	                (size_t)s->n_out, &s->err);
+	t->st = ort_run(s->plan->m->lib, s->session, &s->in, &s->out, &s->err);
 	t->cpu_s = exec_cpu() - cpu;
 	t->work_s = exec_now() - from;
 	if (s->plan->clock == ORT_CLOCK_WALL)
@@ -289,7 +253,7 @@ static berth_status make_tasks(ort_plan *p, berth_err *err)
 	BERTH_TRY_NEW(&p->mem, p->n_segments, err, p->task);
 	for (int32_t i = 0; i < p->n_segments; i++) {
 		ort_segment *s = &p->segment[i];
-		p->task[i] = (exec_task){s->dev, s->n_in, s->n_out, s->in_buffer, s->out_buffer,
+		p->task[i] = (exec_task){s->dev, s->in.n, s->out.n, s->in_buffer, s->out_buffer,
 		                         ort_segment_run, s, &s->ran, sizeof s->ran};
 	}
 	return BERTH_OK;
@@ -297,21 +261,15 @@ static berth_status make_tasks(ort_plan *p, berth_err *err)
 
 static berth_status copy_order(ort_plan *p, const int32_t *placement, const int32_t *order, berth_err *err)
 {
-	ort_model *m = p->m;
-	int32_t n = 0, *node_op;
+	const ort_model *m = p->m;
+	int32_t n = 0;
 	BERTH_TRY_NEW(&p->mem, m->n_ops, err, p->placement, p->order);
-	BERTH_TRY_NEW(&p->mem, m->onnx.n_nodes, err, node_op);
 	memcpy(p->placement, placement, (size_t)m->n_ops * sizeof *placement);
-	if (order) {
+	if (order)
 		memcpy(p->order, order, (size_t)m->n_ops * sizeof *order);
-		return BERTH_OK;
-	}
-	memset(node_op, -1, m->onnx.n_nodes * sizeof *node_op);
-	for (int32_t i = 0; i < m->n_ops; i++)
-		node_op[m->op_node[i]] = i;
-	for (size_t i = 0; i < m->onnx.n_nodes; i++)
-		if (node_op[m->onnx.order[i]] >= 0)
-			p->order[n++] = node_op[m->onnx.order[i]];
+	for (size_t i = 0; i < m->onnx.n_nodes && !order; i++)
+		if (m->node_op[m->onnx.order[i]] >= 0)
+			p->order[n++] = m->node_op[m->onnx.order[i]];
 	return BERTH_OK;
 }
 
@@ -365,7 +323,7 @@ static void retime(ort_plan *p)
 		ort_times *t = &s->ran;
 		double took = t->end_s - t->start_s;
 		t->start_s = free_at[s->dev];
-		for (int32_t k = 0; k < s->n_in; k++)
+		for (int32_t k = 0; k < s->in.n; k++)
 			if (p->buffer[s->in_buffer[k]].producer >= 0)
 				t->start_s = fmax(t->start_s,
 				                  p->segment[p->buffer[s->in_buffer[k]].producer].ran.end_s);

@@ -37,12 +37,11 @@ typedef struct ort_times {
 
 typedef struct ort_segment {
 	struct ort_plan *plan;
-	int32_t dev, n_ops, n_in, n_out;
+	int32_t dev, n_ops;
 	int32_t *op;        /* in order */
-	ort_session *session; /* NULL where nobody takes what the operators make: nothing is run, n_in is 0 */
-	const char **in_name, **out_name;
-	ort_value **in, **out;
-	int32_t *in_buffer, *out_buffer;
+	ort_session *session; /* NULL where nobody takes what the operators make: nothing is run, in.n is 0 */
+	ort_tensors in, out;
+	int32_t *in_buffer, *out_buffer; /* [in.n], [out.n] */
 	ort_times ran;
 	berth_err err;      /* why it did not run */
 } ort_segment;

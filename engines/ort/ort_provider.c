@@ -41,22 +41,16 @@ static const char *absolute(const char *path, char *buf, size_t size)
 berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err)
 {
 	char buf[2048];
-	return missing(ort_check(lib,
-	                         CALL(lib, REGISTER_LIBRARY, (void *, const char *, const char *), lib->env,
-	                              name, absolute(path, buf, sizeof buf)),
-	                         "--provider-library", err),
-	               err);
+	return missing(ORT(lib, "--provider-library", err, REGISTER_LIBRARY, (void *, const char *,
+	                   const char *), lib->env, name, absolute(path, buf, sizeof buf)), err);
 }
 
 /* ---- finding ---- */
 
 static berth_status list_devices(ort_lib *lib, const void *const **list, size_t *n, berth_err *err)
 {
-	return missing(ort_check(lib,
-	                         CALL(lib, GET_DEVICES, (const void *, const void *const **, size_t *),
-	                              lib->env, list, n),
-	                         "devices", err),
-	               err);
+	return missing(ORT(lib, "devices", err, GET_DEVICES, (const void *, const void *const **, size_t *),
+	                   lib->env, list, n), err);
 }
 
 static const char *provider_of(const ort_lib *lib, const void *device)
@@ -92,14 +86,12 @@ static berth_status look_built_in(ort_lib *lib, const char *name, bool *found, c
 {
 	char **list = NULL;
 	int n = 0;
-	BERTH_TRY(ort_check(lib, CALL(lib, GET_AVAILABLE_PROVIDERS, (char ***, int *), &list, &n),
-	                    "providers", err));
+	BERTH_TRY(ORT(lib, "providers", err, GET_AVAILABLE_PROVIDERS, (char ***, int *), &list, &n));
 	for (int i = 0; i < n; i++) {
 		*found |= strcmp(list[i], name) == 0;
 		add_name(names, size, list[i]);
 	}
-	return ort_check(lib, CALL(lib, RELEASE_AVAILABLE_PROVIDERS, (char **, int), list, n), "providers",
-	                 err);
+	return ORT(lib, "providers", err, RELEASE_AVAILABLE_PROVIDERS, (char **, int), list, n);
 }
 
 /* WebGPU may tell no device, and no memory; but the library knows its memory by name. What is made here is
@@ -114,10 +106,8 @@ static berth_status know_webgpu(ort_lib *lib, ort_provider *out, berth_err *err)
 	out->kind = "gpu";
 	if (out->memory != lib->memory)
 		return BERTH_OK;
-	BERTH_TRY(ort_check(lib,
-	                    CALL(lib, CREATE_MEMORY, (const char *, int, int, int, void **), "WebGPU_Buf",
-	                         DEVICE_ALLOCATOR, 0, DEFAULT_MEMORY, &memory),
-	                    "WebGPU's memory", err));
+	BERTH_TRY(ORT(lib, "WebGPU's memory", err, CREATE_MEMORY, (const char *, int, int, int, void **),
+	              "WebGPU_Buf", DEVICE_ALLOCATOR, 0, DEFAULT_MEMORY, &memory));
 	out->memory = memory;
 	return BERTH_OK;
 }
@@ -161,9 +151,9 @@ bool ort_provider_is_cpu(const ort_provider *p)
 static berth_status append_cuda(ort_lib *lib, void *options, berth_err *err)
 {
 	void *cuda = NULL;
-	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_CUDA_OPTIONS, (void **), &cuda), "CUDA", err));
-	berth_status st = ort_check(lib, CALL(lib, APPEND_CUDA, (void *, const void *), options, cuda),
-	                            "CUDAExecutionProvider", err);
+	BERTH_TRY(ORT(lib, "CUDA", err, CREATE_CUDA_OPTIONS, (void **), &cuda));
+	berth_status st = ORT(lib, "CUDAExecutionProvider", err, APPEND_CUDA, (void *, const void *), options,
+	                      cuda);
 	RELEASE(lib, RELEASE_CUDA_OPTIONS, cuda);
 	return st;
 }
@@ -176,11 +166,9 @@ static berth_status append_by_name(ort_lib *lib, void *options, const ort_provid
 	char *tail = strstr(name, "ExecutionProvider");
 	if (tail)
 		*tail = '\0';
-	return ort_check(lib,
-	                 CALL(lib, APPEND_BY_NAME,
-	                      (void *, const char *, const char *const *, const char *const *, size_t),
-	                      options, strcmp(name, "WebGpu") == 0 ? "WebGPU" : name, NULL, NULL, (size_t)0),
-	                 p->name, err);
+	return ORT(lib, p->name, err, APPEND_BY_NAME, (void *, const char *, const char *const *,
+	           const char *const *, size_t), options, strcmp(name, "WebGpu") == 0 ? "WebGPU" : name, NULL,
+	           NULL, (size_t)0);
 }
 
 berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
@@ -188,52 +176,38 @@ berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider
 	if (ort_provider_is_cpu(p))
 		return BERTH_OK;
 	if (p->device)
-		return ort_check(lib,
-		                 CALL(lib, APPEND_DEVICE,
-		                      (void *, void *, const void *const *, size_t, const char *const *,
-		                       const char *const *, size_t),
-		                      options, lib->env, &p->device, (size_t)1, NULL, NULL, (size_t)0),
-		                 p->name, err);
+		return ORT(lib, p->name, err, APPEND_DEVICE, (void *, void *, const void *const *, size_t,
+		           const char *const *, const char *const *, size_t), options, lib->env, &p->device,
+		           (size_t)1, NULL, NULL, (size_t)0);
 	return strcmp(p->name, "CUDAExecutionProvider") == 0 ? append_cuda(lib, options, err)
 	                                                     : append_by_name(lib, options, p, err);
 }
 
 /* ---- sessions with inputs and outputs where providers want them ---- */
 
-static berth_status bind_all(ort_lib *lib, ort_binding *b, const char *const *in_name, ort_value *const *in,
-                             int32_t n_in, const char *const *out_name, int32_t n_out,
+static berth_status bind_all(ort_lib *lib, ort_binding *b, const ort_tensors *in, const ort_tensors *out,
                              const ort_provider *out_at, const void *flag_at, berth_err *err)
 {
-	for (int32_t i = 0; i < n_in; i++)
-		BERTH_TRY(ort_check(lib,
-		                    CALL(lib, BIND_INPUT, (ort_binding *, const char *, const ort_value *), b,
-		                         in_name[i], in[i]),
-		                    "input", err));
-	for (int32_t i = 0; i < n_out; i++)
-		BERTH_TRY(ort_check(lib,
-		                    CALL(lib, BIND_OUTPUT_TO, (ort_binding *, const char *, const void *), b,
-		                         out_name[i], out_at->memory),
-		                    "output", err));
-	if (out_at->late)
-		BERTH_TRY(ort_check(lib,
-		                    CALL(lib, BIND_OUTPUT_TO, (ort_binding *, const char *, const void *), b,
-		                         ORT_FLAG_OUT, flag_at),
-		                    "output", err));
-	return ort_check(lib, CALL(lib, SYNCHRONIZE_INPUTS, (ort_binding *), b), "input", err);
+	for (int32_t i = 0; i < in->n; i++)
+		BERTH_TRY(ORT(lib, "input", err, BIND_INPUT, (ort_binding *, const char *, const ort_value *),
+		              b, in->name[i], in->value[i]));
+	for (int32_t i = 0; i < out->n + out_at->late; i++)
+		BERTH_TRY(ORT(lib, "output", err, BIND_OUTPUT_TO, (ort_binding *, const char *, const void *),
+		              b, i < out->n ? out->name[i] : ORT_FLAG_OUT,
+		              i < out->n ? out_at->memory : flag_at));
+	return ORT(lib, "input", err, SYNCHRONIZE_INPUTS, (ort_binding *), b);
 }
 
-berth_status ort_bind(ort_lib *lib, ort_session *s, const char *const *in_name, ort_value *const *in,
-                      int32_t n_in, const char *const *out_name, int32_t n_out, const ort_provider *out_at,
-                      const void *flag_at, ort_binding **out, berth_err *err)
+berth_status ort_bind(ort_lib *lib, ort_session *s, const ort_tensors *in, const ort_tensors *out,
+                      const ort_provider *out_at, const void *flag_at, ort_binding **b, berth_err *err)
 {
-	ort_binding *b = NULL;
-	BERTH_TRY(ort_check(lib, CALL(lib, CREATE_BINDING, (ort_session *, ort_binding **), s, &b), "binding",
-	                    err));
-	berth_status st = bind_all(lib, b, in_name, in, n_in, out_name, n_out, out_at, flag_at, err);
+	ort_binding *made = NULL;
+	BERTH_TRY(ORT(lib, "binding", err, CREATE_BINDING, (ort_session *, ort_binding **), s, &made));
+	berth_status st = bind_all(lib, made, in, out, out_at, flag_at, err);
 	if (st != BERTH_OK)
-		ort_bind_free(lib, b);
+		ort_bind_free(lib, made);
 	else
-		*out = b;
+		*b = made;
 	return st;
 }
 
@@ -245,8 +219,7 @@ void ort_bind_free(ort_lib *lib, ort_binding *b)
 
 berth_status ort_bind_run(ort_lib *lib, ort_session *s, ort_binding *b, berth_err *err)
 {
-	BERTH_TRY(ort_check(
-		lib, CALL(lib, RUN_BOUND, (ort_session *, const void *, const ort_binding *), s, NULL, b),
-		"run", err));
-	return ort_check(lib, CALL(lib, SYNCHRONIZE_OUTPUTS, (ort_binding *), b), "run", err);
+	BERTH_TRY(ORT(lib, "run", err, RUN_BOUND, (ort_session *, const void *, const ort_binding *), s, NULL,
+	              b));
+	return ORT(lib, "run", err, SYNCHRONIZE_OUTPUTS, (ort_binding *), b);
 }

@@ -37,13 +37,11 @@ berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_ar
 	return BERTH_OK;
 }
 
-berth_status spread_label(int32_t d, berth_arena *mem, const char **field, size_t *size, berth_err *err)
+void spread_label(int32_t d, berth_strbuf *node)
 {
-	berth_strbuf b = {.mem = mem};
 	char label[16];
 	snprintf(label, sizeof label, "d%d", (int)d);
-	onnx_label_put(&b, mem, label);
-	return berth_strbuf_done(&b, field, size, err);
+	onnx_label_put(node, node->mem, label);
 }
 
 /* ---- the model ---- */
@@ -118,21 +116,17 @@ static berth_status adds_label(void *ctx, int32_t node, bool in_body, const onnx
 	const labels *l = ctx;
 	berth_strbuf b = {.mem = l->mem};
 	char name[32];
-	const char *label;
-	size_t len;
 	(void)w, (void)f;
 	if (node >= l->n_written)
 		return berth_fail(err, BERTH_EFORMAT, "the model has more nodes than it had");
-	BERTH_TRY(spread_label(l->node_dev[l->written[node]], l->mem, &label, &len, err));
+	snprintf(name, sizeof name, "%s%d", SPREAD_NODE, (int)l->written[node]);
 	if (!in_body)
-		onnx_put_bytes(
-			&b, 3, name,
-			(size_t)snprintf(name, sizeof name, "%s%d", SPREAD_NODE, (int)l->written[node]));
-	berth_strbuf_add(&b, label, len);
+		onnx_put_text(&b, 3, name);
+	spread_label(l->node_dev[l->written[node]], &b);
 	return berth_strbuf_done(&b, data, size, err);
 }
 
-static berth_status part_of_all(ort_model *m, berth_arena *mem, ort_bytes *bytes, berth_err *err)
+static berth_status part_of_all(ort_model *m, berth_arena *mem, berth_strbuf *bytes, berth_err *err)
 {
 	int32_t *in, n_in;
 	BERTH_TRY_NEW(mem, m->onnx.n_values, err, in);
@@ -144,12 +138,12 @@ static berth_status part_of_all(ort_model *m, berth_arena *mem, ort_bytes *bytes
  * the CPU) and named SPREAD_NODE and their number in it: names of a model need not be unlike. The
  * bytes live in mem. Fails: BERTH_EFORMAT (it calls functions of its own), BERTH_ENOMEM. */
 static berth_status spread_model(ort_model *m, const spread_device *dev, int32_t n_devs,
-				 const int32_t *placement, berth_arena *mem, ort_bytes *out, berth_err *err)
+				 const int32_t *placement, berth_arena *mem, berth_strbuf *out, berth_err *err)
 {
 	labels l = {.m = m, .mem = mem};
 	onnx_edit edit = {.ctx = &l, .drops = drops_label, .adds = adds_label};
 	onnx_edited made;
-	ort_bytes bytes;
+	berth_strbuf bytes;
 	if (m->onnx.n_inlined)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%.200s: the model calls functions of its own, whose nodes stand in the "
@@ -158,10 +152,10 @@ static berth_status spread_model(ort_model *m, const spread_device *dev, int32_t
 	BERTH_TRY(place_nodes(&l, placement, cpu_of(dev, n_devs), err));
 	BERTH_TRY(list_written(&l, err));
 	BERTH_TRY(part_of_all(m, mem, &bytes, err));
-	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, bytes.data, bytes.len, mem, &made, err));
-	*out = (ort_bytes){.mem = mem};
+	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, (const unsigned char *)bytes.text, bytes.len, mem, &made, err));
+	*out = (berth_strbuf){.mem = mem};
 	for (size_t i = 0; i < made.n_pieces; i++)
-		ort_put(out, made.piece[i].data, made.piece[i].size);
+		berth_strbuf_add(out, made.piece[i].data, made.piece[i].size);
 	return out->failed ? berth_nomem(err) : BERTH_OK;
 }
 
@@ -171,7 +165,6 @@ typedef struct reading {
 	ort_spread *p;
 	const kernel_times *t;
 	berth_arena *tmp;
-	int32_t *node_op;        /* [n_nodes] -1: it is no operator */
 	int32_t *own;            /* [n_ops] kernel of the file; -1: none */
 	int32_t *outer, n_outer; /* kernels of operators with bodies */
 	fused_hosts hosts;
@@ -179,7 +172,7 @@ typedef struct reading {
 
 static const char *type_of(const ort_model *m, int32_t op)
 {
-	return m->onnx.node[m->op_node[op]].type;
+	return ort_model_node(m, op)->type;
 }
 
 /* The operator that a kernel is named after. -1: none. */
@@ -190,7 +183,7 @@ static int32_t op_of(const reading *r, const char *name)
 	if (strncmp(name, SPREAD_NODE, head) != 0 || !isdigit((unsigned char)name[head]))
 		return -1;
 	long node = strtol(name + head, &end, 10);
-	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1 : r->node_op[node];
+	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1 : r->p->m->node_op[node];
 }
 
 static int32_t device_of(const ort_spread *p, const char *provider)
@@ -213,12 +206,8 @@ static double rank(const reading *r, int32_t op, const kernel_time *k)
 static berth_status find_own(reading *r, berth_err *err)
 {
 	const ort_model *m = r->p->m;
-	BERTH_TRY_NEW(r->tmp, m->onnx.n_nodes, err, r->node_op);
 	BERTH_TRY_NEW(r->tmp, m->n_ops, err, r->own);
-	memset(r->node_op, -1, m->onnx.n_nodes * sizeof *r->node_op);
 	memset(r->own, -1, (size_t)m->n_ops * sizeof *r->own);
-	for (int32_t op = 0; op < m->n_ops; op++)
-		r->node_op[m->op_node[op]] = op;
 	for (int32_t i = 0; i < r->t->n; i++) {
 		int32_t op = op_of(r, r->t->kernel[i].name);
 		if (op >= 0 && (r->own[op] < 0 ||
@@ -267,7 +256,7 @@ static berth_status check_device(const reading *r, int32_t op, const kernel_time
 	return berth_fail(err, BERTH_EFORMAT,
 	                  "operator '%.80s' (%.40s) runs in %.60s, and not in %.60s as the plan says, which "
 	                  "does not take it",
-	                  m->onnx.node[m->op_node[op]].name, k->type, k->provider,
+	                  ort_model_node(m, op)->name, k->type, k->provider,
 	                  p->dev[p->placement[op]].provider.name);
 }
 
@@ -386,30 +375,14 @@ static berth_status spread_times_read(ort_spread *p, const kernel_times *t, bert
 
 /* ---- the session ---- */
 
-static berth_status make_inputs(ort_spread *p, berth_err *err)
-{
-	ort_model *m = p->m;
-	BERTH_TRY_NEW(&p->mem, m->n_inputs, err, p->in_name, p->in);
-	for (int32_t i = 0; i < m->n_inputs; i++) {
-		int32_t v = m->input[i];
-		p->in_name[i] = m->onnx.value[v].name;
-		BERTH_TRY(ort_value_over(m->lib, m->data[v], &m->shape[v], &p->in[i], err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status make_outputs(ort_spread *p, berth_err *err)
 {
-	ort_model *m = p->m;
-	size_t n = m->onnx.n_outputs;
-	BERTH_TRY_NEW(&p->mem, n, err, p->out_name, p->out, p->out_data);
-	for (size_t i = 0; i < n; i++) {
-		int32_t v = m->onnx.output[i];
-		unsigned char *data;
-		BERTH_TRY_NEW(&p->mem, m->shape[v].bytes + 64, err, data);
-		p->out_data[i] = data;
-		p->out_name[i] = m->onnx.value[v].name;
-		BERTH_TRY(ort_value_over(m->lib, data, &m->shape[v], &p->out[i], err));
+	const onnx_model *o = &p->m->onnx;
+	BERTH_TRY(ort_tensors_new(&p->mem, o->n_outputs, &p->out, err));
+	BERTH_TRY_NEW(&p->mem, o->n_outputs, err, p->out_data);
+	for (size_t i = 0; i < o->n_outputs; i++) {
+		BERTH_TRY(ort_model_room(p->m, o->output[i], &p->mem, &p->out_data[i], err));
+		BERTH_TRY(ort_model_add(p->m, o->output[i], p->out_data[i], &p->out, err));
 	}
 	return BERTH_OK;
 }
@@ -423,19 +396,18 @@ static berth_status make_session(ort_spread *p, int threads, const char *profile
 	                       .profile = profile,
 	                       .config = config,
 	                       .n_providers = p->n_devs};
-	ort_bytes bytes;
+	berth_strbuf bytes;
 	BERTH_TRY(spread_rules(p->dev, p->n_devs, tmp, config, err));
 	BERTH_TRY(spread_providers(p->dev, p->n_devs, tmp, &cfg.provider, err));
 	BERTH_TRY(spread_model(p->m, p->dev, p->n_devs, p->placement, tmp, &bytes, err));
-	return ort_session_new(p->m->lib, bytes.data, bytes.len, &cfg, &p->session, err);
+	return ort_session_new(p->m->lib, bytes.text, bytes.len, &cfg, &p->session, err);
 }
 
 /* ---- all of it ---- */
 
 static berth_status run_session(ort_spread *p, berth_err *err)
 {
-	return ort_run(p->m->lib, p->session, p->in_name, p->in, (size_t)p->m->n_inputs, p->out_name, p->out,
-	               p->m->onnx.n_outputs, err);
+	return ort_run(p->m->lib, p->session, &p->m->in, &p->out, err);
 }
 
 static berth_status start_session(ort_spread *p, int threads, const char *folder, berth_arena *tmp,
@@ -446,7 +418,6 @@ static berth_status start_session(ort_spread *p, int threads, const char *folder
 	if (!path)
 		return berth_nomem(err);
 	BERTH_TRY(make_session(p, threads, path, tmp, err));
-	BERTH_TRY(make_inputs(p, err));
 	BERTH_TRY(make_outputs(p, err));
 	BERTH_TRY(run_session(p, err)); /* the first one is slow */
 	BERTH_TRY(run_session(p, err));
@@ -482,10 +453,7 @@ void ort_spread_free(ort_spread *p)
 	if (!p->m)
 		return;
 	ort_session_free(p->m->lib, p->session);
-	for (int32_t i = 0; p->in && i < p->m->n_inputs; i++)
-		ort_value_free(p->m->lib, p->in[i]);
-	for (size_t i = 0; p->out && i < p->m->onnx.n_outputs; i++)
-		ort_value_free(p->m->lib, p->out[i]);
+	ort_tensors_free(p->m->lib, &p->out);
 	berth_arena_free(&p->mem);
 	*p = (ort_spread){0};
 }

@@ -23,8 +23,8 @@ berth_status spread_rules(const spread_device *dev, int32_t n_devs, berth_arena 
 berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_arena *mem,
                               const ort_provider *const **out, berth_err *err);
 
-/* The metadata field of a node with the label of device d. Fails: BERTH_ENOMEM. */
-berth_status spread_label(int32_t d, berth_arena *mem, const char **field, size_t *size, berth_err *err);
+/* The metadata field of a node with the label of device d. */
+void spread_label(int32_t d, berth_strbuf *node);
 
 /* A placement in one session across execution providers. ONNX Runtime orders the nodes and runs one after the
  * other; it puts copies between providers that do not share memory. */
@@ -52,8 +52,7 @@ typedef struct ort_spread {
 	berth_arena mem;
 	int32_t *placement; /* [n_ops] what it is for */
 	ort_session *session;
-	const char **in_name, **out_name;
-	ort_value **in, **out; /* [m->n_inputs], [n_outputs] */
+	ort_tensors out; /* the graph's outputs, over */
 	void **out_data;
 	spread_kernel *kernel; /* [n_kernels] by their starts; then those that ran in others' */
 	int32_t n_kernels;

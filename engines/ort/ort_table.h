@@ -76,8 +76,9 @@ struct ort_lib {
 
 typedef void *ort_status; /* OrtStatus *, NULL: success */
 
-/* call(lib, PLACE, (types), arguments...) */
-#define CALL(lib, at, types, ...) (((ort_status(*) types)(lib)->api[at])(__VA_ARGS__))
+/* ORT(lib, what, err, PLACE, (types), arguments...): a call that may fail, what stands before the message. */
+#define ORT(lib, what, err, at, types, ...) \
+	ort_check(lib, ((ort_status(*) types)(lib)->api[at])(__VA_ARGS__), what, err)
 #define RELEASE(lib, at, x) (((void (*)(void *))(lib)->api[at])(x))
 
 /* BERTH_EFORMAT with the library's message behind `what`, where s is an error. It is released. */

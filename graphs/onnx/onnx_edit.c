@@ -2,6 +2,8 @@
  * message that holds a change gets a new head, which is known when all inside is. */
 #include "onnx_edit.h"
 
+#include <string.h>
+
 /* A tag and a length take at most 20 bytes. Nodes of the main graph are 2 messages deep in the model. */
 enum { MAX_DEPTH = 64, HEAD = 20, NODE_DEPTH = 2 };
 
@@ -44,10 +46,21 @@ void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size)
 	berth_strbuf_add(b, buf, n);
 }
 
-void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size)
+void onnx_put_bytes(berth_strbuf *b, uint32_t field, const void *data, size_t size)
 {
 	onnx_put_head(b, field, size);
 	berth_strbuf_add(b, data, size);
+}
+
+void onnx_put_text(berth_strbuf *b, uint32_t field, const char *text)
+{
+	onnx_put_bytes(b, field, text, strlen(text));
+}
+
+void onnx_put_message(berth_strbuf *b, uint32_t field, const berth_strbuf *message)
+{
+	b->failed |= message->failed;
+	onnx_put_bytes(b, field, message->text, message->len);
 }
 
 static berth_status add_piece(editing *x, const void *data, size_t size, berth_err *err)

@@ -35,6 +35,9 @@ berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigne
 
 /* Fields of a message: a number, and text or a message. */
 void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value);
-void onnx_put_bytes(berth_strbuf *b, uint32_t field, const char *data, size_t size);
+void onnx_put_bytes(berth_strbuf *b, uint32_t field, const void *data, size_t size);
+void onnx_put_text(berth_strbuf *b, uint32_t field, const char *text);
+/* The message, with its lack of memory. */
+void onnx_put_message(berth_strbuf *b, uint32_t field, const berth_strbuf *message);
 /* What stands before text or a message of so many bytes. */
 void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size);

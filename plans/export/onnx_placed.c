@@ -84,8 +84,7 @@ bool onnx_label_is(const onnx_wire *w, const onnx_field *field)
 void onnx_label_put(berth_strbuf *b, berth_arena *tmp, const char *label)
 {
 	berth_strbuf entry = {.mem = tmp};
-	onnx_put_bytes(&entry, 1, KEY, strlen(KEY));
-	onnx_put_bytes(&entry, 2, label, strlen(label));
-	b->failed |= entry.failed;
-	onnx_put_bytes(b, 9, entry.text, entry.len);
+	onnx_put_text(&entry, 1, KEY);
+	onnx_put_text(&entry, 2, label);
+	onnx_put_message(b, 9, &entry);
 }

@@ -62,8 +62,7 @@ static berth_status put_outputs(berth_strbuf *b, const onnx_wire *w, const onnx_
 		berth_strbuf spec = {.mem = tmp};
 		onnx_put_bytes(&spec, 1, (const char *)w->data + f.at, f.end - f.at);
 		onnx_put_number(&spec, 2, dev);
-		b->failed |= spec.failed;
-		onnx_put_bytes(b, 2, spec.text, spec.len);
+		onnx_put_message(b, 2, &spec);
 	}
 }
 
@@ -86,10 +85,9 @@ static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire 
 	if (!l->configured)
 		return BERTH_OK;
 	berth_strbuf_add(&all, *data, *size);
-	onnx_put_bytes(&configuration, 1, CONFIGURATION, strlen(CONFIGURATION));
+	onnx_put_text(&configuration, 1, CONFIGURATION);
 	BERTH_TRY(put_outputs(&configuration, w, f, (uint64_t)dev, l->tmp, err));
-	all.failed |= configuration.failed;
-	onnx_put_bytes(&all, NODE_CONFIGURATION, configuration.text, configuration.len);
+	onnx_put_message(&all, NODE_CONFIGURATION, &configuration);
 	return berth_strbuf_done(&all, data, size, err);
 }
 
@@ -208,12 +206,11 @@ static berth_status put_configuration(const berth_export_source *x, berth_arena 
                                       berth_err *err)
 {
 	berth_strbuf inner = {.mem = mem}, field = {.mem = mem};
-	onnx_put_bytes(&inner, 1, CONFIGURATION, strlen(CONFIGURATION));
+	onnx_put_text(&inner, 1, CONFIGURATION);
 	onnx_put_number(&inner, 2, (uint64_t)x->s->n_devs);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
-		onnx_put_bytes(&inner, 3, device_name(x, d), strlen(device_name(x, d)));
-	field.failed |= inner.failed;
-	onnx_put_bytes(&field, MODEL_CONFIGURATION, inner.text, inner.len);
+		onnx_put_text(&inner, 3, device_name(x, d));
+	onnx_put_message(&field, MODEL_CONFIGURATION, &inner);
 	return berth_strbuf_done(&field, &edit->tail, &edit->n_tail, err);
 }
 

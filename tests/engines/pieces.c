@@ -23,7 +23,7 @@ enum { SKIPPED = 77, MOST = 4, ASKS = 64 };
 typedef struct trial {
 	ort_lib *lib;
 	ort_model plain;
-	ort_bytes bytes; /* the model with all its weights */
+	berth_strbuf bytes; /* the model with all its weights */
 	onnx_model decoded;
 	ort_value **expected; /* [n_outputs] */
 	int64_t n_cut, n_pieces, n_refused, n_exact;
@@ -56,8 +56,8 @@ static berth_status open_model(trial *t, const char *path, berth_arena *mem, ber
 	BERTH_TRY_NEW(mem, m->n_outputs, err, t->expected);
 	BERTH_TRY(ort_model_part(&t->plain, m->order, (int32_t)m->n_nodes, m->output, (int32_t)m->n_outputs,
 	                         mem, in, &n_in, &t->bytes, err));
-	BERTH_TRY(run_model(t, t->bytes.data, t->bytes.len, t->expected, err));
-	t->decoded = (onnx_model){.file = path, .data = t->bytes.data, .size = t->bytes.len, .tmp = mem};
+	BERTH_TRY(run_model(t, (const unsigned char *)t->bytes.text, t->bytes.len, t->expected, err));
+	t->decoded = (onnx_model){.file = path, .data = (const unsigned char *)t->bytes.text, .size = t->bytes.len, .tmp = mem};
 	return onnx_decode(&t->decoded, NULL, &n_weights, err);
 }
 
@@ -160,15 +160,15 @@ static int compare(trial *t, ort_value *const *result, const char *path, int32_t
 static int check_cut(trial *t, const char *path, const pieces_model *p, int32_t number, bool exact,
                      berth_arena *mem)
 {
-	ort_bytes all = {.mem = mem};
+	berth_strbuf all = {.mem = mem};
 	ort_value **result;
 	berth_err err;
 	for (size_t i = 0; i < p->n_pieces; i++)
-		ort_put(&all, p->piece[i].data, p->piece[i].size);
+		berth_strbuf_add(&all, p->piece[i].data, p->piece[i].size);
 	if (all.failed || BERTH_NEW(mem, result, t->plain.onnx.n_outputs, &err) != BERTH_OK)
 		return fail(path, &err);
 	int bad;
-	if (run_model(t, all.data, all.len, result, &err) != BERTH_OK)
+	if (run_model(t, all.text, all.len, result, &err) != BERTH_OK)
 		bad = fail(path, &err);
 	else
 		bad = compare(t, result, path, number, exact);
@@ -187,7 +187,7 @@ static int try_cut(trial *t, const char *path, int32_t number, berth_rng *r)
 	if (!d)
 		return fail(path, NULL);
 	draw(r, &t->decoded, number, d);
-	if (pieces_cut_model(path, t->bytes.data, t->bytes.len, NULL, &d->opt, &mem, &p, &err) != BERTH_OK)
+	if (pieces_cut_model(path, (const unsigned char *)t->bytes.text, t->bytes.len, NULL, &d->opt, &mem, &p, &err) != BERTH_OK)
 		bad = fail(path, &err);
 	else {
 		for (int32_t i = 0; i < p.n_made; i++)

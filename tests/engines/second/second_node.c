@@ -1,7 +1,7 @@
 /* See second_node.h. The wire format is written by field numbers of onnx.proto. */
 #include "second_node.h"
 
-#include "ort_splice.h"
+#include "onnx_edit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,19 +26,13 @@ void second_tensor_name(char kind, int32_t i, char name[SECOND_NAME])
 	snprintf(name, SECOND_NAME, "%c%d", kind, (int)i);
 }
 
-static void put_message(ort_bytes *to, uint32_t field, const ort_bytes *message)
-{
-	to->failed |= message->failed;
-	ort_put_field(to, field, message->data, message->len);
-}
-
 /* ---- attributes ---- */
 
 /* TensorProto of a tensor that the library holds. */
-static plugin_status put_tensor(reader *r, void *value, ort_bytes *attr)
+static plugin_status put_tensor(reader *r, void *value, berth_strbuf *attr)
 {
 	const plugin_place *api = r->api;
-	ort_bytes tensor = {.mem = &r->mem};
+	berth_strbuf tensor = {.mem = &r->mem};
 	void *info = NULL, *data = NULL;
 	int elem = 0;
 	size_t rank = 0, size = 0;
@@ -53,15 +47,15 @@ static plugin_status put_tensor(reader *r, void *value, ort_bytes *attr)
 	TRY(CALL(api, TENSOR_BYTES, plugin_status, (const void *, size_t *), value, &size));
 	TRY(CALL(api, GET_TENSOR_DATA, plugin_status, (void *, void **), value, &data));
 	for (size_t i = 0; i < rank; i++)
-		ort_put_varint(&tensor, 1, (uint64_t)dim[i]);
-	ort_put_varint(&tensor, 2, (uint64_t)elem);
-	ort_put_field(&tensor, 9, data, size);
-	put_message(attr, 5, &tensor);
-	ort_put_varint(attr, 20, 4);
+		onnx_put_number(&tensor, 1, (uint64_t)dim[i]);
+	onnx_put_number(&tensor, 2, (uint64_t)elem);
+	onnx_put_bytes(&tensor, 9, data, size);
+	onnx_put_message(attr, 5, &tensor);
+	onnx_put_number(attr, 20, 4);
 	return NULL;
 }
 
-static void put_numbers(ort_bytes *attr, int type, const unsigned char *data, size_t size)
+static void put_numbers(berth_strbuf *attr, int type, const unsigned char *data, size_t size)
 {
 	bool is_float = type == ATTR_FLOAT || type == ATTR_FLOATS;
 	size_t width = is_float ? 4 : 8;
@@ -71,16 +65,16 @@ static void put_numbers(ort_bytes *attr, int type, const unsigned char *data, si
 		memcpy(&x, data + at, width);
 		if (is_float) {
 			unsigned char tag = (unsigned char)(field << 3 | 5);
-			ort_put(attr, &tag, 1);
-			ort_put(attr, data + at, width);
+			berth_strbuf_add(attr, &tag, 1);
+			berth_strbuf_add(attr, data + at, width);
 		} else {
-			ort_put_varint(attr, field, x);
+			onnx_put_number(attr, field, x);
 		}
 	}
-	ort_put_varint(attr, 20, type == ATTR_FLOAT ? 1 : type == ATTR_INT ? 2 : type == ATTR_FLOATS ? 6 : 7);
+	onnx_put_number(attr, 20, type == ATTR_FLOAT ? 1 : type == ATTR_INT ? 2 : type == ATTR_FLOATS ? 6 : 7);
 }
 
-static plugin_status put_plain(reader *r, const void *a, int type, ort_bytes *attr)
+static plugin_status put_plain(reader *r, const void *a, int type, berth_strbuf *attr)
 {
 	unsigned char *data;
 	size_t size = 0;
@@ -95,23 +89,23 @@ static plugin_status put_plain(reader *r, const void *a, int type, ort_bytes *at
 		         a, type, data, size, &size));
 	if (type == ATTR_STRING) {
 		size -= size && !data[size - 1];
-		ort_put_field(attr, 4, data, size);
-		ort_put_varint(attr, 20, 3);
+		onnx_put_bytes(attr, 4, data, size);
+		onnx_put_number(attr, 20, 3);
 	} else {
 		put_numbers(attr, type, data, size);
 	}
 	return NULL;
 }
 
-static plugin_status put_attribute(reader *r, const void *a, ort_bytes *node)
+static plugin_status put_attribute(reader *r, const void *a, berth_strbuf *node)
 {
-	ort_bytes attr = {.mem = &r->mem};
+	berth_strbuf attr = {.mem = &r->mem};
 	const char *name;
 	int type = 0;
 	void *value = NULL;
 	TRY(CALL(r->api, ATTRIBUTE_NAME, plugin_status, (const void *, const char **), a, &name));
 	TRY(CALL(r->api, ATTRIBUTE_TYPE, plugin_status, (const void *, int *), a, &type));
-	ort_put_text(&attr, 1, name);
+	onnx_put_text(&attr, 1, name);
 	if (type == ATTR_TENSOR) {
 		TRY(CALL(r->api, ATTRIBUTE_TENSOR, plugin_status, (const void *, void **), a, &value));
 		plugin_status s = put_tensor(r, value, &attr);
@@ -122,11 +116,11 @@ static plugin_status put_attribute(reader *r, const void *a, ort_bytes *node)
 	} else {
 		TRY(put_plain(r, a, type, &attr));
 	}
-	put_message(node, 5, &attr);
+	onnx_put_message(node, 5, &attr);
 	return NULL;
 }
 
-static plugin_status put_attributes(reader *r, ort_bytes *node)
+static plugin_status put_attributes(reader *r, berth_strbuf *node)
 {
 	const void **list;
 	size_t n = 0;
@@ -164,9 +158,9 @@ static plugin_status read_tensors(reader *r, int count_at, int list_at, const vo
 }
 
 /* ValueInfoProto of an input: its type, any shape. */
-static plugin_status put_input(reader *r, const void *value, const char *name, ort_bytes *graph)
+static plugin_status put_input(reader *r, const void *value, const char *name, berth_strbuf *graph)
 {
-	ort_bytes tensor = {.mem = &r->mem}, type = {.mem = &r->mem}, info = {.mem = &r->mem};
+	berth_strbuf tensor = {.mem = &r->mem}, type = {.mem = &r->mem}, info = {.mem = &r->mem};
 	const void *type_info = NULL, *tensor_info = NULL;
 	int elem = 0;
 	TRY(CALL(r->api, VALUE_TYPE, plugin_status, (const void *, const void **), value, &type_info));
@@ -175,19 +169,19 @@ static plugin_status put_input(reader *r, const void *value, const char *name, o
 	if (!tensor_info)
 		return refuse(r, "an input that is no tensor");
 	TRY(CALL(r->api, GET_ELEMENT_TYPE, plugin_status, (const void *, int *), tensor_info, &elem));
-	ort_put_varint(&tensor, 1, (uint64_t)elem);
-	put_message(&type, 1, &tensor);
-	ort_put_text(&info, 1, name);
-	put_message(&info, 2, &type);
-	put_message(graph, 11, &info);
+	onnx_put_number(&tensor, 1, (uint64_t)elem);
+	onnx_put_message(&type, 1, &tensor);
+	onnx_put_text(&info, 1, name);
+	onnx_put_message(&info, 2, &type);
+	onnx_put_message(graph, 11, &info);
 	return NULL;
 }
 
-static plugin_status put_node(reader *r, const char *domain, ort_bytes *graph)
+static plugin_status put_node(reader *r, const char *domain, berth_strbuf *graph)
 {
 	second_node *n = r->out;
 	const void *in[SECOND_MAX_TENSORS], *made[SECOND_MAX_TENSORS];
-	ort_bytes node = {.mem = &r->mem};
+	berth_strbuf node = {.mem = &r->mem};
 	char name[SECOND_NAME];
 	const char *type;
 	TRY(read_tensors(r, NODE_INPUT_COUNT, NODE_INPUTS, in, &n->n_in, n->has_in));
@@ -195,49 +189,52 @@ static plugin_status put_node(reader *r, const char *domain, ort_bytes *graph)
 	TRY(CALL(r->api, NODE_TYPE, plugin_status, (const void *, const char **), r->node, &type));
 	for (int32_t i = 0; i < n->n_in; i++) {
 		second_tensor_name('i', i, name);
-		ort_put_text(&node, 1, n->has_in[i] ? name : "");
+		onnx_put_text(&node, 1, n->has_in[i] ? name : "");
 		if (n->has_in[i])
 			TRY(put_input(r, in[i], name, graph));
 	}
 	for (int32_t i = 0; i < n->n_out; i++) {
 		second_tensor_name('o', i, name);
-		ort_put_text(&node, 2, n->has_out[i] ? name : "");
-		if (n->has_out[i])
-			ort_put_value_info(graph, 12, name, NULL);
+		onnx_put_text(&node, 2, n->has_out[i] ? name : "");
+		if (!n->has_out[i])
+			continue;
+		berth_strbuf info = {.mem = &r->mem};
+		onnx_put_text(&info, 1, name);
+		onnx_put_message(graph, 12, &info);
 	}
-	ort_put_text(&node, 4, type);
-	ort_put_text(&node, 7, domain);
+	onnx_put_text(&node, 4, type);
+	onnx_put_text(&node, 7, domain);
 	TRY(put_attributes(r, &node));
-	put_message(graph, 1, &node);
+	onnx_put_message(graph, 1, &node);
 	return NULL;
 }
 
-static void put_opset(reader *r, const char *domain, int version, ort_bytes *model)
+static void put_opset(reader *r, const char *domain, int version, berth_strbuf *model)
 {
-	ort_bytes opset = {.mem = &r->mem};
-	ort_put_text(&opset, 1, domain);
-	ort_put_varint(&opset, 2, (uint64_t)version);
-	put_message(model, 8, &opset);
+	berth_strbuf opset = {.mem = &r->mem};
+	onnx_put_text(&opset, 1, domain);
+	onnx_put_number(&opset, 2, (uint64_t)version);
+	onnx_put_message(model, 8, &opset);
 }
 
-static plugin_status put_model(reader *r, ort_bytes *model)
+static plugin_status put_model(reader *r, berth_strbuf *model)
 {
-	ort_bytes graph = {.mem = &r->mem};
+	berth_strbuf graph = {.mem = &r->mem};
 	const char *domain;
 	int since = 1;
 	TRY(CALL(r->api, NODE_DOMAIN, plugin_status, (const void *, const char **), r->node, &domain));
 	TRY(CALL(r->api, NODE_SINCE, plugin_status, (const void *, int *), r->node, &since));
 	TRY(put_node(r, domain, &graph));
-	ort_put_text(&graph, 2, "node");
-	ort_put_varint(model, 1, 8);
-	put_message(model, 7, &graph);
+	onnx_put_text(&graph, 2, "node");
+	onnx_put_number(model, 1, 8);
+	onnx_put_message(model, 7, &graph);
 	put_opset(r, domain, since, model);
 	if (*domain)
 		put_opset(r, "", 17, model);
 	return model->failed ? refuse(r, "out of memory") : NULL;
 }
 
-static plugin_status keep(reader *r, const ort_bytes *model)
+static plugin_status keep(reader *r, const berth_strbuf *model)
 {
 	second_node *n = r->out;
 	const char *name;
@@ -247,14 +244,14 @@ static plugin_status keep(reader *r, const ort_bytes *model)
 	n->size = model->len;
 	if (!n->name || !n->model)
 		return refuse(r, "out of memory");
-	memcpy(n->model, model->data, model->len);
+	memcpy(n->model, model->text, model->len);
 	return NULL;
 }
 
 plugin_status second_node_read(const plugin_place *api, const void *node, second_node *out)
 {
 	reader r = {.api = api, .node = node, .out = out};
-	ort_bytes model = {.mem = &r.mem};
+	berth_strbuf model = {.mem = &r.mem};
 	*out = (second_node){0};
 	plugin_status s = put_model(&r, &model);
 	if (!s)
