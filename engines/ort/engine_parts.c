@@ -1,7 +1,8 @@
-/* What all ways to run a model share. */
-/* Plans kept, run and told. */
+/* What all ways to run a model share: lists of questions, samples in answers, and plans that are kept, run and
+ * told. */
 #include "exec.h"
-#include "ort_engine.h"
+#include "hosts.h"
+#include "ort_op_times.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,33 +39,66 @@ berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key
 	return BERTH_OK;
 }
 
-berth_status engine_read_speed(const engine *e, const berth_json *q, int32_t *device, double *speed,
-                               berth_err *err)
-{
-	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, device, err));
-	BERTH_TRY(berth_json_number(q, "speed", true, 0, speed, err));
-	return *speed > 0 && *speed <= 1
-	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected",
-	                            *speed);
-}
-
 berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err)
 {
-	s->n = n;
+	*s = (engine_samples){.n = n, .n_segments = n_segments};
 	BERTH_TRY_NEW(&e->tmp, n, err, s->wall_s, s->cpu_s, s->strain);
-	BERTH_TRY_NEW(&e->tmp, n_segments, err, s->start_s, s->end_s, s->seg_cpu_s);
-	for (int32_t i = 0; i < n_segments; i++) {
-		BERTH_TRY_NEW(&e->tmp, n, err, s->start_s[i], s->end_s[i], s->seg_cpu_s[i]);
-	}
+	BERTH_TRY_NEW(&e->tmp, n_segments, err, s->segment);
+	for (engine_segment *x = s->segment; x < s->segment + n_segments; x++)
+		BERTH_TRY_NEW(&e->tmp, n, err, x->start_s, x->end_s, x->cpu_s);
 	return BERTH_OK;
 }
 
-void engine_put_difference(const engine *e, double worst, berth_json_out *w)
+/* ---- answers ---- */
+
+void engine_put_numbers(berth_json_out *w, const char *key, const int32_t *x, int32_t n)
 {
-	berth_json_put_number(w, "difference", isfinite(worst) ? worst : 1e300);
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_int(w, NULL, x[i]);
+	berth_json_close(w, ']');
+}
+
+void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, berth_json_out *w)
+{
+	berth_json_put_numbers(w, "wall_s", s->wall_s, s->n);
+	if (cpu) {
+		berth_json_put_numbers(w, "cpu_s", s->cpu_s, s->n);
+		berth_json_put_numbers(w, "strain", s->strain, s->n);
+	}
+	berth_json_open(w, "segments", '[');
+	for (const engine_segment *x = s->segment; x < s->segment + s->n_segments; x++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "device", x->dev);
+		engine_put_numbers(w, "ops", x->op, x->n_ops);
+		berth_json_put_numbers(w, "start_s", x->start_s, s->n);
+		berth_json_put_numbers(w, "end_s", x->end_s, s->n);
+		if (cpu)
+			berth_json_put_numbers(w, "cpu_s", x->cpu_s, s->n);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
+	berth_json_put_number(w, "difference", isfinite(s->worst) ? s->worst : 1e300);
 	double most = e->compress ? COMPRESSED_TOLERANCE : ort_model_tolerance(&e->model);
-	berth_json_put_bool(w, "differs", !(worst <= most));
+	berth_json_put_bool(w, "differs", !(s->worst <= most));
+}
+
+void engine_put_kernels(berth_json_out *w, const kernel_run *k, int32_t n, double unit)
+{
+	berth_json_open(w, "operators", '[');
+	for (int32_t i = 0; i < n; i++, k++) {
+		berth_json_open(w, NULL, '{');
+		if (k->op >= 0)
+			berth_json_put_int(w, "op", k->op);
+		berth_json_put_int(w, "device", k->dev);
+		berth_json_put_string(w, "kernel", k->kernel);
+		if (k->in >= 0)
+			berth_json_put_int(w, "in", k->in);
+		berth_json_put_number(w, "start_s", k->from * unit);
+		berth_json_put_number(w, "end_s", k->to * unit);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
 }
 
 berth_status engine_time_whole(engine *e, ort_session *s, int threads, int32_t warmup,
@@ -92,17 +126,19 @@ berth_status engine_time_whole(engine *e, ort_session *s, int threads, int32_t w
 
 /* ---- plans kept, run and told ---- */
 
-void plan_runs_forget(plan_runs *r)
+void plan_runs_forget(engine *e)
 {
 	for (int32_t i = 0; i < ENGINE_PLANS; i++)
-		if (r->plan[i].m)
-			ort_plan_free(&r->plan[i]);
+		if (e->runs.plan[i].m)
+			ort_plan_free(&e->runs.plan[i]);
 }
 
-berth_status plan_runs_get(plan_runs *r, ort_model *m, const int32_t *placement, const int32_t *order,
-                           ort_plan **out, berth_err *err)
+/* The plan of a placement, from those kept or new in place of the oldest. */
+static berth_status get_plan(engine *e, const int32_t *placement, const int32_t *order, ort_plan **out,
+                             berth_err *err)
 {
-	size_t size = (size_t)m->n_ops * sizeof *placement;
+	plan_runs *r = &e->runs;
+	size_t size = (size_t)e->model.n_ops * sizeof *placement;
 	ort_plan *oldest = &r->plan[0];
 	for (int32_t i = 0; i < ENGINE_PLANS; i++) {
 		ort_plan *p = &r->plan[i];
@@ -117,7 +153,7 @@ berth_status plan_runs_get(plan_runs *r, ort_model *m, const int32_t *placement,
 	}
 	if (oldest->m)
 		ort_plan_free(oldest);
-	BERTH_TRY(ort_plan_new(m, r->dev, placement, order, &r->cfg, oldest, err));
+	BERTH_TRY(ort_plan_new(&e->model, r->dev, placement, order, &r->cfg, oldest, err));
 	berth_status st = r->kind->admit ? r->kind->admit(oldest->buffer, oldest->n_buffers, err) : BERTH_OK;
 	if (st != BERTH_OK)
 		ort_plan_free(oldest);
@@ -126,8 +162,9 @@ berth_status plan_runs_get(plan_runs *r, ort_model *m, const int32_t *placement,
 	return st;
 }
 
-berth_status plan_runs_read(engine *e, const berth_json *q, int32_t **placement, int32_t **order,
-                            berth_err *err)
+/* "placement" and "order" (NULL: none) of a question. */
+static berth_status read_plan(engine *e, const berth_json *q, int32_t **placement, int32_t **order,
+                              berth_err *err)
 {
 	int32_t n = 0;
 	*order = NULL;
@@ -137,12 +174,13 @@ berth_status plan_runs_read(engine *e, const berth_json *q, int32_t **placement,
 	return engine_read_numbers(e, q, "order", e->model.n_ops, e->model.n_ops, order, &n, err);
 }
 
-berth_status plan_runs_sample(plan_runs *r, ort_plan *p, int32_t warmup, engine_samples *s, berth_err *err)
+/* Run the plan: warmup times unseen, then s->n times. */
+static berth_status sample(engine *e, ort_plan *p, int32_t warmup, engine_samples *s, berth_err *err)
 {
 	for (int32_t i = -warmup; i < s->n; i++) {
 		double wall, cpu, strain;
 		ort_plan_poison(p);
-		BERTH_TRY(ort_plan_run(p, r->kind, r->ex, &wall, &cpu, &strain, err));
+		BERTH_TRY(ort_plan_run(p, e->runs.kind, e->runs.ex, &wall, &cpu, &strain, err));
 		s->worst = fmax(s->worst, ort_plan_difference(p));
 		if (i < 0)
 			continue;
@@ -150,37 +188,56 @@ berth_status plan_runs_sample(plan_runs *r, ort_plan *p, int32_t warmup, engine_
 		s->cpu_s[i] = cpu;
 		s->strain[i] = strain;
 		for (int32_t k = 0; k < p->n_segments; k++) {
-			s->start_s[k][i] = p->segment[k].ran.start_s;
-			s->end_s[k][i] = p->segment[k].ran.end_s;
-			s->seg_cpu_s[k][i] = p->segment[k].ran.cpu_s;
+			engine_segment *x = &s->segment[k];
+			const ort_segment *from = &p->segment[k];
+			x->dev = from->dev;
+			x->n_ops = from->n_ops;
+			x->op = from->op;
+			x->start_s[i] = from->ran.start_s;
+			x->end_s[i] = from->ran.end_s;
+			x->cpu_s[i] = from->ran.cpu_s;
 		}
 	}
 	return BERTH_OK;
 }
 
-static void put_segments(berth_json_out *w, const ort_plan *p, const engine_samples *s)
+berth_status plan_runs_answer(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
-	berth_json_open(w, "segments", '[');
-	for (int32_t k = 0; k < p->n_segments; k++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "device", p->segment[k].dev);
-		berth_json_open(w, "ops", '[');
-		for (int32_t i = 0; i < p->segment[k].n_ops; i++)
-			berth_json_put_int(w, NULL, p->segment[k].op[i]);
-		berth_json_close(w, ']');
-		berth_json_put_numbers(w, "start_s", s->start_s[k], s->n);
-		berth_json_put_numbers(w, "end_s", s->end_s[k], s->n);
-		berth_json_put_numbers(w, "cpu_s", s->seg_cpu_s[k], s->n);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
+	int32_t warmup = 0, repeats = 0, n = 0, *placement, *order;
+	bool operators = false;
+	engine_samples s = {0};
+	kernel_run *times;
+	ort_plan *p = NULL;
+	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
+	BERTH_TRY(read_plan(e, q, &placement, &order, err));
+	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
+	if (operators && e->mesh)
+		return berth_fail(err, BERTH_EINVAL, "times of single operators are not told with --hosts");
+	for (int32_t i = 0; i < e->model.n_ops; i++)
+		BERTH_TRY(hosts_answer(e, placement[i], err));
+	BERTH_TRY(hosts_agree(e, get_plan(e, placement, order, &p, err), err));
+	BERTH_TRY(hosts_agree(e, engine_samples_new(e, repeats, p->n_segments, &s, err), err));
+	BERTH_TRY(hosts_agree(e, sample(e, p, warmup, &s, err), err));
+	s.worst = hosts_worst(e, s.worst);
+	engine_put_samples(e, &s, true, w);
+	if (!operators)
+		return BERTH_OK;
+	/* one run more, for the operators' starts and ends */
+	BERTH_TRY(ort_operator_times(&e->model, e->runs.dev, p->placement, p->order, e->runs.cfg.clock,
+	                             e->runs.ex, &e->tmp, &times, &n, err));
+	engine_put_kernels(w, times, n, 1);
+	return BERTH_OK;
 }
 
-void plan_runs_put(const engine *e, const ort_plan *p, const engine_samples *s, berth_json_out *w)
+berth_status plan_runs_set(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
-	berth_json_put_numbers(w, "wall_s", s->wall_s, s->n);
-	berth_json_put_numbers(w, "cpu_s", s->cpu_s, s->n);
-	berth_json_put_numbers(w, "strain", s->strain, s->n);
-	put_segments(w, p, s);
-	engine_put_difference(e, s->worst, w);
+	int32_t device = 0;
+	double speed = 1;
+	(void)w;
+	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
+	BERTH_TRY(berth_json_number(q, "speed", true, 0, &speed, err));
+	if (!(speed > 0 && speed <= 1))
+		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected", speed);
+	e->runs.dev[device].speed = e->runs.dev[device].start_speed * speed;
+	return BERTH_OK;
 }

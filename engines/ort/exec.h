@@ -31,7 +31,6 @@ typedef struct exec_buffer {
 } exec_buffer;
 
 typedef struct exec_kind {
-	const char *name;
 	/* n workers on cores[n]. Fails: BERTH_EIO (no thread), BERTH_ENOMEM. */
 	berth_status (*open)(int32_t n, const int32_t *cores, berth_arena *mem, void **ex, berth_err *err);
 	void (*close)(void *ex);

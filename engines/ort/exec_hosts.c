@@ -327,4 +327,4 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	return BERTH_OK;
 }
 
-const exec_kind exec_hosts = {"mpi", NULL, close_hosts, admit, run};
+const exec_kind exec_hosts = {NULL, close_hosts, admit, run};

@@ -149,4 +149,4 @@ static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer
 	return BERTH_OK;
 }
 
-const exec_kind exec_threads = {"threads", open_pool, close_pool, NULL, run};
+const exec_kind exec_threads = {open_pool, close_pool, NULL, run};

@@ -21,12 +21,9 @@ typedef struct host_facts {
 
 typedef struct hosts_state {
 	mesh *m;
-	ort_device dev[EXEC_MAX_WORKERS];
-	double start_speed[EXEC_MAX_WORKERS];
 	int32_t process[EXEC_MAX_WORKERS]; /* of each device; -1: its host does not answer */
 	host_facts facts[EXEC_MAX_WORKERS]; /* of each device with a process */
 	int32_t self;                      /* the device here */
-	plan_runs runs;
 	void *alone;                       /* an executor of exec_threads, for what is timed on one host */
 } hosts_state;
 
@@ -41,11 +38,10 @@ berth_status hosts_join(engine *e, berth_err *err)
 	BERTH_TRY(ort_devices_read(e->members, "--members", &here, err));
 	BERTH_TRY(mesh_open(&e->mem, &x->m, err));
 	e->mesh = x->m;
-	e->members_state = x;
+	e->state = x;
 	e->n_devs = all.n;
 	for (int32_t d = 0, p = 0; d < all.n; d++) {
-		x->dev[d] = all.dev[d];
-		x->start_speed[d] = all.dev[d].speed;
+		e->runs.dev[d] = all.dev[d];
 		x->process[d] = p < here.n && strcmp(here.dev[p].name, all.dev[d].name) == 0 ? p++ : -1;
 		if (x->process[d] >= 0 && x->process[d] == mesh_self(x->m))
 			x->self = d;
@@ -61,13 +57,13 @@ static berth_status know_host(engine *e, hosts_state *x, berth_err *err)
 	host_facts *f = &x->facts[x->self];
 	int32_t core[EXEC_MAX_WORKERS], n = berth_cores(core, EXEC_MAX_WORKERS);
 	if (n < 1)
-		return berth_fail(err, BERTH_EIO, "no cores found on host '%s'", x->dev[x->self].name);
-	f->core = x->dev[x->self].core = core[mesh_self(x->m) % n];
+		return berth_fail(err, BERTH_EIO, "no cores found on host '%s'", e->runs.dev[x->self].name);
+	f->core = e->runs.dev[x->self].core = core[mesh_self(x->m) % n];
 	cpu_model("/proc/cpuinfo", f->core, f->cpu, sizeof f->cpu);
 	snprintf(f->ort, sizeof f->ort, "%.60s", ort_version(e->lib));
 	snprintf(f->berth, sizeof f->berth, "%.60s", BERTH_VERSION);
 	const exec_hosts_cfg cfg = {e->n_devs, x->process, f->core, e->compress != NULL};
-	BERTH_TRY(exec_hosts_open(x->m, &cfg, &e->mem, &x->runs.ex, err));
+	BERTH_TRY(exec_hosts_open(x->m, &cfg, &e->mem, &e->runs.ex, err));
 	return exec_threads.open(1, &f->core, &e->mem, &x->alone, err);
 }
 
@@ -83,10 +79,10 @@ static berth_status same_versions(const engine *e, const hosts_state *x, berth_e
 			return berth_fail(err, BERTH_EIO,
 			                  "host '%s' has ONNX Runtime %s and berth %s, host '%s' %s and %s; "
 			                  "the same ones were expected",
-			                  name, first->ort, first->berth, x->dev[d].name, f->ort, f->berth);
+			                  name, first->ort, first->berth, e->runs.dev[d].name, f->ort, f->berth);
 		if (!first) {
 			first = f;
-			name = x->dev[d].name;
+			name = e->runs.dev[d].name;
 		}
 	}
 	return BERTH_OK;
@@ -94,24 +90,20 @@ static berth_status same_versions(const engine *e, const hosts_state *x, berth_e
 
 static berth_status start(engine *e, berth_err *err)
 {
-	hosts_state *x = e->members_state;
-	x->runs.dev = x->dev;
-	x->runs.cfg = (ort_plan_cfg){ORT_CLOCK_WALL, NULL, x->self};
-	x->runs.kind = &exec_hosts;
+	hosts_state *x = e->state;
+	e->runs.cfg = (ort_plan_cfg){ORT_CLOCK_WALL, NULL, x->self};
+	e->runs.kind = &exec_hosts;
 	BERTH_TRY(mesh_agree(x->m, know_host(e, x, err), err));
 	for (int32_t d = 0; d < e->n_devs; d++)
 		if (x->process[d] >= 0)
 			mesh_tell(x->m, x->process[d], &x->facts[d], sizeof x->facts[d]);
-	BERTH_TRY(same_versions(e, x, err));
-	e->state = x;
-	return BERTH_OK;
+	return same_versions(e, x, err);
 }
 
 static void stop(engine *e)
 {
-	hosts_state *x = e->state;
-	exec_hosts.close(x->runs.ex);
-	exec_threads.close(x->alone);
+	exec_hosts.close(e->runs.ex);
+	exec_threads.close(((hosts_state *)e->state)->alone);
 }
 
 /* ---- questions come to the first process ---- */
@@ -153,66 +145,41 @@ void hosts_leave(engine *e)
 		mesh_close(e->mesh);
 }
 
-/* ---- devices ---- */
-
-static const char *executor(const engine *e)
+berth_status hosts_answer(const engine *e, int32_t device, berth_err *err)
 {
-	(void)e;
-	return exec_hosts.name;
+	const hosts_state *x = e->state;
+	return !e->mesh || x->process[device] >= 0
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINFEASIBLE, "host '%s' does not answer",
+	                            e->runs.dev[device].name);
 }
+
+double hosts_worst(const engine *e, double worst)
+{
+	const hosts_state *x = e->state;
+	double own = worst;
+	for (int32_t d = 0; d < e->n_devs && e->mesh; d++) {
+		double theirs = own;
+		if (x->process[d] < 0)
+			continue;
+		mesh_tell(x->m, x->process[d], &theirs, sizeof theirs);
+		worst = fmax(worst, theirs);
+	}
+	return worst;
+}
+
+/* ---- devices ---- */
 
 static void put_device(const engine *e, int32_t device, berth_json_out *w)
 {
 	const hosts_state *x = e->state;
 	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", x->dev[device].name);
+	berth_json_put_string(w, "name", e->runs.dev[device].name);
 	berth_json_put_string(w, "kind", "cpu");
 	if (*x->facts[device].cpu)
 		berth_json_put_string(w, "model", x->facts[device].cpu);
-	berth_json_put_number(w, "speed", x->dev[device].speed);
+	berth_json_put_number(w, "speed", e->runs.dev[device].speed);
 	berth_json_close(w, '}');
-}
-
-static berth_status answers(const hosts_state *x, int32_t device, berth_err *err)
-{
-	return x->process[device] >= 0 ? BERTH_OK
-	                               : berth_fail(err, BERTH_EINFEASIBLE, "host '%s' does not answer",
-	                                            x->dev[device].name);
-}
-
-static void forget_plans(engine *e)
-{
-	plan_runs_forget(&((hosts_state *)e->state)->runs);
-}
-
-/* ---- runs ---- */
-
-static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
-{
-	hosts_state *x = e->state;
-	int32_t warmup = 0, repeats = 0, *placement, *order;
-	bool operators = false;
-	engine_samples s = {0};
-	ort_plan *p;
-	BERTH_TRY(engine_read_repeats(q, &warmup, &repeats, err));
-	BERTH_TRY(plan_runs_read(e, q, &placement, &order, err));
-	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
-	if (operators)
-		return berth_fail(err, BERTH_EINVAL, "times of single operators are not told with --hosts");
-	for (int32_t i = 0; i < e->model.n_ops; i++)
-		BERTH_TRY(answers(x, placement[i], err));
-	BERTH_TRY(hosts_agree(e, plan_runs_get(&x->runs, &e->model, placement, order, &p, err), err));
-	BERTH_TRY(hosts_agree(e, engine_samples_new(e, repeats, p->n_segments, &s, err), err));
-	BERTH_TRY(hosts_agree(e, plan_runs_sample(&x->runs, p, warmup, &s, err), err));
-	for (int32_t d = 0; d < e->n_devs; d++) {
-		double worst = s.worst;
-		if (x->process[d] < 0)
-			continue;
-		mesh_tell(x->m, x->process[d], &worst, sizeof worst);
-		s.worst = fmax(s.worst, worst);
-	}
-	plan_runs_put(e, p, &s, w);
-	return BERTH_OK;
 }
 
 /* Of the first host alone: its times and its status are all the others'. */
@@ -222,17 +189,6 @@ static berth_status whole(engine *e, const berth_json *q, berth_json_out *w, ber
 	return hosts_agree(e, first ? engine_workers.whole(e, q, w, err) : BERTH_OK, err);
 }
 
-static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
-{
-	hosts_state *x = e->state;
-	int32_t device = 0;
-	double speed = 1;
-	(void)w;
-	BERTH_TRY(engine_read_speed(e, q, &device, &speed, err));
-	x->dev[device].speed = x->start_speed[device] * speed;
-	return BERTH_OK;
-}
-
 /* ---- times of operators and of transfers ---- */
 
 static berth_status overheads(engine *e, int32_t device, double *run_s, double *segment_s, berth_err *err)
@@ -240,7 +196,7 @@ static berth_status overheads(engine *e, int32_t device, double *run_s, double *
 	hosts_state *x = e->state;
 	berth_status st = BERTH_OK;
 	double both[2] = {0};
-	BERTH_TRY(answers(x, device, err));
+	BERTH_TRY(hosts_answer(e, device, err));
 	if (device == x->self)
 		st = ort_profile_overheads(0, x->alone, &both[0], &both[1], err);
 	BERTH_TRY(mesh_agree(x->m, st, err));
@@ -256,9 +212,9 @@ static berth_status time_op(engine *e, int32_t op, int32_t device, int32_t warmu
 	hosts_state *x = e->state;
 	size_t bytes = (size_t)repeats * sizeof *wall_s;
 	berth_status st = BERTH_OK;
-	BERTH_TRY(answers(x, device, err));
+	BERTH_TRY(hosts_answer(e, device, err));
 	if (device == x->self)
-		st = ort_profile_op(&e->model, &x->dev[device], op, 0, ORT_CLOCK_WALL, x->alone, warmup,
+		st = ort_profile_op(&e->model, &e->runs.dev[device], op, 0, ORT_CLOCK_WALL, x->alone, warmup,
 		                    repeats, wall_s, cpu_s, err);
 	BERTH_TRY(mesh_agree(x->m, st, err));
 	mesh_tell(x->m, x->process[device], wall_s, bytes);
@@ -272,7 +228,7 @@ static void look_at_clock(void *ctx, double began)
 }
 
 /* Seconds from the end of a task that writes `bytes` to the moment at which one on another host has them. */
-static berth_status time_message(const hosts_state *x, int32_t from, int32_t to, size_t bytes,
+static berth_status time_message(const engine *e, int32_t from, int32_t to, size_t bytes,
                                  double *seconds, berth_err *err)
 {
 	BERTH_ARENA(mem);
@@ -285,7 +241,7 @@ static berth_status time_message(const hosts_state *x, int32_t from, int32_t to,
 	                           {to, 1, 0, &index, NULL, look_at_clock, &at[1], &at[1], sizeof at[1]}};
 	berth_status st = exec_hosts.admit(&buffer, 1, err);
 	if (st == BERTH_OK)
-		st = exec_hosts.run(x->runs.ex, task, 2, &buffer, err);
+		st = exec_hosts.run(e->runs.ex, task, 2, &buffer, err);
 	*seconds = fmax(0, at[1] - at[0]);
 	return st;
 }
@@ -293,24 +249,23 @@ static berth_status time_message(const hosts_state *x, int32_t from, int32_t to,
 static berth_status time_hop(engine *e, int32_t from, int32_t to, size_t bytes, int32_t warmup,
                              int32_t repeats, double *wall_s, berth_err *err)
 {
-	hosts_state *x = e->state;
 	double unseen;
-	BERTH_TRY(answers(x, from, err));
-	BERTH_TRY(answers(x, to, err));
+	BERTH_TRY(hosts_answer(e, from, err));
+	BERTH_TRY(hosts_answer(e, to, err));
 	for (int32_t k = -warmup; k < repeats; k++)
 		BERTH_TRY(hosts_agree(
-			e, time_message(x, from, to, bytes, k < 0 ? &unseen : &wall_s[k], err), err));
+			e, time_message(e, from, to, bytes, k < 0 ? &unseen : &wall_s[k], err), err));
 	return BERTH_OK;
 }
 
 const engine_way engine_hosts = {.start = start,
                                  .stop = stop,
-                                 .executor = executor,
+                                 .executor = "mpi",
                                  .put_device = put_device,
-                                 .forget_plans = forget_plans,
-                                 .run = run,
+                                 .forget_plans = plan_runs_forget,
+                                 .run = plan_runs_answer,
                                  .whole = whole,
-                                 .set = set,
+                                 .set = plan_runs_set,
                                  .overheads = overheads,
                                  .time_op = time_op,
                                  .time_hop = time_hop,

@@ -40,3 +40,7 @@ ssize_t hosts_hear(engine *e, char **line, size_t *cap);
 bool hosts_speaks(const engine *e);
 /* mesh_agree. */
 berth_status hosts_agree(const engine *e, berth_status st, berth_err *err);
+/* Has the device's host a process? Fails: BERTH_EINFEASIBLE. */
+berth_status hosts_answer(const engine *e, int32_t device, berth_err *err);
+/* The largest of all processes' numbers. */
+double hosts_worst(const engine *e, double worst);

@@ -33,6 +33,15 @@ void kernel_folder_remove(const char *folder);
 /* Everything lives in mem. n = 0: no run is in it. Fails: BERTH_EIO, BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times *out, berth_err *err);
 
+/* A kernel of a run, or an operator that ran in another's. */
+typedef struct kernel_run {
+	int32_t op;         /* -1: it belongs to no operator (a copy, a layout that is changed) */
+	int32_t in;         /* the operator in whose kernel this one ran (fused); -1: its own */
+	int32_t dev;        /* where it ran */
+	const char *kernel; /* what the library calls it */
+	double from, to;    /* from the start of the run: seconds, or parts of it */
+} kernel_run;
+
 /* In whose kernel an operator ran that has none of its own: ONNX Runtime has fused it. */
 
 typedef struct fused_hosts {

@@ -23,13 +23,14 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 	(void)q;
 	if (!e->lib)
 		BERTH_TRY(hosts_agree(e, ort_open(e->library, &e->mem, &e->lib, err), err));
-	if (!e->state)
+	if (!e->started)
 		BERTH_TRY(e->way->start(e, err));
+	e->started = true;
 	berth_json_put_int(w, "protocol", 1);
 	berth_json_put_string(w, "engine", "ort");
 	berth_json_put_string(w, "version", ort_version(e->lib));
 	berth_json_put_string(w, "clock", e->clock_name);
-	berth_json_put_string(w, "executor", e->way->executor(e));
+	berth_json_put_string(w, "executor", e->way->executor);
 	berth_json_open(w, "devices", '[');
 	for (int32_t d = 0; d < e->n_devs; d++)
 		e->way->put_device(e, d, w);
@@ -39,7 +40,7 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 
 static void unload(engine *e)
 {
-	if (e->state)
+	if (e->started)
 		e->way->forget_plans(e);
 	if (e->model.lib)
 		ort_model_close(&e->model);
@@ -201,7 +202,7 @@ static berth_status answer(engine *e, const berth_json *q, berth_json_out *w, be
 	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
 		if (strcmp(questions[i].name, what) != 0)
 			continue;
-		if (i && !e->state)
+		if (i && !e->started)
 			return berth_fail(err, BERTH_EINVAL, "hello comes first");
 		if (questions[i].needs_model && !e->loaded)
 			return berth_fail(err, BERTH_EINVAL, "no model was loaded");
@@ -294,19 +295,19 @@ static bool read_level(engine *e)
 
 static const char **option_at(engine *e, const char *word)
 {
+	const struct {
+		const char *word, **into;
+	} options[] = {{"--devices", &e->devices},     {"--optimize", &e->optimize},
+	               {"--clock", &e->clock_name},    {"--library", &e->library},
+	               {"--providers", &e->providers}, {"--threads", &e->threads_text},
+	               {"--hosts", &e->hosts},         {"--agent", &e->agent},
+	               {"--members", &e->members},     {"--compress", &e->compress}};
 	if (strcmp(word, "--provider-library") == 0)
 		return e->n_libraries < ENGINE_LIBRARIES ? &e->provider_library[e->n_libraries++] : NULL;
-	return strcmp(word, "--devices") == 0     ? &e->devices
-	       : strcmp(word, "--optimize") == 0  ? &e->optimize
-	       : strcmp(word, "--clock") == 0     ? &e->clock_name
-	       : strcmp(word, "--library") == 0   ? &e->library
-	       : strcmp(word, "--providers") == 0 ? &e->providers
-	       : strcmp(word, "--threads") == 0   ? &e->threads_text
-	       : strcmp(word, "--hosts") == 0     ? &e->hosts
-	       : strcmp(word, "--agent") == 0     ? &e->agent
-	       : strcmp(word, "--members") == 0   ? &e->members
-	       : strcmp(word, "--compress") == 0  ? &e->compress
-	                                          : NULL;
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (strcmp(word, options[i].word) == 0)
+			return options[i].into;
+	return NULL;
 }
 
 /* Defaults of what was not said; workers and providers have options of their own. */
@@ -371,7 +372,7 @@ int main(int argc, char **argv)
 		if (!answer_line(&e, line, (size_t)n))
 			break;
 	unload(&e);
-	if (e.state)
+	if (e.started)
 		e.way->stop(&e);
 	hosts_leave(&e);
 	free(line);

@@ -151,7 +151,7 @@ typedef struct work {
 	ort_plan plan;
 	berth_arena *mem;
 	char folder[KERNEL_FOLDER];
-	ort_operator_time *times;
+	kernel_run *times;
 	int32_t n;
 	size_t cap;
 	int32_t *op_entry;     /* [n_ops] 1 + entry of the operator's kernel; 0: none */
@@ -178,7 +178,7 @@ static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, si
 	return best;
 }
 
-static berth_status add(work *w, ort_operator_time x, berth_err *err)
+static berth_status add(work *w, kernel_run x, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(w->mem, w->times, (size_t)w->n, &w->cap, err));
 	w->times[w->n++] = x;
@@ -189,14 +189,13 @@ static berth_status read_kernel(work *w, int32_t k, const kernel_time *e, double
 {
 	const ort_segment *s = &w->plan.segment[k];
 	const ort_times *t = &s->ran;
-	ort_operator_time x = {
-		.segment = k, .op = op_of(w, s, e->name, strlen(e->name)), .in = -1, .kind = e->type};
+	kernel_run x = {
+		.op = op_of(w, s, e->name, strlen(e->name)), .in = -1, .dev = s->dev, .kernel = e->type};
 	if (x.op >= 0 && w->op_entry[x.op])
 		x.op = -1; /* something beside the operator that took its name */
-	x.start_s = t->start_s + e->at_us * s_per_us;
-	x.end_s = x.start_s + e->took_us * s_per_us;
-	x.start_s = x.start_s > t->end_s ? t->end_s : x.start_s;
-	x.end_s = x.end_s > t->end_s ? t->end_s : x.end_s;
+	x.from = t->start_s + e->at_us * s_per_us;
+	x.to = fmin(x.from + e->took_us * s_per_us, t->end_s);
+	x.from = fmin(x.from, t->end_s);
 	if (x.op >= 0)
 		w->op_entry[x.op] = w->n + 1;
 	return add(w, x, err);
@@ -226,12 +225,12 @@ static berth_status add_fused(work *w, int32_t k, berth_err *err)
 	const ort_segment *s = &w->plan.segment[k];
 	for (int32_t i = 0; i < s->n_ops; i++)
 		if (w->op_entry[s->op[i]])
-			w->hosts.kernel[s->op[i]] = w->times[w->op_entry[s->op[i]] - 1].kind;
+			w->hosts.kernel[s->op[i]] = w->times[w->op_entry[s->op[i]] - 1].kernel;
 	for (int32_t i = 0; i < s->n_ops; i++) {
 		int32_t host = w->hosts.kernel[s->op[i]] ? -1 : fused_host(&w->hosts, s->op[i]);
 		if (host < 0)
 			continue;
-		ort_operator_time x = w->times[w->op_entry[host] - 1];
+		kernel_run x = w->times[w->op_entry[host] - 1];
 		x.op = s->op[i];
 		x.in = host;
 		BERTH_TRY(add(w, x, err));
@@ -267,7 +266,7 @@ static berth_status read_all(work *w, berth_err *err)
 
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
                                 const int32_t *order, ort_clock clock, void *threads, berth_arena *mem,
-                                ort_operator_time **times, int32_t *n, berth_err *err)
+                                kernel_run **times, int32_t *n, berth_err *err)
 {
 	work w = {.m = m, .mem = mem};
 	BERTH_TRY(kernel_folder_new(w.folder, err));

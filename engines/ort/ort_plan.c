@@ -27,6 +27,7 @@ berth_status ort_devices_read(const char *text, const char *option, ort_device_l
 			                  "%s '%.60s': NAME or NAME=SPEED with a speed above 0 and at most 1 "
 			                  "was expected",
 			                  option, text);
+		d->start_speed = d->speed;
 		snprintf(d->name, sizeof d->name, "%.*s", (int)name, text);
 		for (int32_t i = 0; i < out->n; i++)
 			if (strcmp(out->dev[i].name, d->name) == 0)

@@ -12,7 +12,7 @@ typedef struct ort_device {
 	char name[32];
 	int32_t core;
 	/* Of a core, (0, 1]. After each segment the worker rests until its share is used up. */
-	double speed;
+	double speed, start_speed; /* now; at the start */
 } ort_device;
 
 typedef struct ort_device_list {

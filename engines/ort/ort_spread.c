@@ -271,21 +271,21 @@ static berth_status add_kernels(reading *r, berth_err *err)
 		if (is_inside(r, i))
 			continue;
 		BERTH_TRY(check_device(r, op, k, dev, err));
-		spread_kernel x = {.op = op, .in = -1, .dev = dev};
+		kernel_run x = {.op = op, .in = -1, .dev = dev};
 		x.from = fmin(k->at_us / r->t->took_us, 1);
 		x.to = fmin((k->at_us + k->took_us) / r->t->took_us, 1);
-		if (!(x.type = berth_arena_strdup(&p->mem, k->type)))
+		if (!(x.kernel = berth_arena_strdup(&p->mem, k->type)))
 			return berth_nomem(err);
 		p->kernel[p->n_kernels++] = x;
 		if (op >= 0)
-			r->hosts.kernel[op] = x.type;
+			r->hosts.kernel[op] = x.kernel;
 	}
 	return BERTH_OK;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const spread_kernel *x = a, *y = b;
+	const kernel_run *x = a, *y = b;
 	int by_from = (x->from > y->from) - (x->from < y->from);
 	return by_from ? by_from : (x->op > y->op) - (x->op < y->op);
 }
@@ -303,7 +303,7 @@ static berth_status add_fused(reading *r, berth_err *err)
 		int32_t host = r->hosts.kernel[op] ? op : fused_host(&r->hosts, op);
 		if (host < 0)
 			continue;
-		spread_kernel x = p->kernel[at[host]];
+		kernel_run x = p->kernel[at[host]];
 		if (x.dev != p->placement[op])
 			p->elsewhere[p->n_elsewhere++] = op;
 		if (host == op)
@@ -318,15 +318,15 @@ static berth_status add_fused(reading *r, berth_err *err)
 /* ---- pieces ---- */
 
 /* Operators by their kernels' starts. Those that were folded away come first. */
-static berth_status order_ops(reading *r, spread_kernel **out, berth_err *err)
+static berth_status order_ops(reading *r, kernel_run **out, berth_err *err)
 {
 	ort_spread *p = r->p;
-	spread_kernel *op;
+	kernel_run *op;
 	BERTH_TRY_NEW(r->tmp, p->m->n_ops, err, op);
 	for (int32_t i = 0; i < p->m->n_ops; i++)
-		op[i] = (spread_kernel){.op = i, .in = -1, .dev = p->placement[i]};
+		op[i] = (kernel_run){.op = i, .in = -1, .dev = p->placement[i]};
 	for (int32_t i = 0; i < p->n_kernels; i++) {
-		spread_kernel *x = p->kernel[i].op >= 0 ? &op[p->kernel[i].op] : NULL;
+		kernel_run *x = p->kernel[i].op >= 0 ? &op[p->kernel[i].op] : NULL;
 		if (!x)
 			continue;
 		x->from = p->kernel[i].from;
@@ -340,7 +340,7 @@ static berth_status order_ops(reading *r, spread_kernel **out, berth_err *err)
 static berth_status make_pieces(reading *r, berth_err *err)
 {
 	ort_spread *p = r->p;
-	spread_kernel *op;
+	kernel_run *op;
 	int32_t *list;
 	BERTH_TRY(order_ops(r, &op, err));
 	BERTH_TRY_NEW(&p->mem, p->m->n_ops, err, list, p->piece);

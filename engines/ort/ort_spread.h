@@ -4,6 +4,7 @@
  * between providers that do not share memory. */
 #pragma once
 
+#include "kernel_times.h"
 #include "ort_model.h"
 #include "ort_provider.h"
 
@@ -29,15 +30,6 @@ void spread_label(int32_t d, berth_strbuf *node);
 /* A placement in one session across execution providers. ONNX Runtime orders the nodes and runs one after the
  * other; it puts copies between providers that do not share memory. */
 
-/* A kernel, or an operator that ran in another's. Times are parts of the run. */
-typedef struct spread_kernel {
-	int32_t op;       /* -1: it belongs to no operator (a copy, a layout that is changed) */
-	int32_t in;       /* the operator in whose kernel this one ran (fused); -1: its own */
-	int32_t dev;      /* where it ran */
-	const char *type; /* what the library calls it */
-	double from, to;
-} spread_kernel;
-
 /* Operators that ran one after the other where the placement says. */
 typedef struct spread_piece {
 	int32_t dev, n_ops;
@@ -54,7 +46,7 @@ typedef struct ort_spread {
 	ort_session *session;
 	ort_tensors out; /* the graph's outputs, over */
 	void **out_data;
-	spread_kernel *kernel; /* [n_kernels] by their starts; then those that ran in others' */
+	kernel_run *kernel; /* [n_kernels] by their starts; then those that ran in others' */
 	int32_t n_kernels;
 	spread_piece *piece; /* [n_pieces] each operator stands in one */
 	int32_t n_pieces;

@@ -96,12 +96,6 @@ static void stop(engine *e)
 	(void)e;
 }
 
-static const char *executor(const engine *e)
-{
-	(void)e;
-	return "session";
-}
-
 static void put_device(const engine *e, int32_t device, berth_json_out *w)
 {
 	const providers *x = e->state;
@@ -154,63 +148,24 @@ static berth_status get_plan(engine *e, const int32_t *placement, ort_spread **o
 
 /* ---- run ---- */
 
-static void put_times(berth_json_out *w, const char *key, double part, const engine_samples *s)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < s->n; i++)
-		berth_json_put_number(w, NULL, part * s->wall_s[i]);
-	berth_json_close(w, ']');
-}
-
-static void put_ops(berth_json_out *w, const char *key, const int32_t *op, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_int(w, NULL, op[i]);
-	berth_json_close(w, ']');
-}
-
-static void put_pieces(berth_json_out *w, const ort_spread *p, const engine_samples *s)
-{
-	berth_json_open(w, "segments", '[');
-	for (int32_t i = 0; i < p->n_pieces; i++) {
-		berth_json_open(w, NULL, '{');
-		berth_json_put_int(w, "device", p->piece[i].dev);
-		put_ops(w, "ops", p->piece[i].op, p->piece[i].n_ops);
-		put_times(w, "start_s", p->piece[i].from, s);
-		put_times(w, "end_s", p->piece[i].to, s);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
-
-static void put_kernels(berth_json_out *w, const ort_spread *p, double wall_s)
-{
-	berth_json_open(w, "operators", '[');
-	for (int32_t i = 0; i < p->n_kernels; i++) {
-		const spread_kernel *k = &p->kernel[i];
-		berth_json_open(w, NULL, '{');
-		if (k->op >= 0)
-			berth_json_put_int(w, "op", k->op);
-		berth_json_put_int(w, "device", k->dev);
-		berth_json_put_string(w, "kernel", k->type);
-		if (k->in >= 0)
-			berth_json_put_int(w, "in", k->in);
-		berth_json_put_number(w, "start_s", k->from * wall_s);
-		berth_json_put_number(w, "end_s", k->to * wall_s);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
-
 static berth_status take_samples(ort_spread *p, int32_t warmup, engine_samples *s, berth_err *err)
 {
 	for (int32_t i = -warmup; i < s->n; i++) {
 		double wall = 0, difference = 0;
 		BERTH_TRY(ort_spread_run(p, &wall, &difference, err));
 		s->worst = fmax(s->worst, difference);
-		if (i >= 0)
-			s->wall_s[i] = wall;
+		if (i < 0)
+			continue;
+		s->wall_s[i] = wall;
+		for (int32_t k = 0; k < p->n_pieces; k++) {
+			engine_segment *x = &s->segment[k];
+			const spread_piece *from = &p->piece[k];
+			x->dev = from->dev;
+			x->n_ops = from->n_ops;
+			x->op = from->op;
+			x->start_s[i] = from->from * wall;
+			x->end_s[i] = from->to * wall;
+		}
 	}
 	return BERTH_OK;
 }
@@ -225,15 +180,13 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(engine_read_numbers(e, q, "placement", e->model.n_ops, e->n_devs, &placement, &n, err));
 	BERTH_TRY(berth_json_bool(q, "operators", &operators, err));
 	BERTH_TRY(get_plan(e, placement, &p, err));
-	BERTH_TRY(engine_samples_new(e, repeats, 0, &s, err));
+	BERTH_TRY(engine_samples_new(e, repeats, p->n_pieces, &s, err));
 	BERTH_TRY(take_samples(p, warmup, &s, err));
-	berth_json_put_numbers(w, "wall_s", s.wall_s, s.n);
-	put_pieces(w, p, &s);
-	engine_put_difference(e, s.worst, w);
+	engine_put_samples(e, &s, false, w);
 	if (p->n_elsewhere)
-		put_ops(w, "elsewhere", p->elsewhere, p->n_elsewhere);
+		engine_put_numbers(w, "elsewhere", p->elsewhere, p->n_elsewhere);
 	if (operators)
-		put_kernels(w, p, s.wall_s[0]);
+		engine_put_kernels(w, p->kernel, p->n_kernels, s.wall_s[0]);
 	return BERTH_OK;
 }
 
@@ -295,7 +248,7 @@ static berth_status set(engine *e, const berth_json *q, berth_json_out *w, berth
 
 const engine_way engine_providers = {.start = start,
                                      .stop = stop,
-                                     .executor = executor,
+                                     .executor = "session",
                                      .put_device = put_device,
                                      .forget_plans = forget_plans,
                                      .run = run,
