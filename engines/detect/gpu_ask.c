@@ -24,28 +24,23 @@ void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
 
 /* A library that is not installed is no failure: nothing of that name is found. One that is found and cannot
  * be loaded is broken. */
-void *gpu_open(const char *file, berth_gpu_answer *out)
+bool gpu_open(const char *file, const char *const *name, int n, void *functions, berth_gpu_answer *out)
 {
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL), *found;
 	const char *why = library ? NULL : dlerror();
-	size_t n = strlen(file);
+	size_t len = strlen(file);
 	*out = (berth_gpu_answer){.state = BERTH_GPU_ABSENT};
-	if (why && !(strncmp(why, file, n) == 0 && strstr(why + n, "No such file")))
+	if (why && !(strncmp(why, file, len) == 0 && strstr(why + len, "No such file")))
 		gpu_failed(out, "it cannot be loaded: %s", why);
-	return library;
-}
-
-bool gpu_functions(void *library, const char *const *name, void (**fn)(void), int n, berth_gpu_answer *out)
-{
-	for (int i = 0; i < n; i++) {
-		/* ISO C has no conversion from an object's address to a function's; POSIX does it so. */
-		*(void **)&fn[i] = dlsym(library, name[i]);
-		if (!fn[i]) {
+	for (int i = 0; library && i < n; i++) {
+		if (!(found = dlsym(library, name[i]))) {
 			gpu_failed(out, "it has no function %s", name[i]);
 			return false;
 		}
+		/* ISO C has no conversion from an object's address to a function's; POSIX does it so. */
+		memcpy((char *)functions + (size_t)i * sizeof found, &found, sizeof found);
 	}
-	return true;
+	return library;
 }
 
 void gpu_text(char *to, size_t size, const char *text, size_t n)
@@ -83,12 +78,12 @@ berth_gpu *gpu_new(berth_gpu_answer *out, berth_gpu_library l)
 	return g;
 }
 
-double gpu_time(bool (*do_it)(void *ctx), void *ctx, int times)
+double gpu_time(gpu_work *work, void *ctx, size_t bytes, int times)
 {
 	double best = INFINITY;
 	for (int i = 0; i < times; i++) {
 		double from = berth_wall_seconds();
-		if (!do_it(ctx))
+		if (!work(ctx, bytes))
 			return NAN;
 		best = fmin(best, berth_wall_seconds() - from);
 	}
@@ -105,6 +100,26 @@ void gpu_put_figure(berth_gpu *g, berth_gpu_figure which, berth_figure f)
 {
 	if (f.origin == BERTH_ORIGIN_MEASURED || g->figure[which].origin == BERTH_ORIGIN_MISSING)
 		g->figure[which] = f;
+}
+
+void gpu_measure(berth_gpu *g, const gpu_timing *t, int n, void *ctx, size_t inside, size_t across,
+                 const char *library)
+{
+	enum { RATE_TIMES = 5, DELAY_TIMES = 30, LITTLE = 4 };
+	for (; n > 0; n--, t++) {
+		size_t bytes = t->figure == BERTH_GPU_BANDWIDTH ? inside : t->per_byte > 0 ? across : LITTLE;
+		t->work(ctx, bytes);
+		double seconds = gpu_time(t->work, ctx, bytes, t->per_byte > 0 ? RATE_TIMES : DELAY_TIMES);
+		if (t->per_byte > 0)
+			gpu_put_figure(g, t->figure,
+			               berth_figure_of(t->per_byte * (double)bytes / seconds,
+			                               BERTH_LEAST_BANDWIDTH, BERTH_MOST_BANDWIDTH,
+			                               BERTH_ORIGIN_MEASURED, "%scopies of %zu MiB %s",
+			                               library, bytes >> 20, t->how));
+		else
+			gpu_put_figure(g, t->figure, berth_figure_of(seconds, 1e-9, 10, BERTH_ORIGIN_MEASURED,
+			                                             "%s", t->how));
+	}
 }
 
 /* ---- a process for each library ---- */

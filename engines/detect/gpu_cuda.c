@@ -163,82 +163,51 @@ static bool finished(const asking *a, int status)
 	return status == CUDA_OK && a->cu.cuCtxSynchronize() == CUDA_OK;
 }
 
-static bool copy_inside(void *ctx)
+static bool copy_inside(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	int32_t i = a->at;
-	return finished(a, a->cu.cuMemcpyDtoD_v2(a->b[i], a->a[i], a->inside[i]));
+	return finished(a, a->cu.cuMemcpyDtoD_v2(a->b[a->at], a->a[a->at], bytes));
 }
 
-static bool copy_in(void *ctx)
+static bool copy_in(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cu.cuMemcpyHtoD_v2(a->a[a->at], a->host, a->across[a->at]));
+	return finished(a, a->cu.cuMemcpyHtoD_v2(a->a[a->at], a->host, bytes));
 }
 
-static bool copy_out(void *ctx)
+static bool copy_out(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cu.cuMemcpyDtoH_v2(a->host, a->a[a->at], a->across[a->at]));
+	return finished(a, a->cu.cuMemcpyDtoH_v2(a->host, a->a[a->at], bytes));
 }
 
-static bool copy_in_little(void *ctx)
+static bool set_byte(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cu.cuMemcpyHtoD_v2(a->a[a->at], a->host, 4));
-}
-
-static bool copy_out_little(void *ctx)
-{
-	const asking *a = ctx;
-	return finished(a, a->cu.cuMemcpyDtoH_v2(a->host, a->a[a->at], 4));
-}
-
-static bool do_little(void *ctx)
-{
-	const asking *a = ctx;
+	(void)bytes;
 	return finished(a, a->cu.cuMemsetD8_v2(a->a[a->at], 0, 1));
 }
 
-static bool copy_to_peer(void *ctx)
+static bool copy_to_peer(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
 	int32_t i = a->at, k = a->peer;
-	return finished(a, a->cu.cuMemcpyPeer(a->a[k], a->context[k], a->a[i], a->context[i], a->across[i]));
-}
-
-static berth_figure rate(asking *a, bool (*copy)(void *ctx), size_t bytes, double times_moved,
-                         const char *how)
-{
-	copy(a);
-	return berth_figure_of(times_moved * (double)bytes / gpu_time(copy, a, 5), BERTH_LEAST_BANDWIDTH,
-	                       BERTH_MOST_BANDWIDTH, BERTH_ORIGIN_MEASURED, "copies of %zu MiB %s",
-	                       bytes >> 20, how);
-}
-
-static berth_figure delay(asking *a, bool (*work)(void *ctx), const char *how)
-{
-	return berth_figure_of(gpu_time(work, a, 30), 1e-9, 10, BERTH_ORIGIN_MEASURED, "%s", how);
+	return finished(a, a->cu.cuMemcpyPeer(a->a[k], a->context[k], a->a[i], a->context[i], bytes));
 }
 
 static void measure_one(asking *a, berth_gpu *g)
 {
-	int32_t i = a->at;
-	if (a->cu.cuCtxSetCurrent(a->context[i]) != CUDA_OK)
-		return;
-	gpu_put_figure(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside[i], 2, "inside of it"));
-	gpu_put_figure(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across[i], 1, "from pinned memory"));
-	gpu_put_figure(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across[i], 1, "to pinned memory"));
-	gpu_put_figure(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes"));
-	gpu_put_figure(g, BERTH_GPU_FROM_LATENCY, delay(a, copy_out_little, "a copy of four bytes"));
-	gpu_put_figure(g, BERTH_GPU_OVERHEAD, delay(a, do_little, "setting one byte"));
-}
-
-static bool copy_little_to_peer(void *ctx)
-{
-	const asking *a = ctx;
-	int32_t i = a->at, k = a->peer;
-	return finished(a, a->cu.cuMemcpyPeer(a->a[k], a->context[k], a->a[i], a->context[i], 4));
+	static const gpu_timing timings[] = {
+		{BERTH_GPU_BANDWIDTH, copy_inside, 2, "inside of it"},
+		{BERTH_GPU_TO_BANDWIDTH, copy_in, 1, "from pinned memory"},
+		{BERTH_GPU_FROM_BANDWIDTH, copy_out, 1, "to pinned memory"},
+		{BERTH_GPU_TO_LATENCY, copy_in, 0, "a copy of four bytes"},
+		{BERTH_GPU_FROM_LATENCY, copy_out, 0, "a copy of four bytes"},
+		{BERTH_GPU_OVERHEAD, set_byte, 0, "setting one byte"},
+	};
+	if (a->cu.cuCtxSetCurrent(a->context[a->at]) == CUDA_OK)
+		gpu_measure(g, timings, sizeof timings / sizeof *timings, a, a->inside[a->at],
+		            a->across[a->at], "");
 }
 
 static void measure_peers(asking *a, berth_gpus *gpus)
@@ -247,11 +216,12 @@ static void measure_peers(asking *a, berth_gpus *gpus)
 		if (a->peer == a->at || !a->context[a->peer])
 			continue;
 		size_t bytes = a->across[a->at] < a->across[a->peer] ? a->across[a->at] : a->across[a->peer];
-		double speed = (double)bytes / (copy_to_peer(a) ? gpu_time(copy_to_peer, a, 3) : NAN);
+		copy_to_peer(a, bytes);
+		double speed = (double)bytes / gpu_time(copy_to_peer, a, bytes, 3);
 		if (!(speed >= BERTH_LEAST_BANDWIDTH && speed <= BERTH_MOST_BANDWIDTH))
 			continue;
 		gpus->gpu[a->at].peer_bandwidth[a->peer] = (float)speed;
-		gpus->gpu[a->at].peer_latency_s[a->peer] = (float)gpu_time(copy_little_to_peer, a, 30);
+		gpus->gpu[a->at].peer_latency_s[a->peer] = (float)gpu_time(copy_to_peer, a, 4, 30);
 	}
 }
 
@@ -286,13 +256,10 @@ void gpu_cuda_ask(const char *file, bool measure, bool software, berth_gpu_answe
 {
 	asking a = {0};
 	cuda_device dev[BERTH_MAX_GPUS];
-	void (*fn[N_FUNCTIONS])(void);
 	int version = 0, n = 0;
 	(void)software; /* CUDA has none */
-	void *library = gpu_open(file, out);
-	if (!library || !gpu_functions(library, names, fn, N_FUNCTIONS, out))
+	if (!gpu_open(file, names, N_FUNCTIONS, &a.cu, out))
 		return;
-	memcpy(&a.cu, fn, sizeof a.cu);
 	int rc = a.cu.cuInit(0);
 	if (rc == CUDA_OK)
 		rc = a.cu.cuDeviceGetCount(&n);

@@ -194,39 +194,28 @@ static bool finished(const asking *a, int32_t rc)
 	return rc == OPENCL_OK && a->cl.clFinish(a->q) == OPENCL_OK;
 }
 
-static bool copy_inside(void *ctx)
+static bool copy_inside(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cl.clEnqueueCopyBuffer(a->q, a->a, a->b, 0, 0, a->inside, 0, NULL, NULL));
+	return finished(a, a->cl.clEnqueueCopyBuffer(a->q, a->a, a->b, 0, 0, bytes, 0, NULL, NULL));
 }
 
-static bool copy_in(void *ctx)
+static bool copy_in(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cl.clEnqueueWriteBuffer(a->q, a->a, 1, 0, a->across, a->host, 0, NULL, NULL));
+	return finished(a, a->cl.clEnqueueWriteBuffer(a->q, a->a, 1, 0, bytes, a->host, 0, NULL, NULL));
 }
 
-static bool copy_out(void *ctx)
+static bool copy_out(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cl.clEnqueueReadBuffer(a->q, a->a, 1, 0, a->across, a->host, 0, NULL, NULL));
+	return finished(a, a->cl.clEnqueueReadBuffer(a->q, a->a, 1, 0, bytes, a->host, 0, NULL, NULL));
 }
 
-static bool copy_in_little(void *ctx)
+static bool run_kernel(void *ctx, size_t bytes)
 {
 	const asking *a = ctx;
-	return finished(a, a->cl.clEnqueueWriteBuffer(a->q, a->a, 1, 0, 4, a->host, 0, NULL, NULL));
-}
-
-static bool copy_out_little(void *ctx)
-{
-	const asking *a = ctx;
-	return finished(a, a->cl.clEnqueueReadBuffer(a->q, a->a, 1, 0, 4, a->host, 0, NULL, NULL));
-}
-
-static bool run_kernel(void *ctx)
-{
-	const asking *a = ctx;
+	(void)bytes;
 	return finished(
 		a, a->cl.clEnqueueNDRangeKernel(a->q, a->kernel, 1, NULL, &a->items, NULL, 0, NULL, NULL));
 }
@@ -258,27 +247,12 @@ static berth_figure measure_peak(asking *a)
 	int32_t turns = 32;
 	while (seconds < 0.01 && turns < 1 << 24) {
 		turns *= 2;
-		seconds = set_kernel(a, turns) ? gpu_time(run_kernel, a, 1) : NAN;
+		seconds = set_kernel(a, turns) ? gpu_time(run_kernel, a, 0, 1) : NAN;
 	}
 	if (seconds >= 0.01) /* not where it failed */
-		seconds = gpu_time(run_kernel, a, 4);
+		seconds = gpu_time(run_kernel, a, 0, 4);
 	return berth_figure_of((double)turns * FLOPS_A_TURN * (double)a->items / seconds, BERTH_LEAST_FLOPS,
 	                       BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED, "an OpenCL kernel of multiply-adds");
-}
-
-static berth_figure rate(asking *a, bool (*copy)(void *ctx), size_t bytes, double times_moved,
-                         const char *how)
-{
-	copy(a);
-	return berth_figure_of(times_moved * (double)bytes / gpu_time(copy, a, 4), BERTH_LEAST_BANDWIDTH,
-	                       BERTH_MOST_BANDWIDTH, BERTH_ORIGIN_MEASURED, "OpenCL copies of %zu MiB %s",
-	                       bytes >> 20, how);
-}
-
-static berth_figure delay(asking *a, bool (*work)(void *ctx), const char *how)
-{
-	work(a);
-	return berth_figure_of(gpu_time(work, a, 30), 1e-9, 10, BERTH_ORIGIN_MEASURED, "%s", how);
 }
 
 /* Queue and buffers; the host's side is memory that the driver can copy from at once. */
@@ -307,21 +281,24 @@ static bool prepare(asking *a, opencl_context context, opencl_device dev, const 
 
 static bool measure_one(asking *a, opencl_device dev, berth_gpu *g)
 {
+	static const gpu_timing copies[] = {
+		{BERTH_GPU_BANDWIDTH, copy_inside, 2, "inside of it"},
+		{BERTH_GPU_TO_BANDWIDTH, copy_in, 1, "from pinned memory"},
+		{BERTH_GPU_FROM_BANDWIDTH, copy_out, 1, "to pinned memory"},
+		{BERTH_GPU_TO_LATENCY, copy_in, 0, "a copy of four bytes by OpenCL"},
+		{BERTH_GPU_FROM_LATENCY, copy_out, 0, "a copy of four bytes by OpenCL"},
+	};
+	static const gpu_timing start = {BERTH_GPU_OVERHEAD, run_kernel, 0, "an OpenCL kernel of one item"};
 	opencl_context context = a->cl.clCreateContext(NULL, 1, &dev, NULL, NULL, NULL);
 	if (!context || !prepare(a, context, dev, g))
 		return false;
-	gpu_put_figure(g, BERTH_GPU_BANDWIDTH, rate(a, copy_inside, a->inside, 2, "inside of it"));
-	gpu_put_figure(g, BERTH_GPU_TO_BANDWIDTH, rate(a, copy_in, a->across, 1, "from pinned memory"));
-	gpu_put_figure(g, BERTH_GPU_FROM_BANDWIDTH, rate(a, copy_out, a->across, 1, "to pinned memory"));
-	gpu_put_figure(g, BERTH_GPU_TO_LATENCY, delay(a, copy_in_little, "a copy of four bytes by OpenCL"));
-	gpu_put_figure(g, BERTH_GPU_FROM_LATENCY,
-	               delay(a, copy_out_little, "a copy of four bytes by OpenCL"));
+	gpu_measure(g, copies, sizeof copies / sizeof *copies, a, a->inside, a->across, "OpenCL ");
 	if (!make_kernel(a, context, dev))
 		return false;
 	gpu_put_figure(g, BERTH_GPU_PEAK, measure_peak(a));
 	a->items = 1;
 	if (set_kernel(a, 0))
-		gpu_put_figure(g, BERTH_GPU_OVERHEAD, delay(a, run_kernel, "an OpenCL kernel of one item"));
+		gpu_measure(g, &start, 1, a, 0, 0, "");
 	return true;
 }
 
@@ -348,12 +325,9 @@ void gpu_opencl_ask(const char *file, bool measure, bool software, berth_gpu_ans
 {
 	asking a = {0};
 	opencl_platform platform[MOST_PLATFORMS];
-	void (*fn[N_FUNCTIONS])(void);
 	uint32_t n = 0;
-	void *library = gpu_open(file, out);
-	if (!library || !gpu_functions(library, names, fn, N_FUNCTIONS, out))
+	if (!gpu_open(file, names, N_FUNCTIONS, &a.cl, out))
 		return;
-	memcpy(&a.cl, fn, sizeof a.cl);
 	int32_t rc = a.cl.clGetPlatformIDs(MOST_PLATFORMS, platform, &n);
 	if (rc != OPENCL_OK && rc != OPENCL_PLATFORM_NOT_FOUND) {
 		gpu_failed(out, "it gives error %d at its start", (int)rc);

@@ -215,13 +215,10 @@ void gpu_vulkan_ask(const char *file, bool measure, bool software, berth_gpu_ans
 	vulkan_functions vk;
 	vulkan_instance instance = NULL;
 	vulkan_device dev[BERTH_MAX_GPUS];
-	void (*fn[N_FUNCTIONS])(void);
 	uint32_t n = BERTH_MAX_GPUS;
 	(void)measure, (void)software; /* nothing is timed by it */
-	void *library = gpu_open(file, out);
-	if (!library || !gpu_functions(library, names, fn, N_FUNCTIONS, out))
+	if (!gpu_open(file, names, N_FUNCTIONS, &vk, out))
 		return;
-	memcpy(&vk, fn, sizeof vk);
 	int rc = vk.vkCreateInstance(&info, NULL, &instance);
 	if (rc == VULKAN_OK)
 		rc = vk.vkEnumeratePhysicalDevices(instance, &n, dev);
