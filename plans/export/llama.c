@@ -11,33 +11,21 @@
 
 enum { MOST_DEVICES = 16 }; /* that llama.cpp finds */
 
-typedef struct making {
-	berth_gguf_list file;
-	llama_names names;
-	llama_plan plan;
-	llama_overrides overrides;
-} making;
-
 /* Options of the graph that no line can say. */
-static berth_status check_words(const berth_export_source *x, const making *m, berth_err *err)
+static berth_status check_words(const berth_export_source *x, const berth_gguf_list *file, berth_err *err)
 {
-	if (strcmp(m->file.opt.weights, "file") != 0)
+	if (strcmp(file->opt.weights, "file") != 0)
 		return berth_fail(
 			err, BERTH_EUNSUPPORTED,
 			"the graph has its weights as %s, %s as they are stored; write a file of that "
 			"type first (llama-quantize) and plan for it",
-			m->file.opt.weights, x->model->name);
-	if (m->file.opt.each_expert)
+			file->opt.weights, x->model->name);
+	if (file->opt.each_expert)
 		return berth_fail(
 			err, BERTH_EUNSUPPORTED,
 			"the graph has an operator for each expert; llama.cpp keeps the experts of a layer "
 			"together: plan with experts=all");
 	return BERTH_OK;
-}
-
-static bool is_cpu(const berth_export_source *x, int32_t d)
-{
-	return llama_is_cpu(x->s->dev_name[d], x->s->dev_kind[d], x->theirs ? x->theirs[d] : NULL);
 }
 
 /* Where the CPU has a part of the layers: by up to 3.5 times, as measured on one machine (docs/export.md), so
@@ -50,27 +38,28 @@ static double error_of(const berth_export_source *x, const int32_t *op_dev)
 	for (int32_t op = 0; op < x->g->n_ops; op++) {
 		if (berth_gguf_layer_of(x->g->op_name[op], &rest) < 0)
 			continue;
-		bool cpu = is_cpu(x, op_dev[op]);
+		bool cpu = llama_on_cpu(x, op_dev[op]);
 		on_cpu |= cpu;
 		elsewhere |= !cpu;
 	}
 	return on_cpu && elsewhere ? mixed_error : BERTH_EXPORT_ERROR;
 }
 
-static berth_status tell(const berth_export_source *x, const making *m, berth_export_out *out, berth_err *err)
+static berth_status tell(const berth_export_source *x, const berth_gguf_list *file, const llama_plan *plan,
+                         berth_export_out *out, berth_err *err)
 {
 	bool on_cpu = false;
-	for (int32_t i = 0; i < m->plan.n_layers; i++)
-		on_cpu = on_cpu || m->plan.unit_dev[i] == LLAMA_CPU;
-	for (int32_t t = 0; t < m->file.n_tensors; t++)
-		on_cpu = on_cpu || (m->plan.told[t] && m->plan.tensor_dev[t] == LLAMA_CPU);
-	if (on_cpu && m->plan.n_devs)
+	for (int32_t i = 0; i < plan->n_layers; i++)
+		on_cpu = on_cpu || plan->unit_dev[i] == LLAMA_CPU;
+	for (int32_t t = 0; t < file->n_tensors; t++)
+		on_cpu = on_cpu || (plan->told[t] && plan->tensor_dev[t] == LLAMA_CPU);
+	if (on_cpu && plan->n_devs)
 		BERTH_TRY(berth_export_note(
 			out, err,
 			"prompts of 32 tokens and more: llama.cpp computes products with weights "
 			"on the CPU on a device all the same; --no-op-offload keeps them on the "
 			"CPU"));
-	if (m->file.n_all_layers > m->file.n_layers)
+	if (file->n_all_layers > file->n_layers)
 		BERTH_TRY(berth_export_warn(
 			out, err,
 			"%s has layers that predict further tokens, which versions of llama.cpp "
@@ -112,30 +101,31 @@ static berth_status find_full(const berth_export_source *x, int32_t dev, const l
 static const char *name_of_cpu(const berth_export_source *x)
 {
 	for (int32_t d = 0; d < x->s->n_devs; d++)
-		if (is_cpu(x, d))
+		if (llama_on_cpu(x, d))
 			return x->s->dev_name[d];
 	return "CPU";
 }
 
 /* What each device has to hold. */
-static berth_status tell_memory(const berth_export_source *x, const making *m, berth_arena *tmp,
-                                berth_export_out *out, berth_err *err)
+static berth_status tell_memory(const berth_export_source *x, const berth_gguf_list *file,
+                                const llama_plan *plan, berth_arena *tmp, berth_export_out *out,
+                                berth_err *err)
 {
 	llama_memory *memory;
 	bool told;
-	int32_t n = m->plan.n_devs;
+	int32_t n = plan->n_devs;
 	BERTH_TRY_NEW(tmp, n + 1, err, memory);
 	BERTH_TRY_NEW(out->mem, n + 1, err, out->memory);
-	BERTH_TRY(llama_memory_of(&m->plan, &m->file, tmp, memory, &told, err));
+	BERTH_TRY(llama_memory_of(plan, file, tmp, memory, &told, err));
 	for (int32_t i = 0; i <= n; i++) {
 		const llama_memory *d = &memory[i];
 		out->memory[out->n_memory++] = (berth_export_memory){
-			.device = i < n ? x->s->dev_name[m->plan.dev[i]] : name_of_cpu(x),
+			.device = i < n ? x->s->dev_name[plan->dev[i]] : name_of_cpu(x),
 			.weights = d->weights,
 			.cache = d->cache,
 			.buffers = told ? d->compute : -1};
 		if (i < n)
-			BERTH_TRY(find_full(x, m->plan.dev[i], d, out, err));
+			BERTH_TRY(find_full(x, plan->dev[i], d, out, err));
 	}
 	return BERTH_OK;
 }
@@ -153,7 +143,7 @@ static berth_status find_machine(const berth_export_source *x, berth_arena *mem,
 	*cpu = -1;
 	for (int32_t d = 0; d < x->s->n_devs; d++) {
 		int64_t bytes = x->s->dev_memory_bytes[d];
-		if (is_cpu(x, d)) {
+		if (llama_on_cpu(x, d)) {
 			*cpu = *cpu < 0 ? d : *cpu;
 			continue;
 		}
@@ -179,25 +169,25 @@ static berth_status find_usual(const berth_export_source *x, const berth_gguf_li
 }
 
 /* Its plan as a line, where all devices that it uses have names. */
-static berth_status tell_usual(const berth_export_source *x, const making *m, berth_arena *tmp,
+static berth_status tell_usual(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
                                berth_export_out *out, berth_err *err)
 {
-	making u = {.file = m->file};
+	berth_export_source own = *x;
+	llama_names names;
+	llama_plan plan;
 	int32_t *op_dev;
 	bool known;
 	BERTH_TRY_NEW(out->mem, x->g->n_ops, err, op_dev);
-	BERTH_TRY(find_usual(x, &m->file, out->mem, tmp, &u.plan, op_dev, &known, err));
-	for (int32_t i = 0; known && i < u.plan.n_devs; i++)
-		known = x->theirs && x->theirs[u.plan.dev[i]];
+	BERTH_TRY(find_usual(x, file, out->mem, tmp, &plan, op_dev, &known, err));
+	for (int32_t i = 0; known && i < plan.n_devs; i++)
+		known = x->theirs && x->theirs[plan.dev[i]];
 	if (!known)
 		return BERTH_OK;
-	for (int32_t i = 0; i < u.plan.n_devs; i++)
-		op_dev[i] = u.plan.dev[i]; /* all of them get their names */
-	BERTH_TRY(llama_names_read(x->s->dev_name, x->s->dev_kind, x->s->n_devs, x->theirs, op_dev,
-	                           x->g->n_ops, out->mem, &u.names, err));
-	BERTH_TRY(llama_overrides_make(&u.plan, &u.file, &u.names, out->mem, tmp, &u.overrides, err));
-	return llama_line("llama-server", x->model->name, &u.plan, &u.file, &u.names, &u.overrides, out->mem,
-	                  &out->usual, err);
+	for (int32_t i = 0; i < plan.n_devs; i++)
+		op_dev[i] = plan.dev[i]; /* all of them get their names */
+	own.op_dev = op_dev;
+	BERTH_TRY(llama_names_read(&own, out->mem, &names, err));
+	return llama_line(x->model->name, &plan, file, &names, out->mem, tmp, &out->usual, err);
 }
 
 static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
@@ -216,23 +206,21 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
-	making m;
+	berth_gguf_list file;
+	llama_names names;
+	llama_plan plan;
 	const char *line;
-	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, out->mem, tmp, &m.file, err));
-	BERTH_TRY(check_words(x, &m, err));
-	BERTH_TRY(llama_names_read(x->s->dev_name, x->s->dev_kind, x->s->n_devs, x->theirs, x->op_dev,
-	                           x->g->n_ops, out->mem, &m.names, err));
-	BERTH_TRY(llama_plan_make(x->g, &m.file, x->op_dev, x->s->dev_name, m.names.is_cpu, out->mem, tmp,
-	                          &m.plan, err));
-	BERTH_TRY(llama_overrides_make(&m.plan, &m.file, &m.names, out->mem, tmp, &m.overrides, err));
-	BERTH_TRY(llama_line("llama-server", x->model->name, &m.plan, &m.file, &m.names, &m.overrides,
-	                     out->mem, &line, err));
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, out->mem, tmp, &file, err));
+	BERTH_TRY(check_words(x, &file, err));
+	BERTH_TRY(llama_names_read(x, out->mem, &names, err));
+	BERTH_TRY(llama_plan_make(x, &file, out->mem, tmp, &plan, err));
+	BERTH_TRY(llama_line(x->model->name, &plan, &file, &names, out->mem, tmp, &line, err));
 	BERTH_TRY(berth_export_put(out, line, strlen(line), err));
 	BERTH_TRY(berth_export_put(out, "\n", 1, err));
 	BERTH_TRY(berth_export_set(out, "command", line, err));
-	BERTH_TRY(tell_memory(x, &m, tmp, out, err));
-	BERTH_TRY(tell_usual(x, &m, tmp, out, err));
-	return tell(x, &m, out, err);
+	BERTH_TRY(tell_memory(x, &file, &plan, tmp, out, err));
+	BERTH_TRY(tell_usual(x, &file, tmp, out, err));
+	return tell(x, &file, &plan, out, err);
 }
 
 static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, berth_err *err)

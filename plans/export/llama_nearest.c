@@ -18,7 +18,6 @@ typedef struct nearing {
 	int32_t n_layers, n_devs;
 	int32_t dev[N_LAST]; /* [n_devs] that layers stand on; [ON_CPU]: the CPU, -1: none */
 	int32_t *op_layer;   /* [n_ops] -1: of none */
-	bool *weight;        /* [n_ops] it holds one */
 	bool *whole;         /* [n_layers] the layer stands on one device */
 	int64_t *cost;       /* [n_layers][N_LAST] operators that would move, then times */
 	int32_t *unit;       /* [n_layers] devices that were chosen */
@@ -27,16 +26,10 @@ typedef struct nearing {
 	berth_err *err;
 } nearing;
 
-static bool is_cpu(const nearing *n, int32_t d)
-{
-	return llama_is_cpu(n->x->s->dev_name[d], n->x->s->dev_kind[d],
-	                    n->x->theirs ? n->x->theirs[d] : NULL);
-}
-
 /* Columns are devices of layers, the CPU behind them. */
 static int32_t column_of(const nearing *n, int32_t d)
 {
-	if (is_cpu(n, d))
+	if (llama_on_cpu(n->x, d))
 		return ON_CPU;
 	for (int32_t k = 0; k < n->n_devs; k++)
 		if (n->dev[k] == d)
@@ -49,7 +42,7 @@ static berth_status find_devices(nearing *n)
 	const char *rest;
 	n->dev[ON_CPU] = -1;
 	for (int32_t d = n->x->s->n_devs - 1; d >= 0; d--)
-		if (is_cpu(n, d))
+		if (llama_on_cpu(n->x, d))
 			n->dev[ON_CPU] = d;
 	for (int32_t op = 0; op < n->x->g->n_ops; op++) {
 		int32_t d = n->op_dev[op], l = berth_gguf_layer_of(n->x->g->op_name[op], &rest);
@@ -96,8 +89,6 @@ static berth_status weigh(nearing *n)
 	}
 	for (int32_t op = 0; op < n_ops; op++) {
 		int32_t l = n->op_layer[op];
-		n->weight[op] = n->x->g->op_param_bytes[op] > 0 ||
-		                n->x->g->op_param_off[op + 1] > n->x->g->op_param_off[op];
 		if (l < 0)
 			continue;
 		add_cost(n, op);
@@ -162,7 +153,7 @@ static bool is_bound(const nearing *n, int32_t op)
 	int32_t l = n->op_layer[op];
 	berth_gguf_layer_of(n->x->g->op_name[op], &rest);
 	return l >= 0 &&
-	       (n->whole[l] || n->x->g->op_state_bytes[op] > 0 || (!n->weight[op] && llama_attends(rest)));
+	       (n->whole[l] || n->x->g->op_state_bytes[op] > 0 || (!llama_has_weight(n->x->g, op) && llama_attends(rest)));
 }
 
 /* Beside what it takes, or beside a taker that stays. */
@@ -175,7 +166,7 @@ static bool beside_neighbour(const nearing *n, int32_t op)
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t taker = g->edge_consumer[e];
-			if (n->op_dev[taker] == n->op_dev[op] && (n->weight[taker] || is_bound(n, taker)))
+			if (n->op_dev[taker] == n->op_dev[op] && (llama_has_weight(g, taker) || is_bound(n, taker)))
 				return true;
 		}
 	return false;
@@ -191,7 +182,7 @@ static void move_ops(const nearing *n)
 			n->op_dev[op] = n->unit[n->op_layer[op]];
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i], first = g->op_in_off[op];
-		if (!is_bound(n, op) && !n->weight[op] && first < g->op_in_off[op + 1] &&
+		if (!is_bound(n, op) && !llama_has_weight(g, op) && first < g->op_in_off[op + 1] &&
 		    !beside_neighbour(n, op))
 			n->op_dev[op] = n->op_dev[g->tensor_producer[g->in_tensor[first]]];
 	}
@@ -272,15 +263,14 @@ static void move_tied(const nearing *n)
 {
 	const berth_graph *g = n->x->g;
 	int32_t embed = -1, output = -1;
-	for (int32_t t = 0; t < n->file->n_tensors; t++)
-		if (strcmp(n->file->name[t], "output.weight") == 0)
-			return;
+	if (llama_tensor(n->file, "output.weight") >= 0)
+		return;
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		embed = strcmp(g->op_name[op], "token_embd.weight") == 0 ? op : embed;
 		output = strcmp(g->op_name[op], "output.weight") == 0 ? op : output;
 	}
 	if (embed < 0 || output < 0 || n->op_dev[embed] == n->op_dev[output] ||
-	    (is_cpu(n, n->op_dev[embed]) && n->op_dev[output] == n->unit[n->n_layers - 1]))
+	    (llama_on_cpu(n->x, n->op_dev[embed]) && n->op_dev[output] == n->unit[n->n_layers - 1]))
 		return;
 	n->op_dev[embed] = n->op_dev[output];
 }
@@ -292,7 +282,7 @@ berth_status llama_nearest(const berth_export_source *x, const berth_gguf_list *
 	nearing n = {
 		.x = x, .file = file, .n_layers = file->n_layers, .op_dev = op_dev, .tmp = tmp, .err = err};
 	int32_t n_ops = n.x->g->n_ops;
-	BERTH_TRY_NEW(n.tmp, n_ops, n.err, n.op_layer, n.weight);
+	BERTH_TRY_NEW(n.tmp, n_ops, n.err, n.op_layer);
 	BERTH_TRY_NEW(n.tmp, n.n_layers, n.err, n.whole, n.unit);
 	BERTH_TRY_NEW(n.tmp, (size_t)n.n_layers * N_LAST, n.err, n.cost);
 	memcpy(n.op_dev, n.x->op_dev, (size_t)n_ops * sizeof *n.op_dev);

@@ -9,11 +9,10 @@
 #include <string.h>
 
 typedef struct planning {
+	const berth_export_source *x;
 	const berth_graph *g;
 	const berth_gguf_list *file;
-	const int32_t *dev; /* [n_ops] devices, those that are the CPU as LLAMA_CPU */
-	const char *const *dev_name;
-	int32_t n_sys_devs;
+	int32_t *dev;    /* [n_ops] devices, those that are the CPU as LLAMA_CPU */
 	const char *cpu; /* a name of the CPU, for messages */
 	berth_strmap ops;
 	berth_arena *mem, *tmp;
@@ -23,12 +22,27 @@ typedef struct planning {
 
 static const char *name_of(const planning *p, int32_t dev)
 {
-	return dev < 0 ? p->cpu : p->dev_name[dev];
+	return dev < 0 ? p->cpu : p->x->s->dev_name[dev];
 }
 
 static int32_t find(const planning *p, const char *name)
 {
 	return berth_strmap_get(&p->ops, name);
+}
+
+bool llama_on_cpu(const berth_export_source *x, int32_t dev)
+{
+	if (x->theirs && x->theirs[dev])
+		return strcmp(x->theirs[dev], "CPU") == 0;
+	return berth_export_begins(x->s->dev_kind[dev], "cpu") || berth_export_begins(x->s->dev_name[dev], "cpu");
+}
+
+int32_t llama_tensor(const berth_gguf_list *file, const char *name)
+{
+	for (int32_t t = 0; t < file->n_tensors; t++)
+		if (strcmp(file->name[t], name) == 0)
+			return t;
+	return -1;
 }
 
 /* ---- whole layers ---- */
@@ -184,11 +198,8 @@ static berth_status place_tied(const planning *p, int32_t embed, int32_t output)
 {
 	llama_plan *o = p->out;
 	int32_t in = p->dev[embed], out = p->dev[output];
-	if (find(p, "output.weight") != output || in == out)
+	if (llama_tensor(p->file, "output.weight") >= 0 || in == out)
 		return BERTH_OK;
-	for (int32_t t = 0; t < p->file->n_tensors; t++)
-		if (strcmp(p->file->name[t], "output.weight") == 0)
-			return BERTH_OK;
 	if (in == LLAMA_CPU && out == o->unit_dev[o->n_layers])
 		return BERTH_OK;
 	return berth_fail(
@@ -203,21 +214,16 @@ static berth_status place_tied(const planning *p, int32_t embed, int32_t output)
 static void tell_tied(const planning *p, int32_t embed, int32_t output)
 {
 	llama_plan *o = p->out;
-	bool both = p->dev[embed] == p->dev[output];
-	for (int32_t t = 0; t < p->file->n_tensors; t++)
-		if (strcmp(p->file->name[t], "output.weight") == 0)
-			return;
-	for (int32_t t = 0; t < p->file->n_tensors; t++)
-		if (strcmp(p->file->name[t], "token_embd.weight") == 0)
-			o->told[t] =
-				both && (p->dev[embed] != LLAMA_CPU || o->unit_dev[o->n_layers] != LLAMA_CPU);
+	int32_t t = llama_tensor(p->file, "token_embd.weight");
+	if (t >= 0 && llama_tensor(p->file, "output.weight") < 0)
+		o->told[t] = p->dev[embed] == p->dev[output] &&
+		             (p->dev[embed] != LLAMA_CPU || o->unit_dev[o->n_layers] != LLAMA_CPU);
 }
 
 /* ---- operators without weights ---- */
 
-static bool has_weight(const planning *p, int32_t op)
+bool llama_has_weight(const berth_graph *g, int32_t op)
 {
-	const berth_graph *g = p->g;
 	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
 }
 
@@ -252,7 +258,7 @@ static berth_status check_weightless(const planning *p)
 			                  "operator '%s' is in none of the %d layers of the file: it changed "
 			                  "while it was read",
 			                  g->op_name[op], p->out->n_layers);
-		if (has_weight(p, op))
+		if (llama_has_weight(g, op))
 			continue;
 		if (layer >= 0 && llama_attends(rest) && p->dev[op] != p->out->unit_dev[layer])
 			return berth_fail(p->err, BERTH_EUNSUPPORTED,
@@ -292,13 +298,13 @@ static berth_status index_ops(planning *p)
 	return BERTH_OK;
 }
 
-static berth_status make(planning *p, int32_t n_devs)
+static berth_status make(planning *p)
 {
 	llama_plan *o = p->out;
 	BERTH_TRY(index_ops(p));
 	*o = (llama_plan){.n_layers = p->file->n_layers};
 	BERTH_TRY_NEW(p->mem, o->n_layers + 1, p->err, o->unit_dev);
-	BERTH_TRY_NEW(p->mem, n_devs + 1, p->err, o->dev, o->dev_units);
+	BERTH_TRY_NEW(p->mem, p->x->s->n_devs + 1, p->err, o->dev, o->dev_units);
 	BERTH_TRY_NEW(p->mem, p->file->n_tensors, p->err, o->tensor_dev, o->told);
 	int32_t embed = find(p, "token_embd.weight"), output = find(p, "output.weight");
 	if (embed < 0 || output < 0)
@@ -316,32 +322,21 @@ static berth_status make(planning *p, int32_t n_devs)
 	return check_weightless(p);
 }
 
-berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, const int32_t *op_dev,
-                             const char *const *dev_name, const bool *is_cpu, berth_arena *mem,
+berth_status llama_plan_make(const berth_export_source *x, const berth_gguf_list *file, berth_arena *mem,
                              berth_arena *tmp, llama_plan *out, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
-	int32_t *dev, n_devs = 0;
-	planning p = {.g = g,
-	              .file = file,
-	              .dev_name = dev_name,
-	              .cpu = "the CPU",
-	              .mem = mem,
-	              .tmp = tmp,
-	              .out = out,
+	planning p = {.x = x, .g = x->g, .file = file, .cpu = "the CPU", .mem = mem, .tmp = tmp, .out = out,
 	              .err = err};
-	berth_status st = BERTH_NEW(tmp, dev, g->n_ops, err);
-	for (int32_t op = 0; st == BERTH_OK && op < g->n_ops; op++) {
-		dev[op] = is_cpu[op_dev[op]] ? LLAMA_CPU : op_dev[op];
-		if (is_cpu[op_dev[op]])
-			p.cpu = dev_name[op_dev[op]];
-		if (op_dev[op] >= n_devs)
-			n_devs = op_dev[op] + 1;
+	BERTH_TRY_NEW(tmp, x->g->n_ops, err, p.dev);
+	for (int32_t op = 0; op < x->g->n_ops; op++) {
+		p.dev[op] = x->op_dev[op];
+		if (!llama_on_cpu(x, x->op_dev[op]))
+			continue;
+		p.dev[op] = LLAMA_CPU;
+		p.cpu = x->s->dev_name[x->op_dev[op]];
 	}
-	p.dev = dev;
-	if (st == BERTH_OK)
-		st = make(&p, n_devs);
-	return st;
+	return make(&p);
 }
 
 /* ---- back ---- */
@@ -380,10 +375,9 @@ static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)
 			dev[op] = plan->tensor_dev[t];
 	}
 	int32_t embed = find(p, "token_embd.weight"), output = find(p, "output.weight");
-	for (int32_t t = 0; t < p->file->n_tensors; t++)
-		if (output >= 0 && embed >= 0 && dev[output] == LLAMA_FREE && plan->told[t] &&
-		    strcmp(p->file->name[t], "token_embd.weight") == 0)
-			dev[output] = dev[embed];
+	int32_t tied = llama_tensor(p->file, "token_embd.weight");
+	if (tied >= 0 && plan->told[tied] && output >= 0 && embed >= 0 && dev[output] == LLAMA_FREE)
+		dev[output] = dev[embed];
 	for (int32_t i = 0; i < n; i++) {
 		op = p->g->topo_op[i];
 		if (dev[op] == LLAMA_FREE)

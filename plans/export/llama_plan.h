@@ -23,13 +23,20 @@ typedef struct llama_plan {
 	bool *told;          /* [n_tensors] it lies elsewhere than its unit, and so has to be told */
 } llama_plan;
 
-/* The plan op_dev [n_ops] of a GGUF model's graph. is_cpu [n_devs] tells which device is llama.cpp's CPU; all
- * such are one. mem holds out, tmp is scratch, another arena, reset at exit. Fails: BERTH_EUNSUPPORTED naming
- * the layer or the operator that llama.cpp cannot be told to place so, BERTH_EFORMAT (the graph has more
- * layers than file, which changed between its readings), BERTH_ENOMEM. O(ops + edges +
- * tensors). */
-berth_status llama_plan_make(const berth_graph *g, const berth_gguf_list *file, const int32_t *op_dev,
-                             const char *const *dev_name, const bool *is_cpu, berth_arena *mem,
+/* Is a device llama.cpp's CPU? All such are one. By the word that the user gave, else by a name or kind that
+ * begins with "cpu". */
+bool llama_on_cpu(const berth_export_source *x, int32_t dev);
+
+/* The tensor of that name; -1: the file has none. O(tensors). */
+int32_t llama_tensor(const berth_gguf_list *file, const char *name);
+/* Does the operator hold a weight? */
+bool llama_has_weight(const berth_graph *g, int32_t op);
+
+/* The plan of x, of a GGUF model. mem holds out, tmp is scratch, another arena, reset at exit. Fails:
+ * BERTH_EUNSUPPORTED naming the layer or the operator that llama.cpp cannot be told to place so,
+ * BERTH_EFORMAT (the graph has more layers than file, which changed between its readings), BERTH_ENOMEM.
+ * O(ops + edges + tensors). */
+berth_status llama_plan_make(const berth_export_source *x, const berth_gguf_list *file, berth_arena *mem,
                              berth_arena *tmp, llama_plan *out, berth_err *err);
 
 /* Is an operator without weights, of that name within its layer, a part of attention that stays beside the
@@ -45,50 +52,26 @@ berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, c
  *
  * Patterns are of llama.cpp's option -ot: "REGEX=BUFFER,...", searched anywhere in a tensor's name, the first
  * that is found counts, and commas part them. Ours are anchored and have no comma. Each is held against all
- * names of the file with the regular expressions of this system. */
-
-/* Is a device that the user calls word (NULL: nothing) the CPU of llama.cpp's? Without a word by a name or
- * kind that begins with "cpu". */
-bool llama_is_cpu(const char *name, const char *kind, const char *word);
+ * names of the file with the regular expressions of this system: every tensor that is told matches just the
+ * one pattern of its device, and no other tensor matches any. */
 
 /* What llama.cpp calls the devices. */
 typedef struct llama_names {
 	const char **device; /* [n_devs of the system] as in -dev: "CUDA0", "RPC1"; NULL: not used */
 	const char **buffer; /* [n_devs of the system] as in -ot: "CUDA0", "RPC1[host:50052]" */
 	const char *rpc;     /* "host:port,host:port"; NULL: none */
-	bool *is_cpu;        /* [n_devs of the system] */
 } llama_names;
 
-/* From the words that the user gave, theirs [n_devs] ("CUDA0", "CPU", "RPC[host:port]"; NULL: none). Devices
- * that op_dev uses need one; CPUs (llama_is_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device
- * and what is expected, BERTH_ENOMEM. */
-berth_status llama_names_read(const char *const *dev_name, const char *const *dev_kind, int32_t n_devs,
-                              const char *const *theirs, const int32_t *op_dev, int32_t n_ops,
-                              berth_arena *mem, llama_names *out, berth_err *err);
+/* From the words that the user gave, x->theirs ("CUDA0", "CPU", "RPC[host:port]"). Devices that x->op_dev uses
+ * need one; CPUs (llama_on_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device and what is
+ * expected, BERTH_ENOMEM. */
+berth_status llama_names_read(const berth_export_source *x, berth_arena *mem, llama_names *out,
+                              berth_err *err);
 
-/* One device of llama.cpp's, and what is told to be there. */
-typedef struct llama_override {
-	const char *regex, *buffer;
-} llama_override;
-
-typedef struct llama_overrides {
-	int32_t cpu_experts;  /* -ncmoe: the experts of so many first layers are on the CPU */
-	llama_override *item; /* [n] */
-	int32_t n;
-} llama_overrides;
-
-/* The overrides of plan; mem and tmp as in llama_plan_make. Every tensor of the file that is told matches
- * just the one pattern of its device, and no other tensor matches any. Fails: BERTH_EUNSUPPORTED (a name that
- * no pattern can hold), BERTH_ENOMEM. */
-berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list *file,
-                                  const llama_names *names, berth_arena *mem, berth_arena *tmp,
-                                  llama_overrides *out, berth_err *err);
-
-/* The whole line, quoted for a shell, without an end of line; in mem. program and path as they are called.
- * Fails: BERTH_ENOMEM. */
-berth_status llama_line(const char *program, const char *path, const llama_plan *plan,
-                        const berth_gguf_list *file, const llama_names *names,
-                        const llama_overrides *overrides, berth_arena *mem, const char **line,
+/* The whole line, quoted for a shell, without an end of line; in mem. model: its path. tmp is scratch, another
+ * arena, reset at exit. Fails: BERTH_EUNSUPPORTED (a name that no pattern can hold), BERTH_ENOMEM. */
+berth_status llama_line(const char *model, const llama_plan *plan, const berth_gguf_list *file,
+                        const llama_names *names, berth_arena *mem, berth_arena *tmp, const char **line,
                         berth_err *err);
 
 /* Memory that llama.cpp takes for a plan: weights, cache, and buffers to compute in.

@@ -22,11 +22,6 @@ static bool all_of(const char *text, size_t n, const char *more)
 	return n > 0;
 }
 
-bool llama_is_cpu(const char *name, const char *kind, const char *word)
-{
-	return word ? strcmp(word, "CPU") == 0 : strncmp(kind, "cpu", 3) == 0 || strncmp(name, "cpu", 3) == 0;
-}
-
 static bool is_port(const char *text, const char *end)
 {
 	const long port = strtol(text, NULL, 10);
@@ -47,9 +42,10 @@ static const char *server_of(const char *word, berth_arena *mem, bool *bad)
 }
 
 static berth_status read_name(const char *name, const char *word, int32_t d, int32_t *n_servers,
-                              berth_strbuf *rpc, berth_arena *mem, llama_names *out, berth_err *err)
+                              berth_strbuf *rpc, llama_names *out, berth_err *err)
 {
 	bool bad = false;
+	berth_arena *mem = rpc->mem;
 	const char *server = server_of(word, mem, &bad);
 	if (server) {
 		berth_strbuf_printf(rpc, "%s%s", *n_servers ? "," : "", server);
@@ -63,43 +59,49 @@ static berth_status read_name(const char *name, const char *word, int32_t d, int
 		                  "(llama-server --list-devices), 'CPU' or 'RPC[host:port]'",
 		                  name, word);
 	out->device[d] = out->buffer[d] = word;
-	out->is_cpu[d] = llama_is_cpu("", "", word);
 	return BERTH_OK;
 }
 
-berth_status llama_names_read(const char *const *dev_name, const char *const *dev_kind, int32_t n_devs,
-                              const char *const *theirs, const int32_t *op_dev, int32_t n_ops,
-                              berth_arena *mem, llama_names *out, berth_err *err)
+/* Is the device called as an earlier one is? */
+static berth_status check_apart(const berth_export_source *x, int32_t d, const char *word,
+                                const llama_names *names, berth_err *err)
+{
+	for (int32_t o = 0; o < d; o++)
+		if (names->buffer[o] && (strcmp(names->buffer[o], word) == 0 ||
+		                         (x->theirs && x->theirs[o] && strcmp(x->theirs[o], word) == 0)))
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"devices '%s' and '%s' are both called '%s'; expected a name for each",
+				x->s->dev_name[o], x->s->dev_name[d], word);
+	return BERTH_OK;
+}
+
+berth_status llama_names_read(const berth_export_source *x, berth_arena *mem, llama_names *out,
+                              berth_err *err)
 {
 	berth_strbuf rpc = {.mem = mem};
-	int32_t n_servers = 0;
+	int32_t n_servers = 0, n_devs = x->s->n_devs;
 	bool *used;
 	size_t len;
 	*out = (llama_names){0};
-	BERTH_TRY_NEW(mem, n_devs, err, used, out->device, out->buffer, out->is_cpu);
-	for (int32_t op = 0; op < n_ops; op++)
-		used[op_dev[op]] = true;
+	BERTH_TRY_NEW(mem, n_devs, err, used, out->device, out->buffer);
+	for (int32_t op = 0; op < x->g->n_ops; op++)
+		used[x->op_dev[op]] = true;
 	for (int32_t d = 0; d < n_devs; d++) {
-		const char *word = theirs ? theirs[d] : NULL;
-		if (!word && llama_is_cpu(dev_name[d], dev_kind[d], NULL))
+		const char *name = x->s->dev_name[d], *word = x->theirs ? x->theirs[d] : NULL;
+		if (!used[d])
+			continue;
+		if (!word && llama_on_cpu(x, d))
 			word = "CPU";
-		if (!word && used[d])
+		if (!word)
 			return berth_fail(
 				err, BERTH_EINVAL,
 				"device '%s' of the plan has no name of llama.cpp's; expected --device "
 				"%s=NAME with one of 'llama-server --list-devices' (CUDA0, Vulkan0, "
 				"...), CPU or RPC[host:port]",
-				dev_name[d], dev_name[d]);
-		if (!word || !used[d])
-			continue;
-		BERTH_TRY(read_name(dev_name[d], word, d, &n_servers, &rpc, mem, out, err));
-		for (int32_t o = 0; o < d; o++)
-			if (out->buffer[o] && (strcmp(out->buffer[o], word) == 0 ||
-			                       (theirs && theirs[o] && strcmp(theirs[o], word) == 0)))
-				return berth_fail(err, BERTH_EINVAL,
-				                  "devices '%s' and '%s' are both called '%s'; expected a "
-				                  "name for each",
-				                  dev_name[o], dev_name[d], word);
+				name, name);
+		BERTH_TRY(read_name(name, word, d, &n_servers, &rpc, out, err));
+		BERTH_TRY(check_apart(x, d, word, out, err));
 	}
 	return n_servers ? berth_strbuf_done(&rpc, &out->rpc, &len, err) : BERTH_OK;
 }
@@ -115,11 +117,22 @@ static void put_escaped(berth_strbuf *b, const char *text)
 	}
 }
 
+typedef struct override { /* what is told to be on one of llama.cpp's devices */
+	const char *regex, *buffer;
+} override;
+
 /* Tensors told to be elsewhere, by layer. A group are those on one device, of some layers (or of none) that
  * have the same ones. */
 typedef struct grouping {
 	const llama_plan *plan;
 	const berth_gguf_list *file;
+	const llama_names *names;
+	berth_arena *mem;      /* of the patterns */
+	int32_t cpu_experts;   /* -ncmoe: the experts of so many first layers are on the CPU */
+	bool *by_experts;      /* [n_tensors] those */
+	override *item;        /* [n_items] */
+	int32_t n_items;
+	size_t cap_items;
 	int32_t *layer;    /* [n_tensors] -1: outside of layers */
 	const char **rest; /* [n_tensors] the name within the layer */
 	/* those of layer l: layer_tensor[layer_off[l + 1]] up to [layer_off[l + 2]], in the order of the file
@@ -132,7 +145,7 @@ typedef struct grouping {
 static berth_status index_layers(grouping *g, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = g->file->n_tensors, n_layers = g->file->n_all_layers;
-	BERTH_TRY_NEW(tmp, n, err, g->layer, g->rest, g->done);
+	BERTH_TRY_NEW(tmp, n, err, g->layer, g->rest, g->done, g->by_experts);
 	BERTH_TRY_NEW(tmp, n_layers, err, g->member);
 	BERTH_TRY_NEW(tmp, n_layers + 3, err, g->layer_off);
 	BERTH_TRY_NEW(tmp, n, err, g->layer_tensor);
@@ -219,10 +232,9 @@ static void finish_layer(const grouping *g, int32_t dev, int32_t layer)
 }
 
 /* ^blk\.(0|1)\.(ffn_up_exps\.weight|ffn_down_exps\.weight)$, without groups of one. */
-static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, berth_arena *mem, const char **out,
-                                berth_err *err)
+static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, const char **out, berth_err *err)
 {
-	berth_strbuf b = {.mem = mem};
+	berth_strbuf b = {.mem = g->mem};
 	int32_t n_members = 0;
 	size_t len;
 	for (int32_t l = 0; l < g->file->n_all_layers; l++) {
@@ -248,7 +260,7 @@ static bool is_expert(const char *rest)
 }
 
 /* -ncmoe N is for the first N layers' experts: is what is told first to be on the CPU just that? */
-static int32_t cpu_experts(const grouping *g, bool *by_experts)
+static int32_t cpu_experts(const grouping *g)
 {
 	int32_t n = 0;
 	for (int32_t t = 0; t < g->file->n_tensors; t++)
@@ -260,12 +272,12 @@ static int32_t cpu_experts(const grouping *g, bool *by_experts)
 		    g->plan->tensor_dev[t] != LLAMA_CPU)
 			return 0;
 	for (int32_t t = 0; t < g->file->n_tensors; t++)
-		by_experts[t] = g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]);
+		g->by_experts[t] = g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]);
 	return n;
 }
 
 /* found[t] = the buffer of the pattern that is found in the name of tensor t. */
-static berth_status match(const llama_override *o, const berth_gguf_list *file, const char **found,
+static berth_status match(const override *o, const berth_gguf_list *file, const char **found,
                           berth_err *err)
 {
 	regex_t compiled;
@@ -284,19 +296,21 @@ static berth_status match(const llama_override *o, const berth_gguf_list *file, 
 	return st;
 }
 
+static const char *buffer_of(const grouping *g, int32_t dev)
+{
+	return dev == LLAMA_CPU ? "CPU" : g->names->buffer[dev];
+}
+
 /* Each tensor that is told, and no other, by one pattern, with the right device. */
-static berth_status check_patterns(const grouping *g, const llama_names *names, const bool *by_experts,
-                                   const llama_overrides *o, berth_arena *tmp, berth_err *err)
+static berth_status check_patterns(const grouping *g, berth_arena *tmp, berth_err *err)
 {
 	const char **found;
 	BERTH_TRY_NEW(tmp, g->file->n_tensors, err, found);
-	for (int32_t i = 0; i < o->n; i++)
-		BERTH_TRY(match(&o->item[i], g->file, found, err));
+	for (int32_t i = 0; i < g->n_items; i++)
+		BERTH_TRY(match(&g->item[i], g->file, found, err));
 	for (int32_t t = 0; t < g->file->n_tensors; t++) {
-		int32_t dev = g->plan->tensor_dev[t];
-		const char *expected = NULL;
-		if (g->plan->told[t] && !by_experts[t])
-			expected = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
+		bool told = g->plan->told[t] && !g->by_experts[t];
+		const char *expected = told ? buffer_of(g, g->plan->tensor_dev[t]) : NULL;
 		if (!found[t] != !expected || (expected && strcmp(found[t], expected) != 0))
 			return berth_fail(err, BERTH_EUNSUPPORTED,
 			                  "no pattern of llama.cpp's holds tensor '%s' alone",
@@ -305,34 +319,26 @@ static berth_status check_patterns(const grouping *g, const llama_names *names, 
 	return BERTH_OK;
 }
 
-berth_status llama_overrides_make(const llama_plan *plan, const berth_gguf_list *file,
-                                  const llama_names *names, berth_arena *mem, berth_arena *tmp,
-                                  llama_overrides *out, berth_err *err)
+static berth_status make_overrides(grouping *g, berth_arena *tmp, berth_err *err)
 {
-	BERTH_SCRATCH(tmp);
-	grouping g = {.plan = plan, .file = file};
-	*out = (llama_overrides){0};
-	bool *by_experts;
-	size_t cap = 0;
-	BERTH_TRY(index_layers(&g, tmp, err));
-	BERTH_TRY_NEW(tmp, g.file->n_tensors, err, by_experts);
-	out->cpu_experts = cpu_experts(&g, by_experts);
-	memcpy(g.done, by_experts, (size_t)g.file->n_tensors * sizeof *g.done);
-	for (int32_t t = 0; t < g.file->n_tensors; t++) {
-		int32_t dev = g.plan->tensor_dev[t];
-		if (!g.plan->told[t] || g.done[t])
+	BERTH_TRY(index_layers(g, tmp, err));
+	g->cpu_experts = cpu_experts(g);
+	memcpy(g->done, g->by_experts, (size_t)g->file->n_tensors * sizeof *g->done);
+	for (int32_t t = 0; t < g->file->n_tensors; t++) {
+		int32_t dev = g->plan->tensor_dev[t];
+		if (!g->plan->told[t] || g->done[t])
 			continue;
-		if (strpbrk(g.file->name[t], ",="))
+		if (strpbrk(g->file->name[t], ",="))
 			return berth_fail(err, BERTH_EUNSUPPORTED,
 			                  "tensor '%s' has a comma or an equals sign in its name, at which "
 			                  "llama.cpp splits its option -ot",
-			                  g.file->name[t]);
-		BERTH_TRY(BERTH_GROW(mem, out->item, out->n, &cap, err));
-		llama_override *o = &out->item[out->n++];
-		o->buffer = dev == LLAMA_CPU ? "CPU" : names->buffer[dev];
-		BERTH_TRY(group_regex(&g, dev, g.layer[t], mem, &o->regex, err));
+			                  g->file->name[t]);
+		BERTH_TRY(BERTH_GROW(g->mem, g->item, g->n_items, &g->cap_items, err));
+		override *o = &g->item[g->n_items++];
+		o->buffer = buffer_of(g, dev);
+		BERTH_TRY(group_regex(g, dev, g->layer[t], &o->regex, err));
 	}
-	return check_patterns(&g, names, by_experts, out, tmp, err);
+	return check_patterns(g, tmp, err);
 }
 
 /* ---- the line ---- */
@@ -367,14 +373,14 @@ static void put_number(berth_strbuf *b, const char *option, int64_t x)
 	put_option(b, option, text);
 }
 
-static berth_status put_devices(berth_strbuf *b, const llama_plan *plan, const llama_names *names,
-                                berth_arena *mem, berth_err *err)
+static berth_status put_devices(berth_strbuf *b, const grouping *g, berth_err *err)
 {
-	berth_strbuf devices = {.mem = mem}, units = {.mem = mem};
+	const llama_plan *plan = g->plan;
+	berth_strbuf devices = {.mem = g->mem}, units = {.mem = g->mem};
 	const char *text;
 	size_t len;
 	for (int32_t i = 0; i < plan->n_devs; i++) {
-		berth_strbuf_printf(&devices, "%s%s", i ? "," : "", names->device[plan->dev[i]]);
+		berth_strbuf_printf(&devices, "%s%s", i ? "," : "", g->names->device[plan->dev[i]]);
 		berth_strbuf_printf(&units, "%s%d", i ? "," : "", plan->dev_units[i]);
 	}
 	if (!plan->n_devs) {
@@ -392,35 +398,38 @@ static berth_status put_devices(berth_strbuf *b, const llama_plan *plan, const l
 	return BERTH_OK;
 }
 
-static berth_status put_overrides(berth_strbuf *b, const llama_overrides *o, berth_arena *mem, berth_err *err)
+static berth_status put_overrides(berth_strbuf *b, const grouping *g, berth_err *err)
 {
-	berth_strbuf list = {.mem = mem};
+	berth_strbuf list = {.mem = g->mem};
 	const char *text;
 	size_t len;
-	if (o->cpu_experts)
-		put_number(b, "-ncmoe", o->cpu_experts);
-	for (int32_t i = 0; i < o->n; i++)
-		berth_strbuf_printf(&list, "%s%s=%s", i ? "," : "", o->item[i].regex, o->item[i].buffer);
-	if (!o->n)
+	if (g->cpu_experts)
+		put_number(b, "-ncmoe", g->cpu_experts);
+	for (int32_t i = 0; i < g->n_items; i++)
+		berth_strbuf_printf(&list, "%s%s=%s", i ? "," : "", g->item[i].regex, g->item[i].buffer);
+	if (!g->n_items)
 		return BERTH_OK;
 	BERTH_TRY(berth_strbuf_done(&list, &text, &len, err));
 	put_option(b, "-ot", text);
 	return BERTH_OK;
 }
 
-berth_status llama_line(const char *program, const char *path, const llama_plan *plan,
-                        const berth_gguf_list *file, const llama_names *names,
-                        const llama_overrides *overrides, berth_arena *mem, const char **line, berth_err *err)
+berth_status llama_line(const char *model, const llama_plan *plan, const berth_gguf_list *file,
+                        const llama_names *names, berth_arena *mem, berth_arena *tmp, const char **line,
+                        berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
+	grouping g = {.plan = plan, .file = file, .names = names, .mem = mem};
 	berth_strbuf b = {.mem = mem};
 	size_t len;
-	put_word(&b, program);
-	put_option(&b, "-m", path);
+	BERTH_TRY(make_overrides(&g, tmp, err));
+	put_word(&b, "llama-server");
+	put_option(&b, "-m", model);
 	put_option(&b, "-fit", "off");
 	if (names->rpc)
 		put_option(&b, "--rpc", names->rpc);
-	BERTH_TRY(put_devices(&b, plan, names, mem, err));
-	BERTH_TRY(put_overrides(&b, overrides, mem, err));
+	BERTH_TRY(put_devices(&b, &g, err));
+	BERTH_TRY(put_overrides(&b, &g, err));
 	put_number(&b, "-c", file->context * file->opt.batch);
 	put_number(&b, "-np", file->opt.batch);
 	if (strcmp(file->opt.cache, "f16") != 0) {

@@ -15,9 +15,6 @@
 
 enum { CPU, A, B, C, N_DEVS };
 
-static const char *const dev_name[N_DEVS] = {"cpu", "a", "b", "c"}, *const dev_kind[N_DEVS] = {"cpu", "gpu",
-                                                                                               "gpu", "gpu"};
-
 typedef struct model {
 	gguf_bytes bytes;
 	berth_content content;
@@ -63,18 +60,17 @@ static void put(model *m, const char *regex, int32_t dev)
 	assert_true(n > 0);
 }
 
+static const char *name_of[N_DEVS] = {"cpu", "a", "b", "c"}, *kind_of[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
+static const berth_system four = {.n_devs = N_DEVS, .dev_name = name_of, .dev_kind = kind_of};
+
 static berth_status line_of(model *m, const char *const *theirs, const char **line, berth_err *err)
 {
+	berth_export_source x = {.g = &m->g, .s = &four, .op_dev = m->op_dev, .theirs = theirs};
 	llama_names names;
 	llama_plan plan;
-	llama_overrides over;
-	BERTH_TRY(llama_names_read(dev_name, dev_kind, N_DEVS, theirs, m->op_dev, m->g.n_ops, &m->mem, &names,
-	                           err));
-	BERTH_TRY(llama_plan_make(&m->g, &m->file, m->op_dev, dev_name, names.is_cpu, &m->mem, &m->tmp, &plan,
-	                          err));
-	BERTH_TRY(llama_overrides_make(&plan, &m->file, &names, &m->mem, &m->tmp, &over, err));
-	return llama_line("llama-server", m->content.name, &plan, &m->file, &names, &over, &m->mem, line,
-	                  err);
+	BERTH_TRY(llama_names_read(&x, &m->mem, &names, err));
+	BERTH_TRY(llama_plan_make(&x, &m->file, &m->mem, &m->tmp, &plan, err));
+	return llama_line(m->content.name, &plan, &m->file, &names, &m->mem, &m->tmp, line, err);
 }
 
 static const char *const usual[N_DEVS] = {NULL, "CUDA0", "CUDA1", "CUDA2"};
@@ -266,14 +262,11 @@ static void test_fewer_layers_when_read_again(void **state)
 	open_model(&shorter, "llama-3-8b", 2, 0, NULL);
 	m.file = shorter.file;
 	refuse_with(&m, usual, BERTH_EFORMAT, "it changed while it was read");
-	berth_system s = {.n_devs = N_DEVS,
-	                  .dev_name = (const char **)(size_t)dev_name,
-	                  .dev_kind = (const char **)(size_t)dev_kind};
 	berth_import_source x = {.file = "log",
 	                         .text = log,
 	                         .size = sizeof log - 1,
 	                         .g = &m.g,
-	                         .s = &s,
+	                         .s = &four,
 	                         .model = &shorter.content};
 	assert_int_equal(berth_import_read(&x, NULL, &m.mem, &m.tmp, &plan, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "m.gguf: the file changed while it was read");
@@ -329,9 +322,7 @@ static int32_t fewest(const int32_t *layer_dev)
 
 static void find_nearest(model *m, int32_t *op_dev)
 {
-	const char *name[N_DEVS] = {"cpu", "a", "b", "c"}, *kind[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
-	berth_system s = {.n_devs = N_DEVS, .dev_name = name, .dev_kind = kind};
-	berth_export_source x = {.g = &m->g, .s = &s, .op_dev = m->op_dev};
+	berth_export_source x = {.g = &m->g, .s = &four, .op_dev = m->op_dev};
 	berth_err err = {0};
 	assert_ok(llama_nearest(&x, &m->file, &m->tmp, op_dev, &err), &err);
 }
@@ -349,13 +340,12 @@ static void read_layers(const model *m, const int32_t *op_dev, int32_t *layer_de
 /* From the plan in llama.cpp's words back to operators: all of a layer where they were. */
 static void expect_back(model *m, const int32_t *op_dev)
 {
-	static const bool is_cpu[N_DEVS] = {true};
+	const berth_export_source x = {.g = &m->g, .s = &four, .op_dev = op_dev};
 	berth_err err = {0};
 	llama_plan plan;
 	int32_t *back;
 	const char *rest;
-	assert_ok(llama_plan_make(&m->g, &m->file, op_dev, dev_name, is_cpu, &m->mem, &m->tmp, &plan, &err),
-	          &err);
+	assert_ok(llama_plan_make(&x, &m->file, &m->mem, &m->tmp, &plan, &err), &err);
 	assert_ok(BERTH_NEW(&m->mem, back, m->g.n_ops, &err), &err);
 	assert_ok(llama_plan_ops(&m->g, &m->file, &plan, CPU, &m->tmp, back, &err), &err);
 	for (int32_t op = 0; op < m->g.n_ops; op++)
@@ -433,12 +423,10 @@ static berth_status fit_and_back(void *ctx, berth_arena *mem, berth_arena *tmp, 
 	llama_plan plan;
 	bool known;
 	int32_t *op_dev, *near;
-	const char *name[N_DEVS] = {"cpu", "a", "b", "c"}, *kind[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
-	berth_system s = {.n_devs = N_DEVS, .dev_name = name, .dev_kind = kind};
 	BERTH_TRY(llama_fit(&m->file, &machine, mem, tmp, &plan, &known, err));
 	BERTH_TRY_NEW(mem, m->g.n_ops, err, op_dev, near);
 	BERTH_TRY(llama_plan_ops(&m->g, &m->file, &plan, CPU, tmp, op_dev, err));
-	berth_export_source x = {.g = &m->g, .s = &s, .op_dev = op_dev};
+	berth_export_source x = {.g = &m->g, .s = &four, .op_dev = op_dev};
 	BERTH_TRY(llama_nearest(&x, &m->file, tmp, near, err));
 	assert_true(known);
 	assert_memory_equal(near, op_dev, (size_t)m->g.n_ops * sizeof *near);
