@@ -1,5 +1,5 @@
-/* What all ways to run a model share: lists of questions, samples in answers, and plans that are kept, run and
- * told. */
+/* What all ways to run a model share: lists of questions, samples in answers, and plans that are kept, run
+ * and told. */
 #include "exec.h"
 #include "hosts.h"
 #include "ort_op_times.h"
@@ -237,7 +237,8 @@ berth_status plan_runs_set(engine *e, const berth_json *q, berth_json_out *w, be
 	BERTH_TRY(berth_json_int(q, "device", true, 0, e->n_devs - 1, &device, err));
 	BERTH_TRY(berth_json_number(q, "speed", true, 0, &speed, err));
 	if (!(speed > 0 && speed <= 1))
-		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected", speed);
+		return berth_fail(err, BERTH_EINVAL, "speed is %g; above 0 and at most 1 was expected",
+		                  speed);
 	e->runs.dev[device].speed = e->runs.dev[device].start_speed * speed;
 	return BERTH_OK;
 }

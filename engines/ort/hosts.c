@@ -79,7 +79,8 @@ static berth_status same_versions(const engine *e, const hosts_state *x, berth_e
 			return berth_fail(err, BERTH_EIO,
 			                  "host '%s' has ONNX Runtime %s and berth %s, host '%s' %s and %s; "
 			                  "the same ones were expected",
-			                  name, first->ort, first->berth, e->runs.dev[d].name, f->ort, f->berth);
+			                  name, first->ort, first->berth, e->runs.dev[d].name, f->ort,
+			                  f->berth);
 		if (!first) {
 			first = f;
 			name = e->runs.dev[d].name;

@@ -403,8 +403,8 @@ static berth_status put_source(ort_model *m, int32_t v, berth_strbuf *graph, int
 	return BERTH_OK;
 }
 
-static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, berth_strbuf *graph, int32_t *in,
-                                int32_t *n_in, berth_err *err)
+static berth_status put_sources(ort_model *m, const int32_t *nodes, int32_t n, berth_strbuf *graph,
+                                int32_t *in, int32_t *n_in, berth_err *err)
 {
 	int32_t now = ++m->now;
 	for (int32_t i = 0; i < n; i++)

@@ -68,7 +68,8 @@ bool ort_model_makes(const ort_model *m, int32_t node);
  * values, *n_in their number. The bytes live in mem. Fails: BERTH_EFORMAT (an input of unknown content),
  * BERTH_ENOMEM. */
 berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const int32_t *out, int32_t n_out,
-                            berth_arena *mem, int32_t *in, int32_t *n_in, berth_strbuf *bytes, berth_err *err);
+                            berth_arena *mem, int32_t *in, int32_t *n_in, berth_strbuf *bytes,
+                            berth_err *err);
 
 /* ValueInfoProto as a field of a graph (11 input, 12 output). shape NULL: the name alone. */
 void ort_put_value_info(berth_strbuf *graph, uint32_t field, const char *name, const ort_shape *shape);

@@ -27,8 +27,8 @@ berth_status ort_profile_overheads(int32_t device, void *threads, double *run_s,
 
 /* A plan of its own is made, run twice and timed the second time. Kernels are fitted into the times of their
  * segment, as the profiler's do not know of a device's rest. Operators that were folded away have no entry.
- * times [*n], in seconds, live in mem. Fails: as ort_plan_new and ort_plan_run; BERTH_EIO (no room for the profiler's
- * files). */
+ * times [*n], in seconds, live in mem. Fails: as ort_plan_new and ort_plan_run; BERTH_EIO (no room for the
+ * profiler's files). */
 berth_status ort_operator_times(ort_model *m, const ort_device *dev, const int32_t *placement,
                                 const int32_t *order, ort_clock clock, void *threads, berth_arena *mem,
                                 kernel_run **times, int32_t *n, berth_err *err);

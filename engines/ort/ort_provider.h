@@ -47,8 +47,8 @@ typedef struct ort_binding ort_binding; /* OrtIoBinding */
 #define ORT_FLAG_IN "berth flag in"
 #define ORT_FLAG_OUT "berth flag out"
 
-/* Inputs `in` of the CPU are copied to where they are used; outputs (their names) are made anew in each run, in
- * memory of their own device. flag_at: the memory that the flag goes to, for a device that is late. Fails:
+/* Inputs `in` of the CPU are copied to where they are used; outputs (their names) are made anew in each run,
+ * in memory of their own device. flag_at: the memory that the flag goes to, for a device that is late. Fails:
  * BERTH_EFORMAT. */
 berth_status ort_bind(ort_lib *lib, ort_session *s, const ort_tensors *in, const ort_tensors *out,
                       const ort_provider *out_at, const void *flag_at, ort_binding **b, berth_err *err);

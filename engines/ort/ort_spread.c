@@ -138,7 +138,8 @@ static berth_status part_of_all(ort_model *m, berth_arena *mem, berth_strbuf *by
  * the CPU) and named SPREAD_NODE and their number in it: names of a model need not be unlike. The
  * bytes live in mem. Fails: BERTH_EFORMAT (it calls functions of its own), BERTH_ENOMEM. */
 static berth_status spread_model(ort_model *m, const spread_device *dev, int32_t n_devs,
-				 const int32_t *placement, berth_arena *mem, berth_strbuf *out, berth_err *err)
+                                 const int32_t *placement, berth_arena *mem, berth_strbuf *out,
+                                 berth_err *err)
 {
 	labels l = {.m = m, .mem = mem};
 	onnx_edit edit = {.ctx = &l, .drops = drops_label, .adds = adds_label};
@@ -152,7 +153,8 @@ static berth_status spread_model(ort_model *m, const spread_device *dev, int32_t
 	BERTH_TRY(place_nodes(&l, placement, cpu_of(dev, n_devs), err));
 	BERTH_TRY(list_written(&l, err));
 	BERTH_TRY(part_of_all(m, mem, &bytes, err));
-	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, (const unsigned char *)bytes.text, bytes.len, mem, &made, err));
+	BERTH_TRY(onnx_edit_model(&edit, m->onnx.file, (const unsigned char *)bytes.text, bytes.len, mem,
+	                          &made, err));
 	*out = (berth_strbuf){.mem = mem};
 	for (size_t i = 0; i < made.n_pieces; i++)
 		berth_strbuf_add(out, made.piece[i].data, made.piece[i].size);
@@ -183,7 +185,8 @@ static int32_t op_of(const reading *r, const char *name)
 	if (strncmp(name, SPREAD_NODE, head) != 0 || !isdigit((unsigned char)name[head]))
 		return -1;
 	long node = strtol(name + head, &end, 10);
-	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1 : r->p->m->node_op[node];
+	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1
+	                                                                           : r->p->m->node_op[node];
 }
 
 static int32_t device_of(const ort_spread *p, const char *provider)

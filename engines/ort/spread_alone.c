@@ -73,7 +73,8 @@ static berth_status add_flag_input(alone *a, berth_err *err)
 /* Runs that count for nothing, before the others. */
 static berth_status bind(alone *a, const ort_provider *at, berth_err *err)
 {
-	BERTH_TRY(ort_bind(a->lib, a->session, &a->in, &a->out, at, ort_cpu_memory(a->lib), &a->binding, err));
+	BERTH_TRY(
+		ort_bind(a->lib, a->session, &a->in, &a->out, at, ort_cpu_memory(a->lib), &a->binding, err));
 	BERTH_TRY(ort_bind_run(a->lib, a->session, a->binding, err));
 	if (!at->late)
 		return BERTH_OK;

@@ -152,8 +152,8 @@ static bool is_bound(const nearing *n, int32_t op)
 	const char *rest;
 	int32_t l = n->op_layer[op];
 	berth_gguf_layer_of(n->x->g->op_name[op], &rest);
-	return l >= 0 &&
-	       (n->whole[l] || n->x->g->op_state_bytes[op] > 0 || (!llama_has_weight(n->x->g, op) && llama_attends(rest)));
+	return l >= 0 && (n->whole[l] || n->x->g->op_state_bytes[op] > 0 ||
+	                  (!llama_has_weight(n->x->g, op) && llama_attends(rest)));
 }
 
 /* Beside what it takes, or beside a taker that stays. */
@@ -166,7 +166,8 @@ static bool beside_neighbour(const nearing *n, int32_t op)
 	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t taker = g->edge_consumer[e];
-			if (n->op_dev[taker] == n->op_dev[op] && (llama_has_weight(g, taker) || is_bound(n, taker)))
+			if (n->op_dev[taker] == n->op_dev[op] &&
+			    (llama_has_weight(g, taker) || is_bound(n, taker)))
 				return true;
 		}
 	return false;

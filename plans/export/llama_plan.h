@@ -62,14 +62,14 @@ typedef struct llama_names {
 	const char *rpc;     /* "host:port,host:port"; NULL: none */
 } llama_names;
 
-/* From the words that the user gave, x->theirs ("CUDA0", "CPU", "RPC[host:port]"). Devices that x->op_dev uses
- * need one; CPUs (llama_on_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device and what is
+/* From the words that the user gave, x->theirs ("CUDA0", "CPU", "RPC[host:port]"). Devices that x->op_dev
+ * uses need one; CPUs (llama_on_cpu) are "CPU" without. Fails: BERTH_EINVAL naming the device and what is
  * expected, BERTH_ENOMEM. */
 berth_status llama_names_read(const berth_export_source *x, berth_arena *mem, llama_names *out,
                               berth_err *err);
 
-/* The whole line, quoted for a shell, without an end of line; in mem. model: its path. tmp is scratch, another
- * arena, reset at exit. Fails: BERTH_EUNSUPPORTED (a name that no pattern can hold), BERTH_ENOMEM. */
+/* The whole line, quoted for a shell, without an end of line; in mem. model: its path. tmp is scratch,
+ * another arena, reset at exit. Fails: BERTH_EUNSUPPORTED (a name that no pattern can hold), BERTH_ENOMEM. */
 berth_status llama_line(const char *model, const llama_plan *plan, const berth_gguf_list *file,
                         const llama_names *names, berth_arena *mem, berth_arena *tmp, const char **line,
                         berth_err *err);

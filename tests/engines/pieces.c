@@ -57,7 +57,8 @@ static berth_status open_model(trial *t, const char *path, berth_arena *mem, ber
 	BERTH_TRY(ort_model_part(&t->plain, m->order, (int32_t)m->n_nodes, m->output, (int32_t)m->n_outputs,
 	                         mem, in, &n_in, &t->bytes, err));
 	BERTH_TRY(run_model(t, (const unsigned char *)t->bytes.text, t->bytes.len, t->expected, err));
-	t->decoded = (onnx_model){.file = path, .data = (const unsigned char *)t->bytes.text, .size = t->bytes.len, .tmp = mem};
+	t->decoded = (onnx_model){
+		.file = path, .data = (const unsigned char *)t->bytes.text, .size = t->bytes.len, .tmp = mem};
 	return onnx_decode(&t->decoded, NULL, &n_weights, err);
 }
 
@@ -187,7 +188,8 @@ static int try_cut(trial *t, const char *path, int32_t number, berth_rng *r)
 	if (!d)
 		return fail(path, NULL);
 	draw(r, &t->decoded, number, d);
-	if (pieces_cut_model(path, (const unsigned char *)t->bytes.text, t->bytes.len, NULL, &d->opt, &mem, &p, &err) != BERTH_OK)
+	if (pieces_cut_model(path, (const unsigned char *)t->bytes.text, t->bytes.len, NULL, &d->opt, &mem,
+	                     &p, &err) != BERTH_OK)
 		bad = fail(path, &err);
 	else {
 		for (int32_t i = 0; i < p.n_made; i++)

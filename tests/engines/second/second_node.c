@@ -71,7 +71,11 @@ static void put_numbers(berth_strbuf *attr, int type, const unsigned char *data,
 			onnx_put_number(attr, field, x);
 		}
 	}
-	onnx_put_number(attr, 20, type == ATTR_FLOAT ? 1 : type == ATTR_INT ? 2 : type == ATTR_FLOATS ? 6 : 7);
+	onnx_put_number(attr, 20,
+	                type == ATTR_FLOAT    ? 1
+	                : type == ATTR_INT    ? 2
+	                : type == ATTR_FLOATS ? 6
+	                                      : 7);
 }
 
 static plugin_status put_plain(reader *r, const void *a, int type, berth_strbuf *attr)
