@@ -3,8 +3,7 @@
 #include "gguf.h"
 
 #include "file.h"
-#include "ggml_types.h"
-#include "gguf_model.h"
+#include "gguf_wire.h"
 #include "spec.h"
 #include "text.h"
 
@@ -61,167 +60,272 @@ berth_status berth_gguf_options_read(const char *file, const char *const *word, 
 	return out->suffix ? BERTH_OK : berth_nomem(err);
 }
 
-static double cache_bytes(const berth_gguf_options *opt)
+/* ---- sizes ---- */
+
+/* Names of tensors without ".weight" and ".bias". */
+static const char *const slot_names[DECODER_SLOTS] = {
+	[DECODER_ATTN_NORM] = "attn_norm",
+	[DECODER_Q] = "attn_q",
+	[DECODER_K] = "attn_k",
+	[DECODER_V] = "attn_v",
+	[DECODER_QKV] = "attn_qkv",
+	[DECODER_Q_NORM] = "attn_q_norm",
+	[DECODER_K_NORM] = "attn_k_norm",
+	[DECODER_Q_A] = "attn_q_a",
+	[DECODER_Q_A_NORM] = "attn_q_a_norm",
+	[DECODER_Q_B] = "attn_q_b",
+	[DECODER_KV_A] = "attn_kv_a_mqa",
+	[DECODER_KV_A_NORM] = "attn_kv_a_norm",
+	[DECODER_KV_B] = "attn_kv_b",
+	[DECODER_K_B] = "attn_k_b",
+	[DECODER_V_B] = "attn_v_b",
+	[DECODER_O] = "attn_output",
+	[DECODER_POST_ATTN_NORM] = "post_attention_norm",
+	[DECODER_FFN_NORM] = "ffn_norm",
+	[DECODER_GATE] = "ffn_gate",
+	[DECODER_UP] = "ffn_up",
+	[DECODER_DOWN] = "ffn_down",
+	[DECODER_POST_FFN_NORM] = "post_ffw_norm",
+	[DECODER_ROUTER] = "ffn_gate_inp",
+	[DECODER_GATE_EXPS] = "ffn_gate_exps",
+	[DECODER_UP_EXPS] = "ffn_up_exps",
+	[DECODER_DOWN_EXPS] = "ffn_down_exps",
+	[DECODER_SHARED_ROUTER] = "ffn_gate_inp_shexp",
+	[DECODER_SHARED_GATE] = "ffn_gate_shexp",
+	[DECODER_SHARED_UP] = "ffn_up_shexp",
+	[DECODER_SHARED_DOWN] = "ffn_down_shexp",
+};
+
+static const decoder_style style = {
+	.names = {"blk", slot_names, decoder_step_names, ".weight", ".bias", "token_embd", "token_embd_norm",
+	          "output_norm", "output"},
+	.expert = {{"ffn_gate.", ".weight"}, {"ffn_up.", ".weight"}, {"ffn_down.", ".weight"}}};
+
+/* Does the layer attend within the window? By the file's pattern: a number of layers, or a truth value for
+ * each; else by the architecture's. */
+static berth_status is_windowed(const gguf_meta *meta, int32_t layer, bool *out, berth_err *err)
 {
-	const ggml_type *type = ggml_type_named(opt->cache);
-	return (double)type->bytes / type->elements;
+	int64_t every = meta->arch.window_every;
+	if (meta->given[GGUF_WINDOW_PATTERN] && meta->key[GGUF_WINDOW_PATTERN].kind == GGUF_ARRAY) {
+		int64_t x;
+		BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, layer, 0, &x, err));
+		*out = x != 0;
+		return BERTH_OK;
+	}
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, 0, every, &every, err));
+	*out = every > 0 && layer % every < every - 1;
+	return BERTH_OK;
 }
 
-/* ---- reading ---- */
-
-static berth_status read_tensors(gguf_file *f, gguf_model *m, berth_err *err)
+static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l,
+                               berth_err *err)
 {
-	gguf_tensor t;
+	int64_t head;
+	bool windowed;
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_HEADS, i, -1, &l->heads, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KV_HEADS, i, l->heads, &l->kv_heads, err));
+	if (l->heads < 1 || l->kv_heads < 1 || l->heads % l->kv_heads)
+		return gguf_fail(meta->file, meta->key[GGUF_HEADS].at, err,
+		                 "layer %d has %lld heads and %lld heads of keys and values; expected the "
+		                 "second to divide the first",
+		                 i, (long long)l->heads, (long long)l->kv_heads);
+	head = hidden / l->heads;
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY, i, head, &l->key, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE, i, head, &l->value, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY_MLA, i, l->key, &l->key, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE_MLA, i, l->value, &l->value, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_LATENT, i, 0, &l->latent, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW, i, 0, &l->window, err));
+	BERTH_TRY(is_windowed(meta, i, &windowed, err));
+	if (!windowed)
+		l->window = 0;
+	if (l->latent)
+		l->kv_heads = l->heads;
+	if (l->key < 1 || l->value < 1)
+		return gguf_fail(
+			meta->file, meta->file->keys_at, err,
+			"heads of layer %d have no columns: embedding_length is %lld and head_count %lld", i,
+			(long long)hidden, (long long)l->heads);
+	return BERTH_OK;
+}
+
+static berth_status read_experts(const gguf_meta *meta, decoder_model *m, berth_err *err)
+{
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_EXPERTS, 0, 0, &m->experts, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_TOP, 0, 0, &m->top, err));
+	if (m->experts > DECODER_MAX_EXPERTS)
+		return gguf_fail(meta->file, meta->key[GGUF_EXPERTS].at, err,
+		                 "%lld experts; expected at most %d", (long long)m->experts,
+		                 DECODER_MAX_EXPERTS);
+	if (m->experts && (m->top < 1 || m->top > m->experts))
+		return gguf_fail(meta->file, meta->key[GGUF_TOP].at, err,
+		                 "a token goes to %lld experts of %lld; expected 1 to all", (long long)m->top,
+		                 (long long)m->experts);
+	return BERTH_OK;
+}
+
+/* The model without its tensors, by the metadata. */
+static berth_status new_model(const gguf_meta *meta, berth_arena *tmp, decoder_model *m, berth_err *err)
+{
+	int64_t layers, further;
+	*m = (decoder_model){.file = meta->file->name, .arch = &meta->arch, .style = &style, .tmp = tmp};
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_LAYERS, 0, -1, &layers, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_HIDDEN, 0, -1, &m->hidden, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_NEXTN, 0, 0, &further, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_CONTEXT, 0, 0, &m->context, err));
+	if (layers < 1 || layers > DECODER_MAX_LAYERS)
+		return gguf_fail(meta->file, meta->key[GGUF_LAYERS].at, err, "%lld layers; expected 1 to %d",
+		                 (long long)layers, DECODER_MAX_LAYERS);
+	if (m->hidden < 1)
+		return gguf_fail(meta->file, meta->key[GGUF_HIDDEN].at, err, "embedding_length is 0");
+	if (further >= layers)
+		return gguf_fail(meta->file, meta->key[GGUF_NEXTN].at, err,
+		                 "%lld of %lld layers predict further tokens; expected fewer",
+		                 (long long)further, (long long)layers);
+	m->n_all = (int32_t)layers;
+	m->n_layers = (int32_t)(layers - further);
+	BERTH_TRY(read_experts(meta, m, err));
+	BERTH_TRY_NEW(tmp, m->n_layers, err, m->layer, m->loose);
+	for (int32_t i = 0; i < m->n_layers; i++)
+		BERTH_TRY(read_layer(meta, m->hidden, i, &m->layer[i], err));
+	return BERTH_OK;
+}
+
+/* ---- tensors ---- */
+
+/* Names that a person and a command line can hold. */
+static bool is_name(text_span s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.text[i] < ' ' || s.text[i] == 0x7f)
+			return false;
+	return berth_text_is_utf8(s.text, s.n);
+}
+
+/* The names and bytes of tensors as they come; NULL: nobody asks. */
+typedef struct listing {
+	berth_gguf_list *to;
+	berth_arena *mem;
+	size_t cap_name, cap_bytes;
+} listing;
+
+static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const decoder_tensor *t,
+                                berth_err *err)
+{
+	berth_gguf_list *to = l->to;
+	if (!is_name(t->name))
+		return gguf_fail(f, at, err, "the name of a tensor is no text");
+	BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, err));
+	BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, err));
+	if (!(to->name[to->n_tensors] = berth_arena_strndup(l->mem, t->name.text, t->name.n)))
+		return berth_nomem(err);
+	to->bytes[to->n_tensors++] = t->bytes;
+	return BERTH_OK;
+}
+
+static berth_status read_tensors(gguf_file *f, decoder_model *m, listing *l, berth_err *err)
+{
+	decoder_tensor t;
 	for (uint64_t i = 0; i < f->n_tensors; i++) {
+		size_t at = f->at;
 		BERTH_TRY(gguf_next_tensor(f, &t, err));
-		BERTH_TRY(gguf_model_add(m, f, &t, err));
+		berth_status st = decoder_model_add(m, &t, err);
+		if (st != BERTH_OK)
+			return berth_fail_in(err, st, "%s: byte %zu: ", f->name, at);
+		if (l)
+			BERTH_TRY(list_tensor(l, f, at, &t, err));
 	}
 	return BERTH_OK;
 }
 
-/* Tensors of the parts behind the first, whose keys say nothing new. */
-static berth_status read_part(gguf_file *f, gguf_model *m, berth_err *err)
+/* Experts by the metadata, where a layer routes to some; all of those that stand alone. */
+static berth_status check_experts(const decoder_model *m, berth_err *err)
 {
-	gguf_key key;
-	BERTH_TRY(gguf_open(f, err));
-	for (uint64_t i = 0; i < f->n_keys; i++)
-		BERTH_TRY(gguf_next_key(f, &key, err));
-	return read_tensors(f, m, err);
+	for (int32_t i = 0; i < m->n_layers; i++) {
+		const decoder_loose *loose = m->loose[i];
+		if (m->layer[i].w[DECODER_ROUTER].bytes <= 0)
+			continue;
+		if (!m->experts)
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"%s: tensor 'blk.%d.ffn_gate_inp.weight' routes to experts; expected a key "
+				"'%s.expert_count' above 0",
+				m->file, i, m->arch->name);
+		for (int k = 0; loose && k < 3; k++)
+			if (loose->n_seen[k] && loose->n_seen[k] != m->experts)
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "%s: %d tensors 'blk.%d.%sN.weight'; expected %lld, the "
+				                  "number of experts",
+				                  m->file, loose->n_seen[k], i, style.expert[k].before,
+				                  (long long)m->experts);
+	}
+	return BERTH_OK;
 }
 
-static berth_status read_files(gguf_file *file, int32_t n_files, gguf_meta *meta, berth_arena *tmp,
-                               gguf_model *m, berth_err *err)
+static berth_status read_first(gguf_file *f, int32_t n_files, berth_arena *tmp, gguf_meta *meta,
+                               decoder_model *m, berth_err *err)
 {
-	BERTH_TRY(gguf_open(&file[0], err));
-	BERTH_TRY(gguf_read_meta(&file[0], meta, err));
+	BERTH_TRY(gguf_read_meta(f, meta, err));
 	if (meta->n_files > 1 && meta->n_files != n_files)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: one of %lld parts; expected a file named NAME-00001-of-%05lld.gguf, "
 		                  "with the others beside it",
-		                  file[0].name, (long long)meta->n_files, (long long)meta->n_files);
-	BERTH_TRY(gguf_model_new(meta, tmp, m, err));
-	BERTH_TRY(read_tensors(&file[0], m, err));
-	for (int32_t i = 1; i < n_files; i++)
-		BERTH_TRY(read_part(&file[i], m, err));
-	return gguf_model_check(m, err);
+		                  f->name, (long long)meta->n_files, (long long)meta->n_files);
+	return new_model(meta, tmp, m, err);
+}
+
+/* Of parts behind the first the keys say nothing new. */
+static berth_status read_model(const berth_content *from, berth_arena *tmp, gguf_meta *meta, decoder_model *m,
+                               listing *l, berth_err *err)
+{
+	gguf_file *file;
+	gguf_key key;
+	BERTH_TRY_NEW(tmp, from->n_parts + 1, err, file);
+	for (int32_t i = 0; i <= from->n_parts; i++) {
+		const berth_content *c = i ? &from->part[i - 1] : from;
+		file[i] = (gguf_file){
+			.name = c->name, .data = (const unsigned char *)c->data, .size = c->size};
+		BERTH_TRY(gguf_open(&file[i], err));
+		if (i == 0)
+			BERTH_TRY(read_first(&file[i], from->n_parts + 1, tmp, meta, m, err));
+		for (uint64_t k = 0; i && k < file[i].n_keys; k++)
+			BERTH_TRY(gguf_next_key(&file[i], &key, err));
+		BERTH_TRY(read_tensors(&file[i], m, l, err));
+	}
+	BERTH_TRY(check_experts(m, err));
+	return decoder_model_check(m, err);
 }
 
 /* "mixtral" of "a/b/mixtral-00001-of-00003.gguf". */
-static const char *stem_of(const char *path, size_t *n)
+static text_span stem_of(const char *path)
 {
-	const char *name = berth_graph_stem(path, n);
+	text_span s;
 	int part, parts, end = 0;
-	if (*n > 15 && sscanf(name + *n - 15, "-%5d-of-%5d%n", &part, &parts, &end) == 2 && end == 15)
-		*n -= 15;
-	return name;
+	s.text = berth_graph_stem(path, &s.n);
+	if (s.n > 15 && sscanf(s.text + s.n - 15, "-%5d-of-%5d%n", &part, &parts, &end) == 2 && end == 15)
+		s.n -= 15;
+	return s;
 }
 
-/* Tokens of the context, by the options and the file. Fails: BERTH_EFORMAT. */
-static berth_status choose_context(const gguf_model *m, const berth_gguf_options *opt, int64_t *out,
-                                 berth_err *err)
-{
-	enum { USUAL = 4096 };
-	int64_t most;
-	BERTH_TRY(gguf_meta_whole(m->meta, GGUF_CONTEXT, 0, USUAL, &most, err));
-	*out = opt->context ? opt->context : most >= 1 && most < USUAL ? most : USUAL;
-	return BERTH_OK;
-}
-
-static berth_status build(gguf_model *m, const char *path, const berth_gguf_options *opt, berth_arena *mem,
-                          berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	size_t n;
-	const char *stem = stem_of(path, &n),
-		   *name = berth_arena_printf(tmp, "%.*s%s", (int)n, stem, opt->suffix);
-	zoo_net net = {.tmp = tmp, .err = err, .batch = opt->batch, .elem_bytes = 4};
-	if (!name)
-		return berth_nomem(err);
-	BERTH_TRY(choose_context(m, opt, &m->d.seq, err));
-	if (ggml_type_named(opt->weights))
-		gguf_model_store(m, ggml_type_named(opt->weights));
-	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
-	m->d.names = &gguf_names;
-	m->d.rows = opt->decode                                ? 1
-	            : opt->chunk && opt->chunk < m->d.seq ? opt->chunk
-	                                                  : m->d.seq;
-	m->d.experts = m->experts;
-	m->d.top = m->top;
-	m->d.each_expert = opt->each_expert;
-	m->d.gelu = m->meta->arch->gelu;
-	m->d.key_bytes = m->d.value_bytes = cache_bytes(opt);
-	m->d.n_layers = m->n_layers;
-	m->d.layer = m->layer;
-	decoder_build(&net, &m->d);
-	BERTH_TRY(net.status);
-	return berth_builder_finish(net.builder, mem, out, err);
-}
-
-static const char *skipped(const gguf_model *m, berth_arena *mem)
-{
-	char bytes[32];
-	return berth_arena_printf(mem,
-	                          "%lld tensors (%s) of %d layers that predict further tokens are left out: "
-	                          "these layers do not run",
-	                          (long long)m->n_skipped, berth_text_bytes(bytes, (double)m->skipped_bytes),
-	                          m->n_all - m->n_layers);
-}
-
-static berth_status fill_report(const gguf_model *m, int32_t n_files, berth_arena *mem, berth_gguf_report *r,
-                                berth_err *err)
-{
-	*r = (berth_gguf_report){.context = m->d.seq,
-	                         .n_layers = m->n_layers,
-	                         .n_files = n_files,
-	                         .n_tensors = m->n_tensors,
-	                         .tensor_bytes = m->tensor_bytes,
-	                         .n_skipped = m->n_skipped,
-	                         .skipped_bytes = m->skipped_bytes};
-	BERTH_TRY_NEW(mem, m->n_warnings + 1, err, r->warning);
-	if (m->n_skipped && !(r->warning[r->n_warnings++] = skipped(m, mem)))
-		return berth_nomem(err);
-	for (int32_t i = 0; i < m->n_warnings; i++)
-		if (!(r->warning[r->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
-			return berth_nomem(err);
-	return BERTH_OK;
-}
-
-static berth_status parse(gguf_file *file, int32_t n_files, const char *path, const berth_gguf_options *opt,
-                          berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_gguf_report *report,
-                          berth_err *err)
+static berth_status read_graph(const berth_content *from, const berth_gguf_options *opt, berth_arena *mem,
+                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	gguf_meta meta;
-	gguf_model m;
-	berth_graph g;
-	berth_gguf_report r;
-	BERTH_TRY(read_files(file, n_files, &meta, tmp, &m, err));
-	berth_status st = build(&m, path, opt, mem, tmp, &g, err);
-	if (st == BERTH_EINVAL && !*opt->suffix) /* sizes that a graph cannot hold come from the file */
-		st = BERTH_EFORMAT;
-	if (st == BERTH_EINVAL || st == BERTH_EFORMAT)
-		return berth_fail_in(err, st, "%s: ", path);
-	BERTH_TRY(st);
-	BERTH_TRY(fill_report(&m, n_files, mem, &r, err));
-	*out = g;
-	if (report)
-		*report = r;
-	return BERTH_OK;
-}
-
-static berth_status parse_reset(gguf_file *file, int32_t n_files, const char *path,
-                                const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                                berth_graph *out, berth_gguf_report *report, berth_err *err)
-{
-	const berth_gguf_options defaults = berth_gguf_options_default();
+	decoder_model m;
 	BERTH_SCRATCH(tmp);
-	return parse(file, n_files, path, opt ? opt : &defaults, mem, tmp, out, report, err);
+	BERTH_TRY(read_model(from, tmp, &meta, &m, NULL, err));
+	if (ggml_type_named(opt->weights))
+		decoder_model_store(&m, ggml_type_named(opt->weights));
+	return decoder_model_graph(&m, opt, from->name, stem_of(from->name), 4, mem, out, report, err);
 }
 
 berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
                                     const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_gguf_report *report, berth_err *err)
+                                    berth_graph *out, berth_read_report *report, berth_err *err)
 {
-	gguf_file f = {.name = file, .data = data, .size = size};
-	return parse_reset(&f, 1, file, opt, mem, tmp, out, report, err);
+	const berth_gguf_options defaults = berth_gguf_options_default();
+	const berth_content from = {.name = file, .data = (const char *)data, .size = size};
+	return read_graph(&from, opt ? opt : &defaults, mem, tmp, out, report, err);
 }
 
 /* ---- files ---- */
@@ -270,82 +374,18 @@ static berth_status map_parts(const berth_content *first, berth_arena *mem, bert
 
 /* ---- the format ---- */
 
-static berth_status fill_read_report(const berth_gguf_report *r, const berth_gguf_options *opt,
-                                     berth_arena *mem, berth_read_report *out, berth_err *err)
-{
-	*out = (berth_read_report){.n_dims = 2, .n_warnings = r->n_warnings, .warning = r->warning};
-	BERTH_TRY_NEW(mem, out->n_dims, err, out->dim_name, out->dim_value);
-	out->dim_name[0] = "batch";
-	out->dim_value[0] = opt->batch;
-	out->dim_name[1] = "context";
-	out->dim_value[1] = r->context;
-	return BERTH_OK;
-}
-
 static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
 	berth_gguf_options o;
-	berth_gguf_report r;
-	gguf_file *file;
 	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	BERTH_TRY_NEW(tmp, from->n_parts + 1, err, file);
-	for (int32_t i = 0; i <= from->n_parts; i++) {
-		const berth_content *c = i ? &from->part[i - 1] : from;
-		const unsigned char *data = (const unsigned char *)c->data;
-		file[i] = (gguf_file){.name = c->name, .data = data, .size = c->size};
-	}
-	BERTH_TRY(parse_reset(file, from->n_parts + 1, from->name, &o, mem, tmp, out, &r, err));
-	return fill_read_report(&r, &o, mem, report, err);
+	return read_graph(from, &o, mem, tmp, out, report, err);
 }
 
 const berth_format berth_format_gguf = {"GGUF", true, gguf_is, parse_format, map_parts};
 
 /* ---- its tensors by name ---- */
-
-/* Names that a person and a command line can hold. */
-static bool is_name(gguf_span s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.text[i] < ' ' || s.text[i] == 0x7f)
-			return false;
-	return berth_text_is_utf8(s.text, s.n);
-}
-
-static berth_status list_part(gguf_file *f, gguf_model *m, berth_arena *mem, berth_gguf_list *out,
-                              size_t *cap_name, size_t *cap_bytes, berth_err *err)
-{
-	gguf_tensor t;
-	for (uint64_t i = 0; i < f->n_tensors; i++) {
-		BERTH_TRY(gguf_next_tensor(f, &t, err));
-		BERTH_TRY(gguf_model_add(m, f, &t, err));
-		if (!is_name(t.name))
-			return gguf_fail(f, t.at, err, "the name of a tensor is no text");
-		BERTH_TRY(BERTH_GROW(mem, out->name, out->n_tensors, cap_name, err));
-		BERTH_TRY(BERTH_GROW(mem, out->bytes, out->n_tensors, cap_bytes, err));
-		if (!(out->name[out->n_tensors] = berth_arena_strndup(mem, t.name.text, t.name.n)))
-			return berth_nomem(err);
-		out->bytes[out->n_tensors++] = t.bytes;
-	}
-	return BERTH_OK;
-}
-
-static berth_status list_parts(const berth_content *model, gguf_model *m, berth_arena *mem,
-                               berth_gguf_list *out, berth_err *err)
-{
-	size_t cap_name = 0, cap_bytes = 0;
-	for (int32_t i = 0; i <= model->n_parts; i++) {
-		const berth_content *c = i ? &model->part[i - 1] : model;
-		gguf_file f = {.name = c->name, .data = (const unsigned char *)c->data, .size = c->size};
-		gguf_key key;
-		BERTH_TRY(gguf_open(&f, err));
-		for (uint64_t k = 0; k < f.n_keys; k++)
-			BERTH_TRY(gguf_next_key(&f, &key, err));
-		BERTH_TRY(list_part(&f, m, mem, out, &cap_name, &cap_bytes, err));
-	}
-	return BERTH_OK;
-}
 
 static berth_gguf_layer sizes_of(const decoder_layer *l)
 {
@@ -363,46 +403,30 @@ static berth_gguf_layer sizes_of(const decoder_layer *l)
 	};
 }
 
-static berth_status list_layers(const gguf_model *m, berth_arena *mem, berth_gguf_list *out, berth_err *err)
+berth_status berth_gguf_list_tensors(const berth_content *model, const berth_read_options *opt,
+                                     berth_arena *mem, berth_arena *tmp, berth_gguf_list *out, berth_err *err)
 {
-	BERTH_TRY_NEW(mem, m->n_layers, err, out->layer);
-	for (int32_t i = 0; i < m->n_layers; i++)
-		out->layer[i] = sizes_of(&m->layer[i]);
-	return BERTH_OK;
-}
-
-static berth_status list(const berth_content *model, const berth_read_options *opt, berth_arena *mem,
-                         berth_arena *tmp, berth_gguf_list *out, berth_err *err)
-{
-	gguf_file first = {
-		.name = model->name, .data = (const unsigned char *)model->data, .size = model->size};
 	gguf_meta meta;
-	gguf_model m;
+	decoder_model m;
+	listing l = {.to = out, .mem = mem};
+	BERTH_SCRATCH(tmp);
+	*out = (berth_gguf_list){0};
 	BERTH_TRY(berth_gguf_options_read(model->name, opt ? opt->dim : NULL, opt ? opt->n_dims : 0, mem,
 	                                  &out->opt, err));
-	BERTH_TRY(gguf_open(&first, err));
-	BERTH_TRY(gguf_read_meta(&first, &meta, err));
-	BERTH_TRY(gguf_model_new(&meta, tmp, &m, err));
-	BERTH_TRY(list_parts(model, &m, mem, out, err));
-	BERTH_TRY(gguf_model_check(&m, err));
-	BERTH_TRY(choose_context(&m, &out->opt, &out->context, err));
+	BERTH_TRY(read_model(model, tmp, &meta, &m, &l, err));
+	const ggml_type *cache = ggml_type_named(out->opt.cache);
+	out->cache_bytes = (double)cache->bytes / cache->elements;
+	out->context = decoder_model_context(&m, &out->opt);
 	out->n_layers = m.n_layers;
 	out->n_all_layers = m.n_all;
 	out->hidden = m.hidden;
 	out->vocabulary = m.d.vocabulary;
 	out->experts = m.experts;
 	out->top = m.top;
-	const ggml_type *cache = ggml_type_named(out->opt.cache);
-	out->cache_bytes = (double)cache->bytes / cache->elements;
-	return list_layers(&m, mem, out, err);
-}
-
-berth_status berth_gguf_list_tensors(const berth_content *model, const berth_read_options *opt,
-                                     berth_arena *mem, berth_arena *tmp, berth_gguf_list *out, berth_err *err)
-{
-	BERTH_SCRATCH(tmp);
-	*out = (berth_gguf_list){0};
-	return list(model, opt, mem, tmp, out, err);
+	BERTH_TRY_NEW(mem, m.n_layers, err, out->layer);
+	for (int32_t i = 0; i < m.n_layers; i++)
+		out->layer[i] = sizes_of(&m.layer[i]);
+	return BERTH_OK;
 }
 
 int32_t berth_gguf_layer_of(const char *name, const char **rest)

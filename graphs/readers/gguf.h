@@ -38,23 +38,13 @@ berth_gguf_options berth_gguf_options_default(void);
 berth_status berth_gguf_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
                                      berth_gguf_options *out, berth_err *err);
 
-/* What reading found; strings live in the graph's arena. */
-typedef struct berth_gguf_report {
-	int64_t context;
-	int32_t n_layers, n_files;
-	int64_t n_tensors, tensor_bytes;  /* in the file */
-	int64_t n_skipped, skipped_bytes; /* of layers that do not run */
-	int32_t n_warnings;
-	const char **warning;
-} berth_gguf_report;
-
 /* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may
  * be NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown
  * architecture), BERTH_EINVAL (sizes beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the
  * header). */
 berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
                                     const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_gguf_report *report, berth_err *err);
+                                    berth_graph *out, berth_read_report *report, berth_err *err);
 
 extern const berth_format berth_format_gguf; /* begins with "GGUF" */
 

@@ -1,6 +1,6 @@
 /* The bytes of a GGUF file, walked in place, and its metadata. Keys of a model begin with the name of its
  * architecture. */
-#include "gguf_model.h"
+#include "gguf_wire.h"
 
 #include "file.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST_ARRAY = 4, LEAST_KEY = 13, LEAST_TENSOR = 33, SHOWN = 60 };
+enum { DEEPEST_ARRAY = 4, LEAST_KEY = 13, LEAST_TENSOR = 33 };
 
 static const size_t kind_bytes[GGUF_KINDS] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
@@ -27,11 +27,6 @@ berth_status gguf_fail(const gguf_file *f, size_t at, berth_err *err, const char
 	return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: %s", f->name, at, text);
 }
 
-bool gguf_span_is(gguf_span s, const char *text)
-{
-	return strlen(text) == s.n && memcmp(s.text, text, s.n) == 0;
-}
-
 static berth_status take(gguf_file *f, size_t bytes, const char *what, uint64_t *out, berth_err *err)
 {
 	*out = 0;
@@ -42,17 +37,17 @@ static berth_status take(gguf_file *f, size_t bytes, const char *what, uint64_t 
 	return BERTH_OK;
 }
 
-static berth_status take_string(gguf_file *f, const char *what, gguf_span *out, berth_err *err)
+static berth_status take_string(gguf_file *f, const char *what, text_span *out, berth_err *err)
 {
 	uint64_t n;
 	size_t at = f->at;
-	*out = (gguf_span){0};
+	*out = (text_span){0};
 	BERTH_TRY(take(f, 8, what, &n, err));
 	if (n > f->size - f->at)
 		return gguf_fail(f, at, err,
 		                 "%s of %llu bytes; expected at most the %zu that are left of the file", what,
 		                 (unsigned long long)n, f->size - f->at);
-	*out = (gguf_span){(const char *)f->data + f->at, (size_t)n};
+	*out = (text_span){(const char *)f->data + f->at, (size_t)n};
 	f->at += (size_t)n;
 	return BERTH_OK;
 }
@@ -89,7 +84,7 @@ static berth_status take_array(gguf_file *f, int depth, uint64_t *of, uint64_t *
 
 static berth_status skip_value(gguf_file *f, uint64_t kind, int depth, berth_err *err)
 {
-	gguf_span s;
+	text_span s;
 	uint64_t x, of;
 	if (kind == GGUF_STRING)
 		return take_string(f, "a string", &s, err);
@@ -144,69 +139,64 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err)
 
 /* ---- tensors ---- */
 
-static int shown(gguf_span s)
-{
-	return s.n < SHOWN ? (int)s.n : SHOWN;
-}
-
-static berth_status take_dims(gguf_file *f, gguf_tensor *t, berth_err *err)
+static berth_status take_dims(gguf_file *f, decoder_tensor *t, berth_err *err)
 {
 	uint64_t n, x;
 	size_t at = f->at;
 	BERTH_TRY(take(f, 4, "the rank of a tensor", &n, err));
-	if (n < 1 || n > GGUF_RANK)
+	if (n < 1 || n > DECODER_RANK)
 		return gguf_fail(f, at, err, "tensor '%.*s' has %llu dimensions; expected 1 to %d",
-		                 shown(t->name), t->name.text, (unsigned long long)n, GGUF_RANK);
-	t->n_dims = (int)n;
-	for (int i = 0; i < GGUF_RANK; i++) {
+		                 text_span_shown(t->name), t->name.text, (unsigned long long)n, DECODER_RANK);
+	for (int i = 0; i < DECODER_RANK; i++) {
 		x = 1;
 		at = f->at;
-		if (i < t->n_dims)
+		if ((uint64_t)i < n)
 			BERTH_TRY(take(f, 8, "the dimensions of a tensor", &x, err));
 		if (x < 1 || x > (uint64_t)1 << 53)
 			return gguf_fail(f, at, err,
 			                 "tensor '%.*s' has a dimension of %llu; expected 1 to 2^53",
-			                 shown(t->name), t->name.text, (unsigned long long)x);
+			                 text_span_shown(t->name), t->name.text, (unsigned long long)x);
 		t->dim[i] = (int64_t)x;
 	}
 	return BERTH_OK;
 }
 
 /* Bytes of the tensor: rows of whole blocks. */
-static berth_status count_bytes(const gguf_file *f, size_t at, gguf_tensor *t, berth_err *err)
+static berth_status count_bytes(const gguf_file *f, size_t at, const ggml_type *type, decoder_tensor *t,
+                                berth_err *err)
 {
-	if (t->dim[0] % t->type->elements)
+	if (t->dim[0] % type->elements)
 		return gguf_fail(f, at, err,
 		                 "tensor '%.*s' has rows of %lld elements; expected whole blocks of %d, as "
 		                 "its type is %s",
-		                 shown(t->name), t->name.text, (long long)t->dim[0], t->type->elements,
-		                 t->type->name);
-	double bytes = (double)(t->dim[0] / t->type->elements) * t->type->bytes;
-	for (int i = 1; i < GGUF_RANK; i++)
+		                 text_span_shown(t->name), t->name.text, (long long)t->dim[0], type->elements,
+		                 type->name);
+	double bytes = (double)(t->dim[0] / type->elements) * type->bytes;
+	for (int i = 1; i < DECODER_RANK; i++)
 		bytes *= (double)t->dim[i];
 	if (bytes > 0x1p53)
 		return gguf_fail(f, at, err, "tensor '%.*s' has %.3g bytes; expected at most 2^53",
-		                 shown(t->name), t->name.text, bytes);
+		                 text_span_shown(t->name), t->name.text, bytes);
 	t->bytes = (int64_t)bytes;
 	return BERTH_OK;
 }
 
-berth_status gguf_next_tensor(gguf_file *f, gguf_tensor *t, berth_err *err)
+berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t, berth_err *err)
 {
-	uint64_t type, offset;
-	t->at = f->at;
+	uint64_t id, offset;
+	size_t at = f->at;
 	BERTH_TRY(take_string(f, "the name of a tensor", &t->name, err));
 	if (t->name.n == 0)
-		return gguf_fail(f, t->at, err, "a tensor without a name");
+		return gguf_fail(f, at, err, "a tensor without a name");
 	BERTH_TRY(take_dims(f, t, err));
-	size_t at = f->at;
-	BERTH_TRY(take(f, 4, "the type of a tensor", &type, err));
-	t->type = type <= UINT32_MAX ? ggml_type_of((uint32_t)type) : NULL;
-	if (!t->type)
+	at = f->at;
+	BERTH_TRY(take(f, 4, "the type of a tensor", &id, err));
+	const ggml_type *type = id <= UINT32_MAX ? ggml_type_of((uint32_t)id) : NULL;
+	if (!type)
 		return gguf_fail(f, at, err, "tensor '%.*s' has type %llu, which is not known",
-		                 shown(t->name), t->name.text, (unsigned long long)type);
+		                 text_span_shown(t->name), t->name.text, (unsigned long long)id);
 	BERTH_TRY(take(f, 8, "the offset of a tensor", &offset, err));
-	return count_bytes(f, at, t, err);
+	return count_bytes(f, at, type, t, err);
 }
 
 /* ---- values ---- */
@@ -219,15 +209,15 @@ static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t k
 	                kind == GGUF_U64 || kind == GGUF_BOOL;
 	if (!is_whole)
 		return gguf_fail(f, at, err, "key '%.*s' has a value of type %llu; expected an integer",
-		                 shown(key->name), key->name.text, (unsigned long long)kind);
+		                 text_span_shown(key->name), key->name.text, (unsigned long long)kind);
 	uint64_t x = berth_file_little(f->data + at, kind_bytes[kind]);
 	uint64_t sign = (uint64_t)1 << (8 * kind_bytes[kind] - 1);
 	if (is_signed && (x & sign))
-		return gguf_fail(f, at, err, "key '%.*s' is negative; expected 0 or more", shown(key->name),
-		                 key->name.text);
+		return gguf_fail(f, at, err, "key '%.*s' is negative; expected 0 or more",
+		                 text_span_shown(key->name), key->name.text);
 	if (x > INT32_MAX)
 		return gguf_fail(f, at, err, "key '%.*s' is %llu; expected at most 2^31 - 1",
-		                 shown(key->name), key->name.text, (unsigned long long)x);
+		                 text_span_shown(key->name), key->name.text, (unsigned long long)x);
 	*out = (int64_t)x;
 	return BERTH_OK;
 }
@@ -244,40 +234,42 @@ static berth_status whole_number(const gguf_file *f, const gguf_key *key, uint64
 	if (i >= key->n)
 		return gguf_fail(f, key->at, err,
 		                 "key '%.*s' has %llu values; expected one more at least, for layer %llu",
-		                 shown(key->name), key->name.text, (unsigned long long)key->n,
+		                 text_span_shown(key->name), key->name.text, (unsigned long long)key->n,
 		                 (unsigned long long)i);
 	return whole_at(f, key, key->of, key->at + 12 + (size_t)i * kind_bytes[key->of], out, err);
 }
 
 /* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an
  * array of such. each != NULL: it may be an array, and *each tells whether it is. */
-static berth_status string_value(const gguf_file *f, const gguf_key *key, gguf_span *out, berth_err *err)
+static berth_status string_value(const gguf_file *f, const gguf_key *key, text_span *out, berth_err *err)
 {
 	if (key->kind != GGUF_STRING)
 		return gguf_fail(f, key->at, err, "key '%.*s' has a value of type %d; expected a string",
-		                 shown(key->name), key->name.text, (int)key->kind);
+		                 text_span_shown(key->name), key->name.text, (int)key->kind);
 	*out = key->string;
 	return BERTH_OK;
 }
 
 /* ---- metadata ---- */
 
-/* Known architectures. Which layers of them attend within a window is a fact of the models; files may say
- * it otherwise (attention.sliding_window_pattern). */
-static const gguf_arch archs[] = {
-	{"llama", 0, false}, {"arcee", 0, false}, {"baichuan", 0, false}, {"bailingmoe", 0, false},
-	{"bailingmoe2", 0, false}, {"command-r", 0, false}, {"cohere2", 4, false}, {"dbrx", 0, false},
-	{"deepseek", 0, false}, {"deepseek2", 0, false}, {"dots1", 0, false}, {"ernie4_5", 0, false},
-	{"ernie4_5-moe", 0, false}, {"exaone", 0, false}, {"exaone4", 4, false}, {"gemma", 0, true},
-	{"gemma2", 2, true}, {"gemma3", 6, true}, {"glm4", 0, false}, {"glm4moe", 0, false},
-	{"gpt-oss", 2, false}, {"granite", 0, false}, {"granitemoe", 0, false}, {"grok", 0, true},
-	{"hunyuan-dense", 0, false}, {"hunyuan-moe", 0, false}, {"internlm2", 0, false},
-	{"llama4", 0, false}, {"minicpm", 0, false}, {"minimax-m2", 0, false}, {"mistral3", 0, false},
-	{"nemotron", 0, false}, {"olmo", 0, false}, {"olmo2", 4, false}, {"olmoe", 0, false},
-	{"orion", 0, false}, {"phi3", 0, false}, {"phimoe", 0, false}, {"qwen2", 0, false},
-	{"qwen2moe", 0, false}, {"qwen2vl", 0, false}, {"qwen3", 0, false}, {"qwen3moe", 0, false},
-	{"qwen3vl", 0, false}, {"qwen3vlmoe", 0, false}, {"refact", 0, false}, {"seed_oss", 0, false},
-	{"smollm3", 0, false}, {"stablelm", 0, false}, {"starcoder2", 0, true}, {"xverse", 0, false},
+/* Known architectures; those that have windows or Gelu as rows. Which layers attend within a window is a fact
+ * of the models; files may say it otherwise (attention.sliding_window_pattern). */
+static const char *const plain_archs[] = {
+	"llama", "arcee", "baichuan", "bailingmoe", "bailingmoe2", "command-r", "dbrx", "deepseek",
+	"deepseek2", "dots1", "ernie4_5", "ernie4_5-moe", "exaone", "glm4", "glm4moe", "granite",
+	"granitemoe", "hunyuan-dense", "hunyuan-moe", "internlm2", "llama4", "minicpm", "minimax-m2",
+	"mistral3", "nemotron", "olmo", "olmoe", "orion", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen2vl",
+	"qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "refact", "seed_oss", "smollm3", "stablelm", "xverse"};
+static const decoder_arch other_archs[] = {
+	{"cohere2", 4, false, false, NULL},
+	{"exaone4", 4, false, false, NULL},
+	{"gemma", 0, true, false, NULL},
+	{"gemma2", 2, true, false, NULL},
+	{"gemma3", 6, true, false, NULL},
+	{"gpt-oss", 2, false, false, NULL},
+	{"grok", 0, true, false, NULL},
+	{"olmo2", 4, false, false, NULL},
+	{"starcoder2", 0, true, false, NULL},
 };
 
 static const char *const key_names[GGUF_META_KEYS] = {
@@ -298,26 +290,30 @@ static const char *const key_names[GGUF_META_KEYS] = {
 	[GGUF_NEXTN] = "nextn_predict_layers",
 };
 
-/* The row of that name, or NULL. */
-static const gguf_arch *find_arch(gguf_span name)
+/* Is there an architecture of that name? */
+static bool find_arch(text_span name, decoder_arch *out)
 {
-	for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-		if (gguf_span_is(name, archs[i].name))
-			return &archs[i];
-	return NULL;
+	*out = (decoder_arch){0};
+	for (size_t i = 0; i < sizeof plain_archs / sizeof *plain_archs; i++)
+		if (text_span_is(name, plain_archs[i]))
+			out->name = plain_archs[i];
+	for (size_t i = 0; i < sizeof other_archs / sizeof *other_archs; i++)
+		if (text_span_is(name, other_archs[i].name))
+			*out = other_archs[i];
+	return out->name;
 }
 
 /* The first pass: which architecture is it? It stands first by custom, not by rule. */
 static berth_status read_arch(gguf_file *f, gguf_meta *m, berth_err *err)
 {
 	gguf_key key;
-	gguf_span name = {0};
+	text_span name = {0};
 	for (uint64_t i = 0; i < f->n_keys; i++) {
 		BERTH_TRY(gguf_next_key(f, &key, err));
-		if (!gguf_span_is(key.name, "general.architecture"))
+		if (!text_span_is(key.name, "general.architecture"))
 			continue;
 		BERTH_TRY(string_value(f, &key, &name, err));
-		if (!(m->arch = find_arch(name)))
+		if (!find_arch(name, &m->arch))
 			return gguf_fail(f, key.at, err,
 			                 "architecture '%.*s' is not known; docs/importers.md lists those "
 			                 "that are (decoders like llama, and mixtures of experts)",
@@ -330,10 +326,10 @@ static berth_status read_arch(gguf_file *f, gguf_meta *m, berth_err *err)
 }
 
 /* The part of key behind "ARCH.", or NULL. */
-static const char *behind_arch(const gguf_meta *m, gguf_span key, size_t *n)
+static const char *behind_arch(const gguf_meta *m, text_span key, size_t *n)
 {
-	size_t len = strlen(m->arch->name);
-	if (key.n <= len || memcmp(key.text, m->arch->name, len) != 0 || key.text[len] != '.')
+	size_t len = strlen(m->arch.name);
+	if (key.n <= len || memcmp(key.text, m->arch.name, len) != 0 || key.text[len] != '.')
 		return NULL;
 	*n = key.n - len - 1;
 	return key.text + len + 1;
@@ -343,10 +339,10 @@ static berth_status take_key(gguf_meta *m, const gguf_file *f, const gguf_key *k
 {
 	size_t n = 0;
 	const char *text = behind_arch(m, key->name, &n);
-	if (gguf_span_is(key->name, "split.count"))
+	if (text_span_is(key->name, "split.count"))
 		return whole_number(f, key, 0, NULL, &m->n_files, err);
 	for (int i = 0; text && i < GGUF_META_KEYS; i++) {
-		if (!gguf_span_is((gguf_span){text, n}, key_names[i]))
+		if (!text_span_is((text_span){text, n}, key_names[i]))
 			continue;
 		if (m->given[i])
 			return gguf_fail(f, key->at, err, "key '%.*s' stands twice", (int)key->name.n,
@@ -376,7 +372,7 @@ berth_status gguf_meta_whole(const gguf_meta *m, gguf_meta_key key, int32_t laye
 	if (m->given[key])
 		return whole_number(m->file, &m->key[key], (uint64_t)layer, &each, out, err);
 	if (otherwise < 0)
-		return gguf_fail(m->file, m->file->keys_at, err, "no key '%s.%s'", m->arch->name,
+		return gguf_fail(m->file, m->file->keys_at, err, "no key '%s.%s'", m->arch.name,
 		                 key_names[key]);
 	*out = otherwise;
 	return BERTH_OK;

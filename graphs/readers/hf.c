@@ -4,7 +4,6 @@
 #include "hf.h"
 
 #include "file.h"
-#include "gguf_model.h"
 #include "json.h"
 #include "text.h"
 
@@ -36,87 +35,94 @@ static bool is_header(const char *data, size_t size)
 	return n >= 2 && n <= MOST_HEADER && data[LENGTH_BYTES] == '{';
 }
 
-typedef struct reading {
-	berth_status (*visit)(void *ctx, const hf_tensor *t, berth_err *err);
-	void *ctx;
-} reading;
+typedef struct adding {
+	decoder_model *m;
+	const char *file;
+	berth_strmap *names;
+} adding;
 
-static berth_status read_dtype(const berth_json *at, hf_tensor *t, berth_err *err)
+static berth_status read_dtype(const berth_json *at, double *bytes, berth_err *err)
 {
 	const char *name = "";
 	BERTH_TRY(berth_json_string(at, "dtype", true, &name, err));
 	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
 		if (strcmp(name, dtypes[i].name) == 0) {
-			t->elem_bytes = dtypes[i].bytes;
+			*bytes = dtypes[i].bytes;
 			return BERTH_OK;
 		}
 	return berth_json_fail(at, err, "dtype '%.20s' is not known", name);
 }
 
+/* Dimensions stand outermost first. */
 static berth_status read_dim(void *ctx, const berth_json *item, berth_err *err)
 {
-	hf_tensor *t = ctx;
+	decoder_tensor *t = ctx;
 	double x = 0;
 	BERTH_TRY(berth_json_value(item, 1, &x, err));
 	if (x > 0x1p53 || x != floor(x))
 		return berth_json_fail(item, err, "expected a whole number from 1 to 2^53");
-	if (t->n_dims == HF_RANK)
-		return berth_json_fail(item->up, err, "more than %d dimensions", HF_RANK);
-	t->dim[t->n_dims++] = (int64_t)x;
+	if (item->index == DECODER_RANK)
+		return berth_json_fail(item->up, err, "more than %d dimensions", DECODER_RANK);
+	memmove(t->dim + 1, t->dim, (DECODER_RANK - 1) * sizeof *t->dim);
+	t->dim[0] = (int64_t)x;
 	return BERTH_OK;
+}
+
+/* The name for good: it stands once in all files. */
+static berth_status keep_name(const adding *a, const char *name, decoder_tensor *t, berth_err *err)
+{
+	int32_t found = 0, n = (int32_t)a->m->n_tensors + 1;
+	t->name.text = berth_arena_strdup(a->m->tmp, name);
+	if (!t->name.text)
+		return berth_nomem(err);
+	BERTH_TRY(berth_strmap_add(a->names, t->name.text, n, &found, err));
+	return found == n ? BERTH_OK
+	                  : berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name);
 }
 
 static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 {
-	const reading *r = ctx;
-	hf_tensor t = {.name = at->item->string ? at->item->string : "", .dim = {1, 1, 1, 1}};
+	const adding *a = ctx;
+	const char *name = at->item->string ? at->item->string : "";
+	decoder_tensor t = {.dim = {1, 1, 1, 1}};
 	berth_json shape;
-	double bytes;
-	if (strcmp(t.name, "__metadata__") == 0)
+	double bytes = 0;
+	if (strcmp(name, "__metadata__") == 0)
 		return BERTH_OK;
 	if (!cJSON_IsObject(at->item))
 		return berth_json_fail(at, err, "expected an object with dtype, shape and data_offsets");
-	BERTH_TRY(read_dtype(at, &t, err));
+	BERTH_TRY(read_dtype(at, &bytes, err));
 	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
 	BERTH_TRY(berth_json_each(&shape, read_dim, &t, err));
-	bytes = t.elem_bytes;
-	for (int i = 0; i < HF_RANK; i++)
+	for (int i = 0; i < DECODER_RANK; i++)
 		bytes *= (double)t.dim[i];
 	if (bytes > 0x1p53)
 		return berth_json_fail(at, err, "more than 2^53 bytes");
 	t.bytes = (int64_t)bytes;
-	return r->visit(r->ctx, &t, err);
+	BERTH_TRY(keep_name(a, name, &t, err));
+	return hf_model_add(a->m, a->file, &t, err);
 }
 
-static berth_status read_header(reading *r, const char *file, const char *text, size_t size, berth_err *err)
+/* The tensors of a file, in the order of its header. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+static berth_status read_weights(adding *a, const char *data, size_t size, berth_err *err)
 {
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	const berth_json at = {.item = doc, .file = file};
-	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, r, err)
-	                                      : berth_json_fail(&at, err, "expected an object");
-	cJSON_Delete(doc);
-	return st;
-}
-
-/* Visit the tensors in the order of the header. Forwards what visit fails with. Fails: BERTH_EFORMAT,
- * BERTH_ENOMEM. */
-static berth_status each_tensor(const char *file, const char *data, size_t size,
-                            berth_status (*visit)(void *ctx, const hf_tensor *t, berth_err *err), void *ctx,
-                            berth_err *err)
-{
-	if (!is_header(data, size))
-		return berth_fail(err, BERTH_EFORMAT, "%s: no safetensors file", file);
 	uint64_t length = berth_file_little((const unsigned char *)data, LENGTH_BYTES);
+	cJSON *doc;
 	if (length > size - LENGTH_BYTES)
 		return berth_fail(
 			err, BERTH_EFORMAT,
 			"%s: a header of %llu bytes; expected at most the %zu that are left of the file",
-			file, (unsigned long long)length, size - LENGTH_BYTES);
+			a->file, (unsigned long long)length, size - LENGTH_BYTES);
 	BERTH_ARENA(own); /* the file may change meanwhile */
 	const char *header = berth_arena_strndup(&own, data + LENGTH_BYTES, (size_t)length);
-	reading r = {visit, ctx};
-	return header ? read_header(&r, file, header, (size_t)length, err) : berth_nomem(err);
+	if (!header)
+		return berth_nomem(err);
+	BERTH_TRY(berth_json_parse_large(a->file, header, (size_t)length, &doc, err));
+	const berth_json at = {.item = doc, .file = a->file};
+	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, a, err)
+	                                      : berth_json_fail(&at, err, "expected an object");
+	cJSON_Delete(doc);
+	return st;
 }
 
 /* ---- folders ---- */
@@ -289,54 +295,30 @@ static const berth_content *find(const berth_content *from, bool (*is)(const cha
 	return NULL;
 }
 
-typedef struct adding {
-	hf_model *m;
-	const char *file;
-	berth_strmap *names;
-} adding;
-
-static berth_status add(void *ctx, const hf_tensor *t, berth_err *err)
-{
-	adding *a = ctx;
-	int32_t found = 0;
-	const char *name = berth_arena_strdup(a->m->tmp, t->name);
-	if (!name)
-		return berth_nomem(err);
-	BERTH_TRY(berth_strmap_add(a->names, name, (int32_t)a->m->n_tensors + 1, &found, err));
-	if (found != (int32_t)a->m->n_tensors + 1)
-		return berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name);
-	return hf_model_add(a->m, a->file, t, err);
-}
-
 /* Each tensor of the index was in a file. */
-typedef struct indexing {
-	const berth_strmap *names;
-} indexing;
-
 static berth_status check_indexed(void *ctx, const berth_json *item, berth_err *err)
 {
-	const indexing *x = ctx;
-	if (berth_strmap_get(x->names, item->item->string ? item->item->string : "") >= 0)
+	const berth_strmap *names = ctx;
+	if (berth_strmap_get(names, item->item->string ? item->item->string : "") >= 0)
 		return BERTH_OK;
 	return berth_json_fail(item, err, "no file here holds that tensor; expected '%.80s' beside the index",
 	                       cJSON_IsString(item->item) ? item->item->valuestring : "a file");
 }
 
-static berth_status check_index(const berth_content *index, const berth_strmap *names, berth_err *err)
+static berth_status check_index(const berth_content *index, berth_strmap *names, berth_err *err)
 {
 	cJSON *doc;
 	berth_json map;
-	indexing x = {names};
 	BERTH_TRY(berth_json_parse_large(index->name, index->data, index->size, &doc, err));
 	const berth_json at = {.item = doc, .file = index->name};
 	berth_status st = berth_json_object(&at, "weight_map", true, &map, err);
 	if (st == BERTH_OK)
-		st = berth_json_each(&map, check_indexed, &x, err);
+		st = berth_json_each(&map, check_indexed, names, err);
 	cJSON_Delete(doc);
 	return st;
 }
 
-berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model *out, berth_err *err)
+berth_status hf_model_read(const berth_content *from, berth_arena *tmp, decoder_model *out, berth_err *err)
 {
 	const berth_content *config = find(from, is_config), *index = find(from, is_index);
 	berth_strmap names;
@@ -351,7 +333,7 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model
 		if (!is_header(c->data, c->size))
 			continue;
 		a.file = c->name;
-		BERTH_TRY(each_tensor(c->name, c->data, c->size, add, &a, err));
+		BERTH_TRY(read_weights(&a, c->data, c->size, err));
 	}
 	if (out->n_tensors == 0)
 		return berth_fail(err, BERTH_EFORMAT,
@@ -364,82 +346,32 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, hf_model
 /* ---- the graph ---- */
 
 /* The folder's name, or the file's where it stands in none. */
-static const char *name_of(const char *path, berth_arena *mem)
+static text_span name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	size_t end = slash ? (size_t)(slash - path) : 0, at;
-	if (end == 0) {
-		size_t n;
-		const char *name = berth_graph_stem(path, &n);
-		return berth_arena_strndup(mem, name, n);
-	}
-	for (at = end; at && path[at - 1] != '/'; at--)
-		;
-	return berth_arena_strndup(mem, path + at, end - at);
-}
-
-static berth_status fill_report(const hf_model *m, const berth_gguf_options *opt, berth_arena *mem,
-                                berth_read_report *out, berth_err *err)
-{
-	*out = (berth_read_report){.n_dims = 2};
-	BERTH_TRY_NEW(mem, out->n_dims, err, out->dim_name, out->dim_value);
-	BERTH_TRY_NEW(mem, m->n_warnings, err, out->warning);
-	out->dim_name[0] = "batch";
-	out->dim_value[0] = opt->batch;
-	out->dim_name[1] = "context";
-	out->dim_value[1] = m->d.seq;
-	for (int32_t i = 0; i < m->n_warnings; i++)
-		if (!(out->warning[out->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
-			return berth_nomem(err);
-	return BERTH_OK;
-}
-
-static void describe(hf_model *m, const berth_gguf_options *opt)
-{
-	enum { USUAL = 4096 };
-	const ggml_type *cache = ggml_type_named(opt->cache);
-	decoder *d = &m->d;
-	d->names = &m->arch->style->names;
-	d->seq = opt->context ? opt->context : m->context >= 1 && m->context < USUAL ? m->context : USUAL;
-	d->rows = opt->decode ? 1 : opt->chunk && opt->chunk < d->seq ? opt->chunk : d->seq;
-	d->experts = m->experts;
-	d->top = m->top;
-	d->each_expert = opt->each_expert;
-	d->gelu = m->arch->gelu;
-	d->key_bytes = d->value_bytes = (double)cache->bytes / cache->elements;
-	d->n_layers = m->n_layers;
-	d->layer = m->layer;
+	size_t end = slash ? (size_t)(slash - path) : 0, at = end;
+	text_span name;
+	while (at && path[at - 1] != '/')
+		at--;
+	name = (text_span){path + at, end - at};
+	if (end == 0)
+		name.text = berth_graph_stem(path, &name.n);
+	return name;
 }
 
 static berth_status parse(const berth_content *from, const berth_read_options *opt, berth_arena *mem,
                           berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	berth_gguf_options o;
-	hf_model m;
-	zoo_net net = {.tmp = tmp, .err = err};
+	decoder_model m;
 	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
 	if (strcmp(o.weights, "file") != 0)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: the weights of a model folder are as its files have them", from->name);
 	BERTH_TRY(hf_model_read(from, tmp, &m, err));
-	describe(&m, &o);
-	const char *stem = name_of(from->name, tmp),
-		   *name = stem ? berth_arena_printf(tmp, "%s%s", stem, o.suffix) : NULL;
-	if (!name)
-		return berth_nomem(err);
-	net.batch = o.batch;
-	net.elem_bytes = m.elem_bytes;
-	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
-	decoder_build(&net, &m.d);
-	berth_status st = net.status;
-	if (st == BERTH_OK)
-		st = berth_builder_finish(net.builder, mem, out, err);
-	if (st == BERTH_EINVAL && !*o.suffix) /* sizes that a graph cannot hold come from the files */
-		st = BERTH_EFORMAT;
-	if (st == BERTH_EINVAL || st == BERTH_EFORMAT)
-		return berth_fail_in(err, st, "%s: ", from->name);
-	BERTH_TRY(st);
-	return fill_report(&m, &o, mem, report, err);
+	double elements = (double)m.d.embed.in * (double)m.d.embed.out;
+	return decoder_model_graph(&m, &o, from->name, name_of(from->name),
+	                           (int64_t)(m.d.embed.bytes / elements), mem, out, report, err);
 }
 
 const berth_format berth_format_hf = {"safetensors", true, is_hf, parse, map_parts};

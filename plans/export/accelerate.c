@@ -20,7 +20,7 @@
 typedef struct making {
 	const berth_export_source *x;
 	const int32_t *op_dev; /* [n_ops] the plan */
-	hf_model m;
+	decoder_model m;
 	int32_t *part_dev; /* [ACCELERATE_PARTS] devices of modules; -1: none there, or nothing in the plan */
 	const char **word; /* [n_devs] values of the map; NULL: the plan does not use it */
 	berth_err *err;
@@ -229,9 +229,9 @@ static berth_status seconds_of(const berth_export_source *x, const int32_t *op_d
 /* ---- what transformers does by itself ---- */
 
 /* Buffers that the model makes for itself: two rows of frequencies. */
-static int64_t rotary_bytes(const hf_model *m)
+static int64_t rotary_bytes(const decoder_model *m)
 {
-	return m->arch->style->rotary ? 2 * (m->head / 2) * 4 : 0;
+	return m->arch->style->rotary ? 2 * (m->layer[0].key / 2) * 4 : 0;
 }
 
 static bool is_new_leaf(const char *name, const char *before)
@@ -249,7 +249,7 @@ static berth_status count(const making *m, berth_arena *tmp, accelerate_model *o
 	int64_t *bytes;
 	BERTH_TRY_NEW(tmp, ACCELERATE_PARTS(n), err, bytes);
 	*out = (accelerate_model){.bytes = bytes, .n_layers = n, .n_leaves = rotary_bytes(&m->m) > 0,
-	                          .tied = m->m.tied};
+	                          .tied = m->m.d.tied};
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t part = part_of(m, op);
 		if (part < 0 || !op_weights(g, op) || (out->tied && part == ACCELERATE_OUTPUT(n)))
@@ -344,7 +344,7 @@ static void put(const making *m, berth_json_out *w, const char *module, int32_t 
 static berth_status map_text(const making *m, bool lines, berth_arena *mem, const char **text, size_t *len,
                              berth_arena *tmp, berth_err *err)
 {
-	const hf_style *style = m->m.arch->style;
+	const decoder_style *style = m->m.arch->style;
 	const int32_t n = m->m.n_layers;
 	berth_json_out w;
 	berth_json_out_init(&w, mem, lines);
@@ -445,7 +445,7 @@ static berth_status tell(const making *m, berth_export_out *out, berth_err *err)
 			"%d of %d layers are stored away from the GPUs: accelerate copies their weights to "
 			"device %s for each pass, and computes there",
 			away, n, m->word[main]));
-	if (m->m.tied && embed != output)
+	if (m->m.d.tied && embed != output)
 		BERTH_TRY(berth_export_warn(
 			out, err, "'%s' and '%s' share a matrix and are on two devices: each holds it",
 			m->m.arch->style->names.embed, m->m.arch->style->names.output));
@@ -458,7 +458,7 @@ static berth_status check_tied(const making *m)
 	const int32_t embed = m->part_dev[ACCELERATE_EMBED],
 		      output = m->part_dev[ACCELERATE_OUTPUT(m->m.n_layers)];
 	const decoder_names *names = &m->m.arch->style->names;
-	if (!m->m.tied || (strcmp(m->word[embed], "disk") == 0) == (strcmp(m->word[output], "disk") == 0))
+	if (!m->m.d.tied || (strcmp(m->word[embed], "disk") == 0) == (strcmp(m->word[output], "disk") == 0))
 		return BERTH_OK;
 	return berth_fail(m->err, BERTH_EUNSUPPORTED,
 	                  "'%s' and '%s' share a matrix, and one of them is on disk: transformers cannot "

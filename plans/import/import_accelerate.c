@@ -82,8 +82,8 @@ static berth_status place_op(modules *x, int32_t op, berth_err *err)
 /* Modules without an operator of their own: without parameters, or with those of another module. */
 static bool may_be_empty(const char *module)
 {
-	for (const hf_arch *a = hf_archs; a->name; a++) {
-		const hf_style *s = a->style;
+	for (const decoder_arch *a = hf_archs; a->name; a++) {
+		const decoder_style *s = a->style;
 		const char *known[] = {s->rotary, s->position, s->names.output, s->names.output_norm};
 		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 			if (known[i] && strcmp(known[i], module) == 0)

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static fuzz_arenas a;
 	berth_graph g;
-	berth_gguf_report r;
+	berth_read_report r;
 	berth_err err = {0};
 	berth_gguf_options opt = berth_gguf_options_default();
 	opt.decode = opt.each_expert = size % 2;
