@@ -7,6 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- passes ---- */
+
+static berth_status decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights)
+{
+	BERTH_TRY(onnx_read_model(m));
+	BERTH_TRY(onnx_resolve(m, opt));
+	BERTH_TRY(onnx_infer_model(m));
+	BERTH_TRY(onnx_find_weights(m, n_weights));
+	return onnx_fold_model(m);
+}
+
+berth_status onnx_decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, berth_err *err)
+{
+	m->err = err;
+	berth_status st = decode(m, opt, n_weights);
+	m->err = NULL; /* the model lives longer */
+	return st;
+}
+
 /* ---- names ---- */
 
 /* Node names that stand once: name -> node. Twice: -> a node whose flag repeated is set. */
@@ -15,16 +34,16 @@ typedef struct name_table {
 	bool *repeated; /* [n_nodes] */
 } name_table;
 
-static berth_status list_names(const onnx_model *m, name_table *t, berth_err *err)
+static berth_status list_names(const onnx_model *m, name_table *t)
 {
 	berth_strmap_init(&t->map, m->tmp);
-	BERTH_TRY(berth_strmap_reserve(&t->map, m->n_nodes, err));
-	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, t->repeated);
+	BERTH_TRY(berth_strmap_reserve(&t->map, m->n_nodes, m->err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, m->err, t->repeated);
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		int32_t found;
 		if (!*m->node[i].name)
 			continue;
-		BERTH_TRY(berth_strmap_add(&t->map, m->node[i].name, (int32_t)i, &found, err));
+		BERTH_TRY(berth_strmap_add(&t->map, m->node[i].name, (int32_t)i, &found, m->err));
 		if (found != (int32_t)i)
 			t->repeated[found] = true;
 	}
@@ -48,7 +67,7 @@ static const char *first_output(const onnx_model *m, const onnx_node *n)
 /* Name of the operator: see onnx.h. Where the first output's name is some other operator's, a number is
  * added. */
 static berth_status op_name(const onnx_model *m, const name_table *t, const berth_builder *b,
-                            const onnx_node *n, const char **out, berth_err *err)
+                            const onnx_node *n, const char **out)
 {
 	*out = n->name;
 	if (stands_once(t, n->name))
@@ -57,7 +76,7 @@ static berth_status op_name(const onnx_model *m, const name_table *t, const bert
 	if (!stands_once(t, *out) && berth_builder_find(b, *out) < 0)
 		return BERTH_OK;
 	*out = berth_arena_printf(m->tmp, "%s#%d", *out, (int)(n - m->node));
-	return *out ? BERTH_OK : berth_nomem(err);
+	return *out ? BERTH_OK : berth_nomem(m->err);
 }
 
 /* ---- figures of an operator ---- */
@@ -76,10 +95,10 @@ static int64_t add(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static berth_status count_work(build *s, onnx_node *n, berth_op_spec *spec, berth_err *err)
+static berth_status count_work(build *s, onnx_node *n, berth_op_spec *spec)
 {
 	onnx_work w;
-	BERTH_TRY(onnx_node_work(s->m, n, &w, err));
+	BERTH_TRY(onnx_node_work(s->m, n, &w));
 	spec->macs = w.macs;
 	spec->flops = w.flops;
 	spec->read_bytes = w.read_bytes;
@@ -141,18 +160,18 @@ static void count_users(onnx_model *m)
 
 /* ---- building ---- */
 
-static berth_status build_op(build *s, int32_t node, berth_err *err)
+static berth_status build_op(build *s, int32_t node)
 {
 	onnx_node *n = &s->m->node[node];
 	berth_op_spec spec = {.type = n->type};
-	BERTH_TRY(op_name(s->m, &s->names, s->b, n, &spec.name, err));
-	BERTH_TRY(count_work(s, n, &spec, err));
+	BERTH_TRY(op_name(s->m, &s->names, s->b, n, &spec.name));
+	BERTH_TRY(count_work(s, n, &spec));
 	count_outputs(s, n, &spec);
 	count_inputs(s, node, &spec);
-	return berth_builder_op(s->b, &spec, &s->node_op[node], err);
+	return berth_builder_op(s->b, &spec, &s->node_op[node], s->m->err);
 }
 
-static berth_status build_edges(build *s, int32_t node, berth_err *err)
+static berth_status build_edges(build *s, int32_t node)
 {
 	onnx_model *m = s->m;
 	const onnx_node *n = &m->node[node];
@@ -164,12 +183,13 @@ static berth_status build_edges(build *s, int32_t node, berth_err *err)
 			continue;
 		s->value_seen[v] = stamp;
 		BERTH_TRY(berth_builder_edge(s->b, s->node_op[m->value[v].producer], s->node_op[node],
-		                             onnx_value_bytes(&m->value[v], &known), m->value[v].name, err));
+		                             onnx_value_bytes(&m->value[v],
+		                                              &known), m->value[v].name, s->m->err));
 	}
 	return BERTH_OK;
 }
 
-static berth_status build_shared(build *s, int32_t node, const int32_t *shared, berth_err *err)
+static berth_status build_shared(build *s, int32_t node, const int32_t *shared)
 {
 	onnx_model *m = s->m;
 	const onnx_node *n = &m->node[node];
@@ -180,51 +200,52 @@ static berth_status build_shared(build *s, int32_t node, const int32_t *shared, 
 			if (shared[v->root[r]] < 0 || p->last_user == node)
 				continue;
 			p->last_user = node;
-			BERTH_TRY(berth_builder_param_use(s->b, shared[v->root[r]], s->node_op[node], err));
+			BERTH_TRY(berth_builder_param_use(s->b, shared[v->root[r]], s->node_op[node],
+			                                  s->m->err));
 		}
 	}
 	return BERTH_OK;
 }
 
-static berth_status build_params(build *s, berth_err *err)
+static berth_status build_params(build *s)
 {
 	onnx_model *m = s->m;
 	int32_t *shared;
-	BERTH_TRY_NEW(m->tmp, m->n_params, err, shared);
+	BERTH_TRY_NEW(m->tmp, m->n_params, s->m->err, shared);
 	for (size_t p = 0; p < m->n_params; p++) {
 		shared[p] = -1;
 		s->report.param_elements += m->param[p].users ? (double)m->param[p].elements : 0;
 		if (m->param[p].users > 1)
 			BERTH_TRY(berth_builder_param(s->b, m->value[m->param[p].value].name,
-			                              m->param[p].bytes, &shared[p], err));
+			                              m->param[p].bytes, &shared[p], s->m->err));
 	}
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
-			BERTH_TRY(build_shared(s, (int32_t)i, shared, err));
+			BERTH_TRY(build_shared(s, (int32_t)i, shared));
 	return BERTH_OK;
 }
 
-static berth_status build_graph(build *s, const char *name, berth_err *err)
+static berth_status build_graph(build *s, const char *name)
 {
 	onnx_model *m = s->m;
 	size_t n_ops = 0;
 	for (size_t i = 0; i < m->n_nodes; i++)
 		n_ops += !m->node[i].folded;
-	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, err));
-	BERTH_TRY(berth_builder_reserve(s->b, n_ops, err));
-	BERTH_TRY(list_names(m, &s->names, err));
-	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, s->node_op);
-	BERTH_TRY_NEW(m->tmp, m->n_values, err, s->value_seen);
+	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, s->m->err));
+	BERTH_TRY(berth_builder_reserve(s->b, n_ops, s->m->err));
+	BERTH_TRY(list_names(m, &s->names));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, s->m->err, s->node_op);
+	BERTH_TRY_NEW(m->tmp, m->n_values, s->m->err, s->value_seen);
 	count_users(m);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
-			BERTH_TRY(build_op(s, (int32_t)i, err));
+			BERTH_TRY(build_op(s, (int32_t)i));
 		else
 			s->report.n_folded++;
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
-			BERTH_TRY(build_edges(s, (int32_t)i, err));
-	return build_params(s, err);
+			BERTH_TRY(build_edges(s, (int32_t)i));
+	return build_params(s);
 }
 
 /* ---- report ---- */
@@ -235,33 +256,33 @@ static berth_status copy_text(berth_arena *mem, const char *from, const char **t
 	return *to ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_read_report *r, berth_err *err)
+static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_read_report *r)
 {
 	r->n_nodes = (int32_t)m->n_nodes;
 	r->n_warnings = (int32_t)m->n_warnings;
-	BERTH_TRY_NEW(mem, m->n_warnings, err, r->warning);
-	BERTH_TRY_NEW(mem, m->n_symbols, err, r->dim_name, r->dim_value);
+	BERTH_TRY_NEW(mem, m->n_warnings, m->err, r->warning);
+	BERTH_TRY_NEW(mem, m->n_symbols, m->err, r->dim_name, r->dim_value);
 	for (size_t i = 0; i < m->n_warnings; i++)
-		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], err));
+		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], m->err));
 	r->n_loops = (int32_t)m->n_loops;
-	BERTH_TRY_NEW(mem, m->n_loops, err, r->loop_name);
+	BERTH_TRY_NEW(mem, m->n_loops, m->err, r->loop_name);
 	for (size_t i = 0; i < m->n_loops; i++)
-		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], err));
+		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], m->err));
 	r->n_external = (int32_t)m->external->n;
-	BERTH_TRY_NEW(mem, r->n_external, err, r->external);
+	BERTH_TRY_NEW(mem, r->n_external, m->err, r->external);
 	for (int32_t i = 0; i < r->n_external; i++)
-		BERTH_TRY(copy_text(mem, m->external->name[i], &r->external[i], err));
+		BERTH_TRY(copy_text(mem, m->external->name[i], &r->external[i], m->err));
 	for (size_t i = 0; i < m->n_symbols; i++) {
 		if (!m->symbol_of_input[i])
 			continue;
 		r->dim_value[r->n_dims] = m->symbol_value[i];
-		BERTH_TRY(copy_text(mem, m->symbol[i], &r->dim_name[r->n_dims++], err));
+		BERTH_TRY(copy_text(mem, m->symbol[i], &r->dim_name[r->n_dims++], m->err));
 	}
 	return BERTH_OK;
 }
 
 /* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
-static berth_status graph_name(const onnx_model *m, const char **out, berth_err *err)
+static berth_status graph_name(const onnx_model *m, const char **out)
 {
 	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file,
 		   *dot = strrchr(base, '.');
@@ -269,24 +290,24 @@ static berth_status graph_name(const onnx_model *m, const char **out, berth_err 
 	*out = m->name;
 	if (n && berth_text_is_utf8(base, n))
 		*out = berth_arena_strndup(m->tmp, base, n);
-	return *out ? BERTH_OK : berth_nomem(err);
+	return *out ? BERTH_OK : berth_nomem(m->err);
 }
 
 static berth_status import(onnx_model *m, const berth_read_options *opt, berth_arena *mem, berth_graph *out,
-                           berth_read_report *report, berth_err *err)
+                           berth_read_report *report)
 {
 	build s = {.m = m};
 	berth_graph g;
 	const char *name;
-	BERTH_TRY(onnx_decode(m, opt, &s.report.n_weight_inputs, err));
-	BERTH_TRY(graph_name(m, &name, err));
-	berth_status st = build_graph(&s, name, err);
+	BERTH_TRY(decode(m, opt, &s.report.n_weight_inputs));
+	BERTH_TRY(graph_name(m, &name));
+	berth_status st = build_graph(&s, name);
 	if (st == BERTH_OK)
-		st = berth_builder_finish(s.b, mem, &g, err);
-	if (st == BERTH_EFORMAT && err && strncmp(err->msg, m->file, strlen(m->file)) != 0)
-		return berth_fail_in(err, st, "%s: ", m->file);
+		st = berth_builder_finish(s.b, mem, &g, m->err);
+	if (st == BERTH_EFORMAT && m->err && strncmp(m->err->msg, m->file, strlen(m->file)) != 0)
+		return berth_fail_in(m->err, st, "%s: ", m->file);
 	BERTH_TRY(st);
-	BERTH_TRY(finish_report(m, mem, &s.report, err));
+	BERTH_TRY(finish_report(m, mem, &s.report));
 	*out = g;
 	if (report)
 		*report = s.report;
@@ -352,7 +373,7 @@ static void budget_free(void *ctx, void *p)
 }
 
 static berth_status import_within(onnx_model *m, const berth_read_options *opt, berth_arena *mem,
-                                  berth_graph *out, berth_read_report *report, berth_err *err)
+                                  berth_graph *out, berth_read_report *report)
 {
 	budget b = {{budget_alloc, budget_free, &b, mem->hook && mem->hook->each},
 	            {mem->hook, m->tmp->hook},
@@ -361,11 +382,11 @@ static berth_status import_within(onnx_model *m, const berth_read_options *opt, 
 	berth_arena_mark scratch = berth_arena_get_mark(m->tmp), kept = berth_arena_get_mark(mem);
 	if (b.below[0] != b.below[1])
 		/* allocators of two kinds: each keeps its own books */
-		return import(m, opt, mem, out, report, err);
+		return import(m, opt, mem, out, report);
 	mem->hook = m->tmp->hook = &b.hook;
-	berth_status st = import(m, opt, mem, out, report, err);
+	berth_status st = import(m, opt, mem, out, report);
 	if (st == BERTH_ENOMEM && b.spent)
-		st = berth_fail(err, BERTH_EFORMAT,
+		st = berth_fail(m->err, BERTH_EFORMAT,
 		                "%s: reading it takes more than %d bytes of memory for each of its %zu "
 		                "bytes, %d for each node and %d MB: it holds more nodes, "
 		                "values or attributes of a few bytes each than any exporter writes",
@@ -382,9 +403,9 @@ berth_status berth_graph_parse_onnx(const char *file, const unsigned char *data,
                                     const berth_read_options *opt, berth_arena *mem, berth_arena *tmp,
                                     berth_graph *out, berth_read_report *report, berth_err *err)
 {
-	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp};
+	onnx_model m = {.file = file, .data = data, .size = size, .tmp = tmp, .err = err};
 	berth_arena_mark scratch = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
-	berth_status st = import_within(&m, opt, mem, out, report, err);
+	berth_status st = import_within(&m, opt, mem, out, report);
 	berth_arena_reset(tmp, scratch);
 	if (st != BERTH_OK)
 		berth_arena_reset(mem, kept);
@@ -406,11 +427,3 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 
 const berth_format berth_format_onnx = {"ONNX", true, is_binary, parse_format, NULL};
 
-berth_status onnx_decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, berth_err *err)
-{
-	BERTH_TRY(onnx_read_model(m, err));
-	BERTH_TRY(onnx_resolve(m, opt, err));
-	BERTH_TRY(onnx_infer_model(m, err));
-	BERTH_TRY(onnx_find_weights(m, n_weights, err));
-	return onnx_fold_model(m, err);
-}

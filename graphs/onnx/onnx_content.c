@@ -25,8 +25,8 @@ static berth_status new_content(const onnx_at *at, int32_t o, content *c)
 	}
 	at->m->n_contents += c->n;
 	if (onnx_elem_is_real(v->elem))
-		return BERTH_NEW(at->m->tmp, c->reals, c->n, at->err);
-	return BERTH_NEW(at->m->tmp, c->ints, c->n, at->err);
+		return BERTH_NEW(at->m->tmp, c->reals, c->n, at->m->err);
+	return BERTH_NEW(at->m->tmp, c->ints, c->n, at->m->err);
 }
 
 static berth_status keep_content(const onnx_at *at, int32_t o, const content *c)
@@ -199,7 +199,7 @@ ONNX_FOLD(constant)
 	int32_t len;
 	content out;
 	if (v->tensor)
-		return onnx_tensor_content(at->m, v->tensor, &v->ints, &v->reals, at->err);
+		return onnx_tensor_content(at->m, v->tensor, &v->ints, &v->reals);
 	BERTH_TRY(new_content(at, 0, &out));
 	if (out.n < 0)
 		return BERTH_OK;
@@ -209,9 +209,9 @@ ONNX_FOLD(constant)
 		else
 			out.reals[0] = onnx_attr_float(at->n, "value_float", 0);
 	} else if (out.ints) {
-		BERTH_TRY(onnx_attr_ints(at->m, at->n, name[0], out.ints, (size_t)out.n, &len, at->err));
+		BERTH_TRY(onnx_attr_ints(at->m, at->n, name[0], out.ints, (size_t)out.n, &len));
 	} else {
-		BERTH_TRY(onnx_attr_floats(at->m, at->n, name[1], out.reals, (size_t)out.n, &len, at->err));
+		BERTH_TRY(onnx_attr_floats(at->m, at->n, name[1], out.reals, (size_t)out.n, &len));
 	}
 	return keep_content(at, 0, &out);
 }
@@ -224,7 +224,7 @@ ONNX_FOLD(constant_of_shape)
 	const double *reals = NULL;
 	BERTH_TRY(new_content(at, 0, &out));
 	if (a && a->tensor) {
-		BERTH_TRY(onnx_tensor_content(at->m, a->tensor, &ints, &reals, at->err));
+		BERTH_TRY(onnx_tensor_content(at->m, a->tensor, &ints, &reals));
 		value = (content){a->tensor->count, (int64_t *)(size_t)ints, (double *)(size_t)reals};
 		if (value.n != 1 || (!ints && !reals))
 			return BERTH_OK;
@@ -271,63 +271,60 @@ ONNX_FOLD(cast)
 	return keep_content(at, 0, &out);
 }
 
-typedef enum unary {
-	U_NONE,
-	U_NEG,
-	U_ABS,
-	U_FLOOR,
-	U_CEIL,
-	U_ROUND,
-	U_SQRT,
-	U_NOT,
-	U_SIGN,
-	U_RECIPROCAL
-} unary;
+/* What operators do to numbers, one by one or in pairs. */
+typedef enum arith {
+	NONE,
+	NEG, ABS, FLOOR, CEIL, ROUND, SQRT, NOT, SIGN, RECIPROCAL,
+	ADD, SUB, MUL, DIV, MOD, POW, MIN, MAX, EQ, GT, GE, LT, LE, AND, OR, XOR
+} arith;
 
-static unary unary_of(const char *type)
+static arith arith_of(const char *type)
 {
-	static const struct { const char *type; unary op; } table[] = {
-		{"Neg", U_NEG}, {"Abs", U_ABS}, {"Floor", U_FLOOR}, {"Ceil", U_CEIL}, {"Round", U_ROUND},
-		{"Sqrt", U_SQRT}, {"Not", U_NOT},
-		{"Sign", U_SIGN}, {"Reciprocal", U_RECIPROCAL}};
+	static const struct { const char *type; arith op; } table[] = {
+		{"Neg", NEG}, {"Abs", ABS}, {"Floor", FLOOR}, {"Ceil", CEIL}, {"Round", ROUND},
+		{"Sqrt", SQRT}, {"Not", NOT}, {"Sign", SIGN}, {"Reciprocal", RECIPROCAL}, {"Add", ADD},
+		{"Sub", SUB}, {"Mul", MUL}, {"Div", DIV}, {"Mod", MOD}, {"Pow", POW}, {"Min", MIN},
+		{"Max", MAX}, {"Equal", EQ}, {"Greater", GT}, {"GreaterOrEqual", GE}, {"Less", LT},
+		{"LessOrEqual", LE}, {"And", AND}, {"Or", OR}, {"Xor", XOR}, {"ReduceSum", ADD},
+		{"ReduceProd", MUL}, {"ReduceMin", MIN}, {"ReduceMax", MAX}};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (strcmp(table[i].type, type) == 0)
 			return table[i].op;
-	return U_NONE;
+	return NONE;
 }
 
-static double unary_real(unary op, double x)
+static double unary_real(arith op, double x)
 {
 	switch (op) {
-	case U_NEG: return -x;
-	case U_ABS: return fabs(x);
-	case U_FLOOR: return floor(x);
-	case U_CEIL: return ceil(x);
-	case U_ROUND: return nearbyint(x);
-	case U_SQRT: return sqrt(x);
-	case U_SIGN: return (x > 0) - (x < 0);
-	case U_RECIPROCAL: return 1 / x;
+	case NEG: return -x;
+	case ABS: return fabs(x);
+	case FLOOR: return floor(x);
+	case CEIL: return ceil(x);
+	case ROUND: return nearbyint(x);
+	case SQRT: return sqrt(x);
+	case SIGN: return (x > 0) - (x < 0);
+	case RECIPROCAL: return 1 / x;
 	default: return x;
 	}
 }
 
-static int64_t unary_int(unary op, int64_t x)
+static int64_t unary_int(arith op, int64_t x)
 {
 	switch (op) {
-	case U_NEG: return (int64_t)(0 - (uint64_t)x);
-	case U_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
-	case U_NOT: return !x;
-	case U_SIGN: return (x > 0) - (x < 0);
+	case NEG: return (int64_t)(0 - (uint64_t)x);
+	case ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
+	case NOT: return !x;
+	case SIGN: return (x > 0) - (x < 0);
 	default: return x;
 	}
 }
 
 ONNX_FOLD(unary)
 {
-	unary op = unary_of(at->n->type);
+	arith op = arith_of(at->n->type);
 	content in = known_content(at, 0), out;
 	BERTH_TRY(new_content(at, 0, &out));
-	if (out.n < 0 || in.n != out.n || op == U_NONE)
+	if (out.n < 0 || in.n != out.n || op == NONE)
 		return BERTH_OK;
 	for (int64_t k = 0; k < out.n; k++) {
 		if (out.reals)
@@ -338,89 +335,56 @@ ONNX_FOLD(unary)
 	return keep_content(at, 0, &out);
 }
 
-typedef enum binary {
-	B_NONE,
-	B_ADD,
-	B_SUB,
-	B_MUL,
-	B_DIV,
-	B_MOD,
-	B_POW,
-	B_MIN,
-	B_MAX,
-	B_EQ,
-	B_GT,
-	B_GE,
-	B_LT,
-	B_LE,
-	B_AND,
-	B_OR,
-	B_XOR
-} binary;
-
-static binary binary_of(const char *type)
-{
-	static const struct { const char *type; binary op; } table[] = {
-		{"Add", B_ADD}, {"Sub", B_SUB}, {"Mul", B_MUL}, {"Div", B_DIV}, {"Mod", B_MOD},
-		{"Pow", B_POW}, {"Min", B_MIN}, {"Max", B_MAX}, {"Equal", B_EQ},
-		{"Greater", B_GT}, {"GreaterOrEqual", B_GE}, {"Less", B_LT}, {"LessOrEqual", B_LE},
-		{"And", B_AND}, {"Or", B_OR}, {"Xor", B_XOR}};
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strcmp(table[i].type, type) == 0)
-			return table[i].op;
-	return B_NONE;
-}
-
 /* Comparison of x and y as -1, 0, 1. */
-static bool compared(binary op, int c)
+static bool compared(arith op, int c)
 {
 	switch (op) {
-	case B_EQ: return c == 0;
-	case B_GT: return c > 0;
-	case B_GE: return c >= 0;
-	case B_LT: return c < 0;
+	case EQ: return c == 0;
+	case GT: return c > 0;
+	case GE: return c >= 0;
+	case LT: return c < 0;
 	default: return c <= 0;
 	}
 }
 
-static bool binary_int(binary op, int64_t x, int64_t y, int64_t *r)
+static bool binary_int(arith op, int64_t x, int64_t y, int64_t *r)
 {
 	uint64_t a = (uint64_t)x, b = (uint64_t)y;
 	switch (op) {
-	case B_ADD: *r = (int64_t)(a + b); return true;
-	case B_SUB: *r = (int64_t)(a - b); return true;
-	case B_MUL: *r = (int64_t)(a * b); return true;
-	case B_DIV: *r = y == -1 ? (int64_t)(0 - a) : y ? x / y : 0; return y != 0;
-	case B_MOD:
+	case ADD: *r = (int64_t)(a + b); return true;
+	case SUB: *r = (int64_t)(a - b); return true;
+	case MUL: *r = (int64_t)(a * b); return true;
+	case DIV: *r = y == -1 ? (int64_t)(0 - a) : y ? x / y : 0; return y != 0;
+	case MOD:
 		*r = y == -1 || y == 0 ? 0 : x % y;
 		*r += *r && (*r < 0) != (y < 0) ? y : 0;
 		return y != 0;
-	case B_POW: *r = int_from(pow((double)x, (double)y)); return true;
-	case B_MIN: *r = x < y ? x : y; return true;
-	case B_MAX: *r = x > y ? x : y; return true;
-	case B_AND: *r = x && y; return true;
-	case B_OR: *r = x || y; return true;
-	case B_XOR: *r = !x != !y; return true;
-	case B_NONE: return false;
+	case POW: *r = int_from(pow((double)x, (double)y)); return true;
+	case MIN: *r = x < y ? x : y; return true;
+	case MAX: *r = x > y ? x : y; return true;
+	case AND: *r = x && y; return true;
+	case OR: *r = x || y; return true;
+	case XOR: *r = !x != !y; return true;
+	case NONE: return false;
 	default: *r = compared(op, (x > y) - (x < y)); return true;
 	}
 }
 
-static bool binary_real(binary op, double x, double y, double *r)
+static bool binary_real(arith op, double x, double y, double *r)
 {
 	switch (op) {
-	case B_ADD: *r = x + y; return true;
-	case B_SUB: *r = x - y; return true;
-	case B_MUL: *r = x * y; return true;
-	case B_DIV: *r = x / y; return true;
-	case B_POW: *r = pow(x, y); return true;
-	case B_MIN: *r = x < y ? x : y; return true;
-	case B_MAX: *r = x > y ? x : y; return true;
-	case B_EQ:
-	case B_GT:
-	case B_GE:
-	case B_LT:
-	case B_LE:
+	case ADD: *r = x + y; return true;
+	case SUB: *r = x - y; return true;
+	case MUL: *r = x * y; return true;
+	case DIV: *r = x / y; return true;
+	case POW: *r = pow(x, y); return true;
+	case MIN: *r = x < y ? x : y; return true;
+	case MAX: *r = x > y ? x : y; return true;
+	case EQ:
+	case GT:
+	case GE:
+	case LT:
+	case LE:
 		*r = compared(op, (x > y) - (x < y));
 		return !isnan(x) && !isnan(y);
 	default: return false;
@@ -431,7 +395,7 @@ static bool binary_real(binary op, double x, double y, double *r)
 ONNX_FOLD(binary)
 {
 	const onnx_value *v = onnx_out(at, 0);
-	binary op = binary_of(at->n->type);
+	arith op = arith_of(at->n->type);
 	onnx_dims da = onnx_in_dims(at, 0), db = onnx_in_dims(at, 1);
 	content a = known_content(at, 0), b = known_content(at, 1), out;
 	int64_t sa[ONNX_MAX_RANK], sb[ONNX_MAX_RANK], index[ONNX_MAX_RANK] = {0};
@@ -512,7 +476,7 @@ ONNX_FOLD(transpose)
 	if (in.n < 1)
 		return in.n == 0 ? fold_empty(at) : BERTH_OK;
 	plain_strides(&d, plain);
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n));
 	if (n >= 0 && n != d.rank)
 		return BERTH_OK;
 	for (int32_t i = 0; i < d.rank; i++) {
@@ -642,24 +606,14 @@ ONNX_FOLD(gather)
 	return keep_content(at, 0, &out);
 }
 
-static binary reduction_of(const char *type)
-{
-	static const struct { const char *type; binary op; } table[] = {
-		{"ReduceSum", B_ADD}, {"ReduceProd", B_MUL}, {"ReduceMin", B_MIN}, {"ReduceMax", B_MAX}};
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strcmp(table[i].type, type) == 0)
-			return table[i].op;
-	return B_NONE;
-}
-
 /* Sum, product, least or greatest over all elements: how exporters count elements and find the largest size
  * of a batch. */
 ONNX_FOLD(reduce)
 {
 	content in = known_content(at, 0), out;
-	binary op = reduction_of(at->n->type);
+	arith op = arith_of(at->n->type);
 	BERTH_TRY(new_content(at, 0, &out));
-	if (out.n != 1 || in.n < 1 || op == B_NONE || !in.ints != !out.ints)
+	if (out.n != 1 || in.n < 1 || op == NONE || !in.ints != !out.ints)
 		return BERTH_OK;
 	put(&out, 0, &in, 0);
 	for (int64_t k = 1; k < in.n; k++) {

@@ -92,7 +92,7 @@ berth_status onnx_set(const onnx_at *at, int32_t o, const onnx_dims *d)
 		v->dim = in->dim; /* most operators keep a shape */
 		return BERTH_OK;
 	}
-	BERTH_TRY_NEW(at->m->tmp, d->rank, at->err, copy);
+	BERTH_TRY_NEW(at->m->tmp, d->rank, at->m->err, copy);
 	for (int32_t i = 0; i < d->rank; i++) {
 		copy[i] = d->d[i] < 0 ? ONNX_UNKNOWN : d->d[i];
 		n = onnx_times(n, copy[i] < 0 ? 1 : copy[i]);
@@ -166,7 +166,7 @@ berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_
                        int32_t *n, bool *known)
 {
 	*known = true;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, attr, out, ONNX_MAX_RANK, n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, attr, out, ONNX_MAX_RANK, n));
 	if (*n < 0 && slot >= 0 && onnx_in(at, slot)) {
 		const int64_t *ints = onnx_in_ints(at, slot, n);
 		*known = ints != NULL;
@@ -228,26 +228,26 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 
 /* ---- the pass ---- */
 
-static berth_status warn_unknown(onnx_model *m, const onnx_node *n, berth_err *err)
+static berth_status warn_unknown(onnx_model *m, const onnx_node *n)
 {
 	int32_t found;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *key = berth_arena_printf(m->tmp, "%s:%s", n->domain, n->type);
 	if (!key)
-		return berth_nomem(err);
+		return berth_nomem(m->err);
 	if (berth_strmap_get(&m->warned, key) >= 0) {
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, err));
-	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, err));
+	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, m->err));
+	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
 	m->warning[m->n_warnings] = berth_arena_printf(
 		m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes",
 		n->type, *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));
-	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(err);
+	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(m->err);
 }
 
-berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err)
+berth_status onnx_complete(onnx_model *m, onnx_value *v)
 {
 	int64_t *dim;
 	if (!v->elem)
@@ -256,7 +256,7 @@ berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err)
 		return BERTH_OK;
 	if (onnx_count(v->rank, v->dim) >= 0 || onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
 		return BERTH_OK;
-	BERTH_TRY_NEW(m->tmp, v->said_rank, err, dim);
+	BERTH_TRY_NEW(m->tmp, v->said_rank, m->err, dim);
 	for (int32_t i = 0; i < v->said_rank; i++)
 		dim[i] = v->rank < 0 || v->dim[i] < 0 ? v->said_dim[i] : v->dim[i];
 	v->rank = v->said_rank;
@@ -276,11 +276,11 @@ static berth_status fold_content(const onnx_at *at)
 	return at->n->op->fold(at);
 }
 
-static berth_status infer_node(onnx_model *m, onnx_node *n, berth_err *err)
+static berth_status infer_node(onnx_model *m, onnx_node *n)
 {
-	onnx_at at = {m, n, err};
+	onnx_at at = {m, n};
 	if (!n->op)
-		BERTH_TRY(warn_unknown(m, n, err));
+		BERTH_TRY(warn_unknown(m, n));
 	if (n->op) {
 		onnx_dims d = onnx_in_dims(&at, 0);
 		BERTH_TRY(n->op->infer(&at, &d));
@@ -289,19 +289,19 @@ static berth_status infer_node(onnx_model *m, onnx_node *n, berth_err *err)
 	}
 	for (int32_t o = 0; o < n->n_out; o++)
 		if (n->out[o] >= 0)
-			BERTH_TRY(onnx_complete(m, &m->value[n->out[o]], err));
+			BERTH_TRY(onnx_complete(m, &m->value[n->out[o]]));
 	return n->op ? fold_content(&at) : BERTH_OK;
 }
 
 /* A hint for errors that default sizes of symbolic dimensions may have caused. */
-static berth_status hint_symbols(const onnx_model *m, berth_status st, berth_err *err)
+static berth_status hint_symbols(const onnx_model *m, berth_status st)
 {
-	if (st != BERTH_EFORMAT || !err)
+	if (st != BERTH_EFORMAT || !m->err)
 		return st;
 	for (size_t s = 0; s < m->n_symbols; s++)
 		if (m->symbol_of_input[s]) {
-			size_t len = strlen(err->msg);
-			snprintf(err->msg + len, sizeof err->msg - len,
+			size_t len = strlen(m->err->msg);
+			snprintf(m->err->msg + len, sizeof m->err->msg - len,
 			         " (with %.40s=%lld; symbolic dimensions can be set)", m->symbol[s],
 			         (long long)m->symbol_value[s]);
 			break;
@@ -309,23 +309,23 @@ static berth_status hint_symbols(const onnx_model *m, berth_status st, berth_err
 	return st;
 }
 
-berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes, berth_err *err)
+berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes)
 {
 	for (size_t i = 0; i < n_nodes; i++)
-		BERTH_TRY(infer_node(m, &node[i], err));
+		BERTH_TRY(infer_node(m, &node[i]));
 	return BERTH_OK;
 }
 
-berth_status onnx_infer_model(onnx_model *m, berth_err *err)
+berth_status onnx_infer_model(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_tensors; i++) {
 		onnx_value *v = &m->value[m->tensor_value[i]];
-		BERTH_TRY(onnx_tensor_content(m, v->tensor, &v->ints, &v->reals, err));
+		BERTH_TRY(onnx_tensor_content(m, v->tensor, &v->ints, &v->reals));
 	}
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		berth_status st = infer_node(m, &m->node[m->order[i]], err);
+		berth_status st = infer_node(m, &m->node[m->order[i]]);
 		if (st != BERTH_OK)
-			return hint_symbols(m, st, err);
+			return hint_symbols(m, st);
 	}
 	return BERTH_OK;
 }

@@ -8,7 +8,6 @@
 typedef struct onnx_at {
 	onnx_model *m;
 	const onnx_node *n;
-	berth_err *err;
 } onnx_at;
 
 /* d comes as type and shape of input 0 and becomes those of output 0; further outputs are set by onnx_set,
@@ -61,24 +60,24 @@ typedef struct onnx_work {
 	/* each distinct input of a node once, all outputs; at most INT64_MAX */
 	int64_t read_bytes, write_bytes;
 } onnx_work;
-berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err);
+berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w);
 
 /* Is the node known without running: all inputs constant, or all outputs of known content? */
 bool onnx_folds(const onnx_model *m, const onnx_node *n);
 
 /* Shapes and small contents of all values, in topological order; constants are marked, folded nodes too.
  * Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_infer_model(onnx_model *m, berth_err *err);
+berth_status onnx_infer_model(onnx_model *m);
 /* Graph inputs that are weights become constants (onnx.h has the rule). *n_found = their number. Needs
  * shapes. */
-berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err);
+berth_status onnx_find_weights(onnx_model *m, int32_t *n_found);
 /* Mark constants and folded nodes, and the parameters that constants are made of. */
-berth_status onnx_fold_model(onnx_model *m, berth_err *err);
+berth_status onnx_fold_model(onnx_model *m);
 
 /* The same of one list, in the order given. */
-berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes, berth_err *err);
+berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes);
 /* What inference left open is taken from the file's own declaration. */
-berth_status onnx_complete(onnx_model *m, onnx_value *v, berth_err *err);
+berth_status onnx_complete(onnx_model *m, onnx_value *v);
 
 /* ---- for the functions of the table ---- */
 
@@ -106,7 +105,7 @@ int64_t onnx_dim(const onnx_dims *d, int32_t i);
 int32_t onnx_attr_elem(const onnx_at *at, const char *name, int32_t missing);
 
 /* "FILE: node ...: " and the message, as onnx_fail. */
-#define ONNX_FAIL(at, ...) onnx_fail((at)->m, (at)->n, (at)->err, __VA_ARGS__)
+#define ONNX_FAIL(at, ...) onnx_fail((at)->m, (at)->n, __VA_ARGS__)
 
 /* axis from -rank .. rank-1 to 0 .. rank-1 (where from: error text). */
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out);

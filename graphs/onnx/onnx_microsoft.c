@@ -55,7 +55,7 @@ static berth_status packed_heads(const onnx_at *at, int32_t past_slot, heads *h)
 	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1), past = onnx_in_dims(at, past_slot);
 	int64_t size[ONNX_MAX_RANK];
 	int32_t n;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "qkv_hidden_sizes", size, ONNX_MAX_RANK, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "qkv_hidden_sizes", size, ONNX_MAX_RANK, &n));
 	h->weights = onnx_dim(&w, 1);
 	h->q = n == 3 ? onnx_clamp(size[0]) : part(h->weights, 3);
 	h->v = n == 3 ? onnx_clamp(size[2]) : part(h->weights, 3);
@@ -380,7 +380,7 @@ static berth_status infer_generator(const onnx_at *at, onnx_dims *d)
 {
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
 		BERTH_TRY(
-			onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n, at->err));
+			onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n));
 	d->rank = ONNX_SET;
 	return BERTH_OK;
 }

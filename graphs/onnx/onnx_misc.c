@@ -259,7 +259,7 @@ ONNX_INFER(tf_idf)
 {
 	int64_t index[ONNX_MAX_CONTENT], most = -1;
 	int32_t n;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "ngram_indexes", index, ONNX_MAX_CONTENT, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "ngram_indexes", index, ONNX_MAX_CONTENT, &n));
 	for (int32_t i = 0; i < n && i < ONNX_MAX_CONTENT; i++)
 		most = index[i] > most ? index[i] : most;
 	d->elem = ONNX_FLOAT;

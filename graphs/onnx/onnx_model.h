@@ -120,6 +120,7 @@ typedef struct onnx_external {
 } onnx_external;
 
 typedef struct onnx_model {
+	berth_err *err; /* where messages go while it is decoded */
 	const char *file;
 	const unsigned char *data;
 	size_t size;
@@ -186,13 +187,13 @@ typedef struct onnx_dims {
 /* ---- onnx_read.c ---- */
 
 /* Decode data[size] into *m (file, data, size and tmp are set). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_read_model(onnx_model *m, berth_err *err);
+berth_status onnx_read_model(onnx_model *m);
 
 /* ---- onnx_names.c ---- */
 
 /* Every used value has a producer and every symbolic dimension a value; topological order. Fails:
  * BERTH_EFORMAT, BERTH_EINVAL, BERTH_ENOMEM. */
-berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt, berth_err *err);
+berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt);
 
 /* ---- onnx_tensor.c ---- */
 
@@ -210,19 +211,21 @@ int64_t onnx_elem_bytes(int32_t elem, int64_t count);
 int64_t onnx_value_bytes(const onnx_value *v, bool *known);
 
 /* Read a TensorProto (sparse: a SparseTensorProto). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t, berth_err *err);
+berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t);
 /* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of
  * another type. */
 berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
-                                 const double **reals, berth_err *err);
+                                 const double **reals);
 
 /* ---- external data ---- */
 
 /* What a message calls a node: its name, or that of its first output. */
 const char *onnx_node_label(const onnx_model *m, const onnx_node *n);
 /* "FILE: node 'NAME' (TYPE): " and the message; returns BERTH_EFORMAT. */
-berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
-	BERTH_PRINTF(4, 5);
+berth_status onnx_fail(const onnx_model *m, const onnx_node *n, const char *fmt, ...)
+	BERTH_PRINTF(3, 4);
+/* "FILE: byte N: " and the message, the same way. */
+berth_status onnx_bad(const onnx_model *m, size_t at, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
 /* ---- attributes ---- */
 
@@ -236,18 +239,19 @@ void onnx_attr_text(const onnx_model *m, const onnx_node *n, const char *name, c
                     size_t *len);
 /* Numbers of a list; *len counts also those beyond cap, -1: no such attribute. */
 berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[],
-                            size_t cap, int32_t *len, berth_err *err);
+                            size_t cap, int32_t *len);
 berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[],
-                              size_t cap, int32_t *len, berth_err *err);
+                              size_t cap, int32_t *len);
 
-/* A visitor of the fields of a message. */
-typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
-                                      berth_err *err);
+/* A visitor of the fields of a message; ONNX_FIELD: the head of one. */
+typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f);
+#define ONNX_FIELD(name) \
+	static berth_status name(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f)
 
-berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit, berth_err *err);
+berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit);
 /* The fields of the message that field f is; what: for the error where it is none. */
 berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
-                                    const char *what, onnx_field_fn visit, berth_err *err);
+                                    const char *what, onnx_field_fn visit);
 
 /* What names mean inside a body or a function. The main graph has none (NULL): its names are m->values. */
 typedef struct onnx_scope {
@@ -270,29 +274,30 @@ enum { ONNX_LEFT_OUT = INT32_MAX };
 /* The value that name (in the arena) stands for; -1: it is empty, or left out. A name that nobody has
  * defined is a value of the main graph, and an input of every node whose body it is used in; in a function
  * one that nobody makes. */
-berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
+berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v);
 /* Define a name here: a new value where there is none. */
-berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v, berth_err *err);
+berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v);
 /* Value v is used in the body s: an input of its node. name NULL: it has none there. */
-berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_t v, berth_err *err);
+berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_t v);
 
 /* The value named by a text field. A name of the main graph that is known already leaves nothing in the
  * arena. */
 berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                                  const char *what, int32_t *v, berth_err *err);
+                                  const char *what, int32_t *v);
 /* A ValueInfoProto of the scope; *value is what it speaks of. */
 berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                                  const char *what, int32_t *value, berth_err *err);
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err);
+                                  const char *what, int32_t *value);
+/* onnx_wire_text into the arena. */
+berth_status onnx_read_text(const onnx_model *m, const onnx_wire *w, const onnx_field *f, const char *what,
+                            const char **out);
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f);
 berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                                   int32_t *value, berth_err *err);
+                                   int32_t *value);
 
 /* ---- onnx_node.c ---- */
 
 /* A NodeProto into the scope's list, with its row of the table of operators and its bodies. The call of a
  * function is replaced by the function's nodes. */
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
-                            berth_err *err);
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f);
 /* Take note of a FunctionProto. */
-berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err);
+berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f);

@@ -127,7 +127,7 @@ ONNX_INFER(transpose)
 	onnx_dims in = *d;
 	int64_t perm[ONNX_MAX_RANK];
 	int32_t n, from;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "perm", perm, ONNX_MAX_RANK, &n));
 	if (n >= 0 && in.rank >= 0 && n != in.rank)
 		return ONNX_FAIL(at, "perm of %d for an input of rank %d", n, in.rank);
 	for (int32_t i = 0; i < in.rank; i++) {
@@ -205,7 +205,7 @@ ONNX_INFER(split)
 	int32_t axis = 0, n, pieces = (int32_t)at->n->n_out;
 	int64_t size[ONNX_MAX_CONTENT];
 	bool known = true;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "split", size, ONNX_MAX_CONTENT, &n, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "split", size, ONNX_MAX_CONTENT, &n));
 	const int64_t *given = n >= 0 && n <= ONNX_MAX_CONTENT ? size : NULL;
 	if (n < 0 && onnx_in(at, 1)) {
 		given = onnx_in_ints(at, 1, &n);
@@ -322,7 +322,7 @@ ONNX_INFER(pad)
 	int32_t n, n_axes, axis;
 	bool known = true, axes_known;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, onnx_attr_find(at->n, "paddings") ? "paddings" : "pads", pads,
-	                         2 * ONNX_MAX_RANK, &n, at->err));
+	                         2 * ONNX_MAX_RANK, &n));
 	if (n < 0) {
 		const int64_t *ints = onnx_in_ints(at, 1, &n);
 		known = ints && n <= 2 * ONNX_MAX_RANK;
@@ -394,8 +394,8 @@ static berth_status count_listed(const onnx_at *at, const char *name, int32_t el
 {
 	*n = -1;
 	if (elem == ONNX_INT64)
-		return onnx_attr_ints(at->m, at->n, name, NULL, 0, n, at->err);
-	return elem == ONNX_FLOAT ? onnx_attr_floats(at->m, at->n, name, NULL, 0, n, at->err) : BERTH_OK;
+		return onnx_attr_ints(at->m, at->n, name, NULL, 0, n);
+	return elem == ONNX_FLOAT ? onnx_attr_floats(at->m, at->n, name, NULL, 0, n) : BERTH_OK;
 }
 
 ONNX_INFER(constant)
@@ -560,7 +560,7 @@ ONNX_INFER(col2im)
 static bool scales_of(const onnx_at *at, int32_t slot, double scale[ONNX_MAX_RANK], int32_t *n,
                       berth_status *st)
 {
-	*st = onnx_attr_floats(at->m, at->n, "scales", scale, ONNX_MAX_RANK, n, at->err);
+	*st = onnx_attr_floats(at->m, at->n, "scales", scale, ONNX_MAX_RANK, n);
 	if (*st == BERTH_OK && *n < 0) {
 		const double *reals = onnx_in_reals(at, slot, n);
 		for (int32_t i = 0; reals && i < *n && i < ONNX_MAX_RANK; i++)

@@ -28,34 +28,34 @@ static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char
 	return false;
 }
 
-static berth_status apply_option(onnx_model *m, const char *text, berth_err *err)
+static berth_status apply_option(onnx_model *m, const char *text)
 {
 	char hint[128], *end;
 	const char *eq = strrchr(text, '=');
 	if (!eq || eq == text || eq[1] < '0' || eq[1] > '9')
-		return bad_option(text, err);
+		return bad_option(text, m->err);
 	long long value = strtoll(eq + 1, &end, 10);
 	if (*end || value < 1 || value > INT32_MAX)
-		return bad_option(text, err);
+		return bad_option(text, m->err);
 	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
 	if (!name)
-		return berth_nomem(err);
+		return berth_nomem(m->err);
 	int32_t s = berth_strmap_get(&m->symbols, name);
 	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, value))
 		return BERTH_OK;
 	if (s < 0)
 		return berth_fail(
-			err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
+			m->err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
 			berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
 	m->symbol_value[s] = value;
 	return BERTH_OK;
 }
 
 /* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown (0). */
-static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt, berth_err *err)
+static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt)
 {
 	for (int32_t i = 0; opt && i < opt->n_dims; i++)
-		BERTH_TRY(apply_option(m, opt->dim[i], err));
+		BERTH_TRY(apply_option(m, opt->dim[i]));
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		const onnx_value *v = &m->value[m->input[i]];
 		for (int32_t d = 0; d < v->said_rank; d++)
@@ -81,17 +81,16 @@ static void resolve_said(const onnx_model *m, onnx_value *v)
 
 /* ---- sources ---- */
 
-static berth_status place_initializers(onnx_model *m, berth_err *err)
+static berth_status place_initializers(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_tensors; i++) {
 		onnx_value *v = &m->value[m->tensor_value[i]];
 		const onnx_tensor *t = &m->tensor[i];
 		if (v->tensor)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "%s: byte %zu: two initializers are named '%.80s'; expected one",
-			                  m->file, t->at, v->name);
+			return onnx_bad(m, t->at, "two initializers are named '%.80s'; expected one",
+			                v->name);
 		if (v->producer >= 0)
-			return onnx_fail(m, &m->node[v->producer], err,
+			return onnx_fail(m, &m->node[v->producer],
 			                 "output '%.80s' is an initializer too; expected one source",
 			                 v->name);
 		v->tensor = t;
@@ -103,12 +102,12 @@ static berth_status place_initializers(onnx_model *m, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status place_inputs(onnx_model *m, berth_err *err)
+static berth_status place_inputs(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		onnx_value *v = &m->value[m->input[i]];
 		if (v->producer >= 0)
-			return onnx_fail(m, &m->node[v->producer], err,
+			return onnx_fail(m, &m->node[v->producer],
 			                 "output '%.80s' is an input of the graph too; expected one source",
 			                 v->name);
 		if (v->tensor)
@@ -119,7 +118,8 @@ static berth_status place_inputs(onnx_model *m, berth_err *err)
 				v->said_dim[d] = 1;
 			}
 		if (onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
-			return berth_fail(err, BERTH_EFORMAT, "%s: input '%.80s' has more than 2^48 elements",
+			return berth_fail(m->err, BERTH_EFORMAT,
+			                  "%s: input '%.80s' has more than 2^48 elements",
 			                  m->file, v->name);
 		v->elem = v->said_elem;
 		v->rank = v->said_rank;
@@ -133,7 +133,7 @@ static bool has_source(const onnx_value *v)
 	return v->producer >= 0 || v->input >= 0 || v->tensor;
 }
 
-static berth_status check_sources(const onnx_model *m, berth_err *err)
+static berth_status check_sources(const onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
 		for (int32_t k = 0; k < m->node[i].n_all; k++) {
@@ -141,7 +141,7 @@ static berth_status check_sources(const onnx_model *m, berth_err *err)
 				continue;
 			onnx_value *v = &m->value[m->node[i].in[k]];
 			if (!has_source(v))
-				return onnx_fail(m, &m->node[i], err,
+				return onnx_fail(m, &m->node[i],
 				                 "input '%.80s' is made by nobody; expected an input of the "
 				                 "graph, an initializer or the "
 				                 "output of a node",
@@ -150,7 +150,7 @@ static berth_status check_sources(const onnx_model *m, berth_err *err)
 		}
 	for (size_t i = 0; i < m->n_outputs; i++)
 		if (!has_source(&m->value[m->output[i]]))
-			return berth_fail(err, BERTH_EFORMAT,
+			return berth_fail(m->err, BERTH_EFORMAT,
 			                  "%s: output '%.80s' of the graph is made by nobody; expected the "
 			                  "output of a node",
 			                  m->file, m->value[m->output[i]].name);
@@ -166,7 +166,7 @@ typedef struct visit {
 /* Depth first from the nodes in file order, so a sorted file keeps its order. state: 0 new, 1 on the stack,
  * 2 done. */
 static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state, visit *stack,
-                               size_t *n_order, berth_err *err)
+                               size_t *n_order)
 {
 	size_t depth = 0;
 	if (state[root])
@@ -186,7 +186,7 @@ static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state
 		if (p < 0 || state[p] == 2)
 			continue;
 		if (state[p] == 1)
-			return onnx_fail(m, n, err,
+			return onnx_fail(m, n,
 			                 "input '%.80s' depends on this node itself: the graph has a cycle",
 			                 m->value[v].name);
 		state[p] = 1;
@@ -195,28 +195,28 @@ static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state
 	return BERTH_OK;
 }
 
-static berth_status order_nodes(onnx_model *m, berth_err *err)
+static berth_status order_nodes(onnx_model *m)
 {
 	unsigned char *state;
 	berth_arena_mark scratch;
 	visit *stack;
 	size_t n_order = 0;
-	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, m->order);
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, m->err, m->order);
 	scratch = berth_arena_get_mark(m->tmp);
-	BERTH_TRY_NEW(m->tmp, m->n_nodes, err, state, stack);
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, m->err, state, stack);
 	for (size_t i = 0; i < m->n_nodes; i++)
-		BERTH_TRY(order_from(m, (int32_t)i, state, stack, &n_order, err));
+		BERTH_TRY(order_from(m, (int32_t)i, state, stack, &n_order));
 	berth_arena_reset(m->tmp, scratch);
 	return BERTH_OK;
 }
 
-berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt, berth_err *err)
+berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt)
 {
-	BERTH_TRY(resolve_symbols(m, opt, err));
+	BERTH_TRY(resolve_symbols(m, opt));
 	for (size_t i = 0; i < m->n_values; i++)
 		resolve_said(m, &m->value[i]);
-	BERTH_TRY(place_initializers(m, err));
-	BERTH_TRY(place_inputs(m, err));
-	BERTH_TRY(check_sources(m, err));
-	return order_nodes(m, err);
+	BERTH_TRY(place_initializers(m));
+	BERTH_TRY(place_inputs(m));
+	BERTH_TRY(check_sources(m));
+	return order_nodes(m);
 }

@@ -20,7 +20,7 @@ static berth_status window_list(const onnx_at *at, const char *name, int32_t n, 
 	int32_t len;
 	for (int32_t i = 0; i < n; i++)
 		out[i] = missing;
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len));
 	if (len >= 0 && len != n)
 		return ONNX_FAIL(at, "attribute '%s' has %d numbers; expected %d", name,
 		                 len, n);
@@ -177,7 +177,7 @@ ONNX_INFER(conv_transpose)
 	BERTH_TRY(check_ranks(at, d, &w));
 	BERTH_TRY(read_window(at, n, w.rank > 0 ? w.d + 2 : NULL, &win));
 	BERTH_TRY(window_list(at, "output_padding", n, 0, 0, extra));
-	BERTH_TRY(onnx_attr_ints(at->m, at->n, "output_shape", shape, ONNX_MAX_RANK, &n_shape, at->err));
+	BERTH_TRY(onnx_attr_ints(at->m, at->n, "output_shape", shape, ONNX_MAX_RANK, &n_shape));
 	d->d[1] = w.rank > 0 && group > 0 ? onnx_mul(w.d[1], group) : ONNX_UNKNOWN;
 	for (int32_t i = 0; i < n; i++)
 		d->d[i + 2] = n_shape == n       ? shape[i]

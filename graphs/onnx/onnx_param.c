@@ -17,12 +17,12 @@ typedef struct uses {
 	use *use;
 } uses;
 
-static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
+static berth_status list_uses(const onnx_model *m, uses *u)
 {
 	size_t total = 0;
 	int32_t *fill;
-	BERTH_TRY_NEW(m->tmp, m->n_values + 1, err, u->off);
-	BERTH_TRY_NEW(m->tmp, m->n_values, err, fill);
+	BERTH_TRY_NEW(m->tmp, m->n_values + 1, m->err, u->off);
+	BERTH_TRY_NEW(m->tmp, m->n_values, m->err, fill);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		for (int32_t k = 0; k < m->node[i].n_all; k++)
 			if (m->node[i].in[k] >= 0) {
@@ -30,8 +30,9 @@ static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
 				total++;
 			}
 	if (total > INT32_MAX)
-		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d uses of values", m->file, INT32_MAX);
-	BERTH_TRY_NEW(m->tmp, total, err, u->use);
+		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d uses of values", m->file,
+		                  INT32_MAX);
+	BERTH_TRY_NEW(m->tmp, total, m->err, u->use);
 	for (size_t v = 0; v < m->n_values; v++)
 		u->off[v + 1] += u->off[v];
 	for (size_t i = 0; i < m->n_nodes; i++)
@@ -44,10 +45,10 @@ static berth_status list_uses(const onnx_model *m, uses *u, berth_err *err)
 }
 
 /* Position of the first graph input that each value depends on; INT32_MAX: on none. */
-static berth_status first_inputs(const onnx_model *m, int32_t **out, berth_err *err)
+static berth_status first_inputs(const onnx_model *m, int32_t **out)
 {
 	int32_t *first;
-	BERTH_TRY_NEW(m->tmp, m->n_values, err, first);
+	BERTH_TRY_NEW(m->tmp, m->n_values, m->err, first);
 	for (size_t v = 0; v < m->n_values; v++)
 		first[v] = m->value[v].input >= 0 && !m->value[v].constant ? m->value[v].input : INT32_MAX;
 	for (size_t i = 0; i < m->n_nodes; i++) {
@@ -136,7 +137,7 @@ static bool holds_weights(const onnx_model *m)
 	return false;
 }
 
-berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
+berth_status onnx_find_weights(onnx_model *m, int32_t *n_found)
 {
 	uses u = {NULL, NULL};
 	int32_t *first, *stack, sure = INT32_MAX;
@@ -145,10 +146,10 @@ berth_status onnx_find_weights(onnx_model *m, int32_t *n_found, berth_err *err)
 	BERTH_SCRATCH(m->tmp);
 	if (holds_weights(m))
 		return BERTH_OK;
-	BERTH_TRY(list_uses(m, &u, err));
-	BERTH_TRY(first_inputs(m, &first, err));
-	BERTH_TRY_NEW(m->tmp, m->n_values, err, stack);
-	BERTH_TRY_NEW(m->tmp, m->n_inputs, err, g);
+	BERTH_TRY(list_uses(m, &u));
+	BERTH_TRY(first_inputs(m, &first));
+	BERTH_TRY_NEW(m->tmp, m->n_values, m->err, stack);
+	BERTH_TRY_NEW(m->tmp, m->n_inputs, m->err, g);
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		g[i] = may_be_weight(&m->value[m->input[i]]) ? grade_input(m, m->input[i], &u, first, stack)
 		                                             : GRADE_NO;
@@ -172,11 +173,11 @@ static bool is_param_type(const onnx_value *v)
 }
 
 /* Make value v a parameter of its own. */
-static berth_status new_param(onnx_model *m, int32_t v, int64_t bytes, int64_t elements, berth_err *err)
+static berth_status new_param(onnx_model *m, int32_t v, int64_t bytes, int64_t elements)
 {
 	int32_t *root;
-	BERTH_TRY(BERTH_GROW(m->tmp, m->param, m->n_params, &m->cap_param, err));
-	BERTH_TRY_NEW(m->tmp, 1, err, root);
+	BERTH_TRY(BERTH_GROW(m->tmp, m->param, m->n_params, &m->cap_param, m->err));
+	BERTH_TRY_NEW(m->tmp, 1, m->err, root);
 	*root = (int32_t)m->n_params;
 	m->param[m->n_params++] = (onnx_param){v, bytes, elements, 0, -1, 0};
 	m->value[v].root = root;
@@ -197,18 +198,18 @@ static void mark_quantised_biases(onnx_model *m)
 	}
 }
 
-static berth_status root_sources(onnx_model *m, berth_err *err)
+static berth_status root_sources(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_tensors; i++) {
 		const onnx_value *v = &m->value[m->tensor_value[i]];
 		if (is_param_type(v) && v->tensor->count > 0)
-			BERTH_TRY(new_param(m, m->tensor_value[i], v->tensor->bytes, v->tensor->count, err));
+			BERTH_TRY(new_param(m, m->tensor_value[i], v->tensor->bytes, v->tensor->count));
 	}
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		const onnx_value *v = &m->value[m->input[i]];
 		int64_t n = onnx_count(v->rank, v->dim);
 		if (v->weight_input && n > 0)
-			BERTH_TRY(new_param(m, m->input[i], onnx_elem_bytes(v->elem, n), n, err));
+			BERTH_TRY(new_param(m, m->input[i], onnx_elem_bytes(v->elem, n), n));
 	}
 	return BERTH_OK;
 }
@@ -242,8 +243,7 @@ bool onnx_folds(const onnx_model *m, const onnx_node *n)
 
 /* The parameters that the inputs are made of, each once; more than MAX_ROOTS: none, and the result will be
  * its own. */
-static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t **out, int32_t *n_out,
-                                berth_err *err)
+static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t **out, int32_t *n_out)
 {
 	int32_t merged[MAX_ROOTS], count = 0, *copy, stamp = ++m->stamp;
 	*n_out = 0;
@@ -272,18 +272,18 @@ static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t
 	*n_out = count;
 	if (*out || !count)
 		return BERTH_OK;
-	BERTH_TRY_NEW(m->tmp, count, err, copy);
+	BERTH_TRY_NEW(m->tmp, count, m->err, copy);
 	memcpy(copy, merged, (size_t)count * sizeof *copy);
 	*out = copy;
 	return BERTH_OK;
 }
 
-static berth_status fold_node(onnx_model *m, onnx_node *n, berth_err *err)
+static berth_status fold_node(onnx_model *m, onnx_node *n)
 {
 	const int32_t *root = NULL;
 	int32_t n_roots;
 	n->folded = true;
-	BERTH_TRY(merge_roots(m, n, &root, &n_roots, err));
+	BERTH_TRY(merge_roots(m, n, &root, &n_roots));
 	for (int32_t o = 0; o < n->n_out; o++) {
 		if (n->out[o] < 0)
 			continue;
@@ -297,19 +297,19 @@ static berth_status fold_node(onnx_model *m, onnx_node *n, berth_err *err)
 		if (!n_roots && count > 1)
 			BERTH_TRY(new_param(m, n->out[o],
 			                    v->tensor ? v->tensor->bytes : onnx_elem_bytes(v->elem, count),
-			                    count, err));
+			                    count));
 	}
 	return BERTH_OK;
 }
 
-berth_status onnx_fold_model(onnx_model *m, berth_err *err)
+berth_status onnx_fold_model(onnx_model *m)
 {
 	mark_quantised_biases(m);
-	BERTH_TRY(root_sources(m, err));
+	BERTH_TRY(root_sources(m));
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		onnx_node *n = &m->node[m->order[i]];
 		if (onnx_folds(m, n))
-			BERTH_TRY(fold_node(m, n, err));
+			BERTH_TRY(fold_node(m, n));
 	}
 	return BERTH_OK;
 }

@@ -73,15 +73,25 @@ const char *onnx_node_label(const onnx_model *m, const onnx_node *n)
 	return n->name;
 }
 
-berth_status onnx_fail(const onnx_model *m, const onnx_node *n, berth_err *err, const char *fmt, ...)
+berth_status onnx_fail(const onnx_model *m, const onnx_node *n, const char *fmt, ...)
 {
 	char text[300];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return berth_fail(err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file,
+	return berth_fail(m->err, BERTH_EFORMAT, "%.200s: node '%.100s' (%.40s) at byte %zu: %s", m->file,
 	                  onnx_node_label(m, n), n->type, n->at, text);
+}
+
+berth_status onnx_bad(const onnx_model *m, size_t at, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return berth_fail(m->err, BERTH_EFORMAT, "%s: byte %zu: %s", m->file, at, text);
 }
 
 /* ---- files beside the model: told to whoever writes files, never opened here ---- */
@@ -94,125 +104,111 @@ static bool is_location(const onnx_wire *w, const onnx_field *f)
 }
 
 /* Once for all tensors that are in it. */
-static berth_status add(const onnx_model *m, const onnx_wire *w, const onnx_field *f, berth_err *err)
+static berth_status add(const onnx_model *m, const onnx_wire *w, const onnx_field *f)
 {
 	onnx_external *x = m->external;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *name;
 	int32_t found;
-	BERTH_TRY(onnx_wire_text(w, f, "location of a tensor", m->tmp, &name, err));
+	BERTH_TRY(onnx_wire_text(w, f, "location of a tensor", m->tmp, &name, m->err));
 	if (berth_strmap_get(&x->seen, name) >= 0) {
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, &found, err));
-	BERTH_TRY(BERTH_GROW(m->tmp, x->name, x->n, &x->cap, err));
+	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, &found, m->err));
+	BERTH_TRY(BERTH_GROW(m->tmp, x->name, x->n, &x->cap, m->err));
 	x->name[x->n++] = name;
 	return BERTH_OK;
 }
 
 /* Take note of the file that an entry of external_data names. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-static berth_status read_external(const onnx_model *m, const onnx_wire *w, const onnx_field *f,
-                                  berth_err *err)
+static berth_status read_external(const onnx_model *m, const onnx_wire *w, const onnx_field *f)
 {
 	bool more, is_name = false;
 	onnx_field entry, value = {0};
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "external_data of a tensor", err));
+	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "external_data of a tensor", m->err));
 	for (onnx_wire in = onnx_wire_inside(w, f);;) {
-		BERTH_TRY(onnx_wire_next(&in, &entry, &more, err));
+		BERTH_TRY(onnx_wire_next(&in, &entry, &more, m->err));
 		if (!more)
 			break;
 		is_name = is_name || (entry.number == 1 && is_location(w, &entry));
 		if (entry.number == 2)
 			value = entry;
 	}
-	return is_name && value.number ? add(m, w, &value, err) : BERTH_OK;
+	return is_name && value.number ? add(m, w, &value) : BERTH_OK;
 }
 
 /* ---- reading ---- */
 
 /* Dimensions of a tensor: none negative, and together not beyond the limit. */
-static berth_status check_dims(const onnx_wire *w, const int64_t *dim, size_t rank, onnx_tensor *t,
-                               berth_err *err)
+static berth_status keep_dims(const onnx_model *m, const int64_t *dim, size_t rank, onnx_tensor *t)
 {
+	int64_t *copy;
 	if (rank > ONNX_MAX_RANK)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: byte %zu: a tensor of %zu dimensions; expected at most %d", w->file,
-		                  t->at, rank, ONNX_MAX_RANK);
+		return onnx_bad(m, t->at, "a tensor of %zu dimensions; expected at most %d", rank,
+		                ONNX_MAX_RANK);
 	for (size_t i = 0; i < rank; i++)
 		if (dim[i] < 0 || dim[i] > ONNX_MAX_ELEMENTS)
-			return berth_fail(
-				err, BERTH_EFORMAT,
-				"%s: byte %zu: dimension %zu of a tensor is %lld; expected 0 to 2^48",
-				w->file, t->at, i, (long long)dim[i]);
+			return onnx_bad(m, t->at, "dimension %zu of a tensor is %lld; expected 0 to 2^48", i,
+			                (long long)dim[i]);
 	t->rank = (int32_t)rank;
 	t->count = onnx_count(t->rank, dim);
 	if (t->count > ONNX_MAX_ELEMENTS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a tensor of more than 2^48 elements",
-		                  w->file, t->at);
-	return BERTH_OK;
-}
-
-static berth_status keep_dims(const onnx_model *m, const onnx_wire *w, const int64_t *dim, size_t rank,
-                              onnx_tensor *t, berth_err *err)
-{
-	int64_t *copy;
-	BERTH_TRY(check_dims(w, dim, rank, t, err));
-	BERTH_TRY_NEW(m->tmp, rank, err, copy);
+		return onnx_bad(m, t->at, "a tensor of more than 2^48 elements");
+	BERTH_TRY_NEW(m->tmp, rank, m->err, copy);
 	memcpy(copy, dim, rank * sizeof *dim);
 	t->dim = copy;
 	return BERTH_OK;
 }
 
-static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t, berth_err *err)
+static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t)
 {
 	int64_t dim[ONNX_MAX_RANK];
 	size_t rank = 0, raw = 0;
 	onnx_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 1) {
 			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank,
-			                            err));
+			                            m->err));
 		} else if (f.number == 2) {
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_VARINT, "data_type of a tensor", err));
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_VARINT, "data_type of a tensor", m->err));
 			t->elem = f.value > 1000 ? ONNX_NONE : (int32_t)f.value;
 		} else if (f.number == 8) {
-			BERTH_TRY(onnx_wire_text(&w, &f, "name of a tensor", m->tmp, &t->name, err));
+			BERTH_TRY(onnx_wire_text(&w, &f, "name of a tensor", m->tmp, &t->name, m->err));
 		} else if (f.number == 9) {
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "raw_data of a tensor", err));
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "raw_data of a tensor", m->err));
 			raw = f.end - f.at;
 		} else if (f.number == 13) {
-			BERTH_TRY(read_external(m, &w, &f, err));
+			BERTH_TRY(read_external(m, &w, &f));
 		}
 	}
-	BERTH_TRY(keep_dims(m, &w, dim, rank, t, err));
+	BERTH_TRY(keep_dims(m, dim, rank, t));
 	t->bytes = onnx_elem_bytes(t->elem, t->count);
 	if (raw && onnx_elem_bits(t->elem) && raw != (uint64_t)t->bytes)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: byte %zu: tensor '%.80s' holds %zu bytes of raw_data; its type and "
-		                  "shape make %lld",
-		                  w.file, t->at, t->name, raw, (long long)t->bytes);
+		return onnx_bad(m, t->at,
+		                "tensor '%.80s' holds %zu bytes of raw_data; its type and shape make %lld",
+		                t->name, raw, (long long)t->bytes);
 	return BERTH_OK;
 }
 
-static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t, berth_err *err)
+static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t)
 {
 	int64_t dim[ONNX_MAX_RANK], bytes = 0;
 	size_t rank = 0;
 	onnx_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 1 || f.number == 2) {
 			onnx_tensor part;
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "a part of a sparse tensor", err));
-			BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(&w, &f), false, &part, err));
+			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "a part of a sparse tensor", m->err));
+			BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(&w, &f), false, &part));
 			bytes = part.bytes;
 			t->bytes += bytes;
 			if (f.number == 1) {
@@ -221,19 +217,18 @@ static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t
 			}
 		} else if (f.number == 3) {
 			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK,
-			                            &rank, err));
+			                            &rank, m->err));
 		}
 	}
 	if (t->bytes > ONNX_MAX_ELEMENTS)
-		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: a sparse tensor of more than 2^48 bytes",
-		                  w.file, t->at);
-	return keep_dims(m, &w, dim, rank, t, err);
+		return onnx_bad(m, t->at, "a sparse tensor of more than 2^48 bytes");
+	return keep_dims(m, dim, rank, t);
 }
 
-berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t, berth_err *err)
+berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t)
 {
 	*t = (onnx_tensor){.name = "", .at = w.at, .end = w.end, .sparse = sparse};
-	return sparse ? read_sparse(m, w, t, err) : read_dense(m, w, t, err);
+	return sparse ? read_sparse(m, w, t) : read_dense(m, w, t);
 }
 
 /* ---- content ---- */
@@ -318,7 +313,7 @@ static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const o
 }
 
 berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
-                                 const double **reals, berth_err *err)
+                                 const double **reals)
 {
 	*ints = NULL;
 	*reals = NULL;
@@ -327,20 +322,20 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 		return BERTH_OK; /* an element takes a byte at least */
 	content c = {.cap = (size_t)t->count};
 	if (onnx_elem_is_real(t->elem))
-		BERTH_TRY_NEW(m->tmp, c.cap, err, c.reals);
+		BERTH_TRY_NEW(m->tmp, c.cap, m->err, c.reals);
 	else
-		BERTH_TRY_NEW(m->tmp, c.cap, err, c.ints);
+		BERTH_TRY_NEW(m->tmp, c.cap, m->err, c.ints);
 	onnx_wire w = {m->file, m->data, t->at, t->end};
 	onnx_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 9)
 			read_raw(m, t, &f, &c);
 		else
-			BERTH_TRY(read_typed(&w, t, &f, &c, err));
+			BERTH_TRY(read_typed(&w, t, &f, &c, m->err));
 	}
 	if (c.n == c.cap) { /* fewer: the file was stripped of its data, or keeps them elsewhere */
 		*ints = c.ints;
@@ -386,12 +381,9 @@ bool onnx_attr_is(const onnx_model *m, const onnx_node *n, const char *name, con
 	return found && len == strlen(text) && memcmp(found, text, len) == 0;
 }
 
-/* Every field `number` of an attribute through read; *len = the count, -1 where the node has no such
- * attribute. */
+/* Integers (field 8) or floats (7) of an attribute; *len = their count, -1 where the node has none. */
 static berth_status read_list(const onnx_model *m, const onnx_node *n, const char *name, uint32_t number,
-                              berth_status (*read)(onnx_wire *w, const onnx_field *f, void *out, size_t cap,
-                                                   size_t *count, berth_err *err),
-                              void *out, size_t cap, int32_t *len, berth_err *err)
+                              void *out, size_t cap, int32_t *len)
 {
 	const onnx_attr *a = onnx_attr_find(n, name);
 	size_t count = 0;
@@ -400,38 +392,28 @@ static berth_status read_list(const onnx_model *m, const onnx_node *n, const cha
 		return BERTH_OK;
 	onnx_wire w = {m->file, m->data, a->at, a->end};
 	onnx_field f;
-	bool more;
-	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	for (bool more;;) {
+		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == number)
-			BERTH_TRY(read(&w, &f, out, cap, &count, err));
+			BERTH_TRY(number == 8 ? onnx_wire_varints(&w, &f, "ints of an attribute", out, cap,
+			                                          &count, m->err)
+			                      : onnx_wire_floats(&w, &f, "floats of an attribute", out, cap,
+			                                         &count, m->err));
 	}
 	*len = count > INT32_MAX ? INT32_MAX : (int32_t)count;
 	return BERTH_OK;
 }
 
-static berth_status read_ints(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
-                              berth_err *err)
-{
-	return onnx_wire_varints(w, f, "ints of an attribute", out, cap, count, err);
-}
-
-static berth_status read_floats(onnx_wire *w, const onnx_field *f, void *out, size_t cap, size_t *count,
-                                berth_err *err)
-{
-	return onnx_wire_floats(w, f, "floats of an attribute", out, cap, count, err);
-}
-
 berth_status onnx_attr_ints(const onnx_model *m, const onnx_node *n, const char *name, int64_t out[],
-                            size_t cap, int32_t *len, berth_err *err)
+                            size_t cap, int32_t *len)
 {
-	return read_list(m, n, name, 8, read_ints, out, cap, len, err);
+	return read_list(m, n, name, 8, out, cap, len);
 }
 
 berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const char *name, double out[],
-                              size_t cap, int32_t *len, berth_err *err)
+                              size_t cap, int32_t *len)
 {
-	return read_list(m, n, name, 7, read_floats, out, cap, len, err);
+	return read_list(m, n, name, 7, out, cap, len);
 }

@@ -30,11 +30,11 @@ static berth_status bind_input(const onnx_at *at, const onnx_body *b, size_t k, 
 	v->elem = d->elem;
 	v->rank = d->rank;
 	if (d->rank >= 0) {
-		BERTH_TRY_NEW(at->m->tmp, d->rank, at->err, dim);
+		BERTH_TRY_NEW(at->m->tmp, d->rank, at->m->err, dim);
 		memcpy(dim, d->d, (size_t)d->rank * sizeof *dim);
 		v->dim = dim;
 	}
-	return onnx_complete(at->m, v, at->err);
+	return onnx_complete(at->m, v);
 }
 
 /* Type and shape of a body's output k. */
@@ -93,8 +93,7 @@ ONNX_INFER(if)
 	const onnx_body *b = taken ? taken : find_body(at->n, "else_branch");
 	for (int32_t i = 0; i < at->n->n_bodies; i++)
 		if (!taken || taken == &at->n->body[i])
-			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n,
-			                           at->err));
+			BERTH_TRY(onnx_infer_nodes(at->m, at->n->body[i].nodes.node, at->n->body[i].nodes.n));
 	for (int32_t o = 0; a && b && o < at->n->n_out; o++) {
 		onnx_dims x = body_out(at, a, (size_t)o), y = body_out(at, b, (size_t)o);
 		agree(&x, &y);
@@ -131,7 +130,7 @@ ONNX_INFER(loop)
 		onnx_dims in = onnx_in_dims(at, 2 + k);
 		BERTH_TRY(bind_input(at, b, (size_t)(2 + k), &in));
 	}
-	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
+	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
 		onnx_dims out = body_out(at, b, (size_t)o + 1), before = onnx_in_dims(at, 2 + o);
 		if (o >= carried)
@@ -157,7 +156,7 @@ static int64_t scan_axis(const onnx_at *at, const char *name, int32_t k)
 {
 	int64_t axes[ONNX_MAX_RANK];
 	int32_t n;
-	if (onnx_attr_ints(at->m, at->n, name, axes, ONNX_MAX_RANK, &n, NULL) != BERTH_OK || k >= n ||
+	if (onnx_attr_ints(at->m, at->n, name, axes, ONNX_MAX_RANK, &n) != BERTH_OK || k >= n ||
 	    k >= ONNX_MAX_RANK)
 		return 0;
 	return axes[k];
@@ -222,7 +221,7 @@ ONNX_INFER(scan)
 	if (!s.body)
 		return BERTH_OK;
 	BERTH_TRY(bind_scan(at, &s));
-	BERTH_TRY(onnx_infer_nodes(at->m, s.body->nodes.node, s.body->nodes.n, at->err));
+	BERTH_TRY(onnx_infer_nodes(at->m, s.body->nodes.node, s.body->nodes.n));
 	onnx_dims first = onnx_in_dims(at, s.first);
 	for (int32_t o = 0; o < at->n->n_out; o++) {
 		onnx_dims out = body_out(at, s.body, (size_t)o),
@@ -250,7 +249,7 @@ ONNX_INFER(sequence_map)
 		onnx_dims in = onnx_in_dims(at, k);
 		BERTH_TRY(bind_input(at, b, (size_t)k, &in));
 	}
-	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n, at->err));
+	BERTH_TRY(onnx_infer_nodes(at->m, b->nodes.node, b->nodes.n));
 	for (int32_t o = 0; o < at->n->n_out; o++) {
 		onnx_dims out = body_out(at, b, (size_t)o);
 		BERTH_TRY(onnx_set(at, o, &out));
@@ -323,9 +322,9 @@ static void add_work(onnx_work *to, const onnx_work *w)
 }
 
 /* Remember a loop whose trips are assumed. */
-static berth_status note_loop(onnx_model *m, const onnx_node *n, berth_err *err)
+static berth_status note_loop(onnx_model *m, const onnx_node *n)
 {
-	BERTH_TRY(BERTH_GROW(m->tmp, m->loop, m->n_loops, &m->cap_loop, err));
+	BERTH_TRY(BERTH_GROW(m->tmp, m->loop, m->n_loops, &m->cap_loop, m->err));
 	m->loop[m->n_loops++] = n;
 	return BERTH_OK;
 }
@@ -336,7 +335,7 @@ static int64_t repeated(int64_t bytes, int64_t trips)
 }
 
 /* Nodes of a body that run: constants are folded there too. */
-static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w, berth_err *err)
+static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w)
 {
 	for (size_t i = 0; i < b->nodes.n; i++) {
 		onnx_node *n = &b->nodes.node[i];
@@ -347,7 +346,7 @@ static berth_status body_work(onnx_model *m, const onnx_body *b, onnx_work *w, b
 				m->value[n->out[o]].constant |= n->folded;
 		if (n->folded)
 			continue;
-		BERTH_TRY(onnx_node_work(m, n, &one, err));
+		BERTH_TRY(onnx_node_work(m, n, &one));
 		add_work(w, &one);
 	}
 	return BERTH_OK;
@@ -367,7 +366,7 @@ static berth_status bodies_work(const onnx_at *at, bool one_runs, onnx_work *w)
 		onnx_work x = {0};
 		if (taken && taken != &at->n->body[i])
 			continue;
-		BERTH_TRY(body_work(at->m, &at->n->body[i], &x, at->err));
+		BERTH_TRY(body_work(at->m, &at->n->body[i], &x));
 		if (!one_runs)
 			add_work(w, &x);
 		else if (i == 0 || taken || heavier(&x, w))
@@ -388,12 +387,12 @@ static berth_status work_with_bodies(const onnx_at *at, onnx_node *n, onnx_work 
 	w->write_bytes = repeated(inside.write_bytes, n->trips);
 	w->read_bytes = w->read_bytes > own.read_bytes ? w->read_bytes : own.read_bytes;
 	w->write_bytes = w->write_bytes > own.write_bytes ? w->write_bytes : own.write_bytes;
-	return known ? BERTH_OK : note_loop(at->m, n, at->err);
+	return known ? BERTH_OK : note_loop(at->m, n);
 }
 
-berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w, berth_err *err)
+berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w)
 {
-	onnx_at at = {m, n, err};
+	onnx_at at = {m, n};
 	*w = (onnx_work){0};
 	count_bytes(m, n, w);
 	if (n->n_bodies)

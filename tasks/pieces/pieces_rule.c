@@ -42,7 +42,7 @@ bool pieces_ints(const pieces_at *at, const char *attr, int32_t slot, int64_t ou
 {
 	const onnx_value *v = slot >= 0 ? pieces_input(at, slot) : NULL;
 	if (!v)
-		return onnx_attr_ints(at->m, at->n, attr, out, ONNX_MAX_RANK, n, NULL) == BERTH_OK &&
+		return onnx_attr_ints(at->m, at->n, attr, out, ONNX_MAX_RANK, n) == BERTH_OK &&
 		       *n <= ONNX_MAX_RANK;
 	int64_t count = onnx_count(v->rank, v->dim);
 	if (!v->ints || count < 0 || count > ONNX_MAX_RANK)

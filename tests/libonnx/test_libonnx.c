@@ -144,10 +144,10 @@ static void compare_model(const char *path, bool with_inputs, tally *t)
 		print_message("libonnx refuses %s: %s\n", path, why);
 	t->refused += why != NULL;
 	if (stripped) {
-		c.m = (onnx_model){.file = path, .data = stripped, .size = n, .tmp = &mem};
-		berth_status st = onnx_read_model(&c.m, &err);
-		st = st == BERTH_OK ? onnx_resolve(&c.m, NULL, &err) : st;
-		st = st == BERTH_OK ? onnx_infer_model(&c.m, &err) : st;
+		c.m = (onnx_model){.file = path, .data = stripped, .size = n, .tmp = &mem, .err = &err};
+		berth_status st = onnx_read_model(&c.m);
+		st = st == BERTH_OK ? onnx_resolve(&c.m, NULL) : st;
+		st = st == BERTH_OK ? onnx_infer_model(&c.m) : st;
 		if (st != BERTH_OK) {
 			print_message("cannot read: %s\n", err.msg);
 			t->unreadable++;

@@ -139,10 +139,10 @@ static void run_case(const fold_case *c, bool raw)
 	put_attrs(&attrs, c->attr);
 	put_node(&graph, c->type, "n", names, "y0,y1", &attrs);
 	put_model(&file, &graph, c->opset ? c->opset : 13);
-	onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp};
-	assert_ok(onnx_read_model(&m, &err), &err);
-	assert_ok(onnx_resolve(&m, NULL, &err), &err);
-	assert_ok(onnx_infer_model(&m, &err), &err);
+	onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp, .err = &err};
+	assert_ok(onnx_read_model(&m), &err);
+	assert_ok(onnx_resolve(&m, NULL), &err);
+	assert_ok(onnx_infer_model(&m), &err);
 	const onnx_value *y0 = &m.value[m.node[0].out[0]], *y1 = &m.value[m.node[0].out[1]];
 	if (c->expected) {
 		const char *second = strchr(c->expected, ';');
@@ -275,10 +275,10 @@ static void test_slice_steps(void **state)
 		put_ints(&graph, "k", &steps[i].step, 1);
 		put_node(&graph, "Slice", "n", "x,s,e,a,k", "y", NULL);
 		put_model(&file, &graph, 13);
-		onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp};
-		assert_ok(onnx_read_model(&m, &err), &err);
-		assert_ok(onnx_resolve(&m, NULL, &err), &err);
-		assert_ok(onnx_infer_model(&m, &err), &err);
+		onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp, .err = &err};
+		assert_ok(onnx_read_model(&m), &err);
+		assert_ok(onnx_resolve(&m, NULL), &err);
+		assert_ok(onnx_infer_model(&m), &err);
 		check_value(&c, &m.value[m.node[0].out[0]], steps[i].expected);
 		berth_arena_free(&tmp);
 	}
@@ -301,9 +301,9 @@ static void test_narrow_floats(void **state)
 		const double *reals;
 		put_number(&b, 2, (uint64_t)all[i].elem);
 		put_number(&b, 5, all[i].bits);
-		onnx_model m = {.file = "t", .data = b.data, .size = b.n, .tmp = &tmp};
-		assert_ok(onnx_read_tensor(&m, (onnx_wire){"t", b.data, 0, b.n}, false, &t, &err), &err);
-		assert_ok(onnx_tensor_content(&m, &t, &ints, &reals, &err), &err);
+		onnx_model m = {.file = "t", .data = b.data, .size = b.n, .tmp = &tmp, .err = &err};
+		assert_ok(onnx_read_tensor(&m, (onnx_wire){"t", b.data, 0, b.n}, false, &t), &err);
+		assert_ok(onnx_tensor_content(&m, &t, &ints, &reals), &err);
 		assert_non_null(reals);
 		assert_true(reals[0] == all[i].x);
 		berth_arena_free(&tmp);
@@ -322,10 +322,10 @@ static void test_index_out_of_range(void **state)
 	put_ints(&graph, "k", &two, 1);
 	put_node(&graph, "Gather", "n", "x,k", "y", NULL);
 	put_model(&file, &graph, 13);
-	onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp};
-	assert_ok(onnx_read_model(&m, &err), &err);
-	assert_ok(onnx_resolve(&m, NULL, &err), &err);
-	assert_int_equal(onnx_infer_model(&m, &err), BERTH_EFORMAT);
+	onnx_model m = {.file = "t", .data = file.data, .size = file.n, .tmp = &tmp, .err = &err};
+	assert_ok(onnx_read_model(&m), &err);
+	assert_ok(onnx_resolve(&m, NULL), &err);
+	assert_int_equal(onnx_infer_model(&m), BERTH_EFORMAT);
 	assert_contains(err.msg, "index 2; expected -2 to 1");
 	berth_arena_free(&tmp);
 }
