@@ -38,6 +38,14 @@ int support_sampled(int all, int few, const char *what)
 	return few;
 }
 
+bool support_threads_only(void)
+{
+	if (!getenv("BERTH_THREADS_ONLY") || getenv("BERTH_NIGHTLY"))
+		return false;
+	print_message("cases of one thread are left to the other builds\n");
+	return true;
+}
+
 void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line)
 {
 	double small = INFINITY, large = INFINITY;

@@ -36,6 +36,9 @@ void support_linear(sized_work *work, void *ctx, int size, const char *what, con
  * and it says so. */
 int support_sampled(int all, int few, const char *what);
 
+/* Whether only cases with threads are wanted (BERTH_THREADS_ONLY is set, and BERTH_NIGHTLY not); says so. */
+bool support_threads_only(void);
+
 /* Pages that this process has touched for the first time so far. */
 long support_page_faults(void);
 

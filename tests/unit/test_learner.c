@@ -542,20 +542,24 @@ static void test_never_worse_than_its_parts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest threaded[] = {
+		cmocka_unit_test(test_one_shot_threads),
+		cmocka_unit_test(test_round_threads),
+		cmocka_unit_test(test_methods),
+	};
+	const struct CMUnitTest alone[] = {
 		cmocka_unit_test(test_encodings),
 		cmocka_unit_test(test_random_encodings),
 		cmocka_unit_test(test_rewards),
-		cmocka_unit_test(test_learns_a_toy), cmocka_unit_test(test_one_shot_threads),
-		cmocka_unit_test(test_round_threads),
+		cmocka_unit_test(test_learns_a_toy),
 		cmocka_unit_test(test_cloning_is_soft),
 		cmocka_unit_test(test_config_is_checked),
-		cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_fractal_dimensions),
 		cmocka_unit_test(test_parsings),
 		cmocka_unit_test(test_hsdag_learns),
 		cmocka_unit_test(test_never_worse_than_its_parts),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(threaded, NULL, NULL);
+	return support_threads_only() ? failed : failed + cmocka_run_group_tests(alone, NULL, NULL);
 }

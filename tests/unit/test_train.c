@@ -1227,7 +1227,7 @@ static void test_kept_aside(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest threaded[] = {
 		cmocka_unit_test(test_threads_do_not_matter),
 		cmocka_unit_test(test_ranks_do_not_matter),
 		cmocka_unit_test(test_taught_by_ranks),
@@ -1235,6 +1235,10 @@ int main(void)
 		cmocka_unit_test(test_streamed_changes),
 		cmocka_unit_test(test_ranks_interrupted),
 		cmocka_unit_test(test_ranks_fail_alike),
+		cmocka_unit_test(test_interrupted_search),
+		cmocka_unit_test(test_tuned),
+	};
+	const struct CMUnitTest alone[] = {
 		cmocka_unit_test(test_interrupted_anywhere),
 		cmocka_unit_test(test_first_checkpoints),
 		cmocka_unit_test(test_resume_refuses_other_trainings),
@@ -1245,17 +1249,16 @@ int main(void)
 		cmocka_unit_test(test_budget_moves),
 		cmocka_unit_test(test_taught),
 		cmocka_unit_test(test_teachers_are_imitated),
-		cmocka_unit_test(test_interrupted_search),
 		cmocka_unit_test(test_other_teachers),
 		cmocka_unit_test(test_ends_when_done),
 		cmocka_unit_test(test_resume_with_more),
 		cmocka_unit_test(test_resume_with_less),
-		cmocka_unit_test(test_tuned),
 		cmocka_unit_test(test_not_tuned),
 		cmocka_unit_test(test_not_tuned_again),
 		cmocka_unit_test(test_over),
 		cmocka_unit_test(test_tampered_tuning),
 		cmocka_unit_test(test_kept_aside),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(threaded, NULL, NULL);
+	return support_threads_only() ? failed : failed + cmocka_run_group_tests(alone, NULL, NULL);
 }
