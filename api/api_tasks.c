@@ -23,25 +23,25 @@ typedef struct desk {
 	const berth_options *o;
 	const berth_method *method;
 	berth_search_cfg cfg;
+	api_listener listener;
 	berth_json_out w; /* the object that is open */
 	berth_arena *mem, *tmp;
 } desk;
 
 typedef berth_status task(desk *d, const void *asked, berth_err *err);
 
-static berth_status open_desk(desk *d, api_listener *l, berth_err *err)
+static berth_status open_desk(desk *d, berth_err *err)
 {
 	d->method = berth_method_default();
 	if (d->o->method)
 		BERTH_TRY(berth_method_find(d->o->method, &d->method, err));
-	return api_search_cfg(d->o, l, d->mem, &d->cfg, err);
+	return api_search_cfg(d->o, &d->listener, d->mem, &d->cfg, err);
 }
 
 static berth_status write_document(task *run, const void *asked, desk *d, const char **text, berth_err *err)
 {
-	api_listener l = {0};
 	size_t size;
-	BERTH_TRY(open_desk(d, &l, err));
+	BERTH_TRY(open_desk(d, err));
 	berth_json_out_init(&d->w, d->mem, true);
 	berth_json_open(&d->w, NULL, '{');
 	berth_status st = run(d, asked, err);
@@ -143,7 +143,10 @@ static berth_status compare_on(desk *d, const comparison *x, const berth_plan *p
 	BERTH_TRY(find_methods(d, x->methods, &method, &cfg.n_methods, err));
 	cfg.method = method;
 	BERTH_TRY_NEW(d->mem, (size_t)cfg.n_methods * (size_t)x->seeds, err, row);
-	BERTH_TRY(berth_compare(&plan->p, &plan->bounds, &cfg, row, &n, d->mem, d->tmp, err));
+	berth_status st = berth_compare(&plan->p, &plan->bounds, &cfg, row, &n, d->mem, d->tmp, err);
+	if (st == BERTH_EINTERRUPTED)
+		return berth_fail(err, st, "compare: progress stopped it, so that there is no document");
+	BERTH_TRY(st);
 	berth_json_put_string(&d->w, "graph", plan->g.name);
 	berth_json_put_string(&d->w, "system", plan->p.s->name);
 	berth_json_put_string(&d->w, "objective", berth_objective_name(&d->cfg.objective));
@@ -345,8 +348,8 @@ static void put_cut(desk *d, const berth_split_answer *x, const pieces_made *m)
 static berth_status write_split(desk *d, const splitting *x, const berth_split_answer *answer, berth_err *err)
 {
 	const pieces_model *made = &answer->made;
+	berth_split_files f = {.made = made, .model = x->file, .out = x->cut, .plan = x->plan};
 	berth_graph after;
-	const char *text;
 	size_t size;
 	if (x->plan) {
 		const char *data = berth_file_join(made->piece, made->n_pieces, d->mem, &size);
@@ -354,10 +357,33 @@ static berth_status write_split(desk *d, const splitting *x, const berth_split_a
 			return berth_nomem(err);
 		BERTH_TRY(berth_graph_parse(x->cut, data, size, answer->c.after, d->mem, d->tmp, &after, NULL,
 		                            err));
-		BERTH_TRY(berth_split_plan(answer, &after, d->mem, d->tmp, &text, &size, err));
-		BERTH_TRY(berth_file_write(x->plan, text, size, err));
+		BERTH_TRY(berth_split_plan(answer, &after, d->mem, d->tmp, &f.plan_text, &f.plan_size, err));
 	}
-	return berth_file_write_pieces(x->cut, made->piece, made->n_pieces, err);
+	return berth_split_write(&f, d->tmp, err);
+}
+
+/* What the new model needs beside it. */
+static berth_status put_warnings(desk *d, const splitting *x, const berth_read_report *r, berth_err *err)
+{
+	bool apart = false;
+	if (r->n_external)
+		BERTH_TRY(berth_split_apart(x->file, x->cut, d->tmp, &apart, err));
+	const char *text = berth_arena_printf(
+		d->mem, "weights stand in files beside %s: %s can be run only with copies of them beside it",
+		x->file, x->cut);
+	berth_json_open(&d->w, "warnings", '[');
+	if (apart)
+		berth_json_put_string(&d->w, NULL, text);
+	berth_json_close(&d->w, ']');
+	return text ? BERTH_OK : berth_nomem(err);
+}
+
+static void tell_program(void *ctx, const berth_cut_result *r, int64_t most, berth_score best)
+{
+	const berth_progress now = {.evaluations = r->evaluations, .best = best};
+	const desk *d = ctx;
+	(void)most;
+	d->cfg.progress(d->cfg.progress_ctx, &now);
 }
 
 static berth_status search_split(desk *d, const splitting *x, berth_split_request *q, berth_err *err)
@@ -387,6 +413,7 @@ static berth_status split_content(desk *d, const splitting *x, const berth_conte
                                   const berth_read_options *read, berth_err *err)
 {
 	const berth_read_options after = {.n_dims = 0};
+	berth_read_report report;
 	berth_graph g, ruled;
 	berth_split_request q = {.model = model,
 	                         .read = read,
@@ -397,13 +424,16 @@ static berth_status split_content(desk *d, const splitting *x, const berth_conte
 	                         .placed = &ruled,
 	                         .bound = d->o->bound,
 	                         .method = d->method,
-	                         .cfg = &d->cfg};
+	                         .cfg = &d->cfg,
+	                         .told = d->cfg.progress ? tell_program : NULL,
+	                         .ctx = d};
 	if (strcmp(berth_content_format(model)->name, "ONNX") != 0)
 		return berth_fail(err, BERTH_EINVAL, "split takes ONNX models, and %s is none", model->name);
-	BERTH_TRY(berth_graph_parse(model->name, model->data, model->size, read, d->mem, d->tmp, &g, NULL,
+	BERTH_TRY(berth_graph_parse(model->name, model->data, model->size, read, d->mem, d->tmp, &g, &report,
 	                            err));
 	BERTH_TRY(api_add_rules(&g, x->machine, d->o, d->mem, d->tmp, &ruled, err));
-	return search_split(d, x, &q, err);
+	BERTH_TRY(search_split(d, x, &q, err));
+	return put_warnings(d, x, &report, err);
 }
 
 static berth_status split(desk *d, const void *asked, berth_err *err)

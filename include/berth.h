@@ -367,7 +367,8 @@ BERTH_API berth_status berth_task_copies(const berth_model *model, const berth_m
  *   file  the model       cut  the new model's file
  *   plan  the placement's file, for the new model; NULL: not wanted
  * Where whole operators are better the new model is the old one. Keys: graph, system, objective, value,
- * whole_value, lower_bound, evaluations, cut (operator, type, axis, pieces: name, device, from, to). Fails:
+ * whole_value, lower_bound, evaluations, cut (operator, type, axis, pieces: name, device, from, to), warnings
+ * (of weights in files that the new model does not stand beside). Fails:
  * BERTH_EINVAL (no ONNX model), BERTH_EINFEASIBLE (nothing fits), BERTH_EFORMAT, BERTH_EUNSUPPORTED,
  * BERTH_EIO, BERTH_ENOMEM. */
 BERTH_API berth_status berth_task_split(const char *file, const berth_machine *machine,

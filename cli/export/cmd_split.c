@@ -7,7 +7,6 @@
 #include "say.h"
 #include "text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,78 +199,18 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 	return st;
 }
 
-/* What is written to the new model's file, and beside it. */
-typedef struct writing {
-	const state *s;
-	berth_arena *tmp;
-	const char *plan; /* [plan_size] NULL: none is wanted */
-	size_t plan_size;
-	berth_status beside; /* of the files beside the model */
-	berth_err err;
-} writing;
-
-static int sync_told(int fd)
-{
-	bool none = berth_file_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP; /* a pipe, a device */
-	return none ? -1 : 0;
-}
-
-static int write_data(writing *w)
-{
-	w->beside = split_data_write(&w->s->made, w->s->model.name, w->s->words.data, w->tmp, &w->err);
-	errno = EIO;
-	return w->beside == BERTH_OK ? 0 : -1;
-}
-
-static int tell_plan(void *ctx, int fd)
-{
-	writing *w = ctx;
-	if (berth_file_write_all(fd, w->plan, w->plan_size) != 0 || sync_told(fd) != 0)
-		return -1;
-	return write_data(w);
-}
-
-static int write_plan(writing *w)
-{
-	berth_err err;
-	berth_status st = berth_file_write_told(w->s->args.plan, tell_plan, w, true, &err);
-	if (st != BERTH_OK && w->beside == BERTH_OK) {
-		w->beside = st;
-		w->err = err;
-	}
-	errno = EIO;
-	return st == BERTH_OK ? 0 : -1;
-}
-
-/* The model, and when it is on the disk, under another name yet, its plan, and then its file of weights:
- * where one of them cannot be written, what was there before stays. */
-static int tell_model(void *ctx, int fd)
-{
-	writing *w = ctx;
-	const pieces_model *p = &w->s->made;
-	for (size_t i = 0; i < p->n_pieces; i++)
-		if (berth_file_write_all(fd, p->piece[i].data, p->piece[i].size) != 0)
-			return -1;
-	if (!p->n_copies && !w->plan)
-		return 0;
-	if (sync_told(fd) != 0)
-		return -1;
-	return w->plan ? write_plan(w) : write_data(w);
-}
-
 static berth_status write(cli *c, state *s, berth_err *err)
 {
-	writing w = {.s = s, .tmp = &c->tmp, .beside = BERTH_OK};
+	berth_split_files f = {.made = &s->made,
+	                       .model = s->model.name,
+	                       .out = s->words.out,
+	                       .data = s->words.data,
+	                       .plan = s->args.plan};
 	BERTH_TRY(read_new(c, s, err));
-	if (s->args.plan)
-		BERTH_TRY(berth_split_plan(&s->search.x, &s->after, &c->mem, &c->tmp, &w.plan, &w.plan_size,
-		                           err));
-	berth_status st = berth_file_write_told(s->words.out, tell_model, &w, true, err);
-	if (w.beside == BERTH_OK)
-		return st;
-	if (err)
-		*err = w.err;
-	return w.beside;
+	if (f.plan)
+		BERTH_TRY(berth_split_plan(&s->search.x, &s->after, &c->mem, &c->tmp, &f.plan_text,
+		                           &f.plan_size, err));
+	return berth_split_write(&f, &c->tmp, err);
 }
 
 /* No operator was looked at: none is of a type of --types, or the model has none. */
@@ -333,7 +272,7 @@ static berth_status make(cli *c, state *s, berth_err *err)
 		                   s->made.refused[i].type, s->made.refused[i].why));
 	BERTH_TRY(warn_other_axis(c, &s->made, err));
 	if (s->report.n_external)
-		BERTH_TRY(split_data_apart(s->model.name, s->words.out, &c->tmp, &s->apart, err));
+		BERTH_TRY(berth_split_apart(s->model.name, s->words.out, &c->tmp, &s->apart, err));
 	if (s->apart)
 		BERTH_TRY(cli_warn(c, err,
 		                   "weights stand in files beside %s: %s can be run only with copies of "

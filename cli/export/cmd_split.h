@@ -1,4 +1,4 @@
-/* Parts of `berth split`: the search of --on SYSTEM, the file of weights, and what is told. */
+/* Parts of `berth split`: the search of --on SYSTEM, and what is told. */
 #pragma once
 
 #include "budget.h"
@@ -29,18 +29,6 @@ typedef struct split_search {
  * cli_system_load and berth_split_search; BERTH_EINFEASIBLE (no placement fits). */
 berth_status split_search_run(cli *c, const split_search_args *a, const berth_split_request *q,
                               split_search *x, pieces_model *made, berth_err *err);
-
-/* ---- the file of weights, from those that the model keeps its weights in ---- */
-
-/* Copy what p names, from files beside model, to path: a block at a time. Nothing where p names nothing.
- * Fails: BERTH_EFORMAT (a name that leads out of the model's folder), BERTH_EIO (a file is missing or too
- * short, or path cannot be written), BERTH_ENOMEM. */
-berth_status split_data_write(const pieces_model *p, const char *model, const char *path, berth_arena *tmp,
-                              berth_err *err);
-
-/* Do the two files, which need not be there, stand in different folders? Fails: BERTH_EIO (a folder is not
- * there), BERTH_ENOMEM. */
-berth_status split_data_apart(const char *a, const char *b, berth_arena *tmp, bool *apart, berth_err *err);
 
 /* ---- what is told ---- */
 

@@ -63,7 +63,7 @@ typedef struct program_progress {
 	double told; /* when, by the clock: ten times a second at most */
 } program_progress;
 
-static void tell_program(void *ctx, int32_t programs, int64_t most, berth_score best)
+static void tell_program(void *ctx, const berth_cut_result *r, int64_t most, berth_score best)
 {
 	program_progress *p = ctx;
 	char of[32] = "", value[32], count[32];
@@ -73,7 +73,7 @@ static void tell_program(void *ctx, int32_t programs, int64_t most, berth_score 
 	p->told = now;
 	if (most < INT32_MAX) /* else the time ends it */
 		snprintf(of, sizeof of, " of %d", (int)most);
-	cli_progress_line(p->line, ": %s%s programs of pieces, %s", cli_count(count, programs), of,
+	cli_progress_line(p->line, ": %s%s programs of pieces, %s", cli_count(count, r->programs), of,
 	                  berth_score_feasible(best) ? cli_value(value, &p->line->objective, best.value)
 	                                             : "none fits yet");
 }

@@ -14,8 +14,8 @@ or by the system's loader.
 Errors of the library are raised as berth.Error, with its message; .code is one of berth.CODES.
 """
 
-from ._berth import (CODES, Draft, Error, Machine, Model, Plan, compare, load, lower_bound, machine, methods,
-                     pareto, place, targets, train, version)
+from ._berth import (CODES, Draft, Error, Machine, Model, Plan, compare, compare_seeds, configure, copies, load,
+                     lower_bound, machine, methods, pareto, place, split, targets, train, version)
 
-__all__ = ["CODES", "Draft", "Error", "Machine", "Model", "Plan", "compare", "load", "lower_bound", "machine",
-           "methods", "pareto", "place", "targets", "train", "version"]
+__all__ = ["CODES", "Draft", "Error", "Machine", "Model", "Plan", "compare", "compare_seeds", "configure", "copies",
+           "load", "lower_bound", "machine", "methods", "pareto", "place", "split", "targets", "train", "version"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 import math
 import os
 
@@ -284,9 +285,15 @@ class Plan(_Object):
         """Write the simulated timeline for chrome://tracing or Perfetto."""
         _lib.plan_trace(self, _name(path))
 
-    def export(self, target, path, file=None):
-        """Write it for the program that is to run it; targets() lists them, file is the model's."""
-        _lib.plan_export(self, _name(target), None if file is None else _name(file), None, _name(path))
+    def export(self, target, path, file=None, devices=None):
+        """Write it for the program that is to run it; targets() lists them, file is the model's. devices is
+        what the target calls them, by their names: {"gpu0": "CUDAExecutionProvider"}."""
+        names = self.machine.devices
+        unknown = set(devices or ()) - set(names)
+        if unknown:
+            raise KeyError(sorted(unknown)[0])
+        theirs = devices and (ctypes.c_char_p * len(names))(*[_bytes(devices.get(name)) for name in names])
+        _lib.plan_export(self, _name(target), _bytes(file), theirs, _name(path))
 
     def measure(self, file, engine=None, runs=0):
         """Run it for real by an engine: latency_s, low_s, high_s, runs, max_difference."""
@@ -404,6 +411,43 @@ def compare(model, machine, methods, **options):
             rows.append({"method": name, "value": math.nan, "gap": math.nan, "status": str(e),
                          "evaluations": 0, "plan": None})
     return sorted(rows, key=lambda r: (math.isnan(r["value"]), r["value"]))
+
+
+class _Document(_Object):
+    _free = "document_free"
+
+
+def _answer(task, *args, options, behind=()):
+    """What a task answers, as plain Python objects."""
+    with _searching(options) as o:
+        document = _Document(_make(task, *args, ctypes.byref(o), *behind))
+    return json.loads(_text(_lib.document_text(document)))
+
+
+def compare_seeds(model, machine, methods=None, seeds=1, **options):
+    """Methods side by side, each with so many seeds: a dict, whose keys berth.h tells (berth_task_compare).
+    methods None: those of `berth compare`."""
+    names = None if methods is None else _texts(methods)
+    return _answer(_lib.task_compare, model, machine, options=options, behind=(names, seeds))
+
+
+def configure(models, batches, machine, goal="time", **options):
+    """Which hosts and devices of a cluster train together: models are one training step at each batch, which
+    rise. A dict (berth_task_configure)."""
+    steps = (ctypes.c_void_p * len(models))(*[m._pointer for m in models])
+    samples = (ctypes.c_int64 * len(models))(*batches)
+    return _answer(_lib.task_configure, steps, samples, len(models), machine, _name(goal), options=options)
+
+
+def copies(model, machine, least=0, most=0, **options):
+    """So many copies of the model at once that samples a second are the most. A dict (berth_task_copies)."""
+    return _answer(_lib.task_copies, model, machine, least, most, options=options)
+
+
+def split(file, machine, cut, plan=None, **options):
+    """Cut operators of the ONNX model for the machine, by a search; cut is the new model's file, plan its
+    placement's. A dict (berth_task_split)."""
+    return _answer(_lib.task_split, _name(file), machine, options=options, behind=(_name(cut), _bytes(plan)))
 
 
 def targets():

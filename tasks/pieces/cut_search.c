@@ -103,7 +103,7 @@ static berth_status score_state(search *s, state *x, berth_err *err)
 	if (berth_score_less(x->score, s->best))
 		s->best = x->score;
 	if (s->told)
-		s->told(s->ctx, s->r->programs, s->programs, s->best);
+		s->told(s->ctx, s->r, s->programs, s->best);
 	return BERTH_OK;
 }
 

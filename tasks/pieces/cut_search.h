@@ -38,8 +38,8 @@ typedef struct berth_cut_result {
 	bool close;           /* it ended as close to lower_bound as cfg->gap asks for */
 } berth_cut_result;
 
-/* A program was scored: `programs` of `most`, which may not be reached. */
-typedef void berth_cut_told(void *ctx, int32_t programs, int64_t most, berth_score best);
+/* A program was scored: r->programs of `most`, which may not be reached, by r->evaluations. */
+typedef void berth_cut_told(void *ctx, const berth_cut_result *r, int64_t most, berth_score best);
 
 /* c is open and its whole_dev is set by the search. bounds are of c->placed. told may be NULL. The result
  * lives in mem and borrows c. tmp is scratch, another arena, reset at exit. Results depend on cfg as in

@@ -45,5 +45,25 @@ berth_status berth_split_search(const berth_split_request *q, berth_arena *mem, 
 berth_status berth_split_plan(const berth_split_answer *x, const berth_graph *after, berth_arena *mem,
                               berth_arena *tmp, const char **text, size_t *size, berth_err *err);
 
+/* What is written of a split, searched for or not. */
+typedef struct berth_split_files {
+	const pieces_model *made;
+	const char *model; /* the file that was cut */
+	const char *out;   /* the new model's */
+	const char *data;  /* its new file of weights; may be NULL where made copies none */
+	const char *plan;  /* NULL: none is wanted; else with the text [plan_size] */
+	const char *plan_text;
+	size_t plan_size;
+} berth_split_files;
+
+/* Write them all, or none. Weights are copied from files beside the model. Fails: BERTH_EFORMAT (the name of
+ * one leads out of the model's folder), BERTH_EIO (one is missing or too short, or cannot be written),
+ * BERTH_ENOMEM. */
+berth_status berth_split_write(const berth_split_files *f, berth_arena *tmp, berth_err *err);
+
+/* Do the two files, which need not be there, stand in different folders? Weights of their own are looked for
+ * beside a model. Fails: BERTH_EIO (a folder is not there), BERTH_ENOMEM. */
+berth_status berth_split_apart(const char *a, const char *b, berth_arena *tmp, bool *apart, berth_err *err);
+
 /* The device of that operator of the new model; NULL: there is none of that name. O(operators). */
 const char *berth_split_device(const berth_split_answer *x, const char *piece);

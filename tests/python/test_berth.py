@@ -13,6 +13,7 @@ import berth
 from berth import _library
 
 HEADER, CC = sys.argv[1:3]
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(HEADER)))
 
 # a -> b: a takes 1 s on x and 2 s on y, b the reverse; the link takes 0.1 s.
 DUO = (b'{"format":"berth-system","version":1,"name":"duo","devices":[{"name":"x","memory_bytes":50},'
@@ -126,6 +127,37 @@ class Use(unittest.TestCase):
         self.assertEqual(rows[-1]["method"], "single")
         self.assertIn("heft", berth.methods())
         self.assertIn("csv", berth.targets())
+
+    def test_tasks(self):
+        rows = berth.compare_seeds(self.model, self.machine, ["single", "heft"], seeds=2, evaluations=50)
+        self.assertEqual([m["method"] for m in rows["methods"]], ["single", "heft"])
+        self.assertEqual(len(rows["methods"][1]["rows"]), 2)
+        four = berth.machine("system:4gpu")
+        answer = berth.copies(berth.load("zoo:resnet18"), four, 2, 2, evaluations=50)
+        self.assertEqual(len(answer["copies"]), 2)
+        steps = [berth.load(f"zoo:resnet18:batch={n}:training=1") for n in (1, 2)]
+        chosen = berth.configure(steps, [1, 2], berth.machine("system:hetero-cluster"), evaluations=20)
+        self.assertEqual(chosen["goal"], "time")
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(SOURCE, "tests", "fixtures", "tagger.onnx")
+            cut, plan = os.path.join(folder, "cut.onnx"), os.path.join(folder, "plan.json")
+            told = berth.split(model, four, cut, plan, evaluations=200, method="local-search")
+            self.assertLessEqual(told["value"], told["whole_value"])
+            self.assertTrue(berth.Plan.read(plan, berth.load(cut), four).feasible)
+
+    def test_export_names(self):
+        plan = berth.place(self.model, self.machine)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.csv")
+            plan.export("csv", path)
+            with self.assertRaises(KeyError):
+                plan.export("csv", path, devices={"z": "CUDA"})
+            onnx = os.path.join(SOURCE, "tests", "fixtures", "tagger.onnx")
+            model, two = berth.load(onnx), berth.machine("system:cpu+2gpu")
+            berth.place(model, two, method="heft").export(
+                "openvino", path, onnx, {d: "NPU" for d in two.devices})
+            with open(path, "rb") as f:
+                self.assertIn(b"NPU", f.read())
 
     def test_front_outlives_its_name(self):
         model, machine = berth.load("zoo:random:ops=20:seed=1"), berth.machine("system:cpu+2gpu")

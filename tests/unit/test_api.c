@@ -379,6 +379,14 @@ static void test_export(void **state)
 	unlink(path);
 }
 
+static int stop_at_once(void *ctx, int64_t evaluations, double value)
+{
+	(void)ctx;
+	(void)evaluations;
+	(void)value;
+	return 1;
+}
+
 static void test_tasks(void **state)
 {
 	fixture *f = *state;
@@ -395,7 +403,6 @@ static void test_tasks(void **state)
 	                 BERTH_EINVAL);
 	assert_int_equal(berth_task_compare(f->model, f->machine, &options, methods, 0, &d, &err),
 	                 BERTH_EINVAL);
-	assert_null(d);
 	assert_int_equal(berth_task_copies(f->model, f->machine, 2, 2, &options, &d, &err), BERTH_OK);
 	assert_non_null(strstr(berth_document_text(d), "\"per_s\": "));
 	berth_document_free(d);
@@ -429,11 +436,42 @@ static void test_configure(void **state)
 	berth_machine_free(cluster);
 }
 
+/* What was compared before progress stopped it is not answered. */
+static void test_stopped(void **state)
+{
+	static const char *const methods[] = {"anneal", NULL};
+	const berth_options options = {.evaluations = 1 << 30, .progress = stop_at_once};
+	berth_model *model;
+	berth_machine *machine;
+	berth_document *d = NULL;
+	berth_err err;
+	(void)state;
+	assert_int_equal(berth_model_load("zoo:inception-v3", &model, &err), BERTH_OK);
+	assert_int_equal(berth_machine_load("system:cpu+2gpu", &machine, &err), BERTH_OK);
+	assert_int_equal(berth_task_compare(model, machine, &options, methods, 1, &d, &err),
+	                 BERTH_EINTERRUPTED);
+	assert_non_null(strstr(err.msg, "there is no document"));
+	assert_null(d);
+	berth_model_free(model);
+	berth_machine_free(machine);
+}
+
+/* Programs of pieces are told as they are made, each. */
+static int count_calls(void *ctx, int64_t evaluations, double value)
+{
+	*(int *)ctx += evaluations > 0 && value > 0;
+	return 0;
+}
+
 static void test_split(void **state)
 {
 	(void)state;
+	int calls = 0;
 	char dir[] = "/tmp/berth-api-XXXXXX", cut[64], plan_path[64];
-	const berth_options options = {.method = "local-search", .evaluations = 300};
+	const berth_options options = {.method = "local-search",
+	                               .evaluations = 300,
+	                               .progress = count_calls,
+	                               .progress_ctx = &calls};
 	berth_model *model;
 	berth_machine *machine;
 	berth_plan *plan;
@@ -447,6 +485,8 @@ static void test_split(void **state)
 		berth_task_split(BERTH_FIXTURES "/tagger.onnx", machine, &options, cut, plan_path, &d, &err),
 		BERTH_OK);
 	assert_non_null(strstr(berth_document_text(d), "\"whole_value\": "));
+	assert_non_null(strstr(berth_document_text(d), "\"warnings\": []"));
+	assert_true(calls > 20);
 	berth_document_free(d);
 	assert_int_equal(berth_model_load(cut, &model, &err), BERTH_OK);
 	assert_int_equal(berth_plan_read(plan_path, model, machine, &plan, &err), BERTH_OK);
@@ -454,6 +494,11 @@ static void test_split(void **state)
 	berth_plan_free(plan);
 	berth_model_free(model);
 	assert_int_equal(berth_task_split(plan_path, machine, &options, cut, NULL, &d, &err), BERTH_EINVAL);
+	assert_int_equal(berth_task_split(BERTH_FIXTURES "/../fuzz/corpus/onnx/external.onnx", machine,
+	                                  &options, cut, NULL, &d, &err),
+	                 BERTH_OK);
+	assert_non_null(strstr(berth_document_text(d), "weights stand in files beside"));
+	berth_document_free(d);
 	berth_machine_free(machine);
 	unlink(cut);
 	unlink(plan_path);
@@ -475,6 +520,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_export, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_configure),
 		cmocka_unit_test(test_split),
 	};
