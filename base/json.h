@@ -143,6 +143,9 @@ void berth_json_put_bool(berth_json_out *w, const char *key, bool value);
 void berth_json_put_null(berth_json_out *w, const char *key);
 /* An array of n numbers. */
 void berth_json_put_numbers(berth_json_out *w, const char *key, const double *value, int32_t n);
+/* Arrays of n whole numbers or texts. */
+void berth_json_put_ints(berth_json_out *w, const char *key, const int32_t *value, int32_t n);
+void berth_json_put_strings(berth_json_out *w, const char *key, const char *const *value, int32_t n);
 /* A value that is JSON text already, as it stands. */
 void berth_json_put_document(berth_json_out *w, const char *key, const char *text);
 /* Nanoseconds as seconds that read back exactly (ns / 1e9, shortest form). */

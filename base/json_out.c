@@ -207,6 +207,22 @@ void berth_json_put_numbers(berth_json_out *w, const char *key, const double *va
 	berth_json_close(w, ']');
 }
 
+void berth_json_put_ints(berth_json_out *w, const char *key, const int32_t *value, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_int(w, NULL, value[i]);
+	berth_json_close(w, ']');
+}
+
+void berth_json_put_strings(berth_json_out *w, const char *key, const char *const *value, int32_t n)
+{
+	berth_json_open(w, key, '[');
+	for (int32_t i = 0; i < n; i++)
+		berth_json_put_string(w, NULL, value[i]);
+	berth_json_close(w, ']');
+}
+
 void berth_json_put_document(berth_json_out *w, const char *key, const char *text)
 {
 	before(w, key);

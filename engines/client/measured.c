@@ -58,12 +58,8 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 	int32_t n_ops = 0;
 	berth_engine_question(m->engine, "load", &w, tmp);
 	berth_json_put_string(&w, "model", m->cfg.model);
-	if (m->cfg.n_dims) {
-		berth_json_open(&w, "dims", '[');
-		for (int32_t i = 0; i < m->cfg.n_dims; i++)
-			berth_json_put_string(&w, NULL, m->cfg.dim[i]);
-		berth_json_close(&w, ']');
-	}
+	if (m->cfg.n_dims)
+		berth_json_put_strings(&w, "dims", m->cfg.dim, m->cfg.n_dims);
 	berth_json_put_document(&w, "graph", m->graph_json);
 	BERTH_TRY(answer_ask(m, NULL, &w, m->cfg.load_s, PLAIN_ANSWER, tmp, &a, err));
 	berth_status st = answer_int(&a, &a.at, "ops", true, INT32_MAX, &n_ops, err);
@@ -210,12 +206,8 @@ static void put_placement(const berth_measured *m, const question *q, berth_json
 	for (int32_t i = 0; i < m->g->n_ops; i++)
 		berth_json_put_int(w, NULL, m->dev_engine[q->dev[i]]);
 	berth_json_close(w, ']');
-	if (q->order) {
-		berth_json_open(w, "order", '[');
-		for (int32_t i = 0; i < m->g->n_ops; i++)
-			berth_json_put_int(w, NULL, q->order[i]);
-		berth_json_close(w, ']');
-	}
+	if (q->order)
+		berth_json_put_ints(w, "order", q->order, m->g->n_ops);
 	if (m->trains)
 		berth_json_put_bool(w, "train", true);
 	put_repeats(q, w);

@@ -51,14 +51,6 @@ berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine
 
 /* ---- answers ---- */
 
-void engine_put_numbers(berth_json_out *w, const char *key, const int32_t *x, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_int(w, NULL, x[i]);
-	berth_json_close(w, ']');
-}
-
 void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, berth_json_out *w)
 {
 	berth_json_put_numbers(w, "wall_s", s->wall_s, s->n);
@@ -70,7 +62,7 @@ void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, bert
 	for (const engine_segment *x = s->segment; x < s->segment + s->n_segments; x++) {
 		berth_json_open(w, NULL, '{');
 		berth_json_put_int(w, "device", x->dev);
-		engine_put_numbers(w, "ops", x->op, x->n_ops);
+		berth_json_put_ints(w, "ops", x->op, x->n_ops);
 		berth_json_put_numbers(w, "start_s", x->start_s, s->n);
 		berth_json_put_numbers(w, "end_s", x->end_s, s->n);
 		if (cpu)

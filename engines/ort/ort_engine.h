@@ -97,7 +97,6 @@ berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine
 
 /* All of an answer to "run" but the operators; cpu: with times of the CPU. */
 void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, berth_json_out *w);
-void engine_put_numbers(berth_json_out *w, const char *key, const int32_t *x, int32_t n);
 /* "operators": times `unit` times seconds. */
 void engine_put_kernels(berth_json_out *w, const kernel_run *k, int32_t n, double unit);
 

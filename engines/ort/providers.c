@@ -184,7 +184,7 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(take_samples(p, warmup, &s, err));
 	engine_put_samples(e, &s, false, w);
 	if (p->n_elsewhere)
-		engine_put_numbers(w, "elsewhere", p->elsewhere, p->n_elsewhere);
+		berth_json_put_ints(w, "elsewhere", p->elsewhere, p->n_elsewhere);
 	if (operators)
 		engine_put_kernels(w, p->kernel, p->n_kernels, s.wall_s[0]);
 	return BERTH_OK;

@@ -341,35 +341,24 @@ static void put(const making *m, berth_json_out *w, const char *module, int32_t 
 		berth_json_put_int(w, module, atoi(m->word[d]));
 }
 
-static berth_status map_text(const making *m, bool lines, berth_arena *mem, const char **text, size_t *len,
-                             berth_arena *tmp, berth_err *err)
+static berth_status put_map(const making *m, berth_json_out *w, berth_arena *tmp, berth_err *err)
 {
 	const decoder_style *style = m->m.arch->style;
 	const int32_t n = m->m.n_layers;
-	berth_json_out w;
-	berth_json_out_init(&w, mem, lines);
-	berth_json_open(&w, NULL, '{');
-	put(m, &w, style->names.embed, m->part_dev[ACCELERATE_EMBED]);
-	put(m, &w, style->position, m->part_dev[ACCELERATE_POSITION]);
-	put(m, &w, style->rotary, m->part_dev[ACCELERATE_ROTARY(n)]);
+	berth_json_open(w, NULL, '{');
+	put(m, w, style->names.embed, m->part_dev[ACCELERATE_EMBED]);
+	put(m, w, style->position, m->part_dev[ACCELERATE_POSITION]);
+	put(m, w, style->rotary, m->part_dev[ACCELERATE_ROTARY(n)]);
 	for (int32_t i = 0; i < n; i++) {
 		const char *name = berth_arena_printf(tmp, "%s.%d", style->names.layer, i);
 		if (!name)
 			return berth_nomem(err);
-		put(m, &w, name, m->part_dev[ACCELERATE_LAYER + i]);
+		put(m, w, name, m->part_dev[ACCELERATE_LAYER + i]);
 	}
-	put(m, &w, style->names.output_norm, m->part_dev[ACCELERATE_NORM(n)]);
-	put(m, &w, style->names.output, m->part_dev[ACCELERATE_OUTPUT(n)]);
-	berth_json_close(&w, '}');
-	return berth_json_done(&w, text, len, err);
-}
-
-static berth_status put_map(const making *m, berth_export_out *out, berth_arena *tmp, berth_err *err)
-{
-	const char *text;
-	size_t len;
-	BERTH_TRY(map_text(m, true, out->mem, &text, &len, tmp, err));
-	return berth_export_put(out, text, len, err);
+	put(m, w, style->names.output_norm, m->part_dev[ACCELERATE_NORM(n)]);
+	put(m, w, style->names.output, m->part_dev[ACCELERATE_OUTPUT(n)]);
+	berth_json_close(w, '}');
+	return BERTH_OK;
 }
 
 /* The map that transformers makes by itself. */
@@ -378,6 +367,7 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 {
 	berth_export_out unheard = {.mem = out->mem};
 	making m = {.x = x, .err = err};
+	berth_json_out w;
 	int32_t *op_dev;
 	size_t len;
 	bool known;
@@ -386,7 +376,9 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 	berth_status st = known ? open_plan(&m, op_dev, &unheard, tmp) : BERTH_OK;
 	if (!known || st != BERTH_OK)
 		return st == BERTH_ENOMEM ? st : BERTH_OK; /* a device has no name */
-	return map_text(&m, false, out->mem, &out->usual, &len, tmp, err);
+	berth_json_out_init(&w, out->mem, false);
+	BERTH_TRY(put_map(&m, &w, tmp, err));
+	return berth_json_done(&w, &out->usual, &len, err);
 }
 
 /* What all devices of d's word hold; below 0: one has no limit, or an earlier one has told of it. */
@@ -470,9 +462,12 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
                           berth_err *err)
 {
 	making m = {.x = x, .err = err};
+	berth_json_out w;
 	BERTH_TRY(open_plan(&m, x->op_dev, out, tmp));
 	BERTH_TRY(check_tied(&m));
-	BERTH_TRY(put_map(&m, out, tmp, err));
+	berth_json_out_init(&w, out->mem, true);
+	BERTH_TRY(put_map(&m, &w, tmp, err));
+	BERTH_TRY(berth_export_put_json(out, &w, err));
 	BERTH_TRY(set_memory(&m, out, err));
 	BERTH_TRY(tell_usual(x, out, tmp, err));
 	return tell(&m, out, err);

@@ -89,17 +89,14 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 {
 	berth_strbuf b = {.mem = out->mem};
 	berth_granularity layers = {0};
-	const char *text;
-	size_t len;
 	BERTH_TRY(find_layers(x->g, out->mem, tmp, &layers, err));
 	berth_strbuf_printf(&b, "operator,type,layer,device,start_s,end_s,output_bytes\r\n");
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		row(&b, x, &layers, op);
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
 	if (!x->t)
 		BERTH_TRY(
 			berth_export_note(out, err, "times are left out: they need a system (--on SYSTEM)"));
-	return berth_export_put(out, text, len, err);
+	return berth_export_put_text(out, &b, err);
 }
 
 const berth_exporter berth_export_csv = {

@@ -55,8 +55,6 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	const berth_graph *g = x->g;
 	const int32_t *op_dev = x->op_dev;
 	berth_strbuf b = {.mem = out->mem};
-	const char *text;
-	size_t len;
 	char size[32];
 	(void)tmp;
 	berth_strbuf_printf(&b, "digraph \"");
@@ -77,8 +75,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 			                    crosses ? ", color=\"#d62728\"" : "");
 		}
 	berth_strbuf_printf(&b, "}\n");
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
-	return berth_export_put(out, text, len, err);
+	return berth_export_put_text(out, &b, err);
 }
 
 const berth_exporter berth_export_dot = {

@@ -41,6 +41,22 @@ berth_status berth_export_put(berth_export_out *out, const void *data, size_t si
 	return BERTH_OK;
 }
 
+berth_status berth_export_put_text(berth_export_out *out, berth_strbuf *text, berth_err *err)
+{
+	const char *done;
+	size_t len;
+	BERTH_TRY(berth_strbuf_done(text, &done, &len, err));
+	return berth_export_put(out, done, len, err);
+}
+
+berth_status berth_export_put_json(berth_export_out *out, berth_json_out *w, berth_err *err)
+{
+	const char *done;
+	size_t len;
+	BERTH_TRY(berth_json_done(w, &done, &len, err));
+	return berth_export_put(out, done, len, err);
+}
+
 berth_status berth_export_set(berth_export_out *out, const char *key, const char *value, berth_err *err)
 {
 	BERTH_TRY(BERTH_GROW(out->mem, out->setting, out->n_settings, &out->cap_settings, err));
@@ -216,6 +232,24 @@ berth_status berth_export_number_gpus(const berth_export_source *x, const char *
 }
 
 /* ---- what a plan is worth beside the default ---- */
+
+int64_t berth_export_time_on(const berth_export_source *x, int32_t dev)
+{
+	int64_t sum = x->p ? 0 : -1;
+	for (int32_t op = 0; op < x->g->n_ops && sum >= 0; op++) {
+		int64_t ns = berth_op_time(x->p, op, dev);
+		sum = ns < 0 ? -1 : sum + ns;
+	}
+	return sum;
+}
+
+berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int32_t *op_dev, bool *known)
+{
+	*known = dev >= 0;
+	for (int32_t op = 0; op < x->g->n_ops && *known; op++)
+		op_dev[op] = dev;
+	return BERTH_OK;
+}
 
 static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
 {

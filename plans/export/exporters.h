@@ -4,7 +4,9 @@
 
 #include "file.h"
 #include "graph_format.h"
+#include "json.h"
 #include "objective.h"
+#include "text.h"
 #include "timeline.h"
 
 /* What an exporter must be given. */
@@ -64,9 +66,11 @@ typedef struct berth_export_out {
 	size_t cap_notes, cap_warnings;
 } berth_export_out;
 
-/* Add a piece, which must outlive out; a setting, whose texts must; a note or a warning, a sentence each.
- * Fail: BERTH_ENOMEM. */
+/* Add a piece, which must outlive out, also as a text or JSON that is done now; a setting, whose texts must;
+ * a note or a warning, a sentence each. Fail: BERTH_ENOMEM. */
 berth_status berth_export_put(berth_export_out *out, const void *data, size_t size, berth_err *err);
+berth_status berth_export_put_text(berth_export_out *out, berth_strbuf *text, berth_err *err);
+berth_status berth_export_put_json(berth_export_out *out, berth_json_out *w, berth_err *err);
 berth_status berth_export_set(berth_export_out *out, const char *key, const char *value, berth_err *err);
 berth_status berth_export_note(berth_export_out *out, berth_err *err, const char *fmt, ...)
 	BERTH_PRINTF(3, 4);
@@ -160,6 +164,12 @@ berth_status berth_export_theirs(const berth_export_source *x, const berth_expor
  * free, in the order of the system. Texts live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
                                       berth_arena *mem, berth_err *err);
+
+/* What an engine does that puts all on one device. Nanoseconds of all operators there, one after the other;
+ * -1: it cannot run all of them, or x has no problem. */
+int64_t berth_export_time_on(const berth_export_source *x, int32_t dev);
+/* op_dev [n_ops] of everything on dev; -1: *known is false. Returns BERTH_OK. */
+berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int32_t *op_dev, bool *known);
 
 /* Does a name or kind begin with the text? */
 bool berth_export_begins(const char *text, const char *with);

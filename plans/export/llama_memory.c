@@ -111,6 +111,12 @@ static value *op(build *b, int32_t place, int64_t bytes, bool in_place, value *x
 	return op_with(b, place, bytes, in_place, x, y, NONE);
 }
 
+/* Where x is. */
+static value *beside(build *b, value *x, int64_t bytes, bool in_place, value *y)
+{
+	return op(b, x ? x->from : 0, bytes, in_place, x, y);
+}
+
 static value *input_of(build *b, int64_t bytes)
 {
 	value *v = new_value(b, bytes, b->host);
@@ -264,13 +270,13 @@ static value *attention(build *b, int32_t layer, value *x)
 	            wide(b, l->q) + (fused ? wide(b, l->k) + wide(b, l->v) : 0), false, y, NULL);
 	if (fused) {
 		v = q;
-		k = op(b, q ? q->from : 0, wide(b, l->k), false, q, b->in[POSITIONS]);
-		q = op(b, q ? q->from : 0, wide(b, l->q), false, q, b->in[POSITIONS]);
+		k = beside(b, q, wide(b, l->k), false, b->in[POSITIONS]);
+		q = beside(b, q, wide(b, l->q), false, b->in[POSITIONS]);
 	} else {
-		q = op(b, q ? q->from : 0, wide(b, l->q), true, q, b->in[POSITIONS]);
+		q = beside(b, q, wide(b, l->q), true, b->in[POSITIONS]);
 		v = product(b, layer, "attn_v", wide(b, l->v), false, y, NULL);
 		k = product(b, layer, "attn_k", wide(b, l->k), false, y, NULL);
-		k = op(b, k ? k->from : 0, wide(b, l->k), true, k, b->in[POSITIONS]);
+		k = beside(b, k, wide(b, l->k), true, b->in[POSITIONS]);
 	}
 	y = attend(b, layer, q, k, v);
 	y = product(b, layer, "attn_output", wide(b, b->file->hidden), false, y, NULL);
@@ -304,10 +310,10 @@ static value *mixture(build *b, int32_t layer, value *y)
 	value *g = product(b, layer, "ffn_gate_exps", wide_each(b, l->ffn, f->top), false, y, chosen);
 	g = op(b, u ? u->from : 0, wide_each(b, l->ffn, f->top), false, g, u);
 	value *d = product(b, layer, "ffn_down_exps", wide_each(b, f->hidden, f->top), false, g, chosen);
-	d = op(b, d ? d->from : 0, wide_each(b, f->hidden, f->top), true, d, w);
+	d = beside(b, d, wide_each(b, f->hidden, f->top), true, w);
 	value *out = NULL;
 	for (int64_t i = 1; i < f->top; i++)
-		out = op(b, d ? d->from : 0, wide(b, f->hidden), false, d, out);
+		out = beside(b, d, wide(b, f->hidden), false, out);
 	if (l->shared) {
 		u = dense(b, layer, "ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp", l->shared, y);
 		out = op(b, u ? u->from : 0, wide(b, f->hidden), true, out ? out : d, u);
@@ -321,16 +327,16 @@ static value *layer_of(build *b, int32_t layer, value *x)
 	const berth_gguf_list *f = b->file;
 	value *y = attention(b, layer, x);
 	if (layer == f->n_layers - 1) {
-		y = op(b, y ? y->from : 0, wide(b, f->hidden), false, y, b->in[OUTPUTS]);
+		y = beside(b, y, wide(b, f->hidden), false, b->in[OUTPUTS]);
 		x = op(b, y ? y->from : 0, wide(b, f->hidden), false, x, b->in[OUTPUTS]);
 	}
-	x = op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
+	x = beside(b, y, wide(b, f->hidden), true, x);
 	y = norm(b, layer, "ffn_norm", x);
 	y = f->layer[layer].experts
 	            ? mixture(b, layer, y)
 	            : dense(b, layer, "ffn_gate", "ffn_up", "ffn_down", f->layer[layer].ffn, y);
 	y = norm(b, layer, "post_ffw_norm", y);
-	return op(b, y ? y->from : 0, wide(b, f->hidden), true, y, x);
+	return beside(b, y, wide(b, f->hidden), true, x);
 }
 
 /* ---- the graph ---- */

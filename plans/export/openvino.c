@@ -119,14 +119,6 @@ static berth_status check_names(const char *const *theirs, int32_t n_devs, berth
 	return BERTH_OK;
 }
 
-static bool runs_all(const berth_problem *p, int32_t d)
-{
-	for (int32_t op = 0; op < p->g->n_ops; op++)
-		if (berth_op_time(p, op, d) < 0)
-			return false;
-	return true;
-}
-
 /* Its device AUTO: all on the first GPU that can run it, else on the first CPU. */
 static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
                           berth_err *err)
@@ -134,15 +126,13 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	static const char *const kinds[] = {"gpu", "cpu"};
 	int32_t at = -1;
 	(void)tmp, (void)err;
-	for (int k = 0; k < 2 && x->p && at < 0; k++)
+	for (int k = 0; k < 2 && at < 0; k++)
 		for (int32_t d = 0; d < x->s->n_devs && at < 0; d++)
-			if ((strncmp(x->s->dev_kind[d], kinds[k], 3) == 0 ||
-			     strncmp(x->s->dev_name[d], kinds[k], 3) == 0) && runs_all(x->p, d))
+			if ((berth_export_begins(x->s->dev_kind[d], kinds[k]) ||
+			     berth_export_begins(x->s->dev_name[d], kinds[k])) &&
+			    berth_export_time_on(x, d) >= 0)
 				at = d;
-	*known = at >= 0;
-	for (int32_t op = 0; op < x->g->n_ops && *known; op++)
-		op_dev[op] = at;
-	return BERTH_OK;
+	return berth_export_all_on(x, at, op_dev, known);
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
@@ -150,10 +140,9 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 {
 	static const berth_export_word usual[] = {
 		{"cpu", "CPU"}, {"gpu", "GPU"}, {"npu", "NPU"}, {NULL, NULL}};
-	const char *theirs[BERTH_MAX_DEVS], *text;
+	const char *theirs[BERTH_MAX_DEVS];
 	onnx_placed placed;
 	berth_json_out w;
-	size_t len;
 	BERTH_TRY(berth_export_theirs(x, usual, "device of OpenVINO", theirs, out, err));
 	BERTH_TRY(check_names(theirs, x->s->n_devs, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
@@ -161,10 +150,9 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_open(&w, NULL, '{');
 	BERTH_TRY(put_nodes(&placed, theirs, tmp, &w, err));
 	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
 	BERTH_TRY(put_setting(theirs, x->s->n_devs, out, err));
 	BERTH_TRY(berth_export_note(out, err, "a few lines of Python set the affinities: docs/export.md"));
-	return berth_export_put(out, text, len, err);
+	return berth_export_put_json(out, &w, err);
 }
 
 const berth_exporter berth_export_openvino = {

@@ -99,24 +99,17 @@ berth_status ort_provider_rules(const char *const *provider, const char *const *
 berth_status ort_usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
                        berth_err *err)
 {
-	int64_t best = INT64_MAX;
+	int64_t best = -1;
 	int32_t at = -1;
 	(void)tmp, (void)err;
-	for (int32_t d = 0; x->p && d < x->s->n_devs; d++) {
-		int64_t sum = 0;
-		for (int32_t op = 0; op < x->g->n_ops && sum >= 0; op++) {
-			int64_t ns = berth_op_time(x->p, op, d);
-			sum = ns < 0 ? -1 : sum + ns;
-		}
-		if (sum >= 0 && sum < best) {
-			best = sum;
-			at = d;
-		}
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		int64_t ns = berth_export_time_on(x, d);
+		if (ns < 0 || (at >= 0 && ns >= best))
+			continue;
+		best = ns;
+		at = d;
 	}
-	*known = at >= 0;
-	for (int32_t op = 0; op < x->g->n_ops && *known; op++)
-		op_dev[op] = at;
-	return BERTH_OK;
+	return berth_export_all_on(x, at, op_dev, known);
 }
 
 /* ---- what the library fuses ---- */

@@ -109,17 +109,6 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 
 /* ---- the default: one device ---- */
 
-/* Nanoseconds of all operators on one device; -1: it cannot run all of them. */
-static int64_t time_on(const berth_export_source *x, int32_t d)
-{
-	int64_t sum = 0;
-	for (int32_t op = 0; op < x->g->n_ops && sum >= 0; op++) {
-		int64_t ns = berth_op_time(x->p, op, d);
-		sum = ns < 0 ? -1 : sum + ns;
-	}
-	return sum;
-}
-
 static berth_status fits(const berth_export_source *x, int32_t d, int32_t *op_dev, berth_arena *tmp,
                          bool *out, berth_err *err)
 {
@@ -127,8 +116,7 @@ static berth_status fits(const berth_export_source *x, int32_t d, int32_t *op_de
 	BERTH_SCRATCH(tmp);
 	berth_timeline t;
 	berth_verdict v = {0};
-	for (int32_t op = 0; op < x->g->n_ops; op++)
-		op_dev[op] = d;
+	berth_export_all_on(x, d, op_dev, out);
 	berth_status st = berth_judge(x->p, op_dev, NULL, &latency, tmp, &t, &v, err);
 	*out = v.feasible;
 	return st;
@@ -142,7 +130,7 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	int32_t at = -1;
 	bool best_fits = false;
 	for (int32_t d = 0; d < x->s->n_devs; d++) {
-		int64_t ns = time_on(x, d);
+		int64_t ns = berth_export_time_on(x, d);
 		bool fit;
 		if (ns < 0)
 			continue;
@@ -153,10 +141,7 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 		best = ns;
 		best_fits = fit;
 	}
-	*known = at >= 0;
-	for (int32_t op = 0; op < x->g->n_ops && *known; op++)
-		op_dev[op] = at;
-	return BERTH_OK;
+	return berth_export_all_on(x, at, op_dev, known);
 }
 
 static double error_of(const berth_export_source *x, const int32_t *op_dev)

@@ -218,20 +218,11 @@ static berth_status put_channels(berth_json_out *w, const berth_problem *p, cons
 	return BERTH_OK;
 }
 
-static berth_status put_events(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
-                               berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(put_devices(w, p, t, tmp, err));
-	return put_channels(w, p, t, tmp, err);
-}
-
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
 	const berth_problem *p = x->p;
 	berth_json_out w;
-	const char *text;
-	size_t len;
 	berth_json_out_init(&w, out->mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "displayTimeUnit", "ms");
@@ -240,11 +231,11 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_put_string(&w, "system", p->s->name);
 	berth_json_close(&w, '}');
 	berth_json_open(&w, "traceEvents", '[');
-	BERTH_TRY(put_events(&w, p, x->t, tmp, err));
+	BERTH_TRY(put_devices(&w, p, x->t, tmp, err));
+	BERTH_TRY(put_channels(&w, p, x->t, tmp, err));
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
-	return berth_export_put(out, text, len, err);
+	return berth_export_put_json(out, &w, err);
 }
 
 const berth_exporter berth_export_trace = {

@@ -5,24 +5,23 @@
 #include "import_reading.h"
 #include "text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct family {
-	const char *word, *begins, *or_begins; /* as devices of the system are called */
+	const char *begins, *or_begins; /* as devices of the system are called */
+	const char *words;              /* in lower case, without a number, each between blanks */
 } family;
 
-/* Words in lower case, without a number. The first one that a word is, counts. */
 static const family families[] = {
-	{"cpu", "cpu", NULL},      {"", "gpu", "cuda"},         {"gpu", "gpu", "cuda"},
-	{"cuda", "gpu", "cuda"},   {"tensorrt", "gpu", "cuda"}, {"nvtensorrtrtx", "gpu", "cuda"},
-	{"rocm", "gpu", "cuda"},   {"hip", "gpu", "cuda"},      {"migraphx", "gpu", "cuda"},
-	{"vulkan", "gpu", "cuda"}, {"metal", "gpu", "cuda"},    {"mtl", "gpu", "cuda"},
-	{"mps", "gpu", "cuda"},    {"sycl", "gpu", "cuda"},     {"opencl", "gpu", "cuda"},
-	{"webgpu", "gpu", "cuda"}, {"js", "gpu", "cuda"},       {"dml", "gpu", "cuda"},
-	{"musa", "gpu", "cuda"},   {"xpu", "gpu", "cuda"},      {"npu", "npu", NULL},
-	{"qnn", "npu", NULL},      {"vitisai", "npu", NULL},    {"coreml", "npu", NULL},
-	{"cann", "npu", NULL},     {"hpu", "npu", NULL},        {"disk", "disk", "storage"},
+	{"cpu", NULL, " cpu "},
+	{"gpu", "cuda",
+         "  gpu cuda tensorrt nvtensorrtrtx rocm hip migraphx vulkan metal mtl mps sycl opencl webgpu js dml "
+         "musa "
+         "xpu "},
+	{"npu", NULL, " npu qnn vitisai coreml cann hpu "},
+	{"disk", "storage", " disk "},
 };
 
 static char lower(char c)
@@ -67,11 +66,13 @@ static bool is_of(const berth_system *s, int32_t d, const family *f)
 	       begins(s->dev_kind[d], f->or_begins) || begins(s->dev_name[d], f->or_begins);
 }
 
-/* NULL: engines have no such word. */
+/* NULL: engines have no such word. A number alone is a GPU's. */
 static const family *find_family(const char *base)
 {
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-		if (strcmp(base, families[i].word) == 0)
+	char word[80];
+	snprintf(word, sizeof word, " %s ", base);
+	for (size_t i = 0; i < sizeof families / sizeof *families && !strchr(base, ' '); i++)
+		if (strstr(families[i].words, word))
 			return &families[i];
 	return NULL;
 }

@@ -187,10 +187,7 @@ static void put_plan(berth_json_out *w, const berth_import_plan *p, int32_t n_op
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
-	berth_json_open(w, "placement", '[');
-	for (int32_t op = 0; op < n_ops; op++)
-		berth_json_put_int(w, NULL, p->op_dev[op]);
-	berth_json_close(w, ']');
+	berth_json_put_ints(w, "placement", p->op_dev, n_ops);
 	berth_json_close(w, '}');
 }
 

@@ -41,10 +41,7 @@ berth_status page_left_put(berth_json_out *w, const page_left *left, berth_err *
 {
 	if (left->failed)
 		return berth_nomem(err);
-	berth_json_open(w, "left_out", '[');
-	for (int32_t i = 0; i < left->n; i++)
-		berth_json_put_string(w, NULL, left->text[i]);
-	berth_json_close(w, ']');
+	berth_json_put_strings(w, "left_out", left->text, left->n);
 	return BERTH_OK;
 }
 
@@ -281,10 +278,7 @@ static berth_status put_layers(berth_json_out *w, const view *v, berth_arena *me
 	BERTH_TRY_NEW(v->tmp, v->p->n_ops, err, row_op);
 	for (int32_t op = 0; op < v->p->n_ops; op++)
 		row_op[v->op_node[op]] = op;
-	berth_json_open(w, "layers", '[');
-	for (int32_t i = 0; i < x.n_blocks; i++)
-		berth_json_put_string(w, NULL, x.block_name[i]);
-	berth_json_close(w, ']');
+	berth_json_put_strings(w, "layers", x.block_name, x.n_blocks);
 	berth_json_open(w, "layer", '[');
 	for (int32_t i = 0; i < v->p->n_ops; i++)
 		berth_json_put_int(w, NULL, x.op_block[row_op[i]]);

@@ -8,7 +8,7 @@
 #include "timeline.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 enum { N_PARTS = 1000 }; /* of the time, in which operators that are not shown are summed up */
 
@@ -23,46 +23,61 @@ typedef struct plan {
 	page_left left;
 } plan;
 
-/* ---- which operators ---- */
+/* ---- which operators and hops ---- */
 
-static int64_t time_of(const berth_timeline *t, int32_t op)
-{
-	return t->end_ns[op] - t->start_ns[op];
-}
+/* Operators or hops, when they run. */
+typedef struct spans {
+	const int64_t *start_ns, *end_ns; /* [n] */
+} spans;
 
 static int longest_first(const void *ctx, int32_t a, int32_t b)
 {
-	int64_t x = time_of(ctx, a), y = time_of(ctx, b);
-	return x != y ? (x > y ? -1 : 1) : (a > b) - (a < b);
+	const spans *x = ctx;
+	int64_t time_a = x->end_ns[a] - x->start_ns[a], time_b = x->end_ns[b] - x->start_ns[b];
+	return time_a != time_b ? (time_a > time_b ? -1 : 1) : (a > b) - (a < b);
 }
 
 static int by_start(const void *ctx, int32_t a, int32_t b)
 {
-	const berth_timeline *t = ctx;
-	if (t->start_ns[a] != t->start_ns[b])
-		return t->start_ns[a] < t->start_ns[b] ? -1 : 1;
+	const spans *x = ctx;
+	if (x->start_ns[a] != x->start_ns[b])
+		return x->start_ns[a] < x->start_ns[b] ? -1 : 1;
 	return (a > b) - (a < b);
+}
+
+/* The longest of n, at most `most`: out [n], by start. Returns how many. */
+static berth_status choose(const spans *x, size_t n, size_t most, berth_arena *tmp, int32_t **out,
+                           size_t *chosen, berth_err *err)
+{
+	int32_t *list, *scratch;
+	BERTH_TRY_NEW(tmp, n, err, list, scratch);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (int32_t)i;
+	*chosen = n < most ? n : most;
+	if (*chosen < n)
+		berth_sort(list, n, scratch, longest_first, x);
+	berth_sort(list, *chosen, scratch, by_start, x);
+	*out = list;
+	return BERTH_OK;
 }
 
 static berth_status choose_ops(plan *x, berth_err *err)
 {
-	int32_t n = x->p->n_ops, *scratch;
+	const spans all = {x->t->start_ns, x->t->end_ns};
+	int32_t n = x->p->n_ops;
+	size_t chosen;
 	char a[32], b[32], c[32];
-	BERTH_TRY_NEW(x->tmp, n, err, x->op, x->op_row, scratch);
-	for (int32_t op = 0; op < n; op++) {
-		x->op[op] = op;
-		x->op_row[op] = -1;
-	}
-	x->n_shown = n < BERTH_PAGE_OPS ? n : BERTH_PAGE_OPS;
-	if (x->n_shown < n) {
-		berth_sort(x->op, (size_t)n, scratch, longest_first, x->t);
+	BERTH_TRY_NEW(x->tmp, n, err, x->op_row);
+	BERTH_TRY(choose(&all, (size_t)n, BERTH_PAGE_OPS, x->tmp, &x->op, &chosen, err));
+	x->n_shown = (int32_t)chosen;
+	if (x->n_shown < n)
 		page_left_add(
 			&x->left, x->mem,
 			"%s operators: the schedule and the list show the %s longest one by one. The other "
 			"%s stand in the schedule as shares of busy time.",
 			page_count(a, n), page_count(b, x->n_shown), page_count(c, n - x->n_shown));
-	}
-	berth_sort(x->op, (size_t)x->n_shown, scratch, by_start, x->t);
+	for (int32_t op = 0; op < n; op++)
+		x->op_row[op] = -1;
 	for (int32_t i = 0; i < x->n_shown; i++)
 		x->op_row[x->op[i]] = i;
 	return BERTH_OK;
@@ -132,54 +147,39 @@ static void put_channels(berth_json_out *w, const plan *x)
 
 /* ---- operators ---- */
 
-static void put_column(berth_json_out *w, const char *key, const plan *x,
-                       int64_t (*figure)(const plan *, int32_t))
+/* A list for each of the keys, of rows [n][n_keys]. */
+static void put_columns(berth_json_out *w, const char *const *key, int n_keys, const int64_t *row, int32_t n)
 {
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < x->n_shown; i++)
-		berth_json_put_int(w, NULL, figure(x, x->op[i]));
-	berth_json_close(w, ']');
+	for (int k = 0; k < n_keys; k++) {
+		berth_json_open(w, key[k], '[');
+		for (int32_t i = 0; i < n; i++)
+			berth_json_put_int(w, NULL, row[(ptrdiff_t)i * n_keys + k]);
+		berth_json_close(w, ']');
+	}
 }
 
-static int64_t type_of(const plan *x, int32_t op)
+static berth_status put_ops(berth_json_out *w, const plan *x, berth_err *err)
 {
-	return x->p->g->op_type[op];
-}
-static int64_t dev_of(const plan *x, int32_t op)
-{
-	return x->t->op_dev[op];
-}
-static int64_t start_of(const plan *x, int32_t op)
-{
-	return x->t->start_ns[op];
-}
-static int64_t length_of(const plan *x, int32_t op)
-{
-	return time_of(x->t, op);
-}
-static int64_t slack_of(const plan *x, int32_t op)
-{
-	return x->slack_ns[op];
-}
-
-static void put_ops(berth_json_out *w, const plan *x)
-{
+	static const char *const key[] = {"type", "device", "start_ns", "time_ns", "slack_ns"};
+	enum { N_KEYS = sizeof key / sizeof *key };
 	const berth_graph *g = x->p->g;
-	berth_json_open(w, "types", '[');
-	for (int32_t i = 0; i < g->n_types; i++)
-		berth_json_put_string(w, NULL, g->type_name[i]);
-	berth_json_close(w, ']');
+	const berth_timeline *t = x->t;
+	int64_t(*row)[N_KEYS];
+	BERTH_TRY_NEW(x->tmp, x->n_shown, err, row);
+	berth_json_put_strings(w, "types", g->type_name, g->n_types);
 	berth_json_open(w, "ops", '{');
 	berth_json_open(w, "name", '[');
-	for (int32_t i = 0; i < x->n_shown; i++)
-		berth_json_put_string(w, NULL, g->op_name[x->op[i]]);
+	for (int32_t i = 0; i < x->n_shown; i++) {
+		int32_t op = x->op[i];
+		const int64_t figure[] = {g->op_type[op], t->op_dev[op], t->start_ns[op],
+		                          t->end_ns[op] - t->start_ns[op], x->slack_ns[op]};
+		memcpy(row[i], figure, sizeof figure);
+		berth_json_put_string(w, NULL, g->op_name[op]);
+	}
 	berth_json_close(w, ']');
-	put_column(w, "type", x, type_of);
-	put_column(w, "device", x, dev_of);
-	put_column(w, "start_ns", x, start_of);
-	put_column(w, "time_ns", x, length_of);
-	put_column(w, "slack_ns", x, slack_of);
+	put_columns(w, key, N_KEYS, *row, x->n_shown);
 	berth_json_close(w, '}');
+	return BERTH_OK;
 }
 
 /* Time of [start, end) in each part of the run, added to part [N_PARTS]. */
@@ -217,114 +217,66 @@ static berth_status put_rest(berth_json_out *w, const plan *x, berth_err *err)
 
 /* ---- transfers ---- */
 
-static int hops_longest_first(const void *ctx, int32_t a, int32_t b)
+static berth_status put_hops(berth_json_out *w, const plan *x, const int32_t *hop, int32_t n, berth_err *err)
 {
-	const berth_sim_hop *h = ctx;
-	int64_t x = h[a].end_ns - h[a].start_ns, y = h[b].end_ns - h[b].start_ns;
-	return x != y ? (x > y ? -1 : 1) : (a > b) - (a < b);
-}
-
-static int hops_by_start(const void *ctx, int32_t a, int32_t b)
-{
-	const berth_sim_hop *h = ctx;
-	if (h[a].start_ns != h[b].start_ns)
-		return h[a].start_ns < h[b].start_ns ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
-typedef enum hop_figure {
-	HOP_OP,
-	HOP_FROM,
-	HOP_TO,
-	HOP_FOR,
-	HOP_CHANNEL,
-	HOP_START,
-	HOP_TIME,
-	HOP_WAITED,
-	HOP_BYTES,
-	N_HOP_FIGURES
-} hop_figure;
-
-static int64_t hop_value(const plan *x, const berth_sim_hop *h, hop_figure what)
-{
+	static const char *const key[] = {"op",       "from",    "to",        "destination", "channel",
+	                                  "start_ns", "time_ns", "waited_ns", "bytes"};
+	enum { N_KEYS = sizeof key / sizeof *key };
+	const berth_graph *g = x->p->g;
 	const berth_system *s = x->p->s;
-	switch (what) {
-	case HOP_OP:
-		return x->op_row[x->p->g->tensor_producer[h->tensor]];
-	case HOP_FROM:
-		return s->link_from[h->link];
-	case HOP_TO:
-		return s->link_to[h->link];
-	case HOP_FOR:
-		return h->dest;
-	case HOP_CHANNEL:
-		return s->link_channel[h->link];
-	case HOP_START:
-		return h->start_ns;
-	case HOP_TIME:
-		return h->end_ns - h->start_ns;
-	case HOP_WAITED:
-		return h->start_ns - h->request_ns;
-	case HOP_BYTES:
-		return x->p->g->tensor_bytes[h->tensor];
-	case N_HOP_FIGURES:
-		break;
-	}
-	return 0;
-}
-
-static void put_hop_columns(berth_json_out *w, const plan *x, const int32_t *hop, int32_t n)
-{
-	static const char *const key[N_HOP_FIGURES] = {
-		"op", "from", "to", "destination", "channel", "start_ns", "time_ns", "waited_ns", "bytes"};
+	int64_t(*row)[N_KEYS];
+	BERTH_TRY_NEW(x->tmp, n, err, row);
 	berth_json_open(w, "transfers", '{');
 	berth_json_open(w, "producer", '[');
 	for (int32_t i = 0; i < n; i++) {
-		int32_t op = x->p->g->tensor_producer[x->t->hops[hop[i]].tensor];
-		berth_json_put_string(w, NULL, x->op_row[op] < 0 ? x->p->g->op_name[op] : NULL);
+		const berth_sim_hop *h = &x->t->hops[hop[i]];
+		int32_t op = g->tensor_producer[h->tensor];
+		const int64_t figure[] = {x->op_row[op],
+		                          s->link_from[h->link],
+		                          s->link_to[h->link],
+		                          h->dest,
+		                          s->link_channel[h->link],
+		                          h->start_ns,
+		                          h->end_ns - h->start_ns,
+		                          h->start_ns - h->request_ns,
+		                          g->tensor_bytes[h->tensor]};
+		memcpy(row[i], figure, sizeof figure);
+		berth_json_put_string(w, NULL, x->op_row[op] < 0 ? g->op_name[op] : NULL);
 	}
 	berth_json_close(w, ']');
-	for (int k = 0; k < N_HOP_FIGURES; k++) {
-		berth_json_open(w, key[k], '[');
-		for (int32_t i = 0; i < n; i++)
-			berth_json_put_int(w, NULL, hop_value(x, &x->t->hops[hop[i]], (hop_figure)k));
-		berth_json_close(w, ']');
-	}
+	put_columns(w, key, N_KEYS, *row, n);
 	berth_json_close(w, '}');
+	return BERTH_OK;
 }
 
 static berth_status put_transfers(berth_json_out *w, plan *x, berth_err *err)
 {
-	size_t all = x->t->n_hops, n = all < BERTH_PAGE_HOPS ? all : BERTH_PAGE_HOPS;
-	int32_t *hop, *scratch;
+	size_t all = x->t->n_hops, n;
+	int32_t *hop;
+	int64_t *start_ns, *end_ns;
 	char a[32], b[32];
-	BERTH_TRY_NEW(x->tmp, all, err, hop, scratch);
-	for (size_t i = 0; i < all; i++)
-		hop[i] = (int32_t)i;
-	if (n < all) {
-		berth_sort(hop, all, scratch, hops_longest_first, x->t->hops);
+	BERTH_TRY_NEW(x->tmp, all, err, start_ns, end_ns);
+	for (size_t i = 0; i < all; i++) {
+		start_ns[i] = x->t->hops[i].start_ns;
+		end_ns[i] = x->t->hops[i].end_ns;
+	}
+	const spans run = {start_ns, end_ns};
+	BERTH_TRY(choose(&run, all, BERTH_PAGE_HOPS, x->tmp, &hop, &n, err));
+	if (n < all)
 		page_left_add(&x->left, x->mem, "Of %s transfers the %s longest are shown.",
 		              page_count(a, (int64_t)all), page_count(b, (int64_t)n));
-	}
-	berth_sort(hop, n, scratch, hops_by_start, x->t->hops);
 	berth_json_put_int(w, "n_transfers", (int64_t)all);
-	put_hop_columns(w, x, hop, (int32_t)n);
-	return BERTH_OK;
+	return put_hops(w, x, hop, (int32_t)n, err);
 }
 
 /* ---- memory ---- */
 
 static void put_curve(berth_json_out *w, const berth_memory_curve *c)
 {
+	static const char *const at = "at_ns", *const bytes = "bytes";
 	berth_json_open(w, NULL, '{');
-	berth_json_open(w, "at_ns", '[');
-	for (int32_t i = 0; i < c->n; i++)
-		berth_json_put_int(w, NULL, c->at_ns[i]);
-	berth_json_close(w, ']');
-	berth_json_open(w, "bytes", '[');
-	for (int32_t i = 0; i < c->n; i++)
-		berth_json_put_int(w, NULL, c->bytes[i]);
-	berth_json_close(w, ']');
+	put_columns(w, &at, 1, c->at_ns, c->n);
+	put_columns(w, &bytes, 1, c->bytes, c->n);
 	berth_json_close(w, '}');
 }
 
@@ -391,7 +343,7 @@ berth_status berth_page_put_plan(berth_json_out *w, const berth_problem *p, cons
 	put_devices(w, &x);
 	put_pools(w, &x);
 	put_channels(w, &x);
-	put_ops(w, &x);
+	BERTH_TRY(put_ops(w, &x, err));
 	if (x.n_shown < x.p->n_ops)
 		BERTH_TRY(put_rest(w, &x, err));
 	BERTH_TRY(put_transfers(w, &x, err));
