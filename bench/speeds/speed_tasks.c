@@ -2,7 +2,7 @@
 #include "speeds.h"
 
 #include "rng.h"
-#include "tasks.h"
+#include "parse_tasks.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -79,9 +79,9 @@ static void read_text(void *ctx)
 
 void speed_tasks(void)
 {
-	text texts[] = {{.name = "DOT", .read = berth_graph_parse_dot},
-	                {.name = "STG", .read = berth_graph_parse_stg},
-	                {.name = "DAX", .read = berth_graph_parse_dax}};
+	text texts[] = {{.name = "DOT", .read = parse_dot},
+	                {.name = "STG", .read = parse_stg},
+	                {.name = "DAX", .read = parse_dax}};
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 		write_text(&texts[i]);

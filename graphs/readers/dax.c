@@ -62,7 +62,7 @@ static berth_status take_name(reader *r, scan_word *out)
 			out->n -= i + 1;
 			i = (size_t)-1;
 		}
-	return out->n ? BERTH_OK : scan_fail(&r->s, at, r->t.err, "expected a name");
+	return out->n ? BERTH_OK : scan_fail(&r->s, at, "expected a name");
 }
 
 static berth_status take_attr(reader *r, tag *t)
@@ -70,20 +70,20 @@ static berth_status take_attr(reader *r, tag *t)
 	char quote;
 	size_t at = r->s.at;
 	if (t->n == MAX_ATTRS)
-		return scan_fail(&r->s, at, r->t.err, "more than %d attributes", MAX_ATTRS);
+		return scan_fail(&r->s, at, "more than %d attributes", MAX_ATTRS);
 	BERTH_TRY(take_name(r, &t->key[t->n]));
 	scan_spaces(&r->s);
 	if (!scan_take(&r->s, "="))
-		return scan_fail(&r->s, r->s.at, r->t.err, "expected = behind an attribute");
+		return scan_fail(&r->s, r->s.at, "expected = behind an attribute");
 	scan_spaces(&r->s);
 	quote = scan_peek(&r->s);
 	if (quote != '"' && quote != '\'')
-		return scan_fail(&r->s, r->s.at, r->t.err, "expected the value of an attribute in quotes");
+		return scan_fail(&r->s, r->s.at, "expected the value of an attribute in quotes");
 	at = r->s.at++;
 	while (!scan_end(&r->s) && scan_peek(&r->s) != quote && scan_peek(&r->s) != '<')
 		r->s.at++;
 	if (scan_peek(&r->s) != quote)
-		return scan_fail(&r->s, at, r->t.err, "the value of an attribute without an end");
+		return scan_fail(&r->s, at, "the value of an attribute without an end");
 	t->value[t->n++] = (scan_word){r->s.text + at + 1, r->s.at - at - 1};
 	r->s.at++;
 	return BERTH_OK;
@@ -106,7 +106,7 @@ static berth_status take_tag(reader *r, tag *t)
 			return BERTH_OK;
 		}
 		if (t->closes || scan_end(&r->s))
-			return scan_fail(&r->s, t->at, r->t.err, "a tag without an end; expected >");
+			return scan_fail(&r->s, t->at, "a tag without an end; expected >");
 		BERTH_TRY(take_attr(r, t));
 	}
 }
@@ -121,10 +121,10 @@ static berth_status skip_other(reader *r, bool *was)
 	                                                 : NULL;
 	*was = end != NULL;
 	if (!end && scan_peek(&r->s) == '!')
-		return scan_fail(&r->s, at, r->t.err,
+		return scan_fail(&r->s, at,
 		                 "a declaration, such as that of a document type, which is not read");
 	if (end && !scan_past(&r->s, end))
-		return scan_fail(&r->s, at, r->t.err, "expected %s, to end what begins here", end);
+		return scan_fail(&r->s, at, "expected %s, to end what begins here", end);
 	return BERTH_OK;
 }
 
@@ -194,7 +194,7 @@ static berth_status text_of(reader *r, const tag *t, scan_word w, const char **o
 		if (w.text[i] == '&')
 			entity = take_entity((scan_word){w.text + i + 1, w.n - i - 1}, r->text + len, &n);
 		if (w.text[i] == '&' && !entity)
-			return scan_fail(&r->s, t->at, r->t.err,
+			return scan_fail(&r->s, t->at,
 			                 "an entity that is not known; expected &amp; &lt; &gt; &quot; "
 			                 "&apos; or a number");
 		len += n;
@@ -202,15 +202,15 @@ static berth_status text_of(reader *r, const tag *t, scan_word w, const char **o
 	}
 	r->text[len] = '\0';
 	*out = r->text;
-	return scan_placed(&r->s, t->at, task_graph_check_name(&r->t, (scan_word){r->text, len}), r->t.err);
+	return scan_placed(&r->s, t->at, task_graph_check_name(&r->t, (scan_word){r->text, len}));
 }
 
 static berth_status need(reader *r, const tag *t, const char *key, const char **out)
 {
 	scan_word w;
 	if (!attr(t, key, &w))
-		return scan_fail(&r->s, t->at, r->t.err, "%.*s without the attribute %s",
-		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text, key);
+		return scan_fail(&r->s, t->at, "%.*s without the attribute %s",
+		                 scan_shown(t->name), t->name.text, key);
 	return text_of(r, t, w, out);
 }
 
@@ -228,8 +228,8 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 		return BERTH_OK;
 	if (scan_number(w, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, t->at, r->t.err, "%s is '%.*s'; expected a number from 0 to %g", key,
-	                 w.n < 40 ? (int)w.n : 40, w.text, most);
+	return scan_fail(&r->s, t->at, "%s is '%.*s'; expected a number from 0 to %g", key,
+	                 scan_shown(w), w.text, most);
 }
 
 /* ---- elements ---- */
@@ -237,7 +237,7 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 /* Of the job being read. */
 static berth_status set_runtime(reader *r, const tag *t, double runtime)
 {
-	BERTH_TRY(scan_placed(&r->s, t->at, task_graph_check_time(&r->t, r->this_job, runtime), r->t.err));
+	BERTH_TRY(scan_placed(&r->s, t->at, task_graph_check_time(&r->t, r->this_job, runtime)));
 	return columns_set_double(&r->job, JOB_RUNTIME, (size_t)r->this_job, runtime, r->t.err);
 }
 
@@ -248,7 +248,7 @@ static berth_status read_job(reader *r, const tag *t)
 	double runtime = 0;
 	BERTH_TRY(need(r, t, "id", &spec.name));
 	if (berth_builder_find(r->t.b, spec.name) >= 0)
-		return scan_fail(&r->s, t->at, r->t.err, "two jobs have the id '%.80s'", spec.name);
+		return scan_fail(&r->s, t->at, "two jobs have the id '%.80s'", spec.name);
 	BERTH_TRY(keep(r, &spec.name));
 	if (attr(t, "name", &type) && type.n) {
 		BERTH_TRY(text_of(r, t, type, &spec.type));
@@ -256,7 +256,7 @@ static berth_status read_job(reader *r, const tag *t)
 	}
 	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
 	BERTH_TRY(
-		scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err), r->t.err));
+		scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err)));
 	BERTH_TRY(columns_add(&r->job, r->t.err));
 	return set_runtime(r, t, runtime);
 }
@@ -272,7 +272,7 @@ static berth_status find_file(reader *r, const tag *t, size_t *out)
 	if (found >= 0)
 		return BERTH_OK;
 	if (*out == INT32_MAX / 4)
-		return scan_fail(&r->s, t->at, r->t.err, "more than %d files", INT32_MAX / 4);
+		return scan_fail(&r->s, t->at, "more than %d files", INT32_MAX / 4);
 	BERTH_TRY(keep(r, &name));
 	BERTH_TRY(columns_add(&r->file, r->t.err));
 	BERTH_TRY(columns_set_text(&r->file, FILE_NAME, *out, name, r->t.err));
@@ -296,8 +296,7 @@ static berth_status add_output(reader *r, const tag *t, size_t file, double size
 {
 	int32_t producer = columns_int(&r->file, FILE_PRODUCER, file) - 1;
 	if (producer >= 0 && producer != r->this_job)
-		return scan_fail(&r->s, t->at, r->t.err,
-		                 "file '%.80s' is made by job '%.60s' and by job '%.60s'",
+		return scan_fail(&r->s, t->at, "file '%.80s' is made by job '%.60s' and by job '%.60s'",
 		                 columns_text(&r->file, FILE_NAME, file), job_name(r, producer),
 		                 job_name(r, r->this_job));
 	BERTH_TRY(columns_set_int(&r->file, FILE_PRODUCER, file, r->this_job + 1, r->t.err));
@@ -311,7 +310,7 @@ static berth_status add_link(reader *r, const tag *t, columns *list, int32_t job
 {
 	size_t row = list->n_rows;
 	if (row == INT32_MAX / 4)
-		return scan_fail(&r->s, t->at, r->t.err, "more than %d inputs or parents", INT32_MAX / 4);
+		return scan_fail(&r->s, t->at, "more than %d inputs or parents", INT32_MAX / 4);
 	BERTH_TRY(columns_add(list, r->t.err));
 	BERTH_TRY(columns_set_int(list, LINK_JOB, row, job, r->t.err));
 	return columns_set_int(list, LINK_OTHER, row, other, r->t.err);
@@ -350,7 +349,7 @@ static berth_status find_job(reader *r, const tag *t, int32_t *out)
 	BERTH_TRY(need(r, t, "ref", &id));
 	*out = berth_builder_find(r->t.b, id);
 	if (*out < 0)
-		return scan_fail(&r->s, t->at, r->t.err, "'%.80s' is the id of no job before this place", id);
+		return scan_fail(&r->s, t->at, "'%.80s' is the id of no job before this place", id);
 	return BERTH_OK;
 }
 
@@ -358,7 +357,7 @@ static berth_status read_parent(reader *r, const tag *t)
 {
 	int32_t parent;
 	if (r->this_child < 0)
-		return scan_fail(&r->s, t->at, r->t.err, "a parent outside of a child");
+		return scan_fail(&r->s, t->at, "a parent outside of a child");
 	BERTH_TRY(find_job(r, t, &parent));
 	return add_link(r, t, &r->pair, r->this_child, parent);
 }
@@ -378,15 +377,15 @@ static berth_status read_profile(reader *r, const tag *t)
 	double runtime;
 	if (scan_number(text, &runtime))
 		return set_runtime(r, t, runtime);
-	return scan_fail(&r->s, r->s.at, r->t.err, "runtime is '%.*s'; expected a number of 0 or more",
-	                 text.n < 40 ? (int)text.n : 40, text.text);
+	return scan_fail(&r->s, r->s.at, "runtime is '%.*s'; expected a number of 0 or more",
+	                 scan_shown(text), text.text);
 }
 
 static berth_status begin(reader *r, const tag *t)
 {
 	if (r->depth == 0 && !scan_is(t->name, "adag"))
-		return scan_fail(&r->s, t->at, r->t.err, "<%.*s>; expected <adag>, a Pegasus workflow",
-		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text);
+		return scan_fail(&r->s, t->at, "<%.*s>; expected <adag>, a Pegasus workflow",
+		                 scan_shown(t->name), t->name.text);
 	if (scan_is(t->name, "job"))
 		return read_job(r, t);
 	if (scan_is(t->name, "uses"))
@@ -410,9 +409,9 @@ static berth_status close_tag(reader *r, const tag *t)
 {
 	scan_word open = r->depth ? r->open[r->depth - 1] : (scan_word){"", 0};
 	if (!r->depth || open.n != t->name.n || memcmp(open.text, t->name.text, open.n) != 0)
-		return scan_fail(&r->s, t->at, r->t.err, "</%.*s> closes no element that is open%s%.*s",
-		                 t->name.n < 40 ? (int)t->name.n : 40, t->name.text,
-		                 r->depth ? "; expected </" : "", open.n < 40 ? (int)open.n : 40, open.text);
+		return scan_fail(&r->s, t->at, "</%.*s> closes no element that is open%s%.*s",
+		                 scan_shown(t->name), t->name.text,
+		                 r->depth ? "; expected </" : "", scan_shown(open), open.text);
 	r->depth--;
 	end(r, t->name);
 	return BERTH_OK;
@@ -425,7 +424,7 @@ static berth_status element(reader *r)
 	if (t.closes)
 		return close_tag(r, &t);
 	if (r->depth == DEEPEST)
-		return scan_fail(&r->s, t.at, r->t.err, "elements in elements, deeper than %d", DEEPEST);
+		return scan_fail(&r->s, t.at, "elements in elements, deeper than %d", DEEPEST);
 	BERTH_TRY(begin(r, &t));
 	if (t.empty)
 		end(r, t.name);
@@ -442,16 +441,15 @@ static berth_status document(reader *r)
 		if (other)
 			continue;
 		if (any && !r->depth)
-			return scan_fail(&r->s, r->s.at - 1, r->t.err,
-			                 "a second element at the top; expected one");
+			return scan_fail(&r->s, r->s.at - 1, "a second element at the top; expected one");
 		any = true;
 		BERTH_TRY(element(r));
 	}
 	if (r->depth)
-		return scan_fail(&r->s, r->s.at, r->t.err, "the file ends within <%.*s>",
-		                 r->open[r->depth - 1].n < 40 ? (int)r->open[r->depth - 1].n : 40,
+		return scan_fail(&r->s, r->s.at, "the file ends within <%.*s>",
+		                 scan_shown(r->open[r->depth - 1]),
 		                 r->open[r->depth - 1].text);
-	return any ? BERTH_OK : scan_fail(&r->s, r->s.at, r->t.err, "no element; expected <adag>");
+	return any ? BERTH_OK : scan_fail(&r->s, r->s.at, "no element; expected <adag>");
 }
 
 /* ---- the graph ---- */
@@ -599,13 +597,13 @@ static const char *file_name(const void *files, int32_t i)
 	return columns_text(files, FILE_NAME, (size_t)i);
 }
 
-static berth_status read_workflow(const task_graph *frame, const berth_content *from, berth_arena *mem,
-                                  berth_graph *out)
+berth_status task_graph_dax(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                            berth_graph *out)
 {
 	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8},
 				   file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1},
 				   link_width[LINK_COLUMNS] = {4, 4};
-	reader r = {.s = {from->name, from->data, from->size, 0}, .t = *frame, .this_job = -1,
+	reader r = {.s = scan_of(from, frame->err), .t = *frame, .this_job = -1,
 	            .this_child = -1};
 	columns_init(&r.job, r.t.tmp, job_width, JOB_COLUMNS);
 	columns_init(&r.file, r.t.tmp, file_width, FILE_COLUMNS);
@@ -616,14 +614,6 @@ static berth_status read_workflow(const task_graph *frame, const berth_content *
 	BERTH_TRY(berth_builder_reserve(r.t.b, 0, r.t.err)); /* texts are kept here */
 	BERTH_TRY(document(&r));
 	return task_graph_finish(&r.t, put_all(&r), from->name, mem, out);
-}
-
-berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err)
-{
-	const berth_content from = {.name = file, .data = text, .size = size};
-	return task_graph_read(read_workflow, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_dax(const char *data, size_t size)
@@ -637,7 +627,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_err *err)
 {
 	(void)report;
-	return task_graph_read_words(read_workflow, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_dax, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format, NULL};

@@ -69,8 +69,8 @@ static berth_status fail(reader *r, const char *expected)
 {
 	char c = scan_peek(&r->s);
 	if (scan_end(&r->s))
-		return scan_fail(&r->s, r->s.at, r->t.err, "the file ends; expected %s", expected);
-	return scan_fail(&r->s, r->s.at, r->t.err, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?',
+		return scan_fail(&r->s, r->s.at, "the file ends; expected %s", expected);
+	return scan_fail(&r->s, r->s.at, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?',
 	                 expected);
 }
 
@@ -87,8 +87,7 @@ static berth_status skip(reader *r)
 			scan_past(&r->s, "\n");
 		} else if (scan_take(&r->s, "/*")) {
 			if (!scan_past(&r->s, "*/"))
-				return scan_fail(&r->s, at, r->t.err,
-				                 "a comment without an end; expected */");
+				return scan_fail(&r->s, at, "a comment without an end; expected */");
 		} else {
 			return BERTH_OK;
 		}
@@ -107,7 +106,7 @@ static berth_status take_quoted(reader *r, scan_word *w)
 	while (!scan_end(&r->s) && scan_peek(&r->s) != '"')
 		r->s.at += scan_peek(&r->s) == '\\' && r->s.at + 1 < r->s.size ? 2 : 1;
 	if (scan_end(&r->s))
-		return scan_fail(&r->s, at, r->t.err, "a string without an end; expected \"");
+		return scan_fail(&r->s, at, "a string without an end; expected \"");
 	*w = (scan_word){r->s.text + at + 1, r->s.at - at - 1};
 	r->s.at++;
 	return BERTH_OK;
@@ -124,7 +123,7 @@ static berth_status take_html(reader *r, scan_word *w)
 			break;
 	}
 	if (scan_end(&r->s))
-		return scan_fail(&r->s, at, r->t.err, "HTML text without an end; expected >");
+		return scan_fail(&r->s, at, "HTML text without an end; expected >");
 	r->s.at++;
 	*w = (scan_word){r->s.text + at, r->s.at - at};
 	return BERTH_OK;
@@ -183,8 +182,8 @@ static berth_status rank_time(reader *r, const char *const *list, scan_word key,
 	if (scan_number(value, &x))
 		*out = (ranked){x, i};
 	else if (list[i + 1])
-		return scan_fail(&r->s, at, r->t.err, "%s is '%.*s'; expected a number of 0 or more", list[i],
-		                 value.n < 40 ? (int)value.n : 40, value.text);
+		return scan_fail(&r->s, at, "%s is '%.*s'; expected a number of 0 or more", list[i],
+		                 scan_shown(value), value.text);
 	return BERTH_OK;
 }
 
@@ -193,15 +192,15 @@ static berth_status take_number(reader *r, scan_word key, scan_word value, size_
 {
 	if (scan_number(value, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, at, r->t.err, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n,
-	                 key.text, value.n < 40 ? (int)value.n : 40, value.text, most);
+	return scan_fail(&r->s, at, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n,
+	                 key.text, scan_shown(value), value.text, most);
 }
 
 /* A text of the file for the builder, which does not copy it; an empty one says that there is none. */
 static berth_status take_text(reader *r, scan_word value, size_t at, const char **out)
 {
 	*out = NULL;
-	return value.n ? scan_placed(&r->s, at, task_graph_name(&r->t, value, out), r->t.err) : BERTH_OK;
+	return value.n ? scan_placed(&r->s, at, task_graph_name(&r->t, value, out)) : BERTH_OK;
 }
 
 /* time_KIND of the operator. */
@@ -211,12 +210,11 @@ static berth_status add_time(reader *r, scan_word key, scan_word value, size_t a
 	double x;
 	size_t node = (size_t)op;
 	BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5}, &kind),
-	                      r->t.err));
+	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5},
+	                                                 &kind)));
 	BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node,
 	                           columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
-	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err),
-	                   r->t.err);
+	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err));
 }
 
 /* op -1: a default for those to come. */
@@ -333,8 +331,8 @@ static berth_status put_time(reader *r, int32_t op, const node_attrs *a)
 static berth_status set_node(reader *r, int32_t op, const node_attrs *a, size_t at)
 {
 	berth_op_spec spec = spec_of(NULL, a);
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_check_time(&r->t, op, a->time.value), r->t.err));
-	BERTH_TRY(scan_placed(&r->s, at, berth_builder_set(r->t.b, op, &spec, r->t.err), r->t.err));
+	BERTH_TRY(scan_placed(&r->s, at, task_graph_check_time(&r->t, op, a->time.value)));
+	BERTH_TRY(scan_placed(&r->s, at, berth_builder_set(r->t.b, op, &spec, r->t.err)));
 	return put_time(r, op, a);
 }
 
@@ -370,7 +368,7 @@ static berth_status find_node(reader *r, scan_word id, size_t at, int32_t *out)
 	memcpy(r->word, id.text, id.n);
 	r->word[id.n] = '\0';
 	*out = memchr(id.text, '\0', id.n) ? -1 : berth_builder_find(r->t.b, r->word);
-	return *out < 0 ? scan_placed(&r->s, at, new_node(r, id, out), r->t.err) : BERTH_OK;
+	return *out < 0 ? scan_placed(&r->s, at, new_node(r, id, out)) : BERTH_OK;
 }
 
 /* What they carry is set where the statement ends. */
@@ -411,7 +409,7 @@ static berth_status subgraph(reader *r)
 {
 	scan_word id;
 	if (r->depth == DEEPEST)
-		return scan_fail(&r->s, r->s.at, r->t.err, "subgraphs in subgraphs, deeper than %d", DEEPEST);
+		return scan_fail(&r->s, r->s.at, "subgraphs in subgraphs, deeper than %d", DEEPEST);
 	if (scan_peek(&r->s) != '{') {
 		BERTH_TRY(take_id(r, "subgraph", &id));
 		BERTH_TRY(skip(r));
@@ -519,18 +517,18 @@ static berth_status edge_chain(reader *r, size_t first, size_t start)
 		BERTH_TRY(skip(r));
 		BERTH_TRY(edge_end(r, &id, &at));
 		BERTH_TRY(skip(r));
-		BERTH_TRY(scan_placed(&r->s, at, join(r, from, mid, first_run), r->t.err));
+		BERTH_TRY(scan_placed(&r->s, at, join(r, from, mid, first_run)));
 		BERTH_TRY(keep_last(r, &from, mid));
 		mid = r->member.n_rows;
 	}
 	if (r->s.at + 1 < r->s.size && r->s.text[r->s.at] == '-' && r->s.text[r->s.at + 1] == '-')
-		return scan_fail(&r->s, r->s.at, r->t.err, "an edge without direction, --; expected ->");
+		return scan_fail(&r->s, r->s.at, "an edge without direction, --; expected ->");
 	if (r->n_runs == first_run)
 		return attr_lists(r, NULL, -1, NULL);
 	edge_attrs a = r->d[r->depth].edge;
 	if (scan_peek(&r->s) == '[')
 		BERTH_TRY(edge_lists(r, &a));
-	BERTH_TRY(scan_placed(&r->s, start, set_edges(r, first_run, &a), r->t.err));
+	BERTH_TRY(scan_placed(&r->s, start, set_edges(r, first_run, &a)));
 	r->n_runs = first_run;
 	return BERTH_OK;
 }
@@ -629,13 +627,13 @@ static berth_status put_times(reader *r)
 	return BERTH_OK;
 }
 
-static berth_status read_digraph(const task_graph *frame, const berth_content *from, berth_arena *mem,
-                                 berth_graph *out)
+berth_status task_graph_dot(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                            berth_graph *out)
 {
 	static const unsigned char width[NODE_COLUMNS] = {8, 4, 1}, member_width[] = {4};
 	reader *r;
 	BERTH_TRY_NEW(frame->tmp, 1, frame->err, r);
-	r->s = (scan){from->name, from->data, from->size, 0};
+	r->s = scan_of(from, frame->err);
 	r->t = *frame;
 	r->d[0] = (defaults){{.time = {NAN, NOTHING}}, {.time = {NAN, NOTHING}, .bytes = NAN}};
 	columns_init(&r->node, r->t.tmp, width, NODE_COLUMNS);
@@ -647,14 +645,6 @@ static berth_status read_digraph(const task_graph *frame, const berth_content *f
 	if (from->once)
 		berth_file_spend((const unsigned char *)r->s.text, r->s.size);
 	return task_graph_finish(&r->t, st, from->name, mem, out);
-}
-
-berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err)
-{
-	const berth_content from = {.name = file, .data = text, .size = size};
-	return task_graph_read(read_digraph, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_dot(const char *data, size_t size)
@@ -675,7 +665,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_err *err)
 {
 	(void)report;
-	return task_graph_read_words(read_digraph, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_dot, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format, NULL};

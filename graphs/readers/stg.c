@@ -43,10 +43,10 @@ static berth_status read_number(reader *r, const char *what, double *out)
 	scan_word w = next_word(&r->s);
 	r->word_at = r->s.at - w.n;
 	if (w.n == 0)
-		return scan_fail(&r->s, r->s.at, r->t.err, "the line ends; expected %s", what);
+		return scan_fail(&r->s, r->s.at, "the line ends; expected %s", what);
 	if (!scan_number(w, out))
-		return scan_fail(&r->s, r->word_at, r->t.err, "'%.*s' is no number of 0 or more; expected %s",
-		                 w.n < 40 ? (int)w.n : 40, w.text, what);
+		return scan_fail(&r->s, r->word_at, "'%.*s' is no number of 0 or more; expected %s",
+		                 scan_shown(w), w.text, what);
 	return BERTH_OK;
 }
 
@@ -55,7 +55,7 @@ static berth_status read_index(reader *r, const char *what, int32_t below, int32
 	double x = 0;
 	BERTH_TRY(read_number(r, what, &x));
 	if (x >= below || x != (double)(int32_t)x)
-		return scan_fail(&r->s, r->word_at, r->t.err, "%s is %g; expected a whole number below %d",
+		return scan_fail(&r->s, r->word_at, "%s is %g; expected a whole number below %d",
 		                 what, x, below);
 	*out = (int32_t)x;
 	return BERTH_OK;
@@ -75,8 +75,8 @@ static berth_status end_line(reader *r)
 {
 	scan_word w = next_word(&r->s);
 	if (w.n)
-		return scan_fail(&r->s, r->s.at - w.n, r->t.err,
-		                 "'%.*s' stands behind the line's last number", w.n < 40 ? (int)w.n : 40,
+		return scan_fail(&r->s, r->s.at - w.n, "'%.*s' stands behind the line's last number",
+		                 scan_shown(w),
 		                 w.text);
 	return BERTH_OK;
 }
@@ -91,11 +91,11 @@ static berth_status read_task(reader *r, int32_t i)
 	size_t at = r->s.at;
 	BERTH_TRY(read_index(r, "the number of a task", r->n_lines, &number));
 	if (number != i)
-		return scan_fail(&r->s, at, r->t.err, "task %d; expected task %d, as tasks stand in order",
+		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order",
 		                 number, i);
 	BERTH_TRY(read_number(r, "the time of a task", &time));
 	snprintf(name, sizeof name, "%d", i);
-	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op), r->t.err);
+	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op));
 }
 
 static berth_status read_edge(reader *r, int32_t task, bool with_cost)
@@ -108,10 +108,10 @@ static berth_status read_edge(reader *r, int32_t task, bool with_cost)
 		BERTH_TRY(read_number(r, "the cost of an edge", &cost));
 	int64_t bytes = task_graph_bytes(&r->t, cost);
 	if (bytes < 0)
-		return scan_fail(&r->s, at, r->t.err, "the cost %g stands for more than 2^53 bytes", cost);
+		return scan_fail(&r->s, at, "the cost %g stands for more than 2^53 bytes", cost);
 	berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err)
 	                            : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
-	return scan_placed(&r->s, at, st, r->t.err);
+	return scan_placed(&r->s, at, st);
 }
 
 static berth_status read_edges(reader *r, int32_t task)
@@ -123,7 +123,7 @@ static berth_status read_edges(reader *r, int32_t task)
 	BERTH_TRY(read_index(r, "the number of predecessors", r->n_lines, &n));
 	int32_t words = words_left(&r->s);
 	if (words != n && words != 2 * n)
-		return scan_fail(&r->s, at, r->t.err,
+		return scan_fail(&r->s, at,
 		                 "task %d has %d predecessors and %d numbers behind them; expected %d, or %d "
 		                 "with costs",
 		                 task, n, words, n, 2 * n);
@@ -142,7 +142,7 @@ static berth_status count_lines(reader *r, int32_t n)
 		lines++;
 	}
 	if (lines != n && lines != n + 2)
-		return scan_fail(&r->s, r->s.at, r->t.err,
+		return scan_fail(&r->s, r->s.at,
 		                 "%s%d lines of tasks; expected %d, or %d with the two dummies",
 		                 lines > n + 2 ? "at least " : "", lines, n, n + 2);
 	r->n_lines = lines;
@@ -153,7 +153,7 @@ static berth_status read_all(reader *r)
 {
 	int32_t n;
 	if (!next_line(&r->s))
-		return scan_fail(&r->s, r->s.at, r->t.err, "an empty file; expected the number of tasks");
+		return scan_fail(&r->s, r->s.at, "an empty file; expected the number of tasks");
 	BERTH_TRY(read_index(r, "the number of tasks", INT32_MAX / 8, &n));
 	BERTH_TRY(end_line(r));
 	BERTH_TRY(count_lines(r, n));
@@ -168,22 +168,14 @@ static berth_status read_all(reader *r)
 	return BERTH_OK;
 }
 
-static berth_status read_tasks(const task_graph *frame, const berth_content *from, berth_arena *mem,
-                               berth_graph *out)
+berth_status task_graph_stg(const task_graph *frame, const berth_content *from, berth_arena *mem,
+                            berth_graph *out)
 {
-	reader r = {.s = {from->name, from->data, from->size, 0}, .t = *frame};
+	reader r = {.s = scan_of(from, frame->err), .t = *frame};
 	BERTH_TRY(task_graph_new(&r.t, from->name));
 	BERTH_TRY(berth_builder_texts(r.t.b, mem, r.t.err));
 	BERTH_TRY(read_all(&r));
 	return task_graph_finish(&r.t, BERTH_OK, from->name, mem, out);
-}
-
-berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err)
-{
-	const berth_content from = {.name = file, .data = text, .size = size};
-	return task_graph_read(read_tasks, &from, opt, mem, tmp, out, err);
 }
 
 static bool is_stg(const char *data, size_t size)
@@ -197,7 +189,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_err *err)
 {
 	(void)report;
-	return task_graph_read_words(read_tasks, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_stg, from, opt, mem, tmp, out, err);
 }
 
 const berth_format berth_format_stg = {"STG", true, is_stg, parse_format, NULL};

@@ -13,6 +13,7 @@
 typedef struct scan {
 	const char *file, *text;
 	size_t size, at;
+	berth_err *err;
 } scan;
 
 /* A part of the text, not ended by 0. */
@@ -24,11 +25,13 @@ typedef struct scan_word {
 /* Where the content of a text begins: past spaces, comments of any of the formats, and the mark of UTF-8.
  * At its end where data is no text. For telling formats apart; it has no name for messages. */
 scan scan_begin(const char *data, size_t size);
+/* All of a file. */
+scan scan_of(const berth_content *from, berth_err *err);
 
 /* "FILE:LINE:COLUMN: ..." of the byte at; always returns BERTH_EFORMAT. */
-berth_status scan_fail(const scan *s, size_t at, berth_err *err, const char *fmt, ...) BERTH_PRINTF(4, 5);
+berth_status scan_fail(const scan *s, size_t at, const char *fmt, ...) BERTH_PRINTF(3, 4);
 /* The same place before the message of a callee that knows none, where st is BERTH_EFORMAT. Returns st. */
-berth_status scan_placed(const scan *s, size_t at, berth_status st, berth_err *err);
+berth_status scan_placed(const scan *s, size_t at, berth_status st);
 
 bool scan_end(const scan *s);
 /* The byte here; 0 at the end. */
@@ -41,6 +44,8 @@ bool scan_take(scan *s, const char *word);
 bool scan_past(scan *s, const char *word);
 
 bool scan_is(scan_word w, const char *text);
+/* For "%.*s" in messages. */
+int scan_shown(scan_word w);
 /* The same without regard to case. */
 bool scan_is_any_case(scan_word w, const char *text);
 /* Is w a number, finite and not negative? */
@@ -58,6 +63,8 @@ typedef struct task_graph {
 /* A reader: a builder named after the file, filled, and the graph of it. */
 typedef berth_status task_graph_reader(const task_graph *t, const berth_content *from, berth_arena *mem,
                                        berth_graph *out);
+
+task_graph_reader task_graph_dot, task_graph_stg, task_graph_dax;
 
 /* Run it with scratch that is given back; where it fails nothing stays in mem. opt NULL: defaults. */
 berth_status task_graph_read(task_graph_reader *read, const berth_content *from,

@@ -151,7 +151,7 @@ static void place_of(const scan *s, size_t at, char *buf, size_t size)
 	snprintf(buf, size, "%.300s:%zu:%zu: ", s->file, line, at - start + 1);
 }
 
-berth_status scan_fail(const scan *s, size_t at, berth_err *err, const char *fmt, ...)
+berth_status scan_fail(const scan *s, size_t at, const char *fmt, ...)
 {
 	char place[360], text[300];
 	va_list ap;
@@ -159,16 +159,16 @@ berth_status scan_fail(const scan *s, size_t at, berth_err *err, const char *fmt
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	place_of(s, at, place, sizeof place);
-	return berth_fail(err, BERTH_EFORMAT, "%s%s", place, text);
+	return berth_fail(s->err, BERTH_EFORMAT, "%s%s", place, text);
 }
 
-berth_status scan_placed(const scan *s, size_t at, berth_status st, berth_err *err)
+berth_status scan_placed(const scan *s, size_t at, berth_status st)
 {
 	char place[360];
 	if (st != BERTH_EFORMAT)
 		return st;
 	place_of(s, at, place, sizeof place);
-	return berth_fail_in(err, st, "%s", place);
+	return berth_fail_in(s->err, st, "%s", place);
 }
 
 bool scan_end(const scan *s)
@@ -204,9 +204,14 @@ bool scan_past(scan *s, const char *word)
 	return false;
 }
 
+scan scan_of(const berth_content *from, berth_err *err)
+{
+	return (scan){from->name, from->data, from->size, 0, err};
+}
+
 scan scan_begin(const char *data, size_t size)
 {
-	scan s = {"", data, berth_text_is(data, size) ? size : 0, 0};
+	scan s = {"", data, berth_text_is(data, size) ? size : 0, 0, NULL};
 	scan_take(&s, "\xef\xbb\xbf");
 	for (;;) {
 		scan_spaces(&s);
@@ -217,6 +222,11 @@ scan scan_begin(const char *data, size_t size)
 		else
 			return s;
 	}
+}
+
+int scan_shown(scan_word w)
+{
+	return w.n < 40 ? (int)w.n : 40;
 }
 
 bool scan_is(scan_word w, const char *text)

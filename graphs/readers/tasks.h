@@ -24,9 +24,9 @@ berth_task_options berth_task_options_default(void);
 berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
                                      berth_task_options *out, berth_err *err);
 
-/* The readers. text[size] needs no closing 0. file is shown in messages, and its stem is the graph's
- * name. opt NULL: defaults. tmp is scratch, reset at exit. Fail: BERTH_EFORMAT (file:line:column, what
- * was found and expected), BERTH_ENOMEM. O(text), sorted.
+/* The formats. A text needs no closing 0. A file is shown in messages, and its stem is the graph's name.
+ * Reading fails: BERTH_EFORMAT (file:line:column, what was found and expected), BERTH_ENOMEM. O(text),
+ * sorted.
  *
  * DOT: a directed graph. Nodes are operators named by their ids. Subgraphs are flattened, and an edge may
  * have one at its ends. These attributes count (upper or lower case):
@@ -41,20 +41,12 @@ berth_status berth_task_options_read(const char *file, const char *const *word, 
  *     time, comm, cost, weight, and label where it is a number: else a time
  *     tensor: the name of what is sent. Edges with one name carry one tensor. Without it, each edge
  *       carries its own. */
-berth_status berth_graph_parse_dot(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err);
-
 extern const berth_format berth_format_dot; /* begins with strict, digraph or graph */
 
 /* STG: the number of tasks (without the two dummies), then a line for each task. A line holds its number,
  * time, number of predecessors, and their numbers. In the form with communication each predecessor is
  * followed by the cost of its edge. Comments stand after #. Operators are named by their numbers. Edges
  * without a cost carry 0 bytes. */
-berth_status berth_graph_parse_stg(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err);
-
 extern const berth_format berth_format_stg; /* begins with a digit */
 
 /* DAX: XML of Pegasus 2 and 3. It holds jobs with runtime, the files that they use with link="input" or
@@ -62,9 +54,6 @@ extern const berth_format berth_format_stg; /* begins with a digit */
  * job's name. A file is one tensor from the job that makes it to those that take it. A child that takes
  * nothing of its parent gets an edge of 0 bytes. Files that no job takes leave the graph. Files that no
  * job makes are read from outside. */
-berth_status berth_graph_parse_dax(const char *file, const char *text, size_t size,
-                                   const berth_task_options *opt, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err);
 extern const berth_format berth_format_dax; /* begins with < */
 
 /* Bytes of a tensor are its transfer time in the file's unit times this: links of that bandwidth give the

@@ -13,49 +13,50 @@
 static const char *const dtypes[] = {"f32", "f16", NULL};
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* indices are berth_optimizer */
 
-#define BATCH {"batch", "samples at once", 1, 1, 65536, true, NULL}
+/* Parameters that are whole numbers, from least to most, or words. */
+#define WHOLE(name, about, usual, least, most) {name, about, usual, least, most, true, NULL}
+#define WORDS(name, about, usual, words) {name, about, usual, 0, 0, false, words}
+#define BATCH WHOLE("batch", "samples at once", 1, 1, 65536)
 #define TRAINING \
-	{"training", "1: a whole training step", 0, 0, 1, true, NULL}, \
-	{"optimizer", "of the training step", 2, 0, 0, false, optimizers}, \
-	{"recompute", "pieces of a training step that keep no activations inside; 0: keep all", 0, 0, 65536, \
-	 true, NULL}
-#define TILES {"tiles", "pieces that each side of a matrix is cut into", 2, 1, 16, true, NULL}
-#define LLAMA                                                                                                \
-	{"seq", "tokens", 4096, 1, 131072, true, NULL},                                                      \
-	{                                                                                                    \
-		"heads", "attention heads of 128 columns", 32, 1, 256, true, NULL                            \
-	}
-#define DTYPE {"dtype", "type of the numbers", 0, 0, 0, false, dtypes}
+	WHOLE("training", "1: a whole training step", 0, 0, 1), \
+	WORDS("optimizer", "of the training step", 2, optimizers), \
+	WHOLE("recompute", "pieces of a training step that keep no activations inside; 0: keep all", 0, 0, \
+	      65536)
+#define TILES WHOLE("tiles", "pieces that each side of a matrix is cut into", 2, 1, 16)
+#define LLAMA \
+	WHOLE("seq", "tokens", 4096, 1, 131072), \
+	WHOLE("heads", "attention heads of 128 columns", 32, 1, 256)
+#define DTYPE WORDS("dtype", "type of the numbers", 0, dtypes)
 
 static const berth_spec_param picture_params[] = {BATCH, DTYPE, TRAINING};
 static const berth_spec_param bert_params[] = {
-	BATCH, {"seq", "tokens of a sample", 128, 1, 512, true, NULL}, DTYPE, TRAINING};
+	BATCH, WHOLE("seq", "tokens of a sample", 128, 1, 512), DTYPE, TRAINING};
 static const berth_spec_param gpt_params[] = {
-	BATCH, {"seq", "tokens of a sample", 128, 1, 1024, true, NULL}, DTYPE, TRAINING};
+	BATCH, WHOLE("seq", "tokens of a sample", 128, 1, 1024), DTYPE, TRAINING};
 static const berth_spec_param chain_params[] = {
-	{"matrices", "factors of the product", 8, 2, 16, true, NULL},
-	{"size", "rows and columns of each", 8192, 1, 1048576, true, NULL}, TILES, DTYPE, TRAINING};
+	WHOLE("matrices", "factors of the product", 8, 2, 16),
+	WHOLE("size", "rows and columns of each", 8192, 1, 1048576), TILES, DTYPE, TRAINING};
 static const berth_spec_param ffnn_params[] = {
-	{"batch", "samples at once", 4096, 1, 1048576, true, NULL},
-	{"hidden", "width of the layers", 8192, 1, 1048576, true, NULL},
-	{"layers", "products with Relu", 4, 1, 16, true, NULL}, TILES, DTYPE, TRAINING};
+	WHOLE("batch", "samples at once", 4096, 1, 1048576),
+	WHOLE("hidden", "width of the layers", 8192, 1, 1048576),
+	WHOLE("layers", "products with Relu", 4, 1, 16), TILES, DTYPE, TRAINING};
 static const berth_spec_param block_params[] = {LLAMA, TILES, DTYPE, TRAINING};
 static const berth_spec_param layer_params[] = {
 	LLAMA,
-	{"ffn", "inner width of the feed-forward network", 11008, 1, 1048576, true, NULL},
+	WHOLE("ffn", "inner width of the feed-forward network", 11008, 1, 1048576),
 	TILES,
 	DTYPE,
 	TRAINING};
 static const berth_spec_param random_params[] = {
-	{"ops", "operators", 100, 1, 1000000, true, NULL},
-	{"width", "mean operators of a layer", 8, 1, 10000, true, NULL},
+	WHOLE("ops", "operators", 100, 1, 1000000),
+	WHOLE("width", "mean operators of a layer", 8, 1, 10000),
 	{"degree", "mean inputs of an operator", 2, 1, 8, false, NULL},
-	{"reach", "layers that an input may lie back", 3, 1, 100, true, NULL},
+	WHOLE("reach", "layers that an input may lie back", 3, 1, 100),
 	{"ccr", "mean transfer time / mean operator time (10 TFLOP/s, 10 GB/s)", 0.5, 0, 100, false, NULL},
 	{"heterogeneity", "spread of sizes: sigma of a lognormal", 0.5, 0, 3, false, NULL},
-	{"kinds", "operator types that occur", 8, 1, 12, true, NULL},
+	WHOLE("kinds", "operator types that occur", 8, 1, 12),
 	{"gflops", "mean GFLOPs of a product", 1, 1e-6, 1e6, false, NULL},
-	{"seed", "of the random stream", 1, 0, 0x1p53, true, NULL}, DTYPE, TRAINING};
+	WHOLE("seed", "of the random stream", 1, 0, 0x1p53), DTYPE, TRAINING};
 
 static const char *const nasnet_sizes[] = {"large", "mobile", NULL};
 static const char *const vit_sizes[] = {"base", "large", "huge", NULL};
@@ -67,51 +68,51 @@ static const char *const weight_types[] = GGML_WEIGHT_WORDS("dtype");
 static const char *const cache_types[] = GGML_CACHE_WORDS("dtype");
 
 static const berth_spec_param nasnet_params[] = {
-	{"size", "6 @ 4032 at 331x331, or 4 @ 1056 at 224x224", 0, 0, 0, false, nasnet_sizes}, BATCH, DTYPE,
+	WORDS("size", "6 @ 4032 at 331x331, or 4 @ 1056 at 224x224", 0, nasnet_sizes), BATCH, DTYPE,
 	TRAINING};
 static const berth_spec_param vit_params[] = {
-	{"size", "of the table in the paper", 0, 0, 0, false, vit_sizes}, BATCH, DTYPE, TRAINING};
+	WORDS("size", "of the table in the paper", 0, vit_sizes), BATCH, DTYPE, TRAINING};
 static const berth_spec_param randwire_params[] = {
-	{"graph", "Watts-Strogatz, Erdos-Renyi or Barabasi-Albert", 0, 0, 0, false, wirings},
-	{"regime", "stages of the table in the paper", 0, 0, 0, false, regimes},
-	{"channels", "C of the paper: 78 small, 109 or 154 regular", 78, 2, 1024, true, NULL},
-	{"seed", "of the random stream", 1, 0, 0x1p53, true, NULL},
+	WORDS("graph", "Watts-Strogatz, Erdos-Renyi or Barabasi-Albert", 0, wirings),
+	WORDS("regime", "stages of the table in the paper", 0, regimes),
+	WHOLE("channels", "C of the paper: 78 small, 109 or 154 regular", 78, 2, 1024),
+	WHOLE("seed", "of the random stream", 1, 0, 0x1p53),
 	BATCH, DTYPE, TRAINING};
 static const berth_spec_param rnnlm_params[] = {
-	{"batch", "samples at once", 20, 1, 65536, true, NULL},
-	{"seq", "steps unrolled", 35, 1, 512, true, NULL}, {"layers", "LSTM layers", 2, 1, 8, true, NULL},
-	{"hidden", "units of a layer", 1500, 1, 65536, true, NULL},
-	{"vocab", "words", 10000, 1, 1048576, true, NULL}, DTYPE, TRAINING};
+	WHOLE("batch", "samples at once", 20, 1, 65536),
+	WHOLE("seq", "steps unrolled", 35, 1, 512), WHOLE("layers", "LSTM layers", 2, 1, 8),
+	WHOLE("hidden", "units of a layer", 1500, 1, 65536),
+	WHOLE("vocab", "words", 10000, 1, 1048576), DTYPE, TRAINING};
 static const berth_spec_param gnmt_params[] = {
-	{"batch", "samples at once", 64, 1, 65536, true, NULL},
-	{"seq", "steps of source and target", 40, 1, 256, true, NULL},
-	{"layers", "of encoder and of decoder", 4, 2, 8, true, NULL},
-	{"hidden", "units of a layer", 1024, 1, 65536, true, NULL},
-	{"vocab", "words", 32320, 1, 1048576, true, NULL}, DTYPE, TRAINING};
+	WHOLE("batch", "samples at once", 64, 1, 65536),
+	WHOLE("seq", "steps of source and target", 40, 1, 256),
+	WHOLE("layers", "of encoder and of decoder", 4, 2, 8),
+	WHOLE("hidden", "units of a layer", 1024, 1, 65536),
+	WHOLE("vocab", "words", 32320, 1, 1048576), DTYPE, TRAINING};
 static const berth_spec_param transformer_params[] = {
-	{"size", "of the table in the paper", 0, 0, 0, false, transformer_sizes}, BATCH,
-	{"seq", "tokens of source and target", 128, 1, 4096, true, NULL}, DTYPE, TRAINING};
+	WORDS("size", "of the table in the paper", 0, transformer_sizes), BATCH,
+	WHOLE("seq", "tokens of source and target", 128, 1, 4096), DTYPE, TRAINING};
 
 #define DECODER(n_kv, width) \
-	BATCH, {"seq", "tokens: read at once, or in the cache", 512, 1, 1048576, true, NULL}, \
-	{"mode", "prefill: all tokens at once; decode: one more", 0, 0, 0, false, modes}, \
-	{"layers", "layers", 32, 1, 128, true, NULL}, \
-	{"hidden", "width of the model", 4096, 1, 65536, true, NULL}, \
-	{"heads", "attention heads", 32, 1, 512, true, NULL}, \
-	{"kv-heads", "heads of keys and values", n_kv, 1, 512, true, NULL}, \
-	{"ffn", "inner width of the feed-forward network", width, 1, 1048576, true, NULL}, \
-	{"vocab", "tokens of the vocabulary", 32000, 1, 1048576, true, NULL}, \
-	{"dtype", "type of the numbers", 1, 0, 0, false, dtypes}, \
-	{"weights", "type of the matrices in a GGUF file; dtype: the same as the numbers", 0, 0, 0, false, \
-	 weight_types}, \
-	{"cache", "type of cached keys and values", 0, 0, 0, false, cache_types}, \
-	{"chunk", "tokens of a prompt read at once, the rest in the cache; 0: all", 0, 0, 1048576, true, NULL}
+	BATCH, WHOLE("seq", "tokens: read at once, or in the cache", 512, 1, 1048576), \
+	WORDS("mode", "prefill: all tokens at once; decode: one more", 0, modes), \
+	WHOLE("layers", "layers", 32, 1, 128), \
+	WHOLE("hidden", "width of the model", 4096, 1, 65536), \
+	WHOLE("heads", "attention heads", 32, 1, 512), \
+	WHOLE("kv-heads", "heads of keys and values", n_kv, 1, 512), \
+	WHOLE("ffn", "inner width of the feed-forward network", width, 1, 1048576), \
+	WHOLE("vocab", "tokens of the vocabulary", 32000, 1, 1048576), \
+	WORDS("dtype", "type of the numbers", 1, dtypes), \
+	WORDS("weights", "type of the matrices in a GGUF file; dtype: the same as the numbers", 0, \
+	      weight_types), \
+	WORDS("cache", "type of cached keys and values", 0, cache_types), \
+	WHOLE("chunk", "tokens of a prompt read at once, the rest in the cache; 0: all", 0, 0, 1048576)
 
 static const berth_spec_param decoder_params[] = {DECODER(32, 11008), TRAINING};
 static const berth_spec_param moe_params[] = {
 	DECODER(8, 14336),
-	{"experts", "feed-forward networks to choose from", 8, 1, ZOO_MAX_EXPERTS, true, NULL},
-	{"top", "experts that a token goes to", 2, 1, ZOO_MAX_EXPERTS, true, NULL},
+	WHOLE("experts", "feed-forward networks to choose from", 8, 1, ZOO_MAX_EXPERTS),
+	WHOLE("top", "experts that a token goes to", 2, 1, ZOO_MAX_EXPERTS),
 	TRAINING};
 
 #define PARAMS(list) (list), (int32_t)(sizeof(list) / sizeof *(list))
@@ -214,7 +215,7 @@ static berth_spec_table table_of(const berth_zoo_model *m)
 static berth_status choose_segments(const zoo_net *net, const berth_graph *forward,
                                     berth_training_options *opt, berth_err *err)
 {
-	int32_t *op_segment, n = (int32_t)zoo_value(net, "recompute");
+	int32_t *op_segment, n = (int32_t)zoo_whole(net, "recompute");
 	if (n == 0)
 		return BERTH_OK;
 	BERTH_TRY_NEW(net->tmp, forward->n_ops, err, op_segment);
@@ -235,7 +236,7 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	net.batch = (int64_t)zoo_value_or(&net, "batch", 1);
 	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;
 	net.training = zoo_value(&net, "training") > 0;
-	m->build(&net, m->variant);
+	m->build(&net);
 	BERTH_TRY(net.status);
 	if (!net.training && zoo_value(&net, "recompute") > 0)
 		return berth_fail(err, BERTH_EINVAL, "recompute is given without training=1");

@@ -12,8 +12,8 @@ typedef struct berth_zoo_model {
 	const berth_spec_param *param;
 	int32_t n_params;
 	/* adds the operators of the forward pass; errors stick to net */
-	void (*build)(struct zoo_net *net, int variant);
-	int variant;
+	void (*build)(struct zoo_net *net);
+	int variant; /* of its family */
 } berth_zoo_model;
 
 /* All models, [*n], in the order of the table that the program prints. */

@@ -72,8 +72,9 @@ static void classify(zoo_net *net, const plain *p, zoo_tensor x)
 }
 
 /* variant: row of the table. */
-void zoo_build_plain(zoo_net *net, int variant)
+void zoo_build_plain(zoo_net *net)
 {
+	int variant = net->model->variant;
 	zoo_tensor x = zoo_input(net->batch, 3, 224, 224);
 	zoo_scope(net, "features");
 	x = features(net, nets[variant].steps, x);
@@ -114,8 +115,9 @@ static zoo_tensor bottleneck(zoo_net *net, zoo_tensor x, int64_t width, int64_t 
 }
 
 /* variant: 18, 34, 50, 101 or 152. */
-void zoo_build_resnet(zoo_net *net, int variant)
+void zoo_build_resnet(zoo_net *net)
 {
+	int variant = net->model->variant;
 	static const struct { int layers, blocks[4]; } depths[] = {
 		{18, {2, 2, 2, 2}}, {34, {3, 4, 6, 3}}, {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}},
 		{152, {3, 8, 36, 3}}};
@@ -163,13 +165,12 @@ static zoo_tensor inverted_residual(zoo_net *net, zoo_tensor x, int64_t expand, 
 	return stride == 1 && x.dim[1] == channels ? zoo_binary(net, "add", "Add", x, y) : y;
 }
 
-void zoo_build_mobilenet(zoo_net *net, int variant)
+void zoo_build_mobilenet(zoo_net *net)
 {
 	static const struct { int expand, channels, repeats, stride; } rows[] = {
 		{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
 		{6, 320, 1, 1}};
 	int at = 0;
-	(void)variant;
 	zoo_scope(net, "features.%d", at++);
 	zoo_tensor x = clipped(net, "", zoo_input(net->batch, 3, 224, 224), 32, zoo_square(3, 2, 1), 1);
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
@@ -224,10 +225,9 @@ static zoo_tensor transition(zoo_net *net, int block, zoo_tensor x)
 	return zoo_pool(net, "pool", "AveragePool", x, zoo_square(2, 2, 0));
 }
 
-void zoo_build_densenet(zoo_net *net, int variant)
+void zoo_build_densenet(zoo_net *net)
 {
 	static const int layers[] = {6, 12, 24, 16};
-	(void)variant;
 	zoo_scope(net, "features");
 	zoo_tensor x = zoo_conv(net, "conv0", zoo_input(net->batch, 3, 224, 224), 64, zoo_square(7, 2, 3), 1,
 	                        !net->training);
@@ -265,10 +265,9 @@ static zoo_tensor crop(zoo_net *net, zoo_tensor x, int64_t side)
 	return zoo_op(net, "crop", "Slice", 1, &x, zoo_input(x.dim[0], x.dim[1], side, side), (zoo_cost){0});
 }
 
-void zoo_build_unet(zoo_net *net, int variant)
+void zoo_build_unet(zoo_net *net)
 {
 	zoo_tensor skip[DEPTH], x = zoo_input(net->batch, 1, SIDE, SIDE);
-	(void)variant;
 	for (int i = 0; i < DEPTH; i++) {
 		zoo_scope(net, "down%d", i + 1);
 		skip[i] = twice(net, x, FIRST << i);

@@ -49,13 +49,13 @@ typedef struct sizes {
 
 static sizes read_values(zoo_net *net)
 {
-	sizes s = {.seq = (int64_t)zoo_value(net, "seq"),
-	           .chunk = (int64_t)zoo_value(net, "chunk"),
-	           .hidden = (int64_t)zoo_value(net, "hidden"),
-	           .heads = (int64_t)zoo_value(net, "heads"),
-	           .kv_heads = (int64_t)zoo_value(net, "kv-heads"),
-	           .ffn = (int64_t)zoo_value(net, "ffn"),
-	           .vocabulary = (int64_t)zoo_value(net, "vocab"),
+	sizes s = {.seq = zoo_whole(net, "seq"),
+	           .chunk = zoo_whole(net, "chunk"),
+	           .hidden = zoo_whole(net, "hidden"),
+	           .heads = zoo_whole(net, "heads"),
+	           .kv_heads = zoo_whole(net, "kv-heads"),
+	           .ffn = zoo_whole(net, "ffn"),
+	           .vocabulary = zoo_whole(net, "vocab"),
 	           .experts = (int64_t)zoo_value_or(net, "experts", 0),
 	           .top = (int64_t)zoo_value_or(net, "top", 0),
 	           .decode = zoo_value(net, "mode") > 0,
@@ -111,12 +111,11 @@ static decoder_layer make_layer(const zoo_net *net, const sizes *s)
 	return l;
 }
 
-void zoo_build_decoder(zoo_net *net, int variant)
+void zoo_build_decoder(zoo_net *net)
 {
 	decoder_layer *layers = NULL;
 	sizes s = read_values(net);
-	int32_t n = (int32_t)zoo_value(net, "layers");
-	(void)variant;
+	int32_t n = (int32_t)zoo_whole(net, "layers");
 	if (net->status == BERTH_OK)
 		net->status = BERTH_NEW(net->tmp, layers, n, net->err);
 	if (net->status != BERTH_OK)

@@ -29,6 +29,11 @@ double zoo_value(const zoo_net *net, const char *name)
 	return value;
 }
 
+int64_t zoo_whole(const zoo_net *net, const char *name)
+{
+	return (int64_t)zoo_value(net, name);
+}
+
 const char *zoo_word(const zoo_net *net, const char *name)
 {
 	int32_t i = 0;

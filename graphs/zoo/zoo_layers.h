@@ -35,8 +35,10 @@ typedef struct zoo_net {
 	char scope[ZOO_NAME]; /* stands before the names of operators, with a dot between */
 } zoo_net;
 
-/* Value of a parameter that the model's table names; with _or also of one that it may not name. */
+/* Value of a parameter that the model's table names, also as a whole number; with _or of one that it may not
+ * name, too. */
 double zoo_value(const zoo_net *net, const char *name);
+int64_t zoo_whole(const zoo_net *net, const char *name);
 double zoo_value_or(const zoo_net *net, const char *name, double otherwise);
 /* The word of a parameter that takes words. */
 const char *zoo_word(const zoo_net *net, const char *name);
@@ -122,23 +124,23 @@ typedef struct zoo_cost {
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
                   zoo_tensor out, zoo_cost cost);
 
-/* Models, one family a file; variant is the row's. */
-void zoo_build_resnet(zoo_net *net, int variant);
-void zoo_build_inception(zoo_net *net, int variant);
-void zoo_build_bert(zoo_net *net, int variant);
-void zoo_build_random(zoo_net *net, int variant);
-void zoo_build_plain(zoo_net *net, int variant);
-void zoo_build_mobilenet(zoo_net *net, int variant);
-void zoo_build_gpt(zoo_net *net, int variant);
-void zoo_build_chain(zoo_net *net, int variant);
-void zoo_build_ffnn(zoo_net *net, int variant);
-void zoo_build_llama(zoo_net *net, int variant);
-void zoo_build_densenet(zoo_net *net, int variant);
-void zoo_build_nasnet(zoo_net *net, int variant);
-void zoo_build_randwire(zoo_net *net, int variant);
-void zoo_build_rnnlm(zoo_net *net, int variant);
-void zoo_build_gnmt(zoo_net *net, int variant);
-void zoo_build_transformer(zoo_net *net, int variant);
-void zoo_build_decoder(zoo_net *net, int variant);
-void zoo_build_vit(zoo_net *net, int variant);
-void zoo_build_unet(zoo_net *net, int variant);
+/* Models, one family a file. */
+void zoo_build_resnet(zoo_net *net);
+void zoo_build_inception(zoo_net *net);
+void zoo_build_bert(zoo_net *net);
+void zoo_build_random(zoo_net *net);
+void zoo_build_plain(zoo_net *net);
+void zoo_build_mobilenet(zoo_net *net);
+void zoo_build_gpt(zoo_net *net);
+void zoo_build_chain(zoo_net *net);
+void zoo_build_ffnn(zoo_net *net);
+void zoo_build_llama(zoo_net *net);
+void zoo_build_densenet(zoo_net *net);
+void zoo_build_nasnet(zoo_net *net);
+void zoo_build_randwire(zoo_net *net);
+void zoo_build_rnnlm(zoo_net *net);
+void zoo_build_gnmt(zoo_net *net);
+void zoo_build_transformer(zoo_net *net);
+void zoo_build_decoder(zoo_net *net);
+void zoo_build_vit(zoo_net *net);
+void zoo_build_unet(zoo_net *net);

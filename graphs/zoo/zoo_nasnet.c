@@ -107,12 +107,11 @@ static zoo_tensor reduction_cell(zoo_net *net, zoo_tensor x, zoo_tensor older, i
 	return zoo_concat(net, "concat", 4, y);
 }
 
-void zoo_build_nasnet(zoo_net *net, int variant)
+void zoo_build_nasnet(zoo_net *net)
 {
 	/* in the order of the parameter size */
 	static const size sizes[] = {{331, 96, 168, 6, true}, {224, 32, 44, 4, false}};
 	const size *s = &sizes[(int)zoo_value(net, "size")];
-	(void)variant;
 	zoo_scope(net, "stem");
 	zoo_tensor x = zoo_conv_norm(net, "conv", "bn", zoo_input(net->batch, 3, s->picture, s->picture),
 	                             s->stem,

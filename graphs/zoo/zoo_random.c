@@ -135,19 +135,18 @@ static zoo_tensor add_op(zoo_net *net, const plan *p, int32_t op, const zoo_tens
 	return zoo_op(net, name, kinds[kind].type, p->n_parents[op], in, out, cost);
 }
 
-void zoo_build_random(zoo_net *net, int variant)
+void zoo_build_random(zoo_net *net)
 {
-	(void)variant;
 	plan p = {0};
 	zoo_tensor *made = NULL;
 	berth_rng rng = berth_rng_seed((uint64_t)zoo_value(net, "seed"), BERTH_STREAM_RANDOM);
-	net->status = plan_new(&p, (int32_t)zoo_value(net, "ops"), net->tmp, net->err);
+	net->status = plan_new(&p, (int32_t)zoo_whole(net, "ops"), net->tmp, net->err);
 	if (net->status == BERTH_OK)
 		net->status = BERTH_NEW(net->tmp, made, p.n_ops, net->err);
 	if (net->status != BERTH_OK)
 		return;
-	cut_layers(&p, (int32_t)zoo_value(net, "width"), &rng);
-	draw_parents(&p, zoo_value(net, "degree"), (int32_t)zoo_value(net, "reach"), &rng);
+	cut_layers(&p, (int32_t)zoo_whole(net, "width"), &rng);
+	draw_parents(&p, zoo_value(net, "degree"), (int32_t)zoo_whole(net, "reach"), &rng);
 	use_all(&p, &rng);
 	for (int32_t op = 0; op < p.n_ops; op++)
 		made[op] = add_op(net, &p, op, made, &rng);

@@ -150,11 +150,10 @@ static zoo_tensor conv_norm(zoo_net *net, const char *name, zoo_tensor x, int64_
 	return net->training ? zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x) : x;
 }
 
-void zoo_build_randwire(zoo_net *net, int variant)
+void zoo_build_randwire(zoo_net *net)
 {
-	(void)variant;
 	bool regular = zoo_value(net, "regime") > 0;
-	int64_t c = (int64_t)zoo_value(net, "channels");
+	int64_t c = zoo_whole(net, "channels");
 	int generator = (int)zoo_value(net, "graph");
 	berth_rng rng = berth_rng_seed((uint64_t)zoo_value(net, "seed"), BERTH_STREAM_RANDOM);
 	wiring w;

@@ -80,12 +80,11 @@ static zoo_tensor stack(zoo_net *net, const char *name, int64_t n, const zoo_ten
 	return n > 1 ? zoo_concat_along(net, name, 2, (int32_t)n, x) : x[0];
 }
 
-void zoo_build_rnnlm(zoo_net *net, int variant)
+void zoo_build_rnnlm(zoo_net *net)
 {
 	zoo_tensor x[MAX_STEPS];
-	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"),
-		vocabulary = (int64_t)zoo_value(net, "vocab");
-	(void)variant;
+	int64_t n = zoo_whole(net, "seq"), hidden = zoo_whole(net, "hidden"),
+		vocabulary = zoo_whole(net, "vocab");
 	int32_t table = zoo_shared_param(net, "embedding.weight", vocabulary * hidden);
 	embed(net, "embedding", table, vocabulary, hidden, n, x);
 	for (int i = 0; i < (int)zoo_value(net, "layers"); i++) {
@@ -170,12 +169,11 @@ static void decoder(zoo_net *net, int64_t n, int64_t hidden, zoo_tensor memory, 
 	}
 }
 
-void zoo_build_gnmt(zoo_net *net, int variant)
+void zoo_build_gnmt(zoo_net *net)
 {
 	zoo_tensor x[MAX_STEPS];
-	int64_t n = (int64_t)zoo_value(net, "seq"), hidden = (int64_t)zoo_value(net, "hidden"),
-		vocabulary = (int64_t)zoo_value(net, "vocab");
-	(void)variant;
+	int64_t n = zoo_whole(net, "seq"), hidden = zoo_whole(net, "hidden"),
+		vocabulary = zoo_whole(net, "vocab");
 	int32_t table = zoo_shared_param(net, "embedding.weight", vocabulary * hidden);
 	embed(net, "encoder.embedding", table, vocabulary, hidden, n, x);
 	zoo_tensor memory = encoder(net, n, hidden, x);

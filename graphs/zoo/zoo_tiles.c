@@ -202,7 +202,7 @@ static matrix feed_forward(zoo_net *net, matrix x, int64_t hidden, int64_t inner
 /* Every tile needs a row and a column. */
 static int32_t grid(zoo_net *net, int64_t least)
 {
-	int32_t g = (int32_t)zoo_value(net, "tiles");
+	int32_t g = (int32_t)zoo_whole(net, "tiles");
 	if (g > least && net->status == BERTH_OK)
 		net->status = berth_fail(net->err, BERTH_EINVAL,
 		                         "tiles is %d; expected at most %lld, the least size to cut", g,
@@ -216,11 +216,12 @@ static int64_t least_of(int64_t a, int64_t b)
 }
 
 /* variant 0: the attention block; 1: the whole layer. */
-void zoo_build_llama(zoo_net *net, int variant)
+void zoo_build_llama(zoo_net *net)
 {
-	int64_t heads = (int64_t)zoo_value(net, "heads"), seq = (int64_t)zoo_value(net, "seq"),
+	int variant = net->model->variant;
+	int64_t heads = zoo_whole(net, "heads"), seq = zoo_whole(net, "seq"),
 		hidden = heads * HEAD;
-	int64_t inner = variant ? (int64_t)zoo_value(net, "ffn") : hidden;
+	int64_t inner = variant ? zoo_whole(net, "ffn") : hidden;
 	int32_t g = grid(net, least_of(seq, inner));
 	if (net->status == BERTH_OK && heads % g != 0) /* columns are cut between heads */
 		net->status = berth_fail(net->err, BERTH_EINVAL,
@@ -245,19 +246,17 @@ static matrix chain(zoo_net *net, int32_t first, int32_t n, int64_t size, int32_
 	return multiply(net, zoo_name(net, "a%d-%d", first, first + n - 1), left, right, output);
 }
 
-void zoo_build_chain(zoo_net *net, int variant)
+void zoo_build_chain(zoo_net *net)
 {
-	(void)variant;
-	int64_t size = (int64_t)zoo_value(net, "size");
-	int32_t n = (int32_t)zoo_value(net, "matrices"), g = grid(net, size);
+	int64_t size = zoo_whole(net, "size");
+	int32_t n = (int32_t)zoo_whole(net, "matrices"), g = grid(net, size);
 	chain(net, 0, n, size, g, true);
 }
 
-void zoo_build_ffnn(zoo_net *net, int variant)
+void zoo_build_ffnn(zoo_net *net)
 {
-	(void)variant;
-	int64_t hidden = (int64_t)zoo_value(net, "hidden");
-	int32_t layers = (int32_t)zoo_value(net, "layers"), g = grid(net, least_of(net->batch, hidden));
+	int64_t hidden = zoo_whole(net, "hidden");
+	int32_t layers = (int32_t)zoo_whole(net, "layers"), g = grid(net, least_of(net->batch, hidden));
 	matrix x = given(net, NULL, net->batch, hidden, g);
 	for (int32_t i = 0; i < layers; i++) {
 		const char *weights = zoo_name(net, "w%d", i);

@@ -85,10 +85,11 @@ static zoo_tensor bert_embeddings(zoo_net *net, int64_t seq, int64_t hidden)
 }
 
 /* variant: number of layers, 12 (base) or 24 (large). */
-void zoo_build_bert(zoo_net *net, int variant)
+void zoo_build_bert(zoo_net *net)
 {
+	int variant = net->model->variant;
 	int64_t hidden = variant == 12 ? 768 : 1024;
-	zoo_tensor x = bert_embeddings(net, (int64_t)zoo_value(net, "seq"), hidden);
+	zoo_tensor x = bert_embeddings(net, zoo_whole(net, "seq"), hidden);
 	for (int i = 0; i < variant; i++) {
 		zoo_scope(net, "layer.%d", i);
 		x = bert_layer(net, x, hidden / 64);
@@ -119,12 +120,13 @@ static zoo_tensor gpt_layer(zoo_net *net, zoo_tensor x)
 }
 
 /* variant: number of layers, 12, 24, 36 or 48. */
-void zoo_build_gpt(zoo_net *net, int variant)
+void zoo_build_gpt(zoo_net *net)
 {
+	int variant = net->model->variant;
 	int64_t hidden = variant == 12 ? 768 : variant == 24 ? 1024 : variant == 36 ? 1280 : 1600;
 	int32_t table = zoo_shared_param(net, "wte.weight", GPT_VOCABULARY * hidden);
 	zoo_tensor x =
-		zoo_embedding(net, "wte", (int64_t)zoo_value(net, "seq"), GPT_VOCABULARY, hidden, table);
+		zoo_embedding(net, "wte", zoo_whole(net, "seq"), GPT_VOCABULARY, hidden, table);
 	x = zoo_position(net, "wpe", x, GPT_POSITIONS);
 	for (int i = 0; i < variant; i++) {
 		zoo_scope(net, "h.%d", i);
@@ -172,10 +174,9 @@ static zoo_tensor embed_tokens(zoo_net *net, int64_t seq, int64_t hidden, int32_
 	              (zoo_cost){.read_extra_bytes = (double)(seq * hidden * net->elem_bytes)});
 }
 
-void zoo_build_transformer(zoo_net *net, int variant)
+void zoo_build_transformer(zoo_net *net)
 {
-	int64_t hidden = zoo_value(net, "size") > 0 ? 1024 : 512, seq = (int64_t)zoo_value(net, "seq");
-	(void)variant;
+	int64_t hidden = zoo_value(net, "size") > 0 ? 1024 : 512, seq = zoo_whole(net, "seq");
 	int32_t table = zoo_shared_param(net, "embedding.weight", VOCABULARY * hidden);
 	zoo_scope(net, "encoder");
 	zoo_tensor memory = embed_tokens(net, seq, hidden, table);
@@ -229,12 +230,11 @@ static zoo_tensor embed_patches(zoo_net *net, const vit_size *s)
 	return zoo_position(net, "pos_embedding", x, patches + 1);
 }
 
-void zoo_build_vit(zoo_net *net, int variant)
+void zoo_build_vit(zoo_net *net)
 {
 	/* in the order of the parameter size */
 	static const vit_size sizes[] = {{16, 12, 768, 12}, {16, 24, 1024, 16}, {14, 32, 1280, 16}};
 	const vit_size *s = &sizes[(int)zoo_value(net, "size")];
-	(void)variant;
 	zoo_tensor x = embed_patches(net, s);
 	for (int i = 0; i < s->layers; i++) {
 		zoo_scope(net, "encoder.layers.%d", i);

@@ -2,7 +2,7 @@
  */
 #include "fuzz.h"
 #include "mutate.h"
-#include "tasks.h"
+#include "parse_tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	berth_err err = {0};
 	fuzz_begin(&a);
 	berth_status st =
-		berth_graph_parse_dot("f", (const char *)data, size, NULL, &a.mem, &a.tmp, &g, &err);
+		parse_dot("f", (const char *)data, size, NULL, &a.mem, &a.tmp, &g, &err);
 	fuzz_check_answer(st, &g, "f:", &err);
 	if (st == BERTH_OK && fuzz_goes_deep(data, size))
 		fuzz_use_graph(&g, &a.mem, &a.tmp);

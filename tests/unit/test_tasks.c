@@ -3,7 +3,7 @@
 #include "load.h"
 #include "rng.h"
 #include "support.h"
-#include "tasks.h"
+#include "parse_tasks.h"
 #include "threads.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ static void test_dot(void **state)
 		"}\n";
 	model m;
 	const char *tensor;
-	read_text(berth_graph_parse_dot, "dir/some.graph.dot", text, NULL, &m);
+	read_text(parse_dot, "dir/some.graph.dot", text, NULL, &m);
 	assert_string_equal(m.g.name, "some.graph");
 	assert_int_equal(m.g.n_ops, 14);
 	assert_near(time_of(&m, "a", "*"), 3, 0);
@@ -128,7 +128,7 @@ static void test_dot(void **state)
 	assert_int_equal(m.g.op_write_bytes[z], 30);
 	assert_int_equal(m.g.op_output_bytes[z], 40);
 	berth_arena_free(&m.mem);
-	read_text(berth_graph_parse_dot, "x", "Digraph{a->b}", NULL, &m); /* nothing known: dummies */
+	read_text(parse_dot, "x", "Digraph{a->b}", NULL, &m); /* nothing known: dummies */
 	assert_near(time_of(&m, "a", "*"), 0, 0);
 	assert_int_equal(edge_of(&m, "a", "b", &tensor), 0);
 	assert_null(tensor);
@@ -146,7 +146,7 @@ static void test_units(void **state)
 	model m;
 	assert_ok(berth_task_options_read("x.dot", words, 2, &mem, &opt, &err), &err);
 	assert_string_equal(opt.suffix, ":unit=0.001:bandwidth=2000000");
-	read_text(berth_graph_parse_dot, "x.dot", text, &opt, &m);
+	read_text(parse_dot, "x.dot", text, &opt, &m);
 	assert_string_equal(m.g.name, "x:unit=0.001:bandwidth=2000000");
 	assert_near(time_of(&m, "a", "*"), 0.003, 1e-18);
 	assert_near(time_of(&m, "a", "gpu"), 0.004, 1e-18);
@@ -154,7 +154,7 @@ static void test_units(void **state)
 	assert_int_equal(edge_of(&m, "a", "c", NULL), 7);
 	berth_arena_free(&m.mem);
 	assert_ok(berth_task_options_read("x.dot", words, 3, &mem, &opt, &err), &err);
-	read_text(berth_graph_parse_dot, "x.dot", text, &opt, &m);
+	read_text(parse_dot, "x.dot", text, &opt, &m);
 	assert_true(isnan(time_of(&m, "a", "*")));
 	assert_near(time_of(&m, "a", "gpu"), 0.004, 1e-18);
 	assert_near(m.g.op_flops[op_of(&m, "a")], 3e6, 1e-6);
@@ -173,7 +173,7 @@ static void test_stg(void **state)
 	(void)state;
 	model m;
 	const char *tensor;
-	read_text(berth_graph_parse_stg, "rand0000.stg",
+	read_text(parse_stg, "rand0000.stg",
 	          "   2\n  0  0  0\n 1 12 1   0\n\n 2  7.5  2   0   1 # a comment\n 3 0 1 2\r\n# Task graph "
 	          "information\n#  1 2 3\n",
 	          NULL, &m);
@@ -184,7 +184,7 @@ static void test_stg(void **state)
 	assert_int_equal(edge_of(&m, "0", "2", &tensor), 0);
 	assert_null(tensor);
 	berth_arena_free(&m.mem);
-	read_text(berth_graph_parse_stg, "x.stg", "3\n0 3 0\n1 4 1 0 2\n2 5 2 0 1 1 6", NULL, &m); /* without
+	read_text(parse_stg, "x.stg", "3\n0 3 0\n1 4 1 0 2\n2 5 2 0 1 1 6", NULL, &m); /* without
 	                                                                                              dummies,
 	                                                                                              with
 	                                                                                              costs */
@@ -194,7 +194,7 @@ static void test_stg(void **state)
 	assert_int_equal(edge_of(&m, "1", "2", &tensor), 6000000000);
 	assert_string_equal(tensor, "2");
 	berth_arena_free(&m.mem);
-	read_text(berth_graph_parse_stg, "x.stg", "0", NULL, &m);
+	read_text(parse_stg, "x.stg", "0", NULL, &m);
 	assert_int_equal(m.g.n_ops, 0);
 	berth_arena_free(&m.mem);
 }
@@ -223,7 +223,7 @@ static void test_dax(void **state)
 		"</adag>\n";
 	model m;
 	const char *tensor;
-	read_text(berth_graph_parse_dax, "w.dax", text, NULL, &m);
+	read_text(parse_dax, "w.dax", text, NULL, &m);
 	assert_int_equal(m.g.n_ops, 4);
 	assert_int_equal(m.g.n_edges, 4);
 	assert_int_equal(m.g.n_tensors, 3);
@@ -315,9 +315,9 @@ static void test_formats_agree(void **state)
 		reader *read;
 		void (*write)(const world *w, char *to);
 		const berth_format *format;
-	} formats[] = {{berth_graph_parse_stg, write_stg, &berth_format_stg},
-	               {berth_graph_parse_dot, write_dot, &berth_format_dot},
-	               {berth_graph_parse_dax, write_dax, &berth_format_dax}};
+	} formats[] = {{parse_stg, write_stg, &berth_format_stg},
+	               {parse_dot, write_dot, &berth_format_dot},
+	               {parse_dax, write_dax, &berth_format_dax}};
 	static char text[1 << 18];
 	static world w;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -400,7 +400,7 @@ static void test_bad_dot(void **state)
 		 "f:1:15: found 'd'; expected the end: one graph a file"},
 		{"digraph { a [time_cpu=1, time_cpu=2] }", "two times for 'cpu'"},
 	};
-	assert_refused(berth_graph_parse_dot, cases, sizeof cases / sizeof *cases);
+	assert_refused(parse_dot, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_bad_stg(void **state)
@@ -425,7 +425,7 @@ static void test_bad_stg(void **state)
 		{"1e9\n", "the number of tasks is 1e+09"},
 		{"99999999\n0 1 0\n", "1 lines of tasks; expected 99999999"},
 	};
-	assert_refused(berth_graph_parse_stg, cases, sizeof cases / sizeof *cases);
+	assert_refused(parse_stg, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_bad_dax(void **state)
@@ -474,7 +474,7 @@ static void test_bad_dax(void **state)
 		 "size='9e15'/></job></adag>",
 		 "more than 2^53 bytes together"},
 	};
-	assert_refused(berth_graph_parse_dax, cases, sizeof cases / sizeof *cases);
+	assert_refused(parse_dax, cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- limits ---- */
@@ -517,7 +517,7 @@ static double read_bulk(void *ctx, int n)
 	berth_err err = {0};
 	b.n = n;
 	snprintf(count, sizeof count, "%d\n", n);
-	if (b.read == berth_graph_parse_stg && strlen(b.head) > 2)
+	if (b.read == parse_stg && strlen(b.head) > 2)
 		b.head = count;
 	char *text = write_bulk(&b, &size);
 	metering_allocator_init(&m);
@@ -539,43 +539,43 @@ static void test_limits(void **state)
 {
 	(void)state;
 	static const bulk cases[] = {
-		{berth_graph_parse_dot, "digraph {", "%;", "}", 25000, true},
-		{berth_graph_parse_dot, "digraph {a [x=1", ",label=\"%\"", "]}", 50000, true},
-		{berth_graph_parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 15000, true},
-		{berth_graph_parse_dot, "digraph {a", "->%", "}", 25000, true},
-		{berth_graph_parse_dot, "digraph {", "%[weight=1];a->%;", "}", 50000, true},
-		{berth_graph_parse_dot, "digraph {",
+		{parse_dot, "digraph {", "%;", "}", 25000, true},
+		{parse_dot, "digraph {a [x=1", ",label=\"%\"", "]}", 50000, true},
+		{parse_dot, "digraph {a [x=1", ",time_k%=1", "]}", 15000, true},
+		{parse_dot, "digraph {a", "->%", "}", 25000, true},
+		{parse_dot, "digraph {", "%[weight=1];a->%;", "}", 50000, true},
+		{parse_dot, "digraph {",
 		 "  % [type=\"t%\", colocate=\"g%\", weight=\"3\"];\n  a -> % [label=\"7\"];\n", "}", 50000,
 		 true},
-		{berth_graph_parse_dot, "digraph {node [type=\"a type of thirty characters long\"]", "%;",
+		{parse_dot, "digraph {node [type=\"a type of thirty characters long\"]", "%;",
 		 "}", 25000, true},
-		{berth_graph_parse_dot, "digraph ", "{", "", 250000, false},
-		{berth_graph_parse_dot, "digraph {a [label=", "<", "]}", 250000, false},
-		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{x;y;z}}", 5000, true},
-		{berth_graph_parse_dot, "digraph {{", "a%;", "}->{{a1;a2;a3;a4;a5;a6;a7}}}", 5000, false},
-		{berth_graph_parse_dot, "digraph {", "subgraph s% {a;b;c}", "}", 25000, true},
-		{berth_graph_parse_dot, "digraph {{", "a;", "}}", 250000, true},
-		{berth_graph_parse_dax, "", "<adag>", "", 250000, false},
-		{berth_graph_parse_dax, "<adag ", "a%='b' ", ">", 250000, false},
-		{berth_graph_parse_dax, "<adag>", "<x a='%'/>", "</adag>", 50000, true},
-		{berth_graph_parse_dax, "<adag>", "<job id='%'/>", "</adag>", 25000, true},
-		{berth_graph_parse_dax, "<adag><job id='a'/>",
+		{parse_dot, "digraph ", "{", "", 250000, false},
+		{parse_dot, "digraph {a [label=", "<", "]}", 250000, false},
+		{parse_dot, "digraph {{", "a%;", "}->{x;y;z}}", 5000, true},
+		{parse_dot, "digraph {{", "a%;", "}->{{a1;a2;a3;a4;a5;a6;a7}}}", 5000, false},
+		{parse_dot, "digraph {", "subgraph s% {a;b;c}", "}", 25000, true},
+		{parse_dot, "digraph {{", "a;", "}}", 250000, true},
+		{parse_dax, "", "<adag>", "", 250000, false},
+		{parse_dax, "<adag ", "a%='b' ", ">", 250000, false},
+		{parse_dax, "<adag>", "<x a='%'/>", "</adag>", 50000, true},
+		{parse_dax, "<adag>", "<job id='%'/>", "</adag>", 25000, true},
+		{parse_dax, "<adag><job id='a'/>",
 		 "<job id='%'/><child ref='%'><parent ref='a'/></child>", "</adag>", 25000, true},
-		{berth_graph_parse_dax, "<adag>",
+		{parse_dax, "<adag>",
 		 "<job id='%' name='n%' runtime='1'><uses file='%' link='output'/></job>", "</adag>", 25000,
 		 true},
-		{berth_graph_parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>",
+		{parse_dax, "<adag><job id='a'>", "<uses file='%' link='input' size='3'/>",
 		 "</job></adag>", 15000, true},
-		{berth_graph_parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>",
+		{parse_dax, "<adag><job id='a'/><job id='b'/><child ref='a'>",
 		 "<parent ref='b'/>", "</child></adag>", 25000, true},
-		{berth_graph_parse_dax, "<!--", "<", "", 250000, false},
-		{berth_graph_parse_dax, "<adag a='", "&amp;", "'/>", 50000, true},
-		{berth_graph_parse_stg, "100000\n", "% 1 0\n", "", 25000, true},
-		{berth_graph_parse_stg, "200000\n", "  %      12      2       0       1\n", "", 50000, false},
-		{berth_graph_parse_stg, "100000\n", "% 1 1 12499 3\n", "", 25000, false},
-		{berth_graph_parse_stg, "1\n", "# %\n", "0 1 0", 50000, true},
-		{berth_graph_parse_stg, "", "\n", "1\n0 1 0", 250000, true},
-		{berth_graph_parse_stg, "1\n0 1 ", "1 ", "", 250000, false},
+		{parse_dax, "<!--", "<", "", 250000, false},
+		{parse_dax, "<adag a='", "&amp;", "'/>", 50000, true},
+		{parse_stg, "100000\n", "% 1 0\n", "", 25000, true},
+		{parse_stg, "200000\n", "  %      12      2       0       1\n", "", 50000, false},
+		{parse_stg, "100000\n", "% 1 1 12499 3\n", "", 25000, false},
+		{parse_stg, "1\n", "# %\n", "0 1 0", 50000, true},
+		{parse_stg, "", "\n", "1\n0 1 0", 250000, true},
+		{parse_stg, "1\n0 1 ", "1 ", "", 250000, false},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		bulk b = cases[i];
@@ -588,8 +588,8 @@ static void test_limits(void **state)
 static void test_terse_tasks(void **state)
 {
 	(void)state;
-	static const bulk cases[] = {{berth_graph_parse_dot, "digraph {", "%;", "}", 125000, true},
-	                             {berth_graph_parse_stg, "125000\n", "% 1 0\n", "", 125000, true}};
+	static const bulk cases[] = {{parse_dot, "digraph {", "%;", "}", 125000, true},
+	                             {parse_stg, "125000\n", "% 1 0\n", "", 125000, true}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		size_t size;
 		metering_allocator m;
@@ -616,10 +616,10 @@ static void test_each_allocation_may_fail(void **state)
 	static const struct {
 		reader *read;
 		const char *text;
-	} cases[] = {{berth_graph_parse_dot,
+	} cases[] = {{parse_dot,
 	              "digraph { a [time_x=1 type=t pin=p colocate=c]; {a b} -> {c d} [tensor=q bytes=3] }"},
-	             {berth_graph_parse_stg, "2\n0 1 0\n1 1 1 0 5\n"},
-	             {berth_graph_parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' "
+	             {parse_stg, "2\n0 1 0\n1 1 1 0 5\n"},
+	             {parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' "
 	                                     "size='4'/></job><job id='b'><uses file='f' link='input'/></job>"
 	                                     "<job id='c'/><child ref='c'><parent ref='a'/></child></adag>"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
