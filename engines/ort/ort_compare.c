@@ -14,7 +14,7 @@ double ort_number(const void *data, int32_t elem, size_t i)
 	case ONNX_FLOAT: return (double)((const float *)data)[i];
 	case ONNX_DOUBLE: return ((const double *)data)[i];
 	case ONNX_FLOAT16: return onnx_half(((const uint16_t *)data)[i]);
-	case ONNX_BFLOAT16: return onnx_wire_float((uint32_t)((const uint16_t *)data)[i] << 16);
+	case ONNX_BFLOAT16: return protobuf_float((uint32_t)((const uint16_t *)data)[i] << 16);
 	case ONNX_INT8: return ((const int8_t *)data)[i];
 	case ONNX_INT16: return ((const int16_t *)data)[i];
 	case ONNX_INT32: return ((const int32_t *)data)[i];

@@ -169,14 +169,14 @@ typedef struct outside {
 } outside;
 
 /* Fields of a tensor that hold its numbers: packed ones, one for each type, or raw ones. */
-static bool is_data(const onnx_field *f)
+static bool is_data(const protobuf_field *f)
 {
 	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 ||
 	            f->number == 11;
-	return (f->number == 9 || list) && (f->type != ONNX_BYTES || f->end > f->at);
+	return (f->number == 9 || list) && (f->type != PROTOBUF_BYTES || f->end > f->at);
 }
 
-static uint64_t decimal(const onnx_wire *w, const onnx_field *f)
+static uint64_t decimal(const protobuf *w, const protobuf_field *f)
 {
 	uint64_t x = 0;
 	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
@@ -184,12 +184,12 @@ static uint64_t decimal(const onnx_wire *w, const onnx_field *f)
 	return x;
 }
 
-static berth_status read_entry(ort_model *m, onnx_wire w, outside *o, berth_err *err)
+static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *err)
 {
-	onnx_field f, key = {0};
+	protobuf_field f, key = {0};
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
 		size_t n = key.end - key.at;
@@ -210,19 +210,19 @@ static berth_status read_entry(ort_model *m, onnx_wire w, outside *o, berth_err 
 
 static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->onnx.data, t->at, t->end};
-	onnx_field f;
+	protobuf w = {m->onnx.file, m->onnx.data, t->at, t->end};
+	protobuf_field f;
 	bool more;
 	*o = (outside){.path = ""};
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
-		if (f.number == 14 && f.type == ONNX_VARINT)
+		if (f.number == 14 && f.type == PROTOBUF_VARINT)
 			o->is = f.value == 1;
 		o->inside |= is_data(&f);
-		if (f.number == 13 && f.type == ONNX_BYTES)
-			BERTH_TRY(read_entry(m, onnx_wire_inside(&w, &f), o, err));
+		if (f.number == 13 && f.type == PROTOBUF_BYTES)
+			BERTH_TRY(read_entry(m, protobuf_inside(&w, &f), o, err));
 	}
 }
 
@@ -348,7 +348,7 @@ static void put_initializer(berth_strbuf *graph, const char *name, const ort_sha
 	graph->failed |= head.failed;
 }
 
-void ort_put_kept(berth_strbuf *b, const onnx_wire *w, const onnx_field *f)
+void ort_put_kept(berth_strbuf *b, const protobuf *w, const protobuf_field *f)
 {
 	berth_strbuf_add(b, w->data + f->tag_at, w->at - f->tag_at);
 }
@@ -356,11 +356,11 @@ void ort_put_kept(berth_strbuf *b, const onnx_wire *w, const onnx_field *f)
 /* Fields of the model around the graph: IR version, operator sets, functions. */
 static berth_status put_surroundings(ort_model *m, berth_strbuf *b, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->onnx.data, 0, m->onnx.size};
+	protobuf w = {m->onnx.file, m->onnx.data, 0, m->onnx.size};
 	for (;;) {
-		onnx_field f;
+		protobuf_field f;
 		bool more;
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
 		if (f.number == 1 || f.number == 8 || f.number == 25)
@@ -370,15 +370,15 @@ static berth_status put_surroundings(ort_model *m, berth_strbuf *b, berth_err *e
 
 static berth_status put_node(ort_model *m, int32_t node, berth_strbuf *graph, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->onnx.data, m->onnx.node[node].at, m->onnx.size};
-	onnx_field f;
+	protobuf w = {m->onnx.file, m->onnx.data, m->onnx.node[node].at, m->onnx.size};
+	protobuf_field f;
 	bool more;
 	if (ort_model_makes(m, node)) {
 		int32_t v = constant_of(m, node);
 		put_initializer(graph, m->onnx.value[v].name, &m->shape[v], m->data[v]);
 		return BERTH_OK;
 	}
-	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	BERTH_TRY(protobuf_next(&w, &f, &more, err));
 	ort_put_kept(graph, &w, &f);
 	return BERTH_OK;
 }

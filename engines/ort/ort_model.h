@@ -74,7 +74,7 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 /* ValueInfoProto as a field of a graph (11 input, 12 output). shape NULL: the name alone. */
 void ort_put_value_info(berth_strbuf *graph, uint32_t field, const char *name, const ort_shape *shape);
 /* The field that w has just passed, as it stands. */
-void ort_put_kept(berth_strbuf *b, const onnx_wire *w, const onnx_field *f);
+void ort_put_kept(berth_strbuf *b, const protobuf *w, const protobuf_field *f);
 
 /* A session of the unsplit model. Fails: as ort_session_new; BERTH_ENOMEM. */
 berth_status ort_model_session(ort_model *m, const ort_session_cfg *cfg, ort_session **out, berth_err *err);

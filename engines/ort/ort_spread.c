@@ -103,14 +103,15 @@ static berth_status list_written(labels *l, berth_err *err)
 }
 
 /* Old labels. */
-static bool drops_label(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+static bool drops_label(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	(void)ctx;
 	return !at_model && onnx_label_is(w, f);
 }
 
 /* A label; and a name, of which the last one counts. Nodes in bodies keep theirs. */
-static berth_status adds_label(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+static berth_status adds_label(void *ctx, int32_t node, bool in_body, const protobuf *w,
+                               const protobuf_field *f,
                          const char **data, size_t *size, berth_err *err)
 {
 	const labels *l = ctx;

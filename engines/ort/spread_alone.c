@@ -3,7 +3,7 @@
  * quick is timed many times in one graph. */
 #include "exec.h"
 #include "onnx_model.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "ort_model.h"
 #include "ort_provider.h"
 #include "ort_spread.h"
@@ -132,15 +132,15 @@ static berth_status name_of_copy(const char *name, int32_t copy, berth_arena *me
 static berth_status put_copy(const ort_model *m, int32_t op, int32_t copy, const char *apart,
                              berth_strbuf *graph, berth_err *err)
 {
-	onnx_wire w = {m->onnx.file, m->onnx.data, ort_model_node(m, op)->at, m->onnx.size};
+	protobuf w = {m->onnx.file, m->onnx.data, ort_model_node(m, op)->at, m->onnx.size};
 	berth_strbuf node = {.mem = graph->mem};
-	onnx_field f;
+	protobuf_field f;
 	const char *name;
 	bool more;
-	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-	w = onnx_wire_inside(&w, &f);
+	BERTH_TRY(protobuf_next(&w, &f, &more, err));
+	w = protobuf_inside(&w, &f);
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			break;
 		if (f.number == NODE_NAME)
@@ -149,7 +149,7 @@ static berth_status put_copy(const ort_model *m, int32_t op, int32_t copy, const
 			ort_put_kept(&node, &w, &f);
 			continue;
 		}
-		BERTH_TRY(onnx_wire_text(&w, &f, "name", graph->mem, &name, err));
+		BERTH_TRY(protobuf_text(&w, &f, "name", graph->mem, &name, err));
 		bool own = f.number == NODE_OUTPUT || strcmp(name, apart) == 0;
 		if (own && *name)
 			BERTH_TRY(name_of_copy(name, copy, graph->mem, &name, err));

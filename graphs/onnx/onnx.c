@@ -330,15 +330,15 @@ enum {
 /* Nodes of that length in the main graph, as far as the file can be read. */
 static size_t count_nodes(const onnx_model *m)
 {
-	onnx_wire w = {m->file, m->data, 0, m->size};
-	onnx_field f, node;
+	protobuf w = {m->file, m->data, 0, m->size};
+	protobuf_field f, node;
 	size_t n = 0;
-	for (bool more = true; onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more;) {
-		if (f.number != 7 || f.type != ONNX_BYTES)
+	for (bool more = true; protobuf_next(&w, &f, &more, NULL) == BERTH_OK && more;) {
+		if (f.number != 7 || f.type != PROTOBUF_BYTES)
 			continue;
-		onnx_wire graph = onnx_wire_inside(&w, &f);
-		for (bool other = true; onnx_wire_next(&graph, &node, &other, NULL) == BERTH_OK && other;)
-			n += node.number == 1 && node.type == ONNX_BYTES &&
+		protobuf graph = protobuf_inside(&w, &f);
+		for (bool other = true; protobuf_next(&graph, &node, &other, NULL) == BERTH_OK && other;)
+			n += node.number == 1 && node.type == PROTOBUF_BYTES &&
 			     node.end - node.at >= NODE_LENGTH && node.end - node.at < LONG_NODE;
 	}
 	return n;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "graph_format.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "text.h"
 
 enum { ONNX_UNKNOWN = -1 }; /* a rank or a dimension */
@@ -211,7 +211,7 @@ int64_t onnx_elem_bytes(int32_t elem, int64_t count);
 int64_t onnx_value_bytes(const onnx_value *v, bool *known);
 
 /* Read a TensorProto (sparse: a SparseTensorProto). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t);
+berth_status onnx_read_tensor(const onnx_model *m, protobuf w, bool sparse, onnx_tensor *t);
 /* Content of a small tensor into *ints or *reals; both NULL where it is large, stripped, external or of
  * another type. */
 berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, const int64_t **ints,
@@ -244,13 +244,13 @@ berth_status onnx_attr_floats(const onnx_model *m, const onnx_node *n, const cha
                               size_t cap, int32_t *len);
 
 /* A visitor of the fields of a message; ONNX_FIELD: the head of one. */
-typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f);
+typedef berth_status (*onnx_field_fn)(onnx_model *m, void *ctx, const protobuf *w, const protobuf_field *f);
 #define ONNX_FIELD(name) \
-	static berth_status name(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f)
+	static berth_status name(onnx_model *m, void *ctx, const protobuf *w, const protobuf_field *f)
 
-berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit);
+berth_status onnx_each_field(onnx_model *m, void *ctx, protobuf w, onnx_field_fn visit);
 /* The fields of the message that field f is; what: for the error where it is none. */
-berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const protobuf *w, const protobuf_field *f,
                                     const char *what, onnx_field_fn visit);
 
 /* What names mean inside a body or a function. The main graph has none (NULL): its names are m->values. */
@@ -282,22 +282,22 @@ berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_
 
 /* The value named by a text field. A name of the main graph that is known already leaves nothing in the
  * arena. */
-berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f,
                                   const char *what, int32_t *v);
 /* A ValueInfoProto of the scope; *value is what it speaks of. */
-berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f,
                                   const char *what, int32_t *value);
-/* onnx_wire_text into the arena. */
-berth_status onnx_read_text(const onnx_model *m, const onnx_wire *w, const onnx_field *f, const char *what,
+/* protobuf_text into the arena. */
+berth_status onnx_read_text(const onnx_model *m, const protobuf *w, const protobuf_field *f, const char *what,
                             const char **out);
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f);
-berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const protobuf *w, const protobuf_field *f);
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f,
                                    int32_t *value);
 
 /* ---- onnx_node.c ---- */
 
 /* A NodeProto into the scope's list, with its row of the table of operators and its bodies. The call of a
  * function is replaced by the function's nodes. */
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f);
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f);
 /* Take note of a FunctionProto. */
-berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f);
+berth_status onnx_list_function(onnx_model *m, const protobuf *w, const protobuf_field *f);

@@ -29,7 +29,7 @@ ONNX_FIELD(on_node_count)
 }
 
 /* Does the field go beyond the list that it belongs to? */
-static bool is_one_more(const reading *r, const onnx_field *f)
+static bool is_one_more(const reading *r, const protobuf_field *f)
 {
 	const onnx_node *n = &r->n;
 	return (f->number == 1 && n->n_in == r->most_in) || (f->number == 2 && n->n_out == r->most_out) ||
@@ -54,7 +54,7 @@ ONNX_FIELD(on_node)
 	}
 }
 
-static berth_status read_lists(onnx_model *m, reading *r, const onnx_wire *w, const onnx_field *f)
+static berth_status read_lists(onnx_model *m, reading *r, const protobuf *w, const protobuf_field *f)
 {
 	onnx_node *n = &r->n;
 	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "a node", on_node_count));
@@ -136,7 +136,7 @@ typedef struct body_reading {
 	onnx_body *body;
 } body_reading;
 
-static berth_status define_field(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f)
+static berth_status define_field(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f)
 {
 	const char *name;
 	int32_t v;
@@ -154,7 +154,8 @@ ONNX_FIELD(on_value_name)
 	return f->number == 1 ? define_field(m, ctx, w, f) : BERTH_OK;
 }
 
-static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_wire *w, const onnx_field *f)
+static berth_status read_body_input(onnx_model *m, body_reading *b, const protobuf *w,
+                                    const protobuf_field *f)
 {
 	int32_t v;
 	BERTH_TRY(onnx_each_field_inside(m, b->scope, w, f, "an input", on_value_name));
@@ -165,8 +166,8 @@ static berth_status read_body_input(onnx_model *m, body_reading *b, const onnx_w
 }
 
 /* An initializer of a body is an input of every node around it, as if it stood outside. */
-static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w,
-                                          const onnx_field *f)
+static berth_status read_body_initializer(onnx_model *m, onnx_scope *s, const protobuf *w,
+                                          const protobuf_field *f)
 {
 	int32_t v;
 	BERTH_TRY(onnx_read_initializer(m, s, w, f, &v));
@@ -220,7 +221,7 @@ static berth_status check_depth(const onnx_model *m, const onnx_scope *s, size_t
 
 /* The GraphProto of attribute name as a body of n. */
 static berth_status read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, size_t *cap_in,
-                              const char *name, const onnx_wire *w, const onnx_field *f)
+                              const char *name, const protobuf *w, const protobuf_field *f)
 {
 	onnx_body body = {.name = name};
 	onnx_scope s = {.outer = outer, .node = n, .cap_in = cap_in, .depth = outer ? outer->depth + 1 : 1};
@@ -255,7 +256,7 @@ ONNX_FIELD(on_function_key)
 	}
 }
 
-berth_status onnx_list_function(onnx_model *m, const onnx_wire *w, const onnx_field *f)
+berth_status onnx_list_function(onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	key k = {"", "", ""};
 	int32_t found;
@@ -373,7 +374,7 @@ static berth_status inline_call(onnx_model *m, onnx_scope *outer, const onnx_nod
 	                .prefix = call_label(m, call),
 	                .depth = outer ? outer->depth + 1 : 1};
 	call_reading c = {.scope = &s, .call = call};
-	onnx_wire w = {m->file, m->data, function->at, function->end};
+	protobuf w = {m->file, m->data, function->at, function->end};
 	BERTH_TRY(check_depth(m, &s, call->at));
 	m->inlined_bytes += function->end - function->at;
 	if (m->inlined_bytes > MAX_INLINED_BYTES + 4 * m->size)
@@ -430,7 +431,7 @@ static berth_status name_inlined(onnx_model *m, const onnx_scope *s, onnx_node *
 	return n->name ? BERTH_OK : berth_nomem(m->err);
 }
 
-berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f)
+berth_status onnx_read_node(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f)
 {
 	reading r = {.scope = s,
 	             .n = {.name = "", .type = "", .domain = "", .at = f->tag_at},

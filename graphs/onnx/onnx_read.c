@@ -7,29 +7,29 @@
 
 /* ---- fields and values ---- */
 
-berth_status onnx_each_field(onnx_model *m, void *ctx, onnx_wire w, onnx_field_fn visit)
+berth_status onnx_each_field(onnx_model *m, void *ctx, protobuf w, onnx_field_fn visit)
 {
-	onnx_field f;
+	protobuf_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			return BERTH_OK;
 		BERTH_TRY(visit(m, ctx, &w, &f));
 	}
 }
 
-berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_each_field_inside(onnx_model *m, void *ctx, const protobuf *w, const protobuf_field *f,
                                     const char *what, onnx_field_fn visit)
 {
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, m->err));
-	return onnx_each_field(m, ctx, onnx_wire_inside(w, f), visit);
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, what, m->err));
+	return onnx_each_field(m, ctx, protobuf_inside(w, f), visit);
 }
 
-berth_status onnx_read_text(const onnx_model *m, const onnx_wire *w, const onnx_field *f, const char *what,
+berth_status onnx_read_text(const onnx_model *m, const protobuf *w, const protobuf_field *f, const char *what,
                             const char **out)
 {
-	return onnx_wire_text(w, f, what, m->tmp, out, m->err);
+	return protobuf_text(w, f, what, m->tmp, out, m->err);
 }
 
 /* A value without a place in m->values. */
@@ -102,7 +102,7 @@ berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, i
 	return BERTH_OK;
 }
 
-berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_value_name(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f,
                                   const char *what, int32_t *v)
 {
 	const char *name;
@@ -143,7 +143,7 @@ ONNX_FIELD(on_dim)
 {
 	int64_t *dim = ctx;
 	if (f->number == 1) {
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "dim_value of a shape", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_VARINT, "dim_value of a shape", m->err));
 		if ((int64_t)f->value > ONNX_MAX_ELEMENTS)
 			return onnx_bad(m, f->tag_at, "a dimension of %lld; expected at most 2^48",
 			                (long long)f->value);
@@ -173,7 +173,7 @@ ONNX_FIELD(on_tensor_type)
 {
 	said *s = ctx;
 	if (f->number == 1) {
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "elem_type of a tensor type", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_VARINT, "elem_type of a tensor type", m->err));
 		s->elem = f->value > 1000 ? ONNX_NONE : (int32_t)f->value;
 	} else if (f->number == 2) {
 		s->rank = 0;
@@ -217,7 +217,8 @@ ONNX_FIELD(on_value_info)
 	                      : BERTH_OK;
 }
 
-berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_value_info(onnx_model *m, onnx_scope *scope, const protobuf *w,
+                                  const protobuf_field *f,
                                   const char *what, int32_t *value)
 {
 	said s = {.scope = scope, .value = -1, .rank = ONNX_UNKNOWN};
@@ -242,44 +243,44 @@ ONNX_FIELD(on_attr)
 	switch (f->number) {
 	case 1: return onnx_read_text(m, w, f, "name of an attribute", &a->name);
 	case 2:
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_FIXED32, "f of an attribute", m->err));
-		a->is.f = onnx_wire_float((uint32_t)f->value);
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_FIXED32, "f of an attribute", m->err));
+		a->is.f = protobuf_float((uint32_t)f->value);
 		a->kind = ONNX_ATTR_FLOAT;
 		return BERTH_OK;
 	case 3:
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "i of an attribute", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_VARINT, "i of an attribute", m->err));
 		a->is.i = (int64_t)f->value;
 		a->kind = ONNX_ATTR_INT;
 		return BERTH_OK;
 	case 4:
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "s of an attribute", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, "s of an attribute", m->err));
 		a->is.text_at = f->at;
 		a->text_len = f->end - f->at > UINT32_MAX ? 0 : (uint32_t)(f->end - f->at);
 		a->kind = ONNX_ATTR_TEXT;
 		return BERTH_OK;
 	case 21: return onnx_read_text(m, w, f, "ref_attr_name of an attribute", &a->ref);
 	case 5: case 22:
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "tensor of an attribute", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, "tensor of an attribute", m->err));
 		BERTH_TRY_NEW(m->tmp, 1, m->err, a->tensor);
-		return onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 22, a->tensor);
+		return onnx_read_tensor(m, protobuf_inside(w, f), f->number == 22, a->tensor);
 	default: return BERTH_OK;
 	}
 }
 
-berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const onnx_wire *w, const onnx_field *f)
+berth_status onnx_read_attr(onnx_model *m, onnx_attr *a, const protobuf *w, const protobuf_field *f)
 {
 	*a = (onnx_attr){.name = "", .at = f->at, .end = f->end};
 	return onnx_each_field_inside(m, a, w, f, "an attribute", on_attr);
 }
 
-berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire *w, const onnx_field *f,
+berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const protobuf *w, const protobuf_field *f,
                                    int32_t *value)
 {
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "an initializer", m->err));
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, "an initializer", m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->tensor, m->n_tensors, &m->cap_tensor, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->tensor_value, m->n_tensors, &m->cap_tensor_value, m->err));
 	onnx_tensor *t = &m->tensor[m->n_tensors];
-	BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(w, f), f->number == 15, t));
+	BERTH_TRY(onnx_read_tensor(m, protobuf_inside(w, f), f->number == 15, t));
 	if (!*t->name)
 		return onnx_bad(m, f->tag_at, "an initializer without a name");
 	BERTH_TRY(s ? onnx_define(m, s, t->name, value)
@@ -290,7 +291,7 @@ berth_status onnx_read_initializer(onnx_model *m, onnx_scope *s, const onnx_wire
 
 /* ---- the model ---- */
 
-static berth_status read_input(onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status read_input(onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	int32_t v;
 	BERTH_TRY(onnx_read_value_info(m, NULL, w, f, "an input of the graph", &v));
@@ -302,7 +303,7 @@ static berth_status read_input(onnx_model *m, const onnx_wire *w, const onnx_fie
 	return BERTH_OK;
 }
 
-static berth_status read_output(onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status read_output(onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	int32_t v;
 	BERTH_TRY(onnx_read_value_info(m, NULL, w, f, "an output of the graph", &v));
@@ -340,13 +341,13 @@ ONNX_FIELD(on_opset)
 	if (f->number == 1)
 		return onnx_read_text(m, w, f, "domain of an opset", &o->domain);
 	if (f->number == 2) {
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "version of an opset", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_VARINT, "version of an opset", m->err));
 		o->version = (int64_t)f->value;
 	}
 	return BERTH_OK;
 }
 
-static berth_status read_opset(onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status read_opset(onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	opset o = {"", 0};
 	BERTH_TRY(onnx_each_field_inside(m, &o, w, f, "opset_import", on_opset));
@@ -368,7 +369,7 @@ ONNX_FIELD(on_graph_count)
 	return BERTH_OK;
 }
 
-static berth_status reserve(onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status reserve(onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	size_t n[3] = {0};
 	BERTH_TRY(onnx_each_field_inside(m, n, w, f, "the graph", on_graph_count));
@@ -389,7 +390,7 @@ ONNX_FIELD(on_model)
 	bool *has_graph = ctx;
 	switch (f->number) {
 	case 1:
-		BERTH_TRY(onnx_wire_expect(w, f, ONNX_VARINT, "ir_version", m->err));
+		BERTH_TRY(protobuf_expect(w, f, PROTOBUF_VARINT, "ir_version", m->err));
 		m->ir_version = (int64_t)f->value;
 		return BERTH_OK;
 	case 7:
@@ -422,8 +423,8 @@ berth_status onnx_read_model(onnx_model *m)
 		return berth_fail(m->err, BERTH_EFORMAT, "%s: the file is empty; expected an ONNX model",
 		                  m->file);
 	BERTH_TRY(
-		onnx_each_field(m, NULL, (onnx_wire){m->file, m->data, 0, m->size}, on_model_functions));
-	BERTH_TRY(onnx_each_field(m, &has_graph, (onnx_wire){m->file, m->data, 0, m->size}, on_model));
+		onnx_each_field(m, NULL, (protobuf){m->file, m->data, 0, m->size}, on_model_functions));
+	BERTH_TRY(onnx_each_field(m, &has_graph, (protobuf){m->file, m->data, 0, m->size}, on_model));
 	if (!has_graph)
 		return berth_fail(m->err, BERTH_EFORMAT,
 		                  "%s: no graph in the file; expected an ONNX model (field 7)", m->file);

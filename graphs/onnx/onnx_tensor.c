@@ -96,21 +96,21 @@ berth_status onnx_bad(const onnx_model *m, size_t at, const char *fmt, ...)
 
 /* ---- files beside the model: told to whoever writes files, never opened here ---- */
 
-static bool is_location(const onnx_wire *w, const onnx_field *f)
+static bool is_location(const protobuf *w, const protobuf_field *f)
 {
 	static const char key[] = "location";
-	return f->type == ONNX_BYTES && f->end - f->at == sizeof key - 1 &&
+	return f->type == PROTOBUF_BYTES && f->end - f->at == sizeof key - 1 &&
 	       memcmp(w->data + f->at, key, sizeof key - 1) == 0;
 }
 
 /* Once for all tensors that are in it. */
-static berth_status add(const onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status add(const onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	onnx_external *x = m->external;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *name;
 	int32_t found;
-	BERTH_TRY(onnx_wire_text(w, f, "location of a tensor", m->tmp, &name, m->err));
+	BERTH_TRY(protobuf_text(w, f, "location of a tensor", m->tmp, &name, m->err));
 	if (berth_strmap_get(&x->seen, name) >= 0) {
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
@@ -122,13 +122,13 @@ static berth_status add(const onnx_model *m, const onnx_wire *w, const onnx_fiel
 }
 
 /* Take note of the file that an entry of external_data names. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-static berth_status read_external(const onnx_model *m, const onnx_wire *w, const onnx_field *f)
+static berth_status read_external(const onnx_model *m, const protobuf *w, const protobuf_field *f)
 {
 	bool more, is_name = false;
-	onnx_field entry, value = {0};
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, "external_data of a tensor", m->err));
-	for (onnx_wire in = onnx_wire_inside(w, f);;) {
-		BERTH_TRY(onnx_wire_next(&in, &entry, &more, m->err));
+	protobuf_field entry, value = {0};
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, "external_data of a tensor", m->err));
+	for (protobuf in = protobuf_inside(w, f);;) {
+		BERTH_TRY(protobuf_next(&in, &entry, &more, m->err));
 		if (!more)
 			break;
 		is_name = is_name || (entry.number == 1 && is_location(w, &entry));
@@ -161,26 +161,26 @@ static berth_status keep_dims(const onnx_model *m, const int64_t *dim, size_t ra
 	return BERTH_OK;
 }
 
-static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t)
+static berth_status read_dense(const onnx_model *m, protobuf w, onnx_tensor *t)
 {
 	int64_t dim[ONNX_MAX_RANK];
 	size_t rank = 0, raw = 0;
-	onnx_field f;
+	protobuf_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 1) {
-			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank,
+			BERTH_TRY(protobuf_varints(&w, &f, "dims of a tensor", dim, ONNX_MAX_RANK, &rank,
 			                            m->err));
 		} else if (f.number == 2) {
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_VARINT, "data_type of a tensor", m->err));
+			BERTH_TRY(protobuf_expect(&w, &f, PROTOBUF_VARINT, "data_type of a tensor", m->err));
 			t->elem = f.value > 1000 ? ONNX_NONE : (int32_t)f.value;
 		} else if (f.number == 8) {
-			BERTH_TRY(onnx_wire_text(&w, &f, "name of a tensor", m->tmp, &t->name, m->err));
+			BERTH_TRY(protobuf_text(&w, &f, "name of a tensor", m->tmp, &t->name, m->err));
 		} else if (f.number == 9) {
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "raw_data of a tensor", m->err));
+			BERTH_TRY(protobuf_expect(&w, &f, PROTOBUF_BYTES, "raw_data of a tensor", m->err));
 			raw = f.end - f.at;
 		} else if (f.number == 13) {
 			BERTH_TRY(read_external(m, &w, &f));
@@ -195,20 +195,21 @@ static berth_status read_dense(const onnx_model *m, onnx_wire w, onnx_tensor *t)
 	return BERTH_OK;
 }
 
-static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t)
+static berth_status read_sparse(const onnx_model *m, protobuf w, onnx_tensor *t)
 {
 	int64_t dim[ONNX_MAX_RANK], bytes = 0;
 	size_t rank = 0;
-	onnx_field f;
+	protobuf_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 1 || f.number == 2) {
 			onnx_tensor part;
-			BERTH_TRY(onnx_wire_expect(&w, &f, ONNX_BYTES, "a part of a sparse tensor", m->err));
-			BERTH_TRY(onnx_read_tensor(m, onnx_wire_inside(&w, &f), false, &part));
+			BERTH_TRY(protobuf_expect(&w, &f, PROTOBUF_BYTES, "a part of a sparse tensor",
+			                          m->err));
+			BERTH_TRY(onnx_read_tensor(m, protobuf_inside(&w, &f), false, &part));
 			bytes = part.bytes;
 			t->bytes += bytes;
 			if (f.number == 1) {
@@ -216,7 +217,7 @@ static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t
 				t->elem = part.elem;
 			}
 		} else if (f.number == 3) {
-			BERTH_TRY(onnx_wire_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK,
+			BERTH_TRY(protobuf_varints(&w, &f, "dims of a sparse tensor", dim, ONNX_MAX_RANK,
 			                            &rank, m->err));
 		}
 	}
@@ -225,7 +226,7 @@ static berth_status read_sparse(const onnx_model *m, onnx_wire w, onnx_tensor *t
 	return keep_dims(m, dim, rank, t);
 }
 
-berth_status onnx_read_tensor(const onnx_model *m, onnx_wire w, bool sparse, onnx_tensor *t)
+berth_status onnx_read_tensor(const onnx_model *m, protobuf w, bool sparse, onnx_tensor *t)
 {
 	*t = (onnx_tensor){.name = "", .at = w.at, .end = w.end, .sparse = sparse};
 	return sparse ? read_sparse(m, w, t) : read_dense(m, w, t);
@@ -237,8 +238,8 @@ double onnx_half(uint32_t h)
 {
 	uint32_t sign = h >> 15, exponent = h >> 10 & 31, fraction = h & 1023;
 	double x = exponent == 0    ? fraction * 0x1p-24
-	           : exponent == 31 ? onnx_wire_float(fraction ? 0x7fc00000u : 0x7f800000u)
-	                            : onnx_wire_float((exponent + 112) << 23 | fraction << 13);
+	           : exponent == 31 ? protobuf_float(fraction ? 0x7fc00000u : 0x7f800000u)
+	                            : protobuf_float((exponent + 112) << 23 | fraction << 13);
 	return sign ? -x : x;
 }
 
@@ -246,10 +247,10 @@ double onnx_half(uint32_t h)
 static double real_of(int32_t elem, uint64_t bits)
 {
 	switch (elem) {
-	case ONNX_FLOAT: return onnx_wire_float((uint32_t)bits);
-	case ONNX_DOUBLE: return onnx_wire_double(bits);
+	case ONNX_FLOAT: return protobuf_float((uint32_t)bits);
+	case ONNX_DOUBLE: return protobuf_double(bits);
 	case ONNX_FLOAT16: return onnx_half((uint32_t)bits & 0xffff);
-	default: return onnx_wire_float((uint32_t)(bits << 16)); /* bfloat16 */
+	default: return protobuf_float((uint32_t)(bits << 16)); /* bfloat16 */
 	}
 }
 
@@ -277,7 +278,7 @@ typedef struct content {
 	size_t n, cap;
 } content;
 
-static void read_raw(const onnx_model *m, const onnx_tensor *t, const onnx_field *f, content *c)
+static void read_raw(const onnx_model *m, const onnx_tensor *t, const protobuf_field *f, content *c)
 {
 	size_t bytes = (size_t)onnx_elem_bits(t->elem) / 8;
 	for (c->n = 0; c->n < c->cap && (c->n + 1) * bytes <= f->end - f->at; c->n++) {
@@ -291,18 +292,18 @@ static void read_raw(const onnx_model *m, const onnx_tensor *t, const onnx_field
 
 /* One of the typed fields: float_data 4, int32_data 5 (also 8 and 16 bits and halves), int64_data 7,
  * double_data 10, uint64_data 11. */
-static berth_status read_typed(const onnx_wire *w, const onnx_tensor *t, const onnx_field *f, content *c,
+static berth_status read_typed(const protobuf *w, const onnx_tensor *t, const protobuf_field *f, content *c,
                                berth_err *err)
 {
 	if (f->number == 4 && t->elem == ONNX_FLOAT)
-		return onnx_wire_floats(w, f, "float_data of a tensor", c->reals, c->cap, &c->n, err);
+		return protobuf_floats(w, f, "float_data of a tensor", c->reals, c->cap, &c->n, err);
 	if (f->number == 10 && t->elem == ONNX_DOUBLE)
-		return onnx_wire_doubles(w, f, "double_data of a tensor", c->reals, c->cap, &c->n, err);
+		return protobuf_doubles(w, f, "double_data of a tensor", c->reals, c->cap, &c->n, err);
 	if (f->number != 5 && f->number != 7 && f->number != 11)
 		return BERTH_OK;
 	int64_t bits[ONNX_MAX_CONTENT];
 	size_t start = c->n;
-	BERTH_TRY(onnx_wire_varints(w, f, "integer data of a tensor", bits, c->cap, &c->n, err));
+	BERTH_TRY(protobuf_varints(w, f, "integer data of a tensor", bits, c->cap, &c->n, err));
 	for (size_t i = start; i < c->n && i < c->cap; i++) {
 		if (c->reals)
 			c->reals[i] = real_of(t->elem, (uint64_t)bits[i]);
@@ -325,11 +326,11 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 		BERTH_TRY_NEW(m->tmp, c.cap, m->err, c.reals);
 	else
 		BERTH_TRY_NEW(m->tmp, c.cap, m->err, c.ints);
-	onnx_wire w = {m->file, m->data, t->at, t->end};
-	onnx_field f;
+	protobuf w = {m->file, m->data, t->at, t->end};
+	protobuf_field f;
 	bool more;
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == 9)
@@ -390,16 +391,16 @@ static berth_status read_list(const onnx_model *m, const onnx_node *n, const cha
 	*len = -1;
 	if (!a)
 		return BERTH_OK;
-	onnx_wire w = {m->file, m->data, a->at, a->end};
-	onnx_field f;
+	protobuf w = {m->file, m->data, a->at, a->end};
+	protobuf_field f;
 	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, m->err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
 		if (f.number == number)
-			BERTH_TRY(number == 8 ? onnx_wire_varints(&w, &f, "ints of an attribute", out, cap,
+			BERTH_TRY(number == 8 ? protobuf_varints(&w, &f, "ints of an attribute", out, cap,
 			                                          &count, m->err)
-			                      : onnx_wire_floats(&w, &f, "floats of an attribute", out, cap,
+			                      : protobuf_floats(&w, &f, "floats of an attribute", out, cap,
 			                                         &count, m->err));
 	}
 	*len = count > INT32_MAX ? INT32_MAX : (int32_t)count;

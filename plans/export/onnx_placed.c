@@ -68,15 +68,15 @@ void onnx_placed_fold(onnx_placed *p, int32_t cpu)
 
 #define KEY "layer_ann"
 
-bool onnx_label_is(const onnx_wire *w, const onnx_field *field)
+bool onnx_label_is(const protobuf *w, const protobuf_field *field)
 {
-	onnx_wire in = onnx_wire_inside(w, field);
-	onnx_field f;
+	protobuf in = protobuf_inside(w, field);
+	protobuf_field f;
 	bool more, ours = false;
-	if (field->number != 9 || field->type != ONNX_BYTES)
+	if (field->number != 9 || field->type != PROTOBUF_BYTES)
 		return false;
-	while (onnx_wire_next(&in, &f, &more, NULL) == BERTH_OK && more)
-		if (f.number == 1 && f.type == ONNX_BYTES)
+	while (protobuf_next(&in, &f, &more, NULL) == BERTH_OK && more)
+		if (f.number == 1 && f.type == PROTOBUF_BYTES)
 			ours = f.end - f.at == strlen(KEY) && memcmp(w->data + f.at, KEY, strlen(KEY)) == 0;
 	return ours;
 }

@@ -4,7 +4,7 @@
 
 #include "exporters.h"
 #include "onnx_model.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "text.h"
 
 typedef struct onnx_placed {
@@ -29,7 +29,7 @@ void onnx_placed_fold(onnx_placed *p, int32_t cpu);
  * know. Inside of plans/export. */
 
 /* Is field f of a node a label? */
-bool onnx_label_is(const onnx_wire *w, const onnx_field *f);
+bool onnx_label_is(const protobuf *w, const protobuf_field *f);
 
 /* The field. */
 void onnx_label_put(berth_strbuf *b, berth_arena *tmp, const char *label);

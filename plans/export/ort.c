@@ -27,37 +27,37 @@ typedef struct labelling {
 /* ---- nodes ---- */
 
 /* Has the message CONFIGURATION as its field 1? */
-static bool is_ours(const onnx_wire *w, const onnx_field *field)
+static bool is_ours(const protobuf *w, const protobuf_field *field)
 {
-	onnx_wire in = onnx_wire_inside(w, field);
-	onnx_field f;
+	protobuf in = protobuf_inside(w, field);
+	protobuf_field f;
 	bool more, ours = false;
-	while (onnx_wire_next(&in, &f, &more, NULL) == BERTH_OK && more)
-		if (f.number == 1 && f.type == ONNX_BYTES)
+	while (protobuf_next(&in, &f, &more, NULL) == BERTH_OK && more)
+		if (f.number == 1 && f.type == PROTOBUF_BYTES)
 			ours = f.end - f.at == strlen(CONFIGURATION) &&
 			       memcmp(w->data + f.at, CONFIGURATION, strlen(CONFIGURATION)) == 0;
 	return ours;
 }
 
-static bool drops(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+static bool drops(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	const labelling *l = ctx;
 	uint32_t number = at_model ? MODEL_CONFIGURATION : NODE_CONFIGURATION;
-	bool configuration = l->configured && f->number == number && f->type == ONNX_BYTES;
+	bool configuration = l->configured && f->number == number && f->type == PROTOBUF_BYTES;
 	return (configuration && is_ours(w, f)) || (!at_model && onnx_label_is(w, f));
 }
 
 /* ShardingSpecProto of each output of the node: tensor_name (1), device (2). */
-static berth_status put_outputs(berth_strbuf *b, const onnx_wire *w, const onnx_field *node, uint64_t dev,
+static berth_status put_outputs(berth_strbuf *b, const protobuf *w, const protobuf_field *node, uint64_t dev,
                                 berth_arena *tmp, berth_err *err)
 {
-	onnx_wire in = onnx_wire_inside(w, node);
-	onnx_field f;
+	protobuf in = protobuf_inside(w, node);
+	protobuf_field f;
 	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&in, &f, &more, err));
+		BERTH_TRY(protobuf_next(&in, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
-		if (f.number != 2 || f.type != ONNX_BYTES || f.at == f.end)
+		if (f.number != 2 || f.type != PROTOBUF_BYTES || f.at == f.end)
 			continue;
 		berth_strbuf spec = {.mem = tmp};
 		onnx_put_bytes(&spec, 1, (const char *)w->data + f.at, f.end - f.at);
@@ -71,7 +71,7 @@ static berth_status changed(const char *file, berth_err *err)
 	return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read", file);
 }
 
-static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+static berth_status adds(void *ctx, int32_t node, bool in_body, const protobuf *w, const protobuf_field *f,
                          const char **data, size_t *size, berth_err *err)
 {
 	const labelling *l = ctx;

@@ -250,16 +250,16 @@ static berth_status add_nodes(pieces_state *x, size_t *cap, berth_err *err)
 }
 
 /* The value that an initializer (name in field 8) or a ValueInfoProto (1) speaks of. -1: none of the file. */
-static berth_status value_of(pieces_state *x, const onnx_wire *w, const onnx_field *field, int32_t *v,
+static berth_status value_of(pieces_state *x, const protobuf *w, const protobuf_field *field, int32_t *v,
                              berth_err *err)
 {
 	uint32_t number = field->number == 5 ? 8 : 1;
-	onnx_wire in = onnx_wire_inside(w, field);
-	onnx_field f;
+	protobuf in = protobuf_inside(w, field);
+	protobuf_field f;
 	*v = -1;
 	for (bool more = true; more;) { /* the last name counts */
-		BERTH_TRY(onnx_wire_next(&in, &f, &more, err));
-		if (!more || f.number != number || f.type != ONNX_BYTES)
+		BERTH_TRY(protobuf_next(&in, &f, &more, err));
+		if (!more || f.number != number || f.type != PROTOBUF_BYTES)
 			continue;
 		BERTH_TRY(berth_arena_room(x->mem, &x->text, f.end - f.at + 1, &x->cap_text, err));
 		memcpy(x->text, w->data + f.at, f.end - f.at);
@@ -270,12 +270,12 @@ static berth_status value_of(pieces_state *x, const onnx_wire *w, const onnx_fie
 }
 
 /* Does the field of the graph speak of something that is no longer there? */
-static berth_status is_dropped(pieces_state *x, const onnx_wire *w, const onnx_field *f, bool *out,
+static berth_status is_dropped(pieces_state *x, const protobuf *w, const protobuf_field *f, bool *out,
                                berth_err *err)
 {
 	int32_t v;
 	*out = false;
-	if (f->type != ONNX_BYTES || (f->number != 5 && f->number != 11 && f->number != 13))
+	if (f->type != PROTOBUF_BYTES || (f->number != 5 && f->number != 11 && f->number != 13))
 		return BERTH_OK;
 	BERTH_TRY(value_of(x, w, f, &v, err));
 	*out = v >= 0 && is_gone(x, v) &&
@@ -284,7 +284,7 @@ static berth_status is_dropped(pieces_state *x, const onnx_wire *w, const onnx_f
 }
 
 /* A field that is no node: as it stands, with dimensions that are given, or not at all. */
-static berth_status add_field(pieces_state *x, const onnx_wire *w, const onnx_field *f, size_t *cap,
+static berth_status add_field(pieces_state *x, const protobuf *w, const protobuf_field *f, size_t *cap,
                               berth_err *err)
 {
 	berth_file_piece fixed = {w->data + f->tag_at, w->at - f->tag_at};
@@ -296,15 +296,15 @@ static berth_status add_field(pieces_state *x, const onnx_wire *w, const onnx_fi
 	return add_bytes(x, fixed.data, fixed.size, cap, err);
 }
 
-static berth_status write_graph(pieces_state *x, onnx_wire w, size_t *cap, berth_err *err)
+static berth_status write_graph(pieces_state *x, protobuf w, size_t *cap, berth_err *err)
 {
-	onnx_field f;
+	protobuf_field f;
 	bool nodes = false;
 	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			break;
-		if (f.number == 1 && f.type == ONNX_BYTES) {
+		if (f.number == 1 && f.type == PROTOBUF_BYTES) {
 			if (!nodes)
 				BERTH_TRY(add_nodes(x, cap, err));
 			nodes = true;
@@ -319,14 +319,15 @@ static berth_status write_graph(pieces_state *x, onnx_wire w, size_t *cap, berth
 }
 
 /* The graph (7) with a head of its new length; the rest of the model as it stands. */
-static berth_status write_whole_graph(pieces_state *x, const onnx_wire *w, const onnx_field *f, size_t *cap,
+static berth_status write_whole_graph(pieces_state *x, const protobuf *w, const protobuf_field *f,
+                                      size_t *cap,
                                       berth_err *err)
 {
 	berth_strbuf head = {.mem = x->mem};
 	size_t slot = x->out->n_pieces, size = 0, len;
 	const char *text;
 	BERTH_TRY(add_bytes(x, "", 0, cap, err));
-	BERTH_TRY(write_graph(x, onnx_wire_inside(w, f), cap, err));
+	BERTH_TRY(write_graph(x, protobuf_inside(w, f), cap, err));
 	for (size_t i = slot; i < x->out->n_pieces; i++)
 		size += x->out->piece[i].size;
 	onnx_put_head(&head, f->number, size);
@@ -337,15 +338,15 @@ static berth_status write_whole_graph(pieces_state *x, const onnx_wire *w, const
 
 static berth_status write_model(pieces_state *x, berth_err *err)
 {
-	onnx_wire w = {x->m.file, x->m.data, 0, x->m.size};
-	onnx_field f;
+	protobuf w = {x->m.file, x->m.data, 0, x->m.size};
+	protobuf_field f;
 	size_t cap = 0;
 	bool graph = false;
 	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
-		if (f.number != 7 || f.type != ONNX_BYTES) {
+		if (f.number != 7 || f.type != PROTOBUF_BYTES) {
 			BERTH_TRY(add_bytes(x, w.data + f.tag_at, w.at - f.tag_at, &cap, err));
 			continue;
 		}

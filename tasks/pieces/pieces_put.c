@@ -95,23 +95,23 @@ berth_status pieces_put_node(pieces_state *x, const char *type, const char *name
 	return add_node(x, &b, err);
 }
 
-static bool is_named(const onnx_wire *w, const onnx_field *field, const char *name)
+static bool is_named(const protobuf *w, const protobuf_field *field, const char *name)
 {
-	onnx_wire in = onnx_wire_inside(w, field);
-	onnx_field f;
+	protobuf in = protobuf_inside(w, field);
+	protobuf_field f;
 	bool more;
-	while (onnx_wire_next(&in, &f, &more, NULL) == BERTH_OK && more)
-		if (f.number == 1 && f.type == ONNX_BYTES)
+	while (protobuf_next(&in, &f, &more, NULL) == BERTH_OK && more)
+		if (f.number == 1 && f.type == PROTOBUF_BYTES)
 			return f.end - f.at == strlen(name) &&
 			       memcmp(w->data + f.at, name, f.end - f.at) == 0;
 	return false;
 }
 
 /* Inputs (1), outputs (2) and the name (3) are new, and attributes (5) that are given anew. */
-static bool is_replaced(const onnx_wire *w, const onnx_field *f, const pieces_attr *attr, int32_t n_attrs,
+static bool is_replaced(const protobuf *w, const protobuf_field *f, const pieces_attr *attr, int32_t n_attrs,
                  const char *drop)
 {
-	if (f->number != 5 || f->type != ONNX_BYTES)
+	if (f->number != 5 || f->type != PROTOBUF_BYTES)
 		return f->number <= 3;
 	for (int32_t i = 0; i < n_attrs; i++)
 		if (is_named(w, f, attr[i].name))
@@ -124,22 +124,22 @@ berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, co
                              const char *drop, berth_err *err)
 {
 	const onnx_node *n = &x->m.node[node];
-	onnx_wire w = {x->m.file, x->m.data, n->at, x->m.size};
+	protobuf w = {x->m.file, x->m.data, n->at, x->m.size};
 	berth_strbuf b = {.mem = x->mem};
-	onnx_field f;
+	protobuf_field f;
 	bool more;
 	int32_t n_in = n->n_in;
 	while (n_in > 0 && !*in[n_in - 1])
 		n_in--;
-	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
-	w = onnx_wire_inside(&w, &f);
+	BERTH_TRY(protobuf_next(&w, &f, &more, err));
+	w = protobuf_inside(&w, &f);
 	for (int32_t k = 0; k < n_in; k++)
 		put_text(&b, 1, in[k]);
 	for (int32_t o = 0; o < n->n_out; o++)
 		put_text(&b, 2, out[o]);
 	put_text(&b, 3, name);
 	for (;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			break;
 		if (!is_replaced(&w, &f, attr, n_attrs, drop))
@@ -152,10 +152,10 @@ berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, co
 
 berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err)
 {
-	onnx_wire w = {x->m.file, x->m.data, x->m.node[node].at, x->m.size};
-	onnx_field f;
+	protobuf w = {x->m.file, x->m.data, x->m.node[node].at, x->m.size};
+	protobuf_field f;
 	bool more;
-	BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+	BERTH_TRY(protobuf_next(&w, &f, &more, err));
 	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
 	x->node[x->n_nodes++] = (pieces_node){node, (const char *)w.data + f.tag_at, w.at - f.tag_at};
 	return BERTH_OK;
@@ -177,7 +177,7 @@ bool pieces_is_given(const berth_read_options *opt, const char *name)
 }
 
 /* The given size of the symbol in field f; 0: none is given. */
-static berth_status given_size(pieces_state *x, const onnx_wire *w, const onnx_field *f, int64_t *size,
+static berth_status given_size(pieces_state *x, const protobuf *w, const protobuf_field *f, int64_t *size,
                             berth_err *err)
 {
 	char *name = berth_arena_strndup(x->mem, (const char *)w->data + f->at, f->end - f->at);
@@ -188,34 +188,34 @@ static berth_status given_size(pieces_state *x, const onnx_wire *w, const onnx_f
 	return BERTH_OK;
 }
 
-static berth_status fix_message(pieces_state *x, onnx_wire w, int depth, berth_strbuf *out, bool *any,
+static berth_status fix_message(pieces_state *x, protobuf w, int depth, berth_strbuf *out, bool *any,
                         berth_err *err);
 
 /* The message that field f holds, fixed. */
-static berth_status fix_inside(pieces_state *x, const onnx_wire *w, const onnx_field *f, int depth,
+static berth_status fix_inside(pieces_state *x, const protobuf *w, const protobuf_field *f, int depth,
                                berth_strbuf *out, bool *any, berth_err *err)
 {
 	berth_strbuf in = {.mem = x->mem};
-	BERTH_TRY(fix_message(x, onnx_wire_inside(w, f), depth, &in, any, err));
+	BERTH_TRY(fix_message(x, protobuf_inside(w, f), depth, &in, any, err));
 	out->failed |= in.failed;
 	onnx_put_bytes(out, f->number, in.text, in.len);
 	return BERTH_OK;
 }
 
-static berth_status fix_message(pieces_state *x, onnx_wire w, int depth, berth_strbuf *out, bool *any,
+static berth_status fix_message(pieces_state *x, protobuf w, int depth, berth_strbuf *out, bool *any,
                                 berth_err *err)
 {
-	onnx_field f;
+	protobuf_field f;
 	for (bool more;;) {
 		int64_t size = 0;
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
-		if (f.type == ONNX_BYTES && depth < DEPTH && f.number == to_dim[depth]) {
+		if (f.type == PROTOBUF_BYTES && depth < DEPTH && f.number == to_dim[depth]) {
 			BERTH_TRY(fix_inside(x, &w, &f, depth + 1, out, any, err));
 			continue;
 		}
-		if (f.type == ONNX_BYTES && depth == DEPTH && f.number == 2)
+		if (f.type == PROTOBUF_BYTES && depth == DEPTH && f.number == 2)
 			BERTH_TRY(given_size(x, &w, &f, &size, err));
 		*any = *any || size;
 		if (size)
@@ -225,13 +225,13 @@ static berth_status fix_message(pieces_state *x, onnx_wire w, int depth, berth_s
 	}
 }
 
-berth_status pieces_fix(pieces_state *x, const onnx_wire *w, const onnx_field *f, berth_file_piece *out,
+berth_status pieces_fix(pieces_state *x, const protobuf *w, const protobuf_field *f, berth_file_piece *out,
                         bool *any, berth_err *err)
 {
 	berth_strbuf b = {.mem = x->mem};
 	*any = false;
-	if (f->type != ONNX_BYTES || f->number < 11 || f->number > 13 || !x->read || !x->read->n_dims)
+	if (f->type != PROTOBUF_BYTES || f->number < 11 || f->number > 13 || !x->read || !x->read->n_dims)
 		return BERTH_OK;
-	BERTH_TRY(fix_message(x, onnx_wire_inside(w, f), 0, &b, any, err));
+	BERTH_TRY(fix_message(x, protobuf_inside(w, f), 0, &b, any, err));
 	return *any ? pieces_field(x, f->number, &b, out, err) : BERTH_OK;
 }

@@ -224,5 +224,5 @@ bool pieces_is_given(const berth_read_options *opt, const char *name);
 /* What field f of the graph speaks of, an input (11), an output (12) or another value (13), with the
  * dimensions that are given. *any = false: there are none, and the field stays. Fails: BERTH_EFORMAT,
  * BERTH_ENOMEM. */
-berth_status pieces_fix(pieces_state *x, const onnx_wire *w, const onnx_field *f, berth_file_piece *out,
+berth_status pieces_fix(pieces_state *x, const protobuf *w, const protobuf_field *f, berth_file_piece *out,
                         bool *any, berth_err *err);

@@ -18,7 +18,7 @@ typedef struct content {
 	int64_t offset;
 } content;
 
-static int64_t read_decimal(const onnx_wire *w, const onnx_field *f)
+static int64_t read_decimal(const protobuf *w, const protobuf_field *f)
 {
 	int64_t n = 0;
 	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
@@ -27,13 +27,13 @@ static int64_t read_decimal(const onnx_wire *w, const onnx_field *f)
 }
 
 /* StringStringEntryProto: key (1), value (2). */
-static void look_entry(onnx_wire w, content *c)
+static void look_entry(protobuf w, content *c)
 {
-	onnx_field f, key = {0}, value = {0};
+	protobuf_field f, key = {0}, value = {0};
 	bool more;
-	while (onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more) {
-		key = f.number == 1 && f.type == ONNX_BYTES ? f : key;
-		value = f.number == 2 && f.type == ONNX_BYTES ? f : value;
+	while (protobuf_next(&w, &f, &more, NULL) == BERTH_OK && more) {
+		key = f.number == 1 && f.type == PROTOBUF_BYTES ? f : key;
+		value = f.number == 2 && f.type == PROTOBUF_BYTES ? f : value;
 	}
 	size_t n = key.end - key.at;
 	if (n == 8 && memcmp(w.data + key.at, "location", n) == 0) {
@@ -47,23 +47,23 @@ static void look_entry(onnx_wire w, content *c)
  * (10), uint64_data (11), external_data (13), data_location (14). */
 static content find_content(const pieces_state *x, const onnx_tensor *t)
 {
-	onnx_wire w = {x->m.file, x->m.data, t->at, t->end};
+	protobuf w = {x->m.file, x->m.data, t->at, t->end};
 	content c = {.where = MISSING};
-	onnx_field f;
+	protobuf_field f;
 	bool more, outside = false;
-	while (onnx_wire_next(&w, &f, &more, NULL) == BERTH_OK && more) {
+	while (protobuf_next(&w, &f, &more, NULL) == BERTH_OK && more) {
 		bool fixed = (f.number == 4 && t->elem == ONNX_FLOAT) ||
 		             (f.number == 10 && t->elem == ONNX_DOUBLE);
 		bool list = (f.number >= 4 && f.number <= 7) || f.number == 10 || f.number == 11;
-		bool whole = f.type == ONNX_BYTES && f.end - f.at == (uint64_t)t->bytes;
-		if (f.number == 14 && f.type == ONNX_VARINT)
+		bool whole = f.type == PROTOBUF_BYTES && f.end - f.at == (uint64_t)t->bytes;
+		if (f.number == 14 && f.type == PROTOBUF_VARINT)
 			outside = f.value == 1;
-		else if (f.number == 13 && f.type == ONNX_BYTES)
-			look_entry(onnx_wire_inside(&w, &f), &c);
+		else if (f.number == 13 && f.type == PROTOBUF_BYTES)
+			look_entry(protobuf_inside(&w, &f), &c);
 		else if ((f.number == 9 || fixed) && whole && c.where == MISSING) {
 			c.where = INSIDE;
 			c.at = f.at;
-		} else if ((list || f.number == 9) && (f.type != ONNX_BYTES || f.end > f.at))
+		} else if ((list || f.number == 9) && (f.type != PROTOBUF_BYTES || f.end > f.at))
 			c.where = LISTED;
 	}
 	if (outside)

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-static bool drops(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+static bool drops(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	(void)ctx, (void)w;
 	return !at_model && f->number == 9;
 }
 
-static berth_status adds(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+static berth_status adds(void *ctx, int32_t node, bool in_body, const protobuf *w, const protobuf_field *f,
                          const char **data, size_t *size, berth_err *err)
 {
 	(void)ctx, (void)node, (void)in_body, (void)w, (void)f, (void)err;

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "mutate.h"
 #include "onnx.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "pieces.h"
 
 #include <string.h>
@@ -22,38 +22,38 @@ static text joined(const pieces_model *p, berth_arena *mem)
 }
 
 /* The next field of the message; of a graph only those that are nodes, or only the others. */
-static bool next(onnx_wire *w, onnx_field *f, int nodes)
+static bool next(protobuf *w, protobuf_field *f, int nodes)
 {
 	bool more;
 	do
-		must(onnx_wire_next(w, f, &more, NULL) == BERTH_OK);
-	while (more && nodes >= 0 && (f->number == 1 && f->type == ONNX_BYTES) != nodes);
+		must(protobuf_next(w, f, &more, NULL) == BERTH_OK);
+	while (more && nodes >= 0 && (f->number == 1 && f->type == PROTOBUF_BYTES) != nodes);
 	return more;
 }
 
-static bool same_field(const onnx_wire *a, const onnx_field *f, const onnx_wire *b, const onnx_field *g)
+static bool same_field(const protobuf *a, const protobuf_field *f, const protobuf *b, const protobuf_field *g)
 {
 	return f->number == g->number && f->type == g->type && f->value == g->value &&
 	       f->end - f->at == g->end - g->at &&
-	       (f->type != ONNX_BYTES || f->end == f->at ||
+	       (f->type != PROTOBUF_BYTES || f->end == f->at ||
 	        memcmp(a->data + f->at, b->data + g->at, f->end - f->at) == 0);
 }
 
 /* Fields of two graphs that are no nodes, one by one; nodes may have another order. */
-static void same_graph(onnx_wire a, onnx_wire b)
+static void same_graph(protobuf a, protobuf b)
 {
-	onnx_field f, g;
+	protobuf_field f, g;
 	size_t n = 0, bytes = 0, hash = 0;
-	for (onnx_wire x = a, y = b; next(&x, &f, 0);) {
+	for (protobuf x = a, y = b; next(&x, &f, 0);) {
 		must(next(&y, &g, 0));
 		must(same_field(&x, &f, &y, &g));
 	}
-	for (onnx_wire x = a; next(&x, &f, 1); n++) {
+	for (protobuf x = a; next(&x, &f, 1); n++) {
 		bytes += f.end - f.at;
 		for (size_t i = f.at; i < f.end; i++)
 			hash += (i - f.at + 1) * a.data[i];
 	}
-	for (onnx_wire y = b; next(&y, &g, 1); n--) {
+	for (protobuf y = b; next(&y, &g, 1); n--) {
 		bytes -= g.end - g.at;
 		for (size_t i = g.at; i < g.end; i++)
 			hash -= (i - g.at + 1) * b.data[i];
@@ -63,12 +63,12 @@ static void same_graph(onnx_wire a, onnx_wire b)
 
 static void same_model(text a, text b)
 {
-	onnx_wire x = {"f", a.data, 0, a.size}, y = {"f", b.data, 0, b.size};
-	onnx_field f, g;
+	protobuf x = {"f", a.data, 0, a.size}, y = {"f", b.data, 0, b.size};
+	protobuf_field f, g;
 	while (next(&x, &f, -1)) {
 		must(next(&y, &g, -1));
-		if (f.number == 7 && f.type == ONNX_BYTES && g.number == 7)
-			same_graph(onnx_wire_inside(&x, &f), onnx_wire_inside(&y, &g));
+		if (f.number == 7 && f.type == PROTOBUF_BYTES && g.number == 7)
+			same_graph(protobuf_inside(&x, &f), protobuf_inside(&y, &g));
 		else
 			must(same_field(&x, &f, &y, &g));
 	}

@@ -302,7 +302,7 @@ static void test_narrow_floats(void **state)
 		put_number(&b, 2, (uint64_t)all[i].elem);
 		put_number(&b, 5, all[i].bits);
 		onnx_model m = {.file = "t", .data = b.data, .size = b.n, .tmp = &tmp, .err = &err};
-		assert_ok(onnx_read_tensor(&m, (onnx_wire){"t", b.data, 0, b.n}, false, &t), &err);
+		assert_ok(onnx_read_tensor(&m, (protobuf){"t", b.data, 0, b.n}, false, &t), &err);
 		assert_ok(onnx_tensor_content(&m, &t, &ints, &reals), &err);
 		assert_non_null(reals);
 		assert_true(reals[0] == all[i].x);

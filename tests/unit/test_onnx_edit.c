@@ -27,20 +27,20 @@ static text joined(const berth_file_piece *piece, size_t n, berth_arena *mem)
 
 /* ---- editors ---- */
 
-static bool drops_nothing(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+static bool drops_nothing(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	(void)ctx, (void)w, (void)f, (void)at_model;
 	return false;
 }
 
-static bool drops_metadata(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model)
+static bool drops_metadata(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	(void)ctx, (void)w;
 	return !at_model && f->number == 9;
 }
 
-static berth_status adds_nothing(void *ctx, int32_t node, bool in_body, const onnx_wire *w,
-                                 const onnx_field *f, const char **data, size_t *size, berth_err *err)
+static berth_status adds_nothing(void *ctx, int32_t node, bool in_body, const protobuf *w,
+                                 const protobuf_field *f, const char **data, size_t *size, berth_err *err)
 {
 	(void)ctx, (void)node, (void)in_body, (void)w, (void)f, (void)data, (void)err;
 	*size = 0;
@@ -48,7 +48,8 @@ static berth_status adds_nothing(void *ctx, int32_t node, bool in_body, const on
 }
 
 /* Field 9 with the digit of the node, 2 more in a body. */
-static berth_status adds_digit(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+static berth_status adds_digit(void *ctx, int32_t node, bool in_body, const protobuf *w,
+                               const protobuf_field *f,
                                const char **data, size_t *size, berth_err *err)
 {
 	static const char digits[] = "\x4a\x01\x30\x4a\x01\x31\x4a\x01\x32\x4a\x01\x33";

@@ -16,7 +16,7 @@ typedef struct editing {
 } editing;
 
 /* An editor of the message w; node: the node of the main graph that it is inside of, -1: none. */
-typedef berth_status edit_fn(editing *x, onnx_wire w, int32_t node, berth_err *err);
+typedef berth_status edit_fn(editing *x, protobuf w, int32_t node, berth_err *err);
 
 /* ---- pieces ---- */
 
@@ -41,7 +41,7 @@ void onnx_put_number(berth_strbuf *b, uint32_t field, uint64_t value)
 void onnx_put_head(berth_strbuf *b, uint32_t field, size_t size)
 {
 	char buf[HEAD];
-	size_t n = put_varint(buf, (uint64_t)field << 3 | ONNX_BYTES);
+	size_t n = put_varint(buf, (uint64_t)field << 3 | PROTOBUF_BYTES);
 	n += put_varint(buf + n, size);
 	berth_strbuf_add(b, buf, n);
 }
@@ -73,13 +73,13 @@ static berth_status add_piece(editing *x, const void *data, size_t size, berth_e
 }
 
 /* The file from one place to another, as it stands. */
-static berth_status keep(editing *x, const onnx_wire *w, size_t from, size_t to, berth_err *err)
+static berth_status keep(editing *x, const protobuf *w, size_t from, size_t to, berth_err *err)
 {
 	return from < to ? add_piece(x, w->data + from, to - from, err) : BERTH_OK;
 }
 
 /* The message that field f of w holds, edited, with its new head. */
-static berth_status edit_inside(editing *x, const onnx_wire *w, const onnx_field *f, edit_fn *edit,
+static berth_status edit_inside(editing *x, const protobuf *w, const protobuf_field *f, edit_fn *edit,
                                 int32_t node, berth_err *err)
 {
 	size_t slot = x->out.n_pieces;
@@ -91,9 +91,9 @@ static berth_status edit_inside(editing *x, const onnx_wire *w, const onnx_field
 	BERTH_TRY(add_piece(x, head, 0, err));
 	size_t before = x->total;
 	x->depth++;
-	BERTH_TRY(edit(x, onnx_wire_inside(w, f), node, err));
+	BERTH_TRY(edit(x, protobuf_inside(w, f), node, err));
 	x->depth--;
-	size_t n = put_varint(head, (uint64_t)f->number << 3 | ONNX_BYTES);
+	size_t n = put_varint(head, (uint64_t)f->number << 3 | PROTOBUF_BYTES);
 	n += put_varint(head + n, x->total - before);
 	x->out.piece[slot].size = n;
 	x->total += n;
@@ -111,17 +111,18 @@ typedef struct change {
 	size_t size;
 } change;
 
-typedef berth_status change_fn(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node, change *out,
+typedef berth_status change_fn(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
+                               change *out,
                                berth_err *err);
 
 /* A message field by field: what is not changed stays as it stands. */
-static berth_status edit_fields(editing *x, onnx_wire w, int32_t node, change_fn *choose, berth_err *err)
+static berth_status edit_fields(editing *x, protobuf w, int32_t node, change_fn *choose, berth_err *err)
 {
 	size_t kept = w.at;
-	onnx_field f;
+	protobuf_field f;
 	for (bool more;;) {
 		change c = {0};
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return keep(x, &w, kept, w.end, err);
 		BERTH_TRY(choose(x, &w, &f, node, &c, err));
@@ -139,12 +140,12 @@ static berth_status edit_fields(editing *x, onnx_wire w, int32_t node, change_fn
 static edit_fn edit_graph;
 
 /* AttributeProto: a graph (6) or graphs (11). */
-static bool is_body(const onnx_field *f)
+static bool is_body(const protobuf_field *f)
 {
-	return (f->number == 6 || f->number == 11) && f->type == ONNX_BYTES;
+	return (f->number == 6 || f->number == 11) && f->type == PROTOBUF_BYTES;
 }
 
-static berth_status change_attribute(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+static berth_status change_attribute(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
                                      change *out, berth_err *err)
 {
 	(void)x, (void)w, (void)err;
@@ -152,39 +153,40 @@ static berth_status change_attribute(editing *x, const onnx_wire *w, const onnx_
 	return BERTH_OK;
 }
 
-static berth_status edit_attribute(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status edit_attribute(editing *x, protobuf w, int32_t node, berth_err *err)
 {
 	return edit_fields(x, w, node, change_attribute, err);
 }
 
 /* Does the attribute hold a graph? */
-static berth_status holds_graph(onnx_wire w, bool *out, berth_err *err)
+static berth_status holds_graph(protobuf w, bool *out, berth_err *err)
 {
-	onnx_field f;
+	protobuf_field f;
 	*out = false;
 	for (bool more = true; more && !*out;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		*out = more && is_body(&f);
 	}
 	return BERTH_OK;
 }
 
 /* NodeProto: attributes (5) with bodies, and what is to go. */
-static berth_status change_node(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+static berth_status change_node(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
                                 change *out, berth_err *err)
 {
 	bool body = false;
-	if (f->number == 5 && f->type == ONNX_BYTES)
-		BERTH_TRY(holds_graph(onnx_wire_inside(w, f), &body, err));
+	if (f->number == 5 && f->type == PROTOBUF_BYTES)
+		BERTH_TRY(holds_graph(protobuf_inside(w, f), &body, err));
 	bool drop = x->e->drops(x->e->ctx, w, f, false);
 	*out = (change){.any = body || drop, .edit = drop ? NULL : edit_attribute, .node = node};
 	return BERTH_OK;
 }
 
 /* The node with its new fields. */
-static berth_status edit_node(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status edit_node(editing *x, protobuf w, int32_t node, berth_err *err)
 {
-	const onnx_field whole = {.number = 1, .type = ONNX_BYTES, .tag_at = w.at, .at = w.at, .end = w.end};
+	const protobuf_field whole = {.number = 1, .type = PROTOBUF_BYTES, .tag_at = w.at, .at = w.at,
+	                              .end = w.end};
 	const char *data;
 	size_t size;
 	BERTH_TRY(edit_fields(x, w, node, change_node, err));
@@ -193,24 +195,24 @@ static berth_status edit_node(editing *x, onnx_wire w, int32_t node, berth_err *
 }
 
 /* TensorProto: data_location (14) is 1 where its content stands in another file. */
-static berth_status look_outside(editing *x, onnx_wire w, berth_err *err)
+static berth_status look_outside(editing *x, protobuf w, berth_err *err)
 {
-	onnx_field f;
+	protobuf_field f;
 	for (bool more;;) {
-		BERTH_TRY(onnx_wire_next(&w, &f, &more, err));
+		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			return BERTH_OK;
-		x->out.has_outside |= f.number == 14 && f.type == ONNX_VARINT && f.value == 1;
+		x->out.has_outside |= f.number == 14 && f.type == PROTOBUF_VARINT && f.value == 1;
 	}
 }
 
 /* GraphProto: nodes (1); of initializers (5) it is told whether they stand outside. */
-static berth_status change_graph(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+static berth_status change_graph(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
                                  change *out, berth_err *err)
 {
-	if (f->number == 5 && f->type == ONNX_BYTES)
-		return look_outside(x, onnx_wire_inside(w, f), err);
-	if (f->number != 1 || f->type != ONNX_BYTES)
+	if (f->number == 5 && f->type == PROTOBUF_BYTES)
+		return look_outside(x, protobuf_inside(w, f), err);
+	if (f->number != 1 || f->type != PROTOBUF_BYTES)
 		return BERTH_OK;
 	if (x->out.n_nodes == INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: too many nodes", w->file);
@@ -218,7 +220,7 @@ static berth_status change_graph(editing *x, const onnx_wire *w, const onnx_fiel
 	return BERTH_OK;
 }
 
-static berth_status edit_graph(editing *x, onnx_wire w, int32_t node, berth_err *err)
+static berth_status edit_graph(editing *x, protobuf w, int32_t node, berth_err *err)
 {
 	return edit_fields(x, w, node, change_graph, err);
 }
@@ -232,19 +234,19 @@ static berth_status put_version(editing *x, uint64_t version, change *out, berth
 }
 
 /* ModelProto: its version (1), its graph (7), and what is to go. */
-static berth_status change_model(editing *x, const onnx_wire *w, const onnx_field *f, int32_t node,
+static berth_status change_model(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
                                  change *out, berth_err *err)
 {
-	if (f->number == 7 && f->type == ONNX_BYTES)
+	if (f->number == 7 && f->type == PROTOBUF_BYTES)
 		*out = (change){.any = true, .edit = edit_graph, .node = node};
-	else if (f->number == 1 && f->type == ONNX_VARINT && f->value < x->e->ir_version)
+	else if (f->number == 1 && f->type == PROTOBUF_VARINT && f->value < x->e->ir_version)
 		return put_version(x, x->e->ir_version, out, err);
 	else
 		out->any = x->e->drops(x->e->ctx, w, f, true);
 	return BERTH_OK;
 }
 
-static berth_status edit_model(editing *x, onnx_wire w, berth_err *err)
+static berth_status edit_model(editing *x, protobuf w, berth_err *err)
 {
 	BERTH_TRY(edit_fields(x, w, -1, change_model, err));
 	return x->e->n_tail ? add_piece(x, x->e->tail, x->e->n_tail, err) : BERTH_OK;
@@ -254,7 +256,7 @@ berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigne
                              berth_arena *mem, onnx_edited *out, berth_err *err)
 {
 	editing x = {.e = e, .mem = mem};
-	BERTH_TRY(edit_model(&x, (onnx_wire){file, data, 0, size}, err));
+	BERTH_TRY(edit_model(&x, (protobuf){file, data, 0, size}, err));
 	*out = x.out;
 	return BERTH_OK;
 }

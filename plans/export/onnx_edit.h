@@ -4,17 +4,18 @@
 #pragma once
 
 #include "file.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "text.h"
 
 typedef struct onnx_edit {
 	void *ctx;
 	/* Is this field of a node (or, at_model, of the model) left out? */
-	bool (*drops)(void *ctx, const onnx_wire *w, const onnx_field *f, bool at_model);
+	bool (*drops)(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model);
 	/* Fields for the end of the node that f is, which must outlive the pieces. node counts the main
 	 * graph; nodes in bodies (of If, Loop, Scan) have the number of the node around them, and come
 	 * before it. */
-	berth_status (*adds)(void *ctx, int32_t node, bool in_body, const onnx_wire *w, const onnx_field *f,
+	berth_status (*adds)(void *ctx, int32_t node, bool in_body, const protobuf *w,
+	                     const protobuf_field *f,
 	                     const char **data, size_t *size, berth_err *err);
 	uint64_t ir_version;   /* of the copy, at least; 0: as it is */
 	const char *tail;      /* [n_tail] fields for the end of the model */

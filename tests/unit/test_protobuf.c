@@ -1,22 +1,22 @@
 /* The walker over the protocol-buffer wire format: each wire type, and each way in which bytes can be wrong,
  * with its offset. */
 #include "onnx_bytes.h"
-#include "onnx_wire.h"
+#include "protobuf.h"
 #include "support.h"
 
 #include <string.h>
 
-static onnx_wire over(const bytes *b)
+static protobuf over(const bytes *b)
 {
-	return (onnx_wire){"t", b->data, 0, b->n};
+	return (protobuf){"t", b->data, 0, b->n};
 }
 
-static onnx_field next(onnx_wire *w)
+static protobuf_field next(protobuf *w)
 {
-	onnx_field f;
+	protobuf_field f;
 	berth_err err;
 	bool more;
-	assert_ok(onnx_wire_next(w, &f, &more, &err), &err);
+	assert_ok(protobuf_next(w, &f, &more, &err), &err);
 	assert_true(more);
 	return f;
 }
@@ -37,28 +37,28 @@ static void test_fields(void **state)
 	put_text(&b, (1u << 29) - 1, "h\xc3\xa9");
 	put_number(&inner, 1, 7);
 	put_message(&b, 6, &inner);
-	onnx_wire w = over(&b);
-	onnx_field f = next(&w);
+	protobuf w = over(&b);
+	protobuf_field f = next(&w);
 	assert_int_equal(f.number, 1);
 	assert_int_equal(f.value, 300);
 	assert_true(next(&w).value == UINT64_MAX);
 	f = next(&w);
-	assert_int_equal(f.type, ONNX_FIXED32);
-	assert_near(onnx_wire_float((uint32_t)f.value), 1.5, 0);
+	assert_int_equal(f.type, PROTOBUF_FIXED32);
+	assert_near(protobuf_float((uint32_t)f.value), 1.5, 0);
 	f = next(&w);
-	assert_int_equal(f.type, ONNX_FIXED64);
+	assert_int_equal(f.type, PROTOBUF_FIXED64);
 	assert_true(f.value == eight);
 	f = next(&w);
 	assert_int_equal(f.number, (1u << 29) - 1);
-	assert_ok(onnx_wire_text(&w, &f, "text", &mem, &text, &err), &err);
+	assert_ok(protobuf_text(&w, &f, "text", &mem, &text, &err), &err);
 	assert_string_equal(text, "h\xc3\xa9");
 	f = next(&w);
-	onnx_wire in = onnx_wire_inside(&w, &f);
+	protobuf in = protobuf_inside(&w, &f);
 	assert_int_equal(next(&in).value, 7);
 	bool more = true;
-	assert_ok(onnx_wire_next(&in, &f, &more, &err), &err);
+	assert_ok(protobuf_next(&in, &f, &more, &err), &err);
 	assert_false(more);
-	assert_ok(onnx_wire_next(&w, &f, &more, &err), &err);
+	assert_ok(protobuf_next(&w, &f, &more, &err), &err);
 	assert_false(more);
 	berth_arena_free(&mem);
 }
@@ -80,21 +80,21 @@ static void test_repeated(void **state)
 	put_tag(&b, 2, 2);
 	put_varint(&b, sizeof two);
 	put_raw(&b, two, sizeof two);
-	onnx_wire w = over(&b);
-	onnx_field f = next(&w);
-	assert_ok(onnx_wire_varints(&w, &f, "ints", ints, 3, &n, &err), &err);
+	protobuf w = over(&b);
+	protobuf_field f = next(&w);
+	assert_ok(protobuf_varints(&w, &f, "ints", ints, 3, &n, &err), &err);
 	f = next(&w);
-	assert_ok(onnx_wire_varints(&w, &f, "ints", ints, 3, &n, &err), &err);
+	assert_ok(protobuf_varints(&w, &f, "ints", ints, 3, &n, &err), &err);
 	assert_int_equal(n, 4); /* counted beyond the room, kept within it */
 	assert_true(ints[0] == 5 && ints[1] == 1 && ints[2] == -2);
 	f = next(&w);
 	n = 0;
-	assert_ok(onnx_wire_floats(&w, &f, "floats", reals, 2, &n, &err), &err);
+	assert_ok(protobuf_floats(&w, &f, "floats", reals, 2, &n, &err), &err);
 	assert_int_equal(n, 2);
 	assert_near(reals[0], 0.25, 0);
 	assert_near(reals[1], -4, 0);
 	n = 0;
-	assert_ok(onnx_wire_doubles(&w, &f, "doubles", reals, 2, &n, &err), &err);
+	assert_ok(protobuf_doubles(&w, &f, "doubles", reals, 2, &n, &err), &err);
 	assert_int_equal(n, 1);
 }
 
@@ -120,11 +120,11 @@ static void test_errors(void **state)
 		{6, "\x80\x80\x80\x80\x10\x00", "t: byte 0: field number 536870912"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		onnx_wire w = {"t", (const unsigned char *)cases[i].data, 0, cases[i].n};
-		onnx_field f;
+		protobuf w = {"t", (const unsigned char *)cases[i].data, 0, cases[i].n};
+		protobuf_field f;
 		berth_err err = {0};
 		bool more;
-		assert_int_equal(onnx_wire_next(&w, &f, &more, &err), BERTH_EFORMAT);
+		assert_int_equal(protobuf_next(&w, &f, &more, &err), BERTH_EFORMAT);
 		assert_contains(err.msg, cases[i].part);
 	}
 }
@@ -143,20 +143,20 @@ static void test_wrong_kinds(void **state)
 	put_tag(&b, 3, 2);
 	put_varint(&b, 3);
 	put_raw(&b, "a\0b", 3);
-	onnx_wire w = over(&b);
-	onnx_field f = next(&w);
-	assert_int_equal(onnx_wire_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
+	protobuf w = over(&b);
+	protobuf_field f = next(&w);
+	assert_int_equal(protobuf_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
 	assert_string_equal(
 		err.msg,
 		"t: byte 0: name of a node (field 1): expected a length-delimited value, found a varint");
-	assert_int_equal(onnx_wire_floats(&w, &f, "floats", x, 4, &n, &err), BERTH_EFORMAT);
+	assert_int_equal(protobuf_floats(&w, &f, "floats", x, 4, &n, &err), BERTH_EFORMAT);
 	f = next(&w);
-	assert_int_equal(onnx_wire_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
+	assert_int_equal(protobuf_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "t: byte 4: name of a node: expected UTF-8");
 	f = next(&w);
-	assert_int_equal(onnx_wire_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
+	assert_int_equal(protobuf_text(&w, &f, "name of a node", &mem, &text, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "without zero bytes");
-	assert_int_equal(onnx_wire_floats(&w, &f, "floats", x, 4, &n, &err), BERTH_EFORMAT);
+	assert_int_equal(protobuf_floats(&w, &f, "floats", x, 4, &n, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "3 bytes; expected a multiple of 4");
 	berth_arena_free(&mem);
 }

@@ -1,6 +1,6 @@
 /* Walker over the protocol-buffer wire format. Every read is checked against the end of its
  * message. */
-#include "onnx_wire.h"
+#include "protobuf.h"
 
 #include "file.h"
 #include "text.h"
@@ -10,7 +10,7 @@
 static const char *const type_word[] = {"a varint", "a 64-bit value",     "a length-delimited value",
                                         "a group",  "the end of a group", "a 32-bit value"};
 
-static berth_status read_varint(onnx_wire *w, uint64_t *out, berth_err *err)
+static berth_status read_varint(protobuf *w, uint64_t *out, berth_err *err)
 {
 	uint64_t x = 0;
 	size_t start = w->at;
@@ -33,7 +33,7 @@ static berth_status read_varint(onnx_wire *w, uint64_t *out, berth_err *err)
 	                  start);
 }
 
-static berth_status read_fixed(onnx_wire *w, size_t bytes, uint64_t *out, berth_err *err)
+static berth_status read_fixed(protobuf *w, size_t bytes, uint64_t *out, berth_err *err)
 {
 	if (w->end - w->at < bytes)
 		return berth_fail(err, BERTH_EFORMAT, "%s: byte %zu: expected %zu more bytes, found %zu",
@@ -43,7 +43,7 @@ static berth_status read_fixed(onnx_wire *w, size_t bytes, uint64_t *out, berth_
 	return BERTH_OK;
 }
 
-static berth_status read_length(onnx_wire *w, onnx_field *f, berth_err *err)
+static berth_status read_length(protobuf *w, protobuf_field *f, berth_err *err)
 {
 	size_t at = w->at;
 	uint64_t length;
@@ -58,13 +58,13 @@ static berth_status read_length(onnx_wire *w, onnx_field *f, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *err)
+berth_status protobuf_next(protobuf *w, protobuf_field *f, bool *more, berth_err *err)
 {
 	*more = w->at < w->end;
 	if (!*more)
 		return BERTH_OK;
 	uint64_t tag;
-	*f = (onnx_field){.tag_at = w->at};
+	*f = (protobuf_field){.tag_at = w->at};
 	BERTH_TRY(read_varint(w, &tag, err));
 	uint64_t number = tag >> 3, type = tag & 7;
 	if (number == 0 || number >= 1u << 29)
@@ -73,12 +73,12 @@ berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *
 			"%s: byte %zu: field number %llu; expected 1 to 2^29 - 1 (is this an ONNX model?)",
 			w->file, f->tag_at, (unsigned long long)number);
 	f->number = (uint32_t)number;
-	f->type = (onnx_wire_type)type;
+	f->type = (protobuf_type)type;
 	switch (type) {
-	case ONNX_VARINT: return read_varint(w, &f->value, err);
-	case ONNX_FIXED64: return read_fixed(w, 8, &f->value, err);
-	case ONNX_FIXED32: return read_fixed(w, 4, &f->value, err);
-	case ONNX_BYTES: return read_length(w, f, err);
+	case PROTOBUF_VARINT: return read_varint(w, &f->value, err);
+	case PROTOBUF_FIXED64: return read_fixed(w, 8, &f->value, err);
+	case PROTOBUF_FIXED32: return read_fixed(w, 4, &f->value, err);
+	case PROTOBUF_BYTES: return read_length(w, f, err);
 	default:
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: byte %zu: field %u has wire type %d; expected 0, 1, 2 or 5 (is this "
@@ -87,7 +87,7 @@ berth_status onnx_wire_next(onnx_wire *w, onnx_field *f, bool *more, berth_err *
 	}
 }
 
-berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire_type type, const char *what,
+berth_status protobuf_expect(const protobuf *w, const protobuf_field *f, protobuf_type type, const char *what,
                               berth_err *err)
 {
 	if (f->type == type)
@@ -96,15 +96,15 @@ berth_status onnx_wire_expect(const onnx_wire *w, const onnx_field *f, onnx_wire
 	                  f->tag_at, what, f->number, type_word[type], type_word[f->type]);
 }
 
-onnx_wire onnx_wire_inside(const onnx_wire *w, const onnx_field *f)
+protobuf protobuf_inside(const protobuf *w, const protobuf_field *f)
 {
-	return (onnx_wire){w->file, w->data, f->at, f->end};
+	return (protobuf){w->file, w->data, f->at, f->end};
 }
 
-berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char *what, berth_arena *mem,
+berth_status protobuf_text(const protobuf *w, const protobuf_field *f, const char *what, berth_arena *mem,
                             const char **out, berth_err *err)
 {
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, what, err));
 	const char *text = (const char *)w->data + f->at;
 	size_t n = f->end - f->at;
 	if (!berth_text_is_utf8(text, n) || memchr(text, 0, n))
@@ -115,17 +115,17 @@ berth_status onnx_wire_text(const onnx_wire *w, const onnx_field *f, const char 
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const char *what, int64_t out[],
+berth_status protobuf_varints(const protobuf *w, const protobuf_field *f, const char *what, int64_t out[],
                                size_t cap, size_t *n, berth_err *err)
 {
-	if (f->type == ONNX_VARINT) {
+	if (f->type == PROTOBUF_VARINT) {
 		if (*n < cap)
 			out[*n] = (int64_t)f->value;
 		++*n;
 		return BERTH_OK;
 	}
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
-	for (onnx_wire in = onnx_wire_inside(w, f); in.at < in.end; ++*n) {
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, what, err));
+	for (protobuf in = protobuf_inside(w, f); in.at < in.end; ++*n) {
 		uint64_t x = 0;
 		BERTH_TRY(read_varint(&in, &x, err));
 		if (*n < cap)
@@ -136,21 +136,21 @@ berth_status onnx_wire_varints(const onnx_wire *w, const onnx_field *f, const ch
 
 static double decode(uint64_t bits, size_t bytes)
 {
-	return bytes == 4 ? onnx_wire_float((uint32_t)bits) : onnx_wire_double(bits);
+	return bytes == 4 ? protobuf_float((uint32_t)bits) : protobuf_double(bits);
 }
 
 /* Numbers of a fixed width; a packed block is counted by its length, decoded only as far as out reaches. */
-static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *what, size_t bytes,
+static berth_status fixed(const protobuf *w, const protobuf_field *f, const char *what, size_t bytes,
                           double out[], size_t cap, size_t *n, berth_err *err)
 {
-	onnx_wire_type single = bytes == 4 ? ONNX_FIXED32 : ONNX_FIXED64;
+	protobuf_type single = bytes == 4 ? PROTOBUF_FIXED32 : PROTOBUF_FIXED64;
 	if (f->type == single) {
 		if (*n < cap)
 			out[*n] = decode(f->value, bytes);
 		++*n;
 		return BERTH_OK;
 	}
-	BERTH_TRY(onnx_wire_expect(w, f, ONNX_BYTES, what, err));
+	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, what, err));
 	size_t count = (f->end - f->at) / bytes;
 	if ((f->end - f->at) % bytes)
 		return berth_fail(err, BERTH_EFORMAT,
@@ -162,26 +162,26 @@ static berth_status fixed(const onnx_wire *w, const onnx_field *f, const char *w
 	return BERTH_OK;
 }
 
-berth_status onnx_wire_floats(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+berth_status protobuf_floats(const protobuf *w, const protobuf_field *f, const char *what, double out[],
                               size_t cap, size_t *n, berth_err *err)
 {
 	return fixed(w, f, what, 4, out, cap, n, err);
 }
 
-berth_status onnx_wire_doubles(const onnx_wire *w, const onnx_field *f, const char *what, double out[],
+berth_status protobuf_doubles(const protobuf *w, const protobuf_field *f, const char *what, double out[],
                                size_t cap, size_t *n, berth_err *err)
 {
 	return fixed(w, f, what, 8, out, cap, n, err);
 }
 
-double onnx_wire_float(uint32_t bits)
+double protobuf_float(uint32_t bits)
 {
 	float x;
 	memcpy(&x, &bits, sizeof x);
 	return (double)x;
 }
 
-double onnx_wire_double(uint64_t bits)
+double protobuf_double(uint64_t bits)
 {
 	double x;
 	memcpy(&x, &bits, sizeof x);
