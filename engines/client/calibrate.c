@@ -164,8 +164,7 @@ static berth_status observe(berth_calibration *c, reader *r, int32_t k, double m
 {
 	int32_t n = 0, n_hands = 0, link = -1;
 	int64_t bytes = 0;
-	double *hand = room + r->m->n_samples;
-	berth_spread s = {.median = NAN};
+	double *hand = room + r->m->n_samples, handed;
 	for (r->sample = 0; r->sample < r->m->n_samples; r->sample++) {
 		if (!calm(r->m, r->sample, max_strain))
 			continue;
@@ -177,14 +176,12 @@ static berth_status observe(berth_calibration *c, reader *r, int32_t k, double m
 			hand[n_hands++] = x.hand_s;
 		}
 	}
-	if (n)
-		BERTH_TRY(berth_spread_of(room, n, tmp, &s, err));
-	*seconds = s.median;
+	BERTH_TRY(berth_median_of(room, n, tmp, seconds, err));
 	if (!keep || 2 * n_hands <= n)
 		return BERTH_OK;
-	BERTH_TRY(berth_spread_of(hand, n_hands, tmp, &s, err));
+	BERTH_TRY(berth_median_of(hand, n_hands, tmp, &handed, err));
 	BERTH_TRY(BERTH_GROW(c->mem, c->handoff, c->n_handoffs, &c->cap_handoff, err));
-	c->handoff[c->n_handoffs++] = (berth_handoff){link, bytes, s.median};
+	c->handoff[c->n_handoffs++] = (berth_handoff){link, bytes, handed};
 	return BERTH_OK;
 }
 

@@ -175,6 +175,24 @@ berth_status answer_list(const engine_answer *a, const berth_json *at, const cha
 	return BERTH_OK;
 }
 
+berth_status answer_rows(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                         berth_arena *tmp, berth_json **row, int32_t *count, berth_err *err)
+{
+	berth_json *list;
+	const cJSON *item;
+	int32_t i = 0;
+	BERTH_TRY_NEW(tmp, 1, err, list);
+	BERTH_TRY(answer_list(a, at, key, n, list, err));
+	*count = cJSON_GetArraySize(list->item);
+	BERTH_TRY_NEW(tmp, *count, err, *row);
+	cJSON_ArrayForEach(item, list->item)
+	{
+		(*row)[i] = berth_json_at(list, item, i);
+		i++;
+	}
+	return BERTH_OK;
+}
+
 berth_status answer_seconds(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
                             bool required, berth_arena *mem, double **out, berth_err *err)
 {

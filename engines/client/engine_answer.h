@@ -43,6 +43,9 @@ berth_status answer_bool(const engine_answer *a, const berth_json *at, const cha
 /* An array of n entries; n -1: of any number. */
 berth_status answer_list(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
                          berth_json *out, berth_err *err);
+/* The entries of such an array, in tmp. *count: how many. */
+berth_status answer_rows(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
+                         berth_arena *tmp, berth_json **row, int32_t *count, berth_err *err);
 /* A list of n seconds >= 0, in mem. Where it is missing and not required all are NAN. Required ones cannot
  * last longer together than the answer took, where the engine's clock is the wall's. */
 berth_status answer_seconds(const engine_answer *a, const berth_json *at, const char *key, int32_t n,

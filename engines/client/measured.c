@@ -264,19 +264,15 @@ static berth_status read_segment(const engine_answer *a, const berth_json *at, c
 static berth_status read_segments(const engine_answer *a, const int32_t *op_dev, berth_arena *mem,
                                   berth_arena *tmp, berth_measurement *out, berth_err *err)
 {
-	berth_json list;
-	const cJSON *item;
+	berth_json *row;
 	bool *seen;
 	int32_t sum = 0;
-	BERTH_TRY(answer_list(a, &a->at, "segments", -1, &list, err));
-	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, out->segment);
+	BERTH_TRY(answer_rows(a, &a->at, "segments", -1, tmp, &row, &out->n_segments, err));
+	BERTH_TRY_NEW(mem, out->n_segments, err, out->segment);
 	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json at = berth_json_at(&list, item, out->n_segments);
-		berth_segment *s = &out->segment[out->n_segments++];
-		BERTH_TRY(read_segment(a, &at, op_dev, out, seen, mem, s, err));
-		sum += s->n_ops;
+	for (int32_t i = 0; i < out->n_segments; i++) {
+		BERTH_TRY(read_segment(a, &row[i], op_dev, out, seen, mem, &out->segment[i], err));
+		sum += out->segment[i].n_ops;
 	}
 	return sum == a->m->g->n_ops ? BERTH_OK
 	                             : answer_lied(a, err, "the segments do not hold each operator once");
@@ -379,22 +375,16 @@ static berth_status read_operator(const engine_answer *a, const berth_json *at, 
 static berth_status read_operators(const engine_answer *a, const question *q, berth_arena *mem,
                                    berth_arena *tmp, berth_err *err)
 {
-	berth_json list;
-	const cJSON *item;
+	berth_json *row;
 	bool *seen;
-	int32_t n = 0;
 	*q->n_operators = 0;
 	if (!cJSON_GetObjectItemCaseSensitive(a->at.item, "operators"))
 		return BERTH_OK;
-	BERTH_TRY(answer_list(a, &a->at, "operators", -1, &list, err));
-	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, *q->operators);
+	BERTH_TRY(answer_rows(a, &a->at, "operators", -1, tmp, &row, q->n_operators, err));
+	BERTH_TRY_NEW(mem, *q->n_operators, err, *q->operators);
 	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json at = berth_json_at(&list, item, n);
-		BERTH_TRY(read_operator(a, &at, q->dev, seen, mem, &(*q->operators)[n++], err));
-	}
-	*q->n_operators = n;
+	for (int32_t i = 0; i < *q->n_operators; i++)
+		BERTH_TRY(read_operator(a, &row[i], q->dev, seen, mem, &(*q->operators)[i], err));
 	return BERTH_OK;
 }
 
@@ -468,22 +458,16 @@ static berth_status read_profile_row(const engine_answer *a, const berth_json *a
 static berth_status read_profile(const engine_answer *a, const question *q, berth_arena *mem,
                                  berth_arena *tmp, berth_err *err)
 {
-	berth_json list;
-	const cJSON *item;
-	int32_t i = 0;
-	(void)tmp;
+	berth_json *row;
+	int32_t n;
 	*q->overheads = (berth_engine_overheads){NAN, NAN};
 	BERTH_TRY(answer_number(a, &a->at, "run_overhead_s", false, &q->overheads->run_s, err));
 	BERTH_TRY(answer_number(a, &a->at, "segment_overhead_s", false, &q->overheads->segment_s, err));
-	BERTH_TRY(answer_list(a, &a->at, "rows", q->n, &list, err));
-	BERTH_TRY_NEW(mem, q->n, err, *q->profile);
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json at = berth_json_at(&list, item, i);
-		berth_profile_row *row = &(*q->profile)[i];
-		*row = (berth_profile_row){.op = q->ops ? q->ops[i] : i, .dev = q->dev[0]};
-		BERTH_TRY(read_profile_row(a, &at, q->repeats, mem, row, err));
-		i++;
+	BERTH_TRY(answer_rows(a, &a->at, "rows", q->n, tmp, &row, &n, err));
+	BERTH_TRY_NEW(mem, n, err, *q->profile);
+	for (int32_t i = 0; i < n; i++) {
+		(*q->profile)[i] = (berth_profile_row){.op = q->ops ? q->ops[i] : i, .dev = q->dev[0]};
+		BERTH_TRY(read_profile_row(a, &row[i], q->repeats, mem, &(*q->profile)[i], err));
 	}
 	return BERTH_OK;
 }
@@ -515,19 +499,14 @@ static void put_transfers(const berth_measured *m, const question *q, berth_json
 static berth_status read_transfers(const engine_answer *a, const question *q, berth_arena *mem,
                                    berth_arena *tmp, berth_err *err)
 {
-	berth_json list;
-	const cJSON *item;
-	int32_t i = 0;
-	(void)tmp;
-	BERTH_TRY(answer_list(a, &a->at, "rows", q->n, &list, err));
-	BERTH_TRY_NEW(mem, q->n, err, *q->transfers);
-	cJSON_ArrayForEach(item, list.item)
-	{
-		berth_json at = berth_json_at(&list, item, i);
-		berth_transfer_row *row = &(*q->transfers)[i];
-		*row = (berth_transfer_row){q->dev[0], q->dev[1], q->repeats, q->bytes[i], NULL};
-		BERTH_TRY(answer_seconds(a, &at, "wall_s", q->repeats, true, mem, &row->wall_s, err));
-		i++;
+	berth_json *row;
+	int32_t n;
+	BERTH_TRY(answer_rows(a, &a->at, "rows", q->n, tmp, &row, &n, err));
+	BERTH_TRY_NEW(mem, n, err, *q->transfers);
+	for (int32_t i = 0; i < n; i++) {
+		berth_transfer_row *t = &(*q->transfers)[i];
+		*t = (berth_transfer_row){q->dev[0], q->dev[1], q->repeats, q->bytes[i], NULL};
+		BERTH_TRY(answer_seconds(a, &row[i], "wall_s", q->repeats, true, mem, &t->wall_s, err));
 	}
 	return BERTH_OK;
 }

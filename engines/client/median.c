@@ -50,6 +50,15 @@ berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth
 	return BERTH_OK;
 }
 
+berth_status berth_median_of(const double *x, int32_t n, berth_arena *tmp, double *out, berth_err *err)
+{
+	berth_spread s = {.median = NAN};
+	if (n > 0)
+		BERTH_TRY(berth_spread_of(x, n, tmp, &s, err));
+	*out = s.median;
+	return BERTH_OK;
+}
+
 double berth_spread_width(const berth_spread *s)
 {
 	return s->median > 0 ? (s->high - s->low) / s->median : 0;
@@ -61,18 +70,16 @@ berth_status berth_line_through(const double *x, const double *y, int32_t n, ber
 	BERTH_SCRATCH(tmp);
 	double *room;
 	int32_t k = 0;
-	berth_spread s = {.median = 0};
 	BERTH_TRY_NEW(tmp, (size_t)n * (size_t)n, err, room);
 	for (int32_t i = 0; i < n; i++)
 		for (int32_t j = 0; j < i; j++)
 			if (x[i] != x[j])
 				room[k++] = (y[i] - y[j]) / (x[i] - x[j]);
-	if (k)
-		BERTH_TRY(berth_spread_of(room, k, tmp, &s, err));
-	*slope = fmax(0, s.median);
+	BERTH_TRY(berth_median_of(room, k, tmp, slope, err));
+	*slope = fmax(0, *slope);
 	for (int32_t i = 0; i < n; i++)
 		room[i] = y[i] - *slope * x[i];
-	BERTH_TRY(berth_spread_of(room, n, tmp, &s, err));
-	*start = fmax(0, s.median);
+	BERTH_TRY(berth_median_of(room, n, tmp, start, err));
+	*start = fmax(0, *start);
 	return BERTH_OK;
 }

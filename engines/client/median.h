@@ -18,6 +18,9 @@ typedef struct berth_spread {
  * reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth_spread *out, berth_err *err);
 
+/* The median alone; NAN of none. Fails: BERTH_ENOMEM. */
+berth_status berth_median_of(const double *x, int32_t n, berth_arena *tmp, double *out, berth_err *err);
+
 /* (high - low) / median; 0 for a median of 0. */
 double berth_spread_width(const berth_spread *s);
 

@@ -339,15 +339,13 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 	enum { N = sizeof bytes / sizeof *bytes };
 	double x[N], y[N], start, slope;
 	berth_transfer_row *row;
-	berth_spread s = {0};
 	int32_t n = 0;
 	const berth_system *sys = j->m->s;
 	for (; n < N && !(n > 1 && y[n - 1] - y[0] > enough_s); n++) {
 		BERTH_TRY(berth_measured_transfers(j->m, sys->link_from[link], sys->link_to[link], &bytes[n],
 		                                   1, j->cfg->repeats, mem, j->tmp, &row, err));
-		BERTH_TRY(berth_spread_of(row->wall_s, row->n, j->tmp, &s, err));
+		BERTH_TRY(berth_median_of(row->wall_s, row->n, j->tmp, &y[n], err));
 		x[n] = (double)bytes[n];
-		y[n] = s.median;
 	}
 	BERTH_TRY(berth_line_through(x, y, n, j->tmp, &start, &slope, err));
 	j->p->link[link] = (berth_link_fit){start, slope > 1e-13 ? 1 / slope : 1e13, slope <= 1e-13, n};

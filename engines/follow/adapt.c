@@ -47,10 +47,10 @@ typedef struct job {
 	int32_t asked_step;   /* where it began */
 } job;
 
-/* A placement by the present profile, with its order and predicted time. It has an arena of its own, which is
- * given up afterwards, as is what solved it. */
+/* A placement by the present profile, with its order and predicted time. Its arena is given up afterwards, as
+ * is what solved it. */
 typedef struct solution {
-	berth_arena mem;
+	berth_arena *mem;
 	berth_fitted_sim f;
 	int32_t *op_dev, *order; /* [n_ops]; NULL: none is worth a trial */
 	double value;
@@ -63,7 +63,7 @@ static berth_status weigh(const job *j, solution *x, const berth_solution *r, be
 	if (!r->answered || !r->feasible)
 		return BERTH_OK;
 	if (!order) {
-		BERTH_TRY_NEW(&x->mem, x->f.p.n_ops, err, order);
+		BERTH_TRY_NEW(x->mem, x->f.p.n_ops, err, order);
 		berth_start_order(&x->f.p, x->f.sim, r->op_dev, order);
 	}
 	double value = berth_fitted_sim_latency_s(&x->f, r->op_dev, order);
@@ -138,7 +138,7 @@ static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth
 static berth_status try_another(job *j, solution *x, int32_t step, berth_err *err)
 {
 	berth_switch *sw = &j->r->sw[j->r->n_switches];
-	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
+	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, x->mem, j->tmp, &x->f, err));
 	BERTH_TRY(take_answers(j, &j->next, x, err));
 	if (!x->op_dev)
 		return BERTH_OK;
@@ -179,31 +179,25 @@ static berth_status return_to_it(job *j, solution *x, int32_t step, berth_err *e
 	return BERTH_OK;
 }
 
-static berth_status decide(job *j, solution *x, int32_t step, bool parted, berth_err *err)
+/* Predict the present placement by the present profile, and see whether another one is better from step on.
+ */
+static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 {
+	BERTH_ARENA(mem);
+	solution x = {.mem = &mem};
 	bool gone = false;
-	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &x->mem, j->tmp, &x->f, err));
-	j->predicted_s = berth_fitted_sim_latency_s(&x->f, j->op_dev, j->order);
+	BERTH_TRY(berth_fitted_sim_calibrated(&j->c, &mem, j->tmp, &x.f, err));
+	j->predicted_s = berth_fitted_sim_latency_s(&x.f, j->op_dev, j->order);
 	if (!j->cfg->adapting || j->asked || step >= j->cfg->steps)
 		return BERTH_OK;
 	if (j->once)
-		return return_to_it(j, x, step, err);
-	BERTH_TRY(go_back(j, x, step, &gone, err));
+		return return_to_it(j, &x, step, err);
+	BERTH_TRY(go_back(j, &x, step, &gone, err));
 	if (gone || j->on_trial || j->wait > 0) {
 		j->wait -= !gone && j->wait > 0;
 		return BERTH_OK;
 	}
 	return parted ? ask_for_another(j, step, err) : BERTH_OK;
-}
-
-/* Predict the present placement by the present profile, and see whether another one is better from step on.
- */
-static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
-{
-	solution x = {0};
-	berth_status st = decide(j, &x, step, parted, err);
-	berth_arena_free(&x.mem);
-	return st;
 }
 
 /* An engine that was started anew has forgotten it. */
@@ -262,11 +256,7 @@ static berth_status try_it(job *j, int32_t step, int32_t *n, berth_arena *mem, b
 	j->now_s = j->history.now->step_s;
 	j->once_s = INFINITY;
 	for (*n = 0; *n < MOST_TRIED && (*n == 0 || j->once_s < hopeless * j->now_s); ++*n) {
-		j->m->trains = j->cfg->trains;
-		berth_status st = berth_measured_run(j->m, once->op_dev, once->order, 0, 1, mem, j->tmp, &run,
-		                                     err);
-		j->m->trains = false;
-		BERTH_TRY(st);
+		BERTH_TRY(berth_measured_run(j->m, once->op_dev, once->order, 0, 1, mem, j->tmp, &run, err));
 		note_steps(j, step + *n, 1, &run);
 		j->once_s = fmin(j->once_s, run.wall.median);
 	}
@@ -296,12 +286,8 @@ static berth_status run_meanwhile(job *j, int32_t step, int32_t most, int32_t *n
 		BERTH_ARENA(scratch);
 		berth_measurement run;
 		double took_s;
-		j->m->trains = j->cfg->trains;
-		berth_status st = run_placement(j, 0, 1, &scratch, &run, &took_s, err);
-		j->m->trains = false;
-		if (st == BERTH_OK)
-			note_steps(j, step + (*n)++, 1, &run);
-		BERTH_TRY(st);
+		BERTH_TRY(run_placement(j, 0, 1, &scratch, &run, &took_s, err));
+		note_steps(j, step + (*n)++, 1, &run);
 	} while (*n < most && by_wall(j) && !berth_replan_done(&j->next));
 	return BERTH_OK;
 }
@@ -310,7 +296,8 @@ static berth_status run_meanwhile(job *j, int32_t step, int32_t most, int32_t *n
  */
 static berth_status take_asked(job *j, int32_t step, berth_err *err)
 {
-	solution x = {0};
+	BERTH_ARENA(mem);
+	solution x = {.mem = &mem};
 	double from = berth_wall_seconds();
 	berth_status st = berth_replan_wait(&j->next, err);
 	j->r->waited_s += berth_wall_seconds() - from;
@@ -320,7 +307,6 @@ static berth_status take_asked(job *j, int32_t step, berth_err *err)
 		st = try_another(j, &x, step, err);
 	j->asked = false;
 	berth_replan_give_up(&j->next);
-	berth_arena_free(&x.mem);
 	return st;
 }
 
@@ -332,26 +318,20 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	berth_adaptation *r = j->r;
 	int32_t n_changes = j->history.n_changes;
 	double took_s;
-	j->m->trains = j->cfg->trains;
-	berth_status st = run_placement(j, 0, n, &scratch, &run, &took_s, err);
-	j->m->trains = false;
-	if (st == BERTH_OK) {
-		note_steps(j, step, n, &run);
-		bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
-		r->step[r->n] = step;
-		r->step_s[r->n] = run.wall.median;
-		r->predicted_s[r->n++] = j->predicted_s;
-		st = berth_run_history_measure(&j->history, j->op_dev, j->order, n, run.wall.median, err);
-		note_change(j, n_changes);
-		parted = parted && !j->history.cold; /* the engine warms up */
-		if (st == BERTH_OK && !j->history.cold)
-			st = berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err);
-		if (st == BERTH_OK && j->once)
-			st = try_it(j, step + n, n_tried, &scratch, err);
-		if (st == BERTH_OK)
-			st = look(j, step + n + *n_tried, parted, err);
-	}
-	return st;
+	BERTH_TRY(run_placement(j, 0, n, &scratch, &run, &took_s, err));
+	note_steps(j, step, n, &run);
+	bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
+	r->step[r->n] = step;
+	r->step_s[r->n] = run.wall.median;
+	r->predicted_s[r->n++] = j->predicted_s;
+	BERTH_TRY(berth_run_history_measure(&j->history, j->op_dev, j->order, n, run.wall.median, err));
+	note_change(j, n_changes);
+	parted = parted && !j->history.cold; /* the engine warms up */
+	if (!j->history.cold)
+		BERTH_TRY(berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err));
+	if (j->once)
+		BERTH_TRY(try_it(j, step + n, n_tried, &scratch, err));
+	return look(j, step + n + *n_tried, parted, err);
 }
 
 /* A window of at most *n steps; *n gets how many it had. What was asked for is taken before its last step, or
@@ -376,7 +356,7 @@ static berth_status run_window(job *j, int32_t step, int32_t *n, berth_err *err)
 static berth_status place_now(job *j, const berth_calibration *c, solution *x, berth_err *err)
 {
 	berth_replan now = {0};
-	BERTH_TRY(berth_fitted_sim_calibrated(c, &x->mem, j->tmp, &x->f, err));
+	BERTH_TRY(berth_fitted_sim_calibrated(c, x->mem, j->tmp, &x->f, err));
 	berth_status st = berth_replan_begin(&now, c, j->cfg->method, j->cfg->seed, err);
 	if (st == BERTH_OK)
 		st = take_answers(j, &now, x, err);
@@ -384,12 +364,6 @@ static berth_status place_now(job *j, const berth_calibration *c, solution *x, b
 		take(j, x, x->op_dev, x->order);
 	berth_replan_give_up(&now);
 	return st;
-}
-
-static berth_status place_first(job *j, solution *x, berth_err *err)
-{
-	BERTH_TRY(place_now(j, &j->c, x, err));
-	return x->op_dev ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
 }
 
 /* The calibration's times, or the first ones where they are kept, with the device of the configuration at a
@@ -408,43 +382,39 @@ static berth_status copy_times(const job *j, double speed, berth_arena *mem, con
 	return BERTH_OK;
 }
 
-/* The placement for the machine as it is known to be from now on. */
-static berth_status foresee(job *j, solution *x, double speed, berth_err *err)
-{
-	berth_calibration c = j->c;
-	const double *time_s;
-	BERTH_TRY(copy_times(j, speed, &x->mem, &time_s, err));
-	c.time_s = (double *)(uintptr_t)time_s;
-	return place_now(j, &c, x, err);
-}
-
-/* Its speed from now on, and what an oracle makes of it. */
+/* Its speed from now on, and what an oracle makes of it: the placement for the machine as it is known to be.
+ */
 static berth_status change_speed(job *j, double speed, berth_err *err)
 {
-	solution x = {0};
+	BERTH_ARENA(mem);
+	solution x = {.mem = &mem};
+	berth_calibration c = j->c;
+	const double *time_s;
 	berth_status st = berth_measured_set_speed(j->m, j->cfg->slow_dev, speed, j->tmp, err);
 	j->slow = speed < 1;
 	if (engine_failed(st))
 		st = berth_measured_set_speed(j->m, j->cfg->slow_dev, speed, j->tmp, err);
-	if (st == BERTH_OK && j->cfg->oracle)
-		st = foresee(j, &x, speed, err);
-	berth_arena_free(&x.mem);
-	return st;
+	if (st != BERTH_OK || !j->cfg->oracle)
+		return st;
+	BERTH_TRY(copy_times(j, speed, &mem, &time_s, err));
+	c.time_s = (double *)(uintptr_t)time_s;
+	return place_now(j, &c, &x, err);
 }
 
 static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 {
-	solution x = {0};
+	BERTH_ARENA(mem);
+	solution x = {.mem = &mem};
 	berth_measurement run;
+	double took_s;
 	BERTH_TRY(berth_profile_system(profile, j->m->s, j->m->g->n_ops, j->mem, &j->s, err));
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY_NEW(j->mem, j->m->g->n_ops, err, j->op_dev, j->order);
 	j->history =
 		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
-	berth_status st = place_first(j, &x, err);
-	berth_arena_free(&x.mem);
-	BERTH_TRY(st);
-	double took_s;
+	BERTH_TRY(place_now(j, &j->c, &x, err));
+	if (!x.op_dev)
+		return berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
 	BERTH_TRY(run_placement(j, 0, 1, j->mem, &run, &took_s, err));
 	double ready_s = isnan(run.ready_s) ? fmax(0, took_s - run.wall.median) : run.ready_s;
 	j->r->ready_s = isnan(j->cfg->ready_s) ? ready_s : j->cfg->ready_s;
@@ -470,16 +440,6 @@ static int32_t window_of(const berth_adaptation *r, int32_t step)
 	return i;
 }
 
-/* Median step of windows from, ..., to - 1; NAN: there are none. */
-static berth_status median_of(const job *j, int32_t from, int32_t to, double *out, berth_err *err)
-{
-	berth_spread s = {.median = NAN};
-	if (from < to)
-		BERTH_TRY(berth_spread_of(j->r->step_s + from, to - from, j->tmp, &s, err));
-	*out = s.median;
-	return BERTH_OK;
-}
-
 /* The last third of windows from, ..., to - 1. */
 static int32_t tail_of(int32_t from, int32_t to)
 {
@@ -491,9 +451,10 @@ static berth_status sum_up(job *j, berth_err *err)
 	berth_adaptation *r = j->r;
 	int32_t slow = slows(j->cfg) ? window_of(r, j->cfg->slow_step) : 0;
 	int32_t end = slows(j->cfg) ? window_of(r, j->cfg->slow_end) : r->n;
-	BERTH_TRY(median_of(j, 0, slows(j->cfg) ? slow : r->n, &r->before_s, err));
-	BERTH_TRY(median_of(j, tail_of(slow, end), end, &r->after_s, err));
-	BERTH_TRY(median_of(j, tail_of(end, r->n), r->n, &r->again_s, err));
+	int32_t after = tail_of(slow, end), again = tail_of(end, r->n);
+	BERTH_TRY(berth_median_of(r->step_s, slows(j->cfg) ? slow : r->n, j->tmp, &r->before_s, err));
+	BERTH_TRY(berth_median_of(r->step_s + after, end - after, j->tmp, &r->after_s, err));
+	BERTH_TRY(berth_median_of(r->step_s + again, r->n - again, j->tmp, &r->again_s, err));
 	r->op_dev = j->op_dev;
 	return BERTH_OK;
 }
@@ -512,6 +473,7 @@ static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
 static berth_status run_steps(job *j, const berth_profile *profile, berth_err *err)
 {
 	BERTH_TRY(start(j, profile, err));
+	j->m->trains = j->cfg->trains;
 	for (int32_t step = 0, n; step < j->cfg->steps; step += n) {
 		n = window_at(j->cfg, step);
 		if (slows(j->cfg) && step == j->cfg->slow_step)
@@ -550,6 +512,7 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 		profile = &own;
 	}
 	berth_status st = run_steps(&j, profile, err);
+	m->trains = false;
 	berth_replan_give_up(&j.next);
 	BERTH_TRY(st);
 	*out = r;

@@ -152,7 +152,6 @@ static berth_status time_placement(job *j, const trial *x, berth_calibration *c,
 {
 	double wall[MAX_SAMPLES], strain[MAX_SAMPLES];
 	int32_t n = 0;
-	berth_spread s;
 	*out = (timed){.counts = false};
 	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
 		berth_measurement run;
@@ -179,8 +178,7 @@ static berth_status time_placement(job *j, const trial *x, berth_calibration *c,
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_spread_of(wall, n, j->tmp, &out->wall, err));
-	BERTH_TRY(berth_spread_of(strain, n, j->tmp, &s, err));
-	out->strain = s.median;
+	BERTH_TRY(berth_median_of(strain, n, j->tmp, &out->strain, err));
 	out->counts = true;
 	return BERTH_OK;
 }
@@ -312,10 +310,10 @@ static berth_status choose(job *j, berth_err *err)
 	double chosen = 0;
 	for (int32_t k = 0; k < n && count[0]; k++)
 		if (count[k]) {
-			berth_spread spread;
-			BERTH_TRY(berth_spread_of(s[k], count[k], j->tmp, &spread, err));
-			chosen = k ? chosen : spread.median;
-			r->turns_regret = fmax(k ? r->turns_regret : 0, chosen / spread.median - 1);
+			double median;
+			BERTH_TRY(berth_median_of(s[k], count[k], j->tmp, &median, err));
+			chosen = k ? chosen : median;
+			r->turns_regret = fmax(k ? r->turns_regret : 0, chosen / median - 1);
 		}
 	return BERTH_OK;
 }
@@ -358,22 +356,16 @@ static berth_fidelity_error errors_of(const berth_fidelity *r, const double *pre
 static berth_status sum_up(job *j, berth_err *err)
 {
 	berth_fidelity *r = j->r;
-	berth_spread s;
 	r->profiled = errors_of(r, r->profiled_s);
 	r->calibrated = errors_of(r, r->calibrated_s);
-	r->least_s = r->most_s = r->best_s = r->median_strain = r->median_width = NAN; /* of no tests */
+	r->least_s = r->most_s = r->best_s = NAN; /* of no tests */
 	for (int32_t i = 0; i < r->n; i++) {
 		r->least_s = fmin(r->least_s, r->calibrated_s[i]);
 		r->most_s = fmax(r->most_s, r->calibrated_s[i]);
 		r->best_s = fmin(r->best_s, r->measured_s[i]);
 	}
-	if (!r->n)
-		return BERTH_OK;
-	BERTH_TRY(berth_spread_of(j->strain, r->n, j->tmp, &s, err));
-	r->median_strain = s.median;
-	BERTH_TRY(berth_spread_of(j->width, r->n, j->tmp, &s, err));
-	r->median_width = s.median;
-	return BERTH_OK;
+	BERTH_TRY(berth_median_of(j->strain, r->n, j->tmp, &r->median_strain, err));
+	return berth_median_of(j->width, r->n, j->tmp, &r->median_width, err);
 }
 
 static berth_status measure_whole(job *j, int32_t threads, double *seconds, berth_err *err)

@@ -359,9 +359,7 @@ static berth_status turn(job *j, contest *x, int32_t n, bool *counts, berth_err 
 static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
 {
 	static const char *const names[BERTH_N_RIVALS] = {"single", "whole, 1 thread", "whole, all threads"};
-	berth_spread s;
-	BERTH_TRY(berth_spread_of(x->mine, n, j->tmp, &s, err));
-	j->r->best_s = s.median;
+	BERTH_TRY(berth_median_of(x->mine, n, j->tmp, &j->r->best_s, err));
 	j->r->accepted = n >= 6;
 	for (int i = 0; i < BERTH_N_RIVALS - !berth_measured_all_threads(j->t->m); i++) {
 		berth_rival *r = &j->r->rival[i];
@@ -372,11 +370,9 @@ static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
 				x->theirs[i][k++] = x->theirs[i][p];
 			}
 		*r = (berth_rival){.name = names[i], .seconds = NAN, .ratio = {NAN, NAN, NAN, NAN}};
-		if (k) {
-			BERTH_TRY(berth_spread_of(x->theirs[i], k, j->tmp, &s, err));
-			r->seconds = s.median;
+		BERTH_TRY(berth_median_of(x->theirs[i], k, j->tmp, &r->seconds, err));
+		if (k)
 			BERTH_TRY(berth_spread_of(x->ratio, k, j->tmp, &r->ratio, err));
-		}
 		r->beaten = k >= 6 && r->ratio.high < 1;
 		j->r->accepted &= r->beaten;
 	}
