@@ -226,27 +226,42 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 	return BERTH_OK;
 }
 
+/* What segments of the measurement tell: o [n_segments], with NAN seconds where no sample was calm. keep:
+ * keep their hand-offs. */
+static berth_status observe_all(berth_calibration *c, const berth_measurement *m, double max_strain,
+                                bool keep, berth_arena *tmp, berth_observed **out, berth_err *err)
+{
+	reader r;
+	double *room;
+	int32_t *stamp;
+	berth_observed *o;
+	BERTH_TRY(open_reader(c, m, tmp, &r, err));
+	BERTH_TRY_NEW(tmp, 2 * m->n_samples, err, room);
+	BERTH_TRY_NEW(tmp, c->g->n_tensors, err, stamp);
+	BERTH_TRY_NEW(tmp, m->n_segments, err, o);
+	for (int32_t k = 0; k < m->n_segments; k++) {
+		const berth_segment *s = &m->segment[k];
+		o[k] = (berth_observed){.dev = s->dev, .n_ops = s->n_ops, .op = s->op};
+		BERTH_TRY(observe(c, &r, k, max_strain, keep, room, tmp, &o[k].seconds, err));
+		if (!isnan(o[k].seconds))
+			BERTH_TRY(list_ends(c, &r, k, stamp, &o[k], err));
+	}
+	*out = o;
+	return BERTH_OK;
+}
+
 berth_status berth_calibration_add(berth_calibration *c, const berth_measurement *m, double max_strain,
                                    berth_arena *tmp, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
-	reader r;
-	double *room;
-	int32_t *stamp;
-	BERTH_TRY(open_reader(c, m, tmp, &r, err));
-	BERTH_TRY_NEW(tmp, 2 * m->n_samples, err, room);
-	BERTH_TRY_NEW(tmp, c->g->n_tensors, err, stamp);
+	berth_observed *o;
+	BERTH_TRY(observe_all(c, m, max_strain, true, tmp, &o, err));
 	for (int32_t k = 0; k < m->n_segments; k++) {
-		const berth_segment *s = &m->segment[k];
-		double seconds;
-		BERTH_TRY(observe(c, &r, k, max_strain, true, room, tmp, &seconds, err));
-		if (isnan(seconds))
+		if (isnan(o[k].seconds))
 			continue;
 		BERTH_TRY(BERTH_GROW(c->mem, c->seen, c->n_seen, &c->cap_seen, err));
-		berth_observed o = {
-			.dev = s->dev, .n_ops = s->n_ops, .op = s->op, .seconds = fmax(seconds, least_s)};
-		BERTH_TRY(list_ends(c, &r, k, stamp, &o, err));
-		c->seen[c->n_seen++] = o;
+		o[k].seconds = fmax(o[k].seconds, least_s);
+		c->seen[c->n_seen++] = o[k];
 	}
 	c->n_runs++;
 	return BERTH_OK;
@@ -254,33 +269,28 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
 
 /* ---- fitting ---- */
 
-static double at_ends(const berth_calibration *c, const berth_observed *o)
+/* Where the time of an operator on a device stands. */
+static size_t place_of(const berth_calibration *c, int32_t op, int32_t dev)
 {
-	double sum = 0;
-	for (int32_t i = 0; i < o->n_ends; i++) {
-		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
-		sum += c->cut_s[e->side][e->tensor];
-	}
-	return sum * c->slowness[o->dev];
-}
-
-static double of_operators(const berth_calibration *c, const berth_observed *o)
-{
-	double sum = 0;
-	for (int32_t i = 0; i < o->n_ops; i++)
-		sum += c->time_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev];
-	return sum;
+	return (size_t)op * (size_t)c->s->n_devs + (size_t)dev;
 }
 
 static double predicted(const berth_calibration *c, const berth_observed *o)
 {
-	return of_operators(c, o) + at_ends(c, o);
+	double ends = 0, operators = 0;
+	for (int32_t i = 0; i < o->n_ends; i++) {
+		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
+		ends += c->cut_s[e->side][e->tensor];
+	}
+	for (int32_t i = 0; i < o->n_ops; i++)
+		operators += c->time_s[place_of(c, o->op[i], o->dev)];
+	return operators + ends * c->slowness[o->dev];
 }
 
 static void scale(berth_calibration *c, const berth_observed *o, double factor)
 {
 	for (int32_t i = 0; i < o->n_ops; i++) {
-		double *t = &c->time_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev];
+		double *t = &c->time_s[place_of(c, o->op[i], o->dev)];
 		*t = fmax(least_s, *t * factor);
 	}
 }
@@ -396,7 +406,7 @@ static berth_status put_segment(const berth_calibration *c, const unknowns *u, c
 	for (int32_t i = 0; i < o->n_ops; i++) {
 		op_terms(c, u, o->op[i], o->dev, t);
 		BERTH_TRY(put_terms(r, t, OP_TERMS,
-		                    c->prior_s[(size_t)o->op[i] * (size_t)c->s->n_devs + (size_t)o->dev],
+		                    c->prior_s[place_of(c, o->op[i], o->dev)],
 		                    err));
 	}
 	for (int32_t i = 0; i < o->n_ends; i++) {
@@ -412,7 +422,7 @@ static void take_times(berth_calibration *c, const unknowns *u, const berth_ridg
 	term t[OP_TERMS];
 	for (int32_t op = 0; op < c->g->n_ops; op++)
 		for (int32_t d = 0; d < c->s->n_devs; d++) {
-			size_t at = (size_t)op * (size_t)c->s->n_devs + (size_t)d;
+			size_t at = place_of(c, op, d);
 			op_terms(c, u, op, d, t);
 			c->time_s[at] = isnan(c->prior_s[at])
 			                        ? c->prior_s[at]
@@ -539,28 +549,16 @@ static void follow_device(berth_calibration *c, const berth_observed *o, int32_t
 			scale(c, &o[k], 1 + rate * (o[k].seconds / (have * common) - 1));
 	}
 	for (int32_t op = 0; op < c->g->n_ops; op++)
-		c->time_s[(size_t)op * (size_t)c->s->n_devs + (size_t)d] *= 1 + rate * (common - 1);
+		c->time_s[place_of(c, op, d)] *= 1 + rate * (common - 1);
 }
 
 berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
                                       berth_arena *tmp, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
-	reader r;
-	double *room;
 	berth_observed *o;
-	int32_t *stamp;
 	size_t n_ends = c->n_ends; /* those of this measurement are not kept */
-	BERTH_TRY_NEW(tmp, c->g->n_tensors, err, stamp);
-	BERTH_TRY(open_reader(c, m, tmp, &r, err));
-	BERTH_TRY_NEW(tmp, 2 * m->n_samples, err, room);
-	BERTH_TRY_NEW(tmp, m->n_segments, err, o);
-	for (int32_t k = 0; k < m->n_segments; k++) {
-		const berth_segment *s = &m->segment[k];
-		o[k] = (berth_observed){.dev = s->dev, .n_ops = s->n_ops, .op = s->op};
-		BERTH_TRY(observe(c, &r, k, 0, false, room, tmp, &o[k].seconds, err));
-		BERTH_TRY(list_ends(c, &r, k, stamp, &o[k], err));
-	}
+	BERTH_TRY(observe_all(c, m, 0, false, tmp, &o, err));
 	for (int32_t d = 0; d < c->s->n_devs; d++)
 		follow_device(c, o, m->n_segments, d, rate);
 	c->n_ends = n_ends;

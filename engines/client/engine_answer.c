@@ -120,70 +120,25 @@ berth_status answer_settle(engine_answer *a, berth_status st, const berth_err *w
 
 /* ---- reading ---- */
 
-berth_status answer_lied(const engine_answer *a, berth_err *err, const char *what)
+berth_status answer_judge(const engine_answer *a, berth_status st, berth_err *err)
 {
-	return berth_engine_lied(a->m->engine, err, "gave a bad answer: %s", what);
+	return st == BERTH_EFORMAT && !a->sound
+	               ? berth_engine_lied(a->m->engine, err, "gave a bad answer: %s", err->msg)
+	               : st;
 }
 
-/* st of reading, `why` its message: what has the wrong form is the engine's fault. */
-static berth_status sense(const engine_answer *a, berth_status st, const berth_err *why, berth_err *err)
-{
-	return st == BERTH_EFORMAT ? answer_lied(a, err, why->msg)
-	       : st == BERTH_OK    ? BERTH_OK
-	                           : berth_fail(err, st, "%s", why->msg);
-}
-
-berth_status answer_int(const engine_answer *a, const berth_json *at, const char *key, bool required,
-                        int32_t below, int32_t *out, berth_err *err)
-{
-	berth_err why = {0};
-	return sense(a, berth_json_int(at, key, required, 0, below - 1, out, &why), &why, err);
-}
-
-berth_status answer_number(const engine_answer *a, const berth_json *at, const char *key, bool required,
-                           double *out, berth_err *err)
-{
-	berth_err why = {0};
-	return sense(a, berth_json_number(at, key, required, 0, out, &why), &why, err);
-}
-
-berth_status answer_text(const engine_answer *a, const berth_json *at, const char *key, const char **out,
-                         berth_err *err)
-{
-	berth_err why = {0};
-	return sense(a, berth_json_string(at, key, false, out, &why), &why, err);
-}
-
-berth_status answer_bool(const engine_answer *a, const berth_json *at, const char *key, bool *out,
-                         berth_err *err)
-{
-	berth_err why = {0};
-	return sense(a, berth_json_bool(at, key, out, &why), &why, err);
-}
-
-berth_status answer_list(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
-                         berth_json *out, berth_err *err)
-{
-	berth_err why = {0};
-	char text[160];
-	BERTH_TRY(sense(a, berth_json_array(at, key, true, out, &why), &why, err));
-	if (n >= 0 && cJSON_GetArraySize(out->item) != n) {
-		snprintf(text, sizeof text, "\"%s\" has %d entries; %d were expected", key,
-		         cJSON_GetArraySize(out->item), n);
-		return answer_lied(a, err, text);
-	}
-	return BERTH_OK;
-}
-
-berth_status answer_rows(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
-                         berth_arena *tmp, berth_json **row, int32_t *count, berth_err *err)
+berth_status answer_rows(const berth_json *at, const char *key, int32_t n, berth_arena *tmp, berth_json **row,
+                         int32_t *count, berth_err *err)
 {
 	berth_json *list;
 	const cJSON *item;
 	int32_t i = 0;
 	BERTH_TRY_NEW(tmp, 1, err, list);
-	BERTH_TRY(answer_list(a, at, key, n, list, err));
+	BERTH_TRY(berth_json_array(at, key, true, list, err));
 	*count = cJSON_GetArraySize(list->item);
+	if (n >= 0 && *count != n)
+		return berth_fail(err, BERTH_EFORMAT, "\"%s\" has %d entries; %d were expected", key, *count,
+		                  n);
 	BERTH_TRY_NEW(tmp, *count, err, *row);
 	cJSON_ArrayForEach(item, list->item)
 	{
@@ -206,28 +161,29 @@ berth_status answer_seconds(const engine_answer *a, const berth_json *at, const 
 		(*out)[k] = NAN;
 	if (!required && !cJSON_GetObjectItemCaseSensitive(at->item, key))
 		return BERTH_OK;
-	BERTH_TRY(answer_list(a, at, key, n, &list, err));
+	BERTH_TRY(berth_json_array(at, key, true, &list, err));
+	if (cJSON_GetArraySize(list.item) != n)
+		return berth_fail(err, BERTH_EFORMAT, "\"%s\" has %d entries; %d were expected", key,
+		                  cJSON_GetArraySize(list.item), n);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble < 0)
-			return answer_lied(a, err, "a time is no number of seconds >= 0");
+			return berth_fail(err, BERTH_EFORMAT, "a time is no number of seconds >= 0");
 		(*out)[i++] = item->valuedouble;
 		sum += item->valuedouble;
 	}
 	if (required && strcmp(berth_engine_says(a->m->engine)->clock, "wall") == 0 &&
-	    sum > a->took_s * clock_slack + ANSWER_CLOCK_SLACK_S) {
-		char text[128];
-		snprintf(text, sizeof text, "its times add up to %g s, but the answer took %g s", sum,
-		         a->took_s);
-		return answer_lied(a, err, text);
-	}
+	    sum > a->took_s * clock_slack + ANSWER_CLOCK_SLACK_S)
+		return berth_fail(err, BERTH_EFORMAT, "its times add up to %g s, but the answer took %g s",
+		                  sum, a->took_s);
 	return BERTH_OK;
 }
 
 berth_status answer_device(const engine_answer *a, const berth_json *at, int32_t *dev, berth_err *err)
 {
 	int32_t engine_dev = 0;
-	BERTH_TRY(answer_int(a, at, "device", true, a->m->n_engine_devs, &engine_dev, err));
+	BERTH_TRY(berth_json_int(at, "device", true, 0, a->m->n_engine_devs - 1, &engine_dev, err));
 	*dev = a->m->engine_sys[engine_dev];
-	return *dev >= 0 ? BERTH_OK : answer_lied(a, err, "it used a device that the system lacks");
+	return *dev >= 0 ? BERTH_OK
+	                 : berth_fail(err, BERTH_EFORMAT, "it used a device that the system lacks");
 }

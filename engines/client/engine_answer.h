@@ -1,8 +1,8 @@
 /* One question on its way to the engine, and its answer on its way to be read: what all questions of
  * measured.c have in common. Inside the folder only.
  *
- * Readers take members out of an answer. What cannot be true is the engine's fault: the engine is killed and
- * the reader fails with BERTH_EIO and a message that says where. */
+ * Readers take members out of an answer. What cannot be true they refuse with BERTH_EFORMAT: that is the
+ * engine's fault, which is killed for it (answer_judge). */
 #pragma once
 
 #include "measured.h"
@@ -13,6 +13,7 @@ typedef struct engine_answer {
 	berth_json at;         /* the whole of it */
 	double took_s;         /* seconds until it came; infinite where the journal had it */
 	const char *question, *text; /* where both are to be noted in the journal; else NULL */
+	bool sound;            /* what its reader fails with is what was measured, no fault of the answer */
 } engine_answer;
 
 /* Ask the journal, where there is one (NULL: none), else the engine, for at most limit_s seconds and `most`
@@ -27,25 +28,13 @@ berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_ou
  * be written. */
 berth_status answer_settle(engine_answer *a, berth_status st, const berth_err *why, berth_err *err);
 
-/* The answer makes no sense; `what` says where. Kills the engine and returns BERTH_EIO. */
-berth_status answer_lied(const engine_answer *a, berth_err *err, const char *what);
+/* st of reading the answer: what made no sense (BERTH_EFORMAT, unless it is sound) kills the engine and
+ * becomes BERTH_EIO, with the message that err has. */
+berth_status answer_judge(const engine_answer *a, berth_status st, berth_err *err);
 
-/* Members of the object at. One that is missing and not required leaves *out as it is. Numbers are >= 0;
- * a whole number is below `below`. */
-berth_status answer_int(const engine_answer *a, const berth_json *at, const char *key, bool required,
-                        int32_t below, int32_t *out, berth_err *err);
-berth_status answer_number(const engine_answer *a, const berth_json *at, const char *key, bool required,
-                           double *out, berth_err *err);
-berth_status answer_text(const engine_answer *a, const berth_json *at, const char *key, const char **out,
-                         berth_err *err);
-berth_status answer_bool(const engine_answer *a, const berth_json *at, const char *key, bool *out,
-                         berth_err *err);
-/* An array of n entries; n -1: of any number. */
-berth_status answer_list(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
-                         berth_json *out, berth_err *err);
-/* The entries of such an array, in tmp. *count: how many. */
-berth_status answer_rows(const engine_answer *a, const berth_json *at, const char *key, int32_t n,
-                         berth_arena *tmp, berth_json **row, int32_t *count, berth_err *err);
+/* The entries of the array at->key, of which there must be n (-1: any number), in tmp. *count: how many. */
+berth_status answer_rows(const berth_json *at, const char *key, int32_t n, berth_arena *tmp, berth_json **row,
+                         int32_t *count, berth_err *err);
 /* A list of n seconds >= 0, in mem. Where it is missing and not required all are NAN. Required ones cannot
  * last longer together than the answer took, where the engine's clock is the wall's. */
 berth_status answer_seconds(const engine_answer *a, const berth_json *at, const char *key, int32_t n,

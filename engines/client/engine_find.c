@@ -99,22 +99,24 @@ static berth_status find_torch(const char *spec, berth_arena *mem, berth_engine_
 	return out->name ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status berth_module_graph_of(const char *spec, berth_arena *mem, const char **text, size_t *size,
-                                   berth_err *err)
+static berth_status ask_torch(const char *verb, const char *spec, const char *asked, berth_arena *mem,
+                              const char **text, size_t *size, berth_err *err)
 {
 	berth_engine_cfg found = {0};
 	BERTH_TRY(find_torch(spec, mem, &found, err));
-	const char *const argv[] = {found.argv[0], "graph", "--", spec, NULL};
+	const char *const argv[] = {found.argv[0], verb, "--", spec, NULL};
 	found.argv = argv;
-	return berth_engine_line(&found, NULL, limit_s, most_bytes, mem, text, size, err);
+	return berth_engine_line(&found, asked, limit_s, most_bytes, mem, text, size, err);
+}
+
+berth_status berth_module_graph_of(const char *spec, berth_arena *mem, const char **text, size_t *size,
+                                   berth_err *err)
+{
+	return ask_torch("graph", spec, NULL, mem, text, size, err);
 }
 
 berth_status berth_module_place_of(const char *spec, const char *asked, berth_arena *mem, const char **text,
                                    size_t *size, berth_err *err)
 {
-	berth_engine_cfg found = {0};
-	BERTH_TRY(find_torch(spec, mem, &found, err));
-	const char *const argv[] = {found.argv[0], "place", "--", spec, NULL};
-	found.argv = argv;
-	return berth_engine_line(&found, asked, limit_s, most_bytes, mem, text, size, err);
+	return ask_torch("place", spec, asked, mem, text, size, err);
 }

@@ -62,9 +62,9 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 		berth_json_put_strings(&w, "dims", m->cfg.dim, m->cfg.n_dims);
 	berth_json_put_document(&w, "graph", m->graph_json);
 	BERTH_TRY(answer_ask(m, NULL, &w, m->cfg.load_s, PLAIN_ANSWER, tmp, &a, err));
-	berth_status st = answer_int(&a, &a.at, "ops", true, INT32_MAX, &n_ops, err);
+	berth_status st = berth_json_int(&a.at, "ops", true, 0, INT32_MAX - 1, &n_ops, err);
 	cJSON_Delete(a.item);
-	BERTH_TRY(st);
+	BERTH_TRY(answer_judge(&a, st, err));
 	if (n_ops != m->g->n_ops)
 		return berth_engine_lied(m->engine, err, "loaded %d operators; the graph has %d", n_ops,
 		                         m->g->n_ops);
@@ -119,7 +119,7 @@ typedef struct question question;
 struct question {
 	const char *what; /* "do" of the protocol */
 	void (*put)(const berth_measured *m, const question *q, berth_json_out *w);
-	berth_status (*read)(const engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
+	berth_status (*read)(engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
 	                     berth_err *err); /* NULL: there is nothing to read */
 	const int32_t *dev; /* [n_devs] devices that the engine must have; of a placement one an operator */
 	int32_t n_devs;
@@ -176,7 +176,7 @@ static berth_status ask_once(berth_measured *m, const question *q, berth_arena *
 	m->runs += q->of_model ? q->warmup + q->repeats : 0;
 	berth_status st = answer_ask(m, m->cfg.journal, &w, m->cfg.answer_s, most_bytes(m, q), tmp, &a, &why);
 	if (st == BERTH_OK && q->read)
-		st = q->read(&a, q, mem, tmp, &why);
+		st = answer_judge(&a, q->read(&a, q, mem, tmp, &why), &why);
 	return answer_settle(&a, st, &why, err);
 }
 
@@ -228,17 +228,18 @@ static berth_status read_segment_ops(const engine_answer *a, const berth_json *a
 {
 	berth_json list;
 	const cJSON *item;
-	BERTH_TRY(answer_list(a, at, "ops", -1, &list, err));
+	BERTH_TRY(berth_json_array(at, "ops", true, &list, err));
 	if (!cJSON_GetArraySize(list.item))
-		return answer_lied(a, err, "a segment has no operators");
+		return berth_fail(err, BERTH_EFORMAT, "a segment has no operators");
 	BERTH_TRY_NEW(mem, cJSON_GetArraySize(list.item), err, s->op);
 	cJSON_ArrayForEach(item, list.item)
 	{
 		double x = cJSON_IsNumber(item) ? item->valuedouble : -1;
 		if (!(x >= 0 && x < a->m->g->n_ops) || x != floor(x) || seen[(int32_t)x])
-			return answer_lied(a, err, "the segments do not hold each operator once");
+			return berth_fail(err, BERTH_EFORMAT, "the segments do not hold each operator once");
 		if (op_dev[(int32_t)x] != s->dev)
-			return answer_lied(a, err, "an operator ran on another device than it was asked to");
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "an operator ran on another device than it was asked to");
 		seen[(int32_t)x] = true;
 		s->op[s->n_ops++] = (int32_t)x;
 	}
@@ -257,7 +258,8 @@ static berth_status read_segment(const engine_answer *a, const berth_json *at, c
 	BERTH_TRY(answer_seconds(a, at, "cpu_s", n, false, mem, &s->cpu_s, err));
 	for (int32_t i = 0; i < n; i++)
 		if (s->start_s[i] > s->end_s[i] || s->end_s[i] > run->wall_s[i] + ANSWER_CLOCK_SLACK_S)
-			return answer_lied(a, err, "a segment ends before it starts or after the run");
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "a segment ends before it starts or after the run");
 	return BERTH_OK;
 }
 
@@ -267,25 +269,27 @@ static berth_status read_segments(const engine_answer *a, const int32_t *op_dev,
 	berth_json *row;
 	bool *seen;
 	int32_t sum = 0;
-	BERTH_TRY(answer_rows(a, &a->at, "segments", -1, tmp, &row, &out->n_segments, err));
+	BERTH_TRY(answer_rows(&a->at, "segments", -1, tmp, &row, &out->n_segments, err));
 	BERTH_TRY_NEW(mem, out->n_segments, err, out->segment);
 	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
 	for (int32_t i = 0; i < out->n_segments; i++) {
 		BERTH_TRY(read_segment(a, &row[i], op_dev, out, seen, mem, &out->segment[i], err));
 		sum += out->segment[i].n_ops;
 	}
-	return sum == a->m->g->n_ops ? BERTH_OK
-	                             : answer_lied(a, err, "the segments do not hold each operator once");
+	return sum == a->m->g->n_ops
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EFORMAT, "the segments do not hold each operator once");
 }
 
 /* "difference": the largest, relative to the largest output. "differs": true where the engine finds it too
  * large. */
-static berth_status read_difference(const engine_answer *a, berth_measurement *out, berth_err *err)
+static berth_status read_difference(engine_answer *a, berth_measurement *out, berth_err *err)
 {
 	bool differs = false;
 	out->max_difference = NAN;
-	BERTH_TRY(answer_number(a, &a->at, "difference", false, &out->max_difference, err));
-	BERTH_TRY(answer_bool(a, &a->at, "differs", &differs, err));
+	BERTH_TRY(berth_json_number(&a->at, "difference", false, 0, &out->max_difference, err));
+	BERTH_TRY(berth_json_bool(&a->at, "differs", &differs, err));
+	a->sound = differs;
 	if (differs)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "engine '%.60s': the outputs of this placement differ from the "
@@ -295,21 +299,21 @@ static berth_status read_difference(const engine_answer *a, berth_measurement *o
 }
 
 /* "loss": before each step; null: no finite number. "trained": steps of this training so far. */
-static berth_status read_loss(const engine_answer *a, int32_t n, berth_arena *mem, double **out,
-                              berth_err *err)
+static berth_status read_loss(engine_answer *a, int32_t n, berth_arena *mem, berth_arena *tmp,
+                              double **out, berth_err *err)
 {
-	berth_json list;
-	int32_t trained = 0, i = 0;
-	const cJSON *item;
+	berth_json *row;
+	int32_t trained = 0, count;
 	*out = NULL;
 	if (!a->m->trains)
 		return BERTH_OK;
-	BERTH_TRY(answer_list(a, &a->at, "loss", n, &list, err));
-	BERTH_TRY(answer_int(a, &a->at, "trained", true, INT32_MAX, &trained, err));
+	BERTH_TRY(answer_rows(&a->at, "loss", n, tmp, &row, &count, err));
+	BERTH_TRY(berth_json_int(&a->at, "trained", true, 0, INT32_MAX - 1, &trained, err));
 	BERTH_TRY_NEW(mem, n, err, *out);
-	cJSON_ArrayForEach(item, list.item)
-		(*out)[i++] = cJSON_IsNumber(item) ? item->valuedouble : NAN;
-	if (trained != a->m->trained + n)
+	for (int32_t i = 0; i < n; i++)
+		(*out)[i] = cJSON_IsNumber(row[i].item) ? row[i].item->valuedouble : NAN;
+	a->sound = trained != a->m->trained + n;
+	if (a->sound)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "engine '%.60s' was started anew and has lost the %d steps that it had "
 		                  "trained",
@@ -317,14 +321,14 @@ static berth_status read_loss(const engine_answer *a, int32_t n, berth_arena *me
 	return BERTH_OK;
 }
 
-static berth_status read_run(const engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
+static berth_status read_run(engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
                              berth_err *err)
 {
 	BERTH_TRY(read_difference(a, q->run, err));
 	q->run->ready_s = NAN;
-	BERTH_TRY(answer_number(a, &a->at, "ready_s", false, &q->run->ready_s, err));
+	BERTH_TRY(berth_json_number(&a->at, "ready_s", false, 0, &q->run->ready_s, err));
 	BERTH_TRY(read_samples(a, q->repeats, mem, tmp, q->run, err));
-	BERTH_TRY(read_loss(a, q->repeats, mem, &q->run->loss, err));
+	BERTH_TRY(read_loss(a, q->repeats, mem, tmp, &q->run->loss, err));
 	return read_segments(a, q->dev, mem, tmp, q->run, err);
 }
 
@@ -356,23 +360,23 @@ static berth_status read_operator(const engine_answer *a, const berth_json *at, 
 	int32_t n_ops = a->m->g->n_ops;
 	const char *kernel = "";
 	*x = (berth_operator_time){.op = -1, .in = -1};
-	BERTH_TRY(answer_int(a, at, "op", false, n_ops, &x->op, err));
-	BERTH_TRY(answer_int(a, at, "in", false, n_ops, &x->in, err));
-	BERTH_TRY(answer_text(a, at, "kernel", &kernel, err));
-	BERTH_TRY(answer_number(a, at, "start_s", true, &x->start_s, err));
-	BERTH_TRY(answer_number(a, at, "end_s", true, &x->end_s, err));
+	BERTH_TRY(berth_json_int(at, "op", false, 0, n_ops - 1, &x->op, err));
+	BERTH_TRY(berth_json_int(at, "in", false, 0, n_ops - 1, &x->in, err));
+	BERTH_TRY(berth_json_string(at, "kernel", false, &kernel, err));
+	BERTH_TRY(berth_json_number(at, "start_s", true, 0, &x->start_s, err));
+	BERTH_TRY(berth_json_number(at, "end_s", true, 0, &x->end_s, err));
 	BERTH_TRY(answer_device(a, at, &x->dev, err));
 	if (x->start_s > x->end_s || (x->op >= 0 && (seen[x->op] || op_dev[x->op] != x->dev)))
-		return answer_lied(a, err,
-		                   "an operator ends before it starts, runs twice or on another device than "
-		                   "it was asked to");
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "an operator ends before it starts, runs twice or on another device than "
+		                  "it was asked to");
 	if (x->op >= 0)
 		seen[x->op] = true;
 	x->kernel = berth_arena_strdup(mem, kernel);
 	return x->kernel ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status read_operators(const engine_answer *a, const question *q, berth_arena *mem,
+static berth_status read_operators(engine_answer *a, const question *q, berth_arena *mem,
                                    berth_arena *tmp, berth_err *err)
 {
 	berth_json *row;
@@ -380,7 +384,7 @@ static berth_status read_operators(const engine_answer *a, const question *q, be
 	*q->n_operators = 0;
 	if (!cJSON_GetObjectItemCaseSensitive(a->at.item, "operators"))
 		return BERTH_OK;
-	BERTH_TRY(answer_rows(a, &a->at, "operators", -1, tmp, &row, q->n_operators, err));
+	BERTH_TRY(answer_rows(&a->at, "operators", -1, tmp, &row, q->n_operators, err));
 	BERTH_TRY_NEW(mem, *q->n_operators, err, *q->operators);
 	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
 	for (int32_t i = 0; i < *q->n_operators; i++)
@@ -407,7 +411,7 @@ static void put_whole(const berth_measured *m, const question *q, berth_json_out
 	put_repeats(q, w);
 }
 
-static berth_status read_whole(const engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
+static berth_status read_whole(engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
                                berth_err *err)
 {
 	return read_samples(a, q->repeats, mem, tmp, q->run, err);
@@ -445,9 +449,9 @@ static berth_status read_profile_row(const engine_answer *a, const berth_json *a
                                      berth_arena *mem, berth_profile_row *row, berth_err *err)
 {
 	int32_t op = 0;
-	BERTH_TRY(answer_int(a, at, "op", true, a->m->g->n_ops, &op, err));
+	BERTH_TRY(berth_json_int(at, "op", true, 0, a->m->g->n_ops - 1, &op, err));
 	if (op != row->op)
-		return answer_lied(a, err, "it profiled another operator than was asked for");
+		return berth_fail(err, BERTH_EFORMAT, "it profiled another operator than was asked for");
 	if (cJSON_GetObjectItemCaseSensitive(at->item, "cannot"))
 		return BERTH_OK;
 	row->n = repeats;
@@ -455,15 +459,15 @@ static berth_status read_profile_row(const engine_answer *a, const berth_json *a
 	return answer_seconds(a, at, "cpu_s", repeats, false, mem, &row->cpu_s, err);
 }
 
-static berth_status read_profile(const engine_answer *a, const question *q, berth_arena *mem,
+static berth_status read_profile(engine_answer *a, const question *q, berth_arena *mem,
                                  berth_arena *tmp, berth_err *err)
 {
 	berth_json *row;
 	int32_t n;
 	*q->overheads = (berth_engine_overheads){NAN, NAN};
-	BERTH_TRY(answer_number(a, &a->at, "run_overhead_s", false, &q->overheads->run_s, err));
-	BERTH_TRY(answer_number(a, &a->at, "segment_overhead_s", false, &q->overheads->segment_s, err));
-	BERTH_TRY(answer_rows(a, &a->at, "rows", q->n, tmp, &row, &n, err));
+	BERTH_TRY(berth_json_number(&a->at, "run_overhead_s", false, 0, &q->overheads->run_s, err));
+	BERTH_TRY(berth_json_number(&a->at, "segment_overhead_s", false, 0, &q->overheads->segment_s, err));
+	BERTH_TRY(answer_rows(&a->at, "rows", q->n, tmp, &row, &n, err));
 	BERTH_TRY_NEW(mem, n, err, *q->profile);
 	for (int32_t i = 0; i < n; i++) {
 		(*q->profile)[i] = (berth_profile_row){.op = q->ops ? q->ops[i] : i, .dev = q->dev[0]};
@@ -496,12 +500,12 @@ static void put_transfers(const berth_measured *m, const question *q, berth_json
 	put_repeats(q, w);
 }
 
-static berth_status read_transfers(const engine_answer *a, const question *q, berth_arena *mem,
+static berth_status read_transfers(engine_answer *a, const question *q, berth_arena *mem,
                                    berth_arena *tmp, berth_err *err)
 {
 	berth_json *row;
 	int32_t n;
-	BERTH_TRY(answer_rows(a, &a->at, "rows", q->n, tmp, &row, &n, err));
+	BERTH_TRY(answer_rows(&a->at, "rows", q->n, tmp, &row, &n, err));
 	BERTH_TRY_NEW(mem, n, err, *q->transfers);
 	for (int32_t i = 0; i < n; i++) {
 		berth_transfer_row *t = &(*q->transfers)[i];

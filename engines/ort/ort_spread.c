@@ -64,32 +64,14 @@ static int32_t cpu_of(const spread_device *dev, int32_t n_devs)
 
 /* Nodes that are no operators (mostly shapes) go to the CPU: ONNX Runtime 1.30 crashes where Shape goes to
  * WebGPU and what takes it does not. Without the CPU's provider they go with the first node that takes what
- * they make: the last ones first, as their takers have a device by then. */
+ * they make. */
 static berth_status place_nodes(labels *l, const int32_t *placement, int32_t cpu, berth_err *err)
 {
-	const onnx_model *o = &l->m->onnx;
-	int32_t *value_dev;
-	BERTH_TRY_NEW(l->mem, o->n_nodes, err, l->node_dev);
-	BERTH_TRY_NEW(l->mem, o->n_values, err, value_dev);
-	memset(l->node_dev, -1, o->n_nodes * sizeof *l->node_dev);
-	memset(value_dev, -1, o->n_values * sizeof *value_dev);
-	for (int32_t op = 0; op < l->m->n_ops; op++)
-		l->node_dev[l->m->op_node[op]] = placement[op];
-	for (size_t i = o->n_nodes; i-- > 0;) {
-		int32_t node = o->order[i];
-		const onnx_node *n = &o->node[node];
-		if (l->node_dev[node] < 0)
-			l->node_dev[node] = cpu;
-		for (int32_t k = 0; l->node_dev[node] < 0 && k < n->n_out; k++)
-			if (n->out[k] >= 0)
-				l->node_dev[node] = value_dev[n->out[k]];
-		if (l->node_dev[node] < 0)
-			l->node_dev[node] = l->m->n_ops ? placement[0] : 0;
-		for (int32_t k = 0; k < n->n_all; k++)
-			if (n->in[k] >= 0)
-				value_dev[n->in[k]] = l->node_dev[node];
-	}
-	return BERTH_OK;
+	const ort_model *m = l->m;
+	BERTH_TRY_NEW(l->mem, m->onnx.n_nodes, err, l->node_dev);
+	for (size_t i = 0; i < m->onnx.n_nodes; i++)
+		l->node_dev[i] = m->node_op[i] >= 0 ? placement[m->node_op[i]] : cpu;
+	return onnx_placed_follow(&m->onnx, l->node_dev, m->n_ops ? placement[0] : 0, l->mem, err);
 }
 
 static berth_status list_written(labels *l, berth_err *err)

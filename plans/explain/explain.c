@@ -35,7 +35,8 @@ typedef struct walker {
 	const berth_timeline *t;
 	int32_t *tensor_hop;   /* [n_tensors] the latest hop of the tensor; -1: none */
 	int32_t *hop_before;   /* [n_hops] the one before of the same tensor; -1: none */
-	berth_lost *link, *channel, *dev, *pool;
+	berth_lost *lost; /* all places of a kind, kind by kind */
+	int32_t first[BERTH_LOST_POOL + 2]; /* where each kind's begin; and the end */
 	int64_t compute_ns;
 } walker;
 
@@ -53,26 +54,17 @@ static berth_status index_hops(walker *w, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status new_lost(berth_lost **list, berth_lost_kind kind, int32_t n, berth_arena *tmp,
-                             berth_err *err)
+static void lose(walker *w, berth_lost_kind kind, int32_t where, int64_t ns)
 {
-	BERTH_TRY_NEW(tmp, n, err, *list);
-	for (int32_t i = 0; i < n; i++)
-		(*list)[i] = (berth_lost){kind, i, 0, 0};
-	return BERTH_OK;
-}
-
-static void lose(berth_lost *lost, int64_t ns)
-{
-	lost->ns += ns;
-	lost->times += ns > 0;
+	berth_lost *lost = &w->lost[w->first[kind] + where];
+	*lost = (berth_lost){kind, where, lost->ns + ns, lost->times + (ns > 0)};
 }
 
 /* Returns what was lost to a pool. */
 static int64_t lose_to_pool(walker *w, berth_slowed x)
 {
 	if (x.pool >= 0)
-		lose(&w->pool[x.pool], x.ns);
+		lose(w, BERTH_LOST_POOL, x.pool, x.ns);
 	return x.ns;
 }
 
@@ -100,8 +92,9 @@ static void walk_hops(walker *w, int32_t tensor, int32_t dest)
 	     h = hop_to(w, w->hop_before[h], dest)) {
 		const berth_sim_hop *hop = &w->t->hops[h];
 		int64_t slowed = lose_to_pool(w, berth_hop_slowed(w->p, w->t, hop));
-		lose(&w->link[hop->link], hop->end_ns - hop->start_ns - slowed);
-		lose(&w->channel[w->p->s->link_channel[hop->link]], hop->start_ns - hop->request_ns);
+		lose(w, BERTH_LOST_TRANSFER, hop->link, hop->end_ns - hop->start_ns - slowed);
+		lose(w, BERTH_LOST_CHANNEL, w->p->s->link_channel[hop->link],
+		     hop->start_ns - hop->request_ns);
 	}
 }
 
@@ -120,7 +113,7 @@ static int32_t step(walker *w, int32_t op)
 			last = g->in_tensor[i];
 		}
 	}
-	lose(&w->dev[dev], t->start_ns[op] - ready);
+	lose(w, BERTH_LOST_DEVICE, dev, t->start_ns[op] - ready);
 	if (last < 0)
 		return -1;
 	if (t->op_dev[g->tensor_producer[last]] != dev)
@@ -136,39 +129,31 @@ static int compare_lost(const void *pa, const void *pb)
 	return (a->where > b->where) - (a->where < b->where);
 }
 
-static void keep(berth_explanation *e, const berth_lost *list, int32_t n)
-{
-	for (int32_t i = 0; i < n; i++)
-		if (list[i].ns > 0)
-			e->lost[e->n++] = list[i];
-}
-
 berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                            berth_arena *tmp, berth_explanation *out, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
 	walker w = {.p = p, .t = t};
-	berth_explanation e = {0};
-	const berth_system *s = w.p->s;
+	const berth_system *s = p->s;
+	const int32_t places[] = {s->n_links, s->n_channels, s->n_devs, s->n_pools};
+	berth_explanation e = {.latency_ns = t->r.latency_ns};
 	int32_t op = -1;
+	for (int k = 0; k <= BERTH_LOST_POOL; k++)
+		w.first[k + 1] = w.first[k] + places[k];
+	const int32_t n = w.first[BERTH_LOST_POOL + 1];
 	BERTH_TRY(index_hops(&w, tmp, err));
-	BERTH_TRY(new_lost(&w.link, BERTH_LOST_TRANSFER, s->n_links, tmp, err));
-	BERTH_TRY(new_lost(&w.channel, BERTH_LOST_CHANNEL, s->n_channels, tmp, err));
-	BERTH_TRY(new_lost(&w.dev, BERTH_LOST_DEVICE, s->n_devs, tmp, err));
-	BERTH_TRY(new_lost(&w.pool, BERTH_LOST_POOL, s->n_pools, tmp, err));
-	for (int32_t i = 0; i < w.p->n_ops; i++)
-		if (op < 0 || w.t->end_ns[i] > w.t->end_ns[op])
+	BERTH_TRY_NEW(tmp, n, err, w.lost);
+	BERTH_TRY_NEW(mem, n, err, e.lost);
+	for (int32_t i = 0; i < p->n_ops; i++)
+		if (op < 0 || t->end_ns[i] > t->end_ns[op])
 			op = i;
 	while (op >= 0)
 		op = step(&w, op);
-	BERTH_TRY_NEW(mem, s->n_links + s->n_channels + s->n_devs + s->n_pools, err, e.lost);
-	keep(&e, w.link, s->n_links);
-	keep(&e, w.channel, s->n_channels);
-	keep(&e, w.dev, s->n_devs);
-	keep(&e, w.pool, s->n_pools);
+	for (int32_t i = 0; i < n; i++)
+		if (w.lost[i].ns > 0)
+			e.lost[e.n++] = w.lost[i];
 	if (e.n)
 		qsort(e.lost, (size_t)e.n, sizeof *e.lost, compare_lost);
-	e.latency_ns = w.t->r.latency_ns;
 	e.compute_ns = w.compute_ns;
 	*out = e;
 	return BERTH_OK;

@@ -4,25 +4,24 @@
 
 #include <string.h>
 
-/* Nodes that are no operators, last ones first: their takers have a device by then. */
-static berth_status follow(onnx_placed *p, berth_arena *tmp, int32_t otherwise, berth_err *err)
+/* Last ones first: their takers have a device by then. */
+berth_status onnx_placed_follow(const onnx_model *m, int32_t *node_dev, int32_t otherwise, berth_arena *tmp,
+                                berth_err *err)
 {
-	const onnx_model *m = &p->m;
 	int32_t *value_dev;
 	BERTH_TRY_NEW(tmp, m->n_values, err, value_dev);
-	for (size_t v = 0; v < m->n_values; v++)
-		value_dev[v] = -1;
+	memset(value_dev, -1, m->n_values * sizeof *value_dev);
 	for (size_t i = m->n_nodes; i-- > 0;) {
 		int32_t node = m->order[i];
 		const onnx_node *n = &m->node[node];
-		for (int32_t o = 0; n->folded && p->node_dev[node] < 0 && o < n->n_out; o++)
+		for (int32_t o = 0; node_dev[node] < 0 && o < n->n_out; o++)
 			if (n->out[o] >= 0)
-				p->node_dev[node] = value_dev[n->out[o]];
-		if (p->node_dev[node] < 0)
-			p->node_dev[node] = otherwise;
+				node_dev[node] = value_dev[n->out[o]];
+		if (node_dev[node] < 0)
+			node_dev[node] = otherwise;
 		for (int32_t k = 0; k < n->n_all; k++)
 			if (n->in[k] >= 0)
-				value_dev[n->in[k]] = p->node_dev[node];
+				value_dev[n->in[k]] = node_dev[node];
 	}
 	return BERTH_OK;
 }
@@ -52,7 +51,7 @@ berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onn
 	}
 	if (op != x->g->n_ops)
 		return berth_fail(err, BERTH_EFORMAT, "%s: the file changed while it was read", from->name);
-	BERTH_TRY(follow(&p, tmp, op ? x->op_dev[0] : 0, err));
+	BERTH_TRY(onnx_placed_follow(&p.m, p.node_dev, op ? x->op_dev[0] : 0, tmp, err));
 	*out = p;
 	return BERTH_OK;
 }

@@ -21,6 +21,11 @@ typedef struct onnx_placed {
 berth_status onnx_placed_new(const berth_export_source *x, berth_arena *tmp, onnx_placed *out,
                              berth_err *err);
 
+/* node_dev [n_nodes]: nodes without a device (-1) get that of the first node that takes what they make, else
+ * `otherwise`. tmp is scratch. Fails: BERTH_ENOMEM. */
+berth_status onnx_placed_follow(const onnx_model *m, int32_t *node_dev, int32_t otherwise, berth_arena *tmp,
+                                berth_err *err);
+
 /* Nodes that are no operators go to device cpu (-1: they stay). Where a plan uses the CPU, that is their
  * place: ONNX Runtime 1.30 crashes where a Shape is at WebGPU and what takes it is not. */
 void onnx_placed_fold(onnx_placed *p, int32_t cpu);
