@@ -25,8 +25,12 @@ typedef struct cli {
 	const char *compress;  /* --compress of them; NULL: not given */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */
 	bool help;             /* --help was asked for and printed: nothing else is to be done */
+	const struct cli_verb *verb;
+	int argc;              /* the words of the command line, the verb first */
+	char **argv;
 	const struct cli_option *options; /* of the verb */
 	uint64_t given;        /* which of them were given, a bit each */
+	bool streams;          /* one of them writes to standard output: no text goes there */
 	int n_args;            /* what is left beside the options */
 	char **args;
 	cli_texts warned;      /* what cli_warn has told */
@@ -47,10 +51,16 @@ typedef struct cli_verb {
 	const char *usage;   /* the line after "usage: " */
 	const char *about;   /* what it does, in one line */
 	const char *details; /* lines of --help after the options: what comes out, an example */
-	berth_status (*run)(cli *c, int argc, char **argv, berth_err *err); /* argv[0] is the verb */
+	berth_status (*run)(cli *c, berth_err *err);
 	const cli_rule *rule; /* [n_rules] of its options, looked at in this order */
 	int n_rules;
 } cli_verb;
+
+/* Is there anything to be told as text on standard output? */
+static inline bool cli_in_words(const cli *c)
+{
+	return !c->json && !c->quiet && !c->streams;
+}
 
 extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measure, cmd_profile, cmd_adapt,
 	cmd_configure, cmd_export, cmd_import_plan, cmd_split, cmd_check_certificate, cmd_show, cmd_methods,

@@ -40,11 +40,14 @@ static const cli_verb *find_verb(const char *name, berth_err *err)
 
 static berth_status run_verb(int argc, char **argv, double wall_from, berth_err *err)
 {
-	cli c = {.wall_from = wall_from, .cpu_from = berth_cpu_seconds()};
-	const cli_verb *verb = find_verb(argv[0], err);
-	if (!verb)
+	cli c = {.wall_from = wall_from,
+	         .cpu_from = berth_cpu_seconds(),
+	         .verb = find_verb(argv[0], err),
+	         .argc = argc,
+	         .argv = argv};
+	if (!c.verb)
 		return err->code;
-	berth_status st = verb->run(&c, argc, argv, err);
+	berth_status st = c.verb->run(&c, err);
 	cli_signals_over();
 	berth_arena_free(&c.mem);
 	berth_arena_free(&c.tmp);

@@ -298,10 +298,10 @@ static bool is_stream(const char *path)
 }
 
 /* "-" of what is read is standard input. */
-static void name_inputs(cli *c, const cli_option *options)
+static void name_inputs(cli *c)
 {
 	static const char standard_input[] = "/dev/stdin";
-	for (const cli_option *o = options; o->name; o++) {
+	for (const cli_option *o = c->options; o->name; o++) {
 		bool list = o->kind == CLI_FILES_IN || o->kind == CLI_FILES_MANY;
 		const cli_texts *texts = o->into;
 		if (o->kind == CLI_FILE_IN && is_stream(text_of(o)))
@@ -316,10 +316,10 @@ static void name_inputs(cli *c, const cli_option *options)
 }
 
 /* "--json, -o - and --dot -": what this verb can send to standard output. */
-static const char *stream_names(cli *c, const cli_option *options)
+static const char *stream_names(cli *c)
 {
 	const char *text = "--json", *last = NULL;
-	for (const cli_option *o = options; text && o->name; o++) {
+	for (const cli_option *o = c->options; text && o->name; o++) {
 		if (o->kind != CLI_FILE_OUT)
 			continue;
 		text = last ? berth_arena_printf(&c->tmp, "%s, %s", text, last) : text;
@@ -330,10 +330,10 @@ static const char *stream_names(cli *c, const cli_option *options)
 }
 
 /* Outputs have names. One document at most goes to standard output, and none that has to be a file. */
-static berth_status check_streams(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
+static berth_status check_streams(cli *c, berth_err *err)
 {
 	int n = c->json;
-	for (const cli_option *o = options; o->name; o++) {
+	for (const cli_option *o = c->options; o->name; o++) {
 		if (!is_written(o->kind))
 			continue;
 		*(const char **)o->into = real_name(text_of(o));
@@ -343,29 +343,30 @@ static berth_status check_streams(cli *c, const cli_verb *verb, const cli_option
 		if (is_stream(text_of(o)) && o->kind != CLI_FILE_OUT)
 			return berth_fail(err, BERTH_EINVAL, "option --%s takes a file, not standard output",
 			                  o->name);
+		c->streams |= is_stream(text_of(o));
 		n += is_stream(text_of(o));
 	}
 	if (n <= 1)
 		return BERTH_OK;
-	const char *names = stream_names(c, options);
+	const char *names = stream_names(c);
 	return names ? berth_fail(err, BERTH_EINVAL, "%s: only one of %s can go to standard output",
-	                          verb->name, names)
+	                          c->verb->name, names)
 	             : berth_nomem(err);
 }
 
-static berth_status check_writable(const cli_option *options, berth_err *err)
+static berth_status check_writable(const cli *c, berth_err *err)
 {
-	for (const cli_option *o = options; o->name; o++)
+	for (const cli_option *o = c->options; o->name; o++)
 		if (is_written(o->kind) && o->kind != CLI_FILE_BOTH && text_of(o))
 			BERTH_TRY(berth_file_writable(text_of(o), err));
 	return BERTH_OK;
 }
 
-static berth_status check_apart(cli *c, const cli_option *options, berth_err *err)
+static berth_status check_apart(cli *c, berth_err *err)
 {
 	used_files list = {0};
 	int32_t owner = 0;
-	for (const cli_option *o = options; o->name; o++)
+	for (const cli_option *o = c->options; o->name; o++)
 		BERTH_TRY(add_option(c, &list, o, owner++, err));
 	for (int i = 0; i < c->n_args; i++)
 		BERTH_TRY(add_input(c, &list, c->args[i], "an argument", owner++, err));
@@ -376,13 +377,13 @@ static berth_status check_apart(cli *c, const cli_option *options, berth_err *er
 	return keep_written(c, &list, streams, err);
 }
 
-berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err)
+berth_status cli_check_files(cli *c, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
-	name_inputs(c, options);
-	berth_status st = check_streams(c, verb, options, err);
+	name_inputs(c);
+	berth_status st = check_streams(c, err);
 	if (st == BERTH_OK)
-		st = check_apart(c, options, err);
+		st = check_apart(c, err);
 	berth_arena_reset(&c->tmp, mark);
-	return st == BERTH_OK ? check_writable(options, err) : st;
+	return st == BERTH_OK ? check_writable(c, err) : st;
 }

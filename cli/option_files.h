@@ -10,7 +10,7 @@
  * words of CLI_COMMAND), another output, or where standard output or standard error go: by device and inode,
  * so that links help nobody. Streams may be the same. One document at most goes to standard output;
  * "/dev/stdout" becomes "-". Fails: BERTH_EINVAL, BERTH_EIO (it cannot be written), BERTH_ENOMEM. */
-berth_status cli_check_files(cli *c, const cli_verb *verb, const cli_option *options, berth_err *err);
+berth_status cli_check_files(cli *c, berth_err *err);
 
 /* None of the outputs is what a text stands for that a file names, as an argument would: a graph, a system.
  * by: whose it is, for the message. Fails: BERTH_EINVAL, BERTH_ENOMEM. */

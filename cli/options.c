@@ -91,13 +91,14 @@ static void print_option(const cli_option *o, size_t width)
 	cli_print_words(text, HELP_AT, HELP_AT, width);
 }
 
-static void print_help(const cli_verb *verb, const cli_option *options)
+static void print_help(const cli *c)
 {
+	const cli_verb *verb = c->verb;
 	size_t width = cli_width() < HELP_WIDTH ? cli_width() : HELP_WIDTH;
 	cli_say("usage: berth ");
 	cli_print_words(verb->usage, 13, 13, width);
 	cli_say("\n%s\n\noptions:\n", verb->about);
-	for (const cli_option *o = options; o->name; o++)
+	for (const cli_option *o = c->options; o->name; o++)
 		print_option(o, width);
 	cli_say("\n");
 	for (const char *line = verb->details; *line;) {
@@ -247,11 +248,11 @@ static const char *successor(const char *option)
 }
 
 /* getopt_long gave up on the word before optind. */
-static berth_status refuse(const cli_verb *verb, const cli_option *options, int found, char **argv,
-                           berth_err *err)
+static berth_status refuse(const cli *c, int found, berth_err *err)
 {
-	const cli_option *o = optopt ? by_id(options, optopt) : NULL;
-	const char *names[MAX_OPTIONS], *word = argv[optind - 1];
+	const cli_verb *verb = c->verb;
+	const cli_option *o = optopt ? by_id(c->options, optopt) : NULL;
+	const char *names[MAX_OPTIONS], *word = c->argv[optind - 1];
 	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
 	int32_t n = 0;
 	if (o && found == ':')
@@ -262,7 +263,7 @@ static berth_status refuse(const cli_verb *verb, const cli_option *options, int 
 	if (optopt)
 		return berth_fail(err, BERTH_EINVAL, "%s: unknown option -%c; 'berth %s --help' lists them",
 		                  verb->name, optopt, verb->name);
-	for (const cli_option *k = options; k->name; k++, n++) {
+	for (const cli_option *k = c->options; k->name; k++, n++) {
 		snprintf(dashed[n], sizeof dashed[n], "--%s", k->name);
 		names[n] = dashed[n];
 	}
@@ -292,8 +293,9 @@ static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 
 	*shorts = '\0';
 }
 
-static berth_status check_args(const cli *c, const cli_verb *verb, int min_args, int max_args, berth_err *err)
+static berth_status check_args(const cli *c, int min_args, int max_args, berth_err *err)
 {
+	const cli_verb *verb = c->verb;
 	if (c->n_args < min_args)
 		return berth_fail(err, BERTH_EINVAL, "%s: an argument is missing; usage: berth %s",
 		                  verb->name, verb->usage);
@@ -317,8 +319,9 @@ const char *cli_given(const cli *c, const char *names)
 	return NULL;
 }
 
-static berth_status check_rules(const cli *c, const cli_verb *verb, berth_err *err)
+static berth_status check_rules(const cli *c, berth_err *err)
 {
+	const cli_verb *verb = c->verb;
 	for (const cli_rule *r = verb->rule; r && r < verb->rule + verb->n_rules; r++) {
 		const char *these = *r->these ? cli_given(c, r->these) : "";
 		bool needs = *r->those == '!';
@@ -328,8 +331,7 @@ static berth_status check_rules(const cli *c, const cli_verb *verb, berth_err *e
 	return BERTH_OK;
 }
 
-berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
-                       int min_args, int max_args, berth_err *err)
+berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err)
 {
 	struct option longs[MAX_OPTIONS + 1];
 	char shorts[2 * MAX_OPTIONS + 2];
@@ -338,22 +340,22 @@ berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, 
 	opterr = 0;
 	optind = 1;
 	for (;;) {
-		int found = getopt_long(argc, argv, shorts, longs, NULL);
+		int found = getopt_long(c->argc, c->argv, shorts, longs, NULL);
 		if (found < 0)
 			break;
 		if (found == '?' || found == ':')
-			return refuse(verb, options, found, argv, err);
+			return refuse(c, found, err);
 		const cli_option *o = by_id(options, found);
 		c->given |= UINT64_C(1) << (o - options);
 		BERTH_TRY(take(c, o, optarg, err));
 	}
-	c->n_args = argc - optind;
-	c->args = argv + optind;
+	c->n_args = c->argc - optind;
+	c->args = c->argv + optind;
 	if (c->help) {
-		print_help(verb, options);
+		print_help(c);
 		return BERTH_OK;
 	}
-	BERTH_TRY(check_args(c, verb, min_args, max_args, err));
-	BERTH_TRY(cli_check_files(c, verb, options, err));
-	return check_rules(c, verb, err);
+	BERTH_TRY(check_args(c, min_args, max_args, err));
+	BERTH_TRY(cli_check_files(c, err));
+	return check_rules(c, err);
 }

@@ -57,8 +57,7 @@ typedef struct cli_option {
  * max_args -1: any number. Prints the help where it is asked for (c->help), else the files of
  * the command are looked at (cli_check_files), then the verb's rules. Fails: BERTH_EINVAL (an unknown option,
  * naming the nearest; a bad value; another number of arguments; a rule), and as cli_check_files. */
-berth_status cli_parse(cli *c, const cli_verb *verb, const cli_option *options, int argc, char **argv,
-                       int min_args, int max_args, berth_err *err);
+berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err);
 
 /* The first of these options, names with | between, that was given; NULL: none. While the table lives. */
 const char *cli_given(const cli *c, const char *names);

@@ -411,9 +411,8 @@ berth_status cli_put_result(const cli *c, const berth_result *r, berth_err *err)
 	return st;
 }
 
-berth_status cli_result(const cli *c, const berth_result *r, bool *text, berth_err *err)
+berth_status cli_result(const cli *c, const berth_result *r, berth_err *err)
 {
-	*text = !c->json && !c->quiet;
 	if (c->json)
 		return cli_put_result(c, r, err);
 	return berth_result_failed(r) ? berth_nomem(err) : BERTH_OK;

@@ -54,6 +54,6 @@ berth_status cli_tell_all(cli *c, const berth_result_list *list, cli_format form
 /* The document, with what was warned of. Fails: BERTH_ENOMEM. */
 berth_status cli_put_result(const cli *c, const berth_result *r, berth_err *err);
 
-/* What becomes of a verb's result: the document with --json, nothing with --quiet, else *text is set: the
- * caller tells it. Fails: BERTH_ENOMEM. */
-berth_status cli_result(const cli *c, const berth_result *r, bool *text, berth_err *err);
+/* What becomes of a verb's result: the document with --json; where it is told in words (cli_in_words) the
+ * caller does that. Fails: BERTH_ENOMEM. */
+berth_status cli_result(const cli *c, const berth_result *r, berth_err *err);

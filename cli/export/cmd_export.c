@@ -290,7 +290,6 @@ static void show_piece(const char *text, size_t size)
 
 static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
-	bool text;
 	BERTH_TRY(check_gain(c, a, s, err));
 	bool printed = a->out && strcmp(a->out, "-") == 0;
 	if (printed && !s->e->binary && isatty(STDOUT_FILENO))
@@ -299,13 +298,13 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 	else if (a->out)
 		BERTH_TRY(berth_file_write_pieces(a->out, s->made.piece, s->made.n_pieces, err));
 	const berth_result *r = fill(c, a, s);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!c->json && !c->quiet)
 		print_text(a, s, r, printed);
 	return BERTH_OK;
 }
 
-static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run_export(cli *c, berth_err *err)
 {
 	args a = {0};
 	state s = {0};
@@ -328,7 +327,7 @@ static berth_status run_export(cli *c, int argc, char **argv, berth_err *err)
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tstandard output, of text"},
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_export, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help) {
 		cli_say("\ntargets:\n");
 		for (int32_t i = 0; i < berth_n_exporters; i++)

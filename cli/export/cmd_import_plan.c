@@ -160,7 +160,6 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 {
 	const berth_import_plan *p = &s->plan;
 	berth_result_list *devices = berth_result_list_new(&c->mem, &device_kind);
-	bool text;
 	if (!s->v.feasible)
 		BERTH_TRY(cli_warn(c, err, "%s: the plan is infeasible on %s: %s%s", c->args[0], s->s.name,
 		                   s->v.broken.item[0].message, s->v.broken.n > 1 ? " (and more)" : ""));
@@ -175,8 +174,8 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 		RESULT_ADD(devices, DEVICE);
 	}
 	const berth_result *r = RESULT_NEW(&c->mem, import_document, IMPORT);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text || (a->out && a->out[0] == '-' && !a->out[1]))
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	cli_tell(r, NULL, "{graph} on {system}, from {from}[: {output}]: latency {latency_s}\n");
 	for (int32_t i = 0; i < devices->n; i++)
@@ -188,7 +187,7 @@ static berth_status tell(cli *c, const args *a, const state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {0};
 	state s = {0};
@@ -202,7 +201,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_INPUT(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the placement"},
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_import_plan, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help) {
 		cli_say("\nkinds of files:\n");
 		for (int32_t i = 0; i < berth_n_importers; i++)

@@ -286,16 +286,15 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 {
 	const split_told t = {s->words.out, s->words.data, &s->made,
 	                      &s->before,   &s->after,      s->args.on ? &s->search : NULL};
-	bool text;
-	BERTH_TRY(split_tell(c, &t, &text, err));
-	if (text && s->report.n_external && !s->apart)
+	BERTH_TRY(split_tell(c, &t, err));
+	if (cli_in_words(c) && s->report.n_external && !s->apart)
 		cli_say("note: weights stand in files of their own: keep the new model in the same folder as "
 		        "%s\n",
 		        s->model.name);
 	return BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	state s = {.args = {.method = berth_method_default()->name, .budget = cli_budget_default()}};
 	const cli_option options[] = {
@@ -336,7 +335,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	         "a file for weights that cannot stay where they are, outside of the model"},
 		{"output", 'o', CLI_FILE_ONLY, &s.words.out, "OUT.onnx", "the model with the pieces"},
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_split, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_words(&s.words, &c->mem, &s.opt, err));

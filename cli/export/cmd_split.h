@@ -39,5 +39,5 @@ typedef struct split_told {
 	const split_search *search; /* NULL: what is cut was said */
 } split_told;
 
-/* The document, or text: then *text is set. Fails: BERTH_ENOMEM. */
-berth_status split_tell(cli *c, const split_told *t, bool *text, berth_err *err);
+/* The document, or text. Fails: BERTH_ENOMEM. */
+berth_status split_tell(cli *c, const split_told *t, berth_err *err);

@@ -341,14 +341,14 @@ static berth_status print_refused(const pieces_model *p, berth_arena *mem, berth
 	return BERTH_OK;
 }
 
-berth_status split_tell(cli *c, const split_told *t, bool *text, berth_err *err)
+berth_status split_tell(cli *c, const split_told *t, berth_err *err)
 {
 	const pieces_model *p = t->p;
 	const berth_result *r;
 	int64_t n = 0;
 	BERTH_TRY(fill(c, t, &r, err));
-	BERTH_TRY(cli_result(c, r, text, err));
-	if (!*text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	for (int32_t i = 0; i < p->n_made; i++)
 		n += p->made[i].k;

@@ -248,11 +248,10 @@ static void print_text(const state *s, const berth_result *r, const berth_result
 	}
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .steps = 200, .window = 5};
 	state s = {0};
-	bool text;
 	const cli_option options[] = {{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
 	                               "the machine; its devices have the names of the engine's"},
 	                              CLI_ENGINE(&a.engine),
@@ -266,7 +265,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	                               "steps go on training from each other; tell their losses"},
 	                              CLI_INPUT(c),
 	                              CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_adapt, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	if (a.steps > 1000000 || a.window > a.steps)
@@ -277,8 +276,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(adapt(c, &a, &s, err));
 	berth_result_list *switches = berth_result_list_new(&c->mem, &switch_kind);
 	const berth_result *r = fill(c, &s, switches);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (cli_in_words(c))
 		print_text(&s, r, switches);
 	return BERTH_OK;
 }

@@ -360,7 +360,7 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 	               : BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT};
 	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
@@ -379,7 +379,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_REPORT(&a.report),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_measure, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	if (a.repeats > 100000)
@@ -396,7 +396,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		BERTH_TRY(cli_put_result(c, r, err));
 	else if (s.v.broken.n && !c->quiet)
 		report_print_violations(&s.v.broken);
-	else if (!c->quiet && !(a.trace && strcmp(a.trace, "-") == 0))
+	else if (cli_in_words(c))
 		BERTH_TRY(print_all(c, &a, &s, err));
 	if (a.report)
 		BERTH_TRY(write_report(c, &a, &s, r, err));

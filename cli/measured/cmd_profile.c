@@ -37,11 +37,6 @@ typedef struct state {
 	const char *engine;
 } state;
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
 /* ---- a graph ---- */
 
 static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
@@ -249,7 +244,6 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 {
 	state s = {0};
 	berth_system fitted;
-	bool text;
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
@@ -264,11 +258,11 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 		BERTH_TRY(berth_profile_system(&s.p, &s.s, s.g.n_ops, &c->mem, &fitted, err));
 		BERTH_TRY(write_system(c, a->system_out, &fitted, err));
 	}
-	BERTH_TRY(cli_result(c, fill(c, &s), &text, err));
-	return text && !is_stdout(a->out) && !is_stdout(a->system_out) ? print_text(c, &s, err) : BERTH_OK;
+	BERTH_TRY(cli_result(c, fill(c, &s), err));
+	return cli_in_words(c) ? print_text(c, &s, err) : BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9};
 	const cli_option options[] = {
@@ -290,7 +284,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_profile, options, argc, argv, 0, 1, err));
+	BERTH_TRY(cli_parse(c, options, 0, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	if (a.system != !c->n_args)

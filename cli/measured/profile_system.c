@@ -486,16 +486,13 @@ static berth_status write_system(cli *c, const state *x, berth_err *err)
 berth_status profile_system(cli *c, const profile_system_args *a, berth_err *err)
 {
 	state x = {.a = a};
-	bool to_stdout = a->out && strcmp(a->out, "-") == 0;
 	BERTH_TRY(find_path(c, &x, err));
 	BERTH_TRY(a->engine.name ? describe_engine(c, &x, err) : describe_machine(c, &x, err));
 	BERTH_TRY(build_system(c, &x, err));
 	BERTH_TRY(warn(c, &x, err));
 	BERTH_TRY(cli_strict(c, err));
 	BERTH_TRY(write_system(c, &x, err));
-	if (to_stdout)
-		return BERTH_OK;
 	if (c->json)
 		return print_json(c, &x, err);
-	return c->quiet ? BERTH_OK : print_text(c, &x, err);
+	return cli_in_words(c) ? print_text(c, &x, err) : BERTH_OK;
 }

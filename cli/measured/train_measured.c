@@ -269,9 +269,8 @@ void train_measured_print(const train_measured *t)
 
 berth_status train_measured_say_ended(cli *c, const char *policy, berth_err *err)
 {
-	bool text;
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, train_ended_document, ENDED), &text, err));
-	if (text)
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, train_ended_document, ENDED), err));
+	if (cli_in_words(c))
 		cli_say("%s: its training with measured runs has ended, there is nothing to go on with; "
 		        "without --resume it begins anew\n",
 		        policy);

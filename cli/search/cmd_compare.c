@@ -366,7 +366,7 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 	return st;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.seeds = 1,
 	          .fidelity = cli_fidelity_default(),
@@ -396,7 +396,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_compare, options, argc, argv, 1, -1, err));
+	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (!c->help && a.fidelity.on && a.on.n != 1)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare --fidelity: --on takes one system, whose devices have the names "

@@ -272,7 +272,7 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 	return copies_write(c, &v->plan, &placement, &plan.g, &v->s, err);
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.goal = "time",
 	          .batch_dim = "batch",
@@ -297,7 +297,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_SERVE(&a.serve),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_configure, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_args(c, &a, &v, err));
@@ -308,7 +308,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
 		BERTH_TRY(write_plan(c, &a, &v, err));
-	BERTH_TRY(configure_tell(c, &v, !copies_to_stdout(&v.plan), err));
+	BERTH_TRY(configure_tell(c, &v, err));
 	if (!v.r.found)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,

@@ -19,9 +19,8 @@ typedef struct configure_view {
 	copies_plan plan;
 } configure_view;
 
-/* The document, or text, which is left out unless in_words, or where nothing was found. Fails:
- * BERTH_ENOMEM. */
-berth_status configure_tell(cli *c, const configure_view *v, bool in_words, berth_err *err);
+/* The document, or text, which is left out where nothing was found. Fails: BERTH_ENOMEM. */
+berth_status configure_tell(cli *c, const configure_view *v, berth_err *err);
 
 /* ---- --serve: copies of a model over many servers ---- */
 

@@ -16,11 +16,6 @@
 #define AGAIN_SHARE 0.1
 #define WHY_SHARE 0.05
 
-static bool to_stdout(const place_args *a)
-{
-	return a->out && strcmp(a->out, "-") == 0;
-}
-
 /* ---- passes ---- */
 
 static berth_status compile(cli *c, const place_args *a, place_state *s, berth_err *err)
@@ -143,12 +138,12 @@ static berth_status write_out(cli *c, const place_args *a, place_state *s, berth
 	if (s->decoder.on)
 		berth_decoder_solution(&s->decoder.d, &whole, &r);
 	BERTH_TRY(berth_solution_tell(&r, &c->mem, &placement, err));
-	if (to_stdout(a))
+	if (c->streams)
 		cli_document_begin();
 	berth_status st = berth_placement_write(&placement, x->g, x->s, a->out, true, &c->tmp, err);
 	if (st == BERTH_OK)
 		place_rescue_done(x);
-	if (to_stdout(a))
+	if (c->streams)
 		cli_document_end();
 	return st;
 }
@@ -261,7 +256,7 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(place_answer(c, a, s, &answer, err));
 	if (c->json)
 		BERTH_TRY(place_put(c, s, answer, err));
-	else if (!c->quiet && !to_stdout(a))
+	else if (cli_in_words(c))
 		BERTH_TRY(place_print(c, a, s, err));
 	if (a->report)
 		BERTH_TRY(write_report(c, a, s, answer, err));
@@ -275,7 +270,7 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	return BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	place_args a = {.method = berth_method_default()->name,
 	          .budget = cli_budget_default(),
@@ -305,7 +300,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_place, options, argc, argv, 1, -1, err));
+	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(open_decoder(c, &a, &s, err));

@@ -292,7 +292,7 @@ static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *er
 	return st;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	train_args a = {.measured = cli_train_measured_default(),
 	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
@@ -340,7 +340,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_train, options, argc, argv, 0, -1, err));
+	BERTH_TRY(cli_parse(c, options, 0, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	berth_status st = run_ranks(c, &a, &t, err);

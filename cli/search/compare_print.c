@@ -270,12 +270,11 @@ static berth_status print_tables(cli *c, const cli_comparison *r, const cli_comp
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err)
 {
 	tables t;
-	bool text;
 	if (c->quiet && !c->json)
 		return BERTH_OK;
 	BERTH_TRY(fill(c, r, &t, err));
-	BERTH_TRY(cli_result(c, t.document, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, t.document, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	if (f->as == CLI_AS_CSV || (f->named && f->table == CLI_TABLE_ROWS))
 		return cli_tell_all(c,

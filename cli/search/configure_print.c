@@ -152,7 +152,7 @@ static berth_status members_text(cli *c, const berth_result_list *copies, const 
 		                          (long long)berth_result_get(copy, "batch", NULL).is.integer);
 	}
 	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
+	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
 }
 
 static berth_status print_copies(cli *c, const berth_result_list *copies, berth_err *err)
@@ -192,14 +192,13 @@ static berth_status print_front(cli *c, const berth_result_list *front, berth_er
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status configure_tell(cli *c, const configure_view *v, bool in_words, berth_err *err)
+berth_status configure_tell(cli *c, const configure_view *v, berth_err *err)
 {
 	berth_result_list *chosen, *front;
-	bool text;
 	BERTH_TRY(choices_of(c, v, &v->r.best, v->r.found, &chosen, err));
 	BERTH_TRY(choices_of(c, v, v->r.front, v->r.n_front, &front, err));
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, configure_document, CONFIGURE), &text, err));
-	if (!text || !in_words || !v->r.found)
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, configure_document, CONFIGURE), err));
+	if (!cli_in_words(c) || !v->r.found)
 		return BERTH_OK;
 	print_head(c, v);
 	cli_say("\n");

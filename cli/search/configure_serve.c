@@ -155,7 +155,7 @@ static berth_status where(cli *c, const view *v, const berth_serving_group *g, c
 		               : berth_arena_printf(&c->mem, "%s%d of %s", and, g->n_devs[k], name);
 	}
 	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
+	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
 }
 
 /* Layers in runs on devices of one kind: "1-40 on 5 of a; 41-82 on 2 of b". */
@@ -174,7 +174,7 @@ static berth_status blocks_text(cli *c, const view *v, const berth_serving_group
 		                          v->x.kind[stage[i].kind].name);
 	}
 	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
+	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
 }
 
 /* Equal hosts of the file are servers of one kind, called by the first: whom that stands for. */
@@ -239,13 +239,12 @@ berth_status configure_serve(cli *c, const char *on, const configure_serve_args 
 {
 	view v = {0};
 	berth_result_list *groups;
-	bool text;
 	BERTH_TRY(load(c, on, a, &v, err));
 	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
 	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), &text, err));
-	if (text && v.plan.n_copies > 0)
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err));
+	if (cli_in_words(c) && v.plan.n_copies > 0)
 		BERTH_TRY(print(c, &v, err));
 	return v.plan.n_copies > 0
 	               ? BERTH_OK

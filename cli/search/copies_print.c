@@ -41,18 +41,13 @@ void copies_print(const copies_plan *p, const char *what)
 	cli_say("\n");
 }
 
-bool copies_to_stdout(const copies_plan *p)
-{
-	return p->out && strcmp(p->out, "-") == 0;
-}
-
 berth_status copies_write(cli *c, const copies_plan *p, const berth_placement *placement,
                           const berth_graph *g, const berth_system *s, berth_err *err)
 {
-	if (copies_to_stdout(p))
+	if (c->streams)
 		cli_document_begin();
 	berth_status st = berth_placement_write(placement, g, s, p->out, true, &c->tmp, err);
-	if (copies_to_stdout(p))
+	if (c->streams)
 		cli_document_end();
 	return st;
 }

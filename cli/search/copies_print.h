@@ -16,7 +16,6 @@ berth_status copies_model(cli *c, const char *spec, const char *words, const cha
 /* Write it to p->out. Fails: as berth_placement_write. */
 berth_status copies_write(cli *c, const copies_plan *p, const berth_placement *placement,
                           const berth_graph *g, const berth_system *s, berth_err *err);
-bool copies_to_stdout(const copies_plan *p);
 
 /* "written to OUT: a plan of MODEL MODEL", what: words behind OUT. Nothing where it was not written. */
 void copies_print(const copies_plan *p, const char *what);

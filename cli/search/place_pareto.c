@@ -246,7 +246,6 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 {
 	view v = {.p = p, .cfg.method = berth_method_default()};
 	const berth_result *front;
-	bool text;
 	BERTH_TRY(read_args(a, &v, err));
 	for (int k = 0; k < 2; k++)
 		BERTH_TRY(berth_bounds_objective(p, bounds, &v.cfg.objective[k], &c->tmp, &v.bound[k], err));
@@ -258,8 +257,8 @@ berth_status place_pareto(cli *c, const place_pareto_args *a, const cli_budget *
 	for (int32_t i = 0; a->out && i < v.front.n; i++)
 		BERTH_TRY(write_point(c, &v, a, i, err));
 	BERTH_TRY(front_of(c, &v, false, &front, err));
-	BERTH_TRY(cli_result(c, front, &text, err));
-	if (text && v.front.n)
+	BERTH_TRY(cli_result(c, front, err));
+	if (cli_in_words(c) && v.front.n)
 		BERTH_TRY(print_text(c, &v, err));
 	if (a->report)
 		BERTH_TRY(write_report(c, &v, a->report, err));

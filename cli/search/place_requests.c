@@ -214,20 +214,19 @@ static berth_status print_copies(cli *c, const view *v, const berth_result_list 
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-/* The document or text, which is left out unless in_words, or where nothing was found. */
+/* The document or text, which is left out where nothing was found. */
 static berth_status tell_requests(cli *c, const view *v, const berth_method *method,
-                                  const cli_budget *budget, bool in_words, berth_err *err)
+                                  const cli_budget *budget, berth_err *err)
 {
 	const berth_mix *m = &v->mix;
 	berth_result_list *sizes = berth_result_list_new(&c->mem, &size_kind);
 	berth_result_list *copies = berth_result_list_new(&c->mem, &copy_kind);
-	bool text;
 	for (int32_t i = 0; i < v->x.n; i++)
 		RESULT_ADD(sizes, SIZE);
 	for (int32_t k = 0; k < m->n; k++)
 		BERTH_TRY(add_copy(c, v, &m->copy[k], copies, err));
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, requests_document, REQUESTS), &text, err));
-	if (!text || !in_words || !m->n)
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, requests_document, REQUESTS), err));
+	if (!cli_in_words(c) || !m->n)
 		return BERTH_OK;
 	if (copies->failed)
 		return berth_nomem(err);
@@ -249,7 +248,7 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 	BERTH_TRY(choose(c, a, budget, method, v, err));
 	if (a->out && v->mix.n)
 		BERTH_TRY(write_plan(c, a, budget, method, v, err));
-	BERTH_TRY(tell_requests(c, v, method, budget, !copies_to_stdout(&v->plan), err));
+	BERTH_TRY(tell_requests(c, v, method, budget, err));
 	if (v->mix.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best copies so far are the answer");

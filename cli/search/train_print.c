@@ -254,9 +254,8 @@ static berth_status print_ranks(cli *c, const berth_train_result *r, berth_err *
 
 berth_status train_tell(cli *c, const train_run *t, berth_err *err)
 {
-	bool text;
-	BERTH_TRY(cli_result(c, document(c, t, false), &text, err));
-	if (text) {
+	BERTH_TRY(cli_result(c, document(c, t, false), err));
+	if (cli_in_words(c)) {
 		print_spent(t);
 		BERTH_TRY(t->a->fine_tune ? print_tuned(c, t, err) : print_best(c, t, err));
 		BERTH_TRY(print_ranks(c, &t->result, err));

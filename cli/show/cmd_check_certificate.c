@@ -75,12 +75,11 @@ RESULT_KIND(certificate_document, "Check of a certificate",
             "`check-certificate --json`. Exit code 4 where the certificate proves less than it claims.",
             CHECK);
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.granularity = cli_granularity_default()};
 	state s = {0};
 	char bound[32];
-	bool text;
 	const cli_option options[] = {
 		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH", "the graph that the certificate is for"},
 		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
@@ -89,7 +88,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_RULES(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_check_certificate, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
@@ -99,8 +98,8 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(judge(c, c->args[0], &s, err));
 	BERTH_TRY(tell_names(c, c->args[0], &s, err));
 	const berth_result *r = RESULT_NEW(&c->mem, certificate_document, CHECK);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	cli_tell(r, NULL, "{graph} on {system}: proven by {proof}: no placement has a ");
 	cli_say("%s below %s\n", s.c.load ? "largest load" : "latency",

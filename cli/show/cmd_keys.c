@@ -154,12 +154,12 @@ static void print_kind(kinds *found, const berth_result_kind *kind)
 	cli_say("\n");
 }
 
-static berth_status print_documents(cli *c, int argc, char **argv, berth_err *err)
+static berth_status print_documents(cli *c, berth_err *err)
 {
 	const cli_option options[] = {CLI_HELP(c)};
 	kinds found = {.n = 0};
 	int32_t told = 0;
-	BERTH_TRY(cli_parse(c, &cmd_keys, options, argc, argv, 0, 0, err));
+	BERTH_TRY(cli_parse(c, options, 0, 0, err));
 	if (c->help)
 		return BERTH_OK;
 	for (const berth_result_kind *const *d = cli_documents; *d; d++) {

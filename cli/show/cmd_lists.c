@@ -13,10 +13,10 @@
 #include <string.h>
 
 /* Read the options of a verb without arguments. */
-static berth_status parse(cli *c, const cli_verb *verb, int argc, char **argv, berth_err *err)
+static berth_status parse(cli *c, berth_err *err)
 {
 	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
-	return cli_parse(c, verb, options, argc, argv, 0, 0, err);
+	return cli_parse(c, options, 0, 0, err);
 }
 
 /* ---- methods ---- */
@@ -34,10 +34,9 @@ static RESULT_KIND(method_kind, "", "", METHOD);
 	K(LIST(method_kind), "methods", "", "", list)
 RESULT_KIND(methods_document, "Methods", "", METHODS);
 
-static berth_status list_methods(cli *c, int argc, char **argv, berth_err *err)
+static berth_status list_methods(cli *c, berth_err *err)
 {
-	bool text;
-	BERTH_TRY(parse(c, &cmd_methods, argc, argv, err));
+	BERTH_TRY(parse(c, err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &method_kind);
@@ -45,8 +44,8 @@ static berth_status list_methods(cli *c, int argc, char **argv, berth_err *err)
 		const berth_method *m = berth_method_at(i);
 		RESULT_ADD(list, METHOD);
 	}
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, methods_document, METHODS), &text, err));
-	return !text ? BERTH_OK
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, methods_document, METHODS), err));
+	return !cli_in_words(c) ? BERTH_OK
 	             : cli_tell_rows(c, list, NULL, CLI_AS_TEXT,
 	                             "method=name|<budget={searches?search}{searches!at once}|"
 	                             "<about=[needs {missing_package} when berth is built; ]{about}",
@@ -123,12 +122,11 @@ static void print_defaults(const char *name, const char *word, const berth_zoo_m
 		cli_say("\n");
 }
 
-static berth_status list_zoo(cli *c, int argc, char **argv, berth_err *err)
+static berth_status list_zoo(cli *c, berth_err *err)
 {
 	int32_t n;
-	bool text;
 	const berth_zoo_model *model = berth_zoo_list(&n);
-	BERTH_TRY(parse(c, &cmd_zoo, argc, argv, err));
+	BERTH_TRY(parse(c, err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &model_kind);
@@ -138,8 +136,8 @@ static berth_status list_zoo(cli *c, int argc, char **argv, berth_err *err)
 			RESULT_ADD(params, PARAM);
 		RESULT_ADD(list, MODEL);
 	}
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, zoo_document, ZOO), &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, zoo_document, ZOO), err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	BERTH_TRY(cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "model=name|about=about", err));
 	cli_say("\n");
@@ -166,12 +164,11 @@ static RESULT_KIND(system_kind, "", "", SYSTEM);
 #define SYSTEMS(K, IF) K(LIST(system_kind), "systems", "", "", list)
 RESULT_KIND(systems_document, "Systems", "", SYSTEMS);
 
-static berth_status list_systems(cli *c, int argc, char **argv, berth_err *err)
+static berth_status list_systems(cli *c, berth_err *err)
 {
 	int32_t n;
-	bool text;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	BERTH_TRY(parse(c, &cmd_systems, argc, argv, err));
+	BERTH_TRY(parse(c, err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &system_kind);
@@ -180,8 +177,8 @@ static berth_status list_systems(cli *c, int argc, char **argv, berth_err *err)
 		BERTH_TRY(berth_system_builtin(row[i].name, &c->mem, &c->tmp, &s, err));
 		RESULT_ADD(list, SYSTEM);
 	}
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, systems_document, SYSTEMS), &text, err));
-	return text ? cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "system=name|about=about", err) : BERTH_OK;
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, systems_document, SYSTEMS), err));
+	return cli_in_words(c) ? cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "system=name|about=about", err) : BERTH_OK;
 }
 
 const cli_verb cmd_systems = {

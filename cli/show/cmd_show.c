@@ -45,7 +45,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 	return show_policy(c, a, err);
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	show_args a = {.blocks = cli_granularity_default()};
 	const cli_option options[] = {
@@ -69,7 +69,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};
-	BERTH_TRY(cli_parse(c, &cmd_show, options, argc, argv, 1, 1, err));
+	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 

@@ -50,7 +50,6 @@ berth_status show_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
 {
 	berth_granularity blocks;
 	block *sums;
-	bool text;
 	BERTH_TRY(cli_granularity_blocks(c, x, g, &blocks, err));
 	BERTH_TRY(sum_up(c, g, &blocks, &sums, err));
 	berth_result_list *list = berth_result_list_new(&c->mem, &block_kind);
@@ -59,8 +58,8 @@ berth_status show_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
 		RESULT_ADD(list, BLOCK);
 	}
 	const berth_result *r = RESULT_NEW(&c->mem, show_blocks_document, BLOCKS);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	cli_tell(r, NULL, "{name}: {blocks block} of ");
 	cli_say("%d operator%s\n\n", g->n_ops, g->n_ops == 1 ? "" : "s");

@@ -419,11 +419,6 @@ static berth_status write_json(cli *c, const show_args *a, const view *v, berth_
 	return berth_file_write(a->out, text, size, err);
 }
 
-static bool to_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
 static berth_status check_args(const show_args *a, berth_err *err)
 {
 	if (a->placement && (!a->on || !a->dot))
@@ -437,7 +432,6 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
 	const berth_result *r;
-	bool text;
 	BERTH_TRY(check_args(a, err));
 	BERTH_TRY(load(c, a, &v, err));
 	if (a->out)
@@ -449,6 +443,6 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 	if (a->blocks.name)
 		return show_blocks(c, &a->blocks, &v.g, err);
 	BERTH_TRY(fill(c, &v, &r, err));
-	BERTH_TRY(cli_result(c, r, &text, err));
-	return !text || to_stdout(a->out) || to_stdout(a->dot) ? BERTH_OK : print_text(c, &v, r, err);
+	BERTH_TRY(cli_result(c, r, err));
+	return cli_in_words(c) ? print_text(c, &v, r, err) : BERTH_OK;
 }

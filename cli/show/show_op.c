@@ -57,7 +57,6 @@ berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p,
                            berth_err *err)
 {
 	int32_t op;
-	bool text;
 	berth_result_list *inputs = berth_result_list_new(&c->mem, &taken_kind),
 			  *outputs = berth_result_list_new(&c->mem, &given_kind);
 	berth_result_map *times = berth_result_map_new(&c->mem);
@@ -73,8 +72,8 @@ berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p,
 		berth_result_map_add(times, p->s->dev_name[d],
 		                     berth_result_ns_or_null(berth_op_time(p, op, d)));
 	const berth_result *r = RESULT_NEW(&c->mem, show_graph_op_document, GRAPH_OP);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	cli_tell(r, NULL,
 	         "{name} ([{type}]{type!(none)}): {flops}, reads {read_bytes}, writes {write_bytes}, "
@@ -220,9 +219,9 @@ static void print_wait(cli *c, const view *v, const berth_result *r)
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
 		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with",
 		                          v->x.g.op_name[s->before_op[i]]);
-	if (text && s->n_before > MOST_NAMES)
+	if (cli_in_words(c) && s->n_before > MOST_NAMES)
 		text = berth_arena_printf(&c->mem, "%s and %d more", text, s->n_before - MOST_NAMES);
-	if (text && !s->n_before)
+	if (cli_in_words(c) && !s->n_before)
 		text = berth_arena_printf(&c->mem, "%s, which kept to its order", text);
 	cli_print_words(text ? text : "", 0, 4, WIDTH);
 }
@@ -277,12 +276,11 @@ berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 	view v = {0};
 	berth_result_list *inputs;
 	const berth_result *r;
-	bool text;
 	BERTH_TRY(show_placed_load(c, a, &v.x, err));
 	BERTH_TRY(tell(c, a, &v, err));
 	BERTH_TRY(fill(c, &v, &inputs, &r, err));
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	tell_wrapped(c, r,
 	             "{op}[ ({type})] on {device}: starts at {start_s}, ends at {end_s}"

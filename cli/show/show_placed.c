@@ -217,13 +217,12 @@ static berth_result_list *devices_of(cli *c, const view *v)
 berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err)
 {
 	view made = {0}, *v = &made;
-	bool text;
 	BERTH_TRY(show_placed_load(c, a, &v->x, err));
 	BERTH_TRY(count(c, v, err));
 	berth_result_list *devices = devices_of(c, v);
 	const berth_result *r = RESULT_NEW(&c->mem, show_placed_document, PLACED);
-	BERTH_TRY(cli_result(c, r, &text, err));
-	if (!text)
+	BERTH_TRY(cli_result(c, r, err));
+	if (!cli_in_words(c))
 		return BERTH_OK;
 	cli_tell(r, NULL, "{graph} on {system}: ");
 	cli_tell(r, NULL,

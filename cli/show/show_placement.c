@@ -113,14 +113,13 @@ static berth_status show(cli *c, const char *file, const char *text, size_t size
 {
 	counting counts = {.mem = &c->mem}, *x = &counts;
 	cJSON *doc;
-	bool told = false;
 	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
 	berth_json at = {doc, file, NULL, NULL, 0};
 	berth_status st = read_counts(&at, x, err);
 	if (st == BERTH_OK) {
 		const berth_result *r = RESULT_NEW(&c->mem, show_placement_document, PLACEMENT);
-		st = cli_result(c, r, &told, err);
-		if (st == BERTH_OK && told)
+		st = cli_result(c, r, err);
+		if (st == BERTH_OK && cli_in_words(c))
 			st = print_text(c, r, doc, err);
 	}
 	cJSON_Delete(doc);

@@ -94,6 +94,5 @@ berth_status show_system(cli *c, const show_args *a, berth_err *err)
 		BERTH_TRY(berth_file_write(a->out, text, len, err));
 	if (c->json)
 		cli_put_document(text, len);
-	return c->json || c->quiet || (a->out && strcmp(a->out, "-") == 0) ? BERTH_OK
-	                                                                   : print_text(c, &s, err);
+	return cli_in_words(c) ? print_text(c, &s, err) : BERTH_OK;
 }

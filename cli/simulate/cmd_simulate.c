@@ -282,7 +282,7 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status run(cli *c, int argc, char **argv, berth_err *err)
+static berth_status run(cli *c, berth_err *err)
 {
 	args a = {
 		.method = "anneal", .budget = cli_budget_default(), .granularity = cli_granularity_default()};
@@ -307,7 +307,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
 	a.budget.evaluations.n = 1000;
-	BERTH_TRY(cli_parse(c, &cmd_simulate, options, argc, argv, 1, -1, err));
+	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(check_args(c, &a, err));
@@ -315,7 +315,7 @@ static berth_status run(cli *c, int argc, char **argv, berth_err *err)
 	BERTH_TRY(ask_what_if(c, &a, &s, err));
 	if (c->json)
 		BERTH_TRY(print_json(c, &a, &s, err));
-	else if (!c->quiet && !(a.trace && strcmp(a.trace, "-") == 0))
+	else if (cli_in_words(c))
 		BERTH_TRY(print_text(c, &a, &s, err));
 	if (a.trace)
 		BERTH_TRY(write_trace(c, &a, &s, err));
