@@ -14,6 +14,38 @@
 
 enum { MAX_OPTIONS = 64, FIRST_ID = 256 };
 
+/* ---- whole numbers ---- */
+
+static const struct {
+	double least, most;
+	const char *expected;
+} whole[] = {
+	[CLI_COUNT] = {1, 0x1p53, "a whole number from 1 on (10000, 10K, 2M)"},
+	[CLI_BUDGET_N] = {0, 0x1p53, "a whole number from 0 on (0, 10000, 10K, 2M)"},
+	[CLI_USUAL] = {0, 0x1p53, "a whole number from 0 on (0, 10000, 10K, 2M)"},
+	[CLI_SEED] = {0, 0x1p53, "a whole number from 0 to 2^53"},
+	[CLI_THREADS] = {1, 1024, "a whole number from 1 to 1024"}};
+
+static double whole_number(const cli_option *o)
+{
+	return o->kind == CLI_USUAL     ? (double)((cli_usual *)o->into)->n
+	       : o->kind == CLI_SEED    ? (double)*(uint64_t *)o->into
+	       : o->kind == CLI_THREADS ? *(int32_t *)o->into
+	                                : (double)*(int64_t *)o->into;
+}
+
+static void set_whole_number(const cli_option *o, double x)
+{
+	if (o->kind == CLI_USUAL)
+		*(cli_usual *)o->into = (cli_usual){(int64_t)x, true};
+	else if (o->kind == CLI_SEED)
+		*(uint64_t *)o->into = (uint64_t)x;
+	else if (o->kind == CLI_THREADS)
+		*(int32_t *)o->into = (int32_t)x;
+	else
+		*(int64_t *)o->into = (int64_t)x;
+}
+
 /* ---- help ---- */
 
 enum { HELP_AT = 31, HELP_WIDTH = 110 };
@@ -35,44 +67,17 @@ static const char *short_count(char buf[32], int64_t n)
 static const char *default_of(const cli_option *o, char *buf, size_t size)
 {
 	const char *words = strchr(o->help, '\t'), *text = words ? words + 1 : "";
-	char number[32] = "";
-	const cli_texts *list = o->into;
-	switch (o->kind) {
-	case CLI_FLAG:
-		break;
-	case CLI_TEXT:
-	case CLI_COMMAND:
-	case CLI_FILE_IN:
-	case CLI_FILE_OUT:
-	case CLI_FILE_ONLY:
-	case CLI_FILE_BOTH:
-	case CLI_CHECKPOINT:
+	char number[32];
+	if (o->kind > CLI_FLAG && o->kind <= CLI_CHECKPOINT) {
 		text = *(const char **)o->into ? *(const char **)o->into : text;
-		break;
-	case CLI_MANY:
-	case CLI_LIST:
-	case CLI_FILES_MANY:
-	case CLI_FILES_IN:
+	} else if (o->kind >= CLI_MANY && o->kind <= CLI_FILES_IN) {
+		const cli_texts *list = o->into;
 		text = list->n ? list->text[0] : text;
-		break;
-	case CLI_COUNT:
-	case CLI_BUDGET_N:
-		if (*(int64_t *)o->into >= (o->kind == CLI_COUNT))
-			text = short_count(number, *(int64_t *)o->into);
-		break;
-	case CLI_USUAL:
-		text = short_count(number, ((cli_usual *)o->into)->n);
-		break;
-	case CLI_SEED:
-		text = short_count(number, (int64_t) * (uint64_t *)o->into);
-		break;
-	case CLI_THREADS:
-		text = *(int32_t *)o->into ? short_count(number, *(int32_t *)o->into) : text;
-		break;
-	case CLI_SECONDS:
-	case CLI_SHARE:
+	} else if (o->kind >= CLI_COUNT && o->kind <= CLI_THREADS) {
+		double x = whole_number(o);
+		text = x >= whole[o->kind].least ? short_count(number, (int64_t)x) : text;
+	} else if (o->kind >= CLI_SECONDS) {
 		text = *(double *)o->into > 0 ? berth_text_double(number, *(double *)o->into) : text;
-		break;
 	}
 	snprintf(buf, size, "%s%s%s", *text ? " (default " : "", text, *text ? ")" : "");
 	return buf;
@@ -180,47 +185,20 @@ berth_status cli_split(berth_arena *mem, const char *option, const char *text, c
 static berth_status take(cli *c, const cli_option *o, const char *text, berth_err *err)
 {
 	double x = 0;
-	switch (o->kind) {
-	case CLI_FLAG: *(bool *)o->into = true; return BERTH_OK;
-	case CLI_TEXT:
-	case CLI_COMMAND:
-	case CLI_FILE_IN:
-	case CLI_FILE_OUT:
-	case CLI_FILE_ONLY:
-	case CLI_FILE_BOTH:
-	case CLI_CHECKPOINT: *(const char **)o->into = text; return BERTH_OK;
-	case CLI_FILES_MANY:
-	case CLI_MANY: return add_text(&c->mem, o->into, text, err);
-	case CLI_FILES_IN:
-	case CLI_LIST: return cli_split(&c->mem, o->name, text, o->into, err);
-	case CLI_SECONDS: return read_seconds(o, text, err);
-	case CLI_SHARE: return read_share(o, text, err);
-	case CLI_COUNT:
-	case CLI_BUDGET_N:
-		if (!read_whole(text, o->kind == CLI_COUNT, 0x1p53, &x))
-			return bad_value(o, text,
-			                 o->kind == CLI_COUNT
-			                         ? "a whole number from 1 on (10000, 10K, 2M)"
-			                         : "a whole number from 0 on (0, 10000, 10K, 2M)",
-			                 err);
-		*(int64_t *)o->into = (int64_t)x;
-		return BERTH_OK;
-	case CLI_USUAL:
-		if (!read_whole(text, 0, 0x1p53, &x))
-			return bad_value(o, text, "a whole number from 0 on (0, 10000, 10K, 2M)", err);
-		*(cli_usual *)o->into = (cli_usual){(int64_t)x, true};
-		return BERTH_OK;
-	case CLI_SEED:
-		if (!read_whole(text, 0, 0x1p53, &x))
-			return bad_value(o, text, "a whole number from 0 to 2^53", err);
-		*(uint64_t *)o->into = (uint64_t)x;
-		return BERTH_OK;
-	case CLI_THREADS:
-		if (!read_whole(text, 1, 1024, &x))
-			return bad_value(o, text, "a whole number from 1 to 1024", err);
-		*(int32_t *)o->into = (int32_t)x;
-		return BERTH_OK;
-	}
+	if (o->kind == CLI_FLAG)
+		*(bool *)o->into = true;
+	else if (o->kind <= CLI_CHECKPOINT)
+		*(const char **)o->into = text;
+	else if (o->kind == CLI_MANY || o->kind == CLI_FILES_MANY)
+		return add_text(&c->mem, o->into, text, err);
+	else if (o->kind <= CLI_FILES_IN)
+		return cli_split(&c->mem, o->name, text, o->into, err);
+	else if (o->kind >= CLI_SECONDS)
+		return o->kind == CLI_SHARE ? read_share(o, text, err) : read_seconds(o, text, err);
+	else if (!read_whole(text, whole[o->kind].least, whole[o->kind].most, &x))
+		return bad_value(o, text, whole[o->kind].expected, err);
+	else
+		set_whole_number(o, x);
 	return BERTH_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "cli.h"
 
-/* What an option takes and what `into` points to. */
+/* What an option takes and what `into` points to: texts, lists, numbers, in this order. */
 typedef enum cli_kind {
 	CLI_FLAG,       /* nothing; bool */
 	CLI_TEXT,       /* text; const char * */

@@ -178,7 +178,8 @@ static berth_status list_systems(cli *c, berth_err *err)
 		RESULT_ADD(list, SYSTEM);
 	}
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, systems_document, SYSTEMS), err));
-	return cli_in_words(c) ? cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "system=name|about=about", err) : BERTH_OK;
+	return cli_in_words(c) ? cli_tell_rows(c, list, NULL, CLI_AS_TEXT, "system=name|about=about", err)
+	                       : BERTH_OK;
 }
 
 const cli_verb cmd_systems = {
