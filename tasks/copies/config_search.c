@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { N_STARTS = 8, MOST_ROUNDS = 100 };
 
@@ -18,8 +17,7 @@ typedef struct offer {
 
 typedef struct start {
 	double value;
-	int32_t *host_layout;
-	int64_t deadline_ns;
+	berth_configuration c;
 } start;
 
 typedef struct searcher {
@@ -183,18 +181,14 @@ static double bound_of(const searcher *s, int64_t deadline_ns, int32_t hosts)
 static void keep_start(searcher *s, double value)
 {
 	int32_t k = N_STARTS - 1;
-	start spare = s->starts[k];
-	if (!(value < spare.value))
+	if (!(value < s->starts[k].value))
 		return;
 	for (int32_t i = 0; i < N_STARTS; i++)
-		if (s->starts[i].value == value && s->starts[i].deadline_ns == s->c.deadline_ns)
+		if (s->starts[i].value == value && s->starts[i].c.deadline_ns == s->c.deadline_ns)
 			return;
 	for (; k > 0 && value < s->starts[k - 1].value; k--)
 		s->starts[k] = s->starts[k - 1];
-	spare.value = value;
-	spare.deadline_ns = s->c.deadline_ns;
-	memcpy(spare.host_layout, s->c.host_layout, (size_t)s->n_hosts * sizeof *spare.host_layout);
-	s->starts[k] = spare;
+	s->starts[k] = (start){value, s->c};
 }
 
 /* The value of s->c, visited; INFINITY: it cannot be. The deadline is that of its slowest copy. */
@@ -323,8 +317,7 @@ static berth_status improve_start(searcher *s, const start *from)
 {
 	double value = from->value;
 	bool any = true;
-	memcpy(s->c.host_layout, from->host_layout, (size_t)s->n_hosts * sizeof *s->c.host_layout);
-	s->c.deadline_ns = from->deadline_ns;
+	s->c = from->c;
 	for (int32_t round = 0; any && round < MOST_ROUNDS; round++) {
 		any = false;
 		for (int32_t h = 0; h < s->n_hosts; h++)
@@ -343,15 +336,13 @@ static berth_status prepare_search(searcher *s, berth_arena *tmp, berth_err *err
 {
 	const berth_cluster *c = s->x->c;
 	BERTH_TRY_NEW(tmp, c->s->n_devs, err, s->member);
-	BERTH_TRY_NEW(tmp, c->n_hosts, err, s->most, s->best, s->by_goal, s->most_samples, s->c.host_layout);
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, s->most, s->best, s->by_goal, s->most_samples);
 	int32_t n = 0;
 	for (int32_t h = 0; h < c->n_hosts; h++)
 		n += s->x->host[h]->n_layouts;
 	BERTH_TRY_NEW(tmp, n, err, s->offers, s->offer_host);
-	for (int32_t i = 0; i < N_STARTS; i++) {
+	for (int32_t i = 0; i < N_STARTS; i++)
 		s->starts[i].value = INFINITY;
-		BERTH_TRY_NEW(tmp, c->n_hosts, err, s->starts[i].host_layout);
-	}
 	return list_deadlines(s, tmp, err);
 }
 

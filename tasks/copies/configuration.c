@@ -128,22 +128,29 @@ static berth_status add_edge(maker *m, int32_t from, int32_t to, int64_t bytes)
 	return berth_builder_own_edge(m->b, from, to, bytes, m->err);
 }
 
+/* Where the operators of a copy stand, from the first on, and their order. Copies stand on devices of their
+ * own, so that one order after the other keeps the order on each. */
+static void put_copy(const berth_copies *x, const berth_member *m, int32_t first, int32_t *op_dev,
+                     int32_t *op_order)
+{
+	const berth_copy_price *price = &m->crew->price[m->batch];
+	int32_t to[BERTH_MAX_DEVS];
+	berth_copy_devs(x, m->host, to);
+	for (int32_t op = 0; op < x->graph[m->batch].n_ops; op++) {
+		op_dev[first + op] = to[price->op_dev[op]];
+		op_order[first + op] = first + price->op_order[op];
+	}
+}
+
 static berth_status add_copy(maker *m, int32_t k)
 {
-	const berth_member *x = &m->member[k];
-	const berth_graph *g = &m->x->graph[x->batch];
-	const berth_copy_price *price = &x->crew->price[x->batch];
-	int32_t to[BERTH_MAX_DEVS];
-	berth_copy_devs(m->x, x->host, to);
+	const berth_graph *g = &m->x->graph[m->member[k].batch];
 	const char *name = berth_arena_printf(m->tmp, "copy%d", k);
 	if (!name)
 		return berth_nomem(m->err);
 	m->member_first[k] = m->n_ops;
 	BERTH_TRY(berth_graph_restate(g, name, m->b, m->tmp, m->err));
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		m->order[m->n_ops + op] = m->n_ops + price->op_order[op];
-		m->op_dev[m->n_ops + op] = to[price->op_dev[op]];
-	}
+	put_copy(m->x, &m->member[k], m->n_ops, m->op_dev, m->order);
 	m->n_ops += g->n_ops;
 	return BERTH_OK;
 }
@@ -347,18 +354,6 @@ berth_status berth_config_simulate(const berth_copies *x, const berth_configurat
 
 /* ---- as a plan ---- */
 
-/* Copies stand on devices of their own, so that one order after the other keeps the order on each. */
-static void put_copy(const berth_copies *x, const berth_member *m, int32_t first, berth_config_plan *p)
-{
-	const berth_copy_price *price = &m->crew->price[m->batch];
-	int32_t to[BERTH_MAX_DEVS];
-	berth_copy_devs(x, m->host, to);
-	for (int32_t op = 0; op < x->graph[m->batch].n_ops; op++) {
-		p->op_dev[first + op] = to[price->op_dev[op]];
-		p->op_order[first + op] = first + price->op_order[op];
-	}
-}
-
 static berth_status unite_copies(const berth_graph *graph, const berth_member *member, berth_arena *mem,
                           berth_arena *tmp, berth_config_plan *p, berth_err *err)
 {
@@ -397,7 +392,7 @@ static berth_status make_plan(const berth_copies *x, const berth_configuration *
 	BERTH_TRY_NEW(mem, p->g.n_ops, err, p->op_dev, p->op_order);
 	for (int32_t k = 0, first = 0; k < p->n_copies; k++) {
 		batch[k] = member[k].batch;
-		put_copy(x, &member[k], first, p);
+		put_copy(x, &member[k], first, p->op_dev, p->op_order);
 		first += x->graph[member[k].batch].n_ops;
 	}
 	p->batch = batch;

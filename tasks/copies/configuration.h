@@ -26,7 +26,7 @@ berth_status berth_goal_parse(const char *name, berth_goal *out, berth_err *err)
 /* All hosts with a layout take part. Each copy has the largest batch whose step, alone, is over by the
  * deadline. */
 typedef struct berth_configuration {
-	int32_t *host_layout; /* [n_hosts] into the layouts of the host; -1: it is switched off */
+	int32_t host_layout[BERTH_MAX_DEVS]; /* [n_hosts] into the layouts of the host; -1: switched off */
 	int64_t deadline_ns;
 } berth_configuration;
 

@@ -81,7 +81,6 @@ static berth_status walk_hosts(walker *w, int32_t host)
 static berth_status prepare_walk(walker *w, berth_arena *tmp, berth_err *err)
 {
 	const berth_cluster *c = w->x->c;
-	BERTH_TRY_NEW(tmp, c->n_hosts, err, w->c.host_layout);
 	BERTH_TRY_NEW(tmp, c->s->n_devs, err, w->member);
 	BERTH_TRY_NEW(tmp, c->s->n_devs * w->x->n_batches, err, w->deadline_ns);
 	BERTH_TRY_NEW(tmp, c->n_hosts, err, w->before);
@@ -152,15 +151,6 @@ berth_configure_cfg berth_configure_cfg_default(void)
 
 /* ---- the best so far ---- */
 
-static void copy_to(const chooser *ch, berth_configure_choice *to, const berth_configuration *c,
-                    const berth_config_value *v)
-{
-	int32_t *layout = to->c.host_layout;
-	memcpy(layout, c->host_layout, (size_t)ch->x->c->n_hosts * sizeof *layout);
-	to->c = (berth_configuration){layout, c->deadline_ns};
-	to->predicted = *v;
-}
-
 static bool same_config(const chooser *ch, const berth_configuration *a, const berth_configuration *b)
 {
 	return a->deadline_ns == b->deadline_ns &&
@@ -182,14 +172,12 @@ static void keep_best(chooser *ch, const berth_configuration *c, const berth_con
 		k--;
 	else
 		ch->n++;
-	berth_configure_choice spare = ch->list[k];
 	for (; k > 0 && value < ch->list_value[k - 1]; k--) {
 		ch->list[k] = ch->list[k - 1];
 		ch->list_value[k] = ch->list_value[k - 1];
 	}
-	ch->list[k] = spare;
+	ch->list[k] = (berth_configure_choice){.c = *c, .predicted = *v};
 	ch->list_value[k] = value;
-	copy_to(ch, &ch->list[k], c, v);
 }
 
 /* ---- the front ---- */
@@ -217,10 +205,9 @@ static void thin_front(chooser *ch)
 			least = i;
 		}
 	}
-	berth_configure_choice spare = ch->front[least];
 	for (int32_t i = least; i + 1 < ch->n_front; i++)
 		ch->front[i] = ch->front[i + 1];
-	ch->front[--ch->n_front] = spare;
+	ch->n_front--;
 }
 
 static void keep_front(chooser *ch, const berth_configuration *c, const berth_config_value *v)
@@ -235,20 +222,10 @@ static void keep_front(chooser *ch, const berth_configuration *c, const berth_co
 		return;
 	for (end = at; end < ch->n_front && energy_of(&ch->front[end].predicted) >= e;)
 		end++;
-	if (end > at) { /* they give way */
-		berth_configure_choice spare[MOST_FRONT + 1];
-		int32_t gone = end - at - 1;
-		memcpy(spare, ch->front + at + 1, (size_t)gone * sizeof *spare);
-		memmove(ch->front + at + 1, ch->front + end, (size_t)(ch->n_front - end) * sizeof *spare);
-		ch->n_front -= gone;
-		memcpy(ch->front + ch->n_front, spare, (size_t)gone * sizeof *spare);
-	} else {
-		berth_configure_choice spare = ch->front[ch->n_front];
-		memmove(ch->front + at + 1, ch->front + at, (size_t)(ch->n_front - at) * sizeof spare);
-		ch->front[at] = spare;
-		ch->n_front++;
-	}
-	copy_to(ch, &ch->front[at], c, v);
+	/* those from at to end give way */
+	memmove(ch->front + at + 1, ch->front + end, (size_t)(ch->n_front - end) * sizeof *ch->front);
+	ch->n_front -= end - at - 1;
+	ch->front[at] = (berth_configure_choice){.c = *c, .predicted = *v};
 	if (ch->n_front > MOST_FRONT)
 		thin_front(ch);
 }
@@ -339,22 +316,13 @@ static berth_status simulate_front(chooser *ch, berth_err *err)
 
 /* ---- all of it ---- */
 
-static berth_status alloc_choices(chooser *ch, int32_t n, berth_configure_choice **out, berth_err *err)
-{
-	BERTH_TRY_NEW(ch->mem, n, err, *out);
-	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY_NEW(ch->mem, ch->x->c->n_hosts, err, (*out)[i].c.host_layout);
-	return BERTH_OK;
-}
-
 static berth_status configure_all(chooser *ch, berth_err *err)
 {
 	const berth_configure_cfg *cfg = ch->cfg;
 	berth_exchanger e;
 	BERTH_TRY(berth_exchanger_new(ch->x, ch->mem, ch->tmp, &e, err));
-	BERTH_TRY(alloc_choices(ch, BERTH_MOST_WHOLE, &ch->list, err));
-	BERTH_TRY(alloc_choices(ch, MOST_FRONT + 2, &ch->front, err));
-	BERTH_TRY_NEW(ch->mem, BERTH_MOST_WHOLE, err, ch->list_value);
+	BERTH_TRY_NEW(ch->mem, BERTH_MOST_WHOLE, err, ch->list, ch->list_value);
+	BERTH_TRY_NEW(ch->mem, MOST_FRONT + 2, err, ch->front);
 	ch->out->all = berth_configurations_most(ch->x) <= (double)cfg->most;
 	if (ch->out->all)
 		BERTH_TRY(berth_configure_each(&e, cfg->exchange, ch->tmp, keep_config, ch, err));

@@ -137,7 +137,8 @@ static double step_of(world *w, const int32_t *layout, int64_t deadline_ns, bert
                       double *whole)
 {
 	berth_member member[8];
-	berth_configuration c = {(int32_t *)(size_t)layout, deadline_ns};
+	berth_configuration c = {.deadline_ns = deadline_ns};
+	memcpy(c.host_layout, layout, (size_t)w->c.n_hosts * sizeof *layout);
 	berth_config_value v, s;
 	berth_err err;
 	bool runs;
@@ -220,8 +221,7 @@ static void test_plan(void **state)
 	berth_err err;
 	berth_config_plan p;
 	make(&w, square);
-	int32_t last[] = {-1, -1, -1, 0}, ends[] = {0, -1, -1, 0};
-	berth_configuration c = {last, INT64_MAX};
+	berth_configuration c = {{-1, -1, -1, 0}, INT64_MAX};
 	assert_ok(berth_config_plan_new(&w.x, &c, w.x.graph, &w.mem, &w.tmp, &p, &err), &err);
 	assert_int_equal(p.n_copies, 1);
 	assert_int_equal(p.batch[0], 1);
@@ -230,7 +230,7 @@ static void test_plan(void **state)
 	for (int32_t op = 0; op < 2; op++)
 		assert_string_equal(w.s.dev_name[p.op_dev[op]], "d");
 	assert_int_equal(p.latency_ns, w.x.host[0]->crew[0].price[1].time_ns);
-	c = (berth_configuration){ends, w.x.host[0]->crew[0].price[0].time_ns};
+	c = (berth_configuration){{0, -1, -1, 0}, w.x.host[0]->crew[0].price[0].time_ns};
 	assert_ok(berth_config_plan_new(&w.x, &c, w.x.graph, &w.mem, &w.tmp, &p, &err), &err);
 	assert_int_equal(p.n_copies, 2);
 	assert_int_equal(p.batch[1], 0);
