@@ -161,18 +161,17 @@ static berth_status make_whole_again(const berth_cutting *c, const berth_cut_ans
 	return BERTH_OK;
 }
 
-static berth_status value_without(const berth_cutting *c, berth_cut_result *r, berth_arena *each,
-                                  berth_arena *tmp, berth_cut_gain *x, berth_err *err)
+/* The program whose operators are as in `from`, but for those of the type, which are whole: op [n_ops] then.
+ * each holds the program, mem the ways. */
+static berth_status score_without(const berth_cutting *c, berth_cut_result *r, const char *type,
+                                  const berth_cut_op *from, berth_arena *mem, berth_arena *each,
+                                  berth_arena *tmp, berth_cut_op *op, berth_cut_program *out, berth_err *err)
 {
-	berth_cut_op *op;
-	berth_cut_program program;
-	BERTH_TRY_NEW(each, c->p->n_ops, err, op);
-	memcpy(op, r->cut.op, (size_t)c->p->n_ops * sizeof *op);
-	BERTH_TRY(make_whole_again(c, &r->cut, x->type, each, each, op, err));
-	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, &program, err));
+	memcpy(op, from, (size_t)c->p->n_ops * sizeof *op);
+	BERTH_TRY(make_whole_again(c, &r->cut, type, mem, each, op, err));
+	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, out, err));
 	r->programs++;
-	r->evaluations += program.evaluations;
-	x->undone = berth_score_feasible(program.score) ? program.score.value : NAN;
+	r->evaluations += out->evaluations;
 	return BERTH_OK;
 }
 
@@ -180,76 +179,60 @@ berth_status berth_cut_explain(const berth_cutting *c, berth_cut_result *r, bert
                                berth_arena *tmp, berth_cut_gain **out, int32_t *n, berth_err *err)
 {
 	BERTH_TRY(group_by_type(&r->cut.program->made, mem, out, n, err));
-	for (int32_t i = 0; i < *n; i++) {
+	for (berth_cut_gain *x = *out; x < *out + *n; x++) {
+		berth_cut_op *op;
+		berth_cut_program program;
 		BERTH_ARENA(each);
 		berth_arena_init(&each, mem->hook);
-		BERTH_TRY(value_without(c, r, &each, tmp, &(*out)[i], err));
+		BERTH_TRY_NEW(&each, c->p->n_ops, err, op);
+		BERTH_TRY(score_without(c, r, x->type, r->cut.op, &each, &each, tmp, op, &program, err));
+		x->undone = berth_score_feasible(program.score) ? program.score.value : NAN;
 	}
 	return BERTH_OK;
 }
 
 /* ---- types that are better whole ---- */
 
-typedef struct pruning {
-	const berth_cutting *c;
-	berth_arena *mem, *tmp;
-	berth_arena each; /* of one program; emptied after each */
-	berth_cut_op *op; /* [n_ops] as far as it has come */
-	berth_score best; /* of op, by rule */
-	berth_cut_result *r;
-} pruning;
-
-/* *gains: op is better without the cuts of this type, and has none of them now. */
-static berth_status try_whole(pruning *p, const char *type, bool *gains, berth_err *err)
+/* *gains: op is better without the cuts of this type, and has none of them now. best is its score. */
+static berth_status try_whole(const berth_cutting *c, berth_cut_result *r, const char *type, berth_arena *mem,
+                              berth_arena *each, berth_arena *tmp, berth_cut_op *op, berth_score *best,
+                              bool *gains, berth_err *err)
 {
-	size_t bytes = (size_t)p->c->p->n_ops * sizeof *p->op;
-	berth_cut_op *op;
+	berth_cut_op *next;
 	berth_cut_program program;
-	BERTH_TRY_NEW(p->mem, p->c->p->n_ops, err, op);
-	memcpy(op, p->op, bytes);
-	BERTH_TRY(make_whole_again(p->c, &p->r->cut, type, p->mem, &p->each, op, err));
-	BERTH_TRY(berth_cut_program_make(p->c, op, &p->each, p->tmp, &program, err));
-	p->r->programs++;
-	p->r->evaluations += program.evaluations;
-	*gains = program.made.n_made > 0 && berth_score_less(program.score, p->best);
+	BERTH_SCRATCH(each);
+	BERTH_TRY_NEW(mem, c->p->n_ops, err, next);
+	BERTH_TRY(score_without(c, r, type, op, mem, each, tmp, next, &program, err));
+	*gains = program.made.n_made > 0 && berth_score_less(program.score, *best);
 	if (!*gains)
 		return BERTH_OK;
-	p->best = program.score;
-	memcpy(p->op, op, bytes);
-	return BERTH_OK;
-}
-
-/* Types once over. *any: some are whole now. */
-static berth_status prune_once(pruning *p, const berth_cut_gain *types, int32_t n, bool *whole,
-                               bool (*over)(void *ctx), void *ctx, bool *any, berth_err *err)
-{
-	*any = false;
-	for (int32_t i = 0; i < n && !over(ctx); i++) {
-		if (whole[i])
-			continue;
-		BERTH_SCRATCH(&p->each);
-		BERTH_TRY(try_whole(p, types[i].type, &whole[i], err));
-		*any |= whole[i];
-	}
+	*best = program.score;
+	memcpy(op, next, (size_t)c->p->n_ops * sizeof *op);
 	return BERTH_OK;
 }
 
 berth_status berth_cut_prune(const berth_cutting *c, berth_cut_result *r, bool (*over)(void *ctx), void *ctx,
                              berth_arena *mem, berth_arena *tmp, berth_cut_op *op, bool *any, berth_err *err)
 {
-	pruning p = {c, mem, tmp, {.hook = mem->hook}, op, r->cut.program->score, r};
+	berth_score best = r->cut.program->score;
 	berth_cut_gain *types;
-	bool *whole, more = true;
+	bool *whole;
 	int32_t n_types;
-	berth_status st = BERTH_OK;
+	BERTH_ARENA(each); /* of one program */
+	berth_arena_init(&each, mem->hook);
 	*any = false;
 	memcpy(op, r->cut.op, (size_t)c->p->n_ops * sizeof *op);
 	BERTH_TRY(group_by_type(&r->cut.program->made, mem, &types, &n_types, err));
 	BERTH_TRY_NEW(mem, n_types, err, whole);
-	while (st == BERTH_OK && more) {
-		st = prune_once(&p, types, n_types, whole, over, ctx, &more, err);
+	for (bool more = true; more;) {
+		more = false;
+		for (int32_t i = 0; i < n_types && !over(ctx); i++) {
+			if (whole[i])
+				continue;
+			BERTH_TRY(try_whole(c, r, types[i].type, mem, &each, tmp, op, &best, &whole[i], err));
+			more |= whole[i];
+		}
 		*any |= more;
 	}
-	berth_arena_free(&p.each);
-	return st;
+	return BERTH_OK;
 }

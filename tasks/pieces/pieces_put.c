@@ -40,33 +40,38 @@ berth_status pieces_name(pieces_state *x, pieces_names *taken, const char **out,
 	}
 }
 
+void pieces_put_text(berth_strbuf *b, uint32_t field, const char *text)
+{
+	onnx_put_bytes(b, field, text, strlen(text));
+}
+
+void pieces_put_message(berth_strbuf *b, uint32_t field, const berth_strbuf *message)
+{
+	b->failed |= message->failed;
+	onnx_put_bytes(b, field, message->text, message->len);
+}
+
 berth_status pieces_field(pieces_state *x, uint32_t number, const berth_strbuf *message,
                           berth_file_piece *out, berth_err *err)
 {
-	berth_strbuf b = {.mem = x->mem, .failed = message->failed};
+	berth_strbuf b = {.mem = x->mem};
 	const char *data;
-	onnx_put_bytes(&b, number, message->text, message->len);
+	pieces_put_message(&b, number, message);
 	BERTH_TRY(berth_strbuf_done(&b, &data, &out->size, err));
 	out->data = data;
 	return BERTH_OK;
 }
 
-static void put_text(berth_strbuf *b, uint32_t field, const char *text)
-{
-	onnx_put_bytes(b, field, text, strlen(text));
-}
-
 static void put_attr(pieces_state *x, berth_strbuf *node, const pieces_attr *a)
 {
 	berth_strbuf b = {.mem = x->mem};
-	put_text(&b, 1, a->name);
+	pieces_put_text(&b, 1, a->name);
 	if (a->n < 0)
 		onnx_put_number(&b, 3, (uint64_t)a->ints[0]);
 	for (int32_t i = 0; i < a->n; i++)
 		onnx_put_number(&b, 8, (uint64_t)a->ints[i]);
 	onnx_put_number(&b, 20, a->n < 0 ? ATTRIBUTE_INT : ATTRIBUTE_INTS);
-	node->failed |= b.failed;
-	onnx_put_bytes(node, 5, b.text, b.len);
+	pieces_put_message(node, 5, &b);
 }
 
 static berth_status add_node(pieces_state *x, const berth_strbuf *message, berth_err *err)
@@ -86,10 +91,10 @@ berth_status pieces_put_node(pieces_state *x, const char *type, const char *name
 	const char *node;
 	BERTH_TRY(pieces_name(x, &x->nodes, &node, err, "%s", name));
 	for (int32_t k = 0; k < n_in; k++)
-		put_text(&b, 1, in[k]);
-	put_text(&b, 2, out);
-	put_text(&b, 3, node);
-	put_text(&b, 4, type);
+		pieces_put_text(&b, 1, in[k]);
+	pieces_put_text(&b, 2, out);
+	pieces_put_text(&b, 3, node);
+	pieces_put_text(&b, 4, type);
 	for (int32_t i = 0; i < n_attrs; i++)
 		put_attr(x, &b, &attr[i]);
 	return add_node(x, &b, err);
@@ -134,10 +139,10 @@ berth_status pieces_put_copy(pieces_state *x, int32_t node, const char *name, co
 	BERTH_TRY(protobuf_next(&w, &f, &more, err));
 	w = protobuf_inside(&w, &f);
 	for (int32_t k = 0; k < n_in; k++)
-		put_text(&b, 1, in[k]);
+		pieces_put_text(&b, 1, in[k]);
 	for (int32_t o = 0; o < n->n_out; o++)
-		put_text(&b, 2, out[o]);
-	put_text(&b, 3, name);
+		pieces_put_text(&b, 2, out[o]);
+	pieces_put_text(&b, 3, name);
 	for (;;) {
 		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
@@ -197,8 +202,7 @@ static berth_status fix_inside(pieces_state *x, const protobuf *w, const protobu
 {
 	berth_strbuf in = {.mem = x->mem};
 	BERTH_TRY(fix_message(x, protobuf_inside(w, f), depth, &in, any, err));
-	out->failed |= in.failed;
-	onnx_put_bytes(out, f->number, in.text, in.len);
+	pieces_put_message(out, f->number, &in);
 	return BERTH_OK;
 }
 

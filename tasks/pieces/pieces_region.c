@@ -65,16 +65,39 @@ static const pieces_part *find_part(const pieces_value *v, int32_t dim, int64_t 
 	return NULL;
 }
 
-static berth_status remember_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
-                             const char **name, berth_err *err)
+/* Is the part there already? Then *name is its name. */
+static bool is_made(const pieces_value *v, int32_t dim, int64_t from, int64_t to, const char **name)
+{
+	const pieces_part *made = find_part(v, dim, from, to);
+	*name = made ? made->name : *name;
+	return made;
+}
+
+static berth_status remember(pieces_state *x, int32_t v, pieces_part part, berth_err *err)
 {
 	pieces_part *p;
-	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%d:%lld-%lld", name_of(x, v), (int)dim,
-	                      (long long)from, (long long)to - 1));
 	BERTH_TRY_NEW(x->mem, 1, err, p);
-	*p = (pieces_part){dim, from, to, *name, x->value[v].part};
+	*p = part;
+	p->next = x->value[v].part;
 	x->value[v].part = p;
 	return BERTH_OK;
+}
+
+static berth_status remember_part(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                                  const char **name, berth_err *err)
+{
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%d:%lld-%lld", name_of(x, v), (int)dim,
+	                      (long long)from, (long long)to - 1));
+	return remember(x, v, (pieces_part){dim, from, to, *name, NULL}, err);
+}
+
+/* A part that a piece makes for itself: it has the piece's number. */
+static berth_status remember_own(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
+                                 const char *what, const char **name, berth_err *err)
+{
+	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%s %d of %d", name_of(x, v), what,
+	                      (int)x->taker + 1, (int)x->takers));
+	return remember(x, v, (pieces_part){dim, from, to, *name, NULL}, err);
 }
 
 /* [from, to) of one piece. */
@@ -86,11 +109,8 @@ static berth_status of_piece(pieces_state *x, int32_t v, const pieces_part *p, i
 		*name = p->name;
 		return BERTH_OK;
 	}
-	const pieces_part *made = find_part(&x->value[v], dim, from, to);
-	if (made) {
-		*name = made->name;
+	if (is_made(&x->value[v], dim, from, to, name))
 		return BERTH_OK;
-	}
 	BERTH_TRY(remember_part(x, v, dim, from, to, name, err));
 	return put_slice(x, p->name, *name, dim, from - p->from, to - p->from, err);
 }
@@ -108,12 +128,21 @@ static berth_status of_pieces(pieces_state *x, int32_t v, int64_t from, int64_t 
 	return BERTH_OK;
 }
 
+/* [from, to) along the dimension that the value is cut along, as one. */
+static berth_status join_pieces(pieces_state *x, int32_t v, int64_t from, int64_t to, const char *node,
+                                const char *out, berth_err *err)
+{
+	const char **in;
+	int32_t n = 0;
+	BERTH_TRY_NEW(x->mem, x->value[v].k, err, in);
+	BERTH_TRY(of_pieces(x, v, from, to, in, &n, err));
+	return put_concat(x, in, n, node, out, x->value[v].dim, err);
+}
+
 static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t to, const char **name,
                               berth_err *err)
 {
 	const pieces_value *s = &x->value[v];
-	const char **in;
-	int32_t n = 0;
 	for (int32_t i = 0; i < s->k; i++)
 		if (s->piece[i].from == from && s->piece[i].to == to) {
 			*name = s->piece[i].name;
@@ -122,62 +151,32 @@ static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t 
 	for (int32_t i = 0; i < s->k; i++)
 		if (s->piece[i].from <= from && s->piece[i].to >= to)
 			return of_piece(x, v, &s->piece[i], from, to, name, err);
-	BERTH_TRY_NEW(x->mem, s->k, err, in);
-	BERTH_TRY(of_pieces(x, v, from, to, in, &n, err));
 	BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
-	return put_concat(x, in, n, *name, *name, s->dim, err);
+	return join_pieces(x, v, from, to, *name, *name, err);
 }
 
 berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err)
 {
 	pieces_value *s = &x->value[v];
-	const char **in, *name;
-	int32_t n = 0;
 	s->whole = true;
 	if (!s->k || s->joined)
 		return BERTH_OK;
 	s->joined = true;
-	BERTH_TRY_NEW(x->mem, s->k, err, in);
-	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
-	name = berth_arena_printf(x->mem, "%s/joined", name_of(x, v));
-	if (!name)
-		return berth_nomem(err);
-	return put_concat(x, in, n, name, name_of(x, v), s->dim, err);
-}
-
-/* A part that a piece makes for itself: it has the piece's number. */
-static berth_status remember_own(pieces_state *x, int32_t v, pieces_part part, const char *what,
-                                 const char **name, berth_err *err)
-{
-	pieces_part *p;
-	BERTH_TRY(pieces_name(x, &x->values, name, err, "%s/%s %d of %d", name_of(x, v), what,
-	                      (int)x->taker + 1, (int)x->takers));
-	BERTH_TRY_NEW(x->mem, 1, err, p);
-	*p = part;
-	p->name = *name;
-	p->next = x->value[v].part;
-	x->value[v].part = p;
-	return BERTH_OK;
+	const char *name = berth_arena_printf(x->mem, "%s/joined", name_of(x, v));
+	return name ? join_pieces(x, v, 0, length_of(x, v, s->dim), name, name_of(x, v), err)
+	            : berth_nomem(err);
 }
 
 berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err *err)
 {
 	const pieces_value *s = &x->value[v];
-	const pieces_part own = {.dim = -1, .from = x->taker, .to = x->takers}, *made;
-	const char **in;
-	int32_t n = 0;
 	*name = name_of(x, v);
 	if (!x->takers || !s->k)
 		return pieces_whole(x, v, err);
-	made = find_part(s, own.dim, own.from, own.to);
-	if (made) {
-		*name = made->name;
+	if (is_made(s, -1, x->taker, x->takers, name))
 		return BERTH_OK;
-	}
-	BERTH_TRY_NEW(x->mem, s->k, err, in);
-	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
-	BERTH_TRY(remember_own(x, v, own, "joined", name, err));
-	return put_concat(x, in, n, *name, *name, s->dim, err);
+	BERTH_TRY(remember_own(x, v, -1, x->taker, x->takers, "joined", name, err));
+	return join_pieces(x, v, 0, length_of(x, v, s->dim), *name, *name, err);
 }
 
 /* [from, to) along dim of a value that is cut along another one: a part of each piece. */
@@ -199,7 +198,7 @@ static berth_status part_across(pieces_state *x, int32_t v, int32_t dim, int64_t
 		                      (int)i + 1, (int)n));
 		BERTH_TRY(put_slice(x, whole, in[i], dim, from, to, err));
 	}
-	BERTH_TRY(remember_own(x, v, (pieces_part){.dim = dim, .from = from, .to = to}, joined, name, err));
+	BERTH_TRY(remember_own(x, v, dim, from, to, joined, name, err));
 	return put_concat(x, in, n, *name, *name, s->dim, err);
 }
 
@@ -229,14 +228,11 @@ berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, in
 berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
                            const char **name, berth_err *err)
 {
-	const pieces_part *made = find_part(&x->value[v], dim, from, to);
 	*name = name_of(x, v);
 	if (from == 0 && to == length_of(x, v, dim))
 		return pieces_all(x, v, name, err);
-	if (made) {
-		*name = made->name;
+	if (is_made(&x->value[v], dim, from, to, name))
 		return BERTH_OK;
-	}
 	if (x->value[v].k && x->value[v].dim == dim)
 		return cut_alike(x, v, from, to, name, err);
 	if (x->value[v].k && x->takers)

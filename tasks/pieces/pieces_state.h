@@ -199,6 +199,9 @@ berth_status pieces_lines_behind(pieces_state *x, const char *base, const pieces
  * BERTH_ENOMEM. */
 berth_status pieces_name(pieces_state *x, pieces_names *taken, const char **out, berth_err *err,
                          const char *fmt, ...) BERTH_PRINTF(5, 6);
+/* A text, and a message that the other buffer holds, as a field. */
+void pieces_put_text(berth_strbuf *b, uint32_t field, const char *text);
+void pieces_put_message(berth_strbuf *b, uint32_t field, const berth_strbuf *message);
 /* A field of the graph from what the buffer holds. */
 berth_status pieces_field(pieces_state *x, uint32_t number, const berth_strbuf *message,
                           berth_file_piece *out, berth_err *err);

@@ -128,11 +128,6 @@ const char *pieces_tensor_why(const pieces_state *x, int32_t v, int32_t dim)
 
 /* ---- writing ---- */
 
-static void put_text(berth_strbuf *b, uint32_t field, const char *text, size_t n)
-{
-	onnx_put_bytes(b, field, text, n);
-}
-
 /* ValueInfoProto as an input (11) of the graph: name (1), type (2) of a tensor (1): elem_type (1), shape (2)
  * with dims (1) of dim_value (1). */
 static berth_status put_input(pieces_state *x, const char *name, int32_t elem, int32_t rank,
@@ -143,15 +138,13 @@ static berth_status put_input(pieces_state *x, const char *name, int32_t elem, i
 	for (int32_t i = 0; i < rank; i++) {
 		berth_strbuf one = {.mem = x->mem};
 		onnx_put_number(&one, 1, (uint64_t)dim[i]);
-		dims.failed |= one.failed;
-		onnx_put_bytes(&dims, 1, one.text, one.len);
+		pieces_put_message(&dims, 1, &one);
 	}
 	onnx_put_number(&tensor, 1, (uint64_t)elem);
-	onnx_put_bytes(&tensor, 2, dims.text, dims.len);
-	onnx_put_bytes(&type, 1, tensor.text, tensor.len);
-	put_text(&info, 1, name, strlen(name));
-	onnx_put_bytes(&info, 2, type.text, type.len);
-	info.failed |= dims.failed || tensor.failed || type.failed;
+	pieces_put_message(&tensor, 2, &dims);
+	pieces_put_message(&type, 1, &tensor);
+	pieces_put_text(&info, 1, name);
+	pieces_put_message(&info, 2, &type);
 	BERTH_TRY(BERTH_GROW(x->mem, x->input, x->n_inputs, &x->cap_input, err));
 	return pieces_field(x, 11, &info, &x->input[x->n_inputs++], err);
 }
@@ -186,16 +179,15 @@ static void put_kind(berth_strbuf *b, const char *name, int32_t elem, int32_t ra
 	for (int32_t i = 0; i < rank; i++)
 		onnx_put_number(b, 1, (uint64_t)dim[i]);
 	onnx_put_number(b, 2, (uint64_t)elem);
-	put_text(b, 8, name, strlen(name));
+	pieces_put_text(b, 8, name);
 }
 
 static void put_entry(berth_strbuf *b, const char *key, const char *value, size_t n)
 {
 	berth_strbuf entry = {.mem = b->mem};
-	put_text(&entry, 1, key, strlen(key));
-	put_text(&entry, 2, value, n);
-	b->failed |= entry.failed;
-	onnx_put_bytes(b, 13, entry.text, entry.len);
+	pieces_put_text(&entry, 1, key);
+	onnx_put_bytes(&entry, 2, value, n);
+	pieces_put_message(b, 13, &entry);
 }
 
 static berth_status put_outside(pieces_state *x, const content *c, pieces_copy part, berth_strbuf *b,
