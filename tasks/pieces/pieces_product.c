@@ -220,11 +220,3 @@ const char *pieces_rule_pool(const pieces_at *at, pieces_spec *s)
 		return "its padding may be larger than its dilated kernel allows";
 	return slide_window(at, s, false);
 }
-
-const char *pieces_rule_global_pool(const pieces_at *at, pieces_spec *s)
-{
-	if (s->dim > 1)
-		return "it sums over this dimension";
-	pieces_same(at, s, 0);
-	return NULL;
-}

@@ -54,13 +54,18 @@ bool pieces_ints(const pieces_at *at, const char *attr, int32_t slot, int64_t ou
 
 /* ---- element by element ---- */
 
-static const char *elementwise(const pieces_at *at, pieces_spec *s)
+/* All inputs are cut as the output is. */
+static const char *same_inputs(const pieces_at *at, pieces_spec *s)
 {
-	if (at->m->opset < 7 && at->n->n_in > 1)
-		return "below opset 7 operands are broadcast by an attribute";
 	for (int32_t k = 0; k < at->n->n_in; k++)
 		pieces_same(at, s, k);
 	return NULL;
+}
+
+static const char *elementwise(const pieces_at *at, pieces_spec *s)
+{
+	return at->m->opset < 7 && at->n->n_in > 1 ? "below opset 7 operands are broadcast by an attribute"
+	                                           : same_inputs(at, s);
 }
 
 static const char *dropout(const pieces_at *at, pieces_spec *s)
@@ -73,35 +78,31 @@ static const char *dropout(const pieces_at *at, pieces_spec *s)
 
 /* ---- lines that are looked at as a whole ---- */
 
+static const char sums_over[] = "it sums over this dimension";
+
+/* A line is along the axis, or over all dimensions from there on. */
+static const char *whole_lines(const pieces_at *at, pieces_spec *s, int64_t missing, bool from_there_on)
+{
+	int32_t axis = pieces_axis(at, "axis", missing, pieces_output(at)->rank);
+	bool in_line = axis < 0 || (from_there_on ? s->dim >= axis : s->dim == axis);
+	return in_line ? sums_over : same_inputs(at, s);
+}
+
 /* Softmax and its kin: below opset 13 all dimensions from axis on are one line. */
 static const char *softmax(const pieces_at *at, pieces_spec *s)
 {
-	int32_t rank = pieces_output(at)->rank;
 	bool flat = at->m->opset < 13;
-	int32_t axis = pieces_axis(at, "axis", flat ? 1 : -1, rank);
-	if (axis < 0 || (flat ? s->dim >= axis : s->dim == axis))
-		return "it sums over this dimension";
-	pieces_same(at, s, 0);
-	return NULL;
+	return whole_lines(at, s, flat ? 1 : -1, flat);
 }
 
 static const char *lines_from_axis(const pieces_at *at, pieces_spec *s)
 {
-	int32_t axis = pieces_axis(at, "axis", -1, pieces_output(at)->rank);
-	if (axis < 0 || s->dim >= axis)
-		return "it sums over this dimension";
-	for (int32_t k = 0; k < at->n->n_in; k++)
-		pieces_same(at, s, k);
-	return NULL;
+	return whole_lines(at, s, -1, true);
 }
 
 static const char *lines_along_axis(const pieces_at *at, pieces_spec *s)
 {
-	int32_t axis = pieces_axis(at, "axis", -1, pieces_output(at)->rank);
-	if (axis < 0 || s->dim == axis)
-		return "it sums over this dimension";
-	pieces_same(at, s, 0);
-	return NULL;
+	return whole_lines(at, s, -1, false);
 }
 
 /* Figures of a channel belong to it: they are cut with it. */
@@ -119,25 +120,25 @@ static const char *batch_norm(const pieces_at *at, pieces_spec *s)
 
 static const char *instance_norm(const pieces_at *at, pieces_spec *s)
 {
-	if (s->dim > 1)
-		return "it sums over this dimension";
-	return batch_norm(at, s);
+	return s->dim > 1 ? sums_over : batch_norm(at, s);
 }
 
-static const char *batch_alone(const pieces_at *at, pieces_spec *s)
+static const char *group_norm(const pieces_at *at, pieces_spec *s)
 {
-	if (s->dim != 0)
-		return "it is cut by batch alone";
 	pieces_same(at, s, 0);
-	return NULL;
+	return s->dim != 0 ? "it is cut by batch alone" : NULL;
 }
 
-static const char *not_channels(const pieces_at *at, pieces_spec *s)
+static const char *local_norm(const pieces_at *at, pieces_spec *s)
 {
-	if (s->dim == 1)
-		return "a channel needs its neighbours";
 	pieces_same(at, s, 0);
-	return NULL;
+	return s->dim == 1 ? "a channel needs its neighbours" : NULL;
+}
+
+static const char *global_pool(const pieces_at *at, pieces_spec *s)
+{
+	pieces_same(at, s, 0);
+	return s->dim > 1 ? sums_over : NULL;
 }
 
 /* ReduceSum and its kin: dimensions that stay. */
@@ -158,7 +159,7 @@ static const char *reduce(const pieces_at *at, pieces_spec *s)
 	for (int32_t left = s->dim; left >= 0 && d < x->rank; left -= keep || (d < x->rank && !on[d]))
 		d++;
 	if (n == 0 || d == x->rank || on[d])
-		return "it sums over this dimension";
+		return sums_over;
 	s->in[0].dim = d;
 	return NULL;
 }
@@ -199,13 +200,13 @@ static const row table[] = {
 	{"Flatten", pieces_rule_reshape, PLAIN, false, 1},
 	{"Gather", pieces_rule_gather, TABLE, true, 2},
 	{"Gemm", pieces_rule_gemm, MATRIX, true, 2},
-	{"GlobalAveragePool", pieces_rule_global_pool, IMAGE, false, 1},
-	{"GlobalLpPool", pieces_rule_global_pool, IMAGE, false, 1},
-	{"GlobalMaxPool", pieces_rule_global_pool, IMAGE, false, 1},
-	{"GroupNormalization", batch_alone, IMAGE, false, 1},
+	{"GlobalAveragePool", global_pool, IMAGE, false, 1},
+	{"GlobalLpPool", global_pool, IMAGE, false, 1},
+	{"GlobalMaxPool", global_pool, IMAGE, false, 1},
+	{"GroupNormalization", group_norm, IMAGE, false, 1},
 	{"Hardmax", softmax, PLAIN, false, 1},
 	{"InstanceNormalization", instance_norm, IMAGE, false, 3},
-	{"LRN", not_channels, IMAGE, false, 1},
+	{"LRN", local_norm, IMAGE, false, 1},
 	{"LayerNormalization", lines_from_axis, PLAIN, false, 1},
 	{"LogSoftmax", softmax, PLAIN, false, 1},
 	{"LpNormalization", lines_along_axis, PLAIN, false, 1},

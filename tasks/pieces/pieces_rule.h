@@ -72,7 +72,7 @@ void pieces_same(const pieces_at *at, pieces_spec *s, int32_t k);
 bool pieces_ints(const pieces_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK], int32_t *n);
 
 /* ---- the rules, by kind ---- */
-pieces_rule pieces_rule_conv, pieces_rule_conv_transpose, pieces_rule_pool, pieces_rule_global_pool,
+pieces_rule pieces_rule_conv, pieces_rule_conv_transpose, pieces_rule_pool,
 	pieces_rule_gemm, pieces_rule_matmul, pieces_rule_reshape, pieces_rule_squeeze, pieces_rule_transpose,
 	pieces_rule_concat, pieces_rule_slice, pieces_rule_pad, pieces_rule_gather, pieces_rule_expand,
 	pieces_rule_tile;
