@@ -48,12 +48,12 @@ berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target)
 
 /* ---- the whole ---- */
 
-static berth_status compose(const berth_graph *g, group_work *w, berth_err *err)
+static berth_status compose(const berth_graph *g, group_work *w)
 {
 	berth_coarsening *c = w->c;
 	c->n_groups = w->counts[c->n_levels - 1];
-	BERTH_TRY_NEW(w->mem, g->n_ops, err, c->op_group);
-	BERTH_TRY_NEW(w->mem, c->n_levels, err, c->level_n, c->level_map);
+	BERTH_TRY_NEW(w->mem, g->n_ops, w->err, c->op_group);
+	BERTH_TRY_NEW(w->mem, c->n_levels, w->err, c->level_n, c->level_map);
 	for (int32_t l = 0; l < c->n_levels; l++) {
 		c->level_n[l] = w->counts[l];
 		c->level_map[l] = l + 1 < c->n_levels ? w->maps[l] : NULL;
@@ -79,19 +79,19 @@ static berth_status must_hold(const berth_graph *g, const berth_coarsening *c, c
 	return BERTH_OK;
 }
 
-static berth_status run(group_work *w, berth_err *err)
+static berth_status run(group_work *w)
 {
 	const berth_coarsen_cfg *cfg = w->cfg;
 	berth_coarsening *c = w->c;
-	BERTH_TRY(group_number_colocs(w->g, c, w->mem, w->tmp, err));
-	BERTH_TRY(group_first_level(w->g, cfg, c, &w->now, &w->level[0], w->tmp, err));
+	BERTH_TRY(group_number_colocs(w->g, c, w->mem, w->tmp, w->err));
+	BERTH_TRY(group_first_level(w->g, cfg, c, &w->now, &w->level[0], w->tmp, w->err));
 	c->n_levels = 1;
 	w->counts[0] = c->n_colocs;
 	const berth_grouper *grouper =
 		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
-	BERTH_TRY(grouper->run(w, err));
-	return compose(w->g, w, err);
+	BERTH_TRY(grouper->run(w));
+	return compose(w->g, w);
 }
 
 static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
@@ -99,10 +99,10 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 {
 	group_work *w;
 	BERTH_TRY_NEW(tmp, 1, err, w);
-	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .c = c};
+	*w = (group_work){.g = g, .cfg = cfg, .mem = mem, .tmp = tmp, .err = err, .c = c};
 	for (int i = 0; i < 2; i++)
 		berth_arena_init(&w->level[i], tmp->hook);
-	berth_status st = run(w, err);
+	berth_status st = run(w);
 	for (int i = 0; i < 2; i++)
 		berth_arena_free(&w->level[i]);
 	BERTH_TRY(st);

@@ -14,7 +14,7 @@ struct group_work;
 
 typedef struct berth_grouper {
 	const char *name, *about;
-	berth_status (*run)(struct group_work *w, berth_err *err);
+	berth_status (*run)(struct group_work *w);
 } berth_grouper;
 
 /* All groupers, [*n]. */

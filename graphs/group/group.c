@@ -228,13 +228,13 @@ static void level_must_hold(const group_level *l, const group_level *before)
 	}
 }
 
-berth_status group_take(group_work *w, const int32_t *leader, berth_err *err)
+berth_status group_take(group_work *w, const int32_t *leader)
 {
 	int32_t *map, n;
 	group_level next;
-	BERTH_TRY_NEW(w->mem, w->now.n, err, map);
-	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, err));
-	BERTH_TRY(group_contract(&w->now, map, n, &next, &w->level[1], w->tmp, err));
+	BERTH_TRY_NEW(w->mem, w->now.n, w->err, map);
+	BERTH_TRY(group_renumber(&w->now, leader, map, &n, w->tmp, w->err));
+	BERTH_TRY(group_contract(&w->now, map, n, &next, &w->level[1], w->tmp, w->err));
 	level_must_hold(&next, &w->now);
 	berth_arena before = w->level[0];
 	w->level[0] = w->level[1];
@@ -290,13 +290,13 @@ static int compare_places(const void *pa, const void *pb)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk, berth_err *err)
+berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk)
 {
 	const group_level *l = &w->now;
 	int32_t *stage, *leader;
 	place *list;
 	BERTH_SCRATCH(w->tmp);
-	BERTH_TRY_NEW(w->tmp, l->n, err, stage, leader, list);
+	BERTH_TRY_NEW(w->tmp, l->n, w->err, stage, leader, list);
 	find_stages(l, label, stage);
 	for (int32_t v = 0; v < l->n; v++)
 		list[v] = (place){label[v], stage[v], v};
@@ -309,6 +309,6 @@ berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shr
 		*shrunk += same;
 	}
 	if (*shrunk)
-		BERTH_TRY(group_take(w, leader, err));
+		BERTH_TRY(group_take(w, leader));
 	return BERTH_OK;
 }

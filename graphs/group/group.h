@@ -30,6 +30,7 @@ typedef struct group_work {
 	const berth_graph *g;
 	const berth_coarsen_cfg *cfg;
 	berth_arena *mem, *tmp;
+	berth_err *err;
 	berth_coarsening *c; /* n_colocs, op_coloc, n_levels so far */
 	int32_t *maps[GROUP_MAX_LEVELS];
 	int32_t counts[GROUP_MAX_LEVELS + 1];
@@ -70,19 +71,19 @@ group_caps group_caps_of(const group_work *w);
 bool group_fits(const group_level *l, group_caps cap, double cost, int64_t bytes, int32_t v);
 
 /* Take clusters as the next level. They must be acyclic. */
-berth_status group_take(group_work *w, const int32_t *leader, berth_err *err);
+berth_status group_take(group_work *w, const int32_t *leader);
 
 /* Clusters of any label in [0, n), cut until their graph is acyclic and then taken, if any is left. *shrunk:
  * nodes fewer. */
-berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk, berth_err *err);
+berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk);
 
 /* Heavy-edge rounds down to the target; caps of cost are relaxed where nothing else is left. */
-berth_status group_heavy_rounds(group_work *w, berth_err *err);
+berth_status group_heavy_rounds(group_work *w);
 
 /* ---- the groupers, one a file ---- */
 
-berth_status group_run_chain(group_work *w, berth_err *err);
-berth_status group_run_heavy_edge(group_work *w, berth_err *err);
-berth_status group_run_modularity(group_work *w, berth_err *err);
-berth_status group_run_fusion(group_work *w, berth_err *err);
-berth_status group_run_by_score(group_work *w, berth_err *err);
+berth_status group_run_chain(group_work *w);
+berth_status group_run_heavy_edge(group_work *w);
+berth_status group_run_modularity(group_work *w);
+berth_status group_run_fusion(group_work *w);
+berth_status group_run_by_score(group_work *w);

@@ -59,7 +59,7 @@ static int32_t pick_all(const group_level *l, dominant *list)
 	return kept;
 }
 
-static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
+static berth_status round_of(group_work *w, int32_t *shrunk)
 {
 	const group_level *l = &w->now;
 	group_caps cap = group_caps_of(w);
@@ -67,7 +67,7 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 	double *cost;
 	int64_t *bytes;
 	int32_t *root, left = l->n;
-	BERTH_TRY_NEW(w->tmp, l->n, err, list, cost, bytes, root);
+	BERTH_TRY_NEW(w->tmp, l->n, w->err, list, cost, bytes, root);
 	for (int32_t v = 0; v < l->n; v++) {
 		root[v] = v;
 		cost[v] = l->cost[v];
@@ -85,13 +85,13 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 	}
 	for (int32_t v = 0; v < l->n; v++)
 		root[v] = berth_union_top(root, v);
-	return group_take_labels(w, root, shrunk, err);
+	return group_take_labels(w, root, shrunk);
 }
 
-berth_status group_run_by_score(group_work *w, berth_err *err)
+berth_status group_run_by_score(group_work *w)
 {
 	int32_t shrunk = 1;
 	while (shrunk && group_may_go_on(w))
-		BERTH_TRY(round_of(w, &shrunk, err));
-	return group_heavy_rounds(w, err);
+		BERTH_TRY(round_of(w, &shrunk));
+	return group_heavy_rounds(w);
 }

@@ -168,12 +168,12 @@ static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
 	f->kernel[exit].softmax |= k == KIND_SOFTMAX;
 }
 
-static berth_status fuse(group_work *w, int32_t **label, berth_err *err)
+static berth_status fuse(group_work *w, int32_t **label)
 {
 	const berth_graph *g = w->g;
 	fuser f = {.g = g, .c = w->c, .left = w->now.n};
-	BERTH_TRY_NEW(w->tmp, g->n_ops, err, f.op_kernel, f.op_opens, f.kernel);
-	BERTH_TRY_NEW(w->tmp, w->now.n, err, f.bytes, f.label);
+	BERTH_TRY_NEW(w->tmp, g->n_ops, w->err, f.op_kernel, f.op_opens, f.kernel);
+	BERTH_TRY_NEW(w->tmp, w->now.n, w->err, f.bytes, f.label);
 	for (int32_t u = 0; u < w->now.n; u++) {
 		f.label[u] = u;
 		f.bytes[u] = w->now.bytes[u];
@@ -186,12 +186,12 @@ static berth_status fuse(group_work *w, int32_t **label, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status group_run_fusion(group_work *w, berth_err *err)
+berth_status group_run_fusion(group_work *w)
 {
 	int32_t *label, shrunk;
 	if (group_may_go_on(w)) {
-		BERTH_TRY(fuse(w, &label, err));
-		BERTH_TRY(group_take_labels(w, label, &shrunk, err));
+		BERTH_TRY(fuse(w, &label));
+		BERTH_TRY(group_take_labels(w, label, &shrunk));
 	}
-	return group_heavy_rounds(w, err);
+	return group_heavy_rounds(w);
 }

@@ -38,15 +38,15 @@ static int32_t join_chains(const group_level *l, group_caps cap, int32_t most, i
 	return joined;
 }
 
-berth_status group_run_chain(group_work *w, berth_err *err)
+berth_status group_run_chain(group_work *w)
 {
 	int32_t *leader;
 	if (!group_may_go_on(w))
 		return BERTH_OK;
-	BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
+	BERTH_TRY_NEW(w->tmp, w->now.n, w->err, leader);
 	if (!join_chains(&w->now, group_caps_of(w), w->now.n - w->cfg->target, leader))
 		return BERTH_OK;
-	return group_take(w, leader, err);
+	return group_take(w, leader);
 }
 
 /* ---- heavy edges ---- */
@@ -152,15 +152,16 @@ static bool stalls(const group_level *l, int32_t target, int32_t joined)
 }
 
 /* Pairs along edges. Where these stall, siblings too: the centre of a star takes one operator a round. */
-static berth_status round_of(const group_level *l, group_caps cap, int32_t target, int32_t *leader,
-                             int32_t *joined, bool *stalled, berth_arena *tmp, berth_err *err)
+static berth_status round_of(const group_work *w, group_caps cap, int32_t *leader, int32_t *joined,
+                             bool *stalled)
 {
-	int32_t *top, *mate, *last;
+	const group_level *l = &w->now;
+	int32_t *top, *mate, *last, target = w->cfg->target;
 	candidate *list;
 	size_t room = (size_t)(l->n_edges > l->n ? l->n_edges : l->n);
-	BERTH_SCRATCH(tmp);
-	BERTH_TRY_NEW(tmp, l->n, err, top, mate, last);
-	BERTH_TRY_NEW(tmp, room, err, list);
+	BERTH_SCRATCH(w->tmp);
+	BERTH_TRY_NEW(w->tmp, l->n, w->err, top, mate, last);
+	BERTH_TRY_NEW(w->tmp, room, w->err, list);
 	for (int32_t v = 0; v < l->n; v++)
 		mate[v] = -1;
 	top_levels(l, top);
@@ -175,33 +176,33 @@ static berth_status round_of(const group_level *l, group_caps cap, int32_t targe
 	return BERTH_OK;
 }
 
-berth_status group_heavy_rounds(group_work *w, berth_err *err)
+berth_status group_heavy_rounds(group_work *w)
 {
-	int32_t *leader, joined, target = w->cfg->target;
+	int32_t *leader, joined;
 	bool stalled;
 	double total = group_total_cost(&w->now);
 	group_caps cap = group_caps_of(w);
-	BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
+	BERTH_TRY_NEW(w->tmp, w->now.n, w->err, leader);
 	while (group_may_go_on(w)) {
-		BERTH_TRY(round_of(&w->now, cap, target, leader, &joined, &stalled, w->tmp, err));
+		BERTH_TRY(round_of(w, cap, leader, &joined, &stalled));
 		if (cap.cost > total && !joined)
 			return BERTH_OK;
 		if (stalled)
 			cap.cost *= 1.5;
 		if (joined)
-			BERTH_TRY(group_take(w, leader, err));
+			BERTH_TRY(group_take(w, leader));
 	}
 	return BERTH_OK;
 }
 
-berth_status group_run_heavy_edge(group_work *w, berth_err *err)
+berth_status group_run_heavy_edge(group_work *w)
 {
 	if (group_may_go_on(w)) {
 		int32_t *leader;
 		group_caps small = {group_total_cost(&w->now) / w->cfg->target, w->cfg->max_bytes};
-		BERTH_TRY_NEW(w->tmp, w->now.n, err, leader);
+		BERTH_TRY_NEW(w->tmp, w->now.n, w->err, leader);
 		if (join_chains(&w->now, small, w->now.n, leader))
-			BERTH_TRY(group_take(w, leader, err));
+			BERTH_TRY(group_take(w, leader));
 	}
-	return group_heavy_rounds(w, err);
+	return group_heavy_rounds(w);
 }

@@ -25,11 +25,11 @@ typedef struct communities {
 	double total;        /* sum of degrees = 2m */
 } communities;
 
-static berth_status new_communities(group_work *w, communities *c, berth_err *err)
+static berth_status new_communities(group_work *w, communities *c)
 {
 	const group_level *l = &w->now;
 	*c = (communities){.l = l, .cap = group_caps_of(w), .left = l->n, .target = w->cfg->target};
-	BERTH_TRY_NEW(w->tmp, l->n, err, c->of, c->size, c->degree, c->sum, c->cost, c->bytes, c->to,
+	BERTH_TRY_NEW(w->tmp, l->n, w->err, c->of, c->size, c->degree, c->sum, c->cost, c->bytes, c->to,
 	              c->near);
 	for (int32_t v = 0; v < l->n; v++)
 		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
@@ -96,11 +96,11 @@ static bool move(communities *c, int32_t v)
 	return best != home;
 }
 
-static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
+static berth_status round_of(group_work *w, int32_t *shrunk)
 {
 	communities c;
 	*shrunk = 0;
-	BERTH_TRY(new_communities(w, &c, err));
+	BERTH_TRY(new_communities(w, &c));
 	if (!(c.total > 0))
 		return BERTH_OK;
 	for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
@@ -110,13 +110,13 @@ static berth_status round_of(group_work *w, int32_t *shrunk, berth_err *err)
 		if (moved <= w->now.n / 100)
 			break;
 	}
-	return group_take_labels(w, c.of, shrunk, err);
+	return group_take_labels(w, c.of, shrunk);
 }
 
-berth_status group_run_modularity(group_work *w, berth_err *err)
+berth_status group_run_modularity(group_work *w)
 {
 	int32_t shrunk = 1;
 	while (shrunk && group_may_go_on(w))
-		BERTH_TRY(round_of(w, &shrunk, err));
-	return group_heavy_rounds(w, err);
+		BERTH_TRY(round_of(w, &shrunk));
+	return group_heavy_rounds(w);
 }

@@ -49,7 +49,7 @@ static void find_active(trainer *t)
 		bool behind = training_has_params(g, op);
 		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
 			behind |= t->op_active[g->tensor_producer[g->in_tensor[k]]];
-		t->op_active[op] = behind && training_rule_of(training_type_of(g, op)).cost != TRAINING_NONE;
+		t->op_active[op] = behind && t->type_rule[g->op_type[op] + 1].cost != TRAINING_NONE;
 	}
 	for (int32_t i = g->n_ops - 1; i >= 0; i--) {
 		int32_t op = g->topo_op[i];
@@ -81,11 +81,11 @@ static int32_t first_of_copy(const trainer *t, int32_t param, int32_t op)
 	return t->g->param_op[i];
 }
 
-static berth_status join_groups(trainer *t, berth_err *err)
+static berth_status join_groups(trainer *t)
 {
 	const berth_graph *g = t->g;
 	int32_t *first;
-	BERTH_TRY_NEW(t->tmp, g->n_coloc_names, err, first);
+	BERTH_TRY_NEW(t->tmp, g->n_coloc_names, t->err, first);
 	memset(first, -1, (size_t)g->n_coloc_names * sizeof *first);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		t->op_root[op] = op;
@@ -103,14 +103,14 @@ static berth_status join_groups(trainer *t, berth_err *err)
 }
 
 /* A group keeps the first name that a member brought; a new one is called after its first operator. */
-static berth_status name_groups(trainer *t, berth_err *err)
+static berth_status name_groups(trainer *t)
 {
 	const berth_graph *g = t->g;
 	berth_strmap names;
 	int32_t found;
 	berth_strmap_init(&names, t->tmp);
 	for (int32_t c = 0; c < g->n_coloc_names; c++)
-		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, err));
+		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, t->err));
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (g->op_coloc_name[op] >= 0 && !t->op_group[training_root(t, op)])
 			t->op_group[training_root(t, op)] = g->coloc_name[g->op_coloc_name[op]];
@@ -122,8 +122,8 @@ static berth_status name_groups(trainer *t, berth_err *err)
 		const char *name = g->op_name[op];
 		while (berth_strmap_get(&names, name) >= 0)
 			if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
-				return berth_nomem(err);
-		BERTH_TRY(berth_strmap_add(&names, name, op, &found, err));
+				return berth_nomem(t->err);
+		BERTH_TRY(berth_strmap_add(&names, name, op, &found, t->err));
 		t->op_group[root] = name;
 	}
 	return BERTH_OK;
@@ -146,7 +146,7 @@ static int64_t state_bytes(const trainer *t, int32_t op)
 	return training_optimizer_copies(t) * bytes;
 }
 
-static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
+static berth_status copy_op(trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	int32_t copy;
@@ -159,26 +159,26 @@ static berth_status copy_op(trainer *t, int32_t op, berth_err *err)
 		spec.output_bytes = 0;
 	if (active)
 		spec.state_bytes += state_bytes(t, op);
-	BERTH_TRY(training_put_op(t, op, &spec, &copy, err));
-	return training_copy_limits(t, op, copy, 1, err);
+	BERTH_TRY(training_put_op(t, op, &spec, &copy));
+	return training_copy_limits(t, op, copy, 1);
 }
 
-static berth_status copy_forward(trainer *t, berth_err *err)
+static berth_status copy_forward(trainer *t)
 {
 	const berth_graph *g = t->g;
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (t->op_new[op] >= 0)
-			BERTH_TRY(copy_op(t, op, err));
+			BERTH_TRY(copy_op(t, op));
 	for (int32_t k = 0; k < g->n_tensors; k++)
 		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
 			if (t->op_new[g->edge_consumer[e]] >= 0)
 				BERTH_TRY(training_edge(t, t->op_new[g->tensor_producer[k]],
-				                        t->op_new[g->edge_consumer[e]], k, err));
+				                        t->op_new[g->edge_consumer[e]], k));
 	for (int32_t p = 0; p < g->n_params; p++) {
 		int32_t param;
-		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, err));
+		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, t->err));
 		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
-			BERTH_TRY(berth_builder_param_use(t->b, param, t->op_new[g->param_op[i]], err));
+			BERTH_TRY(berth_builder_param_use(t->b, param, t->op_new[g->param_op[i]], t->err));
 	}
 	return BERTH_OK;
 }
@@ -204,7 +204,7 @@ static int64_t slot_bytes(const trainer *t, int32_t op, int32_t slot)
 	return g->op_output_bytes[op] > 0 ? g->op_output_bytes[op] : g->op_write_bytes[op];
 }
 
-static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, berth_err *err)
+static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to)
 {
 	const berth_graph *g = t->g;
 	const char *name = slot < g->n_tensors ? g->tensor_name[slot] : NULL;
@@ -215,42 +215,42 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to, 
 		for (int32_t k = first + 1; k < end; k++)
 			if (strcmp(g->tensor_name[k], name) == 0) {
 				if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
-					return berth_nomem(err);
+					return berth_nomem(t->err);
 				k = first;
 			}
 	}
-	return training_put_edge(t, t->op_new[op], to, slot_bytes(t, op, slot), training_cut_s(t, slot), name,
-	                         err);
+	return training_put_edge(t, t->op_new[op], to, slot_bytes(t, op, slot), training_cut_s(t, slot),
+	                         name);
 }
 
-static berth_status add_gradient(trainer *t, gradient grad, int32_t *out, berth_err *err)
+static berth_status add_gradient(trainer *t, gradient grad, int32_t *out)
 {
 	grad.last_reader = -1;
-	BERTH_TRY(BERTH_GROW(t->tmp, t->grad, t->n_grads, &t->cap_grad, err));
+	BERTH_TRY(BERTH_GROW(t->tmp, t->grad, t->n_grads, &t->cap_grad, t->err));
 	t->grad[t->n_grads] = grad;
 	*out = (int32_t)t->n_grads++;
 	return BERTH_OK;
 }
 
-static berth_status add_summand(trainer *t, int32_t slot, int32_t grad, berth_err *err)
+static berth_status add_summand(trainer *t, int32_t slot, int32_t grad)
 {
-	BERTH_TRY(BERTH_GROW(t->tmp, t->summand, t->n_summands, &t->cap_summand, err));
+	BERTH_TRY(BERTH_GROW(t->tmp, t->summand, t->n_summands, &t->cap_summand, t->err));
 	t->summand[t->n_summands] = (summand){grad, t->slot_first[slot]};
 	t->slot_first[slot] = (int32_t)t->n_summands++;
 	return BERTH_OK;
 }
 
-static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader, berth_err *err)
+static berth_status read_gradient(trainer *t, int32_t grad, int32_t reader)
 {
 	gradient *d = &t->grad[grad];
 	if (d->last_reader == reader)
 		return BERTH_OK;
 	d->last_reader = reader;
-	return training_put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor, err);
+	return training_put_edge(t, d->op, reader, d->bytes, d->cut_s, d->tensor);
 }
 
 /* The one gradient of a slot: its only summand, or a sum, which puts gradients of parts in their place. */
-static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *err)
+static berth_status sum_slot(trainer *t, int32_t op, int32_t slot)
 {
 	int32_t first = t->slot_first[slot], n = 0, sum;
 	int64_t bytes = slot_bytes(t, op, slot), summed = 0;
@@ -265,11 +265,11 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot, berth_err *er
 	berth_op_spec spec = {.type = "GradSum", .backward = true, .write_bytes = bytes};
 	spec.flops = (double)(bytes / t->opt->elem_bytes);
 	spec.read_bytes = summed; /* no more than the bytes of all edges, which a graph keeps below 2^61 */
-	BERTH_TRY(training_derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum, err));
+	BERTH_TRY(training_derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
-		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum, err));
+		BERTH_TRY(read_gradient(t, t->summand[s].grad, sum));
 	return add_gradient(t, (gradient){.op = sum, .bytes = bytes, .cut_s = training_cut_s(t, slot)},
-	                    &t->slot_grad[slot], err);
+	                    &t->slot_grad[slot]);
 }
 
 /* ---- loss ---- */
@@ -303,7 +303,7 @@ static void choose_outputs(trainer *t)
 }
 
 /* The loss over the outputs of one piece. */
-static berth_status add_loss(trainer *t, int64_t piece, const char *name, berth_err *err)
+static berth_status add_loss(trainer *t, int64_t piece, const char *name)
 {
 	const berth_graph *g = t->g;
 	int32_t n = 0, last = -1, loss, grad;
@@ -316,7 +316,7 @@ static berth_status add_loss(trainer *t, int64_t piece, const char *name, berth_
 		}
 	spec.write_bytes = spec.read_bytes;
 	spec.flops = (double)(spec.read_bytes / t->opt->elem_bytes);
-	BERTH_TRY(training_derive_light(t, last, "", name, spec, &loss, err));
+	BERTH_TRY(training_derive_light(t, last, "", name, spec, &loss));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t slot = t->op_out_slot[op];
 		if (slot < 0 || t->op_piece[op] != piece)
@@ -325,9 +325,9 @@ static berth_status add_loss(trainer *t, int64_t piece, const char *name, berth_
 		              .tensor = n == 1 ? NULL : g->op_name[op],
 		              .bytes = slot_bytes(t, op, slot),
 		              .cut_s = training_cut_s(t, slot)};
-		BERTH_TRY(slot_edge(t, op, slot, loss, err));
-		BERTH_TRY(add_gradient(t, d, &grad, err));
-		BERTH_TRY(add_summand(t, slot, grad, err));
+		BERTH_TRY(slot_edge(t, op, slot, loss));
+		BERTH_TRY(add_gradient(t, d, &grad));
+		BERTH_TRY(add_summand(t, slot, grad));
 	}
 	return BERTH_OK;
 }
@@ -349,13 +349,13 @@ static int32_t pieces_of(const trainer *t, int64_t *piece)
 	return n;
 }
 
-static berth_status add_losses(trainer *t, berth_err *err)
+static berth_status add_losses(trainer *t)
 {
 	int64_t *piece;
-	BERTH_TRY_NEW(t->tmp, t->g->n_ops, err, piece);
+	BERTH_TRY_NEW(t->tmp, t->g->n_ops, t->err, piece);
 	int32_t n = pieces_of(t, piece);
 	if (n == 0)
-		return berth_fail(err, BERTH_EINVAL,
+		return berth_fail(t->err, BERTH_EINVAL,
 		                  "graph '%s': no output depends on parameters; training needs operators "
 		                  "with param_bytes or params",
 		                  t->g->name);
@@ -364,8 +364,8 @@ static berth_status add_losses(trainer *t, berth_err *err)
 			n == 1 ? "loss"
 			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
 		if (!name)
-			return berth_nomem(err);
-		BERTH_TRY(add_loss(t, piece[i], name, err));
+			return berth_nomem(t->err);
+		BERTH_TRY(add_loss(t, piece[i], name));
 	}
 	return BERTH_OK;
 }
@@ -402,7 +402,7 @@ static task look_at(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	task k = {.op = op,
-	          .rule = training_rule_of(training_type_of(g, op)),
+	          .rule = t->type_rule[g->op_type[op] + 1],
 	          .weights = training_has_params(g, op),
 	          .only_grad = -1};
 	int32_t n = 0;
@@ -432,7 +432,7 @@ static bool keeps(const trainer *t, const task *k, bool for_weights, int32_t ten
 }
 
 /* Edges into a backward operator: gradients of the outputs, and what the rule keeps. */
-static berth_status read_forward(trainer *t, const task *k, bool for_weights, int32_t reader, berth_err *err)
+static berth_status read_forward(trainer *t, const task *k, bool for_weights, int32_t reader)
 {
 	const berth_graph *g = t->g;
 	int32_t trigger = -1;
@@ -440,20 +440,20 @@ static berth_status read_forward(trainer *t, const task *k, bool for_weights, in
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0)
 			continue;
-		BERTH_TRY(read_gradient(t, t->slot_grad[slot], reader, err));
+		BERTH_TRY(read_gradient(t, t->slot_grad[slot], reader));
 		trigger = trigger < 0 ? t->grad[t->slot_grad[slot]].op : trigger;
 	}
 	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0 || !(k->rule.keep & KEEP_OUTPUTS))
 			continue;
-		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader, err)
-		                                 : slot_edge(t, k->op, slot, reader, err));
+		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader)
+		                                 : slot_edge(t, k->op, slot, reader));
 	}
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
 		int32_t tensor = g->in_tensor[i];
 		if (keeps(t, k, for_weights, tensor))
-			BERTH_TRY(training_read(t, tensor, trigger, reader, err));
+			BERTH_TRY(training_read(t, tensor, trigger, reader));
 	}
 	return BERTH_OK;
 }
@@ -506,7 +506,7 @@ static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 }
 
 /* Gradients of the wanted inputs, the i-th as tensor "input<i>" (unnamed if it is the only one). */
-static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_err *err)
+static berth_status give_inputs(trainer *t, const task *k, int32_t from)
 {
 	const berth_graph *g = t->g;
 	int32_t grad;
@@ -519,14 +519,14 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from, berth_e
 		              .cut_s = training_cut_s(t, tensor)};
 		if (k->n_wanted > 1 &&
 		    !(d.tensor = berth_arena_printf(t->tmp, "input%d", (int)(i - g->op_in_off[k->op]))))
-			return berth_nomem(err);
-		BERTH_TRY(add_gradient(t, d, &grad, err));
-		BERTH_TRY(add_summand(t, tensor, grad, err));
+			return berth_nomem(t->err);
+		BERTH_TRY(add_gradient(t, d, &grad));
+		BERTH_TRY(add_summand(t, tensor, grad));
 	}
 	return BERTH_OK;
 }
 
-static berth_status add_grad_input(trainer *t, const task *k, bool with_weights, berth_err *err)
+static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
 {
 	int32_t from;
 	int64_t params = all_param_bytes(t->g, k->op);
@@ -534,45 +534,45 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights,
 	s.read_bytes += params;
 	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
 	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s,
-	                          cost_factor(t, k, with_weights), &from, err));
-	BERTH_TRY(read_forward(t, k, with_weights, from, err));
+	                          cost_factor(t, k, with_weights), &from));
+	BERTH_TRY(read_forward(t, k, with_weights, from));
 	if (with_weights) {
 		t->op_update_of[k->op] = from;
 		t->op_update_tensor[k->op] = "weight";
 	}
-	return give_inputs(t, k, from, err);
+	return give_inputs(t, k, from);
 }
 
-static berth_status add_grad_weight(trainer *t, const task *k, berth_err *err)
+static berth_status add_grad_weight(trainer *t, const task *k)
 {
 	berth_op_spec s = backward_spec(t, k, true);
 	s.write_bytes = all_param_bytes(t->g, k->op);
 	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true),
-	                          &t->op_update_of[k->op], err));
-	return read_forward(t, k, true, t->op_update_of[k->op], err);
+	                          &t->op_update_of[k->op]));
+	return read_forward(t, k, true, t->op_update_of[k->op]);
 }
 
-static berth_status pass_on(trainer *t, const task *k, berth_err *err)
+static berth_status pass_on(trainer *t, const task *k)
 {
 	const berth_graph *g = t->g;
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
 		if (wants(t, g->in_tensor[i]) && passes(t, k, g->in_tensor[i]))
-			BERTH_TRY(add_summand(t, g->in_tensor[i], k->only_grad, err));
+			BERTH_TRY(add_summand(t, g->in_tensor[i], k->only_grad));
 	return BERTH_OK;
 }
 
 /* Products give the gradients of inputs and of weights in two operators; the others give both in one if both
  * are wanted. */
-static berth_status differentiate(trainer *t, int32_t op, berth_err *err)
+static berth_status differentiate(trainer *t, int32_t op)
 {
 	for (int32_t i = 0; i < n_slots(t, op); i++)
-		BERTH_TRY(sum_slot(t, op, slot_of(t, op, i), err));
+		BERTH_TRY(sum_slot(t, op, slot_of(t, op, i)));
 	task k = look_at(t, op);
 	bool apart = k.weights && (k.rule.cost == TRAINING_PRODUCT || k.n_wanted == 0);
-	BERTH_TRY(pass_on(t, &k, err));
+	BERTH_TRY(pass_on(t, &k));
 	if (k.n_wanted > 0)
-		BERTH_TRY(add_grad_input(t, &k, k.weights && !apart, err));
-	return apart ? add_grad_weight(t, &k, err) : BERTH_OK;
+		BERTH_TRY(add_grad_input(t, &k, k.weights && !apart));
+	return apart ? add_grad_weight(t, &k) : BERTH_OK;
 }
 
 /* ---- the whole ---- */
@@ -596,60 +596,63 @@ static berth_status check_input(const berth_graph *g, const berth_training_optio
 	return BERTH_OK;
 }
 
-static berth_status prepare(trainer *t, berth_err *err)
+static berth_status prepare(trainer *t)
 {
 	size_t n = (size_t)t->g->n_ops, slots = n + (size_t)t->g->n_tensors;
-	BERTH_TRY_NEW(t->tmp, n, err, t->op_active, t->op_root, t->op_group, t->op_new, t->op_piece,
+	BERTH_TRY_NEW(t->tmp, n, t->err, t->op_active, t->op_root, t->op_group, t->op_new, t->op_piece,
 	              t->op_replica, t->op_out_slot, t->op_update_of);
-	BERTH_TRY_NEW(t->tmp, n, err, t->op_update_tensor);
-	BERTH_TRY_NEW(t->tmp, slots, err, t->slot_first, t->slot_grad);
+	BERTH_TRY_NEW(t->tmp, n, t->err, t->op_update_tensor);
+	BERTH_TRY_NEW(t->tmp, slots, t->err, t->slot_first, t->slot_grad);
+	BERTH_TRY_NEW(t->tmp, t->g->n_types + 1, t->err, t->type_rule);
+	for (int32_t i = 0; i <= t->g->n_types; i++)
+		t->type_rule[i] = training_rule_of(i ? t->g->type_name[i - 1] : NULL);
 	memset(t->op_update_of, -1, n * sizeof *t->op_update_of);
 	memset(t->slot_first, -1, slots * sizeof *t->slot_first);
 	memset(t->slot_grad, -1, slots * sizeof *t->slot_grad);
-	return berth_builder_new(t->tmp, t->g->name, &t->b, err);
+	return berth_builder_new(t->tmp, t->g->name, &t->b, t->err);
 }
 
-static berth_status report(const trainer *t, berth_arena *mem, berth_training_report *out, berth_err *err)
+static berth_status report(const trainer *t, berth_arena *mem, berth_training_report *out)
 {
 	const berth_graph *g = t->g;
 	bool *seen;
 	int32_t *op_of;
 	berth_training_report r = {0};
-	BERTH_TRY_NEW(t->tmp, g->n_types + 1, err, seen);
-	BERTH_TRY_NEW(mem, g->n_types + 1, err, r.unknown_type);
+	BERTH_TRY_NEW(t->tmp, g->n_types + 1, t->err, seen);
+	BERTH_TRY_NEW(mem, g->n_types + 1, t->err, r.unknown_type);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t type = g->op_type[op];
 		if (!t->op_active[op] || seen[type + 1] ||
-		    training_rule_of(training_type_of(g, op)).cost != TRAINING_UNKNOWN)
+		    t->type_rule[g->op_type[op] + 1].cost != TRAINING_UNKNOWN)
 			continue;
 		seen[type + 1] = true;
 		if (!(r.unknown_type[r.n_unknown++] =
 		              berth_arena_strdup(mem, type < 0 ? "" : g->type_name[type])))
-			return berth_nomem(err);
+			return berth_nomem(t->err);
 	}
-	BERTH_TRY_NEW(mem, t->n_of, err, op_of);
+	BERTH_TRY_NEW(mem, t->n_of, t->err, op_of);
 	memcpy(op_of, t->of, t->n_of * sizeof *op_of);
 	r.op_of = op_of;
 	*out = r;
 	return BERTH_OK;
 }
 
-static berth_status run(trainer *t, berth_arena *mem, berth_graph *out, berth_err *err)
+static berth_status run(trainer *t, berth_arena *mem, berth_graph *out)
 {
-	BERTH_TRY(prepare(t, err));
-	BERTH_TRY(training_name_replicas(t, err));
+	BERTH_TRY(prepare(t));
+	BERTH_TRY(training_name_replicas(t));
 	find_active(t);
-	BERTH_TRY(join_groups(t, err));
-	BERTH_TRY(name_groups(t, err));
+	BERTH_TRY(join_groups(t));
+	BERTH_TRY(name_groups(t));
 	choose_outputs(t);
-	BERTH_TRY(training_prepare_recompute(t, err));
-	BERTH_TRY(copy_forward(t, err));
-	BERTH_TRY(add_losses(t, err));
+	BERTH_TRY(training_prepare_recompute(t));
+	BERTH_TRY(copy_forward(t));
+	BERTH_TRY(add_losses(t));
 	for (int32_t i = t->g->n_ops - 1; i >= 0; i--)
 		if (t->op_active[t->g->topo_op[i]])
-			BERTH_TRY(differentiate(t, t->g->topo_op[i], err));
-	BERTH_TRY(training_update(t, err));
-	return berth_builder_finish(t->b, mem, out, err);
+			BERTH_TRY(differentiate(t, t->g->topo_op[i]));
+	BERTH_TRY(training_update(t));
+	return berth_builder_finish(t->b, mem, out, t->err);
 }
 
 berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem,
@@ -658,12 +661,12 @@ berth_status berth_graph_training(const berth_graph *g, const berth_training_opt
 	berth_training_options defaults = berth_training_options_default();
 	berth_training_report told = {0};
 	berth_graph made;
-	trainer t = {.g = g, .opt = opt ? opt : &defaults, .tmp = tmp};
+	trainer t = {.g = g, .opt = opt ? opt : &defaults, .tmp = tmp, .err = err};
 	BERTH_TRY(check_input(g, t.opt, err));
 	BERTH_SCRATCH(tmp);
-	berth_status st = run(&t, mem, &made, err);
+	berth_status st = run(&t, mem, &made);
 	if (st == BERTH_OK && t.opt->report)
-		st = report(&t, mem, &told, err);
+		st = report(&t, mem, &told);
 	BERTH_TRY(st);
 	if (t.opt->report)
 		*t.opt->report = told;

@@ -29,10 +29,10 @@ static bool stays_inside(const trainer *t, int32_t tensor)
 	return true;
 }
 
-berth_status training_prepare_recompute(trainer *t, berth_err *err)
+berth_status training_prepare_recompute(trainer *t)
 {
-	BERTH_TRY_NEW(t->tmp, t->g->n_ops, err, t->op_copy, t->segment_trigger);
-	BERTH_TRY_NEW(t->tmp, t->g->n_tensors, err, t->tensor_dropped);
+	BERTH_TRY_NEW(t->tmp, t->g->n_ops, t->err, t->op_copy, t->segment_trigger);
+	BERTH_TRY_NEW(t->tmp, t->g->n_tensors, t->err, t->tensor_dropped);
 	for (int32_t op = 0; op < t->g->n_ops; op++)
 		t->op_copy[op] = t->segment_trigger[op] = -1;
 	for (int32_t k = 0; k < t->g->n_tensors; k++)
@@ -41,17 +41,17 @@ berth_status training_prepare_recompute(trainer *t, berth_err *err)
 }
 
 /* A tensor name that no operator bears, since the loss names its tensors after operators. */
-static berth_status trigger_name(trainer *t, const char **name, berth_err *err)
+static berth_status trigger_name(trainer *t, const char **name)
 {
 	*name = "recompute";
 	while (*name && berth_builder_find(t->b, *name) >= 0)
 		*name = berth_arena_printf(t->tmp, "%s_", *name);
-	return *name ? BERTH_OK : berth_nomem(err);
+	return *name ? BERTH_OK : berth_nomem(t->err);
 }
 
 /* A copy of op whose inputs are there, started by the trigger of the segment where no other copy starts it.
  */
-static berth_status copy(trainer *t, int32_t op, berth_err *err)
+static berth_status copy(trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	const char *signal;
@@ -64,7 +64,7 @@ static berth_status copy(trainer *t, int32_t op, berth_err *err)
 	                   .write_bytes = g->op_write_bytes[op],
 	                   .workspace_bytes = g->op_workspace_bytes[op],
 	                   .colocate = training_group_of(t, op)};
-	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op], err));
+	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op]));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
 		int32_t tensor = g->in_tensor[i], producer = g->tensor_producer[tensor],
 			from = t->op_new[producer];
@@ -72,18 +72,18 @@ static berth_status copy(trainer *t, int32_t op, berth_err *err)
 			from = t->op_copy[producer];
 			follows = true;
 		}
-		BERTH_TRY(training_edge(t, from, t->op_copy[op], tensor, err));
+		BERTH_TRY(training_edge(t, from, t->op_copy[op], tensor));
 	}
 	if (follows)
 		return BERTH_OK;
-	BERTH_TRY(trigger_name(t, &signal, err));
+	BERTH_TRY(trigger_name(t, &signal));
 	return berth_builder_edge(t->b, t->segment_trigger[segment_of(t, op)], t->op_copy[op], 0, signal,
-	                          err);
+	                          t->err);
 }
 
 /* Copies of op and of all that it needs in its segment, inputs first. stack: operators with the next input
  * to look at. */
-static berth_status copy_with_inputs(trainer *t, int32_t op, berth_err *err)
+static berth_status copy_with_inputs(trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	typedef struct frame {
@@ -91,25 +91,25 @@ static berth_status copy_with_inputs(trainer *t, int32_t op, berth_err *err)
 	} frame;
 	frame *stack = NULL;
 	size_t n = 0, cap = 0;
-	BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, err));
+	BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, t->err));
 	stack[n++] = (frame){op, g->op_in_off[op]};
 	while (n) {
 		frame *top = &stack[n - 1];
 		if (top->next == g->op_in_off[top->op + 1]) {
-			BERTH_TRY(copy(t, top->op, err));
+			BERTH_TRY(copy(t, top->op));
 			n--;
 			continue;
 		}
 		int32_t tensor = g->in_tensor[top->next++], from = g->tensor_producer[tensor];
 		if (!t->tensor_dropped[tensor] || t->op_copy[from] >= 0)
 			continue;
-		BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, err));
+		BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, t->err));
 		stack[n++] = (frame){from, g->op_in_off[from]};
 	}
 	return BERTH_OK;
 }
 
-berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader, berth_err *err)
+berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader)
 {
 	const berth_graph *g = t->g;
 	int32_t producer = g->tensor_producer[tensor], from = t->op_new[producer];
@@ -118,10 +118,10 @@ berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t 
 		if (t->segment_trigger[segment] < 0)
 			t->segment_trigger[segment] = trigger;
 		if (t->op_copy[producer] < 0)
-			BERTH_TRY(copy_with_inputs(t, producer, err));
+			BERTH_TRY(copy_with_inputs(t, producer));
 		from = t->op_copy[producer];
 	}
-	return training_edge(t, from, reader, tensor, err);
+	return training_edge(t, from, reader, tensor);
 }
 
 void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *op_segment)

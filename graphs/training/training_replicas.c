@@ -53,14 +53,14 @@ static bool is_last_join(const berth_graph *g, int32_t op)
 	       g->op_tensor_off[op] == g->op_tensor_off[op + 1] && takes_pieces(g, op);
 }
 
-berth_status training_name_replicas(trainer *t, berth_err *err)
+berth_status training_name_replicas(trainer *t)
 {
 	int32_t n = 0;
 	for (int32_t op = 0; op < t->g->n_ops; op++) {
 		char *name = berth_arena_strdup(t->tmp, t->g->op_name[op]),
 		     *again = berth_arena_strdup(t->tmp, t->g->op_name[op]);
 		if (!name || !again)
-			return berth_nomem(err);
+			return berth_nomem(t->err);
 		t->op_piece[op] = replica_of(name, 0);
 		t->op_replica[op] = replica_of(again, t->opt->replicas);
 		t->op_new[op] = is_last_join(t->g, op) ? -1 : n++;
@@ -85,7 +85,7 @@ int32_t training_copies(const trainer *t, int32_t param, int32_t *user)
 /* ---- updates ---- */
 
 static berth_status add_update(trainer *t, int32_t op, const char *base, const char *what, int64_t bytes,
-                               int32_t *update, berth_err *err)
+                               int32_t *update)
 {
 	/* reads weights, gradient and state; writes weights and state */
 	int64_t copies = training_optimizer_copies(t);
@@ -95,23 +95,23 @@ static berth_status add_update(trainer *t, int32_t op, const char *base, const c
 	                   .read_bytes = (copies + 1) * bytes,
 	                   .write_bytes = copies * bytes,
 	                   .colocate = training_group_of(t, op)};
-	return training_derive_light(t, op, base, what, s, update, err);
+	return training_derive_light(t, op, base, what, s, update);
 }
 
 /* The gradient lies in the state: no bytes move. */
-static berth_status gradient_edge(trainer *t, int32_t op, int32_t to, berth_err *err)
+static berth_status gradient_edge(trainer *t, int32_t op, int32_t to)
 {
-	return berth_builder_edge(t->b, t->op_update_of[op], to, 0, t->op_update_tensor[op], err);
+	return berth_builder_edge(t->b, t->op_update_of[op], to, 0, t->op_update_tensor[op], t->err);
 }
 
 /* Of all gradients of the copy that `user` holds. */
-static berth_status gradient_edges(trainer *t, int32_t param, int32_t user, int32_t to, berth_err *err)
+static berth_status gradient_edges(trainer *t, int32_t param, int32_t user, int32_t to)
 {
 	const berth_graph *g = t->g;
 	for (int32_t i = g->param_op_off[param]; i < g->param_op_off[param + 1]; i++) {
 		int32_t op = g->param_op[i];
 		if (t->op_update_of[op] >= 0 && t->op_replica[op] == t->op_replica[user])
-			BERTH_TRY(gradient_edge(t, op, to, err));
+			BERTH_TRY(gradient_edge(t, op, to));
 	}
 	return BERTH_OK;
 }
@@ -133,36 +133,36 @@ static int64_t share(const trainer *t, const reduction *r, int32_t i)
 
 /* "NAME/what i of n". */
 static berth_status derive(trainer *t, const reduction *r, int32_t i, const char *what, berth_op_spec s,
-                           int32_t *out, berth_err *err)
+                           int32_t *out)
 {
 	const char *numbered = berth_arena_printf(t->tmp, "%s %d of %d", what, (int)i + 1, (int)r->n);
 	if (!numbered)
-		return berth_nomem(err);
+		return berth_nomem(t->err);
 	s.backward = true;
 	s.colocate = training_group_of(t, r->user[i]);
-	return training_derive_light(t, r->user[i], t->g->param_name[r->param], numbered, s, out, err);
+	return training_derive_light(t, r->user[i], t->g->param_name[r->param], numbered, s, out);
 }
 
-static berth_status add_sum(trainer *t, reduction *r, int32_t i, berth_err *err)
+static berth_status add_sum(trainer *t, reduction *r, int32_t i)
 {
 	int64_t bytes = share(t, r, i);
 	berth_op_spec s = {.type = "AllReduce",
 	                   .flops = (double)(bytes / t->opt->elem_bytes) * (r->n - 1),
 	                   .read_bytes = bytes * r->n,
 	                   .write_bytes = bytes};
-	BERTH_TRY(derive(t, r, i, "all_reduce", s, &r->sum[i], err));
+	BERTH_TRY(derive(t, r, i, "all_reduce", s, &r->sum[i]));
 	for (int32_t k = 0; k < r->n; k++) {
 		const char *name =
 			berth_arena_printf(t->tmp, "%s/share %d", t->g->param_name[r->param], (int)i + 1);
 		if (!name)
-			return berth_nomem(err);
-		BERTH_TRY(berth_builder_edge(t->b, r->ready[k], r->sum[i], k == i ? 0 : bytes, name, err));
+			return berth_nomem(t->err);
+		BERTH_TRY(berth_builder_edge(t->b, r->ready[k], r->sum[i], k == i ? 0 : bytes, name, t->err));
 	}
 	return BERTH_OK;
 }
 
 /* The gradient of a copy is complete: what gives it, or a step behind all that add to it. */
-static berth_status add_ready(trainer *t, reduction *r, int32_t i, berth_err *err)
+static berth_status add_ready(trainer *t, reduction *r, int32_t i)
 {
 	int32_t n = 0, op = r->user[i];
 	const berth_graph *g = t->g;
@@ -173,51 +173,50 @@ static berth_status add_ready(trainer *t, reduction *r, int32_t i, berth_err *er
 	if (n == 1)
 		return BERTH_OK;
 	berth_op_spec s = {.type = "GradSum"};
-	BERTH_TRY(derive(t, r, i, "grad_sum", s, &r->ready[i], err));
-	return gradient_edges(t, r->param, op, r->ready[i], err);
+	BERTH_TRY(derive(t, r, i, "grad_sum", s, &r->ready[i]));
+	return gradient_edges(t, r->param, op, r->ready[i]);
 }
 
-static berth_status add_reduction(trainer *t, reduction *r, berth_err *err)
+static berth_status add_reduction(trainer *t, reduction *r)
 {
 	int32_t update;
 	const char *what;
-	BERTH_TRY_NEW(t->tmp, r->n, err, r->ready, r->sum);
+	BERTH_TRY_NEW(t->tmp, r->n, t->err, r->ready, r->sum);
 	for (int32_t i = 0; i < r->n; i++)
-		BERTH_TRY(add_ready(t, r, i, err));
+		BERTH_TRY(add_ready(t, r, i));
 	for (int32_t i = 0; i < r->n; i++)
-		BERTH_TRY(add_sum(t, r, i, err));
+		BERTH_TRY(add_sum(t, r, i));
 	for (int32_t i = 0; i < r->n; i++) {
 		if (!(what = berth_arena_printf(t->tmp, "update %d of %d", (int)i + 1, (int)r->n)))
-			return berth_nomem(err);
+			return berth_nomem(t->err);
 		BERTH_TRY(add_update(t, r->user[i], t->g->param_name[r->param], what,
-		                     t->g->param_bytes[r->param], &update, err));
+		                     t->g->param_bytes[r->param], &update));
 		for (int32_t k = 0; k < r->n; k++)
-			BERTH_TRY(berth_builder_edge(t->b, r->sum[k], update, share(t, r, k), NULL, err));
+			BERTH_TRY(berth_builder_edge(t->b, r->sum[k], update, share(t, r, k), NULL, t->err));
 	}
 	return BERTH_OK;
 }
 
-berth_status training_update(trainer *t, berth_err *err)
+berth_status training_update(trainer *t)
 {
 	const berth_graph *g = t->g;
 	int32_t update;
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (t->op_update_of[op] >= 0 && g->op_param_bytes[op] > 0) {
-			BERTH_TRY(add_update(t, op, g->op_name[op], "update", g->op_param_bytes[op], &update,
-			                     err));
-			BERTH_TRY(gradient_edge(t, op, update, err));
+			BERTH_TRY(add_update(t, op, g->op_name[op], "update", g->op_param_bytes[op],
+			                     &update));
+			BERTH_TRY(gradient_edge(t, op, update));
 		}
 	for (int32_t p = 0; p < g->n_params; p++) {
 		reduction r = {.param = p};
-		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], err, r.user);
+		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], t->err, r.user);
 		r.n = training_copies(t, p, r.user);
 		if (r.n > 1)
-			BERTH_TRY(add_reduction(t, &r, err));
+			BERTH_TRY(add_reduction(t, &r));
 		if (r.n != 1)
 			continue;
-		BERTH_TRY(add_update(t, r.user[0], g->param_name[p], "update", g->param_bytes[p], &update,
-		                     err));
-		BERTH_TRY(gradient_edges(t, p, r.user[0], update, err));
+		BERTH_TRY(add_update(t, r.user[0], g->param_name[p], "update", g->param_bytes[p], &update));
+		BERTH_TRY(gradient_edges(t, p, r.user[0], update));
 	}
 	return BERTH_OK;
 }

@@ -1,138 +1,62 @@
 /* The table of differentiation rules, by ONNX type name. */
 #include "training_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static const training_rule rules[] = { /* sorted bytewise by type */
-	{"Abs", TRAINING_ONCE, KEEP_INPUTS},
-	{"Add", TRAINING_PASS, KEEP_NOTHING},
-	{"And", TRAINING_NONE, KEEP_NOTHING},
-	{"ArgMax", TRAINING_NONE, KEEP_NOTHING},
-	{"ArgMin", TRAINING_NONE, KEEP_NOTHING},
-	{"AveragePool", TRAINING_ONCE, KEEP_NOTHING},
-	{"BatchNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"Cast", TRAINING_PASS, KEEP_NOTHING},
-	{"Ceil", TRAINING_NONE, KEEP_NOTHING},
-	{"Celu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Clip", TRAINING_ONCE, KEEP_INPUTS},
-	{"Concat", TRAINING_ONCE, KEEP_NOTHING},
-	{"Constant", TRAINING_NONE, KEEP_NOTHING},
-	{"ConstantOfShape", TRAINING_NONE, KEEP_NOTHING},
-	{"Conv", TRAINING_PRODUCT, KEEP_OTHERS},
-	{"ConvTranspose", TRAINING_PRODUCT, KEEP_OTHERS},
-	{"Cos", TRAINING_ONCE, KEEP_INPUTS},
-	{"DepthToSpace", TRAINING_ONCE, KEEP_NOTHING},
-	{"Div", TRAINING_ONCE, KEEP_OTHERS},
-	{"Dropout", TRAINING_ONCE, KEEP_NOTHING},
-	{"Einsum", TRAINING_PRODUCT, KEEP_OTHERS},
-	{"Elu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Equal", TRAINING_NONE, KEEP_NOTHING},
-	{"Erf", TRAINING_ONCE, KEEP_INPUTS},
-	{"Exp", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"Expand", TRAINING_ONCE, KEEP_NOTHING},
-	{"FastGelu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Flatten", TRAINING_PASS, KEEP_NOTHING},
-	{"Floor", TRAINING_NONE, KEEP_NOTHING},
-	{"GRU", TRAINING_PRODUCT, KEEP_INPUTS | KEEP_OUTPUTS},
-	{"Gather", TRAINING_ONCE, KEEP_NOTHING},
-	{"Gelu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Gemm", TRAINING_PRODUCT, KEEP_OTHERS},
-	{"GlobalAveragePool", TRAINING_ONCE, KEEP_NOTHING},
-	{"GlobalMaxPool", TRAINING_ONCE, KEEP_INPUTS},
-	{"Greater", TRAINING_NONE, KEEP_NOTHING},
-	{"GreaterOrEqual", TRAINING_NONE, KEEP_NOTHING},
-	{"GroupNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"HardSigmoid", TRAINING_ONCE, KEEP_INPUTS},
-	{"HardSwish", TRAINING_ONCE, KEEP_INPUTS},
-	{"Identity", TRAINING_PASS, KEEP_NOTHING},
-	{"InstanceNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"IsInf", TRAINING_NONE, KEEP_NOTHING},
-	{"IsNaN", TRAINING_NONE, KEEP_NOTHING},
-	{"LRN", TRAINING_TWICE, KEEP_INPUTS | KEEP_OUTPUTS},
-	{"LSTM", TRAINING_PRODUCT, KEEP_INPUTS | KEEP_OUTPUTS},
-	{"LayerNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"LeakyRelu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Less", TRAINING_NONE, KEEP_NOTHING},
-	{"LessOrEqual", TRAINING_NONE, KEEP_NOTHING},
-	{"Log", TRAINING_ONCE, KEEP_INPUTS},
-	{"LogSoftmax", TRAINING_TWICE, KEEP_OUTPUTS},
-	{"MatMul", TRAINING_PRODUCT, KEEP_OTHERS},
-	{"Max", TRAINING_ONCE, KEEP_INPUTS},
-	{"MaxPool", TRAINING_ONCE, KEEP_INPUTS},
-	{"Mean", TRAINING_ONCE, KEEP_NOTHING},
-	{"Min", TRAINING_ONCE, KEEP_INPUTS},
-	{"Mish", TRAINING_ONCE, KEEP_INPUTS},
-	{"Mul", TRAINING_ONCE, KEEP_OTHERS},
-	{"Neg", TRAINING_ONCE, KEEP_NOTHING},
-	{"NonMaxSuppression", TRAINING_NONE, KEEP_NOTHING},
-	{"NonZero", TRAINING_NONE, KEEP_NOTHING},
-	{"Not", TRAINING_NONE, KEEP_NOTHING},
-	{"OneHot", TRAINING_NONE, KEEP_NOTHING},
-	{"Or", TRAINING_NONE, KEEP_NOTHING},
-	{"PRelu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Pad", TRAINING_ONCE, KEEP_NOTHING},
-	{"Pow", TRAINING_ONCE, KEEP_INPUTS},
-	{"RMSNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"RNN", TRAINING_PRODUCT, KEEP_INPUTS | KEEP_OUTPUTS},
-	{"RandomNormal", TRAINING_NONE, KEEP_NOTHING},
-	{"RandomNormalLike", TRAINING_NONE, KEEP_NOTHING},
-	{"RandomUniform", TRAINING_NONE, KEEP_NOTHING},
-	{"RandomUniformLike", TRAINING_NONE, KEEP_NOTHING},
-	{"Range", TRAINING_NONE, KEEP_NOTHING},
-	{"Reciprocal", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"ReduceL1", TRAINING_ONCE, KEEP_INPUTS},
-	{"ReduceL2", TRAINING_ONCE, KEEP_INPUTS},
-	{"ReduceMax", TRAINING_ONCE, KEEP_INPUTS},
-	{"ReduceMean", TRAINING_ONCE, KEEP_NOTHING},
-	{"ReduceMin", TRAINING_ONCE, KEEP_INPUTS},
-	{"ReduceSum", TRAINING_ONCE, KEEP_NOTHING},
-	{"ReduceSumSquare", TRAINING_ONCE, KEEP_INPUTS},
-	{"Relu", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"Reshape", TRAINING_PASS, KEEP_NOTHING},
-	{"Resize", TRAINING_ONCE, KEEP_NOTHING},
-	{"RotaryEmbedding", TRAINING_ONCE, KEEP_NOTHING},
-	{"Round", TRAINING_NONE, KEEP_NOTHING},
-	{"ScatterElements", TRAINING_ONCE, KEEP_NOTHING},
-	{"Selu", TRAINING_ONCE, KEEP_INPUTS},
-	{"Shape", TRAINING_NONE, KEEP_NOTHING},
-	{"Sigmoid", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"Sign", TRAINING_NONE, KEEP_NOTHING},
-	{"SimplifiedLayerNormalization", TRAINING_TWICE, KEEP_INPUTS},
-	{"Sin", TRAINING_ONCE, KEEP_INPUTS},
-	{"Size", TRAINING_NONE, KEEP_NOTHING},
-	{"Slice", TRAINING_PART, KEEP_NOTHING},
-	{"Softmax", TRAINING_TWICE, KEEP_OUTPUTS},
-	{"Softplus", TRAINING_ONCE, KEEP_INPUTS},
-	{"Softsign", TRAINING_ONCE, KEEP_INPUTS},
-	{"SpaceToDepth", TRAINING_ONCE, KEEP_NOTHING},
-	{"Split", TRAINING_ONCE, KEEP_NOTHING},
-	{"Sqrt", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"Squeeze", TRAINING_PASS, KEEP_NOTHING},
-	{"Sub", TRAINING_ONCE, KEEP_NOTHING},
-	{"Sum", TRAINING_PASS, KEEP_NOTHING},
-	{"Swish", TRAINING_ONCE, KEEP_INPUTS},
-	{"Tanh", TRAINING_ONCE, KEEP_OUTPUTS},
-	{"Tile", TRAINING_ONCE, KEEP_NOTHING},
-	{"TopK", TRAINING_ONCE, KEEP_NOTHING},
-	{"Transpose", TRAINING_ONCE, KEEP_NOTHING},
-	{"Unsqueeze", TRAINING_PASS, KEEP_NOTHING},
-	{"Upsample", TRAINING_ONCE, KEEP_NOTHING},
-	{"Where", TRAINING_ONCE, KEEP_OTHERS},
-	{"Xor", TRAINING_NONE, KEEP_NOTHING},
-};
+/* Types of equal rules. */
+static const char *const once_inputs[] = {
+	"Abs", "Celu", "Clip", "Cos", "Elu", "Erf", "FastGelu", "Gelu", "GlobalMaxPool", "HardSigmoid",
+	"HardSwish", "LeakyRelu", "Log", "Max", "MaxPool", "Min", "Mish", "PRelu", "Pow", "ReduceL1",
+	"ReduceL2", "ReduceMax", "ReduceMin", "ReduceSumSquare", "Selu", "Sin", "Softplus", "Softsign",
+	"Swish", NULL};
+static const char *const pass_nothing[] = {
+	"Add", "Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Sum", "Unsqueeze", NULL};
+static const char *const none_nothing[] = {
+	"And", "ArgMax", "ArgMin", "Ceil", "Constant", "ConstantOfShape", "Equal", "Floor", "Greater",
+	"GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonMaxSuppression", "NonZero", "Not",
+	"OneHot", "Or", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Range",
+	"Round", "Shape", "Sign", "Size", "Xor", NULL};
+static const char *const once_nothing[] = {
+	"AveragePool", "Concat", "DepthToSpace", "Dropout", "Expand", "Gather", "GlobalAveragePool", "Mean",
+	"Neg", "Pad", "ReduceMean", "ReduceSum", "Resize", "RotaryEmbedding", "ScatterElements",
+	"SpaceToDepth", "Split", "Sub", "Tile", "TopK", "Transpose", "Upsample", NULL};
+static const char *const twice_inputs[] = {
+	"BatchNormalization", "GroupNormalization", "InstanceNormalization", "LayerNormalization",
+	"RMSNormalization", "SimplifiedLayerNormalization", NULL};
+static const char *const product_others[] = {"Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul", NULL};
+static const char *const once_others[] = {"Div", "Mul", "Where", NULL};
+static const char *const once_outputs[] = {"Exp", "Reciprocal", "Relu", "Sigmoid", "Sqrt", "Tanh", NULL};
+static const char *const product_inputs_outputs[] = {"GRU", "LSTM", "RNN", NULL};
+static const char *const twice_inputs_outputs[] = {"LRN", NULL};
+static const char *const twice_outputs[] = {"LogSoftmax", "Softmax", NULL};
+static const char *const part_nothing[] = {"Slice", NULL};
 
-static int compare_type(const void *key, const void *row)
-{
-	return strcmp(key, ((const training_rule *)row)->type);
-}
+static const struct {
+	const char *const *types;
+	training_cost cost;
+	unsigned keep;
+} rules[] = {
+	{once_inputs, TRAINING_ONCE, KEEP_INPUTS},
+	{pass_nothing, TRAINING_PASS, KEEP_NOTHING},
+	{none_nothing, TRAINING_NONE, KEEP_NOTHING},
+	{once_nothing, TRAINING_ONCE, KEEP_NOTHING},
+	{twice_inputs, TRAINING_TWICE, KEEP_INPUTS},
+	{product_others, TRAINING_PRODUCT, KEEP_OTHERS},
+	{once_others, TRAINING_ONCE, KEEP_OTHERS},
+	{once_outputs, TRAINING_ONCE, KEEP_OUTPUTS},
+	{product_inputs_outputs, TRAINING_PRODUCT, KEEP_INPUTS | KEEP_OUTPUTS},
+	{twice_inputs_outputs, TRAINING_TWICE, KEEP_INPUTS | KEEP_OUTPUTS},
+	{twice_outputs, TRAINING_TWICE, KEEP_OUTPUTS},
+	{part_nothing, TRAINING_PART, KEEP_NOTHING},
+};
 
 training_rule training_rule_of(const char *type)
 {
-	const training_rule unknown = {type, TRAINING_UNKNOWN, KEEP_INPUTS};
-	const training_rule *row =
-		type ? bsearch(type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare_type) : NULL;
-	return row ? *row : unknown;
+	for (size_t i = 0; type && i < sizeof rules / sizeof *rules; i++)
+		for (const char *const *at = rules[i].types; *at; at++)
+			if (strcmp(*at, type) == 0)
+				return (training_rule){rules[i].cost, rules[i].keep};
+	return (training_rule){TRAINING_UNKNOWN, KEEP_INPUTS};
 }
 
 const char *training_type_of(const berth_graph *g, int32_t op)
@@ -153,39 +77,38 @@ int32_t training_root(trainer *t, int32_t op)
 }
 
 /* base/what, with '_' appended until no operator has that name. */
-static berth_status free_name(trainer *t, const char *base, const char *what, const char **name,
-                              berth_err *err)
+static berth_status free_name(trainer *t, const char *base, const char *what, const char **name)
 {
 	*name = *base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
 	while (*name && berth_builder_find(t->b, *name) >= 0)
 		*name = berth_arena_printf(t->tmp, "%s_", *name);
-	return *name ? BERTH_OK : berth_nomem(err);
+	return *name ? BERTH_OK : berth_nomem(t->err);
 }
 
-berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor, berth_err *err)
+berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor)
 {
 	const berth_graph *g = t->g;
 	for (int32_t i = g->op_forbid_off[from]; i < g->op_forbid_off[from + 1]; i++)
-		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], err));
+		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], t->err));
 	for (int32_t i = g->op_time_off[from]; i < g->op_time_off[from + 1]; i++)
 		BERTH_TRY(berth_builder_time(t->b, to, berth_graph_time_name(g, i), factor * g->time_s[i],
-		                             err));
+		                             t->err));
 	return BERTH_OK;
 }
 
-berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out, berth_err *err)
+berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out)
 {
-	BERTH_TRY(BERTH_GROW(t->tmp, t->of, t->n_of, &t->cap_of, err));
+	BERTH_TRY(BERTH_GROW(t->tmp, t->of, t->n_of, &t->cap_of, t->err));
 	t->of[t->n_of++] = op;
-	return berth_builder_op(t->b, spec, out, err);
+	return berth_builder_op(t->b, spec, out, t->err);
 }
 
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
-                             double factor, int32_t *out, berth_err *err)
+                             double factor, int32_t *out)
 {
-	BERTH_TRY(free_name(t, base, what, &spec.name, err));
-	BERTH_TRY(training_put_op(t, op, &spec, out, err));
-	return training_copy_limits(t, op, *out, factor, err);
+	BERTH_TRY(free_name(t, base, what, &spec.name));
+	BERTH_TRY(training_put_op(t, op, &spec, out));
+	return training_copy_limits(t, op, *out, factor);
 }
 
 const char *training_group_of(trainer *t, int32_t op)
@@ -199,24 +122,23 @@ double training_cut_s(const trainer *t, int32_t slot)
 }
 
 berth_status training_put_edge(trainer *t, int32_t from, int32_t to, int64_t bytes, double cut_s,
-                               const char *name, berth_err *err)
+                               const char *name)
 {
-	BERTH_TRY(berth_builder_edge(t->b, from, to, bytes, name, err));
-	return berth_builder_cut(t->b, cut_s, err);
+	BERTH_TRY(berth_builder_edge(t->b, from, to, bytes, name, t->err));
+	return berth_builder_cut(t->b, cut_s, t->err);
 }
 
-berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor, berth_err *err)
+berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor)
 {
 	return training_put_edge(t, from, to, t->g->tensor_bytes[tensor], training_cut_s(t, tensor),
-	                         t->g->tensor_name[tensor], err);
+	                         t->g->tensor_name[tensor]);
 }
 
 berth_status training_derive_light(trainer *t, int32_t op, const char *base, const char *what,
-                                   berth_op_spec spec, int32_t *out, berth_err *err)
+                                   berth_op_spec spec, int32_t *out)
 {
 	double forward = t->g->op_flops[op];
-	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out,
-	                       err);
+	return training_derive(t, op, base, what, spec, forward > spec.flops ? spec.flops / forward : 1, out);
 }
 
 int64_t training_optimizer_copies(const trainer *t)
