@@ -34,6 +34,18 @@ void berth_sort(int32_t *x, size_t n, int32_t *scratch, berth_compare *compare, 
 		}
 }
 
+void berth_csr_begin(int32_t *off, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		off[i + 1] += off[i];
+}
+
+void berth_csr_filled(int32_t *off, size_t n)
+{
+	memmove(off + 1, off, n * sizeof *off);
+	off[0] = 0;
+}
+
 berth_status berth_csr_new(int32_t n_keys, int32_t n_items, const int32_t *key, const int32_t *value,
                            berth_arena *mem, int32_t **off, int32_t **list, berth_err *err)
 {
@@ -44,8 +56,7 @@ berth_status berth_csr_new(int32_t n_keys, int32_t n_items, const int32_t *key, 
 	fill = start + 1;
 	for (int32_t i = 0; i < n_items; i++)
 		fill[key[i] + 1]++;
-	for (int32_t k = 0; k < n_keys; k++)
-		fill[k + 1] += fill[k];
+	berth_csr_begin(fill, (size_t)n_keys);
 	for (int32_t i = 0; i < n_items; i++)
 		out[fill[key[i]]++] = value ? value[i] : i;
 	*off = start;

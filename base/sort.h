@@ -15,6 +15,11 @@ typedef int berth_compare(const void *ctx, int32_t a, int32_t b);
 /* Sort x[n], equals in the order that they had; scratch[n]. O(n) where it is sorted, else O(n log n). */
 void berth_sort(int32_t *x, size_t n, int32_t *scratch, berth_compare *compare, const void *ctx);
 
+/* For lists made by hand: off [n + 1] has the length of list i at i + 1, and becomes where each begins. Who
+ * fills the lists moves that to where they end; and back again. */
+void berth_csr_begin(int32_t *off, size_t n);
+void berth_csr_filled(int32_t *off, size_t n);
+
 /* For every key 0 .. n_keys - 1 the values of the items that have it, in the order of the items.
  *   key    [n_items] in 0 .. n_keys - 1
  *   value  [n_items]; NULL: an item's value is its index

@@ -40,6 +40,12 @@ static void drop(finish *f, berth_arena_mark mark)
 
 /* ---- sorting ---- */
 
+/* What rows are compared by. */
+typedef struct sorting {
+	const berth_builder *b;
+	const columns *c;
+} sorting;
+
 /* Rows of a table by their value in the column, 0..n_at-1: row[off[at]] .. row[off[at + 1] - 1] have the
  * value at, in their order by compare. off [n_at + 1] comes zeroed; row is scratch. */
 static berth_status group_rows(finish *f, const columns *c, int column, size_t n_at, berth_compare *compare,
@@ -52,18 +58,16 @@ static berth_status group_rows(finish *f, const columns *c, int column, size_t n
 		return BERTH_OK; /* off may be zeros that others have, too */
 	for (size_t i = 0; i < n; i++)
 		off[columns_int(c, column, i) + 1]++;
-	for (size_t i = 0; i < n_at; i++) {
+	for (size_t i = 0; i < n_at; i++)
 		largest = (size_t)off[i + 1] > largest ? (size_t)off[i + 1] : largest;
-		off[i + 1] += off[i];
-	}
+	berth_csr_begin(off, n_at);
 	for (size_t i = 0; i < n; i++)
 		(*row)[off[columns_int(c, column, i)]++] = (int32_t)i;
-	for (size_t i = n_at; i > 0; i--)
-		off[i] = off[i - 1];
-	off[0] = 0;
+	berth_csr_filled(off, n_at);
 	BERTH_TRY_NEW(f->b->tmp, largest, f->err, scratch);
 	for (size_t i = 0; i < n_at; i++)
-		berth_sort(*row + off[i], (size_t)(off[i + 1] - off[i]), scratch, compare, f->b);
+		berth_sort(*row + off[i], (size_t)(off[i + 1] - off[i]), scratch, compare,
+		           &(sorting){f->b, c});
 	return BERTH_OK;
 }
 
@@ -79,30 +83,16 @@ static berth_status new_offsets(finish *f, const columns *c, size_t n_at, int32_
 
 /* ---- operators ---- */
 
-static berth_status finish_column(finish *f, columns *c, int column, size_t size, void **out)
+/* The list of 8 bytes an operator that *list points to. */
+static berth_status finish_figures(finish *f, int column, void *list)
 {
-	*out = f->zeros;
-	if (!columns_used(c, column))
-		return BERTH_OK;
-	if (!(*out = berth_arena_alloc(f->mem, c->n_rows, size)))
-		return berth_nomem(f->err);
-	columns_move(c, column, *out);
-	return BERTH_OK;
-}
-
-static berth_status finish_longs(finish *f, int column, int64_t **out)
-{
-	void *x;
-	BERTH_TRY(finish_column(f, &f->b->op, column, sizeof **out, &x));
-	*out = x;
-	return BERTH_OK;
-}
-
-static berth_status finish_doubles(finish *f, int column, double **out)
-{
-	void *x;
-	BERTH_TRY(finish_column(f, &f->b->op, column, sizeof **out, &x));
-	*out = x;
+	void *x = f->zeros;
+	if (columns_used(&f->b->op, column)) {
+		if (!(x = berth_arena_alloc(f->mem, f->n_ops, sizeof(int64_t))))
+			return berth_nomem(f->err);
+		columns_move(&f->b->op, column, x);
+	}
+	memcpy(list, &x, sizeof x);
 	return BERTH_OK;
 }
 
@@ -257,14 +247,14 @@ static berth_status finish_ops(finish *f)
 	BERTH_TRY(check_work(f, OP_FLOPS, "flops"));
 	BERTH_TRY(check_work(f, OP_MACS, "macs"));
 	BERTH_TRY(finish_names(f));
-	BERTH_TRY(finish_doubles(f, OP_FLOPS, &g->op_flops));
-	BERTH_TRY(finish_doubles(f, OP_MACS, &g->op_macs));
-	BERTH_TRY(finish_longs(f, OP_READ, &g->op_read_bytes));
-	BERTH_TRY(finish_longs(f, OP_WRITE, &g->op_write_bytes));
-	BERTH_TRY(finish_longs(f, OP_PARAM, &g->op_param_bytes));
-	BERTH_TRY(finish_longs(f, OP_STATE, &g->op_state_bytes));
-	BERTH_TRY(finish_longs(f, OP_WORKSPACE, &g->op_workspace_bytes));
-	BERTH_TRY(finish_longs(f, OP_OUTPUT, &g->op_output_bytes));
+	BERTH_TRY(finish_figures(f, OP_FLOPS, &g->op_flops));
+	BERTH_TRY(finish_figures(f, OP_MACS, &g->op_macs));
+	BERTH_TRY(finish_figures(f, OP_READ, &g->op_read_bytes));
+	BERTH_TRY(finish_figures(f, OP_WRITE, &g->op_write_bytes));
+	BERTH_TRY(finish_figures(f, OP_PARAM, &g->op_param_bytes));
+	BERTH_TRY(finish_figures(f, OP_STATE, &g->op_state_bytes));
+	BERTH_TRY(finish_figures(f, OP_WORKSPACE, &g->op_workspace_bytes));
+	BERTH_TRY(finish_figures(f, OP_OUTPUT, &g->op_output_bytes));
 	BERTH_TRY(finish_backward(f));
 	BERTH_TRY(finish_pins(f));
 	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
@@ -275,25 +265,18 @@ static berth_status finish_ops(finish *f)
 
 /* ---- times, forbidden devices, parameters ---- */
 
-static int compare_times(const void *ctx, int32_t x, int32_t y)
+static int compare_devices(const void *ctx, int32_t x, int32_t y)
 {
-	const berth_builder *b = ctx;
-	return strcmp(graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)x)),
-	              graph_word(&b->devices, columns_int(&b->time, PAIR_WHAT, (size_t)y)));
-}
-
-static int compare_forbids(const void *ctx, int32_t x, int32_t y)
-{
-	const berth_builder *b = ctx;
-	return strcmp(graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)x)),
-	              graph_word(&b->devices, columns_int(&b->forbid, PAIR_WHAT, (size_t)y)));
+	const sorting *by = ctx;
+	const graph_words *devices = &by->b->devices;
+	return strcmp(graph_word(devices, columns_int(by->c, PAIR_WHAT, (size_t)x)),
+	              graph_word(devices, columns_int(by->c, PAIR_WHAT, (size_t)y)));
 }
 
 static int compare_uses(const void *ctx, int32_t x, int32_t y)
 {
-	const berth_builder *b = ctx;
-	int32_t i = columns_int(&b->use, PAIR_WHAT, (size_t)x),
-		k = columns_int(&b->use, PAIR_WHAT, (size_t)y);
+	const sorting *by = ctx;
+	int32_t i = columns_int(by->c, PAIR_WHAT, (size_t)x), k = columns_int(by->c, PAIR_WHAT, (size_t)y);
 	return (i > k) - (i < k);
 }
 
@@ -316,7 +299,7 @@ static berth_status order_times(finish *f, int32_t **row)
 		return BERTH_OK;
 	}
 	BERTH_TRY(new_offsets(f, c, f->n_ops, &f->g->op_time_off));
-	return group_rows(f, c, PAIR_AT, f->n_ops, compare_times, f->g->op_time_off, row);
+	return group_rows(f, c, PAIR_AT, f->n_ops, compare_devices, f->g->op_time_off, row);
 }
 
 static berth_status finish_times(finish *f)
@@ -352,7 +335,7 @@ static berth_status finish_forbids(finish *f)
 	berth_graph *g = f->g;
 	int32_t *row;
 	BERTH_TRY(new_offsets(f, c, f->n_ops, &g->op_forbid_off));
-	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_forbids, g->op_forbid_off, &row));
+	BERTH_TRY(group_rows(f, c, PAIR_AT, f->n_ops, compare_devices, g->op_forbid_off, &row));
 	BERTH_TRY_NEW(f->mem, c->n_rows, f->err, g->forbid_dev);
 	for (size_t i = 0; i < c->n_rows; i++)
 		g->forbid_dev[i] = f->device[columns_int(c, PAIR_WHAT, (size_t)row[i])];
@@ -381,22 +364,6 @@ static berth_status finish_uses(finish *f)
 	return BERTH_OK;
 }
 
-/* item[i] goes to the list of at[i]: lists with offsets off [n_ops + 1], which comes zeroed, in order of i.
- */
-static void fill_lists(const int32_t *at, const int32_t *item, size_t n, size_t n_ops, int32_t *off,
-                       int32_t *list)
-{
-	for (size_t i = 0; i < n; i++)
-		off[at[i] + 1]++;
-	for (size_t i = 0; i < n_ops; i++)
-		off[i + 1] += off[i];
-	for (size_t i = 0; i < n; i++)
-		list[off[at[i]]++] = item[i];
-	for (size_t i = n_ops; i > 0; i--)
-		off[i] = off[i - 1];
-	off[0] = 0;
-}
-
 static berth_status finish_params(finish *f)
 {
 	const columns *c = &f->b->param;
@@ -415,20 +382,19 @@ static berth_status finish_params(finish *f)
 	g->n_params = (int32_t)n;
 	columns_drop_all(&f->b->param);
 	berth_name_index_drop(&f->b->params);
-	BERTH_TRY(new_offsets(f, &f->b->use, f->n_ops, &g->op_param_off));
-	BERTH_TRY_NEW(f->mem, n_uses, f->err, g->op_param);
-	if (n_uses)
-		fill_lists(g->param_op, param, n_uses, f->n_ops, g->op_param_off, g->op_param);
-	return BERTH_OK;
+	g->op_param_off = g->op_param = f->zeros;
+	return n_uses ? berth_csr_new(g->n_ops, (int32_t)n_uses, g->param_op, param, f->mem, &g->op_param_off,
+	                              &g->op_param, f->err)
+	              : BERTH_OK;
 }
 
 /* ---- tensors and edges ---- */
 
 static int compare_edges(const void *ctx, int32_t x, int32_t y)
 {
-	const berth_builder *b = ctx;
-	int c = graph_compare_names(graph_edge_tensor(b, (size_t)x), graph_edge_tensor(b, (size_t)y));
-	int32_t i = columns_int(&b->edge, EDGE_TO, (size_t)x), k = columns_int(&b->edge, EDGE_TO, (size_t)y);
+	const sorting *by = ctx;
+	int c = graph_compare_names(graph_edge_tensor(by->b, (size_t)x), graph_edge_tensor(by->b, (size_t)y));
+	int32_t i = columns_int(by->c, EDGE_TO, (size_t)x), k = columns_int(by->c, EDGE_TO, (size_t)y);
 	return c ? c : (i > k) - (i < k);
 }
 
@@ -488,10 +454,11 @@ static bool is_first(const edge_list *l, size_t i)
 
 static bool came_in_order(const berth_builder *b)
 {
+	const sorting by = {b, &b->edge};
 	for (size_t e = 1; e < b->edge.n_rows; e++) {
 		int32_t last = columns_int(&b->edge, EDGE_FROM, e - 1),
 			from = columns_int(&b->edge, EDGE_FROM, e);
-		if (last > from || (last == from && compare_edges(b, (int32_t)e - 1, (int32_t)e) > 0))
+		if (last > from || (last == from && compare_edges(&by, (int32_t)e - 1, (int32_t)e) > 0))
 			return false;
 	}
 	return true;
@@ -595,8 +562,8 @@ static berth_status finish_producers(finish *f, const edge_list *l)
 		BERTH_TRY(new_offsets(f, &f->b->edge, f->n_ops, &g->op_tensor_off));
 	for (t = 0; t < g->n_tensors; t++)
 		g->op_tensor_off[g->tensor_producer[t] + 1]++;
-	for (size_t i = 0; i < f->n_ops && n; i++)
-		g->op_tensor_off[i + 1] += g->op_tensor_off[i];
+	if (n)
+		berth_csr_begin(g->op_tensor_off, f->n_ops);
 	return share(f, &g->op_tensor_off, f->n_ops + 1);
 }
 
@@ -632,14 +599,11 @@ static berth_status finish_inputs(finish *f)
 	off = g->op_in_off;
 	for (int32_t e = 0; e < g->n_edges; e++)
 		off[g->edge_consumer[e] + 1]++;
-	for (size_t i = 0; i < f->n_ops; i++)
-		off[i + 1] += off[i];
+	berth_csr_begin(off, f->n_ops);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
 			g->in_tensor[off[g->edge_consumer[e]]++] = t;
-	for (size_t i = f->n_ops; i > 0; i--)
-		off[i] = off[i - 1];
-	off[0] = 0;
+	berth_csr_filled(off, f->n_ops);
 	BERTH_TRY(share(f, &g->in_tensor, (size_t)g->n_edges));
 	return share(f, &g->op_in_off, f->n_ops + 1);
 }

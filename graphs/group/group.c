@@ -2,6 +2,8 @@
  * graph is acyclic. */
 #include "group.h"
 
+#include "sort.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +22,7 @@ static void sort_by_end(const arc *in, size_t n_arcs, int32_t n, bool by_to, int
 	memset(count, 0, ((size_t)n + 1) * sizeof *count);
 	for (size_t i = 0; i < n_arcs; i++)
 		count[(by_to ? in[i].to : in[i].from) + 1]++;
-	for (int32_t v = 0; v < n; v++)
-		count[v + 1] += count[v];
+	berth_csr_begin(count, (size_t)n);
 	for (size_t i = 0; i < n_arcs; i++)
 		out[count[by_to ? in[i].to : in[i].from]++] = in[i];
 }
@@ -58,10 +59,8 @@ static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_a
 		l->to[i] = arcs[i].to;
 		l->score[i] = arcs[i].score;
 	}
-	for (int32_t v = 0; v < l->n; v++) {
-		l->off[v + 1] += l->off[v];
-		l->in_off[v + 1] += l->in_off[v];
-	}
+	berth_csr_begin(l->off, (size_t)l->n);
+	berth_csr_begin(l->in_off, (size_t)l->n);
 	int32_t *fill;
 	BERTH_TRY_NEW(tmp, l->n, err, fill);
 	for (size_t i = 0; i < m; i++) {

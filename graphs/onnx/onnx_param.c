@@ -1,5 +1,6 @@
 /* Which values are constant, and which parameters they are made of. onnx.h states the rules. */
 #include "onnx_infer.h"
+#include "sort.h"
 
 #include <string.h>
 
@@ -33,8 +34,7 @@ static berth_status list_uses(const onnx_model *m, uses *u)
 		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d uses of values", m->file,
 		                  INT32_MAX);
 	BERTH_TRY_NEW(m->tmp, total, m->err, u->use);
-	for (size_t v = 0; v < m->n_values; v++)
-		u->off[v + 1] += u->off[v];
+	berth_csr_begin(u->off, m->n_values);
 	for (size_t i = 0; i < m->n_nodes; i++)
 		for (int32_t k = 0; k < m->node[i].n_all; k++) {
 			int32_t v = m->node[i].in[k];

@@ -5,6 +5,7 @@
 
 #include "columns.h"
 #include "name_index.h"
+#include "sort.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -532,8 +533,7 @@ static berth_status put_files(reader *r, int32_t *use_off)
 			                             columns_text(&r->file, FILE_NAME, (size_t)file),
 			                             r->t.err));
 	}
-	for (size_t i = 0; i < r->job.n_rows; i++)
-		use_off[i + 1] += use_off[i];
+	berth_csr_begin(use_off, r->job.n_rows);
 	return BERTH_OK;
 }
 

@@ -11,14 +11,6 @@
 
 /* ---- what a reader found, as text ---- */
 
-static void put_texts(berth_json_out *w, const char *key, const char *const *text, int32_t n)
-{
-	berth_json_open(w, key, '[');
-	for (int32_t i = 0; i < n; i++)
-		berth_json_put_string(w, NULL, text[i]);
-	berth_json_close(w, ']');
-}
-
 static berth_status write_report(const berth_read_report *r, berth_arena *mem, const char **text, size_t *len,
                                  berth_err *err)
 {
@@ -31,14 +23,14 @@ static berth_status write_report(const berth_read_report *r, berth_arena *mem, c
 	berth_json_put_int(&w, "unknown", r->n_unknown);
 	berth_json_put_int(&w, "weight_inputs", r->n_weight_inputs);
 	berth_json_put_number(&w, "param_elements", r->param_elements);
-	put_texts(&w, "dims", r->dim_name, r->n_dims);
+	berth_json_put_strings(&w, "dims", r->dim_name, r->n_dims);
 	berth_json_open(&w, "dim_values", '[');
 	for (int32_t i = 0; i < r->n_dims; i++)
 		berth_json_put_int(&w, NULL, r->dim_value[i]);
 	berth_json_close(&w, ']');
-	put_texts(&w, "loops", r->loop_name, r->n_loops);
-	put_texts(&w, "external", r->external, r->n_external);
-	put_texts(&w, "warnings", r->warning, r->n_warnings);
+	berth_json_put_strings(&w, "loops", r->loop_name, r->n_loops);
+	berth_json_put_strings(&w, "external", r->external, r->n_external);
+	berth_json_put_strings(&w, "warnings", r->warning, r->n_warnings);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
 }

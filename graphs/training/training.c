@@ -64,14 +64,6 @@ static void find_active(trainer *t)
 
 /* ---- colocation groups ---- */
 
-/* The lower index becomes the root, so groups do not depend on the order of joining. */
-static void join(trainer *t, int32_t a, int32_t b)
-{
-	a = training_root(t, a);
-	b = training_root(t, b);
-	t->op_root[a > b ? a : b] = a > b ? b : a;
-}
-
 /* The first user of the parameter that shares op's copy of it. */
 static int32_t first_of_copy(const trainer *t, int32_t param, int32_t op)
 {
@@ -92,13 +84,13 @@ static berth_status join_groups(trainer *t)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t c = g->op_coloc_name[op];
 		if (c >= 0 && first[c] >= 0)
-			join(t, first[c], op);
+			berth_union_join(t->op_root, first[c], op);
 		else if (c >= 0)
 			first[c] = op;
 	}
 	for (int32_t p = 0; p < g->n_params; p++)
 		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
-			join(t, first_of_copy(t, p, g->param_op[i]), g->param_op[i]);
+			berth_union_join(t->op_root, first_of_copy(t, p, g->param_op[i]), g->param_op[i]);
 	return BERTH_OK;
 }
 
@@ -112,10 +104,10 @@ static berth_status name_groups(trainer *t)
 	for (int32_t c = 0; c < g->n_coloc_names; c++)
 		BERTH_TRY(berth_strmap_add(&names, g->coloc_name[c], c, &found, t->err));
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (g->op_coloc_name[op] >= 0 && !t->op_group[training_root(t, op)])
-			t->op_group[training_root(t, op)] = g->coloc_name[g->op_coloc_name[op]];
+		if (g->op_coloc_name[op] >= 0 && !t->op_group[berth_union_top(t->op_root, op)])
+			t->op_group[berth_union_top(t->op_root, op)] = g->coloc_name[g->op_coloc_name[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t root = training_root(t, op);
+		int32_t root = berth_union_top(t->op_root, op);
 		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) ||
 		    !training_has_params(g, op))
 			continue;
@@ -153,7 +145,7 @@ static berth_status copy_op(trainer *t, int32_t op)
 	bool active = t->op_active[op];
 	berth_op_spec spec = berth_graph_op_spec(g, op);
 	spec.type = training_type_of(g, op);
-	spec.colocate = t->op_group[training_root(t, op)];
+	spec.colocate = t->op_group[berth_union_top(t->op_root, op)];
 	spec.backward = false;
 	if (active)
 		spec.output_bytes = 0;

@@ -69,13 +69,6 @@ bool training_has_params(const berth_graph *g, int32_t op)
 	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
 }
 
-int32_t training_root(trainer *t, int32_t op)
-{
-	while (t->op_root[op] != op)
-		op = t->op_root[op] = t->op_root[t->op_root[op]];
-	return op;
-}
-
 /* base/what, with '_' appended until no operator has that name. */
 static berth_status free_name(trainer *t, const char *base, const char *what, const char **name)
 {
@@ -113,7 +106,7 @@ berth_status training_derive(trainer *t, int32_t op, const char *base, const cha
 
 const char *training_group_of(trainer *t, int32_t op)
 {
-	return training_has_params(t->g, op) ? t->op_group[training_root(t, op)] : NULL;
+	return training_has_params(t->g, op) ? t->op_group[berth_union_top(t->op_root, op)] : NULL;
 }
 
 double training_cut_s(const trainer *t, int32_t slot)

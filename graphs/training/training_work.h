@@ -1,6 +1,7 @@
 /* What building a training graph and recomputing its activations share. */
 #pragma once
 
+#include "sort.h"
 #include "training.h"
 
 typedef enum training_cost {
@@ -76,8 +77,6 @@ typedef struct trainer {
 
 const char *training_type_of(const berth_graph *g, int32_t op);
 bool training_has_params(const berth_graph *g, int32_t op);
-/* The operator that stands for op's colocation group: the one of lowest index. */
-int32_t training_root(trainer *t, int32_t op);
 /* Colocation group of all that touches op's parameters; NULL where it has none. */
 const char *training_group_of(trainer *t, int32_t op);
 
