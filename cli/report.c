@@ -400,7 +400,8 @@ void report_print_pipeline(const berth_problem *p, const report_pipeline *x)
 /* ---- pages ---- */
 
 berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const char *graph,
-                             const char *system, const char *unit, berth_err *err)
+                             const char *system, const char *unit, const berth_result *document,
+                             berth_err *err)
 {
 	const char *title = graph ? berth_arena_printf(&c->mem, "%s on %s", graph, system)
 	                          : berth_arena_printf(&c->mem, "berth %s", kind);
@@ -408,6 +409,7 @@ berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const c
 		return berth_nomem(err);
 	berth_page_open(page, kind, title, &c->mem);
 	berth_json_put_string(&page->w, "unit", unit);
+	berth_result_put(&page->w, "document", berth_result_object(document));
 	return BERTH_OK;
 }
 

@@ -129,6 +129,16 @@ int32_t berth_graph_find(const berth_graph *g, const char *name)
 	return -1;
 }
 
+berth_status berth_graph_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
+{
+	int32_t found;
+	berth_strmap_init(map, mem);
+	BERTH_TRY(berth_strmap_reserve(map, (size_t)g->n_ops, err));
+	for (int32_t op = 0; op < g->n_ops; op++)
+		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, &found, err));
+	return BERTH_OK;
+}
+
 const char *berth_graph_time_name(const berth_graph *g, int32_t i)
 {
 	return g->time_name[g->time_key[i]];

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "arena.h"
+#include "text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -168,6 +169,9 @@ const char *berth_graph_stem(const char *path, size_t *n);
 
 /* Index of the operator with that name, or -1. O(ops). */
 int32_t berth_graph_find(const berth_graph *g, const char *name);
+
+/* The operators by their names: map, in mem. Fails: BERTH_ENOMEM. O(ops). */
+berth_status berth_graph_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err);
 
 /* What measured time i is for. */
 const char *berth_graph_time_name(const berth_graph *g, int32_t i);

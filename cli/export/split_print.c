@@ -18,16 +18,6 @@ static int64_t tensor_bytes(const berth_graph *g)
 	return sum;
 }
 
-static berth_status list_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
-{
-	berth_strmap_init(map, mem);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t found;
-		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, &found, err));
-	}
-	return BERTH_OK;
-}
-
 static double flops_of(const berth_graph *g, const berth_strmap *map, const char *name)
 {
 	int32_t op = berth_strmap_get(map, name);
@@ -39,8 +29,8 @@ static berth_status twice(const split_told *t, berth_arena *mem, double *out, be
 {
 	berth_strmap before, after;
 	*out = 0;
-	BERTH_TRY(list_names(t->before, mem, &before, err));
-	BERTH_TRY(list_names(t->after, mem, &after, err));
+	BERTH_TRY(berth_graph_names(t->before, mem, &before, err));
+	BERTH_TRY(berth_graph_names(t->after, mem, &after, err));
 	for (int32_t i = 0; i < t->p->n_made; i++) {
 		const pieces_made *m = &t->p->made[i];
 		double sum = 0;

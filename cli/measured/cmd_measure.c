@@ -238,10 +238,7 @@ static berth_status fill(cli *c, const state *s, const berth_result **out, berth
 static berth_status write_report(cli *c, const args *a, const state *s, const berth_result *r, berth_err *err)
 {
 	berth_page page;
-	BERTH_TRY(cli_report_open(c, &page, "measure", s->g.name, s->s.name, "s", err));
-	berth_json_open(&page.w, "document", '{');
-	berth_result_put_members(&page.w, r);
-	berth_json_close(&page.w, '}');
+	BERTH_TRY(cli_report_open(c, &page, "measure", s->g.name, s->s.name, "s", r, err));
 	if (s->t.r.runs)
 		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
 	return cli_report_write(c, &page, a->report, err);

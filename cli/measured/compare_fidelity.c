@@ -117,10 +117,7 @@ static berth_status write_report(cli *c, const char *path, const row *rows, int3
 {
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,
-	                          n == 1 ? rows->system : NULL, "s", err));
-	berth_json_open(&page.w, "document", '{');
-	berth_result_put_members(&page.w, r);
-	berth_json_close(&page.w, '}');
+	                          n == 1 ? rows->system : NULL, "s", r, err));
 	return cli_report_write(c, &page, path, err);
 }
 

@@ -325,12 +325,11 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_page page;
+	const berth_result *document;
 	const cli_compare_block *only = s->r.n_blocks == 1 ? s->r.block : NULL;
+	BERTH_TRY(cli_compare_document(c, &s->r, &document, err));
 	BERTH_TRY(cli_report_open(c, &page, "compare", only ? only->graph : NULL, only ? only->system : NULL,
-	                          berth_objective_unit(&s->r.objective), err));
-	berth_json_open(&page.w, "document", '{');
-	BERTH_TRY(cli_compare_put(c, &page.w, &s->r, err));
-	berth_json_close(&page.w, '}');
+	                          berth_objective_unit(&s->r.objective), document, err));
 	return cli_report_write(c, &page, a->report, err);
 }
 

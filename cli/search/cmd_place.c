@@ -230,8 +230,7 @@ static berth_status write_report(cli *c, const place_args *a, const place_state 
 {
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
-	                          berth_objective_unit(&s->r.objective), err));
-	berth_result_put(&page.w, "document", berth_result_object(answer));
+	                          berth_objective_unit(&s->r.objective), answer, err));
 	if (s->r.answered && s->t.r.runs)
 		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
 	return cli_report_write(c, &page, a->report, err);

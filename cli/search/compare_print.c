@@ -179,11 +179,11 @@ static berth_status fill(cli *c, const cli_comparison *r, tables *t, berth_err *
 	return BERTH_OK;
 }
 
-berth_status cli_compare_put(cli *c, berth_json_out *w, const cli_comparison *r, berth_err *err)
+berth_status cli_compare_document(cli *c, const cli_comparison *r, const berth_result **out, berth_err *err)
 {
 	tables t;
 	BERTH_TRY(fill(c, r, &t, err));
-	berth_result_put_members(w, t.document);
+	*out = t.document;
 	return BERTH_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "json.h"
 #include "print.h"
+#include "result.h"
 
 /* All rows of one graph on one system. */
 typedef struct cli_compare_block {
@@ -33,8 +34,8 @@ typedef struct cli_compare_format {
 	cli_compare_table table;
 } cli_compare_format;
 
-/* Members of the document of --json, into the object that is open. Fails: BERTH_ENOMEM. */
-berth_status cli_compare_put(cli *c, berth_json_out *w, const cli_comparison *r, berth_err *err);
+/* The document of --json, in c->mem. Fails: BERTH_ENOMEM. */
+berth_status cli_compare_document(cli *c, const cli_comparison *r, const berth_result **out, berth_err *err);
 
 /* Print. A comparison that was interrupted is printed as far as it came. Fails: BERTH_ENOMEM. */
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err);

@@ -172,8 +172,7 @@ static berth_status write_report(cli *c, const view *v, const char *path, berth_
 	berth_page page;
 	const berth_result *front;
 	BERTH_TRY(front_of(c, v, true, &front, err));
-	BERTH_TRY(cli_report_open(c, &page, "front", v->p->g->name, v->p->s->name, "", err));
-	berth_result_put(&page.w, "document", berth_result_object(front));
+	BERTH_TRY(cli_report_open(c, &page, "front", v->p->g->name, v->p->s->name, "", front, err));
 	return cli_report_write(c, &page, path, err);
 }
 

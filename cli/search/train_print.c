@@ -111,8 +111,7 @@ static berth_status write_report(cli *c, const train_run *t, berth_err *err)
 	berth_page page;
 	const berth_train_item *only = t->n_items == 1 ? t->item : NULL;
 	BERTH_TRY(cli_report_open(c, &page, "train", only ? only->graph : NULL, only ? only->system : NULL,
-	                          berth_objective_unit(&t->cfg.objective), err));
-	berth_result_put(&page.w, "document", berth_result_object(document(c, t, true)));
+	                          berth_objective_unit(&t->cfg.objective), document(c, t, true), err));
 	BERTH_TRY(train_curves_put(&page.w, &t->curves, t->result.resumed, err));
 	return cli_report_write(c, &page, t->a->report, err);
 }

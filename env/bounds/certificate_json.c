@@ -344,11 +344,8 @@ static berth_status read_head(reader *r, const berth_json *doc, berth_err *err)
 
 static berth_status read_document(reader *r, const berth_json *doc, berth_err *err)
 {
-	int32_t found;
 	BERTH_TRY(read_head(r, doc, err));
-	berth_strmap_init(&r->ops, r->tmp);
-	for (int32_t op = 0; op < r->p->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(&r->ops, r->p->g->op_name[op], op, &found, err));
+	BERTH_TRY(berth_graph_names(r->p->g, r->tmp, &r->ops, err));
 	switch (r->c.kind) {
 	case BERTH_CERTIFICATE_PATH:
 		return read_path(r, doc, err);

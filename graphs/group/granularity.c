@@ -46,14 +46,11 @@ static berth_status root_of(block_finder *f, const berth_strmap *names, int32_t 
 static berth_status find_roots(block_finder *f)
 {
 	berth_strmap names;
-	int32_t found, n = f->g->n_ops;
-	berth_strmap_init(&names, f->tmp);
-	BERTH_TRY(berth_strmap_reserve(&names, (size_t)n, f->err));
+	int32_t n = f->g->n_ops;
+	BERTH_TRY(berth_graph_names(f->g, f->tmp, &names, f->err));
 	BERTH_TRY_NEW(f->tmp, n, f->err, f->op_root, f->op_label);
-	for (int32_t op = 0; op < n; op++) {
-		BERTH_TRY(berth_strmap_add(&names, f->g->op_name[op], op, &found, f->err));
+	for (int32_t op = 0; op < n; op++)
 		f->op_label[op] = -1;
-	}
 	for (int32_t op = 0; op < n; op++)
 		BERTH_TRY(root_of(f, &names, op));
 	for (int32_t op = 0; op < n; op++) /* of what was made from what was made */

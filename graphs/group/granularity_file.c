@@ -87,17 +87,14 @@ static berth_status read_blocks(reader *r, const berth_json *doc)
 	static const char *const known[] = {"format", "version", "blocks", NULL};
 	berth_err *err = r->err;
 	berth_json blocks;
-	int32_t found;
 	BERTH_TRY(berth_json_format(doc, "berth-blocks", 1, r->err));
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(berth_json_array(doc, "blocks", true, &blocks, r->err));
-	berth_strmap_init(&r->op_of, r->tmp);
+	BERTH_TRY(berth_graph_names(r->g, r->tmp, &r->op_of, r->err));
 	berth_strmap_init(&r->names, r->tmp);
 	BERTH_TRY_NEW(r->tmp, r->g->n_ops, r->err, r->op_label);
-	for (int32_t op = 0; op < r->g->n_ops; op++) {
-		BERTH_TRY(berth_strmap_add(&r->op_of, r->g->op_name[op], op, &found, r->err));
+	for (int32_t op = 0; op < r->g->n_ops; op++)
 		r->op_label[op] = -1;
-	}
 	return berth_json_each(&blocks, read_block, r, err);
 }
 

@@ -289,20 +289,10 @@ static void add_devices(const planning *p)
 		}
 }
 
-static berth_status index_ops(planning *p)
-{
-	int32_t found;
-	berth_strmap_init(&p->ops, p->tmp);
-	BERTH_TRY(berth_strmap_reserve(&p->ops, (size_t)p->g->n_ops, p->err));
-	for (int32_t op = 0; op < p->g->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(&p->ops, p->g->op_name[op], op, &found, p->err));
-	return BERTH_OK;
-}
-
 static berth_status make(planning *p)
 {
 	llama_plan *o = p->out;
-	BERTH_TRY(index_ops(p));
+	BERTH_TRY(berth_graph_names(p->g, p->tmp, &p->ops, p->err));
 	*o = (llama_plan){.n_layers = p->file->n_layers};
 	BERTH_TRY_NEW(p->mem, o->n_layers + 1, p->err, o->unit_dev);
 	BERTH_TRY_NEW(p->mem, p->x->s->n_devs + 1, p->err, o->dev, o->dev_units);
@@ -367,7 +357,7 @@ static int32_t dev_without_weight(const berth_graph *g, const llama_plan *plan, 
 static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)
 {
 	int32_t op, n = p->g->n_ops;
-	BERTH_TRY(index_ops(p));
+	BERTH_TRY(berth_graph_names(p->g, p->tmp, &p->ops, p->err));
 	for (op = 0; op < n; op++)
 		dev[op] = LLAMA_FREE;
 	for (int32_t t = 0; t < p->file->n_tensors; t++) {

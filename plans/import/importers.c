@@ -85,16 +85,12 @@ static berth_status check_text(const berth_import_source *x, berth_err *err)
 static berth_status start(berth_import *m, berth_err *err)
 {
 	const berth_graph *g = m->x->g;
-	int32_t found;
-	berth_strmap_init(&m->ops, m->tmp);
 	berth_strmap_init(&m->words, m->tmp);
 	berth_strmap_init(&m->unknowns, m->tmp);
-	BERTH_TRY(berth_strmap_reserve(&m->ops, (size_t)g->n_ops, err));
+	BERTH_TRY(berth_graph_names(g, m->tmp, &m->ops, err));
 	BERTH_TRY_NEW(m->tmp, g->n_ops, err, m->op_word);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		BERTH_TRY(berth_strmap_add(&m->ops, g->op_name[op], op, &found, err));
+	for (int32_t op = 0; op < g->n_ops; op++)
 		m->op_word[op] = -1;
-	}
 	return BERTH_OK;
 }
 

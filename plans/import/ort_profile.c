@@ -229,16 +229,11 @@ static berth_status join(reading *r, berth_graph *out, berth_err *err)
 
 static berth_status list_ops(reading *r, berth_err *err)
 {
-	int32_t found;
 	r->cap_run = 64; /* a list from the start: it is sorted and cut, be it empty */
 	BERTH_TRY_NEW(r->tmp, r->cap_run, err, r->run);
-	berth_strmap_init(&r->ops, r->tmp);
 	berth_strmap_init(&r->keys, r->tmp);
 	berth_strmap_init(&r->unjoined, r->tmp);
-	BERTH_TRY(berth_strmap_reserve(&r->ops, (size_t)r->g->n_ops, err));
-	for (int32_t op = 0; op < r->g->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(&r->ops, r->g->op_name[op], op, &found, err));
-	return BERTH_OK;
+	return berth_graph_names(r->g, r->tmp, &r->ops, err);
 }
 
 berth_status berth_graph_ort_times(const char *file, const char *text, size_t size, const char *device,

@@ -57,11 +57,8 @@ const char *berth_decoder_context_word(bool gguf)
 static berth_status find_twins(berth_decoder *x, const berth_graph *decode, berth_arena *mem, berth_err *err)
 {
 	berth_strmap names;
-	int32_t found;
 	BERTH_TRY_NEW(mem, x->whole.n_ops, err, x->twin);
-	berth_strmap_init(&names, mem);
-	for (int32_t op = 0; op < decode->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(&names, decode->op_name[op], op, &found, err));
+	BERTH_TRY(berth_graph_names(decode, mem, &names, err));
 	for (int32_t op = 0; op < x->whole.n_ops; op++)
 		x->twin[op] = berth_strmap_get(&names, x->whole.op_name[op]);
 	return BERTH_OK;

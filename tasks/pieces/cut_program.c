@@ -6,16 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static berth_status map_ops(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
-{
-	int32_t found;
-	berth_strmap_init(map, mem);
-	BERTH_TRY(berth_strmap_reserve(map, (size_t)g->n_ops, err));
-	for (int32_t op = 0; op < g->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, &found, err));
-	return BERTH_OK;
-}
-
 static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
 {
 	const berth_graph *g = c->ruled;
@@ -46,7 +36,7 @@ berth_status berth_cutting_open(berth_cutting *c, berth_arena *mem, berth_err *e
 	pieces_axes *list;
 	int32_t n;
 	BERTH_TRY(find_may(c, mem, err));
-	BERTH_TRY(map_ops(c->p->g, mem, &ops, err));
+	BERTH_TRY(berth_graph_names(c->p->g, mem, &ops, err));
 	BERTH_TRY(pieces_list(c->source, c->outside, mem, &list, &n, err));
 	BERTH_TRY_NEW(mem, c->p->n_ops, err, c->axes);
 	for (int32_t i = 0; i < n; i++) {
@@ -120,8 +110,8 @@ static berth_status find_origins(cut_making *m, berth_err *err)
 {
 	const pieces_model *made = &m->x->made;
 	berth_strmap after, before;
-	BERTH_TRY(map_ops(&m->cut, m->tmp, &after, err));
-	BERTH_TRY(map_ops(m->c->p->g, m->tmp, &before, err));
+	BERTH_TRY(berth_graph_names(&m->cut, m->tmp, &after, err));
+	BERTH_TRY(berth_graph_names(m->c->p->g, m->tmp, &before, err));
 	BERTH_TRY_NEW(m->tmp, m->cut.n_ops, err, m->origin);
 	for (int32_t i = 0; i < m->cut.n_ops; i++)
 		m->origin[i] = (cut_origin){berth_strmap_get(&before, m->cut.op_name[i]), -1};

@@ -375,16 +375,13 @@ static berth_status place_whole(search *s, const berth_bounds *bounds, const ber
  * stands on the first device. */
 static berth_status find_whole_dev(const search *s, berth_cutting *c, berth_err *err)
 {
-	const berth_graph *placed = c->placed->g;
-	int32_t *dev, found;
+	int32_t *dev;
 	berth_strmap ops;
 	c->whole_dev = NULL;
 	if (!s->r->whole.answered)
 		return BERTH_OK;
 	BERTH_TRY_NEW(s->mem, c->p->n_ops, err, dev);
-	berth_strmap_init(&ops, s->mem);
-	for (int32_t op = 0; op < placed->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(&ops, placed->op_name[op], op, &found, err));
+	BERTH_TRY(berth_graph_names(c->placed->g, s->mem, &ops, err));
 	for (int32_t op = 0; op < c->p->n_ops; op++) {
 		int32_t at = berth_strmap_get(&ops, c->p->g->op_name[op]);
 		dev[op] = at < 0 ? 0 : s->r->whole.op_dev[at];

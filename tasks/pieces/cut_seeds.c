@@ -159,13 +159,10 @@ static berth_status axes_of(const berth_cutting *c, pieces_style style, const be
 		.k = parts->k, .share = parts->share, .style = style, .each = true, .outside = c->outside};
 	pieces_model made;
 	berth_strmap ops;
-	int32_t found;
 	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
-	berth_strmap_init(&ops, mem);
-	for (int32_t i = 0; i < g->n_ops; i++) {
-		BERTH_TRY(berth_strmap_add(&ops, g->op_name[i], i, &found, err));
+	BERTH_TRY(berth_graph_names(g, mem, &ops, err));
+	for (int32_t i = 0; i < g->n_ops; i++)
 		op[i] = (berth_cut_op){.each = true};
-	}
 	*more = made.n_made > 0;
 	for (int32_t i = 0; i < made.n_made; i++) {
 		int32_t at = berth_strmap_get(&ops, made.made[i].op);
