@@ -70,6 +70,12 @@ char *berth_arena_strdup(berth_arena *a, const char *s);
 /* printf into the arena. */
 char *berth_arena_printf(berth_arena *a, const char *fmt, ...) BERTH_PRINTF(2, 3);
 
+/* Of what is NULL where memory ran out: text of the arena, say. */
+static inline berth_status berth_got(const void *ptr, berth_err *err)
+{
+	return ptr ? BERTH_OK : berth_nomem(err);
+}
+
 /* ptr = n zeroed elements of its type; a status, to be forwarded by BERTH_TRY. */
 #define BERTH_NEW(arena, ptr, n, err) \
 	(((ptr) = berth_arena_alloc((arena), (size_t)(n), sizeof *(ptr))) ? BERTH_OK : berth_nomem(err))

@@ -346,8 +346,7 @@ static berth_status make_room(berth_engine *e, berth_err *err)
 		return BERTH_OK;
 	size_t cap = e->cap ? 2 * e->cap : (size_t)2 * LEAST;
 	char *text = realloc(e->text, cap);
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	e->text = text;
 	e->cap = cap;
 	return BERTH_OK;
@@ -450,8 +449,7 @@ berth_status berth_engine_ask(berth_engine *e, berth_json_out *w, double limit_s
 
 static berth_status copy_text(berth_engine *e, const char *from, const char **to, berth_err *err)
 {
-	*to = berth_arena_strdup(e->mem, from);
-	return *to ? BERTH_OK : berth_nomem(err);
+	return berth_got(*to = berth_arena_strdup(e->mem, from), err);
 }
 
 static berth_status read_device(berth_engine *e, const berth_json *at, berth_engine_device *d, berth_err *err)
@@ -567,8 +565,7 @@ static berth_status one_line(berth_engine *e, const char *asked, double limit_s,
 	shutdown(e->fd, SHUT_WR); /* it is told no more: what waits for a word sees the end */
 	BERTH_TRY(read_line(e, limit_s, until, most, err));
 	*size = e->len;
-	*text = berth_arena_strndup(e->mem, e->text, e->len);
-	return *text ? BERTH_OK : berth_nomem(err);
+	return berth_got(*text = berth_arena_strndup(e->mem, e->text, e->len), err);
 }
 
 berth_status berth_engine_line(const berth_engine_cfg *cfg, const char *asked, double limit_s, size_t most,

@@ -53,8 +53,7 @@ static berth_status find_program(berth_arena *mem, const char *name, const char 
 			: strcmp(name, "torch") == 0
 				? "building berth brings it, 'scripts/setup torch' the PyTorch that it needs"
 				: "docs/engines.md says how to write one; 'ort' and 'torch' come with berth");
-	*out = berth_arena_strdup(mem, path);
-	return *out ? BERTH_OK : berth_nomem(err);
+	return berth_got(*out = berth_arena_strdup(mem, path), err);
 }
 
 static berth_status split_words(berth_arena *mem, const char *text, const char **word, berth_err *err)
@@ -65,8 +64,7 @@ static berth_status split_words(berth_arena *mem, const char *text, const char *
 		if (n == MAX_WORDS)
 			return berth_fail(err, BERTH_EINVAL, "engine: more than %d words",
 			                  MAX_WORDS);
-		if (!(word[n++] = berth_arena_strndup(mem, text, len)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(word[n++] = berth_arena_strndup(mem, text, len), err));
 		text += len;
 	}
 	return n ? BERTH_OK
@@ -95,8 +93,7 @@ static berth_status find_torch(const char *spec, berth_arena *mem, berth_engine_
 {
 	const char *slash = strrchr(spec, '/');
 	BERTH_TRY(berth_engine_find("torch", mem, out, err));
-	out->name = berth_arena_printf(mem, "torch for %s", slash ? slash + 1 : spec);
-	return out->name ? BERTH_OK : berth_nomem(err);
+	return berth_got(out->name = berth_arena_printf(mem, "torch for %s", slash ? slash + 1 : spec), err);
 }
 
 static berth_status ask_torch(const char *verb, const char *spec, const char *asked, berth_arena *mem,

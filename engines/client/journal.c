@@ -36,7 +36,7 @@ static berth_status renew_check(char check[CHECK + 1], const char *entry, size_t
 		memcpy(check, hex, CHECK);
 		check[CHECK] = '\0';
 	}
-	return both ? BERTH_OK : berth_nomem(err);
+	return berth_got(both, err);
 }
 
 /* Where the entry at `at` of n_lines lines ends, its check too. 0: it is torn. */
@@ -162,8 +162,7 @@ berth_status berth_journal_open(const char *path, bool resume, const char *of, b
 	berth_journal *j;
 	BERTH_TRY_NEW(mem, 1, err, j);
 	j->file.fd = -1;
-	if (!(j->path = berth_arena_strdup(mem, path)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(j->path = berth_arena_strdup(mem, path), err));
 	bool there = false;
 	if (resume)
 		BERTH_TRY(berth_file_there(path, &there, err));

@@ -372,8 +372,7 @@ static berth_status read_operator(const engine_answer *a, const berth_json *at, 
 		                  "it was asked to");
 	if (x->op >= 0)
 		seen[x->op] = true;
-	x->kernel = berth_arena_strdup(mem, kernel);
-	return x->kernel ? BERTH_OK : berth_nomem(err);
+	return berth_got(x->kernel = berth_arena_strdup(mem, kernel), err);
 }
 
 static berth_status read_operators(engine_answer *a, const question *q, berth_arena *mem,

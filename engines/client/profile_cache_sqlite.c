@@ -41,9 +41,7 @@ berth_status berth_profile_cache_open(const char *path, berth_arena *mem, berth_
 {
 	berth_profile_cache *c;
 	BERTH_TRY_NEW(mem, 1, err, c);
-	c->path = berth_arena_strdup(mem, path);
-	if (!c->path)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(c->path = berth_arena_strdup(mem, path), err));
 	berth_status st = sqlite3_open(path, &c->db) == SQLITE_OK ? prepare(c, err) : refused(c, err);
 	if (st != BERTH_OK)
 		berth_profile_cache_close(c);

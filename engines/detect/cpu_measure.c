@@ -117,8 +117,7 @@ static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *fr
                             sgemm_fn *sgemm, size_t bytes, double *best_s, berth_err *err)
 {
 	crew *c = calloc(1, sizeof *c + (size_t)team->n_cores * sizeof *c->seat);
-	if (!c)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(c, err));
 	c->team = team;
 	c->from = from;
 	c->job = j;

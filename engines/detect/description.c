@@ -190,8 +190,7 @@ static berth_status add_pool(const berth_machine *m, int32_t node, const int32_t
 	berth_described_pool p = {berth_arena_printf(mem, "dram%d", (int)node),
 	                          d->dev[node].figure[BERTH_MEM_BANDWIDTH],
 	                          d->dev[node].figure[BERTH_MEMORY_BYTES]};
-	if (!p.name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(p.name, err));
 	if (p.bandwidth.origin == BERTH_ORIGIN_MISSING)
 		return BERTH_OK;
 	for (int32_t i = 0; i < m->gpus.n; i++) {

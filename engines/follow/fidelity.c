@@ -160,8 +160,7 @@ static berth_status time_placement(job *j, const trial *x, berth_calibration *c,
 		                                     j->cfg->samples, j->mem, j->tmp, &run, &why);
 		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
 			j->r->n_failed++;
-			j->r->failure = berth_arena_strdup(j->mem, why.msg);
-			return j->r->failure ? BERTH_OK : berth_nomem(err);
+			return berth_got(j->r->failure = berth_arena_strdup(j->mem, why.msg), err);
 		}
 		if (st != BERTH_OK)
 			return berth_fail(err, st, "%s", why.msg);

@@ -98,8 +98,7 @@ static berth_status failed(job *j, berth_status st, const berth_err *why, berth_
 	if (st == BERTH_ENOMEM || j->t->m->unwritten)
 		return berth_fail(err, st, "%s", why->msg);
 	j->r->n_failed++;
-	j->r->failure = berth_arena_strdup(j->t->mem, why->msg);
-	return j->r->failure ? BERTH_OK : berth_nomem(err);
+	return berth_got(j->r->failure = berth_arena_strdup(j->t->mem, why->msg), err);
 }
 
 static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, trial **out, berth_err *err)

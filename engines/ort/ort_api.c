@@ -145,7 +145,7 @@ berth_status ort_session_end_profile(ort_lib *lib, ort_session *s, berth_arena *
 	              &text));
 	*path = berth_arena_strdup(mem, text);
 	BERTH_TRY(ORT(lib, "profiling", err, ALLOCATOR_FREE, (void *, void *), allocator, text));
-	return *path ? BERTH_OK : berth_nomem(err);
+	return berth_got(*path, err);
 }
 
 void ort_session_free(ort_lib *lib, ort_session *s)

@@ -52,7 +52,7 @@ berth_status ort_model_names(const ort_model *m, const int32_t *v, int32_t n, be
 berth_status ort_model_room(const ort_model *m, int32_t v, berth_arena *mem, void **data, berth_err *err)
 {
 	*data = berth_arena_alloc(mem, m->shape[v].bytes + 64, 1);
-	return *data ? BERTH_OK : berth_nomem(err);
+	return berth_got(*data, err);
 }
 
 berth_status ort_model_add(const ort_model *m, int32_t v, void *data, ort_tensors *t, berth_err *err)

@@ -260,8 +260,7 @@ static berth_status add_kernels(reading *r, berth_err *err)
 		kernel_run x = {.op = op, .in = -1, .dev = dev};
 		x.from = fmin(k->at_us / r->t->took_us, 1);
 		x.to = fmin((k->at_us + k->took_us) / r->t->took_us, 1);
-		if (!(x.kernel = berth_arena_strdup(&p->mem, k->type)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(x.kernel = berth_arena_strdup(&p->mem, k->type), err));
 		p->kernel[p->n_kernels++] = x;
 		if (op >= 0)
 			r->hosts.kernel[op] = x.kernel;
@@ -401,8 +400,7 @@ static berth_status start_session(ort_spread *p, int threads, const char *folder
 {
 	kernel_times times;
 	const char *path = berth_arena_printf(tmp, "%s/s", folder);
-	if (!path)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(path, err));
 	BERTH_TRY(make_session(p, threads, path, tmp, err));
 	BERTH_TRY(make_outputs(p, err));
 	BERTH_TRY(run_session(p, err)); /* the first one is slow */

@@ -124,8 +124,7 @@ static int32_t value_apart(const ort_model *m, int32_t op)
 static berth_status name_of_copy(const char *name, int32_t copy, berth_arena *mem, const char **out,
                                  berth_err *err)
 {
-	*out = berth_arena_printf(mem, "%s#%d", name, (int)copy);
-	return *out ? BERTH_OK : berth_nomem(err);
+	return berth_got(*out = berth_arena_printf(mem, "%s#%d", name, (int)copy), err);
 }
 
 /* The node with names of its own for what it makes and for the value apart; without a name. */
@@ -314,8 +313,7 @@ static berth_status row_session(alone *a, const spread_device *const pair[2], in
 	berth_strbuf model;
 	float *data;
 	shape.bytes = 4 * (size_t)shape.dim[0];
-	if (!last)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(last, err));
 	BERTH_TRY_NEW(&a->mem, shape.dim[0] + 16, err, data);
 	BERTH_TRY(row_model(n, turns, at->late, &shape, &a->mem, &model, err));
 	BERTH_TRY(spread_rules(dev, cfg.n_providers, &a->mem, config, err));

@@ -325,7 +325,7 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 				c->blocked = berth_arena_printf(
 					r->mem, "'%s' of its colocation group cannot run there",
 					p->g->op_name[p->coloc_op[i]]);
-		return c->blocked ? BERTH_OK : berth_nomem(err);
+		return berth_got(c->blocked, err);
 	}
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && !here; i++)
 		op_dev[p->coloc_op[i]] = dev;

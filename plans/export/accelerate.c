@@ -351,8 +351,7 @@ static berth_status put_map(const making *m, berth_json_out *w, berth_arena *tmp
 	put(m, w, style->rotary, m->part_dev[ACCELERATE_ROTARY(n)]);
 	for (int32_t i = 0; i < n; i++) {
 		const char *name = berth_arena_printf(tmp, "%s.%d", style->names.layer, i);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		put(m, w, name, m->part_dev[ACCELERATE_LAYER + i]);
 	}
 	put(m, w, style->names.output_norm, m->part_dev[ACCELERATE_NORM(n)]);

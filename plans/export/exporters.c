@@ -224,8 +224,7 @@ berth_status berth_export_number_gpus(const berth_export_source *x, const char *
 		do {
 			word = berth_arena_printf(mem, "%s%d", before, (int)next++);
 		} while (word && is_taken(told, s->n_devs, word));
-		if (!word)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(word, err));
 		told[d] = word;
 	}
 	return BERTH_OK;

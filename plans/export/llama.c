@@ -94,7 +94,7 @@ static berth_status find_full(const berth_export_source *x, int32_t dev, const l
 		out->mem, "llama.cpp takes about %s on %s, which has %s: its buffers do not fit; %s",
 		berth_text_bytes(a, (double)needs), x->s->dev_name[dev], berth_text_bytes(b, (double)has),
 		then);
-	return out->unfit ? BERTH_OK : berth_nomem(err);
+	return berth_got(out->unfit, err);
 }
 
 /* The first of the system's: to llama.cpp all of them are one. */

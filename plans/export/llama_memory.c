@@ -451,8 +451,7 @@ static berth_status set_places(build *b)
 	}
 	b->copies = p->n_devs > 1 && p->n_offloaded > p->n_layers && alone ? COPIES : 1;
 	for (int32_t i = 0; i < b->n_places; i++)
-		if (!(b->tape[i] = llama_tape_new(b->tmp)))
-			return berth_nomem(b->err);
+		BERTH_TRY(berth_got(b->tape[i] = llama_tape_new(b->tmp), b->err));
 	return index_tensors(b);
 }
 

@@ -163,8 +163,7 @@ static berth_status op_of_tensor(const planning *p, const char *name, int32_t *o
 		other = berth_arena_printf(p->tmp, "blk.%d.ffn_%s_exps.weight", layer, word);
 	else
 		return BERTH_OK;
-	if (!other)
-		return berth_nomem(p->err);
+	BERTH_TRY(berth_got(other, p->err));
 	*op = find(p, other);
 	return BERTH_OK;
 }

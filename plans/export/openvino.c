@@ -60,8 +60,7 @@ static berth_status put_node(naming *x, int32_t node, berth_arena *tmp)
 		last = x->p->m.value[n->out[o]].name;
 		if (!*n->name || n->n_out < 2)
 			continue;
-		if (!(both = berth_arena_printf(tmp, "%s_%s", n->name, last)))
-			return berth_nomem(x->err);
+		BERTH_TRY(berth_got(both = berth_arena_printf(tmp, "%s_%s", n->name, last), x->err));
 		BERTH_TRY(put_name(x, both, node));
 	}
 	return *n->name ? BERTH_OK : put_name(x, last, node);

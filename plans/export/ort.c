@@ -137,8 +137,7 @@ static berth_status name_label(const berth_export_source *x, int32_t d, const ch
 	*label = x->s->dev_name[d];
 	if (ort_rule_holds(*label))
 		return BERTH_OK;
-	if (!(*label = berth_arena_printf(out->mem, "device%d", d)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(*label = berth_arena_printf(out->mem, "device%d", d), err));
 	return berth_export_note(out, err, "device %s is labelled %s: a rule cannot hold its name",
 	                         x->s->dev_name[d], *label);
 }

@@ -86,8 +86,7 @@ static berth_status find_rule(const named_nodes *x, name_parts *parts, int32_t n
 			"no rule holds for node '%.100s' alone: '%.100s', on another device, has that in its "
 			"name; use --to ort",
 			name, x->name[elsewhere(x, name, x->dev[node])]);
-	if (!(*rule = berth_arena_printf(tmp, "%.*s", (int)size, name)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(*rule = berth_arena_printf(tmp, "%.*s", (int)size, name), err));
 	if (!ort_rule_holds(*rule))
 		return berth_fail(err, BERTH_EUNSUPPORTED,
 		                  "node '%.100s': a rule cannot hold %s, blanks around it or control "

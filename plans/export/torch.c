@@ -81,8 +81,7 @@ static berth_status read_answer(const berth_json *at, berth_export_out *out, ber
 	BERTH_TRY(berth_json_string(at, "file", true, &file, err));
 	BERTH_TRY(berth_json_array(at, "notes", true, &notes, err));
 	const char *kept = berth_arena_strdup(out->mem, file);
-	if (!kept)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(kept, err));
 	BERTH_TRY(berth_json_each(&notes, put_note, out, err));
 	return berth_export_put(out, kept, strlen(kept), err);
 }

@@ -40,8 +40,7 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: more than %lld modules; graph '%.60s' has %d operators to hold",
 		                  x->m->x->file, (long long)most, x->m->x->g->name, x->m->x->g->n_ops);
-	if (!copy)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(copy, err));
 	BERTH_TRY(BERTH_GROW(x->tmp, x->name, x->n, &x->cap_name, err));
 	BERTH_TRY(BERTH_GROW(x->tmp, x->word, x->n, &x->cap_word, err));
 	x->name[x->n] = copy;
@@ -61,8 +60,7 @@ static berth_status place_op(modules *x, int32_t op, berth_err *err)
 	char *name = berth_arena_strdup(x->tmp, x->m->x->g->op_name[op]);
 	int32_t word = -1;
 	size_t n = 0;
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	for (int depth = 0, last = 0; depth <= DEPTH && !last; depth++) {
 		char c = name[n];
 		last = depth > 0 && c == '\0';

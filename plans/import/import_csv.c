@@ -42,8 +42,7 @@ static berth_status read_cell(scan *s, const char *file, berth_arena *mem, char 
 	if (s->at == s->end || *s->at != '"') {
 		while (s->at < s->end && !strchr(",\r\n", *s->at))
 			s->at++;
-		if (!(*out = berth_arena_strndup(mem, from, (size_t)(s->at - from))))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(*out = berth_arena_strndup(mem, from, (size_t)(s->at - from)), err));
 		return end_cell(s, file, err);
 	}
 	const char *close = ++from;
@@ -51,8 +50,7 @@ static berth_status read_cell(scan *s, const char *file, berth_arena *mem, char 
 		close += 1 + (*close == '"');
 	if (close >= s->end)
 		return berth_fail(err, BERTH_EFORMAT, "%s:%d: a cell without its closing \"", file, s->line);
-	if (!(*out = berth_arena_strndup(mem, from, (size_t)(close - from))))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(*out = berth_arena_strndup(mem, from, (size_t)(close - from)), err));
 	for (const char *c = from; c < close; c++) {
 		(*out)[n++] = *c;
 		c += *c == '"';

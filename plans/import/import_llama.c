@@ -171,8 +171,7 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 	BERTH_TRY(read_word(r, at + sizeof overridden - 1, end, number, &word, err));
 	BERTH_SCRATCH(r->tmp);
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
-	if (!tensor)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(tensor, err));
 	return override(r, tensor, word, err);
 }
 

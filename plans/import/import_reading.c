@@ -29,8 +29,7 @@ berth_status berth_import_word(berth_import *m, const char *word, int32_t *at, b
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d devices", m->x->file,
 		                  BERTH_IMPORT_MOST_WORDS);
 	const char *copy = berth_arena_strdup(m->mem, word);
-	if (!copy)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(copy, err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->word, m->n_words, &m->cap_word, err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->word_ops, m->n_words, &m->cap_ops, err));
 	m->word[m->n_words] = copy;
@@ -109,8 +108,7 @@ static berth_status add_joined(berth_import *m, const onnx_model *x, const onnx_
 		if (n->out[o] < 0)
 			continue;
 		const char *name = berth_arena_printf(m->tmp, "%s_%s", n->name, x->value[n->out[o]].name);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		BERTH_TRY(add_name(m, name, op, err));
 	}
 	return BERTH_OK;

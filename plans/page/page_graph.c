@@ -72,8 +72,7 @@ static berth_status by_words(const berth_graph *g, int32_t words, berth_arena *t
 	for (int32_t k = 0; k < g->n_ops && *n_groups <= BERTH_PAGE_GROUPS; k++) {
 		int32_t op = g->topo_op[k];
 		char *head = berth_arena_strndup(tmp, g->op_name[op], head_of(g->op_name[op], words));
-		if (!head)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(head, err));
 		BERTH_TRY(berth_strmap_add(&map, head, *n_groups, &op_group[op], err));
 		if (op_group[op] == *n_groups && *n_groups < BERTH_PAGE_GROUPS)
 			label[*n_groups] = head;
@@ -92,9 +91,7 @@ static berth_status by_runs(const berth_graph *g, berth_arena *mem, int32_t *op_
 		op_group[g->topo_op[k]] = k / each;
 	for (int32_t i = 0; i < *n_groups; i++) {
 		int32_t last = (i + 1) * each < g->n_ops ? (i + 1) * each : g->n_ops;
-		label[i] = berth_arena_printf(mem, "%d-%d", i * each + 1, last);
-		if (!label[i])
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(label[i] = berth_arena_printf(mem, "%d-%d", i * each + 1, last), err));
 	}
 	return BERTH_OK;
 }
@@ -131,8 +128,7 @@ berth_status page_group(const berth_graph *g, berth_arena *mem, berth_arena *tmp
 		berth_arena_mark mark = berth_arena_get_mark(tmp);
 		BERTH_TRY(by_words(g, *words, tmp, op_group, name, n_groups, &ok, err));
 		for (int32_t i = 0; ok && i < *n_groups; i++)
-			if (!(name[i] = berth_arena_strdup(mem, name[i])))
-				return berth_nomem(err);
+			BERTH_TRY(berth_got(name[i] = berth_arena_strdup(mem, name[i]), err));
 		berth_arena_reset(tmp, mark);
 		if (ok)
 			return BERTH_OK;
