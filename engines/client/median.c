@@ -7,7 +7,7 @@
 
 enum { MOST_COUNTED = 1000 };
 
-static int by_value(const void *a, const void *b)
+int berth_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
@@ -40,12 +40,12 @@ berth_status berth_spread_of(const double *x, int32_t n, berth_arena *tmp, berth
 	double *y;
 	BERTH_TRY_NEW(tmp, n, err, y);
 	memcpy(y, x, (size_t)n * sizeof *y);
-	qsort(y, (size_t)n, sizeof *y, by_value);
+	qsort(y, (size_t)n, sizeof *y, berth_by_value);
 	int32_t k = left_out(n);
 	*out = (berth_spread){middle(y, n), y[k], y[n - 1 - k], 0};
 	for (int32_t i = 0; i < n; i++)
 		y[i] = fabs(y[i] - out->median);
-	qsort(y, (size_t)n, sizeof *y, by_value);
+	qsort(y, (size_t)n, sizeof *y, berth_by_value);
 	out->mad = middle(y, n);
 	return BERTH_OK;
 }

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* The order of two doubles, for qsort. */
+int berth_by_value(const void *a, const void *b);
+
 typedef struct berth_spread {
 	double median;
 	/* Interval of the median by order statistics, of 95 % or more. Of fewer than 6 samples it goes from

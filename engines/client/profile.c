@@ -56,12 +56,6 @@ static void fit_line(prediction *w, const double *seconds)
 		}
 }
 
-static int by_ratio(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-	return (a > b) - (a < b);
-}
-
 /* Sorted ratios of the measured operators of a type (ANY: of all). */
 enum { ANY = -2 };
 
@@ -71,7 +65,7 @@ static int32_t ratios(prediction *w, const double *seconds, int32_t type)
 	for (int32_t op = 0; op < w->g->n_ops; op++)
 		if (seconds[op] > 0 && (type == ANY || w->g->op_type[op] == type))
 			w->ratio[n++] = seconds[op] / fmax(line_at(w, op), 1e-12);
-	qsort(w->ratio, (size_t)n, sizeof *w->ratio, by_ratio);
+	qsort(w->ratio, (size_t)n, sizeof *w->ratio, berth_by_value);
 	return n;
 }
 
@@ -102,13 +96,17 @@ static factors factors_of(prediction *w, const double *seconds, int32_t type)
 	return f;
 }
 
-static berth_status predict_all(const berth_graph *g, const double *measured, double *seconds, double *low,
-                            double *high, int32_t *n_predicted, berth_arena *tmp, berth_err *err)
+berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
+                                 int32_t *n_predicted, berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
 	prediction w = {.g = g};
+	double *measured;
 	factors *f;
-	BERTH_TRY_NEW(tmp, g->n_ops, err, w.ratio);
+	*n_predicted = 0;
+	BERTH_TRY_NEW(tmp, g->n_ops, err, measured, w.ratio);
 	BERTH_TRY_NEW(tmp, g->n_types + 1, err, f);
+	memcpy(measured, seconds, (size_t)g->n_ops * sizeof *measured);
 	fit_line(&w, measured);
 	if (ratios(&w, measured, ANY) < 3)
 		return BERTH_OK;
@@ -124,18 +122,6 @@ static berth_status predict_all(const berth_graph *g, const double *measured, do
 		++*n_predicted;
 	}
 	return BERTH_OK;
-}
-
-berth_status berth_predict_times(const berth_graph *g, double *seconds, double *low, double *high,
-                                 int32_t *n_predicted, berth_arena *tmp, berth_err *err)
-{
-	BERTH_SCRATCH(tmp);
-	double *measured;
-	*n_predicted = 0;
-	BERTH_TRY_NEW(tmp, g->n_ops, err, measured);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		measured[op] = seconds[op];
-	return predict_all(g, measured, seconds, low, high, n_predicted, tmp, err);
 }
 
 /* ---- profiles ---- */

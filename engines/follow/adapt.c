@@ -9,12 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+static const double threshold = 0.1; /* relative difference that asks for a new solution; below it is noise */
+static const double rate = 0.5;      /* of the exponential average */
+
 berth_adapt_cfg berth_adapt_cfg_default(void)
 {
 	return (berth_adapt_cfg){.steps = 200,
 	                         .window = 5,
-	                         .threshold = 0.1,
-	                         .rate = 0.5,
 	                         .method = "ceft-pbqp",
 	                         .seed = 1,
 	                         .adapting = true,
@@ -105,7 +106,21 @@ static berth_status price(job *j, const solution *x, const int32_t *op_dev, bert
 	sw->migration_s = migration.seconds + j->r->ready_s;
 	double saved_s = (sw->predicted_from_s - sw->predicted_to_s) * (j->cfg->steps - sw->step);
 	sw->done = saved_s > sw->migration_s &&
-	           sw->predicted_to_s < sw->predicted_from_s * (1 - j->cfg->threshold);
+	           sw->predicted_to_s < sw->predicted_from_s * (1 - threshold);
+	return BERTH_OK;
+}
+
+/* Go to a placement that was measured, if its step of to_s is worth leaving the present one's of from_s. */
+static berth_status move_back(job *j, solution *x, int32_t step, const berth_run_record *to, double from_s,
+                              double to_s, bool *gone, berth_err *err)
+{
+	berth_switch sw = {.step = step, .back = true, .predicted_from_s = from_s, .predicted_to_s = to_s};
+	BERTH_TRY(price(j, x, to->op_dev, &sw, err));
+	*gone = sw.done;
+	if (!sw.done)
+		return BERTH_OK;
+	j->r->sw[j->r->n_switches++] = sw;
+	take(j, x, to->op_dev, to->order);
 	return BERTH_OK;
 }
 
@@ -114,23 +129,17 @@ static berth_status go_back(job *j, solution *x, int32_t step, bool *gone, berth
 {
 	enum { MOST = 4 };
 	const berth_run_record *better = berth_run_history_better(&j->history);
-	berth_switch sw = {.step = step, .back = true, .predicted_from_s = j->history.now->step_s};
 	*gone = false;
 	if (j->on_trial && berth_run_history_judged(&j->history)) {
 		j->on_trial = false;
 		j->n_mistakes = better ? j->n_mistakes : 0;
 	}
-	if (!better)
+	if (better)
+		BERTH_TRY(move_back(j, x, step, better, j->history.now->step_s, better->step_s, gone, err));
+	if (!*gone)
 		return BERTH_OK;
-	sw.predicted_to_s = better->step_s;
-	BERTH_TRY(price(j, x, better->op_dev, &sw, err));
-	if (!sw.done)
-		return BERTH_OK;
-	j->r->sw[j->r->n_switches++] = sw;
 	j->n_mistakes += j->n_mistakes < MOST;
 	j->wait = 1 << j->n_mistakes;
-	take(j, x, better->op_dev, better->order);
-	*gone = true;
 	return BERTH_OK;
 }
 
@@ -167,15 +176,10 @@ static berth_status ask_for_another(job *j, int32_t step, berth_err *err)
 static berth_status return_to_it(job *j, solution *x, int32_t step, berth_err *err)
 {
 	const berth_run_record *once = j->once;
-	berth_switch sw = {
-		.step = step, .back = true, .predicted_from_s = j->now_s, .predicted_to_s = j->once_s};
+	bool gone;
 	j->once = NULL;
-	BERTH_TRY(price(j, x, once->op_dev, &sw, err));
-	if (!sw.done)
-		return BERTH_OK;
-	j->r->sw[j->r->n_switches++] = sw;
-	j->on_trial = false;
-	take(j, x, once->op_dev, once->order);
+	BERTH_TRY(move_back(j, x, step, once, j->now_s, j->once_s, &gone, err));
+	j->on_trial = j->on_trial && !gone;
 	return BERTH_OK;
 }
 
@@ -320,7 +324,7 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	double took_s;
 	BERTH_TRY(run_placement(j, 0, n, &scratch, &run, &took_s, err));
 	note_steps(j, step, n, &run);
-	bool parted = fabs(run.wall.median / j->predicted_s - 1) > j->cfg->threshold;
+	bool parted = fabs(run.wall.median / j->predicted_s - 1) > threshold;
 	r->step[r->n] = step;
 	r->step_s[r->n] = run.wall.median;
 	r->predicted_s[r->n++] = j->predicted_s;
@@ -328,7 +332,7 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	note_change(j, n_changes);
 	parted = parted && !j->history.cold; /* the engine warms up */
 	if (!j->history.cold)
-		BERTH_TRY(berth_calibration_follow(&j->c, &run, j->cfg->rate, j->tmp, err));
+		BERTH_TRY(berth_calibration_follow(&j->c, &run, rate, j->tmp, err));
 	if (j->once)
 		BERTH_TRY(try_it(j, step + n, n_tried, &scratch, err));
 	return look(j, step + n + *n_tried, parted, err);
@@ -411,7 +415,7 @@ static berth_status start(job *j, const berth_profile *profile, berth_err *err)
 	BERTH_TRY(berth_calibration_new(j->m->g, &j->s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY_NEW(j->mem, j->m->g->n_ops, err, j->op_dev, j->order);
 	j->history =
-		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = j->cfg->threshold, .mem = j->mem};
+		(berth_run_history){.n_ops = j->m->g->n_ops, .threshold = threshold, .mem = j->mem};
 	BERTH_TRY(place_now(j, &j->c, &x, err));
 	if (!x.op_dev)
 		return berth_fail(err, BERTH_EINFEASIBLE, "no placement fits");
@@ -491,10 +495,8 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	berth_adaptation r = {0};
 	berth_profile own;
 	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
-	if (cfg->steps < 1 || cfg->window < 1 || !(cfg->rate > 0 && cfg->rate <= 1) || !(cfg->threshold > 0))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "adapt: steps and window are at least 1, the rate is in (0, 1] and the "
-		                  "threshold above 0");
+	if (cfg->steps < 1 || cfg->window < 1)
+		return berth_fail(err, BERTH_EINVAL, "adapt: steps and window are at least 1");
 	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
 		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d",
 		                  (int)cfg->steps - 1);

@@ -30,8 +30,6 @@
 
 typedef struct berth_adapt_cfg {
 	int32_t steps, window;   /* steps in all, and between two looks; defaults 200, 5 */
-	double threshold;        /* relative difference that asks for a new solution, default 0.1 */
-	double rate;             /* of the exponential average, (0, 1], default 0.5 */
 	const char *method;      /* default ceft-pbqp; the best single device is considered too */
 	uint64_t seed;
 	bool adapting;           /* false: watch only */

@@ -47,13 +47,9 @@ static berth_status name_devices(making *m, berth_export_out *out, berth_arena *
 {
 	static const berth_export_word usual[] = {{"cpu", "cpu"}, {"disk", "disk"}, {NULL, NULL}};
 	const berth_system *s = m->x->s;
-	berth_export_source x = *m->x;
-	const char **told;
-	BERTH_TRY_NEW(tmp, s->n_devs, err, told, m->word);
-	BERTH_TRY(berth_export_number_gpus(m->x, "", told, out->mem, err));
-	x.theirs = told;
-	x.op_dev = m->op_dev;
-	BERTH_TRY(berth_export_theirs(&x, usual, "device of accelerate", m->word, out, err));
+	BERTH_TRY_NEW(tmp, s->n_devs, err, m->word);
+	BERTH_TRY(berth_export_theirs_numbered(m->x, m->op_dev, "", usual, "device of accelerate", m->word,
+	                                       out, err));
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (m->word[d] && !is_device(m->word[d]))
 			return berth_fail(err, BERTH_EINVAL,

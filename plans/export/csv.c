@@ -38,12 +38,6 @@ const char *csv_cell_bare(const char *text)
 	return *text == '\'' && is_formula(text) ? text + 1 : text;
 }
 
-static void seconds(berth_strbuf *b, int64_t ns)
-{
-	char number[32];
-	berth_strbuf_printf(b, "%s", berth_text_double(number, (double)ns / 1e9));
-}
-
 /* The names of the layers; out untouched where there are none. */
 static berth_status find_layers(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
                                 berth_granularity *out, berth_err *err)
@@ -66,22 +60,23 @@ static int64_t output_bytes(const berth_graph *g, int32_t op)
 static void row(berth_strbuf *b, const berth_export_source *x, const berth_granularity *layers, int32_t op)
 {
 	const berth_graph *g = x->g;
-	bool runs = x->t && x->t->r.runs;
-	csv_cell_put(b, g->op_name[op]);
-	berth_strbuf_add(b, ",", 1);
-	csv_cell_put(b, g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]]);
-	berth_strbuf_add(b, ",", 1);
-	csv_cell_put(b, layers->n_blocks ? layers->block_name[layers->op_block[op]] : "");
-	berth_strbuf_add(b, ",", 1);
-	csv_cell_put(b, x->theirs && x->theirs[x->op_dev[op]] ? x->theirs[x->op_dev[op]]
-	                                               : x->s->dev_name[x->op_dev[op]]);
-	berth_strbuf_add(b, ",", 1);
-	if (runs)
-		seconds(b, x->t->start_ns[op]);
-	berth_strbuf_add(b, ",", 1);
-	if (runs)
-		seconds(b, x->t->end_ns[op]);
-	berth_strbuf_printf(b, ",%lld\r\n", (long long)output_bytes(g, op));
+	int32_t dev = x->op_dev[op];
+	char start[32] = "", end[32] = "";
+	if (x->t && x->t->r.runs) {
+		berth_text_double(start, (double)x->t->start_ns[op] / 1e9);
+		berth_text_double(end, (double)x->t->end_ns[op] / 1e9);
+	}
+	const char *const cells[] = {g->op_name[op],
+	                             g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]],
+	                             layers->n_blocks ? layers->block_name[layers->op_block[op]] : "",
+	                             x->theirs && x->theirs[dev] ? x->theirs[dev] : x->s->dev_name[dev],
+	                             start,
+	                             end};
+	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+		csv_cell_put(b, cells[i]);
+		berth_strbuf_add(b, ",", 1);
+	}
+	berth_strbuf_printf(b, "%lld\r\n", (long long)output_bytes(g, op));
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,

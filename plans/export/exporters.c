@@ -230,6 +230,19 @@ berth_status berth_export_number_gpus(const berth_export_source *x, const char *
 	return BERTH_OK;
 }
 
+berth_status berth_export_theirs_numbered(const berth_export_source *x, const int32_t *op_dev,
+                                          const char *before, const berth_export_word *usual,
+                                          const char *what, const char **theirs, berth_export_out *out,
+                                          berth_err *err)
+{
+	berth_export_source named = *x;
+	const char *told[BERTH_MAX_DEVS];
+	BERTH_TRY(berth_export_number_gpus(x, before, told, out->mem, err));
+	named.theirs = told;
+	named.op_dev = op_dev;
+	return berth_export_theirs(&named, usual, what, theirs, out, err);
+}
+
 /* ---- what a plan is worth beside the default ---- */
 
 int64_t berth_export_time_on(const berth_export_source *x, int32_t dev)

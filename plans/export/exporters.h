@@ -160,8 +160,14 @@ berth_status berth_export_theirs(const berth_export_source *x, const berth_expor
                                  const char *what, const char **theirs, berth_export_out *out,
                                  berth_err *err);
 
-/* told [n_devs]: what --device told, and for GPUs that it told nothing of `before` with the numbers that are
- * free, in the order of the system. Texts live in mem. Fails: BERTH_ENOMEM. */
+/* The same for the plan op_dev [n_ops], where GPUs that --device tells nothing of are called `before` and the
+ * numbers that are free, in the order of the system. */
+berth_status berth_export_theirs_numbered(const berth_export_source *x, const int32_t *op_dev,
+                                          const char *before, const berth_export_word *usual,
+                                          const char *what, const char **theirs, berth_export_out *out,
+                                          berth_err *err);
+/* The first part of that: told [n_devs], what --device told and the numbers. Texts live in mem. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
                                       berth_arena *mem, berth_err *err);
 

@@ -24,17 +24,13 @@ static bool is_device(const char *text)
 	return kind > 0 && (!text[kind] || (n > 0 && n < 4 && !text[kind + 1 + n]));
 }
 
-static berth_status name_devices(const berth_export_source *x, berth_arena *tmp, const char **theirs,
-                                 berth_export_out *out, berth_err *err)
+static berth_status name_devices(const berth_export_source *x, const char **theirs, berth_export_out *out,
+                                 berth_err *err)
 {
 	static const berth_export_word usual[] = {
 		{"cpu", "cpu"}, {"xpu", "xpu:0"}, {"mps", "mps"}, {NULL, NULL}};
-	berth_export_source named = *x;
-	const char **told;
-	BERTH_TRY_NEW(tmp, x->s->n_devs, err, told);
-	BERTH_TRY(berth_export_number_gpus(x, "cuda:", told, out->mem, err));
-	named.theirs = told;
-	BERTH_TRY(berth_export_theirs(&named, usual, "device of PyTorch", theirs, out, err));
+	BERTH_TRY(berth_export_theirs_numbered(x, x->op_dev, "cuda:", usual, "device of PyTorch", theirs, out,
+	                                       err));
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		if (theirs[d] && !is_device(theirs[d]))
 			return berth_fail(err, BERTH_EINVAL,
@@ -96,7 +92,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	if (!x->module || !x->module_place)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "export to torch takes a PyTorch module (FILE.py:FACTORY)");
-	BERTH_TRY(name_devices(x, tmp, theirs, out, err));
+	BERTH_TRY(name_devices(x, theirs, out, err));
 	BERTH_TRY(ask(x, theirs, tmp, &asked, err));
 	BERTH_TRY(x->module_place(x->module, asked, tmp, &text, &size, err));
 	BERTH_TRY(berth_json_parse(at.file, text, size, &item, err));

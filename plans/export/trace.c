@@ -154,68 +154,74 @@ static void put_hop(berth_json_out *w, const berth_problem *p, const berth_timel
 
 /* ---- the two processes ---- */
 
-/* Thread names, "NAME" or "NAME #2"; row_tid = first thread of each row. */
-static void name_threads(berth_json_out *w, int pid, int32_t row, const char *name, int32_t lanes,
-                         int32_t *next_tid, int32_t *row_tid)
-{
-	char label[256];
-	row_tid[row] = *next_tid;
-	for (int32_t lane = 0; lane < lanes; lane++) {
-		snprintf(label, sizeof label, lanes > 1 ? "%.200s #%d" : "%.200s", name, lane + 1);
-		put_name(w, "thread_name", pid, (*next_tid)++, label);
-	}
-}
-
-static berth_status put_devices(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
+/* Bars of devices or channels with their names: threads "NAME" or "NAME #2", then the events. least [n_rows]:
+ * of each at least so many; NULL: one. */
+static berth_status put_process(berth_json_out *w, const berth_export_source *x, int pid, bar *b, size_t n,
+                                const char *const *row_name, const int32_t *least, int32_t n_rows,
                                 berth_arena *tmp, berth_err *err)
 {
-	bar *b;
 	int32_t *lanes, *tid, next = 1;
-	BERTH_TRY_NEW(tmp, p->n_ops, err, b);
-	BERTH_TRY_NEW(tmp, p->n_devs, err, lanes, tid);
-	for (int32_t op = 0; op < p->n_ops; op++)
-		b[op] = (bar){t->start_ns[op], t->end_ns[op], t->op_dev[op], 0, op};
-	BERTH_TRY(lay_out(b, (size_t)p->n_ops, p->n_devs, lanes, tmp, err));
-	put_name(w, "process_name", PID_DEVICES, 0, "devices");
-	for (int32_t d = 0; d < p->n_devs; d++)
-		name_threads(w, PID_DEVICES, d, p->s->dev_name[d],
-		             p->s->dev_slots[d] > lanes[d] ? p->s->dev_slots[d] : lanes[d], &next, tid);
-	for (int32_t i = 0; i < p->n_ops; i++)
-		put_op(w, p, t, &b[i], tid[b[i].row] + b[i].lane);
+	char label[256];
+	BERTH_TRY_NEW(tmp, n_rows, err, lanes, tid);
+	BERTH_TRY(lay_out(b, n, n_rows, lanes, tmp, err));
+	put_name(w, "process_name", pid, 0, pid == PID_DEVICES ? "devices" : "channels");
+	for (int32_t r = 0; r < n_rows; r++) {
+		tid[r] = next;
+		lanes[r] = least && least[r] > lanes[r] ? least[r] : lanes[r];
+		for (int32_t lane = 0; lane < lanes[r]; lane++) {
+			snprintf(label, sizeof label, lanes[r] > 1 ? "%.200s #%d" : "%.200s", row_name[r],
+			         lane + 1);
+			put_name(w, "thread_name", pid, next++, label);
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (pid == PID_DEVICES)
+			put_op(w, x->p, x->t, &b[i], tid[b[i].row] + b[i].lane);
+		else
+			put_hop(w, x->p, x->t, &b[i], tid[b[i].row] + b[i].lane);
 	return BERTH_OK;
 }
 
+static berth_status put_devices(berth_json_out *w, const berth_export_source *x, berth_arena *tmp,
+                                berth_err *err)
+{
+	const berth_problem *p = x->p;
+	const berth_timeline *t = x->t;
+	bar *b;
+	BERTH_TRY_NEW(tmp, p->n_ops, err, b);
+	for (int32_t op = 0; op < p->n_ops; op++)
+		b[op] = (bar){t->start_ns[op], t->end_ns[op], t->op_dev[op], 0, op};
+	return put_process(w, x, PID_DEVICES, b, (size_t)p->n_ops, p->s->dev_name, p->s->dev_slots, p->n_devs,
+	                   tmp, err);
+}
+
 /* "pcie0", or "gpu0 -> gpu1" for a link's own channel. */
-static const char *channel_label(const berth_system *s, int32_t c, char *buf, size_t size)
+static const char *channel_label(const berth_system *s, int32_t c, berth_arena *mem)
 {
 	int32_t l = 0;
 	if (s->channel_name[c])
 		return s->channel_name[c];
 	while (s->link_channel[l] != c)
 		l++;
-	snprintf(buf, size, "%.100s -> %.100s", s->dev_name[s->link_from[l]], s->dev_name[s->link_to[l]]);
-	return buf;
+	return berth_arena_printf(mem, "%.100s -> %.100s", s->dev_name[s->link_from[l]],
+	                          s->dev_name[s->link_to[l]]);
 }
 
-static berth_status put_channels(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
-                                 berth_arena *tmp, berth_err *err)
+static berth_status put_channels(berth_json_out *w, const berth_export_source *x, berth_arena *tmp,
+                                 berth_err *err)
 {
+	const berth_system *s = x->p->s;
+	const berth_timeline *t = x->t;
 	bar *b;
-	int32_t *lanes, *tid, next = 1;
-	char label[256];
+	const char **label;
 	BERTH_TRY_NEW(tmp, t->n_hops, err, b);
-	BERTH_TRY_NEW(tmp, p->s->n_channels, err, lanes, tid);
+	BERTH_TRY_NEW(tmp, s->n_channels, err, label);
 	for (size_t h = 0; h < t->n_hops; h++)
-		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, p->s->link_channel[t->hops[h].link], 0,
+		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, s->link_channel[t->hops[h].link], 0,
 		             (int32_t)h};
-	BERTH_TRY(lay_out(b, t->n_hops, p->s->n_channels, lanes, tmp, err));
-	put_name(w, "process_name", PID_CHANNELS, 0, "channels");
-	for (int32_t c = 0; c < p->s->n_channels; c++)
-		name_threads(w, PID_CHANNELS, c, channel_label(p->s, c, label, sizeof label), lanes[c], &next,
-		             tid);
-	for (size_t i = 0; i < t->n_hops; i++)
-		put_hop(w, p, t, &b[i], tid[b[i].row] + b[i].lane);
-	return BERTH_OK;
+	for (int32_t c = 0; c < s->n_channels; c++)
+		BERTH_TRY(berth_got(label[c] = channel_label(s, c, tmp), err));
+	return put_process(w, x, PID_CHANNELS, b, t->n_hops, label, NULL, s->n_channels, tmp, err);
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
@@ -231,8 +237,8 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_put_string(&w, "system", p->s->name);
 	berth_json_close(&w, '}');
 	berth_json_open(&w, "traceEvents", '[');
-	BERTH_TRY(put_devices(&w, p, x->t, tmp, err));
-	BERTH_TRY(put_channels(&w, p, x->t, tmp, err));
+	BERTH_TRY(put_devices(&w, x, tmp, err));
+	BERTH_TRY(put_channels(&w, x, tmp, err));
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	return berth_export_put_json(out, &w, err);
