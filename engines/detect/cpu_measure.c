@@ -50,6 +50,7 @@ struct crew {
 	sgemm_fn *sgemm;
 	size_t bytes; /* of a block of a thread */
 	atomic_int arrived, phase, over;
+	atomic_int ball; /* of the game: 1: the second thread's turn */
 	double best_s; /* of a round */
 	seat seat[];
 };
@@ -189,6 +190,26 @@ static void only_meet(seat *s)
 		meet(s->crew);
 }
 
+static void wait_ball(crew *c, int at)
+{
+	for (int spins = 0; atomic_load(&c->ball) != at; spins++)
+		if (spins > SPINS)
+			sched_yield();
+}
+
+/* Of two threads: a flag goes there and back. */
+static void play(seat *s)
+{
+	crew *c = s->crew;
+	for (int i = 0; i < FLAGS; i++) {
+		if (s->index > 0)
+			wait_ball(c, 1);
+		atomic_store(&c->ball, s->index == 0);
+		if (s->index == 0)
+			wait_ball(c, 0);
+	}
+}
+
 /* ---- figures ---- */
 
 /* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share. */
@@ -279,74 +300,16 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
 	return BERTH_OK;
 }
 
-/* ---- two teams ---- */
-
-typedef struct flag_game {
-	atomic_int ball; /* odd: the other one's turn */
-	int32_t core;
-} flag_game;
-
-static void wait_ball(flag_game *g, int at)
-{
-	for (int spins = 0; atomic_load(&g->ball) != at; spins++)
-		if (spins > SPINS)
-			sched_yield();
-}
-
-static void *answer(void *arg)
-{
-	flag_game *g = arg;
-	berth_cores_bind(g->core);
-	for (int i = 0; i < FLAGS * ROUNDS; i++) {
-		wait_ball(g, 2 * i + 1);
-		atomic_store(&g->ball, 2 * i + 2);
-	}
-	return NULL;
-}
-
-typedef struct server {
-	flag_game *game;
-	int32_t core;
-	double best_s;
-} server;
-
-static void *serve(void *arg)
-{
-	server *s = arg;
-	berth_cores_bind(s->core);
-	for (int r = 0; r < ROUNDS; r++) {
-		double from = berth_wall_seconds();
-		for (int i = r * FLAGS; i < (r + 1) * FLAGS; i++) {
-			atomic_store(&s->game->ball, 2 * i + 1);
-			wait_ball(s->game, 2 * i + 2);
-		}
-		s->best_s = fmin(s->best_s, berth_wall_seconds() - from);
-	}
-	return NULL;
-}
-
-static berth_status measure_latency(int32_t from, int32_t to, berth_figure *out, berth_err *err)
-{
-	flag_game game = {.core = to};
-	server s = {&game, from, INFINITY};
-	pthread_t other, mine;
-	atomic_init(&game.ball, 0);
-	if (pthread_create(&other, NULL, answer, &game) != 0)
-		return berth_nomem(err);
-	/* The other one waits for a ball: where there is no second thread, this one serves. */
-	if (pthread_create(&mine, NULL, serve, &s) == 0)
-		pthread_join(mine, NULL);
-	else
-		serve(&s);
-	pthread_join(other, NULL);
-	*out = berth_figure_of(s.best_s / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
-	                       "a flag between a core of each");
-	return BERTH_OK;
-}
-
 berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
                                     berth_figure *bandwidth, berth_figure *latency, berth_err *err)
 {
+	const job flags = {get_nothing, play, ROUNDS};
+	const int32_t cores[] = {from->core[0], to->core[0]};
+	const berth_cpu_team pair = {cores, 2, 0, 0};
+	double best;
 	BERTH_TRY(measure_copies(to, from, ROUNDS / 2, 1, bandwidth, err));
-	return measure_latency(from->core[0], to->core[0], latency, err);
+	BERTH_TRY(run_job(&pair, NULL, &flags, NULL, 0, &best, err));
+	*latency = berth_figure_of(best / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
+	                           "a flag between a core of each");
+	return BERTH_OK;
 }

@@ -4,32 +4,34 @@
 #include "machine.h"
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- devices on the PCI bus ---- */
 
-/* The first line of a device's file; false where there is none. */
-static bool read_line(const char *sysfs, const char *device, const char *file, char *buf, int size)
+/* The number that a file begins with, in that base (10: perhaps with a point); -1: it does not. */
+static double read_number(int base, const char *fmt, ...) BERTH_PRINTF(2, 3);
+static double read_number(int base, const char *fmt, ...)
 {
-	char path[512];
-	if (snprintf(path, sizeof path, "%s/bus/pci/devices/%s/%s", sysfs, device, file) >= (int)sizeof path)
-		return false;
-	FILE *f = fopen(path, "r");
-	bool got = f && fgets(buf, size, f);
+	char path[512], line[64] = "", *end = line;
+	va_list args;
+	va_start(args, fmt);
+	int len = vsnprintf(path, sizeof path, fmt, args);
+	va_end(args);
+	FILE *f = len < (int)sizeof path ? fopen(path, "r") : NULL;
+	double x = -1;
+	if (f && fgets(line, sizeof line, f))
+		x = base == 10 ? strtod(line, &end) : (double)strtol(line, &end, base);
 	if (f)
 		fclose(f);
-	return got;
+	return end == line ? -1 : x;
 }
 
-static double read_number(const char *sysfs, const char *device, const char *file, int base)
+static double device_number(const char *sysfs, const char *device, const char *file, int base)
 {
-	char line[64], *end;
-	if (!read_line(sysfs, device, file, line, sizeof line))
-		return -1;
-	double x = base == 10 ? strtod(line, &end) : (double)strtol(line, &end, base);
-	return end == line ? -1 : x;
+	return read_number(base, "%s/bus/pci/devices/%s/%s", sysfs, device, file);
 }
 
 static void name_of(const berth_pci *pci, char name[48])
@@ -41,9 +43,9 @@ berth_figure berth_pcie_bandwidth(const char *sysfs, const berth_pci *pci)
 {
 	char name[48];
 	name_of(pci, name);
-	double width = pci->known ? read_number(sysfs, name, "current_link_width", 10) : -1;
-	double speed = pci->known ? read_number(sysfs, name, "max_link_speed", 10) : -1;
-	double port = pci->known ? read_number(sysfs, name, "../max_link_speed", 10) : -1;
+	double width = pci->known ? device_number(sysfs, name, "current_link_width", 10) : -1;
+	double speed = pci->known ? device_number(sysfs, name, "max_link_speed", 10) : -1;
+	double port = pci->known ? device_number(sysfs, name, "../max_link_speed", 10) : -1;
 	if (!(width >= 1 && width <= 32 && speed >= 2.5 && speed <= 1024))
 		return berth_figure_missing("the system tells no PCIe link of it");
 	if (port >= 2.5 && port < speed)
@@ -57,16 +59,16 @@ int32_t berth_pcie_node(const char *sysfs, const berth_pci *pci)
 {
 	char name[48];
 	name_of(pci, name);
-	double node = pci->known ? read_number(sysfs, name, "numa_node", 10) : -1;
+	double node = pci->known ? device_number(sysfs, name, "numa_node", 10) : -1;
 	return node >= 0 && node < 1 << 20 ? (int32_t)node : -1;
 }
 
 /* Display controllers, and AMD's accelerators (class "processing accelerator"). */
 static bool is_gpu(const char *sysfs, const char *device, long *vendor, long *id)
 {
-	long class = (long)read_number(sysfs, device, "class", 16) >> 16;
-	*vendor = (long)read_number(sysfs, device, "vendor", 16);
-	*id = (long)read_number(sysfs, device, "device", 16);
+	long class = (long)device_number(sysfs, device, "class", 16) >> 16;
+	*vendor = (long)device_number(sysfs, device, "vendor", 16);
+	*id = (long)device_number(sysfs, device, "device", 16);
 	bool known = *vendor == 0x10de || *vendor == 0x1002 || *vendor == 0x8086;
 	return known && (class == 0x03 || (class == 0x12 && *vendor == 0x1002));
 }
@@ -107,26 +109,14 @@ int32_t berth_pcie_untold(const char *sysfs, const berth_gpus *told, int32_t mos
 
 /* ---- the memory that a container may use ---- */
 
-/* The number in a file; 0: there is none ("max", or no file). */
-static int64_t read_limit(const char *sysfs, const char *file)
-{
-	char path[512];
-	long long bytes = 0;
-	snprintf(path, sizeof path, "%s/fs/cgroup/%s", sysfs, file);
-	FILE *f = fopen(path, "r");
-	if (f && fscanf(f, "%lld", &bytes) != 1)
-		bytes = 0;
-	if (f)
-		fclose(f);
-	return bytes;
-}
-
 void berth_cpu_nodes_limit(berth_cpu_nodes *nodes, const char *sysfs)
 {
 	berth_cpu_node *node = &nodes->node[0];
-	int64_t limit = read_limit(sysfs, "memory.max");
-	if (limit <= 0)
-		limit = read_limit(sysfs, "memory/memory.limit_in_bytes");
+	/* "max": no number */
+	double told = read_number(10, "%s/fs/cgroup/memory.max", sysfs);
+	if (told <= 0)
+		told = read_number(10, "%s/fs/cgroup/memory/memory.limit_in_bytes", sysfs);
+	int64_t limit = told < 0x1p62 ? (int64_t)told : INT64_MAX;
 	if (nodes->n != 1 || limit <= 0 || (node->memory_bytes > 0 && limit >= node->memory_bytes))
 		return;
 	if (node->memory_bytes == 0 && limit > (int64_t)1 << 50) /* version 1 writes "none" as a great number

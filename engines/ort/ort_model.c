@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- decoding ---- */
@@ -164,48 +165,34 @@ static berth_status shape_of_input(ort_model *m, int32_t v, berth_err *err)
 /* Where a tensor's bytes stand in a file of their own: entries of external_data (13). */
 typedef struct outside {
 	char path[1024];
-	uint64_t offset, length;
+	uint64_t offset;
 	bool is, inside; /* inside: the model's file has bytes of it */
 } outside;
 
 /* Fields of a tensor that hold its numbers: packed ones, one for each type, or raw ones. */
 static bool is_data(const protobuf_field *f)
 {
-	bool list = f->number == 4 || f->number == 5 || f->number == 6 || f->number == 7 || f->number == 10 ||
-	            f->number == 11;
-	return (f->number == 9 || list) && (f->type != PROTOBUF_BYTES || f->end > f->at);
-}
-
-static uint64_t decimal(const protobuf *w, const protobuf_field *f)
-{
-	uint64_t x = 0;
-	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
-		x = 10 * x + (uint64_t)(w->data[i] - '0');
-	return x;
+	bool known = (f->number >= 4 && f->number <= 7) || (f->number >= 9 && f->number <= 11);
+	return known && (f->type != PROTOBUF_BYTES || f->end > f->at);
 }
 
 static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *err)
 {
-	protobuf_field f, key = {0};
+	const char *key = "", *value = "", *slash = strrchr(m->onnx.file, '/');
+	protobuf_field f;
 	bool more;
 	for (;;) {
 		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
-			return BERTH_OK;
-		size_t n = key.end - key.at;
-		const unsigned char *word = w.data + key.at;
-		if (f.number == 1)
-			key = f;
-		else if (n == 8 && memcmp(word, "location", 8) == 0) {
-			const char *slash = strrchr(m->onnx.file, '/');
-			snprintf(o->path, sizeof o->path, "%.*s%.*s",
-			         slash ? (int)(slash + 1 - m->onnx.file) : 0, m->onnx.file,
-			         (int)(f.end - f.at), (const char *)w.data + f.at);
-		} else if (n == 6 && memcmp(word, "offset", 6) == 0)
-			o->offset = decimal(&w, &f);
-		else if (n == 6 && memcmp(word, "length", 6) == 0)
-			o->length = decimal(&w, &f);
+			break;
+		BERTH_TRY(protobuf_text(&w, &f, "external_data", m->mem, f.number == 1 ? &key : &value, err));
 	}
+	if (strcmp(key, "location") == 0)
+		snprintf(o->path, sizeof o->path, "%.*s%s", slash ? (int)(slash + 1 - m->onnx.file) : 0,
+		         m->onnx.file, value);
+	else if (strcmp(key, "offset") == 0)
+		o->offset = strtoull(value, NULL, 10);
+	return BERTH_OK;
 }
 
 static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o, berth_err *err)
