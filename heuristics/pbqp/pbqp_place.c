@@ -132,9 +132,9 @@ typedef struct statement {
 static void pair_at(const statement *s, int32_t k, int32_t *u, int32_t *v)
 {
 	const pbqp_place *m = s->m;
-	const pbqp_rival *r = s->x->rival + (k - m->n_uses);
-	*u = k < m->n_uses ? producer_coloc(m->p, m->use_tensor[k]) : r->a;
-	*v = k < m->n_uses ? m->use_to[k] : r->b;
+	bool is_use = k < m->n_uses;
+	*u = is_use ? producer_coloc(m->p, m->use_tensor[k]) : s->x->rival[k - m->n_uses].a;
+	*v = is_use ? m->use_to[k] : s->x->rival[k - m->n_uses].b;
 }
 
 static double pair_price(const statement *s, int32_t k, int32_t from, int32_t to)
