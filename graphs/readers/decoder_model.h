@@ -3,8 +3,9 @@
 #pragma once
 
 #include "decoder.h"
+#include "decoder_options.h"
 #include "ggml_types.h"
-#include "gguf.h"
+#include "graph_format.h"
 
 enum {
 	DECODER_MAX_LAYERS = 384,
