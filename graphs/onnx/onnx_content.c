@@ -598,8 +598,8 @@ ONNX_FOLD(gather)
 	for (int64_t k = 0; k < out.n; k++) {
 		int64_t j = int_at(&index, k / inner % index.n);
 		if (j < -d.d[axis] || j >= d.d[axis])
-			return ONNX_FAIL(at, "index %lld; expected %lld to %lld",
-			                 (long long)j, (long long)-d.d[axis], (long long)d.d[axis] - 1);
+			return ONNX_FAIL(at, "index %lld; expected %lld to %lld", (long long)j,
+			                 (long long)-d.d[axis], (long long)d.d[axis] - 1);
 		j += j < 0 ? d.d[axis] : 0;
 		put(&out, k, &in, (k / inner / index.n * d.d[axis] + j) * inner + k % inner);
 	}

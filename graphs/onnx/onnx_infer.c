@@ -100,8 +100,7 @@ berth_status onnx_set(const onnx_at *at, int32_t o, const onnx_dims *d)
 	}
 	v->dim = copy;
 	if (too_large || n > ONNX_MAX_ELEMENTS)
-		return ONNX_FAIL(at, "output '%.80s' has more than 2^48 elements",
-		                 v->name);
+		return ONNX_FAIL(at, "output '%.80s' has more than 2^48 elements", v->name);
 	return BERTH_OK;
 }
 
@@ -151,8 +150,7 @@ int64_t onnx_mul(int64_t a, int64_t b)
 berth_status onnx_axis(const onnx_at *at, int64_t axis, int32_t rank, int32_t *out)
 {
 	if (axis < -rank || axis >= rank)
-		return ONNX_FAIL(at, "axis %lld; expected %d to %d", (long long)axis,
-		                 -rank, rank - 1);
+		return ONNX_FAIL(at, "axis %lld; expected %d to %d", (long long)axis, -rank, rank - 1);
 	*out = (int32_t)(axis < 0 ? axis + rank : axis);
 	return BERTH_OK;
 }
@@ -174,8 +172,7 @@ berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_
 			out[i] = ints[i];
 	}
 	if (*n > ONNX_MAX_RANK)
-		return ONNX_FAIL(at, "%s: a list of %d; expected at most %d", attr, *n,
-		                 ONNX_MAX_RANK);
+		return ONNX_FAIL(at, "%s: a list of %d; expected at most %d", attr, *n, ONNX_MAX_RANK);
 	return BERTH_OK;
 }
 
@@ -218,8 +215,8 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 		r.d[i] = broadcast_dim(ia < 0 ? 1 : a->d[ia], ib < 0 ? 1 : b->d[ib]);
 		if (r.d[i] < ONNX_UNKNOWN) {
 			char ta[128], tb[128];
-			return ONNX_FAIL(at, "shapes %s and %s do not broadcast",
-			                 onnx_dims_text(ta, a), onnx_dims_text(tb, b));
+			return ONNX_FAIL(at, "shapes %s and %s do not broadcast", onnx_dims_text(ta, a),
+			                 onnx_dims_text(tb, b));
 		}
 	}
 	*a = r;

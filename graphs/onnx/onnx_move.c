@@ -91,8 +91,7 @@ ONNX_INFER(squeeze)
 	}
 	for (int32_t i = 0; i < d->rank; i++) {
 		if (n >= 0 && on[i] && d->d[i] > 1)
-			return ONNX_FAIL(at, "axis %d to squeeze is %lld; expected 1", i,
-			                 (long long)d->d[i]);
+			return ONNX_FAIL(at, "axis %d to squeeze is %lld; expected 1", i, (long long)d->d[i]);
 		if (n >= 0 ? !on[i] : d->d[i] != 1)
 			d->d[rank++] = d->d[i];
 	}

@@ -22,12 +22,10 @@ static berth_status window_list(const onnx_at *at, const char *name, int32_t n, 
 		out[i] = missing;
 	BERTH_TRY(onnx_attr_ints(at->m, at->n, name, out, (size_t)n, &len));
 	if (len >= 0 && len != n)
-		return ONNX_FAIL(at, "attribute '%s' has %d numbers; expected %d", name,
-		                 len, n);
+		return ONNX_FAIL(at, "attribute '%s' has %d numbers; expected %d", name, len, n);
 	for (int32_t i = 0; i < n; i++)
 		if (out[i] < least || out[i] > INT32_MAX)
-			return ONNX_FAIL(at,
-			                 "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name,
+			return ONNX_FAIL(at, "attribute '%s' holds %lld; expected %lld to 2^31 - 1", name,
 			                 (long long)out[i], (long long)least);
 	return BERTH_OK;
 }

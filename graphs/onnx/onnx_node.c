@@ -104,10 +104,8 @@ static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t ind
 			continue;
 		onnx_value *v = &m->value[n->out[o]];
 		if (v->producer >= 0)
-			return onnx_fail(m, n,
-			                 "output '%.80s' is made already by node '%.80s'; expected one "
-			                 "producer",
-			                 v->name, onnx_node_label(m, &m->node[v->producer]));
+			return onnx_fail(m, n, "output '%.80s' is made already by node '%.80s'; expected one "
+			                 "producer", v->name, onnx_node_label(m, &m->node[v->producer]));
 		v->producer = index;
 	}
 	return BERTH_OK;

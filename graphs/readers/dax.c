@@ -210,8 +210,8 @@ static berth_status need(reader *r, const tag *t, const char *key, const char **
 {
 	scan_word w;
 	if (!attr(t, key, &w))
-		return scan_fail(&r->s, t->at, "%.*s without the attribute %s",
-		                 scan_shown(t->name), t->name.text, key);
+		return scan_fail(&r->s, t->at, "%.*s without the attribute %s", scan_shown(t->name),
+		                 t->name.text, key);
 	return text_of(r, t, w, out);
 }
 
@@ -229,8 +229,8 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 		return BERTH_OK;
 	if (scan_number(w, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, t->at, "%s is '%.*s'; expected a number from 0 to %g", key,
-	                 scan_shown(w), w.text, most);
+	return scan_fail(&r->s, t->at, "%s is '%.*s'; expected a number from 0 to %g", key, scan_shown(w),
+	                 w.text, most);
 }
 
 /* ---- elements ---- */
@@ -448,8 +448,7 @@ static berth_status document(reader *r)
 	}
 	if (r->depth)
 		return scan_fail(&r->s, r->s.at, "the file ends within <%.*s>",
-		                 scan_shown(r->open[r->depth - 1]),
-		                 r->open[r->depth - 1].text);
+		                 scan_shown(r->open[r->depth - 1]), r->open[r->depth - 1].text);
 	return any ? BERTH_OK : scan_fail(&r->s, r->s.at, "no element; expected <adag>");
 }
 

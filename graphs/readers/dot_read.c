@@ -70,8 +70,7 @@ static berth_status fail(reader *r, const char *expected)
 	char c = scan_peek(&r->s);
 	if (scan_end(&r->s))
 		return scan_fail(&r->s, r->s.at, "the file ends; expected %s", expected);
-	return scan_fail(&r->s, r->s.at, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?',
-	                 expected);
+	return scan_fail(&r->s, r->s.at, "found '%c'; expected %s", c >= ' ' && c < 127 ? c : '?', expected);
 }
 
 /* ---- words ---- */
@@ -192,8 +191,8 @@ static berth_status take_number(reader *r, scan_word key, scan_word value, size_
 {
 	if (scan_number(value, out) && *out <= most)
 		return BERTH_OK;
-	return scan_fail(&r->s, at, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n,
-	                 key.text, scan_shown(value), value.text, most);
+	return scan_fail(&r->s, at, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n, key.text,
+	                 scan_shown(value), value.text, most);
 }
 
 /* A text of the file for the builder, which does not copy it; an empty one says that there is none. */

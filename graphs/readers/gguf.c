@@ -53,91 +53,89 @@ static const decoder_style style = {
 
 /* Does the layer attend within the window? By the file's pattern: a number of layers, or a truth value for
  * each; else by the architecture's. */
-static berth_status is_windowed(const gguf_meta *meta, int32_t layer, bool *out, berth_err *err)
+static berth_status is_windowed(const gguf_meta *meta, int32_t layer, bool *out)
 {
 	int64_t every = meta->arch.window_every;
 	if (meta->given[GGUF_WINDOW_PATTERN] && meta->key[GGUF_WINDOW_PATTERN].kind == GGUF_ARRAY) {
 		int64_t x;
-		BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, layer, 0, &x, err));
+		BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, layer, 0, &x));
 		*out = x != 0;
 		return BERTH_OK;
 	}
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, 0, every, &every, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW_PATTERN, 0, every, &every));
 	*out = every > 0 && layer % every < every - 1;
 	return BERTH_OK;
 }
 
-static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l,
-                               berth_err *err)
+static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l)
 {
 	int64_t head;
 	bool windowed;
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_HEADS, i, -1, &l->heads, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_KV_HEADS, i, l->heads, &l->kv_heads, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_HEADS, i, -1, &l->heads));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KV_HEADS, i, l->heads, &l->kv_heads));
 	if (l->heads < 1 || l->kv_heads < 1 || l->heads % l->kv_heads)
-		return gguf_fail(meta->file, meta->key[GGUF_HEADS].at, err,
+		return gguf_fail(meta->file, meta->key[GGUF_HEADS].at,
 		                 "layer %d has %lld heads and %lld heads of keys and values; expected the "
 		                 "second to divide the first",
 		                 i, (long long)l->heads, (long long)l->kv_heads);
 	head = hidden / l->heads;
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY, i, head, &l->key, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE, i, head, &l->value, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY_MLA, i, l->key, &l->key, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE_MLA, i, l->value, &l->value, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_LATENT, i, 0, &l->latent, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW, i, 0, &l->window, err));
-	BERTH_TRY(is_windowed(meta, i, &windowed, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY, i, head, &l->key));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE, i, head, &l->value));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY_MLA, i, l->key, &l->key));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE_MLA, i, l->value, &l->value));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_LATENT, i, 0, &l->latent));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_WINDOW, i, 0, &l->window));
+	BERTH_TRY(is_windowed(meta, i, &windowed));
 	if (!windowed)
 		l->window = 0;
 	if (l->latent)
 		l->kv_heads = l->heads;
 	if (l->key < 1 || l->value < 1)
-		return gguf_fail(
-			meta->file, meta->file->keys_at, err,
-			"heads of layer %d have no columns: embedding_length is %lld and head_count %lld", i,
+		return gguf_fail(meta->file, meta->file->keys_at,
+		                 "heads of layer %d have no columns: embedding_length is %lld and head_count "
+		                 "%lld", i,
 			(long long)hidden, (long long)l->heads);
 	return BERTH_OK;
 }
 
-static berth_status read_experts(const gguf_meta *meta, decoder_model *m, berth_err *err)
+static berth_status read_experts(const gguf_meta *meta, decoder_model *m)
 {
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_EXPERTS, 0, 0, &m->experts, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_TOP, 0, 0, &m->top, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_EXPERTS, 0, 0, &m->experts));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_TOP, 0, 0, &m->top));
 	if (m->experts > DECODER_MAX_EXPERTS)
-		return gguf_fail(meta->file, meta->key[GGUF_EXPERTS].at, err,
-		                 "%lld experts; expected at most %d", (long long)m->experts,
-		                 DECODER_MAX_EXPERTS);
+		return gguf_fail(meta->file, meta->key[GGUF_EXPERTS].at, "%lld experts; expected at most %d",
+		                 (long long)m->experts, DECODER_MAX_EXPERTS);
 	if (m->experts && (m->top < 1 || m->top > m->experts))
-		return gguf_fail(meta->file, meta->key[GGUF_TOP].at, err,
+		return gguf_fail(meta->file, meta->key[GGUF_TOP].at,
 		                 "a token goes to %lld experts of %lld; expected 1 to all", (long long)m->top,
 		                 (long long)m->experts);
 	return BERTH_OK;
 }
 
 /* The model without its tensors, by the metadata. */
-static berth_status new_model(const gguf_meta *meta, berth_arena *tmp, decoder_model *m, berth_err *err)
+static berth_status new_model(const gguf_meta *meta, berth_arena *tmp, decoder_model *m)
 {
 	int64_t layers, further;
 	*m = (decoder_model){.file = meta->file->name, .arch = &meta->arch, .style = &style, .tmp = tmp};
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_LAYERS, 0, -1, &layers, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_HIDDEN, 0, -1, &m->hidden, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_NEXTN, 0, 0, &further, err));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_CONTEXT, 0, 0, &m->context, err));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_LAYERS, 0, -1, &layers));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_HIDDEN, 0, -1, &m->hidden));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_NEXTN, 0, 0, &further));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_CONTEXT, 0, 0, &m->context));
 	if (layers < 1 || layers > DECODER_MAX_LAYERS)
-		return gguf_fail(meta->file, meta->key[GGUF_LAYERS].at, err, "%lld layers; expected 1 to %d",
+		return gguf_fail(meta->file, meta->key[GGUF_LAYERS].at, "%lld layers; expected 1 to %d",
 		                 (long long)layers, DECODER_MAX_LAYERS);
 	if (m->hidden < 1)
-		return gguf_fail(meta->file, meta->key[GGUF_HIDDEN].at, err, "embedding_length is 0");
+		return gguf_fail(meta->file, meta->key[GGUF_HIDDEN].at, "embedding_length is 0");
 	if (further >= layers)
-		return gguf_fail(meta->file, meta->key[GGUF_NEXTN].at, err,
+		return gguf_fail(meta->file, meta->key[GGUF_NEXTN].at,
 		                 "%lld of %lld layers predict further tokens; expected fewer",
 		                 (long long)further, (long long)layers);
 	m->n_all = (int32_t)layers;
 	m->n_layers = (int32_t)(layers - further);
-	BERTH_TRY(read_experts(meta, m, err));
-	BERTH_TRY_NEW(tmp, m->n_layers, err, m->layer, m->loose);
+	BERTH_TRY(read_experts(meta, m));
+	BERTH_TRY_NEW(tmp, m->n_layers, meta->file->err, m->layer, m->loose);
 	for (int32_t i = 0; i < m->n_layers; i++)
-		BERTH_TRY(read_layer(meta, m->hidden, i, &m->layer[i], err));
+		BERTH_TRY(read_layer(meta, m->hidden, i, &m->layer[i]));
 	return BERTH_OK;
 }
 
@@ -159,31 +157,30 @@ typedef struct listing {
 	size_t cap_name, cap_bytes;
 } listing;
 
-static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const decoder_tensor *t,
-                                berth_err *err)
+static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const decoder_tensor *t)
 {
 	berth_gguf_list *to = l->to;
 	if (!is_name(t->name))
-		return gguf_fail(f, at, err, "the name of a tensor is no text");
-	BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, err));
-	BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, err));
+		return gguf_fail(f, at, "the name of a tensor is no text");
+	BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, f->err));
+	BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, f->err));
 	if (!(to->name[to->n_tensors] = berth_arena_strndup(l->mem, t->name.text, t->name.n)))
-		return berth_nomem(err);
+		return berth_nomem(f->err);
 	to->bytes[to->n_tensors++] = t->bytes;
 	return BERTH_OK;
 }
 
-static berth_status read_tensors(gguf_file *f, decoder_model *m, listing *l, berth_err *err)
+static berth_status read_tensors(gguf_file *f, decoder_model *m, listing *l)
 {
 	decoder_tensor t;
 	for (uint64_t i = 0; i < f->n_tensors; i++) {
 		size_t at = f->at;
-		BERTH_TRY(gguf_next_tensor(f, &t, err));
-		berth_status st = decoder_model_add(m, &t, err);
+		BERTH_TRY(gguf_next_tensor(f, &t));
+		berth_status st = decoder_model_add(m, &t, f->err);
 		if (st != BERTH_OK)
-			return berth_fail_in(err, st, "%s: byte %zu: ", f->name, at);
+			return berth_fail_in(f->err, st, "%s: byte %zu: ", f->name, at);
 		if (l)
-			BERTH_TRY(list_tensor(l, f, at, &t, err));
+			BERTH_TRY(list_tensor(l, f, at, &t));
 	}
 	return BERTH_OK;
 }
@@ -213,15 +210,15 @@ static berth_status check_experts(const decoder_model *m, berth_err *err)
 }
 
 static berth_status read_first(gguf_file *f, int32_t n_files, berth_arena *tmp, gguf_meta *meta,
-                               decoder_model *m, berth_err *err)
+                               decoder_model *m)
 {
-	BERTH_TRY(gguf_read_meta(f, meta, err));
+	BERTH_TRY(gguf_read_meta(f, meta));
 	if (meta->n_files > 1 && meta->n_files != n_files)
-		return berth_fail(err, BERTH_EFORMAT,
+		return berth_fail(f->err, BERTH_EFORMAT,
 		                  "%s: one of %lld parts; expected a file named NAME-00001-of-%05lld.gguf, "
 		                  "with the others beside it",
 		                  f->name, (long long)meta->n_files, (long long)meta->n_files);
-	return new_model(meta, tmp, m, err);
+	return new_model(meta, tmp, m);
 }
 
 /* Of parts behind the first the keys say nothing new. */
@@ -233,14 +230,16 @@ static berth_status read_model(const berth_content *from, berth_arena *tmp, gguf
 	BERTH_TRY_NEW(tmp, from->n_parts + 1, err, file);
 	for (int32_t i = 0; i <= from->n_parts; i++) {
 		const berth_content *c = i ? &from->part[i - 1] : from;
-		file[i] = (gguf_file){
-			.name = c->name, .data = (const unsigned char *)c->data, .size = c->size};
-		BERTH_TRY(gguf_open(&file[i], err));
+		file[i] = (gguf_file){.name = c->name,
+		                      .data = (const unsigned char *)c->data,
+		                      .size = c->size,
+		                      .err = err};
+		BERTH_TRY(gguf_open(&file[i]));
 		if (i == 0)
-			BERTH_TRY(read_first(&file[i], from->n_parts + 1, tmp, meta, m, err));
+			BERTH_TRY(read_first(&file[i], from->n_parts + 1, tmp, meta, m));
 		for (uint64_t k = 0; i && k < file[i].n_keys; k++)
-			BERTH_TRY(gguf_next_key(&file[i], &key, err));
-		BERTH_TRY(read_tensors(&file[i], m, l, err));
+			BERTH_TRY(gguf_next_key(&file[i], &key));
+		BERTH_TRY(read_tensors(&file[i], m, l));
 	}
 	BERTH_TRY(check_experts(m, err));
 	return decoder_model_check(m, err);

@@ -29,6 +29,7 @@ typedef struct gguf_file {
 	size_t size, at;
 	uint64_t n_tensors, n_keys;
 	size_t keys_at;     /* where the first key stands */
+	berth_err *err;
 } gguf_file;
 
 typedef struct gguf_key {
@@ -43,15 +44,15 @@ typedef struct gguf_key {
 bool gguf_is(const char *data, size_t size);
 
 /* All of these fail with BERTH_EFORMAT: "NAME: byte N: what was found; what was expected". */
-berth_status gguf_fail(const gguf_file *f, size_t at, berth_err *err, const char *fmt, ...)
-	BERTH_PRINTF(4, 5);
+berth_status gguf_fail(const gguf_file *f, size_t at, const char *fmt, ...)
+	BERTH_PRINTF(3, 4);
 
 /* Read the header; f stands before the first key. f->name, data and size are set by the caller. */
-berth_status gguf_open(gguf_file *f, berth_err *err);
+berth_status gguf_open(gguf_file *f);
 /* The next of f->n_keys keys. */
-berth_status gguf_next_key(gguf_file *f, gguf_key *key, berth_err *err);
+berth_status gguf_next_key(gguf_file *f, gguf_key *key);
 /* The next of f->n_tensors records, behind the keys. */
-berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t, berth_err *err);
+berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t);
 
 typedef enum gguf_meta_key {
 	GGUF_LAYERS,
@@ -82,9 +83,9 @@ typedef struct gguf_meta {
 } gguf_meta;
 
 /* Read the keys; f stands before the first key and is left behind the last. Fails: BERTH_EFORMAT. */
-berth_status gguf_read_meta(gguf_file *f, gguf_meta *m, berth_err *err);
+berth_status gguf_read_meta(gguf_file *f, gguf_meta *m);
 
 /* The value of key for a layer (the same for all where it is no array); otherwise where the file has none,
  * -1: it must have one. */
 berth_status gguf_meta_whole(const gguf_meta *m, gguf_meta_key key, int32_t layer, int64_t otherwise,
-                             int64_t *out, berth_err *err);
+                             int64_t *out);

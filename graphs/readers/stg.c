@@ -55,8 +55,8 @@ static berth_status read_index(reader *r, const char *what, int32_t below, int32
 	double x = 0;
 	BERTH_TRY(read_number(r, what, &x));
 	if (x >= below || x != (double)(int32_t)x)
-		return scan_fail(&r->s, r->word_at, "%s is %g; expected a whole number below %d",
-		                 what, x, below);
+		return scan_fail(&r->s, r->word_at, "%s is %g; expected a whole number below %d", what, x,
+		                 below);
 	*out = (int32_t)x;
 	return BERTH_OK;
 }
@@ -76,8 +76,7 @@ static berth_status end_line(reader *r)
 	scan_word w = next_word(&r->s);
 	if (w.n)
 		return scan_fail(&r->s, r->s.at - w.n, "'%.*s' stands behind the line's last number",
-		                 scan_shown(w),
-		                 w.text);
+		                 scan_shown(w), w.text);
 	return BERTH_OK;
 }
 
@@ -91,8 +90,7 @@ static berth_status read_task(reader *r, int32_t i)
 	size_t at = r->s.at;
 	BERTH_TRY(read_index(r, "the number of a task", r->n_lines, &number));
 	if (number != i)
-		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order",
-		                 number, i);
+		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order", number, i);
 	BERTH_TRY(read_number(r, "the time of a task", &time));
 	snprintf(name, sizeof name, "%d", i);
 	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op));
