@@ -235,14 +235,6 @@ static void drop_part(columns *c, int column, size_t i)
 	*p = (column_part){0};
 }
 
-void columns_copy(const columns *c, int column, void *to)
-{
-	size_t at = 0;
-	memset(to, 0, c->n_rows * c->width[column]);
-	for (size_t i = 0; i < c->n_parts && at < c->n_rows; i++)
-		at += copy_part(c, column, i, c->n_rows - at, (unsigned char *)to + at * c->width[column]);
-}
-
 void columns_drop(columns *c, int column)
 {
 	for (size_t i = 0; i < c->n_parts; i++)

@@ -47,11 +47,9 @@ const char *columns_text(const columns *c, int column, size_t row);
 /* Is there a part with values other than zero in it? */
 bool columns_used(const columns *c, int column);
 
-/* The whole column to to[n_rows]. */
-void columns_copy(const columns *c, int column, void *to);
-
 /* All values of a column are zeros from here on, and its memory goes back to the system. */
 void columns_drop(columns *c, int column);
 void columns_drop_all(columns *c);
-/* The two in one, part by part, so that no value stands twice; to[] comes zeroed. */
+/* The whole column to to[n_rows], which comes zeroed. It is dropped part by part, so that no value stands
+ * twice. */
 void columns_move(columns *c, int column, void *to);

@@ -113,30 +113,6 @@ double berth_lp_violation(const berth_lp *lp, const double *x)
 	return worst;
 }
 
-/* min of m * v over lower <= v <= upper */
-static double least_product(double m, double lower, double upper)
-{
-	if (m == 0)
-		return 0;
-	double end = m > 0 ? lower : upper;
-	return end <= -BERTH_LP_INF || end >= BERTH_LP_INF ? -INFINITY : m * end;
-}
-
-double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r)
-{
-	double sum = lp->offset;
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		r[c] = lp->col_cost[c];
-	for (int32_t i = 0; i < lp->n_rows; i++) {
-		sum += least_product(y[i], lp->row_lower[i], lp->row_upper[i]);
-		for (size_t e = lp->row_begin[i]; e < berth_lp_row_end(lp, i); e++)
-			r[lp->entry_col[e]] -= y[i] * lp->entry_value[e];
-	}
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		sum += least_product(r[c], lp->col_lower[c], lp->col_upper[c]);
-	return sum;
-}
-
 berth_status berth_lp_by_columns(const berth_lp *lp, berth_lp_columns *t, berth_arena *mem, berth_err *err)
 {
 	if (lp->n_entries > INT_MAX)

@@ -58,13 +58,6 @@ static inline size_t berth_lp_row_end(const berth_lp *lp, int32_t row)
 double berth_lp_value(const berth_lp *lp, const double *x);
 double berth_lp_violation(const berth_lp *lp, const double *x);
 
-/* A lower bound of the LP's value that any row duals y [n_rows] prove: with r = cost - y A,
- *   cost x >= sum over rows of min(y lower, y upper) + sum over columns of min(r lower, r upper),
- * -INFINITY where a term asks for a bound that is not there. Summed in double: the caller's margin covers
- * rounding (relative 1e-9 is ample). It does not depend on how y was found. O(entries); r [n_cols] is
- * scratch. */
-double berth_lp_dual_value(const berth_lp *lp, const double *y, double *r);
-
 /* The entries by column, in the order of the rows. */
 typedef struct berth_lp_columns {
 	int32_t *begin; /* [n_cols+1] into row and value */

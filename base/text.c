@@ -104,25 +104,6 @@ bool berth_text_contains(const char *text, size_t size, const char *word)
 	return berth_text_search(text, size, word) != NULL;
 }
 
-int berth_text_utf8(const char *text, size_t n, uint32_t *code)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *p = (const unsigned char *)text;
-	int len = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
-	if (len == 0 || (size_t)len > n)
-		return 0;
-	uint32_t c = len == 1 ? *p : *p & (0x7fu >> len);
-	for (int i = 1; i < len; i++) {
-		if (p[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (p[i] & 63u);
-	}
-	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	*code = c;
-	return len;
-}
-
 bool berth_text_is_utf8(const char *text, size_t n)
 {
 	uint32_t code;

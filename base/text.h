@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arena.h"
+#include "visible.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,10 +29,6 @@ bool berth_text_is(const char *data, size_t size);
 /* Where word, which is not empty, stands in text[size] for the first time; NULL: nowhere. */
 const char *berth_text_search(const char *text, size_t size, const char *word);
 bool berth_text_contains(const char *text, size_t size, const char *word);
-
-/* Bytes of the well-formed UTF-8 character (RFC 3629) at text[0], n > 0, and which it is. 0: no such
- * character. */
-int berth_text_utf8(const char *text, size_t n, uint32_t *code);
 
 /* Is text[n] well-formed UTF-8? */
 bool berth_text_is_utf8(const char *text, size_t n);

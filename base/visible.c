@@ -2,15 +2,31 @@
  * %n, %p, long double and wide characters; numbers go through snprintf. */
 #include "visible.h"
 
-#include "text.h"
-
 #include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int berth_text_utf8(const char *text, size_t n, uint32_t *code)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *p = (const unsigned char *)text;
+	int len = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
+	if (len == 0 || (size_t)len > n)
+		return 0;
+	uint32_t c = len == 1 ? *p : *p & (0x7fu >> len);
+	for (int i = 1; i < len; i++) {
+		if (p[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (p[i] & 63u);
+	}
+	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*code = c;
+	return len;
+}
 
 typedef struct range {
 	uint32_t first, last;
@@ -99,31 +115,6 @@ char *berth_visible_copy(char *out, size_t size, const char *text, size_t n)
 	return out;
 }
 
-/* Bytes of berth_visible; *same: it is the text itself. */
-static size_t length_of(const char *text, size_t n, bool *same)
-{
-	size_t len = 0;
-	*same = true;
-	for (size_t i = 0; i < n;) {
-		berth_visible_char c = berth_visible_at(text + i, n - i);
-		size_t more = strlen(c.shown);
-		*same &= more == (size_t)c.used;
-		len += more;
-		i += (size_t)c.used;
-	}
-	return len;
-}
-
-const char *berth_visible(berth_arena *mem, const char *text)
-{
-	bool same;
-	size_t n = strlen(text), len = length_of(text, n, &same);
-	if (same)
-		return text;
-	char *out = berth_arena_alloc(mem, len + 1, 1);
-	return out ? berth_visible_copy(out, len + 1, text, n) : NULL;
-}
-
 size_t berth_visible_width(const char *text, size_t n)
 {
 	size_t cells = 0;
@@ -136,7 +127,8 @@ size_t berth_visible_width(const char *text, size_t n)
 	return cells;
 }
 
-size_t berth_visible_whole(const char *text, size_t n)
+/* n, less the first bytes of a character that ends behind text[n - 1]. */
+static size_t whole_length(const char *text, size_t n)
 {
 	static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
 	for (size_t back = 1; back <= 3 && back <= n; back++) {
@@ -218,7 +210,7 @@ static void put_text(const berth_visible_sink *to, const spec *s, const char *te
 {
 	size_t n = s->precision < 0 ? strlen(text) : strnlen(text, (size_t)s->precision);
 	if (s->precision >= 0 && n == (size_t)s->precision)
-		n = berth_visible_whole(text, n);
+		n = whole_length(text, n);
 	size_t own = s->width ? berth_visible_width(text, n) : 0;
 	size_t pad = (size_t)s->width > own ? (size_t)s->width - own : 0;
 	bool left = strchr(s->flags, '-');
@@ -317,7 +309,7 @@ static void put_in_buffer(void *to, const char *text, size_t n)
 {
 	buffer *b = to;
 	size_t room = b->size - 1 - b->len;
-	size_t part = n < room ? n : berth_visible_whole(text, room);
+	size_t part = n < room ? n : whole_length(text, room);
 	memcpy(b->text + b->len, text, part);
 	b->len += part;
 	if (part < n)

@@ -2,10 +2,13 @@
  * some characters say; a person does not see others. Both come out as the letters that stand for them. */
 #pragma once
 
-#include "arena.h"
-
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the well-formed UTF-8 character (RFC 3629) at text[0], n > 0, and which it is. 0: no such
+ * character. */
+int berth_text_utf8(const char *text, size_t n, uint32_t *code);
 
 /* Longest text that stands for a character or a byte, with its closing 0. */
 enum { BERTH_VISIBLE_MOST = 11 };
@@ -27,15 +30,9 @@ berth_visible_char berth_visible_at(const char *text, size_t n);
  * with a closing 0. Neither may overlap. Returns out. */
 char *berth_visible_copy(char *out, size_t size, const char *text, size_t n);
 
-/* The same in mem; text itself where it is visible already. NULL: out of memory. */
-const char *berth_visible(berth_arena *mem, const char *text);
-
-/* Columns that a terminal takes for berth_visible of text up to n bytes (or its end). East Asian wide
+/* Columns that a terminal takes for text up to n bytes, made visible (or its end). East Asian wide
  * characters take two, combining ones none (the usual blocks). */
 size_t berth_visible_width(const char *text, size_t n);
-
-/* n, less the first bytes of a character that ends behind text[n - 1]. */
-size_t berth_visible_whole(const char *text, size_t n);
 
 /* ---- printf of foreign words ----
  *

@@ -93,8 +93,8 @@ static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i,
 	if (l->key < 1 || l->value < 1)
 		return gguf_fail(meta->file, meta->file->keys_at,
 		                 "heads of layer %d have no columns: embedding_length is %lld and head_count "
-		                 "%lld", i,
-			(long long)hidden, (long long)l->heads);
+		                 "%lld",
+		                 i, (long long)hidden, (long long)l->heads);
 	return BERTH_OK;
 }
 

@@ -18,11 +18,6 @@ static const berth_spec_param params[] = {{"unit", "seconds of a unit of time", 
                                           {"bandwidth", "bytes/s of the link that costs of edges hold on",
                                            1e9, 1, 1e18, false, NULL}};
 
-berth_task_options berth_task_options_default(void)
-{
-	return (berth_task_options){.unit = 1, .bandwidth = 1e9, .suffix = ""};
-}
-
 berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,
                                      berth_task_options *out, berth_err *err)
 {
@@ -44,7 +39,7 @@ berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
                              const berth_task_options *opt,
                              berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
-	const berth_task_options usual = berth_task_options_default();
+	const berth_task_options usual = {.unit = 1, .bandwidth = 1e9, .suffix = ""};
 	const task_graph t = {opt ? opt : &usual, NULL, tmp, err};
 	berth_graph g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);

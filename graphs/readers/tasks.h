@@ -16,9 +16,6 @@ typedef struct berth_task_options {
 	const char *suffix; /* of the graph's name: the options that are no defaults, as ":key=value" */
 } berth_task_options;
 
-/* unit 1, speed 0, bandwidth 1e9. */
-berth_task_options berth_task_options_default(void);
-
 /* From words like "unit=1e-3", "speed=4e9", "bandwidth=1.25e8". Fails: BERTH_EINVAL (an unknown key or
  * value), BERTH_ENOMEM. */
 berth_status berth_task_options_read(const char *file, const char *const *word, int32_t n, berth_arena *mem,

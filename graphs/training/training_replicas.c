@@ -68,7 +68,9 @@ berth_status training_name_replicas(trainer *t)
 	return BERTH_OK;
 }
 
-int32_t training_copies(const trainer *t, int32_t param, int32_t *user)
+/* The first active user of each copy that active users of the parameter hold, in user [its users], in the
+ * order of users. Returns their number. O(users * copies). */
+static int32_t list_copies(const trainer *t, int32_t param, int32_t *user)
 {
 	const berth_graph *g = t->g;
 	int32_t n = 0;
@@ -210,7 +212,7 @@ berth_status training_update(trainer *t)
 	for (int32_t p = 0; p < g->n_params; p++) {
 		reduction r = {.param = p};
 		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], t->err, r.user);
-		r.n = training_copies(t, p, r.user);
+		r.n = list_copies(t, p, r.user);
 		if (r.n > 1)
 			BERTH_TRY(add_reduction(t, &r));
 		if (r.n != 1)

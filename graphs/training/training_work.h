@@ -105,9 +105,6 @@ int64_t training_optimizer_copies(const trainer *t);
 
 /* Set op_piece, op_replica and op_new: by the names of pieces. Fails: BERTH_ENOMEM. */
 berth_status training_name_replicas(trainer *t);
-/* The first active user of each copy that active users of the parameter hold, in user [its users], in the
- * order of users. Returns their number. O(users * copies). */
-int32_t training_copies(const trainer *t, int32_t param, int32_t *user);
 /* Updates of all parameters, and the sums of gradients of copies. Fails: BERTH_ENOMEM. */
 berth_status training_update(trainer *t);
 
