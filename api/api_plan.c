@@ -1,6 +1,7 @@
 /* Plans: what they say, files of them, and what they cost. */
 #include "api.h"
 
+#include "array.h"
 #include "eval.h"
 #include "exporters.h"
 #include "times.h"
@@ -111,7 +112,7 @@ static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t 
 {
 	BERTH_TRY_NEW(mem, n, err, *out);
 	if (n)
-		memcpy(*out, from, (size_t)n * sizeof *from);
+		BERTH_COPY(*out, from, n);
 	return BERTH_OK;
 }
 
@@ -203,7 +204,7 @@ berth_status berth_plan_order(const berth_plan *plan, int32_t *order, berth_err 
 	berth_sim *sim;
 	BERTH_TRY(api_plan_runs(plan, err));
 	if (plan->placement.order) {
-		memcpy(order, plan->placement.order, (size_t)plan->p.n_ops * sizeof *order);
+		BERTH_COPY(order, plan->placement.order, plan->p.n_ops);
 		return BERTH_OK;
 	}
 	berth_status st = berth_sim_new(&plan->p, &mem, &sim, err);

@@ -1,4 +1,5 @@
 /* berth measure: what a placement costs in reality. */
+#include "array.h"
 #include "bounds.h"
 #include "engine.h"
 #include "file.h"
@@ -261,7 +262,7 @@ static berth_status print_operators(cli *c, const state *s, berth_err *err)
 	cli_table t;
 	berth_operator_time *sorted;
 	BERTH_TRY_NEW(&c->mem, n, err, sorted);
-	memcpy(sorted, s->operators, (size_t)n * sizeof *sorted);
+	BERTH_COPY(sorted, s->operators, n);
 	qsort(sorted, (size_t)n, sizeof *sorted, by_length);
 	cli_table_init(&t, &c->mem, "lllrrl");
 	cli_table_head(&t, "operator|kernel|device|start|time|fused into");

@@ -1,4 +1,5 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
+#include "array.h"
 #include "engine.h"
 #include "file.h"
 #include "graph_format.h"
@@ -154,7 +155,7 @@ static const berth_result *fill(cli *c, const state *s)
 	}
 	for (int32_t op = 0; op < s->g.n_ops; op++)
 		for (int32_t d = 0; d < s->s.n_devs; d++) {
-			const berth_profiled *x = &s->p.row[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
+			const berth_profiled *x = &BERTH_ROW(s->p.row, op, s->s.n_devs)[d];
 			RESULT_ADD(ops, OP);
 		}
 	return RESULT_NEW(&c->mem, profile_document, PROFILE);
@@ -168,7 +169,7 @@ static void print_device(const state *s, int32_t d)
 	double sum = 0;
 	int32_t n = 0;
 	for (int32_t op = 0; op < s->g.n_ops; op++) {
-		double t = s->p.time_s[(size_t)op * (size_t)s->s.n_devs + (size_t)d];
+		double t = BERTH_ROW(s->p.time_s, op, s->s.n_devs)[d];
 		n += !isnan(t);
 		sum += isnan(t) ? 0 : t;
 	}

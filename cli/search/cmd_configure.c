@@ -1,6 +1,7 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
 #include "cmd_configure.h"
 
+#include "array.h"
 #include "configuration.h"
 #include "graph_load.h"
 #include "methods.h"
@@ -174,7 +175,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 		const char **text;
 		BERTH_TRY_NEW(&c->mem, given.n + 1, err, text);
 		if (given.n)
-			memcpy(text, given.text, (size_t)given.n * sizeof *text);
+			BERTH_COPY(text, given.text, given.n);
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
 		if (!text[given.n])
 			return berth_nomem(err);
@@ -182,7 +183,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 		BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &graph[b], &v->s, NULL, err));
 	}
 	c->dim = given;
-	memcpy(model, graph, (size_t)v->n_batches * sizeof *model);
+	BERTH_COPY(model, graph, v->n_batches);
 	v->graph = graph;
 	v->model = model;
 	return take_steps(c, &a->steps, v, graph, err);

@@ -2,6 +2,7 @@
  * told, where each point counts the operators of its devices. */
 #include "place_pareto.h"
 
+#include "array.h"
 #include "methods.h"
 #include "pareto.h"
 #include "placement.h"
@@ -86,7 +87,7 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 
 static void count_devices(const view *v, const berth_pareto_point *x, int32_t *dev_ops)
 {
-	memset(dev_ops, 0, (size_t)v->p->n_devs * sizeof *dev_ops);
+	BERTH_CLEAR(dev_ops, v->p->n_devs);
 	for (int32_t op = 0; op < v->p->n_ops; op++)
 		dev_ops[x->op_dev[op]]++;
 }

@@ -1,5 +1,6 @@
 /* One operator. Of a graph: its work and its neighbours. Of a placement: when it ran, what it waited for,
  * whether it is critical, and what every other device would cost. */
+#include "array.h"
 #include "explain_op.h"
 #include "print.h"
 #include "results.h"
@@ -61,12 +62,12 @@ berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p,
 			  *outputs = berth_result_list_new(&c->mem, &given_kind);
 	berth_result_map *times = berth_result_map_new(&c->mem);
 	BERTH_TRY(find_op(g, name, &op, err));
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i];
 		RESULT_ADD(inputs, TAKEN);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			RESULT_ADD(outputs, GIVEN);
 	for (int32_t d = 0; p && d < p->n_devs; d++)
 		berth_result_map_add(times, p->s->dev_name[d],

@@ -1,6 +1,7 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show.h"
 
+#include "array.h"
 #include "json.h"
 #include "option_files.h"
 #include "results.h"
@@ -131,7 +132,7 @@ static void count_tensor(view *v, int32_t t, bool *takes)
 	const berth_graph *g = &v->x.g;
 	const int32_t *op_dev = v->x.placement.op_dev;
 	int32_t n = 0;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, t)
 		takes[op_dev[g->edge_consumer[e]]] = true;
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		n += takes[d] && d != op_dev[g->tensor_producer[t]];
@@ -144,7 +145,7 @@ static void count_tensor(view *v, int32_t t, bool *takes)
 static void count_param(view *v, int32_t p, bool *holds)
 {
 	const berth_graph *g = &v->x.g;
-	for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+	BERTH_EACH (i, g->param_op_off, p)
 		holds[v->x.placement.op_dev[g->param_op[i]]] = true;
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		v->dev_params[d] += holds[d] ? g->param_bytes[p] : 0;
@@ -164,7 +165,7 @@ static berth_status count(cli *c, view *v, berth_err *err)
 		int64_t time = berth_op_time(&v->x.p, op, d);
 		v->dev_ops[d]++;
 		v->dev_params[d] += g->op_param_bytes[op];
-		v->dev_type_ns[(size_t)d * (size_t)types + (size_t)type] += time > 0 ? time : 0;
+		BERTH_ROW(v->dev_type_ns, d, types)[type] += time > 0 ? time : 0;
 	}
 	for (int32_t p = 0; p < g->n_params; p++)
 		count_param(v, p, mark);
@@ -200,7 +201,7 @@ static berth_result_list *devices_of(cli *c, const view *v)
 	int32_t n_types = v->x.g.n_types + 1;
 	berth_result_list *list = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
-		const int64_t *ns = v->dev_type_ns + (size_t)d * (size_t)n_types;
+		const int64_t *ns = BERTH_ROW(v->dev_type_ns, d, n_types);
 		berth_result_map *types = berth_result_map_new(&c->mem);
 		int64_t all_ns = 0;
 		for (int32_t k = 0; k < n_types; k++) {

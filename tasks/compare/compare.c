@@ -2,6 +2,7 @@
  * to over many instances. */
 #include "compare.h"
 
+#include "array.h"
 #include "check.h"
 
 #include <math.h>
@@ -177,7 +178,7 @@ typedef struct table {
 
 static double median_of(const table *t, int32_t instance, int32_t method)
 {
-	return t->summary[(size_t)instance * (size_t)t->n_methods + (size_t)method].median;
+	return BERTH_ROW(t->summary, instance, t->n_methods)[method].median;
 }
 
 static double geomean(const double *x, int32_t n, berth_arena *tmp)
@@ -207,7 +208,7 @@ static berth_status find_ratio(const table *t, int32_t method, berth_arena *tmp,
 static void find_gap(const table *t, int32_t method, berth_compare_overall *o)
 {
 	for (int32_t i = 0; i < t->n_instances; i++) {
-		double gap = t->summary[(size_t)i * (size_t)t->n_methods + (size_t)method].gap;
+		double gap = BERTH_ROW(t->summary, i, t->n_methods)[method].gap;
 		if (!isnan(gap))
 			t->x[o->n_gaps++] = 1 + gap;
 	}
@@ -243,7 +244,7 @@ static void add_up(const table *t, int32_t method, berth_compare_overall *o)
 	int64_t n_rows = 0;
 	for (int32_t i = 0; i < t->n_instances; i++) {
 		const berth_compare_summary *s =
-			&t->summary[(size_t)i * (size_t)t->n_methods + (size_t)method];
+			&BERTH_ROW(t->summary, i, t->n_methods)[method];
 		n_rows += s->n_rows;
 		o->n_feasible += s->n_feasible > 0;
 		o->evaluations += s->evaluations * s->n_rows;

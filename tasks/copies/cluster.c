@@ -3,6 +3,8 @@
  * places can be made one after the other, so being equal is transitive. */
 #include "cluster.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -200,7 +202,7 @@ static void choose_leads(berth_cluster *c)
 {
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int32_t most = -1;
-		for (int32_t i = c->host_off[h]; i < c->host_off[h + 1]; i++) {
+		BERTH_EACH (i, c->host_off, h) {
 			int32_t n = count_links(c, c->host_dev[i]);
 			if (n > most) {
 				most = n;

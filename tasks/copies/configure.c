@@ -2,6 +2,8 @@
  * by formulas are simulated whole. */
 #include "configure.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +225,7 @@ static void keep_front(chooser *ch, const berth_configuration *c, const berth_co
 	for (end = at; end < ch->n_front && energy_of(&ch->front[end].predicted) >= e;)
 		end++;
 	/* those from at to end give way */
-	memmove(ch->front + at + 1, ch->front + end, (size_t)(ch->n_front - end) * sizeof *ch->front);
+	BERTH_COPY(ch->front + at + 1, ch->front + end, ch->n_front - end);
 	ch->n_front -= end - at - 1;
 	ch->front[at] = (berth_configure_choice){.c = *c, .predicted = *v};
 	if (ch->n_front > MOST_FRONT)

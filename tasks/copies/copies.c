@@ -3,6 +3,7 @@
  * they start in beside other copies. */
 #include "copies.h"
 
+#include "array.h"
 #include "bounds.h"
 #include "solve.h"
 
@@ -31,7 +32,7 @@ static berth_status count_gradients(const berth_problem *p, const berth_cluster 
 	for (int32_t op = 0; op < g->n_ops; op++)
 		bytes[place[op_dev[op]]] += g->op_param_bytes[op];
 	for (int32_t k = 0; k < g->n_params; k++)
-		for (int32_t i = g->param_op_off[k]; i < g->param_op_off[k + 1]; i++) {
+		BERTH_EACH (i, g->param_op_off, k) {
 			bool seen = false;
 			for (int32_t j = g->param_op_off[k]; j < i && !seen; j++)
 				seen = op_dev[g->param_op[j]] == op_dev[g->param_op[i]];
@@ -58,7 +59,7 @@ static berth_status price_placement(pricer *r, const berth_problem *p, int32_t h
 		return BERTH_OK;
 	BERTH_TRY_NEW(r->mem, p->n_ops, err, dev, starts);
 	BERTH_TRY_NEW(r->mem, berth_host_size(r->x->c, host), err, bytes);
-	memcpy(dev, op_dev, (size_t)p->n_ops * sizeof *dev);
+	BERTH_COPY(dev, op_dev, p->n_ops);
 	berth_sim_start_order(e.sim, starts);
 	BERTH_TRY(count_gradients(p, r->x->c, host, op_dev, bytes, r->tmp, err));
 	for (int32_t d = 0; d < p->n_devs; d++)
@@ -215,7 +216,7 @@ static berth_status add_crew(pricer *r, int32_t host, const int32_t place[], int
 	int32_t *own;
 	BERTH_TRY(BERTH_GROW(r->mem, h->crew, h->n_crews, cap, err));
 	BERTH_TRY_NEW(r->mem, n, err, own);
-	memcpy(own, place, (size_t)n * sizeof *own);
+	BERTH_COPY(own, place, n);
 	h->crew[h->n_crews] = (berth_crew){.n = n, .place = own};
 	return price_crew(r, host, &h->crew[h->n_crews++], err);
 }
@@ -226,7 +227,7 @@ static berth_status add_layout(pricer *r, const int32_t crew[], int32_t n, berth
 	int32_t *own;
 	BERTH_TRY(BERTH_GROW(r->mem, h->layout, h->n_layouts, cap, err));
 	BERTH_TRY_NEW(r->mem, n, err, own);
-	memcpy(own, crew, (size_t)n * sizeof *own);
+	BERTH_COPY(own, crew, n);
 	h->layout[h->n_layouts++] = (berth_layout){n, own};
 	return BERTH_OK;
 }

@@ -1,6 +1,8 @@
 /* See exchange.h. */
 #include "exchange.h"
 
+#include "array.h"
+
 #include <math.h>
 
 const char *berth_exchange_name(berth_exchange_kind kind)
@@ -29,7 +31,7 @@ static double send_bytes(berth_exchanger *e, int32_t from, int32_t to, double by
 	if (from == to)
 		return ready_s;
 	int32_t route = p->class_pair_route[from * p->n_devs + to];
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+	BERTH_EACH (i, p->route_off, route) {
 		int32_t l = p->route_link[i], channel = s->link_channel[l];
 		double *free_s = &e->channel_free_s[channel];
 		e->stuck |= !e->on[c->dev_host[s->link_to[l]]];

@@ -1,6 +1,7 @@
 /* See request_mix.h. */
 #include "request_mix.h"
 
+#include "array.h"
 #include "bounds_load.h"
 #include "cost_model.h"
 #include "simplex.h"
@@ -274,7 +275,7 @@ static berth_status fit_together(const mixer *m, bool *fit, berth_err *err)
 	for (int32_t k = 0; k < m->n; k++) {
 		if (!is_used(&m->list[k], m->x->n))
 			continue;
-		memcpy(op_dev + n * n_ops, m->list[k].op_dev, (size_t)n_ops * sizeof *op_dev);
+		BERTH_COPY(op_dev + n * n_ops, m->list[k].op_dev, n_ops);
 		part[n++] = m->x->graph[largest_size(m, &m->list[k])];
 	}
 	BERTH_TRY(berth_graph_union(part, n, &own, m->tmp, &all, NULL, err));
@@ -560,7 +561,7 @@ berth_status berth_mix_unite(const berth_requests *x, const berth_mix *m, berth_
 	BERTH_TRY_NEW(mem, (size_t)m->n * (size_t)n_ops, err, *op_dev);
 	for (int32_t k = 0; k < m->n; k++) {
 		part[k] = x->graph[m->copy[k].most];
-		memcpy(*op_dev + k * n_ops, m->copy[k].op_dev, (size_t)n_ops * sizeof **op_dev);
+		BERTH_COPY(*op_dev + k * n_ops, m->copy[k].op_dev, n_ops);
 	}
 	*all = part[0];
 	return m->n > 1 ? berth_graph_union(part, m->n, mem, tmp, all, NULL, err) : BERTH_OK;

@@ -2,6 +2,8 @@
  */
 #include "serving.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -17,10 +19,10 @@ static berth_status count_bytes(const berth_graph *g, const berth_granularity *b
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t b = blocks->op_block[op];
 		bytes[b] += g->op_param_bytes[op] + g->op_state_bytes[op];
-		for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_param_off, op)
 			bytes[b] += g->param_bytes[g->op_param[i]];
 		tensors[b] += g->op_workspace_bytes[op] + g->op_output_bytes[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			tensors[b] += g->tensor_bytes[t];
 	}
 	for (int32_t b = 0; b < blocks->n_blocks; b++)
@@ -38,7 +40,7 @@ static berth_status widest_border(const berth_graph *g, const berth_granularity 
 	BERTH_TRY_NEW(tmp, blocks->n_blocks + 1, err, rise);
 	for (int32_t t = 0; t < g->n_tensors; t++) {
 		int32_t from = blocks->op_block[g->tensor_producer[t]], to = from;
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t b = blocks->op_block[g->edge_consumer[e]];
 			to = b > to ? b : to;
 		}
@@ -82,9 +84,9 @@ static int32_t main_device(const berth_problem *p, const berth_cluster *c, int32
 	int32_t best = -1;
 	double most = -1;
 	*n = 0;
-	for (int32_t i = c->host_off[host]; i < c->host_off[host + 1]; i++) {
+	BERTH_EACH (i, c->host_off, host) {
 		int32_t same = 0;
-		for (int32_t k = c->host_off[host]; k < c->host_off[host + 1]; k++)
+		BERTH_EACH (k, c->host_off, host)
 			same += same_work(p, c->host_dev[i], c->host_dev[k]);
 		double together = same * speed_of(p, c->host_dev[i]);
 		if (together > most) {
@@ -145,7 +147,7 @@ static void follow_way(ways *w, int32_t dev, int32_t other, bool back)
 	int32_t route = p->class_pair_route[pair];
 	int64_t *most = out ? &w->k->outside_ns : &w->k->inside_ns;
 	*most = p->class_pair_ns[pair] > *most ? p->class_pair_ns[pair] : *most;
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++) {
+	BERTH_EACH (i, p->route_off, route) {
 		int32_t l = p->route_link[i], *seen = &w->seen[4 * s->link_channel[l]];
 		users *u = &w->use[s->link_channel[l]];
 		double *hop_s = &(out ? w->outside_s : w->inside_s)[s->link_channel[l]];
@@ -206,7 +208,7 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	*k = (berth_server_kind){.name = c->host_name[host], .n_servers = n_servers};
 	int32_t dev = main_device(p, c, host, &k->n_devs);
 	k->dev = c->s->dev_name[dev];
-	for (int32_t i = c->host_off[host]; i < c->host_off[host + 1]; i++)
+	BERTH_EACH (i, c->host_off, host)
 		if (c->s->dev_slots[c->host_dev[i]] > 1)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "device '%s' has %d slots: pipelines of layers are for devices "

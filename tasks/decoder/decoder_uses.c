@@ -2,6 +2,7 @@
  * of one stand for which of the other, and an answer for tokens judged and summed up for both. */
 #include "decoder_uses.h"
 
+#include "array.h"
 #include "text.h"
 
 #include <math.h>
@@ -72,9 +73,9 @@ static berth_status find_alive(const berth_graph *g, int64_t *alive, berth_arena
 	BERTH_TRY_NEW(mem, (size_t)g->n_ops + 1, err, ends);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, op) {
 			int32_t last = k;
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				last = g->op_topo[g->edge_consumer[e]] > last
 				               ? g->op_topo[g->edge_consumer[e]]
 				               : last;
@@ -182,7 +183,7 @@ static int32_t device_of(const berth_decoder *x, int32_t op)
 {
 	const berth_graph *g = x->p.g;
 	int32_t coloc = x->p.op_coloc[op];
-	for (int32_t i = x->p.coloc_off[coloc]; i < x->p.coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, x->p.coloc_off, coloc)
 		if (x->twin[x->p.coloc_op[i]] >= 0)
 			return x->op_dev[x->p.coloc_op[i]];
 	return g->op_in_off[op] < g->op_in_off[op + 1]
@@ -255,7 +256,7 @@ berth_status berth_decoder_layers(const berth_decoder *x, const berth_problem *p
 		l->weight_bytes += (double)g->op_param_bytes[op];
 		l->cache_bytes += (double)g->op_state_bytes[op];
 		l->decode_s += run_s(t, op);
-		ops[(size_t)x->layers.op_block[op] * (size_t)p->n_devs + (size_t)t->op_dev[op]]++;
+		BERTH_ROW(ops, x->layers.op_block[op], p->n_devs)[t->op_dev[op]]++;
 	}
 	for (int32_t op = 0, block = 0; op < x->whole.n_ops; op++) {
 		block = x->twin[op] >= 0 ? x->layers.op_block[x->twin[op]] : block;
@@ -266,7 +267,7 @@ berth_status berth_decoder_layers(const berth_decoder *x, const berth_problem *p
 			list[x->layers.op_block[g->param_op[g->param_op_off[i]]]].weight_bytes +=
 				(double)g->param_bytes[i];
 	for (int32_t i = 0; i < x->layers.n_blocks; i++)
-		BERTH_TRY(name_devices(p, ops + (size_t)i * (size_t)p->n_devs, mem, &list[i].devices, err));
+		BERTH_TRY(name_devices(p, BERTH_ROW(ops, i, p->n_devs), mem, &list[i].devices, err));
 	*out = list;
 	return BERTH_OK;
 }

@@ -2,6 +2,7 @@
  * operator gain. */
 #include "cut_search.h"
 
+#include "array.h"
 #include "bounds_load.h"
 #include "cost_model.h"
 #include "cut_seeds.h"
@@ -47,7 +48,7 @@ static berth_status least_problem(const berth_cutting *c, berth_arena *tmp, bert
 	BERTH_TRY(st);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		for (int32_t d = 0; c->axes[op] && d < s->n_devs; d++) {
-			int64_t *ns = &out->op_dev_time_ns[(size_t)op * (size_t)s->n_devs + (size_t)d];
+			int64_t *ns = &BERTH_ROW(out->op_dev_time_ns, op, s->n_devs)[d];
 			*ns = *ns < 0 ? -1 : *ns > ROUNDED_NS ? *ns - ROUNDED_NS : 0;
 		}
 	return BERTH_OK;
@@ -77,7 +78,7 @@ static berth_status longest_path(const berth_cutting *c, berth_arena *tmp, int64
 	BERTH_TRY_NEW(tmp, g->n_ops, err, end);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		BERTH_EACH (k, g->op_in_off, op) {
 			int64_t before = end[g->tensor_producer[g->in_tensor[k]]];
 			if (!c->axes[op] || !c->axes[op]->skips)
 				end[op] = before > end[op] ? before : end[op];
@@ -167,7 +168,7 @@ static berth_status score_without(const berth_cutting *c, berth_cut_result *r, c
                                   const berth_cut_op *from, berth_arena *mem, berth_arena *each,
                                   berth_arena *tmp, berth_cut_op *op, berth_cut_program *out, berth_err *err)
 {
-	memcpy(op, from, (size_t)c->p->n_ops * sizeof *op);
+	BERTH_COPY(op, from, c->p->n_ops);
 	BERTH_TRY(make_whole_again(c, &r->cut, type, mem, each, op, err));
 	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, out, err));
 	r->programs++;
@@ -207,7 +208,7 @@ static berth_status try_whole(const berth_cutting *c, berth_cut_result *r, const
 	if (!*gains)
 		return BERTH_OK;
 	*best = program.score;
-	memcpy(op, next, (size_t)c->p->n_ops * sizeof *op);
+	BERTH_COPY(op, next, c->p->n_ops);
 	return BERTH_OK;
 }
 
@@ -221,7 +222,7 @@ berth_status berth_cut_prune(const berth_cutting *c, berth_cut_result *r, bool (
 	BERTH_ARENA(each); /* of one program */
 	berth_arena_init(&each, mem->hook);
 	*any = false;
-	memcpy(op, r->cut.op, (size_t)c->p->n_ops * sizeof *op);
+	BERTH_COPY(op, r->cut.op, c->p->n_ops);
 	BERTH_TRY(group_by_type(&r->cut.program->made, mem, &types, &n_types, err));
 	BERTH_TRY_NEW(mem, n_types, err, whole);
 	for (bool more = true; more;) {

@@ -1,4 +1,5 @@
 /* A program of pieces, from what becomes of each operator to its score. */
+#include "array.h"
 #include "cut_making.h"
 #include "load.h"
 #include "text.h"
@@ -20,7 +21,7 @@ static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
 		bool *row = may + (size_t)op * n_devs;
 		for (int32_t d = 0; d < s->n_devs; d++)
 			row[d] = !g->op_pin[op] || strcmp(g->op_pin[op], s->dev_name[d]) == 0;
-		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_forbid_off, op) {
 			int32_t d = berth_system_find_dev(s, g->forbid_dev[i]);
 			if (d >= 0)
 				row[d] = false;

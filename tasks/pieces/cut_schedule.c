@@ -1,6 +1,7 @@
 /* A program of pieces in time: where its operators stand, and the best of some orders on each device. */
 #include "cut_making.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "piece_names.h"
 
@@ -46,13 +47,13 @@ static int64_t travel_ns(const berth_problem *p, const int32_t *op_dev, int32_t 
 {
 	const berth_graph *g = p->g;
 	int64_t sum = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t from = op_dev[g->tensor_producer[g->in_tensor[i]]];
 		sum += from == dev ? 0 : berth_transfer_ns(p, g->in_tensor[i], from, dev);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
-		memset(to, 0, (size_t)p->n_devs * sizeof *to);
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op) {
+		BERTH_CLEAR(to, p->n_devs);
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (op_dev[g->edge_consumer[e]] >= 0)
 				to[op_dev[g->edge_consumer[e]]] = true;
 		for (int32_t d = 0; d < p->n_devs; d++)
@@ -75,11 +76,11 @@ static int32_t with_fellow(const berth_cut_program *x, int32_t op)
 	int32_t k, i = berth_piece_share(g->op_name[op], &k);
 	if (!i)
 		return -1;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (is_fellow(x, g->edge_consumer[e], i, k))
 				return x->op_dev[g->edge_consumer[e]];
-	for (int32_t n = g->op_in_off[op]; n < g->op_in_off[op + 1]; n++)
+	BERTH_EACH (n, g->op_in_off, op)
 		if (is_fellow(x, g->tensor_producer[g->in_tensor[n]], i, k))
 			return x->op_dev[g->tensor_producer[g->in_tensor[n]]];
 	return -1;
@@ -160,8 +161,8 @@ static berth_status find_keys(const berth_cut_program *x, berth_arena *tmp, uint
 	BERTH_TRY_NEW(tmp, g->n_ops, err, way, ns, *key);
 	for (int32_t i = g->n_ops; i-- > 0;) {
 		int32_t op = g->topo_op[i], dev = x->op_dev[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t to = g->edge_consumer[e];
 				int64_t way_ns =
 					ns[to] + (x->op_dev[to] == dev
@@ -310,7 +311,7 @@ static berth_status order_by_turns(const pipeline *p, berth_arena *tmp, int32_t 
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		place[i] = (place_in_order){turn_of_op(p, op), 0, i};
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		BERTH_EACH (k, g->op_in_off, op) {
 			int32_t from = g->op_topo[g->tensor_producer[g->in_tensor[k]]];
 			if (place[from].turn > place[i].turn)
 				place[i].turn = place[from].turn;

@@ -2,6 +2,7 @@
  * "Optimization by simulated annealing", Science 220, 1983. */
 #include "cut_search.h"
 
+#include "array.h"
 #include "cut_seeds.h"
 #include "text.h"
 
@@ -87,7 +88,7 @@ static double spent(const search *s)
 
 static void copy_ops(const search *s, const berth_cut_op *from, berth_cut_op *to)
 {
-	memcpy(to, from, (size_t)s->c->p->n_ops * sizeof *to);
+	BERTH_COPY(to, from, s->c->p->n_ops);
 }
 
 static berth_status score_state(search *s, state *x, berth_err *err)
@@ -278,7 +279,7 @@ static berth_status answer_now(search *s, const berth_method *method, const stat
 	if (p->order)
 		BERTH_TRY_NEW(s->mem, p->g.n_ops, err, x->r.op_order);
 	if (p->order)
-		memcpy(x->r.op_order, p->order, (size_t)p->g.n_ops * sizeof *p->order);
+		BERTH_COPY(x->r.op_order, p->order, p->g.n_ops);
 	return BERTH_OK;
 }
 

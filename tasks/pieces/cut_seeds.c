@@ -4,6 +4,7 @@
  * Pipeline Parallelism", NeurIPS 2019, section 2.2; in the order that a program gets). */
 #include "cut_seeds.h"
 
+#include "array.h"
 #include "text.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ int32_t berth_cut_quickest(const berth_cutting *c, const int32_t *op, int32_t n,
 		for (int32_t i = 0; i < n && all; i++) {
 			all = berth_op_legal(p, op[i], d);
 			ns[d] += all ? (double)berth_op_time(p, op[i], d) : 0;
-			some = some || c->may[(size_t)op[i] * (size_t)p->n_devs + (size_t)d];
+			some = some || BERTH_ROW(c->may, op[i], p->n_devs)[d];
 		}
 		if (!all || !some)
 			continue;

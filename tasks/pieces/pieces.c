@@ -1,6 +1,7 @@
 /* From a model to the model with pieces: decide, write. */
 #include "pieces.h"
 
+#include "array.h"
 #include "onnx_edit.h"
 #include "pieces_state.h"
 
@@ -23,7 +24,7 @@ static berth_status take_shape(piece_at *p, berth_err *err)
 	const onnx_value *y = &x->m.value[x->m.node[p->node].out[0]];
 	int64_t *dim;
 	BERTH_TRY_NEW(x->mem, y->rank, err, dim);
-	memcpy(dim, y->dim, (size_t)y->rank * sizeof *dim);
+	BERTH_COPY(dim, y->dim, y->rank);
 	dim[p->c->spec.dim] = p->to - p->from;
 	BERTH_TRY(pieces_name(x, &x->values, &p->in[1], err, "%s/shape", p->out[0]));
 	return pieces_ints_put(x, p->in[1], dim, y->rank, err);
@@ -66,7 +67,7 @@ static void piece_pads(const piece_at *p, int64_t *pads)
 {
 	const pieces_window *w = &p->c->spec.window;
 	int64_t from = p->from * w->stride - w->before, to = (p->to - 1) * w->stride - w->before + w->extent;
-	memcpy(pads, w->pads, (size_t)(2 * w->n) * sizeof *pads);
+	BERTH_COPY(pads, w->pads, 2 * w->n);
 	pads[w->at] = from < 0 ? -from : 0;
 	pads[w->n + w->at] = to > w->length ? to - w->length : 0;
 }

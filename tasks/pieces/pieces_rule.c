@@ -1,6 +1,8 @@
 /* The table of rules, and those of operators that look at one element, or at one line, at a time. */
 #include "pieces_rule.h"
 
+#include "array.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ bool pieces_ints(const pieces_at *at, const char *attr, int32_t slot, int64_t ou
 	if (!v->ints || count < 0 || count > ONNX_MAX_RANK)
 		return false;
 	*n = (int32_t)count;
-	memcpy(out, v->ints, (size_t)count * sizeof *out);
+	BERTH_COPY(out, v->ints, count);
 	return true;
 }
 

@@ -4,6 +4,7 @@
  * stands together is told by its place, others are copied to a new file. */
 #include "pieces_state.h"
 
+#include "array.h"
 #include "onnx_edit.h"
 
 #include <stdio.h>
@@ -238,7 +239,7 @@ berth_status pieces_tensor_part(pieces_state *x, int32_t v, int32_t dim, int64_t
 	const void *raw;
 	berth_strbuf b = {.mem = x->mem};
 	BERTH_TRY_NEW(x->mem, s->rank, err, dims);
-	memcpy(dims, s->dim, (size_t)s->rank * sizeof *dims);
+	BERTH_COPY(dims, s->dim, s->rank);
 	dims[dim] = to - from;
 	if (!t || s->input >= 0)
 		BERTH_TRY(put_input(x, name, s->elem, s->rank, dims, err));
