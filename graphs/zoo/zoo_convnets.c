@@ -79,7 +79,7 @@ void zoo_build_plain(zoo_net *net)
 	zoo_scope(net, "features");
 	x = features(net, nets[variant].steps, x);
 	zoo_scope_end(net);
-	x = zoo_pool(net, "avgpool", "AveragePool", x, zoo_square(1, 1, 0)); /* adaptive; its cells are single
+	x = zoo_pool(net, "avgpool", "AveragePool", x, zoo_1x1); /* adaptive; its cells are single
 	                                                                        pixels at 224x224 */
 	zoo_scope(net, "classifier");
 	classify(net, &nets[variant], x);
@@ -98,18 +98,18 @@ static zoo_tensor basic_block(zoo_net *net, zoo_tensor x, int64_t width, int64_t
 {
 	zoo_tensor y = zoo_conv_norm(net, "conv1", "bn1", x, width, zoo_square(3, stride, 1), 1);
 	y = zoo_unary(net, "relu1", "Relu", y);
-	y = zoo_conv_norm(net, "conv2", "bn2", y, width, zoo_square(3, 1, 1), 1);
+	y = zoo_conv_norm(net, "conv2", "bn2", y, width, zoo_3x3, 1);
 	y = zoo_binary(net, "add", "Add", y, shortcut(net, x, width, stride));
 	return zoo_unary(net, "relu2", "Relu", y);
 }
 
 static zoo_tensor bottleneck(zoo_net *net, zoo_tensor x, int64_t width, int64_t stride)
 {
-	zoo_tensor y = zoo_conv_norm(net, "conv1", "bn1", x, width, zoo_square(1, 1, 0), 1);
+	zoo_tensor y = zoo_conv_norm(net, "conv1", "bn1", x, width, zoo_1x1, 1);
 	y = zoo_unary(net, "relu1", "Relu", y);
 	y = zoo_conv_norm(net, "conv2", "bn2", y, width, zoo_square(3, stride, 1), 1);
 	y = zoo_unary(net, "relu2", "Relu", y);
-	y = zoo_conv_norm(net, "conv3", "bn3", y, 4 * width, zoo_square(1, 1, 0), 1);
+	y = zoo_conv_norm(net, "conv3", "bn3", y, 4 * width, zoo_1x1, 1);
 	y = zoo_binary(net, "add", "Add", y, shortcut(net, x, 4 * width, stride));
 	return zoo_unary(net, "relu3", "Relu", y);
 }
@@ -157,11 +157,11 @@ static zoo_tensor inverted_residual(zoo_net *net, zoo_tensor x, int64_t expand, 
 	zoo_tensor y = x;
 	int64_t inner = expand * x.dim[1];
 	if (expand > 1)
-		y = clipped(net, "conv.0.", y, inner, zoo_square(1, 1, 0), 1);
+		y = clipped(net, "conv.0.", y, inner, zoo_1x1, 1);
 	y = clipped(net, expand > 1 ? "conv.1." : "conv.0.", y, inner, zoo_square(3, stride, 1), inner);
 	y = zoo_conv_norm(net, expand > 1 ? "conv.2" : "conv.1", expand > 1 ? "conv.3" : "conv.2", y,
 	                  channels,
-	              zoo_square(1, 1, 0), 1);
+	              zoo_1x1, 1);
 	return stride == 1 && x.dim[1] == channels ? zoo_binary(net, "add", "Add", x, y) : y;
 }
 
@@ -180,7 +180,7 @@ void zoo_build_mobilenet(zoo_net *net)
 			                      i ? 1 : rows[r].stride);
 		}
 	zoo_scope(net, "features.%d", at);
-	x = clipped(net, "", x, 1280, zoo_square(1, 1, 0), 1);
+	x = clipped(net, "", x, 1280, zoo_1x1, 1);
 	zoo_scope_end(net);
 	x = zoo_global_pool(net, "avgpool", x);
 	zoo_mark_output(net);
@@ -201,9 +201,9 @@ static zoo_tensor dense_layer(zoo_net *net, int32_t n, const zoo_tensor made[])
 {
 	zoo_tensor x = n > 1 ? zoo_concat(net, "concat", n, made) : made[0];
 	x = norm_relu(net, "norm1", "relu1", x);
-	x = zoo_conv(net, "conv1", x, BOTTLENECK, zoo_square(1, 1, 0), 1, !net->training);
+	x = zoo_conv(net, "conv1", x, BOTTLENECK, zoo_1x1, 1, !net->training);
 	x = net->training ? norm_relu(net, "norm2", "relu2", x) : zoo_unary(net, "relu2", "Relu", x);
-	return zoo_conv(net, "conv2", x, GROWTH, zoo_square(3, 1, 1), 1, false);
+	return zoo_conv(net, "conv2", x, GROWTH, zoo_3x3, 1, false);
 }
 
 static zoo_tensor dense_block(zoo_net *net, int block, int layers, zoo_tensor x)
@@ -221,7 +221,7 @@ static zoo_tensor transition(zoo_net *net, int block, zoo_tensor x)
 {
 	zoo_scope(net, "features.transition%d", block);
 	x = norm_relu(net, "norm", "relu", x);
-	x = zoo_conv(net, "conv", x, x.dim[1] / 2, zoo_square(1, 1, 0), 1, false);
+	x = zoo_conv(net, "conv", x, x.dim[1] / 2, zoo_1x1, 1, false);
 	return zoo_pool(net, "pool", "AveragePool", x, zoo_square(2, 2, 0));
 }
 
@@ -284,5 +284,5 @@ void zoo_build_unet(zoo_net *net)
 	}
 	zoo_scope_end(net);
 	zoo_mark_output(net);
-	zoo_conv(net, "classes", x, 2, zoo_square(1, 1, 0), 1, true);
+	zoo_conv(net, "classes", x, 2, zoo_1x1, 1, true);
 }

@@ -86,8 +86,7 @@ static zoo_tensor add_layer(zoo_net *net, const layer *l, int channels, zoo_tens
 {
 	if (channels < 0)
 		return zoo_pool(net, l->name, channels == AVERAGE ? "AveragePool" : "MaxPool", x, l->window);
-	x = zoo_conv_norm(net, zoo_name(net, "%s.conv", l->name), zoo_name(net, "%s.bn", l->name), x,
-	                  channels, l->window, 1);
+	x = zoo_conv_bn(net, l->name, x, channels, l->window);
 	return zoo_unary(net, zoo_name(net, "%s.relu", l->name), "Relu", x);
 }
 

@@ -94,6 +94,8 @@ zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad)
 	return (zoo_window){kernel, kernel, stride, pad, pad};
 }
 
+const zoo_window zoo_1x1 = {1, 1, 1, 0, 0}, zoo_3x3 = {3, 3, 1, 1, 1};
+
 static double elements(zoo_tensor t)
 {
 	double n = 1;
@@ -213,6 +215,12 @@ zoo_tensor zoo_conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_t
 {
 	x = zoo_conv(net, conv, x, out_channels, win, groups, !net->training);
 	return net->training ? zoo_batchnorm(net, norm, x) : x;
+}
+
+zoo_tensor zoo_conv_bn(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win)
+{
+	return zoo_conv_norm(net, zoo_name(net, "%s.conv", name), zoo_name(net, "%s.bn", name), x,
+	                     out_channels, win, 1);
 }
 
 zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels)

@@ -62,6 +62,7 @@ typedef struct zoo_window { /* of a convolution or pooling */
 	int64_t kernel_h, kernel_w, stride, pad_h, pad_w;
 } zoo_window;
 zoo_window zoo_square(int64_t kernel, int64_t stride, int64_t pad);
+extern const zoo_window zoo_1x1, zoo_3x3; /* of stride 1 and padded, so that the size stays */
 
 /* groups divides the channels of input and output. */
 zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win,
@@ -69,6 +70,8 @@ zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_ch
 /* The same with its normalisation, which is folded into it but in training. */
 zoo_tensor zoo_conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t out_channels,
                          zoo_window win, int64_t groups);
+/* The same as NAME.conv and NAME.bn, in one group. */
+zoo_tensor zoo_conv_bn(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels, zoo_window win);
 /* 2x2 with stride 2: twice the height and width. */
 zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out_channels);
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win);

@@ -14,8 +14,7 @@ typedef struct size {
 static zoo_tensor squeeze(zoo_net *net, const char *name, zoo_tensor x, int64_t filters)
 {
 	x = zoo_unary(net, zoo_name(net, "%s.relu", name), "Relu", x);
-	return zoo_conv_norm(net, zoo_name(net, "%s.conv", name), zoo_name(net, "%s.bn", name), x, filters,
-	                     zoo_square(1, 1, 0), 1);
+	return zoo_conv_bn(net, name, x, filters, zoo_1x1);
 }
 
 static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_tensor x, int64_t filters,
@@ -24,9 +23,8 @@ static zoo_tensor half_separable(zoo_net *net, const char *name, int half, zoo_t
 	x = zoo_unary(net, zoo_name(net, "%s.relu%d", name, half), "Relu", x);
 	x = zoo_conv(net, zoo_name(net, "%s.depthwise%d", name, half), x, x.dim[1],
 	             zoo_square(kernel, stride, kernel / 2), x.dim[1], false);
-	return zoo_conv_norm(net, zoo_name(net, "%s.pointwise%d", name, half), zoo_name(net, "%s.bn%d", name,
-	                                                                                half), x,
-	                     filters, zoo_square(1, 1, 0), 1);
+	return zoo_conv_norm(net, zoo_name(net, "%s.pointwise%d", name, half),
+	                     zoo_name(net, "%s.bn%d", name, half), x, filters, zoo_1x1, 1);
 }
 
 /* The separable convolution of the paper: twice Relu, separable convolution, normalisation; the stride is in
@@ -41,7 +39,7 @@ static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_
 static zoo_tensor half_path(zoo_net *net, const char *name, zoo_tensor x, int64_t filters)
 {
 	x = zoo_pool(net, zoo_name(net, "%s.pool", name), "AveragePool", x, zoo_square(1, 2, 0));
-	return zoo_conv(net, zoo_name(net, "%s.conv", name), x, filters, zoo_square(1, 1, 0), 1,
+	return zoo_conv(net, zoo_name(net, "%s.conv", name), x, filters, zoo_1x1, 1,
 	                !net->training);
 }
 
@@ -114,8 +112,7 @@ void zoo_build_nasnet(zoo_net *net)
 	const size *s = &sizes[(int)zoo_value(net, "size")];
 	zoo_scope(net, "stem");
 	zoo_tensor x = zoo_conv_norm(net, "conv", "bn", zoo_input(net->batch, 3, s->picture, s->picture),
-	                             s->stem,
-	                             zoo_square(3, 2, 0), 1);
+	                             s->stem, zoo_square(3, 2, 0), 1);
 	zoo_tensor older = x, next;
 	for (int i = 0; i < 2; i++) {
 		zoo_scope(net, "stem%d", i + 1);

@@ -106,9 +106,9 @@ static zoo_tensor separable(zoo_net *net, const char *name, zoo_tensor x, int64_
 {
 	x = zoo_conv(net, zoo_name(net, "%s.depthwise", name), x, x.dim[1], zoo_square(3, stride, 1),
 	             x.dim[1], false);
-	x = zoo_conv(net, zoo_name(net, "%s.pointwise", name), x, channels, zoo_square(1, 1, 0), 1,
-	             !net->training);
-	return net->training ? zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x) : x;
+	return zoo_conv_norm(net, zoo_name(net, "%s.pointwise", name), zoo_name(net, "%s.bn", name), x,
+	                     channels,
+	                     zoo_1x1, 1);
 }
 
 static zoo_tensor node(zoo_net *net, int32_t v, int32_t n, const zoo_tensor in[], int64_t channels,
@@ -144,12 +144,6 @@ static zoo_tensor stage(zoo_net *net, const wiring *w, zoo_tensor x, int64_t cha
 	return n_leaves > 1 ? zoo_op(net, "mean", "Mean", n_leaves, leaf, leaf[0], (zoo_cost){0}) : leaf[0];
 }
 
-static zoo_tensor conv_norm(zoo_net *net, const char *name, zoo_tensor x, int64_t channels, zoo_window win)
-{
-	x = zoo_conv(net, zoo_name(net, "%s.conv", name), x, channels, win, 1, !net->training);
-	return net->training ? zoo_batchnorm(net, zoo_name(net, "%s.bn", name), x) : x;
-}
-
 void zoo_build_randwire(zoo_net *net)
 {
 	bool regular = zoo_value(net, "regime") > 0;
@@ -158,10 +152,10 @@ void zoo_build_randwire(zoo_net *net)
 	berth_rng rng = berth_rng_seed((uint64_t)zoo_value(net, "seed"), BERTH_STREAM_RANDOM);
 	wiring w;
 	zoo_tensor x =
-		conv_norm(net, "conv1", zoo_input(net->batch, 3, 224, 224), c / 2, zoo_square(3, 2, 1));
+		zoo_conv_bn(net, "conv1", zoo_input(net->batch, 3, 224, 224), c / 2, zoo_square(3, 2, 1));
 	if (!regular) {
 		x = zoo_unary(net, "conv2.relu", "Relu", x);
-		x = conv_norm(net, "conv2", x, c, zoo_square(3, 2, 1));
+		x = zoo_conv_bn(net, "conv2", x, c, zoo_square(3, 2, 1));
 	}
 	/* Regular: conv2 of half the nodes and C channels, then 2, 4 and 8 C; small: C, 2 C, 4 C. */
 	for (int i = 0; i < (regular ? STAGES : STAGES - 1); i++) {
@@ -171,7 +165,7 @@ void zoo_build_randwire(zoo_net *net)
 	}
 	zoo_scope_end(net);
 	x = zoo_unary(net, "classifier.relu1", "Relu", x);
-	x = conv_norm(net, "classifier", x, 1280, zoo_square(1, 1, 0));
+	x = zoo_conv_bn(net, "classifier", x, 1280, zoo_1x1);
 	x = zoo_unary(net, "classifier.relu2", "Relu", x);
 	x = zoo_global_pool(net, "avgpool", x);
 	zoo_mark_output(net);
