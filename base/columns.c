@@ -147,65 +147,18 @@ static berth_status set(columns *c, int column, size_t row, const void *x, size_
 	return BERTH_OK;
 }
 
-berth_status columns_set_byte(columns *c, int column, size_t row, unsigned char x, berth_err *err)
-{
-	return set(c, column, row, &x, sizeof x, err);
-}
-
-berth_status columns_set_int(columns *c, int column, size_t row, int32_t x, berth_err *err)
-{
-	return set(c, column, row, &x, sizeof x, err);
-}
-
-berth_status columns_set_long(columns *c, int column, size_t row, int64_t x, berth_err *err)
-{
-	return set(c, column, row, &x, sizeof x, err);
-}
-
-berth_status columns_set_double(columns *c, int column, size_t row, double x, berth_err *err)
-{
-	return set(c, column, row, &x, sizeof x, err);
-}
-
-berth_status columns_set_text(columns *c, int column, size_t row, const char *x, berth_err *err)
-{
-	return set(c, column, row, &x, sizeof x, err);
-}
-
-unsigned char columns_byte(const columns *c, int column, size_t row)
-{
-	unsigned char x = 0;
-	get(c, column, row, &x, sizeof x);
-	return x;
-}
-
-int32_t columns_int(const columns *c, int column, size_t row)
-{
-	int32_t x = 0;
-	get(c, column, row, &x, sizeof x);
-	return x;
-}
-
-int64_t columns_long(const columns *c, int column, size_t row)
-{
-	int64_t x = 0;
-	get(c, column, row, &x, sizeof x);
-	return x;
-}
-
-double columns_double(const columns *c, int column, size_t row)
-{
-	double x = 0;
-	get(c, column, row, &x, sizeof x);
-	return x;
-}
-
-const char *columns_text(const columns *c, int column, size_t row)
-{
-	const char *x = NULL;
-	get(c, column, row, &x, sizeof x);
-	return x;
-}
+#define COLUMNS_ACCESS(name, type) \
+	berth_status columns_set_##name(columns *c, int column, size_t row, type x, berth_err *err) \
+	{ \
+		return set(c, column, row, &x, sizeof x, err); \
+	} \
+	type columns_##name(const columns *c, int column, size_t row) \
+	{ \
+		type x = 0; \
+		get(c, column, row, &x, sizeof x); \
+		return x; \
+	}
+COLUMNS_TYPES(COLUMNS_ACCESS)
 
 bool columns_used(const columns *c, int column)
 {

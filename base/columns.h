@@ -32,17 +32,15 @@ berth_status columns_add(columns *c, berth_err *err);
 /* Only the first n rows stay. Rows that are added again have their old values until they are set. */
 void columns_cut(columns *c, size_t n);
 
-/* Values by type; texts are pointers. Setting fails: BERTH_ENOMEM. O(1). */
-berth_status columns_set_byte(columns *c, int column, size_t row, unsigned char x, berth_err *err);
-berth_status columns_set_int(columns *c, int column, size_t row, int32_t x, berth_err *err);
-berth_status columns_set_long(columns *c, int column, size_t row, int64_t x, berth_err *err);
-berth_status columns_set_double(columns *c, int column, size_t row, double x, berth_err *err);
-berth_status columns_set_text(columns *c, int column, size_t row, const char *x, berth_err *err);
-unsigned char columns_byte(const columns *c, int column, size_t row);
-int32_t columns_int(const columns *c, int column, size_t row);
-int64_t columns_long(const columns *c, int column, size_t row);
-double columns_double(const columns *c, int column, size_t row);
-const char *columns_text(const columns *c, int column, size_t row);
+/* Values by type; texts are pointers. columns_set_int(c, column, row, x, err) fails: BERTH_ENOMEM.
+ * columns_int(c, column, row) is the value. O(1). */
+#define COLUMNS_TYPES(X) \
+	X(byte, unsigned char) X(int, int32_t) X(long, int64_t) X(double, double) X(text, const char *)
+#define COLUMNS_DECLARE(name, type) \
+	berth_status columns_set_##name(columns *c, int column, size_t row, type x, berth_err *err); \
+	type columns_##name(const columns *c, int column, size_t row);
+COLUMNS_TYPES(COLUMNS_DECLARE)
+#undef COLUMNS_DECLARE
 
 /* Is there a part with values other than zero in it? */
 bool columns_used(const columns *c, int column);

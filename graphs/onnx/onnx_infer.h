@@ -39,6 +39,7 @@ typedef struct onnx_op {
 /* Rows by the names of their rules: one that gives a shape alone, contents too, that has weight slots, and
  * that counts multiply-accumulates. */
 #define S(i) (1u << (i))
+#define SLOTS(first, last) ((2u << (last)) - (1u << (first)))
 #define SHAPE(type, rule) {#type, onnx_infer_##rule, NULL, NULL, 0, 0}
 #define FOLDS(type, rule, fold, flags) {#type, onnx_infer_##rule, onnx_fold_##fold, NULL, 0, flags}
 #define HOLDS(type, rule, slots, flags) {#type, onnx_infer_##rule, NULL, NULL, slots, flags}

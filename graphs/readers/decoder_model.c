@@ -6,57 +6,11 @@
 
 #include <string.h>
 
-const char *const decoder_step_names[DECODER_STEPS] = {
-	[DECODER_QKV_SPLIT] = "attn_qkv.split",
-	[DECODER_Q_TURN] = "attn_q.transpose",
-	[DECODER_K_TURN] = "attn_k.transpose",
-	[DECODER_V_TURN] = "attn_v.transpose",
-	[DECODER_Q_ROTATE] = "attn_q.rotate",
-	[DECODER_K_ROTATE] = "attn_k.rotate",
-	[DECODER_KV_SPLIT] = "attn_kv.split",
-	[DECODER_SCORES] = "attn.scores",
-	[DECODER_SCALE] = "attn.scale",
-	[DECODER_MASK] = "attn.mask",
-	[DECODER_SOFTMAX] = "attn.softmax",
-	[DECODER_CONTEXT] = "attn.context",
-	[DECODER_TURN_BACK] = "attn.transpose",
-	[DECODER_ATTN_RESIDUAL] = "attn.residual",
-	[DECODER_UP_SPLIT] = "ffn_up.split",
-	[DECODER_ACTIVATION] = "ffn.activation",
-	[DECODER_GATED] = "ffn.mul",
-	[DECODER_FFN_RESIDUAL] = "ffn.residual",
-	[DECODER_TOP] = "ffn_gate_inp.top",
-	[DECODER_ROUTE_SOFTMAX] = "ffn_gate_inp.softmax",
-	[DECODER_EXPERTS_SPLIT] = "ffn_up_exps.split",
-	[DECODER_EXPERTS_ACTIVATION] = "ffn_exps.activation",
-	[DECODER_EXPERTS_GATED] = "ffn_exps.mul",
-	[DECODER_EXPERTS_SUM] = "ffn_exps.sum",
-	[DECODER_SHARED_SPLIT] = "ffn_up_shexp.split",
-	[DECODER_SHARED_ACTIVATION] = "ffn_shexp.activation",
-	[DECODER_SHARED_GATED] = "ffn_shexp.mul",
-	[DECODER_SHARED_SIGMOID] = "ffn_shexp.sigmoid",
-	[DECODER_SHARED_WEIGHED] = "ffn_shexp.weigh",
-	[DECODER_SHARED_SUM] = "ffn_shexp.sum",
-	[DECODER_LAST] = "last",
-};
+#define DECODER_STEP(step, name) name,
+const char *const decoder_step_names[DECODER_STEPS] = {DECODER_STEP_LIST(DECODER_STEP)};
 
-typedef enum shape_kind { SHAPE_MATRIX, SHAPE_NORM, SHAPE_EXPERTS, SHAPE_HEADS } shape_kind;
-
-static const shape_kind slot_shape[DECODER_SLOTS] = {
-	[DECODER_ATTN_NORM] = SHAPE_NORM,
-	[DECODER_Q_NORM] = SHAPE_NORM,
-	[DECODER_K_NORM] = SHAPE_NORM,
-	[DECODER_Q_A_NORM] = SHAPE_NORM,
-	[DECODER_KV_A_NORM] = SHAPE_NORM,
-	[DECODER_POST_ATTN_NORM] = SHAPE_NORM,
-	[DECODER_FFN_NORM] = SHAPE_NORM,
-	[DECODER_POST_FFN_NORM] = SHAPE_NORM,
-	[DECODER_GATE_EXPS] = SHAPE_EXPERTS,
-	[DECODER_UP_EXPS] = SHAPE_EXPERTS,
-	[DECODER_DOWN_EXPS] = SHAPE_EXPERTS,
-	[DECODER_K_B] = SHAPE_HEADS,
-	[DECODER_V_B] = SHAPE_HEADS,
-};
+#define DECODER_SLOT(slot, name, shape) DECODER_##shape,
+static const decoder_shape slot_shape[DECODER_SLOTS] = {DECODER_SLOT_LIST(DECODER_SLOT)};
 
 bool text_span_is(text_span s, const char *text)
 {
@@ -197,9 +151,9 @@ static berth_status put_in_layer(decoder_model *m, const decoder_tensor *t, int3
 	bool bias;
 	for (int slot = 0; slot < DECODER_SLOTS; slot++)
 		if (is_part(name, m->style->names.slot[slot], &bias)) {
-			if (!bias && slot_shape[slot] == SHAPE_EXPERTS && t->dim[2] != m->experts)
+			if (!bias && slot_shape[slot] == DECODER_EXPERTS && t->dim[2] != m->experts)
 				return wrong_shape(t, "as many matrices as there are experts", err);
-			if (!bias && slot_shape[slot] == SHAPE_HEADS && t->dim[2] != l->heads)
+			if (!bias && slot_shape[slot] == DECODER_HEADS && t->dim[2] != l->heads)
 				return wrong_shape(t, "as many matrices as there are heads", err);
 			return put(t, bias, &l->w[slot], err);
 		}
@@ -393,11 +347,11 @@ void decoder_model_store(decoder_model *m, const ggml_type *type)
 {
 	for (int32_t i = 0; i < m->n_layers; i++)
 		for (int slot = 0; slot < DECODER_SLOTS; slot++)
-			if (slot_shape[slot] != SHAPE_NORM && slot != DECODER_ROUTER &&
+			if (slot_shape[slot] != DECODER_NORM && slot != DECODER_ROUTER &&
 			    slot != DECODER_SHARED_ROUTER)
 				store(&m->layer[i].w[slot], type,
-				      slot_shape[slot] == SHAPE_EXPERTS ? m->experts
-				      : slot_shape[slot] == SHAPE_HEADS ? m->layer[i].heads
+				      slot_shape[slot] == DECODER_EXPERTS ? m->experts
+				      : slot_shape[slot] == DECODER_HEADS ? m->layer[i].heads
 				                                        : 1);
 	store(&m->d.embed, type, 1);
 	store(&m->d.output, type, 1);

@@ -12,39 +12,8 @@
 
 /* ---- sizes ---- */
 
-/* Names of tensors without ".weight" and ".bias". */
-static const char *const slot_names[DECODER_SLOTS] = {
-	[DECODER_ATTN_NORM] = "attn_norm",
-	[DECODER_Q] = "attn_q",
-	[DECODER_K] = "attn_k",
-	[DECODER_V] = "attn_v",
-	[DECODER_QKV] = "attn_qkv",
-	[DECODER_Q_NORM] = "attn_q_norm",
-	[DECODER_K_NORM] = "attn_k_norm",
-	[DECODER_Q_A] = "attn_q_a",
-	[DECODER_Q_A_NORM] = "attn_q_a_norm",
-	[DECODER_Q_B] = "attn_q_b",
-	[DECODER_KV_A] = "attn_kv_a_mqa",
-	[DECODER_KV_A_NORM] = "attn_kv_a_norm",
-	[DECODER_KV_B] = "attn_kv_b",
-	[DECODER_K_B] = "attn_k_b",
-	[DECODER_V_B] = "attn_v_b",
-	[DECODER_O] = "attn_output",
-	[DECODER_POST_ATTN_NORM] = "post_attention_norm",
-	[DECODER_FFN_NORM] = "ffn_norm",
-	[DECODER_GATE] = "ffn_gate",
-	[DECODER_UP] = "ffn_up",
-	[DECODER_DOWN] = "ffn_down",
-	[DECODER_POST_FFN_NORM] = "post_ffw_norm",
-	[DECODER_ROUTER] = "ffn_gate_inp",
-	[DECODER_GATE_EXPS] = "ffn_gate_exps",
-	[DECODER_UP_EXPS] = "ffn_up_exps",
-	[DECODER_DOWN_EXPS] = "ffn_down_exps",
-	[DECODER_SHARED_ROUTER] = "ffn_gate_inp_shexp",
-	[DECODER_SHARED_GATE] = "ffn_gate_shexp",
-	[DECODER_SHARED_UP] = "ffn_up_shexp",
-	[DECODER_SHARED_DOWN] = "ffn_down_shexp",
-};
+#define DECODER_SLOT(slot, name, shape) name,
+static const char *const slot_names[DECODER_SLOTS] = {DECODER_SLOT_LIST(DECODER_SLOT)};
 
 static const decoder_style style = {
 	.names = {"blk", slot_names, decoder_step_names, ".weight", ".bias", "token_embd", "token_embd_norm",

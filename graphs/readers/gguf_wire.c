@@ -266,23 +266,8 @@ static const decoder_arch other_archs[] = {
 	{"starcoder2", 0, true, false, NULL},
 };
 
-static const char *const key_names[GGUF_META_KEYS] = {
-	[GGUF_LAYERS] = "block_count",
-	[GGUF_HIDDEN] = "embedding_length",
-	[GGUF_CONTEXT] = "context_length",
-	[GGUF_HEADS] = "attention.head_count",
-	[GGUF_KV_HEADS] = "attention.head_count_kv",
-	[GGUF_KEY] = "attention.key_length",
-	[GGUF_VALUE] = "attention.value_length",
-	[GGUF_KEY_MLA] = "attention.key_length_mla",
-	[GGUF_VALUE_MLA] = "attention.value_length_mla",
-	[GGUF_LATENT] = "attention.kv_lora_rank",
-	[GGUF_EXPERTS] = "expert_count",
-	[GGUF_TOP] = "expert_used_count",
-	[GGUF_WINDOW] = "attention.sliding_window",
-	[GGUF_WINDOW_PATTERN] = "attention.sliding_window_pattern",
-	[GGUF_NEXTN] = "nextn_predict_layers",
-};
+#define GGUF_META_KEY(key, name) name,
+static const char *const key_names[GGUF_META_KEYS] = {GGUF_KEY_LIST(GGUF_META_KEY)};
 
 /* Is there an architecture of that name? */
 static bool find_arch(text_span name, decoder_arch *out)

@@ -54,22 +54,19 @@ berth_status gguf_next_key(gguf_file *f, gguf_key *key);
 /* The next of f->n_tensors records, behind the keys. */
 berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t);
 
+/* Keys of a model, behind "ARCHITECTURE.". */
+#define GGUF_KEY_LIST(X) \
+	X(LAYERS, "block_count") X(HIDDEN, "embedding_length") X(CONTEXT, "context_length") \
+	X(HEADS, "attention.head_count") X(KV_HEADS, "attention.head_count_kv") \
+	X(KEY, "attention.key_length") X(VALUE, "attention.value_length") \
+	X(KEY_MLA, "attention.key_length_mla") X(VALUE_MLA, "attention.value_length_mla") \
+	X(LATENT, "attention.kv_lora_rank") X(EXPERTS, "expert_count") X(TOP, "expert_used_count") \
+	X(WINDOW, "attention.sliding_window") X(WINDOW_PATTERN, "attention.sliding_window_pattern") \
+	X(NEXTN, "nextn_predict_layers")
 typedef enum gguf_meta_key {
-	GGUF_LAYERS,
-	GGUF_HIDDEN,
-	GGUF_CONTEXT,
-	GGUF_HEADS,
-	GGUF_KV_HEADS,
-	GGUF_KEY,
-	GGUF_VALUE,
-	GGUF_KEY_MLA,
-	GGUF_VALUE_MLA,
-	GGUF_LATENT,
-	GGUF_EXPERTS,
-	GGUF_TOP,
-	GGUF_WINDOW,
-	GGUF_WINDOW_PATTERN,
-	GGUF_NEXTN,
+#define GGUF_META_KEY(key, name) GGUF_##key,
+	GGUF_KEY_LIST(GGUF_META_KEY)
+#undef GGUF_META_KEY
 	GGUF_META_KEYS
 } gguf_meta_key;
 

@@ -21,73 +21,48 @@ typedef struct decoder_weight {
 	double bytes, bias_bytes;
 } decoder_weight;
 
+/* Where weights are used, under the names of GGUF files (without ".weight" and ".bias"), and what they are: a
+ * row of numbers, a matrix, one for each expert, or one for each head. */
+#define DECODER_SLOT_LIST(X) \
+	X(ATTN_NORM, "attn_norm", NORM) X(Q, "attn_q", MATRIX) X(K, "attn_k", MATRIX) \
+	X(V, "attn_v", MATRIX) X(QKV, "attn_qkv", MATRIX) X(Q_NORM, "attn_q_norm", NORM) \
+	X(K_NORM, "attn_k_norm", NORM) X(Q_A, "attn_q_a", MATRIX) X(Q_A_NORM, "attn_q_a_norm", NORM) \
+	X(Q_B, "attn_q_b", MATRIX) X(KV_A, "attn_kv_a_mqa", MATRIX) \
+	X(KV_A_NORM, "attn_kv_a_norm", NORM) X(KV_B, "attn_kv_b", MATRIX) X(K_B, "attn_k_b", HEADS) \
+	X(V_B, "attn_v_b", HEADS) X(O, "attn_output", MATRIX) \
+	X(POST_ATTN_NORM, "post_attention_norm", NORM) X(FFN_NORM, "ffn_norm", NORM) \
+	X(GATE, "ffn_gate", MATRIX) X(UP, "ffn_up", MATRIX) X(DOWN, "ffn_down", MATRIX) \
+	X(POST_FFN_NORM, "post_ffw_norm", NORM) X(ROUTER, "ffn_gate_inp", MATRIX) \
+	X(GATE_EXPS, "ffn_gate_exps", EXPERTS) X(UP_EXPS, "ffn_up_exps", EXPERTS) \
+	X(DOWN_EXPS, "ffn_down_exps", EXPERTS) X(SHARED_ROUTER, "ffn_gate_inp_shexp", MATRIX) \
+	X(SHARED_GATE, "ffn_gate_shexp", MATRIX) X(SHARED_UP, "ffn_up_shexp", MATRIX) \
+	X(SHARED_DOWN, "ffn_down_shexp", MATRIX)
 typedef enum decoder_slot {
-	DECODER_ATTN_NORM,
-	DECODER_Q,
-	DECODER_K,
-	DECODER_V,
-	DECODER_QKV,
-	DECODER_Q_NORM,
-	DECODER_K_NORM,
-	DECODER_Q_A,
-	DECODER_Q_A_NORM,
-	DECODER_Q_B,
-	DECODER_KV_A,
-	DECODER_KV_A_NORM,
-	DECODER_KV_B,
-	DECODER_K_B,
-	DECODER_V_B,
-	DECODER_O,
-	DECODER_POST_ATTN_NORM,
-	DECODER_FFN_NORM,
-	DECODER_GATE,
-	DECODER_UP,
-	DECODER_DOWN,
-	DECODER_POST_FFN_NORM,
-	DECODER_ROUTER,
-	DECODER_GATE_EXPS,
-	DECODER_UP_EXPS,
-	DECODER_DOWN_EXPS,
-	DECODER_SHARED_ROUTER,
-	DECODER_SHARED_GATE,
-	DECODER_SHARED_UP,
-	DECODER_SHARED_DOWN,
+#define DECODER_SLOT(slot, name, shape) DECODER_##slot,
+	DECODER_SLOT_LIST(DECODER_SLOT)
+#undef DECODER_SLOT
 	DECODER_SLOTS
 } decoder_slot;
+typedef enum decoder_shape { DECODER_NORM, DECODER_MATRIX, DECODER_EXPERTS, DECODER_HEADS } decoder_shape;
 
-/* Operators that hold no weight. */
+/* Operators that hold no weight, under names of the same kind. */
+#define DECODER_STEP_LIST(X) \
+	X(QKV_SPLIT, "attn_qkv.split") X(Q_TURN, "attn_q.transpose") X(K_TURN, "attn_k.transpose") \
+	X(V_TURN, "attn_v.transpose") X(Q_ROTATE, "attn_q.rotate") X(K_ROTATE, "attn_k.rotate") \
+	X(KV_SPLIT, "attn_kv.split") X(SCORES, "attn.scores") X(SCALE, "attn.scale") \
+	X(MASK, "attn.mask") X(SOFTMAX, "attn.softmax") X(CONTEXT, "attn.context") \
+	X(TURN_BACK, "attn.transpose") X(ATTN_RESIDUAL, "attn.residual") X(UP_SPLIT, "ffn_up.split") \
+	X(ACTIVATION, "ffn.activation") X(GATED, "ffn.mul") X(FFN_RESIDUAL, "ffn.residual") \
+	X(TOP, "ffn_gate_inp.top") X(ROUTE_SOFTMAX, "ffn_gate_inp.softmax") \
+	X(EXPERTS_SPLIT, "ffn_up_exps.split") X(EXPERTS_ACTIVATION, "ffn_exps.activation") \
+	X(EXPERTS_GATED, "ffn_exps.mul") X(EXPERTS_SUM, "ffn_exps.sum") \
+	X(SHARED_SPLIT, "ffn_up_shexp.split") X(SHARED_ACTIVATION, "ffn_shexp.activation") \
+	X(SHARED_GATED, "ffn_shexp.mul") X(SHARED_SIGMOID, "ffn_shexp.sigmoid") \
+	X(SHARED_WEIGHED, "ffn_shexp.weigh") X(SHARED_SUM, "ffn_shexp.sum") X(LAST, "last")
 typedef enum decoder_step {
-	DECODER_QKV_SPLIT,
-	DECODER_Q_TURN,
-	DECODER_K_TURN,
-	DECODER_V_TURN,
-	DECODER_Q_ROTATE,
-	DECODER_K_ROTATE,
-	DECODER_KV_SPLIT,
-	DECODER_SCORES,
-	DECODER_SCALE,
-	DECODER_MASK,
-	DECODER_SOFTMAX,
-	DECODER_CONTEXT,
-	DECODER_TURN_BACK,
-	DECODER_ATTN_RESIDUAL,
-	DECODER_UP_SPLIT,
-	DECODER_ACTIVATION,
-	DECODER_GATED,
-	DECODER_FFN_RESIDUAL,
-	DECODER_TOP,
-	DECODER_ROUTE_SOFTMAX,
-	DECODER_EXPERTS_SPLIT,
-	DECODER_EXPERTS_ACTIVATION,
-	DECODER_EXPERTS_GATED,
-	DECODER_EXPERTS_SUM,
-	DECODER_SHARED_SPLIT,
-	DECODER_SHARED_ACTIVATION,
-	DECODER_SHARED_GATED,
-	DECODER_SHARED_SIGMOID,
-	DECODER_SHARED_WEIGHED,
-	DECODER_SHARED_SUM,
-	DECODER_LAST,
+#define DECODER_STEP(step, name) DECODER_##step,
+	DECODER_STEP_LIST(DECODER_STEP)
+#undef DECODER_STEP
 	DECODER_STEPS
 } decoder_step;
 
