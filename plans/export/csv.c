@@ -69,7 +69,7 @@ static void row(berth_strbuf *b, const berth_export_source *x, const berth_granu
 	const char *const cells[] = {g->op_name[op],
 	                             g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]],
 	                             layers->n_blocks ? layers->block_name[layers->op_block[op]] : "",
-	                             x->theirs && x->theirs[dev] ? x->theirs[dev] : x->s->dev_name[dev],
+	                             berth_export_called(x, dev),
 	                             start,
 	                             end};
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {

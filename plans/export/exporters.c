@@ -142,6 +142,16 @@ bool berth_export_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+bool berth_export_is(const berth_system *s, int32_t dev, const char *begins)
+{
+	return berth_export_begins(s->dev_kind[dev], begins) || berth_export_begins(s->dev_name[dev], begins);
+}
+
+const char *berth_export_called(const berth_export_source *x, int32_t dev)
+{
+	return told(x, dev) ? x->theirs[dev] : x->s->dev_name[dev];
+}
+
 static berth_status find_one(const berth_export_source *x, const berth_export_word *usual, const char *what,
                              int32_t d, const char **theirs, berth_export_out *out, berth_err *err)
 {
@@ -150,8 +160,7 @@ static berth_status find_one(const berth_export_source *x, const berth_export_wo
 	if (*theirs)
 		return BERTH_OK;
 	for (; usual->begins && !*theirs; usual++)
-		if (berth_export_begins(x->s->dev_kind[d], usual->begins) ||
-		    berth_export_begins(name, usual->begins))
+		if (berth_export_is(x->s, d, usual->begins))
 			*theirs = usual->theirs;
 	if (!*theirs)
 		return berth_fail(err, BERTH_EINVAL,
@@ -197,12 +206,6 @@ berth_status berth_export_theirs(const berth_export_source *x, const berth_expor
 
 /* ---- GPUs by numbers ---- */
 
-static bool is_gpu(const berth_system *s, int32_t d)
-{
-	return berth_export_begins(s->dev_kind[d], "gpu") || berth_export_begins(s->dev_name[d], "gpu") ||
-	       berth_export_begins(s->dev_kind[d], "cuda") || berth_export_begins(s->dev_name[d], "cuda");
-}
-
 static bool is_taken(const char *const *told, int32_t n_devs, const char *word)
 {
 	for (int32_t d = 0; d < n_devs; d++)
@@ -219,7 +222,7 @@ berth_status berth_export_number_gpus(const berth_export_source *x, const char *
 		told[d] = x->theirs ? x->theirs[d] : NULL;
 	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
 		const char *word = "";
-		if (told[d] || !is_gpu(s, d))
+		if (told[d] || !(berth_export_is(s, d, "gpu") || berth_export_is(s, d, "cuda")))
 			continue;
 		do {
 			word = berth_arena_printf(mem, "%s%d", before, (int)next++);

@@ -177,8 +177,12 @@ int64_t berth_export_time_on(const berth_export_source *x, int32_t dev);
 /* op_dev [n_ops] of everything on dev; -1: *known is false. Returns BERTH_OK. */
 berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int32_t *op_dev, bool *known);
 
-/* Does a name or kind begin with the text? */
+/* Does the text begin so? Does a device's kind or name? */
 bool berth_export_begins(const char *text, const char *with);
+bool berth_export_is(const berth_system *s, int32_t dev, const char *begins);
+
+/* What the device is called there: what --device told, else its name. */
+const char *berth_export_called(const berth_export_source *x, int32_t dev);
 
 /* What a plan is worth beside what the engine does when told nothing, and whether predictions can tell. */
 

@@ -67,17 +67,21 @@ void onnx_placed_fold(onnx_placed *p, int32_t cpu)
 
 #define KEY "layer_ann"
 
-bool onnx_label_is(const protobuf *w, const protobuf_field *field)
+bool onnx_begins_with(const protobuf *w, const protobuf_field *field, const char *text)
 {
 	protobuf in = protobuf_inside(w, field);
 	protobuf_field f;
-	bool more, ours = false;
-	if (field->number != 9 || field->type != PROTOBUF_BYTES)
-		return false;
+	size_t n = strlen(text);
+	bool more, is = false;
 	while (protobuf_next(&in, &f, &more, NULL) == BERTH_OK && more)
 		if (f.number == 1 && f.type == PROTOBUF_BYTES)
-			ours = f.end - f.at == strlen(KEY) && memcmp(w->data + f.at, KEY, strlen(KEY)) == 0;
-	return ours;
+			is = f.end - f.at == n && memcmp(w->data + f.at, text, n) == 0;
+	return is;
+}
+
+bool onnx_label_is(const protobuf *w, const protobuf_field *f)
+{
+	return f->number == 9 && f->type == PROTOBUF_BYTES && onnx_begins_with(w, f, KEY);
 }
 
 void onnx_label_put(berth_strbuf *b, berth_arena *tmp, const char *label)

@@ -33,6 +33,9 @@ void onnx_placed_fold(onnx_placed *p, int32_t cpu);
 /* The label of a node of an ONNX model: the key layer_ann of its metadata, which ONNX Runtime and Netron
  * know. Inside of plans/export. */
 
+/* Is field f a message whose field 1 is the text? */
+bool onnx_begins_with(const protobuf *w, const protobuf_field *f, const char *text);
+
 /* Is field f of a node a label? */
 bool onnx_label_is(const protobuf *w, const protobuf_field *f);
 

@@ -127,9 +127,7 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	(void)tmp, (void)err;
 	for (int k = 0; k < 2 && at < 0; k++)
 		for (int32_t d = 0; d < x->s->n_devs && at < 0; d++)
-			if ((berth_export_begins(x->s->dev_kind[d], kinds[k]) ||
-			     berth_export_begins(x->s->dev_name[d], kinds[k])) &&
-			    berth_export_time_on(x, d) >= 0)
+			if (berth_export_is(x->s, d, kinds[k]) && berth_export_time_on(x, d) >= 0)
 				at = d;
 	return berth_export_all_on(x, at, op_dev, known);
 }

@@ -26,25 +26,12 @@ typedef struct labelling {
 
 /* ---- nodes ---- */
 
-/* Has the message CONFIGURATION as its field 1? */
-static bool is_ours(const protobuf *w, const protobuf_field *field)
-{
-	protobuf in = protobuf_inside(w, field);
-	protobuf_field f;
-	bool more, ours = false;
-	while (protobuf_next(&in, &f, &more, NULL) == BERTH_OK && more)
-		if (f.number == 1 && f.type == PROTOBUF_BYTES)
-			ours = f.end - f.at == strlen(CONFIGURATION) &&
-			       memcmp(w->data + f.at, CONFIGURATION, strlen(CONFIGURATION)) == 0;
-	return ours;
-}
-
 static bool drops(void *ctx, const protobuf *w, const protobuf_field *f, bool at_model)
 {
 	const labelling *l = ctx;
 	uint32_t number = at_model ? MODEL_CONFIGURATION : NODE_CONFIGURATION;
 	bool configuration = l->configured && f->number == number && f->type == PROTOBUF_BYTES;
-	return (configuration && is_ours(w, f)) || (!at_model && onnx_label_is(w, f));
+	return (configuration && onnx_begins_with(w, f, CONFIGURATION)) || (!at_model && onnx_label_is(w, f));
 }
 
 /* ShardingSpecProto of each output of the node: tensor_name (1), device (2). */
@@ -195,11 +182,6 @@ const berth_exporter berth_export_ort = {
 
 /* ---- ONNX's own words ---- */
 
-static const char *device_name(const berth_export_source *x, int32_t d)
-{
-	return x->theirs && x->theirs[d] ? x->theirs[d] : x->s->dev_name[d];
-}
-
 /* DeviceConfigurationProto: name (1), num_devices (2), device (3). */
 static berth_status put_configuration(const berth_export_source *x, berth_arena *mem, onnx_edit *edit,
                                       berth_err *err)
@@ -208,7 +190,7 @@ static berth_status put_configuration(const berth_export_source *x, berth_arena 
 	onnx_put_text(&inner, 1, CONFIGURATION);
 	onnx_put_number(&inner, 2, (uint64_t)x->s->n_devs);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
-		onnx_put_text(&inner, 3, device_name(x, d));
+		onnx_put_text(&inner, 3, berth_export_called(x, d));
 	onnx_put_message(&field, MODEL_CONFIGURATION, &inner);
 	return berth_strbuf_done(&field, &edit->tail, &edit->n_tail, err);
 }
@@ -219,9 +201,7 @@ static int32_t cpu_of(const berth_export_source *x)
 	int32_t cpu = -1;
 	for (int32_t op = 0; op < x->g->n_ops; op++) {
 		int32_t d = x->op_dev[op];
-		bool is = strncmp(x->s->dev_kind[d], "cpu", 3) == 0 ||
-		          strncmp(x->s->dev_name[d], "cpu", 3) == 0;
-		cpu = is && (cpu < 0 || d < cpu) ? d : cpu;
+		cpu = berth_export_is(x->s, d, "cpu") && (cpu < 0 || d < cpu) ? d : cpu;
 	}
 	return cpu;
 }
@@ -235,7 +215,7 @@ static berth_status write_configured(const berth_export_source *x, berth_arena *
 	BERTH_TRY(onnx_placed_new(x, tmp, &l.placed, err));
 	onnx_placed_fold(&l.placed, cpu_of(x));
 	for (int32_t d = 0; d < x->s->n_devs; d++)
-		BERTH_TRY(make_label(&l, d, device_name(x, d), err));
+		BERTH_TRY(make_label(&l, d, berth_export_called(x, d), err));
 	BERTH_TRY(put_configuration(x, out->mem, &edit, err));
 	BERTH_TRY(put_model(&l, &edit, &outside, out, err));
 	if (l.placed.m.ir_version < IR_VERSION)

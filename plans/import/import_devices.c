@@ -2,6 +2,7 @@
  * in this order: what --device told, a name of the system, the kind of one device alone, or what engines mean
  * by it: a family (cpu, gpu, npu, disk) and a number that counts the devices of that family in the order of
  * the system. */
+#include "exporters.h"
 #include "import_reading.h"
 #include "text.h"
 
@@ -55,15 +56,9 @@ static bool take_apart(const char *word, char base[64], int32_t *number)
 	return true;
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return with && strncmp(text, with, strlen(with)) == 0;
-}
-
 static bool is_of(const berth_system *s, int32_t d, const family *f)
 {
-	return begins(s->dev_kind[d], f->begins) || begins(s->dev_name[d], f->begins) ||
-	       begins(s->dev_kind[d], f->or_begins) || begins(s->dev_name[d], f->or_begins);
+	return berth_export_is(s, d, f->begins) || (f->or_begins && berth_export_is(s, d, f->or_begins));
 }
 
 /* NULL: engines have no such word. A number alone is a GPU's. */
