@@ -18,10 +18,8 @@ berth_status berth_ridge_new(int32_t n_cols, berth_arena *mem, berth_ridge *out,
 berth_status berth_ridge_row(berth_ridge *r, double y, double noise, berth_err *err)
 {
 	assert(noise > 0);
-	BERTH_TRY(BERTH_GROW(r->mem, r->y, (size_t)r->n_rows, &r->cap_y, err));
-	BERTH_TRY(BERTH_GROW(r->mem, r->noise, (size_t)r->n_rows, &r->cap_noise, err));
-	r->y[r->n_rows] = y;
-	r->noise[r->n_rows++] = noise;
+	BERTH_TRY(BERTH_GROW(r->mem, r->row, (size_t)r->n_rows, &r->cap_row, err));
+	r->row[r->n_rows++] = (berth_ridge_row_of){y, noise};
 	return BERTH_OK;
 }
 
@@ -55,11 +53,11 @@ static berth_status start(const berth_ridge *r, descent *k, berth_arena *tmp, be
 	BERTH_TRY_NEW(tmp, r->n_cols, err, k->z, k->slope, k->way);
 	BERTH_TRY_NEW(tmp, r->n_rows, err, k->left, k->change);
 	for (int32_t i = 0; i < r->n_rows; i++)
-		k->left[i] = r->y[i] / r->noise[i];
+		k->left[i] = r->row[i].y / r->row[i].noise;
 	for (size_t i = 0; i < r->n_entries; i++) {
 		const berth_ridge_entry *e = &r->entry[i];
-		k->left[e->row] -= e->x / r->noise[e->row] * r->mean[e->col];
-		k->a[i] = e->x / r->noise[e->row] * r->deviation[e->col];
+		k->left[e->row] -= e->x / r->row[e->row].noise * r->mean[e->col];
+		k->a[i] = e->x / r->row[e->row].noise * r->deviation[e->col];
 	}
 	return BERTH_OK;
 }

@@ -15,14 +15,18 @@ typedef struct berth_ridge_entry {
 	double x;
 } berth_ridge_entry;
 
+typedef struct berth_ridge_row_of {
+	double y, noise;
+} berth_ridge_row_of;
+
 typedef struct berth_ridge {
 	berth_arena *mem;
 	int32_t n_cols, n_rows;
 	double *mean, *deviation;   /* [n_cols] the caller's; deviation > 0 */
 	double *beta;               /* [n_cols] out */
-	double *y, *noise;          /* [n_rows] */
+	berth_ridge_row_of *row;    /* [n_rows] */
 	berth_ridge_entry *entry;   /* row by row, each column once a row */
-	size_t n_entries, cap_entry, cap_y, cap_noise;
+	size_t n_entries, cap_entry, cap_row;
 	size_t *latest;             /* [n_cols] 1 + the latest entry of the column; 0: none */
 } berth_ridge;
 

@@ -153,14 +153,6 @@ static int32_t main_device(const making *m)
 	return cpu;
 }
 
-static int64_t op_weights(const berth_graph *g, int32_t op)
-{
-	int64_t sum = g->op_param_bytes[op];
-	for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
-		sum += g->param_bytes[g->op_param[k]];
-	return sum;
-}
-
 /* Seconds that bytes take from one device to another, by the route of the largest tensor. */
 static double copied_s(const berth_problem *p, int64_t bytes, int32_t from, int32_t to)
 {
@@ -191,7 +183,7 @@ static berth_status price(const making *m, berth_arena *tmp, double *seconds)
 		int32_t d = m->op_dev[op];
 		run_dev[op] = is_stored(m, d) ? main : d;
 		if (strcmp(m->word[d], m->word[run_dev[op]]) != 0)
-			copies += copied_s(m->x->p, op_weights(g, op), d, main);
+			copies += copied_s(m->x->p, berth_export_weights(g, op), d, main);
 		if (berth_op_time(m->x->p, op, run_dev[op]) < 0)
 			return BERTH_OK;
 	}
@@ -248,9 +240,9 @@ static berth_status count(const making *m, berth_arena *tmp, accelerate_model *o
 	                          .tied = m->m.d.tied};
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t part = part_of(m, op);
-		if (part < 0 || !op_weights(g, op) || (out->tied && part == ACCELERATE_OUTPUT(n)))
+		if (part < 0 || !berth_export_weights(g, op) || (out->tied && part == ACCELERATE_OUTPUT(n)))
 			continue;
-		bytes[part] += op_weights(g, op);
+		bytes[part] += berth_export_weights(g, op);
 		out->n_leaves += is_new_leaf(g->op_name[op], before);
 		before = g->op_name[op];
 	}

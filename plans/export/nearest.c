@@ -39,14 +39,6 @@ typedef struct fitting {
 	int64_t *room;  /* [n_devs] bytes */
 } fitting;
 
-static int64_t held_by(const berth_graph *g, int32_t op)
-{
-	int64_t sum = g->op_param_bytes[op] + g->op_state_bytes[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		sum += g->param_bytes[g->op_param[i]];
-	return sum;
-}
-
 static int64_t results_of(const berth_graph *g, int32_t op)
 {
 	int64_t sum = g->op_output_bytes[op];
@@ -64,7 +56,7 @@ static berth_status weigh(fitting *f, const int32_t *plan, const berth_granulari
 	BERTH_TRY_NEW(tmp, (size_t)f->n_blocks * (size_t)n, err, f->ops);
 	for (int32_t op = 0; op < f->p->n_ops; op++) {
 		int32_t b = blocks->op_block[op], *ops = f->ops + (ptrdiff_t)b * n;
-		int64_t held = held_by(f->p->g, op);
+		int64_t held = berth_export_weights(f->p->g, op) + f->p->g->op_state_bytes[op];
 		f->held[b] += held;
 		f->bytes[b] += held + results_of(f->p->g, op);
 		f->at[b] = op_dev[op];

@@ -19,15 +19,19 @@ enum {
 	MAY_BE_EMPTY = 64 /* modules without an operator, at most */
 };
 
+typedef struct named_module {
+	const char *name;
+	int32_t word;
+	bool used; /* an operator is in it */
+} named_module;
+
 typedef struct modules {
 	berth_import *m;
 	berth_arena *tmp;
 	berth_strmap index;
-	const char **name; /* [n] */
-	int32_t *word;     /* [n] */
-	bool *used;        /* [n] an operator is in it */
+	named_module *item; /* [n] */
 	int32_t n;
-	size_t cap_name, cap_word;
+	size_t cap;
 } modules;
 
 static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *err)
@@ -41,10 +45,8 @@ static berth_status keep(void *ctx, const char *name, int32_t word, berth_err *e
 		                  "%s: more than %lld modules; graph '%.60s' has %d operators to hold",
 		                  x->m->x->file, (long long)most, x->m->x->g->name, x->m->x->g->n_ops);
 	BERTH_TRY(berth_got(copy, err));
-	BERTH_TRY(BERTH_GROW(x->tmp, x->name, x->n, &x->cap_name, err));
-	BERTH_TRY(BERTH_GROW(x->tmp, x->word, x->n, &x->cap_word, err));
-	x->name[x->n] = copy;
-	x->word[x->n] = word;
+	BERTH_TRY(BERTH_GROW(x->tmp, x->item, x->n, &x->cap, err));
+	x->item[x->n] = (named_module){copy, word, false};
 	BERTH_TRY(berth_strmap_add(&x->index, copy, x->n, &found, err));
 	if (found != x->n)
 		return berth_fail(err, BERTH_EFORMAT, "%s: module '%.100s' is there twice", x->m->x->file,
@@ -68,8 +70,8 @@ static berth_status place_op(modules *x, int32_t op, berth_err *err)
 		int32_t at = berth_strmap_get(&x->index, name);
 		name[n] = c;
 		if (at >= 0) {
-			word = x->word[at];
-			x->used[at] = true;
+			word = x->item[at].word;
+			x->item[at].used = true;
 		}
 		n += c == '.';
 		n += strcspn(name + n, ".");
@@ -95,12 +97,11 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 	modules x = {.m = m, .tmp = tmp};
 	berth_strmap_init(&x.index, tmp);
 	BERTH_TRY(import_map_each(m, keep, &x, err));
-	BERTH_TRY_NEW(tmp, x.n, err, x.used);
 	for (int32_t op = 0; op < m->x->g->n_ops; op++)
 		BERTH_TRY(place_op(&x, op, err));
 	for (int32_t i = 0; i < x.n; i++)
-		if (!x.used[i] && !may_be_empty(x.name[i]))
-			return berth_import_refuse(m, "module", x.name[i], err);
+		if (!x.item[i].used && !may_be_empty(x.item[i].name))
+			return berth_import_refuse(m, "module", x.item[i].name, err);
 	return BERTH_OK;
 }
 
