@@ -312,10 +312,9 @@ static void put_devices(const berth_description *d, berth_json_out *w)
 		berth_json_open(w, NULL, '{');
 		berth_json_put_string(w, "name", dev->name);
 		berth_json_put_string(w, "kind", dev->kind);
-		put_figure(w, "peak_flops", &dev->figure[BERTH_PEAK_FLOPS]);
-		put_figure(w, "mem_bandwidth", &dev->figure[BERTH_MEM_BANDWIDTH]);
-		put_bytes(w, "memory_bytes", &dev->figure[BERTH_MEMORY_BYTES]);
-		put_figure(w, "op_overhead_s", &dev->figure[BERTH_OP_OVERHEAD_S]);
+		for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
+			(f == BERTH_MEMORY_BYTES ? put_bytes : put_figure)(
+				w, berth_device_figure_name((berth_device_figure)f), &dev->figure[f]);
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');

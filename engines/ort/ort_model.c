@@ -427,6 +427,23 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
 	return bytes->failed ? berth_nomem(err) : BERTH_OK;
 }
 
+berth_status ort_model_alone(ort_model *m, int32_t op, int32_t more, berth_arena *mem, ort_tensors *in,
+                             int32_t **out, int32_t *n_out, berth_strbuf *bytes, berth_err *err)
+{
+	const onnx_node *n = ort_model_node(m, op);
+	int32_t *v, n_in = 0;
+	BERTH_TRY_NEW(mem, m->onnx.n_values, err, v, *out);
+	*n_out = 0;
+	for (int32_t k = 0; k < n->n_out; k++)
+		if (n->out[k] >= 0)
+			(*out)[(*n_out)++] = n->out[k];
+	BERTH_TRY(ort_model_part(m, &m->op_node[op], 1, *out, *n_out, mem, v, &n_in, bytes, err));
+	BERTH_TRY(ort_tensors_new(mem, (size_t)(n_in + more), in, err));
+	for (int32_t i = 0; i < n_in; i++)
+		BERTH_TRY(ort_model_add(m, v[i], m->data[v[i]], in, err));
+	return BERTH_OK;
+}
+
 /* ---- the unsplit model ---- */
 
 static berth_status whole_session(ort_model *m, const int32_t *out, int32_t n_out, const ort_session_cfg *cfg,

@@ -71,6 +71,11 @@ berth_status ort_model_part(ort_model *m, const int32_t *nodes, int32_t n, const
                             berth_arena *mem, int32_t *in, int32_t *n_in, berth_strbuf *bytes,
                             berth_err *err);
 
+/* The model of an operator alone: bytes, values that it makes, out [*n_out], and the inputs that it has in
+ * the unsplit model, with room for `more`. All lives in mem. Fails: as ort_model_part. */
+berth_status ort_model_alone(ort_model *m, int32_t op, int32_t more, berth_arena *mem, ort_tensors *in,
+                             int32_t **out, int32_t *n_out, berth_strbuf *bytes, berth_err *err);
+
 /* ValueInfoProto as a field of a graph (11 input, 12 output). shape NULL: the name alone. */
 void ort_put_value_info(berth_strbuf *graph, uint32_t field, const char *name, const ort_shape *shape);
 /* The field that w has just passed, as it stands. */

@@ -15,19 +15,11 @@ enum { HOPS = 16 };
  * own. */
 static berth_status make_alone(ort_model *m, int32_t op, ort_segment *s, berth_arena *mem, berth_err *err)
 {
-	int32_t *in, *out, n_in = 0, n_out = 0;
-	const onnx_node *n = ort_model_node(m, op);
+	int32_t *out, n_out;
 	const ort_session_cfg cfg = {.threads = 1, .level = m->level};
 	berth_strbuf bytes;
-	BERTH_TRY_NEW(mem, m->onnx.n_values, err, in, out);
-	for (int32_t k = 0; k < n->n_out; k++)
-		if (n->out[k] >= 0)
-			out[n_out++] = n->out[k];
-	BERTH_TRY(ort_model_part(m, &m->op_node[op], 1, out, n_out, mem, in, &n_in, &bytes, err));
-	BERTH_TRY(ort_tensors_new(mem, (size_t)n_in, &s->in, err));
+	BERTH_TRY(ort_model_alone(m, op, 0, mem, &s->in, &out, &n_out, &bytes, err));
 	BERTH_TRY(ort_tensors_new(mem, (size_t)n_out, &s->out, err));
-	for (int32_t i = 0; i < n_in; i++)
-		BERTH_TRY(ort_model_add(m, in[i], m->data[in[i]], &s->in, err));
 	for (int32_t i = 0; i < n_out; i++) {
 		void *data;
 		BERTH_TRY(ort_model_room(m, out[i], mem, &data, err));

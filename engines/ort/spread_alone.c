@@ -190,8 +190,7 @@ static const char *const no_others[] = {"session.disable_cpu_ep_fallback", "1", 
 static berth_status op_session(alone *a, ort_model *m, const spread_device *dev, int threads, int32_t op,
                                int32_t copies, berth_err *err)
 {
-	int32_t *in, *out, n_in = 0, n_out = 0;
-	const onnx_node *n = ort_model_node(m, op);
+	int32_t *out, n_out;
 	const ort_provider *provider = &dev->provider;
 	const ort_session_cfg cfg = {.threads = threads,
 	                             .level = m->level,
@@ -199,18 +198,10 @@ static berth_status op_session(alone *a, ort_model *m, const spread_device *dev,
 	                             .provider = &provider,
 	                             .n_providers = 1};
 	berth_strbuf bytes, more = {.mem = &a->mem};
-	BERTH_TRY_NEW(&a->mem, m->onnx.n_values, err, in);
-	BERTH_TRY_NEW(&a->mem, n->n_out, err, out);
-	BERTH_TRY(ort_tensors_new(&a->mem, (size_t)n->n_out * (size_t)(copies + 1), &a->out, err));
-	for (int32_t k = 0; k < n->n_out; k++)
-		if (n->out[k] >= 0) {
-			a->out.name[a->out.n++] = m->onnx.value[n->out[k]].name;
-			out[n_out++] = n->out[k];
-		}
-	BERTH_TRY(ort_model_part(m, &m->op_node[op], 1, out, n_out, &a->mem, in, &n_in, &bytes, err));
-	BERTH_TRY(ort_tensors_new(&a->mem, (size_t)(n_in + copies + 1), &a->in, err));
-	for (int32_t i = 0; i < n_in; i++)
-		BERTH_TRY(ort_model_add(m, in[i], m->data[in[i]], &a->in, err));
+	BERTH_TRY(ort_model_alone(m, op, copies + 1, &a->mem, &a->in, &out, &n_out, &bytes, err));
+	BERTH_TRY(ort_tensors_new(&a->mem, (size_t)n_out * (size_t)(copies + 1), &a->out, err));
+	for (int32_t i = 0; i < n_out; i++)
+		a->out.name[a->out.n++] = m->onnx.value[out[i]].name;
 	BERTH_TRY(put_copies(a, m, op, copies, &more, err));
 	if (provider->late) {
 		put_flag(&more, 0);

@@ -20,6 +20,7 @@ typedef struct share {
 typedef struct fitting {
 	const berth_gguf_list *file;
 	const llama_machine *m;
+	llama_index ix;
 	share *now, *test; /* [n_devs] */
 	int64_t *used;     /* [n_devs] of the last trial */
 	llama_plan *plan;
@@ -56,29 +57,30 @@ static bool is_in(part p, const char *rest)
 	                    : gate || down;
 }
 
-/* Tensors follow their unit; those of layer `layer` (-1: of all) that are in p go to dev. */
-static void move(llama_plan *plan, const berth_gguf_list *file, int32_t layer, part p, int32_t dev)
+/* Tensors of layer `layer` (-1: of all) that are in p go to dev. */
+static void move(const fitting *f, int32_t layer, part p, int32_t dev)
 {
-	const char *rest;
-	for (int32_t t = 0; t < file->n_tensors; t++) {
-		int32_t l = berth_gguf_layer_of(file->name[t], &rest);
-		if (l < 0 || l >= file->n_layers || (layer >= 0 && l != layer) || !is_in(p, rest))
+	llama_plan *plan = f->plan;
+	for (int32_t t = 0; t < f->file->n_tensors; t++) {
+		int32_t l = f->ix.layer[t];
+		if (l < 0 || l >= f->file->n_layers || (layer >= 0 && l != layer) || !is_in(p, f->ix.rest[t]))
 			continue;
 		plan->tensor_dev[t] = dev;
 		plan->told[t] = dev != plan->unit_dev[l];
 	}
 }
 
-static void follow_units(llama_plan *plan, const berth_gguf_list *file)
+/* Tensors follow their unit. */
+static void follow_units(const fitting *f)
 {
-	const char *rest;
-	int32_t n = file->n_layers;
+	llama_plan *plan = f->plan;
+	int32_t n = f->file->n_layers;
 	plan->n_offloaded = 0;
 	for (int32_t i = 0; i <= n; i++)
 		plan->n_offloaded += plan->unit_dev[i] != LLAMA_CPU;
-	for (int32_t t = 0; t < file->n_tensors; t++) {
-		int32_t l = berth_gguf_layer_of(file->name[t], &rest);
-		bool output = strncmp(file->name[t], "output", 6) == 0;
+	for (int32_t t = 0; t < f->file->n_tensors; t++) {
+		int32_t l = f->ix.layer[t];
+		bool output = starts(f->file->name[t], "output");
 		plan->told[t] = false;
 		plan->tensor_dev[t] = l >= 0 && l < n ? plan->unit_dev[l]
 		                      : output        ? plan->unit_dev[n]
@@ -99,12 +101,12 @@ static void set_shares(fitting *f, const share *s)
 		for (int32_t k = 0; k < s[d].n; k++)
 			plan->unit_dev[i++] = f->m->dev[d];
 	}
-	follow_units(plan, f->file);
+	follow_units(f);
 	for (int32_t d = 0; d < f->m->n_devs; d++) {
 		at += s[d].n - s[d].n_part;
 		for (int32_t k = 0; k < s[d].n_part; k++, at++)
 			if (at < n)
-				move(plan, f->file, at, k ? EXPERTS : s[d].first, k ? LLAMA_CPU : s[d].rest);
+				move(f, at, k ? EXPERTS : s[d].first, k ? LLAMA_CPU : s[d].rest);
 	}
 }
 
@@ -128,7 +130,7 @@ static void set_ratio(fitting *f)
 		plan->unit_dev[i] = f->m->dev[d];
 		plan->dev_units[d]++;
 	}
-	follow_units(plan, f->file);
+	follow_units(f);
 }
 
 /* ---- trials ---- */
@@ -276,7 +278,7 @@ static berth_status fill(fitting *f)
 	double spare = 0;
 	if (f->file->experts) {
 		set_ratio(f);
-		move(f->plan, f->file, -1, EXPERTS, LLAMA_CPU);
+		move(f, -1, EXPERTS, LLAMA_CPU);
 		BERTH_TRY(weigh(f));
 		for (int32_t d = 0; d < f->m->n_devs; d++)
 			spare += (double)target(f, d) - (double)f->used[d];
@@ -299,6 +301,7 @@ static berth_status begin(fitting *f, berth_arena *mem)
 	BERTH_TRY_NEW(mem, p->n_layers + 1, f->err, p->unit_dev);
 	BERTH_TRY_NEW(mem, n + 1, f->err, p->dev, p->dev_units);
 	BERTH_TRY_NEW(mem, f->file->n_tensors, f->err, p->tensor_dev, p->told);
+	BERTH_TRY(llama_index_new(f->file, f->tmp, &f->ix, f->err));
 	BERTH_TRY_NEW(f->tmp, n + 1, f->err, f->now, f->test, f->used);
 	for (int32_t d = 0; d < n; d++) {
 		p->dev[d] = f->m->dev[d];

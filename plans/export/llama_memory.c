@@ -24,7 +24,7 @@ typedef struct build {
 	int32_t n_places, host; /* devices, and the CPU behind them */
 	llama_tape **tape;      /* [n_places] */
 	int32_t *unit, *tensor; /* [n_layers + 1] and [n_tensors] places */
-	int32_t **of_layer; /* [n_layers + 1] tensors of the layer, NONE at the end; the last: all others */
+	llama_index ix;
 	int64_t rows;       /* tokens at once */
 	int32_t copies;     /* of each input */
 	value *in[N_INPUTS];
@@ -143,11 +143,11 @@ static bool is_of(const char *name, const char *what)
 /* The tensor "what.weight" of a layer (n_layers: of none), or NONE. */
 static int32_t find(const build *b, int32_t layer, const char *what)
 {
-	const char *rest;
-	for (const int32_t *t = b->of_layer[layer]; *t != NONE; t++) {
-		berth_gguf_layer_of(b->file->name[*t], &rest);
+	int32_t l = layer < b->file->n_layers ? layer : -1;
+	for (int32_t i = b->ix.off[l + 1]; i < b->ix.off[l + 2]; i++) {
+		const char *rest = b->ix.rest[b->ix.tensor[i]];
 		if (is_of(rest, what) && strstr(rest, ".weight"))
-			return *t;
+			return b->ix.tensor[i];
 	}
 	return NONE;
 }
@@ -408,32 +408,6 @@ static int32_t place_in(const llama_plan *plan, int32_t dev, int32_t otherwise)
 	return dev == LLAMA_CPU ? plan->n_devs : otherwise;
 }
 
-static berth_status index_tensors(build *b)
-{
-	int32_t n = b->file->n_layers, *count;
-	const char *rest;
-	BERTH_TRY_NEW(b->tmp, n + 1, b->err, count, b->of_layer);
-	for (int pass = 0; pass < 2; pass++) {
-		for (int32_t t = 0; t < b->file->n_tensors; t++) {
-			int32_t l = berth_gguf_layer_of(b->file->name[t], &rest);
-			if (l >= n)
-				continue;
-			l = l < 0 ? n : l;
-			if (pass)
-				b->of_layer[l][count[l]] = t;
-			count[l]++;
-		}
-		for (int32_t l = 0; l <= n; l++) {
-			if (pass)
-				b->of_layer[l][count[l]] = NONE;
-			else
-				BERTH_TRY_NEW(b->tmp, count[l] + 1, b->err, b->of_layer[l]);
-			count[l] = 0;
-		}
-	}
-	return BERTH_OK;
-}
-
 static berth_status set_places(build *b)
 {
 	const llama_plan *p = b->plan;
@@ -452,7 +426,7 @@ static berth_status set_places(build *b)
 	b->copies = p->n_devs > 1 && p->n_offloaded > p->n_layers && alone ? COPIES : 1;
 	for (int32_t i = 0; i < b->n_places; i++)
 		BERTH_TRY(berth_got(b->tape[i] = llama_tape_new(b->tmp), b->err));
-	return index_tensors(b);
+	return llama_index_new(b->file, b->tmp, &b->ix, b->err);
 }
 
 static void count_stored(const build *b, llama_memory *memory)

@@ -45,6 +45,26 @@ int32_t llama_tensor(const berth_gguf_list *file, const char *name)
 	return -1;
 }
 
+berth_status llama_index_new(const berth_gguf_list *file, berth_arena *mem, llama_index *out, berth_err *err)
+{
+	int32_t n = file->n_tensors, n_layers = file->n_all_layers;
+	llama_index x;
+	BERTH_TRY_NEW(mem, n, err, x.layer, x.rest, x.tensor);
+	BERTH_TRY_NEW(mem, n_layers + 3, err, x.off);
+	for (int32_t t = 0; t < n; t++) {
+		x.layer[t] = berth_gguf_layer_of(file->name[t], &x.rest[t]);
+		if (x.layer[t] < n_layers)
+			x.off[x.layer[t] + 3]++;
+	}
+	for (int32_t l = 0; l <= n_layers; l++)
+		x.off[l + 2] += x.off[l + 1];
+	for (int32_t t = 0; t < n; t++)
+		if (x.layer[t] < n_layers)
+			x.tensor[x.off[x.layer[t] + 2]++] = t;
+	*out = x;
+	return BERTH_OK;
+}
+
 /* ---- whole layers ---- */
 
 /* The device of a layer is that of its cache. */

@@ -29,6 +29,17 @@ bool llama_on_cpu(const berth_export_source *x, int32_t dev);
 
 /* The tensor of that name; -1: the file has none. O(tensors). */
 int32_t llama_tensor(const berth_gguf_list *file, const char *name);
+/* Tensors of a file by layers: those of layer l (-1: of none) are tensor[off[l + 1]] up to tensor[off[l +
+ * 2]], in the order of the file. */
+typedef struct llama_index {
+	int32_t *layer;    /* [n_tensors] */
+	const char **rest; /* [n_tensors] the name within the layer */
+	int32_t *off, *tensor;
+} llama_index;
+
+/* All lives in mem. Tensors of layers that the file has not are in none of the lists. Fails: BERTH_ENOMEM. */
+berth_status llama_index_new(const berth_gguf_list *file, berth_arena *mem, llama_index *out, berth_err *err);
+
 /* Does the operator hold a weight? */
 bool llama_has_weight(const berth_graph *g, int32_t op);
 

@@ -133,11 +133,7 @@ typedef struct grouping {
 	override *item;        /* [n_items] */
 	int32_t n_items;
 	size_t cap_items;
-	int32_t *layer;    /* [n_tensors] -1: outside of layers */
-	const char **rest; /* [n_tensors] the name within the layer */
-	/* those of layer l: layer_tensor[layer_off[l + 1]] up to [layer_off[l + 2]], in the order of the file
-	 */
-	int32_t *layer_off, *layer_tensor;
+	llama_index ix;
 	bool *done;   /* [n_tensors] */
 	bool *member; /* [n_layers] */
 } grouping;
@@ -145,22 +141,14 @@ typedef struct grouping {
 static berth_status index_layers(grouping *g, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = g->file->n_tensors, n_layers = g->file->n_all_layers;
-	BERTH_TRY_NEW(tmp, n, err, g->layer, g->rest, g->done, g->by_experts);
+	BERTH_TRY(llama_index_new(g->file, tmp, &g->ix, err));
+	BERTH_TRY_NEW(tmp, n, err, g->done, g->by_experts);
 	BERTH_TRY_NEW(tmp, n_layers, err, g->member);
-	BERTH_TRY_NEW(tmp, n_layers + 3, err, g->layer_off);
-	BERTH_TRY_NEW(tmp, n, err, g->layer_tensor);
-	for (int32_t t = 0; t < n; t++) {
-		g->layer[t] = berth_gguf_layer_of(g->file->name[t], &g->rest[t]);
-		if (g->layer[t] >= n_layers)
+	for (int32_t t = 0; t < n; t++)
+		if (g->ix.layer[t] >= n_layers)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "tensor '%.80s' is of no layer: the model has %d", g->file->name[t],
 			                  n_layers);
-		g->layer_off[g->layer[t] + 3]++;
-	}
-	for (int32_t l = 0; l <= n_layers; l++)
-		g->layer_off[l + 2] += g->layer_off[l + 1];
-	for (int32_t t = 0; t < n; t++)
-		g->layer_tensor[g->layer_off[g->layer[t] + 2]++] = t;
 	return BERTH_OK;
 }
 
@@ -172,23 +160,23 @@ static bool is_open(const grouping *g, int32_t t, int32_t dev)
 
 static int32_t first_of(const grouping *g, int32_t layer)
 {
-	return g->layer_off[layer + 1];
+	return g->ix.off[layer + 1];
 }
 
 static int32_t end_of(const grouping *g, int32_t layer)
 {
-	return g->layer_off[layer + 2];
+	return g->ix.off[layer + 2];
 }
 
 /* Has layer b all that layer a has? */
 static bool has_all(const grouping *g, int32_t dev, int32_t a, int32_t b)
 {
 	for (int32_t i = first_of(g, a); i < end_of(g, a); i++) {
-		int32_t t = g->layer_tensor[i], k = first_of(g, b);
+		int32_t t = g->ix.tensor[i], k = first_of(g, b);
 		if (!is_open(g, t, dev))
 			continue;
-		while (k < end_of(g, b) && (!is_open(g, g->layer_tensor[k], dev) ||
-		                            strcmp(g->rest[t], g->rest[g->layer_tensor[k]]) != 0))
+		while (k < end_of(g, b) && (!is_open(g, g->ix.tensor[k], dev) ||
+		                            strcmp(g->ix.rest[t], g->ix.rest[g->ix.tensor[k]]) != 0))
 			k++;
 		if (k == end_of(g, b))
 			return false;
@@ -213,12 +201,12 @@ static void put_names(const grouping *g, int32_t dev, int32_t layer, berth_strbu
 	int32_t n = 0;
 	const char *before;
 	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
-		n += is_open(g, g->layer_tensor[i], dev);
+		n += is_open(g, g->ix.tensor[i], dev);
 	before = n > 1 ? "(" : "";
 	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
-		if (is_open(g, g->layer_tensor[i], dev)) {
+		if (is_open(g, g->ix.tensor[i], dev)) {
 			berth_strbuf_printf(b, "%s", before);
-			put_escaped(b, g->rest[g->layer_tensor[i]]);
+			put_escaped(b, g->ix.rest[g->ix.tensor[i]]);
 			before = "|";
 		}
 	berth_strbuf_printf(b, "%s", n > 1 ? ")" : "");
@@ -227,8 +215,8 @@ static void put_names(const grouping *g, int32_t dev, int32_t layer, berth_strbu
 static void finish_layer(const grouping *g, int32_t dev, int32_t layer)
 {
 	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
-		if (is_open(g, g->layer_tensor[i], dev))
-			g->done[g->layer_tensor[i]] = true;
+		if (is_open(g, g->ix.tensor[i], dev))
+			g->done[g->ix.tensor[i]] = true;
 }
 
 /* ^blk\.(0|1)\.(ffn_up_exps\.weight|ffn_down_exps\.weight)$, without groups of one. */
@@ -264,15 +252,15 @@ static int32_t cpu_experts(const grouping *g)
 {
 	int32_t n = 0;
 	for (int32_t t = 0; t < g->file->n_tensors; t++)
-		if (g->layer[t] >= n && g->plan->told[t] && g->plan->tensor_dev[t] == LLAMA_CPU &&
-		    is_expert(g->rest[t]))
-			n = g->layer[t] + 1;
+		if (g->ix.layer[t] >= n && g->plan->told[t] && g->plan->tensor_dev[t] == LLAMA_CPU &&
+		    is_expert(g->ix.rest[t]))
+			n = g->ix.layer[t] + 1;
 	for (int32_t t = 0; t < g->file->n_tensors; t++)
-		if (g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]) &&
+		if (g->ix.layer[t] >= 0 && g->ix.layer[t] < n && is_expert(g->ix.rest[t]) &&
 		    g->plan->tensor_dev[t] != LLAMA_CPU)
 			return 0;
 	for (int32_t t = 0; t < g->file->n_tensors; t++)
-		g->by_experts[t] = g->layer[t] >= 0 && g->layer[t] < n && is_expert(g->rest[t]);
+		g->by_experts[t] = g->ix.layer[t] >= 0 && g->ix.layer[t] < n && is_expert(g->ix.rest[t]);
 	return n;
 }
 
@@ -336,7 +324,7 @@ static berth_status make_overrides(grouping *g, berth_arena *tmp, berth_err *err
 		BERTH_TRY(BERTH_GROW(g->mem, g->item, g->n_items, &g->cap_items, err));
 		override *o = &g->item[g->n_items++];
 		o->buffer = buffer_of(g, dev);
-		BERTH_TRY(group_regex(g, dev, g->layer[t], &o->regex, err));
+		BERTH_TRY(group_regex(g, dev, g->ix.layer[t], &o->regex, err));
 	}
 	return check_patterns(g, tmp, err);
 }
