@@ -371,11 +371,8 @@ static berth_status put_warnings(desk *d, const splitting *x, const berth_read_r
 	const char *text = berth_arena_printf(
 		d->mem, "weights stand in files beside %s: %s can be run only with copies of them beside it",
 		x->file, x->cut);
-	berth_json_open(&d->w, "warnings", '[');
-	if (apart)
-		berth_json_put_string(&d->w, NULL, text);
-	berth_json_close(&d->w, ']');
-	return text ? BERTH_OK : berth_nomem(err);
+	berth_json_put_strings(&d->w, "warnings", &text, apart);
+	return berth_got(text, err);
 }
 
 static void tell_program(void *ctx, const berth_cut_result *r, int64_t most, berth_score best)

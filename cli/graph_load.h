@@ -10,6 +10,7 @@
 #include "training.h"
 
 /* For the table of every verb that reads a graph and a system. */
+#define CLI_ON(on) {"on", 0, CLI_FILE_IN, (on), "SYSTEM", "the machine"}
 #define CLI_INPUT(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs; a word of other " \

@@ -345,11 +345,7 @@ berth_status cli_strict(const cli *c, berth_err *err)
 berth_status cli_end_json(const cli *c, berth_json_out *w, berth_err *err)
 {
 	if (c->warned.n)
-		berth_json_open(w, "warnings", '[');
-	for (int32_t i = 0; i < c->warned.n; i++)
-		berth_json_put_string(w, NULL, c->warned.text[i]);
-	if (c->warned.n)
-		berth_json_close(w, ']');
+		berth_json_put_strings(w, "warnings", c->warned.text, c->warned.n);
 	berth_json_close(w, '}');
 	return cli_print_json(w, err);
 }

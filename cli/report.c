@@ -417,10 +417,7 @@ berth_status cli_report_write(cli *c, berth_page *page, const char *path, berth_
 {
 	const char *text;
 	size_t len;
-	berth_json_open(&page->w, "warnings", '[');
-	for (int32_t i = 0; i < c->warned.n; i++)
-		berth_json_put_string(&page->w, NULL, c->warned.text[i]);
-	berth_json_close(&page->w, ']');
+	berth_json_put_strings(&page->w, "warnings", c->warned.text, c->warned.n);
 	BERTH_TRY(berth_page_done(page, &c->mem, &text, &len, err));
 	return berth_file_write(path, text, len, err);
 }

@@ -16,5 +16,9 @@ extern const berth_result_kind fidelity_document, profile_document, adapt_docume
 extern const berth_result_kind configure_document, serve_document;
 extern const berth_result_kind requests_document, pareto_document, train_document, train_ended_document;
 
+/* The rows of the graph and the system that something is of. */
+#define CLI_PAIR(K, graph_name, system_name) \
+	K(TEXT, "graph", "", "", graph_name) K(TEXT, "system", "", "", system_name)
+
 /* All, in the order of docs/formats.md, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];

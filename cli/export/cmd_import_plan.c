@@ -103,8 +103,7 @@ static RESULT_KIND(device_kind, "", "", DEVICE);
 
 #define IMPORT(K, IF) \
 	K(TEXT, "from", "", "kind of the file, of `--from`", p->from) \
-	K(TEXT, "graph", "", "", s->g.name) \
-	K(TEXT, "system", "", "", s->s.name) \
+	CLI_PAIR(K, s->g.name, s->s.name) \
 	K(TEXT_OR_NULL, "output", "", "the placement; null: none was asked for", a->out) \
 	K(INT, "operators", "", "of the graph", s->g.n_ops) \
 	K(INT, "named", "", "those that the file tells of", p->n_named) \
@@ -193,7 +192,7 @@ static berth_status run(cli *c, berth_err *err)
 	state s = {0};
 	const cli_option options[] = {
 		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the engine ran"},
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		CLI_ON(&a.on),
 		{"from", 0, CLI_TEXT, &a.from, "KIND",
 	         "what the file is, see below\twhat its content says"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",

@@ -217,7 +217,7 @@ static berth_status find_module(cli *c, const char *spec, export_plan *x, berth_
 	x->module = spec;
 	for (int32_t i = 0; x->module && i < c->dim.n; i++)
 		x->module = berth_arena_printf(&c->mem, "%s:%s", x->module, c->dim.text[i]);
-	return x->module ? BERTH_OK : berth_nomem(err);
+	return berth_got(x->module, err);
 }
 
 static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_err *err)

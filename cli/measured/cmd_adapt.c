@@ -129,8 +129,7 @@ static RESULT_FLAT_KIND(window_kind, "Window", "", WINDOW);
 static RESULT_FLAT_KIND(switch_kind, "", "", SWITCH);
 
 #define ADAPT(K, IF) \
-	K(TEXT, "graph", "", "", s->g.name) \
-	K(TEXT, "system", "", "", s->s.name) \
+	CLI_PAIR(K, s->g.name, s->s.name) \
 	K(TEXT, "engine", "", "", s->engine) \
 	K(TEXT, "method", "", "what solves again", s->cfg.method) \
 	K(NUMBER_OR_NULL, "before_s", "s", "median step before the device was slowed down", \
@@ -252,8 +251,7 @@ static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .steps = 200, .window = 5};
 	state s = {0};
-	const cli_option options[] = {{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
-	                               "the machine; its devices have the names of the engine's"},
+	const cli_option options[] = {CLI_ENGINE_ON(&a.on),
 	                              CLI_ENGINE(&a.engine),
 	                              {"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},
 	                              {"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks"},

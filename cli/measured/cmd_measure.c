@@ -364,8 +364,7 @@ static berth_status run(cli *c, berth_err *err)
 	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
 	const berth_result *r;
 	const cli_option options[] = {
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
-	         "the machine; its devices have the names of the engine's"},
+		CLI_ENGINE_ON(&a.on),
 		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N",

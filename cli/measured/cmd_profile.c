@@ -267,8 +267,7 @@ static berth_status run(cli *c, berth_err *err)
 {
 	args a = {.engine = CLI_ENGINE_DEFAULT, .repeats = 9};
 	const cli_option options[] = {
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM",
-	         "the machine; its devices have the names of the engine's"},
+		CLI_ENGINE_ON(&a.on),
 		{"system", 0, CLI_FLAG, &a.system, NULL, "describe this machine instead of a graph"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT",
 	         "the graph with its times; or the system\tsystem:host, with --system"},

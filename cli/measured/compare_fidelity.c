@@ -62,8 +62,7 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 static RESULT_FLAT_KIND(errors_kind, "Errors", "", ERRORS);
 
 #define ROW(K, IF) \
-	K(TEXT, "graph", "", "", x->graph) \
-	K(TEXT, "system", "", "", x->system) \
+	CLI_PAIR(K, x->graph, x->system) \
 	K(TEXT, "engine", "", "", x->engine) \
 	K(INT, "calibration_placements", "", "that counted", r->n_calibration) \
 	K(INT, "test_placements", "", "that counted", r->n_test) \

@@ -12,6 +12,8 @@ typedef struct cli_engine {
 
 #define CLI_ENGINE_DEFAULT {.timeout_s = 300}
 
+#define CLI_ENGINE_ON(on) \
+	{"on", 0, CLI_FILE_IN, (on), "SYSTEM", "the machine; its devices have the names of the engine's"}
 #define CLI_ENGINE(e) \
 	{"engine", 0, CLI_COMMAND, &(e)->name, "E", \
 	 "the engine: a name, or a command line with a '/'\ttorch for Python modules, else ort"}, \

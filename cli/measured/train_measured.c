@@ -62,10 +62,7 @@ static berth_status journal_of(cli *c, const train_measured *t, const char **out
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "engine", t->engine);
 	berth_json_put_string(&w, "model", t->m.cfg.model);
-	berth_json_open(&w, "dims", '[');
-	for (int32_t i = 0; i < t->m.cfg.n_dims; i++)
-		berth_json_put_string(&w, NULL, t->m.cfg.dim[i]);
-	berth_json_close(&w, ']');
+	berth_json_put_strings(&w, "dims", t->m.cfg.dim, t->m.cfg.n_dims);
 	berth_json_open(&w, "devices", '[');
 	for (int32_t d = 0; d < h->n_devs; d++)
 		berth_json_put_document(&w, NULL, h->dev[d].text);

@@ -111,7 +111,7 @@ static berth_status ask_any(cli *c, const berth_engine_default *e, const char *s
 	if (berth_engine_default_runs(e, format))
 		return e->reads ? ask_of_file(c, e, spec, *x, out, err) : ask_engine(c, e, x, out, err);
 	out->why = berth_arena_printf(&c->mem, "%s runs files of the format %s", e->name, e->format[0]);
-	return out->why ? BERTH_OK : berth_nomem(err);
+	return berth_got(out->why, err);
 }
 
 /* What engines do with p goes behind the files. spec: what its graph was read from, and that file's format;

@@ -276,7 +276,7 @@ static berth_status run(cli *c, berth_err *err)
 	          .granularity = cli_granularity_default()};
 	place_state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		CLI_ON(&a.on),
 		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
 	         "a front of placements for two objectives, as in latency,energy"},

@@ -49,8 +49,7 @@ static double single_of(const cli_comparison *r, const berth_compare_summary *s,
 /* ---- the document ---- */
 
 #define ROW(K, IF) \
-	K(TEXT, "graph", "", "", b->graph) \
-	K(TEXT, "system", "", "", b->system) \
+	CLI_PAIR(K, b->graph, b->system) \
 	K(TEXT, "objective", "", "", berth_objective_name(&r->objective)) \
 	K(TEXT, "method", "", "", r->name[row->method]) \
 	K(INT, "seed", "", "", (int64_t)row->seed) \
@@ -71,8 +70,7 @@ static double single_of(const cli_comparison *r, const berth_compare_summary *s,
 static RESULT_KIND(row_kind, "Row", "", ROW);
 
 #define INSTANCE(K, IF) \
-	K(TEXT, "graph", "", "", b->graph) \
-	K(TEXT, "system", "", "", b->system) \
+	CLI_PAIR(K, b->graph, b->system) \
 	K(TEXT, "objective", "", "", berth_objective_name(&r->objective)) \
 	K(TEXT, "method", "", "", r->name[method]) \
 	K(INT, "seeds", "", "rows", m->n_rows) \

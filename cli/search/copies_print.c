@@ -11,7 +11,7 @@
 berth_status copies_model(cli *c, const char *spec, const char *words, const char **model, berth_err *err)
 {
 	*model = words ? berth_arena_printf(&c->mem, "%s:%s", spec, words) : spec;
-	return *model ? BERTH_OK : berth_nomem(err);
+	return berth_got(*model, err);
 }
 
 int32_t copies_given(const cli *c)

@@ -114,8 +114,7 @@ static RESULT_KIND(point_kind, "", "", POINT);
 static RESULT_KIND(dot_kind, "", "", DOT);
 
 #define FRONT(K, IF) \
-	K(TEXT, "graph", "", "", v->p->g->name) \
-	K(TEXT, "system", "", "", v->p->s->name) \
+	CLI_PAIR(K, v->p->g->name, v->p->s->name) \
 	K(LIST(objective_kind), "objectives", "", "the two", objectives) \
 	K(BOOL, "feasible", "", "there is a point", v->front.n > 0) \
 	K(INT, "seed", "", "", (int64_t)v->cfg.search.seed) \

@@ -21,8 +21,7 @@
 static RESULT_KIND(rank_kind, "", "", RANK);
 
 #define BEST(K, IF) \
-	K(TEXT, "graph", "", "", b->graph) \
-	K(TEXT, "system", "", "", b->system) \
+	CLI_PAIR(K, b->graph, b->system) \
 	K(NUMBER_OR_NULL, "value", "of the objective", "null: nothing feasible", b->value) \
 	K(NUMBER_OR_NULL, "seed_value", "of the objective", "of the best heuristic of the portfolio", \
 	  b->portfolio_value) \
@@ -31,8 +30,7 @@ static RESULT_KIND(rank_kind, "", "", RANK);
 static RESULT_KIND(best_kind, "", "", BEST);
 
 #define LOOK(K, IF) \
-	K(TEXT, "graph", "", "", p->graph) \
-	K(TEXT, "system", "", "", p->system) \
+	CLI_PAIR(K, p->graph, p->system) \
 	K(BOOL, "kept_aside", "", "it was not learned from", p->kept) \
 	K(NUMBER_OR_NULL, "before", "of the objective", \
 	  "one pass of the policy that training began with; null: it does not fit", p->before) \

@@ -64,8 +64,7 @@ static berth_status judge(cli *c, const char *path, state *s, berth_err *err)
 }
 
 #define CHECK(K, IF) \
-	K(TEXT, "graph", "", "", s.g.name) \
-	K(TEXT, "system", "", "", s.s.name) \
+	CLI_PAIR(K, s.g.name, s.s.name) \
 	K(TEXT, "objective", "", "", s.c.load ? "throughput" : "latency") \
 	K(TEXT, "proof", "", "kind of the proof: `path`, `load`, `relaxation`, `blocks`, `windows`", \
 	  berth_certificate_name(s.c.kind)) \
@@ -82,7 +81,7 @@ static berth_status run(cli *c, berth_err *err)
 	char bound[32];
 	const cli_option options[] = {
 		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH", "the graph that the certificate is for"},
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		CLI_ON(&a.on),
 		CLI_GRANULARITY(&a.granularity),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),

@@ -127,7 +127,7 @@ static berth_status joined(cli *c, const args *a, const char **out, berth_err *e
 	for (int32_t i = 1; i < a->set.n && text; i++)
 		text = berth_arena_printf(&c->mem, "%s,%s", text, a->set.text[i]);
 	*out = text;
-	return text ? BERTH_OK : berth_nomem(err);
+	return berth_got(text, err);
 }
 
 /* The objective that was asked for, else that of the placement, else latency. */
@@ -288,7 +288,7 @@ static berth_status run(cli *c, berth_err *err)
 		.method = "anneal", .budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
-		{"on", 0, CLI_FILE_IN, &a.on, "SYSTEM", "the machine"},
+		CLI_ON(&a.on),
 		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
 		{"trace", 0, CLI_FILE_OUT, &a.trace, "OUT",
 	         "write the timeline as a Chrome trace (Perfetto shows it)"},

@@ -13,7 +13,7 @@
 static berth_status no_answer(berth_compare_row *row, const char *why, berth_arena *mem, berth_err *err)
 {
 	row->note = berth_arena_strdup(mem, why);
-	return row->note ? BERTH_OK : berth_nomem(err);
+	return berth_got(row->note, err);
 }
 
 static const char *status_of(berth_status st)

@@ -38,7 +38,7 @@ static berth_status move_over(const asker *a, const berth_system *from, berth_wh
 			const char *gone = from->dev_name[row->same.op_dev[op]];
 			const char *broken = berth_arena_printf(a->mem, "device '%s' is gone", gone);
 			row->same = no_side(broken);
-			return broken ? BERTH_OK : berth_nomem(err);
+			return berth_got(broken, err);
 		}
 	}
 	row->same.op_dev = op_dev;

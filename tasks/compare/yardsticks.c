@@ -78,7 +78,7 @@ static berth_status tell_why_none(const int32_t *count, int32_t n_devs, berth_ar
 	*why = !list     ? NULL
 	       : all < 0 ? berth_arena_printf(mem, "no single device is enough: %s", list)
 	                 : berth_arena_printf(mem, "%s excludes every single device", list);
-	return *why ? BERTH_OK : berth_nomem(err);
+	return berth_got(*why, err);
 }
 
 berth_status berth_single_best(const berth_problem *p, const berth_objective *o, berth_arena *mem,

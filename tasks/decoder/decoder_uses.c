@@ -141,7 +141,7 @@ static berth_status prefill_spec(berth_decoder *x, berth_arena *mem, const char 
 	if (spec && !chunk && x->chunk < x->context)
 		spec = berth_arena_printf(mem, "%s:chunk=%d", spec, CHUNK);
 	*out = spec;
-	return spec ? BERTH_OK : berth_nomem(err);
+	return berth_got(spec, err);
 }
 
 berth_status berth_decoder_lay_granularity(const berth_decoder_cfg *cfg, const berth_graph *g,
