@@ -39,9 +39,9 @@ typedef struct state {
 
 static berth_status describe_machine(cli *c, state *x, berth_err *err)
 {
-	berth_machine_cfg cfg = berth_machine_cfg_default();
+	berth_gpu_cfg cfg = berth_gpu_cfg_default();
 	berth_machine *m;
-	cfg.gpu.software = x->a->software;
+	cfg.software = x->a->software;
 	BERTH_TRY(berth_machine_find(&cfg, &c->mem, &m, err));
 	x->machine = m;
 	return berth_describe_machine(m, x->a->software, &c->mem, &x->d, err);

@@ -252,7 +252,7 @@ void train_measured_print(const train_measured *t)
 	if (!t->ended)
 		return;
 	if (!r->n_measured && !r->n_failed) {
-		long long least = (long long)berth_mtrain_least_runs(&t->cfg);
+		long long least = (long long)berth_mtrain_least_runs();
 		cli_say(t->cfg.runs < least
 		                ? "nothing was measured: it takes --runs %lld or more\n"
 		                : "nothing was measured: the time was over before; it takes %lld runs\n",

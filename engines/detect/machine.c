@@ -128,10 +128,7 @@ void berth_cpu_nodes_limit(berth_cpu_nodes *nodes, const char *sysfs)
 
 /* ---- all of it ---- */
 
-berth_machine_cfg berth_machine_cfg_default(void)
-{
-	return (berth_machine_cfg){berth_gpu_cfg_default(), "/sys"};
-}
+static const char sysfs[] = "/sys";
 
 static berth_cpu_team team_of(const berth_cpu_nodes *cpus, int32_t node)
 {
@@ -144,7 +141,7 @@ berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *c
 {
 	berth_figure unused;
 	BERTH_TRY(berth_cpu_nodes_find(cpus, err));
-	berth_cpu_nodes_limit(cpus, "/sys");
+	berth_cpu_nodes_limit(cpus, sysfs);
 	berth_cpu_team one = team_of(cpus, 0), other = one;
 	one.n_cores = other.n_cores = 1;
 	if (cpus->node[0].n_cores > 1)
@@ -172,28 +169,28 @@ static berth_status find_cpus(berth_arena *mem, berth_machine *m, berth_err *err
 	return BERTH_OK;
 }
 
-static berth_status find_gpus(const berth_machine_cfg *cfg, berth_machine *m, berth_err *err)
+static berth_status find_gpus(const berth_gpu_cfg *cfg, berth_machine *m, berth_err *err)
 {
 	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++)
-		BERTH_TRY(berth_gpu_ask(&cfg->gpu, (berth_gpu_library)l, &m->answer[l], err));
+		BERTH_TRY(berth_gpu_ask(cfg, (berth_gpu_library)l, &m->answer[l], err));
 	berth_gpus_merge(m->answer, &m->gpus, &m->dropped);
 	berth_gpus_look_up(&m->gpus);
 	for (int32_t i = 0; i < m->gpus.n; i++) {
-		m->pcie[i] = berth_pcie_bandwidth(cfg->sysfs, &m->gpus.gpu[i].pci);
-		m->gpu_node[i] = berth_pcie_node(cfg->sysfs, &m->gpus.gpu[i].pci);
+		m->pcie[i] = berth_pcie_bandwidth(sysfs, &m->gpus.gpu[i].pci);
+		m->gpu_node[i] = berth_pcie_node(sysfs, &m->gpus.gpu[i].pci);
 	}
-	m->n_untold = berth_pcie_untold(cfg->sysfs, &m->gpus, BERTH_MAX_UNTOLD, m->untold);
+	m->n_untold = berth_pcie_untold(sysfs, &m->gpus, BERTH_MAX_UNTOLD, m->untold);
 	return BERTH_OK;
 }
 
-berth_status berth_machine_find(const berth_machine_cfg *cfg, berth_arena *mem, berth_machine **out,
+berth_status berth_machine_find(const berth_gpu_cfg *gpu, berth_arena *mem, berth_machine **out,
                                 berth_err *err)
 {
 	berth_machine *m;
 	BERTH_TRY_NEW(mem, 1, err, m);
-	BERTH_TRY(find_gpus(cfg, m, err));
+	BERTH_TRY(find_gpus(gpu, m, err));
 	BERTH_TRY(berth_cpu_nodes_find(&m->cpus, err));
-	berth_cpu_nodes_limit(&m->cpus, cfg->sysfs);
+	berth_cpu_nodes_limit(&m->cpus, sysfs);
 	BERTH_TRY(find_cpus(mem, m, err));
 	*out = m;
 	return BERTH_OK;

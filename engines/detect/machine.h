@@ -9,11 +9,6 @@
 
 enum { BERTH_MAX_UNTOLD = 16 };
 
-typedef struct berth_machine_cfg {
-	berth_gpu_cfg gpu;
-	const char *sysfs; /* "/sys" */
-} berth_machine_cfg;
-
 typedef struct berth_machine {
 	berth_cpu_nodes cpus;
 	berth_cpu_figures node[BERTH_MAX_NODES];
@@ -29,8 +24,6 @@ typedef struct berth_machine {
 	char untold[BERTH_MAX_UNTOLD][40];
 } berth_machine;
 
-berth_machine_cfg berth_machine_cfg_default(void);
-
 /* Cores, and what a core alone does; for engines, whose devices are cores. */
 berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *core, berth_figure *latency,
                                      berth_err *err);
@@ -38,7 +31,7 @@ berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *c
 /* All of it, in mem; some seconds, of which drivers take most. The processes for the drivers come first,
  * while this one has no threads. Fails: BERTH_ENOMEM, BERTH_EIO (no process). What a driver does is no
  * failure. */
-berth_status berth_machine_find(const berth_machine_cfg *cfg, berth_arena *mem, berth_machine **out,
+berth_status berth_machine_find(const berth_gpu_cfg *gpu, berth_arena *mem, berth_machine **out,
                                 berth_err *err);
 
 /* What the kernel tells of devices on the PCI bus: links, NUMA nodes, displays that no library tells of.

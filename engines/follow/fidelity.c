@@ -10,14 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_FACTOR = 8, STRATA = 20, MAX_SAMPLES = 64, WARMUP = 3, RIVALS = 8, TURNS = 5 };
+enum { POOL_FACTOR = 8, STRATA = 20, SAMPLES = 5, TRIES = 4, WARMUP = 3, RIVALS = 8, TURNS = 5 };
 
 berth_fidelity_cfg berth_fidelity_cfg_default(void)
 {
 	return (berth_fidelity_cfg){.calibration = 40,
 	                            .test = 200,
-	                            .samples = 5,
-	                            .tries = 4,
 	                            .max_strain = 1.1,
 	                            .seed = 1,
 	                            .profile = berth_profile_cfg_default()};
@@ -150,21 +148,21 @@ static bool calm(const job *j, double strain)
  * is NULL. A failing engine is a placement that does not count. */
 static berth_status time_placement(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
-	double wall[MAX_SAMPLES], strain[MAX_SAMPLES];
+	double wall[2 * SAMPLES], strain[2 * SAMPLES];
 	int32_t n = 0;
 	*out = (timed){.counts = false};
-	for (int32_t try = 0; try < j->cfg->tries && n < j->cfg->samples; try++) {
+	for (int32_t try = 0; try < TRIES && n < SAMPLES; try++) {
 		berth_measurement run;
 		berth_err why = {0};
 		berth_status st = berth_measured_run(j->m, x->op_dev, x->order, try == 0 ? WARMUP : 0,
-		                                     j->cfg->samples, j->mem, j->tmp, &run, &why);
+		                                     SAMPLES, j->mem, j->tmp, &run, &why);
 		if (st == BERTH_EIO || st == BERTH_ELIMIT) {
 			j->r->n_failed++;
 			return berth_got(j->r->failure = berth_arena_strdup(j->mem, why.msg), err);
 		}
 		if (st != BERTH_OK)
 			return berth_fail(err, st, "%s", why.msg);
-		for (int32_t i = 0; i < run.n_samples && n < MAX_SAMPLES; i++)
+		for (int32_t i = 0; i < SAMPLES; i++)
 			if (calm(j, run.strain[i])) {
 				wall[n] = run.wall_s[i];
 				strain[n++] = isnan(run.strain[i]) ? 1 : run.strain[i];
@@ -172,7 +170,7 @@ static berth_status time_placement(job *j, const trial *x, berth_calibration *c,
 		if (c)
 			BERTH_TRY(berth_calibration_add(c, &run, j->cfg->max_strain, j->tmp, err));
 	}
-	if (n < j->cfg->samples) {
+	if (n < SAMPLES) {
 		j->r->n_flagged++;
 		return BERTH_OK;
 	}

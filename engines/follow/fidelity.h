@@ -20,7 +20,6 @@
 
 typedef struct berth_fidelity_cfg {
 	int32_t calibration, test;  /* placements; defaults 40, 200 */
-	int32_t samples, tries;     /* calm samples wanted of each, and questions at most; defaults 5, 4 */
 	double max_strain;          /* default 1.1; 0: no limit */
 	uint64_t seed;
 	berth_profile_cfg profile;

@@ -15,15 +15,15 @@
 #include <math.h>
 #include <string.h>
 
+/* Runs of a placement in a round: where its median is not known to 10 % it runs twice as often again.
+ * Evaluations on the simulator, a round; turns of the final comparison at most. */
+enum { ROUNDS = 3, REPEATS = 5, EVALUATIONS = 4000, TURNS = 31 };
+
 enum { DRAWS = 3, MAX_TRIALS = 256, ELITE = 4, MIN_PAIRS = 9 };
 
 berth_mtrain_cfg berth_mtrain_cfg_default(void)
 {
 	return (berth_mtrain_cfg){.runs = 400,
-	                          .rounds = 3,
-	                          .repeats = 5,
-	                          .evaluations = 4000,
-	                          .pairs = 31,
 	                          .seed = 1,
 	                          .profile = berth_profile_cfg_default()};
 }
@@ -58,9 +58,9 @@ typedef struct job {
 	int32_t n_error;
 } job;
 
-int64_t berth_mtrain_least_runs(const berth_mtrain_cfg *cfg)
+int64_t berth_mtrain_least_runs(void)
 {
-	return 1 + cfg->repeats + 4 * MIN_PAIRS;
+	return 1 + REPEATS + 4 * MIN_PAIRS;
 }
 
 static bool cancelled(const job *j)
@@ -122,8 +122,8 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, tr
 static bool may_repeat(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
-	return 4 * (j->n_more + 2 * cfg->repeats) <= cfg->runs &&
-	       may_go_on(j, 1 + 3 * cfg->repeats + 4 * cfg->pairs);
+	return 4 * (j->n_more + 2 * REPEATS) <= cfg->runs &&
+	       may_go_on(j, 1 + 3 * REPEATS + 4 * TURNS);
 }
 
 /* Measure a placement that was not yet. */
@@ -132,19 +132,18 @@ static berth_status measure_one(job *j, const int32_t *op_dev, const int32_t *or
 	trial *x;
 	berth_measurement run;
 	berth_err why = {0};
-	int32_t repeats = j->t->cfg->repeats;
 	if (j->n_trials == MAX_TRIALS || was_measured(j, op_dev) ||
-	    !may_go_on(j, berth_mtrain_least_runs(j->t->cfg)))
+	    !may_go_on(j, berth_mtrain_least_runs()))
 		return BERTH_OK;
 	berth_steady_cfg runs = {
-		.warmup = 1, .least = repeats, .most = may_repeat(j) ? 2 * repeats : repeats, .width = 0.1};
+		.warmup = 1, .least = REPEATS, .most = may_repeat(j) ? 2 * REPEATS : REPEATS, .width = 0.1};
 	BERTH_TRY(keep(j, op_dev, order, &x, err));
 	berth_status st =
 		berth_steady_run(j->t->m, &runs, x->op_dev, x->order, j->t->mem, j->tmp, &run, &why);
 	if (st != BERTH_OK)
 		return failed(j, st, &why, err);
 	x->seconds = run.wall.median;
-	j->n_more += run.n_samples > repeats ? run.n_samples : 0;
+	j->n_more += run.n_samples > REPEATS ? run.n_samples : 0;
 	j->r->n_measured++;
 	j->error += fabs(berth_fitted_sim_latency_s(&j->t->sim, x->op_dev, x->order) / x->seconds - 1);
 	j->n_error++;
@@ -155,7 +154,7 @@ static berth_search_cfg search_cfg(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
 	berth_search_cfg s = {.seed = cfg->seed,
-	                      .evaluations = cfg->evaluations,
+	                      .evaluations = EVALUATIONS,
 	                      .pool = cfg->pool,
 	                      .cancel = cfg->cancel,
 	                      .policy = j->f};
@@ -202,7 +201,7 @@ static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err 
 	berth_step_stats stats = {0};
 	const trial *best[ELITE];
 	int32_t n = elite(j, best, ELITE);
-	int64_t left = j->t->cfg->evaluations;
+	int64_t left = EVALUATIONS;
 	for (int32_t i = n - 1; i >= 0; i--)
 		BERTH_TRY(berth_learner_clone(l, 0, best[i]->op_dev, 4, err));
 	while (left > 0) {
@@ -278,7 +277,7 @@ static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 
 static berth_status run_rounds(job *j, berth_err *err)
 {
-	for (int32_t k = 0; k < j->t->cfg->rounds && may_go_on(j, 5 * MIN_PAIRS); k++) {
+	for (int32_t k = 0; k < ROUNDS && may_go_on(j, 5 * MIN_PAIRS); k++) {
 		BERTH_ARENA(scratch);
 		j->error = 0;
 		j->n_error = 0;
@@ -306,7 +305,7 @@ typedef struct contest {
 
 static berth_status open_contest(job *j, contest *x, berth_err *err)
 {
-	int32_t n = j->t->cfg->pairs;
+	int32_t n = TURNS;
 	BERTH_TRY_NEW(j->tmp, n, err, x->mine, x->ratio);
 	for (int i = 0; i < BERTH_N_RIVALS; i++)
 		BERTH_TRY_NEW(j->tmp, n, err, x->theirs[i]);
@@ -391,7 +390,7 @@ static berth_status compare(job *j, berth_err *err)
 	j->r->order = x.best->order;
 	BERTH_TRY(open_contest(j, &x, err));
 	find_single(j, &x);
-	for (int32_t i = 0; n < j->t->cfg->pairs && i < 2 * j->t->cfg->pairs; i++) {
+	for (int32_t i = 0; n < TURNS && i < 2 * TURNS; i++) {
 		if (i > 1 && !may_go_on(j, 4))
 			break;
 		BERTH_TRY(turn(j, &x, n, &counts, err));

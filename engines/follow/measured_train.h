@@ -21,12 +21,6 @@ typedef struct berth_mtrain_cfg {
 	/* Budget: runs of the whole model, with warm-up and the final comparison. Default 400. */
 	int64_t runs;
 	double time_s;           /* budget in seconds; 0: no limit */
-	int32_t rounds;          /* default 3 */
-	/* Runs of a placement in a round, default 5. Where its median is not known to 10 % it runs twice as
-	 * often again. */
-	int32_t repeats;
-	int64_t evaluations;     /* on the simulator, a round; default 4000 */
-	int32_t pairs;           /* turns of the final comparison at most, default 31 */
 	uint64_t seed;
 	berth_pool *pool;
 	const atomic_int *cancel;
@@ -73,7 +67,7 @@ typedef struct berth_mtrain_result {
 berth_mtrain_cfg berth_mtrain_cfg_default(void);
 
 /* Runs that one placement and a final comparison take at least: with fewer nothing is measured. */
-int64_t berth_mtrain_least_runs(const berth_mtrain_cfg *cfg);
+int64_t berth_mtrain_least_runs(void);
 
 /* Profile the graph of m (open, loaded) and make the simulator of it. Lives in mem. Fails: as
  * berth_profile_run. */
