@@ -19,7 +19,7 @@
  * of "stage2"). What is left of a layer is cut behind operators that join several tensors, where nothing else
  * goes on: behind the residual addition of attention.
  *
- * Several models in one graph (graph_union.h) have blocks of their own each.
+ * Several models in one graph (graph_union.h of tasks/copies) have blocks of their own each.
  *
  * Blocks are numbered in program order: by their first operator in topological order. */
 #pragma once
