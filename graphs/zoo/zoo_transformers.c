@@ -47,6 +47,27 @@ static zoo_tensor attend_rows(zoo_net *net, const char *attention, const zoo_ten
 	return attend(net, attention, q, k, v, masked);
 }
 
+/* The names of a layer that normalises what goes in. */
+typedef struct layer_names {
+	const char *attention, *in, *split, *out, *residual, *up, *gelu, *down, *last;
+} layer_names;
+
+/* Attention by one projection to queries, keys and values, then a feed-forward network of four times the
+ * width. */
+static zoo_tensor norm_first_layer(zoo_net *net, const layer_names *name, zoo_tensor x, int64_t heads,
+                                   bool masked)
+{
+	int64_t hidden = x.dim[3];
+	zoo_tensor qkv[3], y = zoo_linear(net, name->in, zoo_layernorm(net, "ln_1", x), 3 * hidden);
+	zoo_split(net, name->split, y, 3, qkv);
+	y = zoo_linear(net, name->out, attend_rows(net, name->attention, qkv, heads, masked), hidden);
+	x = zoo_binary(net, name->residual, "Add", x, y);
+	y = zoo_linear(net, name->up, zoo_layernorm(net, "ln_2", x), 4 * hidden);
+	y = zoo_unary(net, name->gelu, "Gelu", y);
+	y = zoo_linear(net, name->down, y, hidden);
+	return zoo_binary(net, name->last, "Add", x, y);
+}
+
 /* ---- BERT ---- */
 
 enum { BERT_VOCABULARY = 30522, BERT_POSITIONS = 512, BERT_SEGMENTS = 2 };
@@ -105,19 +126,9 @@ void zoo_build_bert(zoo_net *net)
 
 enum { GPT_VOCABULARY = 50257, GPT_POSITIONS = 1024, GPT_HEAD = 64 };
 
-static zoo_tensor gpt_layer(zoo_net *net, zoo_tensor x)
-{
-	int64_t hidden = x.dim[3];
-	zoo_tensor qkv[3];
-	zoo_split(net, "attn.split", zoo_linear(net, "attn.c_attn", zoo_layernorm(net, "ln_1", x),
-	                                        3 * hidden), 3, qkv);
-	zoo_tensor y = attend_rows(net, "attn", qkv, hidden / GPT_HEAD, true);
-	x = zoo_binary(net, "attn.residual", "Add", x, zoo_linear(net, "attn.c_proj", y, hidden));
-	y = zoo_linear(net, "mlp.c_fc", zoo_layernorm(net, "ln_2", x), 4 * x.dim[3]);
-	y = zoo_unary(net, "mlp.gelu", "Gelu", y);
-	y = zoo_linear(net, "mlp.c_proj", y, x.dim[3]);
-	return zoo_binary(net, "mlp.residual", "Add", x, y);
-}
+static const layer_names gpt_names = {"attn",          "attn.c_attn", "attn.split", "attn.c_proj",
+                                      "attn.residual", "mlp.c_fc",    "mlp.gelu",   "mlp.c_proj",
+                                      "mlp.residual"};
 
 /* variant: number of layers, 12, 24, 36 or 48. */
 void zoo_build_gpt(zoo_net *net)
@@ -130,7 +141,7 @@ void zoo_build_gpt(zoo_net *net)
 	x = zoo_position(net, "wpe", x, GPT_POSITIONS);
 	for (int i = 0; i < variant; i++) {
 		zoo_scope(net, "h.%d", i);
-		x = gpt_layer(net, x);
+		x = norm_first_layer(net, &gpt_names, x, hidden / GPT_HEAD, true);
 	}
 	zoo_scope_end(net);
 	x = zoo_layernorm(net, "ln_f", x);
@@ -202,20 +213,11 @@ typedef struct vit_size {
 	int64_t patch, layers, hidden, heads;
 } vit_size;
 
-static zoo_tensor vit_layer(zoo_net *net, zoo_tensor x, int64_t heads)
-{
-	int64_t hidden = x.dim[3];
-	zoo_tensor qkv[3], y = zoo_linear(net, "self_attention.in_proj", zoo_layernorm(net, "ln_1", x),
-	                                  3 * hidden);
-	zoo_split(net, "self_attention.split", y, 3, qkv);
-	y = zoo_linear(net, "self_attention.out_proj", attend_rows(net, "self_attention", qkv, heads, false),
-	               hidden);
-	x = zoo_binary(net, "attention_residual", "Add", x, y);
-	y = zoo_linear(net, "mlp.0", zoo_layernorm(net, "ln_2", x), 4 * x.dim[3]);
-	y = zoo_unary(net, "mlp.1", "Gelu", y);
-	y = zoo_linear(net, "mlp.3", y, x.dim[3]);
-	return zoo_binary(net, "mlp_residual", "Add", x, y);
-}
+static const layer_names vit_names = {"self_attention",          "self_attention.in_proj",
+                                      "self_attention.split",    "self_attention.out_proj",
+                                      "attention_residual",      "mlp.0",
+                                      "mlp.1",                   "mlp.3",
+                                      "mlp_residual"};
 
 /* Patches as rows, with the class token as a parameter in front. */
 static zoo_tensor embed_patches(zoo_net *net, const vit_size *s)
@@ -238,7 +240,7 @@ void zoo_build_vit(zoo_net *net)
 	zoo_tensor x = embed_patches(net, s);
 	for (int i = 0; i < s->layers; i++) {
 		zoo_scope(net, "encoder.layers.%d", i);
-		x = vit_layer(net, x, s->heads);
+		x = norm_first_layer(net, &vit_names, x, s->heads, false);
 	}
 	zoo_scope_end(net);
 	x = zoo_layernorm(net, "encoder.ln", x);
