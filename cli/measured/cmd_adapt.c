@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "graph_load.h"
 #include "results.h"
+#include "run_history.h"
 #include "say.h"
 #include "tell.h"
 #include "text.h"
@@ -131,7 +132,7 @@ static RESULT_FLAT_KIND(switch_kind, "", "", SWITCH);
 #define ADAPT(K, IF) \
 	CLI_PAIR(K, s->g.name, s->s.name) \
 	K(TEXT, "engine", "", "", s->engine) \
-	K(TEXT, "method", "", "what solves again", s->cfg.method) \
+	K(TEXT, "method", "", "what solves again", BERTH_REPLAN_METHOD) \
 	K(NUMBER_OR_NULL, "before_s", "s", "median step before the device was slowed down", \
 	  s->moving.before_s) \
 	K(NUMBER_OR_NULL, "after_without_s", "s", \

@@ -126,7 +126,7 @@ berth_status berth_predict_times(const berth_graph *g, double *seconds, double *
 
 /* ---- profiles ---- */
 
-enum { CHUNK = 16 }; /* operators a question */
+enum { CHUNK = 16, WARMUP = 2 }; /* operators a question; runs of each that do not count */
 
 const char *berth_source_name(berth_source s)
 {
@@ -136,7 +136,7 @@ const char *berth_source_name(berth_source s)
 
 berth_profile_cfg berth_profile_cfg_default(void)
 {
-	return (berth_profile_cfg){.warmup = 2, .repeats = 9, .engine = "engine"};
+	return (berth_profile_cfg){.repeats = 9, .engine = "engine"};
 }
 
 /* ---- descriptions ---- */
@@ -218,7 +218,7 @@ static berth_status ask_chunk(job *j, const int32_t *op, int32_t n, int32_t dev,
                               berth_err *err)
 {
 	berth_profile_row *rows;
-	BERTH_TRY(berth_measured_profile(j->m, op, n, dev, j->cfg->warmup, j->cfg->repeats, mem, j->tmp,
+	BERTH_TRY(berth_measured_profile(j->m, op, n, dev, WARMUP, j->cfg->repeats, mem, j->tmp,
 	                                 &rows, &j->p->overheads, err));
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(take_row(j, &rows[i], err));

@@ -22,7 +22,7 @@ typedef struct berth_link_fit {
 } berth_link_fit;
 
 typedef struct berth_profile_cfg {
-	int32_t warmup, repeats;    /* default 2, 9 */
+	int32_t repeats;            /* default 9 */
 	double time_s;              /* stop profiling operators after that many seconds; 0: profile all */
 	berth_profile_cache *cache; /* NULL: none */
 	const char *engine;         /* key of the cache: the engine, its version and options */

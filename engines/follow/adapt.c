@@ -6,6 +6,7 @@
 #include "run_history.h"
 #include "times.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,8 +17,6 @@ berth_adapt_cfg berth_adapt_cfg_default(void)
 {
 	return (berth_adapt_cfg){.steps = 200,
 	                         .window = 5,
-	                         .method = "ceft-pbqp",
-	                         .seed = 1,
 	                         .adapting = true,
 	                         .slow_dev = -1,
 	                         .slow_end = INT32_MAX,
@@ -169,7 +168,7 @@ static berth_status ask_for_another(job *j, int32_t step, berth_err *err)
 {
 	j->asked = true;
 	j->asked_step = step;
-	return berth_replan_begin(&j->next, &j->c, j->cfg->method, j->cfg->seed, err);
+	return berth_replan_begin(&j->next, &j->c, err);
 }
 
 /* Go back to what was faster once, where it is so again. */
@@ -361,7 +360,7 @@ static berth_status place_now(job *j, const berth_calibration *c, solution *x, b
 {
 	berth_replan now = {0};
 	BERTH_TRY(berth_fitted_sim_calibrated(c, x->mem, j->tmp, &x->f, err));
-	berth_status st = berth_replan_begin(&now, c, j->cfg->method, j->cfg->seed, err);
+	berth_status st = berth_replan_begin(&now, c, err);
 	if (st == BERTH_OK)
 		st = take_answers(j, &now, x, err);
 	if (st == BERTH_OK && x->op_dev)
@@ -495,14 +494,9 @@ berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, cons
 	berth_adaptation r = {0};
 	berth_profile own;
 	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = &r};
-	if (cfg->steps < 1 || cfg->window < 1)
-		return berth_fail(err, BERTH_EINVAL, "adapt: steps and window are at least 1");
-	if (slows(cfg) && (cfg->slow_step < 0 || cfg->slow_step >= cfg->steps))
-		return berth_fail(err, BERTH_EINVAL, "adapt: a device can be slowed down at steps 0 to %d",
-		                  (int)cfg->steps - 1);
-	if (slows(cfg) && cfg->slow_end <= cfg->slow_step)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "adapt: a device is as fast as before only after it was slowed down");
+	assert(cfg->steps > 0 && cfg->window > 0);
+	assert(!slows(cfg) ||
+	       (cfg->slow_step >= 0 && cfg->slow_step < cfg->steps && cfg->slow_end > cfg->slow_step));
 	/* Three may be short: the last ones before the speed changes, and the last of all. So may be those in
 	 * which another placement is tried, by a step. */
 	int32_t windows = 2 * (cfg->steps / cfg->window) + 3;

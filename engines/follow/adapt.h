@@ -30,8 +30,6 @@
 
 typedef struct berth_adapt_cfg {
 	int32_t steps, window;   /* steps in all, and between two looks; defaults 200, 5 */
-	const char *method;      /* default ceft-pbqp; the best single device is considered too */
-	uint64_t seed;
 	bool adapting;           /* false: watch only */
 	int32_t slow_dev;        /* a device whose speed changes to slow_speed at step slow_step; -1: none */
 	double slow_speed;

@@ -174,13 +174,12 @@ berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, c
 
 static berth_status solve(berth_replan *x, berth_err *err)
 {
-	const char *const names[BERTH_REPLAN_METHODS] = {x->method, "single"};
+	const char *const names[BERTH_REPLAN_METHODS] = {BERTH_REPLAN_METHOD, "single"};
 	berth_bounds bounds;
 	BERTH_TRY(berth_bounds_new(&x->f.p, &x->mem, &bounds, err));
 	for (int i = 0; i < BERTH_REPLAN_METHODS; i++) {
 		const berth_method *method;
 		berth_search_cfg cfg = berth_search_cfg_default();
-		cfg.seed = x->seed;
 		BERTH_TRY(berth_method_find(names[i], &method, err));
 		BERTH_TRY(berth_solve(&x->f.p, &bounds, method, &cfg, &x->mem, &x->tmp, &x->answer[i], err));
 	}
@@ -196,12 +195,9 @@ static void work(void *ctx)
 	atomic_store(&x->done, true);
 }
 
-berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, const char *method,
-                                uint64_t seed, berth_err *err)
+berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, berth_err *err)
 {
 	berth_replan_give_up(x);
-	x->method = method;
-	x->seed = seed;
 	BERTH_TRY(berth_fitted_sim_calibrated(c, &x->mem, &x->tmp, &x->f, err));
 	berth_task_begin(&x->task, work, x);
 	return BERTH_OK;

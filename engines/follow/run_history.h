@@ -72,14 +72,16 @@ berth_status berth_migration_cost(const berth_problem *p, const int32_t *from, c
                                   berth_arena *tmp, berth_migration *out, berth_err *err);
 
 /* Placing anew beside what goes on: a method solves on a copy of the present times, in a thread of its own,
- * while the model runs. Its answers depend on these times and the seed, never on how long it takes. */
+ * while the model runs. Its answers depend on these times, never on how long it takes. */
+
+/* What solves; the best single device is considered too. */
+#define BERTH_REPLAN_METHOD "ceft-pbqp"
+
 
 enum { BERTH_REPLAN_METHODS = 2 };
 
 /* Zeros at first. Stays where it is from its beginning until it was given up. */
 typedef struct berth_replan {
-	const char *method;
-	uint64_t seed;
 	berth_arena mem, tmp; /* its own: nobody else allocates while it is under way */
 	berth_fitted_sim f;   /* by the times as they were when it began */
 	berth_solution answer[BERTH_REPLAN_METHODS]; /* of the method, and the best single device */
@@ -92,8 +94,7 @@ typedef struct berth_replan {
 
 /* Begin with the present times of a calibration, which may change from then on. Always berth_replan_give_up
  * it, also where this fails. Fails: BERTH_ENOMEM. */
-berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, const char *method,
-                                uint64_t seed, berth_err *err);
+berth_status berth_replan_begin(berth_replan *x, const berth_calibration *c, berth_err *err);
 
 /* Has it its answers? */
 bool berth_replan_done(const berth_replan *x);
