@@ -2,6 +2,8 @@
  * FIRST rows up to LARGE, and stay at that. */
 #include "columns.h"
 
+#include "bits.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -58,39 +60,12 @@ void columns_cut(columns *c, size_t n)
 	c->n_rows = n;
 }
 
-/* A value's bits, however wide it is. */
-static uint64_t bits_of(const void *x, size_t width)
-{
-	uint64_t bits = 0;
-	uint32_t four;
-	if (width == sizeof bits) {
-		memcpy(&bits, x, sizeof bits);
-	} else if (width == sizeof four) {
-		memcpy(&four, x, sizeof four);
-		bits = four;
-	} else {
-		bits = *(const unsigned char *)x;
-	}
-	return bits;
-}
-
-static void put_bits(uint64_t bits, void *x, size_t width)
-{
-	uint32_t four = (uint32_t)bits;
-	if (width == sizeof bits)
-		memcpy(x, &bits, sizeof bits);
-	else if (width == sizeof four)
-		memcpy(x, &four, sizeof four);
-	else
-		*(unsigned char *)x = (unsigned char)bits;
-}
-
 /* n values of the run, which has that many. */
 static void put_run(const column_part *p, size_t n, size_t width, unsigned char *to)
 {
 	uint64_t bits = p->first;
 	for (size_t i = 0; i < n; i++, bits += p->step)
-		put_bits(bits, to + i * width, width);
+		berth_bits_put(bits, to + i * width, width);
 }
 
 static bool is_zeros(const column_part *p)
@@ -106,8 +81,8 @@ static bool extend(column_part *p, uint64_t bits, size_t width)
 		p->first = bits;
 	if (p->n_run == 1)
 		p->step = bits - p->first;
-	put_bits(p->first + p->n_run * p->step, &next, width);
-	if (bits_of(&next, width) != bits)
+	berth_bits_put(p->first + p->n_run * p->step, &next, width);
+	if (berth_bits_of(&next, width) != bits)
 		return false;
 	p->n_run++;
 	return true;
@@ -126,18 +101,18 @@ static void get(const columns *c, int column, size_t row, void *out, size_t widt
 	if (p->value)
 		memcpy(out, p->value + at * width, width);
 	else if (at < p->n_run)
-		put_bits(p->first + at * p->step, out, width);
+		berth_bits_put(p->first + at * p->step, out, width);
 }
 
 static berth_status set(columns *c, int column, size_t row, const void *x, size_t width, berth_err *err)
 {
 	size_t at, part = part_of(row, &at);
 	column_part *p = part_at(c, column, part);
-	uint64_t was = 0, bits = bits_of(x, width);
+	uint64_t was = 0, bits = berth_bits_of(x, width);
 	assert(row < c->n_rows && width == c->width[column]);
 	if (!p->value) {
 		get(c, column, row, &was, width);
-		if (at == p->n_run ? extend(p, bits, width) : bits_of(&was, width) == bits)
+		if (at == p->n_run ? extend(p, bits, width) : berth_bits_of(&was, width) == bits)
 			return BERTH_OK;
 		if (!(p->value = berth_arena_alloc(c->mem, rows_of(part), width)))
 			return berth_nomem(err);

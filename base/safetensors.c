@@ -2,6 +2,7 @@
  * number is used. */
 #include "safetensors.h"
 
+#include "bits.h"
 #include "file.h"
 #include "json.h"
 #include "name_index.h"
@@ -58,41 +59,16 @@ static void put_le(unsigned char *p, uint64_t x, size_t bytes)
 static void put_data(unsigned char *p, safetensors_dtype dtype, const void *data, size_t first, size_t n)
 {
 	size_t bytes = dtypes[dtype].bytes;
-	for (size_t i = first; i < first + n; i++, p += bytes) {
-		uint32_t word;
-		switch (dtype) {
-		case SAFETENSORS_F32:
-			memcpy(&word, (const float *)data + i, sizeof word);
-			put_le(p, word, bytes);
-			break;
-		case SAFETENSORS_I64:
-			put_le(p, (uint64_t)((const int64_t *)data)[i], bytes);
-			break;
-		case SAFETENSORS_U8:
-			*p = ((const uint8_t *)data)[i];
-			break;
-		}
-	}
+	const unsigned char *from = (const unsigned char *)data + first * bytes;
+	for (size_t i = 0; i < n * bytes; i += bytes)
+		put_le(p + i, berth_bits_of(from + i, bytes), bytes);
 }
 
 static void get_data(const unsigned char *p, safetensors_dtype dtype, size_t n, void *out)
 {
 	size_t bytes = dtypes[dtype].bytes;
-	for (size_t i = 0; i < n; i++, p += bytes) {
-		uint64_t x = berth_file_little(p, bytes);
-		uint32_t word = (uint32_t)x;
-		switch (dtype) {
-		case SAFETENSORS_F32:
-			memcpy((float *)out + i, &word, sizeof word);
-			break;
-		case SAFETENSORS_I64:
-			memcpy((int64_t *)out + i, &x, sizeof x);
-			break;
-		case SAFETENSORS_U8:
-			((uint8_t *)out)[i] = (uint8_t)x;
-			break;
-		}
-	}
+	for (size_t i = 0; i < n * bytes; i += bytes)
+		berth_bits_put(berth_file_little(p + i, bytes), (unsigned char *)out + i, bytes);
 }
 
 /* ---- the digest ---- */
