@@ -1,7 +1,7 @@
 /* Reading the GGUF header of a large model: Mixtral with 120 layers and two vocabularies, in memory. */
 #include "speeds.h"
 
-#include "gguf.h"
+#include "parse_gguf.h"
 #include "gguf_bytes.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void read_header(void *ctx)
 	const gguf_bytes *b = ctx;
 	berth_arena mem = {0}, tmp = {0};
 	berth_graph g;
-	MUST(berth_graph_parse_gguf("bench.gguf", b->p, b->n, NULL, &mem, &tmp, &g, NULL, &err));
+	MUST(parse_gguf("bench.gguf", b->p, b->n, NULL, &mem, &tmp, &g, NULL, &err));
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }

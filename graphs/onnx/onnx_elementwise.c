@@ -49,9 +49,10 @@ ONNX_INFER(where)
 	return BERTH_OK;
 }
 
+/* A type is told as "to" or, of those that make numbers like their input, as "dtype". */
 ONNX_INFER(cast)
 {
-	int32_t to = onnx_attr_elem(at, "to", ONNX_NONE);
+	int32_t to = onnx_attr_elem(at, onnx_attr_find(at->n, "to") ? "to" : "dtype", ONNX_NONE);
 	d->elem = to ? to : d->elem;
 	return BERTH_OK;
 }
@@ -59,13 +60,6 @@ ONNX_INFER(cast)
 ONNX_INFER(cast_like)
 {
 	int32_t to = onnx_in_elem(at, 1);
-	d->elem = to ? to : d->elem;
-	return BERTH_OK;
-}
-
-ONNX_INFER(dtype_same)
-{
-	int32_t to = onnx_attr_elem(at, "dtype", ONNX_NONE);
 	d->elem = to ? to : d->elem;
 	return BERTH_OK;
 }

@@ -140,7 +140,7 @@ const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 
 #define ONNX_INFER_RULES(X) \
 	X(same) X(bool_same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) \
-	X(dtype_same) X(reduce) X(arg) X(quantize) X(dequantize) X(dynamic_quantize) X(dropout) \
+	 X(reduce) X(arg) X(quantize) X(dequantize) X(dynamic_quantize) X(dropout) \
 	X(reshape) X(flatten) X(squeeze) X(unsqueeze) X(transpose) X(expand) X(tile) X(concat) X(split) \
 	X(slice) X(gather) X(gather_elements) X(gather_nd) X(pad) X(shape) X(size) X(constant) \
 	X(constant_of_shape) X(range) X(one_hot) X(resize) X(upsample) X(topk) X(nonzero) \

@@ -225,8 +225,8 @@ static text_span stem_of(const char *path)
 	return s;
 }
 
-static berth_status read_graph(const berth_content *from, const berth_gguf_options *opt, berth_arena *mem,
-                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
+berth_status berth_gguf_graph(const berth_content *from, const berth_gguf_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	gguf_meta meta;
 	decoder_model m;
@@ -235,15 +235,6 @@ static berth_status read_graph(const berth_content *from, const berth_gguf_optio
 	if (ggml_type_named(opt->weights))
 		decoder_model_store(&m, ggml_type_named(opt->weights));
 	return decoder_model_graph(&m, opt, from->name, stem_of(from->name), 4, mem, out, report, err);
-}
-
-berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
-                                    const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_read_report *report, berth_err *err)
-{
-	const berth_gguf_options defaults = berth_gguf_options_default();
-	const berth_content from = {.name = file, .data = (const char *)data, .size = size};
-	return read_graph(&from, opt ? opt : &defaults, mem, tmp, out, report, err);
 }
 
 /* ---- files ---- */
@@ -298,7 +289,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
 {
 	berth_gguf_options o;
 	BERTH_TRY(berth_gguf_options_read(from->name, opt->dim, opt->n_dims, tmp, &o, err));
-	return read_graph(from, &o, mem, tmp, out, report, err);
+	return berth_gguf_graph(from, &o, mem, tmp, out, report, err);
 }
 
 const berth_format berth_format_gguf = {"GGUF", true, gguf_is, parse_format, map_parts};

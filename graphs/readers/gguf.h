@@ -18,13 +18,11 @@
 #include "decoder_options.h"
 #include "graph_format.h"
 
-/* Graph of the header in data[size], which must hold the whole model; opt (NULL: defaults) and report may
- * be NULL. tmp is scratch, reset at exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown
- * architecture), BERTH_EINVAL (sizes beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the
- * header). */
-berth_status berth_graph_parse_gguf(const char *file, const unsigned char *data, size_t size,
-                                    const berth_gguf_options *opt, berth_arena *mem, berth_arena *tmp,
-                                    berth_graph *out, berth_read_report *report, berth_err *err);
+/* Graph of a model, whose files have their headers at least. report may be NULL. tmp is scratch, reset at
+ * exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown architecture), BERTH_EINVAL (sizes
+ * beyond 2^53 bytes by the options), BERTH_ENOMEM. O(bytes of the headers). */
+berth_status berth_gguf_graph(const berth_content *from, const berth_gguf_options *opt, berth_arena *mem,
+                              berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err);
 
 extern const berth_format berth_format_gguf; /* begins with "GGUF" */
 

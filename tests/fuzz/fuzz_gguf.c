@@ -1,7 +1,7 @@
 /* Any bytes as a GGUF file, read for prefill or, where its size is odd, for decoding with an operator an
  * expert: an answer that passes its check and can be used, or an error that names the file. */
 #include "fuzz.h"
-#include "gguf.h"
+#include "parse_gguf.h"
 #include "mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	berth_gguf_options opt = berth_gguf_options_default();
 	opt.decode = opt.each_expert = size % 2;
 	fuzz_begin(&a);
-	berth_status st = berth_graph_parse_gguf("f.gguf", data, size, &opt, &a.mem, &a.tmp, &g, &r, &err);
+	berth_status st = parse_gguf("f.gguf", data, size, &opt, &a.mem, &a.tmp, &g, &r, &err);
 	fuzz_check_answer(st, &g, "f.gguf: ", &err);
 	if (st == BERTH_OK && fuzz_goes_deep(data, size))
 		fuzz_use_graph(&g, &a.mem, &a.tmp);

@@ -2,7 +2,7 @@
  * files, limits. */
 #define _DEFAULT_SOURCE
 #include "file.h"
-#include "gguf.h"
+#include "parse_gguf.h"
 #include "gguf_bytes.h"
 #include "load.h"
 #include "support.h"
@@ -25,7 +25,7 @@ static berth_status parse(const gguf_bytes *b, const berth_gguf_options *opt, mo
 {
 	berth_arena tmp = {0};
 	*m = (model){0};
-	berth_status st = berth_graph_parse_gguf("m.gguf", b->p, b->n, opt, &m->mem, &tmp, &m->g, &m->r, err);
+	berth_status st = parse_gguf("m.gguf", b->p, b->n, opt, &m->mem, &tmp, &m->g, &m->r, err);
 	berth_arena_free(&tmp);
 	return st;
 }
@@ -721,7 +721,7 @@ static double expect_cheap(gguf_bytes *b)
 	berth_arena_init(&mem, &m.hook);
 	berth_arena_init(&tmp, &m.hook);
 	double start = berth_cpu_seconds();
-	berth_graph_parse_gguf("m.gguf", b->p, b->n, NULL, &mem, &tmp, &g, NULL, NULL);
+	parse_gguf("m.gguf", b->p, b->n, NULL, &mem, &tmp, &g, NULL, NULL);
 	double seconds = berth_cpu_seconds() - start;
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
@@ -833,7 +833,7 @@ static void test_each_allocation_may_fail(void **state)
 		berth_arena_init(&tmp, &f.hook);
 		berth_status st = berth_gguf_options_read("m.gguf", words, 3, &tmp, &opt, &err);
 		if (st == BERTH_OK)
-			st = berth_graph_parse_gguf("m.gguf", b.p, b.n, &opt, &mem, &tmp, &g, &r, &err);
+			st = parse_gguf("m.gguf", b.p, b.n, &opt, &mem, &tmp, &g, &r, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		assert_int_equal(f.live, 0);
