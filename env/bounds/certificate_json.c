@@ -1,10 +1,12 @@
-/* berth-certificate version 1: reading and writing. */
+/* The file format berth-certificate, version 1. One table of the members that each kind of proof has reads
+ * and writes them. Elements of lists have a function each way. */
 #include "certificate.h"
 #include "certificate_check.h"
 #include "json.h"
 #include "text.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define MOST_BOUND (INT64_C(1) << 53)
@@ -16,7 +18,117 @@ typedef struct reader {
 	berth_certificate c;
 } reader;
 
-/* ---- whole numbers ---- */
+/* ---- the members of a proof ---- */
+
+typedef enum field_shape { WHOLE, NUMBERS, OPS, VECTORS, TREES, CLAIMS, WINDOWS } field_shape;
+
+/* How many numbers a list has to have. */
+typedef enum field_count { ANY, RESOURCES, CHANNELS, EACH_OP, EDGES, EDGE_DEVS, EDGE_PAIRS } field_count;
+
+enum {
+	PATH = 1 << BERTH_CERTIFICATE_PATH,
+	LOAD = 1 << BERTH_CERTIFICATE_LOAD,
+	RELAXATION = 1 << BERTH_CERTIFICATE_RELAXATION,
+	BLOCKS = 1 << BERTH_CERTIFICATE_BLOCKS,
+	BY_WINDOWS = 1 << BERTH_CERTIFICATE_WINDOWS
+};
+
+typedef struct field {
+	const char *key;
+	unsigned kinds;
+	field_shape shape;
+	field_count count;
+	size_t at, n_at; /* in a certificate: the number, or the list; its length, if it is ANY */
+	int64_t min, max;
+} field;
+
+#define AT(member) offsetof(berth_certificate, member)
+#define PRICE BERTH_CERTIFICATE_MOST_PRICE
+#define SHARE BERTH_CERTIFICATE_MOST_SHARE
+
+static const field fields[] = {
+	{"upper_ns", RELAXATION, WHOLE, ANY, AT(upper_ns), 0, 0, MOST_BOUND},
+	{"grain", RELAXATION, WHOLE, ANY, AT(grain), 0, 1, PRICE},
+	{"unit", PATH, WHOLE, ANY, AT(unit), 0, 1, PRICE},
+	{"prices", PATH | LOAD | RELAXATION, NUMBERS, RESOURCES, AT(price), 0, 0, PRICE},
+	{"byte_prices", LOAD | RELAXATION, NUMBERS, RESOURCES, AT(byte_price), 0, 0, PRICE},
+	{"path", PATH, OPS, ANY, AT(path), AT(n_path), 0, 0},
+	{"channel_prices", RELAXATION, NUMBERS, CHANNELS, AT(channel_price), 0, 0, PRICE},
+	{"end_prices", RELAXATION, NUMBERS, EACH_OP, AT(end_price), 0, 0, PRICE},
+	{"flows", RELAXATION, NUMBERS, EDGES, AT(flow), 0, 0, PRICE},
+	{"out_shares", RELAXATION, NUMBERS, EDGE_DEVS, AT(out_share), 0, -SHARE, SHARE},
+	{"in_shares", RELAXATION, NUMBERS, EDGE_DEVS, AT(in_share), 0, -SHARE, SHARE},
+	{"way_prices", RELAXATION, NUMBERS, EDGE_PAIRS, AT(way_price), 0, 0, SHARE},
+	{"gates", BLOCKS, OPS, ANY, AT(gate), AT(n_gates), 0, 0},
+	{"claims", BLOCKS, CLAIMS, ANY, AT(claim), AT(n_claims), 0, 0},
+	{"trees", BLOCKS, TREES, ANY, AT(tree), AT(n_trees), 0, 0},
+	{"tree_prices", BLOCKS, VECTORS, ANY, AT(price_vector), AT(n_prices), 0, 0},
+	{"windows", BY_WINDOWS, WINDOWS, ANY, AT(window), AT(n_windows), 0, 0},
+	{"window_prices", BY_WINDOWS, VECTORS, ANY, AT(price_vector), AT(n_prices), 0, 0},
+};
+
+enum { N_FIELDS = sizeof fields / sizeof *fields, N_HEAD = 7 };
+
+static const char *const head_key[N_HEAD] = {"format",    "version",  "graph", "system",
+                                             "objective", "bound_ns", "proof"};
+
+static bool has_field(const berth_certificate *c, const field *f)
+{
+	return f->kinds >> c->kind & 1;
+}
+
+/* Of a list that is not of any length. */
+static size_t fixed_count(const berth_problem *p, field_count count)
+{
+	size_t devs = (size_t)p->n_devs, edges = (size_t)p->g->n_edges;
+	const size_t n[] = {
+		[RESOURCES] = (size_t)berth_n_resources(p),
+		[CHANNELS] = (size_t)p->s->n_channels,
+		[EACH_OP] = (size_t)p->n_ops,
+		[EDGES] = edges,
+		[EDGE_DEVS] = edges * devs,
+		[EDGE_PAIRS] = edges * devs * devs,
+	};
+	return n[count];
+}
+
+static size_t list_length(const berth_certificate *c, const berth_problem *p, const field *f)
+{
+	int32_t n;
+	if (f->count != ANY)
+		return fixed_count(p, f->count);
+	memcpy(&n, (const char *)c + f->n_at, sizeof n);
+	return (size_t)n;
+}
+
+static int64_t number_of(const berth_certificate *c, const field *f)
+{
+	int64_t x;
+	memcpy(&x, (const char *)c + f->at, sizeof x);
+	return x;
+}
+
+static char *list_of(const berth_certificate *c, const field *f)
+{
+	char *list;
+	memcpy(&list, (const char *)c + f->at, sizeof list);
+	return list;
+}
+
+static size_t element_size(const berth_problem *p, field_shape shape)
+{
+	const size_t size[] = {
+		[NUMBERS] = sizeof(int64_t),
+		[OPS] = sizeof(int32_t),
+		[VECTORS] = (size_t)berth_n_resources(p) * sizeof(int64_t),
+		[TREES] = sizeof(berth_case_tree),
+		[CLAIMS] = sizeof(berth_block_claim),
+		[WINDOWS] = sizeof(berth_window_claim),
+	};
+	return size[shape];
+}
+
+/* ---- reading: whole numbers ---- */
 
 static berth_status read_whole(const berth_json *at, int64_t min, int64_t max, int64_t *out, berth_err *err)
 {
@@ -36,18 +148,6 @@ static berth_status read_member(const berth_json *doc, const char *key, int64_t 
 	               : berth_json_fail(doc, err, "\"%s\" is missing", key);
 }
 
-/* Whole numbers of a list that has to be n long. */
-typedef struct numbers {
-	int64_t *out, min, max;
-	size_t n;
-} numbers;
-
-static berth_status read_number(void *ctx, const berth_json *at, berth_err *err)
-{
-	numbers *x = ctx;
-	return (size_t)at->index < x->n ? read_whole(at, x->min, x->max, &x->out[at->index], err) : BERTH_OK;
-}
-
 static berth_status check_count(const berth_json *list, size_t n, berth_err *err)
 {
 	if ((size_t)berth_json_count(list) == n)
@@ -55,30 +155,30 @@ static berth_status check_count(const berth_json *list, size_t n, berth_err *err
 	return berth_json_fail(list, err, "expected %zu numbers, found %d", n, (int)berth_json_count(list));
 }
 
-static berth_status read_list(const berth_json *list, size_t n, int64_t min, int64_t max, int64_t *out,
-                              berth_err *err)
+/* A list of numbers within a list: they go to wide or to narrow. */
+typedef struct numbers {
+	int64_t *wide, min, max;
+	int32_t *narrow;
+} numbers;
+
+static berth_status read_number(void *ctx, const berth_json *at, berth_err *err)
 {
-	numbers x = {out, min, max, n};
-	BERTH_TRY(check_count(list, n, err));
-	return berth_json_each(list, read_number, &x, err);
+	const numbers *x = ctx;
+	int64_t k = 0;
+	BERTH_TRY(read_whole(at, x->min, x->max, &k, err));
+	if (x->wide)
+		x->wide[at->index] = k;
+	else
+		x->narrow[at->index] = (int32_t)k;
+	return BERTH_OK;
 }
 
-static berth_status read_numbers(const reader *r, const berth_json *doc, const char *key, size_t n,
-                                 int64_t min, int64_t max, int64_t **out, berth_err *err)
+static berth_status check_is_list(const berth_json *at, berth_err *err)
 {
-	berth_json list;
-	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
-	BERTH_TRY(check_count(&list, n, err));
-	BERTH_TRY_NEW(r->mem, n, err, *out);
-	return read_list(&list, n, min, max, *out, err);
+	return cJSON_IsArray(at->item) ? BERTH_OK : berth_json_fail(at, err, "expected a list of numbers");
 }
 
-/* ---- names ---- */
-
-typedef struct names {
-	reader *r;
-	int32_t *out;
-} names;
+/* ---- reading: elements of lists ---- */
 
 static berth_status find_op(const reader *r, const berth_json *at, int32_t *out, berth_err *err)
 {
@@ -94,27 +194,14 @@ static berth_status find_op(const reader *r, const berth_json *at, int32_t *out,
 	                       berth_text_suggest(hint, sizeof hint, name, g->op_name, g->n_ops));
 }
 
-static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
-{
-	const names *x = ctx;
-	return find_op(x->r, at, &x->out[at->index], err);
-}
-
-static berth_status read_ops(reader *r, const berth_json *doc, const char *key, int32_t **out, int32_t *n,
+/* The operator under key; -1 where it is left out. */
+static berth_status read_end(const reader *r, const berth_json *doc, const char *key, int32_t *out,
                              berth_err *err)
 {
-	berth_json list;
-	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
-	*n = berth_json_count(&list);
-	BERTH_TRY_NEW(r->mem, *n, err, *out);
-	names x = {r, *out};
-	return berth_json_each(&list, read_op, &x, err);
+	berth_json at = berth_json_get(doc, key);
+	*out = -1;
+	return at.item ? find_op(r, &at, out, err) : BERTH_OK;
 }
-
-/* Indices of the price vectors of a window. */
-typedef struct window_prices {
-	int32_t *out, n_prices;
-} window_prices;
 
 /* The device under key; 0 where it is left out, for a gate that is not there. */
 static berth_status read_dev(const reader *r, const berth_json *at, const char *key, int32_t *out,
@@ -125,108 +212,33 @@ static berth_status read_dev(const reader *r, const berth_json *at, const char *
 	const char *name = NULL;
 	char hint[128];
 	BERTH_TRY(berth_json_string(at, key, false, &name, err));
-	for (*out = 0; name && *out < s->n_devs; ++*out)
-		if (strcmp(name, s->dev_name[*out]) == 0)
-			return BERTH_OK;
-	if (!name)
+	*out = name ? berth_system_find_dev(s, name) : 0;
+	if (*out >= 0)
 		return BERTH_OK;
 	return berth_json_fail(&member, err, "the system has no device '%.80s'%s", name,
 	                       berth_text_suggest(hint, sizeof hint, name, s->dev_name, s->n_devs));
 }
 
-/* ---- kinds ---- */
-
-static berth_status read_prices(reader *r, const berth_json *doc, const char *key, int64_t **out,
-                                berth_err *err)
+static berth_status read_vector(const reader *r, const berth_json *at, int64_t *out, berth_err *err)
 {
-	return read_numbers(r, doc, key, (size_t)berth_n_resources(r->p), 0, BERTH_CERTIFICATE_MOST_PRICE,
-	                    out, err);
+	numbers x = {.wide = out, .max = PRICE};
+	BERTH_TRY(check_is_list(at, err));
+	BERTH_TRY(check_count(at, (size_t)berth_n_resources(r->p), err));
+	return berth_json_each(at, read_number, &x, err);
 }
 
-static berth_status read_path(reader *r, const berth_json *doc, berth_err *err)
+static berth_status read_tree(const reader *r, const berth_json *at, berth_case_tree *out, berth_err *err)
 {
-	static const char *const known[] = {"format", "version", "graph",  "system", "objective", "bound_ns",
-	                                    "proof",  "unit",    "prices", "path",   NULL};
-	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_member(doc, "unit", 1, BERTH_CERTIFICATE_MOST_PRICE, &r->c.unit, err));
-	BERTH_TRY(read_prices(r, doc, "prices", &r->c.price, err));
-	return read_ops(r, doc, "path", &r->c.path, &r->c.n_path, err);
+	BERTH_TRY(check_is_list(at, err));
+	out->n = berth_json_count(at);
+	BERTH_TRY_NEW(r->mem, out->n, err, out->code);
+	numbers x = {.narrow = out->code, .max = INT32_MAX};
+	return berth_json_each(at, read_number, &x, err);
 }
 
-static berth_status read_load(reader *r, const berth_json *doc, berth_err *err)
-{
-	static const char *const known[] = {"format",   "version", "graph",  "system",      "objective",
-	                                    "bound_ns", "proof",   "prices", "byte_prices", NULL};
-	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_prices(r, doc, "prices", &r->c.price, err));
-	return read_prices(r, doc, "byte_prices", &r->c.byte_price, err);
-}
-
-static berth_status read_relaxation(reader *r, const berth_json *doc, berth_err *err)
-{
-	static const char *const known[] = {
-		"format",     "version",  "graph",      "system",    "objective",   "bound_ns",
-		"proof",      "upper_ns", "grain",      "prices",    "byte_prices", "channel_prices",
-		"end_prices", "flows",    "out_shares", "in_shares", "way_prices",  NULL};
-	const int64_t price = BERTH_CERTIFICATE_MOST_PRICE, share = BERTH_CERTIFICATE_MOST_SHARE;
-	size_t devs = (size_t)r->p->n_devs, ops = (size_t)r->p->n_ops, edges = (size_t)r->p->g->n_edges;
-	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_member(doc, "upper_ns", 0, MOST_BOUND, &r->c.upper_ns, err));
-	BERTH_TRY(read_member(doc, "grain", 1, price, &r->c.grain, err));
-	BERTH_TRY(read_prices(r, doc, "prices", &r->c.price, err));
-	BERTH_TRY(read_prices(r, doc, "byte_prices", &r->c.byte_price, err));
-	BERTH_TRY(read_numbers(r, doc, "channel_prices", (size_t)r->p->s->n_channels, 0, price,
-	                       &r->c.channel_price, err));
-	BERTH_TRY(read_numbers(r, doc, "end_prices", ops, 0, price, &r->c.end_price, err));
-	BERTH_TRY(read_numbers(r, doc, "flows", edges, 0, price, &r->c.flow, err));
-	BERTH_TRY(read_numbers(r, doc, "out_shares", edges * devs, -share, share, &r->c.out_share, err));
-	BERTH_TRY(read_numbers(r, doc, "in_shares", edges * devs, -share, share, &r->c.in_share, err));
-	return read_numbers(r, doc, "way_prices", edges * devs * devs, 0, share, &r->c.way_price, err);
-}
-
-static berth_status read_code(void *ctx, const berth_json *at, berth_err *err)
-{
-	int64_t x = 0;
-	BERTH_TRY(read_whole(at, 0, INT32_MAX, &x, err));
-	((int32_t *)ctx)[at->index] = (int32_t)x;
-	return BERTH_OK;
-}
-
-static berth_status read_tree(void *ctx, const berth_json *at, berth_err *err)
-{
-	reader *r = ctx;
-	berth_case_tree *t = &r->c.tree[at->index];
-	if (!cJSON_IsArray(at->item))
-		return berth_json_fail(at, err, "expected a list of numbers");
-	t->n = berth_json_count(at);
-	BERTH_TRY_NEW(r->mem, t->n, err, t->code);
-	return berth_json_each(at, read_code, t->code, err);
-}
-
-static berth_status read_price_vector(void *ctx, const berth_json *at, berth_err *err)
-{
-	reader *r = ctx;
-	if (!cJSON_IsArray(at->item))
-		return berth_json_fail(at, err, "expected a list of numbers");
-	return read_list(at, (size_t)berth_n_resources(r->p), 0, BERTH_CERTIFICATE_MOST_PRICE,
-	                 r->c.price_vector + (size_t)at->index * (size_t)berth_n_resources(r->p), err);
-}
-
-static berth_status read_price_vectors(reader *r, const berth_json *doc, const char *key, berth_err *err)
-{
-	berth_json list;
-	BERTH_TRY(berth_json_array(doc, key, true, &list, err));
-	r->c.n_prices = berth_json_count(&list);
-	BERTH_TRY_NEW(r->mem, (size_t)r->c.n_prices * (size_t)berth_n_resources(r->p), err,
-	              r->c.price_vector);
-	return berth_json_each(&list, read_price_vector, r, err);
-}
-
-static berth_status read_claim(void *ctx, const berth_json *at, berth_err *err)
+static berth_status read_claim(const reader *r, const berth_json *at, berth_block_claim *k, berth_err *err)
 {
 	static const char *const known[] = {"block", "from", "to", "bound_ns", "tree", "tree_prices", NULL};
-	reader *r = ctx;
-	berth_block_claim *k = &r->c.claim[at->index];
 	BERTH_TRY(berth_json_keys(at, known, err));
 	k->tree = k->prices = -1;
 	BERTH_TRY(berth_json_int(at, "block", true, 0, r->c.n_gates, &k->block, err));
@@ -240,50 +252,9 @@ static berth_status read_claim(void *ctx, const berth_json *at, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status read_blocks(reader *r, const berth_json *doc, berth_err *err)
-{
-	static const char *const known[] = {"format",    "version",  "graph",       "system",
-	                                    "objective", "bound_ns", "proof",       "gates",
-	                                    "claims",    "trees",    "tree_prices", NULL};
-	berth_certificate *c = &r->c;
-	berth_json trees, claims;
-	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_ops(r, doc, "gates", &c->gate, &c->n_gates, err));
-	BERTH_TRY(read_price_vectors(r, doc, "tree_prices", err));
-	BERTH_TRY(berth_json_array(doc, "trees", true, &trees, err));
-	BERTH_TRY(berth_json_array(doc, "claims", true, &claims, err));
-	c->n_trees = berth_json_count(&trees);
-	c->n_claims = berth_json_count(&claims);
-	BERTH_TRY_NEW(r->mem, c->n_trees, err, c->tree);
-	BERTH_TRY_NEW(r->mem, c->n_claims, err, c->claim);
-	BERTH_TRY(berth_json_each(&trees, read_tree, r, err));
-	return berth_json_each(&claims, read_claim, r, err);
-}
-
-/* The operator under key; -1 where it is left out. */
-static berth_status read_end(const reader *r, const berth_json *doc, const char *key, int32_t *out,
-                             berth_err *err)
-{
-	berth_json at = berth_json_get(doc, key);
-	*out = -1;
-	return at.item ? find_op(r, &at, out, err) : BERTH_OK;
-}
-
-/* An index of a price vector; -1: none. */
-static berth_status read_choice(void *ctx, const berth_json *at, berth_err *err)
-{
-	const window_prices *x = ctx;
-	int64_t k = 0;
-	BERTH_TRY(read_whole(at, -1, x->n_prices - 1, &k, err));
-	x->out[at->index] = (int32_t)k;
-	return BERTH_OK;
-}
-
-static berth_status read_window(void *ctx, const berth_json *at, berth_err *err)
+static berth_status read_window(const reader *r, const berth_json *at, berth_window_claim *k, berth_err *err)
 {
 	static const char *const known[] = {"first", "last", "to", "bound_ns", "prices", NULL};
-	reader *r = ctx;
-	berth_window_claim *k = &r->c.window[at->index];
 	berth_json list, to = berth_json_get(at, "to");
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(read_end(r, at, "first", &k->first, err));
@@ -295,24 +266,76 @@ static berth_status read_window(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(berth_json_array(at, "prices", true, &list, err));
 	BERTH_TRY(check_count(&list, k->first < 0 ? 1 : (size_t)r->p->n_devs, err));
 	BERTH_TRY_NEW(r->mem, k->first < 0 ? 1 : r->p->n_devs, err, k->prices);
-	window_prices x = {k->prices, r->c.n_prices};
-	return berth_json_each(&list, read_choice, &x, err);
+	numbers x = {.narrow = k->prices, .min = -1, .max = r->c.n_prices - 1};
+	return berth_json_each(&list, read_number, &x, err);
 }
 
-static berth_status read_windows(reader *r, const berth_json *doc, berth_err *err)
+/* ---- reading: the document ---- */
+
+typedef struct list_reader {
+	reader *r;
+	const field *f;
+} list_reader;
+
+static berth_status read_element(void *ctx, const berth_json *at, berth_err *err)
 {
-	static const char *const known[] = {"format",   "version", "graph",   "system",        "objective",
-	                                    "bound_ns", "proof",   "windows", "window_prices", NULL};
-	berth_json windows;
-	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_price_vectors(r, doc, "window_prices", err));
-	BERTH_TRY(berth_json_array(doc, "windows", true, &windows, err));
-	r->c.n_windows = berth_json_count(&windows);
-	BERTH_TRY_NEW(r->mem, r->c.n_windows, err, r->c.window);
-	return berth_json_each(&windows, read_window, r, err);
+	const list_reader *x = ctx;
+	const field *f = x->f;
+	void *out = list_of(&x->r->c, f) + (size_t)at->index * element_size(x->r->p, f->shape);
+	switch (f->shape) {
+	case OPS:
+		return find_op(x->r, at, out, err);
+	case VECTORS:
+		return read_vector(x->r, at, out, err);
+	case TREES:
+		return read_tree(x->r, at, out, err);
+	case CLAIMS:
+		return read_claim(x->r, at, out, err);
+	case WINDOWS:
+		return read_window(x->r, at, out, err);
+	default:
+		return read_whole(at, f->min, f->max, out, err);
+	}
 }
 
-/* ---- the document ---- */
+/* A number, or room for a list. */
+static berth_status open_field(reader *r, const berth_json *doc, const field *f, berth_err *err)
+{
+	char *out = (char *)&r->c + f->at, *elements;
+	berth_json list;
+	if (f->shape == WHOLE)
+		return read_member(doc, f->key, f->min, f->max, (int64_t *)(void *)out, err);
+	BERTH_TRY(berth_json_array(doc, f->key, true, &list, err));
+	int32_t n = berth_json_count(&list);
+	if (f->count == ANY)
+		memcpy((char *)&r->c + f->n_at, &n, sizeof n);
+	else
+		BERTH_TRY(check_count(&list, fixed_count(r->p, f->count), err));
+	elements = berth_arena_alloc(r->mem, (size_t)n, element_size(r->p, f->shape));
+	memcpy(out, &elements, sizeof elements);
+	return elements ? BERTH_OK : berth_nomem(err);
+}
+
+static berth_status read_proof(reader *r, const berth_json *doc, berth_err *err)
+{
+	const char *known[N_HEAD + N_FIELDS + 1] = {0};
+	size_t n = N_HEAD;
+	memcpy(known, head_key, sizeof head_key);
+	for (const field *f = fields; f < fields + N_FIELDS; f++)
+		if (has_field(&r->c, f))
+			known[n++] = f->key;
+	BERTH_TRY(berth_json_keys(doc, known, err));
+	for (const field *f = fields; f < fields + N_FIELDS; f++)
+		if (has_field(&r->c, f))
+			BERTH_TRY(open_field(r, doc, f, err));
+	for (const field *f = fields; f < fields + N_FIELDS; f++) {
+		list_reader x = {r, f};
+		berth_json list = berth_json_get(doc, f->key);
+		if (has_field(&r->c, f) && f->shape != WHOLE)
+			BERTH_TRY(berth_json_each(&list, read_element, &x, err));
+	}
+	return BERTH_OK;
+}
 
 static berth_status read_word(const berth_json *doc, const char *key, berth_arena *mem, const char **out,
                               berth_err *err)
@@ -346,18 +369,7 @@ static berth_status read_document(reader *r, const berth_json *doc, berth_err *e
 {
 	BERTH_TRY(read_head(r, doc, err));
 	BERTH_TRY(berth_graph_names(r->p->g, r->tmp, &r->ops, err));
-	switch (r->c.kind) {
-	case BERTH_CERTIFICATE_PATH:
-		return read_path(r, doc, err);
-	case BERTH_CERTIFICATE_LOAD:
-		return read_load(r, doc, err);
-	case BERTH_CERTIFICATE_RELAXATION:
-		return read_relaxation(r, doc, err);
-	case BERTH_CERTIFICATE_BLOCKS:
-		return read_blocks(r, doc, err);
-	default:
-		return read_windows(r, doc, err);
-	}
+	return read_proof(r, doc, err);
 }
 
 /* Where it was made for something else, that is why it does not fit: in front of the message. */
@@ -391,120 +403,78 @@ berth_status berth_certificate_parse(const char *file, const char *text, size_t 
 
 /* ---- writing ---- */
 
-/* NULL: zeros. */
-static void put_numbers(berth_json_out *w, const char *key, const int64_t *x, size_t n)
+static void put_claim(berth_json_out *w, const berth_certificate *c, const berth_problem *p,
+                      const berth_block_claim *x)
 {
-	berth_json_open(w, key, '[');
-	berth_json_flat(w, true);
-	for (size_t k = 0; k < n; k++)
-		berth_json_put_int(w, NULL, x ? x[k] : 0);
+	berth_json_put_int(w, "block", x->block);
+	if (x->block > 0)
+		berth_json_put_string(w, "from", p->s->dev_name[x->from]);
+	if (x->block < c->n_gates)
+		berth_json_put_string(w, "to", p->s->dev_name[x->to]);
+	berth_json_put_int(w, "bound_ns", x->bound_ns);
+	berth_json_put_int(w, x->tree >= 0 ? "tree" : "tree_prices", x->tree >= 0 ? x->tree : x->prices);
+}
+
+static void put_window(berth_json_out *w, const berth_problem *p, const berth_window_claim *x)
+{
+	if (x->first >= 0)
+		berth_json_put_string(w, "first", p->g->op_name[x->first]);
+	if (x->last >= 0) {
+		berth_json_put_string(w, "last", p->g->op_name[x->last]);
+		berth_json_put_string(w, "to", p->s->dev_name[x->to]);
+	}
+	berth_json_put_int(w, "bound_ns", x->bound_ns);
+	berth_json_open(w, "prices", '[');
+	for (int32_t d = 0; d < (x->first < 0 ? 1 : p->n_devs); d++)
+		berth_json_put_int(w, NULL, x->prices[d]);
 	berth_json_close(w, ']');
+}
+
+/* An element that is a list or an object, on a line of its own. */
+static void put_nested(berth_json_out *w, const berth_certificate *c, const berth_problem *p,
+                       field_shape shape, const void *element)
+{
+	const berth_case_tree *tree = element;
+	bool object = shape == CLAIMS || shape == WINDOWS;
+	berth_json_open(w, NULL, object ? '{' : '[');
+	berth_json_flat(w, true);
+	if (shape == CLAIMS)
+		put_claim(w, c, p, element);
+	else if (shape == WINDOWS)
+		put_window(w, p, element);
+	for (int32_t k = 0; shape == TREES && k < tree->n; k++)
+		berth_json_put_int(w, NULL, tree->code[k]);
+	for (int32_t k = 0; shape == VECTORS && k < berth_n_resources(p); k++)
+		berth_json_put_int(w, NULL, ((const int64_t *)element)[k]);
+	berth_json_close(w, object ? '}' : ']');
 	berth_json_flat(w, false);
 }
 
-static void put_ops(berth_json_out *w, const char *key, const berth_graph *g, const int32_t *op, int32_t n)
+/* A list that is not there has zeros. */
+static void put_list(berth_json_out *w, const berth_certificate *c, const berth_problem *p, const field *f)
 {
-	berth_json_open(w, key, '[');
-	berth_json_flat(w, true);
-	for (int32_t k = 0; k < n; k++)
-		berth_json_put_string(w, NULL, g->op_name[op[k]]);
+	const char *list = list_of(c, f);
+	size_t n = list_length(c, p, f), size = element_size(p, f->shape);
+	bool flat = f->shape == NUMBERS || f->shape == OPS;
+	berth_json_open(w, f->key, '[');
+	berth_json_flat(w, flat);
+	for (size_t k = 0; k < n; k++) {
+		const void *element = list ? list + k * size : NULL;
+		if (f->shape == OPS)
+			berth_json_put_string(w, NULL, p->g->op_name[*(const int32_t *)element]);
+		else if (flat)
+			berth_json_put_int(w, NULL, element ? *(const int64_t *)element : 0);
+		else
+			put_nested(w, c, p, f->shape, element);
+	}
 	berth_json_close(w, ']');
 	berth_json_flat(w, false);
-}
-
-static void put_relaxation(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
-{
-	size_t devs = (size_t)p->n_devs, all = devs + (size_t)p->n_pools, edges = (size_t)p->g->n_edges;
-	berth_json_put_int(w, "upper_ns", c->upper_ns);
-	berth_json_put_int(w, "grain", c->grain);
-	put_numbers(w, "prices", c->price, all);
-	put_numbers(w, "byte_prices", c->byte_price, all);
-	put_numbers(w, "channel_prices", c->channel_price, (size_t)p->s->n_channels);
-	put_numbers(w, "end_prices", c->end_price, (size_t)p->n_ops);
-	put_numbers(w, "flows", c->flow, edges);
-	put_numbers(w, "out_shares", c->out_share, edges * devs);
-	put_numbers(w, "in_shares", c->in_share, edges * devs);
-	put_numbers(w, "way_prices", c->way_price, edges * devs * devs);
-}
-
-static void put_claims(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
-{
-	berth_json_open(w, "claims", '[');
-	for (int32_t k = 0; k < c->n_claims; k++) {
-		const berth_block_claim *x = &c->claim[k];
-		berth_json_open(w, NULL, '{');
-		berth_json_flat(w, true);
-		berth_json_put_int(w, "block", x->block);
-		if (x->block > 0)
-			berth_json_put_string(w, "from", p->s->dev_name[x->from]);
-		if (x->block < c->n_gates)
-			berth_json_put_string(w, "to", p->s->dev_name[x->to]);
-		berth_json_put_int(w, "bound_ns", x->bound_ns);
-		berth_json_put_int(w, x->tree >= 0 ? "tree" : "tree_prices",
-		                   x->tree >= 0 ? x->tree : x->prices);
-		berth_json_close(w, '}');
-		berth_json_flat(w, false);
-	}
-	berth_json_close(w, ']');
-}
-
-static void put_price_vectors(berth_json_out *w, const char *key, const berth_certificate *c,
-                              const berth_problem *p)
-{
-	size_t all = (size_t)berth_n_resources(p);
-	berth_json_open(w, key, '[');
-	for (int32_t k = 0; k < c->n_prices; k++)
-		put_numbers(w, NULL, c->price_vector + (size_t)k * all, all);
-	berth_json_close(w, ']');
-}
-
-static void put_windows(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
-{
-	berth_json_open(w, "windows", '[');
-	for (int32_t k = 0; k < c->n_windows; k++) {
-		const berth_window_claim *x = &c->window[k];
-		berth_json_open(w, NULL, '{');
-		berth_json_flat(w, true);
-		if (x->first >= 0)
-			berth_json_put_string(w, "first", p->g->op_name[x->first]);
-		if (x->last >= 0) {
-			berth_json_put_string(w, "last", p->g->op_name[x->last]);
-			berth_json_put_string(w, "to", p->s->dev_name[x->to]);
-		}
-		berth_json_put_int(w, "bound_ns", x->bound_ns);
-		berth_json_open(w, "prices", '[');
-		for (int32_t d = 0; d < (x->first < 0 ? 1 : p->n_devs); d++)
-			berth_json_put_int(w, NULL, x->prices[d]);
-		berth_json_close(w, ']');
-		berth_json_close(w, '}');
-		berth_json_flat(w, false);
-	}
-	berth_json_close(w, ']');
-	put_price_vectors(w, "window_prices", c, p);
-}
-
-static void put_blocks(berth_json_out *w, const berth_certificate *c, const berth_problem *p)
-{
-	put_ops(w, "gates", p->g, c->gate, c->n_gates);
-	put_claims(w, c, p);
-	berth_json_open(w, "trees", '[');
-	for (int32_t t = 0; t < c->n_trees; t++) {
-		berth_json_open(w, NULL, '[');
-		berth_json_flat(w, true);
-		for (int32_t k = 0; k < c->tree[t].n; k++)
-			berth_json_put_int(w, NULL, c->tree[t].code[k]);
-		berth_json_close(w, ']');
-		berth_json_flat(w, false);
-	}
-	berth_json_close(w, ']');
-	put_price_vectors(w, "tree_prices", c, p);
 }
 
 berth_status berth_certificate_write(const berth_certificate *c, const berth_problem *p, berth_arena *mem,
                                      const char **text, size_t *len, berth_err *err)
 {
 	berth_json_out w;
-	size_t all = (size_t)berth_n_resources(p);
 	berth_json_out_init(&w, mem, true);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "format", "berth-certificate");
@@ -514,20 +484,11 @@ berth_status berth_certificate_write(const berth_certificate *c, const berth_pro
 	berth_json_put_string(&w, "objective", c->load ? "throughput" : "latency");
 	berth_json_put_int(&w, "bound_ns", c->bound_ns);
 	berth_json_put_string(&w, "proof", berth_certificate_name(c->kind));
-	if (c->kind == BERTH_CERTIFICATE_PATH) {
-		berth_json_put_int(&w, "unit", c->unit);
-		put_numbers(&w, "prices", c->price, all);
-		put_ops(&w, "path", p->g, c->path, c->n_path);
-	} else if (c->kind == BERTH_CERTIFICATE_LOAD) {
-		put_numbers(&w, "prices", c->price, all);
-		put_numbers(&w, "byte_prices", c->byte_price, all);
-	} else if (c->kind == BERTH_CERTIFICATE_RELAXATION) {
-		put_relaxation(&w, c, p);
-	} else if (c->kind == BERTH_CERTIFICATE_BLOCKS) {
-		put_blocks(&w, c, p);
-	} else {
-		put_windows(&w, c, p);
-	}
+	for (const field *f = fields; f < fields + N_FIELDS; f++)
+		if (has_field(c, f) && f->shape == WHOLE)
+			berth_json_put_int(&w, f->key, number_of(c, f));
+		else if (has_field(c, f))
+			put_list(&w, c, p, f);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
 }
