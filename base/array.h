@@ -6,14 +6,14 @@
 #include <string.h>
 
 /* Use BERTH_COPY and BERTH_CLEAR. */
-static inline void *berth_copy(void *to, const void *from, size_t bytes)
+static inline void *berth_copy(void *to, const void *from, size_t n_bytes)
 {
-	return bytes ? memmove(to, from, bytes) : to;
+	return n_bytes ? memmove(to, from, n_bytes) : to;
 }
 
-static inline void *berth_clear(void *to, size_t bytes)
+static inline void *berth_clear(void *to, size_t n_bytes)
 {
-	return bytes ? memset(to, 0, bytes) : to;
+	return n_bytes ? memset(to, 0, n_bytes) : to;
 }
 
 /* n elements of one size, which may overlap; with n = 0 both may be NULL. It is the first of them. */

@@ -1,5 +1,6 @@
 /* A block between two gates as a problem of its own, to be scored by the simulator. It is none where the
  * compiled block has other times than the graph has. */
+#include "array.h"
 #include "bounds_parts.h"
 #include "sim.h"
 
@@ -20,7 +21,7 @@ static berth_status add_op(berth_builder *b, const berth_graph *g, int32_t op, b
 	int32_t at;
 	spec.colocate = spec.separate = spec.pin = NULL; /* placements are told */
 	BERTH_TRY(berth_builder_op(b, &spec, &at, err));
-	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_time_off, op)
 		BERTH_TRY(berth_builder_time(b, at, berth_graph_time_name(g, i), g->time_s[i], err));
 	return BERTH_OK;
 }
@@ -29,7 +30,7 @@ static berth_status add_op(berth_builder *b, const berth_graph *g, int32_t op, b
 static berth_status add_tensor(berth_builder *b, const berth_graph *g, int32_t t, const int32_t *local,
                                berth_err *err)
 {
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t to = local[g->edge_consumer[e]] - 1;
 		if (to < 0)
 			continue;
@@ -54,7 +55,7 @@ static berth_status make_graph(berth_block_alone *x, const int32_t *ops, berth_a
 		BERTH_TRY(add_op(b, g, ops[i], err));
 	}
 	for (int32_t i = 0; i < x->n; i++)
-		for (int32_t t = g->op_tensor_off[ops[i]]; t < g->op_tensor_off[ops[i] + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, ops[i])
 			BERTH_TRY(add_tensor(b, g, t, local, err));
 	return berth_builder_finish(b, mem, &x->g, err);
 }
@@ -63,7 +64,7 @@ static berth_status make_graph(berth_block_alone *x, const int32_t *ops, berth_a
 static int32_t own_tensor(const berth_block_alone *x, int32_t i, int32_t t)
 {
 	const char *name = x->p->g->tensor_name[t];
-	for (int32_t k = x->g.op_tensor_off[i]; k < x->g.op_tensor_off[i + 1]; k++) {
+	BERTH_EACH (k, x->g.op_tensor_off, i) {
 		const char *own = x->g.tensor_name[k];
 		if (name && own ? strcmp(name, own) == 0 : name == own)
 			return k;
@@ -79,7 +80,7 @@ static bool same_times(const berth_block_alone *x, const int32_t *ops)
 			if (berth_op_time(p, ops[i], d) != berth_op_time(own, i, d) ||
 			    berth_op_pool_ns(p, ops[i], d) != berth_op_pool_ns(own, i, d))
 				return false;
-		for (int32_t t = p->g->op_tensor_off[ops[i]]; t < p->g->op_tensor_off[ops[i] + 1]; t++) {
+		BERTH_EACH (t, p->g->op_tensor_off, ops[i]) {
 			int32_t k = own_tensor(x, i, t);
 			for (int32_t d = 0; k >= 0 && d < p->n_devs; d++)
 				for (int32_t e = 0; e < p->n_devs; e++)

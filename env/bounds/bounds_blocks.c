@@ -1,5 +1,6 @@
 /* The bound by gates, the places where a graph is narrow: what is between two of them is searched exactly
  * for the devices of both, and added up along the graph. */
+#include "array.h"
 #include "bounds_parts.h"
 #include "certify.h"
 #include "exact_search.h"
@@ -470,7 +471,7 @@ static berth_status count_passing(work *w)
 	const berth_graph *g = w->p->g;
 	BERTH_TRY_NEW(w->mem, g->n_ops + 1, w->err, w->passing);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			w->passing[g->op_topo[g->tensor_producer[t]] + 1]++;
 			w->passing[g->op_topo[g->edge_consumer[e]]]--;
 		}

@@ -1,9 +1,9 @@
 /* Joint bounds of weighted latency, load and energy under limits: by prices of devices and memory pools,
  * and along paths of the graph. */
+#include "array.h"
 #include "bounds_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- by prices ---- */
 
@@ -74,7 +74,7 @@ static double assign(const solver *s, const double *price, double *load)
 {
 	const berth_problem *p = s->p;
 	double sum = 0;
-	memset(load, 0, (size_t)s->n_loads * sizeof *load);
+	BERTH_CLEAR(load, s->n_loads);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t best = -1;
 		double least = INFINITY;
@@ -154,9 +154,9 @@ static void climb_joint(solver *s)
 		double value = bound_at(s, s->x, s->gradient);
 		if (value > s->value) {
 			s->value = value;
-			memcpy(s->best, s->x, (size_t)s->n * sizeof *s->x);
+			BERTH_COPY(s->best, s->x, s->n);
 		} else if (k % REST == REST - 1 && isfinite(s->value)) { /* lost: back to the best point */
-			memcpy(s->x, s->best, (size_t)s->n * sizeof *s->x);
+			BERTH_COPY(s->x, s->best, s->n);
 			bound_at(s, s->x, s->gradient);
 		}
 		step_up(s, FIRST_STEP * pow(LAST_STEP / FIRST_STEP, (double)k / count));
@@ -232,7 +232,7 @@ static double path_row(const berth_problem *p, double *cost, int32_t op, double 
 		*cell = INFINITY;
 		if (!berth_op_legal(p, op, d))
 			continue;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			double at = arrival(p, cost, a, g->in_tensor[i], d);
 			/* Of a producer without a legal device its own length counts no further. */
 			ready = isfinite(at) ? fmax(ready, at) : ready;

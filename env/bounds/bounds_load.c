@@ -2,8 +2,9 @@
  * least at these. The bound is evaluated in whole numbers. */
 #include "bounds_load.h"
 
+#include "array.h"
+
 #include <math.h>
-#include <string.h>
 
 __extension__ typedef __int128 wide;
 
@@ -77,7 +78,7 @@ static void first_basis(master *m, const double *load)
 		if (load[d] > load[top])
 			top = d;
 	/* rows: load_d x0 - C + s_d = 0; x0 = 1. Basic in row d: s_d; in row top: C; in the last row: x0. */
-	memset(m->inverse, 0, (size_t)rows * (size_t)rows * sizeof *m->inverse);
+	BERTH_CLEAR(m->inverse, (size_t)rows * (size_t)rows);
 	for (int32_t d = 0; d < m->n; d++) {
 		double *row = m->inverse + d * rows;
 		row[top] = -1;
@@ -151,7 +152,7 @@ static void enter_slacks(master *m)
 				worst = d;
 		if (worst < 0)
 			return;
-		memset(m->column, 0, ((size_t)m->n + 1) * sizeof *m->column);
+		BERTH_CLEAR(m->column, m->n + 1);
 		m->column[worst] = 1;
 		if (!pivot(m, 0))
 			return;
@@ -187,7 +188,7 @@ static berth_status solve_dual(const resources *r, double *mu, berth_arena *tmp,
 		double value = price(r, trial, scale, load);
 		if (value > best) {
 			best = value;
-			memcpy(mu, trial, (size_t)n * sizeof *mu);
+			BERTH_COPY(mu, trial, n);
 		}
 		for (int32_t d = 0; d < n; d++)
 			load[d] /= r->units[d];
@@ -196,7 +197,7 @@ static berth_status solve_dual(const resources *r, double *mu, berth_arena *tmp,
 		} else {
 			if (value >= m.y[n] - 1e-13)
 				break; /* no column prices out: optimal */
-			memcpy(m.column, load, (size_t)n * sizeof *load);
+			BERTH_COPY(m.column, load, n);
 			m.column[n] = 1;
 			if (!pivot(&m, 0))
 				break;

@@ -2,6 +2,7 @@
  *
  * A row's dual in model time becomes a price of S = 2^36 parts of the length, a share in model time one of S
  * parts of a nanosecond, over a grain that keeps it below 2^53. */
+#include "array.h"
 #include "bounds_load.h"
 #include "bounds_parts.h"
 #include "placement_lp.h"
@@ -91,9 +92,9 @@ static void repair_flows(rounding *w)
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		int64_t *most = &w->c->end_price[op], missing = -*most;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t t = g->in_tensor[i];
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				missing += g->edge_consumer[e] == op ? w->c->flow[e] : 0;
 		}
 		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];

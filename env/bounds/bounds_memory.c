@@ -1,5 +1,6 @@
 /* Bounds where devices cannot hold all operators: of the largest load, and of the length of a path, with
  * prices for what operators keep. Prices are found by subgradients. */
+#include "array.h"
 #include "bounds_load.h"
 #include "bounds_parts.h"
 #include "ceft.h"
@@ -211,7 +212,7 @@ typedef struct path_work {
 static int32_t tensor_between(const berth_problem *p, int32_t from, int32_t to)
 {
 	int32_t best = -1;
-	for (int32_t i = p->g->op_in_off[to]; i < p->g->op_in_off[to + 1]; i++) {
+	BERTH_EACH (i, p->g->op_in_off, to) {
 		int32_t t = p->g->in_tensor[i];
 		if (p->g->tensor_producer[t] == from &&
 		    (best < 0 || p->g->tensor_bytes[t] > p->g->tensor_bytes[best]))
@@ -323,7 +324,7 @@ static double climb_path(path_work *w)
 			target = value;
 		if (value > best) {
 			best = value;
-			memcpy(w->best, w->price, (size_t)w->n_limits * sizeof *w->best);
+			BERTH_COPY(w->best, w->price, w->n_limits);
 		}
 		double aim = best + target * (step < 100 ? 0.3 : step < 200 ? 0.1 : step < 300 ? 0.03 : 0.01);
 		for (int32_t k = 0; k < w->n_limits; k++) {
@@ -369,7 +370,7 @@ static berth_status certify_path(const path_work *w, berth_bound_proof *proof, b
 	BERTH_TRY_NEW(proof->mem, w->n_path, err, c.path);
 	for (int32_t k = 0; k < w->n_limits; k++)
 		c.price[k] = w->limit[k] < 0 ? 0 : llround(fmin(w->best[k] * (double)c.unit, UNIT));
-	memcpy(c.path, w->path, (size_t)w->n_path * sizeof *c.path);
+	BERTH_COPY(c.path, w->path, w->n_path);
 	return berth_bound_proof_offer(proof, w->p, &c, tmp, err);
 }
 

@@ -1,5 +1,6 @@
 /* Bounds of the peak of memory: what one operator needs, and what stays to the end in all memories. A
  * memory is a pool, or a device outside of pools. */
+#include "array.h"
 #include "bounds_parts.h"
 #include "cost_model.h"
 
@@ -56,7 +57,7 @@ static berth_status sum_groups(peak *k, berth_arena *tmp, berth_err *err)
 				k->legal[u] |= 1u << k->dev_memory[d];
 	}
 	for (int32_t i = 0; i < g->n_params; i++)
-		for (int32_t x = g->param_op_off[i]; x < g->param_op_off[i + 1]; x++) {
+		BERTH_EACH (x, g->param_op_off, i) {
 			int32_t u = p->op_coloc[g->param_op[x]];
 			k->kept_bytes[u] += seen[u] == i + 1 ? 0 : g->param_bytes[i];
 			seen[u] = i + 1;
@@ -74,9 +75,9 @@ static int64_t need_of(const peak *k, int32_t op)
 	if (!k->activations)
 		return bytes;
 	bytes += g->op_workspace_bytes[op] + g->op_output_bytes[op];
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		bytes += g->tensor_bytes[g->in_tensor[i]];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		bytes += g->tensor_bytes[t];
 	return bytes;
 }
@@ -111,7 +112,7 @@ static berth_status weigh_all(peak *k, berth_arena *tmp, berth_err *err)
 		              (k->activations ? g->op_output_bytes[op] : 0));
 	for (int32_t i = 0; i < g->n_params; i++) {
 		uint32_t some = 0;
-		for (int32_t x = g->param_op_off[i]; x < g->param_op_off[i + 1]; x++)
+		BERTH_EACH (x, g->param_op_off, i)
 			some |= k->legal[p->op_coloc[g->param_op[x]]];
 		if (g->param_op_off[i] < g->param_op_off[i + 1])
 			weigh(k, some, g->param_bytes[i]);

@@ -1,6 +1,7 @@
 /* The bound by windows (bounds_parts.h): what stands between two operators has to be done between them.
  *
  * Operators are numbered in topological order throughout this file: k stands for topo_op[k]. */
+#include "array.h"
 #include "bounds_parts.h"
 
 #include "bounds_load.h"
@@ -114,7 +115,7 @@ static int64_t ready_at(const work *w, int32_t k, int32_t d, const int64_t *end,
 	const berth_graph *g = w->p->g;
 	int32_t op = op_at(w, k);
 	int64_t ready = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], at = g->op_topo[g->tensor_producer[t]];
 		int64_t least = NEVER;
 		if (w->first != BEGIN && at == w->first)
@@ -177,7 +178,7 @@ static void find_tails(work *w)
 			int64_t tail = w->last == w->n ? w->after[cell(w, k, d)] : 0;
 			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1] && w->last < w->n;
 			     t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+				BERTH_EACH (e, g->tensor_use_off, t) {
 					int64_t way = way_after(w, t, g->op_topo[g->edge_consumer[e]], d);
 					tail = way > tail ? way : tail;
 				}
@@ -558,7 +559,7 @@ static void find_related(work *w)
 	for (int32_t k = 0; k < w->n; k++) {
 		uint64_t *row = w->above + (size_t)k * w->words;
 		int32_t op = op_at(w, k);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t from = g->op_topo[g->tensor_producer[g->in_tensor[i]]];
 			for (size_t word = 0; word < w->words; word++)
 				row[word] |= w->above[(size_t)from * w->words + word];
@@ -587,8 +588,7 @@ static void find_after(work *w)
 {
 	berth_ceft_tails(w->p, NULL, w->scratch);
 	for (int32_t k = 0; k < w->n; k++)
-		memcpy(w->after + cell(w, k, 0), w->scratch + cell(w, op_at(w, k), 0),
-		       (size_t)w->devs * sizeof *w->after);
+		BERTH_COPY(w->after + cell(w, k, 0), w->scratch + cell(w, op_at(w, k), 0), w->devs);
 }
 
 static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_err *err)

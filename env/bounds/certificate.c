@@ -3,6 +3,7 @@
  * test layering holds it to that. */
 #include "certificate.h"
 
+#include "array.h"
 #include "certificate_check.h"
 #include "cost_model.h"
 
@@ -72,7 +73,7 @@ berth_status certificate_load(const berth_certificate *c, const berth_problem *p
 static int32_t tensor_to(const berth_problem *p, int32_t from, int32_t to)
 {
 	int32_t best = -1;
-	for (int32_t i = p->g->op_in_off[to]; i < p->g->op_in_off[to + 1]; i++) {
+	BERTH_EACH (i, p->g->op_in_off, to) {
 		int32_t t = p->g->in_tensor[i];
 		if (p->g->tensor_producer[t] == from &&
 		    (best < 0 || p->g->tensor_bytes[t] > p->g->tensor_bytes[best]))
@@ -232,8 +233,8 @@ static void find_tails(work *w)
 	const berth_graph *g = w->p->g;
 	for (int32_t k = g->n_ops - 1; k >= 0; k--)
 		for (int32_t d = 0, op = g->topo_op[k]; d < w->p->n_devs; d++)
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (e, g->tensor_use_off, t) {
 					int64_t way = after(w, t, d, g->edge_consumer[e]);
 					int64_t *tail = &w->tail[cell(w, op, d)];
 					*tail = way > *tail ? way : *tail;
@@ -272,7 +273,7 @@ static certificate_wide toll(const work *w, int32_t t, int32_t d, int32_t e)
 	size_t first = (size_t)p->tensor_class[t] * (size_t)p->s->n_links;
 	int32_t r = berth_route(p, t, d, e);
 	certificate_wide sum = 0;
-	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
+	BERTH_EACH (h, p->route_off, r) {
 		size_t link = (size_t)p->route_link[h];
 		sum += (certificate_wide)w->c->channel_price[p->s->link_channel[link]] *
 		       p->class_link_ns[first + link];
@@ -297,7 +298,7 @@ static void charge_ways(work *w, int32_t t)
 		for (int32_t e = 0; e < p->n_devs; e++) {
 			size_t pair = cell(w, d, e);
 			certificate_wide rest = d != e && p->s->contention ? toll(w, t, d, e) : 0;
-			for (int32_t k = g->tensor_use_off[t]; k < g->tensor_use_off[t + 1]; k++)
+			BERTH_EACH (k, g->tensor_use_off, t)
 				rest -= (certificate_wide)w->c->way_price[(size_t)k * pairs + pair] *
 				        w->c->grain;
 			w->num += rest < 0 ? rest : 0;
@@ -340,7 +341,7 @@ static berth_status close_columns(work *w, berth_arena *tmp, berth_err *err)
 	certificate_wide *start;
 	BERTH_TRY_NEW(tmp, p->n_ops, err, start);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		for (int32_t k = p->g->tensor_use_off[t]; k < p->g->tensor_use_off[t + 1]; k++) {
+		BERTH_EACH (k, p->g->tensor_use_off, t) {
 			start[p->g->tensor_producer[t]] += c->flow[k];
 			start[p->g->edge_consumer[k]] -= c->flow[k];
 		}
@@ -353,7 +354,7 @@ static berth_status close_columns(work *w, berth_arena *tmp, berth_err *err)
 		bool any = false;
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			certificate_wide sum = 0;
-			for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
+			BERTH_EACH (k, p->coloc_off, u)
 				sum += w->place[cell(w, p->coloc_op[k], d)];
 			if (berth_op_legal(p, p->coloc_op[p->coloc_off[u]], d) && (!any || sum < least)) {
 				least = sum;
@@ -398,7 +399,7 @@ berth_status certificate_relaxation(const berth_certificate *c, const berth_prob
 	charge_places(&w);
 	for (int32_t t = 0; t < p->g->n_tensors; t++) {
 		charge_ways(&w, t);
-		for (int32_t k = p->g->tensor_use_off[t]; k < p->g->tensor_use_off[t + 1]; k++)
+		BERTH_EACH (k, p->g->tensor_use_off, t)
 			charge_edge(&w, t, k);
 	}
 	for (int32_t k = 0; k < p->s->n_channels; k++)

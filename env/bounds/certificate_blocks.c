@@ -1,5 +1,6 @@
 /* Certificates by gates: a block between two gates takes as long as its claim for a pair of devices says,
  * or else as its paths take. Claims are proven by trees of cases, or by loads. */
+#include "array.h"
 #include "certificate_cases.h"
 #include "certificate_check.h"
 
@@ -36,14 +37,14 @@ static int32_t mark_related(const berth_problem *p, int32_t op, uint8_t *mark)
 	mark[op] = 3;
 	for (int32_t k = g->op_topo[op] + 1; k < p->n_ops; k++) {
 		int32_t at = g->topo_op[k];
-		for (int32_t i = g->op_in_off[at]; i < g->op_in_off[at + 1]; i++)
+		BERTH_EACH (i, g->op_in_off, at)
 			mark[at] |= mark[g->tensor_producer[g->in_tensor[i]]] & 1;
 		n += mark[at];
 	}
 	for (int32_t k = g->op_topo[op] - 1; k >= 0; k--) {
 		int32_t at = g->topo_op[k];
-		for (int32_t t = g->op_tensor_off[at]; t < g->op_tensor_off[at + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (t, g->op_tensor_off, at)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				mark[at] |= mark[g->edge_consumer[e]] & 2;
 		n += mark[at] != 0;
 	}
@@ -92,7 +93,7 @@ static int64_t end_on(work *w, int32_t op, int32_t d, int32_t first)
 {
 	const berth_graph *g = w->p->g;
 	int64_t ready = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		int64_t least = CERTIFICATE_NEVER;
 		if (g->op_topo[from] < first)

@@ -2,6 +2,7 @@
  * machines that are full, and devices that are mirror images. */
 #include "certificate_cases.h"
 
+#include "array.h"
 #include "certificate_check.h"
 
 #include <string.h>
@@ -104,15 +105,15 @@ static void fill_edges(berth_block *b, const int32_t *local)
 		int32_t op = b->op[i];
 		b->in_off[i] = n_in;
 		b->out_off[i] = n_out;
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		BERTH_EACH (k, g->op_in_off, op) {
 			int32_t from = local_of(b, local, g->tensor_producer[g->in_tensor[k]]);
 			if (from < 0)
 				continue;
 			b->in[n_in++] = (berth_block_edge){g->in_tensor[k], from};
 			b->above[i] |= b->above[from] | UINT64_C(1) << from;
 		}
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t to = local_of(b, local, g->edge_consumer[e]);
 				if (to >= 0)
 					b->out[n_out++] = (berth_block_edge){t, to};
@@ -128,7 +129,7 @@ static int32_t count_edges(const berth_problem *p, int32_t n, const int32_t *op)
 	int32_t in = 0, out = 0;
 	for (int32_t i = 0; i < n; i++) {
 		in += g->op_in_off[op[i] + 1] - g->op_in_off[op[i]];
-		for (int32_t t = g->op_tensor_off[op[i]]; t < g->op_tensor_off[op[i] + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op[i])
 			out += g->tensor_use_off[t + 1] - g->tensor_use_off[t];
 	}
 	return in > out ? in : out;
@@ -259,7 +260,7 @@ static int64_t find_side(const berth_block *b, const berth_case *c, int32_t i, i
 	const berth_block_edge *edge = tail ? b->out : b->in;
 	const int64_t *known = tail ? b->tail : b->head;
 	int64_t most = one_slot(b, d) ? done_after(b, c, tail ? c->below[i] : c->above[i], d, known) : 0;
-	for (int32_t k = off[i]; k < off[i + 1]; k++) {
+	BERTH_EACH (k, off, i) {
 		int64_t least = CERTIFICATE_NEVER;
 		int32_t other = edge[k].other;
 		for (uint32_t left = c->dev[other]; left; left &= left - 1) {
@@ -347,7 +348,7 @@ static int32_t add_hops(berth_block *b, int32_t i, int32_t from, int32_t t, int3
 static int64_t after_arrival(const berth_block *b, const berth_case *c, int32_t i, int32_t t, int32_t e)
 {
 	int64_t after = -1;
-	for (int32_t k = b->out_off[i]; k < b->out_off[i + 1]; k++) {
+	BERTH_EACH (k, b->out_off, i) {
 		int32_t to = b->out[k].other;
 		if (b->out[k].tensor == t && c->dev[to] == UINT32_C(1) << e)
 			after = larger(after,
@@ -362,7 +363,7 @@ static bool channel_full(berth_block *b, const berth_case *c, int32_t channel, i
 	for (int32_t i = 0; i < b->n; i++) {
 		if (!berth_case_fixed(c, i))
 			continue;
-		for (int32_t k = b->out_off[i]; k < b->out_off[i + 1]; k++) {
+		BERTH_EACH (k, b->out_off, i) {
 			int32_t t = b->out[k].tensor, from = berth_case_dev(c, i);
 			if (k > b->out_off[i] && b->out[k - 1].tensor == t)
 				continue;

@@ -1,8 +1,8 @@
 /* Certificates by windows: ends are followed in topological order, raised by claims. What a claim says is
  * its ends and its prices: operators inside, heads, tails and loads are found here. */
+#include "array.h"
 #include "certificate_check.h"
 
-#include <string.h>
 
 enum { BELOW = 1, ABOVE = 2 };
 
@@ -67,7 +67,7 @@ static void mark_below(work *w)
 	for (int32_t z = first_place(w) + 1; z <= last_place(w) && z < g->n_ops; z++) {
 		int32_t op = g->topo_op[z];
 		w->side[op] = 0;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t from = g->tensor_producer[g->in_tensor[i]];
 			w->side[op] |= from == w->k->first || is_below(w, from) ? BELOW : 0;
 		}
@@ -79,8 +79,8 @@ static void mark_above(work *w)
 	const berth_graph *g = w->p->g;
 	for (int32_t z = last_place(w) - 1; z > first_place(w); z--) {
 		int32_t op = g->topo_op[z];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t to = g->edge_consumer[e];
 				w->side[op] |= to == w->k->last || is_above(w, to) ? ABOVE : 0;
 			}
@@ -110,7 +110,7 @@ static int64_t ready_at(const work *w, int32_t op, int32_t d, const int64_t *end
 {
 	const berth_graph *g = w->p->g;
 	int64_t ready = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		bool first = w->k && from == w->k->first;
 		int64_t least = first ? berth_transfer_ns(w->p, t, on, d) : CERTIFICATE_NEVER;
@@ -172,8 +172,8 @@ static void find_tails(work *w)
 			int32_t op = w->in[z];
 			int64_t *tail = &w->tail[cell(w, op, d)];
 			*tail = 0;
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (e, g->tensor_use_off, t) {
 					int32_t to = g->edge_consumer[e];
 					if (to != w->k->last && !is_above(w, to))
 						continue;

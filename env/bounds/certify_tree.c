@@ -1,8 +1,8 @@
 /* Trees of cases, searched for: how long a block takes at least, and the prices of loads that close cases.
  * The rules by which cases close are the checker's. */
+#include "array.h"
 #include "certify.h"
 
-#include <string.h>
 
 enum { CANDIDATES = 8, HALVES = 11, MASKED = 6, MOST_DEPTH = 600 };
 #define PRICE_SCALE 0x1p30
@@ -105,7 +105,7 @@ static berth_status find_prices(const span *x, candidate *by, int32_t most_by, i
 		}
 		value[at] = sum;
 		by[at].price = mine;
-		memcpy(mine, price, (size_t)n * sizeof *price);
+		BERTH_COPY(mine, price, n);
 	}
 	return BERTH_OK;
 }

@@ -1,5 +1,6 @@
 /* The first level of the exact search: devices. A node's bounds are paths, loads at fixed prices, and one
  * machine with heads and tails for each device and channel. */
+#include "array.h"
 #include "exact_search_work.h"
 
 #include <math.h>
@@ -119,7 +120,7 @@ static int32_t channel_jobs(berth_exact_search *x, int32_t c, int32_t n_moves, i
 		int32_t r = p->class_pair_route[berth_class_cell(p, t->class, from, to)];
 		int64_t at = head[t->producer] + exact_search_time(x, t->producer, from),
 			whole = exact_search_transfer(x, t->class, from, to), before = 0;
-		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
+		BERTH_EACH (h, p->route_off, r) {
 			int64_t hop = p->class_link_ns[(size_t)t->class * (size_t)p->s->n_links +
 			                               (size_t)p->route_link[h]];
 			if (p->s->link_channel[p->route_link[h]] == c && n < x->n_edges * SMALL_MAX_HOPS)
@@ -171,7 +172,7 @@ static void fill_tails(berth_exact_search *x)
 	for (int32_t i = x->n - 1; i >= 0; i--)
 		for (int32_t d = 0; d < x->n_devs; d++) {
 			int64_t longest = x->after[i * x->n_devs + d];
-			for (int32_t k = x->out_off[i]; k < x->out_off[i + 1]; k++) {
+			BERTH_EACH (k, x->out_off, i) {
 				const exact_search_tensor *t = &x->tensor[k];
 				for (int32_t u = 0; u < t->n_uses; u++) {
 					int64_t way = least_after(x, t->class, d, t->use[u]);
@@ -264,7 +265,7 @@ static bool mirrored(const berth_exact_search *x, int32_t d)
 static int64_t head_of(const berth_exact_search *x, int32_t i, int32_t d)
 {
 	int64_t head = x->release[i * x->n_devs + d];
-	for (int32_t k = x->in_off[i]; k < x->in_off[i + 1]; k++) {
+	BERTH_EACH (k, x->in_off, i) {
 		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t from = x->dev[t->producer];
 		int64_t at = x->head[t->producer] + exact_search_time(x, t->producer, from) +

@@ -1,5 +1,6 @@
 /* Instances of the exact search: a set of operators with what is around it, which devices of it are mirror
  * images, and the count and the incumbent of a run. */
+#include "array.h"
 #include "exact_search_work.h"
 
 #include <string.h>
@@ -10,9 +11,9 @@ static void count_edges(const berth_problem *p, int32_t n, const int32_t *ops, c
 	const berth_graph *g = p->g;
 	*n_tensors = *n_edges = 0;
 	for (int32_t i = 0; i < n; i++)
-		for (int32_t t = g->op_tensor_off[ops[i]]; t < g->op_tensor_off[ops[i] + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, ops[i]) {
 			int32_t uses = 0;
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				uses += local[g->edge_consumer[e]] >= 0;
 			*n_tensors += uses > 0;
 			*n_edges += uses;
@@ -25,9 +26,9 @@ static void fill_tensors(berth_exact_search *x, const int32_t *ops, const int32_
 	int32_t k = 0;
 	for (int32_t i = 0; i < x->n; i++) {
 		x->out_off[i] = k;
-		for (int32_t t = g->op_tensor_off[ops[i]]; t < g->op_tensor_off[ops[i] + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, ops[i]) {
 			exact_search_tensor u = {.producer = i, .use = use, .class = x->p->tensor_class[t]};
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			BERTH_EACH (e, g->tensor_use_off, t)
 				if (local[g->edge_consumer[e]] >= 0)
 					*use++ = local[g->edge_consumer[e]], u.n_uses++;
 			if (u.n_uses)
@@ -61,7 +62,7 @@ static void fill_ops(berth_exact_search *x, const int32_t *ops, const int32_t *l
 		x->bytes[i] = berth_kept_bytes(x->p, ops[i]);
 		x->leader[i] = i;
 		int32_t coloc = x->p->op_coloc[ops[i]];
-		for (int32_t k = x->p->coloc_off[coloc]; k < x->p->coloc_off[coloc + 1]; k++) {
+		BERTH_EACH (k, x->p->coloc_off, coloc) {
 			int32_t other = local[x->p->coloc_op[k]];
 			if (other >= 0 && other < x->leader[i])
 				x->leader[i] = other;
@@ -277,8 +278,8 @@ static bool share_a_channel(const berth_problem *p, int32_t a, int32_t b)
 			continue;
 		int32_t r = p->class_pair_route[berth_class_cell(p, 0, from, a)],
 			q = p->class_pair_route[berth_class_cell(p, 0, from, b)];
-		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
-			for (int32_t k = p->route_off[q]; k < p->route_off[q + 1]; k++)
+		BERTH_EACH (h, p->route_off, r)
+			BERTH_EACH (k, p->route_off, q)
 				if (p->s->link_channel[p->route_link[h]] ==
 				    p->s->link_channel[p->route_link[k]])
 					return true;

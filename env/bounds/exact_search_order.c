@@ -1,5 +1,6 @@
 /* The second level of the exact search: orders on devices for a complete placement. Pairs that can be one
  * way only are set, and the pair that matters most is branched on. */
+#include "array.h"
 #include "exact_search_work.h"
 
 #include <string.h>
@@ -60,7 +61,7 @@ static int64_t head_of(const berth_exact_search *x, const node *s, int32_t j)
 {
 	int32_t d = x->dev[j];
 	int64_t head = x->release[j * x->n_devs + d], first = BERTH_EXACT_SEARCH_NEVER, sum = 0;
-	for (int32_t k = x->in_off[j]; k < x->in_off[j + 1]; k++) {
+	BERTH_EACH (k, x->in_off, j) {
 		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t i = t->producer;
 		head = most_of(head, s->head[i] + exact_search_time(x, i, x->dev[i]) +
@@ -82,7 +83,7 @@ static int64_t tail_of(const berth_exact_search *x, const node *s, int32_t i)
 {
 	int32_t d = x->dev[i];
 	int64_t tail = x->after[i * x->n_devs + d], last = BERTH_EXACT_SEARCH_NEVER, sum = 0;
-	for (int32_t t = x->out_off[i]; t < x->out_off[i + 1]; t++)
+	BERTH_EACH (t, x->out_off, i)
 		for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 			int32_t j = x->tensor[t].use[u];
 			tail = most_of(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) +

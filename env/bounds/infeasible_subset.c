@@ -2,6 +2,7 @@
  * 2004: halves of the rules are proven against each other. */
 #include "infeasible_subset.h"
 
+#include "array.h"
 #include "bounds.h"
 #include "constraints.h"
 #include "cost_model.h"
@@ -51,7 +52,7 @@ static berth_status list_op(finder *f, size_t *cap, int32_t op)
 		BERTH_TRY(add(f, cap,
 		              (berth_rule){BERTH_VIOLATION_PIN, op,
 		                           berth_system_find_dev(f->p->s, g->op_pin[op]), -1, -1, -1}));
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_forbid_off, op) {
 		int32_t dev = berth_system_find_dev(f->p->s, g->forbid_dev[i]);
 		if (dev >= 0)
 			BERTH_TRY(add(f, cap, (berth_rule){BERTH_VIOLATION_FORBID, op, dev, -1, -1, -1}));
@@ -93,7 +94,7 @@ static berth_status list_rules(finder *f)
 	do {                                                                                                 \
 		BERTH_TRY(BERTH_NEW(mem, (to), (n), err));                                                   \
 		if ((n) > 0)                                                                                 \
-			memcpy((to), (from), (size_t)(n) * sizeof *(to));                                    \
+			BERTH_COPY((to), (from), n);                                    \
 	} while (0)
 
 /* Copies whose rules can be taken away. */
@@ -126,7 +127,7 @@ static void drop(const berth_rule *r, berth_graph *g, berth_system *s)
 		g->op_pin[r->op] = NULL;
 		return;
 	case BERTH_VIOLATION_FORBID:
-		for (int32_t i = g->op_forbid_off[r->op]; i < g->op_forbid_off[r->op + 1]; i++)
+		BERTH_EACH (i, g->op_forbid_off, r->op)
 			if (strcmp(g->forbid_dev[i], s->dev_name[r->dev]) == 0)
 				g->forbid_dev[i] = ""; /* no device is called so */
 		return;
@@ -217,9 +218,9 @@ static int64_t passing_bytes(const berth_problem *q, int32_t op)
 	int64_t bytes = g->op_workspace_bytes[op];
 	if (!q->s->cost_model->memory_over_time)
 		return 0;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		bytes += g->tensor_bytes[t];
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		bytes += g->tensor_bytes[g->in_tensor[i]];
 	return bytes;
 }
@@ -231,9 +232,9 @@ static int64_t around_bytes(const berth_problem *q, int32_t op)
 	const berth_graph *g = q->g;
 	int32_t coloc = q->op_coloc[op];
 	int64_t bytes = passing_bytes(q, op) + output_bytes(q, op);
-	for (int32_t i = q->coloc_off[coloc]; i < q->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, q->coloc_off, coloc)
 		bytes += g->op_param_bytes[q->coloc_op[i]] + g->op_state_bytes[q->coloc_op[i]];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_param_off, op)
 		bytes += g->param_bytes[g->op_param[i]];
 	return bytes;
 }
@@ -327,12 +328,12 @@ static void keep_by_mask(const berth_problem *q, int32_t k, int64_t *mask_bytes)
 {
 	const berth_graph *g = q->g;
 	size_t n_masks = (size_t)1 << q->n_devs;
-	memset(mask_bytes, 0, n_masks * sizeof *mask_bytes);
+	BERTH_CLEAR(mask_bytes, n_masks);
 	for (int32_t op = 0; op < q->n_ops; op++)
 		mask_bytes[could_stand(q, op, k)] += kept_bytes(q, op);
 	for (int32_t i = 0; i < g->n_params; i++) {
 		size_t mask = 0;
-		for (int32_t u = g->param_op_off[i]; u < g->param_op_off[i + 1]; u++)
+		BERTH_EACH (u, g->param_op_off, i)
 			mask |= could_stand(q, g->param_op[u], k);
 		mask_bytes[mask] += g->param_bytes[i];
 	}
@@ -444,7 +445,7 @@ static berth_status prove(finder *f, bool *out)
 	BERTH_SCRATCH(f->tmp);
 	BERTH_TRY(prove_inside(f, out));
 	if (*out && f->n)
-		memcpy(f->proven_on, f->on, (size_t)f->n * sizeof *f->on);
+		BERTH_COPY(f->proven_on, f->on, f->n);
 	return BERTH_OK;
 }
 
@@ -456,7 +457,7 @@ static berth_status reduce(finder *f, int32_t first, int32_t end, bool fresh)
 {
 	bool proven = false;
 	if (fresh) {
-		memset(f->on + first, 0, (size_t)(end - first) * sizeof *f->on);
+		BERTH_CLEAR(f->on + first, end - first);
 		BERTH_TRY(prove(f, &proven));
 		if (proven)
 			return BERTH_OK;
@@ -471,7 +472,7 @@ static berth_status reduce(finder *f, int32_t first, int32_t end, bool fresh)
 
 static void only(finder *f, int32_t a, int32_t b)
 {
-	memset(f->on, 0, (size_t)f->n * sizeof *f->on);
+	BERTH_CLEAR(f->on, f->n);
 	f->on[a] = true;
 	if (b >= 0)
 		f->on[b] = true;
@@ -618,7 +619,7 @@ static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c
 	bool *kept;
 	int32_t size = 0;
 	BERTH_TRY_NEW(f->tmp, f->n, f->err, kept);
-	memcpy(kept, f->over ? f->proven_on : f->on, (size_t)f->n * sizeof *kept);
+	BERTH_COPY(kept, f->over ? f->proven_on : f->on, f->n);
 	for (int32_t i = 0; i < f->n; i++)
 		size += kept[i];
 	BERTH_TRY(try_smaller(f, size, &found, &c->smallest));
@@ -627,7 +628,7 @@ static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c
 	if (found)
 		c->smallest = true; /* singles come before pairs */
 	else
-		memcpy(f->on, kept, (size_t)f->n * sizeof *kept);
+		BERTH_COPY(f->on, kept, f->n);
 	return write_down(f, mem, c);
 }
 

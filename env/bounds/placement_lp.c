@@ -24,6 +24,7 @@
  * every placement and order, and the reference simulator scores its answer. */
 #include "placement_lp.h"
 
+#include "array.h"
 #include "ceft.h"
 
 #include <math.h>
@@ -183,7 +184,7 @@ static berth_status add_edges(work *w)
 		return BERTH_OK; /* no load is made by transfers */
 	BERTH_TRY_NEW(w->mem, w->p->n_devs * w->p->n_devs, w->err, cols);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			BERTH_TRY(add_edge(w, t, e, cols));
 	return BERTH_OK;
 }
@@ -209,7 +210,7 @@ static berth_status add_lengths(work *w)
 static int64_t coloc_bytes(const berth_problem *p, int32_t u)
 {
 	int64_t sum = 0;
-	for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++) {
+	BERTH_EACH (k, p->coloc_off, u) {
 		int32_t op = p->coloc_op[k];
 		sum += berth_kept_bytes(p, op);
 	}
@@ -228,7 +229,7 @@ static berth_status add_devices(work *w)
 		BERTH_TRY(berth_lp_put(lp, w->m->length_col, p->s->dev_slots[d], w->err));
 		for (int32_t u = 0; u < p->n_colocs; u++) {
 			double sum = 0;
-			for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
+			BERTH_EACH (k, p->coloc_off, u)
 				sum += op_time(w, p->coloc_op[k], d);
 			if (w->m->coloc_dev_col[cell(w, u, d)] >= 0)
 				BERTH_TRY(berth_lp_put(lp, w->m->coloc_dev_col[cell(w, u, d)], -sum, w->err));
@@ -269,7 +270,7 @@ static berth_status add_pool_load(work *w, int32_t q)
 			int64_t sum = 0;
 			if (w->m->coloc_dev_col[cell(w, u, d)] < 0 || berth_dev_pool(p, d) != q)
 				continue;
-			for (int32_t k = p->coloc_off[u]; k < p->coloc_off[u + 1]; k++)
+			BERTH_EACH (k, p->coloc_off, u)
 				sum += berth_op_pool_ns(p, p->coloc_op[k], d);
 			if (sum > 0)
 				BERTH_TRY(berth_lp_put(&w->m->lp, w->m->coloc_dev_col[cell(w, u, d)],
@@ -281,7 +282,7 @@ static berth_status add_pool_load(work *w, int32_t q)
 			continue;
 		size_t class = (size_t)p->tensor_class[k / (devs * devs)];
 		int32_t r = p->class_pair_route[class * devs * devs + k % (devs * devs)];
-		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+		BERTH_EACH (h, p->route_off, r)
 			sum += hop_load(p, class, (size_t)p->route_link[h], q);
 		if (sum > 0)
 			BERTH_TRY(berth_lp_put(&w->m->lp, w->pair_col[k], -scaled(w, sum), w->err));
@@ -319,7 +320,7 @@ static berth_status add_channel(work *w, int32_t c)
 			continue;
 		size_t class = (size_t)p->tensor_class[k / (devs * devs)];
 		int32_t r = p->class_pair_route[class * devs * devs + k % (devs * devs)];
-		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+		BERTH_EACH (h, p->route_off, r)
 			if (p->s->link_channel[p->route_link[h]] == c)
 				sum += p->class_link_ns[class * (size_t)p->s->n_links +
 				                        (size_t)p->route_link[h]];
@@ -336,7 +337,7 @@ static void find_paths(work *w)
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t j = g->topo_op[k];
 		uint8_t *row = w->above + (size_t)j * n;
-		for (int32_t e = g->op_in_off[j]; e < g->op_in_off[j + 1]; e++) {
+		BERTH_EACH (e, g->op_in_off, j) {
 			int32_t i = g->tensor_producer[g->in_tensor[e]];
 			for (size_t a = 0; a < n; a++)
 				row[a] |= w->above[(size_t)i * n + a];

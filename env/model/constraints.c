@@ -2,6 +2,7 @@
  * Cuts and contiguity, which join colocation groups, come first. */
 #include "constraints.h"
 
+#include "array.h"
 #include "sort.h"
 #include "text.h"
 
@@ -129,12 +130,12 @@ static void join(const contiguity *t, int32_t op, int32_t from)
 void contiguity_arrive(const contiguity *t, int32_t op)
 {
 	const berth_graph *g = t->p->g;
-	memset(t->met + (size_t)op * t->words, 0, t->words * sizeof *t->met);
-	memset(t->left + (size_t)op * t->words, 0, t->words * sizeof *t->left);
+	BERTH_CLEAR(t->met + (size_t)op * t->words, t->words);
+	BERTH_CLEAR(t->left + (size_t)op * t->words, t->words);
 	for (int32_t i = g->op_in_off[op]; !t->backwards && i < g->op_in_off[op + 1]; i++)
 		join(t, op, g->tensor_producer[g->in_tensor[i]]);
 	for (int32_t x = g->op_tensor_off[op]; t->backwards && x < g->op_tensor_off[op + 1]; x++)
-		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, x)
 			join(t, op, g->edge_consumer[e]);
 }
 
@@ -181,7 +182,7 @@ static bool same(const char *a, const char *b)
 bool berth_op_forbids(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_forbid_off, op)
 		if (same(g->forbid_dev[i], p->s->dev_name[dev]))
 			return true;
 	return false;
@@ -239,9 +240,9 @@ static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err 
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {
 			bool ok = true;
-			for (int32_t i = p->coloc_off[u]; i < p->coloc_off[u + 1]; i++)
+			BERTH_EACH (i, p->coloc_off, u)
 				ok = ok && berth_op_allows(p, p->coloc_op[i], dev);
-			for (int32_t i = p->coloc_off[u]; i < p->coloc_off[u + 1]; i++)
+			BERTH_EACH (i, p->coloc_off, u)
 				p->op_dev_legal[(size_t)p->coloc_op[i] * n + (size_t)dev] = ok;
 		}
 	return BERTH_OK;
@@ -296,7 +297,7 @@ static int64_t separation_broken(const berth_problem *p, const int32_t *op_dev, 
 	const berth_graph *g = p->g;
 	size_t words = dev_words(p);
 	int64_t broken = 0;
-	memset(taken, 0, words * (size_t)g->n_seps * sizeof *taken);
+	BERTH_CLEAR(taken, words * (size_t)g->n_seps);
 	for (int32_t op = 0; op < p->n_ops && g->n_seps; op++) {
 		if (g->op_sep[op] < 0)
 			continue;
@@ -332,7 +333,7 @@ const char *berth_constraints_joining(const berth_problem *p)
 void berth_constraints_reentries(const berth_problem *p, const int32_t *op_dev, uint8_t *breaks,
                                  uint64_t *scratch)
 {
-	memset(breaks, 0, (size_t)p->n_ops * sizeof *breaks);
+	BERTH_CLEAR(breaks, p->n_ops);
 	if (p->n_pieces)
 		contiguity_broken(p, op_dev, breaks, scratch);
 }

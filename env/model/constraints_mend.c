@@ -1,5 +1,6 @@
 /* Placements that keep the rules: an exact search for one, or a proof that there is none, and passes that
  * mend one that breaks them. */
+#include "array.h"
 #include "constraints.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static bool coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)
 static void assign(solver *s, int32_t coloc, int32_t dev, int32_t count)
 {
 	const berth_problem *p = s->p;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+	BERTH_EACH (i, p->coloc_off, coloc) {
 		int32_t op = p->coloc_op[i], sep = p->g->op_sep[op];
 		s->op_dev[op] = count > 0 ? dev : -1;
 		if (sep >= 0)
@@ -40,7 +41,7 @@ static void assign(solver *s, int32_t coloc, int32_t dev, int32_t count)
 static bool fits(const solver *s, int32_t coloc, int32_t dev)
 {
 	const berth_problem *p = s->p;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+	BERTH_EACH (i, p->coloc_off, coloc) {
 		int32_t sep = p->g->op_sep[p->coloc_op[i]];
 		if (sep >= 0 && s->sep_dev_taken[berth_cell(p, sep, dev)] > 1)
 			return false;
@@ -86,7 +87,7 @@ static int descend(solver *s, int64_t steps)
 
 static bool in_separation(const berth_problem *p, int32_t coloc)
 {
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		if (p->g->op_sep[p->coloc_op[i]] >= 0)
 			return true;
 	return false;
@@ -170,7 +171,7 @@ typedef struct mender {
 
 static void put(mender *m, int32_t coloc, int32_t dev)
 {
-	for (int32_t i = m->p->coloc_off[coloc]; i < m->p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, m->p->coloc_off, coloc)
 		m->op_dev[m->p->coloc_op[i]] = dev;
 	m->bound[coloc] = true;
 }

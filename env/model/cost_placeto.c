@@ -9,6 +9,7 @@
  * say nothing.
  *
  * Events in instants, as in sim.c: all ends at an instant, then starts. O((ops + edges) log) a run. */
+#include "array.h"
 #include "cost_model.h"
 
 #include "sort.h"
@@ -117,7 +118,7 @@ static bool hand_over(placeto *s, int32_t t, bool at_home)
 	const berth_graph *g = s->p->g;
 	int32_t home = s->op_dev[g->tensor_producer[t]];
 	bool others = false;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		bool here = s->op_dev[g->edge_consumer[e]] == home;
 		others |= !here;
 		if (here == at_home)
@@ -150,7 +151,7 @@ static int64_t transfer_time(const placeto *s, int32_t t, int32_t home)
 {
 	const berth_graph *g = s->p->g;
 	int64_t longest = 0;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int64_t time = berth_transfer_ns(s->p, t, home, s->op_dev[g->edge_consumer[e]]);
 		longest = time > longest ? time : longest;
 	}
@@ -219,7 +220,7 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, int64
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d) && berth_op_time(p, op, d) < least)
 				least = berth_op_time(p, op, d);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int64_t from = end[g->tensor_producer[g->in_tensor[i]]];
 			end[op] = from > end[op] ? from : end[op];
 		}

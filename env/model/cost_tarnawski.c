@@ -14,6 +14,7 @@
  * visits wait for each other in a circle, visits are cut in topological order instead.
  *
  * O((ops + edges) * accelerators) a run. */
+#include "array.h"
 #include "cost_model.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static double seconds_on(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
 	double by_kind = NAN;
-	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_time_off, op) {
 		if (strcmp(berth_graph_time_name(g, i), p->s->dev_name[dev]) == 0)
 			return g->time_s[i];
 		if (strcmp(berth_graph_time_name(g, i), p->s->dev_kind[dev]) == 0)
@@ -130,7 +131,7 @@ static void load_tensor(tarnawski *t, int32_t x)
 	const berth_graph *g = t->p->g;
 	int32_t home = t->op_dev[g->tensor_producer[x]];
 	bool leaves = false;
-	for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, x) {
 		int32_t to = t->op_dev[g->edge_consumer[e]];
 		if (to == home)
 			continue;
@@ -168,13 +169,13 @@ static void join_visits(tarnawski *t)
 	const berth_problem *p = t->p;
 	const berth_graph *g = p->g;
 	size_t devs = (size_t)p->n_devs;
-	memset(t->left, 0, (size_t)p->n_ops * devs * sizeof *t->left);
-	memset(t->dev_visits, 0, devs * sizeof *t->dev_visits);
+	BERTH_CLEAR(t->left, (size_t)p->n_ops * devs);
+	BERTH_CLEAR(t->dev_visits, devs);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k], dev = t->op_dev[op];
 		int32_t *left = t->left + (size_t)op * devs;
 		t->visit[op] = 0;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
 			const int32_t *before = t->left + (size_t)from * devs;
 			for (size_t d = 0; d < devs; d++)
@@ -202,7 +203,7 @@ static void cut_visits(tarnawski *t)
 	}
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k], dev = t->op_dev[op];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
 			if (home == dev || !is_acc(t, home) || t->visit[from] < t->open_visit[home])
 				continue;
@@ -253,7 +254,7 @@ static void fill_blocks(tarnawski *t)
 	for (int32_t x = 0; x < g->n_tensors; x++) {
 		int32_t home = t->op_block[g->tensor_producer[x]];
 		bool leaves = false;
-		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, x) {
 			int32_t b = t->op_block[g->edge_consumer[e]];
 			if (b == home)
 				continue;
@@ -280,8 +281,8 @@ static void let_consumers_go(tarnawski *t, int32_t op, int32_t *n)
 {
 	const berth_graph *g = t->p->g;
 	int32_t b = t->op_block[op];
-	for (int32_t x = g->op_tensor_off[op]; x < g->op_tensor_off[op + 1]; x++)
-		for (int32_t e = g->tensor_use_off[x]; e < g->tensor_use_off[x + 1]; e++)
+	BERTH_EACH (x, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, x)
 			if (t->op_block[g->edge_consumer[e]] != b)
 				let_go(t, b, t->op_block[g->edge_consumer[e]], n);
 }
@@ -289,7 +290,7 @@ static void let_consumers_go(tarnawski *t, int32_t op, int32_t *n)
 /* Operators by block, ascending: member[off[b]] .. member[off[b + 1]]. */
 static void list_members(tarnawski *t)
 {
-	memset(t->off, 0, ((size_t)t->n_blocks + 2) * sizeof *t->off);
+	BERTH_CLEAR(t->off, t->n_blocks + 2);
 	for (int32_t op = 0; op < t->p->n_ops; op++)
 		t->off[t->op_block[op] + 2]++;
 	for (int32_t b = 0; b < t->n_blocks; b++)
@@ -312,7 +313,7 @@ static double run_blocks(tarnawski *t)
 		int32_t b = t->queue[i], dev = t->block_dev[b];
 		t->end_s[b] = t->ready_s[b] + t->work_s[b];
 		latency = fmax(latency, t->end_s[b]);
-		for (int32_t k = t->off[b]; k < t->off[b + 1]; k++)
+		BERTH_EACH (k, t->off, b)
 			let_consumers_go(t, t->member[k], &n);
 		if (is_acc(t, dev) && b + 1 < t->dev_base[dev] + t->dev_visits[dev])
 			let_go(t, b, b + 1, &n);
@@ -358,7 +359,7 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, doubl
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
 				least = fmin(least, seconds_on(p, op, d));
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_in_off, op)
 			end[op] = fmax(end[op], end[g->tensor_producer[g->in_tensor[i]]]);
 		end[op] += isfinite(least) ? least : 0;
 		longest = fmax(longest, end[op]);

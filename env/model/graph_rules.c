@@ -1,6 +1,7 @@
 /* Added rules; see graph_rules.h. */
 #include "graph_rules.h"
 
+#include "array.h"
 #include "text.h"
 
 #include <fnmatch.h>
@@ -55,7 +56,7 @@ static berth_status match(adder *a, const char *option, const char *pattern)
 static berth_status match_all(adder *a, const char *option, char *ops, int32_t *n)
 {
 	bool whole = berth_graph_find(&a->g, ops) >= 0;
-	memset(a->hit, 0, (size_t)a->g.n_ops * sizeof *a->hit);
+	BERTH_CLEAR(a->hit, a->g.n_ops);
 	for (char *word = ops, *end; word; word = end) {
 		end = whole ? NULL : strchr(word, ',');
 		if (end)
@@ -111,7 +112,7 @@ static berth_status pin(adder *a, const char *text)
 
 static bool forbids(const berth_graph *g, int32_t op, const char *dev)
 {
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_forbid_off, op)
 		if (strcmp(g->forbid_dev[i], dev) == 0)
 			return true;
 	return false;
@@ -131,7 +132,7 @@ static berth_status forbid(adder *a, const char *text)
 	BERTH_TRY_NEW(a->mem, g->n_forbids + n, a->err, list);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		bool add = a->hit[op] && !forbids(g, op, name);
-		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_forbid_off, op) {
 			if (add && strcmp(g->forbid_dev[i], name) > 0) {
 				list[at++] = name;
 				add = false;
@@ -223,8 +224,8 @@ static berth_status add(adder *a, const berth_rule_texts *r, const berth_graph *
 	size_t n = (size_t)g->n_ops;
 	BERTH_TRY_NEW(a->tmp, n, a->err, a->hit);
 	BERTH_TRY_NEW(a->mem, n, a->err, g->op_pin, g->op_coloc_name);
-	memcpy(g->op_pin, from->op_pin, n * sizeof *g->op_pin);
-	memcpy(g->op_coloc_name, from->op_coloc_name, n * sizeof *g->op_coloc_name);
+	BERTH_COPY(g->op_pin, from->op_pin, n);
+	BERTH_COPY(g->op_coloc_name, from->op_coloc_name, n);
 	for (int32_t i = 0; i < r->n_pins; i++)
 		BERTH_TRY(pin(a, r->pin[i]));
 	for (int32_t i = 0; i < r->n_forbids; i++)

@@ -1,6 +1,7 @@
 /* berth-placement version 1: reading against a graph and a system, checking, writing in canonical form. */
 #include "placement.h"
 
+#include "array.h"
 #include "file.h"
 #include "graph_format.h"
 #include "json.h"
@@ -36,7 +37,7 @@ berth_status berth_placement_new(const berth_graph *g, const berth_system *s, be
 /* The producer whose output op still needs, or -1. done[] marks the operators before it. */
 static int32_t missing_input(const berth_graph *g, const bool *done, int32_t op)
 {
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		if (!done[g->tensor_producer[g->in_tensor[i]]])
 			return g->tensor_producer[g->in_tensor[i]];
 	return -1;

@@ -1,6 +1,7 @@
 /* Compiling a graph on a system; the formulas are those of the execution model. */
 #include "problem.h"
 
+#include "array.h"
 #include "constraints.h"
 #include "cost_model.h"
 #include "routes.h"
@@ -22,7 +23,7 @@ static bool same(const char *a, const char *b)
 bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
 {
 	int found = 0; /* 1: by "*", 2: by kind */
-	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_time_off, op) {
 		if (same(berth_graph_time_name(g, i), s->dev_name[dev])) {
 			*seconds = g->time_s[i];
 			return true;
@@ -200,8 +201,7 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 			sorted[n++] = sorted[i];
 		}
 	for (int32_t k = 0; k < g->n_ops; k++)
-		for (int32_t t = g->op_tensor_off[g->topo_op[k]]; t < g->op_tensor_off[g->topo_op[k] + 1];
-		     t++) {
+		BERTH_EACH (t, g->op_tensor_off, g->topo_op[k]) {
 			byte_key key = key_of(g, t);
 			const byte_key *at = bsearch(&key, sorted, (size_t)n, sizeof *at, compare_keys);
 			int32_t *c = &name[at - sorted];
@@ -271,9 +271,9 @@ static void upward_ranks(berth_problem *p)
 	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
 		int32_t op = g->topo_op[k];
 		int64_t best = 0;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, op) {
 			int64_t move = p->class_mean_ns[p->tensor_class[t]];
-			for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			BERTH_EACH (e, g->tensor_use_off, t) {
 				int64_t below = move + p->op_rank_ns[g->edge_consumer[e]];
 				best = below > best ? below : best;
 			}

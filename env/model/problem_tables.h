@@ -6,6 +6,7 @@
  * and (class, source, destination). */
 #pragma once
 
+#include "array.h"
 #include "graph.h"
 #include "system.h"
 
@@ -186,7 +187,7 @@ static inline double berth_transfer_joules(const berth_problem *p, int32_t t, in
 {
 	int32_t route = berth_route(p, t, from, to);
 	double sum = 0;
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
+	BERTH_EACH (i, p->route_off, route)
 		sum += p->s->link_joules_per_byte[p->route_link[i]] * (double)p->g->tensor_bytes[t];
 	return sum;
 }

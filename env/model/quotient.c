@@ -1,6 +1,8 @@
 /* The graph of groups; see quotient.h. */
 #include "quotient.h"
 
+#include "array.h"
+
 #include <math.h>
 
 static berth_status add_groups(const berth_problem *p, const berth_coarsening *c, berth_builder *b,
@@ -56,7 +58,7 @@ static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c
 	const berth_graph *g = p->g;
 	int32_t from = c->op_group[g->tensor_producer[t]];
 	const char *name = NULL;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t to = c->op_group[g->edge_consumer[e]];
 		if (to == from || seen[to] == t + 1)
 			continue;
@@ -76,7 +78,7 @@ static berth_status add_params(const berth_problem *p, const berth_coarsening *c
 	for (int32_t q = 0; q < g->n_params; q++) {
 		int32_t param;
 		BERTH_TRY(berth_builder_param(b, g->param_name[q], g->param_bytes[q], &param, err));
-		for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
+		BERTH_EACH (i, g->param_op_off, q) {
 			int32_t k = c->op_group[g->param_op[i]];
 			if (seen[k] == -1 - q)
 				continue;

@@ -6,6 +6,8 @@
  * finds them right. */
 #include "routes.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ static berth_status new_arcs(const berth_problem *p, berth_arena *tmp, arcs *a, 
 static void sort_arcs(arcs *a, int32_t n_devs, const int64_t *link_ns)
 {
 	for (int32_t v = 0; v < n_devs; v++)
-		for (int32_t i = a->off[v]; i < a->off[v + 1]; i++) {
+		BERTH_EACH (i, a->off, v) {
 			int32_t l = a->link[i], to = a->to[i], k = i;
 			for (; k > a->off[v] && a->ns[k - 1] > link_ns[l]; k--) {
 				a->ns[k] = a->ns[k - 1];
@@ -153,7 +155,7 @@ static void compare_paths(int32_t n_devs, tree *t)
 static void shortest(const berth_problem *p, const arcs *a, const int64_t *link_ns, tree *t)
 {
 	bool changed = true;
-	memcpy(t->before, t->next, (size_t)p->n_devs * sizeof *t->next);
+	BERTH_COPY(t->before, t->next, p->n_devs);
 	measure_tree(p, link_ns, t);
 	while (changed) {
 		changed = false;
@@ -224,9 +226,9 @@ static berth_status keep_routes(berth_problem *p, const route_list *list, berth_
 	p->n_routes = (int32_t)list->n_routes;
 	BERTH_TRY_NEW(mem, list->n_routes + 1, err, p->route_off);
 	BERTH_TRY_NEW(mem, list->n_links, err, p->route_link);
-	memcpy(p->route_off, list->off, (list->n_routes + 1) * sizeof *list->off);
+	BERTH_COPY(p->route_off, list->off, (list->n_routes + 1));
 	if (list->n_links)
-		memcpy(p->route_link, list->link, list->n_links * sizeof *list->link);
+		BERTH_COPY(p->route_link, list->link, list->n_links);
 	return BERTH_OK;
 }
 
@@ -301,7 +303,7 @@ static double most_load(const berth_problem *p, int32_t c)
 			int32_t r = p->class_pair_route[((size_t)c * n + from) * n + to];
 			if (r < 0)
 				continue;
-			for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
+			BERTH_EACH (h, p->route_off, r) {
 				size_t i = (size_t)c * links + (size_t)p->route_link[h];
 				sum += (double)p->class_link_pool_ns[2 * i] +
 				       (double)p->class_link_pool_ns[2 * i + 1];

@@ -1,6 +1,7 @@
 /* Look-ups in a system, its figures by their keys, and the check of all its invariants. */
 #include "system.h"
 
+#include "array.h"
 #include "cost_model.h"
 
 #include <assert.h>
@@ -39,7 +40,7 @@ int32_t berth_system_find_pool(const berth_system *s, const char *name)
 double berth_system_efficiency(const berth_system *s, int32_t dev, const char *type)
 {
 	double others = 1;
-	for (int32_t i = s->dev_eff_off[dev]; i < s->dev_eff_off[dev + 1]; i++) {
+	BERTH_EACH (i, s->dev_eff_off, dev) {
 		if (type && strcmp(s->eff_type[i], type) == 0)
 			return s->eff_value[i];
 		if (strcmp(s->eff_type[i], "*") == 0)
@@ -182,7 +183,7 @@ static berth_status check_types(const berth_system *s, int32_t d, berth_err *err
 	int32_t stars = 0;
 	if (s->dev_eff_off[d] > s->dev_eff_off[d + 1] || s->dev_runs_off[d] > s->dev_runs_off[d + 1])
 		return berth_fail(err, BERTH_EFORMAT, "offsets of its types fall");
-	for (int32_t i = s->dev_eff_off[d]; i < s->dev_eff_off[d + 1]; i++) {
+	BERTH_EACH (i, s->dev_eff_off, d) {
 		BERTH_TRY(berth_system_figure_check("efficiency", s->eff_value[i], err));
 		stars += strcmp(s->eff_type[i], "*") == 0;
 	}

@@ -1,5 +1,6 @@
 /* Changed figures of a system: one by its name, those of all links for packed tensors, memory drawn about
  * what a graph needs. Copies of systems to change stand here, too. */
+#include "array.h"
 #include "system_change.h"
 
 #include "text.h"
@@ -234,11 +235,11 @@ static int64_t most_live(const berth_graph *g, int32_t *left)
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		live += g->op_output_bytes[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			live += g->tensor_bytes[t];
 		int64_t now = live + g->op_workspace_bytes[op];
 		most = now > most ? now : most;
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		BERTH_EACH (k, g->op_in_off, op)
 			if (--left[g->in_tensor[k]] == 0)
 				live -= g->tensor_bytes[g->in_tensor[k]];
 	}

@@ -1,6 +1,7 @@
 /* Gaps in the description of a machine; see system_warnings.h. */
 #include "system_warnings.h"
 
+#include "array.h"
 #include "cost_model.h"
 #include "onnx.h"
 #include "problem.h"
@@ -230,7 +231,7 @@ typedef struct key_types {
 
 static bool names_type(const key_types *k, int32_t d, const char *type)
 {
-	for (int32_t i = k->off[d]; i < k->off[d + 1]; i++)
+	BERTH_EACH (i, k->off, d)
 		if (strcmp(k->type[i], type) == 0)
 			return true;
 	return false;

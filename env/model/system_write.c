@@ -1,4 +1,5 @@
 /* berth-system version 1, written in canonical form, and its digest. */
+#include "array.h"
 #include "system_json.h"
 
 #include "cost_model.h"
@@ -29,7 +30,7 @@ static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)
 	if (s->dev_runs_all[d])
 		return;
 	berth_json_open(w, "runs", '[');
-	for (int32_t i = s->dev_runs_off[d]; i < s->dev_runs_off[d + 1]; i++)
+	BERTH_EACH (i, s->dev_runs_off, d)
 		berth_json_put_string(w, NULL, s->runs_type[i]);
 	berth_json_close(w, ']');
 }

@@ -1,6 +1,8 @@
 /* The CEFT recurrence; see ceft.h. */
 #include "ceft.h"
 
+#include "array.h"
+
 enum { LOOK_AHEAD = 8 };
 
 /* Earliest arrival of tensor t at device d, over the devices of its producer. *best_dev: the device that
@@ -25,7 +27,7 @@ static int64_t arrival(const berth_problem *p, const int64_t *finish, int32_t t,
 static void fetch(const berth_problem *p, int32_t op)
 {
 	size_t n = (size_t)p->n_devs;
-	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, p->g->op_in_off, op) {
 		const int64_t *table = p->class_pair_ns + (size_t)p->tensor_class[p->g->in_tensor[i]] * n * n;
 		__builtin_prefetch(table);
 		__builtin_prefetch(table + n * n - 1);
@@ -42,7 +44,7 @@ static void fill_row(const berth_problem *p, berth_ceft *c, int32_t op)
 		c->finish_ns[cell] = BERTH_CEFT_NEVER;
 		if (!berth_op_legal(p, op, d))
 			continue;
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t l = -1;
 			int64_t at = arrival(p, c->finish_ns, g->in_tensor[i], d, &l);
 			if (at > ready) {
@@ -108,8 +110,8 @@ void berth_ceft_tails(const berth_problem *p, const int64_t *op_ns, int64_t *tai
 		int32_t op = g->topo_op[k];
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			int64_t longest = 0;
-			for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-				for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (e, g->tensor_use_off, t) {
 					int64_t way = rest(p, op_ns, tail_ns, t, d, g->edge_consumer[e]);
 					longest = way > longest ? way : longest;
 				}

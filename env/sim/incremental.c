@@ -2,6 +2,7 @@
  * begins to differ from it, and where it goes on alike again, so that the rest is known. */
 #include "incremental.h"
 
+#include "array.h"
 #include "sim_state.h"
 
 #include <assert.h>
@@ -181,12 +182,6 @@ static bool lay_out_lists(berth_incremental *n, snapshot *k)
 	return true;
 }
 
-static void copy(void *to, const void *from, size_t n, size_t size)
-{
-	if (n)
-		memcpy(to, from, n * size);
-}
-
 /* The variable part; false where the store has no room. */
 static bool store_lists(berth_incremental *n, snapshot *k)
 {
@@ -203,9 +198,9 @@ static bool store_lists(berth_incremental *n, snapshot *k)
 		k->n_ready += s->dev[d].n_ready;
 	if (!lay_out_lists(n, k))
 		return false;
-	copy(k->heap, s->heap, (size_t)k->n_heap, sizeof *k->heap);
+	BERTH_COPY(k->heap, s->heap, k->n_heap);
 	if (s->share)
-		copy(k->piece, s->share->piece, (size_t)k->n_pieces, sizeof *k->piece);
+		BERTH_COPY(k->piece, s->share->piece, k->n_pieces);
 	held = k->n_way;
 	for (int32_t i = 0; i < s->n_moves; i++)
 		if (is_under_way(&s->moves[i]))
@@ -213,7 +208,7 @@ static bool store_lists(berth_incremental *n, snapshot *k)
 		else if (is_held(s, &s->moves[i]))
 			k->live[held++] = (live_move){i, s->moves[i]};
 	for (int32_t d = 0; d < n->p->n_devs; ready += s->dev[d++].n_ready)
-		copy(k->ready + ready, s->dev[d].ready, (size_t)s->dev[d].n_ready, sizeof *k->ready);
+		BERTH_COPY(k->ready + ready, s->dev[d].ready, (size_t)s->dev[d].n_ready);
 	return true;
 }
 
@@ -231,18 +226,18 @@ static bool take(berth_incremental *n, snapshot *k)
 	k->n_moves = s->n_moves;
 	k->n_hops = (int32_t)s->n_hops;
 	k->n_ends = s->n_ends;
-	copy(k->op_waits, s->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
-	copy(k->dev, s->dev, (size_t)p->n_devs, sizeof *k->dev);
-	copy(k->chan, s->chan, (size_t)p->s->n_channels, sizeof *k->chan);
-	copy(k->sums, s->sums, s->n_sums, sizeof *k->sums);
+	BERTH_COPY(k->op_waits, s->op_waits, p->n_ops);
+	BERTH_COPY(k->dev, s->dev, p->n_devs);
+	BERTH_COPY(k->chan, s->chan, p->s->n_channels);
+	BERTH_COPY(k->sums, s->sums, s->n_sums);
 	if (!s->track)
 		return true;
 	sim_sum_pools(p, s->mem_bytes);
-	copy(k->mem_bytes, s->mem_bytes, resources, sizeof *k->mem_bytes);
-	copy(k->peak_bytes, s->peak_bytes, resources, sizeof *k->peak_bytes);
-	memset(k->peak_from, 0, resources * sizeof *k->peak_from);
-	copy(k->tensor_holds, s->tensor_holds, (size_t)p->g->n_tensors, sizeof *k->tensor_holds);
-	copy(k->in_move, s->in_move, (size_t)p->g->n_edges, sizeof *k->in_move);
+	BERTH_COPY(k->mem_bytes, s->mem_bytes, resources);
+	BERTH_COPY(k->peak_bytes, s->peak_bytes, resources);
+	BERTH_CLEAR(k->peak_from, resources);
+	BERTH_COPY(k->tensor_holds, s->tensor_holds, p->g->n_tensors);
+	BERTH_COPY(k->in_move, s->in_move, p->g->n_edges);
 	return true;
 }
 
@@ -257,7 +252,7 @@ static void restore_devices(berth_incremental *n, const int32_t *op_dev)
 {
 	const berth_problem *p = n->p;
 	berth_sim *s = n->sim;
-	copy(s->dev_time_ns, n->base_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
+	BERTH_COPY(s->dev_time_ns, n->base_time_ns, p->n_devs);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		s->dev[d].n_ready = n->base_ops[d];
 	for (int32_t i = 0; i < n->n_moved; i++) {
@@ -282,9 +277,9 @@ static void restore_state(berth_incremental *n, const snapshot *k)
 	s->n_moves = k->n_moves;
 	s->n_heap = k->n_heap;
 	s->n_pending = s->n_dirty_dev = s->n_dirty_chan = 0;
-	copy(s->op_waits, k->op_waits, (size_t)p->n_ops, sizeof *k->op_waits);
-	copy(s->chan, k->chan, (size_t)p->s->n_channels, sizeof *k->chan);
-	copy(s->heap, k->heap, (size_t)k->n_heap, sizeof *k->heap);
+	BERTH_COPY(s->op_waits, k->op_waits, p->n_ops);
+	BERTH_COPY(s->chan, k->chan, p->s->n_channels);
+	BERTH_COPY(s->heap, k->heap, k->n_heap);
 	if (s->share)
 		pool_share_set(s->share, k->piece, k->n_pieces);
 	for (int32_t i = 0; i < k->n_live; i++)
@@ -293,7 +288,7 @@ static void restore_state(berth_incremental *n, const snapshot *k)
 		uint64_t *room = s->dev[d].ready;
 		s->dev[d] = k->dev[d];
 		s->dev[d].ready = room;
-		copy(room, ready, (size_t)s->dev[d].n_ready, sizeof *room);
+		BERTH_COPY(room, ready, (size_t)s->dev[d].n_ready);
 	}
 }
 
@@ -302,8 +297,8 @@ static void restore_memory(berth_incremental *n, const snapshot *k)
 {
 	const berth_graph *g = n->p->g;
 	berth_sim *s = n->sim;
-	copy(s->tensor_holds, k->tensor_holds, (size_t)g->n_tensors, sizeof *s->tensor_holds);
-	copy(s->in_move, k->in_move, (size_t)g->n_edges, sizeof *s->in_move);
+	BERTH_COPY(s->tensor_holds, k->tensor_holds, g->n_tensors);
+	BERTH_COPY(s->in_move, k->in_move, g->n_edges);
 	for (int32_t i = 0; i < berth_n_resources(n->p); i++)
 		s->mem_bytes[i] = k->mem_bytes[i] + n->more_bytes[i];
 }
@@ -316,7 +311,7 @@ static void restore(berth_incremental *n, const snapshot *k, const int32_t *op_d
 	forget_moved(n);
 	restore_devices(n, op_dev);
 	restore_state(n, k);
-	copy(s->sums, k->sums, s->n_sums, sizeof *k->sums);
+	BERTH_COPY(s->sums, k->sums, s->n_sums);
 	sim_choose_rule(s, false);
 	s->op_dev = op_dev;
 	s->n_starts = 0; /* turns are told by full runs alone */
@@ -363,13 +358,13 @@ static void add_shared(berth_incremental *n, int32_t q, const int32_t *op_dev, i
 {
 	const berth_graph *g = n->p->g;
 	int32_t *seen = n->sim->dest_move; /* -1 between runs */
-	for (int32_t k = g->param_op_off[q]; k < g->param_op_off[q + 1]; k++) {
+	BERTH_EACH (k, g->param_op_off, q) {
 		int32_t d = op_dev[g->param_op[k]];
 		if (seen[d] == -1)
 			n->more_bytes[d] += sign * g->param_bytes[q];
 		seen[d] = 0;
 	}
-	for (int32_t k = g->param_op_off[q]; k < g->param_op_off[q + 1]; k++)
+	BERTH_EACH (k, g->param_op_off, q)
 		seen[op_dev[g->param_op[k]]] = -1;
 }
 
@@ -379,15 +374,15 @@ static void count_ever(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
 	const berth_graph *g = p->g;
-	memset(n->ever_bytes, 0, (size_t)p->n_devs * sizeof *n->ever_bytes);
+	BERTH_CLEAR(n->ever_bytes, p->n_devs);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t d = n->base_dev[op];
 		n->ever_bytes[d] +=
 			g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		BERTH_EACH (k, g->op_in_off, op)
 			if (n->base_dev[g->tensor_producer[g->in_tensor[k]]] != d)
 				n->ever_bytes[d] += g->tensor_bytes[g->in_tensor[k]];
-		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
+		BERTH_EACH (k, g->op_param_off, op)
 			n->ever_bytes[d] += g->param_bytes[g->op_param[k]];
 	}
 	sim_sum_pools(p, n->ever_bytes);
@@ -399,11 +394,11 @@ static int64_t bytes_of(const berth_incremental *n, int32_t op)
 {
 	const berth_graph *g = n->p->g;
 	int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op] + n->sim->op_start_bytes[op];
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+	BERTH_EACH (k, g->op_in_off, op)
 		bytes += g->tensor_bytes[g->in_tensor[k]];
-	for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++)
+	BERTH_EACH (k, g->op_param_off, op)
 		bytes += g->param_bytes[g->op_param[k]];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		bytes += g->tensor_bytes[t] * (g->tensor_use_off[t + 1] - g->tensor_use_off[t]);
 	return bytes;
 }
@@ -428,7 +423,7 @@ static bool sure_to_fit(const berth_incremental *n)
 static void count_bytes(berth_incremental *n, const int32_t *op_dev)
 {
 	const berth_graph *g = n->p->g;
-	memset(n->more_bytes, 0, (size_t)n->p->n_devs * sizeof *n->more_bytes);
+	BERTH_CLEAR(n->more_bytes, n->p->n_devs);
 	for (int32_t i = 0; i < n->n_moved; i++) {
 		int32_t op = n->moved[i];
 		int64_t bytes = g->op_param_bytes[op] + g->op_state_bytes[op];
@@ -436,7 +431,7 @@ static void count_bytes(berth_incremental *n, const int32_t *op_dev)
 			continue;
 		n->more_bytes[op_dev[op]] += bytes;
 		n->more_bytes[n->base_dev[op]] -= bytes;
-		for (int32_t k = g->op_param_off[op]; k < g->op_param_off[op + 1]; k++) {
+		BERTH_EACH (k, g->op_param_off, op) {
 			int32_t q = g->op_param[k], first = g->param_op_off[q];
 			while (op_dev[g->param_op[first]] == n->base_dev[g->param_op[first]])
 				first++;
@@ -587,7 +582,7 @@ static int64_t next_difference(const berth_incremental *n, int64_t time)
 	for (int32_t i = 0; i < n->n_moved; i++) {
 		int32_t op = n->moved[i];
 		bool made = true;
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++) {
+		BERTH_EACH (k, g->op_in_off, op) {
 			int64_t end = n->base_end_ns[g->tensor_producer[g->in_tensor[k]]];
 			made &= end <= time;
 			if (end > time && end < next)
@@ -606,7 +601,7 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 	const berth_graph *g = n->p->g;
 	for (int32_t l = 0; l < k->n_way; l++)
 		for (int32_t i = 0; i < n->n_moved; i++)
-			for (int32_t j = g->op_in_off[n->moved[i]]; j < g->op_in_off[n->moved[i] + 1]; j++)
+			BERTH_EACH (j, g->op_in_off, n->moved[i])
 				if (g->in_tensor[j] == k->live[l].move.tensor)
 					return true;
 	return false;
@@ -616,8 +611,8 @@ static bool input_on_its_way(const berth_incremental *n, const snapshot *k)
 static bool is_used_up(const berth_incremental *n, int32_t op, int64_t time)
 {
 	const berth_graph *g = n->p->g;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (n->base_end_ns[g->edge_consumer[e]] > time)
 				return false;
 	return true;
@@ -627,7 +622,7 @@ static bool is_used_up(const berth_incremental *n, int32_t op, int64_t time)
 static bool has_inputs(const berth_incremental *n, int32_t op, int64_t time)
 {
 	const berth_graph *g = n->p->g;
-	for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+	BERTH_EACH (k, g->op_in_off, op)
 		if (n->base_end_ns[g->tensor_producer[g->in_tensor[k]]] <= time)
 			return true;
 	return false;
@@ -699,8 +694,8 @@ static int64_t tail_of(const berth_incremental *n, int32_t op, const int32_t *op
 	const berth_problem *p = n->p;
 	const berth_graph *g = p->g;
 	int64_t longest = 0;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[e];
 			int64_t rest = berth_transfer_ns(p, t, op_dev[op], op_dev[to]) + n->tail_ns[to];
 			longest = rest > longest ? rest : longest;
@@ -852,7 +847,7 @@ static void begin_stretch(berth_incremental *n)
 	if (!last_with_memory(n))
 		return;
 	sim_sum_pools(n->p, s->mem_bytes);
-	copy(s->peak_bytes, s->mem_bytes, (size_t)berth_n_resources(n->p), sizeof *s->peak_bytes);
+	BERTH_COPY(s->peak_bytes, s->mem_bytes, berth_n_resources(n->p));
 }
 
 /* Now the simulator's peaks are those since the beginning. */
@@ -896,7 +891,7 @@ static void resume(berth_incremental *n, int32_t i, const int32_t *op_dev)
 	n->n_snaps = i + 1;
 	n->store_used = (size_t)((unsigned char *)(last->ready + last->n_ready) - n->store);
 	/* those of runs since then are over */
-	memset(n->sim->moves, 0, (size_t)last->n_moves * sizeof *n->sim->moves);
+	BERTH_CLEAR(n->sim->moves, last->n_moves);
 	restore(n, last, op_dev);
 	for (snapshot *k = n->snap; k <= last && n->follows_memory; k++)
 		for (int32_t r = 0; r < berth_n_resources(n->p); r++) {
@@ -919,19 +914,19 @@ static void keep_keys(berth_incremental *n)
 {
 	n->base_keyed = n->op_key != NULL;
 	if (n->base_keyed)
-		copy(n->base_key, n->op_key, (size_t)n->p->n_ops, sizeof *n->base_key);
+		BERTH_COPY(n->base_key, n->op_key, n->p->n_ops);
 }
 
 static bool start_base(berth_incremental *n, const int32_t *op_dev)
 {
 	n->n_snaps = n->n_moved = 0;
 	n->store_used = 0;
-	copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+	BERTH_COPY(n->base_dev, op_dev, n->p->n_ops);
 	keep_keys(n);
 	count_ever(n);
 	n->follows_memory = !sure_to_fit(n);
 	bool runs = begin_fresh(n, n->base_dev);
-	memset(n->base_ops, 0, (size_t)n->p->n_devs * sizeof *n->base_ops);
+	BERTH_CLEAR(n->base_ops, n->p->n_devs);
 	for (int32_t op = 0; op < n->p->n_ops; op++)
 		n->base_ops[n->base_dev[op]]++;
 	return runs;
@@ -942,9 +937,9 @@ static void keep_base(berth_incremental *n)
 {
 	const berth_problem *p = n->p;
 	const berth_sim *s = n->sim;
-	copy(n->base_start_ns, s->start_ns, (size_t)p->n_ops, sizeof *s->start_ns);
-	copy(n->base_end_ns, s->end_ns, (size_t)p->n_ops, sizeof *s->end_ns);
-	copy(n->base_time_ns, s->dev_time_ns, (size_t)p->n_devs, sizeof *s->dev_time_ns);
+	BERTH_COPY(n->base_start_ns, s->start_ns, p->n_ops);
+	BERTH_COPY(n->base_end_ns, s->end_ns, p->n_ops);
+	BERTH_COPY(n->base_time_ns, s->dev_time_ns, p->n_devs);
 	for (int32_t k = p->n_ops - 1; k >= 0; k--)
 		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);
 	n->has_base = true;
@@ -956,7 +951,7 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	*out = (berth_sim_result){0};
 	berth_sim_use_keys(n->sim, n->op_key);
 	if (!works(n)) {
-		copy(n->base_dev, op_dev, (size_t)n->p->n_ops, sizeof *op_dev);
+		BERTH_COPY(n->base_dev, op_dev, n->p->n_ops);
 		keep_keys(n);
 		berth_sim_run(n->sim, op_dev, NULL, out);
 		return n->has_base = out->runs;
@@ -972,8 +967,8 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 		if (n->follows_memory)
 			count_bytes(n, op_dev);
 		/* times of operators before the snapshot are those of the base before */
-		copy(n->sim->start_ns, n->base_start_ns, (size_t)n->p->n_ops, sizeof *n->base_start_ns);
-		copy(n->sim->end_ns, n->base_end_ns, (size_t)n->p->n_ops, sizeof *n->base_end_ns);
+		BERTH_COPY(n->sim->start_ns, n->base_start_ns, n->p->n_ops);
+		BERTH_COPY(n->sim->end_ns, n->base_end_ns, n->p->n_ops);
 		resume(n, i, op_dev);
 	} else if (!start_base(n, op_dev)) {
 		return false;

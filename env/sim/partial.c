@@ -3,6 +3,7 @@
  * reached. */
 #include "partial.h"
 
+#include "array.h"
 #include "ready.h"
 
 #include <stdlib.h>
@@ -106,15 +107,15 @@ void berth_partial_reset(berth_partial *part)
 	memset(part->start_ns, -1, ops * sizeof *part->start_ns);
 	memset(part->end_ns, -1, ops * sizeof *part->end_ns);
 	memset(part->coloc_dev, -1, (size_t)p->n_colocs * sizeof *part->coloc_dev);
-	memset(part->dev_kept, 0, devs * sizeof *part->dev_kept);
-	memset(part->dev_moving, 0, devs * sizeof *part->dev_moving);
-	memset(part->dev_workspace, 0, devs * sizeof *part->dev_workspace);
-	memset(part->dev_ops, 0, devs * sizeof *part->dev_ops);
-	memset(part->sep_dev_taken, 0, (size_t)p->g->n_seps * devs * sizeof *part->sep_dev_taken);
+	BERTH_CLEAR(part->dev_kept, devs);
+	BERTH_CLEAR(part->dev_moving, devs);
+	BERTH_CLEAR(part->dev_workspace, devs);
+	BERTH_CLEAR(part->dev_ops, devs);
+	BERTH_CLEAR(part->sep_dev_taken, (size_t)p->g->n_seps * devs);
 	if (p->memory_free)
 		return;
-	memset(part->tensor_on, 0, (size_t)p->g->n_tensors * part->words * sizeof *part->tensor_on);
-	memset(part->param_on, 0, (size_t)p->g->n_params * part->words * sizeof *part->param_on);
+	BERTH_CLEAR(part->tensor_on, (size_t)p->g->n_tensors * part->words);
+	BERTH_CLEAR(part->param_on, (size_t)p->g->n_params * part->words);
 }
 
 /* ---- memory ---- */
@@ -141,7 +142,7 @@ typedef struct load {
 static load own_load(const berth_graph *g, int32_t op)
 {
 	load own = {g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op], 0};
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		own.moving += g->tensor_bytes[t];
 	return own;
 }
@@ -158,17 +159,17 @@ static void count_op(berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = part->p->g;
 	load own = own_load(g, op);
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_param_off, op)
 		own.kept += hold(part->param_on + (size_t)g->op_param[i] * part->words, dev,
 		                 g->param_bytes[g->op_param[i]]);
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (home >= 0 && home != dev)
 			own.moving +=
 				hold(part->tensor_on + (size_t)t * part->words, dev, g->tensor_bytes[t]);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = berth_partial_dev(part, g->edge_consumer[e]);
 			if (to >= 0 && to != dev)
 				part->dev_moving[to] += hold(part->tensor_on + (size_t)t * part->words, to,
@@ -212,7 +213,7 @@ void berth_partial_bind(berth_partial *part, int32_t coloc, int32_t dev)
 	mark_separation(part, coloc, dev);
 	if (p->memory_free)
 		return;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		count_op(part, p->coloc_op[i], dev);
 }
 
@@ -255,14 +256,14 @@ static load added_load(berth_partial *part, int32_t op, int32_t dev)
 	const berth_graph *g = part->p->g;
 	load own = own_load(g, op);
 	int32_t coloc = part->p->op_coloc[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_param_off, op) {
 		int32_t q = g->op_param[i];
 		if (part->param_seen[q] != part->stamp &&
 		    !in_set(part->param_on + (size_t)q * part->words, dev))
 			own.kept += g->param_bytes[q];
 		part->param_seen[q] = part->stamp;
 	}
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t],
 			home = berth_partial_dev(part, producer);
 		if (home >= 0 && home != dev && part->p->op_coloc[producer] != coloc &&
@@ -309,7 +310,7 @@ static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 	if (p->memory_free || (memory < 0 && pool < 0))
 		return true;
 	part->stamp++;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++) {
+	BERTH_EACH (i, p->coloc_off, coloc) {
 		int32_t op = p->coloc_op[i];
 		load more = added_load(part, op, dev);
 		kept += more.kept;
@@ -360,7 +361,7 @@ static inline void fill_ready(const berth_partial *part, int32_t op, int64_t *re
 	const berth_graph *g = p->g;
 	for (size_t d = 0; d < n; d++)
 		ready_ns[d] = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], producer = g->tensor_producer[t];
 		int64_t end = part->end_ns[producer];
 		const int64_t *move =
@@ -384,7 +385,7 @@ void berth_partial_look_ahead(const berth_partial *part, int32_t op)
 {
 	const berth_problem *p = part->p;
 	size_t n = (size_t)p->n_devs;
-	for (int32_t i = p->g->op_in_off[op]; i < p->g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, p->g->op_in_off, op) {
 		int32_t t = p->g->in_tensor[i], dev = berth_partial_dev(part, p->g->tensor_producer[t]);
 		__builtin_prefetch(p->class_pair_ns +
 		                   ((size_t)p->tensor_class[t] * n + (size_t)(dev < 0 ? 0 : dev)) * n);

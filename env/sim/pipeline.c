@@ -1,11 +1,11 @@
 /* Samples in flight; see pipeline.h. */
 #include "pipeline.h"
 
+#include "array.h"
 #include "cost_model.h"
 #include "sort.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What takes turns: a device or a channel. What it does in a period stands behind each other on a line, from
  * where its first task is ready. */
@@ -79,7 +79,7 @@ static berth_status send(work *w, int32_t tensor, int32_t dev, berth_arena *mem,
 	int32_t producer = p->g->tensor_producer[tensor], home = w->t->op_dev[producer];
 	int32_t r = berth_route(p, tensor, home, dev);
 	int64_t at = w->end_ns[producer];
-	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++) {
+	BERTH_EACH (h, p->route_off, r) {
 		int32_t link = p->route_link[h];
 		int64_t time = berth_hop_ns(p, tensor, link), start = at;
 		if (p->s->contention)
@@ -102,7 +102,7 @@ static berth_status deliver(work *w, int32_t tensor, berth_arena *mem)
 		there_ns[d] = -1;
 	there_ns[w->t->op_dev[producer]] = w->end_ns[producer];
 	w->first_hop[tensor] = w->out->n_hops;
-	for (int32_t e = g->tensor_use_off[tensor]; e < g->tensor_use_off[tensor + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, tensor) {
 		int32_t op = g->edge_consumer[e], dev = w->t->op_dev[op];
 		if (there_ns[dev] < 0)
 			BERTH_TRY(send(w, tensor, dev, mem, &there_ns[dev]));
@@ -134,7 +134,7 @@ static berth_status schedule(work *w, berth_arena *mem)
 		w->start_ns[op] = take_turn(w, &w->dev[dev], w->ready_ns[op], time);
 		w->end_ns[op] = w->start_ns[op] + time;
 		w->out->latency_ns = max64(w->out->latency_ns, w->end_ns[op]);
-		for (int32_t t = p->g->op_tensor_off[op]; t < p->g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, p->g->op_tensor_off, op)
 			BERTH_TRY(deliver(w, t, mem));
 	}
 	return BERTH_OK;
@@ -167,7 +167,7 @@ static berth_status hold_tensor(work *w, int32_t tensor)
 			w->from_ns[hop->dest] = hop->start_ns;
 		w->until_ns[hop->dest] = max64(w->until_ns[hop->dest], hop->end_ns);
 	}
-	for (int32_t e = g->tensor_use_off[tensor]; e < g->tensor_use_off[tensor + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, tensor) {
 		int32_t op = g->edge_consumer[e], dev = w->t->op_dev[op];
 		w->until_ns[dev] = max64(w->until_ns[dev], w->end_ns[op]);
 	}
@@ -190,7 +190,7 @@ static berth_status hold_all(work *w, int64_t *peak_bytes)
 	for (int32_t i = 0; i < g->n_params; i++) {
 		for (int32_t d = 0; d < w->p->n_devs; d++)
 			w->until_ns[d] = 0;
-		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++) {
+		BERTH_EACH (k, g->param_op_off, i) {
 			int32_t dev = w->t->op_dev[g->param_op[k]];
 			peak_bytes[dev] += w->until_ns[dev] ? 0 : g->param_bytes[i];
 			w->until_ns[dev] = 1;

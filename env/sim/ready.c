@@ -2,9 +2,9 @@
  * revises. */
 #include "ready.h"
 
+#include "array.h"
 #include "sort.h"
 
-#include <string.h>
 
 static bool goes_before(const void *ctx, const void *a, const void *b)
 {
@@ -43,8 +43,8 @@ int32_t berth_ready_next(berth_ready *r)
 		return -1;
 	int32_t op = g->topo_op[r->heap[0]];
 	berth_heap_pop(r->heap, (size_t)r->n--, sizeof *r->heap, goes_before, r);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (--r->op_waits[g->edge_consumer[e]] == 0)
 				push_ready(r, g->edge_consumer[e]);
 	return op;
@@ -73,8 +73,8 @@ static int64_t rest_of(const berth_guide *w, int32_t op, int32_t dev)
 {
 	const berth_graph *g = w->p->g;
 	int64_t rest = 0;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t i = g->tensor_use_off[t]; i < g->tensor_use_off[t + 1]; i++) {
+	BERTH_EACH (t, g->op_tensor_off, op)
+		BERTH_EACH (i, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[i];
 			int64_t ns = berth_transfer_ns(w->p, t, dev, w->op_dev[to]) + w->rank_ns[to];
 			rest = ns > rest ? ns : rest;
@@ -86,7 +86,7 @@ void berth_guide_set(berth_guide *w, const int32_t *op_dev)
 {
 	const berth_problem *p = w->p;
 	if (p->n_ops)
-		memcpy(w->op_dev, op_dev, (size_t)p->n_ops * sizeof *op_dev);
+		BERTH_COPY(w->op_dev, op_dev, p->n_ops);
 	for (int32_t i = p->n_ops - 1; i >= 0; i--) {
 		int32_t op = p->g->topo_op[i], own = op_dev[op];
 		int64_t *rest = w->rest_ns + (size_t)op * (size_t)p->n_devs;

@@ -11,6 +11,7 @@
  *             end moves when others come and go. It goes into the heap when it is what ends next.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
+#include "array.h"
 #include "sim_state.h"
 
 #include "cost_model.h"
@@ -60,7 +61,7 @@ berth_status berth_sim_new(const berth_problem *p, berth_arena *mem, berth_sim *
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		s->op_n_in[op] = g->op_in_off[op + 1] - g->op_in_off[op];
 		s->op_start_bytes[op] = g->op_output_bytes[op] + g->op_workspace_bytes[op];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			s->op_start_bytes[op] += g->tensor_bytes[t];
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
@@ -266,7 +267,7 @@ static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 	const berth_problem *p = s->p;
 	const berth_graph *g = p->g;
 	int32_t first = s->n_moves, local = 0;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t op = g->edge_consumer[e], d = s->op_dev[op];
 		int32_t in = p->edge_in_pos[e];
 		if (d == home) {
@@ -299,7 +300,7 @@ static void tensor_made(berth_sim *s, int32_t t, int32_t home)
 static void release_inputs(berth_sim *s, int32_t op)
 {
 	const berth_graph *g = s->p->g;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], id = s->in_move[i];
 		int32_t *left = id < 0 ? &s->tensor_holds[t] : &s->moves[id].uses_left;
 		if (--*left == 0)
@@ -317,7 +318,7 @@ static void end_op(berth_sim *s, int32_t op)
 		s->ends[s->n_ends++] = op;
 	s->dev[d].running--;
 	touch_dev(s, d);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		tensor_made(s, t, d);
 	if (s->track) {
 		s->mem_bytes[d] -= g->op_workspace_bytes[op];
@@ -329,7 +330,7 @@ static void end_op(berth_sim *s, int32_t op)
 static void deliver(berth_sim *s, const transfer *m)
 {
 	const berth_graph *g = s->p->g;
-	for (int32_t e = g->tensor_use_off[m->tensor]; e < g->tensor_use_off[m->tensor + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, m->tensor)
 		if (s->op_dev[g->edge_consumer[e]] == m->dest)
 			input_arrived(s, g->edge_consumer[e]);
 }
@@ -484,17 +485,17 @@ static void rest_memory(berth_sim *s)
 	for (int32_t op = 0; op < g->n_ops; op++)
 		s->mem_bytes[s->op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
 	for (int32_t i = 0; i < g->n_params; i++) {
-		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++) {
+		BERTH_EACH (k, g->param_op_off, i) {
 			int32_t d = s->op_dev[g->param_op[k]];
 			if (s->dest_move[d] == -1)
 				s->mem_bytes[d] += g->param_bytes[i];
 			s->dest_move[d] = 0; /* counted */
 		}
-		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
+		BERTH_EACH (k, g->param_op_off, i)
 			s->dest_move[s->op_dev[g->param_op[k]]] = -1;
 	}
 	sim_sum_pools(s->p, s->mem_bytes);
-	memcpy(s->peak_bytes, s->mem_bytes, (size_t)berth_n_resources(s->p) * sizeof *s->peak_bytes);
+	BERTH_COPY(s->peak_bytes, s->mem_bytes, berth_n_resources(s->p));
 }
 
 /* Places of the operators in their device's sequence, numbered device after device. seq [n_ops]: operators in
@@ -519,14 +520,14 @@ static void place_hops(berth_sim *s, int32_t t, int32_t *n)
 	const berth_graph *g = p->g;
 	int32_t home = s->op_dev[g->tensor_producer[t]];
 	s->tensor_place[t] = *n;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, t)
 		s->dest_move[s->op_dev[g->edge_consumer[e]]] = 0;
 	s->dest_move[home] = -1;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int32_t r = berth_route(p, t, home, d);
 		if (s->dest_move[d] < 0)
 			continue;
-		for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+		BERTH_EACH (h, p->route_off, r)
 			s->hop_place[(*n)++] = s->chan[p->s->link_channel[p->route_link[h]]].n_started++;
 		s->dest_move[d] = -1;
 	}
@@ -538,7 +539,7 @@ static void channel_sequences(berth_sim *s, const int32_t *seq)
 	const berth_graph *g = s->p->g;
 	int32_t n = 0;
 	for (int32_t k = 0; k < g->n_ops; k++)
-		for (int32_t t = g->op_tensor_off[seq[k]]; t < g->op_tensor_off[seq[k] + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, seq[k])
 			place_hops(s, t, &n);
 	for (int32_t c = 0; c < s->p->s->n_channels; c++)
 		s->chan[c].n_started = 0;
@@ -569,12 +570,12 @@ static bool reset(berth_sim *s, const int32_t *op_dev)
 	s->n_moves = s->n_pending = s->n_heap = s->n_dirty_dev = s->n_dirty_chan = 0;
 	s->n_hops = 0;
 	s->n_ends = 0;
-	memset(s->sums, 0, s->n_sums * sizeof *s->sums);
+	BERTH_CLEAR(s->sums, s->n_sums);
 	if (ops)
-		memcpy(s->op_waits, s->op_n_in, ops * sizeof *s->op_waits);
-	memset(s->dev, 0, devs * sizeof *s->dev);
-	memset(s->dev_time_ns, 0, devs * sizeof *s->dev_time_ns);
-	memset(s->mem_bytes, 0, (size_t)berth_n_resources(p) * sizeof *s->mem_bytes);
+		BERTH_COPY(s->op_waits, s->op_n_in, ops);
+	BERTH_CLEAR(s->dev, devs);
+	BERTH_CLEAR(s->dev_time_ns, devs);
+	BERTH_CLEAR(s->mem_bytes, berth_n_resources(p));
 	for (int32_t c = 0; c < p->s->n_channels; c++)
 		s->chan[c] = (channel){.head = -1, .tail = -1};
 	if (s->share)
@@ -802,7 +803,7 @@ bool berth_order_is_topological(const berth_graph *g, const int32_t *order, bert
 			at[order[k]] = k + 1;
 	}
 	for (int32_t t = 0; ok && t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			ok = ok && at[g->tensor_producer[t]] < at[g->edge_consumer[e]];
 	return ok;
 }

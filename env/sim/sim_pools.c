@@ -7,6 +7,7 @@
  * under way at once, as many as slots and channels carry: everything here is linear in their number.
  *
  * It is apart from sim.c so that systems without pools do not pay for it. */
+#include "array.h"
 #include "sim_state.h"
 
 #include <assert.h>
@@ -137,9 +138,9 @@ static void settle_shares(pool_share *q, int64_t now)
 
 void pool_share_set(pool_share *q, const pool_piece *piece, int32_t n)
 {
-	memset(q->n_in, 0, (size_t)q->p->n_pools * sizeof *q->n_in);
+	BERTH_CLEAR(q->n_in, q->p->n_pools);
 	if (n)
-		memcpy(q->piece, piece, (size_t)n * sizeof *piece);
+		BERTH_COPY(q->piece, piece, n);
 	q->n_pieces = n;
 	q->next_ns = INT64_MAX;
 	for (int32_t i = 0; i < n; i++) {

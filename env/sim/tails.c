@@ -1,7 +1,8 @@
 /* Longest tails of a base; see tails.h. */
 #include "tails.h"
 
-#include <string.h>
+#include "array.h"
+
 
 berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tails *out, berth_err *err)
 {
@@ -28,7 +29,7 @@ static void list_devices(berth_tails *t)
 {
 	const berth_problem *p = t->p;
 	const berth_base_log *b = t->base;
-	memset(t->dev_off, 0, ((size_t)p->n_devs + 1) * sizeof *t->dev_off);
+	BERTH_CLEAR(t->dev_off, p->n_devs + 1);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		t->dev_off[b->op_dev[op] + 1]++;
 	for (int32_t d = 0; d < p->n_devs; d++)
@@ -83,7 +84,7 @@ static void pass_op(berth_tails *t, int32_t op)
 	if (before >= t->dev_off[d])
 		raise_to(&t->tail_ns[t->dev_op[before]], tail);
 	t->ready_ns[op] = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t x = g->in_tensor[i], from = g->tensor_producer[x];
 		int64_t at = b->end_ns[from], *behind = &t->tail_ns[from];
 		if (b->op_dev[from] != d) {
@@ -115,8 +116,8 @@ void berth_tails_update(berth_tails *t, const berth_base_log *base)
 	t->serial = base->serial;
 	list_devices(t);
 	link_hops(t);
-	memset(t->tail_ns, 0, (size_t)t->p->n_ops * sizeof *t->tail_ns);
-	memset(t->hop_tail_ns, 0, (size_t)t->n_hops * sizeof *t->hop_tail_ns);
+	BERTH_CLEAR(t->tail_ns, t->p->n_ops);
+	BERTH_CLEAR(t->hop_tail_ns, t->n_hops);
 	for (int32_t i = base->n_ends - 1; i >= 0; i--)
 		if (base->ends[i] >= 0)
 			pass_op(t, base->ends[i]);

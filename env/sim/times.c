@@ -2,6 +2,8 @@
  * simulation's starts, for engines. */
 #include "times.h"
 
+#include "array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ berth_status berth_graph_with_times(const berth_graph *g, const berth_system *s,
 	BERTH_TRY_NEW(mem, g->n_ops + 1, err, r.op_time_off);
 	BERTH_TRY_NEW(mem, most, err, r.time_key, r.time_s);
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_time_off, op) {
 			if (names_device(s, berth_graph_time_name(g, i)))
 				continue;
 			r.time_key[n] = g->time_key[i];
@@ -48,7 +50,7 @@ void berth_start_order(const berth_problem *p, berth_sim *sim, const int32_t *op
 	if (r.runs)
 		berth_sim_start_order(sim, order);
 	else if (p->n_ops > 0)
-		memcpy(order, p->g->topo_op, (size_t)p->n_ops * sizeof *order);
+		BERTH_COPY(order, p->g->topo_op, p->n_ops);
 }
 
 /* ---- measured steps ---- */

@@ -1,7 +1,8 @@
 /* Transfers that wait for channels; see traffic.h. */
 #include "traffic.h"
 
-#include <string.h>
+#include "array.h"
+
 
 berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_traffic *out, berth_err *err)
 {
@@ -16,7 +17,7 @@ void berth_traffic_reset(berth_traffic *w)
 	size_t cells = (size_t)w->p->g->n_tensors * (size_t)w->p->n_devs;
 	for (size_t i = 0; i < cells; i++)
 		w->arrive_ns[i] = -1;
-	memset(w->free_ns, 0, (size_t)w->p->s->n_channels * sizeof *w->free_ns);
+	BERTH_CLEAR(w->free_ns, w->p->s->n_channels);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -31,7 +32,7 @@ static int64_t send(const berth_traffic *w, int32_t t, int32_t home, int32_t dev
 	const berth_problem *p = w->p;
 	int64_t at = w->arrive_ns[berth_cell(p, t, home)];
 	int32_t r = berth_route(w->p, t, home, dev);
-	for (int32_t k = p->route_off[r]; k < p->route_off[r + 1]; k++) {
+	BERTH_EACH (k, p->route_off, r) {
 		int32_t link = p->route_link[k], c = p->s->link_channel[link];
 		if (p->s->contention)
 			at = later(at, later(ends[c], w->free_ns[c]));
@@ -45,7 +46,7 @@ static int64_t send(const berth_traffic *w, int32_t t, int32_t home, int32_t dev
 static void forget(const berth_traffic *w, int32_t t, int32_t home, int32_t dev)
 {
 	int32_t r = berth_route(w->p, t, home, dev);
-	for (int32_t k = w->p->route_off[r]; k < w->p->route_off[r + 1]; k++)
+	BERTH_EACH (k, w->p->route_off, r)
 		w->claim_ns[w->p->s->link_channel[w->p->route_link[k]]] = 0;
 }
 
@@ -53,12 +54,12 @@ int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t
 {
 	const berth_graph *g = w->p->g;
 	int64_t ready = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		ready = later(ready, berth_traffic_sent(w, t, dev) ? w->arrive_ns[berth_cell(w->p, t, dev)]
 		                                                   : send(w, t, home, dev, w->claim_ns));
 	}
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (!berth_traffic_sent(w, t, dev))
 			forget(w, t, home, dev);
@@ -69,11 +70,11 @@ int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t
 void berth_traffic_note(berth_traffic *w, const berth_partial *part, int32_t op, int32_t dev, int64_t end_ns)
 {
 	const berth_graph *g = w->p->g;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
 		if (!berth_traffic_sent(w, t, dev))
 			w->arrive_ns[berth_cell(w->p, t, dev)] = send(w, t, home, dev, w->free_ns);
 	}
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		w->arrive_ns[berth_cell(w->p, t, dev)] = end_ns;
 }
