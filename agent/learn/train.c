@@ -70,40 +70,58 @@ static berth_status begin_item(trainer *w, int32_t i, berth_err *err)
 	return start_item(w, i, err);
 }
 
-/* What is done for items, several at once, each in its own memory. */
+typedef struct each {
+	berth_status (*work)(void *ctx, int32_t i, berth_err *err);
+	void *ctx;
+	berth_status *status; /* [n] */
+	berth_err *err;       /* [n] */
+} each;
+
+static void do_one(void *ctx, int32_t i, int32_t worker)
+{
+	const each *x = ctx;
+	(void)worker;
+	x->status[i] = x->work(x->ctx, i, &x->err[i]);
+}
+
+berth_status trainer_each(trainer *w, int32_t n, berth_status (*work)(void *ctx, int32_t i, berth_err *err),
+                          void *ctx, berth_err *err)
+{
+	each x = {.work = work, .ctx = ctx};
+	BERTH_SCRATCH(w->tmp);
+	BERTH_TRY_NEW(w->tmp, n, err, x.status, x.err);
+	berth_pool_run(w->cfg->pool, n, do_one, &x);
+	for (int32_t i = 0; i < n; i++)
+		if (x.status[i] != BERTH_OK)
+			return berth_fail(err, x.status[i], "%s", x.err[i].msg);
+	return BERTH_OK;
+}
+
+/* What is done for items, each in its own memory. */
 typedef berth_status item_fn(trainer *w, int32_t i, berth_err *err);
 
-typedef struct each_item {
+typedef struct some_items {
 	trainer *w;
 	item_fn *work;
 	bool mine; /* for those of this rank alone */
 	int32_t first;
-	berth_status *status; /* [n] */
-	berth_err *err;       /* [n] */
-} each_item;
+} some_items;
 
-static void do_one(void *ctx, int32_t k, int32_t worker)
+static berth_status do_item(void *ctx, int32_t k, berth_err *err)
 {
-	const each_item *x = ctx;
+	const some_items *x = ctx;
 	train_pair *pair = &x->w->pair[x->first + k];
-	(void)worker;
 	if (x->mine && pair->rank != x->w->ranks->me)
-		return;
-	x->status[k] = x->work(x->w, x->first + k, &x->err[k]);
+		return BERTH_OK;
+	berth_status st = x->work(x->w, x->first + k, err);
 	berth_arena_free(&pair->tmp);
+	return st;
 }
 
 /* Items from first up to end. */
 static berth_status do_some(trainer *w, int32_t first, int32_t end, item_fn *work, bool mine, berth_err *err)
 {
-	each_item x = {.w = w, .work = work, .mine = mine, .first = first};
-	BERTH_SCRATCH(w->tmp);
-	BERTH_TRY_NEW(w->tmp, end - first, err, x.status, x.err);
-	berth_pool_run(w->cfg->pool, end - first, do_one, &x);
-	for (int32_t k = 0; k < end - first; k++)
-		if (x.status[k] != BERTH_OK)
-			return berth_fail(err, x.status[k], "%s", x.err[k].msg);
-	return BERTH_OK;
+	return trainer_each(w, end - first, do_item, &(some_items){w, work, mine, first}, err);
 }
 
 static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err)
@@ -331,8 +349,7 @@ static berth_status report(trainer *w, berth_train_result *out, berth_err *err)
 		if (trainer_streams(w))
 			continue;
 		BERTH_TRY_NEW(w->mem, h->p->n_ops, err, best->op_dev);
-		if (h->p->n_ops)
-			BERTH_COPY(best->op_dev, h->best_dev, h->p->n_ops);
+		BERTH_COPY(best->op_dev, h->best_dev, h->p->n_ops);
 	}
 	return BERTH_OK;
 }

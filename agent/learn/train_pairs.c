@@ -194,15 +194,12 @@ berth_status trainer_close(trainer *w, int32_t i, berth_err *err)
 typedef struct opening {
 	trainer *w;
 	int32_t pair[BERTH_MOST_AT_ONCE], n;
-	berth_status status[BERTH_MOST_AT_ONCE];
-	berth_err err[BERTH_MOST_AT_ONCE];
 } opening;
 
-static void open_one(void *ctx, int32_t k, int32_t worker)
+static berth_status open_one(void *ctx, int32_t k, berth_err *err)
 {
-	opening *x = ctx;
-	(void)worker;
-	x->status[k] = trainer_open(x->w, x->pair[k], &x->err[k]);
+	const opening *x = ctx;
+	return trainer_open(x->w, x->pair[k], err);
 }
 
 static void note_pair(opening *x, int32_t i)
@@ -220,10 +217,7 @@ berth_status trainer_open_round(void *ctx, int32_t n, berth_err *err)
 	for (int32_t k = 0; k < n; k++)
 		if (w->l.batch[k].rank == w->ranks->me)
 			note_pair(&x, (int32_t)(w->l.batch[k].pair - w->l.pair));
-	berth_pool_run(w->cfg->pool, x.n, open_one, &x);
-	for (int32_t k = 0; k < x.n; k++)
-		if (x.status[k] != BERTH_OK)
-			return berth_fail(err, x.status[k], "%s", x.err[k].msg);
+	BERTH_TRY(trainer_each(w, x.n, open_one, &x, err));
 	for (int32_t k = 0; k < n; k++)
 		BERTH_TRY(trainer_open_slot(w, (int32_t)(w->l.batch[k].pair - w->l.pair), err));
 	return BERTH_OK;

@@ -146,7 +146,8 @@ static berth_status pack_name(berth_pack *p, const char **name, berth_arena *mem
 	return BERTH_OK;
 }
 
-/* Methods' names are told after training: they live in mem, placements in the pair's. */
+/* Methods' names are told after training: they live in mem, placements in the pair's; NULL: there are none.
+ */
 static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_ops, berth_arena *mem,
                                    berth_arena *pair, berth_err *err)
 {
@@ -157,25 +158,36 @@ static berth_status pack_portfolio(berth_pack *p, berth_portfolio *x, int32_t n_
 		berth_portfolio_answer *a = &x->answer[i];
 		BERTH_TRY(pack_name(p, &a->method, mem, err));
 		BERTH_PACK(p, a->score);
-		if (p->how == BERTH_PACK_TAKE)
+		if (pair && p->how == BERTH_PACK_TAKE)
 			BERTH_TRY_NEW(pair, n_ops, err, a->op_dev);
-		berth_pack_bytes(p, a->op_dev, (size_t)n_ops * sizeof *a->op_dev);
+		if (pair)
+			berth_pack_bytes(p, a->op_dev, (size_t)n_ops * sizeof *a->op_dev);
 	}
 	return BERTH_OK;
+}
+
+static void pack_best(berth_pack *p, berth_search *s)
+{
+	BERTH_PACK(p, s->evaluations);
+	BERTH_PACK(p, s->best);
+	BERTH_PACK(p, s->best_has_order);
+}
+
+void trainer_pack_found(berth_pack *p, berth_search *s, int32_t n_ops)
+{
+	size_t row = (size_t)n_ops * sizeof *s->best_dev;
+	pack_best(p, s);
+	berth_pack_bytes(p, s->best_dev, row);
+	berth_pack_bytes(p, s->best_order, row);
 }
 
 static berth_status pack_start(trainer *w, int32_t i, berth_pack *p, berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
 	berth_search *s = &w->search[i];
-	size_t row = (size_t)s->p->n_ops * sizeof *s->best_dev;
 	BERTH_PACK(p, pair->bound);
 	BERTH_TRY(pack_portfolio(p, &pair->portfolio, s->p->n_ops, w->mem, &pair->mem, err));
-	BERTH_PACK(p, s->evaluations);
-	BERTH_PACK(p, s->best);
-	BERTH_PACK(p, s->best_has_order);
-	berth_pack_bytes(p, s->best_dev, row);
-	berth_pack_bytes(p, s->best_order, row);
+	trainer_pack_found(p, s, s->p->n_ops);
 	s->cfg.cancel = w->cfg->cancel;
 	s->cfg.objective = pair->objective;
 	return BERTH_OK;
@@ -214,14 +226,7 @@ static berth_status pack_names(berth_pack *p, train_pair *pair, berth_arena *mem
 {
 	BERTH_TRY(pack_name(p, &pair->item.graph, mem, err));
 	BERTH_TRY(pack_name(p, &pair->item.system, mem, err));
-	BERTH_PACK(p, pair->portfolio.n);
-	BERTH_PACK(p, pair->portfolio.best);
-	BERTH_PACK(p, pair->portfolio.reference);
-	for (int32_t k = 0; k < pair->portfolio.n && k < BERTH_MOST_SEEDS; k++) {
-		BERTH_TRY(pack_name(p, &pair->portfolio.answer[k].method, mem, err));
-		BERTH_PACK(p, pair->portfolio.answer[k].score);
-	}
-	return BERTH_OK;
+	return pack_portfolio(p, &pair->portfolio, 0, mem, NULL, err);
 }
 
 static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_err *err)
@@ -237,9 +242,7 @@ static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_er
 	BERTH_PACK(p, learned->n_ops);
 	BERTH_PACK(p, learned->e.n_groups);
 	BERTH_PACK(p, learned->e.n_devs);
-	BERTH_PACK(p, s->evaluations);
-	BERTH_PACK(p, s->best);
-	BERTH_PACK(p, s->best_has_order);
+	pack_best(p, s);
 	if (p->how == BERTH_PACK_TAKE) {
 		BERTH_TRY_NEW(w->mem, pair->n_ops, err, pair->dev);
 		BERTH_TRY_NEW(&w->starts, pair->n_ops, err, pair->start);

@@ -82,8 +82,6 @@ typedef struct item_search {
 	int64_t evaluations;
 	berth_arena mem, tmp;
 	berth_search s;
-	berth_status status;
-	berth_err err;
 } item_search;
 
 /* Runs of annealing of doubling length, as in the method berth. */
@@ -139,12 +137,10 @@ static berth_status search_item(item_search *x, berth_err *err)
 	return anneal_known(&x->s, &known, &x->tmp, err);
 }
 
-static void run_item(void *ctx, int32_t i, int32_t worker)
+static berth_status run_item(void *ctx, int32_t i, berth_err *err)
 {
 	item_search *x = (item_search *)ctx + i;
-	(void)worker;
-	if (x->rank == x->w->ranks->me)
-		x->status = search_item(x, &x->err);
+	return x->rank == x->w->ranks->me ? search_item(x, err) : BERTH_OK;
 }
 
 static berth_status take_over(const item_search *x, berth_err *err)
@@ -197,29 +193,18 @@ static berth_status trade_found(void *ctx, int32_t rank, berth_pack *p, berth_er
 	for (int32_t k = 0; k < x->n; k++) {
 		item_search *y = &x->part[k];
 		int32_t n_ops = y->w->pair[y->item].n_ops;
-		size_t row = (size_t)n_ops * sizeof *y->s.best_dev;
 		if (y->rank != rank)
 			continue;
-		if (p->how == BERTH_PACK_TAKE) {
+		if (p->how == BERTH_PACK_TAKE)
 			BERTH_TRY_NEW(&y->mem, n_ops, err, y->s.best_dev, y->s.best_order);
-		}
-		BERTH_PACK(p, y->s.evaluations);
-		BERTH_PACK(p, y->s.best);
-		BERTH_PACK(p, y->s.best_has_order);
-		berth_pack_bytes(p, y->s.best_dev, row);
-		berth_pack_bytes(p, y->s.best_order, row);
+		trainer_pack_found(p, &y->s, n_ops);
 	}
 	return BERTH_OK;
 }
 
 static berth_status run_parts(trainer *w, parts *x, berth_err *err)
 {
-	berth_status st = BERTH_OK;
-	berth_pool_run(w->cfg->pool, x->n, run_item, x->part);
-	for (int32_t k = 0; k < x->n && st == BERTH_OK; k++)
-		if (x->part[k].status != BERTH_OK)
-			st = berth_fail(err, x->part[k].status, "%s", x->part[k].err.msg);
-	BERTH_TRY(berth_ranks_agree(w->ranks, st, err));
+	BERTH_TRY(berth_ranks_agree(w->ranks, trainer_each(w, x->n, run_item, x->part, err), err));
 	return berth_ranks_trade(w->ranks, trade_found, x, w->tmp, err);
 }
 

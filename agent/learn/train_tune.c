@@ -23,8 +23,6 @@ typedef struct pass {
 	berth_arena mem, tmp;
 	double value;
 	int64_t evaluations;
-	berth_status st;
-	berth_err err;
 } pass;
 
 static berth_status pass_over(pass *x, berth_err *err)
@@ -37,13 +35,13 @@ static berth_status pass_over(pass *x, berth_err *err)
 	return BERTH_OK;
 }
 
-static void run_pass(void *ctx, int32_t i, int32_t worker)
+static berth_status run_pass(void *ctx, int32_t i, berth_err *err)
 {
 	pass *x = (pass *)ctx + i;
-	(void)worker;
-	x->st = pass_over(x, &x->err);
+	berth_status st = pass_over(x, err);
 	berth_arena_free(&x->mem);
 	berth_arena_free(&x->tmp);
+	return st;
 }
 
 static const berth_train_item *item_of(const trainer *w, int32_t i)
@@ -57,7 +55,6 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 	BERTH_SCRATCH(w->tmp);
 	berth_policy_file f = *w->cfg->from;
 	pass *x;
-	berth_status st = BERTH_OK;
 	if (params != w->cfg->from->params) {
 		f.base = w->cfg->from->params;
 		f.params = params;
@@ -66,14 +63,12 @@ static berth_status look_at(trainer *w, const nn_real *params, double *value, be
 	for (int32_t i = 0; i < w->tune.n; i++)
 		x[i] = (pass){.item = item_of(w, i),
 		              .cfg = {.objective = w->cfg->objective, .seed = w->cfg->seed, .policy = &f}};
-	berth_pool_run(w->cfg->pool, w->tune.n, run_pass, x);
-	for (int32_t i = 0; i < w->tune.n && st == BERTH_OK; i++) {
-		if (x[i].st != BERTH_OK)
-			st = berth_fail(err, x[i].st, "%s", x[i].err.msg);
+	BERTH_TRY(trainer_each(w, w->tune.n, run_pass, x, err));
+	for (int32_t i = 0; i < w->tune.n; i++) {
 		value[i] = x[i].value;
 		w->tune.evaluations += x[i].evaluations;
 	}
-	return st;
+	return BERTH_OK;
 }
 
 /* ---- which one is taken ---- */

@@ -95,6 +95,10 @@ static inline bool trainer_cancelled(const trainer *w)
 	return berth_ranks_cancelled(w->ranks);
 }
 
+/* work(ctx, i) for each i < n, several at once. Fails: as the first of them that does; BERTH_ENOMEM. */
+berth_status trainer_each(trainer *w, int32_t n, berth_status (*work)(void *ctx, int32_t i, berth_err *err),
+                          void *ctx, berth_err *err);
+
 /* Evaluations of all items so far. */
 int64_t trainer_made(const trainer *w);
 
@@ -184,6 +188,9 @@ berth_status trainer_by_first(trainer *w, bool *x, berth_err *err);
 berth_status trainer_check_inputs(trainer *w, berth_err *err);
 
 berth_status trainer_check_state(trainer *w, berth_err *err);
+
+/* What a search over n_ops operators has found: its evaluations and its incumbent. */
+void trainer_pack_found(berth_pack *p, berth_search *s, int32_t n_ops);
 
 /* The bounds, portfolios and incumbents that each rank has found for its items, to all. Fails: as
  * berth_ranks_trade. */
