@@ -1,6 +1,7 @@
 /* Proposals of a trained policy; see proposals.h. */
 #include "proposals.h"
 
+#include "array.h"
 #include "coloc.h"
 #include "learner.h"
 #include "method.h"
@@ -32,13 +33,14 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 	return BERTH_OK;
 }
 
-static berth_status new_base(const berth_policy_file *f, berth_arena *mem, berth_proposals *p, berth_err *err)
+/* One forward pass of the encoder. */
+static berth_status add_net(const berth_policy_file *f, const nn_real *params, berth_arena *mem,
+                            berth_proposals *p, berth_err *err)
 {
 	BERTH_TRY_NEW(mem, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
-	              p->base_acts);
-	policy_embed(&f->dims, f->base, &p->e.in, p->base_acts);
-	p->base_net = policy_stepper_of(&f->dims, f->base, &p->e.in, p->base_acts);
-	p->base_keys = policy_keys(&f->dims, &p->e.in, p->base_acts);
+	              p->acts);
+	policy_embed(&f->dims, params, &p->e.in, p->acts);
+	p->net[p->n_nets++] = policy_stepper_of(&f->dims, params, &p->e.in, p->acts);
 	return BERTH_OK;
 }
 
@@ -52,34 +54,27 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 	BERTH_TRY(berth_encode(s->p, aim, f->cfg.groups, f->cfg.hints, mem, tmp, &p->e, err));
 	BERTH_TRY(policy_input_check(&f->dims, &p->e.in, err));
 	BERTH_TRY(berth_rollout_new(s, &p->e, mem, &p->rollout, err));
-	BERTH_TRY_NEW(mem, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
-	              p->acts);
-	policy_embed(&f->dims, f->params, &p->e.in, p->acts);
-	p->net = policy_stepper_of(&f->dims, f->params, &p->e.in, p->acts);
-	p->keys = policy_keys(&f->dims, &p->e.in, p->acts);
 	if (f->base)
-		BERTH_TRY(new_base(f, mem, p, err));
+		BERTH_TRY(add_net(f, f->base, mem, p, err));
+	BERTH_TRY(add_net(f, f->params, mem, p, err));
 	p->batch = (berth_rollout_batch){
 		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
 	BERTH_TRY_NEW(mem, BATCH * ops, err, p->batch.op_devs, p->batch.orders);
 	return BERTH_NEW(mem, p->batch.scores, 2 * BATCH, err);
 }
 
-berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
+/* From nothing (NULL), or guided by op_dev. */
+static berth_status offer_from(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
+                               berth_err *err)
 {
-	if (p->base_acts)
-		BERTH_TRY(
-			berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, NULL, tmp, err));
-	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, NULL, tmp, err);
+	for (int32_t k = 0; k < p->n_nets; k++)
+		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->net[k], op_dev, tmp, err));
+	return BERTH_OK;
 }
 
-static berth_status revise_both(const berth_proposals *p, const int32_t *op_dev, berth_arena *tmp,
-                                berth_err *err)
+berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
-	if (p->base_acts)
-		BERTH_TRY(berth_rollout_offer_greedy(&p->rollout, &p->base_net, p->base_keys, op_dev, tmp,
-		                                     err));
-	return berth_rollout_offer_greedy(&p->rollout, &p->net, p->keys, op_dev, tmp, err);
+	return offer_from(p, NULL, tmp, err);
 }
 
 /* Is the last the same placement as one before? */
@@ -97,7 +92,7 @@ berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, 
 	const berth_search *s = p->rollout.s;
 	if (s->cut || !berth_can_move(s->p) || is_known(known, n, s->p->n_ops))
 		return BERTH_OK;
-	return revise_both(p, known[n - 1], tmp, err);
+	return offer_from(p, known[n - 1], tmp, err);
 }
 
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
@@ -111,7 +106,7 @@ void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
 	       berth_search_afford(p->rollout.s, most * berth_proposals_ns(p->rollout.s->p) / workers)) {
 		berth_rollout_batch b = p->batch;
 		b.n = left / 2 < most ? (int32_t)(left / 2) : most;
-		berth_rollout_draw(&p->rollout, &p->net, p->keys, &b);
+		berth_rollout_draw(&p->rollout, &p->net[p->n_nets - 1], &b);
 		p->batch.first += b.n;
 	}
 }
@@ -151,12 +146,10 @@ static berth_status find_start(starts *w, const berth_seed *seed, berth_search *
                                berth_err *err)
 {
 	int32_t *copy;
-	size_t bytes = (size_t)w->s->p->n_ops * sizeof *copy;
 	BERTH_TRY(berth_method_run_apart(seed->method, w->s, &w->s->cfg.objective, sub, tmp, err));
 	w->s->evaluations += sub->evaluations;
 	BERTH_TRY_NEW(w->s->mem, w->s->p->n_ops, err, copy);
-	if (bytes)
-		memcpy(copy, sub->best_dev, bytes);
+	BERTH_COPY(copy, sub->best_dev, w->s->p->n_ops);
 	w->op_dev[w->n++] = copy;
 	return BERTH_OK;
 }

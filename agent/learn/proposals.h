@@ -9,13 +9,9 @@
 typedef struct berth_proposals {
 	berth_rollout rollout;
 	berth_encoding e;
-	policy_stepper net;
-	const nn_real *keys;
-	nn_real *acts;
-	/* the same of the policy that it was tuned from; NULL: it has none */
-	nn_real *base_acts;
-	policy_stepper base_net;
-	const nn_real *base_keys;
+	int32_t n_nets;
+	policy_stepper net[2]; /* of the policy, and before it of the one that it was tuned from, if any */
+	nn_real *acts;         /* of the policy */
 	berth_rollout_batch batch; /* scratch of a batch. n: draws that it holds */
 } berth_proposals;
 

@@ -71,11 +71,6 @@ static policy_stepper embed(const berth_learner *l, berth_batch *b)
 	return policy_stepper_of(&l->dims, l->params, in, b->acts);
 }
 
-static const nn_real *keys_of(const berth_learner *l, const berth_batch *b)
-{
-	return policy_keys(&l->dims, &b->pair->e.in, b->acts);
-}
-
 /* ---- drawing ---- */
 
 static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch *b)
@@ -98,15 +93,15 @@ enum { ALL = -1 };
 
 /* A list schedule under the guide as it is. trace NULL: greedy, its placement into guide_dev; else the
  * devices of force [n_ops], with what was decided. */
-static void run_list(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker,
-                     const int32_t *force, berth_episode *trace)
+static void run_list(berth_batch *b, const policy_stepper *net, int32_t worker, const int32_t *force,
+                     berth_episode *trace)
 {
 	berth_sequence *q = &b->sequence;
 	berth_decoder *decoder = b->pair->rollout.decoder[worker];
 	berth_decode_how how = {.temperature = 1, .guide = &q->guide, .force = force};
 	berth_partial *part = berth_decoder_partial(decoder);
 	berth_partial_limit_memory(part, 0);
-	berth_decode(decoder, net, keys_of(l, b), &how, part, trace);
+	berth_decode(decoder, net, &how, part, trace);
 	if (!trace)
 		berth_partial_devs(part, q->guide_dev);
 }
@@ -118,11 +113,10 @@ static void drop_guide(berth_batch *b)
 }
 
 /* What `passes` more greedy passes come to is the guide. */
-static void pass_on(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker,
-                    int64_t passes)
+static void pass_on(berth_batch *b, const policy_stepper *net, int32_t worker, int64_t passes)
 {
 	for (int64_t k = 0; k < passes; k++) {
-		run_list(l, b, net, worker, NULL, NULL);
+		run_list(b, net, worker, NULL, NULL);
 		berth_guide_set(&b->sequence.guide, b->sequence.guide_dev);
 	}
 }
@@ -130,24 +124,24 @@ static void pass_on(const berth_learner *l, berth_batch *b, const policy_stepper
 enum { GUIDES = 4 };
 
 /* Batches of a pair take turns: no guide, or what one, two, three greedy passes come to. */
-static void find_guide(const berth_learner *l, berth_batch *b, const policy_stepper *net, int32_t worker)
+static void find_guide(berth_batch *b, const policy_stepper *net, int32_t worker)
 {
 	int32_t most = b->sequence.most;
 	drop_guide(b);
-	pass_on(l, b, net, worker, b->first / (most ? most : 1) % GUIDES);
+	pass_on(b, net, worker, b->first / (most ? most : 1) % GUIDES);
 }
 
 static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 {
 	const berth_rollout *w = &b->pair->rollout;
 	policy_stepper net = embed(l, b);
-	find_guide(l, b, &net, worker == ALL ? 0 : worker);
+	find_guide(b, &net, worker == ALL ? 0 : worker);
 	berth_rollout_batch draws = rollout_of(l, b);
-	BERTH_COPY(b->sequence.keys, keys_of(l, b), b->pair->e.n_groups);
+	BERTH_COPY(b->sequence.keys, net.keys, b->pair->e.n_groups);
 	if (worker == ALL)
-		berth_rollout_draw(w, &net, keys_of(l, b), &draws);
+		berth_rollout_draw(w, &net, &draws);
 	else
-		berth_rollout_draw_alone(w, worker, &net, keys_of(l, b), &draws);
+		berth_rollout_draw_alone(w, worker, &net, &draws);
 	b->best = 0;
 	for (int32_t i = 0; i < b->n; i++) {
 		b->score[i] = berth_rollout_score(&draws, i);
@@ -166,7 +160,7 @@ static berth_status find_teacher(const berth_learner *l, berth_batch *b, const p
 	bool first = b->pair->episodes == 0;
 	if (b->search) {
 		drop_guide(b);
-		pass_on(l, b, net, worker, first ? 0 : GUIDES);
+		pass_on(b, net, worker, first ? 0 : GUIDES);
 		return l->teach(l->teach_ctx, (int32_t)(b->pair - l->pair), first ? NULL : q->guide_dev,
 		                q->op_devs, q->orders, q->scores, err);
 	}
@@ -183,8 +177,8 @@ static berth_status be_taught(const berth_learner *l, berth_batch *b, int32_t wo
 	drop_guide(b);
 	b->best = 0;
 	for (int32_t i = 0; i < b->n; i++) {
-		pass_on(l, b, &net, worker, i > 0);
-		run_list(l, b, &net, worker, q->op_devs, &q->episode[i]);
+		pass_on(b, &net, worker, i > 0);
+		run_list(b, &net, worker, q->op_devs, &q->episode[i]);
 		b->score[i] = q->scores[berth_score_less(q->scores[1], q->scores[0])];
 	}
 	learner_note_rewards(b, KEEP);
@@ -208,7 +202,7 @@ static policy_steps steps_of(const berth_episode *ep)
 static void add_key_gradient(const berth_learner *l, berth_batch *b, const berth_episode *ep,
                              nn_real advantage, double share)
 {
-	const nn_real *now = keys_of(l, b);
+	const nn_real *now = policy_keys(&l->dims, &b->pair->e.in, b->acts);
 	berth_sequence *q = &b->sequence;
 	double sigma = l->cfg.key_sigma, low = 1 - l->cfg.clip, high = 1 + l->cfg.clip, A = (double)advantage;
 	for (int32_t op = 0; op < b->pair->s->p->n_ops; op++) {
@@ -482,7 +476,7 @@ static berth_status imitate(berth_learner *l, const int32_t *op_dev, double enou
 	policy_stepper net = embed(l, b);
 	double loss = 0, norm;
 	drop_guide(b);
-	run_list(l, b, &net, 0, op_dev, ep);
+	run_list(b, &net, 0, op_dev, ep);
 	begin_gradient(l, b);
 	BERTH_TRY(add_imitation(l, b, ep, 1, &loss, err));
 	*mass = mass_of(&b->sequence, ep, b->pair->e.n_devs);
@@ -509,7 +503,7 @@ static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena
 {
 	l->batch->pair = pair;
 	policy_stepper net = embed(l, l->batch);
-	return berth_rollout_offer_greedy(&pair->rollout, &net, keys_of(l, l->batch), NULL, tmp, err);
+	return berth_rollout_offer_greedy(&pair->rollout, &net, NULL, tmp, err);
 }
 
 const learner_decoding learner_sequence = {

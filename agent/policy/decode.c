@@ -554,10 +554,10 @@ static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_
 		d->coming_ns[d->guide->op_dev[op]] -= berth_op_time(d->e->p, op, d->guide->op_dev[op]);
 }
 
-void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys,
-                  const berth_decode_how *how, berth_partial *part, berth_episode *trace)
+void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how,
+                  berth_partial *part, berth_episode *trace)
 {
-	begin(d, keys, how, trace);
+	begin(d, net->keys, how, trace);
 	for (int32_t op; (op = berth_ready_next(&d->ready)) >= 0;) {
 		int32_t dev = berth_partial_dev(part, op);
 		berth_around_take(&d->around, &d->ready, op);

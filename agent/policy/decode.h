@@ -99,11 +99,11 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
                                berth_err *err);
 
 /* Schedule all operators on part (empty, of the same problem).
- *   net    of embedded activations; keys [n_groups] as policy_keys gives them
+ *   net    of embedded activations
  *   trace  NULL: not kept
  * O(edges * devs + ops * devs * features * hidden); with a guide 16 of a tensor's uses, squared, too. */
-void berth_decode(berth_decoder *d, const policy_stepper *net, const nn_real *keys,
-                  const berth_decode_how *how, berth_partial *part, berth_episode *trace);
+void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how,
+                  berth_partial *part, berth_episode *trace);
 
 /* The decoder's own partial schedule, emptied: for those who have none. */
 berth_partial *berth_decoder_partial(berth_decoder *d);

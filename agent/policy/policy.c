@@ -331,12 +331,15 @@ void policy_steps_forward(const policy_dims *d, const nn_real w[restrict], const
 policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const policy_input *in,
                                  const nn_real a[])
 {
-	param_at at = layout_params(d);
-	return (policy_stepper){
-		(size_t)in->n_devs, (size_t)d->hidden,
-		(size_t)d->step_in, a + layout_acts(d, in->n_nodes, in->n_edges, in->n_devs).score_z,
-		w + at.step_x,      w + at.step_v,
-		w + at.step_skip};
+	net t = net_of(d, in);
+	return (policy_stepper){t.D,
+	                        t.H,
+	                        t.step_in,
+	                        a + t.a.score_z,
+	                        w + t.w.step_x,
+	                        w + t.w.step_v,
+	                        w + t.w.step_skip,
+	                        a + t.a.key};
 }
 
 /* Sums of so many columns run side by side: fewer would wait for each other. */

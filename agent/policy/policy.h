@@ -126,6 +126,7 @@ void policy_steps_forward(const policy_dims *d, const nn_real params[restrict], 
 typedef struct policy_stepper {
 	size_t n_devs, hidden, step_in;
 	const nn_real *z, *x, *v, *skip;
+	const nn_real *keys; /* as policy_keys */
 } policy_stepper;
 
 policy_stepper policy_stepper_of(const policy_dims *d, const nn_real params[], const policy_input *in,

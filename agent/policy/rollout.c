@@ -24,7 +24,6 @@ enum { MOST = 8, PATIENCE = 2 };
 typedef struct greedy {
 	const berth_rollout *w;
 	const policy_stepper *net;
-	const nn_real *keys;
 	berth_guide guide;
 	int32_t *op_dev; /* [n_ops] of the last pass */
 } greedy;
@@ -35,7 +34,7 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	berth_decode_how how = {.temperature = 1, .guide = &g->guide};
 	(void)tmp;
 	(void)err;
-	berth_decode(g->w->decoder[0], g->net, g->keys, &how, part, NULL);
+	berth_decode(g->w->decoder[0], g->net, &how, part, NULL);
 	berth_partial_devs(part, g->op_dev);
 	return BERTH_OK;
 }
@@ -58,10 +57,9 @@ static berth_status offer_passes(greedy *g, berth_arena *tmp, berth_err *err)
 }
 
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
-                                        const nn_real *keys, const int32_t *from, berth_arena *tmp,
-                                        berth_err *err)
+                                        const int32_t *from, berth_arena *tmp, berth_err *err)
 {
-	greedy g = {.w = w, .net = net, .keys = keys};
+	greedy g = {.w = w, .net = net};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(berth_guide_new(w->e->p, tmp, &g.guide, err));
 	BERTH_TRY_NEW(tmp, w->e->p->n_ops, err, g.op_dev);
@@ -75,7 +73,6 @@ berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_ste
 typedef struct drawing {
 	const berth_rollout *w;
 	const policy_stepper *net;
-	const nn_real *keys;
 	const berth_rollout_batch *b;
 } drawing;
 
@@ -92,24 +89,23 @@ static void draw_one(void *ctx, int32_t item, int32_t worker)
 	berth_decoder *decoder = d->w->decoder[worker];
 	berth_partial *part = berth_decoder_partial(decoder);
 	berth_partial_limit_memory(part, 0);
-	berth_decode(decoder, d->net, d->keys, &how, part, b->episode ? &b->episode[item] : NULL);
+	berth_decode(decoder, d->net, &how, part, b->episode ? &b->episode[item] : NULL);
 	berth_partial_devs(part, b->op_devs + at);
 	berth_partial_order(part, b->orders + at);
 	berth_search_score_ordered(d->w->s, worker, b->op_devs + at, b->orders + at, b->scores + 2 * item);
 }
 
-void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
-                        const berth_rollout_batch *b)
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const berth_rollout_batch *b)
 {
-	drawing d = {w, net, keys, b};
+	drawing d = {w, net, b};
 	berth_pool_run(w->s->cfg.pool, b->n, draw_one, &d);
 	berth_rollout_offer(w, b);
 }
 
 void berth_rollout_draw_alone(const berth_rollout *w, int32_t worker, const policy_stepper *net,
-                              const nn_real *keys, const berth_rollout_batch *b)
+                              const berth_rollout_batch *b)
 {
-	drawing d = {w, net, keys, b};
+	drawing d = {w, net, b};
 	for (int32_t i = 0; i < b->n; i++)
 		draw_one(&d, i, worker);
 }

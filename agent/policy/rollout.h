@@ -20,8 +20,7 @@ berth_status berth_rollout_new(berth_search *s, const berth_encoding *e, berth_a
  * (ready.h), up to 8 passes, until two in a row are no better. from [n_ops], of legal devices, guides the
  * first pass already; NULL: nothing does. Fails: BERTH_ENOMEM. */
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
-                                        const nn_real *keys, const int32_t *from, berth_arena *tmp,
-                                        berth_err *err);
+                                        const int32_t *from, berth_arena *tmp, berth_err *err);
 
 /* A batch of draws. Episode i has the random stream (seed, first + i). */
 typedef struct berth_rollout_batch {
@@ -36,13 +35,12 @@ typedef struct berth_rollout_batch {
 } berth_rollout_batch;
 
 /* Draw and offer. 2 n evaluations. Same results for any number of workers. */
-void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const nn_real *keys,
-                        const berth_rollout_batch *b);
+void berth_rollout_draw(const berth_rollout *w, const policy_stepper *net, const berth_rollout_batch *b);
 
 /* The same in two halves, for those who draw several batches at once: draw and score all on one worker of the
  * pool, whose decoder and evaluator no one else uses meanwhile; and offer what was drawn. */
 void berth_rollout_draw_alone(const berth_rollout *w, int32_t worker, const policy_stepper *net,
-                              const nn_real *keys, const berth_rollout_batch *b);
+                              const berth_rollout_batch *b);
 void berth_rollout_offer(const berth_rollout *w, const berth_rollout_batch *b);
 
 /* The better of the two scores of draw i. */

@@ -139,7 +139,7 @@ static const nn_real *follow(searched *w, const berth_policy_file *f, const int3
 	berth_decoder *d = w->p.rollout.decoder[0];
 	berth_partial *part = berth_decoder_partial(d);
 	berth_partial_limit_memory(part, 0);
-	berth_decode(d, &w->p.net, w->p.keys, &how, part, ep);
+	berth_decode(d, &w->p.net[w->p.n_nets - 1], &how, part, ep);
 	policy_steps steps = {(size_t)ep->n_steps, ep->node, ep->x};
 	policy_steps_forward(&f->dims, f->params, &w->p.e.in, w->p.acts, &steps, hidden, logits);
 	MUST(policy_log_probs(ep->n_steps, p->n_devs, logits, ep->mask, logp, &err));

@@ -21,7 +21,7 @@ static void decode(pass_ctx *c, const berth_proposals *p)
 {
 	berth_decode_how how = {.temperature = 1, .guide = &c->guide};
 	berth_decoder *decoder = p->rollout.decoder[0];
-	berth_decode(decoder, &p->net, p->keys, &how, berth_decoder_partial(decoder), NULL);
+	berth_decode(decoder, &p->net[p->n_nets - 1], &how, berth_decoder_partial(decoder), NULL);
 }
 
 static void encode_once(void *arg)
@@ -38,8 +38,7 @@ static void network_once(void *arg)
 {
 	pass_ctx *c = arg;
 	policy_embed(&c->f.dims, c->f.params, &c->p.e.in, c->p.acts);
-	c->p.net = policy_stepper_of(&c->f.dims, c->f.params, &c->p.e.in, c->p.acts);
-	c->p.keys = policy_keys(&c->f.dims, &c->p.e.in, c->p.acts);
+	c->p.net[c->p.n_nets - 1] = policy_stepper_of(&c->f.dims, c->f.params, &c->p.e.in, c->p.acts);
 }
 
 static void decode_once(void *arg)

@@ -100,7 +100,7 @@ static void decode(subject *x, const berth_decode_how *how, double share, berth_
 	policy_stepper net = policy_stepper_of(&x->dims, x->params, &x->e.in, x->acts);
 	*part = berth_decoder_partial(x->d);
 	berth_partial_limit_memory(*part, share);
-	berth_decode(x->d, &net, policy_keys(&x->dims, &x->e.in, x->acts), how, *part, trace);
+	berth_decode(x->d, &net, how, *part, trace);
 	berth_partial_devs(*part, x->dev);
 }
 
