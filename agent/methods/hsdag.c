@@ -2,7 +2,6 @@
 #include "hsdag.h"
 
 #include "array.h"
-#include "coloc.h"
 #include "group_loss.h"
 
 #include <math.h>
@@ -223,19 +222,6 @@ static berth_status describe(hsdag_view *v, berth_arena *mem, berth_arena *tmp, 
 	return BERTH_OK;
 }
 
-/* By colocation group, so that colocated operators agree. */
-static void find_fallbacks(const berth_problem *p, int32_t *op_fallback)
-{
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t best = -1;
-		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_coloc_legal(p, u, d) &&
-			    (best < 0 || berth_coloc_time(p, u, d) < berth_coloc_time(p, u, best)))
-				best = d;
-		berth_coloc_put(p, u, best, op_fallback);
-	}
-}
-
 /* ---- the whole ---- */
 
 static berth_status group_nodes(hsdag_view *v, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -259,7 +245,7 @@ berth_status hsdag_view_new(const berth_problem *p, berth_arena *mem, berth_aren
 	BERTH_TRY(link_nodes(&v, mem, tmp, err));
 	BERTH_TRY(describe(&v, mem, tmp, err));
 	BERTH_TRY_NEW(mem, p->n_ops, err, v.op_fallback);
-	find_fallbacks(p, v.op_fallback);
+	berth_fallbacks(p, v.op_fallback);
 	*out = v;
 	return BERTH_OK;
 }

@@ -476,22 +476,16 @@ static berth_status pair_features(berth_encoding *e, const sums *s, const double
 
 /* ---- the whole ---- */
 
-static berth_status fallbacks(berth_encoding *e, berth_arena *mem, berth_err *err)
+void berth_fallbacks(const berth_problem *p, int32_t *op_dev)
 {
-	BERTH_TRY_NEW(mem, e->p->n_ops, err, e->op_fallback);
-	const berth_problem *p = e->p;
-	/* By colocation group, so that colocated operators agree. */
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		int32_t best = -1;
-		int64_t least = INT64_MAX;
 		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_coloc_legal(p, u, d) && berth_coloc_time(p, u, d) < least) {
-				least = berth_coloc_time(p, u, d);
+			if (berth_coloc_legal(p, u, d) &&
+			    (best < 0 || berth_coloc_time(p, u, d) < berth_coloc_time(p, u, best)))
 				best = d;
-			}
-		berth_coloc_put(p, u, best, e->op_fallback);
+		berth_coloc_put(p, u, best, op_dev);
 	}
-	return BERTH_OK;
 }
 
 static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp,
@@ -510,7 +504,8 @@ static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, bert
 	sums s = {0};
 	group_edges q;
 	BERTH_TRY(group(e, n_groups, mem, tmp, err));
-	BERTH_TRY(fallbacks(e, mem, err));
+	BERTH_TRY_NEW(mem, e->p->n_ops, err, e->op_fallback);
+	berth_fallbacks(e->p, e->op_fallback);
 	e->in.n_nodes = e->n_groups;
 	e->in.n_devs = e->n_devs;
 	BERTH_TRY(gather(e, &s, tmp, err));

@@ -46,6 +46,10 @@ berth_status berth_encode(const berth_problem *p, berth_aim aim, int32_t n_group
 /* Dimensions of a policy for these features. */
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds);
 
+/* The fastest legal device of every operator's colocation group, so that colocated operators agree: op_dev
+ * [n_ops] out. */
+void berth_fallbacks(const berth_problem *p, int32_t *op_dev);
+
 /* Groups' devices to operators' devices: each operator goes with its group, or to its fallback where that is
  * not legal. */
 void berth_encoding_project(const berth_encoding *e, const int32_t *group_dev, int32_t *op_dev);
