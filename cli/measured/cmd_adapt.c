@@ -14,7 +14,7 @@
 typedef struct args {
 	const char *on, *slow;
 	cli_engine engine;
-	int64_t steps, window;
+	int64_t steps;
 	bool train, oracle;
 } args;
 
@@ -65,7 +65,6 @@ static berth_status load(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	s->cfg = berth_adapt_cfg_default();
 	s->cfg.steps = (int32_t)a->steps;
-	s->cfg.window = (int32_t)a->window;
 	s->cfg.trains = a->train;
 	s->oracle = a->oracle;
 	return read_slow(a, s, err);
@@ -250,27 +249,26 @@ static void print_text(const state *s, const berth_result *r, const berth_result
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {.engine = CLI_ENGINE_DEFAULT, .steps = 200, .window = 5};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .steps = 200};
 	state s = {0};
-	const cli_option options[] = {CLI_ENGINE_ON(&a.on),
-	                              CLI_ENGINE(&a.engine),
-	                              {"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},
-	                              {"window", 0, CLI_COUNT, &a.window, "N", "steps between two looks"},
-	                              {"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP[-END]",
-	                               "slow a device down at a step; run without adapting too"},
-	                              {"oracle", 0, CLI_FLAG, &a.oracle, NULL,
-	                               "run it also with placements made by who knows of the slow-down"},
-	                              {"train", 0, CLI_FLAG, &a.train, NULL,
-	                               "steps go on training from each other; tell their losses"},
-	                              CLI_INPUT(c),
-	                              CLI_COMMON(c)};
+	const cli_option options[] = {
+		CLI_ENGINE_ON(&a.on),
+		CLI_ENGINE(&a.engine),
+		{"steps", 0, CLI_COUNT, &a.steps, "N", "steps to run"},
+		{"slow", 0, CLI_TEXT, &a.slow, "DEVICE=SPEED@STEP[-END]",
+	         "slow a device down at a step; run without adapting too"},
+		{"oracle", 0, CLI_FLAG, &a.oracle, NULL,
+	         "run it also with placements made by who knows of the slow-down"},
+		{"train", 0, CLI_FLAG, &a.train, NULL,
+	         "steps go on training from each other; tell their losses"},
+		CLI_INPUT(c),
+		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	if (a.steps > 1000000 || a.window > a.steps)
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"adapt: at most a million steps, and a window of no more than them, were expected");
+	if (a.steps > 1000000 || a.steps < berth_adapt_cfg_default().window)
+		return berth_fail(err, BERTH_EINVAL, "adapt: %d to a million steps were expected",
+		                  (int)berth_adapt_cfg_default().window);
 	BERTH_TRY(load(c, &a, &s, err));
 	BERTH_TRY(adapt(c, &a, &s, err));
 	berth_result_list *switches = berth_result_list_new(&c->mem, &switch_kind);
