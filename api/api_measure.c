@@ -4,8 +4,6 @@
 #include "engine_find.h"
 #include "measured.h"
 
-#include <math.h>
-
 enum { LEAST_RUNS = 21, MOST_RUNS = 168 };
 
 static berth_status run(const berth_plan *plan, berth_measured *m, int32_t runs, berth_arena *mem,

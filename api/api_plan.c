@@ -2,7 +2,6 @@
 #include "api.h"
 
 #include "array.h"
-#include "eval.h"
 #include "exporters.h"
 #include "times.h"
 

@@ -5,7 +5,6 @@
 
 #include <mpi.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Copy text up to the first of stop (or the end) into word, cut at BERTH_SPEC_WORD - 1; returns what

@@ -1,8 +1,6 @@
 /* See cli_granularity.h. */
 #include "cli_granularity.h"
 
-#include "text.h"
-
 #include <stdio.h>
 #include <string.h>
 

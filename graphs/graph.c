@@ -5,7 +5,6 @@
 #include "graph.h"
 #include "piece_names.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 int graph_compare_names(const char *a, const char *b)

@@ -6,7 +6,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct of_op {
 	berth_builder *b;

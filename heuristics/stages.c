@@ -14,8 +14,6 @@
 #include "coloc.h"
 #include "constraints.h"
 
-#include <math.h>
-
 enum { MOST_PIECES = 64, EVERY_ORDER = 4, N_ORDERS = 5 };
 #define NEVER 1e300
 

@@ -4,8 +4,6 @@
 #include "improve.h"
 #include "trainer.h"
 
-#include <string.h>
-
 /* A teacher's search of a pair depends on the pair, its turn and the policy, never on when it is
  * made, so a training that goes on finds the same teachers. */
 enum { TURNS = 18, SEARCHES = 3 };

@@ -21,8 +21,6 @@
 #include "policy_loss.h"
 #include "portfolio.h"
 
-#include <math.h>
-
 #define KEEP 0.8 /* of the baseline, from batch to batch */
 
 berth_hsdag_cfg berth_hsdag_cfg_default(void)

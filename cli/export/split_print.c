@@ -8,7 +8,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 
 static int64_t tensor_bytes(const berth_graph *g)
 {

@@ -17,8 +17,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct args {
 	const char *on, *out, *system_out, *cache;

@@ -7,7 +7,6 @@
 #include "report.h"
 #include "results.h"
 #include "tell.h"
-#include "text.h"
 
 #include <math.h>
 

@@ -6,7 +6,6 @@
 #include "graph_load.h"
 #include "methods.h"
 #include "print.h"
-#include "signals.h"
 #include "text.h"
 #include "times.h"
 #include "units.h"

@@ -5,7 +5,6 @@
 #include "page_plan.h"
 #include "place_requests.h"
 #include "progress.h"
-#include "say.h"
 #include "signals.h"
 
 #include <math.h>

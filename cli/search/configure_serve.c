@@ -9,7 +9,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct view {

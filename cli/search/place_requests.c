@@ -9,12 +9,10 @@
 #include "request_mix.h"
 #include "results.h"
 #include "say.h"
-#include "signals.h"
 #include "tell.h"
 #include "text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define TIME_SHARE 0.9 /* of a time; the rest is for what follows the searches */

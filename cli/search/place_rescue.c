@@ -4,7 +4,6 @@
 #include "print.h"
 #include "signals.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

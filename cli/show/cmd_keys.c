@@ -4,7 +4,6 @@
 
 #include "options.h"
 #include "say.h"
-#include "text.h"
 
 #include <ctype.h>
 #include <stdio.h>

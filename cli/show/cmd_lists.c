@@ -1,6 +1,5 @@
 /* berth methods, berth zoo, berth systems: what there is. Each list is a table of names, told in full by
  * --json. */
-#include "load_system.h"
 #include "methods.h"
 #include "options.h"
 #include "results.h"

@@ -13,7 +13,6 @@
 #include "say.h"
 #include "show.h"
 #include "tell.h"
-#include "text.h"
 #include "training.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
 #include "option_files.h"
 #include "results.h"
 #include "sandboxed.h"
-#include "say.h"
 #include "tell.h"
 #include "training.h"
 

@@ -9,7 +9,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MATRIX_DEVICES = 8 }; /* more are listed link by link */
 

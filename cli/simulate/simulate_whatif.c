@@ -6,7 +6,6 @@
 #include "report.h"
 #include "results.h"
 #include "say.h"
-#include "text.h"
 
 #include <math.h>
 

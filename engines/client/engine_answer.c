@@ -5,7 +5,6 @@
 #include "threads.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- asking ---- */

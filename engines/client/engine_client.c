@@ -4,7 +4,6 @@
 #include "engine_client.h"
 
 #include "leftovers.h"
-#include "text.h"
 #include "threads.h"
 
 #include <errno.h>

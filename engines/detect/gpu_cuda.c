@@ -3,7 +3,6 @@
  * it tells and what is measured by it. Nothing is given back at the end: the process that asks ends. */
 #include "gpu_ask.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

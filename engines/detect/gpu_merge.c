@@ -2,7 +2,6 @@
 #include "gpu_ask.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- one device that several tell of ---- */

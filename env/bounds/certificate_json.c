@@ -1,7 +1,6 @@
 /* The file format berth-certificate, version 1. One table of the members that each kind of proof has reads
  * and writes them. Elements of lists have a function each way. */
 #include "certificate.h"
-#include "certificate_check.h"
 #include "json.h"
 #include "text.h"
 

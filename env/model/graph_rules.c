@@ -5,7 +5,6 @@
 #include "text.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct adder {

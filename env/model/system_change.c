@@ -2,7 +2,6 @@
  * whatever a device has goes with it. */
 #include "system_change.h"
 
-#include "json.h"
 #include "system_json.h"
 #include "text.h"
 #include "units.h"

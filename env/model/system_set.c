@@ -7,7 +7,6 @@
 #include "units.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct change {

@@ -5,8 +5,6 @@
 #include "group.h"
 #include "text.h"
 
-#include <string.h>
-
 static const berth_grouper groupers[] = {
 	{"chain", "chains of operators only", group_run_chain},
 	{"heavy-edge", "chains, then heavy edges between neighbouring levels (Herrmann et al. 2019)",

@@ -3,7 +3,6 @@
 #include "hf.h"
 
 #include "json.h"
-#include "text.h"
 
 #include <string.h>
 

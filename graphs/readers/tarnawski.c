@@ -6,7 +6,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool is_tarnawski(const char *text, size_t size)
 {

@@ -14,8 +14,6 @@
 
 #include "exact_search.h"
 
-#include <stdlib.h>
-
 typedef struct split {
 	const berth_problem *p;
 	const split_cfg *cfg;

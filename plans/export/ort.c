@@ -10,8 +10,6 @@
 #include "onnx_placed.h"
 #include "ort_providers.h"
 
-#include <string.h>
-
 #define CONFIGURATION "berth"
 
 enum { IR_VERSION = 11, MODEL_CONFIGURATION = 26, NODE_CONFIGURATION = 10 };

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ---- what a page leaves out ---- */
 

@@ -6,7 +6,6 @@
 #include "timeline.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct asker {
 	const berth_whatif_cfg *cfg;

@@ -4,7 +4,6 @@
 #include "simplex.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_STATES = 1 << 20 };
 

@@ -5,7 +5,6 @@
 #include "array.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- the model ---- */
 

@@ -7,7 +7,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <string.h>
 
 #define PROGRAM_SHARE 0.25 /* of the evaluations, once whole operators are placed */
 #define WHOLE_TIME 0.4     /* of a time: for whole operators, then for programs; the rest for the best */

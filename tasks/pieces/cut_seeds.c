@@ -8,8 +8,6 @@
 #include "text.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way **out, berth_err *err)
 {

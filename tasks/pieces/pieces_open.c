@@ -1,8 +1,6 @@
 /* A model that is to be cut: what it has, which dimensions its file leaves open, and what can be cut. */
 #include "pieces_state.h"
 
-#include <string.h>
-
 /* ---- what the file leaves open ---- */
 
 static berth_status decode(const pieces_source *s, const berth_read_options *read, onnx_model *m,

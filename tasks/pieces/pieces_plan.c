@@ -2,7 +2,6 @@
 #include "pieces_state.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- one node along one dimension ---- */

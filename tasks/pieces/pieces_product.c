@@ -3,8 +3,6 @@
  * where windows are larger than their steps, rows of its neighbours too. */
 #include "pieces_rule.h"
 
-#include <string.h>
-
 /* ---- matrices ---- */
 
 const char *pieces_rule_gemm(const pieces_at *at, pieces_spec *s)

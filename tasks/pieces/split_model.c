@@ -3,7 +3,6 @@
 #include "split_model.h"
 
 #include "file.h"
-#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
