@@ -5,9 +5,7 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
-#include "place_pareto.h"
 #include "train.h"
-#include "train_measured.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -5,6 +5,11 @@
 #include "graph_format.h"
 #include "options.h"
 
+/* What commands write beside the files that are named: `train --env measured` the journal of its runs, behind
+ * the name of the policy; `place --pareto` the points of a front, at most so many. */
+#define TRAIN_MEASURED_JOURNAL ".measured"
+enum { PLACE_PARETO_POINTS = 64 };
+
 /* After a command line was read: each output (CLI_FILE_OUT, CLI_FILE_ONLY, CLI_CHECKPOINT, CLI_FILE_BOTH) can
  * be written, and none is an input (CLI_FILE_IN, CLI_FILES_IN, CLI_FILES_MANY, CLI_FILE_BOTH, arguments,
  * words of CLI_COMMAND), another output, or where standard output or standard error go: by device and inode,

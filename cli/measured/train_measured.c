@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "graph_format.h"
+#include "option_files.h"
 #include "placement.h"
 #include "print.h"
 #include "results.h"

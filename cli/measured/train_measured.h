@@ -7,9 +7,6 @@
 #include "result.h"
 #include "train.h"
 
-/* Behind the name of the policy: the journal of its measured runs. */
-#define TRAIN_MEASURED_JOURNAL ".measured"
-
 typedef struct cli_train_measured {
 	bool on;
 	cli_engine engine;

@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "methods.h"
+#include "option_files.h"
 #include "pareto.h"
 #include "placement.h"
 #include "print.h"

@@ -4,8 +4,6 @@
 #include "bounds.h"
 #include "budget.h"
 
-enum { PLACE_PARETO_POINTS = 64 }; /* of a front, at most */
-
 typedef struct place_pareto_args {
 	cli_texts objectives; /* two */
 	const char *report;   /* file for a page; NULL: none */
