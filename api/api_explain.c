@@ -29,8 +29,7 @@ static berth_status fill(berth_account *a, berth_arena *tmp, berth_err *err)
 	BERTH_TRY_NEW(&a->mem, a->whole.n, err, a->text);
 	for (int32_t i = 0; i < a->whole.n; i++) {
 		const char *text = berth_lost_text(&a->plan->p, &a->whole.lost[i], buf, sizeof buf);
-		if (!(a->text[i] = berth_arena_strdup(&a->mem, text)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(a->text[i] = berth_arena_strdup(&a->mem, text), err));
 	}
 	return BERTH_OK;
 }
@@ -39,8 +38,7 @@ berth_status berth_plan_explain(const berth_plan *plan, berth_account **out, ber
 {
 	berth_arena tmp = {0};
 	berth_account *a = calloc(1, sizeof *a);
-	if (!a)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(a, err));
 	a->plan = plan;
 	berth_status st = fill(a, &tmp, err);
 	berth_arena_free(&tmp);

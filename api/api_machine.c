@@ -15,8 +15,7 @@ static berth_status new_machine(machine_maker *make, const void *from, berth_mac
 {
 	berth_arena tmp = {0};
 	berth_machine *m = calloc(1, sizeof *m);
-	if (!m)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(m, err));
 	berth_status st = make(from, m, &tmp, err);
 	if (st == BERTH_OK)
 		st = berth_system_warnings(&m->s, NULL, &m->mem, &tmp, &m->warning, &m->n_warnings, err);

@@ -10,8 +10,7 @@ static berth_status new_model(model_maker *make, const void *from, berth_model *
 {
 	berth_arena tmp = {0};
 	berth_model *m = calloc(1, sizeof *m);
-	if (!m)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(m, err));
 	berth_status st = make(from, m, &tmp, err);
 	berth_arena_free(&tmp);
 	GIVE(st, m, berth_model_free, out);
@@ -87,8 +86,7 @@ struct berth_draft {
 berth_status berth_draft_new(const char *name, berth_draft **out, berth_err *err)
 {
 	berth_draft *d = calloc(1, sizeof *d);
-	if (!d)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(d, err));
 	berth_status st = berth_builder_new(&d->mem, name ? name : "", &d->b, err);
 	GIVE(st, d, berth_draft_free, out);
 }

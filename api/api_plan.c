@@ -144,8 +144,7 @@ static berth_status new_plan(const berth_model *model, const berth_machine *mach
 {
 	berth_arena tmp = {0};
 	berth_plan *plan = calloc(1, sizeof *plan);
-	if (!plan)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(plan, err));
 	berth_status st = fill(plan, model, machine, from, &tmp, err);
 	berth_arena_free(&tmp);
 	GIVE(st, plan, berth_plan_free, out);

@@ -107,8 +107,7 @@ static berth_status copy_list(const char *const *list, int32_t n, berth_arena *m
 {
 	BERTH_TRY_NEW(mem, n, err, *out);
 	for (int32_t i = 0; i < n; i++)
-		if (!((*out)[i] = berth_arena_strdup(mem, list[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got((*out)[i] = berth_arena_strdup(mem, list[i]), err));
 	return BERTH_OK;
 }
 
@@ -208,8 +207,7 @@ berth_status berth_place(const berth_model *model, const berth_machine *machine,
 	berth_arena tmp = {0};
 	berth_options o = api_options(options);
 	berth_plan *plan = calloc(1, sizeof *plan);
-	if (!plan)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(plan, err));
 	berth_status st = place(plan, model, machine, &o, &tmp, err);
 	berth_arena_free(&tmp);
 	GIVE(st, plan, berth_plan_free, out);
@@ -332,8 +330,7 @@ berth_status berth_pareto_front(const berth_model *model, const berth_machine *m
 	berth_options o = api_options(options);
 	berth_plan scratch = {0};
 	berth_front *f = calloc(1, sizeof *f);
-	if (!f)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(f, err));
 	berth_status st = search_front(f, model, machine, &o, against, most ? most : 64, &scratch, &tmp, err);
 	berth_arena_free(&scratch.mem);
 	berth_arena_free(&tmp);

@@ -353,8 +353,7 @@ static berth_status write_split(desk *d, const splitting *x, const berth_split_a
 	size_t size;
 	if (x->plan) {
 		const char *data = berth_file_join(made->piece, made->n_pieces, d->mem, &size);
-		if (!data)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(data, err));
 		BERTH_TRY(berth_graph_parse(x->cut, data, size, answer->c.after, d->mem, d->tmp, &after, NULL,
 		                            err));
 		BERTH_TRY(berth_split_plan(answer, &after, d->mem, d->tmp, &f.plan_text, &f.plan_size, err));

@@ -220,8 +220,7 @@ berth_status berth_arena_room(berth_arena *a, char **buf, size_t n, size_t *cap,
 {
 	size_t room = n > 2 * *cap ? n : 2 * *cap;
 	char *p = n > *cap ? berth_arena_alloc(a, room, 1) : *buf;
-	if (!p)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(p, err));
 	*cap = n > *cap ? room : *cap;
 	*buf = p;
 	return BERTH_OK;

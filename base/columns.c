@@ -114,8 +114,7 @@ static berth_status set(columns *c, int column, size_t row, const void *x, size_
 		get(c, column, row, &was, width);
 		if (at == p->n_run ? extend(p, bits, width) : berth_bits_of(&was, width) == bits)
 			return BERTH_OK;
-		if (!(p->value = berth_arena_alloc(c->mem, rows_of(part), width)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(p->value = berth_arena_alloc(c->mem, rows_of(part), width), err));
 		put_run(p, p->n_run, width, p->value);
 	}
 	memcpy(p->value + at * width, x, width);

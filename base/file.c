@@ -139,8 +139,7 @@ static berth_status read_stream(int fd, const char *path, berth_arena *mem, char
 	BERTH_TRY(map_stream(fd, path, &from, &n, err));
 	char *copy = berth_arena_strndup(mem, from ? (const char *)from : "", n);
 	berth_file_unmap(from, n);
-	if (!copy)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(copy, err));
 	*data = copy;
 	*size = n;
 	return BERTH_OK;
@@ -167,8 +166,7 @@ static berth_status read_whole(int fd, const char *path, size_t n, berth_arena *
                                size_t *size, berth_err *err)
 {
 	char *buf = berth_arena_alloc(mem, n + 1, 1);
-	if (!buf)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(buf, err));
 	BERTH_TRY(read_all(fd, path, buf, n, err));
 	*data = buf;
 	*size = n;
@@ -647,8 +645,7 @@ berth_status berth_cache_path(const char *name, berth_arena *mem, const char **p
 berth_status berth_make_folders(const char *path, berth_arena *tmp, berth_err *err)
 {
 	char *part = berth_arena_printf(tmp, "%s", path);
-	if (!part)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(part, err));
 	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
 		if (mkdir(part, 0777) != 0 && errno != EEXIST)

@@ -80,8 +80,7 @@ berth_status berth_file_lock_take(const char *path, const char *who, berth_arena
                                   berth_err *err)
 {
 	*out = (berth_file_lock){.fd = -1, .name = berth_arena_printf(mem, "%s" BERTH_FILE_LOCK, path)};
-	if (!out->name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(out->name, err));
 	int fd = berth_file_hold(out->name, 0600);
 	if (fd >= 0) {
 		out->fd = fd;

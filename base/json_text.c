@@ -484,8 +484,7 @@ static berth_status visit_text(const berth_json *list, berth_json_visit *visit, 
 	walk w = walk_over(list->item);
 	for (int32_t i = 0; walk_next(&w); i++) {
 		cJSON *item = with_key(&w, parse_value(w.value, w.value_end));
-		if (!item)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(item, err));
 		berth_json at = child_of(list, item, i);
 		berth_status st = i == INT32_MAX ? berth_json_fail(list, err, "more than %d elements", i)
 		                                 : visit(ctx, &at, err);

@@ -108,8 +108,7 @@ static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *opt
 	clp k;
 	BERTH_TRY(load_clp(&k, err));
 	Clp_Simplex *m = k.Clp_newModel();
-	if (!m)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(m, err));
 	k.Clp_setLogLevel(m, 0);
 	k.Clp_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
 	                lp->col_cost, lp->row_lower, lp->row_upper);
@@ -196,8 +195,7 @@ static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *opti
 	cbc k;
 	BERTH_TRY(load_cbc(&k, err));
 	Cbc_Model *m = k.Cbc_newModel();
-	if (!m)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(m, err));
 	k.Cbc_loadProblem(m, lp->n_cols, lp->n_rows, t->begin, t->row, t->value, lp->col_lower, lp->col_upper,
 	                lp->col_cost, lp->row_lower, lp->row_upper);
 	for (int32_t c = 0; c < lp->n_cols; c++)

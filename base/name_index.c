@@ -40,8 +40,7 @@ static berth_status clear(berth_name_index *x, size_t cap, berth_err *err)
 	for (size_t i = 0; i < n; i++) {
 		part[i] = x->cap >= PART && i < x->n_parts ? x->part[i]
 		                                           : berth_arena_alloc(x->mem, size, sizeof **part);
-		if (!part[i])
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(part[i], err));
 		memset(part[i], 0, size * sizeof **part);
 	}
 	x->part = part;

@@ -142,8 +142,7 @@ static berth_status check_digest(const char *file, const unsigned char *data, si
 		                  "written by berth",
 		                  file);
 	unsigned char *copy = berth_arena_alloc(tmp, size, 1);
-	if (!copy)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(copy, err));
 	memcpy(copy, data, size);
 	safetensors_seal(copy, size);
 	bool same = memcmp(copy + at, data + at, DIGITS) == 0;
@@ -268,8 +267,7 @@ static berth_status new_teller(const safetensors_file *f, berth_arena *mem, tell
 		return berth_fail(err, BERTH_EINVAL, "the header would take %zu bytes, more than %d", padded,
 		                  SAFETENSORS_MAX_HEADER);
 	t->head_size = LENGTH_BYTES + padded;
-	if (!(t->head = berth_arena_alloc(mem, t->head_size, 1)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(t->head = berth_arena_alloc(mem, t->head_size, 1), err));
 	put_le(t->head, padded, LENGTH_BYTES);
 	memcpy(t->head + LENGTH_BYTES, header, len);
 	memset(t->head + LENGTH_BYTES + len, ' ', padded - len);
@@ -318,8 +316,7 @@ berth_status safetensors_encode(const safetensors_file *f, berth_arena *mem, voi
 	teller t;
 	BERTH_TRY(new_teller(f, mem, &t, err));
 	unsigned char *bytes = berth_arena_alloc(mem, t.head_size + t.data_size, 1), *at = bytes;
-	if (!bytes)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(bytes, err));
 	seal(&t);
 	tell(&t, put_bytes, &at);
 	*data = bytes;

@@ -149,8 +149,7 @@ static berth_status receive(int fd, const berth_sandbox *s, berth_arena *mem, co
 	if (h.status != BERTH_OK)
 		return berth_fail(err, (berth_status)h.status, "%s", h.err.msg);
 	char *bytes = berth_arena_alloc(mem, (size_t)h.size + 1, 1);
-	if (!bytes)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(bytes, err));
 	*whole = receive_all(fd, bytes, (size_t)h.size);
 	if (data)
 		*data = bytes;

@@ -65,8 +65,7 @@ berth_status berth_pool_new(int32_t n_workers, berth_pool **out, berth_err *err)
 	if (n_workers < 1 || n_workers > 1024)
 		return berth_fail(err, BERTH_EINVAL, "%d threads: expected 1 to 1024", n_workers);
 	berth_pool *p = calloc(1, sizeof *p + (size_t)n_workers * sizeof p->seat[0]);
-	if (!p)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(p, err));
 	p->n_workers = n_workers;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);

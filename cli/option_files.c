@@ -45,8 +45,7 @@ static berth_status find_folder(cli *c, used_file *f, berth_err *err)
 	const char *slash = strrchr(f->path, '/');
 	const char *folder = !slash ? "." : slash == f->path ? "/"
 	                                  : berth_arena_strndup(&c->tmp, f->path, (size_t)(slash - f->path));
-	if (!folder)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(folder, err));
 	if (stat(folder, &f->folder) == 0)
 		f->name = slash ? slash + 1 : f->path;
 	return BERTH_OK;
@@ -138,8 +137,7 @@ static berth_status add_option(cli *c, used_files *list, const cli_option *o, in
 {
 	const char *by = berth_arena_printf(&c->tmp, "option --%s", o->name);
 	const cli_texts *texts = o->into;
-	if (!by)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(by, err));
 	if (o->kind == CLI_FILES_IN || o->kind == CLI_FILES_MANY) {
 		for (int32_t i = 0; i < texts->n; i++)
 			BERTH_TRY(add_input(c, list, texts->text[i], by, owner, err));

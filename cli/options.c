@@ -170,8 +170,7 @@ berth_status cli_split(berth_arena *mem, const char *option, const char *text, c
 	for (;;) {
 		size_t n = strcspn(text, ",");
 		char *word = berth_arena_strndup(mem, text, n);
-		if (!word)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(word, err));
 		if (!n)
 			return berth_fail(err, BERTH_EINVAL, "option --%s: an empty word in the list",
 			                  option);

@@ -310,8 +310,7 @@ char *cli_bound(char buf[32], const berth_objective *o, double bound)
 static berth_status note(cli *c, const char *text, bool *again, berth_err *err)
 {
 	*again = false;
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	for (int32_t i = 0; i < c->warned.n && !*again; i++)
 		*again = strcmp(c->warned.text[i], text) == 0;
 	if (*again)

@@ -280,8 +280,7 @@ berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err
 	cli_table_head(&table, "memory pool|bytes/s|memory|devices");
 	for (int32_t i = 0; i < s->n_pools; i++) {
 		const char *names = members(c, s, i);
-		if (!names)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(names, err));
 		cli_cell_text(&table, s->pool_name[i]);
 		cli_cell_bytes(&table, s->pool_bandwidth[i]);
 		cli_cell_bytes(&table, (double)s->pool_bytes[i]);
@@ -405,8 +404,7 @@ berth_status cli_report_open(cli *c, berth_page *page, const char *kind, const c
 {
 	const char *title = graph ? berth_arena_printf(&c->mem, "%s on %s", graph, system)
 	                          : berth_arena_printf(&c->mem, "berth %s", kind);
-	if (!title)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(title, err));
 	berth_page_open(page, kind, title, &c->mem);
 	berth_json_put_string(&page->w, "unit", unit);
 	berth_result_put(&page->w, "document", berth_result_object(document));

@@ -47,8 +47,7 @@ berth_status berth_builder_new(berth_arena *tmp, const char *name, berth_builder
 	BERTH_TRY_NEW(tmp, 1, err, b);
 	b->tmp = b->texts = tmp;
 	b->name = berth_arena_strdup(tmp, name ? name : "");
-	if (!b->name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(b->name, err));
 	columns_init(&b->op, tmp, op_width, OP_COLUMNS);
 	columns_init(&b->edge, tmp, edge_width, EDGE_COLUMNS);
 	columns_init(&b->time, tmp, pair_width, PAIR_COLUMNS);

@@ -88,8 +88,7 @@ static berth_status finish_figures(finish *f, int column, void *list)
 {
 	void *x = f->zeros;
 	if (columns_used(&f->b->op, column)) {
-		if (!(x = berth_arena_alloc(f->mem, f->n_ops, sizeof(int64_t))))
-			return berth_nomem(f->err);
+		BERTH_TRY(berth_got(x = berth_arena_alloc(f->mem, f->n_ops, sizeof(int64_t)), f->err));
 		columns_move(&f->b->op, column, x);
 	}
 	memcpy(list, &x, sizeof x);
@@ -241,8 +240,7 @@ static berth_status finish_ops(finish *f)
 {
 	berth_graph *g = f->g;
 	f->zeros = berth_arena_alloc(f->mem, f->n_ops + 1, sizeof(int64_t));
-	if (!f->zeros)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(f->zeros, f->err));
 	BERTH_TRY(check_sum(f));
 	BERTH_TRY(check_work(f, OP_FLOPS, "flops"));
 	BERTH_TRY(check_work(f, OP_MACS, "macs"));

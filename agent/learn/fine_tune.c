@@ -34,8 +34,7 @@ static berth_status draw(const berth_train_item *item, int32_t k, berth_rng *rng
 	BERTH_TRY(spread(s->dev_mem_bandwidth, s->n_devs, rng, mem, &y->dev_mem_bandwidth, err));
 	BERTH_TRY(spread(s->link_bandwidth, s->n_links, rng, mem, &y->link_bandwidth, err));
 	BERTH_TRY(spread(s->link_latency_s, s->n_links, rng, mem, &y->link_latency_s, err));
-	if (!(name = berth_arena_printf(mem, "%s, draw %d", item->system, k + 1)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name = berth_arena_printf(mem, "%s, draw %d", item->system, k + 1), err));
 	y->name = name;
 	BERTH_TRY(berth_problem_new(item->p->g, y, mem, tmp, p, err));
 	*out = (berth_train_item){p, item->graph, name};

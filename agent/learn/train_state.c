@@ -80,8 +80,7 @@ static berth_status name_item(state *s, const trainer *w, int32_t i, berth_err *
 	char *name[N_ARRAYS];
 	static const char *const part[] = {"action", "reward", "placement", "order"};
 	for (int k = 0; k < N_ARRAYS; k++)
-		if (!(name[k] = berth_arena_printf(s->tmp, "state.%d.%s", i, part[k])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name[k] = berth_arena_printf(s->tmp, "state.%d.%s", i, part[k]), err));
 	if (!s->w) {
 		BERTH_TRY_NEW(s->tmp, window * groups, err, s->action[i]);
 		BERTH_TRY_NEW(s->tmp, window, err, s->reward[i]);

@@ -191,8 +191,7 @@ berth_status berth_policy_card_read(const char *file, const char *text, berth_ar
 	const char *name = berth_arena_printf(mem, "%s: the card", file);
 	cJSON *tree;
 	size_t n = strlen(text);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	if (n > BERTH_CARD_BYTES)
 		return berth_fail(err, BERTH_EFORMAT, "%s: %zu bytes; expected at most %d", name, n,
 		                  BERTH_CARD_BYTES);

@@ -125,8 +125,7 @@ static berth_status put_weights(const policy_dims *dims, const char *before, con
 	for (int32_t i = 0; params && i < policy_tensor_count(); i++) {
 		policy_tensor p = policy_tensor_at(dims, i);
 		const char *name = berth_arena_printf(mem, "%s%s", before, p.name);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		t[(*n)++] = (safetensors_tensor){
 			name, SAFETENSORS_F32, 3, {p.copies, p.rows, p.columns}, params + p.offset};
 	}

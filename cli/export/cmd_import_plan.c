@@ -86,8 +86,7 @@ static berth_status write_plan(cli *c, const args *a, const state *s, berth_err 
 	p.method = berth_arena_printf(&c->mem, "import-plan:%s", s->plan.from);
 	p.objective = "latency";
 	p.value = s->v.feasible ? s->v.value : NAN;
-	if (!p.method)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(p.method, err));
 	return berth_placement_write(&p, &s->g, &s->s, a->out, true, &c->tmp, err);
 }
 

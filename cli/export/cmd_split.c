@@ -191,8 +191,7 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 	const char *data;
 	size_t size;
 	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
-	if (!data)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(data, err));
 	berth_status st =
 		berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after, NULL, err);
 	berth_arena_free(&whole);

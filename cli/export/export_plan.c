@@ -154,8 +154,7 @@ static berth_status list_device(void *ctx, const berth_json *at, berth_err *err)
 	if (berth_strmap_get(&l->seen, at->item->valuestring) >= 0)
 		return BERTH_OK;
 	const char *name = berth_arena_strdup(l->seen.mem, at->item->valuestring);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_strmap_add(&l->seen, name, l->n++, &found, err));
 	add_device(l, name);
 	return BERTH_OK;

@@ -312,8 +312,7 @@ static berth_status print_refused(const pieces_model *p, berth_arena *mem, berth
 	for (int32_t i = p->n_asked; i < p->n_refused; i++) {
 		const char *key = berth_arena_printf(mem, "%s\n%s", p->refused[i].type, p->refused[i].why);
 		int32_t at;
-		if (!key)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(key, err));
 		BERTH_TRY(berth_strmap_add(&groups, key, n_groups, &at, err));
 		if (at == n_groups)
 			first[n_groups++] = i;

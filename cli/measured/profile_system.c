@@ -109,8 +109,7 @@ static berth_status describe_engine(cli *c, state *x, berth_err *err)
 static berth_status add_row(state *x, const char *of, const char *key, berth_figure *f, double set,
                             berth_err *err)
 {
-	if (!of)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(of, err));
 	x->row[x->n_rows++] = (figure_row){of, key, f, set};
 	return BERTH_OK;
 }
@@ -255,8 +254,7 @@ static berth_status warn_left_out(cli *c, const state *x, int32_t dev, berth_err
 			sets = berth_arena_printf(&c->mem, "%s --set '%s->%s.bandwidth=...'", sets,
 			                          x->d.dev[link->from].name, x->d.dev[link->to].name);
 	}
-	if (!sets)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(sets, err));
 	return cli_warn(c, err, "%s (%s) is left out: %s%s%s", d->name, *d->model ? d->model : d->kind,
 	                d->left_out, *sets ? ";" : "", sets);
 }

@@ -52,8 +52,7 @@ static berth_status name_plans(cli *c, args *a, berth_err *err)
 	for (int32_t i = 0; i < a->engines.n; i++) {
 		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
 		const char *name = berth_arena_printf(&c->mem, "%s default", e->name);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		a->plan_name[a->placements.n + i] = name;
 	}
 	return BERTH_OK;

@@ -67,8 +67,7 @@ static berth_status find_device(cli *c, const berth_system *s, const char *text,
                                 berth_err *err)
 {
 	const char *name = berth_arena_printf(&c->tmp, "%.*s", len, text);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	*dev = berth_system_find_dev(s, name);
 	return *dev >= 0 ? BERTH_OK
 	                 : berth_fail(err, BERTH_EINVAL, "option --steps: %.80s has no device '%.80s'",
@@ -176,8 +175,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 		if (given.n)
 			BERTH_COPY(text, given.text, given.n);
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
-		if (!text[given.n])
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(text[given.n], err));
 		c->dim = (cli_texts){text, given.n + (a->batches.n > 0), (size_t)given.n + 1};
 		BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &graph[b], &v->s, NULL, err));
 	}

@@ -216,8 +216,7 @@ static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_er
 		return BERTH_OK;
 	BERTH_TRY(place_decoder_open(c, &spec, &s->decoder, err));
 	BERTH_TRY_NEW(&c->mem, 1, err, c->args);
-	if (!(c->args[0] = berth_arena_strdup(&c->mem, spec)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(c->args[0] = berth_arena_strdup(&c->mem, spec), err));
 	s->decoder.on &= !a->pareto.objectives.n;
 	if (s->decoder.on && !a->granularity.name)
 		a->granularity.name = berth_grain_name(BERTH_GRAIN_LAYER);

@@ -152,7 +152,7 @@ static berth_status members_text(cli *c, const berth_result_list *copies, const 
 		                          (long long)berth_result_get(copy, "batch", NULL).is.integer);
 	}
 	*out = text;
-	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
+	return berth_got(text, err);
 }
 
 static berth_status print_copies(cli *c, const berth_result_list *copies, berth_err *err)

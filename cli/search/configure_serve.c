@@ -154,7 +154,7 @@ static berth_status where(cli *c, const view *v, const berth_serving_group *g, c
 		               : berth_arena_printf(&c->mem, "%s%d of %s", and, g->n_devs[k], name);
 	}
 	*out = text;
-	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
+	return berth_got(text, err);
 }
 
 /* Layers in runs on devices of one kind: "1-40 on 5 of a; 41-82 on 2 of b". */
@@ -173,7 +173,7 @@ static berth_status blocks_text(cli *c, const view *v, const berth_serving_group
 		                          v->x.kind[stage[i].kind].name);
 	}
 	*out = text;
-	return cli_in_words(c) ? BERTH_OK : berth_nomem(err);
+	return berth_got(text, err);
 }
 
 /* Equal hosts of the file are servers of one kind, called by the first: whom that stands for. */

@@ -29,8 +29,7 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	bool there;
 	const char *path = berth_graph_path(spec, &c->mem);
 	*is = false;
-	if (!path)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(path, err));
 	if (!berth_graph_is_file(spec) || berth_file_is_stream(path))
 		return BERTH_OK;
 	BERTH_TRY(berth_file_there(path, &there, err));
@@ -49,8 +48,8 @@ berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, ber
 	if (!x->d.gguf && !is_model(words, "moe") && !is_model(words, "llama"))
 		return BERTH_OK;
 	for (int32_t i = 0; i < c->dim.n; i++)
-		if (!(words = berth_arena_printf(&c->mem, "%s:%s", words, c->dim.text[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(words = berth_arena_printf(&c->mem, "%s:%s", words, c->dim.text[i]),
+		                    err));
 	if (c->training || strcmp(berth_spec_get(words, "training", "0", &c->mem), "0") != 0)
 		return BERTH_OK;
 	c->dim.n = 0; /* they stand in the spec now */

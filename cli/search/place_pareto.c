@@ -72,8 +72,7 @@ static berth_status write_point(cli *c, const view *v, const place_pareto_args *
 	const char *mark = strstr(a->out, "%d");
 	berth_placement p;
 	char *path = berth_arena_printf(&c->mem, "%.*s%d%s", (int)(mark - a->out), a->out, i + 1, mark + 2);
-	if (!path)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(path, err));
 	BERTH_TRY(berth_placement_new(v->p->g, v->p->s, &c->mem, &c->tmp, &p, err));
 	p.method = x->method;
 	p.objective = berth_objective_name(&v->cfg.objective[0]);

@@ -163,8 +163,7 @@ static berth_status leave_out(cli *c, train_run *t, const berth_train_item *item
 {
 	const char *text =
 		berth_arena_printf(&c->mem, "%s on %s: %s", item->graph, item->system, why->msg);
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	BERTH_TRY(BERTH_GROW(&c->mem, t->left_out.text, t->left_out.n, &t->left_out.cap, err));
 	t->left_out.text[t->left_out.n++] = text;
 	return cli_warn(c, err, "left out: %s", text);

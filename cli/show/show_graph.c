@@ -87,8 +87,7 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 	if (eq && eq > text && !there) {
 		path = eq + 1;
 		device = berth_arena_strndup(&c->mem, text, (size_t)(eq - text));
-		if (!device)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(device, err));
 	}
 	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g,

@@ -220,9 +220,9 @@ static void print_wait(cli *c, const view *v, const berth_result *r)
 	for (int32_t i = 0; text && i < s->n_before && i < MOST_NAMES; i++)
 		text = berth_arena_printf(&c->mem, "%s%s %s", text, i ? "," : ", busy with",
 		                          v->x.g.op_name[s->before_op[i]]);
-	if (cli_in_words(c) && s->n_before > MOST_NAMES)
+	if (text && s->n_before > MOST_NAMES)
 		text = berth_arena_printf(&c->mem, "%s and %d more", text, s->n_before - MOST_NAMES);
-	if (cli_in_words(c) && !s->n_before)
+	if (text && !s->n_before)
 		text = berth_arena_printf(&c->mem, "%s, which kept to its order", text);
 	cli_print_words(text ? text : "", 0, 4, WIDTH);
 }

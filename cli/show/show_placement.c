@@ -59,8 +59,7 @@ static berth_status count_op(void *ctx, const berth_json *at, berth_err *err)
 	if (d < 0) {
 		const char *name = berth_arena_strdup(x->mem, at->item->valuestring);
 		int32_t place = x->devices->n;
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		berth_result_map_add(x->devices, name, berth_result_int(0));
 		if (x->devices->failed)
 			return berth_nomem(err);

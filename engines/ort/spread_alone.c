@@ -315,7 +315,8 @@ static berth_status row_session(alone *a, const spread_device *const pair[2], in
 	BERTH_TRY(ort_tensors_add(a->lib, &a->in, "t0", data, &shape, err));
 	if (at->late)
 		BERTH_TRY(add_flag_input(a, err));
-	a->out = (ort_tensors){1, &last, NULL};
+	BERTH_TRY(ort_tensors_new(&a->mem, 1, &a->out, err));
+	a->out.name[a->out.n++] = last;
 	return bind(a, at, err);
 }
 

@@ -576,8 +576,7 @@ static berth_status write_down(const finder *f, berth_arena *mem, berth_infeasib
 		if (!f->on[i])
 			continue;
 		c->rule[k] = f->rule[i];
-		if (!(c->message[k++] = rule_text(f->p, f->o, &f->rule[i], mem)))
-			return berth_nomem(f->err);
+		BERTH_TRY(berth_got(c->message[k++] = rule_text(f->p, f->o, &f->rule[i], mem), f->err));
 	}
 	return BERTH_OK;
 }

@@ -27,8 +27,7 @@ static berth_status fail_pattern(adder *a, const char *option, const char *patte
 		if (!(start[op] =
 		              berth_arena_strndup(a->tmp, a->g.op_name[op], strnlen(a->g.op_name[op], most))))
 			return berth_nomem(a->err);
-	if (!plain)
-		return berth_nomem(a->err);
+	BERTH_TRY(berth_got(plain, a->err));
 	near = berth_text_nearest(plain, start, a->g.n_ops);
 	for (int32_t op = a->g.n_ops - 1; near && op >= 0; op--)
 		if (strcmp(start[op], near) == 0)
@@ -73,8 +72,7 @@ static berth_status split(adder *a, const char *option, const char *text, char *
 {
 	char hint[160], *equals;
 	*ops = berth_arena_strdup(a->tmp, text);
-	if (!*ops)
-		return berth_nomem(a->err);
+	BERTH_TRY(berth_got(*ops, a->err));
 	equals = strrchr(*ops, '=');
 	if (!equals || equals == *ops || !equals[1])
 		return berth_fail(a->err, BERTH_EINVAL, "option --%s: '%.80s' is not of the form OP=DEVICE",
@@ -192,8 +190,7 @@ static berth_status colocate(adder *a, const char *text)
 	char *ops = berth_arena_strdup(a->tmp, text);
 	bool *joins;
 	int32_t n, now = g->n_coloc_names;
-	if (!ops)
-		return berth_nomem(a->err);
+	BERTH_TRY(berth_got(ops, a->err));
 	BERTH_TRY(match_all(a, "colocate", ops, &n));
 	if (n < 2)
 		return berth_fail(a->err, BERTH_EINVAL,

@@ -214,8 +214,7 @@ static berth_status map_file(const char *spec, berth_content *out, berth_err *er
 static berth_status work_kind(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
 {
 	char *answer = berth_arena_alloc(mem, 1, 1);
-	if (!answer)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(answer, err));
 	*data = answer;
 	*size = 1;
 	return tell_kind(ctx, answer, err);

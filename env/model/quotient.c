@@ -25,8 +25,7 @@ static berth_status add_groups(const berth_problem *p, const berth_coarsening *c
 		                             : s->workspace_bytes;
 	}
 	for (int32_t k = 0; k < c->n_groups; k++) {
-		if (!(spec[k].name = berth_arena_printf(tmp, "g%d", (int)k)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(spec[k].name = berth_arena_printf(tmp, "g%d", (int)k), err));
 		BERTH_TRY(berth_builder_op(b, &spec[k], NULL, err));
 	}
 	return BERTH_OK;

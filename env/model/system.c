@@ -137,8 +137,7 @@ berth_status berth_system_figure_new(berth_system *s, const berth_system_figure 
                                      const berth_system *from, berth_arena *mem, berth_err *err)
 {
 	void *array = berth_arena_alloc(mem, (size_t)n, f->type == BERTH_FIGURE_COUNT ? sizeof(int32_t) : 8);
-	if (!array)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(array, err));
 	memcpy((char *)s + f->array, &array, sizeof array);
 	for (int32_t i = 0; i < n; i++)
 		berth_system_figure_set(s, f, i, from ? berth_system_figure_get(from, f, i) : f->absent);

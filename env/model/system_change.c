@@ -136,8 +136,7 @@ static berth_status close_doc(changer *c)
 	if (!c->doc)
 		return BERTH_OK;
 	char *text = cJSON_PrintUnformatted(c->doc);
-	if (!text)
-		return berth_nomem(c->err);
+	BERTH_TRY(berth_got(text, c->err));
 	berth_status st = berth_system_parse_json("the changed system", text, strlen(text), c->mem, c->tmp,
 	                                          &c->s, c->err);
 	cJSON_free(text);
@@ -286,8 +285,7 @@ static berth_status copy_links(changer *c, const char *device, const char *name)
 		BERTH_TRY(put_text(c, copy, from ? "from" : "to", name));
 		if (own) {
 			const char *channel = berth_arena_printf(c->tmp, "%s.%s", name, shared);
-			if (!channel)
-				return berth_nomem(c->err);
+			BERTH_TRY(berth_got(channel, c->err));
 			BERTH_TRY(put_text(c, copy, "shared", channel));
 		}
 	}
@@ -374,8 +372,7 @@ static berth_status put_in(changer *c, const char *text)
 {
 	char *name = berth_arena_strdup(c->tmp, text), *value = name ? strrchr(name, '=') : NULL;
 	ends e;
-	if (!name)
-		return berth_nomem(c->err);
+	BERTH_TRY(berth_got(name, c->err));
 	if (!value || value == name || !value[1])
 		return berth_fail(c->err, BERTH_EINVAL,
 		                  "'%.80s' adds nothing; expected +NEW=like:DEVICE or +A:B=12GB/s", c->what);
@@ -408,8 +405,7 @@ static berth_status change_all(changer *c, const char *changes)
 	for (const char *at = changes; *at;) {
 		size_t n = strcspn(at, ",");
 		const char *one = berth_arena_strndup(c->tmp, at, n);
-		if (!one)
-			return berth_nomem(c->err);
+		BERTH_TRY(berth_got(one, c->err));
 		BERTH_TRY(change(c, one));
 		at += n + (at[n] == ',');
 	}

@@ -127,8 +127,7 @@ static berth_status read_one_efficiency(void *ctx, const berth_json *v, berth_er
 		return berth_json_fail(v, err, "expected a number, the fraction of peak_flops");
 	double x = v->item->valuedouble;
 	const char *type = berth_arena_strdup(of->r->tmp, v->key);
-	if (!type)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(type, err));
 	BERTH_TRY(only_once(v, &of->seen, type, err));
 	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("efficiency", x, err), err));
 	return berth_json_placed(v->up, add_efficiency(of->r, of->d, v->key, x, err), err);

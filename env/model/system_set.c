@@ -23,8 +23,7 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 {
 	const char *end;
 	char *text = berth_arena_strdup(tmp, what);
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	char *equals = strrchr(text, '='), *dot = NULL;
 	if (equals) {
 		*equals = '\0';
@@ -138,14 +137,12 @@ static berth_status fail_name(const berth_system *s, const change *c, berth_aren
 	for (int32_t d = 0; d < s->n_devs; d++)
 		known[n++] = s->dev_name[d];
 	for (int32_t i = 0; i < s->n_pools; i++)
-		if (!(known[n++] = berth_arena_printf(tmp, POOL "%s", s->pool_name[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(known[n++] = berth_arena_printf(tmp, POOL "%s", s->pool_name[i]), err));
 	for (int32_t l = 0; l < s->n_links; l++) {
 		const char *channel = s->channel_name[s->link_channel[l]];
 		if (channel)
 			known[n++] = channel;
-		if (!(known[n++] = link_name(s, l, "->", tmp)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(known[n++] = link_name(s, l, "->", tmp), err));
 	}
 	return berth_fail(err, BERTH_EINVAL,
 	                  "'%.80s': system '%.60s' has no device, link or memory pool '%.60s'%s; links are "

@@ -36,8 +36,7 @@ typedef struct gaps {
 
 static berth_status tell(gaps *x, const char *text, berth_err *err)
 {
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	BERTH_TRY(BERTH_GROW(x->mem, x->text, x->n, &x->cap, err));
 	x->text[x->n++] = text;
 	return BERTH_OK;

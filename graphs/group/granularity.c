@@ -29,8 +29,7 @@ berth_status block_label(block_finder *f, const char *name, size_t name_len, int
 static berth_status root_of(block_finder *f, const berth_strmap *names, int32_t op)
 {
 	char *name = berth_arena_strdup(f->tmp, f->g->op_name[op]), *slash;
-	if (!name)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(name, f->err));
 	f->op_root[op] = op;
 	while ((slash = strrchr(name, '/'))) {
 		*slash = '\0';
@@ -117,8 +116,7 @@ static berth_status find_gap(gaps *x, int32_t after, int32_t op, gap **out)
 	block_finder *f = x->f;
 	int32_t i;
 	const char *key = berth_arena_printf(f->tmp, "%d %d", f->op_model[op], after);
-	if (!key)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(key, f->err));
 	BERTH_TRY(berth_strmap_add(&x->index, key, x->n, &i, f->err));
 	if (i == x->n) {
 		BERTH_TRY(BERTH_GROW(f->tmp, x->gap, x->n, &x->cap, f->err));
@@ -139,8 +137,7 @@ static berth_status label_gap(gaps *x, gap *at, const int32_t *rank_label)
 	else if (at->n_ops != 1)
 		name = berth_arena_printf(f->mem, "%.*s%s%s", (int)(model ? f->op_skip[at->first_op] : 0),
 		                          first, model ? "." : "", at->after < 0 ? "input" : "output");
-	if (!name)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(name, f->err));
 	BERTH_TRY(block_label(f, name, 0, &at->label));
 	f->layer[at->label] = false;
 	return BERTH_OK;

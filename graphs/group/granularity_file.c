@@ -69,8 +69,7 @@ static berth_status read_block(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(berth_json_array(at, "ops", true, &ops, err));
 	if (!*name)
 		return berth_json_fail(at, err, "a block has an empty name");
-	if (!(name = berth_arena_strdup(r->mem, name)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name = berth_arena_strdup(r->mem, name), err));
 	BERTH_TRY(berth_strmap_add(&r->names, name, r->n_labels, &found, err));
 	if (found != r->n_labels)
 		return berth_json_fail(at, err, "two blocks are called '%.80s'", name);

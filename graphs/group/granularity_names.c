@@ -68,8 +68,7 @@ static berth_status note_number(stems *s, const char *text, size_t from, size_t 
 {
 	int32_t i;
 	const char *key = berth_arena_strndup(s->f->tmp, text, from);
-	if (!key)
-		return berth_nomem(s->f->err);
+	BERTH_TRY(berth_got(key, s->f->err));
 	BERTH_TRY(berth_strmap_add(&s->index, key, s->n, &i, s->f->err));
 	if (i == s->n) {
 		BERTH_TRY(BERTH_GROW(s->f->tmp, s->stem, s->n, &s->cap, s->f->err));
@@ -108,8 +107,7 @@ static berth_status label_by_name(block_finder *f, berth_strmap *labels, int32_t
 {
 	const char *key = berth_arena_strndup(f->mem, f->g->op_name[f->op_root[op]], len);
 	int32_t label;
-	if (!key)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(key, f->err));
 	BERTH_TRY(berth_strmap_add(labels, key, f->n_labels, &label, f->err));
 	if (label == f->n_labels)
 		BERTH_TRY(block_label(f, key + strspn(key, "./:"), len, &label));

@@ -70,8 +70,7 @@ static berth_status new_part(cutter *c, const char *name, int32_t *label)
 		BERTH_TRY(berth_strmap_add(&c->names, name, f->n_labels, &found, f->err));
 		if (found == f->n_labels)
 			return block_label(f, name, 0, label);
-		if (!(name = berth_arena_printf(f->mem, "%s/%d", f->name[found], i)))
-			return berth_nomem(f->err);
+		BERTH_TRY(berth_got(name = berth_arena_printf(f->mem, "%s/%d", f->name[found], i), f->err));
 	}
 }
 
@@ -82,8 +81,7 @@ static berth_status take_numbered(cutter *c, int32_t op, size_t end)
 	const char *name = f->g->op_name[f->op_root[op]], *key;
 	name += strspn(name, "./:");
 	end -= (size_t)(name - f->g->op_name[f->op_root[op]]);
-	if (!(key = berth_arena_strndup(f->mem, name, end)))
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(key = berth_arena_strndup(f->mem, name, end), f->err));
 	int32_t label = berth_strmap_get(&c->names, key);
 	if (label < 0)
 		BERTH_TRY(new_part(c, key, &label));
@@ -95,8 +93,7 @@ static berth_status take_experts(cutter *c, int32_t layer, int32_t op, int32_t *
 {
 	if (*label < 0) {
 		const char *name = berth_arena_printf(c->f->mem, "%s.experts", c->f->name[layer]);
-		if (!name)
-			return berth_nomem(c->f->err);
+		BERTH_TRY(berth_got(name, c->f->err));
 		BERTH_TRY(new_part(c, name, label));
 	}
 	c->op_part[op] = *label;

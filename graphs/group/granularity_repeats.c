@@ -126,8 +126,7 @@ static berth_status label_pieces(const pieces *x, int32_t first, int32_t n)
 	block_finder *f = x->f;
 	int32_t label;
 	const char *name = berth_arena_printf(f->mem, "layer.%d", f->n_labels);
-	if (!name)
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(name, f->err));
 	BERTH_TRY(block_label(f, name, 0, &label));
 	for (int32_t k = x->off[first]; k < x->off[first + n]; k++)
 		f->op_label[x->op[k]] = label;

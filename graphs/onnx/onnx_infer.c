@@ -230,8 +230,7 @@ static berth_status warn_unknown(onnx_model *m, const onnx_node *n)
 	int32_t found;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *key = berth_arena_printf(m->tmp, "%s:%s", n->domain, n->type);
-	if (!key)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(key, m->err));
 	if (berth_strmap_get(&m->warned, key) >= 0) {
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;

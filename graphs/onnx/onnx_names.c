@@ -38,8 +38,7 @@ static berth_status apply_option(onnx_model *m, const char *text)
 	if (*end || value < 1 || value > INT32_MAX)
 		return bad_option(text, m->err);
 	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
-	if (!name)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(name, m->err));
 	int32_t s = berth_strmap_get(&m->symbols, name);
 	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, value))
 		return BERTH_OK;

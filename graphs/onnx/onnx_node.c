@@ -261,8 +261,7 @@ berth_status onnx_list_function(onnx_model *m, const protobuf *w, const protobuf
 	BERTH_TRY(onnx_each_field_inside(m, &k, w, f, "a function", on_function_key));
 	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", strcmp(k.domain, "ai.onnx") ? k.domain : "",
 	                                      k.name, k.overload);
-	if (!text)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(text, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->function, m->n_functions, &m->cap_function, m->err));
 	m->function[m->n_functions] = (onnx_function){f->at, f->end};
 	BERTH_TRY(berth_strmap_add(&m->functions, text, (int32_t)m->n_functions, &found, m->err));
@@ -282,8 +281,7 @@ static berth_status find_function(onnx_model *m, const onnx_node *n, const char 
 		return BERTH_OK; /* an operator that is known is taken as such */
 	BERTH_SCRATCH(m->tmp);
 	const char *text = berth_arena_printf(m->tmp, "%s:%s:%s", n->domain, n->type, overload);
-	if (!text)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(text, m->err));
 	int32_t index = berth_strmap_get(&m->functions, text);
 	*out = index < 0 ? NULL : &m->function[index];
 	return BERTH_OK;

@@ -55,8 +55,7 @@ static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, in
 		f = f->outer;
 	if (f) {
 		full = berth_arena_printf(m->tmp, "%s/%s", f->prefix, name);
-		if (!full)
-			return berth_nomem(m->err);
+		BERTH_TRY(berth_got(full, m->err));
 	}
 	BERTH_TRY(new_value(m, full, v));
 	return berth_strmap_add(s ? &s->names : &m->values, name, *v, &found, m->err);

@@ -105,8 +105,7 @@ static berth_status put_other(decoder_model *m, const decoder_tensor *t, text_sp
 	const char *text = berth_arena_printf(
 		m->tmp, "no use is known for tensors '%.*s'; their bytes count, their work does not",
 		text_span_shown(name), name.text);
-	if (!text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(text, err));
 	bool kept = m->n_warnings < DECODER_MAX_WARNINGS;
 	for (int32_t i = 0; i < m->n_warnings; i++)
 		kept = kept && strcmp(m->warning[i], text) != 0;
@@ -401,8 +400,8 @@ static berth_status fill_report(const decoder_model *m, const berth_gguf_options
 		      m->n_all - m->n_layers)))
 		return berth_nomem(err);
 	for (int32_t i = 0; i < m->n_warnings; i++)
-		if (!(out->warning[out->n_warnings++] = berth_arena_strdup(mem, m->warning[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(out->warning[out->n_warnings++] = berth_arena_strdup(mem, m->warning[i]),
+		                    err));
 	return BERTH_OK;
 }
 
@@ -413,8 +412,7 @@ berth_status decoder_model_graph(decoder_model *m, const berth_gguf_options *opt
 	const char *name = berth_arena_printf(m->tmp, "%.*s%s", (int)stem.n, stem.text, opt->suffix);
 	zoo_net net = {.tmp = m->tmp, .err = err, .batch = opt->batch, .elem_bytes = elem_bytes};
 	berth_graph g;
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(m->tmp, name, &net.builder, err));
 	describe(m, opt);
 	decoder_build(&net, &m->d);

@@ -37,8 +37,7 @@ berth_status berth_gguf_options_read(const char *file, const char *const *word, 
 	const char *rest = "";
 	*out = berth_gguf_options_default();
 	for (int32_t i = 0; i < n; i++)
-		if (!(rest = berth_arena_printf(mem, "%s:%s", rest, word[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(rest = berth_arena_printf(mem, "%s:%s", rest, word[i]), err));
 	BERTH_TRY(berth_spec_values(file, rest, &t, value, err));
 	out->batch = (int64_t)value[0];
 	out->context = (int64_t)value[1];

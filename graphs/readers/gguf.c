@@ -133,8 +133,8 @@ static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const
 		return gguf_fail(f, at, "the name of a tensor is no text");
 	BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, f->err));
 	BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, f->err));
-	if (!(to->name[to->n_tensors] = berth_arena_strndup(l->mem, t->name.text, t->name.n)))
-		return berth_nomem(f->err);
+	BERTH_TRY(berth_got(to->name[to->n_tensors] = berth_arena_strndup(l->mem, t->name.text, t->name.n),
+	                    f->err));
 	to->bytes[to->n_tensors++] = t->bytes;
 	return BERTH_OK;
 }
@@ -259,8 +259,7 @@ static berth_status map_part(const char *path, size_t at, int32_t number, berth_
 	char *name = berth_arena_strdup(mem, path);
 	char digits[16];
 	const unsigned char *data;
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	snprintf(digits, sizeof digits, "%05d", number + 1);
 	memcpy(name + at, digits, 5);
 	BERTH_TRY(berth_file_map(name, &data, &part->size, err));

@@ -73,8 +73,7 @@ static berth_status keep_name(const adding *a, const char *name, decoder_tensor 
 {
 	int32_t found = 0, n = (int32_t)a->m->n_tensors + 1;
 	t->name.text = berth_arena_strdup(a->m->tmp, name);
-	if (!t->name.text)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(t->name.text, err));
 	BERTH_TRY(berth_strmap_add(a->names, t->name.text, n, &found, err));
 	return found == n ? BERTH_OK
 	                  : berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name);
@@ -115,8 +114,7 @@ static berth_status read_weights(adding *a, const char *data, size_t size, berth
 			a->file, (unsigned long long)length, size - LENGTH_BYTES);
 	BERTH_ARENA(own); /* the file may change meanwhile */
 	const char *header = berth_arena_strndup(&own, data + LENGTH_BYTES, (size_t)length);
-	if (!header)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(header, err));
 	BERTH_TRY(berth_json_parse_large(a->file, header, (size_t)length, &doc, err));
 	const berth_json at = {.item = doc, .file = a->file};
 	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, a, err)
@@ -265,14 +263,12 @@ static berth_status map_parts(const berth_content *from, berth_arena *mem, berth
 	const char *folder = berth_arena_strndup(mem, from->name, (size_t)(named - from->name));
 	size_t n = 0;
 	*n_parts = 0;
-	if (!folder)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(folder, err));
 	BERTH_TRY(list_folder(folder, named, is_header(from->data, from->size), mem, &name, &n, err));
 	BERTH_TRY_NEW(mem, n, err, *part);
 	for (size_t i = 0; i < n; i++) {
 		berth_content *p = &(*part)[i];
-		if (!(p->name = berth_arena_printf(mem, "%s%s", folder, name[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(p->name = berth_arena_printf(mem, "%s%s", folder, name[i]), err));
 		BERTH_TRY(map_part(p, err));
 		++*n_parts;
 	}

@@ -82,8 +82,7 @@ static berth_status look_at_file(const char *path, berth_arena *tmp, berth_err *
 	const unsigned char *data;
 	size_t size;
 	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
-	if (!file)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(file, err));
 	BERTH_TRY(berth_file_map(file, &data, &size, err));
 	berth_file_unmap(data, size);
 	return BERTH_OK;
@@ -108,8 +107,7 @@ static berth_status load_module(const char *path, const berth_read_options *word
 	BERTH_TRY(look_at_file(path, tmp, err));
 	for (int32_t i = 0; spec && i < words->n_dims; i++)
 		spec = berth_arena_printf(tmp, "%s:%s", spec, words->dim[i]);
-	if (!spec)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(spec, err));
 	BERTH_TRY(words->module_graph(spec, tmp, &from.data, &from.size, err));
 	return from.format->parse(&from, words, mem, tmp, out, report, err);
 }
@@ -172,8 +170,7 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 	const char **word = NULL;
 	int32_t n = 0;
 	BERTH_TRY(words_at(spec, &at, err));
-	if (!(*path = path_before(spec, at, mem)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(*path = path_before(spec, at, mem), err));
 	*out = opt ? *opt : (berth_read_options){0};
 	for (; n < out->n_dims; n++) {
 		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
@@ -182,8 +179,7 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 	while (spec[at]) {
 		size_t len = strcspn(spec + at + 1, ":");
 		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
-		if (!(word[n++] = berth_arena_strndup(mem, spec + at + 1, len)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(word[n++] = berth_arena_strndup(mem, spec + at + 1, len), err));
 		at += len + 1;
 	}
 	out->dim = word;
@@ -293,8 +289,7 @@ static berth_status tell_parts(const berth_content *from, berth_arena *mem, bert
 	for (int32_t i = 0; i < from->n_parts; i++) {
 		const char *slash = strrchr(from->part[i].name, '/');
 		const char *name = berth_arena_strdup(mem, slash ? slash + 1 : from->part[i].name);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		all[r->n_external++] = name;
 	}
 	r->external = all;

@@ -46,8 +46,7 @@ static berth_status get_text(void *ctx, const berth_json *item, berth_err *err)
 	texts *x = ctx;
 	if (!cJSON_IsString(item->item))
 		return berth_json_fail(item, err, "expected a text");
-	if (!(x->text[x->n++] = berth_arena_strdup(x->mem, item->item->valuestring)))
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(x->text[x->n++] = berth_arena_strdup(x->mem, item->item->valuestring), err));
 	return BERTH_OK;
 }
 

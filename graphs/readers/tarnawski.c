@@ -97,14 +97,12 @@ static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 	BERTH_TRY(read_size(node, "size", true, &spec.param_bytes, err));
 	if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(node->item, "colorClass"))) {
 		BERTH_TRY(berth_json_number(node, "colorClass", false, -0x1p53, &colour, err));
-		if (!(spec.colocate = berth_arena_printf(r->tmp, "colour%.17g", colour)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(spec.colocate = berth_arena_printf(r->tmp, "colour%.17g", colour), err));
 	}
 	spec.name = *name && r->same[berth_strmap_get(&r->names, name)] == 1
 	                    ? name
 	                    : berth_arena_printf(r->tmp, "%snode %s", *name ? name : "", id);
-	if (!spec.name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(spec.name, err));
 	if (berth_strmap_get(&r->ids, id) >= 0)
 		return berth_json_fail(node, err, "two nodes have the id %s", id);
 	BERTH_TRY(berth_json_placed(node, berth_builder_op(r->b, &spec, &op, err), err));
@@ -147,8 +145,7 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
 	berth_json nodes, edges;
 	size_t n;
 	const char *stem = berth_graph_stem(file, &n), *name = berth_arena_strndup(tmp, stem, n);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_json_array(doc, "nodes", true, &nodes, err));
 	berth_strmap_init(&r.ids, tmp);
 	berth_strmap_init(&r.names, tmp);

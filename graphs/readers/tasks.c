@@ -25,8 +25,7 @@ berth_status berth_task_options_read(const char *file, const char *const *word, 
 	double value[BERTH_SPEC_PARAMS];
 	const char *rest = "";
 	for (int32_t i = 0; i < n; i++)
-		if (!(rest = berth_arena_printf(mem, "%s:%s", rest, word[i])))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(rest = berth_arena_printf(mem, "%s:%s", rest, word[i]), err));
 	berth_spec_table named = t;
 	named.kind = "the format";
 	named.name = "of task graphs";

@@ -113,8 +113,7 @@ static berth_status name_groups(trainer *t)
 			continue;
 		const char *name = g->op_name[op];
 		while (berth_strmap_get(&names, name) >= 0)
-			if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
-				return berth_nomem(t->err);
+			BERTH_TRY(berth_got(name = berth_arena_printf(t->tmp, "%s_", name), t->err));
 		BERTH_TRY(berth_strmap_add(&names, name, op, &found, t->err));
 		t->op_group[root] = name;
 	}
@@ -206,8 +205,7 @@ static berth_status slot_edge(trainer *t, int32_t op, int32_t slot, int32_t to)
 		name = "output";
 		for (int32_t k = first + 1; k < end; k++)
 			if (strcmp(g->tensor_name[k], name) == 0) {
-				if (!(name = berth_arena_printf(t->tmp, "%s_", name)))
-					return berth_nomem(t->err);
+				BERTH_TRY(berth_got(name = berth_arena_printf(t->tmp, "%s_", name), t->err));
 				k = first;
 			}
 	}
@@ -355,8 +353,7 @@ static berth_status add_losses(trainer *t)
 		const char *name =
 			n == 1 ? "loss"
 			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
-		if (!name)
-			return berth_nomem(t->err);
+		BERTH_TRY(berth_got(name, t->err));
 		BERTH_TRY(add_loss(t, piece[i], name));
 	}
 	return BERTH_OK;

@@ -138,8 +138,7 @@ static berth_status derive(trainer *t, const reduction *r, int32_t i, const char
                            int32_t *out)
 {
 	const char *numbered = berth_arena_printf(t->tmp, "%s %d of %d", what, (int)i + 1, (int)r->n);
-	if (!numbered)
-		return berth_nomem(t->err);
+	BERTH_TRY(berth_got(numbered, t->err));
 	s.backward = true;
 	s.colocate = training_group_of(t, r->user[i]);
 	return training_derive_light(t, r->user[i], t->g->param_name[r->param], numbered, s, out);
@@ -156,8 +155,7 @@ static berth_status add_sum(trainer *t, reduction *r, int32_t i)
 	for (int32_t k = 0; k < r->n; k++) {
 		const char *name =
 			berth_arena_printf(t->tmp, "%s/share %d", t->g->param_name[r->param], (int)i + 1);
-		if (!name)
-			return berth_nomem(t->err);
+		BERTH_TRY(berth_got(name, t->err));
 		BERTH_TRY(berth_builder_edge(t->b, r->ready[k], r->sum[i], k == i ? 0 : bytes, name, t->err));
 	}
 	return BERTH_OK;

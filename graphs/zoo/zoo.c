@@ -230,8 +230,7 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	zoo_net net = {.tmp = tmp, .err = err, .model = m, .value = value};
 	berth_spec_table t = table_of(m);
 	const char *name = berth_spec_canonical(&t, value, tmp);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	net.batch = (int64_t)zoo_value_or(&net, "batch", 1);
 	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;

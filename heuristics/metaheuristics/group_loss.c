@@ -14,8 +14,7 @@ berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, 
 	copy.op_coloc_name = c->op_group;
 	BERTH_TRY_NEW(mem, c->n_groups, err, copy.coloc_name);
 	for (int32_t i = 0; i < c->n_groups; i++)
-		if (!(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i)))
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i), err));
 	*out = copy;
 	return BERTH_OK;
 }

@@ -46,8 +46,7 @@ static berth_status keep_run(reading *r, int32_t op, const char *key, double us,
 	int32_t k = berth_strmap_get(&r->keys, key);
 	if (k < 0) {
 		const char *copy = berth_arena_strdup(r->mem, key);
-		if (!copy)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(copy, err));
 		BERTH_TRY(BERTH_GROW(r->tmp, r->key, r->n_keys, &r->cap_key, err));
 		r->key[r->n_keys] = copy;
 		BERTH_TRY(berth_strmap_add(&r->keys, copy, (int32_t)r->n_keys++, &k, err));
@@ -66,8 +65,7 @@ static berth_status keep_unjoined(reading *r, const char *name, double us, berth
 	if (berth_strmap_get(&r->unjoined, name) >= 0)
 		return BERTH_OK;
 	const char *copy = berth_arena_strdup(r->mem, name);
-	if (!copy)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(copy, err));
 	BERTH_TRY(BERTH_GROW(r->mem, r->report.unjoined, r->report.n_unjoined, &r->cap_unjoined, err));
 	r->report.unjoined[r->report.n_unjoined] = copy;
 	return berth_strmap_add(&r->unjoined, copy, r->report.n_unjoined++, &found, err);
@@ -105,8 +103,7 @@ static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
 		BERTH_TRY(berth_json_string(&args, "provider", false, &provider, err));
 	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
 	char *node = berth_arena_strndup(r->tmp, name, len - end);
-	if (!node)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(node, err));
 	int32_t op = berth_strmap_get(&r->ops, node);
 	r->report.n_runs++;
 	if (op < 0)

@@ -105,8 +105,7 @@ berth_status berth_solution_tell(const berth_solution *r, berth_arena *mem, bert
                                  berth_err *err)
 {
 	const char *objective = berth_arena_strdup(mem, berth_objective_name(&r->objective));
-	if (!objective)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(objective, err));
 	p->method = r->method->name;
 	p->objective = objective;
 	p->seed = r->seed;

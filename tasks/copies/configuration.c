@@ -113,8 +113,7 @@ static berth_status add_moment(maker *m, int32_t dev, int32_t *op)
 	char name[32];
 	snprintf(name, sizeof name, "exchange/%d", m->n_ops);
 	const char *own = berth_arena_strdup(m->tmp, name);
-	if (!own)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(own, m->err));
 	BERTH_TRY(berth_builder_op(m->b, &(berth_op_spec){.name = own}, op, m->err));
 	BERTH_TRY(berth_builder_time(m->b, *op, "*", 0, m->err));
 	m->op_dev[m->n_ops] = dev;
@@ -146,8 +145,7 @@ static berth_status add_copy(maker *m, int32_t k)
 {
 	const berth_graph *g = &m->x->graph[m->member[k].batch];
 	const char *name = berth_arena_printf(m->tmp, "copy%d", k);
-	if (!name)
-		return berth_nomem(m->err);
+	BERTH_TRY(berth_got(name, m->err));
 	m->member_first[k] = m->n_ops;
 	BERTH_TRY(berth_graph_restate(g, name, m->b, m->tmp, m->err));
 	put_copy(m->x, &m->member[k], m->n_ops, m->op_dev, m->order);

@@ -119,8 +119,7 @@ static berth_status unite(const berth_graph *g, const berth_graph_parts *p, bert
 {
 	berth_builder *b;
 	const char *name = name_all(g, p, tmp);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
 	for (int32_t i = 0; i < p->n; i++)
 		BERTH_TRY(berth_graph_restate(&g[i], p->name[i], b, tmp, err));

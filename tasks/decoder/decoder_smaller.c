@@ -85,8 +85,7 @@ static berth_status try_spec(const finder *f, const char *spec, const char *gran
 {
 	*out = (trial){0};
 	f->out->cut_short |= berth_patience_over(f->until);
-	if (!spec)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(spec, err));
 	if (f->out->cut_short)
 		return BERTH_OK;
 	BERTH_SCRATCH(f->mem);
@@ -261,8 +260,7 @@ static berth_status try_together(const finder *f, berth_err *err)
 		if (bits_of(caches[i]) >= cache_bits(f))
 			continue;
 		const char *spec = berth_spec_set(f->x->spec, "cache", caches[i], f->mem);
-		if (!spec)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(spec, err));
 		BERTH_TRY(smaller_weights(f, spec, &change.weights, err));
 		if (change.weights) {
 			change.cache = caches[i];
@@ -272,8 +270,7 @@ static berth_status try_together(const finder *f, berth_err *err)
 	}
 	for (int i = 0; i < N_WEIGHTS && !change.context; i++) {
 		const char *spec = berth_spec_set(f->x->spec, "weights", weights[i], f->mem);
-		if (!spec)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(spec, err));
 		BERTH_TRY(largest_context(f, spec, &change.context, err));
 		change.weights = weights[i];
 	}

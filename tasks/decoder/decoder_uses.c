@@ -163,8 +163,7 @@ berth_status berth_decoder_load(const berth_decoder_cfg *cfg, berth_decoder *x, 
 {
 	berth_read_report r;
 	const char *token = berth_spec_set(x->spec, "mode", "decode", mem), *prefill;
-	if (!token)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(token, err));
 	BERTH_TRY(cfg->load(cfg->ctx, token, false, decode, s, &r, err));
 	read_sizes(x, &r, mem);
 	BERTH_TRY(prefill_spec(x, mem, &prefill, err));

@@ -101,8 +101,7 @@ static berth_status read_cut_model(cut_making *m, berth_err *err)
 	BERTH_SCRATCH(m->tmp);
 	size_t size;
 	const char *data = berth_file_join(made->piece, made->n_pieces, m->tmp, &size);
-	if (!data)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(data, err));
 	return berth_graph_parse(m->c->name, data, size, m->c->after, m->mem, m->tmp, &m->cut, NULL, err);
 }
 

@@ -146,8 +146,7 @@ static berth_status add_up(pieces_state *x, int32_t node, const pieces_cut *c, c
 	for (int32_t i = 0; i < c->k; i++)
 		in[i] = out[i][0];
 	name = berth_arena_printf(x->mem, "%s/sum", onnx_node_label(&x->m, &x->m.node[node]));
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	x->out->n_sums++;
 	return pieces_put_node(x, "Sum", name, in, c->k, x->m.value[x->m.node[node].out[0]].name, NULL, 0,
 	                       err);

@@ -336,8 +336,7 @@ static berth_status note_refused(pieces_state *x, int32_t node, const char *why,
 	if (strstr(why, "not fixed")) {
 		BERTH_TRY(list_dims(x, &dims, err));
 		why = berth_arena_printf(x->mem, "%s%s", why, dims);
-		if (!why)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(why, err));
 	}
 	BERTH_TRY(BERTH_GROW(x->mem, o->refused, o->n_refused, &x->cap_refused, err));
 	o->refused[o->n_refused++] = (pieces_refused){label_of(x, node), x->m.node[node].type, why};

@@ -35,8 +35,7 @@ berth_status pieces_name(pieces_state *x, pieces_names *taken, const char **out,
 			return BERTH_OK;
 		}
 		*out = berth_arena_printf(x->mem, "%s#%d", base, (int)i);
-		if (!*out)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(*out, err));
 	}
 }
 
@@ -186,8 +185,7 @@ static berth_status given_size(pieces_state *x, const protobuf *w, const protobu
                             berth_err *err)
 {
 	char *name = berth_arena_strndup(x->mem, (const char *)w->data + f->at, f->end - f->at);
-	if (!name)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(name, err));
 	int32_t s = berth_strmap_get(&x->m.symbols, name);
 	*size = s >= 0 && pieces_is_given(x->read, name) ? x->m.symbol_value[s] : 0;
 	return BERTH_OK;

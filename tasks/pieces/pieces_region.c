@@ -18,8 +18,7 @@ berth_status pieces_number(pieces_state *x, int64_t value, const char **name, be
 {
 	const char *key = berth_arena_printf(x->mem, "%lld", (long long)value);
 	int32_t found, at = (int32_t)x->n_numbers;
-	if (!key)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(key, err));
 	BERTH_TRY(berth_strmap_add(&x->numbers, key, at, &found, err));
 	if (found < at) {
 		*name = x->number[found];
@@ -190,8 +189,7 @@ static berth_status part_across(pieces_state *x, int32_t v, int32_t dim, int64_t
 	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
 	lines = berth_arena_printf(x->mem, "%d:%lld-%lld", (int)dim, (long long)from, (long long)to - 1);
 	joined = lines ? berth_arena_printf(x->mem, "%s/joined", lines) : NULL;
-	if (!joined)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(joined, err));
 	for (int32_t i = 0; i < n; i++) {
 		const char *whole = in[i];
 		BERTH_TRY(pieces_name(x, &x->values, &in[i], err, "%s/%s %d of %d", name_of(x, v), lines,
@@ -215,8 +213,7 @@ berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, in
 			BERTH_TRY(put_slice(x, in[i], part[i], dim, own[j], own[j + 1], err));
 		}
 		name = berth_arena_printf(x->mem, "%s/sum %d of %d", label, (int)j + 1, (int)k);
-		if (!name)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(name, err));
 		BERTH_TRY(pieces_name(x, &x->values, &out[j], err, "%s/sum %d of %d", name_of(x, v),
 		                      (int)j + 1, (int)k));
 		BERTH_TRY(pieces_put_node(x, "Sum", name, part, k, out[j], NULL, 0, err));

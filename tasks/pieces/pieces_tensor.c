@@ -207,8 +207,7 @@ static berth_status put_outside(pieces_state *x, const content *c, pieces_copy p
 	onnx_put_number(b, 14, 1);
 	if (moves) {
 		part.from = berth_arena_strndup(x->mem, c->location, c->n_location);
-		if (!part.from)
-			return berth_nomem(err);
+		BERTH_TRY(berth_got(part.from, err));
 		BERTH_TRY(BERTH_GROW(x->mem, x->out->copy, x->out->n_copies, &x->cap_copy, err));
 		x->out->copy[x->out->n_copies++] = part;
 		x->copied += part.rows * part.bytes;

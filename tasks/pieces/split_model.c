@@ -149,8 +149,7 @@ static berth_status open_source(const char *model, const char *name, berth_arena
 		                  "%s: weights in '%s', which is not in the model's folder", model, name);
 	const char *path =
 		berth_arena_printf(tmp, "%.*s%s", slash ? (int)(slash + 1 - model) : 0, model, name);
-	if (!path)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(path, err));
 	*fd = open(path, O_RDONLY | O_CLOEXEC);
 	return *fd >= 0 ? BERTH_OK : berth_fail(err, BERTH_EIO, "%s: %s", path, strerror(errno));
 }
@@ -277,8 +276,7 @@ static berth_status look_at_folder(const char *path, berth_arena *tmp, struct st
 {
 	const char *slash = strrchr(path, '/');
 	const char *folder = berth_arena_printf(tmp, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
-	if (!folder)
-		return berth_nomem(err);
+	BERTH_TRY(berth_got(folder, err));
 	return stat(folder, st) == 0 ? BERTH_OK
 	                             : berth_fail(err, BERTH_EIO, "%s: %s", folder, strerror(errno));
 }
