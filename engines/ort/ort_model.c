@@ -185,12 +185,14 @@ static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *
 		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
 			break;
-		BERTH_TRY(protobuf_text(&w, &f, "external_data", m->mem, f.number == 1 ? &key : &value, err));
+		if (f.number == 1 || f.number == 2)
+			BERTH_TRY(protobuf_text(&w, &f, "external_data", m->mem,
+			                        f.number == 1 ? &key : &value, err));
 	}
 	if (strcmp(key, "location") == 0)
 		snprintf(o->path, sizeof o->path, "%.*s%s", slash ? (int)(slash + 1 - m->onnx.file) : 0,
 		         m->onnx.file, value);
-	else if (strcmp(key, "offset") == 0)
+	else if (strcmp(key, "offset") == 0 && *value >= '0' && *value <= '9')
 		o->offset = strtoull(value, NULL, 10);
 	return BERTH_OK;
 }
