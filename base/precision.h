@@ -20,7 +20,7 @@ typedef enum berth_precision {
 
 /* "f32", ...; "" where nothing is said. */
 const char *berth_precision_name(berth_precision p);
-/* Fails: BERTH_EFORMAT, naming the nearest. */
+/* Fails: BERTH_EINVAL, naming the nearest. */
 berth_status berth_precision_find(const char *name, berth_precision *out, berth_err *err);
 /* Bits that a number (of the weights, where these are apart) is stored in. */
 int berth_precision_bits(berth_precision p);

@@ -11,10 +11,34 @@
 #pragma once
 
 #include "arena.h"
+#include "precision.h"
 #include "text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The shape of an operator's work, by which its time is predicted (times.h). Keys of files are those of
+ * berth_dims_key. All are at least 1. */
+typedef enum berth_dims_kind {
+	BERTH_DIMS_NONE,
+	BERTH_DIMS_PRODUCT, /* b products of [m, k] by [k, n] */
+	BERTH_DIMS_CONV,    /* batch, in and out channels, output pixels, taps (pixels of the kernel), stride,
+	                     * groups, dilation */
+	BERTH_DIMS_ROWS,    /* rows of a width: element-wise types, norms, softmax */
+	BERTH_N_DIMS_KINDS
+} berth_dims_kind;
+
+enum { BERTH_MOST_DIMS = 8 };
+
+typedef struct berth_dims {
+	berth_dims_kind kind;
+	int64_t at[BERTH_MOST_DIMS]; /* in the order above; 0 beyond */
+} berth_dims;
+
+/* Name of number i of a kind, or NULL beyond its last. */
+const char *berth_dims_key(berth_dims_kind kind, int i);
+/* Multiply-accumulates of products and convolutions, elements of rows; 0 without a shape. */
+double berth_dims_work(const berth_dims *d);
 
 typedef struct berth_graph {
 	const char *name;
@@ -32,6 +56,8 @@ typedef struct berth_graph {
 	int32_t *op_sep;
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
+	unsigned char *op_dtype;       /* berth_precision that it computes in; 0: not given, read as f32 */
+	berth_dims *op_dims;           /* NULL: no operator has a shape */
 	const char **type_name;        /* [n_types], in order of first use */
 	const char **coloc_name;       /* [n_coloc_names], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
@@ -94,6 +120,8 @@ typedef struct berth_op_spec {
 	int64_t read_bytes, write_bytes, param_bytes, state_bytes, workspace_bytes, output_bytes;
 	const char *colocate, *separate, *pin;
 	bool backward;
+	berth_precision dtype;
+	berth_dims dims;
 } berth_op_spec;
 
 /* A builder whose memory is tmp (it grows there until the caller resets it). Fails: BERTH_ENOMEM. */

@@ -8,7 +8,8 @@
 #define MAX_CUT_S 1e9
 enum { MAX_ROWS = INT32_MAX / 4, MAX_DEVICES = GRAPH_MAX_DEVICES };
 
-static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8};
+static const unsigned char op_width[OP_COLUMNS] = {sizeof(char *), 4, 4, 4, 4, 1, 8, 8, 8, 8, 8, 8, 8, 8,
+                                                    1, 1, 8, 8, 8, 8, 8, 8, 8, 8};
 static const unsigned char edge_width[EDGE_COLUMNS] = {4, 4, 8, sizeof(char *), 8};
 static const unsigned char pair_width[PAIR_COLUMNS] = {4, 4, 8};
 static const unsigned char word_width[] = {sizeof(char *)};
@@ -120,6 +121,26 @@ static berth_status check_bytes(const char *op, const char *what, int64_t x, ber
 	return BERTH_OK;
 }
 
+/* A shape has all its numbers, and is no other work than what is stated. */
+static berth_status check_dims(const char *op, const berth_op_spec *s, berth_err *err)
+{
+	const berth_dims *d = &s->dims;
+	for (int i = 0; berth_dims_key(d->kind, i); i++)
+		if (d->at[i] < 1 || d->at[i] > GRAPH_MAX_BYTES)
+			return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %lld; expected 1 to 2^53",
+			                  op, berth_dims_key(d->kind, i), (long long)d->at[i]);
+	if (d->kind == BERTH_DIMS_CONV && (d->at[1] % d->at[6] || d->at[2] % d->at[6]))
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': %lld groups do not divide %lld channels into %lld", op,
+		                  (long long)d->at[6], (long long)d->at[1], (long long)d->at[2]);
+	double work = berth_dims_work(d);
+	if (d->kind != BERTH_DIMS_ROWS && work > 0 && s->macs > 0 && fabs(work - s->macs) > 0.01 * work)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': its dims are %g multiply-accumulates, its macs %g", op,
+		                  work, s->macs);
+	return BERTH_OK;
+}
+
 static berth_status check_spec(const berth_op_spec *s, const char *name, berth_err *err)
 {
 	if (!name || !*name)
@@ -131,7 +152,8 @@ static berth_status check_spec(const berth_op_spec *s, const char *name, berth_e
 	BERTH_TRY(check_bytes(name, "param_bytes", s->param_bytes, err));
 	BERTH_TRY(check_bytes(name, "state_bytes", s->state_bytes, err));
 	BERTH_TRY(check_bytes(name, "workspace_bytes", s->workspace_bytes, err));
-	return check_bytes(name, "output_bytes", s->output_bytes, err);
+	BERTH_TRY(check_bytes(name, "output_bytes", s->output_bytes, err));
+	return check_dims(name, s, err);
 }
 
 static berth_status put_word(berth_builder *b, graph_words *w, int column, size_t op, const char *word,
@@ -158,7 +180,12 @@ static berth_status put_spec(berth_builder *b, size_t op, const berth_op_spec *s
 	BERTH_TRY(columns_set_long(&b->op, OP_PARAM, op, s->param_bytes, err));
 	BERTH_TRY(columns_set_long(&b->op, OP_STATE, op, s->state_bytes, err));
 	BERTH_TRY(columns_set_long(&b->op, OP_WORKSPACE, op, s->workspace_bytes, err));
-	return columns_set_long(&b->op, OP_OUTPUT, op, s->output_bytes, err);
+	BERTH_TRY(columns_set_long(&b->op, OP_OUTPUT, op, s->output_bytes, err));
+	BERTH_TRY(columns_set_byte(&b->op, OP_DTYPE, op, (unsigned char)s->dtype, err));
+	BERTH_TRY(columns_set_byte(&b->op, OP_DIMS, op, (unsigned char)s->dims.kind, err));
+	for (int i = 0; i < BERTH_MOST_DIMS; i++)
+		BERTH_TRY(columns_set_long(&b->op, OP_DIMS + 1 + i, op, s->dims.at[i], err));
+	return BERTH_OK;
 }
 
 berth_status berth_builder_op(berth_builder *b, const berth_op_spec *spec, int32_t *op, berth_err *err)
@@ -184,6 +211,14 @@ static const char *word_of(const berth_builder *b, const graph_words *w, int col
 	return i ? graph_word(w, i - 1) : NULL;
 }
 
+berth_dims graph_dims(const berth_builder *b, size_t op)
+{
+	berth_dims d = {.kind = (berth_dims_kind)columns_byte(&b->op, OP_DIMS, op)};
+	for (int i = 0; berth_dims_key(d.kind, i); i++)
+		d.at[i] = columns_long(&b->op, OP_DIMS + 1 + i, op);
+	return d;
+}
+
 void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)
 {
 	size_t row = (size_t)op;
@@ -200,7 +235,9 @@ void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)
 	                       .param_bytes = columns_long(&b->op, OP_PARAM, row),
 	                       .state_bytes = columns_long(&b->op, OP_STATE, row),
 	                       .workspace_bytes = columns_long(&b->op, OP_WORKSPACE, row),
-	                       .output_bytes = columns_long(&b->op, OP_OUTPUT, row)};
+	                       .output_bytes = columns_long(&b->op, OP_OUTPUT, row),
+	                       .dtype = (berth_precision)columns_byte(&b->op, OP_DTYPE, row),
+	                       .dims = graph_dims(b, row)};
 }
 
 berth_status berth_builder_set(berth_builder *b, int32_t op, const berth_op_spec *spec, berth_err *err)

@@ -23,7 +23,9 @@ enum {
 	OP_STATE,
 	OP_WORKSPACE,
 	OP_OUTPUT,
-	OP_COLUMNS
+	OP_DTYPE,
+	OP_DIMS, /* their kind, then the numbers */
+	OP_COLUMNS = OP_DIMS + 1 + BERTH_MOST_DIMS
 };
 /* Of edges. EDGE_BYTES holds GRAPH_OWN too, where the edge carries a tensor of its own, named like its
  * consumer. */
@@ -63,3 +65,6 @@ const char *graph_word(const graph_words *w, int32_t i);
 
 /* Name of tensor of edge e; NULL: unnamed. */
 const char *graph_edge_tensor(const berth_builder *b, size_t e);
+
+/* The shape of operator op. */
+berth_dims graph_dims(const berth_builder *b, size_t op);

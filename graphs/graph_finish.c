@@ -208,6 +208,24 @@ static berth_status finish_backward(finish *f)
 	return BERTH_OK;
 }
 
+static berth_status finish_shapes(finish *f)
+{
+	columns *c = &f->b->op;
+	f->g->op_dtype = f->zeros;
+	if (columns_used(c, OP_DTYPE))
+		BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_dtype);
+	for (size_t op = 0; op < f->n_ops && f->g->op_dtype != f->zeros; op++)
+		f->g->op_dtype[op] = columns_byte(c, OP_DTYPE, op);
+	if (!columns_used(c, OP_DIMS))
+		return BERTH_OK;
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_dims);
+	for (size_t op = 0; op < f->n_ops; op++)
+		f->g->op_dims[op] = graph_dims(f->b, op);
+	for (int i = 0; i <= BERTH_MOST_DIMS; i++)
+		columns_drop(c, OP_DIMS + i);
+	return BERTH_OK;
+}
+
 static berth_status check_sum(const finish *f)
 {
 	const berth_builder *b = f->b;
@@ -254,6 +272,7 @@ static berth_status finish_ops(finish *f)
 	BERTH_TRY(finish_figures(f, OP_WORKSPACE, &g->op_workspace_bytes));
 	BERTH_TRY(finish_figures(f, OP_OUTPUT, &g->op_output_bytes));
 	BERTH_TRY(finish_backward(f));
+	BERTH_TRY(finish_shapes(f));
 	BERTH_TRY(finish_pins(f));
 	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
 	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_coloc_names,

@@ -30,13 +30,50 @@ static berth_status read_forbid(void *ctx, const berth_json *item, berth_err *er
 	                         err);
 }
 
+/* The kind is the first whose keys are all there. */
+static berth_status read_dims(const berth_json *op, berth_dims *d, berth_err *err)
+{
+	berth_json at;
+	BERTH_TRY(berth_json_object(op, "dims", false, &at, err));
+	if (!at.item)
+		return BERTH_OK;
+	for (int kind = 1; kind < BERTH_N_DIMS_KINDS && !d->kind; kind++) {
+		bool all = true;
+		for (int i = 0; berth_dims_key((berth_dims_kind)kind, i); i++)
+			all = all && berth_json_get(&at, berth_dims_key((berth_dims_kind)kind, i)).item;
+		d->kind = all ? (berth_dims_kind)kind : BERTH_DIMS_NONE;
+	}
+	if (!d->kind)
+		return berth_json_fail(&at, err,
+		                       "expected b, m, n, k of a product, b, in, out, pixels, taps, stride, "
+		                       "groups, dilation of a convolution, or rows, width");
+	const char *known[BERTH_MOST_DIMS + 1] = {0};
+	for (int i = 0; berth_dims_key(d->kind, i); i++) {
+		known[i] = berth_dims_key(d->kind, i);
+		BERTH_TRY(berth_json_bytes(&at, known[i], true, &d->at[i], err));
+	}
+	return berth_json_keys(&at, known, err);
+}
+
+static berth_status read_dtype(const berth_json *op, berth_precision *dtype, berth_err *err)
+{
+	const char *word = NULL;
+	BERTH_TRY(berth_json_string(op, "dtype", false, &word, err));
+	berth_json at = berth_json_get(op, "dtype");
+	berth_err why;
+	if (!word || berth_precision_find(word, dtype, &why) == BERTH_OK)
+		return BERTH_OK;
+	return berth_json_fail(&at, err, "%s", why.msg);
+}
+
 static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
 {
 	berth_builder *b = ctx;
 	static const char *const known[] = {
 		"name",        "type",        "flops",           "macs",         "read_bytes", "write_bytes",
 		"param_bytes", "state_bytes", "workspace_bytes", "output_bytes", "time_s",     "colocate",
-		"separate",    "pin",         "forbid",          "backward",     NULL};
+		"separate",    "pin",         "forbid",          "backward",     "dtype",      "dims",
+		NULL};
 	berth_op_spec s = {0};
 	berth_json times, forbid;
 	int32_t op;
@@ -55,6 +92,8 @@ static berth_status read_op(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(berth_json_string(at, "separate", false, &s.separate, err));
 	BERTH_TRY(berth_json_string(at, "pin", false, &s.pin, err));
 	BERTH_TRY(berth_json_bool(at, "backward", &s.backward, err));
+	BERTH_TRY(read_dtype(at, &s.dtype, err));
+	BERTH_TRY(read_dims(at, &s.dims, err));
 	BERTH_TRY(berth_json_object(at, "time_s", false, &times, err));
 	BERTH_TRY(berth_json_array(at, "forbid", false, &forbid, err));
 	BERTH_TRY(berth_json_placed(at, berth_builder_op(b, &s, &op, err), err));
@@ -184,6 +223,14 @@ static void put_nonzero(berth_json_out *w, const char *key, int64_t x)
 		berth_json_put_int(w, key, x);
 }
 
+static void write_dims(const berth_dims *d, berth_json_out *w)
+{
+	berth_json_open(w, "dims", '{');
+	for (int i = 0; berth_dims_key(d->kind, i); i++)
+		berth_json_put_int(w, berth_dims_key(d->kind, i), d->at[i]);
+	berth_json_close(w, '}');
+}
+
 static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -191,6 +238,10 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	berth_json_put_string(w, "name", g->op_name[op]);
 	if (g->op_type[op] >= 0)
 		berth_json_put_string(w, "type", g->type_name[g->op_type[op]]);
+	if (g->op_dtype[op])
+		berth_json_put_string(w, "dtype", berth_precision_name((berth_precision)g->op_dtype[op]));
+	if (g->op_dims && g->op_dims[op].kind)
+		write_dims(&g->op_dims[op], w);
 	if (g->op_flops[op] > 0)
 		berth_json_put_number(w, "flops", g->op_flops[op]);
 	if (g->op_macs[op] > 0)

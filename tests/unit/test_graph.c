@@ -57,7 +57,9 @@ static void test_round_trip(void **state)
 {
 	(void)state;
 	static const char full[] =
-		HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"flops\":2000000000.5,\"macs\":1000000000,"
+		HEAD "\"ops\":[{\"name\":\"a\",\"type\":\"Conv\",\"dtype\":\"f16\",\"dims\":{"
+	             "\"b\":1,\"in\":64,\"out\":64,\"pixels\":15625,\"taps\":16,\"stride\":2,\"groups\":1,"
+		     "\"dilation\":3},\"flops\":2000000000.5,\"macs\":1024000000,"
 	             "\"read_bytes\":1000000,\"write_bytes\":400000,"
 		     "\"param_bytes\":100000,\"state_bytes\":7,\"workspace_bytes\":8,\"output_bytes\":9,"
 	             "\"time_s\":{\"cpu0\":null,\"gpu\":0.0012},"
@@ -129,6 +131,19 @@ static void test_errors(void **state)
 	              "\"a\"]}]}",
 	         "twice"},
 		{HEAD "\"ops\":[{\"name\":\"\"}]}", "empty name"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"dtype\":\"f61\"}]}",
+	         "/ops/0/dtype: unknown precision 'f61'"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"rows\":1}}]}",
+	         "/ops/0/dims: expected b, m, n, k"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"rows\":1,\"width\":0}}]}",
+	         "width is 0; expected 1"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"rows\":1,\"width\":2,\"k\":1}}]}",
+	         "unknown key 'k'"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"macs\":9,\"dims\":{\"b\":1,\"m\":2,\"n\":2,\"k\":2}}]}",
+	         "its dims are 8 multiply-accumulates, its macs 9"},
+		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"b\":1,\"in\":4,\"out\":3,\"pixels\":1,\"taps\":1,"
+	              "\"stride\":1,\"groups\":2,\"dilation\":1}}]}",
+	         "2 groups do not divide 4 channels into 3"},
 		{"{\"format\":\"\xff\"}", "UTF-8"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
