@@ -30,29 +30,36 @@ static berth_status read_forbid(void *ctx, const berth_json *item, berth_err *er
 	                         err);
 }
 
-/* The kind is the first whose keys are all there. */
+/* Has the object just the keys of that kind? */
+static bool are_dims(const berth_json *at, berth_dims_kind kind)
+{
+	int n = 0;
+	while (berth_dims_key(kind, n))
+		if (!berth_json_get(at, berth_dims_key(kind, n++)).item)
+			return false;
+	return n == cJSON_GetArraySize(at->item);
+}
+
 static berth_status read_dims(const berth_json *op, berth_dims *d, berth_err *err)
 {
+	static const char *const known[] = {
+		"b",      "m",      "n",        "k",    "in",    "out", "pixels", "taps",
+		"stride", "groups", "dilation", "rows", "width", NULL};
 	berth_json at;
 	BERTH_TRY(berth_json_object(op, "dims", false, &at, err));
 	if (!at.item)
 		return BERTH_OK;
-	for (int kind = 1; kind < BERTH_N_DIMS_KINDS && !d->kind; kind++) {
-		bool all = true;
-		for (int i = 0; berth_dims_key((berth_dims_kind)kind, i); i++)
-			all = all && berth_json_get(&at, berth_dims_key((berth_dims_kind)kind, i)).item;
-		d->kind = all ? (berth_dims_kind)kind : BERTH_DIMS_NONE;
-	}
+	BERTH_TRY(berth_json_keys(&at, known, err));
+	for (int kind = 1; kind < BERTH_N_DIMS_KINDS; kind++)
+		if (are_dims(&at, (berth_dims_kind)kind))
+			d->kind = (berth_dims_kind)kind;
 	if (!d->kind)
 		return berth_json_fail(&at, err,
 		                       "expected b, m, n, k of a product, b, in, out, pixels, taps, stride, "
 		                       "groups, dilation of a convolution, or rows, width");
-	const char *known[BERTH_MOST_DIMS + 1] = {0};
-	for (int i = 0; berth_dims_key(d->kind, i); i++) {
-		known[i] = berth_dims_key(d->kind, i);
-		BERTH_TRY(berth_json_bytes(&at, known[i], true, &d->at[i], err));
-	}
-	return berth_json_keys(&at, known, err);
+	for (int i = 0; berth_dims_key(d->kind, i); i++)
+		BERTH_TRY(berth_json_bytes(&at, berth_dims_key(d->kind, i), true, &d->at[i], err));
+	return BERTH_OK;
 }
 
 static berth_status read_dtype(const berth_json *op, berth_precision *dtype, berth_err *err)

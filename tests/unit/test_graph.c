@@ -138,7 +138,7 @@ static void test_errors(void **state)
 		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"rows\":1,\"width\":0}}]}",
 	         "width is 0; expected 1"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"rows\":1,\"width\":2,\"k\":1}}]}",
-	         "unknown key 'k'"},
+	         "/ops/0/dims: expected b, m"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"macs\":9,\"dims\":{\"b\":1,\"m\":2,\"n\":2,\"k\":2}}]}",
 	         "its dims are 8 multiply-accumulates, its macs 9"},
 		{HEAD "\"ops\":[{\"name\":\"a\",\"dims\":{\"b\":1,\"in\":4,\"out\":3,\"pixels\":1,\"taps\":1,"
