@@ -38,6 +38,17 @@ double berth_dims_work(const berth_dims *d)
 	return x;
 }
 
+berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS])
+{
+	berth_dims d = {.kind = kind};
+	for (int i = 0; berth_dims_key(kind, i); i++) {
+		if (at[i] < 1 || at[i] > GRAPH_MAX_BYTES)
+			return (berth_dims){0};
+		d.at[i] = at[i];
+	}
+	return d;
+}
+
 /* ---- checks ---- */
 
 static berth_status check_offsets(const char *what, const int32_t *off, int32_t n, int32_t total,

@@ -24,7 +24,7 @@ typedef enum berth_dims_kind {
 	BERTH_DIMS_PRODUCT, /* b products of [m, k] by [k, n] */
 	BERTH_DIMS_CONV,    /* batch, in and out channels, output pixels, taps (pixels of the kernel), stride,
 	                     * groups, dilation */
-	BERTH_DIMS_ROWS,    /* rows of a width: element-wise types, norms, softmax */
+	BERTH_DIMS_ROWS,    /* rows of a width: what other types write, or read where they reduce or pool */
 	BERTH_N_DIMS_KINDS
 } berth_dims_kind;
 
@@ -39,6 +39,10 @@ typedef struct berth_dims {
 const char *berth_dims_key(berth_dims_kind kind, int i);
 /* Multiply-accumulates of products and convolutions, elements of rows; 0 without a shape. */
 double berth_dims_work(const berth_dims *d);
+/* The shape with these numbers; none where one of them is below 1, as of an empty tensor, or beyond 2^53. */
+berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS]);
+#define BERTH_DIMS(kind, ...) \
+	berth_dims_of(BERTH_DIMS_##kind, (const int64_t[BERTH_MOST_DIMS]){__VA_ARGS__})
 
 typedef struct berth_graph {
 	const char *name;

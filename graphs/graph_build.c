@@ -167,7 +167,7 @@ static berth_status put_word(berth_builder *b, graph_words *w, int column, size_
 /* All of the spec but the name. */
 static berth_status put_spec(berth_builder *b, size_t op, const berth_op_spec *s, berth_err *err)
 {
-	unsigned char backward = s->backward;
+	unsigned char backward = s->backward, dtype = s->dtype == BERTH_F32 ? 0 : (unsigned char)s->dtype;
 	BERTH_TRY(put_word(b, &b->types, OP_TYPE, op, s->type, err));
 	BERTH_TRY(put_word(b, &b->colocs, OP_COLOC, op, s->colocate, err));
 	BERTH_TRY(put_word(b, &b->seps, OP_SEP, op, s->separate, err));
@@ -181,7 +181,7 @@ static berth_status put_spec(berth_builder *b, size_t op, const berth_op_spec *s
 	BERTH_TRY(columns_set_long(&b->op, OP_STATE, op, s->state_bytes, err));
 	BERTH_TRY(columns_set_long(&b->op, OP_WORKSPACE, op, s->workspace_bytes, err));
 	BERTH_TRY(columns_set_long(&b->op, OP_OUTPUT, op, s->output_bytes, err));
-	BERTH_TRY(columns_set_byte(&b->op, OP_DTYPE, op, (unsigned char)s->dtype, err));
+	BERTH_TRY(columns_set_byte(&b->op, OP_DTYPE, op, dtype, err));
 	BERTH_TRY(columns_set_byte(&b->op, OP_DIMS, op, (unsigned char)s->dims.kind, err));
 	for (int i = 0; i < BERTH_MOST_DIMS; i++)
 		BERTH_TRY(columns_set_long(&b->op, OP_DIMS + 1 + i, op, s->dims.at[i], err));

@@ -82,7 +82,7 @@ static berth_status put(const decoder_tensor *t, bool bias, decoder_weight *w, b
 		w->bias_bytes = (double)t->bytes;
 		return BERTH_OK;
 	}
-	*w = (decoder_weight){t->dim[0], t->dim[1], (double)t->bytes, w->bias_bytes};
+	*w = (decoder_weight){t->dim[0], t->dim[1], (double)t->bytes, w->bias_bytes, t->dtype};
 	return BERTH_OK;
 }
 
@@ -140,6 +140,7 @@ static berth_status put_loose(decoder_model *m, const decoder_tensor *t, int32_t
 	w->in = t->dim[0];
 	w->out = t->dim[1];
 	w->bytes += (double)t->bytes;
+	w->dtype = t->dtype;
 	return BERTH_OK;
 }
 
@@ -338,8 +339,10 @@ berth_status decoder_model_check(decoder_model *m, berth_err *err)
 
 static void store(decoder_weight *w, const ggml_type *type, int64_t n)
 {
-	if (w->bytes > 0)
-		w->bytes = ggml_bytes(type, w->in, (double)w->out * (double)n);
+	if (w->bytes <= 0)
+		return;
+	w->bytes = ggml_bytes(type, w->in, (double)w->out * (double)n);
+	w->dtype = ggml_precision(type);
 }
 
 void decoder_model_store(decoder_model *m, const ggml_type *type)
@@ -410,7 +413,11 @@ berth_status decoder_model_graph(decoder_model *m, const berth_gguf_options *opt
                                  berth_read_report *report, berth_err *err)
 {
 	const char *name = berth_arena_printf(m->tmp, "%.*s%s", (int)stem.n, stem.text, opt->suffix);
-	zoo_net net = {.tmp = m->tmp, .err = err, .batch = opt->batch, .elem_bytes = elem_bytes};
+	zoo_net net = {.tmp = m->tmp,
+	               .err = err,
+	               .batch = opt->batch,
+	               .elem_bytes = elem_bytes,
+	               .dtype = m->dtype};
 	berth_graph g;
 	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(m->tmp, name, &net.builder, err));

@@ -28,6 +28,7 @@ typedef struct decoder_tensor {
 	text_span name;
 	int64_t dim[DECODER_RANK]; /* innermost first: columns in, columns out, matrices; 1 behind the last */
 	int64_t bytes;             /* at most 2^53 */
+	berth_precision dtype;     /* that it is multiplied in; none: that of the numbers */
 } decoder_tensor;
 
 /* How the tensors of some architectures are called. */
@@ -68,6 +69,7 @@ typedef struct decoder_model {
 	int32_t n_all;           /* with those that predict further tokens */
 	int64_t hidden, experts, top;
 	int64_t context;         /* most tokens; 0: not said */
+	berth_precision dtype;   /* of the numbers between operators */
 	decoder d;               /* d.layer: the layers */
 	decoder_layer *layer;    /* [n_layers] */
 	decoder_loose **loose;   /* [n_layers] NULL: none */
@@ -83,8 +85,8 @@ extern const char *const decoder_step_names[DECODER_STEPS]; /* of operators with
 berth_status decoder_model_add(decoder_model *m, const decoder_tensor *t, berth_err *err);
 /* All tensors are there: is each one that a layer needs, and of the right shape? Fails: BERTH_EFORMAT. */
 berth_status decoder_model_check(decoder_model *m, berth_err *err);
-/* The bytes that matrices would take as that type. Norms, biases and routers stay as they are, as quantisers
- * leave them. The model was checked. */
+/* Matrices as that type: its bytes, and what it is multiplied in. Norms, biases and routers stay as they are,
+ * as quantisers leave them. The model was checked. */
 void decoder_model_store(decoder_model *m, const ggml_type *type);
 /* Tokens of the context, by the options and the files. */
 int64_t decoder_model_context(const decoder_model *m, const berth_gguf_options *opt);

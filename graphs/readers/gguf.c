@@ -85,7 +85,11 @@ static berth_status read_experts(const gguf_meta *meta, decoder_model *m)
 static berth_status new_model(const gguf_meta *meta, berth_arena *tmp, decoder_model *m)
 {
 	int64_t layers, further;
-	*m = (decoder_model){.file = meta->file->name, .arch = &meta->arch, .style = &style, .tmp = tmp};
+	*m = (decoder_model){.file = meta->file->name,
+	                      .arch = &meta->arch,
+	                      .style = &style,
+	                      .dtype = BERTH_F32,
+	                      .tmp = tmp};
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_LAYERS, 0, -1, &layers));
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_HIDDEN, 0, -1, &m->hidden));
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_NEXTN, 0, 0, &further));

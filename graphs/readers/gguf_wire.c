@@ -192,6 +192,7 @@ berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t)
 		return gguf_fail(f, at, "tensor '%.*s' has type %llu, which is not known",
 		                 text_span_shown(t->name), t->name.text, (unsigned long long)id);
 	BERTH_TRY(take(f, 8, "the offset of a tensor", &offset));
+	t->dtype = ggml_precision(type);
 	return count_bytes(f, at, type, t);
 }
 

@@ -22,10 +22,16 @@ enum { LENGTH_BYTES = 8, MOST_HEADER = 100000000 };
 static const struct {
 	const char *name;
 	int32_t bytes;
+	berth_precision dtype;
 } dtypes[] = {
-	{"F64", 8},     {"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F8_E4M3", 1},
-	{"F8_E5M2", 1}, {"I64", 8}, {"I32", 4}, {"I16", 2},  {"I8", 1},
-	{"U64", 8},     {"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1},
+	{"F64", 8, BERTH_F64},    {"F32", 4, BERTH_F32},
+	{"F16", 2, BERTH_F16},    {"BF16", 2, BERTH_BF16},
+	{"F8_E4M3", 1, BERTH_F8}, {"F8_E5M2", 1, BERTH_F8},
+	{"I64", 8, 0},            {"I32", 4, 0},
+	{"I16", 2, 0},            {"I8", 1, 0},
+	{"U64", 8, 0},            {"U32", 4, 0},
+	{"U16", 2, 0},            {"U8", 1, 0},
+	{"BOOL", 1, 0},
 };
 
 /* Does data[size] begin as a safetensors file does? */
@@ -41,13 +47,14 @@ typedef struct adding {
 	berth_strmap *names;
 } adding;
 
-static berth_status read_dtype(const berth_json *at, double *bytes, berth_err *err)
+static berth_status read_dtype(const berth_json *at, double *bytes, berth_precision *dtype, berth_err *err)
 {
 	const char *name = "";
 	BERTH_TRY(berth_json_string(at, "dtype", true, &name, err));
 	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
 		if (strcmp(name, dtypes[i].name) == 0) {
 			*bytes = dtypes[i].bytes;
+			*dtype = dtypes[i].dtype;
 			return BERTH_OK;
 		}
 	return berth_json_fail(at, err, "dtype '%.20s' is not known", name);
@@ -90,7 +97,7 @@ static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 		return BERTH_OK;
 	if (!cJSON_IsObject(at->item))
 		return berth_json_fail(at, err, "expected an object with dtype, shape and data_offsets");
-	BERTH_TRY(read_dtype(at, &bytes, err));
+	BERTH_TRY(read_dtype(at, &bytes, &t.dtype, err));
 	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
 	BERTH_TRY(berth_json_each(&shape, read_dim, &t, err));
 	for (int i = 0; i < DECODER_RANK; i++)
@@ -365,6 +372,7 @@ static berth_status parse(const berth_content *from, const berth_read_options *o
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: the weights of a model folder are as its files have them", from->name);
 	BERTH_TRY(hf_model_read(from, tmp, &m, err));
+	m.dtype = m.d.embed.dtype;
 	double elements = (double)m.d.embed.in * (double)m.d.embed.out;
 	return decoder_model_graph(&m, &o, from->name, name_of(from->name),
 	                           (int64_t)(m.d.embed.bytes / elements), mem, out, report, err);

@@ -35,9 +35,22 @@ static zoo_tensor binary(const build *b, decoder_step step, const char *type, zo
 	return zoo_binary(b->net, step_name(b, step), type, x, y);
 }
 
-static zoo_cost stored(double macs, double bytes)
+static zoo_cost stored(double bytes)
 {
-	return (zoo_cost){.macs = macs, .weight_bytes = bytes, .read_weight_bytes = bytes};
+	return (zoo_cost){.weight_bytes = bytes, .read_weight_bytes = bytes};
+}
+
+/* So many rows by w, or in equal parts by b of its matrices. A mean number of rows that is far from a whole
+ * one has no shape. */
+static zoo_cost multiplied(decoder_weight w, int64_t b, double rows, double bytes)
+{
+	zoo_cost cost = stored(bytes);
+	double mean = rows / (double)b, whole = ceil(mean);
+	cost.macs = rows * (double)w.in * (double)w.out;
+	cost.dtype = w.dtype;
+	if (whole - mean <= 0.01 * whole && whole <= 0x1p53)
+		cost.dims = BERTH_DIMS(PRODUCT, b, (int64_t)whole, w.out, w.in);
+	return cost;
 }
 
 static const char *weight_name(const build *b, const char *slot)
@@ -50,7 +63,7 @@ static zoo_tensor add_bias(const build *b, const char *slot, decoder_weight w, z
 	if (w.bias_bytes <= 0)
 		return x;
 	return zoo_op(b->net, zoo_name(b->net, "%s%s", slot, b->d->names->bias), "Add", 1, &x, x,
-	              stored(0, w.bias_bytes));
+	              stored(w.bias_bytes));
 }
 
 static zoo_tensor product(const build *b, const char *slot, decoder_weight w, zoo_tensor x)
@@ -58,7 +71,7 @@ static zoo_tensor product(const build *b, const char *slot, decoder_weight w, zo
 	zoo_tensor out = x;
 	out.dim[3] = w.out;
 	out = zoo_op(b->net, weight_name(b, slot), "MatMul", 1, &x, out,
-	             stored(count(x) * (double)w.out, w.bytes));
+	             multiplied(w, 1, count(x) / (double)x.dim[3], w.bytes));
 	return add_bias(b, slot, w, out);
 }
 
@@ -73,7 +86,7 @@ static zoo_tensor normalize(const build *b, const char *slot, decoder_weight w, 
 	if (w.bytes <= 0)
 		return x;
 	const char *type = w.bias_bytes > 0 ? "LayerNormalization" : "RMSNormalization";
-	return zoo_op(b->net, weight_name(b, slot), type, 1, &x, x, stored(0, w.bytes + w.bias_bytes));
+	return zoo_op(b->net, weight_name(b, slot), type, 1, &x, x, stored(w.bytes + w.bias_bytes));
 }
 
 static zoo_tensor norm(const build *b, decoder_slot slot, zoo_tensor x)
@@ -127,6 +140,7 @@ static zoo_tensor attend(const build *b, decoder_step step, zoo_tensor a, zoo_te
 	out.dim[3] = columns;
 	zoo_cost cost = {.macs = (double)a.dim[0] * (double)a.dim[1] * (double)a.dim[2] * (double)columns *
 	                         (double)inner};
+	cost.dims = BERTH_DIMS(PRODUCT, a.dim[0] * c.heads, a.dim[1] / c.heads * a.dim[2], columns, inner);
 	cost.read_extra_bytes = ceil(old * c.elem_bytes);
 	cost.state_bytes = b->net->training || !c.held ? 0 : ceil(cached * c.elem_bytes);
 	return zoo_op(b->net, step_name(b, step), "MatMul", 2, x, out, cost);
@@ -186,11 +200,9 @@ static zoo_tensor project_heads(const build *b, decoder_slot slot, zoo_tensor x,
 {
 	zoo_tensor out = x;
 	const decoder_weight *w = &b->l->w[slot];
-	double macs =
-		(double)x.dim[0] * (double)x.dim[2] * (double)w->in * (double)w->out * (double)b->l->heads;
 	out.dim[3] = columns;
 	return zoo_op(b->net, weight_name(b, b->d->names->slot[slot]), "MatMul", 1, &x, out,
-	              stored(macs, w->bytes));
+	              multiplied(*w, b->l->heads, count(x) / (double)x.dim[3], w->bytes));
 }
 
 /* Compressed rows c are keys and values at once; queries are brought into their space. */
@@ -294,8 +306,7 @@ static zoo_tensor expert_product(const build *b, const char *name, decoder_slot 
 	const decoder_weight *w = &b->l->w[slot];
 	zoo_tensor out = x;
 	out.dim[3] = w->out;
-	zoo_cost cost = stored(s.tokens * (double)w->in * (double)w->out,
-	                       ceil((w->bytes + w->bias_bytes) / (double)b->d->experts));
+	zoo_cost cost = multiplied(*w, 1, s.tokens, ceil((w->bytes + w->bias_bytes) / (double)b->d->experts));
 	cost.read_weight_bytes = ceil(cost.weight_bytes * touched(b));
 	return zoo_op(b->net, name, "MatMul", 1, &x, out, cost);
 }
@@ -333,13 +344,13 @@ static zoo_tensor each_expert(const build *b, zoo_tensor x, zoo_tensor routes)
 	            : x;
 }
 
-/* One of the products of all experts: every token by the matrices of its own. */
+/* One of the products of all experts: every token by the matrices of its own. Few tokens have one each. */
 static zoo_tensor experts_product(const build *b, decoder_slot slot, zoo_tensor x, zoo_tensor routes)
 {
 	const decoder_weight *w = &b->l->w[slot];
 	zoo_tensor in[2] = {x, routes}, out = x;
-	double tokens = (double)x.dim[0] * (double)x.dim[2] * (double)b->d->top;
-	zoo_cost cost = stored(tokens * (double)w->in * (double)w->out, w->bytes + w->bias_bytes);
+	int64_t rows = x.dim[0] * x.dim[2] * b->d->top, used = rows < b->d->experts ? rows : b->d->experts;
+	zoo_cost cost = multiplied(*w, used, (double)rows, w->bytes + w->bias_bytes);
 	cost.read_weight_bytes = ceil(cost.weight_bytes * touched(b));
 	out.dim[1] = b->d->top;
 	out.dim[3] = w->out;
@@ -355,7 +366,7 @@ static zoo_tensor all_experts(const build *b, zoo_tensor x, zoo_tensor routes)
 	in[0] = gate_up(b, &experts, has(b, DECODER_GATE_EXPS) ? &gate : NULL, in[0]);
 	in[0] = experts_product(b, DECODER_DOWN_EXPS, in[0], routes);
 	return zoo_op(b->net, step_name(b, DECODER_EXPERTS_SUM), "ReduceSum", 2, in, x,
-	              (zoo_cost){.flops = count(in[0]) * 2});
+	              (zoo_cost){.flops = count(in[0]) * 2, .dims = zoo_rows(in[0])});
 }
 
 /* An expert that all tokens go to, weighed where it has a router. */
@@ -373,7 +384,8 @@ static zoo_tensor mixture(const build *b, zoo_tensor x)
 {
 	zoo_tensor routes = project(b, DECODER_ROUTER, x), best = routes;
 	best.dim[3] = b->d->top;
-	best = zoo_op(b->net, step_name(b, DECODER_TOP), "TopK", 1, &routes, best, (zoo_cost){0});
+	best = zoo_op(b->net, step_name(b, DECODER_TOP), "TopK", 1, &routes, best,
+	              (zoo_cost){.dims = zoo_rows(routes)});
 	best = unary(b, DECODER_ROUTE_SOFTMAX, "Softmax", best);
 	zoo_tensor y = b->d->each_expert ? each_expert(b, x, best) : all_experts(b, x, best);
 	if (has(b, DECODER_SHARED_UP))
@@ -415,7 +427,9 @@ static zoo_tensor embed(zoo_net *net, const decoder *d, int32_t matrix)
 static void project_tied(zoo_net *net, const decoder *d, zoo_tensor x, int32_t matrix)
 {
 	zoo_tensor out = x;
-	zoo_cost cost = {.macs = count(x) * (double)d->vocabulary, .read_weight_bytes = d->embed.bytes};
+	zoo_cost cost = multiplied((decoder_weight){x.dim[3], d->vocabulary, 0, 0, d->embed.dtype}, 1,
+	                           count(x) / (double)x.dim[3], 0);
+	cost.read_weight_bytes = d->embed.bytes;
 	out.dim[3] = d->vocabulary;
 	out = zoo_op(net, zoo_name(net, "%s%s", d->names->output, d->names->weight), "MatMul", 1, &x, out,
 	             cost);

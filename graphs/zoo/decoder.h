@@ -19,6 +19,7 @@
 typedef struct decoder_weight {
 	int64_t in, out;
 	double bytes, bias_bytes;
+	berth_precision dtype; /* that it is multiplied in; none: that of the numbers */
 } decoder_weight;
 
 /* Where weights are used, under the names of GGUF files (without ".weight" and ".bias"), and what they are: a

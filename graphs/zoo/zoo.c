@@ -233,7 +233,8 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	net.batch = (int64_t)zoo_value_or(&net, "batch", 1);
-	net.elem_bytes = zoo_value(&net, "dtype") == 0 ? 4 : 2;
+	net.dtype = zoo_value(&net, "dtype") == 0 ? BERTH_F32 : BERTH_F16;
+	net.elem_bytes = berth_precision_bits(net.dtype) / 8;
 	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net);
 	BERTH_TRY(net.status);

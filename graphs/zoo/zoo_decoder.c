@@ -81,14 +81,17 @@ static sizes read_values(zoo_net *net)
 /* Norms and the router stay of the type of the numbers, as quantisers leave them. */
 static decoder_weight plain(const zoo_net *net, int64_t in, int64_t out, int64_t n)
 {
-	return (decoder_weight){in, out, (double)n * (double)in * (double)out * (double)net->elem_bytes, 0};
+	double bytes = (double)n * (double)in * (double)out * (double)net->elem_bytes;
+	return (decoder_weight){in, out, bytes, 0, net->dtype};
 }
 
 static decoder_weight matrix(const zoo_net *net, const sizes *s, int64_t in, int64_t out, int64_t n)
 {
 	decoder_weight w = plain(net, in, out, n);
-	if (s->weights)
-		w.bytes = ggml_bytes(s->weights, in, (double)out * (double)n);
+	if (!s->weights)
+		return w;
+	w.bytes = ggml_bytes(s->weights, in, (double)out * (double)n);
+	w.dtype = ggml_precision(s->weights);
 	return w;
 }
 

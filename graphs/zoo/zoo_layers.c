@@ -115,6 +115,22 @@ static int64_t whole_bytes(zoo_net *net, const char *op, double bytes)
 	return 0;
 }
 
+int64_t zoo_whole_product(int32_t n, const int64_t dim[])
+{
+	double x = 1;
+	for (int32_t i = 0; i < n; i++)
+		x *= (double)dim[i];
+	return x <= 0x1p53 ? (int64_t)x : 0;
+}
+
+berth_dims zoo_rows(zoo_tensor x)
+{
+	int last = ZOO_RANK - 1;
+	while (last > 0 && x.dim[last] == 1)
+		last--;
+	return BERTH_DIMS(ROWS, zoo_whole_product(last, x.dim), x.dim[last]);
+}
+
 static void add_edges(zoo_net *net, const char *op_name, int32_t op, int32_t n, const zoo_tensor x[])
 {
 	for (int32_t i = 0; i < n && net->status == BERTH_OK; i++)
@@ -137,6 +153,8 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 	for (int32_t i = 0; i < n; i++)
 		read += elements(x[i]);
 	berth_op_spec spec = {.name = full, .type = type, .macs = cost.macs};
+	spec.dtype = cost.dtype ? cost.dtype : net->dtype;
+	spec.dims = cost.dims.kind || cost.macs > 0 ? cost.dims : zoo_rows(out);
 	spec.flops = cost.flops > 0 ? cost.flops : cost.macs > 0 ? 2 * cost.macs : elements(out);
 	spec.read_bytes = whole_bytes(
 		net, full, read * elem + cost.read_extra_bytes + cost.read_weight_bytes + net->other_bytes);
@@ -187,6 +205,12 @@ static zoo_cost own(double macs, double params)
 	return (zoo_cost){.macs = macs, .params = params, .read_params = params};
 }
 
+/* The same of all rows of x by one matrix to so many columns. */
+static berth_dims rows_by(zoo_tensor x, int64_t columns)
+{
+	return BERTH_DIMS(PRODUCT, 1, zoo_whole_product(ZOO_RANK - 1, x.dim), columns, x.dim[ZOO_RANK - 1]);
+}
+
 static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
 {
 	int64_t n = (size + 2 * pad - kernel) / stride + 1;
@@ -207,7 +231,10 @@ zoo_tensor zoo_conv(zoo_net *net, const char *name, zoo_tensor x, int64_t out_ch
 	zoo_tensor out = slid(x, out_channels, win);
 	double window = (double)(x.dim[1] / groups) * (double)(win.kernel_h * win.kernel_w);
 	double params = window * (double)out_channels + (bias ? (double)out_channels : 0);
-	return zoo_op(net, name, "Conv", 1, &x, out, own(elements(out) * window, params));
+	zoo_cost cost = own(elements(out) * window, params);
+	cost.dims = BERTH_DIMS(CONV, x.dim[0], x.dim[1], out_channels, out.dim[2] * out.dim[3],
+	                       win.kernel_h * win.kernel_w, win.stride, groups, 1);
+	return zoo_op(net, name, "Conv", 1, &x, out, cost);
 }
 
 zoo_tensor zoo_conv_norm(zoo_net *net, const char *conv, const char *norm, zoo_tensor x, int64_t out_channels,
@@ -227,23 +254,33 @@ zoo_tensor zoo_conv_up(zoo_net *net, const char *name, zoo_tensor x, int64_t out
 {
 	zoo_tensor out = zoo_input(x.dim[0], out_channels, 2 * x.dim[2], 2 * x.dim[3]);
 	double in = (double)x.dim[1];
-	return zoo_op(net, name, "ConvTranspose", 1, &x, out,
-	              own(elements(out) * in, (4 * in + 1) * (double)out_channels));
+	zoo_cost cost = own(elements(out) * in, (4 * in + 1) * (double)out_channels);
+	cost.dims = BERTH_DIMS(CONV, x.dim[0], x.dim[1], out_channels, x.dim[2] * x.dim[3], 4, 2, 1, 1);
+	return zoo_op(net, name, "ConvTranspose", 1, &x, out, cost);
+}
+
+/* Of each channel of each picture its pixels. */
+static berth_dims planes(zoo_tensor x)
+{
+	return BERTH_DIMS(ROWS, x.dim[0] * x.dim[1], x.dim[2] * x.dim[3]);
 }
 
 zoo_tensor zoo_pool(zoo_net *net, const char *name, const char *type, zoo_tensor x, zoo_window win)
 {
-	return zoo_op(net, name, type, 1, &x, slid(x, x.dim[1], win), own(0, 0));
+	return zoo_op(net, name, type, 1, &x, slid(x, x.dim[1], win), (zoo_cost){.dims = planes(x)});
 }
 
 zoo_tensor zoo_global_pool(zoo_net *net, const char *name, zoo_tensor x)
 {
-	return zoo_op(net, name, "GlobalAveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], 1, 1), own(0, 0));
+	return zoo_op(net, name, "GlobalAveragePool", 1, &x, zoo_input(x.dim[0], x.dim[1], 1, 1),
+	              (zoo_cost){.dims = planes(x)});
 }
 
 zoo_tensor zoo_batchnorm(zoo_net *net, const char *name, zoo_tensor x)
 {
-	return zoo_op(net, name, "BatchNormalization", 1, &x, x, own(0, 2 * (double)x.dim[1]));
+	zoo_cost cost = own(0, 2 * (double)x.dim[1]);
+	cost.dims = planes(x);
+	return zoo_op(net, name, "BatchNormalization", 1, &x, x, cost);
 }
 
 zoo_tensor zoo_unary(zoo_net *net, const char *name, const char *type, zoo_tensor x)
@@ -273,8 +310,10 @@ zoo_tensor zoo_concat(zoo_net *net, const char *name, int32_t n, const zoo_tenso
 zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_features)
 {
 	double in = elements(x) / (double)x.dim[0], out = (double)out_features;
-	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1),
-	              own((double)x.dim[0] * in * out, in * out + out));
+	zoo_cost cost = own((double)x.dim[0] * in * out, in * out + out);
+	cost.dims = BERTH_DIMS(PRODUCT, 1, x.dim[0], out_features,
+	                       zoo_whole_product(ZOO_RANK - 1, x.dim + 1));
+	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1), cost);
 }
 
 zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t columns, int32_t shared)
@@ -284,6 +323,7 @@ zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t col
 	double weights = (double)x.dim[3] * (double)columns;
 	zoo_cost cost = own(elements(x) * (double)columns, shared < 0 ? weights : 0);
 	cost.read_params = weights;
+	cost.dims = rows_by(x, columns);
 	out = zoo_op(net, name, "MatMul", 1, &x, out, cost);
 	if (shared >= 0)
 		zoo_use_param(net, out, shared);
@@ -312,8 +352,10 @@ zoo_tensor zoo_matmul(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b
 {
 	assert(a.dim[3] == b.dim[2]);
 	zoo_tensor x[2] = {a, b}, out = a;
+	zoo_cost cost = own(elements(a) * (double)b.dim[3], 0);
+	cost.dims = BERTH_DIMS(PRODUCT, zoo_whole_product(2, a.dim), a.dim[2], b.dim[3], a.dim[3]);
 	out.dim[3] = b.dim[3];
-	return zoo_op(net, name, "MatMul", 2, x, out, own(elements(a) * (double)b.dim[3], 0));
+	return zoo_op(net, name, "MatMul", 2, x, out, cost);
 }
 
 zoo_tensor zoo_bias(zoo_net *net, const char *name, zoo_tensor x)

@@ -29,6 +29,7 @@ typedef struct zoo_net {
 	const berth_zoo_model *model;
 	const double *value; /* [model->n_params] */
 	int64_t batch, elem_bytes;
+	berth_precision dtype; /* of the numbers */
 	bool training;       /* keep BatchNormalization apart */
 	bool output;         /* the next operator's output leaves the graph */
 	double other_bytes;  /* parameters that the next operator holds and reads beside its own */
@@ -123,7 +124,13 @@ typedef struct zoo_cost {
 	double read_extra_bytes;    /* what comes from outside beside the inputs */
 	double weight_bytes, read_weight_bytes; /* the same as stored, in bytes */
 	double state_bytes;         /* held beside parameters: a cache */
+	berth_precision dtype;      /* none: of the numbers */
+	berth_dims dims;            /* none, and no macs: those of out (zoo_rows) */
 } zoo_cost;
+/* x as rows of its last dimension that is not 1. */
+berth_dims zoo_rows(zoo_tensor x);
+/* The product of these dimensions; 0: it is beyond 2^53. */
+int64_t zoo_whole_product(int32_t n, const int64_t dim[]);
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
                   zoo_tensor out, zoo_cost cost);
 

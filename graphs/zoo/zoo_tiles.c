@@ -114,7 +114,7 @@ static zoo_tensor row_sums(zoo_net *net, const char *name, const char *type, zoo
 {
 	zoo_tensor out = x;
 	out.dim[3] = 1;
-	return zoo_op(net, name, type, 1, &x, out, (zoo_cost){0});
+	return zoo_op(net, name, type, 1, &x, out, (zoo_cost){.dims = zoo_rows(x)});
 }
 
 /* Root-mean-square normalisation: square sums of the tiles of a row, added up, then each tile scaled by them

@@ -5,6 +5,7 @@
 #include "parse_gguf.h"
 #include "gguf_bytes.h"
 #include "load.h"
+#include "shapes.h"
 #include "support.h"
 #include "threads.h"
 #include "zoo.h"
@@ -104,6 +105,7 @@ static void test_published_models(void **state)
 		assert_near((double)berth_graph_param_bytes(&m.g), b.tensor_bytes, 0);
 		expect_listed(&b, b.tensor_bytes, b.n_tensors, r->layers);
 		assert_int_equal(m.r.n_warnings, 0);
+		assert_int_equal(shapes_missing(&m.g), 0);
 		assert_near(b.elements / r->params, 1, 0.01);
 		if (r->active <= 0)
 			assert_near(active / r->params, 1, 0.01);
@@ -145,7 +147,8 @@ static void test_equals_zoo(void **state)
 		assert_int_equal(m.g.n_ops, zoo.n_ops);
 		assert_int_equal(m.g.n_edges, zoo.n_edges);
 		for (int32_t op = 0; op < zoo.n_ops; op++)
-			if (m.g.op_macs[op] != zoo.op_macs[op] || m.g.op_flops[op] != zoo.op_flops[op] ||
+			if (memcmp(&m.g.op_dims[op], &zoo.op_dims[op], sizeof *zoo.op_dims) != 0 ||
+			    m.g.op_macs[op] != zoo.op_macs[op] || m.g.op_flops[op] != zoo.op_flops[op] ||
 			    m.g.op_state_bytes[op] != zoo.op_state_bytes[op] ||
 			    m.g.op_write_bytes[op] != 2 * zoo.op_write_bytes[op]) /* 4-byte numbers against
 			                                                             2-byte ones */
@@ -186,6 +189,10 @@ static void test_other_types(void **state)
 			                                               : zoo.op_param_bytes[op] ? norm : 0);
 			assert_true(i < 2 || m.g.op_param_bytes[op] == plain.g.op_param_bytes[op]);
 		}
+		berth_precision dtype = i == 0 ? BERTH_W4A16 : i == 1 ? BERTH_W8A16 : BERTH_F16;
+		assert_shape(&m.g, "blk.3.ffn_up.weight", dtype, PRODUCT, 1, 64, 14336, 4096);
+		assert_shape(&zoo, "layers.3.mlp.up_proj", dtype, PRODUCT, 1, 64, 14336, 4096);
+		assert_shape(&m.g, "blk.3.ffn_norm.weight", BERTH_F32, ROWS, 64, 4096);
 		int32_t up = berth_graph_find(&zoo, "layers.3.mlp.up_proj");
 		double numbers = 4096.0 * 14336;
 		assert_near((double)zoo.op_param_bytes[up],

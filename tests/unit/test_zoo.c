@@ -1,6 +1,7 @@
 /* The zoo: public figures of the models, counts of operators against the ONNX exports, linearity in the
  * batch, specs and their errors. */
 #include "graph_format.h"
+#include "shapes.h"
 #include "support.h"
 #include "zoo.h"
 #include "zoo_figures.h"
@@ -149,7 +150,50 @@ static bool any_backward(const berth_graph *g)
 	return any;
 }
 
-/* Every row of the table builds with its defaults, and its parameters are well formed. */
+/* Rows are the numbers that an operator writes, or those that it reads where it reduces them. */
+static void check_rows(const berth_graph *g)
+{
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		berth_dims d = berth_graph_op_spec(g, op).dims;
+		double bytes = 4 * berth_dims_work(&d), written = (double)g->op_write_bytes[op],
+		       read = (double)g->op_read_bytes[op];
+		if (d.kind == BERTH_DIMS_ROWS && (bytes < written || bytes > fmax(read, written)))
+			fail_msg("%s: %g bytes of rows, of %g written and %g read", g->op_name[op], bytes,
+			         written, read);
+	}
+}
+
+/* Shapes of single operators, worked out by hand. */
+static void test_shapes(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_graph g;
+	build("zoo:resnet50:batch=2", &mem, &g);
+	assert_shape(&g, "layer2.0.conv2", BERTH_F32, CONV, 2, 128, 128, 28 * 28, 9, 2, 1, 1);
+	assert_shape(&g, "maxpool", BERTH_F32, ROWS, 2 * 64, 112 * 112);
+	assert_shape(&g, "fc", BERTH_F32, PRODUCT, 1, 2, 1000, 2048);
+	build("zoo:mobilenet-v2:dtype=f16", &mem, &g);
+	assert_shape(&g, "features.1.conv.0.0", BERTH_F16, CONV, 1, 32, 32, 112 * 112, 9, 1, 32, 1);
+	build("zoo:unet", &mem, &g);
+	assert_shape(&g, "up4.upconv", BERTH_F32, CONV, 1, 1024, 512, 28 * 28, 4, 2, 1, 1);
+	build("zoo:bert-base:seq=64:batch=2", &mem, &g);
+	assert_shape(&g, "layer.3.attention.query.matmul", BERTH_F32, PRODUCT, 1, 128, 768, 768);
+	assert_shape(&g, "layer.3.attention.scores", BERTH_F32, PRODUCT, 2 * 12, 64, 64, 64);
+	assert_shape(&g, "layer.3.attention.softmax", BERTH_F32, ROWS, 2 * 12 * 64, 64);
+	assert_shape(&g, "layer.3.output.norm", BERTH_F32, ROWS, 128, 768);
+	build("zoo:moe:seq=64:weights=q4_k", &mem, &g);
+	assert_shape(&g, "layers.0.self_attn.scores", BERTH_F16, PRODUCT, 8, 4 * 64, 64, 128);
+	assert_shape(&g, "layers.0.experts.3.w2", BERTH_W4A16, PRODUCT, 1, 16, 4096, 14336);
+	assert_shape(&g, "layers.0.gate", BERTH_F16, PRODUCT, 1, 64, 8, 4096);
+	build("zoo:moe:mode=decode:weights=q8_0", &mem, &g);
+	assert_shape(&g, "lm_head", BERTH_W8A16, PRODUCT, 1, 1, 32000, 4096);
+	assert_shape(&g, "layers.0.experts.3.w2", BERTH_W8A16, NONE, 0); /* a quarter of a row */
+	berth_arena_free(&mem);
+}
+
+/* Every row of the table builds with its defaults, its operators have shapes, and its parameters are well
+ * formed. */
 static void test_table(void **state)
 {
 	(void)state;
@@ -165,6 +209,10 @@ static void test_table(void **state)
 		assert_string_equal(g.name, m[i].name);
 		assert_true(g.n_ops > 0);
 		assert_false(any_backward(&g));
+		if (strcmp(m[i].name, "random") != 0) /* figures without shapes */
+			assert_int_equal(shapes_missing(&g), 0);
+		if (g.op_dtype[0] == 0)
+			check_rows(&g);
 		for (int32_t k = 0; k < m[i].n_params; k++)
 			assert_true(m[i].param[k].choice
 			                    ? m[i].param[k].choice[(int)m[i].param[k].def] != NULL
@@ -509,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_public_figures),
 		cmocka_unit_test(test_operators_of_the_exports),
 		cmocka_unit_test(test_single_operators),
+		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_batch_and_type_scale),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_tiles),
