@@ -184,12 +184,12 @@ static void look_at(const world *w, int64_t instant, int64_t *peak)
 
 static void pipelines_are_those_of_unrolled_samples(void **state)
 {
-	int several = 0, more = 0, n = 0;
+	int several = 0, more = 0, n = 0, n_fit = 0;
 	(void)state;
 	for (uint64_t seed = 0; seed < 500; seed++) {
 		world w;
 		int64_t peak[INSTANCE_MAX_DEVICES] = {0};
-		bool any = open_world(&w, seed);
+		bool any = open_world(&w, seed), fits = true;
 		for (int32_t op = 0; any && op < w.p.n_ops; op++)
 			look_at(&w, w.x.start_ns[op], peak);
 		for (size_t h = 0; any && h < w.x.n_hops; h++)
@@ -206,13 +206,16 @@ static void pipelines_are_those_of_unrolled_samples(void **state)
 					fail_msg("seed %d, device %d: peak %lld, unrolled %lld", (int)seed,
 					         (int)d, (long long)w.x.peak_bytes[d], (long long)peak[d]);
 				more += w.x.peak_bytes[d] > w.t.peak_bytes[d];
+				fits &= w.p.dev_limit_bytes[d] < 0 || peak[d] <= w.p.dev_limit_bytes[d];
 			}
+			assert_int_equal(w.x.fits, fits);
+			n_fit += fits;
 		}
 		close_world(&w);
 	}
 	print_message("%d pipelines, %d with several samples in flight, %d devices need more\n", n, several,
 	              more);
-	assert_true(n > 200 && several > 100 && more > 50);
+	assert_true(n > 200 && several > 100 && more > 50 && n_fit > 50 && n - n_fit > 50);
 }
 
 static void failing_memory(void **state)

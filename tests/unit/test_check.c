@@ -31,7 +31,7 @@ static void assert_about(const berth_violation *v, berth_violation_kind kind, in
 	assert_int_equal(v->op, op);
 	assert_int_equal(v->dev, dev);
 	assert_int_equal(v->pool, -1);
-	assert_int_equal(v->metric, -1);
+	assert_int_equal(v->metric, kind == BERTH_VIOLATION_LIMIT ? BERTH_LATENCY : -1);
 	if (kind != BERTH_VIOLATION_MEMORY)
 		assert_true(v->needed == -1 && v->limit == -1);
 }
@@ -62,6 +62,25 @@ static void of_placements(void **state)
 	assert_int_equal(v.broken.n, 2);
 	assert_about(&v.broken.item[0], BERTH_VIOLATION_PIN, 0, 1);
 	assert_about(&v.broken.item[1], BERTH_VIOLATION_MEMORY, -1, 0);
+	small_problem_free(&w);
+}
+
+static void of_limits(void **state)
+{
+	(void)state;
+	small_problem w;
+	berth_objective o = berth_objective_of(BERTH_LATENCY);
+	berth_verdict v;
+	berth_timeline t;
+	berth_err err;
+	const int32_t op_dev[2] = {1, 1};
+	open_pair(&w, "\"time_s\":{\"*\":1}");
+	o.limits[BERTH_LATENCY] = true;
+	o.most[BERTH_LATENCY] = 1;
+	assert_ok(berth_judge(&w.p, op_dev, NULL, &o, &w.mem, &t, &v, &err), &err);
+	assert_int_equal(v.broken.n, 1);
+	assert_about(&v.broken.item[0], BERTH_VIOLATION_LIMIT, -1, -1);
+	assert_true(v.broken.item[0].value == 2 && v.broken.item[0].most == 1);
 	small_problem_free(&w);
 }
 
@@ -123,7 +142,7 @@ static void orders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(of_problems), cmocka_unit_test(of_placements),
-	                                   cmocka_unit_test(of_no_memory),
+	                                   cmocka_unit_test(of_limits), cmocka_unit_test(of_no_memory),
 	                                   cmocka_unit_test(orders),
 	                                   cmocka_unit_test(orders_of_what_does_not_run)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

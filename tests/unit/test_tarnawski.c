@@ -589,6 +589,31 @@ static void test_second_visit(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* The same, c being the first node of the file. */
+static void test_second_visit_backwards(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_sim *sim;
+	berth_sim_result r;
+	berth_err err;
+	const int32_t dev[] = {0, 1, 0};
+	assert_ok(parse(FILE_OF(NODE("3", "") "," NODE("2", "") "," NODE("1", ""),
+	                        "{\"sourceId\":1,\"destId\":2,\"cost\":3},{\"sourceId\":2,\"destId\":3,"
+	                        "\"cost\":5}"),
+	                &mem, &g, &s, &err),
+	          &err);
+	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
+	assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
+	berth_sim_run(sim, dev, NULL, &r);
+	assert_int_equal(r.latency_ns, INT64_C(19) * 1000000000);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* Two accelerators that wait for each other when each is visited once: a -> d, c -> b with a, b on one and
  * c, d on the other. */
 static void test_circle(void **state)
@@ -949,6 +974,7 @@ int main(void)
 		cmocka_unit_test(test_names_of_long_files),
 		cmocka_unit_test(test_dp_refuses),   cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_many_devices), cmocka_unit_test(test_second_visit),
+		cmocka_unit_test(test_second_visit_backwards),
 		cmocka_unit_test(test_circle),
 		cmocka_unit_test(test_visits),       cmocka_unit_test(test_strong_bounds),
 		cmocka_unit_test(test_conflict),     cmocka_unit_test(test_refuses),

@@ -149,6 +149,7 @@ static void test_random_instances(void **state)
 		broken += !o.feasible;
 		if (t.r.runs) {
 			ran++;
+			assert_int_equal(t.r.latency_ns, o.latency_ns);
 			check_explanation(&c, &t);
 			check_trace(&c, &t);
 		}
