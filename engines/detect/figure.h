@@ -9,7 +9,7 @@ typedef enum berth_origin {                        /* the best one first */
 	                    BERTH_ORIGIN_MEASURED, /* here and now */
 	                    BERTH_ORIGIN_DRIVER, /* told by a driver or the system, or computed from what they
 	                                            tell */
-	                    BERTH_ORIGIN_TABLE,  /* a datasheet's, by the device's name (gpu_merge.c) */
+	                    BERTH_ORIGIN_TABLE,  /* a datasheet's, by the device's name (catalogue.h) */
 	                    BERTH_ORIGIN_MISSING
 } berth_origin;
 

@@ -3,6 +3,7 @@
  * needed to build: gpu_cuda.c, gpu_vulkan.c and gpu_opencl.c declare the few functions that are called. */
 #pragma once
 
+#include "arena.h"
 #include "figure.h"
 
 #include <stdbool.h>
@@ -96,5 +97,6 @@ berth_status berth_gpu_ask(const berth_gpu_cfg *cfg, berth_gpu_library l, berth_
  * library's. *dropped: devices beyond BERTH_MAX_GPUS. */
 void berth_gpus_merge(const berth_gpu_answer *answer, berth_gpus *out, int32_t *dropped);
 
-/* Fill what is missing by datasheets (gpu_merge.c). */
-void berth_gpus_look_up(berth_gpus *gpus);
+/* Fill what is missing by the catalogue (catalogue.h). tmp: scratch, returned at exit. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_gpus_look_up(berth_gpus *gpus, berth_arena *tmp, berth_err *err);

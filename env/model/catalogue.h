@@ -43,7 +43,7 @@ typedef struct berth_device_row {
 	int32_t memory_channels;
 	bool has_amx;             /* Intel's matrix units */
 
-	const char *drivers;      /* what drivers call it, '|' between names; "": not known */
+	const char *drivers;      /* what drivers call it alone, '|' between names; "": not known */
 	const char *source;       /* documents; behind "unverified:" the figures that none of them has */
 } berth_device_row;
 

@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 static berth_catalogue whole(berth_arena *mem)
@@ -87,6 +88,35 @@ static void test_figures(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Does a list of names, '|' between them, have this one of n bytes? */
+static bool has_name(const char *list, const char *name, size_t n)
+{
+	for (; *list; list += strcspn(list, "|"), list += *list == '|')
+		if (strcspn(list, "|") == n && strncmp(list, name, n) == 0)
+			return true;
+	return false;
+}
+
+/* By a driver's name and the memory there is at most one row. */
+static void test_drivers(void **state)
+{
+	(void)state;
+	berth_arena mem = {0};
+	berth_catalogue c = whole(&mem);
+	for (int32_t i = 0; i < c.n_devices; i++)
+		for (const char *name = c.device[i].drivers; *name;) {
+			size_t n = strcspn(name, "|");
+			assert_true(n > 0);
+			for (int32_t k = 0; k < i; k++)
+				if (fabs(c.device[k].memory_bytes - c.device[i].memory_bytes) <=
+				            0.12 * c.device[i].memory_bytes &&
+				    has_name(c.device[k].drivers, name, n))
+					fail_msg("%s has a name of %s", c.device[i].name, c.device[k].name);
+			name += n + (name[n] == '|');
+		}
+	berth_arena_free(&mem);
+}
+
 static void test_rows(void **state)
 {
 	(void)state;
@@ -134,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_drivers),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_malformed),
 	};
