@@ -208,6 +208,17 @@ berth_status berth_file_map(const char *path, const unsigned char **data, size_t
 	return st;
 }
 
+berth_status berth_file_map_open(int fd, const char *path, const unsigned char **data, size_t *size,
+                                 berth_err *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return fail_errno(err, "look at", path);
+	BERTH_TRY(map_regular(fd, path, (size_t)st.st_size, data, err));
+	*size = (size_t)st.st_size;
+	return BERTH_OK;
+}
+
 berth_status berth_file_own(const char *path, const unsigned char **data, size_t size, berth_err *err)
 {
 	char *room = *data ? take_pages(size) : NULL;

@@ -21,6 +21,9 @@ berth_status berth_file_read(const char *path, berth_arena *mem, char **data, si
  * nothing. Whoever writes into the file changes what is read: that is for readers that look at each byte
  * once and believe none. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
+/* The same of a regular file that is open; path stands in messages. */
+berth_status berth_file_map_open(int fd, const char *path, const unsigned char **data, size_t *size,
+                                 berth_err *err);
 /* Move what was mapped into memory of this process, where nobody changes it: for readers that count first and
  * read then, and for libraries. The file's pages are let go on the way. On error the mapping stays. Fails:
  * BERTH_ENOMEM, BERTH_EIO. O(size). */

@@ -1,6 +1,7 @@
 /* Reading, completing and running the unsplit model. */
 #include "ort_model.h"
 
+#include "beneath.h"
 #include "file.h"
 #include "ort_compare.h"
 #include "rng.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- decoding ---- */
 
@@ -164,7 +166,7 @@ static berth_status shape_of_input(ort_model *m, int32_t v, berth_err *err)
 
 /* Where a tensor's bytes stand in a file of their own: entries of external_data (13). */
 typedef struct outside {
-	char path[1024];
+	const char *name; /* as the model has it; NULL: none */
 	uint64_t offset;
 	bool is, inside; /* inside: the model's file has bytes of it */
 } outside;
@@ -178,7 +180,7 @@ static bool is_data(const protobuf_field *f)
 
 static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *err)
 {
-	const char *key = "", *value = "", *slash = strrchr(m->onnx.file, '/');
+	const char *key = "", *value = "";
 	protobuf_field f;
 	bool more;
 	for (;;) {
@@ -190,8 +192,7 @@ static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *
 			                        f.number == 1 ? &key : &value, err));
 	}
 	if (strcmp(key, "location") == 0)
-		snprintf(o->path, sizeof o->path, "%.*s%s", slash ? (int)(slash + 1 - m->onnx.file) : 0,
-		         m->onnx.file, value);
+		o->name = value;
 	else if (strcmp(key, "offset") == 0 && *value >= '0' && *value <= '9')
 		o->offset = strtoull(value, NULL, 10);
 	return BERTH_OK;
@@ -202,7 +203,7 @@ static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o,
 	protobuf w = {m->onnx.file, m->onnx.data, t->at, t->end};
 	protobuf_field f;
 	bool more;
-	*o = (outside){.path = ""};
+	*o = (outside){0};
 	for (;;) {
 		BERTH_TRY(protobuf_next(&w, &f, &more, err));
 		if (!more)
@@ -216,13 +217,17 @@ static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o,
 }
 
 /* The content of the file. false: it is not there. */
-static bool read_outside(const outside *o, void *data, size_t bytes)
+static bool read_outside(const char *model, const outside *o, void *data, size_t bytes)
 {
-	FILE *f = fopen(o->path, "rb");
-	bool done = f && fseek(f, (long)o->offset, SEEK_SET) == 0 && fread(data, 1, bytes, f) == bytes;
-	if (f)
-		fclose(f);
-	return done;
+	int fd;
+	if (!o->name || berth_beneath_open(model, o->name, &fd, NULL) != BERTH_OK)
+		return false;
+	char *to = data;
+	ssize_t n = 1;
+	for (size_t at = 0; at < bytes && n > 0; at += (size_t)n)
+		n = pread(fd, to + at, bytes - at, (off_t)(o->offset + at));
+	close(fd);
+	return n > 0;
 }
 
 static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, berth_err *err)
@@ -241,7 +246,7 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
 	s->bytes = (size_t)t->count * ort_elem_bytes(t->elem);
 	BERTH_TRY(ort_model_room(m, v, m->mem, &m->data[v], err));
-	if (!read_outside(&o, m->data[v], s->bytes))
+	if (!read_outside(m->onnx.file, &o, m->data[v], s->bytes))
 		fill(m, v, filling_of(m, v));
 	return BERTH_OK;
 }

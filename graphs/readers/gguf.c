@@ -2,6 +2,7 @@
  * by name, for programs that are told of tensors. */
 #include "gguf.h"
 
+#include "beneath.h"
 #include "file.h"
 #include "gguf_wire.h"
 #include "text.h"
@@ -266,7 +267,8 @@ static berth_status map_part(const char *path, size_t at, int32_t number, berth_
 	BERTH_TRY(berth_got(name, err));
 	snprintf(digits, sizeof digits, "%05d", number + 1);
 	memcpy(name + at, digits, 5);
-	BERTH_TRY(berth_file_map(name, &data, &part->size, err));
+	const char *slash = strrchr(name, '/');
+	BERTH_TRY(berth_beneath_map(path, slash ? slash + 1 : name, &data, &part->size, err));
 	part->name = name;
 	part->data = (const char *)data;
 	return BERTH_OK;

@@ -3,6 +3,7 @@
  * data_offsets; then the data. */
 #include "hf.h"
 
+#include "beneath.h"
 #include "file.h"
 #include "json.h"
 #include "text.h"
@@ -243,14 +244,11 @@ static berth_status list_folder(const char *folder, const char *named, bool name
 	return st;
 }
 
-/* Nobody named this file: a pipe there is not waited for. Text is taken, as it is read more than once. */
-static berth_status map_part(berth_content *p, berth_err *err)
+/* Nobody named this file. Text is taken, as it is read more than once. */
+static berth_status map_part(const char *from, const char *name, berth_content *p, berth_err *err)
 {
-	struct stat st;
 	const unsigned char *data;
-	if (stat(p->name, &st) == 0 && !S_ISREG(st.st_mode))
-		return berth_fail(err, BERTH_EFORMAT, "%s: expected a file", p->name);
-	BERTH_TRY(berth_file_map(p->name, &data, &p->size, err));
+	BERTH_TRY(berth_beneath_map(from, name, &data, &p->size, err));
 	berth_status taken = data && is_header((const char *)data, p->size)
 	                             ? BERTH_OK
 	                             : berth_file_own(p->name, &data, p->size, err);
@@ -276,7 +274,7 @@ static berth_status map_parts(const berth_content *from, berth_arena *mem, berth
 	for (size_t i = 0; i < n; i++) {
 		berth_content *p = &(*part)[i];
 		BERTH_TRY(berth_got(p->name = berth_arena_printf(mem, "%s%s", folder, name[i]), err));
-		BERTH_TRY(map_part(p, err));
+		BERTH_TRY(map_part(from->name, name[i], p, err));
 		++*n_parts;
 	}
 	return BERTH_OK;

@@ -1,6 +1,7 @@
 /* Which reader a graph goes to: models of the zoo, files by the table of formats, modules of Python files. */
 #include "load.h"
 
+#include "beneath.h"
 #include "file.h"
 #include "gguf.h"
 #include "graph_format.h"
@@ -31,11 +32,9 @@ const berth_format *berth_content_format(const berth_content *c)
 	return c->format ? c->format : berth_format_of(c->data, c->size);
 }
 
-berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err)
+static berth_status settle(const char *path, const unsigned char *data, size_t size, berth_content *out,
+                           berth_err *err)
 {
-	const unsigned char *data;
-	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
 	const berth_format *format = NULL;
 	if (data && !berth_text_is((const char *)data, size))
 		format = berth_format_of((const char *)data, size);
@@ -48,6 +47,25 @@ berth_status berth_graph_map(const char *path, berth_content *out, berth_err *er
 	else if (data)
 		out->data = (const char *)data;
 	return st;
+}
+
+berth_status berth_graph_map(const char *path, berth_content *out, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	return settle(path, data, size, out, err);
+}
+
+/* The file that spec names; where it names a folder, the one that stands for it. */
+static berth_status map_named(const char *spec, const char *path, berth_content *out, berth_err *err)
+{
+	const unsigned char *data;
+	size_t size;
+	if (strncmp(spec, path, strlen(path)) == 0)
+		return berth_graph_map(path, out, err);
+	BERTH_TRY(berth_beneath_map(path, strrchr(path, '/') + 1, &data, &size, err));
+	return settle(path, data, size, out, err);
 }
 
 void berth_graph_unmap(const berth_content *c)
@@ -258,7 +276,7 @@ berth_status berth_model_map(const char *spec, const berth_read_options *opt, be
 	if (berth_module_file_length(path))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: the file of a model is needed, which a Python module is not", path);
-	berth_status mapped = berth_graph_map(path, &from, err);
+	berth_status mapped = map_named(spec, path, &from, err);
 	if (mapped != BERTH_OK)
 		return berth_graph_missing(path, mapped, err);
 	berth_status st = map_parts(&from, mem, err);

@@ -2,10 +2,10 @@
  * its gains, its plan and its files behind it. */
 #include "split_model.h"
 
+#include "beneath.h"
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,32 +129,7 @@ static int tell_weights(void *ctx, int fd)
 	return 0;
 }
 
-/* "../x" and "/x" lead out of the folder. */
-static bool leads_out(const char *name)
-{
-	for (const char *s = name; s; s = strchr(s, '/')) {
-		s += *s == '/';
-		if (s[0] == '.' && s[1] == '.' && (!s[2] || s[2] == '/'))
-			return true;
-	}
-	return *name == '/' || !*name;
-}
-
-static berth_status open_source(const char *model, const char *name, berth_arena *tmp, int *fd,
-                                berth_err *err)
-{
-	const char *slash = strrchr(model, '/');
-	if (leads_out(name))
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: weights in '%s', which is not in the model's folder", model, name);
-	const char *path =
-		berth_arena_printf(tmp, "%.*s%s", slash ? (int)(slash + 1 - model) : 0, model, name);
-	BERTH_TRY(berth_got(path, err));
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *fd >= 0 ? BERTH_OK : berth_fail(err, BERTH_EIO, "%s: %s", path, strerror(errno));
-}
-
-static berth_status open_sources(copying *c, const char *model, berth_arena *tmp, berth_err *err)
+static berth_status open_sources(copying *c, const char *model, berth_err *err)
 {
 	const pieces_model *p = c->p;
 	for (int32_t i = 0; i < p->n_copies; i++) {
@@ -163,7 +138,7 @@ static berth_status open_sources(copying *c, const char *model, berth_arena *tmp
 			if (strcmp(p->copy[j].from, p->copy[i].from) == 0)
 				c->from[i] = c->from[j];
 		if (c->from[i] < 0)
-			BERTH_TRY(open_source(model, p->copy[i].from, tmp, &c->from[i], err));
+			BERTH_TRY(berth_beneath_open(model, p->copy[i].from, &c->from[i], err));
 	}
 	return BERTH_OK;
 }
@@ -191,7 +166,7 @@ static berth_status write_weights(const berth_split_files *f, berth_arena *tmp, 
 	BERTH_TRY_NEW(tmp, BLOCK, err, c.block);
 	for (int32_t i = 0; i < p->n_copies; i++)
 		c.from[i] = -1;
-	berth_status st = open_sources(&c, f->model, tmp, err);
+	berth_status st = open_sources(&c, f->model, err);
 	if (st == BERTH_OK)
 		st = berth_file_write_told(f->data, tell_weights, &c, true, err);
 	if (c.failed >= 0)
