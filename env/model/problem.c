@@ -74,7 +74,7 @@ static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type
 			const char *name = type + 1 < f->n_types ? g->type_name[type] : NULL;
 			f->runs[(size_t)dev * f->n_types + type] = berth_system_runs(p->s, dev, name);
 			f->efficiency[(size_t)dev * f->n_types + type] =
-				berth_system_efficiency(p->s, dev, name);
+				berth_by_type_get(&p->s->efficiency, dev, name);
 		}
 	return BERTH_OK;
 }

@@ -37,16 +37,31 @@ int32_t berth_system_find_pool(const berth_system *s, const char *name)
 	return -1;
 }
 
-double berth_system_efficiency(const berth_system *s, int32_t dev, const char *type)
+double berth_by_type_get(const berth_by_type *x, int32_t dev, const char *type)
 {
 	double others = 1;
-	BERTH_EACH (i, s->dev_eff_off, dev) {
-		if (type && strcmp(s->eff_type[i], type) == 0)
-			return s->eff_value[i];
-		if (strcmp(s->eff_type[i], "*") == 0)
-			others = s->eff_value[i];
+	BERTH_EACH (i, x->off, dev) {
+		if (type && strcmp(x->type[i], type) == 0)
+			return x->value[i];
+		if (strcmp(x->type[i], "*") == 0)
+			others = x->value[i];
 	}
 	return others;
+}
+
+double berth_system_peak(const berth_system *s, int32_t dev, berth_precision p, berth_precision *used)
+{
+	const double *peak = &s->dev_peaks[dev * BERTH_N_PRECISIONS];
+	*used = p ? p : BERTH_F32;
+	while (*used != BERTH_F32 && !(peak[*used] > 0))
+		*used = berth_precision_fallback(*used);
+	return *used == BERTH_F32 ? s->dev_peak_flops[dev] : peak[*used];
+}
+
+const char *berth_dev_class_name(berth_dev_class c)
+{
+	static const char *const name[BERTH_N_CLASSES] = {NULL, "gpu", "cpu", "npu"};
+	return name[c];
 }
 
 bool berth_system_runs(const berth_system *s, int32_t dev, const char *type)
@@ -93,12 +108,17 @@ const berth_system_figure berth_system_figures[BERTH_N_FIGURES] = {
 	{OF_DEVICE(slots, COUNT), 1, BERTH_MAX_SLOTS, 1, false, BERTH_PLAIN},
 	{OF_DEVICE(idle_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
 	{OF_DEVICE(busy_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
+	{OF_DEVICE(units, COUNT), 1, 1 << 20, 0, true, BERTH_PLAIN},
+	{OF_DEVICE(cache_bytes, NUMBER), 1, 0x1p53, 0, true, BERTH_BYTES},
+	{OF_DEVICE(power_w, NUMBER), 1e-3, 1e6, 0, true, BERTH_WATTS},
+	{OF_DEVICE(process_nm, NUMBER), 0.1, 1e4, 0, true, BERTH_PLAIN},
 	{OF_LINK(latency_s), 0, 1e6, 0, false, BERTH_SECONDS},
 	{OF_LINK(bandwidth), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
 	{OF_LINK(joules_per_byte), 0, 1e12, 0, false, BERTH_JOULES_PER_BYTE},
 	{OF_POOL(bandwidth, NUMBER), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
 	{OF_POOL(bytes, BYTES), 0, 0x1p53, -1, true, BERTH_BYTES},
 	{.key = "efficiency", .of = BERTH_OF_OTHERS, .least = 1e-9, .most = 1e9},
+	{.key = "scale", .of = BERTH_OF_OTHERS, .least = 1e-3, .most = 1e3},
 	{.key = "op_gap_s", .of = BERTH_OF_OTHERS, .least = 0, .most = 1e6},
 };
 
@@ -177,17 +197,35 @@ static berth_status check_watts(double idle_w, double busy_w, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status check_types(const berth_system *s, int32_t d, berth_err *err)
+static berth_status check_by_type(const berth_by_type *x, const char *key, int32_t d, berth_err *err)
 {
 	int32_t stars = 0;
-	if (s->dev_eff_off[d] > s->dev_eff_off[d + 1] || s->dev_runs_off[d] > s->dev_runs_off[d + 1])
+	if (x->off[d] > x->off[d + 1])
 		return berth_fail(err, BERTH_EFORMAT, "offsets of its types fall");
-	BERTH_EACH (i, s->dev_eff_off, d) {
-		BERTH_TRY(berth_system_figure_check("efficiency", s->eff_value[i], err));
-		stars += strcmp(s->eff_type[i], "*") == 0;
+	BERTH_EACH (i, x->off, d) {
+		BERTH_TRY(berth_system_figure_check(key, x->value[i], err));
+		stars += strcmp(x->type[i], "*") == 0;
 	}
-	if (stars != 1)
-		return berth_fail(err, BERTH_EFORMAT, "%d efficiencies for '*'; expected one", stars);
+	return stars == 1 ? BERTH_OK
+	                  : berth_fail(err, BERTH_EFORMAT, "%d of %s for '*'; expected one", stars, key);
+}
+
+/* Peaks of other precisions, which no table of figures has. */
+static berth_status check_peaks(const berth_system *s, int32_t d, berth_err *err)
+{
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		if (s->dev_peaks[d * BERTH_N_PRECISIONS + p] != 0)
+			BERTH_TRY(berth_system_figure_check(
+				"peak_flops", s->dev_peaks[d * BERTH_N_PRECISIONS + p], err));
+	return BERTH_OK;
+}
+
+static berth_status check_types(const berth_system *s, int32_t d, berth_err *err)
+{
+	BERTH_TRY(check_by_type(&s->efficiency, "efficiency", d, err));
+	BERTH_TRY(check_by_type(&s->scale, "scale", d, err));
+	if (s->dev_runs_off[d] > s->dev_runs_off[d + 1])
+		return berth_fail(err, BERTH_EFORMAT, "offsets of its types fall");
 	if (s->dev_runs_all[d] && s->dev_runs_off[d] < s->dev_runs_off[d + 1])
 		return berth_fail(err, BERTH_EFORMAT, "it runs all types and has a list of types");
 	return BERTH_OK;
@@ -196,6 +234,7 @@ static berth_status check_types(const berth_system *s, int32_t d, berth_err *err
 static berth_status check_device(const berth_system *s, int32_t d, berth_err *err)
 {
 	BERTH_TRY(check_figures(s, BERTH_OF_DEVICE, d, err));
+	BERTH_TRY(check_peaks(s, d, err));
 	BERTH_TRY(check_watts(s->dev_idle_w[d], s->dev_busy_w[d], err));
 	return check_types(s, d, err);
 }

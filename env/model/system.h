@@ -4,6 +4,7 @@
 #pragma once
 
 #include "arena.h"
+#include "precision.h"
 #include "units.h"
 
 #include <stdbool.h>
@@ -32,6 +33,22 @@ enum {
 	BERTH_MAX_SLOTS = 1024 /* operators that one device runs at once */
 };
 
+/* What a device is, by which its times are predicted (times.h). */
+typedef enum berth_dev_class {
+	BERTH_CLASS_NONE,
+	BERTH_GPU,
+	BERTH_CPU,
+	BERTH_NPU,
+	BERTH_N_CLASSES
+} berth_dev_class;
+
+/* A number by type of operators for each device, in file order; "*" stands for every other type. */
+typedef struct berth_by_type {
+	int32_t *off; /* [n_devs+1] */
+	const char **type;
+	double *value;
+} berth_by_type;
+
 /* SI units: seconds, bytes, FLOP/s, bytes/s, watts, joules. All strings and arrays belong to the arena that
  * it was read into. */
 typedef struct berth_system {
@@ -46,7 +63,8 @@ typedef struct berth_system {
 	/* devices [n_devs], in file order */
 	const char **dev_name, **dev_kind; /* kind: the name where none was given */
 	const char **dev_host;             /* the computer that it is part of; NULL: not given */
-	double *dev_peak_flops;            /* FLOP/s, 0: not given */
+	double *dev_peak_flops;            /* FLOP/s in single precision, 0: not given */
+	double *dev_peaks; /* [dev * BERTH_N_PRECISIONS + precision] the others; 0: it lacks that precision */
 	double *dev_mem_bandwidth;         /* bytes/s, 0: not given */
 	double *dev_op_overhead_s;
 	int64_t *dev_memory_bytes;       /* -1: unlimited */
@@ -55,11 +73,19 @@ typedef struct berth_system {
 	int32_t *dev_slots;              /* [1, BERTH_MAX_SLOTS] */
 	double *dev_idle_w, *dev_busy_w; /* both NAN: not given */
 
-	/* Fraction of peak_flops that operators of a type reach, in file order. The key "*" stands for every
-	 * other type. Each device has one: "*": 1 is put in front where the file leaves it out. */
-	int32_t *dev_eff_off; /* [n_devs+1] into eff_ */
-	const char **eff_type;
-	double *eff_value; /* > 0; above 1 where a kernel beats the peak that was given */
+	/* By what the model of times goes. A device without a class or one of the figures is timed by the
+	 * roofline, and so are all where roofline is set. */
+	bool roofline;
+	const char **dev_like;   /* row of the catalogue that its figures are from; NULL: none */
+	berth_dev_class *dev_class;
+	int32_t *dev_units;      /* multiprocessors of a GPU, cores of a CPU; 0: not given, as below */
+	double *dev_cache_bytes; /* last level */
+	double *dev_power_w;     /* its limit */
+	double *dev_process_nm;  /* as the vendor calls the process */
+
+	/* > 0. "*": 1 is put in front where the file leaves it out. */
+	berth_by_type efficiency; /* fraction of the peak, of the roofline; above 1 where a kernel beats it */
+	berth_by_type scale;      /* what times are multiplied by, but for the overhead: calibration */
 
 	/* Types that a device runs, in file order. */
 	bool *dev_runs_all;    /* [n_devs] no list was given: it runs every type */
@@ -94,9 +120,15 @@ const char *berth_channel_order_name(berth_channel_order order);
 /* Index of the device called name, or -1. O(n_devs). */
 int32_t berth_system_find_dev(const berth_system *s, const char *name);
 
-/* Efficiency of an operator type on device dev: the type's own, else that of "*". NULL: an operator without a
+/* The number of an operator type on device dev: the type's own, else that of "*". NULL: an operator without a
  * type. O(entries of dev). */
-double berth_system_efficiency(const berth_system *s, int32_t dev, const char *type);
+double berth_by_type_get(const berth_by_type *x, int32_t dev, const char *type);
+
+/* FLOP/s of device dev in precision p, or in what stands in for it there: *used. 0: none is given. */
+double berth_system_peak(const berth_system *s, int32_t dev, berth_precision p, berth_precision *used);
+
+/* "gpu", "cpu", "npu"; NULL: no class. */
+const char *berth_dev_class_name(berth_dev_class c);
 
 /* Does the list of dev, or its absence, let a type run there? A NULL type stands in no list. Measured times
  * override it; they are not asked here. */
@@ -127,7 +159,7 @@ typedef struct berth_system_figure {
 	berth_quantity quantity;
 } berth_system_figure;
 
-enum { BERTH_N_FIGURES = 15 };
+enum { BERTH_N_FIGURES = 20 };
 extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
 
 /* The figure of element i, and to set it. */

@@ -11,11 +11,19 @@
 
 enum { MOST_TYPES = 1 << 16 }; /* in the efficiencies of all devices, and in what they run */
 
+/* A list of numbers by type as it grows. */
+typedef struct by_type {
+	const char *key;
+	berth_by_type *to;
+	size_t cap_type, cap_value;
+} by_type;
+
 typedef struct reader {
 	berth_arena *mem, *tmp;
 	berth_system s;
 	berth_strmap devs, channels, pools;
-	size_t cap_eff_type, cap_eff_value, cap_runs;
+	size_t cap_runs;
+	by_type efficiency, scale;
 	int32_t n_read, n_pools_read; /* devices */
 } reader;
 
@@ -43,8 +51,36 @@ static berth_status read_figure(const berth_json *at, const char *key, bool requ
 static berth_status read_bytes(const berth_json *at, const char *key, int64_t *out, berth_err *err)
 {
 	berth_json v = berth_json_get(at, key);
+	if (!cJSON_IsNull(v.item))
+		return berth_json_bytes(at, key, false, out, err);
 	*out = -1;
-	return cJSON_IsNull(v.item) ? BERTH_OK : berth_json_bytes(at, key, false, out, err);
+	return BERTH_OK;
+}
+
+static berth_status read_peak(void *peaks, const berth_json *v, berth_err *err)
+{
+	berth_precision p;
+	berth_err why;
+	double x;
+	if (berth_precision_find(v->key, &p, &why) != BERTH_OK)
+		return berth_json_fail(v, err, "%s", why.msg);
+	BERTH_TRY(berth_json_value(v, 0, &x, err));
+	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("peak_flops", x, err), err));
+	((double *)peaks)[p] = x;
+	return BERTH_OK;
+}
+
+/* Peaks by precision; *f32 is that of single precision. */
+static berth_status read_peaks(const berth_json *at, berth_system *s, int32_t d, double *f32, berth_err *err)
+{
+	berth_json map;
+	double *peaks = &s->dev_peaks[d * BERTH_N_PRECISIONS];
+	BERTH_TRY(berth_json_object(at, "peak_flops", true, &map, err));
+	BERTH_CLEAR(peaks, BERTH_N_PRECISIONS);
+	BERTH_TRY(berth_json_each(&map, read_peak, peaks, err));
+	*f32 = peaks[BERTH_F32];
+	peaks[BERTH_F32] = 0;
+	return BERTH_OK;
 }
 
 /* All figures of element i of a kind. */
@@ -52,12 +88,14 @@ static berth_status read_figures(const berth_json *at, reader *r, int of, int32_
 {
 	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
 	     f++) {
-		double x = f->absent;
-		int64_t bytes = -1;
-		int32_t count = 1;
 		if ((int)f->of != of)
 			continue;
-		if (f->type == BERTH_FIGURE_BYTES)
+		double x = berth_system_figure_get(&r->s, f, i); /* as by default, or like another device */
+		int64_t bytes = (int64_t)x;
+		int32_t count = (int32_t)x;
+		if (cJSON_IsObject(berth_json_get(at, f->key).item) && strcmp(f->key, "peak_flops") == 0)
+			BERTH_TRY(read_peaks(at, &r->s, i, &x, err));
+		else if (f->type == BERTH_FIGURE_BYTES)
 			BERTH_TRY(read_bytes(at, f->key, &bytes, err));
 		else if (f->type == BERTH_FIGURE_COUNT)
 			BERTH_TRY(berth_json_int(at, f->key, false, 1, (int32_t)f->most, &count, err));
@@ -92,17 +130,19 @@ static berth_status new_figures(reader *r, int of, int32_t n, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status add_efficiency(reader *r, int32_t d, const char *type, double value, berth_err *err)
+/* One more number by type of device d, the last so far. */
+static berth_status add_by_type(reader *r, by_type *x, int32_t d, const char *type, double value,
+                                berth_err *err)
 {
-	berth_system *s = &r->s;
-	int32_t i = s->dev_eff_off[d + 1];
+	berth_by_type *to = x->to;
+	int32_t i = to->off[d + 1];
 	if (i == MOST_TYPES)
-		return berth_fail(err, BERTH_EFORMAT, "more than %d efficiencies in all", MOST_TYPES);
-	BERTH_TRY(BERTH_GROW(r->mem, s->eff_type, i, &r->cap_eff_type, err));
-	BERTH_TRY(BERTH_GROW(r->mem, s->eff_value, i, &r->cap_eff_value, err));
-	BERTH_TRY(copy_word(r, type, &s->eff_type[i], err));
-	s->eff_value[i] = value;
-	s->dev_eff_off[d + 1]++;
+		return berth_fail(err, BERTH_EFORMAT, "more than %d types of %s in all", MOST_TYPES, x->key);
+	BERTH_TRY(BERTH_GROW(r->mem, to->type, i, &x->cap_type, err));
+	BERTH_TRY(BERTH_GROW(r->mem, to->value, i, &x->cap_value, err));
+	BERTH_TRY(copy_word(r, type, &to->type[i], err));
+	to->value[i] = value;
+	to->off[d + 1]++;
 	return BERTH_OK;
 }
 
@@ -116,42 +156,34 @@ static berth_status only_once(const berth_json *at, berth_strmap *seen, const ch
 
 typedef struct of_device {
 	reader *r;
+	by_type *x;
 	int32_t d, n;
 	berth_strmap seen;
 } of_device;
 
-static berth_status read_one_efficiency(void *ctx, const berth_json *v, berth_err *err)
+static berth_status read_one_by_type(void *ctx, const berth_json *v, berth_err *err)
 {
 	of_device *of = ctx;
 	if (!cJSON_IsNumber(v->item))
-		return berth_json_fail(v, err, "expected a number, the fraction of peak_flops");
+		return berth_json_fail(v, err, "expected a number");
 	double x = v->item->valuedouble;
 	const char *type = berth_arena_strdup(of->r->tmp, v->key);
 	BERTH_TRY(berth_got(type, err));
 	BERTH_TRY(only_once(v, &of->seen, type, err));
-	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("efficiency", x, err), err));
-	return berth_json_placed(v->up, add_efficiency(of->r, of->d, v->key, x, err), err);
+	BERTH_TRY(berth_json_placed(v, berth_system_figure_check(of->x->key, x, err), err));
+	return berth_json_placed(v->up, add_by_type(of->r, of->x, of->d, v->key, x, err), err);
 }
 
-static berth_status find_any(void *found, const berth_json *v, berth_err *err)
-{
-	(void)err;
-	*(bool *)found |= strcmp(v->key, "*") == 0;
-	return BERTH_OK;
-}
-
-static berth_status read_efficiency(const berth_json *at, reader *r, int32_t d, berth_err *err)
+static berth_status read_by_type(const berth_json *at, reader *r, by_type *x, int32_t d, berth_err *err)
 {
 	berth_json map;
-	of_device of = {.r = r, .d = d};
-	bool any = false;
+	of_device of = {.r = r, .x = x, .d = d};
 	berth_strmap_init(&of.seen, r->tmp);
-	BERTH_TRY(berth_json_object(at, "efficiency", false, &map, err));
-	r->s.dev_eff_off[d + 1] = r->s.dev_eff_off[d];
-	BERTH_TRY(berth_json_each(&map, find_any, &any, err));
-	if (!any)
-		BERTH_TRY(add_efficiency(r, d, "*", 1, err));
-	return berth_json_each(&map, read_one_efficiency, &of, err);
+	BERTH_TRY(berth_json_object(at, x->key, false, &map, err));
+	x->to->off[d + 1] = x->to->off[d];
+	if (!cJSON_GetObjectItemCaseSensitive(map.item, "*"))
+		BERTH_TRY(add_by_type(r, x, d, "*", 1, err));
+	return berth_json_each(&map, read_one_by_type, &of, err);
 }
 
 static berth_status read_run(void *ctx, const berth_json *v, berth_err *err)
@@ -201,19 +233,37 @@ static berth_status read_dev_names(const berth_json *at, reader *r, int32_t d, b
 	                                    name);
 }
 
+static berth_status read_class(const berth_json *at, berth_system *s, int32_t d, berth_err *err)
+{
+	static const char *const name[] = {"gpu", "cpu", "npu"};
+	const char *word = NULL;
+	int32_t found;
+	BERTH_TRY(berth_json_string(at, "class", false, &word, err));
+	if (!word)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_find(at, "class", name, 3, word, "class", "; expected gpu, cpu or npu", &found,
+	                          err));
+	s->dev_class[d] = (berth_dev_class)(found + 1);
+	return BERTH_OK;
+}
+
 static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 {
 	static const char *const known[] = {
 		"name",         "kind",          "peak_flops", "efficiency", "mem_bandwidth",
 		"memory_bytes", "op_overhead_s", "slots",      "runs",       "idle_w",
-		"busy_w",       "memory_margin", "contiguous", "host",       NULL};
+		"busy_w",       "memory_margin", "contiguous", "host",       "like",
+		"class",        "units",         "cache_bytes", "power_w",   "process_nm",
+		"scale",        NULL};
 	reader *r = ctx;
 	berth_system *s = &r->s;
 	int32_t d = r->n_read++;
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(read_dev_names(at, r, d, err));
+	BERTH_TRY(read_class(at, s, d, err));
 	BERTH_TRY(read_figures(at, r, BERTH_OF_DEVICE, d, err));
-	BERTH_TRY(read_efficiency(at, r, d, err));
+	BERTH_TRY(read_by_type(at, r, &r->efficiency, d, err));
+	BERTH_TRY(read_by_type(at, r, &r->scale, d, err));
 	BERTH_TRY(berth_json_bool(at, "contiguous", &s->dev_contiguous[d], err));
 	BERTH_TRY(read_runs(at, r, d, err));
 	return check_watts(at, s->dev_idle_w[d], s->dev_busy_w[d], err);
@@ -224,8 +274,12 @@ static berth_status alloc_devices(reader *r, int32_t n, berth_err *err)
 	berth_system *s = &r->s;
 	s->n_devs = n;
 	BERTH_TRY(new_figures(r, BERTH_OF_DEVICE, n, err));
-	BERTH_TRY_NEW(r->mem, n, err, s->dev_name, s->dev_kind, s->dev_host, s->dev_contiguous);
-	BERTH_TRY_NEW(r->mem, n + 1, err, s->dev_eff_off, s->dev_runs_off);
+	BERTH_TRY_NEW(r->mem, n, err, s->dev_name, s->dev_kind, s->dev_host, s->dev_contiguous, s->dev_like,
+	              s->dev_class);
+	BERTH_TRY_NEW(r->mem, n * BERTH_N_PRECISIONS, err, s->dev_peaks);
+	BERTH_TRY_NEW(r->mem, n + 1, err, s->efficiency.off, s->scale.off, s->dev_runs_off);
+	r->efficiency = (by_type){.key = "efficiency", .to = &s->efficiency};
+	r->scale = (by_type){.key = "scale", .to = &s->scale};
 	BERTH_TRY_NEW(r->mem, n, err, s->dev_runs_all);
 	BERTH_TRY_NEW(r->mem, n * n, err, s->link_of);
 	for (int32_t i = 0; i < n * n; i++)
@@ -344,8 +398,12 @@ static berth_status read_word(const berth_json *doc, const char *key, const char
 static berth_status read_orders(const berth_json *doc, berth_system *s, berth_err *err)
 {
 	static const char *const order[] = {"priority", "fifo", "program", "given"},
-				 *const channel_order[] = {"request", "program"};
+				 *const channel_order[] = {"request", "program"},
+				 *const times[] = {"model", "roofline"};
 	int32_t at;
+	BERTH_TRY(read_word(doc, "times", times, 2, "way to predict times", "; expected model or roofline",
+	                    &at, err));
+	s->roofline = at == 1;
 	BERTH_TRY(read_word(doc, "order", order, 4, "order", "; expected priority, fifo, program or given",
 	                    &at, err));
 	s->order = (berth_order)at;
@@ -475,9 +533,10 @@ static berth_status read_pools(const berth_json *doc, reader *r, berth_err *err)
 
 static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
 {
-	static const char *const known[] = {"format",  "version",       "name",         "contention",
-	                                    "order",   "channel_order", "cost_model",   "op_gap_s",
-	                                    "devices", "links",         "memory_pools", NULL};
+	static const char *const known[] = {"format",   "version",       "name",       "contention",
+	                                    "order",    "channel_order", "cost_model", "op_gap_s",
+	                                    "devices",  "links",         "memory_pools",
+	                                    "times",    NULL};
 	const char *name = "";
 	berth_json links = berth_json_get(doc, "links");
 	BERTH_TRY(berth_json_format(doc, "berth-system", 1, err));

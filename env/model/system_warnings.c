@@ -105,8 +105,8 @@ static bool lacks(const gaps *x, int32_t d)
 	const berth_system *s = x->s;
 	bool any = !(s->dev_peak_flops[d] > 0) || !(s->dev_mem_bandwidth[d] > 0) ||
 	           !(s->dev_op_overhead_s[d] > 0);
-	for (int32_t i = s->dev_eff_off[d]; !any && i < s->dev_eff_off[d + 1]; i++)
-		any = berth_strmap_get(&x->known, s->eff_type[i]) < 0;
+	for (int32_t i = s->efficiency.off[d]; !any && i < s->efficiency.off[d + 1]; i++)
+		any = berth_strmap_get(&x->known, s->efficiency.type[i]) < 0;
 	for (int32_t i = s->dev_runs_off[d]; !any && i < s->dev_runs_off[d + 1]; i++)
 		any = berth_strmap_get(&x->known, s->runs_type[i]) < 0;
 	return any;
@@ -272,7 +272,7 @@ static berth_status find_types(gaps *x, const key_types *k, berth_err *err)
 static berth_status find_all(gaps *x, berth_err *err)
 {
 	const berth_system *s = x->s;
-	const key_types efficiency = {"efficiency", s->dev_eff_off, s->eff_type},
+	const key_types efficiency = {"efficiency", s->efficiency.off, s->efficiency.type},
 			runs = {"runs", s->dev_runs_off, s->runs_type};
 	BERTH_TRY_NEW(x->tmp, s->n_devs, err, x->dev, x->has);
 	BERTH_TRY(know_types(x, err));

@@ -14,15 +14,45 @@ static void put_given(berth_json_out *w, const char *key, double x)
 		berth_json_put_number(w, key, x);
 }
 
-static void write_efficiency(const berth_system *s, int32_t d, berth_json_out *w)
+static void write_by_type(const berth_by_type *x, const char *key, int32_t d, berth_json_out *w)
 {
-	int32_t first = s->dev_eff_off[d], end = s->dev_eff_off[d + 1];
-	if (end == first + 1 && s->eff_value[first] == 1) /* the default: "*" alone, at 1 */
+	int32_t first = x->off[d], end = x->off[d + 1];
+	if (end == first + 1 && x->value[first] == 1) /* the default: "*" alone, at 1 */
 		return;
-	berth_json_open(w, "efficiency", '{');
+	berth_json_open(w, key, '{');
 	for (int32_t i = first; i < end; i++)
-		berth_json_put_number(w, s->eff_type[i], s->eff_value[i]);
+		berth_json_put_number(w, x->type[i], x->value[i]);
 	berth_json_close(w, '}');
+}
+
+static void write_peaks(const berth_system *s, int32_t d, berth_json_out *w)
+{
+	const double *peak = &s->dev_peaks[d * BERTH_N_PRECISIONS];
+	bool any = false;
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		any = any || peak[p] > 0;
+	if (!any) {
+		put_given(w, "peak_flops", s->dev_peak_flops[d]);
+		return;
+	}
+	berth_json_open(w, "peak_flops", '{');
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		put_given(w, berth_precision_name((berth_precision)p),
+		          p == BERTH_F32 ? s->dev_peak_flops[d] : peak[p]);
+	berth_json_close(w, '}');
+}
+
+/* By what its times are predicted. */
+static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
+{
+	if (s->dev_class[d])
+		berth_json_put_string(w, "class", berth_dev_class_name(s->dev_class[d]));
+	if (s->dev_units[d])
+		berth_json_put_int(w, "units", s->dev_units[d]);
+	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
+	put_given(w, "power_w", s->dev_power_w[d]);
+	put_given(w, "process_nm", s->dev_process_nm[d]);
+	write_by_type(&s->scale, "scale", d, w);
 }
 
 static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)
@@ -44,8 +74,10 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 		berth_json_put_string(w, "kind", s->dev_kind[d]);
 	if (s->dev_host[d])
 		berth_json_put_string(w, "host", s->dev_host[d]);
-	put_given(w, "peak_flops", s->dev_peak_flops[d]);
-	write_efficiency(s, d, w);
+	if (s->dev_like[d])
+		berth_json_put_string(w, "like", s->dev_like[d]);
+	write_peaks(s, d, w);
+	write_by_type(&s->efficiency, "efficiency", d, w);
 	put_given(w, "mem_bandwidth", s->dev_mem_bandwidth[d]);
 	if (s->dev_memory_bytes[d] < 0)
 		berth_json_put_null(w, "memory_bytes");
@@ -57,6 +89,7 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 	put_given(w, "op_overhead_s", s->dev_op_overhead_s[d]);
 	if (s->dev_slots[d] != 1)
 		berth_json_put_int(w, "slots", s->dev_slots[d]);
+	write_hardware(s, d, w);
 	write_runs(s, d, w);
 	if (!isnan(s->dev_idle_w[d])) {
 		berth_json_put_number(w, "idle_w", s->dev_idle_w[d]);
@@ -151,6 +184,8 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
 	if (s->cost_model != &berth_cost_reference)
 		berth_json_put_string(&w, "cost_model", s->cost_model->name);
+	if (s->roofline)
+		berth_json_put_string(&w, "times", "roofline");
 	if (s->cost_model->op_gap_s > 0)
 		berth_json_put_number(&w, "op_gap_s", s->op_gap_s);
 	berth_json_open(&w, "devices", '[');

@@ -18,17 +18,22 @@ typedef struct places {
 	int32_t *pool, *pool_from; /* [n_pools] the same */
 } places;
 
+static bool same_by_type(const berth_by_type *x, int32_t a, int32_t b)
+{
+	int32_t n = x->off[a + 1] - x->off[a];
+	if (n != x->off[b + 1] - x->off[b])
+		return false;
+	for (int32_t i = 0, at = x->off[a], to = x->off[b]; i < n; i++)
+		if (strcmp(x->type[at + i], x->type[to + i]) != 0 || x->value[at + i] != x->value[to + i])
+			return false;
+	return true;
+}
+
 static bool same_lists(const berth_system *s, int32_t a, int32_t b)
 {
-	int32_t n = s->dev_eff_off[a + 1] - s->dev_eff_off[a],
-		m = s->dev_runs_off[a + 1] - s->dev_runs_off[a];
-	if (n != s->dev_eff_off[b + 1] - s->dev_eff_off[b] ||
-	    m != s->dev_runs_off[b + 1] - s->dev_runs_off[b] || s->dev_runs_all[a] != s->dev_runs_all[b])
+	int32_t m = s->dev_runs_off[a + 1] - s->dev_runs_off[a];
+	if (m != s->dev_runs_off[b + 1] - s->dev_runs_off[b] || s->dev_runs_all[a] != s->dev_runs_all[b])
 		return false;
-	for (int32_t i = 0; i < n; i++)
-		if (strcmp(s->eff_type[s->dev_eff_off[a] + i], s->eff_type[s->dev_eff_off[b] + i]) != 0 ||
-		    s->eff_value[s->dev_eff_off[a] + i] != s->eff_value[s->dev_eff_off[b] + i])
-			return false;
 	for (int32_t i = 0; i < m; i++)
 		if (strcmp(s->runs_type[s->dev_runs_off[a] + i], s->runs_type[s->dev_runs_off[b] + i]) != 0)
 			return false;
@@ -43,14 +48,18 @@ static bool same_figure(double a, double b)
 /* A device without a kind has its name for one; measured times may go by it. */
 static bool same_device(const berth_system *s, int32_t a, int32_t b)
 {
-	return strcmp(s->dev_kind[a], s->dev_kind[b]) == 0 && s->dev_peak_flops[a] == s->dev_peak_flops[b] &&
-	       s->dev_mem_bandwidth[a] == s->dev_mem_bandwidth[b] &&
-	       s->dev_op_overhead_s[a] == s->dev_op_overhead_s[b] &&
-	       s->dev_memory_bytes[a] == s->dev_memory_bytes[b] &&
-	       s->dev_memory_margin[a] == s->dev_memory_margin[b] &&
-	       s->dev_contiguous[a] == s->dev_contiguous[b] && s->dev_slots[a] == s->dev_slots[b] &&
-	       same_figure(s->dev_idle_w[a], s->dev_idle_w[b]) &&
-	       same_figure(s->dev_busy_w[a], s->dev_busy_w[b]) && same_lists(s, a, b);
+	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
+	     f++)
+		if (f->of == BERTH_OF_DEVICE &&
+		    !same_figure(berth_system_figure_get(s, f, a), berth_system_figure_get(s, f, b)))
+			return false;
+	const double *peaks = s->dev_peaks;
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		if (peaks[a * BERTH_N_PRECISIONS + p] != peaks[b * BERTH_N_PRECISIONS + p])
+			return false;
+	return strcmp(s->dev_kind[a], s->dev_kind[b]) == 0 && s->dev_class[a] == s->dev_class[b] &&
+	       s->dev_contiguous[a] == s->dev_contiguous[b] && same_by_type(&s->efficiency, a, b) &&
+	       same_by_type(&s->scale, a, b) && same_lists(s, a, b);
 }
 
 /* Let a go to b in a map and its inverse; false where either goes elsewhere already. */

@@ -64,7 +64,7 @@ static void test_defaults(void **state)
 	assert_int_equal(s.dev_slots[0], 1);
 	assert_true(s.dev_runs_all[0]);
 	assert_true(isnan(s.dev_idle_w[0]) && isnan(s.dev_busy_w[0]));
-	assert_true(berth_system_efficiency(&s, 0, "Conv") == 1);
+	assert_true(berth_by_type_get(&s.efficiency, 0, "Conv") == 1);
 	assert_int_equal(s.link_of[0], -1);
 	assert_int_equal(s.n_pools, 0);
 	assert_int_equal(s.dev_pool[0], -1);
@@ -73,12 +73,16 @@ static void test_defaults(void **state)
 }
 
 static const char full[] = HEAD
-	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"channel_order\":\"program\",\"devices\":["
+	"\"name\":\"t\",\"contention\":false,\"order\":\"fifo\",\"channel_order\":\"program\","
+	"\"times\":\"roofline\",\"devices\":["
 	"{\"name\":\"cpu0\",\"kind\":\"cpu\",\"host\":\"h\",\"peak_flops\":1000000000000,"
 	"\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
-	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,\"runs\":[\"Gemm\",\"Conv\"],"
+	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,"
+        "\"class\":\"cpu\",\"units\":32,\"cache_bytes\":100000000,\"power_w\":120,\"process_nm\":7,"
+        "\"scale\":{\"*\":1,\"Conv\":1.1},\"runs\":[\"Gemm\",\"Conv\"],"
         "\"idle_w\":40,\"busy_w\":120},"
-	"{\"name\":\"gpu0\",\"memory_bytes\":null},{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},"
+	"{\"name\":\"gpu0\",\"peak_flops\":{\"f32\":2,\"f16\":9},\"memory_bytes\":null},"
+	"{\"name\":\"gpu1\",\"efficiency\":{\"*\":1,\"Conv\":2},"
         "\"memory_bytes\":0,\"runs\":[]}],"
 	"\"links\":[{\"from\":\"cpu0\",\"to\":\"gpu0\",\"latency_s\":1e-05,\"bandwidth\":12000000000,\"both_"
         "ways\":true,\"shared\":\"pcie0\",\"joules_per_byte\":1e-10},"
@@ -87,6 +91,14 @@ static const char full[] = HEAD
         "\"gpu0\",\"bandwidth\":7}],"
 	"\"memory_pools\":[{\"name\":\"dram\",\"bandwidth\":100000000000,\"bytes\":64000000000,\"devices\":["
         "\"cpu0\",\"gpu0\"]}]}";
+
+static void assert_peak(const berth_system *s, int32_t dev, berth_precision p, double flops,
+                        berth_precision stands_in)
+{
+	berth_precision used;
+	assert_true(berth_system_peak(s, dev, p, &used) == flops);
+	assert_int_equal(used, stands_in);
+}
 
 static void test_reading(void **state)
 {
@@ -98,9 +110,20 @@ static void test_reading(void **state)
 	assert_false(s.contention);
 	assert_int_equal(s.order, BERTH_ORDER_FIFO);
 	assert_int_equal(s.channel_order, BERTH_CHANNELS_PROGRAM);
-	assert_true(berth_system_efficiency(&s, 0, "Conv") == 0.7);
-	assert_true(berth_system_efficiency(&s, 0, "Relu") == 0.6);
-	assert_true(berth_system_efficiency(&s, 0, NULL) == 0.6);
+	assert_true(berth_by_type_get(&s.efficiency, 0, "Conv") == 0.7);
+	assert_true(berth_by_type_get(&s.efficiency, 0, "Relu") == 0.6);
+	assert_true(berth_by_type_get(&s.efficiency, 0, NULL) == 0.6);
+	assert_true(s.roofline);
+	assert_int_equal(s.dev_class[0], BERTH_CPU);
+	assert_int_equal(s.dev_class[1], BERTH_CLASS_NONE);
+	assert_int_equal(s.dev_units[0], 32);
+	assert_true(berth_by_type_get(&s.scale, 0, "Conv") == 1.1);
+	assert_true(berth_by_type_get(&s.scale, 1, "Conv") == 1);
+	assert_peak(&s, 0, BERTH_F16, 1e12, BERTH_F32);
+	assert_peak(&s, 1, BERTH_PRECISION_NONE, 2, BERTH_F32);
+	assert_peak(&s, 1, BERTH_W4A16, 9, BERTH_F16);
+	assert_peak(&s, 1, BERTH_INT4, 9, BERTH_F16);
+	assert_peak(&s, 1, BERTH_BF16, 2, BERTH_F32);
 	assert_true(berth_system_runs(&s, 0, "Conv"));
 	assert_false(berth_system_runs(&s, 0, "Relu"));
 	assert_false(berth_system_runs(&s, 0, NULL));
@@ -551,7 +574,7 @@ static void test_check(void **state)
 		"link 3: channel 1 of 4 is out of order or shared without a name",
 		"two devices are named 'cpu0'",
 		"device 'cpu0': efficiency is nan; expected 1e-09 to 1000000000",
-		"device 'cpu0': 0 efficiencies for '*'; expected one",
+		"device 'cpu0': 0 of efficiency for '*'; expected one",
 		"device 'cpu0': memory_bytes is -2; expected 0 to 9.007199255e+15",
 		"link from 'cpu0' to 'gpu0': latency_s is inf; expected 0 to 1000000",
 		"device 'cpu0': it runs all types and has a list of types",
@@ -579,7 +602,7 @@ static void test_check(void **state)
 		"link 4 is not the one link from 'gpu0' to 'gpu1'",
 		"device 'gpu1': offsets of its types fall",
 		"device 'gpu1': offsets of its types fall",
-		"device 'cpu0': 2 efficiencies for '*'; expected one",
+		"device 'cpu0': 2 of efficiency for '*'; expected one",
 		"257 devices; expected 1 to 256",
 		"device 'gpu0': memory_margin is 1; expected 0 to 0.999999",
 		"link from 'gpu1' to 'gpu0': joules_per_byte is -1; expected 0 to 1e+12",
@@ -606,8 +629,8 @@ static void test_check(void **state)
 		case 5: s.link_of[0] = 0; break;
 		case 6: s.channel_name[1] = NULL, s.link_channel[3] = 1; break;
 		case 7: s.dev_name[1] = "cpu0"; break;
-		case 8: s.eff_value[0] = NAN; break;
-		case 9: s.eff_type[1] = "Relu"; break;
+		case 8: s.efficiency.value[0] = NAN; break;
+		case 9: s.efficiency.type[1] = "Relu"; break;
 		case 10: s.dev_memory_bytes[0] = -2; break;
 		case 11: s.link_latency_s[0] = INFINITY; break;
 		case 12: s.dev_runs_all[0] = true; break;
@@ -632,13 +655,13 @@ static void test_check(void **state)
 		case 31: s.link_to[4] = s.n_devs; break;
 		case 32: s.link_of[1 * 3 + 2] = 5; break;
 		case 33:
-			s.dev_eff_off[3] = s.dev_eff_off[2] - 1;
+			s.efficiency.off[3] = s.efficiency.off[2] - 1;
 			break;
 		case 34:
 			s.dev_runs_off[3] = s.dev_runs_off[2] - 1;
 			break;
 		case 35:
-			s.eff_type[0] = "*";
+			s.efficiency.type[0] = "*";
 			break;
 		case 36:
 			s.n_devs = BERTH_MAX_DEVS + 1;
