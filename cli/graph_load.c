@@ -113,6 +113,19 @@ berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
 	return BERTH_OK;
 }
 
+/* --times: how times are predicted, whatever the system says. */
+static berth_status set_times(const cli *c, berth_system *s, berth_err *err)
+{
+	static const char *const words[] = {"model", "roofline"};
+	int32_t at;
+	if (!c->times)
+		return BERTH_OK;
+	BERTH_TRY(berth_text_find(words, 2, c->times, "way to predict times", "; expected model or roofline",
+	                          &at, err));
+	s->roofline = at == 1;
+	return BERTH_OK;
+}
+
 /* A cost model that runs placements by itself has transfers of its own. */
 static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 {
@@ -143,6 +156,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
+	BERTH_TRY(set_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
@@ -165,6 +179,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
+	BERTH_TRY(set_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system, s, g, err);
@@ -181,6 +196,7 @@ berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_s
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err)
 {
 	BERTH_TRY(berth_system_load(spec, cli_sandbox(c), &c->mem, &c->tmp, s, err));
+	BERTH_TRY(set_times(c, s, err));
 	return warn_system(c, spec, s, g, err);
 }
 

@@ -31,6 +31,8 @@
 	 "keep operators on a device; OP may be a pattern, as in 'layer1.*'"}, \
 	{"forbid", 0, CLI_MANY, &(c)->forbid, "OP=DEVICE", "keep operators off a device"}, \
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
+	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
+	 "how times are predicted that nobody measured\tas the system says: model"}, \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 

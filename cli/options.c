@@ -88,8 +88,8 @@ static void print_option(const cli_option *o, size_t width)
 	char left[64], letter[8] = "", standard[160], text[512];
 	if (o->letter)
 		snprintf(letter, sizeof letter, "-%c, ", o->letter);
-	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-	         o->value ? o->value : "");
+	snprintf(left, sizeof left, o->kind == CLI_WORD ? "%s--%s%s[%s]" : "%s--%s%s%s", letter, o->name,
+	         o->value ? " " : "", o->value ? o->value : "");
 	snprintf(text, sizeof text, "%.*s%s", (int)strcspn(o->help, "\t"), o->help,
 	         default_of(o, standard, sizeof standard));
 	cli_say("  %-28s ", left);
@@ -259,7 +259,10 @@ static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 
 	*shorts++ = ':';
 	for (const cli_option *o = options; o->name; o++) {
 		assert(o - options < MAX_OPTIONS);
-		*longs++ = (struct option){o->name, o->kind == CLI_FLAG ? no_argument : required_argument,
+		*longs++ = (struct option){o->name,
+		                           o->kind == CLI_FLAG   ? no_argument
+		                           : o->kind == CLI_WORD ? optional_argument
+		                                                 : required_argument,
 		                           NULL, FIRST_ID + (int)(o - options)};
 		if (o->letter)
 			*shorts++ = o->letter;
@@ -280,6 +283,17 @@ static berth_status check_args(const cli *c, int min_args, int max_args, berth_e
 		return berth_fail(err, BERTH_EINVAL, "%s: '%.80s' is one argument too many; usage: berth %s",
 		                  verb->name, c->args[max_args], verb->usage);
 	return BERTH_OK;
+}
+
+/* The word behind an option that may stand without one. */
+static const char *word_behind(const cli *c, const cli_option *o)
+{
+	const char *next = optind < c->argc ? c->argv[optind] : "";
+	size_t n = strlen(next);
+	for (const char *word = o->value; n && *word; word += strcspn(word, "|"), word += *word == '|')
+		if (strcspn(word, "|") == n && memcmp(word, next, n) == 0)
+			return c->argv[optind++];
+	return "";
 }
 
 /* ---- what goes together ---- */
@@ -324,6 +338,8 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			return refuse(c, found, err);
 		const cli_option *o = by_id(options, found);
 		c->given |= UINT64_C(1) << (o - options);
+		if (o->kind == CLI_WORD && !optarg)
+			optarg = (char *)word_behind(c, o);
 		BERTH_TRY(take(c, o, optarg, err));
 	}
 	c->n_args = c->argc - optind;

@@ -7,6 +7,7 @@
 typedef enum cli_kind {
 	CLI_FLAG,       /* nothing; bool */
 	CLI_TEXT,       /* text; const char * */
+	CLI_WORD,       /* nothing, or one of the words of `value`, | between; const char *, "": nothing */
 	CLI_COMMAND,    /* a command line, whose words may be files that are read; const char * */
 	CLI_FILE_IN,    /* a file that is read, or a word; const char * */
 	CLI_FILE_OUT,   /* a file that is written, "-": standard output; const char * */

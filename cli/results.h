@@ -6,8 +6,9 @@
 
 extern const berth_result_kind place_document;
 extern const berth_result_kind compare_document, methods_document, zoo_document, systems_document;
-extern const berth_result_kind show_graph_document, show_blocks_document, show_graph_op_document,
-	show_placed_op_document, show_placement_document, show_placed_document, certificate_document;
+extern const berth_result_kind show_graph_document, show_times_document, show_blocks_document,
+	show_graph_op_document, show_placed_op_document, show_placement_document, show_placed_document,
+	certificate_document;
 extern const berth_result_kind simulate_document, simulate_set_document, simulate_each_document,
 	measure_document;
 extern const berth_result_kind fidelity_document, profile_document, adapt_document, export_document,

@@ -312,7 +312,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"dim", 0, CLI_MANY, &c->dim, "NAME=N", "fix a symbolic dimension in the new model"},
 		{"on", 0, CLI_FILE_IN, &s.args.on, "SYSTEM",
 	         "search for what to cut, into which shares, and where the pieces go"},
-		{"times", 0, CLI_FILE_IN, &s.args.times, "FILE",
+		{"profile", 0, CLI_FILE_IN, &s.args.profile, "FILE",
 	         "with --on: times of MODEL's operators, as 'berth profile MODEL' writes them; pieces have "
 	         "their share of them, and an overhead"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
@@ -354,7 +354,7 @@ static berth_status run(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {
-	{"plan|times|training|pin|forbid|method|objective|evaluations|time|gap|seed|threads", "!on",
+	{"plan|profile|training|pin|forbid|method|objective|evaluations|time|gap|seed|threads", "!on",
          "split: --%s is of the search that --on SYSTEM asks for, which is missing"},
 	{"", "!output", "split: -o OUT.onnx is missing"},
 	{"on", "cut|parts|types|rows|style",

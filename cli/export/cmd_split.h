@@ -10,7 +10,7 @@
 typedef struct split_search_args {
 	const char *on; /* NULL: nothing is searched for */
 	const char *method, *plan;
-	const char *times; /* a profile of the model; NULL: none */
+	const char *profile; /* a profile of the model; NULL: none */
 	cli_budget budget;
 } split_search_args;
 

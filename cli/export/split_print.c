@@ -62,8 +62,8 @@ static RESULT_KIND(gain_kind, "", "", GAIN);
 
 #define SEARCH(K, IF) \
 	K(TEXT, "system", "", "", x->s.name) \
-	K(TEXT_OR_NULL, "times", "", "the profile of `--times`; null: times are those of the roofline", \
-	  x->a->times) \
+	K(TEXT_OR_NULL, "profile", "", "of the model; null: times are predicted", \
+	  x->a->profile) \
 	K(TEXT, "objective", "", "", berth_objective_name(&r->objective)) \
 	K(BOOL, "training", "", "a training step was placed: values are of it", x->x.c.training != NULL) \
 	K(INT_OR_NULL, "replicas", "", \

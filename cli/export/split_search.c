@@ -17,17 +17,17 @@ static berth_status check_timed(const split_search_args *a, const char *model, c
 	const char *hint = "'berth profile MODEL --on SYSTEM -o FILE' writes a profile";
 	if (timed->n_ops != g->n_ops)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "%s is no profile of %s: it has %d operators, the model %d; %s", a->times,
+		                  "%s is no profile of %s: it has %d operators, the model %d; %s", a->profile,
 		                  model, (int)timed->n_ops, (int)g->n_ops, hint);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (strcmp(timed->op_name[op], g->op_name[op]) != 0 || timed->op_flops[op] != g->op_flops[op])
 			return berth_fail(err, BERTH_EINVAL,
 			                  "%s is no profile of %s: its operator %d is '%s' of %.17g FLOP, in "
 			                  "the model '%s' of %.17g; %s",
-			                  a->times, model, (int)op, timed->op_name[op], timed->op_flops[op],
+			                  a->profile, model, (int)op, timed->op_name[op], timed->op_flops[op],
 			                  g->op_name[op], g->op_flops[op], hint);
 	if (timed->n_times == 0)
-		return berth_fail(err, BERTH_EINVAL, "%s has no measured times; %s", a->times, hint);
+		return berth_fail(err, BERTH_EINVAL, "%s has no measured times; %s", a->profile, hint);
 	return BERTH_OK;
 }
 
@@ -35,9 +35,9 @@ static berth_status check_timed(const split_search_args *a, const char *model, c
 static berth_status take_times(cli *c, split_search *x, const char *model, const berth_graph **g,
                                berth_err *err)
 {
-	if (!x->a->times)
+	if (!x->a->profile)
 		return BERTH_OK;
-	BERTH_TRY(berth_graph_load(x->a->times, NULL, &c->mem, &c->tmp, &x->timed, NULL, err));
+	BERTH_TRY(berth_graph_load(x->a->profile, NULL, &c->mem, &c->tmp, &x->timed, NULL, err));
 	BERTH_TRY(check_timed(x->a, model, *g, &x->timed, err));
 	*g = &x->timed;
 	return BERTH_OK;

@@ -23,6 +23,7 @@ const berth_result_kind *const cli_documents[] = {
 	&measure_document,
 	&profile_document,
 	&show_graph_document,
+	&show_times_document,
 	&show_blocks_document,
 	&show_graph_op_document,
 	&show_placed_op_document,

@@ -6,7 +6,7 @@
 static berth_status check_plain(const cli *c, const char *what, berth_err *err)
 {
 	const char *option = cli_given(
-		c, "on|placement|dot|op|dim|graph|training|replicas|times|granularity");
+		c, "on|placement|dot|op|dim|graph|training|replicas|profile|times|granularity");
 	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
 	                           c->args[0], what)
 	              : BERTH_OK;
@@ -25,7 +25,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			                  a->input);
 		if (a->placement && a->dot && !a->on)
 			BERTH_TRY(show_placed_system(c, a->placement, &a->on, err));
-		if (!a->placement || (!a->op && (a->dot || a->out || a->times.n)))
+		if (!a->placement || (!a->op && (a->dot || a->out || a->profile.n)))
 			return show_graph(c, a, err);
 		a->graph = a->input;
 		return a->op ? show_placed_op(c, a, err) : show_placed_graph(c, a, err);
@@ -59,7 +59,9 @@ static berth_status run(cli *c, berth_err *err)
 	         "the graph of a placement, for --op\tthe zoo model that it names"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.name, "G",
 	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
-		{"times", 0, CLI_FILES_MANY, &a.times, "[DEVICE=]PROFILE",
+		{"times", 0, CLI_WORD, &a.times, "model|roofline",
+	         "with --on: predicted times of operators, how far off they may be, what they are from"},
+		{"profile", 0, CLI_FILES_MANY, &a.profile, "[DEVICE=]PROFILE",
 	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
@@ -70,6 +72,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
+	c->times = a.times && *a.times ? a.times : NULL;
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 

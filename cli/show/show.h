@@ -13,7 +13,8 @@ typedef struct show_args {
 	const char *on, *graph, *placement, *dot, *out, *op; /* NULL: not given */
 	bool training;
 	int64_t replicas; /* of a training step; 0: not said */
-	cli_texts times;
+	const char *times; /* "", or how they are predicted; NULL: not asked for */
+	cli_texts profile;
 	cli_granularity blocks; /* the blocks of a graph are shown where its name is not NULL */
 } show_args;
 
@@ -37,6 +38,8 @@ berth_status show_placed_system(cli *c, const char *path, const char **out, bert
 berth_status show_graph(cli *c, const show_args *a, berth_err *err);
 berth_status show_system(cli *c, const show_args *a, berth_err *err);
 berth_status show_policy(cli *c, const show_args *a, berth_err *err);
+/* Predicted times of all operators on all devices. Fails: BERTH_ENOMEM. */
+berth_status show_times(cli *c, const berth_graph *g, const berth_system *s, berth_err *err);
 /* One operator of a graph; p NULL: on no system. Fails: BERTH_EINVAL (it has none of this name). */
 berth_status show_graph_op(cli *c, const berth_graph *g, const berth_problem *p, const char *name,
                            berth_err *err);

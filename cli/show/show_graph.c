@@ -31,8 +31,8 @@ typedef struct view {
 	int32_t critical_ops;     /* on that path */
 	int64_t *critical_type_ns; /* [n_types + 1] time of its operators by type */
 	berth_read_report onnx;   /* of an ONNX model; zero otherwise */
-	bool has_times;
-	berth_ort_report times;         /* of the last --times */
+	bool has_profile;
+	berth_ort_report profile;         /* of the last --profile */
 	berth_training_report training; /* of --training; zero otherwise */
 	berth_result_list *type_rows, *device_rows; /* for tables */
 } view;
@@ -91,18 +91,18 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 	}
 	BERTH_TRY(berth_file_take(path, &data, &size, err));
 	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g,
-	                                        &c->mem, &c->tmp, &timed, &v->times, err);
+	                                        &c->mem, &c->tmp, &timed, &v->profile, err);
 	berth_file_unmap(data, size);
 	BERTH_TRY(st);
 	v->g = timed;
-	v->has_times = true;
+	v->has_profile = true;
 	return BERTH_OK;
 }
 
 static berth_status join_times(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	for (int32_t i = 0; i < a->times.n; i++)
-		BERTH_TRY(join_one(c, a->times.text[i], v, err));
+	for (int32_t i = 0; i < a->profile.n; i++)
+		BERTH_TRY(join_one(c, a->profile.text[i], v, err));
 	return BERTH_OK;
 }
 
@@ -180,14 +180,14 @@ static RESULT_KIND(device_row_kind, "", "", DEVICE_ROW);
 	K(TEXTS, "warnings", "", "", (const char *const *)r->warning, r->n_warnings)
 static RESULT_KIND(onnx_kind, "", "", ONNX);
 
-#define TIMES(K, IF) \
-	K(INT, "runs", "", "events of nodes", v->times.n_runs) \
-	K(INT, "timed", "", "operators with a time", v->times.n_timed) \
-	K(NUMBER, "joined_s", "s", "of events that have an operator", v->times.joined_s) \
-	K(NUMBER, "unjoined_s", "s", "of the others", v->times.unjoined_s) \
-	K(TEXTS, "unjoined", "", "their names", v->times.unjoined, v->times.n_unjoined) \
-	K(TEXTS, "untimed", "", "operators without a time", v->times.untimed, v->times.n_untimed)
-static RESULT_KIND(times_kind, "", "", TIMES);
+#define PROFILE(K, IF) \
+	K(INT, "runs", "", "events of nodes", v->profile.n_runs) \
+	K(INT, "timed", "", "operators with a time", v->profile.n_timed) \
+	K(NUMBER, "joined_s", "s", "of events that have an operator", v->profile.joined_s) \
+	K(NUMBER, "unjoined_s", "s", "of the others", v->profile.unjoined_s) \
+	K(TEXTS, "unjoined", "", "their names", v->profile.unjoined, v->profile.n_unjoined) \
+	K(TEXTS, "untimed", "", "operators without a time", v->profile.untimed, v->profile.n_untimed)
+static RESULT_KIND(profile_kind, "", "", PROFILE);
 
 #define CRITICAL(K, IF) \
 	K(INT, "ops", "", "", v->critical_ops) \
@@ -214,7 +214,7 @@ static RESULT_KIND(critical_kind, "", "", CRITICAL);
 	IF(x->pieces, INT, "pieces", "", "and their pieces; missing: none", x->pieces) \
 	K(MAP_OF(type_kind), "by_type", "", "sums over the type", by_type) \
 	IF(v->onnx.n_nodes, OBJECT(onnx_kind), "onnx", "", "only of ONNX models", onnx) \
-	IF(v->has_times, OBJECT(times_kind), "times", "", "only with `--times`", times) \
+	IF(v->has_profile, OBJECT(profile_kind), "profile", "", "only with `--profile`", profile) \
 	IF(v->has_system, TEXT, "system", "", "this and all below: only with `--on`", v->s.name) \
 	IF(v->has_system, NS_OR_NULL, "critical_path_s", "s", \
 	   "CEFT length; null: an operator has no legal device", v->critical_ns) \
@@ -296,7 +296,8 @@ static berth_status fill(cli *c, view *v, const berth_result **out, berth_err *e
 	const berth_result_map *on_path = v->has_system ? times_by_type(c, v, v->critical_type_ns) : NULL;
 	const berth_result *critical =
 		v->has_system && v->critical_ns >= 0 ? RESULT_NEW(&c->mem, critical_kind, CRITICAL) : NULL;
-	const berth_result *onnx = onnx_of(c, &v->onnx), *times = RESULT_NEW(&c->mem, times_kind, TIMES);
+	const berth_result *onnx = onnx_of(c, &v->onnx);
+	const berth_result *profile = RESULT_NEW(&c->mem, profile_kind, PROFILE);
 	*out = RESULT_NEW(&c->mem, show_graph_document, GRAPH);
 	return BERTH_OK;
 }
@@ -335,10 +336,10 @@ static void print_names(const char *const *name, int32_t n)
 
 static void print_joined(const view *v)
 {
-	const berth_ort_report *r = &v->times;
+	const berth_ort_report *r = &v->profile;
 	double all = r->joined_s + r->unjoined_s;
 	char share[32];
-	if (!v->has_times)
+	if (!v->has_profile)
 		return;
 	cli_say("times: %d runs; %d of %d operators timed, %s of the profile's time\n", r->n_runs, r->n_timed,
 	        r->n_timed + r->n_untimed, cli_percent(share, all > 0 ? r->joined_s / all : NAN));
@@ -432,12 +433,16 @@ berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 	const berth_result *r;
 	BERTH_TRY(check_args(a, err));
 	BERTH_TRY(load(c, a, &v, err));
+	if (a->times && !v.has_system)
+		return berth_fail(err, BERTH_EINVAL, "show: --times needs --on SYSTEM");
 	if (a->out)
 		BERTH_TRY(write_json(c, a, &v, err));
 	if (a->dot)
 		BERTH_TRY(write_dot(c, a, &v, err));
 	if (a->op)
 		return show_graph_op(c, &v.g, v.has_system ? &v.p : NULL, a->op, err);
+	if (a->times)
+		return show_times(c, &v.g, &v.s, err);
 	if (a->blocks.name)
 		return show_blocks(c, &a->blocks, &v.g, err);
 	BERTH_TRY(fill(c, &v, &r, err));

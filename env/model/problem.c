@@ -4,6 +4,7 @@
 #include "array.h"
 #include "constraints.h"
 #include "cost_model.h"
+#include "op_times.h"
 #include "routes.h"
 
 #include <math.h>
@@ -13,83 +14,36 @@
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
 #define MAX_TOTAL_NS 0x1p60
 
-static bool same(const char *a, const char *b)
-{
-	return strcmp(a, b) == 0;
-}
-
 /* ---- operator times ---- */
 
-bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds)
-{
-	int found = 0; /* 1: by "*", 2: by kind */
-	BERTH_EACH (i, g->op_time_off, op) {
-		if (same(berth_graph_time_name(g, i), s->dev_name[dev])) {
-			*seconds = g->time_s[i];
-			return true;
-		}
-		if (same(berth_graph_time_name(g, i), s->dev_kind[dev])) {
-			*seconds = g->time_s[i];
-			found = 2;
-		}
-		if (found < 2 && same(berth_graph_time_name(g, i), "*")) {
-			*seconds = g->time_s[i];
-			found = 1;
-		}
-	}
-	return found > 0;
-}
-
-/* Seconds of an operator on a device; NAN: it cannot run there. type_runs and type_eff say what its type can
- * do on that device. */
-static double op_seconds(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, bool type_runs,
-                         double type_eff)
-{
-	double seconds = 0;
-	if (berth_op_measured(g, s, op, dev, &seconds))
-		return seconds;
-	double peak = s->dev_peak_flops[dev], bandwidth = s->dev_mem_bandwidth[dev];
-	if (!type_runs || (!(peak > 0) && !(bandwidth > 0)))
-		return NAN;
-	double compute = peak > 0 ? g->op_flops[op] / (peak * type_eff) : 0;
-	double bytes = (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op];
-	double move = bandwidth > 0 ? bytes / bandwidth : 0;
-	return s->dev_op_overhead_s[dev] + fmax(compute, move);
-}
-
-/* What a type of operators can do on a device: [n_devs][n_types], the last type: none. */
-typedef struct type_figures {
+/* What types of operators are on devices: [n_devs][n_types], the last type: none. */
+typedef struct type_table {
 	size_t n_types;
-	bool *runs;
-	double *efficiency;
-} type_figures;
+	berth_type_on_dev *at;
+} type_table;
 
-static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type_figures *f, berth_err *err)
+static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type_table *t, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	f->n_types = (size_t)g->n_types + 1;
-	BERTH_TRY_NEW(tmp, f->n_types * (size_t)p->n_devs, err, f->runs, f->efficiency);
+	t->n_types = (size_t)g->n_types + 1;
+	BERTH_TRY_NEW(tmp, t->n_types * (size_t)p->n_devs, err, t->at);
 	for (int32_t dev = 0; dev < p->n_devs; dev++)
-		for (size_t type = 0; type < f->n_types; type++) {
-			const char *name = type + 1 < f->n_types ? g->type_name[type] : NULL;
-			f->runs[(size_t)dev * f->n_types + type] = berth_system_runs(p->s, dev, name);
-			f->efficiency[(size_t)dev * f->n_types + type] =
-				berth_by_type_get(&p->s->efficiency, dev, name);
-		}
+		for (size_t type = 0; type < t->n_types; type++)
+			t->at[(size_t)dev * t->n_types + type] = berth_type_look_up(
+				p->s, dev, type + 1 < t->n_types ? g->type_name[type] : NULL);
 	return BERTH_OK;
 }
 
 /* The row of op in op_dev_time_ns, and its mean. *total grows by its longest time. */
-static berth_status time_op(berth_problem *p, int32_t op, const type_figures *f, double *total,
-                            berth_err *err)
+static berth_status time_op(berth_problem *p, int32_t op, const type_table *t, double *total, berth_err *err)
 {
 	const berth_graph *g = p->g;
-	size_t type = g->op_type[op] < 0 ? f->n_types - 1 : (size_t)g->op_type[op];
+	size_t type = g->op_type[op] < 0 ? t->n_types - 1 : (size_t)g->op_type[op];
 	int64_t count = 0, most = 0;
 	double sum = 0;
 	for (int32_t dev = 0; dev < p->n_devs; dev++) {
-		size_t i = (size_t)dev * f->n_types + type;
-		double ns = op_seconds(g, p->s, op, dev, f->runs[i], f->efficiency[i]) * 1e9;
+		double ns = 1e9 * berth_op_predict(g, p->s, op, dev, &t->at[(size_t)dev * t->n_types + type])
+		                          .seconds;
 		int64_t *time = &p->op_dev_time_ns[berth_cell(p, op, dev)];
 		*time = -1;
 		if (isnan(ns))
@@ -113,12 +67,12 @@ static berth_status time_op(berth_problem *p, int32_t op, const type_figures *f,
 static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total,
                              berth_err *err)
 {
-	type_figures f;
+	type_table t;
 	BERTH_TRY_NEW(mem, (size_t)p->n_ops * (size_t)p->n_devs, err, p->op_dev_time_ns);
 	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
-	BERTH_TRY(look_up_types(p, tmp, &f, err));
+	BERTH_TRY(look_up_types(p, tmp, &t, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
-		BERTH_TRY(time_op(p, op, &f, total, err));
+		BERTH_TRY(time_op(p, op, &t, total, err));
 	return BERTH_OK;
 }
 

@@ -12,10 +12,6 @@
 berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
                                berth_arena *tmp, berth_problem *out, berth_err *err);
 
-/* Was op measured on dev? Then *seconds is set; NAN: it cannot run. The device's name goes before its kind,
- * and that before "*". */
-bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds);
-
 /* Has every operator a legal device, and can the rules be kept together? Fails: BERTH_EINFEASIBLE, naming the
  * first operator without a device and why. */
 berth_status berth_problem_feasible(const berth_problem *p, berth_err *err);

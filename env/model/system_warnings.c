@@ -4,6 +4,7 @@
 #include "array.h"
 #include "cost_model.h"
 #include "onnx.h"
+#include "op_times.h"
 #include "problem.h"
 #include "text.h"
 

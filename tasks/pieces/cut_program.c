@@ -2,6 +2,7 @@
 #include "array.h"
 #include "cut_making.h"
 #include "load.h"
+#include "op_times.h"
 #include "text.h"
 
 #include <math.h>

@@ -1,0 +1,41 @@
+/* Seconds of an operator on a device: as measured, by the model of times (times.h) or by the roofline, with
+ * what they are from and how far off they may be. The formulas stand in docs/execution-model.md. */
+#pragma once
+
+#include "graph.h"
+#include "system.h"
+
+typedef enum berth_time_from {
+	BERTH_TIME_NONE,       /* it cannot run there */
+	BERTH_TIME_MEASURED,   /* the graph states it */
+	BERTH_TIME_CALIBRATED, /* predicted, and multiplied by a scale of the device */
+	BERTH_TIME_MODEL,
+	BERTH_TIME_ROOFLINE,
+	BERTH_N_TIMES_FROM
+} berth_time_from;
+
+typedef struct berth_op_prediction {
+	double seconds; /* NAN: it cannot run there */
+	double error;   /* mean of |predicted / measured - 1| that is to be expected; 0 of measured ones */
+	berth_time_from from;
+} berth_op_prediction;
+
+/* What a type of operators is on a device, looked up once. */
+typedef struct berth_type_on_dev {
+	bool runs;
+	double efficiency, scale;
+} berth_type_on_dev;
+
+/* "measured", "calibrated", ...; "none". */
+const char *berth_time_from_name(berth_time_from from);
+
+/* Was op measured on dev? Then *seconds is set; NAN: it cannot run. The device's name goes before its kind,
+ * and that before "*". */
+bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev, double *seconds);
+
+/* type NULL: none. O(types that the device names). */
+berth_type_on_dev berth_type_look_up(const berth_system *s, int32_t dev, const char *type);
+
+/* O(times of op). */
+berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
+                                     const berth_type_on_dev *type);
