@@ -65,7 +65,7 @@ static inline bool cli_in_words(const cli *c)
 
 extern const cli_verb cmd_place, cmd_train, cmd_compare, cmd_simulate, cmd_measure, cmd_profile, cmd_adapt,
 	cmd_configure, cmd_export, cmd_import_plan, cmd_split, cmd_check_certificate, cmd_show, cmd_methods,
-	cmd_zoo, cmd_systems, cmd_keys;
+	cmd_zoo, cmd_systems, cmd_devices, cmd_keys;
 
 /* All verbs, ended by NULL, in the order of the help. */
 extern const cli_verb *const cli_verbs[];

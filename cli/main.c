@@ -12,7 +12,7 @@
 const cli_verb *const cli_verbs[] = {
 	&cmd_place, &cmd_train,     &cmd_compare, &cmd_simulate,    &cmd_measure, &cmd_profile,
 	&cmd_adapt, &cmd_configure, &cmd_export,  &cmd_import_plan, &cmd_split,   &cmd_check_certificate,
-	&cmd_show,  &cmd_methods,   &cmd_zoo,     &cmd_systems,     &cmd_keys, NULL};
+	&cmd_show,  &cmd_methods,   &cmd_zoo,     &cmd_systems,     &cmd_devices, &cmd_keys, NULL};
 
 static void print_help(void)
 {

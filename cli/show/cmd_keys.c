@@ -39,6 +39,7 @@ const berth_result_kind *const cli_documents[] = {
 	&methods_document,
 	&zoo_document,
 	&systems_document,
+	&devices_document,
 	NULL};
 
 enum { MOST_KINDS = 128, ANCHOR = 96, PATH = 160 };

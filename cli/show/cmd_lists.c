@@ -1,5 +1,6 @@
-/* berth methods, berth zoo, berth systems: what there is. Each list is a table of names, told in full by
- * --json. */
+/* berth methods, berth zoo, berth systems, berth devices: what there is. Each list is a table of names, told
+ * in full by --json. */
+#include "catalogue.h"
 #include "methods.h"
 #include "options.h"
 #include "results.h"
@@ -191,3 +192,138 @@ const cli_verb cmd_systems = {
 	"system:host is the machine that berth runs on, as 'berth profile --system' has described it.\n"
 	"Example: berth show system:edge -o edge.json\n",
 	list_systems, NULL, 0};
+
+/* ---- devices ---- */
+
+#define DEVICE_FIGURES(K, IF) \
+	K(TEXT, "name", "", "word of `like` in a system file", d->name) \
+	K(TEXT, "class", "", "", berth_device_class_name(d->device_class)) \
+	K(TEXT, "vendor", "", "", d->vendor) \
+	K(TEXT, "architecture", "", "", d->architecture) \
+	K(INT, "year", "", "", d->year) \
+	K(MAP("number"), "peak_flops", "FLOP/s", "by precision, dense; missing: it lacks that one", peaks) \
+	K(NUMBER_OR_NULL, "mem_bandwidth", "bytes/s", "", known(d->mem_bandwidth)) \
+	K(NUMBER_OR_NULL, "memory_bytes", "bytes", "null: none of its own", known(d->memory_bytes)) \
+	K(INT, "units", "", "multiprocessors of a GPU, cores of a CPU; 0: not known", d->units) \
+	K(NUMBER_OR_NULL, "cache_bytes", "bytes", "last level", known(d->cache_bytes)) \
+	K(NUMBER_OR_NULL, "clock_hz", "Hz", "that the peaks are of", known(d->clock_hz)) \
+	K(NUMBER_OR_NULL, "power_w", "W", "rated", known(d->watts)) \
+	K(NUMBER_OR_NULL, "process_nm", "nm", "as the vendor calls the process", known(d->process_nm)) \
+	K(TEXT, "source", "", "documents; behind `unverified:` the figures that none of them has", d->source)
+static RESULT_KIND(device_row_kind, "", "", DEVICE_FIGURES);
+
+/* The same for the table. */
+#define DEVICE_LINE(K, IF) \
+	K(TEXT, "name", "", "", d->name) \
+	K(TEXT, "class", "", "", berth_device_class_name(d->device_class)) \
+	K(INT, "year", "", "", d->year) \
+	K(NUMBER_OR_NULL, "f32", "count", "", known(d->peak[BERTH_F32])) \
+	K(NUMBER_OR_NULL, "f16", "count", "", known(d->peak[BERTH_F16])) \
+	K(NUMBER_OR_NULL, "bandwidth", "bytes", "", known(d->mem_bandwidth)) \
+	K(NUMBER_OR_NULL, "memory", "bytes", "", known(d->memory_bytes)) \
+	K(NUMBER_OR_NULL, "power_w", "W", "", known(d->watts))
+static RESULT_KIND(device_line_kind, "", "", DEVICE_LINE);
+
+#define LINK_FIGURES(K, IF) \
+	K(TEXT, "name", "", "word of `link=`", l->name) \
+	K(NUMBER, "bandwidth", "bytes/s", "that large copies reach, one way", l->bandwidth) \
+	K(NUMBER, "raw_bandwidth", "bytes/s", "of the wires", l->raw_bandwidth) \
+	K(NUMBER, "latency_s", "s", "of a small copy", l->latency_s) \
+	K(BOOL, "both_ways", "", "each way has it while the other one is used", l->both_ways) \
+	K(TEXT, "source", "", "", l->source)
+static RESULT_KIND(link_row_kind, "", "", LINK_FIGURES);
+
+#define DEVICES(K, IF) \
+	K(LIST(device_row_kind), "devices", "", "", devices) \
+	K(LIST(link_row_kind), "links", "", "", links)
+RESULT_KIND(devices_document, "Devices", "", DEVICES);
+
+static double known(double x)
+{
+	return x > 0 ? x : NAN;
+}
+
+static void add_device(cli *c, const berth_device_row *d, berth_result_list *list)
+{
+	berth_result_map *peaks = berth_result_map_new(&c->mem);
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		if (d->peak[p] > 0)
+			berth_result_map_add(peaks, berth_precision_name((berth_precision)p),
+			                     berth_result_number(d->peak[p]));
+	RESULT_ADD(list, DEVICE_FIGURES);
+}
+
+/* One device or link, all that is known of it. */
+static void print_row(const berth_result *r)
+{
+	char buf[512];
+	for (int32_t k = 0; k < r->kind->n_keys; k++) {
+		const char *key = r->kind->key[k].key, *unit = r->kind->key[k].unit;
+		if (strcmp(key, "peak_flops") == 0) {
+			const berth_result_map *peaks = r->value[k].is.map;
+			for (int32_t i = 0; i < peaks->n; i++)
+				cli_say("%-14s %s FLOP/s in %s\n", i ? "" : key,
+				        berth_text_count(buf, peaks->value[i].is.number), peaks->name[i]);
+		} else {
+			bool rate = strcmp(unit, "bytes/s") == 0;
+			cli_say("%-14s %s%s\n", key, cli_tell_value(buf, r, NULL, key, rate ? "B" : ""),
+			        rate ? "/s" : "");
+		}
+	}
+}
+
+static berth_status find_rows(cli *c, const berth_catalogue *from, berth_result_list *devices,
+                              berth_result_list *lines, berth_result_list *links, berth_err *err)
+{
+	const berth_device_row *one = NULL;
+	bool any = false;
+	for (const berth_link_row *l = from->link; l < from->link + from->n_links; l++)
+		if (!c->n_args || strcmp(l->name, c->args[0]) == 0) {
+			RESULT_ADD(links, LINK_FIGURES);
+			any = true;
+		}
+	if (c->n_args && !any)
+		BERTH_TRY(berth_device_find(from, c->args[0], &c->tmp, &one, err));
+	for (const berth_device_row *d = from->device; d < from->device + from->n_devices; d++)
+		if (!c->n_args || d == one) {
+			add_device(c, d, devices);
+			RESULT_ADD(lines, DEVICE_LINE);
+		}
+	return BERTH_OK;
+}
+
+static berth_status list_devices(cli *c, berth_err *err)
+{
+	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
+	berth_catalogue from;
+	BERTH_TRY(cli_parse(c, options, 0, 1, err));
+	if (c->help)
+		return BERTH_OK;
+	BERTH_TRY(berth_catalogue_read(&c->mem, &from, err));
+	berth_result_list *devices = berth_result_list_new(&c->mem, &device_row_kind),
+			  *links = berth_result_list_new(&c->mem, &link_row_kind),
+			  *lines = berth_result_list_new(&c->mem, &device_line_kind);
+	BERTH_TRY(find_rows(c, &from, devices, lines, links, err));
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, devices_document, DEVICES), err));
+	if (!cli_in_words(c))
+		return BERTH_OK;
+	if (c->n_args) {
+		print_row(devices->n ? &devices->item[0] : &links->item[0]);
+		return BERTH_OK;
+	}
+	BERTH_TRY(cli_tell_rows(c, lines, NULL, CLI_AS_TEXT,
+	                        "device=name|class=class|year=year|FLOP/s=f32|in f16=f16|memory/s=bandwidth|"
+	                        "memory=memory|W={power_w:.0f}",
+	                        err));
+	cli_say("\n");
+	return cli_tell_rows(c, links, NULL, CLI_AS_TEXT,
+	                     "link=name|bytes/s={bandwidth:B}|of the wires={raw_bandwidth:B}|latency=latency_s",
+	                     err);
+}
+
+const cli_verb cmd_devices = {
+	"devices", "devices [NAME] [--json]", "list real devices and links, or all that is known of one",
+	"A device stands in system files as \"like\": \"nvidia-t4\", and in --on host:gpu=t4,cpu=epyc-7742,"
+	"link=pcie4x16, where the link joins the CPU with all others.\n"
+	"Example: berth place zoo:resnet50 --on host:gpu=t4,gpu=p4,cpu=xeon-gold-6148\n",
+	list_devices, NULL, 0};

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const class_names[BERTH_N_DEVICE_CLASSES] = {"gpu", "cpu", "npu"};
+static const char *const class_names[BERTH_N_DEVICE_CLASSES] = {NULL, "gpu", "cpu", "npu"};
 
 const char *berth_device_class_name(berth_device_class c)
 {
@@ -127,7 +127,7 @@ static bool put(const column *c, char *field, unsigned char *row)
 		return true;
 	}
 	if (c->type == CLASS) {
-		for (int k = 0; k < BERTH_N_DEVICE_CLASSES; k++)
+		for (int k = 1; k < BERTH_N_DEVICE_CLASSES; k++)
 			if (strcmp(field, class_names[k]) == 0) {
 				berth_device_class class = (berth_device_class)k;
 				memcpy(row + c->offset, &class, sizeof class);
@@ -222,13 +222,16 @@ berth_status berth_device_find(const berth_catalogue *c, const char *name, berth
 	const char **names;
 	int32_t at;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY_NEW(tmp, c->n_devices, err, names);
-	for (int32_t i = 0; i < c->n_devices; i++)
+	BERTH_TRY_NEW(tmp, 2 * c->n_devices, err, names);
+	for (int32_t i = 0; i < c->n_devices; i++) {
+		const char *vendor_end = strchr(c->device[i].name, '-');
 		names[i] = c->device[i].name;
-	if (berth_text_find(names, c->n_devices, name, "device", "; 'berth devices' lists them", &at, err) !=
-	    BERTH_OK)
+		names[c->n_devices + i] = vendor_end ? vendor_end + 1 : names[i];
+	}
+	if (berth_text_find(names, 2 * c->n_devices, name, "device", "; 'berth devices' lists them", &at,
+	                    err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EFORMAT, "%s", "");
-	*out = &c->device[at];
+	*out = &c->device[at % c->n_devices];
 	return BERTH_OK;
 }
 

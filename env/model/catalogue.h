@@ -10,13 +10,14 @@
 #include <stdint.h>
 
 typedef enum berth_device_class {
+	BERTH_CLASS_NONE, /* of no row: not said */
 	BERTH_CLASS_GPU,
 	BERTH_CLASS_CPU,
 	BERTH_CLASS_NPU,
 	BERTH_N_DEVICE_CLASSES
 } berth_device_class;
 
-/* "gpu", "cpu", "npu". */
+/* "gpu", "cpu", "npu"; NULL: none. */
 const char *berth_device_class_name(berth_device_class c);
 
 /* A device. SI units; a figure of 0 is not known, or is none. Texts are never NULL. */
@@ -66,7 +67,8 @@ typedef struct berth_catalogue {
 /* The catalogue, all in mem. O(its text), about a millisecond. Fails: BERTH_ENOMEM. */
 berth_status berth_catalogue_read(berth_arena *mem, berth_catalogue *out, berth_err *err);
 
-/* The row called name; *out is borrowed from the catalogue. tmp: scratch, returned at exit. Fails:
+/* The row called name, where the vendor in front may be left out; *out is borrowed from the catalogue. tmp:
+ * scratch, returned at exit. Fails:
  * BERTH_EFORMAT, naming the nearest; BERTH_ENOMEM. */
 berth_status berth_device_find(const berth_catalogue *c, const char *name, berth_arena *tmp,
                                const berth_device_row **out, berth_err *err);

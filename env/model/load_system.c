@@ -9,6 +9,7 @@
 #include "onnx.h"
 #include "sandbox.h"
 #include "system_json.h"
+#include "system_like.h"
 #include "systems_builtin.h"
 #include "tarnawski_system.h"
 #include "tasks.h"
@@ -18,10 +19,11 @@
 #include <unistd.h>
 
 #define PREFIX "system:"
+#define HOST "host:"
 
 static bool is_system_spec(const char *spec)
 {
-	return strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0;
+	return strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0 || strncmp(spec, HOST, sizeof HOST - 1) == 0;
 }
 
 berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_err *err)
@@ -139,14 +141,27 @@ static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *
 	return load_file(path, NULL, mem, tmp, out, err);
 }
 
+/* "host:WORDS". */
+static berth_status load_words(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out,
+                               berth_err *err)
+{
+	const char *text;
+	size_t size;
+	BERTH_TRY(berth_system_host_text(name + sizeof HOST - 1, mem, tmp, &text, &size, err));
+	return berth_system_parse_json(name, text, size, mem, tmp, out, err);
+}
+
 berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, berth_arena *mem,
                                berth_arena *tmp, berth_system *out, berth_err *err)
 {
+	const char *name = spec + (strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0 ? sizeof PREFIX - 1 : 0);
+	if (strncmp(name, HOST, sizeof HOST - 1) == 0)
+		return load_words(name, mem, tmp, out, err);
 	if (is_system_spec(spec) && strchr(spec, ','))
 		return berth_fail(err, BERTH_EINVAL, "'%s' is a list; expected one system", spec);
 	if (strcmp(spec, PREFIX "host") == 0)
 		return load_host(mem, tmp, out, err);
-	return is_system_spec(spec) ? berth_system_builtin(spec + sizeof PREFIX - 1, mem, tmp, out, err)
+	return is_system_spec(spec) ? berth_system_builtin(name, mem, tmp, out, err)
 	                            : load_file(spec, sandbox, mem, tmp, out, err);
 }
 

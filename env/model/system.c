@@ -58,12 +58,6 @@ double berth_system_peak(const berth_system *s, int32_t dev, berth_precision p, 
 	return *used == BERTH_F32 ? s->dev_peak_flops[dev] : peak[*used];
 }
 
-const char *berth_dev_class_name(berth_dev_class c)
-{
-	static const char *const name[BERTH_N_CLASSES] = {NULL, "gpu", "cpu", "npu"};
-	return name[c];
-}
-
 bool berth_system_runs(const berth_system *s, int32_t dev, const char *type)
 {
 	if (s->dev_runs_all[dev])

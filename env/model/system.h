@@ -4,7 +4,7 @@
 #pragma once
 
 #include "arena.h"
-#include "precision.h"
+#include "catalogue.h"
 #include "units.h"
 
 #include <stdbool.h>
@@ -32,15 +32,6 @@ enum {
 	BERTH_MAX_DEVS = 256,  /* devices of a system */
 	BERTH_MAX_SLOTS = 1024 /* operators that one device runs at once */
 };
-
-/* What a device is, by which its times are predicted (times.h). */
-typedef enum berth_dev_class {
-	BERTH_CLASS_NONE,
-	BERTH_GPU,
-	BERTH_CPU,
-	BERTH_NPU,
-	BERTH_N_CLASSES
-} berth_dev_class;
 
 /* A number by type of operators for each device, in file order; "*" stands for every other type. */
 typedef struct berth_by_type {
@@ -77,7 +68,7 @@ typedef struct berth_system {
 	 * roofline, and so are all where roofline is set. */
 	bool roofline;
 	const char **dev_like;   /* row of the catalogue that its figures are from; NULL: none */
-	berth_dev_class *dev_class;
+	berth_device_class *dev_class;
 	int32_t *dev_units;      /* multiprocessors of a GPU, cores of a CPU; 0: not given, as below */
 	double *dev_cache_bytes; /* last level */
 	double *dev_power_w;     /* its limit */
@@ -126,9 +117,6 @@ double berth_by_type_get(const berth_by_type *x, int32_t dev, const char *type);
 
 /* FLOP/s of device dev in precision p, or in what stands in for it there: *used. 0: none is given. */
 double berth_system_peak(const berth_system *s, int32_t dev, berth_precision p, berth_precision *used);
-
-/* "gpu", "cpu", "npu"; NULL: no class. */
-const char *berth_dev_class_name(berth_dev_class c);
 
 /* Does the list of dev, or its absence, let a type run there? A NULL type stands in no list. Measured times
  * override it; they are not asked here. */

@@ -46,7 +46,7 @@ static void write_peaks(const berth_system *s, int32_t d, berth_json_out *w)
 static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
 {
 	if (s->dev_class[d])
-		berth_json_put_string(w, "class", berth_dev_class_name(s->dev_class[d]));
+		berth_json_put_string(w, "class", berth_device_class_name(s->dev_class[d]));
 	if (s->dev_units[d])
 		berth_json_put_int(w, "units", s->dev_units[d]);
 	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);

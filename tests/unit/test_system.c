@@ -3,6 +3,7 @@
 #include "cost_model.h"
 #include "support.h"
 #include "system_change.h"
+#include "load_system.h"
 #include "system_json.h"
 #include "systems_builtin.h"
 
@@ -114,7 +115,7 @@ static void test_reading(void **state)
 	assert_true(berth_by_type_get(&s.efficiency, 0, "Relu") == 0.6);
 	assert_true(berth_by_type_get(&s.efficiency, 0, NULL) == 0.6);
 	assert_true(s.roofline);
-	assert_int_equal(s.dev_class[0], BERTH_CPU);
+	assert_int_equal(s.dev_class[0], BERTH_CLASS_CPU);
 	assert_int_equal(s.dev_class[1], BERTH_CLASS_NONE);
 	assert_int_equal(s.dev_units[0], 32);
 	assert_true(berth_by_type_get(&s.scale, 0, "Conv") == 1.1);
@@ -277,6 +278,12 @@ static void test_bad_devices(void **state)
 		{HEAD "\"devices\":[{\"name\":\"a\"},{\"name\":\"a\"}]}",
 	         "/devices/1/name: two devices are named 'a'"},
 		{DEV("\"memory\":1"), "/devices/0: unknown key 'memory'"},
+		{DEV("\"like\":\"nvidia-t44\""),
+	         "/devices/0/like: unknown device 'nvidia-t44' (did you mean 'nvidia-t4'?)"},
+		{DEV("\"class\":\"tpu\""), "/devices/0/class: unknown class 'tpu'"},
+		{DEV("\"scale\":{\"*\":0}"), "/devices/0/scale/*: scale is 0"},
+		{DEV("\"peak_flops\":{\"f61\":1}"), "/devices/0/peak_flops/f61: unknown precision"},
+		{DEV("\"peak_flops\":{\"f16\":0}"), "/devices/0/peak_flops/f16: peak_flops is 0"},
 		{DEV("\"mem_bandwith\":1"), "unknown key 'mem_bandwith' (did you mean 'mem_bandwidth'?)"},
 		{DEV("\"peak_flops\":0"), "/devices/0/peak_flops: peak_flops is 0; expected 1e-09 to 1e+30"},
 		{DEV("\"peak_flops\":-5"), "/devices/0/peak_flops: peak_flops is -5"},
@@ -886,9 +893,75 @@ static void test_random_refuses(void **state)
 	}
 }
 
+/* What a device is like stands where its file says nothing; the file written says all. */
+static void test_like(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD
+		"\"devices\":[{\"name\":\"a\",\"like\":\"nvidia-t4\"},{\"name\":\"b\",\"like\":\"t4\","
+		"\"kind\":\"k\",\"memory_bytes\":null,\"units\":10,\"efficiency\":{\"*\":0.3}}],"
+		"\"links\":[{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true}]}";
+	berth_arena mem = {0};
+	berth_system s;
+	berth_err err;
+	assert_ok(parse(text, &mem, &s, &err), &err);
+	assert_string_equal(s.dev_kind[0], "nvidia-t4");
+	assert_string_equal(s.dev_like[1], "nvidia-t4");
+	assert_int_equal(s.dev_class[0], BERTH_CLASS_GPU);
+	assert_int_equal(s.dev_units[0], 40);
+	assert_int_equal(s.dev_units[1], 10);
+	assert_true(s.dev_mem_bandwidth[0] == 320e9 && s.dev_memory_bytes[0] > 0);
+	assert_int_equal(s.dev_memory_bytes[1], -1);
+	assert_peak(&s, 1, BERTH_F16, 65e12, BERTH_F16);
+	assert_true(berth_by_type_get(&s.efficiency, 0, "Conv") > 0.5);
+	assert_true(berth_by_type_get(&s.efficiency, 1, "Conv") == 0.3);
+	const char *out = canonical(text, false, &mem);
+	assert_string_equal(canonical(out, false, &mem), out);
+	berth_arena_free(&mem);
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spec;
+		int links;
+	} cases[] = {
+		{"host:gpu=t4", 0},
+		{"host:gpu=t4,gpu=p4", 2},
+		{"host:gpu=t4+gpu=p4+cpu=xeon-gold-6148", 4},
+		{"host:gpu=t4,gpu=p4,cpu=xeon-gold-6148,link=nvlink2,link=pcie3x16", 6},
+	};
+	static const bad_text bad[] = {
+		{"host:", "no device"},
+		{"host:gpu", "is no cpu=, gpu="},
+		{"host:gpu=t44", "did you mean 't4'?"},
+		{"host:cpu=t4", "'nvidia-t4' is a gpu, not a cpu"},
+		{"host:tpu=t4", "unknown kind of device 'tpu'"},
+		{"host:gpu=t4,link=pcie", "unknown link 'pcie'"},
+	};
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_ok(berth_system_load(cases[i].spec, NULL, &mem, &tmp, &s, &err), &err);
+		assert_string_equal(s.name, cases[i].spec);
+		assert_int_equal(s.n_links, cases[i].links);
+	}
+	assert_string_equal(s.dev_name[1], "gpu1");
+	assert_true(s.link_bandwidth[s.link_of[1]] > 2 * s.link_bandwidth[s.link_of[2]]);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(berth_system_load(bad[i].text, NULL, &mem, &tmp, &s, &err), BERTH_EINVAL);
+		assert_contains(err.msg, bad[i].part);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_like),           cmocka_unit_test(test_host),
 		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_lines_of_pools), cmocka_unit_test(test_set_each_key),

@@ -1,0 +1,36 @@
+/* Between the readers of a berth-system file: system_json.c, which reads the whole, and system_device.c,
+ * which reads its devices. */
+#pragma once
+
+#include "json.h"
+#include "system.h"
+#include "text.h"
+
+/* A list of numbers by type as it grows. */
+typedef struct system_by_type {
+	const char *key;
+	berth_by_type *to;
+	size_t cap_type, cap_value;
+} system_by_type;
+
+typedef struct system_reader {
+	berth_arena *mem, *tmp;
+	berth_system s;
+	berth_strmap devs, channels, pools;
+	size_t cap_runs;
+	berth_catalogue catalogue; /* once a device is like one of it */
+	system_by_type efficiency, scale;
+	int32_t n_read, n_pools_read; /* devices */
+} system_reader;
+
+berth_status system_copy_word(system_reader *r, const char *word, const char **out, berth_err *err);
+/* Bytes, or null for no limit (-1); else *out stays. */
+berth_status system_read_bytes(const berth_json *at, const char *key, int64_t *out, berth_err *err);
+
+/* Absent figures of n elements of a kind, and those of element i that the file has. Fails: BERTH_EFORMAT,
+ * BERTH_ENOMEM. */
+berth_status system_new_figures(system_reader *r, int of, int32_t n, berth_err *err);
+berth_status system_read_figures(const berth_json *at, system_reader *r, int of, int32_t i, berth_err *err);
+
+/* All devices of the file. Fails: as above. */
+berth_status system_read_devices(const berth_json *doc, system_reader *r, berth_err *err);
