@@ -317,7 +317,8 @@ static berth_status list_devices(cli *c, berth_err *err)
 	                        err));
 	cli_say("\n");
 	return cli_tell_rows(c, links, NULL, CLI_AS_TEXT,
-	                     "link=name|bytes/s={bandwidth:B}|of the wires={raw_bandwidth:B}|latency=latency_s",
+	                     "link=name|bytes/s={bandwidth:B}|of the wires={raw_bandwidth:B}|"
+	                     "latency=latency_s",
 	                     err);
 }
 
