@@ -183,7 +183,7 @@ static berth_status put_spec(berth_builder *b, size_t op, const berth_op_spec *s
 	BERTH_TRY(columns_set_long(&b->op, OP_OUTPUT, op, s->output_bytes, err));
 	BERTH_TRY(columns_set_byte(&b->op, OP_DTYPE, op, dtype, err));
 	BERTH_TRY(columns_set_byte(&b->op, OP_DIMS, op, (unsigned char)s->dims.kind, err));
-	for (int i = 0; i < BERTH_MOST_DIMS; i++)
+	for (int i = 0; berth_dims_key(s->dims.kind, i); i++)
 		BERTH_TRY(columns_set_long(&b->op, OP_DIMS + 1 + i, op, s->dims.at[i], err));
 	return BERTH_OK;
 }

@@ -103,6 +103,8 @@ static berth_status count_work(build *s, onnx_node *n, berth_op_spec *spec)
 	spec->flops = w.flops;
 	spec->read_bytes = w.read_bytes;
 	spec->write_bytes = w.write_bytes;
+	spec->dtype = w.dtype;
+	spec->dims = w.dims;
 	return BERTH_OK;
 }
 

@@ -160,6 +160,13 @@ berth_status onnx_axis_attr(const onnx_at *at, int64_t missing, int32_t rank, in
 	return onnx_axis(at, onnx_attr_int(at->n, "axis", missing), rank, out);
 }
 
+int64_t onnx_attr_first(const onnx_at *at, const char *name, int64_t missing)
+{
+	int64_t x = missing;
+	int32_t n;
+	return onnx_attr_ints(at->m, at->n, name, &x, 1, &n) == BERTH_OK && n > 0 ? x : missing;
+}
+
 berth_status onnx_list(const onnx_at *at, const char *attr, int32_t slot, int64_t out[ONNX_MAX_RANK],
                        int32_t *n, bool *known)
 {

@@ -17,8 +17,16 @@ typedef berth_status (*onnx_infer_fn)(const onnx_at *at, onnx_dims *d);
 enum { ONNX_SET = -2 };
 /* Set the content of output 0; called where it has a full shape of at most ONNX_MAX_CONTENT elements. */
 typedef berth_status (*onnx_fold_fn)(const onnx_at *at);
-/* Multiply-accumulates, *macs left 0 where a shape is unknown. */
-typedef berth_status (*onnx_macs_fn)(const onnx_at *at, double *macs);
+/* What a node takes, bodies and their trips included. */
+typedef struct onnx_work {
+	double macs, flops;
+	/* each distinct input of a node once, all outputs; at most INT64_MAX */
+	int64_t read_bytes, write_bytes;
+	berth_dims dims;
+	berth_precision dtype; /* none: of no number that a precision is known for */
+} onnx_work;
+/* Multiply-accumulates, left 0 where a shape is unknown, and their dims where they are one product. */
+typedef berth_status (*onnx_macs_fn)(const onnx_at *at, onnx_work *w);
 
 enum {
 	ONNX_CARRIER = 1, /* hands a parameter on from input 0 */
@@ -54,14 +62,18 @@ const onnx_op *onnx_op_table(size_t *n);
 const onnx_op *onnx_microsoft_find(const char *type);
 const onnx_op *onnx_microsoft_table(size_t *n);
 
-/* What a node takes, bodies and their trips included. Needs onnx_fold_model. Marks what it folds in bodies;
- * a loop whose trips nobody states is noted in m->loop. Fails: BERTH_ENOMEM. */
-typedef struct onnx_work {
-	double macs, flops;
-	/* each distinct input of a node once, all outputs; at most INT64_MAX */
-	int64_t read_bytes, write_bytes;
-} onnx_work;
+/* Needs onnx_fold_model. Marks what it folds in bodies; a loop whose trips nobody states is noted in m->loop.
+ * Fails: BERTH_ENOMEM. */
 berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w);
+
+/* ---- onnx_shapes.c ---- */
+
+/* The rows of a node that has no product, by its type: what it writes, or what it reads where it reduces or
+ * pools; none where no shape is known. */
+berth_dims onnx_rows(const onnx_at *at);
+/* What it computes in: whole numbers and few bits where these are multiplied, else the type of the first
+ * floats that go in or come out. */
+berth_precision onnx_precision(const onnx_at *at);
 
 /* Is the node known without running: all inputs constant, or all outputs of known content? */
 bool onnx_folds(const onnx_model *m, const onnx_node *n);
@@ -132,11 +144,14 @@ berth_status onnx_pool_shape(const onnx_at *at, onnx_dims *d);
 /* "[1,3,?]" for messages. */
 const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 
+/* The first number of a list; missing: there is none. */
+int64_t onnx_attr_first(const onnx_at *at, const char *name, int64_t missing);
+
 /* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_misc.c, onnx_work.c, onnx_content.c ---- */
 
 #define ONNX_INFER(name) berth_status onnx_infer_##name(const onnx_at *at, onnx_dims *d)
 #define ONNX_FOLD(name) berth_status onnx_fold_##name(const onnx_at *at)
-#define ONNX_MACS(name) berth_status onnx_macs_##name(const onnx_at *at, double *macs)
+#define ONNX_MACS(name) berth_status onnx_macs_##name(const onnx_at *at, onnx_work *w)
 
 #define ONNX_INFER_RULES(X) \
 	X(same) X(bool_same) X(binary) X(compare) X(variadic) X(where) X(cast) X(cast_like) \

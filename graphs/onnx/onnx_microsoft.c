@@ -138,13 +138,13 @@ static berth_status infer_heads(const onnx_at *at, onnx_dims *d)
 }
 
 /* Product with the weights, scores, and scores times values. */
-static berth_status heads_macs(const onnx_at *at, double *macs)
+static berth_status heads_macs(const onnx_at *at, onnx_work *w)
 {
 	heads h;
 	BERTH_TRY(read_heads(at, &h));
 	int64_t into[] = {h.batch, h.tokens, h.in, h.weights},
 		scores[] = {h.batch, h.tokens, h.all, plus(h.q, h.v)};
-	*macs = product(into, 4) + product(scores, 4);
+	w->macs = product(into, 4) + product(scores, 4);
 	return BERTH_OK;
 }
 
@@ -157,12 +157,12 @@ static berth_status infer_packed_attention(const onnx_at *at, onnx_dims *d)
 	return BERTH_OK;
 }
 
-static berth_status packed_attention_macs(const onnx_at *at, double *macs)
+static berth_status packed_attention_macs(const onnx_at *at, onnx_work *w)
 {
-	onnx_dims x = onnx_in_dims(at, 0), w = onnx_in_dims(at, 1);
-	int64_t t = onnx_dim(&x, 0), h = onnx_dim(&w, 1), into[] = {t, onnx_dim(&x, 1), h},
+	onnx_dims x = onnx_in_dims(at, 0), weights = onnx_in_dims(at, 1);
+	int64_t t = onnx_dim(&x, 0), h = onnx_dim(&weights, 1), into[] = {t, onnx_dim(&x, 1), h},
 		scores[] = {2, t, t, part(h, 3)};
-	*macs = product(into, 3) + product(scores, 4);
+	w->macs = product(into, 3) + product(scores, 4);
 	return BERTH_OK;
 }
 
@@ -230,17 +230,18 @@ static berth_status infer_qgemm(const onnx_at *at, onnx_dims *d)
 	return BERTH_OK;
 }
 
-static berth_status qgemm_macs(const onnx_at *at, double *macs)
+static berth_status qgemm_macs(const onnx_at *at, onnx_work *w)
 {
 	int64_t size[3];
 	gemm_sides(at, size);
-	*macs = product(size, 3);
+	w->macs = product(size, 3);
+	w->dims = BERTH_DIMS(PRODUCT, 1, size[0], size[2], size[1]);
 	return BERTH_OK;
 }
 
 /* MoE: x [..., hidden]; router; fc1 [experts, hidden, inner]; each token goes through k experts: fc1, fc2
  * and, with SwiGLU, a third of fc1's size. */
-static berth_status moe_macs(const onnx_at *at, double *macs)
+static berth_status moe_macs(const onnx_at *at, onnx_work *w)
 {
 	bool quantised = at->n->type[0] == 'Q';
 	onnx_dims x = onnx_in_dims(at, 0), up = onnx_in_dims(at, 2),
@@ -251,7 +252,7 @@ static berth_status moe_macs(const onnx_at *at, double *macs)
 	int64_t tokens = part(onnx_count(x.rank, x.d), hidden), k = onnx_attr_int(at->n, "k", 1);
 	int64_t up_size[] = {tokens, k, pack, onnx_dim(&up, 1), onnx_dim(&up, 2)},
 		down_size[] = {tokens, k, pack, onnx_dim(&down, 1), onnx_dim(&down, 2)};
-	*macs = product(up_size, 5) * (gate ? 2 : 1) + product(down_size, 5);
+	w->macs = product(up_size, 5) * (gate ? 2 : 1) + product(down_size, 5);
 	return BERTH_OK;
 }
 

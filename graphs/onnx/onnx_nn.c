@@ -127,29 +127,48 @@ ONNX_INFER(qlinear_conv)
 	return onnx_conv_shape(at, d, &w);
 }
 
+/* The dims of a convolution whose weight [a, b, kernel...] is applied at, or transposed is spread from, the
+ * places of v, which has a channels. */
+static berth_dims conv_dims(const onnx_at *at, const onnx_value *v, const onnx_value *weight, bool transposed)
+{
+	int64_t groups = onnx_attr_int(at->n, "group", 1), taps = 1;
+	if (weight->rank < 3 || v->rank < 3 || groups < 1)
+		return (berth_dims){0};
+	for (int32_t i = 2; i < weight->rank; i++)
+		taps = onnx_mul(taps, weight->dim[i]);
+	int64_t channels = weight->dim[0], others = onnx_mul(weight->dim[1], groups);
+	int64_t rows = onnx_mul(v->dim[0], channels);
+	if (rows < 1 || channels % groups)
+		return (berth_dims){0};
+	return BERTH_DIMS(CONV, v->dim[0], transposed ? channels : others, transposed ? others : channels,
+	                  onnx_count(v->rank, v->dim) / rows, taps, onnx_attr_first(at, "strides", 1), groups,
+	                  onnx_attr_first(at, "dilations", 1));
+}
+
 /* Elements of v times the weights that each takes or is spread over: all of a weight but its first
  * dimension. */
-static double conv_macs(const onnx_at *at, const onnx_value *v, int32_t weight)
+static berth_status conv_work(const onnx_at *at, const onnx_value *v, int32_t slot, bool transposed,
+                              onnx_work *w)
 {
-	const onnx_value *w = onnx_in(at, weight);
+	const onnx_value *weight = onnx_in(at, slot);
 	double macs = v ? (double)onnx_count(v->rank, v->dim) : -1;
-	if (macs < 0 || !w || w->rank < 1)
-		return 0;
-	for (int32_t i = 1; i < w->rank; i++)
-		macs *= w->dim[i] < 0 ? 0 : (double)w->dim[i];
-	return macs;
+	if (macs < 0 || !weight || weight->rank < 1)
+		return BERTH_OK;
+	for (int32_t i = 1; i < weight->rank; i++)
+		macs *= weight->dim[i] < 0 ? 0 : (double)weight->dim[i];
+	w->macs = macs;
+	w->dims = conv_dims(at, v, weight, transposed);
+	return BERTH_OK;
 }
 
 ONNX_MACS(conv)
 {
-	*macs = conv_macs(at, onnx_out(at, 0), 1);
-	return BERTH_OK;
+	return conv_work(at, onnx_out(at, 0), 1, false, w);
 }
 
 ONNX_MACS(qlinear_conv)
 {
-	*macs = conv_macs(at, onnx_out(at, 0), 3);
-	return BERTH_OK;
+	return conv_work(at, onnx_out(at, 0), 3, false, w);
 }
 
 static int64_t transposed_places(const window *w, int32_t i, int64_t dim, int64_t extra)
@@ -187,8 +206,7 @@ ONNX_INFER(conv_transpose)
 /* weight is [in channels, out channels / group, kernel...]. */
 ONNX_MACS(conv_transpose)
 {
-	*macs = conv_macs(at, onnx_in(at, 0), 1);
-	return BERTH_OK;
+	return conv_work(at, onnx_in(at, 0), 1, true, w);
 }
 
 /* ---- pooling ---- */
@@ -258,7 +276,9 @@ ONNX_MACS(gemm)
 	onnx_dims a = onnx_in_dims(at, 0), b = onnx_in_dims(at, 1);
 	int64_t n = onnx_count(a.rank, a.d),
 		cols = b.rank == 2 ? b.d[onnx_attr_int(at->n, "transB", 0) ? 0 : 1] : ONNX_UNKNOWN;
-	*macs = n < 0 || cols < 0 ? 0 : (double)n * (double)cols;
+	int ta = onnx_attr_int(at->n, "transA", 0) != 0;
+	w->macs = n < 0 || cols < 0 ? 0 : (double)n * (double)cols;
+	w->dims = BERTH_DIMS(PRODUCT, 1, onnx_dim(&a, ta), cols, onnx_dim(&a, !ta));
 	return BERTH_OK;
 }
 
@@ -322,27 +342,41 @@ ONNX_INFER(fused_matmul)
 	return matmul_dims(at, *d, b, d);
 }
 
+/* n output elements, each a sum over k: as many products as input slot has matrices. */
+static berth_dims matmul_dims_of(const onnx_at *at, int32_t slot, int64_t n, int64_t k)
+{
+	const onnx_value *y = onnx_out(at, 0), *b = onnx_in(at, slot);
+	bool packed = at->n->op->infer == onnx_infer_matmul_nbits;
+	int64_t many = 1, cols = !packed && b && b->rank == 1 ? 1 : y->rank > 0 ? y->dim[y->rank - 1] : 1;
+	for (int32_t i = 0; b && !packed && i < b->rank - 2; i++)
+		many = onnx_mul(many, b->dim[i]);
+	int64_t each = onnx_mul(many, cols);
+	return each < 1 || n % each ? (berth_dims){0} : BERTH_DIMS(PRODUCT, many, n / each, cols, k);
+}
+
 /* Output elements times the summed dimension of a. */
-static double matmul_macs(const onnx_at *at, bool ta)
+static berth_status matmul_work(const onnx_at *at, bool ta, onnx_work *w)
 {
 	const onnx_value *y = onnx_out(at, 0);
 	onnx_dims a = onnx_in_dims(at, 0);
 	swap_last(&a, ta);
 	int64_t n = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN,
 		k = a.rank > 0 ? a.d[a.rank - 1] : ONNX_UNKNOWN;
-	return n < 0 || k < 0 ? 0 : (double)n * (double)k;
+	if (n < 0 || k < 0)
+		return BERTH_OK;
+	w->macs = (double)n * (double)k;
+	w->dims = matmul_dims_of(at, at->n->op->infer == onnx_infer_qlinear_matmul ? 3 : 1, n, k);
+	return BERTH_OK;
 }
 
 ONNX_MACS(matmul)
 {
-	*macs = matmul_macs(at, false);
-	return BERTH_OK;
+	return matmul_work(at, false, w);
 }
 
 ONNX_MACS(fused_matmul)
 {
-	*macs = matmul_macs(at, onnx_attr_int(at->n, "transA", 0) != 0);
-	return BERTH_OK;
+	return matmul_work(at, onnx_attr_int(at->n, "transA", 0) != 0, w);
 }
 
 /* com.microsoft MatMulNBits: a [..., K] times a packed weight of K x N. */
@@ -358,6 +392,8 @@ ONNX_INFER(matmul_nbits)
 typedef struct einsum {
 	int64_t size[128];     /* of each letter; ONNX_UNKNOWN: not known, 0 uses */
 	bool used[128];
+	unsigned char in[128]; /* bit 0: of the first operand, bit 1: of another; '.': the ellipsis */
+	int32_t n; /* operands */
 	onnx_dims ellipsis;
 	char out[2 * ONNX_MAX_RANK + 4]; /* letters of the result; '.' stands for "..." */
 } einsum;
@@ -407,6 +443,7 @@ static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, 
 			memcpy(block.d, d.d + k, (size_t)extra * sizeof *d.d);
 			BERTH_TRY(onnx_broadcast(at, &e->ellipsis, &block));
 			k += extra;
+			e->in['.'] |= (unsigned char)(extra > 0 ? i ? 2 : 1 : 0);
 			continue;
 		}
 		*fits = is_letter(term[c]) && k < d.rank;
@@ -417,6 +454,7 @@ static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, 
 		if (!e->used[letter] || e->size[letter] == 1 || e->size[letter] < 0)
 			e->size[letter] = x;
 		e->used[letter] = true;
+		e->in[letter] |= (unsigned char)(i ? 2 : 1);
 	}
 	return BERTH_OK;
 }
@@ -455,6 +493,7 @@ static berth_status einsum_read(const onnx_at *at, einsum *e, bool *fits)
 	for (int32_t i = 0; *fits; i++) {
 		size_t len = strcspn(term, ",");
 		BERTH_TRY(einsum_term(at, e, term, len, i, fits));
+		e->n = i + 1;
 		term += len;
 		if (!*term++)
 			break;
@@ -484,6 +523,23 @@ ONNX_INFER(einsum)
 	return BERTH_OK;
 }
 
+/* Two operands are one product: indices of both stay (b) or are summed over (k), those of one stay (m, n). */
+static berth_dims einsum_dims(const einsum *e)
+{
+	int64_t at[BERTH_MOST_DIMS] = {1, 1, 1, 1};
+	for (int c = 0; c < 128; c++) {
+		bool stays = strchr(e->out, c) != NULL;
+		int side = e->in[c] == 3 ? stays ? 0 : 3 : e->in[c];
+		if (!e->in[c])
+			continue;
+		if (e->n != 2 || (!stays && side < 3))
+			return (berth_dims){0};
+		for (int32_t i = 0; i < (c == '.' ? e->ellipsis.rank : 1); i++)
+			at[side] = onnx_mul(at[side], c == '.' ? e->ellipsis.d[i] : e->size[c]);
+	}
+	return berth_dims_of(BERTH_DIMS_PRODUCT, at);
+}
+
 /* The product of all index ranges: what the sum does when written as one loop nest. */
 ONNX_MACS(einsum)
 {
@@ -498,7 +554,8 @@ ONNX_MACS(einsum)
 			n *= e.size[c] < 0 ? 0 : (double)e.size[c];
 	for (int32_t i = 0; i < e.ellipsis.rank; i++)
 		n *= e.ellipsis.d[i] < 0 ? 0 : (double)e.ellipsis.d[i];
-	*macs = n;
+	w->macs = n;
+	w->dims = einsum_dims(&e);
 	return BERTH_OK;
 }
 
@@ -540,14 +597,15 @@ ONNX_INFER(recurrent)
 	return onnx_set(at, 2, &last);
 }
 
-/* steps * batch * directions * gates * hidden * (in + hidden): the two products of each gate. */
+/* steps * batch * directions * gates * hidden * (in + hidden): the two products of each gate, which have no
+ * one shape. */
 ONNX_MACS(recurrent)
 {
 	recurrent s = recurrent_sizes(at);
 	double gates = strstr(at->n->type, "LSTM") ? 4 : strstr(at->n->type, "GRU") ? 3 : 1;
 	if (s.steps >= 0 && s.batch >= 0 && s.in >= 0 && s.hidden >= 0)
-		*macs = (double)s.steps * (double)s.batch * (double)s.directions * gates * (double)s.hidden *
-		        ((double)s.in + (double)s.hidden);
+		w->macs = (double)s.steps * (double)s.batch * (double)s.directions * gates *
+		          (double)s.hidden * ((double)s.in + (double)s.hidden);
 	return BERTH_OK;
 }
 
@@ -611,6 +669,6 @@ ONNX_MACS(attention)
 	int64_t nq = onnx_count(q.rank, q.d), ny = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN;
 	int64_t tokens = k.rank == 4 ? k.d[2] : k.rank == 3 ? k.d[1] : ONNX_UNKNOWN;
 	if (nq >= 0 && ny >= 0 && tokens >= 0)
-		*macs = ((double)nq + (double)ny) * (double)tokens;
+		w->macs = ((double)nq + (double)ny) * (double)tokens;
 	return BERTH_OK;
 }

@@ -4,6 +4,7 @@
  * counter, the condition, carried values) has a shape there, but no content. */
 #include "onnx_infer.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -395,13 +396,18 @@ berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w)
 	onnx_at at = {m, n};
 	*w = (onnx_work){0};
 	count_bytes(m, n, w);
+	w->dtype = onnx_precision(&at);
 	if (n->n_bodies)
 		return work_with_bodies(&at, n, w);
 	if (!n->op || !n->op->macs) {
 		w->flops = output_elements(m, n);
+		w->dims = onnx_rows(&at);
 		return BERTH_OK;
 	}
-	BERTH_TRY(n->op->macs(&at, &w->macs));
+	BERTH_TRY(n->op->macs(&at, w));
 	w->flops = 2 * w->macs;
+	double differ = fabs(berth_dims_work(&w->dims) - w->macs);
+	if (!(differ <= 1e-9 * w->macs) || w->macs <= 0) /* shapes that do not belong together */
+		w->dims = (berth_dims){0};
 	return BERTH_OK;
 }

@@ -5,6 +5,7 @@
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "onnx_infer.h"
+#include "shapes.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -107,11 +108,11 @@ static void parse_attrs(const char *text, bytes *attrs)
 	}
 }
 
-static void run_case(const shape_case *c)
+/* The model of the case, whose operator is "op". */
+static void build_case(const shape_case *c, model *m)
 {
 	static bytes graph, attrs;
 	char names[64] = "", name[8];
-	model m;
 	graph.n = attrs.n = 0;
 	for (int i = 0; i < 4 && c->in[i]; i++) {
 		int64_t x[16];
@@ -127,7 +128,13 @@ static void run_case(const shape_case *c)
 	put_weight(&graph, "weights_are_inside", F32, "2");
 	put_node(&graph, c->type, "op", names, "y", &attrs);
 	put_value(&graph, VALUE_OUT, "y", F32, NULL);
-	read_graph(&graph, c->opset, &m);
+	read_graph(&graph, c->opset, m);
+}
+
+static void run_case(const shape_case *c)
+{
+	model m;
+	build_case(c, &m);
 	int32_t op = op_of(&m, "op");
 	bool is_bool = strncmp(c->type, "Is", 2) == 0, is_index = strncmp(c->type, "Arg", 3) == 0;
 	double size = c->elements * (is_bool ? 1 : is_index ? 8 : 4);
@@ -138,6 +145,8 @@ static void run_case(const shape_case *c)
 	assert_near(m.g.op_macs[op], c->macs, 0);
 	assert_near(m.g.op_flops[op], c->macs > 0 ? 2 * c->macs : c->elements, 0);
 	assert_int_equal(m.r.n_unknown, 0);
+	if (c->elements > 0 && strstr("LSTM GRU RNN Attention Einsum", c->type) == NULL)
+		assert_int_equal(shapes_missing(&m.g), 0);
 	berth_arena_free(&m.mem);
 }
 
@@ -258,6 +267,57 @@ static void test_shapes_moved(void **state)
 	run_cases(cases, sizeof cases / sizeof *cases);
 }
 
+/* The shape of the work, which a time is predicted from. */
+static void test_dims(void **state)
+{
+	(void)state;
+#define P BERTH_DIMS_PRODUCT
+#define C BERTH_DIMS_CONV
+#define R BERTH_DIMS_ROWS
+	static const struct {
+		shape_case c;
+		berth_dims_kind kind;
+		int64_t at[BERTH_MOST_DIMS];
+	} rows[] = {
+		{{"Conv", 13, {"2,4,9,9", "8,1,3,3"}, "group=4;strides=2,2;dilations=2,2", 0, 0}, C,
+		 {2, 4, 8, 9, 9, 2, 4, 2}},
+		{{"Conv", 13, {"1,2,10", "5,2,4"}, NULL, 0, 0}, C, {1, 2, 5, 7, 4, 1, 1, 1}},
+		{{"ConvTranspose", 13, {"1,4,5,5", "4,2,3,3"}, "strides=2,2;group=2", 0, 0}, C,
+		 {1, 4, 4, 25, 9, 2, 2, 1}},
+		{{"Gemm", 13, {"4,3", "5,4"}, "transA=1;transB=1", 0, 0}, P, {1, 3, 5, 4}},
+		{{"MatMul", 13, {"2,3,4", "4,6"}, NULL, 0, 0}, P, {1, 6, 6, 4}},
+		{{"MatMul", 13, {"2,3,4", "1,4,6"}, NULL, 0, 0}, P, {1, 6, 6, 4}},
+		{{"MatMul", 13, {"2,1,3,4", "5,4,6"}, NULL, 0, 0}, P, {5, 6, 6, 4}},
+		{{"MatMul", 13, {"3,4", "4"}, NULL, 0, 0}, P, {1, 3, 1, 4}},
+		{{"MatMul", 13, {"4", "4,6"}, NULL, 0, 0}, P, {1, 1, 6, 4}},
+		{{"Einsum", 13, {"2,3,4", "2,4,5"}, "equation=bij, bjk -> bik", 0, 0}, P, {2, 3, 5, 4}},
+		{{"Einsum", 13, {"7,2,3", "3,5"}, "equation=...ij,jk->...ik", 0, 0}, P, {1, 14, 5, 3}},
+		{{"Einsum", 13, {"3,4"}, "equation=ij->", 0, 0}, BERTH_DIMS_NONE, {0}},
+		{{"LSTM", 13, {"5,2,3", "1,16,3", "1,16,4"}, "hidden_size=4", 0, 0}, BERTH_DIMS_NONE, {0}},
+		{{"Attention", 23, {"2,4,6,8", "2,4,9,8", "2,4,9,5"}, NULL, 0, 0}, BERTH_DIMS_NONE, {0}},
+		{{"Add", 13, {"4,1,3", "5,1"}, NULL, 0, 0}, R, {20, 3}},
+		{{"Softmax", 13, {"2,3,4"}, "axis=1", 0, 0}, R, {8, 3}},
+		{{"Softmax", 11, {"2,3,4"}, NULL, 0, 0}, R, {2, 12}},
+		{{"LayerNormalization", 17, {"2,5,8", "5,8"}, "axis=1", 0, 0}, R, {2, 40}},
+		{{"GroupNormalization", 21, {"2,6,5,5", "6", "6"}, "num_groups=3", 0, 0}, R, {6, 50}},
+		{{"InstanceNormalization", 13, {"2,5,3,3", "5", "5"}, NULL, 0, 0}, R, {10, 9}},
+		{{"MaxPool", 13, {"1,2,6,6"}, "kernel_shape=3,3;strides=2,2", 0, 0}, R, {2, 36}},
+		{{"ReduceMean", 13, {"2,3,4"}, "axes=1,-1;keepdims=0", 0, 0}, R, {2, 12}},
+		{{"ArgMax", 13, {"2,3,4"}, "axis=1;keepdims=0", 0, 0}, R, {8, 3}},
+		{{"TopK", 13, {"2,9", "=4"}, NULL, 0, 0}, R, {2, 9}},
+		{{"Split", 11, {"6,4"}, "axis=0;split=2,4", 0, 0}, R, {6, 4}},
+	};
+#undef P
+#undef C
+#undef R
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		model m;
+		build_case(&rows[i].c, &m);
+		shapes_check(&m.g, "op", BERTH_F32, rows[i].kind, rows[i].at);
+		berth_arena_free(&m.mem);
+	}
+}
+
 /* ---- folding and parameters ---- */
 
 /* A stripped model: the weight is made by ConstantOfShape, the shape of the reshape by Shape, Gather and
@@ -347,6 +407,8 @@ static void test_quantised(void **state)
 	assert_int_equal(m.g.n_params, 2); /* the scale and one zero point */
 	assert_near(m.g.op_macs[op_of(&m, "q")], 4 * 9 * 2, 0);
 	assert_int_equal(m.g.op_output_bytes[op_of(&m, "q")], 4 * 9);
+	assert_shape(&m.g, "q", BERTH_INT8, CONV, 1, 2, 4, 9, 1, 1, 1, 1);
+	assert_shape(&m.g, "c", BERTH_F32, CONV, 1, 2, 4, 9, 1, 1, 1, 1);
 	berth_arena_free(&m.mem);
 }
 
@@ -364,8 +426,11 @@ static void test_element_types(void **state)
 	static const struct {
 		int elem;
 		double bytes;
-	} types[] = {{1, 4},  {10, 2}, {16, 2},   {11, 8},   {17, 1},
-	             {19, 1}, {3, 1},  {21, 0.5}, {22, 0.5}, {23, 0.5}};
+		berth_precision dtype;
+	} types[] = {{1, 4, BERTH_F32},    {10, 2, BERTH_F16},    {16, 2, BERTH_BF16},
+	             {11, 8, BERTH_F64},   {17, 1, BERTH_F8},     {19, 1, BERTH_F8},
+	             {3, 1, BERTH_INT8},   {21, 0.5, BERTH_INT4}, {22, 0.5, BERTH_INT4},
+	             {23, 0.5, BERTH_F32}}; /* the last has no name here */
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		bytes graph = {0};
 		model m;
@@ -378,6 +443,7 @@ static void test_element_types(void **state)
 		assert_near((double)m.g.op_read_bytes[0], (24 + 48) * types[i].bytes, 0);
 		assert_near((double)m.g.op_output_bytes[0], 18 * types[i].bytes, 0);
 		assert_near(m.g.op_macs[0], 3 * 8 * 6, 0);
+		assert_shape(&m.g, "m", types[i].dtype, PRODUCT, 1, 3, 6, 8);
 		assert_near(m.r.param_elements, 48, 0);
 		assert_int_equal(m.r.n_unknown, 0);
 		berth_arena_free(&m.mem);
@@ -406,6 +472,8 @@ static void test_qdq(void **state)
 	assert_int_equal(m.g.op_write_bytes[op_of(&m, "dq")], 18 * 4);
 	assert_int_equal(m.g.op_param_bytes[op_of(&m, "conv")], 8);
 	assert_near(m.g.op_macs[op_of(&m, "conv")], 4 * 9 * 2, 0);
+	for (int i = 0; i < 3; i++) /* what runs between the whole numbers is floats */
+		assert_int_equal(m.g.op_dtype[i], 0);
 	berth_arena_free(&m.mem);
 }
 
@@ -643,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_shapes_of_products),
 		cmocka_unit_test(test_shapes_by_axes),
 		cmocka_unit_test(test_shapes_moved),
+		cmocka_unit_test(test_dims),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_shared_parameter),
 		cmocka_unit_test(test_quantised),

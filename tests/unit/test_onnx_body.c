@@ -3,6 +3,7 @@
 #include "onnx.h"
 #include "onnx_bytes.h"
 #include "onnx_infer.h"
+#include "shapes.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -496,6 +497,17 @@ static void run_fused(const fused *c)
 	assert_near((double)m.g.op_output_bytes[0], 4 * c->elements, 0);
 	assert_near(m.g.op_macs[0], c->macs, 0);
 	assert_int_equal(m.r.n_unknown + m.r.n_warnings, 0);
+	/* several products in one have no shape */
+	assert_int_equal(shapes_missing(&m.g),
+	                 strstr("PackedAttention MultiHeadAttention GroupQueryAttention MoE "
+	                        "DynamicQuantizeLSTM",
+	                        c->type) != NULL);
+	if (strcmp(c->type, "MatMulNBits") == 0)
+		assert_shape(&m.g, "op", BERTH_W4A16, PRODUCT, 1, 14, 5, 16);
+	if (strcmp(c->type, "NhwcConv") == 0)
+		assert_shape(&m.g, "op", BERTH_F32, CONV, 1, 3, 4, 36, 9, 1, 1, 1);
+	if (strcmp(c->type, "QGemm") == 0)
+		assert_shape(&m.g, "op", BERTH_F32, PRODUCT, 1, 7, 5, 16);
 	berth_arena_free(&m.mem);
 }
 

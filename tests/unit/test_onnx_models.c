@@ -4,6 +4,7 @@
 #include "graph_format.h"
 #include "load.h"
 #include "onnx.h"
+#include "shapes.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -62,6 +63,7 @@ static void check_figures(const char *folder, const figures *f)
 	assert_near((double)berth_graph_param_bytes(&m.g), 4 * m.r.param_elements, 0);
 	assert_int_equal(m.r.n_unknown, 0);
 	assert_int_equal(m.r.n_warnings, 0);
+	assert_int_equal(shapes_missing(&m.g), 0);
 	berth_arena_free(&m.mem);
 }
 
