@@ -70,6 +70,7 @@ typedef struct berth_system {
 	const char **dev_like;   /* row of the catalogue that its figures are from; NULL: none */
 	berth_device_class *dev_class;
 	int32_t *dev_units;      /* multiprocessors of a GPU, cores of a CPU; 0: not given, as below */
+	int32_t *dev_lanes;      /* f32 multiply-adds that a unit does a cycle */
 	double *dev_cache_bytes; /* last level */
 	double *dev_power_w;     /* its limit */
 	double *dev_process_nm;  /* as the vendor calls the process */
@@ -147,7 +148,7 @@ typedef struct berth_system_figure {
 	berth_quantity quantity;
 } berth_system_figure;
 
-enum { BERTH_N_FIGURES = 20 };
+enum { BERTH_N_FIGURES = 21 };
 extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
 
 /* The figure of element i, and to set it. */

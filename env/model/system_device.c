@@ -263,7 +263,7 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 		"name",         "kind",          "peak_flops", "efficiency", "mem_bandwidth",
 		"memory_bytes", "op_overhead_s", "slots",      "runs",       "idle_w",
 		"busy_w",       "memory_margin", "contiguous", "host",       "like",
-		"class",        "units",         "cache_bytes", "power_w",   "process_nm",
+		"class",        "lanes",         "units",         "cache_bytes", "power_w",   "process_nm",
 		"scale",        NULL};
 	system_reader *r = ctx;
 	berth_system *s = &r->s;

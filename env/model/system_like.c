@@ -41,6 +41,7 @@ void berth_system_like(berth_system *s, int32_t d, const berth_device_row *row)
 	s->dev_memory_bytes[d] = row->memory_bytes > 0 ? (int64_t)row->memory_bytes : -1;
 	s->dev_op_overhead_s[d] = overhead_s[row->device_class];
 	s->dev_units[d] = row->units;
+	s->dev_lanes[d] = row->lanes;
 	s->dev_cache_bytes[d] = row->cache_bytes;
 	s->dev_power_w[d] = row->watts;
 	s->dev_process_nm[d] = row->process_nm;

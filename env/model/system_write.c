@@ -49,6 +49,8 @@ static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
 		berth_json_put_string(w, "class", berth_device_class_name(s->dev_class[d]));
 	if (s->dev_units[d])
 		berth_json_put_int(w, "units", s->dev_units[d]);
+	if (s->dev_lanes[d])
+		berth_json_put_int(w, "lanes", s->dev_lanes[d]);
 	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
 	put_given(w, "power_w", s->dev_power_w[d]);
 	put_given(w, "process_nm", s->dev_process_nm[d]);
