@@ -6,7 +6,7 @@
 static berth_status check_plain(const cli *c, const char *what, berth_err *err)
 {
 	const char *option = cli_given(
-		c, "on|placement|dot|op|dim|graph|training|replicas|profile|times|granularity");
+		c, "on|placement|dot|op|dim|graph|training|fuse|replicas|profile|times|granularity");
 	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
 	                           c->args[0], what)
 	              : BERTH_OK;
@@ -25,7 +25,7 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			                  a->input);
 		if (a->placement && a->dot && !a->on)
 			BERTH_TRY(show_placed_system(c, a->placement, &a->on, err));
-		if (!a->placement || (!a->op && (a->dot || a->out || a->profile.n)))
+		if (!a->placement || (!a->op && (a->dot || a->out || a->profile.n || a->fuse)))
 			return show_graph(c, a, err);
 		a->graph = a->input;
 		return a->op ? show_placed_op(c, a, err) : show_placed_graph(c, a, err);
@@ -65,6 +65,8 @@ static berth_status run(cli *c, berth_err *err)
 	         "measured times of operators out of a profile of ONNX Runtime; with -o to a file"},
 		{"training", 0, CLI_FLAG, &a.training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it; with -o to a file"},
+		{"fuse", 0, CLI_FLAG, &a.fuse, NULL,
+	         "what engines run as one kernel as one operator; with -o to a file"},
 		{"replicas", 0, CLI_COUNT, &a.replicas, "N",
 	         "with --training: copies of a parameter that pieces of an operator share\ta copy a piece"},
 		CLI_INPUT(c),

@@ -11,7 +11,7 @@
 typedef struct show_args {
 	const char *input;                            /* what is shown */
 	const char *on, *graph, *placement, *dot, *out, *op; /* NULL: not given */
-	bool training;
+	bool training, fuse;
 	int64_t replicas; /* of a training step; 0: not said */
 	const char *times; /* "", or how they are predicted; NULL: not asked for */
 	cli_texts profile;

@@ -2,6 +2,7 @@
 #include "ceft.h"
 #include "exporters.h"
 #include "file.h"
+#include "fuse.h"
 #include "graph.h"
 #include "graph_format.h"
 #include "graph_load.h"
@@ -130,6 +131,11 @@ static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 	BERTH_TRY(join_times(c, a, v, err));
 	if (a->training)
 		BERTH_TRY(make_training(c, a->replicas, v, err));
+	if (a->fuse) {
+		berth_graph fused;
+		BERTH_TRY(berth_graph_fuse(&v->g, &c->mem, &c->tmp, &fused, err));
+		v->g = fused;
+	}
 	if (v->has_system)
 		BERTH_TRY(compile_on_system(c, v, err));
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));

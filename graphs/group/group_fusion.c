@@ -11,6 +11,7 @@
  * takes it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only
  * forward operators fuse, and only their forward consumers count: the backward pass follows through its
  * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
+#include "fuse.h"
 #include "group.h"
 
 #include "sort.h"
@@ -153,13 +154,15 @@ static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *c
 	return true;
 }
 
+/* cfg NULL: colocation groups are not looked at. */
 static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
 {
 	const char *type = type_of(f->g, op);
 	kind k = kind_of(type);
 	opening behind = OPEN_NONE;
 	int32_t exit = only_consumer(f, op, &behind);
-	bool joins = exit >= 0 && takes(&f->kernel[exit], behind, k, type) && unite(f, op, exit, cfg);
+	bool joins = exit >= 0 && takes(&f->kernel[exit], behind, k, type) &&
+	             (!cfg || unite(f, op, exit, cfg));
 	if (!joins)
 		exit = op;
 	f->op_kernel[op] = exit;
@@ -183,6 +186,15 @@ static berth_status fuse(group_work *w, int32_t **label)
 	for (int32_t u = 0; u < w->now.n; u++)
 		f.label[u] = berth_union_top(f.label, u);
 	*label = f.label;
+	return BERTH_OK;
+}
+
+berth_status berth_fusion_kernels(const berth_graph *g, int32_t *op_exit, berth_arena *tmp, berth_err *err)
+{
+	fuser f = {.g = g, .op_kernel = op_exit};
+	BERTH_TRY_NEW(tmp, g->n_ops, err, f.op_opens, f.kernel);
+	for (int32_t i = g->n_ops - 1; i >= 0; i--)
+		place(&f, g->topo_op[i], NULL);
 	return BERTH_OK;
 }
 
