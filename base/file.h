@@ -37,11 +37,11 @@ void berth_file_spend(const unsigned char *data, size_t size);
 
 /* Replace path by data[size]: readers see the old file or the new one, never a part. When it returns BERTH_OK
  * the new one outlasts a loss of power. It is written beside, as PATH.part-N. Several writers do not meet
- * there, and the last one to end wins; what a writer leaves that is killed goes with the next one. Signals
- * wait meanwhile; who ends the process all the same can remove it (leftovers.h). path "-" writes to standard
- * output; an existing path that is no regular file (a pipe, /dev/null) is written in place. Of a symbolic
- * link the target is replaced. Fails: BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old
- * file stays, but where it is the folder that cannot be synced. */
+ * there, and the last one to end wins; what a writer leaves that is killed goes with the next one. Who ends
+ * the process in between can remove it (leftovers.h). path "-" writes to standard output; an existing path
+ * that is no regular file (a pipe, /dev/null) is written in place. Of a symbolic link the target is replaced.
+ * Fails: BERTH_EIO (also where the link leads nowhere), BERTH_ENOMEM; the old file stays, but where it is the
+ * folder that cannot be synced. */
 berth_status berth_file_write(const char *path, const void *data, size_t size, berth_err *err);
 
 /* A part of what a file is to hold; borrowed. Parts of a mapped file need no memory of their own. */
@@ -65,6 +65,28 @@ typedef int berth_file_teller(void *ctx, int fd);
 berth_status berth_file_write_told(const char *path, berth_file_teller *tell, void *ctx, bool wait,
                                    berth_err *err);
 
+/* What stands beside a file, or files, until all of it is whole: berth_file_write in steps. */
+typedef struct berth_draft {
+	int fd; /* to write to; -1: it is kept, or dropped */
+	/* the rest is file_replace.c's */
+	char path[4096], part[4096];
+	bool wait, in_place, there;
+	mode_t mode;
+	int note;
+	size_t unsynced;
+} berth_draft;
+
+/* A draft of the file that path names; wait as in berth_file_write_told. Fails: as berth_file_write; d is
+ * closed then. */
+berth_status berth_draft_open(const char *path, bool wait, berth_draft *d, berth_err *err);
+/* Write all of it, in steps that a signal need not wait for. 0, or -1 and errno. */
+int berth_draft_write(berth_draft *d, const void *data, size_t size);
+/* d[n] take their names, in this order, and no signal comes between them. Where one is not to be had, those
+ * before keep theirs, and the others are dropped. All are closed. Fails: as berth_file_write. */
+berth_status berth_drafts_keep(berth_draft *d, int n, berth_err *err);
+/* Nothing where it is closed. errno stays. */
+void berth_draft_drop(berth_draft *d);
+
 /* The k-th of the names beside path, k from 0, that berth_file_write(path) may take: it removes what is
  * there. false: there are no more (nor of a path that is too long). */
 bool berth_file_part(const char *path, int k, char *name, size_t size);
@@ -72,6 +94,10 @@ bool berth_file_part(const char *path, int k, char *name, size_t size);
 /* The little-endian number of 1 to 8 bytes at p. */
 uint64_t berth_file_little(const unsigned char *p, size_t bytes);
 
+/* What errno tells of that path, as in "PATH: cannot open: ...". */
+berth_status berth_file_fail(berth_err *err, const char *what, const char *path);
+/* The folder that path stands in, into buf: "." where it has none. */
+void berth_file_folder(const char *path, char *buf, size_t size);
 /* What these are made of. Write all of data[size], at the place where fd is; sync it; and sync the folder
  * that path stands in, so that its names outlast a loss of power. 0, or -1 and errno. */
 int berth_file_write_all(int fd, const void *data, size_t size);

@@ -30,6 +30,7 @@ typedef struct block {
 static block first;
 
 static atomic_bool cleared;
+static atomic_int n_named; /* files that have got their names */
 
 /* The block behind b, which is made where there is none; NULL: there is no memory for it. */
 static block *next_of(block *b)
@@ -100,6 +101,17 @@ void berth_leftover_forget(int note)
 	int state = x ? atomic_load(&x->state) : NOTE_TAKEN;
 	if (state != NOTE_TAKEN)
 		atomic_compare_exchange_strong(&x->state, &state, NOTE_FREE);
+}
+
+void berth_leftover_named(int note)
+{
+	atomic_fetch_add(&n_named, 1);
+	berth_leftover_forget(note);
+}
+
+int berth_leftovers_named(void)
+{
+	return atomic_load(&n_named);
 }
 
 static void clear_away(leftover *x, pid_t self)

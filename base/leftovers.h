@@ -12,8 +12,13 @@ int berth_leftover_file(const char *path);
 /* A child process that was started; its process group where group is set. */
 int berth_leftover_child(pid_t pid, int group);
 
-/* The file has its name, the child has ended or is about to be waited for. */
+/* The file is gone, the child has ended or is about to be waited for. */
 void berth_leftover_forget(int note);
+
+/* The file has its name: it is what was to be made. */
+void berth_leftover_named(int note);
+/* How many have, since the process began. Safe in a signal handler. */
+int berth_leftovers_named(void);
 
 /* Remove the files and kill the children. Who notes one after that sees it go, too, and stands still, as the
  * caller ends the process. Nothing in a forked child. Safe in a signal handler. */

@@ -5,6 +5,7 @@
 #include "file.h"
 #include "load.h"
 #include "load_system.h"
+#include "signals.h"
 #include "train.h"
 
 #include <string.h>
@@ -358,6 +359,14 @@ static berth_status check_writable(const cli *c, berth_err *err)
 	return BERTH_OK;
 }
 
+static int count_outputs(const cli *c)
+{
+	int n = 0;
+	for (const cli_option *o = c->options; o->name; o++)
+		n += is_written(o->kind) && text_of(o) && !is_stream(text_of(o));
+	return n;
+}
+
 static berth_status check_apart(cli *c, berth_err *err)
 {
 	used_files list = {0};
@@ -369,6 +378,7 @@ static berth_status check_apart(cli *c, berth_err *err)
 	int32_t streams = owner;
 	BERTH_TRY(add_stream(c, &list, STDOUT_FILENO, "standard output", owner++, err));
 	BERTH_TRY(add_stream(c, &list, STDERR_FILENO, "standard error", owner++, err));
+	cli_signals_write(count_outputs(c));
 	BERTH_TRY(keep_apart(&list, streams, err));
 	return keep_written(c, &list, streams, err);
 }

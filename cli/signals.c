@@ -18,8 +18,9 @@
  * rescue is given up when it hangs. */
 static const long patience_ns = 150000000, least_ns = 20000000, rescue_s = 1;
 
-static atomic_int cancelled;
+static atomic_int cancelled, files_out; /* files that the command writes */
 static atomic_bool patient; /* the first signal only asks */
+static atomic_bool late;    /* a signal came when all was written */
 static sem_t asked;
 
 /* Who holds the lock may end the program, and nobody else. */
@@ -37,10 +38,20 @@ static void end_at_once(int code)
 	_exit(code);
 }
 
+/* All that was to be written has its name: what is left is to tell it, and the exit code has to. */
+static bool all_written(void)
+{
+	int n = atomic_load(&files_out);
+	return n > 0 && berth_leftovers_named() >= n && !atomic_exchange(&late, true);
+}
+
 static void on_signal(int number)
 {
 	int was = errno;
-	if (!atomic_load(&patient)) { /* as if it had never been caught, but for what it would leave behind */
+	if (!atomic_load(&patient) && all_written()) {
+		; /* a second one ends it */
+	} else if (!atomic_load(&patient)) {
+		/* as if it had never been caught, but for what it would leave behind */
 		berth_leftovers_clear();
 		signal(number, SIG_DFL);
 		raise(number);
@@ -187,6 +198,11 @@ void cli_signals_over(void)
 	rescue_fn = NULL;
 	over = true;
 	pthread_mutex_unlock(&ending);
+}
+
+void cli_signals_write(int files)
+{
+	atomic_store(&files_out, files);
 }
 
 void cli_ignore_file_limit(void)

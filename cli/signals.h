@@ -12,6 +12,10 @@
  * while it is read ends it, too: told, with the code of BERTH_EIO. */
 void cli_signals_start(void);
 
+/* The command writes so many files. Once all have their names the first signal changes nothing any more: the
+ * exit code tells that they are there. For verbs that do not catch signals. */
+void cli_signals_write(int files);
+
 /* From here on the first signal sets the flag that is returned, one that was ignored as well. */
 atomic_int *cli_catch_signals(void);
 

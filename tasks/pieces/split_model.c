@@ -94,8 +94,8 @@ typedef struct copying {
 	int32_t failed; /* the copy whose file cannot be read; -1: none */
 } copying;
 
-/* Bytes from one place of a file to where the other stands. 0, or -1 and errno; -2: reading failed. */
-static int copy_bytes(const copying *c, int from, int to, int64_t at, int64_t bytes)
+/* Bytes from one place of a file to where the draft stands. 0, or -1 and errno; -2: reading failed. */
+static int copy_bytes(const copying *c, int from, berth_draft *to, int64_t at, int64_t bytes)
 {
 	while (bytes > 0) {
 		ssize_t n = pread(from, c->block, bytes < BLOCK ? (size_t)bytes : BLOCK, (off_t)at);
@@ -103,7 +103,7 @@ static int copy_bytes(const copying *c, int from, int to, int64_t at, int64_t by
 			continue;
 		if (n <= 0)
 			return -2;
-		if (berth_file_write_all(to, c->block, (size_t)n) != 0)
+		if (berth_draft_write(to, c->block, (size_t)n) != 0)
 			return -1;
 		at += n;
 		bytes -= n;
@@ -111,17 +111,16 @@ static int copy_bytes(const copying *c, int from, int to, int64_t at, int64_t by
 	return 0;
 }
 
-static int tell_weights(void *ctx, int fd)
+/* Copy what the new model names, from files beside the old one: a block at a time, as they may be larger than
+ * memory. */
+static int write_weights(copying *c, berth_draft *to)
 {
-	copying *c = ctx;
 	for (int32_t i = 0; i < c->p->n_copies; i++) {
 		const pieces_copy *p = &c->p->copy[i];
 		for (int64_t row = 0; row < p->rows; row++) {
-			int bad = copy_bytes(c, c->from[i], fd, p->at + row * p->stride, p->bytes);
-			if (bad == -2) {
+			int bad = copy_bytes(c, c->from[i], to, p->at + row * p->stride, p->bytes);
+			if (bad == -2)
 				c->failed = i;
-				errno = EIO;
-			}
 			if (bad)
 				return -1;
 		}
@@ -129,11 +128,16 @@ static int tell_weights(void *ctx, int fd)
 	return 0;
 }
 
-static berth_status open_sources(copying *c, const char *model, berth_err *err)
+static berth_status open_sources(copying *c, const char *model, berth_arena *tmp, berth_err *err)
 {
 	const pieces_model *p = c->p;
-	for (int32_t i = 0; i < p->n_copies; i++) {
+	if (!p->n_copies)
+		return BERTH_OK;
+	BERTH_TRY_NEW(tmp, p->n_copies, err, c->from);
+	BERTH_TRY_NEW(tmp, BLOCK, err, c->block);
+	for (int32_t i = 0; i < p->n_copies; i++)
 		c->from[i] = -1;
+	for (int32_t i = 0; i < p->n_copies; i++) {
 		for (int32_t j = 0; j < i && c->from[i] < 0; j++)
 			if (strcmp(p->copy[j].from, p->copy[i].from) == 0)
 				c->from[i] = c->from[j];
@@ -145,7 +149,7 @@ static berth_status open_sources(copying *c, const char *model, berth_err *err)
 
 static void close_sources(const copying *c)
 {
-	for (int32_t i = 0; i < c->p->n_copies; i++) {
+	for (int32_t i = 0; c->from && i < c->p->n_copies; i++) {
 		bool first = c->from[i] >= 0;
 		for (int32_t j = 0; j < i; j++)
 			first = first && c->from[j] != c->from[i];
@@ -154,97 +158,61 @@ static void close_sources(const copying *c)
 	}
 }
 
-/* Copy what the new model names, from files beside the old one: a block at a time, as they may be larger than
- * memory. */
-static berth_status write_weights(const berth_split_files *f, berth_arena *tmp, berth_err *err)
-{
-	const pieces_model *p = f->made;
-	copying c = {.p = p, .failed = -1};
-	if (!p->n_copies)
-		return BERTH_OK;
-	BERTH_TRY_NEW(tmp, p->n_copies, err, c.from);
-	BERTH_TRY_NEW(tmp, BLOCK, err, c.block);
-	for (int32_t i = 0; i < p->n_copies; i++)
-		c.from[i] = -1;
-	berth_status st = open_sources(&c, f->model, err);
-	if (st == BERTH_OK)
-		st = berth_file_write_told(f->data, tell_weights, &c, true, err);
-	if (c.failed >= 0)
-		st = berth_fail(err, BERTH_EIO,
-		                "%s: weights in '%s': the file cannot be read, or is shorter than "
-		                "the model says",
-		                f->model, p->copy[c.failed].from);
-	close_sources(&c);
-	return st;
-}
-
 /* ---- all files ---- */
 
-typedef struct writing {
-	const berth_split_files *f;
-	berth_arena *tmp;
-	berth_status beside; /* of the files beside the model */
-	berth_err err;
-} writing;
+/* They are written in this order, and take their names in the other one: a model whose weights or plan are
+ * missing is nowhere to be seen. */
+enum { MODEL, PLAN, WEIGHTS, N_FILES };
 
-static int sync_told(int fd)
+static int write_one(const berth_split_files *f, int which, copying *c, berth_draft *to)
 {
-	bool none = berth_file_sync(fd) != 0 && errno != EINVAL && errno != ENOTSUP; /* a pipe, a device */
-	return none ? -1 : 0;
+	const pieces_model *p = f->made;
+	int bad = 0;
+	if (which == PLAN)
+		return berth_draft_write(to, f->plan_text, f->plan_size);
+	if (which == WEIGHTS)
+		return write_weights(c, to);
+	for (size_t i = 0; i < p->n_pieces && !bad; i++)
+		bad = berth_draft_write(to, p->piece[i].data, p->piece[i].size);
+	return bad;
 }
 
-static int tell_weights_too(writing *w)
+static berth_status write_all(const berth_split_files *f, copying *c, berth_draft draft[N_FILES], int *n,
+                              berth_err *err)
 {
-	w->beside = write_weights(w->f, w->tmp, &w->err);
-	errno = EIO;
-	return w->beside == BERTH_OK ? 0 : -1;
-}
-
-static int tell_plan(void *ctx, int fd)
-{
-	writing *w = ctx;
-	if (berth_file_write_all(fd, w->f->plan_text, w->f->plan_size) != 0 || sync_told(fd) != 0)
-		return -1;
-	return tell_weights_too(w);
-}
-
-static int write_plan(writing *w)
-{
-	berth_err err;
-	berth_status st = berth_file_write_told(w->f->plan, tell_plan, w, true, &err);
-	if (st != BERTH_OK && w->beside == BERTH_OK) {
-		w->beside = st;
-		w->err = err;
+	const char *const path[N_FILES] = {f->out, f->plan, c->p->n_copies ? f->data : NULL};
+	for (int i = 0; i < N_FILES; i++) {
+		berth_draft *d = &draft[N_FILES - 1 - *n];
+		if (!path[i])
+			continue;
+		BERTH_TRY(berth_draft_open(path[i], true, d, err));
+		++*n;
+		if (write_one(f, i, c, d) == 0)
+			continue;
+		if (c->failed < 0)
+			return berth_file_fail(err, "write", path[i]);
+		return berth_fail(err, BERTH_EIO,
+		                  "%s: weights in '%s': the file cannot be read, or is shorter than the "
+		                  "model says",
+		                  f->model, c->p->copy[c->failed].from);
 	}
-	errno = EIO;
-	return st == BERTH_OK ? 0 : -1;
-}
-
-/* The model, and when it is on the disk, under another name yet, its plan, and then its file of weights:
- * where one of them cannot be written, what was there before stays. */
-static int tell_model(void *ctx, int fd)
-{
-	writing *w = ctx;
-	const pieces_model *p = w->f->made;
-	for (size_t i = 0; i < p->n_pieces; i++)
-		if (berth_file_write_all(fd, p->piece[i].data, p->piece[i].size) != 0)
-			return -1;
-	if (!p->n_copies && !w->f->plan)
-		return 0;
-	if (sync_told(fd) != 0)
-		return -1;
-	return w->f->plan ? write_plan(w) : tell_weights_too(w);
+	return BERTH_OK;
 }
 
 berth_status berth_split_write(const berth_split_files *f, berth_arena *tmp, berth_err *err)
 {
-	writing w = {.f = f, .tmp = tmp, .beside = BERTH_OK};
-	berth_status st = berth_file_write_told(f->out, tell_model, &w, true, err);
-	if (w.beside == BERTH_OK)
-		return st;
-	if (err)
-		*err = w.err;
-	return w.beside;
+	copying c = {.p = f->made, .failed = -1};
+	berth_draft draft[N_FILES];
+	int n = 0;
+	berth_status st = open_sources(&c, f->model, tmp, err);
+	if (st == BERTH_OK)
+		st = write_all(f, &c, draft, &n, err);
+	close_sources(&c);
+	if (st == BERTH_OK)
+		return berth_drafts_keep(draft + N_FILES - n, n, err);
+	for (int i = N_FILES - n; i < N_FILES; i++)
+		berth_draft_drop(&draft[i]);
+	return st;
 }
 
 static berth_status look_at_folder(const char *path, berth_arena *tmp, struct stat *st, berth_err *err)
