@@ -254,6 +254,7 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot)
 	}
 	berth_op_spec spec = {.type = "GradSum", .backward = true, .write_bytes = bytes};
 	spec.flops = (double)(bytes / t->opt->elem_bytes);
+	spec.dims = training_rows(t, op, bytes);
 	spec.read_bytes = summed; /* no more than the bytes of all edges, which a graph keeps below 2^61 */
 	BERTH_TRY(training_derive_light(t, op, t->g->op_name[op], "grad_sum", spec, &sum));
 	for (int32_t s = first; s >= 0; s = t->summand[s].next)
@@ -306,6 +307,7 @@ static berth_status add_loss(trainer *t, int64_t piece, const char *name)
 		}
 	spec.write_bytes = spec.read_bytes;
 	spec.flops = (double)(spec.read_bytes / t->opt->elem_bytes);
+	spec.dims = training_rows(t, last, spec.read_bytes);
 	BERTH_TRY(training_derive_light(t, last, "", name, spec, &loss));
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t slot = t->op_out_slot[op];
@@ -488,6 +490,7 @@ static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 	                   .backward = true,
 	                   .flops = factor * g->op_flops[k->op],
 	                   .macs = factor * g->op_macs[k->op],
+	                   .dims = training_backward_dims(g, k->op, for_weights, factor),
 	                   .workspace_bytes = g->op_workspace_bytes[k->op],
 	                   .colocate = training_group_of(t, k->op)};
 	s.read_bytes = k->grad_bytes + kept_bytes(t, k, for_weights);

@@ -60,6 +60,7 @@ static berth_status copy(trainer *t, int32_t op)
 	                   .backward = true,
 	                   .flops = g->op_flops[op],
 	                   .macs = g->op_macs[op],
+	                   .dims = berth_graph_op_spec(g, op).dims,
 	                   .read_bytes = g->op_read_bytes[op],
 	                   .write_bytes = g->op_write_bytes[op],
 	                   .workspace_bytes = g->op_workspace_bytes[op],

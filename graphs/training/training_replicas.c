@@ -96,6 +96,7 @@ static berth_status add_update(trainer *t, int32_t op, const char *base, const c
 	                   .flops = (double)(bytes / t->opt->elem_bytes),
 	                   .read_bytes = (copies + 1) * bytes,
 	                   .write_bytes = copies * bytes,
+	                   .dims = training_rows(t, op, bytes),
 	                   .colocate = training_group_of(t, op)};
 	return training_derive_light(t, op, base, what, s, update);
 }
@@ -150,7 +151,8 @@ static berth_status add_sum(trainer *t, reduction *r, int32_t i)
 	berth_op_spec s = {.type = "AllReduce",
 	                   .flops = (double)(bytes / t->opt->elem_bytes) * (r->n - 1),
 	                   .read_bytes = bytes * r->n,
-	                   .write_bytes = bytes};
+	                   .write_bytes = bytes,
+	                   .dims = BERTH_DIMS(ROWS, bytes / t->opt->elem_bytes, r->n)};
 	BERTH_TRY(derive(t, r, i, "all_reduce", s, &r->sum[i]));
 	for (int32_t k = 0; k < r->n; k++) {
 		const char *name =

@@ -69,6 +69,39 @@ bool training_has_params(const berth_graph *g, int32_t op)
 	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
 }
 
+/* ---- shapes ---- */
+
+static berth_dims dims_of(const berth_graph *g, int32_t op)
+{
+	return g->op_dims ? g->op_dims[op] : (berth_dims){0};
+}
+
+berth_dims training_rows(const trainer *t, int32_t op, int64_t bytes)
+{
+	berth_dims d = dims_of(t->g, op);
+	int64_t n = bytes / t->opt->elem_bytes;
+	int64_t width = d.kind == BERTH_DIMS_PRODUCT ? d.at[2]
+	                : d.kind == BERTH_DIMS_CONV  ? d.at[3]
+	                : d.kind == BERTH_DIMS_ROWS  ? d.at[1]
+	                                             : n;
+	return width > 0 && n % width == 0 ? BERTH_DIMS(ROWS, n / width, width) : BERTH_DIMS(ROWS, 1, n);
+}
+
+/* Y = A B of [m, k] and [k, n]: dY B' for A is [m, n] by [n, k], A' dY for B is [k, m] by [m, n]. */
+berth_dims training_backward_dims(const berth_graph *g, int32_t op, bool for_weights, double times)
+{
+	berth_dims d = dims_of(g, op);
+	int64_t m = d.at[1], n = d.at[2], k = d.at[3], b = d.at[0];
+	if (d.kind == BERTH_DIMS_PRODUCT)
+		d = for_weights ? BERTH_DIMS(PRODUCT, b, k, n, m) : BERTH_DIMS(PRODUCT, b, m, k, n);
+	if (d.kind != BERTH_DIMS_PRODUCT && d.kind != BERTH_DIMS_CONV)
+		return d;
+	d.at[0] = times * (double)b <= 0x1p53 ? (int64_t)times * b : 0;
+	return berth_dims_of(d.kind, d.at);
+}
+
+/* ---- names and limits ---- */
+
 /* base/what, with '_' appended until no operator has that name. */
 static berth_status free_name(trainer *t, const char *base, const char *what, const char **name)
 {
@@ -99,6 +132,7 @@ berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, 
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out)
 {
+	spec.dtype = (berth_precision)t->g->op_dtype[op];
 	BERTH_TRY(free_name(t, base, what, &spec.name));
 	BERTH_TRY(training_put_op(t, op, &spec, out));
 	return training_copy_limits(t, op, *out, factor);

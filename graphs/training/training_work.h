@@ -87,11 +87,17 @@ berth_status training_put_edge(trainer *t, int32_t from, int32_t to, int64_t byt
 /* An edge that carries a tensor of g, from where it, or a copy of it, is made. */
 berth_status training_edge(trainer *t, int32_t from, int32_t to, int32_t tensor);
 
+/* So many numbers in rows as wide as op's results where these divide them, else in one row. */
+berth_dims training_rows(const trainer *t, int32_t op, int64_t bytes);
+/* The dims of op for one gradient of its work, and of `times` such products; rows stay as they are. */
+berth_dims training_backward_dims(const berth_graph *g, int32_t op, bool for_weights, double times);
+
 /* Copy forbidden devices, and measured times scaled by factor. */
 berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor);
 /* An operator of the new graph, which comes from op. */
 berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out);
-/* An operator derived from op, called base/what; its measured times are op's times factor. */
+/* An operator derived from op, called base/what, that computes in op's precision; its measured times are op's
+ * times factor. */
 berth_status training_derive(trainer *t, int32_t op, const char *base, const char *what, berth_op_spec spec,
                              double factor, int32_t *out);
 

@@ -87,17 +87,23 @@ static int64_t params(const berth_graph *g)
 	return s;
 }
 
-/* Pieces of one operator: work and what they write are the operator's, times what they compute twice. */
+/* Pieces of one operator: work and what they write are the operator's, times what they compute twice; its
+ * shape is that of their shares, in its precision. */
 static void check_made(const pieces_made *m, const berth_graph *before, const berth_graph *after)
 {
 	int32_t op = op_of(before, m->op);
-	double flops = 0, written = 0, done = 0, want = before->op_flops[op],
+	double flops = 0, written = 0, shaped = 0, done = 0, want = before->op_flops[op],
 	       all = (double)before->op_write_bytes[op];
+	berth_op_spec whole = berth_graph_op_spec(before, op);
 	bool lines = strcmp(m->axis, "vocabulary") == 0, inner = lines || strcmp(m->axis, "inner") == 0;
 	for (int32_t i = 0; i < m->k; i++) {
 		int32_t piece = op_of(after, m->name[i]);
 		flops += after->op_flops[piece];
 		written += (double)after->op_write_bytes[piece];
+		berth_op_spec part = berth_graph_op_spec(after, piece);
+		assert_int_equal(part.dims.kind, whole.dims.kind);
+		assert_int_equal(part.dtype, whole.dtype);
+		shaped += berth_dims_work(&part.dims);
 		done += (double)(m->to[i] - m->from[i]);
 		assert_true(m->own[i] < m->own[i + 1] && m->from[i] <= m->own[i] &&
 		            m->to[i] >= m->own[i + 1]);
@@ -108,6 +114,8 @@ static void check_made(const pieces_made *m, const berth_graph *before, const be
 	/* a piece of a table gives zeros for lines that it does not have */
 	assert_near(flops / want, lines ? m->k : times, 1e-9);
 	assert_near(written / all, inner ? m->k : times, 1e-9);
+	if (whole.macs > 0 && whole.dims.kind)
+		assert_near(shaped / berth_dims_work(&whole.dims), times, 1e-9);
 }
 
 static void check_sums(const char *name, bool overlap, berth_arena *mem, berth_arena *tmp)

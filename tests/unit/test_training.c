@@ -2,6 +2,7 @@
  * small graphs worked out by hand. */
 #include "graph_format.h"
 #include "rng.h"
+#include "shapes.h"
 #include "sim.h"
 #include "support.h"
 #include "system_json.h"
@@ -622,11 +623,37 @@ static void test_steps_of_the_zoo(void **state)
 			state_sum += p.t.op_state_bytes[op];
 			holders += p.t.op_param_bytes[op] > 0;
 		}
+		assert_int_equal(shapes_missing(&p.t), 0);
 		assert_int_equal(state_sum, 2 * berth_graph_param_bytes(&p.t));
 		assert_int_equal(count_type(&p.t, "OptimizerUpdate"), holders + p.t.n_params);
 		assert_int_equal(count_type(&p.t, "SoftmaxCrossEntropyLoss"), 1);
 		discard(&p);
 	}
+}
+
+/* Gradients of products are products with their sides in another order. */
+static void test_shapes(void **state)
+{
+	(void)state;
+	pair p = {0};
+	berth_err err;
+	assert_ok(berth_zoo_build("zoo:bert-base:seq=32:dtype=f16:training=1:recompute=6", &p.mem, &p.tmp,
+	                          &p.t, &err),
+	          &err);
+	assert_shape(&p.t, "layer.3.output.matmul", BERTH_F16, PRODUCT, 1, 32, 768, 3072);
+	assert_shape(&p.t, "layer.3.output.matmul/grad_input", BERTH_F16, PRODUCT, 1, 32, 3072, 768);
+	assert_shape(&p.t, "layer.3.output.matmul/grad_weight", BERTH_F16, PRODUCT, 1, 3072, 768, 32);
+	assert_shape(&p.t, "layer.3.output.matmul/update", BERTH_F16, ROWS, 3072, 768);
+	assert_shape(&p.t, "layer.3.attention.scores/grad_input", BERTH_F16, PRODUCT, 24, 32, 64, 32);
+	assert_shape(&p.t, "layer.3.attention.softmax/grad_input", BERTH_F16, ROWS, 12 * 32, 32);
+	assert_shape(&p.t, "layer.3.gelu/recompute", BERTH_F16, ROWS, 32, 3072);
+	assert_shape(&p.t, "layer.3.output.norm/grad_sum", BERTH_F16, ROWS, 32, 768);
+	discard(&p);
+	assert_ok(berth_zoo_build("zoo:mobilenet-v2:training=1", &p.mem, &p.tmp, &p.t, &err), &err);
+	assert_shape(&p.t, "features.2.conv.1.0/grad_weight", BERTH_F32, CONV, 1, 96, 96, 56 * 56, 9, 2, 96,
+	             1);
+	assert_shape(&p.t, "loss", BERTH_F32, ROWS, 1, 1000);
+	discard(&p);
 }
 
 /* The activations that a batch of pictures leaves for the backward pass outweigh the parameters, and grow
@@ -875,6 +902,7 @@ int main(void)
 		cmocka_unit_test(test_recomputation_of_random_graphs),
 		cmocka_unit_test(test_recomputation_of_the_zoo),
 		cmocka_unit_test(test_steps_of_the_zoo),
+		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_memory_grows_with_the_batch),
 		cmocka_unit_test(test_pieces_share),
 		cmocka_unit_test(test_names_like_joins),
