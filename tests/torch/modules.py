@@ -20,6 +20,8 @@ from needed import HERE  # noqa: E402  (first of all: PyTorch may be missing)
 
 import torch  # noqa: E402
 from berth_torch.devices import Refusal  # noqa: E402
+from berth_torch.dims import macs_of_dims  # noqa: E402
+from berth_torch.flops import Counter  # noqa: E402
 from berth_torch.graph import make_graph  # noqa: E402
 from berth_torch.measure import storage_size  # noqa: E402
 from berth_torch.nursery import checked  # noqa: E402
@@ -80,6 +82,22 @@ def check_bytes(name, graph, traced):
     """Parameters and buffers, each once."""
     total = sum(op.get("param_bytes", 0) for op in graph["ops"]) + sum(p["bytes"] for p in graph.get("params", []))
     check(total == tensors_of(traced.module), f"{name}: {total} bytes of parameters, not {tensors_of(traced.module)}")
+
+
+UNSHAPED = {"lstm": {"lstm1", "lstm2"},  # several unlike products in one
+            "encoder": {"layers.0.self_attn", "layers.1.self_attn"}}
+
+
+def check_shapes(name, graph, unshaped):
+    """The shape of an operator is all of its work."""
+    for op in graph["ops"]:
+        dims, work = op.get("dims", {}), op.get("macs", 0)
+        if op["name"].split("/")[0] in unshaped and work:
+            check("dims" not in op, f"{name}: '{op['name']}' is of one shape")
+        elif work:
+            check(macs_of_dims(dims) == work if "b" in dims else False, f"{name}: '{op['name']}' has {dims} for {work} MACs")
+        elif op.get("read_bytes", 0) + op.get("write_bytes", 0):
+            check(dims.get("rows", 0) * dims.get("width", 0) > 0, f"{name}: '{op['name']}' has no rows")
 
 
 def check_same(name, traced):
@@ -158,6 +176,7 @@ def one_model(model, mode):
     graph = make_graph(traced)
     check_order(name, graph)
     check_bytes(name, graph, traced)
+    check_shapes(name, graph, UNSHAPED.get(model, ()))
     check_same(name, traced)
     if mode == "training":
         check_gradients(name, traced)
@@ -181,6 +200,8 @@ def transformer_macs(batch=2, tokens=32, words=500, width=64, blocks=3):
 def counted(graphs):
     """Figures of single models against counts by hand."""
     t = graphs["transformer", "inference"]
+    head = [op for op in t["ops"] if op["name"] == "head"]
+    check([op.get("dims") for op in head] == [{"b": 1, "m": 64, "n": 500, "k": 64}], f"transformer: {head}")
     check(macs(t, False) == transformer_macs(), f"transformer: {macs(t, False)} MACs, not {transformer_macs()}")
     tied = graphs["tied", "training"]
     shared = {p["name"]: p["ops"] for p in tied["params"]}
@@ -194,6 +215,23 @@ def counted(graphs):
     check(macs(lstm, False) == by_hand, f"lstm: {macs(lstm, False)} MACs, not {by_hand}")
     names = [op["name"] for op in graphs["mixed", "training"]["ops"]]
     check("drop" in names and "bn1/grad" in names and "bn2/update" in names, f"mixed: {names}")
+
+
+def counted_shapes():
+    """Single operations, with the precision that they run in."""
+    a, b, x = torch.ones(2, 3).bfloat16(), torch.ones(3, 4).bfloat16(), torch.ones(2, 4, 5, 5, dtype=torch.float64)
+    conv = {"b": 2, "in": 4, "out": 6, "pixels": 25, "taps": 9, "stride": 2, "groups": 2, "dilation": 1}
+    for run, dims, precision in (
+            (lambda: a @ b, {"b": 1, "m": 2, "n": 4, "k": 3}, "bf16"),
+            (lambda: (a @ b, a @ b), {"b": 2, "m": 2, "n": 4, "k": 3}, "bf16"),
+            (lambda: (a @ b, b.t() @ b), None, "bf16"),
+            (lambda: a.relu(), {"rows": 2, "width": 3}, "bf16"),
+            (lambda: x.float().mean((2, 3)), {"rows": 40, "width": 5}, None),
+            (lambda: torch.conv_transpose2d(x, x.new_ones(4, 3, 3, 3), stride=2, groups=2), conv, "f64")):
+        with Counter() as counter:
+            run()
+        found = counter.seen.dims(counter.macs), counter.seen.precision()
+        check(found == (dims, precision), f"shape {found}, not {dims, precision}")
 
 
 def counted_resnet():
@@ -334,6 +372,7 @@ def main():
     """All of it."""
     graphs = {(m, mode): one_model(m, mode) for m in MODELS for mode in ("inference", "training")}
     counted(graphs)
+    counted_shapes()
     if "resnet18" in MODELS:
         counted_resnet()
     bad_input()

@@ -5,6 +5,7 @@ from typing import Any, Tuple
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .dims import Seen
 from .tracer import storage_of, tensors_in
 
 FREE = ("empty", "empty_like", "empty_strided", "new_empty", "detach", "set_", "resize_")
@@ -51,6 +52,7 @@ class Counter(TorchDispatchMode):
         super().__init__()
         self.macs = 0
         self.elements = 0
+        self.seen = Seen()
 
     @property
     def flops(self) -> int:
@@ -70,9 +72,13 @@ class Counter(TorchDispatchMode):
             return
         macs = macs_of(name, args, out)
         self.macs += macs
+        made = 0
         if macs == 0:
             taken = {storage_of(t) for t in tensors_in(args)} if not name.endswith("_") else set()
-            self.elements += sum(t.numel() for t in tensors_in(out) if storage_of(t) not in taken)
+            made = sum(t.numel() for t in tensors_in(out) if storage_of(t) not in taken)
+        self.elements += made
+        if macs or made:
+            self.seen.note(name, args, out, macs)
 
 
 def recurrent_macs(module: torch.nn.RNNBase, steps: int) -> int:

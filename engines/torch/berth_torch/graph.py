@@ -18,6 +18,7 @@ from typing import Any, Dict, List, Optional
 
 from torch import fx
 
+from .dims import Seen, rows_of
 from .measure import Measured, Step, measure
 from .parameters import Groups, Parameter, parameters_of
 from .trace import Traced
@@ -93,10 +94,17 @@ class GraphMaker:
         seen = self.step.ops[op]
         leaves = [n for n in seen.outputs if n in output.all_input_nodes]
         state = (COPIES[self.traced.spec.optimizer] * self.own(op, True)) if self.training else 0
-        self.add(self.names[op], self.traced.ops[op].type, self.group(op), flops=seen.flops, macs=seen.macs,
+        self.add(self.names[op], self.traced.ops[op].type, self.group(op),
+                 **self.shape(op, seen.work, seen.macs), flops=seen.flops, macs=seen.macs,
                  read_bytes=sum(map(bytes_of, seen.inputs)) + self.used(op, False),
                  write_bytes=self.written(op), param_bytes=self.own(op, False), state_bytes=state,
                  output_bytes=sum(map(bytes_of, leaves)))
+
+    def shape(self, op: int, work: Seen, macs: int) -> Row:
+        """What it computes in, and the shape of its work; of a view that of what it gives."""
+        given = [t.shape for n in self.step.ops[op].outputs for t in info(n).tensors if 0 not in t.shape]
+        dims = work.dims(macs) or (rows_of(given[0]) if given and not macs else None)
+        return {"dtype": work.precision(), "dims": dims}
 
     def written(self, op: int) -> int:
         """Bytes that an operator writes: its nodes' own tensors, views of them aside."""
@@ -109,26 +117,29 @@ class GraphMaker:
         outputs = sum(bytes_of(n) for n in seen.outputs if n in self.step.with_grad)
         inputs = sum(map(bytes_of, seen.gives))
         kept = sum(map(bytes_of, seen.kept)) + seen.kept_bytes
-        self.add(self.names[op] + "/grad", self.traced.ops[op].type, self.group(op), flops=seen.grad_flops,
-                 macs=seen.grad_macs, read_bytes=outputs + kept + self.used(op, False),
+        self.add(self.names[op] + "/grad", self.traced.ops[op].type, self.group(op),
+                 **self.shape(op, seen.grad_work, seen.grad_macs), flops=seen.grad_flops, macs=seen.grad_macs,
+                 read_bytes=outputs + kept + self.used(op, False),
                  write_bytes=inputs + self.used(op, True), backward=True)
 
     def update(self, name: str, size: int, group: Optional[str], state: int) -> None:
         """The optimizer's step on some bytes of parameters."""
         optimizer = self.traced.spec.optimizer
         copies = COPIES[optimizer]
-        self.add(name + "/update", "OptimizerUpdate", group, flops=UPDATE_FLOPS[optimizer] * (size // 4),
-                 read_bytes=(copies + 1) * size, write_bytes=copies * size, state_bytes=state, backward=True)
+        dims = rows_of([1, size // 4]) if size >= 4 else None
+        self.add(name + "/update", "OptimizerUpdate", group, dims=dims,
+                 flops=UPDATE_FLOPS[optimizer] * (size // 4), read_bytes=(copies + 1) * size, write_bytes=copies * size, state_bytes=state, backward=True)
 
     def loss(self) -> None:
         """The loss and its backward pass, which starts the whole one."""
         seen = self.step.loss
         assert seen is not None
         taken = sum(map(bytes_of, seen.inputs))
-        self.add("loss", "Loss", "loss", flops=seen.flops, macs=seen.macs, read_bytes=taken, write_bytes=4,
-                 output_bytes=4)
-        self.add("loss/grad", "Loss", "loss", flops=seen.grad_flops, macs=seen.grad_macs,
-                 read_bytes=sum(map(bytes_of, seen.kept)) + seen.kept_bytes, write_bytes=taken, backward=True)
+        self.add("loss", "Loss", "loss", dims=seen.work.dims(seen.macs), flops=seen.flops, macs=seen.macs,
+                 read_bytes=taken, write_bytes=4, output_bytes=4)
+        self.add("loss/grad", "Loss", "loss", dims=seen.grad_work.dims(seen.grad_macs), flops=seen.grad_flops,
+                 macs=seen.grad_macs, read_bytes=sum(map(bytes_of, seen.kept)) + seen.kept_bytes,
+                 write_bytes=taken, backward=True)
 
     # edges
 

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 import torch
 from torch import fx
 
+from .dims import Seen
 from .flops import Counter, least_macs
 from .spec import SpecError, tell
 from .structure import flatten
@@ -23,6 +24,7 @@ class Measured:
 
     inputs, outputs   nodes of other operators that it takes (placeholders too), its own that others take
     flops, macs       forward, and grad_ those of its backward pass
+    work              the same of what the shape of its work is made of
     kept              nodes among both whose tensors autograd keeps for the backward pass
     kept_bytes        of what it keeps beside them
     has_grad          it has a backward pass
@@ -36,6 +38,8 @@ class Measured:
     macs: int = 0
     grad_flops: int = 0
     grad_macs: int = 0
+    work: Seen = field(default_factory=Seen)
+    grad_work: Seen = field(default_factory=Seen)
     kept: List[fx.Node] = field(default_factory=list)
     kept_bytes: int = 0
     has_grad: bool = False
@@ -184,7 +188,7 @@ class Measurer:
         counter = Counter()
         with torch.no_grad(), counter:
             given = run({n: self.values[n] for n in seen.inputs})
-        seen.flops, seen.macs = counter.flops, counter.macs
+        seen.flops, seen.macs, seen.work = counter.flops, counter.macs, counter.seen
         return self.with_backward(seen, run) if self.training else given
 
     def with_backward(self, seen: Measured, run: Callable[[Dict[fx.Node, Any]], List[Any]]) -> List[Any]:
@@ -217,7 +221,7 @@ class Measurer:
         finally:
             for p, grad in zip(params, held):
                 p.grad = grad
-        seen.grad_flops, seen.grad_macs = counter.flops, counter.macs
+        seen.grad_flops, seen.grad_macs, seen.grad_work = counter.flops, counter.macs, counter.seen
 
     def keep(self, seen: Measured, saved: Saved, env: Dict[fx.Node, Any], given: List[Any]) -> None:
         """Whose memory the saved tensors are in: an input's, an output's, a parameter's, or their own."""
