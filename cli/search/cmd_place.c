@@ -6,6 +6,8 @@
 #include "place_requests.h"
 #include "progress.h"
 #include "signals.h"
+#include "simple.h"
+#include "time_errors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,6 +78,19 @@ static void limit_time(const cli *c, const place_state *s, berth_search_cfg *cfg
 	}
 }
 
+/* The best single device, and how far predicted times let the answer be compared with it. */
+static berth_status compare_with_single(cli *c, place_state *s, const berth_objective *o, berth_err *err)
+{
+	int32_t *op_dev;
+	BERTH_TRY(berth_single_best(&s->p, o, &c->mem, &s->single, err));
+	if (s->single.dev < 0 || !s->r.answered)
+		return BERTH_OK;
+	BERTH_TRY_NEW(&c->mem, s->p.n_ops, err, op_dev);
+	berth_single_placement(&s->p, s->single.dev, op_dev);
+	s->gain_error = berth_ratio_error(&s->p, s->r.op_dev, op_dev);
+	return BERTH_OK;
+}
+
 static berth_status search(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	berth_search_cfg cfg;
@@ -92,8 +107,8 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	s->r.evaluations += s->copies.r.evaluations;
 	cli_progress_end(&progress);
-	if (st == BERTH_OK && !c->json && !c->quiet)
-		st = berth_single_best(&s->p, &cfg.objective, &c->mem, &s->single, err);
+	if (st == BERTH_OK && (c->json || !c->quiet))
+		st = compare_with_single(c, s, &cfg.objective, err);
 	if (st == BERTH_OK && (c->json || !c->quiet) && cli_granularity_binds(&a->granularity))
 		st = berth_finer_find(&s->whole, &s->r, &cfg, &c->mem, &c->tmp, &s->price, err);
 	cli_budget_close(&cfg);

@@ -46,6 +46,7 @@ typedef struct place_state {
 	bool again;          /* a search for an answer that holds for prefill, too */
 	place_certificate certificate;
 	place_replicas copies;
+	double gain_error;   /* how far the comparison with it may be off, as times are predicted */
 	berth_single single; /* the best single device, to compare with: no part of the answer's cost */
 } place_state;
 

@@ -24,6 +24,10 @@
 	  "`fast`, `strong`, `auto` (strong, cut for want of work), or `proven` (by the method)", \
 	  r->bound_kind) \
 	K(NUMBER_OR_NULL, "gap", "share", "value / lower_bound - 1", r->gap) \
+	IF(!isnan(s->single.value), NUMBER, "single_value", "of the objective", \
+	   "of the best single device; missing: none is feasible", s->single.value) \
+	IF(!isnan(s->single.value), NUMBER, "gain_error", "share", \
+	   "how far value / single_value may be off, as far as times are predicted", s->gain_error) \
 	IF(a->budget.gap > 0, NUMBER, "gap_asked", "share", \
 	   "only with `--gap`: reached where `gap` is not above it", a->budget.gap) \
 	K(BOOL, "dual_dropped", "", \
@@ -131,6 +135,8 @@ static void print_speedup(const place_state *s)
 		        s->r.value > s->single.value ? "more" : "less");
 	else
 		cli_say("as good as the best single device");
+	if (s->gain_error >= 0.005)
+		cli_say(" (give or take %.0f %%)", 100 * s->gain_error);
 }
 
 /* The best single device of a cut program is slower than that of the model before the cut. */

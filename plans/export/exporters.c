@@ -3,6 +3,7 @@
 #include "check.h"
 #include "exporters.h"
 #include "text.h"
+#include "time_errors.h"
 #include "visible.h"
 
 #include <math.h>
@@ -340,6 +341,7 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
+	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));
 	out->keep = out->known && v.feasible && out->gain < out->error;
 	out->device = single_device(op_dev, x->g->n_ops);
 	return BERTH_OK;

@@ -39,9 +39,9 @@ static const char *reason_text(int reason, berth_arena *mem)
 	}
 }
 
-/* The best value, and the devices that break each reason, out count [N_REASONS]. */
+/* The best one, and the devices that break each reason, out count [N_REASONS]. */
 static berth_status judge_each_device(const berth_problem *p, const berth_objective *o, berth_arena *mem,
-                                      double *value, int32_t *count, berth_err *err)
+                                      berth_single *best, int32_t *count, berth_err *err)
 {
 	const int32_t *order = p->s->order == BERTH_ORDER_GIVEN ? p->g->topo_op : NULL;
 	int32_t *op_dev;
@@ -52,8 +52,10 @@ static berth_status judge_each_device(const berth_problem *p, const berth_object
 		bool broken[N_REASONS] = {false};
 		berth_single_placement(p, d, op_dev);
 		BERTH_TRY(berth_judge(p, op_dev, order, o, mem, &t, &v, err));
-		if (v.feasible && !(v.value >= *value))
-			*value = v.value;
+		if (v.feasible && !(v.value >= best->value)) {
+			best->value = v.value;
+			best->dev = d;
+		}
 		for (int32_t i = 0; i < v.broken.n; i++)
 			broken[reason_of(&v.broken.item[i])] = true;
 		for (int r = 0; r < N_REASONS; r++)
@@ -85,9 +87,9 @@ berth_status berth_single_best(const berth_problem *p, const berth_objective *o,
                                berth_single *out, berth_err *err)
 {
 	int32_t count[N_REASONS] = {0};
-	berth_single single = {.value = NAN};
+	berth_single single = {.value = NAN, .dev = -1};
 	if (berth_problem_feasible(p, NULL) == BERTH_OK)
-		BERTH_TRY(judge_each_device(p, o, mem, &single.value, count, err));
+		BERTH_TRY(judge_each_device(p, o, mem, &single, count, err));
 	if (isnan(single.value))
 		BERTH_TRY(tell_why_none(count, p->n_devs, mem, &single.why, err));
 	*out = single;

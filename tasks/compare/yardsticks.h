@@ -7,6 +7,7 @@
 
 typedef struct berth_single {
 	double value;    /* of the best device that is feasible; NAN: none */
+	int32_t dev;     /* that device; -1: none */
 	const char *why; /* none is: what stands against it; else NULL */
 } berth_single;
 
