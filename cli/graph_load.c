@@ -157,6 +157,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
 	BERTH_TRY(set_times(c, s, err));
+	BERTH_TRY(cli_calibrate(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
@@ -180,6 +181,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	BERTH_TRY(set_times(c, s, err));
+	BERTH_TRY(cli_calibrate(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system, s, g, err);
@@ -197,6 +199,7 @@ berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, ber
 {
 	BERTH_TRY(berth_system_load(spec, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	BERTH_TRY(set_times(c, s, err));
+	BERTH_TRY(cli_calibrate(c, s, err));
 	return warn_system(c, spec, s, g, err);
 }
 

@@ -3,6 +3,7 @@
  * (system_warnings.h), a placement that was made for something else. */
 #pragma once
 
+#include "calibrate_option.h"
 #include "graph_union.h"
 #include "load_system.h"
 #include "options.h"
@@ -33,12 +34,13 @@
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
 	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
 	 "how times are predicted that nobody measured\tas the system says: model"}, \
+	CLI_CALIBRATE(c), \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 
 /* berth_graph_load and berth_instance_load with c->dim; instances get what CLI_RULES asks.
  * berth_system_load; its g is the graph that is to be placed, or NULL. report may be NULL. Fails: as those,
- * cli_warn and cli_strict. */
+ * cli_warn and cli_strict; systems as cli_calibrate. */
 berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,
                             berth_err *err);
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,

@@ -17,6 +17,11 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 	berth_input input;
 	a->input = c->args[0];
 	BERTH_TRY(berth_input_of(a->input, cli_sandbox(c), &input, err));
+	if (c->calibrate.n && input != BERTH_INPUT_SYSTEM && !a->on)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: option --calibrate is for systems and graphs --on one, but %s is "
+		                  "neither",
+		                  a->input);
 	switch (input) {
 	case BERTH_INPUT_GRAPH:
 		if (a->graph)
@@ -69,6 +74,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "what engines run as one kernel as one operator; with -o to a file"},
 		{"replicas", 0, CLI_COUNT, &a.replicas, "N",
 	         "with --training: copies of a parameter that pieces of an operator share\ta copy a piece"},
+		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},

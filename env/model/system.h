@@ -74,6 +74,7 @@ typedef struct berth_system {
 	double *dev_cache_bytes; /* last level */
 	double *dev_power_w;     /* its limit */
 	double *dev_process_nm;  /* as the vendor calls the process */
+	const char **dev_calibrated; /* by what its scale was found, for people; NULL: it was not */
 
 	/* > 0. "*": 1 is put in front where the file leaves it out. */
 	berth_by_type efficiency; /* fraction of the peak, of the roofline; above 1 where a kernel beats it */

@@ -207,13 +207,14 @@ static berth_status read_runs(const berth_json *at, system_reader *r, int32_t d,
 
 static berth_status read_dev_names(const berth_json *at, system_reader *r, int32_t d, berth_err *err)
 {
-	const char *name = NULL, *kind = NULL, *host = NULL, *like = NULL;
+	const char *name = NULL, *kind = NULL, *host = NULL, *like = NULL, *calibrated = NULL;
 	berth_json v = berth_json_get(at, "name"), on = berth_json_get(at, "host");
 	int32_t found;
 	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
 	BERTH_TRY(berth_json_string(at, "like", false, &like, err));
 	BERTH_TRY(berth_json_string(at, "kind", false, &kind, err));
 	BERTH_TRY(berth_json_string(at, "host", false, &host, err));
+	BERTH_TRY(berth_json_string(at, "calibrated", false, &calibrated, err));
 	if (host && !*host)
 		return berth_json_fail(&on, err, "the host's name is empty");
 	if (!*name)
@@ -222,6 +223,8 @@ static berth_status read_dev_names(const berth_json *at, system_reader *r, int32
 	BERTH_TRY(system_copy_word(r, kind ? kind : like ? like : name, &r->s.dev_kind[d], err));
 	if (host)
 		BERTH_TRY(system_copy_word(r, host, &r->s.dev_host[d], err));
+	if (calibrated)
+		BERTH_TRY(system_copy_word(r, calibrated, &r->s.dev_calibrated[d], err));
 	BERTH_TRY(berth_strmap_add(&r->devs, r->s.dev_name[d], d, &found, err));
 	return found == d ? BERTH_OK
 	                  : berth_json_fail(&v, err, "two devices are named '%.80s'; names must be unique",
@@ -263,8 +266,8 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 		"name",         "kind",          "peak_flops", "efficiency", "mem_bandwidth",
 		"memory_bytes", "op_overhead_s", "slots",      "runs",       "idle_w",
 		"busy_w",       "memory_margin", "contiguous", "host",       "like",
-		"class",        "lanes",         "units",         "cache_bytes", "power_w",   "process_nm",
-		"scale",        NULL};
+		"class",        "lanes",         "units",      "cache_bytes", "power_w",
+		"process_nm",   "scale",         "calibrated", NULL};
 	system_reader *r = ctx;
 	berth_system *s = &r->s;
 	int32_t d = r->n_read++;
@@ -286,7 +289,7 @@ static berth_status alloc_devices(system_reader *r, int32_t n, berth_err *err)
 	s->n_devs = n;
 	BERTH_TRY(system_new_figures(r, BERTH_OF_DEVICE, n, err));
 	BERTH_TRY_NEW(r->mem, n, err, s->dev_name, s->dev_kind, s->dev_host, s->dev_contiguous, s->dev_like,
-	              s->dev_class);
+	              s->dev_class, s->dev_calibrated);
 	BERTH_TRY_NEW(r->mem, n * BERTH_N_PRECISIONS, err, s->dev_peaks);
 	BERTH_TRY_NEW(r->mem, n + 1, err, s->efficiency.off, s->scale.off, s->dev_runs_off);
 	r->efficiency = (system_by_type){.key = "efficiency", .to = &s->efficiency};

@@ -55,6 +55,8 @@ static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
 	put_given(w, "power_w", s->dev_power_w[d]);
 	put_given(w, "process_nm", s->dev_process_nm[d]);
 	write_by_type(&s->scale, "scale", d, w);
+	if (s->dev_calibrated[d])
+		berth_json_put_string(w, "calibrated", s->dev_calibrated[d]);
 }
 
 static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)

@@ -1,0 +1,230 @@
+/* Scales of a device's predicted times: a few Gauss-Newton steps on the logarithms of times, each a ridge
+ * regression whose coefficients are the shares that types have of a predicted time. */
+#include "scales.h"
+
+#include "array.h"
+#include "op_times.h"
+#include "ridge.h"
+#include "text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Deviations of logarithms: of whole models timed once, of single operators from what their type is off by,
+ * of a type from its device. */
+static const double model_noise = 0.05, op_noise = 0.25, type_deviation = 0.3, any_deviation = 10;
+enum { ROUNDS = 8, STEPS = 200 };
+
+typedef struct fit {
+	berth_system *s;
+	int32_t dev, n, n_types; /* timings; types that they have */
+	const berth_timing *timing;
+	berth_strmap types;
+	const char **type; /* [n_types] */
+	double *part;      /* [n * (n_types + 2)] predicted seconds of the types, of others, overhead */
+	double *beta;      /* [n_types + 2] the device; types; overhead */
+	berth_arena *tmp;
+} fit;
+
+/* ---- what a timing consists of ---- */
+
+static berth_status add_types(fit *f, const berth_graph *g, berth_err *err)
+{
+	int32_t at;
+	for (int32_t t = 0; t < g->n_types; t++)
+		BERTH_TRY(berth_strmap_add(&f->types, g->type_name[t], (int32_t)f->types.len, &at, err));
+	return BERTH_OK;
+}
+
+static berth_status list_types(fit *f, berth_err *err)
+{
+	berth_strmap_init(&f->types, f->tmp);
+	for (int32_t i = 0; i < f->n; i++)
+		if (i == 0 || f->timing[i].g != f->timing[i - 1].g)
+			BERTH_TRY(add_types(f, f->timing[i].g, err));
+	f->n_types = (int32_t)f->types.len;
+	BERTH_TRY_NEW(f->tmp, f->n_types + 2, err, f->type, f->beta);
+	BERTH_TRY_NEW(f->tmp, (size_t)f->n * (size_t)(f->n_types + 2), err, f->part);
+	for (int32_t i = 0; i < f->n; i++)
+		for (int32_t t = 0; t < f->timing[i].g->n_types; t++)
+			f->type[berth_strmap_get(&f->types, f->timing[i].g->type_name[t])] =
+				f->timing[i].g->type_name[t];
+	return BERTH_OK;
+}
+
+/* What a scale multiplies, and what not, is asked by doubling it. */
+static berth_status add_op(const fit *f, const berth_graph *g, int32_t op, double *part, berth_err *err)
+{
+	const char *type = g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
+	berth_type_on_dev on = berth_type_look_up(f->s, f->dev, type), twice = on;
+	twice.scale *= 2;
+	berth_op_prediction x = berth_op_predict(g, f->s, op, f->dev, &on);
+	double scaled = berth_op_predict(g, f->s, op, f->dev, &twice).seconds - x.seconds;
+	if (isnan(x.seconds))
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"device '%.60s' cannot run '%.60s' of %.60s, or nothing is known of its speed",
+			f->s->dev_name[f->dev], g->op_name[op], g->name);
+	part[type ? berth_strmap_get(&f->types, type) : f->n_types] += scaled;
+	part[f->n_types + 1] += x.seconds - scaled;
+	return BERTH_OK;
+}
+
+static berth_status take_apart(const fit *f, const berth_timing *t, double *part, berth_err *err)
+{
+	double all = 0;
+	for (int32_t op = 0; op < t->g->n_ops; op++)
+		if (t->op < 0 || t->op == op)
+			BERTH_TRY(add_op(f, t->g, op, part, err));
+	for (int32_t k = 0; k < f->n_types + 2; k++)
+		all += part[k];
+	return all > 0 ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL, "%.60s takes no time on device '%.60s'", t->g->name,
+	                            f->s->dev_name[f->dev]);
+}
+
+/* ---- fitting ---- */
+
+static double *part_of(const fit *f, int32_t i)
+{
+	return f->part + (size_t)i * (size_t)(f->n_types + 2);
+}
+
+/* The logarithm of what part k is multiplied by. */
+static double log_scale(const fit *f, int32_t k)
+{
+	return f->beta[0] + (k == f->n_types ? 0 : k > f->n_types ? f->beta[k] : f->beta[k + 1]);
+}
+
+static double predicted(const fit *f, int32_t i)
+{
+	double sum = 0;
+	for (int32_t k = 0; k < f->n_types + 2; k++)
+		sum += part_of(f, i)[k] * exp(log_scale(f, k));
+	return sum;
+}
+
+static berth_status one_round(fit *f, berth_err *err)
+{
+	BERTH_SCRATCH(f->tmp);
+	berth_ridge r;
+	int32_t n_cols = f->n_types + 2;
+	BERTH_TRY(berth_ridge_new(n_cols, f->tmp, &r, err));
+	for (int32_t k = 0; k < n_cols; k++)
+		r.deviation[k] = k ? type_deviation : any_deviation;
+	for (int32_t i = 0; i < f->n; i++) {
+		double all = predicted(f, i), y = log(f->timing[i].seconds / all);
+		for (int32_t k = 0; k < n_cols; k++)
+			y += part_of(f, i)[k] * exp(log_scale(f, k)) / all * log_scale(f, k);
+		BERTH_TRY(berth_ridge_row(&r, y, f->timing[i].op < 0 ? model_noise : op_noise, err));
+		BERTH_TRY(berth_ridge_put(&r, 0, 1, err));
+		for (int32_t k = 0; k < n_cols; k++)
+			if (k != f->n_types && part_of(f, i)[k] > 0)
+				BERTH_TRY(berth_ridge_put(&r, k > f->n_types ? k : k + 1,
+				                          part_of(f, i)[k] * exp(log_scale(f, k)) / all,
+				                          err));
+	}
+	BERTH_TRY(berth_ridge_solve(&r, STEPS, f->tmp, err));
+	memcpy(f->beta, r.beta, (size_t)n_cols * sizeof *f->beta);
+	return BERTH_OK;
+}
+
+/* ---- the device as it is then ---- */
+
+typedef struct row {
+	berth_by_type *to;
+	int32_t n;
+} row;
+
+static berth_status put(row *x, const char *type, double value, berth_err *err)
+{
+	double digits = pow(10, 3 - floor(log10(value))); /* four: more would be noise */
+	x->to->type[x->n] = type;
+	x->to->value[x->n++] = round(value * digits) / digits;
+	if (berth_system_figure_check("scale", value, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EINVAL, "calibration: ");
+	return BERTH_OK;
+}
+
+/* Numbers of a device: those it had, times what all are, and those of types that were timed, where they are
+ * others. */
+static berth_status put_device(const fit *f, berth_arena *mem, row *x, berth_err *err)
+{
+	const berth_by_type *old = &f->s->scale;
+	double all = exp(f->beta[0]), others = berth_by_type_get(old, f->dev, NULL) * all;
+	BERTH_TRY(put(x, "*", others, err));
+	BERTH_EACH (i, old->off, f->dev)
+		if (strcmp(old->type[i], "*") != 0 && berth_strmap_get(&f->types, old->type[i]) < 0)
+			BERTH_TRY(put(x, old->type[i], old->value[i] * all, err));
+	for (int32_t k = 0; k < f->n_types; k++) {
+		double scale = berth_by_type_get(old, f->dev, f->type[k]) * exp(log_scale(f, k));
+		const char *type = berth_arena_strdup(mem, f->type[k]);
+		BERTH_TRY(berth_got(type, err));
+		if (fabs(log(scale / others)) > 0.01)
+			BERTH_TRY(put(x, type, scale, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status put_all(const fit *f, berth_arena *mem, berth_by_type *out, berth_err *err)
+{
+	const berth_by_type *old = &f->s->scale;
+	int32_t n_devs = f->s->n_devs, most = old->off[n_devs] + f->n_types + 1;
+	row x = {.to = out};
+	BERTH_TRY_NEW(mem, n_devs + 1, err, out->off);
+	BERTH_TRY_NEW(mem, most, err, out->type, out->value);
+	for (int32_t d = 0; d < n_devs; d++) {
+		if (d == f->dev)
+			BERTH_TRY(put_device(f, mem, &x, err));
+		else
+			BERTH_EACH (i, old->off, d) {
+				out->type[x.n] = old->type[i];
+				out->value[x.n++] = old->value[i];
+			}
+		out->off[d + 1] = x.n;
+	}
+	return BERTH_OK;
+}
+
+static berth_status change(const fit *f, const char *by, berth_arena *mem, berth_err *err)
+{
+	berth_system r = *f->s;
+	int32_t n = r.n_devs;
+	const char *before = r.dev_calibrated[f->dev];
+	const double *overhead = r.dev_op_overhead_s;
+	const char *const *calibrated = r.dev_calibrated;
+	BERTH_TRY_NEW(mem, n, err, r.dev_op_overhead_s, r.dev_calibrated);
+	memcpy(r.dev_op_overhead_s, overhead, (size_t)n * sizeof *overhead);
+	memcpy(r.dev_calibrated, calibrated, (size_t)n * sizeof *calibrated);
+	double after = overhead[f->dev] * exp(log_scale(f, f->n_types + 1)), digits = 1e12;
+	r.dev_op_overhead_s[f->dev] = round(after * digits) / digits;
+	r.dev_calibrated[f->dev] = !before              ? berth_arena_strdup(mem, by)
+	                           : strstr(before, by) ? before
+	                                                : berth_arena_printf(mem, "%s, %s", before, by);
+	BERTH_TRY(berth_got(r.dev_calibrated[f->dev], err));
+	BERTH_TRY(put_all(f, mem, &r.scale, err));
+	*f->s = r;
+	return BERTH_OK;
+}
+
+berth_status berth_scales_fit(berth_system *s, int32_t dev, const berth_timing *timing, int32_t n,
+                              const char *by, berth_arena *mem, berth_arena *tmp, berth_scales_told *told,
+                              berth_err *err)
+{
+	BERTH_SCRATCH(tmp);
+	fit f = {.s = s, .dev = dev, .n = n, .timing = timing, .tmp = tmp};
+	berth_scales_told x = {0, 0};
+	BERTH_TRY(list_types(&f, err));
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(take_apart(&f, &timing[i], part_of(&f, i), err));
+		x.factor += log(timing[i].seconds / predicted(&f, i)) / n;
+	}
+	for (int round = 0; round < ROUNDS; round++)
+		BERTH_TRY(one_round(&f, err));
+	for (int32_t i = 0; i < n; i++)
+		x.off += fabs(predicted(&f, i) / timing[i].seconds - 1) / n;
+	x.factor = exp(x.factor);
+	BERTH_TRY(change(&f, by, mem, err));
+	*told = x;
+	return BERTH_OK;
+}
