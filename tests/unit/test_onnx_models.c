@@ -142,6 +142,26 @@ static void test_bytes_of_one_layer(void **state)
 	berth_arena_free(&m.mem);
 }
 
+/* Every operator has the shape of its work, but those of several products and those with bodies. */
+static void test_shapes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		int32_t missing;
+	} rows[] = {{"tagger", 2},          {"seq2seq", 4},         {"greedy_loop", 2},     {"lstm_unrolled", 0},
+	            {"encoder_dynamic", 0}, {"decoder_cache", 0}, {"vit", 0},             {"swin", 0},
+	            {"convnext", 0},        {"resnet18_batch", 0}, {"efficientnet_b0", 0}, {"bert_base", 0}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char path[1024];
+		model m;
+		snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, rows[i].name);
+		load(path, NULL, &m);
+		assert_int_equal(shapes_missing(&m.g), rows[i].missing);
+		berth_arena_free(&m.mem);
+	}
+}
+
 static void test_symbolic_dimensions(void **state)
 {
 	(void)state;
@@ -288,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_weights_as_inputs),
 		cmocka_unit_test(test_encoder_is_exact),
 		cmocka_unit_test(test_bytes_of_one_layer),
+		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_symbolic_dimensions),
 		cmocka_unit_test(test_recurrent),
 		cmocka_unit_test(test_decoder_with_cache),

@@ -128,7 +128,8 @@ class GraphMaker:
         copies = COPIES[optimizer]
         dims = rows_of([1, size // 4]) if size >= 4 else None
         self.add(name + "/update", "OptimizerUpdate", group, dims=dims,
-                 flops=UPDATE_FLOPS[optimizer] * (size // 4), read_bytes=(copies + 1) * size, write_bytes=copies * size, state_bytes=state, backward=True)
+                 flops=UPDATE_FLOPS[optimizer] * (size // 4), read_bytes=(copies + 1) * size,
+                 write_bytes=copies * size, state_bytes=state, backward=True)
 
     def loss(self) -> None:
         """The loss and its backward pass, which starts the whole one."""
