@@ -35,9 +35,12 @@ static bool are_dims(const berth_json *at, berth_dims_kind kind)
 {
 	int n = 0;
 	while (berth_dims_key(kind, n))
-		if (!berth_json_get(at, berth_dims_key(kind, n++)).item)
-			return false;
-	return n == cJSON_GetArraySize(at->item);
+		n++;
+	if (n != cJSON_GetArraySize(at->item))
+		return false;
+	while (n > 0 && berth_json_get(at, berth_dims_key(kind, n - 1)).item)
+		n--;
+	return n == 0;
 }
 
 static berth_status read_dims(const berth_json *op, berth_dims *d, berth_err *err)
@@ -49,14 +52,15 @@ static berth_status read_dims(const berth_json *op, berth_dims *d, berth_err *er
 	BERTH_TRY(berth_json_object(op, "dims", false, &at, err));
 	if (!at.item)
 		return BERTH_OK;
-	BERTH_TRY(berth_json_keys(&at, known, err));
 	for (int kind = 1; kind < BERTH_N_DIMS_KINDS; kind++)
 		if (are_dims(&at, (berth_dims_kind)kind))
 			d->kind = (berth_dims_kind)kind;
-	if (!d->kind)
+	if (!d->kind) {
+		BERTH_TRY(berth_json_keys(&at, known, err));
 		return berth_json_fail(&at, err,
 		                       "expected b, m, n, k of a product, b, in, out, pixels, taps, stride, "
 		                       "groups, dilation of a convolution, or rows, width");
+	}
 	for (int i = 0; berth_dims_key(d->kind, i); i++)
 		BERTH_TRY(berth_json_bytes(&at, berth_dims_key(d->kind, i), true, &d->at[i], err));
 	return BERTH_OK;
