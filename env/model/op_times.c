@@ -10,6 +10,13 @@
 /* Mean error of the roofline against public measurements of GPUs, over types (docs/times.md). */
 #define ROOFLINE_ERROR 0.4
 
+/* What a host takes to call one operator that stands by itself, where nothing runs meanwhile: the usual one
+ * of those measurements, in which PyTorch calls. Kernels in half precision were timed in a queue. */
+#define HOST_S 27e-6
+
+/* Part of the peak that products reach whose shape is not told: attention in one kernel, recurrent cells. */
+#define UNSHAPED_EFFICIENCY 0.5
+
 const char *berth_time_from_name(berth_time_from from)
 {
 	static const char *const name[BERTH_N_TIMES_FROM] = {"none", "measured", "calibrated", "model",
@@ -42,37 +49,140 @@ bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, 
 	return found > 0;
 }
 
+/* Types that read a row before they write it; all others are element-wise. */
+static berth_time_class rows_of(const char *type)
+{
+	static const char *const softmax[] = {"Softmax", "LogSoftmax", "Hardmax", "SoftmaxCrossEntropyLoss"};
+	static const char *const norm[] = {
+		"LayerNormalization",           "RMSNormalization",
+		"SimplifiedLayerNormalization", "SkipLayerNormalization",
+		"GroupNormalization",           "SkipSimplifiedLayerNormalization",
+		"InstanceNormalization",        "LpNormalization"};
+	for (size_t i = 0; type && i < sizeof norm / sizeof *norm; i++)
+		if (same(type, norm[i]))
+			return BERTH_TIME_NORM;
+	for (size_t i = 0; type && i < sizeof softmax / sizeof *softmax; i++)
+		if (same(type, softmax[i]))
+			return BERTH_TIME_SOFTMAX;
+	return BERTH_TIME_ELEMENTWISE;
+}
+
 berth_type_on_dev berth_type_look_up(const berth_system *s, int32_t dev, const char *type)
 {
 	return (berth_type_on_dev){.runs = berth_system_runs(s, dev, type),
 	                           .efficiency = berth_by_type_get(&s->efficiency, dev, type),
-	                           .scale = berth_by_type_get(&s->scale, dev, type)};
+	                           .scale = berth_by_type_get(&s->scale, dev, type),
+	                           .rows = rows_of(type)};
 }
 
 /* The larger of computing and moving, each at its rate. */
 static double roofline_s(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
-                         const berth_type_on_dev *type)
+                         const berth_type_on_dev *type, double peak)
 {
-	berth_precision used;
-	double peak = berth_system_peak(s, dev, (berth_precision)g->op_dtype[op], &used);
 	double bandwidth = s->dev_mem_bandwidth[dev];
 	double compute = peak > 0 ? g->op_flops[op] / (peak * type->efficiency) : 0;
 	double bytes = (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op];
 	return fmax(compute, bandwidth > 0 ? bytes / bandwidth : 0);
 }
 
+/* ---- by the model of times ---- */
+
+/* Are the figures there that the model asks for? */
+static bool has_model(const berth_system *s, int32_t dev)
+{
+	return !s->roofline && s->dev_class[dev] == BERTH_CLASS_GPU && s->dev_units[dev] > 0 &&
+	       s->dev_lanes[dev] > 0 && s->dev_mem_bandwidth[dev] > 0;
+}
+
+static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows)
+{
+	berth_precision p = g->op_dtype[op] ? (berth_precision)g->op_dtype[op] : BERTH_F32;
+	const berth_dims none = {0}, *d = g->op_dims ? &g->op_dims[op] : &none;
+	const int64_t *at = d->at;
+	berth_time_query q = {.class = rows,
+	                      .flops = g->op_flops[op],
+	                      .bytes = (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op],
+	                      .item_bytes = berth_precision_bits(p) / 8.0,
+	                      .alone = g->op_in_off[op] == g->op_in_off[op + 1] &&
+	                               g->op_tensor_off[op] == g->op_tensor_off[op + 1]};
+	if (d->kind == BERTH_DIMS_PRODUCT) {
+		bool half = berth_precision_bits(p) < 32;
+		q.class = half ? BERTH_TIME_HALF : at[0] > 1 ? BERTH_TIME_BMM : BERTH_TIME_LINEAR;
+		q.b = (double)at[0];
+		q.m = (double)at[1];
+		q.n = (double)at[2];
+		q.k = (double)at[3];
+	} else if (d->kind == BERTH_DIMS_CONV) {
+		q.class = BERTH_TIME_CONV;
+		q.images = (double)at[0];
+		q.in = (double)at[1];
+		q.out = (double)at[2];
+		q.height = q.width = sqrt((double)at[3]);
+		q.kernel_height = q.kernel_width = sqrt((double)at[4]);
+		q.stride = (double)at[5];
+		q.groups = (double)at[6];
+		q.dilation = (double)at[7];
+	} else if (d->kind == BERTH_DIMS_ROWS) {
+		q.rows = (double)at[0];
+		q.width = (double)at[1];
+	} else {
+		q.class = BERTH_TIME_ELEMENTWISE;
+	}
+	return q;
+}
+
+static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
+                                    const berth_type_on_dev *type, double peak)
+{
+	const berth_time_query q = query_of(g, op, type->rows);
+	const double host_s = q.alone && q.item_bytes >= 4 ? HOST_S : 0;
+	const berth_time_device d = {.peak_flops = peak,
+	                             .bandwidth = s->dev_mem_bandwidth[dev],
+	                             .units = s->dev_units[dev],
+	                             .lanes = s->dev_lanes[dev],
+	                             .cache_bytes = s->dev_cache_bytes[dev],
+	                             .watts = s->dev_power_w[dev],
+	                             .process_nm = s->dev_process_nm[dev],
+	                             .overhead_s = fmax(s->dev_op_overhead_s[dev], host_s)};
+	berth_time_estimate x = berth_time_on_gpu(&q, &d);
+	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
+		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
+	x.seconds *= type->scale;
+	return x;
+}
+
+/* ---- all of them ---- */
+
+/* Does the device have some peak, but none for that precision? */
+static bool lacks(const berth_system *s, int32_t dev, double peak)
+{
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		if (!(peak > 0) && s->dev_peaks[dev * BERTH_N_PRECISIONS + p] > 0)
+			return true;
+	return false;
+}
+
 berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
                                      const berth_type_on_dev *type)
 {
 	berth_op_prediction x = {.seconds = NAN};
+	berth_precision used;
 	if (berth_op_measured(g, s, op, dev, &x.seconds)) {
 		x.from = isnan(x.seconds) ? BERTH_TIME_NONE : BERTH_TIME_MEASURED;
 		return x;
 	}
-	if (!type->runs || (!(s->dev_peak_flops[dev] > 0) && !(s->dev_mem_bandwidth[dev] > 0)))
+	double peak = berth_system_peak(s, dev, (berth_precision)g->op_dtype[op], &used);
+	if (!type->runs || lacks(s, dev, peak) || (!(peak > 0) && !(s->dev_mem_bandwidth[dev] > 0)))
 		return x;
-	x.seconds = s->dev_op_overhead_s[dev] + roofline_s(g, s, op, dev, type) * type->scale;
-	x.error = ROOFLINE_ERROR;
-	x.from = type->scale == 1 ? BERTH_TIME_ROOFLINE : BERTH_TIME_CALIBRATED;
+	x.from = BERTH_TIME_ROOFLINE;
+	if (has_model(s, dev) && peak > 0) {
+		berth_time_estimate y = by_model(g, s, op, dev, type, peak);
+		x = (berth_op_prediction){y.seconds, y.error, BERTH_TIME_MODEL};
+	} else {
+		x.seconds = s->dev_op_overhead_s[dev] + roofline_s(g, s, op, dev, type, peak) * type->scale;
+		x.error = ROOFLINE_ERROR;
+	}
+	if (type->scale != 1)
+		x.from = BERTH_TIME_CALIBRATED;
 	return x;
 }

@@ -1,9 +1,10 @@
-/* Seconds of an operator on a device: as measured, by the model of times (times.h) or by the roofline, with
- * what they are from and how far off they may be. The formulas stand in docs/execution-model.md. */
+/* Seconds of an operator on a device: as measured, by the model of times (gpu_times.h) or by the roofline,
+ * with what they are from and how far off they may be. The formulas stand in docs/execution-model.md. */
 #pragma once
 
 #include "graph.h"
 #include "system.h"
+#include "gpu_times.h"
 
 typedef enum berth_time_from {
 	BERTH_TIME_NONE,       /* it cannot run there */
@@ -24,6 +25,7 @@ typedef struct berth_op_prediction {
 typedef struct berth_type_on_dev {
 	bool runs;
 	double efficiency, scale;
+	berth_time_class rows; /* of its operators whose shape is rows and width */
 } berth_type_on_dev;
 
 /* "measured", "calibrated", ...; "none". */

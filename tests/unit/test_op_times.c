@@ -1,0 +1,149 @@
+/* Where an operator's time comes from: measured, calibrated, the model, the roofline. */
+#include "graph_format.h"
+#include "load_system.h"
+#include "op_times.h"
+#include "problem.h"
+#include "support.h"
+#include "system_json.h"
+#include "time_errors.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SYSTEM(devices) "{\"format\":\"berth-system\",\"version\":1,\"devices\":[" devices "]}"
+#define GRAPH(ops, edges) "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" ops "],\"edges\":[" edges "]}"
+#define WORK "\"macs\":1e9,\"flops\":2e9,\"read_bytes\":8e6,\"write_bytes\":4e6"
+#define DIMS "\"dims\":{\"b\":1,\"m\":1000,\"n\":1000,\"k\":1000}"
+
+typedef struct pair {
+	berth_arena mem, tmp;
+	berth_graph g;
+	berth_system s;
+} pair;
+
+static void read_pair(pair *x, const char *graph, const char *system)
+{
+	berth_err err;
+	*x = (pair){0};
+	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &x->mem, &x->tmp, &x->g, &err), &err);
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &x->mem, &x->tmp, &x->s, &err), &err);
+}
+
+static void drop_pair(pair *x)
+{
+	berth_arena_free(&x->mem);
+	berth_arena_free(&x->tmp);
+}
+
+static berth_op_prediction predict(const pair *x, int32_t op, int32_t dev)
+{
+	int32_t t = x->g.op_type[op];
+	berth_type_on_dev type = berth_type_look_up(&x->s, dev, t < 0 ? NULL : x->g.type_name[t]);
+	return berth_op_predict(&x->g, &x->s, op, dev, &type);
+}
+
+static berth_op_prediction predict_one(const char *graph, const char *system)
+{
+	pair x;
+	read_pair(&x, graph, system);
+	berth_op_prediction y = predict(&x, 0, 0);
+	drop_pair(&x);
+	return y;
+}
+
+static void test_sources(void **state)
+{
+	(void)state;
+	static const char plain[] = GRAPH("{\"name\":\"a\",\"type\":\"MatMul\"," DIMS "," WORK "}", "");
+	static const char timed[] = GRAPH("{\"name\":\"a\"," WORK ",\"time_s\":{\"*\":0.5}}", "");
+	static const char t4[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-t4\"}");
+	berth_op_prediction x = predict_one(plain, t4);
+	assert_int_equal(x.from, BERTH_TIME_MODEL);
+	assert_true(x.error > 0 && x.error < 0.4);
+	/* never above the hardware */
+	assert_true(x.seconds > 2e9 / 8.141e12 && x.seconds < 3 * 2e9 / 8.141e12);
+	assert_int_equal(predict_one(timed, t4).from, BERTH_TIME_MEASURED);
+	assert_true(predict_one(timed, t4).seconds == 0.5 && predict_one(timed, t4).error == 0);
+	x = predict_one(plain, SYSTEM("{\"name\":\"d\",\"peak_flops\":1e12,\"mem_bandwidth\":1e12}"));
+	assert_int_equal(x.from, BERTH_TIME_ROOFLINE);
+	assert_near(x.seconds, 2e-3, 1e-12);
+	static const char scaled[] = SYSTEM(
+		"{\"name\":\"d\",\"peak_flops\":1e12,\"op_overhead_s\":1,\"scale\":{\"*\":1,\"MatMul\":2}}");
+	x = predict_one(plain, scaled);
+	assert_int_equal(x.from, BERTH_TIME_CALIBRATED);
+	assert_near(x.seconds, 1 + 4e-3, 1e-12);
+	x = predict_one(plain,
+	                "{\"format\":\"berth-system\",\"version\":1,\"times\":\"roofline\","
+	                "\"devices\":[{\"name\":\"d\",\"like\":\"nvidia-t4\"}]}");
+	assert_int_equal(x.from, BERTH_TIME_ROOFLINE);
+}
+
+/* Half precision goes by its own peak, or by what stands in for it; a device without any cannot run. */
+static void test_precisions(void **state)
+{
+	(void)state;
+	static const char half[] = GRAPH(
+		"{\"name\":\"a\",\"type\":\"MatMul\",\"dtype\":\"f16\"," DIMS "," WORK "}", "");
+	static const char full[] = GRAPH("{\"name\":\"a\",\"type\":\"MatMul\"," DIMS "," WORK "}", "");
+	static const char both[] =
+		SYSTEM("{\"name\":\"d\",\"peak_flops\":{\"f32\":1e12,\"f16\":4e12}}");
+	assert_near(predict_one(half, both).seconds, 0.5e-3, 1e-12);
+	assert_near(predict_one(half, SYSTEM("{\"name\":\"d\",\"peak_flops\":1e12}")).seconds, 2e-3, 1e-12);
+	static const char whole[] = SYSTEM("{\"name\":\"d\",\"peak_flops\":{\"int8\":4e12}}");
+	assert_true(isnan(predict_one(full, whole).seconds));
+	assert_int_equal(predict_one(full, whole).from, BERTH_TIME_NONE);
+	static const char v100[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-v100-pcie-32gb\"}");
+	assert_true(predict_one(half, v100).seconds < 0.7 * predict_one(full, v100).seconds);
+}
+
+/* One that stands by itself waits for its host; work without a shape is no wonder. */
+static void test_alone(void **state)
+{
+	(void)state;
+	pair x;
+	read_pair(&x,
+	          GRAPH("{\"name\":\"a\",\"type\":\"Relu\",\"write_bytes\":4},"
+	                "{\"name\":\"b\",\"type\":\"Relu\",\"write_bytes\":4},"
+	                "{\"name\":\"c\",\"type\":\"Relu\",\"write_bytes\":4},"
+	                "{\"name\":\"d\",\"type\":\"Attention\",\"macs\":1e12,\"flops\":2e12,"
+	                "\"write_bytes\":4}",
+	                "{\"from\":\"a\",\"to\":\"b\",\"bytes\":4}"),
+	          SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-t4\"}"));
+	assert_true(predict(&x, 0, 0).seconds == predict(&x, 1, 0).seconds);
+	assert_true(predict(&x, 0, 0).seconds < 15e-6 && predict(&x, 2, 0).seconds > 20e-6);
+	assert_true(predict(&x, 3, 0).seconds > 2e12 / 8.2e12);
+	drop_pair(&x);
+}
+
+/* What two placements share cancels; measured times are not off. */
+static void test_ratio(void **state)
+{
+	(void)state;
+	pair x;
+	berth_problem p;
+	berth_err err;
+	int32_t first[3] = {0, 0, 0}, second[3] = {1, 1, 1}, mixed[3] = {0, 0, 1}, timed[3] = {2, 2, 2};
+	read_pair(&x,
+	          GRAPH("{\"name\":\"a\",\"flops\":1e9,\"time_s\":{\"c\":1}},"
+	                "{\"name\":\"b\",\"flops\":1e9,\"time_s\":{\"c\":1}},"
+	                "{\"name\":\"c\",\"flops\":1e9,\"time_s\":{\"c\":1}}",
+	                ""),
+	          "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+	          "{\"name\":\"a\",\"peak_flops\":1e9},{\"name\":\"b\",\"peak_flops\":1e9},{\"name\":\"c\"}],"
+	          "\"links\":[{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e9,\"both_ways\":true},"
+	          "{\"from\":\"a\",\"to\":\"c\",\"bandwidth\":1e9,\"both_ways\":true}]}");
+	assert_ok(berth_problem_new(&x.g, &x.s, &x.mem, &x.tmp, &p, &err), &err);
+	double error = predict(&x, 0, 0).error;
+	assert_true(berth_ratio_error(&p, first, first) == 0 && berth_ratio_error(&p, timed, timed) == 0);
+	assert_near(berth_ratio_error(&p, first, second), sqrt(2) * error, 1e-12);
+	assert_near(berth_ratio_error(&p, first, mixed), sqrt(2) * error / 3, 1e-12);
+	assert_near(berth_ratio_error(&p, first, timed), error, 1e-12);
+	drop_pair(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
+	                                   cmocka_unit_test(test_alone), cmocka_unit_test(test_ratio)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
