@@ -74,8 +74,8 @@ berth_status system_read_figures(const berth_json *at, system_reader *r, int of,
 		if ((int)f->of != of)
 			continue;
 		double x = berth_system_figure_get(&r->s, f, i); /* as by default, or like another device */
-		int64_t bytes = (int64_t)x;
-		int32_t count = (int32_t)x;
+		int64_t bytes = f->type == BERTH_FIGURE_BYTES ? (int64_t)x : 0;
+		int32_t count = f->type == BERTH_FIGURE_COUNT ? (int32_t)x : 0;
 		if (cJSON_IsObject(berth_json_get(at, f->key).item) && strcmp(f->key, "peak_flops") == 0)
 			BERTH_TRY(read_peaks(at, &r->s, i, &x, err));
 		else if (f->type == BERTH_FIGURE_BYTES)
