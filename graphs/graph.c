@@ -14,43 +14,6 @@ int graph_compare_names(const char *a, const char *b)
 	return strcmp(a, b);
 }
 
-/* ---- shapes ---- */
-
-static const char *const dims_key[BERTH_N_DIMS_KINDS][BERTH_MOST_DIMS] = {
-	[BERTH_DIMS_PRODUCT] = {"b", "m", "n", "k"},
-	[BERTH_DIMS_CONV] = {"b", "in", "out", "pixels", "taps", "stride", "groups", "dilation"},
-	[BERTH_DIMS_ROWS] = {"rows", "width"},
-};
-
-const char *berth_dims_key(berth_dims_kind kind, int i)
-{
-	return i < BERTH_MOST_DIMS ? dims_key[kind][i] : NULL;
-}
-
-double berth_dims_work(const berth_dims *d)
-{
-	const int64_t *at = d->at;
-	double x = (double)at[0] * (double)at[1];
-	if (d->kind == BERTH_DIMS_PRODUCT)
-		return x * (double)at[2] * (double)at[3];
-	if (d->kind == BERTH_DIMS_CONV)
-		return x * (double)at[2] * (double)at[3] * (double)at[4] / (double)at[6];
-	return x;
-}
-
-berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS])
-{
-	berth_dims d = {.kind = kind};
-	for (int i = 0; berth_dims_key(kind, i); i++) {
-		if (at[i] < 1 || at[i] > GRAPH_MAX_BYTES)
-			return (berth_dims){0};
-		d.at[i] = at[i];
-	}
-	return d;
-}
-
-/* ---- checks ---- */
-
 static berth_status check_offsets(const char *what, const int32_t *off, int32_t n, int32_t total,
                                   berth_err *err)
 {
@@ -149,7 +112,7 @@ berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op)
 	                       .pin = g->op_pin[op],
 	                       .backward = g->op_backward[op],
 	                       .dtype = (berth_precision)g->op_dtype[op],
-	                       .dims = g->op_dims ? g->op_dims[op] : (berth_dims){0}};
+	                       .dims = *berth_graph_dims(g, op)};
 }
 
 const char *berth_graph_stem(const char *path, size_t *n)

@@ -47,7 +47,7 @@ berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS]
 typedef struct berth_graph {
 	const char *name;
 	int32_t n_ops, n_tensors, n_edges, n_types, n_params, n_coloc_names, n_seps, n_times, n_time_names,
-		n_forbids;
+		n_forbids, n_shapes;
 
 	/* operators [n_ops] */
 	const char **op_name;
@@ -61,7 +61,8 @@ typedef struct berth_graph {
 	const char **op_pin;           /* device name; NULL: free */
 	bool *op_backward;
 	unsigned char *op_dtype;       /* berth_precision that it computes in; 0: not given, read as f32 */
-	berth_dims *op_dims;           /* NULL: no operator has a shape */
+	int32_t *op_shape;             /* into shape; 0: none, as shape[0] is */
+	berth_dims *shape;             /* [n_shapes] unlike ones, in order of first use */
 	const char **type_name;        /* [n_types], in order of first use */
 	const char **coloc_name;       /* [n_coloc_names], in order of first use */
 	const char **sep_name;         /* [n_seps], in order of first use */
@@ -192,6 +193,9 @@ berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_grap
 berth_status berth_graph_check(const berth_graph *g, berth_err *err);
 /* In debug builds, wherever a graph is made: a broken invariant ends the program (berth_must). */
 void berth_graph_must_hold(const berth_graph *g);
+
+/* The shape of op; of kind BERTH_DIMS_NONE where it has none. */
+const berth_dims *berth_graph_dims(const berth_graph *g, int32_t op);
 
 /* What g states about op, but for its times and forbidden devices. Borrows g's texts. */
 berth_op_spec berth_graph_op_spec(const berth_graph *g, int32_t op);

@@ -121,26 +121,6 @@ static berth_status check_bytes(const char *op, const char *what, int64_t x, ber
 	return BERTH_OK;
 }
 
-/* A shape has all its numbers, and is no other work than what is stated. */
-static berth_status check_dims(const char *op, const berth_op_spec *s, berth_err *err)
-{
-	const berth_dims *d = &s->dims;
-	for (int i = 0; berth_dims_key(d->kind, i); i++)
-		if (d->at[i] < 1 || d->at[i] > GRAPH_MAX_BYTES)
-			return berth_fail(err, BERTH_EFORMAT, "operator '%s': %s is %lld; expected 1 to 2^53",
-			                  op, berth_dims_key(d->kind, i), (long long)d->at[i]);
-	if (d->kind == BERTH_DIMS_CONV && (d->at[1] % d->at[6] || d->at[2] % d->at[6]))
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator '%s': %lld groups do not divide %lld channels into %lld", op,
-		                  (long long)d->at[6], (long long)d->at[1], (long long)d->at[2]);
-	double work = berth_dims_work(d);
-	if (d->kind != BERTH_DIMS_ROWS && work > 0 && s->macs > 0 && fabs(work - s->macs) > 0.01 * work)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator '%s': its dims are %g multiply-accumulates, its macs %g", op,
-		                  work, s->macs);
-	return BERTH_OK;
-}
-
 static berth_status check_spec(const berth_op_spec *s, const char *name, berth_err *err)
 {
 	if (!name || !*name)
@@ -153,7 +133,7 @@ static berth_status check_spec(const berth_op_spec *s, const char *name, berth_e
 	BERTH_TRY(check_bytes(name, "state_bytes", s->state_bytes, err));
 	BERTH_TRY(check_bytes(name, "workspace_bytes", s->workspace_bytes, err));
 	BERTH_TRY(check_bytes(name, "output_bytes", s->output_bytes, err));
-	return check_dims(name, s, err);
+	return graph_check_dims(name, s, err);
 }
 
 static berth_status put_word(berth_builder *b, graph_words *w, int column, size_t op, const char *word,
@@ -209,14 +189,6 @@ static const char *word_of(const berth_builder *b, const graph_words *w, int col
 {
 	int32_t i = columns_int(&b->op, column, (size_t)op);
 	return i ? graph_word(w, i - 1) : NULL;
-}
-
-berth_dims graph_dims(const berth_builder *b, size_t op)
-{
-	berth_dims d = {.kind = (berth_dims_kind)columns_byte(&b->op, OP_DIMS, op)};
-	for (int i = 0; berth_dims_key(d.kind, i); i++)
-		d.at[i] = columns_long(&b->op, OP_DIMS + 1 + i, op);
-	return d;
 }
 
 void berth_builder_get(const berth_builder *b, int32_t op, berth_op_spec *out)

@@ -68,3 +68,9 @@ const char *graph_edge_tensor(const berth_builder *b, size_t e);
 
 /* The shape of operator op. */
 berth_dims graph_dims(const berth_builder *b, size_t op);
+/* It has all its numbers, and is no other work than what is stated. Fails: BERTH_EFORMAT. */
+berth_status graph_check_dims(const char *op, const berth_op_spec *s, berth_err *err);
+/* op_shape and the list of unlike shapes of g, in mem; their columns are dropped. zeros [n_ops]. Fails:
+ * BERTH_ENOMEM. O(ops). */
+berth_status graph_finish_dims(berth_builder *b, int32_t *zeros, berth_arena *mem, berth_graph *g,
+                               berth_err *err);

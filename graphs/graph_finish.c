@@ -208,21 +208,13 @@ static berth_status finish_backward(finish *f)
 	return BERTH_OK;
 }
 
-static berth_status finish_shapes(finish *f)
+static berth_status finish_dtypes(finish *f)
 {
-	columns *c = &f->b->op;
 	f->g->op_dtype = f->zeros;
-	if (columns_used(c, OP_DTYPE))
-		BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_dtype);
-	for (size_t op = 0; op < f->n_ops && f->g->op_dtype != f->zeros; op++)
-		f->g->op_dtype[op] = columns_byte(c, OP_DTYPE, op);
-	if (!columns_used(c, OP_DIMS))
+	if (!columns_used(&f->b->op, OP_DTYPE))
 		return BERTH_OK;
-	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_dims);
-	for (size_t op = 0; op < f->n_ops; op++)
-		f->g->op_dims[op] = graph_dims(f->b, op);
-	for (int i = 0; i <= BERTH_MOST_DIMS; i++)
-		columns_drop(c, OP_DIMS + i);
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->g->op_dtype);
+	columns_move(&f->b->op, OP_DTYPE, f->g->op_dtype);
 	return BERTH_OK;
 }
 
@@ -272,7 +264,8 @@ static berth_status finish_ops(finish *f)
 	BERTH_TRY(finish_figures(f, OP_WORKSPACE, &g->op_workspace_bytes));
 	BERTH_TRY(finish_figures(f, OP_OUTPUT, &g->op_output_bytes));
 	BERTH_TRY(finish_backward(f));
-	BERTH_TRY(finish_shapes(f));
+	BERTH_TRY(finish_dtypes(f));
+	BERTH_TRY(graph_finish_dims(f->b, (int32_t *)f->zeros, f->mem, g, f->err));
 	BERTH_TRY(finish_pins(f));
 	BERTH_TRY(finish_words(f, &f->b->types, OP_TYPE, &g->type_name, &g->n_types, &g->op_type));
 	BERTH_TRY(finish_words(f, &f->b->colocs, OP_COLOC, &g->coloc_name, &g->n_coloc_names,

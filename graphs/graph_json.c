@@ -251,8 +251,8 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 		berth_json_put_string(w, "type", g->type_name[g->op_type[op]]);
 	if (g->op_dtype[op])
 		berth_json_put_string(w, "dtype", berth_precision_name((berth_precision)g->op_dtype[op]));
-	if (g->op_dims && g->op_dims[op].kind)
-		write_dims(&g->op_dims[op], w);
+	if (g->op_shape[op])
+		write_dims(berth_graph_dims(g, op), w);
 	if (g->op_flops[op] > 0)
 		berth_json_put_number(w, "flops", g->op_flops[op]);
 	if (g->op_macs[op] > 0)

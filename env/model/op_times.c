@@ -97,7 +97,7 @@ static bool has_model(const berth_system *s, int32_t dev)
 static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows)
 {
 	berth_precision p = g->op_dtype[op] ? (berth_precision)g->op_dtype[op] : BERTH_F32;
-	const berth_dims none = {0}, *d = g->op_dims ? &g->op_dims[op] : &none;
+	const berth_dims *d = berth_graph_dims(g, op);
 	const int64_t *at = d->at;
 	berth_time_query q = {.class = rows,
 	                      .flops = g->op_flops[op],

@@ -73,7 +73,7 @@ bool training_has_params(const berth_graph *g, int32_t op)
 
 static berth_dims dims_of(const berth_graph *g, int32_t op)
 {
-	return g->op_dims ? g->op_dims[op] : (berth_dims){0};
+	return *berth_graph_dims(g, op);
 }
 
 berth_dims training_rows(const trainer *t, int32_t op, int64_t bytes)

@@ -62,8 +62,8 @@ static void test_kernels(void **state)
 	build("zoo:resnet18", &g, &mem, &tmp);
 	assert_ok(berth_graph_fuse(&g, &mem, &tmp, &f, &err), &err);
 	int32_t conv = berth_graph_find(&f, "conv1"), plain = berth_graph_find(&g, "conv1");
-	assert_true(conv >= 0 && f.op_dims);
-	assert_int_equal(f.op_dims[conv].kind, BERTH_DIMS_CONV);
+	assert_true(conv >= 0);
+	assert_int_equal(berth_graph_dims(&f, conv)->kind, BERTH_DIMS_CONV);
 	assert_true(f.op_flops[conv] > g.op_flops[plain] && f.op_macs[conv] == g.op_macs[plain]);
 	assert_int_equal(of_type(&f, "BatchNormalization") + of_type(&f, "Relu"), 0);
 	assert_int_equal(of_type(&f, "Conv"), of_type(&g, "Conv"));

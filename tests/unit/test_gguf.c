@@ -147,7 +147,8 @@ static void test_equals_zoo(void **state)
 		assert_int_equal(m.g.n_ops, zoo.n_ops);
 		assert_int_equal(m.g.n_edges, zoo.n_edges);
 		for (int32_t op = 0; op < zoo.n_ops; op++)
-			if (memcmp(&m.g.op_dims[op], &zoo.op_dims[op], sizeof *zoo.op_dims) != 0 ||
+			if (memcmp(berth_graph_dims(&m.g, op), berth_graph_dims(&zoo, op),
+			           sizeof(berth_dims)) != 0 ||
 			    m.g.op_macs[op] != zoo.op_macs[op] || m.g.op_flops[op] != zoo.op_flops[op] ||
 			    m.g.op_state_bytes[op] != zoo.op_state_bytes[op] ||
 			    m.g.op_write_bytes[op] != 2 * zoo.op_write_bytes[op]) /* 4-byte numbers against
