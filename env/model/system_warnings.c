@@ -142,6 +142,14 @@ static bool takes_memory(const berth_graph *g, const berth_cost_model *m)
 
 /* ---- gaps ---- */
 
+static bool has_peaks(const berth_system *s, int32_t d)
+{
+	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+		if (s->dev_peaks[d * BERTH_N_PRECISIONS + p] > 0)
+			return true;
+	return false;
+}
+
 /* Without both figures a device runs what was measured there. That is as meant where something was. */
 static berth_status find_rates(gaps *x, berth_err *err)
 {
@@ -155,7 +163,8 @@ static berth_status find_rates(gaps *x, berth_err *err)
 	                       "run there",
 	                       err));
 	for (int32_t d = 0; d < n; d++)
-		x->has[d] = x->dev[d].flops && !(s->dev_peak_flops[d] > 0) && s->dev_mem_bandwidth[d] > 0;
+		x->has[d] = x->dev[d].flops && !(s->dev_peak_flops[d] > 0) && !has_peaks(s, d) &&
+		            s->dev_mem_bandwidth[d] > 0;
 	BERTH_TRY(tell_devices(x, "no peak_flops: computing takes no time there", err));
 	for (int32_t d = 0; d < n; d++)
 		x->has[d] = x->dev[d].bytes && s->dev_peak_flops[d] > 0 && !(s->dev_mem_bandwidth[d] > 0);
@@ -166,13 +175,39 @@ static berth_status find_rates(gaps *x, berth_err *err)
 	return tell_devices(x, "op_overhead_s 0: starting an operator takes no time there", err);
 }
 
+/* Devices with peaks by precision that lack one which operators compute in. Weights of few bits mean f16. */
+static berth_status find_precisions(gaps *x, berth_err *err)
+{
+	const berth_system *s = x->s;
+	bool asked[BERTH_N_PRECISIONS] = {false};
+	for (int32_t op = 0; x->g && op < x->g->n_ops; op++)
+		asked[x->g->op_dtype[op]] = true;
+	asked[BERTH_PRECISION_NONE] = asked[BERTH_F32] = false;
+	for (int i = 0; i < BERTH_N_PRECISIONS; i++) {
+		berth_precision p = (berth_precision)i, used = BERTH_F32, some = BERTH_F32;
+		bool weights = p == BERTH_W8A16 || p == BERTH_W4A16;
+		for (int32_t d = 0; d < s->n_devs; d++) {
+			x->has[d] = asked[i] && has_peaks(s, d) && berth_system_peak(s, d, p, &used) > 0 &&
+			            used != (weights ? BERTH_F16 : p);
+			some = x->has[d] ? used : some;
+		}
+		const char *text = berth_arena_printf(x->tmp, "no peak in %s: it counts as %s there",
+		                                      berth_precision_name(weights ? BERTH_F16 : p),
+		                                      berth_precision_name(some));
+		BERTH_TRY(berth_got(text, err));
+		BERTH_TRY(tell_devices(x, text, err));
+	}
+	return BERTH_OK;
+}
+
 /* Does a memory pool limit what dev holds? */
 static bool pool_limits(const berth_system *s, int32_t dev)
 {
 	return s->n_pools && s->dev_pool[dev] >= 0 && s->pool_bytes[s->dev_pool[dev]] >= 0;
 }
 
-/* Devices that pay nothing for transfers work in a common memory, which has no limit. */
+/* Devices that pay nothing for transfers work in a common memory, which has no limit; so does a CPU of the
+ * catalogue, which states no memory of it. */
 static berth_status find_memory(gaps *x, berth_err *err)
 {
 	const berth_system *s = x->s;
@@ -180,6 +215,7 @@ static berth_status find_memory(gaps *x, berth_err *err)
 	bool counts = takes_memory(x->g, s->cost_model);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		x->has[d] = counts && s->dev_memory_bytes[d] < 0 && !pool_limits(s, d) &&
+		            !(s->dev_like[d] && s->dev_class[d] == BERTH_CLASS_CPU) &&
 		            (!s->cost_model->s_per_byte || berth_cost_model_pays(&alone, d));
 	return tell_devices(x, "no memory_bytes: what is placed there always fits", err);
 }
@@ -279,6 +315,7 @@ static berth_status find_all(gaps *x, berth_err *err)
 	BERTH_TRY(know_types(x, err));
 	ask_all(x);
 	BERTH_TRY(find_rates(x, err));
+	BERTH_TRY(find_precisions(x, err));
 	BERTH_TRY(find_memory(x, err));
 	BERTH_TRY(find_latencies(x, err));
 	BERTH_TRY(find_types(x, &efficiency, err));

@@ -48,6 +48,28 @@ static const char *told(const char *system, const char *graph, berth_arena *mem)
 	"device 'd' has neither peak_flops nor mem_bandwidth: only operators with measured times run "       \
 	"there\n"
 
+/* A precision that a device with peaks by precision lacks is told; one number is for all. */
+static void test_precisions(void **state)
+{
+	(void)state;
+#define OF(dtype) "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"dtype\":\"" dtype \
+	"\",\"flops\":10}],\"edges\":[]}"
+#define REST "\"mem_bandwidth\":1e9,\"op_overhead_s\":1e-6,\"memory_bytes\":1000"
+	static const char both[] = ONE("\"peak_flops\":{\"f32\":1,\"f16\":2}," REST);
+	berth_arena mem = {0};
+	assert_string_equal(told(both, OF("f16"), &mem), "");
+	assert_string_equal(told(both, OF("w4a16"), &mem), "");
+	assert_string_equal(told(both, OF("f32"), &mem), "");
+	assert_string_equal(told(both, OF("bf16"), &mem),
+	                    "device 'd' has no peak in bf16: it counts as f32 there\n");
+	assert_string_equal(told(both, OF("int4"), &mem),
+	                    "device 'd' has no peak in int4: it counts as f16 there\n");
+	assert_string_equal(told(ONE(WHOLE), OF("f16"), &mem), "");
+	assert_string_equal(told(ONE("\"peak_flops\":{\"int8\":2}," REST), OF("f32"), &mem), "");
+	assert_string_equal(told(ONE("\"like\":\"epyc-7742\""), OF("f32"), &mem), "");
+	berth_arena_free(&mem);
+}
+
 static void test_devices(void **state)
 {
 	(void)state;
@@ -351,6 +373,7 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_precisions),
 		cmocka_unit_test(test_devices), cmocka_unit_test(test_what_takes_memory),
 		cmocka_unit_test(test_many),    cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_models),
