@@ -44,10 +44,10 @@ static double saturation(double x, double at)
 	return 1 - at / (x + at);
 }
 
-/* Energy a flop follows the process by what it is in fact: 16 and 12 nm are one, so are 5 and 4. */
+/* Energy a flop follows the process by what it is in fact: 16 and 12 nm are one, so are 7 and 6, 5 and 4. */
 static double energy_nm(double nm)
 {
-	return nm >= 12 ? 13 : nm > 5 ? nm : nm > 0 ? 4 : 7;
+	return nm >= 12 ? 13 : nm > 5 ? larger(nm, 7) : nm > 0 ? 4 : 7;
 }
 
 int berth_time_generation(const berth_time_device *d)
