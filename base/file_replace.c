@@ -252,7 +252,7 @@ int berth_draft_write(berth_draft *d, const void *data, size_t size)
 
 static void close_draft(berth_draft *d)
 {
-	if (d->fd > STDERR_FILENO) /* never what the shell has opened */
+	if (d->fd > 2) /* never what the shell has opened */
 		close(d->fd);
 	d->fd = -1;
 }

@@ -228,6 +228,20 @@ double berth_text_number(const char *text, const char **end)
 	return strtod(copy, NULL);
 }
 
+bool berth_text_whole(const char *text, size_t n, uint64_t most, uint64_t *out)
+{
+	uint64_t x = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t digit = (uint64_t)(unsigned char)text[i] - '0';
+		if (digit > 9 || x > most / 10 || 10 * x > most - digit || digit > most)
+			return false;
+		x = 10 * x + digit;
+	}
+	if (n > 0)
+		*out = x;
+	return n > 0;
+}
+
 char *berth_text_double(char buf[32], double x)
 {
 	if (fabs(x) <= 0x1p53 && x == floor(x)) {

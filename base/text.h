@@ -55,6 +55,10 @@ berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, i
  * strtod reads, are no numbers here. Infinite where it is too large. */
 double berth_text_number(const char *text, const char **end);
 
+/* text[n] as a whole number from 0 to most: digits and nothing else. false: it is none, and *out stays. The
+ * one way to read one in a file's text: what others take "-5" for, or "12abc", is no number here. */
+bool berth_text_whole(const char *text, size_t n, uint64_t most, uint64_t *out);
+
 /* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite.
  * buf of 32 bytes. Returns buf. */
 char *berth_text_double(char buf[32], double x);

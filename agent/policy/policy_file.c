@@ -179,11 +179,8 @@ static berth_status note_whole(const char *file, const safetensors_file *raw, co
                                berth_err *err)
 {
 	const char *text;
-	char *end;
 	BERTH_TRY(note_text(file, raw, key, &text, err));
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	if (end == text || *end || *text == '-' || errno)
+	if (!berth_text_whole(text, strlen(text), UINT64_MAX, out))
 		return berth_fail(err, BERTH_EFORMAT, "%s: the note '%s' is '%.40s', expected a whole number",
 		                  file, key, text);
 	return BERTH_OK;

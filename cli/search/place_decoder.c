@@ -118,8 +118,10 @@ static bool split_name(const char *name, size_t *stem, long *number)
 	*stem = n;
 	while (*stem > 0 && name[*stem - 1] >= '0' && name[*stem - 1] <= '9')
 		--*stem;
-	*number = *stem < n && n - *stem < 9 ? strtol(name + *stem, NULL, 10) : -1;
-	return *number >= 0;
+	uint64_t value;
+	bool is = berth_text_whole(name + *stem, n - *stem, INT32_MAX, &value);
+	*number = is ? (long)value : -1;
+	return is;
 }
 
 /* Is layer b the next after a: one number more, on the same devices? */

@@ -1,5 +1,6 @@
 /* Reading, completing and running the unsplit model. */
 #include "ort_model.h"
+#include "text.h"
 
 #include "beneath.h"
 #include "file.h"
@@ -193,8 +194,8 @@ static berth_status read_entry(ort_model *m, protobuf w, outside *o, berth_err *
 	}
 	if (strcmp(key, "location") == 0)
 		o->name = value;
-	else if (strcmp(key, "offset") == 0 && *value >= '0' && *value <= '9')
-		o->offset = strtoull(value, NULL, 10);
+	else if (strcmp(key, "offset") == 0)
+		berth_text_whole(value, strlen(value), INT64_MAX, &o->offset); /* onnx_read has seen to it */
 	return BERTH_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "cpu_model.h"
 #include "ort_engine.h"
 #include "ort_spread.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,9 +21,8 @@ typedef struct providers {
 
 static berth_status read_threads(engine *e, providers *x, berth_err *err)
 {
-	char *end;
-	long n = e->threads_text ? strtol(e->threads_text, &end, 10) : 0;
-	if (e->threads_text && (end == e->threads_text || *end || n < 0 || n > 1024))
+	uint64_t n = 0;
+	if (e->threads_text && !berth_text_whole(e->threads_text, strlen(e->threads_text), 1024, &n))
 		return berth_fail(err, BERTH_EINVAL, "--threads '%.40s': 0 to 1024 was expected",
 		                  e->threads_text);
 	x->threads = (int)n;

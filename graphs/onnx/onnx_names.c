@@ -30,23 +30,21 @@ static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char
 
 static berth_status apply_option(onnx_model *m, const char *text)
 {
-	char hint[128], *end;
+	char hint[128];
+	uint64_t value;
 	const char *eq = strrchr(text, '=');
-	if (!eq || eq == text || eq[1] < '0' || eq[1] > '9')
-		return bad_option(text, m->err);
-	long long value = strtoll(eq + 1, &end, 10);
-	if (*end || value < 1 || value > INT32_MAX)
+	if (!eq || eq == text || !berth_text_whole(eq + 1, strlen(eq + 1), INT32_MAX, &value) || !value)
 		return bad_option(text, m->err);
 	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
 	BERTH_TRY(berth_got(name, m->err));
 	int32_t s = berth_strmap_get(&m->symbols, name);
-	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, value))
+	if (s < 0 && set_trips(m, m->node, m->n_nodes, name, (int64_t)value))
 		return BERTH_OK;
 	if (s < 0)
 		return berth_fail(
 			m->err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
 			berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
-	m->symbol_value[s] = value;
+	m->symbol_value[s] = (int64_t)value;
 	return BERTH_OK;
 }
 

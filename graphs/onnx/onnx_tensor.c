@@ -1,6 +1,7 @@
 /* Element types and sizes; the tensors of a file (onnx.proto: TensorProto, SparseTensorProto), the
  * attributes of a node, and the names of files beside a model that its tensors are in. */
 #include "onnx_model.h"
+#include "text.h"
 
 #include "file.h"
 
@@ -96,11 +97,10 @@ berth_status onnx_bad(const onnx_model *m, size_t at, const char *fmt, ...)
 
 /* ---- files beside the model: told to whoever writes files, never opened here ---- */
 
-static bool is_location(const protobuf *w, const protobuf_field *f)
+static bool is_key(const protobuf *w, const protobuf_field *f, const char *key)
 {
-	static const char key[] = "location";
-	return f->type == PROTOBUF_BYTES && f->end - f->at == sizeof key - 1 &&
-	       memcmp(w->data + f->at, key, sizeof key - 1) == 0;
+	return f->type == PROTOBUF_BYTES && f->end - f->at == strlen(key) &&
+	       memcmp(w->data + f->at, key, strlen(key)) == 0;
 }
 
 /* Once for all tensors that are in it. */
@@ -121,21 +121,43 @@ static berth_status add(const onnx_model *m, const protobuf *w, const protobuf_f
 	return BERTH_OK;
 }
 
-/* Take note of the file that an entry of external_data names. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
-static berth_status read_external(const onnx_model *m, const protobuf *w, const protobuf_field *f)
+/* Where a tensor stands in its file, and how long it is there: -1 where it is not told. */
+static berth_status read_place(const onnx_model *m, const protobuf *w, const protobuf_field *key,
+                               const protobuf_field *value, int64_t *length)
 {
-	bool more, is_name = false;
-	protobuf_field entry, value = {0};
+	const char *text = (const char *)w->data + value->at;
+	size_t n = value->type == PROTOBUF_BYTES ? value->end - value->at : 0;
+	bool is_length = is_key(w, key, "length");
+	uint64_t x;
+	if (!is_length && !is_key(w, key, "offset"))
+		return BERTH_OK;
+	if (!berth_text_whole(text, n, INT64_MAX, &x))
+		return onnx_bad(m, value->at,
+		                "%s of a tensor in another file is '%.*s'; expected a whole number",
+		                is_length ? "length" : "offset", n < 40 ? (int)n : 40, text);
+	if (is_length)
+		*length = (int64_t)x;
+	return BERTH_OK;
+}
+
+/* Take note of the file that an entry of external_data names. Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
+static berth_status read_external(const onnx_model *m, const protobuf *w, const protobuf_field *f,
+                                  int64_t *length)
+{
+	bool more;
+	protobuf_field entry, key = {0}, value = {0};
 	BERTH_TRY(protobuf_expect(w, f, PROTOBUF_BYTES, "external_data of a tensor", m->err));
 	for (protobuf in = protobuf_inside(w, f);;) {
 		BERTH_TRY(protobuf_next(&in, &entry, &more, m->err));
 		if (!more)
 			break;
-		is_name = is_name || (entry.number == 1 && is_location(w, &entry));
+		if (entry.number == 1)
+			key = entry;
 		if (entry.number == 2)
 			value = entry;
 	}
-	return is_name && value.number ? add(m, w, &value) : BERTH_OK;
+	BERTH_TRY(read_place(m, w, &key, &value, length));
+	return is_key(w, &key, "location") && value.number ? add(m, w, &value) : BERTH_OK;
 }
 
 /* ---- reading ---- */
@@ -165,6 +187,7 @@ static berth_status read_dense(const onnx_model *m, protobuf w, onnx_tensor *t)
 {
 	int64_t dim[ONNX_MAX_RANK];
 	size_t rank = 0, raw = 0;
+	int64_t length = -1;
 	protobuf_field f;
 	bool more;
 	for (;;) {
@@ -183,7 +206,7 @@ static berth_status read_dense(const onnx_model *m, protobuf w, onnx_tensor *t)
 			BERTH_TRY(protobuf_expect(&w, &f, PROTOBUF_BYTES, "raw_data of a tensor", m->err));
 			raw = f.end - f.at;
 		} else if (f.number == 13) {
-			BERTH_TRY(read_external(m, &w, &f));
+			BERTH_TRY(read_external(m, &w, &f, &length));
 		}
 	}
 	BERTH_TRY(keep_dims(m, dim, rank, t));
@@ -192,6 +215,10 @@ static berth_status read_dense(const onnx_model *m, protobuf w, onnx_tensor *t)
 		return onnx_bad(m, t->at,
 		                "tensor '%.80s' holds %zu bytes of raw_data; its type and shape make %lld",
 		                t->name, raw, (long long)t->bytes);
+	if (length >= 0 && onnx_elem_bits(t->elem) && length != t->bytes)
+		return onnx_bad(m, t->at,
+		                "tensor '%.80s' has %lld bytes in another file; its type and shape make %lld",
+		                t->name, (long long)length, (long long)t->bytes);
 	return BERTH_OK;
 }
 

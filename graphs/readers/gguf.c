@@ -349,8 +349,9 @@ int32_t berth_gguf_layer_of(const char *name, const char **rest)
 	size_t n = sizeof before - 1,
 	       digits = strncmp(name, before, n) == 0 ? strspn(name + n, "0123456789") : 0;
 	*rest = name;
-	if (digits == 0 || digits > 9 || name[n + digits] != '.')
+	uint64_t layer;
+	if (!berth_text_whole(name + n, digits, INT32_MAX, &layer) || name[n + digits] != '.')
 		return -1;
 	*rest = name + n + digits + 1;
-	return (int32_t)strtol(name + n, NULL, 10);
+	return (int32_t)layer;
 }

@@ -24,9 +24,9 @@ static bool all_of(const char *text, size_t n, const char *more)
 
 static bool is_port(const char *text, const char *end)
 {
-	const long port = strtol(text, NULL, 10);
-	return end > text && end - text <= 5 && strspn(text, "0123456789") == (size_t)(end - text) &&
-	       port > 0 && port < 65536;
+	uint64_t port;
+	return end > text && end - text <= 5 && berth_text_whole(text, (size_t)(end - text), 65535, &port) &&
+	       port > 0;
 }
 
 /* "RPC[host:port]": host:port in mem; NULL: it is no such word. */

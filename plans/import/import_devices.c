@@ -49,7 +49,9 @@ static bool take_apart(const char *word, char base[64], int32_t *number)
 		digits--;
 	if (digits == n)
 		return false;
-	*number = atoi(base + digits);
+	uint64_t value = 0;
+	berth_text_whole(base + digits, n - digits, INT32_MAX, &value);
+	*number = (int)value;
 	if (digits > 0 && (base[digits - 1] == ':' || base[digits - 1] == '.'))
 		digits--;
 	base[digits] = '\0';

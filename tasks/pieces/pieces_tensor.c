@@ -3,6 +3,7 @@
  * it: so a parameter is counted once, whatever is cut. Contents outside of the file stay there: a part that
  * stands together is told by its place, others are copied to a new file. */
 #include "pieces_state.h"
+#include "text.h"
 
 #include "array.h"
 #include "onnx_edit.h"
@@ -19,14 +20,6 @@ typedef struct content {
 	int64_t offset;
 } content;
 
-static int64_t read_decimal(const protobuf *w, const protobuf_field *f)
-{
-	int64_t n = 0;
-	for (size_t i = f->at; i < f->end && w->data[i] >= '0' && w->data[i] <= '9'; i++)
-		n = n < INT64_MAX / 10 - 9 ? 10 * n + (w->data[i] - '0') : n;
-	return n;
-}
-
 /* StringStringEntryProto: key (1), value (2). */
 static void look_entry(protobuf w, content *c)
 {
@@ -40,8 +33,11 @@ static void look_entry(protobuf w, content *c)
 	if (n == 8 && memcmp(w.data + key.at, "location", n) == 0) {
 		c->location = (const char *)w.data + value.at;
 		c->n_location = value.end - value.at;
-	} else if (n == 6 && memcmp(w.data + key.at, "offset", n) == 0)
-		c->offset = read_decimal(&w, &value);
+	} else if (n == 6 && memcmp(w.data + key.at, "offset", n) == 0) {
+		uint64_t offset = 0; /* the walker has seen that it is a number */
+		berth_text_whole((const char *)w.data + value.at, value.end - value.at, INT64_MAX, &offset);
+		c->offset = (int64_t)offset;
+	}
 }
 
 /* TensorProto: float_data (4), int32_data (5), string_data (6), int64_data (7), raw_data (9), double_data

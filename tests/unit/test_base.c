@@ -100,6 +100,22 @@ static void test_numbers(void **state)
 	assert_true(isnan(berth_text_number(zeros, &rest)));
 }
 
+static void test_whole_number(void **state)
+{
+	(void)state;
+	static const char *const none[] = {"", "-5", "+5", " 5", "5 ", "12abc", "0x10", "1.0", "1e3", "\xb5"};
+	uint64_t x = 77;
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_false(berth_text_whole(none[i], strlen(none[i]), UINT64_MAX, &x));
+	assert_false(berth_text_whole("1025", 4, 1024, &x));
+	assert_false(berth_text_whole("18446744073709551616", 20, UINT64_MAX, &x));
+	assert_false(berth_text_whole("5", 1, 4, &x));
+	assert_int_equal(x, 77);
+	assert_true(berth_text_whole("0", 1, 0, &x) && x == 0);
+	assert_true(berth_text_whole("1024x", 4, 1024, &x) && x == 1024);
+	assert_true(berth_text_whole("18446744073709551615", 20, UINT64_MAX, &x) && x == UINT64_MAX);
+}
+
 static void test_units(void **state)
 {
 	(void)state;
@@ -913,6 +929,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_whole_number),
 		cmocka_unit_test(test_units),          cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_strmap),
 		cmocka_unit_test(test_json_writer),

@@ -645,6 +645,48 @@ static void test_external(void **state)
 	berth_arena_free(&m.mem);
 }
 
+/* A place in another file that is no whole number, or not as long as the tensor, is refused. */
+static void test_external_numbers(void **state)
+{
+	(void)state;
+	static const struct { const char *key, *value, *told; } cases[] = {
+		{"offset", "0", NULL},      {"offset", "9223372036854775807", NULL},
+		{"length", "4000", NULL},   {"offset", "-5", "offset of a tensor in another file is '-5'"},
+		{"offset", "12abc", "'12abc'; expected a whole number"},
+		{"offset", " 1", "' 1'"},   {"offset", "+1", "'+1'"},
+		{"offset", "", "''"},       {"offset", "9223372036854775808", "'9223372036854775808'"},
+		{"length", "-1", "length"}, {"length", "3999", "has 3999 bytes in another file"},
+		{"length", "4001", "its type and shape make 4000"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bytes file = {0}, graph = {0}, t = {0}, name = {0}, entry = {0};
+		model m = {0};
+		berth_arena tmp = {0};
+		berth_err err;
+		put_text(&name, 1, "location");
+		put_text(&name, 2, "w.data");
+		put_text(&entry, 1, cases[i].key);
+		put_text(&entry, 2, cases[i].value);
+		put_number(&t, 1, 1000);
+		put_number(&t, 2, F32);
+		put_text(&t, 8, "w");
+		put_message(&t, 13, &name);
+		put_message(&t, 13, &entry);
+		put_number(&t, 14, 1);
+		put_message(&graph, 5, &t);
+		put_value(&graph, VALUE_IN, "x", F32, "1,1000");
+		put_node(&graph, "Add", "m", "x,w", "y", NULL);
+		put_value(&graph, VALUE_OUT, "y", F32, NULL);
+		put_model(&file, &graph, 13);
+		berth_status st = berth_graph_parse_onnx("t.onnx", file.data, file.n, NULL, &m.mem, &tmp,
+		                                         &m.g, &m.r, &err);
+		assert_int_equal(st, cases[i].told ? BERTH_EFORMAT : BERTH_OK);
+		if (cases[i].told)
+			assert_contains(err.msg, cases[i].told);
+		berth_arena_free(&m.mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* ---- large files ---- */
 
 /* 100 MB of weights inside the file: passed over, not read. The file is sparse, so the test is quick. */
@@ -723,6 +765,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_operator),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_external_numbers),
 		cmocka_unit_test(test_weights_are_not_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
