@@ -11,6 +11,9 @@ target_include_directories(berth_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_IN
 
 install(TARGETS berth_shared berth_static EXPORT berthTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Where the module finds the library from then on; a checkout has no such file.
+file(WRITE ${CMAKE_BINARY_DIR}/_installed.py "LIBRARY = \"../../../libberth.so.${PROJECT_VERSION_MAJOR}\"  # from this folder\n")
+install(FILES ${CMAKE_BINARY_DIR}/_installed.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages/berth)
 install(DIRECTORY python/berth DESTINATION ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages PATTERN __pycache__ EXCLUDE)
 install(FILES include/berth.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES docs/berth.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

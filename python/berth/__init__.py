@@ -1,8 +1,8 @@
 """berth: which device runs which operator of a neural network.
 
 A thin module over the shared library (libberth.so, by ctypes); the header berth.h says what each thing means.
-Nothing is to be built. The library is found by the variable BERTH_LIBRARY, beside this module's installation,
-or by the system's loader.
+Nothing is to be built. The library is that of the variable BERTH_LIBRARY, else that of the installation, else
+the one in build/ of this checkout, and none from anywhere else.
 
     import berth
     model = berth.load("zoo:resnet50")

@@ -1,7 +1,6 @@
 """The shared library as ctypes sees it: where it is, and the signatures of the functions that are used."""
 
 import ctypes
-import ctypes.util
 import os
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_uint64, c_void_p)
@@ -134,19 +133,22 @@ FUNCTIONS = {
 }
 
 
-def _open():
+def _path():
+    """The one library: the variable's; of an installed module that of its installation; else the checkout's."""
+    try:
+        from ._installed import LIBRARY
+    except ImportError:
+        LIBRARY = "../../build/libberth.so.0"
     here = os.path.dirname(os.path.abspath(__file__))
-    tried = [os.environ.get("BERTH_LIBRARY"), os.path.join(here, "..", "..", "..", "libberth.so.0"),
-             os.path.join(here, "..", "..", "build", "libberth.so.0"), ctypes.util.find_library("berth"),
-             "libberth.so.0"]
-    for path in filter(None, tried):
-        try:
-            return ctypes.CDLL(path)
-        except OSError:
-            if path == tried[0]:
-                raise
-    raise ImportError("berth: libberth.so.0 was not found: build berth into build/ "
-                      "(README.md, \"To build only\"), or set BERTH_LIBRARY to its path")
+    return os.environ.get("BERTH_LIBRARY") or os.path.normpath(os.path.join(here, LIBRARY))
+
+
+def _open():
+    path = _path()
+    if not os.environ.get("BERTH_LIBRARY") and not os.path.exists(path):
+        raise ImportError(f"berth: {path} is not there: build berth into build/ (README.md, \"To build only\"), "
+                          "or set BERTH_LIBRARY to the path of libberth.so.0")
+    return ctypes.CDLL(path)
 
 
 class _Library:
