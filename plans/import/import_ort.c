@@ -8,6 +8,7 @@
 #include "import_reading.h"
 
 #include "json.h"
+#include "ort_profile.h"
 #include "ort_providers.h"
 
 #include <string.h>
@@ -86,22 +87,19 @@ static berth_status take(reading *r, const char *name, size_t len, int32_t word,
 
 static berth_status read_event(reading *r, const berth_json *at, berth_err *err)
 {
-	static const char suffix[] = "_kernel_time";
-	const char *category = "", *name = "", *provider = NULL;
+	const char *name = "", *provider = NULL;
 	berth_json args;
 	int32_t word;
-	BERTH_TRY(berth_json_string(at, "cat", false, &category, err));
-	if (strcmp(category, "Node") != 0)
-		return BERTH_OK;
-	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
-	size_t n = strlen(name), end = sizeof suffix - 1;
-	if (n < end || strcmp(name + n - end, suffix) != 0)
+	size_t n;
+	bool is_node;
+	BERTH_TRY(berth_ort_node_event(at, &is_node, &name, &n, err));
+	if (!is_node)
 		return BERTH_OK;
 	BERTH_TRY(berth_json_object(at, "args", true, &args, err));
 	BERTH_TRY(berth_json_string(&args, "provider", true, &provider, err));
 	BERTH_TRY(berth_import_word(r->m, provider, &word, err));
 	r->any = true;
-	return take(r, name, n - end, word, err);
+	return take(r, name, n, word, err);
 }
 
 /* ---- the listing ---- */

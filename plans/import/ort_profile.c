@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUFFIX "_kernel_time"
 
 typedef struct run {
 	int32_t op, key, index; /* key: of the device; index: order in the file */
@@ -78,22 +77,36 @@ static berth_status not_an_array(const reading *r, berth_err *err)
 	                  r->file, r->n_events);
 }
 
+berth_status berth_ort_node_event(const berth_json *at, bool *is, const char **name, size_t *n,
+                                  berth_err *err)
+{
+	static const char suffix[] = "_kernel_time";
+	const char *category = "";
+	*is = false;
+	BERTH_TRY(berth_json_string(at, "cat", false, &category, err));
+	if (strcmp(category, "Node") != 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_string(at, "name", true, name, err));
+	size_t len = strlen(*name), end = sizeof suffix - 1;
+	*is = len >= end && strcmp(*name + len - end, suffix) == 0;
+	*n = *is ? len - end : len;
+	return BERTH_OK;
+}
+
 static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
 {
 	reading *r = ctx;
-	const char *category = "", *name = "", *provider = "CPU";
+	const char *name = "", *provider = "CPU";
+	size_t n;
+	bool is_node;
 	berth_json args = {0};
 	double dur = NAN;
 	if (!cJSON_IsObject(at->item))
 		return not_an_array(r, err);
 	if (r->n_events++ == INT32_MAX / 4)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d events", r->file, INT32_MAX / 4);
-	BERTH_TRY(berth_json_string(at, "cat", false, &category, err));
-	if (strcmp(category, "Node") != 0)
-		return BERTH_OK;
-	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
-	size_t len = strlen(name), end = sizeof SUFFIX - 1;
-	if (len < end || strcmp(name + len - end, SUFFIX) != 0)
+	BERTH_TRY(berth_ort_node_event(at, &is_node, &name, &n, err));
+	if (!is_node)
 		return BERTH_OK;
 	BERTH_TRY(berth_json_number(at, "dur", true, 0, &dur, err));
 	if (dur > 1e12)
@@ -102,7 +115,7 @@ static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
 	if (args.item)
 		BERTH_TRY(berth_json_string(&args, "provider", false, &provider, err));
 	berth_arena_mark mark = berth_arena_get_mark(r->tmp);
-	char *node = berth_arena_strndup(r->tmp, name, len - end);
+	char *node = berth_arena_strndup(r->tmp, name, n);
 	BERTH_TRY(berth_got(node, err));
 	int32_t op = berth_strmap_get(&r->ops, node);
 	r->report.n_runs++;

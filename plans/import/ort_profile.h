@@ -4,6 +4,7 @@
 #pragma once
 
 #include "graph.h"
+#include "json.h"
 
 /* What joined and what did not; strings live in the graph's arena. */
 typedef struct berth_ort_report {
@@ -16,6 +17,10 @@ typedef struct berth_ort_report {
 	const char **unjoined;
 	double joined_s, unjoined_s; /* seconds of all events */
 } berth_ort_report;
+
+/* Is the event the run of a node's kernel? Then *name [*n] is the node's, borrowed. Fails: BERTH_EFORMAT. */
+berth_status berth_ort_node_event(const berth_json *at, bool *is, const char **name, size_t *n,
+                                  berth_err *err);
 
 /* A copy of g with the times of the profile text[size]. An operator takes the median of its runs. The
  * first run is left out where there are three or more (it warms up). The times stand for device. Where
