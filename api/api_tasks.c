@@ -361,7 +361,7 @@ static berth_status write_split(desk *d, const splitting *x, const berth_split_a
 	return berth_split_write(&f, d->tmp, err);
 }
 
-/* What the new model needs beside it. */
+/* What the new model needs beside it: told before anything is written. */
 static berth_status put_warnings(desk *d, const splitting *x, const berth_read_report *r, berth_err *err)
 {
 	bool apart = false;
@@ -428,8 +428,8 @@ static berth_status split_content(desk *d, const splitting *x, const berth_conte
 	BERTH_TRY(berth_graph_parse(model->name, model->data, model->size, read, d->mem, d->tmp, &g, &report,
 	                            err));
 	BERTH_TRY(api_add_rules(&g, x->machine, d->o, d->mem, d->tmp, &ruled, err));
-	BERTH_TRY(search_split(d, x, &q, err));
-	return put_warnings(d, x, &report, err);
+	BERTH_TRY(put_warnings(d, x, &report, err));
+	return search_split(d, x, &q, err);
 }
 
 static berth_status split(desk *d, const void *asked, berth_err *err)

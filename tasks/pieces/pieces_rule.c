@@ -127,20 +127,26 @@ static const char *instance_norm(const pieces_at *at, pieces_spec *s)
 
 static const char *group_norm(const pieces_at *at, pieces_spec *s)
 {
+	if (s->dim != 0)
+		return "it is cut by batch alone";
 	pieces_same(at, s, 0);
-	return s->dim != 0 ? "it is cut by batch alone" : NULL;
+	return NULL;
 }
 
 static const char *local_norm(const pieces_at *at, pieces_spec *s)
 {
+	if (s->dim == 1)
+		return "a channel needs its neighbours";
 	pieces_same(at, s, 0);
-	return s->dim == 1 ? "a channel needs its neighbours" : NULL;
+	return NULL;
 }
 
 static const char *global_pool(const pieces_at *at, pieces_spec *s)
 {
+	if (s->dim > 1)
+		return sums_over;
 	pieces_same(at, s, 0);
-	return s->dim > 1 ? sums_over : NULL;
+	return NULL;
 }
 
 /* ReduceSum and its kin: dimensions that stay. */
