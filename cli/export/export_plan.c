@@ -285,11 +285,7 @@ static berth_status simulate(cli *c, export_plan *x, berth_err *err)
 	if (!x->priced)
 		return BERTH_OK;
 	BERTH_TRY(berth_problem_new(&x->g, &x->s, &c->mem, &c->tmp, &x->p, err));
-	x->objective = berth_objective_of(BERTH_LATENCY);
-	if (x->placement.objective &&
-	    (berth_objective_parse(x->placement.objective, &x->objective, NULL) != BERTH_OK ||
-	     berth_objective_check(&x->objective, &x->p, NULL) != BERTH_OK))
-		x->objective = berth_objective_of(BERTH_LATENCY);
+	x->objective = berth_objective_of_plan(x->placement.objective, &x->p);
 	return berth_judge(&x->p, x->placement.op_dev, x->placement.order, &x->objective, &c->mem, &x->t,
 	                   &x->v, err);
 }

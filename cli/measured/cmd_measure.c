@@ -53,7 +53,8 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
-	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, NULL, &c->mem, &s->t, &s->v, err);
+	const berth_objective o = berth_objective_of_plan(s->placement.objective, &s->p);
+	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, &o, &c->mem, &s->t, &s->v, err);
 }
 
 /* The order that the simulator starts operators in, unless the placement has one. */

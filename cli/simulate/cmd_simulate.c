@@ -133,13 +133,13 @@ static berth_status joined(cli *c, const args *a, const char **out, berth_err *e
 /* The objective that was asked for, else that of the placement, else latency. */
 static const char *objective_text(const args *a, const state *s)
 {
+	const char *of_plan = s->placement.objective;
 	berth_objective o;
 	if (a->budget.objective)
 		return a->budget.objective;
-	bool known =
-		s->placement.objective && berth_objective_parse(s->placement.objective, &o, NULL) == BERTH_OK;
-	return known && berth_objective_check(&o, &s->p, NULL) == BERTH_OK ? s->placement.objective
-	                                                                   : "latency";
+	bool known = of_plan && berth_objective_parse(of_plan, &o, NULL) == BERTH_OK &&
+	             berth_objective_check(&o, &s->p, NULL) == BERTH_OK;
+	return known ? of_plan : "latency";
 }
 
 static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
@@ -176,7 +176,12 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &latency, &c->tmp, &s->bounds, err));
-	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, NULL, &c->mem, &s->t, &s->v, err);
+	berth_objective o = berth_objective_of_plan(s->placement.objective, &s->p);
+	if (a->budget.objective) {
+		BERTH_TRY(berth_objective_parse(a->budget.objective, &o, err));
+		BERTH_TRY(berth_objective_check(&o, &s->p, err));
+	}
+	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, &o, &c->mem, &s->t, &s->v, err);
 }
 
 /* ---- output ---- */

@@ -406,6 +406,14 @@ bool berth_objective_needs_peaks(const berth_objective *o)
 	return false;
 }
 
+berth_objective berth_objective_of_plan(const char *text, const berth_problem *p)
+{
+	berth_objective o;
+	bool known = text && berth_objective_parse(text, &o, NULL) == BERTH_OK &&
+	             berth_objective_check(&o, p, NULL) == BERTH_OK;
+	return known ? o : berth_objective_of(BERTH_LATENCY);
+}
+
 double berth_objective_sum(const berth_objective *o, const double metric[BERTH_N_METRICS])
 {
 	double sum = 0;

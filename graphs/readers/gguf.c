@@ -350,7 +350,7 @@ int32_t berth_gguf_layer_of(const char *name, const char **rest)
 	       digits = strncmp(name, before, n) == 0 ? strspn(name + n, "0123456789") : 0;
 	*rest = name;
 	uint64_t layer;
-	if (!berth_text_whole(name + n, digits, INT32_MAX, &layer) || name[n + digits] != '.')
+	if (digits > 9 || !berth_text_whole(name + n, digits, INT32_MAX, &layer) || name[n + digits] != '.')
 		return -1;
 	*rest = name + n + digits + 1;
 	return (int32_t)layer;
