@@ -67,6 +67,8 @@ static berth_status add_cpus(const berth_machine *m, berth_arena *mem, berth_des
 		                           (int)n->n_cores, n->n_cores == 1 ? "" : "s");
 		BERTH_TRY(add_device(d, berth_arena_printf(mem, "cpu%d", (int)i), "cpu", model, err));
 		set_cpu(&d->dev[i], &m->node[i], n->memory_bytes, n->limited);
+		d->dev[i].n_cores = n->n_cores;
+		d->dev[i].cache_bytes = n->cache_bytes;
 	}
 	for (int32_t i = 0; i < m->cpus.n; i++)
 		for (int32_t k = 0; k < m->cpus.n; k++)
@@ -246,8 +248,11 @@ berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_
 		BERTH_TRY(add_device(&d, names[i], kinds[i], cpu ? model : "", err));
 		for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
 			d.dev[i].figure[f] = nobody;
-		if (cpu)
+		if (cpu) {
 			set_cpu(&d.dev[i], core, memory / n_cpus, cpus->node[0].limited);
+			d.dev[i].n_cores = 1;
+			d.dev[i].cache_bytes = cpus->node[0].cache_bytes;
+		}
 		if (memory_bytes[i] >= 0)
 			d.dev[i].figure[BERTH_MEMORY_BYTES] = berth_figure_of(
 				(double)memory_bytes[i], 0, 0x1p53, BERTH_ORIGIN_DRIVER, "by the engine");
@@ -315,6 +320,12 @@ static void put_devices(const berth_description *d, berth_json_out *w)
 		for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
 			(f == BERTH_MEMORY_BYTES ? put_bytes : put_figure)(
 				w, berth_device_figure_name((berth_device_figure)f), &dev->figure[f]);
+		if (dev->n_cores) {
+			berth_json_put_string(w, "class", berth_device_class_name(BERTH_CLASS_CPU));
+			berth_json_put_int(w, "units", dev->n_cores);
+			if (dev->cache_bytes > 0)
+				berth_json_put_int(w, "cache_bytes", dev->cache_bytes);
+		}
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');

@@ -19,6 +19,8 @@ typedef struct berth_described_device {
 	const char *driver, *pci; /* NULL: none */
 	uint32_t libraries;       /* berth_gpu.libraries; 0: a CPU */
 	berth_gpu_nature nature;
+	int32_t n_cores;      /* of a CPU; 0: another device */
+	int64_t cache_bytes;  /* of a CPU's last level; 0: not said */
 	int32_t pool;         /* -1: none */
 	const char *left_out; /* why it is not in the system; NULL: it is */
 	berth_figure figure[BERTH_N_DEVICE_FIGURES];

@@ -3,6 +3,7 @@
 #include "op_times.h"
 
 #include "array.h"
+#include "cpu_times.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,8 +91,9 @@ static double roofline_s(const berth_graph *g, const berth_system *s, int32_t op
 /* Are the figures there that the model asks for? */
 static bool has_model(const berth_system *s, int32_t dev)
 {
-	return !s->roofline && s->dev_class[dev] == BERTH_CLASS_GPU && s->dev_units[dev] > 0 &&
-	       s->dev_lanes[dev] > 0 && s->dev_mem_bandwidth[dev] > 0;
+	bool gpu = s->dev_class[dev] == BERTH_CLASS_GPU && s->dev_lanes[dev] > 0;
+	return !s->roofline && (gpu || s->dev_class[dev] == BERTH_CLASS_CPU) && s->dev_units[dev] > 0 &&
+	       s->dev_mem_bandwidth[dev] > 0;
 }
 
 static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows)
@@ -135,7 +137,8 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
                                     const berth_type_on_dev *type, double peak)
 {
 	const berth_time_query q = query_of(g, op, type->rows);
-	const double host_s = q.alone && q.item_bytes >= 4 ? HOST_S : 0;
+	const bool cpu = s->dev_class[dev] == BERTH_CLASS_CPU;
+	const double host_s = !cpu && q.alone && q.item_bytes >= 4 ? HOST_S : 0;
 	const berth_time_device d = {.peak_flops = peak,
 	                             .bandwidth = s->dev_mem_bandwidth[dev],
 	                             .units = s->dev_units[dev],
@@ -144,7 +147,7 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	                             .watts = s->dev_power_w[dev],
 	                             .process_nm = s->dev_process_nm[dev],
 	                             .overhead_s = fmax(s->dev_op_overhead_s[dev], host_s)};
-	berth_time_estimate x = berth_time_on_gpu(&q, &d);
+	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
 		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
 	x.seconds *= type->scale;
