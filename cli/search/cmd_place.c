@@ -107,7 +107,7 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	s->r.evaluations += s->copies.r.evaluations;
 	cli_progress_end(&progress);
-	if (st == BERTH_OK && (c->json || !c->quiet))
+	if (st == BERTH_OK)
 		st = compare_with_single(c, s, &cfg.objective, err);
 	if (st == BERTH_OK && (c->json || !c->quiet) && cli_granularity_binds(&a->granularity))
 		st = berth_finer_find(&s->whole, &s->r, &cfg, &c->mem, &c->tmp, &s->price, err);
