@@ -1025,7 +1025,7 @@ static void open_tuning(lesson *l, const char *path, const berth_policy_file *fr
 	assert_int_equal(parts.n_kept, 2 * N_ITEMS);
 	assert_ok(berth_fine_tune_cfg(from, &parts, 60, &l->cfg, &err), &err);
 	l->cfg.learner.lr = 3e-3; /* so that some looks are taken and some not */
-	l->cfg.evaluations = 1500;
+	l->cfg.evaluations = 900;
 	l->cfg.path = path;
 	l->cfg.save_s = 0;
 	l->cfg.cancel = as.cancel;
@@ -1100,7 +1100,6 @@ static void test_not_tuned(void **state)
 	first_policy(&mem, &from);
 	open_tuning(&l, temporary(path), &from);
 	l.cfg.learner.lr = 1e-9; /* it stays what it is */
-	l.cfg.evaluations = 600;
 	assert_ok(teach(&l, &err), &err);
 	assert_int_equal(l.result.tuned.taken, 0);
 	assert_true(l.result.tuned.looks > 0);
@@ -1186,7 +1185,6 @@ static void test_tampered_tuning(void **state)
 	lesson l;
 	first_policy(&mem, &from);
 	open_tuning(&l, temporary(path), &from);
-	l.cfg.evaluations = 600;
 	assert_ok(teach(&l, &err), &err);
 	assert_true(l.result.tuned.taken > 0);
 	l.cfg.resume = true;
