@@ -3,6 +3,7 @@
 The file needs PyTorch and the user's own file, not berth. Names in state_dict are the module's own: build()
 changes the class of the module that the user's factory makes, and nothing in it.
 """
+import inspect
 import os
 import sys
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Dict, List
 import torch
 from torch import fx
 
+from .device_names import variables_of
 from .devices import Refusal
 from .forward_text import INPUT, ForwardText, Line, write_lines
 from .frozen import Frozen, frozen_in
@@ -113,18 +115,6 @@ def check_name(spec: Spec, stem: str) -> None:
                                "that name: give the file another one")
 
 
-def variables_of(devices: Dict[str, str]) -> Dict[str, str]:
-    """A variable for each device."""
-    made: Dict[str, str] = {}
-    for name in devices:
-        word = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-        word = word if word[:1].isalpha() else f"device_{word}"
-        while word in made.values() or word in ("torch", "F", "self", "expect"):
-            word += "_"
-        made[name] = word
-    return made
-
-
 def homes_of(traced: Traced, device_of: Dict[fx.Node, str]) -> Dict[int, str]:
     """The device of each parameter and buffer, by id. Raises Refusal where two devices would have one."""
     found: Dict[int, str] = {}
@@ -198,7 +188,8 @@ class FileText:
         self.stem = os.path.splitext(os.path.basename(spec.path))[0]
         check_name(spec, self.stem)
         self.imported = self.stem.isidentifier() and not iskeyword(self.stem) and self.stem not in OWN_NAMES
-        self.variables = variables_of(placed.devices)
+        parameters = inspect.signature(traced.module.forward).parameters
+        self.variables = variables_of(placed.devices, {*parameters, *OWN_NAMES, self.stem})
         self.homes = homes_of(traced, device_of)
         self.maker = ForwardText(traced, device_of, self.homes, self.variables, self.names)
 
