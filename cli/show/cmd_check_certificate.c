@@ -1,9 +1,9 @@
 /* berth check-certificate: does a certificate prove its bound? */
 #include "certificate.h"
 #include "cli_granularity.h"
-#include "file.h"
 #include "graph_load.h"
 #include "results.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "tell.h"
 #include "text.h"
@@ -25,10 +25,12 @@ typedef struct state {
 
 static berth_status read_certificate(cli *c, const char *path, state *s, berth_err *err)
 {
-	char *data;
-	size_t size;
-	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
-	return berth_certificate_parse(path, data, size, &s->p, &c->mem, &c->tmp, &s->c, err);
+	cli_text x;
+	BERTH_TRY(cli_json_map(c, path, &x, err));
+	berth_status st =
+		berth_certificate_parse(path, x.text, x.size, &s->p, &c->mem, &c->tmp, &s->c, err);
+	cli_json_unmap(&x);
+	return st;
 }
 
 static bool is_of_another(const state *s)
