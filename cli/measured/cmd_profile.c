@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "results.h"
 #include "say.h"
+#include "scales.h"
 #include "signals.h"
 #include "system_json.h"
 #include "tell.h"
@@ -23,7 +24,7 @@ typedef struct args {
 	bool system, software;
 	cli_texts set;
 	cli_engine engine;
-	int64_t repeats;
+	int64_t repeats, quick;
 	double time_s;
 } args;
 
@@ -44,6 +45,7 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 	cli_progress progress;
 	cfg.repeats = (int32_t)a->repeats;
 	cfg.time_s = a->time_s;
+	cfg.quick = (int32_t)a->quick;
 	cfg.cache = s->cache;
 	cfg.engine = s->engine;
 	cfg.progress = cli_progress_count;
@@ -239,6 +241,27 @@ static berth_status print_text(cli *c, const state *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The scales of fitted by what was timed on each device. */
+static berth_status calibrate(cli *c, const state *s, berth_system *fitted, berth_err *err)
+{
+	berth_timing *timing;
+	BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, timing);
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		int32_t n = 0;
+		for (int32_t op = 0; op < s->g.n_ops; op++) {
+			const berth_profiled *x = &BERTH_ROW(s->p.row, op, s->s.n_devs)[d];
+			if ((x->source == BERTH_MEASURED || x->source == BERTH_CACHED) &&
+			    x->x.wall.median > 0)
+				timing[n++] = (berth_timing){&s->g, op, x->x.wall.median};
+		}
+		const char *by = berth_arena_printf(&c->mem, "operators of %s", s->g.name);
+		BERTH_TRY(berth_got(by, err));
+		if (n)
+			BERTH_TRY(cli_calibrate_device(c, fitted, d, timing, n, by, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 {
 	state s = {0};
@@ -255,6 +278,10 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 		BERTH_TRY(write_graph(c, a, &s, err));
 	if (a->system_out) {
 		BERTH_TRY(berth_profile_system(&s.p, &s.s, s.g.n_ops, &c->mem, &fitted, err));
+		if (a->quick) {
+			fitted.dev_op_overhead_s = s.s.dev_op_overhead_s;
+			BERTH_TRY(calibrate(c, &s, &fitted, err));
+		}
 		BERTH_TRY(write_system(c, a->system_out, &fitted, err));
 	}
 	BERTH_TRY(cli_result(c, fill(c, &s), err));
@@ -278,6 +305,8 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_ENGINE(&a.engine),
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},
+		{"quick", 0, CLI_COUNT, &a.quick, "N",
+	         "time the N operators a device alone that tell most; --system-out has their scales\tall"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time, after 2 that do not count"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
 		CLI_INPUT(c),
@@ -289,6 +318,8 @@ static berth_status run(cli *c, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "profile: GRAPH or --system is expected, one of them; usage: berth %s",
 		                  cmd_profile.usage);
+	if (a.quick > INT32_MAX)
+		a.quick = 0; /* no graph has more */
 	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "profile: more than 100000 runs were asked for");
 	const profile_system_args of_system = {a.out, a.engine, (int32_t)a.repeats, a.software, a.set};

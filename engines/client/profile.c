@@ -1,6 +1,7 @@
 /* Profiles: operators timed on devices, by the engine or out of the cache, those that were not timed
  * predicted, and figures of links. */
 #include "profile.h"
+#include "quick.h"
 #include "text.h"
 #include "threads.h"
 
@@ -266,11 +267,15 @@ static int32_t stride(int32_t n)
 static berth_status profile_device(job *j, int32_t dev, berth_arena *mem, berth_err *err)
 {
 	int32_t op[CHUNK], n = 0, n_ops = j->m->g->n_ops, step = stride(n_ops);
-	bool found;
+	bool found, *chosen, quick = j->cfg->quick > 0;
+	BERTH_TRY_NEW(j->tmp, n_ops, err, chosen);
+	if (quick)
+		BERTH_TRY(berth_quick_choose(j->m->g, j->m->s, dev, j->cfg->quick, j->same, chosen, j->tmp,
+		                             err));
 	for (int64_t i = 0; i < n_ops; i++) {
 		int32_t o = (int32_t)(i * step % n_ops);
 		row_of(j, o, dev)->source = BERTH_PREDICTED;
-		if (j->same[o] != o)
+		if (j->same[o] != o || (quick && !chosen[o]))
 			continue;
 		BERTH_TRY(from_cache(j, o, dev, &found, err));
 		if (found || out_of_time(j))

@@ -22,6 +22,7 @@ typedef struct berth_link_fit {
 } berth_link_fit;
 
 typedef struct berth_profile_cfg {
+	int32_t quick; /* time so many operators a device alone, of those that tell most (quick.h); 0: all */
 	int32_t repeats;            /* default 9 */
 	double time_s;              /* stop profiling operators after that many seconds; 0: profile all */
 	berth_profile_cache *cache; /* NULL: none */

@@ -2,6 +2,7 @@
 #include "array.h"
 #include "fail_each.h"
 #include "op_times.h"
+#include "quick.h"
 #include "scales.h"
 #include "small_problem.h"
 #include "support.h"
@@ -118,6 +119,25 @@ static void test_operators(void **state)
 	tear_down(&w);
 }
 
+/* The longest first, of equal ones the first, and no more than there are. */
+static void test_quick(void **state)
+{
+	(void)state;
+	two w;
+	set_up(&w);
+	const int32_t own[] = {0, 1, 2}, equal[] = {0, 0, 2};
+	bool chosen[3];
+	berth_err err;
+	small_problem *x = &w.other;
+	assert_ok(berth_quick_choose(&x->g, &x->s, 0, 1, own, chosen, &x->tmp, &err), &err);
+	assert_true(!chosen[0] && chosen[1] && !chosen[2]);
+	assert_ok(berth_quick_choose(&x->g, &x->s, 0, 2, equal, chosen, &x->tmp, &err), &err);
+	assert_true(chosen[0] && !chosen[1] && chosen[2]);
+	assert_ok(berth_quick_choose(&x->g, &x->s, 2, 9, own, chosen, &x->tmp, &err), &err);
+	assert_true(!chosen[0] && !chosen[1] && !chosen[2]);
+	tear_down(&w);
+}
+
 static void test_refused(void **state)
 {
 	(void)state;
@@ -159,7 +179,7 @@ int main(void)
 		cmocka_unit_test(test_one_model),
 		cmocka_unit_test(test_two_models),
 		cmocka_unit_test(test_operators),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_quick), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
