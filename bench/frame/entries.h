@@ -17,6 +17,7 @@
 	X(fidelity) \
 	X(fleets) \
 	X(gaps) \
+	X(gpu_times) \
 	X(grouping) \
 	X(knows) \
 	X(learn) \
