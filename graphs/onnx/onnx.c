@@ -21,7 +21,7 @@ static berth_status decode(onnx_model *m, const berth_read_options *opt, int32_t
 berth_status onnx_decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, berth_err *err)
 {
 	m->err = err;
-	berth_status st = decode(m, opt, n_weights);
+	berth_status st = onnx_fit(m, opt, n_weights, decode);
 	m->err = NULL; /* the model lives longer */
 	return st;
 }
@@ -301,7 +301,7 @@ static berth_status import(onnx_model *m, const berth_read_options *opt, berth_a
 	build s = {.m = m};
 	berth_graph g;
 	const char *name;
-	BERTH_TRY(decode(m, opt, &s.report.n_weight_inputs));
+	BERTH_TRY(onnx_fit(m, opt, &s.report.n_weight_inputs, decode));
 	BERTH_TRY(graph_name(m, &name));
 	berth_status st = build_graph(&s, name);
 	if (st == BERTH_OK)

@@ -296,22 +296,6 @@ static berth_status infer_node(onnx_model *m, onnx_node *n)
 	return n->op ? fold_content(&at) : BERTH_OK;
 }
 
-/* A hint for errors that default sizes of symbolic dimensions may have caused. */
-static berth_status hint_symbols(const onnx_model *m, berth_status st)
-{
-	if (st != BERTH_EFORMAT || !m->err)
-		return st;
-	for (size_t s = 0; s < m->n_symbols; s++)
-		if (m->symbol_of_input[s]) {
-			size_t len = strlen(m->err->msg);
-			snprintf(m->err->msg + len, sizeof m->err->msg - len,
-			         " (with %.40s=%lld; symbolic dimensions can be set)", m->symbol[s],
-			         (long long)m->symbol_value[s]);
-			break;
-		}
-	return st;
-}
-
 berth_status onnx_infer_nodes(onnx_model *m, onnx_node *node, size_t n_nodes)
 {
 	for (size_t i = 0; i < n_nodes; i++)
@@ -326,9 +310,10 @@ berth_status onnx_infer_model(onnx_model *m)
 		BERTH_TRY(onnx_tensor_content(m, v->tensor, &v->ints, &v->reals));
 	}
 	for (size_t i = 0; i < m->n_nodes; i++) {
-		berth_status st = infer_node(m, &m->node[m->order[i]]);
-		if (st != BERTH_OK)
-			return hint_symbols(m, st);
+		m->failed = &m->node[m->order[i]];
+		m->failed_at = i;
+		BERTH_TRY(infer_node(m, &m->node[m->order[i]]));
 	}
+	m->failed = NULL;
 	return BERTH_OK;
 }

@@ -112,6 +112,21 @@ typedef struct onnx_param {
 	int32_t seen;             /* stamp of the last folded node that took it in */
 } onnx_param;
 
+/* Where the value of a symbolic dimension is from. */
+typedef enum onnx_how {
+	ONNX_GUESSED, /* 1, as nobody states it */
+	ONNX_STATED,  /* by an option */
+	ONNX_FITTED   /* no other value fits the model */
+} onnx_how;
+
+enum { ONNX_MOST_FITS = 8 };
+
+/* Symbolic dimensions that only one value fits. */
+typedef struct onnx_fits {
+	int32_t n, symbol[ONNX_MOST_FITS];
+	int64_t value[ONNX_MOST_FITS];
+} onnx_fits;
+
 /* The files beside the model that tensors are in. */
 typedef struct onnx_external {
 	berth_strmap seen;
@@ -137,9 +152,13 @@ typedef struct onnx_model {
 	const char **symbol;       /* symbolic dimensions */
 	int64_t *symbol_value;
 	bool *symbol_of_input;
+	unsigned char *symbol_how; /* onnx_how */
 	int32_t *order;            /* [n_nodes] topological, lowest first */
 	const char **warning;
 	const onnx_node **loop;    /* whose trips nobody states */
+	const onnx_node *failed;   /* where inference failed, and its place in order; NULL: nowhere */
+	size_t failed_at;
+	onnx_fits fits;
 	onnx_param *param;
 	onnx_function *function;
 	onnx_external *external;
@@ -188,6 +207,20 @@ typedef struct onnx_dims {
 
 /* Decode data[size] into *m (file, data, size and tmp are set). Fails: BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status onnx_read_model(onnx_model *m);
+
+/* The symbolic dimension of that name (in the arena), a new one where there is none, as *dim. Fails:
+ * BERTH_ENOMEM. */
+berth_status onnx_intern_symbol(onnx_model *m, const char *name, int64_t *dim);
+
+/* ---- onnx_fit.c ---- */
+
+/* One way to decode *m, whose symbolic dimensions are those of m->fits where it has them. */
+typedef berth_status onnx_pass(onnx_model *m, const berth_read_options *opt, int32_t *n_weights);
+
+/* Decode by `pass`. Where shapes contradict each other, sizes that nobody states are tried: one that only one
+ * value fits takes it, and the message of what stays wrong names the dimensions that it depends on. As
+ * onnx_decode; m->err is set. Cost: at most 64 times that of pass, once where the model fits. */
+berth_status onnx_fit(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, onnx_pass *pass);
 
 /* ---- onnx_names.c ---- */
 

@@ -45,7 +45,32 @@ static berth_status apply_option(onnx_model *m, const char *text)
 			m->err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
 			berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
 	m->symbol_value[s] = (int64_t)value;
+	m->symbol_how[s] = ONNX_STATED;
 	return BERTH_OK;
+}
+
+/* A dimension that an input leaves open without a name gets one: x.2 is dimension 2 of x. */
+static berth_status name_open(onnx_model *m)
+{
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		const onnx_value *v = &m->value[m->input[i]];
+		for (int32_t d = 0; d < v->said_rank && !v->tensor; d++) {
+			if (v->said_dim[d] != ONNX_UNKNOWN)
+				continue;
+			const char *name = berth_arena_printf(m->tmp, "%s.%d", v->name, d);
+			BERTH_TRY(berth_got(name, m->err));
+			BERTH_TRY(onnx_intern_symbol(m, name, &v->said_dim[d]));
+		}
+	}
+	return BERTH_OK;
+}
+
+static void apply_fits(onnx_model *m)
+{
+	for (int32_t i = 0; i < m->fits.n; i++) {
+		m->symbol_value[m->fits.symbol[i]] = m->fits.value[i];
+		m->symbol_how[m->fits.symbol[i]] = ONNX_FITTED;
+	}
 }
 
 /* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown (0). */
@@ -53,6 +78,7 @@ static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt
 {
 	for (int32_t i = 0; opt && i < opt->n_dims; i++)
 		BERTH_TRY(apply_option(m, opt->dim[i]));
+	apply_fits(m);
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		const onnx_value *v = &m->value[m->input[i]];
 		for (int32_t d = 0; d < v->said_rank; d++)
@@ -109,11 +135,6 @@ static berth_status place_inputs(onnx_model *m)
 			                 v->name);
 		if (v->tensor)
 			continue;
-		for (int32_t d = 0; d < v->said_rank; d++)
-			if (v->said_dim[d] == ONNX_UNKNOWN) {
-				v->symbolic = true;
-				v->said_dim[d] = 1;
-			}
 		if (onnx_count(v->said_rank, v->said_dim) > ONNX_MAX_ELEMENTS)
 			return berth_fail(m->err, BERTH_EFORMAT,
 			                  "%s: input '%.80s' has more than 2^48 elements",
@@ -209,10 +230,11 @@ static berth_status order_nodes(onnx_model *m)
 
 berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt)
 {
+	BERTH_TRY(place_initializers(m));
+	BERTH_TRY(name_open(m));
 	BERTH_TRY(resolve_symbols(m, opt));
 	for (size_t i = 0; i < m->n_values; i++)
 		resolve_said(m, &m->value[i]);
-	BERTH_TRY(place_initializers(m));
 	BERTH_TRY(place_inputs(m));
 	BERTH_TRY(check_sources(m));
 	return order_nodes(m);

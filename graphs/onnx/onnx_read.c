@@ -123,13 +123,14 @@ typedef struct said {
 	int64_t dim[ONNX_MAX_RANK]; /* ONNX_UNKNOWN, or -2 - symbol */
 } said;
 
-static berth_status intern_symbol(onnx_model *m, const char *name, int64_t *dim)
+berth_status onnx_intern_symbol(onnx_model *m, const char *name, int64_t *dim)
 {
 	int32_t index = berth_strmap_get(&m->symbols, name);
 	if (index < 0) {
-		size_t cap = m->cap_symbol, same = cap, flag = cap;
+		size_t cap = m->cap_symbol, same = cap, flag = cap, how = cap;
 		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol_value, m->n_symbols, &same, m->err));
 		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol_of_input, m->n_symbols, &flag, m->err));
+		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol_how, m->n_symbols, &how, m->err));
 		BERTH_TRY(BERTH_GROW(m->tmp, m->symbol, m->n_symbols, &m->cap_symbol, m->err));
 		m->symbol[m->n_symbols] = name;
 		BERTH_TRY(berth_strmap_add(&m->symbols, name, (int32_t)m->n_symbols++, &index, m->err));
@@ -152,7 +153,7 @@ ONNX_FIELD(on_dim)
 		const char *name;
 		BERTH_TRY(onnx_read_text(m, w, f, "dim_param of a shape", &name));
 		if (*name)
-			BERTH_TRY(intern_symbol(m, name, dim));
+			BERTH_TRY(onnx_intern_symbol(m, name, dim));
 	}
 	return BERTH_OK;
 }

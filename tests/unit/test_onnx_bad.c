@@ -246,7 +246,7 @@ static void test_bad_shapes(void **state)
 	put_value(&graph, VALUE_IN, "image", F32, "1,3,side,side");
 	put_weight(&graph, "w", F32, "4,3,3,3");
 	put_node(&graph, "Conv", "n", "image,w", "y", NULL);
-	expect_graph(&graph, "less than the window of 3 (with side=1; symbolic dimensions can be set)");
+	expect_graph(&graph, "less than the window of 3 (with side=1; --dim side=N sets it)");
 }
 
 /* Raw data of a length that the shape does not make. */
