@@ -35,7 +35,7 @@ typedef struct cli {
 	bool streams;          /* one of them writes to standard output: no text goes there */
 	int n_args;            /* what is left beside the options */
 	char **args;
-	cli_texts warned;      /* what cli_warn has told */
+	cli_texts warned, noted; /* what cli_warn and cli_note have told */
 	const struct cli_used_file *written; /* [n_written] what the options write (option_files.h) */
 	int32_t n_written;
 	berth_arena mem, tmp;  /* results; scratch */

@@ -13,11 +13,15 @@
 
 #include <string.h>
 
-static berth_status check_graph(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
+berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
 {
 	BERTH_TRY(cli_check_external(c, spec, r, err));
 	for (int32_t i = 0; i < r->n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s: %s", spec, r->warning[i]));
+	for (int32_t i = 0; i < r->n_guessed; i++)
+		BERTH_TRY(cli_warn(c, err, "%s: %s", spec, r->guessed[i]));
+	for (int32_t i = 0; i < r->n_fitted; i++)
+		BERTH_TRY(cli_note(c, err, "%s: %s", spec, r->fitted[i]));
 	for (int32_t i = 0; i < r->n_loops; i++)
 		BERTH_TRY(cli_warn(c, err, "%s: loop '%s' is taken to run once (--dim %s=N)", spec,
 		                   r->loop_name[i], r->loop_name[i]));
@@ -41,7 +45,7 @@ berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read
 	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
 	BERTH_TRY(berth_graph_load(spec, &opt, &c->mem, &c->tmp, g, &r, err));
-	BERTH_TRY(check_graph(c, spec, &r, err));
+	BERTH_TRY(cli_graph_told(c, spec, &r, err));
 	if (report)
 		*report = r;
 	return cli_strict(c, err);
@@ -152,7 +156,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	berth_read_report r;
 	BERTH_TRY(cli_training_check(c->training, graph, err));
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
-	BERTH_TRY(check_graph(c, graph, &r, err));
+	BERTH_TRY(cli_graph_told(c, graph, &r, err));
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
@@ -175,7 +179,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	for (int32_t i = 0; i < c->n_args; i++) {
 		BERTH_TRY(cli_training_check(c->training, c->args[i], err));
 		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));
-		BERTH_TRY(check_graph(c, c->args[i], &r, err));
+		BERTH_TRY(cli_graph_told(c, c->args[i], &r, err));
 		BERTH_TRY(make_training(c, c->args[i], &part[i], err));
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));

@@ -38,6 +38,9 @@
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 
+/* Tell what r has to tell of the graph of spec. Fails: as cli_check_external and cli_warn. */
+berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err);
+
 /* berth_graph_load and berth_instance_load with c->dim; instances get what CLI_RULES asks.
  * berth_system_load; its g is the graph that is to be placed, or NULL. report may be NULL. Fails: as those,
  * cli_warn and cli_strict; systems as cli_calibrate. */

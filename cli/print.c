@@ -306,17 +306,31 @@ char *cli_bound(char buf[32], const berth_objective *o, double bound)
 	                    : berth_text_down(buf, bound, unit[0] == 's' ? "s" : unit);
 }
 
-/* Remember text; *again: it was told before. */
-static berth_status note(cli *c, const char *text, bool *again, berth_err *err)
+/* Remember text among those told; *again: it was told before. */
+static berth_status note(cli *c, cli_texts *told, const char *text, bool *again, berth_err *err)
 {
 	*again = false;
 	BERTH_TRY(berth_got(text, err));
-	for (int32_t i = 0; i < c->warned.n && !*again; i++)
-		*again = strcmp(c->warned.text[i], text) == 0;
+	for (int32_t i = 0; i < told->n && !*again; i++)
+		*again = strcmp(told->text[i], text) == 0;
 	if (*again)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(&c->mem, c->warned.text, c->warned.n, &c->warned.cap, err));
-	c->warned.text[c->warned.n++] = text;
+	BERTH_TRY(BERTH_GROW(&c->mem, told->text, told->n, &told->cap, err));
+	told->text[told->n++] = text;
+	return BERTH_OK;
+}
+
+berth_status cli_note(cli *c, berth_err *err, const char *fmt, ...)
+{
+	char text[1024];
+	bool again;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	BERTH_TRY(note(c, &c->noted, berth_arena_strdup(&c->mem, text), &again, err));
+	if (!again && !c->quiet)
+		cli_say_error("berth: %s\n", text);
 	return BERTH_OK;
 }
 
@@ -328,7 +342,7 @@ berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	BERTH_TRY(note(c, berth_arena_strdup(&c->mem, text), &again, err));
+	BERTH_TRY(note(c, &c->warned, berth_arena_strdup(&c->mem, text), &again, err));
 	if (!again && (c->strict || !c->quiet))
 		cli_say_error(c->strict ? "berth: %s\n" : "berth: warning: %s\n", text);
 	return BERTH_OK;

@@ -70,5 +70,8 @@ char *cli_metric(char buf[32], berth_metric m, double value);
  * BERTH_ENOMEM. */
 berth_status cli_warn(cli *c, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 
+/* What was found and is no fault, on standard error, unless --quiet; each text once. Fails: BERTH_ENOMEM. */
+berth_status cli_note(cli *c, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
+
 /* After input was read. Fails: BERTH_EFORMAT where something was warned of and --strict was given. */
 berth_status cli_strict(const cli *c, berth_err *err);

@@ -33,6 +33,9 @@ typedef struct berth_read_report {
 	int32_t n_dims;               /* symbolic dimensions of the graph inputs: */
 	const char **dim_name;
 	int64_t *dim_value;
+	/* inputs with sizes that nobody states, and with sizes that are the only ones that fit: texts */
+	int32_t n_guessed, n_fitted;
+	const char **guessed, **fitted;
 	int32_t n_loops; /* loops whose trips neither the file nor an option states: taken for one */
 	const char **loop_name;
 	int32_t n_external; /* files beside the model that hold its data, as it names them; never opened */

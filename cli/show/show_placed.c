@@ -51,7 +51,7 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, sho
 		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, &r, &why)
 		     : BERTH_EINVAL;
 	if (st == BERTH_OK)
-		BERTH_TRY(cli_check_external(c, spec, &r, err));
+		BERTH_TRY(cli_graph_told(c, spec, &r, err));
 	if (st == BERTH_OK || st == BERTH_ENOMEM || (a->graph && spec))
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 	return berth_fail(err, BERTH_EINVAL,

@@ -250,39 +250,6 @@ static berth_status build_graph(build *s, const char *name)
 	return build_params(s);
 }
 
-/* ---- report ---- */
-
-static berth_status copy_text(berth_arena *mem, const char *from, const char **to, berth_err *err)
-{
-	*to = berth_arena_strdup(mem, from);
-	return *to ? BERTH_OK : berth_nomem(err);
-}
-
-static berth_status finish_report(const onnx_model *m, berth_arena *mem, berth_read_report *r)
-{
-	r->n_nodes = (int32_t)m->n_nodes;
-	r->n_warnings = (int32_t)m->n_warnings;
-	BERTH_TRY_NEW(mem, m->n_warnings, m->err, r->warning);
-	BERTH_TRY_NEW(mem, m->n_symbols, m->err, r->dim_name, r->dim_value);
-	for (size_t i = 0; i < m->n_warnings; i++)
-		BERTH_TRY(copy_text(mem, m->warning[i], &r->warning[i], m->err));
-	r->n_loops = (int32_t)m->n_loops;
-	BERTH_TRY_NEW(mem, m->n_loops, m->err, r->loop_name);
-	for (size_t i = 0; i < m->n_loops; i++)
-		BERTH_TRY(copy_text(mem, onnx_node_label(m, m->loop[i]), &r->loop_name[i], m->err));
-	r->n_external = (int32_t)m->external->n;
-	BERTH_TRY_NEW(mem, r->n_external, m->err, r->external);
-	for (int32_t i = 0; i < r->n_external; i++)
-		BERTH_TRY(copy_text(mem, m->external->name[i], &r->external[i], m->err));
-	for (size_t i = 0; i < m->n_symbols; i++) {
-		if (!m->symbol_of_input[i])
-			continue;
-		r->dim_value[r->n_dims] = m->symbol_value[i];
-		BERTH_TRY(copy_text(mem, m->symbol[i], &r->dim_name[r->n_dims++], m->err));
-	}
-	return BERTH_OK;
-}
-
 /* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
 static berth_status graph_name(const onnx_model *m, const char **out)
 {
@@ -309,7 +276,7 @@ static berth_status import(onnx_model *m, const berth_read_options *opt, berth_a
 	if (st == BERTH_EFORMAT && m->err && strncmp(m->err->msg, m->file, strlen(m->file)) != 0)
 		return berth_fail_in(m->err, st, "%s: ", m->file);
 	BERTH_TRY(st);
-	BERTH_TRY(finish_report(m, mem, &s.report));
+	BERTH_TRY(onnx_report(m, mem, &s.report));
 	*out = g;
 	if (report)
 		*report = s.report;

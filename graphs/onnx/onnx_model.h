@@ -148,6 +148,7 @@ typedef struct onnx_model {
 	onnx_value *value;
 	onnx_tensor *tensor;       /* the initializers */
 	int32_t *input, *output;   /* values */
+	const int64_t **open_dim;  /* [n_inputs] said_dim with its symbols, as the file has it; NULL: none */
 	int32_t *tensor_value;     /* [n_tensors] the value of an initializer */
 	const char **symbol;       /* symbolic dimensions */
 	int64_t *symbol_value;
@@ -221,6 +222,11 @@ typedef berth_status onnx_pass(onnx_model *m, const berth_read_options *opt, int
  * value fits takes it, and the message of what stays wrong names the dimensions that it depends on. As
  * onnx_decode; m->err is set. Cost: at most 64 times that of pass, once where the model fits. */
 berth_status onnx_fit(onnx_model *m, const berth_read_options *opt, int32_t *n_weights, onnx_pass *pass);
+
+/* ---- onnx_report.c ---- */
+
+/* What m was, and what had to be assumed, into r; texts in mem. Fails: BERTH_ENOMEM. */
+berth_status onnx_report(const onnx_model *m, berth_arena *mem, berth_read_report *r);
 
 /* ---- onnx_names.c ---- */
 

@@ -1,6 +1,8 @@
 /* Who makes what: symbolic dimensions, initializers, producers, and a topological order of the nodes. */
 #include "onnx_model.h"
 
+#include "array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,18 +51,35 @@ static berth_status apply_option(onnx_model *m, const char *text)
 	return BERTH_OK;
 }
 
-/* A dimension that an input leaves open without a name gets one: x.2 is dimension 2 of x. */
-static berth_status name_open(onnx_model *m)
+/* A dimension that input v leaves open without a name gets one: x.2 is dimension 2 of x.
+ * *open: v has symbols. */
+static berth_status name_open(onnx_model *m, const onnx_value *v, bool *open)
 {
+	*open = false;
+	for (int32_t d = 0; d < v->said_rank && !v->tensor; d++) {
+		*open |= v->said_dim[d] < 0;
+		if (v->said_dim[d] != ONNX_UNKNOWN)
+			continue;
+		const char *name = berth_arena_printf(m->tmp, "%s.%d", v->name, d);
+		BERTH_TRY(berth_got(name, m->err));
+		BERTH_TRY(onnx_intern_symbol(m, name, &v->said_dim[d]));
+	}
+	return BERTH_OK;
+}
+
+static berth_status note_open(onnx_model *m)
+{
+	BERTH_TRY_NEW(m->tmp, m->n_inputs, m->err, m->open_dim);
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		const onnx_value *v = &m->value[m->input[i]];
-		for (int32_t d = 0; d < v->said_rank && !v->tensor; d++) {
-			if (v->said_dim[d] != ONNX_UNKNOWN)
-				continue;
-			const char *name = berth_arena_printf(m->tmp, "%s.%d", v->name, d);
-			BERTH_TRY(berth_got(name, m->err));
-			BERTH_TRY(onnx_intern_symbol(m, name, &v->said_dim[d]));
-		}
+		int64_t *said;
+		bool open;
+		BERTH_TRY(name_open(m, v, &open));
+		if (!open)
+			continue;
+		BERTH_TRY_NEW(m->tmp, v->said_rank, m->err, said);
+		BERTH_COPY(said, v->said_dim, v->said_rank);
+		m->open_dim[i] = said;
 	}
 	return BERTH_OK;
 }
@@ -231,7 +250,7 @@ static berth_status order_nodes(onnx_model *m)
 berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt)
 {
 	BERTH_TRY(place_initializers(m));
-	BERTH_TRY(name_open(m));
+	BERTH_TRY(note_open(m));
 	BERTH_TRY(resolve_symbols(m, opt));
 	for (size_t i = 0; i < m->n_values; i++)
 		resolve_said(m, &m->value[i]);

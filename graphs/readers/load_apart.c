@@ -28,6 +28,8 @@ static berth_status write_report(const berth_read_report *r, berth_arena *mem, c
 	for (int32_t i = 0; i < r->n_dims; i++)
 		berth_json_put_int(&w, NULL, r->dim_value[i]);
 	berth_json_close(&w, ']');
+	berth_json_put_strings(&w, "guessed", r->guessed, r->n_guessed);
+	berth_json_put_strings(&w, "fitted", r->fitted, r->n_fitted);
 	berth_json_put_strings(&w, "loops", r->loop_name, r->n_loops);
 	berth_json_put_strings(&w, "external", r->external, r->n_external);
 	berth_json_put_strings(&w, "warnings", r->warning, r->n_warnings);
@@ -93,6 +95,8 @@ static berth_status get_report(const berth_json *at, berth_arena *mem, berth_rea
 	BERTH_TRY(berth_json_number(at, "param_elements", true, 0, &r->param_elements, err));
 	BERTH_TRY(get_texts(at, "dims", mem, &r->dim_name, &r->n_dims, err));
 	BERTH_TRY(get_values(at, mem, r, err));
+	BERTH_TRY(get_texts(at, "guessed", mem, &r->guessed, &r->n_guessed, err));
+	BERTH_TRY(get_texts(at, "fitted", mem, &r->fitted, &r->n_fitted, err));
 	BERTH_TRY(get_texts(at, "loops", mem, &r->loop_name, &r->n_loops, err));
 	BERTH_TRY(get_texts(at, "external", mem, &r->external, &r->n_external, err));
 	return get_texts(at, "warnings", mem, &r->warning, &r->n_warnings, err);

@@ -216,7 +216,8 @@ static void test_long_report(void **state)
 	static const char head[] =
 		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[],\"edges\":[]}\n"
 		"{\"nodes\":1,\"folded\":0,\"outputs\":0,\"unknown\":0,\"weight_inputs\":0,"
-		"\"param_elements\":0,\"dims\":[\"n\"],\"dim_values\":[7],\"loops\":[],\"external\":[],"
+		"\"param_elements\":0,\"dims\":[\"n\"],\"dim_values\":[7],\"guessed\":[],\"fitted\":[],"
+		"\"loops\":[],\"external\":[],"
 	        "\"warnings\":[";
 	char *text = repeat(head, "\"w\"", N, "]}");
 	berth_arena mem = {0}, tmp = {0};

@@ -138,6 +138,45 @@ static void test_many_values(void **state)
 	expect_dims(&graph, "rows=12", "rows=12 columns=1");
 }
 
+/* What is told of inputs with open sizes. */
+static void test_told(void **state)
+{
+	(void)state;
+	static bytes graph;
+	berth_err err = {0};
+	model m;
+	product(&graph, "-1,features");
+	put_value(&graph, VALUE_IN, "unused", F32, "n,3,n,-1");
+	for (int i = 0; i < 5; i++)
+		put_value(&graph, VALUE_IN, (const char *[]){"a", "b", "c", "d", "e"}[i], F32, "n");
+	put_value(&graph, VALUE_IN, "fixed", F32, "4");
+	assert_ok(parse(&graph, "n=2", &m, &err), &err);
+	assert_int_equal(m.r.n_guessed, 2);
+	assert_string_equal(m.r.guessed[0], "input 'x' [x.0=1,features=784]: only this size of features "
+	                                    "fits; nobody states x.0, taken for 1 (--dim x.0=N)");
+	assert_string_equal(m.r.guessed[1], "input 'unused' [n=2,3,n=2,unused.3=1]: nobody states unused.3, "
+	                                    "taken for 1 (--dim unused.3=N)");
+	assert_int_equal(m.r.n_fitted, 0);
+	berth_arena_free(&m.mem);
+	assert_ok(parse(&graph, "x.0=2", &m, &err), &err);
+	assert_int_equal(m.r.n_fitted, 1);
+	assert_string_equal(m.r.fitted[0], "input 'x' [x.0=2,features=784]: only this size of features fits");
+	assert_int_equal(m.r.n_guessed, 2);
+	assert_string_equal(m.r.guessed[0], "input 'unused' [n=1,3,n=1,unused.3=1]: nobody states n, "
+	                                    "unused.3, taken for 1 (--dim n=N)");
+	assert_string_equal(m.r.guessed[1], "inputs 'a', 'b', 'c' and 2 more [n=1]: nobody states n, taken "
+	                                    "for 1 (--dim n=N)");
+	berth_arena_free(&m.mem);
+	graph.n = 0;
+	for (char name[] = "a"; *name <= 't'; ++*name)
+		put_value(&graph, VALUE_IN, name, F32, "-1");
+	put_node(&graph, "Relu", "relu", "a", "y", NULL);
+	assert_ok(parse(&graph, NULL, &m, &err), &err);
+	assert_int_equal(m.r.n_guessed, 17);
+	assert_string_equal(m.r.guessed[16], "4 more inputs have sizes that nobody states");
+	berth_arena_free(&m.mem);
+}
+
 static berth_status read_again(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const bytes *file = ctx;
@@ -162,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_blamed),
 		cmocka_unit_test(test_only_value),
 		cmocka_unit_test(test_many_values),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
