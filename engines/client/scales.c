@@ -109,6 +109,9 @@ static berth_status one_round(fit *f, berth_err *err)
 	BERTH_SCRATCH(f->tmp);
 	berth_ridge r;
 	int32_t n_cols = f->n_types + 2;
+	double mean = 0;
+	for (int32_t i = 0; i < f->n; i++)
+		mean += f->timing[i].seconds / f->n;
 	BERTH_TRY(berth_ridge_new(n_cols, f->tmp, &r, err));
 	for (int32_t k = 0; k < n_cols; k++)
 		r.deviation[k] = k ? type_deviation : any_deviation;
@@ -116,7 +119,10 @@ static berth_status one_round(fit *f, berth_err *err)
 		double all = predicted(f, i), y = log(f->timing[i].seconds / all);
 		for (int32_t k = 0; k < n_cols; k++)
 			y += part_of(f, i)[k] * exp(log_scale(f, k)) / all * log_scale(f, k);
-		BERTH_TRY(berth_ridge_row(&r, y, f->timing[i].op < 0 ? model_noise : op_noise, err));
+		/* what takes long counts for more: sums of times are to be right */
+		double noise = f->timing[i].op < 0 ? model_noise
+		                                   : op_noise * sqrt(mean / f->timing[i].seconds);
+		BERTH_TRY(berth_ridge_row(&r, y, noise, err));
 		BERTH_TRY(berth_ridge_put(&r, 0, 1, err));
 		for (int32_t k = 0; k < n_cols; k++)
 			if (k != f->n_types && part_of(f, i)[k] > 0)
