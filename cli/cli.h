@@ -36,6 +36,7 @@ typedef struct cli {
 	int n_args;            /* what is left beside the options */
 	char **args;
 	cli_texts warned, noted; /* what cli_warn and cli_note have told */
+	cli_texts called;        /* names of the graphs that were read, each with what it was read from */
 	const struct cli_used_file *written; /* [n_written] what the options write (option_files.h) */
 	int32_t n_written;
 	berth_arena mem, tmp;  /* results; scratch */

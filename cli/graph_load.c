@@ -28,6 +28,27 @@ berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r
 	return BERTH_OK;
 }
 
+/* Two graphs of one command may have one name. */
+static berth_status note_name(cli *c, const char *spec, const char *name, berth_err *err)
+{
+	cli_texts *known = &c->called;
+	for (int32_t i = 0; i < known->n; i += 2) {
+		if (strcmp(known->text[i], name) != 0)
+			continue;
+		return strcmp(known->text[i + 1], spec) == 0
+		               ? BERTH_OK
+		               : cli_note(c, err,
+		                          "%s and %s are both called %s: a name of its own stands behind a "
+		                          "file (%s:name=N)",
+		                          known->text[i + 1], spec, name, spec);
+	}
+	for (int i = 0; i < 2; i++) {
+		BERTH_TRY(BERTH_GROW(&c->mem, known->text, known->n, &known->cap, err));
+		known->text[known->n++] = i ? spec : name;
+	}
+	return BERTH_OK;
+}
+
 static berth_status warn_system(cli *c, const char *spec, const berth_system *s, const berth_graph *g,
                                 berth_err *err)
 {
@@ -157,6 +178,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	BERTH_TRY(cli_training_check(c->training, graph, err));
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
 	BERTH_TRY(cli_graph_told(c, graph, &r, err));
+	BERTH_TRY(note_name(c, graph, g->name, err));
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
@@ -180,6 +202,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 		BERTH_TRY(cli_training_check(c->training, c->args[i], err));
 		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));
 		BERTH_TRY(cli_graph_told(c, c->args[i], &r, err));
+		BERTH_TRY(note_name(c, c->args[i], part[i].name, err));
 		BERTH_TRY(make_training(c, c->args[i], &part[i], err));
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));

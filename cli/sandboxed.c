@@ -17,7 +17,10 @@ const berth_sandbox *cli_sandbox(const cli *c)
 
 berth_read_options cli_read_options(const cli *c)
 {
-	return (berth_read_options){c->dim.text, c->dim.n, cli_sandbox(c), berth_module_graph_of};
+	return (berth_read_options){.dim = c->dim.text,
+	                            .n_dims = c->dim.n,
+	                            .sandbox = cli_sandbox(c),
+	                            .module_graph = berth_module_graph_of};
 }
 
 typedef struct bytes {

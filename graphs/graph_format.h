@@ -18,6 +18,7 @@ typedef struct berth_read_options {
 	 * (values 1 to 2^31-1). GGUF: options of gguf.h. Task graphs: options of tasks.h. */
 	const char *const *dim;
 	int32_t n_dims;
+	const char *name; /* what the graph is to be called; NULL: as its file says */
 	const berth_sandbox *sandbox; /* read files in one; NULL: here */
 	berth_module_graph *module_graph; /* NULL: modules are refused */
 } berth_read_options;

@@ -127,7 +127,7 @@ berth_status train_items_stream(void *ctx, int32_t i, berth_arena *mem, berth_ar
 	cli c = *t->c;
 	c.mem = *mem;
 	c.tmp = *tmp;
-	c.warned = (cli_texts){0};
+	c.warned = c.noted = c.called = (cli_texts){0};
 	c.quiet = true;
 	berth_status st = load_item(&c, t, i, out, err);
 	*mem = c.mem;

@@ -132,6 +132,8 @@ static berth_status load_module(const char *path, const berth_read_options *word
 
 /* ---- specs ---- */
 
+#define NAME_WORD "name="
+
 /* Where the ":key=value" words at the end of spec begin: its end where there are none, or where a file has
  * that whole name. Fails: BERTH_EIO, where nobody can tell. */
 static berth_status words_at(const char *spec, size_t *at, berth_err *err)
@@ -194,11 +196,18 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
 		word[n] = out->dim[n];
 	}
+	bool module = berth_module_file_length(*path) > 0; /* its words are its own */
 	while (spec[at]) {
 		size_t len = strcspn(spec + at + 1, ":");
-		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
-		BERTH_TRY(berth_got(word[n++] = berth_arena_strndup(mem, spec + at + 1, len), err));
+		const char *text = berth_arena_strndup(mem, spec + at + 1, len);
+		BERTH_TRY(berth_got(text, err));
 		at += len + 1;
+		if (!module && strncmp(text, NAME_WORD, sizeof NAME_WORD - 1) == 0) {
+			out->name = text + sizeof NAME_WORD - 1;
+			continue;
+		}
+		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
+		word[n++] = text;
 	}
 	out->dim = word;
 	out->n_dims = n;
@@ -314,6 +323,14 @@ static berth_status tell_parts(const berth_content *from, berth_arena *mem, bert
 	return BERTH_OK;
 }
 
+static berth_status rename_graph(berth_graph *g, const char *name, berth_arena *mem, berth_err *err)
+{
+	const char *copy = name && *name ? berth_arena_strdup(mem, name) : g->name;
+	BERTH_TRY(berth_got(copy, err));
+	g->name = copy;
+	return BERTH_OK;
+}
+
 static berth_status load_file(const char *spec, const berth_read_options *opt, berth_arena *mem,
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
@@ -330,10 +347,25 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
 	if (st == BERTH_OK)
 		st = tell_parts(&from, mem, &r, err);
+	if (st == BERTH_OK)
+		st = rename_graph(out, with_words.name, mem, err);
 	berth_model_unmap(&from);
 	if (st == BERTH_OK && report)
 		*report = r;
 	return st;
+}
+
+/* The word name=N leaves *spec; *name is NULL where it has none. */
+static berth_status take_name(const char **spec, const char **name, berth_arena *mem, berth_err *err)
+{
+	const char *at = strstr(*spec, ":" NAME_WORD), *text = at ? at + sizeof NAME_WORD : "";
+	size_t n = strcspn(text, ":");
+	*name = NULL;
+	if (!at)
+		return BERTH_OK;
+	*name = berth_arena_strndup(mem, text, n);
+	*spec = berth_arena_printf(mem, "%.*s%s", (int)(at - *spec), *spec, text + n);
+	return berth_got(*name && *spec ? *spec : NULL, err);
 }
 
 /* The words of opt behind the spec of a model of the zoo; NULL when memory runs out. */
@@ -350,8 +382,11 @@ berth_status berth_graph_load(const char *spec, const berth_read_options *opt, b
 	if (report)
 		*report = (berth_read_report){0};
 	if (berth_zoo_is_spec(spec)) {
-		const char *whole = with_dims(spec, opt, mem);
-		return whole ? berth_zoo_build(whole, mem, tmp, out, err) : berth_nomem(err);
+		const char *name, *whole = with_dims(spec, opt, mem);
+		BERTH_TRY(berth_got(whole, err));
+		BERTH_TRY(take_name(&whole, &name, mem, err));
+		BERTH_TRY(berth_zoo_build(whole, mem, tmp, out, err));
+		return rename_graph(out, name, mem, err);
 	}
 	BERTH_SCRATCH(tmp);
 	return load_file(spec, opt, mem, tmp, out, report, err);
