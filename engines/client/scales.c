@@ -192,6 +192,15 @@ static berth_status put_all(const fit *f, berth_arena *mem, berth_by_type *out, 
 	return BERTH_OK;
 }
 
+/* Has a timing a part that no scale multiplies? None of the time model has. */
+static bool has_overhead(const fit *f)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < f->n; i++)
+		sum += part_of(f, i)[f->n_types + 1];
+	return sum > 0;
+}
+
 static berth_status change(const fit *f, const char *by, berth_arena *mem, berth_err *err)
 {
 	berth_system r = *f->s;
@@ -203,7 +212,8 @@ static berth_status change(const fit *f, const char *by, berth_arena *mem, berth
 	memcpy(r.dev_op_overhead_s, overhead, (size_t)n * sizeof *overhead);
 	memcpy(r.dev_calibrated, calibrated, (size_t)n * sizeof *calibrated);
 	double after = overhead[f->dev] * exp(log_scale(f, f->n_types + 1)), digits = 1e12;
-	r.dev_op_overhead_s[f->dev] = round(after * digits) / digits;
+	if (has_overhead(f)) /* else the scale multiplies it as well */
+		r.dev_op_overhead_s[f->dev] = round(after * digits) / digits;
 	r.dev_calibrated[f->dev] = !before              ? berth_arena_strdup(mem, by)
 	                           : strstr(before, by) ? before
 	                                                : berth_arena_printf(mem, "%s, %s", before, by);

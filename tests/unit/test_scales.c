@@ -83,6 +83,24 @@ static void test_one_model(void **state)
 	tear_down(&w);
 }
 
+/* Scales of the time model multiply the overhead, too, which stays as it was. */
+static void test_time_model(void **state)
+{
+	(void)state;
+	static const char one[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
+				  "{\"name\":\"a\",\"like\":\"nvidia-t4\"}]}";
+	small_problem w;
+	berth_scales_told told;
+	berth_err err;
+	small_problem_make(&w, GRAPH("1e9"), one);
+	double before = all_seconds(&w.g, &w.s, 0), overhead = w.s.dev_op_overhead_s[0];
+	berth_timing t = {&w.g, -1, 3 * before};
+	assert_ok(berth_scales_fit(&w.s, 0, &t, 1, "by", &w.mem, &w.tmp, &told, &err), &err);
+	assert_true(fabs(all_seconds(&w.g, &w.s, 0) / before - 3) < 0.003);
+	assert_true(w.s.dev_op_overhead_s[0] == overhead);
+	small_problem_free(&w);
+}
+
 /* Two mixes of types: what makes the second one longer is the type that it has more of. */
 static void test_two_models(void **state)
 {
@@ -177,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_model),
+		cmocka_unit_test(test_time_model),
 		cmocka_unit_test(test_two_models),
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_quick), cmocka_unit_test(test_refused),
