@@ -138,7 +138,8 @@ static bool put(const column *c, char *field, unsigned char *row)
 	if (*end || !(x >= 0 && x < 1e9) || (c->type != NUMBER && x != floor(x)))
 		return false;
 	if (c->type == NUMBER)
-		memcpy(row + c->offset, &(double){x * c->unit}, sizeof(double));
+		memcpy(row + c->offset, &(double){c->unit > 1 ? round(x * c->unit) : x * c->unit},
+		       sizeof(double));
 	else if (c->type == COUNT)
 		memcpy(row + c->offset, &(int32_t){(int32_t)x}, sizeof(int32_t));
 	else

@@ -78,7 +78,7 @@ typedef struct berth_system {
 
 	/* > 0. "*": 1 is put in front where the file leaves it out. */
 	berth_by_type efficiency; /* fraction of the peak, of the roofline; above 1 where a kernel beats it */
-	berth_by_type scale;      /* what times are multiplied by, but for the overhead: calibration */
+	berth_by_type scale;      /* what times are multiplied by, by the roofline but for the overhead */
 
 	/* Types that a device runs, in file order. */
 	bool *dev_runs_all;    /* [n_devs] no list was given: it runs every type */

@@ -207,11 +207,10 @@ static berth_status read_runs(const berth_json *at, system_reader *r, int32_t d,
 
 static berth_status read_dev_names(const berth_json *at, system_reader *r, int32_t d, berth_err *err)
 {
-	const char *name = NULL, *kind = NULL, *host = NULL, *like = NULL, *calibrated = NULL;
+	const char *name = NULL, *kind = NULL, *host = NULL, *calibrated = NULL, *like = r->s.dev_like[d];
 	berth_json v = berth_json_get(at, "name"), on = berth_json_get(at, "host");
 	int32_t found;
 	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
-	BERTH_TRY(berth_json_string(at, "like", false, &like, err));
 	BERTH_TRY(berth_json_string(at, "kind", false, &kind, err));
 	BERTH_TRY(berth_json_string(at, "host", false, &host, err));
 	BERTH_TRY(berth_json_string(at, "calibrated", false, &calibrated, err));
@@ -272,8 +271,8 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 	berth_system *s = &r->s;
 	int32_t d = r->n_read++;
 	BERTH_TRY(berth_json_keys(at, known, err));
-	BERTH_TRY(read_dev_names(at, r, d, err));
 	BERTH_TRY(read_like(at, r, d, err));
+	BERTH_TRY(read_dev_names(at, r, d, err));
 	BERTH_TRY(read_class(at, s, d, err));
 	BERTH_TRY(system_read_figures(at, r, BERTH_OF_DEVICE, d, err));
 	BERTH_TRY(read_by_type(at, r, &r->efficiency, d, err));

@@ -14,10 +14,12 @@ static void put_given(berth_json_out *w, const char *key, double x)
 		berth_json_put_number(w, key, x);
 }
 
-static void write_by_type(const berth_by_type *x, const char *key, int32_t d, berth_json_out *w)
+/* by_default: what a file has that leaves the key out. */
+static void write_by_type(const berth_by_type *x, const char *key, int32_t d, bool by_default,
+                          berth_json_out *w)
 {
 	int32_t first = x->off[d], end = x->off[d + 1];
-	if (end == first + 1 && x->value[first] == 1) /* the default: "*" alone, at 1 */
+	if (by_default && end == first + 1 && x->value[first] == 1) /* "*" alone, at 1 */
 		return;
 	berth_json_open(w, key, '{');
 	for (int32_t i = first; i < end; i++)
@@ -28,7 +30,7 @@ static void write_by_type(const berth_by_type *x, const char *key, int32_t d, be
 static void write_peaks(const berth_system *s, int32_t d, berth_json_out *w)
 {
 	const double *peak = &s->dev_peaks[d * BERTH_N_PRECISIONS];
-	bool any = false;
+	bool any = s->dev_like[d] != NULL; /* else those of the other device would be left */
 	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
 		any = any || peak[p] > 0;
 	if (!any) {
@@ -54,7 +56,7 @@ static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
 	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
 	put_given(w, "power_w", s->dev_power_w[d]);
 	put_given(w, "process_nm", s->dev_process_nm[d]);
-	write_by_type(&s->scale, "scale", d, w);
+	write_by_type(&s->scale, "scale", d, true, w);
 	if (s->dev_calibrated[d])
 		berth_json_put_string(w, "calibrated", s->dev_calibrated[d]);
 }
@@ -69,19 +71,21 @@ static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)
 	berth_json_close(w, ']');
 }
 
+/* Where a device is like another one, what is left out would be that one's. */
 static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 {
+	bool like = s->dev_like[d] != NULL;
 	berth_json_open(w, NULL, '{');
 	berth_json_flat(w, true);
 	berth_json_put_string(w, "name", s->dev_name[d]);
-	if (strcmp(s->dev_kind[d], s->dev_name[d]) != 0)
+	if (like || strcmp(s->dev_kind[d], s->dev_name[d]) != 0)
 		berth_json_put_string(w, "kind", s->dev_kind[d]);
 	if (s->dev_host[d])
 		berth_json_put_string(w, "host", s->dev_host[d]);
-	if (s->dev_like[d])
+	if (like)
 		berth_json_put_string(w, "like", s->dev_like[d]);
 	write_peaks(s, d, w);
-	write_by_type(&s->efficiency, "efficiency", d, w);
+	write_by_type(&s->efficiency, "efficiency", d, !like, w);
 	put_given(w, "mem_bandwidth", s->dev_mem_bandwidth[d]);
 	if (s->dev_memory_bytes[d] < 0)
 		berth_json_put_null(w, "memory_bytes");
@@ -90,7 +94,8 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 	put_given(w, "memory_margin", s->dev_memory_margin[d]);
 	if (s->dev_contiguous[d])
 		berth_json_put_bool(w, "contiguous", true);
-	put_given(w, "op_overhead_s", s->dev_op_overhead_s[d]);
+	if (like || s->dev_op_overhead_s[d] > 0)
+		berth_json_put_number(w, "op_overhead_s", s->dev_op_overhead_s[d]);
 	if (s->dev_slots[d] != 1)
 		berth_json_put_int(w, "slots", s->dev_slots[d]);
 	write_hardware(s, d, w);

@@ -922,6 +922,28 @@ static void test_like(void **state)
 	berth_arena_free(&mem);
 }
 
+/* A figure that is unlike that of the other device is kept where it is what a file may leave out. */
+static void test_unlike(void **state)
+{
+	(void)state;
+	static const char text[] = HEAD
+		"\"devices\":[{\"name\":\"a\",\"kind\":\"a\",\"like\":\"t4\",\"peak_flops\":{\"f32\":1e12},"
+		"\"efficiency\":{\"*\":1},\"op_overhead_s\":0}]}";
+	berth_arena mem = {0};
+	berth_system s;
+	berth_err err;
+	const char *out = canonical(text, false, &mem);
+	assert_ok(parse(out, &mem, &s, &err), &err);
+	assert_string_equal(s.dev_kind[0], "a");
+	assert_peak(&s, 0, BERTH_F16, 1e12, BERTH_F32);
+	assert_true(berth_by_type_get(&s.efficiency, 0, "Conv") == 1 && s.dev_op_overhead_s[0] == 0);
+	assert_string_equal(canonical(out, false, &mem), out);
+	assert_ok(parse(HEAD "\"devices\":[{\"name\":\"b\",\"like\":\"t4\"}]}", &mem, &s, &err), &err);
+	assert_string_equal(s.dev_kind[0], "nvidia-t4");
+	assert_true(s.dev_peaks[BERTH_INT8] == 130.3e12 && s.dev_peaks[BERTH_F16] == 65130000000000);
+	berth_arena_free(&mem);
+}
+
 static void test_host(void **state)
 {
 	(void)state;
@@ -963,7 +985,8 @@ static void test_host(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_like),           cmocka_unit_test(test_host),
+		cmocka_unit_test(test_like),           cmocka_unit_test(test_unlike),
+		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_reading),
 		cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_lines_of_pools), cmocka_unit_test(test_set_each_key),
