@@ -39,6 +39,9 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 {
 	const char *best = NULL;
 	int half = (int)strnlen(word, WORD_MAX) / 2, limit = (half < MOST_EDITS ? half : MOST_EDITS) + 1;
+	for (int32_t i = 0; i < n && strlen(word) >= LEAST_BEGINNING; i++)
+		if (strncmp(list[i], word, strlen(word)) == 0)
+			return list[i];
 	for (int32_t i = 0; i < n; i++) {
 		int d = berth_text_distance(word, list[i]);
 		if (d < limit) {
@@ -46,9 +49,6 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 			best = list[i];
 		}
 	}
-	for (int32_t i = 0; !best && i < n && strlen(word) >= LEAST_BEGINNING; i++)
-		if (strncmp(list[i], word, strlen(word)) == 0)
-			best = list[i];
 	return best;
 }
 

@@ -11,8 +11,8 @@
 /* Levenshtein distance of two words, each cut at 63 bytes. */
 int berth_text_distance(const char *a, const char *b);
 
-/* The word of list[n] nearest to word (ties: first); where none is near enough to be a likely slip, the
- * first that begins with it, from three letters on; else NULL. */
+/* The first word of list[n] that begins with word, from three letters on, else the nearest one (ties:
+ * first); NULL: none is near enough to be a likely slip. */
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n);
 
 /* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */

@@ -158,6 +158,8 @@ static void test_text(void **state)
 	assert_null(berth_text_nearest("zzzzzz", list, 3));
 	assert_string_equal(berth_text_nearest("red_byt", list, 3), "read_bytes");
 	assert_null(berth_text_nearest("read_bitxyz", list, 3)); /* four edits away */
+	static const char *const longer[] = {"a10", "a100-sxm"};
+	assert_string_equal(berth_text_nearest("a100", longer, 2), "a100-sxm");
 	assert_string_equal(berth_text_suggest(hint, sizeof hint, "macc", list, 3),
 	                    " (did you mean 'macs'?)");
 	berth_err err;
