@@ -271,7 +271,7 @@ static berth_status order_devices(making *m, berth_arena *tmp, int32_t *dev, int
 				break;
 			}
 	for (int32_t d = s->n_devs - 1; d >= 0; d--) {
-		bool is_cpu = berth_export_begins(s->dev_kind[d], "cpu");
+		bool is_cpu = berth_export_is(s, d, "cpu");
 		const char *word = told[d] ? told[d] : is_cpu ? "cpu" : s->dev_name[d];
 		cpu = berth_export_begins(word, "cpu") ? d : cpu;
 		disk = berth_export_begins(word, "disk") ? d : disk;

@@ -145,7 +145,9 @@ bool berth_export_begins(const char *text, const char *with)
 
 bool berth_export_is(const berth_system *s, int32_t dev, const char *begins)
 {
-	return berth_export_begins(s->dev_kind[dev], begins) || berth_export_begins(s->dev_name[dev], begins);
+	const char *class = berth_device_class_name(s->dev_class[dev]);
+	return berth_export_begins(s->dev_kind[dev], begins) ||
+	       berth_export_begins(s->dev_name[dev], begins) || (class && strcmp(class, begins) == 0);
 }
 
 const char *berth_export_called(const berth_export_source *x, int32_t dev)

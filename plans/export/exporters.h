@@ -180,7 +180,7 @@ int64_t berth_export_time_on(const berth_export_source *x, int32_t dev);
 /* op_dev [n_ops] of everything on dev; -1: *known is false. Returns BERTH_OK. */
 berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int32_t *op_dev, bool *known);
 
-/* Does the text begin so? Does a device's kind or name? */
+/* Does the text begin so? Does a device's kind or name, or is it of that class? */
 bool berth_export_begins(const char *text, const char *with);
 bool berth_export_is(const berth_system *s, int32_t dev, const char *begins);
 

@@ -142,7 +142,7 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 static double error_of(const berth_export_source *x, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < x->g->n_ops; op++)
-		if (!berth_export_begins(x->s->dev_kind[op_dev[op]], "cpu"))
+		if (!berth_export_is(x->s, op_dev[op], "cpu"))
 			return fmax(elsewhere, BERTH_EXPORT_ERROR);
 	return BERTH_EXPORT_ERROR;
 }

@@ -214,6 +214,10 @@ static void test_exporters(void **state)
 		assert_non_null(strstr(err.msg, "needs"));
 	}
 	assert_int_equal(berth_exporter_find("dott", &e, &err), BERTH_EINVAL);
+	const char *called[] = {"left"};
+	berth_device_class class = BERTH_CLASS_CPU;
+	const berth_system of_class = {.dev_name = called, .dev_kind = called, .dev_class = &class};
+	assert_true(berth_export_is(&of_class, 0, "cpu") && !berth_export_is(&of_class, 0, "gpu"));
 	assert_non_null(strstr(err.msg, "did you mean 'dot'?"));
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
