@@ -62,7 +62,8 @@ static berth_status in_si(const change *c, const berth_system_figure *f, double 
 	                  c->key, *known ? "known: " : "it has none", known);
 }
 
-/* Set the figure of element i, in its range. Unlimited memory times a factor stays so. */
+/* Set the figure of element i, in its range. Unlimited memory times a factor stays so; peaks of other
+ * precisions change as that of f32 does. */
 static berth_status set_figure(berth_system *s, const berth_system_figure *f, int32_t i, const change *c,
                                berth_err *err)
 {
@@ -82,6 +83,9 @@ static berth_status set_figure(berth_system *s, const berth_system_figure *f, in
 	if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
 	berth_system_figure_set(s, f, i, x);
+	if (strcmp(c->key, "peak_flops") == 0 && old > 0)
+		for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+			s->dev_peaks[i * BERTH_N_PRECISIONS + p] *= x / old;
 	return BERTH_OK;
 }
 
@@ -183,6 +187,9 @@ berth_status berth_system_clone(const berth_system *s, berth_arena *mem, berth_s
 			                                  : f->of == BERTH_OF_LINK ? s->n_links
 			                                                           : s->n_pools,
 			                                  s, mem, err));
+	int32_t n_peaks = s->n_devs * BERTH_N_PRECISIONS;
+	BERTH_TRY_NEW(mem, n_peaks, err, c.dev_peaks);
+	BERTH_COPY(c.dev_peaks, s->dev_peaks, n_peaks);
 	*out = c;
 	return BERTH_OK;
 }

@@ -486,6 +486,24 @@ static void test_set_each_key(void **state)
 	}
 }
 
+static void test_set_peaks(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s, clone;
+	berth_err err;
+	assert_ok(parse(HEAD "\"devices\":[{\"name\":\"a\",\"peak_flops\":{\"f32\":2,\"f16\":8}}]}", &mem, &s,
+	                &err),
+	          &err);
+	assert_ok(berth_system_clone(&s, &mem, &clone, &err), &err);
+	assert_ok(berth_system_set(&clone, "a.peak_flops=3", &tmp, &err), &err);
+	assert_peak(&clone, 0, BERTH_F32, 3, BERTH_F32);
+	assert_peak(&clone, 0, BERTH_F16, 12, BERTH_F16);
+	assert_peak(&s, 0, BERTH_F16, 8, BERTH_F16);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* Without a figure there is nothing to multiply, but a limit of memory, which stays none. */
 static void test_set_refuses(void **state)
 {
@@ -992,6 +1010,7 @@ int main(void)
 		cmocka_unit_test(test_lines_of_pools), cmocka_unit_test(test_set_each_key),
 		cmocka_unit_test(test_least_pools),
 		cmocka_unit_test(test_set_refuses),    cmocka_unit_test(test_folding),
+		cmocka_unit_test(test_set_peaks),
 		cmocka_unit_test(test_bad_devices),    cmocka_unit_test(test_bad_links),
 		cmocka_unit_test(test_bad_pools),      cmocka_unit_test(test_most_devices),
 		cmocka_unit_test(test_check),          cmocka_unit_test(test_builtins),
