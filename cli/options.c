@@ -165,10 +165,20 @@ static berth_status add_text(berth_arena *mem, cli_texts *list, const char *text
 	return BERTH_OK;
 }
 
+/* Up to the next comma, but those between the words of a "host:gpu=t4,gpu=p4". */
+static size_t entry_length(const char *text)
+{
+	size_t n = strcspn(text, ",");
+	bool host = strncmp(text, "host:", 5) == 0;
+	while (host && text[n] && text[n + 1 + strcspn(text + n + 1, ",=:/.")] == '=')
+		n += 1 + strcspn(text + n + 1, ",");
+	return n;
+}
+
 berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err)
 {
 	for (;;) {
-		size_t n = strcspn(text, ",");
+		size_t n = entry_length(text);
 		char *word = berth_arena_strndup(mem, text, n);
 		BERTH_TRY(berth_got(word, err));
 		if (!n)
