@@ -12,7 +12,7 @@ static berth_status load_trial(void *ctx, const char *spec, bool again, berth_gr
 {
 	const place_decoder *x = ctx;
 	cli *c = x->c;
-	cli_texts warned = c->warned;
+	cli_texts warned = c->warned, noted = c->noted, called = c->called;
 	bool quiet = c->quiet, strict = c->strict;
 	(void)again;
 	c->quiet = true;
@@ -21,6 +21,8 @@ static berth_status load_trial(void *ctx, const char *spec, bool again, berth_gr
 	c->quiet = quiet;
 	c->strict = strict;
 	c->warned = warned;
+	c->noted = noted;
+	c->called = called;
 	return st;
 }
 
