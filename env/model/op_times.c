@@ -96,7 +96,9 @@ static bool has_model(const berth_system *s, int32_t dev)
 	       s->dev_mem_bandwidth[dev] > 0;
 }
 
-static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows)
+/* used: the precision that the device computes in. */
+static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows,
+                                 berth_precision used)
 {
 	berth_precision p = g->op_dtype[op] ? (berth_precision)g->op_dtype[op] : BERTH_F32;
 	const berth_dims *d = berth_graph_dims(g, op);
@@ -108,7 +110,7 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 	                      .alone = g->op_in_off[op] == g->op_in_off[op + 1] &&
 	                               g->op_tensor_off[op] == g->op_tensor_off[op + 1]};
 	if (d->kind == BERTH_DIMS_PRODUCT) {
-		bool half = berth_precision_bits(p) < 32;
+		bool half = used != BERTH_F32 && used != BERTH_F64; /* on matrix units */
 		q.class = half ? BERTH_TIME_HALF : at[0] > 1 ? BERTH_TIME_BMM : BERTH_TIME_LINEAR;
 		q.b = (double)at[0];
 		q.m = (double)at[1];
@@ -134,9 +136,9 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 }
 
 static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
-                                    const berth_type_on_dev *type, double peak)
+                                    const berth_type_on_dev *type, double peak, berth_precision used)
 {
-	const berth_time_query q = query_of(g, op, type->rows);
+	const berth_time_query q = query_of(g, op, type->rows, used);
 	const bool cpu = s->dev_class[dev] == BERTH_CLASS_CPU;
 	const double host_s = !cpu && q.alone && q.item_bytes >= 4 ? HOST_S : 0;
 	const berth_time_device d = {.peak_flops = peak,
@@ -179,7 +181,7 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		return x;
 	x.from = BERTH_TIME_ROOFLINE;
 	if (has_model(s, dev) && peak > 0) {
-		berth_time_estimate y = by_model(g, s, op, dev, type, peak);
+		berth_time_estimate y = by_model(g, s, op, dev, type, peak, used);
 		x = (berth_op_prediction){y.seconds, y.error, BERTH_TIME_MODEL};
 	} else {
 		x.seconds = s->dev_op_overhead_s[dev] + roofline_s(g, s, op, dev, type, peak) * type->scale;

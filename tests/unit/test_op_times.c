@@ -94,6 +94,9 @@ static void test_precisions(void **state)
 	assert_int_equal(predict_one(full, whole).from, BERTH_TIME_NONE);
 	static const char v100[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-v100-pcie-32gb\"}");
 	assert_true(predict_one(half, v100).seconds < 0.7 * predict_one(full, v100).seconds);
+	static const char p4[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-p4\"}"); /* f16 goes by f32 */
+	assert_true(predict_one(half, p4).error == predict_one(full, p4).error);
+	assert_true(predict_one(half, v100).error != predict_one(full, v100).error);
 }
 
 /* One that stands by itself waits for its host; work without a shape is no wonder. */
