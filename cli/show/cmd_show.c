@@ -28,6 +28,10 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "show: option --graph is for placements, but %s is a graph",
 			                  a->input);
+		if (a->placement && a->times && !*a->times)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "show: --times lists times without --placement; beside it, it is "
+			                  "--times model or --times roofline");
 		if (a->placement && a->dot && !a->on)
 			BERTH_TRY(show_placed_system(c, a->placement, &a->on, err));
 		if (!a->placement || (!a->op && (a->dot || a->out || a->profile.n || a->fuse)))
