@@ -150,6 +150,8 @@ static berth_status read_words(const char *words, const berth_catalogue *c, bert
 {
 	for (const char *at = words; *at;) {
 		size_t n = strcspn(at, ",+");
+		while (at[n] == '+' && (!at[n + 1] || strchr(",+", at[n + 1]))) /* of a name */
+			n++;
 		char *word = berth_arena_strndup(tmp, at, n);
 		BERTH_TRY(berth_got(word, err));
 		BERTH_TRY(add_word(h, c, word, tmp, err));

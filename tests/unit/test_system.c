@@ -972,6 +972,8 @@ static void test_host(void **state)
 		{"host:gpu=t4", 0},
 		{"host:gpu=t4,gpu=p4", 2},
 		{"host:gpu=t4+gpu=p4+cpu=xeon-gold-6148", 4},
+		{"host:cpu=xeon-platinum-8480+,gpu=t4", 2},
+		{"host:cpu=xeon-platinum-8480++cpu=xeon-platinum-8592+", 2},
 		{"host:gpu=t4,gpu=p4,cpu=xeon-gold-6148,link=nvlink2,link=pcie3x16", 6},
 	};
 	static const bad_text bad[] = {
