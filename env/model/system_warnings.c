@@ -157,7 +157,7 @@ static berth_status find_rates(gaps *x, berth_err *err)
 	int32_t n = s->n_devs;
 	for (int32_t d = 0; d < n; d++)
 		x->has[d] = x->dev[d].roofline && !x->dev[d].measured && !(s->dev_peak_flops[d] > 0) &&
-		            !(s->dev_mem_bandwidth[d] > 0);
+		            !(s->dev_mem_bandwidth[d] > 0) && !has_peaks(s, d);
 	BERTH_TRY(tell_devices(x,
 	                       "neither peak_flops nor mem_bandwidth: only operators with measured times "
 	                       "run there",
@@ -182,6 +182,10 @@ static berth_status find_precisions(gaps *x, berth_err *err)
 	bool asked[BERTH_N_PRECISIONS] = {false};
 	for (int32_t op = 0; x->g && op < x->g->n_ops; op++)
 		asked[x->g->op_dtype[op]] = true;
+	bool single = asked[BERTH_PRECISION_NONE] || asked[BERTH_F32];
+	for (int32_t d = 0; d < s->n_devs; d++)
+		x->has[d] = single && x->dev[d].roofline && has_peaks(s, d) && !(s->dev_peak_flops[d] > 0);
+	BERTH_TRY(tell_devices(x, "no peak in f32: what computes in it cannot run there", err));
 	asked[BERTH_PRECISION_NONE] = asked[BERTH_F32] = false;
 	for (int i = 0; i < BERTH_N_PRECISIONS; i++) {
 		berth_precision p = (berth_precision)i, used = BERTH_F32, some = BERTH_F32;

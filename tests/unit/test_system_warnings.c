@@ -65,7 +65,11 @@ static void test_precisions(void **state)
 	assert_string_equal(told(both, OF("int4"), &mem),
 	                    "device 'd' has no peak in int4: it counts as f16 there\n");
 	assert_string_equal(told(ONE(WHOLE), OF("f16"), &mem), "");
-	assert_string_equal(told(ONE("\"peak_flops\":{\"int8\":2}," REST), OF("f32"), &mem), "");
+	static const char few[] =
+		ONE("\"peak_flops\":{\"int8\":2},\"op_overhead_s\":1e-6,\"memory_bytes\":1000");
+	assert_string_equal(told(few, OF("f32"), &mem),
+	                    "device 'd' has no peak in f32: what computes in it cannot run there\n");
+	assert_string_equal(told(ONE("\"peak_flops\":{\"int8\":2}," REST), OF("int8"), &mem), "");
 	assert_string_equal(told(ONE("\"like\":\"epyc-7742\""), OF("f32"), &mem), "");
 	berth_arena_free(&mem);
 }
