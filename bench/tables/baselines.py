@@ -59,6 +59,9 @@ class System:
         devices = load(f"{folder}/system.json")["devices"]
         # a CPU beside accelerators takes no part
         self.workers = [d for d in devices if not d["name"].startswith("cpu")] or devices
+        for d in self.workers:
+            if isinstance(d["peak_flops"], dict):  # by precision
+                d["peak_flops"] = d["peak_flops"]["f32"]
         self.names = [d["name"] for d in self.workers]
 
     def seconds(self, op, worker):

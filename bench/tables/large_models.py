@@ -172,16 +172,16 @@ def transformer_block(m, x, heads, hidden, mask, attention_bias=True):
     return m.same("Add", "mlp.residual", x, m.linear("mlp.proj", m.gelu("mlp.gelu", y), hidden))
 
 
-def gpt2_xl(batch=1, seq=128, layers=48, train=1, tied=1):
-    """Radford et al. 2019; the head shares the table of words, as long as it is tied."""
-    m, hidden = Model(), 1600
+def gpt2_xl(batch=1, seq=128, layers=48, train=1, tied=1, hidden=1600, half=1):
+    """Radford et al. 2019; the head shares the table of words, as long as it is tied. Heads have 64 columns."""
+    m = Model(HALF if half else FLOAT)
     tokens = m.input("tokens", INT64, batch, seq)
     mask = m.input("mask", BOOL, 1, 1, seq, seq)
     x = m.embedding("wte", m.weight("wte.weight", 50257, hidden), tokens)
     x = m.same("Add", "wpe", x, m.weight("wpe.weight", seq, hidden))
     for i in range(layers):
         m.scope = f"h.{i}."
-        x = transformer_block(m, x, 25, hidden, mask)
+        x = transformer_block(m, x, hidden // 64, hidden, mask)
     m.scope = ""
     x = m.layer_norm("ln_f", x)
     if tied:
