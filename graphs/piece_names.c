@@ -64,3 +64,16 @@ int32_t berth_piece_share(const char *name, int32_t *of)
 		at--;
 	return at && at > name ? read_number(at, of) : 0;
 }
+
+bool berth_piece_named(const char *name)
+{
+	for (const char *at = strstr(name, " of "); at; at = strstr(at + 1, " of ")) {
+		int i = 0, k = 0;
+		const char *from = at;
+		while (from > name && from[-1] >= '0' && from[-1] <= '9')
+			from--;
+		if (sscanf(from, "%3d of %3d", &i, &k) == 2 && i >= 1 && i <= k)
+			return true;
+	}
+	return false;
+}

@@ -34,7 +34,7 @@ static RESULT_FLAT_KIND(copy_kind, "", "", COPY);
 	K(OBJECT(value_kind), "simulated", "", "by a simulation of all of it", value_of(c, &y->simulated)) \
 	K(OBJECT(value_kind), "predicted", "", "by the formulas", value_of(c, &y->predicted)) \
 	K(INT, "samples", "", "of a step, all copies together", y->predicted.samples) \
-	K(TEXT, "exchange", "", "`ring`, `server`, or `none` with one copy", berth_exchange_name(x->kind)) \
+	K(TEXT, "exchange", "", "`ring`, `server`, `devices`, or `none` with one copy", berth_exchange_name(x->kind)) \
 	K(TEXT_OR_NULL, "server", "", "host", x->server < 0 ? NULL : v->cluster.host_name[x->server]) \
 	K(NUMBER, "exchange_s", "s", \
 	  "by how much the step is longer than the slowest copy, by the formulas", x->time_s) \
@@ -124,8 +124,10 @@ static void print_head(const cli *c, const configure_view *v)
 	if (x->kind != BERTH_EXCHANGE_NONE)
 		cli_say(", %s of it to exchange %s of gradients%s%s", berth_text_seconds(b, x->time_s),
 		        berth_text_bytes(k, (double)v->copies.grad_bytes),
-		        x->kind == BERTH_EXCHANGE_RING ? " around a ring" : " through ",
-		        x->kind == BERTH_EXCHANGE_RING ? "" : v->cluster.host_name[x->server]);
+		        x->kind == BERTH_EXCHANGE_RING      ? " around a ring"
+		        : x->kind == BERTH_EXCHANGE_DEVICES ? " around all devices"
+		                                            : " through ",
+		        x->server < 0 ? "" : v->cluster.host_name[x->server]);
 	cli_say("\n%.10g configurations looked at%s, %d simulated whole\n", v->r.looked_at,
 	        v->r.all ? ", all of them" : "", v->r.n_whole);
 	if (!v->r.all)

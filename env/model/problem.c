@@ -2,6 +2,7 @@
 #include "problem.h"
 
 #include "array.h"
+#include "collective.h"
 #include "constraints.h"
 #include "cost_model.h"
 #include "op_times.h"
@@ -120,18 +121,21 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 typedef struct byte_key {
 	int64_t bytes;
 	double cut_s;
+	bool collective; /* false where no link has figures for those */
 } byte_key;
 
-static byte_key key_of(const berth_graph *g, int32_t t)
+static byte_key key_of(const berth_graph *g, int32_t t, bool collectives)
 {
-	return (byte_key){g->tensor_bytes[t], g->tensor_cut_s ? g->tensor_cut_s[t] : 0};
+	return (byte_key){g->tensor_bytes[t], g->tensor_cut_s ? g->tensor_cut_s[t] : 0,
+	                  collectives && berth_tensor_is_collective(g, t)};
 }
 
 static int compare_keys(const void *a, const void *b)
 {
 	const byte_key *x = a, *y = b;
-	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
-	                            : (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s);
+	return x->bytes != y->bytes   ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
+	       : x->cut_s != y->cut_s ? (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s)
+	                              : x->collective - y->collective;
 }
 
 /* Classes are numbered as tensors of that kind first leave their producers in topological order. So what runs
@@ -143,10 +147,12 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 	const berth_graph *g = p->g;
 	byte_key *sorted;
 	int32_t *name, n = 0;
+	bool collectives = berth_system_has_collectives(p->s);
 	BERTH_TRY_NEW(tmp, g->n_tensors, err, sorted, name);
 	BERTH_TRY_NEW(mem, g->n_tensors, err, p->class_bytes, p->class_cut_s, p->tensor_class);
+	BERTH_TRY_NEW(mem, g->n_tensors, err, p->class_collective);
 	for (int32_t i = 0; i < g->n_tensors; i++)
-		sorted[i] = key_of(g, i);
+		sorted[i] = key_of(g, i, collectives);
 	if (g->n_tensors)
 		qsort(sorted, (size_t)g->n_tensors, sizeof *sorted, compare_keys);
 	for (int32_t i = 0; i < g->n_tensors; i++)
@@ -156,12 +162,13 @@ static berth_status byte_classes(berth_problem *p, int32_t **by_bytes, berth_are
 		}
 	for (int32_t k = 0; k < g->n_ops; k++)
 		BERTH_EACH (t, g->op_tensor_off, g->topo_op[k]) {
-			byte_key key = key_of(g, t);
+			byte_key key = key_of(g, t, collectives);
 			const byte_key *at = bsearch(&key, sorted, (size_t)n, sizeof *at, compare_keys);
 			int32_t *c = &name[at - sorted];
 			if (*c < 0) {
 				p->class_bytes[p->n_classes] = at->bytes;
 				p->class_cut_s[p->n_classes] = at->cut_s;
+				p->class_collective[p->n_classes] = at->collective;
 				*c = p->n_classes++;
 			}
 			p->tensor_class[t] = *c;
@@ -176,7 +183,10 @@ static berth_status hop_times(berth_problem *p, berth_arena *mem, berth_err *err
 	BERTH_TRY_NEW(mem, (size_t)p->n_classes * (size_t)s->n_links, err, p->class_link_ns);
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++) {
-			double ns = (berth_hop_s(s, l, (double)p->class_bytes[c]) + p->class_cut_s[c]) * 1e9;
+			double bytes = (double)p->class_bytes[c],
+			       hop_s = p->class_collective[c] ? berth_collective_hop_s(s, l, bytes)
+			                                      : berth_hop_s(s, l, bytes),
+			       ns = (hop_s + p->class_cut_s[c]) * 1e9;
 			if (!(ns < MAX_TOTAL_NS))
 				return berth_fail(err, BERTH_EFORMAT,
 				                  "a tensor of %lld bytes takes %g s from '%s' to '%s': too "

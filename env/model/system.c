@@ -86,6 +86,28 @@ double berth_hop_s(const berth_system *s, int32_t l, double bytes)
 	               : plain_s(s, l, bytes);
 }
 
+bool berth_system_has_collectives(const berth_system *s)
+{
+	bool has = false;
+	for (int32_t l = 0; l < s->n_links && !has; l++)
+		has = !isnan(s->link_collective_latency_s[l]) || !isnan(s->link_collective_bandwidth[l]);
+	return has;
+}
+
+void berth_collective_figures(const berth_system *s, int32_t l, double *latency_s, double *bandwidth)
+{
+	const double *own_s = s->link_collective_latency_s, *own = s->link_collective_bandwidth;
+	*latency_s = isnan(own_s[l]) ? s->link_latency_s[l] : own_s[l];
+	*bandwidth = isnan(own[l]) ? s->link_bandwidth[l] : own[l];
+}
+
+double berth_collective_hop_s(const berth_system *s, int32_t l, double bytes)
+{
+	double latency_s, bandwidth;
+	berth_collective_figures(s, l, &latency_s, &bandwidth);
+	return latency_s + bytes / bandwidth;
+}
+
 /* ---- checking ---- */
 
 /* In the order of files. */
@@ -110,6 +132,8 @@ const berth_system_figure berth_system_figures[BERTH_N_FIGURES] = {
 	{OF_LINK(latency_s), 0, 1e6, 0, false, BERTH_SECONDS},
 	{OF_LINK(bandwidth), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
 	{OF_LINK(joules_per_byte), 0, 1e12, 0, false, BERTH_JOULES_PER_BYTE},
+	{OF_LINK(collective_latency_s), 0, 1e6, NAN, true, BERTH_SECONDS},
+	{OF_LINK(collective_bandwidth), 1e-9, 1e30, NAN, true, BERTH_BYTES_PER_S},
 	{OF_POOL(bandwidth, NUMBER), 1e-9, 1e30, 0, false, BERTH_BYTES_PER_S},
 	{OF_POOL(bytes, BYTES), 0, 0x1p53, -1, true, BERTH_BYTES},
 	{.key = "efficiency", .of = BERTH_OF_OTHERS, .least = 1e-9, .most = 1e9},
@@ -146,6 +170,18 @@ void berth_system_figure_set(berth_system *s, const berth_system_figure *f, int3
 bool berth_system_figure_given(const berth_system_figure *f, double x)
 {
 	return !isnan(x) && !(f->optional && x == f->absent);
+}
+
+bool berth_system_figures_same(const berth_system *s, int of, int32_t a, int32_t b)
+{
+	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
+	     f++) {
+		double x = (int)f->of == of ? berth_system_figure_get(s, f, a) : 0,
+		       y = (int)f->of == of ? berth_system_figure_get(s, f, b) : 0;
+		if (x != y && !(isnan(x) && isnan(y)))
+			return false;
+	}
+	return true;
 }
 
 berth_status berth_system_figure_new(berth_system *s, const berth_system_figure *f, int32_t n,

@@ -88,6 +88,8 @@ typedef struct berth_system {
 	/* Directed links [n_links], in file order; "both_ways" made two neighbours. */
 	int32_t *link_from, *link_to, *link_channel;
 	double *link_latency_s, *link_bandwidth, *link_joules_per_byte; /* joules: 0 where not given */
+	/* of a message of a collective (collective.h); NAN: as any other */
+	double *link_collective_latency_s, *link_collective_bandwidth;
 	int32_t *link_of; /* [from * n_devs + to]: the link, or -1 */
 	/* What a packed tensor takes on a link (berth_system_pack); NULL: none is packed. No file states
 	 * them. */
@@ -127,6 +129,12 @@ bool berth_system_runs(const berth_system *s, int32_t dev, const char *type);
 /* Seconds of a hop over link l, cuts aside: as it is, or packed where that is less. 0 bytes go as they are.
  */
 double berth_hop_s(const berth_system *s, int32_t l, double bytes);
+/* Does any link have figures for messages of collectives? O(n_links). */
+bool berth_system_has_collectives(const berth_system *s);
+/* The figures of link l for such messages, which are those of any other where it has none. */
+void berth_collective_figures(const berth_system *s, int32_t l, double *latency_s, double *bandwidth);
+/* Seconds of such a message, not packed. */
+double berth_collective_hop_s(const berth_system *s, int32_t l, double bytes);
 /* Does a tensor of so many bytes go packed over link l? */
 bool berth_hop_packed(const berth_system *s, int32_t l, double bytes);
 
@@ -149,12 +157,14 @@ typedef struct berth_system_figure {
 	berth_quantity quantity;
 } berth_system_figure;
 
-enum { BERTH_N_FIGURES = 21 };
+enum { BERTH_N_FIGURES = 23 };
 extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
 
 /* The figure of element i, and to set it. */
 double berth_system_figure_get(const berth_system *s, const berth_system_figure *f, int32_t i);
 void berth_system_figure_set(berth_system *s, const berth_system_figure *f, int32_t i, double x);
+/* Are the figures of devices, links or pools a and b the same? */
+bool berth_system_figures_same(const berth_system *s, int of, int32_t a, int32_t b);
 /* Is x a figure that is given? */
 bool berth_system_figure_given(const berth_system_figure *f, double x);
 /* A new array of it in mem, of copies of those of `from`, or absent ones where that is NULL. Fails:

@@ -59,8 +59,10 @@ static berth_status add_link(const berth_json *at, system_reader *r, int32_t fro
 static berth_status read_link(void *ctx, const berth_json *at, berth_err *err)
 {
 	system_reader *r = ctx;
-	static const char *const known[] = {"from",      "to",     "latency_s",       "bandwidth",
-	                                    "both_ways", "shared", "joules_per_byte", NULL};
+	static const char *const known[] = {
+		"from",      "to",     "latency_s",       "bandwidth",
+		"both_ways", "shared", "joules_per_byte", "collective_latency_s", "collective_bandwidth",
+		NULL};
 	int32_t from, to, l = r->s.n_links;
 	const char *shared = NULL;
 	bool both_ways = false;

@@ -2,6 +2,7 @@
  * devices. What no data sheet states is assumed here, by class. */
 #include "system_like.h"
 
+#include "collective.h"
 #include "json.h"
 #include "text.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define HOST_LINK "pcie4x16"
+#define TYPICAL_BYTES 16777216 /* of a collective: by them the way that is taken is chosen */
 #define PCIE_JOULES 8e-11 /* a byte; about 10 pJ a bit */
 
 /* ---- figures ---- */
@@ -97,16 +99,20 @@ static berth_status add_word(host *h, const berth_catalogue *c, char *word, bert
 	return add_device(h, word, row, err);
 }
 
-static void put_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
+static void open_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
 {
-	const char *from = h->name[a], *to = h->name[b];
 	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "from", from);
-	berth_json_put_string(w, "to", to);
+	berth_json_put_string(w, "from", h->name[a]);
+	berth_json_put_string(w, "to", h->name[b]);
 	berth_json_put_number(w, "latency_s", link->latency_s);
 	berth_json_put_number(w, "bandwidth", link->bandwidth);
-	berth_json_put_bool(w, "both_ways", true);
 	berth_json_put_number(w, "joules_per_byte", PCIE_JOULES);
+}
+
+static void put_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
+{
+	open_link(h, a, b, link, w);
+	berth_json_put_bool(w, "both_ways", true);
 	berth_json_close(w, '}');
 }
 
@@ -115,14 +121,31 @@ static bool is_gpu(const host *h, int32_t d)
 	return h->dev[d]->device_class == BERTH_CLASS_GPU;
 }
 
+/* All that a GPU sends to others goes out of one port, and what it gets comes in by one: of those the first
+ * is a channel. */
+static void put_nvlink(const host *h, int32_t a, int32_t b, berth_json_out *w)
+{
+	double latency_s, bandwidth;
+	char port[sizeof h->name[0] + 8];
+	berth_fabric fabric = berth_link_fabric(h->nvlink);
+	berth_collective_hop(h->n_of[BERTH_CLASS_GPU], TYPICAL_BYTES, &fabric, &latency_s, &bandwidth);
+	snprintf(port, sizeof port, "%s.nvlink", h->name[a]);
+	open_link(h, a, b, h->nvlink, w);
+	berth_json_put_string(w, "shared", port);
+	berth_json_put_number(w, "collective_latency_s", latency_s);
+	berth_json_put_number(w, "collective_bandwidth", bandwidth);
+	berth_json_close(w, '}');
+}
+
 static void put_links(const host *h, berth_json_out *w)
 {
 	berth_json_open(w, "links", '[');
 	for (int32_t a = 0; a < h->n_devs; a++)
 		for (int32_t b = a + 1; b < h->n_devs; b++)
-			if (h->nvlink && is_gpu(h, a) && is_gpu(h, b))
-				put_link(h, a, b, h->nvlink, w);
-			else if (h->cpu < 0 || a == h->cpu || b == h->cpu)
+			if (h->nvlink && is_gpu(h, a) && is_gpu(h, b)) {
+				put_nvlink(h, a, b, w);
+				put_nvlink(h, b, a, w);
+			} else if (h->cpu < 0 || a == h->cpu || b == h->cpu)
 				put_link(h, a, b, h->link, w);
 	berth_json_close(w, ']');
 }

@@ -114,8 +114,7 @@ static bool folds(const berth_system *s, int32_t l)
 	int32_t b = l + 1;
 	if (b >= s->n_links || s->link_from[b] != s->link_to[l] || s->link_to[b] != s->link_from[l])
 		return false;
-	if (s->link_latency_s[b] != s->link_latency_s[l] || s->link_bandwidth[b] != s->link_bandwidth[l] ||
-	    s->link_joules_per_byte[b] != s->link_joules_per_byte[l])
+	if (!berth_system_figures_same(s, BERTH_OF_LINK, b, l))
 		return false;
 	return s->link_channel[b] == s->link_channel[l] ||
 	       (!s->channel_name[s->link_channel[b]] && !s->channel_name[s->link_channel[l]]);
@@ -134,6 +133,10 @@ static void write_link(const berth_system *s, int32_t l, bool both_ways, berth_j
 	if (s->channel_name[s->link_channel[l]])
 		berth_json_put_string(w, "shared", s->channel_name[s->link_channel[l]]);
 	put_given(w, "joules_per_byte", s->link_joules_per_byte[l]);
+	if (!isnan(s->link_collective_latency_s[l]))
+		berth_json_put_number(w, "collective_latency_s", s->link_collective_latency_s[l]);
+	if (!isnan(s->link_collective_bandwidth[l]))
+		berth_json_put_number(w, "collective_bandwidth", s->link_collective_bandwidth[l]);
 	berth_json_close(w, '}');
 	berth_json_flat(w, false);
 }

@@ -40,19 +40,11 @@ static bool same_lists(const berth_system *s, int32_t a, int32_t b)
 	return true;
 }
 
-static bool same_figure(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
-
 /* A device without a kind has its name for one; measured times may go by it. */
 static bool same_device(const berth_system *s, int32_t a, int32_t b)
 {
-	for (const berth_system_figure *f = berth_system_figures; f < berth_system_figures + BERTH_N_FIGURES;
-	     f++)
-		if (f->of == BERTH_OF_DEVICE &&
-		    !same_figure(berth_system_figure_get(s, f, a), berth_system_figure_get(s, f, b)))
-			return false;
+	if (!berth_system_figures_same(s, BERTH_OF_DEVICE, a, b))
+		return false;
 	const double *peaks = s->dev_peaks;
 	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
 		if (peaks[a * BERTH_N_PRECISIONS + p] != peaks[b * BERTH_N_PRECISIONS + p])
@@ -76,9 +68,7 @@ static bool same_link(places *x, int32_t l)
 {
 	const berth_system *s = x->s;
 	int32_t k = s->link_of[x->to[s->link_from[l]] * s->n_devs + x->to[s->link_to[l]]];
-	return k >= 0 && s->link_latency_s[l] == s->link_latency_s[k] &&
-	       s->link_bandwidth[l] == s->link_bandwidth[k] &&
-	       s->link_joules_per_byte[l] == s->link_joules_per_byte[k] &&
+	return k >= 0 && berth_system_figures_same(s, BERTH_OF_LINK, l, k) &&
 	       goes_to(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
 }
 

@@ -114,7 +114,7 @@ static berth_status add_moment(maker *m, int32_t dev, int32_t *op)
 	snprintf(name, sizeof name, "exchange/%d", m->n_ops);
 	const char *own = berth_arena_strdup(m->tmp, name);
 	BERTH_TRY(berth_got(own, m->err));
-	BERTH_TRY(berth_builder_op(m->b, &(berth_op_spec){.name = own}, op, m->err));
+	BERTH_TRY(berth_builder_op(m->b, &(berth_op_spec){.name = own, .type = "AllReduce"}, op, m->err));
 	BERTH_TRY(berth_builder_time(m->b, *op, "*", 0, m->err));
 	m->op_dev[m->n_ops] = dev;
 	m->order[m->n_ops++] = *op;
@@ -230,21 +230,45 @@ static int32_t list_hosts(const maker *m, int32_t *host)
 	return n;
 }
 
-static berth_status add_ring(maker *m)
+/* at [n]: the moments when the devices have what they give; when they have the sums. */
+static berth_status go_around(maker *m, const int32_t dev[], int32_t at[], int32_t n)
 {
-	int32_t host[BERTH_MAX_DEVS], now[BERTH_MAX_DEVS], n = list_hosts(m, host);
+	int32_t now[BERTH_MAX_DEVS];
 	int64_t bytes = n ? (m->x->grad_bytes + n - 1) / n : 0;
 	for (int32_t step = 0; n > 1 && step < 2 * (n - 1); step++) {
 		for (int32_t i = 0; i < n; i++)
-			BERTH_TRY(add_moment(m, m->x->c->host_lead[host[i]], &now[i]));
+			BERTH_TRY(add_moment(m, dev[i], &now[i]));
 		for (int32_t i = 0; i < n; i++) {
-			BERTH_TRY(add_edge(m, m->host_at[host[i]], now[i], 0));
-			BERTH_TRY(add_edge(m, m->host_at[host[i]], now[(i + 1) % n], bytes));
+			BERTH_TRY(add_edge(m, at[i], now[i], 0));
+			BERTH_TRY(add_edge(m, at[i], now[(i + 1) % n], bytes));
 		}
-		for (int32_t i = 0; i < n; i++)
-			m->host_at[host[i]] = now[i];
+		BERTH_COPY(at, now, n);
 	}
 	return BERTH_OK;
+}
+
+static berth_status add_ring(maker *m)
+{
+	int32_t host[BERTH_MAX_DEVS], dev[BERTH_MAX_DEVS] = {0}, at[BERTH_MAX_DEVS],
+		n = list_hosts(m, host);
+	for (int32_t i = 0; i < n; i++) {
+		dev[i] = m->x->c->host_lead[host[i]];
+		at[i] = m->host_at[host[i]];
+	}
+	BERTH_TRY(go_around(m, dev, at, n));
+	for (int32_t i = 0; i < n; i++)
+		m->host_at[host[i]] = at[i];
+	return BERTH_OK;
+}
+
+static berth_status add_ring_of_devices(maker *m)
+{
+	int32_t dev[BERTH_MAX_DEVS] = {0}, at[BERTH_MAX_DEVS];
+	for (int32_t k = 0; k < m->n; k++) {
+		dev[k] = berth_copy_dev(m->x, m->member[k].host, m->member[k].crew->place[0]);
+		BERTH_TRY(when_done(m, k, dev[k], &at[k]));
+	}
+	return go_around(m, dev, at, m->n);
 }
 
 static berth_status add_server(maker *m, int32_t server)
@@ -266,7 +290,7 @@ static berth_status add_server(maker *m, int32_t server)
 static berth_status alloc_graph(maker *m, berth_err *err)
 {
 	int32_t hosts = m->x->c->n_hosts;
-	int32_t most = hosts * (2 * hosts + 3) + 1;
+	int32_t most = hosts * (2 * hosts + 3) + 1 + 2 * m->n * m->n;
 	for (int32_t k = 0; k < m->n; k++)
 		most += m->x->graph[m->member[k].batch].n_ops + 2 * m->member[k].crew->n;
 	BERTH_TRY_NEW(m->tmp, most, err, m->op_dev, m->order);
@@ -282,6 +306,8 @@ static berth_status make_graph(maker *m, const berth_exchange *how, berth_err *e
 		BERTH_TRY(add_copy(m, k));
 	if (m->n < 2)
 		return BERTH_OK;
+	if (how->kind == BERTH_EXCHANGE_DEVICES)
+		return add_ring_of_devices(m);
 	BERTH_TRY(gather_gradients(m));
 	BERTH_TRY(how->kind == BERTH_EXCHANGE_SERVER ? add_server(m, how->server) : add_ring(m));
 	return scatter_sums(m);

@@ -7,7 +7,7 @@
 
 const char *berth_exchange_name(berth_exchange_kind kind)
 {
-	static const char *const name[] = {"best", "ring", "server", "none"};
+	static const char *const name[] = {"best", "ring", "server", "devices", "none"};
 	return name[kind];
 }
 
@@ -38,7 +38,7 @@ static double send_bytes(berth_exchanger *e, int32_t from, int32_t to, double by
 		*energy_j += bytes * s->link_joules_per_byte[l];
 		if (s->contention && *free_s > ready_s)
 			ready_s = *free_s;
-		ready_s += s->link_latency_s[l] + bytes / s->link_bandwidth[l];
+		ready_s += berth_collective_hop_s(s, l, bytes);
 		if (*free_s < 0)
 			e->touched[e->n_touched++] = channel;
 		*free_s = ready_s;
@@ -107,23 +107,48 @@ static double scatter_sums(berth_exchanger *e, const berth_member *member, int32
 
 /* ---- between hosts ---- */
 
-/* 2 (R - 1) steps, in each of which every host sends an R-th to the next one. */
-static void go_around(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
+/* 2 (R - 1) steps, in each of which each of the devices sends an R-th to the next one. at_s [n]: when each has
+ * what it gives, and all sums. */
+static void go_around(berth_exchanger *e, const int32_t dev[], double at_s[], int32_t n, double *energy_j)
 {
-	const int32_t *lead = e->x->c->host_lead;
-	double part = ceil((double)e->x->grad_bytes / n), *now_s = e->now_s;
+	double part = ceil((double)e->x->grad_bytes / n);
 	for (int32_t step = 0; step < 2 * (n - 1); step++) {
-		for (int32_t i = 0; i < n; i++)
-			e->next_s[i] = now_s[i] = e->ready_s[host[i]];
-		by_readiness(e->order, now_s, n);
+		BERTH_COPY(e->next_s, at_s, n);
+		by_readiness(e->order, at_s, n);
 		for (int32_t k = 0; k < n; k++) {
 			int32_t i = e->order[k], to = (i + 1) % n;
-			double at = send_bytes(e, lead[host[i]], lead[host[to]], part, now_s[i], energy_j);
+			double at = send_bytes(e, dev[i], dev[to], part, at_s[i], energy_j);
 			e->next_s[to] = fmax(e->next_s[to], at);
 		}
-		for (int32_t i = 0; i < n; i++)
-			e->ready_s[host[i]] = e->next_s[i];
+		BERTH_COPY(at_s, e->next_s, n);
 	}
+}
+
+static void go_around_hosts(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
+{
+	int32_t lead[BERTH_MAX_DEVS] = {0};
+	for (int32_t i = 0; i < n; i++) {
+		lead[i] = e->x->c->host_lead[host[i]];
+		e->now_s[i] = e->ready_s[host[i]];
+	}
+	go_around(e, lead, e->now_s, n, energy_j);
+	for (int32_t i = 0; i < n; i++)
+		e->ready_s[host[i]] = e->now_s[i];
+}
+
+/* Returns when the last device has all sums. */
+static double go_around_devices(berth_exchanger *e, const berth_member *member, int32_t n, double *energy_j)
+{
+	int32_t dev[BERTH_MAX_DEVS] = {0};
+	double last_s = 0;
+	for (int32_t k = 0; k < n; k++) {
+		dev[k] = berth_copy_dev(e->x, member[k].host, member[k].crew->place[0]);
+		e->now_s[k] = (double)member[k].crew->price[member[k].batch].time_ns * 1e-9;
+	}
+	go_around(e, dev, e->now_s, n, energy_j);
+	for (int32_t k = 0; k < n; k++)
+		last_s = fmax(last_s, e->now_s[k]);
+	return last_s;
 }
 
 static void go_by_server(berth_exchanger *e, const int32_t host[], int32_t n, int32_t server,
@@ -142,34 +167,46 @@ static void go_by_server(berth_exchanger *e, const int32_t host[], int32_t n, in
 		e->ready_s[host[i]] = send_bytes(e, lead[server], lead[host[i]], bytes, all_s, energy_j);
 }
 
-/* One way to do it: server -1: a ring. */
-static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, int32_t server,
-                    double slowest_s, berth_exchange *best)
+/* One way to do it. */
+static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
+                    int32_t server, double slowest_s, berth_exchange *best)
 {
 	int32_t host[BERTH_MAX_DEVS];
-	berth_exchange y = {.kind = server < 0 ? BERTH_EXCHANGE_RING : BERTH_EXCHANGE_SERVER,
-	                    .server = server};
+	berth_exchange y = {.kind = kind, .server = server};
 	free_channels(e);
-	int32_t hosts = gather_gradients(e, member, n, host, &y.energy_j);
-	if (server < 0)
-		go_around(e, host, hosts, &y.energy_j);
-	else
-		go_by_server(e, host, hosts, server, &y.energy_j);
-	y.time_s = scatter_sums(e, member, n, &y.energy_j) - slowest_s;
+	if (kind == BERTH_EXCHANGE_DEVICES) {
+		y.time_s = go_around_devices(e, member, n, &y.energy_j) - slowest_s;
+	} else {
+		int32_t hosts = gather_gradients(e, member, n, host, &y.energy_j);
+		if (kind == BERTH_EXCHANGE_RING)
+			go_around_hosts(e, host, hosts, &y.energy_j);
+		else
+			go_by_server(e, host, hosts, server, &y.energy_j);
+		y.time_s = scatter_sums(e, member, n, &y.energy_j) - slowest_s;
+	}
 	if (!e->stuck && y.time_s < best->time_s)
 		*best = y;
 }
 
-/* In one host there is nothing to go around: both are the same. */
+static bool whole_on_devices(const berth_member *member, int32_t n)
+{
+	while (n > 0 && member[n - 1].crew->n == 1)
+		n--;
+	return n == 0;
+}
+
+/* In one host there are no other hosts to go around: ring and server are the same. */
 static void try_all(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
                     double slowest_s, berth_exchange *best)
 {
-	bool many = member[0].host != member[n - 1].host;
-	if (kind != BERTH_EXCHANGE_SERVER && (many || kind == BERTH_EXCHANGE_RING))
-		try_one(e, member, n, -1, slowest_s, best);
-	for (int32_t k = 0; k < n && kind != BERTH_EXCHANGE_RING; k++)
+	bool many = member[0].host != member[n - 1].host, any = kind == BERTH_EXCHANGE_BEST;
+	if ((any && many) || kind == BERTH_EXCHANGE_RING)
+		try_one(e, member, n, BERTH_EXCHANGE_RING, -1, slowest_s, best);
+	for (int32_t k = 0; k < n && (any || kind == BERTH_EXCHANGE_SERVER); k++)
 		if (k == 0 || member[k].host != member[k - 1].host)
-			try_one(e, member, n, member[k].host, slowest_s, best);
+			try_one(e, member, n, BERTH_EXCHANGE_SERVER, member[k].host, slowest_s, best);
+	if (((any && e->collectives) || kind == BERTH_EXCHANGE_DEVICES) && whole_on_devices(member, n))
+		try_one(e, member, n, BERTH_EXCHANGE_DEVICES, -1, slowest_s, best);
 }
 
 bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
@@ -192,20 +229,25 @@ bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n
 	return best.time_s < INFINITY;
 }
 
-/* The slowest copy's gradients go along 2 (R - 1) steps of the ring; a server that is the slowest host has
- * but to send them to R - 1 hosts, over the channels that lead out of it. */
+/* The slowest copy's gradients go along 2 (R - 1) steps of the ring, and over as many borders of hosts around
+ * all devices; a server that is the slowest host has but to send them to R - 1 hosts, over the channels that
+ * lead out of it. */
 double berth_exchange_least_s(const berth_exchanger *e, int32_t n_hosts, berth_exchange_kind kind)
 {
 	double bytes = (double)e->x->grad_bytes, r = n_hosts;
 	double ring_s = 2 * (r - 1) * (e->least_latency_s + bytes / r / e->most_bandwidth),
-	       server_s = e->least_latency_s + bytes / e->most_bandwidth;
+	       server_s = e->least_latency_s + bytes / e->most_bandwidth,
+	       devices_s = 2 * (r - 1) *
+	                   (e->least_latency_s + bytes / e->x->c->s->n_devs / e->most_bandwidth);
 	if (e->x->c->s->contention && e->most_ways > 0)
 		server_s *= ceil((r - 1) / e->most_ways);
 	if (n_hosts < 2)
 		return 0;
-	return kind == BERTH_EXCHANGE_RING     ? ring_s
-	       : kind == BERTH_EXCHANGE_SERVER ? server_s
-	                                       : fmin(ring_s, server_s);
+	return kind == BERTH_EXCHANGE_RING      ? ring_s
+	       : kind == BERTH_EXCHANGE_SERVER  ? server_s
+	       : kind == BERTH_EXCHANGE_DEVICES ? devices_s
+	       : e->collectives                 ? fmin(devices_s, fmin(ring_s, server_s))
+	                                        : fmin(ring_s, server_s);
 }
 
 /* ---- scratch ---- */
@@ -236,12 +278,15 @@ berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_
 	for (int32_t i = 0; i < c->s->n_channels; i++)
 		e.channel_free_s[i] = -1;
 	BERTH_TRY_NEW(mem, c->s->n_channels, err, e.touched);
-	BERTH_TRY_NEW(mem, c->n_hosts, err, e.ready_s, e.next_s);
-	BERTH_TRY_NEW(mem, c->s->n_devs, err, e.now_s, e.order);
+	e.collectives = berth_system_has_collectives(c->s);
+	BERTH_TRY_NEW(mem, c->n_hosts, err, e.ready_s);
+	BERTH_TRY_NEW(mem, c->s->n_devs, err, e.now_s, e.next_s, e.order);
 	for (int32_t l = 0; l < c->s->n_links; l++)
 		if (c->dev_host[c->s->link_from[l]] != c->dev_host[c->s->link_to[l]]) {
-			e.least_latency_s = fmin(e.least_latency_s, c->s->link_latency_s[l]);
-			e.most_bandwidth = fmax(e.most_bandwidth, c->s->link_bandwidth[l]);
+			double latency_s, bandwidth;
+			berth_collective_figures(c->s, l, &latency_s, &bandwidth);
+			e.least_latency_s = fmin(e.least_latency_s, latency_s);
+			e.most_bandwidth = fmax(e.most_bandwidth, bandwidth);
 		}
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int32_t n = count_ways(c, h);

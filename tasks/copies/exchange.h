@@ -9,6 +9,9 @@ typedef enum berth_exchange_kind {
 	BERTH_EXCHANGE_BEST,   /* whichever is shorter */
 	BERTH_EXCHANGE_RING,   /* all-reduce around the hosts that take part, in their order */
 	BERTH_EXCHANGE_SERVER, /* one of the hosts gets all gradients and sends the sums back */
+	/* all-reduce around the devices of all copies, each whole on one device, as collective libraries do it;
+	 * BEST looks at it where links have figures for collectives */
+	BERTH_EXCHANGE_DEVICES,
 	BERTH_EXCHANGE_NONE    /* there is one copy */
 } berth_exchange_kind;
 
@@ -33,9 +36,10 @@ typedef struct berth_exchanger {
 	double *channel_free_s; /* [n_channels] when each is free again; -1: it was never used */
 	int32_t *touched;       /* [n_channels] those that were */
 	int32_t n_touched;
-	double *ready_s, *next_s; /* [n_hosts] when the lead of each has all that it is to have */
-	double *now_s;            /* [n_devs] */
-	int32_t *order;           /* [n_devs] */
+	double *ready_s;         /* [n_hosts] when the lead of each has all that it is to have */
+	double *now_s, *next_s;  /* [n_devs] */
+	int32_t *order;          /* [n_devs] */
+	bool collectives;        /* links have figures for those */
 	bool stuck;               /* a route leads over a host that takes no part */
 	/* of links; what no exchange is shorter than */
 	double least_latency_s, most_bandwidth;
@@ -46,7 +50,7 @@ typedef struct berth_exchanger {
 berth_status berth_exchanger_new(const berth_copies *x, berth_arena *mem, berth_arena *tmp,
                                  berth_exchanger *out, berth_err *err);
 
-/* "ring", "server", "none". */
+/* "best", "ring", "server", "devices", "none". */
 const char *berth_exchange_name(berth_exchange_kind kind);
 
 /* The exchange among member[n], ordered by host: the kind that was asked for, BERTH_EXCHANGE_NONE where n is
