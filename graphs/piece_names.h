@@ -17,6 +17,6 @@ bool berth_piece_is_join(const char *name);
  * ("VALUE/joined 1 of 2"): 1, and in *of 2. 0: it has none. */
 int32_t berth_piece_share(const char *name, int32_t *of);
 
-/* Does any part of the name say so: is it a piece, a share, or derived from one ("NAME/piece 1 of 2/grad_sum")?
- */
+/* Does any part of the name say so: is it a piece, a share, or derived from one, as
+ * "NAME/piece 1 of 2/grad_sum"? */
 bool berth_piece_named(const char *name);

@@ -34,7 +34,8 @@ static RESULT_FLAT_KIND(copy_kind, "", "", COPY);
 	K(OBJECT(value_kind), "simulated", "", "by a simulation of all of it", value_of(c, &y->simulated)) \
 	K(OBJECT(value_kind), "predicted", "", "by the formulas", value_of(c, &y->predicted)) \
 	K(INT, "samples", "", "of a step, all copies together", y->predicted.samples) \
-	K(TEXT, "exchange", "", "`ring`, `server`, `devices`, or `none` with one copy", berth_exchange_name(x->kind)) \
+	K(TEXT, "exchange", "", "`ring`, `server`, `devices`, or `none` with one copy", \
+	  berth_exchange_name(x->kind)) \
 	K(TEXT_OR_NULL, "server", "", "host", x->server < 0 ? NULL : v->cluster.host_name[x->server]) \
 	K(NUMBER, "exchange_s", "s", \
 	  "by how much the step is longer than the slowest copy, by the formulas", x->time_s) \

@@ -89,7 +89,8 @@ berth_fabric berth_link_fabric(const berth_link_row *link)
 }
 
 /* 2 (n - 1) messages of bytes / n leave each port. */
-void berth_collective_hop(int32_t n, double bytes, const berth_fabric *f, double *latency_s, double *bandwidth)
+void berth_collective_hop(int32_t n, double bytes, const berth_fabric *f, double *latency_s,
+                          double *bandwidth)
 {
 	berth_collective_way way = BERTH_WAY_RING;
 	berth_collective_least_s(BERTH_ALL_REDUCE, n, bytes, f, &way);

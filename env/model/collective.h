@@ -33,9 +33,9 @@ const char *berth_collective_name(berth_collective what);
 const char *berth_collective_way_name(berth_collective_way way);
 
 /* Seconds of a collective among n devices, 1 or more, of so many bytes: what each has before an all-reduce or
- * a reduce-scatter, after an all-gather. INFINITY: the fabric has no such way. 0 with one device. After Thakur,
- * Rabenseifner, Gropp (IJHPCA 2005), Sanders, Speck, Träff (Parallel Computing 2009, the two trees), Klenk et
- * al. (ISCA 2020, the switch). */
+ * a reduce-scatter, after an all-gather. INFINITY: the fabric has no such way. 0 with one device. After
+ * Thakur, Rabenseifner, Gropp (IJHPCA 2005), Sanders, Speck, Traeff (Parallel Computing 2009, the two
+ * trees), Klenk et al. (ISCA 2020, the switch). */
 double berth_collective_s(berth_collective what, berth_collective_way way, int32_t n, double bytes,
                           const berth_fabric *f);
 
@@ -43,16 +43,17 @@ double berth_collective_s(berth_collective what, berth_collective_way way, int32
 double berth_collective_least_s(berth_collective what, int32_t n, double bytes, const berth_fabric *f,
                                 berth_collective_way *way);
 
-/* The fabric that GPUs make which are all joined by this link of the catalogue: fitted to measured collectives
- * (scripts/fit-links). */
+/* The fabric that GPUs make which are all joined by this link of the catalogue: fitted to measured
+ * collectives (scripts/fit-links). */
 berth_fabric berth_link_fabric(const berth_link_row *link);
 
-/* The figures of a link between each two of n devices, 2 or more, by which n (n - 1) messages of an n-th, one
- * after the other out of each port, and as many back, take as long as an all-reduce of so many bytes by the
- * quickest way. */
-void berth_collective_hop(int32_t n, double bytes, const berth_fabric *f, double *latency_s, double *bandwidth);
+/* The figures of a link between each two of n devices, 2 or more, by which each device sends an n-th to all
+ * others, one after the other out of its port, and then again, in the time of an all-reduce of so many bytes
+ * by the quickest way. */
+void berth_collective_hop(int32_t n, double bytes, const berth_fabric *f, double *latency_s,
+                          double *bandwidth);
 
-/* Is tensor t one of the messages of a collective? Both ends are pieces of operators (piece_names.h), and of
- * the consumers one joins or adds what several give: its type is AllReduce, Concat, GradSum or Sum; or an
+/* Is tensor t one of the messages of a collective? Both ends are pieces of operators (piece_names.h), and one
+ * of the consumers joins or adds what several give: its type is AllReduce, Concat, GradSum or Sum. Or an
  * AllReduce gives it. O(its consumers). */
 bool berth_tensor_is_collective(const berth_graph *g, int32_t t);

@@ -45,7 +45,8 @@ typedef struct berth_problem {
 	int32_t n_classes;
 	int64_t *class_bytes;  /* [n_classes] */
 	double *class_cut_s;   /* [n_classes] seconds that each hop takes beside */
-	bool *class_collective; /* [n_classes] of messages of collectives, where links have figures for those */
+	/* [n_classes] of messages of collectives, where links have figures for those */
+	bool *class_collective;
 	int32_t *tensor_class; /* [n_tensors] */
 	/* [n_classes] floor of the mean routed time over ordered pairs of different devices; 0 with one */
 	int64_t *class_mean_ns;

@@ -13,7 +13,8 @@
  *           a memory pool, pool.NAME
  *   KEY     a number of the system format. Of devices: peak_flops, mem_bandwidth, op_overhead_s,
  *           memory_bytes, memory_margin, slots, idle_w, busy_w. Of links: latency_s, bandwidth,
- *           joules_per_byte. Of memory pools: bandwidth, bytes
+ *           joules_per_byte, collective_latency_s, collective_bandwidth. Of memory pools: bandwidth,
+ *           bytes
  *   VALUE   the new figure, in SI units or with a unit behind it (units.h: 16GB, 80GB/s, 10us, 10TFLOP/s),
  *           or a factor with x behind it; a factor leaves unlimited memory unlimited
  *   tmp     scratch, reset at exit

@@ -107,8 +107,8 @@ static double scatter_sums(berth_exchanger *e, const berth_member *member, int32
 
 /* ---- between hosts ---- */
 
-/* 2 (R - 1) steps, in each of which each of the devices sends an R-th to the next one. at_s [n]: when each has
- * what it gives, and all sums. */
+/* 2 (R - 1) steps, in each of which each of the devices sends an R-th to the next one. at_s [n]: when each
+ * has what it gives; then, when it has all sums. */
 static void go_around(berth_exchanger *e, const int32_t dev[], double at_s[], int32_t n, double *energy_j)
 {
 	double part = ceil((double)e->x->grad_bytes / n);

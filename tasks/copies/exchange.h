@@ -9,7 +9,7 @@ typedef enum berth_exchange_kind {
 	BERTH_EXCHANGE_BEST,   /* whichever is shorter */
 	BERTH_EXCHANGE_RING,   /* all-reduce around the hosts that take part, in their order */
 	BERTH_EXCHANGE_SERVER, /* one of the hosts gets all gradients and sends the sums back */
-	/* all-reduce around the devices of all copies, each whole on one device, as collective libraries do it;
+	/* all-reduce around the devices of all copies, each whole on one device, as collective libraries do;
 	 * BEST looks at it where links have figures for collectives */
 	BERTH_EXCHANGE_DEVICES,
 	BERTH_EXCHANGE_NONE    /* there is one copy */
