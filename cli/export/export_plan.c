@@ -5,6 +5,7 @@
 #include "graph_format.h"
 #include "json.h"
 #include "load.h"
+#include "plan_words.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_json.h"
@@ -306,7 +307,12 @@ berth_status export_plan_open(cli *c, const char *path, const char *spec, const 
                               export_plan *out, berth_err *err)
 {
 	document d = {.file = path, .spec = spec};
-	BERTH_TRY(load_model(c, spec, out, err));
+	const int32_t n_given = c->dim.n;
+	BERTH_TRY(cli_plan_words_take(c, path, spec, err));
+	berth_status read = load_model(c, spec, out, err);
+	if (read == BERTH_EINVAL && c->dim.n > n_given)
+		return berth_fail_in(err, read, "%s: it seems to be a plan of another model: ", path);
+	BERTH_TRY(read);
 	BERTH_TRY(load_graph(c, graph, spec, out, err));
 	BERTH_TRY(cli_json_map(c, path, &d.x, err));
 	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);

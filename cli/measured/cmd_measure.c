@@ -7,6 +7,7 @@
 #include "measured.h"
 #include "page_plan.h"
 #include "placement.h"
+#include "plan_words.h"
 #include "print.h"
 #include "progress.h"
 #include "report.h"
@@ -49,6 +50,7 @@ typedef struct state {
 
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
+	BERTH_TRY(cli_plan_words_take(c, a->placement, c->args[0], err));
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
 	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));

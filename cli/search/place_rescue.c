@@ -1,6 +1,7 @@
 /* See place_rescue.h. */
 #include "place_rescue.h"
 
+#include "plan_words.h"
 #include "print.h"
 #include "signals.h"
 
@@ -96,9 +97,11 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 	x->score = berth_score_worst();
 	x->written = false;
 	BERTH_TRY_NEW(&c->mem, p->n_ops, err, x->op_dev, x->order);
-	return x->path && !x->as.graph_sha256
-	               ? berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err)
-	               : BERTH_OK;
+	if (!x->path || x->as.graph_sha256)
+		return BERTH_OK;
+	BERTH_TRY(berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err));
+	return c->n_args == 1 ? cli_plan_words_tell(c, c->args[0], x->decoder != NULL, &x->as, err)
+	                      : BERTH_OK;
 }
 
 berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,

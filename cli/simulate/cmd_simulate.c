@@ -7,6 +7,7 @@
 #include "file.h"
 #include "graph_load.h"
 #include "placement.h"
+#include "plan_words.h"
 #include "print.h"
 #include "report.h"
 #include "results.h"
@@ -170,6 +171,8 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	if (c->n_args == 1)
+		BERTH_TRY(cli_plan_words_take(c, a->placement, c->args[0], err));
 	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));

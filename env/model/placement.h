@@ -10,6 +10,8 @@
 /* Strings and arrays belong to the arena that it was made in, or to the caller where the caller sets them. */
 typedef struct berth_placement {
 	const char *graph_name, *graph_sha256;   /* NULL: not said */
+	const char **graph_word;                 /* [n_graph_words] KEY=VALUE that its model was read with */
+	int32_t n_graph_words;
 	const char *system_name, *system_sha256; /* NULL: not said */
 	const char *method, *objective;          /* NULL: not said */
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */

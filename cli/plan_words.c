@@ -1,0 +1,130 @@
+/* See plan_words.h. */
+#include "plan_words.h"
+
+#include "file.h"
+#include "json.h"
+#include "load.h"
+#include "sandboxed.h"
+#include "zoo.h"
+
+#include <string.h>
+
+/* ---- telling ---- */
+
+/* The words behind the name, between colons. */
+static berth_status split_name(cli *c, const char *name, cli_texts *out, berth_err *err)
+{
+	for (const char *at = strchr(name, ':'); at; at = strchr(at + 1, ':')) {
+		BERTH_TRY(BERTH_GROW(&c->mem, out->text, out->n, &out->cap, err));
+		const char *word = berth_arena_strndup(&c->mem, at + 1, strcspn(at + 1, ":"));
+		BERTH_TRY(berth_got(word, err));
+		out->text[out->n++] = word;
+	}
+	return BERTH_OK;
+}
+
+static berth_status words_of(cli *c, const char *spec, berth_read_options *out, berth_err *err)
+{
+	const berth_read_options opt = cli_read_options(c);
+	const char *path;
+	return berth_graph_split(spec, &opt, &c->mem, &path, out, err);
+}
+
+berth_status cli_plan_words_tell(cli *c, const char *spec, bool by_name, berth_placement *p, berth_err *err)
+{
+	cli_texts named = {0};
+	berth_read_options words;
+	if (berth_zoo_is_spec(spec))
+		return BERTH_OK;
+	BERTH_TRY(words_of(c, spec, &words, err));
+	if (by_name)
+		BERTH_TRY(split_name(c, p->graph_name, &named, err));
+	p->graph_word = by_name ? named.text : (const char **)(size_t)words.dim;
+	p->n_graph_words = by_name ? named.n : words.n_dims;
+	return BERTH_OK;
+}
+
+/* ---- taking ---- */
+
+typedef struct taking {
+	cli *c;
+	const char *path;
+	const berth_read_options *given;
+} taking;
+
+/* Bytes of a word's key, with the sign behind it; 0: it has none. */
+static size_t key_length(const char *word)
+{
+	const char *equals = strrchr(word, '=');
+	return equals ? (size_t)(equals - word) + 1 : 0;
+}
+
+static berth_status take_word(void *ctx, const berth_json *at, berth_err *err)
+{
+	const taking *x = ctx;
+	cli_texts *dim = &x->c->dim;
+	const char *word = cJSON_IsString(at->item) ? at->item->valuestring : "";
+	size_t n = key_length(word);
+	if (!n)
+		return berth_json_fail(at, err, "expected KEY=VALUE");
+	for (int32_t i = 0; i < x->given->n_dims; i++) {
+		const char *given = x->given->dim[i];
+		if (key_length(given) != n || strncmp(given, word, n) != 0)
+			continue;
+		return strcmp(given, word) == 0
+		               ? BERTH_OK
+		               : berth_fail(err, BERTH_EINVAL,
+		                            "%s: the model was placed with %.80s, and %.80s is given: leave "
+		                            "it out, or place anew",
+		                            x->path, word, given);
+	}
+	BERTH_TRY(BERTH_GROW(&x->c->mem, dim->text, dim->n, &dim->cap, err));
+	return berth_got(dim->text[dim->n++] = berth_arena_strdup(&x->c->mem, word), err);
+}
+
+static berth_status take_words(taking *x, const char *text, size_t size, berth_err *err)
+{
+	cJSON *doc;
+	berth_json graph, list = {0};
+	BERTH_TRY(berth_json_parse_large(x->path, text, size, &doc, err));
+	const berth_json all = {doc, x->path, NULL, NULL, 0};
+	berth_status st = berth_json_object(&all, "graph", false, &graph, err);
+	if (st == BERTH_OK && graph.item)
+		st = berth_json_array(&graph, "words", false, &list, err);
+	if (st == BERTH_OK && list.item)
+		st = berth_json_each(&list, take_word, x, err);
+	cJSON_Delete(doc);
+	return st;
+}
+
+/* Has the model words? A graph file has none, also that of a model with words. */
+static berth_status knows_words(cli *c, const char *spec, bool *knows, berth_err *err)
+{
+	const berth_read_options opt = cli_read_options(c);
+	berth_read_options words;
+	berth_content model;
+	*knows = true;
+	if (berth_module_file_length(spec))
+		return BERTH_OK;
+	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
+	*knows = berth_content_format(&model)->words;
+	berth_model_unmap(&model);
+	return BERTH_OK;
+}
+
+berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, berth_err *err)
+{
+	berth_read_options given;
+	cli_text x;
+	bool knows;
+	if (berth_zoo_is_spec(spec) || berth_file_is_stream(path) || berth_file_is_stream(spec))
+		return BERTH_OK;
+	BERTH_TRY(knows_words(c, spec, &knows, err));
+	if (!knows)
+		return BERTH_OK;
+	BERTH_TRY(words_of(c, spec, &given, err));
+	BERTH_TRY(cli_json_map(c, path, &x, err));
+	berth_status st = take_words(&(taking){c, path, &given}, x.text, x.size, err);
+	cli_json_unmap(&x);
+	return st;
+}
