@@ -217,6 +217,16 @@ berth_status berth_catalogue_read(berth_arena *mem, berth_catalogue *out, berth_
 
 /* ---- finding ---- */
 
+/* Is name the word, or the word and a size of memory, as in "rtx-3060" and "rtx-3060-12gb"? */
+static bool is_named(const char *name, const char *word)
+{
+	size_t n = strlen(word);
+	if (!n || strncmp(name, word, n) != 0 || !name[n])
+		return n && strcmp(name, word) == 0;
+	size_t digits = name[n] == '-' ? strspn(name + n + 1, "0123456789") : 0;
+	return digits && strcmp(name + n + 1 + digits, "gb") == 0;
+}
+
 berth_status berth_device_find(const berth_catalogue *c, const char *name, berth_arena *tmp,
                                const berth_device_row **out, berth_err *err)
 {
@@ -229,6 +239,11 @@ berth_status berth_device_find(const berth_catalogue *c, const char *name, berth
 		names[i] = c->device[i].name;
 		names[c->n_devices + i] = vendor_end ? vendor_end + 1 : names[i];
 	}
+	for (int32_t i = 0; i < 2 * c->n_devices; i++)
+		if (is_named(names[i], name)) {
+			*out = &c->device[i % c->n_devices];
+			return BERTH_OK;
+		}
 	if (berth_text_find(names, 2 * c->n_devices, name, "device", "; 'berth devices' lists them", &at,
 	                    err) != BERTH_OK)
 		return berth_fail_in(err, BERTH_EFORMAT, "%s", "");

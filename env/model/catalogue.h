@@ -67,8 +67,8 @@ typedef struct berth_catalogue {
 /* The catalogue, all in mem. O(its text), about a millisecond. Fails: BERTH_ENOMEM. */
 berth_status berth_catalogue_read(berth_arena *mem, berth_catalogue *out, berth_err *err);
 
-/* The row called name, where the vendor in front may be left out; *out is borrowed from the catalogue. tmp:
- * scratch, returned at exit. Fails:
+/* The row called name, where the vendor in front may be left out, and the size of memory behind it (the
+ * first such row); *out is borrowed from the catalogue. tmp: scratch, returned at exit. Fails:
  * BERTH_EFORMAT, naming the nearest; BERTH_ENOMEM. */
 berth_status berth_device_find(const berth_catalogue *c, const char *name, berth_arena *tmp,
                                const berth_device_row **out, berth_err *err);

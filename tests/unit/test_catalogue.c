@@ -129,6 +129,12 @@ static void test_rows(void **state)
 	assert_near(d->mem_bandwidth, 1555e9, 1);
 	assert_int_equal(d->units, 108);
 	assert_string_equal(d->drivers, "NVIDIA A100-PCIE-40GB|A100-PCIE-40GB");
+	assert_ok(berth_device_find(&c, "rtx-3060", &mem, &d, &err), &err);
+	assert_string_equal(d->name, "nvidia-rtx-3060-12gb");
+	assert_ok(berth_device_find(&c, "nvidia-a100-pcie", &mem, &d, &err), &err);
+	assert_string_equal(d->name, "nvidia-a100-pcie-40gb");
+	assert_int_equal(berth_device_find(&c, "a100", &mem, &d, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_device_find(&c, "", &mem, &d, &err), BERTH_EFORMAT);
 	assert_int_equal(berth_device_find(&c, "nvidia-a100-pcie-4gb", &mem, &d, &err), BERTH_EFORMAT);
 	assert_non_null(strstr(err.msg, "did you mean 'nvidia-a100-pcie-40gb'"));
 	const berth_link_row *l;
