@@ -18,6 +18,9 @@
 /* Part of the peak that products reach whose shape is not told: attention in one kernel, recurrent cells. */
 #define UNSHAPED_EFFICIENCY 0.5
 
+/* Convolutions in half precision go by the numbers of products; nobody timed them. */
+#define HALF_CONV_ERROR 0.4
+
 const char *berth_time_from_name(berth_time_from from)
 {
 	static const char *const name[BERTH_N_TIMES_FROM] = {"none", "measured", "calibrated", "model",
@@ -109,13 +112,19 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 	                      .item_bytes = berth_precision_bits(p) / 8.0,
 	                      .alone = g->op_in_off[op] == g->op_in_off[op + 1] &&
 	                               g->op_tensor_off[op] == g->op_tensor_off[op + 1]};
+	bool half = used != BERTH_F32 && used != BERTH_F64; /* on matrix units */
 	if (d->kind == BERTH_DIMS_PRODUCT) {
-		bool half = used != BERTH_F32 && used != BERTH_F64; /* on matrix units */
 		q.class = half ? BERTH_TIME_HALF : at[0] > 1 ? BERTH_TIME_BMM : BERTH_TIME_LINEAR;
 		q.b = (double)at[0];
 		q.m = (double)at[1];
 		q.n = (double)at[2];
 		q.k = (double)at[3];
+	} else if (d->kind == BERTH_DIMS_CONV && half && at[6] == 1) { /* as these do it: one product */
+		q.class = BERTH_TIME_HALF;
+		q.b = 1;
+		q.m = (double)at[0] * (double)at[3];
+		q.n = (double)at[2];
+		q.k = (double)at[1] * (double)at[4];
 	} else if (d->kind == BERTH_DIMS_CONV) {
 		q.class = BERTH_TIME_CONV;
 		q.images = (double)at[0];
@@ -152,6 +161,8 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
 		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
+	if (q.class == BERTH_TIME_HALF && berth_graph_dims(g, op)->kind == BERTH_DIMS_CONV)
+		x.error = fmax(x.error, HALF_CONV_ERROR);
 	x.seconds *= type->scale;
 	return x;
 }

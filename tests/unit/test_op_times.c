@@ -94,6 +94,11 @@ static void test_precisions(void **state)
 	assert_int_equal(predict_one(full, whole).from, BERTH_TIME_NONE);
 	static const char v100[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-v100-pcie-32gb\"}");
 	assert_true(predict_one(half, v100).seconds < 0.7 * predict_one(full, v100).seconds);
+#define CONV(dtype) GRAPH("{\"name\":\"a\",\"type\":\"Conv\",\"dtype\":\"" dtype "\",\"dims\":{" \
+	"\"b\":1,\"in\":100,\"out\":100,\"pixels\":10000,\"taps\":10,\"stride\":1,\"groups\":1," \
+	"\"dilation\":1},\"flops\":2e9}", "")
+	assert_true(predict_one(CONV("f16"), v100).seconds < predict_one(CONV("f32"), v100).seconds);
+	assert_true(predict_one(CONV("f16"), v100).error > predict_one(half, v100).error);
 	static const char p4[] = SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-p4\"}"); /* f16 goes by f32 */
 	assert_true(predict_one(half, p4).error == predict_one(full, p4).error);
 	assert_true(predict_one(half, v100).error != predict_one(full, v100).error);
