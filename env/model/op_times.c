@@ -18,6 +18,10 @@
 /* Part of the peak that products reach whose shape is not told: attention in one kernel, recurrent cells. */
 #define UNSHAPED_EFFICIENCY 0.5
 
+/* What of the error a timed model leaves: it takes away what a device's times have in common, at least half
+ * in docs/times.md. */
+#define CALIBRATED_SHARE 0.5
+
 /* Convolutions in half precision go by the numbers of products; nobody timed them. */
 #define HALF_CONV_ERROR 0.4
 
@@ -198,7 +202,9 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		x.seconds = s->dev_op_overhead_s[dev] + roofline_s(g, s, op, dev, type, peak) * type->scale;
 		x.error = ROOFLINE_ERROR;
 	}
-	if (type->scale != 1)
+	if (type->scale != 1) {
 		x.from = BERTH_TIME_CALIBRATED;
+		x.error *= CALIBRATED_SHARE;
+	}
 	return x;
 }

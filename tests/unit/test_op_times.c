@@ -71,6 +71,7 @@ static void test_sources(void **state)
 		"{\"name\":\"d\",\"peak_flops\":1e12,\"op_overhead_s\":1,\"scale\":{\"*\":1,\"MatMul\":2}}");
 	x = predict_one(plain, scaled);
 	assert_int_equal(x.from, BERTH_TIME_CALIBRATED);
+	assert_true(x.error < 0.3);
 	assert_near(x.seconds, 1 + 4e-3, 1e-12);
 	x = predict_one(plain,
 	                "{\"format\":\"berth-system\",\"version\":1,\"times\":\"roofline\","
