@@ -61,7 +61,9 @@ static void put(model *m, const char *regex, int32_t dev)
 }
 
 static const char *name_of[N_DEVS] = {"cpu", "a", "b", "c"}, *kind_of[N_DEVS] = {"cpu", "gpu", "gpu", "gpu"};
-static const berth_system four = {.n_devs = N_DEVS, .dev_name = name_of, .dev_kind = kind_of};
+static berth_device_class class_of[N_DEVS];
+static const berth_system four = {
+	.n_devs = N_DEVS, .dev_name = name_of, .dev_kind = kind_of, .dev_class = class_of};
 
 static berth_status line_of(model *m, const char *const *theirs, const char **line, berth_err *err)
 {
