@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* Mean error of the roofline against public measurements of GPUs, over types (docs/times.md). */
 #define ROOFLINE_ERROR 0.4
@@ -57,22 +58,23 @@ bool berth_op_measured(const berth_graph *g, const berth_system *s, int32_t op, 
 	return found > 0;
 }
 
-/* Types that read a row before they write it; all others are element-wise. */
+static bool holds(const char *type, const char *word)
+{
+	for (size_t n = strlen(word); *type; type++)
+		if (strncasecmp(type, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* Types that read a row before they write it, however a source writes them; all others are element-wise, and
+ * so is the norm of a batch, whose figures are known before. */
 static berth_time_class rows_of(const char *type)
 {
-	static const char *const softmax[] = {"Softmax", "LogSoftmax", "Hardmax", "SoftmaxCrossEntropyLoss"};
-	static const char *const norm[] = {
-		"LayerNormalization",           "RMSNormalization",
-		"SimplifiedLayerNormalization", "SkipLayerNormalization",
-		"GroupNormalization",           "SkipSimplifiedLayerNormalization",
-		"InstanceNormalization",        "LpNormalization"};
-	for (size_t i = 0; type && i < sizeof norm / sizeof *norm; i++)
-		if (same(type, norm[i]))
-			return BERTH_TIME_NORM;
-	for (size_t i = 0; type && i < sizeof softmax / sizeof *softmax; i++)
-		if (same(type, softmax[i]))
-			return BERTH_TIME_SOFTMAX;
-	return BERTH_TIME_ELEMENTWISE;
+	if (!type)
+		return BERTH_TIME_ELEMENTWISE;
+	if (holds(type, "softmax") || holds(type, "hardmax"))
+		return BERTH_TIME_SOFTMAX;
+	return holds(type, "norm") && !holds(type, "batch") ? BERTH_TIME_NORM : BERTH_TIME_ELEMENTWISE;
 }
 
 berth_type_on_dev berth_type_look_up(const berth_system *s, int32_t dev, const char *type)

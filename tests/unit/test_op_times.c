@@ -105,6 +105,24 @@ static void test_precisions(void **state)
 	assert_true(predict_one(half, v100).error != predict_one(full, v100).error);
 }
 
+/* Norms and softmax are known by their names, in whatever words. */
+static void test_rows(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *type;
+		berth_time_class rows;
+	} cases[] = {{"LayerNormalization", BERTH_TIME_NORM},        {"layer_norm", BERTH_TIME_NORM},
+	             {"RMSNorm", BERTH_TIME_NORM},                   {"LogSoftmax", BERTH_TIME_SOFTMAX},
+	             {"softmax", BERTH_TIME_SOFTMAX},                {"Relu", BERTH_TIME_ELEMENTWISE},
+	             {"BatchNormalization", BERTH_TIME_ELEMENTWISE}, {NULL, BERTH_TIME_ELEMENTWISE}};
+	pair x;
+	read_pair(&x, GRAPH("", ""), SYSTEM("{\"name\":\"d\"}"));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(berth_type_look_up(&x.s, 0, cases[i].type).rows, cases[i].rows);
+	drop_pair(&x);
+}
+
 /* One that stands by itself waits for its host; work without a shape is no wonder. */
 static void test_alone(void **state)
 {
@@ -153,6 +171,7 @@ static void test_ratio(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
-	                                   cmocka_unit_test(test_alone), cmocka_unit_test(test_ratio)};
+	                                   cmocka_unit_test(test_rows), cmocka_unit_test(test_alone),
+	                                   cmocka_unit_test(test_ratio)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
