@@ -47,7 +47,7 @@ typedef struct berth_time_estimate {
 /* Seconds of an operator and what they are expected to be off by. Never less than flops / peak_flops (a
  * quarter of that for a convolution that can be done by Winograd's method), nor than what the bytes beyond
  * the cache take; more of b, m, n, k, images, channels, points, kernel, rows, width, flops or bytes is never
- * quicker. About 200 ns; a convolution 400. */
+ * quicker. About 250 ns; a convolution 690. */
 berth_time_estimate berth_time_on_gpu(const berth_time_query *q, const berth_time_device *d);
 
 /* ---- for fitting ---- */
