@@ -93,7 +93,15 @@ static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, 
 	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
 	b->ceft_ns = own.path_ns;
 	b->latency_ns = own.latency_ns;
-	set_values(b, (berth_bound_parts){(double)own.latency_ns / 1e9, own.load_s, NAN, NAN, NAN, 0});
+	berth_bound_parts x = {(double)own.latency_ns / 1e9, own.load_s, NAN, NAN, NAN, 0};
+	if (p->has_energy) {
+		double idle_w, busy_j;
+		least_energy(p, &idle_w, &busy_j);
+		x.energy_j = (idle_w * x.latency_s + busy_j) * BERTH_DOWN;
+		x.edp = x.energy_j * x.latency_s * BERTH_DOWN;
+		x.idle_w = idle_w * BERTH_DOWN;
+	}
+	set_values(b, x);
 	return BERTH_OK;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
+extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto, berth_cost_serial;
 
 const berth_cost_model berth_cost_reference = {.name = "reference",
                                                .has_energy = true,
@@ -25,6 +25,7 @@ static const berth_cost_model *const models[] = {
 	&berth_cost_placeto,
 	&giph,
 	&doppler,
+	&berth_cost_serial,
 };
 enum { N_MODELS = sizeof models / sizeof *models };
 

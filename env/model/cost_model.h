@@ -11,6 +11,10 @@ typedef struct berth_cost_run {
 	int64_t *start_ns, *end_ns; /* [n_ops] */
 	int64_t latency_ns;
 	double load_s; /* seconds per sample: the largest load */
+	/* Where memory counts over time: what devices and, behind them, memory pools hold at rest, and their
+	 * peaks so far [berth_n_resources]. NULL: nobody asks, or memory does not count so. */
+	int64_t *mem_bytes, *peak_bytes;
+	int64_t *link_bytes; /* [n_links] all 0; where energy is defined: what goes over each */
 } berth_cost_run;
 
 /* Lower bounds that hold for every placement. */
@@ -30,6 +34,8 @@ struct berth_cost_model {
 	                        * and state alone */
 	bool strong_bounds;    /* the proofs of docs/bounds.md beyond `bounds` hold */
 	bool exact_methods;    /* what exact methods solve is this model */
+	bool sums_times;       /* the latency is the sum of all operator times, and of each tensor's to each
+	                        * other device that needs it */
 	double op_gap_s;       /* default of the system's op_gap_s; 0: a file must not give one */
 
 	/* This name is a shorthand: the execution model with "contention": false and "order": "fifo". No

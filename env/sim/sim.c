@@ -654,19 +654,24 @@ static int64_t largest_peak(const berth_sim *s)
 	return most;
 }
 
-/* Under another cost model: no hops, no energy; the order says nothing. */
+/* Under another cost model: no hops; the order says nothing. */
 static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_result *out)
 {
-	berth_cost_run r = {.start_ns = s->start_ns, .end_ns = s->end_ns};
-	s->p->s->cost_model->run(s->cost_scratch, op_dev, &r);
-	s->track = true;
-	rest_memory(s);
+	const berth_cost_model *m = s->p->s->cost_model;
+	berth_cost_run r = {.start_ns = s->start_ns, .end_ns = s->end_ns, .link_bytes = s->link_bytes};
+	s->track = !m->memory_over_time || s->want_peaks || !(s->p->memory_free || s->sure_to_fit);
+	if (s->track)
+		rest_memory(s);
 	if (s->holds)
 		tell_memory(s);
+	if (s->track && m->memory_over_time) {
+		r.mem_bytes = s->mem_bytes;
+		r.peak_bytes = s->peak_bytes;
+	}
+	m->run(s->cost_scratch, op_dev, &r);
 	s->now = r.latency_ns;
 	sim_conclude(s, out);
 	out->load_s = r.load_s;
-	out->energy_j = NAN;
 }
 
 void sim_choose_rule(berth_sim *s, bool order_given)

@@ -4,6 +4,7 @@
 #include "cost_model.h"
 #include "graph_format.h"
 #include "instance.h"
+#include "min_cut.h"
 #include "rng.h"
 #include "sim.h"
 #include "support.h"
@@ -33,8 +34,9 @@ static void open_world(world *w, const char *graph, const char *system)
 	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
 }
 
-/* A random instance under the cost model placeto. */
-static void open_placeto(world *w, uint64_t seed, int32_t most_ops, int32_t most_devices, double gap_s)
+/* A random instance under a cost model. */
+static void open_random(world *w, const char *model, uint64_t seed, int32_t most_ops, int32_t most_devices,
+                        double gap_s)
 {
 	berth_err err;
 	instance in;
@@ -46,7 +48,7 @@ static void open_placeto(world *w, uint64_t seed, int32_t most_ops, int32_t most
 	                                  &err),
 	          &err);
 	instance_free(&in);
-	assert_ok(berth_cost_model_find("placeto", &w->s.cost_model, &err), &err);
+	assert_ok(berth_cost_model_find(model, &w->s.cost_model, &err), &err);
 	w->s.op_gap_s = gap_s;
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
@@ -222,7 +224,7 @@ static void test_placeto_against_plain(void **state)
 		plain_run plain;
 		int32_t place[INSTANCE_MAX_OPS];
 		berth_rng rng = berth_rng_seed(seed, 3);
-		open_placeto(&w, seed, 12, 4, (double)(seed % 4) * 1e-9);
+		open_random(&w, "placeto", seed, 12, 4, (double)(seed % 4) * 1e-9);
 		assert_true(w.g.n_tensors <= 4 * INSTANCE_MAX_OPS);
 		for (int round = 0; round < 4 && berth_problem_feasible(&w.p, NULL) == BERTH_OK; round++) {
 			int64_t latency = 0;
@@ -303,24 +305,24 @@ static void test_placeto_line(void **state)
 }
 
 /* Bounds hold for every placement; the stronger ones leave them as they are. */
-static void test_placeto_bounds(void **state)
+static void check_bounds(const char *model)
 {
 	int n = 0;
-	(void)state;
 	for (uint64_t seed = 0; seed < 2000; seed++) {
 		world w = {0};
 		berth_bounds b, strong;
 		berth_err err;
 		berth_sim_result r;
 		int32_t place[8] = {0};
-		open_placeto(&w, seed, 5, 3, 2e-9);
+		open_random(&w, model, seed, 5, 3, 2e-9);
 		size_t used = berth_arena_get_mark(&w.tmp).used;
 		assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
 		assert_int_equal(berth_arena_get_mark(&w.tmp).used, used);
 		strong = b;
 		const berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
 		assert_ok(berth_bounds_strengthen(&w.p, &effort, &w.tmp, &strong, &err), &err);
-		assert_true(strong.latency_ns == b.latency_ns && isnan(strong.value[BERTH_ENERGY]));
+		assert_true(strong.latency_ns == b.latency_ns);
+		assert_true(isnan(strong.value[BERTH_ENERGY]) == !w.p.has_energy);
 		int32_t all = 1;
 		for (int32_t op = 0; op < w.p.n_ops; op++)
 			all *= w.p.n_devs;
@@ -335,11 +337,96 @@ static void test_placeto_bounds(void **state)
 			berth_sim_run(w.sim, place, NULL, &r);
 			assert_true(r.runs && r.latency_ns >= b.latency_ns &&
 			            r.load_s >= b.value[BERTH_THROUGHPUT] * (1 - 1e-12));
+			if (w.p.has_energy)
+				assert_true(r.energy_j >= b.value[BERTH_ENERGY]);
 			n++;
 		}
 		close_world(&w);
 	}
 	assert_true(n > 5000);
+}
+
+static void test_placeto_bounds(void **state)
+{
+	(void)state;
+	check_bounds("placeto");
+}
+
+/* Microseconds: a 0-10; s to y and z 10-13-16, t to y 16-21; b 21-25, c 25-30, d 30-37, e 37-38. x holds two
+ * operators and both tensors while a runs; y both tensors until b ends. */
+static void test_serial_by_hand(void **state)
+{
+	static const int32_t place[] = {0, 1, 2, 0, 1};
+	static const int64_t start[] = {0, 21000, 25000, 30000, 37000},
+			     end[] = {10000, 25000, 30000, 37000, 38000}, peak[] = {4020, 4020, 1010};
+	world w;
+	berth_sim_result r;
+	(void)state;
+	open_world(&w, fan, SYSTEM("\"cost_model\":\"serial\","));
+	berth_sim_want_peaks(w.sim, true);
+	berth_sim_run(w.sim, place, NULL, &r);
+	assert_int_equal(r.latency_ns, 38000);
+	assert_true(fabs(r.load_s - 38e-6) <= 1e-15);
+	for (int op = 0; op < 5; op++) {
+		assert_int_equal(berth_sim_start_ns(w.sim)[op], start[op]);
+		assert_int_equal(berth_sim_end_ns(w.sim)[op], end[op]);
+	}
+	assert_memory_equal(berth_sim_peak_bytes(w.sim), peak, sizeof peak);
+	close_world(&w);
+}
+
+/* The latency is the sum of times, for any placement; all on one device is held as the execution model holds
+ * it by the order of the graph. Bounds hold. */
+static void test_serial(void **state)
+{
+	int n = 0;
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		world w = {0};
+		berth_sim_result r;
+		int32_t place[INSTANCE_MAX_OPS];
+		uint8_t seen[8] = {0};
+		berth_rng rng = berth_rng_seed(seed, 3);
+		open_random(&w, "serial", seed, 12, 4, 0);
+		for (int i = 0; i < 4 && berth_problem_feasible(&w.p, NULL) == BERTH_OK; i++, n++) {
+			for (int32_t op = 0; op < w.p.n_ops; op++)
+				do
+					place[op] = (int32_t)berth_rng_below(&rng, (uint32_t)w.p.n_devs);
+				while (!berth_op_legal(&w.p, op, place[op]));
+			berth_sim_run(w.sim, place, NULL, &r);
+			assert_int_equal(r.latency_ns, berth_sum_of_times(&w.p, place, seen));
+		}
+		for (int32_t d = 0; d < w.p.n_devs; d++) {
+			berth_system alone = w.s;
+			berth_problem p;
+			berth_sim *sim;
+			berth_sim_result one;
+			berth_err err;
+			bool runs = true;
+			for (int32_t op = 0; op < w.p.n_ops; op++) {
+				place[op] = d;
+				runs &= berth_op_time(&w.p, op, d) > 0;
+			}
+			if (!runs)
+				continue;
+			alone.cost_model = &berth_cost_reference;
+			alone.order = BERTH_ORDER_PROGRAM;
+			w.s.dev_slots = alone.dev_slots = (int32_t[8]){1, 1, 1, 1, 1, 1, 1, 1};
+			assert_ok(berth_problem_new(&w.g, &alone, &w.mem, &w.tmp, &p, &err), &err);
+			assert_ok(berth_sim_new(&p, &w.mem, &sim, &err), &err);
+			berth_sim_want_peaks(sim, true);
+			berth_sim_want_peaks(w.sim, true);
+			berth_sim_run(sim, place, NULL, &one);
+			berth_sim_run(w.sim, place, NULL, &r);
+			assert_true(r.latency_ns == one.latency_ns && r.peak_bytes == one.peak_bytes);
+			assert_true(r.fits == one.fits);
+			if (w.p.has_energy)
+				assert_near(r.energy_j, one.energy_j, 1e-9 * one.energy_j);
+		}
+		close_world(&w);
+	}
+	assert_true(n > 800);
+	check_bounds("serial");
 }
 
 /* The longest path, by the least times, of operators that something can run: a 2 us on z, nothing runs b, c 5
@@ -560,7 +647,7 @@ static void test_table(void **state)
 	int n = 0;
 	(void)state;
 	berth_cost_model_names(NULL, names, sizeof names);
-	assert_string_equal(names, "reference, tarnawski, placeto, giph or doppler");
+	assert_string_equal(names, "reference, tarnawski, placeto, giph, doppler or serial");
 	for (char *at = names, *name; (name = strtok_r(at, ", ", &at)) != NULL;) {
 		const berth_cost_model *m = NULL;
 		if (strcmp(name, "or") == 0)
@@ -573,7 +660,7 @@ static void test_table(void **state)
 		assert_true(!own || !(m->has_orders || m->strong_bounds || m->exact_methods));
 		n++;
 	}
-	assert_int_equal(n, 5);
+	assert_int_equal(n, 6);
 	assert_string_equal(berth_cost_model_names(berth_cost_model_sums, names, sizeof names), "tarnawski");
 }
 
@@ -642,6 +729,8 @@ int main(void)
 		cmocka_unit_test(test_placeto_line),
 		cmocka_unit_test(test_placeto_bounds),
 		cmocka_unit_test(test_longest_path),
+		cmocka_unit_test(test_serial_by_hand),
+		cmocka_unit_test(test_serial),
 		cmocka_unit_test(test_bounds_of_long_operators),
 		cmocka_unit_test(test_tarnawski_work),
 		cmocka_unit_test(test_tarnawski_links),
