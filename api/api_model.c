@@ -128,6 +128,10 @@ berth_status berth_draft_op(berth_draft *d, const berth_op *op, int32_t *index, 
 	BERTH_TRY(check_open(d, err));
 	if (!spec.name)
 		return berth_fail(err, BERTH_EINVAL, "draft: an operator without a name");
+	if (op->dtype)
+		BERTH_TRY(said(berth_precision_find(op->dtype, &spec.dtype, err), err));
+	if (op->dims)
+		BERTH_TRY(said(berth_dims_parse(op->dims, &spec.dims, err), err));
 	return said(berth_builder_op(d->b, &spec, index, err), err);
 }
 

@@ -39,6 +39,9 @@ typedef struct berth_dims {
 const char *berth_dims_key(berth_dims_kind kind, int i);
 /* Multiply-accumulates of products and convolutions, elements of rows; 0 without a shape. */
 double berth_dims_work(const berth_dims *d);
+/* The shape of a text: the keys of one kind in any order, as in "b=1,m=128,n=64,k=32".
+ * Fails: BERTH_EFORMAT. */
+berth_status berth_dims_parse(const char *text, berth_dims *out, berth_err *err);
 /* The shape with these numbers; none where one of them is below 1, as of an empty tensor, or beyond 2^53. */
 berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS]);
 #define BERTH_DIMS(kind, ...) \

@@ -1,7 +1,10 @@
 /* Shapes of operators: their numbers, the check of them, and the list of unlike ones that a graph has. */
 #include "graph_build.h"
 
+#include "text.h"
+
 #include <math.h>
+#include <string.h>
 
 static const char *const dims_key[BERTH_N_DIMS_KINDS][BERTH_MOST_DIMS] = {
 	[BERTH_DIMS_PRODUCT] = {"b", "m", "n", "k"},
@@ -36,12 +39,78 @@ berth_dims berth_dims_of(berth_dims_kind kind, const int64_t at[BERTH_MOST_DIMS]
 	return d;
 }
 
+static int count_keys(berth_dims_kind kind)
+{
+	int n = 0;
+	while (berth_dims_key(kind, n))
+		n++;
+	return n;
+}
+
+/* The number behind the key in the text, "key=number,...". */
+static bool find_key(const char *text, const char *key, int64_t *out)
+{
+	uint64_t x;
+	for (size_t n = strlen(key); *text; text += strcspn(text, ",") + (strchr(text, ',') != NULL)) {
+		size_t end = strcspn(text, ",");
+		if (end <= n || strncmp(text, key, n) != 0 || text[n] != '=')
+			continue;
+		if (!berth_text_whole(text + n + 1, end - n - 1, GRAPH_MAX_BYTES, &x))
+			return false;
+		*out = (int64_t)x;
+		return true;
+	}
+	return false;
+}
+
+berth_status berth_dims_parse(const char *text, berth_dims *out, berth_err *err)
+{
+	int n_given = 1;
+	for (const char *at = strchr(text, ','); at; at = strchr(at + 1, ','))
+		n_given++;
+	for (int kind = 1; kind < BERTH_N_DIMS_KINDS; kind++) {
+		berth_dims d = {.kind = (berth_dims_kind)kind};
+		int n = 0;
+		while (berth_dims_key(d.kind, n) && find_key(text, berth_dims_key(d.kind, n), &d.at[n]))
+			n++;
+		if (n != n_given || n != count_keys(d.kind))
+			continue;
+		*out = d;
+		return BERTH_OK;
+	}
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "dims '%.80s': expected b, m, n, k of a product, b, in, out, pixels, taps, stride, "
+	                  "groups, dilation of a convolution, or rows, width, as in b=1,m=128,n=64,k=32",
+	                  text);
+}
+
 berth_dims graph_dims(const berth_builder *b, size_t op)
 {
 	berth_dims d = {.kind = (berth_dims_kind)columns_byte(&b->op, OP_DIMS, op)};
 	for (int i = 0; berth_dims_key(d.kind, i); i++)
 		d.at[i] = columns_long(&b->op, OP_DIMS + 1 + i, op);
 	return d;
+}
+
+/* Stated bytes and FLOP that no operator of that shape has: a number of a result takes a bit at least, and a
+ * multiply-accumulate a FLOP. More bytes are those of what was fused. */
+static berth_status check_bytes_of(const char *op, const berth_op_spec *s, double work, berth_err *err)
+{
+	const int64_t *at = s->dims.at;
+	bool product = s->dims.kind == BERTH_DIMS_PRODUCT, rows = s->dims.kind == BERTH_DIMS_ROWS;
+	if (!s->dims.kind || s->backward) /* gradients are results of other shapes */
+		return BERTH_OK;
+	double out = rows ? work : (double)at[0] * (double)at[product ? 1 : 3] * (double)at[2];
+	double bytes = rows ? fmax((double)s->read_bytes, (double)s->write_bytes) : (double)s->write_bytes;
+	if (bytes > 0 && bytes < out / 8)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': its dims are a result of %g numbers, its bytes %g", op, out,
+		                  bytes);
+	if (!rows && s->flops > 0 && s->flops < 0.99 * work)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': its dims are %g multiply-accumulates, its flops %g", op,
+		                  work, s->flops);
+	return BERTH_OK;
 }
 
 berth_status graph_check_dims(const char *op, const berth_op_spec *s, berth_err *err)
@@ -60,7 +129,7 @@ berth_status graph_check_dims(const char *op, const berth_op_spec *s, berth_err 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "operator '%s': its dims are %g multiply-accumulates, its macs %g", op,
 		                  work, s->macs);
-	return BERTH_OK;
+	return check_bytes_of(op, s, work, err);
 }
 
 /* ---- the list ---- */

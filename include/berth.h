@@ -188,12 +188,15 @@ typedef struct berth_op {
 	const char *colocate, *separate; /* groups that stand on one device; of which no two share one */
 	const char *pin;                 /* the device that it stands on */
 	bool backward;                   /* it belongs to the backward pass of a training step */
+	const char *dtype;               /* what it computes in, such as "f16"; NULL: "f32" */
+	const char *dims;                /* shape of its work, as in "b=1,m=8,n=64,k=32"; NULL: not told */
 } berth_op;
 
 BERTH_API berth_status berth_draft_new(const char *name, berth_draft **out, berth_err *err);
 BERTH_API void berth_draft_free(berth_draft *draft);
 /* Append an operator; *index, where index is not NULL, is its number. Fails: BERTH_EINVAL (no name, or one
- * that is there already; a figure below 0), BERTH_ENOMEM. */
+ * that is there already; a figure below 0; an unknown dtype; dims that contradict the figures),
+ * BERTH_ENOMEM. */
 BERTH_API berth_status berth_draft_op(berth_draft *draft, const berth_op *op, int32_t *index, berth_err *err);
 /* One use of a tensor of the operator `from` by the operator `to`. tensor NULL: its only, unnamed output. */
 BERTH_API berth_status berth_draft_edge(berth_draft *draft, int32_t from, int32_t to, int64_t bytes,

@@ -24,6 +24,8 @@ typedef struct node_attrs {
 	ranked time;
 	double flops, bytes[4]; /* read, write, param, output */
 	const char *type, *colocate, *pin; /* NULL: none */
+	berth_precision dtype;
+	berth_dims dims;
 } node_attrs;
 
 typedef struct edge_attrs {
@@ -216,6 +218,21 @@ static berth_status add_time(reader *r, scan_word key, scan_word value, size_t a
 	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err));
 }
 
+static berth_status take_dtype(reader *r, scan_word value, size_t at, berth_precision *out)
+{
+	const char *name;
+	BERTH_TRY(take_text(r, value, at, &name));
+	bool known = !name || berth_precision_find(name, out, r->t.err) == BERTH_OK;
+	return scan_placed(&r->s, at, known ? BERTH_OK : BERTH_EFORMAT);
+}
+
+static berth_status take_dims(reader *r, scan_word value, size_t at, berth_dims *out)
+{
+	const char *text;
+	BERTH_TRY(take_text(r, value, at, &text));
+	return text ? scan_placed(&r->s, at, berth_dims_parse(text, out, r->t.err)) : BERTH_OK;
+}
+
 /* op -1: a default for those to come. */
 static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t at, node_attrs *a, int32_t op)
 {
@@ -230,6 +247,10 @@ static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t 
 		return take_text(r, value, at, &a->colocate);
 	if (scan_is_any_case(key, "pin"))
 		return take_text(r, value, at, &a->pin);
+	if (scan_is_any_case(key, "dtype"))
+		return take_dtype(r, value, at, &a->dtype);
+	if (scan_is_any_case(key, "dims"))
+		return take_dims(r, value, at, &a->dims);
 	if (op >= 0 && key.n > 5 && scan_is_any_case((scan_word){key.text, 5}, "time_"))
 		return add_time(r, key, value, at, op);
 	return rank_time(r, times, key, value, at, &a->time);
@@ -300,7 +321,9 @@ static node_attrs attrs_of(const reader *r, int32_t op)
 	                              (double)s.output_bytes},
 	                    .type = s.type,
 	                    .colocate = s.colocate,
-	                    .pin = s.pin};
+	                    .pin = s.pin,
+	                    .dtype = s.dtype,
+	                    .dims = s.dims};
 }
 
 static berth_op_spec spec_of(const char *name, const node_attrs *a)
@@ -309,6 +332,8 @@ static berth_op_spec spec_of(const char *name, const node_attrs *a)
 	                       .type = a->type,
 	                       .colocate = a->colocate,
 	                       .pin = a->pin,
+	                       .dtype = a->dtype,
+	                       .dims = a->dims,
 	                       .flops = a->flops,
 	                       .read_bytes = (int64_t)a->bytes[0],
 	                       .write_bytes = (int64_t)a->bytes[1],

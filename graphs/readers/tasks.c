@@ -94,7 +94,7 @@ berth_status task_graph_time(task_graph *t, int32_t op, double time, bool dummy)
 	double seconds = time * t->opt->unit;
 	if (dummy && isnan(time)) {
 		berth_builder_get(t->b, op, &spec);
-		seconds = spec.flops > 0 ? NAN : 0;
+		seconds = spec.flops > 0 || spec.dims.kind ? NAN : 0;
 	}
 	if (isnan(seconds))
 		return BERTH_OK;

@@ -26,7 +26,7 @@ class Op(Structure):
     _fields_ = [("name", c_char_p), ("type", c_char_p), ("flops", c_double), ("read_bytes", c_int64),
                 ("write_bytes", c_int64), ("param_bytes", c_int64), ("state_bytes", c_int64),
                 ("workspace_bytes", c_int64), ("output_bytes", c_int64), ("colocate", c_char_p),
-                ("separate", c_char_p), ("pin", c_char_p), ("backward", c_bool)]
+                ("separate", c_char_p), ("pin", c_char_p), ("backward", c_bool), ("dtype", c_char_p), ("dims", c_char_p)]
 
 
 class Cost(Structure):

@@ -199,6 +199,9 @@ class Use(unittest.TestCase):
 
     def test_draft_refusals(self):
         d = draft()
+        d.op("shaped", "MatMul", dtype="f16", dims="b=1,m=2,n=3,k=4", flops=48)
+        with self.assertRaises(berth.Error):
+            d.op("other", dims="b=1,m=2,n=3,k=4", flops=12)
         with self.assertRaises(berth.Error):
             d.op("a")
         d.edge("b", "a", 1)

@@ -139,7 +139,10 @@ static berth_model *two_layers(void)
 	berth_err err;
 	int32_t a, b;
 	const berth_op first = {.name = "a", .flops = 1e9, .read_bytes = 10, .pin = "cpu0"},
-		       second = {.name = "b", .type = "Gemm", .flops = 1e9, .param_bytes = 7},
+		       second = {.name = "b", .type = "Gemm", .flops = 1e9, .param_bytes = 7, .dtype = "f16",
+		                 .dims = "b=1,m=10,n=100,k=1000"},
+		       half = {.name = "c", .dtype = "half"}, shape = {.name = "c", .dims = "b=1,m=10,n=100"},
+		       other = {.name = "c", .flops = 1e9, .dims = "b=1,m=1000,n=1000,k=10000"},
 		       bad = {.name = "c", .flops = -1};
 	assert_int_equal(berth_draft_new("two", &d, &err), BERTH_OK);
 	assert_int_equal(berth_draft_op(d, &first, &a, &err), BERTH_OK);
@@ -147,6 +150,9 @@ static berth_model *two_layers(void)
 	assert_int_equal(berth_draft_op(d, &first, NULL, &err), BERTH_EINVAL);
 	assert_int_equal(berth_draft_op(d, &bad, NULL, &err), BERTH_EINVAL);
 	assert_int_equal(berth_draft_op(d, &(berth_op){0}, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &half, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &shape, NULL, &err), BERTH_EINVAL);
+	assert_int_equal(berth_draft_op(d, &other, NULL, &err), BERTH_EINVAL);
 	assert_int_equal(berth_draft_edge(d, a, b, 100, NULL, &err), BERTH_OK);
 	assert_int_equal(berth_draft_edge(d, a, 2, 100, NULL, &err), BERTH_EINVAL);
 	assert_int_equal(berth_draft_edge(d, -1, b, 100, NULL, &err), BERTH_EINVAL);

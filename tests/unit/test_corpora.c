@@ -100,7 +100,8 @@ static void test_systems(void **state)
 
 static const char dot_text[] =
 	"/* c */ strict digraph \"g\" { # c\n graph [a=1]; node [flops=2, color=\"x\"]; edge [bytes=4];\n"
-	"a [weight=1.5e3, type=Conv] ; b:p:n [size = .5]; \"c \\\" d\" [label=<b<i>>]\n"
+	"a [weight=1.5e3, type=Conv, dtype=f16, dims=\"b=1,m=2,n=3,k=4\",\n"
+	" flops=48] ; b:p:n [size = .5]; \"c \\\" d\" [label=<b<i>>]\n"
 	"subgraph s { a -> { b \"c \\\" d\" } -> e [bytes=8] } // c\n x = -1; e -> f:q [size=1e+2]; }";
 static const char dax_text[] =
 	"<?xml version=\"1.0\"?><!-- c --><adag name='g'>"
