@@ -107,6 +107,13 @@ typedef struct berth_exporter {
 	 * any of whole blocks. Fails: BERTH_EUNSUPPORTED (there is none), as write. */
 	berth_status (*nearest)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev,
 	                        berth_err *err);
+	/* The best plan that the target can be told, exactly or nearly, by the time of its operators one
+	 * after the other: op_dev [n_ops]; *bound: seconds that no such plan is below, NAN where none is
+	 * known. x has a problem, and needs no placement. NULL: it has no method of its own. Fails:
+	 * BERTH_EINFEASIBLE (none fits), BERTH_EUNSUPPORTED (the target cannot be told of this source),
+	 * BERTH_ENOMEM. */
+	berth_status (*best)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, double *bound,
+	                     berth_err *err);
 } berth_exporter;
 
 /* A new exporter is a file that defines berth_export_NAME, and a line here. */

@@ -231,6 +231,16 @@ static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int3
 	return llama_nearest(x, &file, tmp, op_dev, err);
 }
 
+static berth_status find_best(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, double *bound,
+                         berth_err *err)
+{
+	BERTH_ARENA(mem);
+	berth_gguf_list file;
+	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
+	BERTH_TRY(check_words(x, &file, err));
+	return llama_best(x, &file, tmp, op_dev, bound, err);
+}
+
 const berth_exporter berth_export_llama = {
 	.name = "llama.cpp",
 	.about = "A command line for llama-server, from a GGUF file",
@@ -241,4 +251,5 @@ const berth_exporter berth_export_llama = {
 	.usual = usual,
 	.error = error_of,
 	.nearest = nearest,
+	.best = find_best,
 };

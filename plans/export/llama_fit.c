@@ -36,22 +36,10 @@ static bool starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool is_expert(const char *rest)
-{
-	static const char *const kind[] = {"ffn_up_", "ffn_down_", "ffn_gate_up_", "ffn_gate_"};
-	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
-		if (starts(rest, kind[i])) {
-			const char *end = rest + strlen(kind[i]);
-			if (starts(end, "exps") || starts(end, "chexps"))
-				return true;
-		}
-	return false;
-}
-
 static bool is_in(part p, const char *rest)
 {
 	bool gate = starts(rest, "ffn_gate"), up = starts(rest, "ffn_up"), down = starts(rest, "ffn_down");
-	return p == EXPERTS ? is_expert(rest)
+	return p == EXPERTS ? llama_is_expert(rest)
 	       : p == FFN   ? gate || up || down
 	       : p == DOWN  ? down
 	                    : gate || down;
@@ -70,24 +58,6 @@ static void move(const fitting *f, int32_t layer, part p, int32_t dev)
 	}
 }
 
-/* Tensors follow their unit. */
-static void follow_units(const fitting *f)
-{
-	llama_plan *plan = f->plan;
-	int32_t n = f->file->n_layers;
-	plan->n_offloaded = 0;
-	for (int32_t i = 0; i <= n; i++)
-		plan->n_offloaded += plan->unit_dev[i] != LLAMA_CPU;
-	for (int32_t t = 0; t < f->file->n_tensors; t++) {
-		int32_t l = f->ix.layer[t];
-		bool output = starts(f->file->name[t], "output");
-		plan->told[t] = false;
-		plan->tensor_dev[t] = l >= 0 && l < n ? plan->unit_dev[l]
-		                      : output        ? plan->unit_dev[n]
-		                                      : LLAMA_CPU;
-	}
-}
-
 static void set_shares(fitting *f, const share *s)
 {
 	llama_plan *plan = f->plan;
@@ -101,7 +71,7 @@ static void set_shares(fitting *f, const share *s)
 		for (int32_t k = 0; k < s[d].n; k++)
 			plan->unit_dev[i++] = f->m->dev[d];
 	}
-	follow_units(f);
+	llama_plan_follow(plan, f->file, &f->ix);
 	for (int32_t d = 0; d < f->m->n_devs; d++) {
 		at += s[d].n - s[d].n_part;
 		for (int32_t k = 0; k < s[d].n_part; k++, at++)
@@ -130,7 +100,7 @@ static void set_ratio(fitting *f)
 		plan->unit_dev[i] = f->m->dev[d];
 		plan->dev_units[d]++;
 	}
-	follow_units(f);
+	llama_plan_follow(plan, f->file, &f->ix);
 }
 
 /* ---- trials ---- */

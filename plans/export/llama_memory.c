@@ -4,6 +4,7 @@
 
 #include "llama_tape.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { UBATCH = 512, PAD = 256, COPIES = 4, F32 = 4, F16 = 2, NONE = -1 };
@@ -174,11 +175,41 @@ static value *product(build *b, int32_t layer, const char *what, int64_t bytes, 
 
 /* ---- layers ---- */
 
+/* Tokens at once. */
+static int64_t rows_of(const berth_gguf_list *f)
+{
+	int64_t context = f->context * f->opt.batch;
+	return context < UBATCH ? context : UBATCH;
+}
+
+static int64_t cells_of(const berth_gguf_list *f, int64_t window)
+{
+	int64_t all = (f->context + PAD - 1) / PAD * PAD, few = (window + rows_of(f) + PAD - 1) / PAD * PAD;
+	return window && few < all ? few : all;
+}
+
 static int64_t cells(const build *b, int64_t window)
 {
-	const berth_gguf_list *f = b->file;
-	int64_t all = (f->context + PAD - 1) / PAD * PAD, few = (window + b->rows + PAD - 1) / PAD * PAD;
-	return window && few < all ? few : all;
+	return cells_of(b->file, window);
+}
+
+int64_t llama_cache_bytes(const berth_gguf_list *f, int32_t layer)
+{
+	const berth_gguf_layer *l = &f->layer[layer];
+	double row = ((double)l->k + (double)l->v) * f->cache_bytes;
+	return whole((double)cells_of(f, l->window) * (double)f->opt.batch * row);
+}
+
+int64_t llama_least_buffers(const berth_gguf_list *f, bool output)
+{
+	double least = INFINITY, rows = F32 * (double)rows_of(f);
+	for (int32_t i = 0; i < f->n_layers; i++) {
+		if (f->layer[i].latent)
+			return 0;
+		double inner = (double)(f->layer[i].experts ? f->layer[i].q : f->layer[i].ffn);
+		least = fmin(least, rows * ((double)f->hidden + inner));
+	}
+	return whole(output ? rows * ((double)f->hidden + (double)f->vocabulary) : f->n_layers ? least : 0);
 }
 
 static int64_t wide(const build *b, int64_t columns)
@@ -438,17 +469,13 @@ static void count_stored(const build *b, llama_memory *memory)
 	if (find(b, f->n_layers, "output") == NONE && embed != NONE && !b->plan->told[embed] &&
 	    b->unit[f->n_layers] != b->tensor[embed])
 		memory[b->unit[f->n_layers]].weights += whole((double)f->bytes[embed]);
-	for (int32_t i = 0; i < f->n_layers; i++) {
-		const berth_gguf_layer *l = &f->layer[i];
-		double row = ((double)l->k + (double)l->v) * f->cache_bytes;
-		memory[b->unit[i]].cache += whole((double)cells(b, l->window) * (double)f->opt.batch * row);
-	}
+	for (int32_t i = 0; i < f->n_layers; i++)
+		memory[b->unit[i]].cache += llama_cache_bytes(f, i);
 }
 
 static berth_status measure(build *b, llama_memory *memory, bool *told)
 {
-	int64_t context = b->file->context * b->file->opt.batch;
-	b->rows = context < UBATCH ? context : UBATCH;
+	b->rows = rows_of(b->file);
 	BERTH_TRY(set_places(b));
 	count_stored(b, memory);
 	*told = true;

@@ -64,6 +64,34 @@ berth_status llama_index_new(const berth_gguf_list *file, berth_arena *mem, llam
 	return BERTH_OK;
 }
 
+bool llama_is_expert(const char *rest)
+{
+	static const char *const kind[] = {"ffn_up_", "ffn_down_", "ffn_gate_up_", "ffn_gate_"};
+	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+		if (berth_export_begins(rest, kind[i])) {
+			const char *end = rest + strlen(kind[i]);
+			if (berth_export_begins(end, "exps") || berth_export_begins(end, "chexps"))
+				return true;
+		}
+	return false;
+}
+
+void llama_plan_follow(llama_plan *plan, const berth_gguf_list *file, const llama_index *ix)
+{
+	int32_t n = file->n_layers;
+	plan->n_offloaded = 0;
+	for (int32_t i = 0; i <= n; i++)
+		plan->n_offloaded += plan->unit_dev[i] != LLAMA_CPU;
+	for (int32_t t = 0; t < file->n_tensors; t++) {
+		int32_t l = ix->layer[t];
+		bool output = berth_export_begins(file->name[t], "output");
+		plan->told[t] = false;
+		plan->tensor_dev[t] = l >= 0 && l < n ? plan->unit_dev[l]
+		                      : output        ? plan->unit_dev[n]
+		                                      : LLAMA_CPU;
+	}
+}
+
 /* ---- whole layers ---- */
 
 /* The device of a layer is that of its cache. */

@@ -40,6 +40,12 @@ typedef struct llama_index {
 /* All lives in mem. Tensors of layers that the file has not are in none of the lists. Fails: BERTH_ENOMEM. */
 berth_status llama_index_new(const berth_gguf_list *file, berth_arena *mem, llama_index *out, berth_err *err);
 
+/* Is a tensor of that name within its layer one of experts? */
+bool llama_is_expert(const char *rest);
+
+/* From plan->unit_dev: every tensor goes with its unit, the embedding to the CPU, and none is told. */
+void llama_plan_follow(llama_plan *plan, const berth_gguf_list *file, const llama_index *ix);
+
 /* Does the operator hold a weight? */
 bool llama_has_weight(const berth_graph *g, int32_t op);
 
@@ -108,6 +114,13 @@ typedef struct llama_memory {
 berth_status llama_memory_of(const llama_plan *plan, const berth_gguf_list *file, berth_arena *tmp,
                              llama_memory *memory, bool *told, berth_err *err);
 
+/* Bytes of the cache of a layer. */
+int64_t llama_cache_bytes(const berth_gguf_list *file, int32_t layer);
+
+/* Bytes that the buffers of a device have at least that computes a layer, or the output: what its widest
+ * operator takes and makes. */
+int64_t llama_least_buffers(const berth_gguf_list *file, bool output);
+
 /* Where llama.cpp puts a model by itself: its option --fit (on by default), with the context told.
  *
  * 1. Everything on the devices, layers shared out in the ratio of their free memory. That is kept where each
@@ -132,6 +145,23 @@ typedef struct llama_machine {
  * arena, reset at exit. Fails: BERTH_ENOMEM. O(devs * log(layers)) times llama_memory_of. */
 berth_status llama_fit(const berth_gguf_list *file, const llama_machine *m, berth_arena *mem,
                        berth_arena *tmp, llama_plan *out, bool *known, berth_err *err);
+
+/* The best plan that llama.cpp can be told in whole layers. */
+
+/* The first layers on the CPU, then runs of neighbours, a device once, in any order, the output as the last
+ * unit; of a mixture the experts of the first layers of a run on the CPU where it does not fit whole. Its
+ * value is the time of the operators one after the other, with the copies between. An exact choice by dynamic
+ * programming over sets of devices and layers: the best of dense models where buffers are alike of runs that
+ * begin and end alike. Memory is that of llama_memory_of: where the winner does not fit, more is held back
+ * for its buffers, and the choice is made again.
+ *   x       with a problem
+ *   op_dev  out [n_ops], another array than x->op_dev
+ *   bound   out, seconds: no such plan is below it. It counts of buffers what the widest operator takes.
+ *           NAN: there are too many kinds of devices (more than 10 unlike ones); the last were left out
+ *   tmp     scratch, reset at exit
+ * Fails: BERTH_EINFEASIBLE (no such plan fits), BERTH_ENOMEM. O(sets * layers * kinds * (kinds + layers)). */
+berth_status llama_best(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
+                        int32_t *op_dev, double *bound, berth_err *err);
 
 /* The plan nearest to another one that llama.cpp can be told. */
 
