@@ -277,6 +277,18 @@ berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int3
 	return BERTH_OK;
 }
 
+berth_status berth_export_fits_on(const berth_export_source *x, int32_t dev, int32_t *op_dev,
+                                  berth_arena *tmp, bool *fits, berth_err *err)
+{
+	BERTH_SCRATCH(tmp);
+	berth_timeline t;
+	berth_verdict v = {0};
+	berth_export_all_on(x, dev, op_dev, fits);
+	BERTH_TRY(berth_judge(x->p, op_dev, NULL, NULL, tmp, &t, &v, err));
+	*fits = v.feasible;
+	return BERTH_OK;
+}
+
 static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
 {
 	for (int32_t op = 1; op < n_ops; op++)

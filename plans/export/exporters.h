@@ -186,6 +186,10 @@ int64_t berth_export_weights(const berth_graph *g, int32_t op);
 int64_t berth_export_time_on(const berth_export_source *x, int32_t dev);
 /* op_dev [n_ops] of everything on dev; -1: *known is false. Returns BERTH_OK. */
 berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int32_t *op_dev, bool *known);
+/* Does everything on dev break no rule of x, which has a problem? op_dev [n_ops] and tmp are scratch, that
+ * reset at exit. Fails: BERTH_ENOMEM. A simulation. */
+berth_status berth_export_fits_on(const berth_export_source *x, int32_t dev, int32_t *op_dev,
+                                  berth_arena *tmp, bool *fits, berth_err *err);
 
 /* Does the text begin so? Does a device's kind or name, or is it of that class? */
 bool berth_export_begins(const char *text, const char *with);

@@ -2,12 +2,14 @@
  * OpenVINO's HETERO device, by the names that its reader of ONNX gives (set_friendly_names in its frontend).
  * IR files lose affinities, so that they are set in the program; the lines are in docs/export.md. HETERO runs
  * its pieces one after the other. */
+#include "array.h"
 #include "exporters.h"
 #include "json.h"
 #include "onnx_placed.h"
 #include "problem_tables.h"
 #include "text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct naming {
@@ -118,29 +120,171 @@ static berth_status check_names(const char *const *theirs, int32_t n_devs, berth
 	return BERTH_OK;
 }
 
-/* Its device AUTO: all on the first GPU that can run it, else on the first CPU. */
+/* ---- the default: one device ---- */
+
+static const berth_export_word words[] = {{"cpu", "CPU"}, {"gpu", "GPU"}, {"npu", "NPU"}, {NULL, NULL}};
+
+/* What --device calls it, else what it is usually called; "": neither. */
+static const char *word_of(const berth_export_source *x, int32_t d)
+{
+	if (x->theirs && x->theirs[d])
+		return x->theirs[d];
+	for (const berth_export_word *w = words; w->begins; w++)
+		if (berth_export_is(x->s, d, w->begins))
+			return w->theirs;
+	return "";
+}
+
+static bool shares_memory(const berth_export_source *x, int32_t d)
+{
+	for (int32_t k = 0; k < x->s->n_devs; k++)
+		if (x->s->dev_pool[d] >= 0 && x->s->dev_pool[k] == x->s->dev_pool[d] &&
+		    berth_export_begins(word_of(x, k), "CPU"))
+			return true;
+	return false;
+}
+
+/* The order of its device AUTO: GPUs with memory of their own, others, the CPU; by numbers. -1: it leaves the
+ * device alone (NPUs). */
+static int32_t rank_of(const berth_export_source *x, int32_t d)
+{
+	const char *word = word_of(x, d), *dot = strchr(word, '.');
+	int32_t number = dot ? (int32_t)(strtoul(dot + 1, NULL, 10) % 1000) : 0;
+	return berth_export_begins(word, "GPU")   ? number + 1000 * shares_memory(x, d)
+	       : berth_export_begins(word, "CPU") ? number + 2000
+	                                          : -1;
+}
+
+/* All on the first device of that order that can run and hold it, else on the first that can run it. */
 static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
                           berth_err *err)
 {
-	static const char *const kinds[] = {"gpu", "cpu"};
-	int32_t at = -1;
-	(void)tmp, (void)err;
-	for (int k = 0; k < 2 && at < 0; k++)
-		for (int32_t d = 0; d < x->s->n_devs && at < 0; d++)
-			if (berth_export_is(x->s, d, kinds[k]) && berth_export_time_on(x, d) >= 0)
-				at = d;
+	int32_t at = -1, best = INT32_MAX;
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		int32_t rank = rank_of(x, d);
+		bool fit;
+		if (rank < 0 || berth_export_time_on(x, d) < 0)
+			continue;
+		BERTH_TRY(berth_export_fits_on(x, d, op_dev, tmp, &fit, err));
+		rank += fit ? 0 : 3000;
+		at = rank < best ? d : at;
+		best = rank < best ? rank : best;
+	}
 	return berth_export_all_on(x, at, op_dev, known);
+}
+
+/* ---- pieces ---- */
+
+static int32_t root(int32_t *up, int32_t op)
+{
+	while (up[op] != op)
+		op = up[op] = up[up[op]];
+	return op;
+}
+
+/* up [n_ops]: the lowest operator of each one's piece. HETERO makes a piece of what hangs together on a
+ * device. */
+static void find_pieces(const berth_graph *g, const int32_t *op_dev, const char *const *theirs, int32_t *up)
+{
+	for (int32_t op = 0; op < g->n_ops; op++)
+		up[op] = op;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+			BERTH_EACH (k, g->tensor_use_off, u) {
+				const int32_t to = g->edge_consumer[k];
+				if (strcmp(theirs[op_dev[op]], theirs[op_dev[to]]) != 0)
+					continue;
+				const int32_t a = root(up, op), b = root(up, to);
+				up[a > b ? a : b] = a < b ? a : b;
+			}
+	for (int32_t op = 0; op < g->n_ops; op++)
+		up[op] = root(up, op);
+}
+
+/* Change the counts of the pieces that take what piece `from` makes by `by`, from = -1: of all; the new ones
+ * without any, and not done, are put behind *n_free. */
+static void count_takers(const berth_graph *g, const int32_t *piece, int32_t from, int32_t *waits,
+                         int32_t *free, int32_t *n_free)
+{
+	for (int32_t op = from < 0 ? 0 : from; op < g->n_ops; op++) {
+		if (from >= 0 && piece[op] != from)
+			continue;
+		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+			BERTH_EACH (k, g->tensor_use_off, u) {
+				const int32_t to = piece[g->edge_consumer[k]];
+				if (to == piece[op])
+					continue;
+				waits[to] += from < 0 ? 1 : -1;
+				if (from >= 0 && waits[to] == 0)
+					free[(*n_free)++] = to;
+			}
+	}
+}
+
+/* A piece of a circle, from one that waits: its makers are followed until they must have come again. before
+ * [n_ops] is scratch. */
+static int32_t follow(const berth_graph *g, const int32_t *piece, const int32_t *waits, int32_t at,
+                      int32_t *before)
+{
+	for (int32_t op = 0; op < g->n_ops; op++)
+		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+			BERTH_EACH (k, g->tensor_use_off, u) {
+				const int32_t to = piece[g->edge_consumer[k]];
+				if (to != piece[op] && waits[piece[op]] > 0)
+					before[to] = piece[op];
+			}
+	for (int32_t i = 0; i < g->n_ops; i++)
+		at = before[at];
+	return at;
+}
+
+/* *circle: the first operator of a piece that waits for another one that waits for it; -1: none. */
+static berth_status find_circle(const berth_export_source *x, const char *const *theirs, berth_arena *tmp,
+                                int32_t *n_pieces, int32_t *circle, berth_err *err)
+{
+	const berth_graph *g = x->g;
+	int32_t *piece, *waits, *free, n_free = 0;
+	BERTH_TRY_NEW(tmp, g->n_ops, err, piece, waits, free);
+	find_pieces(g, x->op_dev, theirs, piece);
+	count_takers(g, piece, -1, waits, NULL, NULL);
+	*n_pieces = 0;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		*n_pieces += piece[op] == op;
+		if (piece[op] == op && waits[op] == 0)
+			free[n_free++] = op;
+	}
+	for (int32_t i = 0; i < n_free; i++)
+		count_takers(g, piece, free[i], waits, free, &n_free);
+	*circle = -1;
+	for (int32_t op = 0; op < g->n_ops && *circle < 0; op++)
+		if (waits[piece[op]] > 0)
+			*circle = follow(g, piece, waits, piece[op], free);
+	return BERTH_OK;
+}
+
+static berth_status tell_pieces(const berth_export_source *x, const char *const *theirs, berth_arena *tmp,
+                                berth_export_out *out, berth_err *err)
+{
+	int32_t n_pieces, circle;
+	BERTH_TRY(find_circle(x, theirs, tmp, &n_pieces, &circle, err));
+	if (circle >= 0)
+		return berth_export_warn(
+			out, err,
+			"pieces of the plan wait for each other in a circle (first: the one of '%.100s' on "
+			"%s): HETERO cuts them further, which some versions fail at (\"Cannot resolve "
+			"cycles\"); devices that are \"contiguous\" in the system file have none",
+			x->g->op_name[circle], theirs[x->op_dev[circle]]);
+	return berth_export_note(out, err, "HETERO makes %d piece%s of it", n_pieces,
+	                         n_pieces == 1 ? "" : "s");
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
-	static const berth_export_word usual[] = {
-		{"cpu", "CPU"}, {"gpu", "GPU"}, {"npu", "NPU"}, {NULL, NULL}};
 	const char *theirs[BERTH_MAX_DEVS];
 	onnx_placed placed;
 	berth_json_out w;
-	BERTH_TRY(berth_export_theirs(x, usual, "device of OpenVINO", theirs, out, err));
+	BERTH_TRY(berth_export_theirs(x, words, "device of OpenVINO", theirs, out, err));
 	BERTH_TRY(check_names(theirs, x->s->n_devs, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
 	berth_json_out_init(&w, out->mem, true);
@@ -148,6 +292,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	BERTH_TRY(put_nodes(&placed, theirs, tmp, &w, err));
 	berth_json_close(&w, '}');
 	BERTH_TRY(put_setting(theirs, x->s->n_devs, out, err));
+	BERTH_TRY(tell_pieces(x, theirs, tmp, out, err));
 	BERTH_TRY(berth_export_note(out, err, "a few lines of Python set the affinities: docs/export.md"));
 	return berth_export_put_json(out, &w, err);
 }

@@ -1,10 +1,8 @@
 /* Exporter "torch": a plan of a PyTorch module as a Python file, which makes the module with its parts on
  * their devices and a forward that moves tensors between them. berth-engine-torch writes it, since only
  * PyTorch knows the module, and runs it beside the module before that (docs/export.md). */
-#include "check.h"
 #include "exporters.h"
 #include "json.h"
-#include "objective.h"
 
 #include <math.h>
 #include <string.h>
@@ -104,19 +102,6 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 
 /* ---- the default: one device ---- */
 
-static berth_status fits(const berth_export_source *x, int32_t d, int32_t *op_dev, berth_arena *tmp,
-                         bool *out, berth_err *err)
-{
-	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	BERTH_SCRATCH(tmp);
-	berth_timeline t;
-	berth_verdict v = {0};
-	berth_export_all_on(x, d, op_dev, out);
-	berth_status st = berth_judge(x->p, op_dev, NULL, &latency, tmp, &t, &v, err);
-	*out = v.feasible;
-	return st;
-}
-
 /* The fastest device that holds all; where none does, the fastest. */
 static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
                           berth_err *err)
@@ -129,7 +114,7 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 		bool fit;
 		if (ns < 0)
 			continue;
-		BERTH_TRY(fits(x, d, op_dev, tmp, &fit, err));
+		BERTH_TRY(berth_export_fits_on(x, d, op_dev, tmp, &fit, err));
 		if (at >= 0 && (best_fits > fit || (best_fits == fit && best <= ns)))
 			continue;
 		at = d;
