@@ -1,5 +1,8 @@
-/* See cli_granularity.h. */
+/* Reads what --granularity says, finds the blocks that it names in a graph, and puts them and the limit of cuts
+ * into words. */
 #include "cli_granularity.h"
+
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +18,22 @@ static bool is_grain(const char *name, berth_grain *grain)
 		if (strcmp(name, berth_grain_name(*grain)) == 0)
 			return true;
 	return false;
+}
+
+berth_status cli_granularity_open(cli *c, cli_granularity *x, berth_err *err)
+{
+	static const char word[] = ":max-cuts=";
+	const char *at = x->name ? strstr(x->name, word) : NULL, *end;
+	if (!at)
+		return BERTH_OK;
+	double n = berth_text_number(at + sizeof word - 1, &end);
+	if (*end || !(n >= 0 && n <= INT32_MAX && n == (double)(int64_t)n))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --granularity: '%.60s' is not :max-cuts= and a whole number from 0 on",
+		                  at);
+	x->max_cuts = (int64_t)n;
+	x->name = berth_arena_strndup(&c->mem, x->name, (size_t)(at - x->name));
+	return berth_got(x->name, err);
 }
 
 bool cli_granularity_binds(const cli_granularity *x)
@@ -34,9 +53,6 @@ berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph
 	berth_granularity blocks;
 	if (!cli_granularity_binds(x))
 		return BERTH_OK;
-	if (x->max_cuts > INT32_MAX)
-		return berth_fail(err, BERTH_EINVAL, "option --max-cuts: %lld is above %d",
-		                  (long long)x->max_cuts, INT32_MAX);
 	BERTH_TRY(cli_granularity_blocks(c, x, g, &blocks, err));
 	return berth_granularity_apply(g, &blocks, (int32_t)x->max_cuts, &c->mem, &c->tmp, g, err);
 }

@@ -1,4 +1,4 @@
-/* --granularity and --max-cuts: rules that a verb lays on the graphs it reads. */
+/* --granularity G[:max-cuts=N]: rules that a verb lays on the graphs it reads. */
 #pragma once
 
 #include "granularity.h"
@@ -13,9 +13,11 @@ cli_granularity cli_granularity_default(void);
 
 #define CLI_GRANULARITY(x) \
 	{"granularity", 0, CLI_FILE_IN, &(x)->name, "G", \
-	 "what stands on one device as a whole: op, block, layer, or a file of blocks\top"}, \
-	{"max-cuts", 0, CLI_BUDGET_N, &(x)->max_cuts, "N", \
-	 "borders between blocks that follow each other on different devices, at most"}
+	 "what stands on one device as a whole: op, block, layer, or a file of blocks; with :max-cuts=N " \
+	 "behind it at most N borders between blocks that follow each other are on two devices\top"}
+
+/* Take the number of cuts off the name. Once, before the others. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+berth_status cli_granularity_open(cli *c, cli_granularity *x, berth_err *err);
 
 /* Is there anything to keep to? */
 bool cli_granularity_binds(const cli_granularity *x);
@@ -25,8 +27,7 @@ bool cli_granularity_binds(const cli_granularity *x);
 berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const berth_graph *g,
                                     berth_granularity *out, berth_err *err);
 
-/* g with the rules, in c->mem. Nothing where none bind. Fails: as above; BERTH_EINVAL (max_cuts too large).
- * */
+/* g with the rules, in c->mem. Nothing where none bind. Fails: as above. */
 berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err);
 
 /* "layer granularity", "at most 2 cuts", or both, in buf. */

@@ -222,15 +222,16 @@ static const cli_option *by_id(const cli_option *options, int id)
 }
 
 /* What took the place of an option that was: NULL where it never was, or nothing did. */
-static const char *successor(const char *option)
+static const char *successor(const cli_verb *verb, const char *option)
 {
-	static const char *const gone[][2] = {
-		{"--ctx", "context=N behind the model's name (zoo: seq=N)"},
-		{"--batch", "batch=N behind the model's name"},
-		{"--kv-type", "cache=T behind the model's name"}};
+	static const char *const gone[][3] = {
+		{"", "--ctx", "context=N behind the model's name (zoo: seq=N)"},
+		{"", "--batch", "batch=N behind the model's name"},
+		{"", "--kv-type", "cache=T behind the model's name"},
+		{"", "--max-cuts", "--granularity G:max-cuts=N"}};
 	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-		if (strcmp(option, gone[i][0]) == 0)
-			return gone[i][1];
+		if (strcmp(option, gone[i][1]) == 0 && (!*gone[i][0] || strcmp(verb->name, gone[i][0]) == 0))
+			return gone[i][2];
 	return NULL;
 }
 
@@ -255,9 +256,9 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 		names[n] = dashed[n];
 	}
 	snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word, "="), word);
-	if (successor(typed))
+	if (successor(verb, typed))
 		return berth_fail(err, BERTH_EINVAL, "%s: option %s is gone; give %s", verb->name, typed,
-		                  successor(typed));
+		                  successor(verb, typed));
 	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them",
 	                  verb->name, typed, berth_text_suggest(hint, sizeof hint, typed, names, n),
 	                  verb->name);

@@ -401,6 +401,7 @@ static berth_status run(cli *c, berth_err *err)
 		                  "of the engine's");
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	a.fidelity.report = a.report;
 	if (a.fidelity.on)
 		return cli_fidelity_run(c, &a.fidelity, a.on.text[0], a.budget.seed, err);

@@ -174,7 +174,7 @@ static berth_status check_args(const cli *c, const place_args *a, place_state *s
 	if (a->replicas && (a->pareto.objectives.n || layers))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --replicas places operators of one graph: leave out --pareto, "
-		                  "--granularity and --max-cuts, and give a language model the word mode");
+		                  "--granularity, and give a language model the word mode");
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
 	s->certificate.path = a->certificate;
 	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, c->n_args > 1 || a->replicas, err));
@@ -315,6 +315,7 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	BERTH_TRY(open_decoder(c, &a, &s, err));
 	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err)
 	                  : a.requests.n        ? place_mix(c, &a, &s, err)

@@ -29,7 +29,7 @@ typedef struct place_state {
 	const berth_method *method;
 	berth_objective objective;
 	berth_graph whole; /* as it was read */
-	berth_graph g;     /* with the rules of --granularity and --max-cuts */
+	berth_graph g;     /* with the rules of --granularity */
 	berth_graph_parts parts; /* where several models share the machine */
 	berth_system s;
 	berth_problem p;

@@ -28,7 +28,7 @@ void place_price_print(const cli_granularity *x, const berth_finer *price, const
 #define PRICE(K, IF) \
 	K(TEXT, "name", "", "`op`, `block`, `layer` or the file", \
 	  x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP)) \
-	IF(x->max_cuts >= 0, INT, "max_cuts", "", "only with `--max-cuts`", x->max_cuts) \
+	IF(x->max_cuts >= 0, INT, "max_cuts", "", "only with `:max-cuts=N`", x->max_cuts) \
 	IF(x->max_cuts >= 0, INT, "cuts", "", "the same: those of the answer; -1: there is none", \
 	  price->cuts) \
 	K(NUMBER_OR_NULL, "finer_value", "of the objective", "of single operators; null: nothing fits", \

@@ -44,7 +44,7 @@
 	IF(infeasible && s->decoder.on, LIST(smaller_kind), "smaller", "", \
 	   "only with violations, of a language model: smaller ones that fit, each placed", \
 	   place_smaller_list(c, &s->smaller)) \
-	IF(price, OBJECT(price_kind), "granularity", "", "only with `--granularity` or `--max-cuts`", price) \
+	IF(price, OBJECT(price_kind), "granularity", "", "only with `--granularity`", price) \
 	IF(decoder, OBJECT(decoder_kind), "decoder", "", "only of a language model without `mode`", decoder) \
 	K(INT, "seed", "", "", (int64_t)r->seed) \
 	IF(r->walks > 1, INT, "walks", "", "of annealing, side by side; missing: 1", r->walks) \

@@ -92,6 +92,7 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a.granularity, &s.g, err));
 	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));

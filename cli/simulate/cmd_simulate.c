@@ -319,6 +319,7 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(check_args(c, &a, err));
+	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	BERTH_TRY(simulate(c, &a, &s, err));
 	BERTH_TRY(ask_what_if(c, &a, &s, err));
 	if (c->json)
