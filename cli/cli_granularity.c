@@ -1,5 +1,5 @@
-/* Reads what --granularity says, finds the blocks that it names in a graph, and puts them and the limit of cuts
- * into words. */
+/* Reads what --granularity says, finds the blocks that it names in a graph, and puts them and the limit of
+ * cuts into words. */
 #include "cli_granularity.h"
 
 #include "text.h"
@@ -29,7 +29,8 @@ berth_status cli_granularity_open(cli *c, cli_granularity *x, berth_err *err)
 	double n = berth_text_number(at + sizeof word - 1, &end);
 	if (*end || !(n >= 0 && n <= INT32_MAX && n == (double)(int64_t)n))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "option --granularity: '%.60s' is not :max-cuts= and a whole number from 0 on",
+		                  "option --granularity: '%.60s' is not :max-cuts= and a whole number "
+		                  "from 0 on",
 		                  at);
 	x->max_cuts = (int64_t)n;
 	x->name = berth_arena_strndup(&c->mem, x->name, (size_t)(at - x->name));

@@ -34,7 +34,6 @@
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
 	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
 	 "how times are predicted that nobody measured\tas the system says: model"}, \
-	CLI_CALIBRATE(c), \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 

@@ -228,7 +228,13 @@ static const char *successor(const cli_verb *verb, const char *option)
 		{"", "--ctx", "context=N behind the model's name (zoo: seq=N)"},
 		{"", "--batch", "batch=N behind the model's name"},
 		{"", "--kv-type", "cache=T behind the model's name"},
-		{"", "--max-cuts", "--granularity G:max-cuts=N"}};
+		{"", "--max-cuts", "--granularity G:max-cuts=N"},
+		{"", "--batch-dim", "--batches DIM=8,16"},
+		{"", "--servers", "--serve HOST=N,..."},
+		{"", "--calibrate", "a system file that show SYSTEM --calibrate -o FILE writes"},
+		{"", "--table", "--format F:TABLE"},
+		{"", "--from", "nothing: the file's content says what it is"},
+		{"show", "--graph", "show GRAPH --placement PLAN --op NAME"}};
 	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
 		if (strcmp(option, gone[i][1]) == 0 && (!*gone[i][0] || strcmp(verb->name, gone[i][0]) == 0))
 			return gone[i][2];

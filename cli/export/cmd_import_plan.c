@@ -13,7 +13,7 @@
 #include <math.h>
 
 typedef struct args {
-	const char *model, *on, *from, *out;
+	const char *model, *on, *out;
 	cli_texts device;
 } args;
 
@@ -28,17 +28,16 @@ typedef struct state {
 
 /* ---- reading ---- */
 
-static berth_status read_file(cli *c, const args *a, const berth_import_source *with, state *s,
-                              berth_err *err)
+static berth_status read_file(cli *c, const berth_import_source *with, state *s, berth_err *err)
 {
 	const unsigned char *data;
 	berth_import_source x = *with;
 	BERTH_TRY(berth_file_take(c->args[0], &data, &x.size, err));
 	x.file = c->args[0];
 	x.text = data ? (const char *)data : "";
-	berth_status st = c->sandbox ? berth_import_read_apart(&x, a->from, cli_sandbox(c), &c->mem, &c->tmp,
-	                                                       &s->plan, err)
-	                             : berth_import_read(&x, a->from, &c->mem, &c->tmp, &s->plan, err);
+	berth_status st =
+		c->sandbox ? berth_import_read_apart(&x, cli_sandbox(c), &c->mem, &c->tmp, &s->plan, err)
+			   : berth_import_read(&x, &c->mem, &c->tmp, &s->plan, err);
 	berth_file_unmap(data, x.size);
 	return st;
 }
@@ -53,11 +52,11 @@ static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(export_devices_read(c, &a->device, &s->s, &theirs, err));
 	x.theirs = theirs;
 	if (!berth_graph_is_file(a->model))
-		return read_file(c, a, &x, s, err);
+		return read_file(c, &x, s, err);
 	BERTH_TRY(berth_model_map(a->model, &opt, &c->mem, &model, &words, err));
 	x.model = &model;
 	x.read = &words;
-	berth_status st = read_file(c, a, &x, s, err);
+	berth_status st = read_file(c, &x, s, err);
 	berth_model_unmap(&model);
 	return st;
 }
@@ -101,7 +100,7 @@ static berth_status write_plan(cli *c, const args *a, const state *s, berth_err 
 static RESULT_KIND(device_kind, "", "", DEVICE);
 
 #define IMPORT(K, IF) \
-	K(TEXT, "from", "", "kind of the file, of `--from`", p->from) \
+	K(TEXT, "from", "", "kind of the file", p->from) \
 	CLI_PAIR(K, s->g.name, s->s.name) \
 	K(TEXT_OR_NULL, "output", "", "the placement; null: none was asked for", a->out) \
 	K(INT, "operators", "", "of the graph", s->g.n_ops) \
@@ -192,8 +191,6 @@ static berth_status run(cli *c, berth_err *err)
 	const cli_option options[] = {
 		{"model", 0, CLI_FILE_IN, &a.model, "GRAPH", "the model that the engine ran"},
 		CLI_ON(&a.on),
-		{"from", 0, CLI_TEXT, &a.from, "KIND",
-	         "what the file is, see below\twhat its content says"},
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the file calls a device of the system"},
 		CLI_INPUT(c),
@@ -216,7 +213,7 @@ static const cli_rule rules[] = {{"", "!model", "import-plan: --model GRAPH is m
 
 const cli_verb cmd_import_plan = {
 	"import-plan",
-	"import-plan FILE --model GRAPH --on SYSTEM [--from KIND] [--device NAME=THEIRS] [-o PLAN.json]",
+	"import-plan FILE --model GRAPH --on SYSTEM [--device NAME=THEIRS] [-o PLAN.json]",
 	"read where an engine ran operators, as a placement",
 	"Without -o it is only told.\n"
 	"Example: berth import-plan profile.json --model model.onnx --on system:laptop -o theirs.json && "

@@ -325,7 +325,6 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_SEARCH(&s.args.budget),
 		CLI_TIME(&s.args.budget),
 		CLI_GAP(&s.args.budget),
-		CLI_SEED_OF(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
 		{"strict", 0, CLI_FLAG, &c->strict, NULL,
 	         "refuse where an operator of --cut stays whole, one is cut along another axis than "
@@ -354,7 +353,7 @@ static berth_status run(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {
-	{"plan|profile|training|pin|forbid|method|objective|evaluations|time|gap|seed|threads", "!on",
+	{"plan|profile|training|pin|forbid|method|objective|evaluations|time|gap|threads", "!on",
          "split: --%s is of the search that --on SYSTEM asks for, which is missing"},
 	{"", "!output", "split: -o OUT.onnx is missing"},
 	{"on", "cut|parts|types|rows|style",

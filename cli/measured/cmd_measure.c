@@ -369,6 +369,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_ENGINE_ON(&a.on),
 		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
+		CLI_TIMEOUT(&a.engine),
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N",
 	         "runs that count, after 3 that do not\t21, and up to 168 until the median is known to 3 %"},
 		{"operators", 0, CLI_FLAG, &a.operators, NULL,

@@ -303,6 +303,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"system-out", 0, CLI_FILE_OUT, &a.system_out, "OUT",
 	         "SYSTEM with the links as they were timed, and the overhead of an operator"},
 		CLI_ENGINE(&a.engine),
+		CLI_TIMEOUT(&a.engine),
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},
 		{"quick", 0, CLI_COUNT, &a.quick, "N",

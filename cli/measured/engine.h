@@ -18,7 +18,8 @@ typedef struct cli_engine {
 	{"engine", 0, CLI_COMMAND, &(e)->name, "E", \
 	 "the engine: a name, or a command line with a '/'\ttorch for Python modules, else ort"}, \
 	{"model", 0, CLI_FILE_IN, &(e)->model, "FILE", \
-	 "the model that the engine loads, where GRAPH is a description of it"}, \
+	 "the model that the engine loads, where GRAPH is a description of it"}
+#define CLI_TIMEOUT(e) \
 	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take"}
 
 /* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH.

@@ -93,7 +93,6 @@ static void configure(const cli_train_measured *x, const cli_budget *b, train_me
 	t->budget = b;
 	t->cfg = berth_mtrain_cfg_default();
 	t->cfg.runs = x->runs;
-	t->cfg.time_s = x->time_s;
 	t->cfg.seed = b->seed;
 	t->cfg.cancel = cli_catch_signals();
 	t->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};

@@ -11,16 +11,14 @@ typedef struct cli_train_measured {
 	bool on;
 	cli_engine engine;
 	int64_t runs;
-	double time_s;         /* 0: none */
 	const char *placement; /* where the placement that was accepted goes; NULL: nowhere */
 } cli_train_measured;
 
 cli_train_measured cli_train_measured_default(void);
 
 #define CLI_TRAIN_MEASURED(x) \
-	CLI_ENGINE(&(x)->engine), \
+	CLI_ENGINE(&(x)->engine), CLI_TIMEOUT(&(x)->engine), \
 	{"runs", 0, CLI_COUNT, &(x)->runs, "N", "measured: runs of the model at most"}, \
-	{"time", 0, CLI_SECONDS, &(x)->time_s, "S", "measured: seconds for profiling and runs at most"}, \
 	{"placement", 0, CLI_FILE_ONLY, &(x)->placement, "OUT", \
 	 "measured: write the placement, if it is accepted"}
 

@@ -18,7 +18,7 @@
 typedef struct args {
 	cli_texts on, methods, placements, engines;
 	const char **plan_name; /* of the rows of placements, then of engines */
-	const char *format, *table, *against, *report;
+	const char *format, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
 	cli_granularity granularity;
@@ -139,7 +139,7 @@ static berth_status choose_word(const char *what, const char *word, const char *
 	return st == BERTH_OK ? st : berth_fail_in(err, st, "compare: ");
 }
 
-static berth_status parse_output(const cli *c, args *a, berth_err *err)
+static berth_status parse_output(cli *c, args *a, berth_err *err)
 {
 	static const char *const formats[] = {"text", "csv", "markdown"};
 	static const char *const tables[] = {"rows", "instances", "methods"};
@@ -149,10 +149,14 @@ static berth_status parse_output(const cli *c, args *a, berth_err *err)
 	if (c->json && a->format)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --json and --format %.20s contradict each other", a->format);
-	if (a->format)
-		BERTH_TRY(choose_word("format", a->format, formats, 3, &format, err));
-	if (a->table)
-		BERTH_TRY(choose_word("table", a->table, tables, 3, &table, err));
+	if (a->format) {
+		const char *colon = strchr(a->format, ':');
+		const char *word = berth_arena_strndup(&c->mem, a->format, strcspn(a->format, ":"));
+		BERTH_TRY(berth_got(word, err));
+		BERTH_TRY(choose_word("format", word, formats, 3, &format, err));
+		if (colon)
+			BERTH_TRY(choose_word("table", colon + 1, tables, 3, &table, err));
+	}
 	a->output = (cli_compare_format){.as = (cli_format)format,
 	                                 .named = table >= 0,
 	                                 .table = table >= 0 ? (cli_compare_table)table : CLI_TABLE_ROWS};
@@ -253,7 +257,7 @@ static int32_t n_systems(const args *a)
 	return a->on.n ? a->on.n : 1;
 }
 
-static berth_status check_args(const cli *c, args *a, berth_err *err)
+static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
@@ -381,9 +385,9 @@ static berth_status run(cli *c, berth_err *err)
 	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
 	         "accelerate, openvino"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
-		{"format", 0, CLI_TEXT, &a.format, "F", "text, csv or markdown\ttext"},
-		{"table", 0, CLI_TEXT, &a.table, "T",
-	         "rows, instances or methods\trows of csv, else the other two"},
+		{"format", 0, CLI_TEXT, &a.format, "F[:TABLE]",
+	         "text, csv or markdown; and of its tables one: rows, instances or methods (csv: rows, else "
+	         "the other two)\ttext"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
 	         "count wins and losses against M, a method or a plan's row\tberth, else single"},
 		CLI_GRANULARITY(&a.granularity),
@@ -392,6 +396,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_FIDELITY(&a.fidelity),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));

@@ -15,10 +15,10 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *goal, *batch_dim, *out;
+	const char *on, *goal, *out;
+	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
-	int64_t evaluations;
-	configure_serve_args serve;
+	cli_texts servers;
 } args;
 
 /* ---- arguments ---- */
@@ -39,10 +39,17 @@ static berth_status read_batch(const char *text, int64_t before, int64_t *out, b
 	                            (long long)*out, (long long)before);
 }
 
-static berth_status read_batches(cli *c, const args *a, configure_view *v, berth_err *err)
+static berth_status read_batches(cli *c, args *a, configure_view *v, berth_err *err)
 {
 	int64_t *batch;
 	int32_t n = a->batches.n ? a->batches.n : 1;
+	const char *dim = a->batches.n ? strrchr(*a->batches.text, '=') : NULL;
+	if (dim) {
+		size_t len = (size_t)(dim - *a->batches.text);
+		a->batch_dim = berth_arena_strndup(&c->mem, *a->batches.text, len);
+		BERTH_TRY(berth_got(a->batch_dim, err));
+		*a->batches.text = dim + 1;
+	}
 	if (n > 64)
 		return berth_fail(err, BERTH_EINVAL, "option --batches: %d numbers; expected at most 64", n);
 	BERTH_TRY_NEW(&c->mem, n, err, batch);
@@ -54,7 +61,7 @@ static berth_status read_batches(cli *c, const args *a, configure_view *v, berth
 	return BERTH_OK;
 }
 
-static berth_status read_args(cli *c, const args *a, configure_view *v, berth_err *err)
+static berth_status read_args(cli *c, args *a, configure_view *v, berth_err *err)
 {
 	v->cfg = berth_configure_cfg_default();
 	BERTH_TRY(berth_goal_parse(a->goal, &v->cfg.goal, err));
@@ -186,8 +193,9 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	return take_steps(c, &a->steps, v, graph, err);
 }
 
-/* What places a copy on several devices of a host. */
+/* What places a copy on several devices of a host, by so many evaluations. */
 static const char PLACED_BY[] = "berth";
+enum { EVALUATIONS = 1000 };
 
 static berth_status price(cli *c, configure_view *v, berth_search_cfg *cfg, berth_err *err)
 {
@@ -220,13 +228,13 @@ static berth_status tell_dropped(cli *c, const configure_view *v, berth_err *err
 	return BERTH_OK;
 }
 
-static berth_status configure(cli *c, const args *a, configure_view *v, berth_err *err)
+static berth_status configure(cli *c, configure_view *v, berth_err *err)
 {
 	cli_budget budget = cli_budget_default();
 	berth_search_cfg cfg;
 	berth_arena more = {0};
 	budget.objective = "latency";
-	budget.evaluations = (cli_usual){a->evaluations, true};
+	budget.evaluations = (cli_usual){EVALUATIONS, true};
 	BERTH_TRY(cli_budget_open(&budget, &cfg, err));
 	berth_status st = price(c, v, &cfg, err);
 	if (st == BERTH_OK)
@@ -272,37 +280,34 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {.goal = "time",
-	          .batch_dim = "batch",
-	          .evaluations = 1000};
+	args a = {.goal = "time", .batch_dim = "batch"};
 	configure_view v = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
 	         "a system whose devices say which host they are part of"},
 		{"goal", 0, CLI_TEXT, &a.goal, "G",
 	         "what to make small: time, power, peak-power, energy or edp"},
-		{"batches", 0, CLI_LIST, &a.batches, "N,...",
-	         "samples of a step that a copy may have, rising\tthe model as it is, one sample"},
-		{"batch-dim", 0, CLI_TEXT, &a.batch_dim, "NAME",
-	         "the dimension or word that holds the batch"},
+		{"batches", 0, CLI_LIST, &a.batches, "[DIM=]N,...",
+	         "samples of a step that a copy may have, rising, and the dimension or word that holds them "
+	         "if it is not batch\tthe model as it is, one sample"},
 		{"steps", 0, CLI_LIST, &a.steps, "DEVICE:BATCH=S,...",
 	         "seconds of a copy's step on that device alone, as measured\tas simulated"},
-		{"evaluations", 0, CLI_COUNT, &a.evaluations, "N",
-	         "placements that a search may try for a copy on several devices of a host"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},
-		CLI_SERVE(&a.serve),
+		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
+	         "lay copies of an inference graph over so many servers like each host, for throughput; 1 of "
+	         "each that is not named"},
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(read_args(c, &a, &v, err));
-	if (a.serve.on)
-		return configure_serve(c, a.on, &a.serve, err);
+	if (a.servers.n)
+		return configure_serve(c, a.on, &a.servers, err);
 	BERTH_TRY(load(c, &a, &v, err));
-	BERTH_TRY(configure(c, &a, &v, err));
+	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
 		BERTH_TRY(write_plan(c, &a, &v, err));
@@ -319,11 +324,10 @@ static berth_status run(cli *c, berth_err *err)
 /* Copies that are served are not trained: what is for training has no meaning there. */
 static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
-	{"servers", "!serve", "configure: --servers is for --serve"},
 	{"serve", "output",
          "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
          "the layers of each device"},
-	{"goal|batches|steps|batch-dim|evaluations", "serve",
+	{"goal|batches|steps", "serve",
          "configure: --%s is for training: leave it out beside --serve"}};
 
 const cli_verb cmd_configure = {

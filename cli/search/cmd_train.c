@@ -145,7 +145,7 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "option --at-once: %lld is not from 1 to %d",
 		                  (long long)a->at_once, BERTH_MOST_AT_ONCE);
 	a->measured.on = a->env && strcmp(a->env, "measured") == 0;
-	const char *runs = a->measured.on ? NULL : cli_given(c, "engine|model|timeout|runs|time|placement");
+	const char *runs = a->measured.on ? NULL : cli_given(c, "engine|model|timeout|runs|placement");
 	if (runs)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train: --%s is of runs by an engine, which --env measured asks for; "

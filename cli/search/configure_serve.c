@@ -28,41 +28,47 @@ static berth_status unknown_host(cli *c, const view *v, const char *text, int le
 {
 	const char *all = cli_join(c, berth_result_texts(v->c.host_name, v->c.n_hosts), ", ", err);
 	return all ? berth_fail(err, BERTH_EINVAL,
-	                        "option --servers: %.80s has no host '%.*s'; expected one of %.200s",
+	                        "option --serve: %.80s has no host '%.*s'; expected one of %.200s",
 	                        v->s.name, len, text, all)
 	           : BERTH_ENOMEM;
 }
 
-/* One of each that is not named. */
+/* A number alone is of all that are not named; else these have one each. */
 static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_err *err)
 {
+	int64_t others = -1;
 	for (int32_t h = 0; h < v->c.n_hosts; h++)
 		v->n_servers[h] = -1;
 	for (int32_t i = 0; i < given->n; i++) {
 		const char *text = given->text[i], *mark = strrchr(text, '='), *end;
-		double n = mark ? berth_text_number(mark + 1, &end) : -1;
+		double n = berth_text_number(mark ? mark + 1 : text, &end);
 		int32_t h = 0;
-		if (!mark || end == mark + 1 || *end || !(n >= 0 && n <= 1e6) || n != (double)(int64_t)n)
-			return berth_fail(
-				err, BERTH_EINVAL,
-				"option --servers: '%.60s' is not HOST=N with a number from 0 to 1000000",
-				text);
+		if (*end || !(n >= 0 && n <= 1e6) || n != (double)(int64_t)n || (!mark && others >= 0))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "option --serve: '%.60s' is not N or HOST=N with a number from "
+			                  "0 to 1000000",
+			                  text);
+		if (!mark) {
+			others = (int64_t)n;
+			continue;
+		}
 		while (h < v->c.n_hosts && (strncmp(v->c.host_name[h], text, (size_t)(mark - text)) != 0 ||
 		                            v->c.host_name[h][mark - text]))
 			h++;
 		if (h == v->c.n_hosts)
 			return unknown_host(c, v, text, (int)(mark - text), err);
 		if (v->n_servers[h] >= 0)
-			return berth_fail(err, BERTH_EINVAL, "option --servers: host '%s' stands twice",
+			return berth_fail(err, BERTH_EINVAL, "option --serve: host '%s' stands twice",
 			                  v->c.host_name[h]);
 		v->n_servers[h] = (int64_t)n;
 	}
 	for (int32_t h = 0; h < v->c.n_hosts; h++)
-		v->n_servers[h] = v->n_servers[h] < 0 ? 1 : v->n_servers[h];
+		if (v->n_servers[h] < 0)
+			v->n_servers[h] = others < 0 ? 1 : others;
 	return BERTH_OK;
 }
 
-static berth_status load(cli *c, const char *on, const configure_serve_args *a, view *v, berth_err *err)
+static berth_status load(cli *c, const char *on, const cli_texts *servers, view *v, berth_err *err)
 {
 	BERTH_TRY(cli_instance_load(c, c->args[0], on, &v->g, &v->s, NULL, err));
 	for (int32_t op = 0; op < v->g.n_ops; op++)
@@ -75,7 +81,7 @@ static berth_status load(cli *c, const char *on, const configure_serve_args *a, 
 	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
 	BERTH_TRY(berth_granularity_find(&v->g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v->blocks, err));
 	BERTH_TRY_NEW(&c->mem, v->c.n_hosts, err, v->n_servers);
-	return read_servers(c, &a->servers, v, err);
+	return read_servers(c, servers, v, err);
 }
 
 /* ---- the document ---- */
@@ -234,11 +240,11 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status configure_serve(cli *c, const char *on, const configure_serve_args *a, berth_err *err)
+berth_status configure_serve(cli *c, const char *on, const cli_texts *servers, berth_err *err)
 {
 	view v = {0};
 	berth_result_list *groups;
-	BERTH_TRY(load(c, on, a, &v, err));
+	BERTH_TRY(load(c, on, servers, &v, err));
 	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
 	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));

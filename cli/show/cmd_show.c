@@ -6,7 +6,7 @@
 static berth_status check_plain(const cli *c, const char *what, berth_err *err)
 {
 	const char *option = cli_given(
-		c, "on|placement|dot|op|dim|graph|training|fuse|replicas|profile|times|granularity");
+		c, "on|placement|op|dim|training|fuse|replicas|profile|times|granularity");
 	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
 	                           c->args[0], what)
 	              : BERTH_OK;
@@ -24,10 +24,6 @@ static berth_status show(cli *c, show_args *a, berth_err *err)
 		                  a->input);
 	switch (input) {
 	case BERTH_INPUT_GRAPH:
-		if (a->graph)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "show: option --graph is for placements, but %s is a graph",
-			                  a->input);
 		if (a->placement && a->times && !*a->times)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "show: --times lists times without --placement; beside it, it is "
@@ -64,8 +60,6 @@ static berth_status run(cli *c, berth_err *err)
 	         "--op"},
 		{"op", 0, CLI_TEXT, &a.op, "NAME",
 	         "one operator: its neighbours; of a placement when and why it runs there"},
-		{"graph", 0, CLI_FILE_IN, &a.graph, "GRAPH",
-	         "the graph of a placement, for --op\tthe zoo model that it names"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.name, "G",
 	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
 		{"times", 0, CLI_WORD, &a.times, "model|roofline",

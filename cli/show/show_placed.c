@@ -55,7 +55,8 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, sho
 	if (st == BERTH_OK || st == BERTH_ENOMEM || (a->graph && spec))
 		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
 	return berth_fail(err, BERTH_EINVAL,
-	                  "show: the graph of the placement is no model of the zoo: give --graph GRAPH");
+	                  "show: the graph of the placement is no model of the zoo: give show GRAPH "
+	                  "--placement PLAN");
 }
 
 static berth_status make_training(cli *c, show_placed *v, berth_err *err)

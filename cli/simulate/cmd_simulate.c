@@ -22,7 +22,7 @@
 #include <string.h>
 
 typedef struct args {
-	const char *on, *placement, *trace, *method;
+	const char *on, *placement, *trace;
 	cli_texts set, asked, each; /* each: the changes that --what-if asks about, one by one */
 	cli_budget budget;
 	cli_granularity granularity;
@@ -156,7 +156,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 		change = &set;
 		n = 1;
 	}
-	BERTH_TRY(berth_method_find(a->method, &cfg.method, err));
+	BERTH_TRY(berth_method_find("anneal", &cfg.method, err));
 	budget.objective = objective_text(a, s);
 	cfg.bound = budget.bound;
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
@@ -292,8 +292,7 @@ static berth_status check_args(cli *c, args *a, berth_err *err)
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {
-		.method = "anneal", .budget = cli_budget_default(), .granularity = cli_granularity_default()};
+	args a = {.budget = cli_budget_default(), .granularity = cli_granularity_default()};
 	state s = {0};
 	const cli_option options[] = {
 		CLI_ON(&a.on),
@@ -305,12 +304,12 @@ static berth_status run(cli *c, berth_err *err)
 		{"what-if", 0, CLI_FILES_MANY, &a.asked, "CHANGE,...|FILE",
 	         "ask what changes such as those of --set would bring, or devices and links more or less: a "
 	         "row each, and one a line of a file"},
-		{"method", 0, CLI_TEXT, &a.method, "M", "method that solves changed machines anew"},
 		CLI_GRANULARITY(&a.granularity),
 		CLI_SEARCH(&a.budget),
 		CLI_BOUND(&a.budget),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;

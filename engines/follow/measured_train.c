@@ -31,7 +31,7 @@ berth_mtrain_cfg berth_mtrain_cfg_default(void)
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_mtrain *out, berth_err *err)
 {
-	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem, .started = berth_wall_seconds()};
+	*out = (berth_mtrain){.m = m, .cfg = cfg, .mem = mem};
 	BERTH_TRY(berth_profile_run(m, &cfg->profile, mem, tmp, &out->profile, err));
 	BERTH_TRY(berth_fitted_sim_profiled(&out->profile, m->g, m->s, mem, tmp, &out->sim, err));
 	out->profiled = out->sim.s;
@@ -78,9 +78,7 @@ static berth_status interrupted(const job *j, berth_err *err)
 
 static bool may_go_on(const job *j, int64_t runs)
 {
-	const berth_mtrain_cfg *cfg = j->t->cfg;
-	bool time_left = !(cfg->time_s > 0 && berth_wall_seconds() - j->t->started > cfg->time_s);
-	return time_left && j->t->m->runs + runs <= cfg->runs && !cancelled(j);
+	return j->t->m->runs + runs <= j->t->cfg->runs && !cancelled(j);
 }
 
 static bool was_measured(const job *j, const int32_t *op_dev)

@@ -20,7 +20,6 @@
 typedef struct berth_mtrain_cfg {
 	/* Budget: runs of the whole model, with warm-up and the final comparison. Default 400. */
 	int64_t runs;
-	double time_s;           /* budget in seconds; 0: no limit */
 	uint64_t seed;
 	berth_pool *pool;
 	const atomic_int *cancel;
@@ -35,7 +34,6 @@ typedef struct berth_mtrain {
 	berth_profile profile;
 	berth_system profiled;   /* links as profiled */
 	berth_fitted_sim sim;
-	double started;
 } berth_mtrain;
 
 typedef struct berth_rival {

@@ -1,6 +1,5 @@
-/* The table of importers, and a file from its kind to a plan: by content or by name, here or in a sandbox,
+/* The table of importers, and a file from its kind, which its content says, to a plan: here or in a sandbox,
  * whose answer this process reads and doubts. */
-/* Reading in a sandbox: the answer is a JSON object, which this process reads and doubts. */
 #include "import_reading.h"
 #include "importers.h"
 #include "json.h"
@@ -15,17 +14,6 @@ enum { N_IMPORTERS = sizeof berth_importers / sizeof *berth_importers };
 const int32_t berth_n_importers = N_IMPORTERS;
 
 /* ---- which one ---- */
-
-static berth_status find_named(const char *name, const berth_importer **out, berth_err *err)
-{
-	const char *known[N_IMPORTERS];
-	int32_t at;
-	for (int i = 0; i < N_IMPORTERS; i++)
-		known[i] = berth_importers[i]->name;
-	BERTH_TRY(berth_text_find(known, N_IMPORTERS, name, "kind of file", NULL, &at, err));
-	*out = berth_importers[at];
-	return BERTH_OK;
-}
 
 static berth_status is_placement(const berth_import_source *x, bool *found, berth_err *err)
 {
@@ -56,7 +44,7 @@ static berth_status find_by_content(const berth_import_source *x, const berth_im
 		err, BERTH_EFORMAT,
 		"%s: it is not seen what this is; expected a profile of ONNX Runtime, a log of "
 		"llama.cpp (-v), a device_map of accelerate, affinities of OpenVINO, or a table with "
-		"the columns operator and device (--from KIND says which)",
+		"the columns operator and device",
 		x->file);
 }
 
@@ -131,15 +119,14 @@ static berth_status read_all(berth_import *m, const berth_importer *from, berth_
 	return finish(m, from, out, err);
 }
 
-berth_status berth_import_read(const berth_import_source *x, const char *from, berth_arena *mem,
-                               berth_arena *tmp, berth_import_plan *out, berth_err *err)
+berth_status berth_import_read(const berth_import_source *x, berth_arena *mem, berth_arena *tmp,
+                               berth_import_plan *out, berth_err *err)
 {
 	const berth_importer *reader = NULL;
 	berth_import_plan plan;
 	berth_import m = {.x = x, .mem = mem, .tmp = tmp};
-	BERTH_TRY(from ? find_named(from, &reader, err) : BERTH_OK);
 	BERTH_TRY(check_text(x, err));
-	BERTH_TRY(from ? BERTH_OK : find_by_content(x, &reader, err));
+	BERTH_TRY(find_by_content(x, &reader, err));
 	BERTH_SCRATCH(tmp);
 	const berth_arena_mark kept = berth_arena_get_mark(mem);
 	berth_status st = read_all(&m, reader, &plan, err);
@@ -151,11 +138,6 @@ berth_status berth_import_read(const berth_import_source *x, const char *from, b
 }
 
 /* ---- the same in a sandbox: the answer is a JSON object, which this process reads and doubts ---- */
-
-typedef struct asked {
-	const berth_import_source *x;
-	const char *from;
-} asked;
 
 /* ---- in there ---- */
 
@@ -189,13 +171,13 @@ static void put_plan(berth_json_out *w, const berth_import_plan *p, int32_t n_op
 
 static berth_status read_apart(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
 {
-	const asked *a = ctx;
+	const berth_import_source *x = ctx;
 	berth_arena tmp = {0}; /* the process ends with all that it has */
 	berth_import_plan plan;
 	berth_json_out w;
-	BERTH_TRY(berth_import_read(a->x, a->from, mem, &tmp, &plan, err));
+	BERTH_TRY(berth_import_read(x, mem, &tmp, &plan, err));
 	berth_json_out_init(&w, mem, false);
-	put_plan(&w, &plan, a->x->g->n_ops);
+	put_plan(&w, &plan, x->g->n_ops);
 	return berth_json_done(&w, data, size, err);
 }
 
@@ -271,17 +253,17 @@ static berth_status take_plan(taking *t, const berth_json *all, berth_err *err)
 	                               : berth_json_fail(all, err, "expected a device for each operator");
 }
 
-berth_status berth_import_read_apart(const berth_import_source *x, const char *from,
-                                     const berth_sandbox *sandbox, berth_arena *mem, berth_arena *tmp,
-                                     berth_import_plan *out, berth_err *err)
+berth_status berth_import_read_apart(const berth_import_source *x, const berth_sandbox *sandbox,
+                                     berth_arena *mem, berth_arena *tmp, berth_import_plan *out,
+                                     berth_err *err)
 {
-	asked a = {x, from};
+	berth_import_source asked = *x;
 	taking t = {.x = x, .mem = mem};
 	const char *text;
 	size_t size;
 	cJSON *doc;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_sandbox_run(sandbox, x->file, read_apart, &a, tmp, &text, &size, err);
+	berth_status st = berth_sandbox_run(sandbox, x->file, read_apart, &asked, tmp, &text, &size, err);
 	if (st == BERTH_OK && (st = berth_json_parse_large(x->file, text, size, &doc, err)) == BERTH_OK) {
 		const berth_json all = {.item = doc, .file = x->file};
 		st = take_plan(&t, &all, err);

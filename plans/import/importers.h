@@ -71,18 +71,18 @@ BERTH_IMPORTERS(BERTH_DECLARE_IMPORTER)
 extern const berth_importer *const berth_importers[];
 extern const int32_t berth_n_importers;
 
-/* Read x. from: a name of the table; NULL: what the content says. mem holds out, tmp is scratch, another
- * arena, reset at exit. Together they take at most 4 * size + 16 MB beside what the model takes to read.
- * Fails: BERTH_EINVAL (no such reader; a word for two devices, or one that the file does not name),
- * BERTH_EFORMAT (line or pointer; a device or an operator that is not there, with the nearest; two of the
- * engine's devices on one), BERTH_ENOMEM. O(size + ops + edges). */
-berth_status berth_import_read(const berth_import_source *x, const char *from, berth_arena *mem,
-                               berth_arena *tmp, berth_import_plan *out, berth_err *err);
+/* Read x, which is what its content says. mem holds out, tmp is scratch, another arena, reset at exit.
+ * Together they take at most 4 * size + 16 MB beside what the model takes to read. Fails: BERTH_EINVAL (a
+ * word for two devices, or one that the file does not name), BERTH_EFORMAT (line or pointer; a device or an
+ * operator that is not there, with the nearest; two of the engine's devices on one), BERTH_ENOMEM. O(size +
+ * ops + edges). */
+berth_status berth_import_read(const berth_import_source *x, berth_arena *mem, berth_arena *tmp,
+                               berth_import_plan *out, berth_err *err);
 
 /* The same in a sandbox: text and model are looked at in there alone. Fails: berth_sandbox_run too. */
-berth_status berth_import_read_apart(const berth_import_source *x, const char *from,
-                                     const berth_sandbox *sandbox, berth_arena *mem, berth_arena *tmp,
-                                     berth_import_plan *out, berth_err *err);
+berth_status berth_import_read_apart(const berth_import_source *x, const berth_sandbox *sandbox,
+                                     berth_arena *mem, berth_arena *tmp, berth_import_plan *out,
+                                     berth_err *err);
 
 /* Is more than half of g not named, by a file of a kind that names what it places? An engine that fuses
  * operators names few of them. */

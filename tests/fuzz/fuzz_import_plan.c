@@ -69,14 +69,14 @@ static void check_plan(const berth_import_plan *p, const berth_graph *g, const b
 	must(!p->n_unknown == !p->unknown);
 }
 
-static void read_as(const uint8_t *data, size_t size, const char *kind, berth_import_source x)
+static void read_it(const uint8_t *data, size_t size, berth_import_source x)
 {
 	static fuzz_arenas a;
 	berth_import_plan plan;
 	berth_err err = {0};
 	fuzz_begin(&a);
 	x.text = fuzz_text(data, size, &a.mem);
-	berth_status st = berth_import_read(&x, kind, &a.mem, &a.tmp, &plan, &err);
+	berth_status st = berth_import_read(&x, &a.mem, &a.tmp, &plan, &err);
 	must(st == BERTH_OK || (st == BERTH_EFORMAT && strncmp(err.msg, "p:", 2) == 0) ||
 	     (st == BERTH_EINVAL && strncmp(err.msg, "option --device: ", 17) == 0));
 	must(st != BERTH_OK || !memchr(x.text, '\0', size));
@@ -86,19 +86,17 @@ static void read_as(const uint8_t *data, size_t size, const char *kind, berth_im
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const kinds[] = {NULL, "ort", "llama.cpp", "accelerate", "openvino", "csv"};
 	static const char *const words[] = {"CUDA0", "RPC0"};
 	const char *theirs[2], *text = (const char *)data;
 	for (size_t i = 0; i < 2; i++) /* one that is not named is refused */
 		theirs[i] = berth_text_contains(text, size, words[i]) ? words[i] : NULL;
 	berth_import_source x = {
 		.file = "p", .size = size, .g = engine_graph(), .s = fuzz_small_system(), .theirs = theirs};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		read_as(data, size, kinds[i], x);
+	read_it(data, size, x);
 	if (berth_text_contains(text, size, " assigned to device ")) {
 		x.g = &tied_model()->g;
 		x.model = &tied_model()->content;
-		read_as(data, size, NULL, x);
+		read_it(data, size, x);
 	}
 	return 0;
 }

@@ -45,7 +45,6 @@ typedef struct fixture {
 	berth_graph g;
 	berth_system s;
 	berth_import_source x;
-	const char *kind;
 } fixture;
 
 static void open_fixture(fixture *f)
@@ -71,7 +70,7 @@ static berth_status read_text(fixture *f, const char *text, berth_import_plan *o
 {
 	f->x.text = text;
 	f->x.size = strlen(text);
-	return berth_import_read(&f->x, f->kind, &f->mem, &f->tmp, out, err);
+	return berth_import_read(&f->x, &f->mem, &f->tmp, out, err);
 }
 
 /* Each reads what it is, told by the content alone: devices of the operators, by their indices. */
@@ -118,18 +117,16 @@ static berth_status read_it(void *ctx, berth_arena *mem, berth_arena *tmp, berth
 	berth_import_source x = r->f->x;
 	x.text = r->text;
 	x.size = strlen(r->text);
-	return berth_import_read(&x, r->f->kind, mem, tmp, &p, err);
+	return berth_import_read(&x, mem, tmp, &p, err);
 }
 
 static void test_allocations_and_truncations(void **state)
 {
 	(void)state;
-	static const char *const kinds[] = {"ort", "accelerate", "openvino", "csv", "llama.cpp"},
-				 *const texts[] = {profile, map, names, table, layers};
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+	static const char *const texts[] = {profile, map, names, table, layers};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		fixture f;
 		open_fixture(&f);
-		f.kind = kinds[i];
 		assert_fails_each(read_it, (&(reading){&f, texts[i]}), 1);
 		for (size_t n = 0; n < strlen(texts[i]); n++) {
 			berth_import_plan p;
@@ -148,11 +145,11 @@ static void test_hostile_in_little_memory(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *kind, *head, *each, *part;
+		const char *head, *each, *part;
 	} cases[] = {
-		{"ort", "[{\"ep_name\":\"CPU\",\"nodes\":[", "{\"name\":\"n%d\"},",
+		{"[{\"ep_name\":\"CPU\",\"nodes\":[", "{\"name\":\"n%d\"},",
 	         "expected the file of the model"},
-		{"accelerate", "{\"blk\":0,", "\"n%d\":0,",
+		{"{\"blk\":0,", "\"n%d\":0,",
 	         "f: more than 454 modules; graph 'g' has 6 operators to hold"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,7 +171,7 @@ static void test_hostile_in_little_memory(void **state)
 		berth_arena_init(&tmp, &meter.hook);
 		f.x.text = text;
 		f.x.size = size;
-		berth_status st = berth_import_read(&f.x, cases[i].kind, &mem, &tmp, &p, &err);
+		berth_status st = berth_import_read(&f.x, &mem, &tmp, &p, &err);
 		assert_int_equal(st, BERTH_EFORMAT);
 		assert_contains(err.msg, cases[i].part);
 		assert_true(meter.peak < 1 << 20);

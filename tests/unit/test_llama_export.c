@@ -270,7 +270,7 @@ static void test_fewer_layers_when_read_again(void **state)
 	                         .g = &m.g,
 	                         .s = &four,
 	                         .model = &shorter.content};
-	assert_int_equal(berth_import_read(&x, NULL, &m.mem, &m.tmp, &plan, &err), BERTH_EFORMAT);
+	assert_int_equal(berth_import_read(&x, &m.mem, &m.tmp, &plan, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "m.gguf: the file changed while it was read");
 	close_model(&shorter);
 	close_model(&m);
