@@ -237,6 +237,7 @@ berth_status berth_gguf_graph(const berth_content *from, const berth_gguf_option
 	decoder_model m;
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(read_model(from, tmp, &meta, &m, NULL, err));
+	m.d.flash = true; /* as llama.cpp attends */
 	if (ggml_type_named(opt->weights))
 		decoder_model_store(&m, ggml_type_named(opt->weights));
 	return decoder_model_graph(&m, opt, from->name, stem_of(from->name), 4, mem, out, report, err);

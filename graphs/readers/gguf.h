@@ -7,7 +7,7 @@
  * bias, fused queries, keys and values, norms before and after, gated feed-forward networks, experts, shared
  * experts, latent attention. An operator that uses a tensor has the tensor's name. The others are named after
  * what they do. Weights count the bytes that they take in the file. Activations are 4-byte floats, as ggml
- * computes. The cache of keys and values is state_bytes of the two products of attention.
+ * computes. Attention is one operator (flash), of which the cache of keys and values is state_bytes.
  *
  * Experts of one layer are one operator (each_expert: one each). It costs what the chosen experts cost and
  * reads the mean number of matrices that are chosen. Layers that predict further tokens (nextn) do not run

@@ -128,21 +128,35 @@ typedef struct cache {
 	bool held; /* by this product */
 } cache;
 
+static double cached_numbers(const build *b, cache c)
+{
+	return (double)b->net->batch * (double)c.heads * (double)span(b) * (double)c.columns;
+}
+
+/* What is read of the cache beside the newest rows, which come as a tensor. */
+static double old_bytes(const build *b, cache c)
+{
+	double tokens = (double)span(b), old = tokens - (double)b->d->rows;
+	return old > 0 ? cached_numbers(b, c) * old / tokens * c.elem_bytes : 0;
+}
+
+static double held_bytes(const build *b, cache c)
+{
+	return b->net->training || !c.held ? 0 : cached_numbers(b, c) * c.elem_bytes;
+}
+
 /* A product of attention: queries or weights a with the cached keys or values, of which the newest rows come
  * as fresh. */
 static zoo_tensor attend(const build *b, decoder_step step, zoo_tensor a, zoo_tensor fresh, int64_t columns,
                          int64_t inner, cache c)
 {
 	zoo_tensor x[2] = {a, fresh}, out = a;
-	double tokens = (double)span(b),
-	       cached = (double)b->net->batch * (double)c.heads * tokens * (double)c.columns;
-	double old = tokens > (double)b->d->rows ? cached * (tokens - (double)b->d->rows) / tokens : 0;
 	out.dim[3] = columns;
 	zoo_cost cost = {.macs = (double)a.dim[0] * (double)a.dim[1] * (double)a.dim[2] * (double)columns *
 	                         (double)inner};
 	cost.dims = BERTH_DIMS(PRODUCT, a.dim[0] * c.heads, a.dim[1] / c.heads * a.dim[2], columns, inner);
-	cost.read_extra_bytes = ceil(old * c.elem_bytes);
-	cost.state_bytes = b->net->training || !c.held ? 0 : ceil(cached * c.elem_bytes);
+	cost.read_extra_bytes = ceil(old_bytes(b, c));
+	cost.state_bytes = ceil(held_bytes(b, c));
 	return zoo_op(b->net, step_name(b, step), "MatMul", 2, x, out, cost);
 }
 
@@ -154,6 +168,37 @@ static zoo_tensor weigh(const build *b, zoo_tensor q, zoo_tensor k, cache keys)
 	if (b->d->rows > 1)
 		a = unary(b, DECODER_MASK, "Where", a);
 	return unary(b, DECODER_SOFTMAX, "Softmax", a);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* Both products as one: values weighed by the scores of q against k. Its shape is a product's of that work.
+ * The cache of values may be that of keys. */
+static zoo_tensor attend_flash(const build *b, zoo_tensor q, zoo_tensor k, zoo_tensor v, cache keys,
+                               cache values)
+{
+	zoo_tensor x[3] = {q, k, v}, out = q;
+	bool two = values.held;
+	int64_t inner = q.dim[3] + values.columns, columns = common_divisor(inner, values.columns);
+	out.dim[3] = values.columns;
+	zoo_cost cost = {.macs = (double)q.dim[0] * (double)q.dim[1] * (double)q.dim[2] * (double)span(b) *
+	                         (double)inner};
+	cost.dims = BERTH_DIMS(PRODUCT, q.dim[0] * keys.heads, q.dim[1] / keys.heads * q.dim[2], columns,
+	                       span(b) * (inner / columns));
+	cost.read_extra_bytes = ceil(old_bytes(b, keys) + (two ? old_bytes(b, values) : 0));
+	cost.state_bytes = ceil(held_bytes(b, keys) + held_bytes(b, values));
+	return zoo_op(b->net, step_name(b, DECODER_FLASH), "MatMul", two ? 3 : 2, x, out, cost);
+}
+
+static zoo_tensor attend_by(const build *b, zoo_tensor q, zoo_tensor k, zoo_tensor v, cache keys,
+                            cache values)
+{
+	if (b->d->flash)
+		return attend_flash(b, q, k, v, keys, values);
+	return attend(b, DECODER_CONTEXT, weigh(b, q, k, keys), v, values.columns, span(b), values);
 }
 
 static zoo_tensor join_heads(const build *b, zoo_tensor a)
@@ -171,8 +216,7 @@ static zoo_tensor attend_heads(const build *b, zoo_tensor q, zoo_tensor k, zoo_t
 	      values = {l->kv_heads, l->value, b->d->value_bytes, true};
 	q = unary(b, DECODER_Q_ROTATE, "RotaryEmbedding", norm(b, DECODER_Q_NORM, q));
 	k = unary(b, DECODER_K_ROTATE, "RotaryEmbedding", norm(b, DECODER_K_NORM, k));
-	zoo_tensor a = weigh(b, q, k, keys);
-	return join_heads(b, attend(b, DECODER_CONTEXT, a, v, l->value, span(b), values));
+	return join_heads(b, attend_by(b, q, k, v, keys, values));
 }
 
 static zoo_tensor fused_attention(const build *b, zoo_tensor x)
@@ -212,8 +256,7 @@ static zoo_tensor attend_latent(const build *b, zoo_tensor q, zoo_tensor c)
 	cache rows = {1, c.dim[3], b->d->key_bytes, true}, again = {1, l->latent, b->d->key_bytes, false};
 	c = unary(b, DECODER_K_ROTATE, "RotaryEmbedding", c);
 	q = project_heads(b, DECODER_K_B, unary(b, DECODER_Q_ROTATE, "RotaryEmbedding", q), c.dim[3]);
-	zoo_tensor a = weigh(b, q, c, rows);
-	a = attend(b, DECODER_CONTEXT, a, c, l->latent, span(b), again);
+	zoo_tensor a = attend_by(b, q, c, c, rows, again);
 	return join_heads(b, project_heads(b, DECODER_V_B, a, l->value));
 }
 

@@ -51,7 +51,7 @@ typedef enum decoder_shape { DECODER_NORM, DECODER_MATRIX, DECODER_EXPERTS, DECO
 	X(QKV_SPLIT, "attn_qkv.split") X(Q_TURN, "attn_q.transpose") X(K_TURN, "attn_k.transpose") \
 	X(V_TURN, "attn_v.transpose") X(Q_ROTATE, "attn_q.rotate") X(K_ROTATE, "attn_k.rotate") \
 	X(KV_SPLIT, "attn_kv.split") X(SCORES, "attn.scores") X(SCALE, "attn.scale") \
-	X(MASK, "attn.mask") X(SOFTMAX, "attn.softmax") X(CONTEXT, "attn.context") \
+	X(MASK, "attn.mask") X(SOFTMAX, "attn.softmax") X(CONTEXT, "attn.context") X(FLASH, "attn.flash") \
 	X(TURN_BACK, "attn.transpose") X(ATTN_RESIDUAL, "attn.residual") X(UP_SPLIT, "ffn_up.split") \
 	X(ACTIVATION, "ffn.activation") X(GATED, "ffn.mul") X(FFN_RESIDUAL, "ffn.residual") \
 	X(TOP, "ffn_gate_inp.top") X(ROUTE_SOFTMAX, "ffn_gate_inp.softmax") \
@@ -97,6 +97,7 @@ typedef struct decoder {
 	bool each_expert;         /* an operator for each expert, not for all of a layer */
 	bool tied;                /* the output uses the embedding's matrix */
 	bool gelu;
+	bool flash; /* attention is one operator, which holds no scores (Dao et al., arXiv 2205.14135) */
 	double key_bytes, value_bytes; /* of one cached number */
 	int32_t n_layers;
 	const decoder_layer *layer;    /* [n_layers] */

@@ -10,8 +10,9 @@
 /* Sets of devices, as many of each kind: beyond, the last kinds are left out. */
 enum { MOST_SETS = 1024, MOST_KINDS = 64, MOST_TRIALS = 100 };
 
-/* What buffers of a run depend on. */
-enum { ENDS = 1, FIRST = 2, ALL = 4, APART = 8, ROLES = 16 };
+/* What buffers of a run depend on: the last layer is in it, the output behind layers, the output alone; no
+ * device is before it; the CPU has none and others have some; experts are apart. */
+enum { LAST = 1, ENDS = 2, ALONE = LAST | ENDS, FIRST = 4, ALL = 8, APART = 16, ROLES = 32 };
 
 /* Where a path came from: the unit that the newest run begins with, the column of the run before, layers with
  * experts apart. */
@@ -116,8 +117,9 @@ static int64_t run_ns(const best *b, int32_t k, int32_t begin, int32_t end, unsi
 /* Behind a run of column `before`. Inputs of one device alone stand once. */
 static unsigned role_of(const best *b, int32_t before, int32_t begin, int32_t end, int all)
 {
-	bool alone = begin == 0 && end == b->u.n;
-	return (end == b->u.n ? ENDS : 0U) | (before == b->n_kinds ? FIRST : 0U) | (all && !alone ? ALL : 0U);
+	int32_t n = b->u.n;
+	unsigned tail = end == n - 1 ? LAST : end < n ? 0U : begin == n - 1 ? ALONE : ENDS;
+	return tail | (before == b->n_kinds ? FIRST : 0U) | (all && (begin > 0 || end < n) ? ALL : 0U);
 }
 
 static void begin(const best *b)

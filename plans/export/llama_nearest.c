@@ -149,11 +149,8 @@ static berth_status choose(nearing *n)
 /* Does it go with its layer? */
 static bool is_bound(const nearing *n, int32_t op)
 {
-	const char *rest;
 	int32_t l = n->op_layer[op];
-	berth_gguf_layer_of(n->x->g->op_name[op], &rest);
-	return l >= 0 && (n->whole[l] || n->x->g->op_state_bytes[op] > 0 ||
-	                  (!llama_has_weight(n->x->g, op) && llama_attends(rest)));
+	return l >= 0 && (n->whole[l] || n->x->g->op_state_bytes[op] > 0);
 }
 
 /* Beside what it takes, or beside a taker that stays. */

@@ -105,14 +105,7 @@ static berth_status find_caches(const planning *p)
 		int32_t layer = berth_gguf_layer_of(p->g->op_name[op], &rest);
 		if (layer < 0 || layer >= n || p->g->op_state_bytes[op] == 0)
 			continue;
-		if (unit[layer] == LLAMA_FREE)
-			unit[layer] = p->dev[op];
-		if (unit[layer] != p->dev[op])
-			return berth_fail(p->err, BERTH_EUNSUPPORTED,
-			                  "layer %d: its cache lies on '%s' and on '%s' (operator '%s'); "
-			                  "llama.cpp keeps the cache of a layer on one device",
-			                  layer, name_of(p, unit[layer]), name_of(p, p->dev[op]),
-			                  p->g->op_name[op]);
+		unit[layer] = p->dev[op];
 	}
 	for (int32_t i = 0; i < n; i++)
 		if (unit[i] == LLAMA_FREE)
@@ -286,13 +279,6 @@ static bool beside_neighbour(const planning *p, int32_t op)
 	return false;
 }
 
-/* All but attention's residual sum, and turning its result back. */
-bool llama_attends(const char *rest)
-{
-	return strncmp(rest, "attn.", 5) == 0 && strcmp(rest, "attn.residual") != 0 &&
-	       strcmp(rest, "attn.transpose") != 0;
-}
-
 static berth_status check_weightless(const planning *p)
 {
 	const berth_graph *g = p->g;
@@ -304,16 +290,7 @@ static berth_status check_weightless(const planning *p)
 			                  "operator '%s' is in none of the %d layers of the file: it changed "
 			                  "while it was read",
 			                  g->op_name[op], p->out->n_layers);
-		if (llama_has_weight(g, op))
-			continue;
-		if (layer >= 0 && llama_attends(rest) && p->dev[op] != p->out->unit_dev[layer])
-			return berth_fail(p->err, BERTH_EUNSUPPORTED,
-			                  "operator '%s' is on '%s' and the cache of layer %d on '%s'; "
-			                  "llama.cpp computes "
-			                  "attention where the layer's cache is",
-			                  g->op_name[op], name_of(p, p->dev[op]), layer,
-			                  name_of(p, p->out->unit_dev[layer]));
-		if (!beside_neighbour(p, op))
+		if (!llama_has_weight(g, op) && g->op_state_bytes[op] == 0 && !beside_neighbour(p, op))
 			return berth_fail(p->err, BERTH_EUNSUPPORTED,
 			                  "operator '%s' holds no weight and is alone on '%s'; llama.cpp "
 			                  "runs it beside its "
@@ -396,7 +373,7 @@ static int32_t dev_without_weight(const berth_graph *g, const llama_plan *plan, 
 	int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest), from = last_producer(g, op);
 	if (layer < 0 || layer >= plan->n_layers)
 		return plan->unit_dev[plan->n_layers];
-	return llama_attends(rest) || from < 0 ? plan->unit_dev[layer] : dev[from];
+	return g->op_state_bytes[op] > 0 || from < 0 ? plan->unit_dev[layer] : dev[from];
 }
 
 static berth_status find_ops(planning *p, const llama_plan *plan, int32_t *dev)

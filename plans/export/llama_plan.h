@@ -56,10 +56,6 @@ bool llama_has_weight(const berth_graph *g, int32_t op);
 berth_status llama_plan_make(const berth_export_source *x, const berth_gguf_list *file, berth_arena *mem,
                              berth_arena *tmp, llama_plan *out, berth_err *err);
 
-/* Is an operator without weights, of that name within its layer, a part of attention that stays beside the
- * cache? */
-bool llama_attends(const char *rest);
-
 /* The way back: op_dev [n_ops] of plan, the CPU as cpu_dev. Operators without weights run beside the
  * last of what they take; attention where the layer's cache is. O(ops + tensors). Fails: BERTH_ENOMEM. */
 berth_status llama_plan_ops(const berth_graph *g, const berth_gguf_list *file, const llama_plan *plan,

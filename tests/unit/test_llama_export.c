@@ -196,12 +196,9 @@ static void test_refused(void **state)
 	put(&m, "^blk[.]2[.]", CPU);
 	refuse(&m, "layer 2 and its cache stand on 'cpu' behind layer 1 on 'a'");
 	put(&m, "^blk[.]2[.]", A);
-	put(&m, "^blk[.]4[.]attn[.]scores", B);
-	refuse(&m, "layer 4: its cache lies on 'b' and on 'a'");
-	put(&m, "^blk[.]4[.]attn[.]scores", A);
-	put(&m, "^blk[.]4[.]attn[.]softmax", B);
-	refuse(&m, "operator 'blk.4.attn.softmax' is on 'b' and the cache of layer 4 on 'a'");
-	put(&m, "^blk[.]4[.]attn[.]softmax", A);
+	put(&m, "^blk[.]4[.]attn[.]flash", B);
+	refuse(&m, "layer 5 and its cache stand on 'a' again, behind layers on 'b'");
+	put(&m, "^blk[.]4[.]attn[.]flash", A);
 	put(&m, "^blk[.]4[.]ffn[.]mul", B);
 	refuse(&m, "operator 'blk.4.ffn.mul' holds no weight and is alone on 'b'");
 	close_model(&m);
