@@ -247,7 +247,7 @@ static berth_status check_file(const berth_exporter *e, const berth_content *mod
 	if (!model)
 		return berth_fail(err, BERTH_EINVAL, "export to %s reads the model: give its file", e->name);
 	const char *format = berth_content_format(model)->name;
-	return strcmp(format, e->model) == 0
+	return berth_exporter_takes(e, format)
 	               ? BERTH_OK
 	               : berth_fail(err, BERTH_EINVAL,
 	                            "export to %s takes a model of the format %s, but %s is of the format %s",

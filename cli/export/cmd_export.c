@@ -65,7 +65,7 @@ static berth_status check_model(const cli *c, const args *a, const state *s, ber
 		                  "(%s), and not in a sandbox: leave out --sandbox, or export to csv",
 		                  s->e->name, s->e->binary ? "its bytes are copied" : "names of its parts");
 	const char *format = x->mapped ? berth_content_format(&x->model)->name : "no file";
-	if (x->mapped && strcmp(format, s->e->model) == 0)
+	if (x->mapped && berth_exporter_takes(s->e, format))
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EINVAL, "export to %s takes a model of the format %s, but %s is %s%s",
 	                  s->e->name, s->e->model, a->model, x->mapped ? "of the format " : "", format);
@@ -171,9 +171,9 @@ static RESULT_KIND(memory_kind, "", "", MEMORY);
 	K(MAP("text"), "settings", "", "what else the target is to be told, by its name of the option", \
 	  settings) \
 	IF(s->made.n_memory, LIST(memory_kind), "memory", "", \
-	   "missing: the target does not tell it (all but llama.cpp)", memory) \
+	   "missing: the target does not tell it (all but llama.cpp and vllm)", memory) \
 	IF(s->made.usual, TEXT, "default_command", "", \
-	   "what the engine does by itself: a command line (llama.cpp), a `device_map` (accelerate); " \
+	   "what the engine does by itself: a command line (llama.cpp, vllm), a `device_map` (accelerate); " \
 	   "missing: not known, or a device has no name", \
 	   s->made.usual) \
 	K(TEXTS, "notes", "", "sentences", s->made.note, s->made.n_notes)
@@ -321,7 +321,7 @@ static berth_status run_export(cli *c, berth_err *err)
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",
 	         "refuse a plan that does not have these whole: block, layer, or a file of blocks"},
 		{"nearest", 0, CLI_FLAG, &a.blocks.nearest, NULL,
-	         "write the nearest plan that has them whole (llama.cpp: that it can be told), with its "
+	         "write the nearest plan that has them whole (llama.cpp, vllm: that can be told), with its "
 	         "price"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
 		CLI_INPUT(c),

@@ -383,7 +383,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "placements as rows of their own, of one graph on one system"},
 		{"engine-default", 0, CLI_LIST, &a.engines, "E,...",
 	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
-	         "accelerate, openvino"},
+	         "accelerate, openvino, vllm"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F[:TABLE]",
 	         "text, csv or markdown; and of its tables one: rows, instances or methods (csv: rows, else "

@@ -33,6 +33,13 @@ berth_status berth_exporter_find(const char *name, const berth_exporter **out, b
 	return BERTH_OK;
 }
 
+bool berth_exporter_takes(const berth_exporter *e, const char *format)
+{
+	const char *at = e->model ? strstr(e->model, format) : format;
+	const size_t n = strlen(format);
+	return !e->model || (at && n && (at == e->model || at[-1] == ' ') && (!at[n] || at[n] == ' '));
+}
+
 /* ---- what they make ---- */
 
 berth_status berth_export_put(berth_export_out *out, const void *data, size_t size, berth_err *err)
@@ -92,6 +99,25 @@ berth_status berth_export_warn(berth_export_out *out, berth_err *err, const char
 		add_text(out->mem, &out->warning, &out->n_warnings, &out->cap_warnings, err, fmt, args);
 	va_end(args);
 	return st;
+}
+
+/* To zsh "=word" is a path. */
+void berth_export_put_word(berth_strbuf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:,=+-@%";
+	berth_strbuf_add(b, " ", b->len ? 1 : 0);
+	if (*word && *word != '=' && !word[strspn(word, plain)]) {
+		berth_strbuf_printf(b, "%s", word);
+		return;
+	}
+	berth_strbuf_add(b, "'", 1);
+	for (; *word; word++)
+		if (*word == '\'')
+			berth_strbuf_printf(b, "'\\''");
+		else
+			berth_strbuf_add(b, word, 1);
+	berth_strbuf_add(b, "'", 1);
 }
 
 /* ---- using them ---- */

@@ -82,7 +82,8 @@ typedef struct berth_exporter {
 	const char *about;  /* one sentence */
 	const char *suffix; /* of its files, with the dot */
 	berth_export_needs needs;
-	/* The file's format, as berth_format calls it, that the graph must come from; NULL: any, or none. */
+	/* The file's format, as berth_format calls it, that the graph must come from ("A or B"); NULL: any,
+	 * or none. */
 	const char *model;
 	bool binary; /* the file is no text */
 	bool own_names; /* the file calls devices as the plan does: words for them are of no use */
@@ -127,7 +128,8 @@ typedef struct berth_exporter {
 	X(ort_onnx) \
 	X(ort_rules) \
 	X(torch) \
-	X(trace)
+	X(trace) \
+	X(vllm)
 
 #define BERTH_DECLARE_EXPORTER(name) extern const berth_exporter berth_export_##name;
 BERTH_EXPORTERS(BERTH_DECLARE_EXPORTER)
@@ -140,6 +142,9 @@ const char *csv_cell_bare(const char *text);
 extern const berth_exporter *const berth_exporters[];
 extern const int32_t berth_n_exporters;
 
+/* Is a file of that format one that e takes? */
+bool berth_exporter_takes(const berth_exporter *e, const char *format);
+
 /* Fails: BERTH_EINVAL naming the known ones, or what one of before is called now. */
 berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err);
 
@@ -151,6 +156,10 @@ berth_status berth_export_make(const berth_exporter *e, const berth_export_sourc
  * two arenas, reset at exit. Fails: BERTH_EINVAL (no such exporter), as berth_export_make, BERTH_EIO. */
 berth_status berth_export(const char *name, const berth_export_source *x, const char *path, berth_arena *mem,
                           berth_arena *tmp, berth_err *err);
+
+/* Add a word of a shell's line behind others: as it is where nothing in it means anything to a shell, else
+ * quoted. */
+void berth_export_put_word(berth_strbuf *b, const char *word);
 
 /* Names that an export writes: what the target calls devices, and names that must stand once. Inside of
  * plans/export. */

@@ -331,27 +331,10 @@ static berth_status make_overrides(grouping *g, berth_arena *tmp, berth_err *err
 
 /* ---- the line ---- */
 
-/* A word of a shell: as it is where nothing in it means anything to one. To zsh "=word" is a path. */
-static void put_word(berth_strbuf *b, const char *word)
-{
-	berth_strbuf_add(b, b->len ? " " : "", b->len ? 1 : 0);
-	if (*word != '=' && all_of(word, strlen(word), "_./:,=+-@%")) {
-		berth_strbuf_printf(b, "%s", word);
-		return;
-	}
-	berth_strbuf_add(b, "'", 1);
-	for (; *word; word++)
-		if (*word == '\'')
-			berth_strbuf_printf(b, "'\\''");
-		else
-			berth_strbuf_add(b, word, 1);
-	berth_strbuf_add(b, "'", 1);
-}
-
 static void put_option(berth_strbuf *b, const char *option, const char *value)
 {
-	put_word(b, option);
-	put_word(b, value);
+	berth_export_put_word(b, option);
+	berth_export_put_word(b, value);
 }
 
 static void put_number(berth_strbuf *b, const char *option, int64_t x)
@@ -411,7 +394,7 @@ berth_status llama_line(const char *model, const llama_plan *plan, const berth_g
 	berth_strbuf b = {.mem = mem};
 	size_t len;
 	BERTH_TRY(make_overrides(&g, tmp, err));
-	put_word(&b, "llama-server");
+	berth_export_put_word(&b, "llama-server");
 	put_option(&b, "-m", model);
 	put_option(&b, "-fit", "off");
 	if (names->rpc)

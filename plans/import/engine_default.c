@@ -18,7 +18,12 @@ static const berth_engine_default defaults[] = {
          &berth_export_openvino,
          {"ONNX", "berth-graph"},
          false,
-         "no device can run the whole model"}};
+         "no device can run the whole model"},
+	{"vllm",
+         &berth_export_vllm,
+         {"safetensors", "GGUF"},
+         true,
+         "vLLM needs a GPU, layers, and weights and a cache that it has options for"}};
 
 enum { N_DEFAULTS = sizeof defaults / sizeof *defaults };
 
