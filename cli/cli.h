@@ -23,6 +23,7 @@ typedef struct cli {
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	bool training;         /* --training of them */
 	const char *times;     /* --times of them: "model", "roofline"; NULL: as the system says */
+	const char *engine;    /* --for of them; NULL: not given */
 	cli_texts calibrate;   /* --calibrate MODEL=SECONDS@DEVICE of them */
 	const char *compress;  /* --compress of them; NULL: not given */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */

@@ -1,7 +1,7 @@
 /* See graph_load.h. */
 #include "graph_load.h"
 
-#include "cost_model.h"
+#include "engine_rules.h"
 #include "graph_rules.h"
 #include "load.h"
 #include "option_files.h"
@@ -151,6 +151,22 @@ static berth_status set_times(const cli *c, berth_system *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* --for: as the engine runs plans. format: of the graph's file; NULL: a built-in model. */
+static berth_status set_engine(const cli *c, const char *spec, const char *format, berth_system *s,
+                               berth_err *err)
+{
+	const berth_engine_rules *e = NULL;
+	if (!c->engine)
+		return BERTH_OK;
+	BERTH_TRY(berth_rules_find(c->engine, &e, err));
+	if (e && !berth_rules_run(e, berth_module_file_length(spec) ? "PyTorch" : format))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "--for %s: %s runs files of the format %s, and %s is %s%s",
+		                  e->name, e->title, e->format[0], spec,
+		                  format ? "of the format " : "a built-in model", format ? format : "");
+	return berth_system_for(e, s, err);
+}
+
 /* A cost model that runs placements by itself has transfers of its own. */
 static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 {
@@ -182,6 +198,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
+	BERTH_TRY(set_engine(c, graph, r.format, s, err));
 	BERTH_TRY(set_times(c, s, err));
 	BERTH_TRY(cli_calibrate(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
@@ -207,6 +224,8 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
+	if (c->engine && strcmp(c->engine, "none") != 0)
+		return berth_fail(err, BERTH_EINVAL, "--for is for one model: an engine runs it alone");
 	BERTH_TRY(set_times(c, s, err));
 	BERTH_TRY(cli_calibrate(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));

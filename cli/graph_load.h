@@ -34,6 +34,9 @@
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
 	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
 	 "how times are predicted that nobody measured\tas the system says: model"}, \
+	{"for", 0, CLI_TEXT, &(c)->engine, "ENGINE", \
+	 "the engine that is to run the plan, whose rules value it: ort, llama.cpp, accelerate, torch, " \
+	 "openvino, vllm\tnone; of a plan's file its own"}, \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 

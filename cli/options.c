@@ -233,6 +233,7 @@ static const char *successor(const cli_verb *verb, const char *option)
 		{"", "--servers", "--serve HOST=N,..."},
 		{"", "--calibrate", "a system file that show SYSTEM --calibrate -o FILE writes"},
 		{"", "--table", "--format F:TABLE"},
+		{"compare", "--engine-default", "--for"},
 		{"", "--from", "nothing: the file's content says what it is"},
 		{"show", "--graph", "show GRAPH --placement PLAN --op NAME"}};
 	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)

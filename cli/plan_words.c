@@ -49,7 +49,7 @@ berth_status cli_plan_words_tell(cli *c, const char *spec, bool by_name, berth_p
 typedef struct taking {
 	cli *c;
 	const char *path;
-	const berth_read_options *given;
+	const berth_read_options *given; /* NULL: the model knows no words */
 } taking;
 
 /* Bytes of a word's key, with the sign behind it; 0: it has none. */
@@ -82,17 +82,35 @@ static berth_status take_word(void *ctx, const berth_json *at, berth_err *err)
 	return berth_got(dim->text[dim->n++] = berth_arena_strdup(&x->c->mem, word), err);
 }
 
-static berth_status take_words(taking *x, const char *text, size_t size, berth_err *err)
+static berth_status take_words(const berth_json *all, taking *x, berth_err *err)
+{
+	berth_json graph, list = {0};
+	if (!x->given)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_object(all, "graph", false, &graph, err));
+	if (graph.item)
+		BERTH_TRY(berth_json_array(&graph, "words", false, &list, err));
+	return list.item ? berth_json_each(&list, take_word, x, err) : BERTH_OK;
+}
+
+/* The engine that it is for, unless --for names one. */
+static berth_status take_engine(const berth_json *all, taking *x, berth_err *err)
+{
+	const char *word = NULL;
+	BERTH_TRY(berth_json_string(all, "for", false, &word, err));
+	if (!word || x->c->engine)
+		return BERTH_OK;
+	return berth_got(x->c->engine = berth_arena_strdup(&x->c->mem, word), err);
+}
+
+static berth_status take(taking *x, const char *text, size_t size, berth_err *err)
 {
 	cJSON *doc;
-	berth_json graph, list = {0};
 	BERTH_TRY(berth_json_parse_large(x->path, text, size, &doc, err));
 	const berth_json all = {doc, x->path, NULL, NULL, 0};
-	berth_status st = berth_json_object(&all, "graph", false, &graph, err);
-	if (st == BERTH_OK && graph.item)
-		st = berth_json_array(&graph, "words", false, &list, err);
-	if (st == BERTH_OK && list.item)
-		st = berth_json_each(&list, take_word, x, err);
+	berth_status st = take_words(&all, x, err);
+	if (st == BERTH_OK)
+		st = take_engine(&all, x, err);
 	cJSON_Delete(doc);
 	return st;
 }
@@ -103,8 +121,8 @@ static berth_status knows_words(cli *c, const char *spec, bool *knows, berth_err
 	const berth_read_options opt = cli_read_options(c);
 	berth_read_options words;
 	berth_content model;
-	*knows = true;
-	if (berth_module_file_length(spec))
+	*knows = !berth_zoo_is_spec(spec);
+	if (!*knows || berth_module_file_length(spec))
 		return BERTH_OK;
 	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
 	*knows = berth_content_format(&model)->words;
@@ -117,14 +135,13 @@ berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, ber
 	berth_read_options given;
 	cli_text x;
 	bool knows;
-	if (berth_zoo_is_spec(spec) || berth_file_is_stream(path) || berth_file_is_stream(spec))
+	if (berth_file_is_stream(path) || berth_file_is_stream(spec))
 		return BERTH_OK;
 	BERTH_TRY(knows_words(c, spec, &knows, err));
-	if (!knows)
-		return BERTH_OK;
-	BERTH_TRY(words_of(c, spec, &given, err));
+	if (knows)
+		BERTH_TRY(words_of(c, spec, &given, err));
 	BERTH_TRY(cli_json_map(c, path, &x, err));
-	berth_status st = take_words(&(taking){c, path, &given}, x.text, x.size, err);
+	berth_status st = take(&(taking){c, path, knows ? &given : NULL}, x.text, x.size, err);
 	cli_json_unmap(&x);
 	return st;
 }

@@ -74,7 +74,7 @@ static berth_status check_model(const cli *c, const args *a, const state *s, ber
 static berth_status make(cli *c, args *a, state *s, berth_err *err)
 {
 	export_plan *x = &s->plan;
-	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->graph, a->on, x, err));
+	BERTH_TRY(export_plan_open(c, c->args[0], a->model, a->graph, a->on, s->e, x, err));
 	if (s->e->needs == BERTH_EXPORT_TIMELINE && !x->priced)
 		return berth_fail(err, BERTH_EINVAL, "export to %s needs the machine, for times: --on SYSTEM",
 		                  s->e->name);

@@ -24,11 +24,12 @@ typedef struct export_plan {
 } export_plan;
 
 /* The plan in the file at path, of the model spec, on the system `on` (NULL: see above). graph: the model's
- * with measured times, for which the plan was made; NULL: it was made for the model's own. To be undone by
+ * with measured times, for which the plan was made; NULL: it was made for the model's own. e: what writes it,
+ * whose engine prices it. To be undone by
  * export_plan_close, also where it fails. Fails: as the readers; BERTH_EFORMAT (the plan was made for another
  * graph, or graph is none of the model). */
 berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *graph, const char *on,
-                              export_plan *out, berth_err *err);
+                              const berth_exporter *e, export_plan *out, berth_err *err);
 void export_plan_close(const export_plan *x);
 
 /* --granularity and --nearest. */

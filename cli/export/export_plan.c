@@ -2,6 +2,7 @@
  * of the names of its devices alone. */
 #include "cmd_export.h"
 
+#include "engine_rules.h"
 #include "graph_format.h"
 #include "json.h"
 #include "load.h"
@@ -281,6 +282,15 @@ static berth_status load_graph(cli *c, const char *graph, const char *spec, expo
 	return check_timed(graph, &x->g, spec, &of_model, err);
 }
 
+/* The plan is priced as the engine that it is written for runs it; else as the one that it was made for. */
+static berth_status set_engine(const cli *c, const berth_exporter *e, export_plan *x, berth_err *err)
+{
+	const berth_engine_rules *rules = berth_exporter_engine(e);
+	if (!rules && c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &rules, err));
+	return x->priced ? berth_system_for(rules, &x->s, err) : BERTH_OK;
+}
+
 static berth_status simulate(cli *c, export_plan *x, berth_err *err)
 {
 	if (!x->priced)
@@ -291,11 +301,13 @@ static berth_status simulate(cli *c, export_plan *x, berth_err *err)
 	                   &x->v, err);
 }
 
-static berth_status read_document(cli *c, const document *d, const char *on, export_plan *x, berth_err *err)
+static berth_status read_document(cli *c, const document *d, const char *on, const berth_exporter *e,
+                                  export_plan *x, berth_err *err)
 {
 	const char *warning;
 	BERTH_TRY(check_graph(c, d, x, err));
 	BERTH_TRY(find_system(c, d, on, x, err));
+	BERTH_TRY(set_engine(c, e, x, err));
 	BERTH_TRY(berth_placement_parse_json(d->file, d->x.text, d->x.size, &x->g, &x->s, &c->mem, &c->tmp,
 	                                     &x->placement, &warning, err));
 	if (warning && x->priced)
@@ -304,7 +316,7 @@ static berth_status read_document(cli *c, const document *d, const char *on, exp
 }
 
 berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *graph, const char *on,
-                              export_plan *out, berth_err *err)
+                              const berth_exporter *e, export_plan *out, berth_err *err)
 {
 	document d = {.file = path, .spec = spec};
 	const int32_t n_given = c->dim.n;
@@ -317,7 +329,7 @@ berth_status export_plan_open(cli *c, const char *path, const char *spec, const 
 	BERTH_TRY(cli_json_map(c, path, &d.x, err));
 	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);
 	if (st == BERTH_OK) {
-		st = read_document(c, &d, on, out, err);
+		st = read_document(c, &d, on, e, out, err);
 		cJSON_Delete(d.doc);
 	}
 	cli_json_unmap(&d.x);

@@ -4,7 +4,8 @@
 #include "compare.h"
 #include "compare_fidelity.h"
 #include "compare_print.h"
-#include "engine_default.h"
+#include "engine_rules.h"
+#include "exporters.h"
 #include "graph_load.h"
 #include "load.h"
 #include "progress.h"
@@ -16,8 +17,9 @@
 #include <string.h>
 
 typedef struct args {
-	cli_texts on, methods, placements, engines;
-	const char **plan_name; /* of the rows of placements, then of engines */
+	cli_texts on, methods, placements;
+	const berth_engine_rules *engine; /* of --for; NULL: none */
+	const char **plan_name; /* of the rows of placements, then of the engine */
 	const char *format, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
@@ -35,42 +37,41 @@ typedef struct state {
 	cli_progress progress;
 } state;
 
-/* ---- rows of placements and of engines ---- */
+/* ---- rows of placements and of the engine ---- */
 
 static int32_t count_plans(const args *a)
 {
-	return a->placements.n + a->engines.n;
+	return a->placements.n + (a->engine != NULL);
 }
 
-/* The files as they are called, then "E default" of the engines. */
+/* The files as they are called, then "E default" of the engine. */
 static berth_status name_plans(cli *c, args *a, berth_err *err)
 {
-	const berth_engine_default *e;
+	if (c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &a->engine, err));
 	BERTH_TRY_NEW(&c->mem, count_plans(a), err, a->plan_name);
 	for (int32_t i = 0; i < a->placements.n; i++)
 		a->plan_name[i] = a->placements.text[i];
-	for (int32_t i = 0; i < a->engines.n; i++) {
-		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
-		const char *name = berth_arena_printf(&c->mem, "%s default", e->name);
-		BERTH_TRY(berth_got(name, err));
-		a->plan_name[a->placements.n + i] = name;
-	}
-	return BERTH_OK;
+	if (!a->engine)
+		return BERTH_OK;
+	const char *name = berth_arena_printf(&c->mem, "%s default", a->engine->name);
+	a->plan_name[a->placements.n] = name;
+	return berth_got(name, err);
 }
 
-static berth_status ask_engine(cli *c, const berth_engine_default *e, const berth_export_source *x,
+static berth_status ask_engine(cli *c, const berth_engine_rules *e, const berth_export_source *x,
                                berth_compare_plan *out, berth_err *err)
 {
 	int32_t *op_dev;
 	BERTH_TRY_NEW(&c->mem, x->g->n_ops, err, op_dev);
-	BERTH_TRY(berth_engine_default_of(e, x, &c->tmp, op_dev, &out->why, err));
+	BERTH_TRY(berth_engine_usual(e, x, &c->tmp, op_dev, &out->why, err));
 	out->op_dev = out->why ? NULL : op_dev;
 	return BERTH_OK;
 }
 
 /* The model is read once more, for what its graph does not say. */
-static berth_status ask_of_file(cli *c, const berth_engine_default *e, const char *spec,
-                                berth_export_source x, berth_compare_plan *out, berth_err *err)
+static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char *spec, berth_export_source x,
+                                berth_compare_plan *out, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c), words;
 	berth_content model;
@@ -104,29 +105,16 @@ static berth_status read_plans(cli *c, const args *a, const berth_graph *g, cons
 	return BERTH_OK;
 }
 
-static berth_status ask_any(cli *c, const berth_engine_default *e, const char *spec, const char *format,
-                            const berth_export_source *x, berth_compare_plan *out, berth_err *err)
-{
-	if (berth_engine_default_runs(e, format))
-		return e->reads ? ask_of_file(c, e, spec, *x, out, err) : ask_engine(c, e, x, out, err);
-	out->why = berth_arena_printf(&c->mem, "%s runs files of the format %s", e->name, e->format[0]);
-	return berth_got(out->why, err);
-}
-
-/* What engines do with p goes behind the files. spec: what its graph was read from, and that file's format;
- * engines whose default is told of the file read it once more. */
-static berth_status ask_engines(cli *c, const args *a, const char *spec, const char *format,
-                                const berth_problem *p, berth_compare_plan *plan, berth_err *err)
+/* What the engine does with p by itself goes behind the files. spec: what its graph was read from. */
+static berth_status ask_default(cli *c, const args *a, const char *spec, const berth_problem *p,
+                                berth_compare_plan *plan, berth_err *err)
 {
 	const berth_export_source x = {.g = p->g, .s = p->s, .p = p};
-	const berth_engine_default *e;
-	if (berth_module_file_length(spec))
-		format = "PyTorch";
-	for (int32_t i = 0; i < a->engines.n; i++) {
-		BERTH_TRY(berth_engine_default_find(a->engines.text[i], &e, err));
-		BERTH_TRY(ask_any(c, e, spec, format, &x, &plan[a->placements.n + i], err));
-	}
-	return BERTH_OK;
+	berth_compare_plan *out = &plan[a->placements.n];
+	if (!a->engine)
+		return BERTH_OK;
+	return a->engine->reads ? ask_of_file(c, a->engine, spec, x, out, err)
+	                        : ask_engine(c, a->engine, &x, out, err);
 }
 
 /* ---- arguments ---- */
@@ -296,13 +284,12 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
-	berth_read_report read = {0};
-	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, &read, err));
+	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
 	BERTH_TRY(read_plans(c, a, &g, &y, &plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(ask_engines(c, a, graph, read.format, &p, plan, err));
+	BERTH_TRY(ask_default(c, a, graph, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY_NEW(&c->mem, s->r.n_methods * n_seeds, err, b->row);
 	b->graph = g.name;
@@ -381,9 +368,6 @@ static berth_status run(cli *c, berth_err *err)
 	         "methods beside single\tportfolio, searches, berth"},
 		{"placement", 0, CLI_FILES_IN, &a.placements, "FILE,...",
 	         "placements as rows of their own, of one graph on one system"},
-		{"engine-default", 0, CLI_LIST, &a.engines, "E,...",
-	         "what engines do by themselves as rows of their own: ort, llama.cpp, "
-	         "accelerate, openvino, vllm"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F[:TABLE]",
 	         "text, csv or markdown; and of its tables one: rows, instances or methods (csv: rows, else "
@@ -417,15 +401,15 @@ static const char one_budget[] =
 	"compare: give one of --evaluations, --time and --cpu-time: the budget is the same for all";
 
 static const cli_rule rules[] = {
-	{"fidelity", "placement|engine-default",
-         "compare: --fidelity measures placements of its own; leave out --placement and --engine-default"},
+	{"fidelity", "placement|for",
+         "compare: --fidelity measures placements of its own; leave out --placement and --for"},
 	{"evaluations", "time|cpu-time", one_budget},
 	{"time", "cpu-time", one_budget}};
 
 const cli_verb cmd_compare = {
 	"compare",
 	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--placement FILE,...] "
-	"[--engine-default E,...] [--objective O] [--evaluations N | "
+	"[--for ENGINE] [--objective O] [--evaluations N | "
 	"--time S | --cpu-time S] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"

@@ -118,7 +118,7 @@ static RESULT_KIND(budget_kind, "", "", BUDGET);
 
 #define DOCUMENT(K, IF) \
 	K(LIST(row_kind), "rows", "", "one a graph, system, method and seed; a method is also a file of " \
-	  "`--placement`, or `ort default` of `--engine-default`", t->rows) \
+	  "`--placement`, or `ort default` of `--for`", t->rows) \
 	K(OBJECT(budget_kind), "budget", "", "of each row", budget) \
 	K(LIST(instance_kind), "instances", "", "one a graph, system and method, over its seeds", \
 	  t->instances) \

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto, berth_cost_serial;
+extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
 
 const berth_cost_model berth_cost_reference = {.name = "reference",
                                                .has_energy = true,

@@ -62,6 +62,8 @@ struct berth_cost_model {
 
 /* The execution model, the default of files. */
 extern const berth_cost_model berth_cost_reference;
+/* One thing after the other (cost_serial.c). */
+extern const berth_cost_model berth_cost_serial;
 
 /* Fails: BERTH_EFORMAT, naming the nearest and listing all. */
 berth_status berth_cost_model_find(const char *name, const berth_cost_model **out, berth_err *err);

@@ -2,6 +2,7 @@
 #include "placement.h"
 
 #include "array.h"
+#include "engine_rules.h"
 #include "file.h"
 #include "graph_format.h"
 #include "json.h"
@@ -17,7 +18,10 @@
 berth_status berth_placement_new(const berth_graph *g, const berth_system *s, berth_arena *mem,
                                  berth_arena *tmp, berth_placement *out, berth_err *err)
 {
-	berth_placement p = {.value = NAN, .lower_bound = NAN, .compress = s->pack_factor};
+	berth_placement p = {.value = NAN,
+	                     .lower_bound = NAN,
+	                     .compress = s->pack_factor,
+	                     .engine = s->engine ? s->engine->name : NULL};
 	char hex[65];
 	BERTH_TRY_NEW(mem, g->n_ops, err, p.op_dev);
 	p.graph_name = berth_arena_strdup(mem, g->name);
@@ -284,11 +288,24 @@ static berth_status read_compress(const berth_json *doc, reader *r, berth_err *e
 	return BERTH_OK;
 }
 
+static berth_status read_engine(const berth_json *doc, berth_placement *p, berth_err *err)
+{
+	const berth_engine_rules *engine = NULL;
+	const char *text = NULL;
+	berth_json v = berth_json_get(doc, "for");
+	BERTH_TRY(berth_json_string(doc, "for", false, &text, err));
+	if (!text)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_placed(&v, berth_rules_find(text, &engine, err), err));
+	p->engine = engine ? engine->name : NULL;
+	return BERTH_OK;
+}
+
 static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 {
 	static const char *const known[] = {"format", "version",     "graph",     "system", "method",
 	                                    "seed",   "evaluations", "objective", "value",  "lower_bound",
-	                                    "compress", "order",     "placement", NULL};
+	                                    "compress", "for",       "order",     "placement", NULL};
 	berth_placement *p = &r->p;
 	int64_t seed = 0;
 	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format") ||
@@ -297,6 +314,7 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(berth_json_keys(doc, known, err));
 	BERTH_TRY(read_graph(doc, r, err));
 	BERTH_TRY(read_system(doc, r, err));
+	BERTH_TRY(read_engine(doc, p, err));
 	BERTH_TRY(read_word(doc, "method", r->mem, &p->method, err));
 	BERTH_TRY(read_count(doc, "seed", &seed, err));
 	p->seed = (uint64_t)seed;
@@ -328,6 +346,13 @@ static berth_status compare_sources(const char *file, const reader *r, const cha
 		BERTH_TRY(berth_system_sha256(r->s, r->tmp, system_hex, err));
 	bool graph = differs(p->graph_sha256, graph_hex),
 	     other_system = differs(p->system_sha256, system_hex);
+	const char *engine = r->s->engine ? r->s->engine->name : "none";
+	if (!graph && !other_system && p->engine && strcmp(p->engine, engine) != 0) {
+		*warning =
+			berth_arena_printf(r->mem, "%s: made for %s (--for %s), and valued here for %s", file,
+		                           p->engine, p->engine, engine);
+		return berth_got(*warning, err);
+	}
 	if (!graph && !other_system && p->compress && p->compress != r->s->pack_factor) {
 		*warning = berth_arena_printf(r->mem,
 		                              "%s: made for tensors that go packed (--compress %dx), which "
@@ -468,6 +493,7 @@ static void write_document(berth_json_out *w, const berth_placement *p, const be
 	write_word(w, "objective", p->objective);
 	berth_json_put_number(w, "value", p->value);
 	berth_json_put_number(w, "lower_bound", p->lower_bound);
+	write_word(w, "for", p->engine);
 	if (p->compress)
 		berth_json_put_string(w, "compress",
 		                      p->compress == 2 ? "2x" : p->compress == 4 ? "4x" : "8x");

@@ -14,6 +14,7 @@ typedef struct berth_placement {
 	int32_t n_graph_words;
 	const char *system_name, *system_sha256; /* NULL: not said */
 	const char *method, *objective;          /* NULL: not said */
+	const char *engine;                      /* that it is for (engine_rules.h); NULL: none */
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */
 	int64_t evaluations;
 	double value, lower_bound; /* NAN: null */

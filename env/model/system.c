@@ -342,7 +342,7 @@ static berth_status check_member(const berth_system *s, int32_t i, int32_t d, be
 berth_status berth_pool_check(const berth_system *s, int32_t i, berth_err *err)
 {
 	int32_t n_members = 0;
-	if (s->cost_model != &berth_cost_reference)
+	if (s->cost_model->run && !s->cost_model->sums_times)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "cost model '%s' knows no memory pools; remove them, or the cost model",
 		                  s->cost_model->name);

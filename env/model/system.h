@@ -26,7 +26,8 @@ typedef enum berth_channel_order {
 	BERTH_N_CHANNEL_ORDERS
 } berth_channel_order;
 
-typedef struct berth_cost_model berth_cost_model; /* cost_model.h */
+typedef struct berth_cost_model berth_cost_model;     /* cost_model.h */
+typedef struct berth_engine_rules berth_engine_rules; /* engine_rules.h */
 
 enum {
 	BERTH_MAX_DEVS = 256,  /* devices of a system */
@@ -48,6 +49,7 @@ typedef struct berth_system {
 	berth_order order;
 	berth_channel_order channel_order;
 	const berth_cost_model *cost_model; /* how placements are valued; static */
+	const berth_engine_rules *engine;   /* that it stands for (berth_system_for); NULL: none; static */
 	double op_gap_s; /* rest after each operator, where the cost model has it; else 0 */
 	int32_t n_devs, n_links, n_channels, n_pools;
 

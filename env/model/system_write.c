@@ -2,7 +2,7 @@
 #include "array.h"
 #include "system_json.h"
 
-#include "cost_model.h"
+#include "engine_rules.h"
 #include "sha256.h"
 
 #include <math.h>
@@ -194,7 +194,7 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 		berth_json_put_string(&w, "order", berth_order_name(s->order));
 	if (s->channel_order != BERTH_CHANNELS_REQUEST)
 		berth_json_put_string(&w, "channel_order", berth_channel_order_name(s->channel_order));
-	if (s->cost_model != &berth_cost_reference)
+	if (s->cost_model != &berth_cost_reference && !(s->engine && s->engine->cost))
 		berth_json_put_string(&w, "cost_model", s->cost_model->name);
 	if (s->roofline)
 		berth_json_put_string(&w, "times", "roofline");

@@ -394,7 +394,6 @@ const berth_exporter berth_export_accelerate = {
 	.suffix = ".json",
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.model = "safetensors",
-	.serial = true,
 	.write = write,
 	.usual = usual,
 	.seconds = seconds_of,

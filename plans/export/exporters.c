@@ -1,6 +1,7 @@
 /* The table of exporters and what they share: pieces, settings and notes of what is made, what targets call
  * devices, and what a plan is worth beside what the engine does by itself. */
 #include "check.h"
+#include "engine_rules.h"
 #include "exporters.h"
 #include "text.h"
 #include "time_errors.h"
@@ -8,6 +9,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ENTRY(name) &berth_export_##name,
@@ -38,6 +40,34 @@ bool berth_exporter_takes(const berth_exporter *e, const char *format)
 	const char *at = e->model ? strstr(e->model, format) : format;
 	const size_t n = strlen(format);
 	return !e->model || (at && n && (at == e->model || at[-1] == ' ') && (!at[n] || at[n] == ' '));
+}
+
+/* ---- engines ---- */
+
+const berth_engine_rules *berth_exporter_engine(const berth_exporter *e)
+{
+	char name[32];
+	const berth_engine_rules *engine = NULL;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(e->name, ":"), e->name);
+	return berth_rules_find(name, &engine, NULL) == BERTH_OK ? engine : NULL;
+}
+
+const berth_exporter *berth_exporter_for(const berth_engine_rules *engine)
+{
+	for (int i = 0; i < N_EXPORTERS; i++)
+		if (strcmp(berth_exporters[i]->name, engine->name) == 0)
+			return berth_exporters[i];
+	return NULL;
+}
+
+berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_source *x, berth_arena *tmp,
+                                int32_t *op_dev, const char **why, berth_err *err)
+{
+	bool known;
+	BERTH_SCRATCH(tmp);
+	berth_status st = berth_exporter_for(e)->usual(x, tmp, op_dev, &known, err);
+	*why = st == BERTH_OK && known ? NULL : e->unknown;
+	return st;
 }
 
 /* ---- what they make ---- */
@@ -343,15 +373,6 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
 	return sum / 1e9;
 }
 
-static berth_status seconds_of(const berth_exporter *e, const berth_export_source *x, const int32_t *op_dev,
-                            berth_arena *tmp, double *out, berth_err *err)
-{
-	if (e->seconds)
-		return e->seconds(x, op_dev, tmp, out, err);
-	*out = berth_export_serial(x->p, op_dev);
-	return BERTH_OK;
-}
-
 berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
                                   const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
                                   berth_export_gain *out, berth_err *err)
@@ -371,12 +392,12 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	BERTH_TRY(berth_judge(x->p, op_dev, NULL, o, mem, &t, &v, err));
 	out->known = !isnan(v.value) && !isnan(plan);
 	out->usual_fits = v.feasible;
-	out->serial = out->known && e->serial && berth_objective_is(o, BERTH_LATENCY);
+	out->serial = out->known && x->s->cost_model->sums_times;
 	out->plan = plan;
 	out->usual = v.value;
-	if (out->serial) {
-		BERTH_TRY(seconds_of(e, x, x->op_dev, tmp, &out->plan, err));
-		BERTH_TRY(seconds_of(e, x, op_dev, tmp, &out->usual, err));
+	if (out->known && e->seconds && berth_objective_is(o, BERTH_LATENCY)) {
+		BERTH_TRY(e->seconds(x, x->op_dev, tmp, &out->plan, err));
+		BERTH_TRY(e->seconds(x, op_dev, tmp, &out->usual, err));
 		out->known = !isnan(out->plan) && !isnan(out->usual);
 	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;

@@ -87,7 +87,6 @@ typedef struct berth_exporter {
 	const char *model;
 	bool binary; /* the file is no text */
 	bool own_names; /* the file calls devices as the plan does: words for them are of no use */
-	bool serial; /* the engine runs one operator after the other, whatever their devices */
 	/* Everything is checked before anything is made: names exist and match what they should, nothing
 	 * twice or not at all. What the target cannot express is refused by name. tmp is scratch, another
 	 * arena than out->mem; the caller resets it. Fails: BERTH_EUNSUPPORTED (the target cannot express
@@ -98,8 +97,8 @@ typedef struct berth_exporter {
 	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
 	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
 	                      berth_err *err);
-	/* Where serial: seconds of op_dev of x as the engine runs it; NAN: they cannot be told. NULL:
-	 * berth_export_serial. Fails: BERTH_ENOMEM. */
+	/* Seconds of op_dev of x as the engine runs it; NAN: they cannot be told. NULL: what the cost model
+	 * of its rules says. Fails: BERTH_ENOMEM. */
 	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
 	                        double *seconds, berth_err *err);
 	/* How far predictions of op_dev of x are off (below). NULL: BERTH_EXPORT_ERROR. */
@@ -147,6 +146,17 @@ bool berth_exporter_takes(const berth_exporter *e, const char *format);
 
 /* Fails: BERTH_EINVAL naming the known ones, or what one of before is called now. */
 berth_status berth_exporter_find(const char *name, const berth_exporter **out, berth_err *err);
+
+/* The engine that runs what e writes (engine_rules.h); NULL: none does. */
+const berth_engine_rules *berth_exporter_engine(const berth_exporter *e);
+/* What writes plans for the engine. Not NULL. */
+const berth_exporter *berth_exporter_for(const berth_engine_rules *engine);
+
+/* op_dev [n_ops] of what e does with x when told nothing: x has a problem, and a model of a format that e
+ * runs where its rules read it. *why NULL, or why that is not known. tmp is scratch, reset at exit. Fails:
+ * BERTH_ENOMEM, as readers of the model. */
+berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_source *x, berth_arena *tmp,
+                                int32_t *op_dev, const char **why, berth_err *err);
 
 /* What the exporter makes of x. Fails: BERTH_EINVAL (it needs more than there is), and as it does. */
 berth_status berth_export_make(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,

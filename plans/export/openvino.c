@@ -303,7 +303,6 @@ const berth_exporter berth_export_openvino = {
 	.suffix = ".json",
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.model = "ONNX",
-	.serial = true,
 	.write = write,
 	.usual = usual,
 };

@@ -173,7 +173,6 @@ const berth_exporter berth_export_ort = {
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.model = "ONNX",
 	.binary = true,
-	.serial = true,
 	.write = write_labels,
 	.usual = ort_usual,
 };

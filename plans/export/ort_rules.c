@@ -151,7 +151,6 @@ const berth_exporter berth_export_ort_rules = {
 	.suffix = ".txt",
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.model = "ONNX",
-	.serial = true,
 	.write = write_rules,
 	.usual = ort_usual,
 };

@@ -137,7 +137,6 @@ const berth_exporter berth_export_torch = {
 	.about = "A Python file: a PyTorch module with its parts on their devices",
 	.suffix = ".py",
 	.needs = BERTH_EXPORT_PLACEMENT,
-	.serial = true,
 	.write = write,
 	.usual = usual,
 	.error = error_of,

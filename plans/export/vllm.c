@@ -272,7 +272,6 @@ const berth_exporter berth_export_vllm = {
 	.suffix = ".sh",
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.model = "safetensors or GGUF",
-	.serial = true,
 	.write = write,
 	.usual = usual,
 	.nearest = nearest,

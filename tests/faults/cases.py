@@ -147,7 +147,7 @@ CASES = [
     simple("import-plan", "import-plan theirs.csv --model tiny.json --on duo.json -o p.json", "p.json"),
     simple("split", "split tiny.onnx --parts 2 -o halves.onnx", "halves.onnx"),
     simple("split-search", "split tiny.onnx --on duo.json --method heft --evaluations 20 --threads 1 -o found.onnx --plan p.json", "found.onnx", "p.json"),
-    simple("compare-placement", "compare tiny.json --on duo.json --methods heft --placement plan.json --engine-default ort --threads 1"),
+    simple("compare-placement", "compare tiny.json --on duo.json --methods heft --placement plan.json --for ort --threads 1"),
     simple("measure", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --operators --report m.html {ENGINE}", "m.html"),
     simple("measure-json", f"measure tiny.json --on duo.json --placement plan.json --repeats 3 --json --trace t.json {ENGINE}", "t.json"),
     simple("profile", f"profile tiny.json --on duo.json --repeats 2 -o g.json --system-out s.json --cache c.db {ENGINE}", "g.json", "s.json",

@@ -1,0 +1,31 @@
+/* Engines: the programs that plans are made for. One table of what each does with a plan, which searches, the
+ * simulator, bounds and exporters share: a system that stands for an engine (berth_system_for) is valued as
+ * the engine runs plans. What its plans are written as stands in plans/export. */
+#pragma once
+
+#include "cost_model.h"
+
+struct berth_engine_rules {
+	const char *name;  /* of --for, and of the exporter or its part before a colon */
+	const char *title; /* as its makers call it */
+	/* Formats of the files that it runs, up to NULL; berth's own graph may be of one. */
+	const char *format[3];
+	const berth_cost_model *cost; /* how it runs a plan; NULL: as the system says */
+	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
+	bool by_itself;               /* plans of its files are for it unless another one is named */
+	bool reads;          /* what it does by itself is told of the file, not of the graph alone */
+	const char *unknown; /* why that may not be known; a sentence without an end */
+};
+
+/* Fails: BERTH_EINVAL naming the known ones. "none" is NULL. */
+berth_status berth_rules_find(const char *name, const berth_engine_rules **out, berth_err *err);
+
+/* The engine that files of the format are run by; NULL: none by itself. */
+const berth_engine_rules *berth_rules_of_format(const char *format);
+
+/* Does it run models of the format (of a read report)? NULL, a built-in model: where it need not read. */
+bool berth_rules_run(const berth_engine_rules *e, const char *format);
+
+/* s from now on is valued as e runs plans; NULL: as it says. Files and digests of s stay what they were.
+ * Fails: BERTH_EINVAL (s has a cost model of its own). */
+berth_status berth_system_for(const berth_engine_rules *e, berth_system *s, berth_err *err);
