@@ -1,6 +1,7 @@
 /* The table of engines; see engine_rules.h. */
 #include "engine_rules.h"
 
+#include "llama_times.h"
 #include "text.h"
 
 #include <string.h>
@@ -14,6 +15,8 @@ static const berth_engine_rules engines[] = {
 	{.name = "llama.cpp",
          .title = "llama.cpp",
          .format = {"GGUF"},
+         .cost = &berth_cost_serial,
+         .times = berth_llama_times,
          .grain = "layer",
          .by_itself = true,
          .reads = true,

@@ -11,6 +11,9 @@ struct berth_engine_rules {
 	/* Formats of the files that it runs, up to NULL; berth's own graph may be of one. */
 	const char *format[3];
 	const berth_cost_model *cost; /* how it runs a plan; NULL: as the system says */
+	/* Changes the times of a problem, once routes are known, to those that it takes for operators; NULL:
+	 * they are those of the devices. */
+	void (*times)(berth_problem *p);
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
 	bool by_itself;               /* plans of its files are for it unless another one is named */
 	bool reads;          /* what it does by itself is told of the file, not of the graph alone */

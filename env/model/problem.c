@@ -5,6 +5,7 @@
 #include "collective.h"
 #include "constraints.h"
 #include "cost_model.h"
+#include "engine_rules.h"
 #include "op_times.h"
 #include "routes.h"
 
@@ -35,12 +36,11 @@ static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type
 	return BERTH_OK;
 }
 
-/* The row of op in op_dev_time_ns, and its mean. *total grows by its longest time. */
-static berth_status time_op(berth_problem *p, int32_t op, const type_table *t, double *total, berth_err *err)
+/* The row of op in op_dev_time_ns. */
+static berth_status time_op(berth_problem *p, int32_t op, const type_table *t, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	size_t type = g->op_type[op] < 0 ? t->n_types - 1 : (size_t)g->op_type[op];
-	int64_t count = 0, most = 0;
 	double sum = 0;
 	for (int32_t dev = 0; dev < p->n_devs; dev++) {
 		double ns = 1e9 * berth_op_predict(g, p->s, op, dev, &t->at[(size_t)dev * t->n_types + type])
@@ -55,25 +55,38 @@ static berth_status time_op(berth_problem *p, int32_t op, const type_table *t, d
 			                  "operator '%s' takes %g s on '%s': too long to simulate",
 			                  g->op_name[op], ns * 1e-9, p->s->dev_name[dev]);
 		*time = llround(ns);
-		p->op_mean_ns[op] += *time;
-		most = *time > most ? *time : most;
-		count++;
 	}
-	*total += (double)most;
-	if (count)
-		p->op_mean_ns[op] /= count;
 	return BERTH_OK;
 }
 
-static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total,
-                             berth_err *err)
+static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	type_table t;
 	BERTH_TRY_NEW(mem, (size_t)p->n_ops * (size_t)p->n_devs, err, p->op_dev_time_ns);
-	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
 	BERTH_TRY(look_up_types(p, tmp, &t, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
-		BERTH_TRY(time_op(p, op, &t, total, err));
+		BERTH_TRY(time_op(p, op, &t, err));
+	return BERTH_OK;
+}
+
+/* The mean of each operator's times, as the engine has them, and *total, the sum of the longest. */
+static berth_status mean_times(berth_problem *p, berth_arena *mem, double *total, berth_err *err)
+{
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
+	if (p->s->engine && p->s->engine->times)
+		p->s->engine->times(p);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t count = 0, most = 0;
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			int64_t time = berth_op_time(p, op, dev);
+			p->op_mean_ns[op] += time < 0 ? 0 : time;
+			most = time > most ? time : most;
+			count += time >= 0;
+		}
+		*total += (double)most;
+		if (count)
+			p->op_mean_ns[op] /= count;
+	}
 	return BERTH_OK;
 }
 
@@ -321,12 +334,13 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 {
 	double total = 0;
 	int32_t *by_bytes;
-	BERTH_TRY(op_times(p, mem, tmp, &total, err));
+	BERTH_TRY(op_times(p, mem, tmp, err));
 	BERTH_TRY(berth_constraints_compile(p, mem, tmp, err));
 	BERTH_TRY(byte_classes(p, &by_bytes, mem, tmp, err));
 	BERTH_TRY(hop_times(p, mem, err));
 	/* classes by size: neighbours mostly take the same routes */
 	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err));
+	BERTH_TRY(mean_times(p, mem, &total, err));
 	BERTH_TRY(berth_pool_tables(p, mem, tmp, &total, err));
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
