@@ -24,6 +24,7 @@ typedef struct cli {
 	bool training;         /* --training of them */
 	const char *times;     /* --times of them: "model", "roofline"; NULL: as the system says */
 	const char *engine;    /* --for of them; NULL: not given */
+	const char *times_against; /* plan without that word: --times may not change its system */
 	cli_texts calibrate;   /* --calibrate MODEL=SECONDS@DEVICE of them */
 	const char *compress;  /* --compress of them; NULL: not given */
 	cli_texts pin, forbid, colocate; /* --pin, --forbid, --colocate of verbs that place */

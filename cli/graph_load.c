@@ -139,7 +139,7 @@ berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
 }
 
 /* --times: how times are predicted, whatever the system says. */
-static berth_status set_times(const cli *c, berth_system *s, berth_err *err)
+static berth_status set_times(cli *c, berth_system *s, berth_err *err)
 {
 	static const char *const words[] = {"model", "roofline"};
 	int32_t at;
@@ -147,6 +147,9 @@ static berth_status set_times(const cli *c, berth_system *s, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(berth_text_find(words, 2, c->times, "way to predict times", "; expected model or roofline",
 	                          &at, err));
+	if (c->times_against && s->roofline != (at == 1))
+		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, c->times_against,
+		                  s->roofline ? "--times roofline" : "--times model", "--times ", c->times);
 	s->roofline = at == 1;
 	return BERTH_OK;
 }
@@ -165,6 +168,21 @@ static berth_status set_engine(const cli *c, const char *spec, const char *forma
 		                  e->name, e->title, e->format[0], spec,
 		                  format ? "of the format " : "a built-in model", format ? format : "");
 	return berth_system_for(e, s, err);
+}
+
+berth_status cli_system_times(cli *c, berth_system *s, berth_err *err)
+{
+	BERTH_TRY(set_times(c, s, err));
+	BERTH_TRY(cli_calibrate(c, s, err));
+	s->n_words = (c->times != NULL) + c->calibrate.n;
+	BERTH_TRY_NEW(&c->mem, s->n_words, err, s->word);
+	for (int32_t i = 0; i < s->n_words; i++) {
+		int32_t k = i - (c->times != NULL);
+		s->word[i] = k < 0 ? berth_arena_printf(&c->mem, "times=%s", c->times)
+		                   : berth_arena_printf(&c->mem, "calibrate=%s", c->calibrate.text[k]);
+		BERTH_TRY(berth_got(s->word[i], err));
+	}
+	return BERTH_OK;
 }
 
 /* A cost model that runs placements by itself has transfers of its own. */
@@ -199,8 +217,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 		*report = r;
 	BERTH_TRY(make_training(c, graph, g, err));
 	BERTH_TRY(set_engine(c, graph, r.format, s, err));
-	BERTH_TRY(set_times(c, s, err));
-	BERTH_TRY(cli_calibrate(c, s, err));
+	BERTH_TRY(cli_system_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system ? system : graph, s, g, err);
@@ -226,8 +243,7 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));
 	if (c->engine && strcmp(c->engine, "none") != 0)
 		return berth_fail(err, BERTH_EINVAL, "--for is for one model: an engine runs it alone");
-	BERTH_TRY(set_times(c, s, err));
-	BERTH_TRY(cli_calibrate(c, s, err));
+	BERTH_TRY(cli_system_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));
 	return warn_system(c, system, s, g, err);
@@ -244,8 +260,7 @@ berth_status cli_models_load(cli *c, const char *system, berth_graph *g, berth_s
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err)
 {
 	BERTH_TRY(berth_system_load(spec, cli_sandbox(c), &c->mem, &c->tmp, s, err));
-	BERTH_TRY(set_times(c, s, err));
-	BERTH_TRY(cli_calibrate(c, s, err));
+	BERTH_TRY(cli_system_times(c, s, err));
 	return warn_system(c, spec, s, g, err);
 }
 

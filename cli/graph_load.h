@@ -12,7 +12,12 @@
 
 /* For the table of every verb that reads a graph and a system. */
 #define CLI_ON(on) {"on", 0, CLI_FILE_IN, (on), "SYSTEM", "the machine"}
-#define CLI_INPUT(c) \
+#define CLI_TIMES(c) \
+	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
+	 "how times are predicted that nobody measured\tas the system or plan says: model"}, \
+	CLI_CALIBRATE(c)
+#define CLI_INPUT(c) CLI_TIMES(c), CLI_READING(c)
+#define CLI_READING(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs; a word of other " \
 	 "models, as in batch=8\t1"}, \
@@ -32,13 +37,13 @@
 	 "keep operators on a device; OP may be a pattern, as in 'layer1.*'"}, \
 	{"forbid", 0, CLI_MANY, &(c)->forbid, "OP=DEVICE", "keep operators off a device"}, \
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
-	{"times", 0, CLI_TEXT, &(c)->times, "model|roofline", \
-	 "how times are predicted that nobody measured\tas the system says: model"}, \
 	{"for", 0, CLI_TEXT, &(c)->engine, "ENGINE", \
 	 "the engine that is to run the plan, whose rules value it: ort, llama.cpp, accelerate, torch, " \
 	 "openvino, vllm\tnone; of a plan's file its own"}, \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
+
+#define CLI_TOLD_OTHERWISE "%s: placed with %s, and %s%s is given: leave it out, or place anew"
 
 /* Tell what r has to tell of the graph of spec. Fails: as cli_check_external and cli_warn. */
 berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err);
@@ -54,6 +59,10 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
  * What no importer reads is let pass. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_model_check(cli *c, const char *spec, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
+
+/* What --times and --calibrate say of a system that was read. Fails: BERTH_EINVAL (an unknown word; another
+ * one than the plan was made by), as cli_calibrate. */
+berth_status cli_system_times(cli *c, berth_system *s, berth_err *err);
 
 /* What --compress says; 0: it was not given. Fails: BERTH_EINVAL. */
 berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err);

@@ -1,7 +1,9 @@
 /* See plan_words.h. */
 #include "plan_words.h"
 
+#include "array.h"
 #include "file.h"
+#include "graph_load.h"
 #include "json.h"
 #include "load.h"
 #include "sandboxed.h"
@@ -82,6 +84,84 @@ static berth_status take_word(void *ctx, const berth_json *at, berth_err *err)
 	return berth_got(dim->text[dim->n++] = berth_arena_strdup(&x->c->mem, word), err);
 }
 
+/* ---- words of times ---- */
+
+/* The words of the plan's system. */
+typedef struct times_words {
+	cli *c;
+	const char *path, *times; /* NULL: none */
+	cli_texts calibrate;
+} times_words;
+
+static berth_status take_times_word(void *ctx, const berth_json *at, berth_err *err)
+{
+	times_words *x = ctx;
+	const char *word = cJSON_IsString(at->item) ? at->item->valuestring : "";
+	bool times = strncmp(word, "times=", 6) == 0, calibrate = strncmp(word, "calibrate=", 10) == 0;
+	if (!times && !calibrate)
+		return berth_json_fail(at, err, "expected times=WORD or calibrate=MODEL=SECONDS@DEVICE");
+	const char *value = berth_arena_strdup(&x->c->mem, word + (times ? 6 : 10));
+	BERTH_TRY(berth_got(value, err));
+	if (times) {
+		x->times = value;
+		return BERTH_OK;
+	}
+	BERTH_TRY(BERTH_GROW(&x->c->mem, x->calibrate.text, x->calibrate.n, &x->calibrate.cap, err));
+	x->calibrate.text[x->calibrate.n++] = value;
+	return BERTH_OK;
+}
+
+static bool has_text(const cli_texts *x, const char *text)
+{
+	for (int32_t i = 0; i < x->n; i++)
+		if (strcmp(x->text[i], text) == 0)
+			return true;
+	return false;
+}
+
+/* A calibration of one that the other has not; NULL: none. */
+static const char *first_beyond(const cli_texts *one, const cli_texts *other)
+{
+	for (int32_t i = 0; i < one->n; i++)
+		if (!has_text(other, one->text[i]))
+			return one->text[i];
+	return NULL;
+}
+
+/* What is said of times goes before nothing, and may not be another than the plan says. */
+static berth_status join_times(times_words *x, bool bound, berth_err *err)
+{
+	cli *c = x->c;
+	if (c->times && x->times && strcmp(c->times, x->times) != 0)
+		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, x->path,
+		                  berth_arena_printf(&c->mem, "--times %s", x->times), "--times ", c->times);
+	const char *other = bound ? first_beyond(&c->calibrate, &x->calibrate) : NULL;
+	if (other)
+		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, x->path,
+		                  x->calibrate.n ? berth_arena_printf(&c->mem, "--calibrate %.80s",
+		                                                      x->calibrate.text[0])
+		                                 : "times that were not calibrated",
+		                  "--calibrate ", other);
+	c->times_against = bound && c->times && !x->times ? x->path : NULL;
+	c->times = x->times ? x->times : c->times;
+	if (x->calibrate.n)
+		c->calibrate = x->calibrate;
+	return BERTH_OK;
+}
+
+static berth_status take_times(const berth_json *all, taking *x, berth_err *err)
+{
+	berth_json system, list;
+	times_words words = {.c = x->c, .path = x->path};
+	BERTH_TRY(berth_json_object(all, "system", false, &system, err));
+	if (!system.item)
+		return BERTH_OK;
+	BERTH_TRY(berth_json_array(&system, "words", false, &list, err));
+	if (list.item)
+		BERTH_TRY(berth_json_each(&list, take_times_word, &words, err));
+	return join_times(&words, berth_json_get(&system, "sha256").item != NULL, err);
+}
+
 static berth_status take_words(const berth_json *all, taking *x, berth_err *err)
 {
 	berth_json graph, list = {0};
@@ -111,6 +191,8 @@ static berth_status take(taking *x, const char *text, size_t size, berth_err *er
 	berth_status st = take_words(&all, x, err);
 	if (st == BERTH_OK)
 		st = take_engine(&all, x, err);
+	if (st == BERTH_OK)
+		st = take_times(&all, x, err);
 	cJSON_Delete(doc);
 	return st;
 }
@@ -134,10 +216,11 @@ berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, ber
 {
 	berth_read_options given;
 	cli_text x;
-	bool knows;
-	if (berth_file_is_stream(path) || berth_file_is_stream(spec))
+	bool knows = spec && !berth_file_is_stream(spec);
+	if (berth_file_is_stream(path))
 		return BERTH_OK;
-	BERTH_TRY(knows_words(c, spec, &knows, err));
+	if (knows)
+		BERTH_TRY(knows_words(c, spec, &knows, err));
 	if (knows)
 		BERTH_TRY(words_of(c, spec, &given, err));
 	BERTH_TRY(cli_json_map(c, path, &x, err));

@@ -1,5 +1,5 @@
-/* A plan knows the words and dimensions that its model was read with, and the engine that it is for. Who uses
- * the plan need not say them again. */
+/* A plan knows the words and dimensions that its model was read with, those of its system's times, and the
+ * engine that it is for. Who uses the plan need not say them again. */
 #pragma once
 
 #include "cli.h"
@@ -9,7 +9,8 @@
  * read again by the words of its name. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status cli_plan_words_tell(cli *c, const char *spec, bool by_name, berth_placement *p, berth_err *err);
 
-/* The words of the plan at path that neither spec nor c->dim have go to c->dim, and its engine to c->engine
- * unless that is set, before the model is read. A plan that is streamed has none. Fails: BERTH_EINVAL (one of
- * them has another value), BERTH_EIO, BERTH_EFORMAT, BERTH_ENOMEM. */
+/* The words of the plan at path that neither spec nor c->dim have go to c->dim, before the model is read,
+ * those of its times to c->times and c->calibrate, and its engine to c->engine unless that is set. spec NULL:
+ * several models, without words. A plan that is streamed has none. Fails: BERTH_EINVAL (one of them has
+ * another value), BERTH_EIO, BERTH_EFORMAT, BERTH_ENOMEM. */
 berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, berth_err *err);

@@ -10,6 +10,7 @@
 #include "say.h"
 #include "system_change.h"
 #include "text.h"
+#include "time_errors.h"
 
 #include <math.h>
 
@@ -91,12 +92,17 @@ static double load_s(const berth_problem *p, const berth_timeline *t, int32_t d)
 	K(NUMBER_OR_NULL, "busy_s", "s", "sum of how long its operators ran / slots", busy) \
 	K(NUMBER_OR_NULL, "peak_memory_bytes", "bytes", "null: not known", peak_bytes) \
 	K(NUMBER_OR_NULL, "memory_bytes", "bytes", "of the system; null: unlimited", \
-	  bytes_or_null(s->dev_memory_bytes[d]))
+	  bytes_or_null(s->dev_memory_bytes[d])) \
+	IF(times, TEXT, "times", "", \
+	   "what those of operators are from: `measured`, `calibrated`, `model`, `roofline`; missing: none", \
+	   times)
 RESULT_KIND(device_kind, "Device load", "", DEVICE);
 
-void report_add_device(berth_result_list *all, const berth_system *s, int32_t d, double busy,
-                       double peak_bytes)
+void report_add_device(berth_result_list *all, const berth_problem *p, const int32_t *op_dev, int32_t d,
+                       double busy, double peak_bytes)
 {
+	const berth_system *s = p->s;
+	const char *times = op_dev ? berth_times_from(p, op_dev, d) : NULL;
 	RESULT_ADD(all, DEVICE);
 }
 
@@ -104,7 +110,7 @@ const berth_result_list *report_devices(cli *c, const berth_problem *p, const be
 {
 	berth_result_list *all = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < p->n_devs; d++)
-		report_add_device(all, p->s, d, t->r.runs ? busy_s(p, t, d) : NAN,
+		report_add_device(all, p, t->op_dev, d, t->r.runs ? busy_s(p, t, d) : NAN,
 		                  t->r.runs ? (double)t->peak_bytes[d] : NAN);
 	return all;
 }

@@ -22,8 +22,8 @@ const berth_result_list *report_pools(cli *c, const berth_problem *p, const bert
 const berth_result *report_packed(cli *c, const berth_problem *p, const berth_timeline *t);
 
 /* One more of device_kind, NAN: null. */
-void report_add_device(berth_result_list *all, const berth_system *s, int32_t d, double busy,
-                       double peak_bytes);
+void report_add_device(berth_result_list *all, const berth_problem *p, const int32_t *op_dev, int32_t d,
+                       double busy, double peak_bytes);
 
 /* Figures of the metrics, each by its key: metric [BERTH_N_METRICS] values, NAN: null. */
 const berth_result *report_metrics(cli *c, const double *metric);

@@ -321,6 +321,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "with --on: keep operators of MODEL whole on a device; OP may be a pattern"},
 		{"forbid", 0, CLI_MANY, &c->forbid, "OP=DEVICE",
 	         "with --on: keep operators of MODEL and their pieces off a device"},
+		CLI_TIMES(c),
 		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
 		CLI_SEARCH(&s.args.budget),
 		CLI_TIME(&s.args.budget),

@@ -117,6 +117,7 @@ static berth_status find_builtin(cli *c, const document *d, export_plan *x, bert
 		return berth_nomem(err);
 	if (st != BERTH_OK)
 		return BERTH_OK;
+	BERTH_TRY(cli_system_times(c, &x->s, err));
 	BERTH_TRY(berth_system_sha256(&x->s, &c->tmp, hex, err));
 	x->priced = !digest || strcmp(digest, hex) == 0;
 	return BERTH_OK;

@@ -171,7 +171,7 @@ static const berth_result_list *devices(cli *c, const state *s)
 {
 	berth_result_list *all = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < s->s.n_devs; d++)
-		report_add_device(all, &s->s, d, s->busy_s ? s->busy_s[d] : NAN, NAN);
+		report_add_device(all, &s->p, s->placement.op_dev, d, s->busy_s ? s->busy_s[d] : NAN, NAN);
 	return all;
 }
 

@@ -380,7 +380,6 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_FIDELITY(&a.fidelity),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
-		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));

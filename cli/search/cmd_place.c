@@ -310,7 +310,6 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_REPORT(&a.report),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
-		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));

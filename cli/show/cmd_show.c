@@ -73,7 +73,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"replicas", 0, CLI_COUNT, &a.replicas, "N",
 	         "with --training: copies of a parameter that pieces of an operator share\ta copy a piece"},
 		CLI_CALIBRATE(c),
-		CLI_INPUT(c),
+		CLI_READING(c),
 		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
 		CLI_COMMON(c)};

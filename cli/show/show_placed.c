@@ -4,9 +4,11 @@
 #include "array.h"
 #include "json.h"
 #include "option_files.h"
+#include "plan_words.h"
 #include "results.h"
 #include "sandboxed.h"
 #include "tell.h"
+#include "time_errors.h"
 #include "training.h"
 
 /* A placement file, to be undone by unmap_placement. */
@@ -94,6 +96,7 @@ static berth_status load_parts(cli *c, const show_args *a, const placement_text 
 berth_status show_placed_load(cli *c, const show_args *a, show_placed *v, berth_err *err)
 {
 	placement_text x;
+	BERTH_TRY(cli_plan_words_take(c, a->placement, a->graph, err));
 	BERTH_TRY(map_placement(c, a->placement, &x, err));
 	berth_status st = load_parts(c, a, &x, v, err);
 	unmap_placement(&x);
@@ -181,6 +184,7 @@ static berth_status count(cli *c, view *v, berth_err *err)
 	K(INT, "ops", "", "", v->dev_ops[d]) \
 	K(INT, "param_bytes", "bytes", "a shared parameter once on each device", v->dev_params[d]) \
 	K(NS, "time_s", "s", "of its operators", all_ns) \
+	IF(times, TEXT, "times", "", "what these are from, as in [device load](#device-load)", times) \
 	K(MAP("number"), "types_s", "s", "time of the type; empty name: without one", types)
 static RESULT_KIND(device_kind, "", "", DEVICE);
 
@@ -203,6 +207,7 @@ static berth_result_list *devices_of(cli *c, const view *v)
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
 		const int64_t *ns = BERTH_ROW(v->dev_type_ns, d, n_types);
 		berth_result_map *types = berth_result_map_new(&c->mem);
+		const char *times = berth_times_from(&v->x.p, v->x.placement.op_dev, d);
 		int64_t all_ns = 0;
 		for (int32_t k = 0; k < n_types; k++) {
 			all_ns += ns[k];

@@ -171,8 +171,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 {
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	if (c->n_args == 1)
-		BERTH_TRY(cli_plan_words_take(c, a->placement, c->args[0], err));
+	BERTH_TRY(cli_plan_words_take(c, a->placement, c->n_args == 1 ? c->args[0] : NULL, err));
 	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
 	BERTH_TRY(read_placement(c, a, s, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
@@ -309,7 +308,6 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_BOUND(&a.budget),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
-		CLI_CALIBRATE(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;

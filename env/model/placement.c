@@ -21,6 +21,8 @@ berth_status berth_placement_new(const berth_graph *g, const berth_system *s, be
 	berth_placement p = {.value = NAN,
 	                     .lower_bound = NAN,
 	                     .compress = s->pack_factor,
+	                     .system_word = s->word,
+	                     .n_system_words = s->n_words,
 	                     .engine = s->engine ? s->engine->name : NULL};
 	char hex[65];
 	BERTH_TRY_NEW(mem, g->n_ops, err, p.op_dev);
@@ -232,46 +234,41 @@ static berth_status read_word(const berth_json *at, const char *key, berth_arena
 	return BERTH_OK;
 }
 
-static berth_status read_graph_word(void *ctx, const berth_json *at, berth_err *err)
+typedef struct word_list {
+	const char **word;
+	int32_t n;
+	berth_arena *mem;
+} word_list;
+
+static berth_status take_word(void *ctx, const berth_json *at, berth_err *err)
 {
-	reader *r = ctx;
-	berth_placement *p = &r->p;
+	word_list *x = ctx;
 	if (!cJSON_IsString(at->item))
 		return berth_json_fail(at, err, "expected a text");
-	const char *word = berth_arena_strdup(r->mem, at->item->valuestring);
-	p->graph_word[p->n_graph_words++] = word;
-	return berth_got(word, err);
+	return berth_got(x->word[x->n++] = berth_arena_strdup(x->mem, at->item->valuestring), err);
 }
 
 /* What the placement was made for. */
-static berth_status read_graph(const berth_json *doc, reader *r, berth_err *err)
+static berth_status read_source(const berth_json *doc, const char *key, berth_arena *mem, const char **name,
+                                const char **sha256, const char ***word, int32_t *n, berth_err *err)
 {
 	static const char *const known[] = {"name", "sha256", "words", NULL};
 	berth_json at, list;
-	BERTH_TRY(berth_json_object(doc, "graph", false, &at, err));
+	word_list x = {.mem = mem};
+	BERTH_TRY(berth_json_object(doc, key, false, &at, err));
 	if (!at.item)
 		return BERTH_OK;
 	BERTH_TRY(berth_json_keys(&at, known, err));
-	BERTH_TRY(read_word(&at, "name", r->mem, &r->p.graph_name, err));
-	BERTH_TRY(read_word(&at, "sha256", r->mem, &r->p.graph_sha256, err));
+	BERTH_TRY(read_word(&at, "name", mem, name, err));
+	BERTH_TRY(read_word(&at, "sha256", mem, sha256, err));
 	BERTH_TRY(berth_json_array(&at, "words", false, &list, err));
 	if (!list.item)
 		return BERTH_OK;
-	BERTH_TRY_NEW(r->mem, berth_json_count(&list), err, r->p.graph_word);
-	return berth_json_each(&list, read_graph_word, r, err);
-}
-
-/* And on what. */
-static berth_status read_system(const berth_json *doc, reader *r, berth_err *err)
-{
-	static const char *const known[] = {"name", "sha256", NULL};
-	berth_json at;
-	BERTH_TRY(berth_json_object(doc, "system", false, &at, err));
-	if (!at.item)
-		return BERTH_OK;
-	BERTH_TRY(berth_json_keys(&at, known, err));
-	BERTH_TRY(read_word(&at, "name", r->mem, &r->p.system_name, err));
-	return read_word(&at, "sha256", r->mem, &r->p.system_sha256, err);
+	BERTH_TRY_NEW(mem, berth_json_count(&list), err, x.word);
+	BERTH_TRY(berth_json_each(&list, take_word, &x, err));
+	*word = x.word;
+	*n = x.n;
+	return BERTH_OK;
 }
 
 static berth_status read_compress(const berth_json *doc, reader *r, berth_err *err)
@@ -312,8 +309,10 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	    cJSON_GetObjectItemCaseSensitive(doc->item, "version"))
 		BERTH_TRY(berth_json_format(doc, "berth-placement", 1, err));
 	BERTH_TRY(berth_json_keys(doc, known, err));
-	BERTH_TRY(read_graph(doc, r, err));
-	BERTH_TRY(read_system(doc, r, err));
+	BERTH_TRY(read_source(doc, "graph", r->mem, &p->graph_name, &p->graph_sha256, &p->graph_word,
+	                      &p->n_graph_words, err));
+	BERTH_TRY(read_source(doc, "system", r->mem, &p->system_name, &p->system_sha256, &p->system_word,
+	                      &p->n_system_words, err));
 	BERTH_TRY(read_engine(doc, p, err));
 	BERTH_TRY(read_word(doc, "method", r->mem, &p->method, err));
 	BERTH_TRY(read_count(doc, "seed", &seed, err));
@@ -486,7 +485,7 @@ static void write_document(berth_json_out *w, const berth_placement *p, const be
 	berth_json_put_string(w, "format", "berth-placement");
 	berth_json_put_int(w, "version", 1);
 	write_source(w, "graph", p->graph_name, p->graph_sha256, p->graph_word, p->n_graph_words);
-	write_source(w, "system", p->system_name, p->system_sha256, NULL, 0);
+	write_source(w, "system", p->system_name, p->system_sha256, p->system_word, p->n_system_words);
 	write_word(w, "method", p->method);
 	berth_json_put_int(w, "seed", (int64_t)p->seed);
 	berth_json_put_int(w, "evaluations", p->evaluations);

@@ -13,6 +13,8 @@ typedef struct berth_placement {
 	const char **graph_word;                 /* [n_graph_words] KEY=VALUE that its model was read with */
 	int32_t n_graph_words;
 	const char *system_name, *system_sha256; /* NULL: not said */
+	const char **system_word;                /* [n_system_words] KEY=VALUE, as berth_system's */
+	int32_t n_system_words;
 	const char *method, *objective;          /* NULL: not said */
 	const char *engine;                      /* that it is for (engine_rules.h); NULL: none */
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */

@@ -69,6 +69,8 @@ typedef struct berth_system {
 	/* By what the model of times goes. A device without a class or one of the figures is timed by the
 	 * roofline, and so are all where roofline is set. */
 	bool roofline;
+	const char **word; /* [n_words] what was said of times beside its file: "times=roofline" */
+	int32_t n_words;
 	const char **dev_like;   /* row of the catalogue that its figures are from; NULL: none */
 	berth_device_class *dev_class;
 	int32_t *dev_units;      /* multiprocessors of a GPU, cores of a CPU; 0: not given, as below */

@@ -10,17 +10,22 @@ typedef struct device_sums {
 	double seconds[BERTH_MAX_DEVS], off[BERTH_MAX_DEVS], all;
 } device_sums;
 
-static void add_up(const berth_problem *p, const int32_t *op_dev, device_sums *x)
+static berth_op_prediction predict(const berth_problem *p, int32_t op, int32_t dev)
 {
 	const berth_graph *g = p->g;
+	berth_type_on_dev type =
+		berth_type_look_up(p->s, dev, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
+	return berth_op_predict(g, p->s, op, dev, &type);
+}
+
+static void add_up(const berth_problem *p, const int32_t *op_dev, device_sums *x)
+{
 	*x = (device_sums){.all = 0};
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t d = op_dev[op];
 		if (d < 0)
 			continue;
-		berth_type_on_dev type =
-			berth_type_look_up(p->s, d, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
-		berth_op_prediction y = berth_op_predict(g, p->s, op, d, &type);
+		berth_op_prediction y = predict(p, op, d);
 		if (isnan(y.seconds))
 			continue;
 		x->seconds[d] += y.seconds;
@@ -42,4 +47,30 @@ double berth_ratio_error(const berth_problem *p, const int32_t *a, const int32_t
 		sum += off * off;
 	}
 	return sqrt(sum);
+}
+
+const char *berth_times_from(const berth_problem *p, const int32_t *op_dev, int32_t dev)
+{
+	/* a bit each: measured, calibrated, model, roofline */
+	static const char *const text[16] = {NULL,
+	                                     "measured",
+	                                     "calibrated",
+	                                     "measured, calibrated",
+	                                     "model",
+	                                     "measured, model",
+	                                     "calibrated, model",
+	                                     "measured, calibrated, model",
+	                                     "roofline",
+	                                     "measured, roofline",
+	                                     "calibrated, roofline",
+	                                     "measured, calibrated, roofline",
+	                                     "model, roofline",
+	                                     "measured, model, roofline",
+	                                     "calibrated, model, roofline",
+	                                     "measured, calibrated, model, roofline"};
+	unsigned seen = 0;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (op_dev[op] == dev)
+			seen |= 1u << predict(p, op, dev).from;
+	return text[seen >> BERTH_TIME_MEASURED];
 }

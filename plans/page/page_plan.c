@@ -5,6 +5,7 @@
 #include "explain_op.h"
 #include "page_graph.h"
 #include "sort.h"
+#include "time_errors.h"
 #include "timeline.h"
 
 #include <math.h>
@@ -99,6 +100,8 @@ static void put_devices(berth_json_out *w, const plan *x)
 		berth_json_put_string(w, "name", s->dev_name[d]);
 		berth_json_put_string(w, "kind", s->dev_kind[d]);
 		berth_json_put_int(w, "slots", s->dev_slots[d]);
+		if (berth_times_from(x->p, x->t->op_dev, d))
+			berth_json_put_string(w, "times", berth_times_from(x->p, x->t->op_dev, d));
 		berth_json_put_int(w, "ops", x->t->dev_ops[d]);
 		berth_json_put_number(w, "busy_s", (double)x->t->dev_time_ns[d] / 1e9 / s->dev_slots[d]);
 		berth_json_put_int(w, "peak_memory_bytes", x->t->peak_bytes[d]);

@@ -173,7 +173,8 @@ function deviceTable(plan) {
 				number: true,
 				cell: d => figure(`plan.devices.${d.i}.memory_bytes`, d.memory_bytes, bytes)
 			},
-			{title: "sent", number: true, cell: cell("sent_bytes", bytes)}
+			{title: "sent", number: true, cell: cell("sent_bytes", bytes)},
+			{title: "times", cell: d => d.times || ""}
 		],
 		rows);
 }
