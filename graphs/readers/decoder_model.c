@@ -389,7 +389,7 @@ static berth_status fill_report(const decoder_model *m, const berth_gguf_options
 	char bytes[32];
 	*out = (berth_read_report){.n_dims = 2};
 	BERTH_TRY_NEW(mem, out->n_dims, err, out->dim_name, out->dim_value);
-	BERTH_TRY_NEW(mem, m->n_warnings + 1, err, out->warning);
+	BERTH_TRY_NEW(mem, m->n_warnings + 2, err, out->warning);
 	out->dim_name[0] = "batch";
 	out->dim_value[0] = opt->batch;
 	out->dim_name[1] = "context";
@@ -401,6 +401,11 @@ static berth_status fill_report(const decoder_model *m, const berth_gguf_options
 		      "do not run",
 		      (long long)m->n_skipped, berth_text_bytes(bytes, (double)m->skipped_bytes),
 		      m->n_all - m->n_layers)))
+		return berth_nomem(err);
+	if (m->context >= 1 && m->d.seq > m->context &&
+	    !(out->warning[out->n_warnings++] = berth_arena_printf(
+		      mem, "a context of %lld tokens: the model was made for %lld", (long long)m->d.seq,
+		      (long long)m->context)))
 		return berth_nomem(err);
 	for (int32_t i = 0; i < m->n_warnings; i++)
 		BERTH_TRY(berth_got(out->warning[out->n_warnings++] = berth_arena_strdup(mem, m->warning[i]),

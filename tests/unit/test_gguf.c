@@ -345,6 +345,8 @@ static void test_cache(void **state)
 	assert_int_equal(m.g.op_read_bytes[op], 2 * 2 * 9999 * 8 * 128 * 2 + 2 * (32 + 2 * 8) * 128 * 4);
 	assert_near(m.g.op_macs[op], 2.0 * 32 * 10000 * 256, 0);
 	assert_int_equal(m.g.op_write_bytes[op], 2 * 32 * 128 * 4); /* no scores */
+	assert_int_equal(m.r.n_warnings, 1);
+	assert_string_equal(m.r.warning[0], "a context of 10000 tokens: the model was made for 8192");
 	berth_arena_free(&m.mem);
 }
 
