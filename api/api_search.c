@@ -120,7 +120,7 @@ static berth_status add_blocks(const berth_options *o, berth_arena *mem, berth_a
 	berth_granularity x;
 	if (!o->granularity && most < 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_granularity_named(name, &plain, mem, tmp, &x, err));
+	BERTH_TRY(berth_granularity_named(name, NULL, &plain, mem, tmp, &x, err));
 	return berth_granularity_apply(&plain, &x, most, mem, tmp, g, err);
 }
 

@@ -3,6 +3,7 @@
  * kernel can do most of it (openat2), but not everywhere, and not the links of a hub's cache. */
 #include "beneath.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -192,11 +193,13 @@ static int open_beneath(const char *folder, const char *name)
 	return fd;
 }
 
-berth_status berth_beneath_open(const char *from, const char *name, int *fd, berth_err *err)
+berth_status berth_beneath_open(berth_reads kind, const char *from, const char *name, int *fd, berth_err *err)
 {
 	const char *slash = strrchr(from, '/');
 	size_t n = slash ? (size_t)(slash + 1 - from) : 0;
 	char folder[MOST_TEXT];
+	assert(kind < BERTH_N_READS);
+	(void)kind;
 	if (n + 2 > sizeof folder)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", from);
 	memcpy(folder, from, n);
@@ -215,11 +218,11 @@ berth_status berth_beneath_open(const char *from, const char *name, int *fd, ber
 	                                    strerror(errno));
 }
 
-berth_status berth_beneath_map(const char *from, const char *name, const unsigned char **data, size_t *size,
-                               berth_err *err)
+berth_status berth_beneath_map(berth_reads kind, const char *from, const char *name,
+                               const unsigned char **data, size_t *size, berth_err *err)
 {
 	int fd;
-	BERTH_TRY(berth_beneath_open(from, name, &fd, err));
+	BERTH_TRY(berth_beneath_open(kind, from, name, &fd, err));
 	berth_status st = berth_file_map_open(fd, name, data, size, err);
 	close(fd);
 	return st;

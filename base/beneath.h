@@ -8,8 +8,9 @@
  * below it. Symbolic links are followed where they lead to a file in there, and from `snapshots/VERSION` of a
  * cache of a hub to `blobs/HASH` beside `snapshots`. *fd is a regular file; nothing is waited for. Fails:
  * BERTH_EFORMAT (it leads out of the folder, or is no file), BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_beneath_open(const char *from, const char *name, int *fd, berth_err *err);
+berth_status berth_beneath_open(berth_reads kind, const char *from, const char *name, int *fd,
+                                berth_err *err);
 
 /* berth_file_map of that file. Undo with berth_file_unmap. */
-berth_status berth_beneath_map(const char *from, const char *name, const unsigned char **data, size_t *size,
-                               berth_err *err);
+berth_status berth_beneath_map(berth_reads kind, const char *from, const char *name,
+                               const unsigned char **data, size_t *size, berth_err *err);

@@ -2,6 +2,7 @@
  * file_replace.c. */
 #include "file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,9 +30,12 @@ static int open_through(const char *path, int flags)
 }
 
 /* Open for reading and find the size; *regular tells whether it has one (a pipe has not). */
-static berth_status open_to_read(const char *path, int *fd, size_t *size, bool *regular, berth_err *err)
+static berth_status open_to_read(berth_reads kind, const char *path, int *fd, size_t *size, bool *regular,
+                                 berth_err *err)
 {
 	struct stat st;
+	assert(kind < BERTH_N_READS);
+	(void)kind;
 	*fd = open_through(path, O_RDONLY);
 	if (*fd < 0)
 		return berth_file_fail(err, "open", path);
@@ -169,12 +173,13 @@ static berth_status read_whole(int fd, const char *path, size_t n, berth_arena *
 	return BERTH_OK;
 }
 
-berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err)
+berth_status berth_file_read(berth_reads kind, const char *path, berth_arena *mem, char **data, size_t *size,
+                             berth_err *err)
 {
 	int fd;
 	size_t n;
 	bool regular;
-	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
+	BERTH_TRY(open_to_read(kind, path, &fd, &n, &regular, err));
 	berth_status st = regular ? read_whole(fd, path, n, mem, data, size, err)
 	                          : read_stream(fd, path, mem, data, size, err);
 	close(fd);
@@ -191,12 +196,13 @@ static berth_status map_regular(int fd, const char *path, size_t n, const unsign
 	return BERTH_OK;
 }
 
-berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err)
+berth_status berth_file_map(berth_reads kind, const char *path, const unsigned char **data, size_t *size,
+                            berth_err *err)
 {
 	int fd;
 	size_t n;
 	bool regular;
-	BERTH_TRY(open_to_read(path, &fd, &n, &regular, err));
+	BERTH_TRY(open_to_read(kind, path, &fd, &n, &regular, err));
 	berth_status st = regular ? map_regular(fd, path, n, data, err) : map_stream(fd, path, data, &n, err);
 	close(fd);
 	if (st == BERTH_OK)
@@ -226,11 +232,12 @@ berth_status berth_file_own(const char *path, const unsigned char **data, size_t
 	return BERTH_OK;
 }
 
-berth_status berth_file_take(const char *path, const unsigned char **data, size_t *size, berth_err *err)
+berth_status berth_file_take(berth_reads kind, const char *path, const unsigned char **data, size_t *size,
+                             berth_err *err)
 {
 	const unsigned char *bytes;
 	size_t n;
-	BERTH_TRY(berth_file_map(path, &bytes, &n, err));
+	BERTH_TRY(berth_file_map(kind, path, &bytes, &n, err));
 	berth_status st = berth_file_own(path, &bytes, n, err);
 	if (st != BERTH_OK) {
 		berth_file_unmap(bytes, n);

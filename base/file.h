@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arena.h"
+#include "inputs.h"
 #include "status.h"
 
 #include <stdbool.h>
@@ -13,14 +14,17 @@
 /* A pipe, a device: at most that many bytes are read of it, so that one without an end is an error. */
 #define BERTH_FILE_MOST_STREAM ((size_t)1 << 30)
 
-/* The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not
+/* kind, here and below: what the file is to be (inputs.h).
+ * The whole file (a pipe to its end) into the arena, with a closing 0 not counted in *size. "-" is not
  * special. Fails: BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_file_read(const char *path, berth_arena *mem, char **data, size_t *size, berth_err *err);
+berth_status berth_file_read(berth_reads kind, const char *path, berth_arena *mem, char **data, size_t *size,
+                             berth_err *err);
 
 /* Read-only mapping of a regular file, or what a pipe gives to its end; *size 0 and *data NULL where that is
  * nothing. Whoever writes into the file changes what is read: that is for readers that look at each byte
  * once and believe none. Undo with berth_file_unmap. Fails: BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_file_map(const char *path, const unsigned char **data, size_t *size, berth_err *err);
+berth_status berth_file_map(berth_reads kind, const char *path, const unsigned char **data, size_t *size,
+                            berth_err *err);
 /* The same of a regular file that is open; path stands in messages. */
 berth_status berth_file_map_open(int fd, const char *path, const unsigned char **data, size_t *size,
                                  berth_err *err);
@@ -29,7 +33,8 @@ berth_status berth_file_map_open(int fd, const char *path, const unsigned char *
  * BERTH_ENOMEM, BERTH_EIO. O(size). */
 berth_status berth_file_own(const char *path, const unsigned char **data, size_t size, berth_err *err);
 /* berth_file_map and berth_file_own. */
-berth_status berth_file_take(const char *path, const unsigned char **data, size_t *size, berth_err *err);
+berth_status berth_file_take(berth_reads kind, const char *path, const unsigned char **data, size_t *size,
+                             berth_err *err);
 void berth_file_unmap(const unsigned char *data, size_t size);
 /* What berth_file_own has given will not be read again: its memory goes back to the system before it is
  * unmapped. */

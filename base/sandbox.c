@@ -84,9 +84,9 @@ static _Noreturn void child(pid_t parent, int fd, const berth_sandbox *s, const 
 	if (there && limit_all(s) && sandbox_close_walls(ANSWER_FD))
 		h.status = work(ctx, &mem, &data, &size, &h.err);
 	else
-		h.status = berth_fail(&h.err, BERTH_EUNSUPPORTED,
+		h.status = berth_fail(&h.err, BERTH_EIO,
 		                      "%s: it cannot be read in a sandbox: this system, or the "
-		                      "container that berth runs in, has no seccomp filters",
+		                      "container that berth runs in, has no seccomp filters (--no-sandbox)",
 		                      name);
 	h.size = h.status == BERTH_OK ? (int64_t)size : 0;
 	bool sent = there && berth_file_write_all(ANSWER_FD, &h, sizeof h) == 0 &&

@@ -30,12 +30,21 @@ typedef berth_status berth_sandbox_work(void *ctx, berth_arena *mem, const char 
 /* Run work(ctx) in such a child. Its answer comes into mem, with a closing 0 not counted in *size. *data and
  * *size may be NULL. name stands in messages: the file that is read. Files are opened or mapped before.
  * Fails: as work does, with its message; BERTH_EIO (the child did what it may not, crashed, took too long or
- * answered too much), BERTH_EUNSUPPORTED (this system cannot do it), BERTH_ENOMEM. About a millisecond and
+ * answered too much; this system cannot do it), BERTH_ENOMEM. About a millisecond and
  * the way of the bytes through a pipe. */
 berth_status berth_sandbox_run(const berth_sandbox *s, const char *name, berth_sandbox_work *work, void *ctx,
                                berth_arena *mem, const char **data, size_t *size, berth_err *err);
 
+typedef enum berth_sandbox_state {
+	BERTH_SANDBOX_ABSENT,  /* this build has none: another system, or sanitizers */
+	BERTH_SANDBOX_REFUSED, /* the kernel, or a container, has no seccomp filters */
+	BERTH_SANDBOX_WORKS
+} berth_sandbox_state;
+
+/* Can there be one? A system call. */
+berth_sandbox_state berth_sandbox_there(void);
+
 /* The walls; sandbox.c alone calls it. From here on this process may allocate memory that is not
- * executable, write to `fd`, read the clock, return from signals and end. The kernel ends it at any other
- * system call (SIGSYS). False: this system cannot do it. */
+ * executable, write to `fd`, read the clock, ask how much memory there is, return from signals and end. The
+ * kernel ends it at any other system call (SIGSYS). False: this system cannot do it. */
 bool sandbox_close_walls(int fd);

@@ -3,6 +3,7 @@
  * architectures. */
 #include "sandbox.h"
 
+#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,6 +45,8 @@ bool sandbox_close_walls(int fd)
 		SKIP_UNLESS_ANY(MAP_ANONYMOUS, 1), ALLOW, KILL,
 		/* the answer */
 		SKIP_UNLESS(__NR_write, 4), LOAD(ARG(0)), SKIP_UNLESS(fd, 1), ALLOW, KILL,
+		/* how much memory there is: qsort of the C library asks */
+		ALLOW_CALL(sysinfo),
 		/* clocks, signals, the end */
 		ALLOW_CALL(clock_gettime), ALLOW_CALL(clock_getres), ALLOW_CALL(gettimeofday),
 		ALLOW_CALL(rt_sigreturn), ALLOW_CALL(exit), ALLOW_CALL(exit_group),
@@ -51,4 +54,11 @@ bool sandbox_close_walls(int fd)
 	const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+/* What filters there are is told by what is wrong with one that is nowhere. */
+berth_sandbox_state berth_sandbox_there(void)
+{
+	bool known = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != 0 && errno == EFAULT;
+	return known ? BERTH_SANDBOX_WORKS : BERTH_SANDBOX_REFUSED;
 }

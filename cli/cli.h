@@ -13,13 +13,20 @@ typedef struct cli_texts {
 	size_t cap;
 } cli_texts;
 
+/* What came out of a sandbox last. */
+typedef struct cli_read_before {
+	const char *path, *text;
+	size_t size;
+} cli_read_before;
+
 typedef struct cli {
 	/* where the program began, by berth_wall_seconds and berth_cpu_seconds */
 	double wall_from, cpu_from;
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	bool strict;           /* --strict: input that is warned of is refused */
-	bool sandbox;          /* --sandbox: files are read in one */
+	bool no_sandbox;       /* --no-sandbox */
+	bool sandbox;          /* files are read in one: else it was not wanted, or there is none here */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */
 	bool training;         /* --training of them */
 	const char *times;     /* --times of them: "model", "roofline"; NULL: as the system says */
@@ -39,6 +46,7 @@ typedef struct cli {
 	char **args;
 	cli_texts warned, noted; /* what cli_warn and cli_note have told */
 	cli_texts called;        /* names of the graphs that were read, each with what it was read from */
+	cli_read_before read_before;
 	const struct cli_used_file *written; /* [n_written] what the options write (option_files.h) */
 	int32_t n_written;
 	berth_arena mem, tmp;  /* results; scratch */

@@ -2,6 +2,7 @@
  * cuts into words. */
 #include "cli_granularity.h"
 
+#include "sandboxed.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const bert
                                     berth_granularity *out, berth_err *err)
 {
 	const char *name = x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP);
-	return berth_granularity_named(name, g, &c->mem, &c->tmp, out, err);
+	return berth_granularity_named(name, cli_sandbox(c), g, &c->mem, &c->tmp, out, err);
 }
 
 berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err)

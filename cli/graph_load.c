@@ -269,10 +269,10 @@ berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, 
 {
 	const char *warning;
 	cli_text x;
-	BERTH_TRY(cli_json_map(c, path, &x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &x, err));
 	berth_status st = berth_placement_parse_json(path, x.text, x.size, g, s, &c->mem, &c->tmp, out,
 	                                             &warning, err);
-	cli_json_unmap(&x);
+	berth_json_unmap(&x);
 	BERTH_TRY(st);
 	return warning ? cli_warn(c, err, "%s", warning) : BERTH_OK;
 }

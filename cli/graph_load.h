@@ -23,8 +23,7 @@
 	 "models, as in batch=8\t1"}, \
 	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
 	 "refuse a graph or a system that would be warned of"}, \
-	{"sandbox", 0, CLI_FLAG, &(c)->sandbox, NULL, \
-	 "read models, graphs, systems, plans and policies in a process that can do nothing else"}
+	CLI_SANDBOX(c)
 
 /* For the table of every verb that places or simulates by cli_instance_load or cli_models_load. */
 #define CLI_COMPRESS(c) \

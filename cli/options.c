@@ -340,6 +340,20 @@ static berth_status check_rules(const cli *c, berth_err *err)
 	return BERTH_OK;
 }
 
+/* Files are read in a sandbox where there is one. It is not passed over without a word, but by builds that
+ * have none for any system. */
+static berth_status find_sandbox(cli *c, berth_err *err)
+{
+	berth_sandbox_state there = berth_sandbox_there();
+	c->sandbox = !c->no_sandbox && there == BERTH_SANDBOX_WORKS;
+	if (c->no_sandbox || there != BERTH_SANDBOX_REFUSED)
+		return BERTH_OK;
+	BERTH_TRY(cli_warn(c, err,
+	                   "files are read without a sandbox: this system, or the container that berth runs "
+	                   "in, has no seccomp filters (--no-sandbox: it is known)"));
+	return cli_strict(c, err);
+}
+
 berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err)
 {
 	struct option longs[MAX_OPTIONS + 1];
@@ -368,5 +382,6 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 	}
 	BERTH_TRY(check_args(c, min_args, max_args, err));
 	BERTH_TRY(cli_check_files(c, err));
-	return check_rules(c, err);
+	BERTH_TRY(check_rules(c, err));
+	return find_sandbox(c, err);
 }

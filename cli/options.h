@@ -49,6 +49,9 @@ typedef struct cli_option {
 #define CLI_JSON(c) {"json", 0, CLI_FLAG, &(c)->json, NULL, "print one JSON document on standard output"}
 
 /* and of one that does something as well. */
+#define CLI_SANDBOX(c) \
+	{"no-sandbox", 0, CLI_FLAG, &(c)->no_sandbox, NULL, \
+	 "read files here, not in a process that can do nothing else"}
 #define CLI_COMMON(c) \
 	CLI_JSON(c), \
 	{"quiet", 'q', CLI_FLAG, &(c)->quiet, NULL, "print errors only (and the document of --json)"}, \

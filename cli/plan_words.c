@@ -223,8 +223,8 @@ berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, ber
 		BERTH_TRY(knows_words(c, spec, &knows, err));
 	if (knows)
 		BERTH_TRY(words_of(c, spec, &given, err));
-	BERTH_TRY(cli_json_map(c, path, &x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &x, err));
 	berth_status st = take(&(taking){c, path, knows ? &given : NULL}, x.text, x.size, err);
-	cli_json_unmap(&x);
+	berth_json_unmap(&x);
 	return st;
 }

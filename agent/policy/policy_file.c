@@ -367,7 +367,7 @@ berth_status berth_policy_file_read(const char *path, berth_arena *mem, berth_po
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_take(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(BERTH_READS_POLICY, path, &data, &size, err));
 	berth_status st = berth_policy_file_decode(path, data ? (const void *)data : "", size, mem, out, err);
 	berth_file_unmap(data, size);
 	return st;

@@ -49,7 +49,7 @@ char *gpu_file(const char *folder, const char *name, berth_arena *mem)
 {
 	char *path = berth_arena_printf(mem, "%s/%s", folder, name), *text;
 	size_t size;
-	MUST(berth_file_read(path, mem, &text, &size, &err));
+	MUST(berth_file_read(BERTH_READS_MODEL, path, mem, &text, &size, &err));
 	return text;
 }
 

@@ -6,6 +6,7 @@
 #include "exporters.h"
 #include "load.h"
 #include "results.h"
+#include "sandboxed.h"
 #include "tell.h"
 #include "text.h"
 
@@ -54,16 +55,11 @@ static berth_status check_unfit(cli *c, const args *a, const state *s, berth_err
 	return berth_fail(err, BERTH_EINFEASIBLE, "%s: %s (--force writes it)", c->args[0], s->made.unfit);
 }
 
-static berth_status check_model(const cli *c, const args *a, const state *s, berth_err *err)
+static berth_status check_model(const args *a, const state *s, berth_err *err)
 {
 	const export_plan *x = &s->plan;
 	if (!s->e->model)
 		return BERTH_OK;
-	if (c->sandbox)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "export to %s reads the model once more, for what its graph does not say "
-		                  "(%s), and not in a sandbox: leave out --sandbox, or export to csv",
-		                  s->e->name, s->e->binary ? "its bytes are copied" : "names of its parts");
 	const char *format = x->mapped ? berth_content_format(&x->model)->name : "no file";
 	if (x->mapped && berth_exporter_takes(s->e, format))
 		return BERTH_OK;
@@ -78,7 +74,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	if (s->e->needs == BERTH_EXPORT_TIMELINE && !x->priced)
 		return berth_fail(err, BERTH_EINVAL, "export to %s needs the machine, for times: --on SYSTEM",
 		                  s->e->name);
-	BERTH_TRY(check_model(c, a, s, err));
+	BERTH_TRY(check_model(a, s, err));
 	BERTH_TRY(export_devices_read(c, &a->device, &x->s, &s->theirs, err));
 	BERTH_TRY(export_blocks_apply(c, &a->blocks, s->e, x, err));
 	berth_export_source source = {.g = &x->g,
@@ -89,6 +85,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	                              .model = x->mapped ? &x->model : NULL,
 	                              .theirs = s->theirs,
 	                              .read = x->mapped ? &x->words : NULL,
+	                              .sandbox = cli_sandbox(c),
 	                              .module = x->module,
 	                              .module_place = berth_module_place_of};
 	BERTH_TRY(export_blocks_express(c, &a->blocks, s->e, &source, x, err));

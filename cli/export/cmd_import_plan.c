@@ -32,7 +32,7 @@ static berth_status read_file(cli *c, const berth_import_source *with, state *s,
 {
 	const unsigned char *data;
 	berth_import_source x = *with;
-	BERTH_TRY(berth_file_take(c->args[0], &data, &x.size, err));
+	BERTH_TRY(berth_file_take(BERTH_READS_IMPORT, c->args[0], &data, &x.size, err));
 	x.file = c->args[0];
 	x.text = data ? (const char *)data : "";
 	berth_status st =

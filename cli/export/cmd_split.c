@@ -181,6 +181,7 @@ static berth_status find_left(cli *c, state *s, berth_err *err)
 		if (!is_dim(&s->report, s->read.dim[i]))
 			dim[s->left.n_dims++] = s->read.dim[i];
 	s->left.dim = dim;
+	s->left.sandbox = cli_sandbox(c);
 	return BERTH_OK;
 }
 
@@ -235,16 +236,16 @@ static berth_status nothing(cli *c, const state *s, berth_err *err)
 
 static berth_status cut(cli *c, state *s, berth_err *err)
 {
-	const unsigned char *data = (const unsigned char *)s->model.data;
 	const berth_split_request q = {.model = &s->model,
 	                               .read = &s->read,
 	                               .after = &s->left,
 	                               .outside = s->opt.outside,
 	                               .g = &s->before};
+	if (s->args.on && c->sandbox)
+		BERTH_TRY(cli_note(c, err, "the search reads %s outside of the sandbox", s->model.name));
 	if (s->args.on)
 		return split_search_run(c, &s->args, &q, &s->search, &s->made, err);
-	BERTH_TRY(pieces_cut_model(s->model.name, data, s->model.size, &s->read, &s->opt, &c->mem, &s->made,
-	                           err));
+	BERTH_TRY(pieces_cut_apart(&s->model, &s->read, &s->opt, &c->mem, &s->made, err));
 	return s->made.n_made ? BERTH_OK : nothing(c, s, err);
 }
 
@@ -333,6 +334,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"data", 0, CLI_FILE_ONLY, &s.words.data, "FILE",
 	         "a file for weights that cannot stay where they are, outside of the model"},
 		{"output", 'o', CLI_FILE_ONLY, &s.words.out, "OUT.onnx", "the model with the pieces"},
+		CLI_SANDBOX(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)

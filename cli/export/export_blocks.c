@@ -4,6 +4,7 @@
 
 #include "nearest.h"
 #include "print.h"
+#include "sandboxed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +66,8 @@ berth_status export_blocks_apply(cli *c, export_blocks *b, const berth_exporter 
 		return b->nearest && !e->nearest
 		               ? berth_fail(err, BERTH_EINVAL, "export: --nearest is for --granularity G")
 		               : BERTH_OK;
-	BERTH_TRY(berth_granularity_named(b->granularity, &x->g, &c->mem, &c->tmp, &blocks, err));
+	BERTH_TRY(berth_granularity_named(b->granularity, cli_sandbox(c), &x->g, &c->mem, &c->tmp, &blocks,
+	                                  err));
 	BERTH_TRY(berth_nearest_split(x->placement.op_dev, &blocks, x->g.n_ops, &c->tmp, &split, err));
 	if (split < 0)
 		return BERTH_OK;
@@ -81,7 +83,7 @@ berth_status export_blocks_express(cli *c, export_blocks *b, const berth_exporte
 	if (!b->nearest || !e->nearest)
 		return BERTH_OK;
 	BERTH_TRY_NEW(&c->mem, x->g.n_ops, err, op_dev);
-	BERTH_TRY(e->nearest(source, &c->tmp, op_dev, err));
+	BERTH_TRY(berth_export_nearest(e, source, &c->tmp, op_dev, err));
 	for (int32_t op = 0; op < x->g.n_ops; op++)
 		changed = changed || op_dev[op] != source->op_dev[op];
 	if (!changed)

@@ -327,13 +327,13 @@ berth_status export_plan_open(cli *c, const char *path, const char *spec, const 
 		return berth_fail_in(err, read, "%s: it seems to be a plan of another model: ", path);
 	BERTH_TRY(read);
 	BERTH_TRY(load_graph(c, graph, spec, out, err));
-	BERTH_TRY(cli_json_map(c, path, &d.x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &d.x, err));
 	berth_status st = berth_json_parse_large(path, d.x.text, d.x.size, &d.doc, err);
 	if (st == BERTH_OK) {
 		st = read_document(c, &d, on, e, out, err);
 		cJSON_Delete(d.doc);
 	}
-	cli_json_unmap(&d.x);
+	berth_json_unmap(&d.x);
 	return st;
 }
 

@@ -75,13 +75,14 @@ static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char 
 {
 	berth_read_options opt = cli_read_options(c), words;
 	berth_content model;
-	if (c->sandbox || berth_file_is_stream(spec)) {
-		out->why = "it takes reading the model once more: not from a pipe, and not in a sandbox";
+	if (berth_file_is_stream(spec)) {
+		out->why = "it takes reading the model once more: not from a pipe";
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
 	x.model = &model;
 	x.read = &words;
+	x.sandbox = cli_sandbox(c);
 	berth_status st = ask_engine(c, e, &x, out, err);
 	berth_model_unmap(&model);
 	return st;

@@ -7,6 +7,7 @@
 #include "graph_load.h"
 #include "load.h"
 #include "print.h"
+#include "sandboxed.h"
 #include "say.h"
 #include "text.h"
 #include "zoo.h"
@@ -35,7 +36,7 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	BERTH_TRY(berth_file_there(path, &there, err));
 	if (!there)
 		return BERTH_OK; /* whoever reads it tells, with a hint */
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &data, &size, err));
 	*is = data && berth_format_gguf.is((const char *)data, size);
 	berth_file_unmap(data, size);
 	return BERTH_OK;
@@ -82,6 +83,7 @@ berth_status place_decoder_load(cli *c, const char *system, const cli_granularit
 		.load = load_use,
 		.ctx = x,
 		.granularity = granularity->name,
+		.sandbox = cli_sandbox(c),
 		.max_cuts = granularity->max_cuts < INT32_MAX ? (int32_t)granularity->max_cuts : INT32_MAX};
 	return berth_decoder_load(&x->cfg, &x->d, decode, s, &c->mem, &c->tmp, err);
 }

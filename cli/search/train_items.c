@@ -64,7 +64,7 @@ static berth_status read_file(cli *c, const char *file, train_run *t, berth_err 
 {
 	char *text;
 	size_t size, lines = 1;
-	BERTH_TRY(berth_file_read(file, &c->mem, &text, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_LOG, file, &c->mem, &text, &size, err));
 	if (memchr(text, 0, size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: not a text: it has a byte of 0", file);
 	for (size_t k = 0; k < size; k++)

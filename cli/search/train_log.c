@@ -54,7 +54,7 @@ static berth_status go_on(train_log *log, int64_t step, berth_arena *tmp, berth_
 {
 	char *text;
 	size_t size;
-	BERTH_TRY(berth_file_read(log->path, tmp, &text, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_LOG, log->path, tmp, &text, &size, err));
 	return berth_append_cut(&log->file, (int64_t)before_step(text, size, step), err);
 }
 
@@ -195,7 +195,7 @@ static berth_status read_log(train_curves *x, const char *log, berth_arena *tmp,
 {
 	char *text;
 	size_t size;
-	BERTH_TRY(berth_file_read(log, tmp, &text, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_LOG, log, tmp, &text, &size, err));
 	for (const char *at = text, *end; at < text + size; at = end + 1) {
 		end = memchr(at, '\n', (size_t)(text + size - at));
 		if (!end)

@@ -26,10 +26,10 @@ typedef struct state {
 static berth_status read_certificate(cli *c, const char *path, state *s, berth_err *err)
 {
 	cli_text x;
-	BERTH_TRY(cli_json_map(c, path, &x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_CERTIFICATE, path, &x, err));
 	berth_status st =
 		berth_certificate_parse(path, x.text, x.size, &s->p, &c->mem, &c->tmp, &s->c, err);
-	cli_json_unmap(&x);
+	berth_json_unmap(&x);
 	return st;
 }
 

@@ -80,8 +80,7 @@ static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *e
 static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 {
 	const char *eq = strchr(text, '='), *path = text, *device = NULL;
-	const unsigned char *data;
-	size_t size;
+	cli_text x;
 	berth_graph timed;
 	bool there;
 	BERTH_TRY(berth_file_there(text, &there, err));
@@ -90,10 +89,10 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 		device = berth_arena_strndup(&c->mem, text, (size_t)(eq - text));
 		BERTH_TRY(berth_got(device, err));
 	}
-	BERTH_TRY(berth_file_take(path, &data, &size, err));
-	berth_status st = berth_graph_ort_times(path, data ? (const char *)data : "", size, device, &v->g,
-	                                        &c->mem, &c->tmp, &timed, &v->profile, err);
-	berth_file_unmap(data, size);
+	BERTH_TRY(cli_json_map(c, BERTH_READS_ORT_PROFILE, path, &x, err));
+	berth_status st = berth_graph_ort_times(path, x.text, x.size, device, &v->g, &c->mem, &c->tmp, &timed,
+	                                        &v->profile, err);
+	berth_json_unmap(&x);
 	BERTH_TRY(st);
 	v->g = timed;
 	v->has_profile = true;

@@ -21,13 +21,13 @@ typedef struct placement_text {
 static void unmap_placement(placement_text *p)
 {
 	cJSON_Delete(p->doc);
-	cli_json_unmap(&p->x);
+	berth_json_unmap(&p->x);
 }
 
 static berth_status map_placement(cli *c, const char *path, placement_text *p, berth_err *err)
 {
 	*p = (placement_text){.file = path};
-	BERTH_TRY(cli_json_map(c, path, &p->x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &p->x, err));
 	berth_status st = berth_json_parse_large(path, p->x.text, p->x.size, &p->doc, err);
 	if (st != BERTH_OK)
 		unmap_placement(p);

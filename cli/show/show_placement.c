@@ -132,8 +132,8 @@ berth_status show_placement(cli *c, const show_args *a, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "show: option -o is for graphs and systems, but %s is a placement",
 		                  a->input);
-	BERTH_TRY(cli_json_map(c, a->input, &x, err));
+	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, a->input, &x, err));
 	berth_status st = show(c, a->input, x.text, x.size, err);
-	cli_json_unmap(&x);
+	berth_json_unmap(&x);
 	return st;
 }

@@ -85,7 +85,7 @@ static berth_status read_changes(cli *c, args *a, const char *path, berth_err *e
 	char *data;
 	size_t size;
 	int32_t before = a->each.n;
-	BERTH_TRY(berth_file_read(path, &c->mem, &data, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_CHANGES, path, &c->mem, &data, &size, err));
 	for (char *line = data, *end = data + size; line < end;) {
 		size_t n = (size_t)(end - line), len = 0;
 		while (len < n && line[len] != '\n')

@@ -134,7 +134,7 @@ static berth_status read_back(berth_journal *j, const char *of, berth_arena *mem
 {
 	char *text, check[CHECK + 1] = "";
 	size_t size, first;
-	BERTH_TRY(berth_file_read(j->path, mem, &text, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_JOURNAL, j->path, mem, &text, &size, err));
 	BERTH_TRY(end_of_entry(text, size, 0, 1, check, &first, err));
 	if (!first)
 		return BERTH_OK;

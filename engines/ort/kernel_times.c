@@ -106,7 +106,7 @@ berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times 
 	cJSON *events = NULL;
 	const cJSON *e;
 	*out = (kernel_times){0};
-	BERTH_TRY(berth_file_read(path, mem, &content, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_ENGINE, path, mem, &content, &size, err));
 	BERTH_TRY(berth_json_parse(path, content, size, &events, err));
 	const cJSON *run = last_run(events);
 	berth_status st = BERTH_OK;

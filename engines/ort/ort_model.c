@@ -19,7 +19,7 @@ static berth_status decode(ort_model *m, const char *path, const berth_read_opti
 {
 	int32_t n_weights;
 	m->onnx = (onnx_model){.file = path, .tmp = m->mem};
-	BERTH_TRY(berth_file_map(path, &m->onnx.data, &m->onnx.size, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &m->onnx.data, &m->onnx.size, err));
 	return onnx_decode(&m->onnx, opt, &n_weights, err);
 }
 
@@ -221,7 +221,7 @@ static berth_status find_outside(ort_model *m, const onnx_tensor *t, outside *o,
 static bool read_outside(const char *model, const outside *o, void *data, size_t bytes)
 {
 	int fd;
-	if (!o->name || berth_beneath_open(model, o->name, &fd, NULL) != BERTH_OK)
+	if (!o->name || berth_beneath_open(BERTH_READS_WEIGHTS, model, o->name, &fd, NULL) != BERTH_OK)
 		return false;
 	char *to = data;
 	ssize_t n = 1;

@@ -119,7 +119,7 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 	const unsigned char *data;
 	size_t size;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_file_take(path, &data, &size, err);
+	berth_status st = berth_file_take(BERTH_READS_SYSTEM, path, &data, &size, err);
 	if (st != BERTH_OK)
 		return name_builtin(path, st, err);
 	const berth_content x = {.name = path, .data = data ? (const char *)data : "", .size = size};
@@ -245,9 +245,10 @@ static berth_status kind_of(const char *spec, const berth_sandbox *sandbox, int 
 	const char *answer = &kind;
 	size_t size = 1;
 	BERTH_TRY(map_file(spec, &x, err));
-	berth_status st =
-		sandbox ? berth_sandbox_run(sandbox, x.name, work_kind, &x, &mem, &answer, &size, err)
-			: tell_kind(&x, &kind, err);
+	berth_status st = sandbox && !x.format /* else the first bytes have told it */
+	                          ? berth_sandbox_run(sandbox, x.name, work_kind, &x, &mem, &answer, &size,
+	                                              err)
+	                          : tell_kind(&x, &kind, err);
 	if (st == BERTH_OK)
 		*out = size == 1 && *answer > 0 && *answer <= WORKLOAD ? *answer : BERTH_INPUT_GRAPH;
 	berth_graph_unmap(&x);
@@ -278,7 +279,7 @@ static berth_status load_workload(const char *path, const berth_sandbox *sandbox
 	BERTH_TRY(map_file(path, &x, err));
 	berth_status st = BERTH_OK;
 	BERTH_SCRATCH(tmp);
-	if (sandbox)
+	if (sandbox && !x.format)
 		st = workload_apart(&x, sandbox, mem, tmp, g, s, found, err);
 	else if ((*found = berth_content_format(&x) == &berth_format_tarnawski))
 		st = berth_tarnawski_parse(path, x.data, x.size, mem, tmp, g, s, err);

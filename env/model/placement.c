@@ -424,7 +424,7 @@ berth_status berth_placement_read(const char *path, const berth_graph *g, const 
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_take(path, &data, &size, err));
+	BERTH_TRY(berth_file_take(BERTH_READS_PLAN, path, &data, &size, err));
 	berth_status st = berth_placement_parse_json(path, data ? (const char *)data : "", size, g, s, mem,
 	                                             tmp, out, warning, err);
 	berth_file_unmap(data, size);

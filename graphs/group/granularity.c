@@ -328,8 +328,9 @@ berth_status berth_granularity_apply(const berth_graph *g, const berth_granulari
 	return BERTH_OK;
 }
 
-berth_status berth_granularity_named(const char *name, const berth_graph *g, berth_arena *mem,
-                                     berth_arena *tmp, berth_granularity *out, berth_err *err)
+berth_status berth_granularity_named(const char *name, const berth_sandbox *sandbox, const berth_graph *g,
+                                     berth_arena *mem, berth_arena *tmp, berth_granularity *out,
+                                     berth_err *err)
 {
 	const char *known[BERTH_GRAIN_LAYER + 1];
 	char hint[96];
@@ -339,7 +340,7 @@ berth_status berth_granularity_named(const char *name, const berth_graph *g, ber
 			return berth_granularity_find(g, grain, mem, tmp, out, err);
 	}
 	if (strpbrk(name, "./"))
-		return berth_granularity_read(name, g, mem, tmp, out, err);
+		return berth_granularity_read(name, sandbox, g, mem, tmp, out, err);
 	return berth_fail(err, BERTH_EINVAL,
 	                  "granularity is op, block, layer or a file such as ./blocks.json, not '%.60s'%s",
 	                  name, berth_text_suggest(hint, sizeof hint, name, known, BERTH_GRAIN_LAYER + 1));

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "graph.h"
+#include "sandbox.h"
 
 typedef enum berth_grain { BERTH_GRAIN_OP, BERTH_GRAIN_BLOCK, BERTH_GRAIN_LAYER } berth_grain;
 
@@ -44,9 +45,11 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
                                     berth_arena *tmp, berth_granularity *out, berth_err *err);
 
 /* The blocks that a file names (docs/formats.md, berth-blocks). An operator that it does not name is a block
- * of its own. Fails: BERTH_EFORMAT (with its place), BERTH_EIO, BERTH_ENOMEM. */
-berth_status berth_granularity_read(const char *path, const berth_graph *g, berth_arena *mem,
-                                    berth_arena *tmp, berth_granularity *out, berth_err *err);
+ * of its own. sandbox: where it is read; NULL: here. Fails: BERTH_EFORMAT (with its place), BERTH_EIO,
+ * BERTH_ENOMEM. */
+berth_status berth_granularity_read(const char *path, const berth_sandbox *sandbox, const berth_graph *g,
+                                    berth_arena *mem, berth_arena *tmp, berth_granularity *out,
+                                    berth_err *err);
 /* The same of text[size]; file is shown in messages. */
 berth_status berth_granularity_parse(const char *file, const char *text, size_t size, const berth_graph *g,
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
@@ -54,8 +57,9 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
 
 /* The blocks that a word asks for: "op", "block", "layer", or a file of berth-blocks, whose name has a '.' or
  * a '/'. Fails: as above; BERTH_EINVAL (no such word, naming the nearest). */
-berth_status berth_granularity_named(const char *name, const berth_graph *g, berth_arena *mem,
-                                     berth_arena *tmp, berth_granularity *out, berth_err *err);
+berth_status berth_granularity_named(const char *name, const berth_sandbox *sandbox, const berth_graph *g,
+                                     berth_arena *mem, berth_arena *tmp, berth_granularity *out,
+                                     berth_err *err);
 
 /* g with the rules of a granularity: operators of a block are a colocation group, joined with the groups
  * that g has, and of the borders between blocks that follow each other at most max_cuts lie between

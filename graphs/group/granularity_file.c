@@ -1,8 +1,8 @@
 /* Blocks named by a file: berth-blocks version 1. */
 #include "granularity.h"
 
-#include "file.h"
 #include "json.h"
+#include "json_apart.h"
 #include "text.h"
 
 #include <string.h>
@@ -138,14 +138,13 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
 	return parse(&r, file, text, size, out);
 }
 
-berth_status berth_granularity_read(const char *path, const berth_graph *g, berth_arena *mem,
-                                    berth_arena *tmp, berth_granularity *out, berth_err *err)
+berth_status berth_granularity_read(const char *path, const berth_sandbox *sandbox, const berth_graph *g,
+                                    berth_arena *mem, berth_arena *tmp, berth_granularity *out,
+                                    berth_err *err)
 {
-	const unsigned char *data;
-	size_t size;
-	BERTH_TRY(berth_file_take(path, &data, &size, err));
-	berth_status st =
-		berth_granularity_parse(path, data ? (const char *)data : "", size, g, mem, tmp, out, err);
-	berth_file_unmap(data, size);
+	berth_json_text x;
+	BERTH_TRY(berth_json_map(BERTH_READS_BLOCKS, path, sandbox, mem, &x, err));
+	berth_status st = berth_granularity_parse(path, x.text, x.size, g, mem, tmp, out, err);
+	berth_json_unmap(&x);
 	return st;
 }

@@ -269,7 +269,8 @@ static berth_status map_part(const char *path, size_t at, int32_t number, berth_
 	snprintf(digits, sizeof digits, "%05d", number + 1);
 	memcpy(name + at, digits, 5);
 	const char *slash = strrchr(name, '/');
-	BERTH_TRY(berth_beneath_map(path, slash ? slash + 1 : name, &data, &part->size, err));
+	BERTH_TRY(berth_beneath_map(BERTH_READS_PART, path, slash ? slash + 1 : name, &data, &part->size,
+	                            err));
 	part->name = name;
 	part->data = (const char *)data;
 	return BERTH_OK;

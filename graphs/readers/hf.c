@@ -248,7 +248,7 @@ static berth_status list_folder(const char *folder, const char *named, bool name
 static berth_status map_part(const char *from, const char *name, berth_content *p, berth_err *err)
 {
 	const unsigned char *data;
-	BERTH_TRY(berth_beneath_map(from, name, &data, &p->size, err));
+	BERTH_TRY(berth_beneath_map(BERTH_READS_PART, from, name, &data, &p->size, err));
 	berth_status taken = data && is_header((const char *)data, p->size)
 	                             ? BERTH_OK
 	                             : berth_file_own(p->name, &data, p->size, err);

@@ -53,7 +53,7 @@ berth_status berth_graph_map(const char *path, berth_content *out, berth_err *er
 {
 	const unsigned char *data;
 	size_t size;
-	BERTH_TRY(berth_file_map(path, &data, &size, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &data, &size, err));
 	return settle(path, data, size, out, err);
 }
 
@@ -64,7 +64,7 @@ static berth_status map_named(const char *spec, const char *path, berth_content 
 	size_t size;
 	if (strncmp(spec, path, strlen(path)) == 0)
 		return berth_graph_map(path, out, err);
-	BERTH_TRY(berth_beneath_map(path, strrchr(path, '/') + 1, &data, &size, err));
+	BERTH_TRY(berth_beneath_map(BERTH_READS_PART, path, strrchr(path, '/') + 1, &data, &size, err));
 	return settle(path, data, size, out, err);
 }
 
@@ -101,22 +101,18 @@ static berth_status look_at_file(const char *path, berth_arena *tmp, berth_err *
 	size_t size;
 	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
 	BERTH_TRY(berth_got(file, err));
-	BERTH_TRY(berth_file_map(file, &data, &size, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, file, &data, &size, err));
 	berth_file_unmap(data, size);
 	return BERTH_OK;
 }
 
 /* The graph of a module; path and words as berth_graph_split gives them. The rest as berth_graph_load. Fails:
- * BERTH_EINVAL (a sandbox is asked for; opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
+ * BERTH_EINVAL (opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
 static berth_status load_module(const char *path, const berth_read_options *words, berth_arena *mem,
                                berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	const char *spec = path;
 	berth_content from = {.name = path, .format = &berth_format_json};
-	if (words->sandbox)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: a Python file is a program, which has to be run: not in a sandbox",
-		                  path);
 	if (!words->module_graph)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "%s: only the program berth runs Python files; 'berth-engine-torch graph' "

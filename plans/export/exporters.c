@@ -65,7 +65,7 @@ berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_
 {
 	bool known;
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_exporter_for(e)->usual(x, tmp, op_dev, &known, err);
+	berth_status st = berth_export_usual(berth_exporter_for(e), x, tmp, op_dev, &known, err);
 	*why = st == BERTH_OK && known ? NULL : e->unknown;
 	return st;
 }
@@ -173,7 +173,7 @@ berth_status berth_export_make(const berth_exporter *e, const berth_export_sourc
 {
 	BERTH_TRY(check_source(e, x, err));
 	BERTH_SCRATCH(tmp);
-	return e->write(x, tmp, out, err);
+	return x->sandbox && x->model ? export_write_apart(e, x, out, err) : e->write(x, tmp, out, err);
 }
 
 berth_status berth_export(const char *name, const berth_export_source *x, const char *path, berth_arena *mem,
@@ -386,7 +386,7 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	int32_t *op_dev;
 	bool known;
 	BERTH_TRY_NEW(mem, x->g->n_ops, err, op_dev);
-	BERTH_TRY(e->usual(x, tmp, op_dev, &known, err));
+	BERTH_TRY(berth_export_usual(e, x, tmp, op_dev, &known, err));
 	if (!known)
 		return BERTH_OK;
 	BERTH_TRY(berth_judge(x->p, op_dev, NULL, o, mem, &t, &v, err));

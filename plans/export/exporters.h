@@ -33,6 +33,7 @@ typedef struct berth_export_source {
 	/* [n_devs] what the target calls the devices, where it was told; NULL: nothing was told at all */
 	const char *const *theirs;
 	const berth_read_options *read; /* how g was read from model; NULL: by the defaults */
+	const berth_sandbox *sandbox;   /* the model is looked at in one; NULL: here */
 	const char *module; /* FILE.py:FACTORY with its words, where g is that module's; NULL: it is not */
 	berth_module_place *module_place; /* NULL: modules cannot be run here */
 } berth_export_source;
@@ -161,6 +162,18 @@ berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_
 /* What the exporter makes of x. Fails: BERTH_EINVAL (it needs more than there is), and as it does. */
 berth_status berth_export_make(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
                                berth_export_out *out, berth_err *err);
+
+/* `usual`, `nearest` and `best` of e, which has them, for x. Fail: as they do; berth_sandbox_run. */
+berth_status berth_export_usual(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
+                                int32_t *op_dev, bool *known, berth_err *err);
+berth_status berth_export_nearest(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
+                                  int32_t *op_dev, berth_err *err);
+berth_status berth_export_best(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
+                               int32_t *op_dev, double *bound, berth_err *err);
+
+/* `write` of e, in a sandbox: berth_export_make alone calls it. */
+berth_status export_write_apart(const berth_exporter *e, const berth_export_source *x, berth_export_out *out,
+                                berth_err *err);
 
 /* Write x to the file at path ("-": standard output) by the exporter of that name. mem and tmp are scratch,
  * two arenas, reset at exit. Fails: BERTH_EINVAL (no such exporter), as berth_export_make, BERTH_EIO. */

@@ -154,7 +154,7 @@ berth_status berth_decoder_lay_granularity(const berth_decoder_cfg *cfg, const b
 	*out = *g;
 	if (cfg->max_cuts < 0 && strcmp(name, whole) == 0)
 		return BERTH_OK;
-	BERTH_TRY(berth_granularity_named(name, g, mem, tmp, &blocks, err));
+	BERTH_TRY(berth_granularity_named(name, cfg->sandbox, g, mem, tmp, &blocks, err));
 	return berth_granularity_apply(g, &blocks, cfg->max_cuts, mem, tmp, out, err);
 }
 

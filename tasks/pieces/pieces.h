@@ -136,3 +136,6 @@ berth_status pieces_plan_source(const pieces_source *s, const pieces_options *op
 berth_status pieces_cut_model(const char *file, const unsigned char *data, size_t size,
                               const berth_read_options *read, const pieces_options *opt, berth_arena *mem,
                               pieces_model *out, berth_err *err);
+/* The same of a model, in read->sandbox where there is one. Fails: berth_sandbox_run, too. */
+berth_status pieces_cut_apart(const berth_content *model, const berth_read_options *read,
+                              const pieces_options *opt, berth_arena *mem, pieces_model *out, berth_err *err);

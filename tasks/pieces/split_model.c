@@ -142,7 +142,8 @@ static berth_status open_sources(copying *c, const char *model, berth_arena *tmp
 			if (strcmp(p->copy[j].from, p->copy[i].from) == 0)
 				c->from[i] = c->from[j];
 		if (c->from[i] < 0)
-			BERTH_TRY(berth_beneath_open(model, p->copy[i].from, &c->from[i], err));
+			BERTH_TRY(berth_beneath_open(BERTH_READS_WEIGHTS, model, p->copy[i].from,
+			                             &c->from[i], err));
 	}
 	return BERTH_OK;
 }

@@ -137,7 +137,7 @@ static void compare_model(const char *path, bool with_inputs, tally *t)
 	unsigned char *stripped = NULL;
 	compare c = {.path = path, .t = t};
 	snprintf(folder, sizeof folder, "%.*s/test_data_set_0", (int)(strrchr(path, '/') - path), path);
-	assert_ok(berth_file_map(path, &data, &size, &err), &err);
+	assert_ok(berth_file_map(BERTH_READS_MODEL, path, &data, &size, &err), &err);
 	char *why = libonnx_infer(data, size, with_inputs ? folder : NULL, on_inferred, on_declared, &c,
 	                          &stripped, &n);
 	if (why && getenv("BERTH_VERBOSE"))

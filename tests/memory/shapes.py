@@ -312,7 +312,7 @@ SHAPES = {
                   lambda n: json_list('{"placement":{', lambda i: f'"k{i}":"gpu0"', "}}", n)),
     "plan-ones": ("simulate zoo:vgg16 --on system:4gpu --placement FILE",
                   lambda n: json_list('{"placement":{"a":[', lambda i: "1", "]}}", n)),
-    "plan-sandbox": ("simulate zoo:vgg16 --on system:4gpu --placement FILE --sandbox",
+    "plan-sandbox": ("simulate zoo:vgg16 --on system:4gpu --placement FILE",
                      lambda n: json_list('{"placement":{"a":[', lambda i: "1", "]}}", n)),
     "plan-order": ("simulate zoo:vgg16 --on system:4gpu --placement FILE",
                    lambda n: json_list('{"placement":{},"order":[', lambda i: '"a"', "]}", n)),

@@ -440,7 +440,7 @@ static void test_told(void **state)
 	for (size_t i = 0; i < 6; i++) {
 		int why = ends[i % 3].why;
 		assert_int_equal(berth_file_write_told(path, tell_half, &why, i < 3, &err), ends[i % 3].st);
-		assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+		assert_ok(berth_file_read(BERTH_READS_MODEL, path, &mem, &data, &n, &err), &err);
 		assert_string_equal(data, i < 2 ? "old" : "half");
 	}
 	berth_arena_free(&mem);
@@ -458,16 +458,16 @@ static void test_files(void **state)
 	struct stat st;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof path, "%s/f", dir);
-	assert_int_equal(berth_file_read(path, &mem, &data, &n, &err), BERTH_EIO);
+	assert_int_equal(berth_file_read(BERTH_READS_MODEL, path, &mem, &data, &n, &err), BERTH_EIO);
 	assert_contains(err.msg, "cannot open");
-	assert_int_equal(berth_file_read(dir, &mem, &data, &n, &err), BERTH_EIO);
+	assert_int_equal(berth_file_read(BERTH_READS_MODEL, dir, &mem, &data, &n, &err), BERTH_EIO);
 	assert_contains(err.msg, "it is a directory");
 	assert_ok(berth_file_write(path, "one", 3, &err), &err);
 	assert_int_equal(chmod(path, 0640), 0);
 	assert_ok(berth_file_write(path, "second", 6, &err), &err);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0640); /* kept */
-	assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_MODEL, path, &mem, &data, &n, &err), &err);
 	assert_string_equal(data, "second");
 	assert_ok(berth_file_writable(path, &err), &err);
 	assert_int_equal(berth_file_writable(dir, &err), BERTH_EIO);
@@ -496,7 +496,7 @@ static void assert_holds(const char *path, const char *text)
 	berth_err err;
 	char *data;
 	size_t n;
-	assert_ok(berth_file_read(path, &mem, &data, &n, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_MODEL, path, &mem, &data, &n, &err), &err);
 	assert_string_equal(data, text);
 	berth_arena_free(&mem);
 }

@@ -198,7 +198,8 @@ static void test_policy(void **state)
 	berth_err err;
 	char *a, *b, *seed;
 	size_t size, header = 0;
-	assert_ok(berth_file_read(BERTH_SOURCE "/checkpoints/zero-shot.safetensors", &mem, &a, &size, &err),
+	assert_ok(berth_file_read(BERTH_READS_MODEL,
+	                          BERTH_SOURCE "/checkpoints/zero-shot.safetensors", &mem, &a, &size, &err),
 	          &err);
 	b = berth_arena_alloc(&mem, size, 1);
 	assert_non_null(b);

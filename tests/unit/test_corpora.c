@@ -163,7 +163,7 @@ static void change_corpus(const char *corpus, size_t n)
 		char *text;
 		size_t size;
 		berth_err err;
-		assert_ok(berth_file_read(name[i], &file, &text, &size, &err), &err);
+		assert_ok(berth_file_read(BERTH_READS_MODEL, name[i], &file, &text, &size, &err), &err);
 		for (size_t k = 0; k < n && size > 0; k++) {
 			size_t at = size > n ? (k * size / n + (size_t)i) % size : k % size;
 			unsigned char was = (unsigned char)text[at];

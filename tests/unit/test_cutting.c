@@ -53,7 +53,7 @@ static berth_status bench_open(bench *b, const char *name, const char *system, b
 	char path[300], *data;
 	size_t size;
 	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
-	BERTH_TRY(berth_file_read(path, mem, &data, &size, err));
+	BERTH_TRY(berth_file_read(BERTH_READS_MODEL, path, mem, &data, &size, err));
 	BERTH_TRY(berth_system_load(system, NULL, mem, tmp, &b->s, err));
 	return bench_read(b, data, size, strstr(name, "_batch") ? &batch : NULL, mem, tmp, err);
 }

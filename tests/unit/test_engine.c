@@ -265,7 +265,7 @@ static char *journal_bytes(const char *path, int32_t n, const char *kind, size_t
 		assert_ok(berth_journal_add(j, question, answer, &err), &err);
 	}
 	berth_journal_close(j);
-	assert_ok(berth_file_read(path, mem, &bytes, size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_MODEL, path, mem, &bytes, size, &err), &err);
 	return bytes;
 }
 

@@ -94,7 +94,8 @@ static void test_onnx(void **state)
 	berth_err err = {0};
 	char *data;
 	size_t size;
-	assert_ok(berth_file_read(BERTH_FIXTURES "/greedy_loop.onnx", &mem, &data, &size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_MODEL,
+	                          BERTH_FIXTURES "/greedy_loop.onnx", &mem, &data, &size, &err), &err);
 	check(&(sample){"ONNX", data, size, 6, "/Loop"});
 	berth_arena_free(&mem);
 }

@@ -199,7 +199,8 @@ static void test_real_profile(void **state)
 	size_t size;
 	assert_ok(berth_graph_load(BERTH_FIXTURES "/resnet18_batch.onnx", NULL, &mem, &tmp, &g, NULL, &err),
 	          &err);
-	assert_ok(berth_file_read(BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err),
+	assert_ok(berth_file_read(BERTH_READS_MODEL,
+	                          BERTH_FIXTURES "/resnet18_batch.profile.json", &mem, &text, &size, &err),
 	          &err);
 	assert_ok(berth_graph_ort_times("p.json", text, size, NULL, &g, &mem, &tmp, &timed, &r, &err), &err);
 	assert_int_equal(r.n_timed, g.n_ops);

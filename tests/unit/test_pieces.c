@@ -37,7 +37,7 @@ static text fixture(const char *name, berth_arena *mem)
 	text t;
 	berth_err err;
 	snprintf(path, sizeof path, "%s/%s.onnx", BERTH_FIXTURES, name);
-	assert_ok(berth_file_read(path, mem, &data, &t.size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_MODEL, path, mem, &data, &t.size, &err), &err);
 	t.data = (const unsigned char *)data;
 	return t;
 }

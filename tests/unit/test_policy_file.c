@@ -40,7 +40,7 @@ static void make(made *m)
 	policy_init(&m->f.dims, params, &rng);
 	m->f.params = params;
 	assert_ok(berth_policy_file_write(m->path, &m->f, NULL, &m->tmp, &err), &err);
-	assert_ok(berth_file_read(m->path, &m->mem, &m->data, &m->size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, m->path, &m->mem, &m->data, &m->size, &err), &err);
 }
 
 static void discard(made *m)

@@ -119,7 +119,7 @@ static void test_files(void **state)
 	char *data;
 	size_t size;
 	assert_ok(safetensors_write(path, &sample, &tmp, &err), &err);
-	assert_ok(berth_file_read(path, &mem, &data, &size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, path, &mem, &data, &size, &err), &err);
 	assert_ok(safetensors_decode(path, data, size, &mem, &f, &err), &err);
 	assert_sample(&f);
 	unlink(path);
@@ -425,7 +425,7 @@ static void test_asked_for(void **state)
 	encode(&f, &mem, &asked, &asked_size);
 	assert_true(calls > 5 && asked_size == size && memcmp(asked, whole, size) == 0);
 	assert_ok(safetensors_write(path, &f, &mem, &err), &err);
-	assert_ok(berth_file_read(path, &mem, &read, &read_size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, path, &mem, &read, &read_size, &err), &err);
 	assert_true(read_size == size && memcmp(read, whole, size) == 0);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(safetensors_write("/nowhere/at/all", &f, &mem, &err), BERTH_EIO);

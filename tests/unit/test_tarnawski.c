@@ -99,7 +99,7 @@ static bool open_subject(subject *x, const char *name)
 			latency = berth_objective_of(BERTH_LATENCY);
 	snprintf(path, sizeof path, FOLDER "%s", name);
 	*x = (subject){0};
-	if (berth_file_read(path, &x->mem, &text, &size, &err) != BERTH_OK)
+	if (berth_file_read(BERTH_READS_MODEL, path, &x->mem, &text, &size, &err) != BERTH_OK)
 		return false;
 	assert_ok(berth_instance_load(path, NULL, NULL, &x->mem, &x->tmp, &x->g, &x->s, NULL, &err), &err);
 	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);

@@ -128,7 +128,7 @@ static void assert_same_bytes(const char *path, const char *data, size_t size)
 	char *x;
 	size_t n;
 	berth_err err;
-	assert_ok(berth_file_read(path, &mem, &x, &n, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, path, &mem, &x, &n, &err), &err);
 	assert_int_equal(n, size);
 	assert_memory_equal(x, data, n);
 	berth_arena_free(&mem);
@@ -141,7 +141,7 @@ static void assert_same_file(const char *a, const char *b)
 	char *x;
 	size_t n;
 	berth_err err;
-	assert_ok(berth_file_read(a, &mem, &x, &n, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, a, &mem, &x, &n, &err), &err);
 	assert_same_bytes(b, x, n);
 	berth_arena_free(&mem);
 }
@@ -231,7 +231,7 @@ static void test_first_checkpoints(void **state)
 		l.cfg.saving = fail_later;
 		char *data;
 		size_t n;
-		assert_ok(berth_file_read(parts, &l.mem, &data, &n, &err), &err);
+		assert_ok(berth_file_read(BERTH_READS_POLICY, parts, &l.mem, &data, &n, &err), &err);
 		assert_int_equal(teach(&l, &err), BERTH_EIO);
 		assert_same_bytes(parts, data, n);
 		close_lesson(&l);
@@ -332,7 +332,7 @@ static bool tamper(const char *from, const char *path, const char *name, size_t 
 	size_t size;
 	berth_err err;
 	safetensors_file f;
-	assert_ok(berth_file_read(from, &mem, &data, &size, &err), &err);
+	assert_ok(berth_file_read(BERTH_READS_POLICY, from, &mem, &data, &size, &err), &err);
 	assert_ok(safetensors_decode(from, data, size, &mem, &f, &err), &err);
 	const safetensors_tensor *t = safetensors_find(&f, name);
 	assert_non_null(t);

@@ -137,7 +137,7 @@ static char *read_file(const char *prefix, const char *what, berth_arena *mem)
 	size_t n;
 	berth_err err;
 	snprintf(path, sizeof path, "%s.%s.json", prefix, what);
-	if (berth_file_read(path, mem, &text, &n, &err) != BERTH_OK)
+	if (berth_file_read(BERTH_READS_MODEL, path, mem, &text, &n, &err) != BERTH_OK)
 		fprintf(stderr, "differential: %s\n", err.msg);
 	return text;
 }
