@@ -1,5 +1,5 @@
 /* Inside the PBQP solver: the graph that the reductions consume, and the steps on it. Private to
- * heuristics/pbqp*.c. */
+ * base/pbqp*.c. */
 #pragma once
 
 #include "pbqp.h"
