@@ -7,8 +7,9 @@
 #include <assert.h>
 
 enum {
-	LOST_LIMIT = 10000
-}; /* branch and bound nodes that look for any finite answer where no limit is given */
+	LOST_LIMIT = 10000, /* nodes that look for any finite answer where no limit is given */
+	ROOT_SWEEPS = 50    /* of pbqp_raise_bound before branch and bound */
+};
 
 struct berth_pbqp {
 	pbqp_work w;
@@ -173,6 +174,8 @@ static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_
 	} else {
 		BERTH_TRY(pbqp_solve_best(kernel, x, &stats->cost, counts, err));
 	}
+	if (mode == BERTH_PBQP_EXACT && stats->cost > pbqp_lower_bound(kernel))
+		BERTH_TRY(pbqp_raise_bound(kernel, ROOT_SWEEPS, err));
 	stats->lower_bound = pbqp_lower_bound(kernel);
 	bool complete = false,
 	     lost = (mode == BERTH_PBQP_RN_BOTH || mode == BERTH_PBQP_BEST) && stats->cost >= BERTH_PBQP_INF;

@@ -1,6 +1,7 @@
 /* Running a method, what it starts from under limits, and repairing its answer. */
 #include "method.h"
 
+#include "cost_model.h"
 #include "repair.h"
 #include "stages.h"
 
@@ -81,7 +82,7 @@ enum { START_EVALUATIONS = 1000 }; /* of stages, where the graph has blocks */
 berth_status berth_method_run(const berth_method *m, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	if (m->searches && s->p->n_chain > 0)
+	if (m->searches && s->p->n_chain > 0 && (s->p->coupled || !s->p->s->cost_model->sums_times))
 		BERTH_TRY(berth_stages_offer(s, NULL, START_EVALUATIONS, tmp, err));
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);

@@ -33,6 +33,7 @@
 	X(ip) \
 	X(split_point) \
 	X(min_cut) \
+	X(least_sum) \
 	X(metis) \
 	X(scotch) \
 	X(m_sct) \

@@ -175,6 +175,12 @@ double berth_search_evaluation_ns(const berth_problem *p);
  * that is left, the budget of evaluations ends with those that fit. Tells progress. */
 int64_t berth_search_budget_left(berth_search *s, int64_t want);
 
+/* Is the incumbent proven best? */
+static inline bool berth_search_proven(const berth_search *s)
+{
+	return berth_score_feasible(s->best) && s->best.value <= s->bound;
+}
+
 /* A seed was cut short or left out. */
 void berth_search_leave_out(berth_search *s, const char *name);
 

@@ -2,6 +2,7 @@
  * random graphs of 1,000 to 20,000 operators on six devices, and rounded up. */
 #include "seeds.h"
 
+#include "cost_model.h"
 #include "loads.h"
 #include "registry.h"
 
@@ -54,6 +55,7 @@ double berth_seed_pbqp_ns(const berth_problem *p)
 }
 
 const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
+                                  {&berth_method_least_sum, berth_search_evaluation_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
                                   {&berth_method_heft_priced, berth_seed_list_ns},
                                   {&berth_method_peft_priced, berth_seed_priced_ahead_ns},
@@ -110,8 +112,17 @@ bool berth_seeds_left(berth_search *s, double ns)
 	return left;
 }
 
+bool berth_seeds_needless(const berth_search *s)
+{
+	return s->p->s->cost_model->sums_times && berth_search_proven(s);
+}
+
 bool berth_seeds_may_run(berth_search *s, int32_t i)
 {
+	if (berth_seeds[i].method == &berth_method_least_sum && !s->p->s->cost_model->sums_times)
+		return false;
+	if (i > 0 && berth_seeds_needless(s))
+		return false;
 	if (i == 0)
 		s->worked_ns += berth_seeds[0].work_ns(s->p);
 	if (i == 0 || berth_seeds_left(s, berth_seeds[i].work_ns(s->p)))
@@ -197,7 +208,7 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	berth_status st = BERTH_OK;
 	s->worked_ns = 0;
 	s->may_work_ns = FAR_NS;
-	for (int32_t i = 0; i < n && st == BERTH_OK; i++) {
+	for (int32_t i = 0; i < n && st == BERTH_OK && !berth_seeds_needless(s); i++) {
 		BERTH_SCRATCH(tmp);
 		if (berth_search_afford(s, seed[i].work_ns(s->p)))
 			st = run_far(s, i, &seed[i], use, tmp, err);

@@ -10,8 +10,8 @@ typedef struct berth_seed {
 	double (*work_ns)(const berth_problem *p); /* of its first answer, about */
 } berth_seed;
 
-/* The portfolio, the cheapest first: single, heft, heft-priced, peft-priced,
- * peft-contended, ceft-cpop, pbqp, ceft-pbqp. */
+/* The portfolio, the cheapest first: single, least-sum (where the value is such a sum), heft, heft-priced,
+ * peft-priced, peft-contended, ceft-cpop, pbqp, ceft-pbqp. */
 extern const berth_seed berth_seeds[];
 extern const int32_t berth_n_seeds;
 
@@ -36,6 +36,9 @@ berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BER
 /* Between these two the search is at its seeds. */
 void berth_seeds_begin(berth_search *s);
 void berth_seeds_end(berth_search *s);
+
+/* Is the value a sum of times (cost_model.h), and the incumbent proven best by least-sum? */
+bool berth_seeds_needless(const berth_search *s);
 
 /* May the i-th seed run? The first always may. One that may not is left out. */
 bool berth_seeds_may_run(berth_search *s, int32_t i);

@@ -3,6 +3,7 @@
 
 #include "seeds.h"
 
+#include <math.h>
 #include <string.h>
 
 static berth_status run_one(berth_search *s, const berth_method *method, berth_portfolio_answer *answer,
@@ -13,6 +14,8 @@ static berth_status run_one(berth_search *s, const berth_method *method, berth_p
 	BERTH_TRY(berth_method_run_apart(method, s, &s->cfg.objective, &sub, tmp, err));
 	s->evaluations += sub.evaluations;
 	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
+	if (!isnan(sub.bound))
+		berth_search_prove(s, sub.bound);
 	*answer = (berth_portfolio_answer){method->name, sub.best, NULL};
 	BERTH_TRY_NEW(mem, s->p->n_ops, err, answer->op_dev);
 	if (bytes)

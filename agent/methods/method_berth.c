@@ -222,7 +222,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	const berth_policy_file *f;
 	bool ended;
 	BERTH_TRY(start_search(&w, cfg, tmp, err));
-	if (s->p->n_ops == 0)
+	if (s->p->n_ops == 0 || berth_seeds_needless(s))
 		return BERTH_OK;
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.decoding == BERTH_SEQUENTIAL && cfg->proposals)

@@ -7,6 +7,7 @@
 #include "bounds_parts.h"
 #include "ceft.h"
 #include "cost_model.h"
+#include "least_sum.h"
 
 #include <math.h>
 
@@ -82,6 +83,20 @@ static berth_status fill_values(const berth_problem *p, double load_s, berth_are
 	return BERTH_OK;
 }
 
+static void set_own_values(const berth_problem *p, int64_t latency_ns, double load_s, berth_bounds *b)
+{
+	berth_bound_parts x = {(double)latency_ns / 1e9, load_s, NAN, NAN, NAN, 0};
+	b->latency_ns = latency_ns;
+	if (p->has_energy) {
+		double idle_w, busy_j;
+		least_energy(p, &idle_w, &busy_j);
+		x.energy_j = (idle_w * x.latency_s + busy_j) * BERTH_DOWN;
+		x.edp = x.energy_j * x.latency_s * BERTH_DOWN;
+		x.idle_w = idle_w * BERTH_DOWN;
+	}
+	set_values(b, x);
+}
+
 /* Under a cost model with bounds of its own. */
 static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, berth_bounds *b,
                                       berth_err *err)
@@ -92,16 +107,7 @@ static berth_status cost_model_bounds(const berth_problem *p, berth_arena *tmp, 
 	load = fmax(load, longest_operator(p));
 	BERTH_TRY(p->s->cost_model->bounds(p, b->load_ns, load, tmp, &own, err));
 	b->ceft_ns = own.path_ns;
-	b->latency_ns = own.latency_ns;
-	berth_bound_parts x = {(double)own.latency_ns / 1e9, own.load_s, NAN, NAN, NAN, 0};
-	if (p->has_energy) {
-		double idle_w, busy_j;
-		least_energy(p, &idle_w, &busy_j);
-		x.energy_j = (idle_w * x.latency_s + busy_j) * BERTH_DOWN;
-		x.edp = x.energy_j * x.latency_s * BERTH_DOWN;
-		x.idle_w = idle_w * BERTH_DOWN;
-	}
-	set_values(b, x);
+	set_own_values(p, own.latency_ns, own.load_s, b);
 	return BERTH_OK;
 }
 
@@ -165,11 +171,32 @@ static berth_status strengthen(const berth_problem *p, const berth_bound_effort 
 	return BERTH_OK;
 }
 
+static bool spend(void *ctx, double ns)
+{
+	return berth_bound_spend(ctx, (int64_t)fmin(ns, (double)BERTH_BOUND_ALL));
+}
+
+/* Under a cost model whose latency is the sum of all times. */
+static berth_status strengthen_sum(const berth_problem *p, const berth_bound_effort *effort, berth_arena *tmp,
+                                   berth_bounds *b, berth_err *err)
+{
+	berth_bound_work work = {.left_ns = effort->work_ns};
+	const berth_sum_asker who = {.go_on = spend, .ctx = &work};
+	int64_t ns;
+	BERTH_TRY(berth_least_sum(p, &who, tmp, &ns, err));
+	b->kind = work.cut ? "auto" : "strong";
+	if (ns > b->latency_ns)
+		set_own_values(p, ns, fmax(b->parts.load_s, (double)ns * 1e-9), b);
+	return BERTH_OK;
+}
+
 berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                      berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	berth_bounds stronger = *b;
 	BERTH_SCRATCH(tmp);
+	if (p->s->cost_model->sums_times)
+		return strengthen_sum(p, effort, tmp, b, err);
 	if (!p->s->cost_model->strong_bounds)
 		return BERTH_OK;
 	BERTH_TRY(strengthen(p, effort, NULL, tmp, &stronger, err));

@@ -9,7 +9,7 @@
 
 enum { SOURCE, SINK, FIRST_NODE, MOST_NODES = 1 << 30 };
 
-#define MOST_PRICE 1e15 /* ns of a colocation group's bytes */
+#define DOWN (1 - 0x1p-50) /* no product of doubles is above the true one */
 
 berth_status berth_min_cut_new(const berth_problem *p, berth_arena *mem, berth_min_cut *out, berth_err *err)
 {
@@ -43,9 +43,17 @@ int64_t berth_sum_of_times(const berth_problem *p, const int32_t *op_dev, uint8_
 	return sum;
 }
 
+void berth_price_bytes(const berth_problem *p, const int64_t *coloc_bytes, const double *byte_ns,
+                       int64_t *out)
+{
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		for (int32_t d = 0; d < p->n_devs; d++)
+			out[berth_cell(p, u, d)] = (int64_t)fmin(byte_ns[d] * (double)coloc_bytes[u] * DOWN,
+			                                         (double)BERTH_MOST_PRICE);
+}
+
 /* Nodes, and what each costs by itself. */
-static void number(berth_min_cut *c, const int32_t dev[2], const double *byte_ns, const int64_t *coloc_bytes,
-                   const int32_t *op_dev)
+static void number(berth_min_cut *c, const int32_t dev[2], const int64_t *price_ns, const int32_t *op_dev)
 {
 	const berth_problem *p = c->p;
 	c->n_nodes = FIRST_NODE;
@@ -53,11 +61,10 @@ static void number(berth_min_cut *c, const int32_t dev[2], const double *byte_ns
 		int32_t now = c->fixed[u] = berth_coloc_dev(p, u, op_dev);
 		c->node[u] = now == dev[0] || now == dev[1] ? c->n_nodes++ : -1;
 		for (int k = 0; k < 2; k++) {
-			double price = byte_ns ? byte_ns[dev[k]] * (double)coloc_bytes[u] : 0;
+			int64_t price = price_ns ? price_ns[berth_cell(p, u, dev[k])] : 0;
 			c->stay[k][u] = BERTH_FLOW_ENDLESS;
-			if (berth_coloc_legal(p, u, dev[k]))
-				c->stay[k][u] =
-					berth_coloc_time(p, u, dev[k]) + llround(fmin(price, MOST_PRICE));
+			if (berth_coloc_legal(p, u, dev[k]) && price < BERTH_FLOW_ENDLESS)
+				c->stay[k][u] = berth_coloc_time(p, u, dev[k]) + price;
 		}
 	}
 }
@@ -108,12 +115,11 @@ static void add_tensor(berth_min_cut *c, const int32_t dev[2], int32_t t)
 	}
 }
 
-bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const double *byte_ns,
-                         const int64_t *coloc_bytes, bool (*go_on)(void *ctx, int64_t arcs), void *ctx,
-                         int32_t *op_dev)
+bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const int64_t *price_ns,
+                         bool (*go_on)(void *ctx, int64_t arcs), void *ctx, int32_t *op_dev)
 {
 	const berth_problem *p = c->p;
-	number(c, dev, byte_ns, coloc_bytes, op_dev);
+	number(c, dev, price_ns, op_dev);
 	berth_flow_clear(&c->flow);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		add_tensor(c, dev, t);

@@ -27,12 +27,18 @@ berth_status berth_min_cut_new(const berth_problem *p, berth_arena *mem, berth_m
 
 /* Change a placement to the one with the least sum among all that leave the colocation groups where they are
  * that are on neither of the devices dev[0] and dev[1], and spread the others over these two. Transfers from
- * and to the former count. byte_ns [n_devs], or NULL: none, is what each byte that a colocation group takes
- * with it (coloc_bytes [n_colocs]) costs on a device, in ns. op_dev in out [n_ops]. Returns false where go_on
- * ended it; then op_dev is as it was. */
-bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const double *byte_ns,
-                         const int64_t *coloc_bytes, bool (*go_on)(void *ctx, int64_t arcs), void *ctx,
-                         int32_t *op_dev);
+ * and to the former count. price_ns [n_colocs][n_devs], or NULL: none, is what a colocation group costs on a
+ * device beside its time, at most BERTH_MOST_PRICE; BERTH_FLOW_ENDLESS: it may not stand there. op_dev in out
+ * [n_ops]. Returns false where go_on ended it; then op_dev is as it was. */
+bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const int64_t *price_ns,
+                         bool (*go_on)(void *ctx, int64_t arcs), void *ctx, int32_t *op_dev);
+
+#define BERTH_MOST_PRICE (INT64_C(1) << 50)
+
+/* What the bytes of colocation groups cost on each device, at so many ns a byte [n_devs]: rounded down, as
+ * long as it is no more than BERTH_MOST_PRICE. out [n_colocs][n_devs]. */
+void berth_price_bytes(const berth_problem *p, const int64_t *coloc_bytes, const double *byte_ns,
+                       int64_t *out);
 
 /* Sum of the times of all operators, and of all tensors to each other device that they are needed on, in ns.
  * seen [n_devs] is scratch of zeros, and left so. */

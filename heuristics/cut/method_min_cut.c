@@ -27,6 +27,7 @@ typedef struct cutter {
 	int32_t *dev, n_devs; /* the fastest first */
 	int64_t *coloc_bytes; /* [n_colocs] */
 	double *byte_ns;      /* [n_devs of the problem] */
+	int64_t *price_ns;    /* [n_colocs][n_devs] */
 	double first_price;
 	int32_t *op_dev; /* [n_ops] */
 } cutter;
@@ -41,32 +42,33 @@ static bool swap_pairs(cutter *c)
 {
 	for (int32_t i = 0; i < c->n_devs; i++)
 		for (int32_t k = i + 1; k < c->n_devs; k++)
-			if (!berth_min_cut_place(&c->cut, (int32_t[2]){c->dev[i], c->dev[k]}, c->byte_ns,
-			                         c->coloc_bytes, afford_arcs, c->s, c->op_dev))
+			if (!berth_min_cut_place(&c->cut, (int32_t[2]){c->dev[i], c->dev[k]}, c->price_ns,
+			                         afford_arcs, c->s, c->op_dev))
 				return false;
 	return true;
 }
 
 /* The sum with the prices of bytes. */
-static double priced_sum(const cutter *c)
+static int64_t priced_sum(const cutter *c)
 {
 	const berth_problem *p = c->s->p;
-	double sum = (double)berth_sum_of_times(p, c->op_dev, c->cut.seen);
+	int64_t sum = berth_sum_of_times(p, c->op_dev, c->cut.seen);
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		sum += c->byte_ns[berth_coloc_dev(p, u, c->op_dev)] * (double)c->coloc_bytes[u];
+		sum += c->price_ns[berth_cell(p, u, berth_coloc_dev(p, u, c->op_dev))];
 	return sum;
 }
 
 /* From all on the fastest device. Returns false where time is over. */
 static bool place_by_cuts(cutter *c)
 {
-	double before = INFINITY;
+	int64_t before = INT64_MAX;
+	berth_price_bytes(c->s->p, c->coloc_bytes, c->byte_ns, c->price_ns);
 	berth_single_placement(c->s->p, c->dev[0], c->op_dev);
 	for (int i = 0; i < MOST_ROUNDS && c->n_devs > 1; i++) {
 		if (!swap_pairs(c))
 			return false;
-		double now = priced_sum(c);
-		if (c->n_devs == 2 || !(now < before))
+		int64_t now = priced_sum(c);
+		if (c->n_devs == 2 || now >= before)
 			return true;
 		before = now;
 	}
@@ -106,6 +108,7 @@ static berth_status new_cutter(berth_search *s, cutter *c, berth_arena *tmp, ber
 	BERTH_TRY_NEW(tmp, p->n_ops, err, c->op_dev);
 	BERTH_TRY_NEW(tmp, p->n_colocs, err, c->coloc_bytes);
 	BERTH_TRY_NEW(tmp, p->n_devs, err, c->byte_ns);
+	BERTH_TRY_NEW(tmp, (size_t)p->n_colocs * (size_t)p->n_devs, err, c->price_ns);
 	BERTH_TRY(berth_min_cut_new(p, tmp, &c->cut, err));
 	berth_coloc_bytes(p, c->coloc_bytes);
 	for (int32_t u = 0; u < p->n_colocs; u++)

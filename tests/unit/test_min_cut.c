@@ -75,7 +75,7 @@ static void test_against_all(void **state)
 		berth_err err;
 		berth_min_cut cut;
 		int32_t op_dev[MAX_OPS], all[MAX_OPS];
-		int64_t bytes[MAX_OPS], arcs = 0;
+		int64_t bytes[MAX_OPS], price_ns[MAX_OPS * MAX_DEVS], arcs = 0;
 		berth_rng rng = berth_rng_seed(seed, 7);
 		double byte_ns[MAX_DEVS] = {0};
 		instance_make(seed, MAX_OPS, MAX_DEVS, &in);
@@ -89,10 +89,13 @@ static void test_against_all(void **state)
 			berth_coloc_bytes(&w.p, bytes);
 			if (seed % 2) /* whole ns, so that the sum is the flow's */
 				byte_ns[dev[seed / 2 % 2]] = (double)berth_rng_below(&rng, 3);
+			for (int32_t u = 0; u < w.p.n_colocs; u++)
+				for (int32_t d = 0; d < w.p.n_devs; d++)
+					price_ns[berth_cell(&w.p, u, d)] = (int64_t)byte_ns[d] * bytes[u];
 			double before = cost(&w.p, op_dev, byte_ns, bytes),
 			       best = least(&w.p, dev, 0, all, byte_ns, bytes);
 			assert_ok(berth_min_cut_new(&w.p, &w.mem, &cut, &err), &err);
-			assert_true(berth_min_cut_place(&cut, dev, byte_ns, bytes, always, &arcs, op_dev));
+			assert_true(berth_min_cut_place(&cut, dev, price_ns, always, &arcs, op_dev));
 			assert_true(cost(&w.p, op_dev, byte_ns, bytes) == best);
 			for (int32_t op = 0; op < w.p.n_ops; op++) {
 				assert_true(berth_op_legal(&w.p, op, op_dev[op]));
@@ -122,10 +125,10 @@ static void test_ended(void **state)
 	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\"},{\"name\":\"e\"}],"
 	        "\"links\":[{\"from\":\"d\",\"to\":\"e\",\"bandwidth\":1e7,\"both_ways\":true}]}");
 	assert_ok(berth_min_cut_new(&w.p, &w.mem, &cut, &err), &err);
-	assert_false(berth_min_cut_place(&cut, was, NULL, NULL, never, NULL, op_dev));
+	assert_false(berth_min_cut_place(&cut, was, NULL, never, NULL, op_dev));
 	assert_memory_equal(op_dev, was, sizeof was);
 	int64_t arcs = 0;
-	assert_true(berth_min_cut_place(&cut, was, NULL, NULL, always, &arcs, op_dev));
+	assert_true(berth_min_cut_place(&cut, was, NULL, always, &arcs, op_dev));
 	assert_int_equal(op_dev[0], op_dev[1]); /* 100 s for the tensor */
 	assert_true(arcs > 0);
 	small_problem_free(&w);
