@@ -2,6 +2,7 @@
 #include "cmd_export.h"
 
 #include "engine_find.h"
+#include "engine_rules.h"
 #include "export_devices.h"
 #include "exporters.h"
 #include "load.h"
@@ -105,7 +106,10 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 static berth_status check_gain(const cli *c, const args *a, const state *s, berth_err *err)
 {
 	char gain[32], error[32];
-	if (!s->gain.keep || a->force || !a->out)
+	const berth_engine_rules *made_for = berth_exporter_engine(s->e);
+	const char *plan_for = s->plan.placement.engine;
+	bool made_for_it = plan_for && made_for && strcmp(plan_for, made_for->name) == 0;
+	if (!s->gain.keep || a->force || !a->out || made_for_it)
 		return BERTH_OK;
 	return berth_fail(
 		err, BERTH_ELIMIT,

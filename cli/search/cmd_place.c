@@ -100,16 +100,21 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 	cli_progress_start(&progress, c, s->g.name, &cfg);
 	if (s->copies.r.n)
 		cfg.start_dev = s->copies.r.op_dev;
+	else if (s->engine.plan.engine)
+		cfg.start_dev = berth_engine_plan_start(&s->engine.plan);
 	berth_status st = keep_best(c, a, s, &cfg, err);
 	if (st == BERTH_OK)
 		st = cli_budget_policy(&a->budget, c, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+	if (st == BERTH_OK)
+		st = berth_engine_plan_take(&s->engine.plan, &cfg.objective, &s->r, &c->mem, &c->tmp, err);
 	s->r.evaluations += s->copies.r.evaluations;
 	cli_progress_end(&progress);
 	if (st == BERTH_OK)
 		st = compare_with_single(c, s, &cfg.objective, err);
-	if (st == BERTH_OK && (c->json || !c->quiet) && cli_granularity_binds(&a->granularity))
+	if (st == BERTH_OK && (c->json || !c->quiet) && cli_granularity_binds(&a->granularity) &&
+	    !s->s.engine)
 		st = berth_finer_find(&s->whole, &s->r, &cfg, &c->mem, &c->tmp, &s->price, err);
 	cli_budget_close(&cfg);
 	return st;
@@ -255,10 +260,12 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
+	BERTH_TRY(place_engine_open(c, c->args[0], &s->p, &s->objective, &s->engine, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->decoder.on)
 		BERTH_TRY(fit_prefill(c, a, s, err));
+	BERTH_TRY(place_engine_look(c, &s->r, &s->engine, err));
 	if (s->v.broken.n && !s->r.interrupted)
 		BERTH_TRY(find_infeasible(c, a, s, err));
 	if (a->out && s->r.feasible)
@@ -316,11 +323,16 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
+	/* who names a method wants its placement */
+	bool usual = a.method == berth_method_default()->name && !a.pareto.objectives.n && !a.replicas;
+	if (c->n_args == 1 && usual)
+		BERTH_TRY(place_engine_choose(c, c->args[0], &s.engine, err));
 	BERTH_TRY(open_decoder(c, &a, &s, err));
 	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err)
 	                  : a.requests.n        ? place_mix(c, &a, &s, err)
 	                                        : place(c, &a, &s, err);
 	cli_rescue_by(NULL, NULL, 0); /* it would read s */
+	place_engine_close(&s.engine);
 	return st;
 }
 

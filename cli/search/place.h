@@ -6,6 +6,7 @@
 #include "graph_union.h"
 #include "place_certificate.h"
 #include "place_decoder.h"
+#include "place_engine.h"
 #include "place_pareto.h"
 #include "place_price.h"
 #include "place_replicas.h"
@@ -45,6 +46,7 @@ typedef struct place_state {
 	place_rescue rescue;
 	bool again;          /* a search for an answer that holds for prefill, too */
 	place_certificate certificate;
+	place_engine engine; /* of --for */
 	place_replicas copies;
 	double gain_error;   /* how far the comparison with it may be off, as times are predicted */
 	berth_single single; /* the best single device, to compare with: no part of the answer's cost */

@@ -33,6 +33,9 @@
 	K(BOOL, "dual_dropped", "", \
 	  "the duals of the solver did not prove its value, so only what they prove is told", \
 	  s->bounds.dropped) \
+	IF(engine, OBJECT(engine_kind), "engine", "", "only with `--for`", engine) \
+	IF(other, OBJECT(other_engine_kind), "in_engine", "", \
+	   "only of an ONNX file without `--for`: what ONNX Runtime makes of it", other) \
 	IF(certificate, OBJECT(certificate_kind), "certificate", "", "only with `--certificate`", \
 	  certificate) \
 	K(TEXT, "status", "", "`optimal` (proven), `limit` (an exact method's), `feasible`, `infeasible`", \
@@ -94,6 +97,8 @@ berth_status place_answer(cli *c, const place_args *a, const place_state *s, con
 	const berth_solution *r = &s->r;
 	const berth_result *infeasible = NULL, *decoder = NULL,
 			   *certificate = place_certificate_result(c, &s->certificate),
+			   *engine = place_engine_result(c, &s->engine, r),
+			   *other = place_engine_other(c, &s->engine),
 			   *price = place_price_result(c, &a->granularity, &s->price),
 			   *packed = r->answered ? report_packed(c, &s->p, &s->t) : NULL;
 	if (s->v.broken.n)
@@ -174,7 +179,9 @@ static void print_head(const place_args *a, const place_state *s)
 	const berth_solution *r = &s->r;
 	char value[32], bound[32], gap[32], asked[32], count[32], time[32];
 	const berth_metric_row *m = berth_objective_metric(&r->objective);
-	cli_say("%s on %s: ", s->g.name, s->s.name);
+	cli_say("%s on %s", s->g.name, s->s.name);
+	place_engine_print_head(&s->engine);
+	cli_say(": ");
 	if (r->feasible) {
 		cli_say("%s %s", berth_objective_name(&r->objective),
 		        cli_value(value, &r->objective, r->value));
@@ -190,6 +197,7 @@ static void print_head(const place_args *a, const place_state *s)
 			cli_say(" (%s asked for: %s)", cli_percent(asked, a->budget.gap),
 			        r->gap <= a->budget.gap ? "reached" : "not reached");
 		cli_say("\n");
+		place_engine_print(&s->engine, &r->objective);
 		print_cut(&s->g);
 		print_parts(s);
 		copies_print_rate(s->copies.r.n, r->value);

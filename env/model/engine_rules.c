@@ -63,9 +63,11 @@ berth_status berth_rules_find(const char *name, const berth_engine_rules **out, 
 
 const berth_engine_rules *berth_rules_of_format(const char *format)
 {
-	for (int i = 0; format && i < N_ENGINES; i++)
-		if (engines[i].by_itself && berth_rules_run(&engines[i], format))
-			return &engines[i];
+	for (int k = 0; format && k < 2 * N_ENGINES; k++) {
+		const berth_engine_rules *e = &engines[k % N_ENGINES];
+		if ((e->by_itself || k >= N_ENGINES) && berth_rules_run(e, format))
+			return e;
+	}
 	return NULL;
 }
 

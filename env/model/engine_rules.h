@@ -23,7 +23,8 @@ struct berth_engine_rules {
 /* Fails: BERTH_EINVAL naming the known ones. "none" is NULL. */
 berth_status berth_rules_find(const char *name, const berth_engine_rules **out, berth_err *err);
 
-/* The engine that files of the format are run by; NULL: none by itself. */
+/* The first engine that runs files of the format, one of those first that their plans are for by themselves;
+ * NULL: none does. */
 const berth_engine_rules *berth_rules_of_format(const char *format);
 
 /* Does it run models of the format (of a read report)? NULL, a built-in model: where it need not read. */

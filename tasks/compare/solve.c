@@ -32,13 +32,13 @@ static void take_answer(berth_solution *r, const berth_search *s)
 	r->proof = s->proof;
 }
 
-static const char *status_of(const berth_solution *r)
+void berth_solution_settle(berth_solution *r)
 {
-	if (!r->feasible)
-		return "infeasible";
-	if (r->proof == BERTH_PROOF_OPTIMAL || r->value <= r->lower_bound)
-		return "optimal";
-	return r->proof == BERTH_PROOF_LIMIT ? "limit" : "feasible";
+	bool optimal = r->proof == BERTH_PROOF_OPTIMAL || r->value <= r->lower_bound;
+	r->status = !r->feasible                     ? "infeasible"
+	            : optimal                        ? "optimal"
+	            : r->proof == BERTH_PROOF_LIMIT ? "limit"
+	                                             : "feasible";
 }
 
 /* Can a search be offered the placement: colocation groups together, on devices that are legal for them? */
@@ -96,7 +96,7 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
 		r.wall_s = berth_wall_seconds() - wall;
 		r.gap = berth_gap(r.value, r.lower_bound);
 	}
-	r.status = status_of(&r);
+	berth_solution_settle(&r);
 	*out = r;
 	return BERTH_OK;
 }

@@ -45,6 +45,9 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
                          const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
                          berth_err *err);
 
+/* Its status, from what else it says. */
+void berth_solution_settle(berth_solution *r);
+
 /* How to bound what is searched so: `bound` is one of the words of search.h. */
 berth_bound_options berth_solve_bound(const char *bound, const berth_search_cfg *cfg);
 
