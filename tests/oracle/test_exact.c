@@ -350,14 +350,14 @@ static void strong_bounds_hold(void **state)
 {
 	(void)state;
 	/* sanitized, each solver takes long to load */
-	int n = support_sampled(BERTH_DEBUG ? 300 : 3000, BERTH_DEBUG ? 150 : 750, "instances");
+	int n = support_sampled(BERTH_DEBUG ? 300 : 3000, BERTH_DEBUG ? 75 : 750, "instances");
 	hold_bounds((uint64_t)n, false);
 }
 
 static void strong_bounds_hold_with_pools(void **state)
 {
 	(void)state;
-	int n = support_sampled(BERTH_DEBUG ? 150 : 1500, BERTH_DEBUG ? 75 : 400, "instances");
+	int n = support_sampled(BERTH_DEBUG ? 150 : 1500, BERTH_DEBUG ? 40 : 400, "instances");
 	hold_bounds((uint64_t)n, true);
 }
 
@@ -603,7 +603,7 @@ static void certificates_hold(void **state)
 	certificates count = {0};
 	int all = 0;
 	(void)state;
-	const int n = BERTH_DEBUG ? 100 : support_sampled(300, 150, "instances");
+	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 40 : 150, "instances");
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);

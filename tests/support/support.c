@@ -46,6 +46,14 @@ bool support_threads_only(void)
 	return true;
 }
 
+bool support_answers_left(void)
+{
+	if (!BERTH_DEBUG || getenv("BERTH_NIGHTLY"))
+		return false;
+	print_message("sampled: answers are left to the builds without sanitizers\n");
+	return true;
+}
+
 void support_linear(sized_work *work, void *ctx, int size, const char *what, const char *file, int line)
 {
 	double small = INFINITY, large = INFINITY;

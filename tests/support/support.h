@@ -39,6 +39,10 @@ int support_sampled(int all, int few, const char *what);
 /* Whether only cases with threads are wanted (BERTH_THREADS_ONLY is set, and BERTH_NIGHTLY not); says so. */
 bool support_threads_only(void);
 
+/* Whether a case that is there for its answers is left to the builds without sanitizers (this one has them,
+ * and BERTH_NIGHTLY is not set): its code runs in other cases, too. Says so. */
+bool support_answers_left(void);
+
 /* Pages that this process has touched for the first time so far. */
 long support_page_faults(void);
 
