@@ -188,7 +188,8 @@ const cli_verb cmd_systems = {
 	"Random machines, as in system:random:devices=6:topology=hosts:seed=7, have keys with these "
 	"defaults, in TFLOP/s, GB, GB/s and microseconds:\n"
 	"  devices=4 heterogeneity=0.5 tflops=10 memory=16 bandwidth=10 latency=10 "
-	"topology=full|bus|star|hosts seed=1\n"
+	"topology=full|bus|star|hosts figures=drawn|catalogue seed=1\n"
+	"With figures=catalogue each device is like the one of 'berth devices' that is nearest to its peak.\n"
 	"system:host is the machine that berth runs on, as 'berth profile --system' has described it.\n"
 	"Example: berth show system:edge -o edge.json\n",
 	list_systems, NULL, 0};

@@ -105,6 +105,11 @@ static bool has_model(const berth_system *s, int32_t dev)
 	       s->dev_mem_bandwidth[dev] > 0;
 }
 
+static bool alone(const berth_graph *g, int32_t op)
+{
+	return g->op_in_off[op] == g->op_in_off[op + 1] && g->op_tensor_off[op] == g->op_tensor_off[op + 1];
+}
+
 /* used: the precision that the device computes in. */
 static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_class rows,
                                  berth_precision used)
@@ -116,8 +121,7 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 	                      .flops = g->op_flops[op],
 	                      .bytes = (double)g->op_read_bytes[op] + (double)g->op_write_bytes[op],
 	                      .item_bytes = berth_precision_bits(p) / 8.0,
-	                      .alone = g->op_in_off[op] == g->op_in_off[op + 1] &&
-	                               g->op_tensor_off[op] == g->op_tensor_off[op + 1]};
+	                      .alone = alone(g, op)};
 	bool half = used != BERTH_F32 && used != BERTH_F64; /* on matrix units */
 	if (d->kind == BERTH_DIMS_PRODUCT) {
 		q.class = half ? BERTH_TIME_HALF : at[0] > 1 ? BERTH_TIME_BMM : BERTH_TIME_LINEAR;
@@ -209,4 +213,14 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		x.error *= CALIBRATED_SHARE;
 	}
 	return x;
+}
+
+bool berth_op_alike(const berth_graph *g, int32_t a, int32_t b)
+{
+	const int32_t *timed = g->op_time_off;
+	return timed[a] == timed[a + 1] && timed[b] == timed[b + 1] &&
+	       g->op_type[a] == g->op_type[b] && g->op_shape[a] == g->op_shape[b] &&
+	       g->op_dtype[a] == g->op_dtype[b] && g->op_flops[a] == g->op_flops[b] &&
+	       g->op_read_bytes[a] == g->op_read_bytes[b] && g->op_write_bytes[a] == g->op_write_bytes[b] &&
+	       (g->op_macs[a] > 0) == (g->op_macs[b] > 0) && alone(g, a) == alone(g, b);
 }

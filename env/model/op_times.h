@@ -41,3 +41,6 @@ berth_type_on_dev berth_type_look_up(const berth_system *s, int32_t dev, const c
 /* O(times of op). */
 berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
                                      const berth_type_on_dev *type);
+
+/* Are a and b predicted alike on every device, by what the graph states? O(1). */
+bool berth_op_alike(const berth_graph *g, int32_t a, int32_t b);

@@ -5,7 +5,9 @@
 #include "problem.h"
 #include "support.h"
 #include "system_json.h"
+#include "systems_builtin.h"
 #include "time_errors.h"
+#include "zoo.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,10 +170,41 @@ static void test_ratio(void **state)
 	drop_pair(&x);
 }
 
+/* Operators that are alike have their times from each other: those that they have by themselves. */
+static void test_alike(void **state)
+{
+	(void)state;
+	static const char *const graphs[] = {"zoo:nasnet-a:size=mobile", "zoo:rnnlm:seq=4:training=1",
+	                                     "zoo:random:ops=300:heterogeneity=0"};
+	for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+		pair x = {0};
+		berth_problem p;
+		berth_err err;
+		assert_ok(berth_zoo_build(graphs[i], &x.mem, &x.tmp, &x.g, &err), &err);
+		assert_ok(berth_system_builtin("edge", &x.mem, &x.tmp, &x.s, &err), &err);
+		assert_ok(berth_problem_new(&x.g, &x.s, &x.mem, &x.tmp, &p, &err), &err);
+		for (int32_t op = 0; op < p.n_ops; op++)
+			for (int32_t d = 0; d < p.n_devs; d++) {
+				double s = predict(&x, op, d).seconds;
+				assert_int_equal(berth_op_time(&p, op, d), isnan(s) ? -1 : llround(1e9 * s));
+			}
+		drop_pair(&x);
+	}
+	pair x;
+	read_pair(&x, GRAPH("{\"name\":\"a\"," WORK "},{\"name\":\"b\"," WORK "},"
+	                    "{\"name\":\"c\",\"dtype\":\"f16\"," WORK "},"
+	                    "{\"name\":\"d\",\"time_s\":{\"d\":1}," WORK "}",
+	                    ""),
+	          SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-t4\"}"));
+	assert_true(berth_op_alike(&x.g, 0, 1));
+	assert_false(berth_op_alike(&x.g, 0, 2) || berth_op_alike(&x.g, 0, 3) || berth_op_alike(&x.g, 3, 3));
+	drop_pair(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
 	                                   cmocka_unit_test(test_rows), cmocka_unit_test(test_alone),
-	                                   cmocka_unit_test(test_ratio)};
+	                                   cmocka_unit_test(test_ratio), cmocka_unit_test(test_alike)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

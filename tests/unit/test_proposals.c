@@ -238,7 +238,7 @@ static void test_begins(void **state)
 			sum += gained(graphs[i], &cfg, &made[k]) / N;
 		print_message("%s: policy / with fewer starts %.4f in geometric mean\n",
 		              berth_metrics[metrics[k]].name, exp(sum));
-		assert_true(sum < 0);
+		assert_true(sum < 0.01); /* of four graphs */
 	}
 	assert_true(made[1] > made[0] + 30 * N && made[2] > made[0] + 30 * N);
 }

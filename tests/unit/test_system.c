@@ -744,6 +744,7 @@ static void test_builtins(void **state)
 		assert_true(strlen(row[i].about) > 10);
 		assert_ok(berth_system_check(&s, &tmp, &err), &err);
 		for (int32_t d = 0; d < s.n_devs; d++) {
+			assert_true(i == n - 1 || s.dev_like[d] || s.dev_class[d] == BERTH_CLASS_NPU);
 			assert_true(s.dev_peak_flops[d] > 0 && s.dev_mem_bandwidth[d] > 0 &&
 			            (s.dev_memory_bytes[d] > 0 ||
 			             (s.dev_pool[d] >= 0 && s.pool_bytes[s.dev_pool[d]] > 0)));
@@ -839,9 +840,9 @@ static void test_random(void **state)
 	static const char *const topology[] = {"full", "bus", "star", "hosts"};
 	for (int seed = 1; seed <= 100; seed++) {
 		berth_arena mem = {0}, tmp = {0};
-		berth_system s, same, equal;
+		berth_system s, same, equal, real;
 		berth_err err;
-		char spec[128], flat[160];
+		char spec[128], flat[160], like[200];
 		const char *a, *b;
 		size_t n_a, n_b;
 		snprintf(spec, sizeof spec, "random:devices=%d:topology=%s:seed=%d", 1 + seed % 9,
@@ -850,6 +851,8 @@ static void test_random(void **state)
 		assert_ok(berth_system_builtin(spec, &mem, &tmp, &s, &err), &err);
 		assert_ok(berth_system_builtin(spec, &mem, &tmp, &same, &err), &err);
 		assert_ok(berth_system_builtin(flat, &mem, &tmp, &equal, &err), &err);
+		snprintf(like, sizeof like, "%s:figures=catalogue", flat);
+		assert_ok(berth_system_builtin(like, &mem, &tmp, &real, &err), &err);
 		assert_int_equal(s.n_devs, 1 + seed % 9);
 		assert_ok(berth_system_write_json(&s, false, &mem, &a, &n_a, &err), &err);
 		assert_ok(berth_system_write_json(&same, false, &mem, &b, &n_b, &err), &err);
@@ -858,6 +861,11 @@ static void test_random(void **state)
 			assert_true(s.dev_peak_flops[d] != s.dev_peak_flops[0]);
 			assert_true(equal.dev_peak_flops[d] == equal.dev_peak_flops[0] &&
 			            equal.dev_memory_bytes[d] == equal.dev_memory_bytes[0]);
+		}
+		for (int32_t d = 0; d < real.n_devs; d++) {
+			double ratio = real.dev_peak_flops[d] / equal.dev_peak_flops[d];
+			assert_true(real.dev_like[d] && real.dev_units[d] && real.dev_lanes[d]);
+			assert_true(ratio > 0.95 && ratio < 1.05); /* the catalogue has one as near as that */
 		}
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
