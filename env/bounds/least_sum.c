@@ -16,7 +16,7 @@ enum { MOST_STEPS = 100, PATIENCE = 5 };
 #define UP (1 + 0x1p-40)
 #define HOPE 0.02      /* of the bound: how far above it the value is, where none is known */
 #define LEAST_PACE 0.01
-#define CLIMB_NS 1e9   /* of work, after which no step is begun */
+#define CLIMB_NS 3e8   /* of work, after which no step is begun */
 #define MOST_NS 0x1p56 /* of all bytes at their price */
 
 typedef struct climber {

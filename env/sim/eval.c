@@ -2,6 +2,7 @@
 #include "eval.h"
 
 #include "constraints.h"
+#include "cost_model.h"
 
 #include <math.h>
 
@@ -45,10 +46,48 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 	return r.runs ? (berth_score){excess, berth_objective_value(&e->objective, &r)} : berth_score_worst();
 }
 
+/* Is the value the sum of all times? */
+static bool sums_up(const berth_eval *e)
+{
+	return e->p->s->cost_model->sums_times && !berth_objective_has_limits(&e->objective) &&
+	       (berth_objective_is(&e->objective, BERTH_LATENCY) ||
+	        berth_objective_is(&e->objective, BERTH_THROUGHPUT));
+}
+
+static berth_status want_walk(berth_eval *e, berth_arena *mem, berth_err *err)
+{
+	int32_t *op_dev;
+	if (e->walk || e->p->n_ops == 0)
+		return BERTH_OK;
+	BERTH_TRY_NEW(mem, e->p->n_ops, err, op_dev);
+	BERTH_TRY_NEW(mem, 1, err, e->walk);
+	berth_status st = berth_sum_walk_new(e->p, mem, e->walk, err);
+	if (st == BERTH_OK)
+		berth_sum_walk_set(e->walk, op_dev);
+	else
+		e->walk = NULL;
+	return st;
+}
+
+/* By what differs from the placement before. */
+static berth_score score_sum(berth_eval *e, berth_keyed x, int64_t limit_ns)
+{
+	berth_sum_walk_follow(e->walk, x.op_dev);
+	int64_t ns = e->walk->sum_ns;
+	berth_sim_result r = {.runs = true, .latency_ns = ns, .load_s = (double)ns * 1e-9};
+	if (e->walk->n_lost > 0 || ns > limit_ns)
+		return berth_score_worst();
+	if (!e->p->memory_free)
+		return berth_eval_keyed(e, x);
+	return (berth_score){excess_of(e, x.op_dev, &r), berth_objective_value(&e->objective, &r)};
+}
+
 berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *err)
 {
 	if (berth_objective_needs_peaks(&e->objective)) /* which skipping loses */
 		return BERTH_OK;
+	if (sums_up(e))
+		return want_walk(e, mem, err);
 	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
 }
 
@@ -97,6 +136,8 @@ berth_score berth_eval_keyed(berth_eval *e, berth_keyed x)
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns)
 {
 	berth_sim_result r;
+	if (e->walk)
+		return score_sum(e, x, limit_ns);
 	if (!e->near || e->p->n_ops == 0 || !have_base(e, base))
 		return berth_eval_keyed(e, x);
 	berth_incremental_use_keys(e->near, x.op_key);

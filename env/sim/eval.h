@@ -3,6 +3,7 @@
 
 #include "incremental.h"
 #include "objective.h"
+#include "sum_walk.h"
 
 /* Score of a placement; smaller is better. Placements that fit memory and keep separation, contiguity and all
  * limits have no excess, and are told apart by value. They come before all others, which go by excess: that
@@ -31,6 +32,8 @@ typedef struct berth_eval {
 	uint64_t *scratch;       /* of berth_constraints_broken */
 	berth_incremental *near; /* NULL: berth_eval_near makes full runs */
 	int32_t n_far;           /* runs since its base was the caller's */
+	/* where the latency is a sum of times and all that counts, in the place of near; NULL: not yet */
+	berth_sum_walk *walk;
 } berth_eval;
 
 berth_status berth_eval_new(const berth_problem *p, const berth_objective *objective, berth_arena *mem,
@@ -53,7 +56,8 @@ typedef struct berth_keyed {
 berth_score berth_eval_keyed(berth_eval *e, berth_keyed x);
 
 /* The same for a placement that differs little from base. The worst score where the latency is above
- * limit_ns. One evaluation. Quick while the base stays the same from call to call. */
+ * limit_ns. One evaluation. Quick while the base stays the same from call to call; where the latency is a sum
+ * of times, while x differs little from the x before, and memory cannot be exceeded or the limit is. */
 berth_score berth_eval_near(berth_eval *e, berth_keyed base, berth_keyed x, int64_t limit_ns);
 
 /* Make x the base of berth_eval_near, where it is not, and tell how it runs; prepared by berth_eval_want_log.

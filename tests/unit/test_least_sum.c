@@ -163,12 +163,46 @@ static void test_walk(void **state)
 	}
 }
 
+/* Near evaluations are those of whole runs. */
+static void test_near(void **state)
+{
+	(void)state;
+	int n_less = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		case_of c;
+		berth_err err;
+		berth_rng rng = berth_rng_seed(seed, 4);
+		open_case(&c, seed);
+		const berth_problem *p = &c.w.p;
+		if (berth_problem_feasible(p, NULL) == BERTH_OK)
+			assert_ok(berth_eval_want_near(&c.e, &c.w.mem, &err), &err);
+		for (int i = 0; i < 20 && c.e.walk; i++) {
+			int32_t u = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_colocs),
+				d = (int32_t)berth_rng_below(&rng, (uint32_t)p->n_devs);
+			berth_coloc_put(p, u, d, c.op_dev);
+			berth_keyed x = {c.op_dev, NULL};
+			berth_score all = berth_eval_run(&c.e, c.op_dev, NULL),
+				    near = berth_eval_near(&c.e, x, x, INT64_MAX);
+			assert_true(all.excess == near.excess && all.value == near.value);
+			if (!isfinite(all.value) || all.value == 0)
+				continue;
+			int64_t ns = berth_eval_latency_limit(&c.e, all.value);
+			assert_true(berth_eval_near(&c.e, x, x, ns).value == all.value);
+			assert_true(berth_eval_near(&c.e, x, x, ns - 1).value == INFINITY);
+			n_less++;
+		}
+		small_problem_free(&c.w);
+	}
+	assert_true(n_less > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_all),
 		cmocka_unit_test(test_default),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_near),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
