@@ -242,6 +242,28 @@ bool berth_text_whole(const char *text, size_t n, uint64_t most, uint64_t *out)
 	return n > 0;
 }
 
+int32_t berth_text_digits(const char *text, int32_t most, const char **end)
+{
+	uint64_t x;
+	size_t n = strspn(text, "0123456789");
+	if (end)
+		*end = text + n;
+	return berth_text_whole(text, n, (uint64_t)most, &x) ? (int32_t)x : -1;
+}
+
+bool berth_text_part(const char *text, size_t n, int32_t *part, int32_t *of)
+{
+	const char *at = text + n - (n < BERTH_TEXT_PART ? n : BERTH_TEXT_PART);
+	uint64_t i, k;
+	if (n < BERTH_TEXT_PART || at[0] != '-' || memcmp(at + 6, "-of-", 4) != 0 ||
+	    !berth_text_whole(at + 1, 5, 99999, &i) || !berth_text_whole(at + 10, 5, 99999, &k) || i < 1 ||
+	    i > k)
+		return false;
+	*part = (int32_t)i;
+	*of = (int32_t)k;
+	return true;
+}
+
 char *berth_text_double(char buf[32], double x)
 {
 	if (fabs(x) <= 0x1p53 && x == floor(x)) {

@@ -58,6 +58,13 @@ double berth_text_number(const char *text, const char **end);
 /* text[n] as a whole number from 0 to most: digits and nothing else. false: it is none, and *out stays. The
  * one way to read one in a file's text: what others take "-5" for, or "12abc", is no number here. */
 bool berth_text_whole(const char *text, size_t n, uint64_t most, uint64_t *out);
+/* The one that text begins with, by all digits there; *end, which may be NULL, is behind it. -1: there is
+ * none, or it is above most. */
+int32_t berth_text_digits(const char *text, int32_t most, const char **end);
+/* Does text[n] end as the name of a part does, "-00001-of-00003"? Its number, from 1 on, and how many there
+ * are; false: it does not. The last BERTH_TEXT_PART bytes are that ending. */
+enum { BERTH_TEXT_PART = 15 };
+bool berth_text_part(const char *text, size_t n, int32_t *part, int32_t *of);
 
 /* Shortest decimal of x that reads back to the same double; integers up to 2^53 without exponent. x finite.
  * buf of 32 bytes. Returns buf. */

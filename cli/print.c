@@ -79,7 +79,7 @@ size_t cli_width(void)
 {
 	enum { LEAST = 20 };
 	const char *set = getenv("COLUMNS");
-	long columns = set ? strtol(set, NULL, 10) : 0;
+	int32_t columns = set ? berth_text_digits(set, 100000, NULL) : 0;
 	struct winsize w;
 	if (columns < LEAST && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
 		columns = w.ws_col;

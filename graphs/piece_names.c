@@ -2,6 +2,8 @@
  * was taken has "#2" behind it. */
 #include "piece_names.h"
 
+#include "text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -19,11 +21,23 @@ static bool ends(const char *rest)
 	return *rest == '\0' || *rest == '#';
 }
 
+/* Behind "2 of 3"; NULL: text begins with something else. */
+static const char *read_pair(const char *text, int32_t *i, int32_t *k)
+{
+	static const char of[] = " of ";
+	*i = berth_text_digits(text, 999, &text);
+	if (*i < 1 || strncmp(text, of, sizeof of - 1) != 0)
+		return NULL;
+	*k = berth_text_digits(text + sizeof of - 1, 999, &text);
+	return *i <= *k ? text : NULL;
+}
+
 /* Of "2 of 3" the number 2, and 3 in *of, which may be NULL; 0: it is something else. */
 static int32_t read_number(const char *text, int32_t *of)
 {
-	int i = 0, k = 0, end = 0;
-	if (sscanf(text, "%3d of %3d%n", &i, &k, &end) != 2 || i < 1 || i > k || !ends(text + end))
+	int32_t i, k;
+	const char *end = read_pair(text, &i, &k);
+	if (!end || !ends(end))
 		return 0;
 	if (of)
 		*of = k;
@@ -68,11 +82,11 @@ int32_t berth_piece_share(const char *name, int32_t *of)
 bool berth_piece_named(const char *name)
 {
 	for (const char *at = strstr(name, " of "); at; at = strstr(at + 1, " of ")) {
-		int i = 0, k = 0;
+		int32_t i, k;
 		const char *from = at;
 		while (from > name && from[-1] >= '0' && from[-1] <= '9')
 			from--;
-		if (sscanf(from, "%3d of %3d", &i, &k) == 2 && i >= 1 && i <= k)
+		if (read_pair(from, &i, &k))
 			return true;
 	}
 	return false;

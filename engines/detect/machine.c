@@ -2,6 +2,7 @@
  * tells of) and on the memory of a container, cores as measured, GPUs as their libraries tell. */
 #include "cpu_nodes.h"
 #include "machine.h"
+#include "text.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -13,9 +14,19 @@
 
 /* The number that a file begins with, in that base (10: perhaps with a point); -1: it does not. */
 static double read_number(int base, const char *fmt, ...) BERTH_PRINTF(2, 3);
+/* "0x10de", as the kernel writes it. */
+static double hex_number(const char *text, const char **end)
+{
+	char *behind;
+	double x = (double)strtol(text, &behind, 16);
+	*end = behind;
+	return x;
+}
+
 static double read_number(int base, const char *fmt, ...)
 {
-	char path[512], line[64] = "", *end = line;
+	char path[512], line[64] = "";
+	const char *end = line;
 	va_list args;
 	va_start(args, fmt);
 	int len = vsnprintf(path, sizeof path, fmt, args);
@@ -23,7 +34,7 @@ static double read_number(int base, const char *fmt, ...)
 	FILE *f = len < (int)sizeof path ? fopen(path, "r") : NULL;
 	double x = -1;
 	if (f && fgets(line, sizeof line, f))
-		x = base == 10 ? strtod(line, &end) : (double)strtol(line, &end, base);
+		x = base == 10 ? berth_text_number(line, &end) : hex_number(line, &end);
 	if (f)
 		fclose(f);
 	return end == line ? -1 : x;

@@ -2,6 +2,8 @@
  * one name apart. */
 #include "cpu_model.h"
 
+#include "text.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +53,7 @@ void cpu_model(const char *path, int32_t core, char *name, size_t size)
 	while (f && getline(&line, &cap, f) > 0) {
 		const char *number = value_of(line, "processor");
 		if (number)
-			here = strtol(number, NULL, 10) == core;
+			here = berth_text_digits(number, INT32_MAX, NULL) == core;
 		else if (here)
 			take(line, &w);
 	}

@@ -5,6 +5,7 @@
 #include "onnx_edit.h"
 #include "onnx_placed.h"
 #include "ort_spread.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -164,12 +165,13 @@ static const char *type_of(const ort_model *m, int32_t op)
 static int32_t op_of(const reading *r, const char *name)
 {
 	const size_t head = strlen(SPREAD_NODE);
-	char *end;
-	if (strncmp(name, SPREAD_NODE, head) != 0 || !isdigit((unsigned char)name[head]))
-		return -1;
-	long node = strtol(name + head, &end, 10);
-	return isalnum((unsigned char)*end) || node >= (long)r->p->m->onnx.n_nodes ? -1
-	                                                                           : r->p->m->node_op[node];
+	const char *end = name;
+	int32_t node = -1;
+	if (strncmp(name, SPREAD_NODE, head) == 0)
+		node = berth_text_digits(name + head, INT32_MAX, &end);
+	return node < 0 || isalnum((unsigned char)*end) || (size_t)node >= r->p->m->onnx.n_nodes
+	               ? -1
+	               : r->p->m->node_op[node];
 }
 
 static int32_t device_of(const ort_spread *p, const char *provider)

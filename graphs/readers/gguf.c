@@ -223,10 +223,10 @@ static berth_status read_model(const berth_content *from, berth_arena *tmp, gguf
 static text_span stem_of(const char *path)
 {
 	text_span s;
-	int part, parts, end = 0;
+	int32_t part, parts;
 	s.text = berth_graph_stem(path, &s.n);
-	if (s.n > 15 && sscanf(s.text + s.n - 15, "-%5d-of-%5d%n", &part, &parts, &end) == 2 && end == 15)
-		s.n -= 15;
+	if (s.n > BERTH_TEXT_PART && berth_text_part(s.text, s.n, &part, &parts))
+		s.n -= BERTH_TEXT_PART;
 	return s;
 }
 
@@ -250,12 +250,12 @@ berth_status berth_gguf_graph(const berth_content *from, const berth_gguf_option
 static int32_t parts_of(const char *path, size_t *at)
 {
 	size_t n = strlen(path);
-	int part, parts, end = 0;
-	if (n < 20 || strcmp(path + n - 5, ".gguf") != 0 ||
-	    sscanf(path + n - 20, "-%5d-of-%5d%n", &part, &parts, &end) != 2 || end != 15 || part != 1)
+	int32_t part, parts;
+	if (n < 5 || strcmp(path + n - 5, ".gguf") != 0 || !berth_text_part(path, n - 5, &part, &parts) ||
+	    part != 1)
 		return 1;
 	*at = n - 19;
-	return parts > 1 ? parts : 1;
+	return parts;
 }
 
 /* The part of that number, which is not the first. */

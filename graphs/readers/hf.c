@@ -191,12 +191,12 @@ const char *hf_folder_file(const char *path, berth_arena *mem)
 /* "-00001-of-00003.safetensors" at the end: where it begins; else NULL. */
 static const char *shard_of(const char *name)
 {
-	int part, parts, end = 0;
-	size_t n = strlen(name), m = strlen("-00001-of-00003.safetensors");
-	if (n < m || sscanf(name + n - m, "-%5d-of-%5d.safetensors%n", &part, &parts, &end) != 2 ||
-	    end != (int)m)
+	static const char tail[] = ".safetensors";
+	int32_t part, parts;
+	size_t n = strlen(name), m = sizeof tail - 1;
+	if (n < m || strcmp(name + n - m, tail) != 0 || !berth_text_part(name, n - m, &part, &parts))
 		return NULL;
-	return name + n - m;
+	return name + n - m - BERTH_TEXT_PART;
 }
 
 /* Does the file belong to the model of the one that was named? */

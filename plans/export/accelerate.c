@@ -83,7 +83,8 @@ static berth_status order_devices(accelerate_plan *m, berth_arena *tmp, int32_t 
 	*n_gpus = 0;
 	for (int32_t number = 0; number < 1000 && *n_gpus < s->n_devs; number++)
 		for (int32_t d = 0; d < s->n_devs; d++)
-			if (told[d] && accelerate_is_number(told[d]) && atoi(told[d]) == number) {
+			if (told[d] && accelerate_is_number(told[d]) &&
+			    berth_text_digits(told[d], 999, NULL) == number) {
 				dev[(*n_gpus)++] = d;
 				break;
 			}
@@ -194,7 +195,7 @@ static void put(const accelerate_plan *m, berth_json_out *w, const char *module,
 	if (!accelerate_is_number(m->word[d]))
 		berth_json_put_string(w, module, m->word[d]);
 	else
-		berth_json_put_int(w, module, atoi(m->word[d]));
+		berth_json_put_int(w, module, berth_text_digits(m->word[d], 999, NULL));
 }
 
 static berth_status put_map(const accelerate_plan *m, berth_json_out *w, berth_arena *tmp, berth_err *err)

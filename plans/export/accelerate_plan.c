@@ -2,6 +2,8 @@
  * of. A layer is never split: its residual sums need both ends on one device. */
 #include "accelerate_plan.h"
 
+#include "text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +60,8 @@ int32_t accelerate_part(const accelerate_plan *m, int32_t op)
 	const int32_t n_layers = m->m.n_layers;
 	size_t n = strlen(names->layer);
 	if (strncmp(name, names->layer, n) == 0 && name[n] == '.') {
-		long layer = strtol(name + n + 1, NULL, 10);
-		return layer < n_layers ? ACCELERATE_LAYER + (int32_t)layer : -1;
+		int32_t layer = berth_text_digits(name + n + 1, n_layers - 1, NULL);
+		return layer >= 0 ? ACCELERATE_LAYER + layer : -1;
 	}
 	return berth_export_begins(name, names->embed)           ? ACCELERATE_EMBED
 	       : position && berth_export_begins(name, position) ? ACCELERATE_POSITION

@@ -183,12 +183,21 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+/* Of "ffn_up.7.weight", one of many experts: the length of "ffn_up"; else 0. */
+static size_t expert_word(const char *rest)
+{
+	const size_t n = strspn(rest, "abcdefghijklmnopqrstuvwxyz_");
+	const char *end = rest;
+	bool expert = strncmp(rest, "ffn_", 4) == 0 && rest[n] == '.' &&
+	              berth_text_digits(rest + n + 1, 99999, &end) >= 0;
+	return expert && strcmp(end, ".weight") == 0 ? n : 0;
+}
+
 /* The operator that uses a tensor: of its name; for a norm's bias, of its weight; for one of many experts, of
  * all. */
 static berth_status op_of_tensor(const planning *p, const char *name, int32_t *op)
 {
-	char word[16];
-	int expert, end = 0;
+	size_t n;
 	const char *rest;
 	int32_t layer = berth_gguf_layer_of(name, &rest);
 	*op = find(p, name);
@@ -197,9 +206,8 @@ static berth_status op_of_tensor(const planning *p, const char *name, int32_t *o
 	const char *other = NULL;
 	if (ends_with(name, ".bias"))
 		other = berth_arena_printf(p->tmp, "%.*s.weight", (int)(strlen(name) - 5), name);
-	else if (layer >= 0 && sscanf(rest, "ffn_%4[a-z].%5d.weight%n", word, &expert, &end) == 2 && end &&
-	         !rest[end])
-		other = berth_arena_printf(p->tmp, "blk.%d.ffn_%s_exps.weight", layer, word);
+	else if (layer >= 0 && (n = expert_word(rest)) > 0)
+		other = berth_arena_printf(p->tmp, "blk.%d.%.*s_exps.weight", layer, (int)n, rest);
 	else
 		return BERTH_OK;
 	BERTH_TRY(berth_got(other, p->err));

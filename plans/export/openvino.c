@@ -149,7 +149,7 @@ static bool shares_memory(const berth_export_source *x, int32_t d)
 static int32_t rank_of(const berth_export_source *x, int32_t d)
 {
 	const char *word = word_of(x, d), *dot = strchr(word, '.');
-	int32_t number = dot ? (int32_t)(strtoul(dot + 1, NULL, 10) % 1000) : 0;
+	int32_t told = dot ? berth_text_digits(dot + 1, 999, NULL) : 0, number = told < 0 ? 999 : told;
 	return berth_export_begins(word, "GPU")   ? number + 1000 * shares_memory(x, d)
 	       : berth_export_begins(word, "CPU") ? number + 2000
 	                                          : -1;

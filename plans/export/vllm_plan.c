@@ -6,6 +6,7 @@
 #include "hf.h"
 #include "load.h"
 #include "nearest.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +86,9 @@ static int32_t layer_of(const vllm_plan *p, int32_t op)
 	size_t n = strlen(p->layer_name);
 	if (strncmp(name, p->layer_name, n) != 0 || name[n] != '.')
 		return -1;
-	char *end;
-	long layer = strtol(name + n + 1, &end, 10);
-	return *end == '.' && layer >= 0 && layer < 100000 ? (int32_t)layer : -1;
+	const char *end;
+	int32_t layer = berth_text_digits(name + n + 1, 99999, &end);
+	return *end == '.' ? layer : -1;
 }
 
 /* Does a later operator that takes what op makes belong to a layer, or come before one? */
@@ -169,7 +170,8 @@ static berth_status find_gpus(vllm_plan *p, berth_arena *tmp)
 		if (!number)
 			continue;
 		int32_t at = p->n_gpus++;
-		for (; at > 0 && atoi(p->word[at - 1]) > atoi(number); at--) {
+		const int32_t it = berth_text_digits(number, INT32_MAX, NULL);
+		for (; at > 0 && berth_text_digits(p->word[at - 1], INT32_MAX, NULL) > it; at--) {
 			p->gpu[at] = p->gpu[at - 1];
 			p->word[at] = p->word[at - 1];
 		}

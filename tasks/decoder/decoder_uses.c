@@ -118,11 +118,19 @@ bool berth_decoder_tighten(berth_decoder *x, berth_graph *decode)
 	return x->share < pow(1.5, MOST_TIGHTENINGS + 0.5);
 }
 
+/* Of a word that a reader has taken; 0 where it is no number, nor NULL for want of memory. */
+static int64_t number_of(const char *spec, const char *key, const char *usual, berth_arena *mem)
+{
+	const char *text = berth_spec_get(spec, key, usual, mem);
+	uint64_t x = 0;
+	return text && berth_text_whole(text, strlen(text), INT64_MAX, &x) ? (int64_t)x : 0;
+}
+
 /* Tokens and sequences: of the zoo in the spec, or its defaults; of a file as its reader says. */
 static void read_sizes(berth_decoder *x, const berth_read_report *r, berth_arena *mem)
 {
-	x->context = atoll(berth_spec_get(x->spec, "seq", "512", mem));
-	x->batch = atoll(berth_spec_get(x->spec, "batch", "1", mem));
+	x->context = number_of(x->spec, "seq", "512", mem);
+	x->batch = number_of(x->spec, "batch", "1", mem);
 	for (int32_t i = 0; i < r->n_dims; i++) {
 		if (strcmp(r->dim_name[i], "context") == 0)
 			x->context = r->dim_value[i];
@@ -135,7 +143,7 @@ static void read_sizes(berth_decoder *x, const berth_read_report *r, berth_arena
 static berth_status prefill_spec(berth_decoder *x, berth_arena *mem, const char **out, berth_err *err)
 {
 	const char *spec = berth_spec_set(x->spec, "mode", "prefill", mem), *none = "0";
-	int64_t chunk = atoll(berth_spec_get(spec ? spec : none, "chunk", none, mem));
+	int64_t chunk = number_of(spec ? spec : none, "chunk", none, mem);
 	x->chunk = chunk ? chunk : CHUNK;
 	x->chunk = x->chunk < x->context ? x->chunk : x->context;
 	if (spec && !chunk && x->chunk < x->context)

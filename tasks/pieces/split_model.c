@@ -128,6 +128,25 @@ static int write_weights(copying *c, berth_draft *to)
 	return 0;
 }
 
+/* All that is to be copied is there: it is known before anything is written. */
+static berth_status check_copy(const char *model, const pieces_copy *p, int from, berth_err *err)
+{
+	struct stat st;
+	int64_t end;
+	if (fstat(from, &st) != 0)
+		return berth_file_fail(err, "look at", p->from);
+	bool whole = p->at >= 0 && p->rows >= 0 && p->bytes >= 0 && (p->rows < 2 || p->stride >= p->bytes) &&
+	             !__builtin_mul_overflow(p->rows > 0 ? p->rows - 1 : 0, p->stride, &end) &&
+	             !__builtin_add_overflow(end, p->bytes, &end) &&
+	             !__builtin_add_overflow(end, p->at, &end);
+	if (whole && (p->rows == 0 || end <= st.st_size))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EIO,
+	                  "%s: weights in '%s': the model says that they end at byte %lld, and the file has "
+	                  "%lld",
+	                  model, p->from, (long long)(whole ? end : INT64_MAX), (long long)st.st_size);
+}
+
 static berth_status open_sources(copying *c, const char *model, berth_arena *tmp, berth_err *err)
 {
 	const pieces_model *p = c->p;
@@ -144,6 +163,7 @@ static berth_status open_sources(copying *c, const char *model, berth_arena *tmp
 		if (c->from[i] < 0)
 			BERTH_TRY(berth_beneath_open(BERTH_READS_WEIGHTS, model, p->copy[i].from,
 			                             &c->from[i], err));
+		BERTH_TRY(check_copy(model, &p->copy[i], c->from[i], err));
 	}
 	return BERTH_OK;
 }

@@ -111,6 +111,19 @@ static void test_whole_number(void **state)
 	assert_false(berth_text_whole("18446744073709551616", 20, UINT64_MAX, &x));
 	assert_false(berth_text_whole("5", 1, 4, &x));
 	assert_int_equal(x, 77);
+	const char *end;
+	assert_true(berth_text_digits("12.x", 12, &end) == 12 && *end == '.');
+	assert_true(berth_text_digits("12", 11, NULL) == -1 && berth_text_digits("", 9, &end) == -1 && !*end);
+	assert_true(berth_text_digits("-5", 9, NULL) == -1 && berth_text_digits("+5", 9, NULL) == -1);
+	assert_true(berth_text_digits(" 5", 9, NULL) == -1);
+	assert_true(berth_text_digits("4294967297", INT32_MAX, NULL) == -1);
+	static const char *const no_part[] = {"a-+0001-of-00003", "a-    1-of-00003", "a-00004-of-00003",
+	                                      "a-00000-of-00003", "a-00001-of-0003",  "0001-of-00003",
+	                                      "a-00001_of-00003", "a-1e001-of-00003"};
+	int32_t part = 0, of = 0;
+	for (size_t i = 0; i < sizeof no_part / sizeof *no_part; i++)
+		assert_false(berth_text_part(no_part[i], strlen(no_part[i]), &part, &of));
+	assert_true(berth_text_part("a-00002-of-00003.x", 16, &part, &of) && part == 2 && of == 3);
 	assert_true(berth_text_whole("0", 1, 0, &x) && x == 0);
 	assert_true(berth_text_whole("1024x", 4, 1024, &x) && x == 1024);
 	assert_true(berth_text_whole("18446744073709551615", 20, UINT64_MAX, &x) && x == UINT64_MAX);
