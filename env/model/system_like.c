@@ -12,7 +12,8 @@
 
 #define HOST_LINK "pcie4x16"
 #define TYPICAL_BYTES 16777216 /* of a collective: by them the way that is taken is chosen */
-#define PCIE_JOULES 8e-11 /* a byte; about 10 pJ a bit */
+#define PCIE_JOULES 8e-11     /* a byte; about 10 pJ a bit */
+#define NVLINK_JOULES 4.4e-11 /* 5.5 pJ a bit, of wires of 112 Gbit/s (besthub.dev on NVLink-C2C) */
 
 /* ---- figures ---- */
 
@@ -99,20 +100,26 @@ static berth_status add_word(host *h, const berth_catalogue *c, char *word, bert
 	return add_device(h, word, row, err);
 }
 
-static void open_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
+static void open_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, double joules,
+                      berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "from", h->name[a]);
 	berth_json_put_string(w, "to", h->name[b]);
 	berth_json_put_number(w, "latency_s", link->latency_s);
 	berth_json_put_number(w, "bandwidth", link->bandwidth);
-	berth_json_put_number(w, "joules_per_byte", PCIE_JOULES);
+	berth_json_put_number(w, "joules_per_byte", joules);
 }
 
+/* What has not its bandwidth both ways at once is one channel for both. */
 static void put_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
 {
-	open_link(h, a, b, link, w);
+	char channel[2 * sizeof h->name[0] + 2];
+	open_link(h, a, b, link, PCIE_JOULES, w);
 	berth_json_put_bool(w, "both_ways", true);
+	snprintf(channel, sizeof channel, "%s-%s", h->name[a], h->name[b]);
+	if (!link->both_ways)
+		berth_json_put_string(w, "shared", channel);
 	berth_json_close(w, '}');
 }
 
@@ -130,7 +137,7 @@ static void put_nvlink(const host *h, int32_t a, int32_t b, berth_json_out *w)
 	berth_fabric fabric = berth_link_fabric(h->nvlink);
 	berth_collective_hop(h->n_of[BERTH_CLASS_GPU], TYPICAL_BYTES, &fabric, &latency_s, &bandwidth);
 	snprintf(port, sizeof port, "%s.nvlink", h->name[a]);
-	open_link(h, a, b, h->nvlink, w);
+	open_link(h, a, b, h->nvlink, NVLINK_JOULES, w);
 	berth_json_put_string(w, "shared", port);
 	berth_json_put_number(w, "collective_latency_s", latency_s);
 	berth_json_put_number(w, "collective_bandwidth", bandwidth);

@@ -1002,6 +1002,14 @@ static void test_host(void **state)
 	}
 	assert_string_equal(s.dev_name[1], "gpu1");
 	assert_true(s.link_bandwidth[s.link_of[1]] > 1.5 * s.link_bandwidth[s.link_of[2]]);
+	assert_true(s.link_joules_per_byte[s.link_of[1]] < s.link_joules_per_byte[s.link_of[2]]);
+	assert_true(s.link_channel[s.link_of[2]] != s.link_channel[s.link_of[6]]);
+	const char *half = "host:cpu=xeon-gold-6148,gpu=t4,link=wifi-6",
+		   *unpinned = "host:cpu=xeon-gold-6148,gpu=t4,link=pcie3x16-unpinned";
+	assert_ok(berth_system_load(half, NULL, &mem, &tmp, &s, &err), &err);
+	assert_true(s.link_channel[0] == s.link_channel[1]);
+	assert_ok(berth_system_load(unpinned, NULL, &mem, &tmp, &s, &err), &err);
+	assert_true(s.link_bandwidth[0] < 0.5 * 12e9);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(berth_system_load(bad[i].text, NULL, &mem, &tmp, &s, &err), BERTH_EINVAL);
 		assert_contains(err.msg, bad[i].part);

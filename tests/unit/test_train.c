@@ -1209,6 +1209,18 @@ static void test_tampered_tuning(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Peaks of all precisions were drawn alike. */
+static void check_peaks(const berth_system *drawn, const berth_system *s)
+{
+	berth_precision used;
+	for (int i = 0; i < s->n_devs * BERTH_N_PRECISIONS; i++) {
+		int32_t d = i / BERTH_N_PRECISIONS;
+		berth_precision p = (berth_precision)(i % BERTH_N_PRECISIONS);
+		double ratio = berth_system_peak(drawn, d, p, &used) / berth_system_peak(s, d, p, &used);
+		assert_true(fabs(ratio * s->dev_peak_flops[d] / drawn->dev_peak_flops[d] - 1) < 1e-12);
+	}
+}
+
 /* Every fourth of four and more is kept aside. */
 static void test_kept_aside(void **state)
 {
@@ -1229,6 +1241,7 @@ static void test_kept_aside(void **state)
 	assert_int_equal(x.n_learned, 1);
 	assert_string_equal(x.kept[1].system, "cpu+2gpu, draw 2");
 	assert_true(x.kept[0].p->s->link_bandwidth[0] != l.s.link_bandwidth[0]);
+	check_peaks(x.kept[0].p->s, &l.s);
 	assert_true(x.kept[0].p->g == l.item[0].p->g);
 	close_lesson(&l);
 }
