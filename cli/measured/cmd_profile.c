@@ -35,6 +35,7 @@ typedef struct state {
 	berth_profile p;
 	berth_profile_cache *cache;
 	const char *engine;
+	double *whole_s;   /* [n_devs] of all operators on the device, with --quick; NAN: not run */
 } state;
 
 /* ---- a graph ---- */
@@ -56,10 +57,37 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
+/* Everything on each device, as the level of what single operators tell. What cannot run so is left out. */
+static berth_status time_whole(cli *c, const args *a, state *s, berth_err *err)
+{
+	const int32_t n = (int32_t)a->repeats;
+	const berth_steady_cfg runs = {.warmup = 2, .least = n, .most = n};
+	int32_t *op_dev;
+	berth_measurement run;
+	berth_err why;
+	BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, op_dev);
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		s->whole_s[d] = NAN;
+		if (s->m.dev_engine[d] < 0)
+			continue;
+		for (int32_t op = 0; op < s->g.n_ops; op++)
+			op_dev[op] = d;
+		berth_status st =
+			berth_steady_run(&s->m, &runs, op_dev, s->g.topo_op, &c->mem, &c->tmp, &run, &why);
+		if (st == BERTH_ENOMEM)
+			return berth_nomem(err);
+		if (st == BERTH_OK)
+			s->whole_s[d] = run.wall.median;
+	}
+	return BERTH_OK;
+}
+
 static berth_status run_profile(cli *c, const args *a, state *s, const atomic_int *cancel, berth_err *err)
 {
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, cancel, &s->m, &s->engine, err));
 	berth_status st = profile(c, a, s, err);
+	if (st == BERTH_OK && a->quick && a->system_out)
+		st = time_whole(c, a, s, err);
 	berth_measured_close(&s->m);
 	return st;
 }
@@ -245,7 +273,7 @@ static berth_status print_text(cli *c, const state *s, berth_err *err)
 static berth_status calibrate(cli *c, const state *s, berth_system *fitted, berth_err *err)
 {
 	berth_timing *timing;
-	BERTH_TRY_NEW(&c->mem, s->g.n_ops, err, timing);
+	BERTH_TRY_NEW(&c->mem, s->g.n_ops + 1, err, timing);
 	for (int32_t d = 0; d < s->s.n_devs; d++) {
 		int32_t n = 0;
 		for (int32_t op = 0; op < s->g.n_ops; op++) {
@@ -254,7 +282,11 @@ static berth_status calibrate(cli *c, const state *s, berth_system *fitted, bert
 			    x->x.wall.median > 0)
 				timing[n++] = (berth_timing){&s->g, op, x->x.wall.median};
 		}
-		const char *by = berth_arena_printf(&c->mem, "operators of %s", s->g.name);
+		bool whole = s->whole_s[d] > 0;
+		if (whole)
+			timing[n++] = (berth_timing){&s->g, -1, s->whole_s[d]};
+		const char *by = berth_arena_printf(
+			&c->mem, whole ? "%s and operators of it" : "operators of %s", s->g.name);
 		BERTH_TRY(berth_got(by, err));
 		if (n)
 			BERTH_TRY(cli_calibrate_device(c, fitted, d, timing, n, by, err));
@@ -271,6 +303,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
+	BERTH_TRY_NEW(&c->mem, s.s.n_devs, err, s.whole_s);
 	berth_status st = profile_until(c, a, &s, err);
 	berth_profile_cache_close(s.cache);
 	BERTH_TRY(st);
@@ -307,7 +340,8 @@ static berth_status run(cli *c, berth_err *err)
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",
 	         "keep times in this SQLite file, and take those that it has"},
 		{"quick", 0, CLI_COUNT, &a.quick, "N",
-	         "time the N operators a device alone that tell most; --system-out has their scales\tall"},
+	         "time the N operators a device alone that tell most; --system-out has scales by them and "
+	         "by the whole model\tall"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time, after 2 that do not count"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
 		CLI_INPUT(c),

@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* Deviations of logarithms: of whole models timed once, of single operators from what their type is off by,
- * of a type from its device. */
-static const double model_noise = 0.05, op_noise = 0.25, type_deviation = 0.3, any_deviation = 10;
+ * of a type from its device, of operators by themselves from the same ones in a model. */
+static const double model_noise = 0.05, op_noise = 0.5, type_deviation = 0.2, alone_deviation = 0.3,
+		    any_deviation = 10;
 enum { ROUNDS = 8, STEPS = 200 };
 
 typedef struct fit {
@@ -22,7 +23,8 @@ typedef struct fit {
 	berth_strmap types;
 	const char **type; /* [n_types] */
 	double *part;      /* [n * (n_types + 2)] predicted seconds of the types, of others, overhead */
-	double *beta;      /* [n_types + 2] the device; types; overhead */
+	bool mixed;        /* models were timed, and operators by themselves */
+	double *beta;      /* [n_types + 3] the device; types; overhead; operators by themselves */
 	berth_arena *tmp;
 } fit;
 
@@ -43,7 +45,7 @@ static berth_status list_types(fit *f, berth_err *err)
 		if (i == 0 || f->timing[i].g != f->timing[i - 1].g)
 			BERTH_TRY(add_types(f, f->timing[i].g, err));
 	f->n_types = (int32_t)f->types.len;
-	BERTH_TRY_NEW(f->tmp, f->n_types + 2, err, f->type, f->beta);
+	BERTH_TRY_NEW(f->tmp, f->n_types + 3, err, f->type, f->beta);
 	BERTH_TRY_NEW(f->tmp, (size_t)f->n * (size_t)(f->n_types + 2), err, f->part);
 	for (int32_t i = 0; i < f->n; i++)
 		for (int32_t t = 0; t < f->timing[i].g->n_types; t++)
@@ -101,35 +103,52 @@ static double predicted(const fit *f, int32_t i)
 	double sum = 0;
 	for (int32_t k = 0; k < f->n_types + 2; k++)
 		sum += part_of(f, i)[k] * exp(log_scale(f, k));
-	return sum;
+	return f->timing[i].op < 0 ? sum : sum * exp(f->beta[f->n_types + 2]);
+}
+
+static berth_status put_row(const fit *f, int32_t i, double mean, berth_ridge *r, berth_err *err)
+{
+	int32_t n_cols = f->n_types + 2;
+	const bool alone = f->mixed && f->timing[i].op >= 0;
+	double all = 0, y = log(f->timing[i].seconds / predicted(f, i)) + (alone ? f->beta[n_cols] : 0);
+	for (int32_t k = 0; k < n_cols; k++)
+		all += part_of(f, i)[k] * exp(log_scale(f, k));
+	for (int32_t k = 0; k < n_cols; k++)
+		y += part_of(f, i)[k] * exp(log_scale(f, k)) / all * log_scale(f, k);
+	/* what takes long counts for more: sums of times are to be right */
+	double noise = f->timing[i].op < 0 ? model_noise : op_noise * sqrt(mean / f->timing[i].seconds);
+	BERTH_TRY(berth_ridge_row(r, y, noise, err));
+	BERTH_TRY(berth_ridge_put(r, 0, 1, err));
+	for (int32_t k = 0; k < n_cols; k++)
+		if (k != f->n_types && part_of(f, i)[k] > 0)
+			BERTH_TRY(berth_ridge_put(r, k > f->n_types ? k : k + 1,
+			                          part_of(f, i)[k] * exp(log_scale(f, k)) / all, err));
+	return alone ? berth_ridge_put(r, n_cols, 1, err) : BERTH_OK;
+}
+
+/* Seconds of operators by themselves, or of models where there are none: the mean. */
+static double mean_seconds(const fit *f)
+{
+	double sum = 0;
+	int32_t n = 0;
+	for (int32_t i = 0; i < f->n; i++)
+		if (!f->mixed || f->timing[i].op >= 0) {
+			sum += f->timing[i].seconds;
+			n++;
+		}
+	return sum / n;
 }
 
 static berth_status one_round(fit *f, berth_err *err)
 {
 	BERTH_SCRATCH(f->tmp);
 	berth_ridge r;
-	int32_t n_cols = f->n_types + 2;
-	double mean = 0;
-	for (int32_t i = 0; i < f->n; i++)
-		mean += f->timing[i].seconds / f->n;
+	int32_t n_cols = f->n_types + 3;
 	BERTH_TRY(berth_ridge_new(n_cols, f->tmp, &r, err));
 	for (int32_t k = 0; k < n_cols; k++)
-		r.deviation[k] = k ? type_deviation : any_deviation;
-	for (int32_t i = 0; i < f->n; i++) {
-		double all = predicted(f, i), y = log(f->timing[i].seconds / all);
-		for (int32_t k = 0; k < n_cols; k++)
-			y += part_of(f, i)[k] * exp(log_scale(f, k)) / all * log_scale(f, k);
-		/* what takes long counts for more: sums of times are to be right */
-		double noise = f->timing[i].op < 0 ? model_noise
-		                                   : op_noise * sqrt(mean / f->timing[i].seconds);
-		BERTH_TRY(berth_ridge_row(&r, y, noise, err));
-		BERTH_TRY(berth_ridge_put(&r, 0, 1, err));
-		for (int32_t k = 0; k < n_cols; k++)
-			if (k != f->n_types && part_of(f, i)[k] > 0)
-				BERTH_TRY(berth_ridge_put(&r, k > f->n_types ? k : k + 1,
-				                          part_of(f, i)[k] * exp(log_scale(f, k)) / all,
-				                          err));
-	}
+		r.deviation[k] = k == 0 ? any_deviation : k + 1 < n_cols ? type_deviation : alone_deviation;
+	for (int32_t i = 0; i < f->n; i++)
+		BERTH_TRY(put_row(f, i, mean_seconds(f), &r, err));
 	BERTH_TRY(berth_ridge_solve(&r, STEPS, f->tmp, err));
 	memcpy(f->beta, r.beta, (size_t)n_cols * sizeof *f->beta);
 	return BERTH_OK;
@@ -231,6 +250,8 @@ berth_status berth_scales_fit(berth_system *s, int32_t dev, const berth_timing *
 	fit f = {.s = s, .dev = dev, .n = n, .timing = timing, .tmp = tmp};
 	berth_scales_told x = {0, 0};
 	BERTH_TRY(list_types(&f, err));
+	for (int32_t i = 1; i < n; i++)
+		f.mixed = f.mixed || (timing[i].op < 0) != (timing[0].op < 0);
 	for (int32_t i = 0; i < n; i++) {
 		BERTH_TRY(take_apart(&f, &timing[i], part_of(&f, i), err));
 		x.factor += log(timing[i].seconds / predicted(&f, i)) / n;

@@ -101,6 +101,24 @@ static void test_time_model(void **state)
 	small_problem_free(&w);
 }
 
+/* Operators by themselves take half as long again as in the model: they tell the types apart, and it how
+ * long all takes. */
+static void test_model_and_operators(void **state)
+{
+	(void)state;
+	two w;
+	set_up(&w);
+	berth_system *s = &w.one.s;
+	const berth_graph *g = &w.one.g;
+	berth_scales_told told;
+	double conv = op_seconds(g, s, 0, 0), product = op_seconds(g, s, 1, 0), all = all_seconds(g, s, 0);
+	const berth_timing t[] = {{g, 0, 1.5 * conv}, {g, 1, 3 * product}, {g, -1, all + product}};
+	fit(&w, 0, t, 3, &told);
+	assert_true(fabs(all_seconds(g, s, 0) / (all + product) - 1) < 0.01);
+	assert_true(op_seconds(g, s, 1, 0) / product > 1.1 * op_seconds(g, s, 0, 0) / conv);
+	tear_down(&w);
+}
+
 /* Two mixes of types: what makes the second one longer is the type that it has more of. */
 static void test_two_models(void **state)
 {
@@ -196,7 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_model),
 		cmocka_unit_test(test_time_model),
-		cmocka_unit_test(test_two_models),
+		cmocka_unit_test(test_model_and_operators), cmocka_unit_test(test_two_models),
 		cmocka_unit_test(test_operators),
 		cmocka_unit_test(test_quick), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_each_allocation_may_fail),
