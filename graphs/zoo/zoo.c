@@ -10,7 +10,7 @@
 
 #define PREFIX "zoo:"
 
-static const char *const dtypes[] = {"f32", "f16", NULL};
+static const char *const dtypes[] = {"f32", "f16", "bf16", "tf32", "f8", "int8", NULL}; /* of whole bytes */
 static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* indices are berth_optimizer */
 
 /* Parameters that are whole numbers, from least to most, or words. */
@@ -233,7 +233,7 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(tmp, name, &net.builder, err));
 	net.batch = (int64_t)zoo_value_or(&net, "batch", 1);
-	net.dtype = zoo_value(&net, "dtype") == 0 ? BERTH_F32 : BERTH_F16;
+	BERTH_TRY(berth_precision_find(dtypes[(int)zoo_value(&net, "dtype")], &net.dtype, err));
 	net.elem_bytes = berth_precision_bits(net.dtype) / 8;
 	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net);

@@ -175,6 +175,11 @@ static void test_shapes(void **state)
 	assert_shape(&g, "fc", BERTH_F32, PRODUCT, 1, 2, 1000, 2048);
 	build("zoo:mobilenet-v2:dtype=f16", &mem, &g);
 	assert_shape(&g, "features.1.conv.0.0", BERTH_F16, CONV, 1, 32, 32, 112 * 112, 9, 1, 32, 1);
+	build("zoo:resnet50:dtype=int8", &mem, &g);
+	assert_shape(&g, "fc", BERTH_INT8, PRODUCT, 1, 1, 1000, 2048);
+	assert_int_equal(g.op_write_bytes[berth_graph_find(&g, "fc")], 1000);
+	build("zoo:bert-base:dtype=bf16:training=1", &mem, &g);
+	assert_shape(&g, "layer.3.attention.query.matmul", BERTH_BF16, PRODUCT, 1, 128, 768, 768);
 	build("zoo:unet", &mem, &g);
 	assert_shape(&g, "up4.upconv", BERTH_F32, CONV, 1, 1024, 512, 28 * 28, 4, 2, 1, 1);
 	build("zoo:bert-base:seq=64:batch=2", &mem, &g);
@@ -459,7 +464,7 @@ static void test_spec_errors(void **state)
 		{"zoo:resnet50:batch=1e999", "batch is '1e999'"},
 		{"zoo:resnet50:batch=99999999999999999999", "batch is '99999999999999999999'"},
 		{"zoo:resnet50:batch=2:batch=2", "'batch' stands twice"},
-		{"zoo:resnet50:dtype=f8", "dtype is 'f8'; expected f32 or f16"},
+		{"zoo:resnet50:dtype=f4", "dtype is 'f4'; expected f32 or f16 or bf16 or tf32 or f8 or int8"},
 		{"zoo:resnet50:seq=5", "no parameter 'seq'"},
 		{"zoo:resnet50:training=yes", "training is 'yes'; expected a whole number from 0 to 1"},
 		{"zoo:resnet50:training=1:optimizer=adamw",
