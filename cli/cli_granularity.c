@@ -3,6 +3,7 @@
 #include "cli_granularity.h"
 
 #include "sandboxed.h"
+#include "engine_rules.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -24,6 +25,11 @@ static bool is_grain(const char *name, berth_grain *grain)
 berth_status cli_granularity_open(cli *c, cli_granularity *x, berth_err *err)
 {
 	static const char word[] = ":max-cuts=";
+	const berth_engine_rules *engine = NULL;
+	if (c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &engine, err));
+	if (!x->name && engine)
+		x->name = engine->grain;
 	const char *at = x->name ? strstr(x->name, word) : NULL, *end;
 	if (!at)
 		return BERTH_OK;

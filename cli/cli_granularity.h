@@ -16,7 +16,8 @@ cli_granularity cli_granularity_default(void);
 	 "what stands on one device as a whole: op, block, layer, or a file of blocks; with :max-cuts=N " \
 	 "behind it at most N borders between blocks that follow each other are on two devices\top"}
 
-/* Take the number of cuts off the name. Once, before the others. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
+/* Take the number of cuts off the name; without a name, what the engine of --for keeps whole. Once,
+ * before the others. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_granularity_open(cli *c, cli_granularity *x, berth_err *err);
 
 /* Is there anything to keep to? */

@@ -322,11 +322,11 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	/* who names a method wants its placement */
 	bool usual = a.method == berth_method_default()->name && !a.pareto.objectives.n && !a.replicas;
 	if (c->n_args == 1 && usual)
 		BERTH_TRY(place_engine_choose(c, c->args[0], &s.engine, err));
+	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
 	BERTH_TRY(open_decoder(c, &a, &s, err));
 	berth_status st = a.pareto.objectives.n ? place_front(c, &a, &s, err)
 	                  : a.requests.n        ? place_mix(c, &a, &s, err)

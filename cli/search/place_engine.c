@@ -14,16 +14,16 @@
 #include <string.h>
 
 /* Can the file be looked into beside reading it as a graph? */
-static bool may_look(const cli *c, const char *spec)
+static bool may_look(const char *spec)
 {
-	return !c->sandbox && berth_graph_is_file(spec) && !berth_file_is_stream(spec);
+	return berth_graph_is_file(spec) && !berth_file_is_stream(spec);
 }
 
 berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c), words;
 	berth_content model;
-	if (c->engine || !may_look(c, spec))
+	if (c->engine || !may_look(spec))
 		return BERTH_OK;
 	if (berth_model_map(spec, &opt, &c->mem, &model, &words, err) != BERTH_OK)
 		return err->code == BERTH_ENOMEM ? BERTH_ENOMEM : BERTH_OK; /* whoever reads it tells */
@@ -45,10 +45,10 @@ berth_status place_engine_open(cli *c, const char *spec, const berth_problem *p,
                                place_engine *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
-	berth_export_source source = {.g = p->g, .s = p->s, .p = p};
+	berth_export_source source = {.g = p->g, .s = p->s, .p = p, .sandbox = cli_sandbox(c)};
 	if (!p->s->engine)
 		return BERTH_OK;
-	if (may_look(c, spec)) {
+	if (may_look(spec)) {
 		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
 		x->mapped = true;
 		source.model = &x->model;
@@ -75,7 +75,7 @@ berth_status place_engine_look(cli *c, const berth_solution *r, place_engine *x,
 	if (!x->other || !r->answered || berth_system_for(x->other, &s, NULL) != BERTH_OK)
 		return BERTH_OK;
 	BERTH_TRY(berth_problem_new(r->p->g, &s, &c->mem, &c->tmp, &p, err));
-	const berth_export_source source = {.g = p.g, .s = &s, .p = &p};
+	const berth_export_source source = {.g = p.g, .s = &s, .p = &p, .sandbox = cli_sandbox(c)};
 	BERTH_TRY_NEW(&c->mem, p.n_ops, err, usual);
 	BERTH_TRY(berth_judge(&p, r->op_dev, NULL, &r->objective, &c->mem, &t, &v, err));
 	x->there = v.value;

@@ -20,7 +20,7 @@ static berth_status find_usual(berth_engine_plan *x, berth_arena *mem, berth_are
 {
 	BERTH_TRY_NEW(mem, x->x.g->n_ops, err, x->usual);
 	if (x->engine->reads && !x->x.model)
-		x->why = "it takes reading the model once more: not from a pipe, and not in a sandbox";
+		x->why = "it takes reading the model once more, which a pipe does not allow";
 	else
 		BERTH_TRY(berth_engine_usual(x->engine, &x->x, tmp, x->usual, &x->why, err));
 	if (x->why)
@@ -42,15 +42,13 @@ static berth_status find_best(berth_engine_plan *x, const berth_objective *o, be
 		x->best = NULL;
 	else
 		BERTH_TRY(st);
-	if (x->best && x->x.s->cost_model->sums_times)
-		x->bound = bound;
 	return BERTH_OK;
 }
 
 berth_status berth_engine_plan_open(const berth_export_source *x, const berth_objective *o, berth_arena *mem,
                                     berth_arena *tmp, berth_engine_plan *out, berth_err *err)
 {
-	berth_engine_plan p = {.engine = x->s->engine, .x = *x, .bound = NAN, .found = NAN};
+	berth_engine_plan p = {.engine = x->s->engine, .x = *x, .found = NAN};
 	*out = (berth_engine_plan){0};
 	if (!p.engine)
 		return BERTH_OK;
@@ -200,10 +198,6 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 	if (c.order) {
 		BERTH_TRY_NEW(mem, x->x.g->n_ops, err, order);
 		BERTH_COPY(order, c.order, x->x.g->n_ops);
-	}
-	if (x->bound > r->lower_bound) {
-		r->lower_bound = x->bound;
-		r->bound_kind = "proven";
 	}
 	answer(r, op_dev, order, c.value);
 	return abstain(x, o, r, mem, tmp, err);

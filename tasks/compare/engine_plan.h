@@ -13,7 +13,6 @@ typedef struct berth_engine_plan {
 	int32_t *usual;         /* [n_ops] what it does by itself; NULL: not known */
 	const char *why;        /* why not; NULL: it is */
 	int32_t *best;          /* [n_ops] the best that it can be told, by its own method; NULL: none */
-	double bound;           /* of the objective, of all plans that it can be told; NAN: not known */
 	double found;           /* value of the best that was found and can be told; NAN: none */
 	berth_export_gain gain; /* of that, beside what the engine does by itself */
 	bool kept;              /* the answer is what the engine does by itself */
