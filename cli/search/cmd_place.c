@@ -48,8 +48,8 @@ static berth_status check(cli *c, place_state *s, berth_err *err)
 {
 	if (!s->r.answered)
 		return berth_check_problem(&s->p, &c->mem, &s->v.broken, err);
-	BERTH_TRY(berth_judge(&s->p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v,
-	                      err));
+	const berth_problem *p = s->engine.plan.engine ? &s->engine.p : &s->p;
+	BERTH_TRY(berth_judge(p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v, err));
 	return report_pipeline_find(c, &s->p, &s->t, &s->r.objective, &s->pipeline, err);
 }
 
@@ -260,7 +260,8 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
-	BERTH_TRY(place_engine_open(c, c->args[0], &s->p, &s->objective, &s->engine, err));
+	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->objective, &s->engine,
+	                            err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->decoder.on)

@@ -41,13 +41,14 @@ berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, bert
 	                e->title, e->format[0]);
 }
 
-berth_status place_engine_open(cli *c, const char *spec, const berth_problem *p, const berth_objective *o,
-                               place_engine *x, berth_err *err)
+berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
+                               const berth_objective *o, place_engine *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
-	berth_export_source source = {.g = p->g, .s = p->s, .p = p, .sandbox = cli_sandbox(c)};
-	if (!p->s->engine)
+	berth_export_source source = {.g = g, .s = s, .p = &x->p, .sandbox = cli_sandbox(c)};
+	if (!s->engine)
 		return BERTH_OK;
+	BERTH_TRY(berth_problem_new(g, s, &c->mem, &c->tmp, &x->p, err));
 	if (may_look(spec)) {
 		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
 		x->mapped = true;

@@ -8,6 +8,7 @@
 
 typedef struct place_engine {
 	berth_engine_plan plan;
+	berth_problem p; /* of the graph as it was read: the engine need not keep to a granularity */
 	bool mapped; /* the model is a file: */
 	berth_content model;
 	berth_read_options words;
@@ -20,10 +21,10 @@ typedef struct place_engine {
  * That is told. Fails: as readers of files, BERTH_ENOMEM. */
 berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, berth_err *err);
 
-/* The problem is there. Where the system stands for an engine, its model (spec) is read once more. To be
- * undone by place_engine_close, also where it fails. Fails: as berth_engine_plan_open. */
-berth_status place_engine_open(cli *c, const char *spec, const berth_problem *p, const berth_objective *o,
-                               place_engine *x, berth_err *err);
+/* Where the system stands for an engine, g is its problem as it was read, and the model (spec) is read once
+ * more. To be undone by place_engine_close, also where it fails. Fails: as berth_engine_plan_open. */
+berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
+                               const berth_objective *o, place_engine *x, berth_err *err);
 void place_engine_close(const place_engine *x);
 
 /* What the answer is worth in the other engine. Fails: BERTH_ENOMEM. */

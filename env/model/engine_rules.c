@@ -1,6 +1,7 @@
 /* The table of engines; see engine_rules.h. */
 #include "engine_rules.h"
 
+#include "accelerate_times.h"
 #include "llama_times.h"
 #include "text.h"
 
@@ -17,7 +18,6 @@ static const berth_engine_rules engines[] = {
          .format = {"GGUF"},
          .cost = &berth_cost_serial,
          .times = berth_llama_times,
-         .grain = "layer",
          .by_itself = true,
          .reads = true,
          .unknown = "it needs a CPU, weights and experts as the file has them, and buffers that can be told"},
@@ -25,6 +25,7 @@ static const berth_engine_rules engines[] = {
          .title = "accelerate",
          .format = {"safetensors"},
          .cost = &berth_cost_serial,
+         .times = berth_accelerate_times,
          .grain = "layer",
          .by_itself = true,
          .reads = true,

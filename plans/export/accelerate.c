@@ -16,20 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static berth_status seconds_of(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-                               double *seconds, berth_err *err)
-{
-	BERTH_ARENA(mem);
-	berth_export_out unheard = {.mem = &mem};
-	accelerate_plan m = {.x = x, .err = err};
-	*seconds = NAN;
-	berth_status st = accelerate_open(&m, op_dev, &unheard, tmp);
-	if (st == BERTH_OK)
-		st = accelerate_price(&m, tmp, seconds);
-	else if (st != BERTH_ENOMEM)
-		st = BERTH_OK; /* write will tell */
-	return st;
-}
 /* ---- what transformers does by itself ---- */
 
 /* Buffers that the model makes for itself: two rows of frequencies. */
@@ -397,5 +383,4 @@ const berth_exporter berth_export_accelerate = {
 	.model = "safetensors",
 	.write = write,
 	.usual = usual,
-	.seconds = seconds_of,
 };

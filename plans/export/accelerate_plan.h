@@ -33,10 +33,6 @@ bool accelerate_is_stored(const accelerate_plan *m, int32_t d);
 /* The device that computes what is stored: the first GPU of the map, else the CPU; -1: all is on disk. */
 int32_t accelerate_main(const accelerate_plan *m);
 
-/* Seconds: operators where they compute, one after the other, with the copies of stored weights before them;
- * NAN: one cannot run there. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(ops + edges). */
-berth_status accelerate_price(const accelerate_plan *m, berth_arena *tmp, double *seconds);
-
 /* needs [n_devs]: bytes that each device holds at its peak: what is stored there, and where operators compute
  * their cache and tensors, with room for the largest weight that is copied in. weights [n_devs]: those stored
  * there. All 0 where the plan cannot run. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. A simulation.

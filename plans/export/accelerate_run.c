@@ -25,21 +25,6 @@ int32_t accelerate_main(const accelerate_plan *m)
 	return cpu;
 }
 
-/* Seconds that bytes take from one device to another, by the route of the largest tensor. */
-static double copied_s(const berth_problem *p, int64_t bytes, int32_t from, int32_t to)
-{
-	const int32_t largest = p->n_classes - 1;
-	double sum = 0;
-	if (!bytes || from == to || largest < 0)
-		return 0;
-	const size_t n = (size_t)p->n_devs, pair = ((size_t)largest * n + (size_t)from) * n + (size_t)to;
-	const int32_t route = p->class_pair_route[pair];
-	for (int32_t i = p->route_off[route]; i < p->route_off[route + 1]; i++)
-		sum += p->s->link_latency_s[p->route_link[i]] +
-		       (double)bytes / p->s->link_bandwidth[p->route_link[i]];
-	return sum;
-}
-
 /* run_dev [n_ops]: where operators compute. *runs false: one cannot. */
 static berth_status find_run(const accelerate_plan *m, berth_arena *tmp, int32_t **run_dev, bool *runs)
 {
@@ -58,24 +43,6 @@ static berth_status find_run(const accelerate_plan *m, berth_arena *tmp, int32_t
 static bool is_copied(const accelerate_plan *m, const int32_t *run_dev, int32_t op)
 {
 	return strcmp(m->word[m->op_dev[op]], m->word[run_dev[op]]) != 0;
-}
-
-berth_status accelerate_price(const accelerate_plan *m, berth_arena *tmp, double *seconds)
-{
-	BERTH_SCRATCH(tmp);
-	const berth_graph *g = m->x->g;
-	int32_t *run_dev;
-	double copies = 0;
-	bool runs;
-	BERTH_TRY(find_run(m, tmp, &run_dev, &runs));
-	*seconds = NAN;
-	if (!runs)
-		return BERTH_OK;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		if (is_copied(m, run_dev, op))
-			copies += copied_s(m->x->p, berth_export_weights(g, op), m->op_dev[op], run_dev[op]);
-	*seconds = copies + berth_export_serial(m->x->p, run_dev);
-	return BERTH_OK;
 }
 
 /* held [n_devs]: weights of a placement without states. */

@@ -2,6 +2,7 @@
  * devices, and what a plan is worth beside what the engine does by itself. */
 #include "check.h"
 #include "engine_rules.h"
+#include "min_cut.h"
 #include "exporters.h"
 #include "text.h"
 #include "time_errors.h"
@@ -355,22 +356,8 @@ static int32_t single_device(const int32_t *op_dev, int32_t n_ops)
 
 double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
 {
-	const berth_graph *g = p->g;
-	int32_t last[BERTH_MAX_DEVS] = {0}; /* 1 + the tensor that came to the device last */
-	double sum = 0;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t dev = op_dev[op];
-		sum += (double)berth_op_time(p, op, dev);
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-			for (int32_t u = g->tensor_use_off[t]; u < g->tensor_use_off[t + 1]; u++) {
-				int32_t to = op_dev[g->edge_consumer[u]];
-				if (to == dev || last[to] == t + 1)
-					continue;
-				last[to] = t + 1;
-				sum += (double)berth_transfer_ns(p, t, dev, to);
-			}
-	}
-	return sum / 1e9;
+	uint8_t seen[BERTH_MAX_DEVS] = {0};
+	return (double)berth_sum_of_times(p, op_dev, seen) / 1e9;
 }
 
 berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
@@ -395,11 +382,6 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	out->serial = out->known && x->s->cost_model->sums_times;
 	out->plan = plan;
 	out->usual = v.value;
-	if (out->known && e->seconds && berth_objective_is(o, BERTH_LATENCY)) {
-		BERTH_TRY(e->seconds(x, x->op_dev, tmp, &out->plan, err));
-		BERTH_TRY(e->seconds(x, op_dev, tmp, &out->usual, err));
-		out->known = !isnan(out->plan) && !isnan(out->usual);
-	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
 	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));

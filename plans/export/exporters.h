@@ -98,10 +98,6 @@ typedef struct berth_exporter {
 	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
 	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
 	                      berth_err *err);
-	/* Seconds of op_dev of x as the engine runs it; NAN: they cannot be told. NULL: what the cost model
-	 * of its rules says. Fails: BERTH_ENOMEM. */
-	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-	                        double *seconds, berth_err *err);
 	/* How far predictions of op_dev of x are off (below). NULL: BERTH_EXPORT_ERROR. */
 	double (*error)(const berth_export_source *x, const int32_t *op_dev);
 	/* The plan nearest to op_dev of x that the target can express, out [n_ops]. NULL: any plan can be, or

@@ -156,6 +156,8 @@ static void answer(berth_solution *r, int32_t *op_dev, int32_t *order, double va
 	r->order = order ? BERTH_ORDER_GIVEN : r->p->s->order;
 	r->value = value;
 	r->feasible = isfinite(value);
+	if (value < r->lower_bound) /* it is of a finer grain than what was searched and bounded */
+		r->lower_bound = NAN;
 	r->gap = berth_gap(r->value, r->lower_bound);
 	berth_solution_settle(r);
 }
