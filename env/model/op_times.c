@@ -6,6 +6,7 @@
 #include "cpu_times.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -31,6 +32,15 @@ const char *berth_time_from_name(berth_time_from from)
 	static const char *const name[BERTH_N_TIMES_FROM] = {"none", "measured", "calibrated", "model",
 	                                                     "roofline"};
 	return name[from];
+}
+
+const char *berth_op_asks_peak(const berth_graph *g, int32_t op, char text[64])
+{
+	text[0] = '\0';
+	if (g->op_dtype[op])
+		snprintf(text, 64, ", or a device a peak_flops in %s",
+		         berth_precision_name((berth_precision)g->op_dtype[op]));
+	return text;
 }
 
 static bool same(const char *a, const char *b)

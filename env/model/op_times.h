@@ -28,6 +28,9 @@ typedef struct berth_type_on_dev {
 	berth_time_class rows; /* of its operators whose shape is rows and width */
 } berth_type_on_dev;
 
+/* What an operator that no device can run asks for besides, behind a text; "" where it has no precision. */
+const char *berth_op_asks_peak(const berth_graph *g, int32_t op, char text[64]);
+
 /* "measured", "calibrated", ...; "none". */
 const char *berth_time_from_name(berth_time_from from);
 

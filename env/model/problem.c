@@ -124,6 +124,7 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 {
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		bool runs = false, allowed = false, legal = false;
+		char asks[64];
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {
 			runs |= berth_op_time(p, op, dev) >= 0;
 			allowed |= berth_op_allows(p, op, dev);
@@ -136,8 +137,8 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 		if (!runs)
 			return berth_fail(err, BERTH_EINFEASIBLE,
 			                  "no device of '%s' can run operator '%s' (%s): give it a time_s, "
-			                  "or add its type to a device's runs",
-			                  sys, name, type);
+			                  "or add its type to a device's runs%s",
+			                  sys, name, type, berth_op_asks_peak(p->g, op, asks));
 		if (!allowed)
 			return berth_fail(err, BERTH_EINFEASIBLE,
 			                  "operator '%s' (%s): its pin and forbidden devices leave no device "

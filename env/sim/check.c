@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "constraints.h"
+#include "op_times.h"
 #include "text.h"
 
 #include <math.h>
@@ -257,12 +258,13 @@ static const char *reason_text(const berth_problem *p, int32_t op, berth_violati
                                berth_arena *mem)
 {
 	const char *name = p->g->op_name[op], *type = type_of(p->g, op), *sys = p->s->name;
+	char asks[64];
 	switch (kind) {
 	case BERTH_VIOLATION_CANNOT_RUN:
 		return berth_arena_printf(mem,
 		                          "no device of '%s' can run operator '%s' (%s): give it a time_s, "
-		                          "or add its type to a device's runs",
-		                          sys, name, type);
+		                          "or add its type to a device's runs%s",
+		                          sys, name, type, berth_op_asks_peak(p->g, op, asks));
 	case BERTH_VIOLATION_PIN:
 		return berth_arena_printf(mem, "operator '%s' (%s) is pinned to '%s', which cannot run it",
 		                          name, type, p->g->op_pin[op]);
