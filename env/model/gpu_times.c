@@ -55,17 +55,25 @@ int berth_time_generation(const berth_time_device *d)
 	return d->process_nm >= 14 ? 0 : d->process_nm > 8 ? 1 : 2;
 }
 
-/* Seconds a flop for work of so many: the peak that is reached, and the one that the power limit lets last.
- */
-static double flop_seconds(const double *p, const berth_time_query *q, const berth_time_device *d)
+/* Seconds a flop for work of so many. full: at the peak that is reached, as where a part of the units runs;
+ * lasting: what the power limit lets all of them have. */
+typedef struct flop_times {
+	double full, lasting;
+} flop_times;
+
+static flop_times flop_seconds(const double *p, const berth_time_query *q, const berth_time_device *d)
 {
-	double full = p[BERTH_GPU_PEAK] * d->peak_flops, watts = d->watts - p[BERTH_GPU_IDLE_WATTS];
-	if (!(watts > 0))
-		return 1 / full;
+	double full = 1 / (p[BERTH_GPU_PEAK] * d->peak_flops);
+	if (!(d->watts > 0))
+		return (flop_times){full, full};
+	/* a small board idles at half of its power at most */
+	double watts = larger(d->watts - p[BERTH_GPU_IDLE_WATTS], d->watts / 2);
 	double joules =
 		p[q->alone ? BERTH_GPU_JOULES : BERTH_GPU_JOULES_LONG] * 1e-12 * energy_nm(d->process_nm);
-	double lasting = smaller(full, watts / joules), more = full / lasting - 1;
-	return (1 + (q->alone ? more * saturation(q->flops / lasting, p[BERTH_GPU_HEAT_S]) : more)) / full;
+	double lasting = larger(full, joules / watts);
+	if (q->alone)
+		lasting = full + (lasting - full) * saturation(q->flops * lasting, p[BERTH_GPU_HEAT_S]);
+	return (flop_times){full, lasting};
 }
 
 /* ---- products ---- */
@@ -95,17 +103,18 @@ static double fetching(const double *p, const berth_time_query *q, const berth_t
 /* Seconds of b products of m x k by k x n but for their memory. weights: both factors lie by k, so that a
  * tile fetches from as many places as it has rows. */
 static double tiles_seconds(const double *p, const berth_time_query *q, const berth_time_device *d, double b,
-                            double m, double n, double k, double flop_s, bool weights)
+                            double m, double n, double k, flop_times flop_s, bool weights)
 {
 	double sum = 0;
 	for (int i = 0; i < N_TILES; i++) {
 		double tiles = ceil(m / tile_m[i]) * ceil(n / tile_n[i]) * b;
-		double k_s = 2 * tile_m[i] * tile_n[i] * d->units * flop_s / p[BERTH_GPU_AT_128_128 + i];
+		double of_k = 2 * tile_m[i] * tile_n[i] / p[BERTH_GPU_AT_128_128 + i];
 		double fetch = weights ? fetching(p, q, d, m, tile_m[i], tile_n[i]) : 0;
 		for (double parts = 1; parts <= (i < N_LARGE ? 1 : 27); parts *= 3) {
 			double depth =
 				k + p[BERTH_GPU_BEGIN_K] + (parts > 1 ? p[BERTH_GPU_SPLIT_K] * parts : 0);
-			double compute = waves(tiles * parts / d->units) / parts * (depth * k_s);
+			double wave_s = waves(tiles * parts / d->units) / parts * d->units * flop_s.full;
+			double compute = larger(wave_s, tiles * flop_s.lasting) * (depth * of_k);
 			sum += inverse(joined(compute, fetch, p[BERTH_GPU_FETCH_JOIN]));
 		}
 	}
@@ -141,7 +150,7 @@ static bool by_winograd(const berth_time_query *q)
 
 /* By blocks of 2 x 2 points in one kernel. */
 static double winograd_2_seconds(const double *p, const berth_time_query *q, const berth_time_device *d,
-                                 double flop_s)
+                                 flop_times flop_s)
 {
 	double blocks = q->images * ceil(q->height / 2) * ceil(q->width / 2);
 	double s = tiles_seconds(p, q, d, 1, 16 * blocks, q->out, q->in, flop_s, false);
@@ -151,7 +160,7 @@ static double winograd_2_seconds(const double *p, const berth_time_query *q, con
 
 /* By blocks of 4 x 4 points, of each 36 products for a number; the transforms go through memory. */
 static double winograd_4_seconds(const double *p, const berth_time_query *q, const berth_time_device *d,
-                                 double flop_s)
+                                 flop_times flop_s)
 {
 	double blocks = q->images * ceil(q->height / 4) * ceil(q->width / 4);
 	double s = tiles_seconds(p, q, d, 36, blocks, q->out, q->in, flop_s, false);
@@ -167,7 +176,8 @@ static double conv_seconds(const double *p, const berth_time_query *q, const ber
 	/* a channel of its own for each group is moved, hardly computed: by its own kernels, never timed here
 	 */
 	double direct = q->groups > 1 ? q->flops / (0.1 * d->peak_flops) : 0;
-	double flop_s = flop_seconds(p, q, d), move = bytes_seconds(p, d, q->bytes, p[BERTH_GPU_MEMORY]);
+	const flop_times flop_s = flop_seconds(p, q, d);
+	double move = bytes_seconds(p, d, q->bytes, p[BERTH_GPU_MEMORY]);
 	double s = tiles_seconds(p, q, d, q->groups, q->images * q->height * q->width, q->out / q->groups,
 	                         q->in / q->groups * q->kernel_height * q->kernel_width, flop_s, false);
 	double sum = inverse(joined(s / p[BERTH_GPU_AS_PRODUCT], move, p[BERTH_GPU_MEMORY_JOIN]));
@@ -181,12 +191,15 @@ static double conv_seconds(const double *p, const berth_time_query *q, const ber
 
 /* ---- memory ---- */
 
+/* Rows are under way in the measure of the bandwidth, so that their bytes come in time. */
+#define PASSES_S 1e-8
+
 static double rows_seconds(const double *p, const berth_time_query *q, const berth_time_device *d)
 {
 	double s = bytes_seconds(p, d, q->bytes, p[BERTH_GPU_MEMORY]), units = d->units * (d->lanes / 64);
 	if (d->cache_bytes > 0)
-		s *= 1 + p[BERTH_GPU_PASSES] * saturation(p[BERTH_GPU_PASSES_AT] * 128 * d->units * q->width /
-		                                                  d->cache_bytes,
+		s *= 1 + p[BERTH_GPU_PASSES] * saturation(p[BERTH_GPU_PASSES_AT] * PASSES_S * d->bandwidth *
+		                                                  q->width / d->cache_bytes,
 		                                          1);
 	double items = p[BERTH_GPU_ITEM_OPS] * 8 * q->rows * q->width / d->peak_flops;
 	return joined(s, items, 0.5) + p[BERTH_GPU_ROW_S] * q->rows / units;

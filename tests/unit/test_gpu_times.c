@@ -5,6 +5,8 @@
 #include "rng.h"
 #include "support.h"
 
+#include <math.h>
+
 enum { N_SIZES = 6 };
 
 /* A query of a class by six sizes of at least 1; more of any is more work. */
@@ -61,6 +63,14 @@ static double seconds(const berth_time_query *q, const berth_time_device *d)
 	return berth_time_on_gpu(q, d).seconds;
 }
 
+static void draw_sizes(berth_rng *rng, berth_time_class class, double x[N_SIZES])
+{
+	for (int k = 0; k < N_SIZES; k++) {
+		uint32_t most = class == BERTH_TIME_CONV ? (k == 5 ? 3 : 7) : 11;
+		x[k] = 1 + berth_rng_below(rng, 1u << berth_rng_below(rng, most));
+	}
+}
+
 /* Sizes drawn in octaves; then one of them grows, by 1 or by more. */
 static void test_more_is_never_quicker(void **state)
 {
@@ -77,10 +87,7 @@ static void test_more_is_never_quicker(void **state)
 		if (!(d.peak_flops > 0 && d.bandwidth > 0 && d.units > 0 && d.lanes > 0))
 			continue;
 		double x[N_SIZES];
-		for (int k = 0; k < N_SIZES; k++) {
-			uint32_t most = class == BERTH_TIME_CONV ? (k == 5 ? 3 : 7) : 11;
-			x[k] = 1 + berth_rng_below(&rng, 1u << berth_rng_below(&rng, most));
-		}
+		draw_sizes(&rng, class, x);
 		berth_time_query q = query_of(class, x, i & 1);
 		double before = seconds(&q, &d);
 		int grown = (int)berth_rng_below(&rng, N_SIZES);
@@ -90,6 +97,54 @@ static void test_more_is_never_quicker(void **state)
 		if (!(after >= before && before > 0))
 			fail_msg("%s, class %d: size %d to %g: %.17g s to %.17g s", row->name, (int)class,
 			         grown, x[grown], before, after);
+	}
+	berth_arena_free(&mem);
+}
+
+/* The same GPU with more of one thing: a higher clock, units or lanes of it, bandwidth, watts, cache. */
+static berth_time_device grown_device(berth_time_device d, int what, double by)
+{
+	double *of[] = {NULL, &d.units, &d.lanes, &d.bandwidth, &d.watts, &d.cache_bytes};
+	if (what < 3)
+		d.peak_flops *= by;
+	if (of[what])
+		*of[what] *= by;
+	return d;
+}
+
+/* To 12 digits: the products of a GPU's figures are rounded in either order. */
+static void test_a_larger_gpu_is_never_slower(void **state)
+{
+	(void)state;
+	static const char *const word[] = {"clock", "units", "lanes", "bandwidth", "watts", "cache"};
+	berth_arena mem = {0};
+	berth_catalogue c;
+	berth_err err = {0};
+	assert_ok(berth_catalogue_read(&mem, &c, &err), &err);
+	berth_rng rng = berth_rng_seed(2, 0);
+	for (int i = 0; i < 60000; i++) {
+		const berth_device_row *row = &c.device[berth_rng_below(&rng, (uint32_t)c.n_devices)];
+		berth_time_class class = (berth_time_class)(i % BERTH_N_TIME_CLASSES);
+		berth_time_device d = device_of(row);
+		if (!(d.peak_flops > 0 && d.bandwidth > 0 && d.units > 0 && d.lanes > 0))
+			continue;
+		double x[N_SIZES];
+		draw_sizes(&rng, class, x);
+		berth_time_query q = query_of(class, x, i & 1);
+		int what = (int)berth_rng_below(&rng, 6);
+		double by = 1 + (1 + berth_rng_below(&rng, 300)) / 100.0;
+		berth_time_device more = grown_device(d, what, what == 1 ? ceil(by) : by);
+		if (!(seconds(&q, &more) <= seconds(&q, &d) * (1 + 1e-12)))
+			fail_msg("%s, class %d: %g times the %s: %.17g s to %.17g s", row->name, (int)class,
+			         by, word[what], seconds(&q, &d), seconds(&q, &more));
+	}
+	/* nor is one of few watts quicker than one of more */
+	berth_time_device t4 = named(&c, &mem, "nvidia-t4");
+	berth_time_query q = query_of(BERTH_TIME_LINEAR, (double[N_SIZES]){1, 1024, 1024, 1024}, false);
+	for (double watts = 40; watts > 2; watts -= 2) {
+		berth_time_device less = t4;
+		t4.watts = watts + 2, less.watts = watts;
+		assert_true(seconds(&q, &less) > seconds(&q, &t4));
 	}
 	berth_arena_free(&mem);
 }
@@ -168,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_more_is_never_quicker),
+		cmocka_unit_test(test_a_larger_gpu_is_never_slower),
 		cmocka_unit_test(test_never_above_the_hardware),
 		cmocka_unit_test(test_what_gpus_are_known_for),
 	};
