@@ -87,6 +87,7 @@ static berth_status make(cli *c, args *a, state *s, berth_err *err)
 	                              .theirs = s->theirs,
 	                              .read = x->mapped ? &x->words : NULL,
 	                              .sandbox = cli_sandbox(c),
+	                              .uses = x->placement.use ? &x->uses : NULL,
 	                              .module = x->module,
 	                              .module_place = berth_module_place_of};
 	BERTH_TRY(export_blocks_express(c, &a->blocks, s->e, &source, x, err));
@@ -159,6 +160,12 @@ static RESULT_KIND(gain_kind, "", "", GAIN);
 	  m->buffers)
 static RESULT_KIND(memory_kind, "", "", MEMORY);
 
+#define RATE(K, IF) \
+	K(TEXT, "use", "", "`answering`, `reading`", m->use) \
+	K(NUMBER, "plan", "tokens/s", "predicted", m->plan) \
+	K(NUMBER_OR_NULL, "usual", "tokens/s", "of what the engine does by itself; null: not known", m->usual)
+static RESULT_KIND(rate_kind, "", "", RATE);
+
 #define EXPORT(K, IF) \
 	K(TEXT, "target", "", "of `--to`", s->e->name) \
 	K(TEXT, "graph", "", "", s->plan.g.name) \
@@ -169,6 +176,8 @@ static RESULT_KIND(memory_kind, "", "", MEMORY);
 	   "missing: the plan is written as it is", nearest) \
 	IF(x->known, OBJECT(gain_kind), "gain", "", \
 	   "missing: the target has no default that is known, or there is no system", gain) \
+	IF(s->made.n_rates, LIST(rate_kind), "rates", "", \
+	   "missing: no plan of a language model for llama.cpp, or there is no system", rates) \
 	K(MAP("text"), "settings", "", "what else the target is to be told, by its name of the option", \
 	  settings) \
 	IF(s->made.n_memory, LIST(memory_kind), "memory", "", \
@@ -188,7 +197,12 @@ static const berth_result *fill(cli *c, const args *a, const state *s)
 	const berth_result *nearest = RESULT_NEW(&c->mem, nearest_kind, NEAREST),
 			   *gain = RESULT_NEW(&c->mem, gain_kind, GAIN);
 	berth_result_map *settings = berth_result_map_new(&c->mem);
-	berth_result_list *memory = berth_result_list_new(&c->mem, &memory_kind);
+	berth_result_list *memory = berth_result_list_new(&c->mem, &memory_kind),
+			  *rates = berth_result_list_new(&c->mem, &rate_kind);
+	for (int32_t i = 0; i < s->made.n_rates; i++) {
+		const berth_export_rate *m = &s->made.rate[i];
+		RESULT_ADD(rates, RATE);
+	}
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		berth_result_map_add(settings, s->made.setting[i].key,
 		                     berth_result_text(s->made.setting[i].value));
@@ -227,6 +241,19 @@ static void print_memory(const state *s, cli_sayer say)
 	}
 }
 
+/* "answering 31 tokens/s, by default 29; reading 369 tokens/s, by default 300". */
+static void print_rates(const state *s, cli_sayer say)
+{
+	char rate[32];
+	for (int32_t i = 0; i < s->made.n_rates; i++) {
+		const berth_export_rate *m = &s->made.rate[i];
+		say("%s%s %s tokens/s", i ? "; " : "", m->use, berth_text_count(rate, m->plan));
+		if (!isnan(m->usual))
+			say(", by default %s", berth_text_count(rate, m->usual));
+	}
+	say(s->made.n_rates ? "\n" : "");
+}
+
 /* Is it what the file says, too? */
 static bool is_file(const state *s, const char *value)
 {
@@ -247,6 +274,7 @@ static void print_text(const args *a, const state *s, const berth_result *r, boo
 		            "predicted {objective} {plan}{serial?, one operator after the other}; by default "
 		            "{usual}[ (all on {usual_device}{usual_fits!, where it does not fit})]; gain "
 		            "{gain:%}, predictions are off by {error:%}\n");
+	print_rates(s, say);
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		say("%s: %s\n", s->made.setting[i].key,
 		    printed && is_file(s, s->made.setting[i].value) ? "on standard output"

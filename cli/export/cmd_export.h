@@ -5,6 +5,7 @@
 #include "check.h"
 #include "exporters.h"
 #include "graph_load.h"
+#include "uses.h"
 
 /* A plan with its model, and the machine where that can be had. */
 typedef struct export_plan {
@@ -13,6 +14,7 @@ typedef struct export_plan {
 	berth_system s;
 	bool priced; /* s is a system: p, t and v are set */
 	berth_placement placement;
+	berth_uses uses; /* where the placement tells some */
 	berth_objective objective; /* the plan's, where the system has it; else latency */
 	berth_problem p;
 	berth_timeline t;

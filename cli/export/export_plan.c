@@ -311,6 +311,7 @@ static berth_status read_document(cli *c, const document *d, const char *on, con
 	BERTH_TRY(set_engine(c, e, x, err));
 	BERTH_TRY(berth_placement_parse_json(d->file, d->x.text, d->x.size, &x->g, &x->s, &c->mem, &c->tmp,
 	                                     &x->placement, &warning, err));
+	BERTH_TRY(berth_uses_parse(x->placement.use, &x->uses, err));
 	if (warning && x->priced)
 		BERTH_TRY(cli_warn(c, err, "%s", warning));
 	return simulate(c, x, err);

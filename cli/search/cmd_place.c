@@ -27,6 +27,7 @@ static berth_status compile(cli *c, const place_args *a, place_state *s, berth_e
 		budget.bound = "fast";
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
+	BERTH_TRY(place_decoder_mix(c, &s->decoder, &s->p, err));
 	return cli_budget_bounds(&budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
 	                         &s->bounds, err);
 }
@@ -62,6 +63,7 @@ static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth
 	x->s = &s->s;
 	x->g = s->decoder.on ? &s->decoder.d.whole : &s->whole;
 	x->decoder = s->decoder.on ? &s->decoder.d : NULL;
+	x->use = s->decoder.use;
 	x->method = s->method;
 	return place_rescue_open(c, &s->p, cfg, x, err);
 }
@@ -172,6 +174,10 @@ static berth_status check_args(const cli *c, const place_args *a, place_state *s
 	const char *grain = a->granularity.name;
 	bool layers = s->decoder.on || a->granularity.max_cuts >= 0 ||
 	              (grain && strcmp(grain, berth_grain_name(BERTH_GRAIN_OP)) != 0);
+	if (s->decoder.use && !s->decoder.on)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --use is for a language model that is placed for both uses: one, "
+		                  "without the word mode");
 	if (c->compress && s->decoder.on)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --compress is for one use of a language model: give it the "
@@ -260,12 +266,14 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
-	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->objective, &s->engine,
+	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->decoder, &s->objective, &s->engine,
 	                            err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
-	if (s->decoder.on)
+	if (s->decoder.on) {
 		BERTH_TRY(fit_prefill(c, a, s, err));
+		BERTH_TRY(place_decoder_judge(c, &s->decoder, &s->r, &s->t, err));
+	}
 	BERTH_TRY(place_engine_look(c, &s->r, &s->engine, err));
 	if (s->v.broken.n && !s->r.interrupted)
 		BERTH_TRY(find_infeasible(c, a, s, err));
@@ -308,6 +316,9 @@ static berth_status run(cli *c, berth_err *err)
 	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
 		CLI_GAP(&a.budget),
+		{"use", 0, CLI_TEXT, &s.decoder.use, "USE:W,...",
+	         "of a language model: shares of tokens that are made and read, as in answer:0.8,read:0.2"
+	         "\tanswer:1"},
 		{"walks", 0, CLI_THREADS, &a.budget.walks, "N",
 	         "walks of annealing side by side, for as many threads; results depend on N"},
 		{"write-model", 0, CLI_FILE_ONLY, &a.budget.write_model, "FILE",

@@ -55,6 +55,7 @@ berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, ber
 		return BERTH_OK;
 	c->dim.n = 0; /* they stand in the spec now */
 	x->on = !berth_spec_has(words, "mode");
+	BERTH_TRY(berth_uses_parse(x->use, &x->d.uses, err));
 	x->d.spec = *spec = words;
 	return BERTH_OK;
 }
@@ -86,6 +87,22 @@ berth_status place_decoder_load(cli *c, const char *system, const cli_granularit
 		.sandbox = cli_sandbox(c),
 		.max_cuts = granularity->max_cuts < INT32_MAX ? (int32_t)granularity->max_cuts : INT32_MAX};
 	return berth_decoder_load(&x->cfg, &x->d, decode, s, &c->mem, &c->tmp, err);
+}
+
+berth_status place_decoder_mix(cli *c, place_decoder *x, berth_problem *p, berth_err *err)
+{
+	x->alone = *p;
+	return x->on ? berth_decoder_mix(&x->d, p, &c->mem, err) : BERTH_OK;
+}
+
+berth_status place_decoder_judge(cli *c, place_decoder *x, const berth_solution *r, const berth_timeline *t,
+                                 berth_err *err)
+{
+	berth_verdict v;
+	x->t = *t;
+	if (!r->answered || !(x->d.uses.read > 0))
+		return BERTH_OK;
+	return berth_judge(&x->alone, r->op_dev, r->op_order, NULL, &c->mem, &x->t, &v, err);
 }
 
 /* ---- output ---- */

@@ -13,6 +13,9 @@ typedef struct place_decoder {
 	const char *system;
 	berth_decoder_cfg cfg;
 	berth_decoder d;
+	const char *use;     /* of --use; NULL: all is answering */
+	berth_problem alone; /* of decoding, where the search's has both uses in it */
+	berth_timeline t;    /* of the answer there */
 } place_decoder;
 
 /* Is spec a language model (GGUF, zoo:llama, zoo:moe; no training step of one) whose mode is left open? Then
@@ -22,6 +25,12 @@ berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, ber
 /* berth_decoder_load by cli_instance_load: x->cfg and x->d. */
 berth_status place_decoder_load(cli *c, const char *system, const cli_granularity *granularity,
                                 place_decoder *x, berth_graph *decode, berth_system *s, berth_err *err);
+
+/* p, just compiled, becomes that of --use. Fails: BERTH_ENOMEM. */
+berth_status place_decoder_mix(cli *c, place_decoder *x, berth_problem *p, berth_err *err);
+/* The timeline of decoding: that of the search, t, or the answer r once more. Fails: BERTH_ENOMEM. */
+berth_status place_decoder_judge(cli *c, place_decoder *x, const berth_solution *r, const berth_timeline *t,
+                                 berth_err *err);
 
 /* Tokens per second of both uses. t is the timeline of decoding. period_s: seconds from token to token of
  * sequences that follow each other; 0: they do not. */

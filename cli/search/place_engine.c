@@ -42,13 +42,16 @@ berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, bert
 }
 
 berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
-                               const berth_objective *o, place_engine *x, berth_err *err)
+                               const place_decoder *d, const berth_objective *o, place_engine *x,
+                               berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
 	berth_export_source source = {.g = g, .s = s, .p = &x->p, .sandbox = cli_sandbox(c)};
 	if (!s->engine)
 		return BERTH_OK;
 	BERTH_TRY(berth_problem_new(g, s, &c->mem, &c->tmp, &x->p, err));
+	if (d->on)
+		BERTH_TRY(berth_decoder_mix(&d->d, &x->p, &c->mem, err));
 	if (may_look(spec)) {
 		BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &x->model, &x->words, err));
 		x->mapped = true;

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "engine_plan.h"
 #include "load.h"
+#include "place_decoder.h"
 #include "result.h"
 
 typedef struct place_engine {
@@ -21,10 +22,12 @@ typedef struct place_engine {
  * That is told. Fails: as readers of files, BERTH_ENOMEM. */
 berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, berth_err *err);
 
-/* Where the system stands for an engine, g is its problem as it was read, and the model (spec) is read once
- * more. To be undone by place_engine_close, also where it fails. Fails: as berth_engine_plan_open. */
+/* Where the system stands for an engine, g is its problem as it was read (of a language model in both uses:
+ * what d searches), and the model (spec) is read once more. To be undone by place_engine_close, also where it
+ * fails. Fails: as berth_engine_plan_open. */
 berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
-                               const berth_objective *o, place_engine *x, berth_err *err);
+                               const place_decoder *d, const berth_objective *o, place_engine *x,
+                               berth_err *err);
 void place_engine_close(const place_engine *x);
 
 /* What the answer is worth in the other engine. Fails: BERTH_ENOMEM. */

@@ -100,6 +100,8 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 	if (!x->path || x->as.graph_sha256)
 		return BERTH_OK;
 	BERTH_TRY(berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err));
+	if (x->decoder)
+		x->as.use = x->use ? x->use : "answer:1";
 	return c->n_args == 1 ? cli_plan_words_tell(c, c->args[0], x->decoder != NULL, &x->as, err)
 	                      : BERTH_OK;
 }

@@ -12,6 +12,7 @@ typedef struct place_rescue {
 	const berth_graph *g;        /* that the file is about */
 	const berth_system *s;
 	const berth_decoder *decoder; /* where the answer must hold for prefill too; else NULL */
+	const char *use;              /* of --use; NULL: not given */
 	const berth_method *method;
 	berth_objective objective;
 	berth_placement as;          /* what the file says, but for the answer */
@@ -26,7 +27,8 @@ typedef struct place_rescue {
 } place_rescue;
 
 /* Begin to keep what the search of p finds: cfg gets the function that does it. With a path the names and
- * digests of its file are found now, once. Set path, g, s, decoder, method before. Fails: BERTH_ENOMEM. */
+ * digests of its file are found now, once. Set path, g, s, decoder, use, method before. Fails:
+ * BERTH_ENOMEM. */
 berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,
                                berth_err *err);
 

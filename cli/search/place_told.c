@@ -104,7 +104,7 @@ berth_status place_answer(cli *c, const place_args *a, const place_state *s, con
 	if (s->v.broken.n)
 		infeasible = report_infeasible_result(c, &s->p, &s->infeasible);
 	if (s->decoder.on && r->answered)
-		BERTH_TRY(place_decoder_result(c, &s->decoder.d, &s->p, &s->t, &decoder, err));
+		BERTH_TRY(place_decoder_result(c, &s->decoder.d, &s->p, &s->decoder.t, &decoder, err));
 	*out = RESULT_NEW(&c->mem, answer_kind, ANSWER);
 	return BERTH_OK;
 }
@@ -222,10 +222,10 @@ berth_status place_print(cli *c, const place_args *a, const place_state *s, bert
 		print_head(a, s);
 		place_price_print(&a->granularity, &s->price, &s->r);
 		if (s->decoder.on)
-			place_decoder_print_head(&s->decoder.d, &s->t, period ? s->r.value : 0);
+			place_decoder_print_head(&s->decoder.d, &s->decoder.t, period ? s->r.value : 0);
 		cli_say("\n");
 		if (s->decoder.on) {
-			BERTH_TRY(place_decoder_print_layers(c, &s->decoder.d, &s->p, &s->t, err));
+			BERTH_TRY(place_decoder_print_layers(c, &s->decoder.d, &s->p, &s->decoder.t, err));
 			cli_say("\n");
 		}
 		BERTH_TRY(report_print_models(c, &s->parts, &s->t, err));

@@ -8,6 +8,7 @@
 #include "json.h"
 #include "system_json.h"
 #include "text.h"
+#include "uses.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -298,11 +299,20 @@ static berth_status read_engine(const berth_json *doc, berth_placement *p, berth
 	return BERTH_OK;
 }
 
+static berth_status read_use(const berth_json *doc, reader *r, berth_err *err)
+{
+	berth_uses uses;
+	berth_json v = berth_json_get(doc, "use");
+	BERTH_TRY(read_word(doc, "use", r->mem, &r->p.use, err));
+	return berth_json_placed(&v, berth_uses_parse(r->p.use, &uses, err), err);
+}
+
 static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 {
 	static const char *const known[] = {"format", "version",     "graph",     "system", "method",
 	                                    "seed",   "evaluations", "objective", "value",  "lower_bound",
-	                                    "compress", "for",       "order",     "placement", NULL};
+	                                    "compress", "for",       "use",       "order",  "placement",
+	                                    NULL};
 	berth_placement *p = &r->p;
 	int64_t seed = 0;
 	if (cJSON_GetObjectItemCaseSensitive(doc->item, "format") ||
@@ -314,6 +324,7 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(read_source(doc, "system", r->mem, &p->system_name, &p->system_sha256, &p->system_word,
 	                      &p->n_system_words, err));
 	BERTH_TRY(read_engine(doc, p, err));
+	BERTH_TRY(read_use(doc, r, err));
 	BERTH_TRY(read_word(doc, "method", r->mem, &p->method, err));
 	BERTH_TRY(read_count(doc, "seed", &seed, err));
 	p->seed = (uint64_t)seed;
@@ -493,6 +504,7 @@ static void write_document(berth_json_out *w, const berth_placement *p, const be
 	berth_json_put_number(w, "value", p->value);
 	berth_json_put_number(w, "lower_bound", p->lower_bound);
 	write_word(w, "for", p->engine);
+	write_word(w, "use", p->use);
 	if (p->compress)
 		berth_json_put_string(w, "compress",
 		                      p->compress == 2 ? "2x" : p->compress == 4 ? "4x" : "8x");

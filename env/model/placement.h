@@ -17,6 +17,7 @@ typedef struct berth_placement {
 	int32_t n_system_words;
 	const char *method, *objective;          /* NULL: not said */
 	const char *engine;                      /* that it is for (engine_rules.h); NULL: none */
+	const char *use; /* of a language model, as it was weighed (uses.h); NULL: a graph of one use */
 	uint64_t seed;                           /* at most 2^53 in a file, as JSON numbers are */
 	int64_t evaluations;
 	double value, lower_bound; /* NAN: null */

@@ -382,6 +382,11 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	out->serial = out->known && x->s->cost_model->sums_times;
 	out->plan = plan;
 	out->usual = v.value;
+	if (out->known && x->uses && e->seconds && berth_objective_is(o, BERTH_LATENCY)) {
+		BERTH_TRY(berth_export_seconds(e, x, x->op_dev, tmp, &out->plan, err));
+		BERTH_TRY(berth_export_seconds(e, x, op_dev, tmp, &out->usual, err));
+		out->known = !isnan(out->plan) && !isnan(out->usual);
+	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
 	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));

@@ -34,6 +34,7 @@ typedef struct berth_export_source {
 	const char *const *theirs;
 	const berth_read_options *read; /* how g was read from model; NULL: by the defaults */
 	const berth_sandbox *sandbox;   /* the model is looked at in one; NULL: here */
+	const struct berth_uses *uses; /* of a language model that was placed for both; NULL: for g alone */
 	const char *module; /* FILE.py:FACTORY with its words, where g is that module's; NULL: it is not */
 	berth_module_place *module_place; /* NULL: modules cannot be run here */
 } berth_export_source;
@@ -49,6 +50,12 @@ typedef struct berth_export_memory {
 	int64_t weights, cache, buffers; /* buffers: an estimate; -1: it cannot be told */
 } berth_export_memory;
 
+/* Tokens a second in a use of a language model, predicted. */
+typedef struct berth_export_rate {
+	const char *use; /* "answering", "reading" */
+	double plan, usual; /* usual: what the engine does by itself; NAN: not known */
+} berth_export_rate;
+
 /* What an exporter makes: the file in pieces, one behind the other, and words for the user. Lists and texts
  * live in mem; a piece may also be a part of the model. */
 typedef struct berth_export_out {
@@ -60,6 +67,8 @@ typedef struct berth_export_out {
 	size_t cap_settings;
 	berth_export_memory *memory; /* [n_memory] in the order of the target; 0: not known */
 	int32_t n_memory;
+	berth_export_rate *rate; /* [n_rates] */
+	int32_t n_rates;
 	const char *usual; /* the file that says what the engine does when told nothing; NULL: not known */
 	const char **note, **warning;
 	const char *unfit; /* why the target can hardly run it, a sentence in mem; NULL: not known */
@@ -98,6 +107,10 @@ typedef struct berth_exporter {
 	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
 	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
 	                      berth_err *err);
+	/* Seconds of op_dev of x in all uses of its model (x->uses), as the engine runs it; NAN: they cannot
+	 * be told. NULL: it has one use. Fails: BERTH_ENOMEM, as readers of the model. */
+	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
+	                        double *seconds, berth_err *err);
 	/* How far predictions of op_dev of x are off (below). NULL: BERTH_EXPORT_ERROR. */
 	double (*error)(const berth_export_source *x, const int32_t *op_dev);
 	/* The plan nearest to op_dev of x that the target can express, out [n_ops]. NULL: any plan can be, or
@@ -159,13 +172,17 @@ berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_
 berth_status berth_export_make(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
                                berth_export_out *out, berth_err *err);
 
-/* `usual`, `nearest` and `best` of e, which has them, for x. Fail: as they do; berth_sandbox_run. */
+/* `usual`, `nearest`, `best` and `seconds` of e, which has them, for x. Fail: as they do;
+ * berth_sandbox_run. */
 berth_status berth_export_usual(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
                                 int32_t *op_dev, bool *known, berth_err *err);
 berth_status berth_export_nearest(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
                                   int32_t *op_dev, berth_err *err);
 berth_status berth_export_best(const berth_exporter *e, const berth_export_source *x, berth_arena *tmp,
                                int32_t *op_dev, double *bound, berth_err *err);
+
+berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,
+                                  const int32_t *op_dev, berth_arena *tmp, double *seconds, berth_err *err);
 
 /* `write` of e, in a sandbox: berth_export_make alone calls it. */
 berth_status export_write_apart(const berth_exporter *e, const berth_export_source *x, berth_export_out *out,

@@ -1,5 +1,6 @@
 /* Exporters that read the model once more do so where files of strangers are read: in a sandbox. What they
  * make comes back as bytes; devices are checked, and texts are as foreign as those of the model. */
+#include "array.h"
 #include "exporters.h"
 #include "wire.h"
 
@@ -10,7 +11,7 @@ typedef struct question {
 
 /* ---- placements ---- */
 
-typedef enum which { USUAL, NEAREST, BEST } which;
+typedef enum which { USUAL, NEAREST, BEST, SECONDS } which;
 
 typedef struct devices {
 	question q;
@@ -18,6 +19,7 @@ typedef struct devices {
 	int32_t *op_dev; /* [n_ops] */
 	bool known;      /* of USUAL */
 	double bound;    /* of BEST */
+	double seconds;  /* of SECONDS, whose op_dev stays */
 } devices;
 
 static berth_status ask(devices *a, berth_arena *tmp, berth_err *err)
@@ -26,6 +28,7 @@ static berth_status ask(devices *a, berth_arena *tmp, berth_err *err)
 	a->known = true;
 	return a->which == USUAL     ? e->usual(a->q.x, tmp, a->op_dev, &a->known, err)
 	       : a->which == NEAREST ? e->nearest(a->q.x, tmp, a->op_dev, err)
+	       : a->which == SECONDS ? e->seconds(a->q.x, a->op_dev, tmp, &a->seconds, err)
 	                             : e->best(a->q.x, tmp, a->op_dev, &a->bound, err);
 }
 
@@ -34,7 +37,8 @@ static void wire_devices(berth_wire *w, devices *a)
 	uint8_t known = a->known;
 	BERTH_WIRE(w, known);
 	BERTH_WIRE(w, a->bound);
-	if (known)
+	BERTH_WIRE(w, a->seconds);
+	if (known && a->which != SECONDS)
 		berth_wire_raw(w, a->op_dev, (size_t)a->q.x->g->n_ops * sizeof *a->op_dev);
 	a->known = known == 1;
 }
@@ -89,6 +93,19 @@ berth_status berth_export_best(const berth_exporter *e, const berth_export_sourc
 	return st;
 }
 
+berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,
+                                  const int32_t *op_dev, berth_arena *tmp, double *seconds, berth_err *err)
+{
+	int32_t *dev;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY_NEW(tmp, x->g->n_ops, err, dev);
+	BERTH_COPY(dev, op_dev, x->g->n_ops);
+	devices a = {.q = {e, x}, .which = SECONDS, .op_dev = dev};
+	berth_status st = ask_anywhere(&a, tmp, err);
+	*seconds = a.seconds;
+	return st;
+}
+
 /* ---- what is written ---- */
 
 static void wire_texts(berth_wire *w, const char ***text, int32_t *n)
@@ -114,6 +131,12 @@ static void wire_out(berth_wire *w, const berth_content *model, berth_export_out
 		BERTH_WIRE(w, m->cache);
 		BERTH_WIRE(w, m->buffers);
 	}
+	berth_wire_list(w, &out->rate, &out->n_rates, sizeof *out->rate);
+	for (int32_t i = 0; i < out->n_rates; i++) {
+		berth_wire_text(w, &out->rate[i].use);
+		BERTH_WIRE(w, out->rate[i].plan);
+		BERTH_WIRE(w, out->rate[i].usual);
+	}
 	berth_wire_text(w, &out->usual);
 	berth_wire_text(w, &out->unfit);
 	wire_texts(w, &out->note, &out->n_notes);
@@ -127,6 +150,8 @@ static bool has_texts(const berth_export_out *out)
 		all = all && out->setting[i].key && out->setting[i].value;
 	for (int32_t i = 0; i < out->n_memory; i++)
 		all = all && out->memory[i].device;
+	for (int32_t i = 0; i < out->n_rates; i++)
+		all = all && out->rate[i].use;
 	for (int32_t i = 0; i < out->n_notes; i++)
 		all = all && out->note[i];
 	for (int32_t i = 0; i < out->n_warnings; i++)

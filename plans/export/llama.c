@@ -3,6 +3,7 @@
 #include "exporters.h"
 
 #include "llama_plan.h"
+#include "llama_uses.h"
 #include "text.h"
 
 #include <math.h>
@@ -162,6 +163,25 @@ static berth_status find_usual(const berth_export_source *x, const berth_gguf_li
 	return *known ? llama_plan_ops(x->g, file, plan, cpu, tmp, op_dev, err) : BERTH_OK;
 }
 
+/* Tokens a second of the plan, and of llama.cpp by itself. */
+static berth_status tell_rates(const berth_export_source *x, const int32_t *usual_dev, berth_arena *tmp,
+                               berth_export_out *out, berth_err *err)
+{
+	llama_uses uses;
+	berth_export_rate *answer, *read;
+	if (!x->p || x->g->n_times)
+		return BERTH_OK;
+	BERTH_TRY_NEW(out->mem, 2, err, out->rate);
+	*(answer = &out->rate[0]) = (berth_export_rate){"answering", NAN, NAN};
+	*(read = &out->rate[1]) = (berth_export_rate){"reading", NAN, NAN};
+	BERTH_TRY(llama_uses_open(x, out->mem, tmp, &uses, err));
+	BERTH_TRY(llama_uses_rates(&uses, x->op_dev, tmp, &answer->plan, &read->plan, err));
+	if (usual_dev)
+		BERTH_TRY(llama_uses_rates(&uses, usual_dev, tmp, &answer->usual, &read->usual, err));
+	out->n_rates = isnan(answer->plan) || isnan(read->plan) ? 0 : 2;
+	return BERTH_OK;
+}
+
 /* Its plan as a line, where all devices that it uses have names. */
 static berth_status tell_usual(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
                                berth_export_out *out, berth_err *err)
@@ -173,6 +193,7 @@ static berth_status tell_usual(const berth_export_source *x, const berth_gguf_li
 	bool known;
 	BERTH_TRY_NEW(out->mem, x->g->n_ops, err, op_dev);
 	BERTH_TRY(find_usual(x, file, out->mem, tmp, &plan, op_dev, &known, err));
+	BERTH_TRY(tell_rates(x, known ? op_dev : NULL, tmp, out, err));
 	for (int32_t i = 0; known && i < plan.n_devs; i++)
 		known = x->theirs && x->theirs[plan.dev[i]];
 	if (!known)
@@ -195,6 +216,19 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 		return BERTH_OK;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
 	return find_usual(x, &file, &mem, tmp, &plan, op_dev, known, err);
+}
+
+/* A plan for both uses is worth what a mean token takes. */
+static berth_status seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
+                            double *out, berth_err *err)
+{
+	BERTH_ARENA(mem);
+	llama_uses uses;
+	*out = berth_export_serial(x->p, op_dev);
+	if (!x->model || x->g->n_times)
+		return BERTH_OK;
+	BERTH_TRY(llama_uses_open(x, &mem, tmp, &uses, err));
+	return llama_uses_seconds(&uses, x->uses, op_dev, tmp, out, err);
 }
 
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
@@ -243,6 +277,7 @@ const berth_exporter berth_export_llama = {
 	.model = "GGUF",
 	.write = write,
 	.usual = usual,
+	.seconds = seconds,
 	.error = error_of,
 	.nearest = nearest,
 	.best = find_best,

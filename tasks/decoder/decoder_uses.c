@@ -183,6 +183,11 @@ berth_status berth_decoder_load(const berth_decoder_cfg *cfg, berth_decoder *x, 
 	return hold_alive(x, decode, mem, err);
 }
 
+berth_status berth_decoder_mix(const berth_decoder *x, berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	return berth_uses_mix(&x->uses, p, &x->p, x->twin, x->chunk, mem, err);
+}
+
 /* ---- the answer ---- */
 
 /* An operator without a twin goes with its group, else with what it reads. */

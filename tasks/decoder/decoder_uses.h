@@ -7,6 +7,7 @@
 #include "granularity.h"
 #include "load.h"
 #include "solve.h"
+#include "uses.h"
 
 /* ---- words of a spec: "zoo:llama:seq=512" ---- */
 
@@ -32,6 +33,7 @@ typedef struct berth_decoder_cfg {
 typedef struct berth_decoder {
 	const char *spec; /* with all words but mode */
 	bool gguf;        /* its words are those of GGUF files, else of the zoo */
+	berth_uses uses;  /* what the search makes small; all zero: answering */
 	int64_t context, batch;
 	int64_t chunk;            /* tokens of a prompt that are read at once */
 	berth_graph whole, g;     /* of prefill, as read and with the rules of a granularity */
@@ -58,6 +60,9 @@ berth_status berth_decoder_lay_granularity(const berth_decoder_cfg *cfg, const b
  * hold what prefill has alive. Fails: as cfg->load, and as granularities do. */
 berth_status berth_decoder_load(const berth_decoder_cfg *cfg, berth_decoder *x, berth_graph *decode,
                                 berth_system *s, berth_arena *mem, berth_arena *tmp, berth_err *err);
+
+/* The times of p, of decoding, become those of x->uses. Fails: BERTH_ENOMEM. */
+berth_status berth_decoder_mix(const berth_decoder *x, berth_problem *p, berth_arena *mem, berth_err *err);
 
 /* Simulate the answer r as a prefill: x->t and x->v. Fails: BERTH_ENOMEM. */
 berth_status berth_decoder_judge(berth_decoder *x, const berth_solution *r, berth_arena *mem, berth_err *err);
