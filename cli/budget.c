@@ -23,7 +23,7 @@ cli_budget cli_budget_default(void)
 /* -1: as many as the time allows. */
 static int64_t evaluations_of(const cli_budget *b)
 {
-	return !b->evaluations.given && (b->time_s > 0 || b->cpu_s > 0) ? -1 : b->evaluations.n;
+	return !b->evaluations.given && (b->limit_s[0] > 0 || b->limit_s[1] > 0) ? -1 : b->evaluations.n;
 }
 
 static int32_t n_cpus(void)
@@ -35,7 +35,7 @@ static int32_t n_cpus(void)
 berth_status cli_budget_open(const cli_budget *b, berth_search_cfg *out, berth_err *err)
 {
 	berth_search_options o = {b->objective, b->seed,  evaluations_of(b),
-	                          b->time_s,    b->cpu_s, b->threads ? b->threads : n_cpus()};
+	                          b->limit_s[0],    b->limit_s[1], b->threads ? b->threads : n_cpus()};
 	berth_search_cfg cfg;
 	const atomic_int *cancel = cli_catch_signals(); /* before there is a thread to be seen */
 	BERTH_TRY(berth_search_cfg_open(&o, &cfg, err));
@@ -53,7 +53,7 @@ static berth_bound_options bound_options(const cli_budget *b, const berth_object
 	return (berth_bound_options){.bound = b->bound,
 	                             .objective = o,
 	                             .evaluations = evaluations_of(b),
-	                             .time_s = b->time_s > 0 ? b->time_s : b->cpu_s,
+	                             .time_s = b->limit_s[0] > 0 ? b->limit_s[0] : b->limit_s[1],
 	                             .nodes = b->nodes};
 }
 

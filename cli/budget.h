@@ -12,7 +12,7 @@ typedef struct cli_budget {
 	int64_t nodes;       /* -1: not given */
 	const char *bound;   /* "fast", "auto" or "strong" */
 	const char *write_model; /* NULL: not given */
-	double time_s, cpu_s; /* 0: not given */
+	double limit_s[2];    /* of the clock, of the CPU; 0: not given */
 	double gap;           /* a search may end there; 0: not given */
 	uint64_t seed;
 	int32_t threads;     /* 0: as many as there are CPUs */
@@ -30,9 +30,9 @@ cli_budget cli_budget_default(void);
 #define CLI_BOUND(b) \
 	{"bound", 0, CLI_TEXT, &(b)->bound, "B", \
 	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}
-#define CLI_GAP(b) \
-	{"gap", 0, CLI_SHARE, &(b)->gap, "G", "end a search when the best is proven this close: 1%, 0.01"}
-#define CLI_TIME(b) {"time", 0, CLI_SECONDS, &(b)->time_s, "S", "seconds that a search may take"}
+#define CLI_TIME(b) \
+	{"time", 0, CLI_LIMIT, (b)->limit_s, "S|Scpu", \
+	 "seconds that a search may take; 10cpu: of the CPU, all threads together"}
 #define CLI_SEED_OF(b) {"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}
 
 /* What every search has. */
@@ -44,7 +44,6 @@ cli_budget cli_budget_default(void);
 /* And what verbs have that are about searches. */
 #define CLI_BUDGET(b) \
 	CLI_SEARCH(b), CLI_TIME(b), CLI_BOUND(b), CLI_SEED_OF(b), \
-	{"cpu-time", 0, CLI_SECONDS, &(b)->cpu_s, "S", "--time in seconds of CPU, all threads together"}, \
 	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
 	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}

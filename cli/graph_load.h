@@ -30,15 +30,17 @@
 	{"compress", 0, CLI_TEXT, &(c)->compress, "2x|4x|8x", \
 	 "tensors travel packed to a part of their bytes where that is quicker, with a stated error"}
 
+#define CLI_FOR(c) \
+	{"for", 0, CLI_TEXT, &(c)->engine, "ENGINE", \
+	 "the engine that is to run the plan, whose rules value it: ort, llama.cpp, accelerate, torch, " \
+	 "openvino, vllm\tnone; of a plan's file its own"}
+
 /* For the table of every verb that places, simulates or learns. */
 #define CLI_RULES(c) \
 	{"pin", 0, CLI_MANY, &(c)->pin, "OP=DEVICE", \
 	 "keep operators on a device; OP may be a pattern, as in 'layer1.*'"}, \
 	{"forbid", 0, CLI_MANY, &(c)->forbid, "OP=DEVICE", "keep operators off a device"}, \
 	{"colocate", 0, CLI_MANY, &(c)->colocate, "OP,...", "keep operators on one device together"}, \
-	{"for", 0, CLI_TEXT, &(c)->engine, "ENGINE", \
-	 "the engine that is to run the plan, whose rules value it: ort, llama.cpp, accelerate, torch, " \
-	 "openvino, vllm\tnone; of a plan's file its own"}, \
 	{"training", 0, CLI_FLAG, &(c)->training, NULL, \
 	 "a whole training step (Adam) of an inference graph instead of it"}
 

@@ -139,10 +139,11 @@ static bool read_whole(const char *text, double least, double most, double *out)
 static berth_status read_seconds(const cli_option *o, const char *text, berth_err *err)
 {
 	const char *end;
-	double x = berth_text_number(text, &end);
-	if (*end || !isfinite(x) || x <= 0)
+	double x = berth_text_number(text, &end), *into = o->into;
+	bool cpu = o->kind == CLI_LIMIT && strcmp(end, "cpu") == 0;
+	if ((*end && !cpu) || !isfinite(x) || x <= 0)
 		return bad_value(o, text, "a number of seconds above 0", err);
-	*(double *)o->into = x;
+	into[cpu] = x;
 	return BERTH_OK;
 }
 
@@ -229,9 +230,12 @@ static const char *successor(const cli_verb *verb, const char *option)
 		{"", "--batch", "batch=N behind the model's name"},
 		{"", "--kv-type", "cache=T behind the model's name"},
 		{"", "--max-cuts", "--granularity G:max-cuts=N"},
+		{"", "--cpu-time", "--time Scpu"},
+		{"", "--each-objective", "--objective each"},
 		{"", "--batch-dim", "--batches DIM=8,16"},
 		{"", "--servers", "--serve HOST=N,..."},
 		{"", "--calibrate", "a system file that show SYSTEM --calibrate -o FILE writes"},
+		{"", "--times", "a system file with \"times\""},
 		{"", "--table", "--format F:TABLE"},
 		{"compare", "--engine-default", "--for"},
 		{"", "--from", "nothing: the file's content says what it is"},

@@ -24,6 +24,7 @@ typedef enum cli_kind {
 	CLI_SEED,       /* a whole number from 0 to 2^53; uint64_t */
 	CLI_THREADS,    /* 1 to 1024; int32_t */
 	CLI_SECONDS,    /* above 0; double */
+	CLI_LIMIT,      /* the same, or with "cpu" behind it; double [2], of the clock and of the CPU */
 	CLI_SHARE       /* above 0; a part of one, below it, or with "%"; double, the part */
 } cli_kind;
 

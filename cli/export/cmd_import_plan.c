@@ -193,7 +193,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_ON(&a.on),
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the file calls a device of the system"},
-		CLI_INPUT(c),
+		CLI_READING(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the placement"},
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));

@@ -322,11 +322,9 @@ static berth_status run(cli *c, berth_err *err)
 	         "with --on: keep operators of MODEL whole on a device; OP may be a pattern"},
 		{"forbid", 0, CLI_MANY, &c->forbid, "OP=DEVICE",
 	         "with --on: keep operators of MODEL and their pieces off a device"},
-		CLI_TIMES(c),
 		{"method", 0, CLI_TEXT, &s.args.method, "M", "method that places them"},
 		CLI_SEARCH(&s.args.budget),
 		CLI_TIME(&s.args.budget),
-		CLI_GAP(&s.args.budget),
 		{"plan", 0, CLI_FILE_OUT, &s.args.plan, "FILE", "write where the search has placed them"},
 		{"strict", 0, CLI_FLAG, &c->strict, NULL,
 	         "refuse where an operator of --cut stays whole, one is cut along another axis than "
@@ -356,7 +354,7 @@ static berth_status run(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {
-	{"plan|profile|training|pin|forbid|method|objective|evaluations|time|gap|threads", "!on",
+	{"plan|profile|training|pin|forbid|method|objective|evaluations|time|threads", "!on",
          "split: --%s is of the search that --on SYSTEM asks for, which is missing"},
 	{"", "!output", "split: -o OUT.onnx is missing"},
 	{"on", "cut|parts|types|rows|style",

@@ -261,7 +261,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "run it also with placements made by who knows of the slow-down"},
 		{"train", 0, CLI_FLAG, &a.train, NULL,
 	         "steps go on training from each other; tell their losses"},
-		CLI_INPUT(c),
+		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)

@@ -344,7 +344,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "by the whole model\tall"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N", "samples of each time, after 2 that do not count"},
 		{"time", 0, CLI_SECONDS, &a.time_s, "S", "predict what is not profiled by then"},
-		CLI_INPUT(c),
+		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 0, 1, err));
 	if (c->help)

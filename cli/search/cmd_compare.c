@@ -246,11 +246,16 @@ static int32_t n_systems(const args *a)
 	return a->on.n ? a->on.n : 1;
 }
 
+static const char one_budget[] =
+	"compare: give one of --evaluations, --time S and --time Scpu: the budget is the same for all";
+
 static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	if (a->seeds > 1000)
 		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
 		                  (long long)a->seeds);
+	if (a->budget.limit_s[0] > 0 && a->budget.limit_s[1] > 0)
+		return berth_fail(err, BERTH_EINVAL, "%s", one_budget);
 	if (a->placements.n && c->n_args * n_systems(a) > 1)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "compare: --placement takes one graph on one system: a placement is for "
@@ -381,6 +386,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_FIDELITY(&a.fidelity),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_FOR(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));
@@ -397,20 +403,16 @@ static berth_status run(cli *c, berth_err *err)
 	return compare(c, &a, &s, err);
 }
 
-static const char one_budget[] =
-	"compare: give one of --evaluations, --time and --cpu-time: the budget is the same for all";
-
 static const cli_rule rules[] = {
 	{"fidelity", "placement|for",
          "compare: --fidelity measures placements of its own; leave out --placement and --for"},
-	{"evaluations", "time|cpu-time", one_budget},
-	{"time", "cpu-time", one_budget}};
+	{"evaluations", "time", one_budget}};
 
 const cli_verb cmd_compare = {
 	"compare",
 	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--placement FILE,...] "
 	"[--for ENGINE] [--objective O] [--evaluations N | "
-	"--time S | --cpu-time S] [--seeds N] [--fidelity] [--report FILE.html]",
+	"--time S|Scpu] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'single / it' is the best single device's value over the method's.\n"
 	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "

@@ -298,7 +298,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
 	         "lay copies of an inference graph over so many servers like each host, for throughput; 1 of "
 	         "each that is not named"},
-		CLI_INPUT(c),
+		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)

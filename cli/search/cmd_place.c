@@ -122,14 +122,14 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 	return st;
 }
 
-/* Seconds that are left of --time and --cpu-time, a share of them at least; 0: no limit. The CPU time is that
+/* Seconds that are left of --time, a share of them at least; 0: no limit. The CPU time is that
  * of the one thread that looks for what is infeasible. */
 static double seconds_left(const cli *c, const cli_budget *b)
 {
-	double wall = b->time_s - (berth_wall_seconds() - c->wall_from),
-	       cpu = b->cpu_s - (berth_cpu_seconds() - c->cpu_from);
-	wall = b->time_s > 0 ? fmax(wall, WHY_SHARE * b->time_s) : INFINITY;
-	cpu = b->cpu_s > 0 ? fmax(cpu, WHY_SHARE * b->cpu_s) : INFINITY;
+	double wall = b->limit_s[0] - (berth_wall_seconds() - c->wall_from),
+	       cpu = b->limit_s[1] - (berth_cpu_seconds() - c->cpu_from);
+	wall = b->limit_s[0] > 0 ? fmax(wall, WHY_SHARE * b->limit_s[0]) : INFINITY;
+	cpu = b->limit_s[1] > 0 ? fmax(cpu, WHY_SHARE * b->limit_s[1]) : INFINITY;
 	return isinf(wall) && isinf(cpu) ? 0 : fmin(wall, cpu);
 }
 
@@ -315,7 +315,8 @@ static berth_status run(cli *c, berth_err *err)
 		{"requests", 0, CLI_LIST, &a.requests, "SHARE:WORD=N,...",
 	         "requests of unlike sizes for --replicas, as in 0.7:batch=1,0.3:batch=8\tall alike"},
 		CLI_BUDGET(&a.budget),
-		CLI_GAP(&a.budget),
+		{"gap", 0, CLI_SHARE, &a.budget.gap, "G",
+	         "end a search when the best is proven this close: 1%, 0.01"},
 		{"use", 0, CLI_TEXT, &s.decoder.use, "USE:W,...",
 	         "of a language model: shares of tokens that are made and read, as in answer:0.8,read:0.2"
 	         "\tanswer:1"},
@@ -329,6 +330,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_REPORT(&a.report),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_FOR(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));

@@ -162,7 +162,7 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 	} clash[] = {{"--fine-tune", a->fine_tune, measured ? measured : decoding},
 	             {"--teach", a->teach, learned ? learned : decoding},
 	             {"--width", a->width, learned},
-	             {"--each-objective", a->each_objective, learned}};
+	             {"--objective each", a->each_objective, learned}};
 	if (a->width > BERTH_WIDEST)
 		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
 		                  (long long)a->width, BERTH_WIDEST);
@@ -170,10 +170,6 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 		if (clash[i].given && clash[i].beside)
 			return berth_fail(err, BERTH_EINVAL, "train %s: not with %s", clash[i].option,
 			                  clash[i].beside);
-	if (a->each_objective && a->budget.objective && strcmp(a->budget.objective, "latency") != 0)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "train --each-objective: each pair has an objective of its own; leave "
-		                  "--objective out");
 	if (a->measured.on && (c->n_args != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
@@ -302,12 +298,11 @@ static berth_status run(cli *c, berth_err *err)
 	a.budget.evaluations.n = 0;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
-		CLI_OBJECTIVE(&a.budget),
+		{"objective", 0, CLI_TEXT, &a.budget.objective, "O",
+	         "what to make small: latency, throughput, energy, edp, power, memory, sums, limits; each: "
+	         "every pair has one of its own, drawn by the seed: latency, throughput, energy or edp"},
 		{"decoding", 0, CLI_TEXT, &a.decoding, "D",
 	         "sequential: operator by operator along a schedule; or one-shot"},
-		{"each-objective", 0, CLI_FLAG, &a.each_objective, NULL,
-	         "each pair has an objective of its own, drawn by the seed: latency, throughput, energy or "
-	         "edp"},
 		{"tight", 0, CLI_COUNT, &a.tight, "K",
 	         "every K-th pair of graph and system gets little memory: 1.1 to 3 times what the graph "
 	         "needs"},
@@ -338,11 +333,14 @@ static berth_status run(cli *c, berth_err *err)
 		{"output", 'o', CLI_CHECKPOINT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_REPORT(&a.report),
 		CLI_RULES(c),
-		CLI_INPUT(c),
+		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 0, -1, err));
 	if (c->help)
 		return BERTH_OK;
+	a.each_objective = strcmp(a.budget.objective, "each") == 0;
+	if (a.each_objective)
+		a.budget.objective = berth_metrics[BERTH_LATENCY].name;
 	berth_status st = run_ranks(c, &a, &t, err);
 	cli_rescue_by(NULL, NULL, 0); /* it would read t */
 	train_curves_free(&t.curves);

@@ -13,7 +13,7 @@ typedef struct place_replicas {
 /* Copies are for throughput alone. Fails: BERTH_EINVAL. */
 berth_status place_replicas_check(const berth_objective *objective, berth_err *err);
 
-/* A share of the times of --time and --cpu-time, which hold from the start of the program, for all searches
+/* A share of the times of --time, which hold from the start of the program, for all searches
  * that choose copies. */
 void place_replicas_limit(const cli *c, double share, berth_search_cfg *cfg);
 

@@ -87,6 +87,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_GRANULARITY(&a.granularity),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_FOR(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));

@@ -308,6 +308,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_BOUND(&a.budget),
 		CLI_COMPRESS(c),
 		CLI_RULES(c),
+		CLI_FOR(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
 	a.budget.objective = NULL;
