@@ -234,7 +234,8 @@ static berth_status fit_prefill(cli *c, const place_args *a, place_state *s, ber
 	return BERTH_OK;
 }
 
-/* A language model whose use is left open is placed by layers for both uses. */
+/* A language model whose use is left open is placed for both uses. By layers: a plan for an engine is made of
+ * what that can be told. */
 static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_err *err)
 {
 	const char *spec = c->args[0];
@@ -244,7 +245,8 @@ static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_er
 	BERTH_TRY_NEW(&c->mem, 1, err, c->args);
 	BERTH_TRY(berth_got(c->args[0] = berth_arena_strdup(&c->mem, spec), err));
 	s->decoder.on &= !a->pareto.objectives.n;
-	if (s->decoder.on && !a->granularity.name)
+	bool told = c->engine && strcmp(c->engine, "none") != 0;
+	if (s->decoder.on && !a->granularity.name && !told)
 		a->granularity.name = berth_grain_name(BERTH_GRAIN_LAYER);
 	return BERTH_OK;
 }
