@@ -40,6 +40,19 @@ typedef struct climber {
 	double spent_ns;     /* of work */
 } climber;
 
+/* What an operator needs at once beside what its group keeps before: tensors that it makes and reads. */
+static int64_t bytes_at_once(const berth_graph *g, int32_t op)
+{
+	int64_t sum = g->op_workspace_bytes[op];
+	BERTH_EACH (t, g->op_tensor_off, op)
+		sum += g->tensor_bytes[t];
+	BERTH_EACH (i, g->op_in_off, op) /* ascending */
+		sum += i > g->op_in_off[op] && g->in_tensor[i] == g->in_tensor[i - 1]
+		               ? 0
+		               : g->tensor_bytes[g->in_tensor[i]];
+	return sum;
+}
+
 /* Bytes that a colocation group keeps; a shared parameter counts for its first user. */
 static void bytes_at_rest(const berth_problem *p, int64_t *coloc_bytes, bool *counted)
 {
@@ -56,10 +69,21 @@ static void bytes_at_rest(const berth_problem *p, int64_t *coloc_bytes, bool *co
 	}
 }
 
-static bool has_room(const climber *c, int32_t u, int32_t d)
+/* The least that a device holds at some time with the group on it. */
+static int64_t least_bytes(const climber *c, int32_t u)
+{
+	int64_t most = 0, outputs = 0;
+	BERTH_EACH (i, c->p->coloc_off, u) {
+		int64_t bytes = bytes_at_once(c->p->g, c->p->coloc_op[i]);
+		most = bytes > most ? bytes : most;
+		outputs += c->p->g->op_output_bytes[c->p->coloc_op[i]];
+	}
+	return c->coloc_bytes[u] + (most > outputs ? most - outputs : 0);
+}
+
+static bool has_room(const climber *c, int32_t d, int64_t bytes)
 {
 	int32_t pool = berth_dev_pool(c->p, d);
-	int64_t bytes = c->coloc_bytes[u];
 	return (c->limit[d] < 0 || bytes <= c->limit[d]) &&
 	       (pool < 0 || c->limit[c->p->n_devs + pool] < 0 || bytes <= c->limit[c->p->n_devs + pool]);
 }
@@ -70,11 +94,12 @@ static void find_usable(climber *c)
 	const berth_problem *p = c->p;
 	for (int32_t u = 0; u < p->n_colocs; u++) {
 		bool somewhere = false;
+		int64_t bytes = least_bytes(c, u);
 		for (int32_t d = 0; d < p->n_devs; d++)
-			somewhere |= berth_coloc_legal(p, u, d) && has_room(c, u, d);
+			somewhere |= berth_coloc_legal(p, u, d) && has_room(c, d, bytes);
 		for (int32_t d = p->n_devs - 1; d >= 0; d--) {
 			bool *at = &c->usable[berth_cell(p, u, d)];
-			*at = berth_coloc_legal(p, u, d) && (!somewhere || has_room(c, u, d));
+			*at = berth_coloc_legal(p, u, d) && (!somewhere || has_room(c, d, bytes));
 			if (*at)
 				berth_coloc_put(p, u, d, c->op_dev);
 		}

@@ -7,10 +7,11 @@
 
 #include <math.h>
 
-enum { MOST_WAYS = 64, MOST_MASK_DEVS = 63, MOST_SPREAD = 10, SOLVER_NODES = 2000 };
+enum { MOST_WAYS = 256, LESS_WAYS = 64, MOST_MASK_DEVS = 63, MOST_SPREAD = 10, SOLVER_NODES = 2000 };
 
 #define NODE_ENTRIES 1e7 /* of matrices of all nodes of the solver's tree, about */
-#define MOST_ENTRIES 33554432.0 /* of all matrices: 256 MiB */
+#define QUICK_ENTRIES 2e6       /* of all matrices: more only with less ways */
+#define MOST_ENTRIES 33554432.0 /* 256 MiB */
 
 typedef struct builder {
 	berth_sum_pbqp *x;
@@ -18,7 +19,7 @@ typedef struct builder {
 	int32_t *group, n_groups; /* [n_colocs] other groups that consume the tensor at hand */
 	int32_t *latest;          /* [n_colocs] the tensor that a group was listed for last */
 	/* ways of the tensor: its home, and where else it is needed */
-	int32_t n_ways, way_home[MOST_WAYS];
+	int32_t n_ways, most_ways, way_home[MOST_WAYS];
 	uint64_t way_to[MOST_WAYS];
 	int64_t *matrix; /* [MOST_WAYS or n_devs][n_devs] */
 } builder;
@@ -59,7 +60,7 @@ static uint64_t devices_of(const builder *b, int32_t u)
 
 static bool add_way(builder *b, int32_t home, uint64_t to)
 {
-	if (b->n_ways == MOST_WAYS)
+	if (b->n_ways == b->most_ways)
 		return false;
 	b->way_home[b->n_ways] = home;
 	b->way_to[b->n_ways++] = to;
@@ -109,11 +110,21 @@ static int32_t n_alts(const builder *b, int32_t u)
 	return b->x->alt_off[u + 1] - b->x->alt_off[u];
 }
 
+static void forget_latest(builder *b)
+{
+	for (int32_t u = 0; u < b->x->p->n_colocs; u++)
+		b->latest[u] = -1;
+}
+
 /* Alternatives of all nodes, [n_colocs + n_tensors] at most; the matrices are counted. Returns the nodes. */
-static int32_t count_nodes(builder *b, int32_t *alts)
+static int32_t count_nodes(builder *b, int32_t most_ways, int32_t *alts)
 {
 	const berth_problem *p = b->x->p;
 	int32_t n = p->n_colocs;
+	forget_latest(b);
+	b->most_ways = most_ways;
+	b->x->entries = 0;
+	b->x->exact = true;
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		alts[u] = n_alts(b, u);
 	for (int32_t t = 0; t < p->g->n_tensors; t++) {
@@ -129,8 +140,6 @@ static int32_t count_nodes(builder *b, int32_t *alts)
 		for (int32_t i = 0; i < b->n_groups; i++)
 			b->x->entries += (double)rows * n_alts(b, b->group[i]);
 	}
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		b->latest[u] = -1;
 	return n;
 }
 
@@ -181,6 +190,7 @@ static berth_status add_tensors(builder *b, berth_err *err)
 {
 	const berth_problem *p = b->x->p;
 	int32_t node = p->n_colocs;
+	forget_latest(b);
 	for (int32_t t = 0; t < p->g->n_tensors; t++) {
 		list_groups(b, t);
 		if (b->n_groups > 1 && list_ways(b, t))
@@ -196,16 +206,16 @@ berth_status berth_sum_pbqp_new(const berth_problem *p, const bool *usable, bert
 {
 	int32_t *alts;
 	builder *b;
-	*out = (berth_sum_pbqp){.p = p, .exact = true};
+	*out = (berth_sum_pbqp){.p = p};
 	BERTH_TRY_NEW(mem, 1, err, b);
 	b->x = out;
 	b->usable = usable;
 	BERTH_TRY_NEW(mem, p->n_colocs, err, b->group, b->latest);
 	BERTH_TRY_NEW(mem, (size_t)p->n_colocs + (size_t)p->g->n_tensors, err, alts);
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		b->latest[u] = -1;
 	BERTH_TRY(list_alternatives(b, mem, err));
-	int32_t n = count_nodes(b, alts);
+	int32_t n = count_nodes(b, MOST_WAYS, alts);
+	if (out->entries > QUICK_ENTRIES)
+		n = count_nodes(b, LESS_WAYS, alts);
 	if (out->entries > MOST_ENTRIES)
 		return BERTH_OK;
 	int32_t rows = p->n_devs > MOST_WAYS ? p->n_devs : MOST_WAYS;
