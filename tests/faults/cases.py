@@ -17,6 +17,7 @@ class Case:
     program: str = "berth"
     ends: tuple = (0,)  # its exit code
     slow: bool = False  # no part of samples
+    needs: tuple = ()  # inputs that its words do not name as they are called
 
     @property
     def verb(self):
@@ -54,8 +55,12 @@ TWO = """{"format":"berth-system","version":1,"name":"two","devices":[{"name":"a
 "links":[{"from":"a","to":"b","latency_s":1e-6,"bandwidth":1e10,"both_ways":true}]}
 """
 
-INPUTS = {"tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
-COPIED = {"tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/fuzz/corpus/onnx/loop.onnx",
+POOL = """{"format":"berth-system","version":1,"name":"pool","devices":[{"name":"a","peak_flops":1e11},{"name":"b","peak_flops":5e10}],
+"links":[{"from":"a","to":"b","bandwidth":1e10,"both_ways":true}],"memory_pools":[{"name":"ram","bytes":1000000000,"bandwidth":1e10,"devices":["a","b"]}]}
+"""
+
+INPUTS = {"pool.json": POOL, "w.data": "aaaabbbbccccdddd", "tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
+COPIED = {"beside.onnx": "tests/fuzz/corpus/onnx/external.onnx", "tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/fuzz/corpus/onnx/loop.onnx",
           "tiny.gguf": "tests/fuzz/corpus/gguf/phi-3-mini.gguf"}
 ENGINE = f"--engine '{SOURCE}/tests/engines/steady.py log none 0'"
 TRAIN = "train tiny.json --on duo.json --evaluations 200 --seed 3 --threads 1"
@@ -67,6 +72,8 @@ MADE = (
     ("old.json", "place tiny.json --on duo.json --method round-robin -o old.json"),
     ("onnx.json", "place tiny.onnx --on duo.json --method round-robin -o onnx.json"),
     ("theirs.csv", "export plan.json --model tiny.json --on duo.json --to csv --force -q -o theirs.csv"),
+    ("proof.json", "place tiny.json --on duo.json --method heft --bound strong --certificate proof.json"),
+    ("llama.json", "place tiny.gguf:mode=decode --on system:edge --threads 1 --method heft -o llama.json"),
     ("whole", f"{TRAIN} -o whole"),
     ("half", f"{TRAIN.replace('200', '100')} -o half"),
     ("ended", f"{MEASURED} -o ended"),
@@ -155,6 +162,21 @@ CASES = [
     simple("profile-system", "profile --system -o host.json", "host.json", slow=True),
     simple("configure", "configure tiny.json --on duo.json --training --json"),
     simple("adapt", f"adapt tiny.json --on two.json --steps 12 --slow b=0.5@4 --engine '{SOURCE}/tests/engines/moody.py'"),
+    simple("place-certificate", f"{PLACE} --method heft --bound strong --certificate c.json -o p.json", "p.json", "c.json"),
+    simple("check-certificate", "check-certificate proof.json --graph tiny.json --on duo.json"),
+    simple("place-compress", f"{PLACE} --method heft --compress 4x -o p.json", "p.json"),
+    simple("place-pools", "place tiny.json --on pool.json --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-host", "place tiny.json --on host:gpu=t4,cpu=epyc-7742 --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-calibrate", "place zoo:alexnet --on system:edge --threads 1 --method heft --calibrate zoo:alexnet=9ms@gpu0 -o p.json", "p.json"),
+    simple("place-replicas", "place tiny.json --on duo.json --replicas 2 --objective throughput --threads 1 --evaluations 20 -o p.json", "p.json"),
+    simple("show-times", "show tiny.onnx --on system:edge --times"),
+    simple("show-fuse", "show tiny.onnx --fuse -o g.json", "g.json"),
+    simple("show-unsandboxed", "show tiny.onnx --no-sandbox"),
+    simple("devices", "devices t4"),
+    simple("train-fine", f"{TRAIN} --fine-tune --policy whole -o new", "new", resume=f"{TRAIN} --fine-tune --policy whole --resume -o new", scratch=("new.older",)),
+    simple("split-data", "split beside.onnx --cut y=columns:1,1 --data new.bin -o out.onnx", "out.onnx", "new.bin", needs=("w.data",)),
+    simple("export-llama", "export llama.json --model tiny.gguf:mode=decode --on system:edge --to llama.cpp --device gpu0=CUDA0 --device npu0=CUDA1 --force -o line", "line", needs=("tiny.gguf",)),
+    simple("configure-serve", "configure layers.json --serve 1 --on duo.json --json"),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
 ]

@@ -2,16 +2,21 @@
 #include "differential_checks.h"
 
 #include "bounds.h"
+#include "certificate.h"
 #include "check.h"
+#include "cost_model.h"
 #include "explain.h"
 #include "explain_op.h"
 #include "exporters.h"
+#include "granularity.h"
 #include "graph_format.h"
+#include "importers.h"
 #include "incremental.h"
 #include "infeasible_subset.h"
 #include "methods.h"
 #include "oracle.h"
 #include "solve.h"
+#include "system_change.h"
 #include "system_json.h"
 
 #include <math.h>
@@ -662,6 +667,177 @@ static const char *explained(differential_case *c)
 	return bad;
 }
 
+/* ---- the same case on another machine, and with other rules ---- */
+
+/* The case on that system, opened anew; false: it is none there. */
+static bool open_on(const differential_case *c, const char *system, differential_case *out)
+{
+	return differential_open(out, c->graph, system, c->placement, c->seed);
+}
+
+/* A figure of a device, or a device more. */
+static const char *draw_change(const differential_case *c, berth_rng *r, berth_arena *mem)
+{
+	static const char *const keys[] = {"peak_flops", "mem_bandwidth", "op_overhead_s", "memory_bytes"};
+	static const char *const factors[] = {"2x", "0.5x", "1.25x", "10x"};
+	const char *dev = c->s.dev_name[below(r, c->s.n_devs)];
+	const char *text = below(r, 4) == 0
+	                           ? berth_arena_printf(mem, "+another=like:%s", dev)
+	                           : berth_arena_printf(mem, "%s.%s=%s", dev, keys[below(r, 4)],
+	                                                factors[below(r, 4)]);
+	if (!text)
+		abort();
+	return text;
+}
+
+/* A changed machine is the machine that its file tells: the same run, the oracle's. */
+static const char *changed(differential_case *c)
+{
+	berth_rng r = berth_rng_seed(c->seed, 15);
+	const char *change = draw_change(c, &r, &c->mem), *text, *bad = NULL;
+	size_t n;
+	berth_system s;
+	berth_problem p;
+	differential_case other;
+	berth_timeline here, there;
+	if (berth_system_change(&c->s, change, &c->mem, &c->tmp, &s, NULL) != BERTH_OK)
+		return NULL; /* a factor of nothing, say */
+	done(berth_problem_new(&c->g, &s, &c->mem, &c->tmp, &p, NULL));
+	done(berth_timeline_new(&p, c->pl.op_dev, own_order(c), &c->mem, &here, NULL));
+	done(berth_system_write_json(&s, true, &c->mem, &text, &n, NULL));
+	bool is = open_on(c, text, &other);
+	if (is) {
+		done(berth_timeline_new(&other.p, other.pl.op_dev, own_order(&other), &other.mem, &there, NULL));
+		bad = here.r.runs != there.r.runs || here.r.latency_ns != there.r.latency_ns ||
+		                      here.r.peak_bytes != there.r.peak_bytes
+		              ? "other than its file says"
+		              : against_oracle(&other);
+		bad = bad ? berth_arena_printf(&c->mem, "%s: %s", change, bad) : NULL;
+	}
+	differential_close(&other);
+	HOLD(c, is, "%s: the changed system is refused", change);
+	return bad;
+}
+
+/* What holds of a machine holds where tensors travel packed. */
+static const char *packed(differential_case *c)
+{
+	differential_case other;
+	const char *bad = NULL;
+	if (c->s.cost_model->run || !open_on(c, c->system, &other))
+		return NULL;
+	done(berth_system_pack(&other.s, 2 << (c->seed / 3 % 3), &other.mem, NULL));
+	done(berth_problem_new(&other.g, &other.s, &other.mem, &other.tmp, &other.p, NULL));
+	bad = incremental(&other);
+	bad = bad ? bad : bounds(&other);
+	bad = bad ? berth_arena_printf(&c->mem, "packed: %s", bad) : NULL;
+	differential_close(&other);
+	return bad;
+}
+
+/* Blocks stay whole, and the answer is worth on the graph without them what it is worth with them. */
+static const char *whole_blocks(differential_case *c)
+{
+	const berth_method *m = NULL;
+	berth_rng r = berth_rng_seed(c->seed, 16);
+	berth_search_cfg cfg = berth_search_cfg_default();
+	int32_t n_ops = c->g.n_ops, *block = room(c, n_ops, sizeof *block), dev[3] = {-1, -1, -1};
+	const char *names[] = {"a", "b", "c"};
+	berth_granularity x = {.op_block = block, .n_blocks = 3, .block_name = names};
+	berth_graph g;
+	berth_problem p;
+	berth_bounds bound;
+	berth_solution found;
+	berth_timeline t;
+	berth_verdict v;
+	if (c->s.order == BERTH_ORDER_GIVEN || n_ops < 3)
+		return NULL;
+	for (int32_t op = 0; op < n_ops; op++)
+		block[op] = op < 3 ? op : below(&r, 3);
+	done(berth_granularity_apply(&c->g, &x, -1, &c->mem, &c->tmp, &g, NULL));
+	if (berth_problem_new(&g, &c->s, &c->mem, &c->tmp, &p, NULL) != BERTH_OK)
+		return NULL; /* no device is left for a block */
+	cfg.evaluations = 30;
+	done(berth_method_find(c->seed / 5 % 2 ? "heft" : "anneal", &m, NULL));
+	done(berth_bounds_new(&p, &c->tmp, &bound, NULL));
+	berth_status st = berth_solve(&p, &bound, m, &cfg, &c->mem, &c->tmp, &found, NULL);
+	if (st != BERTH_OK || !found.feasible)
+		return NULL;
+	for (int32_t op = 0; op < n_ops; op++) {
+		int32_t *of = &dev[block[op]];
+		*of = *of < 0 ? found.op_dev[op] : *of;
+		HOLD(c, *of == found.op_dev[op], "%s: block %s is on two devices", m->name, names[block[op]]);
+	}
+	done(berth_judge(&c->p, found.op_dev, found.op_order, &cfg.objective, &c->mem, &t, &v, NULL));
+	HOLD(c, v.feasible && v.value == found.value, "%s: worth %.17g with blocks, %.17g without", m->name,
+	     found.value, v.value);
+	return NULL;
+}
+
+/* ---- there and back ---- */
+
+/* A table of the plan is read as the plan. */
+static const char *back(differential_case *c)
+{
+	berth_export_out out = {.mem = &c->mem};
+	berth_timeline t;
+	berth_import_plan plan;
+	berth_import_source from = {.file = "table.csv", .g = &c->g, .s = &c->s};
+	done(berth_timeline_new(&c->p, c->pl.op_dev, own_order(c), &c->mem, &t, NULL));
+	berth_export_source x = {.g = &c->g, .s = &c->s, .op_dev = c->pl.op_dev, .p = &c->p};
+	x.t = t.r.runs ? &t : NULL;
+	berth_status st = berth_export_make(&berth_export_csv, &x, &c->tmp, &out, NULL);
+	if (st == BERTH_EINVAL || c->g.n_ops == 0)
+		return NULL;
+	done(st);
+	from.text = berth_file_join(out.piece, out.n_pieces, &c->mem, &from.size);
+	berth_err err = {BERTH_OK, ""};
+	st = berth_import_read(&from, &c->mem, &c->tmp, &plan, &err);
+	HOLD(c, st == BERTH_OK, "its own table is refused: %s", err.msg);
+	for (int32_t op = 0; op < c->g.n_ops; op++)
+		HOLD(c, plan.op_dev[op] == c->pl.op_dev[op], "operator %d comes back on device %d, not %d", op,
+		     plan.op_dev[op], c->pl.op_dev[op]);
+	return NULL;
+}
+
+/* ---- certificates ---- */
+
+/* What is certified is proven again from its file, and no placement is below it. */
+static const char *certified(differential_case *c)
+{
+	bool load = c->seed / 7 % 2;
+	berth_bound_proof proof = {.mem = &c->mem, .load = load, .nodes = 200};
+	berth_bound_options o = {.bound = "strong", .evaluations = -1};
+	berth_rng r = berth_rng_seed(c->seed, 17);
+	berth_certificate again;
+	berth_timeline t;
+	berth_verdict v;
+	const char *text;
+	size_t n;
+	int64_t ns;
+	int32_t *op_dev = room(c, c->p.n_ops, sizeof *op_dev);
+	if (c->s.order == BERTH_ORDER_GIVEN || berth_problem_feasible(&c->p, NULL) != BERTH_OK)
+		return NULL;
+	berth_status st = berth_search_certify(&c->p, &o, 0, &proof, &c->tmp, NULL);
+	if (st == BERTH_EUNSUPPORTED || st == BERTH_EFORMAT || (st == BERTH_OK && !proof.any))
+		return NULL;
+	done(st);
+	done(berth_certificate_write(&proof.best, &c->p, &c->mem, &text, &n, NULL));
+	HOLD(c, berth_certificate_parse("c", text, n, &c->p, &c->mem, &c->tmp, &again, NULL) == BERTH_OK,
+	     "its own certificate is refused");
+	HOLD(c, berth_certificate_prove(&again, &c->p, &c->tmp, &ns, NULL) == BERTH_OK && ns == proof.best.bound_ns,
+	     "certified %lld ns, read back it proves %lld", (long long)proof.best.bound_ns, (long long)ns);
+	for (int k = 0; k < 30; k++) {
+		if (!draw_legal(c, &r, op_dev))
+			return NULL;
+		done(berth_judge(&c->p, op_dev, NULL, NULL, &c->mem, &t, &v, NULL));
+		double own = v.metric[load ? BERTH_THROUGHPUT : BERTH_LATENCY] * 1e9;
+		HOLD(c, !v.feasible || (double)ns <= own * (1 + 1e-12), "%s certificate of %lld ns, but %.17g was found",
+		     berth_certificate_name(again.kind), (long long)ns, own);
+	}
+	return NULL;
+}
+
 const differential_check differential_checks[] = {
 	{"oracle", "the simulator and the slow oracle, to the nanosecond and the byte", 1, against_oracle},
 	{"incremental", "incremental runs and whole ones, to the bit, under moves and keys", 2, incremental},
@@ -671,6 +847,11 @@ const differential_check differential_checks[] = {
 	{"files", "graph, system and plan read back to the same text", 2, files},
 	{"exports", "exporters end with texts that are whole", 4, exports},
 	{"explained", "times of explanations add up", 2, explained},
+	{"changed", "a changed machine and the one that its file tells, and the oracle on it", 2, changed},
+	{"packed", "incremental runs and bounds where tensors travel packed", 8, packed},
+	{"blocks", "blocks stay whole, and the answer is worth the same without them", 4, whole_blocks},
+	{"back", "a plan comes back from its table", 2, back},
+	{"certified", "certificates prove the same when they are read, and no placement is below", 8, certified},
 };
 const int differential_n_checks = sizeof differential_checks / sizeof *differential_checks;
 
