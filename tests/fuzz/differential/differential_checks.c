@@ -707,7 +707,8 @@ static const char *changed(differential_case *c)
 	done(berth_system_write_json(&s, true, &c->mem, &text, &n, NULL));
 	bool is = open_on(c, text, &other);
 	if (is) {
-		done(berth_timeline_new(&other.p, other.pl.op_dev, own_order(&other), &other.mem, &there, NULL));
+		const int32_t *order = own_order(&other);
+		done(berth_timeline_new(&other.p, other.pl.op_dev, order, &other.mem, &there, NULL));
 		bad = here.r.runs != there.r.runs || here.r.latency_ns != there.r.latency_ns ||
 		                      here.r.peak_bytes != there.r.peak_bytes
 		              ? "other than its file says"
@@ -766,7 +767,8 @@ static const char *whole_blocks(differential_case *c)
 	for (int32_t op = 0; op < n_ops; op++) {
 		int32_t *of = &dev[block[op]];
 		*of = *of < 0 ? found.op_dev[op] : *of;
-		HOLD(c, *of == found.op_dev[op], "%s: block %s is on two devices", m->name, names[block[op]]);
+		HOLD(c, *of == found.op_dev[op], "%s: block %s is on two devices", m->name,
+		     names[block[op]]);
 	}
 	done(berth_judge(&c->p, found.op_dev, found.op_order, &cfg.objective, &c->mem, &t, &v, NULL));
 	HOLD(c, v.feasible && v.value == found.value, "%s: worth %.17g with blocks, %.17g without", m->name,
@@ -795,8 +797,8 @@ static const char *back(differential_case *c)
 	st = berth_import_read(&from, &c->mem, &c->tmp, &plan, &err);
 	HOLD(c, st == BERTH_OK, "its own table is refused: %s", err.msg);
 	for (int32_t op = 0; op < c->g.n_ops; op++)
-		HOLD(c, plan.op_dev[op] == c->pl.op_dev[op], "operator %d comes back on device %d, not %d", op,
-		     plan.op_dev[op], c->pl.op_dev[op]);
+		HOLD(c, plan.op_dev[op] == c->pl.op_dev[op],
+		     "operator %d comes back on device %d, not %d", op, plan.op_dev[op], c->pl.op_dev[op]);
 	return NULL;
 }
 
@@ -825,14 +827,16 @@ static const char *certified(differential_case *c)
 	done(berth_certificate_write(&proof.best, &c->p, &c->mem, &text, &n, NULL));
 	HOLD(c, berth_certificate_parse("c", text, n, &c->p, &c->mem, &c->tmp, &again, NULL) == BERTH_OK,
 	     "its own certificate is refused");
-	HOLD(c, berth_certificate_prove(&again, &c->p, &c->tmp, &ns, NULL) == BERTH_OK && ns == proof.best.bound_ns,
+	st = berth_certificate_prove(&again, &c->p, &c->tmp, &ns, NULL);
+	HOLD(c, st == BERTH_OK && ns == proof.best.bound_ns,
 	     "certified %lld ns, read back it proves %lld", (long long)proof.best.bound_ns, (long long)ns);
 	for (int k = 0; k < 30; k++) {
 		if (!draw_legal(c, &r, op_dev))
 			return NULL;
 		done(berth_judge(&c->p, op_dev, NULL, NULL, &c->mem, &t, &v, NULL));
 		double own = v.metric[load ? BERTH_THROUGHPUT : BERTH_LATENCY] * 1e9;
-		HOLD(c, !v.feasible || (double)ns <= own * (1 + 1e-12), "%s certificate of %lld ns, but %.17g was found",
+		HOLD(c, !v.feasible || (double)ns <= own * (1 + 1e-12),
+		     "%s certificate of %lld ns, but %.17g was found",
 		     berth_certificate_name(again.kind), (long long)ns, own);
 	}
 	return NULL;
@@ -851,7 +855,7 @@ const differential_check differential_checks[] = {
 	{"packed", "incremental runs and bounds where tensors travel packed", 8, packed},
 	{"blocks", "blocks stay whole, and the answer is worth the same without them", 4, whole_blocks},
 	{"back", "a plan comes back from its table", 2, back},
-	{"certified", "certificates prove the same when they are read, and no placement is below", 8, certified},
+	{"certified", "certificates prove the same when read, no placement is below", 8, certified},
 };
 const int differential_n_checks = sizeof differential_checks / sizeof *differential_checks;
 
