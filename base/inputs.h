@@ -17,7 +17,7 @@
 	  "no byte of them is looked at", "none", "4") \
 	X(SYSTEM, true, "systems", "`env/model/system_json.c`", "system_json", "4") \
 	X(CERTIFICATE, true, "certificates", "`env/bounds/certificate_json.c`", "certificate", "4") \
-	X(PLAN, true, "plans", "`env/model/placement.c`", "placement", "4") \
+	X(PLAN, true, "plans", "`plans/file/placement.c`", "placement", "4") \
 	X(BLOCKS, true, "blocks (`--granularity FILE`)", "`graphs/group/granularity_file.c`", "blocks", \
 	  "4") \
 	X(CHANGES, false, "changes (`--what-if FILE`)", "`env/model/system_change.c`", "changes", "2") \
