@@ -85,6 +85,7 @@ typedef struct berth_graph {
 	 * users */
 	const char **param_name;       /* [n_params] */
 	int64_t *param_bytes;
+	int64_t all_param_bytes;       /* of all operators, shared ones once */
 	int32_t *param_op_off;         /* [n_params+1] into param_op, ascending */
 	int32_t *param_op;
 	int32_t *op_param_off;         /* [n_ops+1] into op_param, ascending */

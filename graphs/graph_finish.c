@@ -736,6 +736,7 @@ berth_status berth_builder_finish(berth_builder *b, berth_arena *mem, berth_grap
 		BERTH_TRY(steps[i](&f));
 		drop(&f, mark);
 	}
+	g.all_param_bytes = berth_graph_param_bytes(&g);
 	berth_graph_must_hold(&g);
 	*out = g;
 	return BERTH_OK;

@@ -168,6 +168,21 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 	return q;
 }
 
+/* Parameters that op reads. Those of a model that the caches do not hold come from memory in each run. */
+static double far_bytes(const berth_graph *g, int32_t op)
+{
+	double bytes = (double)g->op_param_bytes[op];
+	BERTH_EACH (i, g->op_param_off, op)
+		bytes += (double)g->param_bytes[g->op_param[i]];
+	return fmin(bytes, (double)g->op_read_bytes[op]);
+}
+
+static double least_seconds(const berth_graph *g, const berth_time_device *d, int32_t op, bool by_itself)
+{
+	double bytes = !by_itself && (double)g->all_param_bytes > d->cache_bytes ? far_bytes(g, op) : 0;
+	return d->overhead_s + bytes / d->bandwidth;
+}
+
 static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
                                     const berth_type_on_dev *type, double peak, berth_precision used)
 {
@@ -184,6 +199,7 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	                             .process_nm = s->dev_process_nm[dev],
 	                             .overhead_s = fmax(s->dev_op_overhead_s[dev], host_s)};
 	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
+	x.seconds = fmax(x.seconds, least_seconds(g, &d, op, q.alone));
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
 		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
 	if (q.class == BERTH_TIME_HALF && berth_graph_dims(g, op)->kind == BERTH_DIMS_CONV)
@@ -237,5 +253,6 @@ bool berth_op_alike(const berth_graph *g, int32_t a, int32_t b)
 	       g->op_type[a] == g->op_type[b] && g->op_shape[a] == g->op_shape[b] &&
 	       g->op_dtype[a] == g->op_dtype[b] && g->op_flops[a] == g->op_flops[b] &&
 	       g->op_read_bytes[a] == g->op_read_bytes[b] && g->op_write_bytes[a] == g->op_write_bytes[b] &&
-	       (g->op_macs[a] > 0) == (g->op_macs[b] > 0) && alone(g, a) == alone(g, b);
+	       (g->op_macs[a] > 0) == (g->op_macs[b] > 0) && far_bytes(g, a) == far_bytes(g, b) &&
+	       alone(g, a) == alone(g, b);
 }

@@ -201,6 +201,30 @@ static void test_alike(void **state)
 	drop_pair(&x);
 }
 
+/* Weights that a cache would hold come from memory where those of the model exceed it. */
+static void test_far_weights(void **state)
+{
+	(void)state;
+#define VECTOR(name, bytes) \
+	"{\"name\":\"" name "\",\"type\":\"MatMul\",\"flops\":5e7,\"read_bytes\":" bytes \
+	",\"param_bytes\":" bytes \
+	",\"dims\":{\"b\":1,\"m\":1,\"n\":5000,\"k\":5000}}"
+#define PAIR(bytes) \
+	GRAPH(VECTOR("a", "1e8") "," VECTOR("b", bytes), "{\"from\":\"a\",\"to\":\"b\",\"bytes\":4}")
+	static const char *const devices[] = {SYSTEM("{\"name\":\"d\",\"like\":\"amd-epyc-7742\"}"),
+	                                      SYSTEM("{\"name\":\"d\",\"like\":\"nvidia-rtx-4090\"}")};
+	pair near, far;
+	for (int i = 0; i < 2; i++) {
+		read_pair(&near, PAIR("1e6"), devices[i]);
+		read_pair(&far, PAIR("1e9"), devices[i]);
+		double least = 1e8 / far.s.dev_mem_bandwidth[0];
+		assert_true(predict(&far, 0, 0).seconds >= least);
+		assert_true(i == 1 || predict(&near, 0, 0).seconds < least);
+		drop_pair(&near);
+		drop_pair(&far);
+	}
+}
+
 /* GPUs of AMD reach less of their peak; what is told of GPUs by figures alone is not known to be one. */
 static void test_amd(void **state)
 {
@@ -223,6 +247,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
 	                                   cmocka_unit_test(test_rows), cmocka_unit_test(test_alone),
 	                                   cmocka_unit_test(test_ratio), cmocka_unit_test(test_alike),
-	                                   cmocka_unit_test(test_amd)};
+	                                   cmocka_unit_test(test_amd), cmocka_unit_test(test_far_weights)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
