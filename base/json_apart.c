@@ -1,4 +1,5 @@
-/* See json_apart.h. */
+/* Parses JSON in a sandbox and writes it anew there, element by element. What comes back is parsed here by
+ * the same parser, and doubted as any file is. */
 #include "json_apart.h"
 
 #include "file.h"

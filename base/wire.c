@@ -1,4 +1,5 @@
-/* See wire.h. */
+/* Writes and reads values one after the other in a block of bytes. Reading past the end gives nothing and
+ * sets `bad`, so that callers check once. */
 #include "wire.h"
 
 #include <string.h>

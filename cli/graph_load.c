@@ -1,4 +1,6 @@
-/* See graph_load.h. */
+/* Reads graphs, systems and placements that a command line names, and says once what had to be assumed.
+ * What the options of all verbs say of them (--training, --times, --for, --compress, rules) is put on them
+ * here. */
 #include "graph_load.h"
 
 #include "engine_rules.h"

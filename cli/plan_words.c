@@ -1,4 +1,5 @@
-/* See plan_words.h. */
+/* Writes into a plan the words that its model, its times and its engine were given by, and takes them from
+ * a plan before its model is read. What is given besides must agree. */
 #include "plan_words.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* See sandboxed.h. */
+/* Reads the files that verbs name beside models and systems in the sandbox, where there is one, else here.
+ * Callers see no difference. */
 #include "sandboxed.h"
 
 #include "engine_find.h"

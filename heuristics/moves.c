@@ -1,4 +1,5 @@
-/* Random moves; see moves.h. */
+/* Draws the moves of searches that walk: a colocation group, joined groups of one device, a window, an
+ * exchange, a border between stages. The graph of colocation groups is made once. */
 #include "moves.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* See fine_tune.h. */
+/* Divides a user's pairs into those that are learned from and those that are kept aside; where there are
+ * few, draws of their systems are kept aside. The settings of a tuning follow from them. */
 #include "fine_tune.h"
 
 #include "problem.h"

@@ -1,4 +1,5 @@
-/* The learner's state, and its functions over the table of decodings; see learner.h. */
+/* The learner's state, a step of it, and cloning. What differs between decodings goes through their table
+ * of operations. */
 #include "learner.h"
 
 #include "array.h"

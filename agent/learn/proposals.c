@@ -1,4 +1,5 @@
-/* Proposals of a trained policy; see proposals.h. */
+/* Offers to a search what a trained policy comes to in a few passes, and draws from it. Nothing is learned
+ * here. */
 #include "proposals.h"
 
 #include "array.h"

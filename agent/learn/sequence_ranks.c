@@ -1,4 +1,6 @@
-/* See sequence_ranks.h. */
+/* One round of training over ranks: who draws which batch, what each rank sends to the others, and the
+ * steps that all take alike. Everything goes in the order of batches, so that no bit depends on the number
+ * of ranks. */
 #include "sequence_ranks.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* See around.h. */
+/* Keeps, while a list is gone through, which operators are ready and what their consumers still wait for.
+ * Each operator placed changes only its neighbours' entries. */
 #include "around.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* Sequential decoding; see decode.h. */
+/* Places operator after operator along a list: features of the partial schedule for each device, the
+ * choice, the schedule moved on. A pass that went before can guide it. */
 #include "decode.h"
 
 #include "around.h"

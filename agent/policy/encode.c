@@ -1,4 +1,5 @@
-/* Features of a coarsened problem; see encode.h. */
+/* Makes the arrays that the network reads of a coarsened problem: groups, devices, links and edges, in
+ * units of the mean time of a group. */
 #include "encode.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* The settings of learning; see learner_cfg.h. */
+/* Defaults, checks, comparison and notes of the settings of learning, all from the one table of the
+ * header. */
 #include "learner_cfg.h"
 
 #include "text.h"

@@ -1,4 +1,5 @@
-/* Policies as safetensors files; see policy_file.h. */
+/* Writes a policy as a safetensors file with its card, and reads one back with a check of every size. The
+ * policy that comes with berth is read the same way. */
 #include "policy_file.h"
 
 #include "encode.h"

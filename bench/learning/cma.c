@@ -1,4 +1,5 @@
-/* See cma.h. Constants are those of the tutorial's table 1. */
+/* A generation of covariance matrix adaptation: points drawn, ranked, and the mean, the step and the matrix
+ * moved. Constants are those of the tutorial's table 1. */
 #include "cma.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* See place_rescue.h. */
+/* Keeps a copy of the best placement beside the search, under a lock. A thread of its own writes it where
+ * an interruption finds the search unable to end in time. */
 #include "place_rescue.h"
 
 #include "plan_words.h"

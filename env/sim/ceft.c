@@ -1,4 +1,5 @@
-/* The CEFT recurrence; see ceft.h. */
+/* The CEFT recurrence: for each operator and device the earliest finish, where each input may come from the
+ * device that is best for it. The path that gives the length is kept. */
 #include "ceft.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* Scores; see eval.h. */
+/* Scores placements for one thread: by a full run, or from the middle of a base's run. Where the value is a
+ * sum of times, a walk over that sum does. */
 #include "eval.h"
 
 #include "constraints.h"

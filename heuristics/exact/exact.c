@@ -1,4 +1,5 @@
-/* Exact methods on small graphs and on groups; see exact.h. */
+/* Groups a graph that is too large for an exact search, makes a problem of the groups, and brings the
+ * answer back to the operators. It holds the start and the reporting that exact methods share. */
 #include "exact.h"
 
 #include "array.h"

@@ -1,4 +1,4 @@
-/* The loss of grouping; see group_loss.h. */
+/* Makes each group a colocation group and anneals the graph so: what grouping costs. */
 #include "group_loss.h"
 
 #include "anneal.h"

@@ -1,4 +1,5 @@
-/* Pareto fronts; see pareto.h. */
+/* First points, searches for one objective and for weighted sums, then walks, each in a direction of its
+ * own. The front keeps what nothing else beats in both objectives. */
 #include "pareto.h"
 
 #include "anneal.h"

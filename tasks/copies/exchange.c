@@ -1,4 +1,5 @@
-/* See exchange.h. */
+/* When gradients are exchanged, transfer by transfer: each host's copies give theirs to its lead, then
+ * leads exchange over a ring or a server, and the sums go back. */
 #include "exchange.h"
 
 #include "array.h"

@@ -1,4 +1,5 @@
-/* See replicas.h. */
+/* Places a number of copies of a graph at once, from starts that spread whole copies over the devices or
+ * repeat a placement of one. */
 #include "replicas.h"
 
 #include "bounds.h"

@@ -1,4 +1,5 @@
-/* See serving.h: pipelines, and how they share the servers. */
+/* One pipeline, the parts of one server, copies over several servers, and how often each is used: by a
+ * dynamic program where that is little work, else by a relaxation that is rounded down. */
 #include "serving.h"
 
 #include "simplex.h"

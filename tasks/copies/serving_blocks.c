@@ -1,5 +1,5 @@
-/* What serving.h knows of a model and of servers: times and bytes of blocks, and what goes on between them.
- */
+/* Times and bytes of a model's blocks on each kind of device, and what goes on between two blocks over each
+ * kind of link. All of serving works on these tables alone. */
 #include "serving.h"
 
 #include "array.h"
