@@ -19,6 +19,45 @@
 
 /* ---- passes ---- */
 
+/* For an interruption that finds the search, or what comes after it, unable to end by itself. */
+static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth_search_cfg *cfg,
+                              berth_err *err)
+{
+	place_rescue *x = &s->rescue;
+	x->path = a->out;
+	x->s = &s->s;
+	x->g = s->decoder.on ? &s->decoder.d.whole : &s->whole;
+	x->decoder = s->decoder.on ? &s->decoder.d : NULL;
+	x->use = s->decoder.use;
+	x->method = s->method;
+	return place_rescue_open(c, &s->p, cfg, x, err);
+}
+
+/* A plan for an interruption that comes before the search: bounds may take seconds. It is no part of the
+ * answer, and where there is none so quickly there is none. */
+static berth_status keep_first(cli *c, const place_args *a, place_state *s, berth_err *err)
+{
+	const berth_method *quick;
+	berth_search_cfg cfg;
+	berth_bounds fast;
+	berth_solution r;
+	bool slow = a->out && strcmp(a->budget.bound, "strong") == 0;
+	if (!slow || a->pareto.objectives.n || a->requests.n || a->replicas)
+		return BERTH_OK;
+	BERTH_TRY(berth_method_find("heft", &quick, err));
+	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
+	cfg.write_model = NULL;
+	berth_status st = keep_best(c, a, s, &cfg, err);
+	if (st == BERTH_OK)
+		st = berth_bounds_new(&s->p, &c->tmp, &fast, err);
+	if (st == BERTH_OK)
+		st = berth_solve(&s->p, &fast, quick, &cfg, &c->mem, &c->tmp, &r, NULL);
+	if (st == BERTH_ENOMEM)
+		berth_nomem(err);
+	cli_budget_close(&cfg);
+	return st == BERTH_ENOMEM ? st : BERTH_OK;
+}
+
 static berth_status compile(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	cli_budget budget = a->budget;
@@ -28,6 +67,7 @@ static berth_status compile(cli *c, const place_args *a, place_state *s, berth_e
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(place_decoder_mix(c, &s->decoder, &s->p, err));
+	BERTH_TRY(keep_first(c, a, s, err));
 	return cli_budget_bounds(&budget, &s->p, a->pareto.objectives.n ? NULL : &s->objective, &c->tmp,
 	                         &s->bounds, err);
 }
@@ -52,20 +92,6 @@ static berth_status check(cli *c, place_state *s, berth_err *err)
 	const berth_problem *p = s->engine.plan.engine ? &s->engine.p : &s->p;
 	BERTH_TRY(berth_judge(p, s->r.op_dev, s->r.op_order, &s->r.objective, &c->mem, &s->t, &s->v, err));
 	return report_pipeline_find(c, &s->p, &s->t, &s->r.objective, &s->pipeline, err);
-}
-
-/* For an interruption that finds the search, or what comes after it, unable to end by itself. */
-static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth_search_cfg *cfg,
-                              berth_err *err)
-{
-	place_rescue *x = &s->rescue;
-	x->path = a->out;
-	x->s = &s->s;
-	x->g = s->decoder.on ? &s->decoder.d.whole : &s->whole;
-	x->decoder = s->decoder.on ? &s->decoder.d : NULL;
-	x->use = s->decoder.use;
-	x->method = s->method;
-	return place_rescue_open(c, &s->p, cfg, x, err);
 }
 
 /* The time holds from the start of the program. A search that is made again gets a tenth more. */

@@ -95,9 +95,11 @@ static void rescue(void *ctx, char *text, size_t size)
 static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x, berth_err *err)
 {
 	pthread_mutex_init(&x->lock, NULL);
-	x->score = berth_score_worst();
 	x->written = false;
-	BERTH_TRY_NEW(&c->mem, p->n_ops, err, x->op_dev, x->order);
+	if (!x->op_dev) { /* else the best of a search before stays until there is one */
+		x->score = berth_score_worst();
+		BERTH_TRY_NEW(&c->mem, p->n_ops, err, x->op_dev, x->order);
+	}
 	if (!x->path || x->as.graph_sha256)
 		return BERTH_OK;
 	BERTH_TRY(berth_placement_new(x->g, x->s, &c->mem, &c->tmp, &x->as, err));

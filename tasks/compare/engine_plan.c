@@ -37,7 +37,7 @@ static berth_status find_best(berth_engine_plan *x, const berth_objective *o, be
 		return BERTH_OK;
 	BERTH_TRY_NEW(mem, x->x.g->n_ops, err, x->best);
 	BERTH_SCRATCH(tmp);
-	berth_status st = x->e->best(&x->x, tmp, x->best, &bound, err);
+	berth_status st = berth_export_best(x->e, &x->x, tmp, x->best, &bound, err);
 	if (st == BERTH_EINFEASIBLE || st == BERTH_EUNSUPPORTED)
 		x->best = NULL;
 	else
@@ -140,7 +140,7 @@ static berth_status offer_nearest(berth_engine_plan *x, const int32_t *op_dev, c
 		return BERTH_OK;
 	source.op_dev = op_dev;
 	BERTH_TRY_NEW(mem, x->x.g->n_ops, err, near);
-	berth_status st = x->e->nearest(&source, tmp, near, err);
+	berth_status st = berth_export_nearest(x->e, &source, tmp, near, err);
 	if (st == BERTH_EUNSUPPORTED)
 		return BERTH_OK;
 	BERTH_TRY(st);
