@@ -17,10 +17,19 @@ typedef struct devices {
 	question q;
 	which which;
 	int32_t *op_dev; /* [n_ops] */
-	bool known;      /* of USUAL */
+	bool known;      /* of USUAL; of BEST: some fits */
 	double bound;    /* of BEST */
 	double seconds;  /* of SECONDS, whose op_dev stays */
 } devices;
+
+/* That nothing fits is no failure of reading. */
+static berth_status ask_best(devices *a, berth_arena *tmp, berth_err *err)
+{
+	berth_err own = {0};
+	berth_status st = a->q.e->best(a->q.x, tmp, a->op_dev, &a->bound, &own);
+	a->known = st != BERTH_EINFEASIBLE;
+	return st == BERTH_OK || !a->known ? BERTH_OK : berth_fail(err, st, "%s", own.msg);
+}
 
 static berth_status ask(devices *a, berth_arena *tmp, berth_err *err)
 {
@@ -29,7 +38,7 @@ static berth_status ask(devices *a, berth_arena *tmp, berth_err *err)
 	return a->which == USUAL     ? e->usual(a->q.x, tmp, a->op_dev, &a->known, err)
 	       : a->which == NEAREST ? e->nearest(a->q.x, tmp, a->op_dev, err)
 	       : a->which == SECONDS ? e->seconds(a->q.x, a->op_dev, tmp, &a->seconds, err)
-	                             : e->best(a->q.x, tmp, a->op_dev, &a->bound, err);
+	                             : ask_best(a, tmp, err);
 }
 
 static void wire_devices(berth_wire *w, devices *a)
@@ -88,9 +97,10 @@ berth_status berth_export_best(const berth_exporter *e, const berth_export_sourc
                                int32_t *op_dev, double *bound, berth_err *err)
 {
 	devices a = {.q = {e, x}, .which = BEST, .op_dev = op_dev};
-	berth_status st = ask_anywhere(&a, tmp, err);
+	BERTH_TRY(ask_anywhere(&a, tmp, err));
 	*bound = a.bound;
-	return st;
+	return a.known ? BERTH_OK
+	               : berth_fail(err, BERTH_EINFEASIBLE, "no plan that %s can be told fits", e->name);
 }
 
 berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,

@@ -231,6 +231,14 @@ static berth_status seconds(const berth_export_source *x, const int32_t *op_dev,
 	return llama_uses_seconds(&uses, x->uses, op_dev, tmp, out, err);
 }
 
+/* What has no room needs no names. */
+static berth_status read_names(const berth_export_source *x, const berth_export_out *out, llama_names *names,
+                               berth_err *err)
+{
+	berth_status st = llama_names_read(x, out->mem, names, err);
+	return st == BERTH_EINVAL && out->unfit ? berth_fail(err, BERTH_EUNSUPPORTED, "%s", out->unfit) : st;
+}
+
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
@@ -240,13 +248,13 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	const char *line;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, out->mem, tmp, &file, err));
 	BERTH_TRY(check_words(x, &file, err));
-	BERTH_TRY(llama_names_read(x, out->mem, &names, err));
 	BERTH_TRY(llama_plan_make(x, &file, out->mem, tmp, &plan, err));
+	BERTH_TRY(tell_memory(x, &file, &plan, tmp, out, err));
+	BERTH_TRY(read_names(x, out, &names, err));
 	BERTH_TRY(llama_line(x->model->name, &plan, &file, &names, out->mem, tmp, &line, err));
 	BERTH_TRY(berth_export_put(out, line, strlen(line), err));
 	BERTH_TRY(berth_export_put(out, "\n", 1, err));
 	BERTH_TRY(berth_export_set(out, "command", line, err));
-	BERTH_TRY(tell_memory(x, &file, &plan, tmp, out, err));
 	BERTH_TRY(tell_usual(x, &file, tmp, out, err));
 	return tell(x, &file, &plan, out, err);
 }

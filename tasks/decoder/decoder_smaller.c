@@ -2,7 +2,9 @@
  * of the cache, that of the weights, sequences, parts of layers apart. What a short search places is told. */
 #include "decoder_smaller.h"
 
+#include "exporters.h"
 #include "ggml_types.h"
+#include "load.h"
 #include "methods.h"
 
 #include <stdio.h>
@@ -55,6 +57,35 @@ static berth_status find_apart(const berth_decoder *y, const berth_problem *p, c
 	return BERTH_OK;
 }
 
+/* Where the engine has a method of its own, that tells, with memory as the engine takes it. *told false: it
+ * cannot be asked of this. */
+static berth_status ask_engine(const finder *f, const char *spec, const berth_problem *p, bool *told,
+                               bool *fits, berth_err *err)
+{
+	const berth_exporter *e = p->s->engine ? berth_exporter_for(p->s->engine) : NULL;
+	berth_read_options words;
+	berth_content model;
+	berth_err own = {0};
+	int32_t *op_dev;
+	double bound;
+	*told = false;
+	if (!e || !e->best || !f->x->gguf)
+		return BERTH_OK;
+	BERTH_TRY_NEW(f->mem, p->n_ops, err, op_dev);
+	BERTH_TRY(berth_model_map(spec, NULL, f->mem, &model, &words, err));
+	const berth_export_source x = {.g = p->g,
+	                               .s = p->s,
+	                               .p = p,
+	                               .model = &model,
+	                               .read = &words,
+	                               .sandbox = f->how->sandbox};
+	berth_status st = berth_export_best(e, &x, f->tmp, op_dev, &bound, &own);
+	berth_model_unmap(&model);
+	*told = st == BERTH_OK || st == BERTH_EINFEASIBLE;
+	*fits = st == BERTH_OK;
+	return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
+}
+
 static berth_status place_trial(const finder *f, const char *spec, const char *granularity, trial *out,
                                 berth_err *err)
 {
@@ -65,11 +96,15 @@ static berth_status place_trial(const finder *f, const char *spec, const char *g
 	berth_problem p;
 	berth_bounds bounds;
 	berth_solution r;
+	bool told;
 	how.granularity = granularity;
 	BERTH_TRY(berth_decoder_load(&how, &y, &decode, &s, f->mem, f->tmp, err));
 	out->weight_bytes = berth_graph_param_bytes(&decode);
 	BERTH_TRY(berth_decoder_lay_granularity(&how, &decode, f->mem, f->tmp, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &s, f->mem, f->tmp, &p, err));
+	BERTH_TRY(ask_engine(f, spec, &p, &told, &out->fits, err));
+	if (told)
+		return BERTH_OK;
 	BERTH_TRY(berth_bounds_new(&p, f->tmp, &bounds, err));
 	BERTH_TRY(berth_solve(&p, &bounds, f->method, &f->cfg, f->mem, f->tmp, &r, err));
 	if (!r.feasible)

@@ -26,7 +26,7 @@ typedef struct berth_decoder_cfg {
 	                     berth_read_report *report, berth_err *err);
 	void *ctx;
 	const char *granularity; /* as berth_granularity_named; NULL: single operators */
-	const berth_sandbox *sandbox; /* for a file of those; NULL: none */
+	const berth_sandbox *sandbox; /* for files of those, and of models for engines; NULL: none */
 	int32_t max_cuts;        /* -1: not limited */
 } berth_decoder_cfg;
 
