@@ -28,7 +28,8 @@
 	X(CHECKPOINT, false, "checkpoints that a training goes on from", "the same", "checkpoint", "4") \
 	X(LOG, false, "training logs, and lists of what to train on", \
 	  "`cli/search/train_log.c`, `train_items.c`", "none", "4") \
-	X(JOURNAL, false, "journals of measured runs", "`engines/client/journal.c`", "journal", "4") \
+	X(JOURNAL, false, "journals of measured runs, and what errors were kept of them", \
+	  "`engines/client/journal.c`, `plans/export/engine_errors.c`", "journal", "4") \
 	X(ENGINE, false, "an engine's words, and what its library writes", \
 	  "`engines/client/engine_client.c`, `engine_answer.c`", "engine", "5")
 

@@ -148,6 +148,8 @@ static RESULT_KIND(nearest_kind, "", "", NEAREST);
 	K(BOOL, "usual_fits", "", "it breaks no rule of the system", x->usual_fits) \
 	K(NUMBER, "gain", "", "1 - plan / usual", x->gain) \
 	K(NUMBER, "error", "", "how far predictions are off", x->error) \
+	K(NUMBER, "error_median", "", "of the measurements behind it", x->error_median) \
+	K(INT, "error_rows", "", "how many they are ([export.md](export.md))", x->error_rows) \
 	K(BOOL, "keep_default", "", "the gain is smaller than that: written with `--force` alone", x->keep)
 static RESULT_KIND(gain_kind, "", "", GAIN);
 

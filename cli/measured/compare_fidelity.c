@@ -1,6 +1,7 @@
 /* compare --fidelity: one row a graph. */
 #include "compare_fidelity.h"
 
+#include "engine_errors.h"
 #include "fidelity.h"
 #include "graph_load.h"
 #include "progress.h"
@@ -24,6 +25,19 @@ typedef struct row {
 	berth_fidelity r;
 } row;
 
+/* Exports of this user go by it from now on. */
+static berth_status keep_error(cli *c, const char *engine, const row *x, const berth_system *s,
+                               berth_err *err)
+{
+	const char *path;
+	const berth_fidelity *r = &x->r;
+	BERTH_TRY(berth_engine_errors_keep(engine, s, x->graph, r->n, r->profiled_s, r->measured_s, &c->mem,
+	                                   &c->tmp, &path, err));
+	return path ? cli_note(c, err, "%s: the error of predictions for %s is kept in %s", x->graph, engine,
+	                       path)
+	            : BERTH_OK;
+}
+
 static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, const char *system,
                               uint64_t seed, row *out, berth_err *err)
 {
@@ -44,50 +58,55 @@ static berth_status run_graph(cli *c, const cli_fidelity *f, const char *spec, c
 	cli_progress_open(&progress, c, g->name);
 	berth_status st = berth_fidelity_run(&m, &how, &c->mem, &c->tmp, &out->r, err);
 	cli_progress_end(&progress);
+	const char *name = berth_arena_strdup(&c->mem, berth_engine_says(m.engine)->engine);
 	berth_measured_close(&m);
+	if (st == BERTH_OK)
+		st = berth_got(name, err);
+	if (st == BERTH_OK)
+		st = keep_error(c, name, out, s, err);
 	if (st == BERTH_OK && out->r.n_failed)
-		st = cli_warn(c, err, "%s: placements left out: %d; the last: %s", g->name,
-		              out->r.n_failed, out->r.failure);
+		st = cli_warn(c, err, "%s: placements left out: %d; the last: %s", g->name, out->r.n_failed,
+		              out->r.failure);
 	return st;
 }
 
-#define ERRORS(K, IF) \
-	K(NUMBER_OR_NULL, "mape", "", "mean of abs(predicted - measured) / measured", e->mape) \
-	K(NUMBER_OR_NULL, "bias", "", "mean of (predicted - measured) / measured", e->bias) \
-	K(NUMBER_OR_NULL, "tau", "", "Kendall's, over pairs with disjoint intervals", e->tau) \
-	K(INT, "pairs", "", "such pairs", e->pairs) \
-	K(INT, "all_pairs", "", "", e->all_pairs) \
+#define ERRORS(K, IF)                                                                                        \
+	K(NUMBER_OR_NULL, "mape", "", "mean of abs(predicted - measured) / measured", e->mape)               \
+	K(NUMBER_OR_NULL, "bias", "", "mean of (predicted - measured) / measured", e->bias)                  \
+	K(NUMBER_OR_NULL, "tau", "", "Kendall's, over pairs with disjoint intervals", e->tau)                \
+	K(INT, "pairs", "", "such pairs", e->pairs)                                                          \
+	K(INT, "all_pairs", "", "", e->all_pairs)                                                            \
 	K(NUMBER_OR_NULL, "regret", "", "measured time of the choice / least, less 1", e->regret)
 static RESULT_FLAT_KIND(errors_kind, "Errors", "", ERRORS);
 
-#define ROW(K, IF) \
-	CLI_PAIR(K, x->graph, x->system) \
-	K(TEXT, "engine", "", "", x->engine) \
-	K(INT, "calibration_placements", "", "that counted", r->n_calibration) \
-	K(INT, "test_placements", "", "that counted", r->n_test) \
-	K(INT, "flagged", "", "too few calm samples", r->n_flagged) \
-	K(INT, "failed", "", "the engine failed", r->n_failed) \
-	K(TEXT_OR_NULL, "failure", "", "the last", r->failure) \
-	K(NUMBER_OR_NULL, "predicted_least_s", "s", "range of the calibrated predictions", r->least_s) \
-	K(NUMBER_OR_NULL, "predicted_most_s", "s", "", r->most_s) \
-	K(OBJECT(errors_kind), "profiled", "", "of the simulator as profiled", errors_of(c, &r->profiled)) \
-	K(OBJECT(errors_kind), "calibrated", "", "after calibration", errors_of(c, &r->calibrated)) \
-	K(NUMBER_OR_NULL, "regret_in_turns", "", "of the calibrated choice, by runs turn by turn", \
-	  r->turns_regret) \
-	K(NUMBER_OR_NULL, "segment_error_before", "", "of the calibration runs' segments", \
-	  r->segment_error_before) \
-	K(NUMBER_OR_NULL, "segment_error_after", "", "", r->segment_error_after) \
-	K(NUMBER_OR_NULL, "strain", "", "median of the test runs", r->median_strain) \
-	K(NUMBER_OR_NULL, "interval_width", "", "median of interval / median", r->median_width) \
-	K(NUMBER_OR_NULL, "whole_1_thread_s", "s", "the unsplit model", r->whole_1_s) \
-	K(NUMBER_OR_NULL, "whole_all_threads_s", "s", \
-	  "null: by the clock of the CPU, which tells nothing of it", r->whole_all_s) \
-	K(NUMBER_OR_NULL, "best_measured_s", "s", "least of the test placements", r->best_s) \
-	K(NUMBER, "wall_s", "s", "all of it", r->wall_s) \
-	K(NUMBERS, "measured_s", "s", "a test placement each: median", r->measured_s, r->n) \
-	K(NUMBERS, "low_s", "s", "its interval", r->low_s, r->n) \
-	K(NUMBERS, "high_s", "s", "", r->high_s, r->n) \
-	K(NUMBERS, "profiled_s", "s", "predicted as profiled", r->profiled_s, r->n) \
+#define ROW(K, IF)                                                                                           \
+	CLI_PAIR(K, x->graph, x->system)                                                                     \
+	K(TEXT, "engine", "", "", x->engine)                                                                 \
+	K(INT, "calibration_placements", "", "that counted", r->n_calibration)                               \
+	K(INT, "test_placements", "", "that counted", r->n_test)                                             \
+	K(INT, "flagged", "", "too few calm samples", r->n_flagged)                                          \
+	K(INT, "failed", "", "the engine failed", r->n_failed)                                               \
+	K(TEXT_OR_NULL, "failure", "", "the last", r->failure)                                               \
+	K(NUMBER_OR_NULL, "predicted_least_s", "s", "range of the calibrated predictions", r->least_s)       \
+	K(NUMBER_OR_NULL, "predicted_most_s", "s", "", r->most_s)                                            \
+	K(OBJECT(errors_kind), "profiled", "", "of the simulator as profiled", errors_of(c, &r->profiled))   \
+	K(OBJECT(errors_kind), "calibrated", "", "after calibration", errors_of(c, &r->calibrated))          \
+	K(NUMBER_OR_NULL, "regret_in_turns", "", "of the calibrated choice, by runs turn by turn",           \
+	  r->turns_regret)                                                                                   \
+	K(NUMBER_OR_NULL, "segment_error_before", "", "of the calibration runs' segments",                   \
+	  r->segment_error_before)                                                                           \
+	K(NUMBER_OR_NULL, "segment_error_after", "", "", r->segment_error_after)                             \
+	K(NUMBER_OR_NULL, "strain", "", "median of the test runs", r->median_strain)                         \
+	K(NUMBER_OR_NULL, "interval_width", "", "median of interval / median", r->median_width)              \
+	K(NUMBER_OR_NULL, "whole_1_thread_s", "s", "the unsplit model", r->whole_1_s)                        \
+	K(NUMBER_OR_NULL, "whole_all_threads_s", "s",                                                        \
+	  "null: by the clock of the CPU, which tells nothing of it", r->whole_all_s)                        \
+	K(NUMBER_OR_NULL, "best_measured_s", "s", "least of the test placements", r->best_s)                 \
+	K(NUMBER, "wall_s", "s", "all of it", r->wall_s)                                                     \
+	K(NUMBERS, "measured_s", "s", "a test placement each: median", r->measured_s, r->n)                  \
+	K(NUMBERS, "low_s", "s", "its interval", r->low_s, r->n)                                             \
+	K(NUMBERS, "high_s", "s", "", r->high_s, r->n)                                                       \
+	K(NUMBERS, "profiled_s", "s", "predicted as profiled", r->profiled_s, r->n)                          \
 	K(NUMBERS, "calibrated_s", "s", "and after calibration", r->calibrated_s, r->n)
 static RESULT_KIND(row_kind, "", "", ROW);
 
@@ -110,8 +129,8 @@ static const berth_result *fill(cli *c, const row *rows, int32_t n)
 	return RESULT_NEW(&c->mem, fidelity_document, FIDELITY);
 }
 
-static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n,
-                                 const berth_result *r, berth_err *err)
+static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n, const berth_result *r,
+                                 berth_err *err)
 {
 	berth_page page;
 	BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,

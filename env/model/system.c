@@ -29,6 +29,14 @@ int32_t berth_system_find_dev(const berth_system *s, const char *name)
 	return -1;
 }
 
+bool berth_system_is(const berth_system *s, int32_t dev, const char *begins)
+{
+	const char *class = berth_device_class_name(s->dev_class[dev]);
+	const size_t n = strlen(begins);
+	return strncmp(s->dev_kind[dev], begins, n) == 0 || strncmp(s->dev_name[dev], begins, n) == 0 ||
+	       (class && strcmp(class, begins) == 0);
+}
+
 int32_t berth_system_find_pool(const berth_system *s, const char *name)
 {
 	for (int32_t i = 0; i < s->n_pools; i++)

@@ -186,5 +186,8 @@ berth_status berth_system_figure_check(const char *key, double x, berth_err *err
 berth_status berth_pools_check(const berth_system *s, berth_err *err);
 berth_status berth_pool_check(const berth_system *s, int32_t pool, berth_err *err);
 
+/* Does the device's kind or name begin so ("cpu", "gpu"), or is it of that class? */
+bool berth_system_is(const berth_system *s, int32_t dev, const char *begins);
+
 /* Index of the pool called name, or -1. O(n_pools). */
 int32_t berth_system_find_pool(const berth_system *s, const char *name);

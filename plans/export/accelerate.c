@@ -75,7 +75,7 @@ static berth_status order_devices(accelerate_plan *m, berth_arena *tmp, int32_t 
 				break;
 			}
 	for (int32_t d = s->n_devs - 1; d >= 0; d--) {
-		bool is_cpu = berth_export_is(s, d, "cpu");
+		bool is_cpu = berth_system_is(s, d, "cpu");
 		const char *word = told[d] ? told[d] : is_cpu ? "cpu" : s->dev_name[d];
 		cpu = berth_export_begins(word, "cpu") ? d : cpu;
 		disk = berth_export_begins(word, "disk") ? d : disk;

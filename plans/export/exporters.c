@@ -1,9 +1,10 @@
 /* The table of exporters and what they share: pieces, settings and notes of what is made, what targets call
  * devices, and what a plan is worth beside what the engine does by itself. */
 #include "check.h"
+#include "engine_errors.h"
 #include "engine_rules.h"
-#include "min_cut.h"
 #include "exporters.h"
+#include "min_cut.h"
 #include "text.h"
 #include "time_errors.h"
 #include "visible.h"
@@ -200,13 +201,6 @@ bool berth_export_begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-bool berth_export_is(const berth_system *s, int32_t dev, const char *begins)
-{
-	const char *class = berth_device_class_name(s->dev_class[dev]);
-	return berth_export_begins(s->dev_kind[dev], begins) ||
-	       berth_export_begins(s->dev_name[dev], begins) || (class && strcmp(class, begins) == 0);
-}
-
 const char *berth_export_called(const berth_export_source *x, int32_t dev)
 {
 	return told(x, dev) ? x->theirs[dev] : x->s->dev_name[dev];
@@ -220,7 +214,7 @@ static berth_status find_one(const berth_export_source *x, const berth_export_wo
 	if (*theirs)
 		return BERTH_OK;
 	for (; usual->begins && !*theirs; usual++)
-		if (berth_export_is(x->s, d, usual->begins))
+		if (berth_system_is(x->s, d, usual->begins))
 			*theirs = usual->theirs;
 	if (!*theirs)
 		return berth_fail(err, BERTH_EINVAL,
@@ -282,7 +276,7 @@ berth_status berth_export_number_gpus(const berth_export_source *x, const char *
 		told[d] = x->theirs ? x->theirs[d] : NULL;
 	for (int32_t d = 0, next = 0; d < s->n_devs; d++) {
 		const char *word = "";
-		if (told[d] || !(berth_export_is(s, d, "gpu") || berth_export_is(s, d, "cuda")))
+		if (told[d] || !(berth_system_is(s, d, "gpu") || berth_system_is(s, d, "cuda")))
 			continue;
 		do {
 			word = berth_arena_printf(mem, "%s%d", before, (int)next++);
@@ -360,6 +354,21 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
 	return (double)berth_sum_of_times(p, op_dev, seen) / 1e9;
 }
 
+/* The larger of what out says and of the placement's own. */
+static berth_status find_error(const berth_exporter *e, const berth_export_source *x, const int32_t *op_dev,
+                               berth_arena *tmp, berth_export_gain *out, berth_err *err)
+{
+	const char *devices = e->error_devices ? e->error_devices(x, op_dev) : NULL;
+	berth_engine_error found;
+	BERTH_TRY(berth_engine_error_of(e->name, x->g, x->s, op_dev, devices, tmp, &found, err));
+	if (found.mean < out->error)
+		return BERTH_OK;
+	out->error = found.mean;
+	out->error_median = found.median;
+	out->error_rows = found.n;
+	return BERTH_OK;
+}
+
 berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_source *x,
                                   const berth_objective *o, double plan, berth_arena *mem, berth_arena *tmp,
                                   berth_export_gain *out, berth_err *err)
@@ -388,7 +397,8 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 		out->known = !isnan(out->plan) && !isnan(out->usual);
 	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
-	out->error = e->error ? fmax(e->error(x, x->op_dev), e->error(x, op_dev)) : BERTH_EXPORT_ERROR;
+	BERTH_TRY(find_error(e, x, x->op_dev, tmp, out, err));
+	BERTH_TRY(find_error(e, x, op_dev, tmp, out, err));
 	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));
 	out->keep = out->known && v.feasible && out->gain < out->error;
 	out->device = single_device(op_dev, x->g->n_ops);

@@ -111,8 +111,8 @@ typedef struct berth_exporter {
 	 * be told. NULL: it has one use. Fails: BERTH_ENOMEM, as readers of the model. */
 	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
 	                        double *seconds, berth_err *err);
-	/* How far predictions of op_dev of x are off (below). NULL: BERTH_EXPORT_ERROR. */
-	double (*error)(const berth_export_source *x, const int32_t *op_dev);
+	/* The kinds of devices (engine_errors.h) that op_dev of x is judged by. NULL: of all operators. */
+	const char *(*error_devices)(const berth_export_source *x, const int32_t *op_dev);
 	/* The plan nearest to op_dev of x that the target can express, out [n_ops]. NULL: any plan can be, or
 	 * any of whole blocks. Fails: BERTH_EUNSUPPORTED (there is none), as write. */
 	berth_status (*nearest)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev,
@@ -236,18 +236,13 @@ berth_status berth_export_all_on(const berth_export_source *x, int32_t dev, int3
 berth_status berth_export_fits_on(const berth_export_source *x, int32_t dev, int32_t *op_dev,
                                   berth_arena *tmp, bool *fits, berth_err *err);
 
-/* Does the text begin so? Does a device's kind or name, or is it of that class? */
+/* Does the text begin so? */
 bool berth_export_begins(const char *text, const char *with);
-bool berth_export_is(const berth_system *s, int32_t dev, const char *begins);
 
 /* What the device is called there: what --device told, else its name. */
 const char *berth_export_called(const berth_export_source *x, int32_t dev);
 
 /* What a plan is worth beside what the engine does when told nothing, and whether predictions can tell. */
-
-/* How far predictions are off: the mean over the six models of docs/measured.md of the mean error of
- * predictions out of a profile. A smaller gain is none that can be told. */
-#define BERTH_EXPORT_ERROR 0.13
 
 typedef struct berth_export_gain {
 	bool known;         /* the default is known, and both can be simulated */
@@ -256,6 +251,9 @@ typedef struct berth_export_gain {
 	double plan, usual; /* values of the objective */
 	double gain;        /* 1 - plan / usual */
 	double error;       /* how far predictions are off: the plan's or the default's, the larger */
+	/* of the measurements behind it: their median, and how many they are (engine_errors.h) */
+	double error_median;
+	int32_t error_rows;
 	bool keep;          /* keep the default: the gain is below the error */
 	int32_t device;     /* that the default has everything on; -1: on several */
 } berth_export_gain;

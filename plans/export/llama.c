@@ -29,21 +29,26 @@ static berth_status check_words(const berth_export_source *x, const berth_gguf_l
 	return BERTH_OK;
 }
 
-/* Where the CPU has a part of the layers: by up to 2.3 times, as measured on one machine (docs/export.md), so
- * that a gain has to be above 1 - 1 / 2.3. */
-static double error_of(const berth_export_source *x, const int32_t *op_dev)
+/* Where the layers are, not the embedding: it is on the CPU by itself. */
+static bool is_mixed(const berth_export_source *x, const int32_t *op_dev, bool *on_cpu)
 {
-	const double mixed_error = 0.57;
-	bool on_cpu = false, elsewhere = false;
+	bool elsewhere = false;
 	const char *rest;
+	*on_cpu = false;
 	for (int32_t op = 0; op < x->g->n_ops; op++) {
 		if (berth_gguf_layer_of(x->g->op_name[op], &rest) < 0)
 			continue;
 		bool cpu = llama_on_cpu(x, op_dev[op]);
-		on_cpu |= cpu;
+		*on_cpu |= cpu;
 		elsewhere |= !cpu;
 	}
-	return on_cpu && elsewhere ? mixed_error : BERTH_EXPORT_ERROR;
+	return *on_cpu && elsewhere;
+}
+
+static const char *error_devices(const berth_export_source *x, const int32_t *op_dev)
+{
+	bool on_cpu;
+	return is_mixed(x, op_dev, &on_cpu) ? "cpu+gpu" : on_cpu ? "cpu" : "gpu";
 }
 
 static berth_status tell(const berth_export_source *x, const berth_gguf_list *file, const llama_plan *plan,
@@ -114,11 +119,11 @@ static berth_status tell_memory(const berth_export_source *x, const berth_gguf_l
 	BERTH_TRY(llama_memory_of(plan, file, tmp, memory, &told, err));
 	for (int32_t i = 0; i <= n; i++) {
 		const llama_memory *d = &memory[i];
-		out->memory[out->n_memory++] = (berth_export_memory){
-			.device = i < n ? x->s->dev_name[plan->dev[i]] : name_of_cpu(x),
-			.weights = d->weights,
-			.cache = d->cache,
-			.buffers = told ? d->compute : -1};
+		out->memory[out->n_memory++] =
+			(berth_export_memory){.device = i < n ? x->s->dev_name[plan->dev[i]] : name_of_cpu(x),
+		                              .weights = d->weights,
+		                              .cache = d->cache,
+		                              .buffers = told ? d->compute : -1};
 		if (i < n)
 			BERTH_TRY(find_full(x, plan->dev[i], d, out, err));
 	}
@@ -268,7 +273,7 @@ static berth_status nearest(const berth_export_source *x, berth_arena *tmp, int3
 }
 
 static berth_status find_best(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, double *bound,
-                         berth_err *err)
+                              berth_err *err)
 {
 	BERTH_ARENA(mem);
 	berth_gguf_list file;
@@ -286,7 +291,7 @@ const berth_exporter berth_export_llama = {
 	.write = write,
 	.usual = usual,
 	.seconds = seconds,
-	.error = error_of,
+	.error_devices = error_devices,
 	.nearest = nearest,
 	.best = find_best,
 };

@@ -33,7 +33,7 @@ bool llama_on_cpu(const berth_export_source *x, int32_t dev)
 {
 	if (x->theirs && x->theirs[dev])
 		return strcmp(x->theirs[dev], "CPU") == 0;
-	return berth_export_is(x->s, dev, "cpu");
+	return berth_system_is(x->s, dev, "cpu");
 }
 
 int32_t llama_tensor(const berth_gguf_list *file, const char *name)

@@ -130,7 +130,7 @@ static const char *word_of(const berth_export_source *x, int32_t d)
 	if (x->theirs && x->theirs[d])
 		return x->theirs[d];
 	for (const berth_export_word *w = words; w->begins; w++)
-		if (berth_export_is(x->s, d, w->begins))
+		if (berth_system_is(x->s, d, w->begins))
 			return w->theirs;
 	return "";
 }

@@ -198,7 +198,7 @@ static int32_t cpu_of(const berth_export_source *x)
 	int32_t cpu = -1;
 	for (int32_t op = 0; op < x->g->n_ops; op++) {
 		int32_t d = x->op_dev[op];
-		cpu = berth_export_is(x->s, d, "cpu") && (cpu < 0 || d < cpu) ? d : cpu;
+		cpu = berth_system_is(x->s, d, "cpu") && (cpu < 0 || d < cpu) ? d : cpu;
 	}
 	return cpu;
 }

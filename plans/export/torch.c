@@ -4,12 +4,7 @@
 #include "exporters.h"
 #include "json.h"
 
-#include <math.h>
 #include <string.h>
-
-/* How far predictions are off where a device is no CPU: the mean error of operators' times on a GPU
- * (docs/pytorch.md, "Fidelity"). */
-static const double elsewhere = 0.45;
 
 /* ---- devices ---- */
 
@@ -124,14 +119,6 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	return berth_export_all_on(x, at, op_dev, known);
 }
 
-static double error_of(const berth_export_source *x, const int32_t *op_dev)
-{
-	for (int32_t op = 0; op < x->g->n_ops; op++)
-		if (!berth_export_is(x->s, op_dev[op], "cpu"))
-			return fmax(elsewhere, BERTH_EXPORT_ERROR);
-	return BERTH_EXPORT_ERROR;
-}
-
 const berth_exporter berth_export_torch = {
 	.name = "torch",
 	.about = "A Python file: a PyTorch module with its parts on their devices",
@@ -139,5 +126,4 @@ const berth_exporter berth_export_torch = {
 	.needs = BERTH_EXPORT_PLACEMENT,
 	.write = write,
 	.usual = usual,
-	.error = error_of,
 };

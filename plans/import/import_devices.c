@@ -60,7 +60,7 @@ static bool take_apart(const char *word, char base[64], int32_t *number)
 
 static bool is_of(const berth_system *s, int32_t d, const family *f)
 {
-	return berth_export_is(s, d, f->begins) || (f->or_begins && berth_export_is(s, d, f->or_begins));
+	return berth_system_is(s, d, f->begins) || (f->or_begins && berth_system_is(s, d, f->or_begins));
 }
 
 /* NULL: engines have no such word. A number alone is a GPU's. */

@@ -217,7 +217,7 @@ static void test_exporters(void **state)
 	const char *called[] = {"left"};
 	berth_device_class class = BERTH_CLASS_CPU;
 	const berth_system of_class = {.dev_name = called, .dev_kind = called, .dev_class = &class};
-	assert_true(berth_export_is(&of_class, 0, "cpu") && !berth_export_is(&of_class, 0, "gpu"));
+	assert_true(berth_system_is(&of_class, 0, "cpu") && !berth_system_is(&of_class, 0, "gpu"));
 	assert_non_null(strstr(err.msg, "did you mean 'dot'?"));
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
