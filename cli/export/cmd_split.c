@@ -241,7 +241,7 @@ static berth_status cut(cli *c, state *s, berth_err *err)
 	                               .after = &s->left,
 	                               .outside = s->opt.outside,
 	                               .g = &s->before};
-	if (s->args.on && c->sandbox)
+	if (s->args.on && !c->no_sandbox)
 		BERTH_TRY(cli_note(c, err, "the search reads %s outside of the sandbox", s->model.name));
 	if (s->args.on)
 		return split_search_run(c, &s->args, &q, &s->search, &s->made, err);

@@ -36,7 +36,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};
 	berth_read_options words;
 	BERTH_TRY(berth_graph_split(model, &given, &c->mem, &out->model, &words, err));
-	if (c->sandbox && !berth_module_file_length(model))
+	if (!c->no_sandbox && !berth_module_file_length(model))
 		BERTH_TRY(cli_note(c, err, "the engine reads %s outside of the sandbox", out->model));
 	out->dim = words.dim;
 	out->n_dims = words.n_dims;
