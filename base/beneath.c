@@ -174,10 +174,13 @@ static int walk_to(walk *w, const char *name)
 	memcpy(w->todo, name, strlen(name) + 1);
 	while (fd < 0 && bad == 0)
 		bad = take_part(w, part) ? step(w, part, &fd) : failed(EINVAL);
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+	if (fd < 0)
+		return fd;
+	int why = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+	if (why == 0)
 		return fd;
 	close(fd);
-	return failed(EINVAL);
+	return failed(why);
 }
 
 static int open_beneath(const char *folder, const char *name)

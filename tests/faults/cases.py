@@ -190,6 +190,7 @@ KEPT = (
     ("place-ip", "sys", "read", "berth_lp_solve berth_method_run", False),
     ("place-gguf", "sys", "fstat", "berth_file_map", False),
     ("place-gguf", "sys", "stat", "berth_file_there berth_graph_split", False),
+    ("split-data", "sys", "fstat", "berth_beneath_open", False),
     ("place", "eintr", "open", "berth_file_map", False),
     ("place", "eintr", "fsync", "berth_placement_write", False),
     ("place", "sys", "flock", "berth_file_hold", True),
