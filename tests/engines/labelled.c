@@ -33,13 +33,16 @@ static int compare(const ort_model *a, const ort_model *b, size_t *bytes)
 static int check(ort_lib *lib, char **argv, int level, size_t *bytes)
 {
 	const char *const config[] = {argv[3], argv[4], NULL};
+	berth_read_options words = {.dim = (const char *const *)(argv + 5)};
+	while (argv[5 + words.n_dims])
+		words.n_dims++;
 	berth_arena mem = {0};
 	ort_model plain = {0}, labelled = {0};
 	berth_err err;
 	int bad;
-	if (ort_model_open(lib, argv[1], NULL, level, NULL, &mem, &plain, &err) != BERTH_OK)
+	if (ort_model_open(lib, argv[1], &words, level, NULL, &mem, &plain, &err) != BERTH_OK)
 		bad = fail(argv[1], &err);
-	else if (ort_model_open(lib, argv[2], NULL, level, config, &mem, &labelled, &err) != BERTH_OK)
+	else if (ort_model_open(lib, argv[2], &words, level, config, &mem, &labelled, &err) != BERTH_OK)
 		bad = fail(argv[2], &err);
 	else
 		bad = compare(&plain, &labelled, bytes);
@@ -55,8 +58,8 @@ int main(int argc, char **argv)
 	berth_err err;
 	ort_lib *lib;
 	size_t bytes = 0;
-	if (argc != 5)
-		return fail("usage: berth-ort-labelled ORIGINAL LABELLED KEY VALUE", NULL);
+	if (argc < 5)
+		return fail("usage: berth-ort-labelled ORIGINAL LABELLED KEY VALUE [WORD=N...]", NULL);
 	if (ort_open(NULL, &mem, &lib, &err) != BERTH_OK) {
 		fprintf(stderr, "skipped: %s\n", err.msg);
 		berth_arena_free(&mem);
