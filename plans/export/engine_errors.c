@@ -120,7 +120,7 @@ static int fit(const row *x, const char *engine, size_t n_engine, int kinds, con
 	          : strcmp(x->word[0], "*") == 0                                      ? 0
 	                                                                              : -1;
 	int same = strcmp(x->word[2], plan) == 0 ? 1 : strcmp(x->word[2], "*") == 0 ? 0 : -1;
-	const bool few = x->own && atoi(x->word[4]) < FEW;
+	const bool few = x->own && berth_text_digits(x->word[4], INT32_MAX, NULL) < FEW;
 	return few || devices < 0 || own < 0 || same < 0 ? -1 : 8 * own + 4 * devices + 2 * same + x->own;
 }
 
