@@ -111,6 +111,7 @@ static berth_status look(asking *a, bool first, bool *again, berth_arena *tmp, b
 	a->has_fitting = a->has_full = *again = false;
 	a->best_ns = INT64_MAX;
 	BERTH_TRY(berth_least_sum(a->s->p, &who, tmp, &ns, err));
+	a->improver.coloc_bytes = first ? a->rest : a->taken; /* those that found was told are gone */
 	if (first && value_of(a->s, ns, &bound))
 		berth_search_prove(a->s, bound);
 	if (a->best_ns == INT64_MAX) { /* it is to be repaired */

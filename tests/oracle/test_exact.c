@@ -603,7 +603,7 @@ static void certificates_hold(void **state)
 	certificates count = {0};
 	int all = 0;
 	(void)state;
-	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 40 : 150, "instances");
+	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 60 : 150, "instances");
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);

@@ -148,7 +148,7 @@ static void test_revised(void **state)
 		const berth_policy_file *f;
 		berth_proposals p;
 		berth_err err;
-		open_subject(&x, graphs[i], "hetero-cluster", 0, NULL);
+		open_subject(&x, graphs[i], "edge", 0, NULL);
 		assert_ok(berth_proposals_policy(&x.search, &x.mem, &f, &err), &err);
 		assert_ok(berth_proposals_new(f, &x.search, &x.mem, &x.tmp, &p, &err), &err);
 		assert_ok(berth_proposals_offer_greedy(&p, &x.tmp, &err), &err);
@@ -156,7 +156,7 @@ static void test_revised(void **state)
 		for (int k = 0; k < M; k++) {
 			const berth_method *m;
 			int64_t made = x.search.evaluations;
-			open_subject(&known, graphs[i], "hetero-cluster", 0, NULL);
+			open_subject(&known, graphs[i], "edge", 0, NULL);
 			assert_ok(berth_method_find(methods[k], &m, &err), &err);
 			assert_ok(berth_method_run(m, &known.search, &known.tmp, &err), &err);
 			before = fmin(before, known.search.best.value);
