@@ -194,8 +194,8 @@ static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 	BERTH_TRY(cli_compress_factor(c, &factor, err));
 	if (factor && s->cost_model->run)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "--compress: the cost model %s knows no packed transfers: leave it out",
-		                  s->cost_model->name);
+		                  "--compress: the cost model %s knows no packed transfers: leave it out%s",
+		                  s->cost_model->name, s->engine ? ", or place with --for none" : "");
 	return factor ? berth_system_pack(s, factor, &c->mem, err) : BERTH_OK;
 }
 

@@ -33,7 +33,8 @@
 #define CLI_FOR(c) \
 	{"for", 0, CLI_TEXT, &(c)->engine, "ENGINE", \
 	 "the engine that is to run the plan, whose rules value it: ort, llama.cpp, accelerate, torch, " \
-	 "openvino, vllm\tnone; of a plan's file its own"}
+	 "openvino, vllm, none\tof a plan's file its own; place: of GGUF files llama.cpp, of model folders " \
+	 "accelerate"}
 
 /* For the table of every verb that places, simulates or learns. */
 #define CLI_RULES(c) \

@@ -294,8 +294,7 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(check_args(c, a, s, err));
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
-	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->decoder, &s->objective, &s->engine,
-	                            err));
+	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->decoder, &s->engine, err));
 	BERTH_TRY(search(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->decoder.on) {
@@ -365,7 +364,8 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	/* who names a method wants its placement */
-	bool usual = a.method == berth_method_default()->name && !a.pareto.objectives.n && !a.replicas;
+	bool usual = a.method == berth_method_default()->name && !a.pareto.objectives.n && !a.replicas &&
+	             !c->training;
 	if (c->n_args == 1 && usual)
 		BERTH_TRY(place_engine_choose(c, c->args[0], &s.engine, err));
 	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));
@@ -382,6 +382,10 @@ static const cli_rule rules[] = {
 	{"pareto", "method", "place: --pareto is a search of its own; leave out --method"},
 	{"pareto", "certificate", "place: --pareto tells no single bound; leave out --certificate"},
 	{"pareto", "gap", "place: --pareto has no gap to end at; leave out --gap"},
+	{"for", "pareto|replicas|requests",
+         "place: --for is for one plan of one model: leave out --pareto, --replicas and --requests"},
+	{"for", "training",
+         "place: --for is for inference: engines are told no training steps; leave out one"},
 	{"requests", "report", "place: --requests has no page: leave out --report"},
 	{"requests", "!replicas",
          "place: --requests is for copies of the model: give --replicas auto, or the most copies"}};

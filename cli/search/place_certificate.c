@@ -3,7 +3,7 @@
 #include "place_certificate.h"
 
 #include "certificate.h"
-#include "cost_model.h"
+#include "engine_rules.h"
 #include "file.h"
 #include "print.h"
 #include "say.h"
@@ -32,6 +32,11 @@ berth_status place_certificate_check_system(const place_certificate *x, const be
 {
 	if (!x->path || s->cost_model->strong_bounds)
 		return BERTH_OK;
+	if (s->engine)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "place: --certificate is of the execution model, and the plan is for %s: "
+		                  "--for none places for no engine",
+		                  s->engine->title);
 	return berth_fail(err, BERTH_EINVAL,
 	                  "place: --certificate is of the execution model, and the system has the cost model "
 	                  "%s: leave it out",

@@ -42,8 +42,7 @@ berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, bert
 }
 
 berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
-                               const place_decoder *d, const berth_objective *o, place_engine *x,
-                               berth_err *err)
+                               const place_decoder *d, place_engine *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
 	berth_export_source source = {.g = g, .s = s, .p = &x->p, .sandbox = cli_sandbox(c)};
@@ -58,7 +57,7 @@ berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, c
 		source.model = &x->model;
 		source.read = &x->words;
 	}
-	return berth_engine_plan_open(&source, o, &c->mem, &c->tmp, &x->plan, err);
+	return berth_engine_plan_open(&source, &c->mem, &c->tmp, &x->plan, err);
 }
 
 void place_engine_close(const place_engine *x)
@@ -184,6 +183,8 @@ void place_engine_print(const place_engine *x, const berth_objective *o)
 	} else if (p->why) {
 		cli_say("what %s does by itself is not known: %s\n", p->engine->title, p->why);
 	}
+	if (p->dropped && !p->kept)
+		cli_say("what the search found cannot be told: %s\n", p->dropped);
 	if (p->note)
-		cli_say("note: %s\n", p->note);
+		cli_say("note: export will ask: %s\n", p->note);
 }

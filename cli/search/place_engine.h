@@ -26,8 +26,7 @@ berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, bert
  * what d searches), and the model (spec) is read once more. To be undone by place_engine_close, also where it
  * fails. Fails: as berth_engine_plan_open. */
 berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
-                               const place_decoder *d, const berth_objective *o, place_engine *x,
-                               berth_err *err);
+                               const place_decoder *d, place_engine *x, berth_err *err);
 void place_engine_close(const place_engine *x);
 
 /* What the answer is worth in the other engine. Fails: BERTH_ENOMEM. */

@@ -28,12 +28,11 @@ static berth_status find_usual(berth_engine_plan *x, berth_arena *mem, berth_are
 	return BERTH_OK;
 }
 
-/* Only the latency is what the engine's own method makes small. */
-static berth_status find_best(berth_engine_plan *x, const berth_objective *o, berth_arena *mem,
-                              berth_arena *tmp, berth_err *err)
+/* By the latency, whatever the objective is: another candidate costs little. */
+static berth_status find_best(berth_engine_plan *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	double bound;
-	if (!x->e->best || !can_make(x) || !berth_objective_is(o, BERTH_LATENCY))
+	if (!x->e->best || !can_make(x))
 		return BERTH_OK;
 	BERTH_TRY_NEW(mem, x->x.g->n_ops, err, x->best);
 	BERTH_SCRATCH(tmp);
@@ -45,8 +44,8 @@ static berth_status find_best(berth_engine_plan *x, const berth_objective *o, be
 	return BERTH_OK;
 }
 
-berth_status berth_engine_plan_open(const berth_export_source *x, const berth_objective *o, berth_arena *mem,
-                                    berth_arena *tmp, berth_engine_plan *out, berth_err *err)
+berth_status berth_engine_plan_open(const berth_export_source *x, berth_arena *mem, berth_arena *tmp,
+                                    berth_engine_plan *out, berth_err *err)
 {
 	berth_engine_plan p = {.engine = x->s->engine, .x = *x, .found = NAN};
 	*out = (berth_engine_plan){0};
@@ -54,7 +53,7 @@ berth_status berth_engine_plan_open(const berth_export_source *x, const berth_ob
 		return BERTH_OK;
 	p.e = berth_exporter_for(p.engine);
 	BERTH_TRY(find_usual(&p, mem, tmp, err));
-	BERTH_TRY(find_best(&p, o, mem, tmp, err));
+	BERTH_TRY(find_best(&p, mem, tmp, err));
 	*out = p;
 	return BERTH_OK;
 }
@@ -185,13 +184,17 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 	choice c = {.value = INFINITY};
 	bool can;
 	int32_t *op_dev, *order = NULL;
-	if (!x->engine || !r->answered || !r->feasible)
+	if (!x->engine)
 		return BERTH_OK;
-	BERTH_TRY(offer(x, r->op_dev, r->op_order, o, mem, tmp, &c, &can, err));
-	if (!can)
+	if (r->feasible)
+		BERTH_TRY(offer(x, r->op_dev, r->op_order, o, mem, tmp, &c, &can, err));
+	if (r->feasible && !can)
 		BERTH_TRY(offer_nearest(x, r->op_dev, o, mem, tmp, &c, err));
+	x->dropped = c.why;
 	BERTH_TRY(offer(x, x->best, NULL, o, mem, tmp, &c, &can, err));
 	BERTH_TRY(offer(x, x->usual, NULL, o, mem, tmp, &c, &can, err));
+	if (!c.op_dev && !r->feasible)
+		return BERTH_OK;
 	if (!c.op_dev)
 		return berth_fail(err, BERTH_EUNSUPPORTED, "%s can be told no plan that was found: %s",
 		                  x->engine->title, c.why ? c.why : "none fits");
@@ -201,6 +204,7 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 		BERTH_TRY_NEW(mem, x->x.g->n_ops, err, order);
 		BERTH_COPY(order, c.order, x->x.g->n_ops);
 	}
+	r->answered = true;
 	answer(r, op_dev, order, c.value);
 	return abstain(x, o, r, mem, tmp, err);
 }

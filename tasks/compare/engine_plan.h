@@ -17,13 +17,14 @@ typedef struct berth_engine_plan {
 	berth_export_gain gain; /* of that, beside what the engine does by itself */
 	bool kept;              /* the answer is what the engine does by itself */
 	const char *note;       /* what export will ask for; NULL: nothing */
+	const char *dropped;    /* why the engine cannot be told what the search found; NULL: it can */
 } berth_engine_plan;
 
 /* For the engine of x->s. x: a graph, a system, a problem, and its model where the engine's exporter takes
  * files; borrowed. Finds what the engine does by itself, and the best by its own method. tmp is scratch,
  * reset at exit. Fails: BERTH_ENOMEM, and as readers of the model. */
-berth_status berth_engine_plan_open(const berth_export_source *x, const berth_objective *o, berth_arena *mem,
-                                    berth_arena *tmp, berth_engine_plan *out, berth_err *err);
+berth_status berth_engine_plan_open(const berth_export_source *x, berth_arena *mem, berth_arena *tmp,
+                                    berth_engine_plan *out, berth_err *err);
 
 /* The placement that a search had best start from [n_ops]; NULL: none. */
 const int32_t *berth_engine_plan_start(const berth_engine_plan *x);

@@ -603,7 +603,7 @@ static void certificates_hold(void **state)
 	certificates count = {0};
 	int all = 0;
 	(void)state;
-	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 60 : 150, "instances");
+	const int n = support_sampled(BERTH_DEBUG ? 100 : 300, BERTH_DEBUG ? 40 : 150, "instances");
 	for (uint64_t seed = 0; seed < (uint64_t)n; seed++) {
 		world w;
 		open_instance(&w, seed, seed % 5 == 0 ? 5 : 4, 3, seed % 3 == 0);
@@ -618,7 +618,8 @@ static void certificates_hold(void **state)
 	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.made[4],
 	              count.whole, count.changed, count.refused);
 	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
-		assert_true(count.made[k] >= 3 || (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
+		assert_true(count.made[k] >= (BERTH_DEBUG ? 1 : 3) ||
+		            (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
 	assert_true(count.whole > all / 2);
 	assert_true(count.changed >= 10 * n / 3);
 	assert_true(count.refused > count.changed / 4);

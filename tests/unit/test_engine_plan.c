@@ -94,7 +94,7 @@ static void check(world *w, counts *n)
 	cfg.evaluations = 50;
 	assert_ok(berth_bounds_new(&w->p, &w->tmp, &bounds, &err), &err);
 	assert_ok(berth_method_find("berth", &method, &err), &err);
-	assert_ok(berth_engine_plan_open(&source, &o, &w->mem, &w->tmp, &plan, &err), &err);
+	assert_ok(berth_engine_plan_open(&source, &w->mem, &w->tmp, &plan, &err), &err);
 	cfg.start_dev = berth_engine_plan_start(&plan);
 	berth_status st = berth_solve(&w->p, &bounds, method, &cfg, &w->mem, &w->tmp, &r, &err);
 	if (st == BERTH_ELIMIT || !r.feasible)
