@@ -152,6 +152,19 @@ void berth_export_put_word(berth_strbuf *b, const char *word)
 	berth_strbuf_add(b, "'", 1);
 }
 
+void berth_export_put_option(berth_strbuf *b, const char *option, const char *value)
+{
+	berth_export_put_word(b, option);
+	berth_export_put_word(b, value);
+}
+
+void berth_export_put_number(berth_strbuf *b, const char *option, int64_t x)
+{
+	char text[24];
+	snprintf(text, sizeof text, "%lld", (long long)x);
+	berth_export_put_option(b, option, text);
+}
+
 /* ---- using them ---- */
 
 static berth_status check_source(const berth_exporter *e, const berth_export_source *x, berth_err *err)

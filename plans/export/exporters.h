@@ -196,6 +196,9 @@ berth_status berth_export(const char *name, const berth_export_source *x, const 
 /* Add a word of a shell's line behind others: as it is where nothing in it means anything to a shell, else
  * quoted. */
 void berth_export_put_word(berth_strbuf *b, const char *word);
+/* An option and its value, behind what stands there. */
+void berth_export_put_option(berth_strbuf *b, const char *option, const char *value);
+void berth_export_put_number(berth_strbuf *b, const char *option, int64_t x);
 
 /* Names that an export writes: what the target calls devices, and names that must stand once. Inside of
  * plans/export. */

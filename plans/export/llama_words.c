@@ -331,19 +331,6 @@ static berth_status make_overrides(grouping *g, berth_arena *tmp, berth_err *err
 
 /* ---- the line ---- */
 
-static void put_option(berth_strbuf *b, const char *option, const char *value)
-{
-	berth_export_put_word(b, option);
-	berth_export_put_word(b, value);
-}
-
-static void put_number(berth_strbuf *b, const char *option, int64_t x)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%lld", (long long)x);
-	put_option(b, option, text);
-}
-
 static berth_status put_devices(berth_strbuf *b, const grouping *g, berth_err *err)
 {
 	const llama_plan *plan = g->plan;
@@ -355,17 +342,17 @@ static berth_status put_devices(berth_strbuf *b, const grouping *g, berth_err *e
 		berth_strbuf_printf(&units, "%s%d", i ? "," : "", plan->dev_units[i]);
 	}
 	if (!plan->n_devs) {
-		put_option(b, "-dev", "none");
-		put_number(b, "-ngl", 0);
+		berth_export_put_option(b, "-dev", "none");
+		berth_export_put_number(b, "-ngl", 0);
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_strbuf_done(&devices, &text, &len, err));
-	put_option(b, "-dev", text);
-	put_number(b, "-ngl", plan->n_offloaded);
-	put_option(b, "-sm", "layer");
+	berth_export_put_option(b, "-dev", text);
+	berth_export_put_number(b, "-ngl", plan->n_offloaded);
+	berth_export_put_option(b, "-sm", "layer");
 	BERTH_TRY(berth_strbuf_done(&units, &text, &len, err));
 	if (plan->n_devs > 1 && plan->n_offloaded) /* all 0 would mean: by memory */
-		put_option(b, "-ts", text);
+		berth_export_put_option(b, "-ts", text);
 	return BERTH_OK;
 }
 
@@ -375,13 +362,13 @@ static berth_status put_overrides(berth_strbuf *b, const grouping *g, berth_err 
 	const char *text;
 	size_t len;
 	if (g->cpu_experts)
-		put_number(b, "-ncmoe", g->cpu_experts);
+		berth_export_put_number(b, "-ncmoe", g->cpu_experts);
 	for (int32_t i = 0; i < g->n_items; i++)
 		berth_strbuf_printf(&list, "%s%s=%s", i ? "," : "", g->item[i].regex, g->item[i].buffer);
 	if (!g->n_items)
 		return BERTH_OK;
 	BERTH_TRY(berth_strbuf_done(&list, &text, &len, err));
-	put_option(b, "-ot", text);
+	berth_export_put_option(b, "-ot", text);
 	return BERTH_OK;
 }
 
@@ -395,17 +382,17 @@ berth_status llama_line(const char *model, const llama_plan *plan, const berth_g
 	size_t len;
 	BERTH_TRY(make_overrides(&g, tmp, err));
 	berth_export_put_word(&b, "llama-server");
-	put_option(&b, "-m", model);
-	put_option(&b, "-fit", "off");
+	berth_export_put_option(&b, "-m", model);
+	berth_export_put_option(&b, "-fit", "off");
 	if (names->rpc)
-		put_option(&b, "--rpc", names->rpc);
+		berth_export_put_option(&b, "--rpc", names->rpc);
 	BERTH_TRY(put_devices(&b, &g, err));
 	BERTH_TRY(put_overrides(&b, &g, err));
-	put_number(&b, "-c", file->context * file->opt.batch);
-	put_number(&b, "-np", file->opt.batch);
+	berth_export_put_number(&b, "-c", file->context * file->opt.batch);
+	berth_export_put_number(&b, "-np", file->opt.batch);
 	if (strcmp(file->opt.cache, "f16") != 0) {
-		put_option(&b, "-ctk", file->opt.cache);
-		put_option(&b, "-ctv", file->opt.cache);
+		berth_export_put_option(&b, "-ctk", file->opt.cache);
+		berth_export_put_option(&b, "-ctv", file->opt.cache);
 	}
 	return berth_strbuf_done(&b, line, &len, err);
 }

@@ -97,19 +97,6 @@ static berth_status find_stages(const vllm_plan *p, berth_arena *tmp, stages *ou
 
 /* ---- the line ---- */
 
-static void put_option(berth_strbuf *b, const char *option, const char *value)
-{
-	berth_export_put_word(b, option);
-	berth_export_put_word(b, value);
-}
-
-static void put_number(berth_strbuf *b, const char *option, int64_t x)
-{
-	char text[24];
-	snprintf(text, sizeof text, "%lld", (long long)x);
-	put_option(b, option, text);
-}
-
 /* Numbers are those of nvidia-smi by CUDA_DEVICE_ORDER: CUDA's own order is by speed. */
 static berth_status make_line(const vllm_plan *p, const stages *s, berth_arena *mem, const char **line)
 {
@@ -124,10 +111,10 @@ static berth_status make_line(const vllm_plan *p, const stages *s, berth_arena *
 	berth_export_put_word(&b, "vllm");
 	berth_export_put_word(&b, "serve");
 	berth_export_put_word(&b, p->path);
-	put_number(&b, "--pipeline-parallel-size", s->n);
-	put_number(&b, "--max-model-len", p->context);
+	berth_export_put_number(&b, "--pipeline-parallel-size", s->n);
+	berth_export_put_number(&b, "--max-model-len", p->context);
 	snprintf(share, sizeof share, "%.2f", p->share);
-	put_option(&b, "--gpu-memory-utilization", share);
+	berth_export_put_option(&b, "--gpu-memory-utilization", share);
 	return berth_strbuf_done(&b, line, &len, p->err);
 }
 
