@@ -107,13 +107,14 @@ const char *const held_out_graphs[HELD_OUT_GRAPHS] = {
 	"random:ops=400:seed=77",
 	"random:ops=150:seed=78:ccr=1",
 };
+#define LIKE(machine) machine ":figures=catalogue"
 const held_out_system held_out_systems[HELD_OUT_SYSTEMS] = {
 	{"cpu+2gpu", false}, {"4gpu", false}, {"edge", false}, {"hetero-cluster", false},
-	{"random:seed=101:devices=3", false}, {"random:seed=102:topology=bus", false},
-	{"random:seed=103:devices=6:topology=hosts", false},
-	{"random:seed=104:devices=5:topology=star:heterogeneity=0.2", false},
-	{"random:seed=105:devices=7:topology=bus", true}, {"random:seed=106:devices=12", true},
-	{"random:seed=107:devices=16:topology=hosts", true},
+	{LIKE("random:seed=101:devices=3"), false}, {LIKE("random:seed=102:topology=bus"), false},
+	{LIKE("random:seed=103:devices=6:topology=hosts"), false},
+	{LIKE("random:seed=104:devices=5:topology=star:heterogeneity=0.2"), false},
+	{LIKE("random:seed=105:devices=7:topology=bus"), true}, {LIKE("random:seed=106:devices=12"), true},
+	{LIKE("random:seed=107:devices=16:topology=hosts"), true},
 };
 
 /* No family of these is in scripts/training-pairs. */
