@@ -156,7 +156,7 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 		change = &set;
 		n = 1;
 	}
-	BERTH_TRY(berth_method_find("anneal", &cfg.method, err));
+	BERTH_TRY(berth_method_find("berth", &cfg.method, err));
 	budget.objective = objective_text(a, s);
 	cfg.bound = budget.bound;
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
