@@ -232,7 +232,8 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 
 /* ---- the pass ---- */
 
-static berth_status warn_unknown(onnx_model *m, const onnx_node *n)
+/* A type that is not known, or not in its domain; each once. */
+static berth_status warn_type(onnx_model *m, const onnx_node *n)
 {
 	int32_t found;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
@@ -245,8 +246,10 @@ static berth_status warn_unknown(onnx_model *m, const onnx_node *n)
 	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
 	m->warning[m->n_warnings] = berth_arena_printf(
-		m->tmp, "operator '%s'%s%s is not known (first at node '%s'): its cost is that of its bytes",
-		n->type, *n->domain ? " of domain " : "", n->domain, onnx_node_label(m, n));
+		m->tmp, "operator '%s'%s%s is %s (first at node '%s')%s", n->type,
+		*n->domain ? " of domain " : "", n->domain,
+		n->lent ? "none of the default domain" : "not known", onnx_node_label(m, n),
+		n->lent ? ": taken for that of com.microsoft" : ": its cost is that of its bytes");
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(m->err);
 }
 
@@ -282,8 +285,8 @@ static berth_status fold_content(const onnx_at *at)
 static berth_status infer_node(onnx_model *m, onnx_node *n)
 {
 	onnx_at at = {m, n};
-	if (!n->op)
-		BERTH_TRY(warn_unknown(m, n));
+	if (!n->op || n->lent)
+		BERTH_TRY(warn_type(m, n));
 	if (n->op) {
 		onnx_dims d = onnx_in_dims(&at, 0);
 		BERTH_TRY(n->op->infer(&at, &d));

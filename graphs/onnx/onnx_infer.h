@@ -140,6 +140,8 @@ int64_t onnx_mul(int64_t a, int64_t b);
 /* The shape of x, in d, convolved by a weight [out channels, in channels / group, kernel...]; of x under the
  * windows of the node's attributes. */
 berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *weight);
+/* The last dimension goes behind the first: channels before places. */
+void onnx_channels_first(onnx_dims *d);
 berth_status onnx_pool_shape(const onnx_at *at, onnx_dims *d);
 /* "[1,3,?]" for messages. */
 const char *onnx_dims_text(char buf[128], const onnx_dims *d);
@@ -147,7 +149,8 @@ const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 /* The first number of a list; missing: there is none. */
 int64_t onnx_attr_first(const onnx_at *at, const char *name, int64_t missing);
 
-/* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_misc.c, onnx_work.c, onnx_content.c ---- */
+/* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_attention.c, onnx_misc.c, onnx_work.c,
+ * onnx_content.c ---- */
 
 #define ONNX_INFER(name) berth_status onnx_infer_##name(const onnx_at *at, onnx_dims *d)
 #define ONNX_FOLD(name) berth_status onnx_fold_##name(const onnx_at *at)
@@ -167,14 +170,14 @@ int64_t onnx_attr_first(const onnx_at *at, const char *name, int64_t missing);
 	X(affine_grid) X(window) X(dft) X(stft) X(mel) X(det) X(loss) X(cross_entropy) X(if) X(loop) \
 	X(scan) X(yes_or_no) X(sequence_empty) X(sequence_construct) X(sequence_insert) \
 	X(split_to_sequence) X(concat_from_sequence) X(sequence_map) X(tf_idf) X(string_normalizer) \
-	X(string_split) X(image_decoder) X(optimiser)
+	X(string_split) X(image_decoder) X(optimiser) X(linear_attention) X(causal_conv)
 #define ONNX_FOLD_RULES(X) \
 	X(copy) X(unary) X(binary) X(where) X(cast) X(reduce) X(transpose) X(expand) X(tile) X(concat) \
 	X(slice) X(gather) X(shape) X(size) X(constant) X(constant_of_shape) X(range) X(split) \
 	X(nonzero)
 #define ONNX_MACS_RULES(X) \
 	X(conv) X(conv_transpose) X(gemm) X(matmul) X(einsum) X(recurrent) X(qlinear_conv) \
-	X(fused_matmul) X(attention)
+	X(fused_matmul) X(attention) X(linear_attention) X(causal_conv)
 
 #define ONNX_DECLARE(name) ONNX_INFER(name);
 ONNX_INFER_RULES(ONNX_DECLARE)

@@ -258,16 +258,7 @@ static berth_status moe_macs(const onnx_at *at, onnx_work *w)
 
 /* ---- channels last ---- */
 
-/* [n, spatial..., channels] with the channels in front of the places, and back. */
-static void channels_first(onnx_dims *d)
-{
-	if (d->rank < 3)
-		return;
-	int64_t c = d->d[d->rank - 1];
-	memmove(d->d + 2, d->d + 1, (size_t)(d->rank - 2) * sizeof *d->d);
-	d->d[1] = c;
-}
-
+/* onnx_channels_first and back. */
 static void channels_last(onnx_dims *d)
 {
 	if (d->rank < 3)
@@ -279,16 +270,15 @@ static void channels_last(onnx_dims *d)
 
 static berth_status infer_nhwc_conv(const onnx_at *at, onnx_dims *d)
 {
-	onnx_dims w = onnx_in_dims(at, 1);
-	channels_first(d);
-	BERTH_TRY(onnx_conv_shape(at, d, &w));
+	onnx_channels_first(d);
+	BERTH_TRY(onnx_infer_conv(at, d));
 	channels_last(d);
 	return BERTH_OK;
 }
 
 static berth_status infer_nhwc_pool(const onnx_at *at, onnx_dims *d)
 {
-	channels_first(d);
+	onnx_channels_first(d);
 	BERTH_TRY(onnx_pool_shape(at, d));
 	channels_last(d);
 	return BERTH_OK;
@@ -393,6 +383,7 @@ static const onnx_op table[] = {
 	{.type = "BeamSearch", .infer = infer_generator},
 	HOLDS(BiasAdd, same, S(1), 0),
 	{"BiasDropout", infer_bias_dropout, NULL, NULL, S(1), 0},
+	HOLDS(BiasGelu, same, S(1), 0),
 	SHAPE(BiasSoftmax, same),
 	{"BiasSplitGelu", infer_half, NULL, NULL, S(1), 0},
 	{.type = "CDist", .infer = infer_cdist},
@@ -403,17 +394,23 @@ static const onnx_op table[] = {
 	COUNTS(DynamicQuantizeLSTM, recurrent, recurrent, SLOTS(1, 3) | SLOTS(8, 11), 0),
 	COUNTS(DynamicQuantizeMatMul, matmul, matmul, SLOTS(1, 4), 0),
 	{"EmbedLayerNormalization", infer_embed, NULL, NULL, SLOTS(2, 6), 0},
+	HOLDS(FastGelu, same, S(1), 0),
+	COUNTS(FusedConv, conv, conv, SLOTS(1, 2), 0),
+	COUNTS(FusedGemm, gemm, gemm, SLOTS(1, 2), 0),
+	COUNTS(FusedMatMul, fused_matmul, fused_matmul, 0, ONNX_MIXER),
 	COUNTS(FusedMatMulActivation, fused_matmul, fused_matmul, 0, ONNX_MIXER),
 	{"GatherBlockQuantized", infer_gather_quantised, NULL, NULL, S(0) | SLOTS(2, 3), 0},
 	COUNTS(GemmFastGelu, matmul, matmul, SLOTS(1, 2), 0),
 	{.type = "GreedySearch", .infer = infer_generator},
+	HOLDS(GroupNorm, same, SLOTS(1, 2), 0),
 	{"GroupQueryAttention", infer_heads, NULL, heads_macs, SLOTS(7, 8), 0},
-	SHAPE(ImageScaler, same), SHAPE(Inverse, same),
+	SHAPE(Inverse, same),
 	HOLDS(LongformerAttention, same, SLOTS(1, 2) | SLOTS(4, 5), 0),
 	COUNTS(MatMulBnb4, matmul_nbits, matmul, SLOTS(1, 2), 0),
 	COUNTS(MatMulFpQ4, matmul_nbits, matmul, S(1), 0),
 	{"MatMulIntegerToFloat", infer_scaled_matmul, NULL, onnx_macs_matmul,
 	 SLOTS(1, 6), 0},
+	COUNTS(MatMulNBits, matmul_nbits, matmul, SLOTS(1, 3), 0),
 	SHAPE(MaxpoolWithMask, pool),
 	{"MoE", onnx_infer_same, NULL, moe_macs, SLOTS(2, 7), 0},
 	{"MultiHeadAttention", infer_heads, NULL, heads_macs, S(3), 0},
@@ -425,16 +422,23 @@ static const onnx_op table[] = {
 	{"QAttention", infer_heads, NULL, heads_macs, SLOTS(1, 4) | SLOTS(6, 7), 0},
 	{"QEmbedLayerNormalization", infer_embed, NULL, NULL, SLOTS(2, 6), 0},
 	{"QGemm", infer_qgemm, NULL, qgemm_macs, SLOTS(1, 8), 0},
+	HOLDS(QLinearAdd, qlinear_binary, SLOTS(1, 2) | SLOTS(4, 7), 0),
 	{"QLinearAveragePool", infer_qlinear_pool, NULL, NULL, SLOTS(1, 4), 0},
 	{"QLinearConcat", infer_qlinear_concat, NULL, NULL, SLOTS(0, 1), 0},
 	{"QLinearGlobalAveragePool", infer_qlinear_global_pool, NULL, NULL, SLOTS(1, 4), 0},
+	HOLDS(QLinearLeakyRelu, same, SLOTS(1, 4), 0),
+	HOLDS(QLinearMul, qlinear_binary, SLOTS(1, 2) | SLOTS(4, 7), 0),
 	HOLDS(QLinearReduceMean, reduce, SLOTS(1, 4), 0),
+	HOLDS(QLinearSigmoid, same, SLOTS(1, 4), 0),
 	HOLDS(QLinearSoftmax, same, SLOTS(1, 4), 0),
 	{.type = "QLinearWhere", .infer = infer_qlinear_where},
 	{"QMoE", onnx_infer_same, NULL, moe_macs,
 	 SLOTS(2, 10), 0},
+	SHAPE(QuickGelu, same),
 	{.type = "Sampling", .infer = infer_generator},
 	{"SkipGroupNorm", infer_skip_group_norm, NULL, NULL, SLOTS(1, 2) | S(4), 0},
+	HOLDS(SkipLayerNormalization, skip_layer_norm, SLOTS(2, 4), 0),
+	HOLDS(SkipSimplifiedLayerNormalization, skip_layer_norm, SLOTS(2, 3), 0),
 	{"SparseAttention", infer_heads, NULL, heads_macs, 0, 0},
 	COUNTS(TransposeMatMul, fused_matmul, fused_matmul, 0, ONNX_MIXER),
 };

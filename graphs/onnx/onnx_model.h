@@ -62,7 +62,7 @@ typedef struct onnx_node {
 	onnx_attr *attr;
 	struct onnx_body *body;           /* [n_bodies] of If, Loop, Scan and their kin */
 	int32_t n_in, n_all, n_out, n_attrs, n_bodies;
-	bool folded;
+	bool folded, lent; /* lent: op is that of com.microsoft, whose domain the node lacks */
 	int64_t trips; /* how often a body runs: by an option (0: none), later what is counted with */
 	const struct onnx_op *op;         /* row of the table of operators; NULL: not known */
 	size_t at;
@@ -185,6 +185,7 @@ berth_status onnx_decode(onnx_model *m, const berth_read_options *opt, int32_t *
 double onnx_half(uint32_t bits);
 
 enum {
+	ONNX_NEWEST_OPSET = 28,      /* whose operators are all known */
 	ONNX_MAX_RANK = 64,
 	ONNX_MAX_CONTENT = 1024,     /* elements of a tensor whose content is looked at */
 	/* elements of all contents that are computed, and one more for each 8 bytes of the file. Contents

@@ -56,7 +56,7 @@ static berth_status apply_option(onnx_model *m, const char *text)
 static berth_status name_open(onnx_model *m, const onnx_value *v, bool *open)
 {
 	*open = false;
-	for (int32_t d = 0; d < v->said_rank && !v->tensor; d++) {
+	for (int32_t d = 0; d < v->said_rank; d++) {
 		*open |= v->said_dim[d] < 0;
 		if (v->said_dim[d] != ONNX_UNKNOWN)
 			continue;
@@ -74,6 +74,8 @@ static berth_status note_open(onnx_model *m)
 		const onnx_value *v = &m->value[m->input[i]];
 		int64_t *said;
 		bool open;
+		if (v->tensor)
+			continue;
 		BERTH_TRY(name_open(m, v, &open));
 		if (!open)
 			continue;
@@ -100,7 +102,7 @@ static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt
 	apply_fits(m);
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		const onnx_value *v = &m->value[m->input[i]];
-		for (int32_t d = 0; d < v->said_rank; d++)
+		for (int32_t d = 0; d < v->said_rank && !v->tensor; d++)
 			if (v->said_dim[d] <= -2) {
 				size_t s = (size_t)(-2 - v->said_dim[d]);
 				m->symbol_of_input[s] = true;
@@ -123,6 +125,10 @@ static void resolve_said(const onnx_model *m, onnx_value *v)
 
 /* ---- sources ---- */
 
+/* From this IR on, an initializer that is an input too is what the input is where the caller gives nothing
+ * else: nothing is folded that is made of it. */
+enum { FIRST_DEFAULTS = 4 };
+
 static berth_status place_initializers(onnx_model *m)
 {
 	for (size_t i = 0; i < m->n_tensors; i++) {
@@ -136,7 +142,7 @@ static berth_status place_initializers(onnx_model *m)
 			                 "output '%.80s' is an initializer too; expected one source",
 			                 v->name);
 		v->tensor = t;
-		v->constant = true;
+		v->constant = m->ir_version < FIRST_DEFAULTS || v->input < 0;
 		v->elem = t->elem;
 		v->rank = t->rank;
 		v->dim = t->dim;

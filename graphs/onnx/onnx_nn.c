@@ -106,9 +106,27 @@ berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *w
 	return slide(at, &win, d);
 }
 
+void onnx_channels_first(onnx_dims *d)
+{
+	if (d->rank < 3)
+		return;
+	int64_t c = d->d[d->rank - 1];
+	memmove(d->d + 2, d->d + 1, (size_t)(d->rank - 2) * sizeof *d->d);
+	d->d[1] = c;
+}
+
+/* The weight of a convolution as [out, in of a group, kernel...]: NhwcConv has its channels last. */
+static onnx_dims conv_weight(const onnx_at *at, int32_t slot)
+{
+	onnx_dims w = onnx_in_dims(at, slot);
+	if (strcmp(at->n->type, "NhwcConv") == 0)
+		onnx_channels_first(&w);
+	return w;
+}
+
 ONNX_INFER(conv)
 {
-	onnx_dims w = onnx_in_dims(at, 1);
+	onnx_dims w = conv_weight(at, 1);
 	return onnx_conv_shape(at, d, &w);
 }
 
@@ -129,14 +147,14 @@ ONNX_INFER(qlinear_conv)
 
 /* The dims of a convolution whose weight [a, b, kernel...] is applied at, or transposed is spread from, the
  * places of v, which has a channels. */
-static berth_dims conv_dims(const onnx_at *at, const onnx_value *v, const onnx_value *weight, bool transposed)
+static berth_dims conv_dims(const onnx_at *at, const onnx_value *v, const onnx_dims *weight, bool transposed)
 {
 	int64_t groups = onnx_attr_int(at->n, "group", 1), taps = 1;
 	if (weight->rank < 3 || v->rank < 3 || groups < 1)
 		return (berth_dims){0};
 	for (int32_t i = 2; i < weight->rank; i++)
-		taps = onnx_mul(taps, weight->dim[i]);
-	int64_t channels = weight->dim[0], others = onnx_mul(weight->dim[1], groups);
+		taps = onnx_mul(taps, weight->d[i]);
+	int64_t channels = weight->d[0], others = onnx_mul(weight->d[1], groups);
 	int64_t rows = onnx_mul(v->dim[0], channels);
 	if (rows < 1 || channels % groups)
 		return (berth_dims){0};
@@ -150,14 +168,14 @@ static berth_dims conv_dims(const onnx_at *at, const onnx_value *v, const onnx_v
 static berth_status conv_work(const onnx_at *at, const onnx_value *v, int32_t slot, bool transposed,
                               onnx_work *w)
 {
-	const onnx_value *weight = onnx_in(at, slot);
+	onnx_dims weight = conv_weight(at, slot);
 	double macs = v ? (double)onnx_count(v->rank, v->dim) : -1;
-	if (macs < 0 || !weight || weight->rank < 1)
+	if (macs < 0 || weight.rank < 1)
 		return BERTH_OK;
-	for (int32_t i = 1; i < weight->rank; i++)
-		macs *= weight->dim[i] < 0 ? 0 : (double)weight->dim[i];
+	for (int32_t i = 1; i < weight.rank; i++)
+		macs *= weight.d[i] < 0 ? 0 : (double)weight.d[i];
 	w->macs = macs;
-	w->dims = conv_dims(at, v, weight, transposed);
+	w->dims = conv_dims(at, v, &weight, transposed);
 	return BERTH_OK;
 }
 
@@ -644,31 +662,4 @@ ONNX_INFER(qlinear_binary)
 {
 	onnx_dims b = onnx_in_dims(at, 3);
 	return onnx_broadcast(at, d, &b);
-}
-
-/* Attention of opset 23: q, k, v as [batch, heads, tokens, size], or [batch, tokens, heads*size] with the
- * heads in attributes. */
-ONNX_INFER(attention)
-{
-	onnx_dims v = onnx_in_dims(at, 2);
-	int64_t heads = onnx_attr_int(at->n, "q_num_heads", 0), kv = onnx_attr_int(at->n, "kv_num_heads", 0);
-	if (d->rank == 4)
-		d->d[3] = v.rank == 4 ? v.d[3] : ONNX_UNKNOWN;
-	else if (d->rank == 3)
-		d->d[2] = v.rank == 3 && kv > 0 && heads > 0 && heads < INT32_MAX && v.d[2] >= 0
-		                  ? onnx_mul(v.d[2] / kv, heads)
-		                  : ONNX_UNKNOWN;
-	return BERTH_OK;
-}
-
-/* Scores and their product with v: batch * heads * q tokens * k tokens * (q size + v size). */
-ONNX_MACS(attention)
-{
-	onnx_dims q = onnx_in_dims(at, 0), k = onnx_in_dims(at, 1);
-	const onnx_value *y = onnx_out(at, 0);
-	int64_t nq = onnx_count(q.rank, q.d), ny = y ? onnx_count(y->rank, y->dim) : ONNX_UNKNOWN;
-	int64_t tokens = k.rank == 4 ? k.d[2] : k.rank == 3 ? k.d[1] : ONNX_UNKNOWN;
-	if (nq >= 0 && ny >= 0 && tokens >= 0)
-		w->macs = ((double)nq + (double)ny) * (double)tokens;
-	return BERTH_OK;
 }

@@ -115,6 +115,8 @@ static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t ind
 static berth_status append_node(onnx_model *m, const onnx_scope *s, onnx_node *n)
 {
 	n->op = onnx_op_find(n->domain, n->type);
+	if (!n->op && !*n->domain)
+		n->lent = (n->op = onnx_microsoft_find(n->type)) != NULL;
 	if (s && s->to) {
 		BERTH_TRY(BERTH_GROW(m->tmp, s->to->node, s->to->n, &s->to->cap, m->err));
 		s->to->node[s->to->n++] = *n;

@@ -50,7 +50,7 @@ static berth_status first_inputs(const onnx_model *m, int32_t **out)
 	int32_t *first;
 	BERTH_TRY_NEW(m->tmp, m->n_values, m->err, first);
 	for (size_t v = 0; v < m->n_values; v++)
-		first[v] = m->value[v].input >= 0 && !m->value[v].constant ? m->value[v].input : INT32_MAX;
+		first[v] = m->value[v].input >= 0 && !m->value[v].tensor ? m->value[v].input : INT32_MAX;
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		const onnx_node *n = &m->node[m->order[i]];
 		int32_t least = INT32_MAX;
@@ -68,11 +68,10 @@ static berth_status first_inputs(const onnx_model *m, int32_t **out)
 /* How sure a use makes that the input is a parameter: no; only if an earlier input is one; yes. */
 typedef enum grade { GRADE_NO, GRADE_LATER, GRADE_YES } grade;
 
+/* What goes into a sum is data as well as a bias; a matrix that something is multiplied by is a weight. */
 static grade grade_mixer(const onnx_node *n, int32_t slot, int32_t rank, int32_t input, const int32_t *first)
 {
-	bool product = strstr(n->type, "MatMul") != NULL;
-	bool other = !strcmp(n->type, "Einsum") || !strcmp(n->type, "Concat") || !strcmp(n->type, "Where");
-	if (other || rank > (product ? 2 : 1))
+	if (!strstr(n->type, "MatMul") || rank > 2)
 		return GRADE_LATER;
 	for (int32_t k = 0; k < n->n_in; k++)
 		if (k != slot && n->in[k] >= 0 && first[n->in[k]] < input)

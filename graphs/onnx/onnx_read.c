@@ -409,6 +409,21 @@ ONNX_FIELD(on_model_functions)
 	return f->number == 25 ? onnx_list_function(m, w, f) : BERTH_OK;
 }
 
+/* What a newer opset has changed is not known. */
+static berth_status check_opset(onnx_model *m)
+{
+	if (m->opset <= 0)
+		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
+	if (m->opset <= ONNX_NEWEST_OPSET)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
+	m->warning[m->n_warnings++] = berth_arena_printf(
+		m->tmp,
+		"opset %lld is newer than %d, the newest that is known: operators are read as those of %d",
+		(long long)m->opset, ONNX_NEWEST_OPSET, ONNX_NEWEST_OPSET);
+	return berth_got(m->warning[m->n_warnings - 1], m->err);
+}
+
 berth_status onnx_read_model(onnx_model *m)
 {
 	bool has_graph = false;
@@ -433,7 +448,5 @@ berth_status onnx_read_model(onnx_model *m)
 			m->err, BERTH_EFORMAT,
 			"%s: no opset_import; expected one from IR version 3 on (is the file cut off?)",
 			m->file);
-	if (m->opset <= 0)
-		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
-	return BERTH_OK;
+	return check_opset(m);
 }

@@ -116,6 +116,14 @@ static int64_t loop_trips(const onnx_at *at, bool *known)
 	return at->n->trips > 0 ? at->n->trips : *known ? (int64_t)limit : 1;
 }
 
+/* The number of the iteration and the condition: scalars, or [1] where the body declares them so. */
+static berth_status bind_counter(const onnx_at *at, const onnx_body *b, size_t k, int32_t elem)
+{
+	const onnx_value *v = k < b->n_in ? &at->m->value[b->in[k]] : NULL;
+	onnx_dims d = {.elem = elem, .rank = v && v->said_rank == 1, .d = {1}};
+	return bind_input(at, b, k, &d);
+}
+
 ONNX_INFER(loop)
 {
 	const onnx_body *b = find_body(at->n, "body");
@@ -125,8 +133,8 @@ ONNX_INFER(loop)
 	d->rank = ONNX_SET;
 	if (!b)
 		return BERTH_OK;
-	BERTH_TRY(bind_input(at, b, 0, &(onnx_dims){.elem = ONNX_INT64}));
-	BERTH_TRY(bind_input(at, b, 1, &(onnx_dims){.elem = ONNX_BOOL}));
+	BERTH_TRY(bind_counter(at, b, 0, ONNX_INT64));
+	BERTH_TRY(bind_counter(at, b, 1, ONNX_BOOL));
 	for (int32_t k = 0; k < carried; k++) {
 		onnx_dims in = onnx_in_dims(at, 2 + k);
 		BERTH_TRY(bind_input(at, b, (size_t)(2 + k), &in));
