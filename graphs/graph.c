@@ -176,6 +176,19 @@ double berth_graph_macs(const berth_graph *g)
 	return sum;
 }
 
+int64_t berth_graph_op_weights(const berth_graph *g, int32_t op)
+{
+	int64_t sum = g->op_param_bytes[op];
+	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+		sum += g->param_bytes[g->op_param[i]];
+	return sum;
+}
+
+bool berth_graph_has_weights(const berth_graph *g, int32_t op)
+{
+	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
+}
+
 int64_t berth_graph_param_bytes(const berth_graph *g)
 {
 	int64_t sum = 0;

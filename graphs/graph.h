@@ -223,6 +223,9 @@ berth_status berth_graph_join_time_names(const berth_graph *g, const char *const
 /* ---- sums, for show ---- */
 double berth_graph_flops(const berth_graph *g);
 double berth_graph_macs(const berth_graph *g);
+/* Bytes of an operator's weights, shared ones too; and has it any? */
+int64_t berth_graph_op_weights(const berth_graph *g, int32_t op);
+bool berth_graph_has_weights(const berth_graph *g, int32_t op);
 /* Parameters of all operators, each shared one once. */
 int64_t berth_graph_param_bytes(const berth_graph *g);
 

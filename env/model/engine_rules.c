@@ -1,11 +1,161 @@
-/* The table of engines; see engine_rules.h. */
+/* The table of engines, and how llama.cpp and accelerate run operators otherwise than their devices would.
+ * What a file's format is run by, and a system that is valued for an engine, are found here. */
 #include "engine_rules.h"
 
-#include "accelerate_times.h"
-#include "llama_times.h"
+#include "array.h"
+#include "problem_tables.h"
 #include "text.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { OFFLOADED_ROWS = 32 };
+
+#define COPY_RATE 4.3e9      /* bytes/s at most: weights lie in pages that a GPU cannot read by itself */
+#define ATTENTION_SHARE 0.02 /* of its peak is what attention reaches on a CPU: 0.5 to 1.4e9 macs/s a core */
+
+/* Does the device's kind or name begin so? */
+static bool is_called(const berth_system *s, int32_t d, const char *word)
+{
+	size_t n = strlen(word);
+	return strncmp(s->dev_kind[d], word, n) == 0 || strncmp(s->dev_name[d], word, n) == 0;
+}
+
+static bool is_cpu(const berth_system *s, int32_t d)
+{
+	return s->dev_class[d] == BERTH_CLASS_CPU || is_called(s, d, "cpu");
+}
+
+/* Seconds of a copy by the route of tensors of the class. */
+static double copy_s(const berth_problem *p, int32_t class, int32_t from, int32_t to, double bytes)
+{
+	double sum = 0;
+	if (bytes <= 0 || from == to || p->n_classes == 0)
+		return 0;
+	BERTH_EACH (i, p->route_off, p->class_pair_route[berth_class_cell(p, class, from, to)])
+		sum += berth_hop_s(p->s, p->route_link[i], bytes);
+	return sum;
+}
+
+/* ---- llama.cpp ---- */
+
+/* Rows of an operator by its shape: of tokens, of heads of each, or of experts of each. */
+static double rows_of(const berth_graph *g, int32_t op)
+{
+	const berth_dims *d = berth_graph_dims(g, op);
+	return d->kind == BERTH_DIMS_PRODUCT ? (double)d->at[0] * (double)d->at[1] : (double)d->at[0];
+}
+
+static bool is_source(const berth_graph *g, int32_t op)
+{
+	return g->op_in_off[op] == g->op_in_off[op + 1];
+}
+
+/* Tokens that come in at once. */
+static double tokens_of(const berth_graph *g)
+{
+	double most = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (is_source(g, op))
+			most = fmax(most, rows_of(g, op));
+	return most;
+}
+
+/* Nanoseconds of op on the quickest GPU, with copies of what stands on the CPU; -1: on none. */
+static int64_t offloaded_ns(const berth_problem *p, int32_t op, int32_t cpu)
+{
+	const berth_graph *g = p->g;
+	const double kept = fmin((double)(berth_graph_op_weights(g, op) + g->op_state_bytes[op]),
+	                         (double)g->op_read_bytes[op]);
+	int64_t best = -1;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		int64_t ns = berth_op_time(p, op, d);
+		if (is_cpu(p->s, d) || ns < 0)
+			continue;
+		ns += llround(1e9 * fmax(copy_s(p, 0, cpu, d, kept), kept / COPY_RATE));
+		best = best < 0 || ns < best ? ns : best;
+	}
+	return best;
+}
+
+/* Of attention on the CPU, at least. */
+static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu)
+{
+	berth_precision used;
+	double rate = ATTENTION_SHARE / 2 * berth_system_peak(p->s, cpu, BERTH_F32, &used);
+	int64_t ns = berth_op_time(p, op, cpu),
+		least = rate > 0 ? llround(1e9 * p->g->op_macs[op] / rate) : 0;
+	return ns > least ? ns : least;
+}
+
+/* Changes the times of operators on CPUs. Those that see 32 tokens and more run on the quickest GPU, with
+ * copies of their weights and cache (op offload). Attention there reaches a small share of the peak; the
+ * embedding is looked up where it stands. docs/export.md tells how that was measured. O(ops * devs^2). */
+static void llama_times(berth_problem *p)
+{
+	bool many = tokens_of(p->g) >= OFFLOADED_ROWS;
+	for (int32_t op = 0; op < p->n_ops; op++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t *ns = &p->op_dev_time_ns[berth_cell(p, op, d)], offloaded = -1;
+			if (*ns < 0 || !is_cpu(p->s, d) || is_source(p->g, op))
+				continue;
+			if (many && rows_of(p->g, op) >= OFFLOADED_ROWS)
+				offloaded = offloaded_ns(p, op, d);
+			if (offloaded >= 0)
+				*ns = offloaded;
+			else if (p->g->op_state_bytes[op] > 0)
+				*ns = attention_ns(p, op, d);
+		}
+}
+
+/* ---- accelerate ---- */
+
+/* The CPU and the disk. */
+static bool is_stored(const berth_system *s, int32_t d)
+{
+	return is_cpu(s, d) || is_called(s, d, "disk");
+}
+
+/* What leaves dev, or comes to it, does so from main. */
+static void move_transfers(berth_problem *p, int32_t dev, int32_t main)
+{
+	int64_t *ns = p->class_pair_ns;
+	for (int32_t c = 0; c < p->n_classes; c++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			bool here = d == main || d == dev;
+			int64_t out = here ? 0 : ns[berth_class_cell(p, c, main, d)],
+				in = here ? 0 : ns[berth_class_cell(p, c, d, main)];
+			ns[berth_class_cell(p, c, dev, d)] = out;
+			ns[berth_class_cell(p, c, d, dev)] = in;
+		}
+}
+
+/* Changes times and transfers of devices that accelerate only stores modules on: dispatch_model runs an
+ * operator there on the first other device, with a copy of its weights for each run, and its tensors go from
+ * there. Without another device nothing changes, though a map without a GPU runs on the CPU.
+ * O(ops * devs + classes * devs). */
+static void accelerate_times(berth_problem *p)
+{
+	int32_t main = 0;
+	while (main < p->n_devs && is_stored(p->s, main))
+		main++;
+	if (main == p->n_devs)
+		return;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		if (!is_stored(p->s, d))
+			continue;
+		for (int32_t op = 0; op < p->n_ops; op++) {
+			int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, d)],
+				there = berth_op_time(p, op, main);
+			double bytes = (double)berth_graph_op_weights(p->g, op);
+			if (there >= 0 && *here >= 0)
+				*here = there + llround(1e9 * copy_s(p, p->n_classes - 1, d, main, bytes));
+		}
+		move_transfers(p, d, main);
+	}
+}
+
+/* ---- the table ---- */
 
 static const berth_engine_rules engines[] = {
 	{.name = "ort",
@@ -17,7 +167,7 @@ static const berth_engine_rules engines[] = {
          .title = "llama.cpp",
          .format = {"GGUF"},
          .cost = &berth_cost_serial,
-         .times = berth_llama_times,
+         .times = llama_times,
          .by_itself = true,
          .reads = true,
          .unknown = "it needs a CPU, weights and experts as the file has them, and buffers that can be told"},
@@ -25,7 +175,7 @@ static const berth_engine_rules engines[] = {
          .title = "accelerate",
          .format = {"safetensors"},
          .cost = &berth_cost_serial,
-         .times = berth_accelerate_times,
+         .times = accelerate_times,
          .grain = "layer",
          .by_itself = true,
          .reads = true,

@@ -171,10 +171,7 @@ static berth_time_query query_of(const berth_graph *g, int32_t op, berth_time_cl
 /* Parameters that op reads. Those of a model that the caches do not hold come from memory in each run. */
 static double far_bytes(const berth_graph *g, int32_t op)
 {
-	double bytes = (double)g->op_param_bytes[op];
-	BERTH_EACH (i, g->op_param_off, op)
-		bytes += (double)g->param_bytes[g->op_param[i]];
-	return fmin(bytes, (double)g->op_read_bytes[op]);
+	return fmin((double)berth_graph_op_weights(g, op), (double)g->op_read_bytes[op]);
 }
 
 static double least_seconds(const berth_graph *g, const berth_time_device *d, int32_t op, bool by_itself)

@@ -16,15 +16,6 @@ berth_training_options berth_training_options_default(void)
 
 /* ---- facts about the forward graph ---- */
 
-/* Own and shared parameters. */
-static int64_t all_param_bytes(const berth_graph *g, int32_t op)
-{
-	int64_t bytes = g->op_param_bytes[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		bytes += g->param_bytes[g->op_param[i]];
-	return bytes;
-}
-
 static int64_t input_bytes(const berth_graph *g, int32_t op)
 {
 	int64_t bytes = 0;
@@ -46,7 +37,7 @@ static void find_active(trainer *t)
 	const berth_graph *g = t->g;
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
-		bool behind = training_has_params(g, op);
+		bool behind = berth_graph_has_weights(g, op);
 		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
 			behind |= t->op_active[g->tensor_producer[g->in_tensor[k]]];
 		t->op_active[op] = behind && t->type_rule[g->op_type[op] + 1].cost != TRAINING_NONE;
@@ -109,7 +100,7 @@ static berth_status name_groups(trainer *t)
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t root = berth_union_top(t->op_root, op);
 		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) ||
-		    !training_has_params(g, op))
+		    !berth_graph_has_weights(g, op))
 			continue;
 		const char *name = g->op_name[op];
 		while (berth_strmap_get(&names, name) >= 0)
@@ -394,7 +385,7 @@ static task look_at(const trainer *t, int32_t op)
 	const berth_graph *g = t->g;
 	task k = {.op = op,
 	          .rule = t->type_rule[g->op_type[op] + 1],
-	          .weights = training_has_params(g, op),
+	          .weights = berth_graph_has_weights(g, op),
 	          .only_grad = -1};
 	int32_t n = 0;
 	for (int32_t i = 0; i < n_slots(t, op); i++) {
@@ -454,7 +445,7 @@ static berth_status read_forward(trainer *t, const task *k, bool for_weights, in
 static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
 {
 	const berth_graph *g = t->g;
-	int64_t outside = g->op_read_bytes[k->op] - all_param_bytes(g, k->op) - input_bytes(g, k->op);
+	int64_t outside = g->op_read_bytes[k->op] - berth_graph_op_weights(g, k->op) - input_bytes(g, k->op);
 	int64_t bytes = k->rule.keep & KEEP_OUTPUTS ? k->grad_bytes : 0;
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
 		bytes += keeps(t, k, for_weights, g->in_tensor[i]) ? g->tensor_bytes[g->in_tensor[i]] : 0;
@@ -521,7 +512,7 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from)
 static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
 {
 	int32_t from;
-	int64_t params = all_param_bytes(t->g, k->op);
+	int64_t params = berth_graph_op_weights(t->g, k->op);
 	berth_op_spec s = backward_spec(t, k, with_weights);
 	s.read_bytes += params;
 	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
@@ -538,7 +529,7 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
 static berth_status add_grad_weight(trainer *t, const task *k)
 {
 	berth_op_spec s = backward_spec(t, k, true);
-	s.write_bytes = all_param_bytes(t->g, k->op);
+	s.write_bytes = berth_graph_op_weights(t->g, k->op);
 	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true),
 	                          &t->op_update_of[k->op]));
 	return read_forward(t, k, true, t->op_update_of[k->op]);

@@ -49,7 +49,7 @@ static bool is_last_join(const berth_graph *g, int32_t op)
 {
 	const char *type = training_type_of(g, op);
 	return berth_piece_is_join(g->op_name[op]) && type && strcmp(type, "Concat") == 0 &&
-	       !training_has_params(g, op) && g->op_output_bytes[op] > 0 &&
+	       !berth_graph_has_weights(g, op) && g->op_output_bytes[op] > 0 &&
 	       g->op_tensor_off[op] == g->op_tensor_off[op + 1] && takes_pieces(g, op);
 }
 

@@ -64,11 +64,6 @@ const char *training_type_of(const berth_graph *g, int32_t op)
 	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
 }
 
-bool training_has_params(const berth_graph *g, int32_t op)
-{
-	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
-}
-
 /* ---- shapes ---- */
 
 static berth_dims dims_of(const berth_graph *g, int32_t op)
@@ -140,7 +135,7 @@ berth_status training_derive(trainer *t, int32_t op, const char *base, const cha
 
 const char *training_group_of(trainer *t, int32_t op)
 {
-	return training_has_params(t->g, op) ? t->op_group[berth_union_top(t->op_root, op)] : NULL;
+	return berth_graph_has_weights(t->g, op) ? t->op_group[berth_union_top(t->op_root, op)] : NULL;
 }
 
 double training_cut_s(const trainer *t, int32_t slot)

@@ -76,7 +76,6 @@ typedef struct trainer {
 } trainer;
 
 const char *training_type_of(const berth_graph *g, int32_t op);
-bool training_has_params(const berth_graph *g, int32_t op);
 /* Colocation group of all that touches op's parameters; NULL where it has none. */
 const char *training_group_of(trainer *t, int32_t op);
 

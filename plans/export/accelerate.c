@@ -42,9 +42,9 @@ static berth_status count(const accelerate_plan *m, berth_arena *tmp, accelerate
 		.bytes = bytes, .n_layers = n, .n_leaves = rotary_bytes(&m->m) > 0, .tied = m->m.d.tied};
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t part = accelerate_part(m, op);
-		if (part < 0 || !berth_export_weights(g, op) || (out->tied && part == ACCELERATE_OUTPUT(n)))
+		if (part < 0 || !berth_graph_op_weights(g, op) || (out->tied && part == ACCELERATE_OUTPUT(n)))
 			continue;
-		bytes[part] += berth_export_weights(g, op);
+		bytes[part] += berth_graph_op_weights(g, op);
 		out->n_leaves += is_new_leaf(g->op_name[op], before);
 		before = g->op_name[op];
 	}

@@ -315,14 +315,6 @@ berth_status berth_export_theirs_numbered(const berth_export_source *x, const in
 
 /* ---- what a plan is worth beside the default ---- */
 
-int64_t berth_export_weights(const berth_graph *g, int32_t op)
-{
-	int64_t sum = g->op_param_bytes[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
-		sum += g->param_bytes[g->op_param[i]];
-	return sum;
-}
-
 int64_t berth_export_time_on(const berth_export_source *x, int32_t dev)
 {
 	int64_t sum = x->p ? 0 : -1;

@@ -226,9 +226,6 @@ berth_status berth_export_theirs_numbered(const berth_export_source *x, const in
 berth_status berth_export_number_gpus(const berth_export_source *x, const char *before, const char **told,
                                       berth_arena *mem, berth_err *err);
 
-/* Bytes of an operator's weights, shared ones too. */
-int64_t berth_export_weights(const berth_graph *g, int32_t op);
-
 /* What an engine does that puts all on one device. Nanoseconds of all operators there, one after the other;
  * -1: it cannot run all of them, or x has no problem. */
 int64_t berth_export_time_on(const berth_export_source *x, int32_t dev);

@@ -164,7 +164,7 @@ static bool beside_neighbour(const nearing *n, int32_t op)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t taker = g->edge_consumer[e];
 			if (n->op_dev[taker] == n->op_dev[op] &&
-			    (llama_has_weight(g, taker) || is_bound(n, taker)))
+			    (berth_graph_has_weights(g, taker) || is_bound(n, taker)))
 				return true;
 		}
 	return false;
@@ -180,7 +180,7 @@ static void move_ops(const nearing *n)
 			n->op_dev[op] = n->unit[n->op_layer[op]];
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i], first = g->op_in_off[op];
-		if (!is_bound(n, op) && !llama_has_weight(g, op) && first < g->op_in_off[op + 1] &&
+		if (!is_bound(n, op) && !berth_graph_has_weights(g, op) && first < g->op_in_off[op + 1] &&
 		    !beside_neighbour(n, op))
 			n->op_dev[op] = n->op_dev[g->tensor_producer[g->in_tensor[first]]];
 	}

@@ -269,11 +269,6 @@ static void tell_tied(const planning *p, int32_t embed, int32_t output)
 
 /* ---- operators without weights ---- */
 
-bool llama_has_weight(const berth_graph *g, int32_t op)
-{
-	return g->op_param_bytes[op] > 0 || g->op_param_off[op + 1] > g->op_param_off[op];
-}
-
 static bool beside_neighbour(const planning *p, int32_t op)
 {
 	const berth_graph *g = p->g;
@@ -298,7 +293,7 @@ static berth_status check_weightless(const planning *p)
 			                  "operator '%s' is in none of the %d layers of the file: it changed "
 			                  "while it was read",
 			                  g->op_name[op], p->out->n_layers);
-		if (!llama_has_weight(g, op) && g->op_state_bytes[op] == 0 && !beside_neighbour(p, op))
+		if (!berth_graph_has_weights(g, op) && g->op_state_bytes[op] == 0 && !beside_neighbour(p, op))
 			return berth_fail(p->err, BERTH_EUNSUPPORTED,
 			                  "operator '%s' holds no weight and is alone on '%s'; llama.cpp "
 			                  "runs it beside its "

@@ -46,9 +46,6 @@ bool llama_is_expert(const char *rest);
 /* From plan->unit_dev: every tensor goes with its unit, the embedding to the CPU, and none is told. */
 void llama_plan_follow(llama_plan *plan, const berth_gguf_list *file, const llama_index *ix);
 
-/* Does the operator hold a weight? */
-bool llama_has_weight(const berth_graph *g, int32_t op);
-
 /* The plan of x, of a GGUF model. mem holds out, tmp is scratch, another arena, reset at exit. Fails:
  * BERTH_EUNSUPPORTED naming the layer or the operator that llama.cpp cannot be told to place so,
  * BERTH_EFORMAT (the graph has more layers than file, which changed between its readings), BERTH_ENOMEM.

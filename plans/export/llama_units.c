@@ -121,7 +121,7 @@ static int32_t apart_dev(const weighing *w, int32_t op, int32_t group, int32_t d
 	berth_gguf_layer_of(g->op_name[op], &rest);
 	if (llama_is_expert(rest))
 		return w->u->cpu;
-	if (llama_has_weight(g, op) || g->op_state_bytes[op] > 0)
+	if (berth_graph_has_weights(g, op) || g->op_state_bytes[op] > 0)
 		return dev;
 	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t from = g->tensor_producer[g->in_tensor[i]];

@@ -56,7 +56,7 @@ static berth_status weigh(fitting *f, const int32_t *plan, const berth_granulari
 	BERTH_TRY_NEW(tmp, (size_t)f->n_blocks * (size_t)n, err, f->ops);
 	for (int32_t op = 0; op < f->p->n_ops; op++) {
 		int32_t b = blocks->op_block[op], *ops = f->ops + (ptrdiff_t)b * n;
-		int64_t held = berth_export_weights(f->p->g, op) + f->p->g->op_state_bytes[op];
+		int64_t held = berth_graph_op_weights(f->p->g, op) + f->p->g->op_state_bytes[op];
 		f->held[b] += held;
 		f->bytes[b] += held + results_of(f->p->g, op);
 		f->at[b] = op_dev[op];
