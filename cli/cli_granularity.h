@@ -3,6 +3,8 @@
 
 #include "granularity.h"
 #include "options.h"
+#include "result.h"
+#include "yardsticks.h"
 
 typedef struct cli_granularity {
 	const char *name; /* op, block, layer, or a file; NULL: not given */
@@ -33,3 +35,8 @@ berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph
 
 /* "layer granularity", "at most 2 cuts", or both, in buf. */
 const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size);
+
+/* What they cost: a line of text; a result, NULL where it is not known. */
+void place_price_print(const cli_granularity *x, const berth_finer *price, const berth_solution *r);
+extern const berth_result_kind price_kind;
+const berth_result *place_price_result(cli *c, const cli_granularity *x, const berth_finer *price);

@@ -3,12 +3,26 @@
  * (system_warnings.h), a placement that was made for something else. */
 #pragma once
 
-#include "calibrate_option.h"
+#include "cli.h"
 #include "graph_union.h"
 #include "load_system.h"
 #include "options.h"
 #include "placement.h"
+#include "system.h"
 #include "training.h"
+
+#define CLI_CALIBRATE(c) \
+	{"calibrate", 0, CLI_MANY, &(c)->calibrate, "MODEL=S@DEV", \
+	 "a model as it was timed on a device (zoo:resnet50=6.1ms@gpu0): times predicted there go by it"}
+
+/* Fit the devices of s by what c->calibrate says, and tell how. DEVICE is a device, or a kind of several. A
+ * timing that is far off is warned of. Fails: BERTH_EINVAL (a text of another form, an unknown device, a
+ * model that it cannot run), as berth_graph_load, cli_warn. */
+berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err);
+/* The same of one device by so many timings, and tell it: what was timed is `by`. */
+struct berth_timing;
+berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const struct berth_timing *timing,
+                                  int32_t n, const char *by, berth_err *err);
 
 /* For the table of every verb that reads a graph and a system. */
 #define CLI_ON(on) {"on", 0, CLI_FILE_IN, (on), "SYSTEM", "the machine"}

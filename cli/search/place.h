@@ -3,17 +3,15 @@
 
 #include "budget.h"
 #include "cli_granularity.h"
+#include "copies_print.h"
 #include "graph_union.h"
 #include "place_certificate.h"
 #include "place_decoder.h"
 #include "place_engine.h"
 #include "place_pareto.h"
-#include "place_price.h"
-#include "place_replicas.h"
 #include "place_rescue.h"
 #include "place_smaller.h"
 #include "report.h"
-#include "report_infeasible.h"
 #include "solve.h"
 
 typedef struct place_args {

@@ -4,7 +4,6 @@
 
 #include "copies_print.h"
 #include "graph_load.h"
-#include "place_replicas.h"
 #include "print.h"
 #include "request_mix.h"
 #include "results.h"

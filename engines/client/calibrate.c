@@ -2,7 +2,7 @@
  * that are fitted to it, and following a machine that changes. */
 #include "calibrate.h"
 
-#include "ridge.h"
+#include "statistics.h"
 #include "times.h"
 
 #include <math.h>

@@ -1,10 +1,9 @@
 /* A simulator that learns from measured runs. Times of operators, costs of cuts and figures of links are
  * fitted until the segments of real runs last what they were predicted to. One calibration belongs to one
- * graph on one system.
- *
- * A segment lasts the sum of its operators' times and of the costs of its cuts. That is one linear equation
- * for each segment of each run. They are solved together with what is known beforehand (ridge.h). A link is
- * a line through its hand-offs (median.h). docs/measured.md has it all under "What calibration fits". */
+ * graph on one system. A segment lasts the sum of its operators' times and of the costs of its cuts. That is
+ * one linear equation for each segment of each run. They are solved together with what is known beforehand
+ * (statistics.h). A link is a line through its hand-offs (statistics.h). docs/measured.md has it all under
+ * "What calibration fits". */
 #pragma once
 
 #include "measured.h"
@@ -62,7 +61,7 @@ berth_status berth_calibration_add(berth_calibration *c, const berth_measurement
 
 /* Fit times and cuts to all that was taken in. before and after get the mean absolute relative error of the
  * segments' times, weighted by time; NULL: not asked for. tmp is scratch. Fails: BERTH_ENOMEM. O(operators
- * seen) a step of ridge.h. */
+ * seen) a step of that. */
 berth_status berth_calibration_fit(berth_calibration *c, berth_arena *tmp, double *before, double *after,
                                    berth_err *err);
 

@@ -9,7 +9,7 @@
 #include "engine_client.h"
 #include "graph.h"
 #include "journal.h"
-#include "median.h"
+#include "statistics.h"
 #include "system.h"
 
 typedef struct berth_measured_cfg {

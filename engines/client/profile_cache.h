@@ -3,7 +3,7 @@
  * sizes of all that goes in and out). */
 #pragma once
 
-#include "median.h"
+#include "statistics.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 
 #include "array.h"
 #include "op_times.h"
-#include "ridge.h"
+#include "statistics.h"
 #include "text.h"
 
 #include <math.h>

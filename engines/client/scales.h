@@ -1,8 +1,9 @@
 /* Scales of a device's predicted times, fitted to timings: of whole models, or of operators one by one. The
  * logarithm of each time is predicted better by one number for the device, one for each type of operators and
  * one for its overhead. All but the first are held near 0 as long as the timings do not tell otherwise
- * (ridge.h). So one timed model scales all alike, and is predicted exactly then. Where models and operators
- * by themselves were timed, the models say how long all takes, and the operators which types take more. */
+ * (statistics.h). So one timed model scales all alike, and is predicted exactly then. Where models and
+ * operators by themselves were timed, the models say how long all takes, and the operators which types take
+ * more. */
 #pragma once
 
 #include "graph.h"

@@ -2,9 +2,9 @@
  * with what they are from and how far off they may be. The formulas stand in docs/execution-model.md. */
 #pragma once
 
+#include "gpu_times.h"
 #include "graph.h"
 #include "system.h"
-#include "gpu_times.h"
 
 typedef enum berth_time_from {
 	BERTH_TIME_NONE,       /* it cannot run there */
@@ -47,3 +47,10 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 
 /* Are a and b predicted alike on every device, by what the graph states? O(1). */
 bool berth_op_alike(const berth_graph *g, int32_t a, int32_t b);
+
+/* By the model of CPUs, whose numbers are fitted to ONNX Runtime on one Zen 4 core; those of several cores
+ * are assumed. Seconds of an operator and what they are expected to be off by. d: peak of all cores,
+ * bandwidth and units (cores) are more than 0. Never less than flops / peak_flops of products and
+ * convolutions, nor than what the bytes beyond half of the cache take; more of b, m, n, k, images, channels,
+ * points, kernel, rows, width, flops or bytes is never quicker. About 50 ns. */
+berth_time_estimate berth_time_on_cpu(const berth_time_query *q, const berth_time_device *d);

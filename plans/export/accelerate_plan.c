@@ -25,7 +25,8 @@ static int64_t bytes_of(const accelerate_model *m, int32_t from, int32_t to)
 
 void accelerate_balance(const accelerate_model *m, double *room, int32_t n_gpus)
 {
-	const int64_t all = bytes_of(m, 0, ACCELERATE_PARTS(m->n_layers)), mean = m->n_leaves ? all / m->n_leaves : 0,
+	const int64_t all = bytes_of(m, 0, ACCELERATE_PARTS(m->n_layers)),
+		      mean = m->n_leaves ? all / m->n_leaves : 0,
 		      block = m->n_layers ? m->bytes[ACCELERATE_LAYER] : 0;
 	room[n_gpus] *= 0.9;
 	if (n_gpus == 1)

@@ -100,8 +100,8 @@ static berth_status serial_s(const berth_problem *p, const int32_t *plan_op, con
 
 /* Tokens a second of a placement of the source's graph, answered and read; NAN: it cannot run. Fails:
  * BERTH_ENOMEM. */
-static berth_status llama_uses_rates(const llama_uses *u, const int32_t *op_dev, berth_arena *tmp, double *answered,
-                                     double *read, berth_err *err)
+static berth_status llama_uses_rates(const llama_uses *u, const int32_t *op_dev, berth_arena *tmp,
+                                     double *answered, double *read, berth_err *err)
 {
 	double seconds;
 	BERTH_TRY(serial_s(&u->answer, u->answer_op, op_dev, tmp, &seconds, err));

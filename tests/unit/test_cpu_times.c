@@ -1,5 +1,5 @@
 /* Times on CPUs: what is known of a core, more work is never quicker, limits of the hardware. */
-#include "cpu_times.h"
+#include "op_times.h"
 #include "rng.h"
 #include "support.h"
 

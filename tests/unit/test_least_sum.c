@@ -3,6 +3,7 @@
 #include "bounds.h"
 #include "coloc.h"
 #include "cost_model.h"
+#include "eval.h"
 #include "instance.h"
 #include "least_sum.h"
 #include "method.h"
@@ -10,7 +11,6 @@
 #include "registry.h"
 #include "rng.h"
 #include "small_problem.h"
-#include "sum_walk.h"
 #include "support.h"
 
 #include <math.h>
