@@ -25,6 +25,7 @@ typedef struct args {
 	const char *on, *placement, *trace, *report;
 	cli_engine engine;
 	int64_t repeats;
+	double time_s;
 	bool operators;
 } args;
 
@@ -137,6 +138,33 @@ static berth_status measure_single(cli *c, berth_measured *m, const berth_steady
 	return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
 }
 
+/* Runs of a placement, told and timed. */
+typedef struct runs_told {
+	cli_progress progress; /* first: callbacks have this one */
+	const berth_steady_cfg *runs;
+	bool quiet;
+} runs_told;
+
+static void count(void *ctx, const char *what, int32_t done, int32_t of)
+{
+	cli_progress_count(&((runs_told *)ctx)->progress, what, done, of);
+}
+
+/* How long all takes, where that is worth a word. */
+static void before(void *ctx, double run_s)
+{
+	static const double worth_s = 2;
+	const runs_told *x = ctx;
+	const berth_steady_cfg *r = x->runs;
+	char one[32], least[32], most[32];
+	if (x->quiet || !(run_s * r->most > worth_s))
+		return;
+	berth_text_seconds(least, fmin(r->time_s, run_s * (r->least + r->warmup)));
+	berth_text_seconds(most, fmin(r->time_s, 2 * run_s * r->most));
+	cli_say_error("berth: a run takes %s: the placement is measured for %s to %s (--time S)\n",
+	              berth_text_seconds(one, run_s), least, most);
+}
+
 static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_measured m;
@@ -144,14 +172,13 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(order_of(c, s, &order, err));
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
 	int32_t least = a->repeats ? (int32_t)a->repeats : 21, most = a->repeats ? least : 168;
-	cli_progress progress;
-	berth_steady_cfg runs = {.warmup = 3,
-	                         .least = least,
-	                         .most = most,
-	                         .width = 0.03,
-	                         .progress = cli_progress_count,
-	                         .progress_ctx = &progress};
-	cli_progress_open(&progress, c, s->g.name);
+	runs_told told = {.quiet = c->quiet};
+	/* half of the time is the single device's */
+	const berth_steady_cfg runs = {.warmup = 3, .least = least, .most = most, .width = 0.03,
+	                               .time_s = a->time_s / 2, .before = before,
+	                               .progress = count, .progress_ctx = &told};
+	told.runs = &runs;
+	cli_progress_open(&told.progress, c, s->g.name);
 	berth_status st =
 		berth_steady_run(&m, &runs, s->placement.op_dev, order, &c->mem, &c->tmp, &s->run, err);
 	if (st == BERTH_OK && (a->operators || a->trace || a->report))
@@ -159,7 +186,7 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 		                              &s->n_operators, err);
 	if (st == BERTH_OK)
 		st = measure_single(c, &m, &runs, s, err);
-	cli_progress_end(&progress);
+	cli_progress_end(&told.progress);
 	berth_measured_close(&m);
 	BERTH_TRY(st);
 	return sum_up(c, s, err);
@@ -362,14 +389,15 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {.engine = CLI_ENGINE_DEFAULT};
+	args a = {.engine = CLI_ENGINE_DEFAULT, .time_s = 300};
 	state s = {.strain = NAN, .single_dev = -1, .single_s = NAN};
 	const berth_result *r;
 	const cli_option options[] = {
 		CLI_ENGINE_ON(&a.on),
 		{"placement", 0, CLI_FILE_IN, &a.placement, "FILE", "which device runs which operator"},
 		CLI_ENGINE(&a.engine),
-		CLI_TIMEOUT(&a.engine),
+		{"time", 0, CLI_SECONDS, &a.time_s, "S",
+	         "seconds that the runs may take, beside making the model ready"},
 		{"repeats", 0, CLI_COUNT, &a.repeats, "N",
 	         "runs that count, after 3 that do not\t21, and up to 168 until the median is known to 3 %"},
 		{"operators", 0, CLI_FLAG, &a.operators, NULL,
@@ -384,6 +412,7 @@ static berth_status run(cli *c, berth_err *err)
 		return BERTH_OK;
 	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
+	a.engine.timeout_s = fmax(a.engine.timeout_s, a.time_s);
 	BERTH_TRY(simulate(c, &a, &s, err));
 	if (!s.v.broken.n)
 		BERTH_TRY(measure(c, &a, &s, err));

@@ -65,8 +65,13 @@ berth_status cli_engine_open(cli *c, const cli_engine *e, const char *graph, con
 	BERTH_TRY(cli_engine_cfg(c, e, graph, &cfg, err));
 	cfg.engine.cancel = cancel;
 	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, m, err));
-	if ((*text = describe(c, m)))
-		return BERTH_OK;
-	berth_measured_close(m);
-	return berth_nomem(err);
+	berth_status st = berth_got(*text = describe(c, m), err);
+	if (st == BERTH_OK && m->missing)
+		st = cli_warn(c, err,
+		              "%s: its weights in '%s' are not there: the engine computes with numbers that "
+		              "it made",
+		              cfg.model, m->missing);
+	if (st != BERTH_OK)
+		berth_measured_close(m);
+	return st;
 }

@@ -63,6 +63,11 @@ static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *e
 	berth_json_put_document(&w, "graph", m->graph_json);
 	BERTH_TRY(answer_ask(m, NULL, &w, m->cfg.load_s, PLAIN_ANSWER, tmp, &a, err));
 	berth_status st = berth_json_int(&a.at, "ops", true, 0, INT32_MAX - 1, &n_ops, err);
+	const char *missing = NULL;
+	if (st == BERTH_OK)
+		st = berth_json_string(&a.at, "missing", false, &missing, err);
+	if (st == BERTH_OK && missing && !m->missing)
+		st = berth_got(m->missing = berth_arena_strdup(m->mem, missing), err);
 	cJSON_Delete(a.item);
 	BERTH_TRY(answer_judge(&a, st, err));
 	if (n_ops != m->g->n_ops)
@@ -540,20 +545,40 @@ berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double spe
 	return ask(m, &q, NULL, tmp, err);
 }
 
+/* Runs of a turn that begins, of those that are left to time; 0: there is no time for one. */
+static int32_t runs_in(const berth_steady_cfg *cfg, double left_s, double run_s, int32_t warmup,
+                       int32_t repeats)
+{
+	if (!(cfg->time_s > 0 && run_s > 0))
+		return repeats;
+	return (int32_t)fmax(0, fmin(repeats, left_s / run_s - warmup));
+}
+
 berth_status berth_steady_run(berth_measured *m, const berth_steady_cfg *cfg, const int32_t *op_dev,
                               const int32_t *order, berth_arena *mem, berth_arena *tmp,
                               berth_measurement *out, berth_err *err)
 {
 	static const double share = 0.5; /* of the time that an answer may take */
 	int32_t warmup = cfg->warmup, repeats = cfg->least;
-	for (;;) {
+	double left_s = cfg->time_s;
+	if (cfg->time_s > 0) {
+		BERTH_TRY(berth_measured_run(m, op_dev, order, 0, 1, mem, tmp, out, err));
+		cfg->before(cfg->progress_ctx, out->wall.median);
+		left_s -= out->wall.median;
+		warmup -= warmup > 0;
+		repeats = runs_in(cfg, left_s, out->wall.median, warmup, repeats);
+	}
+	while (repeats > 0) {
 		if (cfg->progress)
 			cfg->progress(cfg->progress_ctx, "runs of this turn", 0, warmup + repeats);
 		BERTH_TRY(berth_measured_run(m, op_dev, order, warmup, repeats, mem, tmp, out, err));
-		bool slow = 2 * repeats * out->wall.median > share * m->cfg.answer_s;
-		if (!(berth_spread_width(&out->wall) > cfg->width) || repeats > cfg->most / 2 || slow)
-			return BERTH_OK;
+		left_s -= (warmup + repeats) * out->wall.median;
 		warmup = 0;
+		bool slow = 2 * repeats * out->wall.median > share * m->cfg.answer_s;
+		if (!(berth_spread_width(&out->wall) > cfg->width) || repeats > cfg->most / 2 || slow ||
+		    runs_in(cfg, left_s, out->wall.median, 0, 2 * repeats) < 2 * repeats)
+			break;
 		repeats *= 2;
 	}
+	return BERTH_OK;
 }

@@ -30,6 +30,7 @@ typedef struct berth_measured {
 	berth_engine *engine;
 	berth_arena *mem;
 	const char *graph_json;
+	const char *missing;    /* a file of weights that is not there: the engine made numbers; NULL: none */
 	int32_t loaded_start;   /* the start of the engine that has the graph; 0: none */
 	int32_t n_engine_devs;
 	const char **engine_dev; /* [n_engine_devs] names, as heard first */
@@ -149,10 +150,13 @@ berth_status berth_measured_set_speed(berth_measured *m, int32_t dev, double spe
 /* How often to run. The first turn runs warmup times unseen, then least times. Where the interval of the
  * median is wider than width (relative to the median), another turn runs twice as often, and so on up to most
  * times, or as often as an answer has time for. Each turn's samples stand by themselves, so that what
- * disturbed an earlier turn is gone. */
+ * disturbed an earlier turn is gone. With time_s one run comes first, `before` is told what it took, and
+ * turns have as many runs as fit into what is left: one at least. */
 typedef struct berth_steady_cfg {
 	int32_t warmup, least, most;
 	double width;
+	double time_s; /* 0: no limit */
+	void (*before)(void *ctx, double run_s);
 	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of); /* NULL: none */
 	void *progress_ctx;
 } berth_steady_cfg;

@@ -41,7 +41,7 @@ berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key
 
 berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err)
 {
-	*s = (engine_samples){.n = n, .n_segments = n_segments};
+	*s = (engine_samples){.n = n, .n_segments = n_segments, .plain = NAN};
 	BERTH_TRY_NEW(&e->tmp, n, err, s->wall_s, s->cpu_s, s->strain);
 	BERTH_TRY_NEW(&e->tmp, n_segments, err, s->segment);
 	for (engine_segment *x = s->segment; x < s->segment + n_segments; x++)
@@ -50,6 +50,16 @@ berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine
 }
 
 /* ---- answers ---- */
+
+static double tolerance(const engine *e)
+{
+	return e->compress ? COMPRESSED_TOLERANCE : e->model.tolerance;
+}
+
+bool engine_needs_plain(const engine *e, const engine_samples *s)
+{
+	return e->model.quantised && !(s->worst <= tolerance(e));
+}
 
 void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, berth_json_out *w)
 {
@@ -71,8 +81,7 @@ void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, bert
 	}
 	berth_json_close(w, ']');
 	berth_json_put_number(w, "difference", isfinite(s->worst) ? s->worst : 1e300);
-	double most = e->compress ? COMPRESSED_TOLERANCE : ort_model_tolerance(&e->model);
-	berth_json_put_bool(w, "differs", !(s->worst <= most));
+	berth_json_put_bool(w, "differs", !(fmin(s->worst, s->plain) <= tolerance(e)));
 }
 
 void engine_put_kernels(berth_json_out *w, const kernel_run *k, int32_t n, double unit)
@@ -193,6 +202,28 @@ static berth_status sample(engine *e, ort_plan *p, int32_t warmup, engine_sample
 	return BERTH_OK;
 }
 
+/* The plan once more without optimisation: how far its outputs are from the unsplit model's without. */
+static berth_status run_plain(engine *e, const ort_plan *like, double *difference, berth_err *err)
+{
+	const plan_runs *r = &e->runs;
+	ort_plan p;
+	double unused;
+	ort_model_swap_level(&e->model);
+	berth_status st = ort_plan_new(&e->model, r->dev, like->placement, like->order, &r->cfg, &p, err);
+	bool made = st == BERTH_OK;
+	st = hosts_agree(e, st, err);
+	if (st == BERTH_OK && r->kind->admit)
+		st = hosts_agree(e, r->kind->admit(p.buffer, p.n_buffers, err), err);
+	if (st == BERTH_OK)
+		st = hosts_agree(e, ort_plan_run(&p, r->kind, r->ex, &unused, &unused, &unused, err), err);
+	if (st == BERTH_OK)
+		*difference = hosts_worst(e, ort_plan_difference(&p));
+	if (made)
+		ort_plan_free(&p);
+	ort_model_swap_level(&e->model);
+	return st;
+}
+
 berth_status plan_runs_answer(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	int32_t warmup = 0, repeats = 0, n = 0, *placement, *order;
@@ -211,6 +242,8 @@ berth_status plan_runs_answer(engine *e, const berth_json *q, berth_json_out *w,
 	BERTH_TRY(hosts_agree(e, engine_samples_new(e, repeats, p->n_segments, &s, err), err));
 	BERTH_TRY(hosts_agree(e, sample(e, p, warmup, &s, err), err));
 	s.worst = hosts_worst(e, s.worst);
+	if (engine_needs_plain(e, &s))
+		BERTH_TRY(run_plain(e, p, &s.plain, err));
 	engine_put_samples(e, &s, true, w);
 	if (!operators)
 		return BERTH_OK;

@@ -116,6 +116,8 @@ static berth_status load(engine *e, const berth_json *q, berth_json_out *w, bert
 	}
 	e->loaded = true;
 	berth_json_put_int(w, "ops", e->model.n_ops);
+	if (e->model.missing)
+		berth_json_put_string(w, "missing", e->model.missing);
 	return BERTH_OK;
 }
 
@@ -253,15 +255,15 @@ static void print_help(void)
 {
 	fprintf(stdout,
 	        "usage: berth-engine-ort [--devices NAME[=SPEED],...] [--clock wall|cpu]\n"
-	        "       berth-engine-ort --providers NAME=PROVIDER,... [--provider-library NAME=FILE]... "
-	        "[--threads N]\n"
+	        "       berth-engine-ort --providers NAME=PROVIDER[:N],... "
+	        "[--provider-library NAME=FILE]... [--threads N]\n"
 	        "       berth-engine-ort --hosts NAME[=SPEED],... [--agent WORD,...] [--compress 4x]\n"
 	        "all:   [--optimize none|basic|extended|all] [--library FILE]\n\n"
 	        "An engine of berth: questions come on standard input, a JSON object a line "
 	        "(docs/engines.md).\n\n"
 	        "  --devices           workers on CPU cores, and how fast each is to be (cpu0,cpu1=0.5)\n"
 	        "  --clock             what workers' times are: of the clock, or of the CPU\n"
-	        "  --providers         devices that are execution providers, in one session\n"
+	        "  --providers         devices that are execution providers; N: its option device_id\n"
 	        "  --provider-library  a plug-in library with a provider\n"
 	        "  --threads           of the session\n"
 	        "  --hosts             devices that are hosts, with a process on each, which mpirun starts\n"

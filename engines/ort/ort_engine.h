@@ -91,9 +91,13 @@ typedef struct engine_samples {
 	double *wall_s, *cpu_s, *strain; /* [n] */
 	engine_segment *segment;
 	double worst; /* difference of the outputs */
+	double plain; /* that without optimisation, where worst is too much for rounding; NAN: not run */
 } engine_samples;
 
 berth_status engine_samples_new(engine *e, int32_t n, int32_t n_segments, engine_samples *s, berth_err *err);
+
+/* Quantised models round otherwise where pieces are fused otherwise. Then an unoptimised run decides. */
+bool engine_needs_plain(const engine *e, const engine_samples *s);
 
 /* All of an answer to "run" but the operators; cpu: with times of the CPU. */
 void engine_put_samples(const engine *e, const engine_samples *s, bool cpu, berth_json_out *w);

@@ -18,7 +18,8 @@
 static berth_status decode(ort_model *m, const char *path, const berth_read_options *opt, berth_err *err)
 {
 	int32_t n_weights;
-	m->onnx = (onnx_model){.file = path, .tmp = m->mem};
+	m->onnx = (onnx_model){.file = berth_arena_strdup(m->mem, path), .tmp = m->mem};
+	BERTH_TRY(berth_got(m->onnx.file, err));
 	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &m->onnx.data, &m->onnx.size, err));
 	return onnx_decode(&m->onnx, opt, &n_weights, err);
 }
@@ -247,8 +248,10 @@ static berth_status fill_outside(ort_model *m, int32_t v, const onnx_tensor *t, 
 	memcpy(s->dim, t->dim, (size_t)t->rank * sizeof *s->dim);
 	s->bytes = (size_t)t->count * ort_elem_bytes(t->elem);
 	BERTH_TRY(ort_model_room(m, v, m->mem, &m->data[v], err));
-	if (!read_outside(m->onnx.file, &o, m->data[v], s->bytes))
+	if (!read_outside(m->onnx.file, &o, m->data[v], s->bytes)) {
 		fill(m, v, filling_of(m, v));
+		m->missing = m->missing ? m->missing : o.name;
+	}
 	return BERTH_OK;
 }
 
@@ -386,7 +389,7 @@ static berth_status put_source(ort_model *m, int32_t v, berth_strbuf *graph, int
 		onnx_put_bytes(graph, x->tensor->sparse ? 15 : 5, m->onnx.data + x->tensor->at,
 		              x->tensor->end - x->tensor->at);
 	} else if (x->constant || (x->tensor && x->producer < 0)) {
-		if (!m->data[v])
+		if (!m->data[v] && !(m->shape[v].elem && !m->shape[v].bytes))
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "%.200s: the content of constant '%.80s' is not known",
 			                  m->onnx.file, x->name);
@@ -518,10 +521,32 @@ static berth_status probe(ort_model *m, berth_err *err)
 	return st;
 }
 
+/* Does the model compute with numbers of few steps? Pieces of it are fused otherwise than the whole then, and
+ * where that rounds otherwise outputs lie steps apart. */
+static bool is_quantised(const onnx_model *o)
+{
+	for (size_t i = 0; i < o->n_nodes; i++)
+		if (strstr(o->node[i].type, "uantizeLinear") || strstr(o->node[i].type, "QLinear") ||
+		    strstr(o->node[i].type, "Integer"))
+			return true;
+	return false;
+}
+
+/* Largest difference that can be rounding, by the coarsest type of any of the model's tensors. */
+static double tolerance_of(const ort_model *m)
+{
+	double largest = 0;
+	for (size_t v = 0; v < m->onnx.n_values; v++)
+		largest = fmax(largest, ort_tolerance(m->shape[v].elem));
+	return largest;
+}
+
 static berth_status expect(ort_model *m, berth_err *err)
 {
 	ort_session *s;
-	BERTH_TRY_NEW(m->mem, m->out.n, err, m->expected);
+	BERTH_TRY_NEW(m->mem, m->out.n, err, m->expected, m->plain);
+	for (int32_t i = 0; i < m->out.n; i++)
+		m->plain[i] = m->data[m->onnx.output[i]];
 	BERTH_TRY(ort_model_whole(m, 1, &s, err));
 	berth_status st = ort_run(m->lib, s, &m->in, &m->out, err);
 	for (int32_t i = 0; i < m->out.n && st == BERTH_OK; i++) {
@@ -534,13 +559,16 @@ static berth_status expect(ort_model *m, berth_err *err)
 			memcpy(m->expected[i], data, m->shape[v].bytes);
 	}
 	ort_tensors_free(m->lib, &m->out);
+	m->tolerance = tolerance_of(m);
+	m->quantised = is_quantised(&m->onnx);
 	return st;
 }
 
 berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_options *opt, int level,
                             const char *const *config, berth_arena *mem, ort_model *out, berth_err *err)
 {
-	*out = (ort_model){.lib = lib, .mem = mem, .level = level, .config = config};
+	*out = (ort_model){
+		.lib = lib, .mem = mem, .level = level, .other_level = ORT_PLAIN, .config = config};
 	BERTH_TRY(decode(out, path, opt, err));
 	BERTH_TRY(list_ops(out, err));
 	BERTH_TRY(fill_weights(out, err));
@@ -562,16 +590,18 @@ void ort_model_close(ort_model *m)
 
 /* ---- comparing ---- */
 
+void ort_model_swap_level(ort_model *m)
+{
+	int level = m->level;
+	void **expected = m->expected;
+	m->level = m->other_level;
+	m->expected = m->plain;
+	m->other_level = level;
+	m->plain = expected;
+}
+
 double ort_model_difference(const ort_model *m, int32_t o, const void *data)
 {
 	const ort_shape *s = &m->shape[m->onnx.output[o]];
 	return ort_difference(m->expected[o], data, s->elem, s->bytes / ort_elem_bytes(s->elem));
-}
-
-double ort_model_tolerance(const ort_model *m)
-{
-	double largest = 0;
-	for (size_t v = 0; v < m->onnx.n_values; v++)
-		largest = fmax(largest, ort_tolerance(m->shape[v].elem));
-	return largest;
 }

@@ -37,6 +37,11 @@ typedef struct ort_model {
 	ort_session *whole[ORT_MAX_WHOLE];
 	int32_t n_whole;
 	void **expected; /* [n_outputs] outputs of the unsplit model, optimised as the engine's default is */
+	void **plain;    /* [n_outputs] the same of other_level, which is no optimisation */
+	int other_level;
+	double tolerance; /* the largest difference of outputs that can be rounding */
+	bool quantised;  /* numbers of few steps: rounding may be more, where pieces are fused otherwise */
+	const char *missing; /* the first file of weights that is not there: they are made; NULL: none */
 } ort_model;
 
 /* Load the model with the dimensions of opt, make what it lacks, and run it once. Everything lives in mem;
@@ -89,8 +94,9 @@ berth_status ort_model_whole(ort_model *m, int threads, ort_session **out, berth
 /* Run it; outputs [n_outputs] are made and must be freed. */
 berth_status ort_model_run_whole(ort_model *m, ort_session *s, ort_value **outputs, berth_err *err);
 
+/* From now on plans are made and judged without optimisation; and back again. */
+void ort_model_swap_level(ort_model *m);
+
 /* Largest difference of output o from what is expected, relative to the largest expected element
  * (ort_compare.h). */
 double ort_model_difference(const ort_model *m, int32_t o, const void *data);
-/* The largest difference that can be rounding, by the coarsest type of any of the model's tensors. */
-double ort_model_tolerance(const ort_model *m);

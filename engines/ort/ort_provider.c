@@ -2,6 +2,7 @@
  * memory. */
 #include "ort_provider.h"
 #include "ort_table.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,31 +113,44 @@ static berth_status know_webgpu(ort_lib *lib, ort_provider *out, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out, berth_err *err)
+/* NAME or NAME:N. */
+static void read_name(const char *text, ort_provider *out, uint64_t *id)
+{
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	if (n < sizeof out->name)
+		memcpy(out->name, text, n);
+	if (colon && (!berth_text_whole(colon + 1, strlen(colon + 1), 999, id) ||
+	              snprintf(out->id, sizeof out->id, "%s", colon + 1) >= (int)sizeof out->id))
+		*out->name = '\0';
+}
+
+berth_status ort_provider_find(ort_lib *lib, const char *text, ort_provider *out, berth_err *err)
 {
 	const void *const *device;
 	char names[256] = "";
 	bool found = false;
 	size_t n = 0;
+	uint64_t before = 0;
 	*out = (ort_provider){.memory = lib->memory, .kind = ""};
+	read_name(text, out, &before);
+	const char *name = out->name;
 	BERTH_TRY(look_built_in(lib, name, &found, names, sizeof names, err));
 	BERTH_TRY(list_devices(lib, &device, &n, err));
 	for (size_t i = 0; i < n; i++)
 		add_name(names, sizeof names, provider_of(lib, device[i]));
-	if (strlen(name) < sizeof out->name)
-		memcpy(out->name, name, strlen(name) + 1);
-	if (ort_provider_is_cpu(out)) {
+	if (ort_provider_is_cpu(out) && !*out->id) {
 		out->kind = "cpu";
 		return BERTH_OK;
 	}
 	for (size_t i = 0; i < n && !out->device; i++)
-		if (strcmp(provider_of(lib, device[i]), name) == 0)
+		if (strcmp(provider_of(lib, device[i]), name) == 0 && before-- == 0)
 			describe(lib, device[i], out);
-	if (!*out->name || (!found && !out->device))
+	if (!*out->name || ort_provider_is_cpu(out) || (!found && !out->device))
 		return berth_fail(err, BERTH_EIO,
 		                  "ONNX Runtime %.20s has no provider '%.60s' here; it has %.256s "
 		                  "(--provider-library NAME=FILE brings others)",
-		                  lib->version, name, names);
+		                  lib->version, text, names);
 	return know_webgpu(lib, out, err);
 }
 
@@ -147,13 +161,20 @@ bool ort_provider_is_cpu(const ort_provider *p)
 
 /* ---- appending ---- */
 
+static const char *const device_id = "device_id";
+
 /* CUDA as it has been appended since before providers had devices. */
-static berth_status append_cuda(ort_lib *lib, void *options, berth_err *err)
+static berth_status append_cuda(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
 {
 	void *cuda = NULL;
+	const char *id = p->id;
+	berth_status st = BERTH_OK;
 	BERTH_TRY(ORT(lib, "CUDA", err, CREATE_CUDA_OPTIONS, (void **), &cuda));
-	berth_status st = ORT(lib, "CUDAExecutionProvider", err, APPEND_CUDA, (void *, const void *), options,
-	                      cuda);
+	if (*id)
+		st = ORT(lib, p->name, err, UPDATE_CUDA_OPTIONS, (void *, const char *const *,
+		         const char *const *, size_t), cuda, &device_id, &id, (size_t)1);
+	if (st == BERTH_OK)
+		st = ORT(lib, p->name, err, APPEND_CUDA, (void *, const void *), options, cuda);
 	RELEASE(lib, RELEASE_CUDA_OPTIONS, cuda);
 	return st;
 }
@@ -162,13 +183,14 @@ static berth_status append_cuda(ort_lib *lib, void *options, berth_err *err)
 static berth_status append_by_name(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
 {
 	char name[ORT_PROVIDER_NAME];
+	const char *id = p->id;
 	memcpy(name, p->name, sizeof name);
 	char *tail = strstr(name, "ExecutionProvider");
 	if (tail)
 		*tail = '\0';
 	return ORT(lib, p->name, err, APPEND_BY_NAME, (void *, const char *, const char *const *,
-	           const char *const *, size_t), options, strcmp(name, "WebGpu") == 0 ? "WebGPU" : name, NULL,
-	           NULL, (size_t)0);
+	           const char *const *, size_t), options, strcmp(name, "WebGpu") == 0 ? "WebGPU" : name,
+	           &device_id, &id, (size_t)(*id != '\0'));
 }
 
 berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider *p, berth_err *err)
@@ -179,7 +201,7 @@ berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider
 		return ORT(lib, p->name, err, APPEND_DEVICE, (void *, void *, const void *const *, size_t,
 		           const char *const *, const char *const *, size_t), options, lib->env, &p->device,
 		           (size_t)1, NULL, NULL, (size_t)0);
-	return strcmp(p->name, "CUDAExecutionProvider") == 0 ? append_cuda(lib, options, err)
+	return strcmp(p->name, "CUDAExecutionProvider") == 0 ? append_cuda(lib, options, p, err)
 	                                                     : append_by_name(lib, options, p, err);
 }
 

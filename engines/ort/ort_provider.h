@@ -13,6 +13,7 @@ enum {
 
 typedef struct ort_provider {
 	char name[ORT_PROVIDER_NAME];
+	char id[8];         /* which of several devices, as in the option "device_id"; "": the first */
 	const void *device; /* OrtEpDevice; NULL: the CPU's provider, or one that is appended by its name */
 	const void *memory; /* of its tensors (OrtMemoryInfo), the CPU's where nothing else is said */
 	const char *kind;   /* of its hardware: "cpu", "gpu", "npu"; "": not said */
@@ -28,8 +29,8 @@ berth_status ort_providers_open(ort_lib *lib, berth_err *err);
  * message. */
 berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path, berth_err *err);
 
-/* The provider of that name, on the first device that it has. Fails: BERTH_EIO, with the names of those that
- * are there. */
+/* The provider of that name, on the first device that it has; "NAME:N": on device N. Fails: BERTH_EIO, with
+ * the names of those that are there. */
 berth_status ort_provider_find(ort_lib *lib, const char *name, ort_provider *out, berth_err *err);
 
 bool ort_provider_is_cpu(const ort_provider *p);

@@ -65,8 +65,9 @@ static berth_status read_device(engine *e, providers *x, const char *text, size_
 		if (strcmp(x->dev[i].name, d->name) == 0 ||
 		    strcmp(x->dev[i].provider.name, d->provider.name) == 0)
 			return berth_fail(err, BERTH_EINVAL,
-			                  "--providers: '%s=%s' beside '%s=%s': devices have names and "
-			                  "providers of their own",
+			                  "--providers: '%s=%s' beside '%s=%s': devices have names of "
+			                  "their own, and ONNX Runtime takes a provider once a session "
+			                  "(\"has already been registered\")",
 			                  d->name, d->provider.name, x->dev[i].name, x->dev[i].provider.name);
 	e->n_devs++;
 	return BERTH_OK;
@@ -100,14 +101,16 @@ static void put_device(const engine *e, int32_t device, berth_json_out *w)
 {
 	const providers *x = e->state;
 	const spread_device *d = &x->dev[device];
-	char model[256] = "";
+	char model[256] = "", provider[ORT_PROVIDER_NAME + 8];
+	snprintf(provider, sizeof provider, "%s%s%s", d->provider.name, *d->provider.id ? ":" : "",
+	         d->provider.id);
 	if (ort_provider_is_cpu(&d->provider))
 		cpu_model("/proc/cpuinfo", 0, model, sizeof model);
 	berth_json_open(w, NULL, '{');
 	berth_json_put_string(w, "name", d->name);
 	if (*d->provider.kind)
 		berth_json_put_string(w, "kind", d->provider.kind);
-	berth_json_put_string(w, "provider", d->provider.name);
+	berth_json_put_string(w, "provider", provider);
 	if (*model || *d->provider.what)
 		berth_json_put_string(w, "model", *model ? model : d->provider.what);
 	berth_json_put_int(w, "threads", x->threads);
@@ -170,6 +173,22 @@ static berth_status take_samples(ort_spread *p, int32_t warmup, engine_samples *
 	return BERTH_OK;
 }
 
+/* The plan once more without optimisation: how far its outputs are from the unsplit model's without. */
+static berth_status run_plain(engine *e, const int32_t *placement, double *difference, berth_err *err)
+{
+	const providers *x = e->state;
+	ort_spread p;
+	double wall;
+	ort_model_swap_level(&e->model);
+	berth_status st = ort_spread_new(&e->model, x->dev, e->n_devs, placement, x->threads, &p, err);
+	if (st == BERTH_OK) {
+		st = ort_spread_run(&p, &wall, difference, err);
+		ort_spread_free(&p);
+	}
+	ort_model_swap_level(&e->model);
+	return st;
+}
+
 static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth_err *err)
 {
 	int32_t warmup = 0, repeats = 0, n, *placement;
@@ -182,6 +201,8 @@ static berth_status run(engine *e, const berth_json *q, berth_json_out *w, berth
 	BERTH_TRY(get_plan(e, placement, &p, err));
 	BERTH_TRY(engine_samples_new(e, repeats, p->n_pieces, &s, err));
 	BERTH_TRY(take_samples(p, warmup, &s, err));
+	if (engine_needs_plain(e, &s))
+		BERTH_TRY(run_plain(e, placement, &s.plain, err));
 	engine_put_samples(e, &s, false, w);
 	if (p->n_elsewhere)
 		berth_json_put_ints(w, "elsewhere", p->elsewhere, p->n_elsewhere);
