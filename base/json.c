@@ -141,7 +141,10 @@ berth_status berth_json_format(const berth_json *at, const char *format, int ver
 	int32_t v = 0;
 	if (!cJSON_IsObject(at->item))
 		return expected(at, "an object", err);
-	BERTH_TRY(berth_json_string(at, "format", true, &f, err));
+	BERTH_TRY(berth_json_string(at, "format", false, &f, err));
+	if (!f)
+		return berth_json_fail(
+			at, err, "key 'format' is missing: JSON of another kind? expected '%s'", format);
 	berth_json at_format = berth_json_get(at, "format"), at_version = berth_json_get(at, "version");
 	if (strcmp(f, format) != 0)
 		return berth_json_fail(&at_format, err, "format is '%.60s', expected '%s'", f, format);

@@ -280,7 +280,7 @@ static const char *what_is_wrong(const char *text, const char *at, const char *e
 {
 	bool first = skip_blanks(text, at) == at;
 	if (first && at < end && *at != '{' && *at != '[')
-		return "neither JSON nor another format that is read here,";
+		return "neither JSON nor another format that is read here (docs/importers.md lists them),";
 	return "JSON syntax error";
 }
 

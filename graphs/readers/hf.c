@@ -5,6 +5,7 @@
 
 #include "beneath.h"
 #include "file.h"
+#include "foreign.h"
 #include "json.h"
 #include "text.h"
 
@@ -325,9 +326,12 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, decoder_
 	berth_strmap names;
 	adding a = {.m = out, .names = &names};
 	berth_strmap_init(&names, tmp);
+	for (int32_t i = 0; i <= from->n_parts; i++)
+		BERTH_TRY(berth_foreign_check(file_of(from, i), err));
 	if (!config)
 		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: expected a " CONFIG " with \"architectures\" beside it", from->name);
+		                  "%s: expected a " CONFIG " with \"architectures\" beside it%s", from->name,
+		                  is_header(from->data, from->size) ? ", as weights have no graph" : "");
 	BERTH_TRY(hf_model_new(config->name, config->data, config->size, tmp, out, err));
 	for (int32_t i = 0; i <= from->n_parts; i++) {
 		const berth_content *c = file_of(from, i);

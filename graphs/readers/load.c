@@ -3,6 +3,7 @@
 
 #include "beneath.h"
 #include "file.h"
+#include "foreign.h"
 #include "gguf.h"
 #include "graph_format.h"
 #include "hf.h"
@@ -15,8 +16,9 @@
 
 /* The first whose bytes these are. Text that is nothing else is JSON; what is no text is ONNX. */
 static const berth_format *const formats[] = {
-	&berth_format_gguf,      &berth_format_dax, &berth_format_stg,  &berth_format_dot,
-	&berth_format_tarnawski, &berth_format_hf,  &berth_format_json, &berth_format_onnx,
+	&berth_format_foreign, &berth_format_gguf,      &berth_format_dax, &berth_format_stg,
+	&berth_format_dot,     &berth_format_tarnawski, &berth_format_hf,  &berth_format_json,
+	&berth_format_onnx,
 };
 
 const berth_format *berth_format_of(const char *data, size_t size)
@@ -36,10 +38,12 @@ static berth_status settle(const char *path, const unsigned char *data, size_t s
                            berth_err *err)
 {
 	const berth_format *format = NULL;
-	if (data && !berth_text_is((const char *)data, size))
+	if (data && (!berth_text_is((const char *)data, size) ||
+	             berth_format_foreign.is((const char *)data, size)))
 		format = berth_format_of((const char *)data, size);
 	*out = (berth_content){.name = path, .data = "", .size = size};
-	if (format == &berth_format_gguf || format == &berth_format_onnx || format == &berth_format_hf)
+	if (format == &berth_format_gguf || format == &berth_format_onnx || format == &berth_format_hf ||
+	    format == &berth_format_foreign)
 		out->format = format; /* from now on, whatever becomes of the file */
 	berth_status st = out->format ? BERTH_OK : berth_file_own(path, &data, size, err);
 	if (st != BERTH_OK)
