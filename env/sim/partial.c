@@ -1,20 +1,15 @@
-/* Partial schedules; see partial.h. A slot's idle gaps are a list in order of time whose last one never
- * ends. Searches walk from the late end, as list schedulers place operators at about the time they have
- * reached. */
+/* Partial schedules: which operators stand where and when, and what memory they may take. Idle gaps of slots
+ * are idle.h's. */
 #include "partial.h"
 
 #include "array.h"
+#include "idle.h"
 #include "ready.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NEVER INT64_MAX
-
-typedef struct gap {
-	int64_t start, end;
-	int32_t prev, next; /* in its slot; -1: none */
-} gap;
 
 typedef struct timed {
 	int64_t start_ns;
@@ -26,9 +21,7 @@ struct berth_partial {
 	bool single_slots;  /* every device has one slot: slot d is device d's */
 	bool asks_nothing;  /* neither memory nor separation can refuse a device */
 	int32_t *slot_off;  /* [n_devs+1] slots of all devices; no device has more than there are operators */
-	int32_t *slot_tail; /* its last gap */
-	gap *gaps;
-	int32_t n_gaps, free_gap;   /* free_gap: list of gaps that were closed */
+	berth_idle idle;    /* of all slots */
 	int64_t *start_ns, *end_ns; /* [n_ops] */
 	int64_t length_ns;
 	int64_t *ready_ns; /* [n_devs] scratch */
@@ -78,11 +71,9 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 		int32_t most = p->n_ops > 0 ? p->n_ops : 1;
 		part->slot_off[d + 1] = part->slot_off[d] + (slots < most ? slots : most);
 	}
-	size_t n_slots = (size_t)part->slot_off[p->n_devs];
 	part->single_slots = part->slot_off[p->n_devs] == p->n_devs;
 	part->asks_nothing = p->memory_free && p->g->n_seps == 0;
-	BERTH_TRY_NEW(mem, n_slots, err, part->slot_tail);
-	BERTH_TRY_NEW(mem, n_slots + (size_t)p->n_ops, err, part->gaps);
+	BERTH_TRY(berth_idle_new(part->slot_off[p->n_devs], (size_t)p->n_ops, mem, &part->idle, err));
 	BERTH_TRY_NEW(mem, p->n_ops, err, part->start_ns, part->end_ns);
 	BERTH_TRY_NEW(mem, p->n_devs, err, part->ready_ns);
 	BERTH_TRY_NEW(mem, p->n_ops, err, part->by_start);
@@ -96,13 +87,7 @@ void berth_partial_reset(berth_partial *part)
 {
 	const berth_problem *p = part->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
-	int32_t n_slots = part->slot_off[p->n_devs];
-	for (int32_t i = 0; i < n_slots; i++) {
-		part->slot_tail[i] = i;
-		part->gaps[i] = (gap){0, NEVER, -1, -1};
-	}
-	part->n_gaps = n_slots;
-	part->free_gap = -1;
+	berth_idle_reset(&part->idle);
 	part->length_ns = 0;
 	memset(part->start_ns, -1, ops * sizeof *part->start_ns);
 	memset(part->end_ns, -1, ops * sizeof *part->end_ns);
@@ -392,17 +377,11 @@ void berth_partial_look_ahead(const berth_partial *part, int32_t op)
 	}
 }
 
-/* The slot's earliest start. A gap that ends before the operator would is the last one to look at. */
-static int64_t slot_start(const berth_partial *part, int32_t slot, int64_t ready, int64_t time,
-                          bool insertion)
+/* After all that a slot has. */
+static int64_t slot_end(const berth_partial *part, int32_t slot, int64_t ready_ns)
 {
-	const gap *gaps = part->gaps;
-	int32_t i = part->slot_tail[slot];
-	int64_t best = gaps[i].start > ready ? gaps[i].start : ready;
-	while (insertion && (i = gaps[i].prev) >= 0 && gaps[i].end - time >= ready)
-		if (gaps[i].end - gaps[i].start >= time)
-			best = gaps[i].start > ready ? gaps[i].start : ready;
-	return best;
+	int64_t tail = part->idle.gap[part->idle.tail[slot]].start_ns;
+	return tail > ready_ns ? tail : ready_ns;
 }
 
 int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, int64_t ready_ns,
@@ -410,59 +389,30 @@ int64_t berth_partial_start(const berth_partial *part, int32_t op, int32_t dev, 
 {
 	int64_t best = NEVER, time = berth_op_time(part->p, op, dev);
 	for (int32_t slot = part->slot_off[dev]; slot < part->slot_off[dev + 1] && best > ready_ns; slot++) {
-		int64_t start = slot_start(part, slot, ready_ns, time, insertion);
+		int64_t start = insertion ? berth_idle_start(&part->idle, slot, ready_ns, time)
+		                          : slot_end(part, slot, ready_ns);
 		if (start < best)
 			best = start;
 	}
 	return best;
 }
 
-/* The gap of the device that holds [start, end], of the lowest slot that has one. *slot: its slot. */
-static int32_t find_gap(const berth_partial *part, int32_t dev, int64_t start, int64_t end, int32_t *slot)
+/* The gap of the device that holds [start, end], of the lowest slot that has one. */
+static int32_t find_gap(const berth_partial *part, int32_t dev, int64_t start, int64_t end)
 {
-	for (*slot = part->slot_off[dev]; *slot < part->slot_off[dev + 1]; ++*slot)
-		for (int32_t i = part->slot_tail[*slot]; i >= 0 && part->gaps[i].end >= end;
-		     i = part->gaps[i].prev)
-			if (part->gaps[i].start <= start)
-				return i;
-	return -1;
-}
-
-/* A new gap before gap i of its slot. */
-static void add_gap(berth_partial *part, int32_t i, int64_t start, int64_t end)
-{
-	int32_t at = part->free_gap;
-	if (at >= 0)
-		part->free_gap = part->gaps[at].next;
-	else
-		at = part->n_gaps++;
-	part->gaps[at] = (gap){start, end, part->gaps[i].prev, i};
-	if (part->gaps[i].prev >= 0)
-		part->gaps[part->gaps[i].prev].next = at;
-	part->gaps[i].prev = at;
-}
-
-static void close_gap(berth_partial *part, int32_t i)
-{
-	gap *x = &part->gaps[i];
-	if (x->prev >= 0)
-		part->gaps[x->prev].next = x->next;
-	part->gaps[x->next].prev = x->prev;
-	x->next = part->free_gap;
-	part->free_gap = i;
+	int32_t i = -1;
+	for (int32_t slot = part->slot_off[dev]; slot < part->slot_off[dev + 1] && i < 0; slot++)
+		i = berth_idle_find(&part->idle, slot, start, end);
+	return i;
 }
 
 int64_t berth_partial_place(berth_partial *part, int32_t op, int32_t dev, int64_t start_ns)
 {
 	int64_t end = start_ns + berth_op_time(part->p, op, dev);
-	int32_t slot, i = find_gap(part, dev, start_ns, end, &slot), coloc = part->p->op_coloc[op];
+	int32_t coloc = part->p->op_coloc[op];
 	if (part->coloc_dev[coloc] < 0)
 		berth_partial_bind(part, coloc, dev);
-	if (part->gaps[i].start < start_ns)
-		add_gap(part, i, part->gaps[i].start, start_ns);
-	part->gaps[i].start = end;
-	if (part->gaps[i].end == end)
-		close_gap(part, i);
+	berth_idle_take(&part->idle, find_gap(part, dev, start_ns, end), start_ns, end);
 	part->start_ns[op] = start_ns;
 	part->end_ns[op] = end;
 	if (end > part->length_ns)
@@ -490,8 +440,7 @@ static int32_t earliest_at_the_end(const berth_partial *part, int32_t op, int64_
 	int64_t best_end = NEVER;
 	const int64_t *time_ns = p->op_dev_time_ns + (size_t)op * (size_t)n;
 	for (int32_t d = 0; d < n; d++) {
-		int64_t tail = part->gaps[part->slot_tail[d]].start,
-			start = tail > part->ready_ns[d] ? tail : part->ready_ns[d];
+		int64_t start = slot_end(part, d, part->ready_ns[d]);
 		if (berth_op_legal(p, op, d) && start + time_ns[d] < best_end) {
 			best = d;
 			best_end = start + time_ns[d];

@@ -55,6 +55,35 @@ static void test_waits(void **state)
 	small_problem_free(&c);
 }
 
+/* A long transfer waits for a late producer; a short one is carried before it. */
+static void test_gaps(void **state)
+{
+	(void)state;
+	static const char late[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"late\",\"ops\":["
+		"{\"name\":\"p\",\"time_s\":{\"*\":50e-9}},{\"name\":\"q\",\"time_s\":{\"*\":5e-9}},"
+		"{\"name\":\"c\",\"time_s\":{\"*\":1e-9}},{\"name\":\"d\",\"time_s\":{\"*\":1e-9}},"
+		"{\"name\":\"e\",\"time_s\":{\"*\":1e-9}}],\"edges\":["
+		"{\"from\":\"p\",\"to\":\"c\",\"bytes\":10},"
+		"{\"from\":\"q\",\"to\":\"d\",\"tensor\":\"y\",\"bytes\":45},"
+		"{\"from\":\"q\",\"to\":\"e\",\"tensor\":\"z\",\"bytes\":46}]}";
+	enum { P, Q, C, D, E };
+	small_problem c;
+	berth_partial *part;
+	berth_traffic w;
+	small_problem_make(&c, late, two);
+	setup(&c, &part, &w);
+	put(part, &w, P, 0);
+	put(part, &w, Q, 0);
+	put(part, &w, C, 1); /* carried from 50 to 60 */
+	assert_int_equal(berth_traffic_ready(&w, part, E, 1), 106); /* 46 ns do not fit from 5 to 50 */
+	put(part, &w, D, 1);
+	assert_true(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[D]], 1));
+	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 50); /* 45 ns fit exactly */
+	assert_int_equal(berth_traffic_ready(&w, part, E, 1), 106);
+	small_problem_free(&c);
+}
+
 /* Transfers are never earlier than alone; without contention they are the same. */
 static void test_random_instances(void **state)
 {
@@ -92,7 +121,7 @@ static void test_random_instances(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits), cmocka_unit_test(test_gaps),
 	                                   cmocka_unit_test(test_random_instances)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

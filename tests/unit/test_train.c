@@ -1155,7 +1155,7 @@ static void test_over(void **state)
 	/* the sample is the largest that is spent and the next one */
 	int n = support_sampled(11, 2, "budgets");
 	for (int i = 0; i < n; i++) {
-		int64_t evaluations = (n == 2 ? 1600 : 1300) + 100 * i;
+		int64_t evaluations = (n == 2 ? 1700 : 1300) + 100 * i;
 		open_tuning(&l, temporary(path), &from);
 		l.cfg.learner.lr = 1e-9; /* it stays as it is */
 		l.cfg.save_s = 60;
