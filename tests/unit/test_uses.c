@@ -2,6 +2,7 @@
 #include "problem.h"
 #include "support.h"
 #include "system_json.h"
+#include "systems_builtin.h"
 #include "uses.h"
 #include "zoo.h"
 
@@ -72,8 +73,44 @@ static void test_mean(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Where devices share a memory, a mean token loads it with the mean of both uses, for no longer than it takes:
+ * no bound, which adds loads, is above a plan. */
+static void test_loads(void **state)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g[2];
+	berth_system s;
+	berth_problem p[2], both;
+	berth_err err = {0};
+	const berth_uses u = {0.5, 0.5};
+	int32_t *twin;
+	int64_t less = 0;
+	(void)state;
+	assert_ok(berth_system_builtin("laptop", &mem, &tmp, &s, &err), &err);
+	assert_ok(berth_zoo_build("zoo:llama:layers=2:seq=64:mode=decode", &mem, &tmp, &g[0], &err), &err);
+	assert_ok(berth_zoo_build("zoo:llama:layers=2:seq=64", &mem, &tmp, &g[1], &err), &err);
+	for (int i = 0; i < 2; i++)
+		assert_ok(berth_problem_new(&g[i], &s, &mem, &tmp, &p[i], &err), &err);
+	assert_ok(BERTH_NEW(&mem, twin, g[1].n_ops, &err), &err);
+	for (int32_t op = 0; op < g[1].n_ops; op++)
+		twin[op] = berth_graph_find(&g[0], g[1].op_name[op]);
+	both = p[0];
+	assert_ok(berth_uses_mix(&u, &both, &p[1], twin, 64, &mem, &err), &err);
+	for (int32_t op = 0; op < both.n_ops; op++)
+		for (int32_t d = 0; d < both.n_devs; d++) {
+			int64_t load = berth_op_pool_ns(&both, op, d), time = berth_op_time(&both, op, d);
+			assert_true(load <= time || time < 0);
+			assert_true(both.op_dev_demand[berth_cell(&both, op, d)] <= both.pool_rate[0]);
+			less += load < berth_op_pool_ns(&p[0], op, d);
+		}
+	assert_true(less > 0);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_mean)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_words), cmocka_unit_test(test_mean),
+	                                   cmocka_unit_test(test_loads)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
