@@ -39,10 +39,10 @@ berth_status berth_uses_parse(const char *text, berth_uses *out, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Nanoseconds of each operator on each device [n_ops][n_devs]: as times, or as loads of memory pools. Operators
- * of p are in the order of the program, and so are those of read. Negative: cannot run. */
-static void mix_table(const berth_uses *u, double share, const int64_t *of_p, size_t n, const berth_problem *read,
-                      const int64_t *of_read, const int32_t *twin, double *sum)
+/* Nanoseconds of each operator on each device [n_ops][n_devs]: as times, or as loads of memory pools.
+ * Operators of p are in the order of the program, and so are those of read. Negative: cannot run. */
+static void mix_table(const berth_uses *u, double share, const int64_t *of_p, size_t n,
+                      const berth_problem *read, const int64_t *of_read, const int32_t *twin, double *sum)
 {
 	int32_t last = 0;
 	for (size_t i = 0; i < n; i++)

@@ -110,6 +110,9 @@ static berth_status solve_finer(const berth_graph *whole, const berth_solution *
 	quiet.write_model = NULL;
 	BERTH_TRY_NEW(mem, 1, err, p);
 	BERTH_TRY(berth_problem_new(whole, r->p->s, mem, tmp, p, err));
+	p->op_dev_time_ns = r->p->op_dev_time_ns; /* of all uses of a language model */
+	p->op_dev_pool_ns = r->p->op_dev_pool_ns;
+	p->op_dev_demand = r->p->op_dev_demand;
 	BERTH_TRY(berth_bounds_new(p, tmp, &bounds, err));
 	return berth_solve(p, &bounds, r->method, &quiet, mem, tmp, out, err);
 }

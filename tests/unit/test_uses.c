@@ -73,8 +73,8 @@ static void test_mean(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* Where devices share a memory, a mean token loads it with the mean of both uses, for no longer than it takes:
- * no bound, which adds loads, is above a plan. */
+/* Where devices share a memory, a mean token loads it with the mean of both uses, for no longer than it
+ * takes, so that no bound is above a plan. */
 static void test_loads(void **state)
 {
 	berth_arena mem = {0}, tmp = {0};
