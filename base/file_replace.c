@@ -225,15 +225,18 @@ berth_status berth_draft_open(const char *path, bool wait, berth_draft *d, berth
 	return special ? open_in_place(d, err) : open_draft_part(d, err);
 }
 
-/* Much that is left to the end to be synced would make a signal wait for it. */
+/* Much that is left to the end to be synced would make a signal wait for it, and so would many pages of a draft
+ * that is to be removed: behind the first ones what is synced leaves memory. */
 static int sync_some(berth_draft *d, size_t size)
 {
-	enum { MOST = 16 << 20 };
+	enum { MOST = 16 << 20, KEPT = 256 << 20 };
 	d->unsynced += size;
 	if (d->in_place || !d->wait || d->unsynced < MOST)
 		return 0;
 	d->unsynced = 0;
-	return berth_file_sync(d->fd);
+	int bad = berth_file_sync(d->fd);
+	posix_fadvise(d->fd, KEPT, 0, POSIX_FADV_DONTNEED); /* a wish: nothing hangs on it */
+	return bad;
 }
 
 int berth_draft_write(berth_draft *d, const void *data, size_t size)
