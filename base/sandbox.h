@@ -19,7 +19,7 @@ typedef struct berth_sandbox {
 
 /* What serves any model that berth was tried with. */
 #define BERTH_SANDBOX_MEMORY ((int64_t)4 << 30)
-#define BERTH_SANDBOX_ANSWER ((int64_t)1 << 30)
+#define BERTH_SANDBOX_ANSWER ((int64_t)2 << 30)
 #define BERTH_SANDBOX_CPU_S 120
 
 /* What runs in the child, with a copy of the caller's memory. It may allocate (mem is its own), read the

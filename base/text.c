@@ -348,16 +348,15 @@ char *berth_text_count(char buf[32], double count)
 
 /* ---- a text that grows ---- */
 
-/* Room for n bytes and a closing 0. */
+/* Room for n bytes and a closing 0: twice what there was, or just what is needed where that is more. */
 static bool reserve(berth_strbuf *b, size_t n)
 {
-	size_t cap = b->cap ? b->cap : 256;
+	size_t needed = b->len + n + 1, twice = b->cap ? 2 * b->cap : 256;
+	size_t cap = needed > twice ? needed : twice;
 	if (b->failed)
 		return false;
-	if (b->len + n + 1 <= b->cap)
+	if (needed <= b->cap)
 		return true;
-	while (cap < b->len + n + 1)
-		cap *= 2;
 	char *text = berth_arena_alloc(b->mem, cap, 1);
 	if (!text) {
 		b->failed = true;

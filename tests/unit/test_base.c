@@ -284,6 +284,24 @@ static int take_piece(void *ctx, const char *data, size_t n)
 	return 0;
 }
 
+/* Large pieces need just their room, and that of what was before them. */
+static void test_strbuf(void **state)
+{
+	enum { PIECE = 5 << 20 };
+	berth_arena mem = {0};
+	berth_strbuf b = {.mem = &mem};
+	const char *piece = berth_arena_alloc(&mem, PIECE, 1), *text;
+	size_t n, before = berth_arena_size(&mem);
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		berth_strbuf_add(&b, piece, PIECE);
+	assert_int_equal(berth_strbuf_done(&b, &text, &n, NULL), BERTH_OK);
+	assert_int_equal(n, 2 * PIECE);
+	assert_int_equal(text[n], 0);
+	assert_true(berth_arena_size(&mem) - before < 3 * PIECE + (1 << 20));
+	berth_arena_free(&mem);
+}
+
 static void tell_document(berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -960,7 +978,7 @@ int main(void)
 		cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_task),
+		cmocka_unit_test(test_task),           cmocka_unit_test(test_strbuf),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
