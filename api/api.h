@@ -27,7 +27,8 @@ struct berth_machine {
 struct berth_plan {
 	berth_arena mem;
 	const berth_model *model;
-	berth_graph g; /* the model's, with the rules of the options */
+	berth_graph g;  /* the model's, with the rules of the options */
+	berth_system s; /* the machine's; of a plan's file as its engine runs plans, with times as it says */
 	berth_problem p;
 	berth_bounds bounds;
 	double lower_bound;
@@ -61,8 +62,9 @@ berth_options api_options(const berth_options *options);
 berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena *mem, berth_search_cfg *out,
                             berth_err *err);
 
-/* Fill problem and bounds of an empty plan: the bounds that the options ask for, the fast ones where o is
- * NULL. Fails as berth_problem_new; BERTH_EINVAL (no such bound or objective). */
+/* Fill problem and bounds of a plan that has no more than a system, or nothing at all: the machine's then.
+ * The bounds are those that the options ask for, the fast ones where o is NULL. Fails as berth_problem_new;
+ * BERTH_EINVAL (no such bound or objective). */
 berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                               const berth_options *o, berth_arena *tmp, berth_err *err);
 

@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include "array.h"
+#include "engine_rules.h"
 #include "exporters.h"
 #include "times.h"
 
@@ -11,17 +12,13 @@
 
 berth_objective api_plan_objective(const berth_plan *plan)
 {
-	berth_objective o = berth_objective_of(BERTH_LATENCY);
-	if (plan->placement.objective)
-		berth_objective_parse(plan->placement.objective, &o, NULL);
-	return o;
+	return berth_objective_of_plan(plan->placement.objective, &plan->p);
 }
 
 berth_status api_plan_judge(berth_plan *plan, berth_err *err)
 {
 	const berth_placement *pl = &plan->placement;
 	berth_objective o = api_plan_objective(plan);
-	BERTH_TRY(berth_objective_check(&o, &plan->p, err));
 	BERTH_TRY(berth_bounds_objective(&plan->p, &plan->bounds, &o, &plan->mem, &plan->lower_bound, err));
 	BERTH_TRY(berth_judge(&plan->p, pl->op_dev, pl->order, &o, &plan->mem, &plan->t, &plan->v, err));
 	plan->status = !plan->v.feasible                           ? "infeasible"
@@ -127,14 +124,42 @@ static berth_status take_indices(berth_plan *plan, const source *from, berth_are
 	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "plan: ") : st;
 }
 
+/* Times as the plan says them (cli/plan_words.h has all that the program can do with these words). */
+static berth_status take_times(berth_plan *plan, const char *path, berth_err *err)
+{
+	for (int32_t i = 0; i < plan->placement.n_system_words; i++) {
+		const char *word = plan->placement.system_word[i];
+		if (strcmp(word, "times=model") != 0 && strcmp(word, "times=roofline") != 0)
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "%s: it was made with --%s, which the library does not do: place "
+			                  "on a machine that `berth show --calibrate ... -o` has written",
+			                  path, word);
+		plan->s.roofline = strcmp(word, "times=roofline") == 0;
+	}
+	return BERTH_OK;
+}
+
+/* The plan of a file, which is valued as its engine runs it. */
+static berth_status read_file(berth_plan *plan, const berth_model *model, const berth_machine *machine,
+                              const char *path, berth_arena *tmp, berth_err *err)
+{
+	const berth_engine_rules *engine = NULL;
+	plan->s = machine->s;
+	BERTH_TRY(berth_placement_read(path, &model->g, &plan->s, &plan->mem, tmp, &plan->placement, NULL,
+	                               err));
+	if (plan->placement.engine)
+		BERTH_TRY(berth_rules_find(plan->placement.engine, &engine, err));
+	BERTH_TRY(berth_system_for(engine, &plan->s, err));
+	return take_times(plan, path, err);
+}
+
 static berth_status fill(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                          const source *from, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(api_plan_compile(plan, model, machine, NULL, tmp, err));
 	if (from->path)
-		BERTH_TRY(berth_placement_read(from->path, &model->g, &machine->s, &plan->mem, tmp,
-		                               &plan->placement, NULL, err));
-	else
+		BERTH_TRY(read_file(plan, model, machine, from->path, tmp, err));
+	BERTH_TRY(api_plan_compile(plan, model, machine, NULL, tmp, err));
+	if (!from->path)
 		BERTH_TRY(take_indices(plan, from, tmp, err));
 	return api_plan_judge(plan, err);
 }

@@ -151,9 +151,11 @@ berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const 
 		BERTH_TRY(berth_objective_parse(o->objective, &objective, err));
 	plan->model = model;
 	plan->g = model->g;
+	if (!plan->s.n_devs)
+		plan->s = machine->s;
 	if (o)
 		BERTH_TRY(api_add_rules(&model->g, machine, o, &plan->mem, tmp, &plan->g, err));
-	BERTH_TRY(berth_problem_new(&plan->g, &machine->s, &plan->mem, tmp, &plan->p, err));
+	BERTH_TRY(berth_problem_new(&plan->g, &plan->s, &plan->mem, tmp, &plan->p, err));
 	return berth_search_bounds(&plan->p, &bounds, tmp, &plan->bounds, err);
 }
 

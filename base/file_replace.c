@@ -225,8 +225,8 @@ berth_status berth_draft_open(const char *path, bool wait, berth_draft *d, berth
 	return special ? open_in_place(d, err) : open_draft_part(d, err);
 }
 
-/* Much that is left to the end to be synced would make a signal wait for it, and so would many pages of a draft
- * that is to be removed: behind the first ones what is synced leaves memory. */
+/* Much that is left to the end to be synced would make a signal wait for it, and so would many pages of a
+ * draft that is to be removed: behind the first ones what is synced leaves memory. */
 static int sync_some(berth_draft *d, size_t size)
 {
 	enum { MOST = 16 << 20, KEPT = 256 << 20 };

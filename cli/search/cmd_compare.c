@@ -8,6 +8,7 @@
 #include "exporters.h"
 #include "graph_load.h"
 #include "load.h"
+#include "plan_words.h"
 #include "progress.h"
 #include "report.h"
 #include "sandboxed.h"
@@ -88,19 +89,54 @@ static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char 
 	return st;
 }
 
-/* *plan [count] of g, as it was read, on s: files are read. */
+/* The words of the plans, which must agree, and their engine, unless one is named. */
+static berth_status take_words(cli *c, const args *a, berth_err *err)
+{
+	const char *given = c->engine, *first = NULL;
+	for (int32_t i = 0; i < a->placements.n; i++) {
+		c->engine = given;
+		BERTH_TRY(cli_plan_words_take(c, a->placements.text[i], c->args[0], err));
+		const char *own = c->engine ? c->engine : "none";
+		if (i && strcmp(own, first) != 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "compare: %s is a plan for %s, %s for %s: say one by --for",
+			                  a->placements.text[0], first, a->placements.text[i], own);
+		first = own;
+	}
+	return BERTH_OK;
+}
+
+/* Unless one is asked for, the objective is that of the plans. */
+static berth_status take_objective(const args *a, const berth_placement *read, const berth_problem *p,
+                                   berth_objective *out, berth_err *err)
+{
+	if (a->budget.objective || !a->placements.n)
+		return BERTH_OK;
+	*out = berth_objective_of_plan(read[0].objective, p);
+	for (int32_t i = 1; i < a->placements.n; i++) {
+		const berth_objective own = berth_objective_of_plan(read[i].objective, p);
+		if (!berth_objective_equal(out, &own))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "compare: %s is a plan for %s, %s for %s: say one by --objective",
+			                  a->placements.text[0], berth_objective_name(out),
+			                  a->placements.text[i], berth_objective_name(&own));
+	}
+	return BERTH_OK;
+}
+
+/* *plan [count], of which those of g on s, as they were read, are in *read: files are read. */
 static berth_status read_plans(cli *c, const args *a, const berth_graph *g, const berth_system *s,
-                               berth_compare_plan **plan, berth_err *err)
+                               berth_placement **read, berth_compare_plan **plan, berth_err *err)
 {
 	berth_compare_plan *out;
-	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out);
+	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out, *read);
 	for (int32_t i = 0; i < count_plans(a); i++)
 		out[i].name = a->plan_name[i];
 	for (int32_t i = 0; i < a->placements.n; i++) {
-		berth_placement placement;
-		BERTH_TRY(cli_placement_read(c, a->placements.text[i], g, s, &placement, err));
-		out[i].op_dev = placement.op_dev;
-		out[i].order = placement.order;
+		berth_placement *from = &(*read)[i];
+		BERTH_TRY(cli_placement_read(c, a->placements.text[i], g, s, from, err));
+		out[i].op_dev = from->op_dev;
+		out[i].order = from->order;
 	}
 	*plan = out;
 	return BERTH_OK;
@@ -281,6 +317,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	berth_system y;
 	berth_problem p;
 	berth_bounds bounds;
+	berth_placement *read;
 	berth_compare_plan *plan;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {.method = s->method,
@@ -291,10 +328,12 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .told = told,
 	                         .told_ctx = s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
-	BERTH_TRY(read_plans(c, a, &g, &y, &plan, err));
+	BERTH_TRY(read_plans(c, a, &g, &y, &read, &plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
+	BERTH_TRY(take_objective(a, read, &p, &s->r.objective, err));
+	cfg.search.objective = s->r.objective;
 	BERTH_TRY(ask_default(c, a, graph, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY_NEW(&c->mem, s->r.n_methods * n_seeds, err, b->row);
@@ -338,6 +377,7 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
 	BERTH_TRY(check_args(c, a, err));
+	BERTH_TRY(take_words(c, a, err));
 	BERTH_TRY(name_plans(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
 	BERTH_TRY(name_rows(c, a, s, err));
@@ -389,6 +429,7 @@ static berth_status run(cli *c, berth_err *err)
 		CLI_FOR(c),
 		CLI_INPUT(c),
 		CLI_COMMON(c)};
+	a.budget.objective = NULL;
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (!c->help && a.fidelity.on && a.on.n != 1)
 		return berth_fail(err, BERTH_EINVAL,

@@ -131,18 +131,6 @@ static berth_status joined(cli *c, const args *a, const char **out, berth_err *e
 	return berth_got(text, err);
 }
 
-/* The objective that was asked for, else that of the placement, else latency. */
-static const char *objective_text(const args *a, const state *s)
-{
-	const char *of_plan = s->placement.objective;
-	berth_objective o;
-	if (a->budget.objective)
-		return a->budget.objective;
-	bool known = of_plan && berth_objective_parse(of_plan, &o, NULL) == BERTH_OK &&
-	             berth_objective_check(&o, &s->p, NULL) == BERTH_OK;
-	return known ? of_plan : "latency";
-}
-
 static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_whatif_cfg cfg = {0};
@@ -157,7 +145,9 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 		n = 1;
 	}
 	BERTH_TRY(berth_method_find("berth", &cfg.method, err));
-	budget.objective = objective_text(a, s);
+	berth_objective of_plan = berth_objective_of_plan(s->placement.objective, &s->p);
+	if (!budget.objective)
+		budget.objective = berth_objective_name(&of_plan);
 	cfg.bound = budget.bound;
 	BERTH_TRY(cli_budget_open(&budget, &cfg.search, err));
 	berth_status st = cli_budget_policy(&budget, c, &cfg.search, err);

@@ -408,10 +408,22 @@ bool berth_objective_needs_peaks(const berth_objective *o)
 
 berth_objective berth_objective_of_plan(const char *text, const berth_problem *p)
 {
-	berth_objective o;
-	bool known = text && berth_objective_parse(text, &o, NULL) == BERTH_OK &&
-	             berth_objective_check(&o, p, NULL) == BERTH_OK;
-	return known ? o : berth_objective_of(BERTH_LATENCY);
+	parser r = {.at = text ? text : berth_metrics[BERTH_LATENCY].name};
+	berth_objective *o = &r.o;
+	bool known = true;
+	if (read_objective(&r) != BERTH_OK)
+		return berth_objective_of(BERTH_LATENCY);
+	for (int m = 0; m < BERTH_N_METRICS; m++) {
+		bool told = berth_metric_check((berth_metric)m, p, NULL) == BERTH_OK;
+		known = known && (told || !o->sums[m]);
+		o->limits[m] = o->limits[m] && told;
+	}
+	for (int m = 0; m < BERTH_N_METRICS && !known; m++) {
+		o->sums[m] = m == BERTH_LATENCY;
+		o->weight[m] = o->sums[m];
+	}
+	write_text(o, r.asked);
+	return *o;
 }
 
 double berth_objective_sum(const berth_objective *o, const double metric[BERTH_N_METRICS])

@@ -98,8 +98,8 @@ bool berth_objective_equal(const berth_objective *a, const berth_objective *b);
 /* Of all its metrics, as berth_metric_check. */
 berth_status berth_objective_check(const berth_objective *o, const berth_problem *p, berth_err *err);
 
-/* The objective that a plan is judged by, by every verb: that of its text; latency where there is none
- * (NULL), or none that p has figures for. */
+/* The objective that a plan is judged by, by every verb: that of its text. Where there is none (NULL), or
+ * none that p has figures for, it is latency; limits that p has figures for stand all the same. */
 berth_objective berth_objective_of_plan(const char *text, const berth_problem *p);
 
 /* The sum for these values of the metrics, NAN where one of its metrics is. It only grows with each: a sum

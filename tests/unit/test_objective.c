@@ -6,6 +6,7 @@
 #include "graph_format.h"
 #include "instance.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "solve.h"
 #include "support.h"
 #include "system_json.h"
@@ -39,6 +40,33 @@ static void reads_and_writes_objectives(void **state)
 	reads_as("energy:power<=2kW", "energy:power<=2000");
 	reads_as(" latency ", "latency");
 	reads_as("latency:energy<=3 ", "latency:energy<=3");
+}
+
+/* A system without watts: what it has figures for stands, limits too. */
+static void judges_plans_by_what_is_known(void **state)
+{
+	static const struct {
+		const char *plan, *judged;
+	} row[] = {{NULL, "latency"},
+	           {"nonsense", "latency"},
+	           {"throughput:memory<=5", "throughput:memory<=5"},
+	           {"edp", "latency"},
+	           {"2*energy+3*throughput:latency<=0.5,power<=7,throughput>=4",
+	            "latency:latency<=0.5,throughput>=4"},
+	           {"throughput:energy<=3", "throughput"}};
+	small_problem w;
+	(void)state;
+	small_problem_make(&w,
+	                   "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"}]}",
+	                   "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\","
+	                   "\"peak_flops\":1e9}]}");
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		berth_objective o = berth_objective_of_plan(row[i].plan, &w.p), same;
+		assert_string_equal(berth_objective_name(&o), row[i].judged);
+		assert_int_equal(berth_objective_parse(row[i].judged, &same, NULL), BERTH_OK);
+		assert_true(berth_objective_equal(&o, &same));
+	}
+	small_problem_free(&w);
 }
 
 static void refuses(const char *text, const char *part)
@@ -320,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_and_writes_objectives),
+		cmocka_unit_test(judges_plans_by_what_is_known),
 		cmocka_unit_test(refuses_what_is_no_objective),
 		cmocka_unit_test(knows_names_units_and_what_it_is),
 		cmocka_unit_test(rows_of_the_metrics_are_whole),
