@@ -4,9 +4,6 @@
 #include "explain.h"
 #include "explain_op.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 struct berth_account {
 	berth_arena mem;
 	const berth_plan *plan;

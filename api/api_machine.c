@@ -7,8 +7,6 @@
 #include "system_json.h"
 #include "system_warnings.h"
 
-#include <stdlib.h>
-
 enum { LEAST_RUNS = 21, MOST_RUNS = 168 };
 
 static berth_status run(const berth_plan *plan, berth_measured *m, int32_t runs, berth_arena *mem,

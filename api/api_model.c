@@ -1,8 +1,6 @@
 /* Models: from files, from bytes, and operator by operator. */
 #include "api.h"
 
-#include <stdlib.h>
-
 typedef berth_status model_maker(const void *from, berth_model *m, berth_arena *tmp, berth_err *err);
 
 /* A new model that make fills. */

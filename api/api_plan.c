@@ -1,14 +1,9 @@
 /* Plans: what they say, files of them, and what they cost. */
 #include "api.h"
 
-#include "array.h"
 #include "engine_rules.h"
 #include "exporters.h"
 #include "times.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 berth_objective api_plan_objective(const berth_plan *plan)
 {

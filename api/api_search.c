@@ -9,9 +9,6 @@
 #include "search.h"
 #include "solve.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 const char *berth_version(void)
 {
 	return BERTH_VERSION;

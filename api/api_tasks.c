@@ -9,10 +9,6 @@
 #include "replicas.h"
 #include "split_model.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct berth_document {
 	berth_arena mem;
 	const char *text;

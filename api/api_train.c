@@ -4,8 +4,6 @@
 #include "file.h"
 #include "train.h"
 
-#include <math.h>
-
 static void listen(void *ctx, const berth_train_update *u)
 {
 	api_listener *l = ctx;

@@ -4,7 +4,6 @@
 
 #include "threads.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* What each says first. */

@@ -10,9 +10,6 @@
 #include "arena.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- the transport: MPI, where a launcher (mpirun) has started the processes together ---- */
 

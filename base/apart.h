@@ -4,7 +4,6 @@
 
 #include "threads.h"
 
-#include <stddef.h>
 #include <sys/types.h>
 
 /* Memory that the work writes its result to. */

@@ -2,10 +2,8 @@
  * Scratch is an arena too: BERTH_SCRATCH on entry, so early returns need no cleanup code. */
 #pragma once
 
+#include "array.h"
 #include "status.h"
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The allocator below an arena. Tests fail the k-th call through it. alloc returns NULL on failure; free
  * takes what alloc gave. */

@@ -3,11 +3,8 @@
  * kernel can do most of it (openat2), but not everywhere, and not the links of a hub's cache. */
 #include "beneath.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,9 +4,6 @@
 
 #include "bits.h"
 
-#include <assert.h>
-#include <string.h>
-
 enum { FIRST = 16, DOUBLED = 10, LARGE = FIRST << DOUBLED };
 
 /* The part that holds the row, and which of its rows it is. */

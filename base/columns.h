@@ -5,9 +5,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Some rows of one column. */
 typedef struct column_part {
 	unsigned char *value; /* NULL: the first n_run are a run, the others zeros */

@@ -1,10 +1,6 @@
 /* Maximum flows by blocking flows: levels by distance, then paths along them until none has room. */
 #include "flow.h"
 
-#include "array.h"
-
-#include <assert.h>
-
 berth_status berth_flow_new(int32_t n_nodes, int64_t most_joins, berth_arena *mem, berth_flow *out,
                             berth_err *err)
 {

@@ -5,9 +5,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* More than any sum of what can be cut. */
 #define BERTH_FLOW_ENDLESS (INT64_C(1) << 61)
 

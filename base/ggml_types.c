@@ -3,7 +3,6 @@
 #include "ggml_types.h"
 
 #include <ctype.h>
-#include <stddef.h>
 
 enum { F32 = 0, F16 = 1, F64 = 28, BF16 = 30 };
 

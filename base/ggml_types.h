@@ -3,8 +3,6 @@
 
 #include "precision.h"
 
-#include <stdint.h>
-
 /* Blocks of so many elements in so many bytes. */
 typedef struct ggml_type {
 	const char *name;

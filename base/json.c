@@ -4,10 +4,7 @@
 
 #include "text.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* The pointer of at, written from the back of buf; returns its start. */
 static const char *pointer(const berth_json *at, char *buf, size_t size)

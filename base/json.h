@@ -6,9 +6,6 @@
 #include "arena.h"
 
 #include <cjson/cJSON.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* A value being read and the way to it: for messages like "model.json: /ops/3/flops: ...". Lives on the
  * reader's stack. */

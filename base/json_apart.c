@@ -5,8 +5,6 @@
 #include "file.h"
 #include "json.h"
 
-#include <math.h>
-
 /* What is too large stays so, for its reader to tell. */
 static void put_number(berth_json_out *w, const char *key, double x)
 {

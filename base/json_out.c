@@ -6,10 +6,6 @@
 #include "visible.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 void berth_json_out_init(berth_json_out *w, berth_arena *mem, bool pretty)
 {

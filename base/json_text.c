@@ -6,9 +6,6 @@
 
 #include "text.h"
 
-#include <stdint.h>
-#include <string.h>
-
 /* ---- the scanner ---- */
 
 enum { DEEPEST = 1000, LONGEST_NUMBER = 63 };

@@ -3,8 +3,6 @@
 #include "library.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* The loader tells failures in words only. */

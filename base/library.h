@@ -4,9 +4,6 @@
 
 #include "status.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* The first of the files `names` (ended by NULL) that is there. It stays loaded as long as the process lives.
  * Fails: BERTH_EUNSUPPORTED (none is there; the message names the package), BERTH_ENOMEM, BERTH_EIO (it is
  * there and cannot be loaded). */

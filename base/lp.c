@@ -6,9 +6,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 void berth_lp_init(berth_lp *lp, const char *name, berth_arena *mem)
 {

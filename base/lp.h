@@ -8,9 +8,6 @@
 #include "text.h"
 #include "threads.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define BERTH_LP_INF 1e30
 
 typedef struct berth_lp {

@@ -11,9 +11,6 @@
 #include <coin/Clp_C_Interface.h>
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 const char *berth_lp_solver(void)
 {

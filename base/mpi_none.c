@@ -1,9 +1,6 @@
 /* berth built without MPI: one rank, and several are refused; they would write one checkpoint. */
 #include "all_gather.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 berth_status berth_wire_open(berth_arena *mem, berth_wire *out, berth_err *err)
 {
 	const char *n = getenv("OMPI_COMM_WORLD_SIZE");

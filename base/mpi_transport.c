@@ -5,8 +5,6 @@
 
 #include <mpi.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* What is called of it, and the two objects that its macros name. */

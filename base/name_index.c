@@ -2,9 +2,6 @@
  * by FNV-1a; the order of the table is never visible. */
 #include "name_index.h"
 
-#include <assert.h>
-#include <string.h>
-
 enum { FIRST = 64, PART = 4096 };
 
 void berth_name_index_init(berth_name_index *x, berth_arena *mem, berth_name_of *name, const void *list)

@@ -4,8 +4,6 @@
 
 #include "arena.h"
 
-#include <stdint.h>
-
 typedef const char *berth_name_of(const void *list, int32_t i);
 
 /* Open addressing, at most three quarters full, in parts that stay when it grows: the list's names are put

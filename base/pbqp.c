@@ -1,10 +1,7 @@
 /* PBQP: the public face. A problem is a pbqp_work that nothing is taken from. Solving extracts a copy of what
  * is allowed and reduces it exactly to a kernel of nodes with degree three or more. It answers the kernel in
  * the asked mode, and propagates back. */
-#include "array.h"
 #include "pbqp_work.h"
-
-#include <assert.h>
 
 enum {
 	LOST_LIMIT = 10000, /* nodes that look for any finite answer where no limit is given */

@@ -9,9 +9,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* The cost of what is forbidden; sums with it stay at it. */
 #define BERTH_PBQP_INF (INT64_C(1) << 61)
 

@@ -4,8 +4,6 @@
  * 2006), in whole numbers. The base never sinks, and the problem stays the same. */
 #include "pbqp_work.h"
 
-#include <string.h>
-
 /* Hand 1/shares of v's costs to the edge at h. */
 static void push(pbqp_work *w, int32_t v, int32_t h, int32_t shares)
 {

@@ -6,7 +6,6 @@
  * Fusing two answers: only nodes where they differ are open, with the two alternatives that they have. Fusing
  * with "alternative a everywhere" expands a label. That untangles problems whose edges like equal
  * alternatives. */
-#include "array.h"
 #include "pbqp_work.h"
 #include "rng.h"
 

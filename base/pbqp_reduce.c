@@ -2,10 +2,7 @@
  * RN. A taken node keeps its edges and goes on the order. One rule propagates choices back to all of them:
  * the least cost against the neighbours that the node kept, which were taken later. Degrees never grow, so a
  * node enters each list once. */
-#include "array.h"
 #include "pbqp_work.h"
-
-#include <string.h>
 
 enum { NO_BUCKET = 3 };
 

@@ -2,10 +2,6 @@
  * left to solve. */
 #include "pbqp_work.h"
 
-#include "array.h"
-
-#include <assert.h>
-
 int32_t pbqp_argmin(const int64_t *cost, int32_t n)
 {
 	int32_t best = 0;

@@ -5,8 +5,6 @@
 #include "file.h"
 #include "text.h"
 
-#include <string.h>
-
 static const char *const type_word[] = {"a varint", "a 64-bit value",     "a length-delimited value",
                                         "a group",  "the end of a group", "a 32-bit value"};
 

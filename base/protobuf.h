@@ -6,9 +6,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef enum protobuf_type {
 	PROTOBUF_VARINT = 0,
 	PROTOBUF_FIXED64 = 1,

@@ -2,8 +2,6 @@
  * is told when it is written, so that filling a result needs no check a line. */
 #include "result.h"
 
-#include <string.h>
-
 static const berth_result_kind out_of_memory = {"", "", NULL, 0, false};
 static const berth_result nothing = {&out_of_memory, NULL};
 

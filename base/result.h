@@ -23,8 +23,6 @@
 
 #include "json.h"
 
-#include <math.h>
-
 typedef enum berth_result_type {
 	BERTH_RESULT_NONE, /* the key is left out */
 	BERTH_RESULT_TEXT,

@@ -9,11 +9,6 @@
 #include "sha256.h"
 #include "text.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { LENGTH_BYTES = 8, DIGITS = 64 };
 
 static const struct { const char *name; size_t bytes; } dtypes[] = {

@@ -9,10 +9,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 typedef enum safetensors_dtype { SAFETENSORS_F32, SAFETENSORS_I64, SAFETENSORS_U8 } safetensors_dtype;
 
 enum { SAFETENSORS_MAX_DIMS = 8, SAFETENSORS_MAX_HEADER = 100000000 };

@@ -8,9 +8,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct berth_sandbox {
 	int64_t memory_bytes; /* address space beyond what the caller has */
 	int32_t cpu_s;        /* processor time */

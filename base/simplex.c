@@ -2,9 +2,6 @@
  * everywhere. */
 #include "simplex.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { PIVOTS = 100 }; /* at most, for each row and column */
 
 typedef struct tableau {

@@ -4,9 +4,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* max gain x over a x <= limit, x >= 0.
  *   a      [n_rows][n_cols] of a size near 1: entries up to 1e-9 are no pivots
  *   limit  [n_rows] at least 0

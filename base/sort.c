@@ -1,9 +1,6 @@
 /* Sorting by merging, from runs of one on, which keeps the order of equals; and lists by key, by counting. */
 #include "sort.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 static bool is_sorted(const int32_t *x, size_t n, berth_compare *compare, const void *ctx)
 {
 	for (size_t i = 1; i < n; i++)

@@ -4,11 +4,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 /* < 0, 0, > 0: a stands before b, beside it, behind it. */
 typedef int berth_compare(const void *ctx, int32_t a, int32_t b);
 

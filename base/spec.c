@@ -4,10 +4,6 @@
 
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Copy text up to the first of stop (or the end) into word, cut at BERTH_SPEC_WORD - 1; returns what
  * follows. */
 static const char *take_word(const char *text, const char *stop, char word[BERTH_SPEC_WORD])

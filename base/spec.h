@@ -3,9 +3,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { BERTH_SPEC_WORD = 64, BERTH_SPEC_PARAMS = 20 };
 
 /* One parameter. A number in [min, max], or one word of choice (NULL-terminated list; def is then an index

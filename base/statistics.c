@@ -5,11 +5,6 @@
 
 #include "rng.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- least squares, by conjugate gradients (Hestenes & Stiefel 1952) in units of deviations ---- */
 
 berth_status berth_ridge_new(int32_t n_cols, berth_arena *mem, berth_ridge *out, berth_err *err)

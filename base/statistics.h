@@ -4,8 +4,6 @@
 
 #include "arena.h"
 
-#include <stdint.h>
-
 typedef struct berth_ridge_entry {
 	int32_t row, col;
 	double x;

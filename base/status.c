@@ -4,9 +4,6 @@
 #include "visible.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 berth_status berth_fail(berth_err *err, berth_status code, const char *fmt, ...)
 {

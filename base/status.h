@@ -1,6 +1,15 @@
 /* Status codes and error messages. Every public function that can fail returns a berth_status and, where
  * the caller gives one, fills a berth_err with a message that says what, where, what was found, what was
- * expected, what to do. */
+ * expected, what to do. The standard headers that most sources use come with it. */
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #ifndef BERTH_STATUS_H
 #define BERTH_STATUS_H
 

@@ -2,11 +2,7 @@
  * is never visible). */
 #include "text.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { WORD_MAX = 63 };
 

@@ -5,9 +5,6 @@
 #include "arena.h"
 #include "visible.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Levenshtein distance of two words, each cut at 63 bytes. */
 int berth_text_distance(const char *a, const char *b);
 

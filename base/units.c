@@ -1,10 +1,6 @@
 /* Units of measure behind a number: a table of their names and of their factors to SI units. */
 #include "units.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 static const struct {
 	berth_quantity quantity;
 	const char *name;

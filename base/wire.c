@@ -2,8 +2,6 @@
  * sets `bad`, so that callers check once. */
 #include "wire.h"
 
-#include <string.h>
-
 berth_wire berth_wire_writer(berth_arena *mem)
 {
 	return (berth_wire){.to = {.mem = mem}, .mem = mem};

@@ -4,9 +4,6 @@
 #include "arena.h"
 #include "sandbox.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct cli_texts {
 	const char **text; /* [n] */
 	int32_t n;

@@ -8,10 +8,6 @@
 #include "say.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 cli_granularity cli_granularity_default(void)
 {
 	return (cli_granularity){.max_cuts = -1};

@@ -16,10 +16,6 @@
 #include "text.h"
 #include "units.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- --calibrate: its words, the models that they name, and what is told of the fit ---- */
 
 /* A timing as it was said. */

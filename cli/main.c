@@ -6,9 +6,6 @@
 #include "text.h"
 #include "threads.h"
 
-#include <stdio.h>
-#include <string.h>
-
 const cli_verb *const cli_verbs[] = {
 	&cmd_place, &cmd_train,     &cmd_compare, &cmd_simulate,    &cmd_measure, &cmd_profile,
 	&cmd_adapt, &cmd_configure, &cmd_export,  &cmd_import_plan, &cmd_split,   &cmd_check_certificate,

@@ -8,7 +8,6 @@
 #include "signals.h"
 #include "train.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -6,11 +6,7 @@
 #include "say.h"
 #include "text.h"
 
-#include <assert.h>
 #include <getopt.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MAX_OPTIONS = 64, FIRST_ID = 256 };
 

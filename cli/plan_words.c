@@ -2,15 +2,12 @@
  * a plan before its model is read. What is given besides must agree. */
 #include "plan_words.h"
 
-#include "array.h"
 #include "file.h"
 #include "graph_load.h"
 #include "json.h"
 #include "load.h"
 #include "sandboxed.h"
 #include "zoo.h"
-
-#include <string.h>
 
 /* ---- telling ---- */
 

@@ -6,9 +6,7 @@
 #include "text.h"
 #include "visible.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum { BAR_WIDTH = 10 };

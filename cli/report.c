@@ -12,8 +12,6 @@
 #include "text.h"
 #include "time_errors.h"
 
-#include <math.h>
-
 enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12, MOST_MODELS = 12 };
 
 static double bytes_or_null(int64_t bytes)

@@ -5,8 +5,6 @@
 #include "engine_find.h"
 #include "file.h"
 
-#include <string.h>
-
 const berth_sandbox *cli_sandbox(const cli *c)
 {
 	static const berth_sandbox usual = {.memory_bytes = BERTH_SANDBOX_MEMORY,

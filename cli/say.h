@@ -6,7 +6,6 @@
 #include "status.h"
 
 #include <stdarg.h>
-#include <stddef.h>
 
 /* To be called first: where a caller closed standard input, output or error, no file that is opened later
  * takes its place, so that no words of ours get into it. Reading or writing there fails, as it did. Fails:

@@ -4,10 +4,6 @@
 
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { VALUE = 512, PATH = 64, WORDS = 256, CELL = 512 };
 
 /* ---- values ---- */

@@ -5,8 +5,6 @@
 #include "graph.h"
 #include "piece_names.h"
 
-#include <string.h>
-
 int graph_compare_names(const char *a, const char *b)
 {
 	if (!a || !b)

@@ -14,9 +14,6 @@
 #include "precision.h"
 #include "text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* The shape of an operator's work, by which its time is predicted (times.h). Keys of files are those of
  * berth_dims_key. All are at least 1. */
 typedef enum berth_dims_kind {

@@ -2,9 +2,6 @@
  * comes. */
 #include "graph_build.h"
 
-#include <math.h>
-#include <string.h>
-
 #define MAX_CUT_S 1e9
 enum { MAX_ROWS = INT32_MAX / 4, MAX_DEVICES = GRAPH_MAX_DEVICES };
 

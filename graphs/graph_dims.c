@@ -3,9 +3,6 @@
 
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
-
 static const char *const dims_key[BERTH_N_DIMS_KINDS][BERTH_MOST_DIMS] = {
 	[BERTH_DIMS_PRODUCT] = {"b", "m", "n", "k"},
 	[BERTH_DIMS_CONV] = {"b", "in", "out", "pixels", "taps", "stride", "groups", "dilation"},

@@ -5,9 +5,6 @@
 
 #include "sort.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MAX_SUM (INT64_C(1) << 62)
 #define MAX_WORK 1e300
 

@@ -5,8 +5,6 @@
 #include "sha256.h"
 #include "text.h"
 
-#include <math.h>
-
 typedef struct of_op {
 	berth_builder *b;
 	int32_t op;

@@ -4,9 +4,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* The last place where the mark stands; NULL: nowhere. */
 static const char *last(const char *name, const char *mark)
 {

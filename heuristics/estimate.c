@@ -1,11 +1,7 @@
 /* Estimates of moves; see estimate.h. */
 #include "estimate.h"
 
-#include "array.h"
 #include "coloc.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 enum { MOST_AHEAD = 64 }; /* operators of a device that are looked at for a place */
 

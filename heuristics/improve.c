@@ -12,12 +12,9 @@
  * worse, it goes back. */
 #include "improve.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "moves.h"
 #include "registry.h"
-
-#include <string.h>
 
 enum { MAX_AHEAD = 64 };
 

@@ -2,10 +2,7 @@
  * are exact where all operators have a device; joules are so but for slow-downs in memory pools. */
 #include "loads.h"
 
-#include "array.h"
 #include "coloc.h"
-
-#include <math.h>
 
 bool berth_prices_known(const berth_objective *o)
 {

@@ -2,7 +2,6 @@
  * channels and memory pools (berth_loads). */
 #pragma once
 
-#include "array.h"
 #include "incremental.h"
 #include "objective.h"
 #include "problem_tables.h"

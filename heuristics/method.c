@@ -5,8 +5,6 @@
 #include "repair.h"
 #include "stages.h"
 
-#include <math.h>
-
 /* The search for metric m alone. Its bound is the limit, so it ends where that is kept. */
 static berth_status open_search(const berth_search *s, berth_metric m, const berth_objective *kept,
                                 berth_search *sub, berth_arena *mem, berth_err *err)

@@ -2,11 +2,7 @@
  * exchange, a border between stages. The graph of colocation groups is made once. */
 #include "moves.h"
 
-#include "array.h"
 #include "coloc.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- the graph of colocation groups ---- */
 

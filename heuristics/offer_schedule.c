@@ -1,7 +1,6 @@
 /* What list schedules share: how they are offered to a search, and the downward ranks of operators. */
 #include "offer_schedule.h"
 
-#include "array.h"
 #include "seeds.h"
 
 const double berth_memory_share[BERTH_MEMORY_TRIES] = {0, 0.3, 0.6, 1};

@@ -9,7 +9,6 @@
  * What still breaks a rule or a limit then goes through a short local search. */
 #include "repair.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "constraints.h"
 #include "improve.h"

@@ -2,12 +2,8 @@
  * with. */
 #include "search.h"
 
-#include "array.h"
 #include "certify.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 /* The search object: budget, incumbent, evaluation on all workers. */
 

@@ -6,9 +6,6 @@
 #include "loads.h"
 #include "registry.h"
 
-#include <math.h>
-#include <string.h>
-
 #define ENTRY(name) &berth_method_##name,
 
 const berth_method *const berth_heuristics[] = {BERTH_HEURISTICS(ENTRY)};

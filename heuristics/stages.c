@@ -10,7 +10,6 @@
  * as that improves. */
 #include "stages.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "constraints.h"
 

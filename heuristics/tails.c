@@ -1,9 +1,6 @@
 /* Longest tails of a base; see tails.h. */
 #include "tails.h"
 
-#include "array.h"
-
-
 berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tails *out, berth_err *err)
 {
 	size_t hops = berth_sim_max_hops(p);

@@ -5,8 +5,6 @@
 #include "problem.h"
 #include "rng.h"
 
-#include <math.h>
-
 enum { EVERY = 4, DRAWS = 2 };
 
 #define SPREAD 0.1

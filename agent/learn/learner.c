@@ -2,11 +2,7 @@
  * of operations. */
 #include "learner.h"
 
-#include "array.h"
 #include "nn.h"
-
-#include <assert.h>
-#include <math.h>
 
 enum { GROWTH = 64 };
 

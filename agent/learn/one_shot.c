@@ -1,10 +1,7 @@
 /* Learning one-shot placements: PPO and cross-entropy. All samples of a step come from one table of
  * log-probabilities, so the network runs once an epoch, however many they are, and so do the losses
  * (policy_loss.h); drawing and simulating run on all workers. */
-#include "array.h"
 #include "learner.h"
-
-#include <math.h>
 
 enum { MOST_ELITE = 512 };
 

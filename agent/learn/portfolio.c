@@ -3,9 +3,6 @@
 
 #include "seeds.h"
 
-#include <math.h>
-#include <string.h>
-
 static berth_status run_one(berth_search *s, const berth_method *method, berth_portfolio_answer *answer,
                             berth_arena *mem, berth_arena *tmp, berth_err *err)
 {

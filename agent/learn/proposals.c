@@ -2,7 +2,6 @@
  * here. */
 #include "proposals.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "learner.h"
 #include "method.h"
@@ -10,8 +9,6 @@
 #include "policy_file.h"
 #include "registry.h"
 #include "seeds.h"
-
-#include <string.h>
 
 enum { BATCH = 16 };
 

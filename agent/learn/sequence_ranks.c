@@ -3,8 +3,6 @@
  * of ranks. */
 #include "sequence_ranks.h"
 
-#include "array.h"
-
 void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int64_t *work)
 {
 	int64_t load[BERTH_MOST_AT_ONCE];

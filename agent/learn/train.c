@@ -1,11 +1,9 @@
 /* Training; see train.h. */
-#include "array.h"
 #include "trainer.h"
 
 #include "file.h"
 #include "text.h"
 
-#include <math.h>
 #include <unistd.h>
 
 enum { START_PASSES = 8, START_STEPS = 8, MOST_VISITS = 4096 };

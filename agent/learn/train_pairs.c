@@ -4,8 +4,6 @@
 #include "system_json.h"
 #include "trainer.h"
 
-#include <string.h>
-
 enum { FLAT_UPDATES = 16, LOOK_EVERY = 16, STRIDE = 7919 /* a prime */ };
 
 #define SURE 0.1 /* nats */

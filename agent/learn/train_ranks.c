@@ -1,13 +1,10 @@
 /* Training over ranks (all_gather.h): who does what, and what is traded so that all know all of the state.
  * With one rank there is nothing to trade. */
-#include "array.h"
 #include "trainer.h"
 
 #include "sha256.h"
 #include "sort.h"
 #include "text.h"
-
-#include <string.h>
 
 /* ---- who does what ---- */
 

@@ -1,11 +1,7 @@
 /* Checkpoints of training: the policy, and the state between two rounds, which is plain arrays. */
-#include "array.h"
 #include "trainer.h"
 
 #include "file.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { SHARED = 5, SHARED_TUNED = 7 };
 /* Arrays of an item. */

@@ -1,10 +1,7 @@
 /* Fine-tuning: training that begins at a policy, looks at what it comes to at even places of the budget, and
  * keeps the best. */
-#include "array.h"
 #include "proposals.h"
 #include "trainer.h"
-
-#include <math.h>
 
 enum { LOOKS = 32, PATIENCE = 12 };
 

@@ -1,11 +1,8 @@
 /* Episodes of DOPPLER; see doppler.h. */
 #include "doppler.h"
 
-#include "array.h"
 #include "nn.h"
 #include "offer_schedule.h"
-
-#include <math.h>
 
 /* ---- what the policies see ---- */
 

@@ -21,9 +21,6 @@
 #include "partial.h"
 #include "rng.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum { DOPPLER_NODE = 5, DOPPLER_EDGE = 1, DOPPLER_DEV = 6 };
 
 typedef struct doppler_dims {

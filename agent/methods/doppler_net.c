@@ -1,13 +1,9 @@
 /* The two policies of DOPPLER; see doppler.h. Forward passes are lists of layers, backward passes the
  * same lists reversed. */
-#include "array.h"
 #include "doppler.h"
 
 #include "nn_gemm.h"
 #include "nn_table.h"
-
-#include <math.h>
-#include <stdbool.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 

@@ -1,12 +1,7 @@
 /* Features and parsings of HSDAG; see hsdag.h. */
 #include "hsdag.h"
 
-#include "array.h"
 #include "group_loss.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the graph of nodes ---- */
 

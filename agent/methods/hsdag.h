@@ -22,9 +22,6 @@
 #include "rng.h"
 #include "search.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 typedef struct hsdag_dims {
 	int32_t in, hidden, n_devs; /* all >= 1 */
 } hsdag_dims;

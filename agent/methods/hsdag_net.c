@@ -1,12 +1,9 @@
 /* The network of HSDAG; see hsdag.h. Forward passes are lists of layers, the backward pass the same
  * lists reversed. */
-#include "array.h"
 #include "hsdag.h"
 
 #include "nn.h"
 #include "nn_table.h"
-
-#include <math.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 #define SQRT _Generic((nn_real)0, float: sqrtf, double: sqrt)

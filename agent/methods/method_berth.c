@@ -11,8 +11,6 @@
 #include "proposals.h"
 #include "seeds.h"
 
-#include <math.h>
-
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
 typedef struct agent {

@@ -13,7 +13,6 @@
  * paper's devices are all alike. Stage three of the paper, on the real machine, is measured training
  * (berth train --env measured). An episode takes two evaluations: by the system's rule, and in the order
  * of the schedule. */
-#include "array.h"
 #include "doppler.h"
 #include "method.h"
 #include "nn.h"
@@ -22,8 +21,6 @@
 #include "policy_loss.h"
 #include "portfolio.h"
 #include "repair.h"
-
-#include <math.h>
 
 enum { HIDDEN = 32, ROUNDS = 2, EPISODES = 4, IMITATION_STEPS = 100 };
 static const double IMITATION_RATE = 3e-3, RATE = 1e-3, MASS = 0.7, KEEP = 0.9;

@@ -13,7 +13,6 @@
  * times the discounted sum of rewards 1 / latency, without a baseline. PPO draws placements from one
  * parsing, with a moving baseline of logarithmic rewards and each cluster's ratio clipped. The method is
  * the PPO form, the better one (docs/learning.md). */
-#include "array.h"
 #include "hsdag.h"
 #include "method.h"
 #include "nn.h"

@@ -4,8 +4,6 @@
 #include "registry.h"
 #include "text.h"
 
-#include <string.h>
-
 #define LEARNED(X) \
 	X(cem)     \
 	X(ppo)     \

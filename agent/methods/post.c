@@ -1,14 +1,11 @@
 /* Post's Algorithm 1 and its halves. Two readings: each group's ratio is clipped on its own, as
  * the product over all groups learns nothing. The baseline is a moving average of rewards, which are
  * logarithms of the value. */
-#include "array.h"
 #include "encode.h"
 #include "method.h"
 #include "policy_loss.h"
 #include "portfolio.h"
 #include "search.h"
-
-#include <math.h>
 
 typedef struct post_cfg {
 	int32_t groups;    /* default 64 */

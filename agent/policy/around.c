@@ -2,11 +2,6 @@
  * Each operator placed changes only its neighbours' entries. */
 #include "around.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 enum { MOST = 16 };
 
 #define SLOWEST 5.0

@@ -3,13 +3,9 @@
 #include "decode.h"
 
 #include "around.h"
-#include "array.h"
 #include "ceft.h"
 #include "ready.h"
 #include "traffic.h"
-
-#include <math.h>
-#include <string.h>
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)
 #define LOG _Generic((nn_real)0, float: logf, double: log)

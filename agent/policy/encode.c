@@ -2,15 +2,11 @@
  * units of the mean time of a group. */
 #include "encode.h"
 
-#include "array.h"
 #include "ceft.h"
 #include "coloc.h"
 #include "group_loss.h"
 #include "offer_schedule.h"
 #include "partial.h"
-
-#include <math.h>
-#include <string.h>
 
 policy_dims berth_encode_dims(int32_t hidden, int32_t rounds)
 {

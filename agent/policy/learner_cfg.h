@@ -4,9 +4,6 @@
 
 #include "status.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* How a policy makes placements: X(constant, operations, name). The operations stand in agent/learn, one file
  * each. Checkpoints keep the index.
  *   one-shot    the network gives a distribution over devices for every group, and all groups are drawn on

@@ -1,8 +1,6 @@
 /* A network's weights: their initial values, and Adam, which moves them. */
 #include "nn_table.h"
 
-#include <math.h>
-
 void nn_init_block(nn_real w[], size_t n, size_t rows, nn_init_rule rule, berth_rng *rng)
 {
 	static const double part[] = {[NN_INIT_HE] = 1, [NN_INIT_PART] = 0.3, [NN_INIT_SMALL] = 0.01};

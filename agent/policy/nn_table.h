@@ -11,9 +11,6 @@
 #include "nn.h"
 #include "rng.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* Normal weights of variance 2 / rows (He et al. 2015): whole, 0.3 of their size, a hundredth. */
 typedef enum nn_init_rule { NN_INIT_ZERO, NN_INIT_ONE, NN_INIT_HE, NN_INIT_PART, NN_INIT_SMALL } nn_init_rule;
 

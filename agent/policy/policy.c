@@ -2,12 +2,8 @@
  * reversed. */
 #include "policy.h"
 
-#include "array.h"
 #include "nn_gemm.h"
 #include "nn_table.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- layout of the blocks ---- */
 

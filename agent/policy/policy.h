@@ -19,8 +19,6 @@
 #include "nn.h"
 #include "rng.h"
 
-#include <stdint.h>
-
 /* Widths of the input features (node_in, dev_in >= 1, the rest >= 0), of the hidden layers (>= 1), and
  * message rounds among nodes (>= 0). */
 typedef struct policy_dims {

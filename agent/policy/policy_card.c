@@ -1,9 +1,6 @@
 /* The card of a policy as JSON text: from what the policy was made, what that cost, and what came of it. */
 #include "policy_file.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { WORDS = 4000, DIGEST = 64 };
 
 /* Seconds and values: larger ones are forged. */

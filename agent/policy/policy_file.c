@@ -8,10 +8,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DIM_FIELDS(X) X(node_in) X(edge_in) X(dev_in) X(pair_in) X(link_in) X(step_in)
 enum { MAX_NOTES = 64 };

@@ -1,11 +1,7 @@
 /* What a policy learns by: rewards of placements, their advantages, and losses with their gradients. */
 #include "policy_loss.h"
 
-#include "array.h"
 #include "nn.h"
-
-#include <math.h>
-#include <stdbool.h>
 
 double berth_reward(double reference, berth_score score)
 {

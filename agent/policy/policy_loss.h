@@ -5,8 +5,6 @@
 #include "eval.h"
 #include "nn.h"
 
-#include <stdint.h>
-
 /* log(reference / value), in [-3, 3]. Lower for what does not fit memory, by its excess. reference: value of
  * the best single device. */
 double berth_reward(double reference, berth_score score);

@@ -11,8 +11,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct args {

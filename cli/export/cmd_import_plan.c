@@ -10,8 +10,6 @@
 #include "say.h"
 #include "tell.h"
 
-#include <math.h>
-
 typedef struct args {
 	const char *model, *on, *out;
 	cli_texts device;

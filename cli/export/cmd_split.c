@@ -7,10 +7,6 @@
 #include "say.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* What it is told: operators, axes and shares as words. */
 typedef struct cut_words {
 	cli_texts cut, types; /* NAME=AXIS:SHARES; types of operators */

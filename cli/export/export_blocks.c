@@ -6,10 +6,6 @@
 #include "print.h"
 #include "sandboxed.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 static berth_status refuse(const export_blocks *b, const export_plan *x, const char *name,
                            const int32_t *op_block, int32_t block, berth_err *err)
 {

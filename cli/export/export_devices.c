@@ -4,8 +4,6 @@
 
 #include "text.h"
 
-#include <string.h>
-
 /* Give a device its name, unless it has one. */
 static berth_status name_device(const berth_system *s, const char **theirs, int32_t d, const char *name,
                                 berth_err *err)

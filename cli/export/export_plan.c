@@ -12,8 +12,6 @@
 #include "system_json.h"
 #include "text.h"
 
-#include <string.h>
-
 /* A plan as a document. */
 typedef struct document {
 	const char *file, *spec;

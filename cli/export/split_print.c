@@ -7,8 +7,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-
 static int64_t tensor_bytes(const berth_graph *g)
 {
 	int64_t sum = 0;

@@ -7,9 +7,6 @@
 #include "load.h"
 #include "progress.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* A profile has the operators of its model, in their order, with their work. */
 static berth_status check_timed(const split_search_args *a, const char *model, const berth_graph *g,
                                 const berth_graph *timed, berth_err *err)

@@ -8,9 +8,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct args {
 	const char *on, *slow;
 	cli_engine engine;

@@ -1,5 +1,4 @@
 /* berth measure: what a placement costs in reality. */
-#include "array.h"
 #include "bounds.h"
 #include "engine.h"
 #include "file.h"
@@ -16,10 +15,6 @@
 #include "tell.h"
 #include "text.h"
 #include "times.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct args {
 	const char *on, *placement, *trace, *report;

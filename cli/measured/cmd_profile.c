@@ -1,5 +1,4 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
-#include "array.h"
 #include "engine.h"
 #include "file.h"
 #include "graph_format.h"
@@ -15,9 +14,6 @@
 #include "tell.h"
 #include "text.h"
 #include "times.h"
-
-#include <math.h>
-#include <stdio.h>
 
 typedef struct args {
 	const char *on, *out, *system_out, *cache;

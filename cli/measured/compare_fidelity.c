@@ -9,8 +9,6 @@
 #include "results.h"
 #include "tell.h"
 
-#include <math.h>
-
 enum { MOST_PLACEMENTS = 100000 };
 
 cli_fidelity cli_fidelity_default(void)

@@ -7,8 +7,6 @@
 #include "print.h"
 #include "load.h"
 
-#include <string.h>
-
 /* The torch engine runs modules, and no graphs of them. */
 static berth_status check_torch(const char *name, const char *model, berth_err *err)
 {

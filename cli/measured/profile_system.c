@@ -14,10 +14,6 @@
 #include "system_warnings.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* What a figure is of, for tables: "gpu0", "cpu0->gpu0", "pool.dram0", as --set calls it. */
 typedef struct figure_row {
 	const char *of, *key;

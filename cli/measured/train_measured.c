@@ -14,8 +14,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { DIGEST = 128 };

@@ -14,9 +14,6 @@
 #include "sandboxed.h"
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 typedef struct args {
 	cli_texts on, methods, placements;
 	const berth_engine_rules *engine; /* of --for; NULL: none */

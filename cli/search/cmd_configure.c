@@ -1,7 +1,6 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
 #include "cmd_configure.h"
 
-#include "array.h"
 #include "configuration.h"
 #include "graph_load.h"
 #include "methods.h"
@@ -9,10 +8,6 @@
 #include "text.h"
 #include "times.h"
 #include "units.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef struct args {
 	const char *on, *goal, *out;

@@ -9,10 +9,6 @@
 #include "simple.h"
 #include "time_errors.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Of a time: of a search that is made again; to tell what is infeasible, at least. */
 #define AGAIN_SHARE 0.1
 #define WHY_SHARE 0.05

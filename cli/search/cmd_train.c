@@ -9,10 +9,6 @@
 #include "signals.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- while it runs ---- */
 
 /* How much is done, what the policy draws on average, and how long it takes still. */

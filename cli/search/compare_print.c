@@ -7,8 +7,6 @@
 #include "say.h"
 #include "tell.h"
 
-#include <math.h>
-
 /* Summaries [n_blocks][n_methods]; methods that were not reached have no rows. */
 static berth_status summarise(cli *c, const cli_comparison *r, berth_compare_summary **out, berth_err *err)
 {

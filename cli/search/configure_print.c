@@ -7,10 +7,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- the document ---- */
 
 #define VALUE(K, IF) \

@@ -9,8 +9,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <string.h>
-
 typedef struct view {
 	berth_graph g;
 	berth_system s;

@@ -6,8 +6,6 @@
 #include "signals.h"
 #include "text.h"
 
-#include <string.h>
-
 #define TIME_SHARE 0.5 /* for choosing the number; the rest is for the search with it */
 
 berth_status place_replicas_number(const char *text, int32_t *least, int32_t *most, berth_err *err)

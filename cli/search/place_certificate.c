@@ -9,8 +9,6 @@
 #include "say.h"
 #include "text.h"
 
-#include <math.h>
-
 enum { TREE_NODES = 20000 };
 
 berth_status place_certificate_check(const place_certificate *x, const berth_objective *o, bool copies,

@@ -12,10 +12,6 @@
 #include "text.h"
 #include "zoo.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool is_model(const char *spec, const char *name)
 {
 	size_t n = strlen(name);

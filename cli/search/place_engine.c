@@ -10,9 +10,6 @@
 #include "say.h"
 #include "zoo.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Can the file be looked into beside reading it as a graph? */
 static bool may_look(const char *spec)
 {

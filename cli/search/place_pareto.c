@@ -2,7 +2,6 @@
  * told, where each point counts the operators of its devices. */
 #include "place_pareto.h"
 
-#include "array.h"
 #include "methods.h"
 #include "option_files.h"
 #include "pareto.h"
@@ -14,9 +13,6 @@
 #include "tell.h"
 #include "text.h"
 #include "threads.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_DEVICES = 4 }; /* that a row tells */
 

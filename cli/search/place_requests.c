@@ -11,9 +11,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
-
 #define TIME_SHARE 0.9 /* of a time; the rest is for what follows the searches */
 
 typedef struct view {

@@ -6,9 +6,6 @@
 #include "print.h"
 #include "signals.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { NS_PER_OP = 100 }; /* of writing the file, half as much again as on a quiet machine */
 
 static void kept(void *ctx, const berth_search *s)

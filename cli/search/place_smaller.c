@@ -7,8 +7,6 @@
 #include "say.h"
 #include "text.h"
 
-#include <math.h>
-
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 
 berth_status report_infeasible_find(cli *c, const berth_problem *p, const berth_objective *o,

@@ -10,8 +10,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-
 #define ANSWER(K, IF) \
 	K(TEXT, "graph", "", "name", s->g.name) \
 	K(TEXT, "system", "", "name", s->s.name) \

@@ -10,8 +10,6 @@
 #include "sandboxed.h"
 #include "system_change.h"
 
-#include <string.h>
-
 /* More pairs are read anew for each of their turns. */
 enum { PAIRS_HELD = 256 };
 

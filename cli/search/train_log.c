@@ -4,10 +4,6 @@
 
 #include "json.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 enum { CURVE_POINTS = 1000 }; /* of a curve on the page, at most and about */
 
 /* ---- the log ---- */

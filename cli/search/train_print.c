@@ -9,8 +9,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-
 /* ---- the document ---- */
 
 #define RANK(K, IF) \

@@ -8,8 +8,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <string.h>
-
 typedef struct args {
 	const char *graph, *on;
 	cli_granularity granularity;

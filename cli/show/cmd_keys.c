@@ -6,8 +6,6 @@
 #include "say.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 const berth_result_kind *const cli_documents[] = {
 	&place_document,

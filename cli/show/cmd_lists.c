@@ -10,8 +10,6 @@
 #include "text.h"
 #include "zoo.h"
 
-#include <string.h>
-
 /* Read the options of a verb without arguments. */
 static berth_status parse(cli *c, berth_err *err)
 {

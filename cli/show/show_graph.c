@@ -16,9 +16,6 @@
 #include "tell.h"
 #include "training.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { FEW_NAMES = 5, TOP_TYPES = 10 };
 
 typedef struct view {

@@ -1,6 +1,5 @@
 /* One operator. Of a graph: its work and its neighbours. Of a placement: when it ran, what it waited for,
  * whether it is critical, and what every other device would cost. */
-#include "array.h"
 #include "explain_op.h"
 #include "print.h"
 #include "results.h"
@@ -8,8 +7,6 @@
 #include "show.h"
 #include "tell.h"
 #include "text.h"
-
-#include <math.h>
 
 enum { WIDTH = 80, MOST_NAMES = 3 };
 

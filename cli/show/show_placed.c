@@ -1,7 +1,6 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show.h"
 
-#include "array.h"
 #include "json.h"
 #include "option_files.h"
 #include "plan_words.h"

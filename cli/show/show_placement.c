@@ -8,8 +8,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-
 static const cJSON *member(const cJSON *doc, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(doc, key);

@@ -6,9 +6,6 @@
 #include "show.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
-
 static size_t n_params(const berth_policy_file *f)
 {
 	return policy_param_count(&f->dims);

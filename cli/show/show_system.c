@@ -12,9 +12,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /* ---- predicted times ---- */
 
 enum { LONGEST = 20 }; /* in the table of text */

@@ -17,10 +17,6 @@
 #include "tell.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 typedef struct args {
 	const char *on, *placement, *trace;
 	cli_texts set, asked, each; /* each: the changes that --what-if asks about, one by one */

@@ -7,8 +7,6 @@
 #include "results.h"
 #include "say.h"
 
-#include <math.h>
-
 /* ---- the documents ---- */
 
 #define WHATIF(K, IF) \

@@ -5,10 +5,6 @@
 #include "statistics.h"
 #include "times.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const double least_s = 1e-9;
 
 /* Means over the operators that run on all devices. Where no operator does, over all of them. */

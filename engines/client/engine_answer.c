@@ -4,9 +4,6 @@
 
 #include "threads.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- asking ---- */
 
 static berth_status ask_engine(engine_answer *a, berth_json_out *w, double limit_s, size_t most,

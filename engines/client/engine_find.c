@@ -2,9 +2,6 @@
  * one that knows PyTorch. */
 #include "engine_find.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MAX_WORDS = 64 };

@@ -7,8 +7,6 @@
 #include "sha256.h"
 #include "text.h"
 
-#include <string.h>
-
 enum { CHECK = 16 }; /* characters */
 
 struct berth_journal {

@@ -13,9 +13,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct berth_journal berth_journal;
 
 /* Open the journal at path. With resume, one that is there is gone through from its beginning; else it

@@ -3,10 +3,6 @@
 #include "graph_format.h"
 #include "measured.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 berth_measured_cfg berth_measured_cfg_default(void)
 {
 	return (berth_measured_cfg){

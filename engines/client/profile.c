@@ -5,10 +5,6 @@
 #include "text.h"
 #include "threads.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- operators that were never measured ---- */
 
 enum { TERMS = 3 };

@@ -5,8 +5,6 @@
 
 #include "statistics.h"
 
-#include <stdbool.h>
-
 typedef struct berth_cached {
 	int32_t n;              /* samples */
 	berth_spread wall, cpu; /* cpu all NAN: not said */

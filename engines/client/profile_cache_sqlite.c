@@ -1,7 +1,6 @@
 /* The cache by SQLite: one table. */
 #include "profile_cache.h"
 
-#include <math.h>
 #include <sqlite3.h>
 
 struct berth_profile_cache {

@@ -1,10 +1,7 @@
 /* Choosing operators for a quick profile, greedily by what their times are not known by. */
 #include "quick.h"
 
-#include "array.h"
 #include "op_times.h"
-
-#include <math.h>
 
 enum { DECADES = 12 }; /* from a nanosecond on */
 

@@ -2,13 +2,9 @@
  * regression whose coefficients are the shares that types have of a predicted time. */
 #include "scales.h"
 
-#include "array.h"
 #include "op_times.h"
 #include "statistics.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Deviations of logarithms: of whole models timed once, of single operators from what their type is off by,
  * of a type from its device, of operators by themselves from the same ones in a model. */

@@ -8,14 +8,9 @@
 #include "library.h"
 #include "threads.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SIZE = 512, PRODUCTS = 2, ROUNDS = 8, EMPTY_ROUNDS = 20, MEETINGS = 20, FLAGS = 100, SPINS = 2000 };
 enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */

@@ -4,8 +4,6 @@
 
 #include "figure.h"
 
-#include <stdint.h>
-
 /* Cores that work together, and the memory that they work in. */
 typedef struct berth_cpu_team {
 	const int32_t *core; /* [n_cores] numbers of the system's processors */

@@ -4,8 +4,6 @@
 #include "cores.h"
 #include "status.h"
 
-#include <stdbool.h>
-
 enum { BERTH_MAX_NODES = 64 };
 
 typedef struct berth_cpu_node {

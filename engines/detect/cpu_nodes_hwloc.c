@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <hwloc.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Bytes of the caches of the last level that the cores of set have. */

@@ -5,11 +5,6 @@
 #include "json.h"
 #include "system_json.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 const char *berth_device_figure_name(berth_device_figure f)
 {
 	static const char *const name[] = {"peak_flops", "mem_bandwidth", "memory_bytes", "op_overhead_s"};

@@ -3,7 +3,6 @@
 #include "figure.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 const char *berth_origin_name(berth_origin o)
 {

@@ -6,9 +6,6 @@
 #include "arena.h"
 #include "figure.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { BERTH_MAX_GPUS = 32 };
 
 typedef enum berth_gpu_library {

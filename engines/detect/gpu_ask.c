@@ -6,10 +6,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
 {

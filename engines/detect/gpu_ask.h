@@ -4,8 +4,6 @@
 
 #include "gpu.h"
 
-#include <stddef.h>
-
 /* Ask the library of that file; measure: time its devices as well. The answer is complete for all it got to
  * know. */
 typedef void gpu_ask(const char *file, bool measure, bool software, berth_gpu_answer *out);

@@ -3,10 +3,6 @@
  * it tells and what is measured by it. Nothing is given back at the end: the process that asks ends. */
 #include "gpu_ask.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 enum {
 	CUDA_OK = 0,
 	CUDA_NO_DEVICE = 100,

@@ -3,10 +3,6 @@
 
 #include "catalogue.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- one device that several tell of ---- */
 
 static bool same_place(const berth_pci *a, const berth_pci *b)

@@ -4,13 +4,6 @@
  * and additions. Nothing is given back at the end: the process that asks ends. */
 #include "gpu_ask.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	OPENCL_OK = 0,
 	OPENCL_DEVICE_NOT_FOUND = -1,

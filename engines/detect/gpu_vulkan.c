@@ -3,11 +3,6 @@
  * and what it tells. It tells neither compute units nor clocks, and nothing is measured by it. */
 #include "gpu_ask.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	VULKAN_OK = 0,
 	VULKAN_INCOMPLETE = 5,

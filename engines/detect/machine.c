@@ -6,9 +6,6 @@
 
 #include <dirent.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- devices on the PCI bus ---- */
 

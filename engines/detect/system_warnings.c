@@ -1,15 +1,11 @@
 /* Gaps in the description of a machine; see system_warnings.h. */
 #include "system_warnings.h"
 
-#include "array.h"
 #include "cost_model.h"
 #include "onnx.h"
 #include "op_times.h"
 #include "problem.h"
 #include "text.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_NAMED = 4, MOST_TYPES = 8 }; /* named in a line; types that get a line of their own */
 

@@ -6,10 +6,6 @@
 #include "run_history.h"
 #include "times.h"
 
-#include <assert.h>
-#include <math.h>
-#include <string.h>
-
 static const double threshold = 0.1; /* relative difference that asks for a new solution; below it is noise */
 static const double rate = 0.5;      /* of the exponential average */
 

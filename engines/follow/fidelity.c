@@ -6,10 +6,6 @@
 #include "threads.h"
 #include "times.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { POOL_FACTOR = 8, STRATA = 20, SAMPLES = 5, TRIES = 4, WARMUP = 3, RIVALS = 8, TURNS = 5 };
 
 berth_fidelity_cfg berth_fidelity_cfg_default(void)

@@ -12,9 +12,6 @@
 #include "threads.h"
 #include "times.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Runs of a placement in a round: where its median is not known to 10 % it runs twice as often again.
  * Evaluations on the simulator, a round; turns of the final comparison at most. */
 enum { ROUNDS = 3, REPEATS = 5, EVALUATIONS = 4000, TURNS = 31 };

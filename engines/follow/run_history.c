@@ -1,9 +1,6 @@
 /* What adapting goes by: placements that were run, what moving to another one costs, and planning anew. */
 #include "run_history.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { STEPS_TO_JUDGE = 3 };
 
 static bool same(const berth_run_history *h, const int32_t *a, const int32_t *b)

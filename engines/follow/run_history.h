@@ -7,9 +7,6 @@
 #include "solve.h"
 #include "threads.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Placements that were run, and what a step of theirs took, as long as the machine is the same.
  *
  * The machine is taken to be another one when the running placement takes longer or shorter than before, by

@@ -4,11 +4,6 @@
 
 #include "text.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The text behind "KEY  : ", without the newline. NULL: the line has another key. */
 static char *value_of(char *line, const char *key)
 {

@@ -4,9 +4,6 @@
 #include "hosts.h"
 #include "ort_op_times.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Of outputs where tensors travel quantised: what is asked for, so that only what is no answer any more
  * counts as wrong. */
 #define COMPRESSED_TOLERANCE 0.5

@@ -5,9 +5,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { EXEC_MAX_WORKERS = 64 };
 
 typedef struct exec_task {

@@ -5,7 +5,6 @@
 #include "quantised.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 

@@ -7,10 +7,6 @@
 #include "ort_engine.h"
 #include "ort_op_times.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
 
 /* What each process says of its host. */

@@ -4,9 +4,6 @@
 #include "kernel_times.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- folders ---- */

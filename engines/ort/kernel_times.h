@@ -4,9 +4,6 @@
 #include "arena.h"
 #include "ort_model.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum { KERNEL_FOLDER = 1024 };
 
 typedef struct kernel_time {

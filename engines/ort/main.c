@@ -2,9 +2,6 @@
 #include "hosts.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 /* What a refusal is about: the "kind" of the protocol. */

@@ -5,8 +5,6 @@
 
 #include "arena.h"
 
-#include <stdint.h>
-
 typedef struct mesh mesh;
 
 enum { MESH_MOST_BYTES = 1 << 30, MESH_TAGS = 32768 };

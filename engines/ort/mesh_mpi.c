@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct message {
 	int32_t tag;

@@ -1,8 +1,6 @@
 /* Where MPI was not found at build. */
 #include "mesh.h"
 
-#include <stdlib.h>
-
 berth_status mesh_open(berth_arena *mem, mesh **out, berth_err *err)
 {
 	(void)mem, (void)out;

@@ -2,8 +2,6 @@
 #include "exec.h"
 #include "mesh.h"
 
-#include <math.h>
-#include <string.h>
 #include <time.h>
 
 /* The last tags; data of tensors goes by the others. */

@@ -3,9 +3,6 @@
 #include "ort_table.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 berth_status ort_check(const ort_lib *lib, ort_status s, const char *what, berth_err *err)

@@ -6,9 +6,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct ort_lib ort_lib;
 typedef struct ort_session ort_session; /* OrtSession */
 typedef struct ort_value ort_value;     /* OrtValue */

@@ -4,8 +4,6 @@
 
 #include "onnx_model.h"
 
-#include <math.h>
-
 enum { COMPLEX64 = 14, COMPLEX128 = 15 }; /* the importer has no use for them */
 
 double ort_number(const void *data, int32_t elem, size_t i)

@@ -7,10 +7,6 @@
 #include "ort_compare.h"
 #include "rng.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- decoding ---- */

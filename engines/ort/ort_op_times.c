@@ -3,9 +3,6 @@
 #include "ort_op_times.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { HOPS = 16 };
 

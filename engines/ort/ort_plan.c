@@ -3,9 +3,6 @@
 #include "ort_plan.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 /* ---- devices by words ---- */

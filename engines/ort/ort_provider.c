@@ -4,8 +4,6 @@
 #include "ort_table.h"
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* A call that gives a value and no status. */

@@ -8,10 +8,6 @@
 #include "text.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- rules ---- */
 

@@ -4,11 +4,6 @@
 #include "ort_spread.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct providers {
 	spread_device dev[ENGINE_DEVICES];
 	int threads;

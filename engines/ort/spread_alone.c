@@ -8,10 +8,6 @@
 #include "ort_provider.h"
 #include "ort_spread.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 enum { HOPS = 8, COPIES = 8, EMPTY_RUNS = 30, LATE_RUNS = 32, OPSET = 13, IR_VERSION = 8 };
 
 /* Fields of NodeProto. */

@@ -4,8 +4,6 @@
 #include "ort_engine.h"
 #include "ort_op_times.h"
 
-#include <stdio.h>
-
 static berth_status read_devices(engine *e, berth_err *err)
 {
 	int32_t core[EXEC_MAX_WORKERS], n_cores = berth_cores(core, EXEC_MAX_WORKERS);

@@ -1,10 +1,7 @@
 /* A block between two gates as a problem of its own, to be scored by the simulator. It is none where the
  * compiled block has other times than the graph has. */
-#include "array.h"
 #include "bounds_parts.h"
 #include "sim.h"
-
-#include <string.h>
 
 struct berth_block_alone {
 	const berth_problem *p;

@@ -9,8 +9,6 @@
 #include "cost_model.h"
 #include "least_sum.h"
 
-#include <math.h>
-
 /* Load of op on dev, or on its memory pool where that is more, in ns. */
 static double load_of(const berth_problem *p, int32_t op, int32_t dev)
 {

@@ -1,11 +1,8 @@
 /* The bound by gates, the places where a graph is narrow: what is between two of them is searched exactly
  * for the devices of both, and added up along the graph. */
-#include "array.h"
 #include "bounds_parts.h"
 #include "certify.h"
 #include "exact_search.h"
-
-#include <string.h>
 
 enum {
 	MOST_OPS = 20000,

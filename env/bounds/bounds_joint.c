@@ -1,9 +1,6 @@
 /* Joint bounds of weighted latency, load and energy under limits: by prices of devices and memory pools,
  * and along paths of the graph. */
-#include "array.h"
 #include "bounds_parts.h"
-
-#include <math.h>
 
 /* ---- by prices ---- */
 

@@ -2,10 +2,6 @@
  * least at these. The bound is evaluated in whole numbers. */
 #include "bounds_load.h"
 
-#include "array.h"
-
-#include <math.h>
-
 __extension__ typedef __int128 wide;
 
 /* What operators load: devices, then memory pools. */

@@ -2,12 +2,9 @@
  *
  * A row's dual in model time becomes a price of S = 2^36 parts of the length, a share in model time one of S
  * parts of a nanosecond, over a grain that keeps it below 2^53. */
-#include "array.h"
 #include "bounds_load.h"
 #include "bounds_parts.h"
 #include "placement_lp.h"
-
-#include <math.h>
 
 /* ---- duals in whole numbers ---- */
 

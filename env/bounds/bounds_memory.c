@@ -1,12 +1,8 @@
 /* Bounds where devices cannot hold all operators: of the largest load, and of the length of a path, with
  * prices for what operators keep. Prices are found by subgradients. */
-#include "array.h"
 #include "bounds_load.h"
 #include "bounds_parts.h"
 #include "ceft.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- load and memory ---- */
 

@@ -1,6 +1,5 @@
 /* Bounds of the peak of memory: what one operator needs, and what stays to the end in all memories. A
  * memory is a pool, or a device outside of pools. */
-#include "array.h"
 #include "bounds_parts.h"
 #include "cost_model.h"
 

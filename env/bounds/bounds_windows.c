@@ -1,15 +1,11 @@
 /* The bound by windows (bounds_parts.h): what stands between two operators has to be done between them.
  *
  * Operators are numbered in topological order throughout this file: k stands for topo_op[k]. */
-#include "array.h"
 #include "bounds_parts.h"
 
 #include "bounds_load.h"
 #include "ceft.h"
 #include "certify.h"
-
-#include <math.h>
-#include <string.h>
 
 #define NEVER BERTH_CEFT_NEVER
 

@@ -3,7 +3,6 @@
  * test layering holds it to that. */
 #include "certificate.h"
 
-#include "array.h"
 #include "certificate_check.h"
 #include "cost_model.h"
 

@@ -2,10 +2,7 @@
  * machines that are full, and devices that are mirror images. */
 #include "certificate_cases.h"
 
-#include "array.h"
 #include "certificate_check.h"
-
-#include <string.h>
 
 /* ---- mirror images: exchanging two devices changes no time, limit or channel's work ---- */
 

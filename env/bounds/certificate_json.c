@@ -4,10 +4,6 @@
 #include "json.h"
 #include "text.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 #define MOST_BOUND (INT64_C(1) << 53)
 
 typedef struct reader {

@@ -1,8 +1,6 @@
 /* Certificates by windows: ends are followed in topological order, raised by claims. What a claim says is
  * its ends and its prices: operators inside, heads, tails and loads are found here. */
-#include "array.h"
 #include "certificate_check.h"
-
 
 enum { BELOW = 1, ABOVE = 2 };
 

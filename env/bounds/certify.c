@@ -6,8 +6,6 @@
  * of the whole chain leaves for it. */
 #include "certify.h"
 
-#include <string.h>
-
 berth_status berth_bound_proof_offer(berth_bound_proof *x, const berth_problem *p, const berth_certificate *c,
                                      berth_arena *tmp, berth_err *err)
 {

@@ -1,8 +1,6 @@
 /* Trees of cases, searched for: how long a block takes at least, and the prices of loads that close cases.
  * The rules by which cases close are the checker's. */
-#include "array.h"
 #include "certify.h"
-
 
 enum { CANDIDATES = 8, HALVES = 11, MASKED = 6, MOST_DEPTH = 600 };
 #define PRICE_SCALE 0x1p30

@@ -1,9 +1,6 @@
 /* The first level of the exact search: devices. A node's bounds are paths, loads at fixed prices, and one
  * machine with heads and tails for each device and channel. */
-#include "array.h"
 #include "exact_search_work.h"
-
-#include <math.h>
 
 /* ---- one machine ---- */
 

@@ -1,9 +1,6 @@
 /* Instances of the exact search: a set of operators with what is around it, which devices of it are mirror
  * images, and the count and the incumbent of a run. */
-#include "array.h"
 #include "exact_search_work.h"
-
-#include <string.h>
 
 static void count_edges(const berth_problem *p, int32_t n, const int32_t *ops, const int32_t *local,
                         int32_t *n_tensors, int32_t *n_edges)

@@ -1,9 +1,6 @@
 /* The second level of the exact search: orders on devices for a complete placement. Pairs that can be one
  * way only are set, and the pair that matters most is branched on. */
-#include "array.h"
 #include "exact_search_work.h"
-
-#include <string.h>
 
 enum { N = BERTH_EXACT_SEARCH_OPS, MOST_DEPTH = 500 }; /* each level takes some 8 KB of the stack */
 

@@ -3,11 +3,8 @@
  * Phys. 9(3), 1969. What is cheapest at the prices, and fits, is a placement found. */
 #include "least_sum.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "min_cut.h"
-
-#include <math.h>
 
 enum { MOST_STEPS = 100, PATIENCE = 5 };
 

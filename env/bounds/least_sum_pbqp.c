@@ -1,11 +1,8 @@
 /* The sum of operator and transfer times as a PBQP; see least_sum.h. */
 #include "least_sum.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "pbqp.h"
-
-#include <math.h>
 
 enum { MOST_WAYS = 256, LESS_WAYS = 64, MOST_MASK_DEVS = 63, MOST_SPREAD = 10, SOLVER_NODES = 2000 };
 

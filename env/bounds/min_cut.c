@@ -2,10 +2,7 @@
  * device, the sink's the second one. */
 #include "min_cut.h"
 
-#include "array.h"
 #include "coloc.h"
-
-#include <math.h>
 
 enum { SOURCE, SINK, FIRST_NODE, MOST_NODES = 1 << 30 };
 

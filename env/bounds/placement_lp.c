@@ -24,11 +24,7 @@
  * every placement and order, and the reference simulator scores its answer. */
 #include "placement_lp.h"
 
-#include "array.h"
 #include "ceft.h"
-
-#include <math.h>
-#include <string.h>
 
 #define MODEL_UPPER 1000.0 /* the latency or load up to which a model holds, in its own time */
 

@@ -2,12 +2,7 @@
  * unit. */
 #include "catalogue.h"
 
-#include "array.h"
 #include "text.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char *const class_names[BERTH_N_DEVICE_CLASSES] = {NULL, "gpu", "cpu", "npu"};
 

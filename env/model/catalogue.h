@@ -5,10 +5,6 @@
 #include "arena.h"
 #include "precision.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 typedef enum berth_device_class {
 	BERTH_CLASS_NONE, /* of no row: not said */
 	BERTH_CLASS_GPU,

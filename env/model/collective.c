@@ -1,12 +1,7 @@
 /* What collectives take, and which tensors they are made of: see collective.h and docs/collectives.md. */
 #include "collective.h"
 
-#include "array.h"
 #include "piece_names.h"
-
-#include <assert.h>
-#include <math.h>
-#include <string.h>
 
 const char *berth_collective_name(berth_collective what)
 {

@@ -1,8 +1,6 @@
 /* Sums over colocation groups; see coloc.h. */
 #include "coloc.h"
 
-#include "array.h"
-
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)
 {
 	bool all = true;

@@ -1,7 +1,6 @@
 /* Colocation groups: what they weigh, where they may go, putting one on a device. */
 #pragma once
 
-#include "array.h"
 #include "problem.h"
 
 static inline bool berth_coloc_legal(const berth_problem *p, int32_t coloc, int32_t dev)

@@ -2,12 +2,8 @@
  * Cuts and contiguity, which join colocation groups, come first. */
 #include "constraints.h"
 
-#include "array.h"
 #include "sort.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- cuts ---- */
 

@@ -1,9 +1,6 @@
 /* Placements that keep the rules: an exact search for one, or a proof that there is none, and passes that
  * mend one that breaks them. */
-#include "array.h"
 #include "constraints.h"
-
-#include <string.h>
 
 enum { PROOF_STEPS = 20000 };
 #define PROOF_WORK 4e6 /* steps times operators and edges */

@@ -3,8 +3,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
-
 extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
 
 const berth_cost_model berth_cost_reference = {.name = "reference",

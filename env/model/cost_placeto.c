@@ -9,12 +9,9 @@
  * say nothing.
  *
  * Events in instants, as in sim.c: all ends at an instant, then starts. O((ops + edges) log) a run. */
-#include "array.h"
 #include "cost_model.h"
 
 #include "sort.h"
-
-#include <math.h>
 
 /* Items that wait for a device or a bus: sorted by (time since when, index). */
 typedef struct line {

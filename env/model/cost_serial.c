@@ -7,7 +7,6 @@
  *
  * Throughput: a sample a run. Memory and energy: as in the execution model. Order rules, slots, contention
  * and the bandwidth of pools say nothing. O(ops + edges) a run. */
-#include "array.h"
 #include "cost_model.h"
 
 typedef struct serial {

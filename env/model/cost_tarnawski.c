@@ -14,11 +14,7 @@
  * visits wait for each other in a circle, visits are cut in topological order instead.
  *
  * O((ops + edges) * accelerators) a run. */
-#include "array.h"
 #include "cost_model.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct tarnawski {
 	const berth_problem *p;

@@ -2,12 +2,8 @@
  * What a file's format is run by, and a system that is valued for an engine, are found here. */
 #include "engine_rules.h"
 
-#include "array.h"
 #include "problem_tables.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { OFFLOADED_ROWS = 32 };
 

@@ -1,11 +1,9 @@
 /* Added rules; see graph_rules.h. */
 #include "graph_rules.h"
 
-#include "array.h"
 #include "text.h"
 
 #include <fnmatch.h>
-#include <string.h>
 
 typedef struct adder {
 	const berth_system *s;

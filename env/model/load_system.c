@@ -15,7 +15,6 @@
 #include "tasks.h"
 #include "text.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #define PREFIX "system:"

@@ -4,11 +4,6 @@
  * the caches or of the memory, behind what a call costs. */
 #include "op_times.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* Fitted to 1,400 operators of 12 models, timed alone. */

@@ -1,17 +1,12 @@
 /* Compiling a graph on a system; the formulas are those of the execution model. */
 #include "problem.h"
 
-#include "array.h"
 #include "collective.h"
 #include "constraints.h"
 #include "cost_model.h"
 #include "engine_rules.h"
 #include "op_times.h"
 #include "routes.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
 #define MAX_TOTAL_NS 0x1p60

@@ -6,7 +6,6 @@
  * and (class, source, destination). */
 #pragma once
 
-#include "array.h"
 #include "graph.h"
 #include "system.h"
 

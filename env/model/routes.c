@@ -6,11 +6,6 @@
  * finds them right. */
 #include "routes.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 /* Links by the device that they leave, quickest first for the class at hand. */
 typedef struct arcs {
 	int32_t *off;   /* [n_devs+1] */

@@ -1,13 +1,7 @@
 /* Look-ups in a system, its figures by their keys, and the check of all its invariants. */
 #include "system.h"
 
-#include "array.h"
 #include "cost_model.h"
-
-#include <assert.h>
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
 
 const char *berth_channel_order_name(berth_channel_order order)
 {

@@ -7,9 +7,6 @@
 #include "catalogue.h"
 #include "units.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* By which rule a device chooses among its ready operators. GIVEN comes with a placement. */
 typedef enum berth_order {
 	BERTH_ORDER_PRIORITY, /* largest upward rank first */

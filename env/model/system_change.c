@@ -6,9 +6,6 @@
 #include "text.h"
 #include "units.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct changer {
 	const char *what; /* the change at hand */
 	cJSON *doc;       /* NULL: s is what stands */

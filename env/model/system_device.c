@@ -2,11 +2,7 @@
  * What all figures share, their keys, ranges and absences, is a table of system.c. */
 #include "system_read.h"
 
-#include "array.h"
 #include "system_like.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { MOST_TYPES = 1 << 16 }; /* in the efficiencies of all devices, and in what they run */
 

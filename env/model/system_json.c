@@ -4,9 +4,6 @@
 #include "cost_model.h"
 #include "system_read.h"
 
-#include <math.h>
-#include <string.h>
-
 /* The device that the member key of at names. */
 static berth_status read_end(const berth_json *at, const system_reader *r, const char *key, int32_t *d,
                              berth_err *err)

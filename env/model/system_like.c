@@ -6,10 +6,6 @@
 #include "json.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #define HOST_LINK "pcie4x16"
 #define TYPICAL_BYTES 16777216 /* of a collective: by them the way that is taken is chosen */
 #define PCIE_JOULES 8e-11     /* a byte; about 10 pJ a bit */

@@ -1,13 +1,9 @@
 /* Changed figures of a system: one by its name, those of all links for packed tensors, memory drawn about
  * what a graph needs. Copies of systems to change stand here, too. */
-#include "array.h"
 #include "system_change.h"
 
 #include "text.h"
 #include "units.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct change {
 	const char *what; /* the whole text, for messages */

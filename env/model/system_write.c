@@ -1,12 +1,8 @@
 /* berth-system version 1, written in canonical form, and its digest. */
-#include "array.h"
 #include "system_json.h"
 
 #include "engine_rules.h"
 #include "sha256.h"
-
-#include <math.h>
-#include <string.h>
 
 static void put_given(berth_json_out *w, const char *key, double x)
 {

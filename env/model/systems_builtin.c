@@ -14,10 +14,6 @@
 #include "system_json.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- random machines, for training and tests ---- */
 
 enum {

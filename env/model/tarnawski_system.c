@@ -5,9 +5,6 @@
 #include "system_json.h"
 #include "tasks.h"
 
-#include <math.h>
-#include <stdio.h>
-
 enum { MOST_ACCELERATORS = 128, MOST_CPUS = 128 };
 
 static void put_device(berth_json_out *w, const char *kind, int32_t i, int64_t memory)

@@ -3,8 +3,6 @@
 
 #include "op_times.h"
 
-#include <math.h>
-
 /* Seconds on each device of one placement, and the part of them that predictions are off by. */
 typedef struct device_sums {
 	double seconds[BERTH_MAX_DEVS], off[BERTH_MAX_DEVS], all;

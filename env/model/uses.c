@@ -1,11 +1,7 @@
 /* Weights of the uses of a language model, and operator times mixed by them. */
 #include "uses.h"
 
-#include "array.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 static const char expected[] = "expected weights of 0 and more, as in answer:0.8,read:0.2";
 

@@ -2,8 +2,6 @@
  * device that is best for it. The path that gives the length is kept. */
 #include "ceft.h"
 
-#include "array.h"
-
 enum { LOOK_AHEAD = 8 };
 
 /* Earliest arrival of tensor t at device d, over the devices of its producer. *best_dev: the device that

@@ -5,9 +5,6 @@
 #include "op_times.h"
 #include "text.h"
 
-#include <math.h>
-#include <string.h>
-
 const char *berth_violation_name(berth_violation_kind kind)
 {
 	static const char *const name[] = {"cannot-run", "pin",        "forbid", "colocation",

@@ -2,11 +2,8 @@
  * sum of times, a walk over that sum does. */
 #include "eval.h"
 
-#include "array.h"
 #include "constraints.h"
 #include "cost_model.h"
-
-#include <math.h>
 
 berth_status berth_sum_walk_new(const berth_problem *p, berth_arena *mem, berth_sum_walk *out, berth_err *err)
 {

@@ -5,8 +5,6 @@
 
 #include "arena.h"
 
-#include <stdint.h>
-
 typedef struct berth_idle_gap {
 	int64_t start_ns, end_ns;
 	int32_t prev, next; /* of the same list; -1: none */

@@ -2,11 +2,7 @@
  * begins to differ from it, and where it goes on alike again, so that the rest is known. */
 #include "incremental.h"
 
-#include "array.h"
 #include "sim_state.h"
-
-#include <assert.h>
-#include <string.h>
 
 enum { MAX_SNAPSHOTS = 64, MANY_OPS = 20000, SNAPSHOTS_OF_MANY = 16, MAX_COMPARED = 64 };
 

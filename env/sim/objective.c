@@ -4,10 +4,6 @@
 #include "cost_model.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 /* ---- metrics ---- */
 
 static double latency_of(const berth_sim_result *r)

@@ -2,12 +2,8 @@
  * are idle.h's. */
 #include "partial.h"
 
-#include "array.h"
 #include "idle.h"
 #include "ready.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define NEVER INT64_MAX
 

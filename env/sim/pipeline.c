@@ -1,11 +1,8 @@
 /* Samples in flight; see pipeline.h. */
 #include "pipeline.h"
 
-#include "array.h"
 #include "cost_model.h"
 #include "sort.h"
-
-#include <stdlib.h>
 
 /* What takes turns: a device or a channel. What it does in a period stands behind each other on a line, from
  * where its first task is ready. */

@@ -2,9 +2,7 @@
  * revises. */
 #include "ready.h"
 
-#include "array.h"
 #include "sort.h"
-
 
 static bool goes_before(const void *ctx, const void *a, const void *b)
 {

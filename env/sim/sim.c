@@ -11,13 +11,9 @@
  *             end moves when others come and go. It goes into the heap when it is what ends next.
  *
  * Instants are numbered, so that (instant, index) packs into 64 bits and orders as (time, index) does. */
-#include "array.h"
 #include "sim_state.h"
 
 #include "cost_model.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- set-up ---- */
 

@@ -7,12 +7,7 @@
  * under way at once, as many as slots and channels carry: everything here is linear in their number.
  *
  * It is apart from sim.c so that systems without pools do not pay for it. */
-#include "array.h"
 #include "sim_state.h"
-
-#include <assert.h>
-#include <math.h>
-#include <string.h>
 
 /* Pieces that can be under way at once: operators in the slots of members, and one hop a channel or, without
  * contention, one an edge. */

@@ -2,11 +2,6 @@
  * simulation's starts, for engines. */
 #include "times.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 /* A name of one of the devices, or of their kinds. */
 static bool names_device(const berth_system *s, const char *key)
 {

@@ -1,10 +1,6 @@
 /* A graph whose kernels are operators: sums over the members of each, without what stays inside. */
 #include "fuse.h"
 
-#include "array.h"
-
-#include <string.h>
-
 typedef struct fusing {
 	const berth_graph *g;
 	int32_t *op_exit;  /* [n_ops] */

@@ -3,8 +3,6 @@
 #include "granularity_find.h"
 #include "sort.h"
 
-#include <string.h>
-
 const char *berth_grain_name(berth_grain grain)
 {
 	static const char *const name[] = {"op", "block", "layer"};

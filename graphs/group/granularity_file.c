@@ -5,8 +5,6 @@
 #include "json_apart.h"
 #include "text.h"
 
-#include <string.h>
-
 typedef struct reader {
 	const berth_graph *g;
 	berth_arena *mem, *tmp;

@@ -3,7 +3,6 @@
 #include "sort.h"
 
 #include <ctype.h>
-#include <string.h>
 
 bool block_scope(const char *text, size_t *at, size_t *end, bool *last)
 {

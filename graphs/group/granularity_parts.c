@@ -5,7 +5,6 @@
 #include "sort.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* ---- parts told by names ---- */
 

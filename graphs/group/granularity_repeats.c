@@ -6,9 +6,6 @@
 
 #include "text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST_PIECES = 64 }; /* of a layer */
 
 typedef struct pieces {

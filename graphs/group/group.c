@@ -4,11 +4,6 @@
 
 #include "sort.h"
 
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct arc {
 	int32_t from, to;
 	double score;

@@ -9,8 +9,6 @@
 
 #include "sort.h"
 
-#include <stdlib.h>
-
 typedef struct dominant {
 	double score;
 	int32_t u, v; /* u < v */

@@ -16,9 +16,6 @@
 
 #include "sort.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 typedef enum kind { KIND_OTHER, KIND_POINT, KIND_NORM, KIND_SOFTMAX, KIND_PRODUCT } kind;
 
 static int compare_words(const void *key, const void *word)

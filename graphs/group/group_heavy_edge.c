@@ -9,8 +9,6 @@
  * from another pair of that t exists; hence no cycle. */
 #include "group.h"
 
-#include <stdlib.h>
-
 /* ---- chains ---- */
 
 /* Join chains within caps, at most `most` joins; returns how many. leader is set for all nodes. */

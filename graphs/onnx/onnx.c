@@ -4,9 +4,6 @@
 #include "onnx_infer.h"
 #include "text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- passes ---- */
 
 static berth_status decode(onnx_model *m, const berth_read_options *opt, int32_t *n_weights)

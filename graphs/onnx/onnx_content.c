@@ -3,9 +3,6 @@
  * each step. A case that is left out leaves the content unknown. */
 #include "onnx_infer.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- making contents ---- */
 
 typedef struct content {

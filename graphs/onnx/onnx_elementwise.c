@@ -1,8 +1,6 @@
 /* Rows of the table: operators that work element by element, with or without broadcasting, and reductions. */
 #include "onnx_infer.h"
 
-#include <string.h>
-
 ONNX_INFER(same)
 {
 	(void)at, (void)d;

@@ -2,9 +2,6 @@
  * what it has to be, is found by decoding the model anew with other sizes. */
 #include "onnx_infer.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum {
 	MOST_TRIES = 64,
 	MOST_SYMBOLS = 24, /* that are looked at */

@@ -2,9 +2,6 @@
  * of the table share. */
 #include "onnx_infer.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* ---- looking at a node ---- */
 
 const onnx_value *onnx_in(const onnx_at *at, int32_t i)

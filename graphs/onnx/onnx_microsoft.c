@@ -3,9 +3,6 @@
  * ContribOperators.md of ONNX Runtime. */
 #include "onnx_infer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A number of things that an attribute tells, small enough to count with. */
 static int64_t number_attr(const onnx_at *at, const char *name, int64_t missing)
 {

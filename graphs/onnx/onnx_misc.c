@@ -3,8 +3,6 @@
  * (ai.onnx.preview.training). */
 #include "onnx_infer.h"
 
-#include <string.h>
-
 /* RandomNormal, RandomUniform: all is in attributes. */
 ONNX_INFER(random)
 {

@@ -1,9 +1,6 @@
 /* Rules of operators that move elements, or make shapes. */
 #include "onnx_infer.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- reshaping ---- */
 
 /* Fill the one -1 of shape so that it holds count elements (ONNX_UNKNOWN: it stays open). */

@@ -1,11 +1,6 @@
 /* Who makes what: symbolic dimensions, initializers, producers, and a topological order of the nodes. */
 #include "onnx_model.h"
 
-#include "array.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- symbolic dimensions ---- */
 
 static berth_status bad_option(const char *text, berth_err *err)

@@ -2,8 +2,6 @@
  * and multiply-accumulates. */
 #include "onnx_infer.h"
 
-#include <string.h>
-
 /* ---- windows ---- */
 
 typedef struct window {

@@ -4,8 +4,6 @@
 #include "onnx_infer.h"
 #include "onnx_model.h"
 
-#include <string.h>
-
 /* ---- lists of a node ---- */
 
 /* A node being read. */

@@ -2,8 +2,6 @@
 #include "onnx_infer.h"
 #include "sort.h"
 
-#include <string.h>
-
 enum { MAX_ROOTS = 64 }; /* of one folded value */
 
 /* ---- weights among the graph inputs ---- */

@@ -3,8 +3,6 @@
  * and Scan see the names around them. Functions see only their inputs. */
 #include "onnx_model.h"
 
-#include <string.h>
-
 /* ---- fields and values ---- */
 
 berth_status onnx_each_field(onnx_model *m, void *ctx, protobuf w, onnx_field_fn visit)

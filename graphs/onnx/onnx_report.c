@@ -4,8 +4,6 @@
 
 #include "visible.h"
 
-#include <string.h>
-
 enum { FEW_INPUTS = 3, MOST_TEXTS = 16 };
 
 static berth_status copy_text(berth_arena *mem, const char *from, const char **to, berth_err *err)

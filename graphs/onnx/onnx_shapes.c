@@ -2,9 +2,6 @@
  * reads where it normalises, reduces or pools. */
 #include "onnx_infer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- precision ---- */
 
 static berth_precision precision_of(int32_t elem)

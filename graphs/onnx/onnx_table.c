@@ -4,9 +4,6 @@
 #include "onnx.h"
 #include "onnx_infer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const onnx_op table[] = {
 	FOLDS(Abs, same, unary, 0),
 	SHAPE(Acos, same), SHAPE(Acosh, same), SHAPE(Adagrad, optimiser), SHAPE(Adam, optimiser),

@@ -6,8 +6,6 @@
 #include "file.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 int64_t onnx_times(int64_t a, int64_t b)
 {

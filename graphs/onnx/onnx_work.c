@@ -4,10 +4,6 @@
  * counter, the condition, carried values) has a shape there, but no content. */
 #include "onnx_infer.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
 /* ---- bodies ---- */
 
 enum { MAX_TRIPS = 1 << 30 }; /* a larger number is how exporters write "while" */

@@ -8,9 +8,6 @@
 #include "sort.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DEEPEST = 64, MAX_ATTRS = 32 };
 

@@ -4,8 +4,6 @@
 
 #include "text.h"
 
-#include <string.h>
-
 #define DECODER_STEP(step, name) name,
 const char *const decoder_step_names[DECODER_STEPS] = {DECODER_STEP_LIST(DECODER_STEP)};
 

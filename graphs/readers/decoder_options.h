@@ -3,9 +3,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct berth_gguf_options {
 	int64_t batch;      /* sequences at once */
 	/* tokens: read at once, or in the cache with the one that is made; 0: 4096, or the model's if

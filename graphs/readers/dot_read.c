@@ -7,8 +7,6 @@
 #include "file.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };
 

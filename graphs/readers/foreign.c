@@ -6,7 +6,6 @@
 #include "text.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #define MODULE "name the function that makes the module, FILE.py:FACTORY, or write it by torch.onnx.export"
 #define TF2ONNX "python -m tf2onnx.convert makes an ONNX model of it ("

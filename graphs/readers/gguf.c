@@ -7,10 +7,6 @@
 #include "gguf_wire.h"
 #include "text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- sizes ---- */
 
 #define DECODER_SLOT(slot, name, shape) name,

@@ -5,8 +5,6 @@
 #include "file.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { DEEPEST_ARRAY = 4, LEAST_KEY = 13, LEAST_TENSOR = 33 };
 

@@ -11,10 +11,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* ---- headers of safetensors files ---- */

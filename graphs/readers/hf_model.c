@@ -4,8 +4,6 @@
 
 #include "json.h"
 
-#include <string.h>
-
 /* ---- names ---- */
 
 #define ATTENTION                                                                                            \

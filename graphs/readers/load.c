@@ -12,8 +12,6 @@
 #include "text.h"
 #include "zoo.h"
 
-#include <string.h>
-
 /* The first whose bytes these are. Text that is nothing else is JSON; what is no text is ONNX. */
 static const berth_format *const formats[] = {
 	&berth_format_foreign, &berth_format_gguf,      &berth_format_dax, &berth_format_stg,

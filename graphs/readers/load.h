@@ -6,8 +6,6 @@
 
 #include "graph_format.h"
 
-#include <stddef.h>
-
 /* The format of a file, by its first bytes, whatever the file is called. What is no text is ONNX at best;
  * text is berth-graph's JSON at best. */
 const berth_format *berth_format_of(const char *data, size_t size);

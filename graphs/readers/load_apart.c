@@ -7,8 +7,6 @@
 #include "sandbox.h"
 #include "text.h"
 
-#include <string.h>
-
 /* ---- what a reader found, as text ---- */
 
 static berth_status write_report(const berth_read_report *r, berth_arena *mem, const char **text, size_t *len,

@@ -4,8 +4,6 @@
 #include "task_graph.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef struct reader {
 	scan s;

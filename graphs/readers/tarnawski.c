@@ -5,8 +5,6 @@
 #include "json.h"
 #include "text.h"
 
-#include <math.h>
-
 static bool is_tarnawski(const char *text, size_t size)
 {
 	return berth_text_is(text, size) &&

@@ -4,9 +4,6 @@
 #include "status.h"
 #include "tasks.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* ---- the text being read, for formats that are no JSON: a place in it, and messages that tell line and
  * column. Nothing is copied. ---- */
 

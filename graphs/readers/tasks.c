@@ -6,10 +6,7 @@
 #include "text.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static const berth_spec_param params[] = {{"unit", "seconds of a unit of time", 1, 1e-12, 1e6, false, NULL},
                                           {"speed",

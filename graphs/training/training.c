@@ -7,8 +7,6 @@
 #include "text.h"
 #include "training_work.h"
 
-#include <string.h>
-
 berth_training_options berth_training_options_default(void)
 {
 	return (berth_training_options){.optimizer = BERTH_OPTIMIZER_ADAM, .elem_bytes = 4};

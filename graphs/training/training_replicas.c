@@ -11,8 +11,6 @@
 
 #include "piece_names.h"
 
-#include <string.h>
-
 /* ---- replicas by the names of pieces ---- */
 
 /* Numbers of the pieces that the name tells, the last one by replicas; 0: none. */

@@ -1,8 +1,6 @@
 /* The table of differentiation rules, by ONNX type name. */
 #include "training_work.h"
 
-#include <string.h>
-
 /* Types of equal rules. */
 static const char *const once_inputs[] = {
 	"Abs", "Celu", "Clip", "Cos", "Elu", "Erf", "FastGelu", "Gelu", "GlobalMaxPool", "HardSigmoid",

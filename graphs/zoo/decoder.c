@@ -2,8 +2,6 @@
  * experts. What runs follows from the weights that are there. */
 #include "decoder.h"
 
-#include <math.h>
-
 typedef struct build {
 	zoo_net *net;
 	const decoder *d;

@@ -6,8 +6,6 @@
 #include "training.h"
 #include "zoo_layers.h"
 
-#include <string.h>
-
 #define PREFIX "zoo:"
 
 static const char *const dtypes[] = {"f32", "f16", "bf16", "tf32", "f8", "int8", NULL}; /* of whole bytes */

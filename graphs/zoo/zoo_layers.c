@@ -2,11 +2,7 @@
  * below 2^53, the limit of a figure. */
 #include "zoo_layers.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 static void fail(zoo_net *net, berth_status status)
 {

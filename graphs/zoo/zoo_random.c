@@ -11,9 +11,6 @@
 
 #include "rng.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #define REFERENCE_FLOPS 1e13
 #define REFERENCE_MEMORY 1e12
 #define REFERENCE_LINK 1e10

@@ -9,8 +9,6 @@
 
 #include "rng.h"
 
-#include <string.h>
-
 enum { MAX_NODES = 32, STAGES = 4, WS_DEGREE = 4, BA_DEGREE = 5 };
 #define WS_REWIRED 0.75
 #define ER_PROBABILITY 0.2

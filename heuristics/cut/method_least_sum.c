@@ -3,7 +3,6 @@
  * a bound below. There what is cheapest at some prices of bytes is mixed and improved. Where
  * the best does not fit for what it holds beside bytes at rest, all is done again with a share of the bytes
  * of tensors and workspaces beside, as large as the peak was. */
-#include "array.h"
 #include "coloc.h"
 #include "cost_model.h"
 #include "eval.h"
@@ -11,8 +10,6 @@
 #include "method.h"
 #include "search.h"
 #include "simple.h"
-
-#include <math.h>
 
 typedef struct sum_improver {
 	berth_search *s;

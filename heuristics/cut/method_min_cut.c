@@ -13,9 +13,6 @@
 #include "partition.h"
 #include "simple.h"
 
-#include <math.h>
-
-
 enum { MOST_DEVS = 8, MOST_ROUNDS = 8, TRIES = 16 };
 
 #define ARC_NS 4.0         /* of work to look at an arc */

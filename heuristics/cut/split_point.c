@@ -6,12 +6,9 @@
  *
  * A colocation group stands where its first operator is, if it may; else on the other device, or on its
  * fastest one. O(pairs * (ops + edges)). */
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "simple.h"
-
-#include <math.h>
 
 enum { MOST_OFFERED = 8, MOST_DEVS = 16 };
 

@@ -6,8 +6,6 @@
 #include "exact_search.h"
 #include "method.h"
 
-#include <math.h>
-
 enum { MOST = BERTH_EXACT_SEARCH_OPS, GROUPS = 16 };
 enum { TREE_NODES = 4000 };         /* of each tree, some tenths of a second */
 #define NODES INT64_C(20000000)     /* of up to GROUPS operators, some ten seconds */

@@ -2,7 +2,6 @@
  * answer back to the operators. It holds the start and the reporting that exact methods share. */
 #include "exact.h"
 
-#include "array.h"
 #include "coarsen.h"
 #include "coloc.h"
 #include "cost_model.h"
@@ -10,9 +9,6 @@
 #include "improve.h"
 #include "quotient.h"
 #include "registry.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { START_EVALUATIONS = 2000 };
 

@@ -7,8 +7,6 @@
 #include "method.h"
 #include "placement_lp.h"
 
-#include <math.h>
-
 enum { MOST = 16 };
 #define NODES 10000
 #define TOLERANCE 1e-6

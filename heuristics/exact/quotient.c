@@ -1,10 +1,6 @@
 /* The graph of groups; see quotient.h. */
 #include "quotient.h"
 
-#include "array.h"
-
-#include <math.h>
-
 static berth_status add_groups(const berth_problem *p, const berth_coarsening *c, berth_builder *b,
                                berth_arena *tmp, berth_err *err)
 {

@@ -1,5 +1,4 @@
 /* List schedules that know a critical path and place it first: CPOP, and those by the CEFT table. */
-#include "array.h"
 #include "ceft.h"
 #include "method.h"
 #include "offer_schedule.h"

@@ -7,7 +7,6 @@
  * third heap, by when it may start. That heap is poured back when the device is awake no more. */
 #include "etf.h"
 
-#include "array.h"
 #include "offer_schedule.h"
 #include "seeds.h"
 #include "sort.h"

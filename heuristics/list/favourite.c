@@ -14,11 +14,8 @@
  * very many of them only if it is one of the latest. All others together are one row of that operator. */
 #include "favourite.h"
 
-#include "array.h"
 #include "lp.h"
 #include "sort.h"
-
-#include <math.h>
 
 favourite_cfg favourite_cfg_default(void)
 {

@@ -1,5 +1,4 @@
 /* HEFT, and HEFT with lookahead. */
-#include "array.h"
 #include "list.h"
 #include "method.h"
 

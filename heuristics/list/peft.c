@@ -8,9 +8,6 @@
 #include "method.h"
 #include "seeds.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct ahead {
 	berth_search *s;
 	const berth_problem *p;

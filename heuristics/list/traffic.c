@@ -2,8 +2,6 @@
  * policy ask it when a device could begin. */
 #include "traffic.h"
 
-#include "array.h"
-
 berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_traffic *out, berth_err *err)
 {
 	*out = (berth_traffic){.p = p};

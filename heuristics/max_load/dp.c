@@ -19,7 +19,6 @@
  * more than USUAL_STATES numbers of devices). Where the linearised run is too large as well, the best single
  * device stands. All limits are counts, so the answer is the same on every machine, unless time or Ctrl-C
  * ends the search. */
-#include "array.h"
 #include "max_load_search.h"
 
 #include "cost_model.h"
@@ -27,8 +26,6 @@
 #include "method.h"
 #include "registry.h"
 #include "seeds.h"
-
-#include <math.h>
 
 enum { MOST_VALUES = 1 << 26, USUAL_STATES = 64 };
 static const int64_t MOST_SETS = INT64_C(400000000), SEED_SETS = INT64_C(4000000);

@@ -1,10 +1,7 @@
 /* Nodes and ideals of the dynamic program. */
 #include "dp_ideals.h"
 
-#include "array.h"
 #include "sort.h"
-
-#include <string.h>
 
 /* Edges among colocation groups that order them: forward ones, and backward ones turned round where a
  * colocation group has no forward operator. */

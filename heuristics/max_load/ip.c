@@ -9,7 +9,6 @@
  *
  * A bound is proven for placements no worse than the incumbent, so for all. The solver's holds within its
  * tolerance (1e-6). */
-#include "array.h"
 #include "max_load_lp.h"
 
 #include "coloc.h"
@@ -18,8 +17,6 @@
 #include "max_load.h"
 #include "max_load_search.h"
 #include "registry.h"
-
-#include <math.h>
 
 typedef struct builder {
 	const berth_max_load *m;

@@ -2,12 +2,8 @@
  * and of the one that it comes to, and no other. */
 #include "max_load.h"
 
-#include "array.h"
 #include "cost_model.h"
 #include "sort.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* ---- items ---- */
 

@@ -3,10 +3,7 @@
  * alone says nothing of most moves. */
 #include "max_load_search.h"
 
-#include "array.h"
 #include "cost_model.h"
-
-#include <math.h>
 
 enum { CHECK_EVERY = 4096, MOST_MOVED = 64, FIRST_RUN = 1 << 17, N_HOT = 3 };
 #define POWER 24.0

@@ -16,11 +16,8 @@
  * "Parallel simulated annealing techniques", Physica D 42, 1990. */
 #include "anneal.h"
 
-#include "array.h"
 #include "moves.h"
 #include "screen.h"
-
-#include <math.h>
 
 enum { BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };
 enum { SCREENED_OPS = 20000 }; /* in graphs up to this size moves are screened */

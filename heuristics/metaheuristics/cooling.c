@@ -4,12 +4,8 @@
  * no placement by the rule has. */
 #include "cooling.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "registry.h"
-
-#include <math.h>
-#include <string.h>
 
 #define LEAST_STEPS (1. / 16)
 

@@ -6,13 +6,10 @@
  * with probability BIAS, else another's. The first generation has the portfolio's best placement in it, with
  * keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's
  * rule and in its own order. */
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "ready.h"
 #include "registry.h"
-
-#include <string.h>
 
 enum { POPULATION = 60, ELITE = 12, MUTANTS = 9 };
 #define BIAS 0.7

@@ -4,8 +4,6 @@
 #include "anneal.h"
 #include "registry.h"
 
-#include <math.h>
-
 berth_status berth_group_whole(const berth_graph *g, const berth_coarsening *c, berth_arena *mem,
                                berth_graph *out, berth_err *err)
 {

@@ -2,14 +2,10 @@
  * 2004: halves of the rules are proven against each other. */
 #include "infeasible_subset.h"
 
-#include "array.h"
 #include "bounds.h"
 #include "constraints.h"
 #include "cost_model.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { MOST_SUBSETS_DEVS = 12, MOST_SINGLES = 400, MOST_PAIRS = 60 };
 

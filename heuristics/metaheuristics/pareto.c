@@ -3,15 +3,10 @@
 #include "pareto.h"
 
 #include "anneal.h"
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "moves.h"
 #include "registry.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum {
 	N_DIRECTIONS = 24,

@@ -7,8 +7,6 @@
 #include "text.h"
 #include "timeline.h"
 
-#include <math.h>
-
 enum {
 	EVALUATIONS = 300,
 	LIMIT_EVALUATIONS = 1000,

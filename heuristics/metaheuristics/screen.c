@@ -2,11 +2,8 @@
  * only the best one is simulated. Which kind of move comes next follows what each kind has gained. */
 #include "screen.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "loads.h"
-
-#include <math.h>
 
 const berth_walk_styles berth_walks_by_hand = {{.share = {[BERTH_SCREEN_BLIND] = .02,
                                                           [BERTH_SCREEN_PATHS] = .38,

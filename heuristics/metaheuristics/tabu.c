@@ -16,15 +16,11 @@
  *
  * Where there are no estimates for the objective, in large graphs, and while limits are broken, a step takes
  * the best of some random moves. No step goes from kept limits to broken ones. */
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "moves.h"
 #include "registry.h"
 #include "screen.h"
-
-#include <math.h>
-#include <string.h>
 
 enum {
 	LARGE = 20000,   /* beyond so many operators there are no estimates */

@@ -3,7 +3,6 @@
 #include "partition.h"
 
 #include "apart.h"
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "registry.h"

@@ -1,10 +1,7 @@
 /* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor
  * is an edge from its producer to each of its consumers; direction is lost. */
-#include "array.h"
 #include "coloc.h"
 #include "partition.h"
-
-#include <math.h>
 
 #define MOST INT64_C(0x20000000) /* of sums */
 

@@ -3,7 +3,6 @@
 #include "partition.h"
 
 #include <metis.h>
-#include <stdlib.h>
 
 /* Recursive bisection up to this many parts, k-way beyond, as its manual advises. */
 enum { MOST_BISECTED = 8, SEED = 1 };

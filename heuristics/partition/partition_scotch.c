@@ -1,12 +1,9 @@
 /* Mappings by Scotch 7 (CeCILL-C, linked as a shared library): devices are a decomposition-defined
  * architecture, a tree of bisections with a matrix of distances. Serial, with its random numbers reset. It
  * prints its errors, so callers run it in a process of its own. */
-#include "array.h"
 #include "partition.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include <scotch.h>
 

@@ -20,16 +20,12 @@
  *
  * `ceft-pbqp` pins the colocation groups of the CEFT critical path to the path's devices in 1. and 2.; rounds
  * 3. are free of them. */
-#include "array.h"
 #include "ceft.h"
 #include "coloc.h"
 #include "method.h"
 #include "partial.h"
 #include "pbqp_place.h"
 #include "seeds.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Chosen greedily among 240 on twelve zoo models on each built-in system: each adds most to the best of
  * those before it. */

@@ -2,10 +2,7 @@
  * something together, and the statement of it all in whole numbers. */
 #include "pbqp_place.h"
 
-#include "array.h"
 #include "coloc.h"
-
-#include <math.h>
 
 #define MAX_ENTRIES 33554432.0 /* of all matrices together: 256 MiB */
 

@@ -1,13 +1,8 @@
 /* Prices of a placement PBQP: what a colocation group on a device and a transfer between two cost, as seen
  * from a schedule with its slack, and what it costs to share a device. */
-#include "array.h"
 #include "pbqp_place.h"
 
 #include "coloc.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	LOAD_STEPS = 200, /* of the subgradient method on the load dual */

@@ -1,7 +1,6 @@
 /* The simplest methods, which others are measured by: one device, devices in turn, and chance. */
 #include "simple.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "method.h"
 #include "partial.h"

@@ -5,13 +5,10 @@
  * The best by the simulator is the answer. */
 #include "split.h"
 
-#include "array.h"
 #include "coarsen.h"
 #include "exact.h"
 #include "exact_search.h"
 #include "registry.h"
-
-#include <math.h>
 
 static berth_status group(const berth_problem *p, int32_t most_ops, berth_coarsening *c, berth_arena *mem,
                           berth_arena *tmp, berth_err *err)

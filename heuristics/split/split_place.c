@@ -9,7 +9,6 @@
  *
  * Devices that are equal so far are tried once (exact_search.h). Transfers between communities do not wait
  * for channels. */
-#include "array.h"
 #include "split.h"
 
 #include "exact_search.h"

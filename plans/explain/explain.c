@@ -2,9 +2,6 @@
  * last, with what was lost on the way by cause. And by how much memory pools slowed what ran. */
 #include "explain.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* ---- what memory pools slowed ---- */
 
 static berth_slowed slowed(int32_t pool, int64_t took_ns, int64_t alone_ns)

@@ -3,10 +3,6 @@
 #include "constraints.h"
 #include "explain_op.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- slack ---- */
 
 /* An operator (below n_ops) or a hop. */

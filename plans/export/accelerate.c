@@ -6,15 +6,9 @@
  * weights to the first GPU of the map for each pass, and computes there. So plans are priced. */
 #include "accelerate_plan.h"
 
-#include "array.h"
 #include "json.h"
 #include "problem_tables.h"
 #include "text.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- what transformers does by itself ---- */
 

@@ -3,15 +3,9 @@
  * both ends on one device. */
 #include "accelerate_plan.h"
 
-#include "array.h"
 #include "nearest.h"
 #include "problem_tables.h"
 #include "text.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- device_map="auto": modules are asked from the outside in, the body, its parts, single layers ---- */
 

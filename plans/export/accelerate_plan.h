@@ -4,9 +4,6 @@
 #include "exporters.h"
 #include "hf.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Places in the lists below: modules in the order of the model. */
 enum {
 	ACCELERATE_EMBED,

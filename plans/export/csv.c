@@ -6,8 +6,6 @@
 #include "granularity.h"
 #include "text.h"
 
-#include <string.h>
-
 /* Would a spreadsheet compute it, but for the apostrophes in front? */
 static bool is_formula(const char *text)
 {

@@ -1,15 +1,10 @@
 /* Rows of errors: read, chosen, and kept. See engine_errors.h. */
 #include "engine_errors.h"
 
-#include "array.h"
 #include "engine_rules.h"
 #include "file.h"
 #include "statistics.h"
 #include "text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CPU = 1, GPU = 2, OTHER = 4, ANY = 8, COLUMNS = 7, FEW = 10 };
 

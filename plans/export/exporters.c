@@ -9,10 +9,7 @@
 #include "time_errors.h"
 #include "visible.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #define ENTRY(name) &berth_export_##name,
 

@@ -1,6 +1,5 @@
 /* Exporters that read the model once more do so where files of strangers are read: in a sandbox. What they
  * make comes back as bytes; devices are checked, and texts are as foreign as those of the model. */
-#include "array.h"
 #include "exporters.h"
 #include "wire.h"
 

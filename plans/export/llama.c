@@ -1,15 +1,10 @@
 /* Exporter "llama.cpp": a plan of a GGUF model as one command line, quoted for a shell. Beside it
  * stand what both uses of the model take by it, what llama.cpp says of memory, and its default. */
-#include "array.h"
 #include "exporters.h"
 #include "llama_plan.h"
 #include "problem.h"
 #include "text.h"
 #include "uses.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- both uses of a model ----
  * The graphs of reading and answering, read once more from the file, and placements of the plan's graph on

@@ -2,11 +2,6 @@
  * layers and sets of devices. Memory of a run is a difference of sums, and what is held back for buffers. */
 #include "llama_units.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 /* Sets of devices, as many of each kind: beyond, the last kinds are left out. */
 enum { MOST_SETS = 1024, MOST_KINDS = 64, MOST_TRIALS = 100 };
 

@@ -3,8 +3,6 @@
 
 #include "llama_plan.h"
 
-#include <string.h>
-
 #define MARGIN ((int64_t)1 << 30)
 
 /* What of a layer may lie elsewhere than the layer. */

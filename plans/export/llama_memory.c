@@ -4,9 +4,6 @@
 
 #include "llama_tape.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { UBATCH = 512, PAD = 256, COPIES = 4, F32 = 4, F16 = 2, NONE = -1 };
 
 /* A tensor on the device that makes it, and its copies elsewhere. */

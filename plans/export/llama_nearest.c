@@ -4,8 +4,6 @@
 #include "llama_plan.h"
 #include "nearest.h"
 
-#include <string.h>
-
 enum { MOST = 8, ON_CPU = MOST, N_LAST = MOST + 1 };
 
 #define NEVER (INT64_MAX / 4)

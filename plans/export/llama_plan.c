@@ -4,9 +4,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 typedef struct planning {
 	const berth_export_source *x;
 	const berth_graph *g;

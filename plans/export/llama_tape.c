@@ -2,8 +2,6 @@
  * steps with a list of free blocks. */
 #include "llama_tape.h"
 
-#include <string.h>
-
 enum { ALIGN = 128 };
 
 struct llama_tape {

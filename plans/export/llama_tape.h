@@ -7,9 +7,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct llama_tape llama_tape;
 
 enum { LLAMA_TAPE_ARGS = 4 };

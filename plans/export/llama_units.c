@@ -1,11 +1,6 @@
 /* Times, bytes and borders of layers as whole units, by kinds of devices. */
 #include "llama_units.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 typedef struct weighing {
 	const berth_export_source *x;
 	const berth_problem *p;

@@ -5,9 +5,6 @@
 #include "text.h"
 
 #include <regex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- names of devices ---- */
 

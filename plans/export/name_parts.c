@@ -2,8 +2,6 @@
  * (CACM 18, 1975). */
 #include "name_parts.h"
 
-#include <string.h>
-
 static int32_t child_of(name_parts *x, int32_t at, char letter)
 {
 	int32_t c = x->node[at].child;

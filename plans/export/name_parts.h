@@ -5,9 +5,6 @@
 
 #include "arena.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 typedef struct name_parts_node {
 	char letter;
 	bool taken;             /* a beginning that was taken is its end */

@@ -3,8 +3,6 @@
 #include "check.h"
 #include "nearest.h"
 
-#include <string.h>
-
 /* ---- plans that fit ---- */
 
 berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32_t n_devs, berth_arena *tmp,

@@ -2,8 +2,6 @@
  * message that holds a change gets a new head, which is known when all inside is. */
 #include "onnx_edit.h"
 
-#include <string.h>
-
 /* A tag and a length take at most 20 bytes. Nodes of the main graph are 2 messages deep in the model. */
 enum { MAX_DEPTH = 64, HEAD = 20, NODE_DEPTH = 2 };
 

@@ -2,8 +2,6 @@
 #include "onnx_edit.h"
 #include "onnx_placed.h"
 
-#include <string.h>
-
 /* Last ones first: their takers have a device by then. */
 berth_status onnx_placed_follow(const onnx_model *m, int32_t *node_dev, int32_t otherwise, berth_arena *tmp,
                                 berth_err *err)

@@ -3,8 +3,6 @@
 #include "ort_providers.h"
 #include "text.h"
 
-#include <string.h>
-
 bool ort_rule_holds(const char *text)
 {
 	if (!*text || *text == ' ' || text[strlen(text) - 1] == ' ')

@@ -8,8 +8,6 @@
 #include "ort_providers.h"
 #include "text.h"
 
-#include <string.h>
-
 typedef struct named_nodes {
 	const onnx_placed *placed;
 	const char **name; /* [n] */

@@ -4,8 +4,6 @@
 #include "exporters.h"
 #include "json.h"
 
-#include <string.h>
-
 /* ---- devices ---- */
 
 /* cpu, mps, cuda, cuda:1 and the like. */

@@ -9,9 +9,6 @@
 #include "json.h"
 #include "piece_names.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { PID_DEVICES = 1, PID_CHANNELS = 2 };
 
 /* One bar of the picture. */

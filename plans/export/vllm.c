@@ -4,9 +4,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
-#include <string.h>
-
 typedef struct stages {
 	int32_t n;
 	int32_t gpu[BERTH_MAX_DEVS], layers[BERTH_MAX_DEVS]; /* [n] places in p->gpu, in the order of ranks */

@@ -2,11 +2,8 @@
  * See vllm_plan.h. */
 #include "vllm_plan.h"
 
-#include "array.h"
 #include "check.h"
 #include "problem_tables.h"
-
-#include <math.h>
 
 /* ---- runs of units ---- */
 

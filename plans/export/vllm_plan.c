@@ -1,15 +1,11 @@
 /* Layers, GPUs and memory of a language model as vLLM has them: see vllm_plan.h. */
 #include "vllm_plan.h"
 
-#include "array.h"
 #include "gguf.h"
 #include "hf.h"
 #include "load.h"
 #include "nearest.h"
 #include "text.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Of a GPU's memory, where devices keep no more free (memory_margin): vLLM's own default. */
 static const double usual_share = 0.9;

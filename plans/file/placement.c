@@ -1,7 +1,6 @@
 /* berth-placement version 1: reading against a graph and a system, checking, writing in canonical form. */
 #include "placement.h"
 
-#include "array.h"
 #include "engine_rules.h"
 #include "file.h"
 #include "graph_format.h"
@@ -9,10 +8,6 @@
 #include "system_json.h"
 #include "text.h"
 #include "uses.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define MAX_EXACT (INT64_C(1) << 53) /* whole numbers up to here are exact in JSON */
 

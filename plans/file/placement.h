@@ -5,8 +5,6 @@
 #include "graph.h"
 #include "system.h"
 
-#include <stddef.h>
-
 /* Strings and arrays belong to the arena that it was made in, or to the caller where the caller sets them. */
 typedef struct berth_placement {
 	const char *graph_name, *graph_sha256;   /* NULL: not said */

@@ -4,8 +4,6 @@
 
 #include "hf.h"
 
-#include <string.h>
-
 static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
 	import_map_kind kind;

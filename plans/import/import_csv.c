@@ -4,8 +4,6 @@
 
 #include "exporters.h"
 
-#include <string.h>
-
 typedef struct scan {
 	const char *at, *end;
 	int32_t line;

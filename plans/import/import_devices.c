@@ -6,10 +6,6 @@
 #include "import_reading.h"
 #include "text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct family {
 	const char *begins, *or_begins; /* as devices of the system are called */
 	const char *words;              /* in lower case, without a number, each between blanks */

@@ -13,8 +13,6 @@
 #include "import_reading.h"
 #include "load.h"
 
-#include <string.h>
-
 /* Layers of the graph, by the names of its operators ("blk.0. ..."); 0: it has none of llama.cpp's. O(ops).
  */
 static int32_t llama_layers(const berth_graph *g)

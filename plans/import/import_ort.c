@@ -11,8 +11,6 @@
 #include "ort_profile.h"
 #include "ort_providers.h"
 
-#include <string.h>
-
 static berth_status is(const char *text, size_t size, bool *found, berth_err *err)
 {
 	(void)err;

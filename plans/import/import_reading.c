@@ -5,9 +5,6 @@
 #include "load.h"
 #include "onnx_model.h"
 
-#include <stdio.h>
-#include <string.h>
-
 char berth_import_first(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

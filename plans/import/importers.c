@@ -4,8 +4,6 @@
 #include "importers.h"
 #include "json.h"
 
-#include <string.h>
-
 #define ENTRY(name) &berth_import_##name,
 
 const berth_importer *const berth_importers[] = {BERTH_IMPORTERS(ENTRY)};

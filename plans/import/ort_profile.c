@@ -5,11 +5,6 @@
 #include "json.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-
 typedef struct run {
 	int32_t op, key, index; /* key: of the device; index: order in the file */
 	double us;

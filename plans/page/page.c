@@ -5,8 +5,6 @@
 #include "sha256.h"
 #include "text.h"
 
-#include <string.h>
-
 void berth_page_open(berth_page *page, const char *kind, const char *title, berth_arena *mem)
 {
 	page->title = title;

@@ -8,8 +8,6 @@
 
 #include "json.h"
 
-#include <stddef.h>
-
 typedef struct berth_page {
 	berth_json_out w; /* the document: an object that is open */
 	const char *title;

@@ -5,9 +5,7 @@
 #include "sort.h"
 #include "text.h"
 
-#include <assert.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 /* ---- what a page leaves out ---- */
 

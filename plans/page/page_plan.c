@@ -8,9 +8,6 @@
 #include "time_errors.h"
 #include "timeline.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { N_PARTS = 1000 }; /* of the time, in which operators that are not shown are summed up */
 
 typedef struct plan {

@@ -2,10 +2,7 @@
  * to over many instances. */
 #include "compare.h"
 
-#include "array.h"
 #include "check.h"
-
-#include <math.h>
 
 /* ---- rows ---- */
 

@@ -5,9 +5,6 @@
 #include "engine_rules.h"
 #include "method.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- before the search ---- */
 
 /* Does the exporter have what it reads? */

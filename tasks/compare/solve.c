@@ -3,8 +3,6 @@
 
 #include "method.h"
 
-#include <math.h>
-
 static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;

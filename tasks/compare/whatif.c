@@ -5,8 +5,6 @@
 #include "system_change.h"
 #include "timeline.h"
 
-#include <math.h>
-
 typedef struct asker {
 	const berth_whatif_cfg *cfg;
 	const berth_graph *g;

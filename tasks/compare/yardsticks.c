@@ -5,8 +5,6 @@
 #include "constraints.h"
 #include "simple.h"
 
-#include <math.h>
-
 /* ---- single devices ---- */
 
 /* A kind of violation, or a limit on a metric. */

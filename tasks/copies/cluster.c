@@ -3,11 +3,6 @@
  * places can be made one after the other, so being equal is transitive. */
 #include "cluster.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <string.h>
-
 /* ---- equal under a change of places ---- */
 
 typedef struct places {

@@ -3,9 +3,6 @@
  * layout; and no mean of joules a sample over hosts is below the least of one of them. */
 #include "configure.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { N_STARTS = 8, MOST_ROUNDS = 100 };
 
 /* What a layout does by a deadline, on one host. */

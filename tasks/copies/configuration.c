@@ -9,9 +9,6 @@
 #include "sim.h"
 #include "text.h"
 
-#include <math.h>
-#include <stdio.h>
-
 /* ---- by formulas ---- */
 
 const berth_goal_row berth_goals[BERTH_N_GOALS] = {

@@ -2,12 +2,6 @@
  * by formulas are simulated whole. */
 #include "configure.h"
 
-#include "array.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- every configuration ---- */
 
 typedef struct walker {

@@ -3,12 +3,8 @@
  * they start in beside other copies. */
 #include "copies.h"
 
-#include "array.h"
 #include "bounds.h"
 #include "solve.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 typedef struct pricer {
 	berth_copies *x;

@@ -2,10 +2,6 @@
  * leads exchange over a ring or a server, and the sums go back. */
 #include "exchange.h"
 
-#include "array.h"
-
-#include <math.h>
-
 const char *berth_exchange_name(berth_exchange_kind kind)
 {
 	static const char *const name[] = {"best", "ring", "server", "devices", "none"};

@@ -2,8 +2,6 @@
  * builder. */
 #include "graph_union.h"
 
-#include <string.h>
-
 typedef struct joiner {
 	berth_builder *b;
 	berth_arena *tmp;

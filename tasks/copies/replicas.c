@@ -4,9 +4,6 @@
 
 #include "bounds.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { MOST_OPS = 40000 };
 
 typedef struct trial {

@@ -1,14 +1,9 @@
 /* See request_mix.h. */
 #include "request_mix.h"
 
-#include "array.h"
 #include "bounds_load.h"
 #include "cost_model.h"
 #include "simplex.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_COPIES = 256 };
 

@@ -4,8 +4,6 @@
 
 #include "simplex.h"
 
-#include <math.h>
-
 enum { MOST_STATES = 1 << 20 };
 
 /* ---- one pipeline ---- */

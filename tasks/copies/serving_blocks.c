@@ -2,10 +2,6 @@
  * kind of link. All of serving works on these tables alone. */
 #include "serving.h"
 
-#include "array.h"
-
-#include <math.h>
-
 /* ---- the model ---- */
 
 /* Weights and state by block; tensors of the largest block. What is shared counts for each block. */

@@ -7,9 +7,6 @@
 #include "load.h"
 #include "methods.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { EVALUATIONS = 300 };
 
 typedef struct finder {

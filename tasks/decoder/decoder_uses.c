@@ -2,12 +2,7 @@
  * of one stand for which of the other, and an answer for tokens judged and summed up for both. */
 #include "decoder_uses.h"
 
-#include "array.h"
 #include "text.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_TIGHTENINGS = 4, CHUNK = 512 };
 

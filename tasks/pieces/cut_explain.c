@@ -2,14 +2,10 @@
  * operator gain. */
 #include "cut_search.h"
 
-#include "array.h"
 #include "bounds_load.h"
 #include "cost_model.h"
 #include "cut_seeds.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 /* ---- the bound ---- */
 

@@ -3,9 +3,6 @@
  * shares, devices that change places, another axis, or other joints. */
 #include "cut_seeds.h"
 
-#include <math.h>
-#include <string.h>
-
 #define LEAST_SHARE 0.02 /* of an operator: smaller pieces go */
 
 berth_status berth_cut_moves_new(const berth_cutting *c, berth_arena *mem, berth_cut_moves *out,

@@ -1,12 +1,8 @@
 /* A program of pieces, from what becomes of each operator to its score. */
-#include "array.h"
 #include "cut_making.h"
 #include "load.h"
 #include "op_times.h"
 #include "text.h"
-
-#include <math.h>
-#include <string.h>
 
 static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
 {

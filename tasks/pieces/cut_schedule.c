@@ -1,13 +1,8 @@
 /* A program of pieces in time: where its operators stand, and the best of some orders on each device. */
 #include "cut_making.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "piece_names.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- places ---- */
 

@@ -2,11 +2,8 @@
  * "Optimization by simulated annealing", Science 220, 1983. */
 #include "cut_search.h"
 
-#include "array.h"
 #include "cut_seeds.h"
 #include "text.h"
-
-#include <math.h>
 
 #define PROGRAM_SHARE 0.25 /* of the evaluations, once whole operators are placed */
 #define WHOLE_TIME 0.4     /* of a time: for whole operators, then for programs; the rest for the best */

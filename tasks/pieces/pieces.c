@@ -1,11 +1,8 @@
 /* From a model to the model with pieces: decide, write. */
 #include "pieces.h"
 
-#include "array.h"
 #include "onnx_edit.h"
 #include "pieces_state.h"
-
-#include <string.h>
 
 /* ---- pieces of a node ---- */
 

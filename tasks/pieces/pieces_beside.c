@@ -2,8 +2,6 @@
  * them. */
 #include "pieces_state.h"
 
-#include <string.h>
-
 /* ---- nodes that go ---- */
 
 /* Nodes that nobody needs once operators are cut. A piece of a Reshape has a shape of its own, so that what

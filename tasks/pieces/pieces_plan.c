@@ -1,9 +1,6 @@
 /* What is cut: the requests, shares in whole units, and the rows that pieces of a chain need. */
 #include "pieces_state.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- one node along one dimension ---- */
 
 void pieces_range(const pieces_spec *s, int32_t k, int64_t a, int64_t b, int64_t *from, int64_t *to)

@@ -5,8 +5,6 @@
 #include "onnx_edit.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { ATTRIBUTE_INT = 2, ATTRIBUTE_INTS = 7 };
 

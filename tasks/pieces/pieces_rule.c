@@ -1,11 +1,6 @@
 /* The table of rules, and those of operators that look at one element, or at one line, at a time. */
 #include "pieces_rule.h"
 
-#include "array.h"
-
-#include <stdio.h>
-#include <string.h>
-
 /* ---- helpers of all rules ---- */
 
 const onnx_value *pieces_input(const pieces_at *at, int32_t k)

@@ -1,8 +1,6 @@
 /* Operators that move elements: a piece can be made wherever the dimension survives. */
 #include "pieces_rule.h"
 
-#include <string.h>
-
 static int64_t gcd(int64_t a, int64_t b)
 {
 	while (b) {

@@ -1,8 +1,6 @@
 /* Which axis each operator is cut along, by styles that people use (pieces.h names their sources). */
 #include "pieces_state.h"
 
-#include <string.h>
-
 static bool is_weight(const pieces_state *x, int32_t v)
 {
 	const onnx_value *a = &x->m.value[v];

@@ -5,11 +5,7 @@
 #include "pieces_state.h"
 #include "text.h"
 
-#include "array.h"
 #include "onnx_edit.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* Where a tensor's bytes are. */
 typedef struct content {

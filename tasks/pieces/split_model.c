@@ -6,7 +6,6 @@
 #include "file.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
