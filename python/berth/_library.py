@@ -139,7 +139,7 @@ def _path():
         from ._installed import LIBRARY
     except ImportError:
         LIBRARY = "../../build/libberth.so.0"
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(os.path.realpath(__file__))  # a link to the module leads to the module's own place
     return os.environ.get("BERTH_LIBRARY") or os.path.normpath(os.path.join(here, LIBRARY))
 
 
