@@ -300,6 +300,12 @@ static berth_status place_copies(desk *d, const void *asked, berth_err *err)
 		berth_json_close(&d->w, '}');
 	}
 	berth_json_close(&d->w, ']');
+	if (!r.op_order)
+		return BERTH_OK;
+	berth_json_open(&d->w, "order", '[');
+	for (int32_t i = 0; i < r.g.n_ops; i++)
+		berth_json_put_string(&d->w, NULL, r.g.op_name[r.op_order[i]]);
+	berth_json_close(&d->w, ']');
 	return BERTH_OK;
 }
 

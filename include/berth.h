@@ -360,8 +360,9 @@ BERTH_API berth_status berth_task_configure(const berth_model *const *models, co
 
 /* So many copies of the model on one machine that samples a second are the most: least to most of them (0, 0:
  * from one up to twice the devices). Each number is searched with the budget of the options. Keys: graph,
- * system, per_s, evaluations, copies (the device of each operator by its name). Fails: BERTH_EINFEASIBLE
- * (none has a placement), BERTH_EINVAL, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
+ * system, per_s, evaluations, copies (the device of each operator by its name), order (of all operators, as
+ * in "MODEL-2/OP"; missing: that of the machine). Fails: BERTH_EINFEASIBLE (none has a placement),
+ * BERTH_EINVAL, BERTH_EFORMAT, BERTH_EIO, BERTH_ENOMEM. */
 BERTH_API berth_status berth_task_copies(const berth_model *model, const berth_machine *machine,
                                          int32_t least, int32_t most, const berth_options *options,
                                          berth_document **out, berth_err *err);

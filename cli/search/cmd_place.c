@@ -122,9 +122,10 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	limit_time(c, s, &cfg);
 	cli_progress_start(&progress, c, s->g.name, &cfg);
-	if (s->copies.r.n)
+	if (s->copies.r.n) {
 		cfg.start_dev = s->copies.r.op_dev;
-	else if (s->engine.plan.engine)
+		cfg.start_order = s->copies.r.op_order;
+	} else if (s->engine.plan.engine)
 		cfg.start_dev = berth_engine_plan_start(&s->engine.plan);
 	berth_status st = keep_best(c, a, s, &cfg, err);
 	if (st == BERTH_OK)

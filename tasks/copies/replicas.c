@@ -135,6 +135,7 @@ static berth_status try_copies(trial *t, int32_t n, berth_replicas *r, berth_err
 	if (x.feasible)
 		r->sample_s = x.value / n;
 	r->op_dev = x.op_dev;
+	r->op_order = x.op_order;
 	return BERTH_OK;
 }
 

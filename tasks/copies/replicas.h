@@ -12,10 +12,11 @@ typedef struct berth_replicas {
 	int32_t n;     /* copies; 0: no number of copies has a placement */
 	berth_graph g; /* all of them; of none, the least number that was asked for */
 	berth_graph_parts parts;
-	double sample_s;       /* the largest load / copies */
-	const int32_t *op_dev; /* [g.n_ops] the placement that was found */
-	int64_t evaluations;   /* over all numbers of copies */
-	bool interrupted;      /* not all numbers were tried; this is the best so far */
+	double sample_s;         /* the largest load / copies */
+	const int32_t *op_dev;   /* [g.n_ops] the placement that was found */
+	const int32_t *op_order; /* [g.n_ops] the order that it runs in; NULL: that of the system */
+	int64_t evaluations;     /* over all numbers of copies */
+	bool interrupted;        /* not all numbers were tried; this is the best so far */
 } berth_replicas;
 
 /* The number of copies from least to most with the least seconds a sample, each number by a search with all

@@ -1,4 +1,5 @@
 /* Copies of a graph: the number of copies and its value against all placements of all numbers of copies. */
+#include "check.h"
 #include "fail_each.h"
 #include "replicas.h"
 #include "small_problem.h"
@@ -88,6 +89,35 @@ static void test_against_all(void **state)
 	check(SYSTEM("5200"), 2); /* 1200 of weights a copy, and tensors of 1000 and 3000 at once */
 }
 
+/* Three copies fit on the device in some orders only, not in that of the rule: the answer has one. */
+static void test_order(void **state)
+{
+	small_problem w;
+	berth_replicas r;
+	berth_problem p;
+	berth_timeline t;
+	berth_verdict v;
+	berth_err err;
+	const berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT);
+	(void)state;
+	small_problem_make(&w,
+	                   "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":["
+	                   "{\"name\":\"x\",\"flops\":2e6},{\"name\":\"y\",\"param_bytes\":2672108},"
+	                   "{\"name\":\"z\"}],\"edges\":["
+	                   "{\"from\":\"x\",\"to\":\"z\",\"bytes\":2407181}]}",
+	                   "{\"format\":\"berth-system\",\"version\":1,\"order\":\"fifo\",\"devices\":["
+	                   "{\"name\":\"a\",\"peak_flops\":8e9,\"memory_bytes\":15000000}]}");
+	assert_ok(choose(&w, 3, 3, &w.mem, &w.tmp, &r, &err), &err);
+	assert_int_equal(r.n, 3);
+	assert_ok(berth_problem_new(&r.g, &w.s, &w.mem, &w.tmp, &p, &err), &err);
+	assert_ok(berth_judge(&p, r.op_dev, NULL, &throughput, &w.mem, &t, &v, &err), &err);
+	assert_false(v.feasible);
+	assert_ok(berth_judge(&p, r.op_dev, r.op_order, &throughput, &w.mem, &t, &v, &err), &err);
+	assert_true(v.feasible);
+	assert_near(v.value / 3, r.sample_s, 1e-12);
+	small_problem_free(&w);
+}
+
 /* Interrupted from the start: what a search would have started from is the answer. */
 static void test_interrupted(void **state)
 {
@@ -146,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_all),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_interrupted), cmocka_unit_test(test_most),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};

@@ -4,7 +4,9 @@
 #include "bounds.h"
 #include "certificate.h"
 #include "check.h"
+#include "compare.h"
 #include "cost_model.h"
+#include "engine_rules.h"
 #include "explain.h"
 #include "explain_op.h"
 #include "exporters.h"
@@ -15,6 +17,7 @@
 #include "infeasible_subset.h"
 #include "methods.h"
 #include "oracle.h"
+#include "replicas.h"
 #include "solve.h"
 #include "system_change.h"
 #include "system_json.h"
@@ -842,6 +845,141 @@ static const char *certified(differential_case *c)
 	return NULL;
 }
 
+/* ---- what is made of several searches, and plans for engines ---- */
+
+/* The case with the graph and placement of several copies; false: it is none. */
+static bool open_copies(const differential_case *c, const berth_replicas *r, berth_arena *mem,
+                        differential_case *out)
+{
+	const char *graph, *placement;
+	size_t n;
+	berth_placement pl;
+	done(berth_placement_new(&r->g, &c->s, mem, &out->tmp, &pl, NULL));
+	memcpy(pl.op_dev, r->op_dev, (size_t)r->g.n_ops * sizeof *pl.op_dev);
+	pl.order = (int32_t *)(size_t)r->op_order;
+	done(berth_graph_write_json(&r->g, false, mem, &graph, &n, NULL));
+	done(berth_placement_write_json(&pl, &r->g, &c->s, false, mem, &placement, &n, NULL));
+	return differential_open(out, graph, c->system, placement, c->seed);
+}
+
+/* Copies of the graph are a graph: what was found is its value there, above its bound, and the oracle's. */
+static const char *copies(differential_case *c)
+{
+	const berth_method *m = NULL;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	berth_replicas r;
+	differential_case all = {.graph = NULL};
+	berth_timeline t;
+	berth_verdict v;
+	berth_bounds b;
+	int32_t n = 1 + (int32_t)(c->seed / 13 % 3);
+	if (c->s.order == BERTH_ORDER_GIVEN || c->g.n_ops > 16 || !c->g.n_ops)
+		return NULL;
+	cfg.seed = c->seed;
+	cfg.evaluations = 20;
+	cfg.objective = berth_objective_of(BERTH_THROUGHPUT);
+	done(berth_method_find(c->seed / 5 % 2 ? "local-search" : "anneal", &m, NULL));
+	berth_status st = berth_replicas_choose(&c->g, &c->s, n, n, m, &cfg, &c->mem, &c->tmp, &r, NULL);
+	if (st != BERTH_OK || !r.n)
+		return NULL;
+	HOLD(c, r.n == n && r.g.n_ops == n * c->g.n_ops, "%d copies, asked for %d", r.n, n);
+	const char *bad = open_copies(c, &r, &c->mem, &all) ? NULL : "the copies are refused";
+	if (!bad) {
+		done(berth_judge(&all.p, r.op_dev, r.op_order, &cfg.objective, &all.mem, &t, &v, NULL));
+		done(berth_bounds_new(&all.p, &all.tmp, &b, NULL));
+		bad = !v.feasible                          ? "the placement of copies is infeasible"
+		      : !near(v.value, r.sample_s * n)     ? "the copies are worth something else"
+		      : b.value[BERTH_THROUGHPUT] > v.value ? "the copies are below their bound"
+		                                            : against_oracle(&all);
+		bad = bad ? berth_arena_printf(&c->mem, "%d copies: %s", n, bad) : NULL;
+	}
+	differential_close(&all);
+	return bad;
+}
+
+/* Rows are what searches and the judge say. */
+static const char *compared(differential_case *c)
+{
+	const berth_method *methods[3] = {NULL};
+	berth_compare_plan plan = {"plan", c->pl.op_dev, c->pl.order, NULL};
+	berth_search_cfg search = berth_search_cfg_default();
+	berth_rng r = berth_rng_seed(c->seed, 18);
+	berth_compare_row row[4];
+	berth_bounds b;
+	berth_timeline t;
+	berth_verdict v;
+	int32_t n;
+	search.seed = c->seed;
+	search.evaluations = 20;
+	done(berth_judge(&c->p, c->pl.op_dev, own_order(c), NULL, &c->mem, &t, &v, NULL));
+	draw_objective(c, &r, v.metric, &search.objective);
+	done(berth_method_find("single", &methods[0], NULL));
+	done(berth_method_find("heft", &methods[1], NULL));
+	done(berth_method_find(c->seed / 5 % 2 ? "anneal" : "least-sum", &methods[2], NULL));
+	done(berth_bounds_new(&c->p, &c->tmp, &b, NULL));
+	const berth_compare_cfg cfg = {.method = methods,
+	                               .n_methods = 3,
+	                               .n_seeds = 1,
+	                               .plan = &plan,
+	                               .n_plans = 1,
+	                               .search = search};
+	if (berth_compare(&c->p, &b, &cfg, row, &n, &c->mem, &c->tmp, NULL) != BERTH_OK)
+		return NULL; /* no sum of watts, say */
+	HOLD(c, n == 4, "%d rows of 4", n);
+	done(berth_judge(&c->p, c->pl.op_dev, own_order(c), &search.objective, &c->mem, &t, &v, NULL));
+	HOLD(c, row[3].feasible == v.feasible && (!v.feasible || row[3].value == v.value),
+	     "the plan's row says %d, %.17g, the judge %d, %.17g", row[3].feasible, row[3].value,
+	     v.feasible, v.value);
+	for (int i = 0; i < 3; i++) {
+		berth_solution one;
+		berth_status st =
+			berth_solve(&c->p, &b, methods[i], &search, &c->mem, &c->tmp, &one, NULL);
+		bool answers = st == BERTH_OK && one.feasible;
+		HOLD(c, row[i].feasible == answers && (!answers || row[i].value == one.value),
+		     "%s: its row says %d, %.17g, its search %d, %.17g", methods[i]->name, row[i].feasible,
+		     row[i].value, answers, answers ? one.value : NAN);
+		HOLD(c, !answers || !(row[i].lower_bound > row[i].value), "%s: %.17g is below its bound",
+		     methods[i]->name, row[i].value);
+	}
+	return NULL;
+}
+
+/* A plan for an engine has one price, of the search, the judge and the exporter, and no bound above it. */
+static const char *for_engine(differential_case *c)
+{
+	static const char *const engines[] = {"ort", "torch", "openvino"};
+	const berth_engine_rules *e = NULL;
+	const berth_method *m = NULL;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	berth_system s = c->s;
+	berth_problem p;
+	berth_bounds b;
+	berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
+	berth_solution r;
+	berth_timeline t;
+	berth_verdict v;
+	done(berth_rules_find(engines[c->seed / 7 % 3], &e, NULL));
+	if (berth_system_for(e, &s, NULL) != BERTH_OK ||
+	    berth_problem_new(&c->g, &s, &c->mem, &c->tmp, &p, NULL) != BERTH_OK)
+		return NULL; /* a cost model of its own */
+	cfg.seed = c->seed;
+	cfg.evaluations = 30;
+	done(berth_method_find(c->seed / 5 % 2 ? "least-sum" : "anneal", &m, NULL));
+	done(berth_bounds_new(&p, &c->tmp, &b, NULL));
+	done(berth_bounds_strengthen(&p, &effort, &c->tmp, &b, NULL));
+	berth_status st = berth_solve(&p, &b, m, &cfg, &c->mem, &c->tmp, &r, NULL);
+	if (st != BERTH_OK || !r.feasible)
+		return NULL;
+	done(berth_judge(&p, r.op_dev, r.op_order, &cfg.objective, &c->mem, &t, &v, NULL));
+	HOLD(c, v.feasible && v.value == r.value, "%s for %s: found %.17g, judged %d, %.17g", m->name,
+	     e->name, r.value, v.feasible, v.value);
+	double sum = berth_export_serial(&p, r.op_dev);
+	HOLD(c, e->times || near(sum, r.value), "for %s: %.17g, the exporter %.17g", e->name, r.value, sum);
+	HOLD(c, !(b.value[BERTH_LATENCY] > r.value), "for %s: %.17g is below the bound %.17g", e->name,
+	     r.value, b.value[BERTH_LATENCY]);
+	return NULL;
+}
+
 const differential_check differential_checks[] = {
 	{"oracle", "the simulator and the slow oracle, to the nanosecond and the byte", 1, against_oracle},
 	{"incremental", "incremental runs and whole ones, to the bit, under moves and keys", 2, incremental},
@@ -856,6 +994,9 @@ const differential_check differential_checks[] = {
 	{"blocks", "blocks stay whole, and the answer is worth the same without them", 4, whole_blocks},
 	{"back", "a plan comes back from its table", 2, back},
 	{"certified", "certificates prove the same when read, no placement is below", 8, certified},
+	{"copies", "several copies are a graph: their value, bound and the oracle's run", 8, copies},
+	{"compared", "rows of compare are what searches and the judge say", 8, compared},
+	{"engine", "a plan for an engine has one price, and no bound above it", 4, for_engine},
 };
 const int differential_n_checks = sizeof differential_checks / sizeof *differential_checks;
 
