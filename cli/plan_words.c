@@ -91,6 +91,29 @@ typedef struct times_words {
 	cli_texts calibrate;
 } times_words;
 
+static bool has_text(const cli_texts *x, const char *text)
+{
+	for (int32_t i = 0; i < x->n; i++)
+		if (strcmp(x->text[i], text) == 0)
+			return true;
+	return false;
+}
+
+/* A plan names no file that is opened, and no program: what it was calibrated by is built in, or is said once
+ * more by who has it. */
+static berth_status check_calibration(const times_words *x, const char *text, berth_err *err)
+{
+	enum { MOST = 64 };
+	if (x->calibrate.n == MOST)
+		return berth_fail(err, BERTH_EFORMAT, "%s: it has more than %d calibrations", x->path, MOST);
+	if (berth_zoo_is_spec(text) || has_text(&x->c->calibrate, text))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "%s: the times that it was made by were calibrated by a model in a file, which is "
+	                  "not opened because a plan says so: if it is yours, give --calibrate %.80s",
+	                  x->path, text);
+}
+
 static berth_status take_times_word(void *ctx, const berth_json *at, berth_err *err)
 {
 	times_words *x = ctx;
@@ -104,17 +127,10 @@ static berth_status take_times_word(void *ctx, const berth_json *at, berth_err *
 		x->times = value;
 		return BERTH_OK;
 	}
+	BERTH_TRY(check_calibration(x, value, err));
 	BERTH_TRY(BERTH_GROW(&x->c->mem, x->calibrate.text, x->calibrate.n, &x->calibrate.cap, err));
 	x->calibrate.text[x->calibrate.n++] = value;
 	return BERTH_OK;
-}
-
-static bool has_text(const cli_texts *x, const char *text)
-{
-	for (int32_t i = 0; i < x->n; i++)
-		if (strcmp(x->text[i], text) == 0)
-			return true;
-	return false;
 }
 
 /* A calibration of one that the other has not; NULL: none. */
