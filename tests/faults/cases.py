@@ -59,9 +59,14 @@ POOL = """{"format":"berth-system","version":1,"name":"pool","devices":[{"name":
 "links":[{"from":"a","to":"b","bandwidth":1e10,"both_ways":true}],"memory_pools":[{"name":"ram","bytes":1000000000,"bandwidth":1e10,"devices":["a","b"]}]}
 """
 
-INPUTS = {"pool.json": POOL, "w.data": "aaaabbbbccccdddd", "tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
+GPUS = """{"format":"berth-system","version":1,"name":"two-gpus","devices":[{"name":"gpu0","kind":"gpu","peak_flops":1e13,"memory_bytes":8000000000},
+{"name":"gpu1","kind":"gpu","peak_flops":1e13,"memory_bytes":8000000000}],"links":[{"from":"gpu0","to":"gpu1","bandwidth":1e10,"both_ways":true}]}
+"""
+
+INPUTS = {"two-gpus.json": GPUS, "pool.json": POOL, "w.data": "aaaabbbbccccdddd", "tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
 COPIED = {"beside.onnx": "tests/fuzz/corpus/onnx/external.onnx", "tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/fuzz/corpus/onnx/loop.onnx",
           "tiny.gguf": "tests/fuzz/corpus/gguf/phi-3-mini.gguf"}
+FOLDERS = ("llama",)  # of tests/export/tiny_folder.py
 ENGINE = f"--engine '{SOURCE}/tests/engines/steady.py log none 0'"
 TRAIN = "train tiny.json --on duo.json --evaluations 200 --seed 3 --threads 1"
 MEASURED = f"train tiny.json --on duo.json --env measured --evaluations 60 --runs 60 --seed 5 --threads 1 {ENGINE}"
@@ -74,6 +79,9 @@ MADE = (
     ("theirs.csv", "export plan.json --model tiny.json --on duo.json --to csv --force -q -o theirs.csv"),
     ("proof.json", "place tiny.json --on duo.json --method heft --bound strong --certificate proof.json"),
     ("llama.json", "place tiny.gguf:mode=decode --on system:edge --threads 1 --method heft -o llama.json"),
+    ("folder.json", "place llama --on duo.json --for none --threads 1 --method single -o folder.json"),
+    ("vllm.json", "place llama --on two-gpus.json --threads 1 --method single -o vllm.json"),
+    ("words.json", "place tiny.onnx --on duo.json --for ort --times roofline --threads 1 --method heft -o words.json"),
     ("whole", f"{TRAIN} -o whole"),
     ("half", f"{TRAIN.replace('200', '100')} -o half"),
     ("ended", f"{MEASURED} -o ended"),
@@ -177,6 +185,14 @@ CASES = [
     simple("split-data", "split beside.onnx --cut y=columns:1,1 --data new.bin -o out.onnx", "out.onnx", "new.bin", needs=("w.data",)),
     simple("export-llama", "export llama.json --model tiny.gguf:mode=decode --on system:edge --to llama.cpp --device gpu0=CUDA0 --device npu0=CUDA1 --force -o line", "line", needs=("tiny.gguf",)),
     simple("configure-serve", "configure layers.json --serve 1 --on duo.json --json"),
+    simple("place-walks", f"{PLACE} --method anneal --walks 2 -o p.json", "p.json"),
+    simple("place-for", "place tiny.onnx --on duo.json --for ort --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-folder", "place llama --on duo.json --for none --threads 1 --method heft -o p.json", "p.json"),
+    simple("place-use", "place tiny.gguf --on system:edge --use answer:0.8,read:0.2 --threads 1 --method heft --evaluations 10 -o p.json", "p.json"),
+    simple("profile-quick", f"profile tiny.json --on duo.json --quick 5 --system-out s.json {ENGINE}", "s.json"),
+    simple("export-accelerate", "export folder.json --model llama --on duo.json --to accelerate --device cpu0=0 --device cpu1=cpu --force -o map.json", "map.json", needs=("llama",)),
+    simple("export-vllm", "export vllm.json --model llama --on two-gpus.json --to vllm --force -o line", "line", needs=("llama",)),
+    simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1", slow=True),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
 ]
