@@ -185,6 +185,7 @@ static const berth_engine_rules engines[] = {
          .title = "PyTorch",
          .format = {"PyTorch", "berth-graph"},
          .cost = &berth_cost_serial,
+         .eager = true,
          .unknown = "no device holds the whole model"},
 	{.name = "vllm",
          .title = "vLLM",

@@ -14,6 +14,7 @@ struct berth_engine_rules {
 	/* Changes the times of a problem, once routes are known, to those that it takes for operators; NULL:
 	 * they are those of the devices. */
 	void (*times)(berth_problem *p);
+	bool eager;                   /* on a CPU it takes longer for an operator by itself (op_times.c) */
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
 	bool by_itself;               /* plans of its files are for it unless another one is named */
 	bool reads;          /* what it does by itself is told of the file, not of the graph alone */

@@ -4,6 +4,8 @@
  * the caches or of the memory, behind what a call costs. */
 #include "op_times.h"
 
+#include "engine_rules.h"
+
 #include <strings.h>
 
 /* Fitted to 1,400 operators of 12 models, timed alone. */
@@ -156,7 +158,8 @@ berth_type_on_dev berth_type_look_up(const berth_system *s, int32_t dev, const c
 	return (berth_type_on_dev){.runs = berth_system_runs(s, dev, type),
 	                           .efficiency = berth_by_type_get(&s->efficiency, dev, type),
 	                           .scale = berth_by_type_get(&s->scale, dev, type),
-	                           .rows = rows_of(type)};
+	                           .rows = rows_of(type),
+	                           .largest = type && holds(type, "maxpool")};
 }
 
 /* The larger of computing and moving, each at its rate. */
@@ -240,6 +243,20 @@ static double least_seconds(const berth_graph *g, const berth_time_device *d, in
 	return d->overhead_s + bytes / d->bandwidth;
 }
 
+/* What an engine adds on a CPU that calls operators one by one on tensors by channel: a call; weights and
+ * maps of a convolution laid anew for its library; the largest of a window, one number at a time; memory of
+ * large results, asked of the system by page. By single operators of PyTorch 1.13 on one core of a Zen 4. */
+static double eager_s(const berth_graph *g, int32_t op, const berth_type_on_dev *type,
+                      const berth_time_query *q, const berth_time_device *d)
+{
+	double write = (double)g->op_write_bytes[op], weights = far_bytes(g, op), bytes = 0, s = 7e-6;
+	if (q->class == BERTH_TIME_CONV)
+		bytes = 3.3 * weights + 1.4 * (q->bytes - weights);
+	if (type->largest)
+		s += 21e-9 * write / q->item_bytes / d->units;
+	return s + (bytes + (write > 131072 ? 1.4 * write : 0)) / d->bandwidth;
+}
+
 static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
                                     const berth_type_on_dev *type, double peak, berth_precision used)
 {
@@ -257,6 +274,8 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	                             .overhead_s = fmax(s->dev_op_overhead_s[dev], host_s)};
 	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
 	x.seconds = fmax(x.seconds, least_seconds(g, &d, op, q.alone));
+	if (cpu && s->engine && s->engine->eager)
+		x.seconds += eager_s(g, op, type, &q, &d);
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
 		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
 	if (q.class == BERTH_TIME_HALF && berth_graph_dims(g, op)->kind == BERTH_DIMS_CONV)

@@ -26,6 +26,7 @@ typedef struct berth_type_on_dev {
 	bool runs;
 	double efficiency, scale;
 	berth_time_class rows; /* of its operators whose shape is rows and width */
+	bool largest;          /* of a window: max pooling */
 } berth_type_on_dev;
 
 /* What an operator that no device can run asks for besides, behind a text; "" where it has no precision. */

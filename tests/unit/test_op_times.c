@@ -1,4 +1,5 @@
 /* Where an operator's time comes from: measured, calibrated, the model, the roofline. */
+#include "engine_rules.h"
 #include "graph_format.h"
 #include "load_system.h"
 #include "op_times.h"
@@ -242,11 +243,50 @@ static void test_amd(void **state)
 	drop_pair(&x);
 }
 
+/* PyTorch on a CPU takes longer for each operator by itself; on a GPU, and for other engines, all stays. */
+static void test_eager(void **state)
+{
+	static const char conv[] = "{\"name\":\"a\",\"type\":\"Conv\",\"dims\":{\"b\":1,\"in\":64,\"out\":64,"
+				   "\"pixels\":49,\"taps\":9,\"stride\":1,\"groups\":1,\"dilation\":1},"
+				   "\"macs\":1806336,\"flops\":3612672,\"read_bytes\":160000,"
+				   "\"write_bytes\":12544,\"param_bytes\":147456}";
+	static const char pool[] = "{\"name\":\"b\",\"type\":\"MaxPool\",\"dims\":{\"rows\":1,\"width\":1},"
+				   "\"flops\":2000,\"read_bytes\":16000,\"write_bytes\":4000}";
+	static const char cpu[] = "{\"name\":\"c\",\"class\":\"cpu\",\"units\":1,\"peak_flops\":1e11,"
+				  "\"mem_bandwidth\":2e10}";
+	static const char gpu[] = "{\"name\":\"g\",\"like\":\"nvidia-t4\"}";
+	char graph[1000], system[400];
+	static const char *const engines[] = {"none", "ort", "torch"};
+	pair x;
+	double s[3][2][2];
+	berth_err err;
+	(void)state;
+	snprintf(graph, sizeof graph,
+	         GRAPH("%s,%s", "{\"from\":\"a\",\"to\":\"b\",\"bytes\":12544}"), conv, pool);
+	for (int i = 0; i < 6; i++) {
+		const berth_engine_rules *e;
+		snprintf(system, sizeof system, SYSTEM("%s"), i % 2 ? gpu : cpu);
+		read_pair(&x, graph, system);
+		assert_ok(berth_rules_find(engines[i / 2], &e, &err), &err);
+		assert_ok(berth_system_for(e, &x.s, &err), &err);
+		for (int32_t op = 0; op < 2; op++)
+			s[i / 2][op][i % 2] = predict(&x, op, 0).seconds;
+		drop_pair(&x);
+	}
+	for (int op = 0; op < 2; op++) {
+		assert_true(s[1][op][0] == s[0][op][0]);
+		assert_true(s[2][op][1] == s[0][op][1]);
+	}
+	assert_near(s[2][0][0] - s[0][0][0], 7e-6 + (3.3 * 147456 + 1.4 * 25088) / 2e10, 1e-12);
+	assert_near(s[2][1][0] - s[0][1][0], 7e-6 + 1000 * 21e-9, 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
 	                                   cmocka_unit_test(test_rows), cmocka_unit_test(test_alone),
 	                                   cmocka_unit_test(test_ratio), cmocka_unit_test(test_alike),
-	                                   cmocka_unit_test(test_amd), cmocka_unit_test(test_far_weights)};
+	                                   cmocka_unit_test(test_amd), cmocka_unit_test(test_eager),
+	                                   cmocka_unit_test(test_far_weights)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
