@@ -8,9 +8,10 @@
 /* X(KIND, boxed, what, who reads it, fuzz targets, exit code where it is bad)
  * boxed: verbs read it in the sandbox. What is not is the user's own, or berth's. */
 #define BERTH_READS(X) \
-	X(MODEL, true, "models and graphs (ONNX, GGUF, DOT, STG, DAX, JSON, workloads, model folders)", \
+	X(MODEL, true, \
+	  "models and graphs (ONNX, GGUF, DOT, STG, DAX, WfCommons, JSON, workloads, model folders)", \
 	  "`graphs/onnx/`, `graphs/readers/`, `graphs/graph_json.c`", \
-	  "onnx, gguf, hf, dot, stg, dax, tarnawski, graph_json, load", "4") \
+	  "onnx, gguf, hf, dot, stg, dax, wfcommons, tarnawski, graph_json, load", "4") \
 	X(PART, true, "further files of a model: parts of a GGUF file, what a model folder holds", \
 	  "`graphs/readers/gguf.c`, `hf.c`", "gguf, hf", "4") \
 	X(WEIGHTS, false, "weights beside a model: copied by `split --data`, read by engines", \

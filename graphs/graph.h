@@ -163,6 +163,10 @@ berth_status berth_builder_edge(berth_builder *b, int32_t from, int32_t to, int6
 /* The same with a tensor of the edge's own, which is named like the consumer. */
 berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, int64_t bytes,
                                     berth_err *err);
+/* What becomes of edges without a tensor's name between the same two: refused (that is so where nothing is
+ * said), one edge with the bytes of all, one with the most of them. */
+typedef enum berth_merge { BERTH_MERGE_NONE, BERTH_MERGE_SUM, BERTH_MERGE_MOST } berth_merge;
+void berth_builder_merge(berth_builder *b, berth_merge how);
 /* Operators so far. */
 int32_t berth_builder_ops(const berth_builder *b);
 /* Edges so far, numbered in the order in which they came; bytes and tensor of one anew (own: as of

@@ -342,6 +342,11 @@ berth_status berth_builder_own_edge(berth_builder *b, int32_t from, int32_t to, 
 	return add_edge(b, from, to, bytes | GRAPH_OWN, NULL, err);
 }
 
+void berth_builder_merge(berth_builder *b, berth_merge how)
+{
+	b->merge = how;
+}
+
 int32_t berth_builder_ops(const berth_builder *b)
 {
 	return (int32_t)b->op.n_rows;

@@ -55,6 +55,7 @@ struct berth_builder {
 	graph_words types, colocs, seps, devices; /* devices: keys of times, pins, forbidden ones */
 	berth_name_index ops, params;
 	const char *last_tensor; /* as kept */
+	berth_merge merge;
 };
 
 /* NULL, an unnamed tensor, stands first; then bytewise. */

@@ -12,7 +12,7 @@ typedef struct finish {
 	berth_builder *b;
 	berth_arena *mem;
 	berth_graph *g;
-	size_t n_ops;
+	size_t n_ops, n_edges;
 	void *zeros;            /* [n_ops + 1] of 8 bytes */
 	int32_t *nones;         /* [n_ops] of -1; NULL: not needed so far */
 	int32_t *counted;       /* [n_ops + 1] 0, 1, 2, ... behind another 0; NULL: not needed so far */
@@ -471,23 +471,67 @@ static bool came_in_order(const berth_builder *b)
 	return true;
 }
 
+/* May they be merged? They are of one tensor. */
+static bool parallel(const berth_builder *b, int32_t x, int32_t y)
+{
+	const columns *c = &b->edge;
+	int64_t own = columns_long(c, EDGE_BYTES, (size_t)x) & columns_long(c, EDGE_BYTES, (size_t)y);
+	return b->merge && columns_int(c, EDGE_TO, (size_t)x) == columns_int(c, EDGE_TO, (size_t)y) &&
+	       (own & GRAPH_OWN || !graph_edge_tensor(b, (size_t)x));
+}
+
+static bool any_parallel(const berth_builder *b)
+{
+	for (size_t e = 1; b->merge && e < b->edge.n_rows; e++)
+		if (same_tensor(b, (int32_t)e - 1, (int32_t)e) && parallel(b, (int32_t)e - 1, (int32_t)e))
+			return true;
+	return false;
+}
+
+/* Parallel edges become the first of them. */
+static berth_status merge_edges(finish *f, int32_t *row)
+{
+	berth_builder *b = f->b;
+	columns *c = &b->edge;
+	size_t n = 0;
+	for (size_t i = 0; i < f->n_edges; i++) {
+		int32_t e = row[i], last = n ? row[n - 1] : -1;
+		if (!n || !same_tensor(b, last, e) || !parallel(b, last, e)) {
+			row[n++] = e;
+			continue;
+		}
+		int64_t x = edge_bytes(b, last), y = edge_bytes(b, e);
+		int64_t own = columns_long(c, EDGE_BYTES, (size_t)e) & GRAPH_OWN;
+		x = b->merge == BERTH_MERGE_SUM ? x + y : x > y ? x : y;
+		if (x > INT64_C(1) << 53)
+			return berth_fail(f->err, BERTH_EFORMAT,
+			                  "the edges from '%s' to '%s' have more than 2^53 bytes",
+			                  f->g->op_name[columns_int(c, EDGE_FROM, (size_t)e)],
+			                  f->g->op_name[columns_int(c, EDGE_TO, (size_t)e)]);
+		BERTH_TRY(columns_set_long(c, EDGE_BYTES, (size_t)last, x | own, f->err));
+	}
+	f->n_edges = n;
+	return BERTH_OK;
+}
+
 static berth_status order_edges(finish *f, edge_list *l)
 {
 	const columns *c = &f->b->edge;
 	int32_t *row;
+	f->n_edges = c->n_rows;
 	BERTH_TRY_NEW(f->b->tmp, c->n_rows / 64 + 1, f->err, l->first);
-	if (came_in_order(f->b))
+	if (came_in_order(f->b) && !any_parallel(f->b))
 		return BERTH_OK;
 	BERTH_TRY_NEW(f->mem, f->n_ops + 1, f->err, f->g->op_tensor_off);
 	BERTH_TRY(group_rows(f, c, EDGE_FROM, f->n_ops, compare_edges, f->g->op_tensor_off, &row));
 	l->row = row;
-	return BERTH_OK;
+	return f->b->merge ? merge_edges(f, row) : BERTH_OK;
 }
 
 /* Checks edges in order. */
 static berth_status count_tensors(finish *f, const edge_list *l)
 {
-	size_t n = f->b->edge.n_rows;
+	size_t n = f->n_edges;
 	for (size_t i = 0; i < n; i++) {
 		int32_t e = (int32_t)edge_at(l, i), last = i ? (int32_t)edge_at(l, i - 1) : -1;
 		if (i && same_tensor(f->b, last, e)) {
@@ -539,7 +583,7 @@ static berth_status put_tensor(finish *f, int32_t t, size_t e)
 static berth_status finish_uses_of_tensors(finish *f, const edge_list *l)
 {
 	berth_graph *g = f->g;
-	size_t n = f->b->edge.n_rows;
+	size_t n = f->n_edges;
 	int32_t t = -1;
 	BERTH_TRY_NEW(f->mem, n, f->err, g->edge_consumer);
 	for (size_t i = 0; i < n; i++)
@@ -556,7 +600,7 @@ static berth_status finish_uses_of_tensors(finish *f, const edge_list *l)
 static berth_status finish_producers(finish *f, const edge_list *l)
 {
 	berth_graph *g = f->g;
-	size_t n = f->b->edge.n_rows;
+	size_t n = f->n_edges;
 	int32_t t = 0;
 	BERTH_TRY_NEW(f->mem, g->n_tensors, f->err, g->tensor_producer);
 	for (size_t i = 0; i < n; i++)
@@ -578,18 +622,17 @@ static berth_status finish_producers(finish *f, const edge_list *l)
 static berth_status finish_tensors(finish *f)
 {
 	berth_graph *g = f->g;
-	size_t n = f->b->edge.n_rows;
 	edge_list l = {0};
 	int32_t t = 0;
 	BERTH_TRY(order_edges(f, &l));
 	BERTH_TRY(count_tensors(f, &l));
 	BERTH_TRY(new_tensors(f));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < f->n_edges; i++)
 		if (is_first(&l, i))
 			BERTH_TRY(put_tensor(f, t++, edge_at(&l, i)));
 	BERTH_TRY(finish_uses_of_tensors(f, &l));
 	BERTH_TRY(finish_producers(f, &l));
-	g->n_edges = (int32_t)n;
+	g->n_edges = (int32_t)f->n_edges;
 	columns_drop_all(&f->b->edge);
 	return BERTH_OK;
 }

@@ -62,8 +62,8 @@ typedef struct berth_machine berth_machine; /* devices and the links between the
 
 /* A model from a file or "zoo:NAME[:key=value...]". Files, told apart by their content: berth-graph
  * (JSON), ONNX, GGUF, a model folder (config.json and safetensors), Graphviz DOT, STG (Standard Task Graph
- * Set), DAX (Pegasus), and the graph of a workload of Tarnawski et al. (2020). Words behind the name
- * (":key=value") are sizes of ONNX and GGUF models and units of task graphs. Weights are not read. */
+ * Set), DAX (Pegasus), WfCommons, and the graph of a workload of Tarnawski et al. (2020). Words behind the
+ * name (":key=value") are sizes of ONNX and GGUF models and units of task graphs. Weights are not read. */
 BERTH_API berth_status berth_model_load(const char *spec, berth_model **out, berth_err *err);
 /* The same from the bytes of such a file; name stands for it in messages. A GGUF model in several files
  * must be loaded. */

@@ -1,30 +1,15 @@
 /* Pegasus workflows (DAX). Of XML it takes elements with attributes, comments, CDATA and the
  * five named entities and numbers; a document type is refused. Written by hand, as only tags matter:
  * nothing is kept but jobs, files and their uses. */
-#include "task_graph.h"
-
-#include "columns.h"
-#include "name_index.h"
-#include "sort.h"
+#include "workflow.h"
 
 #include <ctype.h>
 
 enum { DEEPEST = 64, MAX_ATTRS = 32 };
 
-/* Of jobs, beside what the builder holds of them: seconds, bytes. */
-enum { JOB_RUNTIME, JOB_READ, JOB_WRITE, JOB_LEAVE, JOB_COLUMNS };
-/* Of files. Producer: the job that makes it + 1; 0: it comes from outside. Last user: the job that was
- * counted last, + 1. Size: bytes, by its producer, else the largest that a reader says. */
-enum { FILE_NAME, FILE_PRODUCER, FILE_LAST_USER, FILE_SIZE, FILE_FLAGS, FILE_COLUMNS };
-enum { FILE_SIZED = 1, FILE_TAKEN = 2 }; /* by the producer; by a job */
-/* Inputs of jobs, and children with their parents. */
-enum { LINK_JOB, LINK_OTHER, LINK_COLUMNS };
-
 typedef struct reader {
 	scan s;
-	task_graph t;
-	columns job, file, use, pair;
-	berth_name_index files;
+	workflow w;
 	char *text;        /* the value being looked at, without entities */
 	size_t cap_text;
 	scan_word open[DEEPEST];
@@ -185,7 +170,7 @@ static size_t take_entity(scan_word w, char to[4], size_t *n)
 static berth_status text_of(reader *r, const tag *t, scan_word w, const char **out)
 {
 	size_t len = 0;
-	BERTH_TRY(berth_arena_room(r->t.tmp, &r->text, w.n + 1, &r->cap_text, r->t.err));
+	BERTH_TRY(berth_arena_room(r->w.t.tmp, &r->text, w.n + 1, &r->cap_text, r->w.t.err));
 	for (size_t i = 0; i < w.n; i++) {
 		size_t n = 1, entity = 0;
 		r->text[len] = w.text[i];
@@ -200,7 +185,7 @@ static berth_status text_of(reader *r, const tag *t, scan_word w, const char **o
 	}
 	r->text[len] = '\0';
 	*out = r->text;
-	return scan_placed(&r->s, t->at, task_graph_check_name(&r->t, (scan_word){r->text, len}));
+	return scan_placed(&r->s, t->at, task_graph_check_name(&r->w.t, (scan_word){r->text, len}));
 }
 
 static berth_status need(reader *r, const tag *t, const char *key, const char **out)
@@ -215,8 +200,8 @@ static berth_status need(reader *r, const tag *t, const char *key, const char **
 /* For good, as the builder borrows its texts. */
 static berth_status keep(reader *r, const char **text)
 {
-	*text = berth_arena_strdup(r->t.tmp, *text);
-	return *text ? BERTH_OK : berth_nomem(r->t.err);
+	*text = berth_arena_strdup(r->w.t.tmp, *text);
+	return *text ? BERTH_OK : berth_nomem(r->w.t.err);
 }
 
 static berth_status number_attr(reader *r, const tag *t, const char *key, double most, double *out)
@@ -224,7 +209,7 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 	scan_word w;
 	if (!attr(t, key, &w))
 		return BERTH_OK;
-	if (scan_number(w, out) && *out <= most)
+	if (scan_signed(w, out) && *out >= -most && *out <= most)
 		return BERTH_OK;
 	return scan_fail(&r->s, t->at, "%s is '%.*s'; expected a number from 0 to %g", key, scan_shown(w),
 	                 w.text, most);
@@ -235,8 +220,7 @@ static berth_status number_attr(reader *r, const tag *t, const char *key, double
 /* Of the job being read. */
 static berth_status set_runtime(reader *r, const tag *t, double runtime)
 {
-	BERTH_TRY(scan_placed(&r->s, t->at, task_graph_check_time(&r->t, r->this_job, runtime)));
-	return columns_set_double(&r->job, JOB_RUNTIME, (size_t)r->this_job, runtime, r->t.err);
+	return scan_placed(&r->s, t->at, workflow_runtime(&r->w, r->this_job, runtime));
 }
 
 static berth_status read_job(reader *r, const tag *t)
@@ -245,7 +229,7 @@ static berth_status read_job(reader *r, const tag *t)
 	scan_word type;
 	double runtime = 0;
 	BERTH_TRY(need(r, t, "id", &spec.name));
-	if (berth_builder_find(r->t.b, spec.name) >= 0)
+	if (berth_builder_find(r->w.t.b, spec.name) >= 0)
 		return scan_fail(&r->s, t->at, "two jobs have the id '%.80s'", spec.name);
 	BERTH_TRY(keep(r, &spec.name));
 	if (attr(t, "name", &type) && type.n) {
@@ -253,9 +237,7 @@ static berth_status read_job(reader *r, const tag *t)
 		BERTH_TRY(keep(r, &spec.type));
 	}
 	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
-	BERTH_TRY(
-		scan_placed(&r->s, t->at, berth_builder_op(r->t.b, &spec, &r->this_job, r->t.err)));
-	BERTH_TRY(columns_add(&r->job, r->t.err));
+	BERTH_TRY(scan_placed(&r->s, t->at, workflow_job(&r->w, &spec, &r->this_job)));
 	return set_runtime(r, t, runtime);
 }
 
@@ -263,63 +245,8 @@ static berth_status find_file(reader *r, const tag *t, size_t *out)
 {
 	scan_word w;
 	const char *name;
-	int32_t found;
 	BERTH_TRY(need(r, t, attr(t, "file", &w) ? "file" : "name", &name));
-	found = berth_name_index_get(&r->files, name);
-	*out = found < 0 ? r->file.n_rows : (size_t)found;
-	if (found >= 0)
-		return BERTH_OK;
-	if (*out == INT32_MAX / 4)
-		return scan_fail(&r->s, t->at, "more than %d files", INT32_MAX / 4);
-	BERTH_TRY(keep(r, &name));
-	BERTH_TRY(columns_add(&r->file, r->t.err));
-	BERTH_TRY(columns_set_text(&r->file, FILE_NAME, *out, name, r->t.err));
-	return berth_name_index_add(&r->files, NULL, r->t.err);
-}
-
-static berth_status set_flag(reader *r, size_t file, unsigned char flag)
-{
-	return columns_set_byte(&r->file, FILE_FLAGS, file, columns_byte(&r->file, FILE_FLAGS, file) | flag,
-	                        r->t.err);
-}
-
-static const char *job_name(const reader *r, int32_t job)
-{
-	berth_op_spec spec;
-	berth_builder_get(r->t.b, job, &spec);
-	return spec.name;
-}
-
-static berth_status add_output(reader *r, const tag *t, size_t file, double size)
-{
-	int32_t producer = columns_int(&r->file, FILE_PRODUCER, file) - 1;
-	if (producer >= 0 && producer != r->this_job)
-		return scan_fail(&r->s, t->at, "file '%.80s' is made by job '%.60s' and by job '%.60s'",
-		                 columns_text(&r->file, FILE_NAME, file), job_name(r, producer),
-		                 job_name(r, r->this_job));
-	BERTH_TRY(columns_set_int(&r->file, FILE_PRODUCER, file, r->this_job + 1, r->t.err));
-	if (isnan(size))
-		return BERTH_OK;
-	BERTH_TRY(columns_set_double(&r->file, FILE_SIZE, file, size, r->t.err));
-	return set_flag(r, file, FILE_SIZED);
-}
-
-static berth_status add_link(reader *r, const tag *t, columns *list, int32_t job, int32_t other)
-{
-	size_t row = list->n_rows;
-	if (row == INT32_MAX / 4)
-		return scan_fail(&r->s, t->at, "more than %d inputs or parents", INT32_MAX / 4);
-	BERTH_TRY(columns_add(list, r->t.err));
-	BERTH_TRY(columns_set_int(list, LINK_JOB, row, job, r->t.err));
-	return columns_set_int(list, LINK_OTHER, row, other, r->t.err);
-}
-
-static berth_status add_input(reader *r, const tag *t, size_t file, double size)
-{
-	bool sized = columns_byte(&r->file, FILE_FLAGS, file) & FILE_SIZED;
-	if (!sized && !isnan(size) && size > columns_double(&r->file, FILE_SIZE, file))
-		BERTH_TRY(columns_set_double(&r->file, FILE_SIZE, file, size, r->t.err));
-	return add_link(r, t, &r->use, r->this_job, (int32_t)file);
+	return scan_placed(&r->s, t->at, workflow_file(&r->w, name, out));
 }
 
 static berth_status read_uses(reader *r, const tag *t)
@@ -337,15 +264,15 @@ static berth_status read_uses(reader *r, const tag *t)
 	BERTH_TRY(find_file(r, t, &file));
 	BERTH_TRY(number_attr(r, t, "size", 0x1p53, &size));
 	if (out)
-		BERTH_TRY(add_output(r, t, file, size));
-	return in ? add_input(r, t, file, size) : BERTH_OK;
+		BERTH_TRY(scan_placed(&r->s, t->at, workflow_output(&r->w, r->this_job, file, size)));
+	return in ? scan_placed(&r->s, t->at, workflow_input(&r->w, r->this_job, file, size)) : BERTH_OK;
 }
 
 static berth_status find_job(reader *r, const tag *t, int32_t *out)
 {
 	const char *id;
 	BERTH_TRY(need(r, t, "ref", &id));
-	*out = berth_builder_find(r->t.b, id);
+	*out = berth_builder_find(r->w.t.b, id);
 	if (*out < 0)
 		return scan_fail(&r->s, t->at, "'%.80s' is the id of no job before this place", id);
 	return BERTH_OK;
@@ -357,7 +284,7 @@ static berth_status read_parent(reader *r, const tag *t)
 	if (r->this_child < 0)
 		return scan_fail(&r->s, t->at, "a parent outside of a child");
 	BERTH_TRY(find_job(r, t, &parent));
-	return add_link(r, t, &r->pair, r->this_child, parent);
+	return scan_placed(&r->s, t->at, workflow_parent(&r->w, r->this_child, parent));
 }
 
 /* <profile key="runtime">12.5</profile> */
@@ -373,9 +300,9 @@ static berth_status read_profile(reader *r, const tag *t)
 		s.at++;
 	text.n = (size_t)(s.text + s.at - text.text);
 	double runtime;
-	if (scan_number(text, &runtime))
+	if (scan_signed(text, &runtime))
 		return set_runtime(r, t, runtime);
-	return scan_fail(&r->s, r->s.at, "runtime is '%.*s'; expected a number of 0 or more",
+	return scan_fail(&r->s, r->s.at, "runtime is '%.*s'; expected a number",
 	                 scan_shown(text), text.text);
 }
 
@@ -451,165 +378,13 @@ static berth_status document(reader *r)
 
 /* ---- the graph ---- */
 
-static berth_status add_bytes(reader *r, int column, int32_t job, double bytes)
-{
-	size_t row = (size_t)job;
-	return columns_set_double(&r->job, column, row, columns_double(&r->job, column, row) + floor(bytes),
-	                          r->t.err);
-}
-
-static int32_t producer_of(const reader *r, int32_t file)
-{
-	return columns_int(&r->file, FILE_PRODUCER, (size_t)file) - 1;
-}
-
-static double size_of(const reader *r, int32_t file)
-{
-	return columns_double(&r->file, FILE_SIZE, (size_t)file);
-}
-
-/* Inputs of the jobs in bytes; what a job names twice counts once, what it makes itself is no input. */
-static berth_status count_inputs(reader *r)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < r->use.n_rows; i++) {
-		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i);
-		if (columns_int(&r->file, FILE_LAST_USER, (size_t)file) - 1 == job ||
-		    producer_of(r, file) == job)
-			continue;
-		BERTH_TRY(columns_set_int(&r->file, FILE_LAST_USER, (size_t)file, job + 1, r->t.err));
-		BERTH_TRY(set_flag(r, (size_t)file, FILE_TAKEN));
-		BERTH_TRY(add_bytes(r, JOB_READ, job, size_of(r, file)));
-		BERTH_TRY(columns_set_int(&r->use, LINK_JOB, n, job, r->t.err));
-		BERTH_TRY(columns_set_int(&r->use, LINK_OTHER, n++, file, r->t.err));
-	}
-	columns_cut(&r->use, n);
-	return BERTH_OK;
-}
-
-static berth_status count_outputs(reader *r)
-{
-	for (size_t i = 0; i < r->file.n_rows; i++) {
-		int32_t job = producer_of(r, (int32_t)i);
-		double size = size_of(r, (int32_t)i);
-		if (job < 0)
-			continue;
-		BERTH_TRY(add_bytes(r, JOB_WRITE, job, size));
-		if (!(columns_byte(&r->file, FILE_FLAGS, i) & FILE_TAKEN))
-			BERTH_TRY(add_bytes(r, JOB_LEAVE, job, size));
-	}
-	return BERTH_OK;
-}
-
-static berth_status put_job(reader *r, int32_t op)
-{
-	berth_op_spec spec;
-	size_t job = (size_t)op;
-	double read = columns_double(&r->job, JOB_READ, job), write = columns_double(&r->job, JOB_WRITE, job);
-	berth_builder_get(r->t.b, op, &spec);
-	if (read > 0x1p53 || write > 0x1p53)
-		return berth_fail(r->t.err, BERTH_EFORMAT,
-		                  "the files of job '%.80s' have more than 2^53 bytes together", spec.name);
-	spec.read_bytes = (int64_t)read;
-	spec.write_bytes = (int64_t)write;
-	spec.output_bytes = (int64_t)columns_double(&r->job, JOB_LEAVE, job);
-	BERTH_TRY(berth_builder_set(r->t.b, op, &spec, r->t.err));
-	return task_graph_time(&r->t, op, columns_double(&r->job, JOB_RUNTIME, job), false);
-}
-
-/* Files become tensors. Uses stand job by job; use_off [n_jobs + 1]: where those of a job begin. */
-static berth_status put_files(reader *r, int32_t *use_off)
-{
-	for (size_t i = 0; i < r->use.n_rows; i++) {
-		int32_t job = columns_int(&r->use, LINK_JOB, i), file = columns_int(&r->use, LINK_OTHER, i),
-			from = producer_of(r, file);
-		use_off[job + 1]++;
-		if (from >= 0)
-			BERTH_TRY(berth_builder_edge(r->t.b, from, job, (int64_t)size_of(r, file),
-			                             columns_text(&r->file, FILE_NAME, (size_t)file),
-			                             r->t.err));
-	}
-	berth_csr_begin(use_off, r->job.n_rows);
-	return BERTH_OK;
-}
-
-/* Stated pairs that no file joins. last [n_jobs]: the last child that a job was seen to be before, + 1. */
-static berth_status put_parents(reader *r, int32_t child, const int32_t *pair, int32_t n,
-                                const int32_t *use_off, int32_t *last)
-{
-	for (int32_t i = n ? use_off[child] : 0; i < (n ? use_off[child + 1] : 0); i++) {
-		int32_t from = producer_of(r, columns_int(&r->use, LINK_OTHER, (size_t)i));
-		if (from >= 0)
-			last[from] = child + 1;
-	}
-	for (int32_t i = 0; i < n; i++) {
-		int32_t parent = columns_int(&r->pair, LINK_OTHER, (size_t)pair[i]);
-		if (last[parent] != child + 1)
-			BERTH_TRY(berth_builder_edge(r->t.b, parent, child, 0, NULL, r->t.err));
-		last[parent] = child + 1;
-	}
-	return BERTH_OK;
-}
-
-static berth_status put_pairs(reader *r, const int32_t *use_off)
-{
-	size_t n_jobs = r->job.n_rows, n = r->pair.n_rows;
-	int32_t *last, *off, *pair;
-	BERTH_TRY_NEW(r->t.tmp, n_jobs, r->t.err, last);
-	BERTH_TRY_NEW(r->t.tmp, n_jobs + 2, r->t.err, off);
-	BERTH_TRY_NEW(r->t.tmp, n, r->t.err, pair);
-	for (size_t i = 0; i < n; i++)
-		off[columns_int(&r->pair, LINK_JOB, i) + 2]++;
-	for (size_t i = 0; i < n_jobs; i++)
-		off[i + 2] += off[i + 1];
-	for (size_t i = 0; i < n; i++)
-		pair[off[columns_int(&r->pair, LINK_JOB, i) + 1]++] = (int32_t)i;
-	for (size_t i = 0; i < n_jobs; i++)
-		BERTH_TRY(put_parents(r, (int32_t)i, pair + off[i], off[i + 1] - off[i], use_off, last));
-	return BERTH_OK;
-}
-
-static berth_status put_all(reader *r)
-{
-	int32_t *use_off;
-	BERTH_TRY(count_inputs(r));
-	BERTH_TRY(count_outputs(r));
-	for (size_t i = 0; i < r->job.n_rows; i++)
-		BERTH_TRY(put_job(r, (int32_t)i));
-	BERTH_TRY_NEW(r->t.tmp, r->job.n_rows + 1, r->t.err, use_off);
-	BERTH_TRY(put_files(r, use_off));
-	if (r->pair.n_rows)
-		BERTH_TRY(put_pairs(r, use_off));
-	berth_name_index_drop(&r->files);
-	columns_drop_all(&r->job);
-	columns_drop_all(&r->file);
-	columns_drop_all(&r->use);
-	columns_drop_all(&r->pair);
-	return BERTH_OK;
-}
-
-static const char *file_name(const void *files, int32_t i)
-{
-	return columns_text(files, FILE_NAME, (size_t)i);
-}
-
 berth_status task_graph_dax(const task_graph *frame, const berth_content *from, berth_arena *mem,
                             berth_graph *out)
 {
-	static const unsigned char job_width[JOB_COLUMNS] = {8, 8, 8, 8},
-				   file_width[FILE_COLUMNS] = {sizeof(char *), 4, 4, 8, 1},
-				   link_width[LINK_COLUMNS] = {4, 4};
-	reader r = {.s = scan_of(from, frame->err), .t = *frame, .this_job = -1,
-	            .this_child = -1};
-	columns_init(&r.job, r.t.tmp, job_width, JOB_COLUMNS);
-	columns_init(&r.file, r.t.tmp, file_width, FILE_COLUMNS);
-	columns_init(&r.use, r.t.tmp, link_width, LINK_COLUMNS);
-	columns_init(&r.pair, r.t.tmp, link_width, LINK_COLUMNS);
-	berth_name_index_init(&r.files, r.t.tmp, file_name, &r.file);
-	BERTH_TRY(task_graph_new(&r.t, from->name));
-	BERTH_TRY(berth_builder_reserve(r.t.b, 0, r.t.err)); /* texts are kept here */
+	reader r = {.s = scan_of(from, frame->err), .this_job = -1, .this_child = -1};
+	BERTH_TRY(workflow_begin(&r.w, frame, from->name));
 	BERTH_TRY(document(&r));
-	return task_graph_finish(&r.t, put_all(&r), from->name, mem, out);
+	return workflow_finish(&r.w, from->name, mem, out);
 }
 
 static bool is_dax(const char *data, size_t size)
@@ -622,8 +397,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	(void)report;
-	return task_graph_read_words(task_graph_dax, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_dax, from, opt, mem, tmp, out, report, err);
 }
 
 const berth_format berth_format_dax = {"DAX", true, is_dax, parse_format, NULL};

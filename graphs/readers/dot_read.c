@@ -195,6 +195,17 @@ static berth_status take_number(reader *r, scan_word key, scan_word value, size_
 	                 scan_shown(value), value.text, most);
 }
 
+/* Bytes or FLOPs; -1, as SimGrid writes it, says that there are none. */
+static berth_status take_size(reader *r, scan_word key, scan_word value, size_t at, double most, double *out)
+{
+	double x;
+	if (scan_signed(value, &x) && x >= -1 && x <= -1) {
+		*out = 0;
+		return BERTH_OK;
+	}
+	return take_number(r, key, value, at, most, out);
+}
+
 /* A text of the file for the builder, which does not copy it; an empty one says that there is none. */
 static berth_status take_text(reader *r, scan_word value, size_t at, const char **out)
 {
@@ -235,7 +246,7 @@ static berth_status take_dims(reader *r, scan_word value, size_t at, berth_dims 
 static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t at, node_attrs *a, int32_t op)
 {
 	if (scan_is_any_case(key, "flops") || scan_is_any_case(key, "size"))
-		return take_number(r, key, value, at, 1e30, &a->flops);
+		return take_size(r, key, value, at, 1e30, &a->flops);
 	for (int i = 0; i < 4; i++)
 		if (scan_is_any_case(key, node_bytes[i]))
 			return take_number(r, key, value, at, 0x1p53, &a->bytes[i]);
@@ -257,7 +268,7 @@ static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t 
 static berth_status edge_attr(reader *r, scan_word key, scan_word value, size_t at, edge_attrs *a)
 {
 	if (scan_is_any_case(key, "bytes") || scan_is_any_case(key, "size") || scan_is_any_case(key, "data"))
-		return take_number(r, key, value, at, 0x1p53, &a->bytes);
+		return take_size(r, key, value, at, 0x1p53, &a->bytes);
 	if (scan_is_any_case(key, "tensor"))
 		return take_text(r, value, at, &a->tensor);
 	return rank_time(r, edge_times, key, value, at, &a->time);
@@ -612,7 +623,9 @@ static berth_status document(reader *r)
 {
 	scan_word id;
 	BERTH_TRY(skip(r));
-	if (at_word(r, "strict")) {
+	bool strict = at_word(r, "strict");
+	berth_builder_merge(r->t.b, strict ? BERTH_MERGE_MOST : BERTH_MERGE_SUM);
+	if (strict) {
 		r->s.at += strlen("strict");
 		BERTH_TRY(skip(r));
 	}
@@ -686,8 +699,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	(void)report;
-	return task_graph_read_words(task_graph_dot, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_dot, from, opt, mem, tmp, out, report, err);
 }
 
 const berth_format berth_format_dot = {"DOT", true, is_dot, parse_format, NULL};

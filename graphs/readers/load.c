@@ -15,8 +15,8 @@
 /* The first whose bytes these are. Text that is nothing else is JSON; what is no text is ONNX. */
 static const berth_format *const formats[] = {
 	&berth_format_foreign, &berth_format_gguf,      &berth_format_dax, &berth_format_stg,
-	&berth_format_dot,     &berth_format_tarnawski, &berth_format_hf,  &berth_format_json,
-	&berth_format_onnx,
+	&berth_format_dot,     &berth_format_tarnawski, &berth_format_wfcommons, &berth_format_hf,
+	&berth_format_json,    &berth_format_onnx,
 };
 
 const berth_format *berth_format_of(const char *data, size_t size)

@@ -9,6 +9,7 @@ typedef struct reader {
 	scan s;
 	task_graph t;
 	int32_t n_lines; /* of tasks */
+	int32_t base;    /* number of the first one: 0, or 1 where there is no dummy before them */
 	size_t word_at;  /* where the last number stands */
 } reader;
 
@@ -86,11 +87,14 @@ static berth_status read_task(reader *r, int32_t i)
 	int32_t number, op;
 	berth_op_spec spec = {.name = name};
 	size_t at = r->s.at;
-	BERTH_TRY(read_index(r, "the number of a task", r->n_lines, &number));
-	if (number != i)
-		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order", number, i);
+	BERTH_TRY(read_index(r, "the number of a task", r->n_lines + 1, &number));
+	if (i == 0)
+		r->base = number == 1;
+	if (number != i + r->base)
+		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order", number,
+		                 i + r->base);
 	BERTH_TRY(read_number(r, "the time of a task", &time));
-	snprintf(name, sizeof name, "%d", i);
+	snprintf(name, sizeof name, "%d", number);
 	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op));
 }
 
@@ -99,7 +103,10 @@ static berth_status read_edge(reader *r, int32_t task, bool with_cost)
 	int32_t from;
 	double cost = 0;
 	size_t at = r->s.at;
-	BERTH_TRY(read_index(r, "the number of a predecessor", r->n_lines, &from));
+	BERTH_TRY(read_index(r, "the number of a predecessor", r->n_lines + r->base, &from));
+	from -= r->base;
+	if (from < 0)
+		return scan_fail(&r->s, at, "task 0; expected a task of this file");
 	if (with_cost)
 		BERTH_TRY(read_number(r, "the cost of an edge", &cost));
 	int64_t bytes = task_graph_bytes(&r->t, cost);
@@ -128,7 +135,7 @@ static berth_status read_edges(reader *r, int32_t task)
 	return end_line(r);
 }
 
-/* n tasks, or two dummies more. */
+/* n tasks, or one or two dummies more: behind them, or before them, too. */
 static berth_status count_lines(reader *r, int32_t n)
 {
 	scan s = r->s;
@@ -137,7 +144,7 @@ static berth_status count_lines(reader *r, int32_t n)
 		scan_past(&s, "\n");
 		lines++;
 	}
-	if (lines != n && lines != n + 2)
+	if (lines < n || lines > n + 2)
 		return scan_fail(&r->s, r->s.at,
 		                 "%s%d lines of tasks; expected %d, or %d with the two dummies",
 		                 lines > n + 2 ? "at least " : "", lines, n, n + 2);
@@ -147,10 +154,12 @@ static berth_status count_lines(reader *r, int32_t n)
 
 static berth_status read_all(reader *r)
 {
-	int32_t n;
+	int32_t n, processors;
 	if (!next_line(&r->s))
 		return scan_fail(&r->s, r->s.at, "an empty file; expected the number of tasks");
 	BERTH_TRY(read_index(r, "the number of tasks", INT32_MAX / 8, &n));
+	if (words_left(&r->s)) /* of machines that the times are of: all alike */
+		BERTH_TRY(read_index(r, "the number of processors", INT32_MAX, &processors));
 	BERTH_TRY(end_line(r));
 	BERTH_TRY(count_lines(r, n));
 	scan tasks = r->s;
@@ -184,8 +193,7 @@ static berth_status parse_format(const berth_content *from, const berth_read_opt
                                  berth_arena *tmp, berth_graph *out, berth_read_report *report,
                                  berth_err *err)
 {
-	(void)report;
-	return task_graph_read_words(task_graph_stg, from, opt, mem, tmp, out, err);
+	return task_graph_read_words(task_graph_stg, from, opt, mem, tmp, out, report, err);
 }
 
 const berth_format berth_format_stg = {"STG", true, is_stg, parse_format, NULL};

@@ -45,7 +45,8 @@ bool scan_is(scan_word w, const char *text);
 int scan_shown(scan_word w);
 /* The same without regard to case. */
 bool scan_is_any_case(scan_word w, const char *text);
-/* Is w a number, finite and not negative? */
+/* Is w a number, finite? And not negative? */
+bool scan_signed(scan_word w, double *out);
 bool scan_number(scan_word w, double *out);
 
 /* ---- the graph ---- */
@@ -55,22 +56,29 @@ typedef struct task_graph {
 	berth_builder *b;
 	berth_arena *tmp;
 	berth_err *err;
+	berth_arena *mem;          /* of the graph and its report */
+	berth_read_report *report; /* NULL: nobody asks for warnings */
 } task_graph;
 
 /* A reader: a builder named after the file, filled, and the graph of it. */
 typedef berth_status task_graph_reader(const task_graph *t, const berth_content *from, berth_arena *mem,
                                        berth_graph *out);
 
-task_graph_reader task_graph_dot, task_graph_stg, task_graph_dax;
+task_graph_reader task_graph_dot, task_graph_stg, task_graph_dax, task_graph_wfcommons;
 
-/* Run it with scratch that is given back; where it fails nothing stays in mem. opt NULL: defaults. */
+/* Run it with scratch that is given back; where it fails nothing stays in mem. opt NULL: defaults; report may
+ * be NULL. */
 berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
                              const berth_task_options *opt,
-                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);
+                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                             berth_err *err);
 /* The same with options from words. */
 berth_status task_graph_read_words(task_graph_reader *read, const berth_content *from,
                                    const berth_read_options *words, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err);
+                                   berth_graph *out, berth_read_report *report, berth_err *err);
+/* One more warning, at most TASK_GRAPH_WARNINGS of them. */
+enum { TASK_GRAPH_WARNINGS = 8 };
+berth_status task_graph_warn(const task_graph *t, const char *fmt, ...) BERTH_PRINTF(2, 3);
 /* The graph where st is BERTH_OK; else, and where it is none, the file's name before the message. */
 berth_status task_graph_finish(const task_graph *t, berth_status st, const char *file, berth_arena *mem,
                                berth_graph *out);

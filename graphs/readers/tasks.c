@@ -33,10 +33,11 @@ berth_status berth_task_options_read(const char *file, const char *const *word, 
 
 berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
                              const berth_task_options *opt,
-                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+                             berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_read_report *report,
+                             berth_err *err)
 {
 	const berth_task_options usual = {.unit = 1, .bandwidth = 1e9, .suffix = ""};
-	const task_graph t = {opt ? opt : &usual, NULL, tmp, err};
+	const task_graph t = {opt ? opt : &usual, NULL, tmp, err, mem, report};
 	berth_graph g;
 	berth_arena_mark mark = berth_arena_get_mark(tmp), kept = berth_arena_get_mark(mem);
 	berth_status st = read(&t, from, mem, &g);
@@ -50,11 +51,26 @@ berth_status task_graph_read(task_graph_reader *read, const berth_content *from,
 
 berth_status task_graph_read_words(task_graph_reader *read, const berth_content *from,
                                    const berth_read_options *words, berth_arena *mem, berth_arena *tmp,
-                                   berth_graph *out, berth_err *err)
+                                   berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	berth_task_options o;
 	BERTH_TRY(berth_task_options_read(from->name, words->dim, words->n_dims, tmp, &o, err));
-	return task_graph_read(read, from, &o, mem, tmp, out, err);
+	return task_graph_read(read, from, &o, mem, tmp, out, report, err);
+}
+
+berth_status task_graph_warn(const task_graph *t, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+	if (!t->report || t->report->n_warnings == TASK_GRAPH_WARNINGS)
+		return BERTH_OK;
+	if (!t->report->warning)
+		BERTH_TRY_NEW(t->mem, TASK_GRAPH_WARNINGS, t->err, t->report->warning);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	t->report->warning[t->report->n_warnings] = berth_arena_strdup(t->mem, text);
+	return berth_got(t->report->warning[t->report->n_warnings++], t->err);
 }
 
 berth_status task_graph_finish(const task_graph *t, berth_status st, const char *file, berth_arena *mem,
@@ -235,7 +251,7 @@ bool scan_is_any_case(scan_word w, const char *text)
 	return true;
 }
 
-bool scan_number(scan_word w, double *out)
+bool scan_signed(scan_word w, double *out)
 {
 	char text[64];
 	const char *end;
@@ -244,8 +260,17 @@ bool scan_number(scan_word w, double *out)
 	memcpy(text, w.text, w.n);
 	text[w.n] = '\0';
 	double x = berth_text_number(text, &end);
-	if (*end || !isfinite(x) || x < 0)
+	if (*end || !isfinite(x))
 		return false;
 	*out = x + 0; /* no -0 */
+	return true;
+}
+
+bool scan_number(scan_word w, double *out)
+{
+	double x;
+	if (!scan_signed(w, &x) || x < 0)
+		return false;
+	*out = x;
 	return true;
 }

@@ -53,6 +53,11 @@ extern const berth_format berth_format_stg; /* begins with a digit */
  * job makes are read from outside. */
 extern const berth_format berth_format_dax; /* begins with < */
 
+/* WfCommons: workflows as they ran, in JSON, WfFormat 1.0 to 1.5. Tasks and files are as the jobs and files
+ * of DAX; a task's peak of memory is its workspace. The time of a task holds everywhere, and stands under the
+ * name of each machine that it was taken on, too. */
+extern const berth_format berth_format_wfcommons; /* JSON that names schemaVersion and workflow */
+
 /* Bytes of a tensor are its transfer time in the file's unit times this: links of that bandwidth give the
  * time back. */
 #define BERTH_TARNAWSKI_BYTES 1e12

@@ -9,8 +9,9 @@
 	                                        berth_arena *tmp, berth_graph *out, berth_err *err) \
 	{ \
 		const berth_content from = {.name = file, .data = text, .size = size}; \
-		return task_graph_read(task_graph_##format, &from, opt, mem, tmp, out, err); \
+		return task_graph_read(task_graph_##format, &from, opt, mem, tmp, out, NULL, err); \
 	}
 PARSE_TASKS(dot)
 PARSE_TASKS(stg)
 PARSE_TASKS(dax)
+PARSE_TASKS(wfcommons)

@@ -1,5 +1,5 @@
-/* DOT, STG and DAX: units, what attributes mean, the same random graph in every format, malformed files with
- * their places, limits. */
+/* DOT, STG, DAX and WfCommons: units, what attributes mean, the same random graph in every format, malformed
+ * files with their places, limits. */
 #include "load.h"
 #include "rng.h"
 #include "support.h"
@@ -135,6 +135,27 @@ static void test_dot(void **state)
 	berth_arena_free(&m.mem);
 }
 
+/* Edges between the same two add up, but in a strict graph, which has one; -1 is no data. */
+static void test_parallel_edges(void **state)
+{
+	(void)state;
+	static const char *const graphs[] = {"digraph", "strict digraph"};
+	char text[256];
+	for (int strict = 0; strict < 2; strict++) {
+		model m;
+		snprintf(text, sizeof text,
+		         "%s { a [size=-1]; a -> b [bytes=3]; b -> c; a -> c [size=-1.0]; a -> b "
+		         "[bytes=5]; b -> c; b -> d [tensor=t]; b -> d [tensor=u] }", graphs[strict]);
+		read_text(parse_dot, "x.dot", text, NULL, &m);
+		assert_int_equal(m.g.n_edges, 5);
+		assert_int_equal(edge_of(&m, "a", "b", NULL), strict ? 5 : 8);
+		assert_int_equal(edge_of(&m, "b", "c", NULL), 0);
+		assert_int_equal(edge_of(&m, "a", "c", NULL), 0);
+		assert_near(m.g.op_flops[op_of(&m, "a")], 0, 0);
+		berth_arena_free(&m.mem);
+	}
+}
+
 static void test_units(void **state)
 {
 	(void)state;
@@ -194,6 +215,12 @@ static void test_stg(void **state)
 	assert_int_equal(edge_of(&m, "1", "2", &tensor), 6000000000);
 	assert_string_equal(tensor, "2");
 	berth_arena_free(&m.mem);
+	/* of so many processors; no dummy before the tasks */
+	read_text(parse_stg, "x.stg", "2 4\n1 3 0\n2 4 1 1\n3 0 2 1 2\n", NULL, &m);
+	assert_int_equal(m.g.n_ops, 3);
+	assert_int_equal(edge_of(&m, "1", "3", NULL), 0);
+	assert_near(time_of(&m, "2", "*"), 4, 0);
+	berth_arena_free(&m.mem);
 	read_text(parse_stg, "x.stg", "0", NULL, &m);
 	assert_int_equal(m.g.n_ops, 0);
 	berth_arena_free(&m.mem);
@@ -241,6 +268,79 @@ static void test_dax(void **state)
 	assert_int_equal(m.g.op_output_bytes[a], 7);
 	assert_int_equal(m.g.op_read_bytes[op_of(&m, "C")], 1055);
 	berth_arena_free(&m.mem);
+}
+
+/* Two jobs make f, the second of which takes it, too; sizes and times below 0. */
+static void test_makers(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"<adag><job id='A' runtime='-1'><uses file='f' link='output' size='10'/></job>"
+		"<job id='B'><uses file='f' link='inout' size='10'/>"
+		"<uses file='g' link='output' size='-3'/></job>"
+		"<job id='C'><uses file='f' link='input'/><uses file='g' link='input' size='7'/></job>"
+		"<child ref='C'><parent ref='A'/><parent ref='B'/></child></adag>";
+	const berth_content from = {.name = "w.dax", .data = text, .size = sizeof text - 1};
+	const berth_read_options none = {0};
+	berth_arena tmp = {0};
+	berth_read_report r = {0};
+	berth_err err = {0};
+	model m = {0};
+	assert_ok(berth_format_dax.parse(&from, &none, &m.mem, &tmp, &m.g, &r, &err), &err);
+	assert_int_equal(m.g.n_edges, 4);
+	assert_int_equal(edge_of(&m, "A", "B", NULL), 10);
+	assert_int_equal(edge_of(&m, "A", "C", NULL), 10);
+	assert_int_equal(m.g.op_write_bytes[op_of(&m, "B")], 10);
+	assert_int_equal(m.g.op_read_bytes[op_of(&m, "C")], 10);
+	assert_near(time_of(&m, "A", "*"), 0, 0);
+	assert_int_equal(r.n_warnings, 3);
+	assert_string_equal(r.warning[0], "files made by several jobs: 1 ('f'); who takes one waits for all "
+	                                  "that make it");
+	assert_string_equal(r.warning[1], "runtimes below 0: 1; taken for 0");
+	assert_string_equal(r.warning[2], "sizes of files below 0: 1 ('g'); taken for 0");
+	berth_arena_free(&tmp);
+	berth_arena_free(&m.mem);
+}
+
+/* The same two tasks in every WfFormat. */
+static void test_wfcommons(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"{\"schemaVersion\":\"1.2\",\"workflow\":{\"jobs\":["
+		"{\"name\":\"p_1\",\"id\":\"1\",\"category\":\"p\",\"parents\":[],\"runtime\":2,\"memory\":3,"
+		"\"machine\":\"m\",\"files\":[{\"name\":\"f\",\"link\":\"output\",\"size\":1000}]},"
+		"{\"name\":\"q_2\",\"id\":\"2\",\"category\":\"q\",\"parents\":[\"p_1\"],\"runtime\":4,"
+		"\"files\":[{\"name\":\"f\",\"link\":\"input\",\"size\":1000}]}]}}",
+		"{\"workflow\":{\"tasks\":[{\"name\":\"p\",\"id\":\"1\",\"children\":[\"2\"],"
+		"\"runtimeInSeconds\":2,\"memoryInBytes\":3000,\"machine\":\"m\","
+		"\"files\":[{\"name\":\"f\",\"link\":\"output\",\"sizeInBytes\":1000}]},"
+		"{\"name\":\"q\",\"id\":\"2\",\"parents\":[\"1\"],\"runtimeInSeconds\":4,\"files\":["
+		"{\"name\":\"f\",\"link\":\"input\",\"sizeInBytes\":1000}]}]},\"schemaVersion\":\"1.4\"}",
+		"{\"schemaVersion\":\"1.5\",\"workflow\":{\"execution\":{\"tasks\":[{\"id\":\"1\","
+		"\"runtimeInSeconds\":2,\"memoryInBytes\":3000,\"command\":{\"program\":\"p\"},"
+		"\"machines\":[\"m\",\"m\"]},{\"id\":\"2\",\"runtimeInSeconds\":4,\"command\":{"
+		"\"program\":\"q\"}}]},\"specification\":{\"files\":[{\"id\":\"f\",\"sizeInBytes\":1000}],"
+		"\"tasks\":[{\"id\":\"1\",\"name\":\"1\",\"outputFiles\":[\"f\"]},"
+		"{\"id\":\"2\",\"name\":\"2\",\"parents\":[\"1\"],\"inputFiles\":[\"f\"]}]}}}"};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		model m;
+		const char *tensor;
+		assert_ptr_equal(berth_format_of(texts[i], strlen(texts[i])), &berth_format_wfcommons);
+		read_text(parse_wfcommons, "w.json", texts[i], NULL, &m);
+		assert_int_equal(m.g.n_ops, 2);
+		assert_int_equal(m.g.n_edges, 1);
+		assert_int_equal(edge_of(&m, "1", "2", &tensor), 1000);
+		assert_string_equal(tensor, "f");
+		assert_string_equal(m.g.type_name[m.g.op_type[op_of(&m, "2")]], "q");
+		assert_near(time_of(&m, "1", "m"), 2, 0);
+		assert_near(time_of(&m, "1", "*"), 2, 0);
+		assert_near(time_of(&m, "2", "*"), 4, 0);
+		assert_true(isnan(time_of(&m, "2", "m")));
+		assert_int_equal(m.g.op_workspace_bytes[op_of(&m, "1")], 3000);
+		assert_int_equal(m.g.op_read_bytes[op_of(&m, "2")], 1000);
+		berth_arena_free(&m.mem);
+	}
 }
 
 /* ---- one graph in every format ---- */
@@ -391,7 +491,10 @@ static void test_bad_dot(void **state)
 		{"digraph { a -> b [comm=1e20] }", "stands for more than 2^53 bytes"},
 		{"digraph { a -> b -> a }", "cycle"},
 		{"digraph { a -> a }", "'a'"},
-		{"digraph { a -> b; a -> b }", "stands twice"},
+		{"digraph { a -> b [tensor=t]; a -> b [tensor=t] }", "stands twice"},
+		{"digraph { a -> b [bytes=9e15]; a -> b [bytes=9e15] }",
+		 "the edges from 'a' to 'b' have more than 2^53 bytes"},
+		{"digraph { a -> b [bytes=-2] }", "f:1:25: bytes is '-2'; expected a number from 0 to"},
 		{"digraph { a -> b [tensor=t, bytes=1]; a -> c [tensor=t, bytes=2] }",
 		 "name the tensors if they differ"},
 		{"digraph { \"\" }", "f:1:11: a name that is empty or no UTF-8 text"},
@@ -409,11 +512,13 @@ static void test_bad_stg(void **state)
 	static const bad_text cases[] = {
 		{"", "f:1:1: an empty file"},
 		{"# only this", "an empty file"},
-		{"2 5\n", "f:1:3: '5' stands behind the line's last number"},
+		{"2 5 6\n", "f:1:5: '6' stands behind the line's last number"},
+		{"2 x\n", "f:1:3: 'x' is no number of 0 or more; expected the number of processors"},
 		{"2\n0 1 0\n",
 		 "1 lines of tasks; expected 2, or 4 with the two dummies"},
 		{"1\n0 1 0\n1 1 0\n2 1 0\n3 1 0\n", "at least 4 lines of tasks"},
-		{"1\n1 1 0\n", "f:2:1"},
+		{"1\n2 1 0\n", "f:2:1"},
+		{"2\n1 1 0\n2 1 1 0\n", "f:3:6: task 0; expected a task of this file"},
 		{"1\n0 -1 0\n",
 		 "f:2:3: '-1' is no number of 0 or more; expected the time of a task"},
 		{"2\n0 1 0\n1 1 1 2\n",
@@ -428,6 +533,39 @@ static void test_bad_stg(void **state)
 	assert_refused(parse_stg, cases, sizeof cases / sizeof *cases);
 }
 
+#define FLOW(inside) "{\"schemaVersion\":\"1.4\",\"workflow\":{" inside "}}"
+#define WF "{\"schemaVersion\":\"1.5\",\"workflow\":{\"tasks\":["
+#define TASK(inside) FLOW("\"tasks\":[{\"id\":\"a\"" inside "}]")
+
+static void test_bad_wfcommons(void **state)
+{
+	(void)state;
+	static const bad_text cases[] = {
+		{"[]", "f: /: expected an object"},
+		{"{\"workflow\":{}}", "key 'schemaVersion' is missing"},
+		{FLOW(""), "f: /workflow: a workflow without tasks"},
+		{FLOW("\"tasks\":3"), "/workflow/tasks: expected an array of tasks"},
+		{FLOW("\"tasks\":[],\"jobs\":[]"), "/workflow/jobs: a second list of tasks"},
+		{FLOW("\"tasks\":[3]"), "/workflow/tasks/0: expected an object"},
+		{FLOW("\"tasks\":[{}]"), "/workflow/tasks/0: a task without id and name"},
+		{FLOW("\"tasks\":[{\"id\":\"a\"},{\"id\":\"a\"}]"), "/1: two tasks have the id 'a'"},
+		{TASK(",\"parents\":[\"b\"]"), "/0/parents/0: expected the id of a task"},
+		{TASK(",\"parents\":[\"a\"]"), "'a'"},
+		{TASK(",\"children\":[4]"), "/0/children/0: expected the id of a task"},
+		{TASK(",\"files\":[{\"name\":\"f\"}]"), "/files/0: key 'link' is missing"},
+		{TASK(",\"files\":[{\"name\":\"f\",\"link\":\"x\"}]"), "link is neither"},
+		{TASK(",\"files\":[{\"name\":\"\",\"link\":\"input\"}]"), "a file without a name"},
+		{TASK(",\"inputFiles\":[7]"), "a file without a name"},
+		{TASK(",\"files\":[{\"name\":\"f\",\"link\":\"input\",\"size\":1e17}]"), "2^53 bytes"},
+		{TASK(",\"runtime\":\"x\""), "/0/runtime: expected a number, found a string"},
+		{TASK(",\"runtime\":2e6"), "operator 'a': time_s of '*' is 2e+06"},
+		{FLOW("\"tasks\":[],\"execution\":{\"tasks\":[{\"id\":\"b\"}]}"), "the id of a task"},
+		{FLOW("\"tasks\":[],\"execution\":{\"tasks\":[{}]}"), "key 'id' is missing"},
+		{FLOW("\"specification\":3"), "/workflow/specification: expected an object"},
+	};
+	assert_refused(parse_wfcommons, cases, sizeof cases / sizeof *cases);
+}
+
 static void test_bad_dax(void **state)
 {
 	(void)state;
@@ -439,7 +577,7 @@ static void test_bad_dax(void **state)
 		{"<adag><job id='a'/><job id='a'/></adag>",
 		 "f:1:20: two jobs have the id 'a'"},
 		{"<adag><job id='a' runtime='x'/></adag>", "runtime is 'x'"},
-		{"<adag><job id='a' runtime='-1'/></adag>", "runtime is '-1'"},
+		{"<adag><job id='a' runtime='-2e12'/></adag>", "runtime is '-2e12'"},
 		{"<adag><job id='a'><profile key='runtime'>x</profile></job></adag>",
 		 "runtime is 'x'"},
 		{"<adag><child ref='b'/></adag>",
@@ -464,9 +602,6 @@ static void test_bad_dax(void **state)
 		 "uses without the attribute name"},
 		{"<adag><job id='a'><uses file='f' link='input' size='1e17'/></job></adag>",
 		 "size is '1e17'"},
-		{"<adag><job id='a'><uses file='f' link='output'/></job><job id='b'><uses file='f' "
-		 "link='output'/></job></adag>",
-		 "file 'f' is made by job 'a' and by job 'b'"},
 		{"<adag><job id='a'><uses file='f' link='output'/><uses file='g' link='input'/></job><job "
 		 "id='b'><uses file='f' link='input'/><uses file='g' link='output'/></job></adag>",
 		 "cycle"},
@@ -570,6 +705,13 @@ static void test_limits(void **state)
 		 "<parent ref='b'/>", "</child></adag>", 25000, true},
 		{parse_dax, "<!--", "<", "", 250000, false},
 		{parse_dax, "<adag a='", "&amp;", "'/>", 50000, true},
+		{parse_dax, "<adag><job id='a'><uses file='f' link='output'/></job>",
+		 "<job id='%'><uses file='f' link='output'/></job>",
+		 "<job id='z'><uses file='f' link='input'/></job></adag>", 25000, true},
+		{parse_wfcommons, WF, "{\"id\":\"%\",\"runtime\":1},", "{\"id\":\"z\"}]}}", 25000, true},
+		{parse_wfcommons, WF, "{\"id\":\"%\",\"parents\":[\"a\"],\"machine\":\"m\",\"runtime\":1},",
+		 "{\"id\":\"a\"}]}}", 25000, true},
+		{parse_wfcommons, WF "{\"id\":\"a\",\"inputFiles\":[", "\"f%\",", "\"f\"]}]}}", 50000, true},
 		{parse_stg, "100000\n", "% 1 0\n", "", 25000, true},
 		{parse_stg, "200000\n", "  %      12      2       0       1\n", "", 50000, false},
 		{parse_stg, "100000\n", "% 1 1 12499 3\n", "", 25000, false},
@@ -621,7 +763,13 @@ static void test_each_allocation_may_fail(void **state)
 	             {parse_stg, "2\n0 1 0\n1 1 1 0 5\n"},
 	             {parse_dax, "<adag><job id='a' name='t'><uses file='f' link='output' "
 	                                     "size='4'/></job><job id='b'><uses file='f' link='input'/></job>"
-	                                     "<job id='c'/><child ref='c'><parent ref='a'/></child></adag>"}};
+	                                     "<job id='c'/><child ref='c'><parent ref='a'/></child></adag>"},
+	             {parse_dax, "<adag><job id='a'><uses file='f' link='output' size='-4'/></job>"
+	                         "<job id='b'><uses file='f' link='output'/></job><job id='c'><uses file='f' "
+	                         "link='input'/></job></adag>"},
+	             {parse_dot, "digraph { b -> c; a -> b [bytes=1]; a -> b [bytes=2] }"},
+	             {parse_wfcommons, TASK(",\"runtime\":2,\"machine\":\"m\",\"files\":[{\"name\":\"f\","
+	                                    "\"link\":\"output\",\"size\":3}],\"category\":\"c\"")}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		for (long k = 0;; k++) {
 			failing_allocator f;
@@ -651,9 +799,13 @@ static void test_each_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_dot),
+	                                   cmocka_unit_test(test_parallel_edges),
 	                                   cmocka_unit_test(test_units),
 	                                   cmocka_unit_test(test_stg),
 	                                   cmocka_unit_test(test_dax),
+	                                   cmocka_unit_test(test_makers),
+	                                   cmocka_unit_test(test_wfcommons),
+	                                   cmocka_unit_test(test_bad_wfcommons),
 	                                   cmocka_unit_test(test_formats_agree),
 	                                   cmocka_unit_test(test_bad_dot),
 	                                   cmocka_unit_test(test_bad_stg),
