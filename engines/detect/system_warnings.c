@@ -5,6 +5,7 @@
 #include "onnx.h"
 #include "op_times.h"
 #include "problem.h"
+#include "slips.h"
 #include "text.h"
 
 enum { MOST_NAMED = 4, MOST_TYPES = 8 }; /* named in a line; types that get a line of their own */
@@ -243,6 +244,95 @@ static berth_status find_latencies(gaps *x, berth_err *err)
 	            err);
 }
 
+/* ---- slips of units ---- */
+
+/* The figure f of element i; NAN: what follows from a row of the catalogue, or is not there. */
+static double figure_of(const berth_system *s, const berth_system_figure *f, int32_t i, berth_precision p)
+{
+	bool of_device = f->of == BERTH_OF_DEVICE, peak = of_device && strcmp(f->key, "peak_flops") == 0;
+	double x = p == BERTH_F32 ? berth_system_figure_get(s, f, i)
+	           : peak         ? s->dev_peaks[i * BERTH_N_PRECISIONS + (int32_t)p]
+	                          : NAN;
+	return berth_system_figure_given(f, x) ? x : NAN;
+}
+
+static const char *name_of(const berth_system *s, int of, int32_t i, char word[128])
+{
+	if (of == BERTH_OF_LINK)
+		snprintf(word, 128, "'%.40s'->'%.40s'", s->dev_name[s->link_from[i]],
+		         s->dev_name[s->link_to[i]]);
+	else
+		snprintf(word, 128, "'%.40s'", of == BERTH_OF_DEVICE ? s->dev_name[i] : s->pool_name[i]);
+	return word;
+}
+
+static berth_device_class class_of(const berth_system *s, const berth_system_figure *f, int32_t i)
+{
+	return f->of != BERTH_OF_DEVICE          ? BERTH_CLASS_NONE
+	       : s->dev_class[i]                 ? s->dev_class[i]
+	       : berth_system_is(s, i, "gpu")    ? BERTH_CLASS_GPU
+	       : berth_system_is(s, i, "cpu")    ? BERTH_CLASS_CPU
+	                                         : BERTH_CLASS_NONE;
+}
+
+/* A line for all elements with the figure x, of which first is the first. */
+static berth_status tell_slip(gaps *x, const berth_system_figure *f, berth_precision p, int32_t first,
+                              int32_t n_all, double value, double meant, berth_err *err)
+{
+	static const char *const what[] = {"device", "link", "memory pool"};
+	char line[512] = "", word[128], is[64], was[64];
+	int32_t n = 0, k = 0;
+	for (int32_t i = first; i < n_all; i++)
+		n += figure_of(x->s, f, i, p) == value;
+	for (int32_t i = first; i < n_all; i++)
+		if (figure_of(x->s, f, i, p) == value)
+			list(line, sizeof line, k++, n, name_of(x->s, (int)f->of, i, word));
+	return tell(x,
+	            berth_arena_printf(
+			    x->mem, "%s%s %s %s %s of %s, %s than anything that was built (%s meant?)",
+			    what[f->of], n == 1 ? "" : "s", line, n == 1 ? "has" : "have", f->key,
+			    berth_unit_text(f->quantity, value, is), meant > value ? "less" : "more",
+			    berth_unit_text(f->quantity, meant, was)),
+	            err);
+}
+
+static berth_status find_slips_of(gaps *x, const berth_catalogue *c, const berth_system_figure *f,
+                                  berth_precision p, berth_err *err)
+{
+	const berth_system *s = x->s;
+	int32_t n = f->of == BERTH_OF_DEVICE ? s->n_devs : f->of == BERTH_OF_LINK ? s->n_links : s->n_pools;
+	for (int32_t i = 0; i < n; i++) {
+		double value = figure_of(s, f, i, p), meant;
+		berth_built range = berth_built_range(c, f, class_of(s, f, i), p);
+		bool again = false;
+		if (!(range.most > 0))
+			range = berth_built_range(c, f, BERTH_CLASS_NONE, p);
+		for (int32_t k = 0; k < i && !again; k++)
+			again = figure_of(s, f, k, p) == value;
+		if (!again && berth_slip(f, &range, value, &meant))
+			BERTH_TRY(tell_slip(x, f, p, i, n, value, meant, err));
+	}
+	return BERTH_OK;
+}
+
+/* Figures that a wrong unit explains better than a device that nobody has built. Published workloads have
+ * sizes without a unit. */
+static berth_status find_slips(gaps *x, berth_err *err)
+{
+	berth_catalogue c;
+	if (x->s->cost_model->s_per_byte)
+		return BERTH_OK;
+	BERTH_TRY(berth_catalogue_read(x->tmp, &c, err));
+	for (int i = 0; i < BERTH_N_FIGURES; i++) {
+		const berth_system_figure *f = &berth_system_figures[i];
+		bool peaks = strcmp(f->key, "peak_flops") == 0;
+		for (int p = 0; p < BERTH_N_PRECISIONS && f->of != BERTH_OF_OTHERS; p++)
+			if (peaks || p == BERTH_F32)
+				BERTH_TRY(find_slips_of(x, &c, f, (berth_precision)p, err));
+	}
+	return BERTH_OK;
+}
+
 /* ---- types ---- */
 
 static berth_status know_types(gaps *x, berth_err *err)
@@ -318,6 +408,7 @@ static berth_status find_all(gaps *x, berth_err *err)
 	BERTH_TRY(find_precisions(x, err));
 	BERTH_TRY(find_memory(x, err));
 	BERTH_TRY(find_latencies(x, err));
+	BERTH_TRY(find_slips(x, err));
 	BERTH_TRY(find_types(x, &efficiency, err));
 	return find_types(x, &runs, err);
 }

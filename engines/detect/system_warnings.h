@@ -11,6 +11,7 @@
  *   - a device whose op_overhead_s is 0, and one without memory_bytes whose memory pool
  *     has no bytes either;
  *   - a link whose latency_s is 0;
+ *   - a figure that is off by a power of 1000 from all that was built (slips.h), with what was meant;
  *   - a type of operators in efficiency or runs that no set of operators knows.
  * Only what counts is told: by the system's cost model and, with a graph, by its operators. A device on which
  * all of them have measured times needs no figures of the roofline.

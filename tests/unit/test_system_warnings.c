@@ -19,8 +19,9 @@ static const char convs[] =
 	"\"flops\":10,\"read_bytes\":8,\"param_bytes\":8},{\"name\":\"b\",\"type\":\"Own\",\"flops\":"
 	"10}],\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":8}]}";
 
-/* What is told of system, with graph or without (NULL), its lines joined by newlines; in mem. */
-static const char *told(const char *system, const char *graph, berth_arena *mem)
+/* What is told of system, with graph or without (NULL), its lines joined by newlines; in mem. slips: of
+ * units, which most systems here have on purpose, and nothing else; else all but them. */
+static const char *told_of(const char *system, const char *graph, bool slips, berth_arena *mem)
 {
 	berth_arena tmp = {0};
 	berth_system s;
@@ -35,9 +36,15 @@ static const char *told(const char *system, const char *graph, berth_arena *mem)
 	assert_ok(berth_system_warnings(&s, graph ? &g : NULL, mem, &tmp, &text, &n, &err), &err);
 	assert_int_equal(berth_arena_get_mark(&tmp).used, used);
 	for (int32_t i = 0; i < n; i++)
-		all = berth_arena_printf(mem, "%s%s\n", all, text[i]);
+		if (slips == (strstr(text[i], " meant?)") != NULL))
+			all = berth_arena_printf(mem, "%s%s\n", all, text[i]);
 	berth_arena_free(&tmp);
 	return all;
+}
+
+static const char *told(const char *system, const char *graph, berth_arena *mem)
+{
+	return told_of(system, graph, false, mem);
 }
 
 #define FLOPS "device 'd' has no peak_flops: computing takes no time there\n"
@@ -52,7 +59,8 @@ static const char *told(const char *system, const char *graph, berth_arena *mem)
 static void test_precisions(void **state)
 {
 	(void)state;
-#define OF(dtype) "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"dtype\":\"" dtype \
+#define OF(dtype)                                                                                            \
+	"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"dtype\":\"" dtype              \
 	"\",\"flops\":10}],\"edges\":[]}"
 #define REST "\"mem_bandwidth\":1e9,\"op_overhead_s\":1e-6,\"memory_bytes\":1000"
 	static const char both[] = ONE("\"peak_flops\":{\"f32\":1,\"f16\":2}," REST);
@@ -72,6 +80,56 @@ static void test_precisions(void **state)
 	assert_string_equal(told(ONE("\"peak_flops\":{\"int8\":2}," REST), OF("int8"), &mem), "");
 	assert_string_equal(told(ONE("\"like\":\"epyc-7742\""), OF("f32"), &mem), "");
 	berth_arena_free(&mem);
+}
+
+/* A figure in a wrong unit is told with the one that was meant; what is built is not, and neither is what
+ * says on purpose that there is no limit or no cost. */
+static void test_slips(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *keys, *link, *told;
+	} cases[] = {
+		{"\"memory_bytes\":24", "",
+	         "has memory_bytes of 24 B, less than anything that was built (24 GB"},
+		{"\"memory_bytes\":24576", "",
+	         "24.576 KB, less than anything that was built (24.576 GB meant?)"},
+		{"\"memory_bytes\":24000000000000", "",
+	         "24 TB, more than anything that was built (24 GB meant?)"},
+		{"\"peak_flops\":82.6", "",
+	         "has peak_flops of 82.6 FLOP/s, less than anything that was built (82.6 T"},
+		{"\"peak_flops\":{\"f32\":8e13,\"f16\":165}", "", "peak_flops of 165 FLOP/s"},
+		{"\"mem_bandwidth\":1008", "",
+	         "1.008 KB/s, less than anything that was built (1.008 TB/s meant?)"},
+		{"\"op_overhead_s\":7", "",
+	         "has op_overhead_s of 7 s, more than anything that was built (7 us meant?)"},
+		{"\"idle_w\":1,\"busy_w\":450000", "",
+	         "450 kW, more than anything that was built (450 W meant?)"},
+		{"\"slots\":1", "\"bandwidth\":12.5",
+	         "links 'gpu0'->'cpu' and 'cpu'->'gpu0' have bandwidth of 12.5 B/s, less than anything that "
+	         "was "
+	         "built (12.5 GB/s meant?)"},
+		{"\"slots\":1", "\"bandwidth\":\"12.5GB/s\",\"latency_s\":10", "10 s, more than anything"},
+		{"\"memory_bytes\":\"24GB\",\"peak_flops\":\"82.6TFLOP/s\",\"op_overhead_s\":\"7us\"",
+	         "\"bandwidth\":\"100Gbit/s\",\"latency_s\":\"10us\"", ""},
+		{"\"memory_bytes\":1000000000000000,\"op_overhead_s\":1e-12,\"peak_flops\":1e20",
+	         "\"bandwidth\":1e20,\"latency_s\":1e-12", ""},
+		{"\"memory_bytes\":4000000,\"peak_flops\":1e9,\"mem_bandwidth\":1e9", "", ""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0};
+		const char *text = berth_arena_printf(
+			&mem,
+			SYSTEM "\"devices\":[{\"name\":\"gpu0\",%s},{\"name\":\"cpu\"}],\"links\":[{\"from\":"
+			       "\"gpu0\",\"to\":\"cpu\",\"both_ways\":true,%s}]}",
+			cases[i].keys, *cases[i].link ? cases[i].link : "\"bandwidth\":1e10");
+		const char *out = told_of(text, NULL, true, &mem);
+		if (*cases[i].told)
+			assert_contains(out, cases[i].told);
+		else
+			assert_string_equal(out, "");
+		berth_arena_free(&mem);
+	}
 }
 
 static void test_devices(void **state)
@@ -377,10 +435,10 @@ static void test_nomem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_precisions),
-		cmocka_unit_test(test_devices), cmocka_unit_test(test_what_takes_memory),
-		cmocka_unit_test(test_many),    cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_types),   cmocka_unit_test(test_models),
+		cmocka_unit_test(test_precisions), cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_slips),      cmocka_unit_test(test_what_takes_memory),
+		cmocka_unit_test(test_many),       cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_types),      cmocka_unit_test(test_models),
 		cmocka_unit_test(test_nomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
