@@ -3,6 +3,7 @@
 #include "spec.h"
 
 #include "text.h"
+#include "units.h"
 
 /* Copy text up to the first of stop (or the end) into word, cut at BERTH_SPEC_WORD - 1; returns what
  * follows. */
@@ -55,7 +56,7 @@ static berth_status parse_number(const char *spec, const berth_spec_param *p, co
 {
 	char low[32], high[32];
 	const char *end;
-	double x = berth_text_number(word, &end);
+	double x = berth_unit_number(p->whole ? BERTH_TOKENS : BERTH_PLAIN, word, &end);
 	if (!*end && x >= p->min && x <= p->max && (!p->whole || x == floor(x))) {
 		*out = x;
 		return BERTH_OK;

@@ -32,7 +32,7 @@ cli_budget cli_budget_default(void);
 	 "lower bound: fast, strong (slower, closer), auto (strong for 0.2 s or a tenth of the search)"}
 #define CLI_TIME(b) \
 	{"time", 0, CLI_LIMIT, (b)->limit_s, "S|Scpu", \
-	 "seconds that a search may take; 10cpu: of the CPU, all threads together"}
+	 "seconds that a search may take (10, 10s, 2min); 10cpu: of the CPU, all threads together"}
 #define CLI_SEED_OF(b) {"seed", 0, CLI_SEED, &(b)->seed, "N", "start of the random numbers"}
 
 /* What every search has. */

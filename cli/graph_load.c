@@ -27,7 +27,7 @@ typedef struct said {
 
 static berth_status split(cli *c, const char *text, said *x, berth_err *err)
 {
-	const char *end, *rest;
+	const char *end;
 	char *model = berth_arena_strdup(&c->mem, text), *whole = berth_arena_strdup(&c->mem, text);
 	BERTH_TRY(berth_got(model && whole ? model : NULL, err));
 	char *at = strrchr(model, '@'), *equals = NULL;
@@ -41,9 +41,8 @@ static berth_status split(cli *c, const char *text, said *x, berth_err *err)
 			"--calibrate %.80s: expected MODEL=SECONDS@DEVICE, as in zoo:resnet50=6.1ms@gpu0",
 			text);
 	*equals = '\0';
-	double seconds = berth_text_number(equals + 1, &end);
-	seconds *= berth_unit(BERTH_SECONDS, end, &rest);
-	if (!(seconds > 0) || !isfinite(seconds) || *rest)
+	double seconds = berth_unit_number(BERTH_SECONDS, equals + 1, &end);
+	if (!(seconds > 0) || !isfinite(seconds) || *end)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "--calibrate %.80s: '%.40s' is no time above 0, as in 6.1ms", text,
 		                  equals + 1);
@@ -130,9 +129,35 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* ---- loading ---- */
+
+/* "8k" in a word KEY=8k is 8192. */
+static berth_status note_size(cli *c, const char *word, size_t n, berth_err *err)
+{
+	const char *end, *text = berth_arena_strndup(&c->tmp, word, n), *is = text ? strchr(text, '=') : NULL;
+	char number[32];
+	BERTH_TRY(berth_got(text, err));
+	double x = is ? berth_unit_number(BERTH_TOKENS, is + 1, &end) : NAN;
+	bool name = strncmp(text, "name=", 5) == 0;
+	return isnan(x) || *end || end[-1] <= '9' || name
+	               ? BERTH_OK
+	               : cli_note(c, err, "%s: %.*s is %s", text, (int)(is - text), text,
+	                          berth_text_double(number, x));
+}
+
+static berth_status note_sizes(cli *c, const char *spec, berth_err *err)
+{
+	for (int32_t i = 0; i < c->dim.n; i++)
+		BERTH_TRY(note_size(c, c->dim.text[i], strlen(c->dim.text[i]), err));
+	for (const char *at = strchr(spec, ':'); at; at = strchr(at + 1, ':'))
+		BERTH_TRY(note_size(c, at + 1, strcspn(at + 1, ":"), err));
+	return BERTH_OK;
+}
+
 berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
 {
 	BERTH_TRY(cli_check_external(c, spec, r, err));
+	BERTH_TRY(note_sizes(c, spec, err));
 	for (int32_t i = 0; i < r->n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s: %s", spec, r->warning[i]));
 	for (int32_t i = 0; i < r->n_guessed; i++)

@@ -5,6 +5,7 @@
 #include "print.h"
 #include "say.h"
 #include "text.h"
+#include "units.h"
 
 #include <getopt.h>
 
@@ -122,23 +123,21 @@ static berth_status bad_value(const cli_option *o, const char *text, const char 
 static bool read_whole(const char *text, double least, double most, double *out)
 {
 	const char *end;
-	double x = berth_text_number(text, &end);
-	if (!isfinite(x))
-		return false;
-	double unit = *end == 'K' || *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : 1;
-	end += unit > 1;
-	x *= unit;
-	*out = x;
-	return !*end && x == floor(x) && x >= least && x <= most;
+	*out = berth_unit_number(BERTH_COUNT, text, &end);
+	return !*end && *out == floor(*out) && *out >= least && *out <= most;
 }
 
-static berth_status read_seconds(const cli_option *o, const char *text, berth_err *err)
+static berth_status read_seconds(berth_arena *mem, const cli_option *o, const char *text, berth_err *err)
 {
 	const char *end;
-	double x = berth_text_number(text, &end), *into = o->into;
-	bool cpu = o->kind == CLI_LIMIT && strcmp(end, "cpu") == 0;
-	if ((*end && !cpu) || !isfinite(x) || x <= 0)
-		return bad_value(o, text, "a number of seconds above 0", err);
+	double *into = o->into;
+	size_t n = strlen(text);
+	bool cpu = o->kind == CLI_LIMIT && n > 3 && strcmp(text + n - 3, "cpu") == 0;
+	char *time = berth_arena_strndup(mem, text, cpu ? n - 3 : n);
+	BERTH_TRY(berth_got(time, err));
+	double x = berth_unit_number(BERTH_SECONDS, time, &end);
+	if (*end || !isfinite(x) || x <= 0)
+		return bad_value(o, text, "a time above 0 in seconds, or with a unit (10s, 500ms)", err);
 	into[cpu] = x;
 	return BERTH_OK;
 }
@@ -200,7 +199,7 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	else if (o->kind <= CLI_FILES_IN)
 		return cli_split(&c->mem, o->name, text, o->into, err);
 	else if (o->kind >= CLI_SECONDS)
-		return o->kind == CLI_SHARE ? read_share(o, text, err) : read_seconds(o, text, err);
+		return o->kind == CLI_SHARE ? read_share(o, text, err) : read_seconds(&c->mem, o, text, err);
 	else if (!read_whole(text, whole[o->kind].least, whole[o->kind].most, &x))
 		return bad_value(o, text, whole[o->kind].expected, err);
 	else

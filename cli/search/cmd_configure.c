@@ -86,8 +86,7 @@ static berth_status read_step(cli *c, const configure_view *v, const char *text,
 		colon--;
 	double batch = is && *colon == ':' ? berth_text_number(colon + 1, &end) : 0;
 	bool right = end && end == is;
-	double time_s = right ? berth_text_number(is + 1, &end) : 0;
-	time_s *= right ? berth_unit(BERTH_SECONDS, end, &end) : 0;
+	double time_s = right ? berth_unit_number(BERTH_SECONDS, is + 1, &end) : 0;
 	if (!right || *end || !(time_s > 0 && time_s <= BERTH_MOST_OP_S))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --steps: '%.60s' is not DEVICE:BATCH=SECONDS, as in gpu0:32=45ms",

@@ -3,9 +3,6 @@
  * wrong unit explains it better than a new device. */
 #include "slips.h"
 
-#include <math.h>
-#include <string.h>
-
 #define STEP 1000.0
 #define HALF_STEP 31.622776601683793 /* its root */
 

@@ -317,20 +317,12 @@ static berth_status add_device(changer *c, const char *name, const cJSON *like)
 /* "12GB/s" or "12GB/s@5us". */
 static berth_status read_figures(changer *c, const char *text, double *bandwidth, double *latency)
 {
-	const char *end, *rest;
+	const char *end;
 	*latency = 0;
-	*bandwidth = berth_text_number(text, &end);
-	double unit = berth_unit(BERTH_BYTES_PER_S, end, &rest);
-	*bandwidth *= unit;
-	bool good = end != text && unit > 0 && isfinite(*bandwidth);
-	if (good && *rest == '@') {
-		*latency = berth_text_number(rest + 1, &end);
-		good = end != rest + 1;
-		unit = berth_unit(BERTH_SECONDS, end, &rest);
-		*latency *= unit;
-		good = good && unit > 0 && isfinite(*latency);
-	}
-	if (good && !*rest)
+	*bandwidth = berth_unit_number(BERTH_BYTES_PER_S, text, &end);
+	if (*end == '@')
+		*latency = berth_unit_number(BERTH_SECONDS, end + 1, &end);
+	if (isfinite(*bandwidth) && isfinite(*latency) && !*end)
 		return BERTH_OK;
 	return berth_fail(c->err, BERTH_EINVAL,
 	                  "'%.80s': '%.40s' is no link; expected a bandwidth and perhaps a latency, as in "

@@ -12,15 +12,29 @@ berth_status system_copy_word(system_reader *r, const char *word, const char **o
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-/* A number in the range of its key. */
-static berth_status read_figure(const berth_json *at, const char *key, bool required, double *out,
-                                berth_err *err)
+berth_status system_read_number(const berth_json *at, berth_quantity q, double *out, berth_err *err)
 {
-	double x = NAN;
+	char known[96];
+	const char *text = at->item->valuestring, *end;
+	if (!cJSON_IsString(at->item))
+		return berth_json_value(at, -INFINITY, out, err);
+	double x = berth_unit_number(q, text, &end);
+	berth_unit_names(q, known);
+	if (!isfinite(x) || *end || (end[-1] >= '.' && end[-1] <= '9'))
+		return berth_json_fail(at, err, "'%.40s' is no number with a unit; %s%s", text,
+		                       *known ? "known: " : "expected a number", known);
+	*out = x;
+	return BERTH_OK;
+}
+
+berth_status system_read_figure(const berth_json *at, const char *key, berth_quantity q, bool required,
+                                double *out, berth_err *err)
+{
+	double x;
 	berth_json v = berth_json_get(at, key);
-	BERTH_TRY(berth_json_number(at, key, required, -INFINITY, &x, err));
-	if (isnan(x))
-		return BERTH_OK;
+	if (!v.item)
+		return berth_json_number(at, key, required, 0, out, err);
+	BERTH_TRY(system_read_number(&v, q, &x, err));
 	BERTH_TRY(berth_json_placed(&v, berth_system_figure_check(key, x, err), err));
 	*out = x;
 	return BERTH_OK;
@@ -29,10 +43,17 @@ static berth_status read_figure(const berth_json *at, const char *key, bool requ
 /* Bytes, or null for no limit. */
 berth_status system_read_bytes(const berth_json *at, const char *key, int64_t *out, berth_err *err)
 {
+	double x;
 	berth_json v = berth_json_get(at, key);
-	if (!cJSON_IsNull(v.item))
-		return berth_json_bytes(at, key, false, out, err);
-	*out = -1;
+	if (cJSON_IsNull(v.item))
+		*out = -1;
+	if (cJSON_IsNull(v.item) || !cJSON_IsString(v.item))
+		return cJSON_IsNull(v.item) ? BERTH_OK : berth_json_bytes(at, key, false, out, err);
+	BERTH_TRY(system_read_number(&v, BERTH_BYTES, &x, err));
+	if (!(x >= 0 && x <= 0x1p53))
+		return berth_json_fail(&v, err, "'%.40s' are not bytes from 0 to 2^53",
+		                       v.item->valuestring);
+	*out = (int64_t)x;
 	return BERTH_OK;
 }
 
@@ -43,7 +64,7 @@ static berth_status read_peak(void *peaks, const berth_json *v, berth_err *err)
 	double x;
 	if (berth_precision_find(v->key, &p, &why) != BERTH_OK)
 		return berth_json_fail(v, err, "%s", why.msg);
-	BERTH_TRY(berth_json_value(v, 0, &x, err));
+	BERTH_TRY(system_read_number(v, BERTH_FLOPS_PER_S, &x, err));
 	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("peak_flops", x, err), err));
 	((double *)peaks)[p] = x;
 	return BERTH_OK;
@@ -79,7 +100,8 @@ berth_status system_read_figures(const berth_json *at, system_reader *r, int of,
 		else if (f->type == BERTH_FIGURE_COUNT)
 			BERTH_TRY(berth_json_int(at, f->key, false, 1, (int32_t)f->most, &count, err));
 		else
-			BERTH_TRY(read_figure(at, f->key, strcmp(f->key, "bandwidth") == 0, &x, err));
+			BERTH_TRY(system_read_figure(at, f->key, f->quantity,
+			                             strcmp(f->key, "bandwidth") == 0, &x, err));
 		berth_system_figure_set(&r->s, f, i,
 		                        f->type == BERTH_FIGURE_BYTES   ? (double)bytes
 		                        : f->type == BERTH_FIGURE_COUNT ? count

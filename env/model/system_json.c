@@ -168,8 +168,7 @@ static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *
 		                       "op_gap_s is for the cost model %s only; remove it, or use "
 		                       "op_overhead_s of the devices",
 		                       berth_cost_model_names(has_gap, names, sizeof names));
-	BERTH_TRY(berth_json_number(doc, "op_gap_s", true, 0, &s->op_gap_s, err));
-	return berth_json_placed(&v, berth_system_figure_check("op_gap_s", s->op_gap_s, err), err);
+	return system_read_figure(doc, "op_gap_s", BERTH_SECONDS, true, &s->op_gap_s, err);
 }
 
 static berth_status read_pool_name(const berth_json *at, system_reader *r, int32_t i, berth_err *err)
@@ -215,7 +214,7 @@ static berth_status read_pool(void *ctx, const berth_json *at, berth_err *err)
 	int32_t i = r->n_pools_read;
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(read_pool_name(at, r, i, err));
-	BERTH_TRY(berth_json_number(at, "bandwidth", true, -INFINITY, &s->pool_bandwidth[i], err));
+	BERTH_TRY(system_read_figure(at, "bandwidth", BERTH_BYTES_PER_S, true, &s->pool_bandwidth[i], err));
 	BERTH_TRY(system_read_bytes(at, "bytes", &s->pool_bytes[i], err));
 	BERTH_TRY(berth_json_array(at, "devices", true, &list, err));
 	BERTH_TRY(berth_json_each(&list, read_member, r, err));

@@ -8,8 +8,8 @@
 typedef struct change {
 	const char *what; /* the whole text, for messages */
 	char *name, *key;
-	double value;
-	const char *unit; /* "x": value is a factor */
+	const char *text; /* the value as it was written */
+	double factor;    /* of "2x"; NAN: it is none */
 } change;
 
 #define POOL "pool."
@@ -30,9 +30,9 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
 		                  what);
 	*dot = '\0';
-	*c = (change){what, text, dot + 1, berth_text_number(equals + 1, &end), ""};
-	c->unit = end;
-	if (!isfinite(c->value)) /* there is none, or it is too large */
+	double x = berth_text_number(equals + 1, &end);
+	*c = (change){what, text, dot + 1, equals + 1, strcmp(end, "x") == 0 ? x : NAN};
+	if (!isfinite(x)) /* there is none, or it is too large */
 		return berth_fail(err, BERTH_EINVAL,
 		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
 		                  equals + 1);
@@ -41,7 +41,7 @@ static berth_status split(const char *what, berth_arena *tmp, change *c, berth_e
 
 static bool is_factor(const change *c)
 {
-	return strcmp(c->unit, "x") == 0;
+	return !isnan(c->factor);
 }
 
 /* The value in the unit of the figure. */
@@ -49,12 +49,11 @@ static berth_status in_si(const change *c, const berth_system_figure *f, double 
 {
 	char known[96];
 	const char *end;
-	double factor = berth_unit(f->quantity, c->unit, &end);
-	*out = c->value * factor;
-	if (factor > 0 && !*end)
+	*out = berth_unit_number(f->quantity, c->text, &end);
+	if (isfinite(*out) && !*end)
 		return BERTH_OK;
 	berth_unit_names(f->quantity, known);
-	return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is no unit of %s; %s%s", c->what, c->unit,
+	return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.40s' is no unit of %s; %s%s", c->what, end,
 	                  c->key, *known ? "known: " : "it has none", known);
 }
 
@@ -64,7 +63,7 @@ static berth_status set_figure(berth_system *s, const berth_system_figure *f, in
                                berth_err *err)
 {
 	bool counts = f->type == BERTH_FIGURE_COUNT;
-	double old = berth_system_figure_get(s, f, i), x = old * c->value;
+	double old = berth_system_figure_get(s, f, i), x = old * c->factor;
 	if (!is_factor(c))
 		BERTH_TRY(in_si(c, f, &x, err));
 	else if (f->type == BERTH_FIGURE_BYTES && old < 0)

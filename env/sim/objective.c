@@ -245,13 +245,24 @@ static berth_status read_term(parser *r)
 	                            berth_metrics[m].name);
 }
 
-/* Factor to SI of the unit that stands there; 1 without one, and before what is none. */
-static double read_unit(parser *r, berth_metric m)
+/* A figure above 0 with a unit of the metric, or none. */
+static berth_status read_figure(parser *r, berth_metric m, double *out)
 {
+	char units[96];
+	const char *from = r->at, *end;
+	*out = berth_unit_number(berth_metrics[m].quantity, r->at, &end);
+	berth_unit_names(berth_metrics[m].quantity, units);
+	if (isnan(*out) && end != from)
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: '%.40s' is no limit on %s; units: %s", from,
+		                  berth_metrics[m].name, *units ? units : "none");
+	if (!isfinite(*out) || !(*out > 0))
+		return berth_fail(r->err, BERTH_EINVAL,
+		                  "objective: '%.40s' is no limit on %s; expected a number above 0", from,
+		                  berth_metrics[m].name);
+	r->at = end;
 	skip(r);
-	double factor = berth_unit(berth_metrics[m].quantity, r->at, &r->at);
-	skip(r);
-	return factor > 0 ? factor : 1;
+	return BERTH_OK;
 }
 
 static berth_status read_limit(parser *r)
@@ -265,14 +276,11 @@ static berth_status read_limit(parser *r)
 		                  "objective: a limit on %s is written %s%sFIGURE%s%s%s", name, name, sign,
 		                  per ? ", in " : "", per ? per : "", per ? "s a second" : "");
 	const char *from = r->at;
-	if (!read_positive(r, &x))
-		return berth_fail(r->err, BERTH_EINVAL,
-		                  "objective: '%.40s' is no limit on %s; expected a number above 0", from,
-		                  name);
+	BERTH_TRY(read_figure(r, m, &x));
 	if (r->o.limits[m])
 		return berth_fail(r->err, BERTH_EINVAL, "objective: two limits on %s", name);
 	r->o.limits[m] = true;
-	r->asked[m] = x * read_unit(r, m);
+	r->asked[m] = x;
 	r->o.most[m] = berth_metric_figure(m, r->asked[m]);
 	if (!isnormal(r->o.most[m]))
 		return berth_fail(r->err, BERTH_EINVAL,

@@ -1,6 +1,8 @@
 /* Who makes what: symbolic dimensions, initializers, producers, and a topological order of the nodes. */
 #include "onnx_model.h"
 
+#include "units.h"
+
 /* ---- symbolic dimensions ---- */
 
 static berth_status bad_option(const char *text, berth_err *err)
@@ -28,9 +30,9 @@ static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char
 static berth_status apply_option(onnx_model *m, const char *text)
 {
 	char hint[128];
-	uint64_t value;
-	const char *eq = strrchr(text, '=');
-	if (!eq || eq == text || !berth_text_whole(eq + 1, strlen(eq + 1), INT32_MAX, &value) || !value)
+	const char *eq = strrchr(text, '='), *end = text;
+	double value = eq ? berth_unit_number(BERTH_TOKENS, eq + 1, &end) : 0;
+	if (!eq || eq == text || *end || !(value >= 1 && value <= INT32_MAX) || value != floor(value))
 		return bad_option(text, m->err);
 	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
 	BERTH_TRY(berth_got(name, m->err));

@@ -161,6 +161,44 @@ static void test_units(void **state)
 		assert_true(strlen(berth_unit_names((berth_quantity)q, buf)) < sizeof buf - 1);
 }
 
+/* Numbers with units, as people write them, and as they are told. */
+static void test_unit_numbers(void **state)
+{
+	(void)state;
+	static const struct {
+		berth_quantity q;
+		const char *text;
+		double value;
+		const char *rest, *told;
+	} cases[] = {
+		{BERTH_BYTES, "16GB", 16e9, "", "16 GB"},
+		{BERTH_BYTES, "16 GB", 16e9, "", "16 GB"},
+		{BERTH_BYTES, "1.5GiB,", 1.5 * 0x1p30, ",", "1.61061 GB"},
+		{BERTH_BYTES, "24", 24, "", "24 B"},
+		{BERTH_BYTES, "24 ", 24, " ", "24 B"},
+		{BERTH_BYTES, "16Gb", NAN, "Gb", NULL},
+		{BERTH_BYTES, "GB", NAN, "GB", NULL},
+		{BERTH_BYTES_PER_S, "10Gbit/s", 1.25e9, "", "1.25 GB/s"},
+		{BERTH_SECONDS, "10min", 600, "", "600 s"},
+		{BERTH_SECONDS, "7us", 7 * 1e-6, "", "7 us"},
+		{BERTH_SECONDS, "7 \302\265s", 7 * 1e-6, "", "7 us"},
+		{BERTH_SECONDS, "0.5ns", 0.5 * 1e-9, "", "0.5 ns"},
+		{BERTH_FLOPS_PER_S, "82.6TFLOPS", 82.6e12, "", "82.6 TFLOP/s"},
+		{BERTH_COUNT, "10K", 10000, "", "10 K"},
+		{BERTH_TOKENS, "8k", 8192, "", "8192"},
+		{BERTH_PLAIN, "8k", NAN, "k", NULL},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *rest;
+		char buf[64];
+		double x = berth_unit_number(cases[i].q, cases[i].text, &rest);
+		assert_true(isnan(cases[i].value) ? isnan(x) : x == cases[i].value);
+		assert_string_equal(rest, cases[i].rest);
+		if (cases[i].told)
+			assert_string_equal(berth_unit_text(cases[i].q, x, buf), cases[i].told);
+	}
+}
+
 static void test_text(void **state)
 {
 	(void)state;
@@ -963,7 +1001,8 @@ int main(void)
 		cmocka_unit_test(test_pcg32_vectors),  cmocka_unit_test(test_random_distributions),
 		cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_whole_number),
-		cmocka_unit_test(test_units),          cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_unit_numbers),          cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_strmap),
 		cmocka_unit_test(test_json_writer),
 		cmocka_unit_test(test_json_pieces),
