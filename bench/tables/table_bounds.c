@@ -86,6 +86,8 @@ static void run_bounds(const bench_options *o)
 	const berth_system_row *system = berth_system_builtin_list(&n_systems);
 	bench_head("model|system|best|by|gap, fast|gap, auto|gap, strong");
 	for (int32_t k = 0; k < n_systems; k++) {
+		if (system[k].recipe)
+			continue;
 		for (int32_t i = 0; i < o->n_words; i++)
 			print_bounds(&t, o->word[i], system[k].name, o->evaluations);
 		for (int32_t i = 0; i < n_models && !o->n_words; i++)

@@ -163,7 +163,8 @@ static void run_gaps(const bench_options *o)
 		sums x = {0};
 		const char *model = o->n_words ? o->word[i] : usual[i];
 		for (int32_t k = 0; k < n_systems; k++)
-			add_instance(model, system[k].name, o->evaluations, &x);
+			if (!system[k].recipe)
+				add_instance(model, system[k].name, o->evaluations, &x);
 		all.n += x.n;
 		all.better += x.better;
 		all.worse += x.worse;

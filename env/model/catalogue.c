@@ -212,14 +212,22 @@ berth_status berth_catalogue_read(berth_arena *mem, berth_catalogue *out, berth_
 
 /* ---- finding ---- */
 
-/* Is name the word, or the word and a size of memory, as in "rtx-3060" and "rtx-3060-12gb"? */
-static bool is_named(const char *name, const char *word)
+/* Is name the word, or the word and a size of memory, as in "rtx-3060" and "rtx-3060-12gb"? loose: letters
+ * are the same in both cases, and "RTX 3060" and "rtx3060" are words of it, too. */
+static bool is_named(const char *name, const char *word, bool loose)
 {
-	size_t n = strlen(word);
-	if (!n || strncmp(name, word, n) != 0 || !name[n])
-		return n && strcmp(name, word) == 0;
-	size_t digits = name[n] == '-' ? strspn(name + n + 1, "0123456789") : 0;
-	return digits && strcmp(name + n + 1 + digits, "gb") == 0;
+	static const char between[] = "-_ ";
+	const char *at = name;
+	for (bool any = false; *word; word++, any = true) {
+		if (loose && any && strchr(between, *word))
+			continue;
+		at += loose && any && *at == '-';
+		if (*at != (loose && *word >= 'A' && *word <= 'Z' ? *word - 'A' + 'a' : *word))
+			return false;
+		at++;
+	}
+	size_t digits = at > name && *at == '-' ? strspn(at + 1, "0123456789") : 0;
+	return at > name && (!*at || (digits && strcmp(at + 1 + digits, "gb") == 0));
 }
 
 enum { MOST_MEANT = 4 };
@@ -257,11 +265,12 @@ berth_status berth_device_find(const berth_catalogue *c, const char *name, berth
 		names[i] = c->device[i].name;
 		names[c->n_devices + i] = vendor_end ? vendor_end + 1 : names[i];
 	}
-	for (int32_t i = 0; i < 2 * c->n_devices; i++)
-		if (is_named(names[i], name)) {
-			*out = &c->device[i % c->n_devices];
-			return BERTH_OK;
-		}
+	for (int loose = 0; loose < 2; loose++)
+		for (int32_t i = 0; i < 2 * c->n_devices; i++)
+			if (is_named(names[i], name, loose > 0)) {
+				*out = &c->device[i % c->n_devices];
+				return BERTH_OK;
+			}
 	return unknown_device(names, 2 * c->n_devices, name, err);
 }
 

@@ -64,8 +64,8 @@ typedef struct berth_catalogue {
 berth_status berth_catalogue_read(berth_arena *mem, berth_catalogue *out, berth_err *err);
 
 /* The row called name, where the vendor in front may be left out, and the size of memory behind it (the
- * first such row); *out is borrowed from the catalogue. tmp: scratch, returned at exit. Fails:
- * BERTH_EFORMAT, naming the nearest; BERTH_ENOMEM. */
+ * first such row); "RTX 4090" and "rtx4090" are rtx-4090. *out is borrowed from the catalogue. tmp: scratch,
+ * returned at exit. Fails: BERTH_EFORMAT, naming the nearest; BERTH_ENOMEM. */
 berth_status berth_device_find(const berth_catalogue *c, const char *name, berth_arena *tmp,
                                const berth_device_row **out, berth_err *err);
 berth_status berth_link_find(const berth_catalogue *c, const char *name, berth_arena *tmp,

@@ -30,19 +30,41 @@ berth_status berth_system_host_path(berth_arena *mem, const char **path, berth_e
 	return berth_cache_path("host.json", mem, path, err);
 }
 
-/* There is no file at path, but a built-in machine is called so: says that. Else what failed stands. */
+/* Is path a device of the catalogue, which a machine can be made of? Its class, else NULL. */
+static const char *class_of_device(const char *path)
+{
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
+	berth_catalogue c;
+	const berth_device_row *row;
+	return berth_catalogue_read(&mem, &c, NULL) == BERTH_OK &&
+	                       berth_device_find(&c, path, &tmp, &row, NULL) == BERTH_OK
+	               ? berth_device_class_name(row->device_class)
+	               : NULL;
+}
+
+/* There is no file at path, but a machine is called so, is made of such words, or nearly so: says that. Else
+ * what failed stands. */
 static berth_status name_builtin(const char *path, berth_status failed, berth_err *err)
 {
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
+	const char *name[64] = {"host"}, *class = class_of_device(path), *near;
 	bool there = true;
 	if (failed != BERTH_EIO || berth_file_there(path, &there, NULL) != BERTH_OK || there)
 		return failed;
-	for (int32_t i = 0; i < n; i++)
-		if (strcmp(row[i].name, path) == 0)
-			return berth_fail(err, failed,
-			                  "%s: there is no such file; the built-in machine is " PREFIX "%s",
-			                  path, path);
+	for (int32_t i = 0; i < n && i < 63; i++)
+		name[i + 1] = row[i].name;
+	near = strchr(path, '/') || strchr(path, '.') ? NULL : berth_text_nearest(path, name, n + 1);
+	if (near && strcmp(near, path) == 0)
+		return berth_fail(err, failed, "%s: there is no such file; the %s machine is " PREFIX "%s",
+		                  path, near == name[0] ? "described" : "built-in", path);
+	if (class || strncmp(path, "cpu=", 4) == 0 || strncmp(path, "gpu=", 4) == 0)
+		return berth_fail(err, failed, "%s: there is no such file; a machine of such devices is " HOST
+		                  "%s%s%s", path, class ? class : "", class ? "=" : "", path);
+	if (near)
+		return berth_fail(err, failed, "%s: there is no such file (did you mean " PREFIX "%s?)", path,
+		                  near);
 	return failed;
 }
 

@@ -92,8 +92,16 @@ static berth_status add_word(host *h, const berth_catalogue *c, char *word, bert
 	int32_t at;
 	BERTH_TRY(berth_text_find(kinds, 3, word, "kind of device", "; expected cpu, gpu, npu or link", &at,
 	                          err));
-	BERTH_TRY(berth_device_find(c, eq + 1, tmp, &row, err));
-	return add_device(h, word, row, err);
+	const char *name = eq + 1, *end;
+	int32_t n = berth_text_digits(name, MOST_WORDS, &end);
+	if (n > 0 && *end == 'x' && end[1]) /* "4xa100" */
+		name = end + 1;
+	else
+		n = 1;
+	BERTH_TRY(berth_device_find(c, name, tmp, &row, err));
+	for (; n > 0; n--)
+		BERTH_TRY(add_device(h, word, row, err));
+	return BERTH_OK;
 }
 
 static void open_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, double joules,
@@ -175,6 +183,7 @@ static berth_status read_words(const char *words, const berth_catalogue *c, bert
                                berth_err *err)
 {
 	for (const char *at = words; *at;) {
+		at += strspn(at, " ");
 		size_t n = strcspn(at, ",+");
 		while (at[n] == '+' && (!at[n + 1] || strchr(",+", at[n + 1]))) /* of a name */
 			n++;

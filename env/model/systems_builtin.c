@@ -269,17 +269,31 @@ static const char hetero_cluster[] = HEAD("hetero-cluster")
 	PCIE("cpu1", "gpu3") "," ETHERNET("cpu0", "cpu1") "]}";
 
 static const berth_system_row rows[] = {
-	{"cpu+2gpu", "a server CPU and two GPUs of unlike speed and memory on PCIe 3"},
-	{"4gpu", "four equal GPUs, all joined by NVLink"},
-	{"edge", "a 15 W SoC: CPU, small GPU and NPU for convolutional layers on one memory"},
-	{"laptop", "a 28 W laptop: CPU and integrated GPU on one memory"},
-	{"hetero-cluster", "two unequal servers of a CPU and two GPUs each, joined by 10 GbE"},
-	{"random", "a seeded random machine: random[:key=value...], see berth systems --help"},
+	{"cpu+2gpu", "a server CPU and two GPUs of unlike speed and memory on PCIe 3", false},
+	{"4gpu", "four equal GPUs, all joined by NVLink", false},
+	{"edge", "a 15 W SoC: CPU, small GPU and NPU for convolutional layers on one memory", false},
+	{"laptop", "a 28 W laptop: CPU and integrated GPU on one memory", false},
+	{"hetero-cluster", "two unequal servers of a CPU and two GPUs each, joined by 10 GbE", false},
+#define ROW(file, name, about) {name, about, true},
+	BERTH_RECIPES(ROW)
+	{"random", "a seeded random machine: random[:key=value...], see berth systems --help", false},
 };
-static const char *const texts[] = {cpu_2gpu, gpus, edge, laptop, hetero_cluster};
 
-enum { N_ROWS = sizeof rows / sizeof *rows, N_TEXTS = sizeof texts / sizeof *texts };
-_Static_assert(N_ROWS == N_TEXTS + 1, "the last row is the random machine");
+typedef struct system_text {
+	const char *text;
+	size_t size;
+} system_text;
+
+enum { N_ROWS = sizeof rows / sizeof *rows, N_TEXTS = N_ROWS - 1 };
+
+static system_text text_of(int32_t at)
+{
+#define TEXT(text) {text, sizeof text - 1}
+#define RECIPE(file, name, about) {(const char *)berth_recipe_##file, berth_recipe_##file##_size},
+	const system_text texts[N_TEXTS] = {TEXT(cpu_2gpu), TEXT(gpus),           TEXT(edge),
+	                                    TEXT(laptop),   TEXT(hetero_cluster), BERTH_RECIPES(RECIPE)};
+	return texts[at];
+}
 
 const berth_system_row *berth_system_builtin_list(int32_t *n)
 {
@@ -300,5 +314,6 @@ berth_status berth_system_builtin(const char *name, berth_arena *mem, berth_aren
 		names[i] = rows[i].name;
 	BERTH_TRY(berth_text_find(names, N_ROWS, name, "built-in system", "; 'berth systems' lists them", &at,
 	                          err));
-	return berth_system_parse_json(name, texts[at], strlen(texts[at]), mem, tmp, out, err);
+	const system_text x = text_of(at);
+	return berth_system_parse_json(name, x.text, x.size, mem, tmp, out, err);
 }

@@ -133,6 +133,11 @@ static void test_rows(void **state)
 	assert_string_equal(d->name, "nvidia-rtx-3060-12gb");
 	assert_ok(berth_device_find(&c, "nvidia-a100-pcie", &mem, &d, &err), &err);
 	assert_string_equal(d->name, "nvidia-a100-pcie-40gb");
+	static const char *const loose[] = {"RTX 3060", "rtx3060", "NVIDIA RTX-3060-12GB", "rtx_3060"};
+	for (int i = 0; i < 4; i++) {
+		assert_ok(berth_device_find(&c, loose[i], &mem, &d, &err), &err);
+		assert_string_equal(d->name, "nvidia-rtx-3060-12gb");
+	}
 	assert_int_equal(berth_device_find(&c, "a100", &mem, &d, &err), BERTH_EFORMAT);
 	assert_int_equal(berth_device_find(&c, "", &mem, &d, &err), BERTH_EFORMAT);
 	assert_int_equal(berth_device_find(&c, "nvidia-a100-pcie-4gb", &mem, &d, &err), BERTH_EFORMAT);

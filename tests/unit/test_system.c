@@ -733,7 +733,7 @@ static void test_builtins(void **state)
 	(void)state;
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	assert_int_equal(n, 6);
+	assert_int_equal(n, 11);
 	for (int32_t i = 0; i < n; i++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_system s, again;
@@ -980,6 +980,8 @@ static void test_host(void **state)
 	} cases[] = {
 		{"host:gpu=t4", 0},
 		{"host:gpu=t4,gpu=p4", 2},
+		{"host:gpu=t4, gpu=P4", 2},
+		{"host:cpu=epyc-7742,gpu=4xRTX 4090", 8},
 		{"host:gpu=t4+gpu=p4+cpu=xeon-gold-6148", 4},
 		{"host:cpu=xeon-platinum-8480+,gpu=t4", 2},
 		{"host:cpu=xeon-platinum-8480++cpu=xeon-platinum-8592+", 2},
@@ -989,6 +991,13 @@ static void test_host(void **state)
 		{"host:", "no device"},
 		{"host:gpu", "is no cpu=, gpu="},
 		{"host:gpu=t44", "did you mean 't4'?"},
+		{"host:gpu=33xt4", "unknown device '33xt4'"},
+		{"host:gpu=32xt4,gpu=p4", "more than 32 devices"},
+		{"epyc-7742", "a machine of such devices is host:cpu=epyc-7742"},
+		{"cpu=epyc-7742,gpu=t4", "a machine of such devices is host:cpu=epyc-7742,gpu=t4"},
+		{"host", "the described machine is system:host"},
+		{"workstation", "the built-in machine is system:workstation"},
+		{"workstaton", "did you mean system:workstation?"},
 		{"host:cpu=t4", "'nvidia-t4' is a gpu, not a cpu"},
 		{"host:tpu=t4", "unknown kind of device 'tpu'"},
 		{"host:gpu=t4,link=pcie", "unknown link 'pcie'"},
@@ -1012,7 +1021,8 @@ static void test_host(void **state)
 	assert_ok(berth_system_load(unpinned, NULL, &mem, &tmp, &s, &err), &err);
 	assert_true(s.link_bandwidth[0] < 0.5 * 12e9);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(berth_system_load(bad[i].text, NULL, &mem, &tmp, &s, &err), BERTH_EINVAL);
+		assert_int_equal(berth_system_load(bad[i].text, NULL, &mem, &tmp, &s, &err),
+		                 strncmp(bad[i].text, "host:", 5) == 0 ? BERTH_EINVAL : BERTH_EIO);
 		assert_contains(err.msg, bad[i].part);
 	}
 	berth_arena_free(&mem);
