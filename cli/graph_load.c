@@ -341,9 +341,16 @@ static berth_status pack_links(cli *c, berth_system *s, berth_err *err)
 
 berth_status cli_rules_add(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
 {
+	berth_strbuf told = {.mem = &c->mem};
+	const char *text;
+	size_t len;
 	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
-	                      c->pin.n,    c->forbid.n,    c->colocate.n};
-	return berth_graph_add_rules(&r, s, &c->mem, &c->tmp, g, err);
+	                      c->pin.n,    c->forbid.n,    c->colocate.n, &told};
+	BERTH_TRY(berth_graph_add_rules(&r, s, &c->mem, &c->tmp, g, err));
+	BERTH_TRY(berth_strbuf_done(&told, &text, &len, err));
+	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+		BERTH_TRY(cli_note(c, err, "%.*s", (int)strcspn(at, "\n"), at));
+	return BERTH_OK;
 }
 
 berth_status cli_instance_load(cli *c, const char *graph, const char *system, berth_graph *g, berth_system *s,

@@ -87,7 +87,13 @@ static berth_status split(adder *a, const char *option, const char *text, char *
 
 /* ---- the rules ---- */
 
-static berth_status pin(adder *a, const char *text)
+/* The narrowest so far of each operator: its number of operators, and which it is (-1: the graph's own). */
+typedef struct narrowest {
+	int32_t *n, *by;
+	int32_t *lost; /* [n_pins + 1] operators of a pin that go elsewhere; [0]: of the graph's own */
+} narrowest;
+
+static berth_status pin(adder *a, const char *text, int32_t at, narrowest *x)
 {
 	char *ops;
 	int32_t dev, n;
@@ -95,13 +101,35 @@ static berth_status pin(adder *a, const char *text)
 	BERTH_TRY(match_all(a, "pin", ops, &n));
 	for (int32_t op = 0; op < a->g.n_ops; op++) {
 		const char *old = a->g.op_pin[op];
+		bool holds = a->hit[op] && (!old || n <= x->n[op]);
 		if (a->hit[op] && old && strcmp(old, a->s->dev_name[dev]) != 0)
-			return berth_fail(a->err, BERTH_EINVAL,
-			                  "option --pin %.80s: operator '%.80s' is pinned to '%.60s' already",
-			                  text, a->g.op_name[op], old);
-		if (a->hit[op])
-			a->g.op_pin[op] = a->s->dev_name[dev];
+			x->lost[holds ? x->by[op] + 1 : at + 1]++;
+		if (!holds)
+			continue;
+		a->g.op_pin[op] = a->s->dev_name[dev];
+		x->n[op] = n;
+		x->by[op] = at;
 	}
+	return BERTH_OK;
+}
+
+static berth_status pin_all(adder *a, const berth_rule_texts *r)
+{
+	narrowest x;
+	BERTH_TRY_NEW(a->tmp, a->g.n_ops, a->err, x.n, x.by);
+	BERTH_TRY_NEW(a->tmp, r->n_pins + 1, a->err, x.lost);
+	for (int32_t op = 0; op < a->g.n_ops; op++) {
+		x.n[op] = INT32_MAX;
+		x.by[op] = -1;
+	}
+	for (int32_t i = 0; i < r->n_pins; i++)
+		BERTH_TRY(pin(a, r->pin[i], i, &x));
+	for (int32_t i = 0; i <= r->n_pins && r->told; i++)
+		if (x.lost[i])
+			berth_strbuf_printf(
+				r->told, "%s%.80s: %d operator%s go%s where a narrower or later --pin says\n",
+				i ? "--pin " : "pins of ", i ? r->pin[i - 1] : a->g.name, (int)x.lost[i],
+				x.lost[i] == 1 ? "" : "s", x.lost[i] == 1 ? "es" : "");
 	return BERTH_OK;
 }
 
@@ -220,8 +248,7 @@ static berth_status add(adder *a, const berth_rule_texts *r, const berth_graph *
 	BERTH_TRY_NEW(a->mem, n, a->err, g->op_pin, g->op_coloc_name);
 	BERTH_COPY(g->op_pin, from->op_pin, n);
 	BERTH_COPY(g->op_coloc_name, from->op_coloc_name, n);
-	for (int32_t i = 0; i < r->n_pins; i++)
-		BERTH_TRY(pin(a, r->pin[i]));
+	BERTH_TRY(pin_all(a, r));
 	for (int32_t i = 0; i < r->n_forbids; i++)
 		BERTH_TRY(forbid(a, r->forbid[i]));
 	for (int32_t i = 0; i < r->n_colocates; i++)

@@ -60,6 +60,61 @@ static void names_of_groups(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Of two pins of an operator the narrower one holds, else the later one; what gives way is told. */
+static void pins_give_way(void **state)
+{
+	(void)state;
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	const char *
+		graph = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":["
+			"{\"name\":\"l1.a\"},{\"name\":\"l1.b\"},{\"name\":\"l2.a\",\"pin\":\"x\"}],"
+			"\"edges\":[]}",
+	       *system = "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":"
+			 "\"y\"}],\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":"
+	                 "true}]}";
+	static const struct {
+		const char *pin[3], *expected, *told;
+	} cases[] = {
+		{{"*=x", "l1.*=y"},
+	         "yyx",
+	         "--pin *=x: 2 operators go where a narrower or later --pin says\n"},
+		{{"l1.*=y", "*=x"},
+	         "yyx",
+	         "--pin *=x: 2 operators go where a narrower or later --pin says\n"},
+		{{"l1.a=x", "l1.a=y"},
+	         "y-x",
+	         "--pin l1.a=x: 1 operator goes where a narrower or later --pin says\n"},
+		{{"*=y"}, "yyy", "pins of g: 1 operator goes where a narrower or later --pin says\n"},
+		{{"*=y", "l1.*=x", "l1.b=y"},
+	         "xyy",
+	         "pins of g: 1 operator goes where a narrower or later --pin says\n--pin *=y: 2 operators go "
+	         "where "
+	         "a narrower or later --pin says\n--pin l1.*=x: 1 operator goes where a narrower or later "
+	         "--pin "
+	         "says\n"},
+	};
+	assert_ok(berth_system_parse_json("s", system, strlen(system), &mem, &tmp, &s, &err), &err);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_graph g;
+		const char *pins[3], *text;
+		size_t len;
+		berth_strbuf told = {.mem = &mem};
+		berth_rule_texts texts = {.pin = pins, .told = &told};
+		for (int k = 0; k < 3 && cases[i].pin[k]; k++)
+			pins[texts.n_pins++] = cases[i].pin[k];
+		assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err), &err);
+		for (int32_t op = 0; op < 3; op++)
+			assert_int_equal(g.op_pin[op] ? *g.op_pin[op] : '-', cases[i].expected[op]);
+		assert_ok(berth_strbuf_done(&told, &text, &len, &err), &err);
+		assert_string_equal(text, cases[i].told);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* A new group's name is no group's yet. What a text takes of scratch it gives back. */
 static void names_of_new_groups(void **state)
 {
@@ -92,9 +147,8 @@ static void refused(void **state)
 	static const struct {
 		const char *pin, *forbid, *colocate, *says;
 	} cases[] = {
-		{"x=a", NULL, NULL, "--pin x=a: operator 'x' is pinned to 'b' already"},
 		{"x=b", NULL, NULL, NULL},
-		{"?=a", NULL, NULL, "--pin ?=a: operator 'x' is pinned to 'b' already"},
+		{"x=a", NULL, NULL, NULL},
 		{"y=a", NULL, NULL, NULL},
 		{"y=c", NULL, NULL, "--pin: system 's' has no device 'c'"},
 		{"=a", NULL, NULL, "--pin: '=a' is not of the form OP=DEVICE"},
@@ -111,9 +165,9 @@ static void refused(void **state)
 	};
 	static const char
 		graph[] = "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[{\"name\":\"x\","
-	                  "\"pin\":\"b\"},"
+			  "\"pin\":\"b\"},"
 			  "{\"name\":\"y\"},{\"name\":\"v=w\"},{\"name\":\"longer\"},{\"name\":\"one,two\"}],"
-	                  "\"edges\":[]}",
+			  "\"edges\":[]}",
 		system[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
 			   "{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":[{\"from\":\"a\",\"to\":\"b\","
 			   "\"bandwidth\":1,\"both_ways\":true}]}";
@@ -137,10 +191,9 @@ static void refused(void **state)
 		if (cases[i].says)
 			assert_contains(err.msg, cases[i].says);
 		else
-			assert_string_equal(g.op_pin[berth_graph_find(&g, i == 8   ? "v=w"
-			                                                  : i == 1 ? "x"
-			                                                           : "y")],
-			                    i == 1 ? "b" : "a");
+			assert_string_equal(
+				g.op_pin[berth_graph_find(&g, i == 7 ? "v=w" : i < 2 ? "x" : "y")],
+				i == 0 ? "b" : "a");
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
@@ -148,7 +201,7 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(forbidden_once), cmocka_unit_test(pins_give_way),
 	                                   cmocka_unit_test(names_of_new_groups), cmocka_unit_test(refused),
 	                                   cmocka_unit_test(names_of_groups)};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static berth_status rules(void *ctx, berth_arena *mem, berth_arena *tmp, berth_e
 	berth_problem p;
 	berth_placement placement;
 	const char *pin = "x.1=b", *forbid = "x.*=a", *colocate = "x.?,y";
-	berth_rule_texts texts = {&pin, &forbid, &colocate, 1, 1, 1};
+	berth_rule_texts texts = {&pin, &forbid, &colocate, 1, 1, 1, NULL};
 	BERTH_TRY(berth_graph_add_rules(&texts, &c->s, mem, tmp, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &c->s, mem, tmp, &p, err));
 	BERTH_TRY(berth_placement_new(&g, &c->s, mem, tmp, &placement, err));
