@@ -119,21 +119,6 @@ static berth_status take_indices(berth_plan *plan, const source *from, berth_are
 	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "plan: ") : st;
 }
 
-/* Times as the plan says them (cli/plan_words.h has all that the program can do with these words). */
-static berth_status take_times(berth_plan *plan, const char *path, berth_err *err)
-{
-	for (int32_t i = 0; i < plan->placement.n_system_words; i++) {
-		const char *word = plan->placement.system_word[i];
-		if (strcmp(word, "times=model") != 0 && strcmp(word, "times=roofline") != 0)
-			return berth_fail(err, BERTH_EUNSUPPORTED,
-			                  "%s: it was made with --%s, which the library does not do: place "
-			                  "on a machine that `berth show --calibrate ... -o` has written",
-			                  path, word);
-		plan->s.roofline = strcmp(word, "times=roofline") == 0;
-	}
-	return BERTH_OK;
-}
-
 /* The plan of a file, which is valued as its engine runs it. */
 static berth_status read_file(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                               const char *path, berth_arena *tmp, berth_err *err)
@@ -145,7 +130,17 @@ static berth_status read_file(berth_plan *plan, const berth_model *model, const 
 	if (plan->placement.engine)
 		BERTH_TRY(berth_rules_find(plan->placement.engine, &engine, err));
 	BERTH_TRY(berth_system_for(engine, &plan->s, err));
-	return take_times(plan, path, err);
+	/* Times as the plan says them (cli/plan_words.h has all that the program can do with these words). */
+	for (int32_t i = 0; i < plan->placement.n_system_words; i++) {
+		const char *word = plan->placement.system_word[i];
+		if (strcmp(word, "times=model") != 0 && strcmp(word, "times=roofline") != 0)
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "%s: it was made with --%s, which the library does not do: place "
+			                  "on a machine that `berth show --calibrate ... -o` has written",
+			                  path, word);
+		plan->s.roofline = strcmp(word, "times=roofline") == 0;
+	}
+	return BERTH_OK;
 }
 
 static berth_status fill(berth_plan *plan, const berth_model *model, const berth_machine *machine,

@@ -44,16 +44,6 @@ berth_options api_options(const berth_options *options)
 	return options ? *options : (berth_options){0};
 }
 
-static berth_status check_options(const berth_options *o, berth_err *err)
-{
-	if (o->evaluations < 0 || o->threads < 0 || o->walks < 0 || !(o->time_s >= 0))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "options: evaluations %lld, threads %d, walks %d, time_s %g; expected none "
-		                  "below 0",
-		                  (long long)o->evaluations, (int)o->threads, (int)o->walks, o->time_s);
-	return BERTH_OK;
-}
-
 static berth_status read_policy(const char *path, berth_arena *mem, berth_search_cfg *cfg, berth_err *err)
 {
 	berth_policy_file *f;
@@ -67,7 +57,11 @@ berth_status api_search_cfg(const berth_options *o, api_listener *l, berth_arena
                             berth_err *err)
 {
 	berth_search_cfg cfg;
-	BERTH_TRY(check_options(o, err));
+	if (o->evaluations < 0 || o->threads < 0 || o->walks < 0 || !(o->time_s >= 0))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "options: evaluations %lld, threads %d, walks %d, time_s %g; expected none "
+		                  "below 0",
+		                  (long long)o->evaluations, (int)o->threads, (int)o->walks, o->time_s);
 	berth_search_options said = {.objective = o->objective,
 	                             .seed = o->seed ? o->seed : berth_search_cfg_default().seed,
 	                             .evaluations = o->evaluations ? o->evaluations : -1,
@@ -156,15 +150,6 @@ berth_status api_plan_compile(berth_plan *plan, const berth_model *model, const 
 	return berth_search_bounds(&plan->p, &bounds, tmp, &plan->bounds, err);
 }
 
-static berth_status check_start(const berth_plan *plan, const berth_plan *start, berth_err *err)
-{
-	if (start->model != plan->model || start->p.n_devs != plan->p.n_devs)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "options: the plan to start from is of another model, or of a machine with "
-		                  "other devices");
-	return BERTH_OK;
-}
-
 static berth_status search(berth_plan *plan, const berth_options *o, berth_search_cfg *cfg, berth_arena *tmp,
                            berth_err *err)
 {
@@ -172,8 +157,13 @@ static berth_status search(berth_plan *plan, const berth_options *o, berth_searc
 	berth_solution r;
 	if (o->method)
 		BERTH_TRY(berth_method_find(o->method, &method, err));
-	if (o->start)
-		BERTH_TRY(check_start(plan, o->start, err));
+	if (o->start) {
+		if (o->start->model != plan->model || o->start->p.n_devs != plan->p.n_devs)
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"options: the plan to start from is of another model, or of a machine with "
+				"other devices");
+	}
 	BERTH_TRY(berth_problem_feasible(&plan->p, err));
 	if (o->start) {
 		cfg->start_dev = o->start->placement.op_dev;
@@ -293,14 +283,6 @@ static berth_status take_points(berth_front *f, const berth_pareto *found, const
 	return BERTH_OK;
 }
 
-static berth_status check_objectives(const berth_pareto_cfg *cfg, berth_err *err)
-{
-	return !berth_objective_equal(&cfg->objective[0], &cfg->objective[1])
-	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EINVAL, "a front needs two different objectives, not %s twice",
-	                            berth_objective_name(&cfg->objective[0]));
-}
-
 static berth_status search_front(berth_front *f, const berth_model *model, const berth_machine *machine,
                                  const berth_options *o, const char *against, int32_t most,
                                  berth_plan *scratch, berth_arena *tmp, berth_err *err)
@@ -313,7 +295,11 @@ static berth_status search_front(berth_front *f, const berth_model *model, const
 	BERTH_TRY(api_plan_compile(scratch, model, machine, &quick, tmp, err));
 	BERTH_TRY(api_search_cfg(o, &l, &scratch->mem, &cfg.search, err));
 	cfg.objective[0] = cfg.search.objective;
-	berth_status st = check_objectives(&cfg, err);
+	berth_status st = !berth_objective_equal(&cfg.objective[0], &cfg.objective[1])
+	                          ? BERTH_OK
+	                          : berth_fail(err, BERTH_EINVAL,
+	                                       "a front needs two different objectives, not %s twice",
+	                                       berth_objective_name(&cfg.objective[0]));
 	if (st == BERTH_OK)
 		st = berth_pareto_search(&scratch->p, &cfg, &scratch->mem, tmp, &found, err);
 	berth_pool_free(cfg.search.pool);

@@ -26,18 +26,13 @@ typedef struct desk {
 
 typedef berth_status task(desk *d, const void *asked, berth_err *err);
 
-static berth_status open_desk(desk *d, berth_err *err)
-{
-	d->method = berth_method_default();
-	if (d->o->method)
-		BERTH_TRY(berth_method_find(d->o->method, &d->method, err));
-	return api_search_cfg(d->o, &d->listener, d->mem, &d->cfg, err);
-}
-
 static berth_status write_document(task *run, const void *asked, desk *d, const char **text, berth_err *err)
 {
 	size_t size;
-	BERTH_TRY(open_desk(d, err));
+	d->method = berth_method_default();
+	if (d->o->method)
+		BERTH_TRY(berth_method_find(d->o->method, &d->method, err));
+	BERTH_TRY(api_search_cfg(d->o, &d->listener, d->mem, &d->cfg, err));
 	berth_json_out_init(&d->w, d->mem, true);
 	berth_json_open(&d->w, NULL, '{');
 	berth_status st = run(d, asked, err);
@@ -84,18 +79,6 @@ typedef struct comparison {
 	int32_t seeds;
 } comparison;
 
-static void put_row(berth_json_out *w, const berth_compare_row *r)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_int(w, "seed", (int64_t)r->seed);
-	berth_json_put_string(w, "status", r->status);
-	berth_json_put_number(w, "value", r->value);
-	berth_json_put_number(w, "gap", r->gap);
-	berth_json_put_int(w, "evaluations", r->evaluations);
-	berth_json_put_string(w, "note", r->note);
-	berth_json_close(w, '}');
-}
-
 static berth_status put_method(desk *d, const char *name, const berth_compare_row *row, int32_t n,
                                berth_err *err)
 {
@@ -109,8 +92,16 @@ static berth_status put_method(desk *d, const char *name, const berth_compare_ro
 	berth_json_put_number(w, "most", s.most);
 	berth_json_put_number(w, "gap", s.gap);
 	berth_json_open(w, "rows", '[');
-	for (int32_t i = 0; i < n; i++)
-		put_row(w, &row[i]);
+	for (int32_t i = 0; i < n; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_int(w, "seed", (int64_t)row[i].seed);
+		berth_json_put_string(w, "status", row[i].status);
+		berth_json_put_number(w, "value", row[i].value);
+		berth_json_put_number(w, "gap", row[i].gap);
+		berth_json_put_int(w, "evaluations", row[i].evaluations);
+		berth_json_put_string(w, "note", row[i].note);
+		berth_json_close(w, '}');
+	}
 	berth_json_close(w, ']');
 	berth_json_close(w, '}');
 	return BERTH_OK;
@@ -363,19 +354,6 @@ static berth_status write_split(desk *d, const splitting *x, const berth_split_a
 	return berth_split_write(&f, d->tmp, err);
 }
 
-/* What the new model needs beside it: told before anything is written. */
-static berth_status put_warnings(desk *d, const splitting *x, const berth_read_report *r, berth_err *err)
-{
-	bool apart = false;
-	if (r->n_external)
-		BERTH_TRY(berth_split_apart(x->file, x->cut, d->tmp, &apart, err));
-	const char *text = berth_arena_printf(
-		d->mem, "weights stand in files beside %s: %s can be run only with copies of them beside it",
-		x->file, x->cut);
-	berth_json_put_strings(&d->w, "warnings", &text, apart);
-	return berth_got(text, err);
-}
-
 static void tell_program(void *ctx, const berth_cut_result *r, int64_t most, berth_score best)
 {
 	const berth_progress now = {.evaluations = r->evaluations, .best = best};
@@ -430,7 +408,15 @@ static berth_status split_content(desk *d, const splitting *x, const berth_conte
 	BERTH_TRY(berth_graph_parse(model->name, model->data, model->size, read, d->mem, d->tmp, &g, &report,
 	                            err));
 	BERTH_TRY(api_add_rules(&g, x->machine, d->o, d->mem, d->tmp, &ruled, err));
-	BERTH_TRY(put_warnings(d, x, &report, err));
+	/* What the new model needs beside it: told before anything is written. */
+	bool apart = false;
+	if (report.n_external)
+		BERTH_TRY(berth_split_apart(x->file, x->cut, d->tmp, &apart, err));
+	const char *text = berth_arena_printf(
+		d->mem, "weights stand in files beside %s: %s can be run only with copies of them beside it",
+		x->file, x->cut);
+	berth_json_put_strings(&d->w, "warnings", &text, apart);
+	BERTH_TRY(berth_got(text, err));
 	return search_split(d, x, &q, err);
 }
 

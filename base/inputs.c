@@ -1,4 +1,5 @@
-/* See inputs.h. A kind that the table does not have is a mistake of ours. */
+/* Which kinds of files are read in the sandbox, out of the one table of all that berth reads. A kind that the
+ * table does not have is a mistake of ours. */
 #include "inputs.h"
 
 #include <assert.h>

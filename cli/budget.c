@@ -1,4 +1,5 @@
-/* Options of searches; see budget.h. */
+/* Makes the settings of a search of the options that searches share. Policies are opened and closed here, and
+ * bounds and certificates made within the same budget. */
 #include "budget.h"
 
 #include "sandboxed.h"

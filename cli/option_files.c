@@ -1,4 +1,5 @@
-/* Files that keep apart; see option_files.h. */
+/* Finds all files that a command line reads or writes, by the tables of options, before anything is done.
+ * Nothing that is written may be one that is read, nor be written twice. */
 #include "option_files.h"
 
 #include "engine_find.h"
@@ -83,18 +84,6 @@ static berth_status add_input(cli *c, used_files *list, const char *text, const 
 	return BERTH_OK;
 }
 
-/* The program of an engine and the words behind it. What is no engine is told by whoever starts it. */
-static berth_status add_command(cli *c, used_files *list, const char *text, const char *by, int32_t owner,
-                                berth_err *err)
-{
-	berth_engine_cfg engine;
-	if (berth_engine_find(text, &c->tmp, &engine, NULL) != BERTH_OK)
-		return BERTH_OK;
-	for (const char *const *word = engine.argv; *word; word++)
-		BERTH_TRY(add_input(c, list, *word, by, owner, err));
-	return BERTH_OK;
-}
-
 /* Files that stand beside path, by what is behind its name. */
 static berth_status add_beside(cli *c, used_files *list, const char *path, const char *const *behind,
                                const char *by, int32_t owner, berth_err *err)
@@ -146,8 +135,17 @@ static berth_status add_option(cli *c, used_files *list, const cli_option *o, in
 	bool read = o->kind == CLI_FILE_IN || o->kind == CLI_COMMAND;
 	if ((!read && !is_written(o->kind)) || !text_of(o))
 		return BERTH_OK;
-	if (o->kind == CLI_COMMAND)
-		return add_command(c, list, text_of(o), by, owner, err);
+	if (o->kind == CLI_COMMAND) {
+		/* The program of an engine and the words behind it. What is no engine is told by whoever
+		 * starts it. */
+		const char *text = text_of(o);
+		berth_engine_cfg engine;
+		if (berth_engine_find(text, &c->tmp, &engine, NULL) != BERTH_OK)
+			return BERTH_OK;
+		for (const char *const *word = engine.argv; *word; word++)
+			BERTH_TRY(add_input(c, list, *word, by, owner, err));
+		return BERTH_OK;
+	}
 	if (o->kind == CLI_FILE_IN)
 		return add_input(c, list, text_of(o), by, owner, err);
 	BERTH_TRY(add(c, list, text_of(o), by, true, owner, err));

@@ -1,4 +1,5 @@
-/* Tables and documents; see print.h. */
+/* Tables and documents on standard output: columns of text that fit the terminal, Markdown, CSV, and JSON.
+ * Figures get the units that people read. */
 #include "print.h"
 
 #include "say.h"
@@ -148,19 +149,6 @@ static void print_text_row(const cli_table *t, const char **row, const size_t *w
 	}
 }
 
-static berth_status print_text(const cli_table *t, berth_err *err)
-{
-	size_t *width, rows = t->n_cells / t->n_cols, columns = cli_width();
-	BERTH_TRY_NEW(t->mem, t->n_cols, err, width);
-	for (size_t i = 0; i < rows * t->n_cols; i++) {
-		size_t w = berth_visible_width(t->cell[i], SIZE_MAX);
-		width[i % t->n_cols] = w > width[i % t->n_cols] ? w : width[i % t->n_cols];
-	}
-	for (size_t r = 0; r < rows; r++)
-		print_text_row(t, t->cell + r * t->n_cols, width, columns);
-	return BERTH_OK;
-}
-
 static void put_csv_cell(const char *s)
 {
 	bool quoted = strpbrk(s, ",\"\n\r");
@@ -220,8 +208,17 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
 {
 	if (t->failed)
 		return berth_nomem(err);
-	if (format == CLI_AS_TEXT)
-		return print_text(t, err);
+	if (format == CLI_AS_TEXT) {
+		size_t *width, rows = t->n_cells / t->n_cols, columns = cli_width();
+		BERTH_TRY_NEW(t->mem, t->n_cols, err, width);
+		for (size_t i = 0; i < rows * t->n_cols; i++) {
+			size_t w = berth_visible_width(t->cell[i], SIZE_MAX);
+			width[i % t->n_cols] = w > width[i % t->n_cols] ? w : width[i % t->n_cols];
+		}
+		for (size_t r = 0; r < rows; r++)
+			print_text_row(t, t->cell + r * t->n_cols, width, columns);
+		return BERTH_OK;
+	}
 	if (format == CLI_AS_CSV)
 		put_csv(t);
 	else

@@ -1,4 +1,5 @@
-/* See progress.h. */
+/* The line of progress of a long run, written over and over. It tells the part of the budget that is used, on
+ * a terminal only. */
 #include "progress.h"
 
 #include "print.h"

@@ -1,4 +1,5 @@
-/* Printing; see say.h. */
+/* All that the program prints goes through here: formats are ours, and words that come in through them are
+ * made visible. Standard error has no buffer of its own, so what is on its way there stands here. */
 #include "say.h"
 
 #include "signals.h"

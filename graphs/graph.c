@@ -235,16 +235,6 @@ static berth_status levels(const berth_graph *g, berth_arena *tmp, berth_graph_s
 	return BERTH_OK;
 }
 
-static void sort_types(const berth_graph *g, berth_graph_stats *s)
-{
-	for (int32_t n = 0; n <= g->n_types; n++) { /* insertion: there are few types */
-		int32_t i = n;
-		for (; i > 0 && s->type_ops[s->type_by_ops[i - 1]] < s->type_ops[n]; i--)
-			s->type_by_ops[i] = s->type_by_ops[i - 1];
-		s->type_by_ops[i] = n;
-	}
-}
-
 static int32_t type_of(const berth_graph *g, int32_t op)
 {
 	return g->op_type[op] < 0 ? g->n_types : g->op_type[op];
@@ -294,7 +284,12 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	add_up(g, &s);
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];
-	sort_types(g, &s);
+	for (int32_t n = 0; n <= g->n_types; n++) { /* insertion: there are few types */
+		int32_t i = n;
+		for (; i > 0 && s.type_ops[s.type_by_ops[i - 1]] < s.type_ops[n]; i--)
+			s.type_by_ops[i] = s.type_by_ops[i - 1];
+		s.type_by_ops[i] = n;
+	}
 	s.pieces = berth_graph_pieces(g, &s.cut_ops);
 	*out = s;
 	return BERTH_OK;

@@ -285,20 +285,6 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	berth_json_flat(w, false);
 }
 
-static void write_param(const berth_graph *g, int32_t p, berth_json_out *w)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_string(w, "name", g->param_name[p]);
-	berth_json_put_int(w, "bytes", g->param_bytes[p]);
-	berth_json_open(w, "ops", '[');
-	for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
-		berth_json_put_string(w, NULL, g->op_name[g->param_op[i]]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
 static void write_edge(const berth_graph *g, int32_t t, int32_t e, berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -329,8 +315,18 @@ berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_are
 	berth_json_close(&w, ']');
 	if (g->n_params) {
 		berth_json_open(&w, "params", '[');
-		for (int32_t p = 0; p < g->n_params; p++)
-			write_param(g, p, &w);
+		for (int32_t p = 0; p < g->n_params; p++) {
+			berth_json_open(&w, NULL, '{');
+			berth_json_flat(&w, true);
+			berth_json_put_string(&w, "name", g->param_name[p]);
+			berth_json_put_int(&w, "bytes", g->param_bytes[p]);
+			berth_json_open(&w, "ops", '[');
+			for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+				berth_json_put_string(&w, NULL, g->op_name[g->param_op[i]]);
+			berth_json_close(&w, ']');
+			berth_json_close(&w, '}');
+			berth_json_flat(&w, false);
+		}
 		berth_json_close(&w, ']');
 	}
 	berth_json_open(&w, "edges", '[');

@@ -1,4 +1,5 @@
-/* Estimates of moves; see estimate.h. */
+/* Guesses what a move does to the latency by heads and tails of a simulated base. What moved is gone through
+ * by the topological order, and the longest path through it is the estimate. */
 #include "estimate.h"
 
 #include "coloc.h"

@@ -418,19 +418,6 @@ berth_status berth_search_bounds(const berth_problem *p, const berth_bound_optio
 	return at == FAST ? BERTH_OK : berth_bounds_strengthen(p, &e, tmp, out, err);
 }
 
-/* A tree for all operators at once: of the latency alone. */
-static berth_status certify_whole(const berth_problem *p, int64_t told_ns, berth_bound_proof *x,
-                                  berth_arena *tmp, berth_err *err)
-{
-	int64_t *known;
-	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
-	BERTH_TRY_NEW(tmp, 2 * cells, err, known);
-	known[0] = x->best.bound_ns;
-	known[cells] = told_ns;
-	const berth_known_block all = {0, p->n_ops, -1, -1, known, known + cells};
-	return berth_certify_blocks(p, &all, 1, x, tmp, err);
-}
-
 berth_status berth_search_certify(const berth_problem *p, const berth_bound_options *o, int64_t told_ns,
                                   berth_bound_proof *x, berth_arena *tmp, berth_err *err)
 {
@@ -441,5 +428,12 @@ berth_status berth_search_certify(const berth_problem *p, const berth_bound_opti
 	if (x->load || !x->any || x->best.bound_ns >= told_ns || p->n_ops > BERTH_CERTIFICATE_TREE_OPS)
 		return BERTH_OK;
 	BERTH_SCRATCH(tmp);
-	return certify_whole(p, told_ns, x, tmp, err);
+	/* A tree for all operators at once: of the latency alone. */
+	int64_t *known;
+	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
+	BERTH_TRY_NEW(tmp, 2 * cells, err, known);
+	known[0] = x->best.bound_ns;
+	known[cells] = told_ns;
+	const berth_known_block all = {0, p->n_ops, -1, -1, known, known + cells};
+	return berth_certify_blocks(p, &all, 1, x, tmp, err);
 }

@@ -1,13 +1,10 @@
-/* Stages; see stages.h.
- *
- * The chain is cut into at most MOST_PIECES pieces of about equal weight. A state of the dynamic program is
- * the number of stages so far, the pieces that they cover and the last device. Memory of a stage is what its
- * pieces keep, and a part of what passes through them. Devices come in a fixed order and none twice, so that
- * what a stage holds is all that its device holds: few devices in every order, more in some. One more answer
- * lets devices come twice, and does not know what they hold in all.
- *
- * Then borders are moved, stages are taken to other devices, and devices exchanged, by real scores, as long
- * as that improves. */
+/* Stages of a chain of blocks. The chain is cut into at most MOST_PIECES pieces of about equal weight. A
+ * state of the dynamic program is the number of stages so far, the pieces that they cover and the last
+ * device. Memory of a stage is what its pieces keep, and a part of what passes through them. Devices come in
+ * a fixed order and none twice, so that what a stage holds is all that its device holds: few devices in every
+ * order, more in some. One more answer lets devices come twice, and does not know what they hold in all. Then
+ * borders are moved, stages are taken to other devices, and devices exchanged, by real scores, as long as
+ * that improves. */
 #include "stages.h"
 
 #include "coloc.h"
@@ -157,11 +154,6 @@ static double entry(const stages *x, const question *q, int32_t stage, int32_t p
 	return best;
 }
 
-static double join(const stages *x, double before, double stage)
-{
-	return !x->load ? before + stage : before > stage ? before : stage;
-}
-
 /* All states that a stage on dev reaches from one. */
 static void extend(const stages *x, const question *q, int32_t stage, int32_t first, int32_t dev,
                    double before, int32_t before_dev)
@@ -177,7 +169,7 @@ static void extend(const stages *x, const question *q, int32_t stage, int32_t fi
 		passing = x->passing[i] > passing ? x->passing[i] : passing;
 		if (kept + q->passing * passing > limit)
 			return;
-		double cost = join(x, before, time);
+		double cost = !x->load ? before + time : before > time ? before : time;
 		if (cost < x->cost[to]) {
 			x->cost[to] = cost;
 			x->from[to] = first;
@@ -393,32 +385,7 @@ static bool move_stage(stages *x, int32_t first, int32_t end, berth_score *best,
 	return false;
 }
 
-static void climb(stages *x, berth_score *best, int64_t left)
-{
-	bool improved = true;
-	while (improved && left > 0) {
-		improved = false;
-		for (int32_t at = 0; at < x->p->n_chain && left > 0; at = stage_end(x, at)) {
-			if (at > 0)
-				improved |= move_border(x, at, best, &left);
-			improved |= move_stage(x, at, stage_end(x, at), best, &left);
-		}
-	}
-}
-
 /* ---- all of it ---- */
-
-static void start_trial(stages *x, const int32_t *op_dev)
-{
-	for (int32_t u = 0; u < x->p->n_colocs; u++) {
-		int32_t d = 0;
-		while (d + 1 < x->n_devs && !berth_coloc_legal(x->p, u, d))
-			d++;
-		berth_coloc_put(x->p, u, op_dev ? berth_coloc_dev(x->p, u, op_dev) : d, x->trial);
-	}
-	for (int32_t k = 0; k < x->p->n_chain; k++)
-		x->chain_dev[k] = berth_coloc_dev(x->p, x->p->chain_coloc[k], x->trial);
-}
 
 static berth_status offer(stages *x, int32_t *op_dev, int64_t evaluations, berth_arena *tmp, berth_err *err)
 {
@@ -431,13 +398,29 @@ static berth_status offer(stages *x, int32_t *op_dev, int64_t evaluations, berth
 	x->most = p->max_cuts >= 0 && p->max_cuts + 1 < x->n_devs ? p->max_cuts + 1 : x->n_devs;
 	x->most = x->most < x->n ? x->most : x->n;
 	BERTH_TRY(fill(x, tmp, err));
-	start_trial(x, x->wanted);
+	for (int32_t u = 0; u < x->p->n_colocs; u++) {
+		int32_t d = 0;
+		while (d + 1 < x->n_devs && !berth_coloc_legal(x->p, u, d))
+			d++;
+		berth_coloc_put(x->p, u, x->wanted ? berth_coloc_dev(x->p, u, x->wanted) : d, x->trial);
+	}
+	for (int32_t k = 0; k < x->p->n_chain; k++)
+		x->chain_dev[k] = berth_coloc_dev(x->p, x->p->chain_coloc[k], x->trial);
 	berth_score best = score_of(x, x->chain_dev);
 	if (x->wanted)
 		BERTH_TRY(answer(x, true, false, &best, tmp, err));
 	BERTH_TRY(answer(x, false, true, &best, tmp, err));
 	BERTH_TRY(answer(x, false, false, &best, tmp, err));
-	climb(x, &best, evaluations);
+	int64_t left = evaluations;
+	bool improved = true;
+	while (improved && left > 0) {
+		improved = false;
+		for (int32_t at = 0; at < x->p->n_chain && left > 0; at = stage_end(x, at)) {
+			if (at > 0)
+				improved |= move_border(x, at, &best, &left);
+			improved |= move_stage(x, at, stage_end(x, at), &best, &left);
+		}
+	}
 	spread(x, x->chain_dev, x->trial);
 	if (op_dev)
 		BERTH_COPY(op_dev, x->trial, p->n_ops);

@@ -1,4 +1,5 @@
-/* Longest tails of a base; see tails.h. */
+/* Keeps the longest tail behind each operator of a base: along data, devices and channels. After a change
+ * only what can have changed is gone through again. */
 #include "tails.h"
 
 berth_status berth_tails_new(const berth_problem *p, berth_arena *mem, berth_tails *out, berth_err *err)

@@ -1,4 +1,5 @@
-/* The portfolio; see portfolio.h. */
+/* Runs the quick heuristics whose answers learning starts from, and keeps the best of each. The best single
+ * device alone is what rewards are measured by. */
 #include "portfolio.h"
 
 #include "seeds.h"

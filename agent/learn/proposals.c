@@ -112,13 +112,6 @@ void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
 /* `policy`: what a trained policy holds most probable, in one forward pass, without search: from nothing, and
  * as it revises quick answers of other methods; or the best single device, where that is better. */
 
-static berth_status one_shot(const berth_policy_file *f, berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	berth_learner l;
-	BERTH_TRY(berth_learner_new(&f->cfg, s->cfg.seed, f->params, &s, 1, s->mem, tmp, &l, err));
-	return berth_learner_offer_greedy(&l, 0, tmp, err);
-}
-
 /* Quick answers that the policy revises, beside the best single device. Those that are poor by themselves are
  * unlike the others. */
 static const berth_seed quick[] = {{&berth_method_heft, berth_seed_list_ns},
@@ -177,16 +170,6 @@ static berth_status begin_at(starts *w, const berth_seed *seed, const berth_prop
 	return berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err);
 }
 
-/* Of limited time it takes no more than a seed of a search. */
-static berth_status begin_at_dear(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
-{
-	berth_seeds_begin(w->s);
-	BERTH_TRY(begin_at(w, &dear, p, tmp, err));
-	berth_seeds_cut(w->s, dear.method->name);
-	berth_seeds_end(w->s);
-	return BERTH_OK;
-}
-
 static berth_status begin_at_partitions(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
 {
 	int32_t *partition[BERTH_PARTITIONS];
@@ -210,8 +193,13 @@ static berth_status begin_everywhere(starts *w, const berth_proposals *p, berth_
 	BERTH_TRY(berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err));
 	for (int32_t i = 0; i < N_QUICK; i++)
 		BERTH_TRY(begin_at(w, &quick[i], p, tmp, err));
-	if (berth_aim_of(&w->s->cfg.objective).energy > 0)
-		BERTH_TRY(begin_at_dear(w, p, tmp, err));
+	if (berth_aim_of(&w->s->cfg.objective).energy > 0) {
+		/* Of limited time it takes no more than a seed of a search. */
+		berth_seeds_begin(w->s);
+		BERTH_TRY(begin_at(w, &dear, p, tmp, err));
+		berth_seeds_cut(w->s, dear.method->name);
+		berth_seeds_end(w->s);
+	}
 	return begin_at_partitions(w, p, tmp, err);
 }
 
@@ -222,8 +210,11 @@ static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err
 	starts w = {.s = s};
 	BERTH_TRY(offer_single(&w, tmp, err));
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
-	if (f->cfg.decoding != BERTH_SEQUENTIAL)
-		return one_shot(f, s, tmp, err);
+	if (f->cfg.decoding != BERTH_SEQUENTIAL) {
+		berth_learner l;
+		BERTH_TRY(berth_learner_new(&f->cfg, s->cfg.seed, f->params, &s, 1, s->mem, tmp, &l, err));
+		return berth_learner_offer_greedy(&l, 0, tmp, err);
+	}
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
 	return begin_everywhere(&w, &p, tmp, err);
 }

@@ -13,19 +13,6 @@ void sequence_deal(berth_learner *l, int32_t n, const int32_t *order, const int6
 		l->batch[k].rank = rank[k];
 }
 
-/* The rewards, and the best placement: into the first row where another rank has drawn it. */
-static void pack_draws(berth_batch *b, berth_pack *p)
-{
-	const berth_sequence *q = &b->sequence;
-	size_t n_ops = (size_t)b->pair->n_ops;
-	if (p->how == BERTH_PACK_TAKE)
-		b->best = 0;
-	berth_pack_bytes(p, b->reward, (size_t)b->n * sizeof *b->reward);
-	berth_pack_bytes(p, BERTH_ROW(q->op_devs, b->best, n_ops), n_ops * sizeof *q->op_devs);
-	berth_pack_bytes(p, BERTH_ROW(q->orders, b->best, n_ops), n_ops * sizeof *q->orders);
-	berth_pack_bytes(p, q->scores + 2 * (size_t)b->best, 2 * sizeof *q->scores);
-}
-
 typedef struct epoch {
 	berth_learner *l;
 	int32_t n, epoch;
@@ -36,8 +23,17 @@ static void pack_batch(const epoch *x, berth_batch *b, berth_pack *p)
 	BERTH_PACK(p, b->status);
 	BERTH_PACK(p, b->ended);
 	BERTH_PACK(p, b->stats);
-	if (x->epoch == 0)
-		pack_draws(b, p);
+	if (x->epoch == 0) {
+		/* The rewards, and the best placement: into the first row where another rank has drawn it. */
+		const berth_sequence *q = &b->sequence;
+		size_t n_ops = (size_t)b->pair->n_ops;
+		if (p->how == BERTH_PACK_TAKE)
+			b->best = 0;
+		berth_pack_bytes(p, b->reward, (size_t)b->n * sizeof *b->reward);
+		berth_pack_bytes(p, BERTH_ROW(q->op_devs, b->best, n_ops), n_ops * sizeof *q->op_devs);
+		berth_pack_bytes(p, BERTH_ROW(q->orders, b->best, n_ops), n_ops * sizeof *q->orders);
+		berth_pack_bytes(p, q->scores + 2 * (size_t)b->best, 2 * sizeof *q->scores);
+	}
 	if (b->status != BERTH_OK)
 		BERTH_PACK(p, b->err);
 	else if (!b->ended)

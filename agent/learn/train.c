@@ -1,4 +1,6 @@
-/* Training; see train.h. */
+/* The loop of training: items are opened, their portfolios made, and each turn of searching, learning and
+ * saving done for all of them. What is kept of a step stands in train_state.c, so that a run that was
+ * interrupted goes on to the same bits. */
 #include "trainer.h"
 
 #include "file.h"

@@ -178,18 +178,6 @@ void trainer_pack_found(berth_pack *p, berth_search *s, int32_t n_ops)
 	berth_pack_bytes(p, s->best_order, row);
 }
 
-static berth_status pack_start(trainer *w, int32_t i, berth_pack *p, berth_err *err)
-{
-	train_pair *pair = &w->pair[i];
-	berth_search *s = &w->search[i];
-	BERTH_PACK(p, pair->bound);
-	BERTH_TRY(pack_portfolio(p, &pair->portfolio, s->p->n_ops, w->mem, &pair->mem, err));
-	trainer_pack_found(p, s, s->p->n_ops);
-	s->cfg.cancel = w->cfg->cancel;
-	s->cfg.objective = pair->objective;
-	return BERTH_OK;
-}
-
 /* Some items, so that a trade is not too large. */
 typedef struct some {
 	trainer *w;
@@ -200,8 +188,16 @@ static berth_status trade_starts(void *ctx, int32_t rank, berth_pack *p, berth_e
 {
 	const some *x = ctx;
 	for (int32_t i = x->first; i < x->end; i++)
-		if (x->w->pair[i].rank == rank)
-			BERTH_TRY(pack_start(x->w, i, p, err));
+		if (x->w->pair[i].rank == rank) {
+			train_pair *pair = &x->w->pair[i];
+			berth_search *s = &x->w->search[i];
+			BERTH_PACK(p, pair->bound);
+			BERTH_TRY(
+				pack_portfolio(p, &pair->portfolio, s->p->n_ops, x->w->mem, &pair->mem, err));
+			trainer_pack_found(p, s, s->p->n_ops);
+			s->cfg.cancel = x->w->cfg->cancel;
+			s->cfg.objective = pair->objective;
+		}
 	return BERTH_OK;
 }
 
@@ -219,19 +215,14 @@ berth_status trainer_trade_starts(trainer *w, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status pack_names(berth_pack *p, train_pair *pair, berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY(pack_name(p, &pair->item.graph, mem, err));
-	BERTH_TRY(pack_name(p, &pair->item.system, mem, err));
-	return pack_portfolio(p, &pair->portfolio, 0, mem, NULL, err);
-}
-
 static berth_status pack_streamed(trainer *w, int32_t i, berth_pack *p, berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
 	berth_search *s = &w->search[i];
 	berth_pair *learned = &w->l.pair[i];
-	BERTH_TRY(pack_names(p, pair, w->mem, err));
+	BERTH_TRY(pack_name(p, &pair->item.graph, w->mem, err));
+	BERTH_TRY(pack_name(p, &pair->item.system, w->mem, err));
+	BERTH_TRY(pack_portfolio(p, &pair->portfolio, 0, w->mem, NULL, err));
 	BERTH_PACK(p, pair->n_ops);
 	BERTH_PACK(p, pair->digest);
 	BERTH_PACK(p, pair->bound);

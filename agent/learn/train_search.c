@@ -23,27 +23,6 @@ bool trainer_turn_searches(const trainer *w)
 	return w->turns.next / w->n_items % (TURNS / SEARCHES) == 0;
 }
 
-static berth_status anneal_teacher(berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	berth_cooling c;
-	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
-	return berth_cooling_finish(&c, tmp, err);
-}
-
-/* The incumbent stays the teacher where nothing better is found. */
-static berth_status find_teacher(berth_search *s, const berth_search *known, double bound,
-                                 const int32_t *from, berth_arena *tmp, berth_err *err)
-{
-	berth_search_prove(s, bound);
-	if (from)
-		berth_search_offer(s, from, NULL);
-	else
-		berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
-	BERTH_TRY(anneal_teacher(s, tmp, err));
-	berth_search_keep(s, known->best, known->best_dev, berth_search_order(known));
-	return BERTH_OK;
-}
-
 berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t *op_dev, int32_t *order,
                            berth_score scores[2], berth_err *err)
 {
@@ -62,7 +41,16 @@ berth_status trainer_teach(void *ctx, int32_t pair, const int32_t *from, int32_t
 	if (trainer_is_proven(w, pair) || !berth_can_move(known->p))
 		return BERTH_OK;
 	BERTH_TRY(berth_search_new(known->p, &cfg, &mem, &s, err));
-	BERTH_TRY(find_teacher(&s, known, w->pair[pair].bound, from, &tmp, err));
+	/* The incumbent stays the teacher where nothing better is found. */
+	berth_search_prove(&s, w->pair[pair].bound);
+	if (from)
+		berth_search_offer(&s, from, NULL);
+	else
+		berth_search_keep(&s, known->best, known->best_dev, berth_search_order(known));
+	berth_cooling c;
+	BERTH_TRY(berth_cooling_new(&s, true, s.mem, &c, err));
+	BERTH_TRY(berth_cooling_finish(&c, &tmp, err));
+	berth_search_keep(&s, known->best, known->best_dev, berth_search_order(known));
 	berth_search_tell_ordered(&s, op_dev, order, scores);
 	if (cancel && *cancel)
 		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while it was taught");
@@ -81,18 +69,6 @@ typedef struct item_search {
 	berth_arena mem, tmp;
 	berth_search s;
 } item_search;
-
-/* Runs of annealing of doubling length, as in the method berth. */
-static berth_status anneal_known(berth_search *s, const berth_portfolio *known, berth_arena *tmp,
-                                 berth_err *err)
-{
-	berth_cooling c;
-	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
-	for (int32_t i = 0; i < known->n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
-		berth_cooling_consider(&c, known->answer[i].op_dev,
-		                       berth_search_offer(s, known->answer[i].op_dev, NULL));
-	return berth_cooling_finish(&c, tmp, err);
-}
 
 /* A pair that is streamed once more: its problem, its incumbent, and its portfolio, which was not kept. */
 static berth_status open_again(item_search *x, berth_train_item *item, berth_search *h,
@@ -132,7 +108,13 @@ static berth_status search_item(item_search *x, berth_err *err)
 	x->s.cfg.evaluations = x->evaluations / 2;
 	BERTH_TRY(berth_local_search(&x->s, &x->tmp, err));
 	x->s.cfg.evaluations = x->evaluations;
-	return anneal_known(&x->s, &known, &x->tmp, err);
+	/* Runs of annealing of doubling length, as in the method berth. */
+	berth_cooling c;
+	BERTH_TRY(berth_cooling_new(&x->s, true, x->s.mem, &c, err));
+	for (int32_t i = 0; i < known.n && x->s.best_has_order && berth_search_budget_left(&x->s, 1) > 0; i++)
+		berth_cooling_consider(&c, known.answer[i].op_dev,
+		                       berth_search_offer(&x->s, known.answer[i].op_dev, NULL));
+	return berth_cooling_finish(&c, &x->tmp, err);
 }
 
 static berth_status run_item(void *ctx, int32_t i, berth_err *err)

@@ -479,12 +479,6 @@ static berth_status check_totals(const trainer *w, const berth_policy_file *f, c
 	                       w->cfg->path);
 }
 
-/* Imitation of the portfolio comes first, and steps of Adam with it. */
-static bool has_begun(const state *s)
-{
-	return s->total[T_ADAM] != 0 || s->total[T_STEPS] != 0 || s->total[T_SEARCHED] != 0;
-}
-
 static berth_status check_items(const trainer *w, const state *s, berth_err *err)
 {
 	for (int32_t i = 0; i < w->n_items + w->cfg->n_kept; i++) {
@@ -511,7 +505,8 @@ berth_status trainer_load(trainer *w, bool *begun, berth_err *err)
 	BERTH_TRY(fill(path, &f.raw, &s, err));
 	BERTH_TRY(check_items(w, &s, err));
 	BERTH_TRY(check_totals(w, &f, &s, err));
-	*begun = has_begun(&s);
+	/* Imitation of the portfolio comes first, and steps of Adam with it. */
+	*begun = s.total[T_ADAM] != 0 || s.total[T_STEPS] != 0 || s.total[T_SEARCHED] != 0;
 	if (!*begun && trainer_tunes(w))
 		BERTH_COPY(w->l.params, w->cfg->from->params, w->l.adam.n);
 	if (!*begun)

@@ -1,4 +1,5 @@
-/* Episodes of DOPPLER; see doppler.h. */
+/* Episodes of DOPPLER: features of a graph, which operator is ready, which device takes it. The two policies
+ * that choose are networks of doppler_net.c. */
 #include "doppler.h"
 
 #include "nn.h"
@@ -16,15 +17,6 @@ typedef struct arrays {
 	nn_real *node_x, *edge_x;
 	int32_t *from, *to, *below, *above, *off;
 } arrays;
-
-static berth_status new_arrays(const berth_graph *g, arrays *x, berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, (size_t)g->n_ops * DOPPLER_NODE, err, x->node_x);
-	BERTH_TRY_NEW(mem, (size_t)g->n_edges * DOPPLER_EDGE, err, x->edge_x);
-	BERTH_TRY_NEW(mem, g->n_edges, err, x->from, x->to);
-	BERTH_TRY_NEW(mem, g->n_ops, err, x->below, x->above);
-	return BERTH_NEW(mem, x->off, (size_t)g->n_ops + 1, err);
-}
 
 static void fill_edges(const berth_problem *p, double unit_ns, arrays *x)
 {
@@ -120,7 +112,11 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 		total += (double)p->op_mean_ns[op];
 	v.unit_ns = total > 0 ? total / p->n_ops : 1;
 	arrays x;
-	BERTH_TRY(new_arrays(p->g, &x, mem, err));
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_ops * DOPPLER_NODE, err, x.node_x);
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_edges * DOPPLER_EDGE, err, x.edge_x);
+	BERTH_TRY_NEW(mem, p->g->n_edges, err, x.from, x.to);
+	BERTH_TRY_NEW(mem, p->g->n_ops, err, x.below, x.above);
+	BERTH_TRY_NEW(mem, (size_t)p->g->n_ops + 1, err, x.off);
 	BERTH_TRY_NEW(mem, p->n_ops, err, v.op_least_ns);
 	BERTH_TRY_NEW(tmp, p->n_ops, err, down_ns);
 	berth_downward_ranks(p, down_ns);
@@ -255,16 +251,6 @@ static int32_t choose_op(doppler_actor *a, const nn_real *scores, int32_t n, ber
 	return best;
 }
 
-/* The device with the least start. */
-static int32_t earliest(const doppler_actor *a, const uint8_t *mask)
-{
-	int32_t best = -1;
-	for (int32_t d = 0; d < a->v->p->n_devs; d++)
-		if (mask[d] && (best < 0 || a->start_ns[d] < a->start_ns[best]))
-			best = d;
-	return best;
-}
-
 static int32_t draw_dev(doppler_actor *a, const uint8_t *mask, berth_rng *rng)
 {
 	int32_t last = -1, n = a->v->p->n_devs;
@@ -287,8 +273,14 @@ static int32_t draw_dev(doppler_actor *a, const uint8_t *mask, berth_rng *rng)
 static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real *acts, int32_t op,
                           const nn_real *dev_x, const uint8_t *mask, berth_rng *rng)
 {
-	if (!rng)
-		return earliest(a, mask);
+	if (!rng) {
+		/* The device with the least start. */
+		int32_t best = -1;
+		for (int32_t d = 0; d < a->v->p->n_devs; d++)
+			if (mask[d] && (best < 0 || a->start_ns[d] < a->start_ns[best]))
+				best = d;
+		return best;
+	}
 	doppler_place_logits(a->dims, params, &a->v->in, acts, op, dev_x, a->held, a->scratch, a->logits);
 	return draw_dev(a, mask, rng);
 }

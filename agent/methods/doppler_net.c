@@ -1,5 +1,5 @@
-/* The two policies of DOPPLER; see doppler.h. Forward passes are lists of layers, backward passes the
- * same lists reversed. */
+/* The two policies of DOPPLER as layers over arrays: one encoding of the graph, a head for operators, a head
+ * for devices. Forward passes are lists of layers, backward passes the same lists reversed. */
 #include "doppler.h"
 
 #include "nn_gemm.h"

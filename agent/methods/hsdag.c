@@ -1,4 +1,5 @@
-/* Features and parsings of HSDAG; see hsdag.h. */
+/* What HSDAG makes of a graph before and behind its network: features of nodes with their fractal dimension,
+ * and clusters by the scores of edges. The network itself stands in hsdag_net.c. */
 #include "hsdag.h"
 
 #include "group_loss.h"
@@ -99,12 +100,6 @@ static void add_point(line *l, double x, double y)
 	l->xy += x * y;
 }
 
-static double slope_of(const line *l)
-{
-	double spread = l->n * l->xx - l->x * l->x;
-	return l->n < 2 || !(spread > 1e-12) ? 0 : (l->n * l->xy - l->x * l->y) / spread;
-}
-
 /* Breadth first from v; seen[u] == v + 1: u was reached. */
 static double dimension_of(const neighbours *x, int32_t v, int32_t *queue, int32_t *seen)
 {
@@ -123,7 +118,8 @@ static double dimension_of(const neighbours *x, int32_t v, int32_t *queue, int32
 		if (tail > end)
 			add_point(&l, log((double)r), log((double)tail));
 	}
-	return slope_of(&l);
+	double spread = l.n * l.xx - l.x * l.x;
+	return l.n < 2 || !(spread > 1e-12) ? 0 : (l.n * l.xy - l.x * l.y) / spread;
 }
 
 berth_status hsdag_fractal_dimensions(const hsdag_graph *g, double *dimension, berth_arena *tmp,

@@ -1,5 +1,5 @@
-/* The network of HSDAG; see hsdag.h. Forward passes are lists of layers, the backward pass the same
- * lists reversed. */
+/* The network of HSDAG: embeddings of nodes, scores of edges, logits of clusters. Forward passes are lists of
+ * layers, the backward pass the same lists reversed. */
 #include "hsdag.h"
 
 #include "nn.h"

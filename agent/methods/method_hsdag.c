@@ -82,12 +82,6 @@ static berth_status new_learner(learner *l, berth_arena *tmp, berth_err *err)
 
 /* ---- what both forms do ---- */
 
-static void embed_and_place(learner *l, const nn_real *z)
-{
-	hsdag_embed(&l->dims, l->params, &l->v.g, z, l->acts);
-	hsdag_place(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->logits);
-}
-
 /* Scores, a parsing by them, and the distributions of its clusters. */
 static berth_status begin(learner *l, const nn_real *z, berth_err *err)
 {
@@ -138,15 +132,6 @@ static berth_status descend(learner *l, double lr, berth_err *err)
 
 /* ---- PPO ---- */
 
-static void note_rewards(learner *l, int32_t n, bool first)
-{
-	for (int32_t i = 0; i < n; i++)
-		l->reward[i] = berth_reward(l->reference, l->score[i]);
-	berth_baseline_move(&l->baseline, first ? 0 : KEEP, n, l->reward);
-	for (int32_t i = 0; i < n; i++)
-		l->advantage[i] = (nn_real)berth_baseline_advantage(&l->baseline, l->reward[i]);
-}
-
 static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
 {
 	policy_ppo_cfg cfg = {l->cfg.clip, l->cfg.entropy};
@@ -154,10 +139,16 @@ static berth_status ppo_update(learner *l, int32_t n, berth_err *err)
 	bool first = l->episodes == 0;
 	BERTH_TRY(begin(l, NULL, err));
 	draw(l, n);
-	note_rewards(l, n, first);
+	for (int32_t i = 0; i < n; i++)
+		l->reward[i] = berth_reward(l->reference, l->score[i]);
+	berth_baseline_move(&l->baseline, first ? 0 : KEEP, n, l->reward);
+	for (int32_t i = 0; i < n; i++)
+		l->advantage[i] = (nn_real)berth_baseline_advantage(&l->baseline, l->reward[i]);
 	for (int32_t k = 0; k < l->cfg.epochs; k++) {
-		if (k)
-			embed_and_place(l, NULL);
+		if (k) {
+			hsdag_embed(&l->dims, l->params, &l->v.g, NULL, l->acts);
+			hsdag_place(&l->dims, l->params, &l->v.g, &l->parsing.c, l->acts, l->logits);
+		}
 		clear_dlogits(l);
 		clear_grads(l);
 		BERTH_TRY(policy_ppo_loss(&cfg, n, l->parsing.c.n, l->dims.n_devs, l->logits, l->parsing.mask,

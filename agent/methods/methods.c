@@ -39,14 +39,6 @@ const berth_method *berth_method_at(int32_t i)
 	return i < berth_n_heuristics ? berth_heuristics[i] : learned[i - berth_n_heuristics];
 }
 
-static const berth_method *find(const char *name)
-{
-	for (int32_t i = 0; i < berth_n_methods(); i++)
-		if (strcmp(berth_method_at(i)->name, name) == 0)
-			return berth_method_at(i);
-	return NULL;
-}
-
 berth_status berth_method_find(const char *name, const berth_method **out, berth_err *err)
 {
 	enum { MOST = 64 };
@@ -61,5 +53,8 @@ berth_status berth_method_find(const char *name, const berth_method **out, berth
 
 const berth_method *berth_method_default(void)
 {
-	return find("berth");
+	for (int32_t i = 0; i < berth_n_methods(); i++)
+		if (strcmp(berth_method_at(i)->name, "berth") == 0)
+			return berth_method_at(i);
+	return NULL;
 }

@@ -46,13 +46,6 @@ static void join(berth_around *x, int32_t op)
 	x->queue_all_ns += x->op_least_ns[op];
 }
 
-static void leave(berth_around *x, int32_t op)
-{
-	x->op_queued[op] = 0;
-	x->queue_ns[x->op_fastest[op]] -= x->op_least_ns[op];
-	x->queue_all_ns -= x->op_least_ns[op];
-}
-
 void berth_around_start(berth_around *x, const berth_ready *r)
 {
 	memset(x->op_queued, 0, (size_t)x->p->n_ops);
@@ -65,7 +58,9 @@ void berth_around_start(berth_around *x, const berth_ready *r)
 void berth_around_take(berth_around *x, const berth_ready *r, int32_t op)
 {
 	const berth_graph *g = x->p->g;
-	leave(x, op);
+	x->op_queued[op] = 0;
+	x->queue_ns[x->op_fastest[op]] -= x->op_least_ns[op];
+	x->queue_all_ns -= x->op_least_ns[op];
 	BERTH_EACH (t, g->op_tensor_off, op)
 		BERTH_EACH (i, g->tensor_use_off, t)
 			if (r->op_waits[g->edge_consumer[i]] == 0)

@@ -93,16 +93,6 @@ static void find_least(berth_decoder *d)
 	d->unit = total > 0 ? total / p->n_ops : 1;
 }
 
-static berth_status new_step(berth_decoder *d, size_t devs, berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, devs, err, d->load_ns, d->coming_ns, d->leaving_ns, d->guided_ns, d->end_ns,
-	              d->start_ns, d->finish_ns, d->whole_ns);
-	BERTH_TRY_NEW(mem, devs, err, d->input_bytes);
-	BERTH_TRY_NEW(mem, devs * N_STEP, err, d->x);
-	BERTH_TRY_NEW(mem, devs, err, d->logits, d->logp);
-	return BERTH_NEW(mem, d->mask, devs, err);
-}
-
 berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_decoder **out, berth_err *err)
 {
 	const berth_problem *p = e->p;
@@ -117,7 +107,11 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY_NEW(mem, ops, err, d->op_least_ns, d->key);
 	BERTH_TRY_NEW(mem, p->s->n_channels, err, d->channel_ns, d->added_ns);
 	BERTH_TRY(berth_traffic_new(p, mem, &d->traffic, err));
-	BERTH_TRY(new_step(d, devs, mem, err));
+	BERTH_TRY_NEW(mem, devs, err, d->load_ns, d->coming_ns, d->leaving_ns, d->guided_ns, d->end_ns,
+	              d->start_ns, d->finish_ns, d->whole_ns);
+	BERTH_TRY_NEW(mem, devs, err, d->input_bytes);
+	BERTH_TRY_NEW(mem, devs * N_STEP, err, d->x);
+	BERTH_TRY_NEW(mem, devs, err, d->logits, d->logp, d->mask);
 	berth_arena_mark mark = berth_arena_get_mark(mem);
 	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
 	d->path_ns = ceft.length_ns;
@@ -464,18 +458,6 @@ static int32_t most_probable(const berth_decoder *d)
 	return best;
 }
 
-/* Log-probabilities of the legal devices at temperature 1 / sharp. */
-static void find_logp(berth_decoder *d, nn_real sharp)
-{
-	nn_real most = d->logits[most_probable(d)], sum = 0;
-	for (int32_t v = 0; v < d->e->n_devs; v++)
-		if (d->mask[v])
-			sum += EXP(sharp * (d->logits[v] - most));
-	for (int32_t v = 0; v < d->e->n_devs; v++)
-		if (d->mask[v])
-			d->logp[v] = sharp * (d->logits[v] - most) - LOG(sum);
-}
-
 static int32_t draw(const berth_decoder *d, berth_rng *rng)
 {
 	double u = berth_rng_unit(rng), sum = 0;
@@ -488,16 +470,6 @@ static int32_t draw(const berth_decoder *d, berth_rng *rng)
 	return pick;
 }
 
-static void record(const berth_decoder *d, int32_t op, int32_t dev, berth_episode *trace)
-{
-	size_t i = (size_t)trace->n_steps++, devs = (size_t)d->e->n_devs;
-	trace->node[i] = d->e->co.op_group[op];
-	trace->action[i] = dev;
-	trace->logp[i] = d->logp[dev];
-	BERTH_COPY(trace->x + i * devs * N_STEP, d->x, devs * N_STEP);
-	memcpy(trace->mask + i * devs, d->mask, devs);
-}
-
 static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how,
                       berth_partial *part, int32_t op, least l, berth_episode *trace)
 {
@@ -505,10 +477,24 @@ static int32_t choose(berth_decoder *d, const policy_stepper *net, const berth_d
 	policy_step_logits(net, d->e->co.op_group[op], d->x, d->logits);
 	if (!how->rng && !trace)
 		return most_probable(d);
-	find_logp(d, (nn_real)(1 / how->temperature));
+	/* Log-probabilities of the legal devices at temperature 1 / sharp. */
+	nn_real sharp = (nn_real)(1 / how->temperature);
+	nn_real most = d->logits[most_probable(d)], sum = 0;
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		if (d->mask[v])
+			sum += EXP(sharp * (d->logits[v] - most));
+	for (int32_t v = 0; v < d->e->n_devs; v++)
+		if (d->mask[v])
+			d->logp[v] = sharp * (d->logits[v] - most) - LOG(sum);
 	int32_t dev = how->force ? how->force[op] : how->rng ? draw(d, how->rng) : most_probable(d);
-	if (trace)
-		record(d, op, dev, trace);
+	if (trace) {
+		size_t i = (size_t)trace->n_steps++, devs = (size_t)d->e->n_devs;
+		trace->node[i] = d->e->co.op_group[op];
+		trace->action[i] = dev;
+		trace->logp[i] = d->logp[dev];
+		BERTH_COPY(trace->x + i * devs * N_STEP, d->x, devs * N_STEP);
+		memcpy(trace->mask + i * devs, d->mask, devs);
+	}
 	return dev;
 }
 
@@ -540,17 +526,6 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	berth_around_start(&d->around, &d->ready);
 }
 
-static void note(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev)
-{
-	add_moves(d, part, op, dev, d->channel_ns);
-	berth_traffic_note(&d->traffic, part, op, dev, d->finish_ns[dev]);
-	d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
-	d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
-	d->rest_ns -= d->op_least_ns[op];
-	if (d->guide)
-		d->coming_ns[d->guide->op_dev[op]] -= berth_op_time(d->e->p, op, d->guide->op_dev[op]);
-}
-
 void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decode_how *how,
                   berth_partial *part, berth_episode *trace)
 {
@@ -566,6 +541,13 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decod
 		if (dev < 0)
 			dev = choose(d, net, how, part, op, l, trace);
 		berth_partial_place(part, op, dev, d->start_ns[dev]);
-		note(d, part, op, dev);
+		add_moves(d, part, op, dev, d->channel_ns);
+		berth_traffic_note(&d->traffic, part, op, dev, d->finish_ns[dev]);
+		d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
+		d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
+		d->rest_ns -= d->op_least_ns[op];
+		if (d->guide)
+			d->coming_ns[d->guide->op_dev[op]] -=
+				berth_op_time(d->e->p, op, d->guide->op_dev[op]);
 	}
 }

@@ -485,22 +485,15 @@ void berth_fallbacks(const berth_problem *p, int32_t *op_dev)
 	}
 }
 
-static berth_status group(berth_encoding *e, int32_t n_groups, berth_arena *mem, berth_arena *tmp,
-                          berth_err *err)
-{
-	berth_coarsen_cfg cfg;
-	BERTH_TRY(berth_group_cfg(e->p, n_groups, tmp, &cfg, err));
-	BERTH_TRY(berth_coarsen(e->p->g, &cfg, mem, tmp, &e->co, err));
-	e->n_groups = e->co.n_groups;
-	return BERTH_OK;
-}
-
 static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, berth_arena *mem,
                            berth_arena *tmp, berth_err *err)
 {
 	sums s = {0};
 	group_edges q;
-	BERTH_TRY(group(e, n_groups, mem, tmp, err));
+	berth_coarsen_cfg cfg;
+	BERTH_TRY(berth_group_cfg(e->p, n_groups, tmp, &cfg, err));
+	BERTH_TRY(berth_coarsen(e->p->g, &cfg, mem, tmp, &e->co, err));
+	e->n_groups = e->co.n_groups;
 	BERTH_TRY_NEW(mem, e->p->n_ops, err, e->op_fallback);
 	berth_fallbacks(e->p, e->op_fallback);
 	e->in.n_nodes = e->n_groups;

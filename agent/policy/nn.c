@@ -1,5 +1,5 @@
-/* Layers over arrays; see nn.h. Inner loops run along outputs, so that they vectorise without reordering any
- * sum. */
+/* Layers over arrays: linear maps, normalisation, softmax, sums over neighbours, each with its backward pass.
+ * Inner loops run along outputs, so that they vectorise without reordering any sum. */
 #include "nn.h"
 
 #include "array.h"

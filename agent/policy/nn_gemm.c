@@ -1,7 +1,7 @@
-/* Products of small matrices; see nn_gemm.h. Tiles of c stay in registers while the inner index runs. A tile
- * is up to four rows and two vectors wide: with the vectors of b and the number of a, all of it fits the
- * sixteen registers of AVX2. Vectors of 64 bytes do not, and are kept on the stack there. Panels of b that do
- * not stand in vectors, being transposed or narrow, are copied into some that do. */
+/* Products of small matrices. Tiles of c stay in registers while the inner index runs. A tile is up to four
+ * rows and two vectors wide: with the vectors of b and the number of a, all of it fits the sixteen registers
+ * of AVX2. Vectors of 64 bytes do not, and are kept on the stack there. Panels of b that do not stand in
+ * vectors, being transposed or narrow, are copied into some that do. */
 #include "nn_gemm.h"
 
 #include "array.h"

@@ -1,5 +1,5 @@
-/* The placement network; see policy.h. policy_forward is a list of layers, policy_backward the same list
- * reversed. */
+/* The placement network: its parameters, what goes in, and both passes. policy_forward is a list of layers,
+ * policy_backward the same list reversed. */
 #include "policy.h"
 
 #include "nn_gemm.h"
@@ -100,19 +100,6 @@ static berth_status check_finite(const char *what, const nn_real x[], size_t row
 	return BERTH_OK;
 }
 
-static berth_status check_edges(const policy_input *in, berth_err *err)
-{
-	for (int32_t e = 0; e < in->n_edges; e++) {
-		int32_t u = in->edge_from[e], v = in->edge_to[e];
-		if (u < 0 || u >= in->n_nodes || v < 0 || v >= in->n_nodes || u == v)
-			return berth_fail(
-				err, BERTH_EINVAL,
-				"edge %d goes from node %d to node %d; expected two different nodes below %d",
-				e, u, v, in->n_nodes);
-	}
-	return BERTH_OK;
-}
-
 berth_status policy_input_check(const policy_dims *d, const policy_input *in, berth_err *err)
 {
 	if (in->n_nodes < 0 || in->n_edges < 0 || in->n_devs < 1)
@@ -121,7 +108,14 @@ berth_status policy_input_check(const policy_dims *d, const policy_input *in, be
 		                  "and a device",
 		                  in->n_nodes, in->n_edges, in->n_devs);
 	size_t N = (size_t)in->n_nodes, D = (size_t)in->n_devs;
-	BERTH_TRY(check_edges(in, err));
+	for (int32_t e = 0; e < in->n_edges; e++) {
+		int32_t u = in->edge_from[e], v = in->edge_to[e];
+		if (u < 0 || u >= in->n_nodes || v < 0 || v >= in->n_nodes || u == v)
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"edge %d goes from node %d to node %d; expected two different nodes below %d",
+				e, u, v, in->n_nodes);
+	}
 	BERTH_TRY(check_finite("node", in->node_x, N, d->node_in, err));
 	BERTH_TRY(check_finite("edge", in->edge_x, (size_t)in->n_edges, d->edge_in, err));
 	BERTH_TRY(check_finite("device", in->dev_x, D, d->dev_in, err));

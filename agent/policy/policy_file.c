@@ -41,17 +41,6 @@ static void put_whole(notes *n, const char *key, unsigned long long x)
 	put_text(n, key, text);
 }
 
-static void put_card(notes *n, const berth_policy_card *card)
-{
-	berth_json_out w;
-	const char *text = NULL;
-	size_t len;
-	berth_json_out_init(&w, n->mem, false);
-	berth_policy_card_put(&w, NULL, card);
-	n->failed |= berth_json_done(&w, &text, &len, NULL) != BERTH_OK;
-	put_text(n, "card", text);
-}
-
 static void put_notes(const berth_policy_file *f, notes *n)
 {
 	put_text(n, "format", "berth-policy");
@@ -75,8 +64,15 @@ static void put_notes(const berth_policy_file *f, notes *n)
 #define X(field) put_number(n, "dims." #field, f->dims.field);
 	DIM_FIELDS(X)
 #undef X
-	if (f->card)
-		put_card(n, f->card);
+	if (f->card) {
+		berth_json_out w;
+		const char *text = NULL;
+		size_t len;
+		berth_json_out_init(&w, n->mem, false);
+		berth_policy_card_put(&w, NULL, f->card);
+		n->failed |= berth_json_done(&w, &text, &len, NULL) != BERTH_OK;
+		put_text(n, "card", text);
+	}
 }
 
 static void tell_known(void *ctx, berth_sha256_put *put, void *what)
@@ -190,15 +186,6 @@ static berth_status note_setting(const char *file, const safetensors_file *raw, 
 	return berth_learner_cfg_range(field, *out, least, most, err) == BERTH_OK
 	               ? BERTH_OK
 	               : berth_fail_in(err, BERTH_EFORMAT, "%s: ", file);
-}
-
-static berth_status read_at_once(const char *file, const safetensors_file *raw, int32_t *out, berth_err *err)
-{
-	double x = BERTH_TRAINED_AT_ONCE;
-	if (safetensors_get_note(raw, "at_once"))
-		BERTH_TRY(note_setting(file, raw, "at_once", "at_once", 1, BERTH_MOST_AT_ONCE, &x, err));
-	*out = (int32_t)x;
-	return BERTH_OK;
 }
 
 static berth_status read_teach(const char *file, const safetensors_file *raw, int64_t *out, berth_err *err)
@@ -337,7 +324,10 @@ static berth_status understand(const char *file, berth_policy_file *f, berth_are
 	BERTH_TRY(note_whole(file, raw, "evaluations", &evaluations, err));
 	BERTH_TRY(note_whole(file, raw, "steps", &steps, err));
 	BERTH_TRY(note_text(file, raw, "trained_on", &f->trained_on, err));
-	BERTH_TRY(read_at_once(file, raw, &f->at_once, err));
+	double x = BERTH_TRAINED_AT_ONCE;
+	if (safetensors_get_note(raw, "at_once"))
+		BERTH_TRY(note_setting(file, raw, "at_once", "at_once", 1, BERTH_MOST_AT_ONCE, &x, err));
+	f->at_once = (int32_t)x;
 	BERTH_TRY(read_teach(file, raw, &f->teach, err));
 	BERTH_TRY(read_each_objective(file, raw, &f->each_objective, err));
 	f->evaluations = (int64_t)(evaluations & INT64_MAX);

@@ -1,4 +1,5 @@
-/* Sequential decoding on a search; see rollout.h. */
+/* Sequential decoding on a search: the most probable placement is offered, then draws in batches on all
+ * workers. The most probable one is found in passes, each by the ranks of the placement before. */
 #include "rollout.h"
 
 #include "offer_schedule.h"

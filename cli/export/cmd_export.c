@@ -285,19 +285,6 @@ static void print_text(const args *a, const state *s, const berth_result *r, boo
 		say("note: %s\n", s->made.note[i]);
 }
 
-static berth_status check_args(cli *c, args *a, const berth_exporter *e, berth_err *err)
-{
-	if (e->own_names && a->device.n)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "export to %s calls devices as the plan does: leave out --device", e->name);
-	if (!a->out && !c->json && !e->binary)
-		a->out = "-";
-	if (!a->out && !c->json)
-		return berth_fail(err, BERTH_EINVAL, "export: -o OUT is missing: a file for %s is no text",
-		                  e->name);
-	return BERTH_OK;
-}
-
 /* ---- on a terminal ---- */
 
 /* What a terminal would obey is made visible. A line may be in parts: an end of line is printed where there
@@ -364,7 +351,15 @@ static berth_status run_export(cli *c, berth_err *err)
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_exporter_find(a.to, &s.e, err));
-	BERTH_TRY(check_args(c, &a, s.e, err));
+	if (s.e->own_names && a.device.n)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "export to %s calls devices as the plan does: leave out --device",
+		                  s.e->name);
+	if (!a.out && !c->json && !s.e->binary)
+		a.out = "-";
+	if (!a.out && !c->json)
+		return berth_fail(err, BERTH_EINVAL, "export: -o OUT is missing: a file for %s is no text",
+		                  s.e->name);
 	berth_status st = make(c, &a, &s, err);
 	if (st == BERTH_OK)
 		st = tell(c, &a, &s, err);

@@ -65,13 +65,6 @@ static int32_t *order_of(const state *s)
 	return s->s.order == BERTH_ORDER_GIVEN ? s->g.topo_op : NULL;
 }
 
-static berth_status judge(cli *c, state *s, berth_err *err)
-{
-	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
-	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	return berth_judge(&s->p, s->plan.op_dev, order_of(s), &latency, &c->mem, &s->t, &s->v, err);
-}
-
 static berth_status write_plan(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_placement p;
@@ -203,7 +196,9 @@ static berth_status run(cli *c, berth_err *err)
 	}
 	BERTH_TRY(cli_instance_load(c, a.model, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(read_plan(c, &a, &s, err));
-	BERTH_TRY(judge(c, &s, err));
+	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
+	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
+	BERTH_TRY(berth_judge(&s.p, s.plan.op_dev, order_of(&s), &latency, &c->mem, &s.t, &s.v, err));
 	return tell(c, &a, &s, err);
 }
 

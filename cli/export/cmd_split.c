@@ -181,9 +181,14 @@ static berth_status find_left(cli *c, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-/* The new model is read as the old one was, before it is written. */
-static berth_status read_new(cli *c, state *s, berth_err *err)
+static berth_status write(cli *c, state *s, berth_err *err)
 {
+	berth_split_files f = {.made = &s->made,
+	                       .model = s->model.name,
+	                       .out = s->words.out,
+	                       .data = s->words.data,
+	                       .plan = s->args.plan};
+	/* The new model is read as the old one was, before it is written. */
 	berth_arena whole = {0};
 	const char *data;
 	size_t size;
@@ -192,40 +197,26 @@ static berth_status read_new(cli *c, state *s, berth_err *err)
 	berth_status st =
 		berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after, NULL, err);
 	berth_arena_free(&whole);
-	return st;
-}
-
-static berth_status write(cli *c, state *s, berth_err *err)
-{
-	berth_split_files f = {.made = &s->made,
-	                       .model = s->model.name,
-	                       .out = s->words.out,
-	                       .data = s->words.data,
-	                       .plan = s->args.plan};
-	BERTH_TRY(read_new(c, s, err));
+	BERTH_TRY(st);
 	if (f.plan)
 		BERTH_TRY(berth_split_plan(&s->search.x, &s->after, &c->mem, &c->tmp, &f.plan_text,
 		                           &f.plan_size, err));
 	return berth_split_write(&f, &c->tmp, err);
 }
 
-/* No operator was looked at: none is of a type of --types, or the model has none. */
-static berth_status no_operator(cli *c, const state *s, berth_err *err)
-{
-	berth_strbuf b = {.mem = &c->mem};
-	const char *types;
-	size_t len;
-	for (int32_t i = 0; i < s->opt.n_types; i++)
-		berth_strbuf_printf(&b, "%s %s", i ? "," : " of type", s->opt.type[i]);
-	BERTH_TRY(berth_strbuf_done(&b, &types, &len, err));
-	return berth_fail(err, BERTH_EINVAL, "%s: no operator%s to be cut", s->model.name, types);
-}
-
 static berth_status nothing(cli *c, const state *s, berth_err *err)
 {
 	const pieces_refused *r = s->made.refused;
-	if (!s->made.n_refused)
-		return no_operator(c, s, err);
+	if (!s->made.n_refused) {
+		/* No operator was looked at: none is of a type of --types, or the model has none. */
+		berth_strbuf b = {.mem = &c->mem};
+		const char *types;
+		size_t len;
+		for (int32_t i = 0; i < s->opt.n_types; i++)
+			berth_strbuf_printf(&b, "%s %s", i ? "," : " of type", s->opt.type[i]);
+		BERTH_TRY(berth_strbuf_done(&b, &types, &len, err));
+		return berth_fail(err, BERTH_EINVAL, "%s: no operator%s to be cut", s->model.name, types);
+	}
 	return berth_fail(err, BERTH_EUNSUPPORTED, "%s: nothing can be cut; '%s' (%s): %s", s->model.name,
 	                  r->op, r->type, r->why);
 }

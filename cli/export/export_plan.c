@@ -209,17 +209,6 @@ static berth_status find_system(cli *c, const document *d, const char *on, expor
 
 /* ---- the whole ---- */
 
-/* The module as it was read, with the words of --dim. */
-static berth_status find_module(cli *c, const char *spec, export_plan *x, berth_err *err)
-{
-	if (!berth_module_file_length(spec))
-		return BERTH_OK;
-	x->module = spec;
-	for (int32_t i = 0; x->module && i < c->dim.n; i++)
-		x->module = berth_arena_printf(&c->mem, "%s:%s", x->module, c->dim.text[i]);
-	return berth_got(x->module, err);
-}
-
 static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
@@ -228,7 +217,13 @@ static berth_status load_model(cli *c, const char *spec, export_plan *x, berth_e
 		x->mapped = true;
 	}
 	BERTH_TRY(cli_graph_load(c, spec, &x->g, NULL, err));
-	return find_module(c, spec, x, err);
+	/* The module as it was read, with the words of --dim. */
+	if (!berth_module_file_length(spec))
+		return BERTH_OK;
+	x->module = spec;
+	for (int32_t i = 0; x->module && i < c->dim.n; i++)
+		x->module = berth_arena_printf(&c->mem, "%s:%s", x->module, c->dim.text[i]);
+	return berth_got(x->module, err);
 }
 
 static berth_status check_ops(const char *graph, const berth_graph *g, const char *model,
@@ -257,20 +252,6 @@ static bool same_tensors(const berth_graph *a, const berth_graph *b)
 	       memcmp(a->edge_consumer, b->edge_consumer, n_edges * sizeof *a->edge_consumer) == 0;
 }
 
-/* Are they the same operators in the same order, with the same tensors between them? Times and figures may
- * differ. graph, model: what messages call them. */
-static berth_status check_timed(const char *graph, const berth_graph *g, const char *model,
-                                const berth_graph *of_model, berth_err *err)
-{
-	BERTH_TRY(check_ops(graph, g, model, of_model, err));
-	if (same_tensors(g, of_model))
-		return BERTH_OK;
-	return berth_fail(err, BERTH_EFORMAT,
-	                  "%s: not the graph of %s: other tensors between the operators (read with other "
-	                  "dimensions?)",
-	                  graph, model);
-}
-
 /* In place of the model's own graph, one of it with measured times. */
 static berth_status load_graph(cli *c, const char *graph, const char *spec, export_plan *x, berth_err *err)
 {
@@ -278,7 +259,15 @@ static berth_status load_graph(cli *c, const char *graph, const char *spec, expo
 	if (!graph)
 		return BERTH_OK;
 	BERTH_TRY(cli_graph_load(c, graph, &x->g, NULL, err));
-	return check_timed(graph, &x->g, spec, &of_model, err);
+	/* Are they the same operators in the same order, with the same tensors between them? Times and
+	 * figures may differ. graph, model: what messages call them. */
+	BERTH_TRY(check_ops(graph, &x->g, spec, &of_model, err));
+	if (same_tensors(&x->g, &of_model))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "%s: not the graph of %s: other tensors between the operators (read with other "
+	                  "dimensions?)",
+	                  graph, spec);
 }
 
 /* The plan is priced as the engine that it is written for runs it; else as the one that it was made for. */
@@ -288,16 +277,6 @@ static berth_status set_engine(const cli *c, const berth_exporter *e, export_pla
 	if (!rules && c->engine)
 		BERTH_TRY(berth_rules_find(c->engine, &rules, err));
 	return x->priced ? berth_system_for(rules, &x->s, err) : BERTH_OK;
-}
-
-static berth_status simulate(cli *c, export_plan *x, berth_err *err)
-{
-	if (!x->priced)
-		return BERTH_OK;
-	BERTH_TRY(berth_problem_new(&x->g, &x->s, &c->mem, &c->tmp, &x->p, err));
-	x->objective = berth_objective_of_plan(x->placement.objective, &x->p);
-	return berth_judge(&x->p, x->placement.op_dev, x->placement.order, &x->objective, &c->mem, &x->t,
-	                   &x->v, err);
 }
 
 static berth_status read_document(cli *c, const document *d, const char *on, const berth_exporter *e,
@@ -312,7 +291,12 @@ static berth_status read_document(cli *c, const document *d, const char *on, con
 	BERTH_TRY(berth_uses_parse(x->placement.use, &x->uses, err));
 	if (warning && x->priced)
 		BERTH_TRY(cli_warn(c, err, "%s", warning));
-	return simulate(c, x, err);
+	if (!x->priced)
+		return BERTH_OK;
+	BERTH_TRY(berth_problem_new(&x->g, &x->s, &c->mem, &c->tmp, &x->p, err));
+	x->objective = berth_objective_of_plan(x->placement.objective, &x->p);
+	return berth_judge(&x->p, x->placement.op_dev, x->placement.order, &x->objective, &c->mem, &x->t,
+	                   &x->v, err);
 }
 
 berth_status export_plan_open(cli *c, const char *path, const char *spec, const char *graph, const char *on,

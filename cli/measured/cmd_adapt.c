@@ -57,16 +57,6 @@ static berth_status read_slow(const args *a, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status load(cli *c, const args *a, state *s, berth_err *err)
-{
-	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
-	s->cfg = berth_adapt_cfg_default();
-	s->cfg.steps = (int32_t)a->steps;
-	s->cfg.trains = a->train;
-	s->oracle = a->oracle;
-	return read_slow(a, s, err);
-}
-
 /* Once more on the machine as it was at first. */
 static berth_status again(cli *c, berth_measured *m, state *s, const berth_profile *profile,
                           berth_adaptation *out, berth_err *err)
@@ -200,20 +190,6 @@ static double loss_difference(const state *s)
 	return worst;
 }
 
-static void print_sums(const state *s, const berth_result *r)
-{
-	int32_t steps = s->cfg.steps;
-	if (s->cfg.slow_dev >= 0 && (s->oracle || s->cfg.trains)) {
-		cli_say("all %d steps: ", (int)steps);
-		cli_tell(r, NULL, "{total_without_s} without adapting, {total_with_s} with it");
-		cli_tell(r, NULL, s->oracle ? ", by an oracle {total_oracle_s}\n" : "\n");
-	}
-	if (s->cfg.trains)
-		cli_say("loss from %.6g to %.6g\n", s->moving.loss[0], s->moving.loss[steps - 1]);
-	if (s->cfg.trains && s->cfg.slow_dev >= 0)
-		cli_say("losses with and without adapting differ by at most %.2g\n", loss_difference(s));
-}
-
 /* A step while the device is as before, slow, and as before again. */
 static void print_slowed(const state *s, const berth_result *r)
 {
@@ -231,7 +207,16 @@ static void print_text(const state *s, const berth_result *r, const berth_result
 		print_slowed(s, r);
 	else
 		cli_tell(r, NULL, "a step {before_s}, at the end {after_with_s}\n");
-	print_sums(s, r);
+	int32_t steps = s->cfg.steps;
+	if (s->cfg.slow_dev >= 0 && (s->oracle || s->cfg.trains)) {
+		cli_say("all %d steps: ", (int)steps);
+		cli_tell(r, NULL, "{total_without_s} without adapting, {total_with_s} with it");
+		cli_tell(r, NULL, s->oracle ? ", by an oracle {total_oracle_s}\n" : "\n");
+	}
+	if (s->cfg.trains)
+		cli_say("loss from %.6g to %.6g\n", s->moving.loss[0], s->moving.loss[steps - 1]);
+	if (s->cfg.trains && s->cfg.slow_dev >= 0)
+		cli_say("losses with and without adapting differ by at most %.2g\n", loss_difference(s));
 	cli_tell(r, NULL, "[the engine failed {failures} times and was started again\n]");
 	for (int32_t i = 0; i < switches->n; i++) {
 		const berth_result *x = &switches->item[i];
@@ -266,7 +251,12 @@ static berth_status run(cli *c, berth_err *err)
 	if (a.steps > 1000000 || a.steps < berth_adapt_cfg_default().window)
 		return berth_fail(err, BERTH_EINVAL, "adapt: %d to a million steps were expected",
 		                  (int)berth_adapt_cfg_default().window);
-	BERTH_TRY(load(c, &a, &s, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a.on, &s.g, &s.s, NULL, err));
+	s.cfg = berth_adapt_cfg_default();
+	s.cfg.steps = (int32_t)a.steps;
+	s.cfg.trains = a.train;
+	s.oracle = a.oracle;
+	BERTH_TRY(read_slow(&a, &s, err));
 	BERTH_TRY(adapt(c, &a, &s, err));
 	berth_result_list *switches = berth_result_list_new(&c->mem, &switch_kind);
 	const berth_result *r = fill(c, &s, switches);

@@ -44,17 +44,6 @@ typedef struct state {
 
 /* ---- passes ---- */
 
-static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
-{
-	BERTH_TRY(cli_plan_words_take(c, a->placement, c->args[0], err));
-	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s->g, &s->s, NULL, err));
-	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
-	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
-	BERTH_TRY(berth_bounds_new(&s->p, &c->tmp, &s->bounds, err));
-	const berth_objective o = berth_objective_of_plan(s->placement.objective, &s->p);
-	return berth_judge(&s->p, s->placement.op_dev, s->placement.order, &o, &c->mem, &s->t, &s->v, err);
-}
-
 /* The order that the simulator starts operators in, unless the placement has one. */
 static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_err *err)
 {
@@ -304,19 +293,6 @@ static berth_status print_operators(cli *c, const state *s, berth_err *err)
 	return BERTH_OK;
 }
 
-static void put_thread(berth_json_out *w, int32_t d, const char *name)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "name", "thread_name");
-	berth_json_put_string(w, "ph", "M");
-	berth_json_put_int(w, "pid", 1);
-	berth_json_put_int(w, "tid", d + 1);
-	berth_json_open(w, "args", '{');
-	berth_json_put_string(w, "name", name);
-	berth_json_close(w, '}');
-	berth_json_close(w, '}');
-}
-
 static void put_event(berth_json_out *w, const berth_graph *g, const berth_operator_time *x)
 {
 	berth_json_open(w, NULL, '{');
@@ -339,8 +315,17 @@ static berth_status write_trace(cli *c, const char *path, const state *s, berth_
 	berth_json_out_init(&w, &c->mem, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_open(&w, "traceEvents", '[');
-	for (int32_t d = 0; d < s->s.n_devs; d++)
-		put_thread(&w, d, s->s.dev_name[d]);
+	for (int32_t d = 0; d < s->s.n_devs; d++) {
+		berth_json_open(&w, NULL, '{');
+		berth_json_put_string(&w, "name", "thread_name");
+		berth_json_put_string(&w, "ph", "M");
+		berth_json_put_int(&w, "pid", 1);
+		berth_json_put_int(&w, "tid", d + 1);
+		berth_json_open(&w, "args", '{');
+		berth_json_put_string(&w, "name", s->s.dev_name[d]);
+		berth_json_close(&w, '}');
+		berth_json_close(&w, '}');
+	}
 	for (int32_t i = 0; i < s->n_operators; i++)
 		if (s->operators[i].in < 0) /* a fused operator's event is its host's */
 			put_event(&w, &s->g, &s->operators[i]);
@@ -408,7 +393,13 @@ static berth_status run(cli *c, berth_err *err)
 	if (a.repeats > 100000)
 		return berth_fail(err, BERTH_EINVAL, "measure: more than 100000 runs were asked for");
 	a.engine.timeout_s = fmax(a.engine.timeout_s, a.time_s);
-	BERTH_TRY(simulate(c, &a, &s, err));
+	BERTH_TRY(cli_plan_words_take(c, a.placement, c->args[0], err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], a.on, &s.g, &s.s, NULL, err));
+	BERTH_TRY(cli_placement_read(c, a.placement, &s.g, &s.s, &s.placement, err));
+	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
+	BERTH_TRY(berth_bounds_new(&s.p, &c->tmp, &s.bounds, err));
+	const berth_objective o = berth_objective_of_plan(s.placement.objective, &s.p);
+	BERTH_TRY(berth_judge(&s.p, s.placement.op_dev, s.placement.order, &o, &c->mem, &s.t, &s.v, err));
 	if (!s.v.broken.n)
 		BERTH_TRY(measure(c, &a, &s, err));
 	if ((a.operators || a.trace) && !s.v.broken.n && !s.n_operators)

@@ -127,15 +127,6 @@ static const berth_result *fill(cli *c, const row *rows, int32_t n)
 	return RESULT_NEW(&c->mem, fidelity_document, FIDELITY);
 }
 
-static berth_status write_report(cli *c, const char *path, const row *rows, int32_t n, const berth_result *r,
-                                 berth_err *err)
-{
-	berth_page page;
-	BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,
-	                          n == 1 ? rows->system : NULL, "s", r, err));
-	return cli_report_write(c, &page, path, err);
-}
-
 static void add_ratio(cli_table *t, int decimals, double x)
 {
 	if (isnan(x))
@@ -165,17 +156,6 @@ static void add_row(cli_table *t, const row *x)
 	}
 }
 
-static berth_status print_table(cli *c, const row *rows, int32_t n, berth_err *err)
-{
-	cli_table t;
-	cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrrr");
-	cli_table_head(&t, "graph|tested|left out|range|profiled MAPE|tau|calibrated MAPE|tau|pairs");
-	cli_table_head(&t, "regret|in turns|strain|best|whole, 1 thread|whole, all threads");
-	for (int32_t i = 0; i < n; i++)
-		add_row(&t, &rows[i]);
-	return cli_table_print(&t, CLI_AS_TEXT, err);
-}
-
 berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system, uint64_t seed,
                               berth_err *err)
 {
@@ -191,9 +171,20 @@ berth_status cli_fidelity_run(cli *c, const cli_fidelity *f, const char *system,
 	const berth_result *r = fill(c, rows, n);
 	if (c->json && (n || st == BERTH_OK)) /* what was measured is told, whatever came then */
 		BERTH_TRY(cli_put_result(c, r, err));
-	else if (!c->quiet && n)
-		BERTH_TRY(print_table(c, rows, n, err));
-	if (f->report && n)
-		BERTH_TRY(write_report(c, f->report, rows, n, r, err));
+	else if (!c->quiet && n) {
+		cli_table t;
+		cli_table_init(&t, &c->mem, "lrrrrrrrrrrrrrr");
+		cli_table_head(&t, "graph|tested|left out|range|profiled MAPE|tau|calibrated MAPE|tau|pairs");
+		cli_table_head(&t, "regret|in turns|strain|best|whole, 1 thread|whole, all threads");
+		for (int32_t i = 0; i < n; i++)
+			add_row(&t, &rows[i]);
+		BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	}
+	if (f->report && n) {
+		berth_page page;
+		BERTH_TRY(cli_report_open(c, &page, "fidelity", n == 1 ? rows->graph : NULL,
+		                          n == 1 ? rows->system : NULL, "s", r, err));
+		BERTH_TRY(cli_report_write(c, &page, f->report, err));
+	}
 	return st;
 }

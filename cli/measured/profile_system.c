@@ -121,15 +121,6 @@ static double device_value(const berth_system *s, int32_t dev, berth_device_figu
 	return x > 0 ? x : NAN;
 }
 
-static berth_status device_rows(state *x, berth_described_device *dev, berth_err *err)
-{
-	int32_t at = berth_system_find_dev(&x->s, dev->name);
-	for (int f = 0; f < BERTH_N_DEVICE_FIGURES && at >= 0; f++)
-		BERTH_TRY(add_row(x, dev->name, berth_device_figure_name((berth_device_figure)f),
-		                  &dev->figure[f], device_value(&x->s, at, (berth_device_figure)f), err));
-	return BERTH_OK;
-}
-
 static berth_status link_rows(cli *c, state *x, berth_described_link *link, berth_err *err)
 {
 	const char *from = x->d.dev[link->from].name, *to = x->d.dev[link->to].name;
@@ -166,8 +157,13 @@ static berth_status list_figures(cli *c, state *x, berth_err *err)
 	x->n_rows = 0;
 	BERTH_TRY_NEW(&c->mem, d->n_devs * BERTH_N_DEVICE_FIGURES + 2 * (d->n_links + d->n_pools), err,
 	              x->row);
-	for (int32_t i = 0; i < d->n_devs; i++)
-		BERTH_TRY(device_rows(x, &d->dev[i], err));
+	for (int32_t i = 0; i < d->n_devs; i++) {
+		int32_t at = berth_system_find_dev(&x->s, d->dev[i].name);
+		for (int f = 0; f < BERTH_N_DEVICE_FIGURES && at >= 0; f++)
+			BERTH_TRY(add_row(x, d->dev[i].name, berth_device_figure_name((berth_device_figure)f),
+			                  &d->dev[i].figure[f],
+			                  device_value(&x->s, at, (berth_device_figure)f), err));
+	}
 	for (int32_t p = 0; p < d->n_pools; p++)
 		BERTH_TRY(pool_rows(c, x, &d->pool[p], err));
 	for (int32_t l = 0; l < d->n_links; l++)
@@ -458,34 +454,24 @@ static berth_status print_text(cli *c, const state *x, berth_err *err)
 
 /* ---- all of it ---- */
 
-/* Where the description goes. If no file is named, it is what system:host stands for. */
-static berth_status find_path(cli *c, state *x, berth_err *err)
-{
-	x->path = x->a->out;
-	if (!x->path) {
-		BERTH_TRY(berth_system_host_path(&c->mem, &x->path, err));
-		BERTH_TRY(berth_make_folders(x->path, &c->tmp, err));
-	}
-	return berth_file_writable(x->path, err);
-}
-
-static berth_status write_system(cli *c, const state *x, berth_err *err)
-{
-	const char *text;
-	size_t len;
-	BERTH_TRY(berth_system_write_json(&x->s, true, &c->mem, &text, &len, err));
-	return berth_file_write(x->path, text, len, err);
-}
-
 berth_status profile_system(cli *c, const profile_system_args *a, berth_err *err)
 {
 	state x = {.a = a};
-	BERTH_TRY(find_path(c, &x, err));
+	/* Where the description goes. If no file is named, it is what system:host stands for. */
+	x.path = x.a->out;
+	if (!x.path) {
+		BERTH_TRY(berth_system_host_path(&c->mem, &x.path, err));
+		BERTH_TRY(berth_make_folders(x.path, &c->tmp, err));
+	}
+	BERTH_TRY(berth_file_writable(x.path, err));
 	BERTH_TRY(a->engine.name ? describe_engine(c, &x, err) : describe_machine(c, &x, err));
 	BERTH_TRY(build_system(c, &x, err));
 	BERTH_TRY(warn(c, &x, err));
 	BERTH_TRY(cli_strict(c, err));
-	BERTH_TRY(write_system(c, &x, err));
+	const char *text;
+	size_t len;
+	BERTH_TRY(berth_system_write_json(&x.s, true, &c->mem, &text, &len, err));
+	BERTH_TRY(berth_file_write(x.path, text, len, err));
 	if (c->json)
 		return print_json(c, &x, err);
 	return cli_in_words(c) ? print_text(c, &x, err) : BERTH_OK;

@@ -85,17 +85,6 @@ cli_train_measured cli_train_measured_default(void)
 	return (cli_train_measured){.engine = CLI_ENGINE_DEFAULT, .runs = berth_mtrain_cfg_default().runs};
 }
 
-static void configure(const cli_train_measured *x, const cli_budget *b, train_measured *t)
-{
-	t->placement = x->placement;
-	t->budget = b;
-	t->cfg = berth_mtrain_cfg_default();
-	t->cfg.runs = x->runs;
-	t->cfg.seed = b->seed;
-	t->cfg.cancel = cli_catch_signals();
-	t->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
-}
-
 berth_status train_measured_open(cli *c, const cli_train_measured *x, const char *graph, const char *policy,
                                  bool resume, const cli_budget *b, berth_train_item *item,
                                  train_measured *out, berth_err *err)
@@ -108,7 +97,13 @@ berth_status train_measured_open(cli *c, const cli_train_measured *x, const char
 		unlink(out->journal_path); /* where the run was killed in its last moment */
 		return BERTH_OK;
 	}
-	configure(x, b, out);
+	out->placement = x->placement;
+	out->budget = b;
+	out->cfg = berth_mtrain_cfg_default();
+	out->cfg.runs = x->runs;
+	out->cfg.seed = b->seed;
+	out->cfg.cancel = cli_catch_signals();
+	out->r = (berth_mtrain_result){.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	BERTH_TRY(cli_engine_open(c, &x->engine, graph, item->p->g, item->p->s, out->cfg.cancel, &out->m,
 	                          &out->engine, err));
 	out->open = true;
@@ -147,40 +142,30 @@ static berth_status write_placement(cli *c, const train_measured *t, berth_err *
 	return berth_placement_write(&p, t->m.g, t->m.s, t->placement, true, &c->tmp, err);
 }
 
-/* With worker threads for the searches. */
-static berth_status run_with_pool(cli *c, train_measured *t, berth_policy_file *f, berth_err *err)
-{
-	berth_search_cfg search;
-	BERTH_TRY(cli_budget_open(t->budget, &search, err));
-	t->cfg.pool = search.pool;
-	berth_status st = berth_mtrain_run(&t->t, f, &c->tmp, &t->r, err);
-	t->cfg.pool = NULL;
-	cli_budget_close(&search);
-	t->replayed = berth_journal_replayed(t->journal);
-	t->ended = st == BERTH_OK;
-	return st;
-}
-
-static berth_status write_policy(cli *c, const char *path, const train_measured *t,
-                                 const berth_policy_file *f, berth_err *err)
-{
-	char digest[DIGEST + 1];
-	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
-	const safetensors_tensor end = {end_mark, SAFETENSORS_U8, 1, {DIGEST}, digest};
-	const safetensors_file more = {.n_tensors = 1, .tensor = &end};
-	return berth_policy_file_write(path, f, &more, &c->tmp, err);
-}
-
 /* The policy comes after the placement: it says that all is done. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
 {
 	berth_policy_file f;
 	BERTH_TRY(berth_policy_file_read(path, &c->mem, &f, err));
-	BERTH_TRY(run_with_pool(c, t, &f, err));
+	/* With worker threads for the searches. */
+	berth_search_cfg search;
+	BERTH_TRY(cli_budget_open(t->budget, &search, err));
+	t->cfg.pool = search.pool;
+	berth_status st = berth_mtrain_run(&t->t, &f, &c->tmp, &t->r, err);
+	t->cfg.pool = NULL;
+	cli_budget_close(&search);
+	t->replayed = berth_journal_replayed(t->journal);
+	t->ended = st == BERTH_OK;
+	BERTH_TRY(st);
 	if (t->r.accepted && t->placement)
 		BERTH_TRY(write_placement(c, t, err));
-	if (t->r.n_measured)
-		BERTH_TRY(write_policy(c, path, t, &f, err));
+	if (t->r.n_measured) {
+		char digest[DIGEST + 1];
+		BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
+		const safetensors_tensor end = {end_mark, SAFETENSORS_U8, 1, {DIGEST}, digest};
+		const safetensors_file more = {.n_tensors = 1, .tensor = &end};
+		BERTH_TRY(berth_policy_file_write(path, &f, &more, &c->tmp, err));
+	}
 	unlink(t->journal_path);
 	return BERTH_OK;
 }

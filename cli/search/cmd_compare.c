@@ -233,21 +233,6 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 	return add_method(c, s, m, &cap, err);
 }
 
-/* Whom wins and losses are counted against: who was named, else berth, else the best single device. */
-static void choose_rival(const args *a, state *s)
-{
-	s->r.single = s->r.against = -1;
-	for (int32_t i = 0; i < s->r.n_methods; i++) {
-		const char *name = s->r.name[i];
-		if (strcmp(name, "single") == 0)
-			s->r.single = i;
-		if (strcmp(name, a->against ? a->against : "berth") == 0)
-			s->r.against = i;
-	}
-	if (s->r.against < 0)
-		s->r.against = s->r.single;
-}
-
 static berth_status same_name(const char *name, bool is_method, berth_err *err)
 {
 	if (is_method)
@@ -281,20 +266,6 @@ static int32_t n_systems(const args *a)
 
 static const char one_budget[] =
 	"compare: give one of --evaluations, --time S and --time Scpu: the budget is the same for all";
-
-static berth_status check_args(cli *c, args *a, berth_err *err)
-{
-	if (a->seeds > 1000)
-		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
-		                  (long long)a->seeds);
-	if (a->budget.limit_s[0] > 0 && a->budget.limit_s[1] > 0)
-		return berth_fail(err, BERTH_EINVAL, "%s", one_budget);
-	if (a->placements.n && c->n_args * n_systems(a) > 1)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "compare: --placement takes one graph on one system: a placement is for "
-		                  "both");
-	return parse_output(c, a, err);
-}
 
 /* ---- rows ---- */
 
@@ -373,12 +344,32 @@ static berth_status print_all(cli *c, const args *a, const state *s, berth_err *
 
 static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 {
-	BERTH_TRY(check_args(c, a, err));
+	if (a->seeds > 1000)
+		return berth_fail(err, BERTH_EINVAL, "compare: option --seeds: %lld is above 1000",
+		                  (long long)a->seeds);
+	if (a->budget.limit_s[0] > 0 && a->budget.limit_s[1] > 0)
+		return berth_fail(err, BERTH_EINVAL, "%s", one_budget);
+	if (a->placements.n && c->n_args * n_systems(a) > 1)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: --placement takes one graph on one system: a placement is for "
+		                  "both");
+	BERTH_TRY(parse_output(c, a, err));
 	BERTH_TRY(take_words(c, a, err));
 	BERTH_TRY(name_plans(c, a, err));
 	BERTH_TRY(choose_methods(c, a, s, err));
 	BERTH_TRY(name_rows(c, a, s, err));
-	choose_rival(a, s);
+	/* Whom wins and losses are counted against: who was named, else berth, else the best single
+	 * device. */
+	s->r.single = s->r.against = -1;
+	for (int32_t i = 0; i < s->r.n_methods; i++) {
+		const char *name = s->r.name[i];
+		if (strcmp(name, "single") == 0)
+			s->r.single = i;
+		if (strcmp(name, a->against ? a->against : "berth") == 0)
+			s->r.against = i;
+	}
+	if (s->r.against < 0)
+		s->r.against = s->r.single;
 	BERTH_TRY(cli_budget_open(&a->budget, &s->search, err));
 	s->r.objective = s->search.objective;
 	s->r.n_seeds = (int32_t)a->seeds;

@@ -90,18 +90,6 @@ static berth_status check(cli *c, place_state *s, berth_err *err)
 	return report_pipeline_find(c, &s->p, &s->t, &s->r.objective, &s->pipeline, err);
 }
 
-/* The time holds from the start of the program. A search that is made again gets a tenth more. */
-static void limit_time(const cli *c, const place_state *s, berth_search_cfg *cfg)
-{
-	if (s->again) {
-		cfg->time_s *= AGAIN_SHARE;
-		cfg->cpu_s *= AGAIN_SHARE;
-	} else {
-		cfg->time_from = c->wall_from;
-		cfg->cpu_from = c->cpu_from;
-	}
-}
-
 /* The best single device, and how far predicted times let the answer be compared with it. */
 static berth_status compare_with_single(cli *c, place_state *s, const berth_objective *o, berth_err *err)
 {
@@ -120,7 +108,14 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 	berth_search_cfg cfg;
 	cli_progress progress;
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
-	limit_time(c, s, &cfg);
+	/* The time holds from the start of the program. A search that is made again gets a tenth more. */
+	if (s->again) {
+		cfg.time_s *= AGAIN_SHARE;
+		cfg.cpu_s *= AGAIN_SHARE;
+	} else {
+		cfg.time_from = c->wall_from;
+		cfg.cpu_from = c->cpu_from;
+	}
 	cli_progress_start(&progress, c, s->g.name, &cfg);
 	if (s->copies.r.n) {
 		cfg.start_dev = s->copies.r.op_dev;
@@ -274,17 +269,6 @@ static berth_status open_decoder(cli *c, place_args *a, place_state *s, berth_er
 	return BERTH_OK;
 }
 
-static berth_status write_report(cli *c, const place_args *a, const place_state *s,
-                                 const berth_result *answer, berth_err *err)
-{
-	berth_page page;
-	BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
-	                          berth_objective_unit(&s->r.objective), answer, err));
-	if (s->r.answered && s->t.r.runs)
-		BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
-	return cli_report_write(c, &page, a->report, err);
-}
-
 static berth_status place(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	const berth_result *answer;
@@ -310,8 +294,14 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 		BERTH_TRY(place_put(c, s, answer, err));
 	else if (cli_in_words(c))
 		BERTH_TRY(place_print(c, a, s, err));
-	if (a->report)
-		BERTH_TRY(write_report(c, a, s, answer, err));
+	if (a->report) {
+		berth_page page;
+		BERTH_TRY(cli_report_open(c, &page, "place", s->g.name, s->s.name,
+		                          berth_objective_unit(&s->r.objective), answer, err));
+		if (s->r.answered && s->t.r.runs)
+			BERTH_TRY(berth_page_put_plan(&page.w, &s->p, &s->t, &c->mem, &c->tmp, err));
+		BERTH_TRY(cli_report_write(c, &page, a->report, err));
+	}
 	if (s->r.interrupted)
 		return berth_fail(err, BERTH_EINTERRUPTED,
 		                  "interrupted; the best placement so far is the answer");

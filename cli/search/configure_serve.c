@@ -113,18 +113,6 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	K(LIST(group_kind), "groups", "", "unlike ones", groups)
 RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
 
-static berth_status stages_of(cli *c, const view *v, const berth_serving_group *g, berth_result_list **out,
-                              berth_err *err)
-{
-	berth_serving_stage *stage;
-	int32_t n;
-	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
-	*out = berth_result_list_new(&c->mem, &stage_kind);
-	for (const berth_serving_stage *at = stage; at && at - stage < n; at++)
-		RESULT_ADD(*out, STAGE);
-	return BERTH_OK;
-}
-
 static berth_status groups_of(cli *c, const view *v, berth_result_list **out, berth_err *err)
 {
 	berth_result_list *stages;
@@ -136,7 +124,12 @@ static berth_status groups_of(cli *c, const view *v, berth_result_list **out, be
 			if (g->n_devs[k] > 0)
 				berth_result_map_add(devices, v->x.kind[k].name,
 				                     berth_result_int(g->n_devs[k]));
-		BERTH_TRY(stages_of(c, v, g, &stages, err));
+		berth_serving_stage *stage;
+		int32_t n;
+		BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+		stages = berth_result_list_new(&c->mem, &stage_kind);
+		for (const berth_serving_stage *at = stage; at && at - stage < n; at++)
+			RESULT_ADD(stages, STAGE);
 		RESULT_ADD(*out, GROUP);
 	}
 	return BERTH_OK;

@@ -1,4 +1,5 @@
-/* See place_engine.h. */
+/* Which engine a plan is for, its own default on this machine, and whether the search's answer is better than
+ * that by more than can be told. Text and results of it are written here. */
 #include "place_engine.h"
 
 #include "check.h"

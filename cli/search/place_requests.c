@@ -25,19 +25,6 @@ typedef struct view {
 
 /* ---- arguments ---- */
 
-static berth_status read_size(const char *text, double *share, const char **words, berth_err *err)
-{
-	const char *end;
-	*share = berth_text_number(text, &end);
-	*words = end + 1;
-	if (end == text || *end != ':' || !(*share > 0 && *share <= 1e9) || !strchr(end, '='))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --requests: '%.60s' is not SHARE:WORD=N with a share above 0, as "
-		                  "in 0.7:batch=1",
-		                  text);
-	return BERTH_OK;
-}
-
 static berth_status read_sizes(const cli_texts *given, view *v, berth_err *err)
 {
 	double sum = 0;
@@ -45,7 +32,16 @@ static berth_status read_sizes(const cli_texts *given, view *v, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "option --requests: %d sizes; expected at most %d",
 		                  (int)given->n, BERTH_MOST_SIZES);
 	for (int32_t i = 0; i < given->n; i++) {
-		BERTH_TRY(read_size(given->text[i], &v->share[i], &v->words[i], err));
+		const char *end;
+		v->share[i] = berth_text_number(given->text[i], &end);
+		v->words[i] = end + 1;
+		if (end == given->text[i] || *end != ':' || !(v->share[i] > 0 && v->share[i] <= 1e9) ||
+		    !strchr(end, '='))
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"option --requests: '%.60s' is not SHARE:WORD=N with a share above 0, as "
+				"in 0.7:batch=1",
+				given->text[i]);
 		for (int32_t k = 0; k < i; k++)
 			if (strcmp(v->words[k], v->words[i]) == 0)
 				return berth_fail(err, BERTH_EINVAL,
@@ -75,31 +71,7 @@ static berth_status load(cli *c, const place_requests_args *a, view *v, berth_er
 	return BERTH_OK;
 }
 
-static berth_status choose(cli *c, const place_requests_args *a, const cli_budget *budget,
-                           const berth_method *method, view *v, berth_err *err)
-{
-	berth_search_cfg cfg;
-	int32_t least = 1, most = berth_replicas_most(&v->graph[0], &v->s);
-	BERTH_TRY(place_replicas_number(a->replicas, &least, &most, err));
-	BERTH_TRY(cli_budget_open(budget, &cfg, err));
-	place_replicas_limit(c, TIME_SHARE, &cfg);
-	berth_status st = cli_budget_policy(budget, c, &cfg, err);
-	if (st == BERTH_OK)
-		st = berth_mix_choose(&v->x, &v->s, most, method, &cfg, &c->mem, &c->tmp, &v->mix, err);
-	cli_budget_close(&cfg);
-	return st;
-}
-
 /* ---- the plan ---- */
-
-static berth_status name_copies(cli *c, view *v, berth_err *err)
-{
-	BERTH_TRY_NEW(&c->mem, v->mix.n, err, v->plan.model);
-	for (int32_t k = 0; k < v->mix.n; k++)
-		BERTH_TRY(copies_model(c, c->args[0], v->words[v->mix.copy[k].most], &v->plan.model[k], err));
-	v->plan.n = v->mix.n;
-	return BERTH_OK;
-}
 
 static berth_status write_plan(cli *c, const place_requests_args *a, const cli_budget *budget,
                                const berth_method *method, view *v, berth_err *err)
@@ -108,7 +80,10 @@ static berth_status write_plan(cli *c, const place_requests_args *a, const cli_b
 	berth_placement p;
 	int32_t *op_dev;
 	v->plan.out = a->out;
-	BERTH_TRY(name_copies(c, v, err));
+	BERTH_TRY_NEW(&c->mem, v->mix.n, err, v->plan.model);
+	for (int32_t k = 0; k < v->mix.n; k++)
+		BERTH_TRY(copies_model(c, c->args[0], v->words[v->mix.copy[k].most], &v->plan.model[k], err));
+	v->plan.n = v->mix.n;
 	BERTH_TRY(berth_mix_unite(&v->x, &v->mix, &c->mem, &c->tmp, &all, &op_dev, err));
 	BERTH_TRY(berth_placement_new(&all, &v->s, &c->mem, &c->tmp, &p, err));
 	p.method = method->name;
@@ -239,7 +214,16 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 	view *v;
 	BERTH_TRY_NEW(&c->mem, 1, err, v);
 	BERTH_TRY(load(c, a, v, err));
-	BERTH_TRY(choose(c, a, budget, method, v, err));
+	berth_search_cfg cfg;
+	int32_t least = 1, most = berth_replicas_most(&v->graph[0], &v->s);
+	BERTH_TRY(place_replicas_number(a->replicas, &least, &most, err));
+	BERTH_TRY(cli_budget_open(budget, &cfg, err));
+	place_replicas_limit(c, TIME_SHARE, &cfg);
+	berth_status st = cli_budget_policy(budget, c, &cfg, err);
+	if (st == BERTH_OK)
+		st = berth_mix_choose(&v->x, &v->s, most, method, &cfg, &c->mem, &c->tmp, &v->mix, err);
+	cli_budget_close(&cfg);
+	BERTH_TRY(st);
 	if (a->out && v->mix.n)
 		BERTH_TRY(write_plan(c, a, budget, method, v, err));
 	BERTH_TRY(tell_requests(c, v, method, budget, err));

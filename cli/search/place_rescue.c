@@ -41,24 +41,18 @@ static berth_solution solution(const place_rescue *x, const berth_problem *p)
 	                        .op_order = x->has_order ? x->order : NULL};
 }
 
-/* The answer as one of prefill, which it must fit. *fits: it does. */
-static berth_status judge_prefill(cli *own, const place_rescue *x, berth_problem *p, berth_solution *r,
-                                  bool *fits, berth_err *err)
-{
-	berth_decoder decoder = *x->decoder;
-	BERTH_TRY(berth_decoder_judge(&decoder, r, &own->mem, err));
-	*fits = decoder.v.feasible;
-	berth_decoder_solution(&decoder, p, r);
-	return BERTH_OK;
-}
-
 static berth_status write_best(cli *own, const place_rescue *x, bool *fits, berth_err *err)
 {
 	berth_problem p = {.g = x->g, .s = x->s};
 	berth_solution r = solution(x, &p);
 	berth_placement placement = x->as;
-	if (x->decoder)
-		BERTH_TRY(judge_prefill(own, x, &p, &r, fits, err));
+	if (x->decoder) {
+		/* The answer as one of prefill, which it must fit. *fits: it does. */
+		berth_decoder decoder = *x->decoder;
+		BERTH_TRY(berth_decoder_judge(&decoder, &r, &own->mem, err));
+		*fits = decoder.v.feasible;
+		berth_decoder_solution(&decoder, &p, &r);
+	}
 	if (!*fits)
 		return BERTH_OK;
 	BERTH_TRY(berth_solution_tell(&r, &own->mem, &placement, err));

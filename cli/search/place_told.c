@@ -142,16 +142,6 @@ static void print_speedup(const place_state *s)
 		cli_say(" (give or take %.0f %%)", 100 * s->gain_error);
 }
 
-/* The best single device of a cut program is slower than that of the model before the cut. */
-static void print_cut(const berth_graph *g)
-{
-	int32_t cut, pieces = berth_graph_pieces(g, &cut);
-	if (pieces)
-		cli_say("cut: %d operator%s in %d pieces: compare with a plan of the whole model, which one "
-		        "device may run faster\n",
-		        (int)cut, cut == 1 ? " stands" : "s stand", (int)pieces);
-}
-
 /* What each metric of a sum or under a limit comes to. */
 static void print_parts(const place_state *s)
 {
@@ -196,7 +186,12 @@ static void print_head(const place_args *a, const place_state *s)
 			        r->gap <= a->budget.gap ? "reached" : "not reached");
 		cli_say("\n");
 		place_engine_print(&s->engine, &r->objective);
-		print_cut(&s->g);
+		/* The best single device of a cut program is slower than that of the model before the cut. */
+		int32_t cut, pieces = berth_graph_pieces(&s->g, &cut);
+		if (pieces)
+			cli_say("cut: %d operator%s in %d pieces: compare with a plan of the whole model, "
+			        "which one device may run faster\n",
+			        (int)cut, cut == 1 ? " stands" : "s stand", (int)pieces);
 		print_parts(s);
 		copies_print_rate(s->copies.r.n, r->value);
 	} else {

@@ -46,18 +46,6 @@ static berth_status read_line(cli *c, const char *file, int32_t number, char *li
 	return BERTH_OK;
 }
 
-static berth_status read_lines(cli *c, const char *file, char *text, train_run *t, berth_err *err)
-{
-	int32_t number = 1;
-	for (char *line = text, *next; line; line = next, number++) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		BERTH_TRY(read_line(c, file, number, line, t, err));
-	}
-	return t->n_pairs ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: there is no pair in it", file);
-}
-
 static berth_status read_file(cli *c, const char *file, train_run *t, berth_err *err)
 {
 	char *text;
@@ -70,7 +58,14 @@ static berth_status read_file(cli *c, const char *file, train_run *t, berth_err 
 	if (lines > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
 	BERTH_TRY_NEW(&c->mem, lines, err, t->graph, t->system);
-	return read_lines(c, file, text, t, err);
+	int32_t number = 1;
+	for (char *line = text, *next; line; line = next, number++) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		BERTH_TRY(read_line(c, file, number, line, t, err));
+	}
+	return t->n_pairs ? BERTH_OK : berth_fail(err, BERTH_EFORMAT, "%s: there is no pair in it", file);
 }
 
 /* One where none is named: that of the workload. */
@@ -156,17 +151,6 @@ static berth_status fits(const berth_train_item *item, const berth_objective *ob
 	return st;
 }
 
-static berth_status leave_out(cli *c, train_run *t, const berth_train_item *item, const berth_err *why,
-                              berth_err *err)
-{
-	const char *text =
-		berth_arena_printf(&c->mem, "%s on %s: %s", item->graph, item->system, why->msg);
-	BERTH_TRY(berth_got(text, err));
-	BERTH_TRY(BERTH_GROW(&c->mem, t->left_out.text, t->left_out.n, &t->left_out.cap, err));
-	t->left_out.text[t->left_out.n++] = text;
-	return cli_warn(c, err, "left out: %s", text);
-}
-
 /* Those that are learned from. */
 static berth_status choose_items(cli *c, train_run *t, berth_err *err)
 {
@@ -182,8 +166,15 @@ static berth_status choose_items(cli *c, train_run *t, berth_err *err)
 		BERTH_TRY(fits(&t->item[i], &objective, &c->tmp, &yes, &why, err));
 		if (yes)
 			t->item[left++] = t->item[i];
-		else
-			BERTH_TRY(leave_out(c, t, &t->item[i], &why, err));
+		else {
+			const char *text = berth_arena_printf(&c->mem, "%s on %s: %s", t->item[i].graph,
+			                                      t->item[i].system, why.msg);
+			BERTH_TRY(berth_got(text, err));
+			BERTH_TRY(
+				BERTH_GROW(&c->mem, t->left_out.text, t->left_out.n, &t->left_out.cap, err));
+			t->left_out.text[t->left_out.n++] = text;
+			BERTH_TRY(cli_warn(c, err, "left out: %s", text));
+		}
 	}
 	if (!left)
 		return berth_fail(err, BERTH_EINFEASIBLE,

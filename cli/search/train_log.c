@@ -173,20 +173,6 @@ static int32_t item_of(const train_curves *x, const cJSON *line)
 	return -1;
 }
 
-static void read_line(train_curves *x, const char *text, size_t len)
-{
-	cJSON *line = cJSON_ParseWithLength(text, len);
-	int32_t item = item_of(x, line);
-	double evaluations = number(line, "evaluations");
-	if (item >= 0 && evaluations >= 0 && evaluations <= 0x1p53) {
-		train_point p = {evaluations, number(line, "best_value"),
-		                 number(line, "lower_bound"), number(line, "mean_reward"),
-		                 number(line, "entropy")};
-		add_point(x, item, &p);
-	}
-	cJSON_Delete(line);
-}
-
 static berth_status read_log(train_curves *x, const char *log, berth_arena *tmp, berth_err *err)
 {
 	char *text;
@@ -196,7 +182,16 @@ static berth_status read_log(train_curves *x, const char *log, berth_arena *tmp,
 		end = memchr(at, '\n', (size_t)(text + size - at));
 		if (!end)
 			break; /* a torn line */
-		read_line(x, at, (size_t)(end - at));
+		size_t len = (size_t)(end - at);
+		cJSON *line = cJSON_ParseWithLength(at, len);
+		int32_t item = item_of(x, line);
+		double evaluations = number(line, "evaluations");
+		if (item >= 0 && evaluations >= 0 && evaluations <= 0x1p53) {
+			train_point p = {evaluations, number(line, "best_value"), number(line, "lower_bound"),
+			                 number(line, "mean_reward"), number(line, "entropy")};
+			add_point(x, item, &p);
+		}
+		cJSON_Delete(line);
 	}
 	return BERTH_OK;
 }
@@ -233,19 +228,6 @@ static void put_column(berth_json_out *w, const char *key, const train_curve *c,
 	berth_json_close(w, ']');
 }
 
-static void put_curve(berth_json_out *w, const berth_train_item *item, const train_curve *c)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "graph", item->graph);
-	berth_json_put_string(w, "system", item->system);
-	put_column(w, "evaluations", c, offsetof(train_point, evaluations));
-	put_column(w, "best_value", c, offsetof(train_point, best_value));
-	put_column(w, "lower_bound", c, offsetof(train_point, lower_bound));
-	put_column(w, "mean_reward", c, offsetof(train_point, mean_reward));
-	put_column(w, "entropy", c, offsetof(train_point, entropy));
-	berth_json_close(w, '}');
-}
-
 /* What the curves do not show. */
 static void put_left_out(berth_json_out *w, const train_curves *x, bool resumed)
 {
@@ -269,8 +251,17 @@ berth_status train_curves_put(berth_json_out *w, const train_curves *x, bool res
 	if (x->failed)
 		return berth_nomem(err);
 	berth_json_open(w, "curves", '[');
-	for (int32_t i = 0; i < x->n_items; i++)
-		put_curve(w, &x->item[i], &x->curve[i]);
+	for (int32_t i = 0; i < x->n_items; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "graph", x->item[i].graph);
+		berth_json_put_string(w, "system", x->item[i].system);
+		put_column(w, "evaluations", &x->curve[i], offsetof(train_point, evaluations));
+		put_column(w, "best_value", &x->curve[i], offsetof(train_point, best_value));
+		put_column(w, "lower_bound", &x->curve[i], offsetof(train_point, lower_bound));
+		put_column(w, "mean_reward", &x->curve[i], offsetof(train_point, mean_reward));
+		put_column(w, "entropy", &x->curve[i], offsetof(train_point, entropy));
+		berth_json_close(w, '}');
+	}
 	berth_json_close(w, ']');
 	put_left_out(w, x, resumed);
 	return BERTH_OK;

@@ -21,16 +21,6 @@ typedef struct state {
 	int64_t proven_ns;
 } state;
 
-static berth_status read_certificate(cli *c, const char *path, state *s, berth_err *err)
-{
-	cli_text x;
-	BERTH_TRY(cli_json_map(c, BERTH_READS_CERTIFICATE, path, &x, err));
-	berth_status st =
-		berth_certificate_parse(path, x.text, x.size, &s->p, &c->mem, &c->tmp, &s->c, err);
-	berth_json_unmap(&x);
-	return st;
-}
-
 static bool is_of_another(const state *s)
 {
 	return strcmp(s->c.graph_name, s->g.name) != 0 || strcmp(s->c.system_name, s->s.name) != 0;
@@ -95,7 +85,12 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a.granularity, &s.g, err));
 	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
-	BERTH_TRY(read_certificate(c, c->args[0], &s, err));
+	cli_text x;
+	BERTH_TRY(cli_json_map(c, BERTH_READS_CERTIFICATE, c->args[0], &x, err));
+	berth_status st =
+		berth_certificate_parse(c->args[0], x.text, x.size, &s.p, &c->mem, &c->tmp, &s.c, err);
+	berth_json_unmap(&x);
+	BERTH_TRY(st);
 	BERTH_TRY(judge(c, c->args[0], &s, err));
 	BERTH_TRY(tell_names(c, c->args[0], &s, err));
 	const berth_result *r = RESULT_NEW(&c->mem, certificate_document, CHECK);

@@ -96,44 +96,29 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status join_times(cli *c, const show_args *a, view *v, berth_err *err)
-{
-	for (int32_t i = 0; i < a->profile.n; i++)
-		BERTH_TRY(join_one(c, a->profile.text[i], v, err));
-	return BERTH_OK;
-}
-
-static berth_status make_training(cli *c, int64_t replicas, view *v, berth_err *err)
-{
-	berth_training_options opt = berth_training_options_default();
-	berth_graph step;
-	opt.report = &v->training;
-	opt.replicas = replicas < INT32_MAX ? (int32_t)replicas : INT32_MAX;
-	BERTH_TRY(berth_graph_training(&v->g, &opt, &c->mem, &c->tmp, &step, err));
-	v->g = step;
-	return BERTH_OK;
-}
-
-static berth_status compile_on_system(cli *c, view *v, berth_err *err)
-{
-	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-	return walk_critical(c, v, err);
-}
-
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
 	BERTH_TRY(cli_training_check(a->training, a->input, err));
 	BERTH_TRY(load_parts(c, a, v, err));
-	BERTH_TRY(join_times(c, a, v, err));
-	if (a->training)
-		BERTH_TRY(make_training(c, a->replicas, v, err));
+	for (int32_t i = 0; i < a->profile.n; i++)
+		BERTH_TRY(join_one(c, a->profile.text[i], v, err));
+	if (a->training) {
+		berth_training_options opt = berth_training_options_default();
+		berth_graph step;
+		opt.report = &v->training;
+		opt.replicas = a->replicas < INT32_MAX ? (int32_t)a->replicas : INT32_MAX;
+		BERTH_TRY(berth_graph_training(&v->g, &opt, &c->mem, &c->tmp, &step, err));
+		v->g = step;
+	}
 	if (a->fuse) {
 		berth_graph fused;
 		BERTH_TRY(berth_graph_fuse(&v->g, &c->mem, &c->tmp, &fused, err));
 		v->g = fused;
 	}
-	if (v->has_system)
-		BERTH_TRY(compile_on_system(c, v, err));
+	if (v->has_system) {
+		BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
+		BERTH_TRY(walk_critical(c, v, err));
+	}
 	BERTH_TRY(berth_graph_stats_new(&v->g, &c->mem, &c->tmp, &v->stats, err));
 	if (a->replicas && !a->training)
 		return berth_fail(err, BERTH_EINVAL, "show: option --replicas is for --training");
@@ -306,14 +291,6 @@ static berth_status fill(cli *c, view *v, const berth_result **out, berth_err *e
 
 /* ---- text ---- */
 
-/* Types that training has no rule for. */
-static void print_training(const view *v)
-{
-	for (int32_t i = 0; i < v->training.n_unknown; i++)
-		cli_say("training: no rule for type %s; its backward counts as twice its forward\n",
-		        *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
-}
-
 /* What an importer had to assume. Only ONNX models have nodes. */
 static void print_onnx(const view *v)
 {
@@ -395,7 +372,10 @@ static berth_status print_text(cli *c, const view *v, const berth_result *r, ber
 	         "{flops} ({macs}), parameters {param_bytes}, tensors {tensor_bytes}[, state {state_bytes}]\n"
 	         "[cut: {cut_ops operator} into {pieces} pieces\n]");
 	print_onnx(v);
-	print_training(v);
+	/* Types that training has no rule for. */
+	for (int32_t i = 0; i < v->training.n_unknown; i++)
+		cli_say("training: no rule for type %s; its backward counts as twice its forward\n",
+		        *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 	print_joined(v);
 	BERTH_TRY(print_types(c, v, err));
 	return v->has_system ? print_devices(c, v, r, err) : BERTH_OK;
@@ -403,44 +383,30 @@ static berth_status print_text(cli *c, const view *v, const berth_result *r, ber
 
 /* ---- files ---- */
 
-static berth_status write_dot(cli *c, const show_args *a, const view *v, berth_err *err)
-{
-	berth_placement p = {0};
-	if (a->placement)
-		BERTH_TRY(cli_placement_read(c, a->placement, &v->g, &v->s, &p, err));
-	berth_export_source x = {.g = &v->g, .s = &v->s, .op_dev = p.op_dev};
-	return berth_export("dot", &x, a->dot, &c->mem, &c->tmp, err);
-}
-
-static berth_status write_json(cli *c, const show_args *a, const view *v, berth_err *err)
-{
-	const char *text;
-	size_t size;
-	BERTH_TRY(berth_graph_write_json(&v->g, true, &c->mem, &text, &size, err));
-	return berth_file_write(a->out, text, size, err);
-}
-
-static berth_status check_args(const show_args *a, berth_err *err)
-{
-	if (a->placement && (!a->on || !a->dot))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "show: --placement stands alone, or with --op NAME or --dot OUT; the "
-		                  "latter needs --on SYSTEM where the file names none");
-	return BERTH_OK;
-}
-
 berth_status show_graph(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
 	const berth_result *r;
-	BERTH_TRY(check_args(a, err));
+	if (a->placement && (!a->on || !a->dot))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "show: --placement stands alone, or with --op NAME or --dot OUT; the "
+		                  "latter needs --on SYSTEM where the file names none");
 	BERTH_TRY(load(c, a, &v, err));
 	if (a->times && !v.has_system)
 		return berth_fail(err, BERTH_EINVAL, "show: --times needs --on SYSTEM");
-	if (a->out)
-		BERTH_TRY(write_json(c, a, &v, err));
-	if (a->dot)
-		BERTH_TRY(write_dot(c, a, &v, err));
+	if (a->out) {
+		const char *text;
+		size_t size;
+		BERTH_TRY(berth_graph_write_json(&v.g, true, &c->mem, &text, &size, err));
+		BERTH_TRY(berth_file_write(a->out, text, size, err));
+	}
+	if (a->dot) {
+		berth_placement p = {0};
+		if (a->placement)
+			BERTH_TRY(cli_placement_read(c, a->placement, &v.g, &v.s, &p, err));
+		berth_export_source x = {.g = &v.g, .s = &v.s, .op_dev = p.op_dev};
+		BERTH_TRY(berth_export("dot", &x, a->dot, &c->mem, &c->tmp, err));
+	}
 	if (a->op)
 		return show_graph_op(c, &v.g, v.has_system ? &v.p : NULL, a->op, err);
 	if (a->times)

@@ -259,16 +259,6 @@ static berth_status print_choices(cli *c, const view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-static void print_verdict(cli *c, const view *v, const berth_result *r)
-{
-	const berth_op_story *s = &v->story;
-	bool better = s->best_dev >= 0 && s->choice[s->best_dev].value < s->choice[s->dev].value;
-	tell_wrapped(c, r,
-	             !better    ? "no other device would be better"
-	             : s->binds ? "{best_other} would be better, but: {binds}"
-	                        : "{best_other} would be better, and nothing keeps it from there");
-}
-
 berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 {
 	view v = {0};
@@ -292,6 +282,11 @@ berth_status show_placed_op(cli *c, const show_args *a, berth_err *err)
 	cli_say("\n");
 	BERTH_TRY(print_choices(c, &v, err));
 	cli_say("\n");
-	print_verdict(c, &v, r);
+	const berth_op_story *s = &v.story;
+	bool better = s->best_dev >= 0 && s->choice[s->best_dev].value < s->choice[s->dev].value;
+	tell_wrapped(c, r,
+	             !better    ? "no other device would be better"
+	             : s->binds ? "{best_other} would be better, but: {binds}"
+	                        : "{best_other} would be better, and nothing keeps it from there");
 	return BERTH_OK;
 }

@@ -60,14 +60,6 @@ static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, sho
 	                  "--placement PLAN");
 }
 
-static berth_status make_training(cli *c, show_placed *v, berth_err *err)
-{
-	berth_graph step;
-	BERTH_TRY(berth_graph_training(&v->g, NULL, &c->mem, &c->tmp, &step, err));
-	v->g = step;
-	return BERTH_OK;
-}
-
 static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, show_placed *v, berth_err *err)
 {
 	const char *spec = a->on ? a->on : said(c, doc, "system", "system");
@@ -84,8 +76,11 @@ static berth_status load_parts(cli *c, const show_args *a, const placement_text 
 {
 	const char *warning = NULL;
 	BERTH_TRY(load_graph(c, a, x->doc, v, err));
-	if (a->training)
-		BERTH_TRY(make_training(c, v, err));
+	if (a->training) {
+		berth_graph step;
+		BERTH_TRY(berth_graph_training(&v->g, NULL, &c->mem, &c->tmp, &step, err));
+		v->g = step;
+	}
 	BERTH_TRY(load_system(c, a, x->doc, v, err));
 	BERTH_TRY(berth_placement_parse_json(x->file, x->x.text, x->x.size, &v->g, &v->s, &c->mem, &c->tmp,
 	                                     &v->placement, &warning, err));

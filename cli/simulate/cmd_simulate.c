@@ -38,17 +38,6 @@ typedef struct state {
 
 /* ---- passes ---- */
 
-static berth_status read_placement(cli *c, const args *a, state *s, berth_err *err)
-{
-	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
-	if (s->s.order == BERTH_ORDER_GIVEN && !s->placement.order)
-		return berth_fail(
-			err, BERTH_EFORMAT,
-			"%s: it has no \"order\", but the order of system '%.80s' is 'given': add one",
-			a->placement, s->s.name);
-	return BERTH_OK;
-}
-
 /* --set, after the placement was read: its digest is that of the system as it was. */
 static berth_status change_system(cli *c, const args *a, state *s, berth_err *err)
 {
@@ -117,16 +106,6 @@ static berth_status read_asked(cli *c, args *a, berth_err *err)
 	return BERTH_OK;
 }
 
-/* All of --set as one text. */
-static berth_status joined(cli *c, const args *a, const char **out, berth_err *err)
-{
-	const char *text = a->set.text[0];
-	for (int32_t i = 1; i < a->set.n && text; i++)
-		text = berth_arena_printf(&c->mem, "%s,%s", text, a->set.text[i]);
-	*out = text;
-	return berth_got(text, err);
-}
-
 static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_whatif_cfg cfg = {0};
@@ -136,7 +115,12 @@ static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 	if (!a->set.n && !a->each.n)
 		return BERTH_OK;
 	if (a->set.n) {
-		BERTH_TRY(joined(c, a, &set, err));
+		/* All of --set as one text. */
+		const char *text = a->set.text[0];
+		for (int32_t i = 1; i < a->set.n && text; i++)
+			text = berth_arena_printf(&c->mem, "%s,%s", text, a->set.text[i]);
+		set = text;
+		BERTH_TRY(berth_got(text, err));
 		change = &set;
 		n = 1;
 	}
@@ -159,7 +143,12 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
 	BERTH_TRY(cli_plan_words_take(c, a->placement, c->n_args == 1 ? c->args[0] : NULL, err));
 	BERTH_TRY(cli_models_load(c, a->on, &s->g, &s->s, &s->parts, err));
-	BERTH_TRY(read_placement(c, a, s, err));
+	BERTH_TRY(cli_placement_read(c, a->placement, &s->g, &s->s, &s->placement, err));
+	if (s->s.order == BERTH_ORDER_GIVEN && !s->placement.order)
+		return berth_fail(
+			err, BERTH_EFORMAT,
+			"%s: it has no \"order\", but the order of system '%.80s' is 'given': add one",
+			a->placement, s->s.name);
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(change_system(c, a, s, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
@@ -253,16 +242,6 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 	return BERTH_OK;
 }
 
-static berth_status write_trace(cli *c, const args *a, const state *s, berth_err *err)
-{
-	berth_export_source x = {
-		.g = &s->g, .s = &s->s, .op_dev = s->placement.op_dev, .p = &s->p, .t = &s->t};
-	if (!s->t.r.runs)
-		return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
-		                  s->v.broken.item[0].message);
-	return berth_export("trace", &x, a->trace, &c->mem, &c->tmp, err);
-}
-
 static berth_status check_args(cli *c, args *a, berth_err *err)
 {
 	BERTH_TRY(read_asked(c, a, err));
@@ -310,8 +289,14 @@ static berth_status run(cli *c, berth_err *err)
 		BERTH_TRY(print_json(c, &a, &s, err));
 	else if (cli_in_words(c))
 		BERTH_TRY(print_text(c, &a, &s, err));
-	if (a.trace)
-		BERTH_TRY(write_trace(c, &a, &s, err));
+	if (a.trace) {
+		berth_export_source x = {
+			.g = &s.g, .s = &s.s, .op_dev = s.placement.op_dev, .p = &s.p, .t = &s.t};
+		if (!s.t.r.runs)
+			return berth_fail(err, BERTH_EINFEASIBLE, "no trace is written: %s",
+			                  s.v.broken.item[0].message);
+		BERTH_TRY(berth_export("trace", &x, a.trace, &c->mem, &c->tmp, err));
+	}
 	if (s.v.broken.n)
 		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
 		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");

@@ -413,19 +413,6 @@ static berth_status put_segment(const berth_calibration *c, const unknowns *u, c
 	return BERTH_OK;
 }
 
-static void take_times(berth_calibration *c, const unknowns *u, const berth_ridge *r)
-{
-	term t[OP_TERMS];
-	for (int32_t op = 0; op < c->g->n_ops; op++)
-		for (int32_t d = 0; d < c->s->n_devs; d++) {
-			size_t at = place_of(c, op, d);
-			op_terms(c, u, op, d, t);
-			c->time_s[at] = isnan(c->prior_s[at])
-			                        ? c->prior_s[at]
-			                        : fmax(least_s, c->prior_s[at] * value_of(r, t, OP_TERMS));
-		}
-}
-
 /* In-ends by the mean over the consumers. */
 static void take_cuts(berth_calibration *c, const unknowns *u, const berth_ridge *r)
 {
@@ -453,7 +440,15 @@ static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 	for (size_t k = 0; k < c->n_seen; k++)
 		BERTH_TRY(put_segment(c, &u, &c->seen[k], &r, err));
 	BERTH_TRY(berth_ridge_solve(&r, STEPS, tmp, err));
-	take_times(c, &u, &r);
+	term t[OP_TERMS];
+	for (int32_t op = 0; op < c->g->n_ops; op++)
+		for (int32_t d = 0; d < c->s->n_devs; d++) {
+			size_t at = place_of(c, op, d);
+			op_terms(c, &u, op, d, t);
+			c->time_s[at] = isnan(c->prior_s[at])
+			                        ? c->prior_s[at]
+			                        : fmax(least_s, c->prior_s[at] * value_of(&r, t, OP_TERMS));
+		}
 	take_cuts(c, &u, &r);
 	return BERTH_OK;
 }
@@ -535,19 +530,6 @@ static double drift(const berth_calibration *c, const berth_observed *o, int32_t
 	return have > 0 ? want / have : 1;
 }
 
-/* Segments by what is left of their difference, then all of the device by what they have in common. */
-static void follow_device(berth_calibration *c, const berth_observed *o, int32_t n, int32_t d, double rate)
-{
-	double common = drift(c, o, n, d);
-	for (int32_t k = 0; k < n; k++) {
-		double have = predicted(c, &o[k]);
-		if (o[k].dev == d && o[k].seconds > 0 && have > 0)
-			scale(c, &o[k], 1 + rate * (o[k].seconds / (have * common) - 1));
-	}
-	for (int32_t op = 0; op < c->g->n_ops; op++)
-		c->time_s[place_of(c, op, d)] *= 1 + rate * (common - 1);
-}
-
 berth_status berth_calibration_follow(berth_calibration *c, const berth_measurement *m, double rate,
                                       berth_arena *tmp, berth_err *err)
 {
@@ -555,8 +537,18 @@ berth_status berth_calibration_follow(berth_calibration *c, const berth_measurem
 	berth_observed *o;
 	size_t n_ends = c->n_ends; /* those of this measurement are not kept */
 	BERTH_TRY(observe_all(c, m, 0, false, tmp, &o, err));
-	for (int32_t d = 0; d < c->s->n_devs; d++)
-		follow_device(c, o, m->n_segments, d, rate);
+	for (int32_t d = 0; d < c->s->n_devs; d++) {
+		/* Segments by what is left of their difference, then all of the device by what they have in
+		 * common. */
+		double common = drift(c, o, m->n_segments, d);
+		for (int32_t k = 0; k < m->n_segments; k++) {
+			double have = predicted(c, &o[k]);
+			if (o[k].dev == d && o[k].seconds > 0 && have > 0)
+				scale(c, &o[k], 1 + rate * (o[k].seconds / (have * common) - 1));
+		}
+		for (int32_t op = 0; op < c->g->n_ops; op++)
+			c->time_s[place_of(c, op, d)] *= 1 + rate * (common - 1);
+	}
 	c->n_ends = n_ends;
 	return BERTH_OK;
 }

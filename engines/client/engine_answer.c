@@ -16,17 +16,6 @@ static berth_status ask_engine(engine_answer *a, berth_json_out *w, double limit
 	return st;
 }
 
-/* The question without its number. w stays open. */
-static berth_status question_text(const berth_json_out *w, const char **text, berth_err *err)
-{
-	berth_json_out copy = *w;
-	size_t len;
-	berth_json_close(&copy, '}');
-	BERTH_TRY(berth_json_done(&copy, text, &len, err));
-	*text = strstr(*text, "\"do\"");
-	return BERTH_OK;
-}
-
 /* Is it what a question can come to? What came from outside is not. */
 static bool is_outcome(berth_status st)
 {
@@ -57,9 +46,25 @@ static berth_status recall(const char *text, size_t most, engine_answer *a, bert
 	return berth_fail(err, (berth_status)failed, "%s", message);
 }
 
-/* The item as text for the journal, and read from it: numbers as they will be read again, to the bit. */
-static berth_status as_noted(engine_answer *a, berth_arena *tmp, berth_err *err)
+berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
+                        size_t most, berth_arena *tmp, engine_answer *a, berth_err *err)
 {
+	const char *question, *known;
+	*a = (engine_answer){.m = m};
+	if (!journal)
+		return ask_engine(a, w, limit_s, most, err);
+	/* The question without its number. w stays open. */
+	berth_json_out copy = *w;
+	size_t len;
+	berth_json_close(&copy, '}');
+	BERTH_TRY(berth_json_done(&copy, &question, &len, err));
+	question = strstr(question, "\"do\"");
+	if ((known = berth_journal_answer(journal, question)))
+		return recall(known, most, a, err);
+	a->question = question;
+	BERTH_TRY(ask_engine(a, w, limit_s, most, err));
+	/* The item as text for the journal, and read from it: numbers as they will be read again, to the
+	 * bit. */
 	char *text = cJSON_PrintUnformatted(a->item);
 	a->text = text ? berth_arena_strdup(tmp, text) : NULL;
 	cJSON_free(text);
@@ -69,21 +74,6 @@ static berth_status as_noted(engine_answer *a, berth_arena *tmp, berth_err *err)
 	                  : berth_nomem(err));
 	a->at.item = a->item;
 	return BERTH_OK;
-}
-
-berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_out *w, double limit_s,
-                        size_t most, berth_arena *tmp, engine_answer *a, berth_err *err)
-{
-	const char *question, *known;
-	*a = (engine_answer){.m = m};
-	if (!journal)
-		return ask_engine(a, w, limit_s, most, err);
-	BERTH_TRY(question_text(w, &question, err));
-	if ((known = berth_journal_answer(journal, question)))
-		return recall(known, most, a, err);
-	a->question = question;
-	BERTH_TRY(ask_engine(a, w, limit_s, most, err));
-	return as_noted(a, tmp, err);
 }
 
 static berth_status note_failure(const engine_answer *a, berth_status st, const berth_err *why,

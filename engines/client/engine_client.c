@@ -37,19 +37,6 @@ struct berth_engine {
 
 /* ---- the process ---- */
 
-static void pause_s(double s)
-{
-	struct timespec t = {(time_t)s, (long)((s - floor(s)) * 1e9)};
-	nanosleep(&t, NULL);
-}
-
-/* waitpid, which a signal may interrupt. */
-static void wait_through(const berth_engine *e, int *status)
-{
-	while (waitpid(e->pid, status, 0) < 0 && errno == EINTR)
-		;
-}
-
 /* Has the process ended? It stays to be reaped, so that nobody else gets its number. */
 static bool has_ended(const berth_engine *e)
 {
@@ -64,7 +51,7 @@ static bool wait_end(const berth_engine *e, double limit_s)
 	while (!has_ended(e)) {
 		if (berth_wall_seconds() >= until)
 			return false;
-		pause_s(0.002);
+		nanosleep(&(struct timespec){0, 2000000}, NULL);
 	}
 	return true;
 }
@@ -76,7 +63,9 @@ static int bury(berth_engine *e)
 	int status = 0;
 	kill(-e->pid, SIGKILL);
 	berth_leftover_forget(e->note);
-	wait_through(e, &status);
+	/* waitpid, which a signal may interrupt. */
+	while (waitpid(e->pid, &status, 0) < 0 && errno == EINTR)
+		;
 	close(e->fd);
 	e->pid = 0;
 	e->fd = -1;
@@ -245,15 +234,6 @@ static berth_status died(berth_engine *e, berth_err *err)
 	                  last_words(e, words));
 }
 
-static berth_status too_slow(berth_engine *e, double limit_s, berth_err *err)
-{
-	char words[LAST_WORDS + 32];
-	end_process(e, 0);
-	return berth_fail(err, BERTH_ELIMIT,
-	                  "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name,
-	                  limit_s, last_words(e, words));
-}
-
 berth_status berth_engine_lied(berth_engine *e, berth_err *err, const char *fmt, ...)
 {
 	char what[300], words[LAST_WORDS + 32];
@@ -301,8 +281,13 @@ static berth_status gave_up(berth_engine *e, wait_result how, double limit_s, be
 {
 	if (how == WAIT_DEAD)
 		return died(e, err);
-	if (!cancelled(e))
-		return too_slow(e, limit_s, err);
+	if (!cancelled(e)) {
+		char words[LAST_WORDS + 32];
+		end_process(e, 0);
+		return berth_fail(err, BERTH_ELIMIT,
+		                  "engine '%.60s' gave no answer within %g s and was ended%s", e->cfg.name,
+		                  limit_s, last_words(e, words));
+	}
 	end_process(e, 0);
 	return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while engine '%.60s' ran",
 	                  e->cfg.name);

@@ -6,18 +6,6 @@
 
 enum { MAX_WORDS = 64 };
 
-/* The folder of this program, with a slash; "" where the system does not tell. */
-static void own_folder(char *buf, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", buf, size - 1);
-	buf[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(buf, '/');
-	if (slash)
-		slash[1] = '\0';
-	else
-		buf[0] = '\0';
-}
-
 static bool in_path(const char *name, char *buf, size_t size)
 {
 	const char *path = getenv("PATH");
@@ -37,7 +25,15 @@ static berth_status find_program(berth_arena *mem, const char *name, const char 
 	if (snprintf(program, sizeof program, "berth-engine-%s", name) >= (int)sizeof program)
 		return berth_fail(err, BERTH_EINVAL, "engine: '%.60s...' is no name of an engine",
 		                  name);
-	own_folder(beside, sizeof beside);
+	/* The folder of this program, with a slash; "" where the system does not tell. */
+	size_t size = sizeof beside;
+	ssize_t n = readlink("/proc/self/exe", beside, size - 1);
+	beside[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(beside, '/');
+	if (slash)
+		slash[1] = '\0';
+	else
+		beside[0] = '\0';
 	snprintf(path, sizeof path, "%s%s", beside, program);
 	if (!(*beside && access(path, X_OK) == 0) && !in_path(program, path, sizeof path))
 		return berth_fail(

@@ -198,15 +198,6 @@ const char *berth_journal_answer(berth_journal *j, const char *question)
 	return answer;
 }
 
-/* The first entry that is new: what stands behind the place is another run's. */
-static berth_status part_from_text(berth_journal *j, berth_err *err)
-{
-	BERTH_TRY(berth_append_cut(&j->file, (int64_t)j->at, err));
-	memcpy(j->check, j->text + j->at - CHECK - 1, CHECK + 1);
-	j->text = NULL;
-	return BERTH_OK;
-}
-
 berth_status berth_journal_add(berth_journal *j, const char *question, const char *answer, berth_err *err)
 {
 	const char *text;
@@ -214,8 +205,12 @@ berth_status berth_journal_add(berth_journal *j, const char *question, const cha
 	size_t len;
 	BERTH_ARENA(tmp);
 	berth_strbuf b = {.mem = &tmp};
-	if (j->text)
-		BERTH_TRY(part_from_text(j, err));
+	if (j->text) {
+		/* The first entry that is new: what stands behind the place is another run's. */
+		BERTH_TRY(berth_append_cut(&j->file, (int64_t)j->at, err));
+		memcpy(j->check, j->text + j->at - CHECK - 1, CHECK + 1);
+		j->text = NULL;
+	}
 	memcpy(check, j->check, sizeof check);
 	berth_strbuf_printf(&b, "%s\n%s\n", question, answer);
 	berth_status st = add_entry(&b, check, &text, &len, err);

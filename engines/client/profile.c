@@ -167,20 +167,6 @@ typedef struct job {
 	int32_t done, of; /* descriptions on devices */
 } job;
 
-static berth_status describe_all(job *j, int32_t n_matched, berth_err *err)
-{
-	berth_strmap map;
-	const berth_graph *g = j->m->g;
-	berth_strmap_init(&map, j->tmp);
-	BERTH_TRY_NEW(j->tmp, g->n_ops, err, j->what, j->same);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		BERTH_TRY(describe(g, op, j->tmp, &j->what[op], err));
-		BERTH_TRY(berth_strmap_add(&map, j->what[op], op, &j->same[op], err));
-		j->of += j->same[op] == op ? n_matched : 0;
-	}
-	return BERTH_OK;
-}
-
 static berth_profiled *row_of(const job *j, int32_t op, int32_t dev)
 {
 	return &j->p->row[(size_t)op * (size_t)j->m->s->n_devs + (size_t)dev];
@@ -240,11 +226,6 @@ static berth_status from_cache(job *j, int32_t op, int32_t dev, bool *found, ber
 	return BERTH_OK;
 }
 
-static bool out_of_time(const job *j)
-{
-	return j->cfg->time_s > 0 && berth_wall_seconds() - j->started > j->cfg->time_s;
-}
-
 static int32_t common_divisor(int32_t a, int32_t b)
 {
 	return b ? common_divisor(b, a % b) : a;
@@ -274,7 +255,7 @@ static berth_status profile_device(job *j, int32_t dev, berth_arena *mem, berth_
 		if (j->same[o] != o || (quick && !chosen[o]))
 			continue;
 		BERTH_TRY(from_cache(j, o, dev, &found, err));
-		if (found || out_of_time(j))
+		if (found || (j->cfg->time_s > 0 && berth_wall_seconds() - j->started > j->cfg->time_s))
 			continue;
 		op[n++] = o;
 		if (n == CHUNK) {
@@ -342,7 +323,15 @@ static berth_status profile_link(job *j, int32_t link, berth_arena *mem, berth_e
 static berth_status run(job *j, int32_t n_matched, berth_arena *mem, berth_err *err)
 {
 	const berth_system *s = j->m->s;
-	BERTH_TRY(describe_all(j, n_matched, err));
+	berth_strmap map;
+	const berth_graph *g = j->m->g;
+	berth_strmap_init(&map, j->tmp);
+	BERTH_TRY_NEW(j->tmp, g->n_ops, err, j->what, j->same);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		BERTH_TRY(describe(g, op, j->tmp, &j->what[op], err));
+		BERTH_TRY(berth_strmap_add(&map, j->what[op], op, &j->same[op], err));
+		j->of += j->same[op] == op ? n_matched : 0;
+	}
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (j->m->dev_engine[d] >= 0)
 			BERTH_TRY(profile_device(j, d, mem, err));

@@ -35,19 +35,15 @@ static void add_link(berth_description *d, int32_t from, int32_t to, const berth
 	d->link[d->n_links++] = (berth_described_link){from, to, *latency, *bandwidth};
 }
 
-static berth_figure memory_told(int64_t bytes, bool limited)
-{
-	return bytes > 0 ? berth_figure_of((double)bytes, 1, 0x1p53, BERTH_ORIGIN_DRIVER, "%s",
-	                                   limited ? "that the container may use" : "")
-	                 : berth_figure_missing("the system does not tell");
-}
-
 static void set_cpu(berth_described_device *dev, const berth_cpu_figures *f, int64_t memory_bytes,
                     bool limited)
 {
 	dev->figure[BERTH_PEAK_FLOPS] = f->peak_flops;
 	dev->figure[BERTH_MEM_BANDWIDTH] = f->mem_bandwidth;
-	dev->figure[BERTH_MEMORY_BYTES] = memory_told(memory_bytes, limited);
+	dev->figure[BERTH_MEMORY_BYTES] =
+		memory_bytes > 0 ? berth_figure_of((double)memory_bytes, 1, 0x1p53, BERTH_ORIGIN_DRIVER, "%s",
+	                                           limited ? "that the container may use" : "")
+				 : berth_figure_missing("the system does not tell");
 	dev->figure[BERTH_OP_OVERHEAD_S] = f->overhead;
 }
 
@@ -118,11 +114,6 @@ static void link_gpu(const berth_machine *m, int32_t gpu, int32_t at, berth_desc
 	         &g->figure[BERTH_GPU_FROM_LATENCY]);
 }
 
-static const char *place_text(const berth_pci *p, berth_arena *mem)
-{
-	return berth_arena_printf(mem, "%04x:%02x:%02x.%x", p->domain, p->bus, p->device, p->function);
-}
-
 static berth_status add_gpu(const berth_machine *m, int32_t gpu, const char *name, berth_arena *mem,
                             berth_description *d, berth_err *err)
 {
@@ -135,7 +126,8 @@ static berth_status add_gpu(const berth_machine *m, int32_t gpu, const char *nam
 	dev->driver = *g->driver ? g->driver : NULL;
 	dev->libraries = g->libraries;
 	dev->nature = g->nature;
-	if (g->pci.known && !(dev->pci = place_text(&g->pci, mem)))
+	if (g->pci.known && !(dev->pci = berth_arena_printf(mem, "%04x:%02x:%02x.%x", g->pci.domain,
+	                                                    g->pci.bus, g->pci.device, g->pci.function)))
 		return berth_nomem(err);
 	for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
 		dev->figure[f] = g->figure[from[f]];

@@ -177,26 +177,20 @@ static berth_status find_cpus(berth_arena *mem, berth_machine *m, berth_err *err
 	return BERTH_OK;
 }
 
-static berth_status find_gpus(const berth_gpu_cfg *cfg, berth_machine *m, berth_arena *tmp, berth_err *err)
-{
-	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++)
-		BERTH_TRY(berth_gpu_ask(cfg, (berth_gpu_library)l, &m->answer[l], err));
-	berth_gpus_merge(m->answer, &m->gpus, &m->dropped);
-	BERTH_TRY(berth_gpus_look_up(&m->gpus, tmp, err));
-	for (int32_t i = 0; i < m->gpus.n; i++) {
-		m->pcie[i] = berth_pcie_bandwidth(sysfs, &m->gpus.gpu[i].pci);
-		m->gpu_node[i] = berth_pcie_node(sysfs, &m->gpus.gpu[i].pci);
-	}
-	m->n_untold = berth_pcie_untold(sysfs, &m->gpus, BERTH_MAX_UNTOLD, m->untold);
-	return BERTH_OK;
-}
-
 berth_status berth_machine_find(const berth_gpu_cfg *gpu, berth_arena *mem, berth_machine **out,
                                 berth_err *err)
 {
 	berth_machine *m;
 	BERTH_TRY_NEW(mem, 1, err, m);
-	BERTH_TRY(find_gpus(gpu, m, mem, err));
+	for (int l = 0; l < BERTH_N_GPU_LIBRARIES; l++)
+		BERTH_TRY(berth_gpu_ask(gpu, (berth_gpu_library)l, &m->answer[l], err));
+	berth_gpus_merge(m->answer, &m->gpus, &m->dropped);
+	BERTH_TRY(berth_gpus_look_up(&m->gpus, mem, err));
+	for (int32_t i = 0; i < m->gpus.n; i++) {
+		m->pcie[i] = berth_pcie_bandwidth(sysfs, &m->gpus.gpu[i].pci);
+		m->gpu_node[i] = berth_pcie_node(sysfs, &m->gpus.gpu[i].pci);
+	}
+	m->n_untold = berth_pcie_untold(sysfs, &m->gpus, BERTH_MAX_UNTOLD, m->untold);
 	BERTH_TRY(berth_cpu_nodes_find(&m->cpus, err));
 	berth_cpu_nodes_limit(&m->cpus, sysfs);
 	BERTH_TRY(find_cpus(mem, m, err));

@@ -1,4 +1,5 @@
-/* Gaps in the description of a machine; see system_warnings.h. */
+/* Looks for what the description of a machine leaves out or misspells, figure by figure and link by link.
+ * Each gap that would make an answer too good is a warning in words. */
 #include "system_warnings.h"
 
 #include "cost_model.h"

@@ -199,13 +199,6 @@ static berth_status look(job *j, int32_t step, bool parted, berth_err *err)
 	return parted ? ask_for_another(j, step, err) : BERTH_OK;
 }
 
-/* An engine that was started anew has forgotten it. */
-static berth_status slow_down(job *j, berth_err *err)
-{
-	return j->slow ? berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed, j->tmp, err)
-	               : BERTH_OK;
-}
-
 static bool engine_failed(berth_status st)
 {
 	return st == BERTH_EIO || st == BERTH_ELIMIT;
@@ -218,20 +211,15 @@ static berth_status run_placement(job *j, int32_t warmup, int32_t n, berth_arena
 	double from = berth_wall_seconds();
 	berth_status st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
 	if (engine_failed(st) && !j->m->trains) {
-		BERTH_TRY(slow_down(j, err));
+		/* An engine that was started anew has forgotten it. */
+		BERTH_TRY(j->slow ? berth_measured_set_speed(j->m, j->cfg->slow_dev, j->cfg->slow_speed,
+		                                             j->tmp, err)
+		                  : BERTH_OK);
 		from = berth_wall_seconds();
 		st = berth_measured_run(j->m, j->op_dev, j->order, warmup, n, mem, j->tmp, run, err);
 	}
 	*took_s = berth_wall_seconds() - from;
 	return st;
-}
-
-/* On another machine a switch is not waited for that long. */
-static void note_change(job *j, int32_t n_changes)
-{
-	enum { FEW = 2 };
-	if (j->history.n_changes != n_changes && j->wait > FEW)
-		j->wait = FEW;
 }
 
 /* What a window's steps came to. */
@@ -324,7 +312,10 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	r->step_s[r->n] = run.wall.median;
 	r->predicted_s[r->n++] = j->predicted_s;
 	BERTH_TRY(berth_run_history_measure(&j->history, j->op_dev, j->order, n, run.wall.median, err));
-	note_change(j, n_changes);
+	/* On another machine a switch is not waited for that long. */
+	enum { FEW = 2 };
+	if (j->history.n_changes != n_changes && j->wait > FEW)
+		j->wait = FEW;
 	parted = parted && !j->history.cold; /* the engine warms up */
 	if (!j->history.cold)
 		BERTH_TRY(berth_calibration_follow(&j->c, &run, rate, j->tmp, err));
@@ -445,19 +436,6 @@ static int32_t tail_of(int32_t from, int32_t to)
 	return from + 2 * (to - from) / 3;
 }
 
-static berth_status sum_up(job *j, berth_err *err)
-{
-	berth_adaptation *r = j->r;
-	int32_t slow = slows(j->cfg) ? window_of(r, j->cfg->slow_step) : 0;
-	int32_t end = slows(j->cfg) ? window_of(r, j->cfg->slow_end) : r->n;
-	int32_t after = tail_of(slow, end), again = tail_of(end, r->n);
-	BERTH_TRY(berth_median_of(r->step_s, slows(j->cfg) ? slow : r->n, j->tmp, &r->before_s, err));
-	BERTH_TRY(berth_median_of(r->step_s + after, end - after, j->tmp, &r->after_s, err));
-	BERTH_TRY(berth_median_of(r->step_s + again, r->n - again, j->tmp, &r->again_s, err));
-	r->op_dev = j->op_dev;
-	return BERTH_OK;
-}
-
 /* Steps up to the next look. A window ends where the device changes its speed, and with the last step. */
 static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
 {
@@ -481,7 +459,15 @@ static berth_status run_steps(job *j, const berth_profile *profile, berth_err *e
 			BERTH_TRY(change_speed(j, 1, err));
 		BERTH_TRY(run_window(j, step, &n, err));
 	}
-	return sum_up(j, err);
+	berth_adaptation *r = j->r;
+	int32_t slow = slows(j->cfg) ? window_of(r, j->cfg->slow_step) : 0;
+	int32_t end = slows(j->cfg) ? window_of(r, j->cfg->slow_end) : r->n;
+	int32_t after = tail_of(slow, end), again = tail_of(end, r->n);
+	BERTH_TRY(berth_median_of(r->step_s, slows(j->cfg) ? slow : r->n, j->tmp, &r->before_s, err));
+	BERTH_TRY(berth_median_of(r->step_s + after, end - after, j->tmp, &r->after_s, err));
+	BERTH_TRY(berth_median_of(r->step_s + again, r->n - again, j->tmp, &r->again_s, err));
+	r->op_dev = j->op_dev;
+	return BERTH_OK;
 }
 
 berth_status berth_adapt_run(berth_measured *m, const berth_adapt_cfg *cfg, const berth_profile *profile,

@@ -208,16 +208,6 @@ static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err 
 	return BERTH_OK;
 }
 
-static berth_status keep_params(job *j, const berth_learner *l, berth_err *err)
-{
-	size_t n = policy_param_count(&l->dims);
-	nn_real *params;
-	BERTH_TRY_NEW(j->t->mem, n, err, params);
-	memcpy(params, l->params, n * sizeof *params);
-	j->f->params = params;
-	return BERTH_OK;
-}
-
 static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
 {
 	berth_search_cfg cfg = search_cfg(j);
@@ -227,7 +217,11 @@ static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
 	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
 	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, scratch, j->tmp, &l, err));
 	BERTH_TRY(learn(j, &l, &n_draws, err));
-	BERTH_TRY(keep_params(j, &l, err));
+	size_t n = policy_param_count(&l.dims);
+	nn_real *params;
+	BERTH_TRY_NEW(j->t->mem, n, err, params);
+	memcpy(params, l.params, n * sizeof *params);
+	j->f->params = params;
 	BERTH_TRY(measure_one(j, s.best_dev, berth_search_order(&s), err));
 	BERTH_TRY_NEW(scratch, j->t->sim.p.n_ops, err, drawn);
 	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
@@ -244,10 +238,11 @@ static bool may_run(const berth_fitted_sim *f, const int32_t *op_dev, uint64_t *
 	return r.runs && r.fits && berth_constraints_broken(&f->p, op_dev, marks) == 0;
 }
 
-/* Measure each device alone that can run and hold it all, as far as a quarter of the budget goes. The rival
- * in the final comparison is then the fastest of them as measured, not as simulated. */
-static berth_status measure_singles(job *j, berth_err *err)
+/* scratch lives as long as the round. */
+static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 {
+	/* Measure each device alone that can run and hold it all, as far as a quarter of the budget goes. The
+	 * rival in the final comparison is then the fastest of them as measured, not as simulated. */
 	const berth_problem *p = &j->t->sim.p;
 	uint64_t *marks;
 	int32_t *op_dev;
@@ -257,13 +252,6 @@ static berth_status measure_singles(job *j, berth_err *err)
 	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++)
 		if (berth_coloc_put_all(p, d, op_dev) && may_run(&j->t->sim, op_dev, marks))
 			BERTH_TRY(measure_one(j, op_dev, NULL, err));
-	return BERTH_OK;
-}
-
-/* scratch lives as long as the round. */
-static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
-{
-	BERTH_TRY(measure_singles(j, err));
 	for (int32_t i = 0; i < berth_n_seeds; i++)
 		BERTH_TRY(measure_method(j, berth_seeds[i].method->name, scratch, err));
 	BERTH_TRY(measure_method(j, "berth", scratch, err));

@@ -26,18 +26,14 @@ static berth_status find(berth_run_history *h, const int32_t *op_dev, const int3
 	return BERTH_OK;
 }
 
-/* A record that was forgotten is filled again at the next run. */
-static void forget(berth_run_history *h)
-{
-	for (size_t i = 0; i < h->n; i++)
-		h->record[i]->n_steps = 0;
-	h->n_changes++;
-}
-
 static void add(berth_run_history *h, berth_run_record *x, int32_t n_steps, double step_s)
 {
-	if (x->n_steps >= STEPS_TO_JUDGE && !x->cold && fabs(step_s / x->step_s - 1) > h->threshold)
-		forget(h);
+	if (x->n_steps >= STEPS_TO_JUDGE && !x->cold && fabs(step_s / x->step_s - 1) > h->threshold) {
+		/* A record that was forgotten is filled again at the next run. */
+		for (size_t i = 0; i < h->n; i++)
+			h->record[i]->n_steps = 0;
+		h->n_changes++;
+	}
 	if (x->cold)
 		x->n_steps = 0;
 	x->step_s = (x->n_steps * x->step_s + n_steps * step_s) / (x->n_steps + n_steps);

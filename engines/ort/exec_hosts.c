@@ -48,18 +48,6 @@ static int32_t maker(const hosts *h, int32_t buffer)
 
 /* ---- the thread of tasks ---- */
 
-static void sleep_until(double when)
-{
-	double left = when - exec_now();
-	if (left > 2e-4) {
-		struct timespec t = {(time_t)left, (long)(1e9 * (left - (double)(time_t)left)) - 100000};
-		if (t.tv_nsec > 0)
-			nanosleep(&t, NULL);
-	}
-	while (exec_now() < when)
-		;
-}
-
 static void await_inputs(hosts *h, const exec_task *t)
 {
 	pthread_mutex_lock(&h->lock);
@@ -75,7 +63,14 @@ static void await_inputs(hosts *h, const exec_task *t)
 static void run_mine(hosts *h)
 {
 	const int32_t n = h->n_tasks; /* may be another one's as soon as the last has ended */
-	sleep_until(h->began);
+	double left = h->began - exec_now();
+	if (left > 2e-4) {
+		struct timespec t = {(time_t)left, (long)(1e9 * (left - (double)(time_t)left)) - 100000};
+		if (t.tv_nsec > 0)
+			nanosleep(&t, NULL);
+	}
+	while (exec_now() < h->began)
+		;
 	for (int32_t i = 0; i < n; i++) {
 		bool mine = is_mine(h, &h->task[i]);
 		if (mine) {
@@ -160,13 +155,6 @@ static void send_one(hosts *h, int32_t b, int32_t from_task)
 	}
 }
 
-static void send_of(hosts *h, int32_t task)
-{
-	const exec_task *t = &h->task[task];
-	for (int32_t k = 0; k < t->n_out && is_mine(h, t); k++)
-		send_one(h, t->out[k], task);
-}
-
 static void has_come(void *ctx, int32_t tag, bool receive)
 {
 	hosts *h = ctx;
@@ -197,17 +185,6 @@ static int32_t pause_until_ended(hosts *h, int32_t seen)
 	return n;
 }
 
-static void exchange(hosts *h)
-{
-	int32_t sent = 0, n_ended = 0;
-	while (sent < h->n_tasks || mesh_open_messages(h->m) > 0) {
-		if (!mesh_progress(h->m, has_come, h))
-			n_ended = pause_until_ended(h, sent);
-		for (; sent < n_ended; sent++)
-			send_of(h, sent);
-	}
-}
-
 /* What process p's tasks have told, from them into one block or back. Returns its bytes; block NULL: these
  * alone. */
 static size_t move_told(const hosts *h, int32_t p, unsigned char *block, bool back)
@@ -222,17 +199,6 @@ static size_t move_told(const hosts *h, int32_t p, unsigned char *block, bool ba
 		at += t->told_bytes;
 	}
 	return at;
-}
-
-static void tell_results(hosts *h, unsigned char *block)
-{
-	for (int32_t p = 0; p < mesh_size(h->m); p++) {
-		size_t bytes = move_told(h, p, block, false);
-		if (bytes) {
-			mesh_tell(h->m, p, block, bytes);
-			move_told(h, p, block, true);
-		}
-	}
 }
 
 /* ---- the executor ---- */
@@ -302,8 +268,23 @@ static void run_with(hosts *h, int32_t n_buffers, unsigned char *block)
 	h->round++;
 	pthread_cond_signal(&h->arrived);
 	pthread_mutex_unlock(&h->lock);
-	exchange(h);
-	tell_results(h, block);
+	int32_t sent = 0, n_ended = 0;
+	while (sent < h->n_tasks || mesh_open_messages(h->m) > 0) {
+		if (!mesh_progress(h->m, has_come, h))
+			n_ended = pause_until_ended(h, sent);
+		for (; sent < n_ended; sent++) {
+			const exec_task *t = &h->task[sent];
+			for (int32_t k = 0; k < t->n_out && is_mine(h, t); k++)
+				send_one(h, t->out[k], sent);
+		}
+	}
+	for (int32_t p = 0; p < mesh_size(h->m); p++) {
+		size_t bytes = move_told(h, p, block, false);
+		if (bytes) {
+			mesh_tell(h->m, p, block, bytes);
+			move_told(h, p, block, true);
+		}
+	}
 }
 
 static berth_status run(void *ex, const exec_task *tasks, int32_t n, exec_buffer *buffers, berth_err *err)

@@ -26,14 +26,6 @@ static void add(words *w, const char *word)
 	w->n++;
 }
 
-/* The words of text, which is cut up. */
-static void add_split(words *w, char *text)
-{
-	char *rest = NULL;
-	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-		add(w, word);
-}
-
 static _Noreturn void become(const words *w)
 {
 	if (w->n > MAX_WORDS) {
@@ -62,7 +54,10 @@ static pid_t ask_host(const char *agent, const char *host, FILE *said)
 	dup2(nothing, 1);
 	dup2(said ? fileno(said) : nothing, 2);
 	alarm(ANSWER_S); /* also of what it becomes */
-	add_split(&w, text);
+	/* The words of text, which is cut up. */
+	char *rest = NULL;
+	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		add(&w, word);
 	add(&w, host);
 	add(&w, "true");
 	become(&w);

@@ -7,19 +7,15 @@
 /* The last tags; data of tensors goes by the others. */
 enum { TAG_TELL = MESH_TAGS - 1, TAG_CLOCK = MESH_TAGS - 2, ROUND_TRIPS = 8 };
 
-/* Rests grow: who waits for the next question shall not take a core for it. */
-static void rest(int32_t times)
-{
-	const struct timespec t = {0, times < 100 ? 20000 : times < 1000 ? 200000 : 2000000};
-	nanosleep(&t, NULL);
-}
-
 /* Until all messages are over. hurry: they are about to be, so that not even a little rest is taken. */
 static void mesh_wait(mesh *m, bool hurry)
 {
 	for (int32_t times = 0; mesh_open_messages(m) > 0; times++)
-		if (!mesh_progress(m, NULL, NULL) && !hurry)
-			rest(times);
+		if (!mesh_progress(m, NULL, NULL) && !hurry) {
+			/* Rests grow: who waits for the next question shall not take a core for it. */
+			const struct timespec t = {0, times < 100 ? 20000 : times < 1000 ? 200000 : 2000000};
+			nanosleep(&t, NULL);
+		}
 }
 
 void mesh_tell(mesh *m, int32_t from, void *data, size_t bytes)

@@ -11,15 +11,6 @@
 
 /* ---- decoding ---- */
 
-static berth_status decode(ort_model *m, const char *path, const berth_read_options *opt, berth_err *err)
-{
-	int32_t n_weights;
-	m->onnx = (onnx_model){.file = berth_arena_strdup(m->mem, path), .tmp = m->mem};
-	BERTH_TRY(berth_got(m->onnx.file, err));
-	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &m->onnx.data, &m->onnx.size, err));
-	return onnx_decode(&m->onnx, opt, &n_weights, err);
-}
-
 static berth_status list_ops(ort_model *m, berth_err *err)
 {
 	BERTH_TRY_NEW(m->mem, m->onnx.n_nodes, err, m->op_node, m->node_op);
@@ -262,19 +253,6 @@ bool ort_model_makes(const ort_model *m, int32_t node)
 {
 	int32_t v = constant_of(m, node);
 	return v >= 0 && m->data[v] && !m->value[v];
-}
-
-static berth_status fill_weights(ort_model *m, berth_err *err)
-{
-	for (size_t i = 0; i < m->onnx.n_tensors; i++)
-		if (!m->onnx.tensor[i].sparse)
-			BERTH_TRY(fill_outside(m, m->onnx.tensor_value[i], &m->onnx.tensor[i], err));
-	for (size_t i = 0; i < m->onnx.n_nodes; i++) {
-		int32_t v = constant_of(m, (int32_t)i);
-		if (v >= 0 && m->onnx.value[v].tensor && !m->onnx.value[v].tensor->sparse)
-			BERTH_TRY(fill_outside(m, v, m->onnx.value[v].tensor, err));
-	}
-	return BERTH_OK;
 }
 
 static bool is_used(const onnx_model *o, int32_t v)
@@ -565,9 +543,20 @@ berth_status ort_model_open(ort_lib *lib, const char *path, const berth_read_opt
 {
 	*out = (ort_model){
 		.lib = lib, .mem = mem, .level = level, .other_level = ORT_PLAIN, .config = config};
-	BERTH_TRY(decode(out, path, opt, err));
+	int32_t n_weights;
+	out->onnx = (onnx_model){.file = berth_arena_strdup(out->mem, path), .tmp = out->mem};
+	BERTH_TRY(berth_got(out->onnx.file, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, path, &out->onnx.data, &out->onnx.size, err));
+	BERTH_TRY(onnx_decode(&out->onnx, opt, &n_weights, err));
 	BERTH_TRY(list_ops(out, err));
-	BERTH_TRY(fill_weights(out, err));
+	for (size_t i = 0; i < out->onnx.n_tensors; i++)
+		if (!out->onnx.tensor[i].sparse)
+			BERTH_TRY(fill_outside(out, out->onnx.tensor_value[i], &out->onnx.tensor[i], err));
+	for (size_t i = 0; i < out->onnx.n_nodes; i++) {
+		int32_t v = constant_of(out, (int32_t)i);
+		if (v >= 0 && out->onnx.value[v].tensor && !out->onnx.value[v].tensor->sparse)
+			BERTH_TRY(fill_outside(out, v, out->onnx.value[v].tensor, err));
+	}
 	BERTH_TRY(fill_inputs(out, err));
 	BERTH_TRY(probe(out, err));
 	return expect(out, err);

@@ -46,12 +46,6 @@ berth_status ort_provider_load(ort_lib *lib, const char *name, const char *path,
 
 /* ---- finding ---- */
 
-static berth_status list_devices(ort_lib *lib, const void *const **list, size_t *n, berth_err *err)
-{
-	return missing(ORT(lib, "devices", err, GET_DEVICES, (const void *, const void *const **, size_t *),
-	                   lib->env, list, n), err);
-}
-
 static const char *provider_of(const ort_lib *lib, const void *device)
 {
 	return GET(lib, DEVICE_PROVIDER, const char *, (const void *), device);
@@ -134,7 +128,9 @@ berth_status ort_provider_find(ort_lib *lib, const char *text, ort_provider *out
 	read_name(text, out, &before);
 	const char *name = out->name;
 	BERTH_TRY(look_built_in(lib, name, &found, names, sizeof names, err));
-	BERTH_TRY(list_devices(lib, &device, &n, err));
+	BERTH_TRY(missing(ORT(lib, "devices", err, GET_DEVICES,
+	                      (const void *, const void *const **, size_t *), lib->env, &device, &n),
+	                  err));
 	for (size_t i = 0; i < n; i++)
 		add_name(names, sizeof names, provider_of(lib, device[i]));
 	if (ort_provider_is_cpu(out) && !*out->id) {

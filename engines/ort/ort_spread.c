@@ -187,20 +187,6 @@ static double rank(const reading *r, int32_t op, const kernel_time *k)
 	return (whole ? 2e12 : 0) + (same ? 1e12 : 0) + k->took_us;
 }
 
-static berth_status find_own(reading *r, berth_err *err)
-{
-	const ort_model *m = r->p->m;
-	BERTH_TRY_NEW(r->tmp, m->n_ops, err, r->own);
-	memset(r->own, -1, (size_t)m->n_ops * sizeof *r->own);
-	for (int32_t i = 0; i < r->t->n; i++) {
-		int32_t op = op_of(r, r->t->kernel[i].name);
-		if (op >= 0 && (r->own[op] < 0 ||
-		                rank(r, op, &r->t->kernel[i]) > rank(r, op, &r->t->kernel[r->own[op]])))
-			r->own[op] = i;
-	}
-	return BERTH_OK;
-}
-
 /* Did kernel i run inside of that of an operator with bodies (If, Loop, Scan)? O(such operators). */
 static bool is_inside(const reading *r, int32_t i)
 {
@@ -348,7 +334,15 @@ static berth_status spread_times_read(ort_spread *p, const kernel_times *t, bert
 	if (!t->n)
 		return berth_fail(err, BERTH_EIO, "ONNX Runtime left no times of kernels");
 	BERTH_TRY(fused_hosts_new(p->m, tmp, &r.hosts, err));
-	BERTH_TRY(find_own(&r, err));
+	const ort_model *m = r.p->m;
+	BERTH_TRY_NEW(r.tmp, m->n_ops, err, r.own);
+	memset(r.own, -1, (size_t)m->n_ops * sizeof *r.own);
+	for (int32_t i = 0; i < r.t->n; i++) {
+		int32_t op = op_of(&r, r.t->kernel[i].name);
+		if (op >= 0 &&
+		    (r.own[op] < 0 || rank(&r, op, &r.t->kernel[i]) > rank(&r, op, &r.t->kernel[r.own[op]])))
+			r.own[op] = i;
+	}
 	BERTH_TRY(find_outer(&r, err));
 	BERTH_TRY(add_kernels(&r, err));
 	qsort(p->kernel, (size_t)p->n_kernels, sizeof *p->kernel, by_start);
@@ -357,18 +351,6 @@ static berth_status spread_times_read(ort_spread *p, const kernel_times *t, bert
 }
 
 /* ---- the session ---- */
-
-static berth_status make_outputs(ort_spread *p, berth_err *err)
-{
-	const onnx_model *o = &p->m->onnx;
-	BERTH_TRY(ort_tensors_new(&p->mem, o->n_outputs, &p->out, err));
-	BERTH_TRY_NEW(&p->mem, o->n_outputs, err, p->out_data);
-	for (size_t i = 0; i < o->n_outputs; i++) {
-		BERTH_TRY(ort_model_room(p->m, o->output[i], &p->mem, &p->out_data[i], err));
-		BERTH_TRY(ort_model_add(p->m, o->output[i], p->out_data[i], &p->out, err));
-	}
-	return BERTH_OK;
-}
 
 static berth_status make_session(ort_spread *p, int threads, const char *profile, berth_arena *tmp,
                                  berth_err *err)
@@ -400,7 +382,13 @@ static berth_status start_session(ort_spread *p, int threads, const char *folder
 	const char *path = berth_arena_printf(tmp, "%s/s", folder);
 	BERTH_TRY(berth_got(path, err));
 	BERTH_TRY(make_session(p, threads, path, tmp, err));
-	BERTH_TRY(make_outputs(p, err));
+	const onnx_model *o = &p->m->onnx;
+	BERTH_TRY(ort_tensors_new(&p->mem, o->n_outputs, &p->out, err));
+	BERTH_TRY_NEW(&p->mem, o->n_outputs, err, p->out_data);
+	for (size_t i = 0; i < o->n_outputs; i++) {
+		BERTH_TRY(ort_model_room(p->m, o->output[i], &p->mem, &p->out_data[i], err));
+		BERTH_TRY(ort_model_add(p->m, o->output[i], p->out_data[i], &p->out, err));
+	}
 	BERTH_TRY(run_session(p, err)); /* the first one is slow */
 	BERTH_TRY(run_session(p, err));
 	BERTH_TRY(ort_session_end_profile(p->m->lib, p->session, tmp, &path, err));

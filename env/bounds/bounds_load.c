@@ -129,15 +129,6 @@ static double price(const resources *r, const double *mu, double scale, double *
 	return sum;
 }
 
-static berth_status new_master(master *m, int32_t n, berth_arena *tmp, berth_err *err)
-{
-	size_t rows = (size_t)n + 1;
-	m->n = n;
-	BERTH_TRY_NEW(tmp, rows * rows, err, m->inverse);
-	BERTH_TRY_NEW(tmp, rows, err, m->x, m->cost, m->y, m->column);
-	return BERTH_NEW(tmp, m->step, rows, err);
-}
-
 /* Slacks with a negative reduced cost enter until all prices are >= 0. */
 static void enter_slacks(master *m)
 {
@@ -172,7 +163,10 @@ static berth_status solve_dual(const resources *r, double *mu, berth_arena *tmp,
 	int32_t n = r->n;
 	double *load, *trial, total = 0, best = -1;
 	master m;
-	BERTH_TRY(new_master(&m, n, tmp, err));
+	size_t rows = (size_t)n + 1;
+	m.n = n;
+	BERTH_TRY_NEW(tmp, rows * rows, err, m.inverse);
+	BERTH_TRY_NEW(tmp, rows, err, m.x, m.cost, m.y, m.column, m.step);
 	BERTH_TRY_NEW(tmp, n, err, load, trial);
 	for (int32_t d = 0; d < n; d++)
 		trial[d] = mu[d] = 1.0 / (n * r->units[d]);

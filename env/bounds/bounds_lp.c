@@ -130,12 +130,6 @@ berth_status berth_placement_certificate(const berth_placement_lp *m, const bert
 enum { ITERATIONS = 25000 };
 #define TOLERANCE 1e-5 /* of the solver, and of rounding its duals */
 
-/* The simplex takes about 7 iterations for 10 rows. Each takes longer the more rows there are. */
-static int64_t iteration_ns(const berth_lp *lp)
-{
-	return 40000 + 6 * (int64_t)lp->n_rows;
-}
-
 /* What the duals y prove_duals, exactly, whatever they are. */
 static berth_status prove_duals(const berth_placement_lp *m, const berth_problem *p, const double *y,
                                 berth_bound_work *budget, berth_arena *mem, berth_arena *tmp, int64_t *ns,
@@ -155,7 +149,8 @@ static berth_status solve_model(const berth_placement_lp *m, const berth_problem
 	const berth_lp *lp = &m->lp;
 	berth_lp_result r;
 	berth_lp_options options = {.iterations = ITERATIONS};
-	int64_t each = iteration_ns(lp);
+	/* The simplex takes about 7 iterations for 10 rows. Each takes longer the more rows there are. */
+	int64_t each = 40000 + 6 * (int64_t)lp->n_rows;
 	*ns = 0;
 	if (budget->left_ns < BERTH_BOUND_ALL && options.iterations > budget->left_ns / each)
 		options.iterations = budget->left_ns / each;
@@ -177,14 +172,6 @@ static bool too_large(const berth_problem *p, int64_t cells)
 	       (int64_t)p->n_ops * p->n_devs > cells || berth_problem_feasible(p, NULL) != BERTH_OK;
 }
 
-static berth_status latency_bound(const berth_problem *p, int64_t upper_ns, berth_bound_work *budget,
-                                  berth_arena *mem, berth_arena *tmp, int64_t *out_ns, berth_err *err)
-{
-	berth_placement_lp m;
-	BERTH_TRY(berth_placement_lp_new(p, upper_ns, false, mem, &m, err));
-	return solve_model(&m, p, budget, mem, tmp, out_ns, err);
-}
-
 berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bound_work *budget,
                              berth_arena *tmp, int64_t *out_ns, berth_err *err)
 {
@@ -193,18 +180,10 @@ berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bou
 		return BERTH_OK;
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	return latency_bound(p, 8 * lower_ns, budget, &mem, tmp, out_ns, err);
-}
-
-static berth_status load_bound(const berth_problem *p, int64_t upper_ns, berth_bound_work *budget,
-                               berth_arena *mem, berth_arena *tmp, double *out_ns, berth_err *err)
-{
+	int64_t upper_ns = 8 * lower_ns;
 	berth_placement_lp m;
-	int64_t ns;
-	BERTH_TRY(berth_load_lp_new(p, upper_ns, mem, &m, err));
-	BERTH_TRY(solve_model(&m, p, budget, mem, tmp, &ns, err));
-	*out_ns = (double)ns * BERTH_DOWN; /* loads are sums in doubles */
-	return BERTH_OK;
+	BERTH_TRY(berth_placement_lp_new(p, upper_ns, false, &mem, &m, err));
+	return solve_model(&m, p, budget, &mem, tmp, out_ns, err);
 }
 
 berth_status berth_bounds_load_lp(const berth_problem *p, double lower_ns, berth_bound_work *budget,
@@ -215,5 +194,11 @@ berth_status berth_bounds_load_lp(const berth_problem *p, double lower_ns, berth
 		return BERTH_OK;
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	return load_bound(p, 8 * (int64_t)ceil(lower_ns), budget, &mem, tmp, out_ns, err);
+	int64_t upper_ns = 8 * (int64_t)ceil(lower_ns);
+	berth_placement_lp m;
+	int64_t ns;
+	BERTH_TRY(berth_load_lp_new(p, upper_ns, &mem, &m, err));
+	BERTH_TRY(solve_model(&m, p, budget, &mem, tmp, &ns, err));
+	*out_ns = (double)ns * BERTH_DOWN; /* loads are sums in doubles */
+	return BERTH_OK;
 }

@@ -37,17 +37,6 @@ static double charge_op(const loads *w, int32_t op, int32_t d)
 	return c;
 }
 
-static void put_op(loads *w, int32_t op, int32_t d)
-{
-	int32_t pool = berth_dev_pool(w->p, d);
-	w->load[d] += (double)berth_op_time(w->p, op, d) / w->units[d] / w->unit_ns;
-	w->used[d] += w->kept[op];
-	if (pool >= 0) {
-		w->load[w->p->n_devs + pool] += (double)berth_op_pool_ns(w->p, op, d) / w->unit_ns;
-		w->used[w->p->n_devs + pool] += w->kept[op];
-	}
-}
-
 /* The bound_load at the prices, in unit_ns, with the loads and bytes that each operator at its cheapest
  * comes to. */
 static double load_value(loads *w)
@@ -70,7 +59,13 @@ static double load_value(loads *w)
 		}
 		if (best < 0)
 			continue;
-		put_op(w, op, best);
+		int32_t pool = berth_dev_pool(w->p, best);
+		w->load[best] += (double)berth_op_time(w->p, op, best) / w->units[best] / w->unit_ns;
+		w->used[best] += w->kept[op];
+		if (pool >= 0) {
+			w->load[w->p->n_devs + pool] += (double)berth_op_pool_ns(w->p, op, best) / w->unit_ns;
+			w->used[w->p->n_devs + pool] += w->kept[op];
+		}
 		sum += least;
 	}
 	return sum;
@@ -156,18 +151,6 @@ static berth_status prove_load(const loads *w, bool load, berth_bound_work *budg
 	return st == BERTH_EFORMAT ? BERTH_OK : st;
 }
 
-static berth_status bound_load(loads *w, berth_bound_work *budget, berth_arena *tmp, int64_t *lower_ns,
-                               berth_err *err)
-{
-	bool limited;
-	BERTH_TRY(prepare_loads(w, &limited, tmp, err));
-	if (!limited || !(w->unit_ns > 0))
-		return BERTH_OK;
-	climb_loads(w);
-	/* As a largest load it is rounded down, which serves the latency, too. */
-	return prove_load(w, !budget->proof || budget->proof->load, budget, tmp, lower_ns, err);
-}
-
 berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                       int64_t *lower_ns, berth_err *err)
 {
@@ -177,7 +160,13 @@ berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *
 	    !berth_bound_spend(budget, (int64_t)LOAD_STEPS * OP_NS * p->n_ops * p->n_devs))
 		return BERTH_OK;
 	BERTH_SCRATCH(tmp);
-	return bound_load(&w, budget, tmp, lower_ns, err);
+	bool limited;
+	BERTH_TRY(prepare_loads(&w, &limited, tmp, err));
+	if (!limited || !(w.unit_ns > 0))
+		return BERTH_OK;
+	climb_loads(&w);
+	/* As a largest load it is rounded down, which serves the latency, too. */
+	return prove_load(&w, !budget->proof || budget->proof->load, budget, tmp, lower_ns, err);
 }
 
 /* ---- path and memory ---- */

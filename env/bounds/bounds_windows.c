@@ -78,12 +78,6 @@ static bool related(const work *w, const uint64_t *set, int32_t k, int32_t other
 	return set[(size_t)k * w->words + (size_t)other / 64] >> (other % 64) & 1;
 }
 
-static bool is_inside(const work *w, int32_t k)
-{
-	return (w->first == BEGIN || related(w, w->below, w->first, k)) &&
-	       (w->last == w->n || related(w, w->above, w->last, k));
-}
-
 static int64_t time_of(const work *w, int32_t k, int32_t d)
 {
 	return berth_op_time(w->p, op_at(w, k), d);
@@ -376,7 +370,8 @@ static void find_inside(work *w, int32_t first, int32_t last)
 	w->last = last;
 	w->size = 0;
 	for (int32_t k = first + 1; k < last; k++)
-		if (is_inside(w, k))
+		if ((w->first == BEGIN || related(w, w->below, w->first, k)) &&
+		    (w->last == w->n || related(w, w->above, w->last, k)))
 			w->in[w->size++] = k;
 }
 
@@ -451,27 +446,23 @@ static void choose(work *w, int32_t v)
 	}
 }
 
-/* Ends of v by its inputs alone, where they are not known to be later. */
-static void extend(work *w, int32_t v)
-{
-	w->first = BEGIN;
-	for (int32_t d = 0; d < w->devs; d++) {
-		int64_t ready = legal(w, v, d) ? ready_at(w, v, d, w->end, 0) : NEVER;
-		int64_t end = ready < NEVER ? ready + time_of(w, v, d) : NEVER, *at = &w->end[cell(w, v, d)];
-		if (end > *at) {
-			*at = end;
-			w->by[cell(w, v, d)] = NONE;
-		}
-	}
-}
-
 /* All windows that end in operators, `kept` of each size, with prices that leave out up to `masks`
  * resources. */
 static void pass(work *w, int32_t kept, int32_t masks)
 {
 	w->masks = masks;
 	for (int32_t v = 0; v < w->n; v++) {
-		extend(w, v);
+		/* Ends of v by its inputs alone, where they are not known to be later. */
+		w->first = BEGIN;
+		for (int32_t d = 0; d < w->devs; d++) {
+			int64_t ready = legal(w, v, d) ? ready_at(w, v, d, w->end, 0) : NEVER;
+			int64_t end = ready < NEVER ? ready + time_of(w, v, d) : NEVER,
+				*at = &w->end[cell(w, v, d)];
+			if (end > *at) {
+				*at = end;
+				w->by[cell(w, v, d)] = NONE;
+			}
+		}
 		if (!berth_bound_spend(w->budget, REACH))
 			continue;
 		choose(w, v);

@@ -129,13 +129,6 @@ static int32_t list_ops(work *w, const berth_known_block *b)
 	return n;
 }
 
-static berth_status add_claim(work *w, berth_block_claim k)
-{
-	BERTH_TRY(BERTH_GROW(w->x->mem, w->c.claim, w->c.n_claims, &w->cap_claims, w->err));
-	w->c.claim[w->c.n_claims++] = k;
-	return BERTH_OK;
-}
-
 /* A tree for a block that looks the same, if there is one. */
 static const berth_block_claim *known_claim(const work *w, const berth_known_block *b, int32_t d, int32_t e,
                                             int64_t need)
@@ -158,21 +151,6 @@ static berth_status try_tree(work *w, berth_block *b, int32_t d, int32_t e, int6
 	                        &nodes, w->err);
 }
 
-/* Where a block is too large for trees: what its operators load, before the gate that ends it. */
-static berth_status find_loads(work *w, int32_t n, const berth_known_block *b, berth_block_claim *claim)
-{
-	int64_t ns;
-	int32_t at = -1, entry = b->entry >= 0, exit = b->exit >= 0;
-	BERTH_TRY(berth_tree_loads(w->p, n - entry - exit, w->op + entry, &w->prices, &at, &ns, w->x->mem,
-	                           w->tmp, w->err));
-	ns += exit ? berth_op_time(w->p, b->exit, claim->to) : 0;
-	if (at >= 0 && ns > claim->bound_ns) {
-		claim->prices = at;
-		claim->bound_ns = ns;
-	}
-	return BERTH_OK;
-}
-
 /* The most between low, which needs no proof, and high that a tree proves. *claim: what it is. */
 static berth_status find_tree(work *w, int32_t n, const berth_known_block *b, int32_t d, int32_t e,
                               int64_t low, int64_t high, berth_block_claim *claim)
@@ -181,8 +159,20 @@ static berth_status find_tree(work *w, int32_t n, const berth_known_block *b, in
 	berth_case_tree tree, best = {0};
 	bool proven;
 	*claim = (berth_block_claim){.from = d, .to = e, .tree = -1, .prices = -1, .bound_ns = low};
-	if (n > BERTH_CERTIFICATE_TREE_OPS || w->p->n_devs > BERTH_CERTIFICATE_TREE_DEVS)
-		return find_loads(w, n, b, claim);
+	if (n > BERTH_CERTIFICATE_TREE_OPS || w->p->n_devs > BERTH_CERTIFICATE_TREE_DEVS) {
+		/* Where a block is too large for trees: what its operators load, before the gate that ends
+		 * it. */
+		int64_t ns;
+		int32_t at = -1, entry = b->entry >= 0, exit = b->exit >= 0;
+		BERTH_TRY(berth_tree_loads(w->p, n - entry - exit, w->op + entry, &w->prices, &at, &ns,
+		                           w->x->mem, w->tmp, w->err));
+		ns += exit ? berth_op_time(w->p, b->exit, claim->to) : 0;
+		if (at >= 0 && ns > claim->bound_ns) {
+			claim->prices = at;
+			claim->bound_ns = ns;
+		}
+		return BERTH_OK;
+	}
 	BERTH_TRY(berth_block_new(w->p, n, w->op, b->entry >= 0, b->exit >= 0, w->tmp, &x, w->err));
 	BERTH_TRY(try_tree(w, x, d, e, high, &tree, &proven));
 	for (int32_t k = 0; k < HALVES && !proven && high - low > low / 10000 + 1; k++) {
@@ -235,7 +225,9 @@ static berth_status pass_pair(work *w, int32_t k, int32_t n, int32_t d, int32_t 
 		return BERTH_OK;
 	claim.block = k;
 	*length = claim.bound_ns;
-	return add_claim(w, claim);
+	BERTH_TRY(BERTH_GROW(w->x->mem, w->c.claim, w->c.n_claims, &w->cap_claims, w->err));
+	w->c.claim[w->c.n_claims++] = claim;
+	return BERTH_OK;
 }
 
 static berth_status pass_block(work *w, int32_t k)

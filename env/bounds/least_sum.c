@@ -1,6 +1,6 @@
-/* The least sum of times under limits of memory; see least_sum.h. The dual of the limits is climbed by
- * subgradients with the steps of B. T. Polyak, "Minimization of unsmooth functionals", USSR Comp. Math. Math.
- * Phys. 9(3), 1969. What is cheapest at the prices, and fits, is a placement found. */
+/* The least sum of times under limits of memory. The dual of the limits is climbed by subgradients with the
+ * steps of B. T. Polyak, "Minimization of unsmooth functionals", USSR Comp. Math. Math. Phys. 9(3), 1969.
+ * What is cheapest at the prices, and fits, is a placement found. */
 #include "least_sum.h"
 
 #include "coloc.h"

@@ -1,4 +1,6 @@
-/* The sum of operator and transfer times as a PBQP; see least_sum.h. */
+/* The sum of operator and transfer times as a PBQP, colocation group by colocation group, solved for
+ * least_sum.c. A tensor of several consumers gets a node of its own, whose alternatives are its ways, where
+ * these are not too many. */
 #include "least_sum.h"
 
 #include "coloc.h"

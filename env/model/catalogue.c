@@ -163,15 +163,6 @@ static berth_status read_row(const section *s, char *line, int at, berth_catalog
 	return BERTH_OK;
 }
 
-/* What follows from figures of a row. */
-static void complete(berth_device_row *d)
-{
-	if (d->simd_bits && d->fma_units)
-		d->lanes = d->simd_bits / 32 * d->fma_units;
-	if (d->device_class == BERTH_CLASS_CPU && d->clock_hz == 0)
-		d->clock_hz = d->base_hz;
-}
-
 berth_status berth_catalogue_parse(const char *text, size_t size, berth_arena *mem, berth_catalogue *out,
                                    berth_err *err)
 {
@@ -199,8 +190,13 @@ berth_status berth_catalogue_parse(const char *text, size_t size, berth_arena *m
 		else
 			BERTH_TRY(read_row(&s, line, at, &c, err));
 	}
-	for (int32_t i = 0; i < c.n_devices; i++)
-		complete(&c.device[i]);
+	for (int32_t i = 0; i < c.n_devices; i++) {
+		/* What follows from figures of a row. */
+		if (c.device[i].simd_bits && c.device[i].fma_units)
+			c.device[i].lanes = c.device[i].simd_bits / 32 * c.device[i].fma_units;
+		if (c.device[i].device_class == BERTH_CLASS_CPU && c.device[i].clock_hz == 0)
+			c.device[i].clock_hz = c.device[i].base_hz;
+	}
 	*out = c;
 	return BERTH_OK;
 }

@@ -1,4 +1,5 @@
-/* What collectives take, and which tensors they are made of: see collective.h and docs/collectives.md. */
+/* What collectives take by their algorithm, size and links, and what the fabric of a link adds. Tensors that
+ * are parts of a collective are known by their names; docs/collectives.md has the formulas. */
 #include "collective.h"
 
 #include "piece_names.h"

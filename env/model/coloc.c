@@ -1,4 +1,5 @@
-/* Sums over colocation groups; see coloc.h. */
+/* Sums over colocation groups: their times, bytes and legal devices. They are put on a device as a whole
+ * here. */
 #include "coloc.h"
 
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)

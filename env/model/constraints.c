@@ -244,8 +244,12 @@ static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err 
 	return BERTH_OK;
 }
 
-static berth_status device_rules(berth_problem *p, berth_arena *mem, berth_err *err)
+berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
+	const berth_graph *g = p->g;
+	int32_t *sep_ops;
+	BERTH_TRY(colocs(p, mem, tmp, err));
+	BERTH_TRY(legal_devices(p, mem, err));
 	const berth_system *s = p->s;
 	BERTH_TRY_NEW(mem, p->n_devs, err, p->dev_limit_bytes, p->dev_piece);
 	for (int32_t d = 0; d < p->n_devs; d++) {
@@ -255,16 +259,6 @@ static berth_status device_rules(berth_problem *p, berth_arena *mem, berth_err *
 			bytes >= 0 && margin > 0 ? bytes - (int64_t)ceil((double)bytes * margin) : bytes;
 		p->dev_piece[d] = s->dev_contiguous[d] ? p->n_pieces++ : -1;
 	}
-	return BERTH_OK;
-}
-
-berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	int32_t *sep_ops;
-	BERTH_TRY(colocs(p, mem, tmp, err));
-	BERTH_TRY(legal_devices(p, mem, err));
-	BERTH_TRY(device_rules(p, mem, err));
 	BERTH_TRY_NEW(tmp, g->n_seps, err, sep_ops);
 	BERTH_TRY(compile_cuts(p, mem, tmp, err));
 	p->coupled = p->n_pieces > 0 || p->max_cuts >= 0;

@@ -1,4 +1,4 @@
-/* The table of cost models; see cost_model.h. */
+/* The table of cost models, found by name. What follows from their fields stands here, too. */
 #include "cost_model.h"
 
 #include "text.h"

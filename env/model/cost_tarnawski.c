@@ -74,18 +74,6 @@ static double s_per_byte(const berth_problem *p, int32_t dev)
 	return strcmp(p->s->dev_kind[dev], "acc") == 0 ? 1 / link_bandwidth(p->s, dev) : -1;
 }
 
-static berth_status new_blocks(tarnawski *t, size_t ops, size_t devs, berth_arena *mem, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, ops, err, t->op_block, t->visit);
-	BERTH_TRY_NEW(mem, ops * devs, err, t->left);
-	BERTH_TRY_NEW(mem, devs, err, t->dev_visits, t->dev_base);
-	BERTH_TRY_NEW(mem, ops, err, t->block_dev, t->waits, t->queue, t->seen);
-	BERTH_TRY_NEW(mem, ops + 2, err, t->off);
-	BERTH_TRY_NEW(mem, ops, err, t->member, t->ready_s, t->work_s, t->end_s);
-	BERTH_TRY_NEW(mem, devs, err, t->load_s, t->taken_by);
-	return BERTH_NEW(mem, t->open_visit, devs, err);
-}
-
 static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void **out, berth_err *err)
 {
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
@@ -94,7 +82,13 @@ static berth_status new_scratch(const berth_problem *p, berth_arena *mem, void *
 	t->p = p;
 	BERTH_TRY_NEW(mem, ops * devs, err, t->op_s);
 	BERTH_TRY_NEW(mem, devs, err, t->dev_s_per_byte);
-	BERTH_TRY(new_blocks(t, ops, devs, mem, err));
+	BERTH_TRY_NEW(mem, ops, err, t->op_block, t->visit);
+	BERTH_TRY_NEW(mem, ops * devs, err, t->left);
+	BERTH_TRY_NEW(mem, devs, err, t->dev_visits, t->dev_base);
+	BERTH_TRY_NEW(mem, ops, err, t->block_dev, t->waits, t->queue, t->seen);
+	BERTH_TRY_NEW(mem, ops + 2, err, t->off);
+	BERTH_TRY_NEW(mem, ops, err, t->member, t->ready_s, t->work_s, t->end_s);
+	BERTH_TRY_NEW(mem, devs, err, t->load_s, t->taken_by, t->open_visit);
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		t->dev_s_per_byte[d] = s_per_byte(p, d);
 		for (int32_t op = 0; op < p->n_ops; op++)

@@ -1,4 +1,5 @@
-/* Added rules; see graph_rules.h. */
+/* Adds pins, forbidden devices and colocation from the command line to a graph. Names may be patterns; what
+ * names nothing is an error. */
 #include "graph_rules.h"
 
 #include "text.h"

@@ -149,39 +149,30 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 	return st;
 }
 
-static berth_status load_host(berth_arena *mem, berth_arena *tmp, berth_system *out, berth_err *err)
-{
-	const char *path;
-	BERTH_TRY(berth_system_host_path(mem, &path, err));
-	bool there;
-	BERTH_TRY(berth_file_there(path, &there, err));
-	if (!there)
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"system:host: this machine was not described yet; 'berth profile --system' does so");
-	return load_file(path, NULL, mem, tmp, out, err);
-}
-
-/* "host:WORDS". */
-static berth_status load_words(const char *name, berth_arena *mem, berth_arena *tmp, berth_system *out,
-                               berth_err *err)
-{
-	const char *text;
-	size_t size;
-	BERTH_TRY(berth_system_host_text(name + sizeof HOST - 1, mem, tmp, &text, &size, err));
-	return berth_system_parse_json(name, text, size, mem, tmp, out, err);
-}
-
 berth_status berth_system_load(const char *spec, const berth_sandbox *sandbox, berth_arena *mem,
                                berth_arena *tmp, berth_system *out, berth_err *err)
 {
 	const char *name = spec + (strncmp(spec, PREFIX, sizeof PREFIX - 1) == 0 ? sizeof PREFIX - 1 : 0);
-	if (strncmp(name, HOST, sizeof HOST - 1) == 0)
-		return load_words(name, mem, tmp, out, err);
+	if (strncmp(name, HOST, sizeof HOST - 1) == 0) {
+		/* "host:WORDS". */
+		const char *text;
+		size_t size;
+		BERTH_TRY(berth_system_host_text(name + sizeof HOST - 1, mem, tmp, &text, &size, err));
+		return berth_system_parse_json(name, text, size, mem, tmp, out, err);
+	}
 	if (is_system_spec(spec) && strchr(spec, ','))
 		return berth_fail(err, BERTH_EINVAL, "'%s' is a list; expected one system", spec);
-	if (strcmp(spec, PREFIX "host") == 0)
-		return load_host(mem, tmp, out, err);
+	if (strcmp(spec, PREFIX "host") == 0) {
+		const char *path;
+		BERTH_TRY(berth_system_host_path(mem, &path, err));
+		bool there;
+		BERTH_TRY(berth_file_there(path, &there, err));
+		if (!there)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "system:host: this machine was not described yet; 'berth profile "
+			                  "--system' does so");
+		return load_file(path, NULL, mem, tmp, out, err);
+	}
 	return is_system_spec(spec) ? berth_system_builtin(name, mem, tmp, out, err)
 	                            : load_file(spec, sandbox, mem, tmp, out, err);
 }

@@ -72,17 +72,6 @@ static void sort_arcs(arcs *a, int32_t n_devs, const int64_t *link_ns)
 		}
 }
 
-static berth_status new_tree(const berth_problem *p, berth_arena *tmp, tree *t, berth_err *err)
-{
-	BERTH_TRY_NEW(tmp, p->n_devs, err, t->before, t->sum_ns, t->hops, t->known, t->same);
-	return BERTH_NEW(tmp, t->path, p->n_devs, err);
-}
-
-static int64_t hop_ns(const berth_problem *p, const int64_t *link_ns, int32_t from, int32_t to)
-{
-	return link_ns[p->s->link_of[berth_cell(p, from, to)]];
-}
-
 /* Lengths along the tree as it is; not known: INT64_MAX. */
 static void measure_tree(const berth_problem *p, const int64_t *link_ns, tree *t)
 {
@@ -97,7 +86,7 @@ static void measure_tree(const berth_problem *p, const int64_t *link_ns, tree *t
 			t->path[len++] = u;
 		while (len) {
 			int32_t u = t->path[--len], w = t->next[u];
-			t->sum_ns[u] = hop_ns(p, link_ns, u, w) + t->sum_ns[w];
+			t->sum_ns[u] = (link_ns[p->s->link_of[berth_cell(p, u, w)]]) + t->sum_ns[w];
 			t->hops[u] = t->hops[w] + 1;
 			t->known[u] = true;
 		}
@@ -167,14 +156,6 @@ static berth_status add_link(route_list *r, int32_t link, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status end_route(route_list *r, size_t pair, berth_err *err)
-{
-	BERTH_TRY(BERTH_GROW(r->tmp, r->off, r->n_routes + 1, &r->cap_off, err));
-	r->last[pair] = (int32_t)r->n_routes;
-	r->off[++r->n_routes] = (int32_t)r->n_links;
-	return BERTH_OK;
-}
-
 /* The route of class c from a device to the tree's destination. */
 static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const tree *t, route_list *list,
                               berth_err *err)
@@ -188,8 +169,12 @@ static berth_status one_route(berth_problem *p, int32_t c, int32_t from, const t
 		BERTH_TRY(add_link(list, s->link_of[(size_t)v * n + (size_t)t->next[v]], err));
 	if (direct >= 0 && !kept)
 		BERTH_TRY(add_link(list, direct, err));
-	if (!kept)
-		BERTH_TRY(end_route(list, pair, err));
+	if (!kept) {
+		route_list *r = list;
+		BERTH_TRY(BERTH_GROW(r->tmp, r->off, r->n_routes + 1, &r->cap_off, err));
+		r->last[pair] = (int32_t)r->n_routes;
+		r->off[++r->n_routes] = (int32_t)r->n_links;
+	}
 	p->class_pair_ns[at] = direct >= 0 ? p->class_link_ns[(size_t)c * (size_t)s->n_links + (size_t)direct]
 	                                   : t->sum_ns[from];
 	p->class_pair_route[at] = list->last[pair];
@@ -216,17 +201,6 @@ static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *
 	return BERTH_OK;
 }
 
-static berth_status keep_routes(berth_problem *p, const route_list *list, berth_arena *mem, berth_err *err)
-{
-	p->n_routes = (int32_t)list->n_routes;
-	BERTH_TRY_NEW(mem, list->n_routes + 1, err, p->route_off);
-	BERTH_TRY_NEW(mem, list->n_links, err, p->route_link);
-	BERTH_COPY(p->route_off, list->off, (list->n_routes + 1));
-	if (list->n_links)
-		BERTH_COPY(p->route_link, list->link, list->n_links);
-	return BERTH_OK;
-}
-
 berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, berth_arena *mem,
                                   berth_arena *tmp, berth_err *err)
 {
@@ -242,14 +216,20 @@ berth_status berth_routes_compile(berth_problem *p, const int32_t *by_class, ber
 			p->n_classes, p->n_devs);
 	BERTH_TRY_NEW(mem, cells, err, p->class_pair_ns, p->class_pair_route);
 	BERTH_TRY(new_arcs(p, tmp, &a, err));
-	BERTH_TRY(new_tree(p, tmp, &t, err));
+	BERTH_TRY_NEW(tmp, p->n_devs, err, t.before, t.sum_ns, t.hops, t.known, t.same, t.path);
 	BERTH_TRY_NEW(tmp, n * n, err, next, list.last);
 	BERTH_TRY(BERTH_GROW(tmp, list.off, 0, &list.cap_off, err));
 	memset(list.last, -1, n * n * sizeof *list.last);
 	memset(next, -1, n * n * sizeof *next);
 	for (int32_t i = 0; i < p->n_classes; i++)
 		BERTH_TRY(routes_of_class(p, by_class[i], &a, &t, next, &list, err));
-	return keep_routes(p, &list, mem, err);
+	p->n_routes = (int32_t)list.n_routes;
+	BERTH_TRY_NEW(mem, list.n_routes + 1, err, p->route_off);
+	BERTH_TRY_NEW(mem, list.n_links, err, p->route_link);
+	BERTH_COPY(p->route_off, list.off, (list.n_routes + 1));
+	if (list.n_links)
+		BERTH_COPY(p->route_link, list.link, list.n_links);
+	return BERTH_OK;
 }
 
 /* ---- memory pools: the formulas are those of the execution model ---- */

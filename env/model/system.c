@@ -243,18 +243,15 @@ static berth_status check_by_type(const berth_by_type *x, const char *key, int32
 	                  : berth_fail(err, BERTH_EFORMAT, "%d of %s for '*'; expected one", stars, key);
 }
 
-/* Peaks of other precisions, which no table of figures has. */
-static berth_status check_peaks(const berth_system *s, int32_t d, berth_err *err)
+static berth_status check_device(const berth_system *s, int32_t d, berth_err *err)
 {
+	BERTH_TRY(check_figures(s, BERTH_OF_DEVICE, d, err));
+	/* Peaks of other precisions, which no table of figures has. */
 	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
 		if (s->dev_peaks[d * BERTH_N_PRECISIONS + p] != 0)
-			BERTH_TRY(berth_system_figure_check(
-				"peak_flops", s->dev_peaks[d * BERTH_N_PRECISIONS + p], err));
-	return BERTH_OK;
-}
-
-static berth_status check_types(const berth_system *s, int32_t d, berth_err *err)
-{
+			BERTH_TRY(berth_system_figure_check("peak_flops",
+			                                    s->dev_peaks[d * BERTH_N_PRECISIONS + p], err));
+	BERTH_TRY(check_watts(s->dev_idle_w[d], s->dev_busy_w[d], err));
 	BERTH_TRY(check_by_type(&s->efficiency, "efficiency", d, err));
 	BERTH_TRY(check_by_type(&s->scale, "scale", d, err));
 	if (s->dev_runs_off[d] > s->dev_runs_off[d + 1])
@@ -262,14 +259,6 @@ static berth_status check_types(const berth_system *s, int32_t d, berth_err *err
 	if (s->dev_runs_all[d] && s->dev_runs_off[d] < s->dev_runs_off[d + 1])
 		return berth_fail(err, BERTH_EFORMAT, "it runs all types and has a list of types");
 	return BERTH_OK;
-}
-
-static berth_status check_device(const berth_system *s, int32_t d, berth_err *err)
-{
-	BERTH_TRY(check_figures(s, BERTH_OF_DEVICE, d, err));
-	BERTH_TRY(check_peaks(s, d, err));
-	BERTH_TRY(check_watts(s->dev_idle_w[d], s->dev_busy_w[d], err));
-	return check_types(s, d, err);
 }
 
 static berth_status check_devices(const berth_system *s, berth_err *err)

@@ -148,19 +148,6 @@ static void put_nvlink(const host *h, int32_t a, int32_t b, berth_json_out *w)
 	berth_json_close(w, '}');
 }
 
-static void put_links(const host *h, berth_json_out *w)
-{
-	berth_json_open(w, "links", '[');
-	for (int32_t a = 0; a < h->n_devs; a++)
-		for (int32_t b = a + 1; b < h->n_devs; b++)
-			if (h->nvlink && is_gpu(h, a) && is_gpu(h, b)) {
-				put_nvlink(h, a, b, w);
-				put_nvlink(h, b, a, w);
-			} else if (h->cpu < 0 || a == h->cpu || b == h->cpu)
-				put_link(h, a, b, h->link, w);
-	berth_json_close(w, ']');
-}
-
 static void put_host(const host *h, const char *name, berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -175,7 +162,15 @@ static void put_host(const host *h, const char *name, berth_json_out *w)
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
-	put_links(h, w);
+	berth_json_open(w, "links", '[');
+	for (int32_t a = 0; a < h->n_devs; a++)
+		for (int32_t b = a + 1; b < h->n_devs; b++)
+			if (h->nvlink && is_gpu(h, a) && is_gpu(h, b)) {
+				put_nvlink(h, a, b, w);
+				put_nvlink(h, b, a, w);
+			} else if (h->cpu < 0 || a == h->cpu || b == h->cpu)
+				put_link(h, a, b, h->link, w);
+	berth_json_close(w, ']');
 	berth_json_close(w, '}');
 }
 

@@ -137,17 +137,6 @@ static void write_link(const berth_system *s, int32_t l, bool both_ways, berth_j
 	berth_json_flat(w, false);
 }
 
-static void write_links(const berth_system *s, berth_json_out *w)
-{
-	berth_json_open(w, "links", '[');
-	for (int32_t l = 0; l < s->n_links; l++) {
-		bool both_ways = folds(s, l);
-		write_link(s, l, both_ways, w);
-		l += both_ways;
-	}
-	berth_json_close(w, ']');
-}
-
 static void write_pool(const berth_system *s, int32_t i, berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -200,8 +189,15 @@ berth_status berth_system_write_json(const berth_system *s, bool pretty, berth_a
 	for (int32_t d = 0; d < s->n_devs; d++)
 		write_device(s, d, &w);
 	berth_json_close(&w, ']');
-	if (s->n_links)
-		write_links(s, &w);
+	if (s->n_links) {
+		berth_json_open(&w, "links", '[');
+		for (int32_t l = 0; l < s->n_links; l++) {
+			bool both_ways = folds(s, l);
+			write_link(s, l, both_ways, &w);
+			l += both_ways;
+		}
+		berth_json_close(&w, ']');
+	}
 	write_pools(s, &w);
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);

@@ -93,14 +93,6 @@ static void put_rates(berth_json_out *w, double speed, double sigma, berth_rng *
 	berth_json_put_number(w, "mem_bandwidth", rounded(speed / balance, 1e6, 1e15));
 }
 
-static void put_overhead_and_watts(berth_json_out *w, double speed, double sigma, berth_rng *rng)
-{
-	double busy = rounded(speed * 2e-11, 1, 1000); /* about 200 W for 10 TFLOP/s */
-	berth_json_put_number(w, "op_overhead_s", rounded(5e-6 * spread(sigma, rng), 1e-7, 1e-3));
-	berth_json_put_number(w, "idle_w", rounded(busy * 0.2, 0.1, 1000));
-	berth_json_put_number(w, "busy_w", busy);
-}
-
 /* c: NULL where figures are drawn. */
 static void put_device(berth_json_out *w, int32_t d, const double v[], const berth_catalogue *c,
                        berth_rng *rng)
@@ -116,8 +108,12 @@ static void put_device(berth_json_out *w, int32_t d, const double v[], const ber
 		put_rates(w, speed, sigma, rng);
 	berth_json_put_int(w, "memory_bytes",
 	                   (int64_t)rounded(v[P_MEMORY] * 1e9 * spread(sigma, rng), 1e6, 1e15));
-	if (!c)
-		put_overhead_and_watts(w, speed, sigma, rng);
+	if (!c) {
+		double busy = rounded(speed * 2e-11, 1, 1000); /* about 200 W for 10 TFLOP/s */
+		berth_json_put_number(w, "op_overhead_s", rounded(5e-6 * spread(sigma, rng), 1e-7, 1e-3));
+		berth_json_put_number(w, "idle_w", rounded(busy * 0.2, 0.1, 1000));
+		berth_json_put_number(w, "busy_w", busy);
+	}
 	berth_json_close(w, '}');
 }
 

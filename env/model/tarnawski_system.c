@@ -1,4 +1,5 @@
-/* Reader of the machines of Tarnawski et al.; see tarnawski_system.h. */
+/* Reads the machines of Tarnawski et al. out of their workload files. They become a system in JSON, which the
+ * reader of systems reads. */
 #include "tarnawski_system.h"
 
 #include "json.h"
@@ -19,16 +20,6 @@ static void put_device(berth_json_out *w, const char *kind, int32_t i, int64_t m
 	berth_json_close(w, '}');
 }
 
-static void put_link(berth_json_out *w, const char *from, const char *to, double bandwidth)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_put_string(w, "from", from);
-	berth_json_put_string(w, "to", to);
-	berth_json_put_number(w, "bandwidth", bandwidth);
-	berth_json_put_bool(w, "both_ways", true);
-	berth_json_close(w, '}');
-}
-
 /* Every pair: out of an accelerator to the common memory and into another one; CPUs work in that memory. */
 static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
 {
@@ -37,10 +28,15 @@ static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
 			char from[16], to[16];
 			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
 			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
-			put_link(w, from, to,
-			         b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
-			         : a < n_acc ? BERTH_TARNAWSKI_BYTES
-			                     : 1e15);
+			double bandwidth = b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
+			                   : a < n_acc ? BERTH_TARNAWSKI_BYTES
+			                               : 1e15;
+			berth_json_open(w, NULL, '{');
+			berth_json_put_string(w, "from", from);
+			berth_json_put_string(w, "to", to);
+			berth_json_put_number(w, "bandwidth", bandwidth);
+			berth_json_put_bool(w, "both_ways", true);
+			berth_json_close(w, '}');
 		}
 }
 

@@ -1,4 +1,5 @@
-/* Violations; see check.h. */
+/* Judges a placement: it is simulated, and each rule and limit that it breaks becomes a violation in words.
+ * What no placement could keep is found as well. */
 #include "check.h"
 
 #include "constraints.h"
@@ -93,16 +94,6 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 	return add(mem, list, v, err);
 }
 
-static berth_status check_contiguity(const berth_problem *p, int32_t op, int32_t dev, berth_arena *mem,
-                                     berth_violations *list, berth_err *err)
-{
-	berth_violation v = about(BERTH_VIOLATION_CONTIGUITY, op, dev);
-	v.message = berth_arena_printf(
-		mem, "a path leaves '%s', whose operators must be contiguous, and comes back to it at '%s'",
-		p->s->dev_name[dev], p->g->op_name[op]);
-	return add(mem, list, v, err);
-}
-
 static berth_status check_cuts(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
                                berth_violations *list, berth_err *err)
 {
@@ -128,8 +119,14 @@ static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev,
 	berth_constraints_reentries(p, op_dev, reenters, scratch);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		BERTH_TRY(check_separation(p, op_dev, op, first_op, mem, list, err));
-		if (reenters[op])
-			BERTH_TRY(check_contiguity(p, op, op_dev[op], mem, list, err));
+		if (reenters[op]) {
+			berth_violation v = about(BERTH_VIOLATION_CONTIGUITY, op, op_dev[op]);
+			v.message = berth_arena_printf(mem,
+			                               "a path leaves '%s', whose operators must be "
+			                               "contiguous, and comes back to it at '%s'",
+			                               p->s->dev_name[op_dev[op]], p->g->op_name[op]);
+			BERTH_TRY(add(mem, list, v, err));
+		}
 	}
 	return check_cuts(p, op_dev, mem, list, err);
 }

@@ -805,16 +805,6 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 
 /* ---- the base ---- */
 
-/* The log goes on behind what was logged before the last snapshot. Only runs of the base are logged. */
-static void start_log(berth_incremental *n)
-{
-	const snapshot *last = n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
-	n->sim->hops = n->hops;
-	n->sim->ends = n->ends;
-	n->sim->n_hops = last ? (size_t)last->n_hops : 0;
-	n->sim->n_ends = last ? last->n_ends : 0;
-}
-
 static void end_log(berth_incremental *n)
 {
 	n->log = (berth_base_log){.serial = n->log.serial + 1,
@@ -864,7 +854,13 @@ static void record(berth_incremental *n)
 	berth_sim *s = n->sim;
 	int32_t step = p->n_ops / n->max_snaps + 1;
 	int32_t due = n->n_snaps ? n->snap[n->n_snaps - 1].n_ended + step : 0;
-	start_log(n);
+	/* The log goes on behind what was logged before the last snapshot. Only runs of the base are
+	 * logged. */
+	const snapshot *last = n->n_snaps ? &n->snap[n->n_snaps - 1] : NULL;
+	n->sim->hops = n->hops;
+	n->sim->ends = n->ends;
+	n->sim->n_hops = last ? (size_t)last->n_hops : 0;
+	n->sim->n_ends = last ? last->n_ends : 0;
 	begin_stretch(n);
 	for (; s->n_heap; n->rounds++) {
 		if (s->n_ended >= due && s->heap[0].time > s->now && n->n_snaps < n->max_snaps) {
@@ -928,19 +924,6 @@ static bool start_base(berth_incremental *n, const int32_t *op_dev)
 	return runs;
 }
 
-/* Times and tails of the base whose run has ended. */
-static void keep_base(berth_incremental *n)
-{
-	const berth_problem *p = n->p;
-	const berth_sim *s = n->sim;
-	BERTH_COPY(n->base_start_ns, s->start_ns, p->n_ops);
-	BERTH_COPY(n->base_end_ns, s->end_ns, p->n_ops);
-	BERTH_COPY(n->base_time_ns, s->dev_time_ns, p->n_devs);
-	for (int32_t k = p->n_ops - 1; k >= 0; k--)
-		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);
-	n->has_base = true;
-}
-
 bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_sim_result *out)
 {
 	int32_t i = -1;
@@ -971,7 +954,15 @@ bool berth_incremental_base(berth_incremental *n, const int32_t *op_dev, berth_s
 	}
 	record(n);
 	sim_conclude(n->sim, out);
-	keep_base(n);
+	/* Times and tails of the base whose run has ended. */
+	const berth_problem *p = n->p;
+	const berth_sim *s = n->sim;
+	BERTH_COPY(n->base_start_ns, s->start_ns, p->n_ops);
+	BERTH_COPY(n->base_end_ns, s->end_ns, p->n_ops);
+	BERTH_COPY(n->base_time_ns, s->dev_time_ns, p->n_devs);
+	for (int32_t k = p->n_ops - 1; k >= 0; k--)
+		n->tail_ns[p->g->topo_op[k]] = tail_of(n, p->g->topo_op[k], n->base_dev);
+	n->has_base = true;
 	check_equal(n, op_dev, true, INT64_MAX, out);
 	return true;
 }

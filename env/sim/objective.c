@@ -1,4 +1,5 @@
-/* Objectives; see objective.h. The values are those of the execution model. */
+/* Objectives: their table of metrics, their text, their values and bounds of a simulation. The values are
+ * those of the execution model. */
 #include "objective.h"
 
 #include "cost_model.h"

@@ -1,4 +1,5 @@
-/* Samples in flight; see pipeline.h. */
+/* Finds a schedule of samples in flight that reaches the throughput of a placement. Each device and channel
+ * takes its turns within one period; memory is what all samples hold at once. */
 #include "pipeline.h"
 
 #include "cost_model.h"
@@ -252,18 +253,6 @@ static berth_status add_held(work *w, int64_t *peak_bytes)
 
 /* ---- all of it ---- */
 
-static berth_status new_work(work *w, berth_arena *mem)
-{
-	const berth_problem *p = w->p;
-	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->dev);
-	BERTH_TRY_NEW(w->tmp, p->s->n_channels, w->err, w->channel);
-	BERTH_TRY_NEW(w->tmp, p->n_ops, w->err, w->ready_ns);
-	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->from_ns, w->until_ns);
-	BERTH_TRY_NEW(w->tmp, p->g->n_tensors, w->err, w->first_hop, w->last_hop);
-	BERTH_TRY_NEW(mem, p->n_ops, w->err, w->start_ns);
-	return BERTH_NEW(mem, w->end_ns, p->n_ops, w->err);
-}
-
 static berth_status find(work *w, berth_arena *mem)
 {
 	berth_pipeline *out = w->out;
@@ -274,7 +263,13 @@ static berth_status find(work *w, berth_arena *mem)
 	out->peak_bytes = peak_bytes;
 	if (out->period_ns == 0)
 		return BERTH_OK;
-	BERTH_TRY(new_work(w, mem));
+	const berth_problem *p = w->p;
+	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->dev);
+	BERTH_TRY_NEW(w->tmp, p->s->n_channels, w->err, w->channel);
+	BERTH_TRY_NEW(w->tmp, p->n_ops, w->err, w->ready_ns);
+	BERTH_TRY_NEW(w->tmp, p->n_devs, w->err, w->from_ns, w->until_ns);
+	BERTH_TRY_NEW(w->tmp, p->g->n_tensors, w->err, w->first_hop, w->last_hop);
+	BERTH_TRY_NEW(mem, p->n_ops, w->err, w->start_ns, w->end_ns);
 	BERTH_TRY(schedule(w, mem));
 	BERTH_TRY(hold_all(w, peak_bytes));
 	BERTH_TRY(add_held(w, peak_bytes));

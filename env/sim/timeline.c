@@ -57,17 +57,6 @@ static void holds(void *ctx, int64_t now_ns, int32_t dev, int64_t bytes)
 		l->st = add_step(l, &l->curve[dev], now_ns, bytes);
 }
 
-static berth_status simulate_told(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
-				  listener *l, berth_arena *tmp)
-{
-	berth_sim *sim;
-	berth_sim_result r;
-	BERTH_TRY(berth_sim_new(p, tmp, &sim, l->err));
-	berth_sim_want_memory(sim, holds, l);
-	berth_sim_run(sim, op_dev, order, &r);
-	return l->st;
-}
-
 berth_status berth_memory_curves(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
                                  berth_arena *mem, berth_arena *tmp, berth_memory_curve *out, berth_err *err)
 {
@@ -75,7 +64,12 @@ berth_status berth_memory_curves(const berth_problem *p, const int32_t *op_dev, 
 	BERTH_SCRATCH(tmp);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		out[d] = (berth_memory_curve){0};
-	return simulate_told(p, op_dev, order, &l, tmp);
+	berth_sim *sim;
+	berth_sim_result r;
+	BERTH_TRY(berth_sim_new(p, tmp, &sim, l.err));
+	berth_sim_want_memory(sim, holds, &l);
+	berth_sim_run(sim, op_dev, order, &r);
+	return l.st;
 }
 
 /* The part of the time that an instant lies in. */

@@ -12,13 +12,6 @@ typedef struct fusing {
 	berth_err *err;
 } fusing;
 
-static bool is_alone(const berth_graph *g, int32_t op, int32_t exit)
-{
-	return g->op_pin[op] || g->op_pin[exit] || g->op_forbid_off[op] < g->op_forbid_off[op + 1] ||
-	       g->op_forbid_off[exit] < g->op_forbid_off[exit + 1] ||
-	       g->op_coloc_name[op] != g->op_coloc_name[exit] || g->op_sep[op] != g->op_sep[exit];
-}
-
 /* Members that must stand by themselves leave, and whoever has joined through them: backwards, so that
  * consumers are done before. */
 static void split_kernels(fusing *f)
@@ -26,7 +19,10 @@ static void split_kernels(fusing *f)
 	const berth_graph *g = f->g;
 	for (int32_t i = g->n_ops - 1; i >= 0; i--) {
 		int32_t op = g->topo_op[i], exit = f->op_exit[op];
-		bool left = is_alone(g, op, exit);
+		bool left =
+			g->op_pin[op] || g->op_pin[exit] || g->op_forbid_off[op] < g->op_forbid_off[op + 1] ||
+			g->op_forbid_off[exit] < g->op_forbid_off[exit + 1] ||
+			g->op_coloc_name[op] != g->op_coloc_name[exit] || g->op_sep[op] != g->op_sep[exit];
 		BERTH_EACH (t, g->op_tensor_off, op)
 			BERTH_EACH (e, g->tensor_use_off, t)
 				left = left || f->op_exit[g->edge_consumer[e]] != exit;

@@ -141,21 +141,6 @@ static berth_status label_gap(gaps *x, gap *at, const int32_t *rank_label)
 	return BERTH_OK;
 }
 
-/* A backward operator of no layer goes with its colocation group. */
-static berth_status label_groups(block_finder *f)
-{
-	const berth_graph *g = f->g;
-	int32_t *group_label;
-	BERTH_TRY_NEW(f->tmp, g->n_coloc_names, f->err, group_label);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		if (g->op_coloc_name[op] >= 0 && f->op_label[op] >= 0)
-			group_label[g->op_coloc_name[op]] = f->op_label[op] + 1;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		if (g->op_coloc_name[op] >= 0 && f->op_label[op] < 0 && g->op_backward[op])
-			f->op_label[op] = group_label[g->op_coloc_name[op]] - 1;
-	return BERTH_OK;
-}
-
 /* The rank of each operator's layer, or of the one it stands behind; forward operators of each gap. */
 static berth_status rank_ops(gaps *x, const int32_t *label_rank, int32_t *op_rank)
 {
@@ -250,7 +235,16 @@ static berth_status find(block_finder *f, berth_grain grain, berth_granularity *
 			"'layers.3.attn', nor does a part of the graph repeat; a file can name them "
 			"(--granularity FILE)",
 			f->g->name);
-	BERTH_TRY(label_groups(f));
+	/* A backward operator of no layer goes with its colocation group. */
+	const berth_graph *g = f->g;
+	int32_t *group_label;
+	BERTH_TRY_NEW(f->tmp, g->n_coloc_names, f->err, group_label);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (g->op_coloc_name[op] >= 0 && f->op_label[op] >= 0)
+			group_label[g->op_coloc_name[op]] = f->op_label[op] + 1;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (g->op_coloc_name[op] >= 0 && f->op_label[op] < 0 && g->op_backward[op])
+			f->op_label[op] = group_label[g->op_coloc_name[op]] - 1;
 	BERTH_TRY(fill_gaps(f));
 	if (grain == BERTH_GRAIN_BLOCK)
 		BERTH_TRY(blocks_into_parts(f));

@@ -115,25 +115,20 @@ static berth_status number(const reader *r, berth_granularity *out)
 	return BERTH_OK;
 }
 
-static berth_status parse(reader *r, const char *file, const char *text, size_t size, berth_granularity *out)
-{
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, r->err));
-	berth_json root = {.item = doc, .file = file};
-	berth_status st = read_blocks(r, &root);
-	if (st == BERTH_OK)
-		st = number(r, out);
-	cJSON_Delete(doc);
-	return st;
-}
-
 berth_status berth_granularity_parse(const char *file, const char *text, size_t size, const berth_graph *g,
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                      berth_err *err)
 {
 	reader r = {.g = g, .mem = mem, .tmp = tmp, .err = err};
 	BERTH_SCRATCH(tmp);
-	return parse(&r, file, text, size, out);
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, r.err));
+	berth_json root = {.item = doc, .file = file};
+	berth_status st = read_blocks(&r, &root);
+	if (st == BERTH_OK)
+		st = number(&r, out);
+	cJSON_Delete(doc);
+	return st;
 }
 
 berth_status berth_granularity_read(const char *path, const berth_sandbox *sandbox, const berth_graph *g,

@@ -78,14 +78,6 @@ static berth_status note_number(stems *s, const char *text, size_t from, size_t 
 	return BERTH_OK;
 }
 
-static berth_status note_numbers(stems *s, const char *name, size_t skip)
-{
-	size_t at = 0, end = skip, from;
-	while (next_numbered(name, &at, &end, &from))
-		BERTH_TRY(note_number(s, name, from, end));
-	return BERTH_OK;
-}
-
 /* Bytes of the name that tell its layer; 0: none. */
 static size_t layer_len(const stems *s, const char *name, size_t skip)
 {
@@ -100,18 +92,6 @@ static size_t layer_len(const stems *s, const char *name, size_t skip)
 			ends_in_number = end;
 	}
 	return ends_in_number;
-}
-
-static berth_status label_by_name(block_finder *f, berth_strmap *labels, int32_t op, size_t len)
-{
-	const char *key = berth_arena_strndup(f->mem, f->g->op_name[f->op_root[op]], len);
-	int32_t label;
-	BERTH_TRY(berth_got(key, f->err));
-	BERTH_TRY(berth_strmap_add(labels, key, f->n_labels, &label, f->err));
-	if (label == f->n_labels)
-		BERTH_TRY(block_label(f, key + strspn(key, "./:"), len, &label));
-	f->op_label[op] = label;
-	return BERTH_OK;
 }
 
 static int32_t layer_lens(const stems *s, size_t *len)
@@ -133,15 +113,26 @@ berth_status blocks_by_name(block_finder *f)
 	berth_strmap_init(&s.index, f->tmp);
 	berth_strmap_init(&labels, f->tmp);
 	BERTH_TRY_NEW(f->tmp, f->g->n_ops, f->err, len);
-	for (int32_t op = 0; op < f->g->n_ops; op++)
-		BERTH_TRY(note_numbers(&s, f->g->op_name[f->op_root[op]], f->op_skip[op]));
+	for (int32_t op = 0; op < f->g->n_ops; op++) {
+		const char *name = f->g->op_name[f->op_root[op]];
+		size_t at = 0, end = f->op_skip[op], from;
+		while (next_numbered(name, &at, &end, &from))
+			BERTH_TRY(note_number(&s, name, from, end));
+	}
 	n_named = layer_lens(&s, len);
 	s.alone = n_named <= f->g->n_ops / 2;
 	if (s.alone)
 		n_named = layer_lens(&s, len);
 	for (int32_t op = 0; op < f->g->n_ops && n_named > f->g->n_ops / 2; op++)
-		if (len[op])
-			BERTH_TRY(label_by_name(f, &labels, op, len[op]));
+		if (len[op]) {
+			const char *key = berth_arena_strndup(f->mem, f->g->op_name[f->op_root[op]], len[op]);
+			int32_t label;
+			BERTH_TRY(berth_got(key, f->err));
+			BERTH_TRY(berth_strmap_add(&labels, key, f->n_labels, &label, f->err));
+			if (label == f->n_labels)
+				BERTH_TRY(block_label(f, key + strspn(key, "./:"), len[op], &label));
+			f->op_label[op] = label;
+		}
 	return BERTH_OK;
 }
 

@@ -88,17 +88,6 @@ static berth_status take_numbered(cutter *c, int32_t op, size_t end)
 	return BERTH_OK;
 }
 
-static berth_status take_experts(cutter *c, int32_t layer, int32_t op, int32_t *label)
-{
-	if (*label < 0) {
-		const char *name = berth_arena_printf(c->f->mem, "%s.experts", c->f->name[layer]);
-		BERTH_TRY(berth_got(name, c->f->err));
-		BERTH_TRY(new_part(c, name, label));
-	}
-	c->op_part[op] = *label;
-	return BERTH_OK;
-}
-
 static berth_status parts_by_name(cutter *c, int32_t layer)
 {
 	block_finder *f = c->f;
@@ -114,8 +103,15 @@ static berth_status parts_by_name(cutter *c, int32_t layer)
 		numbered |= part.end > 0;
 	}
 	for (int32_t i = c->off[layer]; i < c->off[layer + 1] && !numbered; i++)
-		if (part_in(f->g->op_name[f->op_root[c->op[i]]], f->name_len[layer]).experts)
-			BERTH_TRY(take_experts(c, layer, c->op[i], &experts));
+		if (part_in(f->g->op_name[f->op_root[c->op[i]]], f->name_len[layer]).experts) {
+			if (experts < 0) {
+				const char *name =
+					berth_arena_printf(c->f->mem, "%s.experts", c->f->name[layer]);
+				BERTH_TRY(berth_got(name, c->f->err));
+				BERTH_TRY(new_part(c, name, &experts));
+			}
+			c->op_part[c->op[i]] = experts;
+		}
 	return BERTH_OK;
 }
 
@@ -140,11 +136,6 @@ static void find_last(cutter *c, int32_t layer, int32_t t)
 			at = c->off[layer + 1] - c->off[layer] + 1;
 		c->last[t] = at > c->last[t] ? at : c->last[t];
 	}
-}
-
-static int32_t n_inputs(const berth_graph *g, int32_t op)
-{
-	return g->op_in_off[op + 1] - g->op_in_off[op];
 }
 
 /* Tensors of the layer that are to be used from place 0 on: those that come from outside. */
@@ -186,7 +177,7 @@ static int32_t cut_at_joins(cutter *c, int32_t layer, int32_t *part)
 		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
 			live += c->last[t] > k + 1;
 		live -= c->ends[k];
-		if (live <= 1 && n_inputs(g, op) > 1) {
+		if (live <= 1 && (g->op_in_off[op + 1] - g->op_in_off[op]) > 1) {
 			n_parts++;
 			last_end = k + 1;
 		}

@@ -22,23 +22,17 @@ static void sort_by_end(const arc *in, size_t n_arcs, int32_t n, bool by_to, int
 		out[count[by_to ? in[i].to : in[i].from]++] = in[i];
 }
 
-static berth_status sort_arcs(arc *arcs, size_t n_arcs, int32_t n, berth_arena *tmp, berth_err *err)
-{
-	arc *other;
-	int32_t *count;
-	BERTH_TRY_NEW(tmp, n_arcs, err, other);
-	BERTH_TRY_NEW(tmp, (size_t)n + 1, err, count);
-	sort_by_end(arcs, n_arcs, n, true, count, other);
-	sort_by_end(other, n_arcs, n, false, count, arcs);
-	return BERTH_OK;
-}
-
 /* CSR both ways from arcs; parallel ones add up. arcs is sorted in place. */
 static berth_status link_level(group_level *l, arc *arcs, size_t n_arcs, berth_arena *mem, berth_arena *tmp,
                                berth_err *err)
 {
 	size_t m = 0;
-	BERTH_TRY(sort_arcs(arcs, n_arcs, l->n, tmp, err));
+	arc *other;
+	int32_t *count;
+	BERTH_TRY_NEW(tmp, n_arcs, err, other);
+	BERTH_TRY_NEW(tmp, (size_t)l->n + 1, err, count);
+	sort_by_end(arcs, n_arcs, l->n, true, count, other);
+	sort_by_end(other, n_arcs, l->n, false, count, arcs);
 	for (size_t i = 0; i < n_arcs; i++) {
 		if (m && arcs[m - 1].from == arcs[i].from && arcs[m - 1].to == arcs[i].to)
 			arcs[m - 1].score += arcs[i].score;

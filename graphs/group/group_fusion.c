@@ -109,11 +109,6 @@ typedef struct fuser {
 	int32_t left;        /* kernels */
 } fuser;
 
-static const char *type_of(const berth_graph *g, int32_t op)
-{
-	return g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
-}
-
 /* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers
  * open. */
 static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
@@ -154,7 +149,7 @@ static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *c
 /* cfg NULL: colocation groups are not looked at. */
 static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
 {
-	const char *type = type_of(f->g, op);
+	const char *type = f->g->op_type[op] < 0 ? NULL : f->g->type_name[f->g->op_type[op]];
 	kind k = kind_of(type);
 	opening behind = OPEN_NONE;
 	int32_t exit = only_consumer(f, op, &behind);

@@ -92,19 +92,6 @@ static int64_t add(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static berth_status count_work(build *s, onnx_node *n, berth_op_spec *spec)
-{
-	onnx_work w;
-	BERTH_TRY(onnx_node_work(s->m, n, &w));
-	spec->macs = w.macs;
-	spec->flops = w.flops;
-	spec->read_bytes = w.read_bytes;
-	spec->write_bytes = w.write_bytes;
-	spec->dtype = w.dtype;
-	spec->dims = w.dims;
-	return BERTH_OK;
-}
-
 static void count_outputs(build *s, const onnx_node *n, berth_op_spec *spec)
 {
 	for (int32_t o = 0; o < n->n_out; o++) {
@@ -164,7 +151,14 @@ static berth_status build_op(build *s, int32_t node)
 	onnx_node *n = &s->m->node[node];
 	berth_op_spec spec = {.type = n->type};
 	BERTH_TRY(op_name(s->m, &s->names, s->b, n, &spec.name));
-	BERTH_TRY(count_work(s, n, &spec));
+	onnx_work w;
+	BERTH_TRY(onnx_node_work(s->m, n, &w));
+	spec.macs = w.macs;
+	spec.flops = w.flops;
+	spec.read_bytes = w.read_bytes;
+	spec.write_bytes = w.write_bytes;
+	spec.dtype = w.dtype;
+	spec.dims = w.dims;
 	count_outputs(s, n, &spec);
 	count_inputs(s, node, &spec);
 	return berth_builder_op(s->b, &spec, &s->node_op[node], s->m->err);

@@ -30,18 +30,6 @@ berth_status onnx_read_text(const onnx_model *m, const protobuf *w, const protob
 	return protobuf_text(w, f, what, m->tmp, out, m->err);
 }
 
-/* A value without a place in m->values. */
-static berth_status new_value(onnx_model *m, const char *name, int32_t *v)
-{
-	if (m->n_values == INT32_MAX / 4)
-		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d values", m->file, INT32_MAX / 4);
-	BERTH_TRY(BERTH_GROW(m->tmp, m->value, m->n_values, &m->cap_value, m->err));
-	m->value[m->n_values] = (onnx_value){
-		.name = name, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
-	*v = (int32_t)m->n_values++;
-	return BERTH_OK;
-}
-
 /* ---- names ---- */
 
 static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, int32_t *v)
@@ -55,7 +43,13 @@ static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, in
 		full = berth_arena_printf(m->tmp, "%s/%s", f->prefix, name);
 		BERTH_TRY(berth_got(full, m->err));
 	}
-	BERTH_TRY(new_value(m, full, v));
+	/* A value without a place in m->values. */
+	if (m->n_values == INT32_MAX / 4)
+		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d values", m->file, INT32_MAX / 4);
+	BERTH_TRY(BERTH_GROW(m->tmp, m->value, m->n_values, &m->cap_value, m->err));
+	m->value[m->n_values] = (onnx_value){
+		.name = full, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
+	*v = (int32_t)m->n_values++;
 	return berth_strmap_add(s ? &s->names : &m->values, name, *v, &found, m->err);
 }
 
@@ -407,21 +401,6 @@ ONNX_FIELD(on_model_functions)
 	return f->number == 25 ? onnx_list_function(m, w, f) : BERTH_OK;
 }
 
-/* What a newer opset has changed is not known. */
-static berth_status check_opset(onnx_model *m)
-{
-	if (m->opset <= 0)
-		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
-	if (m->opset <= ONNX_NEWEST_OPSET)
-		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
-	m->warning[m->n_warnings++] = berth_arena_printf(
-		m->tmp,
-		"opset %lld is newer than %d, the newest that is known: operators are read as those of %d",
-		(long long)m->opset, ONNX_NEWEST_OPSET, ONNX_NEWEST_OPSET);
-	return berth_got(m->warning[m->n_warnings - 1], m->err);
-}
-
 berth_status onnx_read_model(onnx_model *m)
 {
 	bool has_graph = false;
@@ -446,5 +425,15 @@ berth_status onnx_read_model(onnx_model *m)
 			m->err, BERTH_EFORMAT,
 			"%s: no opset_import; expected one from IR version 3 on (is the file cut off?)",
 			m->file);
-	return check_opset(m);
+	/* What a newer opset has changed is not known. */
+	if (m->opset <= 0)
+		m->opset = 1; /* a file older than opsets, or without operators of the default domain */
+	if (m->opset <= ONNX_NEWEST_OPSET)
+		return BERTH_OK;
+	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
+	m->warning[m->n_warnings++] = berth_arena_printf(
+		m->tmp,
+		"opset %lld is newer than %d, the newest that is known: operators are read as those of %d",
+		(long long)m->opset, ONNX_NEWEST_OPSET, ONNX_NEWEST_OPSET);
+	return berth_got(m->warning[m->n_warnings - 1], m->err);
 }

@@ -98,20 +98,6 @@ static size_t past_varint(const unsigned char *b, size_t size, size_t i)
 	return i + 1;
 }
 
-/* ONNX begins with a number (field 1, its IR version), and what follows is no message. Others begin with a
- * message in field 1, or have one in field 2. */
-static const foreign *as_message(const unsigned char *b, size_t size)
-{
-	bool number = size > 4 && b[0] == 0x08 && b[2] == 0x12, message = size > 1 && b[0] == 0x0a;
-	size_t at = number ? past_varint(b, size, 3) : message ? past_varint(b, size, 1) : size;
-	if (at + 2 >= size || (number && b[at] != 0x0a))
-		return NULL;
-	if (!number)
-		return b[at] == 0x0a ? &graph_def : b[at] == 0x08 && b[at + 1] == 0 ? &paddle : NULL;
-	at = past_varint(b, size, at + 1);
-	return at < size && b[at] == 0x0a ? &core_ml : &saved_model;
-}
-
 static bool begins(const foreign *f, const char *data, size_t size, const scan *text)
 {
 	const char *at = f->at == AS_TEXT ? text->text + text->at : data + (f->at < size ? f->at : size);
@@ -134,7 +120,17 @@ static const foreign *find(const char *data, size_t size)
 		if (begins(&table[i], data, size, &text) &&
 		    (!table[i].within || berth_text_contains(data, near, table[i].within)))
 			return &table[i];
-	return as_message((const unsigned char *)data, near);
+	/* ONNX begins with a number (field 1, its IR version), and what follows is no message. Others begin
+	 * with a message in field 1, or have one in field 2. */
+	const unsigned char *b = (const unsigned char *)data;
+	bool number = near > 4 && b[0] == 0x08 && b[2] == 0x12, message = near > 1 && b[0] == 0x0a;
+	size_t at = number ? past_varint(b, near, 3) : message ? past_varint(b, near, 1) : near;
+	if (at + 2 >= near || (number && b[at] != 0x0a))
+		return NULL;
+	if (!number)
+		return b[at] == 0x0a ? &graph_def : b[at] == 0x08 && b[at + 1] == 0 ? &paddle : NULL;
+	at = past_varint(b, near, at + 1);
+	return at < near && b[at] == 0x0a ? &core_ml : &saved_model;
 }
 
 static bool is_foreign(const char *data, size_t size)

@@ -303,19 +303,6 @@ static berth_status check_indexed(void *ctx, const berth_json *item, berth_err *
 	                       cJSON_IsString(item->item) ? item->item->valuestring : "a file");
 }
 
-static berth_status check_index(const berth_content *index, berth_strmap *names, berth_err *err)
-{
-	cJSON *doc;
-	berth_json map;
-	BERTH_TRY(berth_json_parse_large(index->name, index->data, index->size, &doc, err));
-	const berth_json at = {.item = doc, .file = index->name};
-	berth_status st = berth_json_object(&at, "weight_map", true, &map, err);
-	if (st == BERTH_OK)
-		st = berth_json_each(&map, check_indexed, names, err);
-	cJSON_Delete(doc);
-	return st;
-}
-
 berth_status hf_model_read(const berth_content *from, berth_arena *tmp, decoder_model *out, berth_err *err)
 {
 	const berth_content *config = find(from, is_config), *index = find(from, is_index);
@@ -339,8 +326,17 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, decoder_
 	if (out->n_tensors == 0)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: expected model.safetensors, or its parts, beside it", from->name);
-	if (index)
-		BERTH_TRY(check_index(index, &names, err));
+	if (index) {
+		cJSON *doc;
+		berth_json map;
+		BERTH_TRY(berth_json_parse_large(index->name, index->data, index->size, &doc, err));
+		const berth_json at = {.item = doc, .file = index->name};
+		berth_status st = berth_json_object(&at, "weight_map", true, &map, err);
+		if (st == BERTH_OK)
+			st = berth_json_each(&map, check_indexed, &names, err);
+		cJSON_Delete(doc);
+		BERTH_TRY(st);
+	}
 	return hf_model_check(out, err);
 }
 

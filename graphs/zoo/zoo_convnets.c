@@ -58,19 +58,6 @@ static zoo_tensor features(zoo_net *net, const step *s, zoo_tensor x)
 	return x;
 }
 
-/* Three linear layers, each behind a dropout in AlexNet and before one in VGG, so that the last is number 6
- * in both. */
-static void classify(zoo_net *net, const plain *p, zoo_tensor x)
-{
-	for (int i = 0; i < 2; i++) {
-		int at = p->first_linear + 3 * i;
-		x = zoo_gemm(net, zoo_name(net, "%d", at), x, 4096);
-		x = zoo_unary(net, zoo_name(net, "%d", at + 1), "Relu", x);
-	}
-	zoo_mark_output(net);
-	zoo_gemm(net, "6", x, 1000);
-}
-
 /* variant: row of the table. */
 void zoo_build_plain(zoo_net *net)
 {
@@ -82,7 +69,15 @@ void zoo_build_plain(zoo_net *net)
 	x = zoo_pool(net, "avgpool", "AveragePool", x, zoo_1x1); /* adaptive; its cells are single
 	                                                                        pixels at 224x224 */
 	zoo_scope(net, "classifier");
-	classify(net, &nets[variant], x);
+	/* Three linear layers, each behind a dropout in AlexNet and before one in VGG, so that the last is
+	 * number 6 in both. */
+	for (int i = 0; i < 2; i++) {
+		int at = nets[variant].first_linear + 3 * i;
+		x = zoo_gemm(net, zoo_name(net, "%d", at), x, 4096);
+		x = zoo_unary(net, zoo_name(net, "%d", at + 1), "Relu", x);
+	}
+	zoo_mark_output(net);
+	zoo_gemm(net, "6", x, 1000);
 }
 
 /* ---- ResNet ---- */

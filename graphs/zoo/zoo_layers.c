@@ -201,12 +201,6 @@ static zoo_cost own(double macs, double params)
 	return (zoo_cost){.macs = macs, .params = params, .read_params = params};
 }
 
-/* The same of all rows of x by one matrix to so many columns. */
-static berth_dims rows_by(zoo_tensor x, int64_t columns)
-{
-	return BERTH_DIMS(PRODUCT, 1, zoo_whole_product(ZOO_RANK - 1, x.dim), columns, x.dim[ZOO_RANK - 1]);
-}
-
 static int64_t slide(int64_t size, int64_t kernel, int64_t stride, int64_t pad)
 {
 	int64_t n = (size + 2 * pad - kernel) / stride + 1;
@@ -319,7 +313,9 @@ zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t col
 	double weights = (double)x.dim[3] * (double)columns;
 	zoo_cost cost = own(elements(x) * (double)columns, shared < 0 ? weights : 0);
 	cost.read_params = weights;
-	cost.dims = rows_by(x, columns);
+	/* The same of all rows of x by one matrix to so many columns. */
+	cost.dims =
+		BERTH_DIMS(PRODUCT, 1, zoo_whole_product(ZOO_RANK - 1, x.dim), columns, x.dim[ZOO_RANK - 1]);
 	out = zoo_op(net, name, "MatMul", 1, &x, out, cost);
 	if (shared >= 0)
 		zoo_use_param(net, out, shared);

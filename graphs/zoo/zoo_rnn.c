@@ -30,11 +30,6 @@ static lstm lstm_new(zoo_net *net, const char *name, int64_t in, int64_t hidden,
 	return (lstm){zoo_shared_param(net, name, 4 * hidden * (in + hidden + biases)), hidden};
 }
 
-static state first_state(const zoo_net *net, const lstm *w)
-{
-	return (state){vector(net, w->hidden), vector(net, w->hidden)};
-}
-
 /* One step: gates from the input and the last output, then the cell. */
 static state step(zoo_net *net, const char *name, const lstm *w, zoo_tensor x, state s)
 {
@@ -58,7 +53,7 @@ static state step(zoo_net *net, const char *name, const lstm *w, zoo_tensor x, s
 static void run_layer(zoo_net *net, const char *name, const lstm *w, int64_t n, bool backwards,
                       const zoo_tensor in[], zoo_tensor out[])
 {
-	state s = first_state(net, w);
+	state s = (state){vector(net, w->hidden), vector(net, w->hidden)};
 	for (int64_t i = 0; i < n; i++) {
 		int64_t t = backwards ? n - 1 - i : i;
 		s = step(net, zoo_name(net, "%s.t%d", name, (int)t), w, in[t], s);

@@ -1,4 +1,5 @@
-/* The graph of groups; see quotient.h. */
+/* Makes the groups of a coarsening operators of a small graph of their own. A tensor becomes one edge to each
+ * other group that takes it. */
 #include "quotient.h"
 
 static berth_status add_groups(const berth_problem *p, const berth_coarsening *c, berth_builder *b,

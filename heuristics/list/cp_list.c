@@ -26,17 +26,12 @@ static int64_t cp_list_score(void *ctx, const berth_list_place *at)
 	return start + (x->draws ? (int64_t)berth_rng_below(&x->rng, 256) : 0);
 }
 
-static void draw_keys(cp_list *x)
+static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k,
+                                    int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
 {
 	for (int32_t op = 0; op < x->list.p->n_ops; op++)
 		x->op_key[op] = (int64_t)((double)x->list.p->op_rank_ns[op] *
 		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
-}
-
-static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k,
-                                    int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
-{
-	draw_keys(x);
 	berth_partial_reset(part);
 	berth_partial_limit_memory(part,
 	                           x->list.p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);

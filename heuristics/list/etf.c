@@ -1,10 +1,9 @@
-/* Earliest task first; see etf.h. Of the ready operators on a device those whose inputs come after its last
- * operator ends start with their inputs; all others start when it ends, so that their order never changes.
- * Each device has a heap of either. When a device is taken for longer, those of the first heap that come late
- * are moved to the second as they come to the top: their keys have only grown.
- *
- * A device that is awake holds others back: what would come first there, but is not urgent yet, is moved to a
- * third heap, by when it may start. That heap is poured back when the device is awake no more. */
+/* Earliest task first. Of the ready operators on a device those whose inputs come after its last operator
+ * ends start with their inputs; all others start when it ends, so that their order never changes. Each device
+ * has a heap of either. When a device is taken for longer, those of the first heap that come late are moved
+ * to the second as they come to the top: their keys have only grown. A device that is awake holds others
+ * back: what would come first there, but is not urgent yet, is moved to a third heap, by when it may start.
+ * That heap is poured back when the device is awake no more. */
 #include "etf.h"
 
 #include "offer_schedule.h"
@@ -91,12 +90,6 @@ static void drop_placed(const etf *x, heap *h)
 static int64_t extra_ns(const etf *x, int32_t topo, int32_t dev)
 {
 	return x->key == ETF_START ? 0 : berth_op_time(x->p, x->p->g->topo_op[topo], dev);
-}
-
-/* When the device can take the next one, whichever that is. */
-static int64_t free_ns(const etf *x, int32_t dev)
-{
-	return berth_partial_start(x->part, 0, dev, 0, false);
 }
 
 /* ---- favourites ---- */
@@ -262,7 +255,8 @@ static berth_status find_first(etf *x, choice *best, berth_err *err)
 		device *v = &x->dev[d];
 		if (!v->later.n && !v->now.n && !v->held.n)
 			continue;
-		int64_t free = free_ns(x, d);
+		/* When the device can take the next one, whichever that is. */
+		int64_t free = berth_partial_start(x->part, 0, d, 0, false);
 		BERTH_TRY(settle(x, d, free, err));
 		int32_t awake = awake_for(x, d);
 		if (v->now.n)

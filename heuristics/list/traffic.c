@@ -47,14 +47,6 @@ static int64_t send(berth_traffic *w, int32_t t, int32_t home, int32_t dev, bool
 	return at;
 }
 
-/* Nothing is claimed on the route of t. */
-static void forget(const berth_traffic *w, int32_t t, int32_t home, int32_t dev)
-{
-	int32_t r = berth_route(w->p, t, home, dev);
-	BERTH_EACH (k, w->p->route_off, r)
-		w->claim_ns[w->p->s->link_channel[w->p->route_link[k]]] = 0;
-}
-
 int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t op, int32_t dev)
 {
 	const berth_graph *g = w->p->g;
@@ -66,8 +58,12 @@ int64_t berth_traffic_ready(berth_traffic *w, const berth_partial *part, int32_t
 	}
 	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
-		if (!berth_traffic_sent(w, t, dev))
-			forget(w, t, home, dev);
+		if (!berth_traffic_sent(w, t, dev)) {
+			/* Nothing is claimed on the route of t. */
+			int32_t r = berth_route(w->p, t, home, dev);
+			BERTH_EACH (k, w->p->route_off, r)
+				w->claim_ns[w->p->s->link_channel[w->p->route_link[k]]] = 0;
+		}
 	}
 	return ready;
 }

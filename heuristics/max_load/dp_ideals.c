@@ -92,20 +92,6 @@ static berth_status fuse(int32_t n_colocs, const coloc_edges *e, berth_arena *me
 	return BERTH_OK;
 }
 
-/* Edges among nodes in place of those among colocation groups, without loops. */
-static void edges_of_nodes(const dp_nodes *x, const int32_t *label, coloc_edges *e)
-{
-	int32_t n = 0;
-	for (int32_t i = 0; i < e->n; i++) {
-		int32_t u = x->n - 1 - label[e->from[i]], v = x->n - 1 - label[e->to[i]];
-		if (u == v)
-			continue;
-		e->from[n] = u;
-		e->to[n++] = v;
-	}
-	e->n = n;
-}
-
 berth_status dp_nodes_new(const berth_problem *p, berth_arena *mem, dp_nodes *out, berth_err *err)
 {
 	coloc_edges e;
@@ -117,7 +103,16 @@ berth_status dp_nodes_new(const berth_problem *p, berth_arena *mem, dp_nodes *ou
 	BERTH_TRY_NEW(mem, p->n_ops, err, x.op_node);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		x.op_node[op] = x.n - 1 - label[p->op_coloc[op]];
-	edges_of_nodes(&x, label, &e);
+	/* Edges among nodes in place of those among colocation groups, without loops. */
+	int32_t n = 0;
+	for (int32_t i = 0; i < e.n; i++) {
+		int32_t u = x.n - 1 - label[e.from[i]], v = x.n - 1 - label[e.to[i]];
+		if (u == v)
+			continue;
+		e.from[n] = u;
+		e.to[n++] = v;
+	}
+	e.n = n;
 	BERTH_TRY(berth_csr_new(x.n, p->n_ops, x.op_node, NULL, mem, &x.op_off, &x.op, err));
 	BERTH_TRY(berth_csr_new(x.n, e.n, e.from, e.to, mem, &x.succ_off, &x.succ, err));
 	BERTH_TRY(berth_csr_new(x.n, e.n, e.to, e.from, mem, &x.pred_off, &x.pred, err));

@@ -375,15 +375,6 @@ static berth_status prove(berth_search *s, berth_arena *mem, berth_arena *tmp, b
 	return s->stopped ? BERTH_OK : solve_model(s, &m, mem, tmp, err);
 }
 
-static berth_status improve_and_prove(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(anneal(s, mem, tmp, err));
-	BERTH_TRY(prove(s, mem, tmp, err));
-	if (s->best.value <= s->bound * (1 + 2 * TOLERANCE))
-		s->proof = BERTH_PROOF_OPTIMAL;
-	return BERTH_OK;
-}
-
 static berth_status ip_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(check_knows(s, err));
@@ -393,7 +384,11 @@ static berth_status ip_run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return BERTH_OK;
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	return improve_and_prove(s, &mem, tmp, err);
+	BERTH_TRY(anneal(s, &mem, tmp, err));
+	BERTH_TRY(prove(s, &mem, tmp, err));
+	if (s->best.value <= s->bound * (1 + 2 * TOLERANCE))
+		s->proof = BERTH_PROOF_OPTIMAL;
+	return BERTH_OK;
 }
 
 const berth_method berth_method_ip = {"ip",

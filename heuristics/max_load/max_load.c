@@ -1,5 +1,5 @@
-/* Loads under moves; see max_load.h. A move of one operator changes the loads of the device that it leaves
- * and of the one that it comes to, and no other. */
+/* Loads of devices under moves. A move of one operator changes the loads of the device that it leaves and of
+ * the one that it comes to, and no other. */
 #include "max_load.h"
 
 #include "cost_model.h"
@@ -102,28 +102,6 @@ static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, i
 	return n;
 }
 
-static berth_status link_items(berth_max_load *m, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	int32_t *seen;
-	BERTH_TRY_NEW(tmp, m->n_items, err, seen);
-	BERTH_TRY_NEW(mem, (size_t)m->n_items + 1, err, m->near_off);
-	BERTH_TRY_NEW(mem, 2 * (size_t)m->p->g->n_edges, err, m->near_item);
-	for (int32_t i = 0; i < m->n_items; i++)
-		seen[i] = -1;
-	for (int32_t i = 0; i < m->n_items; i++)
-		m->near_off[i + 1] = m->near_off[i] + list_near(m, i, seen, m->near_item + m->near_off[i]);
-	return BERTH_OK;
-}
-
-static berth_status new_placement(berth_max_load *m, berth_arena *mem, berth_err *err)
-{
-	size_t devs = (size_t)m->p->n_devs;
-	BERTH_TRY_NEW(mem, m->n_items, err, m->item_dev);
-	BERTH_TRY_NEW(mem, (size_t)m->p->g->n_tensors * devs, err, m->uses);
-	BERTH_TRY_NEW(mem, devs, err, m->load_s);
-	return BERTH_NEW(mem, m->dev_bytes, devs, err);
-}
-
 static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = m->p;
@@ -138,8 +116,19 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 	BERTH_TRY(number_items(m, cut_s, mem, tmp, err));
 	BERTH_TRY(berth_csr_new(m->n_items, p->n_ops, m->op_item, NULL, mem, &m->item_off, &m->item_op, err));
 	BERTH_TRY(weigh_items(m, mem, err));
-	BERTH_TRY(link_items(m, mem, tmp, err));
-	return new_placement(m, mem, err);
+	int32_t *seen;
+	BERTH_TRY_NEW(tmp, m->n_items, err, seen);
+	BERTH_TRY_NEW(mem, (size_t)m->n_items + 1, err, m->near_off);
+	BERTH_TRY_NEW(mem, 2 * (size_t)m->p->g->n_edges, err, m->near_item);
+	for (int32_t i = 0; i < m->n_items; i++)
+		seen[i] = -1;
+	for (int32_t i = 0; i < m->n_items; i++)
+		m->near_off[i + 1] = m->near_off[i] + list_near(m, i, seen, m->near_item + m->near_off[i]);
+	size_t devs = (size_t)m->p->n_devs;
+	BERTH_TRY_NEW(mem, m->n_items, err, m->item_dev);
+	BERTH_TRY_NEW(mem, (size_t)m->p->g->n_tensors * devs, err, m->uses);
+	BERTH_TRY_NEW(mem, devs, err, m->load_s);
+	return BERTH_NEW(mem, m->dev_bytes, devs, err);
 }
 
 berth_status berth_max_load_new(const berth_problem *p, double cut_s, berth_arena *mem, berth_arena *tmp,
@@ -167,15 +156,6 @@ static int32_t n_uses(const berth_graph *g, int32_t tensor)
 	return g->tensor_use_off[tensor + 1] - g->tensor_use_off[tensor];
 }
 
-/* Transfers of a tensor whose uses are counted. */
-static void add_tensor(berth_max_load *m, int32_t x, int32_t home)
-{
-	const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
-	for (int32_t d = 0; d < m->p->n_devs; d++)
-		if (d == home ? uses[d] < n_uses(m->p->g, x) : uses[d] > 0)
-			m->load_s[d] += cost(m, x, d);
-}
-
 void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
 {
 	const berth_graph *g = m->p->g;
@@ -191,18 +171,13 @@ void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
 	for (int32_t x = 0; x < g->n_tensors; x++) {
 		BERTH_EACH (e, g->tensor_use_off, x)
 			m->uses[(size_t)x * devs + (size_t)m->item_dev[m->op_item[g->edge_consumer[e]]]]++;
-		add_tensor(m, x, m->item_dev[m->op_item[g->tensor_producer[x]]]);
+		/* Transfers of a tensor whose uses are counted. */
+		int32_t home = m->item_dev[m->op_item[g->tensor_producer[x]]];
+		const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
+		for (int32_t d = 0; d < m->p->n_devs; d++)
+			if (d == home ? uses[d] < n_uses(m->p->g, x) : uses[d] > 0)
+				m->load_s[d] += cost(m, x, d);
 	}
-}
-
-/* The producer of x goes from a to b. */
-static void move_home(berth_max_load *m, int32_t x, int32_t a, int32_t b)
-{
-	const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
-	int32_t all = n_uses(m->p->g, x);
-	double on_a = cost(m, x, a), on_b = cost(m, x, b);
-	m->load_s[a] += ((uses[a] > 0) - (uses[a] < all)) * on_a;
-	m->load_s[b] += ((uses[b] < all) - (uses[b] > 0)) * on_b;
 }
 
 /* A consumer of x, which is made at home, goes from a to b. */
@@ -237,8 +212,14 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 		}
 	}
 	BERTH_EACH (k, m->item_off, item)
-		BERTH_EACH (x, g->op_tensor_off, m->item_op[k])
-			move_home(m, x, a, dev);
+		BERTH_EACH (x, g->op_tensor_off, m->item_op[k]) {
+			/* The producer of x goes from a to b. */
+			const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
+			int32_t all = n_uses(m->p->g, x);
+			double on_a = cost(m, x, a), on_b = cost(m, x, dev);
+			m->load_s[a] += ((uses[a] > 0) - (uses[a] < all)) * on_a;
+			m->load_s[dev] += ((uses[dev] < all) - (uses[dev] > 0)) * on_b;
+		}
 	m->load_s[a] -= m->item_s[(size_t)item * devs + (size_t)a];
 	m->load_s[dev] += m->item_s[(size_t)item * devs + (size_t)dev];
 	m->dev_bytes[a] -= m->item_bytes[item];

@@ -58,15 +58,6 @@ static bool put(walk *w, int32_t item, int32_t dev)
 	return true;
 }
 
-static void undo(walk *w)
-{
-	while (w->n_moved > 0) {
-		w->n_moved--;
-		berth_max_load_move(w->m, w->moved[w->n_moved], w->from[w->n_moved]);
-	}
-	BERTH_COPY(w->m->load_s, w->saved_s, w->n_devs);
-}
-
 static int32_t any_item(walk *w)
 {
 	return (int32_t)berth_rng_below(&w->rng, (uint32_t)w->m->n_items);
@@ -137,7 +128,11 @@ static void make_step(walk *w, double temperature)
 		return;
 	double energy = energy_of(w), worse = energy - w->energy;
 	if (worse > 0 && !(berth_rng_unit(&w->rng) < exp(-worse / temperature))) {
-		undo(w);
+		while (w->n_moved > 0) {
+			w->n_moved--;
+			berth_max_load_move(w->m, w->moved[w->n_moved], w->from[w->n_moved]);
+		}
+		BERTH_COPY(w->m->load_s, w->saved_s, w->n_devs);
 		return;
 	}
 	w->energy = energy;

@@ -1,5 +1,5 @@
-/* The graph that partitioning libraries cut, and the machine that they cut it for; see partition.h. A tensor
- * is an edge from its producer to each of its consumers; direction is lost. */
+/* The graph that partitioning libraries cut, and the machine that they cut it for (partition.h). A tensor is
+ * an edge from its producer to each of its consumers; direction is lost. */
 #include "coloc.h"
 #include "partition.h"
 
@@ -80,20 +80,6 @@ static double part_limit(const berth_problem *p, const partition_job *j, int32_t
 		if (berth_dev_pool(p, j->part_dev[i]) == pool)
 			sum += (double)berth_dev_most_bytes(p, j->part_dev[i]);
 	return sum > 0 ? fmin(own, own / sum * (double)p->s->pool_bytes[pool]) : own;
-}
-
-/* Memory as shares of the bytes; unlimited memory has room for all of them. */
-static void set_bytes_shares(const berth_problem *p, partition_job *j, double all)
-{
-	double sum = 0;
-	for (int32_t k = 0; k < j->n_parts; k++) {
-		double limit = part_limit(p, j, k);
-		j->bytes_share[k] = limit < 0 || limit > all ? all + 1 : fmax(limit, 1e-3 * all + 1);
-		sum += j->bytes_share[k];
-	}
-	for (int32_t k = 0; k < j->n_parts; k++)
-		j->bytes_share[k] /= sum;
-	j->bytes_imbalance = fmax(sum / (all + 1), 1.01);
 }
 
 /* Mean routed time between two devices both ways, over the tensors of the graph. */
@@ -226,16 +212,6 @@ static berth_status set_edges(const edges *x, partition_job *j, berth_arena *mem
 	return BERTH_OK;
 }
 
-static void set_work(const berth_problem *p, partition_job *j)
-{
-	double sum = 1;
-	for (int32_t u = 0; u < j->n_colocs; u++)
-		sum += mean_time(p, u, j->n_parts, j->part_dev);
-	double scale = fmin(1, (double)(MOST - j->n_colocs) / sum);
-	for (int32_t u = 0; u < j->n_colocs; u++)
-		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
-}
-
 static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp,
                               berth_err *err)
 {
@@ -249,7 +225,16 @@ static berth_status set_bytes(const berth_problem *p, partition_job *j, berth_ar
 	double scale = fmin(1, (double)MOST / (all + 1));
 	for (int32_t u = 0; u < j->n_colocs; u++)
 		j->bytes[u] = (int32_t)((double)coloc_bytes[u] * scale);
-	set_bytes_shares(p, j, all);
+	/* Memory as shares of the bytes; unlimited memory has room for all of them. */
+	double sum = 0;
+	for (int32_t k = 0; k < j->n_parts; k++) {
+		double limit = part_limit(p, j, k);
+		j->bytes_share[k] = limit < 0 || limit > all ? all + 1 : fmax(limit, 1e-3 * all + 1);
+		sum += j->bytes_share[k];
+	}
+	for (int32_t k = 0; k < j->n_parts; k++)
+		j->bytes_share[k] /= sum;
+	j->bytes_imbalance = fmax(sum / (all + 1), 1.01);
 	return BERTH_OK;
 }
 
@@ -292,7 +277,12 @@ static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *
 	int32_t *dev;
 	BERTH_TRY_NEW(tmp, p->n_devs, err, speed, dev);
 	partition_devs_by_speed(p, dev, speed);
-	set_work(p, j);
+	double sum = 1;
+	for (int32_t u = 0; u < j->n_colocs; u++)
+		sum += mean_time(p, u, j->n_parts, j->part_dev);
+	double scale = fmin(1, (double)(MOST - j->n_colocs) / sum);
+	for (int32_t u = 0; u < j->n_colocs; u++)
+		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
 	set_shares(p, j, speed);
 	set_fixed(p, j);
 	if (!p->memory_free)

@@ -23,16 +23,6 @@ static idx_t *copy(const int32_t *from, size_t n)
 	return to;
 }
 
-static void discard(input *x)
-{
-	free(x->off);
-	free(x->to);
-	free(x->weight);
-	free(x->vertex);
-	free(x->part);
-	free(x->share);
-}
-
 static bool fill(const partition_job *j, double imbalance, input *x)
 {
 	size_t n = (size_t)j->n_colocs, n_edges = (size_t)j->off[n], c = j->bytes ? 2 : 1;
@@ -80,7 +70,12 @@ static berth_status cut(const partition_job *j, double imbalance, int32_t *part,
 	int code = filled ? partition(j, &x) : METIS_ERROR_MEMORY;
 	for (int32_t u = 0; u < j->n_colocs && code == METIS_OK; u++)
 		part[u] = (int32_t)x.part[u];
-	discard(&x);
+	free(x.off);
+	free(x.to);
+	free(x.weight);
+	free(x.vertex);
+	free(x.part);
+	free(x.share);
 	if (code == METIS_ERROR_MEMORY)
 		return berth_nomem(err);
 	return code == METIS_OK

@@ -132,15 +132,6 @@ static bool is_overfull(const rounds *r, int32_t d)
 	       (pool >= 0 && berth_sim_pool_peak_bytes(sim)[berth_dev_pool(r->p, d)] > pool);
 }
 
-static void raise_byte_prices(rounds *r)
-{
-	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
-	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
-		if (is_overfull(r, d))
-			r->x.dev_byte_weight[d] =
-				fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
-}
-
 /* Simulate the latest answer, unless it is the best one again. */
 static void consider(rounds *r)
 {
@@ -149,7 +140,11 @@ static void consider(rounds *r)
 	if (isfinite(r->best.value) && memcmp(r->op_dev, r->best_dev, n * sizeof *r->op_dev) == 0)
 		return;
 	berth_score score = berth_search_offer(r->s, r->op_dev, NULL);
-	raise_byte_prices(r);
+	double scale = r->x.ns_weight > 0 ? r->x.ns_weight : 1e-9;
+	for (int32_t d = 0; d < r->p->n_devs && !r->p->memory_free; d++)
+		if (is_overfull(r, d))
+			r->x.dev_byte_weight[d] =
+				fmax(2 * r->x.dev_byte_weight[d], scale * r->byte_price / 4);
 	if (!berth_score_less(score, r->best))
 		return;
 	r->best = score;
@@ -176,17 +171,6 @@ static berth_status answer(rounds *r, const pbqp_vector *v, berth_arena *tmp, be
 
 /* ---- the rounds ---- */
 
-/* Power is a quotient of two sums, if all operators run one after the other. Its least value is where the
- * numerator less that value times the denominator is least (Dinkelbach 1967). */
-static berth_status power_rounds(rounds *r, berth_arena *tmp, berth_err *err)
-{
-	for (int32_t k = 0; k < N_POWER_ROUNDS && isfinite(r->best.value); k++) {
-		r->x.rebate_watts = fmax(r->best.value - r->idle_watts, 0);
-		BERTH_TRY(answer(r, &plain_vector, tmp, err));
-	}
-	return BERTH_OK;
-}
-
 /* Round 1; where idling has a price, also without it. */
 static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 {
@@ -199,8 +183,14 @@ static berth_status plain_round(rounds *r, berth_arena *tmp, berth_err *err)
 	}
 	BERTH_TRY(answer(r, &plain_vector, tmp, err));
 	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
-	if (m && m->of_time < 0)
-		BERTH_TRY(power_rounds(r, tmp, err));
+	if (m && m->of_time < 0) {
+		/* Power is a quotient of two sums, if all operators run one after the other. Its least value
+		 * is where the numerator less that value times the denominator is least (Dinkelbach 1967). */
+		for (int32_t k = 0; k < N_POWER_ROUNDS && isfinite(r->best.value); k++) {
+			r->x.rebate_watts = fmax(r->best.value - r->idle_watts, 0);
+			BERTH_TRY(answer(r, &plain_vector, tmp, err));
+		}
+	}
 	BERTH_COPY(r->plain_dev, r->op_dev, r->p->n_ops);
 	weigh(r);
 	return BERTH_OK;
@@ -217,31 +207,9 @@ static berth_status vector_round(rounds *r, int32_t k, berth_arena *tmp, berth_e
 	return answer(r, &unhindered_vector[k / 2], tmp, err);
 }
 
-/* Only colocation groups that begin in a random stretch of the topological order, taken as a ring, may leave
- * the best placement. */
-static void free_block(rounds *r)
-{
-	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1,
-		first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
-	for (int32_t u = 0; u < r->p->n_colocs; u++) {
-		int32_t at = r->p->g->op_topo[r->p->coloc_op[r->p->coloc_off[u]]];
-		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : berth_coloc_dev(r->p, u, r->best_dev);
-	}
-}
-
 static double dev_load_ns(const rounds *r, int32_t d)
 {
 	return (double)r->best_dev_ns[d] / r->p->s->dev_slots[d];
-}
-
-static void price_loads(rounds *r)
-{
-	double mean = 0, length = fmax(r->best_length_ns, 1);
-	for (int32_t d = 0; d < r->p->n_devs; d++)
-		mean += dev_load_ns(r, d) / length / r->p->n_devs;
-	for (int32_t d = 0; d < r->p->n_devs; d++)
-		r->x.dev_load_price[d] =
-			r->dev_load_price[d] * exp(LOAD_GAIN * (dev_load_ns(r, d) / length - mean));
 }
 
 /* Throughput: no weight on latency; loads near the largest are dear, and none is free. */
@@ -267,9 +235,22 @@ static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err
 	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
 	if (m && m->by_load)
 		price_bottlenecks(r);
-	else
-		price_loads(r);
-	free_block(r);
+	else {
+		double mean = 0, length = fmax(r->best_length_ns, 1);
+		for (int32_t d = 0; d < r->p->n_devs; d++)
+			mean += dev_load_ns(r, d) / length / r->p->n_devs;
+		for (int32_t d = 0; d < r->p->n_devs; d++)
+			r->x.dev_load_price[d] =
+				r->dev_load_price[d] * exp(LOAD_GAIN * (dev_load_ns(r, d) / length - mean));
+	}
+	/* Only colocation groups that begin in a random stretch of the topological order, taken as a ring,
+	 * may leave the best placement. */
+	int32_t n = r->p->n_ops, size = n / BLOCK_SHARE + 1,
+		first = (int32_t)berth_rng_below(&r->rng, (uint32_t)n);
+	for (int32_t u = 0; u < r->p->n_colocs; u++) {
+		int32_t at = r->p->g->op_topo[r->p->coloc_op[r->p->coloc_off[u]]];
+		r->x.coloc_pin[u] = (at - first + n) % n < size ? -1 : berth_coloc_dev(r->p, u, r->best_dev);
+	}
 	return answer(r, &scheduled_vector[k % N_VECTORS], tmp, err);
 }
 
@@ -297,17 +278,6 @@ static int32_t count_rounds(const rounds *r)
 	return most < MIN_ROUNDS ? MIN_ROUNDS : most > all ? all : (int32_t)most;
 }
 
-static berth_status all_rounds(rounds *r, berth_arena *tmp, berth_err *err)
-{
-	r->s->worked_ns += berth_seed_list_ns(r->p) + berth_seed_pbqp_round_ns(r->p);
-	BERTH_TRY(plain_round(r, tmp, err));
-	int32_t n = count_rounds(r);
-	for (int32_t k = 0; k < n && berth_search_afford(r->s, berth_seed_pbqp_round_ns(r->p)); k++)
-		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(r, k, tmp, err)
-		                            : free_round(r, k - 2 * N_VECTORS, tmp, err));
-	return berth_search_afford(r->s, berth_seed_list_ns(r->p)) ? offer_order(r, tmp, err) : BERTH_OK;
-}
-
 /* ---- set-up ---- */
 
 /* Pin the colocation groups of the CEFT critical path to its devices, in the prices and in the list schedule.
@@ -327,16 +297,6 @@ static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status new_arrays(rounds *r, berth_arena *tmp, berth_err *err)
-{
-	int32_t n = r->p->n_ops, n_devs = r->p->n_devs;
-	BERTH_TRY_NEW(tmp, n, err, r->op_dev, r->plain_dev, r->list_dev);
-	BERTH_TRY_NEW(tmp, n_devs, err, r->dev_load_price);
-	BERTH_TRY_NEW(tmp, n, err, r->best_dev, r->best_start_ns, r->best_end_ns);
-	BERTH_TRY_NEW(tmp, n_devs, err, r->best_dev_ns);
-	return BERTH_NEW(tmp, r->best_channel_ns, r->p->s->n_channels, err);
-}
-
 static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = r->p;
@@ -344,7 +304,12 @@ static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	r->rng = berth_rng_seed(r->s->cfg.seed, BERTH_STREAM_METHOD);
 	BERTH_TRY(pbqp_place_new(p, tmp, &r->m, err));
 	BERTH_TRY(pbqp_pricer_new(&r->m, tmp, &r->x, err));
-	BERTH_TRY(new_arrays(r, tmp, err));
+	int32_t n = r->p->n_ops, n_devs = r->p->n_devs;
+	BERTH_TRY_NEW(tmp, n, err, r->op_dev, r->plain_dev, r->list_dev);
+	BERTH_TRY_NEW(tmp, n_devs, err, r->dev_load_price);
+	BERTH_TRY_NEW(tmp, n, err, r->best_dev, r->best_start_ns, r->best_end_ns);
+	BERTH_TRY_NEW(tmp, n_devs, err, r->best_dev_ns);
+	BERTH_TRY_NEW(tmp, r->p->s->n_channels, err, r->best_channel_ns);
 	BERTH_COPY(r->dev_load_price, r->x.dev_load_price, p->n_devs);
 	r->byte_price = mean_byte_price(r);
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
@@ -362,7 +327,13 @@ static berth_status pbqp_run(berth_search *s, bool path, berth_arena *tmp, berth
 		BERTH_TRY(pin_path(&r, tmp, err));
 	BERTH_TRY(berth_partial_schedule(r.list, r.p->op_rank_ns, tmp, err));
 	berth_partial_devs(r.list, r.list_dev);
-	return all_rounds(&r, tmp, err);
+	r.s->worked_ns += berth_seed_list_ns(r.p) + berth_seed_pbqp_round_ns(r.p);
+	BERTH_TRY(plain_round(&r, tmp, err));
+	int32_t n = count_rounds(&r);
+	for (int32_t k = 0; k < n && berth_search_afford(r.s, berth_seed_pbqp_round_ns(r.p)); k++)
+		BERTH_TRY(k < 2 * N_VECTORS ? vector_round(&r, k, tmp, err)
+		                            : free_round(&r, k - 2 * N_VECTORS, tmp, err));
+	return berth_search_afford(r.s, berth_seed_list_ns(r.p)) ? offer_order(&r, tmp, err) : BERTH_OK;
 }
 
 static berth_status run_pbqp(berth_search *s, berth_arena *tmp, berth_err *err)

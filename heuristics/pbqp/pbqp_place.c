@@ -42,18 +42,14 @@ static int64_t resident_bytes(const berth_problem *p, int32_t coloc)
 	return sum;
 }
 
-static bool fits(const berth_problem *p, int32_t dev, int64_t bytes)
-{
-	return berth_dev_most_bytes(p, dev) < 0 || bytes <= berth_dev_most_bytes(p, dev);
-}
-
 /* The alternatives of a colocation group, ascending, before any are left out; list [n_devs] out. */
 static int32_t usable_devices(const berth_problem *p, int32_t coloc, int32_t *list)
 {
 	int32_t n = 0;
 	int64_t bytes = resident_bytes(p, coloc);
 	for (int32_t d = 0; d < p->n_devs; d++)
-		if (berth_coloc_legal(p, coloc, d) && fits(p, d, bytes))
+		if (berth_coloc_legal(p, coloc, d) &&
+		    (berth_dev_most_bytes(p, d) < 0 || bytes <= berth_dev_most_bytes(p, d)))
 			list[n++] = d;
 	if (n > 0)
 		return n;

@@ -259,14 +259,6 @@ static double share(const pbqp_pricer *x, double slack_ns)
 	return x->vector.idle + (1 - x->vector.idle) * pow(fmin(fmax(tight, 0), 1), SHARPNESS);
 }
 
-static void set_shares(pbqp_pricer *x)
-{
-	for (int32_t op = 0; op < x->m->p->n_ops; op++)
-		x->op_share[op] = share(x, slack_of(x, op));
-	for (int32_t use = 0; use < x->m->n_uses; use++)
-		x->use_share[use] = share(x, x->use_slack_ns[use]);
-}
-
 /* Price of a time that is ns, was now_ns in the schedule and has the slack there. */
 static double slack_price(double share, double ns, double now_ns, double slack_ns)
 {
@@ -406,8 +398,12 @@ berth_status pbqp_pricer_place(pbqp_pricer *x, const pbqp_vector *vector, int32_
 {
 	BERTH_SCRATCH(tmp);
 	x->vector = *vector;
-	if (x->scheduled)
-		set_shares(x);
+	if (x->scheduled) {
+		for (int32_t op = 0; op < x->m->p->n_ops; op++)
+			x->op_share[op] = share(x, slack_of(x, op));
+		for (int32_t use = 0; use < x->m->n_uses; use++)
+			x->use_share[use] = share(x, x->use_slack_ns[use]);
+	}
 	BERTH_TRY(find_rivals(x, tmp, err));
 	return pbqp_place_solve(x, op_dev, tmp, err);
 }

@@ -128,11 +128,6 @@ static bool colocs_fit(const berth_problem *p, int32_t most_ops)
 	return true;
 }
 
-static bool affords(berth_search *s, int32_t most_ops)
-{
-	return berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * most_ops);
-}
-
 /* Is there time to search one more community? Some take many times what is counted for them, so the clock is
  * looked at, too; but as a seed it comes to the same whatever the time. */
 static bool go_on(void *ctx)
@@ -141,27 +136,22 @@ static bool go_on(void *ctx)
 	return berth_search_afford(s, 0) && (isfinite(s->may_work_ns) || !berth_search_over(s));
 }
 
-static berth_status offer_split(berth_search *s, int32_t most_ops, int32_t *op_dev, int32_t *order,
-                                berth_arena *tmp, berth_err *err)
-{
-	split_cfg cfg = {.most_ops = most_ops,
-	                 .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
-	                 .rounds = ROUNDS,
-	                 .go_on = go_on,
-	                 .ctx = s};
-	BERTH_TRY(split_place(s->p, &cfg, op_dev, order, tmp, err));
-	berth_exact_offer(s, op_dev, order, tmp);
-	return BERTH_OK;
-}
-
 static berth_status split_solve(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *op_dev, *order;
 	BERTH_TRY_NEW(tmp, s->p->n_ops, err, op_dev, order);
 	for (int32_t i = 0; i < N_SIZES; i++)
-		if (colocs_fit(s->p, sizes[i]) && affords(s, sizes[i]))
-			BERTH_TRY(offer_split(s, sizes[i], op_dev, order, tmp, err));
+		if (colocs_fit(s->p, sizes[i]) &&
+		    berth_search_afford(s, SEARCH_NS * s->p->n_ops * s->p->n_devs * sizes[i])) {
+			split_cfg cfg = {.most_ops = sizes[i],
+			                 .nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
+			                 .rounds = ROUNDS,
+			                 .go_on = go_on,
+			                 .ctx = s};
+			BERTH_TRY(split_place(s->p, &cfg, op_dev, order, tmp, err));
+			berth_exact_offer(s, op_dev, order, tmp);
+		}
 	return BERTH_OK;
 }
 

@@ -1,14 +1,9 @@
-/* Placement community by community; see split.h. A community is an instance of the exact search
- * (exact_search.h) between what comes before and what comes after.
- *
- * Before: releases. They tell when inputs of other communities can be on each device, and when the device is
- * done with the communities before.
- *
- * After: what follows at least. At first it is the critical earliest finish over devices that are still open,
- * in later rounds the schedule as it is.
- *
- * Devices that are equal so far are tried once (exact_search.h). Transfers between communities do not wait
- * for channels. */
+/* Placement community by community. A community is an instance of the exact search (exact_search.h) between
+ * what comes before and what comes after. Before: releases. They tell when inputs of other communities can be
+ * on each device, and when the device is done with the communities before. After: what follows at least. At
+ * first it is the critical earliest finish over devices that are still open, in later rounds the schedule as
+ * it is. Devices that are equal so far are tried once (exact_search.h). Transfers between communities do not
+ * wait for channels. */
 #include "split.h"
 
 #include "exact_search.h"

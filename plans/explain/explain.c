@@ -82,19 +82,6 @@ static int64_t arrival(const walker *w, int32_t tensor, int32_t dev)
 	return h < 0 ? w->t->end_ns[producer] : w->t->hops[h].end_ns;
 }
 
-/* Time of the tensor's way to dest, hop by hop backwards. */
-static void walk_hops(walker *w, int32_t tensor, int32_t dest)
-{
-	for (int32_t h = hop_to(w, w->tensor_hop[tensor], dest); h >= 0;
-	     h = hop_to(w, w->hop_before[h], dest)) {
-		const berth_sim_hop *hop = &w->t->hops[h];
-		int64_t slowed = lose_to_pool(w, berth_hop_slowed(w->p, w->t, hop));
-		lose(w, BERTH_LOST_TRANSFER, hop->link, hop->end_ns - hop->start_ns - slowed);
-		lose(w, BERTH_LOST_CHANNEL, w->p->s->link_channel[hop->link],
-		     hop->start_ns - hop->request_ns);
-	}
-}
-
 /* Account for op and what it waited for; the producer of its last input, or -1 at a source. */
 static int32_t step(walker *w, int32_t op)
 {
@@ -113,8 +100,17 @@ static int32_t step(walker *w, int32_t op)
 	lose(w, BERTH_LOST_DEVICE, dev, t->start_ns[op] - ready);
 	if (last < 0)
 		return -1;
-	if (t->op_dev[g->tensor_producer[last]] != dev)
-		walk_hops(w, last, dev);
+	if (t->op_dev[g->tensor_producer[last]] != dev) {
+		/* Time of the tensor's way to dest, hop by hop backwards. */
+		for (int32_t h = hop_to(w, w->tensor_hop[last], dev); h >= 0;
+		     h = hop_to(w, w->hop_before[h], dev)) {
+			const berth_sim_hop *hop = &w->t->hops[h];
+			int64_t slowed = lose_to_pool(w, berth_hop_slowed(w->p, w->t, hop));
+			lose(w, BERTH_LOST_TRANSFER, hop->link, hop->end_ns - hop->start_ns - slowed);
+			lose(w, BERTH_LOST_CHANNEL, w->p->s->link_channel[hop->link],
+			     hop->start_ns - hop->request_ns);
+		}
+	}
 	return g->tensor_producer[last];
 }
 

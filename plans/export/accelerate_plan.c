@@ -74,17 +74,6 @@ static void drop_max_layer(filling *f, int32_t to)
 	find_max_layer(f, to);
 }
 
-/* With the output, where that is tied to the embedding. */
-static void put(filling *f, int32_t to, int32_t device, int32_t *at)
-{
-	const int32_t output = ACCELERATE_OUTPUT(f->m->n_layers);
-	for (int32_t k = f->from; k < to; k++)
-		at[k] = device;
-	if (f->m->tied && f->from == ACCELERATE_EMBED)
-		at[f->end = output] = device;
-	f->from = to;
-}
-
 void accelerate_fill(const accelerate_model *m, const double *room, int32_t n_gpus, int32_t *at)
 {
 	filling f = {.m = m, .end = ACCELERATE_PARTS(m->n_layers)};
@@ -99,7 +88,13 @@ void accelerate_fill(const accelerate_model *m, const double *room, int32_t n_gp
 		const double reserved = main ? (double)f.max_layer_size : 0;
 		if (device == disk || used + (double)bytes_of(m, f.from, to) <= room[device] - reserved) {
 			used += (double)bytes_of(m, f.from, to);
-			put(&f, to, device, at);
+			/* With the output, where that is tied to the embedding. */
+			const int32_t output = ACCELERATE_OUTPUT(f.m->n_layers);
+			for (int32_t k = f.from; k < to; k++)
+				at[k] = device;
+			if (f.m->tied && f.from == ACCELERATE_EMBED)
+				at[f.end = output] = device;
+			f.from = to;
 		} else if (look_inside(&f, to)) {
 			find_max_layer(&f, f.from);
 		} else {
@@ -223,15 +218,6 @@ static berth_status name_devices(accelerate_plan *m, berth_export_out *out, bert
 
 /* ---- modules ---- */
 
-static berth_status split(const accelerate_plan *m, const char *module, int32_t a, int32_t b, const char *op)
-{
-	return berth_fail(
-		m->err, BERTH_EUNSUPPORTED,
-		"module '%s' is on '%s' and on '%s' (operator '%s'); accelerate keeps a module on one "
-		"device: plan with --granularity layer",
-		module, m->x->s->dev_name[a], m->x->s->dev_name[b], op);
-}
-
 int32_t accelerate_part(const accelerate_plan *m, int32_t op)
 {
 	const decoder_names *names = &m->m.arch->style->names;
@@ -264,7 +250,10 @@ static berth_status place_op(accelerate_plan *m, int32_t op, char *module, size_
 			         part - ACCELERATE_LAYER);
 		else
 			snprintf(module, size, "%s", name);
-		return split(m, module, m->part_dev[part], d, name);
+		return berth_fail(m->err, BERTH_EUNSUPPORTED,
+		                  "module '%s' is on '%s' and on '%s' (operator '%s'); accelerate keeps a "
+		                  "module on one device: plan with --granularity layer",
+		                  module, m->x->s->dev_name[m->part_dev[part]], m->x->s->dev_name[d], name);
 	}
 	m->part_dev[part] = d;
 	return BERTH_OK;

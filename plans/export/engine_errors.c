@@ -1,4 +1,5 @@
-/* Rows of errors: read, chosen, and kept. See engine_errors.h. */
+/* Rows of errors of predictions are read, the one that fits an engine, its devices and the kind of plan is
+ * chosen, and rows of the user are kept. All rows are measurements. */
 #include "engine_errors.h"
 
 #include "engine_rules.h"

@@ -207,19 +207,6 @@ static void put_embedding(const best *b, int32_t dev)
 	b->plan.told[t] = true;
 }
 
-/* The run of column `last` that ends in front of a unit, as number i of the plan. */
-static void read_run(best *b, int32_t i, int32_t set, int32_t last, int32_t end, int all)
-{
-	step s = b->from[cell(b, set, end, last, all)];
-	int32_t dev = b->u.kind_dev[b->u.kind_off[last] + used_of(b, set, last) - 1];
-	for (int32_t unit = s.begin; unit < end; unit++)
-		b->plan.unit_dev[unit] = dev;
-	b->plan.dev[i] = dev;
-	b->plan.dev_units[i] = end - s.begin;
-	b->run_kind[i] = last;
-	b->run_role[i] = role_of(b, s.before, s.begin, end, all) | (s.apart ? APART : 0U);
-}
-
 /* The plan of a path, from its end to its begin. */
 static void read_path(best *b, size_t at)
 {
@@ -233,7 +220,15 @@ static void read_path(best *b, size_t at)
 		plan->n_devs += used_of(b, set, k);
 	for (int32_t i = plan->n_devs - 1; i >= 0; i--) {
 		runs[i] = b->from[cell(b, set, end, last, all)];
-		read_run(b, i, set, last, end, all);
+		/* The run of column `last` that ends in front of a unit, as number i of the plan. */
+		step s = b->from[cell(b, set, end, last, all)];
+		int32_t dev = b->u.kind_dev[b->u.kind_off[last] + used_of(b, set, last) - 1];
+		for (int32_t unit = s.begin; unit < end; unit++)
+			b->plan.unit_dev[unit] = dev;
+		b->plan.dev[i] = dev;
+		b->plan.dev_units[i] = end - s.begin;
+		b->run_kind[i] = last;
+		b->run_role[i] = role_of(b, s.before, s.begin, end, all) | (s.apart ? APART : 0U);
 		set -= b->stride[last];
 		end = runs[i].begin;
 		last = runs[i].before;
@@ -279,15 +274,6 @@ static berth_status raise_reserves(const best *b, bool *raised)
 	return BERTH_OK;
 }
 
-static void least_reserves(const best *b)
-{
-	for (int32_t k = 0; k < b->n_kinds; k++)
-		for (unsigned role = 0; role < ROLES; role++)
-			BERTH_ROW(b->reserve, k, ROLES)[role] = llama_least_buffers(b->file, role & ENDS);
-	for (unsigned role = 0; role < ROLES; role++) /* of the CPU: the embedding, too */
-		BERTH_ROW(b->reserve, b->n_kinds, ROLES)[role] = embedding_bytes(b, role);
-}
-
 /* ---- all of it ---- */
 
 static berth_status allocate(best *b)
@@ -303,8 +289,7 @@ static berth_status allocate(best *b)
 		b->n_sets *= count_of(b, b->n_kinds) + 1;
 	}
 	size_t n_cells = cell(b, b->n_sets, 0, 0, 0);
-	BERTH_TRY_NEW(b->tmp, n_cells, b->err, b->ns);
-	BERTH_TRY_NEW(b->tmp, n_cells, b->err, b->from);
+	BERTH_TRY_NEW(b->tmp, n_cells, b->err, b->ns, b->from);
 	BERTH_TRY_NEW(b->tmp, ((size_t)b->n_kinds + 1) * ROLES, b->err, b->reserve);
 	BERTH_TRY_NEW(b->tmp, n_devs, b->err, b->run_kind, b->run_role);
 	BERTH_TRY_NEW(b->tmp, p->n_layers + 1, b->err, p->unit_dev);
@@ -324,7 +309,11 @@ static berth_status find_best(best *b, int32_t *op_dev, double *bound)
 	bool raised = true;
 	BERTH_TRY(allocate(b));
 	b->embed_apart = b->u.embed_ns[b->u.n_kinds] >= LLAMA_NEVER;
-	least_reserves(b);
+	for (int32_t k = 0; k < b->n_kinds; k++)
+		for (unsigned role = 0; role < ROLES; role++)
+			BERTH_ROW(b->reserve, k, ROLES)[role] = llama_least_buffers(b->file, role & ENDS);
+	for (unsigned role = 0; role < ROLES; role++) /* of the CPU: the embedding, too */
+		BERTH_ROW(b->reserve, b->n_kinds, ROLES)[role] = embedding_bytes(b, role);
 	b->lower = true;
 	int64_t least = b->ns[find_path(b)];
 	if (least >= LLAMA_NEVER)

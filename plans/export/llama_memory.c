@@ -405,9 +405,13 @@ static value *begin(build *b)
 	return x;
 }
 
-/* The logits. A matrix that the output shares with the embedding is copied to the output's device. */
-static void end(build *b, value *x)
+static void graph(build *b)
 {
+	value *x = begin(b);
+	for (int32_t i = 0; i < b->file->n_layers && b->status == BERTH_OK; i++) {
+		x = layer_of(b, i, x);
+	}
+	/* The logits. A matrix that the output shares with the embedding is copied to the output's device. */
 	int32_t n = b->file->n_layers, t = find(b, n, "token_embd");
 	int64_t logits = wide(b, b->file->vocabulary);
 	x = norm(b, n, "output_norm", x);
@@ -415,15 +419,6 @@ static void end(build *b, value *x)
 		op(b, b->unit[n], logits, false, x, NULL);
 	else
 		product(b, n, find(b, n, "output") == NONE ? "token_embd" : "output", logits, false, x, NULL);
-}
-
-static void graph(build *b)
-{
-	value *x = begin(b);
-	for (int32_t i = 0; i < b->file->n_layers && b->status == BERTH_OK; i++) {
-		x = layer_of(b, i, x);
-	}
-	end(b, x);
 }
 
 /* ---- places ---- */

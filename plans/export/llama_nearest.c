@@ -64,19 +64,6 @@ static int64_t time_on(const nearing *n, int32_t op, int32_t d)
 	return t < LONGEST ? t : LONGEST;
 }
 
-static void add_cost(const nearing *n, int32_t op)
-{
-	int32_t layer = n->op_layer[op], at = column_of(n, n->op_dev[op]);
-	int64_t *cost = n->cost + (ptrdiff_t)layer * N_LAST;
-	for (int32_t k = 0; k < N_LAST; k++) {
-		int32_t d = k < n->n_devs || k == ON_CPU ? n->dev[k] : -1;
-		if (d < 0 || (n->x->p && !berth_op_legal(n->x->p, op, d)))
-			cost[k] = NEVER;
-		else if (cost[k] < NEVER)
-			cost[k] += (k != at ? MOVED : 0) + time_on(n, op, d);
-	}
-}
-
 static berth_status weigh(nearing *n)
 {
 	int32_t *first, n_ops = n->x->g->n_ops;
@@ -89,7 +76,15 @@ static berth_status weigh(nearing *n)
 		int32_t l = n->op_layer[op];
 		if (l < 0)
 			continue;
-		add_cost(n, op);
+		int32_t layer = n->op_layer[op], at = column_of(n, n->op_dev[op]);
+		int64_t *cost = n->cost + (ptrdiff_t)layer * N_LAST;
+		for (int32_t k = 0; k < N_LAST; k++) {
+			int32_t d = k < n->n_devs || k == ON_CPU ? n->dev[k] : -1;
+			if (d < 0 || (n->x->p && !berth_op_legal(n->x->p, op, d)))
+				cost[k] = NEVER;
+			else if (cost[k] < NEVER)
+				cost[k] += (k != at ? MOVED : 0) + time_on(n, op, d);
+		}
 		first[l] = first[l] < 0 ? n->op_dev[op] : first[l];
 		n->whole[l] = n->whole[l] && n->op_dev[op] == first[l];
 	}

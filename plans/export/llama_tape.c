@@ -86,17 +86,12 @@ static void give(running *r, int64_t at, int64_t bytes)
 	}
 }
 
-static bool replaces(const running *r, const llama_step *s, int32_t a)
-{
-	return a >= 0 && r->at[a] >= 0 && r->uses[a] == 1 && !r->t->step[a].kept &&
-	       r->t->step[a].bytes == s->bytes;
-}
-
 static void put(running *r, int32_t i)
 {
 	const llama_step *s = &r->t->step[i];
 	for (int k = 0; s->in_place && k < LLAMA_TAPE_ARGS && r->at[i] < 0; k++)
-		if (replaces(r, s, s->arg[k])) {
+		if ((s->arg[k] >= 0 && r->at[s->arg[k]] >= 0 && r->uses[s->arg[k]] == 1 &&
+		     !r->t->step[s->arg[k]].kept && r->t->step[s->arg[k]].bytes == s->bytes)) {
 			r->at[i] = r->at[s->arg[k]];
 			r->at[s->arg[k]] = -1;
 		}

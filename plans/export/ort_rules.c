@@ -44,16 +44,6 @@ static berth_status add_nodes(const onnx_node *node, size_t n, int32_t dev, name
 	return BERTH_OK;
 }
 
-static berth_status list_nodes(const onnx_placed *p, bool folded, berth_arena *tmp, named_nodes *x,
-                               berth_err *err)
-{
-	*x = (named_nodes){.placed = p};
-	for (size_t i = 0; i < p->m.n_nodes; i++)
-		if (p->node_op[i] >= 0 || (folded && *p->m.node[i].name))
-			BERTH_TRY(add_node(&p->m.node[i], p->node_dev[i], x, tmp, err));
-	return BERTH_OK;
-}
-
 /* Must shapes be kept from a provider? */
 static bool is_picky(const char *const *provider, int32_t n_devs)
 {
@@ -122,7 +112,11 @@ static berth_status write_rules(const berth_export_source *x, berth_arena *tmp, 
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
 	const int32_t cpu = is_picky(provider, x->s->n_devs) ? ort_cpu_of(provider, x->s->n_devs) : -1;
 	onnx_placed_fold(&placed, cpu);
-	BERTH_TRY(list_nodes(&placed, cpu >= 0, tmp, &nodes, err));
+	bool folded = cpu >= 0;
+	nodes = (named_nodes){.placed = &placed};
+	for (size_t i = 0; i < placed.m.n_nodes; i++)
+		if (placed.node_op[i] >= 0 || (folded && *placed.m.node[i].name))
+			BERTH_TRY(add_node(&placed.m.node[i], placed.node_dev[i], &nodes, tmp, err));
 	BERTH_TRY_NEW(tmp, x->s->n_devs, err, list);
 	for (int32_t d = 0; d < x->s->n_devs; d++)
 		list[d].mem = tmp;

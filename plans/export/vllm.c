@@ -1,5 +1,5 @@
-/* Exporter "vllm": a plan of a model folder or a GGUF file as one command line, quoted for a shell: vLLM's
- * pipeline with so many layers on each GPU, the ranks in the order of their layers. See vllm_plan.h. */
+/* Exporter "vllm": a plan of a model folder or a GGUF file as one command line, quoted for a shell. It tells
+ * vLLM's pipeline how many layers each GPU has, the ranks in the order of their layers. */
 #include "vllm_plan.h"
 
 #include "text.h"
@@ -36,16 +36,6 @@ static berth_status check_op(const vllm_plan *p, int32_t op, const int32_t *unit
 		device, unit, x->s->dev_name[at]);
 }
 
-static berth_status find_unit_devs(const vllm_plan *p, int32_t *unit_dev)
-{
-	for (int32_t op = 0; op < p->x->g->n_ops; op++)
-		if (p->in_layer[op])
-			unit_dev[p->op_unit[op]] = p->x->op_dev[op];
-	for (int32_t op = 0; op < p->x->g->n_ops; op++)
-		BERTH_TRY(check_op(p, op, unit_dev));
-	return BERTH_OK;
-}
-
 static berth_status check_host(const vllm_plan *p, int32_t d, int32_t first)
 {
 	const berth_system *s = p->x->s;
@@ -62,7 +52,11 @@ static berth_status find_stages(const vllm_plan *p, berth_arena *tmp, stages *ou
 	int32_t *unit_dev;
 	out->n = 0;
 	BERTH_TRY_NEW(tmp, p->n_units, p->err, unit_dev);
-	BERTH_TRY(find_unit_devs(p, unit_dev));
+	for (int32_t op = 0; op < p->x->g->n_ops; op++)
+		if (p->in_layer[op])
+			unit_dev[p->op_unit[op]] = p->x->op_dev[op];
+	for (int32_t op = 0; op < p->x->g->n_ops; op++)
+		BERTH_TRY(check_op(p, op, unit_dev));
 	for (int32_t k = 0; k < p->n_units; k++) {
 		const int32_t i = vllm_gpu(p, unit_dev[k]);
 		if (k && unit_dev[k] == unit_dev[k - 1]) {

@@ -1,5 +1,5 @@
 /* Which GPU runs which layers: the best and the nearest plan of vLLM's stages, and what it does by itself.
- * See vllm_plan.h. */
+ * The best one is found by a dynamic program over runs of neighbouring layers. */
 #include "vllm_plan.h"
 
 #include "check.h"
@@ -57,19 +57,6 @@ static void fill(chain *c)
 			}
 }
 
-static void trace(const chain *c, uint32_t set, int32_t last, int32_t *unit_gpu)
-{
-	int32_t end = c->n;
-	while (last >= 0) {
-		const size_t at = cell(c, set, last, end);
-		for (int32_t j = c->from_unit[at]; j < end; j++)
-			unit_gpu[j] = last;
-		set &= ~(1u << last);
-		end = c->from_unit[at];
-		last = c->from[at];
-	}
-}
-
 berth_status vllm_chain(const vllm_plan *p, const double *cost, const double *pass, const double *room,
                         berth_arena *tmp, int32_t *unit_gpu, double *sum)
 {
@@ -90,7 +77,15 @@ berth_status vllm_chain(const vllm_plan *p, const double *cost, const double *pa
 				set = s;
 				last = d;
 			}
-	trace(&c, set, last, unit_gpu);
+	int32_t end = c.n;
+	while (last >= 0) {
+		const size_t at = cell(&c, set, last, end);
+		for (int32_t j = c.from_unit[at]; j < end; j++)
+			unit_gpu[j] = last;
+		set &= ~(1u << last);
+		end = c.from_unit[at];
+		last = c.from[at];
+	}
 	return BERTH_OK;
 }
 
@@ -277,12 +272,6 @@ berth_status vllm_nearest(const vllm_plan *p, berth_arena *tmp, int32_t *op_dev)
 
 /* ---- what it does by itself ---- */
 
-/* units of GPU i of n: as many on each, what is left over from the last but one backwards. */
-static int32_t even(int32_t units, int32_t n, int32_t i)
-{
-	return units / n + (n - 1 - i >= 1 && n - 1 - i <= units % n);
-}
-
 berth_status vllm_usual(const vllm_plan *p, berth_arena *tmp, int32_t *op_dev, bool *known)
 {
 	BERTH_SCRATCH(tmp);
@@ -298,8 +287,9 @@ berth_status vllm_usual(const vllm_plan *p, berth_arena *tmp, int32_t *op_dev, b
 	if (vllm_full(p, memory) < 0)
 		return BERTH_OK;
 	const int32_t n = p->n_gpus < p->n_units ? p->n_gpus : p->n_units;
+	/* units of GPU i of n: as many on each, what is left over from the last but one backwards. */
 	for (int32_t i = 0, at = 0; i < n; i++)
-		for (int32_t k = even(p->n_units, n, i); k > 0; k--)
+		for (int32_t k = p->n_units / n + (n - 1 - i >= 1 && n - 1 - i <= p->n_units % n); k > 0; k--)
 			unit_gpu[at++] = i;
 	put_units(p, unit_gpu, op_dev);
 	return BERTH_OK;

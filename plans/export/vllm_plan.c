@@ -1,4 +1,5 @@
-/* Layers, GPUs and memory of a language model as vLLM has them: see vllm_plan.h. */
+/* Layers, GPUs and memory of a language model as vLLM has them. A plan is opened as units of layers here,
+ * weighed, and held against each GPU's memory. */
 #include "vllm_plan.h"
 
 #include "gguf.h"
@@ -11,20 +12,6 @@
 static const double usual_share = 0.9;
 
 /* ---- the model ---- */
-
-static berth_status check_words(const vllm_plan *p, const berth_gguf_options *o)
-{
-	if (strcmp(o->weights, "file") != 0)
-		return berth_fail(p->err, BERTH_EUNSUPPORTED,
-		                  "the graph has its weights as %s, %s as they are stored: plan without "
-		                  "weights=",
-		                  o->weights, p->x->model->name);
-	if (strcmp(o->cache, "f16") != 0 && strcmp(o->cache, "bf16") != 0)
-		return berth_fail(p->err, BERTH_EUNSUPPORTED,
-		                  "the graph has a cache of %s, vLLM one of f16 or bf16: plan without cache=",
-		                  o->cache);
-	return BERTH_OK;
-}
 
 /* A model folder is told as such, whichever of its files was read. */
 static const char *folder_of(const char *path, berth_arena *tmp)
@@ -48,7 +35,15 @@ static berth_status read_model(vllm_plan *p, berth_arena *tmp)
 	int64_t most = 4096;
 	BERTH_TRY(berth_gguf_options_read(from->name, read ? read->dim : NULL, read ? read->n_dims : 0, tmp,
 	                                  &o, p->err));
-	BERTH_TRY(check_words(p, &o));
+	if (strcmp(o.weights, "file") != 0)
+		return berth_fail(p->err, BERTH_EUNSUPPORTED,
+		                  "the graph has its weights as %s, %s as they are stored: plan without "
+		                  "weights=",
+		                  o.weights, p->x->model->name);
+	if (strcmp(o.cache, "f16") != 0 && strcmp(o.cache, "bf16") != 0)
+		return berth_fail(
+			p->err, BERTH_EUNSUPPORTED,
+			"the graph has a cache of %s, vLLM one of f16 or bf16: plan without cache=", o.cache);
 	p->batch = o.batch;
 	p->layer_name = "blk";
 	p->path = from->name;
@@ -152,8 +147,7 @@ static berth_status find_gpus(vllm_plan *p, berth_arena *tmp)
 {
 	const berth_system *s = p->x->s;
 	const char **told;
-	BERTH_TRY_NEW(tmp, s->n_devs, p->err, told, p->word);
-	BERTH_TRY_NEW(tmp, s->n_devs, p->err, p->gpu);
+	BERTH_TRY_NEW(tmp, s->n_devs, p->err, told, p->word, p->gpu);
 	BERTH_TRY(berth_export_number_gpus(p->x, "", told, tmp, p->err));
 	p->share = usual_share;
 	for (int32_t d = 0; d < s->n_devs; d++) {

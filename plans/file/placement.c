@@ -294,14 +294,6 @@ static berth_status read_engine(const berth_json *doc, berth_placement *p, berth
 	return BERTH_OK;
 }
 
-static berth_status read_use(const berth_json *doc, reader *r, berth_err *err)
-{
-	berth_uses uses;
-	berth_json v = berth_json_get(doc, "use");
-	BERTH_TRY(read_word(doc, "use", r->mem, &r->p.use, err));
-	return berth_json_placed(&v, berth_uses_parse(r->p.use, &uses, err), err);
-}
-
 static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 {
 	static const char *const known[] = {"format", "version",     "graph",     "system", "method",
@@ -319,7 +311,10 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(read_source(doc, "system", r->mem, &p->system_name, &p->system_sha256, &p->system_word,
 	                      &p->n_system_words, err));
 	BERTH_TRY(read_engine(doc, p, err));
-	BERTH_TRY(read_use(doc, r, err));
+	berth_uses uses;
+	berth_json v = berth_json_get(doc, "use");
+	BERTH_TRY(read_word(doc, "use", r->mem, &r->p.use, err));
+	BERTH_TRY(berth_json_placed(&v, berth_uses_parse(r->p.use, &uses, err), err));
 	BERTH_TRY(read_word(doc, "method", r->mem, &p->method, err));
 	BERTH_TRY(read_count(doc, "seed", &seed, err));
 	p->seed = (uint64_t)seed;

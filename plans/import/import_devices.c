@@ -21,11 +21,6 @@ static const family families[] = {
 	{"disk", "storage", " disk "},
 };
 
-static char lower(char c)
-{
-	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-}
-
 /* "CUDA1", "cuda:1", "GPU.1", "1", "CUDAExecutionProvider": the family's word and the number, 0 where it has
  * none of its own. Has it one? */
 static bool take_apart(const char *word, char base[64], int32_t *number)
@@ -33,7 +28,7 @@ static bool take_apart(const char *word, char base[64], int32_t *number)
 	static const char provider[] = "executionprovider";
 	size_t n = 0, end = sizeof provider - 1;
 	for (; word[n] && n < 63; n++)
-		base[n] = lower(word[n]);
+		base[n] = (char)(word[n] >= 'A' && word[n] <= 'Z' ? word[n] - 'A' + 'a' : word[n]);
 	base[n] = '\0';
 	*number = 0;
 	if (n > end && strcmp(base + n - end, provider) == 0) {
@@ -142,18 +137,6 @@ static berth_status join(const char *const *name, int32_t n, berth_arena *mem, c
 	return berth_strbuf_done(&b, out, &len, err);
 }
 
-static berth_status refuse(const berth_import *m, const char *word, berth_err *err)
-{
-	const char *has, *names;
-	BERTH_TRY(join(m->x->s->dev_name, m->x->s->n_devs, m->tmp, &has, err));
-	BERTH_TRY(join(m->word, m->n_words, m->tmp, &names, err));
-	return berth_fail(
-		err, BERTH_EFORMAT,
-		"%.100s: system '%.40s' has no device '%.40s': it has %.180s; the file names %.180s "
-		"(--device NAME=%.40s says which one is meant)",
-		m->x->file, m->x->s->name, word, has, names, word);
-}
-
 /* What is told has to be a word of the file: else it is a slip, and would be lost. */
 static berth_status check_told(const berth_import *m, berth_err *err)
 {
@@ -203,8 +186,15 @@ berth_status berth_import_devices(const berth_import *m, berth_import_device *de
 			continue;
 		d->dev = usual_device(m->x->s, d->word);
 		d->guessed = true;
-		if (d->dev < 0)
-			return refuse(m, d->word, err);
+		if (d->dev < 0) {
+			const char *has, *names;
+			BERTH_TRY(join(m->x->s->dev_name, m->x->s->n_devs, m->tmp, &has, err));
+			BERTH_TRY(join(m->word, m->n_words, m->tmp, &names, err));
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "%.100s: system '%.40s' has no device '%.40s': it has %.180s; the "
+			                  "file names %.180s (--device NAME=%.40s says which one is meant)",
+			                  m->x->file, m->x->s->name, d->word, has, names, d->word);
+		}
 	}
 	for (int32_t w = 0; w < m->n_words; w++)
 		if (device[w].guessed)

@@ -143,19 +143,6 @@ static int32_t tied_output(const reading *r, const char *tensor)
 	return tied ? berth_strmap_get(&r->m->ops, output) : -1;
 }
 
-static berth_status override(reading *r, const char *tensor, int32_t word, berth_err *err)
-{
-	int32_t op = berth_strmap_get(&r->m->ops, tensor), output = tied_output(r, tensor);
-	if (op < 0 && (!r->listed || berth_strmap_get(&r->tensors, tensor) < 0))
-		return berth_import_refuse(r->m, "tensor", tensor, err);
-	if (op >= 0)
-		r->op_override[op] = word;
-	if (output >= 0)
-		r->op_override[output] = word;
-	r->n_without += op < 0;
-	return BERTH_OK;
-}
-
 static berth_status take_override(reading *r, const char *line, const char *at, const char *end,
                                   int32_t number, berth_err *err)
 {
@@ -170,7 +157,15 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 	BERTH_SCRATCH(r->tmp);
 	char *tensor = berth_arena_strndup(r->tmp, name, (size_t)((close ? close : at) - name));
 	BERTH_TRY(berth_got(tensor, err));
-	return override(r, tensor, word, err);
+	int32_t op = berth_strmap_get(&r->m->ops, tensor), output = tied_output(r, tensor);
+	if (op < 0 && (!r->listed || berth_strmap_get(&r->tensors, tensor) < 0))
+		return berth_import_refuse(r->m, "tensor", tensor, err);
+	if (op >= 0)
+		r->op_override[op] = word;
+	if (output >= 0)
+		r->op_override[output] = word;
+	r->n_without += op < 0;
+	return BERTH_OK;
 }
 
 static berth_status read_lines(reading *r, berth_err *err)

@@ -68,18 +68,6 @@ static berth_status check_text(const berth_import_source *x, berth_err *err)
 
 /* ---- the whole ---- */
 
-static berth_status start(berth_import *m, berth_err *err)
-{
-	const berth_graph *g = m->x->g;
-	berth_strmap_init(&m->words, m->tmp);
-	berth_strmap_init(&m->unknowns, m->tmp);
-	BERTH_TRY(berth_graph_names(g, m->tmp, &m->ops, err));
-	BERTH_TRY_NEW(m->tmp, g->n_ops, err, m->op_word);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		m->op_word[op] = -1;
-	return BERTH_OK;
-}
-
 static berth_status finish(const berth_import *m, const berth_importer *from, berth_import_plan *out,
                            berth_err *err)
 {
@@ -109,7 +97,13 @@ static berth_status read_all(berth_import *m, const berth_importer *from, berth_
                              berth_err *err)
 {
 	berth_arena scratch;
-	BERTH_TRY(start(m, err));
+	const berth_graph *g = m->x->g;
+	berth_strmap_init(&m->words, m->tmp);
+	berth_strmap_init(&m->unknowns, m->tmp);
+	BERTH_TRY(berth_graph_names(g, m->tmp, &m->ops, err));
+	BERTH_TRY_NEW(m->tmp, g->n_ops, err, m->op_word);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		m->op_word[op] = -1;
 	berth_arena_init(&scratch, m->tmp->hook);
 	berth_status st = from->read(m, &scratch, err);
 	berth_arena_free(&scratch);
@@ -220,8 +214,12 @@ static berth_status take_op(void *ctx, const berth_json *at, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status take_counts(taking *t, const berth_json *all, berth_err *err)
+static berth_status take_plan(taking *t, const berth_json *all, berth_err *err)
 {
+	berth_json devices, placement;
+	BERTH_TRY(take_text(t, all, "from", true, &t->plan.from, err));
+	BERTH_TRY(take_text(t, all, "unknown_name", false, &t->plan.unknown, err));
+	BERTH_TRY(take_text(t, all, "note", false, &t->plan.note, err));
 	berth_import_plan *p = &t->plan;
 	struct {
 		const char *key;
@@ -230,16 +228,6 @@ static berth_status take_counts(taking *t, const berth_json *all, berth_err *err
 	              {"taker", &p->n_taker}, {"alone", &p->n_alone}, {"unknown", &p->n_unknown}};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		BERTH_TRY(berth_json_int(all, counts[i].key, true, 0, INT32_MAX, counts[i].to, err));
-	return BERTH_OK;
-}
-
-static berth_status take_plan(taking *t, const berth_json *all, berth_err *err)
-{
-	berth_json devices, placement;
-	BERTH_TRY(take_text(t, all, "from", true, &t->plan.from, err));
-	BERTH_TRY(take_text(t, all, "unknown_name", false, &t->plan.unknown, err));
-	BERTH_TRY(take_text(t, all, "note", false, &t->plan.note, err));
-	BERTH_TRY(take_counts(t, all, err));
 	BERTH_TRY(berth_json_array(all, "devices", true, &devices, err));
 	BERTH_TRY(berth_json_array(all, "placement", true, &placement, err));
 	t->plan.n_devices = berth_json_count(&devices);

@@ -71,18 +71,6 @@ static void put_policy(berth_strbuf *b)
 	                    style, script);
 }
 
-static void put_head(berth_strbuf *b, const char *title)
-{
-	berth_strbuf_printf(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-	put_policy(b);
-	berth_strbuf_printf(b, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	                       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-	put_text(b, title);
-	berth_strbuf_printf(b, "</title>\n<style>");
-	berth_strbuf_add(b, (const char *)berth_page_style, berth_page_style_size);
-	berth_strbuf_printf(b, "</style>\n</head>\n");
-}
-
 berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **text, size_t *len,
                              berth_err *err)
 {
@@ -91,7 +79,14 @@ berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **te
 	size_t size;
 	berth_json_close(&page->w, '}');
 	BERTH_TRY(berth_json_done(&page->w, &document, &size, err));
-	put_head(&b, page->title);
+	berth_strbuf_printf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+	put_policy(&b);
+	berth_strbuf_printf(&b, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	                        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+	put_text(&b, page->title);
+	berth_strbuf_printf(&b, "</title>\n<style>");
+	berth_strbuf_add(&b, (const char *)berth_page_style, berth_page_style_size);
+	berth_strbuf_printf(&b, "</style>\n</head>\n");
 	berth_strbuf_printf(&b,
 	                    "<body>\n<noscript>This page draws its pictures by a script that stands in it. "
 	                    "Please allow scripts here.</noscript>\n"

@@ -1,4 +1,5 @@
-/* What a page tells of a placement; see page_plan.h. Long lists are columns: a list for each figure. */
+/* What a page tells of a placement: operators and hops in time, memory, the graph. Long lists are columns: a
+ * list for each figure. */
 #include "page_plan.h"
 
 #include "explain.h"

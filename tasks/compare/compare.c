@@ -13,14 +13,6 @@ static berth_status no_answer(berth_compare_row *row, const char *why, berth_are
 	return berth_got(row->note, err);
 }
 
-static const char *status_of(berth_status st)
-{
-	return st == BERTH_EUNSUPPORTED  ? "unsupported"
-	       : st == BERTH_ELIMIT      ? "limit"
-	       : st == BERTH_EINFEASIBLE ? "infeasible"
-	                                 : "error";
-}
-
 static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                              berth_compare_row *row, berth_arena *mem, berth_arena *work, berth_arena *tmp,
                              berth_err *err)
@@ -32,7 +24,10 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
 	berth_status st = berth_solve(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
 	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED) {
-		row->status = status_of(st);
+		row->status = st == BERTH_EUNSUPPORTED  ? "unsupported"
+		              : st == BERTH_ELIMIT      ? "limit"
+		              : st == BERTH_EINFEASIBLE ? "infeasible"
+		                                        : "error";
 		row->solve_s = berth_cpu_seconds() - cpu;
 		row->wall_s = berth_wall_seconds() - wall;
 		return no_answer(row, why.msg, mem, err);
@@ -79,11 +74,6 @@ static berth_status fill_plan(const berth_problem *p, const berth_compare_cfg *c
 	return BERTH_OK;
 }
 
-static bool cancelled(const berth_compare_cfg *cfg)
-{
-	return cfg->search.cancel && atomic_load(cfg->search.cancel);
-}
-
 static berth_status fill_rows(const berth_problem *p, const berth_bounds *bounds,
                               const berth_compare_cfg *cfg, berth_compare_row *row, int32_t *n,
                               berth_arena *mem, berth_arena *work, berth_arena *tmp, berth_err *err)
@@ -105,7 +95,7 @@ static berth_status fill_rows(const berth_problem *p, const berth_bounds *bounds
 		                  ? fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err)
 		                  : fill_plan(p, cfg, &row[i], mem, work, err));
 		berth_arena_free(work);
-		if (cancelled(cfg)) /* the row was cut short: it is none */
+		if (cfg->search.cancel && atomic_load(cfg->search.cancel)) /* the row was cut short */
 			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the rows so far stand");
 		++*n;
 	}
@@ -202,16 +192,6 @@ static berth_status find_ratio(const table *t, int32_t method, berth_arena *tmp,
 	return BERTH_OK;
 }
 
-static void find_gap(const table *t, int32_t method, berth_compare_overall *o)
-{
-	for (int32_t i = 0; i < t->n_instances; i++) {
-		double gap = BERTH_ROW(t->summary, i, t->n_methods)[method].gap;
-		if (!isnan(gap))
-			t->x[o->n_gaps++] = 1 + gap;
-	}
-	o->gap = o->n_gaps ? berth_geomean(t->x, o->n_gaps) - 1 : NAN;
-}
-
 /* Logarithm of the ratio of two values, below 0 where a is better; of no value at all it is infinite. */
 static double difference(double a, double b)
 {
@@ -262,7 +242,12 @@ static berth_status over_instances(table *t, berth_arena *tmp, berth_compare_ove
 	for (int32_t m = 0; m < t->n_methods; m++) {
 		out[m] = (berth_compare_overall){0};
 		add_up(t, m, &out[m]);
-		find_gap(t, m, &out[m]);
+		for (int32_t i = 0; i < t->n_instances; i++) {
+			double gap = BERTH_ROW(t->summary, i, t->n_methods)[m].gap;
+			if (!isnan(gap))
+				t->x[out[m].n_gaps++] = 1 + gap;
+		}
+		out[m].gap = out[m].n_gaps ? berth_geomean(t->x, out[m].n_gaps) - 1 : NAN;
 		BERTH_TRY(find_ratio(t, m, tmp, &out[m], err));
 		BERTH_TRY(count_wins(t, m, tmp, &out[m], err));
 		p[m] = out[m].p;

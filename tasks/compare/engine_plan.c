@@ -13,18 +13,6 @@ static bool can_make(const berth_engine_plan *x)
 	return !x->e->model || x->x.model;
 }
 
-static berth_status find_usual(berth_engine_plan *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, x->x.g->n_ops, err, x->usual);
-	if (x->engine->reads && !x->x.model)
-		x->why = "it takes reading the model once more, which a pipe does not allow";
-	else
-		BERTH_TRY(berth_engine_usual(x->engine, &x->x, tmp, x->usual, &x->why, err));
-	if (x->why)
-		x->usual = NULL;
-	return BERTH_OK;
-}
-
 /* By the latency, whatever the objective is: another candidate costs little. */
 static berth_status find_best(berth_engine_plan *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
@@ -49,7 +37,13 @@ berth_status berth_engine_plan_open(const berth_export_source *x, berth_arena *m
 	if (!p.engine)
 		return BERTH_OK;
 	p.e = berth_exporter_for(p.engine);
-	BERTH_TRY(find_usual(&p, mem, tmp, err));
+	BERTH_TRY_NEW(mem, p.x.g->n_ops, err, p.usual);
+	if (p.engine->reads && !p.x.model)
+		p.why = "it takes reading the model once more, which a pipe does not allow";
+	else
+		BERTH_TRY(berth_engine_usual(p.engine, &p.x, tmp, p.usual, &p.why, err));
+	if (p.why)
+		p.usual = NULL;
 	BERTH_TRY(find_best(&p, mem, tmp, err));
 	*out = p;
 	return BERTH_OK;

@@ -1,4 +1,5 @@
-/* One run of one method; see solve.h. */
+/* One run of one method on one problem, for place and compare alike. Bound, status and answer are settled
+ * here, and told in the same words everywhere. */
 #include "solve.h"
 
 #include "method.h"

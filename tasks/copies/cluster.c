@@ -165,20 +165,6 @@ static berth_status name_hosts(berth_cluster *c, berth_err *err)
 	return BERTH_OK;
 }
 
-static void sort_devices(berth_cluster *c)
-{
-	int32_t at = 0;
-	for (int32_t h = 0; h < c->n_hosts; h++) {
-		c->host_off[h + 1] += c->host_off[h];
-		c->host_idle_w[h] = 0;
-		for (int32_t d = 0; d < c->s->n_devs; d++)
-			if (c->dev_host[d] == h) {
-				c->host_dev[at++] = d;
-				c->host_idle_w[h] += c->s->dev_idle_w[d];
-			}
-	}
-}
-
 /* Links of the device: to other hosts, and any. */
 static int32_t count_links(const berth_cluster *c, int32_t dev)
 {
@@ -215,7 +201,16 @@ berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_ar
 	BERTH_TRY_NEW(mem, s->n_devs, err, c.host_dev, c.dev_host, c.host_lead, c.host_like, c.dev_like,
 	              c.host_idle_w);
 	BERTH_TRY(name_hosts(&c, err));
-	sort_devices(&c);
+	int32_t at = 0;
+	for (int32_t h = 0; h < c.n_hosts; h++) {
+		c.host_off[h + 1] += c.host_off[h];
+		c.host_idle_w[h] = 0;
+		for (int32_t d = 0; d < c.s->n_devs; d++)
+			if (c.dev_host[d] == h) {
+				c.host_dev[at++] = d;
+				c.host_idle_w[h] += c.s->dev_idle_w[d];
+			}
+	}
 	choose_leads(&c);
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(compare_all(&c, tmp, err));

@@ -296,20 +296,6 @@ static berth_status change_places(searcher *s, int32_t goes, int32_t comes, doub
 	return BERTH_OK;
 }
 
-static berth_status change_deadline(searcher *s, double *value, bool *any)
-{
-	bool gained;
-	for (int32_t i = 0; i < s->n_deadlines; i++) {
-		int64_t old = s->c.deadline_ns;
-		s->c.deadline_ns = s->deadline_ns[i];
-		BERTH_TRY(try_change(s, value, &gained));
-		*any |= gained;
-		if (!gained)
-			s->c.deadline_ns = old;
-	}
-	return BERTH_OK;
-}
-
 static berth_status improve_start(searcher *s, const start *from)
 {
 	double value = from->value;
@@ -322,26 +308,20 @@ static berth_status improve_start(searcher *s, const start *from)
 		for (int32_t h = 0; h < s->n_hosts; h++)
 			for (int32_t k = 0; k < s->n_hosts; k++)
 				BERTH_TRY(change_places(s, h, k, &value, &any));
-		BERTH_TRY(change_deadline(s, &value, &any));
+		bool gained;
+		for (int32_t i = 0; i < s->n_deadlines; i++) {
+			int64_t old = s->c.deadline_ns;
+			s->c.deadline_ns = s->deadline_ns[i];
+			BERTH_TRY(try_change(s, &value, &gained));
+			any |= gained;
+			if (!gained)
+				s->c.deadline_ns = old;
+		}
 	}
 	return BERTH_OK;
 }
 
 /* ---- all of it ---- */
-
-static berth_status prepare_search(searcher *s, berth_arena *tmp, berth_err *err)
-{
-	const berth_cluster *c = s->x->c;
-	BERTH_TRY_NEW(tmp, c->s->n_devs, err, s->member);
-	BERTH_TRY_NEW(tmp, c->n_hosts, err, s->most, s->best, s->by_goal, s->most_samples);
-	int32_t n = 0;
-	for (int32_t h = 0; h < c->n_hosts; h++)
-		n += s->x->host[h]->n_layouts;
-	BERTH_TRY_NEW(tmp, n, err, s->offers, s->offer_host);
-	for (int32_t i = 0; i < N_STARTS; i++)
-		s->starts[i].value = INFINITY;
-	return list_deadlines(s, tmp, err);
-}
 
 static berth_status search_configs(searcher *s, double *bound)
 {
@@ -368,6 +348,15 @@ berth_status berth_config_search(berth_exchanger *e, berth_goal goal, berth_exch
 	              .err = err};
 	BERTH_SCRATCH(tmp);
 	*bound = INFINITY;
-	BERTH_TRY(prepare_search(&s, tmp, err));
+	const berth_cluster *c = s.x->c;
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, s.member);
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, s.most, s.best, s.by_goal, s.most_samples);
+	int32_t n = 0;
+	for (int32_t h = 0; h < c->n_hosts; h++)
+		n += s.x->host[h]->n_layouts;
+	BERTH_TRY_NEW(tmp, n, err, s.offers, s.offer_host);
+	for (int32_t i = 0; i < N_STARTS; i++)
+		s.starts[i].value = INFINITY;
+	BERTH_TRY(list_deadlines(&s, tmp, err));
 	return search_configs(&s, bound);
 }

@@ -138,18 +138,6 @@ static void put_copy(const berth_copies *x, const berth_member *m, int32_t first
 	}
 }
 
-static berth_status add_copy(maker *m, int32_t k)
-{
-	const berth_graph *g = &m->x->graph[m->member[k].batch];
-	const char *name = berth_arena_printf(m->tmp, "copy%d", k);
-	BERTH_TRY(berth_got(name, m->err));
-	m->member_first[k] = m->n_ops;
-	BERTH_TRY(berth_graph_restate(g, name, m->b, m->tmp, m->err));
-	put_copy(m->x, &m->member[k], m->n_ops, m->op_dev, m->order);
-	m->n_ops += g->n_ops;
-	return BERTH_OK;
-}
-
 /* ---- the exchange ---- */
 
 /* A moment on dev when all of the copy that is there is done. */
@@ -299,8 +287,15 @@ static berth_status alloc_graph(maker *m, berth_err *err)
 static berth_status make_graph(maker *m, const berth_exchange *how, berth_err *err)
 {
 	BERTH_TRY(alloc_graph(m, err));
-	for (int32_t k = 0; k < m->n; k++)
-		BERTH_TRY(add_copy(m, k));
+	for (int32_t k = 0; k < m->n; k++) {
+		const berth_graph *g = &m->x->graph[m->member[k].batch];
+		const char *name = berth_arena_printf(m->tmp, "copy%d", k);
+		BERTH_TRY(berth_got(name, m->err));
+		m->member_first[k] = m->n_ops;
+		BERTH_TRY(berth_graph_restate(g, name, m->b, m->tmp, m->err));
+		put_copy(m->x, &m->member[k], m->n_ops, m->op_dev, m->order);
+		m->n_ops += g->n_ops;
+	}
 	if (m->n < 2)
 		return BERTH_OK;
 	if (how->kind == BERTH_EXCHANGE_DEVICES)
@@ -389,19 +384,6 @@ static berth_status unite_copies(const berth_graph *graph, const berth_member *m
 	return berth_graph_union(all, p->n_copies, mem, tmp, &p->g, NULL, err);
 }
 
-static berth_status simulate_plan(const berth_copies *x, berth_arena *mem, berth_arena *tmp,
-                             berth_config_plan *p, berth_err *err)
-{
-	berth_problem whole;
-	berth_sim *sim;
-	berth_sim_result r;
-	BERTH_TRY(berth_problem_new(&p->g, x->c->s, mem, tmp, &whole, err));
-	BERTH_TRY(berth_sim_new(&whole, mem, &sim, err));
-	berth_sim_run(sim, p->op_dev, p->op_order, &r);
-	p->latency_ns = r.latency_ns;
-	return BERTH_OK;
-}
-
 static berth_status make_plan(const berth_copies *x, const berth_configuration *c, const berth_graph *graph,
                          berth_arena *mem, berth_arena *tmp, berth_config_plan *p, berth_err *err)
 {
@@ -417,7 +399,14 @@ static berth_status make_plan(const berth_copies *x, const berth_configuration *
 		first += x->graph[member[k].batch].n_ops;
 	}
 	p->batch = batch;
-	return simulate_plan(x, mem, tmp, p, err);
+	berth_problem whole;
+	berth_sim *sim;
+	berth_sim_result r;
+	BERTH_TRY(berth_problem_new(&p->g, x->c->s, mem, tmp, &whole, err));
+	BERTH_TRY(berth_sim_new(&whole, mem, &sim, err));
+	berth_sim_run(sim, p->op_dev, p->op_order, &r);
+	p->latency_ns = r.latency_ns;
+	return BERTH_OK;
 }
 
 berth_status berth_config_plan_new(const berth_copies *x, const berth_configuration *c,

@@ -49,22 +49,18 @@ static int32_t list_deadlines(const walker *w)
 	return berth_config_sort_times(w->deadline_ns, n);
 }
 
-static berth_status visit_deadlines(walker *w)
-{
-	berth_config_value v;
-	int32_t n = list_deadlines(w);
-	for (int32_t i = 0; i < n; i++) {
-		w->c.deadline_ns = w->deadline_ns[i];
-		if (berth_config_predict(w->e, &w->c, w->kind, w->member, &v))
-			BERTH_TRY(w->visit(w->ctx, &w->c, &v, w->err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status walk_hosts(walker *w, int32_t host)
 {
-	if (host == w->x->c->n_hosts)
-		return visit_deadlines(w);
+	if (host == w->x->c->n_hosts) {
+		berth_config_value v;
+		int32_t n = list_deadlines(w);
+		for (int32_t i = 0; i < n; i++) {
+			w->c.deadline_ns = w->deadline_ns[i];
+			if (berth_config_predict(w->e, &w->c, w->kind, w->member, &v))
+				BERTH_TRY(w->visit(w->ctx, &w->c, &v, w->err));
+		}
+		return BERTH_OK;
+	}
 	int32_t last =
 		w->before[host] < 0 ? w->x->host[host]->n_layouts - 1 : w->c.host_layout[w->before[host]];
 	for (int32_t l = -1; l <= last; l++) {
@@ -331,25 +327,19 @@ static berth_status configure_all(chooser *ch, berth_err *err)
 	return simulate_front(ch, err);
 }
 
-static berth_status check_watts(const berth_copies *x, berth_goal goal, berth_err *err)
-{
-	const berth_system *s = x->c->s;
-	for (int32_t d = 0; d < s->n_devs && berth_goals[goal].needs_watts; d++)
-		if (isnan(s->dev_idle_w[d]))
-			return berth_fail(err, BERTH_EINVAL,
-			                  "goal %s needs watts, but device '%.80s' has no \"idle_w\" and "
-			                  "\"busy_w\": add them, or choose the goal time",
-			                  berth_goals[goal].name, s->dev_name[d]);
-	return BERTH_OK;
-}
-
 berth_status berth_configure(const berth_copies *x, const berth_configure_cfg *cfg, const atomic_int *cancel,
                              berth_arena *mem, berth_arena *tmp, berth_arena *tmp2, berth_configured *out,
                              berth_err *err)
 {
 	berth_configured r = {.bound = NAN};
 	chooser ch = {.x = x, .cfg = cfg, .cancel = cancel, .out = &r, .mem = mem, .tmp = tmp, .tmp2 = tmp2};
-	BERTH_TRY(check_watts(x, cfg->goal, err));
+	const berth_system *s = x->c->s;
+	for (int32_t d = 0; d < s->n_devs && berth_goals[cfg->goal].needs_watts; d++)
+		if (isnan(s->dev_idle_w[d]))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "goal %s needs watts, but device '%.80s' has no \"idle_w\" and "
+			                  "\"busy_w\": add them, or choose the goal time",
+			                  berth_goals[cfg->goal].name, s->dev_name[d]);
 	BERTH_TRY(configure_all(&ch, err));
 	*out = r;
 	return BERTH_OK;

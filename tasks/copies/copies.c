@@ -235,15 +235,6 @@ static bool any_runs(const berth_copies *x, const berth_crew *crew)
 	return false;
 }
 
-/* Crew i is the device at place i alone. */
-static berth_status add_singles(pricer *r, int32_t host, const sets *x, berth_host_copies *h, size_t *cap,
-                                berth_err *err)
-{
-	for (int32_t i = 0; i < x->n_devs; i++)
-		BERTH_TRY(add_crew(r, host, &i, 1, h, cap, err));
-	return BERTH_OK;
-}
-
 static berth_status add_set(pricer *r, int32_t host, const sets *x, berth_host_copies *h, size_t cap[2],
                             berth_err *err)
 {
@@ -272,7 +263,9 @@ static berth_status ask_host(pricer *r, int32_t host, berth_host_copies *h, bert
 		                  "host '%.80s' has %.3g unlike sets of devices, more than %d: describe it "
 		                  "with fewer devices, or as several hosts",
 		                  r->x->c->host_name[host], n, BERTH_MOST_DEVICE_SETS);
-	BERTH_TRY(add_singles(r, host, &x, h, &cap[0], err));
+	/* Crew i is the device at place i alone. */
+	for (int32_t i = 0; i < x.n_devs; i++)
+		BERTH_TRY(add_crew(r, host, &i, 1, h, &cap[0], err));
 	while (next_set(&x))
 		BERTH_TRY(add_set(r, host, &x, h, cap, err));
 	return BERTH_OK;
@@ -323,17 +316,6 @@ static berth_status check_graph(const berth_graph *g, berth_err *err)
 	                             g->name);
 }
 
-static berth_status compile_batches(berth_copies *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, x->n_batches, err, x->problem);
-	for (int32_t b = 0; b < x->n_batches; b++) {
-		BERTH_TRY(check_graph(&x->graph[b], err));
-		BERTH_TRY(berth_problem_new(&x->graph[b], x->c->s, mem, tmp, &x->problem[b], err));
-	}
-	x->grad_bytes = berth_graph_param_bytes(&x->graph[0]);
-	return BERTH_OK;
-}
-
 berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const int64_t *batch,
                               int32_t n_batches, const berth_method *method, const berth_search_cfg *search,
                               berth_arena *mem, berth_arena *tmp, berth_copies *out, berth_err *err)
@@ -341,7 +323,12 @@ berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const 
 	berth_copies x = {.c = c, .n_batches = n_batches, .batch = batch, .graph = graph};
 	pricer r = {&x, method, *search, mem, tmp};
 	berth_host_copies *own;
-	BERTH_TRY(compile_batches(&x, mem, tmp, err));
+	BERTH_TRY_NEW(mem, x.n_batches, err, x.problem);
+	for (int32_t b = 0; b < x.n_batches; b++) {
+		BERTH_TRY(check_graph(&x.graph[b], err));
+		BERTH_TRY(berth_problem_new(&x.graph[b], x.c->s, mem, tmp, &x.problem[b], err));
+	}
+	x.grad_bytes = berth_graph_param_bytes(&x.graph[0]);
 	tell_apart(&x, c);
 	BERTH_TRY_NEW(mem, c->n_hosts, err, x.host, own);
 	for (int32_t h = 0; h < c->n_hosts; h++) {

@@ -10,14 +10,6 @@ const char *berth_exchange_name(berth_exchange_kind kind)
 
 /* ---- transfers ---- */
 
-static void free_channels(berth_exchanger *e)
-{
-	for (int32_t i = 0; i < e->n_touched; i++)
-		e->channel_free_s[e->touched[i]] = -1;
-	e->n_touched = 0;
-	e->stuck = false;
-}
-
 /* When bytes that are ready on one device are on the other. */
 static double send_bytes(berth_exchanger *e, int32_t from, int32_t to, double bytes, double ready_s,
                        double *energy_j)
@@ -170,7 +162,10 @@ static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, b
 {
 	int32_t host[BERTH_MAX_DEVS];
 	berth_exchange y = {.kind = kind, .server = server};
-	free_channels(e);
+	for (int32_t i = 0; i < e->n_touched; i++)
+		e->channel_free_s[e->touched[i]] = -1;
+	e->n_touched = 0;
+	e->stuck = false;
 	if (kind == BERTH_EXCHANGE_DEVICES) {
 		y.time_s = go_around_devices(e, member, n, &y.energy_j) - slowest_s;
 	} else {

@@ -1,4 +1,5 @@
-/* See request_mix.h. */
+/* Chooses copies of a model for requests of unlike sizes: which are there, and how many requests of each size
+ * go to each. Copies are priced by searches, their rates by a linear program. */
 #include "request_mix.h"
 
 #include "bounds_load.h"
@@ -505,16 +506,6 @@ static berth_status bound_mix(const mixer *m, berth_mix *out, berth_err *err)
 
 /* ---- all of it ---- */
 
-static berth_status tell_copies(const mixer *m, berth_mix *out, berth_err *err)
-{
-	BERTH_TRY_NEW(m->mem, m->n, err, out->copy);
-	for (int32_t k = 0; k < m->n && out->per_s > 0; k++)
-		if (is_used(&m->list[k], m->x->n))
-			out->copy[out->n++] = (berth_mix_copy){m->list[k].op_dev, m->list[k].per_s,
-			                                       largest_size(m, &m->list[k])};
-	return BERTH_OK;
-}
-
 static berth_status make_mix(mixer *m, int32_t most, const berth_method *method, const berth_search_cfg *cfg,
                         berth_mix *out, berth_err *err)
 {
@@ -530,7 +521,12 @@ static berth_status make_mix(mixer *m, int32_t most, const berth_method *method,
 	BERTH_TRY(choose_copies(m, most, &out->per_s, err));
 	out->interrupted |= is_cancelled(m);
 	BERTH_TRY(bound_mix(m, out, err));
-	return tell_copies(m, out, err);
+	BERTH_TRY_NEW(m->mem, m->n, err, out->copy);
+	for (int32_t k = 0; k < m->n && out->per_s > 0; k++)
+		if (is_used(&m->list[k], m->x->n))
+			out->copy[out->n++] = (berth_mix_copy){m->list[k].op_dev, m->list[k].per_s,
+			                                       largest_size(m, &m->list[k])};
+	return BERTH_OK;
 }
 
 berth_status berth_mix_choose(const berth_requests *x, const berth_system *s, int32_t most,

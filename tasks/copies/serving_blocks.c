@@ -93,19 +93,6 @@ static int32_t main_device(const berth_problem *p, const berth_cluster *c, int32
 	return best;
 }
 
-static berth_status time_blocks(const berth_problem *p, const berth_granularity *blocks, int32_t dev,
-                                berth_arena *mem, const int64_t **out, berth_err *err)
-{
-	int64_t *ns;
-	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		int64_t *b = &ns[blocks->op_block[op]];
-		*b = *b < 0 || !berth_op_legal(p, op, dev) ? -1 : *b + berth_op_time(p, op, dev);
-	}
-	*out = ns;
-	return BERTH_OK;
-}
-
 /* Devices of a server that send or receive over a channel. Each sends over one border at most, and receives
  * over one at most, whatever copies the server has. */
 typedef struct users {
@@ -212,7 +199,14 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	k->memory_bytes = berth_dev_most_bytes(p, dev);
 	BERTH_TRY(time_ways(p, c, dev, border, tmp, k, err));
 	x->n_kinds++;
-	return time_blocks(p, blocks, dev, mem, &k->block_ns, err);
+	int64_t *ns;
+	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t *b = &ns[blocks->op_block[op]];
+		*b = *b < 0 || !berth_op_legal(p, op, dev) ? -1 : *b + berth_op_time(p, op, dev);
+	}
+	k->block_ns = ns;
+	return BERTH_OK;
 }
 
 static berth_status make_serving(const berth_problem *p, const berth_cluster *c,

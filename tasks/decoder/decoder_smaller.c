@@ -180,15 +180,6 @@ static berth_status largest_context(const finder *f, const char *spec, int64_t *
 	return largest_count(f, spec, berth_decoder_context_word(f->x->gguf), now, step, tokens, err);
 }
 
-static berth_status smaller_context(const finder *f, berth_err *err)
-{
-	berth_smaller_change change = {.kind = "context"};
-	BERTH_TRY(largest_context(f, f->x->spec, &change.context, err));
-	if (change.context)
-		add_change(f, change);
-	return BERTH_OK;
-}
-
 static berth_status smaller_batch(const finder *f, berth_err *err)
 {
 	berth_smaller_change change = {.kind = "batch"};
@@ -326,7 +317,10 @@ berth_status berth_smaller_find(const berth_decoder *x, const berth_decoder_cfg 
 	            .tmp = tmp};
 	BERTH_TRY(berth_method_find("anneal", &f.method, err));
 	*out = (berth_smaller){0};
-	BERTH_TRY(smaller_context(&f, err));
+	berth_smaller_change change = {.kind = "context"};
+	BERTH_TRY(largest_context(&f, f.x->spec, &change.context, err));
+	if (change.context)
+		add_change(&f, change);
 	BERTH_TRY(smaller_cache(&f, err));
 	BERTH_TRY(smaller_weights_alone(&f, err));
 	BERTH_TRY(smaller_batch(&f, err));

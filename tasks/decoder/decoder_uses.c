@@ -49,17 +49,6 @@ const char *berth_decoder_context_word(bool gguf)
 
 /* ---- both graphs ---- */
 
-/* The twin of each operator of prefill. */
-static berth_status find_twins(berth_decoder *x, const berth_graph *decode, berth_arena *mem, berth_err *err)
-{
-	berth_strmap names;
-	BERTH_TRY_NEW(mem, x->whole.n_ops, err, x->twin);
-	BERTH_TRY(berth_graph_names(decode, mem, &names, err));
-	for (int32_t op = 0; op < x->whole.n_ops; op++)
-		x->twin[op] = berth_strmap_get(&names, x->whole.op_name[op]);
-	return BERTH_OK;
-}
-
 /* Bytes of tensors and workspace that g holds while an operator runs, one after the other: alive [n_ops] by
  * place in topological order. */
 static berth_status find_alive(const berth_graph *g, int64_t *alive, berth_arena *mem, berth_err *err)
@@ -121,32 +110,6 @@ static int64_t number_of(const char *spec, const char *key, const char *usual, b
 	return text && berth_text_whole(text, strlen(text), INT64_MAX, &x) ? (int64_t)x : 0;
 }
 
-/* Tokens and sequences: of the zoo in the spec, or its defaults; of a file as its reader says. */
-static void read_sizes(berth_decoder *x, const berth_read_report *r, berth_arena *mem)
-{
-	x->context = number_of(x->spec, "seq", "512", mem);
-	x->batch = number_of(x->spec, "batch", "1", mem);
-	for (int32_t i = 0; i < r->n_dims; i++) {
-		if (strcmp(r->dim_name[i], "context") == 0)
-			x->context = r->dim_value[i];
-		if (strcmp(r->dim_name[i], "batch") == 0)
-			x->batch = r->dim_value[i];
-	}
-}
-
-/* A prompt is read in chunks, as engines do; the last one is the largest. */
-static berth_status prefill_spec(berth_decoder *x, berth_arena *mem, const char **out, berth_err *err)
-{
-	const char *spec = berth_spec_set(x->spec, "mode", "prefill", mem), *none = "0";
-	int64_t chunk = number_of(spec ? spec : none, "chunk", none, mem);
-	x->chunk = chunk ? chunk : CHUNK;
-	x->chunk = x->chunk < x->context ? x->chunk : x->context;
-	if (spec && !chunk && x->chunk < x->context)
-		spec = berth_arena_printf(mem, "%s:chunk=%d", spec, CHUNK);
-	*out = spec;
-	return berth_got(spec, err);
-}
-
 berth_status berth_decoder_lay_granularity(const berth_decoder_cfg *cfg, const berth_graph *g,
                                            berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                            berth_err *err)
@@ -168,13 +131,34 @@ berth_status berth_decoder_load(const berth_decoder_cfg *cfg, berth_decoder *x, 
 	const char *token = berth_spec_set(x->spec, "mode", "decode", mem), *prefill;
 	BERTH_TRY(berth_got(token, err));
 	BERTH_TRY(cfg->load(cfg->ctx, token, false, decode, s, &r, err));
-	read_sizes(x, &r, mem);
-	BERTH_TRY(prefill_spec(x, mem, &prefill, err));
+	/* Tokens and sequences: of the zoo in the spec, or its defaults; of a file as its reader says. */
+	x->context = number_of(x->spec, "seq", "512", mem);
+	x->batch = number_of(x->spec, "batch", "1", mem);
+	for (int32_t i = 0; i < r.n_dims; i++) {
+		if (strcmp(r.dim_name[i], "context") == 0)
+			x->context = r.dim_value[i];
+		if (strcmp(r.dim_name[i], "batch") == 0)
+			x->batch = r.dim_value[i];
+	}
+	/* A prompt is read in chunks, as engines do; the last one is the largest. */
+	const char *spec = berth_spec_set(x->spec, "mode", "prefill", mem), *none = "0";
+	int64_t chunk = number_of(spec ? spec : none, "chunk", none, mem);
+	x->chunk = chunk ? chunk : CHUNK;
+	x->chunk = x->chunk < x->context ? x->chunk : x->context;
+	if (spec && !chunk && x->chunk < x->context)
+		spec = berth_arena_printf(mem, "%s:chunk=%d", spec, CHUNK);
+	prefill = spec;
+	BERTH_TRY(berth_got(spec, err));
 	BERTH_TRY(cfg->load(cfg->ctx, prefill, true, &x->whole, &x->s, NULL, err));
 	BERTH_TRY(berth_decoder_lay_granularity(cfg, &x->whole, mem, tmp, &x->g, err));
 	BERTH_TRY(berth_problem_new(&x->g, &x->s, mem, tmp, &x->p, err));
 	BERTH_TRY(berth_granularity_find(decode, BERTH_GRAIN_LAYER, mem, tmp, &x->layers, err));
-	BERTH_TRY(find_twins(x, decode, mem, err));
+	/* The twin of each operator of prefill. */
+	berth_strmap names;
+	BERTH_TRY_NEW(mem, x->whole.n_ops, err, x->twin);
+	BERTH_TRY(berth_graph_names(decode, mem, &names, err));
+	for (int32_t op = 0; op < x->whole.n_ops; op++)
+		x->twin[op] = berth_strmap_get(&names, x->whole.op_name[op]);
 	return hold_alive(x, decode, mem, err);
 }
 

@@ -18,15 +18,6 @@ static const int32_t *window_ops(const berth_cut_moves *m)
 	return m->c->p->g->topo_op + m->first;
 }
 
-/* Sizes are as likely from 1 to 2 as from 2 to 4. */
-static void draw_window(berth_cut_moves *m, berth_rng *rng)
-{
-	int32_t n = m->c->p->n_ops, size = (int32_t)exp(berth_rng_unit(rng) * log((double)n + 1));
-	size = size < 1 ? 1 : size > n ? n : size;
-	m->n = size;
-	m->first = (int32_t)berth_rng_below(rng, (uint32_t)(n - size + 1));
-}
-
 static bool same_way(const berth_cut_way *a, const berth_cut_way *b)
 {
 	return a == b || (a->k == b->k && memcmp(a->dev, b->dev, (size_t)a->k * sizeof *a->dev) == 0 &&
@@ -200,7 +191,11 @@ berth_status berth_cut_moves_draw(berth_cut_moves *m, berth_rng *rng, berth_cut_
 	*moved = false;
 	if (m->c->p->n_ops == 0)
 		return BERTH_OK;
-	draw_window(m, rng);
+	/* Sizes are as likely from 1 to 2 as from 2 to 4. */
+	int32_t n = m->c->p->n_ops, size = (int32_t)exp(berth_rng_unit(rng) * log((double)n + 1));
+	size = size < 1 ? 1 : size > n ? n : size;
+	m->n = size;
+	m->first = (int32_t)berth_rng_below(rng, (uint32_t)(n - size + 1));
 	uint32_t i = berth_rng_below(rng, sizeof moves / sizeof *moves);
 	return moves[i](m, rng, op, moved, err);
 }

@@ -274,24 +274,19 @@ static berth_status take_step(cut_making *m, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status make_program(cut_making *m, berth_err *err)
-{
-	BERTH_TRY(cut_model(m, err));
-	BERTH_TRY(read_cut_model(m, err));
-	BERTH_TRY(find_origins(m, err));
-	BERTH_TRY(take_times(m, err));
-	BERTH_TRY(take_rules(m, err));
-	BERTH_TRY(m->c->training ? take_step(m, err) : take_model(m, err));
-	BERTH_TRY(berth_problem_new(&m->x->g, m->c->p->s, m->mem, m->tmp, &m->x->p, err));
-	BERTH_TRY(cut_place(m, err));
-	return cut_order(m, err);
-}
-
 berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *op, berth_arena *mem,
                                     berth_arena *tmp, berth_cut_program *out, berth_err *err)
 {
 	cut_making m = {.c = c, .op = op, .x = out, .mem = mem, .tmp = tmp};
 	BERTH_SCRATCH(tmp);
 	*out = (berth_cut_program){.order = NULL};
-	return make_program(&m, err);
+	BERTH_TRY(cut_model(&m, err));
+	BERTH_TRY(read_cut_model(&m, err));
+	BERTH_TRY(find_origins(&m, err));
+	BERTH_TRY(take_times(&m, err));
+	BERTH_TRY(take_rules(&m, err));
+	BERTH_TRY(m.c->training ? take_step(&m, err) : take_model(&m, err));
+	BERTH_TRY(berth_problem_new(&m.x->g, m.c->p->s, m.mem, m.tmp, &m.x->p, err));
+	BERTH_TRY(cut_place(&m, err));
+	return cut_order(&m, err);
 }

@@ -21,21 +21,6 @@ static int32_t legal_device(const berth_problem *p, int32_t op, int32_t dev)
 	return dev >= 0 && berth_op_legal(p, op, dev) ? dev : quickest_device(p, op);
 }
 
-/* Pieces and whole operators; -1: all others. */
-static void place_named(const cut_making *m)
-{
-	berth_cut_program *x = m->x;
-	for (int32_t i = 0; i < x->g.n_ops; i++) {
-		cut_origin from = m->origin[m->of[i]];
-		x->op_dev[i] = -1;
-		if (!cut_making_is_copy(m, i) || from.op < 0)
-			continue;
-		const berth_cut_way *way = m->op[from.op].way;
-		x->op_dev[i] = legal_device(&x->p, i,
-		                     from.piece < 0 ? berth_cut_way_most(way) : way->dev[from.piece]);
-	}
-}
-
 /* Time that tensors of op are on their way, where it stands on dev: from those who make them, and to each
  * other device of those who are placed and take them. to [n_devs] is scratch. */
 static int64_t travel_ns(const berth_problem *p, const int32_t *op_dev, int32_t op, int32_t dev, bool *to)
@@ -115,20 +100,26 @@ static berth_status place_others(const cut_making *m, berth_err *err)
 	return BERTH_OK;
 }
 
-static void place_groups(berth_cut_program *x)
-{
-	for (int32_t k = 0; k < x->p.n_colocs; k++) {
-		int32_t first = x->p.coloc_op[x->p.coloc_off[k]];
-		berth_coloc_put(&x->p, k, legal_device(&x->p, first, x->op_dev[first]), x->op_dev);
-	}
-}
-
 berth_status cut_place(cut_making *m, berth_err *err)
 {
 	BERTH_TRY_NEW(m->mem, m->x->g.n_ops, err, m->x->op_dev);
-	place_named(m);
+	/* Pieces and whole operators; -1: all others. */
+	berth_cut_program *x = m->x;
+	for (int32_t i = 0; i < x->g.n_ops; i++) {
+		cut_origin from = m->origin[m->of[i]];
+		x->op_dev[i] = -1;
+		if (!cut_making_is_copy(m, i) || from.op < 0)
+			continue;
+		const berth_cut_way *way = m->op[from.op].way;
+		x->op_dev[i] = legal_device(&x->p, i,
+		                            from.piece < 0 ? berth_cut_way_most(way) : way->dev[from.piece]);
+	}
 	BERTH_TRY(place_others(m, err));
-	place_groups(m->x);
+	for (int32_t k = 0; k < m->x->p.n_colocs; k++) {
+		int32_t first = m->x->p.coloc_op[m->x->p.coloc_off[k]];
+		berth_coloc_put(&m->x->p, k, legal_device(&m->x->p, first, m->x->op_dev[first]),
+		                m->x->op_dev);
+	}
 	return BERTH_OK;
 }
 

@@ -1,5 +1,6 @@
-/* The search over cuts; see cut_search.h. Annealing as S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi,
- * "Optimization by simulated annealing", Science 220, 1983. */
+/* The search over cuts of operators: programs by rule, then annealing of the best, then placing their pieces.
+ * Annealing as S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, "Optimization by simulated annealing", Science
+ * 220, 1983. */
 #include "cut_search.h"
 
 #include "cut_seeds.h"
@@ -189,33 +190,7 @@ static int32_t choose_states(const state *all, bool with_pieces, const state *ou
 	return n;
 }
 
-/* From the best seeds of the best kinds for half of what is left, then from the best of these. */
-static berth_status anneal_all(search *s, state *best, berth_err *err)
-{
-	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
-	const state *from[STARTS];
-	int32_t n = choose_states(best, false, from);
-	double start = spent(s);
-	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(anneal_from(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best],
-		                      err));
-	n = choose_states(best, false, from);
-	return !n ? BERTH_OK : anneal_from(s, &rng, 1, &best[from[0] - best], err);
-}
-
 /* ---- the pieces of the best ---- */
-
-/* The time that is left, parted by the searches to come. */
-static void limit_time(const search *s, int32_t to_come, berth_search_cfg *cfg)
-{
-	const berth_search_cfg *all = s->cfg;
-	cfg->time_from = berth_wall_seconds();
-	cfg->cpu_from = berth_cpu_seconds();
-	if (all->time_s > 0)
-		cfg->time_s = fmax(all->time_s - (cfg->time_from - s->start_s), 1e-3) / to_come;
-	if (all->cpu_s > 0)
-		cfg->cpu_s = fmax(all->cpu_s - (cfg->cpu_from - s->start_cpu_s), 1e-3) / to_come;
-}
 
 /* The search goes on from where the pieces stand: by rule at first, then where it had come to. */
 static berth_status place_pieces(search *s, const berth_method *method, int64_t evaluations, int32_t to_come,
@@ -225,7 +200,14 @@ static berth_status place_pieces(search *s, const berth_method *method, int64_t 
 	berth_bounds none = {.kind = "fast"};
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		none.value[m] = NAN;
-	limit_time(s, to_come, &cfg);
+	/* The time that is left, parted by the searches to come. */
+	const berth_search_cfg *all = s->cfg;
+	cfg.time_from = berth_wall_seconds();
+	cfg.cpu_from = berth_cpu_seconds();
+	if (all->time_s > 0)
+		cfg.time_s = fmax(all->time_s - (cfg.time_from - s->start_s), 1e-3) / to_come;
+	if (all->cpu_s > 0)
+		cfg.cpu_s = fmax(all->cpu_s - (cfg.cpu_from - s->start_cpu_s), 1e-3) / to_come;
 	cfg.evaluations = evaluations;
 	cfg.start_dev = x->r.answered ? x->r.op_dev : x->program->op_dev;
 	cfg.start_order = x->r.answered ? x->r.op_order : x->program->order;
@@ -347,7 +329,16 @@ static berth_status search_programs(search *s, state *best, state *seed, berth_e
 		best[k] = seed[k];
 		best[k].op = op;
 	}
-	return anneal_all(s, best, err);
+	/* From the best seeds of the best kinds for half of what is left, then from the best of these. */
+	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
+	const state *from[STARTS];
+	int32_t n = choose_states(best, false, from);
+	double start = spent(s);
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(anneal_from(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best],
+		                      err));
+	n = choose_states(best, false, from);
+	return !n ? BERTH_OK : anneal_from(s, &rng, 1, &best[from[0] - best], err);
 }
 
 static berth_status place_whole(search *s, const berth_bounds *bounds, const berth_method *method,

@@ -59,23 +59,20 @@ static berth_status name_outputs(piece_at *p, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Padding of the piece along the dimension that is cut: as far as its windows reach beyond the input. */
-static void piece_pads(const piece_at *p, int64_t *pads)
-{
-	const pieces_window *w = &p->c->spec.window;
-	int64_t from = p->from * w->stride - w->before, to = (p->to - 1) * w->stride - w->before + w->extent;
-	BERTH_COPY(pads, w->pads, 2 * w->n);
-	pads[w->at] = from < 0 ? -from : 0;
-	pads[w->n + w->at] = to > w->length ? to - w->length : 0;
-}
-
 static berth_status put_copy(piece_at *p, const char *name, berth_err *err)
 {
 	const pieces_spec *s = &p->c->spec;
 	pieces_attr attr = {0};
 	int64_t pads[2 * PIECES_SPATIAL], group = (p->to - p->from) / s->unit;
 	if (s->edit == PIECES_PADS) {
-		piece_pads(p, pads);
+		/* Padding of the piece along the dimension that is cut: as far as its windows reach beyond
+		 * the input. */
+		const pieces_window *w = &p->c->spec.window;
+		int64_t from = p->from * w->stride - w->before,
+			to = (p->to - 1) * w->stride - w->before + w->extent;
+		BERTH_COPY(pads, w->pads, 2 * w->n);
+		pads[w->at] = from < 0 ? -from : 0;
+		pads[w->n + w->at] = to > w->length ? to - w->length : 0;
 		attr = (pieces_attr){"pads", pads, 2 * s->window.n};
 	} else if (s->edit == PIECES_GROUP)
 		attr = (pieces_attr){"group", &group, -1};

@@ -41,15 +41,6 @@ static void wire_made(berth_wire *w, pieces_made *m)
 	wire_numbers(w, &m->to, m->k);
 }
 
-static void wire_copy(berth_wire *w, pieces_copy *c)
-{
-	berth_wire_text(w, &c->from);
-	BERTH_WIRE(w, c->at);
-	BERTH_WIRE(w, c->rows);
-	BERTH_WIRE(w, c->bytes);
-	BERTH_WIRE(w, c->stride);
-}
-
 static void wire_model(berth_wire *w, const berth_content *model, pieces_model *p)
 {
 	int32_t *const counts[] = {&p->n_asked, &p->n_slices,     &p->n_joins,
@@ -62,8 +53,13 @@ static void wire_model(berth_wire *w, const berth_content *model, pieces_model *
 	for (int32_t i = 0; i < p->n_refused; i++)
 		wire_refused(w, &p->refused[i]);
 	berth_wire_list(w, &p->copy, &p->n_copies, sizeof *p->copy);
-	for (int32_t i = 0; i < p->n_copies; i++)
-		wire_copy(w, &p->copy[i]);
+	for (int32_t i = 0; i < p->n_copies; i++) {
+		berth_wire_text(w, &p->copy[i].from);
+		BERTH_WIRE(w, p->copy[i].at);
+		BERTH_WIRE(w, p->copy[i].rows);
+		BERTH_WIRE(w, p->copy[i].bytes);
+		BERTH_WIRE(w, p->copy[i].stride);
+	}
 	wire_refused(w, &p->other_axis);
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		BERTH_WIRE(w, *counts[i]);

@@ -11,16 +11,6 @@ static berth_status decode(const pieces_source *s, const berth_read_options *rea
 	return onnx_decode(m, read, &n_weights, err);
 }
 
-static void mark(pieces_source *s, const onnx_model *other)
-{
-	for (size_t v = 0; v < s->m.n_values; v++) {
-		const onnx_value *a = &s->m.value[v], *b = v < other->n_values ? &other->value[v] : NULL;
-		for (int32_t d = 0; d < a->rank; d++)
-			if (!b || b->rank != a->rank || a->dim[d] != b->dim[d])
-				s->open[v] |= UINT64_C(1) << d;
-	}
-}
-
 /* The same model with other sizes for what the file leaves open: what differs depends on them. Where it
  * cannot be read with them, everything may. */
 static berth_status find_open(pieces_source *s, berth_err *err)
@@ -51,23 +41,16 @@ static berth_status find_open(pieces_source *s, berth_err *err)
 		return berth_nomem(err);
 	if (st != BERTH_OK)
 		m.n_values = 0;
-	mark(s, &m);
+	for (size_t v = 0; v < s->m.n_values; v++) {
+		const onnx_value *a = &s->m.value[v], *b = v < m.n_values ? &m.value[v] : NULL;
+		for (int32_t d = 0; d < a->rank; d++)
+			if (!b || b->rank != a->rank || a->dim[d] != b->dim[d])
+				s->open[v] |= UINT64_C(1) << d;
+	}
 	return BERTH_OK;
 }
 
 /* ---- uses and names ---- */
-
-static berth_status count_uses(pieces_source *s, berth_err *err)
-{
-	BERTH_TRY_NEW(s->m.tmp, s->m.n_values, err, s->uses);
-	for (size_t i = 0; i < s->m.n_nodes; i++)
-		for (int32_t k = 0; k < s->m.node[i].n_all; k++)
-			if (s->m.node[i].in[k] >= 0)
-				s->uses[s->m.node[i].in[k]]++;
-	for (size_t o = 0; o < s->m.n_outputs; o++)
-		s->uses[s->m.output[o]]++;
-	return BERTH_OK;
-}
 
 /* Names that new ones keep clear of. Values of bodies are not told apart from those of the graph. */
 static berth_status take_names(pieces_source *s, berth_err *err)
@@ -104,7 +87,13 @@ berth_status pieces_open(const char *file, const unsigned char *data, size_t siz
 			"all calls; put them in place of the calls first (onnx.inliner)",
 			file);
 	BERTH_TRY(find_open(s, err));
-	BERTH_TRY(count_uses(s, err));
+	BERTH_TRY_NEW(s->m.tmp, s->m.n_values, err, s->uses);
+	for (size_t i = 0; i < s->m.n_nodes; i++)
+		for (int32_t k = 0; k < s->m.node[i].n_all; k++)
+			if (s->m.node[i].in[k] >= 0)
+				s->uses[s->m.node[i].in[k]]++;
+	for (size_t o = 0; o < s->m.n_outputs; o++)
+		s->uses[s->m.output[o]]++;
 	BERTH_TRY(take_names(s, err));
 	*out = s;
 	return BERTH_OK;

@@ -178,17 +178,6 @@ bool pieces_is_given(const berth_read_options *opt, const char *name)
 	return false;
 }
 
-/* The given size of the symbol in field f; 0: none is given. */
-static berth_status given_size(pieces_state *x, const protobuf *w, const protobuf_field *f, int64_t *size,
-                            berth_err *err)
-{
-	char *name = berth_arena_strndup(x->mem, (const char *)w->data + f->at, f->end - f->at);
-	BERTH_TRY(berth_got(name, err));
-	int32_t s = berth_strmap_get(&x->m.symbols, name);
-	*size = s >= 0 && pieces_is_given(x->read, name) ? x->m.symbol_value[s] : 0;
-	return BERTH_OK;
-}
-
 static berth_status fix_message(pieces_state *x, protobuf w, int depth, berth_strbuf *out, bool *any,
                         berth_err *err);
 
@@ -215,8 +204,13 @@ static berth_status fix_message(pieces_state *x, protobuf w, int depth, berth_st
 			BERTH_TRY(fix_inside(x, &w, &f, depth + 1, out, any, err));
 			continue;
 		}
-		if (f.type == PROTOBUF_BYTES && depth == DEPTH && f.number == 2)
-			BERTH_TRY(given_size(x, &w, &f, &size, err));
+		if (f.type == PROTOBUF_BYTES && depth == DEPTH && f.number == 2) {
+			/* The given size of the symbol in field f; 0: none is given. */
+			char *name = berth_arena_strndup(x->mem, (const char *)w.data + f.at, f.end - f.at);
+			BERTH_TRY(berth_got(name, err));
+			int32_t s = berth_strmap_get(&x->m.symbols, name);
+			size = s >= 0 && pieces_is_given(x->read, name) ? x->m.symbol_value[s] : 0;
+		}
 		*any = *any || size;
 		if (size)
 			onnx_put_number(out, 1, (uint64_t)size);
