@@ -1,5 +1,5 @@
-/* First improvement over moves of blocks of operators (colocation groups, or groups of them), and the method
- * `local-search` that is made of it. Blocks wait in a queue. The one in front is tried on its other devices,
+/* First improvement over moves of blocks of operators (colocation groups, or groups of them), and the local
+ * search that is made of it. Blocks wait in a queue. The one in front is tried on its other devices,
  * and a move that improves is made at once.
  *
  * Moves are scored several at a time against the present placement. Those after the one that is made are
@@ -14,7 +14,6 @@
 
 #include "coloc.h"
 #include "moves.h"
-#include "registry.h"
 
 enum { MAX_AHEAD = 64 };
 
@@ -259,14 +258,3 @@ berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *er
 		BERTH_TRY(kick(s, &moves, op_dev, &score, trial, &rng, tmp, err));
 	return BERTH_OK;
 }
-
-static berth_status local_search_run(berth_search *s, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
-	return berth_local_search(s, tmp, err);
-}
-
-const berth_method berth_method_local_search = {
-	"local-search",
-	"Iterated local search over moves of colocation groups (Lourenco, Martin, Stuetzle 2003).", true,
-	local_search_run, NULL, "Lourenco, Martin, Stuetzle 2003"};

@@ -219,9 +219,17 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	agent w = {.s = s, .far = cfg->portfolio && cfg->far, .learn_share = cfg->learn_share};
 	const berth_policy_file *f;
 	bool ended;
+	if (cfg->anneal && cfg->orders && berth_orders_decide(s)) {
+		BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
+		return berth_walk_orders(s, tmp, err);
+	}
 	BERTH_TRY(start_search(&w, cfg, tmp, err));
 	if (s->p->n_ops == 0 || berth_seeds_needless(s))
 		return BERTH_OK;
+	if (!berth_can_move(s->p)) {
+		BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
+		return berth_cooling_finish(&w.cooling, tmp, err);
+	}
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 	if (f->cfg.decoding == BERTH_SEQUENTIAL && cfg->proposals)
 		BERTH_TRY(propose(&w, f, tmp, err));

@@ -5,6 +5,7 @@
 #include "cooling.h"
 
 #include "coloc.h"
+#include "order_walk.h"
 #include "registry.h"
 
 #define LEAST_STEPS (1. / 16)
@@ -61,8 +62,8 @@ static berth_status anneal_run(berth_search *s, berth_arena *tmp, berth_err *err
 	berth_annealer *a;
 	berth_heats heats;
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
-	if (!berth_can_move(s->p))
-		return BERTH_OK;
+	if (!berth_can_move(s->p) || berth_orders_decide(s))
+		return berth_walk_orders(s, tmp, err);
 	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), tmp, &a,
 	                             err));
 	berth_heats_begin(&heats, berth_walk_style_of(s)->first_temperature);
@@ -85,6 +86,8 @@ enum { ORDERS_FROM = 2000 };
 #define LEAST_SHARE 0.1
 #define MOST_SHARE 4.0
 #define SHIFT 1.5 /* of the share, to the kind that gained more */
+#define QUICK 6.0 /* steps over orders that take as long as one by the rule, where runs are longest paths */
+#define SLOW 0.3  /* the same where they are simulated, and steps by the rule are not whole runs */
 
 static berth_status new_orders(berth_cooling *c, berth_arena *mem, berth_err *err)
 {
@@ -101,6 +104,12 @@ berth_status berth_cooling_new(berth_search *s, bool orders, berth_arena *mem, b
 {
 	*out = (berth_cooling){.s = s, .rule_score = berth_score_worst()};
 	berth_heats_begin(&out->heats, berth_walk_style_of(s)->first_temperature);
+	out->walk_share = FIRST_SHARE;
+	out->moves = berth_can_move(s->p);
+	if (orders && berth_order_walk_works(s) &&
+	    (berth_order_walk_quick(s) || !berth_keys_work(s->p) || !out->moves))
+		BERTH_TRY(berth_order_walk_new(s, berth_rng_seed(s->cfg.seed, BERTH_STREAM_WALK), mem,
+		                               &out->walk, err));
 	BERTH_TRY_NEW(mem, s->p->n_ops, err, out->rule_dev);
 	BERTH_TRY(berth_annealer_new(s, 0, false, berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD), mem,
 	                             &out->by_rule, err));
@@ -158,25 +167,47 @@ int64_t berth_cooling_steps(const berth_cooling *c)
 	return berth_heats_steps(&c->heats);
 }
 
+static void shift(double *share, double gain, double gain_by_rule)
+{
+	if (gain > gain_by_rule)
+		*share = fmin(*share * SHIFT, MOST_SHARE);
+	else if (gain < gain_by_rule)
+		*share = fmax(*share / SHIFT, LEAST_SHARE);
+}
+
+/* Over given orders, for as long as so many steps by the rule take. */
+static void run_walk(berth_cooling *c, double n_steps, bool *ended)
+{
+	berth_order_walk_start(c->walk);
+	*ended = !berth_order_walk_run(c->walk,
+	                               (int64_t)(n_steps * (berth_order_walk_quick(c->s) ? QUICK : SLOW)));
+}
+
 static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err)
 {
 	double before = level(c->s), middle, first_temperature = berth_heats_temperature(&c->heats);
 	int64_t n_steps = berth_heats_steps(&c->heats);
-	consider_incumbent(c);
-	*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev}, first_temperature,
-	                            n_steps);
-	if (*ended || !c->with_order || c->heats.n_steps < ORDERS_FROM)
-		return BERTH_OK;
-	int64_t n_ordered = (int64_t)(c->order_share * (double)n_steps);
+	if (c->moves) {
+		consider_incumbent(c);
+		*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev},
+		                            first_temperature, n_steps);
+		if (*ended || c->heats.n_steps < ORDERS_FROM)
+			return BERTH_OK;
+	}
 	middle = level(c->s);
+	double by_rule = (before - middle) / (double)n_steps;
+	if (c->walk) {
+		double n = floor(c->walk_share * (double)n_steps);
+		run_walk(c, n, ended);
+		shift(&c->walk_share, (middle - level(c->s)) / n, by_rule);
+		middle = level(c->s);
+	}
+	if (*ended || !c->with_order)
+		return BERTH_OK;
+	double n = floor(c->order_share * (double)n_steps);
 	consider_incumbent(c);
-	BERTH_TRY(run_orders(c, first_temperature, n_ordered, ended, tmp, err));
-	double by_rule = (before - middle) / (double)n_steps,
-	       ordered = (middle - level(c->s)) / (double)n_ordered;
-	if (ordered > by_rule)
-		c->order_share = fmin(c->order_share * SHIFT, MOST_SHARE);
-	else if (ordered < by_rule)
-		c->order_share = fmax(c->order_share / SHIFT, LEAST_SHARE);
+	BERTH_TRY(run_orders(c, first_temperature, (int64_t)n, ended, tmp, err));
+	shift(&c->order_share, (middle - level(c->s)) / n, by_rule);
 	return BERTH_OK;
 }
 
@@ -190,7 +221,7 @@ berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, 
 
 berth_status berth_cooling_finish(berth_cooling *c, berth_arena *tmp, berth_err *err)
 {
-	bool ended = false;
+	bool ended = !c->moves && !c->walk && !c->with_order;
 	while (!ended)
 		BERTH_TRY(berth_cooling_run(c, &ended, tmp, err));
 	return BERTH_OK;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "anneal.h"
+#include "order_walk.h"
 #include "screen.h"
 
 enum { BERTH_HEATS_FIRST_STEPS = 500 };
@@ -34,8 +35,11 @@ void berth_heats_tell(berth_heats *h, berth_score before, berth_score after);
 typedef struct berth_cooling {
 	berth_search *s;
 	berth_heats heats;
+	bool moves; /* some operator may change its device; else orders are all there is */
 	berth_annealer *by_rule, *with_order; /* with_order NULL: orders are not searched */
 	double order_share;                   /* steps with orders for each step by the rule */
+	berth_order_walk *walk;               /* over given orders; NULL: keys tell enough of them */
+	double walk_share;                    /* its time for that of steps by the rule */
 	int32_t *rule_dev;                    /* [n_ops] the best by the rule */
 	berth_score rule_score;
 	int32_t *order_dev;  /* [n_ops] the best with an order, */

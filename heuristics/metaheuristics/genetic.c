@@ -8,6 +8,7 @@
  * rule and in its own order. */
 #include "coloc.h"
 #include "method.h"
+#include "order_walk.h"
 #include "ready.h"
 #include "registry.h"
 
@@ -151,7 +152,7 @@ static berth_status genetic_run(berth_search *s, berth_arena *tmp, berth_err *er
 	int32_t first = 0;
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 	if (!berth_can_move(s->p))
-		return BERTH_OK;
+		return berth_walk_orders(s, tmp, err);
 	BERTH_TRY(new_genetic(&x, tmp, err));
 	encode(&x, s->best_dev, x.keys);
 	for (int32_t i = 1; i < POPULATION; i++)

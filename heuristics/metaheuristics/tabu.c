@@ -19,6 +19,7 @@
 #include "coloc.h"
 #include "method.h"
 #include "moves.h"
+#include "order_walk.h"
 #include "registry.h"
 #include "screen.h"
 
@@ -408,7 +409,9 @@ static berth_status tabu_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	tabu x = {.s = s, .p = s->p, .rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
 	BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
-	if (!berth_can_move(s->p) || berth_search_budget_left(s, 1) == 0)
+	if (!berth_can_move(s->p) || berth_orders_decide(s))
+		return berth_walk_orders(s, tmp, err);
+	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
 	BERTH_TRY(new_tabu(&x, tmp, err));
 	start(&x, s->best_dev, berth_score_worst(), 0);
