@@ -8,6 +8,7 @@
 #include "ceft.h"
 #include "cost_model.h"
 #include "least_sum.h"
+#include "machines.h"
 
 /* Load of op on dev, or on its memory pool where that is more, in ns. */
 static double load_of(const berth_problem *p, int32_t op, int32_t dev)
@@ -121,7 +122,7 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	BERTH_TRY(berth_load_dual(p, &b->load_ns, &load, tmp, err));
 	b->ceft_ns = ceft.length_ns;
-	b->latency_ns = b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns;
+	b->latency_ns = berth_round_up_ns(p, b->ceft_ns > b->load_ns ? b->ceft_ns : b->load_ns);
 	return fill_values(p, fmax(load, longest_operator(p)) * 1e-9, tmp, b, err);
 }
 
@@ -129,6 +130,8 @@ static berth_status stronger_latency(const berth_problem *p, int64_t nodes, bert
                                      berth_arena *tmp, int64_t *latency_ns, berth_err *err)
 {
 	int64_t bound, most = *latency_ns;
+	BERTH_TRY(berth_bounds_machines(p, most, budget, tmp, &bound, err));
+	most = bound > most ? bound : most;
 	BERTH_TRY(berth_bounds_windows(p, budget, tmp, &bound, err));
 	most = bound > most ? bound : most;
 	BERTH_TRY(berth_bounds_blocks(p, nodes, budget, tmp, &bound, err));
@@ -136,7 +139,7 @@ static berth_status stronger_latency(const berth_problem *p, int64_t nodes, bert
 	BERTH_TRY(berth_bounds_memory(p, budget, tmp, &bound, err));
 	most = bound > most ? bound : most;
 	BERTH_TRY(berth_bounds_lp(p, most, budget, tmp, &bound, err));
-	*latency_ns = bound > most ? bound : most;
+	*latency_ns = berth_round_up_ns(p, bound > most ? bound : most);
 	return BERTH_OK;
 }
 

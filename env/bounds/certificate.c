@@ -5,11 +5,12 @@
 
 #include "certificate_check.h"
 #include "cost_model.h"
+#include "machines.h"
 
 const char *berth_certificate_name(berth_certificate_kind kind)
 {
 	static const char *const name[BERTH_N_CERTIFICATES] = {"path", "load", "relaxation", "blocks",
-	                                                       "windows"};
+	                                                       "windows", "machines"};
 	return name[kind];
 }
 
@@ -150,6 +151,18 @@ berth_status certificate_path(const berth_certificate *c, const berth_problem *p
 	return BERTH_OK;
 }
 
+/* ---- machines ---- */
+
+static berth_status certificate_machines(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
+                                         int64_t *proven_ns, berth_err *err)
+{
+	berth_machines m;
+	BERTH_TRY(berth_machines_new(p, tmp, &m, err));
+	if (berth_machines_full(&m, c->bound_ns))
+		*proven_ns = c->bound_ns;
+	return BERTH_OK;
+}
+
 /* ---- all kinds ---- */
 
 static berth_status prove(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
@@ -168,6 +181,8 @@ static berth_status prove(const berth_certificate *c, const berth_problem *p, be
 		return certificate_relaxation(c, p, tmp, proven_ns, err);
 	case BERTH_CERTIFICATE_BLOCKS:
 		return certificate_blocks(c, p, tmp, proven_ns, err);
+	case BERTH_CERTIFICATE_MACHINES:
+		return certificate_machines(c, p, tmp, proven_ns, err);
 	default:
 		return certificate_windows(c, p, tmp, proven_ns, err);
 	}
@@ -182,7 +197,10 @@ berth_status berth_certificate_prove(const berth_certificate *c, const berth_pro
 		                  "certificates are of the execution model, not of the cost model %s",
 		                  p->s->cost_model->name);
 	BERTH_SCRATCH(tmp);
-	return prove(c, p, tmp, proven_ns, err);
+	BERTH_TRY(prove(c, p, tmp, proven_ns, err));
+	if (!c->load)
+		*proven_ns = berth_round_up_ns(p, *proven_ns);
+	return BERTH_OK;
 }
 
 berth_status berth_certificate_check(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,

@@ -14,6 +14,7 @@ typedef enum berth_certificate_kind {
 	BERTH_CERTIFICATE_RELAXATION, /* a dual of the linear relaxation of placement */
 	BERTH_CERTIFICATE_BLOCKS,     /* gates, and trees of cases between them */
 	BERTH_CERTIFICATE_WINDOWS,    /* loads between two operators, or the beginning or end of the run */
+	BERTH_CERTIFICATE_MACHINES,   /* what stands on a device is done one after the other */
 	BERTH_N_CERTIFICATES
 } berth_certificate_kind;
 
