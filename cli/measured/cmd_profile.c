@@ -1,5 +1,6 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
 #include "engine.h"
+#include "fidelity.h"
 #include "file.h"
 #include "graph_format.h"
 #include "graph_load.h"
@@ -31,6 +32,7 @@ typedef struct state {
 	berth_profile p;
 	berth_profile_cache *cache;
 	const char *engine;
+	berth_fidelity fit; /* to runs of placements, with -o and --system-out; no operators: not made */
 	double *whole_s;   /* [n_devs] of all operators on the device, with --quick; NAN: not run */
 } state;
 
@@ -78,12 +80,35 @@ static berth_status time_whole(cli *c, const args *a, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* Run placements, so that the times hold for operators side by side, and what is cut has its price. */
+static berth_status fit(cli *c, state *s, berth_err *err)
+{
+	enum { PLACEMENTS = 12 };
+	berth_fidelity_cfg cfg = berth_fidelity_cfg_default();
+	cli_progress progress;
+	cfg.calibration = PLACEMENTS;
+	cfg.test = 0;
+	cfg.max_strain = 0;
+	cfg.progress = cli_progress_count;
+	cfg.progress_ctx = &progress;
+	cli_progress_open(&progress, c, s->g.name);
+	berth_status st = berth_fidelity_fit(&s->m, &s->p, &cfg, &c->mem, &c->tmp, &s->fit, err);
+	cli_progress_end(&progress);
+	if (st == BERTH_OK || st == BERTH_ENOMEM)
+		return st;
+	s->fit = (berth_fidelity){0};
+	return cli_warn(c, err, "times are those of operators alone, for placements could not be run: %s",
+	                err->msg);
+}
+
 static berth_status run_profile(cli *c, const args *a, state *s, const atomic_int *cancel, berth_err *err)
 {
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, cancel, &s->m, &s->engine, err));
 	berth_status st = profile(c, a, s, err);
 	if (st == BERTH_OK && a->quick && a->system_out)
 		st = time_whole(c, a, s, err);
+	else if (st == BERTH_OK && a->out && a->system_out && s->m.n_engine_devs > 1)
+		st = fit(c, s, err);
 	berth_measured_close(&s->m);
 	return st;
 }
@@ -108,10 +133,11 @@ static berth_status profile_until(cli *c, const args *a, state *s, berth_err *er
 
 static berth_status write_graph(cli *c, const args *a, const state *s, berth_err *err)
 {
-	berth_graph g;
+	berth_graph g = s->fit.fitted_graph;
 	const char *text;
 	size_t len;
-	BERTH_TRY(berth_graph_with_times(&s->g, &s->s, s->p.time_s, &c->mem, &g, err));
+	if (!g.n_ops)
+		BERTH_TRY(berth_graph_with_times(&s->g, &s->s, s->p.time_s, &c->mem, &g, err));
 	BERTH_TRY(berth_graph_write_json(&g, true, &c->mem, &text, &len, err));
 	return berth_file_write(a->out, text, len, err);
 }
@@ -160,6 +186,8 @@ static RESULT_FLAT_KIND(op_kind, "", "", OP);
 	K(NUMBER_OR_NULL, "run_overhead_s", "s", "what a run takes beside operators; null: not said", \
 	  s->p.overheads.run_s) \
 	K(NUMBER_OR_NULL, "segment_overhead_s", "s", "and a piece", s->p.overheads.segment_s) \
+	K(INT, "placements", "", "that were run, and that `-o` and `--system-out` were fitted to", \
+	  s->fit.n_calibration) \
 	K(LIST(link_kind), "links", "", "", links) \
 	K(LIST(op_kind), "ops", "", "an operator on a device each", ops)
 RESULT_KIND(profile_document, "Profile", "`profile GRAPH --json`.", PROFILE);
@@ -249,10 +277,15 @@ static berth_status print_noise(cli *c, const state *s, berth_err *err)
 
 static berth_status print_text(cli *c, const state *s, berth_err *err)
 {
+	char off[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
 	cli_say("times: %d measured, %d from the cache, %d predicted\n", s->p.n_measured, s->p.n_cached,
 	        s->p.n_predicted);
 	BERTH_TRY(print_noise(c, s, err));
+	if (s->fit.n_calibration)
+		cli_say("fitted to %d placements that were run, with what a cut costs (pieces of them were "
+		        "off by %s)\n",
+		        s->fit.n_calibration, cli_percent(off, s->fit.segment_error_before));
 	for (int32_t d = 0; d < s->s.n_devs; d++)
 		print_device(s, d);
 	for (int32_t d = 0; d < s->m.n_engine_devs; d++)
@@ -307,6 +340,8 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 		BERTH_TRY(write_graph(c, a, &s, err));
 	if (a->system_out) {
 		BERTH_TRY(berth_profile_system(&s.p, &s.s, s.g.n_ops, &c->mem, &fitted, err));
+		if (s.fit.fitted_graph.n_ops)
+			fitted = s.fit.fitted_system;
 		if (a->quick) {
 			fitted.dev_op_overhead_s = s.s.dev_op_overhead_s;
 			BERTH_TRY(calibrate(c, &s, &fitted, err));
@@ -330,7 +365,8 @@ static berth_status run(cli *c, berth_err *err)
 		{"software-devices", 0, CLI_FLAG, &a.software, NULL,
 	         "with --system: devices too that are the CPU once more (pocl, llvmpipe)"},
 		{"system-out", 0, CLI_FILE_OUT, &a.system_out, "OUT",
-	         "SYSTEM with the links as they were timed, and the overhead of an operator"},
+	         "SYSTEM with the links as they were timed, and the overhead of an operator; with -o both "
+	         "are fitted to runs of placements"},
 		CLI_ENGINE(&a.engine),
 		CLI_TIMEOUT(&a.engine),
 		{"cache", 0, CLI_FILE_BOTH, &a.cache, "FILE",

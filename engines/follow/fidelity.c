@@ -370,15 +370,13 @@ static berth_status measure_whole(job *j, int32_t threads, double *seconds, bert
 }
 
 /* The profiled simulator, and a pool of placements that it predicts. */
-static berth_status open_pool(job *j, berth_rng *rng, berth_err *err)
+static berth_status open_pool(job *j, const berth_profile *profile, berth_rng *rng, berth_err *err)
 {
 	const berth_fidelity_cfg *cfg = j->cfg;
-	berth_profile profile;
 	int32_t n = POOL_FACTOR * (cfg->test + cfg->calibration);
 	BERTH_TRY_NEW(j->mem, n, err, j->pool);
-	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
-	BERTH_TRY(berth_fitted_sim_profiled(&profile, j->m->g, j->m->s, j->mem, j->tmp, &j->before, err));
-	BERTH_TRY(berth_calibration_new(j->m->g, &j->before.s, profile.time_s, j->mem, &j->c, err));
+	BERTH_TRY(berth_fitted_sim_profiled(profile, j->m->g, j->m->s, j->mem, j->tmp, &j->before, err));
+	BERTH_TRY(berth_calibration_new(j->m->g, &j->before.s, profile->time_s, j->mem, &j->c, err));
 	BERTH_TRY(draw_pool(j, n, rng, err));
 	return j->n_pool ? BERTH_OK : berth_fail(err, BERTH_EINFEASIBLE, "no placement drawn could run");
 }
@@ -389,11 +387,13 @@ static berth_status run_all(job *j, berth_err *err)
 	berth_fidelity *r = j->r;
 	drawn **test_pick, **calibration_pick;
 	trial *again;
+	berth_profile profile;
 	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
 	BERTH_TRY_NEW(j->mem, cfg->test, err, test_pick);
 	BERTH_TRY_NEW(j->mem, cfg->calibration, err, calibration_pick, again);
 	BERTH_TRY_NEW(j->mem, cfg->test, err, j->trial);
-	BERTH_TRY(open_pool(j, &rng, err));
+	BERTH_TRY(berth_profile_run(j->m, &cfg->profile, j->mem, j->tmp, &profile, err));
+	BERTH_TRY(open_pool(j, &profile, &rng, err));
 	int32_t half = (j->n_pool + 1) / 2; /* the other half is for tests */
 	int32_t n_calibration =
 		pick(j, cfg->calibration < half ? cfg->calibration : half, &rng, calibration_pick);
@@ -428,5 +428,22 @@ berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg
 	BERTH_TRY(run_all(&j, err));
 	r.wall_s = berth_wall_seconds() - from;
 	*out = r;
+	return BERTH_OK;
+}
+
+berth_status berth_fidelity_fit(berth_measured *m, const berth_profile *profile,
+                                const berth_fidelity_cfg *cfg, berth_arena *mem, berth_arena *tmp,
+                                berth_fidelity *out, berth_err *err)
+{
+	job j = {.m = m, .cfg = cfg, .mem = mem, .tmp = tmp, .r = out};
+	drawn **picked;
+	trial *ran;
+	berth_rng rng = berth_rng_seed(cfg->seed, BERTH_STREAM_RANDOM);
+	*out = (berth_fidelity){0};
+	BERTH_TRY_NEW(mem, cfg->calibration, err, picked, ran);
+	BERTH_TRY(open_pool(&j, profile, &rng, err));
+	BERTH_TRY(calibrate(&j, picked, pick(&j, cfg->calibration, &rng, picked), ran, err));
+	out->fitted_graph = j.after.g;
+	out->fitted_system = j.after.s;
 	return BERTH_OK;
 }

@@ -65,6 +65,13 @@ berth_fidelity_cfg berth_fidelity_cfg_default(void);
 berth_status berth_fidelity_run(berth_measured *m, const berth_fidelity_cfg *cfg, berth_arena *mem,
                                 berth_arena *tmp, berth_fidelity *out, berth_err *err);
 
+/* The calibration alone: run cfg->calibration placements and fit the times and links of a profile, and what a
+ * cut costs, to them. out gets n_calibration, n_failed, fitted_graph and fitted_system. Else as
+ * berth_fidelity_run. */
+berth_status berth_fidelity_fit(berth_measured *m, const berth_profile *profile,
+                                const berth_fidelity_cfg *cfg, berth_arena *mem, berth_arena *tmp,
+                                berth_fidelity *out, berth_err *err);
+
 /* Kendall's tau of predicted against measured, over the pairs whose intervals [low, high] are disjoint.
  * *pairs is their number. NAN where there are none. O(n * n). */
 double berth_tau_disjoint(int32_t n, const double *predicted, const double *low, const double *high,
