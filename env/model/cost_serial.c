@@ -108,18 +108,28 @@ static void drop_inputs(serial *s, int32_t op, int32_t dev)
 			hold(s, dev, -g->tensor_bytes[g->in_tensor[i]]);
 }
 
+/* Is everything where the engine takes other times then? */
+static bool is_alone(const berth_problem *p, const int32_t *op_dev)
+{
+	for (int32_t op = 0; p->alone_ns && op < p->n_ops; op++)
+		if (op_dev[op] != p->alone_dev)
+			return false;
+	return p->alone_ns;
+}
+
 static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 {
 	serial *s = scratch;
 	const berth_graph *g = s->p->g;
 	int64_t now = 0;
+	const bool alone = is_alone(s->p, op_dev);
 	s->out = out;
 	for (int32_t k = 0; k < s->p->n_ops; k++) {
 		int32_t op = g->topo_op[k], dev = op_dev[op];
 		out->start_ns[op] = now;
 		if (out->mem_bytes)
 			hold(s, dev, bytes_at_start(s, op));
-		out->end_ns[op] = now += berth_op_time(s->p, op, dev);
+		out->end_ns[op] = now += alone ? s->p->alone_ns[op] : berth_op_time(s->p, op, dev);
 		if (out->mem_bytes) {
 			hold(s, dev, -g->op_workspace_bytes[op]);
 			drop_inputs(s, op, dev);
@@ -149,7 +159,10 @@ static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_
 		}
 		sum += least < INT64_MAX ? least : 0;
 	}
-	out->path_ns = out->latency_ns = sum > work_ns ? sum : work_ns;
+	sum = sum > work_ns ? sum : work_ns;
+	if (p->alone_ns && p->alone_sum_ns < sum)
+		sum = p->alone_sum_ns;
+	out->path_ns = out->latency_ns = sum;
 	out->load_s = (double)sum * 1e-9;
 	return BERTH_OK;
 }

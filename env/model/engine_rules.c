@@ -87,8 +87,9 @@ static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu)
 /* Changes the times of operators on CPUs. Those that see 32 tokens and more run on the quickest GPU, with
  * copies of their weights and cache (op offload). Attention there reaches a small share of the peak; the
  * embedding is looked up where it stands. docs/export.md tells how that was measured. O(ops * devs^2). */
-static void llama_times(berth_problem *p)
+static berth_status llama_times(berth_problem *p, berth_arena *mem, berth_err *err)
 {
+	(void)mem, (void)err;
 	bool many = tokens_of(p->g) >= OFFLOADED_ROWS;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
@@ -102,6 +103,7 @@ static void llama_times(berth_problem *p)
 			else if (p->g->op_state_bytes[op] > 0)
 				*ns = attention_ns(p, op, d);
 		}
+	return BERTH_OK;
 }
 
 /* ---- accelerate ---- */
@@ -126,17 +128,37 @@ static void move_transfers(berth_problem *p, int32_t dev, int32_t main)
 		}
 }
 
+/* Keeps what the first CPU takes for all operators: a map of nothing else is run there. */
+static berth_status keep_alone(berth_problem *p, berth_arena *mem, berth_err *err)
+{
+	int32_t cpu = 0;
+	while (cpu < p->n_devs && !is_cpu(p->s, cpu))
+		cpu++;
+	if (cpu == p->n_devs)
+		return BERTH_OK;
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->alone_ns);
+	p->alone_dev = cpu;
+	for (int32_t op = 0; op < p->n_ops && p->alone_ns; op++) {
+		p->alone_ns[op] = berth_op_time(p, op, cpu);
+		p->alone_sum_ns += p->alone_ns[op];
+		if (p->alone_ns[op] < 0)
+			p->alone_ns = NULL;
+	}
+	return BERTH_OK;
+}
+
 /* Changes times and transfers of devices that accelerate only stores modules on: dispatch_model runs an
  * operator there on the first other device, with a copy of its weights for each run, and its tensors go from
  * there. Without another device nothing changes, though a map without a GPU runs on the CPU.
  * O(ops * devs + classes * devs). */
-static void accelerate_times(berth_problem *p)
+static berth_status accelerate_times(berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	int32_t main = 0;
 	while (main < p->n_devs && is_stored(p->s, main))
 		main++;
 	if (main == p->n_devs)
-		return;
+		return BERTH_OK;
+	BERTH_TRY(keep_alone(p, mem, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (!is_stored(p->s, d))
 			continue;
@@ -149,6 +171,7 @@ static void accelerate_times(berth_problem *p)
 		}
 		move_transfers(p, d, main);
 	}
+	return BERTH_OK;
 }
 
 /* ---- the table ---- */

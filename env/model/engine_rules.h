@@ -12,8 +12,8 @@ struct berth_engine_rules {
 	const char *format[3];
 	const berth_cost_model *cost; /* how it runs a plan; NULL: as the system says */
 	/* Changes the times of a problem, once routes are known, to those that it takes for operators; NULL:
-	 * they are those of the devices. */
-	void (*times)(berth_problem *p);
+	 * they are those of the devices. What lasts lives in mem. Fails: BERTH_ENOMEM. */
+	berth_status (*times)(berth_problem *p, berth_arena *mem, berth_err *err);
 	bool eager;                   /* on a CPU it takes longer for an operator by itself (op_times.c) */
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
 	bool by_itself;               /* plans of its files are for it unless another one is named */

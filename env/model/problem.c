@@ -97,7 +97,7 @@ static berth_status mean_times(berth_problem *p, berth_arena *mem, double *total
 {
 	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
 	if (p->s->engine && p->s->engine->times)
-		p->s->engine->times(p);
+		BERTH_TRY(p->s->engine->times(p, mem, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t count = 0, most = 0;
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {

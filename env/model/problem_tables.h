@@ -18,6 +18,9 @@ typedef struct berth_problem {
 	/* [n_ops][n_devs] 1: it can run there, and no pin, no forbidden device and no member of its
 	 * colocation group stands against it */
 	uint8_t *op_dev_legal;
+	/* [n_ops] and their sum: what the engine takes where everything is on alone_dev; NULL: as above */
+	int64_t *alone_ns, alone_sum_ns;
+	int32_t alone_dev;
 	int64_t *op_mean_ns; /* [n_ops] floor of the mean over the devices that can run it; 0: none can */
 
 	/* Colocation groups: operators that must share a device. Every other operator is a group of its own.

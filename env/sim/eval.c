@@ -109,7 +109,8 @@ berth_score berth_eval_run(berth_eval *e, const int32_t *op_dev, const int32_t *
 /* Is the value the sum of all times? */
 static bool sums_up(const berth_eval *e)
 {
-	return e->p->s->cost_model->sums_times && !berth_objective_has_limits(&e->objective) &&
+	return e->p->s->cost_model->sums_times && !e->p->alone_ns &&
+	       !berth_objective_has_limits(&e->objective) &&
 	       (berth_objective_is(&e->objective, BERTH_LATENCY) ||
 	        berth_objective_is(&e->objective, BERTH_THROUGHPUT));
 }

@@ -88,6 +88,8 @@ static int64_t run_ns(const best *b, int32_t k, int32_t begin, int32_t end, unsi
 	int64_t sum = ns[end] - ns[begin], limit = limit_of(b, k),
 		needs = u->bytes[end] - u->bytes[begin] + reserve[role];
 	bool embeds = role & FIRST && begin == 0 && b->embed_apart;
+	if (k == b->n_kinds && limit >= 0)
+		limit = limit < u->forced_bytes ? 0 : limit - u->forced_bytes;
 	*apart = 0;
 	if (embeds) {
 		sum += u->embed_ns[column(b, k)];
@@ -238,6 +240,9 @@ static void read_path(best *b, size_t at)
 	llama_plan_follow(plan, b->file, &b->ix);
 	for (int32_t i = 0; i < plan->n_devs; i++)
 		put_apart(b, runs[i].begin, runs[i].apart);
+	for (int32_t i = 0; i < b->u.n; i++)
+		if (b->u.forced[i] && plan->unit_dev[i] != LLAMA_CPU)
+			put_apart(b, i, 1);
 	if (b->embed_apart && plan->n_devs)
 		put_embedding(b, plan->dev[0]);
 }
@@ -318,7 +323,7 @@ static berth_status find_best(best *b, int32_t *op_dev, double *bound)
 	int64_t least = b->ns[find_path(b)];
 	if (least >= LLAMA_NEVER)
 		return refuse(b);
-	*bound = b->n_kinds == b->u.n_kinds ? (double)least * 1e-9 : NAN;
+	*bound = b->n_kinds == b->u.n_kinds && !b->u.forced_bytes ? (double)least * 1e-9 : NAN;
 	b->lower = false;
 	for (int trial = 0; raised && trial < MOST_TRIALS; trial++) {
 		size_t end = find_path(b);

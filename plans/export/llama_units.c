@@ -181,6 +181,22 @@ static int64_t border_ns(const weighing *w, int32_t group, int32_t from, int32_t
 
 /* ---- sums ---- */
 
+/* Have rules put an expert of the group on the CPU? */
+static bool is_forced(const weighing *w, int32_t group)
+{
+	const llama_units *u = w->u;
+	BERTH_EACH (i, w->off, group) {
+		const char *rest;
+		int32_t k = 0;
+		berth_gguf_layer_of(w->p->g->op_name[w->op[i]], &rest);
+		while (k < u->n_kinds && !berth_op_legal(w->p, w->op[i], dev_of(u, k)))
+			k++;
+		if (llama_is_expert(rest) && k == u->n_kinds)
+			return true;
+	}
+	return false;
+}
+
 static void sum_times(const weighing *w, int32_t k)
 {
 	llama_units *u = w->u;
@@ -189,7 +205,7 @@ static void sum_times(const weighing *w, int32_t k)
 		*least = BERTH_ROW(u->least_ns, k, u->n + 1);
 	double rate = INFINITY;
 	for (int32_t i = 0; i < u->n; i++) {
-		int64_t ns = group_ns(w, i + 1, dev, false), more = 0,
+		int64_t ns = group_ns(w, i + 1, dev, k < u->n_kinds && u->forced[i]), more = 0,
 			bytes = u->expert_bytes[i + 1] - u->expert_bytes[i];
 		if (bytes > 0 && k < u->n_kinds && ns < LLAMA_NEVER) {
 			more = group_ns(w, i + 1, dev, true);
@@ -222,6 +238,11 @@ static void sum_bytes(const weighing *w)
 		u->embed_bytes += embed ? f->bytes[t] : 0;
 	}
 	for (int32_t i = 0; i < u->n; i++) {
+		if (u->forced[i]) {
+			u->forced_bytes += u->expert_bytes[i + 1];
+			u->bytes[i + 1] -= u->expert_bytes[i + 1];
+			u->expert_bytes[i + 1] = 0;
+		}
 		u->bytes[i + 1] += u->bytes[i] + (i < n ? llama_cache_bytes(f, i) : 0);
 		u->expert_bytes[i + 1] += u->expert_bytes[i];
 	}
@@ -239,6 +260,9 @@ static berth_status weigh(weighing *w)
 	BERTH_TRY_NEW(w->mem, n_columns, w->err, u->embed_ns);
 	BERTH_TRY_NEW(w->mem, n + 1, w->err, u->bytes, u->expert_bytes);
 	BERTH_TRY_NEW(w->mem, n * n_columns * n_columns, w->err, u->border_ns);
+	BERTH_TRY_NEW(w->mem, n, w->err, u->forced);
+	for (int32_t i = 0; i < u->n; i++)
+		u->forced[i] = is_forced(w, i + 1);
 	sum_bytes(w);
 	for (int32_t k = 0; k <= u->n_kinds; k++)
 		sum_times(w, k);

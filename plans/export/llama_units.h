@@ -21,6 +21,9 @@ typedef struct llama_units {
 	int64_t *border_ns; /* [n][n_kinds + 1][n_kinds + 1] from the unit before (0: the embedding) */
 	int64_t *embed_ns;  /* [n_kinds + 1] */
 	int64_t embed_bytes;
+	/* [n] experts that may stand on the CPU alone: whole_ns has them there, bytes do not have them */
+	bool *forced;
+	int64_t forced_bytes; /* of all of these */
 	bool tied; /* embedding and output share a matrix */
 } llama_units;
 

@@ -129,12 +129,12 @@ static void check(world *w, counts *n)
 
 static void test_one_price(void **state)
 {
-	static const char *const engines[] = {"ort", "openvino", "torch"};
+	static const char *const engines[] = {"ort", "openvino", "torch", "accelerate"};
 	counts n = {0};
 	(void)state;
 	for (uint64_t seed = 0; seed < 5000; seed++) {
 		world w;
-		open_world(&w, engines[seed % 3], seed);
+		open_world(&w, engines[seed % 4], seed);
 		if (berth_problem_feasible(&w.p, NULL) == BERTH_OK)
 			check(&w, &n);
 		close_world(&w);
