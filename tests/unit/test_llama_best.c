@@ -191,7 +191,9 @@ static void check_best(const char *recipe, int n_trials)
 		int32_t *best;
 		assert_ok(BERTH_NEW(&m.mem, best, m.g.n_ops, &err), &err);
 		draw(&m, &rng);
-		int pinned = m.file.experts && trial % 2 ? 1 + (int)berth_rng_below(&rng, (1 << LAYERS) - 1) : 0;
+		int pinned = 0;
+		if (m.file.experts && trial % 2)
+			pinned = 1 + (int)berth_rng_below(&rng, (1 << LAYERS) - 1);
 		pin(&m, pinned);
 		least = least_of_all(&m, pinned, &apart);
 		berth_status st = llama_best(&x, &m.file, &m.tmp, best, &bound, &err);
@@ -203,7 +205,8 @@ static void check_best(const char *recipe, int n_trials)
 		double found = berth_export_serial(&m.p, best);
 		assert_true(isnan(bound) ? pinned : bound <= apart * (1 + 1e-12));
 		assert_true(apart <= found * (1 + 1e-12));
-		assert_true(found <= least * (pinned ? 1.02 : 1 + 1e-12)); /* borders behind experts are guessed */
+		/* borders behind experts are guessed */
+		assert_true(found <= least * (pinned ? 1.02 : 1 + 1e-12));
 		x.op_dev = best;
 		assert_ok(llama_plan_make(&x, &m.file, &m.mem, &m.tmp, &m.plan, &err), &err);
 		assert_true(!isinf(value_of(&m)));
