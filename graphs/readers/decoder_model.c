@@ -92,6 +92,7 @@ static berth_status put_other(decoder_model *m, const decoder_tensor *t, text_sp
 	static const char *const quiet[] = {
 		"rope_freqs.weight",    "rope_factors_long.weight", "rope_factors_short.weight",
 		"attn_rot_embd.weight", "attn_sinks.weight",        "exp_probs_b.bias",
+		"position_embd.weight",
 		"exp_probs_b"};
 	*bytes += (double)t->bytes;
 	for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
@@ -267,6 +268,10 @@ static berth_status check_attention(const check *c)
 {
 	const decoder_layer *l = c->l;
 	int64_t hidden = c->m->hidden, kv = l->kv_heads * (l->key + l->value);
+	if (!l->heads)
+		return BERTH_OK;
+	if (!l->kv_heads)
+		return expect(c, DECODER_O, hidden, hidden);
 	BERTH_TRY(expect(c, DECODER_O, l->heads * l->value, hidden));
 	if (has(c, DECODER_KV_A))
 		return check_latent(c);
@@ -323,8 +328,10 @@ berth_status decoder_model_check(decoder_model *m, berth_err *err)
 	for (int32_t i = 0; i < m->n_layers; i++) {
 		check c = {m, i, &m->layer[i], err};
 		BERTH_TRY(check_attention(&c));
-		BERTH_TRY(has(&c, DECODER_ROUTER) ? check_mixture(&c)
-		                                  : check_gated(&c, DECODER_GATE, DECODER_UP, DECODER_DOWN));
+		if (!c.l->without_ffn)
+			BERTH_TRY(has(&c, DECODER_ROUTER)
+			                  ? check_mixture(&c)
+			                  : check_gated(&c, DECODER_GATE, DECODER_UP, DECODER_DOWN));
 		/* unless a norm behind the feed-forward network says otherwise */
 		m->layer[i].early_post_norm = !has(&c, DECODER_FFN_NORM) && !has(&c, DECODER_POST_FFN_NORM);
 	}

@@ -33,17 +33,39 @@ static berth_status is_windowed(const gguf_meta *meta, int32_t layer, bool *out)
 	return BERTH_OK;
 }
 
-static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l)
+static bool is_list(const gguf_meta *meta, gguf_meta_key key)
 {
-	int64_t head;
-	bool windowed;
+	return meta->given[key] && meta->key[key].kind == GGUF_ARRAY;
+}
+
+/* Heads of a layer, and whether it has a feed-forward network. Where the file tells them layer by layer, a
+ * layer may have no attention, or none by heads. */
+static berth_status read_heads(const gguf_meta *meta, int32_t i, decoder_layer *l)
+{
+	int64_t ffn = 1;
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_HEADS, i, -1, &l->heads));
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_KV_HEADS, i, l->heads, &l->kv_heads));
-	if (l->heads < 1 || l->kv_heads < 1 || l->heads % l->kv_heads)
+	if (is_list(meta, GGUF_FFN))
+		BERTH_TRY(gguf_meta_whole(meta, GGUF_FFN, i, 1, &ffn));
+	l->without_ffn = ffn == 0;
+	if (!l->heads && is_list(meta, GGUF_HEADS))
+		l->kv_heads = 0;
+	bool plain = !l->kv_heads && (is_list(meta, GGUF_HEADS) || is_list(meta, GGUF_KV_HEADS));
+	if (!plain && (l->heads < 1 || l->kv_heads < 1 || l->heads % l->kv_heads))
 		return gguf_fail(meta->file, meta->key[GGUF_HEADS].at,
 		                 "layer %d has %lld heads and %lld heads of keys and values; expected the "
 		                 "second to divide the first",
 		                 i, (long long)l->heads, (long long)l->kv_heads);
+	return BERTH_OK;
+}
+
+static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l)
+{
+	int64_t head;
+	bool windowed;
+	BERTH_TRY(read_heads(meta, i, l));
+	if (!l->kv_heads)
+		return BERTH_OK;
 	head = hidden / l->heads;
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_KEY, i, head, &l->key));
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_VALUE, i, head, &l->value));
@@ -242,16 +264,20 @@ berth_status berth_gguf_graph(const berth_content *from, const berth_gguf_option
 /* ---- files ---- */
 
 /* NAME-00001-of-00003.gguf: how many parts there are by the name; 1 for any other. *at = where the part's
- * number stands. */
-static int32_t parts_of(const char *path, size_t *at)
+ * number stands. Fails: BERTH_EFORMAT (a later part). */
+static berth_status parts_of(const char *path, size_t *at, int32_t *parts, berth_err *err)
 {
 	size_t n = strlen(path);
-	int32_t part, parts;
-	if (n < 5 || strcmp(path + n - 5, ".gguf") != 0 || !berth_text_part(path, n - 5, &part, &parts) ||
-	    part != 1)
-		return 1;
+	int32_t part;
+	*parts = 1;
+	if (n < 5 || strcmp(path + n - 5, ".gguf") != 0 || !berth_text_part(path, n - 5, &part, parts))
+		return BERTH_OK;
 	*at = n - 19;
-	return parts;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	return part == 1 ? BERTH_OK
+	                 : berth_fail(err, BERTH_EFORMAT,
+	                              "%s: part %d of %d of a model; expected the first one, %.*s00001%s",
+	                              path, part, *parts, (int)(path + *at - name), name, path + *at + 5);
 }
 
 /* The part of that number, which is not the first. */
@@ -277,7 +303,9 @@ static berth_status map_parts(const berth_content *first, berth_arena *mem, bert
                               int32_t *n_parts, berth_err *err)
 {
 	size_t at = 0;
-	int32_t n = parts_of(first->name, &at);
+	int32_t n;
+	*n_parts = 0;
+	BERTH_TRY(parts_of(first->name, &at, &n, err));
 	BERTH_TRY_NEW(mem, n, err, *part);
 	for (*n_parts = 0; *n_parts < n - 1; ++*n_parts)
 		BERTH_TRY(map_part(first->name, at, *n_parts + 1, mem, &(*part)[*n_parts], err));

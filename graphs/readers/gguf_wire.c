@@ -248,20 +248,35 @@ static berth_status string_value(const gguf_file *f, const gguf_key *key, text_s
 /* Known architectures; those that have windows or Gelu as rows. Which layers attend within a window is a fact
  * of the models; files may say it otherwise (attention.sliding_window_pattern). */
 static const char *const plain_archs[] = {
-	"llama", "arcee", "baichuan", "bailingmoe", "bailingmoe2", "command-r", "dbrx", "deepseek",
-	"deepseek2", "dots1", "ernie4_5", "ernie4_5-moe", "exaone", "glm4", "glm4moe", "granite",
-	"granitemoe", "hunyuan-dense", "hunyuan-moe", "internlm2", "llama4", "minicpm", "minimax-m2",
-	"mistral3", "nemotron", "olmo", "olmoe", "orion", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen2vl",
-	"qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "refact", "seed_oss", "smollm3", "stablelm", "xverse"};
+	"llama", "apertus", "arcee", "baichuan", "bailingmoe", "bailingmoe2", "bitnet", "chatglm",
+	"command-r", "dbrx", "deci", "deepseek", "deepseek2", "deepseek2-ocr", "dots1", "dream",
+	"ernie4_5", "ernie4_5-moe", "exaone", "glm4", "glm4moe", "granite", "granitemoe", "hunyuan-dense",
+	"hunyuan-moe", "hunyuan_vl", "hy_v3", "internlm2", "jais", "llada", "llada-moe", "llama4",
+	"maincoder", "minicpm", "minicpm3", "minimax-m2", "mistral3", "mistral4", "nemotron", "olmo",
+	"olmoe", "openelm", "orion", "paddleocr", "pangu-embedded", "phi3", "phimoe", "plamo", "plm",
+	"qwen", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "refact",
+	"rnd1", "seed_oss", "smallthinker", "smollm3", "stablelm", "xverse"};
 static const decoder_arch other_archs[] = {
+	{"bloom", 0, true, false, NULL},
+	{"codeshell", 0, true, false, NULL},
 	{"cohere2", 4, false, false, NULL},
+	{"cohere2moe", 4, false, false, NULL},
+	{"exaone-moe", 4, false, false, NULL},
 	{"exaone4", 4, false, false, NULL},
+	{"falcon", 0, true, false, NULL},
 	{"gemma", 0, true, false, NULL},
 	{"gemma2", 2, true, false, NULL},
 	{"gemma3", 6, true, false, NULL},
 	{"gpt-oss", 2, false, false, NULL},
+	{"gpt2", 0, true, false, NULL},
+	{"gptneox", 0, true, false, NULL},
 	{"grok", 0, true, false, NULL},
+	{"mellum", 4, false, false, NULL},
+	{"mimo2", 0, false, false, NULL},
+	{"mpt", 0, true, false, NULL},
 	{"olmo2", 4, false, false, NULL},
+	{"phi2", 0, true, false, NULL},
+	{"starcoder", 0, true, false, NULL},
 	{"starcoder2", 0, true, false, NULL},
 };
 
@@ -286,8 +301,11 @@ static berth_status read_arch(gguf_file *f, gguf_meta *m)
 {
 	gguf_key key;
 	text_span name = {0};
+	int64_t part = 0;
 	for (uint64_t i = 0; i < f->n_keys; i++) {
 		BERTH_TRY(gguf_next_key(f, &key));
+		if (text_span_is(key.name, "split.no"))
+			BERTH_TRY(whole_number(f, &key, 0, NULL, &part));
 		if (!text_span_is(key.name, "general.architecture"))
 			continue;
 		BERTH_TRY(string_value(f, &key, &name));
@@ -299,6 +317,11 @@ static berth_status read_arch(gguf_file *f, gguf_meta *m)
 		f->at = f->keys_at;
 		return BERTH_OK;
 	}
+	if (part > 0)
+		return gguf_fail(f, f->keys_at,
+		                 "part %lld of a model, counted from 0; expected the first one, a file named "
+		                 "NAME-00001-of-N.gguf",
+		                 (long long)part);
 	return gguf_fail(f, f->keys_at,
 	                 "no key 'general.architecture'; expected one that says what the tensors are");
 }

@@ -62,7 +62,7 @@ berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t);
 	X(KEY_MLA, "attention.key_length_mla") X(VALUE_MLA, "attention.value_length_mla") \
 	X(LATENT, "attention.kv_lora_rank") X(EXPERTS, "expert_count") X(TOP, "expert_used_count") \
 	X(WINDOW, "attention.sliding_window") X(WINDOW_PATTERN, "attention.sliding_window_pattern") \
-	X(NEXTN, "nextn_predict_layers")
+	X(NEXTN, "nextn_predict_layers") X(FFN, "feed_forward_length")
 typedef enum gguf_meta_key {
 #define GGUF_META_KEY(key, name) GGUF_##key,
 	GGUF_KEY_LIST(GGUF_META_KEY)

@@ -436,16 +436,25 @@ static zoo_tensor mixture(const build *b, zoo_tensor x)
 
 /* ---- layers ---- */
 
-static zoo_tensor layer(const build *b, zoo_tensor x)
+static zoo_tensor attention(const build *b, zoo_tensor x)
 {
 	zoo_tensor y = norm(b, DECODER_ATTN_NORM, x);
-	y = has(b, DECODER_KV_A)  ? latent_attention(b, y)
-	    : has(b, DECODER_QKV) ? fused_attention(b, y)
-	                          : plain_attention(b, y);
+	y = !b->l->kv_heads       ? project(b, DECODER_O, y)
+	    : has(b, DECODER_KV_A) ? latent_attention(b, y)
+	    : has(b, DECODER_QKV)  ? fused_attention(b, y)
+	                           : plain_attention(b, y);
 	if (!b->l->early_post_norm)
 		y = norm(b, DECODER_POST_ATTN_NORM, y);
-	x = binary(b, DECODER_ATTN_RESIDUAL, "Add", x, y);
-	y = norm(b, b->l->early_post_norm ? DECODER_POST_ATTN_NORM : DECODER_FFN_NORM, x);
+	return binary(b, DECODER_ATTN_RESIDUAL, "Add", x, y);
+}
+
+static zoo_tensor layer(const build *b, zoo_tensor x)
+{
+	if (b->l->heads)
+		x = attention(b, x);
+	if (b->l->without_ffn)
+		return x;
+	zoo_tensor y = norm(b, b->l->early_post_norm ? DECODER_POST_ATTN_NORM : DECODER_FFN_NORM, x);
 	y = has(b, DECODER_ROUTER) ? mixture(b, y) : feed_forward(b, &dense, y);
 	return binary(b, DECODER_FFN_RESIDUAL, "Add", x, norm(b, DECODER_POST_FFN_NORM, y));
 }
@@ -489,7 +498,7 @@ void decoder_build(zoo_net *net, const decoder *d)
 	for (int32_t i = 0; i < d->n_layers && net->status == BERTH_OK; i++) {
 		zoo_scope(net, "%s.%d", d->names->layer, i);
 		b.l = &d->layer[i];
-		net->other_bytes = b.l->other_bytes;
+		net->other_bytes += b.l->other_bytes; /* and of layers without operators */
 		x = layer(&b, x);
 	}
 	zoo_scope_end(net);

@@ -67,8 +67,10 @@ typedef enum decoder_step {
 	DECODER_STEPS
 } decoder_step;
 
+/* Layers of one model may differ: heads 0: no attention; kv_heads 0: a projection (O) in its place. */
 typedef struct decoder_layer {
 	int64_t heads, kv_heads;
+	bool without_ffn; /* no feed-forward network */
 	int64_t key, value;  /* columns of a head, for scores and for what they weigh */
 	/* columns of a compressed row (DECODER_KV_A) without its rotated part; 0: no latent attention */
 	int64_t latent;

@@ -91,24 +91,24 @@ void llama_plan_follow(llama_plan *plan, const berth_gguf_list *file, const llam
 
 /* ---- whole layers ---- */
 
-/* The device of a layer is that of its cache. */
-static berth_status find_caches(const planning *p)
+/* The device of a layer is that of its cache; of one without attention that of its first operator, and of one
+ * without operators that of the layer before. */
+static void find_caches(const planning *p)
 {
 	const char *rest;
 	int32_t *unit = p->out->unit_dev, n = p->out->n_layers;
 	for (int32_t i = 0; i <= n; i++)
 		unit[i] = LLAMA_FREE;
-	for (int32_t op = 0; op < p->g->n_ops; op++) {
-		int32_t layer = berth_gguf_layer_of(p->g->op_name[op], &rest);
-		if (layer < 0 || layer >= n || p->g->op_state_bytes[op] == 0)
-			continue;
-		unit[layer] = p->dev[op];
-	}
+	for (int caches = 1; caches >= 0; caches--)
+		for (int32_t op = 0; op < p->g->n_ops; op++) {
+			int32_t layer = berth_gguf_layer_of(p->g->op_name[op], &rest);
+			if (layer >= 0 && layer < n &&
+			    (caches ? p->g->op_state_bytes[op] > 0 : unit[layer] == LLAMA_FREE))
+				unit[layer] = p->dev[op];
+		}
 	for (int32_t i = 0; i < n; i++)
 		if (unit[i] == LLAMA_FREE)
-			return berth_fail(p->err, BERTH_EUNSUPPORTED, "layer %d: no operator holds its cache",
-			                  i);
-	return BERTH_OK;
+			unit[i] = i ? unit[i - 1] : LLAMA_CPU;
 }
 
 /* Layers in runs: the CPU first, then each device once. */
@@ -325,7 +325,7 @@ static berth_status make(planning *p)
 		                  "graph '%s' is not that of a GGUF model: it has no "
 		                  "operators 'token_embd.weight' and 'output.weight'",
 		                  p->g->name);
-	BERTH_TRY(find_caches(p));
+	find_caches(p);
 	BERTH_TRY(find_runs(p));
 	place_output(o, p->dev[output]);
 	BERTH_TRY(place_tied(p, embed, output));

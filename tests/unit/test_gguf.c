@@ -380,6 +380,83 @@ static void test_window_pattern(void **state)
 	}
 }
 
+static void key_list(gguf_bytes *b, const char *name, const uint32_t *x, int n)
+{
+	gguf_put_text(b, name);
+	gguf_put_u32(b, 9);
+	gguf_put_u32(b, 4);
+	gguf_put_u64(b, (uint64_t)n);
+	for (int i = 0; i < n; i++)
+		gguf_put_u32(b, x[i]);
+	b->n_keys++;
+}
+
+enum { UNLIKE = 5 };
+static const uint32_t unlike_heads[UNLIKE] = {2, 0, 2, 2, 1}, unlike_kv[UNLIKE] = {1, 0, 0, 2, 1},
+		      unlike_ffn[UNLIKE] = {16, 24, 8, 0, 16};
+
+static void put_matrix(gguf_bytes *b, int layer, const char *name, int64_t in, int64_t out)
+{
+	char text[64];
+	snprintf(text, sizeof text, "blk.%d.%s.weight", layer, name);
+	gguf_put_tensor(b, text, 0, in, out, 0);
+}
+
+/* Of 8 columns, in heads of 4: one of each kind that deci has. */
+static void unlike_model(gguf_bytes *b)
+{
+	gguf_begin(b);
+	gguf_key_text(b, "general.architecture", "deci");
+	gguf_key_u32(b, "deci.block_count", UNLIKE);
+	gguf_key_u32(b, "deci.embedding_length", 8);
+	gguf_key_u32(b, "deci.attention.key_length", 4);
+	gguf_key_u32(b, "deci.attention.value_length", 4);
+	key_list(b, "deci.attention.head_count", unlike_heads, UNLIKE);
+	key_list(b, "deci.attention.head_count_kv", unlike_kv, UNLIKE);
+	key_list(b, "deci.feed_forward_length", unlike_ffn, UNLIKE);
+	gguf_put_tensor(b, "token_embd.weight", 0, 8, 32, 0);
+	for (int i = 0; i < UNLIKE; i++) {
+		if (unlike_heads[i])
+			put_matrix(b, i, "attn_output", unlike_kv[i] ? 4 * unlike_heads[i] : 8, 8);
+		if (unlike_kv[i]) {
+			put_matrix(b, i, "attn_q", 8, 4 * unlike_heads[i]);
+			put_matrix(b, i, "attn_k", 8, 4 * unlike_kv[i]);
+			put_matrix(b, i, "attn_v", 8, 4 * unlike_kv[i]);
+		}
+		if (unlike_ffn[i]) {
+			put_matrix(b, i, "ffn_gate", 8, unlike_ffn[i]);
+			put_matrix(b, i, "ffn_up", 8, unlike_ffn[i]);
+			put_matrix(b, i, "ffn_down", unlike_ffn[i], 8);
+		}
+	}
+	gguf_end(b);
+}
+
+/* Layers of other widths, without attention, with a projection in its place, without a network behind it. */
+static void test_unlike_layers(void **state)
+{
+	(void)state;
+	gguf_bytes b;
+	model m;
+	double matrices = 0;
+	berth_gguf_options opt = options(1, 10, true);
+	unlike_model(&b);
+	read_model(&b, &opt, &m);
+	expect_listed(&b, b.tensor_bytes, b.n_tensors, UNLIKE);
+	assert_near((double)berth_graph_param_bytes(&m.g), b.tensor_bytes, 0);
+	assert_int_equal(m.r.n_warnings, 0);
+	assert_int_equal(sum_of(m.g.op_state_bytes, m.g.n_ops), (8 + 16 + 8) * 10 * 2);
+	for (int32_t i = 0; i < m.g.n_ops; i++)
+		matrices += strstr(m.g.op_name[i], ".flash") ? 0 : m.g.op_macs[i];
+	assert_near(matrices, b.tensor_bytes / 4, 0); /* of one token */
+	op_of(&m, "blk.2.attn_output.weight");
+	assert_int_equal(berth_graph_find(&m.g, "blk.2.attn.flash"), -1);
+	assert_int_equal(berth_graph_find(&m.g, "blk.1.attn.residual"), -1);
+	assert_int_equal(berth_graph_find(&m.g, "blk.3.ffn.residual"), -1);
+	free(b.p);
+	berth_arena_free(&m.mem);
+}
+
 /* Layers that predict further tokens do not run; tensors of no known use are held. */
 static void test_further_layers_and_tensors(void **state)
 {
@@ -492,6 +569,7 @@ static void write_part(const char *path, int part, int parts)
 	gguf_begin(&b);
 	if (part == 0)
 		gguf_put_keys(&b, r, parts);
+	gguf_key_u32(&b, "split.no", (uint32_t)part);
 	gguf_key_u32(&b, "split.count", (uint32_t)parts);
 	gguf_put_tensors(&b, r, part, part + 1, part == 0);
 	gguf_end(&b);
@@ -522,6 +600,12 @@ static void test_parts(void **state)
 	write_part(odd, 0, 3);
 	assert_int_equal(load(odd, NULL, &m, NULL, &err), BERTH_EFORMAT);
 	assert_contains(err.msg, "one of 3 parts; expected a file named NAME-00001-of-00003.gguf");
+	write_part(odd, 1, 3);
+	assert_int_equal(load(odd, NULL, &m, NULL, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "part 1 of a model, counted from 0; expected the first one");
+	assert_int_equal(load(path[1], NULL, &m, NULL, &err), BERTH_EFORMAT);
+	assert_contains(err.msg, "two-00002-of-00003.gguf: part 2 of 3 of a model; expected the first one, "
+	                         "two-00001-of-00003.gguf");
 	unlink(path[2]);
 	assert_int_equal(load(path[0], NULL, &m, NULL, &err), BERTH_EIO);
 	assert_contains(err.msg, "two-00003-of-00003.gguf: cannot open");
@@ -890,6 +974,7 @@ int main(void)
 	                                   cmocka_unit_test(test_names_and_bytes),
 	                                   cmocka_unit_test(test_cache),
 	                                   cmocka_unit_test(test_window_pattern),
+	                                   cmocka_unit_test(test_unlike_layers),
 	                                   cmocka_unit_test(test_further_layers_and_tensors),
 	                                   cmocka_unit_test(test_words),
 	                                   cmocka_unit_test(test_parts),
