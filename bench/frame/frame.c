@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct option {
 	const char *word, *about;
@@ -22,7 +21,7 @@ static const option options[] = {
 	{"--threads", "", offsetof(bench_options, threads), SMALL},
 	{"--time", "CPU seconds", offsetof(bench_options, seconds), REAL},
 };
-enum { N_OPTIONS = sizeof options / sizeof *options };
+enum { N_OPTIONS = BENCH_N(options) };
 
 static double option_get(const bench_options *o, const option *k)
 {
@@ -48,12 +47,14 @@ static bool option_set(bench_options *o, const option *k, const char *text)
 }
 
 /* Options of an entry stand there with their usual values. */
-static void list_entries(const bench_entry *const *entry, int n)
+static void list_entries(const bench_entry *entry, int n)
 {
 	bench_head("name|page|takes|about");
-	for (int i = 0; i < n; i++) {
-		const bench_entry *e = entry[i];
-		printf("| %s%s%s", e->name, *e->words ? " " : "", e->words);
+	for (const bench_entry *e = entry; e < entry + n; e++) {
+		printf("| ");
+		for (const char *c = e->name; *c; c++)
+			putchar(*c == '_' ? '-' : *c);
+		printf("%s%s", *e->words ? " " : "", e->words);
 		for (int k = 0; k < N_OPTIONS; k++) {
 			double usual = option_get(&e->usual, &options[k]);
 			if (usual > 0)
@@ -92,10 +93,19 @@ static bool read_words(int argc, char **argv, const bench_entry *e, bench_option
 	return o->n_words == 0 || *e->words;
 }
 
-int bench_main(int argc, char **argv, const bench_entry *const *entry, int n)
+/* A name is written with '-', in the code with '_'. */
+static bool is_name(const char *name, const char *word)
+{
+	while (*name && (*name == *word || (*name == '_' && *word == '-')))
+		name++, word++;
+	return !*name && !*word;
+}
+
+int bench_main(int argc, char **argv, const bench_entry *entry, int n)
 {
 	bench_options o;
 	int i = 0;
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 2)
 		return tell_usage(stderr);
 	if (strcmp(argv[1], "--help") == 0)
@@ -104,14 +114,14 @@ int bench_main(int argc, char **argv, const bench_entry *const *entry, int n)
 		list_entries(entry, n);
 		return 0;
 	}
-	while (i < n && strcmp(argv[1], entry[i]->name) != 0)
+	while (i < n && !is_name(entry[i].name, argv[1]))
 		i++;
 	char **word = calloc((size_t)argc, sizeof *word);
-	if (i == n || !word || !read_words(argc - 2, argv + 2, entry[i], &o, word)) {
+	if (i == n || !word || !read_words(argc - 2, argv + 2, &entry[i], &o, word)) {
 		free(word);
 		return tell_usage(stderr);
 	}
-	entry[i]->run(&o);
+	entry[i].run(&o);
 	free(word);
 	return 0;
 }

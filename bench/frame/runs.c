@@ -6,9 +6,8 @@
 #include "systems_builtin.h"
 #include "zoo.h"
 
-#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +32,16 @@ void *bench_new(berth_arena *mem, size_t n, size_t size)
 	if (!p)
 		bench_refuse("out of memory");
 	return p;
+}
+
+void bench_put(bench_text *t, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	t->n += (size_t)vsnprintf(t->text + t->n, sizeof t->text - t->n, format, args);
+	va_end(args);
+	if (t->n >= sizeof t->text)
+		bench_refuse("a text is too long");
 }
 
 void bench_make_file(char *path)
@@ -88,24 +97,29 @@ const berth_method *bench_method(const char *name)
 	return m;
 }
 
-double bench_value(const berth_problem *p, const berth_method *m, const berth_search_cfg *cfg)
+double bench_found(const berth_search *s)
 {
-	berth_arena mem = {0}, tmp = {0};
+	return berth_score_feasible(s->best) ? s->best.value : INFINITY;
+}
+
+double bench_value(const subject *x, const berth_method *m, const berth_search_cfg *cfg)
+{
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_search s;
 	berth_err err;
-	bench_must(berth_search_new(p, cfg, &mem, &s, &err), &err);
+	bench_must(berth_search_new(&x->p, cfg, &mem, &s, &err), &err);
 	berth_status st = berth_method_run(m, &s, &tmp, &err);
 	if (st != BERTH_EUNSUPPORTED)
 		bench_must(st, &err);
-	double value = st == BERTH_OK && berth_score_feasible(s.best) ? s.best.value : INFINITY;
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-	return value;
+	return st == BERTH_OK ? bench_found(&s) : INFINITY;
 }
 
-double bench_value_of(const subject *x, const char *method, const berth_search_cfg *cfg)
+double bench_value_of(const subject *x, const char *method, berth_metric metric, int64_t evaluations)
 {
-	return bench_value(&x->p, bench_method(method), cfg);
+	const berth_search_cfg cfg = {
+		.objective = berth_objective_of(metric), .seed = 1, .evaluations = evaluations};
+	return bench_value(x, bench_method(method), &cfg);
 }
 
 void bench_values(const subject *x, const berth_method *m, const berth_search_cfg *cfg, int n_seeds,
@@ -114,7 +128,7 @@ void bench_values(const subject *x, const berth_method *m, const berth_search_cf
 	berth_search_cfg own = *cfg;
 	for (int k = 0; k < n_seeds; k++) {
 		own.seed = (uint64_t)k + 1;
-		value[k] = bench_value(&x->p, m, &own);
+		value[k] = bench_value(x, m, &own);
 	}
 }
 
@@ -125,11 +139,18 @@ double bench_median_value(const subject *x, const berth_method *m, const berth_s
 	return bench_median(v, n_seeds);
 }
 
-berth_status bench_solve(subject *x, const berth_bounds *b, const char *method, const berth_search_cfg *cfg,
-                         berth_solution *out)
+berth_interval bench_iqm_value(const subject *x, const berth_method *m, const berth_search_cfg *cfg,
+                               int n_seeds)
+{
+	double v[MAX_SEEDS];
+	bench_values(x, m, cfg, n_seeds, v);
+	return bench_iqm(v, n_seeds);
+}
+
+berth_status bench_solve(subject *x, const char *method, const berth_search_cfg *cfg, berth_solution *out)
 {
 	berth_err err;
-	berth_status st = berth_solve(&x->p, b, bench_method(method), cfg, &x->mem, &x->tmp, out, &err);
+	berth_status st = berth_solve(&x->p, &x->b, bench_method(method), cfg, &x->mem, &x->tmp, out, &err);
 	if (st != BERTH_EUNSUPPORTED && st != BERTH_ELIMIT)
 		bench_must(st, &err);
 	return st;
@@ -162,18 +183,33 @@ double bench_seconds(void (*work)(void *ctx), void *ctx)
 
 double bench_median(const double *x, int32_t n)
 {
-	berth_arena tmp = {0};
-	double median = n ? berth_median(x, n, &tmp) : NAN;
-	berth_arena_free(&tmp);
-	return median;
+	BERTH_ARENA(tmp);
+	return n ? berth_median(x, n, &tmp) : NAN;
+}
+
+double bench_largest(const double *x, int32_t n)
+{
+	double most = n ? x[0] : NAN;
+	for (int32_t i = 1; i < n; i++)
+		most = fmax(most, x[i]);
+	return most;
 }
 
 berth_interval bench_iqm(const double *x, int32_t n)
 {
-	berth_arena tmp = {0};
-	berth_interval v = berth_bootstrap(x, n, berth_iqm, &tmp);
-	berth_arena_free(&tmp);
-	return v;
+	BERTH_ARENA(tmp);
+	return berth_bootstrap(x, n, berth_iqm, &tmp);
+}
+
+void bench_add(bench_mean *m, double ratio)
+{
+	m->log += log(ratio);
+	m->n++;
+}
+
+double bench_mean_of(bench_mean m)
+{
+	return exp(m.log / m.n);
 }
 
 /* The next cell from *c on, without its ':'; returns its size. *right: it had one. */
@@ -201,15 +237,23 @@ void bench_head(const char *cells)
 	printf("\n");
 }
 
+void bench_rule(int left, int right)
+{
+	printf("\n|");
+	for (int i = 0; i < left + right; i++)
+		printf(i < left ? "---|" : "---:|");
+	printf("\n");
+}
+
 void bench_print_interval(berth_interval v, double scale, const char *format)
 {
+	const double x[] = {v.middle, v.low, v.high};
+	static const char *const after[] = {" [", ", ", "]"};
 	printf(" | ");
-	printf(format, v.middle * scale);
-	printf(" [");
-	printf(format, v.low * scale);
-	printf(", ");
-	printf(format, v.high * scale);
-	printf("]");
+	for (int i = 0; i < 3; i++) {
+		printf(format, x[i] * scale);
+		printf("%s", after[i]);
+	}
 }
 
 void bench_print_value(double v, const char *format, const char *otherwise)

@@ -2,44 +2,33 @@
  * moved. Constants are those of the tutorial's table 1. */
 #include "cma.h"
 
+#include "array.h"
+
 #include <math.h>
-#include <string.h>
 
 enum { SWEEPS = 30 };
-
-static double at_most_one(double x)
-{
-	return x < 1 ? x : 1;
-}
-
-static void weigh(cma *c)
-{
-	double sum = 0, squares = 0;
-	for (int32_t i = 0; i < c->parents; i++)
-		sum += c->weight[i] = log(c->pop / 2. + .5) - log(i + 1.);
-	for (int32_t i = 0; i < c->parents; i++) {
-		c->weight[i] /= sum;
-		squares += c->weight[i] * c->weight[i];
-	}
-	c->mass = 1 / squares;
-}
 
 berth_status cma_new(int32_t n, int32_t pop, const double *mean, double step, uint64_t seed,
                      berth_arena *mem, cma *out, berth_err *err)
 {
 	cma c = {.n = n, .pop = pop, .parents = pop / 2, .rng = berth_rng_seed(seed, 0), .step = step};
 	size_t square = (size_t)n * (size_t)n;
-	BERTH_TRY_NEW(mem, n, err, c.mean);
+	double sum = 0, squares = 0;
+	BERTH_TRY_NEW(mem, n, err, c.mean, c.axis, c.path, c.step_path);
 	BERTH_TRY_NEW(mem, c.parents, err, c.weight);
-	BERTH_TRY_NEW(mem, square, err, c.cov, c.basis);
-	BERTH_TRY_NEW(mem, n, err, c.axis, c.path, c.step_path);
+	BERTH_TRY_NEW(mem, square, err, c.cov, c.basis, c.work);
 	BERTH_TRY_NEW(mem, (size_t)pop * (size_t)n, err, c.draws);
-	BERTH_TRY_NEW(mem, square, err, c.work);
 	BERTH_TRY_NEW(mem, pop, err, c.rank);
-	memcpy(c.mean, mean, (size_t)n * sizeof *mean);
+	BERTH_COPY(c.mean, mean, n);
 	for (int32_t i = 0; i < n; i++)
 		c.cov[i * n + i] = c.basis[i * n + i] = c.axis[i] = 1;
-	weigh(&c);
+	for (int32_t i = 0; i < c.parents; i++)
+		sum += c.weight[i] = log(pop / 2. + .5) - log(i + 1.);
+	for (int32_t i = 0; i < c.parents; i++) {
+		c.weight[i] /= sum;
+		squares += c.weight[i] * c.weight[i];
+	}
+	c.mass = 1 / squares;
 	*out = c;
 	return BERTH_OK;
 }
@@ -53,17 +42,24 @@ static double draw_normal(berth_rng *rng)
 void cma_draw(cma *c, double *point)
 {
 	int32_t n = c->n;
-	memset(c->draws, 0, (size_t)c->pop * (size_t)n * sizeof *c->draws);
+	BERTH_CLEAR(c->draws, c->pop * n);
 	for (int32_t k = 0; k < c->pop; k++) {
-		double *y = c->draws + (size_t)k * (size_t)n;
+		double *y = BERTH_ROW(c->draws, k, n);
 		for (int32_t j = 0; j < n; j++) {
 			double z = c->axis[j] * draw_normal(&c->rng);
 			for (int32_t i = 0; i < n; i++)
 				y[i] += z * c->basis[i * n + j];
 		}
 		for (int32_t i = 0; i < n; i++)
-			point[(size_t)k * (size_t)n + (size_t)i] = c->mean[i] + c->step * y[i];
+			BERTH_ROW(point, k, n)[i] = c->mean[i] + c->step * y[i];
 	}
+}
+
+static void turn(double *x, double *y, double cosine, double sine)
+{
+	double was = *x;
+	*x = cosine * was - sine * *y;
+	*y = sine * was + cosine * *y;
 }
 
 /* A rotation that makes cov[p][q] zero, in work, which turns into a diagonal, and in the basis. */
@@ -76,19 +72,11 @@ static void rotate(cma *c, int32_t p, int32_t q)
 	double theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]),
 	       t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)),
 	       cosine = 1 / sqrt(t * t + 1), sine = t * cosine;
+	for (int32_t k = 0; k < n; k++)
+		turn(&a[k * n + p], &a[k * n + q], cosine, sine);
 	for (int32_t k = 0; k < n; k++) {
-		double x = a[k * n + p], y = a[k * n + q];
-		a[k * n + p] = cosine * x - sine * y;
-		a[k * n + q] = sine * x + cosine * y;
-	}
-	for (int32_t k = 0; k < n; k++) {
-		double x = a[p * n + k], y = a[q * n + k];
-		a[p * n + k] = cosine * x - sine * y;
-		a[q * n + k] = sine * x + cosine * y;
-		x = v[k * n + p];
-		y = v[k * n + q];
-		v[k * n + p] = cosine * x - sine * y;
-		v[k * n + q] = sine * x + cosine * y;
+		turn(&a[p * n + k], &a[q * n + k], cosine, sine);
+		turn(&v[k * n + p], &v[k * n + q], cosine, sine);
 	}
 }
 
@@ -96,9 +84,8 @@ static void rotate(cma *c, int32_t p, int32_t q)
 static void take_apart(cma *c)
 {
 	int32_t n = c->n;
-	size_t square = (size_t)n * (size_t)n;
-	memcpy(c->work, c->cov, square * sizeof *c->work);
-	memset(c->basis, 0, square * sizeof *c->basis);
+	BERTH_COPY(c->work, c->cov, n * n);
+	BERTH_CLEAR(c->basis, n * n);
 	for (int32_t i = 0; i < n; i++)
 		c->basis[i * n + i] = 1;
 	for (int sweep = 0; sweep < SWEEPS; sweep++)
@@ -125,7 +112,7 @@ static void move_mean(cma *c)
 	for (int32_t i = 0; i < c->n; i++) {
 		c->work[i] = 0;
 		for (int32_t k = 0; k < c->parents; k++)
-			c->work[i] += c->weight[k] * c->draws[(size_t)c->rank[k] * (size_t)c->n + (size_t)i];
+			c->work[i] += c->weight[k] * BERTH_ROW(c->draws, c->rank[k], c->n)[i];
 		c->mean[i] += c->step * c->work[i];
 	}
 }
@@ -154,7 +141,7 @@ static void move_cov(cma *c, bool moves)
 	int32_t n = c->n;
 	double dim = n, decay = (4 + c->mass / dim) / (dim + 4 + 2 * c->mass / dim),
 	       one = 2 / ((dim + 1.3) * (dim + 1.3) + c->mass),
-	       many = at_most_one(2 * (c->mass - 2 + 1 / c->mass) / ((dim + 2) * (dim + 2) + c->mass)),
+	       many = fmin(1, 2 * (c->mass - 2 + 1 / c->mass) / ((dim + 2) * (dim + 2) + c->mass)),
 	       still = moves ? 0 : decay * (2 - decay);
 	many = fmin(many, 1 - one);
 	for (int32_t i = 0; i < n; i++)
@@ -164,7 +151,7 @@ static void move_cov(cma *c, bool moves)
 		for (int32_t j = 0; j < n; j++) {
 			double sum = 0, *x = &c->cov[i * n + j];
 			for (int32_t k = 0; k < c->parents; k++) {
-				const double *y = c->draws + (size_t)c->rank[k] * (size_t)n;
+				const double *y = BERTH_ROW(c->draws, c->rank[k], n);
 				sum += c->weight[k] * y[i] * y[j];
 			}
 			*x = (1 - one - many + one * still) * *x + one * c->path[i] * c->path[j] + many * sum;

@@ -1,10 +1,9 @@
 /* Fits the numbers of the time model: robust, drawn to what is likely, by differences. */
 #include "gpu_fit.h"
-
-#include "array.h"
 #include "rng.h"
 
-#include <math.h>
+/* What multiplying costs in a model, as a part of what it costs alone. */
+#define JOULES_LONG 0.79
 
 /* A number: likely value, how many logarithms off that is unlikely, and the same between generations. */
 typedef struct likely {
@@ -12,72 +11,47 @@ typedef struct likely {
 	double value, spread, between;
 } likely;
 
-#define TILES(large, small)                                                                                  \
-	{BERTH_GPU_AT_128_128, 0.95, 0.2, large}, {BERTH_GPU_AT_128_64, 0.9, 0.25, large},                   \
-		{BERTH_GPU_AT_64_128, 0.9, 0.25, large}, {BERTH_GPU_AT_64_64, 0.8, 0.3, large},              \
-		{BERTH_GPU_AT_128_32, 0.6, 0.4, large}, {BERTH_GPU_AT_32_128, 0.6, 0.4, large},              \
-		{BERTH_GPU_AT_32_32, 0.4, 0.5, large},                                                       \
-	{                                                                                                    \
-		BERTH_GPU_AT_2_64, 0.25, 0.3, small                                                          \
-	}
-
-#define PRODUCT(host, spread)                                                                                \
-	TILES(0.6, 0.1), {BERTH_GPU_BEGIN_K, 45, 0.5, 0.12}, {BERTH_GPU_SPLIT_K, 60, 1, 0.12},               \
-		{BERTH_GPU_PEAK, 0.88, 0.1, 0.08}, {BERTH_GPU_JOULES, 1.42, 0.1, 0.01},                      \
-		{BERTH_GPU_IDLE_WATTS, 15, 0.2, 0.01}, {BERTH_GPU_HEAT_S, 2e-3, 0.7, 0.02},                  \
-		{BERTH_GPU_MEMORY, 0.75, 0.2, 0.06}, {BERTH_GPU_MEMORY_JOIN, 0.3, 0.6, 0.1},                 \
-		{BERTH_GPU_CACHE, 2, 0.5, 0.1}, {BERTH_GPU_CALL_S, 6e-6, 0.5, 0.02},                         \
-	{                                                                                                    \
-		BERTH_GPU_HOST, host, spread, 0.01                                                           \
-	}
-
-#define WEIGHTS(long_rows, between)                                                                          \
-	{BERTH_GPU_FETCH, 0.65, 0.4, 0.1}, {BERTH_GPU_RESIDENT, 2, 0.3, 0.1},                                \
-		{BERTH_GPU_FETCH_JOIN, 0.3, 0.6, 0.1}, {BERTH_GPU_LONG_ROWS, long_rows, 0.7, between},       \
-	{                                                                                                    \
-		BERTH_GPU_LONG_ROWS_AT, 23, 0.4, 0.1                                                         \
-	}
-
-#define MEMORY                                                                                               \
-	{BERTH_GPU_MEMORY, 0.8, 0.2, 0.03}, {BERTH_GPU_CACHE, 0.2, 1, 0.05},                                 \
-		{BERTH_GPU_CALL_S, 6e-6, 0.5, 0.02},                                                         \
-	{                                                                                                    \
-		BERTH_GPU_HOST, 1.2, 0.5, 0.01                                                               \
-	}
-
-#define OVER_ROWS                                                                                            \
-	{BERTH_GPU_PASSES, 0.5, 1, 0.1}, {BERTH_GPU_PASSES_AT, 1, 1, 0.1}, {BERTH_GPU_ITEM_OPS, 6, 1, 0.3},  \
-	{                                                                                                    \
-		BERTH_GPU_ROW_S, 2e-7, 1, 0.3                                                                \
-	}
+#define TILES(large, small) \
+	{BERTH_GPU_AT_128_128, 0.95, 0.2, large}, {BERTH_GPU_AT_128_64, 0.9, 0.25, large}, \
+	{BERTH_GPU_AT_64_128, 0.9, 0.25, large}, {BERTH_GPU_AT_64_64, 0.8, 0.3, large}, \
+	{BERTH_GPU_AT_128_32, 0.6, 0.4, large}, {BERTH_GPU_AT_32_128, 0.6, 0.4, large}, \
+	{BERTH_GPU_AT_32_32, 0.4, 0.5, large}, {BERTH_GPU_AT_2_64, 0.25, 0.3, small}
+#define PRODUCT(host, spread) \
+	TILES(0.6, 0.1), {BERTH_GPU_BEGIN_K, 45, 0.5, 0.12}, {BERTH_GPU_SPLIT_K, 60, 1, 0.12}, \
+	{BERTH_GPU_PEAK, 0.88, 0.1, 0.08}, {BERTH_GPU_JOULES, 1.42, 0.1, 0.01}, \
+	{BERTH_GPU_IDLE_WATTS, 15, 0.2, 0.01}, {BERTH_GPU_HEAT_S, 2e-3, 0.7, 0.02}, \
+	{BERTH_GPU_MEMORY, 0.75, 0.2, 0.06}, {BERTH_GPU_MEMORY_JOIN, 0.3, 0.6, 0.1}, \
+	{BERTH_GPU_CACHE, 2, 0.5, 0.1}, {BERTH_GPU_CALL_S, 6e-6, 0.5, 0.02}, \
+	{BERTH_GPU_HOST, host, spread, 0.01}
+#define WEIGHTS(long_rows, between) \
+	{BERTH_GPU_FETCH, 0.65, 0.4, 0.1}, {BERTH_GPU_RESIDENT, 2, 0.3, 0.1}, \
+	{BERTH_GPU_FETCH_JOIN, 0.3, 0.6, 0.1}, {BERTH_GPU_LONG_ROWS, long_rows, 0.7, between}, \
+	{BERTH_GPU_LONG_ROWS_AT, 23, 0.4, 0.1}
+#define MEMORY \
+	{BERTH_GPU_MEMORY, 0.8, 0.2, 0.03}, {BERTH_GPU_CACHE, 0.2, 1, 0.05}, \
+	{BERTH_GPU_CALL_S, 6e-6, 0.5, 0.02}, {BERTH_GPU_HOST, 1.2, 0.5, 0.01}
+#define OVER_ROWS \
+	{BERTH_GPU_PASSES, 0.5, 1, 0.1}, {BERTH_GPU_PASSES_AT, 1, 1, 0.1}, {BERTH_GPU_ITEM_OPS, 6, 1, 0.3}, \
+	{BERTH_GPU_ROW_S, 2e-7, 1, 0.3}
 
 enum { MOST = BERTH_N_TIME_NUMBERS };
 static const likely numbers_of[BERTH_N_TIME_CLASSES][MOST] = {
 	[BERTH_TIME_LINEAR] = {PRODUCT(1.4, 0.5), WEIGHTS(0.5, 1)},
 	[BERTH_TIME_BMM] = {PRODUCT(1.4, 0.5)},
-	[BERTH_TIME_CONV] = {PRODUCT(2.3, 0.1),
-                             {BERTH_GPU_ALONE_S, 1e-4, 0.7, 0.02},
-                             {BERTH_GPU_WINOGRAD_2, 0.45, 0.4, 0.2},
-                             {BERTH_GPU_WINOGRAD_4, 0.8, 0.4, 0.2},
-                             {BERTH_GPU_AS_PRODUCT, 0.7, 0.5, 0.3},
-                             {BERTH_GPU_TRANSFORM, 0.7, 0.4, 0.15}},
+	[BERTH_TIME_CONV] = {PRODUCT(2.3, 0.1), {BERTH_GPU_ALONE_S, 1e-4, 0.7, 0.02},
+	                     {BERTH_GPU_WINOGRAD_2, 0.45, 0.4, 0.2}, {BERTH_GPU_WINOGRAD_4, 0.8, 0.4, 0.2},
+	                     {BERTH_GPU_AS_PRODUCT, 0.7, 0.5, 0.3}, {BERTH_GPU_TRANSFORM, 0.7, 0.4, 0.15}},
 	[BERTH_TIME_ELEMENTWISE] = {MEMORY},
 	[BERTH_TIME_NORM] = {MEMORY, OVER_ROWS},
 	[BERTH_TIME_SOFTMAX] = {MEMORY, OVER_ROWS},
 	/* one generation, and no overhead in its times: what it costs to compute and host stay as they are */
-	[BERTH_TIME_HALF] = {TILES(0.1, 0.1),
-                             {BERTH_GPU_BEGIN_K, 45, 1, 0.1},
-                             {BERTH_GPU_SPLIT_K, 80, 0.7, 0.1},
-                             {BERTH_GPU_PEAK, 0.85, 0.15, 0.1},
-                             {BERTH_GPU_JOULES, 0.25, 0.01, 0.01},
-                             {BERTH_GPU_IDLE_WATTS, 15, 0.01, 0.01},
-                             {BERTH_GPU_HEAT_S, 2e-3, 0.01, 0.01},
-                             {BERTH_GPU_MEMORY, 0.85, 0.15, 0.05},
-                             {BERTH_GPU_MEMORY_JOIN, 0.3, 0.6, 0.1},
-                             {BERTH_GPU_CACHE, 0.5, 1, 0.1},
-                             {BERTH_GPU_CALL_S, 4e-6, 0.5, 0.05},
-                             {BERTH_GPU_HOST, 2, 0.01, 0.01},
-                             WEIGHTS(0.2, 0.1)},
+	[BERTH_TIME_HALF] = {TILES(0.1, 0.1), {BERTH_GPU_BEGIN_K, 45, 1, 0.1},
+	                     {BERTH_GPU_SPLIT_K, 80, 0.7, 0.1}, {BERTH_GPU_PEAK, 0.85, 0.15, 0.1},
+	                     {BERTH_GPU_JOULES, 0.25, 0.01, 0.01}, {BERTH_GPU_IDLE_WATTS, 15, 0.01, 0.01},
+	                     {BERTH_GPU_HEAT_S, 2e-3, 0.01, 0.01},
+	                     {BERTH_GPU_MEMORY, 0.85, 0.15, 0.05}, {BERTH_GPU_MEMORY_JOIN, 0.3, 0.6, 0.1},
+	                     {BERTH_GPU_CACHE, 0.5, 1, 0.1}, {BERTH_GPU_CALL_S, 4e-6, 0.5, 0.05},
+	                     {BERTH_GPU_HOST, 2, 0.01, 0.01}, WEIGHTS(0.2, 0.1)},
 };
 
 static int count_of(berth_time_class class)
@@ -97,7 +71,7 @@ void gpu_fit_numbers(const gpu_fit *f, int generation, double *number)
 		bool part = at == BERTH_GPU_MEMORY_JOIN || at == BERTH_GPU_FETCH_JOIN;
 		number[at] = part ? fmin(v, 1) : v;
 	}
-	number[BERTH_GPU_JOULES_LONG] = GPU_JOULES_LONG * number[BERTH_GPU_JOULES];
+	number[BERTH_GPU_JOULES_LONG] = JOULES_LONG * number[BERTH_GPU_JOULES];
 }
 
 enum { STEPS = 300, BATCH = 1500, MOST_A_DEVICE = 1500 };
@@ -115,8 +89,8 @@ static double loss(const fitting *x, int generation, const double *number)
 	double sum = 0;
 	for (int32_t i = 0; i < x->n_batch[generation]; i++) {
 		const gpu_row *r = x->batch[generation][i];
-		double e = fabs(
-			log(berth_time_formula(number, &r->q, &x->rows->device[r->device]) / r->seconds));
+		const berth_time_device *d = &x->rows->device[r->device];
+		double e = fabs(log(berth_time_formula(number, &r->q, d) / r->seconds));
 		sum += e < 1 ? e : 1 + (e - 1) / 3;
 	}
 	return sum / BATCH;
@@ -156,7 +130,7 @@ static void learn(fitting *x, berth_rng *rng)
 {
 	static const double pull = 0.008;
 	double gradient[1 + BERTH_N_GENERATIONS][MOST], mean[1 + BERTH_N_GENERATIONS][MOST] = {0},
-								 square[1 + BERTH_N_GENERATIONS][MOST] = {0};
+	       square[1 + BERTH_N_GENERATIONS][MOST] = {0};
 	const likely *known = numbers_of[x->f->class];
 	for (int step = 1; step <= STEPS; step++) {
 		draw(x, rng);

@@ -1,18 +1,31 @@
 /* Instances of the tables of docs/learning.md, and what several of these tables share. */
 #pragma once
 
-#include "bench.h"
+#include "entries.h"
 #include "policy_file.h"
 #include "rng.h"
 
-/* With room to learn in. */
+/* With room to learn in. BENCH_OPEN_SIX prints the first cell of a row, too. */
 enum { N_SIX = 6 };
 extern const bench_pair six[N_SIX];
+#define BENCH_OPEN_SIX(x, i)                      \
+	BENCH_OPEN(x, six[i].graph, six[i].system); \
+	printf("| %s on %s", six[i].graph, six[i].system)
+
+/* Cells of the best single device (method[0]) and of the best of n methods that answer at once, in *single
+ * and *best. Returns which. */
+const char *print_at_once(const subject *x, berth_metric m, const char *const *method, int n, double scale,
+                          double *single, double *best);
 
 /* Of equal time: first those chosen, then as many drawn by a rule. print_timed: a row's first cell. */
 enum { N_CHOSEN = 28, N_TIMED = 2 * N_CHOSEN, NAME_SIZE = 112 };
-void timed_pair(int i, char graph[NAME_SIZE], char system[NAME_SIZE]);
-void open_timed(subject *x, int i);
+typedef struct timed {
+	char graph[NAME_SIZE], system[NAME_SIZE];
+} timed;
+timed timed_pair(int i);
+#define BENCH_OPEN_TIMED(x, i)                         \
+	const timed name_of_##x = timed_pair(i);       \
+	BENCH_OPEN(x, name_of_##x.graph, name_of_##x.system)
 void print_timed(int i);
 
 /* Annealing as it was before there were estimates, with the seeds of that time. */
@@ -22,16 +35,15 @@ extern const berth_method plain_annealing;
 
 /* Pairs by a list: each of these graphs on each of these systems. No family is in scripts/training-pairs, but
  * random graphs, with other seeds. Four systems are built in, four are random ones of sizes that training
- * saw, three of sizes that it did not. */
-typedef struct held_out_system {
-	const char *name;
-	bool unseen_size;
-} held_out_system;
-
-enum { HELD_OUT_GRAPHS = 15, HELD_OUT_SYSTEMS = 11, HELD_OUT_PAIRS = HELD_OUT_GRAPHS * HELD_OUT_SYSTEMS };
-
-extern const char *const held_out_graphs[HELD_OUT_GRAPHS];
-extern const held_out_system held_out_systems[HELD_OUT_SYSTEMS];
+ * saw, the rest, from UNSEEN_SIZES on, of sizes that it did not. */
+enum {
+	HELD_OUT_GRAPHS = 15,
+	HELD_OUT_SYSTEMS = 11,
+	HELD_OUT_PAIRS = HELD_OUT_GRAPHS * HELD_OUT_SYSTEMS,
+	UNSEEN_SIZES = 8
+};
+extern const char *const held_out_graphs[HELD_OUT_GRAPHS], *const held_out_systems[HELD_OUT_SYSTEMS];
+bench_pair held_out(int i);
 
 /* Pairs by a rule. */
 enum { HELD_OUT_FAMILIES = 10, HELD_OUT_TEXT = 128 };
@@ -43,7 +55,9 @@ const char *held_out_model(uint32_t family, berth_rng *rng);
  * turn. */
 void held_out_machine(int seed, berth_rng *rng, char out[HELD_OUT_TEXT]);
 
-void open_held_out(subject *x, int i);
+/* A policy's parameters copied to mem; rows of a tensor from first to last, where it has them, made 0. */
+nn_real *params_of(const berth_policy_file *f, berth_arena *mem);
+void forget_rows(const policy_dims *d, nn_real *params, const char *tensor, int first, int last);
 
 /* One forward pass of each of n policies on the pairs held out, as a table. */
 void print_policies(const bench_options *o, int n, const berth_policy_file *policy, const char *const *name);

@@ -1,15 +1,13 @@
 /* Fits the time model of GPUs to public measurements, tells how far it is off on GPUs that are left out, and
  * writes its numbers. scripts/train-times calls it. */
 #include "gpu_fit.h"
-#include "gpu_whole.h"
 
-#include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 static const char *const class_name[BERTH_N_TIME_CLASSES] = {
 	"linear", "bmm", "conv", "element-wise", "norm", "softmax", "half precision"};
-static const char *const class_words[BERTH_N_TIME_CLASSES] = {"LINEAR", "BMM",     "CONV", "ELEMENTWISE",
-                                                              "NORM",   "SOFTMAX", "HALF"};
+static const char *const class_words[BERTH_N_TIME_CLASSES] = {
+	"LINEAR", "BMM", "CONV", "ELEMENTWISE", "NORM", "SOFTMAX", "HALF"};
 
 /* Every fit: [class][GPU_DEVICES: with all]. */
 typedef struct fits {
@@ -55,36 +53,32 @@ static error_sum judge(const fits *x, berth_time_class class, int32_t device, co
 
 /* ---- operators ---- */
 
-static void fit_with_all(fits *x)
+/* With all GPUs, or without each of those that a class has. */
+static void fit(fits *x, bool with_all)
 {
 	for (int class = 0; class < BERTH_N_TIME_CLASSES; class++) {
 		for (int32_t i = 0; i < x->rows.n[class]; i++)
 			x->seen[class][x->rows.row[class][i].device] = true;
-		gpu_fit_class(&x->rows, (berth_time_class)class, -1, &x->fit[class][GPU_DEVICES]);
+		for (int32_t d = 0; d <= GPU_DEVICES; d++)
+			if (d == GPU_DEVICES ? with_all : !with_all && x->seen[class][d])
+				gpu_fit_class(&x->rows, (berth_time_class)class, d == GPU_DEVICES ? -1 : d,
+				              &x->fit[class][d]);
 	}
-}
-
-static void fit_without_each(fits *x)
-{
-	for (int class = 0; class < BERTH_N_TIME_CLASSES; class++)
-		for (int32_t d = 0; d < GPU_DEVICES; d++)
-			if (x->seen[class][d])
-				gpu_fit_class(&x->rows, (berth_time_class)class, d, &x->fit[class][d]);
 }
 
 static void print_operators(const fits *x)
 {
 	bench_head("operators | roofline: | fitted with it: | GPU left out: | and its overhead known: | each "
 	           "GPU left out");
-	for (int class = 0; class < BERTH_N_TIME_CLASSES; class ++) {
+	for (int class = 0; class < BERTH_N_TIME_CLASSES; class++) {
 		error_sum out = {0}, in = {0};
 		int n = 0;
 		char each[200] = "";
 		for (int32_t d = 0; d < GPU_DEVICES; d++) {
 			if (!x->seen[class][d])
 				continue;
-			error_sum a = judge(x, (berth_time_class) class, d, &x->fit[class][d]);
-			in.known += judge(x, (berth_time_class) class, d, &x->fit[class][GPU_DEVICES]).known;
+			error_sum a = judge(x, (berth_time_class)class, d, &x->fit[class][d]);
+			in.known += judge(x, (berth_time_class)class, d, &x->fit[class][GPU_DEVICES]).known;
 			out.typical += a.typical, out.known += a.known, out.roofline += a.roofline;
 			size_t at = strlen(each);
 			snprintf(each + at, sizeof each - at, "%s%s %.0f", n++ ? ", " : "",
@@ -97,6 +91,80 @@ static void print_operators(const fits *x)
 
 /* ---- whole models ---- */
 
+typedef struct summing {
+	const berth_time_device *d;
+	double (*number)[BERTH_N_TIME_NUMBERS];
+	double seconds;
+	bool training;
+} summing;
+
+/* backward: what an operator's backward pass takes, in times of its forward pass. */
+static void add(summing *s, double n, double backward, berth_time_query q)
+{
+	s->seconds +=
+		n * (1 + (s->training ? backward : 0)) * berth_time_formula(s->number[q.class], &q, s->d);
+}
+
+typedef struct shape {
+	const char *name;
+	double layers, width, heads, words;
+} shape;
+
+static const shape shapes[] = {{"bert_large", 24, 1024, 16, 30522},
+                               {"gpt2_large", 36, 1280, 20, 50257},
+                               {"gpt3_xl", 24, 3072, 24, 50257},
+                               {"gpt3_27", 32, 2560, 32, 50257}};
+
+/* A layer; GPT's activation is eight operators, BERT's one. */
+static void add_layers(summing *s, const shape *x, double batch, double sequence, bool gpt)
+{
+	double tokens = batch * sequence, scores = batch * x->heads * sequence * sequence, w = x->width;
+	if (gpt)
+		add(s, x->layers, 2, gpu_linear(tokens, w, 3 * w, 4));
+	add(s, x->layers * (gpt ? 1 : 4), 2, gpu_linear(tokens, w, w, 4));
+	add(s, x->layers, 2.1, gpu_bmm(batch * x->heads, sequence, w / x->heads, sequence));
+	add(s, x->layers, 2.1, gpu_bmm(batch * x->heads, sequence, sequence, w / x->heads));
+	add(s, x->layers, 1, gpu_elementwise(scores, 2 * scores));
+	add(s, x->layers, gpt ? 1 : 0.1, gpu_elementwise(scores, 2 * scores));
+	add(s, x->layers, 2, gpu_over_rows(BERTH_TIME_SOFTMAX, batch * x->heads * sequence, sequence));
+	if (s->training) { /* dropout */
+		add(s, x->layers, 1.5, gpu_elementwise(scores, 2.25 * scores));
+		add(s, 2 * x->layers, 1.5, gpu_elementwise(tokens * w, 2.25 * tokens * w));
+	}
+	add(s, x->layers, 0.1, gpu_elementwise(tokens * w, 2 * tokens * w));
+	add(s, 2 * x->layers, 0.1, gpu_elementwise(tokens * w, 3 * tokens * w));
+	add(s, 2 * x->layers, 1, gpu_over_rows(BERTH_TIME_NORM, tokens, w));
+	add(s, x->layers, 2, gpu_linear(tokens, w, 4 * w, 4));
+	add(s, x->layers, 2, gpu_linear(tokens, 4 * w, w, 4));
+	add(s, (gpt ? 6 : 1) * x->layers, gpt ? 1.3 : 1.5, gpu_elementwise(4 * tokens * w, 8 * tokens * w));
+	if (gpt)
+		add(s, 2 * x->layers, 1.3, gpu_elementwise(4 * tokens * w, 12 * tokens * w));
+}
+
+/* Seconds of a model on a GPU: the sum of its operators, each by number [class][BERTH_N_TIME_NUMBERS]. */
+static double sum_operators(const gpu_whole *w, const berth_time_device *d,
+                            double number[][BERTH_N_TIME_NUMBERS])
+{
+	const shape *x = NULL;
+	for (int i = 0; i < BENCH_N(shapes); i++)
+		if (strncmp(w->model, shapes[i].name, strlen(shapes[i].name)) == 0)
+			x = &shapes[i];
+	const char *mode = strstr(w->model, w->training ? "train-" : "inf-");
+	if (!x || !mode)
+		bench_refuse("a model that is not known");
+	char *end;
+	double sequence = strtod(mode + (w->training ? 6 : 4), &end), batch = strtod(end + 1, NULL);
+	bool gpt = *w->model == 'g';
+	double tokens = batch * sequence;
+	summing s = {d, number, 0, w->training};
+	add_layers(&s, x, batch, sequence, gpt);
+	add(&s, 3, 1, gpu_elementwise(tokens * x->width, 2 * tokens * x->width));
+	add(&s, 1, 1, gpu_over_rows(BERTH_TIME_NORM, tokens, x->width));
+	if (gpt || w->training)
+		add(&s, 1, 2, gpu_linear(tokens, x->width, x->words, 4));
+	return s.seconds;
+}
+
 /* A model on a GPU, by numbers that were fitted without it. */
 static double whole_seconds(const fits *x, const gpu_whole *w)
 {
@@ -104,10 +172,10 @@ static double whole_seconds(const fits *x, const gpu_whole *w)
 	berth_time_device d = x->rows.device[w->device];
 	d.overhead_s = 5e-6;                              /* the host runs ahead */
 	int32_t without = w->device == 1 ? 0 : w->device; /* of two kinds of A100 only one has operators */
-	for (int class = 0; class < BERTH_N_TIME_CLASSES; class ++)
+	for (int class = 0; class < BERTH_N_TIME_CLASSES; class++)
 		gpu_fit_numbers(&x->fit[class][x->seen[class][without] ? without : GPU_DEVICES],
 		                berth_time_generation(&d), number[class]);
-	return gpu_whole_seconds(w, &d, number);
+	return sum_operators(w, &d, number);
 }
 
 static void print_wholes(const fits *x, const char *folder, berth_arena *mem)
@@ -144,25 +212,19 @@ static void write_numbers(const fits *x, const char *path)
 	FILE *f = fopen(path, "w");
 	if (!f)
 		bench_refuse("a file that cannot be written");
-	fprintf(f, "/* The numbers of the time model (gpu_times.h), fitted to public measurements by\n"
-	           " * scripts/train-times, which writes this file; its card is in checkpoints/README.md. A "
-	           "row is a\n"
-	           " * generation, columns are berth_time_number. */\n#pragma once\n\n#include "
-	           "\"gpu_times.h\"\n\n"
-	           "/* clang-format off */\nstatic const double "
-	           "fitted[BERTH_N_TIME_CLASSES][BERTH_N_GENERATIONS]"
-	           "[BERTH_N_TIME_NUMBERS] = {\n");
-	for (int class = 0; class < BERTH_N_TIME_CLASSES; class ++) {
+	fprintf(f, "/* The numbers of the time model (gpu_times.h), fitted to public measurements by\n * "
+	           "scripts/train-times, which writes this file; its card is in checkpoints/README.md. A row "
+	           "is a\n * generation, columns are berth_time_number. */\n#pragma once\n\n#include "
+	           "\"gpu_times.h\"\n\n/* clang-format off */\nstatic const double "
+	           "fitted[BERTH_N_TIME_CLASSES][BERTH_N_GENERATIONS][BERTH_N_TIME_NUMBERS] = {\n");
+	for (int class = 0; class < BERTH_N_TIME_CLASSES; class++) {
 		fprintf(f, "\t[BERTH_TIME_%s] = {\n", class_words[class]);
 		for (int g = 0; g < BERTH_N_GENERATIONS; g++) {
 			double number[BERTH_N_TIME_NUMBERS];
 			gpu_fit_numbers(&x->fit[class][GPU_DEVICES], g, number);
 			for (int i = 0; i < BERTH_N_TIME_NUMBERS; i++)
-				fprintf(f, "%s%.4g%s",
-				        i == 0   ? "\t\t{"
-				        : i % 10 ? " "
-				                 : "\n\t\t ",
-				        number[i], i + 1 < BERTH_N_TIME_NUMBERS ? "," : "},\n");
+				fprintf(f, "%s%.4g%s", i == 0 ? "\t\t{" : i % 10 ? " " : "\n\t\t ", number[i],
+				        i + 1 < BERTH_N_TIME_NUMBERS ? "," : "},\n");
 		}
 		fprintf(f, "\t},\n");
 	}
@@ -171,25 +233,17 @@ static void write_numbers(const fits *x, const char *path)
 		bench_refuse("a file that cannot be written");
 }
 
-static void run_gpu_times(const bench_options *o)
+void table_gpu_times(const bench_options *o)
 {
 	static fits x;
 	BERTH_ARENA(mem);
 	if (o->n_words < 1 || o->n_words > 2)
 		bench_refuse("the folder of the measurements, unpacked, and perhaps the file to write");
 	gpu_rows_read(o->word[0], &mem, &x.rows);
-	fit_with_all(&x);
+	fit(&x, true);
 	if (o->n_words == 2)
 		write_numbers(&x, o->word[1]);
-	fit_without_each(&x);
+	fit(&x, false);
 	print_operators(&x);
 	print_wholes(&x, o->word[0], &mem);
 }
-
-const bench_entry bench_gpu_times = {"gpu-times",
-                                     "FOLDER [FILE]",
-                                     "execution-model",
-                                     "3 min",
-                                     "fits the time model of GPUs and tells its errors on GPUs left out",
-                                     {0},
-                                     run_gpu_times};

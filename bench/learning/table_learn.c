@@ -4,33 +4,21 @@
 #include "learner.h"
 #include "portfolio.h"
 
-#include <math.h>
-
-/* So many runs of a method, the interquartile mean with its interval. */
-static berth_interval run_method(const subject *x, const char *method, const bench_options *o, double *value)
+/* So many runs of a method, the interquartile mean with its interval; printed as a cell. */
+static berth_interval run_method(const subject *x, const char *method, const bench_options *o)
 {
 	const berth_search_cfg cfg = {.evaluations = o->evaluations};
-	bench_values(x, bench_method(method), &cfg, o->seeds, value);
-	return bench_iqm(value, o->seeds);
-}
-
-static void open_six(subject *x, int i)
-{
-	bench_open(x, six[i].graph, six[i].system);
-	printf("| %s on %s", six[i].graph, six[i].system);
+	berth_interval r = bench_iqm_value(x, bench_method(method), &cfg, o->seeds);
+	bench_print_interval(r, 1e3, "%.4g");
+	return r;
 }
 
 /* ---- learning alone ---- */
 
-typedef struct reward {
-	double sum;
-	int64_t n;
-} reward;
-
-static void add_reward(reward *r, const berth_step_stats *s)
+static void add_reward(bench_mean *r, const berth_step_stats *s)
 {
-	r->sum += s->mean * s->n;
-	r->n += s->n;
+	r->log += s->mean * s->n;
+	r->n += (int)s->n;
 }
 
 /* The sampler alone: no portfolio, no refinement; trained or with its untrained weights. first and last: mean
@@ -38,12 +26,13 @@ static void add_reward(reward *r, const berth_step_stats *s)
 static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t evaluations, double *first,
                           double *last)
 {
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_search s, *all = &s;
-	berth_search_cfg cfg = {.seed = seed, .evaluations = evaluations};
+	const berth_search_cfg cfg = {.seed = seed, .evaluations = evaluations};
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_learner l;
-	reward begin = {0}, end = {0};
+	bench_mean begin = {0}, end = {0};
 	int64_t left;
 	learner.hints = false;
 	if (!train)
@@ -59,29 +48,24 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 		if (s.evaluations > evaluations - evaluations / 10)
 			add_reward(&end, &stats);
 	}
-	*first = begin.sum / (double)begin.n;
-	*last = end.sum / (double)end.n;
-	double value = berth_score_feasible(s.best) ? s.best.value : INFINITY;
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-	return value;
+	*first = begin.log / begin.n;
+	*last = end.log / end.n;
+	return bench_found(&s);
 }
 
-static void run_learn(const bench_options *o)
+void table_learn(const bench_options *o)
 {
 	int disjoint = 0, rising = 0;
-	printf("\n### Learning alone: no portfolio, no refinement, %lld evaluations, %d seeds\n\n"
-	       "Best value in ms: interquartile mean [95 %% bootstrap interval]. Reward: log(best single "
-	       "device / value), mean of the first and the last tenth of the samples.\n\n",
+	printf("\n### Learning alone: no portfolio, no refinement, %lld evaluations, %d seeds\n\nBest value "
+	       "in ms: interquartile mean [95 %% bootstrap interval]. Reward: log(best single device / "
+	       "value), mean of the first and the last tenth of the samples.\n\n",
 	       (long long)o->evaluations, o->seeds);
 	bench_head("instance|best of random|untrained sampler|trained|reward, first tenth|last tenth|"
 	           "intervals disjoint");
 	for (int i = 0; i < N_SIX; i++) {
-		double v[MAX_SEEDS], blank[MAX_SEEDS], trained[MAX_SEEDS], first[MAX_SEEDS], last[MAX_SEEDS],
-			a, b;
-		subject x;
-		open_six(&x, i);
-		berth_interval random = run_method(&x, "random", o, v);
+		double blank[MAX_SEEDS], trained[MAX_SEEDS], first[MAX_SEEDS], last[MAX_SEEDS], a, b;
+		BENCH_OPEN_SIX(x, i);
+		berth_interval random = run_method(&x, "random", o);
 		for (int k = 0; k < o->seeds; k++) {
 			uint64_t seed = (uint64_t)k + 1;
 			blank[k] = run_sampler(&x, false, seed, o->evaluations, &a, &b);
@@ -92,105 +76,128 @@ static void run_learn(const bench_options *o)
 		bool apart = t.high < random.low && t.high < u.low;
 		disjoint += apart;
 		rising += l.low > f.high;
-		bench_print_interval(random, 1e3, "%.4g");
 		bench_print_interval(u, 1e3, "%.4g");
 		bench_print_interval(t, 1e3, "%.4g");
 		bench_print_interval(f, 1, "%.3f");
 		bench_print_interval(l, 1, "%.3f");
 		printf(" | %s |\n", apart ? "yes" : "no");
-		fflush(stdout);
-		bench_close(&x);
 	}
 	printf("\nIntervals disjoint on %d of %d instances; mean reward rises beyond the intervals on %d of "
 	       "%d.\n",
 	       disjoint, N_SIX, rising, N_SIX);
 }
 
-const bench_entry bench_learn = {
-	"learn", "", "learning", "30 min",
-	"learning alone", {.evaluations = 10000, .seeds = 10}, run_learn};
-
 /* ---- berth and its rivals ---- */
 
-static void run_berth(const bench_options *o)
+void table_berth(const bench_options *o)
 {
 	static const char *const once[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
-	enum { N_ONCE = sizeof once / sizeof *once };
-	const berth_search_cfg quick = {.seed = 1};
-	double log_local = 0, log_anneal = 0;
+	const berth_search_cfg cfg = {.evaluations = o->evaluations};
+	bench_mean by_local = {0}, by_anneal = {0};
 	int worse = 0;
-	printf("\n### `berth` against its parts and its rivals, %lld evaluations each, %d seeds\n\n"
-	       "Value in ms: interquartile mean [95 %% bootstrap interval]. `local-search` starts from the "
-	       "best heuristic and goes on until the budget ends.\n\n",
-	       (long long)o->evaluations, o->seeds);
-	bench_head(
-		"instance|best single device|best heuristic|local-search|anneal|berth|berth / local-search|"
-		"berth / anneal|bound");
+	printf("\n### `berth` against its parts and its rivals, %lld evaluations each, %d seeds\n\nValue in "
+	       "ms: interquartile mean [95 %% bootstrap interval]. `local-search` starts from the best "
+	       "heuristic and goes on until the budget ends.\n\n", (long long)o->evaluations, o->seeds);
+	bench_head("instance|best single device|best heuristic|local-search|anneal|berth|berth / "
+	           "local-search|berth / anneal|bound");
 	for (int i = 0; i < N_SIX; i++) {
-		double v[MAX_SEEDS], single = INFINITY, best = INFINITY;
-		const char *which = once[0];
-		subject x;
-		open_six(&x, i);
+		double v[MAX_SEEDS], best;
+		BENCH_OPEN_SIX(x, i);
 		bench_bound(&x);
-		for (int k = 0; k < N_ONCE; k++) {
-			double value = bench_value_of(&x, once[k], &quick);
-			single = k == 0 ? value : single;
-			which = value < best ? once[k] : which;
-			best = fmin(best, value);
-		}
-		bench_print_value(single * 1e3, "%.4g", "does not fit");
-		printf(" | %.4g (%s)", best * 1e3, which);
-		berth_interval local = run_method(&x, "local-search", o, v),
-			       anneal = run_method(&x, "anneal", o, v), ours = run_method(&x, "berth", o, v);
+		const char *which = print_at_once(&x, BERTH_LATENCY, once, BENCH_N(once), 1e3, &best, &best);
+		printf(" (%s)", which);
+		double local = run_method(&x, "local-search", o).middle,
+		       anneal = run_method(&x, "anneal", o).middle;
+		bench_values(&x, bench_method("berth"), &cfg, o->seeds, v);
+		berth_interval ours = bench_iqm(v, o->seeds);
+		bench_print_interval(ours, 1e3, "%.4g");
 		for (int k = 0; k < o->seeds; k++)
 			worse += v[k] > best;
-		log_local += log(ours.middle / local.middle) / N_SIX;
-		log_anneal += log(ours.middle / anneal.middle) / N_SIX;
-		bench_print_interval(local, 1e3, "%.4g");
-		bench_print_interval(anneal, 1e3, "%.4g");
-		bench_print_interval(ours, 1e3, "%.4g");
-		printf(" | %.4f | %.4f | %.4g |\n", ours.middle / local.middle, ours.middle / anneal.middle,
+		bench_add(&by_local, ours.middle / local);
+		bench_add(&by_anneal, ours.middle / anneal);
+		printf(" | %.4f | %.4f | %.4g |\n", ours.middle / local, ours.middle / anneal,
 		       x.b.value[BERTH_LATENCY] * 1e3);
-		fflush(stdout);
-		bench_close(&x);
 	}
 	printf("\nGeometric mean of berth / local-search: %.4f; of berth / anneal: %.4f. Worse than the "
 	       "portfolio or the best single device: %d of %d runs.\n",
-	       exp(log_local), exp(log_anneal), worse, N_SIX * o->seeds);
+	       bench_mean_of(by_local), bench_mean_of(by_anneal), worse, N_SIX * o->seeds);
 }
-
-const bench_entry bench_berth = {
-	"berth", "", "learning", "20 min",
-	"berth against its parts and its rivals", {.evaluations = 10000, .seeds = 10}, run_berth};
 
 /* ---- table policies ---- */
 
-static void run_post(const bench_options *o)
+void table_post(const bench_options *o)
 {
 	static const char *const method[] = {"random", "cem", "ppo", "post"};
-	enum { N = sizeof method / sizeof *method };
-	double mean[N] = {0};
+	bench_mean mean[4] = {{0}};
 	printf("\n### Table policies: `post` against its halves, %lld evaluations, %d seeds\n\n"
 	       "Best value in ms: interquartile mean [95 %% bootstrap interval].\n\n",
 	       (long long)o->evaluations, o->seeds);
 	bench_head("instance|random|cem|ppo|post");
 	for (int i = 0; i < N_SIX; i++) {
-		subject x;
-		open_six(&x, i);
-		for (int m = 0; m < N; m++) {
-			double v[MAX_SEEDS];
-			berth_interval r = run_method(&x, method[m], o, v);
-			mean[m] += log(r.middle) / N_SIX;
-			bench_print_interval(r, 1e3, "%.4g");
-			fflush(stdout);
-		}
+		BENCH_OPEN_SIX(x, i);
+		for (int m = 0; m < 4; m++)
+			bench_add(&mean[m], run_method(&x, method[m], o).middle);
 		printf(" |\n");
-		bench_close(&x);
 	}
-	printf("\nGeometric mean of post / cem: %.4f; of post / ppo: %.4f.\n", exp(mean[3] - mean[1]),
-	       exp(mean[3] - mean[2]));
+	double post = bench_mean_of(mean[3]);
+	printf("\nGeometric mean of post / cem: %.4f; of post / ppo: %.4f.\n", post / bench_mean_of(mean[1]),
+	       post / bench_mean_of(mean[2]));
 }
 
-const bench_entry bench_post = {
-	"post", "", "learning", "10 min",
-	"table policies: post against its halves", {.evaluations = 2400, .seeds = 10}, run_post};
+/* ---- the other objectives ---- */
+
+/* Of one objective: berth by the best single device, by the best heuristic, by plain annealing and by
+ * annealing. */
+typedef struct standing {
+	int worse;
+	bench_mean by[4];
+} standing;
+
+static void print_objective(int i, berth_metric m, const bench_options *o, standing *s)
+{
+	static const char *const heuristics[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp",
+	                                         "round-robin", "peft", "heft-lookahead"};
+	const berth_method *const rival[] = {&plain_annealing, bench_method("anneal"), bench_method("berth")};
+	const double scale = m == BERTH_THROUGHPUT ? 1e3 : 1;
+	double single, best, bound, value[3];
+	berth_objective goal = berth_objective_of(m);
+	const berth_search_cfg cfg = {.objective = goal, .evaluations = o->evaluations};
+	printf("| %s, %s on %s", berth_metrics[m].name, six[i].graph, six[i].system);
+	BENCH_OPEN(x, six[i].graph, six[i].system);
+	bench_bound(&x);
+	MUST(berth_bounds_objective(&x.p, &x.b, &goal, &x.tmp, &bound, &err));
+	printf(" (%s)", print_at_once(&x, m, heuristics, BENCH_N(heuristics), scale, &single, &best));
+	for (int k = 0; k < 3; k++) {
+		berth_interval r = bench_iqm_value(&x, rival[k], &cfg, o->seeds);
+		bench_print_interval(r, scale, "%.4g");
+		value[k] = r.middle;
+	}
+	double berth = value[2];
+	printf(" | %.4f | %.4f | %.4g |\n", berth / value[0], berth / value[1], bound * scale);
+	bench_add(&s->by[0], fmin(berth / single, 1)); /* what does not fit counts as no worse */
+	bench_add(&s->by[1], berth / best);
+	bench_add(&s->by[2], berth / value[0]);
+	bench_add(&s->by[3], berth / value[1]);
+	s->worse += berth > fmin(best, single) * (1 + 1e-9);
+}
+
+void table_objectives(const bench_options *o)
+{
+	static const berth_metric metrics[] = {BERTH_ENERGY, BERTH_EDP, BERTH_THROUGHPUT};
+	standing s[3] = {{0}};
+	printf("\n## Energy, energy-delay product and throughput, %lld evaluations, %d seeds\n\nJ, J s and "
+	       "ms a sample: interquartile mean [95 %% bootstrap interval]. The best heuristic is that of "
+	       "all that answer at once. Plain: annealing as it was before there were estimates, from the "
+	       "seeds of that time.\n\n", (long long)o->evaluations, o->seeds);
+	bench_head("objective, instance|best single device|best heuristic|plain|anneal|berth|berth / plain|"
+	           "berth / anneal|bound");
+	for (int k = 0; k < 3 * N_SIX; k++)
+		print_objective(k % N_SIX, metrics[k / N_SIX], o, &s[k / N_SIX]);
+	printf("\nGeometric means of `berth` to");
+	for (int m = 0; m < 3; m++)
+		printf("%s the best single device, the best heuristic, plain annealing and annealing: %.4f, "
+		       "%.4f, %.4f, %.4f for %s (worse than a part on %d of %d)", m ? ";" : "",
+		       bench_mean_of(s[m].by[0]), bench_mean_of(s[m].by[1]), bench_mean_of(s[m].by[2]),
+		       bench_mean_of(s[m].by[3]), berth_metrics[metrics[m]].name, s[m].worse, N_SIX);
+	printf(".\n");
+}

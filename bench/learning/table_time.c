@@ -1,13 +1,12 @@
-/* Annealing and berth at equal CPU time: all from the portfolio, all on the reference simulator, one thread.
- * Annealing moves operators and leaves their order to the system's rule. */
+/* Methods at equal CPU time, one thread. Annealing and berth: all from the portfolio, all on the reference
+ * simulator; annealing moves operators and leaves their order to the system's rule. And other ways to search
+ * beside berth: what is published for such problems, and a solver of integer programs on groups. */
 #include "anneal.h"
 #include "cooling.h"
 #include "instances_of_learning.h"
 #include "portfolio.h"
 #include "registry.h"
 #include "screen.h"
-
-#include <math.h>
 
 /* Moves drawn blindly, runs of doubling length at three temperatures. */
 static berth_status walk_blindly(berth_search *s, berth_arena *tmp, berth_err *err)
@@ -26,13 +25,10 @@ static berth_status walk_blindly(berth_search *s, berth_arena *tmp, berth_err *e
 /* Annealing as it was before there were estimates, with the seeds of that time. */
 static berth_status run_plain(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	s->cfg.walk_styles = &berth_walks_by_hand;
 	static const char *const seeds[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
-	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-		const berth_method *seed;
-		BERTH_TRY(berth_method_find(seeds[i], &seed, err));
-		BERTH_TRY(berth_method_run(seed, s, tmp, err));
-	}
+	s->cfg.walk_styles = &berth_walks_by_hand;
+	for (int i = 0; i < BENCH_N(seeds); i++)
+		BERTH_TRY(berth_method_run(bench_method(seeds[i]), s, tmp, err));
 	return walk_blindly(s, tmp, err);
 }
 
@@ -62,111 +58,166 @@ static berth_status run_unlearned(berth_search *s, berth_arena *tmp, berth_err *
 	return BERTH_OK;
 }
 
-typedef struct ratios {
-	double sum;
-	int better, worse, close, n;
-} ratios;
-
-static void add_ratio(ratios *r, double ratio)
-{
-	r->sum += log(ratio);
-	r->better += ratio < 0.999;
-	r->worse += ratio > 1.001;
-	r->close += ratio <= 1.005;
-	r->n++;
-}
-
-static void print_ratios(const char *of, const char *name, const ratios *r)
-{
-	printf("| %s | %s | %.4f | %d | %d | %d | %.0f %% |\n", of, name, exp(r->sum / r->n), r->n, r->better,
-	       r->worse, 100.0 * r->close / r->n);
-}
-
-/* The rivals of the table; the first one is what the others are measured by. */
 const berth_method plain_annealing = {"anneal, plain", "", true, run_plain, NULL, NULL};
 static const berth_method blind = {"anneal, blind", "", true, run_blind, NULL, NULL};
 static const berth_method unlearned = {"berth, unlearned", "", true, run_unlearned, NULL, NULL};
 
-enum { N_RIVALS = 5, FEW = 10 }; /* of very long runs one instance in FEW */
-#define LONG_S 10.              /* from here on fewer rivals */
-#define VERY_LONG_S 60.
+/* The rivals of a table; one of them is what the others are measured by. */
+enum { MOST_RIVALS = 6 };
+typedef struct rivals {
+	int n, base;
+	const berth_method *method[MOST_RIVALS];
+} rivals;
 
-static void print_row(int i, const berth_method *const *rival, int n_rivals, const bench_options *o,
-                      ratios *r)
+/* Values of an instance, medians over seeds; infinite where the base, which is tried first, places nothing.
+ * seconds: of CPU. milp answers once. */
+static void try_rivals(const subject *x, const rivals *r, const bench_options *o, double *value,
+                       double *seconds)
 {
 	const berth_search_cfg cfg = {.evaluations = INT64_MAX / 4, .cpu_s = o->seconds};
-	subject x;
-	open_timed(&x, i);
+	for (int i = 0; i < r->n; i++) {
+		int k = (r->base + r->n - i) % r->n;
+		double from = berth_cpu_seconds();
+		bool once = strcmp(r->method[k]->name, "milp") == 0;
+		value[k] = i && !isfinite(value[r->base])
+		                   ? INFINITY
+		                   : bench_median_value(x, r->method[k], &cfg, once ? 1 : o->seeds);
+		seconds[k] = berth_cpu_seconds() - from;
+	}
+}
+
+static void print_head(const rivals *r, const char *last)
+{
+	printf("| instance | operators |");
+	for (int k = 0; k < r->n; k++)
+		printf(" %s |", r->method[k]->name);
+	printf("%s", last);
+	bench_rule(2 + r->n + (*last != 0), 0);
+}
+
+static void print_ratio(double ratio)
+{
+	isfinite(ratio) ? printf(" %.4f |", ratio) : printf(" - |");
+}
+
+/* ---- annealing and berth ---- */
+
+typedef struct ratios {
+	bench_mean mean;
+	int better, worse, close;
+} ratios;
+
+static void add_ratio(ratios *r, double ratio)
+{
+	if (!isfinite(ratio))
+		return;
+	bench_add(&r->mean, ratio);
+	r->better += ratio < 0.999;
+	r->worse += ratio > 1.001;
+	r->close += ratio <= 1.005;
+}
+
+static void print_timed_row(int i, const rivals *rival, const bench_options *o, ratios *r)
+{
+	double value[MOST_RIVALS], seconds[MOST_RIVALS];
+	BENCH_OPEN_TIMED(x, i);
 	bench_bound(&x);
-	double base = bench_median_value(&x, rival[0], &cfg, o->seeds),
-	       bound = x.b.value[BERTH_LATENCY] / base;
+	try_rivals(&x, rival, o, value, seconds);
 	print_timed(i);
-	printf(" %d | %.4g |", x.p.n_ops, base);
-	for (int k = 1; k < n_rivals; k++) {
-		double ratio = bench_median_value(&x, rival[k], &cfg, o->seeds) / base;
-		if (isfinite(ratio)) {
-			printf(" %.4f |", ratio);
-			add_ratio(&r[k], ratio);
-		} else {
-			printf(" - |");
-		}
+	printf(" %d | %.4g |", x.p.n_ops, value[0]);
+	for (int k = 1; k < rival->n; k++) {
+		print_ratio(value[k] / value[0]);
+		add_ratio(&r[k], value[k] / value[0]);
 	}
+	double bound = x.b.value[BERTH_LATENCY] / value[0];
 	printf(" %.4f |\n", bound);
-	if (isfinite(base))
-		add_ratio(&r[0], bound);
-	fflush(stdout);
-	bench_close(&x);
+	add_ratio(&r[0], isfinite(value[0]) ? bound : NAN);
 }
 
-/* *n of them. */
-static void choose_rivals(double seconds, const berth_method **rival, int *n)
+void table_time(const bench_options *o)
 {
-	*n = 0;
-	rival[(*n)++] = &plain_annealing;
-	if (seconds < LONG_S) {
-		rival[(*n)++] = &blind;
-		rival[(*n)++] = bench_method("anneal");
-	}
-	rival[(*n)++] = &unlearned;
-	rival[(*n)++] = bench_method("berth");
-}
-
-static void print_head(const berth_method *const *rival, int n_rivals, const bench_options *o)
-{
+	enum { FEW = 10 }; /* of very long runs one instance in FEW; of long ones fewer rivals */
+	const rivals all = {5,
+	                    0,
+	                    {&plain_annealing, &blind, bench_method("anneal"), &unlearned,
+	                     bench_method("berth")}},
+		     few = {3, 0, {&plain_annealing, &unlearned, bench_method("berth")}},
+		     *rival = o->seconds < 10 ? &all : &few;
+	ratios r[2][MOST_RIVALS] = {0}; /* of the instances of the table, of those drawn by the rule */
 	printf("\n## Annealing and berth at equal CPU time: %g s, one thread\n\nMedian of %d seeds: the "
 	       "value of annealing as it was before there were estimates (moves drawn blindly at three "
 	       "temperatures in turn, from five seeds), and the others' by it. Below 1 is better. Blind: the "
 	       "same from the seeds of today. Unlearned: `berth` without policy, learning and learned walks. "
-	       "Bound: nothing can be below it.\n\n| instance | operators |",
-	       o->seconds, o->seeds);
-	for (int k = 0; k < n_rivals; k++)
-		printf(" %s |", rival[k]->name);
-	printf(" bound |\n|---|---|");
-	for (int k = 0; k <= n_rivals; k++)
-		printf("---|");
-	printf("\n");
-}
-
-static void run_time(const bench_options *o)
-{
-	const berth_method *rival[N_RIVALS];
-	ratios r[2][N_RIVALS] = {0}; /* of the instances of the table, of those drawn by the rule */
-	static const char *const of[] = {"chosen", "drawn by the rule"};
-	int n_rivals;
-	choose_rivals(o->seconds, rival, &n_rivals);
-	print_head(rival, n_rivals, o);
-	for (int i = 0; i < N_TIMED; i += o->seconds < VERY_LONG_S ? 1 : FEW)
-		print_row(i, rival, n_rivals, o, r[i >= N_CHOSEN]);
+	       "Bound: nothing can be below it.\n\n", o->seconds, o->seeds);
+	print_head(rival, " bound |");
+	for (int i = 0; i < N_TIMED; i += o->seconds < 60 ? 1 : FEW)
+		print_timed_row(i, rival, o, r[i >= N_CHOSEN]);
 	printf("\n");
 	bench_head("instances|by the first|geometric mean|of|better by 0.1 %|worse by 0.1 %|not worse by "
 	           "over 0.5 %");
-	for (int drawn = 0; drawn < 2; drawn++) {
-		for (int k = 1; k < n_rivals; k++)
-			print_ratios(of[drawn], rival[k]->name, &r[drawn][k]);
-		print_ratios(of[drawn], "bound", &r[drawn][0]);
+	for (int i = 0; i < 2 * rival->n; i++) {
+		int k = (i % rival->n + 1) % rival->n; /* the bound last */
+		const ratios *x = &r[i / rival->n][k];
+		printf("| %s | %s | %.4f | %d | %d | %d | %.0f %% |\n",
+		       i < rival->n ? "chosen" : "drawn by the rule", k ? rival->method[k]->name : "bound",
+		       bench_mean_of(x->mean), x->mean.n, x->better, x->worse, 100.0 * x->close / x->mean.n);
 	}
 }
 
-const bench_entry bench_time = {
-	"time", "", "learning", "15 min",
-	"annealing and berth at equal CPU time", {.seeds = 3, .seconds = 1}, run_time};
+/* ---- other solvers ---- */
+
+typedef struct standing {
+	double milp_s, milp_most_s;
+	int best[MOST_RIVALS];
+	bench_mean ratio[MOST_RIVALS];
+} standing;
+
+static void print_solvers(int i, const rivals *r, const bench_options *o, standing *all)
+{
+	enum { MILP = 3 };
+	const double as_good = 1.001; /* as the best of a row */
+	double value[MOST_RIVALS], seconds[MOST_RIVALS], best = INFINITY, most = 0;
+	BENCH_OPEN_TIMED(x, i);
+	try_rivals(&x, r, o, value, seconds);
+	double berth = value[r->base];
+	print_timed(i);
+	printf(" %d |", x.p.n_ops);
+	for (int k = 0; k < r->n; k++) {
+		best = fmin(best, value[k]);
+		most = fmax(most, value[k]);
+		if (k != r->base)
+			print_ratio(value[k] / berth);
+	}
+	printf(" %.4g |\n", berth);
+	all->milp_s += seconds[MILP];
+	all->milp_most_s = fmax(all->milp_most_s, seconds[MILP]);
+	for (int k = 0; k < r->n && isfinite(most); k++) {
+		all->best[k] += value[k] <= best * as_good;
+		bench_add(&all->ratio[k], value[k] / berth);
+	}
+}
+
+void table_solvers(const bench_options *o)
+{
+	static const char *const names[] = {"local-search", "genetic", "tabu", "milp", "anneal", "berth"};
+	enum { EVERY = 6 };
+	rivals r = {BENCH_N(names), BENCH_N(names) - 1, {NULL}};
+	standing all = {0};
+	for (int k = 0; k < r.n; k++)
+		r.method[k] = bench_method(names[k]);
+	printf("\n## Other solvers at equal CPU time: %g s, one thread\n\nMedian of %d seed%s: values by "
+	       "`berth`'s, which stands in seconds. Above 1: `berth` is better. `milp` answers once, by CBC "
+	       "on at most 16 groups.\n\n", o->seconds, o->seeds, o->seeds == 1 ? "" : "s");
+	print_head(&r, "");
+	for (int i = 0; i < N_TIMED; i += EVERY)
+		print_solvers(i, &r, o, &all);
+	int n = all.ratio[0].n;
+	printf("\nGeometric means over the %d that all place:", n);
+	for (int k = 0; k < r.base; k++)
+		printf("%s %s %.4f", k ? "," : "", names[k], bench_mean_of(all.ratio[k]));
+	printf(". The best or within 0.1 %% of it:");
+	for (int k = 0; k < r.n; k++)
+		printf("%s %s %d", k ? "," : "", names[k], all.best[k]);
+	printf(" of %d. `milp` took %.1f s of CPU in the mean, %.1f at most.\n",
+	       n, all.milp_s / n, all.milp_most_s);
+}

@@ -9,16 +9,14 @@ enum { N_MODELS = 2, SEARCH = 20000 };
 
 static const char *const models[N_MODELS] = {"resnet50", "inception-v3"};
 
-/* The columns of a model: a value a seed each. */
-typedef enum figure {
-	BUILT_IN,
-	TRAINED,
-	BEST,
-	LOCAL_SEARCH,
-	FROM_BUILT_IN,
-	FROM_TRAINED,
-	N_FIGURES
-} figure;
+/* The columns of a model, and what makes them: a method, by the policy that was trained or that is built in.
+ * A value a seed each. */
+static const struct {
+	const char *method;
+	bool trained;
+} figures[] = {{"policy", false}, {"policy", true}, {NULL, true}, {"local-search", false}, {"berth", false},
+               {"berth", true}};
+enum { BEST = 2, N_FIGURES = 6 }; /* BEST: in training */
 
 typedef struct table {
 	double value[N_MODELS][N_FIGURES][MAX_SEEDS];
@@ -28,7 +26,8 @@ typedef struct table {
 /* Train with a seed; the policy is left in the file. */
 static void train_on(subject *x, int seed, int64_t evaluations, const char *path, table *t)
 {
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_train_item item[N_MODELS];
 	berth_train_cfg cfg = berth_train_cfg_default();
 	berth_train_result result;
@@ -42,47 +41,26 @@ static void train_on(subject *x, int seed, int64_t evaluations, const char *path
 		t->value[i][BEST][seed] = result.best[i].value;
 		t->learned[i] += result.best[i].collapsed;
 	}
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 static void run_seed(subject *x, int seed, int64_t evaluations, const char *path, table *t)
 {
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
 	berth_policy_file f;
 	train_on(x, seed, evaluations, path, t);
 	MUST(berth_policy_file_read(path, &mem, &f, &err));
-	berth_search_cfg built_in = {.seed = (uint64_t)seed + 1, .evaluations = SEARCH}, trained = built_in;
-	trained.policy = &f;
-	for (int i = 0; i < N_MODELS; i++) {
-		t->value[i][BUILT_IN][seed] = bench_value_of(&x[i], "policy", &built_in);
-		t->value[i][TRAINED][seed] = bench_value_of(&x[i], "policy", &trained);
-		t->value[i][LOCAL_SEARCH][seed] = bench_value_of(&x[i], "local-search", &built_in);
-		t->value[i][FROM_BUILT_IN][seed] = bench_value_of(&x[i], "berth", &built_in);
-		t->value[i][FROM_TRAINED][seed] = bench_value_of(&x[i], "berth", &trained);
-	}
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
+	for (int i = 0; i < N_MODELS; i++)
+		for (int k = 0; k < N_FIGURES; k++) {
+			const berth_search_cfg cfg = {.seed = (uint64_t)seed + 1,
+			                              .evaluations = SEARCH,
+			                              .policy = figures[k].trained ? &f : NULL};
+			if (k != BEST)
+				t->value[i][k][seed] =
+					bench_value(&x[i], bench_method(figures[k].method), &cfg);
+		}
 }
 
-static void print_table(table *t, const bench_options *o)
-{
-	printf("\n## Training on two models: `scripts/demo`, %lld evaluations, %d seeds\n\n"
-	       "On `cpu+2gpu`; medians in ms. Pass: the policy's most probable placement, no search. `berth` "
-	       "and\n"
-	       "`local-search` have %d evaluations each.\n\n",
-	       (long long)o->evaluations, o->seeds, SEARCH);
-	bench_head("model|nothing left to learn|pass, built in|pass, trained|best in training|local-search|"
-	           "berth, built in|berth, trained");
-	for (int i = 0; i < N_MODELS; i++) {
-		printf("| %s | %d of %d seeds", models[i], t->learned[i], o->seeds);
-		for (int k = 0; k < N_FIGURES; k++)
-			printf(" | %.4g", 1e3 * bench_median(t->value[i][k], o->seeds));
-		printf(" |\n");
-	}
-}
-
-static void run_train(const bench_options *o)
+void table_train(const bench_options *o)
 {
 	static table t;
 	char path[] = BENCH_PATH;
@@ -92,12 +70,18 @@ static void run_train(const bench_options *o)
 		bench_open(&x[i], models[i], "cpu+2gpu");
 	for (int seed = 0; seed < o->seeds; seed++)
 		run_seed(x, seed, o->evaluations, path, &t);
-	print_table(&t, o);
-	for (int i = 0; i < N_MODELS; i++)
+	printf("\n## Training on two models: `scripts/demo`, %lld evaluations, %d seeds\n\nOn `cpu+2gpu`; "
+	       "medians in ms. Pass: the policy's most probable placement, no search. `berth` "
+	       "and\n`local-search` have %d evaluations each.\n\n",
+	       (long long)o->evaluations, o->seeds, SEARCH);
+	bench_head("model|nothing left to learn|pass, built in|pass, trained|best in training|local-search|"
+	           "berth, built in|berth, trained");
+	for (int i = 0; i < N_MODELS; i++) {
+		printf("| %s | %d of %d seeds", models[i], t.learned[i], o->seeds);
+		for (int k = 0; k < N_FIGURES; k++)
+			printf(" | %.4g", 1e3 * bench_median(t.value[i][k], o->seeds));
+		printf(" |\n");
 		bench_close(&x[i]);
+	}
 	unlink(path);
 }
-
-const bench_entry bench_train = {
-	"train", "", "learning", "1 h",
-	"training on the two models of the demo", {.evaluations = 150000, .seeds = 5}, run_train};

@@ -33,12 +33,11 @@ static const struct {
 	{"exact", "branch and bound on 16 operators; strong bounds of models", speed_exact},
 	{"pbqp", "the PBQP solver at 20,000 nodes, 4 alternatives, mean degree 3", speed_pbqp},
 };
-enum { N_GROUPS = sizeof groups / sizeof *groups };
+enum { N_GROUPS = BENCH_N(groups) };
 
 void speed_row(const char *name, const char *graph, double value, const char *unit)
 {
 	printf("| %s | %s | %.3g %s |\n", name, graph, value, unit);
-	fflush(stdout);
 }
 
 /* Is the group asked for? */
@@ -50,7 +49,7 @@ static bool asked(const bench_options *o, const char *name)
 	return o->n_words == 0;
 }
 
-static void run_speeds(const bench_options *o)
+void table_speeds(const bench_options *o)
 {
 	int n = 0;
 	for (int i = 0; i < N_GROUPS; i++)
@@ -63,18 +62,10 @@ static void run_speeds(const bench_options *o)
 			groups[i].run();
 }
 
-const bench_entry bench_speeds = {
-	"speeds", "[GROUP...]", "performance", "15 min",
-	"speeds of the parts: speed-groups lists them", {0}, run_speeds};
-
-static void run_speed_groups(const bench_options *o)
+void table_speed_groups(const bench_options *o)
 {
 	(void)o;
 	bench_head("group|what");
 	for (int i = 0; i < N_GROUPS; i++)
 		printf("| %s | %s |\n", groups[i].name, groups[i].about);
 }
-
-const bench_entry bench_speed_groups = {
-	"speed-groups", "", "performance", "0 s",
-	"what the groups of speeds are", {0}, run_speed_groups};

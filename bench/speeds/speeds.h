@@ -1,7 +1,7 @@
 /* What the rows of docs/performance.md share. */
 #pragma once
 
-#include "bench.h"
+#include "entries.h"
 
 void speed_row(const char *name, const char *graph, double value, const char *unit);
 

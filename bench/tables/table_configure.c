@@ -1,27 +1,15 @@
 /* The tables of docs/clusters.md: how often the configuration that is chosen is the best of all, on clusters
  * drawn by a rule. All of a cluster's configurations are simulated whole; that is what choices are held
  * against. One build gives the same tables on each run. */
-#include "bench.h"
-
 #include "configure.h"
+#include "entries.h"
 #include "rng.h"
 #include "system_json.h"
 #include "zoo.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const models[] = {"resnet18", "alexnet", "mobilenet-v2", "vgg11", "unet"};
 static const int64_t batches[] = {8, 32, 128};
-enum {
-	N_MODELS = sizeof models / sizeof *models,
-	N_BATCHES = 3,
-	MOST_CONFIGS = 10000,
-	MOST_CLUSTERS = 1000,
-	TEXT = 1 << 14
-};
+enum { N_BATCHES = 3, MOST_CONFIGS = 10000, MOST_CLUSTERS = 1000 };
 
 /* ---- clusters ---- */
 
@@ -32,91 +20,62 @@ typedef struct device_kind {
 /* Servers, desktops, laptops and boards; each host has the first, and perhaps the other ones. */
 static const device_kind kinds[4][3] = {
 	{{"xeon", 2, 128, 128, 50, 150}, {"v100", 14, 900, 16, 30, 250}, {"t4", 8, 320, 16, 10, 70}},
-	{{"core", 0.8, 60, 32, 15, 95}, {"rtx", 10, 400, 8, 15, 200}, {NULL, 0, 0, 0, 0, 0}},
-	{{"mobile", 0.4, 40, 16, 3, 28}, {"igpu", 1.5, 60, 4, 1, 25}, {NULL, 0, 0, 0, 0, 0}},
-	{{"arm", 0.13, 25, 8, 1, 5}, {"soc-gpu", 1.2, 45, 6, 0.5, 10}, {NULL, 0, 0, 0, 0, 0}},
+	{{"core", 0.8, 60, 32, 15, 95}, {"rtx", 10, 400, 8, 15, 200}},
+	{{"mobile", 0.4, 40, 16, 3, 28}, {"igpu", 1.5, 60, 4, 1, 25}},
+	{{"arm", 0.13, 25, 8, 1, 5}, {"soc-gpu", 1.2, 45, 6, 0.5, 10}},
 };
 
-typedef struct writer {
-	char text[TEXT];
-	size_t len;
-	berth_rng rng;
-	char lead[8][24];
-} writer;
-
-static void put(writer *w, const char *fmt, ...) BERTH_PRINTF(2, 3);
-static void put(writer *w, const char *fmt, ...)
-{
-	va_list args;
-	va_start(args, fmt);
-	w->len += (size_t)vsnprintf(w->text + w->len, TEXT - w->len, fmt, args);
-	va_end(args);
-	if (w->len >= TEXT)
-		abort();
-}
-
 /* Between half of x and twice of it. */
-static double about(writer *w, double x)
+static double about(berth_rng *rng, double x)
 {
-	return x * exp2(2 * berth_rng_unit(&w->rng) - 1);
+	return x * exp2(2 * berth_rng_unit(rng) - 1);
 }
 
-static void put_device(writer *w, const device_kind *k, int host, int i, bool first)
+static void put_device(bench_text *t, const device_kind *k, int host, int i, berth_rng *rng)
 {
-	put(w,
-	    "%s{\"name\":\"%s%d%c\",\"host\":\"h%d\",\"peak_flops\":%.4g,\"efficiency\":{\"*\":0.15,\"Conv\":"
-	    "0.5,"
-	    "\"MatMul\":0.6,\"Gemm\":0.6,\"LSTM\":0.3},\"mem_bandwidth\":%.4g,\"memory_bytes\":%.0f,"
-	    "\"op_overhead_s\":5e-06,\"idle_w\":%.4g,\"busy_w\":%.4g}",
-	    first ? "" : ",", k->name, host, 'a' + i, host, about(w, k->tflops * 1e12),
-	    about(w, k->gbytes_s * 1e9), k->gbytes * 1e9, k->idle_w, k->busy_w);
-}
-
-static void put_link(writer *w, const char *from, const char *to, double latency, double rate,
-                     const char *channel, bool both)
-{
-	put(w,
-	    "%s{\"from\":\"%s\",\"to\":\"%s\",\"latency_s\":%.4g,\"bandwidth\":%.4g%s%s%s%s,\"joules_per_"
-	    "byte\":%s}",
-	    w->text[w->len - 1] == '[' ? "" : ",", from, to, latency, rate, both ? ",\"both_ways\":true" : "",
-	    *channel ? ",\"shared\":\"" : "", channel, *channel ? "\"" : "", both ? "8e-11" : "8e-9");
+	double bandwidth = about(rng, k->gbytes_s * 1e9), flops = about(rng, k->tflops * 1e12);
+	bench_put(t, "%s{\"name\":\"%s%d%c\",\"host\":\"h%d\",\"peak_flops\":%.4g,\"efficiency\":{\"*\":0.15,"
+	          "\"Conv\":0.5,\"MatMul\":0.6,\"Gemm\":0.6,\"LSTM\":0.3},\"mem_bandwidth\":%.4g,"
+	          "\"memory_bytes\":%.0f,\"op_overhead_s\":5e-06,\"idle_w\":%.4g,\"busy_w\":%.4g}",
+	          host || i ? "," : "", k->name, host, 'a' + i, host, flops, bandwidth, k->gbytes * 1e9,
+	          k->idle_w, k->busy_w);
 }
 
 /* Two to four hosts of one to three devices. They talk over one wire that all share, or each over a port of
  * its own; at about 0.1, 1 or 10 gigabit a second. */
-static void draw(writer *w, uint64_t seed)
+static void draw(uint64_t seed, bench_text *t)
 {
-	struct {
-		int kind, n;
-	} host[4];
-	char name[24], channel[24];
-	w->len = 0;
-	w->rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
-	int n = 2 + (int)berth_rng_below(&w->rng, 3);
-	bool wire = berth_rng_below(&w->rng, 3) == 0;
-	double net = 1.25e7 * pow(10, (double)berth_rng_below(&w->rng, 3));
-	put(w, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"cluster%d\",\"devices\":[", (int)seed);
+	const device_kind *kind[4];
+	int n_devs[4];
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+	int n = 2 + (int)berth_rng_below(&rng, 3);
+	bool wire = berth_rng_below(&rng, 3) == 0;
+	double net = 1.25e7 * pow(10, (double)berth_rng_below(&rng, 3));
+	bench_put(t, "{\"format\":\"berth-system\",\"version\":1,\"name\":\"cluster%d\",\"devices\":[",
+	             (int)seed);
 	for (int h = 0; h < n; h++) {
-		host[h].kind = (int)berth_rng_below(&w->rng, 4);
-		host[h].n = 1 + (int)berth_rng_below(&w->rng, host[h].kind == 0 ? 3 : 2);
-		for (int i = 0; i < host[h].n; i++)
-			put_device(w, &kinds[host[h].kind][i], h, i, h == 0 && i == 0);
-		snprintf(w->lead[h], sizeof w->lead[h], "%s%da", kinds[host[h].kind][0].name, h);
+		kind[h] = kinds[berth_rng_below(&rng, 4)];
+		n_devs[h] = 1 + (int)berth_rng_below(&rng, kind[h][2].name ? 3 : 2);
+		for (int i = 0; i < n_devs[h]; i++)
+			put_device(t, &kind[h][i], h, i, &rng);
 	}
-	put(w, "],\"links\":[");
+	bench_put(t, "],\"links\":[");
 	for (int h = 0; h < n; h++)
-		for (int i = 1; i < host[h].n; i++) {
-			snprintf(name, sizeof name, "%s%d%c", kinds[host[h].kind][i].name, h, 'a' + i);
-			put_link(w, w->lead[h], name, 1e-5, about(w, 1e10), "", true);
-		}
+		for (int i = 1; i < n_devs[h]; i++)
+			bench_put(t, "{\"from\":\"%s%da\",\"to\":\"%s%d%c\",\"latency_s\":1e-05,"
+			          "\"bandwidth\":%.4g,\"both_ways\":true,\"joules_per_byte\":8e-11},",
+			          kind[h][0].name, h, kind[h][i].name, h, 'a' + i, about(&rng, 1e10));
 	for (int h = 0; h < n; h++) {
-		double rate = wire ? net : about(w, net);
-		snprintf(channel, sizeof channel, wire ? "wire" : "port%d", h);
+		double rate = wire ? net : about(&rng, net);
 		for (int k = 0; k < n; k++)
 			if (k != h)
-				put_link(w, w->lead[h], w->lead[k], 1e-4, rate, channel, false);
+				bench_put(t, "{\"from\":\"%s%da\",\"to\":\"%s%da\",\"latency_s\":1e-4,"
+				          "\"bandwidth\":%.4g,\"shared\":\"port%d\",\"joules_per_byte\":"
+				          "8e-9},",
+				          kind[h][0].name, h, kind[k][0].name, k, rate, wire ? 0 : h);
 	}
-	put(w, "]}");
+	t->n--; /* the last comma */
+	bench_put(t, "]}");
 }
 
 /* ---- choices ---- */
@@ -131,28 +90,21 @@ typedef struct instance {
 
 static void open_instance(instance *w, uint64_t seed)
 {
-	static writer text; /* large */
-	berth_search_cfg search = berth_search_cfg_default();
-	search.evaluations = 300;
+	static bench_text text; /* large */
+	const berth_search_cfg search = {.seed = 1, .evaluations = 300};
 	*w = (instance){0};
-	draw(&text, seed);
-	MUST(berth_system_parse_json("cluster", text.text, text.len, &w->mem, &w->tmp, &w->s, &err));
+	text.n = 0;
+	draw(seed, &text);
+	MUST(berth_system_parse_json("cluster", text.text, text.n, &w->mem, &w->tmp, &w->s, &err));
 	for (int b = 0; b < N_BATCHES; b++) {
 		char spec[64];
-		snprintf(spec, sizeof spec, "zoo:%s:training=1:batch=%d", models[seed % N_MODELS],
+		snprintf(spec, sizeof spec, "zoo:%s:training=1:batch=%d", models[seed % BENCH_N(models)],
 		         (int)batches[b]);
 		MUST(berth_zoo_build(spec, &w->mem, &w->tmp, &w->graph[b], &err));
 	}
 	MUST(berth_cluster_new(&w->s, &w->mem, &w->tmp, &w->c, &err));
 	MUST(berth_copies_new(&w->c, w->graph, batches, N_BATCHES, bench_method("anneal"), &search, &w->mem,
 	                      &w->tmp, &w->x, &err));
-}
-
-static void close_instance(instance *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
-	berth_arena_free(&w->tmp2);
 }
 
 /* A configuration simulated whole; whether it runs. */
@@ -201,53 +153,50 @@ static const struct way {
 	{"all; times off by 20 %; by formulas alone", false, 1, 0.2},
 	{"all; times off by 20 %; the best 16 simulated whole", false, 16, 0.2},
 };
-enum { N_WAYS = sizeof ways / sizeof *ways };
 
 /* Times and joules of each copy as short runs might tell them: off by a lognormal. */
 static void disturb(berth_copies *x, double sigma, uint64_t seed)
 {
 	for (int32_t h = 0; h < x->c->n_hosts; h++) {
 		berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_METHOD + 100 + (uint64_t)h);
-		for (int32_t i = 0; i < x->host[h]->n_crews && x->c->host_like[h] == h; i++)
-			for (int32_t b = 0; b < x->n_batches; b++) {
-				berth_copy_price *p = &x->host[h]->crew[i].price[b];
-				double off = exp(sigma * berth_rng_normal(&rng));
-				p->time_ns = (int64_t)(off * (double)p->time_ns);
-				p->active_j *= off;
-			}
+		int32_t n = x->c->host_like[h] == h ? x->host[h]->n_crews : 0;
+		for (int32_t i = 0; i < n * x->n_batches; i++) {
+			berth_copy_price *p = &x->host[h]->crew[i / x->n_batches].price[i % x->n_batches];
+			double off = exp(sigma * berth_rng_normal(&rng));
+			p->time_ns = (int64_t)(off * (double)p->time_ns);
+			p->active_j *= off;
+		}
 	}
 }
 
-typedef struct tally {
-	int32_t n, hits;
-	double regret[MOST_CLUSTERS];
-} tally;
+typedef struct totals {
+	struct {
+		int32_t n, hits;
+		double regret[MOST_CLUSTERS];
+	} tally[BENCH_N(ways)][BERTH_N_GOALS];
+	int32_t clusters, left_out, nowhere;
+	double configs[MOST_CLUSTERS], error[MOST_CLUSTERS]; /* by cluster; error: the median one of the
+	                                                        predicted steps */
+} totals;
 
-/* What is chosen, held against the best of all. Simulations ask no prices, so disturbed ones do not matter.
- */
-static void choose(instance *w, const struct way *way, const truth *t, tally tallies[BERTH_N_GOALS])
+/* What is chosen, held against the best of all. Simulations ask no prices, so disturbed ones do not
+ * matter. */
+static void choose(instance *w, int way, const truth *t, totals *all)
 {
 	for (int g = 0; g < BERTH_N_GOALS; g++) {
 		berth_configure_cfg cfg = berth_configure_cfg_default();
 		berth_configured r;
 		berth_config_value s;
 		cfg.goal = (berth_goal)g;
-		cfg.most = way->search ? 0 : cfg.most;
-		cfg.n_whole = way->n_whole;
+		cfg.most = ways[way].search ? 0 : cfg.most;
+		cfg.n_whole = ways[way].n_whole;
 		MUST(berth_configure(&w->x, &cfg, NULL, &w->mem, &w->tmp, &w->tmp2, &r, &err));
 		bool runs = simulate(w, &r.best.c, &r.best.predicted.exchange, &s);
 		double regret = runs ? berth_goal_value(cfg.goal, &s) / t->best[g] - 1 : INFINITY;
-		tallies[g].hits += regret <= 1e-9;
-		tallies[g].regret[tallies[g].n++] = regret;
+		all->tally[way][g].hits += regret <= 1e-9;
+		all->tally[way][g].regret[all->tally[way][g].n++] = regret;
 	}
 }
-
-typedef struct totals {
-	tally tallies[N_WAYS][BERTH_N_GOALS];
-	int32_t clusters, left_out, nowhere;
-	double configs[MOST_CLUSTERS], error[MOST_CLUSTERS]; /* by cluster; error: the median one of the
-	                                                        predicted steps */
-} totals;
 
 /* Whether it has a configuration that runs, and not too many of them to look at all. */
 static bool look_at_all(instance *w, truth *t, totals *all)
@@ -272,63 +221,50 @@ static void add_cluster(totals *all, uint64_t seed)
 	static truth t;
 	open_instance(&w, seed);
 	if (look_at_all(&w, &t, all)) {
-		for (int way = 0; way < N_WAYS; way++) {
+		for (int way = 0; way < BENCH_N(ways); way++) {
 			disturb(&w.x, ways[way].sigma, seed);
-			choose(&w, &ways[way], &t, all->tallies[way]);
+			choose(&w, way, &t, all);
 			disturb(&w.x, -ways[way].sigma, seed);
 		}
 		all->configs[all->clusters] = t.n;
 		all->error[all->clusters++] = bench_median(t.error, t.n_runs);
 	}
-	close_instance(&w);
+	berth_arena_free(&w.mem);
+	berth_arena_free(&w.tmp);
+	berth_arena_free(&w.tmp2);
 }
 
-static double largest(const double *x, int32_t n)
-{
-	double most = 0;
-	for (int32_t i = 0; i < n; i++)
-		most = fmax(most, x[i]);
-	return most;
-}
-
-/* The mean regret where the choice is not the best, and the largest. */
-static void print_tally(const tally *t)
-{
-	double sum = 0;
-	for (int32_t i = 0; i < t->n; i++)
-		sum += t->regret[i];
-	printf(" %.1f %%", 100.0 * t->hits / t->n);
-	if (t->hits < t->n)
-		printf(" (%.2f %%, %.2f %%)", 100 * sum / (t->n - t->hits), 100 * largest(t->regret, t->n));
-	printf(" |");
-}
-
-static void run_configure(const bench_options *o)
+void table_configure(const bench_options *o)
 {
 	static totals all;
 	for (uint64_t seed = 1; all.clusters < o->instances && all.clusters < MOST_CLUSTERS; seed++)
 		add_cluster(&all, seed);
+	int32_t n = all.clusters;
 	printf("| choice |");
 	for (int g = 0; g < BERTH_N_GOALS; g++)
 		printf(" %s |", berth_goals[g].name);
-	printf("\n|---|---:|---:|---:|---:|---:|\n");
-	for (int way = 0; way < N_WAYS; way++) {
+	bench_rule(1, BERTH_N_GOALS);
+	for (int way = 0; way < BENCH_N(ways); way++) {
 		printf("| %s |", ways[way].name);
-		for (int g = 0; g < BERTH_N_GOALS; g++)
-			print_tally(&all.tallies[way][g]);
+		for (int g = 0; g < BERTH_N_GOALS; g++) {
+			int32_t hits = all.tally[way][g].hits;
+			const double *regret = all.tally[way][g].regret;
+			double sum = 0;
+			for (int32_t i = 0; i < n; i++)
+				sum += regret[i];
+			printf(" %.1f %%", 100.0 * hits / n);
+			if (hits < n) /* the mean regret where the choice is not the best, and the largest */
+				printf(" (%.2f %%, %.2f %%)",
+				       100 * sum / (n - hits), 100 * bench_largest(regret, n));
+			printf(" |");
+		}
 		printf("\n");
 	}
 	printf("\nOf %d clusters, with %.0f configurations in the median and %.0f at most. %d drawn beside "
-	       "these "
-	       "were left out: with more than %d configurations; %d more, on which no copy fits. The "
-	       "formulas' "
-	       "step is off by %.3f %% in the median over clusters (each with the median over its "
+	       "these were left out: with more than %d configurations; %d more, on which no copy fits. The "
+	       "formulas' step is off by %.3f %% in the median over clusters (each with the median over its "
 	       "configurations), by %.2f %% at most.\n",
-	       (int)all.clusters, bench_median(all.configs, all.clusters), largest(all.configs, all.clusters),
-	       (int)all.left_out, MOST_CONFIGS, (int)all.nowhere, 100 * bench_median(all.error, all.clusters),
-	       100 * largest(all.error, all.clusters));
+	       (int)n, bench_median(all.configs, n), bench_largest(all.configs, n), (int)all.left_out,
+	       MOST_CONFIGS, (int)all.nowhere, 100 * bench_median(all.error, n),
+	       100 * bench_largest(all.error, n));
 }
-
-const bench_entry bench_configure = {
-	"configure", "", "clusters", "1 h",
-	"how often the best configuration is chosen", {.instances = 200}, run_configure};

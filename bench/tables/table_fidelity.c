@@ -1,8 +1,7 @@
 /* How well simpler models rank placements for the full one: mean Kendall tau (a) and regret of the placement
  * that the model likes best, over 24 problems (graph x system) of 60 placements each: the topological order
  * cut into pieces of equal operator time, up to one operator in ten moved at random. */
-#include "bench.h"
-
+#include "entries.h"
 #include "ready.h"
 #include "rng.h"
 #include "sim.h"
@@ -10,17 +9,14 @@
 enum { N = 60 };
 
 /* A simpler machine, and the order it is given: none, upward rank, topological, that of the starts of the
- * first placement under the full model. */
-typedef struct model {
+ * first placement under the full model. Contention is with channels in program order: with the rest as it is,
+ * that is the full model but for the channels' order. */
+static const struct model {
 	const char *name;
 	bool contention;
 	berth_order order;
 	enum { NO_ORDER, BY_RANK, BY_TOPO, BY_STARTS, N_GIVEN } given;
-} model;
-
-/* Contention is with channels in program order: with the rest as it is, that is the full model but for the
- * channels' order. */
-static const model models[] = {
+} models[] = {
 	{"order given: upward rank", false, BERTH_ORDER_PRIORITY, BY_RANK},
 	{"order given: topological order", false, BERTH_ORDER_PRIORITY, BY_TOPO},
 	{"order given: upward rank, channels in that order", true, BERTH_ORDER_PRIORITY, BY_RANK},
@@ -33,7 +29,7 @@ static const model models[] = {
 	{"reference, `priority`, channels in program order", true, BERTH_ORDER_PRIORITY, NO_ORDER},
 	{"reference, `priority`, contention, upward rank given", true, BERTH_ORDER_GIVEN, BY_RANK},
 };
-enum { N_MODELS = sizeof models / sizeof *models };
+enum { N_MODELS = BENCH_N(models) };
 
 static void draw_placement(const berth_problem *p, int32_t index, int32_t *op_dev)
 {
@@ -55,26 +51,19 @@ static void draw_placement(const berth_problem *p, int32_t index, int32_t *op_de
 	}
 }
 
-static double kendall(const int64_t *a, const int64_t *b)
+/* What a model's times say beside the full ones. */
+static void judge(const int64_t *fast, const int64_t *full, double *tau, double *lost)
 {
-	int32_t with = 0, against = 0;
-	for (int32_t i = 0; i < N; i++)
-		for (int32_t j = 0; j < i; j++) {
-			int32_t s = ((a[i] > a[j]) - (a[i] < a[j])) * ((b[i] > b[j]) - (b[i] < b[j]));
-			with += s > 0;
-			against += s < 0;
-		}
-	return (double)(with - against) / (N * (N - 1) / 2);
-}
-
-static double regret(const int64_t *fast, const int64_t *full)
-{
-	int32_t pick = 0, best = 0;
-	for (int32_t i = 1; i < N; i++) {
+	int32_t alike = 0, pick = 0, best = 0;
+	for (int32_t i = 0; i < N; i++) {
+		for (int32_t j = 0; j < i; j++)
+			alike += ((fast[i] > fast[j]) - (fast[i] < fast[j])) *
+			         ((full[i] > full[j]) - (full[i] < full[j]));
 		pick = fast[i] < fast[pick] ? i : pick;
 		best = full[i] < full[best] ? i : best;
 	}
-	return (double)full[pick] / (double)full[best] - 1;
+	*tau += (double)alike / (N * (N - 1) / 2);
+	*lost += (double)full[pick] / (double)full[best] - 1;
 }
 
 static void simulate_all(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
@@ -84,7 +73,7 @@ static void simulate_all(const berth_problem *p, const int32_t *op_dev, const in
 	berth_sim_result r;
 	MUST(berth_sim_new(p, mem, &sim, &err));
 	for (int32_t i = 0; i < N; i++) {
-		berth_sim_run(sim, op_dev + (size_t)i * (size_t)p->n_ops, order, &r);
+		berth_sim_run(sim, BERTH_ROW(op_dev, i, p->n_ops), order, &r);
 		out[i] = r.latency_ns;
 	}
 }
@@ -110,13 +99,12 @@ static int32_t *order_of_starts(const berth_problem *p, const int32_t *op_dev, b
 
 static void add_instance(const char *graph, const char *system, double tau[N_MODELS], double lost[N_MODELS])
 {
-	subject x;
 	berth_problem q;
 	int64_t full[N], fast[N];
-	bench_open(&x, graph, system);
+	BENCH_OPEN(x, graph, system);
 	int32_t *op_dev = bench_new(&x.mem, N * (size_t)x.g.n_ops, sizeof *op_dev);
 	for (int32_t i = 0; i < N; i++)
-		draw_placement(&x.p, i, op_dev + (size_t)i * (size_t)x.g.n_ops);
+		draw_placement(&x.p, i, BERTH_ROW(op_dev, i, x.g.n_ops));
 	simulate_all(&x.p, op_dev, NULL, &x.mem, full);
 	const int32_t *starts = order_of_starts(&x.p, op_dev, &x.mem);
 	for (int m = 0; m < N_MODELS; m++) {
@@ -128,26 +116,17 @@ static void add_instance(const char *graph, const char *system, double tau[N_MOD
 		MUST(berth_problem_new(&x.g, &simpler, &x.mem, &x.tmp, &q, &err));
 		const int32_t *order[N_GIVEN] = {NULL, q.prio_op, x.g.topo_op, starts};
 		simulate_all(&q, op_dev, order[models[m].given], &x.mem, fast);
-		tau[m] += kendall(fast, full);
-		lost[m] += regret(fast, full);
+		judge(fast, full, &tau[m], &lost[m]);
 	}
-	bench_close(&x);
 }
 
-static void run_fidelity(const bench_options *o)
+void table_fidelity(const bench_options *o)
 {
-	static const char *const graph[] = {"resnet50",
-	                                    "inception-v3",
-	                                    "bert-base",
-	                                    "resnet50:training=1",
-	                                    "inception-v3:training=1",
-	                                    "bert-base:training=1",
-	                                    "random:ops=50:seed=1",
-	                                    "random:ops=100:seed=2",
-	                                    "random:ops=200:seed=3",
-	                                    "random:ops=400:seed=4",
-	                                    "random:ops=800:seed=5",
-	                                    "random:ops=1600:seed=6"};
+	static const char *const graph[] = {
+		"resnet50", "inception-v3", "bert-base", "resnet50:training=1", "inception-v3:training=1",
+		"bert-base:training=1",
+		"random:ops=50:seed=1", "random:ops=100:seed=2", "random:ops=200:seed=3",
+		"random:ops=400:seed=4", "random:ops=800:seed=5", "random:ops=1600:seed=6"};
 	double tau[N_MODELS] = {0}, lost[N_MODELS] = {0};
 	(void)o;
 	bench_head("model|Kendall's tau:|regret:");
@@ -156,7 +135,3 @@ static void run_fidelity(const bench_options *o)
 	for (int m = 0; m < N_MODELS; m++)
 		printf("| %s | %.2f | %.1f %% |\n", models[m].name, tau[m] / 24, lost[m] / 24 * 100);
 }
-
-const bench_entry bench_fidelity = {
-	"fidelity", "", "performance", "1 min",
-	"how well simpler models rank placements for the full one", {0}, run_fidelity};

@@ -1,19 +1,16 @@
 /* The table of docs/importers.md on the zoo: models against published figures. Same build, same text. */
-#include "bench.h"
-
+#include "entries.h"
 #include "zoo.h"
 #include "zoo_figures.h"
 
 /* "4.089 G" with four digits. */
 static void print_count(double x)
 {
-	static const char *const coloc[] = {"", " k", " M", " G", " T"};
+	static const char *const unit[] = {"", " k", " M", " G", " T"};
 	int i = 0;
-	while (x >= 1000 && i < 4) {
+	for (; x >= 1000 && i < 4; i++)
 		x /= 1000;
-		i++;
-	}
-	printf(" | %.*f%s", x < 10 ? 3 : x < 100 ? 2 : 1, x, coloc[i]);
+	printf(" | %.*f%s", x < 10 ? 3 : x < 100 ? 2 : 1, x, unit[i]);
 }
 
 static void print_pair(double ours, double theirs)
@@ -27,7 +24,7 @@ static void print_pair(double ours, double theirs)
 	}
 }
 
-static void run_zoo(const bench_options *o)
+void table_zoo(const bench_options *o)
 {
 	int n;
 	const zoo_figure *f = zoo_figures(&n);
@@ -42,7 +39,3 @@ static void run_zoo(const bench_options *o)
 		printf(" | %s |\n", f[i].source);
 	}
 }
-
-const bench_entry bench_zoo = {
-	"zoo", "", "importers", "1 s",
-	"models against their published figures", {0}, run_zoo};
