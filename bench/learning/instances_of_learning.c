@@ -95,7 +95,8 @@ const char *const held_out_graphs[HELD_OUT_GRAPHS] = {
 };
 #define LIKE(machine) "random:" machine ":figures=catalogue"
 const char *const held_out_systems[HELD_OUT_SYSTEMS] = {
-	"cpu+2gpu", "4gpu", "edge", "hetero-cluster", LIKE("seed=101:devices=3"), LIKE("seed=102:topology=bus"),
+	"cpu+2gpu", "4gpu", "edge", "hetero-cluster", LIKE("seed=101:devices=3"),
+	LIKE("seed=102:topology=bus"),
 	LIKE("seed=103:devices=6:topology=hosts"), LIKE("seed=104:devices=5:topology=star:heterogeneity=0.2"),
 	LIKE("seed=105:devices=7:topology=bus"), LIKE("seed=106:devices=12"),
 	LIKE("seed=107:devices=16:topology=hosts"),

@@ -224,7 +224,7 @@ static void test_brute_force(void **state)
 {
 	(void)state;
 	int proven = 0, counted = 0;
-	const int n = BERTH_DEBUG ? 9 : 30;
+	const int n = BERTH_DEBUG ? 9 : support_sampled(30, 15, "instances");
 	for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
 		subject x;
 		berth_max_load m;
