@@ -14,6 +14,7 @@ void small_problem_make(small_problem *w, const char *graph, const char *system)
 	berth_err err;
 	memset(w, 0, sizeof *w);
 	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
+	assert_ok(berth_graph_check(&w->g, &err), &err);
 	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err),
 	          &err);
 	size_t used = berth_arena_get_mark(&w->tmp).used;

@@ -5,6 +5,7 @@
 #include "engine_rules.h"
 #include "graph_format.h"
 #include "instance.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -14,14 +15,7 @@
 
 enum { MOST_OPS = 6, MOST_DEVS = 3 };
 
-typedef struct world {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} world;
-
-static void open_world(world *w, const char *engine, uint64_t seed)
+static void open_world(small_problem *w, const char *engine, uint64_t seed)
 {
 	berth_err err;
 	instance in;
@@ -40,13 +34,7 @@ static void open_world(world *w, const char *engine, uint64_t seed)
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 }
 
-static void close_world(world *w)
-{
-	berth_arena_free(&w->mem);
-	berth_arena_free(&w->tmp);
-}
-
-static double value_of(world *w, const int32_t *op_dev, const berth_objective *o, bool *feasible)
+static double value_of(small_problem *w, const int32_t *op_dev, const berth_objective *o, bool *feasible)
 {
 	berth_timeline t;
 	berth_verdict v;
@@ -57,7 +45,7 @@ static double value_of(world *w, const int32_t *op_dev, const berth_objective *o
 }
 
 /* The least value of all feasible placements; INFINITY: there is none. */
-static double least_value(world *w, const berth_objective *o)
+static double least_value(small_problem *w, const berth_objective *o)
 {
 	int32_t all = 1, op_dev[INSTANCE_MAX_OPS];
 	double least = INFINITY;
@@ -79,7 +67,7 @@ typedef struct counts {
 	int placed, kept, gained;
 } counts;
 
-static void check(world *w, counts *n)
+static void check(small_problem *w, counts *n)
 {
 	const berth_objective o = berth_objective_of(BERTH_LATENCY);
 	const berth_export_source source = {.g = &w->g, .s = &w->s, .p = &w->p};
@@ -133,11 +121,11 @@ static void test_one_price(void **state)
 	counts n = {0};
 	(void)state;
 	for (uint64_t seed = 0; seed < 5000; seed++) {
-		world w;
+		small_problem w;
 		open_world(&w, engines[seed % 4], seed);
 		if (berth_problem_feasible(&w.p, NULL) == BERTH_OK)
 			check(&w, &n);
-		close_world(&w);
+		small_problem_free(&w);
 	}
 	assert_true(n.placed > 2500 && n.kept > 200 && n.gained > 50);
 }

@@ -1,51 +1,17 @@
 /* What the policy sees, and that it learns: features of order 1, projections that respect the problem, a toy
  * whose optimum is known, cloning, rewards. */
-#include "graph_format.h"
 #include "hsdag.h"
 #include "instance.h"
 #include "learner.h"
 #include "methods.h"
 #include "portfolio.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
-#include "systems_builtin.h"
-#include "zoo.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct subject {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} subject;
-
-static void open_zoo(subject *x, const char *graph, const char *system)
-{
-	berth_err err;
-	*x = (subject){0};
-	assert_ok(berth_zoo_build(graph, &x->mem, &x->tmp, &x->g, &err), &err);
-	assert_ok(berth_system_builtin(system, &x->mem, &x->tmp, &x->s, &err), &err);
-	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
-}
-
-static void open_text(subject *x, const char *graph, const char *system)
-{
-	berth_err err;
-	*x = (subject){0};
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &x->mem, &x->tmp, &x->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &x->mem, &x->tmp, &x->s, &err), &err);
-	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
-}
-
-static void close_subject(subject *x)
-{
-	berth_arena_free(&x->mem);
-	berth_arena_free(&x->tmp);
-}
 
 static void assert_order_one(const nn_real *x, size_t n)
 {
@@ -53,7 +19,7 @@ static void assert_order_one(const nn_real *x, size_t n)
 		assert_true(fabs((double)x[i]) <= 20); /* NAN fails too */
 }
 
-static void check_encoding(const subject *x, const berth_encoding *e)
+static void check_encoding(const small_problem *x, const berth_encoding *e)
 {
 	policy_dims d = berth_encode_dims(4, 1);
 	berth_err err;
@@ -72,7 +38,7 @@ static void check_encoding(const subject *x, const berth_encoding *e)
 
 /* Any group placement projects to a legal one, in which colocation groups stay together; lifting a
  * projection gives it back where groups have no fallbacks. */
-static void check_projection(subject *x, const berth_encoding *e, uint64_t seed)
+static void check_projection(small_problem *x, const berth_encoding *e, uint64_t seed)
 {
 	int32_t *group_dev = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *group_dev);
 	int32_t *again = berth_arena_alloc(&x->mem, (size_t)e->n_groups, sizeof *again);
@@ -105,14 +71,14 @@ static void test_encodings(void **state)
 	                                    "zoo:inception-v3:batch=64"};
 	static const char *const system[] = {"cpu+2gpu", "4gpu", "edge", "hetero-cluster"};
 	for (int i = 0; i < 12; i++) {
-		subject x;
+		small_problem x;
 		berth_encoding e;
 		berth_err err;
-		open_zoo(&x, graph[i / 4], system[i % 4]);
+		small_problem_build(&x, graph[i / 4], system[i % 4]);
 		assert_ok(berth_encode(&x.p, latency, 64, i % 2, &x.mem, &x.tmp, &e, &err), &err);
 		check_encoding(&x, &e);
 		check_projection(&x, &e, 1);
-		close_subject(&x);
+		small_problem_free(&x);
 	}
 }
 
@@ -122,11 +88,11 @@ static void test_random_encodings(void **state)
 	int done = 0;
 	for (uint64_t seed = 1; done < 300; seed++) {
 		instance in;
-		subject x;
+		small_problem x;
 		berth_encoding e;
 		berth_err err;
 		instance_make(seed, 20, 4, &in);
-		open_text(&x, in.graph, in.system);
+		small_problem_make(&x, in.graph, in.system);
 		if (berth_problem_feasible(&x.p, &err) == BERTH_OK) {
 			int32_t groups = 1 + (int32_t)(seed % 8);
 			assert_ok(berth_encode(&x.p, latency, groups, seed % 2, &x.mem, &x.tmp, &e, &err),
@@ -135,7 +101,7 @@ static void test_random_encodings(void **state)
 			check_projection(&x, &e, seed);
 			done++;
 		}
-		close_subject(&x);
+		small_problem_free(&x);
 		instance_free(&in);
 	}
 }
@@ -158,7 +124,7 @@ static void test_rewards(void **state)
 }
 
 /* What the policy holds most probable becomes the incumbent, whatever it was. */
-static void offer_greedy(subject *x, berth_learner *l)
+static void offer_greedy(small_problem *x, berth_learner *l)
 {
 	berth_err err;
 	l->pair[0].s->best = berth_score_worst();
@@ -184,13 +150,13 @@ static void test_learns_a_toy(void **state)
 	static const char system[] =
 		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"x\"},{\"name\":\"y\"}],"
 		"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
-	subject x;
+	small_problem x;
 	berth_search s, *all = &s;
 	berth_search_cfg cfg = {.seed = 1, .evaluations = 2000};
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_learner l;
 	berth_err err;
-	open_text(&x, graph, system);
+	small_problem_make(&x, graph, system);
 	learner.groups = 20;
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
@@ -205,7 +171,7 @@ static void test_learns_a_toy(void **state)
 	offer_greedy(&x, &l);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(s.best_dev[i], i >= 10);
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 /* One-shot learning: the same weights to the bit on any number of threads, while steps grow as they should.
@@ -213,9 +179,9 @@ static void test_learns_a_toy(void **state)
 static void test_one_shot_threads(void **state)
 {
 	(void)state;
-	subject x;
+	small_problem x;
 	nn_real *first = NULL;
-	open_zoo(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
+	small_problem_build(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
 	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 		berth_search s, *all = &s;
 		berth_search_cfg cfg = {.seed = 1, .evaluations = 6000};
@@ -245,7 +211,7 @@ static void test_one_shot_threads(void **state)
 			assert_memory_equal(first, l.params, policy_param_count(&l.dims) * sizeof *first);
 		first = l.params;
 	}
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 /* A round of batches, some of one pair, that end in different epochs: the same weights and statistics to the
@@ -258,11 +224,11 @@ static void test_round_threads(void **state)
 	                                  {.pair = 0, .left = 16},
 	                                  {.pair = 0, .left = 2}};
 	enum { TURNS = 4, ROUNDS = 6 };
-	subject x[2];
+	small_problem x[2];
 	nn_real *first = NULL;
 	berth_step_stats seen[TURNS];
-	open_zoo(&x[0], "zoo:random:ops=30:seed=4", "hetero-cluster");
-	open_zoo(&x[1], "zoo:resnet18", "cpu+2gpu");
+	small_problem_build(&x[0], "zoo:random:ops=30:seed=4", "hetero-cluster");
+	small_problem_build(&x[1], "zoo:resnet18", "cpu+2gpu");
 	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 		berth_search s[2], *all[2] = {&s[0], &s[1]};
 		berth_search_cfg cfg = {.seed = 1, .evaluations = INT64_MAX};
@@ -297,21 +263,21 @@ static void test_round_threads(void **state)
 		first = l.params;
 		memcpy(seen, stats, sizeof seen);
 	}
-	close_subject(&x[0]);
-	close_subject(&x[1]);
+	small_problem_free(&x[0]);
+	small_problem_free(&x[1]);
 }
 
 /* Cloning a placement makes it the most probable one; that of starts stops at its mass. */
 static void test_cloning_is_soft(void **state)
 {
 	(void)state;
-	subject x;
+	small_problem x;
 	berth_search s, *all = &s;
 	berth_search_cfg cfg = {.seed = 1, .evaluations = 100};
 	berth_learner_cfg learner = berth_learner_cfg_default();
 	berth_learner l;
 	berth_err err;
-	open_zoo(&x, "zoo:resnet18", "cpu+2gpu");
+	small_problem_build(&x, "zoo:resnet18", "cpu+2gpu");
 	assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 	assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
 	int32_t *op_dev = berth_arena_alloc(&x.mem, (size_t)x.p.n_ops, sizeof *op_dev);
@@ -325,7 +291,7 @@ static void test_cloning_is_soft(void **state)
 	for (int32_t v = 0; v < l.pair[0].e.n_groups; v++)
 		mass += exp((double)l.one_shot.logp[v * 3 + 2]) / l.pair[0].e.n_groups;
 	assert_true(mass >= learner.seed_mass && mass <= 0.7);
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 static void test_config_is_checked(void **state)
@@ -358,10 +324,10 @@ static void test_methods(void **state)
 	for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++) {
 		const berth_method *method = berth_method_at(m);
 		int32_t *first = NULL;
-		subject x;
+		small_problem x;
 		if (!method->searches)
 			continue;
-		open_zoo(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
+		small_problem_build(&x, "zoo:random:ops=80:seed=5", "hetero-cluster");
 		for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 			berth_search s;
 			berth_search_cfg cfg = {.seed = 3, .evaluations = evaluations};
@@ -377,7 +343,7 @@ static void test_methods(void **state)
 				assert_memory_equal(first, s.best_dev, (size_t)x.p.n_ops * sizeof *first);
 			first = s.best_dev;
 		}
-		close_subject(&x);
+		small_problem_free(&x);
 	}
 }
 
@@ -386,8 +352,8 @@ static void test_methods(void **state)
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	subject x;
-	open_zoo(&x, "zoo:random:ops=40", "hetero-cluster");
+	small_problem x;
+	small_problem_build(&x, "zoo:random:ops=40", "hetero-cluster");
 	for (int32_t m = berth_n_heuristics; m < berth_n_methods(); m++) {
 		const berth_method *method = berth_method_at(m);
 		berth_status st = BERTH_ENOMEM;
@@ -411,7 +377,7 @@ static void test_each_allocation_may_fail(void **state)
 			assert_true(st == BERTH_ENOMEM || (st == BERTH_OK && k > 0));
 		}
 	}
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 /* Least squares of log count[r - 1] over log r. */
@@ -454,11 +420,11 @@ static void test_fractal_dimensions(void **state)
 static void test_parsings(void **state)
 {
 	(void)state;
-	subject x;
+	small_problem x;
 	hsdag_view v;
 	hsdag_parsing a, b;
 	berth_err err;
-	open_zoo(&x, "zoo:inception-v3", "cpu+2gpu");
+	small_problem_build(&x, "zoo:inception-v3", "cpu+2gpu");
 	assert_ok(hsdag_view_new(&x.p, &x.mem, &x.tmp, &v, &err), &err);
 	assert_true(v.g.n_nodes < x.p.n_ops); /* chains */
 	for (size_t i = 0; i < (size_t)v.g.n_nodes * HSDAG_FEATURES; i++)
@@ -480,7 +446,7 @@ static void test_parsings(void **state)
 		}
 	}
 	assert_memory_not_equal(a.op_cluster, b.op_cluster, (size_t)x.p.n_ops * sizeof *a.op_cluster);
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 /* Both forms of HSDAG learn: the best of many draws is better than that of their first. With sanitizers they
@@ -488,8 +454,8 @@ static void test_parsings(void **state)
 static void test_hsdag_learns(void **state)
 {
 	(void)state;
-	subject x;
-	open_zoo(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
+	small_problem x;
+	small_problem_build(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
 	for (int ppo = 0; ppo < 2; ppo++) {
 		double value[2];
 		for (int late = 0; late < 2; late++) { /* best of 100 draws, and of many */
@@ -506,7 +472,7 @@ static void test_hsdag_learns(void **state)
 		}
 		assert_true(BERTH_DEBUG ? value[1] <= value[0] : value[1] < value[0] * (ppo ? 0.7 : 0.99));
 	}
-	close_subject(&x);
+	small_problem_free(&x);
 }
 
 /* `berth` is never worse than its portfolio, whatever the budget. */
@@ -519,13 +485,13 @@ static void test_never_worse_than_its_parts(void **state)
 	static const int64_t budget[] = {0, 1, 50, 800};
 	int pairs = support_sampled(BERTH_DEBUG ? 3 : 12, BERTH_DEBUG ? 2 : 3, "graphs on systems");
 	for (int i = 0; i < 12; i += pairs == 12 ? 1 : pairs == 3 ? 5 : 7) {
-		subject x;
+		small_problem x;
 		berth_search parts;
 		berth_portfolio portfolio;
 		berth_search_cfg cfg = {.seed = 1};
 		const berth_method *method;
 		berth_err err;
-		open_zoo(&x, graph[i / 4], system[i % 4]);
+		small_problem_build(&x, graph[i / 4], system[i % 4]);
 		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &parts, &err), &err);
 		assert_ok(berth_portfolio_run(&parts, &x.mem, &x.tmp, &portfolio, &err), &err);
 		assert_ok(berth_method_find("berth", &method, &err), &err);
@@ -536,7 +502,7 @@ static void test_never_worse_than_its_parts(void **state)
 			assert_ok(berth_method_run(method, &s, &x.tmp, &err), &err);
 			assert_false(berth_score_less(parts.best, s.best));
 		}
-		close_subject(&x);
+		small_problem_free(&x);
 	}
 }
 

@@ -2,12 +2,11 @@
  * limits, failing memory. */
 #include "bounds.h"
 #include "check.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "pareto.h"
+#include "small_problem.h"
 #include "solve.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "timeline.h"
 #include "zoo.h"
@@ -18,31 +17,12 @@
 
 enum { MOST = 4096 };
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void compile(compiled *c, uint64_t seed, int max_ops)
+static void compile(small_problem *c, uint64_t seed, int max_ops)
 {
 	instance in;
-	berth_err err;
-	memset(c, 0, sizeof *c);
 	instance_make(seed, max_ops, 3, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
+	small_problem_make(c, in.graph, in.system);
 	instance_free(&in);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
 }
 
 static berth_pareto_cfg config(berth_metric a, berth_metric b, int64_t evaluations)
@@ -61,7 +41,7 @@ static bool dominated(const double value[2], double (*front)[2], int32_t n)
 }
 
 /* All values on the front of every legal placement under the system's rule; -1: too many placements. */
-static int32_t brute_force(compiled *c, const berth_pareto_cfg *cfg, double (*front)[2])
+static int32_t brute_force(small_problem *c, const berth_pareto_cfg *cfg, double (*front)[2])
 {
 	berth_eval eval;
 	berth_err err;
@@ -92,7 +72,7 @@ static int32_t brute_force(compiled *c, const berth_pareto_cfg *cfg, double (*fr
 	return n;
 }
 
-static void check_points(compiled *c, const berth_pareto_cfg *cfg, const berth_pareto *f)
+static void check_points(small_problem *c, const berth_pareto_cfg *cfg, const berth_pareto *f)
 {
 	for (int32_t i = 0; i < f->n; i++) {
 		const berth_pareto_point *x = &f->point[i];
@@ -117,7 +97,7 @@ static void fronts_are_those_of_all_placements(void **state)
 	int32_t points = 0, found = 0, many = 0;
 	(void)state;
 	for (uint64_t seed = 1; seed <= 120; seed++) {
-		compiled c;
+		small_problem c;
 		compile(&c, seed, 7);
 		for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
 			berth_pareto_cfg cfg = config(pair[k][0], pair[k][1], 4000);
@@ -140,7 +120,7 @@ static void fronts_are_those_of_all_placements(void **state)
 			points += n;
 			many += n > 2;
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 	print_message("%d of %d points found, %d fronts of more than two\n", found, points, many);
 	assert_true(many > 10 && found >= points * 99 / 100);
@@ -148,7 +128,7 @@ static void fronts_are_those_of_all_placements(void **state)
 
 static void same_front_for_any_threads(void **state)
 {
-	compiled c;
+	small_problem c;
 	berth_pareto one, four;
 	berth_err err;
 	berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_THROUGHPUT, 3000);
@@ -156,7 +136,7 @@ static void same_front_for_any_threads(void **state)
 	uint64_t seed = 1;
 	for (compile(&c, seed, 40); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 20;
 	     compile(&c, ++seed, 40))
-		discard(&c);
+		small_problem_free(&c);
 	cfg.most_points = 3;
 	assert_ok(berth_pareto_search(&c.p, &cfg, &c.mem, &c.tmp, &one, &err), &err);
 	assert_ok(berth_pool_new(4, &cfg.search.pool, &err), &err);
@@ -171,12 +151,12 @@ static void same_front_for_any_threads(void **state)
 	cfg.search.pool = NULL;
 	cfg.most_points = 1;
 	assert_int_equal(berth_pareto_search(&c.p, &cfg, &c.mem, &c.tmp, &one, &err), BERTH_EINVAL);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 static void limits_hold_for_all_points(void **state)
 {
-	compiled c;
+	small_problem c;
 	berth_pareto all, some;
 	berth_err err;
 	berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_THROUGHPUT, 3000);
@@ -190,7 +170,7 @@ static void limits_hold_for_all_points(void **state)
 			if (all.n > 2)
 				break;
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 	double most = all.point[all.n - 2].value[0];
 	snprintf(text, sizeof text, "throughput:latency<=%.17g", most);
@@ -199,18 +179,18 @@ static void limits_hold_for_all_points(void **state)
 	assert_true(some.n > 0);
 	for (int32_t i = 0; i < some.n; i++)
 		assert_true(some.point[i].value[0] <= most);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 static void failing_memory(void **state)
 {
-	compiled c;
+	small_problem c;
 	berth_pareto_cfg cfg = config(BERTH_LATENCY, BERTH_THROUGHPUT, 50);
 	(void)state;
 	uint64_t seed = 3;
 	for (compile(&c, seed, 6); berth_problem_feasible(&c.p, NULL) != BERTH_OK || c.p.n_ops < 4;
 	     compile(&c, ++seed, 6))
-		discard(&c);
+		small_problem_free(&c);
 	cfg.most_points = 2;
 	for (long k = 0;; k += 7) {
 		failing_allocator f;
@@ -228,7 +208,7 @@ static void failing_memory(void **state)
 			break;
 		assert_int_equal(st, BERTH_ENOMEM);
 	}
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* What the method finds for either objective in a tenth of the evaluations dominates no point. */
@@ -237,7 +217,7 @@ static void no_point_is_dominated_by_a_short_search(void **state)
 	static const char *const names[] = {"anneal", "local-search", "berth"};
 	(void)state;
 	for (int k = 0; k < 6; k++) {
-		compiled c = {0};
+		small_problem c = {0};
 		berth_err err;
 		berth_pareto front;
 		berth_bounds bounds;
@@ -272,7 +252,7 @@ static void no_point_is_dominated_by_a_short_search(void **state)
 					         (int)i + 1, names[k % 3], m + 1);
 			}
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 }
 

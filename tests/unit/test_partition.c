@@ -1,11 +1,10 @@
 /* Partitioning as placement: the graph and the machine that libraries are given, and what they make of
  * instances whose best cut is known. */
 #include "coloc.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "partition.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -13,33 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void finish(compiled *c)
+static void finish(small_problem *c)
 {
 	berth_err err;
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void compile(compiled *c, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	finish(c);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
 }
 
 static const partition_library *const libraries[] = {&partition_metis, &partition_scotch};
@@ -104,11 +80,11 @@ static void test_jobs_hold(void **state)
 	int jobs = 0;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		instance in;
-		compiled c;
+		small_problem c;
 		int32_t dev[BERTH_MAX_DEVS];
 		double speed[BERTH_MAX_DEVS];
 		instance_make(seed, 14, 5, &in);
-		compile(&c, in.graph, in.system);
+		small_problem_make(&c, in.graph, in.system);
 		instance_free(&in);
 		int32_t n = partition_devs_by_speed(&c.p, dev, speed);
 		for (int32_t i = 1; i < n; i++)
@@ -120,7 +96,7 @@ static void test_jobs_hold(void **state)
 			check_job(&c.p, &j);
 			jobs++;
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(jobs > 300);
 }
@@ -129,11 +105,11 @@ static void test_jobs_hold(void **state)
 static void test_parallel_edges_merge(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	partition_job j;
 	berth_err err;
 	const int32_t dev[] = {0, 1};
-	compile(&c,
+	small_problem_make(&c,
 	        "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\"},{\"name\":\"b\"},{"
 	        "\"name\":\"c\",\"colocate\":\"g\"},{\"name\":\"d\",\"colocate\":\"g\"}],"
 	        "\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":1000},{\"from\":\"a\",\"to\":\"b\","
@@ -149,7 +125,7 @@ static void test_parallel_edges_merge(void **state)
 	assert_in_range(weight_between(&j, a, b), 4000, 4004);
 	assert_in_range(weight_between(&j, a, g), 1000, 1002);
 	assert_in_range(weight_between(&j, b, g), 2000, 2002);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* ---- cuts that are known ---- */
@@ -189,7 +165,7 @@ static void chains(int n_chains, int size, const char *attribute, char *out, siz
 enum { CHAIN = 20 };
 
 /* Every chain on one device, the chains on different ones; chain_dev out. */
-static void check_chains(const compiled *c, int n_chains, const int32_t *op_dev, int32_t *chain_dev)
+static void check_chains(const small_problem *c, int n_chains, const int32_t *op_dev, int32_t *chain_dev)
 {
 	for (int k = 0; k < n_chains; k++) {
 		chain_dev[k] = op_dev[k * CHAIN];
@@ -201,7 +177,7 @@ static void check_chains(const compiled *c, int n_chains, const int32_t *op_dev,
 	assert_int_equal(c->p.n_ops, n_chains * CHAIN);
 }
 
-static void place(compiled *c, const partition_library *lib, int32_t n_parts, double imbalance,
+static void place(small_problem *c, const partition_library *lib, int32_t n_parts, double imbalance,
                   int32_t *op_dev)
 {
 	partition_job j;
@@ -239,16 +215,16 @@ static void test_cuts_where_it_is_thin(void **state)
 	int32_t op_dev[4 * CHAIN], dev[4];
 	chains(4, CHAIN, "", graph, sizeof graph);
 	for (int l = 0; l < N_LIBRARIES; l++) {
-		compiled c;
+		small_problem c;
 		if (!is_there(libraries[l]))
 			continue;
-		compile(&c, graph, TWO_HOSTS);
+		small_problem_make(&c, graph, TWO_HOSTS);
 		place(&c, libraries[l], 4, 1.05, op_dev);
 		check_chains(&c, 4, op_dev, dev);
 		/* what is joined by more stands in one host */
 		assert_int_equal(dev[0] % 2, dev[1] % 2);
 		assert_int_equal(dev[2] % 2, dev[3] % 2);
-		discard(&c);
+		small_problem_free(&c);
 	}
 }
 
@@ -260,17 +236,17 @@ static void test_pins_pull(void **state)
 	int32_t op_dev[4 * CHAIN];
 	for (int pin = 0; pin < 4; pin++)
 		for (int l = 0; l < N_LIBRARIES; l++) {
-			compiled c;
+			small_problem c;
 			char attribute[32];
 			if (!is_there(libraries[l]))
 				continue;
 			snprintf(attribute, sizeof attribute, ",\"pin\":\"d%d\"", pin);
 			chains(4, CHAIN, attribute, graph, sizeof graph);
-			compile(&c, graph, TWO_HOSTS);
+			small_problem_make(&c, graph, TWO_HOSTS);
 			place(&c, libraries[l], 4, 1.05, op_dev);
 			for (int i = 0; i < CHAIN; i++)
 				assert_int_equal(op_dev[i], pin);
-			discard(&c);
+			small_problem_free(&c);
 		}
 }
 
@@ -284,14 +260,15 @@ static void test_parts_follow_speed(void **state)
 	int32_t op_dev[4 * CHAIN];
 	chains(4, CHAIN, "", graph, sizeof graph);
 	for (int l = 0; l < N_LIBRARIES; l++) {
-		compiled c;
+		small_problem c;
 		double n[3] = {0};
 		if (!is_there(libraries[l]))
 			continue;
-		compile(&c, graph,
-		        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_"
-		        "flops\":4e9},{\"name\":\"d1\",\"peak_flops\":2e9},"
-		        "{\"name\":\"d2\",\"peak_flops\":1e9}],\"links\":[" LINK("0", "1", "1e10") "," LINK(
+		small_problem_make(
+			&c, graph,
+			"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_"
+			"flops\":4e9},{\"name\":\"d1\",\"peak_flops\":2e9},"
+			"{\"name\":\"d2\",\"peak_flops\":1e9}],\"links\":[" LINK("0", "1", "1e10") "," LINK(
 				"0", "2", "1e10") "," LINK("1", "2", "1e10") "]}");
 		place(&c, libraries[l], 3, 1.05, op_dev);
 		for (int i = 0; i < 4 * CHAIN; i++)
@@ -299,7 +276,7 @@ static void test_parts_follow_speed(void **state)
 		for (int d = 0; d < 3; d++)
 			assert_true(fabs(n[d] - 4 * CHAIN * speed[d] / 7) <=
 			            0.05 * 4 * CHAIN * speed[d] / 7 + 2);
-		discard(&c);
+		small_problem_free(&c);
 	}
 }
 
@@ -311,7 +288,7 @@ static void test_bytes_are_balanced(void **state)
 	char graph[40000], attributes[64];
 	size_t at = 0;
 	int32_t op_dev[60];
-	compiled c;
+	small_problem c;
 	int64_t held = 0;
 	if (!is_there(&partition_metis))
 		return;
@@ -328,10 +305,11 @@ static void test_bytes_are_balanced(void **state)
 		                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i > 1 ? "," : "",
 		                       i - 1, i);
 	snprintf(graph + at, sizeof graph - at, "]}");
-	compile(&c, graph,
-	        "{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9}"
-	        ",{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":2300}],"
-	        "\"links\":[" LINK("0", "1", "1e10") "]}");
+	small_problem_make(
+		&c, graph,
+		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d0\",\"peak_flops\":1e9}"
+		",{\"name\":\"d1\",\"peak_flops\":1e9,\"memory_bytes\":2300}],"
+		"\"links\":[" LINK("0", "1", "1e10") "]}");
 	assert_false(c.p.memory_free);
 	place(&c, &partition_metis, 2, 1.05, op_dev);
 	int32_t n = 0;
@@ -341,13 +319,13 @@ static void test_bytes_are_balanced(void **state)
 			n++;
 		}
 	assert_true(held <= 2300 && n >= 15);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	berth_err err;
 	memset(&c, 0, sizeof c);
 	assert_ok(berth_zoo_build("zoo:random:ops=30", &c.mem, &c.tmp, &c.g, &err), &err);
@@ -374,7 +352,7 @@ static void test_each_allocation_may_fail(void **state)
 			}
 			assert_int_equal(st, BERTH_ENOMEM);
 		}
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* Without its library a method says what to install. */
@@ -382,7 +360,7 @@ static void test_a_missing_library_is_named(void **state)
 {
 	(void)state;
 	static const partition_library none = {.name = "other", .package = "libother-dev"};
-	compiled c;
+	small_problem c;
 	berth_search s;
 	berth_search_cfg cfg = {.evaluations = 1};
 	berth_err err;
@@ -393,7 +371,7 @@ static void test_a_missing_library_is_named(void **state)
 	assert_ok(berth_search_new(&c.p, &cfg, &c.mem, &s, &err), &err);
 	assert_int_equal(partition_run(&s, &none, &c.tmp, &err), BERTH_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "libother-dev"));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 int main(void)

@@ -1,50 +1,15 @@
 /* Placement by PBQP: what its sums stand for, what its pins, prices and memory do, and how near its answers
  * come to the optimum. */
-#include "graph_format.h"
 #include "instance.h"
 #include "method.h"
 #include "pbqp_place.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
-#include "systems_builtin.h"
-#include "zoo.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void compile_text(compiled *c, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void compile_zoo(compiled *c, const char *spec, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_zoo_build(spec, &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_builtin(system, &c->mem, &c->tmp, &c->s, &err), &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
 
 static const berth_method *find(const char *name)
 {
@@ -56,7 +21,7 @@ static const berth_method *find(const char *name)
 }
 
 /* Score of a method, without repair; op_dev may be NULL. */
-static berth_score run(compiled *c, const char *name, berth_metric objective, int32_t *op_dev)
+static berth_score run(small_problem *c, const char *name, berth_metric objective, int32_t *op_dev)
 {
 	berth_search s;
 	berth_err err;
@@ -69,7 +34,7 @@ static berth_score run(compiled *c, const char *name, berth_metric objective, in
 }
 
 /* The least value over all feasible placements under the system's rule; NAN: none. */
-static double brute_force(compiled *c, berth_metric objective)
+static double brute_force(small_problem *c, berth_metric objective)
 {
 	berth_eval eval;
 	berth_err err;
@@ -136,14 +101,14 @@ static void test_energy_is_exact_on_trees(void **state)
 	int differ = 0;
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		char graph[4096];
-		compiled c;
+		small_problem c;
 		berth_rng rng = berth_rng_seed(seed, 1);
 		random_tree(&rng, 2 + (int32_t)berth_rng_below(&rng, 6), graph, sizeof graph);
-		compile_text(&c, graph, system);
+		small_problem_make(&c, graph, system);
 		double best = brute_force(&c, BERTH_ENERGY);
 		assert_near(run(&c, "pbqp", BERTH_ENERGY, NULL).value, best, 1e-9 * best);
 		differ += run(&c, "single", BERTH_ENERGY, NULL).value > best * 1.001;
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(differ > 50);
 }
@@ -160,7 +125,7 @@ static void test_chain_is_exact(void **state)
 	for (uint64_t seed = 0; seed < 50; seed++) {
 		char graph[4096];
 		size_t at = 0;
-		compiled c;
+		small_problem c;
 		berth_rng rng = berth_rng_seed(seed, 2);
 		at += (size_t)snprintf(graph, sizeof graph,
 		                       "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"t\",\"ops\":[");
@@ -176,11 +141,11 @@ static void test_chain_is_exact(void **state)
 			                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":%d}",
 			                       i ? "," : "", i, i + 1, (int)berth_rng_below(&rng, 300000));
 		snprintf(graph + at, sizeof graph - at, "]}");
-		compile_text(&c, graph, system);
+		small_problem_make(&c, graph, system);
 		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value == brute_force(&c, BERTH_LATENCY));
 		assert_true(run(&c, "ceft-pbqp", BERTH_LATENCY, NULL).value ==
 		            brute_force(&c, BERTH_LATENCY));
-		discard(&c);
+		small_problem_free(&c);
 	}
 }
 
@@ -189,13 +154,13 @@ static void test_chain_is_exact(void **state)
 static void test_pins_hold(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	berth_err err;
 	pbqp_place m;
 	pbqp_pricer x;
 	int32_t op_dev[80];
 	static const pbqp_vector vector = {.5, .3, 1, .5};
-	compile_zoo(&c, "zoo:random:ops=80:seed=5", "4gpu");
+	small_problem_build(&c, "zoo:random:ops=80:seed=5", "4gpu");
 	assert_int_equal(c.p.n_ops, 80);
 	assert_ok(pbqp_place_new(&c.p, &c.mem, &m, &err), &err);
 	assert_ok(pbqp_pricer_new(&m, &c.mem, &x, &err), &err);
@@ -207,21 +172,21 @@ static void test_pins_hold(void **state)
 	assert_ok(pbqp_pricer_place(&x, &vector, op_dev, &c.tmp, &err), &err);
 	for (int32_t u = 0; u < c.p.n_colocs; u += 3)
 		assert_int_equal(op_dev[c.p.coloc_op[c.p.coloc_off[u]]], u % 4);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* Slack is never negative, some operator has none, and rivals are pairs that run at the same time. */
 static void test_slack_and_rivals(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	berth_err err;
 	berth_eval eval;
 	pbqp_place m;
 	pbqp_pricer x;
 	int32_t op_dev[80], critical = 0;
 	static const pbqp_vector vector = {0, .3, 1, 1};
-	compile_zoo(&c, "zoo:random:ops=80:seed=6", "4gpu");
+	small_problem_build(&c, "zoo:random:ops=80:seed=6", "4gpu");
 	assert_ok(pbqp_place_new(&c.p, &c.mem, &m, &err), &err);
 	assert_ok(pbqp_pricer_new(&m, &c.mem, &x, &err), &err);
 	x.ns_weight = 1;
@@ -241,7 +206,7 @@ static void test_slack_and_rivals(void **state)
 	assert_true(critical > 0);
 	assert_ok(pbqp_pricer_place(&x, &vector, op_dev, &c.tmp, &err), &err);
 	assert_true(x.n_rivals > 0);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* Twelve operators of 100 bytes; the fast device holds four. Without repair. */
@@ -261,23 +226,24 @@ static void test_memory_is_priced(void **state)
 		                       "%s{\"from\":\"o%d\",\"to\":\"o%d\",\"bytes\":1}", i ? "," : "", i,
 		                       i + 1);
 	snprintf(graph + at, sizeof graph - at, "]}");
-	compiled c;
-	compile_text(&c, graph,
-	             SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":410},{\"name\":\"d1\","
-	                    "\"peak_flops\":1e9}",
-	                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
+	small_problem c;
+	small_problem_make(
+		&c, graph,
+		SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":410},{\"name\":\"d1\","
+	               "\"peak_flops\":1e9}",
+	               "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
 	assert_true(berth_score_feasible(run(&c, "pbqp", BERTH_LATENCY, NULL)));
-	discard(&c);
-	compile_text(&c, graph,
-	             SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":99},{\"name\":\"d1\","
-	                    "\"peak_flops\":1e9}",
-	                    "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
+	small_problem_free(&c);
+	small_problem_make(&c, graph,
+	                   SYSTEM("{\"name\":\"d0\",\"peak_flops\":9e9,\"memory_bytes\":99},{\"name\":\"d1\","
+	                          "\"peak_flops\":1e9}",
+	                          "{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true}"));
 	pbqp_place m;
 	berth_err err;
 	assert_ok(pbqp_place_new(&c.p, &c.mem, &m, &err), &err);
 	assert_false(pbqp_place_has(&m, 0, 0)); /* one operator alone is too much */
 	assert_true(pbqp_place_has(&m, 0, 1));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* ---- quality ---- */
@@ -291,9 +257,9 @@ static void test_near_the_optimum(void **state)
 		double sum = 0;
 		for (uint64_t seed = 1; instances < 100; seed++) {
 			instance in;
-			compiled c;
+			small_problem c;
 			instance_make(seed, 6, 3, &in);
-			compile_text(&c, in.graph, in.system);
+			small_problem_make(&c, in.graph, in.system);
 			instance_free(&in);
 			double best = berth_problem_feasible(&c.p, NULL) == BERTH_OK
 			                      ? brute_force(&c, objectives[k])
@@ -306,7 +272,7 @@ static void test_near_the_optimum(void **state)
 				reached += berth_score_feasible(s) && s.value <= best * (1 + 1e-9);
 				sum += berth_score_feasible(s) ? log(s.value / best) : 0;
 			}
-			discard(&c);
+			small_problem_free(&c);
 		}
 		print_message("%s: optimum reached %d of %d, mean ratio %.3f\n",
 		              berth_metrics[objectives[k]].name, reached, instances, exp(sum / instances));
@@ -322,18 +288,18 @@ static void test_against_list_scheduling(void **state)
 	(void)state;
 	static const char *const specs[] = {"zoo:chain-mm", "zoo:llama-block", "zoo:random:ops=100:seed=11"};
 	for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-		compiled c;
-		compile_zoo(&c, specs[i], "hetero-cluster");
+		small_problem c;
+		small_problem_build(&c, specs[i], "hetero-cluster");
 		double value = run(&c, "pbqp", BERTH_LATENCY, NULL).value;
 		assert_true(value < 0.8 * run(&c, "heft", BERTH_LATENCY, NULL).value);
 		assert_true(value < 0.8 * run(&c, "single", BERTH_LATENCY, NULL).value);
-		discard(&c);
-		compile_zoo(&c, specs[i], "4gpu");
+		small_problem_free(&c);
+		small_problem_build(&c, specs[i], "4gpu");
 		assert_true(run(&c, "pbqp", BERTH_LATENCY, NULL).value <
 		            0.5 * run(&c, "single", BERTH_LATENCY, NULL).value);
 		assert_true(run(&c, "pbqp", BERTH_THROUGHPUT, NULL).value <
 		            0.5 * run(&c, "single", BERTH_THROUGHPUT, NULL).value);
-		discard(&c);
+		small_problem_free(&c);
 	}
 }
 

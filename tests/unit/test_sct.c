@@ -1,12 +1,11 @@
 /* Small communication times: the linear program's favourites, and what earliest task first makes of them. */
 #include "etf.h"
 #include "favourite.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "lp.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -14,33 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void finish(compiled *c)
+static void finish(small_problem *c)
 {
 	berth_err err;
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void compile(compiled *c, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	finish(c);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
 }
 
 static bool has_solver(void)
@@ -50,7 +26,7 @@ static bool has_solver(void)
 	return berth_lp_solver();
 }
 
-static const int32_t *favourites(compiled *c, int32_t window, double promptness, double *length_ns)
+static const int32_t *favourites(small_problem *c, int32_t window, double promptness, double *length_ns)
 {
 	favourite_cfg cfg = favourite_cfg_default();
 	int32_t *child;
@@ -74,35 +50,37 @@ static const int32_t *favourites(compiled *c, int32_t window, double promptness,
 static void test_favourites_by_hand(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	double length;
 	if (!has_solver())
 		skip();
 	/* a chain: each is the favourite of the one before */
-	compile(&c, GRAPH(OP("a", 2) "," OP("b", 2) "," OP("c", 2), EDGE("a", "b", 1) "," EDGE("b", "c", 1)),
-	        PAIR);
+	small_problem_make(
+		&c, GRAPH(OP("a", 2) "," OP("b", 2) "," OP("c", 2), EDGE("a", "b", 1) "," EDGE("b", "c", 1)),
+		PAIR);
 	const int32_t *child = favourites(&c, 0, 0.01, &length);
 	assert_true(child[0] == 1 && child[1] == 2 && child[2] == -1);
 	assert_true(fabs(length - 6e9) < 10);
-	discard(&c);
+	small_problem_free(&c);
 	/* of two children the longer, of two parents the later: 3 + 5 against 3 + 1 + 2, then d after b */
-	compile(&c,
+	small_problem_make(&c,
 	        GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 2) "," OP("d", 1),
 	              EDGE("a", "b", 1) "," EDGE("a", "c", 1) "," EDGE("b", "d", 1) "," EDGE("c", "d", 1)),
 	        PAIR);
 	child = favourites(&c, 0, 0.01, &length);
 	assert_true(child[0] == 1 && child[1] == 3 && child[2] == -1);
 	assert_true(fabs(length - 9e9) < 10);
-	discard(&c);
+	small_problem_free(&c);
 	/* two equal children share: neither is the favourite of the length alone, 3 + 1/2 + 5 */
-	compile(&c, GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 5), EDGE("a", "b", 1) "," EDGE("a", "c", 1)),
-	        PAIR);
+	small_problem_make(
+		&c, GRAPH(OP("a", 3) "," OP("b", 5) "," OP("c", 5), EDGE("a", "b", 1) "," EDGE("a", "c", 1)),
+		PAIR);
 	favourites(&c, 0, 0, &length);
 	assert_true(fabs(length - 8.5e9) < 10);
-	discard(&c);
+	small_problem_free(&c);
 }
 
-static void check_favourites(const compiled *c, const int32_t *child)
+static void check_favourites(const small_problem *c, const int32_t *child)
 {
 	const berth_graph *g = &c->g;
 	for (int32_t op = 0; op < g->n_ops; op++) {
@@ -126,15 +104,15 @@ static void test_one_child_one_parent(void **state)
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		for (int32_t window = 2; window <= 32; window *= 4) {
 			instance in;
-			compiled c;
+			small_problem c;
 			instance_make(seed, 20, 4, &in);
-			compile(&c, in.graph, in.system);
+			small_problem_make(&c, in.graph, in.system);
 			instance_free(&in);
 			const int32_t *child = favourites(&c, window, 0.01, NULL);
 			check_favourites(&c, child);
 			for (int32_t op = 0; op < c.p.n_ops; op++)
 				given += child[op] >= 0;
-			discard(&c);
+			small_problem_free(&c);
 		}
 	assert_true(given > 500);
 }
@@ -166,25 +144,25 @@ static void test_length_is_a_bound(void **state)
 					                       n++ ? "," : "", k, i,
 					                       1 + berth_rng_below(&rng, 9), i);
 		snprintf(graph + at, sizeof graph - at, "]}");
-		compiled c;
+		small_problem c;
 		berth_search s;
 		berth_search_cfg cfg = {.evaluations = 1000};
 		berth_err err;
 		double length;
-		compile(&c, graph, PAIR);
+		small_problem_make(&c, graph, PAIR);
 		favourites(&c, 0, 0, &length);
 		assert_ok(berth_search_new(&c.p, &cfg, &c.mem, &s, &err), &err);
 		assert_ok(berth_method_run(&berth_method_branch_and_bound, &s, &c.tmp, &err), &err);
 		assert_true(s.best.value * 1e9 >= length * (1 - 1e-6));
 		least_gap = fmin(least_gap, s.best.value * 1e9 / length);
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(least_gap < 1.01); /* and is met somewhere */
 }
 
 /* ---- the schedule ---- */
 
-static void schedule(compiled *c, const int32_t *child, int32_t *op_dev, const int64_t **start_ns)
+static void schedule(small_problem *c, const int32_t *child, int32_t *op_dev, const int64_t **start_ns)
 {
 	berth_partial *part;
 	berth_err err;
@@ -200,10 +178,10 @@ static void test_awake_device_waits(void **state)
 {
 	(void)state;
 	static const int32_t none[] = {-1, -1, -1, -1}, child[] = {2, -1, -1, -1};
-	compiled c;
+	small_problem c;
 	int32_t op_dev[4];
 	const int64_t *start;
-	compile(&c,
+	small_problem_make(&c,
 	        GRAPH(OP("a", 2) "," OP("b", 3) "," OP("f", 4) "," OP("g", 10),
 	              EDGE("a", "f", 9) "," EDGE("b", "f", 1) "," EDGE("a", "g", 1)),
 	        PAIR);
@@ -215,13 +193,13 @@ static void test_awake_device_waits(void **state)
 	schedule(&c, child, op_dev, &start);
 	assert_true(op_dev[2] == op_dev[0] && start[2] == 4000000000);
 	assert_true(op_dev[3] == op_dev[1] && start[3] == 3000000000);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	berth_err err;
 	int32_t child[64];
 	favourite_cfg cfg = favourite_cfg_default();
@@ -246,7 +224,7 @@ static void test_each_allocation_may_fail(void **state)
 		}
 		assert_int_equal(st, BERTH_ENOMEM);
 	}
-	discard(&c);
+	small_problem_free(&c);
 }
 
 int main(void)

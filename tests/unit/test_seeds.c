@@ -2,6 +2,7 @@
  * seconds from now, so no clock ends anything here, or a million seconds ago. */
 #include "methods.h"
 #include "seeds.h"
+#include "small_problem.h"
 #include "support.h"
 #include "systems_builtin.h"
 #include "zoo.h"
@@ -11,14 +12,7 @@
 
 #define FAR 1e6
 
-typedef struct fixture {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} fixture;
-
-static void setup(fixture *f, const char *spec)
+static void setup(small_problem *f, const char *spec)
 {
 	berth_err err;
 	memset(f, 0, sizeof *f);
@@ -27,14 +21,8 @@ static void setup(fixture *f, const char *spec)
 	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
 }
 
-static void teardown(fixture *f)
-{
-	berth_arena_free(&f->mem);
-	berth_arena_free(&f->tmp);
-}
-
 /* time_s 0: a budget of evaluations, of none. */
-static berth_search start(fixture *f, double time_s, double from)
+static berth_search start(small_problem *f, double time_s, double from)
 {
 	berth_search_cfg cfg = {.seed = 1, .time_s = time_s};
 	berth_search s;
@@ -48,7 +36,7 @@ static berth_search start(fixture *f, double time_s, double from)
 static void test_evaluations_run_all(void **state)
 {
 	(void)state;
-	fixture f;
+	small_problem f;
 	setup(&f, "zoo:random:ops=600");
 	berth_search s = start(&f, 0, 0), timed = start(&f, 100, FAR);
 	assert_int_equal(s.n_left_out, 0);
@@ -56,13 +44,13 @@ static void test_evaluations_run_all(void **state)
 	assert_true(s.worked_ns > BERTH_SURE_NS);
 	assert_int_equal(s.evaluations, timed.evaluations);
 	assert_true(s.best.value == timed.best.value);
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 static void test_a_tenth(void **state)
 {
 	(void)state;
-	fixture f;
+	small_problem f;
 	setup(&f, "zoo:random:ops=600");
 	berth_search all = start(&f, 0, 0), s = start(&f, 2, FAR), again = start(&f, 2, FAR);
 	assert_true(s.n_left_out > 0);
@@ -72,25 +60,25 @@ static void test_a_tenth(void **state)
 	assert_true(s.evaluations < all.evaluations);
 	assert_int_equal(s.evaluations, again.evaluations);
 	assert_true(s.best.value == again.best.value);
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 static void test_time_is_over(void **state)
 {
 	(void)state;
-	fixture f;
+	small_problem f;
 	setup(&f, "zoo:random:ops=600");
 	berth_search s = start(&f, 2, -FAR);
 	assert_true(isfinite(s.best.excess));
 	assert_true(s.worked_ns <= BERTH_SURE_NS);
 	assert_int_equal(berth_search_budget_left(&s, 1), 0);
-	teardown(&f);
+	small_problem_free(&f);
 	setup(&f, "zoo:alexnet");
 	assert_int_equal(start(&f, 2, -FAR).n_left_out, 0);
-	teardown(&f);
+	small_problem_free(&f);
 }
 
-static berth_search start_far(fixture *f, const char *objective, double time_s, double from)
+static berth_search start_far(small_problem *f, const char *objective, double time_s, double from)
 {
 	berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED, .time_s = time_s};
 	berth_search s;
@@ -110,7 +98,7 @@ static void test_far_seeds_and_time(void **state)
 	static const char *const graphs[] = {"zoo:random:ops=100", "zoo:random:ops=3000"};
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		fixture f;
+		small_problem f;
 		setup(&f, graphs[i]);
 		berth_search s = start_far(&f, "latency", 0, 0), over = start_far(&f, "latency", 2, -FAR);
 		assert_true(s.worked_ns <= BERTH_SURE_NS);
@@ -118,7 +106,7 @@ static void test_far_seeds_and_time(void **state)
 		assert_int_equal(over.n_left_out, 0);
 		assert_int_equal(s.evaluations, over.evaluations);
 		assert_true(s.best.value == over.best.value);
-		teardown(&f);
+		small_problem_free(&f);
 	}
 }
 
@@ -128,7 +116,7 @@ static void test_partitions_apart(void **state)
 {
 	static const char *const methods[] = {"scotch", "metis"};
 	(void)state;
-	fixture f;
+	small_problem f;
 	berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED};
 	berth_search s, alone;
 	int32_t *partition[BERTH_PARTITIONS];
@@ -155,27 +143,27 @@ static void test_partitions_apart(void **state)
 	}
 	assert_ok(berth_seeds_partitions(&s, partition, &f.mem, &f.tmp, &err), &err);
 	assert_true(s.best.value == best);
-	teardown(&f);
+	small_problem_free(&f);
 	setup(&f, "zoo:random:ops=3000");
 	assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
 	assert_ok(berth_seeds_find_partitions(&s, partition, &f.mem, &f.tmp, &err), &err);
 	assert_non_null(partition[0]);
 	assert_null(partition[1]);
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 /* Whole chains of tiles belong to other servers: the seeds that are near do not find it. */
 static void test_far_seeds_go_far(void **state)
 {
 	(void)state;
-	fixture f;
+	small_problem f;
 	berth_err err;
 	setup(&f, "zoo:ffnn:tiles=3:batch=6144");
 	f.s.roofline = true; /* tiles are slower there, and worth the way */
 	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &f.p, &err), &err);
 	berth_search near = start(&f, 0, 0), far = start_far(&f, "latency", 0, 0);
 	assert_true(far.best.value < 0.9 * near.best.value);
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 /* Communities are found for the latency; what that is worth in joules is told. Throughput does without. */
@@ -183,7 +171,7 @@ static void test_far_seeds_of_objectives(void **state)
 {
 	static const char *const objectives[] = {"energy", "edp", "throughput", "latency:energy<=1000"};
 	(void)state;
-	fixture f;
+	small_problem f;
 	setup(&f, "zoo:random:ops=60");
 	for (int i = 0; i < 4; i++) {
 		berth_search s = start_far(&f, objectives[i], 0, 0);
@@ -191,14 +179,14 @@ static void test_far_seeds_of_objectives(void **state)
 		assert_true(isfinite(s.best.value));
 		assert_true(again.value == s.best.value);
 	}
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 /* Amid a search they end with its budget, wherever that is. */
 static void test_far_seeds_and_budget(void **state)
 {
 	(void)state;
-	fixture f;
+	small_problem f;
 	setup(&f, "zoo:random:ops=100");
 	for (int64_t budget = 600; budget < 800; budget += 7) {
 		berth_search_cfg cfg = {.seed = 1, .evaluations = budget};
@@ -208,7 +196,7 @@ static void test_far_seeds_and_budget(void **state)
 		assert_ok(berth_method_run(berth_method_default(), &s, &f.tmp, &err), &err);
 		assert_int_equal(s.evaluations, budget);
 	}
-	teardown(&f);
+	small_problem_free(&f);
 }
 
 static void test_every_method_names_its_source(void **state)

@@ -1,44 +1,19 @@
 /* The reference simulator against the slow oracle, to the nanosecond and the byte, and its bounds against
  * brute force. */
 #include "bounds.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "oracle.h"
 #include "sim.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
+#include <cJSON.h>
 #include <math.h>
-#include <string.h>
 
 enum { N_BARE = BERTH_DEBUG ? 3000 : 10000, N_POOLED = BERTH_DEBUG ? 1500 : 3000 }; /* instances */
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
-static void compile(compiled *c, const char *graph, const char *system)
-{
-	berth_err err;
-	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_graph_check(&c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
-	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
-}
-
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
-
 /* The order that a placement carries, or NULL. */
-static int32_t *read_order(compiled *c, const char *placement)
+static int32_t *read_order(small_problem *c, const char *placement)
 {
 	cJSON *doc = cJSON_Parse(placement);
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(doc, "order");
@@ -53,7 +28,7 @@ static int32_t *read_order(compiled *c, const char *placement)
 	return order;
 }
 
-static void same_run(uint64_t seed, compiled *c, const oracle_result *o, const int32_t *order)
+static void same_run(uint64_t seed, small_problem *c, const oracle_result *o, const int32_t *order)
 {
 	berth_sim *sim;
 	berth_err err;
@@ -98,7 +73,7 @@ typedef struct tally { /* instances */
 	int hops, routed, no_contention, two_pools, rule[4]; /* of those where something is slowed */
 } tally;
 
-static void count_slowed(const compiled *c, const oracle_result *o, bool ordered, tally *count)
+static void count_slowed(const small_problem *c, const oracle_result *o, bool ordered, tally *count)
 {
 	count->too_large += !o->memory_fits;
 	if (o->n_slowed_ops + o->n_slowed_hops == 0)
@@ -117,17 +92,17 @@ static tally compare_instances(bool pooled, uint64_t n)
 	for (uint64_t seed = 1; seed <= n; seed++) {
 		instance in;
 		oracle_result o;
-		compiled c;
+		small_problem c;
 		(pooled ? instance_make_pooled : instance_make)(seed, 12, 5, &in);
 		assert_int_equal(oracle_simulate(in.graph, in.system, in.placement, &o), 0);
-		compile(&c, in.graph, in.system);
+		small_problem_make(&c, in.graph, in.system);
 		int32_t *order = read_order(&c, in.placement);
 		if (o.runs) {
 			same_run(seed, &c, &o, order);
 			count.ran++;
 			count_slowed(&c, &o, order != NULL, &count);
 		}
-		discard(&c);
+		small_problem_free(&c);
 		oracle_free(&o);
 		instance_free(&in);
 	}
@@ -174,12 +149,12 @@ static void test_bounds_are_sound(void **state)
 	for (uint64_t seed = 1; checked < N_BARE; seed++) {
 		instance in;
 		oracle_optimum best;
-		compiled c;
+		small_problem c;
 		berth_bounds b;
 		berth_err err;
 		instance_make(seed, seed % 50 ? 5 : 7, 3, &in);
 		if (oracle_brute_force(in.graph, in.system, &best) == 0) {
-			compile(&c, in.graph, in.system);
+			small_problem_make(&c, in.graph, in.system);
 			assert_ok(berth_bounds_new(&c.p, &c.tmp, &b, &err), &err);
 			if (best.feasible.latency_ns >= 0) {
 				checked++;
@@ -190,7 +165,7 @@ static void test_bounds_are_sound(void **state)
 				below(seed, "energy", b.value[BERTH_ENERGY], best.feasible.energy_j);
 				below(seed, "edp", b.value[BERTH_EDP], best.feasible.edp);
 			}
-			discard(&c);
+			small_problem_free(&c);
 		}
 		instance_free(&in);
 	}
@@ -212,15 +187,15 @@ static void test_load_dual_by_hand(void **state)
 		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":[{\"name\":\"x\"},{"
 	        "\"name\":\"y\"}],"
 		"\"links\":[{\"from\":\"x\",\"to\":\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
-	compiled c;
+	small_problem c;
 	berth_bounds b;
 	berth_err err;
-	compile(&c, graph, system);
+	small_problem_make(&c, graph, system);
 	assert_ok(berth_bounds_new(&c.p, &c.tmp, &b, &err), &err);
 	assert_int_equal(b.load_ns, 3); /* (1 + 1 + 5) / 2, rounded down */
 	assert_int_equal(b.ceft_ns, 5);
 	assert_near(b.value[BERTH_THROUGHPUT], 5e-9, 1e-24);
-	discard(&c);
+	small_problem_free(&c);
 }
 
 int main(void)

@@ -4,21 +4,15 @@
 #include "graph_format.h"
 #include "instance.h"
 #include "registry.h"
+#include "small_problem.h"
 #include "split.h"
 #include "support.h"
 #include "system_json.h"
 
 #include <string.h>
 
-typedef struct compiled {
-	berth_arena mem, tmp;
-	berth_graph g;
-	berth_system s;
-	berth_problem p;
-} compiled;
-
 /* Random instances; plain: without contention, memory, or several slots. */
-static void draw(compiled *c, uint64_t seed, int most_ops, int most_devs, bool plain)
+static void draw(small_problem *c, uint64_t seed, int most_ops, int most_devs, bool plain)
 {
 	instance in;
 	berth_err err;
@@ -38,20 +32,14 @@ static void draw(compiled *c, uint64_t seed, int most_ops, int most_devs, bool p
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 }
 
-static void discard(compiled *c)
-{
-	berth_arena_free(&c->mem);
-	berth_arena_free(&c->tmp);
-}
-
-static bool runs(const compiled *c)
+static bool runs(const small_problem *c)
 {
 	return berth_problem_feasible(&c->p, NULL) == BERTH_OK && !c->p.coupled;
 }
 
 /* ---- communities ---- */
 
-static void check_communities(const compiled *c, const split_communities *x, int32_t most_ops,
+static void check_communities(const small_problem *c, const split_communities *x, int32_t most_ops,
                               int32_t *backward)
 {
 	const berth_graph *g = &c->g;
@@ -81,7 +69,7 @@ static void test_communities_hold(void **state)
 	(void)state;
 	int32_t backward = 0, several = 0;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
-		compiled c;
+		small_problem c;
 		split_communities x;
 		berth_err err;
 		int32_t most = 1 + (int32_t)(seed % 7), back = 0;
@@ -91,7 +79,7 @@ static void test_communities_hold(void **state)
 		if (c.g.n_coloc_names == 0)
 			backward += back;
 		several += x.n > 2;
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_int_equal(backward, 0);
 	assert_true(several > 200);
@@ -193,7 +181,7 @@ static void test_search_with_surroundings(void **state)
 	(void)state;
 	int searched = 0;
 	for (uint64_t seed = 1; seed <= 150; seed++) {
-		compiled c;
+		small_problem c;
 		berth_exact_search *small;
 		berth_exact_search_result r;
 		berth_err err;
@@ -201,7 +189,7 @@ static void test_search_with_surroundings(void **state)
 		draw(&c, seed, N, DEVS, true);
 		around x = {.p = &c.p, .ops = c.g.topo_op, .n = c.p.n_ops, .found = BERTH_EXACT_SEARCH_NEVER};
 		if (!runs(&c) || x.n == 0) {
-			discard(&c);
+			small_problem_free(&c);
 			continue;
 		}
 		assert_ok(berth_exact_search_new(&c.p, x.n, x.ops, &c.mem, &small, &err), &err);
@@ -220,7 +208,7 @@ static void test_search_with_surroundings(void **state)
 			fail_msg("seed %d: search finds %lld, enumeration %lld", (int)seed,
 			         (long long)r.best_ns, (long long)best);
 		searched++;
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(searched > 60);
 }
@@ -235,7 +223,7 @@ static void test_held_memory(void **state)
 	                             "\"x\",\"peak_flops\":2e9,\"memory_bytes\":100},"
 				     "{\"name\":\"y\",\"peak_flops\":1e9}],\"links\":[{\"from\":\"x\",\"to\":"
 	                             "\"y\",\"bandwidth\":1e9,\"both_ways\":true}]}";
-	compiled c;
+	small_problem c;
 	berth_err err;
 	berth_exact_search *small;
 	berth_exact_search_result r;
@@ -251,13 +239,13 @@ static void test_held_memory(void **state)
 		berth_exact_search_run(small, &cfg, &r);
 		assert_int_equal(r.best_ns, held == 40 ? 500000000 : 1000000000);
 	}
-	discard(&c);
+	small_problem_free(&c);
 }
 
 /* ---- placements ---- */
 
 /* Simulated in the order made. */
-static int64_t split_ns(compiled *c, const split_cfg *cfg)
+static int64_t split_ns(small_problem *c, const split_cfg *cfg)
 {
 	int32_t op_dev[64], order[64];
 	bool ordered;
@@ -282,13 +270,13 @@ static void test_against_the_optimum(void **state)
 	(void)state;
 	int searched = 0, better = 0, equal = 0;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
-		compiled c;
+		small_problem c;
 		berth_search s;
 		berth_search_cfg search = {.evaluations = 100, .nodes = 1000000};
 		berth_err err;
 		draw(&c, seed, 9, 3, true);
 		if (!runs(&c) || c.p.n_ops == 0 || c.g.n_coloc_names > 0) {
-			discard(&c);
+			small_problem_free(&c);
 			continue;
 		}
 		assert_ok(berth_search_new(&c.p, &search, &c.mem, &s, &err), &err);
@@ -305,7 +293,7 @@ static void test_against_the_optimum(void **state)
 		better += more < once;
 		equal += more == one;
 		searched++;
-		discard(&c);
+		small_problem_free(&c);
 	}
 	print_message("%d instances: rounds help on %d, %d end at the optimum\n", searched, better, equal);
 	assert_true(searched > 60 && better > 1 && equal > searched / 2);
@@ -327,10 +315,10 @@ static void test_ends_at_any_time(void **state)
 	(void)state;
 	int64_t first = 0, all = 0;
 	for (uint64_t seed = 1; seed <= 40; seed++) {
-		compiled c;
+		small_problem c;
 		draw(&c, seed, 12, 3, true);
 		if (!runs(&c) || c.p.n_ops < 6 || c.g.n_coloc_names > 0) {
-			discard(&c);
+			small_problem_free(&c);
 			continue;
 		}
 		for (int most = 0; most <= 32; most = 2 * most + 1) {
@@ -341,7 +329,7 @@ static void test_ends_at_any_time(void **state)
 			first += most == 0 ? ns : 0;
 			all += most == 31 ? ns : 0;
 		}
-		discard(&c);
+		small_problem_free(&c);
 	}
 	assert_true(all > 0 && all < first);
 }
@@ -349,17 +337,17 @@ static void test_ends_at_any_time(void **state)
 static void test_what_it_cannot_do(void **state)
 {
 	(void)state;
-	compiled c;
+	small_problem c;
 	berth_search s;
 	berth_search_cfg cfg = {.evaluations = 10, .objective = berth_objective_of(BERTH_THROUGHPUT)};
 	berth_err err;
 	uint64_t seed = 1;
 	for (draw(&c, seed, 6, 3, true); !runs(&c); draw(&c, ++seed, 6, 3, true))
-		discard(&c);
+		small_problem_free(&c);
 	assert_ok(berth_search_new(&c.p, &cfg, &c.mem, &s, &err), &err);
 	assert_int_equal(berth_method_run(&berth_method_split, &s, &c.tmp, &err), BERTH_EUNSUPPORTED);
 	assert_non_null(strstr(err.msg, "split"));
-	discard(&c);
+	small_problem_free(&c);
 }
 
 int main(void)
