@@ -375,7 +375,7 @@ static void strong_bounds_survive_failing_allocations(void **state)
 		close_world(&w);
 	}
 	assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
-	for (long k = 0;; k++) {
+	for (long k = 0;; k += BERTH_DEBUG ? 3 : 1) {
 		berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
 		failing_allocator f;
 		berth_arena tmp;

@@ -337,7 +337,7 @@ static void test_files(void **state)
 	berth_machine *pair;
 	assert_int_equal(berth_model_load("zoo:inception-v3", &open_end, &err), BERTH_OK);
 	assert_int_equal(berth_machine_load("system:cpu+2gpu", &pair, &err), BERTH_OK);
-	options = (berth_options){.time_s = 30, .progress = stop, .progress_ctx = &calls};
+	options = (berth_options){.time_s = 30, .bound = "fast", .progress = stop, .progress_ctx = &calls};
 	assert_int_equal(berth_place(open_end, pair, &options, &plan, &err), BERTH_OK);
 	assert_int_equal(calls, 3);
 	berth_plan_free(plan);
@@ -446,7 +446,7 @@ static void test_configure(void **state)
 static void test_stopped(void **state)
 {
 	static const char *const methods[] = {"anneal", NULL};
-	const berth_options options = {.evaluations = 1 << 30, .progress = stop_at_once};
+	const berth_options options = {.evaluations = 1 << 30, .bound = "fast", .progress = stop_at_once};
 	berth_model *model;
 	berth_machine *machine;
 	berth_document *d = NULL;

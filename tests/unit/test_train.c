@@ -362,6 +362,7 @@ static void test_tampered_checkpoints(void **state)
 	lesson l;
 	berth_err err;
 	double value[N_ITEMS];
+	const size_t step = BERTH_DEBUG ? 3 : 1;
 	int refused = 0;
 	(void)state;
 	open_lesson(&l, temporary(good));
@@ -374,7 +375,7 @@ static void test_tampered_checkpoints(void **state)
 	l.cfg.path = bad;
 	l.cfg.resume = true;
 	for (size_t n = 0; n < sizeof name / sizeof *name; n++)
-		for (size_t k = 0; k < (n < 2 ? 40 : 3) && tamper(good, bad, name[n], k, 0); k++)
+		for (size_t k = 0; k < (n < 2 ? 40 : 3) && tamper(good, bad, name[n], k, 0); k += step)
 			for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 				tamper(good, bad, name[n], k, odd[i]);
 				berth_status st = teach(&l, &err);
@@ -383,7 +384,7 @@ static void test_tampered_checkpoints(void **state)
 				for (int b = 0; st == BERTH_OK && b < N_ITEMS; b++)
 					assert_true(l.result.best[b].value == value[b]);
 			}
-	assert_true(refused > 60);
+	assert_true(refused > (BERTH_DEBUG ? 20 : 60));
 	close_lesson(&l);
 	unlink(good);
 	unlink(bad);
