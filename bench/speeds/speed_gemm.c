@@ -8,7 +8,6 @@
 #include "nn_gemm.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What is called of OpenBLAS: cblas_sgemm, with its numbers for row-major order and transposition. */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
@@ -21,7 +20,7 @@ typedef struct layer {
 } layer;
 
 static const layer layers[] = {{1000, 28, 32}, {1000, 32, 32}, {64, 32, 32}, {64, 64, 64}, {256, 64, 64}};
-enum { N_LAYERS = sizeof layers / sizeof *layers, N_PRODUCTS = 2 * N_LAYERS, MOST = 32000, ROUNDS = 5 };
+enum { N_LAYERS = BENCH_N(layers), N_PRODUCTS = 2 * N_LAYERS, MOST = 32000, ROUNDS = 5 };
 
 /* c[rows, cols] += a[rows, inner] @ b[inner, cols] */
 typedef struct product {

@@ -9,11 +9,10 @@
 static void read_header(void *ctx)
 {
 	const gguf_bytes *b = ctx;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_graph g;
 	MUST(parse_gguf("bench.gguf", b->p, b->n, NULL, &mem, &tmp, &g, NULL, &err));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 void speed_gguf(void)

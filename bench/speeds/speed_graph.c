@@ -10,18 +10,18 @@
 #include "zoo.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const int32_t sizes[] = {10000, 100000, 1000000};
-enum { N_SIZES = sizeof sizes / sizeof *sizes, GROUPS = 256 };
+enum { N_SIZES = BENCH_N(sizes), GROUPS = 256 };
 
 static void write_graph(int32_t n, const char *path)
 {
 	char spec[64];
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_graph g;
 	const char *text;
 	size_t len;
@@ -29,8 +29,6 @@ static void write_graph(int32_t n, const char *path)
 	MUST(berth_zoo_build(spec, &mem, &tmp, &g, &err));
 	MUST(berth_graph_write_json(&g, true, &tmp, &text, &len, &err));
 	MUST(berth_file_write(path, text, len, &err));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 typedef struct import {
@@ -42,13 +40,12 @@ typedef struct import {
 static void read_graph(void *ctx)
 {
 	import *x = ctx;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_graph g;
 	MUST(berth_graph_load(x->path, NULL, &mem, &tmp, &g, NULL, &err));
 	x->size = (double)g.n_ops + g.n_edges;
 	x->bytes = (double)berth_arena_size(&mem);
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 typedef struct usage {
@@ -127,12 +124,11 @@ typedef struct grouping {
 static void coarsen_once(void *ctx)
 {
 	grouping *x = ctx;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_coarsening c;
 	MUST(berth_coarsen(&x->g, &x->cfg, &mem, &tmp, &c, &err));
 	x->n_groups = c.n_groups;
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 static void coarsen_row(grouping *x, const char *grouper)

@@ -8,9 +8,7 @@
 #include "placement.h"
 #include "rng.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { N_SIZES = 3, RUNS = 5, MOVES = 20 };
@@ -58,12 +56,11 @@ static void run_heft(void *arg)
 	sized *c = arg;
 	const berth_method *m;
 	berth_search s;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	MUST(berth_method_find("heft", &m, &err));
 	MUST(berth_search_new(&c->b.p, &(berth_search_cfg){.evaluations = 1}, &mem, &s, &err));
 	MUST(berth_method_run(m, &s, &tmp, &err));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 static void write_placement(void *arg)

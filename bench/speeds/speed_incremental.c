@@ -7,7 +7,6 @@
 #include "rng.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct incremental_ctx {
 	const berth_problem *p;

@@ -8,7 +8,6 @@
 #include "ceft.h"
 #include "partial.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { N_SIZES = 2, N_METHODS = 9, LOOK_AHEAD = 8 /* as heft.c */ };

@@ -6,7 +6,6 @@
 #include "partial.h"
 #include "portfolio.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 typedef struct method_ctx {
@@ -70,14 +69,13 @@ typedef struct start_ctx {
 static void start_once(void *arg)
 {
 	start_ctx *c = arg;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_search_cfg cfg = {.evaluations = 0};
 	berth_search s;
 	berth_portfolio portfolio;
 	MUST(berth_search_new(&c->b.p, &cfg, &mem, &s, &err));
 	MUST(c->m ? c->m->run(&s, &tmp, &err) : berth_portfolio_run(&s, &mem, &tmp, &portfolio, &err));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 /* Method `policy` with all that it begins at; the portfolio; what `berth` answers when no evaluations are

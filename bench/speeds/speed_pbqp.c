@@ -5,7 +5,6 @@
 #include "pbqp.h"
 #include "rng.h"
 
-
 enum { N_NODES = 20000, N_ALTS = 4, N_EDGES = 30000, MOST = 10000 };
 
 typedef struct pbqp_ctx {

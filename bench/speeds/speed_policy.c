@@ -6,8 +6,6 @@
 #include "policy.h"
 #include "policy_loss.h"
 
-#include <string.h>
-
 enum { N = 64, E = 100, D = 4, SAMPLES = 250 };
 
 static const policy_dims dims = {

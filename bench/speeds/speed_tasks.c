@@ -70,11 +70,10 @@ static void write_text(text *t)
 static void read_text(void *ctx)
 {
 	text *t = ctx;
-	berth_arena mem = {0}, tmp = {0};
+	BERTH_ARENA(mem);
+	BERTH_ARENA(tmp);
 	berth_graph g;
 	MUST(t->read("bench", t->data, t->size, NULL, &mem, &tmp, &g, &err));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
 }
 
 void speed_tasks(void)

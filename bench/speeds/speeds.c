@@ -2,8 +2,6 @@
  * several repetitions of at least 50 ms of the thread's own CPU time. */
 #include "speeds.h"
 
-#include <string.h>
-
 static const struct {
 	const char *name, *about;
 	void (*run)(void);
