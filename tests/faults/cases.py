@@ -192,7 +192,7 @@ CASES = [
     simple("profile-quick", f"profile tiny.json --on duo.json --quick 5 --system-out s.json {ENGINE}", "s.json"),
     simple("export-accelerate", "export folder.json --model llama --on duo.json --to accelerate --device cpu0=0 --device cpu1=cpu --force -o map.json", "map.json", needs=("llama",)),
     simple("export-vllm", "export vllm.json --model llama --on two-gpus.json --to vllm --force -o line", "line", needs=("llama",)),
-    simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1", slow=True),
+    simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1"),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
 ]
