@@ -82,8 +82,8 @@ static berth_status can_be_told(const berth_engine_plan *x, const int32_t *op_de
 		return BERTH_OK;
 	source.op_dev = op_dev;
 	berth_status st = berth_export_make(x->e, &source, tmp, &out, &told);
-	if (st == BERTH_ENOMEM)
-		return berth_nomem(err);
+	if (st == BERTH_ENOMEM || st == BERTH_EIO) /* that says nothing of the plan */
+		return berth_fail(err, st, "%s", told.msg);
 	*can = st != BERTH_EUNSUPPORTED && !(st == BERTH_OK && out.unfit);
 	if (st == BERTH_OK && !out.unfit)
 		return BERTH_OK;

@@ -80,7 +80,7 @@ static berth_status ask_engine(const finder *f, const char *spec, const berth_pr
 	berth_model_unmap(&model);
 	*told = st == BERTH_OK || st == BERTH_EINFEASIBLE;
 	*fits = st == BERTH_OK;
-	return st == BERTH_ENOMEM ? berth_nomem(err) : BERTH_OK;
+	return st == BERTH_ENOMEM || st == BERTH_EIO ? berth_fail(err, st, "%s", own.msg) : BERTH_OK;
 }
 
 static berth_status place_trial(const finder *f, const char *spec, const char *granularity, trial *out,
