@@ -26,9 +26,24 @@ static int failed(int why)
 	return -1;
 }
 
+/* Open, where a signal may interrupt that. */
+static int open_through(int at, const char *name, int flags)
+{
+	int fd;
+	do
+		fd = openat(at, name, flags | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
 static int open_folder(int at, const char *name, int flags)
 {
-	return openat(at, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+	return open_through(at, name, O_PATH | O_DIRECTORY | flags);
+}
+
+static int open_file(int at, const char *name)
+{
+	return open_through(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
 /* ---- caches of hubs ---- */
@@ -67,7 +82,7 @@ static int open_blob(const walk *w, int ups, const char *hash)
 	bool hub = ups >= 2 && strcmp(last, "snapshots") == 0;
 	int cache = hub ? open_folder(AT_FDCWD, *path ? path : "/", 0) : failed(OUT);
 	int blobs = cache >= 0 ? open_folder(cache, "blobs", O_NOFOLLOW) : -1;
-	int fd = blobs >= 0 ? openat(blobs, hash, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	int fd = blobs >= 0 ? open_file(blobs, hash) : -1;
 	int why = errno;
 	if (cache >= 0)
 		close(cache);
@@ -154,7 +169,7 @@ static int step(walk *w, const char *part, int *fd)
 		return failed(ENOTDIR);
 	if (!S_ISREG(st.st_mode)) /* not opened: that alone may do something to a device */
 		return failed(EINVAL);
-	*fd = openat(w->at[w->deep - 1], part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	*fd = open_file(w->at[w->deep - 1], part);
 	return *fd < 0 ? -1 : 0;
 }
 

@@ -210,6 +210,7 @@ KEPT = (
     ("place-for", "sys", "pipe2", "can_be_told", False),
     ("place-for", "sys-children", "write", "can_be_told", False),
     ("place", "eintr", "open", "berth_file_map", False),
+    ("place-folder", "eintr", "open", "berth_beneath_open", False),
     ("place", "eintr", "fsync", "berth_placement_write", False),
     ("place", "sys", "flock", "berth_file_hold", True),
     ("place", "sys", "lstat", "berth_placement_write", True),
