@@ -609,6 +609,10 @@ static void test_parts_of_files(void **state)
 	assert_holds(other, "other");
 	assert_true(lstat(part[0], &st) == 0 && stat(part[1], &st) == 0);
 	unlink(part[0]);
+	assert_int_equal(mkfifo(part[0], 0600), 0);
+	assert_ok(berth_file_write(path, "five", 4, &err), &err);
+	assert_holds(path, "five");
+	unlink(part[0]);
 	unlink(part[1]);
 	unlink(other);
 	unlink(path);
