@@ -231,8 +231,6 @@ berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, ber
 	berth_read_options given;
 	cli_text x;
 	bool knows = spec && !berth_file_is_stream(spec);
-	if (berth_file_is_stream(path))
-		return BERTH_OK;
 	if (knows)
 		BERTH_TRY(knows_words(c, spec, &knows, err));
 	if (knows)

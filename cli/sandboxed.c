@@ -34,6 +34,12 @@ berth_status cli_json_map(cli *c, berth_reads kind, const char *path, cli_text *
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_json_map(kind, path, cli_sandbox(c), &c->mem, out, err));
+	if (out->mapped && berth_file_is_stream(path)) { /* there is no second time */
+		cli_text once = *out;
+		*out = (cli_text){berth_arena_strndup(&c->mem, once.text, once.size), once.size, NULL};
+		berth_json_unmap(&once);
+		BERTH_TRY(berth_got(out->text, err));
+	}
 	if (!out->mapped) /* it stays: another process need not read it once more */
 		*before = (cli_read_before){path, out->text, out->size};
 	return BERTH_OK;
