@@ -79,7 +79,8 @@ bool berth_file_part(const char *path, int k, char *name, size_t size)
 /* Why the file of that name is not to be had: it is somebody else's. */
 static bool is_taken(int why)
 {
-	return why == EWOULDBLOCK || why == EEXIST || why == EACCES || why == ELOOP || why == EISDIR || why == ENXIO;
+	return why == EWOULDBLOCK || why == EEXIST || why == EACCES || why == ELOOP || why == EISDIR ||
+	       why == ENXIO;
 }
 
 /* Whatever a writer that is gone has left in it. */
