@@ -423,5 +423,8 @@ berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, 
 	                                             &warning, err);
 	berth_json_unmap(&x);
 	BERTH_TRY(st);
+	if (out->use)
+		BERTH_TRY(cli_note(c, err, "%s: a plan for both uses (%s): this is %.80s alone", path,
+		                   out->use, g->name));
 	return warning ? cli_warn(c, err, "%s", warning) : BERTH_OK;
 }

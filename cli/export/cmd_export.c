@@ -145,9 +145,10 @@ static RESULT_KIND(nearest_kind, "", "", NEAREST);
 	  x->device < 0 ? NULL : s->plan.s.dev_name[x->device]) \
 	K(BOOL, "usual_fits", "", "it breaks no rule of the system", x->usual_fits) \
 	K(NUMBER, "gain", "", "1 - plan / usual", x->gain) \
-	K(NUMBER, "error", "", "how far predictions are off", x->error) \
-	K(NUMBER, "error_median", "", "of the measurements behind it", x->error_median) \
-	K(INT, "error_rows", "", "how many they are ([export.md](export.md))", x->error_rows) \
+	IF(!x->same, NUMBER, "error", "", "how far predictions are off; missing: the plan is the default", \
+	   x->error) \
+	IF(!x->same, NUMBER, "error_median", "", "of the measurements behind it", x->error_median) \
+	IF(!x->same, INT, "error_rows", "", "how many they are ([export.md](export.md))", x->error_rows) \
 	K(BOOL, "keep_default", "", "the gain is smaller than that: written with `--force` alone", x->keep)
 static RESULT_KIND(gain_kind, "", "", GAIN);
 
@@ -273,7 +274,7 @@ static void print_text(const args *a, const state *s, const berth_result *r, boo
 		cli_tell_by(say, berth_result_get(r, "gain", NULL).is.object, &s->plan.objective,
 		            "predicted {objective} {plan}{serial?, one operator after the other}; by default "
 		            "{usual}[ (all on {usual_device}{usual_fits!, where it does not fit})]; gain "
-		            "{gain:%}, predictions are off by {error:%}\n");
+		            "{gain:%}[, predictions are off by {error:%}]\n");
 	print_rates(s, say);
 	for (int32_t i = 0; i < s->made.n_settings; i++)
 		say("%s: %s\n", s->made.setting[i].key,

@@ -151,19 +151,43 @@ static double seconds_left(const cli *c, const cli_budget *b)
 	return isinf(wall) && isinf(cpu) ? 0 : fmin(wall, cpu);
 }
 
-static berth_status find_infeasible(cli *c, const place_args *a, place_state *s, berth_err *err)
+static berth_status find_smaller(cli *c, const place_args *a, place_state *s, const berth_patience *until,
+                                 berth_err *err)
+{
+	const berth_search_cfg cfg = {.objective = s->objective, .seed = a->budget.seed};
+	return s->decoder.on ? place_smaller_find(c, &s->decoder, &cfg, until, &s->smaller, err) : BERTH_OK;
+}
+
+static berth_patience patience(const cli *c, const place_args *a)
 {
 	berth_patience until = {.cancel = cli_catch_signals()};
 	double left = seconds_left(c, &a->budget);
 	if (left > 0)
 		until.end_s = berth_wall_seconds() + left;
+	return until;
+}
+
+/* A plan that fits by the simulator, for which the engine has no room: what would fit stands before that. */
+static berth_status search_or_tell(cli *c, const place_args *a, place_state *s, berth_err *err)
+{
+	berth_status st = search(c, a, s, err);
+	if (st != BERTH_EUNSUPPORTED)
+		return st;
+	const berth_err why = *err;
+	const berth_patience until = patience(c, a);
+	BERTH_TRY(find_smaller(c, a, s, &until, err));
+	if (cli_in_words(c))
+		place_smaller_print(&s->smaller);
+	*err = why;
+	return st;
+}
+
+static berth_status find_infeasible(cli *c, const place_args *a, place_state *s, berth_err *err)
+{
+	const berth_patience until = patience(c, a);
 	BERTH_TRY(report_infeasible_find(c, &s->p, &s->r.objective, s->r.op_dev, s->r.op_order,
 	                                 &until, &s->infeasible, err));
-	if (s->decoder.on)
-		BERTH_TRY(place_smaller_find(c, &s->decoder,
-		                             &(berth_search_cfg){.objective = s->r.objective,
-		                                                 .seed = a->budget.seed},
-		                             &until, &s->smaller, err));
+	BERTH_TRY(find_smaller(c, a, s, &until, err));
 	s->r.interrupted = atomic_load(until.cancel);
 	return BERTH_OK;
 }
@@ -276,7 +300,7 @@ static berth_status place(cli *c, const place_args *a, place_state *s, berth_err
 	BERTH_TRY(load(c, a, s, err));
 	BERTH_TRY(place_certificate_check_system(&s->certificate, &s->s, err));
 	BERTH_TRY(place_engine_open(c, c->args[0], &s->whole, &s->s, &s->decoder, &s->engine, err));
-	BERTH_TRY(search(c, a, s, err));
+	BERTH_TRY(search_or_tell(c, a, s, err));
 	BERTH_TRY(check(c, s, err));
 	if (s->decoder.on) {
 		BERTH_TRY(fit_prefill(c, a, s, err));

@@ -399,6 +399,7 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 		out->known = !isnan(out->plan) && !isnan(out->usual);
 	}
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
+	out->same = memcmp(op_dev, x->op_dev, (size_t)x->g->n_ops * sizeof *op_dev) == 0;
 	BERTH_TRY(find_error(e, x, x->op_dev, tmp, out, err));
 	BERTH_TRY(find_error(e, x, op_dev, tmp, out, err));
 	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));

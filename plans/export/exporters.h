@@ -184,6 +184,11 @@ berth_status berth_export_best(const berth_exporter *e, const berth_export_sourc
 berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,
                                   const int32_t *op_dev, berth_arena *tmp, double *seconds, berth_err *err);
 
+/* seconds of an exporter of GGUF models: what a mean token takes by x->uses, operators one after the other.
+ * The model is read twice more. Of another file, or with measured times, it is the sum for x alone. */
+berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
+                                       double *out, berth_err *err);
+
 /* `write` of e, in a sandbox: berth_export_make alone calls it. */
 berth_status export_write_apart(const berth_exporter *e, const berth_export_source *x, berth_export_out *out,
                                 berth_err *err);
@@ -247,6 +252,7 @@ const char *berth_export_called(const berth_export_source *x, int32_t dev);
 typedef struct berth_export_gain {
 	bool known;         /* the default is known, and both can be simulated */
 	bool usual_fits;    /* the default breaks no rule */
+	bool same;          /* the plan is the default: nothing can be off between them */
 	bool serial;        /* priced as run one operator after the other, copies between them */
 	double plan, usual; /* values of the objective */
 	double gain;        /* 1 - plan / usual */

@@ -329,9 +329,8 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	return find_usual(x, &file, &mem, tmp, &plan, op_dev, known, err);
 }
 
-/* A plan for both uses is worth what a mean token takes. */
-static berth_status seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-                            double *out, berth_err *err)
+berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
+                                       double *out, berth_err *err)
 {
 	BERTH_ARENA(mem);
 	llama_uses uses;
@@ -396,7 +395,7 @@ const berth_exporter berth_export_llama = {
 	.model = "GGUF",
 	.write = write,
 	.usual = usual,
-	.seconds = seconds,
+	.seconds = berth_export_uses_seconds,
 	.error_devices = error_devices,
 	.nearest = nearest,
 	.best = find_best,

@@ -252,6 +252,7 @@ const berth_exporter berth_export_vllm = {
 	.model = "safetensors or GGUF",
 	.write = write,
 	.usual = usual,
+	.seconds = berth_export_uses_seconds,
 	.nearest = nearest,
 	.best = best,
 };
