@@ -2,6 +2,8 @@
  * only the best one is simulated. Which kind of move comes next follows what each kind has gained. */
 #include "screen.h"
 
+#include "cost_model.h"
+
 #include "coloc.h"
 #include "loads.h"
 
@@ -45,8 +47,11 @@ const berth_walk_styles berth_walks_learned = {{.share = {[BERTH_SCREEN_BLIND] =
 
 const berth_walk_style *berth_walk_style_of(const berth_search *s)
 {
-	const berth_walk_styles *x = s->cfg.walk_styles ? s->cfg.walk_styles : &berth_walks_learned;
-	return berth_prices_known(&s->cfg.objective) ? &x->by_paths : &x->by_loads;
+	bool by_paths = berth_prices_known(&s->cfg.objective), blind = by_paths && s->p->s->cost_model->run;
+	const berth_walk_styles *x = s->cfg.walk_styles ? s->cfg.walk_styles
+	                             : blind            ? &berth_walks_by_hand
+	                                                : &berth_walks_learned;
+	return by_paths ? &x->by_paths : &x->by_loads;
 }
 
 /* Of a draw and its evaluation: estimates need the tails of each new base, or its loads. */

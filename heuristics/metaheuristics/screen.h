@@ -48,7 +48,8 @@ extern const berth_walk_styles berth_walks_learned;
 /* As they were set by hand; learning began there. */
 extern const berth_walk_styles berth_walks_by_hand;
 
-/* That of the search's configuration, for its objective. */
+/* That of the search's configuration, for its objective. Where the cost model has no paths to estimate by,
+ * those set by hand stand in for the learned ones, which were learned with estimates. */
 const berth_walk_style *berth_walk_style_of(const berth_search *s);
 
 /* Estimates by paths or by loads, and the groups that are critical by them. */

@@ -2,6 +2,7 @@
 #include "anneal.h"
 #include "coloc.h"
 #include "compiled_instance.h"
+#include "cost_model.h"
 #include "estimate.h"
 #include "graph_format.h"
 #include "cooling.h"
@@ -9,6 +10,7 @@
 #include "screen.h"
 #include "moves.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 #include "systems_builtin.h"
@@ -302,6 +304,22 @@ static void test_objectives_with_prices(void **state)
 	}
 }
 
+/* ---- styles ---- */
+
+/* What was learned with estimates is for walks that have them. */
+static void test_blind_walks_have_no_learned_style(void **state)
+{
+	(void)state;
+	small_problem w;
+	berth_err err;
+	small_problem_build(&w, "zoo:alexnet", "edge");
+	berth_search s = {.p = &w.p};
+	assert_ptr_equal(berth_walk_style_of(&s), &berth_walks_learned.by_paths);
+	assert_ok(berth_cost_model_find("tarnawski", &w.s.cost_model, &err), &err);
+	assert_ptr_equal(berth_walk_style_of(&s), &berth_walks_by_hand.by_paths);
+	small_problem_free(&w);
+}
+
 /* ---- temperatures ---- */
 
 /* Rounds in which only one temperature gains, told by gains alone. */
@@ -419,6 +437,7 @@ int main(void)
 	                                   cmocka_unit_test(test_loads_of_moves),
 	                                   cmocka_unit_test(test_loads_balance),
 	                                   cmocka_unit_test(test_objectives_with_prices),
+	                                   cmocka_unit_test(test_blind_walks_have_no_learned_style),
 	                                   cmocka_unit_test(test_steps_go_where_they_pay),
 	                                   cmocka_unit_test(test_kinds_that_gain_are_drawn),
 	                                   cmocka_unit_test(test_walks_from_bad_placements)};
