@@ -15,6 +15,7 @@ typedef struct search {
 static bool proves(search *s, int64_t units)
 {
 	int64_t before = s->m.steps;
+	s->m.most_steps = before + s->budget->left_ns;
 	bool full = berth_machines_full(&s->m, units * s->unit);
 	s->cut = !berth_bound_spend(s->budget, s->m.steps - before);
 	return full;

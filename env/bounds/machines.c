@@ -271,7 +271,7 @@ bool berth_machines_full(berth_machines *m, int64_t claim_ns)
 	const berth_problem *p = m->p;
 	begin(m, claim_ns);
 	m->changed = true;
-	for (int round = 0; round < ROUNDS && m->changed && !m->none; round++) {
+	for (int round = 0; round < ROUNDS && m->changed && !m->none && m->steps <= m->most_steps; round++) {
 		m->changed = false;
 		m->steps += 2 * (int64_t)(p->g->n_edges + p->n_ops) * p->n_devs * p->n_devs;
 		pass_heads(m);
@@ -301,7 +301,7 @@ bool berth_machines_work(const berth_problem *p)
 
 berth_status berth_machines_new(const berth_problem *p, berth_arena *mem, berth_machines *out, berth_err *err)
 {
-	berth_machines m = {.p = p};
+	berth_machines m = {.p = p, .most_steps = INT64_MAX};
 	size_t cells = (size_t)p->n_ops * (size_t)p->n_devs;
 	BERTH_TRY_NEW(mem, cells, err, m.head, m.tail);
 	BERTH_TRY_NEW(mem, p->n_ops, err, m.job);

@@ -19,6 +19,7 @@ typedef struct berth_machines {
 	int64_t *head, *tail;    /* [n_ops][n_devs] as in a job; heads of INT64_MAX / 4: not there */
 	berth_machine_job *job;  /* [n_ops] of the machine at hand */
 	int64_t claim_ns, steps; /* steps of all runs so far, a nanosecond each, about */
+	int64_t most_steps;      /* no round begins behind them, and nothing is proven then */
 	bool changed, none;      /* in this round; no schedule is left */
 } berth_machines;
 
