@@ -4,15 +4,14 @@
 #include "bounds.h"
 #include "bounds_parts.h"
 #include "exact_search.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "lp.h"
 #include "machines.h"
 #include "methods.h"
 #include "search.h"
+#include "small_problem.h"
 #include "solve.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,11 +37,7 @@ static void open_instance(world *w, uint64_t seed, int max_ops, int max_devices,
 	instance in;
 	memset(w, 0, sizeof *w);
 	(pooled ? instance_make_pooled : instance_make)(seed, max_ops, max_devices, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
-	                                  &err),
-	          &err);
+	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	w->cfg = berth_search_cfg_default();
 	assert_ok(berth_eval_new(&w->p, &w->cfg.objective, &w->mem, &w->eval, &err), &err);
@@ -211,8 +206,7 @@ static void pools_tell_devices_apart(void **state)
 	berth_err err;
 	world w = {.cfg = berth_search_cfg_default()};
 	(void)state;
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w.mem, &w.tmp, &w.g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w.mem, &w.tmp, &w.s, &err), &err);
+	read_both(graph, system, &w.mem, &w.tmp, &w.g, &w.s);
 	assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
 	assert_ok(berth_eval_new(&w.p, &w.cfg.objective, &w.mem, &w.eval, &err), &err);
 	assert_ok(berth_exact_search_new(&w.p, 2, ops, &w.mem, &x, &err), &err);

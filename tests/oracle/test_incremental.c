@@ -2,12 +2,11 @@
  * under every order rule and under keys, chains of moves and limits; and that it saves work where it
  * should. */
 #include "eval.h"
-#include "graph_format.h"
 #include "incremental.h"
 #include "instance.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "times.h"
 #include "zoo.h"
@@ -49,15 +48,10 @@ static void open_instance(world *w, uint64_t seed)
 {
 	static const berth_order rule[] = {BERTH_ORDER_PRIORITY, BERTH_ORDER_PRIORITY, BERTH_ORDER_FIFO,
 	                                   BERTH_ORDER_PROGRAM};
-	berth_err err;
 	instance in;
 	memset(w, 0, sizeof *w);
 	(seed % 3 == 1 ? instance_make_pooled : instance_make)(seed, 40, 5, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
-	                                  &err),
-	          &err);
+	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
 	instance_free(&in);
 	w->s.order = rule[seed % 4];
 	w->s.channel_order = seed % 16 == 5 ? BERTH_CHANNELS_PROGRAM : BERTH_CHANNELS_REQUEST;
@@ -308,12 +302,10 @@ static void add_chain(char *ops, char *edges, const char *name, const char *keys
 static void open_text(world *w, const char *ops, const char *edges, const char *system)
 {
 	static char text[MOST_TEXT];
-	berth_err err;
 	memset(w, 0, sizeof *w);
 	*text = 0;
 	add(text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],\"edges\":[%s]}", ops, edges);
-	assert_ok(berth_graph_parse_json("g", text, strlen(text), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
+	read_both(text, system, &w->mem, &w->tmp, &w->g, &w->s);
 	start(w, 1);
 }
 

@@ -1,11 +1,10 @@
 /* Samples in flight against an unrolled pipeline: more samples than there can be at once, each with its own
  * copy of the schedule; every instant at which something begins is looked at. */
-#include "graph_format.h"
 #include "instance.h"
 #include "pipeline.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,10 +28,7 @@ static bool open_world(world *w, uint64_t seed)
 	berth_rng rng = berth_rng_seed(seed, 77);
 	memset(w, 0, sizeof *w);
 	instance_make(seed, 9, 4, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s, &err),
-	          &err);
+	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
 	instance_free(&in);
 	w->s.order = w->s.order == BERTH_ORDER_GIVEN ? BERTH_ORDER_PRIORITY : w->s.order;
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);

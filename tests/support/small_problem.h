@@ -4,6 +4,10 @@
 
 #include "problem.h"
 
+/* Read both, in mem; what cannot be read fails the test. */
+void read_both(const char *graph, const char *system, berth_arena *mem, berth_arena *tmp, berth_graph *g,
+               berth_system *s);
+
 typedef struct small_problem {
 	berth_arena mem, tmp;
 	berth_graph g;

@@ -1,11 +1,9 @@
 /* The key "*" of time_s: for every device that no other key names; a name goes before a kind, and that
  * before "*", in whatever order they stand: keys ascend, and "#npu" comes before "*". */
-#include "graph_format.h"
 #include "problem.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
-#include <string.h>
 
 static const char graph_text[] =
 	"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":["
@@ -29,8 +27,7 @@ static void test_star(void **state)
 	berth_system s;
 	berth_problem p;
 	berth_err err;
-	assert_ok(berth_graph_parse_json("g", graph_text, strlen(graph_text), &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system_text, strlen(system_text), &mem, &tmp, &s, &err), &err);
+	read_both(graph_text, system_text, &mem, &tmp, &g, &s);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	for (int32_t op = 0; op < 4; op++)
 		for (int32_t d = 0; d < 3; d++)

@@ -3,13 +3,12 @@
  * FIRST on (10000 from 1 without). */
 #include "check.h"
 #include "constraints.h"
-#include "graph_format.h"
 #include "infeasible_subset.h"
 #include "registry.h"
 #include "relax.h"
+#include "small_problem.h"
 #include "solve.h"
 #include "support.h"
-#include "system_json.h"
 #include "timeline.h"
 
 #include <math.h>
@@ -282,8 +281,7 @@ static void compile(compiled *c, const instance *x)
 {
 	berth_err err;
 	const char *graph = graph_text(x, &c->mem), *system = system_text(x, &c->mem);
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &c->mem, &c->tmp, &c->s, &err), &err);
+	read_both(graph, system, &c->mem, &c->tmp, &c->g, &c->s);
 	assert_ok(berth_problem_new(&c->g, &c->s, &c->mem, &c->tmp, &c->p, &err), &err);
 	assert_ok(berth_bounds_new(&c->p, &c->tmp, &c->bounds, &err), &err);
 }

@@ -2,11 +2,11 @@
  * giph and doppler as the shorthands they are; the table of models. */
 #include "bounds.h"
 #include "cost_model.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "min_cut.h"
 #include "rng.h"
 #include "sim.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 #include "times.h"
@@ -27,9 +27,7 @@ static void open_world(world *w, const char *graph, const char *system)
 {
 	berth_err err;
 	memset(w, 0, sizeof *w);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &w->mem, &w->tmp, &w->s, &err),
-	          &err);
+	read_both(graph, system, &w->mem, &w->tmp, &w->g, &w->s);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	assert_ok(berth_sim_new(&w->p, &w->mem, &w->sim, &err), &err);
 }
@@ -42,11 +40,7 @@ static void open_random(world *w, const char *model, uint64_t seed, int32_t most
 	instance in;
 	memset(w, 0, sizeof *w);
 	instance_make(seed, most_ops, most_devices, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
-	                                  &err),
-	          &err);
+	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
 	instance_free(&in);
 	assert_ok(berth_cost_model_find(model, &w->s.cost_model, &err), &err);
 	w->s.op_gap_s = gap_s;

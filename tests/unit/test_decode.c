@@ -1,14 +1,13 @@
 /* Sequential decoding: HEFT as a special case, legal choices on random problems, features of order 1, what
  * is recorded, and that it learns. */
 #include "decode.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "learner.h"
 #include "list.h"
 #include "nn.h"
 #include "portfolio.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -66,10 +65,7 @@ static bool open_random(subject *x, uint64_t seed)
 	instance in;
 	instance_make(seed, 20, 5, &in);
 	*x = (subject){0};
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &x->mem, &x->tmp, &x->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &x->mem, &x->tmp, &x->s, &err),
-	          &err);
+	read_both(in.graph, in.system, &x->mem, &x->tmp, &x->g, &x->s);
 	assert_ok(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err), &err);
 	instance_free(&in);
 	if (berth_problem_feasible(&x->p, NULL) != BERTH_OK)

@@ -3,11 +3,9 @@
 #include "check.h"
 #include "engine_plan.h"
 #include "engine_rules.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,11 +20,7 @@ static void open_world(small_problem *w, const char *engine, uint64_t seed)
 	const berth_engine_rules *rules;
 	memset(w, 0, sizeof *w);
 	instance_make(seed, MOST_OPS, MOST_DEVS, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &w->mem, &w->tmp, &w->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &w->mem, &w->tmp, &w->s,
-	                                  &err),
-	          &err);
+	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
 	instance_free(&in);
 	assert_ok(berth_rules_find(engine, &rules, &err), &err);
 	w->s.order = BERTH_ORDER_PRIORITY;

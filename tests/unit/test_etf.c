@@ -1,11 +1,10 @@
 /* Earliest task first beside a plain search of all pairs; its work grows with the operators, not with their
  * square. */
 #include "etf.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -179,13 +178,9 @@ static void check_same(compiled *c, etf_key key, const int32_t *child)
 static void make(compiled *c, uint64_t seed, int max_ops, int max_devices)
 {
 	instance in;
-	berth_err err;
 	memset(c, 0, sizeof *c);
 	instance_make(seed, max_ops, max_devices, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s,
-	                                  &err), &err);
+	read_both(in.graph, in.system, &c->mem, &c->tmp, &c->g, &c->s);
 	instance_free(&in);
 	finish(c);
 }

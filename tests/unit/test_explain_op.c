@@ -1,9 +1,9 @@
 /* Stories of operators and changed machines on random instances: every other device against a simulation of
  * its own, slack against the run, systems left as they were, failing memory. */
 #include "explain_op.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "placement.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_change.h"
 #include "system_json.h"
@@ -28,10 +28,7 @@ static bool compile(compiled *c, uint64_t seed, int max_ops)
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	(seed % 3 ? instance_make : instance_make_pooled)(seed, max_ops, 4, &in);
-	assert_ok(berth_graph_parse_json("g", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
+	read_both(in.graph, in.system, &c->mem, &c->tmp, &c->g, &c->s);
 	assert_ok(berth_placement_parse_json("p", in.placement, strlen(in.placement), &c->g, &c->s, &c->mem,
 	                                     &c->tmp, &c->placement, NULL, &err),
 	          &err);

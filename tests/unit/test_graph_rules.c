@@ -1,6 +1,7 @@
 /* Rules added to a graph, in its tables. What they lead to is seen in tests/golden/rules_added.test. */
 #include "graph_format.h"
 #include "graph_rules.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
 
@@ -21,8 +22,7 @@ static void forbidden_once(void **state)
 			     "{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1,\"both_ways\":true},"
 			     "{\"from\":\"b\",\"to\":\"c\",\"bandwidth\":1,\"both_ways\":true}]}",
 		   *forbid[] = {"*=b", "x=c", "*=a", "x=a"};
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &mem, &tmp, &s, &err), &err);
+	read_both(graph, system, &mem, &tmp, &g, &s);
 	berth_rule_texts texts = {.forbid = forbid, .n_forbids = 4};
 	assert_ok(berth_graph_add_rules(&texts, &s, &mem, &tmp, &g, &err), &err);
 	static const char *const expected[] = {"a", "b", "c", "a", "b"};

@@ -1,8 +1,7 @@
 /* The judge of groupers: values of whole groups, groupings that no device can run, memory. */
-#include "graph_format.h"
 #include "group_loss.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <limits.h>
 #include <math.h>
@@ -42,9 +41,7 @@ static void make(fixture *f, const char *more_a, const char *more_b)
 	berth_err err;
 	memset(f, 0, sizeof *f);
 	snprintf(text, sizeof text, GRAPH, more_a, more_b);
-	assert_ok(berth_graph_parse_json("graph", text, strlen(text), &f->mem, &f->tmp, &f->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", SYSTEM, strlen(SYSTEM), &f->mem, &f->tmp, &f->s, &err),
-	          &err);
+	read_both(text, SYSTEM, &f->mem, &f->tmp, &f->g, &f->s);
 	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
 	group_into(f, 2, &f->apart);
 	group_into(f, 1, &f->together);

@@ -2,13 +2,12 @@
  * bytes for any number of threads and for a run that time stopped. */
 #include "bounds.h"
 #include "ceft.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "method.h"
 #include "registry.h"
 #include "seeds.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "topcuoglu.h"
 #include "zoo.h"
@@ -36,12 +35,9 @@ static void finish(compiled *c)
 
 static void compile_text(compiled *c, const char *name, const char *graph, const char *system)
 {
-	berth_err err;
 	memset(c, 0, sizeof *c);
 	snprintf(c->name, sizeof c->name, "%s", name);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c->mem, &c->tmp, &c->g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
+	read_both(graph, system, &c->mem, &c->tmp, &c->g, &c->s);
 	finish(c);
 }
 

@@ -1,11 +1,10 @@
 /* Separation and contiguity mended: where an operator goes that cannot stay, and on random instances that
  * what is called kept is kept, on devices that may run it. */
 #include "constraints.h"
-#include "graph_format.h"
 #include "problem.h"
 #include "rng.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +23,7 @@ static void compile(world *w, const char *graph, const char *system)
 {
 	berth_err err;
 	memset(w, 0, sizeof *w);
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &w->mem, &w->tmp, &w->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &w->mem, &w->tmp, &w->s, &err), &err);
+	read_both(graph, system, &w->mem, &w->tmp, &w->g, &w->s);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 	assert_ok(BERTH_NEW(&w->mem, w->scratch, berth_constraints_scratch(&w->p), &err), &err);
 }

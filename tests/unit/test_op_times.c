@@ -1,17 +1,15 @@
 /* Where an operator's time comes from: measured, calibrated, the model, the roofline. */
 #include "engine_rules.h"
-#include "graph_format.h"
 #include "load_system.h"
 #include "op_times.h"
 #include "problem.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "time_errors.h"
 #include "zoo.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SYSTEM(devices) "{\"format\":\"berth-system\",\"version\":1,\"devices\":[" devices "]}"
 #define GRAPH(ops, edges) "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[" ops "],\"edges\":[" edges "]}"
@@ -26,10 +24,8 @@ typedef struct pair {
 
 static void read_pair(pair *x, const char *graph, const char *system)
 {
-	berth_err err;
 	*x = (pair){0};
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &x->mem, &x->tmp, &x->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &x->mem, &x->tmp, &x->s, &err), &err);
+	read_both(graph, system, &x->mem, &x->tmp, &x->g, &x->s);
 }
 
 static void drop_pair(pair *x)

@@ -1,13 +1,10 @@
 /* The graph of a coarsening's groups: what leaves a group, and what its operators come to. */
-#include "graph_format.h"
 #include "instance.h"
 #include "quotient.h"
 #include "rng.h"
 #include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 
-#include <string.h>
 
 /* a feeds b and c of one group, which feed d; b and d share a parameter. */
 static const char diamond[] =
@@ -34,8 +31,7 @@ static void of_a_diamond(void **state)
 	berth_err err;
 	int32_t group[4] = {0, 1, 1, 2};
 	berth_coarsening c = {.n_groups = 3, .op_group = group};
-	assert_ok(berth_graph_parse_json("g", diamond, strlen(diamond), &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_system_parse_json("s", two, strlen(two), &mem, &tmp, &s, &err), &err);
+	read_both(diamond, two, &mem, &tmp, &g, &s);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_ok(berth_quotient_new(&p, &c, &mem, &tmp, &q, &err), &err);
 	static const int32_t from[] = {0, 1, 1}, to[] = {1, 2, 2};

@@ -12,7 +12,6 @@
 #include "rng.h"
 #include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -67,9 +66,7 @@ static void test_chain_changes_devices_at_once(void **state)
 	const berth_objective latency = berth_objective_of(BERTH_LATENCY);
 	berth_prices prices;
 	int32_t op_dev[5] = {0};
-	assert_ok(berth_graph_parse_json("g", chain_graph, strlen(chain_graph), &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_system_parse_json("s", chain_system, strlen(chain_system), &mem, &tmp, &s, &err),
-	          &err);
+	read_both(chain_graph, chain_system, &mem, &tmp, &g, &s);
 	assert_ok(berth_problem_new(&g, &s, &mem, &tmp, &p, &err), &err);
 	assert_true(tails_of(&p, op_dev, &mem, &t));
 	assert_ok(berth_estimate_new(&p, &mem, &e, &err), &err);

@@ -1,10 +1,9 @@
 /* Runs of methods with what is told about them: feasible, infeasible, interrupted, given orders; rows and
  * summaries of compare; failing memory. */
 #include "compare.h"
-#include "graph_format.h"
 #include "relax.h"
+#include "small_problem.h"
 #include "support.h"
-#include "system_json.h"
 #include "systems_builtin.h"
 #include "zoo.h"
 
@@ -37,8 +36,7 @@ static void setup(fixture *f, const char *graph, const char *system)
 {
 	berth_err err;
 	memset(f, 0, sizeof *f);
-	assert_ok(berth_graph_parse_json("g", graph, strlen(graph), &f->mem, &f->tmp, &f->g, &err), &err);
-	assert_ok(berth_system_parse_json("s", system, strlen(system), &f->mem, &f->tmp, &f->s, &err), &err);
+	read_both(graph, system, &f->mem, &f->tmp, &f->g, &f->s);
 	assert_ok(berth_problem_new(&f->g, &f->s, &f->mem, &f->tmp, &f->p, &err), &err);
 	assert_ok(berth_bounds_new(&f->p, &f->tmp, &f->bounds, &err), &err);
 }

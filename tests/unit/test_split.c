@@ -1,13 +1,11 @@
 /* Splitting: communities, exact search with surroundings against enumeration, and what community by
  * community makes of whole instances. */
 #include "exact_search.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "registry.h"
 #include "small_problem.h"
 #include "split.h"
 #include "support.h"
-#include "system_json.h"
 
 #include <string.h>
 
@@ -18,11 +16,7 @@ static void draw(small_problem *c, uint64_t seed, int most_ops, int most_devs, b
 	berth_err err;
 	memset(c, 0, sizeof *c);
 	instance_make(seed, most_ops, most_devs, &in);
-	assert_ok(berth_graph_parse_json("graph", in.graph, strlen(in.graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("system", in.system, strlen(in.system), &c->mem, &c->tmp, &c->s,
-	                                  &err),
-	          &err);
+	read_both(in.graph, in.system, &c->mem, &c->tmp, &c->g, &c->s);
 	instance_free(&in);
 	for (int32_t d = 0; d < c->s.n_devs && plain; d++) {
 		c->s.dev_slots[d] = 1;
@@ -228,9 +222,7 @@ static void test_held_memory(void **state)
 	berth_exact_search *small;
 	berth_exact_search_result r;
 	memset(&c, 0, sizeof c);
-	assert_ok(berth_graph_parse_json("graph", graph, strlen(graph), &c.mem, &c.tmp, &c.g, &err), &err);
-	assert_ok(berth_system_parse_json("system", system, strlen(system), &c.mem, &c.tmp, &c.s, &err),
-	          &err);
+	read_both(graph, system, &c.mem, &c.tmp, &c.g, &c.s);
 	assert_ok(berth_problem_new(&c.g, &c.s, &c.mem, &c.tmp, &c.p, &err), &err);
 	assert_ok(berth_exact_search_new(&c.p, 1, c.g.topo_op, &c.mem, &small, &err), &err);
 	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER};

@@ -4,10 +4,10 @@
 #include "check.h"
 #include "explain.h"
 #include "exporters.h"
-#include "graph_format.h"
 #include "instance.h"
 #include "oracle.h"
 #include "placement.h"
+#include "small_problem.h"
 #include "support.h"
 #include "system_change.h"
 #include "system_json.h"
@@ -27,10 +27,7 @@ static void compile(compiled *c, const instance *in)
 {
 	berth_err err;
 	memset(c, 0, sizeof *c);
-	assert_ok(berth_graph_parse_json("g", in->graph, strlen(in->graph), &c->mem, &c->tmp, &c->g, &err),
-	          &err);
-	assert_ok(berth_system_parse_json("s", in->system, strlen(in->system), &c->mem, &c->tmp, &c->s, &err),
-	          &err);
+	read_both(in->graph, in->system, &c->mem, &c->tmp, &c->g, &c->s);
 	assert_ok(berth_placement_parse_json("p", in->placement, strlen(in->placement), &c->g, &c->s, &c->mem,
 	                                     &c->tmp, &c->placement, NULL, &err),
 	          &err);
