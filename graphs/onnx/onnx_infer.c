@@ -2,6 +2,8 @@
  * of the table share. */
 #include "onnx_infer.h"
 
+#include "onnx.h"
+
 /* ---- looking at a node ---- */
 
 const onnx_value *onnx_in(const onnx_at *at, int32_t i)
@@ -234,6 +236,9 @@ static berth_status warn_type(onnx_model *m, const onnx_node *n)
 {
 	int32_t found;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
+	const char **known;
+	char hint[96];
+	int32_t n_known;
 	const char *key = berth_arena_printf(m->tmp, "%s:%s", n->domain, n->type);
 	BERTH_TRY(berth_got(key, m->err));
 	if (berth_strmap_get(&m->warned, key) >= 0) {
@@ -241,11 +246,14 @@ static berth_status warn_type(onnx_model *m, const onnx_node *n)
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, m->err));
+	BERTH_TRY(berth_onnx_types(m->tmp, &known, &n_known, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
 	m->warning[m->n_warnings] = berth_arena_printf(
-		m->tmp, "operator '%s'%s%s is %s (first at node '%s')%s", n->type,
+		m->tmp, "operator '%s'%s%s is %s%s (first at node '%s')%s", n->type,
 		*n->domain ? " of domain " : "", n->domain,
-		n->lent ? "none of the default domain" : "not known", onnx_node_label(m, n),
+		n->lent ? "none of the default domain" : "not known",
+		n->lent ? "" : berth_text_suggest(hint, sizeof hint, n->type, known, n_known),
+		onnx_node_label(m, n),
 		n->lent ? ": taken for that of com.microsoft" : ": its cost is that of its bytes");
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(m->err);
 }

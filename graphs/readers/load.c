@@ -2,6 +2,7 @@
 #include "load.h"
 
 #include "beneath.h"
+#include "doubts.h"
 #include "file.h"
 #include "foreign.h"
 #include "gguf.h"
@@ -347,6 +348,8 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 		st = tell_parts(&from, mem, &r, err);
 	if (st == BERTH_OK)
 		st = rename_graph(out, with_words.name, mem, err);
+	if (st == BERTH_OK)
+		st = berth_graph_doubts(out, mem, tmp, &r, err);
 	berth_model_unmap(&from);
 	if (st == BERTH_OK && report)
 		*report = r;
