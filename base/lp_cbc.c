@@ -139,6 +139,10 @@ static void set_limits(const cbc *k, Cbc_Model *m, const berth_lp_options *optio
 	set_number(k, m, "ratioGap", options->gap > 0 ? options->gap : 0);
 	if (options->nodes > 0)
 		set_number(k, m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
+	if (options->until.end_s > 0) { /* before it is stopped without an answer */
+		k->Cbc_setParameter(m, "timeMode", "elapsed");
+		set_number(k, m, "sec", fmax(0.9 * (options->until.end_s - berth_wall_seconds()), 0.01));
+	}
 }
 
 /* Hand over a start that holds. */

@@ -64,7 +64,7 @@ static double single_of(const cli_comparison *r, const berth_compare_summary *s,
 	K(TEXT, "status", "", "`ok`, `infeasible`, `unsupported`, `limit` (no answer within one), `error`", \
 	  row->status) \
 	K(TEXT, "bound", "", "`fast`, `strong` or `auto`, as in [place](#place)", b->bound_kind) \
-	IF(row->note, TEXT, "note", "", "why there is no value; else missing", row->note)
+	IF(row->note, TEXT, "note", "", "why there is no value, or an early end; else missing", row->note)
 static RESULT_KIND(row_kind, "Row", "", ROW);
 
 #define INSTANCE(K, IF) \

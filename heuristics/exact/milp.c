@@ -8,7 +8,7 @@
 #include "placement_lp.h"
 
 enum { MOST = 16 };
-#define NODES 10000
+#define NODES 10000 /* where neither nodes nor a time are given */
 #define TOLERANCE 1e-6
 
 /* Offer the solution x: colocation groups where they stand, operators by start. */
@@ -89,8 +89,8 @@ static berth_status solve(berth_search *s, berth_arena *tmp, berth_err *err)
 	}
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	berth_lp_options options = {.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : NODES,
-	                            .until = berth_search_patience(s)};
+	berth_lp_options options = {.until = berth_search_patience(s)};
+	options.nodes = s->cfg.nodes > 0 ? s->cfg.nodes : options.until.end_s > 0 ? 0 : NODES;
 	BERTH_TRY(berth_placement_lp_new(s->p, upper_ns, true, &mem, &m, err));
 	if (s->cfg.write_model)
 		BERTH_TRY(berth_exact_write_model(s->cfg.write_model, &m.lp, &mem, err));

@@ -13,6 +13,20 @@ static berth_status no_answer(berth_compare_row *row, const char *why, berth_are
 	return berth_got(row->note, err);
 }
 
+/* Did the method end before it had proven what it can? Says so. */
+static berth_status tell_end(const berth_problem *p, const berth_solution *r, berth_compare_row *row,
+                             berth_arena *mem, berth_err *err)
+{
+	if (strcmp(r->status, "limit") != 0)
+		return BERTH_OK;
+	row->note = r->groups && r->groups_optimal
+	                    ? berth_arena_printf(mem, "solved %d groups of the %d operators", (int)r->groups,
+	                                         (int)p->n_ops)
+	                    : berth_arena_printf(mem, "ended by a limit after %lld nodes (--nodes, --time)",
+	                                         (long long)r->nodes);
+	return berth_got(row->note, err);
+}
+
 static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                              berth_compare_row *row, berth_arena *mem, berth_arena *work, berth_arena *tmp,
                              berth_err *err)
@@ -42,7 +56,7 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	row->evaluations = r.evaluations;
 	row->solve_s = r.solve_s;
 	row->wall_s = r.wall_s;
-	return r.feasible ? BERTH_OK
+	return r.feasible ? tell_end(p, &r, row, mem, err)
 	                  : no_answer(row,
 	                              r.answered ? "its placement breaks a rule, a limit or memory"
 	                                         : "no placement keeps the rules",

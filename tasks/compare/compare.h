@@ -18,7 +18,7 @@ typedef struct berth_compare_row {
 	berth_order order;
 	int64_t evaluations;
 	double solve_s, wall_s;
-	const char *note;        /* why there is no value; NULL: nothing to say. Borrowed from mem */
+	const char *note;        /* why there is no value, or an early end; NULL: neither. In mem */
 } berth_compare_row;
 
 /* Of one method over its seeds. Values of feasible rows only, NAN where there are none. */
