@@ -232,16 +232,15 @@ berth_status cli_model_check(cli *c, const char *spec, berth_err *err)
 	return st;
 }
 
-berth_status cli_training_check(bool training, const char *spec, berth_err *err)
+berth_status cli_training_module(cli *c, bool *training, const char **spec, berth_err *err)
 {
-	if (!training || !berth_module_file_length(spec))
+	if (!*training || !berth_module_file_length(*spec))
 		return BERTH_OK;
-	if (strstr(spec, ":mode=training"))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "%s: it is a training step already: leave --training out", spec);
-	return berth_fail(err, BERTH_EINVAL,
-	                  "%s: --training is for graphs; a module's own step is %s:mode=training", spec,
-	                  spec);
+	*training = false;
+	if (strstr(*spec, ":mode="))
+		return BERTH_OK;
+	*spec = berth_arena_printf(&c->mem, "%s:mode=training", *spec);
+	return berth_got(*spec, err);
 }
 
 berth_status cli_training_make(cli *c, const char *spec, const berth_training_options *how, berth_graph *g,
@@ -262,10 +261,10 @@ berth_status cli_training_make(cli *c, const char *spec, const berth_training_op
 }
 
 /* --training: a whole step instead of the model. */
-static berth_status make_training(cli *c, const char *spec, berth_graph *g, berth_err *err)
+static berth_status make_training(cli *c, bool training, const char *spec, berth_graph *g, berth_err *err)
 {
 	const berth_training_options opt = berth_training_options_default();
-	return c->training ? cli_training_make(c, spec, &opt, g, err) : BERTH_OK;
+	return training ? cli_training_make(c, spec, &opt, g, err) : BERTH_OK;
 }
 
 berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err)
@@ -358,13 +357,14 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 {
 	berth_read_options opt = cli_read_options(c);
 	berth_read_report r;
-	BERTH_TRY(cli_training_check(c->training, graph, err));
+	bool training = c->training;
+	BERTH_TRY(cli_training_module(c, &training, &graph, err));
 	BERTH_TRY(berth_instance_load(graph, system, &opt, &c->mem, &c->tmp, g, s, &r, err));
 	BERTH_TRY(cli_graph_told(c, graph, &r, err));
 	BERTH_TRY(note_name(c, graph, g->name, err));
 	if (report)
 		*report = r;
-	BERTH_TRY(make_training(c, graph, g, err));
+	BERTH_TRY(make_training(c, training, graph, g, err));
 	BERTH_TRY(set_engine(c, graph, r.format, s, err));
 	BERTH_TRY(cli_system_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
@@ -382,11 +382,13 @@ static berth_status load_parts(cli *c, const char *system, berth_graph *g, berth
 		return berth_fail(err, BERTH_EINVAL, "several models need --on SYSTEM");
 	BERTH_TRY_NEW(&c->mem, c->n_args, err, part);
 	for (int32_t i = 0; i < c->n_args; i++) {
-		BERTH_TRY(cli_training_check(c->training, c->args[i], err));
-		BERTH_TRY(berth_graph_load(c->args[i], &opt, &c->mem, &c->tmp, &part[i], &r, err));
-		BERTH_TRY(cli_graph_told(c, c->args[i], &r, err));
-		BERTH_TRY(note_name(c, c->args[i], part[i].name, err));
-		BERTH_TRY(make_training(c, c->args[i], &part[i], err));
+		const char *spec = c->args[i];
+		bool training = c->training;
+		BERTH_TRY(cli_training_module(c, &training, &spec, err));
+		BERTH_TRY(berth_graph_load(spec, &opt, &c->mem, &c->tmp, &part[i], &r, err));
+		BERTH_TRY(cli_graph_told(c, spec, &r, err));
+		BERTH_TRY(note_name(c, spec, part[i].name, err));
+		BERTH_TRY(make_training(c, training, spec, &part[i], err));
 	}
 	BERTH_TRY(berth_graph_union(part, c->n_args, &c->mem, &c->tmp, g, parts, err));
 	BERTH_TRY(berth_system_load(system, cli_sandbox(c), &c->mem, &c->tmp, s, err));

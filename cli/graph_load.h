@@ -83,8 +83,9 @@ berth_status cli_system_times(cli *c, berth_system *s, berth_err *err);
 /* What --compress says; 0: it was not given. Fails: BERTH_EINVAL. */
 berth_status cli_compress_factor(const cli *c, int *factor, berth_err *err);
 
-/* --training is for graphs: modules have a step of their own. training: is it given? Fails: BERTH_EINVAL. */
-berth_status cli_training_check(bool training, const char *spec, berth_err *err);
+/* With --training (*training) a module goes by its own step: *spec becomes SPEC:mode=training, *training
+ * false. Fails: BERTH_ENOMEM. */
+berth_status cli_training_module(cli *c, bool *training, const char **spec, berth_err *err);
 
 /* --training: the step instead of g, as opt tells it (its report is not looked at). What has no rule is
  * warned of. Fails: as berth_graph_training, cli_warn. */

@@ -17,5 +17,8 @@ endif()
 # berth-engine-torch: a script, with its package beside it; PyTorch is looked for when it runs.
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/engines/torch/berth-engine-torch ${CMAKE_BINARY_DIR}/berth-engine-torch SYMBOLIC)
 install(PROGRAMS engines/torch/berth-engine-torch DESTINATION ${CMAKE_INSTALL_BINDIR})
+# berth-engine-example: the one to copy from, found by its name, too.
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/engines/example.py ${CMAKE_BINARY_DIR}/berth-engine-example SYMBOLIC)
+install(PROGRAMS engines/example.py DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME berth-engine-example)
 install(DIRECTORY engines/torch/berth_torch DESTINATION ${CMAKE_INSTALL_DATADIR}/berth PATTERN __pycache__ EXCLUDE)
 install(TARGETS berth-engine-ort RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -98,11 +98,12 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 
 static berth_status load(cli *c, const show_args *a, view *v, berth_err *err)
 {
-	BERTH_TRY(cli_training_check(a->training, a->input, err));
-	BERTH_TRY(load_parts(c, a, v, err));
+	show_args own = *a;
+	BERTH_TRY(cli_training_module(c, &own.training, &own.input, err));
+	BERTH_TRY(load_parts(c, &own, v, err));
 	for (int32_t i = 0; i < a->profile.n; i++)
 		BERTH_TRY(join_one(c, a->profile.text[i], v, err));
-	if (a->training) {
+	if (own.training) {
 		berth_training_options opt = berth_training_options_default();
 		berth_graph step;
 		opt.report = &v->training;

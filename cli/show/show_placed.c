@@ -41,13 +41,16 @@ static const char *said(cli *c, const cJSON *doc, const char *key, const char *p
 	return cJSON_IsString(name) ? berth_arena_printf(&c->mem, "%s:%s", prefix, name->valuestring) : NULL;
 }
 
-static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, show_placed *v, berth_err *err)
+/* *training: a step of the graph is made of it. */
+static berth_status load_graph(cli *c, const show_args *a, const cJSON *doc, bool *training, show_placed *v,
+                               berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c);
 	const char *spec = a->graph ? a->graph : said(c, doc, "graph", "zoo");
 	berth_read_report r;
 	berth_err why;
-	BERTH_TRY(cli_training_check(a->training && a->graph, spec, err));
+	if (a->graph)
+		BERTH_TRY(cli_training_module(c, training, &spec, err));
 	berth_status st =
 		spec ? berth_graph_load(spec, a->graph ? &opt : NULL, &c->mem, &c->tmp, &v->g, &r, &why)
 		     : BERTH_EINVAL;
@@ -75,8 +78,9 @@ static berth_status load_parts(cli *c, const show_args *a, const placement_text 
                                berth_err *err)
 {
 	const char *warning = NULL;
-	BERTH_TRY(load_graph(c, a, x->doc, v, err));
-	if (a->training) {
+	bool training = a->training;
+	BERTH_TRY(load_graph(c, a, x->doc, &training, v, err));
+	if (training) {
 		berth_graph step;
 		BERTH_TRY(berth_graph_training(&v->g, NULL, &c->mem, &c->tmp, &step, err));
 		v->g = step;
