@@ -44,12 +44,32 @@ berth_status cli_plan_words_tell(cli *c, const char *spec, bool by_name, berth_p
 	return BERTH_OK;
 }
 
+berth_status cli_plan_words_tell_all(cli *c, berth_placement *p, berth_err *err)
+{
+	cli_texts all = {0};
+	berth_read_options words;
+	for (int i = 0; i < c->n_args; i++) {
+		if (berth_zoo_is_spec(c->args[i]))
+			continue;
+		BERTH_TRY(words_of(c, c->args[i], &words, err));
+		for (int32_t k = 0; k < words.n_dims; k++) {
+			BERTH_TRY(BERTH_GROW(&c->mem, all.text, all.n, &all.cap, err));
+			all.text[all.n] = berth_arena_printf(&c->mem, "%d:%s", i + 1, words.dim[k]);
+			BERTH_TRY(berth_got(all.text[all.n++], err));
+		}
+	}
+	p->graph_word = all.text;
+	p->n_graph_words = all.n;
+	return BERTH_OK;
+}
+
 /* ---- taking ---- */
 
 typedef struct taking {
 	cli *c;
 	const char *path;
 	const berth_read_options *given; /* NULL: the model knows no words */
+	bool several;                    /* words of several models, each behind its number */
 } taking;
 
 /* Bytes of a word's key, with the sign behind it; 0: it has none. */
@@ -59,25 +79,74 @@ static size_t key_length(const char *word)
 	return equals ? (size_t)(equals - word) + 1 : 0;
 }
 
+/* Has the model words? A graph file has none, also that of a model with words. */
+static berth_status knows_words(cli *c, const char *spec, bool *knows, berth_err *err)
+{
+	const berth_read_options opt = cli_read_options(c);
+	berth_read_options words;
+	berth_content model;
+	*knows = !berth_zoo_is_spec(spec);
+	if (!*knows || berth_module_file_length(spec))
+		return BERTH_OK;
+	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
+	*knows = berth_content_format(&model)->words;
+	berth_model_unmap(&model);
+	return BERTH_OK;
+}
+
+/* Is the word among what is given? Not with another value. */
+static berth_status is_given(const taking *x, const berth_read_options *all, const char *word, bool *out,
+                             berth_err *err)
+{
+	size_t n = key_length(word);
+	*out = false;
+	for (int32_t i = 0; i < all->n_dims && !*out; i++) {
+		const char *given = all->dim[i];
+		if (key_length(given) != n || strncmp(given, word, n) != 0)
+			continue;
+		*out = true;
+		if (strcmp(given, word) != 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s: the model was placed with %.80s, and %.80s is given: leave it "
+			                  "out, or place anew",
+			                  x->path, word, given);
+	}
+	return BERTH_OK;
+}
+
+/* "2:batch=8" goes behind the name of the second model. */
+static berth_status take_model_word(void *ctx, const berth_json *at, berth_err *err)
+{
+	const taking *x = ctx;
+	const char *word = cJSON_IsString(at->item) ? at->item->valuestring : "";
+	size_t digits = strspn(word, "0123456789");
+	uint64_t model = 0;
+	berth_read_options given;
+	bool there, knows;
+	if (!berth_text_whole(word, digits, (uint64_t)x->c->n_args, &model) || !model ||
+	    word[digits] != ':' || !key_length(word + digits + 1) || strchr(word + digits + 1, ':'))
+		return berth_json_fail(at, err, "expected MODEL:KEY=VALUE, MODEL from 1 to %d", x->c->n_args);
+	char **spec = &x->c->args[model - 1];
+	BERTH_TRY(knows_words(x->c, *spec, &knows, err));
+	if (!knows)
+		return BERTH_OK;
+	BERTH_TRY(words_of(x->c, *spec, &given, err));
+	BERTH_TRY(is_given(x, &given, word + digits + 1, &there, err));
+	return there ? BERTH_OK
+	             : berth_got(*spec = berth_arena_printf(&x->c->mem, "%s%s", *spec, word + digits), err);
+}
+
 static berth_status take_word(void *ctx, const berth_json *at, berth_err *err)
 {
 	const taking *x = ctx;
 	cli_texts *dim = &x->c->dim;
 	const char *word = cJSON_IsString(at->item) ? at->item->valuestring : "";
-	size_t n = key_length(word);
-	if (!n)
+	bool there;
+	if (!key_length(word))
 		return berth_json_fail(at, err, "expected KEY=VALUE");
-	for (int32_t i = 0; i < x->given->n_dims; i++) {
-		const char *given = x->given->dim[i];
-		if (key_length(given) != n || strncmp(given, word, n) != 0)
-			continue;
-		return strcmp(given, word) == 0
-		               ? BERTH_OK
-		               : berth_fail(err, BERTH_EINVAL,
-		                            "%s: the model was placed with %.80s, and %.80s is given: leave "
-		                            "it out, or place anew",
-		                            x->path, word, given);
-	}
+	BERTH_TRY(is_given(x, x->given, word, &there, err));
+	if (there)
+		return BERTH_OK;
 	BERTH_TRY(BERTH_GROW(&x->c->mem, dim->text, dim->n, &dim->cap, err));
 	return berth_got(dim->text[dim->n++] = berth_arena_strdup(&x->c->mem, word), err);
 }
@@ -179,12 +248,13 @@ static berth_status take_times(const berth_json *all, taking *x, berth_err *err)
 static berth_status take_words(const berth_json *all, taking *x, berth_err *err)
 {
 	berth_json graph, list = {0};
-	if (!x->given)
+	if (!x->given && !x->several)
 		return BERTH_OK;
 	BERTH_TRY(berth_json_object(all, "graph", false, &graph, err));
 	if (graph.item)
 		BERTH_TRY(berth_json_array(&graph, "words", false, &list, err));
-	return list.item ? berth_json_each(&list, take_word, x, err) : BERTH_OK;
+	berth_json_visit *visit = x->several ? take_model_word : take_word;
+	return list.item ? berth_json_each(&list, visit, x, err) : BERTH_OK;
 }
 
 /* The engine that it is for, unless --for names one. */
@@ -211,21 +281,6 @@ static berth_status take(taking *x, const char *text, size_t size, berth_err *er
 	return st;
 }
 
-/* Has the model words? A graph file has none, also that of a model with words. */
-static berth_status knows_words(cli *c, const char *spec, bool *knows, berth_err *err)
-{
-	const berth_read_options opt = cli_read_options(c);
-	berth_read_options words;
-	berth_content model;
-	*knows = !berth_zoo_is_spec(spec);
-	if (!*knows || berth_module_file_length(spec))
-		return BERTH_OK;
-	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
-	*knows = berth_content_format(&model)->words;
-	berth_model_unmap(&model);
-	return BERTH_OK;
-}
-
 berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, berth_err *err)
 {
 	berth_read_options given;
@@ -236,7 +291,8 @@ berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, ber
 	if (knows)
 		BERTH_TRY(words_of(c, spec, &given, err));
 	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &x, err));
-	berth_status st = take(&(taking){c, path, knows ? &given : NULL}, x.text, x.size, err);
+	berth_status st = take(&(taking){c, path, knows ? &given : NULL, !spec && c->n_args > 1}, x.text,
+	                       x.size, err);
 	berth_json_unmap(&x);
 	return st;
 }

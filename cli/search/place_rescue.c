@@ -97,7 +97,7 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 	if (x->decoder)
 		x->as.use = x->use ? x->use : "answer:1";
 	return c->n_args == 1 ? cli_plan_words_tell(c, c->args[0], x->decoder != NULL, &x->as, err)
-	                      : BERTH_OK;
+	                      : cli_plan_words_tell_all(c, &x->as, err);
 }
 
 berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,
