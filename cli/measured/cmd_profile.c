@@ -55,7 +55,8 @@ static berth_status profile(cli *c, const args *a, state *s, berth_err *err)
 	return st;
 }
 
-/* Everything on each device, as the level of what single operators tell. What cannot run so is left out. */
+/* Everything on each device, as the level of what single operators tell. What does not run so is left out,
+ * and told. */
 static berth_status time_whole(cli *c, const args *a, state *s, berth_err *err)
 {
 	const int32_t n = (int32_t)a->repeats;
@@ -72,10 +73,13 @@ static berth_status time_whole(cli *c, const args *a, state *s, berth_err *err)
 			op_dev[op] = d;
 		berth_status st =
 			berth_steady_run(&s->m, &runs, op_dev, s->g.topo_op, &c->mem, &c->tmp, &run, &why);
-		if (st == BERTH_ENOMEM)
-			return berth_nomem(err);
+		if (st == BERTH_ENOMEM || st == BERTH_EINTERRUPTED)
+			return berth_fail(err, st, "%s", why.msg);
 		if (st == BERTH_OK)
 			s->whole_s[d] = run.wall.median;
+		else
+			BERTH_TRY(cli_warn(c, err, "the whole model is left out on %s: %s", s->s.dev_name[d],
+			                   why.msg));
 	}
 	return BERTH_OK;
 }

@@ -207,6 +207,7 @@ KEPT = (
     ("place-gguf", "sys", "fstat", "berth_file_map", False),
     ("place-gguf", "sys", "stat", "berth_file_there berth_graph_split", False),
     ("split-data", "sys", "fstat", "berth_beneath_open", False),
+    ("profile-quick", "sys", "recv", "berth_steady_run", False),
     ("place-for", "sys", "pipe2", "can_be_told", False),
     ("place-for", "sys-children", "write", "can_be_told", False),
     ("place", "eintr", "open", "berth_file_map", False),
