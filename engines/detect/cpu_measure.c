@@ -6,6 +6,7 @@
 #include "apart.h"
 #include "cores.h"
 #include "library.h"
+#include "text.h"
 #include "threads.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@
 enum { SIZE = 512, PRODUCTS = 2, ROUNDS = 8, EMPTY_ROUNDS = 20, MEETINGS = 20, FLAGS = 100, SPINS = 2000 };
 enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */
 #define ENOUGH_S 1.0
+#define LEAST_SHARE 0.25 /* of the clock times the width */
 
 typedef struct crew crew;
 
@@ -46,7 +48,7 @@ struct crew {
 	size_t bytes; /* of a block of a thread */
 	atomic_int arrived, phase, over;
 	atomic_int ball; /* of the game: 1: the second thread's turn */
-	double best_s; /* of a round */
+	double best_s;   /* of a round */
 	seat seat[];
 };
 
@@ -217,11 +219,72 @@ static size_t copy_bytes(const berth_cpu_team *t)
 	return ((size_t)(bytes / t->n_cores) & ~(size_t)4095) + 4096;
 }
 
+/* Vector instructions, narrow to wide, by the kernel of OpenBLAS that uses them, with the operations in f32
+ * that a core does a cycle by them at most. Kernels that are not named are older or of other families. */
+static const struct {
+	const char *flags[4], *kernel, *others;
+	double per_cycle;
+} widths[] = {
+	{{NULL},
+         "",
+         "Generic Prescott Core2 Penryn Dunnington Nehalem Atom Opteron Barcelona Athlon Bobcat Katmai ",
+         8},
+	{{"avx", NULL}, "Sandybridge", "Bulldozer Piledriver Steamroller ", 16},
+	{{"avx2", "fma", NULL}, "Haswell", "Zen Excavator ", 32},
+	{{"avx512f", "avx512bw", "avx512vl", NULL}, "SkylakeX", "", 64},
+};
+enum { N_WIDTHS = sizeof widths / sizeof *widths };
+
+/* The width that a kernel uses; of one that is not known the widest. */
+static int width_of_kernel(const char *kernel)
+{
+	for (int i = 0; i < N_WIDTHS - 1; i++) {
+		const char *at = strstr(widths[i].others, kernel);
+		if (strcmp(widths[i].kernel, kernel) == 0 || (at && at[strlen(kernel)] == ' '))
+			return i;
+	}
+	return N_WIDTHS - 1;
+}
+
+/* The widest one that the CPU has, by /proc/cpuinfo, and its clock in Hz now (0: not told); -1: not told, or
+ * of another family than x86. */
+static int width_of_cpu(double *clock_hz)
+{
+	char line[8192];
+	const char *end;
+	int widest = -1;
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	*clock_hz = 0;
+	while (f && (widest < 0 || !(*clock_hz > 0)) && fgets(line, sizeof line, f)) {
+		char *colon = strchr(line, ':');
+		if (colon && strncmp(line, "cpu MHz", 7) == 0)
+			*clock_hz = 1e6 * berth_text_number(colon + 2, &end);
+		if (!colon || strncmp(line, "flags", 5) != 0)
+			continue;
+		line[strcspn(line, "\n")] = ' ';
+		for (int i = 0; i < N_WIDTHS; i++) {
+			bool all = true;
+			for (const char *const *flag = widths[i].flags; *flag; flag++) {
+				char word[16];
+				snprintf(word, sizeof word, " %s ", *flag);
+				all = all && strstr(colon, word);
+			}
+			widest = all ? i : widest;
+		}
+	}
+	if (f)
+		fclose(f);
+	return widest;
+}
+
 /* The peak, in a process of its own, which OpenBLAS is loaded into. */
 typedef struct peak_work {
 	const berth_cpu_team *team;
+	const char *ask; /* for this kernel; NULL: the one that it chooses */
 	berth_figure *out;
+	char *kernel; /* [KERNEL] that it used */
 } peak_work;
+enum { KERNEL = 24 };
 
 static berth_status multiply_apart(void *ctx, berth_err *err)
 {
@@ -234,10 +297,13 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 	corename_fn *corename;
 	void *blas;
 	double best;
+	if (w->ask && setenv("OPENBLAS_CORETYPE", w->ask, 1) != 0)
+		return berth_nomem(err);
 	BERTH_TRY(berth_library_open_blas(names, "libopenblas0", library + (size_t)team->n_cores * buffer,
 	                                  &blas, err));
 	BERTH_TRY(berth_library_function(blas, "cblas_sgemm", &sgemm, err));
 	BERTH_TRY(berth_library_function(blas, "openblas_get_corename", &corename, err));
+	snprintf(w->kernel, KERNEL, "%s", corename());
 	BERTH_TRY(run_job(team, NULL, &products, sgemm, 0, &best, err));
 	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * PRODUCTS * team->n_cores / best,
 	                          BERTH_LEAST_FLOPS, BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
@@ -246,16 +312,17 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Without OpenBLAS that works the figure is missing, and says so. */
-static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, berth_err *err)
+static berth_status multiply_with(const char *ask, const berth_cpu_team *team, berth_figure *out,
+                                  char kernel[KERNEL], berth_err *err)
 {
 	static const double limit_s = 20;
 	berth_err why = {0};
 	berth_figure f = berth_figure_missing("OpenBLAS ended its process");
-	const berth_apart_block block = {&f, sizeof f};
-	peak_work w = {team, &f};
+	const berth_apart_block blocks[] = {{&f, sizeof f}, {kernel, KERNEL}};
+	peak_work w = {team, ask, &f, kernel};
 	berth_apart_end how = BERTH_APART_ENDED;
-	berth_status st = berth_apart_within(limit_s, multiply_apart, &w, 1, &block, &how, &why);
+	kernel[0] = '\0';
+	berth_status st = berth_apart_within(limit_s, multiply_apart, &w, 2, blocks, &how, &why);
 	if (st == BERTH_ENOMEM)
 		return berth_nomem(err);
 	if (st != BERTH_OK)
@@ -263,6 +330,29 @@ static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, 
 	else if (how == BERTH_APART_LATE)
 		f = berth_figure_missing("products of matrices took more than 20 s");
 	*out = f;
+	return BERTH_OK;
+}
+
+/* Where OpenBLAS does not know the CPU it takes a kernel of 2004: it is asked for the one that the CPU's
+ * flags allow. A peak far below the clock times the width says so. Without OpenBLAS that works the figure is
+ * missing, and says why. */
+static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, berth_err *err)
+{
+	char kernel[KERNEL] = "";
+	double clock_hz;
+	berth_figure wider;
+	int width = width_of_cpu(&clock_hz);
+	BERTH_TRY(multiply_with(NULL, team, out, kernel, err));
+	if (width > 0 && *kernel && width_of_kernel(kernel) < width) {
+		BERTH_TRY(multiply_with(widths[width].kernel, team, &wider, kernel, err));
+		if (wider.value > out->value)
+			*out = wider;
+	}
+	double most = width < 0 ? 0 : team->n_cores * clock_hz * widths[width].per_cycle;
+	size_t n = strlen(out->how);
+	if (out->value > 0 && out->value < LEAST_SHARE * most && out->how[n - 1] == ')')
+		snprintf(out->how + n - 1, sizeof out->how - n + 1, "; only %.0f %% of %.1f GHz x %.0f)",
+		         100 * out->value / most, clock_hz / 1e9, widths[width].per_cycle);
 	return BERTH_OK;
 }
 
