@@ -189,7 +189,7 @@ berth_status cli_compare_document(cli *c, const cli_comparison *r, const berth_r
 #define MANY_SEEDS \
 	"method=method|median={median|status}|least .. most={least} .. {most}|" \
 	"95 % of medians=[{low} .. {high}]|"
-#define INSTANCE_END "gap=gap|single / it=[{ratio:1/.2f}]|evaluations={evaluations:K}|CPU time=[{solve_s}]"
+#define INSTANCE_END "gap=gap|it / single=[{ratio:.3f}]|evaluations={evaluations:K}|CPU time=[{solve_s}]"
 #define METHOD_COLUMNS \
 	"method=method|feasible=feasible|it / single=[{ratio:.3f}]|" \
 	"95 % of means=[{ratio_low:.3f} .. {ratio_high:.3f}]|gap=gap|" \
