@@ -3,14 +3,14 @@
 /* ---- methods against the bound ---- */
 
 /* One line a method: dots are seeds, the upright line is the median, the one across it its interval. Bars go
-   from the base {at, name}, a dashed line; at null: there is none. */
+   from zero; a logarithmic axis has none. The base {at, name} is a dashed line; at null: there is none. */
 function methodChart(label, methods, base, unit, axis) {
 	const values = methods.flatMap(m => [...m.values, m.low, m.high, m.median]).concat(base.at),
 	      log = wide(values);
 	return chart(label, width => {
 		const left = Math.min(150, width * 0.3), right = width - 14, top = 22, line = 26,
 		      bottom = top + methods.length * line;
-		const x = scaleOf(log ? logRange(values) : range(values, false), left, right, log),
+		const x = scaleOf(log ? logRange(values) : range(values, true), left, right, log),
 		      marks = [];
 		const nodes =
 			[axisBelow(x, bottom, top, left, right, unit, axis + (log ? ", logarithmic" : ""))];
@@ -36,14 +36,15 @@ function methodChart(label, methods, base, unit, axis) {
 				return;
 			}
 			const at = x.at(m.median);
-			nodes.push(svg("rect", {
-				x: Math.min(from, at),
-				width: Math.abs(at - from),
-				y: y - 6,
-				height: 12,
-				fill: `var(--d${m.series % N_COLOURS})`,
-				opacity: 0.55
-			}));
+			if (!log)
+				nodes.push(svg("rect", {
+					x: x.at(0),
+					width: at - x.at(0),
+					y: y - 6,
+					height: 12,
+					fill: `var(--d${m.series % N_COLOURS})`,
+					opacity: 0.55
+				}));
 			if (m.low !== null)
 				nodes.push(svg("line",
 					{class: "range", x1: x.at(m.low), x2: x.at(m.high), y1: y, y2: y}));
