@@ -162,12 +162,34 @@ static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const
 	return BERTH_OK;
 }
 
+/* A file may hold gate and up of all experts in one tensor: its operator has that tensor's name. */
+static berth_status name_experts(decoder_model *m, const decoder_tensor *t, berth_err *err)
+{
+	static const char joint[] = "ffn_gate_up_exps", weight[] = ".weight";
+	size_t n = sizeof joint - 1 + sizeof weight - 1;
+	decoder_style *own;
+	const char **slot;
+	if (m->style != &style || t->name.n < n ||
+	    memcmp(t->name.text + t->name.n - n, joint, sizeof joint - 1) != 0 ||
+	    memcmp(t->name.text + t->name.n - (sizeof weight - 1), weight, sizeof weight - 1) != 0)
+		return BERTH_OK;
+	BERTH_TRY_NEW(m->tmp, 1, err, own);
+	BERTH_TRY_NEW(m->tmp, DECODER_SLOTS, err, slot);
+	memcpy(slot, slot_names, sizeof slot_names);
+	slot[DECODER_UP_EXPS] = joint;
+	*own = style;
+	own->names.slot = slot;
+	m->style = own;
+	return BERTH_OK;
+}
+
 static berth_status read_tensors(gguf_file *f, decoder_model *m, listing *l)
 {
 	decoder_tensor t;
 	for (uint64_t i = 0; i < f->n_tensors; i++) {
 		size_t at = f->at;
 		BERTH_TRY(gguf_next_tensor(f, &t));
+		BERTH_TRY(name_experts(m, &t, f->err));
 		berth_status st = decoder_model_add(m, &t, f->err);
 		if (st != BERTH_OK)
 			return berth_fail_in(f->err, st, "%s: byte %zu: ", f->name, at);

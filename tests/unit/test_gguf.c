@@ -457,6 +457,47 @@ static void test_unlike_layers(void **state)
 	berth_arena_free(&m.mem);
 }
 
+/* Gate and up of all experts in one tensor: as two of half the width. */
+static void test_joint_experts(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"attn_q",
+	                                    "attn_k",
+	                                    "attn_v",
+	                                    "attn_output",
+	                                    "blk.0.ffn_gate_exps.weight",
+	                                    "blk.0.ffn_up_exps.weight"};
+	model m[2];
+	for (int joint = 0; joint < 2; joint++) {
+		gguf_bytes b;
+		gguf_begin(&b);
+		gguf_key_text(&b, "general.architecture", "mellum");
+		gguf_key_u32(&b, "mellum.block_count", 1);
+		gguf_key_u32(&b, "mellum.embedding_length", 8);
+		gguf_key_u32(&b, "mellum.attention.head_count", 2);
+		gguf_key_u32(&b, "mellum.expert_count", 4);
+		gguf_key_u32(&b, "mellum.expert_used_count", 2);
+		gguf_put_tensor(&b, "token_embd.weight", 0, 8, 32, 0);
+		for (int i = 0; i < 4; i++)
+			put_matrix(&b, 0, names[i], 8, 8);
+		put_matrix(&b, 0, "ffn_gate_inp", 8, 4);
+		gguf_put_tensor(&b, "blk.0.ffn_down_exps.weight", 0, 6, 8, 4);
+		if (joint)
+			gguf_put_tensor(&b, "blk.0.ffn_gate_up_exps.weight", 0, 8, 12, 4);
+		for (int i = 0; i < 2 && !joint; i++)
+			gguf_put_tensor(&b, names[4 + i], 0, 8, 6, 4);
+		gguf_end(&b);
+		read_model(&b, NULL, &m[joint]);
+		assert_int_equal(m[joint].r.n_warnings, 0);
+		free(b.p);
+	}
+	op_of(&m[1], "blk.0.ffn_gate_up_exps.weight");
+	assert_int_equal(berth_graph_param_bytes(&m[1].g), berth_graph_param_bytes(&m[0].g));
+	assert_near(berth_graph_macs(&m[1].g), berth_graph_macs(&m[0].g), 0);
+	for (int joint = 0; joint < 2; joint++)
+		berth_arena_free(&m[joint].mem);
+}
+
 /* Layers that predict further tokens do not run; tensors of no known use are held. */
 static void test_further_layers_and_tensors(void **state)
 {
@@ -975,6 +1016,7 @@ int main(void)
 	                                   cmocka_unit_test(test_cache),
 	                                   cmocka_unit_test(test_window_pattern),
 	                                   cmocka_unit_test(test_unlike_layers),
+	                                   cmocka_unit_test(test_joint_experts),
 	                                   cmocka_unit_test(test_further_layers_and_tensors),
 	                                   cmocka_unit_test(test_words),
 	                                   cmocka_unit_test(test_parts),
