@@ -450,7 +450,9 @@ static void test_searches_reach_the_optimum(void **state)
 	(void)state;
 	static const char *const names[] = {"local-search", "anneal", "tabu"};
 	int instances = 0, reached[3] = {0};
-	const int n = BERTH_DEBUG ? 40 : 150;
+	const int n = 150;
+	if (support_answers_left())
+		return;
 	for (uint64_t seed = 1; instances < n; seed++) {
 		instance in;
 		compiled c;

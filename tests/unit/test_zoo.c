@@ -505,7 +505,7 @@ static void test_largest_sizes(void **state)
 	(void)state;
 	int32_t n;
 	const berth_zoo_model *m = berth_zoo_list(&n);
-	int each = BERTH_DEBUG ? support_sampled(1, 4, "for one model that is looked at") : 1;
+	int each = BERTH_DEBUG ? support_sampled(1, 8, "for one model that is looked at") : 1;
 	for (int32_t i = 0; i < n; i += each) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
