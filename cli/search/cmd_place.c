@@ -26,6 +26,7 @@ static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth
 	x->decoder = s->decoder.on ? &s->decoder.d : NULL;
 	x->use = s->decoder.use;
 	x->method = s->method;
+	x->for_engine = s->engine.plan.engine;
 	return place_rescue_open(c, &s->p, cfg, x, err);
 }
 

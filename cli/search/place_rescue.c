@@ -2,6 +2,8 @@
  * an interruption finds the search unable to end in time. */
 #include "place_rescue.h"
 
+#include "array.h"
+#include "check.h"
 #include "plan_words.h"
 #include "print.h"
 #include "signals.h"
@@ -12,6 +14,8 @@ static void kept(void *ctx, const berth_search *s)
 {
 	place_rescue *x = ctx;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *x->op_dev;
+	if (x->for_engine)
+		return;
 	pthread_mutex_lock(&x->lock);
 	x->score = s->best;
 	x->bound = s->bound;
@@ -100,11 +104,30 @@ static berth_status open_rescue(cli *c, const berth_problem *p, place_rescue *x,
 	                      : cli_plan_words_tell_all(c, &x->as, err);
 }
 
+/* The start of the search, where it breaks no rule, as what is written. */
+static berth_status keep_start(cli *c, const berth_problem *p, const berth_search_cfg *cfg, place_rescue *x,
+                               berth_err *err)
+{
+	berth_timeline t;
+	berth_verdict v = {.feasible = false};
+	if (x->for_engine && cfg->start_dev)
+		BERTH_TRY(berth_judge(p, cfg->start_dev, NULL, &cfg->objective, &c->mem, &t, &v, err));
+	x->for_engine = v.feasible;
+	if (!v.feasible)
+		return BERTH_OK;
+	BERTH_COPY(x->op_dev, cfg->start_dev, p->n_ops);
+	x->score = (berth_score){0, v.value};
+	x->bound = NAN;
+	x->has_order = false;
+	return BERTH_OK;
+}
+
 berth_status place_rescue_open(cli *c, const berth_problem *p, berth_search_cfg *cfg, place_rescue *x,
                                berth_err *err)
 {
 	cli_rescue_by(NULL, NULL, 0); /* that of a search before */
 	BERTH_TRY(open_rescue(c, p, x, err));
+	BERTH_TRY(keep_start(c, p, cfg, x, err));
 	x->objective = cfg->objective;
 	x->as.seed = cfg->seed;
 	cfg->kept = kept;

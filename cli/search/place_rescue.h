@@ -14,6 +14,7 @@ typedef struct place_rescue {
 	const berth_decoder *decoder; /* where the answer must hold for prefill too; else NULL */
 	const char *use;              /* of --use; NULL: not given */
 	const berth_method *method;
+	bool for_engine; /* what the search starts from can be told the engine: it stands */
 	berth_objective objective;
 	berth_placement as;          /* what the file says, but for the answer */
 	bool written;
