@@ -3,6 +3,7 @@
 #include "bounds.h"
 #include "compiled_instance.h"
 #include "op_sequence.h"
+#include "fail_each.h"
 #include "order_walk.h"
 #include "registry.h"
 #include "rng.h"
@@ -216,11 +217,41 @@ static void best_of_all_schedules(void **state)
 	assert_true(closed > 300);
 }
 
+/* What walks over orders, and what simulates them, without memory at each allocation in turn. */
+static berth_status walk(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const small_problem *w = ctx;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	berth_search search;
+	cfg.evaluations = 50;
+	BERTH_TRY(berth_search_new(&w->p, &cfg, mem, &search, err));
+	BERTH_TRY(berth_method_run(&berth_method_anneal, &search, tmp, err));
+	assert_int_equal(search.evaluations, 50);
+	return BERTH_OK;
+}
+
+static void allocations_fail(void **state)
+{
+	(void)state;
+	for (int contention = 0; contention < 2; contention++) {
+		static char text[4096];
+		berth_rng rng = berth_rng_seed(1, 7);
+		shop s = draw_shop(&rng, false);
+		small_problem w;
+		write_shop(&s, text, sizeof text);
+		small_problem_make(&w, text, shop_system);
+		w.s.contention = contention;
+		assert_fails_each(walk, &w, 1);
+		small_problem_free(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_the_simulators),
 		cmocka_unit_test(best_of_all_schedules),
+		cmocka_unit_test(allocations_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
