@@ -29,7 +29,53 @@ int berth_text_distance(const char *a, const char *b)
 }
 
 enum { LEAST_BEGINNING = 3 }; /* letters of a word that a name may begin with */
+enum { LEAST_PART = 4 };      /* and that may stand anywhere in one */
 enum { MOST_EDITS = 3 };      /* that a word may be away from a name, of a long word, too */
+
+static char small_letter(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* The letters and digits of a name, small ones. */
+static void plain_letters(const char *name, char out[WORD_MAX + 1])
+{
+	size_t n = 0;
+	for (; *name && n < WORD_MAX; name++)
+		if (!strchr("-_. ", *name))
+			out[n++] = small_letter(*name);
+	out[n] = '\0';
+}
+
+/* Do other programs call that by this word, which has another name here? */
+static bool is_called(const char *name, const char *plain)
+{
+	static const char *const names[][2] = {{"ctx", "context"},      {"nctx", "context"},
+	                                       {"ctx", "seq"},          {"nctx", "seq"},
+	                                       {"seqlen", "seq"},       {"batchsize", "batch"},
+	                                       {"makespan", "latency"}, {"time", "latency"},
+	                                       {"speed", "throughput"}, {"onnxruntime", "ort"},
+	                                       {"pytorch", "torch"}};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i][0], plain) == 0 && strcmp(names[i][1], name) == 0)
+			return true;
+	return false;
+}
+
+/* The name that word is in other letters' case, by another program's word, or a part of (four letters on). */
+static const char *same_otherwise(const char *word, const char *const *list, int32_t n)
+{
+	char plain[WORD_MAX + 1], name[WORD_MAX + 1];
+	plain_letters(word, plain);
+	for (int part = 0; part < 2 && *plain; part++)
+		for (int32_t i = 0; i < n && strlen(plain) >= (part ? LEAST_PART : 1); i++) {
+			plain_letters(list[i], name);
+			if (part ? strstr(name, plain) != NULL
+			         : strcmp(name, plain) == 0 || is_called(list[i], plain))
+				return list[i];
+		}
+	return NULL;
+}
 
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n)
 {
@@ -45,7 +91,8 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 			best = list[i];
 		}
 	}
-	return best;
+	const char *same = limit > 1 ? same_otherwise(word, list, n) : NULL;
+	return same ? same : best;
 }
 
 char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n)

@@ -8,8 +8,9 @@
 /* Levenshtein distance of two words, each cut at 63 bytes. */
 int berth_text_distance(const char *a, const char *b);
 
-/* The first word of list[n] that begins with word, from three letters on, else the nearest one (ties:
- * first); NULL: none is near enough to be a likely slip. */
+/* The first word of list[n] that begins with word, from three letters on, else the one that it is but for the
+ * case of letters or marks between them, or by what other programs call it (n_ctx), or a part of; else the
+ * nearest one (ties: first); NULL: none is near enough to be a likely slip. */
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n);
 
 /* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */

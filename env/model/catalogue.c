@@ -239,9 +239,11 @@ static berth_status unknown_device(const char *const *names, int32_t n, const ch
 		return berth_fail(err, BERTH_EFORMAT, "unknown device '%.60s'; 'berth devices' lists them",
 		                  word);
 	const bool begins = strncmp(nearest, word, strlen(word)) == 0;
+	const bool part = strstr(nearest, word) != NULL;
 	int distance = berth_text_distance(word, nearest);
 	for (int32_t i = 0; i < n && k < MOST_MEANT && len < sizeof text; i++)
 		if (begins ? strncmp(names[i], word, strlen(word)) == 0
+		    : part ? i >= n / 2 && strstr(names[i], word)
 		           : berth_text_distance(word, names[i]) == distance)
 			len += (size_t)snprintf(text + len, sizeof text - len, k++ ? ", '%s'" : "'%s'",
 			                        names[i]);

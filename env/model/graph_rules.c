@@ -32,8 +32,8 @@ static berth_status fail_pattern(adder *a, const char *option, const char *patte
 		if (strcmp(start[op], near) == 0)
 			name = a->g.op_name[op];
 	return berth_fail(a->err, BERTH_EINVAL, "option --%s: graph '%.60s' has no operator '%.80s'%s%.80s%s",
-	                  option, a->g.name, pattern, name ? " (the nearest is '" : "", name ? name : "",
-	                  name ? "')" : "");
+	                  option, a->g.name, pattern, name ? " (the nearest is '" : "; 'berth show",
+	                  name ? name : "", name ? "')" : " GRAPH --granularity op' lists them");
 }
 
 static berth_status match(adder *a, const char *option, const char *pattern)

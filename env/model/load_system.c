@@ -55,7 +55,13 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 		return failed;
 	for (int32_t i = 0; i < n && i < 63; i++)
 		name[i + 1] = row[i].name;
-	near = strchr(path, '/') || strchr(path, '.') ? NULL : berth_text_nearest(path, name, n + 1);
+	char word[64];
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(path, ":"), path);
+	near = strchr(path, '/') || strchr(path, '.') ? NULL : berth_text_nearest(word, name, n + 1);
+	size_t n_word = strcspn(path, ":");
+	if (path[n_word] && near && strncmp(near, path, n_word) == 0 && !near[n_word])
+		return berth_fail(err, failed, "%s: there is no such file; the machine is " PREFIX "%s", path,
+		                  path);
 	if (near && strcmp(near, path) == 0)
 		return berth_fail(err, failed, "%s: there is no such file; the %s machine is " PREFIX "%s",
 		                  path, near == name[0] ? "described" : "built-in", path);

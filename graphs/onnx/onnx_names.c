@@ -41,7 +41,8 @@ static berth_status apply_option(onnx_model *m, const char *text)
 		return BERTH_OK;
 	if (s < 0)
 		return berth_fail(
-			m->err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s", m->file, name,
+			m->err, BERTH_EINVAL, "%s: no symbolic dimension or loop '%.80s'%s%s", m->file, name,
+			m->n_symbols ? "" : "; the model has none: its sizes are fixed",
 			berth_text_suggest(hint, sizeof hint, name, m->symbol, (int32_t)m->n_symbols));
 	m->symbol_value[s] = (int64_t)value;
 	m->symbol_how[s] = ONNX_STATED;

@@ -5,6 +5,7 @@
 
 #include "columns.h"
 #include "file.h"
+#include "units.h"
 
 #include <ctype.h>
 
@@ -189,7 +190,14 @@ static berth_status rank_time(reader *r, const char *const *list, scan_word key,
 static berth_status take_number(reader *r, scan_word key, scan_word value, size_t at, double most,
                                 double *out)
 {
-	if (scan_number(value, out) && *out <= most)
+	char text[64];
+	const char *end;
+	if (!scan_number(value, out) && value.n < sizeof text) { /* perhaps with a unit */
+		snprintf(text, sizeof text, "%.*s", (int)value.n, value.text);
+		*out = berth_unit_number(most > 0x1p53 ? BERTH_COUNT : BERTH_BYTES, text, &end);
+		*out = *end || !isfinite(*out) || *out < 0 ? INFINITY : *out;
+	}
+	if (*out <= most && value.n < sizeof text)
 		return BERTH_OK;
 	return scan_fail(&r->s, at, "%.*s is '%.*s'; expected a number from 0 to %g", (int)key.n, key.text,
 	                 scan_shown(value), value.text, most);
