@@ -4,6 +4,7 @@
 #include "check.h"
 #include "constraints.h"
 #include "infeasible_subset.h"
+#include "json.h"
 #include "registry.h"
 #include "relax.h"
 #include "small_problem.h"
