@@ -143,8 +143,9 @@ static void before(void *ctx, double run_s)
 	char one[32], least[32], most[32];
 	if (x->quiet || !(run_s * r->most > worth_s))
 		return;
-	berth_text_seconds(least, fmin(r->time_s, run_s * (r->least + r->warmup)));
-	berth_text_seconds(most, fmin(r->time_s, 2 * run_s * r->most));
+	const double first_s = run_s * (r->least + r->warmup);
+	berth_text_seconds(least, fmin(r->time_s, first_s));
+	berth_text_seconds(most, fmin(r->time_s, fmax(first_s, 2 * run_s * r->most)));
 	cli_say_error("berth: a run takes %s: the placement is measured for %s to %s (--time S)\n",
 	              berth_text_seconds(one, run_s), least, most);
 }
