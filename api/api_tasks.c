@@ -337,23 +337,6 @@ static void put_cut(desk *d, const berth_split_answer *x, const pieces_made *m)
 	berth_json_close(&d->w, '}');
 }
 
-/* The plan is for the new model as it is read from its bytes. */
-static berth_status write_split(desk *d, const splitting *x, const berth_split_answer *answer, berth_err *err)
-{
-	const pieces_model *made = &answer->made;
-	berth_split_files f = {.made = made, .model = x->file, .out = x->cut, .plan = x->plan};
-	berth_graph after;
-	size_t size;
-	if (x->plan) {
-		const char *data = berth_file_join(made->piece, made->n_pieces, d->mem, &size);
-		BERTH_TRY(berth_got(data, err));
-		BERTH_TRY(berth_graph_parse(x->cut, data, size, answer->c.after, d->mem, d->tmp, &after, NULL,
-		                            err));
-		BERTH_TRY(berth_split_plan(answer, &after, d->mem, d->tmp, &f.plan_text, &f.plan_size, err));
-	}
-	return berth_split_write(&f, d->tmp, err);
-}
-
 static void tell_program(void *ctx, const berth_cut_result *r, int64_t most, berth_score best)
 {
 	const berth_progress now = {.evaluations = r->evaluations, .best = best};
@@ -370,7 +353,19 @@ static berth_status search_split(desk *d, const splitting *x, berth_split_reques
 	if (!a->best->feasible)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "neither whole operators nor pieces were found to fit on '%s'", q->s->name);
-	BERTH_TRY(write_split(d, x, a, err));
+	/* The plan is for the new model as it is read from its bytes. */
+	const pieces_model *made = &a->made;
+	berth_split_files f = {.made = made, .model = x->file, .out = x->cut, .plan = x->plan};
+	berth_graph after;
+	size_t size;
+	if (x->plan) {
+		const char *data = berth_file_join(made->piece, made->n_pieces, d->mem, &size);
+		BERTH_TRY(berth_got(data, err));
+		BERTH_TRY(
+			berth_graph_parse(x->cut, data, size, a->c.after, d->mem, d->tmp, &after, NULL, err));
+		BERTH_TRY(berth_split_plan(a, &after, d->mem, d->tmp, &f.plan_text, &f.plan_size, err));
+	}
+	BERTH_TRY(berth_split_write(&f, d->tmp, err));
 	berth_json_put_string(&d->w, "graph", q->g->name);
 	berth_json_put_string(&d->w, "system", q->s->name);
 	berth_json_put_string(&d->w, "objective", berth_objective_name(&d->cfg.objective));

@@ -18,23 +18,6 @@ typedef struct pairs {
 	int32_t n_models, n_machines;
 } pairs;
 
-static berth_status items(const pairs *x, berth_arena *mem, berth_arena *tmp, berth_train_item **out,
-                          berth_err *err)
-{
-	int32_t n = 0;
-	BERTH_TRY_NEW(mem, (size_t)x->n_models * (size_t)x->n_machines, err, *out);
-	for (int32_t i = 0; i < x->n_models; i++)
-		for (int32_t k = 0; k < x->n_machines; k++) {
-			const berth_graph *g = &x->model[i]->g;
-			const berth_system *s = &x->machine[k]->s;
-			berth_problem *p;
-			BERTH_TRY_NEW(mem, 1, err, p);
-			BERTH_TRY(berth_problem_new(g, s, mem, tmp, p, err));
-			(*out)[n++] = (berth_train_item){p, g->name, s->name};
-		}
-	return BERTH_OK;
-}
-
 static berth_status train(const pairs *x, const berth_options *o, const char *path, berth_arena *mem,
                           berth_arena *tmp, berth_err *err)
 {
@@ -43,7 +26,17 @@ static berth_status train(const pairs *x, const berth_options *o, const char *pa
 	berth_train_item *item;
 	berth_search_cfg search;
 	api_listener l = {0};
-	BERTH_TRY(items(x, mem, tmp, &item, err));
+	int32_t n = 0;
+	BERTH_TRY_NEW(mem, (size_t)x->n_models * (size_t)x->n_machines, err, item);
+	for (int32_t i = 0; i < x->n_models; i++)
+		for (int32_t k = 0; k < x->n_machines; k++) {
+			const berth_graph *g = &x->model[i]->g;
+			const berth_system *s = &x->machine[k]->s;
+			berth_problem *p;
+			BERTH_TRY_NEW(mem, 1, err, p);
+			BERTH_TRY(berth_problem_new(g, s, mem, tmp, p, err));
+			(item)[n++] = (berth_train_item){p, g->name, s->name};
+		}
 	BERTH_TRY(api_search_cfg(o, &l, mem, &search, err));
 	cfg.objective = search.objective;
 	cfg.seed = search.seed;

@@ -195,22 +195,17 @@ void berth_ranks_deal(int32_t n_ranks, int32_t n, const int32_t *order, const in
 	}
 }
 
-static void take(berth_pack *p, void *x, size_t size)
-{
-	size_t there = size < p->n ? size : p->n;
-	p->ended_early |= there < size;
-	memcpy(x, p->at, there);
-	memset((unsigned char *)x + there, 0, size - there);
-	p->at += there;
-	p->n -= there;
-}
-
 void berth_pack_bytes(berth_pack *p, void *x, size_t size)
 {
 	if (size == 0)
 		return;
 	if (p->how == BERTH_PACK_TAKE) {
-		take(p, x, size);
+		size_t there = size < p->n ? size : p->n;
+		p->ended_early |= there < size;
+		memcpy(x, p->at, there);
+		memset((unsigned char *)x + there, 0, size - there);
+		p->at += there;
+		p->n -= there;
 		return;
 	}
 	if (p->how == BERTH_PACK_PUT) {

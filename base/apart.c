@@ -68,17 +68,17 @@ bool berth_apart_end_with(pid_t parent)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
 
-/* It keeps nothing open but its answer: neither the pipe of a child that another thread started at this
- * moment, whose end would not be seen, nor a file that is locked. */
-static void keep_only(int fd)
+static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
+                            int n_blocks, const berth_apart_block *blocks)
 {
+	outcome o = {.st = BERTH_OK};
+	if (!berth_apart_end_with(parent))
+		_exit(LEFT_ALONE);
+	/* It keeps nothing open but its answer: neither the pipe of a child that another thread started at
+	 * this moment, whose end would not be seen, nor a file that is locked. */
 	if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0)
 		_exit(LEFT_UNHEARD);
 	closefrom(ANSWER_FD + 1);
-}
-
-static void become_quiet(void)
-{
 	const struct rlimit none = {0, 0};
 	int null = open("/dev/null", O_WRONLY);
 	setrlimit(RLIMIT_CORE, &none);
@@ -89,16 +89,6 @@ static void become_quiet(void)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGABRT, SIG_DFL);
-}
-
-static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx, berth_err *err), void *ctx,
-                            int n_blocks, const berth_apart_block *blocks)
-{
-	outcome o = {.st = BERTH_OK};
-	if (!berth_apart_end_with(parent))
-		_exit(LEFT_ALONE);
-	keep_only(fd);
-	become_quiet();
 	o.st = work(ctx, &o.err);
 	bool sent = berth_file_write_all(ANSWER_FD, &o, sizeof o) == 0;
 	for (int i = 0; i < n_blocks && o.st == BERTH_OK; i++)

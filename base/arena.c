@@ -46,14 +46,6 @@ static void *hook_alloc(const berth_arena *a, size_t size)
 	return a->hook ? a->hook->alloc(a->hook->ctx, size) : calloc(size, 1);
 }
 
-static void hook_free(const berth_arena *a, void *p)
-{
-	if (a->hook)
-		a->hook->free(a->hook->ctx, p);
-	else
-		free(p);
-}
-
 static bool one_each(const berth_arena *a)
 {
 	return a->hook && a->hook->each;
@@ -136,7 +128,10 @@ void berth_arena_reset(berth_arena *a, berth_arena_mark mark)
 		arena_chunk *c = a->top;
 		a->top = c->below;
 		ARENA_UNPOISON(c->data, c->cap);
-		hook_free(a, c);
+		if (a->hook)
+			a->hook->free(a->hook->ctx, c);
+		else
+			free(c);
 	}
 	if (a->top) {
 		ARENA_POISON(a->top->data + mark.used, a->top->cap - mark.used);

@@ -53,21 +53,6 @@ static int64_t find_levels(berth_flow *f, int32_t source)
 	return looked;
 }
 
-/* Flow along the path of n arcs. Returns how many arcs of it stay: up to the first that is full. */
-static int32_t push(berth_flow *f, int32_t n)
-{
-	int64_t most = BERTH_FLOW_ENDLESS;
-	int32_t stays = n;
-	for (int32_t i = 0; i < n; i++)
-		most = f->room[f->path[i]] < most ? f->room[f->path[i]] : most;
-	for (int32_t i = n - 1; i >= 0; i--) {
-		f->room[f->path[i]] -= most;
-		f->room[f->path[i] ^ 1] += most;
-		stays = f->room[f->path[i]] ? stays : i;
-	}
-	return stays;
-}
-
 /* Fill the paths of the levels. Returns the arcs that were looked at. */
 static int64_t block(berth_flow *f, int32_t source, int32_t sink)
 {
@@ -78,7 +63,18 @@ static int64_t block(berth_flow *f, int32_t source, int32_t sink)
 		int32_t v = n ? f->to[f->path[n - 1]] : source;
 		if (v == sink) {
 			looked += n;
-			n = push(f, n);
+			/* Flow along the path of n arcs. Returns how many arcs of it stay: up to the first
+			 * that is full. */
+			int64_t most = BERTH_FLOW_ENDLESS;
+			int32_t stays = n;
+			for (int32_t i = 0; i < n; i++)
+				most = f->room[f->path[i]] < most ? f->room[f->path[i]] : most;
+			for (int32_t i = n - 1; i >= 0; i--) {
+				f->room[f->path[i]] -= most;
+				f->room[f->path[i] ^ 1] += most;
+				stays = f->room[f->path[i]] ? stays : i;
+			}
+			n = stays;
 			continue;
 		}
 		int64_t a = f->at[v];

@@ -5,15 +5,6 @@
 #include "file.h"
 #include "json.h"
 
-/* What is too large stays so, for its reader to tell. */
-static void put_number(berth_json_out *w, const char *key, double x)
-{
-	if (isinf(x))
-		berth_json_put_document(w, key, x > 0 ? "1e999" : "-1e999");
-	else
-		berth_json_put_number(w, key, x);
-}
-
 /* A value anew, element by element: a tree of it all would take forty times the text. */
 static berth_status put_again(void *out, const berth_json *at, berth_err *err)
 {
@@ -27,7 +18,11 @@ static berth_status put_again(void *out, const berth_json *at, berth_err *err)
 	} else if (cJSON_IsString(x)) {
 		berth_json_put_string(w, at->key, x->valuestring);
 	} else if (cJSON_IsNumber(x)) {
-		put_number(w, at->key, x->valuedouble);
+		/* What is too large stays so, for its reader to tell. */
+		if (isinf(x->valuedouble))
+			berth_json_put_document(w, at->key, x->valuedouble > 0 ? "1e999" : "-1e999");
+		else
+			berth_json_put_number(w, at->key, x->valuedouble);
 	} else if (cJSON_IsBool(x)) {
 		berth_json_put_bool(w, at->key, cJSON_IsTrue(x));
 	} else {

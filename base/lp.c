@@ -206,14 +206,6 @@ static void mps_columns(const berth_lp *lp, const berth_lp_columns *t, berth_str
 		berth_strbuf_printf(out, " M 'MARKER' 'INTEND'\n");
 }
 
-static void mps_rows(const berth_lp *lp, berth_strbuf *out)
-{
-	char row[NAME];
-	berth_strbuf_printf(out, "ROWS\n N COST\n");
-	for (int32_t r = 0; r < lp->n_rows; r++)
-		berth_strbuf_printf(out, " %c %s\n", row_kind(lp, r), row_name(lp, r, row));
-}
-
 static void mps_sides(const berth_lp *lp, berth_strbuf *out)
 {
 	char row[NAME];
@@ -258,7 +250,10 @@ void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out)
 		return;
 	}
 	berth_strbuf_printf(out, "NAME %s\n", lp->name);
-	mps_rows(lp, out);
+	char row[NAME];
+	berth_strbuf_printf(out, "ROWS\n N COST\n");
+	for (int32_t r = 0; r < lp->n_rows; r++)
+		berth_strbuf_printf(out, " %c %s\n", row_kind(lp, r), row_name(lp, r, row));
 	mps_columns(lp, &t, out);
 	mps_sides(lp, out);
 	mps_bounds(lp, out);
@@ -300,22 +295,6 @@ static void lp_row(const berth_lp *lp, int32_t r, const char *suffix, const char
 	berth_strbuf_printf(out, " %s %s\n", relation, berth_text_double(digits, side));
 }
 
-static void lp_rows(const berth_lp *lp, berth_strbuf *out)
-{
-	berth_strbuf_printf(out, "Subject To\n");
-	for (int32_t r = 0; r < lp->n_rows; r++) {
-		char kind = row_kind(lp, r);
-		if (kind == 'E')
-			lp_row(lp, r, "", "=", lp->row_lower[r], out);
-		if (kind == 'G')
-			lp_row(lp, r, "", ">=", lp->row_lower[r], out);
-		if (kind == 'L')
-			lp_row(lp, r, "", "<=", lp->row_upper[r], out);
-		if (kind == 'G' && has_upper(lp->row_upper[r]))
-			lp_row(lp, r, "_up", "<=", lp->row_upper[r], out);
-	}
-}
-
 static void lp_bounds(const berth_lp *lp, berth_strbuf *out)
 {
 	char col[NAME], low[32], high[32];
@@ -353,7 +332,18 @@ void berth_lp_write_lp(const berth_lp *lp, berth_strbuf *out)
 	if (lp->offset != 0)
 		lp_term(out, &n, lp->offset, CONSTANT);
 	berth_strbuf_printf(out, "\n");
-	lp_rows(lp, out);
+	berth_strbuf_printf(out, "Subject To\n");
+	for (int32_t r = 0; r < lp->n_rows; r++) {
+		char kind = row_kind(lp, r);
+		if (kind == 'E')
+			lp_row(lp, r, "", "=", lp->row_lower[r], out);
+		if (kind == 'G')
+			lp_row(lp, r, "", ">=", lp->row_lower[r], out);
+		if (kind == 'L')
+			lp_row(lp, r, "", "<=", lp->row_upper[r], out);
+		if (kind == 'G' && has_upper(lp->row_upper[r]))
+			lp_row(lp, r, "_up", "<=", lp->row_upper[r], out);
+	}
 	lp_bounds(lp, out);
 	berth_strbuf_printf(out, "End\n");
 }

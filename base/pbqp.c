@@ -97,25 +97,20 @@ static berth_status more_edges(pbqp_work *w, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status append_edge(pbqp_work *w, int32_t u, int32_t v, int32_t *h, berth_err *err)
-{
-	int64_t *matrix;
-	size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v];
-	if (w->n_edges >= INT32_MAX / 2 - w->n_nodes)
-		return berth_fail(err, BERTH_EINVAL, "PBQP: more than %d edges", (int)w->n_edges);
-	BERTH_TRY_NEW(w->mem, n, err, matrix);
-	BERTH_TRY(more_edges(w, err));
-	*h = pbqp_work_link(w, u, v, matrix);
-	return BERTH_OK;
-}
-
 berth_status berth_pbqp_edge(berth_pbqp *q, int32_t u, int32_t v, const int64_t *cost, berth_err *err)
 {
 	pbqp_work *w = &q->w;
 	BERTH_TRY(check_edge(w, u, v, cost, err));
 	int32_t h = pbqp_work_find(w, u, v);
-	if (h < 0)
-		BERTH_TRY(append_edge(w, u, v, &h, err));
+	if (h < 0) {
+		int64_t *matrix;
+		size_t n = (size_t)w->n_alts[u] * (size_t)w->n_alts[v];
+		if (w->n_edges >= INT32_MAX / 2 - w->n_nodes)
+			return berth_fail(err, BERTH_EINVAL, "PBQP: more than %d edges", (int)w->n_edges);
+		BERTH_TRY_NEW(w->mem, n, err, matrix);
+		BERTH_TRY(more_edges(w, err));
+		h = pbqp_work_link(w, u, v, matrix);
+	}
 	pbqp_view view = pbqp_view_of(w, h);
 	for (int32_t i = 0; i < w->n_alts[u]; i++)
 		for (int32_t j = 0; j < w->n_alts[v]; j++) {

@@ -22,15 +22,6 @@ static void push(pbqp_work *w, int32_t v, int32_t h, int32_t shares)
 	}
 }
 
-/* Move the least cost of v to the base. */
-static void bank(pbqp_work *w, int32_t v)
-{
-	int64_t *cost = w->cost + w->cost_off[v], least = cost[pbqp_argmin(cost, w->n_alts[v])];
-	w->base = pbqp_add(w->base, least);
-	for (int32_t i = 0; i < w->n_alts[v]; i++)
-		cost[i] = cost[i] < BERTH_PBQP_INF ? cost[i] - least : cost[i];
-}
-
 static berth_status visit(pbqp_work *w, int32_t v, bool forward, berth_err *err)
 {
 	int32_t ahead = 0, behind = 0;
@@ -42,7 +33,11 @@ static berth_status visit(pbqp_work *w, int32_t v, bool forward, berth_err *err)
 		else
 			behind++;
 	}
-	bank(w, v);
+	/* Move the least cost of v to the base. */
+	int64_t *cost = w->cost + w->cost_off[v], least = cost[pbqp_argmin(cost, w->n_alts[v])];
+	w->base = pbqp_add(w->base, least);
+	for (int32_t i = 0; i < w->n_alts[v]; i++)
+		cost[i] = cost[i] < BERTH_PBQP_INF ? cost[i] - least : cost[i];
 	int32_t shares = ahead > behind ? ahead : behind;
 	for (int32_t h = w->first[v]; h >= 0; h = w->half[h].next)
 		if ((w->half[h].to > v) == forward) {

@@ -19,17 +19,6 @@ enum {
 	IDLE_RENEWALS = 3 /* times that this is done in a row without gain */
 };
 
-/* x_outer at the nodes of w, in the alternatives of w; x_outer must be allowed there. */
-static void restrict_choice(const pbqp_work *w, const int32_t *x_outer, int32_t *x)
-{
-	for (int32_t s = 0; s < w->n_nodes; s++) {
-		const int32_t *alt = w->outer_alt + w->cost_off[s];
-		x[s] = 0;
-		while (x[s] < w->n_alts[s] - 1 && alt[x[s]] != x_outer[w->outer_node[s]])
-			x[s]++;
-	}
-}
-
 /* Take over a candidate if it is cheaper. */
 static void offer(const pbqp_work *w, const int32_t *candidate, int32_t *x, int64_t *cost)
 {
@@ -50,7 +39,13 @@ static berth_status answer(pbqp_work *sub, pbqp_rn rn, const int32_t *sequence, 
 	BERTH_TRY_NEW(sub->mem, sub->n_nodes, err, x_sub);
 	BERTH_TRY(pbqp_reducer_new(sub, rn != PBQP_RN_KEEP, &r, err));
 	r.sequence = sequence;
-	restrict_choice(sub, x, x_sub);
+	/* x_outer at the nodes of w, in the alternatives of w; x_outer must be allowed there. */
+	for (int32_t s = 0; s < sub->n_nodes; s++) {
+		const int32_t *alt = sub->outer_alt + sub->cost_off[s];
+		x_sub[s] = 0;
+		while (x_sub[s] < sub->n_alts[s] - 1 && alt[x_sub[s]] != x[sub->outer_node[s]])
+			x_sub[s]++;
+	}
 	BERTH_TRY(pbqp_reduce_all(&r, rn, x_sub, err));
 	pbqp_propagate(&r, x_sub);
 	pbqp_work_lift(sub, x_sub, x);
@@ -156,23 +151,6 @@ typedef struct rounds {
 	int64_t *label_gain, keep_gain; /* [n_labels] a label not tried since the latest gain counts 1 */
 } rounds;
 
-static berth_status rounds_new(const pbqp_work *w, int32_t *x, int64_t *cost, int32_t *other, rounds *r,
-                               berth_err *err)
-{
-	*r = (rounds){
-		.w = w, .x = x, .other = other, .cost = cost, .rng = berth_rng_seed(0, 0), .keep_gain = 1};
-	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
-		if (w->label[at] >= r->n_labels)
-			r->n_labels = w->label[at] + 1;
-	BERTH_TRY_NEW(w->mem, r->n_labels, err, r->label_gain);
-	for (int32_t label = 0; label < r->n_labels; label++) {
-		uniform_choice(w, label, x, other);
-		int64_t gain = *cost - pbqp_work_cost(w, other);
-		r->label_gain[label] = gain > 1 ? gain : 1;
-	}
-	return BERTH_OK;
-}
-
 /* One round: expand the label of the largest gain, if that is larger than what keeping gained last; else
  * keep. */
 static berth_status one_round(rounds *r, berth_err *err)
@@ -211,7 +189,17 @@ static berth_status improve(pbqp_work *w, int32_t *x, int64_t *cost, int32_t *ot
 {
 	rounds r;
 	int32_t idle = 0, renewals = 0;
-	BERTH_TRY(rounds_new(w, x, cost, other, &r, err));
+	r = (rounds){
+		.w = w, .x = x, .other = other, .cost = cost, .rng = berth_rng_seed(0, 0), .keep_gain = 1};
+	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
+		if (w->label[at] >= r.n_labels)
+			r.n_labels = w->label[at] + 1;
+	BERTH_TRY_NEW(w->mem, r.n_labels, err, r.label_gain);
+	for (int32_t label = 0; label < r.n_labels; label++) {
+		uniform_choice(w, label, x, other);
+		int64_t gain = *cost - pbqp_work_cost(w, other);
+		r.label_gain[label] = gain > 1 ? gain : 1;
+	}
 	for (int32_t n = max_rounds(w->n_nodes); n > 0 && *cost > pbqp_lower_bound(w); n--) {
 		int64_t before = *cost;
 		if (idle < IDLE_ROUNDS + r.n_labels) {

@@ -345,21 +345,6 @@ static void fix_node(pbqp_reducer *r, int32_t v, int32_t i)
 	}
 }
 
-static void reduce_n(pbqp_reducer *r, int32_t v, pbqp_rn rn, const int32_t *keep)
-{
-	r->n_taken.n_rn++;
-	if (rn == PBQP_RN_EARLY) {
-		pbqp_look_ahead(r->w, v, r->scratch);
-		fix_node(r, v, pbqp_argmin(r->scratch, r->w->n_alts[v]));
-	} else if (rn == PBQP_RN_KEEP) {
-		fix_node(r, v, keep[v]);
-	} else {
-		take(r, v);
-		for (int32_t h = r->w->first[v]; h >= 0; h = r->w->half[h].next)
-			forget(r, h);
-	}
-}
-
 berth_status pbqp_reduce_all(pbqp_reducer *r, pbqp_rn rn, const int32_t *keep, berth_err *err)
 {
 	for (;;) {
@@ -367,7 +352,17 @@ berth_status pbqp_reduce_all(pbqp_reducer *r, pbqp_rn rn, const int32_t *keep, b
 		int32_t v = r->sequence ? pop_sequence(r) : pop_highest(r);
 		if (v < 0)
 			return BERTH_OK;
-		reduce_n(r, v, rn, keep);
+		r->n_taken.n_rn++;
+		if (rn == PBQP_RN_EARLY) {
+			pbqp_look_ahead(r->w, v, r->scratch);
+			fix_node(r, v, pbqp_argmin(r->scratch, r->w->n_alts[v]));
+		} else if (rn == PBQP_RN_KEEP) {
+			fix_node(r, v, keep[v]);
+		} else {
+			take(r, v);
+			for (int32_t h = r->w->first[v]; h >= 0; h = r->w->half[h].next)
+				forget(r, h);
+		}
 	}
 }
 

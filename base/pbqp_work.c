@@ -239,13 +239,6 @@ static berth_status alloc_nodes(pbqp_work *w, int32_t n_costs, berth_err *err)
 	return BERTH_NEW(w->mem, w->outer_alt, n_costs, err);
 }
 
-static berth_status alloc_edges(pbqp_work *w, size_t n_edges, berth_err *err)
-{
-	w->cap_edge = n_edges + (size_t)w->n_nodes; /* RII makes at most one of each node */
-	BERTH_TRY_NEW(w->mem, 2 * w->cap_edge, err, w->half);
-	return BERTH_NEW(w->mem, w->edge, w->cap_edge, err);
-}
-
 static void copy_nodes(const extraction *x, pbqp_work *out)
 {
 	int32_t at = 0;
@@ -290,18 +283,6 @@ static bool keeps_all(const extraction *x, const pbqp_work *out, int32_t e, int3
 	       out->n_alts[t] == w->n_alts[w->half[2 * e].to];
 }
 
-static void copy_matrix(const extraction *x, const pbqp_work *out, int32_t e, int32_t s, int32_t t,
-                        int64_t *to)
-{
-	const int32_t *alt_s = out->outer_alt + out->cost_off[s], *alt_t = out->outer_alt + out->cost_off[t];
-	const int64_t *from = x->outer->edge[e].cost;
-	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t],
-	       width = (size_t)x->outer->n_alts[x->outer->half[2 * e].to];
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < m; j++)
-			to[i * m + j] = from[(size_t)alt_s[i] * width + (size_t)alt_t[j]];
-}
-
 /* Edge e of the outer problem between s and t: its matrix, or what is left of that in *pool. */
 static void keep_edge(const extraction *x, pbqp_work *out, int32_t e, int32_t s, int32_t t, int64_t **pool)
 {
@@ -310,7 +291,14 @@ static void keep_edge(const extraction *x, pbqp_work *out, int32_t e, int32_t s,
 		out->edge[h >> 1].own = false;
 		return;
 	}
-	copy_matrix(x, out, e, s, t, *pool);
+	int64_t *to = *pool;
+	const int32_t *alt_s = out->outer_alt + out->cost_off[s], *alt_t = out->outer_alt + out->cost_off[t];
+	const int64_t *from = x->outer->edge[e].cost;
+	size_t n = (size_t)out->n_alts[s], m = (size_t)out->n_alts[t],
+	       width = (size_t)x->outer->n_alts[x->outer->half[2 * e].to];
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < m; j++)
+			to[i * m + j] = from[(size_t)alt_s[i] * width + (size_t)alt_t[j]];
 	pbqp_work_link(out, s, t, *pool);
 	*pool += (size_t)out->n_alts[s] * (size_t)out->n_alts[t];
 }
@@ -329,7 +317,9 @@ static berth_status copy_edges(const extraction *x, pbqp_work *out, berth_err *e
 		}
 	}
 	int64_t *pool;
-	BERTH_TRY(alloc_edges(out, n_edges, err));
+	out->cap_edge = n_edges + (size_t)out->n_nodes; /* RII makes at most one of each node */
+	BERTH_TRY_NEW(out->mem, 2 * out->cap_edge, err, out->half);
+	BERTH_TRY(BERTH_NEW(out->mem, out->edge, out->cap_edge, err));
 	BERTH_TRY_NEW(out->mem, n_entries, err, pool);
 	for (int32_t e = 0; e < w->n_edges; e++) {
 		int32_t u = w->half[2 * e + 1].to, v = w->half[2 * e].to;

@@ -548,24 +548,20 @@ static bool drop_digest(reading *r)
 	return true;
 }
 
-static berth_status get_notes(reading *r, const berth_json *meta, berth_err *err)
-{
-	if (!cJSON_IsObject(meta->item))
-		return berth_json_fail(meta, err, "expected an object of texts");
-	if (r->n_meta++)
-		return berth_json_fail(meta, err, "key '__metadata__' stands twice");
-	berth_name_index_init(&r->notes, r->mem, note_key, r);
-	BERTH_TRY_NEW(r->mem, berth_json_count(meta), err, r->note);
-	BERTH_TRY(berth_json_each(meta, get_note, r, err));
-	return drop_digest(r) ? BERTH_OK : berth_json_fail(meta, err, "key 'sha256' is missing");
-}
-
 static berth_status get_member(void *ctx, const berth_json *at, berth_err *err)
 {
 	reading *r = ctx;
 	int32_t n = r->n_tensors, found;
-	if (strcmp(at->key, "__metadata__") == 0)
-		return get_notes(r, at, err);
+	if (strcmp(at->key, "__metadata__") == 0) {
+		if (!cJSON_IsObject(at->item))
+			return berth_json_fail(at, err, "expected an object of texts");
+		if (r->n_meta++)
+			return berth_json_fail(at, err, "key '__metadata__' stands twice");
+		berth_name_index_init(&r->notes, r->mem, note_key, r);
+		BERTH_TRY_NEW(r->mem, berth_json_count(at), err, r->note);
+		BERTH_TRY(berth_json_each(at, get_note, r, err));
+		return drop_digest(r) ? BERTH_OK : berth_json_fail(at, err, "key 'sha256' is missing");
+	}
 	BERTH_TRY(get_tensor(at, r->data, r->data_size, r->mem, &r->tensor[n], &r->spans[n], err));
 	r->spans[n].tensor = n;
 	BERTH_TRY(berth_strmap_add(&r->tensors, r->tensor[n].name, n, &found, err));

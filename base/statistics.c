@@ -291,22 +291,6 @@ typedef struct ranks {
 	double ties;     /* sum of t^3 - t over runs of t equal sizes */
 } ranks;
 
-/* x[n] is sorted by size and holds no zero. */
-static void rank(const double *x, ranks *r)
-{
-	for (int32_t i = 0, end; i < r->n; i = end) {
-		for (end = i; end < r->n && fabs(x[end]) == fabs(x[i]); end++)
-			;
-		double t = end - i;
-		r->ties += t * t * t - t;
-		for (int32_t k = i; k < end; k++) {
-			r->twice[k] = i + 1 + end;
-			r->all += r->twice[k];
-			r->plus += x[k] > 0 ? r->twice[k] : 0;
-		}
-	}
-}
-
 /* Probability that random signs give a sum of positive ranks of at most `least`; sum [least + 1] is
  * scratch. */
 static double probability_up_to(const ranks *r, int64_t least, double *sum)
@@ -335,7 +319,18 @@ static double signed_rank(double *x, int32_t n, berth_arena *tmp)
 	if (!r.twice)
 		return NAN;
 	qsort(x, (size_t)n, sizeof *x, compare_sizes);
-	rank(x, &r);
+	/* x[n] is sorted by size and holds no zero. */
+	for (int32_t i = 0, end; i < r.n; i = end) {
+		for (end = i; end < r.n && fabs(x[end]) == fabs(x[i]); end++)
+			;
+		double t = end - i;
+		r.ties += t * t * t - t;
+		for (int32_t k = i; k < end; k++) {
+			r.twice[k] = i + 1 + end;
+			r.all += r.twice[k];
+			r.plus += x[k] > 0 ? r.twice[k] : 0;
+		}
+	}
 	int64_t least = r.plus < r.all - r.plus ? r.plus : r.all - r.plus;
 	if (n > MOST_RANKED)
 		return normal_two_sided(&r, least);

@@ -210,23 +210,18 @@ int32_t berth_strmap_get(const berth_strmap *m, const char *key)
 	return s->key ? s->value : -1;
 }
 
-static berth_status rehash(berth_strmap *m, berth_err *err)
-{
-	size_t cap = m->cap ? m->cap * 2 : 64;
-	strmap_slot *slot;
-	BERTH_TRY_NEW(m->mem, cap, err, slot);
-	for (size_t i = 0; i < m->cap; i++)
-		if (m->slot[i].key)
-			*find(slot, cap, m->slot[i].key) = m->slot[i];
-	m->slot = slot;
-	m->cap = cap;
-	return BERTH_OK;
-}
-
 berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found, berth_err *err)
 {
-	if (m->len * 4 >= m->cap * 3)
-		BERTH_TRY(rehash(m, err));
+	if (m->len * 4 >= m->cap * 3) {
+		size_t cap = m->cap ? m->cap * 2 : 64;
+		strmap_slot *slot;
+		BERTH_TRY_NEW(m->mem, cap, err, slot);
+		for (size_t i = 0; i < m->cap; i++)
+			if (m->slot[i].key)
+				*find(slot, cap, m->slot[i].key) = m->slot[i];
+		m->slot = slot;
+		m->cap = cap;
+	}
 	strmap_slot *s = find(m->slot, m->cap, key);
 	if (!s->key) {
 		*s = (strmap_slot){key, value};

@@ -68,18 +68,13 @@ static bool is_in(const range *list, size_t n, uint32_t code)
 
 #define IS_IN(list, code) is_in(list, sizeof(list) / sizeof *(list), code)
 
-static bool is_plain(unsigned char c)
-{
-	return c >= ' ' && c < 127;
-}
-
 berth_visible_char berth_visible_at(const char *text, size_t n)
 {
 	berth_visible_char c = {.used = 1, .cells = 1};
 	unsigned char byte = (unsigned char)text[0];
 	uint32_t code = 0;
 	int len = berth_text_utf8(text, n, &code);
-	if (is_plain(byte))
+	if (byte >= ' ' && byte < 127)
 		c.shown[0] = text[0];
 	else if (byte == '\n' || byte == '\t' || byte == '\r')
 		snprintf(c.shown, sizeof c.shown, "\\%c", byte == '\n' ? 'n' : byte == '\t' ? 't' : 'r');
@@ -197,15 +192,6 @@ static void put_blanks(const berth_visible_sink *to, size_t n)
 		to->put(to->to, " ", 1);
 }
 
-static void put_visible(const berth_visible_sink *to, const char *text, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		berth_visible_char c = berth_visible_at(text + i, n - i);
-		to->put(to->to, c.shown, strlen(c.shown));
-		i += (size_t)c.used;
-	}
-}
-
 static void put_text(const berth_visible_sink *to, const spec *s, const char *text)
 {
 	size_t n = s->precision < 0 ? strlen(text) : strnlen(text, (size_t)s->precision);
@@ -215,7 +201,11 @@ static void put_text(const berth_visible_sink *to, const spec *s, const char *te
 	size_t pad = (size_t)s->width > own ? (size_t)s->width - own : 0;
 	bool left = strchr(s->flags, '-');
 	put_blanks(to, left ? 0 : pad);
-	put_visible(to, text, n);
+	for (size_t i = 0; i < n;) {
+		berth_visible_char c = berth_visible_at(text + i, n - i);
+		to->put(to->to, c.shown, strlen(c.shown));
+		i += (size_t)c.used;
+	}
 	put_blanks(to, left ? pad : 0);
 }
 
@@ -252,21 +242,6 @@ static unsigned long long take_unsigned(const spec *s, arguments *args)
 	}
 }
 
-static void put_number(const berth_visible_sink *to, const spec *s, arguments *args)
-{
-	char fmt[32], number[NUMBER_MOST];
-	bool whole = strchr("diouxX", s->kind);
-	snprintf(fmt, sizeof fmt, "%%%s*.*%s%c", s->flags, whole ? "ll" : "", s->kind);
-	int width = s->width < NUMBER_MOST ? s->width : NUMBER_MOST - 1;
-	if (s->kind == 'd' || s->kind == 'i')
-		snprintf(number, sizeof number, fmt, width, s->precision, take_signed(s, args));
-	else if (whole)
-		snprintf(number, sizeof number, fmt, width, s->precision, take_unsigned(s, args));
-	else
-		snprintf(number, sizeof number, fmt, width, s->precision, va_arg(args->list, double));
-	to->put(to->to, number, strlen(number));
-}
-
 static void put_one(const berth_visible_sink *to, const spec *s, arguments *args)
 {
 	if (s->kind == 's') {
@@ -279,7 +254,17 @@ static void put_one(const berth_visible_sink *to, const spec *s, arguments *args
 		to->put(to->to, "%", 1);
 	} else {
 		assert(s->kind && strchr("diouxXeEfFgGaA", s->kind));
-		put_number(to, s, args);
+		char fmt[32], number[NUMBER_MOST];
+		bool whole = strchr("diouxX", s->kind);
+		snprintf(fmt, sizeof fmt, "%%%s*.*%s%c", s->flags, whole ? "ll" : "", s->kind);
+		int width = s->width < NUMBER_MOST ? s->width : NUMBER_MOST - 1;
+		if (s->kind == 'd' || s->kind == 'i')
+			snprintf(number, sizeof number, fmt, width, s->precision, take_signed(s, args));
+		else if (whole)
+			snprintf(number, sizeof number, fmt, width, s->precision, take_unsigned(s, args));
+		else
+			snprintf(number, sizeof number, fmt, width, s->precision, va_arg(args->list, double));
+		to->put(to->to, number, strlen(number));
 	}
 }
 

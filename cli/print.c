@@ -107,17 +107,6 @@ void cli_print_words(const char *text, size_t at, size_t indent, size_t width)
 
 enum { ROW_INDENT = 4, WORDS_LEAST = 24 };
 
-/* The first column after `from` that does not fit on a line of the row with it. */
-static size_t line_end(const cli_table *t, const size_t *width, size_t from, size_t columns)
-{
-	size_t at = (from ? ROW_INDENT : 0) + width[from], c = from + 1;
-	while (c < t->n_cols && columns - 2 >= at && width[c] <= columns - 2 - at)
-		at += 2 + width[c++];
-	/* a last column of words may be broken, where it has room */
-	bool words = c + 1 == t->n_cols && t->align[c] == 'l' && columns >= at + 2 + WORDS_LEAST;
-	return words ? c + 1 : c;
-}
-
 static void print_cells(const cli_table *t, const char **row, const size_t *width, size_t from, size_t to,
                         size_t columns)
 {
@@ -144,7 +133,13 @@ static void print_cells(const cli_table *t, const char **row, const size_t *widt
 static void print_text_row(const cli_table *t, const char **row, const size_t *width, size_t columns)
 {
 	for (size_t from = 0, to; from < t->n_cols; from = to) {
-		to = line_end(t, width, from, columns);
+		/* The first column after `from` that does not fit on a line of the row with it. */
+		size_t at = (from ? ROW_INDENT : 0) + width[from], c = from + 1;
+		while (c < t->n_cols && columns - 2 >= at && width[c] <= columns - 2 - at)
+			at += 2 + width[c++];
+		/* a last column of words may be broken, where it has room */
+		bool words = c + 1 == t->n_cols && t->align[c] == 'l' && columns >= at + 2 + WORDS_LEAST;
+		to = words ? c + 1 : c;
 		print_cells(t, row, width, from, to, columns);
 	}
 }

@@ -42,18 +42,13 @@ void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of)
 	cli_progress_line(ctx, ": %s %d of %d", what, (int)done, (int)of);
 }
 
-/* Part of the budget that is used, 0 to 1. */
-static double part_of(const cli_progress *p, const berth_progress *now)
-{
-	double by_count = p->evaluations > 0 ? (double)now->evaluations / (double)p->evaluations : 0;
-	double by_time = p->time_s > 0 ? (berth_wall_seconds() - p->started) / p->time_s : 0;
-	return fmin(1, fmax(by_count, by_time));
-}
-
 void cli_progress_tell(cli_progress *p, const berth_progress *now)
 {
 	char bar[BAR_WIDTH + 1] = "", best[80] = "none fits yet", value[32], gap[32], count[32], rate[32];
-	double part = part_of(p, now);
+	/* Part of the budget that is used, 0 to 1. */
+	double by_count = p->evaluations > 0 ? (double)now->evaluations / (double)p->evaluations : 0;
+	double by_time = p->time_s > 0 ? (berth_wall_seconds() - p->started) / p->time_s : 0;
+	double part = fmin(1, fmax(by_count, by_time));
 	for (int i = 0; i < BAR_WIDTH; i++)
 		bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';
 	if (berth_score_feasible(now->best))

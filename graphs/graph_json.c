@@ -285,21 +285,6 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	berth_json_flat(w, false);
 }
 
-static void write_edge(const berth_graph *g, int32_t t, int32_t e, berth_json_out *w)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_string(w, "from", g->op_name[g->tensor_producer[t]]);
-	berth_json_put_string(w, "to", g->op_name[g->edge_consumer[e]]);
-	berth_json_put_int(w, "bytes", g->tensor_bytes[t]);
-	if (g->tensor_name[t])
-		berth_json_put_string(w, "tensor", g->tensor_name[t]);
-	if (g->tensor_cut_s && g->tensor_cut_s[t] > 0)
-		berth_json_put_number(w, "cut_s", g->tensor_cut_s[t]);
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
 berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_arena *mem, const char **text,
                                     size_t *len, berth_err *err)
 {
@@ -331,8 +316,19 @@ berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_are
 	}
 	berth_json_open(&w, "edges", '[');
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			write_edge(g, t, e, &w);
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+			berth_json_open(&w, NULL, '{');
+			berth_json_flat(&w, true);
+			berth_json_put_string(&w, "from", g->op_name[g->tensor_producer[t]]);
+			berth_json_put_string(&w, "to", g->op_name[g->edge_consumer[e]]);
+			berth_json_put_int(&w, "bytes", g->tensor_bytes[t]);
+			if (g->tensor_name[t])
+				berth_json_put_string(&w, "tensor", g->tensor_name[t]);
+			if (g->tensor_cut_s && g->tensor_cut_s[t] > 0)
+				berth_json_put_number(&w, "cut_s", g->tensor_cut_s[t]);
+			berth_json_close(&w, '}');
+			berth_json_flat(&w, false);
+		}
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);

@@ -57,17 +57,6 @@ static void remember(repair *r, berth_score score)
 		r->pool_left[q] = left_of(r->p->s->pool_bytes[q], berth_sim_pool_peak_bytes(sim)[q]);
 }
 
-/* The legal device other than dev with the most memory left, if the colocation group may fit there; else -1.
- */
-static int32_t roomiest(const repair *r, int32_t coloc, int32_t dev)
-{
-	int32_t best = -1;
-	for (int32_t d = 0; d < r->p->n_devs; d++)
-		if (d != dev && berth_coloc_legal(r->p, coloc, d) && (best < 0 || r->room[d] > r->room[best]))
-			best = d;
-	return best >= 0 && r->room[best] > 0 ? best : -1;
-}
-
 /* Move colocation groups off dev in the trial until `bytes` have gone. Returns what went. */
 static int64_t unload(repair *r, int32_t dev, int64_t bytes)
 {
@@ -77,7 +66,14 @@ static int64_t unload(repair *r, int32_t dev, int64_t bytes)
 		int32_t op = g->topo_op[k], coloc = r->p->op_coloc[op];
 		if (r->trial[op] != dev || r->coloc_stays[coloc] || r->coloc_bytes[coloc] == 0)
 			continue;
-		int32_t to = roomiest(r, coloc, dev);
+		/* The legal device other than dev with the most memory left, if the colocation group may fit
+		 * there; else -1. / */
+		int32_t best = -1;
+		for (int32_t d = 0; d < r->p->n_devs; d++)
+			if (d != dev && berth_coloc_legal(r->p, coloc, d) &&
+			    (best < 0 || r->room[d] > r->room[best]))
+				best = d;
+		int32_t to = best >= 0 && r->room[best] > 0 ? best : -1;
 		if (to < 0)
 			continue;
 		berth_coloc_put(r->p, coloc, to, r->trial);

@@ -64,28 +64,22 @@ berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, b
 	return decoding_of(l)->new_scratch(l, z, mem, err);
 }
 
-static berth_status new_params(berth_learner *l, const nn_real *params, berth_arena *mem, berth_err *err)
-{
-	size_t n = policy_param_count(&l->dims);
-	BERTH_TRY_NEW(mem, n, err, l->params);
-	BERTH_TRY(adam_new(n, mem, &l->adam, err));
-	if (params) {
-		BERTH_COPY(l->params, params, n);
-	} else {
-		berth_rng rng = berth_rng_seed(l->seed, BERTH_STREAM_INIT);
-		policy_init(&l->dims, l->params, &rng);
-		berth_decode_prior(&l->dims, l->params);
-	}
-	return BERTH_OK;
-}
-
 static berth_status new_closed(const berth_learner_cfg *cfg, uint64_t seed, const nn_real *params,
                                int32_t n_pairs, berth_arena *mem, berth_learner *out, berth_err *err)
 {
 	berth_learner l = {.cfg = *cfg, .seed = seed, .n_pairs = n_pairs, .lr_scale = 1};
 	BERTH_TRY(berth_learner_cfg_check(cfg, err));
 	l.dims = berth_encode_dims(cfg->hidden, cfg->rounds);
-	BERTH_TRY(new_params(&l, params, mem, err));
+	size_t n = policy_param_count(&l.dims);
+	BERTH_TRY_NEW(mem, n, err, l.params);
+	BERTH_TRY(adam_new(n, mem, &l.adam, err));
+	if (params) {
+		BERTH_COPY(l.params, params, n);
+	} else {
+		berth_rng rng = berth_rng_seed(l.seed, BERTH_STREAM_INIT);
+		policy_init(&l.dims, l.params, &rng);
+		berth_decode_prior(&l.dims, l.params);
+	}
 	BERTH_TRY_NEW(mem, n_pairs, err, l.pair);
 	for (int32_t i = 0; i < n_pairs; i++)
 		l.pair[i].seed = seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);

@@ -4,23 +4,6 @@
 
 #include "seeds.h"
 
-static berth_status run_one(berth_search *s, const berth_method *method, berth_portfolio_answer *answer,
-                            berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	berth_search sub;
-	size_t bytes = (size_t)s->p->n_ops * sizeof *answer->op_dev;
-	BERTH_TRY(berth_method_run_apart(method, s, &s->cfg.objective, &sub, tmp, err));
-	s->evaluations += sub.evaluations;
-	berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
-	if (!isnan(sub.bound))
-		berth_search_prove(s, sub.bound);
-	*answer = (berth_portfolio_answer){method->name, sub.best, NULL};
-	BERTH_TRY_NEW(mem, s->p->n_ops, err, answer->op_dev);
-	if (bytes)
-		memcpy(answer->op_dev, sub.best_dev, bytes);
-	return BERTH_OK;
-}
-
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err)
 {
 	berth_search sub;
@@ -40,7 +23,19 @@ berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena 
 		if (!berth_seeds_may_run(s, i))
 			continue;
 		BERTH_SCRATCH(tmp);
-		BERTH_TRY(run_one(s, berth_seeds[i].method, &all.answer[all.n], mem, tmp, err));
+		berth_portfolio_answer *answer = &all.answer[all.n];
+		berth_search sub;
+		size_t bytes = (size_t)s->p->n_ops * sizeof *answer->op_dev;
+		BERTH_TRY(
+			berth_method_run_apart(berth_seeds[i].method, s, &s->cfg.objective, &sub, tmp, err));
+		s->evaluations += sub.evaluations;
+		berth_search_keep(s, sub.best, sub.best_dev, berth_search_order(&sub));
+		if (!isnan(sub.bound))
+			berth_search_prove(s, sub.bound);
+		*answer = (berth_portfolio_answer){berth_seeds[i].method->name, sub.best, NULL};
+		BERTH_TRY_NEW(mem, s->p->n_ops, err, answer->op_dev);
+		if (bytes)
+			memcpy(answer->op_dev, sub.best_dev, bytes);
 		berth_seeds_have_run(s, i);
 		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
 			all.best = all.n;

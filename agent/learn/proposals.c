@@ -185,24 +185,6 @@ static berth_status begin_at_partitions(starts *w, const berth_proposals *p, ber
 	return BERTH_OK;
 }
 
-static berth_status begin_everywhere(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY(berth_proposals_offer_greedy(p, tmp, err));
-	if (!berth_can_move(w->s->p))
-		return BERTH_OK;
-	BERTH_TRY(berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err));
-	for (int32_t i = 0; i < N_QUICK; i++)
-		BERTH_TRY(begin_at(w, &quick[i], p, tmp, err));
-	if (berth_aim_of(&w->s->cfg.objective).energy > 0) {
-		/* Of limited time it takes no more than a seed of a search. */
-		berth_seeds_begin(w->s);
-		BERTH_TRY(begin_at(w, &dear, p, tmp, err));
-		berth_seeds_cut(w->s, dear.method->name);
-		berth_seeds_end(w->s);
-	}
-	return begin_at_partitions(w, p, tmp, err);
-}
-
 static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_policy_file *f;
@@ -216,7 +198,20 @@ static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err
 		return berth_learner_offer_greedy(&l, 0, tmp, err);
 	}
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
-	return begin_everywhere(&w, &p, tmp, err);
+	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
+	if (!berth_can_move(w.s->p))
+		return BERTH_OK;
+	BERTH_TRY(berth_proposals_offer_revised(&p, w.n, w.op_dev, tmp, err));
+	for (int32_t i = 0; i < N_QUICK; i++)
+		BERTH_TRY(begin_at(&w, &quick[i], &p, tmp, err));
+	if (berth_aim_of(&w.s->cfg.objective).energy > 0) {
+		/* Of limited time it takes no more than a seed of a search. */
+		berth_seeds_begin(w.s);
+		BERTH_TRY(begin_at(&w, &dear, &p, tmp, err));
+		berth_seeds_cut(w.s, dear.method->name);
+		berth_seeds_end(w.s);
+	}
+	return begin_at_partitions(&w, &p, tmp, err);
 }
 
 const berth_method berth_method_policy = {

@@ -32,23 +32,6 @@ static berth_status new_pair(const berth_learner_cfg *cfg, berth_pair *pair, ber
 	return berth_rollout_new(pair->s, &pair->e, mem, &pair->rollout, err);
 }
 
-static berth_status new_batch(berth_sequence *q, const learner_sizes *z, size_t hidden, berth_arena *mem,
-                              berth_err *err)
-{
-	BERTH_TRY_NEW(mem, q->most, err, q->episode);
-	for (int32_t i = 0; i < q->most; i++)
-		BERTH_TRY(berth_episode_new(z->ops, z->op_cells, mem, &q->episode[i], err));
-	BERTH_TRY_NEW(mem, (size_t)q->most * z->ops, err, q->op_devs, q->orders);
-	BERTH_TRY_NEW(mem, 2 * (size_t)q->most, err, q->scores);
-	BERTH_TRY_NEW(mem, z->op_cells * hidden, err, q->hidden);
-	BERTH_TRY_NEW(mem, z->op_cells, err, q->logits, q->dlogits);
-	BERTH_TRY_NEW(mem, 2 * z->op_cells, err, q->work);
-	BERTH_TRY_NEW(mem, z->ops, err, q->guide_dev);
-	BERTH_TRY(berth_guide_room(z->ops, z->op_cells, mem, &q->guide, err));
-	BERTH_TRY_NEW(mem, z->groups, err, q->keys);
-	return BERTH_NEW(mem, q->dkeys, z->groups, err);
-}
-
 static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_arena *mem, berth_err *err)
 {
 	size_t room = MOST_FLOATS / (size_t)l->cfg.at_once / (z->op_cells * N_STEP + 1);
@@ -56,7 +39,19 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 	for (int32_t k = 0; k < l->cfg.at_once; k++) {
 		berth_sequence *q = &l->batch[k].sequence;
 		q->most = room < 2 ? 2 : room < episodes ? (int32_t)room : (int32_t)episodes;
-		BERTH_TRY(new_batch(q, z, (size_t)l->cfg.hidden, mem, err));
+		size_t hidden = (size_t)l->cfg.hidden;
+		BERTH_TRY_NEW(mem, q->most, err, q->episode);
+		for (int32_t i = 0; i < q->most; i++)
+			BERTH_TRY(berth_episode_new(z->ops, z->op_cells, mem, &q->episode[i], err));
+		BERTH_TRY_NEW(mem, (size_t)q->most * z->ops, err, q->op_devs, q->orders);
+		BERTH_TRY_NEW(mem, 2 * (size_t)q->most, err, q->scores);
+		BERTH_TRY_NEW(mem, z->op_cells * hidden, err, q->hidden);
+		BERTH_TRY_NEW(mem, z->op_cells, err, q->logits, q->dlogits);
+		BERTH_TRY_NEW(mem, 2 * z->op_cells, err, q->work);
+		BERTH_TRY_NEW(mem, z->ops, err, q->guide_dev);
+		BERTH_TRY(berth_guide_room(z->ops, z->op_cells, mem, &q->guide, err));
+		BERTH_TRY_NEW(mem, z->groups, err, q->keys);
+		BERTH_TRY(BERTH_NEW(mem, q->dkeys, z->groups, err));
 	}
 	return BERTH_OK;
 }
@@ -69,21 +64,6 @@ static policy_stepper embed(const berth_learner *l, berth_batch *b)
 }
 
 /* ---- drawing ---- */
-
-static berth_rollout_batch rollout_of(const berth_learner *l, const berth_batch *b)
-{
-	const berth_sequence *q = &b->sequence;
-	return (berth_rollout_batch){.n = b->n,
-	                             .seed = b->pair->seed,
-	                             .first = b->first,
-	                             .temperature = 1,
-	                             .key_sigma = l->cfg.key_sigma,
-	                             .guide = q->guide.is_set ? &q->guide : NULL,
-	                             .op_devs = q->op_devs,
-	                             .orders = q->orders,
-	                             .scores = q->scores,
-	                             .episode = q->episode};
-}
 
 /* On one worker; on all of them where that is ALL, and the placements are offered then. */
 enum { ALL = -1 };
@@ -133,7 +113,17 @@ static void draw_batch(const berth_learner *l, berth_batch *b, int32_t worker)
 	const berth_rollout *w = &b->pair->rollout;
 	policy_stepper net = embed(l, b);
 	find_guide(b, &net, worker == ALL ? 0 : worker);
-	berth_rollout_batch draws = rollout_of(l, b);
+	const berth_sequence *q = &b->sequence;
+	berth_rollout_batch draws = (berth_rollout_batch){.n = b->n,
+	                                                  .seed = b->pair->seed,
+	                                                  .first = b->first,
+	                                                  .temperature = 1,
+	                                                  .key_sigma = l->cfg.key_sigma,
+	                                                  .guide = q->guide.is_set ? &q->guide : NULL,
+	                                                  .op_devs = q->op_devs,
+	                                                  .orders = q->orders,
+	                                                  .scores = q->scores,
+	                                                  .episode = q->episode};
 	BERTH_COPY(b->sequence.keys, net.keys, b->pair->e.n_groups);
 	if (worker == ALL)
 		berth_rollout_draw(w, &net, &draws);

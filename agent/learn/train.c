@@ -129,21 +129,6 @@ static berth_status do_each(trainer *w, item_fn *work, bool mine, berth_err *err
 	return do_some(w, 0, w->n_items, work, mine, err);
 }
 
-static berth_status open_learner(trainer *w, berth_err *err)
-{
-	berth_search **all;
-	BERTH_TRY_NEW(w->mem, w->n_items, err, all);
-	for (int32_t i = 0; i < w->n_items; i++)
-		all[i] = &w->search[i];
-	const nn_real *params = trainer_tunes(w) ? w->cfg->from->params : NULL;
-	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, params, all, w->n_items, w->mem, w->tmp,
-	                            &w->l, err));
-	w->l.ranks = w->ranks;
-	w->l.teach = trainer_teach;
-	w->l.teach_ctx = w;
-	return train_turns_new(w->n_items, w->mem, &w->turns, err);
-}
-
 static berth_status imitate_item(trainer *w, int32_t i, berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
@@ -248,13 +233,6 @@ static berth_status learn_round(trainer *w, int32_t n, const berth_turn *turn, b
 /* A policy that was taught has more to lose by what it draws. */
 #define TAUGHT_RATE 0.3
 
-/* Over the last quarter of the turns that are taught the rate falls to that of what follows. */
-static double taught_rate(const trainer *w)
-{
-	int64_t all = trainer_taught_turns(w), left = all - w->turns.next;
-	return TAUGHT_RATE + (1 - TAUGHT_RATE) * fmin(1, 4 * (double)left / (double)all);
-}
-
 /* Turns that are taught. One that is interrupted leaves no trace. */
 static berth_status be_taught(trainer *w, berth_err *err)
 {
@@ -262,7 +240,10 @@ static berth_status be_taught(trainer *w, berth_err *err)
 		berth_turn turn[BERTH_MOST_AT_ONCE];
 		int64_t first = w->turns.next;
 		int32_t n = 0;
-		w->l.lr_scale = taught_rate(w);
+		/* Over the last quarter of the turns that are taught the rate falls to that of what
+		 * follows. */
+		int64_t all = trainer_taught_turns(w), left = all - w->turns.next;
+		w->l.lr_scale = TAUGHT_RATE + (1 - TAUGHT_RATE) * fmin(1, 4 * (double)left / (double)all);
 		/* No pair twice: it would not know yet what is found in its first turn. */
 		for (; n < w->cfg->learner.at_once && n < w->n_items && trainer_turn_is_taught(w); n++) {
 			bool search = trainer_turn_searches(w);
@@ -403,7 +384,17 @@ static berth_status open_all(trainer *w, berth_err *err)
 		BERTH_TRY(trainer_tune_open(w, err));
 	BERTH_TRY(trainer_check_inputs(w, err));
 	BERTH_TRY(trainer_deal_items(w, err));
-	return open_learner(w, err);
+	berth_search **all;
+	BERTH_TRY_NEW(w->mem, w->n_items, err, all);
+	for (int32_t i = 0; i < w->n_items; i++)
+		all[i] = &w->search[i];
+	const nn_real *params = trainer_tunes(w) ? w->cfg->from->params : NULL;
+	BERTH_TRY(berth_learner_new(&w->cfg->learner, w->cfg->seed, params, all, w->n_items, w->mem, w->tmp,
+	                            &w->l, err));
+	w->l.ranks = w->ranks;
+	w->l.teach = trainer_teach;
+	w->l.teach_ctx = w;
+	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
 /* On large graphs the portfolio takes long: a first checkpoint tells that nothing was learned yet. It takes

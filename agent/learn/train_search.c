@@ -188,10 +188,14 @@ static berth_status run_parts(trainer *w, parts *x, berth_err *err)
 	return berth_ranks_trade(w->ranks, trade_found, x, w->tmp, err);
 }
 
-/* In part [n]. */
-static berth_status search_some(trainer *w, item_search *part, int32_t first, int32_t n, int64_t left,
-                                bool *cut, berth_err *err)
+/* The n items from `first` on. *cut: it was interrupted, and all is as before. They are too large for a stack
+ * that may not grow. */
+static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
 {
+	BERTH_SCRATCH(w->tmp);
+	item_search *part;
+	BERTH_TRY_NEW(w->tmp, n, err, part);
+	/* In part [n]. */
 	parts x = {part, n};
 	BERTH_TRY(share_out(w, first, n, left, part, err));
 	berth_status st = run_parts(w, &x, err);
@@ -205,16 +209,6 @@ static berth_status search_some(trainer *w, item_search *part, int32_t first, in
 		berth_arena_free(&part[k].tmp);
 	}
 	return st;
-}
-
-/* The n items from `first` on. *cut: it was interrupted, and all is as before. They are too large for a stack
- * that may not grow. */
-static berth_status search_part(trainer *w, int32_t first, int32_t n, int64_t left, bool *cut, berth_err *err)
-{
-	BERTH_SCRATCH(w->tmp);
-	item_search *part;
-	BERTH_TRY_NEW(w->tmp, n, err, part);
-	return search_some(w, part, first, n, left, cut, err);
 }
 
 berth_status trainer_search(trainer *w, berth_err *err)

@@ -285,14 +285,6 @@ static bool is_count(int64_t x)
 	return x >= 0 && x <= INT64_C(1) << 53;
 }
 
-static bool counts_hold(const trainer *w, const int64_t *c)
-{
-	double mean = from_bits(c[N_MEAN]), var = from_bits(c[N_VAR]);
-	return is_count(c[N_WINDOW]) && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
-	       is_count(c[N_EPISODES]) && is_count(c[N_EVALUATIONS]) && is_count(c[N_FLAT]) &&
-	       (c[N_HAS_ORDER] == 0 || c[N_HAS_ORDER] == 1) && isfinite(mean) && var >= 0 && isfinite(var);
-}
-
 static bool window_holds(const berth_pair *pair, int32_t devs, const uint8_t *action, const int64_t *reward,
                          int64_t n)
 {
@@ -363,7 +355,10 @@ static berth_status put_item(trainer *w, const char *path, int32_t i, const stat
 	berth_pair *pair = &w->l.pair[i];
 	berth_search *h = &w->search[i];
 	const int64_t *c = BERTH_ROW(s->counts, i, N_COUNTS);
-	bool ok = counts_hold(w, c);
+	double mean = from_bits(c[N_MEAN]), var = from_bits(c[N_VAR]);
+	bool ok = is_count(c[N_WINDOW]) && c[N_WINDOW] <= berth_learner_window(&w->cfg->learner) &&
+	          is_count(c[N_EPISODES]) && is_count(c[N_EVALUATIONS]) && is_count(c[N_FLAT]) &&
+	          (c[N_HAS_ORDER] == 0 || c[N_HAS_ORDER] == 1) && isfinite(mean) && var >= 0 && isfinite(var);
 	if (trainer_streams(w) && ok)
 		BERTH_TRY(put_streamed(w, i, s, &ok, err));
 	else if (ok && (ok = window_holds(pair, h->p->n_devs, s->action[i], s->reward[i], c[N_WINDOW])))

@@ -40,23 +40,6 @@ static berth_status schedule(void *ctx, berth_partial *part, berth_arena *tmp, b
 	return BERTH_OK;
 }
 
-/* Each pass takes the operators by the ranks of the placement before; the first one by the problem's where
- * there is none. */
-static berth_status offer_passes(greedy *g, berth_arena *tmp, berth_err *err)
-{
-	berth_search *s = g->w->s;
-	int idle = 0;
-	for (int k = 0; k < MOST && idle < PATIENCE && !s->cut; k++) {
-		berth_score before = s->best;
-		if ((k > 0 || g->guide.is_set) && !berth_search_afford(s, berth_seed_list_ns(s->p)))
-			break;
-		BERTH_TRY(berth_offer_schedule(s, schedule, g, tmp, err));
-		idle = berth_score_less(s->best, before) ? 0 : idle + 1;
-		berth_guide_set(&g->guide, g->op_dev);
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_stepper *net,
                                         const int32_t *from, berth_arena *tmp, berth_err *err)
 {
@@ -66,7 +49,19 @@ berth_status berth_rollout_offer_greedy(const berth_rollout *w, const policy_ste
 	BERTH_TRY_NEW(tmp, w->e->p->n_ops, err, g.op_dev);
 	if (from)
 		berth_guide_set(&g.guide, from);
-	return offer_passes(&g, tmp, err);
+	/* Each pass takes the operators by the ranks of the placement before; the first one by the problem's
+	 * where there is none. */
+	berth_search *s = g.w->s;
+	int idle = 0;
+	for (int k = 0; k < MOST && idle < PATIENCE && !s->cut; k++) {
+		berth_score before = s->best;
+		if ((k > 0 || g.guide.is_set) && !berth_search_afford(s, berth_seed_list_ns(s->p)))
+			break;
+		BERTH_TRY(berth_offer_schedule(s, schedule, &g, tmp, err));
+		idle = berth_score_less(s->best, before) ? 0 : idle + 1;
+		berth_guide_set(&g.guide, g.op_dev);
+	}
+	return BERTH_OK;
 }
 
 /* ---- draws ---- */

@@ -59,23 +59,6 @@ static berth_status order_of(cli *c, const state *s, const int32_t **out, berth_
 	return BERTH_OK;
 }
 
-static berth_status sum_up(cli *c, state *s, berth_err *err)
-{
-	berth_spread strain;
-	BERTH_TRY_NEW(&c->mem, s->s.n_devs, err, s->busy_s);
-	for (int32_t k = 0; k < s->run.n_segments; k++) {
-		const berth_segment *g = &s->run.segment[k];
-		for (int32_t i = 0; i < s->run.n_samples; i++)
-			s->busy_s[g->dev] += (g->end_s[i] - g->start_s[i]) / s->run.n_samples;
-	}
-	s->strain = NAN;
-	if (s->run.n_samples && !isnan(s->run.strain[0])) {
-		BERTH_TRY(berth_spread_of(s->run.strain, s->run.n_samples, &c->tmp, &strain, err));
-		s->strain = strain.median;
-	}
-	return BERTH_OK;
-}
-
 /* The device on which everything is predicted to be fastest, and allowed; -1: the plan is just that, or there
  * is none. */
 static berth_status find_single(cli *c, state *s, int32_t *op_dev, berth_err *err)
@@ -174,7 +157,19 @@ static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
 	cli_progress_end(&told.progress);
 	berth_measured_close(&m);
 	BERTH_TRY(st);
-	return sum_up(c, s, err);
+	berth_spread strain;
+	BERTH_TRY_NEW(&c->mem, s->s.n_devs, err, s->busy_s);
+	for (int32_t k = 0; k < s->run.n_segments; k++) {
+		const berth_segment *g = &s->run.segment[k];
+		for (int32_t i = 0; i < s->run.n_samples; i++)
+			s->busy_s[g->dev] += (g->end_s[i] - g->start_s[i]) / s->run.n_samples;
+	}
+	s->strain = NAN;
+	if (s->run.n_samples && !isnan(s->run.strain[0])) {
+		BERTH_TRY(berth_spread_of(s->run.strain, s->run.n_samples, &c->tmp, &strain, err));
+		s->strain = strain.median;
+	}
+	return BERTH_OK;
 }
 
 /* ---- output ---- */

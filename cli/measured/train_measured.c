@@ -126,22 +126,6 @@ void train_measured_close(train_measured *t)
 	t->journal = NULL;
 }
 
-static berth_status write_placement(cli *c, const train_measured *t, berth_err *err)
-{
-	berth_placement p;
-	BERTH_TRY(berth_placement_new(t->m.g, t->m.s, &c->mem, &c->tmp, &p, err));
-	for (int32_t i = 0; i < t->m.g->n_ops; i++)
-		p.op_dev[i] = t->r.op_dev[i];
-	BERTH_TRY_NEW(&c->mem, t->m.g->n_ops, err, p.order);
-	for (int32_t i = 0; i < t->m.g->n_ops; i++)
-		p.order[i] = t->r.order[i];
-	p.method = "train";
-	p.objective = "latency";
-	p.seed = t->cfg.seed;
-	p.value = t->r.best_s;
-	return berth_placement_write(&p, t->m.g, t->m.s, t->placement, true, &c->tmp, err);
-}
-
 /* The policy comes after the placement: it says that all is done. */
 berth_status train_measured_run(cli *c, const char *path, train_measured *t, berth_err *err)
 {
@@ -157,8 +141,20 @@ berth_status train_measured_run(cli *c, const char *path, train_measured *t, ber
 	t->replayed = berth_journal_replayed(t->journal);
 	t->ended = st == BERTH_OK;
 	BERTH_TRY(st);
-	if (t->r.accepted && t->placement)
-		BERTH_TRY(write_placement(c, t, err));
+	if (t->r.accepted && t->placement) {
+		berth_placement p;
+		BERTH_TRY(berth_placement_new(t->m.g, t->m.s, &c->mem, &c->tmp, &p, err));
+		for (int32_t i = 0; i < t->m.g->n_ops; i++)
+			p.op_dev[i] = t->r.op_dev[i];
+		BERTH_TRY_NEW(&c->mem, t->m.g->n_ops, err, p.order);
+		for (int32_t i = 0; i < t->m.g->n_ops; i++)
+			p.order[i] = t->r.order[i];
+		p.method = "train";
+		p.objective = "latency";
+		p.seed = t->cfg.seed;
+		p.value = t->r.best_s;
+		BERTH_TRY(berth_placement_write(&p, t->m.g, t->m.s, t->placement, true, &c->tmp, err));
+	}
 	if (t->r.n_measured) {
 		char digest[DIGEST + 1];
 		BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));

@@ -66,22 +66,6 @@ static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_
 	return BERTH_OK;
 }
 
-static berth_status load(cli *c, const char *on, const cli_texts *servers, view *v, berth_err *err)
-{
-	BERTH_TRY(cli_instance_load(c, c->args[0], on, &v->g, &v->s, NULL, err));
-	for (int32_t op = 0; op < v->g.n_ops; op++)
-		if (v->g.op_backward[op])
-			return berth_fail(err, BERTH_EINVAL,
-			                  "%s is a training step: --serve is for the model itself; leave out "
-			                  "--serve to train",
-			                  c->args[0]);
-	BERTH_TRY(berth_problem_new(&v->g, &v->s, &c->mem, &c->tmp, &v->p, err));
-	BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
-	BERTH_TRY(berth_granularity_find(&v->g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v->blocks, err));
-	BERTH_TRY_NEW(&c->mem, v->c.n_hosts, err, v->n_servers);
-	return read_servers(c, servers, v, err);
-}
-
 /* ---- the document ---- */
 
 #define STAGE(K, IF) \
@@ -235,7 +219,18 @@ berth_status configure_serve(cli *c, const char *on, const cli_texts *servers, b
 {
 	view v = {0};
 	berth_result_list *groups;
-	BERTH_TRY(load(c, on, servers, &v, err));
+	BERTH_TRY(cli_instance_load(c, c->args[0], on, &v.g, &v.s, NULL, err));
+	for (int32_t op = 0; op < v.g.n_ops; op++)
+		if (v.g.op_backward[op])
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s is a training step: --serve is for the model itself; leave out "
+			                  "--serve to train",
+			                  c->args[0]);
+	BERTH_TRY(berth_problem_new(&v.g, &v.s, &c->mem, &c->tmp, &v.p, err));
+	BERTH_TRY(berth_cluster_new(&v.s, &c->mem, &c->tmp, &v.c, err));
+	BERTH_TRY(berth_granularity_find(&v.g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v.blocks, err));
+	BERTH_TRY_NEW(&c->mem, v.c.n_hosts, err, v.n_servers);
+	BERTH_TRY(read_servers(c, servers, &v, err));
 	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
 	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));

@@ -54,23 +54,6 @@ static berth_status read_sizes(const cli_texts *given, view *v, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status load(cli *c, const place_requests_args *a, view *v, berth_err *err)
-{
-	if (c->n_args > 1)
-		return berth_fail(err, BERTH_EINVAL, "place: --requests takes one model");
-	if (strchr(a->given.text[0], ';'))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "option --requests: '%.60s' has ';' in it: give ',' between sizes",
-		                  a->given.text[0]);
-	BERTH_TRY(read_sizes(&a->given, v, err));
-	for (int32_t i = 0; i < v->x.n; i++) {
-		const char *model;
-		BERTH_TRY(copies_model(c, c->args[0], v->words[i], &model, err));
-		BERTH_TRY(cli_instance_load(c, model, a->on, &v->graph[i], &v->s, NULL, err));
-	}
-	return BERTH_OK;
-}
-
 /* ---- the plan ---- */
 
 static berth_status write_plan(cli *c, const place_requests_args *a, const cli_budget *budget,
@@ -213,7 +196,18 @@ berth_status place_requests(cli *c, const place_requests_args *a, const cli_budg
 {
 	view *v;
 	BERTH_TRY_NEW(&c->mem, 1, err, v);
-	BERTH_TRY(load(c, a, v, err));
+	if (c->n_args > 1)
+		return berth_fail(err, BERTH_EINVAL, "place: --requests takes one model");
+	if (strchr(a->given.text[0], ';'))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --requests: '%.60s' has ';' in it: give ',' between sizes",
+		                  a->given.text[0]);
+	BERTH_TRY(read_sizes(&a->given, v, err));
+	for (int32_t i = 0; i < v->x.n; i++) {
+		const char *model;
+		BERTH_TRY(copies_model(c, c->args[0], v->words[i], &model, err));
+		BERTH_TRY(cli_instance_load(c, model, a->on, &v->graph[i], &v->s, NULL, err));
+	}
 	berth_search_cfg cfg;
 	int32_t least = 1, most = berth_replicas_most(&v->graph[0], &v->s);
 	BERTH_TRY(place_replicas_number(a->replicas, &least, &most, err));

@@ -30,25 +30,20 @@ static void kept(void *ctx, const berth_search *s)
 
 /* ---- on the rescue's thread ---- */
 
-static berth_solution solution(const place_rescue *x, const berth_problem *p)
-{
-	return (berth_solution){.p = p,
-	                        .method = x->method,
-	                        .objective = x->objective,
-	                        .seed = x->as.seed,
-	                        .evaluations = x->evaluations,
-	                        .value = x->score.value,
-	                        .lower_bound = x->bound,
-	                        .answered = true,
-	                        .feasible = true,
-	                        .op_dev = x->op_dev,
-	                        .op_order = x->has_order ? x->order : NULL};
-}
-
 static berth_status write_best(cli *own, const place_rescue *x, bool *fits, berth_err *err)
 {
 	berth_problem p = {.g = x->g, .s = x->s};
-	berth_solution r = solution(x, &p);
+	berth_solution r = (berth_solution){.p = &p,
+	                                    .method = x->method,
+	                                    .objective = x->objective,
+	                                    .seed = x->as.seed,
+	                                    .evaluations = x->evaluations,
+	                                    .value = x->score.value,
+	                                    .lower_bound = x->bound,
+	                                    .answered = true,
+	                                    .feasible = true,
+	                                    .op_dev = x->op_dev,
+	                                    .op_order = x->has_order ? x->order : NULL};
 	berth_placement placement = x->as;
 	if (x->decoder) {
 		/* The answer as one of prefill, which it must fit. *fits: it does. */

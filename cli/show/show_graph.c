@@ -334,21 +334,6 @@ static void print_joined(const view *v)
 	}
 }
 
-static berth_status print_types(cli *c, const view *v, berth_err *err)
-{
-	berth_result_list top = *v->type_rows;
-	int32_t more = top.n - TOP_TYPES;
-	top.n = more > 0 ? TOP_TYPES : top.n;
-	cli_say("\n");
-	BERTH_TRY(cli_tell_rows(c, &top, NULL, CLI_AS_TEXT,
-	                        "type=type|operators=ops|FLOP=flops|share=share|bytes moved=moved|"
-	                        "parameters=[{param_bytes}]",
-	                        err));
-	if (more > 0)
-		cli_say("(and %d more type%s)\n", more, more == 1 ? "" : "s");
-	return BERTH_OK;
-}
-
 static berth_status print_devices(cli *c, const view *v, const berth_result *r, berth_err *err)
 {
 	cli_tell(r, NULL,
@@ -378,7 +363,16 @@ static berth_status print_text(cli *c, const view *v, const berth_result *r, ber
 		cli_say("training: no rule for type %s; its backward counts as twice its forward\n",
 		        *v->training.unknown_type[i] ? v->training.unknown_type[i] : "(none)");
 	print_joined(v);
-	BERTH_TRY(print_types(c, v, err));
+	berth_result_list top = *v->type_rows;
+	int32_t more = top.n - TOP_TYPES;
+	top.n = more > 0 ? TOP_TYPES : top.n;
+	cli_say("\n");
+	BERTH_TRY(cli_tell_rows(c, &top, NULL, CLI_AS_TEXT,
+	                        "type=type|operators=ops|FLOP=flops|share=share|bytes moved=moved|"
+	                        "parameters=[{param_bytes}]",
+	                        err));
+	if (more > 0)
+		cli_say("(and %d more type%s)\n", more, more == 1 ? "" : "s");
 	return v->has_system ? print_devices(c, v, r, err) : BERTH_OK;
 }
 

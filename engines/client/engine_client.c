@@ -206,24 +206,20 @@ static const char *last_line(const berth_engine *e, char raw[LAST_LINE + 1])
 	return colon ? colon + 2 : line;
 }
 
-/* How it ended, where it did, in words; its exit code, -1 where it has none. */
-static int say_end(berth_engine *e, char *buf, size_t size)
-{
-	bool left = wait_end(e, 0.2);
-	int status = bury(e);
-	if (!left)
-		snprintf(buf, size, "closed its output");
-	else if (WIFSIGNALED(status))
-		snprintf(buf, size, "was ended by signal %d", WTERMSIG(status));
-	else
-		snprintf(buf, size, "left with exit code %d", WEXITSTATUS(status));
-	return left && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static berth_status died(berth_engine *e, berth_err *err)
 {
 	char how[64], words[LAST_WORDS + 32], line[LAST_LINE + 1];
-	int code = say_end(e, how, sizeof how);
+	/* How it ended, where it did, in words; its exit code, -1 where it has none. */
+	size_t size = sizeof how;
+	bool left = wait_end(e, 0.2);
+	int status = bury(e);
+	if (!left)
+		snprintf(how, size, "closed its output");
+	else if (WIFSIGNALED(status))
+		snprintf(how, size, "was ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(how, size, "left with exit code %d", WEXITSTATUS(status));
+	int code = left && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	const char *why = last_line(e, line);
 	if (e->one_line && (code == 2 || code == 4 || code == 5)) {
 		berth_status st = code == 2 ? BERTH_EINVAL : code == 4 ? BERTH_EFORMAT : BERTH_EIO;

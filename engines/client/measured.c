@@ -264,41 +264,6 @@ static berth_status read_segment(const engine_answer *a, const berth_json *at, c
 	return BERTH_OK;
 }
 
-static berth_status read_segments(const engine_answer *a, const int32_t *op_dev, berth_arena *mem,
-                                  berth_arena *tmp, berth_measurement *out, berth_err *err)
-{
-	berth_json *row;
-	bool *seen;
-	int32_t sum = 0;
-	BERTH_TRY(answer_rows(&a->at, "segments", -1, tmp, &row, &out->n_segments, err));
-	BERTH_TRY_NEW(mem, out->n_segments, err, out->segment);
-	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
-	for (int32_t i = 0; i < out->n_segments; i++) {
-		BERTH_TRY(read_segment(a, &row[i], op_dev, out, seen, mem, &out->segment[i], err));
-		sum += out->segment[i].n_ops;
-	}
-	return sum == a->m->g->n_ops
-	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EFORMAT, "the segments do not hold each operator once");
-}
-
-/* "difference": the largest, relative to the largest output. "differs": true where the engine finds it too
- * large. */
-static berth_status read_difference(engine_answer *a, berth_measurement *out, berth_err *err)
-{
-	bool differs = false;
-	out->max_difference = NAN;
-	BERTH_TRY(berth_json_number(&a->at, "difference", false, 0, &out->max_difference, err));
-	BERTH_TRY(berth_json_bool(&a->at, "differs", &differs, err));
-	a->sound = differs;
-	if (differs)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "engine '%.60s': the outputs of this placement differ from the "
-		                  "unsplit model's by %g of the largest",
-		                  berth_engine_name(a->m->engine), out->max_difference);
-	return BERTH_OK;
-}
-
 /* "loss": before each step; null: no finite number. "trained": steps of this training so far. */
 static berth_status read_loss(engine_answer *a, int32_t n, berth_arena *mem, berth_arena *tmp,
                               double **out, berth_err *err)
@@ -325,12 +290,35 @@ static berth_status read_loss(engine_answer *a, int32_t n, berth_arena *mem, ber
 static berth_status read_run(engine_answer *a, const question *q, berth_arena *mem, berth_arena *tmp,
                              berth_err *err)
 {
-	BERTH_TRY(read_difference(a, q->run, err));
+	/* "difference": the largest, relative to the largest output. "differs": true where the engine finds
+	 * it too large. */
+	bool differs = false;
+	q->run->max_difference = NAN;
+	BERTH_TRY(berth_json_number(&a->at, "difference", false, 0, &q->run->max_difference, err));
+	BERTH_TRY(berth_json_bool(&a->at, "differs", &differs, err));
+	a->sound = differs;
+	if (differs)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "engine '%.60s': the outputs of this placement differ from the "
+		                  "unsplit model's by %g of the largest",
+		                  berth_engine_name(a->m->engine), q->run->max_difference);
 	q->run->ready_s = NAN;
 	BERTH_TRY(berth_json_number(&a->at, "ready_s", false, 0, &q->run->ready_s, err));
 	BERTH_TRY(read_samples(a, q->repeats, mem, tmp, q->run, err));
 	BERTH_TRY(read_loss(a, q->repeats, mem, tmp, &q->run->loss, err));
-	return read_segments(a, q->dev, mem, tmp, q->run, err);
+	berth_json *row;
+	bool *seen;
+	int32_t sum = 0;
+	BERTH_TRY(answer_rows(&a->at, "segments", -1, tmp, &row, &q->run->n_segments, err));
+	BERTH_TRY_NEW(mem, q->run->n_segments, err, q->run->segment);
+	BERTH_TRY_NEW(tmp, a->m->g->n_ops, err, seen);
+	for (int32_t i = 0; i < q->run->n_segments; i++) {
+		BERTH_TRY(read_segment(a, &row[i], q->dev, q->run, seen, mem, &q->run->segment[i], err));
+		sum += q->run->segment[i].n_ops;
+	}
+	return sum == a->m->g->n_ops
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EFORMAT, "the segments do not hold each operator once");
 }
 
 berth_status berth_measured_run(berth_measured *m, const int32_t *op_dev, const int32_t *order,

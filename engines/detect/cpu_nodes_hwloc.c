@@ -24,26 +24,6 @@ static int64_t cache_of(hwloc_topology_t t, hwloc_const_bitmap_t set)
 	return 0;
 }
 
-/* Give the node those of left that stand at it. A second memory of the same cores (high-bandwidth memory)
- * finds none left. */
-static void add_node(hwloc_topology_t t, hwloc_obj_t o, hwloc_bitmap_t left, hwloc_bitmap_t tmp,
-                     int32_t *n_cores, berth_cpu_nodes *out)
-{
-	int64_t bytes = (int64_t)o->attr->numanode.local_memory;
-	berth_cpu_node node = {.number = (int32_t)o->os_index, .first_core = *n_cores, .memory_bytes = bytes};
-	hwloc_bitmap_and(tmp, left, o->cpuset);
-	node.cache_bytes = cache_of(t, tmp);
-	for (int i = hwloc_bitmap_first(tmp); i >= 0 && *n_cores < BERTH_MAX_CORES;
-	     i = hwloc_bitmap_next(tmp, i))
-		out->core[(*n_cores)++] = i;
-	hwloc_bitmap_andnot(left, left, tmp);
-	node.n_cores = *n_cores - node.first_core;
-	if (node.n_cores > 0 && out->n < BERTH_MAX_NODES)
-		out->node[out->n++] = node;
-	else
-		out->far_bytes += bytes;
-}
-
 static void list_nodes(hwloc_topology_t t, hwloc_bitmap_t left, hwloc_bitmap_t tmp, berth_cpu_nodes *out)
 {
 	int32_t n_cores = 0;
@@ -52,8 +32,24 @@ static void list_nodes(hwloc_topology_t t, hwloc_bitmap_t left, hwloc_bitmap_t t
 		hwloc_bitmap_copy(left, hwloc_topology_get_allowed_cpuset(t));
 	hwloc_bitmap_and(left, left, hwloc_topology_get_allowed_cpuset(t));
 	hwloc_bitmap_singlify_per_core(t, left, 0);
-	while ((o = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_NUMANODE, o)))
-		add_node(t, o, left, tmp, &n_cores, out);
+	while ((o = hwloc_get_next_obj_by_type(t, HWLOC_OBJ_NUMANODE, o))) {
+		/* Give the node those of left that stand at it. A second memory of the same cores
+		 * (high-bandwidth memory) finds none left. */
+		int64_t bytes = (int64_t)o->attr->numanode.local_memory;
+		berth_cpu_node node = {
+			.number = (int32_t)o->os_index, .first_core = n_cores, .memory_bytes = bytes};
+		hwloc_bitmap_and(tmp, left, o->cpuset);
+		node.cache_bytes = cache_of(t, tmp);
+		for (int i = hwloc_bitmap_first(tmp); i >= 0 && n_cores < BERTH_MAX_CORES;
+		     i = hwloc_bitmap_next(tmp, i))
+			out->core[(n_cores)++] = i;
+		hwloc_bitmap_andnot(left, left, tmp);
+		node.n_cores = n_cores - node.first_core;
+		if (node.n_cores > 0 && out->n < BERTH_MAX_NODES)
+			out->node[out->n++] = node;
+		else
+			out->far_bytes += bytes;
+	}
 	/* One node has all of the memory. Its own count leaves out what a virtual machine got later. */
 	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	if (out->n == 1 && out->far_bytes == 0 && hwloc_topology_is_thissystem(t) && all > 0)

@@ -156,20 +156,6 @@ static berth_gpu_nature nature_of(int32_t kind)
 	}
 }
 
-/* The largest heap that is local to the device. Some drivers show a part of it as another heap once more; an
- * integrated GPU has its share of the CPU's memory there. */
-static berth_figure memory_of(const vulkan_functions *vk, vulkan_device dev)
-{
-	vulkan_memory m = {0};
-	double bytes = 0;
-	vk->vkGetPhysicalDeviceMemoryProperties(dev, &m);
-	for (uint32_t i = 0; i < m.n_heaps && i < sizeof m.heaps / sizeof *m.heaps; i++)
-		if (m.heaps[i].flags & VULKAN_HEAP_DEVICE_LOCAL && (double)m.heaps[i].bytes > bytes)
-			bytes = (double)m.heaps[i].bytes;
-	return berth_figure_of(bytes, BERTH_LEAST_MEMORY, BERTH_MOST_MEMORY, BERTH_ORIGIN_DRIVER,
-	                       "its largest heap");
-}
-
 static void describe(const vulkan_functions *vk, vulkan_device dev, berth_gpu *g)
 {
 	vulkan_pci_properties pci = {.type = VULKAN_PCI_PROPERTIES};
@@ -196,7 +182,16 @@ static void describe(const vulkan_functions *vk, vulkan_device dev, berth_gpu *g
 	snprintf(text, sizeof text, "%.255s %.255s", driver.name, driver.info);
 	gpu_text(g->driver, sizeof g->driver, text, sizeof text);
 	g->nature = nature_of(p.of.kind);
-	g->figure[BERTH_GPU_MEMORY] = memory_of(vk, dev);
+	/* The largest heap that is local to the device. Some drivers show a part of it as another heap once
+	 * more; an integrated GPU has its share of the CPU's memory there. */
+	vulkan_memory m = {0};
+	double bytes = 0;
+	vk->vkGetPhysicalDeviceMemoryProperties(dev, &m);
+	for (uint32_t i = 0; i < m.n_heaps && i < sizeof m.heaps / sizeof *m.heaps; i++)
+		if (m.heaps[i].flags & VULKAN_HEAP_DEVICE_LOCAL && (double)m.heaps[i].bytes > bytes)
+			bytes = (double)m.heaps[i].bytes;
+	g->figure[BERTH_GPU_MEMORY] = berth_figure_of(bytes, BERTH_LEAST_MEMORY, BERTH_MOST_MEMORY,
+	                                              BERTH_ORIGIN_DRIVER, "its largest heap");
 	g->figure[BERTH_GPU_PEAK] = g->figure[BERTH_GPU_BANDWIDTH] =
 		berth_figure_missing("Vulkan does not tell");
 }

@@ -51,22 +51,6 @@ static void *find_library(const char *path)
 	return dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
 }
 
-static berth_status set_up(ort_lib *lib, void *handle, berth_err *err)
-{
-	const ort_base *(*get_base)(void) = NULL;
-	void *symbol = dlsym(handle, "OrtGetApiBase");
-	memcpy(&get_base, &symbol, sizeof symbol);
-	const ort_base *base = get_base ? get_base() : NULL;
-	lib->base = base;
-	if (!base || !(lib->api = base->get_api(API_VERSION)))
-		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d",
-		                  API_VERSION);
-	lib->version = base->version();
-	BERTH_TRY(ORT(lib, "ONNX Runtime", err, CREATE_ENV, (int, const char *, void **), 3, "berth",
-	              &lib->env));
-	return ORT(lib, "ONNX Runtime", err, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory);
-}
-
 berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_err *err)
 {
 	ort_lib *lib;
@@ -79,7 +63,18 @@ berth_status ort_open(const char *path, berth_arena *mem, ort_lib **out, berth_e
 		                  "--library or BERTH_ORT_LIBRARY name it",
 		                  dlerror());
 	BERTH_TRY_NEW(mem, 1, err, lib);
-	BERTH_TRY(set_up(lib, handle, err));
+	const ort_base *(*get_base)(void) = NULL;
+	void *symbol = dlsym(handle, "OrtGetApiBase");
+	memcpy(&get_base, &symbol, sizeof symbol);
+	const ort_base *base = get_base ? get_base() : NULL;
+	lib->base = base;
+	if (!base || !(lib->api = base->get_api(API_VERSION)))
+		return berth_fail(err, BERTH_EIO, "the library has no ONNX Runtime API of version %d",
+		                  API_VERSION);
+	lib->version = base->version();
+	BERTH_TRY(ORT(lib, "ONNX Runtime", err, CREATE_ENV, (int, const char *, void **), 3, "berth",
+	              &lib->env));
+	BERTH_TRY(ORT(lib, "ONNX Runtime", err, CREATE_CPU_MEMORY, (int, int, void **), 1, 0, &lib->memory));
 	*out = lib;
 	return BERTH_OK;
 }

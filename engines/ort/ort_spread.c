@@ -352,22 +352,6 @@ static berth_status spread_times_read(ort_spread *p, const kernel_times *t, bert
 
 /* ---- the session ---- */
 
-static berth_status make_session(ort_spread *p, int threads, const char *profile, berth_arena *tmp,
-                                 berth_err *err)
-{
-	const char *config[3];
-	ort_session_cfg cfg = {.threads = threads,
-	                       .level = p->m->level,
-	                       .profile = profile,
-	                       .config = config,
-	                       .n_providers = p->n_devs};
-	berth_strbuf bytes;
-	BERTH_TRY(spread_rules(p->dev, p->n_devs, tmp, config, err));
-	BERTH_TRY(spread_providers(p->dev, p->n_devs, tmp, &cfg.provider, err));
-	BERTH_TRY(spread_model(p->m, p->dev, p->n_devs, p->placement, tmp, &bytes, err));
-	return ort_session_new(p->m->lib, bytes.text, bytes.len, &cfg, &p->session, err);
-}
-
 /* ---- all of it ---- */
 
 static berth_status run_session(ort_spread *p, berth_err *err)
@@ -381,7 +365,17 @@ static berth_status start_session(ort_spread *p, int threads, const char *folder
 	kernel_times times;
 	const char *path = berth_arena_printf(tmp, "%s/s", folder);
 	BERTH_TRY(berth_got(path, err));
-	BERTH_TRY(make_session(p, threads, path, tmp, err));
+	const char *config[3];
+	ort_session_cfg cfg = {.threads = threads,
+	                       .level = p->m->level,
+	                       .profile = path,
+	                       .config = config,
+	                       .n_providers = p->n_devs};
+	berth_strbuf bytes;
+	BERTH_TRY(spread_rules(p->dev, p->n_devs, tmp, config, err));
+	BERTH_TRY(spread_providers(p->dev, p->n_devs, tmp, &cfg.provider, err));
+	BERTH_TRY(spread_model(p->m, p->dev, p->n_devs, p->placement, tmp, &bytes, err));
+	BERTH_TRY(ort_session_new(p->m->lib, bytes.text, bytes.len, &cfg, &p->session, err));
 	const onnx_model *o = &p->m->onnx;
 	BERTH_TRY(ort_tensors_new(&p->mem, o->n_outputs, &p->out, err));
 	BERTH_TRY_NEW(&p->mem, o->n_outputs, err, p->out_data);

@@ -134,23 +134,6 @@ static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, ber
 	return BERTH_OK;
 }
 
-/* The best prices in whole numbers, proven. */
-static berth_status prove_load(const loads *w, bool load, berth_bound_work *budget, berth_arena *tmp,
-                               int64_t *ns, berth_err *err)
-{
-	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = load};
-	berth_arena *mem = budget->proof ? budget->proof->mem : tmp;
-	BERTH_TRY_NEW(mem, w->n, err, c.price, c.byte_price);
-	for (int32_t k = 0; k < w->n; k++) {
-		double byte = w->limit[k] > 0 ? w->best_m[k] * w->unit_ns / w->limit[k] * PARTS : 0;
-		c.price[k] = llround(w->best_a[k] / w->units[k] * PARTS);
-		c.byte_price[k] = llround(fmin(byte, (double)BERTH_CERTIFICATE_MOST_PRICE));
-	}
-	BERTH_TRY(berth_bound_proof_offer(budget->proof, w->p, &c, tmp, err));
-	berth_status st = berth_certificate_prove(&c, w->p, tmp, ns, err);
-	return st == BERTH_EFORMAT ? BERTH_OK : st;
-}
-
 berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *budget, berth_arena *tmp,
                                       int64_t *lower_ns, berth_err *err)
 {
@@ -166,7 +149,19 @@ berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *
 		return BERTH_OK;
 	climb_loads(&w);
 	/* As a largest load it is rounded down, which serves the latency, too. */
-	return prove_load(&w, !budget->proof || budget->proof->load, budget, tmp, lower_ns, err);
+	/* The best prices in whole numbers, proven. */
+	bool load = !budget->proof || budget->proof->load;
+	berth_certificate c = {.kind = BERTH_CERTIFICATE_LOAD, .load = load};
+	berth_arena *mem = budget->proof ? budget->proof->mem : tmp;
+	BERTH_TRY_NEW(mem, w.n, err, c.price, c.byte_price);
+	for (int32_t k = 0; k < w.n; k++) {
+		double byte = w.limit[k] > 0 ? w.best_m[k] * w.unit_ns / w.limit[k] * PARTS : 0;
+		c.price[k] = llround(w.best_a[k] / w.units[k] * PARTS);
+		c.byte_price[k] = llround(fmin(byte, (double)BERTH_CERTIFICATE_MOST_PRICE));
+	}
+	BERTH_TRY(berth_bound_proof_offer(budget->proof, w.p, &c, tmp, err));
+	berth_status st = berth_certificate_prove(&c, w.p, tmp, lower_ns, err);
+	return st == BERTH_EFORMAT ? BERTH_OK : st;
 }
 
 /* ---- path and memory ---- */

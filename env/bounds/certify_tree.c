@@ -238,22 +238,6 @@ static berth_status branch_devices(work *w, const berth_case *c, int32_t i, bool
 	return BERTH_OK;
 }
 
-static berth_status branch_orders(work *w, const berth_case *c, int32_t i, int32_t j, bool *proven)
-{
-	berth_case child;
-	BERTH_TRY(put(w, 3));
-	BERTH_TRY(put(w, i));
-	BERTH_TRY(put(w, j));
-	for (int side = 0; side < 2 && *proven; side++) {
-		child = *c;
-		berth_case_order(w->b, &child, side ? j : i, side ? i : j);
-		w->depth++;
-		BERTH_TRY(branch(w, &child, proven));
-		w->depth--;
-	}
-	return BERTH_OK;
-}
-
 static berth_status branch(work *w, const berth_case *parent, bool *proven)
 {
 	berth_case c = *parent;
@@ -273,8 +257,20 @@ static berth_status branch(work *w, const berth_case *parent, bool *proven)
 	i = choose_op(w, &c);
 	if (i >= 0)
 		return branch_devices(w, &c, i, proven);
-	if (choose_pair(w, &c, &i, &j))
-		return branch_orders(w, &c, i, j, proven);
+	if (choose_pair(w, &c, &i, &j)) {
+		berth_case child;
+		BERTH_TRY(put(w, 3));
+		BERTH_TRY(put(w, i));
+		BERTH_TRY(put(w, j));
+		for (int side = 0; side < 2 && *proven; side++) {
+			child = c;
+			berth_case_order(w->b, &child, side ? j : i, side ? i : j);
+			w->depth++;
+			BERTH_TRY(branch(w, &child, proven));
+			w->depth--;
+		}
+		return BERTH_OK;
+	}
 	*proven = false;
 	w->shorter = true;
 	return BERTH_OK;
@@ -316,23 +312,6 @@ typedef struct climber {
 	void *ctx;
 } climber;
 
-static berth_status climb(const climber *x, int64_t most_ns, berth_arena *mem, berth_arena *tmp,
-                          berth_err *err)
-{
-	int64_t claim = most_ns, above = most_ns + 1;
-	for (int k = 0; k <= HALVES && *x->ns + 1 < above && !(x->stop && x->stop(x->ctx)); k++) {
-		berth_tree_prices prices = {0};
-		berth_case_tree tree;
-		bool proven;
-		BERTH_TRY(berth_tree_prove(x->b, 0, 0, claim, x->most_nodes, &prices, mem, tmp, &tree,
-		                           &proven, x->nodes, err));
-		*x->ns = proven ? claim : *x->ns;
-		above = proven ? above : claim;
-		claim = *x->ns + (above - *x->ns) / 2;
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_tree_climb(const berth_problem *p, int64_t least_ns, int64_t most_ns, int64_t most_nodes,
                               bool (*stop)(void *ctx), void *ctx, berth_arena *tmp, int64_t *ns,
                               int64_t *nodes, berth_err *err)
@@ -346,5 +325,16 @@ berth_status berth_tree_climb(const berth_problem *p, int64_t least_ns, int64_t 
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
 	BERTH_TRY(berth_block_new(p, p->n_ops, p->g->topo_op, false, false, &mem, &x.b, err));
-	return climb(&x, most_ns, &mem, tmp, err);
+	int64_t claim = most_ns, above = most_ns + 1;
+	for (int k = 0; k <= HALVES && *x.ns + 1 < above && !(x.stop && x.stop(x.ctx)); k++) {
+		berth_tree_prices prices = {0};
+		berth_case_tree tree;
+		bool proven;
+		BERTH_TRY(berth_tree_prove(x.b, 0, 0, claim, x.most_nodes, &prices, &mem, tmp, &tree, &proven,
+		                           x.nodes, err));
+		*x.ns = proven ? claim : *x.ns;
+		above = proven ? above : claim;
+		claim = *x.ns + (above - *x.ns) / 2;
+	}
+	return BERTH_OK;
 }

@@ -184,24 +184,6 @@ static bool choose_pair(const berth_exact_search *x, const node *s, bool any, in
 	return most >= 0;
 }
 
-/* By earliest start; of equal ones those with less above them, which is a topological order as arcs never
- * lead to an earlier start. */
-static void order_by_head(berth_exact_search *x, const node *s)
-{
-	int32_t *order = x->order;
-	for (int32_t i = 0; i < x->n; i++) {
-		int32_t k = i, depth = __builtin_popcountll(s->above[i]);
-		for (; k > 0; k--) {
-			int32_t o = order[k - 1];
-			if (s->head[o] < s->head[i] ||
-			    (s->head[o] == s->head[i] && __builtin_popcountll(s->above[o]) <= depth))
-				break;
-			order[k] = o;
-		}
-		order[k] = i;
-	}
-}
-
 static void branch(berth_exact_search *x, const node *parent);
 
 static void split(berth_exact_search *x, const node *s, int32_t i, int32_t j)
@@ -222,7 +204,20 @@ static void split(berth_exact_search *x, const node *s, int32_t i, int32_t j)
 /* Score what the node's earliest schedule says. True: nothing below the node can be better. */
 static bool score(berth_exact_search *x, const node *s)
 {
-	order_by_head(x, s);
+	/* By earliest start; of equal ones those with less above them, which is a topological order as arcs
+	 * never lead to an earlier start. */
+	int32_t *order = x->order;
+	for (int32_t i = 0; i < x->n; i++) {
+		int32_t k = i, depth = __builtin_popcountll(s->above[i]);
+		for (; k > 0; k--) {
+			int32_t o = order[k - 1];
+			if (s->head[o] < s->head[i] ||
+			    (s->head[o] == s->head[i] && __builtin_popcountll(s->above[o]) <= depth))
+				break;
+			order[k] = o;
+		}
+		order[k] = i;
+	}
 	int64_t value = x->cfg->leaf(x->cfg->ctx, x->dev, x->order);
 	exact_search_found(x, value);
 	return value <= s->lower || x->upper <= s->lower;

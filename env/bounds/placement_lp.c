@@ -403,21 +403,6 @@ static berth_status new_rows(const work *w, int32_t **row, size_t n)
 	return BERTH_OK;
 }
 
-static berth_status allocate_rows(work *w)
-{
-	size_t devs = (size_t)w->p->n_devs, edges = (size_t)w->p->g->n_edges,
-	       resources = devs + (size_t)w->p->n_pools;
-	berth_placement_lp *m = w->m;
-	BERTH_TRY(new_rows(w, &m->load_row, resources));
-	BERTH_TRY(new_rows(w, &m->byte_row, resources));
-	BERTH_TRY(new_rows(w, &m->channel_row, (size_t)w->p->s->n_channels));
-	BERTH_TRY(new_rows(w, &m->end_row, (size_t)w->p->n_ops));
-	BERTH_TRY(new_rows(w, &m->flow_row, edges));
-	BERTH_TRY(new_rows(w, &m->out_row, edges * devs));
-	BERTH_TRY(new_rows(w, &m->in_row, edges * devs));
-	return new_rows(w, &m->way_row, edges * devs * devs);
-}
-
 static berth_status allocate(work *w)
 {
 	const berth_problem *p = w->p;
@@ -442,7 +427,17 @@ static berth_status build(work *w)
 	berth_lp_init(&w->m->lp, p->g->name && p->g->name[0] ? p->g->name : "berth", w->mem);
 	w->m->load = w->load;
 	BERTH_TRY(allocate(w));
-	BERTH_TRY(allocate_rows(w));
+	size_t devs = (size_t)w->p->n_devs, edges = (size_t)w->p->g->n_edges,
+	       resources = devs + (size_t)w->p->n_pools;
+	berth_placement_lp *m = w->m;
+	BERTH_TRY(new_rows(w, &m->load_row, resources));
+	BERTH_TRY(new_rows(w, &m->byte_row, resources));
+	BERTH_TRY(new_rows(w, &m->channel_row, (size_t)w->p->s->n_channels));
+	BERTH_TRY(new_rows(w, &m->end_row, (size_t)w->p->n_ops));
+	BERTH_TRY(new_rows(w, &m->flow_row, edges));
+	BERTH_TRY(new_rows(w, &m->out_row, edges * devs));
+	BERTH_TRY(new_rows(w, &m->in_row, edges * devs));
+	BERTH_TRY(new_rows(w, &m->way_row, edges * devs * devs));
 	BERTH_TRY(add_columns(w));
 	BERTH_TRY(add_edges(w));
 	if (!w->load)

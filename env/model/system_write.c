@@ -40,23 +40,6 @@ static void write_peaks(const berth_system *s, int32_t d, berth_json_out *w)
 	berth_json_close(w, '}');
 }
 
-/* By what its times are predicted. */
-static void write_hardware(const berth_system *s, int32_t d, berth_json_out *w)
-{
-	if (s->dev_class[d])
-		berth_json_put_string(w, "class", berth_device_class_name(s->dev_class[d]));
-	if (s->dev_units[d])
-		berth_json_put_int(w, "units", s->dev_units[d]);
-	if (s->dev_lanes[d])
-		berth_json_put_int(w, "lanes", s->dev_lanes[d]);
-	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
-	put_given(w, "power_w", s->dev_power_w[d]);
-	put_given(w, "process_nm", s->dev_process_nm[d]);
-	write_by_type(&s->scale, "scale", d, true, w);
-	if (s->dev_calibrated[d])
-		berth_json_put_string(w, "calibrated", s->dev_calibrated[d]);
-}
-
 static void write_runs(const berth_system *s, int32_t d, berth_json_out *w)
 {
 	if (s->dev_runs_all[d])
@@ -94,7 +77,19 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 		berth_json_put_number(w, "op_overhead_s", s->dev_op_overhead_s[d]);
 	if (s->dev_slots[d] != 1)
 		berth_json_put_int(w, "slots", s->dev_slots[d]);
-	write_hardware(s, d, w);
+	/* By what its times are predicted. */
+	if (s->dev_class[d])
+		berth_json_put_string(w, "class", berth_device_class_name(s->dev_class[d]));
+	if (s->dev_units[d])
+		berth_json_put_int(w, "units", s->dev_units[d]);
+	if (s->dev_lanes[d])
+		berth_json_put_int(w, "lanes", s->dev_lanes[d]);
+	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
+	put_given(w, "power_w", s->dev_power_w[d]);
+	put_given(w, "process_nm", s->dev_process_nm[d]);
+	write_by_type(&s->scale, "scale", d, true, w);
+	if (s->dev_calibrated[d])
+		berth_json_put_string(w, "calibrated", s->dev_calibrated[d]);
 	write_runs(s, d, w);
 	if (!isnan(s->dev_idle_w[d])) {
 		berth_json_put_number(w, "idle_w", s->dev_idle_w[d]);
@@ -137,30 +132,26 @@ static void write_link(const berth_system *s, int32_t l, bool both_ways, berth_j
 	berth_json_flat(w, false);
 }
 
-static void write_pool(const berth_system *s, int32_t i, berth_json_out *w)
-{
-	berth_json_open(w, NULL, '{');
-	berth_json_flat(w, true);
-	berth_json_put_string(w, "name", s->pool_name[i]);
-	berth_json_put_number(w, "bandwidth", s->pool_bandwidth[i]);
-	if (s->pool_bytes[i] >= 0)
-		berth_json_put_int(w, "bytes", s->pool_bytes[i]);
-	berth_json_open(w, "devices", '[');
-	for (int32_t d = 0; d < s->n_devs; d++)
-		if (s->dev_pool[d] == i)
-			berth_json_put_string(w, NULL, s->dev_name[d]);
-	berth_json_close(w, ']');
-	berth_json_close(w, '}');
-	berth_json_flat(w, false);
-}
-
 static void write_pools(const berth_system *s, berth_json_out *w)
 {
 	if (!s->n_pools)
 		return;
 	berth_json_open(w, "memory_pools", '[');
-	for (int32_t i = 0; i < s->n_pools; i++)
-		write_pool(s, i, w);
+	for (int32_t i = 0; i < s->n_pools; i++) {
+		berth_json_open(w, NULL, '{');
+		berth_json_flat(w, true);
+		berth_json_put_string(w, "name", s->pool_name[i]);
+		berth_json_put_number(w, "bandwidth", s->pool_bandwidth[i]);
+		if (s->pool_bytes[i] >= 0)
+			berth_json_put_int(w, "bytes", s->pool_bytes[i]);
+		berth_json_open(w, "devices", '[');
+		for (int32_t d = 0; d < s->n_devs; d++)
+			if (s->dev_pool[d] == i)
+				berth_json_put_string(w, NULL, s->dev_name[d]);
+		berth_json_close(w, ']');
+		berth_json_close(w, '}');
+		berth_json_flat(w, false);
+	}
 	berth_json_close(w, ']');
 }
 

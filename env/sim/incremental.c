@@ -805,21 +805,6 @@ bool berth_incremental_run(berth_incremental *n, const int32_t *op_dev, int64_t 
 
 /* ---- the base ---- */
 
-static void end_log(berth_incremental *n)
-{
-	n->log = (berth_base_log){.serial = n->log.serial + 1,
-	                          .op_dev = n->base_dev,
-	                          .op_key = n->base_keyed ? n->base_key : NULL,
-	                          .start_ns = n->base_start_ns,
-	                          .end_ns = n->base_end_ns,
-	                          .ends = n->ends,
-	                          .n_ends = n->sim->n_ends,
-	                          .hops = n->hops,
-	                          .latency_ns = n->sim->now};
-	n->sim->hops = NULL;
-	n->sim->ends = NULL;
-}
-
 /* The last snapshot of a base whose memory is followed; NULL: none. While the base runs on, the simulator's
  * peaks are those since then. */
 static snapshot *last_with_memory(const berth_incremental *n)
@@ -873,7 +858,17 @@ static void record(berth_incremental *n)
 	}
 	end_stretch(n);
 	take(n, &n->snap[n->n_snaps]); /* no list has anything now: the store has room */
-	end_log(n);
+	n->log = (berth_base_log){.serial = n->log.serial + 1,
+	                          .op_dev = n->base_dev,
+	                          .op_key = n->base_keyed ? n->base_key : NULL,
+	                          .start_ns = n->base_start_ns,
+	                          .end_ns = n->base_end_ns,
+	                          .ends = n->ends,
+	                          .n_ends = n->sim->n_ends,
+	                          .hops = n->hops,
+	                          .latency_ns = n->sim->now};
+	n->sim->hops = NULL;
+	n->sim->ends = NULL;
 }
 
 /* Keep the snapshots up to i, which hold for the new base too, and go on from there. */

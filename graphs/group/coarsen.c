@@ -173,22 +173,6 @@ static berth_status check_maps(const berth_graph *g, const berth_coarsening *c, 
 	return BERTH_OK;
 }
 
-static berth_status check_colocation(const berth_graph *g, const berth_coarsening *c, berth_arena *tmp,
-                                     berth_err *err)
-{
-	int32_t *coloc;
-	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t k = g->op_coloc_name[op];
-		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator %d: its colocation group is in two nodes", op);
-		if (k >= 0)
-			coloc[k] = c->op_coloc[op] + 1;
-	}
-	return BERTH_OK;
-}
-
 /* Kahn's algorithm on the groups, over edges that run along the order of colocation groups. */
 static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *levels,
                                   berth_arena *tmp, berth_err *err)
@@ -239,7 +223,16 @@ berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening
 	BERTH_ARENA(levels);
 	berth_arena_init(&levels, tmp->hook);
 	BERTH_TRY(check_maps(g, c, err));
-	BERTH_TRY(check_colocation(g, c, tmp, err));
+	int32_t *coloc;
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t k = g->op_coloc_name[op];
+		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: its colocation group is in two nodes", op);
+		if (k >= 0)
+			coloc[k] = c->op_coloc[op] + 1;
+	}
 	BERTH_TRY(check_acyclic(g, c, &levels, tmp, err));
 	return check_bytes(g, c, cfg, tmp, err);
 }

@@ -82,21 +82,6 @@ static void add_member(fusing *f, int32_t op)
 		s->workspace_bytes = g->op_workspace_bytes[op];
 }
 
-static void begin_kernels(fusing *f)
-{
-	for (int32_t op = 0; op < f->g->n_ops; op++) {
-		if (f->op_exit[op] != op)
-			continue;
-		berth_op_spec named = berth_graph_op_spec(f->g, f->op_named[op]), *s = &f->spec[op];
-		*s = named;
-		s->flops = s->macs = 0;
-		s->read_bytes = s->write_bytes = s->param_bytes = s->state_bytes = s->output_bytes = 0;
-		s->workspace_bytes = 0;
-	}
-	for (int32_t op = 0; op < f->g->n_ops; op++)
-		add_member(f, op);
-}
-
 /* Operators in the order of their exits. A shape that does not tell all of its work is none. */
 static berth_status add_kernels(fusing *f)
 {
@@ -170,7 +155,17 @@ berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_aren
 	BERTH_TRY(berth_fusion_kernels(g, f.op_exit, tmp, err));
 	split_kernels(&f);
 	name_kernels(&f);
-	begin_kernels(&f);
+	for (int32_t op = 0; op < f.g->n_ops; op++) {
+		if (f.op_exit[op] != op)
+			continue;
+		berth_op_spec named = berth_graph_op_spec(f.g, f.op_named[op]), *s = &f.spec[op];
+		*s = named;
+		s->flops = s->macs = 0;
+		s->read_bytes = s->write_bytes = s->param_bytes = s->state_bytes = s->output_bytes = 0;
+		s->workspace_bytes = 0;
+	}
+	for (int32_t op = 0; op < f.g->n_ops; op++)
+		add_member(&f, op);
 	BERTH_TRY(berth_builder_new(tmp, g->name, &f.b, err));
 	BERTH_TRY(add_kernels(&f));
 	BERTH_TRY(add_edges(&f));

@@ -57,12 +57,6 @@ static bool next_numbered(const char *text, size_t *at, size_t *end, size_t *fro
 	return false;
 }
 
-static int32_t find_stem(const stems *s, const char *text, size_t n)
-{
-	const char *key = berth_arena_strndup(s->f->tmp, text, n);
-	return key ? berth_strmap_get(&s->index, key) : -1;
-}
-
 static berth_status note_number(stems *s, const char *text, size_t from, size_t end)
 {
 	int32_t i;
@@ -83,7 +77,8 @@ static size_t layer_len(const stems *s, const char *name, size_t skip)
 {
 	size_t at = 0, end = skip, from, ends_in_number = 0;
 	while (next_numbered(name, &at, &end, &from)) {
-		int32_t i = find_stem(s, name, from);
+		const char *key = berth_arena_strndup(s->f->tmp, name, from);
+		int32_t i = key ? berth_strmap_get(&s->index, key) : -1;
 		if (i < 0 || (!s->stem[i].repeats && !s->alone))
 			continue;
 		if (from == at)

@@ -92,21 +92,6 @@ static int64_t add(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static void count_outputs(build *s, const onnx_node *n, berth_op_spec *spec)
-{
-	for (int32_t o = 0; o < n->n_out; o++) {
-		if (n->out[o] < 0)
-			continue;
-		bool known;
-		const onnx_value *v = &s->m->value[n->out[o]];
-		int64_t bytes = onnx_value_bytes(v, &known);
-		if (v->is_output)
-			spec->output_bytes = add(spec->output_bytes, bytes);
-		s->report.n_outputs++;
-		s->report.n_unknown += !known;
-	}
-}
-
 static void count_inputs(build *s, int32_t node, berth_op_spec *spec)
 {
 	onnx_model *m = s->m;
@@ -159,7 +144,17 @@ static berth_status build_op(build *s, int32_t node)
 	spec.write_bytes = w.write_bytes;
 	spec.dtype = w.dtype;
 	spec.dims = w.dims;
-	count_outputs(s, n, &spec);
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		bool known;
+		const onnx_value *v = &s->m->value[n->out[o]];
+		int64_t bytes = onnx_value_bytes(v, &known);
+		if (v->is_output)
+			spec.output_bytes = add(spec.output_bytes, bytes);
+		s->report.n_outputs++;
+		s->report.n_unknown += !known;
+	}
 	count_inputs(s, node, &spec);
 	return berth_builder_op(s->b, &spec, &s->node_op[node], s->m->err);
 }

@@ -285,22 +285,6 @@ static int64_t sum(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* Elements of all outputs, unknown dimensions as 1. */
-static double output_elements(const onnx_model *m, const onnx_node *n)
-{
-	double all = 0;
-	for (int32_t o = 0; o < n->n_out; o++) {
-		const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
-		if (!v || v->rank < 0)
-			continue;
-		double x = 1;
-		for (int32_t i = 0; i < v->rank; i++)
-			x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
-		all += x;
-	}
-	return all;
-}
-
 /* Each distinct input once. */
 static void count_bytes(onnx_model *m, const onnx_node *n, onnx_work *w)
 {
@@ -363,9 +347,13 @@ static bool heavier(const onnx_work *a, const onnx_work *b)
 	                            : sum(a->read_bytes, a->write_bytes) > sum(b->read_bytes, b->write_bytes);
 }
 
-/* The branch taken or the heavier one of If; all bodies of others. */
-static berth_status bodies_work(const onnx_at *at, bool one_runs, onnx_work *w)
+static berth_status work_with_bodies(const onnx_at *at, onnx_node *n, onnx_work *w)
 {
+	bool known;
+	onnx_work inside = {0}, own = *w;
+	n->trips = count_trips(at, &known);
+	/* The branch taken or the heavier one of If; all bodies of others. */
+	bool one_runs = n->op && n->op->infer == onnx_infer_if;
 	const onnx_body *taken = one_runs ? branch_taken(at) : NULL;
 	for (int32_t i = 0; i < at->n->n_bodies; i++) {
 		onnx_work x = {0};
@@ -373,19 +361,10 @@ static berth_status bodies_work(const onnx_at *at, bool one_runs, onnx_work *w)
 			continue;
 		BERTH_TRY(body_work(at->m, &at->n->body[i], &x));
 		if (!one_runs)
-			add_work(w, &x);
-		else if (i == 0 || taken || heavier(&x, w))
-			*w = x;
+			add_work(&inside, &x);
+		else if (i == 0 || taken || heavier(&x, &inside))
+			inside = x;
 	}
-	return BERTH_OK;
-}
-
-static berth_status work_with_bodies(const onnx_at *at, onnx_node *n, onnx_work *w)
-{
-	bool known;
-	onnx_work inside = {0}, own = *w;
-	n->trips = count_trips(at, &known);
-	BERTH_TRY(bodies_work(at, n->op && n->op->infer == onnx_infer_if, &inside));
 	w->macs = (double)n->trips * inside.macs;
 	w->flops = (double)n->trips * inside.flops;
 	w->read_bytes = repeated(inside.read_bytes, n->trips);
@@ -404,7 +383,18 @@ berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w)
 	if (n->n_bodies)
 		return work_with_bodies(&at, n, w);
 	if (!n->op || !n->op->macs) {
-		w->flops = output_elements(m, n);
+		/* Elements of all outputs, unknown dimensions as 1. */
+		double all = 0;
+		for (int32_t o = 0; o < n->n_out; o++) {
+			const onnx_value *v = n->out[o] >= 0 ? &m->value[n->out[o]] : NULL;
+			if (!v || v->rank < 0)
+				continue;
+			double x = 1;
+			for (int32_t i = 0; i < v->rank; i++)
+				x *= v->dim[i] < 0 ? 1 : (double)v->dim[i];
+			all += x;
+		}
+		w->flops = all;
 		w->dims = onnx_rows(&at);
 		return BERTH_OK;
 	}

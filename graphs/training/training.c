@@ -265,23 +265,6 @@ static int32_t tensor_of_join(const trainer *t, int32_t op)
 	return -1;
 }
 
-static void choose_outputs(trainer *t)
-{
-	const berth_graph *g = t->g;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t joined = tensor_of_join(t, op);
-		t->op_out_slot[op] = -1;
-		if (!t->op_active[op] || (joined < 0 && !is_output(g, op)))
-			continue;
-		int32_t k = g->op_tensor_off[op];
-		while (k < g->op_tensor_off[op + 1] && g->tensor_bytes[k] != g->op_output_bytes[op])
-			k++;
-		t->op_out_slot[op] = joined >= 0                    ? joined
-		                     : k < g->op_tensor_off[op + 1] ? k
-		                                                    : g->n_tensors + op;
-	}
-}
-
 /* The loss over the outputs of one piece. */
 static berth_status add_loss(trainer *t, int64_t piece, const char *name)
 {
@@ -625,7 +608,19 @@ static berth_status run(trainer *t, berth_arena *mem, berth_graph *out)
 	find_active(t);
 	BERTH_TRY(join_groups(t));
 	BERTH_TRY(name_groups(t));
-	choose_outputs(t);
+	const berth_graph *g = t->g;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t joined = tensor_of_join(t, op);
+		t->op_out_slot[op] = -1;
+		if (!t->op_active[op] || (joined < 0 && !is_output(g, op)))
+			continue;
+		int32_t k = g->op_tensor_off[op];
+		while (k < g->op_tensor_off[op + 1] && g->tensor_bytes[k] != g->op_output_bytes[op])
+			k++;
+		t->op_out_slot[op] = joined >= 0                    ? joined
+		                     : k < g->op_tensor_off[op + 1] ? k
+		                                                    : g->n_tensors + op;
+	}
 	BERTH_TRY(training_prepare_recompute(t));
 	BERTH_TRY(copy_forward(t));
 	BERTH_TRY(add_losses(t));

@@ -69,23 +69,6 @@ static zoo_tensor add(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b
 	return zoo_binary(net, name, "Add", a, b);
 }
 
-static zoo_tensor normal_cell(zoo_net *net, zoo_tensor x, zoo_tensor older, int64_t f)
-{
-	zoo_tensor p = adjust(net, older, x, f), h = squeeze(net, "squeeze", x, f), y[6] = {p}, a, b;
-	a = separable(net, "left1", h, f, 5, 1);
-	b = separable(net, "right1", p, f, 3, 1);
-	y[1] = add(net, "add1", a, b);
-	a = separable(net, "left2", p, f, 5, 1);
-	b = separable(net, "right2", p, f, 3, 1);
-	y[2] = add(net, "add2", a, b);
-	y[3] = add(net, "add3", pool3(net, "left3", "AveragePool", h, 1), p);
-	a = pool3(net, "left4", "AveragePool", p, 1);
-	b = pool3(net, "right4", "AveragePool", p, 1);
-	y[4] = add(net, "add4", a, b);
-	y[5] = add(net, "add5", separable(net, "left5", h, f, 3, 1), h);
-	return zoo_concat(net, "concat", 6, y);
-}
-
 static zoo_tensor reduction_cell(zoo_net *net, zoo_tensor x, zoo_tensor older, int64_t f)
 {
 	zoo_tensor p = adjust(net, older, x, f), h = squeeze(net, "squeeze", x, f), y[4], first, a, b;
@@ -130,7 +113,20 @@ void zoo_build_nasnet(zoo_net *net)
 		}
 		for (int i = 0; i < s->repeats; i++) {
 			zoo_scope(net, "cell%d.%d", stage + 1, i);
-			next = normal_cell(net, x, older, f);
+			zoo_tensor p = adjust(net, older, x, f), h = squeeze(net, "squeeze", x, f),
+				   y[6] = {p}, a, b;
+			a = separable(net, "left1", h, f, 5, 1);
+			b = separable(net, "right1", p, f, 3, 1);
+			y[1] = add(net, "add1", a, b);
+			a = separable(net, "left2", p, f, 5, 1);
+			b = separable(net, "right2", p, f, 3, 1);
+			y[2] = add(net, "add2", a, b);
+			y[3] = add(net, "add3", pool3(net, "left3", "AveragePool", h, 1), p);
+			a = pool3(net, "left4", "AveragePool", p, 1);
+			b = pool3(net, "right4", "AveragePool", p, 1);
+			y[4] = add(net, "add4", a, b);
+			y[5] = add(net, "add5", separable(net, "left5", h, f, 3, 1), h);
+			next = zoo_concat(net, "concat", 6, y);
 			older = x;
 			x = next;
 		}

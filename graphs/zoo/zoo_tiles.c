@@ -189,16 +189,6 @@ static matrix attention(zoo_net *net, matrix x, int64_t hidden)
 	return product(net, "wo", a, given(net, "wo", hidden, hidden, x.g));
 }
 
-static matrix feed_forward(zoo_net *net, matrix x, int64_t hidden, int64_t inner)
-{
-	matrix n = normalize(net, "ffn_norm", x);
-	matrix gate = product(net, "w1", n, given(net, "w1", hidden, inner, x.g));
-	matrix up = product(net, "w3", n, given(net, "w3", hidden, inner, x.g));
-	gate = each(net, "silu", "Swish", gate, NULL, false);
-	gate = each(net, "gate", "Mul", gate, &up, false);
-	return product(net, "w2", gate, given(net, "w2", inner, hidden, x.g));
-}
-
 /* Every tile needs a row and a column. */
 static int32_t grid(zoo_net *net, int64_t least)
 {
@@ -232,7 +222,12 @@ void zoo_build_llama(zoo_net *net)
 	a = each(net, "attention_residual", "Add", a, &x, variant == 0);
 	if (variant == 0)
 		return;
-	matrix f = feed_forward(net, a, hidden, inner);
+	matrix n = normalize(net, "ffn_norm", a);
+	matrix gate = product(net, "w1", n, given(net, "w1", hidden, inner, a.g));
+	matrix up = product(net, "w3", n, given(net, "w3", hidden, inner, a.g));
+	gate = each(net, "silu", "Swish", gate, NULL, false);
+	gate = each(net, "gate", "Mul", gate, &up, false);
+	matrix f = product(net, "w2", gate, given(net, "w2", inner, hidden, a.g));
 	each(net, "ffn_residual", "Add", a, &f, true);
 }
 

@@ -45,16 +45,6 @@ static bool swap_pairs(cutter *c)
 	return true;
 }
 
-/* The sum with the prices of bytes. */
-static int64_t priced_sum(const cutter *c)
-{
-	const berth_problem *p = c->s->p;
-	int64_t sum = berth_sum_of_times(p, c->op_dev, c->cut.seen);
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		sum += c->price_ns[berth_cell(p, u, berth_coloc_dev(p, u, c->op_dev))];
-	return sum;
-}
-
 /* From all on the fastest device. Returns false where time is over. */
 static bool place_by_cuts(cutter *c)
 {
@@ -64,7 +54,11 @@ static bool place_by_cuts(cutter *c)
 	for (int i = 0; i < MOST_ROUNDS && c->n_devs > 1; i++) {
 		if (!swap_pairs(c))
 			return false;
-		int64_t now = priced_sum(c);
+		/* The sum with the prices of bytes. */
+		const berth_problem *p = c->s->p;
+		int64_t now = berth_sum_of_times(p, c->op_dev, c->cut.seen);
+		for (int32_t u = 0; u < p->n_colocs; u++)
+			now += c->price_ns[berth_cell(p, u, berth_coloc_dev(p, u, c->op_dev))];
 		if (c->n_devs == 2 || now >= before)
 			return true;
 		before = now;

@@ -67,9 +67,17 @@ static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c
 	return BERTH_OK;
 }
 
-static berth_status add_params(const berth_problem *p, const berth_coarsening *c, int32_t *seen,
-                               berth_builder *b, berth_err *err)
+static berth_status build(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
+                          berth_arena *tmp, berth_graph *out, berth_err *err)
 {
+	berth_builder *b;
+	int32_t *seen;
+	BERTH_TRY(berth_builder_new(tmp, p->g->name, &b, err));
+	BERTH_TRY_NEW(tmp, c->n_groups, err, seen);
+	BERTH_TRY(add_groups(p, c, b, tmp, err));
+	BERTH_TRY(add_times(p, c, b, tmp, err));
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		BERTH_TRY(add_tensor(p, c, t, seen, b, tmp, err));
 	const berth_graph *g = p->g;
 	for (int32_t q = 0; q < g->n_params; q++) {
 		int32_t param;
@@ -82,21 +90,6 @@ static berth_status add_params(const berth_problem *p, const berth_coarsening *c
 			BERTH_TRY(berth_builder_param_use(b, param, k, err));
 		}
 	}
-	return BERTH_OK;
-}
-
-static berth_status build(const berth_problem *p, const berth_coarsening *c, berth_arena *mem,
-                          berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	berth_builder *b;
-	int32_t *seen;
-	BERTH_TRY(berth_builder_new(tmp, p->g->name, &b, err));
-	BERTH_TRY_NEW(tmp, c->n_groups, err, seen);
-	BERTH_TRY(add_groups(p, c, b, tmp, err));
-	BERTH_TRY(add_times(p, c, b, tmp, err));
-	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		BERTH_TRY(add_tensor(p, c, t, seen, b, tmp, err));
-	BERTH_TRY(add_params(p, c, seen, b, err));
 	if (berth_builder_finish(b, mem, out, err) == BERTH_ENOMEM)
 		return BERTH_ENOMEM;
 	if (out->n_ops != c->n_groups)

@@ -189,22 +189,6 @@ static berth_status add_children(favourite *f, berth_lp *lp, int32_t from, berth
 	return BERTH_OK;
 }
 
-static berth_status add_rows(favourite *f, berth_lp *lp, int32_t length, int32_t first, int32_t end,
-                             berth_err *err)
-{
-	for (int32_t k = first; k < end; k++) {
-		int32_t op = f->p->g->topo_op[k];
-		BERTH_TRY(berth_lp_row(lp, NULL, f->scale * (double)f->p->op_mean_ns[op], BERTH_LP_INF, err));
-		BERTH_TRY(berth_lp_put(lp, length, 1, err));
-		BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], -1, err));
-		BERTH_TRY(add_edges(f, lp, op, err));
-		BERTH_TRY(add_parents(f, lp, op, err));
-		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
-			BERTH_TRY(add_children(f, lp, f->e.producer[i], err));
-	}
-	return BERTH_OK;
-}
-
 /* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites, and
  * starts are as in the relaxation without transfers. */
 static void take(favourite *f, const berth_lp_result *r, int32_t first, int32_t end)
@@ -236,7 +220,17 @@ static berth_status solve_window(favourite *f, int32_t first, int32_t end, doubl
 	berth_lp_init(&lp, "favourite children", &mem);
 	BERTH_TRY(berth_lp_col(&lp, "length", 0, BERTH_LP_INF, 1, false, &w, err));
 	BERTH_TRY(add_columns(f, &lp, first, end, err));
-	BERTH_TRY(add_rows(f, &lp, w, first, end, err));
+	for (int32_t k = first; k < end; k++) {
+		int32_t op = f->p->g->topo_op[k];
+		BERTH_TRY(
+			berth_lp_row(&lp, NULL, f->scale * (double)f->p->op_mean_ns[op], BERTH_LP_INF, err));
+		BERTH_TRY(berth_lp_put(&lp, w, 1, err));
+		BERTH_TRY(berth_lp_put(&lp, f->op_start_col[op], -1, err));
+		BERTH_TRY(add_edges(f, &lp, op, err));
+		BERTH_TRY(add_parents(f, &lp, op, err));
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++)
+			BERTH_TRY(add_children(f, &lp, f->e.producer[i], err));
+	}
 	BERTH_TRY(berth_lp_solve(&lp, NULL, &mem, tmp, &r, err));
 	take(f, &r, first, end);
 	if (isfinite(r.value) && r.x[w] > *length)

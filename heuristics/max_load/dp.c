@@ -330,21 +330,6 @@ static void spread_devices(dp *d, int32_t i)
 		}
 }
 
-static void fill(dp *d)
-{
-	for (int32_t i = 1; i < d->ideal.n; i++) {
-		d->set_in = d->set_out = 0;
-		d->set_bytes = 0;
-		if (!find_useful(d, i))
-			continue;
-		if (d->ideal.bits)
-			descend(d, i, i, 0, 0);
-		else
-			descend_prefix(d, i);
-		spread_devices(d, i);
-	}
-}
-
 /* Follow the answer back: each step's nodes go to the next device of its kind. */
 static void read_answer(const dp *d, int32_t *op_dev)
 {
@@ -371,7 +356,17 @@ static berth_status solve(dp *d, int32_t *op_dev, berth_err *err)
 	BERTH_TRY(new_values(d, err));
 	d->sets = 0;
 	d->most_sets = states > USUAL_STATES ? d->may_sets / states * USUAL_STATES : d->may_sets;
-	fill(d);
+	for (int32_t i = 1; i < d->ideal.n; i++) {
+		d->set_in = d->set_out = 0;
+		d->set_bytes = 0;
+		if (!find_useful(d, i))
+			continue;
+		if (d->ideal.bits)
+			descend(d, i, i, 0, 0);
+		else
+			descend_prefix(d, i);
+		spread_devices(d, i);
+	}
 	double value = d->value[state_of(d, d->ideal.n - 1, d->cpu.n, d->acc.n)];
 	if (d->sets >= d->most_sets || !isfinite(value))
 		return BERTH_OK;

@@ -178,22 +178,6 @@ static berth_status transfer_rows(builder *b, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status load_row(builder *b, int32_t d, berth_err *err)
-{
-	const berth_max_load *m = b->m;
-	BERTH_TRY(berth_lp_row(b->lp, NULL, 0, BERTH_LP_INF, err));
-	BERTH_TRY(berth_lp_put(b->lp, b->t_col, 1, err));
-	for (int32_t i = 0; i < m->n_items; i++)
-		if (b->col[cell(b, i, d)] >= 0)
-			BERTH_TRY(berth_lp_put(b->lp, b->col[cell(b, i, d)], -m->item_s[cell(b, i, d)], err));
-	for (int32_t x = 0; x < m->p->g->n_tensors; x++)
-		if (b->tensor_col[cell(b, x, d)] >= 0)
-			BERTH_TRY(berth_lp_put(b->lp, b->tensor_col[cell(b, x, d)],
-			                       -(double)m->p->g->tensor_bytes[x] * m->dev_s_per_byte[d],
-			                       err));
-	return BERTH_OK;
-}
-
 /* Bytes in units of the limit, so that the row is of order 1. */
 static berth_status memory_row(builder *b, int32_t d, berth_err *err)
 {
@@ -248,8 +232,20 @@ static berth_status build(builder *b, double least, berth_err *err)
 	BERTH_TRY(place_columns(b, err));
 	BERTH_TRY(transfer_columns(b, err));
 	BERTH_TRY(one_device_each(b, err));
-	for (int32_t d = 0; d < p->n_devs; d++)
-		BERTH_TRY(load_row(b, d, err));
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		const berth_max_load *m = b->m;
+		BERTH_TRY(berth_lp_row(b->lp, NULL, 0, BERTH_LP_INF, err));
+		BERTH_TRY(berth_lp_put(b->lp, b->t_col, 1, err));
+		for (int32_t i = 0; i < m->n_items; i++)
+			if (b->col[cell(b, i, d)] >= 0)
+				BERTH_TRY(berth_lp_put(b->lp, b->col[cell(b, i, d)],
+				                       -m->item_s[cell(b, i, d)], err));
+		for (int32_t x = 0; x < m->p->g->n_tensors; x++)
+			if (b->tensor_col[cell(b, x, d)] >= 0)
+				BERTH_TRY(berth_lp_put(
+					b->lp, b->tensor_col[cell(b, x, d)],
+					-(double)m->p->g->tensor_bytes[x] * m->dev_s_per_byte[d], err));
+	}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		BERTH_TRY(memory_row(b, d, err));
 	return transfer_rows(b, err);

@@ -95,22 +95,6 @@ static void move_set(walk *w, int32_t item, int32_t dev, int32_t n)
 	}
 }
 
-static void draw_step(walk *w)
-{
-	int32_t item = any_item(w), dev = draw_dev(w, item), home = w->m->item_dev[item];
-	uint32_t kind = berth_rng_below(&w->rng, 8);
-	w->n_moved = 0;
-	if (kind < 4) {
-		put(w, item, dev);
-	} else if (kind < 6) {
-		int32_t other = any_item(w), there = w->m->item_dev[other];
-		if (put(w, item, there))
-			put(w, other, home);
-	} else {
-		move_set(w, item, dev, 2 << berth_rng_below(&w->rng, 5));
-	}
-}
-
 static void keep_best(walk *w)
 {
 	double value = largest(w);
@@ -123,7 +107,18 @@ static void keep_best(walk *w)
 static void make_step(walk *w, double temperature)
 {
 	BERTH_COPY(w->saved_s, w->m->load_s, w->n_devs);
-	draw_step(w);
+	int32_t item = any_item(w), dev = draw_dev(w, item), home = w->m->item_dev[item];
+	uint32_t kind = berth_rng_below(&w->rng, 8);
+	w->n_moved = 0;
+	if (kind < 4) {
+		put(w, item, dev);
+	} else if (kind < 6) {
+		int32_t other = any_item(w), there = w->m->item_dev[other];
+		if (put(w, item, there))
+			put(w, other, home);
+	} else {
+		move_set(w, item, dev, 2 << berth_rng_below(&w->rng, 5));
+	}
 	if (w->n_moved == 0)
 		return;
 	double energy = energy_of(w), worse = energy - w->energy;

@@ -96,23 +96,6 @@ static double pair_time(const berth_problem *p, const int64_t *class_uses, int32
 	return uses > 0 ? sum / uses : 1;
 }
 
-static void set_distances(const berth_problem *p, const int64_t *class_uses, partition_job *j)
-{
-	double least = INFINITY;
-	int32_t n = j->n_parts;
-	for (int32_t a = 0; a < n; a++)
-		for (int32_t b = 0; b < a; b++)
-			least = fmin(least, pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]));
-	for (int32_t a = 0; a < n; a++)
-		for (int32_t b = 0; b < a; b++) {
-			double times =
-				least > 0 ? pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]) / least
-					  : 1;
-			j->distance[a * n + b] = j->distance[b * n + a] = (int32_t)lround(
-				fmin(PARTITION_DISTANCE_UNIT * times, PARTITION_DISTANCE_MOST));
-		}
-}
-
 /* ---- the graph ---- */
 
 typedef struct edges {
@@ -264,7 +247,19 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 		class_uses[p->tensor_class[t]] += p->g->tensor_use_off[t + 1] - p->g->tensor_use_off[t];
 	for (int32_t c = 0; c < p->n_classes; c++)
 		class_ns[c] = class_time(p, j, c);
-	set_distances(p, class_uses, j);
+	double least = INFINITY;
+	int32_t n = j->n_parts;
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = 0; b < a; b++)
+			least = fmin(least, pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]));
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = 0; b < a; b++) {
+			double times =
+				least > 0 ? pair_time(p, class_uses, j->part_dev[a], j->part_dev[b]) / least
+					  : 1;
+			j->distance[a * n + b] = j->distance[b * n + a] = (int32_t)lround(
+				fmin(PARTITION_DISTANCE_UNIT * times, PARTITION_DISTANCE_MOST));
+		}
 	BERTH_TRY(collect(p, class_ns, &x, tmp, err));
 	BERTH_TRY(merge(j->n_colocs, &x, tmp, err));
 	return set_edges(&x, j, mem, err);

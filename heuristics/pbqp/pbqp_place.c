@@ -33,20 +33,15 @@ static int32_t list_uses(const berth_problem *p, int32_t *latest, int32_t *use_t
 	return n;
 }
 
-/* Bytes that a colocation group holds from start to end: parameters, state and what leaves the graph. */
-static int64_t resident_bytes(const berth_problem *p, int32_t coloc)
-{
-	int64_t sum = 0;
-	BERTH_EACH (i, p->coloc_off, coloc)
-		sum += berth_kept_bytes(p, p->coloc_op[i]);
-	return sum;
-}
-
 /* The alternatives of a colocation group, ascending, before any are left out; list [n_devs] out. */
 static int32_t usable_devices(const berth_problem *p, int32_t coloc, int32_t *list)
 {
 	int32_t n = 0;
-	int64_t bytes = resident_bytes(p, coloc);
+	/* Bytes that a colocation group holds from start to end: parameters, state and what leaves the
+	 * graph. */
+	int64_t bytes = 0;
+	BERTH_EACH (i, p->coloc_off, coloc)
+		bytes += berth_kept_bytes(p, p->coloc_op[i]);
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (berth_coloc_legal(p, coloc, d) &&
 		    (berth_dev_most_bytes(p, d) < 0 || bytes <= berth_dev_most_bytes(p, d)))

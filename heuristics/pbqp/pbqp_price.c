@@ -322,13 +322,6 @@ double pbqp_move_price(const pbqp_pricer *x, int32_t use, int32_t from, int32_t 
 
 /* ---- rivals ---- */
 
-/* Overlap of two operators of the schedule that the slack of neither absorbs; b starts last. */
-static double hindrance(const pbqp_pricer *x, int32_t a, int32_t b)
-{
-	int64_t end = x->end_ns[a] < x->end_ns[b] ? x->end_ns[a] : x->end_ns[b];
-	return (double)(end - x->start_ns[b]) - fmax(slack_of(x, a), slack_of(x, b));
-}
-
 /* Has op so little slack that it can hinder one that starts at start_ns? Once false it stays so for later
  * starts. */
 static bool can_hinder(const pbqp_pricer *x, int32_t op, int64_t start_ns)
@@ -356,7 +349,10 @@ static berth_status add_rivals_of(pbqp_pricer *x, size_t *cap, int32_t b, int32_
 			continue;
 		}
 		at = &before[a];
-		double ns = hindrance(x, a, b);
+		/* Overlap of two operators of the schedule that the slack of neither absorbs; b starts
+		 * last. */
+		int64_t end = x->end_ns[a] < x->end_ns[b] ? x->end_ns[a] : x->end_ns[b];
+		double ns = (double)(end - x->start_ns[b]) - fmax(slack_of(x, a), slack_of(x, b));
 		if (!(ns > 0) || op_coloc[a] == op_coloc[b])
 			continue;
 		BERTH_TRY(BERTH_GROW(tmp, x->rival, x->n_rivals, cap, err));

@@ -181,22 +181,6 @@ static void move_ops(const nearing *n)
 
 /* ---- memory ---- */
 
-/* Weights and cache on each device are no more than it has, or than the plan had there. */
-static berth_status check_memory(const nearing *n, bool *fits)
-{
-	int32_t n_all = n->x->s->n_devs;
-	int64_t *now, *was;
-	BERTH_TRY_NEW(n->tmp, n_all, n->err, now, was);
-	*fits = true;
-	BERTH_TRY(berth_held_bytes(n->x->g, n->op_dev, n_all, n->tmp, now, n->err));
-	BERTH_TRY(berth_held_bytes(n->x->g, n->x->op_dev, n_all, n->tmp, was, n->err));
-	for (int32_t d = 0; n->x->p && d < n_all; d++) {
-		int64_t has = n->x->s->dev_memory_bytes[d];
-		*fits = *fits && (has < 0 || now[d] <= has || now[d] <= was[d]);
-	}
-	return BERTH_OK;
-}
-
 /* Each device has as many layers as in the plan, in the order of their mean layers, the CPU first. */
 static berth_status count_layers(nearing *n, bool *can)
 {
@@ -234,7 +218,17 @@ static berth_status mend_memory(nearing *n)
 	bool fits, can;
 	size_t n_ops = (size_t)n->x->g->n_ops;
 	int32_t *kept = n->unit;
-	BERTH_TRY(check_memory(n, &fits));
+	/* Weights and cache on each device are no more than it has, or than the plan had there. */
+	int32_t n_all = n->x->s->n_devs;
+	int64_t *now, *was;
+	BERTH_TRY_NEW(n->tmp, n_all, n->err, now, was);
+	fits = true;
+	BERTH_TRY(berth_held_bytes(n->x->g, n->op_dev, n_all, n->tmp, now, n->err));
+	BERTH_TRY(berth_held_bytes(n->x->g, n->x->op_dev, n_all, n->tmp, was, n->err));
+	for (int32_t d = 0; n->x->p && d < n_all; d++) {
+		int64_t has = n->x->s->dev_memory_bytes[d];
+		fits = fits && (has < 0 || now[d] <= has || now[d] <= was[d]);
+	}
 	if (fits)
 		return BERTH_OK;
 	BERTH_TRY_NEW(n->tmp, n->n_layers, n->err, n->unit);

@@ -193,22 +193,6 @@ static void put_layers(const grouping *g, int32_t n_members, berth_strbuf *b)
 	berth_strbuf_printf(b, "%s\\.", n_members > 1 ? ")" : "");
 }
 
-static void put_names(const grouping *g, int32_t dev, int32_t layer, berth_strbuf *b)
-{
-	int32_t n = 0;
-	const char *before;
-	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
-		n += is_open(g, g->ix.tensor[i], dev);
-	before = n > 1 ? "(" : "";
-	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
-		if (is_open(g, g->ix.tensor[i], dev)) {
-			berth_strbuf_printf(b, "%s", before);
-			put_escaped(b, g->ix.rest[g->ix.tensor[i]]);
-			before = "|";
-		}
-	berth_strbuf_printf(b, "%s", n > 1 ? ")" : "");
-}
-
 static void finish_layer(const grouping *g, int32_t dev, int32_t layer)
 {
 	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
@@ -230,7 +214,18 @@ static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, const c
 	berth_strbuf_printf(&b, "^");
 	if (n_members)
 		put_layers(g, n_members, &b);
-	put_names(g, dev, layer, &b);
+	int32_t n = 0;
+	const char *before;
+	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
+		n += is_open(g, g->ix.tensor[i], dev);
+	before = n > 1 ? "(" : "";
+	for (int32_t i = first_of(g, layer); i < end_of(g, layer); i++)
+		if (is_open(g, g->ix.tensor[i], dev)) {
+			berth_strbuf_printf(&b, "%s", before);
+			put_escaped(&b, g->ix.rest[g->ix.tensor[i]]);
+			before = "|";
+		}
+	berth_strbuf_printf(&b, "%s", n > 1 ? ")" : "");
 	berth_strbuf_printf(&b, "$");
 	finish_layer(g, dev, layer);
 	for (int32_t l = 0; l < g->file->n_all_layers; l++)

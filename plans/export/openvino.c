@@ -140,24 +140,20 @@ static bool shares_memory(const berth_export_source *x, int32_t d)
 	return false;
 }
 
-/* The order of its device AUTO: GPUs with memory of their own, others, the CPU; by numbers. -1: it leaves the
- * device alone (NPUs). */
-static int32_t rank_of(const berth_export_source *x, int32_t d)
-{
-	const char *word = word_of(x, d), *dot = strchr(word, '.');
-	int32_t told = dot ? berth_text_digits(dot + 1, 999, NULL) : 0, number = told < 0 ? 999 : told;
-	return berth_export_begins(word, "GPU")   ? number + 1000 * shares_memory(x, d)
-	       : berth_export_begins(word, "CPU") ? number + 2000
-	                                          : -1;
-}
-
 /* All on the first device of that order that can run and hold it, else on the first that can run it. */
 static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
                           berth_err *err)
 {
 	int32_t at = -1, best = INT32_MAX;
 	for (int32_t d = 0; d < x->s->n_devs; d++) {
-		int32_t rank = rank_of(x, d);
+		/* The order of its device AUTO: GPUs with memory of their own, others, the CPU; by numbers.
+		 * -1: it leaves the device alone (NPUs). */
+		const char *word = word_of(x, d), *dot = strchr(word, '.');
+		int32_t told = dot ? berth_text_digits(dot + 1, 999, NULL) : 0,
+			number = told < 0 ? 999 : told;
+		int32_t rank = berth_export_begins(word, "GPU")   ? number + 1000 * shares_memory(x, d)
+		               : berth_export_begins(word, "CPU") ? number + 2000
+		                                                  : -1;
 		bool fit;
 		if (rank < 0 || berth_export_time_on(x, d) < 0)
 			continue;

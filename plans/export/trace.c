@@ -204,23 +204,6 @@ static const char *channel_label(const berth_system *s, int32_t c, berth_arena *
 	                          s->dev_name[s->link_to[l]]);
 }
 
-static berth_status put_channels(berth_json_out *w, const berth_export_source *x, berth_arena *tmp,
-                                 berth_err *err)
-{
-	const berth_system *s = x->p->s;
-	const berth_timeline *t = x->t;
-	bar *b;
-	const char **label;
-	BERTH_TRY_NEW(tmp, t->n_hops, err, b);
-	BERTH_TRY_NEW(tmp, s->n_channels, err, label);
-	for (size_t h = 0; h < t->n_hops; h++)
-		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, s->link_channel[t->hops[h].link], 0,
-		             (int32_t)h};
-	for (int32_t c = 0; c < s->n_channels; c++)
-		BERTH_TRY(berth_got(label[c] = channel_label(s, c, tmp), err));
-	return put_process(w, x, PID_CHANNELS, b, t->n_hops, label, NULL, s->n_channels, tmp, err);
-}
-
 static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
                           berth_err *err)
 {
@@ -235,7 +218,18 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_close(&w, '}');
 	berth_json_open(&w, "traceEvents", '[');
 	BERTH_TRY(put_devices(&w, x, tmp, err));
-	BERTH_TRY(put_channels(&w, x, tmp, err));
+	const berth_system *s = x->p->s;
+	const berth_timeline *t = x->t;
+	bar *b;
+	const char **label;
+	BERTH_TRY_NEW(tmp, t->n_hops, err, b);
+	BERTH_TRY_NEW(tmp, s->n_channels, err, label);
+	for (size_t h = 0; h < t->n_hops; h++)
+		b[h] = (bar){t->hops[h].start_ns, t->hops[h].end_ns, s->link_channel[t->hops[h].link], 0,
+		             (int32_t)h};
+	for (int32_t c = 0; c < s->n_channels; c++)
+		BERTH_TRY(berth_got(label[c] = channel_label(s, c, tmp), err));
+	BERTH_TRY(put_process(&w, x, PID_CHANNELS, b, t->n_hops, label, NULL, s->n_channels, tmp, err));
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	return berth_export_put_json(out, &w, err);

@@ -35,23 +35,6 @@ static const char *kind_of(const char *provider)
 	return "npu";
 }
 
-static berth_status keep_run(reading *r, int32_t op, const char *key, double us, berth_err *err)
-{
-	int32_t k = berth_strmap_get(&r->keys, key);
-	if (k < 0) {
-		const char *copy = berth_arena_strdup(r->mem, key);
-		BERTH_TRY(berth_got(copy, err));
-		BERTH_TRY(BERTH_GROW(r->tmp, r->key, r->n_keys, &r->cap_key, err));
-		r->key[r->n_keys] = copy;
-		BERTH_TRY(berth_strmap_add(&r->keys, copy, (int32_t)r->n_keys++, &k, err));
-	}
-	BERTH_TRY(BERTH_GROW(r->tmp, r->run, r->n_runs, &r->cap_run, err));
-	r->run[r->n_runs] = (run){op, k, (int32_t)r->n_runs, us};
-	r->n_runs++;
-	r->report.joined_s += us;
-	return BERTH_OK;
-}
-
 static berth_status keep_unjoined(reading *r, const char *name, double us, berth_err *err)
 {
 	int32_t found;
@@ -117,7 +100,20 @@ static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
 	if (op < 0)
 		return keep_unjoined(r, node, dur, err);
 	berth_arena_reset(r->tmp, mark);
-	return keep_run(r, op, r->device ? r->device : kind_of(provider), dur, err);
+	const char *key = r->device ? r->device : kind_of(provider);
+	int32_t k = berth_strmap_get(&r->keys, key);
+	if (k < 0) {
+		const char *copy = berth_arena_strdup(r->mem, key);
+		BERTH_TRY(berth_got(copy, err));
+		BERTH_TRY(BERTH_GROW(r->tmp, r->key, r->n_keys, &r->cap_key, err));
+		r->key[r->n_keys] = copy;
+		BERTH_TRY(berth_strmap_add(&r->keys, copy, (int32_t)r->n_keys++, &k, err));
+	}
+	BERTH_TRY(BERTH_GROW(r->tmp, r->run, r->n_runs, &r->cap_run, err));
+	r->run[r->n_runs] = (run){op, k, (int32_t)r->n_runs, dur};
+	r->n_runs++;
+	r->report.joined_s += dur;
+	return BERTH_OK;
 }
 
 static berth_status read_events(reading *r, const char *text, size_t size, berth_err *err)

@@ -279,22 +279,6 @@ static berth_status put_layers(berth_json_out *w, const view *v, berth_arena *me
 	return BERTH_OK;
 }
 
-static berth_status make_groups(view *v, page_left *left, berth_arena *mem, int32_t *words, berth_err *err)
-{
-	int32_t *op_node;
-	char a[32], b[32], how[64] = "by runs in topological order, as their names share no words";
-	BERTH_TRY_NEW(mem, v->p->n_ops, err, op_node);
-	BERTH_TRY(page_group(v->p->g, mem, v->tmp, op_node, &v->label, &v->n_nodes, words, err));
-	v->op_node = op_node;
-	if (*words < 0)
-		snprintf(how, sizeof how, "the layers that repeat");
-	else if (*words)
-		snprintf(how, sizeof how, "by the first %s of their names", *words == 1 ? "word" : "words");
-	page_left_add(left, mem, "The graph shows the %s operators in %s groups, %s.",
-	              page_count(a, v->p->n_ops), page_count(b, v->n_nodes), how);
-	return BERTH_OK;
-}
-
 berth_status page_put_graph(berth_json_out *w, const berth_problem *p, const berth_timeline *t,
                             const int32_t *op_row, bool grouped, page_left *left, berth_arena *mem,
                             berth_arena *tmp, berth_err *err)
@@ -302,8 +286,20 @@ berth_status page_put_graph(berth_json_out *w, const berth_problem *p, const ber
 	BERTH_SCRATCH(tmp);
 	view v = {p, t, op_row, p->n_ops, NULL, tmp};
 	int32_t words = 0;
-	if (grouped)
-		BERTH_TRY(make_groups(&v, left, mem, &words, err));
+	if (grouped) {
+		int32_t *op_node;
+		char a[32], b[32], how[64] = "by runs in topological order, as their names share no words";
+		BERTH_TRY_NEW(mem, v.p->n_ops, err, op_node);
+		BERTH_TRY(page_group(v.p->g, mem, v.tmp, op_node, &v.label, &v.n_nodes, &words, err));
+		v.op_node = op_node;
+		if (words < 0)
+			snprintf(how, sizeof how, "the layers that repeat");
+		else if (words)
+			snprintf(how, sizeof how, "by the first %s of their names",
+			         words == 1 ? "word" : "words");
+		page_left_add(left, mem, "The graph shows the %s operators in %s groups, %s.",
+		              page_count(a, v.p->n_ops), page_count(b, v.n_nodes), how);
+	}
 	berth_json_open(w, "graph", '{');
 	if (grouped) {
 		berth_json_put_bool(w, "runs", words == 0);

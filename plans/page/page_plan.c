@@ -129,23 +129,6 @@ static void put_pools(berth_json_out *w, const plan *x)
 	berth_json_close(w, ']');
 }
 
-static void put_channels(berth_json_out *w, const plan *x)
-{
-	const berth_system *s = x->p->s;
-	berth_json_open(w, "channels", '[');
-	for (int32_t c = 0; c < s->n_channels; c++) {
-		int32_t l = 0;
-		while (s->link_channel[l] != c)
-			l++;
-		berth_json_open(w, NULL, '{');
-		berth_json_put_string(w, "name", s->channel_name[c]);
-		berth_json_put_int(w, "from", s->link_from[l]);
-		berth_json_put_int(w, "to", s->link_to[l]);
-		berth_json_close(w, '}');
-	}
-	berth_json_close(w, ']');
-}
-
 /* ---- operators ---- */
 
 /* A list for each of the keys, of rows [n][n_keys]. */
@@ -343,7 +326,19 @@ berth_status berth_page_put_plan(berth_json_out *w, const berth_problem *p, cons
 	berth_json_put_int(w, "n_ops", x.p->n_ops);
 	put_devices(w, &x);
 	put_pools(w, &x);
-	put_channels(w, &x);
+	const berth_system *s = x.p->s;
+	berth_json_open(w, "channels", '[');
+	for (int32_t c = 0; c < s->n_channels; c++) {
+		int32_t l = 0;
+		while (s->link_channel[l] != c)
+			l++;
+		berth_json_open(w, NULL, '{');
+		berth_json_put_string(w, "name", s->channel_name[c]);
+		berth_json_put_int(w, "from", s->link_from[l]);
+		berth_json_put_int(w, "to", s->link_to[l]);
+		berth_json_close(w, '}');
+	}
+	berth_json_close(w, ']');
 	BERTH_TRY(put_ops(w, &x, err));
 	if (x.n_shown < x.p->n_ops)
 		BERTH_TRY(put_rest(w, &x, err));

@@ -77,24 +77,6 @@ static berth_status solve_anew(const asker *a, const berth_bounds *bounds, const
 	return judge_side(a, side, err);
 }
 
-static berth_status ask_changes(asker *a, const berth_system *s, const int32_t *op_dev, const int32_t *order,
-                        const char *changes, berth_whatif_row *row, berth_err *err)
-{
-	const berth_search_cfg *search = &a->cfg->search;
-	berth_bound_options how = berth_solve_bound(a->cfg->bound, search);
-	berth_bounds bounds;
-	*row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
-	BERTH_TRY(berth_system_change(s, changes ? changes : "", a->mem, a->tmp, &row->s, err));
-	BERTH_TRY(move_over(a, s, row, err));
-	BERTH_TRY(berth_problem_new(a->g, &row->s, a->mem, a->tmp, &a->p, err));
-	BERTH_TRY(berth_objective_check(&search->objective, &a->p, err));
-	BERTH_TRY(berth_search_bounds(&a->p, &how, a->tmp, &bounds, err));
-	BERTH_TRY(berth_bounds_objective(&a->p, &bounds, &search->objective, a->tmp, &row->lower_bound, err));
-	if (row->same.op_dev)
-		BERTH_TRY(judge_side(a, &row->same, err));
-	return solve_anew(a, &bounds, row, &row->anew, err);
-}
-
 berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int32_t *op_dev,
                           const int32_t *order, const char *changes, const berth_whatif_cfg *cfg,
                           berth_arena *mem, berth_arena *tmp, berth_whatif_row *out, berth_err *err)
@@ -102,7 +84,19 @@ berth_status berth_whatif(const berth_graph *g, const berth_system *s, const int
 	asker a = {.cfg = cfg, .g = g, .mem = mem, .tmp = tmp};
 	berth_whatif_row row;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(ask_changes(&a, s, op_dev, order, changes, &row, err));
+	const berth_search_cfg *search = &a.cfg->search;
+	berth_bound_options how = berth_solve_bound(a.cfg->bound, search);
+	berth_bounds bounds;
+	row = (berth_whatif_row){.same = {.op_dev = op_dev, .order = order, .evaluations = 1}};
+	BERTH_TRY(berth_system_change(s, changes ? changes : "", a.mem, a.tmp, &row.s, err));
+	BERTH_TRY(move_over(&a, s, &row, err));
+	BERTH_TRY(berth_problem_new(a.g, &row.s, a.mem, a.tmp, &a.p, err));
+	BERTH_TRY(berth_objective_check(&search->objective, &a.p, err));
+	BERTH_TRY(berth_search_bounds(&a.p, &how, a.tmp, &bounds, err));
+	BERTH_TRY(berth_bounds_objective(&a.p, &bounds, &search->objective, a.tmp, &row.lower_bound, err));
+	if (row.same.op_dev)
+		BERTH_TRY(judge_side(&a, &row.same, err));
+	BERTH_TRY(solve_anew(&a, &bounds, &row, &row.anew, err));
 	*out = row;
 	return BERTH_OK;
 }

@@ -96,10 +96,12 @@ berth_status berth_single_best(const berth_problem *p, const berth_objective *o,
 
 /* ---- finer operators ---- */
 
-static berth_status solve_finer(const berth_graph *whole, const berth_solution *r,
-                                const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp,
-                                berth_solution *out, berth_err *err)
+berth_status berth_finer_find(const berth_graph *whole, const berth_solution *r, const berth_search_cfg *cfg,
+                              berth_arena *mem, berth_arena *tmp, berth_finer *out, berth_err *err)
 {
+	berth_solution finer;
+	if (r->interrupted)
+		return BERTH_OK;
 	berth_problem *p;
 	berth_bounds bounds;
 	berth_search_cfg quiet = *cfg;
@@ -112,16 +114,7 @@ static berth_status solve_finer(const berth_graph *whole, const berth_solution *
 	p->op_dev_pool_ns = r->p->op_dev_pool_ns;
 	p->op_dev_demand = r->p->op_dev_demand;
 	BERTH_TRY(berth_bounds_new(p, tmp, &bounds, err));
-	return berth_solve(p, &bounds, r->method, &quiet, mem, tmp, out, err);
-}
-
-berth_status berth_finer_find(const berth_graph *whole, const berth_solution *r, const berth_search_cfg *cfg,
-                              berth_arena *mem, berth_arena *tmp, berth_finer *out, berth_err *err)
-{
-	berth_solution finer;
-	if (r->interrupted)
-		return BERTH_OK;
-	BERTH_TRY(solve_finer(whole, r, cfg, mem, tmp, &finer, err));
+	BERTH_TRY(berth_solve(p, &bounds, r->method, &quiet, mem, tmp, &finer, err));
 	*out = (berth_finer){.known = !finer.interrupted,
 	                     .value = finer.feasible ? finer.value : NAN,
 	                     .cost = NAN,

@@ -59,14 +59,6 @@ static bool goes_to(int32_t *to, int32_t *from, int32_t a, int32_t b)
 	return to[a] == b;
 }
 
-static bool same_link(places *x, int32_t l)
-{
-	const berth_system *s = x->s;
-	int32_t k = s->link_of[x->to[s->link_from[l]] * s->n_devs + x->to[s->link_to[l]]];
-	return k >= 0 && berth_system_figures_same(s, BERTH_OF_LINK, l, k) &&
-	       goes_to(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
-}
-
 static bool same_pool(places *x, int32_t d)
 {
 	const berth_system *s = x->s;
@@ -100,8 +92,12 @@ static bool change_places(places *x, const int32_t *a, const int32_t *b, int32_t
 	forget(x);
 	for (int32_t d = 0; d < x->s->n_devs && same; d++)
 		same = same_pool(x, d);
-	for (int32_t l = 0; l < x->s->n_links && same; l++)
-		same = same_link(x, l);
+	for (int32_t l = 0; l < x->s->n_links && same; l++) {
+		const berth_system *s = x->s;
+		int32_t k = s->link_of[x->to[s->link_from[l]] * s->n_devs + x->to[s->link_to[l]]];
+		same = k >= 0 && berth_system_figures_same(s, BERTH_OF_LINK, l, k) &&
+		       goes_to(x->channel, x->from, s->link_channel[l], s->link_channel[k]);
+	}
 	for (int32_t i = 0; i < n; i++) {
 		x->to[a[i]] = a[i];
 		x->to[b[i]] = b[i];

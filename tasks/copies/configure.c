@@ -70,27 +70,21 @@ static berth_status walk_hosts(walker *w, int32_t host)
 	return BERTH_OK;
 }
 
-static berth_status prepare_walk(walker *w, berth_arena *tmp, berth_err *err)
-{
-	const berth_cluster *c = w->x->c;
-	BERTH_TRY_NEW(tmp, c->s->n_devs, err, w->member);
-	BERTH_TRY_NEW(tmp, c->s->n_devs * w->x->n_batches, err, w->deadline_ns);
-	BERTH_TRY_NEW(tmp, c->n_hosts, err, w->before);
-	for (int32_t h = 0; h < c->n_hosts; h++) {
-		w->before[h] = -1;
-		for (int32_t k = 0; k < h; k++)
-			if (c->host_like[k] == c->host_like[h])
-				w->before[h] = k;
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_configure_each(berth_exchanger *e, berth_exchange_kind kind, berth_arena *tmp,
                                   berth_config_visit *visit, void *ctx, berth_err *err)
 {
 	walker w = {.x = e->x, .e = e, .kind = kind, .visit = visit, .ctx = ctx, .err = err};
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(prepare_walk(&w, tmp, err));
+	const berth_cluster *c = w.x->c;
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, w.member);
+	BERTH_TRY_NEW(tmp, c->s->n_devs * w.x->n_batches, err, w.deadline_ns);
+	BERTH_TRY_NEW(tmp, c->n_hosts, err, w.before);
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		w.before[h] = -1;
+		for (int32_t k = 0; k < h; k++)
+			if (c->host_like[k] == c->host_like[h])
+				w.before[h] = k;
+	}
 	return walk_hosts(&w, 0);
 }
 

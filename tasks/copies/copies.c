@@ -88,22 +88,6 @@ static berth_status restrict_to(const berth_problem *p, const int32_t *dev, int3
 	return BERTH_OK;
 }
 
-static berth_status search_joint(pricer *r, const berth_problem *q, int32_t host, berth_copy_price *out,
-                                 berth_err *err)
-{
-	berth_bounds bounds;
-	berth_solution s;
-	BERTH_TRY(berth_bounds_new(q, r->tmp, &bounds, err));
-	berth_status st = berth_solve(q, &bounds, r->method, &r->search, r->mem, r->tmp, &s, err);
-	if (st == BERTH_ELIMIT)
-		return BERTH_OK;
-	BERTH_TRY(st);
-	r->x->evaluations += s.evaluations;
-	if (s.interrupted)
-		return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while copies were placed");
-	return s.feasible ? price_placement(r, q, host, s.op_dev, s.op_order, out, err) : BERTH_OK;
-}
-
 static berth_status price_batch(pricer *r, int32_t host, const int32_t *dev, int32_t n, int32_t b,
                                 berth_copy_price *out, berth_err *err)
 {
@@ -114,8 +98,19 @@ static berth_status price_batch(pricer *r, int32_t host, const int32_t *dev, int
 	BERTH_TRY(restrict_to(p, dev, n, r->tmp, &q, &can, err));
 	if (!can)
 		return BERTH_OK;
-	if (n > 1)
-		return search_joint(r, &q, host, out, err);
+	if (n > 1) {
+		berth_bounds bounds;
+		berth_solution s;
+		BERTH_TRY(berth_bounds_new(&q, r->tmp, &bounds, err));
+		berth_status st = berth_solve(&q, &bounds, r->method, &r->search, r->mem, r->tmp, &s, err);
+		if (st == BERTH_ELIMIT)
+			return BERTH_OK;
+		BERTH_TRY(st);
+		r->x->evaluations += s.evaluations;
+		if (s.interrupted)
+			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted while copies were placed");
+		return s.feasible ? price_placement(r, &q, host, s.op_dev, s.op_order, out, err) : BERTH_OK;
+	}
 	BERTH_TRY_NEW(r->tmp, p->n_ops, err, op_dev);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		op_dev[op] = dev[0];

@@ -121,22 +121,6 @@ static berth_status add_candidate(mixer *m, const int32_t *op_dev, berth_err *er
 	return BERTH_OK;
 }
 
-static berth_status add_devices(mixer *m, berth_err *err)
-{
-	int32_t *op_dev;
-	BERTH_TRY_NEW(m->tmp, m->x->graph->n_ops, err, op_dev);
-	for (int32_t d = 0; d < m->s->n_devs; d++) {
-		bool legal = true;
-		for (int32_t op = 0; op < m->x->graph->n_ops; op++) {
-			op_dev[op] = d;
-			legal = legal && berth_op_legal(m->p, op, d);
-		}
-		if (legal)
-			BERTH_TRY(add_candidate(m, op_dev, err));
-	}
-	return BERTH_OK;
-}
-
 /* For size i: one copy, and as many as are best. */
 static berth_status add_searched(mixer *m, int32_t i, int32_t most, const berth_method *method,
                                  const berth_search_cfg *cfg, berth_mix *out, berth_err *err)
@@ -513,7 +497,17 @@ static berth_status make_mix(mixer *m, int32_t most, const berth_method *method,
 	searches.time_s *= 1 - SHARING;
 	searches.cpu_s *= 1 - SHARING;
 	BERTH_TRY(compile_sizes(m, err));
-	BERTH_TRY(add_devices(m, err));
+	int32_t *op_dev;
+	BERTH_TRY_NEW(m->tmp, m->x->graph->n_ops, err, op_dev);
+	for (int32_t d = 0; d < m->s->n_devs; d++) {
+		bool legal = true;
+		for (int32_t op = 0; op < m->x->graph->n_ops; op++) {
+			op_dev[op] = d;
+			legal = legal && berth_op_legal(m->p, op, d);
+		}
+		if (legal)
+			BERTH_TRY(add_candidate(m, op_dev, err));
+	}
 	for (int32_t i = 0; i < m->x->n && !out->interrupted; i++)
 		BERTH_TRY(add_searched(m, i, most, method, &searches, out, err));
 	compare_alone(m, out);

@@ -50,21 +50,6 @@ static berth_status least_problem(const berth_cutting *c, berth_arena *tmp, bert
 	return BERTH_OK;
 }
 
-/* The least time from the start to the end of op: of an operator that can be cut, of a piece. */
-static int64_t least_ns(const berth_cutting *c, int32_t op)
-{
-	const berth_problem *p = c->p;
-	int64_t least = INT64_MAX;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		if (!berth_op_legal(p, op, d))
-			continue;
-		int64_t ns = berth_op_time(p, op, d), fixed = (int64_t)(p->s->dev_op_overhead_s[d] * 1e9);
-		ns = c->axes[op] && fixed < ns ? fixed : ns;
-		least = ns < least ? ns : least;
-	}
-	return least == INT64_MAX ? 0 : least;
-}
-
 /* The longest path, each operator by one piece. One that has pieces which leave an input out begins anew. */
 static berth_status longest_path(const berth_cutting *c, berth_arena *tmp, int64_t *out, berth_err *err)
 {
@@ -79,7 +64,19 @@ static berth_status longest_path(const berth_cutting *c, berth_arena *tmp, int64
 			if (!c->axes[op] || !c->axes[op]->skips)
 				end[op] = before > end[op] ? before : end[op];
 		}
-		end[op] += least_ns(c, op);
+		/* The least time from the start to the end of op: of an operator that can be cut, of a
+		 * piece. */
+		const berth_problem *p = c->p;
+		int64_t least = INT64_MAX;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			if (!berth_op_legal(p, op, d))
+				continue;
+			int64_t ns = berth_op_time(p, op, d),
+				fixed = (int64_t)(p->s->dev_op_overhead_s[d] * 1e9);
+			ns = c->axes[op] && fixed < ns ? fixed : ns;
+			least = ns < least ? ns : least;
+		}
+		end[op] += least == INT64_MAX ? 0 : least;
 		*out = end[op] > *out ? end[op] : *out;
 	}
 	return BERTH_OK;

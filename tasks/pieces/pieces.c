@@ -196,22 +196,6 @@ static berth_status put_whole(pieces_state *x, int32_t node, berth_err *err)
 	return pieces_put_old(x, node, err);
 }
 
-static berth_status put_nodes(pieces_state *x, berth_err *err)
-{
-	for (size_t j = 0; j < x->m.n_nodes; j++) {
-		int32_t node = x->m.order[j];
-		if (x->cut[node])
-			BERTH_TRY(put_pieces(x, node, x->cut[node], err));
-		else if (x->fate[node] == PIECES_BY_PIECE)
-			BERTH_TRY(pieces_put_shape(x, node, err));
-		else if (x->fate[node] == PIECES_STAYS)
-			BERTH_TRY(put_whole(x, node, err));
-	}
-	for (size_t o = 0; o < x->m.n_outputs; o++)
-		BERTH_TRY(pieces_whole(x, x->m.output[o], err));
-	return BERTH_OK;
-}
-
 /* ---- the new file ---- */
 
 static berth_status add_bytes(pieces_state *x, const void *data, size_t size, size_t *cap, berth_err *err)
@@ -312,24 +296,6 @@ static berth_status write_graph(pieces_state *x, protobuf w, size_t *cap, berth_
 	return BERTH_OK;
 }
 
-/* The graph (7) with a head of its new length; the rest of the model as it stands. */
-static berth_status write_whole_graph(pieces_state *x, const protobuf *w, const protobuf_field *f,
-                                      size_t *cap,
-                                      berth_err *err)
-{
-	berth_strbuf head = {.mem = x->mem};
-	size_t slot = x->out->n_pieces, size = 0, len;
-	const char *text;
-	BERTH_TRY(add_bytes(x, "", 0, cap, err));
-	BERTH_TRY(write_graph(x, protobuf_inside(w, f), cap, err));
-	for (size_t i = slot; i < x->out->n_pieces; i++)
-		size += x->out->piece[i].size;
-	onnx_put_head(&head, f->number, size);
-	BERTH_TRY(berth_strbuf_done(&head, &text, &len, err));
-	x->out->piece[slot] = (berth_file_piece){text, len};
-	return BERTH_OK;
-}
-
 static berth_status write_model(pieces_state *x, berth_err *err)
 {
 	protobuf w = {x->m.file, x->m.data, 0, x->m.size};
@@ -348,7 +314,17 @@ static berth_status write_model(pieces_state *x, berth_err *err)
 			return berth_fail(err, BERTH_EUNSUPPORTED, "%s: byte %zu: the model has two graphs",
 			                  x->m.file, f.tag_at);
 		graph = true;
-		BERTH_TRY(write_whole_graph(x, &w, &f, &cap, err));
+		/* The graph (7) with a head of its new length; the rest of the model as it stands. */
+		berth_strbuf head = {.mem = x->mem};
+		size_t slot = x->out->n_pieces, size = 0, len;
+		const char *text;
+		BERTH_TRY(add_bytes(x, "", 0, &cap, err));
+		BERTH_TRY(write_graph(x, protobuf_inside(&w, &f), &cap, err));
+		for (size_t i = slot; i < x->out->n_pieces; i++)
+			size += x->out->piece[i].size;
+		onnx_put_head(&head, f.number, size);
+		BERTH_TRY(berth_strbuf_done(&head, &text, &len, err));
+		x->out->piece[slot] = (berth_file_piece){text, len};
 	}
 }
 
@@ -384,7 +360,17 @@ static berth_status cut_source(const pieces_source *s, const pieces_options *opt
 	BERTH_TRY(pieces_plan(&x, err));
 	if (writes) {
 		BERTH_TRY(pieces_find_idle(&x, err));
-		BERTH_TRY(put_nodes(&x, err));
+		for (size_t j = 0; j < x.m.n_nodes; j++) {
+			int32_t node = x.m.order[j];
+			if (x.cut[node])
+				BERTH_TRY(put_pieces(&x, node, x.cut[node], err));
+			else if (x.fate[node] == PIECES_BY_PIECE)
+				BERTH_TRY(pieces_put_shape(&x, node, err));
+			else if (x.fate[node] == PIECES_STAYS)
+				BERTH_TRY(put_whole(&x, node, err));
+		}
+		for (size_t o = 0; o < x.m.n_outputs; o++)
+			BERTH_TRY(pieces_whole(&x, x.m.output[o], err));
 		BERTH_TRY(write_model(&x, err));
 	}
 	BERTH_TRY(list_made(&x, err));

@@ -137,21 +137,6 @@ static double least_part(const pieces_spec *s, int32_t k)
 	return part < 1 ? part : 1;
 }
 
-/* Bytes of what pieces along this dimension read of which a piece is not sure to read its share. */
-static double loose(const pieces_state *x, const onnx_node *n, const pieces_spec *s)
-{
-	double sum = 0;
-	for (int32_t k = 0; k < n->n_in; k++) {
-		const onnx_value *v = n->in[k] < 0 ? NULL : &x->m.value[n->in[k]];
-		bool known;
-		if (v && s->in[k].first)
-			sum += (double)onnx_value_bytes(v, &known);
-		else if (v && s->in[k].window)
-			sum += (double)onnx_value_bytes(v, &known) * (1 - least_part(s, k));
-	}
-	return sum;
-}
-
 /* Are there pieces without some input that a node makes? */
 static bool skips(const pieces_state *x, const onnx_node *n, const pieces_spec *s)
 {
@@ -181,7 +166,17 @@ static berth_status list_axes(pieces_state *x, int32_t node, pieces_axes *out, b
 		out->axis[out->n] = berth_arena_strdup(x->mem, pieces_axis_word(&at, dim, number));
 		if (!out->axis[out->n++])
 			return berth_nomem(err);
-		double bytes = loose(x, n, &s);
+		/* Bytes of what pieces along this dimension read of which a piece is not sure to read its
+		 * share. */
+		double bytes = 0;
+		for (int32_t k = 0; k < n->n_in; k++) {
+			const onnx_value *v = n->in[k] < 0 ? NULL : &x->m.value[n->in[k]];
+			bool known;
+			if (v && s.in[k].first)
+				bytes += (double)onnx_value_bytes(v, &known);
+			else if (v && s.in[k].window)
+				bytes += (double)onnx_value_bytes(v, &known) * (1 - least_part(&s, k));
+		}
 		out->skips |= skips(x, n, &s);
 		out->loose_bytes = bytes > out->loose_bytes ? bytes : out->loose_bytes;
 	}

@@ -138,22 +138,6 @@ static berth_status join_pieces(pieces_state *x, int32_t v, int64_t from, int64_
 	return put_concat(x, in, n, node, out, x->value[v].dim, err);
 }
 
-static berth_status cut_alike(pieces_state *x, int32_t v, int64_t from, int64_t to, const char **name,
-                              berth_err *err)
-{
-	const pieces_value *s = &x->value[v];
-	for (int32_t i = 0; i < s->k; i++)
-		if (s->piece[i].from == from && s->piece[i].to == to) {
-			*name = s->piece[i].name;
-			return BERTH_OK;
-		}
-	for (int32_t i = 0; i < s->k; i++)
-		if (s->piece[i].from <= from && s->piece[i].to >= to)
-			return of_piece(x, v, &s->piece[i], from, to, name, err);
-	BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
-	return join_pieces(x, v, from, to, *name, *name, err);
-}
-
 berth_status pieces_whole(pieces_state *x, int32_t v, berth_err *err)
 {
 	pieces_value *s = &x->value[v];
@@ -230,8 +214,19 @@ berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from
 		return pieces_all(x, v, name, err);
 	if (is_made(&x->value[v], dim, from, to, name))
 		return BERTH_OK;
-	if (x->value[v].k && x->value[v].dim == dim)
-		return cut_alike(x, v, from, to, name, err);
+	if (x->value[v].k && x->value[v].dim == dim) {
+		const pieces_value *s = &x->value[v];
+		for (int32_t i = 0; i < s->k; i++)
+			if (s->piece[i].from == from && s->piece[i].to == to) {
+				*name = s->piece[i].name;
+				return BERTH_OK;
+			}
+		for (int32_t i = 0; i < s->k; i++)
+			if (s->piece[i].from <= from && s->piece[i].to >= to)
+				return of_piece(x, v, &s->piece[i], from, to, name, err);
+		BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
+		return join_pieces(x, v, from, to, *name, *name, err);
+	}
 	if (x->value[v].k && x->takers)
 		return part_across(x, v, dim, from, to, name, err);
 	if (pieces_tensor_stands(x, v)) {
