@@ -75,7 +75,7 @@ static void test_budget_is_kept(void **state)
 	berth_err err;
 	int with_order = 0;
 	assert_ok(
-		berth_zoo_build("zoo:random:ops=60:ccr=1:heterogeneity=1:seed=7", &f.mem, &f.tmp, &f.g, &err),
+		berth_zoo_build("zoo:random:ops=60:ccr=1:heterogeneity=1:seed=8", &f.mem, &f.tmp, &f.g, &err),
 		&err);
 	assert_ok(berth_system_builtin("cpu+2gpu", &f.mem, &f.tmp, &f.s, &err), &err);
 	assert_ok(berth_problem_new(&f.g, &f.s, &f.mem, &f.tmp, &f.p, &err), &err);
