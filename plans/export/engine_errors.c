@@ -62,7 +62,7 @@ static berth_status parse(rows *r, const char *file, const char *text, size_t si
 	return BERTH_OK;
 }
 
-/* The user's file, which need not be there; *path NULL: nor a place for it. */
+/* The user's file, which need not be there; *path NULL: nor a place for it, or no file stands there. */
 static berth_status parse_own(rows *r, berth_arena *mem, const char **path, berth_err *err)
 {
 	berth_err no_place = {0};
@@ -71,7 +71,7 @@ static berth_status parse_own(rows *r, berth_arena *mem, const char **path, bert
 	bool there;
 	*path = NULL;
 	berth_status st = berth_cache_path("engine_errors.csv", mem, path, &no_place);
-	if (st == BERTH_EIO) {
+	if (st == BERTH_EIO || (*path && berth_file_is_stream(*path))) {
 		*path = NULL;
 		return BERTH_OK;
 	}

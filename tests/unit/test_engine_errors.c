@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char system_text[] =
@@ -91,6 +92,25 @@ static berth_status keep(fixture *f, const char *engine, const char *graph, int3
 	                                err);
 }
 
+/* A pipe in the place of the file is not waited for, and nothing is kept. */
+static void test_pipe(void **state)
+{
+	(void)state;
+	fixture f;
+	char path[128];
+	const char *kept;
+	berth_err err = {0};
+	open_fixture(&f);
+	snprintf(path, sizeof path, "%s/berth", f.folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/berth/engine_errors.csv", f.folder);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(of(&f, "ort", 0, 0).n, 6);
+	assert_ok(keep(&f, "ort", "g", 10, 0.5, &kept, &err), &err);
+	assert_null(kept);
+	close_fixture(&f);
+}
+
 static void test_own(void **state)
 {
 	(void)state;
@@ -155,6 +175,7 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_own),
+	                                   cmocka_unit_test(test_pipe),
 	                                   cmocka_unit_test(test_bad_file),
 	                                   cmocka_unit_test(test_out_of_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
