@@ -120,6 +120,8 @@ static const foreign *find(const char *data, size_t size)
 		if (begins(&table[i], data, size, &text) &&
 		    (!table[i].within || berth_text_contains(data, near, table[i].within)))
 			return &table[i];
+	if (berth_text_is(data, near)) /* the end of a line is field 1, too */
+		return NULL;
 	/* ONNX begins with a number (field 1, its IR version), and what follows is no message. Others begin
 	 * with a message in field 1, or have one in field 2. */
 	const unsigned char *b = (const unsigned char *)data;
