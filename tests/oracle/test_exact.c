@@ -647,7 +647,7 @@ static void certificates_hold(void **state)
 	              all, count.made[0], count.made[1], count.made[2], count.made[3], count.made[4],
 	              count.made[5], count.whole, count.changed, count.refused);
 	for (int k = 1; k < BERTH_N_CERTIFICATES; k++)
-		assert_true(count.made[k] > 0 ||
+		assert_true(count.made[k] > 0 || k == BERTH_CERTIFICATE_MACHINES || /* machines_hold */
 		            (k == BERTH_CERTIFICATE_RELAXATION && !berth_lp_solver()));
 	assert_true(count.whole > all / 2);
 	assert_true(count.changed >= 10 * n / 3);
