@@ -666,6 +666,11 @@ static void run_other_model(berth_sim *s, const int32_t *op_dev, berth_sim_resul
 	}
 	m->run(s->cost_scratch, op_dev, &r);
 	s->now = r.latency_ns;
+	if (s->p->alone_ns) { /* operators may have taken other times than those of their devices */
+		BERTH_CLEAR(s->dev_time_ns, s->p->n_devs);
+		for (int32_t op = 0; op < s->p->n_ops; op++)
+			s->dev_time_ns[op_dev[op]] += s->end_ns[op] - s->start_ns[op];
+	}
 	sim_conclude(s, out);
 	out->load_s = r.load_s;
 }

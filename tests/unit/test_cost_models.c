@@ -2,6 +2,7 @@
  * giph and doppler as the shorthands they are; the table of models. */
 #include "bounds.h"
 #include "cost_model.h"
+#include "engine_rules.h"
 #include "instance.h"
 #include "min_cut.h"
 #include "rng.h"
@@ -717,6 +718,44 @@ static void test_round_trip(void **state)
 	close_world(&w);
 }
 
+/* accelerate copies what the CPU holds to the GPU, unless all is on the CPU: what devices are busy for, and
+ * the energy, are of the times that are taken. */
+static void test_alone_on_the_cpu(void **state)
+{
+	static const char graph[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"ops\":[{\"name\":\"a\",\"param_bytes\":1000000,"
+		"\"time_s\":{\"c\":1e-3,\"g\":1e-3}},{\"name\":\"b\",\"time_s\":{\"c\":2e-3,\"g\":1e-3}}],"
+		"\"edges\":[{\"from\":\"a\",\"to\":\"b\",\"bytes\":0}]}";
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"c\",\"kind\":\"cpu\","
+		"\"idle_w\":1,\"busy_w\":2},{\"name\":\"g\",\"kind\":\"gpu\",\"idle_w\":1,\"busy_w\":500}],"
+		"\"links\":[{\"from\":\"c\",\"to\":\"g\",\"bandwidth\":1e8,\"both_ways\":true,"
+		"\"joules_per_byte\":0}]}";
+	const berth_engine_rules *engine;
+	world w;
+	berth_sim_result r;
+	berth_bounds b;
+	berth_err err;
+	(void)state;
+	open_world(&w, graph, system);
+	assert_ok(berth_rules_find("accelerate", &engine, &err), &err);
+	assert_ok(berth_system_for(engine, &w.s, &err), &err);
+	assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+	assert_ok(berth_sim_new(&w.p, &w.mem, &w.sim, &err), &err);
+	berth_sim_want_peaks(w.sim, true);
+	berth_sim_run(w.sim, (int32_t[]){0, 0}, NULL, &r);
+	assert_int_equal(r.latency_ns, 3000000);
+	assert_int_equal(berth_sim_dev_time_ns(w.sim)[0], 3000000);
+	assert_near(r.energy_j, 3e-3 * (2 + 1), 1e-12);
+	assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		assert_true(!(b.value[m] > berth_metrics[m].value(&r)));
+	berth_sim_run(w.sim, (int32_t[]){0, 1}, NULL, &r);
+	assert_int_equal(berth_sim_dev_time_ns(w.sim)[0], 11000000);
+	assert_near(r.energy_j, 12e-3 * 2 + 11e-3 + 1e-3 * 499, 1e-12);
+	close_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -728,6 +767,7 @@ int main(void)
 		cmocka_unit_test(test_longest_path),
 		cmocka_unit_test(test_serial_by_hand),
 		cmocka_unit_test(test_serial),
+		cmocka_unit_test(test_alone_on_the_cpu),
 		cmocka_unit_test(test_bounds_of_long_operators),
 		cmocka_unit_test(test_tarnawski_work),
 		cmocka_unit_test(test_tarnawski_links),
