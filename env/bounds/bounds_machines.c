@@ -3,6 +3,7 @@
 #include "machines.h"
 
 enum { FIRST_STEP = 32 }; /* a part of the bound */
+#define EVER (INT64_MAX / 8) /* ns, behind any schedule */
 
 typedef struct search {
 	berth_bound_work *budget;
@@ -31,6 +32,8 @@ berth_status berth_bounds_machines(const berth_problem *p, int64_t known_ns, ber
 	    !berth_bound_spend(budget, (int64_t)(p->g->n_edges + p->n_ops) * p->n_devs * p->n_devs))
 		return BERTH_OK;
 	BERTH_TRY(berth_machines_new(p, tmp, &s.m, err));
+	if (proves(&s, EVER / s.unit))
+		return BERTH_OK; /* there is no schedule at all: not for times' sake, others say why */
 	int64_t low = berth_round_up_ns(p, known_ns) / s.unit, step = low / FIRST_STEP + 1;
 	for (; !s.cut && proves(&s, low + step); step *= 2)
 		low += step;

@@ -2,12 +2,15 @@
  * policy ask it when a device could begin. */
 #include "traffic.h"
 
+enum { MOST_GAPS = 4096 }; /* of all channels at a time */
+
 berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_traffic *out, berth_err *err)
 {
 	*out = (berth_traffic){.p = p};
 	BERTH_TRY_NEW(mem, (size_t)p->g->n_tensors * (size_t)p->n_devs, err, out->arrive_ns);
+	size_t most = (size_t)(p->g->n_edges < MOST_GAPS ? p->g->n_edges : MOST_GAPS);
 	if (p->s->contention)
-		BERTH_TRY(berth_idle_new(p->s->n_channels, (size_t)p->g->n_edges, mem, &out->idle, err));
+		BERTH_TRY(berth_idle_new(p->s->n_channels, most, mem, &out->idle, err));
 	return BERTH_NEW(mem, out->claim_ns, p->s->n_channels, err);
 }
 
