@@ -50,7 +50,7 @@ static void least_energy(const berth_problem *p, double *idle_w, double *busy_j)
 		if (isfinite(least))
 			*busy_j += least;
 	}
-	if (p->alone_ns) {
+	if (berth_may_be_alone(p)) {
 		int32_t d = p->alone_dev;
 		*busy_j = fmin(*busy_j, (s->dev_busy_w[d] - s->dev_idle_w[d]) *
 		                                ((double)p->alone_sum_ns * 1e-9 / s->dev_slots[d]));

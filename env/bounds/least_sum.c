@@ -301,7 +301,7 @@ berth_status berth_least_sum(const berth_problem *p, const berth_sum_asker *who,
 	BERTH_TRY(open_climber(&c, tmp, err));
 	BERTH_TRY(climb(&c, tmp, err));
 	*bound_ns = who->coloc_bytes ? 0 : c.bound_ns;
-	if (p->alone_ns && p->alone_sum_ns < *bound_ns)
+	if (berth_may_be_alone(p) && p->alone_sum_ns < *bound_ns)
 		*bound_ns = p->alone_sum_ns;
 	return BERTH_OK;
 }

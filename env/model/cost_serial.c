@@ -160,7 +160,7 @@ static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_
 		sum += least < INT64_MAX ? least : 0;
 	}
 	sum = sum > work_ns ? sum : work_ns;
-	if (p->alone_ns && p->alone_sum_ns < sum)
+	if (berth_may_be_alone(p) && p->alone_sum_ns < sum)
 		sum = p->alone_sum_ns;
 	out->path_ns = out->latency_ns = sum;
 	out->load_s = (double)sum * 1e-9;

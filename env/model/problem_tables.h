@@ -102,6 +102,15 @@ static inline bool berth_op_legal(const berth_problem *p, int32_t op, int32_t de
 	return p->op_dev_legal[berth_cell(p, op, dev)];
 }
 
+/* May everything stand on alone_dev, so that it takes what alone_ns says? O(ops). */
+static inline bool berth_may_be_alone(const berth_problem *p)
+{
+	for (int32_t op = 0; p->alone_ns && op < p->n_ops; op++)
+		if (!berth_op_legal(p, op, p->alone_dev))
+			return false;
+	return p->alone_ns != NULL;
+}
+
 /* The pool of dev; -1: none. */
 static inline int32_t berth_dev_pool(const berth_problem *p, int32_t dev)
 {

@@ -753,6 +753,11 @@ static void test_alone_on_the_cpu(void **state)
 	berth_sim_run(w.sim, (int32_t[]){0, 1}, NULL, &r);
 	assert_int_equal(berth_sim_dev_time_ns(w.sim)[0], 11000000);
 	assert_near(r.energy_j, 12e-3 * 2 + 11e-3 + 1e-3 * 499, 1e-12);
+	/* where not all may be there, that is no bound */
+	w.p.op_dev_legal[berth_cell(&w.p, 0, 1)] = w.p.op_dev_legal[berth_cell(&w.p, 1, 0)] = 0;
+	assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
+	assert_int_equal(b.latency_ns, r.latency_ns);
+	assert_near(b.value[BERTH_ENERGY], r.energy_j, 1e-9);
 	close_world(&w);
 }
 
