@@ -52,6 +52,7 @@ static bool is_called(const char *name, const char *plain)
 {
 	static const char *const names[][2] = {{"ctx", "context"},      {"nctx", "context"},
 	                                       {"ctx", "seq"},          {"nctx", "seq"},
+	                                       {"context", "seq"},
 	                                       {"seqlen", "seq"},       {"batchsize", "batch"},
 	                                       {"makespan", "latency"}, {"time", "latency"},
 	                                       {"speed", "throughput"}, {"onnxruntime", "ort"},

@@ -34,7 +34,7 @@ berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const st
 #define CLI_READING(c) \
 	{"dim", 0, CLI_MANY, &(c)->dim, "NAME=N", \
 	 "a symbolic dimension of an ONNX model, or how often its loop NAME runs; a word of other " \
-	 "models, as in batch=8\t1"}, \
+	 "models, as in batch=8 (--ctx N is context=N, --batch N is batch=N)\t1"}, \
 	{"strict", 0, CLI_FLAG, &(c)->strict, NULL, \
 	 "refuse a graph or a system that would be warned of"}, \
 	CLI_SANDBOX(c)

@@ -209,6 +209,10 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 
 /* ---- walking ---- */
 
+/* As other programs call sizes of a model: --ctx N is --dim context=N, where no option begins like that. */
+static const char *const sizes[][2] = {{"ctx", "context"}, {"batch", "batch"}, {"kv-type", "cache"}};
+enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS };
+
 static const cli_option *by_id(const cli_option *options, int id)
 {
 	for (const cli_option *o = options; o->name; o++)
@@ -221,9 +225,6 @@ static const cli_option *by_id(const cli_option *options, int id)
 static const char *successor(const cli_verb *verb, const char *option)
 {
 	static const char *const gone[][3] = {
-		{"", "--ctx", "context=N behind the model's name (zoo: seq=N)"},
-		{"", "--batch", "batch=N behind the model's name"},
-		{"", "--kv-type", "cache=T behind the model's name"},
 		{"", "--max-cuts", "--granularity G:max-cuts=N"},
 		{"", "--cpu-time", "--time Scpu"},
 		{"", "--each-objective", "--objective each"},
@@ -249,6 +250,9 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 	const char *names[MAX_OPTIONS], *word = c->argv[optind - 1];
 	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
 	int32_t n = 0;
+	if (optopt >= SIZE_ID)
+		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value", verb->name,
+		                  sizes[optopt - SIZE_ID][0]);
 	if (o && found == ':')
 		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value, %s", verb->name, o->name,
 		                  o->value);
@@ -270,7 +274,33 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 	                  verb->name);
 }
 
-static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 1],
+static void add_sizes(const cli_option *options, struct option *longs)
+{
+	const cli_option *dim = options;
+	while (dim->name && strcmp(dim->name, "dim") != 0)
+		dim++;
+	for (int i = 0; i < SIZES && dim->name; i++) {
+		const cli_option *o = options;
+		while (o->name && strncmp(o->name, sizes[i][0], strlen(sizes[i][0])) != 0)
+			o++;
+		if (!o->name)
+			*longs++ = (struct option){sizes[i][0], required_argument, NULL, SIZE_ID + i};
+	}
+	*longs = (struct option){0};
+}
+
+static berth_status take_size(cli *c, int i, const char *text, berth_err *err)
+{
+	const cli_option *dim = c->options;
+	while (strcmp(dim->name, "dim") != 0)
+		dim++;
+	text = berth_arena_printf(&c->mem, "%s=%s", sizes[i][1], text);
+	BERTH_TRY(berth_got(text, err));
+	c->given |= UINT64_C(1) << (dim - c->options);
+	return take(c, dim, text, err);
+}
+
+static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + SIZES + 1],
                    char shorts[2 * MAX_OPTIONS + 2])
 {
 	*shorts++ = ':';
@@ -286,7 +316,7 @@ static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + 
 		if (o->letter && o->kind != CLI_FLAG)
 			*shorts++ = ':';
 	}
-	*longs = (struct option){0};
+	add_sizes(options, longs);
 	*shorts = '\0';
 }
 
@@ -355,7 +385,7 @@ static berth_status find_sandbox(cli *c, berth_err *err)
 
 berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err)
 {
-	struct option longs[MAX_OPTIONS + 1];
+	struct option longs[MAX_OPTIONS + SIZES + 1];
 	char shorts[2 * MAX_OPTIONS + 2];
 	tables(options, longs, shorts);
 	c->options = options;
@@ -367,6 +397,10 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			break;
 		if (found == '?' || found == ':')
 			return refuse(c, found, err);
+		if (found >= SIZE_ID) {
+			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));
+			continue;
+		}
 		const cli_option *o = by_id(options, found);
 		c->given |= UINT64_C(1) << (o - options);
 		if (o->kind == CLI_WORD && !optarg)
