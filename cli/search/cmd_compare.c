@@ -8,6 +8,7 @@
 #include "exporters.h"
 #include "graph_load.h"
 #include "load.h"
+#include "place_decoder.h"
 #include "plan_words.h"
 #include "progress.h"
 #include "report.h"
@@ -318,10 +319,12 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 	int32_t n_seeds = (int32_t)a->seeds;
 	BERTH_TRY_NEW(&c->mem, c->n_args * n_systems(a), err, s->r.block);
 	s->of = c->n_args * n_systems(a) * s->r.n_methods * n_seeds;
-	for (int32_t i = 0; i < c->n_args; i++)
+	for (int32_t i = 0; i < c->n_args; i++) {
+		BERTH_TRY(place_decoder_note_reading(c, c->args[i], err));
 		for (int32_t k = 0; k < n_systems(a); k++)
 			BERTH_TRY(fill_block(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL,
 			                     n_seeds, s, err));
+	}
 	return BERTH_OK;
 }
 

@@ -38,22 +38,43 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	return BERTH_OK;
 }
 
-berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err)
+/* Is spec a language model, no training step of one? Then *words has those of --dim behind it, else NULL. */
+static berth_status language_model(cli *c, const char *spec, bool *gguf, const char **words, berth_err *err)
 {
-	const char *words = *spec;
-	BERTH_TRY(is_gguf(c, words, &x->d.gguf, err));
-	if (!x->d.gguf && !is_model(words, "moe") && !is_model(words, "llama"))
+	*words = NULL;
+	BERTH_TRY(is_gguf(c, spec, gguf, err));
+	if (!*gguf && !is_model(spec, "moe") && !is_model(spec, "llama"))
 		return BERTH_OK;
 	for (int32_t i = 0; i < c->dim.n; i++)
-		BERTH_TRY(berth_got(words = berth_arena_printf(&c->mem, "%s:%s", words, c->dim.text[i]),
-		                    err));
-	if (c->training || strcmp(berth_spec_get(words, "training", "0", &c->mem), "0") != 0)
+		BERTH_TRY(berth_got(spec = berth_arena_printf(&c->mem, "%s:%s", spec, c->dim.text[i]), err));
+	if (!c->training && strcmp(berth_spec_get(spec, "training", "0", &c->mem), "0") == 0)
+		*words = spec;
+	return BERTH_OK;
+}
+
+berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err)
+{
+	const char *words;
+	BERTH_TRY(language_model(c, *spec, &x->d.gguf, &words, err));
+	if (!words)
 		return BERTH_OK;
 	c->dim.n = 0; /* they stand in the spec now */
 	x->on = !berth_spec_has(words, "mode");
 	BERTH_TRY(berth_uses_parse(x->use, &x->d.uses, err));
 	x->d.spec = *spec = words;
 	return BERTH_OK;
+}
+
+berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err)
+{
+	const char *words;
+	bool gguf;
+	BERTH_TRY(language_model(c, spec, &gguf, &words, err));
+	if (!words || berth_spec_has(words, "mode"))
+		return BERTH_OK;
+	return cli_note(c, err,
+	                "%s: reading a prompt is looked at; with :mode=decode answering, as by place",
+	                spec);
 }
 
 /* Of the second use of a model nothing is warned: it was said of the first. */

@@ -22,6 +22,9 @@ typedef struct place_decoder {
  * x->on. The words of --dim go into its spec. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err);
 
+/* A line where spec is such a model: what verbs do with it that plan for no use. Fails: as above. */
+berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err);
+
 /* berth_decoder_load by cli_instance_load: x->cfg and x->d. */
 berth_status place_decoder_load(cli *c, const char *system, const cli_granularity *granularity,
                                 place_decoder *x, berth_graph *decode, berth_system *s, berth_err *err);
