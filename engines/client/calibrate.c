@@ -479,20 +479,43 @@ berth_status berth_calibration_graph(const berth_calibration *c, const berth_sys
 
 /* ---- links ---- */
 
-/* The latest hand-offs of a link, at most MAX. */
-static berth_status fit_link(const berth_calibration *c, int32_t link, berth_arena *tmp, double *latency_s,
-                             double *s_per_byte, int32_t *n, berth_err *err)
+/* Median distance of points to a line. x is lost. */
+static double off_line(double *x, const double *y, int32_t n, double start, double slope, berth_arena *tmp)
 {
-	enum { MAX = 400 };
-	double *bytes, *seconds;
-	BERTH_TRY_NEW(tmp, MAX, err, bytes, seconds);
-	*n = 0;
-	for (size_t i = c->n_handoffs; i-- > 0 && *n < MAX;)
+	for (int32_t i = 0; i < n; i++)
+		x[i] = fabs(y[i] - start - slope * x[i]);
+	return berth_median(x, n, tmp);
+}
+
+/* By the latest hand-offs of a link, at most MAX. What they say of a byte counts where it brings the line
+ * twice as near to them: of tensors that are all alike nothing of it is to be learned. Else the bandwidth
+ * stays, and the latency is what is left. */
+static berth_status fit_link(const berth_calibration *c, int32_t link, berth_arena *tmp, double *latency_s,
+                             double *s_per_byte, berth_err *err)
+{
+	enum { LEAST = 8, MAX = 400 };
+	double *bytes, *seconds, *left, start, slope;
+	int32_t n = 0;
+	BERTH_TRY_NEW(tmp, MAX, err, bytes, seconds, left);
+	for (size_t i = c->n_handoffs; i-- > 0 && n < MAX;)
 		if (c->handoff[i].link == link) {
-			bytes[*n] = (double)c->handoff[i].bytes;
-			seconds[(*n)++] = c->handoff[i].seconds;
+			bytes[n] = (double)c->handoff[i].bytes;
+			seconds[n] = c->handoff[i].seconds;
+			left[n] = seconds[n] - *s_per_byte * bytes[n];
+			n++;
 		}
-	return *n < 8 ? BERTH_OK : berth_line_through(bytes, seconds, *n, tmp, latency_s, s_per_byte, err);
+	if (n < LEAST)
+		return BERTH_OK;
+	BERTH_TRY(berth_line_through(bytes, seconds, n, tmp, &start, &slope, err));
+	double rest = fmax(0, berth_median(left, n, tmp));
+	BERTH_COPY(left, bytes, n);
+	double as_given = off_line(left, seconds, n, rest, *s_per_byte, tmp),
+	       fitted = off_line(bytes, seconds, n, start, slope, tmp);
+	if (isnan(as_given) || isnan(fitted))
+		return berth_nomem(err);
+	*latency_s = fitted > as_given / 2 ? rest : start;
+	*s_per_byte = fitted > as_given / 2 ? *s_per_byte : slope;
+	return BERTH_OK;
 }
 
 berth_status berth_calibration_links(const berth_calibration *c, berth_arena *mem, berth_arena *tmp,
@@ -507,8 +530,7 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 	for (int32_t l = 0; l < s.n_links; l++) {
 		BERTH_SCRATCH(tmp);
 		double latency = s.link_latency_s[l], per_byte = 1 / s.link_bandwidth[l];
-		int32_t n;
-		BERTH_TRY(fit_link(c, l, tmp, &latency, &per_byte, &n, err));
+		BERTH_TRY(fit_link(c, l, tmp, &latency, &per_byte, err));
 		s.link_latency_s[l] = latency;
 		s.link_bandwidth[l] = per_byte > 1 / most_bandwidth ? 1 / per_byte : most_bandwidth;
 	}

@@ -351,6 +351,41 @@ static void calibration_begins_with_the_graphs_cuts(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Tensors of one size tell nothing of a link's bandwidth, however noisy; of many sizes they do. */
+static void bandwidth_comes_of_sizes(void **state)
+{
+	(void)state;
+	enum { HANDOFFS = 60 };
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	berth_graph g;
+	berth_system s, linked;
+	berth_calibration c;
+	berth_rng rng = berth_rng_seed(1, 0);
+	static const double times[N * 2] = {0};
+	berth_handoff handoff[HANDOFFS];
+	make_chain(N, &mem, &tmp, &g);
+	make_duo(&mem, &tmp, &s);
+	for (int wide = 0; wide < 2; wide++) {
+		assert_ok(berth_calibration_new(&g, &s, times, &mem, &c, &err), &err);
+		for (int i = 0; i < HANDOFFS; i++) {
+			int64_t bytes = 300 + i * (wide ? 100000 : 5);
+			double noise = 1e-3 * berth_rng_unit(&rng) * (1 + i / 30.0);
+			handoff[i] = (berth_handoff){0, bytes, 0.01 + (double)bytes / 1e8 + noise};
+		}
+		c.handoff = handoff;
+		c.n_handoffs = HANDOFFS;
+		assert_ok(berth_calibration_links(&c, &mem, &tmp, &linked, &err), &err);
+		assert_near(linked.link_latency_s[0], 0.0105, 0.001);
+		if (wide)
+			assert_near(linked.link_bandwidth[0] / 1e8, 1, 0.1);
+		else
+			assert_true(fabs(linked.link_bandwidth[0] / s.link_bandwidth[0] - 1) < 1e-9);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static berth_status calibrate_once(const berth_graph *g, const berth_system *s, const double *first,
                                    const berth_measurement *m, berth_arena *mem, berth_arena *tmp)
 {
@@ -574,6 +609,7 @@ int main(void)
 		cmocka_unit_test(calibration_finds_the_truth),
 		cmocka_unit_test(calibration_begins_with_the_graphs_cuts),
 		cmocka_unit_test(ridge_finds_and_shares),
+		cmocka_unit_test(bandwidth_comes_of_sizes),
 		cmocka_unit_test(each_allocation_of_a_calibration_may_fail),
 		cmocka_unit_test(following_a_slow_device),
 		cmocka_unit_test(start_orders_are_topological),
