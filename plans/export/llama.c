@@ -293,7 +293,8 @@ static berth_status tell_rates(const berth_export_source *x, const int32_t *usua
 	return BERTH_OK;
 }
 
-/* Its plan as a line, where all devices that it uses have names. */
+/* Its plan as a line, where all devices that it uses have names and the system is known, by whose memory it
+ * goes. */
 static berth_status tell_usual(const berth_export_source *x, const berth_gguf_list *file, berth_arena *tmp,
                                berth_export_out *out, berth_err *err)
 {
@@ -302,6 +303,8 @@ static berth_status tell_usual(const berth_export_source *x, const berth_gguf_li
 	llama_plan plan;
 	int32_t *op_dev;
 	bool known;
+	if (!x->p)
+		return BERTH_OK;
 	BERTH_TRY_NEW(out->mem, x->g->n_ops, err, op_dev);
 	BERTH_TRY(find_usual(x, file, out->mem, tmp, &plan, op_dev, &known, err));
 	BERTH_TRY(tell_rates(x, known ? op_dev : NULL, tmp, out, err));
