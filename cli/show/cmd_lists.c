@@ -23,6 +23,7 @@ static berth_status parse(cli *c, berth_err *err)
 	K(TEXT, "name", "", "", m->name) \
 	K(BOOL, "searches", "", "it uses the budget of evaluations", m->searches) \
 	K(TEXT, "about", "", "", m->about) \
+	K(TEXT, "source", "", "who published it", m->source) \
 	K(TEXT_OR_NULL, "missing_package", "", "whose lack at build time leaves it unable to run", \
 	  berth_method_missing(m))
 static RESULT_KIND(method_kind, "", "", METHOD);
