@@ -24,29 +24,6 @@ static berth_status check_offsets(const char *what, const int32_t *off, int32_t 
 	return BERTH_OK;
 }
 
-static berth_status check_op(const berth_graph *g, int32_t op, berth_err *err)
-{
-	if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator %d: topological order and its inverse disagree", op);
-	if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names ||
-	    g->op_sep[op] >= g->n_seps)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator %d: type, colocation or separation group out of range", op);
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		if (g->tensor_producer[t] != op ||
-		    (t > g->op_tensor_off[op] &&
-		     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
-			return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order", t);
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int32_t t = g->in_tensor[i];
-		if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
-			return berth_fail(err, BERTH_EFORMAT, "operator %d: input %d does not come before it",
-			                  op, i);
-	}
-	return BERTH_OK;
-}
-
 /* list[off[k] .. off[k + 1]) ascends within 0 .. n-1. */
 static berth_status check_ascending(const char *what, const int32_t *off, const int32_t *list, int32_t k,
                                     int32_t n, berth_err *err)
@@ -68,7 +45,26 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 	BERTH_TRY(check_offsets("param_op_off", g->param_op_off, g->n_params, n_uses, err));
 	BERTH_TRY(check_offsets("op_param_off", g->op_param_off, g->n_ops, n_uses, err));
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		BERTH_TRY(check_op(g, op, err));
+		if (g->op_topo[op] < 0 || g->op_topo[op] >= g->n_ops || g->topo_op[g->op_topo[op]] != op)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: topological order and its inverse disagree", op);
+		if (g->op_type[op] >= g->n_types || g->op_coloc_name[op] >= g->n_coloc_names ||
+		    g->op_sep[op] >= g->n_seps)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: type, colocation or separation group out of range",
+			                  op);
+		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+			if (g->tensor_producer[t] != op ||
+			    (t > g->op_tensor_off[op] &&
+			     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
+				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order",
+				                  t);
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t t = g->in_tensor[i];
+			if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "operator %d: input %d does not come before it", op, i);
+		}
 		BERTH_TRY(check_ascending("parameters of operator", g->op_param_off, g->op_param, op,
 		                          g->n_params, err));
 	}
@@ -218,46 +214,9 @@ static int32_t width_of(int32_t *level, int32_t n)
 	return width;
 }
 
-/* Distance of each operator from the sources, and from it depth and width. */
-static berth_status levels(const berth_graph *g, berth_arena *tmp, berth_graph_stats *s, berth_err *err)
-{
-	int32_t *level;
-	BERTH_TRY_NEW(tmp, g->n_ops, err, level);
-	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-			int32_t from = level[g->tensor_producer[g->in_tensor[i]]];
-			level[op] = from + 1 > level[op] ? from + 1 : level[op];
-		}
-		s->depth = level[op] + 1 > s->depth ? level[op] + 1 : s->depth;
-	}
-	s->width = width_of(level, g->n_ops);
-	return BERTH_OK;
-}
-
 static int32_t type_of(const berth_graph *g, int32_t op)
 {
 	return g->op_type[op] < 0 ? g->n_types : g->op_type[op];
-}
-
-static void add_up(const berth_graph *g, berth_graph_stats *s)
-{
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t type = type_of(g, op);
-		s->type_ops[type]++;
-		s->type_flops[type] += g->op_flops[op];
-		s->type_macs[type] += g->op_macs[op];
-		s->type_read_bytes[type] += g->op_read_bytes[op];
-		s->type_write_bytes[type] += g->op_write_bytes[op];
-		s->type_param_bytes[type] += g->op_param_bytes[op];
-		s->type_state_bytes[type] += g->op_state_bytes[op];
-		s->state_bytes += g->op_state_bytes[op];
-		s->moved_bytes += g->op_read_bytes[op] + g->op_write_bytes[op];
-		s->memory_bytes += g->op_state_bytes[op] + g->op_output_bytes[op];
-	}
-	for (int32_t i = 0; i < g->n_params; i++)
-		if (g->param_op_off[i] < g->param_op_off[i + 1])
-			s->type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
 }
 
 int32_t berth_graph_pieces(const berth_graph *g, int32_t *cut_ops)
@@ -280,8 +239,34 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	BERTH_TRY_NEW(mem, types, err, s.type_ops, s.type_flops, s.type_macs, s.type_read_bytes,
 	              s.type_write_bytes, s.type_param_bytes, s.type_state_bytes, s.type_by_ops);
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(levels(g, tmp, &s, err));
-	add_up(g, &s);
+	/* Distance of each operator from the sources, and from it depth and width. */
+	int32_t *level;
+	BERTH_TRY_NEW(tmp, g->n_ops, err, level);
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+			int32_t from = level[g->tensor_producer[g->in_tensor[i]]];
+			level[op] = from + 1 > level[op] ? from + 1 : level[op];
+		}
+		s.depth = level[op] + 1 > s.depth ? level[op] + 1 : s.depth;
+	}
+	s.width = width_of(level, g->n_ops);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t type = type_of(g, op);
+		s.type_ops[type]++;
+		s.type_flops[type] += g->op_flops[op];
+		s.type_macs[type] += g->op_macs[op];
+		s.type_read_bytes[type] += g->op_read_bytes[op];
+		s.type_write_bytes[type] += g->op_write_bytes[op];
+		s.type_param_bytes[type] += g->op_param_bytes[op];
+		s.type_state_bytes[type] += g->op_state_bytes[op];
+		s.state_bytes += g->op_state_bytes[op];
+		s.moved_bytes += g->op_read_bytes[op] + g->op_write_bytes[op];
+		s.memory_bytes += g->op_state_bytes[op] + g->op_output_bytes[op];
+	}
+	for (int32_t i = 0; i < g->n_params; i++)
+		if (g->param_op_off[i] < g->param_op_off[i + 1])
+			s.type_param_bytes[type_of(g, g->param_op[g->param_op_off[i]])] += g->param_bytes[i];
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		s.tensor_bytes += g->tensor_bytes[t];
 	for (int32_t n = 0; n <= g->n_types; n++) { /* insertion: there are few types */

@@ -299,20 +299,14 @@ static berth_status check_edge(const berth_builder *b, int32_t from, int32_t to,
 	                  op_name(b, from), op_name(b, to), (long long)bytes);
 }
 
-/* A copy of the tensor's name, the same one as long as edges of one tensor follow each other. */
-static berth_status keep_tensor(berth_builder *b, const char **tensor, berth_err *err)
-{
-	if (*tensor && b->last_tensor && strcmp(*tensor, b->last_tensor) == 0)
-		*tensor = b->last_tensor;
-	else
-		BERTH_TRY(keep_text(b, tensor, err));
-	b->last_tensor = *tensor ? *tensor : b->last_tensor;
-	return BERTH_OK;
-}
-
 static berth_status put_edge(berth_builder *b, size_t e, int64_t bytes, const char *tensor, berth_err *err)
 {
-	BERTH_TRY(keep_tensor(b, &tensor, err));
+	/* A copy of the tensor's name, the same one as long as edges of one tensor follow each other. */
+	if (tensor && b->last_tensor && strcmp(tensor, b->last_tensor) == 0)
+		tensor = b->last_tensor;
+	else
+		BERTH_TRY(keep_text(b, &tensor, err));
+	b->last_tensor = tensor ? tensor : b->last_tensor;
 	BERTH_TRY(columns_set_long(&b->edge, EDGE_BYTES, e, bytes, err));
 	return columns_set_text(&b->edge, EDGE_TENSOR, e, tensor, err);
 }

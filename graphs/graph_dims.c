@@ -89,27 +89,6 @@ berth_dims graph_dims(const berth_builder *b, size_t op)
 	return d;
 }
 
-/* Stated bytes and FLOP that no operator of that shape has: a number of a result takes a bit at least, and a
- * multiply-accumulate a FLOP. More bytes are those of what was fused. */
-static berth_status check_bytes_of(const char *op, const berth_op_spec *s, double work, berth_err *err)
-{
-	const int64_t *at = s->dims.at;
-	bool product = s->dims.kind == BERTH_DIMS_PRODUCT, rows = s->dims.kind == BERTH_DIMS_ROWS;
-	if (!s->dims.kind || s->backward) /* gradients are results of other shapes */
-		return BERTH_OK;
-	double out = rows ? work : (double)at[0] * (double)at[product ? 1 : 3] * (double)at[2];
-	double bytes = rows ? fmax((double)s->read_bytes, (double)s->write_bytes) : (double)s->write_bytes;
-	if (bytes > 0 && bytes < out / 8)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator '%s': its dims are a result of %g numbers, its bytes %g", op, out,
-		                  bytes);
-	if (!rows && s->flops > 0 && s->flops < 0.99 * work)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "operator '%s': its dims are %g multiply-accumulates, its flops %g", op,
-		                  work, s->flops);
-	return BERTH_OK;
-}
-
 berth_status graph_check_dims(const char *op, const berth_op_spec *s, berth_err *err)
 {
 	const berth_dims *d = &s->dims;
@@ -126,7 +105,23 @@ berth_status graph_check_dims(const char *op, const berth_op_spec *s, berth_err 
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "operator '%s': its dims are %g multiply-accumulates, its macs %g", op,
 		                  work, s->macs);
-	return check_bytes_of(op, s, work, err);
+	/* Stated bytes and FLOP that no operator of that shape has: a number of a result takes a bit at
+	 * least, and a multiply-accumulate a FLOP. More bytes are those of what was fused. */
+	const int64_t *at = s->dims.at;
+	bool product = s->dims.kind == BERTH_DIMS_PRODUCT, rows = s->dims.kind == BERTH_DIMS_ROWS;
+	if (!s->dims.kind || s->backward) /* gradients are results of other shapes */
+		return BERTH_OK;
+	double out = rows ? work : (double)at[0] * (double)at[product ? 1 : 3] * (double)at[2];
+	double bytes = rows ? fmax((double)s->read_bytes, (double)s->write_bytes) : (double)s->write_bytes;
+	if (bytes > 0 && bytes < out / 8)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': its dims are a result of %g numbers, its bytes %g", op, out,
+		                  bytes);
+	if (!rows && s->flops > 0 && s->flops < 0.99 * work)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "operator '%s': its dims are %g multiply-accumulates, its flops %g", op,
+		                  work, s->flops);
+	return BERTH_OK;
 }
 
 /* ---- the list ---- */

@@ -92,17 +92,6 @@ static berth_status finish_figures(finish *f, int column, void *list)
 	return BERTH_OK;
 }
 
-static berth_status no_indices(finish *f, int32_t **out)
-{
-	if (!f->nones) {
-		BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->nones);
-		for (size_t i = 0; i < f->n_ops; i++)
-			f->nones[i] = -1;
-	}
-	*out = f->nones;
-	return BERTH_OK;
-}
-
 static berth_status count_up(finish *f, int32_t **out)
 {
 	if (!f->counted) {
@@ -146,8 +135,15 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 	int32_t *as;
 	*n = 0;
 	BERTH_TRY_NEW(f->mem, w->word.n_rows, f->err, *list);
-	if (!columns_used(&f->b->op, column))
-		return no_indices(f, index);
+	if (!columns_used(&f->b->op, column)) {
+		if (!f->nones) {
+			BERTH_TRY_NEW(f->mem, f->n_ops, f->err, f->nones);
+			for (size_t i = 0; i < f->n_ops; i++)
+				f->nones[i] = -1;
+		}
+		*index = f->nones;
+		return BERTH_OK;
+	}
 	berth_arena_mark mark = berth_arena_get_mark(f->b->tmp);
 	BERTH_TRY_NEW(f->b->tmp, w->word.n_rows + 1, f->err, as);
 	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, *index);
@@ -161,22 +157,6 @@ static berth_status finish_words(finish *f, const graph_words *w, int column, co
 	}
 	columns_drop(&f->b->op, column);
 	drop(f, mark);
-	return BERTH_OK;
-}
-
-static berth_status finish_names(finish *f)
-{
-	berth_graph *g = f->g;
-	size_t n = f->b->devices.word.n_rows;
-	berth_name_index_drop(&f->b->ops);
-	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, g->op_name);
-	columns_move(&f->b->op, OP_NAME, g->op_name);
-	for (size_t op = 0; op < f->n_ops; op++)
-		BERTH_TRY(put_text(f, g->op_name[op], &g->op_name[op]));
-	f->b->names = g->op_name;
-	BERTH_TRY_NEW(f->mem, n, f->err, f->device);
-	for (size_t i = 0; i < n; i++)
-		BERTH_TRY(put_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
 	return BERTH_OK;
 }
 
@@ -215,23 +195,6 @@ static berth_status finish_dtypes(finish *f)
 	return BERTH_OK;
 }
 
-static berth_status check_sum(const finish *f)
-{
-	const berth_builder *b = f->b;
-	double sum = 0;
-	for (size_t i = 0; i < f->n_ops; i++)
-		for (int column = OP_READ; column <= OP_OUTPUT; column++)
-			sum += (double)columns_long(&b->op, column, i);
-	for (size_t i = 0; i < b->edge.n_rows; i++)
-		sum += (double)(columns_long(&b->edge, EDGE_BYTES, i) & ~GRAPH_OWN);
-	for (size_t i = 0; i < b->param.n_rows; i++)
-		sum += (double)columns_long(&b->param, PARAM_BYTES, i);
-	if (sum >= (double)MAX_SUM / 2)
-		return berth_fail(f->err, BERTH_EFORMAT,
-		                  "all bytes of the graph together are %.3g, beyond 2^61", sum);
-	return BERTH_OK;
-}
-
 /* Whatever is made of the sum is finite too. */
 static berth_status check_work(const finish *f, int column, const char *what)
 {
@@ -248,10 +211,30 @@ static berth_status finish_ops(finish *f)
 	berth_graph *g = f->g;
 	f->zeros = berth_arena_alloc(f->mem, f->n_ops + 1, sizeof(int64_t));
 	BERTH_TRY(berth_got(f->zeros, f->err));
-	BERTH_TRY(check_sum(f));
+	const berth_builder *b = f->b;
+	double sum = 0;
+	for (size_t i = 0; i < f->n_ops; i++)
+		for (int column = OP_READ; column <= OP_OUTPUT; column++)
+			sum += (double)columns_long(&b->op, column, i);
+	for (size_t i = 0; i < b->edge.n_rows; i++)
+		sum += (double)(columns_long(&b->edge, EDGE_BYTES, i) & ~GRAPH_OWN);
+	for (size_t i = 0; i < b->param.n_rows; i++)
+		sum += (double)columns_long(&b->param, PARAM_BYTES, i);
+	if (sum >= (double)MAX_SUM / 2)
+		return berth_fail(f->err, BERTH_EFORMAT,
+		                  "all bytes of the graph together are %.3g, beyond 2^61", sum);
 	BERTH_TRY(check_work(f, OP_FLOPS, "flops"));
 	BERTH_TRY(check_work(f, OP_MACS, "macs"));
-	BERTH_TRY(finish_names(f));
+	size_t n = f->b->devices.word.n_rows;
+	berth_name_index_drop(&f->b->ops);
+	BERTH_TRY_NEW(f->mem, f->n_ops, f->err, g->op_name);
+	columns_move(&f->b->op, OP_NAME, g->op_name);
+	for (size_t op = 0; op < f->n_ops; op++)
+		BERTH_TRY(put_text(f, g->op_name[op], &g->op_name[op]));
+	f->b->names = g->op_name;
+	BERTH_TRY_NEW(f->mem, n, f->err, f->device);
+	for (size_t i = 0; i < n; i++)
+		BERTH_TRY(put_text(f, graph_word(&f->b->devices, (int32_t)i), &f->device[i]));
 	BERTH_TRY(finish_figures(f, OP_FLOPS, &g->op_flops));
 	BERTH_TRY(finish_figures(f, OP_MACS, &g->op_macs));
 	BERTH_TRY(finish_figures(f, OP_READ, &g->op_read_bytes));
@@ -528,22 +511,6 @@ static berth_status order_edges(finish *f, edge_list *l)
 	return f->b->merge ? merge_edges(f, row) : BERTH_OK;
 }
 
-/* Checks edges in order. */
-static berth_status count_tensors(finish *f, const edge_list *l)
-{
-	size_t n = f->n_edges;
-	for (size_t i = 0; i < n; i++) {
-		int32_t e = (int32_t)edge_at(l, i), last = i ? (int32_t)edge_at(l, i - 1) : -1;
-		if (i && same_tensor(f->b, last, e)) {
-			BERTH_TRY(check_pair(f, last, e));
-			continue;
-		}
-		l->first[i / 64] |= UINT64_C(1) << (i % 64);
-		f->g->n_tensors++;
-	}
-	return BERTH_OK;
-}
-
 static berth_status new_tensors(finish *f)
 {
 	berth_graph *g = f->g;
@@ -625,7 +592,17 @@ static berth_status finish_tensors(finish *f)
 	edge_list l = {0};
 	int32_t t = 0;
 	BERTH_TRY(order_edges(f, &l));
-	BERTH_TRY(count_tensors(f, &l));
+	/* Checks edges in order. */
+	size_t n = f->n_edges;
+	for (size_t i = 0; i < n; i++) {
+		int32_t e = (int32_t)edge_at(&l, i), last = i ? (int32_t)edge_at(&l, i - 1) : -1;
+		if (i && same_tensor(f->b, last, e)) {
+			BERTH_TRY(check_pair(f, last, e));
+			continue;
+		}
+		l.first[i / 64] |= UINT64_C(1) << (i % 64);
+		f->g->n_tensors++;
+	}
 	BERTH_TRY(new_tensors(f));
 	for (size_t i = 0; i < f->n_edges; i++)
 		if (is_first(&l, i))
@@ -701,23 +678,6 @@ static void sift_up(int32_t *top, int32_t i)
 	top[-i] = x;
 }
 
-static int32_t pop_least(int32_t *top, int32_t *n)
-{
-	int32_t least = top[0], x = top[-(--*n)], i = 0;
-	for (;;) {
-		int32_t c = 2 * i + 1;
-		if (c >= *n)
-			break;
-		c += c + 1 < *n && top[-(c + 1)] < top[-c];
-		if (top[-c] >= x)
-			break;
-		top[-i] = top[-c];
-		i = c;
-	}
-	top[-i] = x;
-	return least;
-}
-
 /* Do all tensors go to operators further on? Then the order of the file is Kahn's. */
 static bool is_ordered(const berth_graph *g)
 {
@@ -748,7 +708,19 @@ static berth_status finish_topo(finish *f)
 			top[-n_heap++] = op; /* ascending: already a heap */
 	}
 	while (n_heap) {
-		int32_t op = pop_least(top, &n_heap);
+		int32_t least = top[0], x = top[-(--n_heap)], i = 0;
+		for (;;) {
+			int32_t c = 2 * i + 1;
+			if (c >= n_heap)
+				break;
+			c += c + 1 < n_heap && top[-(c + 1)] < top[-c];
+			if (top[-c] >= x)
+				break;
+			top[-i] = top[-c];
+			i = c;
+		}
+		top[-i] = x;
+		int32_t op = least;
 		g->op_topo[op] = n_done;
 		g->topo_op[n_done++] = op;
 		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];

@@ -232,14 +232,6 @@ static void put_nonzero(berth_json_out *w, const char *key, int64_t x)
 		berth_json_put_int(w, key, x);
 }
 
-static void write_dims(const berth_dims *d, berth_json_out *w)
-{
-	berth_json_open(w, "dims", '{');
-	for (int i = 0; berth_dims_key(d->kind, i); i++)
-		berth_json_put_int(w, berth_dims_key(d->kind, i), d->at[i]);
-	berth_json_close(w, '}');
-}
-
 static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 {
 	berth_json_open(w, NULL, '{');
@@ -249,8 +241,13 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 		berth_json_put_string(w, "type", g->type_name[g->op_type[op]]);
 	if (g->op_dtype[op])
 		berth_json_put_string(w, "dtype", berth_precision_name((berth_precision)g->op_dtype[op]));
-	if (g->op_shape[op])
-		write_dims(berth_graph_dims(g, op), w);
+	if (g->op_shape[op]) {
+		const berth_dims *d = berth_graph_dims(g, op);
+		berth_json_open(w, "dims", '{');
+		for (int i = 0; berth_dims_key(d->kind, i); i++)
+			berth_json_put_int(w, berth_dims_key(d->kind, i), d->at[i]);
+		berth_json_close(w, '}');
+	}
 	if (g->op_flops[op] > 0)
 		berth_json_put_number(w, "flops", g->op_flops[op]);
 	if (g->op_macs[op] > 0)

@@ -131,23 +131,6 @@ static berth_status all_bounds(const berth_problem *p, berth_arena *tmp, berth_b
 	return fill_values(p, fmax(load, longest_operator(p)) * 1e-9, tmp, b, err);
 }
 
-static berth_status stronger_latency(const berth_problem *p, int64_t nodes, berth_bound_work *budget,
-                                     berth_arena *tmp, int64_t *latency_ns, berth_err *err)
-{
-	int64_t bound, most = *latency_ns;
-	BERTH_TRY(berth_bounds_machines(p, most, budget, tmp, &bound, err));
-	most = bound > most ? bound : most;
-	BERTH_TRY(berth_bounds_windows(p, budget, tmp, &bound, err));
-	most = bound > most ? bound : most;
-	BERTH_TRY(berth_bounds_blocks(p, nodes, budget, tmp, &bound, err));
-	most = bound > most ? bound : most;
-	BERTH_TRY(berth_bounds_memory(p, budget, tmp, &bound, err));
-	most = bound > most ? bound : most;
-	BERTH_TRY(berth_bounds_lp(p, most, budget, tmp, &bound, err));
-	*latency_ns = berth_round_up_ns(p, bound > most ? bound : most);
-	return BERTH_OK;
-}
-
 static berth_status strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                berth_bound_proof *proof, berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
@@ -160,8 +143,20 @@ static berth_status strengthen(const berth_problem *p, const berth_bound_effort 
 	if (effort->load)
 		BERTH_TRY(berth_bounds_load_lp(p, load_s * 1e9, &work, tmp, &load_ns, err));
 	load_s = fmax(load_s, load_ns * 1e-9);
-	if (effort->latency)
-		BERTH_TRY(stronger_latency(p, effort->nodes, &work, tmp, &latency_ns, err));
+	if (effort->latency) {
+		int64_t nodes = effort->nodes;
+		int64_t bound, most = latency_ns;
+		BERTH_TRY(berth_bounds_machines(p, most, &work, tmp, &bound, err));
+		most = bound > most ? bound : most;
+		BERTH_TRY(berth_bounds_windows(p, &work, tmp, &bound, err));
+		most = bound > most ? bound : most;
+		BERTH_TRY(berth_bounds_blocks(p, nodes, &work, tmp, &bound, err));
+		most = bound > most ? bound : most;
+		BERTH_TRY(berth_bounds_memory(p, &work, tmp, &bound, err));
+		most = bound > most ? bound : most;
+		BERTH_TRY(berth_bounds_lp(p, most, &work, tmp, &bound, err));
+		latency_ns = berth_round_up_ns(p, bound > most ? bound : most);
+	}
 	b->kind = work.cut ? "auto" : "strong";
 	b->dropped = work.dropped;
 	if (latency_ns == b->latency_ns && load_s <= b->parts.load_s)
@@ -182,41 +177,27 @@ static bool spend(void *ctx, double ns)
 	return berth_bound_spend(ctx, (int64_t)fmin(ns, (double)BERTH_BOUND_ALL));
 }
 
-/* Under a cost model whose latency is the sum of all times. */
-static berth_status strengthen_sum(const berth_problem *p, const berth_bound_effort *effort, berth_arena *tmp,
-                                   berth_bounds *b, berth_err *err)
-{
-	berth_bound_work work = {.left_ns = effort->work_ns};
-	const berth_sum_asker who = {.go_on = spend, .ctx = &work};
-	int64_t ns;
-	BERTH_TRY(berth_least_sum(p, &who, tmp, &ns, err));
-	b->kind = work.cut ? "auto" : "strong";
-	if (ns > b->latency_ns)
-		set_own_values(p, ns, fmax(b->parts.load_s, (double)ns * 1e-9), b);
-	return BERTH_OK;
-}
-
 berth_status berth_bounds_strengthen(const berth_problem *p, const berth_bound_effort *effort,
                                      berth_arena *tmp, berth_bounds *b, berth_err *err)
 {
 	berth_bounds stronger = *b;
 	BERTH_SCRATCH(tmp);
-	if (p->s->cost_model->sums_times)
-		return strengthen_sum(p, effort, tmp, b, err);
+	if (p->s->cost_model->sums_times) {
+		/* Under a cost model whose latency is the sum of all times. */
+		berth_bound_work work = {.left_ns = effort->work_ns};
+		const berth_sum_asker who = {.go_on = spend, .ctx = &work};
+		int64_t ns;
+		BERTH_TRY(berth_least_sum(p, &who, tmp, &ns, err));
+		b->kind = work.cut ? "auto" : "strong";
+		if (ns > b->latency_ns)
+			set_own_values(p, ns, fmax(b->parts.load_s, (double)ns * 1e-9), b);
+		return BERTH_OK;
+	}
 	if (!p->s->cost_model->strong_bounds)
 		return BERTH_OK;
 	BERTH_TRY(strengthen(p, effort, NULL, tmp, &stronger, err));
 	*b = stronger;
 	return BERTH_OK;
-}
-
-/* Those of the bounds that every answer carries. */
-static berth_status certify_fast(const berth_problem *p, berth_bound_proof *proof, berth_arena *tmp,
-                                 berth_err *err)
-{
-	berth_certificate paths = {.kind = BERTH_CERTIFICATE_BLOCKS};
-	BERTH_TRY(berth_load_certify(p, proof, tmp, err));
-	return berth_bound_proof_offer(proof, p, &paths, tmp, err);
 }
 
 berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effort *effort,
@@ -225,7 +206,10 @@ berth_status berth_bounds_certify(const berth_problem *p, const berth_bound_effo
 	berth_bounds b;
 	BERTH_TRY(berth_bounds_new(p, tmp, &b, err));
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(certify_fast(p, proof, tmp, err));
+	/* Those of the bounds that every answer carries. */
+	berth_certificate paths = {.kind = BERTH_CERTIFICATE_BLOCKS};
+	BERTH_TRY(berth_load_certify(p, proof, tmp, err));
+	BERTH_TRY(berth_bound_proof_offer(proof, p, &paths, tmp, err));
 	return effort ? strengthen(p, effort, proof, tmp, &b, err) : BERTH_OK;
 }
 
@@ -238,29 +222,24 @@ berth_status berth_bounds_new(const berth_problem *p, berth_arena *tmp, berth_bo
 	return BERTH_OK;
 }
 
-/* Weights and limits of the metrics that joint bounds weigh against each other. */
-static berth_joint joint_of(const berth_objective *o)
+static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b,
+                                       const berth_objective *o, berth_arena *tmp, double *out,
+                                       berth_err *err)
 {
+	double apart = berth_objective_sum(o, b->value), together, path;
+	/* Weights and limits of the metrics that joint bounds weigh against each other. */
 	double weight[BERTH_N_JOINT + 1] = {0}, most[BERTH_N_JOINT + 1] = {INFINITY, INFINITY, INFINITY};
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		int k = (int)berth_metrics[m].joint;
 		weight[k] += o->sums[m] ? o->weight[m] : berth_objective_is(o, (berth_metric)m);
 		most[k] = o->limits[m] ? fmin(most[k], o->most[m]) : most[k];
 	}
-	return (berth_joint){.latency = weight[BERTH_JOINT_LATENCY],
-	                     .load = weight[BERTH_JOINT_LOAD],
-	                     .energy = weight[BERTH_JOINT_ENERGY],
-	                     .most_latency = most[BERTH_JOINT_LATENCY],
-	                     .most_load = most[BERTH_JOINT_LOAD],
-	                     .most_energy = most[BERTH_JOINT_ENERGY]};
-}
-
-static berth_status bound_under_limits(const berth_problem *p, const berth_bounds *b,
-                                       const berth_objective *o, berth_arena *tmp, double *out,
-                                       berth_err *err)
-{
-	double apart = berth_objective_sum(o, b->value), together, path;
-	berth_joint j = joint_of(o);
+	berth_joint j = (berth_joint){.latency = weight[BERTH_JOINT_LATENCY],
+	                              .load = weight[BERTH_JOINT_LOAD],
+	                              .energy = weight[BERTH_JOINT_ENERGY],
+	                              .most_latency = most[BERTH_JOINT_LATENCY],
+	                              .most_load = most[BERTH_JOINT_LOAD],
+	                              .most_energy = most[BERTH_JOINT_ENERGY]};
 	*out = apart;
 	bool alone = (!berth_objective_has_limits(o) && *berth_objective_unit(o)) ||
 	             !p->s->cost_model->strong_bounds;

@@ -92,20 +92,6 @@ static berth_status count_related(const berth_problem *p, bool down, int32_t *co
 	return BERTH_OK;
 }
 
-static berth_status find_gates(work *w, int32_t *gate, int32_t *n)
-{
-	const berth_problem *p = w->p;
-	int32_t *above, *below;
-	BERTH_TRY_NEW(w->mem, p->n_ops, w->err, above, below);
-	BERTH_TRY(count_related(p, false, above, w->mem, w->err));
-	BERTH_TRY(count_related(p, true, below, w->mem, w->err));
-	*n = 0;
-	for (int32_t k = 0; k < p->n_ops; k++)
-		if (above[p->g->topo_op[k]] + below[p->g->topo_op[k]] == p->n_ops - 1)
-			gate[(*n)++] = k;
-	return BERTH_OK;
-}
-
 /* ---- one block ---- */
 
 static int32_t block_ops(const work *w, const block *b)
@@ -356,31 +342,6 @@ static void run(work *w, berth_exact_search *x, const berth_exact_search_cfg *cf
 	berth_bound_spend(w->budget, run_ns(w, out->nodes));
 }
 
-/* Lower bound of the instance as it is now; *done: it is exact. Where the search is cut, lengths between what
- * is proven and the best found are tried, by halves: that nothing is shorter than a length near the bound
- * takes far fewer nodes than the optimum. */
-static int64_t search(work *w, berth_exact_search *x, const table *t, int32_t n, int64_t nodes, bool *done)
-{
-	scoring s = {.alone = t->alone};
-	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
-	                              .nodes = nodes,
-	                              .leaf = t->alone ? score : NULL,
-	                              .ctx = &s};
-	berth_exact_search_result r;
-	run(w, x, &cfg, &r);
-	int64_t low = r.lower_ns, high = r.best_ns;
-	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_EXACT_SEARCH_NEVER && low < high; k++) {
-		cfg.upper_ns = low + (high - low + 1) / 2;
-		run(w, x, &cfg, &r);
-		low = r.lower_ns > low ? r.lower_ns : low;
-		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
-		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
-	}
-	berth_bound_spend(w->budget, s.runs * n * SCORE_NS);
-	*done = r.complete || low >= high;
-	return low;
-}
-
 /* Search a block between its gates on d and e, with more nodes than before. *more: that was possible. */
 static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *more)
 {
@@ -403,7 +364,28 @@ static berth_status refine(work *w, const block *b, int32_t d, int32_t e, bool *
 		fix_gate(x, devs, 0, d, 0);
 	if (b->exit >= 0)
 		fix_gate(x, devs, n - 1, e, berth_op_time(w->p, b->exit, e));
-	int64_t found = search(w, x, b->t, n, want, &done);
+	/* Lower bound of the instance as it is now; done: it is exact. Where the search is cut, lengths
+	 * between what is proven and the best found are tried, by halves: that nothing is shorter than a
+	 * length near the bound takes far fewer nodes than the optimum. */
+	const table *t = b->t;
+	scoring s = {.alone = t->alone};
+	berth_exact_search_cfg cfg = {.upper_ns = BERTH_EXACT_SEARCH_NEVER,
+	                              .nodes = want,
+	                              .leaf = t->alone ? score : NULL,
+	                              .ctx = &s};
+	berth_exact_search_result r;
+	run(w, x, &cfg, &r);
+	int64_t low = r.lower_ns, high = r.best_ns;
+	for (int32_t k = 0; k < HALVES && !r.complete && high < BERTH_EXACT_SEARCH_NEVER && low < high; k++) {
+		cfg.upper_ns = low + (high - low + 1) / 2;
+		run(w, x, &cfg, &r);
+		low = r.lower_ns > low ? r.lower_ns : low;
+		high = r.best_ns < high ? r.best_ns : r.complete ? high : cfg.upper_ns;
+		r.complete &= r.best_ns < BERTH_EXACT_SEARCH_NEVER; /* the optimum: done */
+	}
+	berth_bound_spend(w->budget, s.runs * n * SCORE_NS);
+	done = r.complete || low >= high;
+	int64_t found = low;
 	*lower = found > *lower ? found : *lower;
 	*nodes = done || want == w->most_nodes ? DONE : want;
 	b->t->round[at] = w->round;
@@ -462,21 +444,6 @@ static berth_status raise_chain(work *w, int64_t *lower_ns)
 	return BERTH_OK;
 }
 
-/* How many edges pass each place of the topological order by. */
-static berth_status count_passing(work *w)
-{
-	const berth_graph *g = w->p->g;
-	BERTH_TRY_NEW(w->mem, g->n_ops + 1, w->err, w->passing);
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		BERTH_EACH (e, g->tensor_use_off, t) {
-			w->passing[g->op_topo[g->tensor_producer[t]] + 1]++;
-			w->passing[g->op_topo[g->edge_consumer[e]]]--;
-		}
-	for (int32_t k = 1; k < g->n_ops; k++)
-		w->passing[k] += w->passing[k - 1];
-	return BERTH_OK;
-}
-
 /* Leave out gates that a tensor passes by, where what is between the others around them can be searched. */
 static int32_t keep_closed(const work *w, int32_t *gate, int32_t n)
 {
@@ -514,8 +481,24 @@ static berth_status open_blocks(work *w)
 	int32_t *gate, n;
 	block b = {.entry = -1};
 	BERTH_TRY_NEW(w->mem, p->n_ops, w->err, gate);
-	BERTH_TRY(find_gates(w, gate, &n));
-	BERTH_TRY(count_passing(w));
+	int32_t *above, *below;
+	BERTH_TRY_NEW(w->mem, p->n_ops, w->err, above, below);
+	BERTH_TRY(count_related(p, false, above, w->mem, w->err));
+	BERTH_TRY(count_related(p, true, below, w->mem, w->err));
+	n = 0;
+	for (int32_t k = 0; k < p->n_ops; k++)
+		if (above[p->g->topo_op[k]] + below[p->g->topo_op[k]] == p->n_ops - 1)
+			gate[n++] = k;
+	/* How many edges pass each place of the topological order by. */
+	const berth_graph *g = w->p->g;
+	BERTH_TRY_NEW(w->mem, g->n_ops + 1, w->err, w->passing);
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			w->passing[g->op_topo[g->tensor_producer[t]] + 1]++;
+			w->passing[g->op_topo[g->edge_consumer[e]]]--;
+		}
+	for (int32_t k = 1; k < g->n_ops; k++)
+		w->passing[k] += w->passing[k - 1];
 	n = w->scored ? keep_closed(w, gate, n) : n;
 	BERTH_TRY_NEW(w->mem, n + 1, w->err, w->block);
 	for (int32_t k = 0; k <= n; k++) {

@@ -81,29 +81,6 @@ static void round_shares(rounding *w)
 		w->c->way_price[k] = whole_share(w, fmax(in_parts(w, w->m->way_row[k]), 0));
 }
 
-/* No more flows into an operator than out of it, or into the end: else its start would cost. What is missing
- * goes where most goes. */
-static void repair_flows(rounding *w)
-{
-	const berth_graph *g = w->p->g;
-	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k];
-		int64_t *most = &w->c->end_price[op], missing = -*most;
-		BERTH_EACH (i, g->op_in_off, op) {
-			int32_t t = g->in_tensor[i];
-			BERTH_EACH (e, g->tensor_use_off, t)
-				missing += g->edge_consumer[e] == op ? w->c->flow[e] : 0;
-		}
-		for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];
-		     e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++) {
-			missing -= w->c->flow[e];
-			most = w->c->flow[e] > *most ? &w->c->flow[e] : most;
-		}
-		if (missing > 0 && *most <= BERTH_CERTIFICATE_MOST_PRICE - missing)
-			*most += missing;
-	}
-}
-
 berth_status berth_placement_certificate(const berth_placement_lp *m, const berth_problem *p, const double *y,
                                          berth_arena *mem, berth_certificate *out, berth_err *err)
 {
@@ -119,8 +96,27 @@ berth_status berth_placement_certificate(const berth_placement_lp *m, const bert
 	BERTH_TRY_NEW(mem, edges * devs * devs, err, c.way_price);
 	round_prices(&w);
 	round_shares(&w);
-	if (!m->load)
-		repair_flows(&w);
+	if (!m->load) {
+		/* No more flows into an operator than out of it, or into the end: else its start would cost.
+		 * What is missing goes where most goes. */
+		const berth_graph *g = w.p->g;
+		for (int32_t k = 0; k < g->n_ops; k++) {
+			int32_t op = g->topo_op[k];
+			int64_t *most = &w.c->end_price[op], missing = -*most;
+			BERTH_EACH (i, g->op_in_off, op) {
+				int32_t t = g->in_tensor[i];
+				BERTH_EACH (e, g->tensor_use_off, t)
+					missing += g->edge_consumer[e] == op ? w.c->flow[e] : 0;
+			}
+			for (int32_t e = g->tensor_use_off[g->op_tensor_off[op]];
+			     e < g->tensor_use_off[g->op_tensor_off[op + 1]]; e++) {
+				missing -= w.c->flow[e];
+				most = w.c->flow[e] > *most ? &w.c->flow[e] : most;
+			}
+			if (missing > 0 && *most <= BERTH_CERTIFICATE_MOST_PRICE - missing)
+				*most += missing;
+		}
+	}
 	*out = c;
 	return BERTH_OK;
 }

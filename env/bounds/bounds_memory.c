@@ -90,24 +90,6 @@ static void step_prices(loads *w, double length)
 		w->a[k] /= sum;
 }
 
-static void climb_loads(loads *w)
-{
-	size_t bytes = (size_t)w->n * sizeof *w->a;
-	for (int k = 0; k < LOAD_STEPS; k++) {
-		double now = load_value(w);
-		if (now > w->best) {
-			w->best = now;
-			memcpy(w->best_a, w->a, bytes);
-			memcpy(w->best_m, w->m, bytes);
-		} else if (k % REST == REST - 1) { /* lost: back to the best */
-			memcpy(w->a, w->best_a, bytes);
-			memcpy(w->m, w->best_m, bytes);
-			load_value(w);
-		}
-		step_prices(w, FIRST_STEP * pow(LAST_STEP / FIRST_STEP, (double)k / LOAD_STEPS));
-	}
-}
-
 /* *limited: something has a limit. */
 static berth_status prepare_loads(loads *w, bool *limited, berth_arena *tmp, berth_err *err)
 {
@@ -147,7 +129,20 @@ berth_status berth_bounds_load_memory(const berth_problem *p, berth_bound_work *
 	BERTH_TRY(prepare_loads(&w, &limited, tmp, err));
 	if (!limited || !(w.unit_ns > 0))
 		return BERTH_OK;
-	climb_loads(&w);
+	size_t bytes = (size_t)w.n * sizeof *w.a;
+	for (int k = 0; k < LOAD_STEPS; k++) {
+		double now = load_value(&w);
+		if (now > w.best) {
+			w.best = now;
+			memcpy(w.best_a, w.a, bytes);
+			memcpy(w.best_m, w.m, bytes);
+		} else if (k % REST == REST - 1) { /* lost: back to the best */
+			memcpy(w.a, w.best_a, bytes);
+			memcpy(w.m, w.best_m, bytes);
+			load_value(&w);
+		}
+		step_prices(&w, FIRST_STEP * pow(LAST_STEP / FIRST_STEP, (double)k / LOAD_STEPS));
+	}
 	/* As a largest load it is rounded down, which serves the latency, too. */
 	/* The best prices in whole numbers, proven. */
 	bool load = !budget->proof || budget->proof->load;
@@ -199,24 +194,6 @@ static int32_t tensor_between(const berth_problem *p, int32_t from, int32_t to)
 			best = t;
 	}
 	return best;
-}
-
-static void take_path(path_work *w, const berth_ceft *c)
-{
-	const berth_problem *p = w->p;
-	int32_t n = 0;
-	for (berth_ceft_step at = c->end; at.op >= 0; at = berth_ceft_before(c, at)) {
-		w->path[n++] = at.op;
-		w->on_path[at.op] = true;
-	}
-	w->n_path = n;
-	for (int32_t k = 0; k < n / 2; k++) {
-		int32_t op = w->path[k];
-		w->path[k] = w->path[n - 1 - k];
-		w->path[n - 1 - k] = op;
-	}
-	for (int32_t k = 1; k < n; k++)
-		w->tensor[k] = tensor_between(p, w->path[k - 1], w->path[k]);
 }
 
 /* Ns that a byte on device d costs: there and in its pool. */
@@ -371,7 +348,19 @@ static berth_status bound_path(path_work *w, berth_bound_proof *proof, berth_are
 	BERTH_TRY(berth_ceft_new(p, tmp, &ceft, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
 		w->bytes[op] = (double)berth_kept_bytes(p, op);
-	take_path(w, &ceft);
+	int32_t n = 0;
+	for (berth_ceft_step at = ceft.end; at.op >= 0; at = berth_ceft_before(&ceft, at)) {
+		w->path[n++] = at.op;
+		w->on_path[at.op] = true;
+	}
+	w->n_path = n;
+	for (int32_t k = 0; k < n / 2; k++) {
+		int32_t op = w->path[k];
+		w->path[k] = w->path[n - 1 - k];
+		w->path[n - 1 - k] = op;
+	}
+	for (int32_t k = 1; k < n; k++)
+		w->tensor[k] = tensor_between(p, w->path[k - 1], w->path[k]);
 	if (w->n_path > 0)
 		*lower_ns = (int64_t)fmin(climb_path(w), (double)BERTH_CEFT_NEVER);
 	return proof && w->n_path > 0 ? certify_path(w, proof, tmp, err) : BERTH_OK;

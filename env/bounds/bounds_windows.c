@@ -204,31 +204,6 @@ static void round_price(const work *w, double *price)
 		price[r] = floor(price[r] / most * (double)BERTH_CERTIFICATE_MOST_PRICE);
 }
 
-/* Prices to try: one over what all of the window takes of a resource, for each set of the first resources
- * left out; those of the load dual. */
-static void make_prices(work *w)
-{
-	int32_t masks = 1 << (w->resources < w->masks ? w->resources : w->masks);
-	double base[2 * MOST_DEVS];
-	for (int32_t r = 0; r < w->resources; r++) {
-		double sum = 0;
-		for (int32_t z = 0; z < w->size; z++)
-			for (int32_t d = 0; d < w->devs; d++)
-				sum += legal(w, w->in[z], d) ? load_on(w, w->in[z], d, r) : 0;
-		base[r] = sum > 0 ? units(w, r) / sum : 0;
-	}
-	memcpy(w->price[0], w->mu, sizeof w->price[0]);
-	w->n_prices = 1;
-	for (int32_t mask = 0; mask < masks - 1; mask++) {
-		double *price = w->price[w->n_prices++];
-		for (int32_t r = 0; r < w->resources; r++)
-			price[r] = r < w->masks && (mask >> r & 1) ? 0 : base[r];
-	}
-	for (int32_t k = 0; k < w->n_prices; k++)
-		round_price(w, w->price[k]);
-	w->lucky = 0;
-}
-
 /* May operator k of the window stand on d, as far as colocation with its ends tells? */
 static bool may_stand(const work *w, int32_t k, int32_t d, int32_t from)
 {
@@ -378,7 +353,27 @@ static void find_inside(work *w, int32_t first, int32_t last)
 /* Prices and heads of what is inside. */
 static void open_window(work *w)
 {
-	make_prices(w);
+	/* Prices to try: one over what all of the window takes of a resource, for each set of the first
+	 * resources left out; those of the load dual. */
+	int32_t masks = 1 << (w->resources < w->masks ? w->resources : w->masks);
+	double base[2 * MOST_DEVS];
+	for (int32_t r = 0; r < w->resources; r++) {
+		double sum = 0;
+		for (int32_t z = 0; z < w->size; z++)
+			for (int32_t d = 0; d < w->devs; d++)
+				sum += legal(w, w->in[z], d) ? load_on(w, w->in[z], d, r) : 0;
+		base[r] = sum > 0 ? units(w, r) / sum : 0;
+	}
+	memcpy(w->price[0], w->mu, sizeof w->price[0]);
+	w->n_prices = 1;
+	for (int32_t mask = 0; mask < masks - 1; mask++) {
+		double *price = w->price[w->n_prices++];
+		for (int32_t r = 0; r < w->resources; r++)
+			price[r] = r < w->masks && (mask >> r & 1) ? 0 : base[r];
+	}
+	for (int32_t k = 0; k < w->n_prices; k++)
+		round_price(w, w->price[k]);
+	w->lucky = 0;
 	for (int32_t d = 0; d < w->devs; d++)
 		if (end_of_first(w, d) < NEVER)
 			find_heads(w, d);
@@ -427,25 +422,6 @@ static void keep(candidate *of_size, candidate c)
 	of_size[k] = c;
 }
 
-/* Windows that end in v, into found. */
-static void choose(work *w, int32_t v)
-{
-	double end = (double)least_of(w->end + cell(w, v, 0), w->devs);
-	memset(w->found, 0, sizeof w->found);
-	for (int32_t u = v - 1; u >= 0 && u >= v - REACH; u--) {
-		int32_t n, size = 0;
-		if (!related(w, w->above, v, u))
-			continue;
-		double sum = work_between(w, u, v, &n),
-		       before = (double)least_of(w->end + cell(w, u, 0), w->devs);
-		if (n < 2 || n > INSIDE)
-			continue;
-		while (SMALLEST << size < n)
-			size++;
-		keep(w->found + size * KEPT, (candidate){u, size, before + sum + w->least_ns[v] - end});
-	}
-}
-
 /* All windows that end in operators, `kept` of each size, with prices that leave out up to `masks`
  * resources. */
 static void pass(work *w, int32_t kept, int32_t masks)
@@ -465,7 +441,22 @@ static void pass(work *w, int32_t kept, int32_t masks)
 		}
 		if (!berth_bound_spend(w->budget, REACH))
 			continue;
-		choose(w, v);
+		/* Windows that end in v, into found. */
+		double end = (double)least_of(w->end + cell(w, v, 0), w->devs);
+		memset(w->found, 0, sizeof w->found);
+		for (int32_t u = v - 1; u >= 0 && u >= v - REACH; u--) {
+			int32_t n, size = 0;
+			if (!related(w, w->above, v, u))
+				continue;
+			double sum = work_between(w, u, v, &n),
+			       before = (double)least_of(w->end + cell(w, u, 0), w->devs);
+			if (n < 2 || n > INSIDE)
+				continue;
+			while (SMALLEST << size < n)
+				size++;
+			keep(w->found + size * KEPT,
+			     (candidate){u, size, before + sum + w->least_ns[v] - end});
+		}
 		for (int32_t k = 0; k < SIZES * KEPT; k++)
 			if (k % KEPT < kept && w->found[k].gain > 0)
 				try_window(w, w->found[k].first, v);
@@ -479,25 +470,6 @@ static int32_t n_related(const work *w, int32_t k)
 		n += __builtin_popcountll(w->above[(size_t)k * w->words + i] |
 		                          w->below[(size_t)k * w->words + i]);
 	return n;
-}
-
-/* Windows to the end of the run, from operators that most others stand before or after, and from its
- * beginning. */
-static void end_of_run(work *w)
-{
-	int64_t *end = &w->end[cell(w, w->n, 0)];
-	int32_t stretch = w->n / ENDS + 1;
-	for (int32_t k = 0; k < w->n; k++) {
-		int64_t least = least_of(w->end + cell(w, k, 0), w->devs);
-		*end = least < NEVER && least > *end ? least : *end;
-	}
-	for (int32_t from = w->n - 1; from >= 0; from -= stretch) {
-		int32_t best = from;
-		for (int32_t k = from; k > from - stretch && k >= 0; k--)
-			best = n_related(w, k) > n_related(w, best) ? k : best;
-		try_window(w, best, w->n);
-	}
-	try_window(w, BEGIN, w->n);
 }
 
 /* ---- certificates ---- */
@@ -540,8 +512,29 @@ static berth_status certify(work *w, int64_t lower_ns, berth_bound_proof *x, ber
 
 /* ---- all of it ---- */
 
-static void find_related(work *w)
+static void find_least(work *w)
 {
+	for (int32_t k = 0; k < w->n; k++) {
+		double least = INFINITY;
+		for (int32_t d = 0; d < w->devs; d++)
+			if (legal(w, k, d))
+				least = fmin(least, (double)time_of(w, k, d));
+		w->least_ns[k] = isfinite(least) ? least : 0;
+	}
+}
+
+static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_err *err)
+{
+	size_t n = (size_t)w->n, devs = (size_t)w->devs;
+	BERTH_TRY_NEW(mem, n * w->words, err, w->above, w->below);
+	BERTH_TRY_NEW(mem, (n + 1) * devs, err, w->end, w->by);
+	BERTH_TRY_NEW(mem, n * devs, err, w->after);
+	BERTH_TRY_NEW(mem, n, err, w->least_ns, w->in);
+	BERTH_TRY_NEW(mem, devs * (n + 1) * devs, err, w->head);
+	BERTH_TRY_NEW(mem, n * devs, err, w->tail, w->share, w->scratch);
+	BERTH_TRY(berth_load_prices(w->p, w->mu, mem, err));
+	for (size_t k = 0; k < (n + 1) * devs; k++)
+		w->by[k] = NONE;
 	const berth_graph *g = w->p->g;
 	for (int32_t k = 0; k < w->n; k++) {
 		uint64_t *row = w->above + (size_t)k * w->words;
@@ -557,45 +550,28 @@ static void find_related(work *w)
 				w->below[(word * 64 + (size_t)__builtin_ctzll(left)) * w->words +
 				         (size_t)k / 64] |= UINT64_C(1) << (k % 64);
 	}
-}
-
-static void find_least(work *w)
-{
-	for (int32_t k = 0; k < w->n; k++) {
-		double least = INFINITY;
-		for (int32_t d = 0; d < w->devs; d++)
-			if (legal(w, k, d))
-				least = fmin(least, (double)time_of(w, k, d));
-		w->least_ns[k] = isfinite(least) ? least : 0;
-	}
-}
-
-/* [n_ops][devs] by operator to [n][devs] by place. */
-static void find_after(work *w)
-{
+	find_least(w);
+	/* [n_ops][devs] by operator to [n][devs] by place. */
 	berth_ceft_tails(w->p, NULL, w->scratch);
 	for (int32_t k = 0; k < w->n; k++)
 		BERTH_COPY(w->after + cell(w, k, 0), w->scratch + cell(w, op_at(w, k), 0), w->devs);
-}
-
-static berth_status bound(work *w, berth_arena *mem, int64_t *lower_ns, berth_err *err)
-{
-	size_t n = (size_t)w->n, devs = (size_t)w->devs;
-	BERTH_TRY_NEW(mem, n * w->words, err, w->above, w->below);
-	BERTH_TRY_NEW(mem, (n + 1) * devs, err, w->end, w->by);
-	BERTH_TRY_NEW(mem, n * devs, err, w->after);
-	BERTH_TRY_NEW(mem, n, err, w->least_ns, w->in);
-	BERTH_TRY_NEW(mem, devs * (n + 1) * devs, err, w->head);
-	BERTH_TRY_NEW(mem, n * devs, err, w->tail, w->share, w->scratch);
-	BERTH_TRY(berth_load_prices(w->p, w->mu, mem, err));
-	for (size_t k = 0; k < (n + 1) * devs; k++)
-		w->by[k] = NONE;
-	find_related(w);
-	find_least(w);
-	find_after(w);
 	pass(w, 1, FEW);
 	pass(w, KEPT, MASKS);
-	end_of_run(w);
+	/* Windows to the end of the run, from operators that most others stand before or after, and from its
+	 * beginning. */
+	int64_t *end = &w->end[cell(w, w->n, 0)];
+	int32_t stretch = w->n / ENDS + 1;
+	for (int32_t k = 0; k < w->n; k++) {
+		int64_t least = least_of(w->end + cell(w, k, 0), w->devs);
+		*end = least < NEVER && least > *end ? least : *end;
+	}
+	for (int32_t from = w->n - 1; from >= 0; from -= stretch) {
+		int32_t best = from;
+		for (int32_t k = from; k > from - stretch && k >= 0; k--)
+			best = n_related(w, k) > n_related(w, best) ? k : best;
+		try_window(w, best, w->n);
+	}
+	try_window(w, BEGIN, w->n);
 	*lower_ns = w->end[cell(w, w->n, 0)];
 	return certify(w, *lower_ns, w->budget->proof, mem, err);
 }

@@ -101,10 +101,16 @@ static void follow(const berth_certificate *c, const berth_problem *p, int32_t t
 	}
 }
 
-static berth_status walk_path(const berth_certificate *c, const berth_problem *p, certificate_wide *at,
-                              bool *on_path, certificate_wide *length, berth_err *err)
+/* The path at its best with what its operators' bytes cost, the cheapest places of all other bytes, less what
+ * the limits are worth. */
+berth_status certificate_path(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
+                              int64_t *proven_ns, berth_err *err)
 {
-	*length = -1;
+	certificate_wide *at, length;
+	bool *on_path;
+	BERTH_TRY_NEW(tmp, 2 * p->n_devs, err, at);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, on_path);
+	length = -1;
 	for (int32_t k = 0; k < c->n_path; k++) {
 		int32_t op = c->path[k], t = k ? tensor_to(p, c->path[k - 1], op) : -1;
 		if (k && t < 0)
@@ -116,22 +122,9 @@ static berth_status walk_path(const berth_certificate *c, const berth_problem *p
 	}
 	for (int32_t d = 0; d < p->n_devs && c->n_path; d++) {
 		certificate_wide here = at[c->n_path % 2 * p->n_devs + d];
-		if (here >= 0 && (*length < 0 || here < *length))
-			*length = here;
+		if (here >= 0 && (length < 0 || here < length))
+			length = here;
 	}
-	return BERTH_OK;
-}
-
-/* The path at its best with what its operators' bytes cost, the cheapest places of all other bytes, less what
- * the limits are worth. */
-berth_status certificate_path(const berth_certificate *c, const berth_problem *p, berth_arena *tmp,
-                              int64_t *proven_ns, berth_err *err)
-{
-	certificate_wide *at, length;
-	bool *on_path;
-	BERTH_TRY_NEW(tmp, 2 * p->n_devs, err, at);
-	BERTH_TRY_NEW(tmp, p->n_ops, err, on_path);
-	BERTH_TRY(walk_path(c, p, at, on_path, &length, err));
 	if (length < 0)
 		return BERTH_OK;
 	for (int32_t k = 0; k < berth_n_resources(p); k++) {

@@ -146,18 +146,6 @@ static berth_status next_code(work *w, int32_t *code)
 
 static berth_status walk(work *w, const berth_case *parent);
 
-static berth_status walk_loads(work *w, const berth_case *c, bool closed)
-{
-	int32_t k = 0;
-	BERTH_TRY(next_code(w, &k));
-	if (k < 0 || k >= w->c->n_prices)
-		return tree_fail(w, "there are no such prices");
-	size_t n = (size_t)berth_n_resources(w->p);
-	return closed || berth_case_overloaded(w->block, w->claim_ns, c, w->c->price_vector + (size_t)k * n)
-	               ? BERTH_OK
-	               : tree_fail(w, "loads at these prices leave room");
-}
-
 /* A device that is left out has a mirror image that is not. */
 static bool stands_for(work *w, const berth_case *c, int32_t d, uint32_t mask)
 {
@@ -219,8 +207,17 @@ static berth_status walk(work *w, const berth_case *parent)
 	bool closed = berth_case_conclude(w->block, w->claim_ns, c);
 	if (code == 0)
 		return closed ? BERTH_OK : tree_fail(w, "it is not closed");
-	if (code == 1)
-		return walk_loads(w, c, closed);
+	if (code == 1) {
+		int32_t k = 0;
+		BERTH_TRY(next_code(w, &k));
+		if (k < 0 || k >= w->c->n_prices)
+			return tree_fail(w, "there are no such prices");
+		size_t n = (size_t)berth_n_resources(w->p);
+		return closed || berth_case_overloaded(w->block, w->claim_ns, c,
+		                                       w->c->price_vector + (size_t)k * n)
+		               ? BERTH_OK
+		               : tree_fail(w, "loads at these prices leave room");
+	}
 	if (code != 2 && code != 3)
 		return tree_fail(w, "no such kind of node");
 	return closed ? tree_fail(w, "it is closed already") : walk_below(w, c, code == 3);

@@ -208,17 +208,6 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Operators so that each comes after all that are above it. */
-static void sort_by_above(berth_block *b, const berth_case *c)
-{
-	for (int32_t i = 0; i < b->n; i++) {
-		int32_t k = i, count = __builtin_popcountll(c->above[i]);
-		for (; k > 0 && __builtin_popcountll(c->above[b->order[k - 1]]) > count; k--)
-			b->order[k] = b->order[k - 1];
-		b->order[k] = i;
-	}
-}
-
 /* When d, of one slot, can have done the operators of set that are fixed on it, each no earlier than start
  * (their heads, or their tails, for the way backwards). */
 static int64_t done_after(const berth_block *b, const berth_case *c, uint64_t set, int32_t d,
@@ -274,7 +263,13 @@ static int64_t find_side(const berth_block *b, const berth_case *c, int32_t i, i
 
 static void find_heads_and_tails(berth_block *b, const berth_case *c)
 {
-	sort_by_above(b, c);
+	/* Operators so that each comes after all that are above it. */
+	for (int32_t i = 0; i < b->n; i++) {
+		int32_t k = i, count = __builtin_popcountll(c->above[i]);
+		for (; k > 0 && __builtin_popcountll(c->above[b->order[k - 1]]) > count; k--)
+			b->order[k] = b->order[k - 1];
+		b->order[k] = i;
+	}
 	for (int32_t k = 0; k < b->n; k++)
 		for (uint32_t left = c->dev[b->order[k]]; left; left &= left - 1) {
 			int32_t i = b->order[k], d = __builtin_ctz(left);

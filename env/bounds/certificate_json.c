@@ -340,7 +340,7 @@ static berth_status read_word(const berth_json *doc, const char *key, berth_aren
 	return (*out = berth_arena_strdup(mem, word)) ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status read_head(reader *r, const berth_json *doc, berth_err *err)
+static berth_status read_document(reader *r, const berth_json *doc, berth_err *err)
 {
 	static const char *const objective[] = {"latency", "throughput"};
 	const char *kinds[BERTH_N_CERTIFICATES], *word;
@@ -357,12 +357,6 @@ static berth_status read_head(reader *r, const berth_json *doc, berth_err *err)
 	BERTH_TRY(berth_json_string(doc, "proof", true, &word, err));
 	BERTH_TRY(berth_json_find(doc, "proof", kinds, BERTH_N_CERTIFICATES, word, "proof", NULL, &at, err));
 	r->c.kind = (berth_certificate_kind)at;
-	return BERTH_OK;
-}
-
-static berth_status read_document(reader *r, const berth_json *doc, berth_err *err)
-{
-	BERTH_TRY(read_head(r, doc, err));
 	BERTH_TRY(berth_graph_names(r->p->g, r->tmp, &r->ops, err));
 	return read_proof(r, doc, err);
 }
@@ -445,27 +439,6 @@ static void put_nested(berth_json_out *w, const berth_certificate *c, const bert
 	berth_json_flat(w, false);
 }
 
-/* A list that is not there has zeros. */
-static void put_list(berth_json_out *w, const berth_certificate *c, const berth_problem *p, const field *f)
-{
-	const char *list = list_of(c, f);
-	size_t n = list_length(c, p, f), size = element_size(p, f->shape);
-	bool flat = f->shape == NUMBERS || f->shape == OPS;
-	berth_json_open(w, f->key, '[');
-	berth_json_flat(w, flat);
-	for (size_t k = 0; k < n; k++) {
-		const void *element = list ? list + k * size : NULL;
-		if (f->shape == OPS)
-			berth_json_put_string(w, NULL, p->g->op_name[*(const int32_t *)element]);
-		else if (flat)
-			berth_json_put_int(w, NULL, element ? *(const int64_t *)element : 0);
-		else
-			put_nested(w, c, p, f->shape, element);
-	}
-	berth_json_close(w, ']');
-	berth_json_flat(w, false);
-}
-
 berth_status berth_certificate_write(const berth_certificate *c, const berth_problem *p, berth_arena *mem,
                                      const char **text, size_t *len, berth_err *err)
 {
@@ -482,8 +455,26 @@ berth_status berth_certificate_write(const berth_certificate *c, const berth_pro
 	for (const field *f = fields; f < fields + N_FIELDS; f++)
 		if (has_field(c, f) && f->shape == WHOLE)
 			berth_json_put_int(&w, f->key, number_of(c, f));
-		else if (has_field(c, f))
-			put_list(&w, c, p, f);
+		else if (has_field(c, f)) {
+			/* A list that is not there has zeros. */
+			const char *list = list_of(c, f);
+			size_t n = list_length(c, p, f), size = element_size(p, f->shape);
+			bool flat = f->shape == NUMBERS || f->shape == OPS;
+			berth_json_open(&w, f->key, '[');
+			berth_json_flat(&w, flat);
+			for (size_t k = 0; k < n; k++) {
+				const void *element = list ? list + k * size : NULL;
+				if (f->shape == OPS)
+					berth_json_put_string(&w, NULL,
+					                      p->g->op_name[*(const int32_t *)element]);
+				else if (flat)
+					berth_json_put_int(&w, NULL, element ? *(const int64_t *)element : 0);
+				else
+					put_nested(&w, c, p, f->shape, element);
+			}
+			berth_json_close(&w, ']');
+			berth_json_flat(&w, false);
+		}
 	berth_json_close(&w, '}');
 	return berth_json_done(&w, text, len, err);
 }

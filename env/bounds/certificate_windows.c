@@ -58,9 +58,9 @@ static bool is_above(const work *w, int32_t op)
 	return w->k->last < 0 || (w->p->g->op_topo[op] < last_place(w) && w->side[op] & ABOVE);
 }
 
-/* Of operators from behind the first to the last one. */
-static void mark_below(work *w)
+static berth_status find_inside(work *w)
 {
+	/* Of operators from behind the first to the last one. */
 	const berth_graph *g = w->p->g;
 	for (int32_t z = first_place(w) + 1; z <= last_place(w) && z < g->n_ops; z++) {
 		int32_t op = g->topo_op[z];
@@ -70,11 +70,6 @@ static void mark_below(work *w)
 			w->side[op] |= from == w->k->first || is_below(w, from) ? BELOW : 0;
 		}
 	}
-}
-
-static void mark_above(work *w)
-{
-	const berth_graph *g = w->p->g;
 	for (int32_t z = last_place(w) - 1; z > first_place(w); z--) {
 		int32_t op = g->topo_op[z];
 		BERTH_EACH (t, g->op_tensor_off, op)
@@ -83,12 +78,6 @@ static void mark_above(work *w)
 				w->side[op] |= to == w->k->last || is_above(w, to) ? ABOVE : 0;
 			}
 	}
-}
-
-static berth_status find_inside(work *w)
-{
-	mark_below(w);
-	mark_above(w);
 	w->n = 0;
 	for (int32_t z = first_place(w) + 1; z < last_place(w); z++)
 		if (is_below(w, w->p->g->topo_op[z]) && is_above(w, w->p->g->topo_op[z]))
@@ -131,21 +120,6 @@ static int64_t end_at(const work *w, int32_t op, int32_t d, const int64_t *end, 
 	return ready < CERTIFICATE_NEVER ? ready + berth_op_time(w->p, op, d) : CERTIFICATE_NEVER;
 }
 
-/* With the first operator on `on`. Of a window from the beginning they are what the known ends leave. */
-static void find_heads(work *w, int32_t on)
-{
-	for (int32_t z = 0; z < w->n; z++)
-		for (int32_t d = 0; d < w->p->n_devs; d++) {
-			int32_t op = w->in[z];
-			size_t at = cell(w, op, d);
-			int64_t end = w->end[at];
-			if (w->k->first >= 0)
-				end = w->after_first[at] = end_at(w, op, d, w->after_first, on);
-			w->head[at] = end < CERTIFICATE_NEVER ? end - berth_op_time(w->p, op, d)
-			                                      : CERTIFICATE_NEVER;
-		}
-}
-
 /* Least time from the end of a producer on d to the last operator's start, by the consumer `to` of t. */
 static int64_t way_after(const work *w, int32_t t, int32_t to, int32_t d)
 {
@@ -160,25 +134,6 @@ static int64_t way_after(const work *w, int32_t t, int32_t to, int32_t d)
 		}
 	}
 	return least;
-}
-
-static void find_tails(work *w)
-{
-	const berth_graph *g = w->p->g;
-	for (int32_t z = w->n - 1; z >= 0; z--)
-		for (int32_t d = 0; d < w->p->n_devs; d++) {
-			int32_t op = w->in[z];
-			int64_t *tail = &w->tail[cell(w, op, d)];
-			*tail = 0;
-			BERTH_EACH (t, g->op_tensor_off, op)
-				BERTH_EACH (e, g->tensor_use_off, t) {
-					int32_t to = g->edge_consumer[e];
-					if (to != w->k->last && !is_above(w, to))
-						continue;
-					int64_t way = way_after(w, t, to, d);
-					*tail = way > *tail ? way : *tail;
-				}
-		}
 }
 
 /* ---- loads ---- */
@@ -251,7 +206,18 @@ static berth_status check_case(work *w, int32_t on, int32_t prices)
 		return BERTH_OK;
 	if (prices < -1 || prices >= w->c->n_prices)
 		return window_fail(w, "there are no such prices");
-	find_heads(w, on);
+	/* With the first operator on `on`. Of a window from the beginning they are what the known ends
+	 * leave. */
+	for (int32_t z = 0; z < w->n; z++)
+		for (int32_t d = 0; d < w->p->n_devs; d++) {
+			int32_t op = w->in[z];
+			size_t at = cell(w, op, d);
+			int64_t end = w->end[at];
+			if (w->k->first >= 0)
+				end = w->after_first[at] = end_at(w, op, d, w->after_first, on);
+			w->head[at] = end < CERTIFICATE_NEVER ? end - berth_op_time(w->p, op, d)
+			                                      : CERTIFICATE_NEVER;
+		}
 	if (k->last >= 0 && ready_at(w, k->last, k->to, k->first < 0 ? w->end : w->after_first, on) > length)
 		return BERTH_OK;
 	return does_not_fit(w, on, length, prices < 0 ? NULL : w->c->price_vector + (size_t)prices * all)
@@ -266,7 +232,21 @@ static berth_status check_window(work *w, const berth_window_claim *k)
 	if (k->last < 0 ? k->to != 0 : !berth_op_legal(p, k->last, k->to))
 		return window_fail(w, "its end cannot stand on that device");
 	BERTH_TRY(find_inside(w));
-	find_tails(w);
+	const berth_graph *g = w->p->g;
+	for (int32_t z = w->n - 1; z >= 0; z--)
+		for (int32_t d = 0; d < w->p->n_devs; d++) {
+			int32_t op = w->in[z];
+			int64_t *tail = &w->tail[cell(w, op, d)];
+			*tail = 0;
+			BERTH_EACH (t, g->op_tensor_off, op)
+				BERTH_EACH (e, g->tensor_use_off, t) {
+					int32_t to = g->edge_consumer[e];
+					if (to != w->k->last && !is_above(w, to))
+						continue;
+					int64_t way = way_after(w, t, to, d);
+					*tail = way > *tail ? way : *tail;
+				}
+		}
 	for (int32_t d = 0; d < (k->first < 0 ? 1 : p->n_devs); d++)
 		if (k->first < 0 || berth_op_legal(p, k->first, d))
 			BERTH_TRY(check_case(w, d, k->prices[d]));

@@ -251,26 +251,6 @@ static berth_status pass_block(work *w, int32_t k)
 	return BERTH_OK;
 }
 
-static berth_status certify(work *w)
-{
-	size_t devs = (size_t)w->p->n_devs;
-	BERTH_TRY_NEW(w->tmp, ((size_t)w->n + 1) * devs, w->err, w->finish, w->rest);
-	BERTH_TRY_NEW(w->tmp, w->p->n_ops, w->err, w->op);
-	BERTH_TRY_NEW(w->x->mem, w->n, w->err, w->c.gate);
-	for (int32_t k = 0; k < w->n; k++)
-		if (w->block[k].exit >= 0)
-			w->c.gate[w->c.n_gates++] = w->block[k].exit;
-	for (int32_t d = 1; d < w->p->n_devs; d++)
-		w->finish[d] = INT64_MAX / 4;
-	find_rests(w);
-	w->target = w->rest[0];
-	for (int32_t k = 0; k < w->n; k++)
-		BERTH_TRY(pass_block(w, k));
-	w->c.price_vector = w->prices.price;
-	w->c.n_prices = w->prices.n;
-	return berth_bound_proof_offer(w->x, w->p, &w->c, w->tmp, w->err);
-}
-
 berth_status berth_certify_blocks(const berth_problem *p, const berth_known_block *block, int32_t n_blocks,
                                   berth_bound_proof *x, berth_arena *tmp, berth_err *err)
 {
@@ -282,5 +262,20 @@ berth_status berth_certify_blocks(const berth_problem *p, const berth_known_bloc
 	          .err = err,
 	          .c = {.kind = BERTH_CERTIFICATE_BLOCKS}};
 	BERTH_SCRATCH(tmp);
-	return certify(&w);
+	size_t devs = (size_t)w.p->n_devs;
+	BERTH_TRY_NEW(w.tmp, ((size_t)w.n + 1) * devs, w.err, w.finish, w.rest);
+	BERTH_TRY_NEW(w.tmp, w.p->n_ops, w.err, w.op);
+	BERTH_TRY_NEW(w.x->mem, w.n, w.err, w.c.gate);
+	for (int32_t k = 0; k < w.n; k++)
+		if (w.block[k].exit >= 0)
+			w.c.gate[w.c.n_gates++] = w.block[k].exit;
+	for (int32_t d = 1; d < w.p->n_devs; d++)
+		w.finish[d] = INT64_MAX / 4;
+	find_rests(&w);
+	w.target = w.rest[0];
+	for (int32_t k = 0; k < w.n; k++)
+		BERTH_TRY(pass_block(&w, k));
+	w.c.price_vector = w.prices.price;
+	w.c.n_prices = w.prices.n;
+	return berth_bound_proof_offer(w.x, w.p, &w.c, w.tmp, w.err);
 }

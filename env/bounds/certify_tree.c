@@ -32,21 +32,6 @@ typedef struct span {
 	int32_t n;
 } span;
 
-/* One over what all operators would take of a resource; 0: nothing. */
-static double base_price(const span *x, int32_t k)
-{
-	const berth_problem *p = x->p;
-	double sum = 0;
-	for (int32_t i = 0; i < x->n; i++)
-		for (int32_t d = 0; d < p->n_devs; d++)
-			if (berth_op_legal(p, x->op[i], d))
-				sum += d == k ? (double)berth_op_time(p, x->op[i], d)
-				       : berth_dev_pool(p, d) + p->n_devs == k
-				               ? (double)berth_op_pool_ns(p, x->op[i], d)
-				               : 0;
-	return sum > 0 ? 1 / sum : 0;
-}
-
 /* What they are sure to load at these prices, of 1 a unit. */
 static double worth(const span *x, const int64_t *price)
 {
@@ -85,7 +70,17 @@ static berth_status find_prices(const span *x, candidate *by, int32_t most_by, i
 		BERTH_TRY_NEW(mem, n, err, by[c].price);
 	}
 	for (int32_t k = 0; k < n; k++) {
-		base[k] = base_price(x, k);
+		/* One over what all operators would take of a resource; 0: nothing. */
+		const berth_problem *p = x->p;
+		double sum = 0;
+		for (int32_t i = 0; i < x->n; i++)
+			for (int32_t d = 0; d < p->n_devs; d++)
+				if (berth_op_legal(p, x->op[i], d))
+					sum += d == k ? (double)berth_op_time(p, x->op[i], d)
+					       : berth_dev_pool(p, d) + p->n_devs == k
+					               ? (double)berth_op_pool_ns(p, x->op[i], d)
+					               : 0;
+		base[k] = sum > 0 ? 1 / sum : 0;
 		most = base[k] > most ? base[k] : most;
 	}
 	for (int32_t code = 0; code < codes && most > 0; code++) {

@@ -50,22 +50,6 @@ static int64_t bytes_at_once(const berth_graph *g, int32_t op)
 	return sum;
 }
 
-/* Bytes that a colocation group keeps; a shared parameter counts for its first user. */
-static void bytes_at_rest(const berth_problem *p, int64_t *coloc_bytes, bool *counted)
-{
-	const berth_graph *g = p->g;
-	BERTH_CLEAR(coloc_bytes, p->n_colocs);
-	BERTH_CLEAR(counted, g->n_params);
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		coloc_bytes[p->op_coloc[op]] += berth_kept_bytes(p, op);
-		BERTH_EACH (i, g->op_param_off, op) {
-			int32_t param = g->op_param[i];
-			coloc_bytes[p->op_coloc[op]] += counted[param] ? 0 : g->param_bytes[param];
-			counted[param] = true;
-		}
-	}
-}
-
 /* The least that a device holds at some time with the group on it. */
 static int64_t least_bytes(const climber *c, int32_t u)
 {
@@ -120,8 +104,21 @@ static berth_status open_climber(climber *c, berth_arena *mem, berth_err *err)
 	BERTH_TRY_NEW(mem, p->g->n_params, err, counted);
 	if (c->who->coloc_bytes)
 		BERTH_COPY(c->coloc_bytes, c->who->coloc_bytes, p->n_colocs);
-	else
-		bytes_at_rest(p, c->coloc_bytes, counted);
+	else {
+		/* Bytes that a colocation group keeps; a shared parameter counts for its first user. */
+		int64_t *coloc_bytes = c->coloc_bytes;
+		const berth_graph *g = p->g;
+		BERTH_CLEAR(coloc_bytes, p->n_colocs);
+		BERTH_CLEAR(counted, g->n_params);
+		for (int32_t op = 0; op < p->n_ops; op++) {
+			coloc_bytes[p->op_coloc[op]] += berth_kept_bytes(p, op);
+			BERTH_EACH (i, g->op_param_off, op) {
+				int32_t param = g->op_param[i];
+				coloc_bytes[p->op_coloc[op]] += counted[param] ? 0 : g->param_bytes[param];
+				counted[param] = true;
+			}
+		}
+	}
 	for (int32_t u = 0; u < p->n_colocs; u++)
 		c->total_bytes += (double)c->coloc_bytes[u];
 	for (int32_t k = 0; k < c->n; k++)
@@ -151,23 +148,6 @@ static double set_prices(climber *c)
 			if (!c->usable[berth_cell(p, u, d)])
 				c->price_ns[berth_cell(p, u, d)] = BERTH_FLOW_ENDLESS;
 	return ceil(worth);
-}
-
-static void count_bytes(climber *c)
-{
-	const berth_problem *p = c->p;
-	BERTH_CLEAR(c->used, c->n);
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t d = berth_coloc_dev(p, u, c->op_dev), pool = berth_dev_pool(p, d);
-		c->used[d] += c->coloc_bytes[u];
-		if (pool >= 0)
-			c->used[p->n_devs + pool] += c->coloc_bytes[u];
-	}
-	c->fits = true;
-	for (int32_t k = 0; k < c->n; k++) {
-		c->over[k] = c->limit[k] > 0 ? (double)c->used[k] / (double)c->limit[k] - 1 : 0;
-		c->fits &= c->limit[k] < 0 || c->used[k] <= c->limit[k];
-	}
 }
 
 static bool afford(climber *c, double ns)
@@ -200,17 +180,6 @@ static berth_status solve(climber *c, bool effort, int64_t *least_ns, berth_aren
 	return BERTH_OK;
 }
 
-/* Tell what was found. */
-static void tell(climber *c)
-{
-	int64_t ns = INT64_MAX;
-	if (c->who->found)
-		ns = c->who->found(c->who->ctx, c->op_dev, c->coloc_bytes, c->fits);
-	else if (c->fits)
-		ns = berth_sum_of_times(c->p, c->op_dev, c->seen);
-	c->best_ns = ns < c->best_ns ? ns : c->best_ns;
-}
-
 static berth_status look(climber *c, bool effort, berth_arena *tmp, berth_err *err)
 {
 	int64_t least_ns = 0;
@@ -221,8 +190,26 @@ static berth_status look(climber *c, bool effort, berth_arena *tmp, berth_err *e
 	c->now_ns = (double)least_ns - worth_ns;
 	int64_t bound_ns = least_ns - (int64_t)worth_ns;
 	c->bound_ns = bound_ns > c->bound_ns ? bound_ns : c->bound_ns;
-	count_bytes(c);
-	tell(c);
+	const berth_problem *p = c->p;
+	BERTH_CLEAR(c->used, c->n);
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int32_t d = berth_coloc_dev(p, u, c->op_dev), pool = berth_dev_pool(p, d);
+		c->used[d] += c->coloc_bytes[u];
+		if (pool >= 0)
+			c->used[p->n_devs + pool] += c->coloc_bytes[u];
+	}
+	c->fits = true;
+	for (int32_t k = 0; k < c->n; k++) {
+		c->over[k] = c->limit[k] > 0 ? (double)c->used[k] / (double)c->limit[k] - 1 : 0;
+		c->fits &= c->limit[k] < 0 || c->used[k] <= c->limit[k];
+	}
+	/* Tell what was found. */
+	int64_t ns = INT64_MAX;
+	if (c->who->found)
+		ns = c->who->found(c->who->ctx, c->op_dev, c->coloc_bytes, c->fits);
+	else if (c->fits)
+		ns = berth_sum_of_times(c->p, c->op_dev, c->seen);
+	c->best_ns = ns < c->best_ns ? ns : c->best_ns;
 	return BERTH_OK;
 }
 
@@ -251,29 +238,25 @@ static bool move_prices(climber *c, double pace)
 	return norm > 0;
 }
 
-/* The other end: what is too full holds as little as it can. Prices are 0 before and after. */
-static berth_status look_far(climber *c, berth_arena *tmp, berth_err *err)
-{
-	double now_ns = c->now_ns;
-	BERTH_COPY(c->over_before, c->over, c->n);
-	for (int32_t i = 0; i < c->n && !c->fits && !c->ended; i++) {
-		for (int32_t k = 0; k < c->n; k++)
-			c->room_ns[k] = c->over[k] > 0 ? most_price(c, k) : c->room_ns[k];
-		BERTH_TRY(look(c, false, tmp, err));
-	}
-	c->now_ns = now_ns;
-	BERTH_COPY(c->over, c->over_before, c->n);
-	BERTH_CLEAR(c->room_ns, c->n);
-	return BERTH_OK;
-}
-
 static berth_status climb(climber *c, berth_arena *tmp, berth_err *err)
 {
 	double pace = 1;
 	int idle = 0;
 	BERTH_TRY(look(c, true, tmp, err));
-	if (!c->ended && !c->fits)
-		BERTH_TRY(look_far(c, tmp, err));
+	if (!c->ended && !c->fits) {
+		/* The other end: what is too full holds as little as it can. Prices are 0 before and after.
+		 * */
+		double now_ns = c->now_ns;
+		BERTH_COPY(c->over_before, c->over, c->n);
+		for (int32_t i = 0; i < c->n && !c->fits && !c->ended; i++) {
+			for (int32_t k = 0; k < c->n; k++)
+				c->room_ns[k] = c->over[k] > 0 ? most_price(c, k) : c->room_ns[k];
+			BERTH_TRY(look(c, false, tmp, err));
+		}
+		c->now_ns = now_ns;
+		BERTH_COPY(c->over, c->over_before, c->n);
+		BERTH_CLEAR(c->room_ns, c->n);
+	}
 	for (int i = 0; i < MOST_STEPS && !c->ended && c->bound_ns < c->best_ns; i++) {
 		int64_t before = c->bound_ns;
 		if (c->spent_ns > CLIMB_NS || !move_prices(c, pace))

@@ -142,22 +142,6 @@ static int32_t count_nodes(builder *b, int32_t most_ways, int32_t *alts)
 	return n;
 }
 
-/* Each of the consumers pays its share of the way. */
-static berth_status add_shares(builder *b, int32_t t, berth_err *err)
-{
-	const berth_problem *p = b->x->p;
-	int32_t home = home_of(b, t);
-	for (int32_t i = 0; i < b->n_groups; i++) {
-		int64_t *at = b->matrix;
-		BERTH_EACH (k, b->x->alt_off, home)
-			BERTH_EACH (l, b->x->alt_off, b->group[i])
-				*at++ = berth_transfer_ns(p, t, b->x->alt_dev[k], b->x->alt_dev[l]) /
-				        b->n_groups;
-		BERTH_TRY(berth_pbqp_edge(b->x->q, home, b->group[i], b->matrix, err));
-	}
-	return BERTH_OK;
-}
-
 /* The tensor's own node: what each way costs, and what it asks of the home and of consumers. */
 static berth_status add_spread(builder *b, int32_t t, int32_t node, berth_err *err)
 {
@@ -194,8 +178,19 @@ static berth_status add_tensors(builder *b, berth_err *err)
 		list_groups(b, t);
 		if (b->n_groups > 1 && list_ways(b, t))
 			BERTH_TRY(add_spread(b, t, node++, err));
-		else if (b->n_groups)
-			BERTH_TRY(add_shares(b, t, err));
+		else if (b->n_groups) {
+			/* Each of the consumers pays its share of the way. */
+			int32_t home = home_of(b, t);
+			for (int32_t i = 0; i < b->n_groups; i++) {
+				int64_t *at = b->matrix;
+				BERTH_EACH (k, b->x->alt_off, home)
+					BERTH_EACH (l, b->x->alt_off, b->group[i])
+						*at++ = berth_transfer_ns(p, t, b->x->alt_dev[k],
+						                          b->x->alt_dev[l]) /
+						        b->n_groups;
+				BERTH_TRY(berth_pbqp_edge(b->x->q, home, b->group[i], b->matrix, err));
+			}
+		}
 	}
 	return BERTH_OK;
 }

@@ -85,21 +85,6 @@ static void raise(berth_machines *m, int64_t *x, int64_t to)
 	m->changed = true;
 }
 
-/* op does not stand on d, nor do those that share its device. */
-static void leave_out(berth_machines *m, int32_t op, int32_t d)
-{
-	int32_t c = m->p->op_coloc[op];
-	m->changed = true;
-	BERTH_EACH (i, m->p->coloc_off, c) {
-		int32_t other = m->p->coloc_op[i];
-		bool any = false;
-		*head_at(m, other, d) = NEVER;
-		for (int32_t k = 0; k < m->p->n_devs; k++)
-			any |= may_stand(m, other, k);
-		m->none |= !any;
-	}
-}
-
 /* Least time that tensor t of `from` is there after, to device d; or from there to the end, by consumer to.
  */
 static int64_t arrival(berth_machines *m, int32_t t, int32_t from, int32_t d)
@@ -160,8 +145,19 @@ static void narrow(berth_machines *m)
 		for (int32_t d = 0; d < m->p->n_devs; d++)
 			if (may_stand(m, op, d) &&
 			    *head_at(m, op, d) + berth_op_time(m->p, op, d) + *tail_at(m, op, d) >=
-			            m->claim_ns)
-				leave_out(m, op, d);
+			            m->claim_ns) {
+				/* op does not stand on d, nor do those that share its device. */
+				int32_t c = m->p->op_coloc[op];
+				m->changed = true;
+				BERTH_EACH (i, m->p->coloc_off, c) {
+					int32_t other = m->p->coloc_op[i];
+					bool any = false;
+					*head_at(m, other, d) = NEVER;
+					for (int32_t k = 0; k < m->p->n_devs; k++)
+						any |= may_stand(m, other, k);
+					m->none |= !any;
+				}
+			}
 }
 
 /* ---- jobs of a machine ---- */
@@ -255,8 +251,9 @@ static void look_at_machine(berth_machines *m, int32_t d)
 
 /* ---- a claim ---- */
 
-static void begin(berth_machines *m, int64_t claim_ns)
+bool berth_machines_full(berth_machines *m, int64_t claim_ns)
 {
+	const berth_problem *p = m->p;
 	m->claim_ns = claim_ns;
 	m->none = false;
 	for (int32_t op = 0; op < m->p->n_ops; op++)
@@ -264,12 +261,6 @@ static void begin(berth_machines *m, int64_t claim_ns)
 			*head_at(m, op, d) = berth_op_legal(m->p, op, d) ? 0 : NEVER;
 			*tail_at(m, op, d) = 0;
 		}
-}
-
-bool berth_machines_full(berth_machines *m, int64_t claim_ns)
-{
-	const berth_problem *p = m->p;
-	begin(m, claim_ns);
 	m->changed = true;
 	for (int round = 0; round < ROUNDS && m->changed && !m->none && m->steps <= m->most_steps; round++) {
 		m->changed = false;

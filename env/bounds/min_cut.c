@@ -49,41 +49,6 @@ void berth_price_bytes(const berth_problem *p, const int64_t *coloc_bytes, const
 			                                         (double)BERTH_MOST_PRICE);
 }
 
-/* Nodes, and what each costs by itself. */
-static void number(berth_min_cut *c, const int32_t dev[2], const int64_t *price_ns, const int32_t *op_dev)
-{
-	const berth_problem *p = c->p;
-	c->n_nodes = FIRST_NODE;
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t now = c->fixed[u] = berth_coloc_dev(p, u, op_dev);
-		c->node[u] = now == dev[0] || now == dev[1] ? c->n_nodes++ : -1;
-		for (int k = 0; k < 2; k++) {
-			int64_t price = price_ns ? price_ns[berth_cell(p, u, dev[k])] : 0;
-			c->stay[k][u] = BERTH_FLOW_ENDLESS;
-			if (berth_coloc_legal(p, u, dev[k]) && price < BERTH_FLOW_ENDLESS)
-				c->stay[k][u] = berth_coloc_time(p, u, dev[k]) + price;
-		}
-	}
-}
-
-/* A tensor to the devices that it must go to wherever the cut is: those of fixed consumers. */
-static void add_fixed_consumers(berth_min_cut *c, const int32_t dev[2], int32_t t, int32_t from)
-{
-	const berth_problem *p = c->p;
-	const berth_graph *g = p->g;
-	BERTH_EACH (e, g->tensor_use_off, t) {
-		int32_t u = p->op_coloc[g->edge_consumer[e]], to = c->fixed[u];
-		if (c->node[u] >= 0 || c->seen[to])
-			continue;
-		c->seen[to] = 1;
-		for (int k = 0; k < 2; k++)
-			if (c->stay[k][from] < BERTH_FLOW_ENDLESS)
-				c->stay[k][from] += berth_transfer_ns(p, t, dev[k], to);
-	}
-	BERTH_EACH (e, g->tensor_use_off, t)
-		c->seen[c->fixed[p->op_coloc[g->edge_consumer[e]]]] = 0;
-}
-
 /* Nodes that stand for "the tensor is needed on the second device" and "on the first one". Each consumer
  * there forces its node to its own side. */
 static void add_tensor(berth_min_cut *c, const int32_t dev[2], int32_t t)
@@ -91,8 +56,21 @@ static void add_tensor(berth_min_cut *c, const int32_t dev[2], int32_t t)
 	const berth_problem *p = c->p;
 	const berth_graph *g = p->g;
 	int32_t from = p->op_coloc[g->tensor_producer[t]], producer = c->node[from], there = -1, here = -1;
-	if (producer >= 0)
-		add_fixed_consumers(c, dev, t, from);
+	if (producer >= 0) {
+		/* A tensor to the devices that it must go to wherever the cut is: those of fixed consumers.
+		 * */
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			int32_t u = p->op_coloc[g->edge_consumer[e]], to = c->fixed[u];
+			if (c->node[u] >= 0 || c->seen[to])
+				continue;
+			c->seen[to] = 1;
+			for (int k = 0; k < 2; k++)
+				if (c->stay[k][from] < BERTH_FLOW_ENDLESS)
+					c->stay[k][from] += berth_transfer_ns(p, t, dev[k], to);
+		}
+		BERTH_EACH (e, g->tensor_use_off, t)
+			c->seen[c->fixed[p->op_coloc[g->edge_consumer[e]]]] = 0;
+	}
 	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t u = p->op_coloc[g->edge_consumer[e]];
 		if (u == from || c->node[u] < 0)
@@ -116,7 +94,18 @@ bool berth_min_cut_place(berth_min_cut *c, const int32_t dev[2], const int64_t *
                          bool (*go_on)(void *ctx, int64_t arcs), void *ctx, int32_t *op_dev)
 {
 	const berth_problem *p = c->p;
-	number(c, dev, price_ns, op_dev);
+	/* Nodes, and what each costs by itself. */
+	c->n_nodes = FIRST_NODE;
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int32_t now = c->fixed[u] = berth_coloc_dev(p, u, op_dev);
+		c->node[u] = now == dev[0] || now == dev[1] ? c->n_nodes++ : -1;
+		for (int k = 0; k < 2; k++) {
+			int64_t price = price_ns ? price_ns[berth_cell(p, u, dev[k])] : 0;
+			c->stay[k][u] = BERTH_FLOW_ENDLESS;
+			if (berth_coloc_legal(p, u, dev[k]) && price < BERTH_FLOW_ENDLESS)
+				c->stay[k][u] = berth_coloc_time(p, u, dev[k]) + price;
+		}
+	}
 	berth_flow_clear(&c->flow);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		add_tensor(c, dev, t);

@@ -100,16 +100,6 @@ static berth_status add_columns(work *w)
 	return BERTH_OK;
 }
 
-/* z of tensor t from d to e, made when first asked for. */
-static berth_status travel_col(work *w, int32_t t, int32_t d, int32_t e, int32_t *col)
-{
-	int32_t *at = &w->pair_col[cell(w, t * w->p->n_devs + d, e)];
-	if (*at < 0)
-		BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, false, at, w->err));
-	*col = *at;
-	return BERTH_OK;
-}
-
 /* The marginals of edge k of tensor t; cols out [n_devs][n_devs]. */
 static berth_status add_marginals(work *w, int32_t t, int32_t k, int32_t *cols)
 {
@@ -140,7 +130,11 @@ static berth_status add_marginals(work *w, int32_t t, int32_t k, int32_t *cols)
 	for (int32_t d = 0; p->s->contention && d < devs; d++)
 		for (int32_t e = 0; e < devs; e++)
 			if (d != e && cols[d * devs + e] >= 0) {
-				BERTH_TRY(travel_col(w, t, d, e, &z));
+				/* z of tensor t from d to e, made when first asked for. */
+				int32_t *at = &w->pair_col[cell(w, t * w->p->n_devs + d, e)];
+				if (*at < 0)
+					BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, false, at, w->err));
+				z = *at;
 				BERTH_TRY(berth_lp_row_of(lp, NULL, 0, BERTH_LP_INF, 2,
 				                          (int32_t[]){z, cols[d * devs + e]},
 				                          (double[]){1, -1}, w->err));
@@ -370,29 +364,25 @@ static berth_status add_no_overlap(work *w, int32_t o, int32_t i, int32_t j, int
 	                       (double[]){1, -1, first ? -M : M, -M, -M}, w->err);
 }
 
-static berth_status add_pair(work *w, int32_t i, int32_t j)
-{
-	int32_t o = -1;
-	for (int32_t d = 0; d < w->p->n_devs; d++) {
-		if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 || place_col(w, j, d) < 0 ||
-		    w->p->op_coloc[i] == w->p->op_coloc[j])
-			continue;
-		if (o < 0)
-			BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, true, &o, w->err));
-		BERTH_TRY(add_no_overlap(w, o, i, j, d, true));
-		BERTH_TRY(add_no_overlap(w, o, j, i, d, false));
-	}
-	return BERTH_OK;
-}
-
 static berth_status add_orders(work *w)
 {
 	size_t n = (size_t)w->p->n_ops;
 	find_paths(w);
 	for (int32_t i = 0; i < w->p->n_ops; i++)
 		for (int32_t j = i + 1; j < w->p->n_ops; j++)
-			if (!w->above[(size_t)i * n + (size_t)j] && !w->above[(size_t)j * n + (size_t)i])
-				BERTH_TRY(add_pair(w, i, j));
+			if (!w->above[(size_t)i * n + (size_t)j] && !w->above[(size_t)j * n + (size_t)i]) {
+				int32_t o = -1;
+				for (int32_t d = 0; d < w->p->n_devs; d++) {
+					if (w->p->s->dev_slots[d] > 1 || place_col(w, i, d) < 0 ||
+					    place_col(w, j, d) < 0 || w->p->op_coloc[i] == w->p->op_coloc[j])
+						continue;
+					if (o < 0)
+						BERTH_TRY(berth_lp_col(&w->m->lp, NULL, 0, 1, 0, true, &o,
+						                       w->err));
+					BERTH_TRY(add_no_overlap(w, o, i, j, d, true));
+					BERTH_TRY(add_no_overlap(w, o, j, i, d, false));
+				}
+			}
 	return BERTH_OK;
 }
 

@@ -228,30 +228,6 @@ static bool is_named(const char *name, const char *word, bool loose)
 
 enum { MOST_MEANT = 4 };
 
-/* The names that were meant perhaps: those that begin with the word, else the nearest ones. */
-static berth_status unknown_device(const char *const *names, int32_t n, const char *word, berth_err *err)
-{
-	const char *nearest = berth_text_nearest(word, names, n);
-	char text[256] = "";
-	size_t len = 0;
-	int k = 0;
-	if (!nearest)
-		return berth_fail(err, BERTH_EFORMAT, "unknown device '%.60s'; 'berth devices' lists them",
-		                  word);
-	const bool begins = strncmp(nearest, word, strlen(word)) == 0;
-	const bool part = strstr(nearest, word) != NULL;
-	int distance = berth_text_distance(word, nearest);
-	for (int32_t i = 0; i < n && k < MOST_MEANT && len < sizeof text; i++)
-		if (begins ? strncmp(names[i], word, strlen(word)) == 0
-		    : part ? i >= n / 2 && strstr(names[i], word)
-		           : berth_text_distance(word, names[i]) == distance)
-			len += (size_t)snprintf(text + len, sizeof text - len, k++ ? ", '%s'" : "'%s'",
-			                        names[i]);
-	return berth_fail(err, BERTH_EFORMAT,
-	                  "unknown device '%.60s' (did you mean %s?); 'berth devices' lists them", word,
-	                  text);
-}
-
 berth_status berth_device_find(const berth_catalogue *c, const char *name, berth_arena *tmp,
                                const berth_device_row **out, berth_err *err)
 {
@@ -269,7 +245,27 @@ berth_status berth_device_find(const berth_catalogue *c, const char *name, berth
 				*out = &c->device[i % c->n_devices];
 				return BERTH_OK;
 			}
-	return unknown_device(names, 2 * c->n_devices, name, err);
+	/* The names that were meant perhaps: those that begin with the word, else the nearest ones. */
+	int32_t n = 2 * c->n_devices;
+	const char *nearest = berth_text_nearest(name, names, n);
+	char text[256] = "";
+	size_t len = 0;
+	int k = 0;
+	if (!nearest)
+		return berth_fail(err, BERTH_EFORMAT, "unknown device '%.60s'; 'berth devices' lists them",
+		                  name);
+	const bool begins = strncmp(nearest, name, strlen(name)) == 0;
+	const bool part = strstr(nearest, name) != NULL;
+	int distance = berth_text_distance(name, nearest);
+	for (int32_t i = 0; i < n && k < MOST_MEANT && len < sizeof text; i++)
+		if (begins ? strncmp(names[i], name, strlen(name)) == 0
+		    : part ? i >= n / 2 && strstr(names[i], name)
+		           : berth_text_distance(name, names[i]) == distance)
+			len += (size_t)snprintf(text + len, sizeof text - len, k++ ? ", '%s'" : "'%s'",
+			                        names[i]);
+	return berth_fail(err, BERTH_EFORMAT,
+	                  "unknown device '%.60s' (did you mean %s?); 'berth devices' lists them", name,
+	                  text);
 }
 
 berth_status berth_link_find(const berth_catalogue *c, const char *name, berth_arena *tmp,

@@ -110,11 +110,6 @@ static int32_t piece_of(const berth_problem *p, int32_t op, int32_t dev)
 	return dev < 0 || p->dev_piece[dev] < 0 ? -1 : 2 * p->dev_piece[dev] + p->g->op_backward[op];
 }
 
-static bool has(const uint64_t *bits, int32_t piece)
-{
-	return piece >= 0 && (bits[piece / WORD] >> (piece % WORD) & 1);
-}
-
 static void join(const contiguity *t, int32_t op, int32_t from)
 {
 	for (size_t w = 0; w < t->words; w++) {
@@ -137,7 +132,9 @@ void contiguity_arrive(const contiguity *t, int32_t op)
 
 bool contiguity_reenters(const contiguity *t, int32_t op, int32_t dev)
 {
-	return has(t->left + (size_t)op * t->words, piece_of(t->p, op, dev));
+	const uint64_t *bits = t->left + (size_t)op * t->words;
+	int32_t piece = piece_of(t->p, op, dev);
+	return piece >= 0 && (bits[piece / WORD] >> (piece % WORD) & 1);
 }
 
 void contiguity_settle(const contiguity *t, int32_t op, int32_t dev)
@@ -227,8 +224,11 @@ static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 	return berth_csr_new(p->n_colocs, p->n_ops, p->op_coloc, NULL, mem, &p->coloc_off, &p->coloc_op, err);
 }
 
-static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err *err)
+berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
+	const berth_graph *g = p->g;
+	int32_t *sep_ops;
+	BERTH_TRY(colocs(p, mem, tmp, err));
 	size_t n = (size_t)p->n_devs;
 	BERTH_TRY_NEW(mem, (size_t)p->n_ops * n, err, p->op_dev_legal);
 	for (int32_t op = 0; op < p->n_ops; op++)
@@ -241,15 +241,6 @@ static berth_status legal_devices(berth_problem *p, berth_arena *mem, berth_err 
 			BERTH_EACH (i, p->coloc_off, u)
 				p->op_dev_legal[(size_t)p->coloc_op[i] * n + (size_t)dev] = ok;
 		}
-	return BERTH_OK;
-}
-
-berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	int32_t *sep_ops;
-	BERTH_TRY(colocs(p, mem, tmp, err));
-	BERTH_TRY(legal_devices(p, mem, err));
 	const berth_system *s = p->s;
 	BERTH_TRY_NEW(mem, p->n_devs, err, p->dev_limit_bytes, p->dev_piece);
 	for (int32_t d = 0; d < p->n_devs; d++) {

@@ -124,26 +124,6 @@ static bool hand_over(placeto *s, int32_t t, bool at_home)
 	return others;
 }
 
-static void happen(placeto *s, int32_t what, int64_t *end_ns)
-{
-	const berth_graph *g = s->p->g;
-	int32_t t = what - g->n_ops - s->p->n_devs;
-	if (t >= 0) {
-		s->bus[s->op_dev[g->tensor_producer[t]]].busy = false;
-		hand_over(s, t, false);
-	} else if (what >= g->n_ops) {
-		s->dev[what - g->n_ops].busy = false;
-	} else {
-		int32_t d = s->op_dev[what];
-		end_ns[what] = s->now;
-		push(s, s->now + s->gap_ns, g->n_ops + d);
-		for (t = g->op_tensor_off[what]; t < g->op_tensor_off[what + 1]; t++)
-			if (hand_over(s, t, true))
-				join(&s->bus[d], t, s->now, s->tensor_since, s->tensor_prev, s->tensor_next,
-				     NULL);
-	}
-}
-
 static int64_t transfer_time(const placeto *s, int32_t t, int32_t home)
 {
 	const berth_graph *g = s->p->g;
@@ -192,8 +172,24 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 	start_all(s, out->start_ns);
 	while (s->n_heap) {
 		s->now = s->heap[0].time;
-		while (s->n_heap && s->heap[0].time == s->now)
-			happen(s, pop(s), out->end_ns);
+		while (s->n_heap && s->heap[0].time == s->now) {
+			int32_t what = pop(s);
+			int32_t t = what - g->n_ops - s->p->n_devs;
+			if (t >= 0) {
+				s->bus[s->op_dev[g->tensor_producer[t]]].busy = false;
+				hand_over(s, t, false);
+			} else if (what >= g->n_ops) {
+				s->dev[what - g->n_ops].busy = false;
+			} else {
+				int32_t d = s->op_dev[what];
+				out->end_ns[what] = s->now;
+				push(s, s->now + s->gap_ns, g->n_ops + d);
+				for (t = g->op_tensor_off[what]; t < g->op_tensor_off[what + 1]; t++)
+					if (hand_over(s, t, true))
+						join(&s->bus[d], t, s->now, s->tensor_since, s->tensor_prev,
+						     s->tensor_next, NULL);
+			}
+		}
 		start_all(s, out->start_ns);
 	}
 	for (int32_t op = 0; op < g->n_ops; op++)

@@ -53,10 +53,13 @@ static int64_t bytes_at_start(const serial *s, int32_t op)
 	return sum;
 }
 
-/* The first edge of tensor t to each device, with the consumers there. */
-static void count_consumers(serial *s, const int32_t *op_dev, int32_t t)
+/* Tensor t to all devices that need it. Returns when that is done. */
+static int64_t send(serial *s, const int32_t *op_dev, int32_t t, int64_t now)
 {
 	const berth_graph *g = s->p->g;
+	int32_t home = op_dev[g->tensor_producer[t]];
+	bool stays = false;
+	/* The first edge of tensor t to each device, with the consumers there. */
 	BERTH_EACH (e, g->tensor_use_off, t)
 		s->first_to[op_dev[g->edge_consumer[e]]] = -1;
 	BERTH_EACH (e, g->tensor_use_off, t) {
@@ -68,44 +71,21 @@ static void count_consumers(serial *s, const int32_t *op_dev, int32_t t)
 		s->edge_first[e] = *first;
 		s->left[*first]++;
 	}
-}
-
-static void add_link_bytes(const serial *s, int32_t t, int32_t from, int32_t to)
-{
-	const berth_problem *p = s->p;
-	BERTH_EACH (i, p->route_off, berth_route(p, t, from, to))
-		s->out->link_bytes[p->route_link[i]] += p->g->tensor_bytes[t];
-}
-
-/* Tensor t to all devices that need it. Returns when that is done. */
-static int64_t send(serial *s, const int32_t *op_dev, int32_t t, int64_t now)
-{
-	const berth_graph *g = s->p->g;
-	int32_t home = op_dev[g->tensor_producer[t]];
-	bool stays = false;
-	count_consumers(s, op_dev, t);
 	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t to = op_dev[g->edge_consumer[e]];
 		stays |= to == home;
 		if (to == home || s->edge_first[e] != e)
 			continue;
 		now += berth_transfer_ns(s->p, t, home, to);
-		add_link_bytes(s, t, home, to);
+		const berth_problem *p = s->p;
+		BERTH_EACH (i, p->route_off, berth_route(p, t, home, to))
+			s->out->link_bytes[p->route_link[i]] += p->g->tensor_bytes[t];
 		if (s->out->mem_bytes)
 			hold(s, to, g->tensor_bytes[t]);
 	}
 	if (!stays && s->out->mem_bytes)
 		hold(s, home, -g->tensor_bytes[t]);
 	return now;
-}
-
-/* Inputs that nothing else on the device needs go. */
-static void drop_inputs(serial *s, int32_t op, int32_t dev)
-{
-	const berth_graph *g = s->p->g;
-	BERTH_EACH (i, g->op_in_off, op)
-		if (--s->left[s->edge_first[s->in_edge[i]]] == 0)
-			hold(s, dev, -g->tensor_bytes[g->in_tensor[i]]);
 }
 
 /* Is everything where the engine takes other times then? */
@@ -132,7 +112,10 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 		out->end_ns[op] = now += alone ? s->p->alone_ns[op] : berth_op_time(s->p, op, dev);
 		if (out->mem_bytes) {
 			hold(s, dev, -g->op_workspace_bytes[op]);
-			drop_inputs(s, op, dev);
+			/* Inputs that nothing else on the device needs go. */
+			BERTH_EACH (i, g->op_in_off, op)
+				if (--s->left[s->edge_first[s->in_edge[i]]] == 0)
+					hold(s, dev, -g->tensor_bytes[g->in_tensor[i]]);
 		}
 		BERTH_EACH (t, g->op_tensor_off, op)
 			now = send(s, op_dev, t, now);

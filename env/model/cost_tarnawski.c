@@ -115,25 +115,6 @@ static double cost(const tarnawski *t, int32_t tensor, int32_t dev)
 
 /* ---- throughput ---- */
 
-/* Transfers of tensor x between devices, onto their loads. */
-static void load_tensor(tarnawski *t, int32_t x)
-{
-	const berth_graph *g = t->p->g;
-	int32_t home = t->op_dev[g->tensor_producer[x]];
-	bool leaves = false;
-	BERTH_EACH (e, g->tensor_use_off, x) {
-		int32_t to = t->op_dev[g->edge_consumer[e]];
-		if (to == home)
-			continue;
-		leaves = true;
-		if (is_acc(t, to) && t->taken_by[to] != x)
-			t->load_s[to] += cost(t, x, to);
-		t->taken_by[to] = x;
-	}
-	if (leaves && is_acc(t, home))
-		t->load_s[home] += cost(t, x, home);
-}
-
 static double largest_load(tarnawski *t)
 {
 	const berth_problem *p = t->p;
@@ -144,8 +125,23 @@ static double largest_load(tarnawski *t)
 	}
 	for (int32_t op = 0; op < p->n_ops; op++)
 		t->load_s[t->op_dev[op]] += op_seconds(t, op);
-	for (int32_t x = 0; x < p->g->n_tensors; x++)
-		load_tensor(t, x);
+	for (int32_t x = 0; x < p->g->n_tensors; x++) {
+		/* Transfers of tensor x between devices, onto their loads. */
+		const berth_graph *g = t->p->g;
+		int32_t home = t->op_dev[g->tensor_producer[x]];
+		bool leaves = false;
+		BERTH_EACH (e, g->tensor_use_off, x) {
+			int32_t to = t->op_dev[g->edge_consumer[e]];
+			if (to == home)
+				continue;
+			leaves = true;
+			if (is_acc(t, to) && t->taken_by[to] != x)
+				t->load_s[to] += cost(t, x, to);
+			t->taken_by[to] = x;
+		}
+		if (leaves && is_acc(t, home))
+			t->load_s[home] += cost(t, x, home);
+	}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		most = fmax(most, t->load_s[d]);
 	return most;
@@ -178,32 +174,6 @@ static void join_visits(tarnawski *t)
 		t->visit[op] = left[dev] > t->visit[op] ? left[dev] : t->visit[op];
 		if (is_acc(t, dev) && t->visit[op] + 1 > t->dev_visits[dev])
 			t->dev_visits[dev] = t->visit[op] + 1;
-	}
-}
-
-/* Visits cut in topological order. A visit takes operators until somebody needs what it makes. Visits can run
- * in the order in which they close. */
-static void cut_visits(tarnawski *t)
-{
-	const berth_problem *p = t->p;
-	const berth_graph *g = p->g;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		t->dev_visits[d] = 0;
-		t->open_visit[d] = 0; /* number of the open visit; below dev_visits where there is one */
-	}
-	for (int32_t k = 0; k < p->n_ops; k++) {
-		int32_t op = g->topo_op[k], dev = t->op_dev[op];
-		BERTH_EACH (i, g->op_in_off, op) {
-			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
-			if (home == dev || !is_acc(t, home) || t->visit[from] < t->open_visit[home])
-				continue;
-			/* all close, so that none waits for a later one */
-			for (int32_t d = 0; d < p->n_devs; d++)
-				t->open_visit[d] = t->dev_visits[d];
-		}
-		t->visit[op] = t->open_visit[dev];
-		if (is_acc(t, dev) && t->dev_visits[dev] <= t->open_visit[dev])
-			t->dev_visits[dev] = t->open_visit[dev] + 1;
 	}
 }
 
@@ -277,9 +247,13 @@ static void let_consumers_go(tarnawski *t, int32_t op, int32_t *n)
 				let_go(t, b, t->op_block[g->edge_consumer[e]], n);
 }
 
-/* Operators by block, ascending: member[off[b]] .. member[off[b + 1]]. */
-static void list_members(tarnawski *t)
+/* Ends of all blocks; NAN where visits wait for each other. */
+static double run_blocks(tarnawski *t)
 {
+	int32_t n = 0;
+	double latency = 0;
+	fill_blocks(t);
+	/* Operators by block, ascending: member[off[b]] .. member[off[b + 1]]. */
 	BERTH_CLEAR(t->off, t->n_blocks + 2);
 	for (int32_t op = 0; op < t->p->n_ops; op++)
 		t->off[t->op_block[op] + 2]++;
@@ -287,15 +261,6 @@ static void list_members(tarnawski *t)
 		t->off[b + 2] += t->off[b + 1];
 	for (int32_t op = 0; op < t->p->n_ops; op++)
 		t->member[t->off[t->op_block[op] + 1]++] = op;
-}
-
-/* Ends of all blocks; NAN where visits wait for each other. */
-static double run_blocks(tarnawski *t)
-{
-	int32_t n = 0;
-	double latency = 0;
-	fill_blocks(t);
-	list_members(t);
 	for (int32_t b = 0; b < t->n_blocks; b++)
 		if (t->waits[b] == 0)
 			t->queue[n++] = b;
@@ -318,7 +283,28 @@ static double latency(tarnawski *t)
 	double s = run_blocks(t);
 	if (!isnan(s))
 		return s;
-	cut_visits(t);
+	/* Visits cut in topological order. A visit takes operators until somebody needs what it makes.
+	 * Visits can run in the order in which they close. */
+	const berth_problem *p = t->p;
+	const berth_graph *g = p->g;
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		t->dev_visits[d] = 0;
+		t->open_visit[d] = 0; /* number of the open visit; below dev_visits where there is one */
+	}
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = g->topo_op[k], dev = t->op_dev[op];
+		BERTH_EACH (i, g->op_in_off, op) {
+			int32_t from = g->tensor_producer[g->in_tensor[i]], home = t->op_dev[from];
+			if (home == dev || !is_acc(t, home) || t->visit[from] < t->open_visit[home])
+				continue;
+			/* all close, so that none waits for a later one */
+			for (int32_t d = 0; d < p->n_devs; d++)
+				t->open_visit[d] = t->dev_visits[d];
+		}
+		t->visit[op] = t->open_visit[dev];
+		if (is_acc(t, dev) && t->dev_visits[dev] <= t->open_visit[dev])
+			t->dev_visits[dev] = t->open_visit[dev] + 1;
+	}
 	number_blocks(t);
 	return run_blocks(t);
 }
@@ -336,10 +322,15 @@ static void run(void *scratch, const int32_t *op_dev, berth_cost_run *out)
 	}
 }
 
-/* The longest path by least times, without transfers. Every operator of a path waits for the one before it,
- * or shares its visit, which lasts as long as both. */
-static berth_status longest_path(const berth_problem *p, berth_arena *tmp, double *seconds, berth_err *err)
+/* The longest path; and the load dual of operator times, as loads have transfers too, less what rounding to
+ * nanoseconds may have added. */
+static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
+                           berth_cost_bounds *out, berth_err *err)
 {
+	double path_s;
+	(void)work_ns;
+	/* The longest path by least times, without transfers. Every operator of a path waits for the one
+	 * before it, or shares its visit, which lasts as long as both. */
 	const berth_graph *g = p->g;
 	double *end, longest = 0;
 	BERTH_TRY_NEW(tmp, p->n_ops, err, end);
@@ -354,18 +345,7 @@ static berth_status longest_path(const berth_problem *p, berth_arena *tmp, doubl
 		end[op] += isfinite(least) ? least : 0;
 		longest = fmax(longest, end[op]);
 	}
-	*seconds = longest;
-	return BERTH_OK;
-}
-
-/* The longest path; and the load dual of operator times, as loads have transfers too, less what rounding to
- * nanoseconds may have added. */
-static berth_status bounds(const berth_problem *p, int64_t work_ns, double load_ns, berth_arena *tmp,
-                           berth_cost_bounds *out, berth_err *err)
-{
-	double path_s;
-	(void)work_ns;
-	BERTH_TRY(longest_path(p, tmp, &path_s, err));
+	path_s = longest;
 	out->path_ns = out->latency_ns = llround(path_s * 1e9 * (1 - 1e-12)); /* as a run rounds */
 	out->load_s = fmax((load_ns - p->n_ops) * 1e-9, 0);
 	return BERTH_OK;

@@ -114,26 +114,6 @@ static berth_status pin(adder *a, const char *text, int32_t at, narrowest *x)
 	return BERTH_OK;
 }
 
-static berth_status pin_all(adder *a, const berth_rule_texts *r)
-{
-	narrowest x;
-	BERTH_TRY_NEW(a->tmp, a->g.n_ops, a->err, x.n, x.by);
-	BERTH_TRY_NEW(a->tmp, r->n_pins + 1, a->err, x.lost);
-	for (int32_t op = 0; op < a->g.n_ops; op++) {
-		x.n[op] = INT32_MAX;
-		x.by[op] = -1;
-	}
-	for (int32_t i = 0; i < r->n_pins; i++)
-		BERTH_TRY(pin(a, r->pin[i], i, &x));
-	for (int32_t i = 0; i <= r->n_pins && r->told; i++)
-		if (x.lost[i])
-			berth_strbuf_printf(
-				r->told, "%s%.80s: %d operator%s go%s where a narrower or later --pin says\n",
-				i ? "--pin " : "pins of ", i ? r->pin[i - 1] : a->g.name, (int)x.lost[i],
-				x.lost[i] == 1 ? "" : "s", x.lost[i] == 1 ? "es" : "");
-	return BERTH_OK;
-}
-
 static bool forbids(const berth_graph *g, int32_t op, const char *dev)
 {
 	BERTH_EACH (i, g->op_forbid_off, op)
@@ -194,21 +174,6 @@ static berth_status renumber(adder *a)
 	return BERTH_OK;
 }
 
-/* A name that no group has: the text, with primes where it must differ. */
-static berth_status name_group(adder *a, const char *text, const char **out)
-{
-	berth_graph *g = &a->g;
-	*out = text;
-	for (int32_t i = 0; i < g->n_coloc_names && *out;)
-		if (strcmp(g->coloc_name[i], *out) == 0) {
-			*out = berth_arena_printf(a->mem, "%s'", *out);
-			i = 0;
-		} else {
-			i++;
-		}
-	return *out ? BERTH_OK : berth_nomem(a->err);
-}
-
 /* A new group; groups of which one operator was hit go into it whole. */
 static berth_status colocate(adder *a, const char *text)
 {
@@ -227,7 +192,16 @@ static berth_status colocate(adder *a, const char *text)
 	BERTH_TRY_NEW(a->mem, now + 1, a->err, name);
 	for (int32_t i = 0; i < now; i++)
 		name[i] = g->coloc_name[i];
-	BERTH_TRY(name_group(a, text, &name[now]));
+	/* A name that no group has: the text, with primes where it must differ. */
+	name[now] = text;
+	for (int32_t i = 0; i < g->n_coloc_names && name[now];)
+		if (strcmp(g->coloc_name[i], name[now]) == 0) {
+			name[now] = berth_arena_printf(a->mem, "%s'", name[now]);
+			i = 0;
+		} else {
+			i++;
+		}
+	BERTH_TRY(name[now] ? BERTH_OK : berth_nomem(a->err));
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (a->hit[op] && g->op_coloc_name[op] >= 0)
 			joins[g->op_coloc_name[op]] = true;
@@ -249,7 +223,21 @@ static berth_status add(adder *a, const berth_rule_texts *r, const berth_graph *
 	BERTH_TRY_NEW(a->mem, n, a->err, g->op_pin, g->op_coloc_name);
 	BERTH_COPY(g->op_pin, from->op_pin, n);
 	BERTH_COPY(g->op_coloc_name, from->op_coloc_name, n);
-	BERTH_TRY(pin_all(a, r));
+	narrowest x;
+	BERTH_TRY_NEW(a->tmp, a->g.n_ops, a->err, x.n, x.by);
+	BERTH_TRY_NEW(a->tmp, r->n_pins + 1, a->err, x.lost);
+	for (int32_t op = 0; op < a->g.n_ops; op++) {
+		x.n[op] = INT32_MAX;
+		x.by[op] = -1;
+	}
+	for (int32_t i = 0; i < r->n_pins; i++)
+		BERTH_TRY(pin(a, r->pin[i], i, &x));
+	for (int32_t i = 0; i <= r->n_pins && r->told; i++)
+		if (x.lost[i])
+			berth_strbuf_printf(
+				r->told, "%s%.80s: %d operator%s go%s where a narrower or later --pin says\n",
+				i ? "--pin " : "pins of ", i ? r->pin[i - 1] : a->g.name, (int)x.lost[i],
+				x.lost[i] == 1 ? "" : "s", x.lost[i] == 1 ? "es" : "");
 	for (int32_t i = 0; i < r->n_forbids; i++)
 		BERTH_TRY(forbid(a, r->forbid[i]));
 	for (int32_t i = 0; i < r->n_colocates; i++)

@@ -19,41 +19,6 @@ typedef struct type_table {
 	berth_type_on_dev *at;
 } type_table;
 
-static berth_status look_up_types(const berth_problem *p, berth_arena *tmp, type_table *t, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	t->n_types = (size_t)g->n_types + 1;
-	BERTH_TRY_NEW(tmp, t->n_types * (size_t)p->n_devs, err, t->at);
-	for (int32_t dev = 0; dev < p->n_devs; dev++)
-		for (size_t type = 0; type < t->n_types; type++)
-			t->at[(size_t)dev * t->n_types + type] = berth_type_look_up(
-				p->s, dev, type + 1 < t->n_types ? g->type_name[type] : NULL);
-	return BERTH_OK;
-}
-
-/* The row of op in op_dev_time_ns. */
-static berth_status time_op(berth_problem *p, int32_t op, const type_table *t, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	size_t type = g->op_type[op] < 0 ? t->n_types - 1 : (size_t)g->op_type[op];
-	double sum = 0;
-	for (int32_t dev = 0; dev < p->n_devs; dev++) {
-		double ns = 1e9 * berth_op_predict(g, p->s, op, dev, &t->at[(size_t)dev * t->n_types + type])
-		                          .seconds;
-		int64_t *time = &p->op_dev_time_ns[berth_cell(p, op, dev)];
-		*time = -1;
-		if (isnan(ns))
-			continue;
-		sum += ns;
-		if (!(sum < MAX_TOTAL_NS))
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator '%s' takes %g s on '%s': too long to simulate",
-			                  g->op_name[op], ns * 1e-9, p->s->dev_name[dev]);
-		*time = llround(ns);
-	}
-	return BERTH_OK;
-}
-
 /* Most operators have times that another one has. */
 enum { MOST_KNOWN = 4096 };
 
@@ -79,36 +44,40 @@ static berth_status op_times(berth_problem *p, berth_arena *mem, berth_arena *tm
 	for (size_t i = 0; i < n_known; i++)
 		known[i] = -1;
 	BERTH_TRY_NEW(mem, (size_t)p->n_ops * (size_t)p->n_devs, err, p->op_dev_time_ns);
-	BERTH_TRY(look_up_types(p, tmp, &t, err));
+	const berth_graph *g = p->g;
+	t.n_types = (size_t)g->n_types + 1;
+	BERTH_TRY_NEW(tmp, t.n_types * (size_t)p->n_devs, err, t.at);
+	for (int32_t dev = 0; dev < p->n_devs; dev++)
+		for (size_t type = 0; type < t.n_types; type++)
+			t.at[(size_t)dev * t.n_types + type] = berth_type_look_up(
+				p->s, dev, type + 1 < t.n_types ? g->type_name[type] : NULL);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t *at = &known[place_of(p->g, op, n_known)], from = *at;
 		*at = op;
 		if (from >= 0 && berth_op_alike(p->g, from, op))
 			BERTH_COPY(&p->op_dev_time_ns[berth_cell(p, op, 0)],
 			           &p->op_dev_time_ns[berth_cell(p, from, 0)], p->n_devs);
-		else
-			BERTH_TRY(time_op(p, op, &t, err));
-	}
-	return BERTH_OK;
-}
-
-/* The mean of each operator's times, as the engine has them, and *total, the sum of the longest. */
-static berth_status mean_times(berth_problem *p, berth_arena *mem, double *total, berth_err *err)
-{
-	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
-	if (p->s->engine && p->s->engine->times)
-		BERTH_TRY(p->s->engine->times(p, mem, err));
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		int64_t count = 0, most = 0;
-		for (int32_t dev = 0; dev < p->n_devs; dev++) {
-			int64_t time = berth_op_time(p, op, dev);
-			p->op_mean_ns[op] += time < 0 ? 0 : time;
-			most = time > most ? time : most;
-			count += time >= 0;
+		else {
+			/* The row of op in op_dev_time_ns. */
+			size_t type = g->op_type[op] < 0 ? t.n_types - 1 : (size_t)g->op_type[op];
+			double sum = 0;
+			for (int32_t dev = 0; dev < p->n_devs; dev++) {
+				double ns = 1e9 * berth_op_predict(g, p->s, op, dev,
+				                                   &t.at[(size_t)dev * t.n_types + type])
+				                          .seconds;
+				int64_t *time = &p->op_dev_time_ns[berth_cell(p, op, dev)];
+				*time = -1;
+				if (isnan(ns))
+					continue;
+				sum += ns;
+				if (!(sum < MAX_TOTAL_NS))
+					return berth_fail(
+						err, BERTH_EFORMAT,
+						"operator '%s' takes %g s on '%s': too long to simulate",
+						g->op_name[op], ns * 1e-9, p->s->dev_name[dev]);
+				*time = llround(ns);
+			}
 		}
-		*total += (double)most;
-		if (count)
-			p->op_mean_ns[op] /= count;
 	}
 	return BERTH_OK;
 }
@@ -266,23 +235,6 @@ static berth_status mean_transfers(berth_problem *p, berth_arena *mem, double to
 
 /* ---- ranks ---- */
 
-static void upward_ranks(berth_problem *p)
-{
-	const berth_graph *g = p->g;
-	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
-		int32_t op = g->topo_op[k];
-		int64_t best = 0;
-		BERTH_EACH (t, g->op_tensor_off, op) {
-			int64_t move = p->class_mean_ns[p->tensor_class[t]];
-			BERTH_EACH (e, g->tensor_use_off, t) {
-				int64_t below = move + p->op_rank_ns[g->edge_consumer[e]];
-				best = below > best ? below : best;
-			}
-		}
-		p->op_rank_ns[op] = p->op_mean_ns[op] + best;
-	}
-}
-
 typedef struct ranked {
 	int64_t rank;
 	int32_t topo, op;
@@ -301,7 +253,19 @@ static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *
 	ranked *list;
 	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_rank_ns, p->prio_op, p->op_prio);
 	BERTH_TRY_NEW(tmp, p->n_ops, err, list);
-	upward_ranks(p);
+	const berth_graph *g = p->g;
+	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
+		int32_t op = g->topo_op[k];
+		int64_t best = 0;
+		BERTH_EACH (t, g->op_tensor_off, op) {
+			int64_t move = p->class_mean_ns[p->tensor_class[t]];
+			BERTH_EACH (e, g->tensor_use_off, t) {
+				int64_t below = move + p->op_rank_ns[g->edge_consumer[e]];
+				best = below > best ? below : best;
+			}
+		}
+		p->op_rank_ns[op] = p->op_mean_ns[op] + best;
+	}
 	for (int32_t op = 0; op < p->n_ops; op++)
 		list[op] = (ranked){p->op_rank_ns[op], p->g->op_topo[op], op};
 	if (p->n_ops)
@@ -314,19 +278,6 @@ static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *
 }
 
 /* ---- the rest ---- */
-
-static berth_status input_positions(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	int32_t *fill;
-	BERTH_TRY_NEW(mem, g->n_edges, err, p->edge_in_pos);
-	BERTH_TRY_NEW(tmp, g->n_ops, err, fill);
-	for (int32_t e = 0; e < g->n_edges; e++) { /* tensors ascend, as inputs do */
-		int32_t op = g->edge_consumer[e];
-		p->edge_in_pos[e] = g->op_in_off[op] + fill[op]++;
-	}
-	return BERTH_OK;
-}
 
 /* Everything the graph could hold at once on each device, against the smallest memories of devices and
  * pools. */
@@ -364,11 +315,34 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY(hop_times(p, mem, err));
 	/* classes by size: neighbours mostly take the same routes */
 	BERTH_TRY(berth_routes_compile(p, by_bytes, mem, tmp, err));
-	BERTH_TRY(mean_times(p, mem, &total, err));
+	/* The mean of each operator's times, as the engine has them, and total, the sum of the longest. */
+	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
+	if (p->s->engine && p->s->engine->times)
+		BERTH_TRY(p->s->engine->times(p, mem, err));
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t count = 0, most = 0;
+		for (int32_t dev = 0; dev < p->n_devs; dev++) {
+			int64_t time = berth_op_time(p, op, dev);
+			p->op_mean_ns[op] += time < 0 ? 0 : time;
+			most = time > most ? time : most;
+			count += time >= 0;
+		}
+		total += (double)most;
+		if (count)
+			p->op_mean_ns[op] /= count;
+	}
 	BERTH_TRY(berth_pool_tables(p, mem, tmp, &total, err));
 	BERTH_TRY(mean_transfers(p, mem, total, err));
 	BERTH_TRY(priorities(p, mem, tmp, err));
-	return input_positions(p, mem, tmp, err);
+	const berth_graph *g = p->g;
+	int32_t *fill;
+	BERTH_TRY_NEW(mem, g->n_edges, err, p->edge_in_pos);
+	BERTH_TRY_NEW(tmp, g->n_ops, err, fill);
+	for (int32_t e = 0; e < g->n_edges; e++) { /* tensors ascend, as inputs do */
+		int32_t op = g->edge_consumer[e];
+		p->edge_in_pos[e] = g->op_in_off[op] + fill[op]++;
+	}
+	return BERTH_OK;
 }
 
 berth_status berth_problem_new(const berth_graph *g, const berth_system *s, berth_arena *mem,

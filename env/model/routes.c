@@ -55,44 +55,6 @@ static berth_status new_arcs(const berth_problem *p, berth_arena *tmp, arcs *a, 
 	return BERTH_OK;
 }
 
-/* Insertion sort: the order is mostly that of the class before. */
-static void sort_arcs(arcs *a, int32_t n_devs, const int64_t *link_ns)
-{
-	for (int32_t v = 0; v < n_devs; v++)
-		BERTH_EACH (i, a->off, v) {
-			int32_t l = a->link[i], to = a->to[i], k = i;
-			for (; k > a->off[v] && a->ns[k - 1] > link_ns[l]; k--) {
-				a->ns[k] = a->ns[k - 1];
-				a->link[k] = a->link[k - 1];
-				a->to[k] = a->to[k - 1];
-			}
-			a->ns[k] = link_ns[l];
-			a->link[k] = l;
-			a->to[k] = to;
-		}
-}
-
-/* Lengths along the tree as it is; not known: INT64_MAX. */
-static void measure_tree(const berth_problem *p, const int64_t *link_ns, tree *t)
-{
-	for (int32_t v = 0; v < p->n_devs; v++) {
-		t->known[v] = v == t->dest || t->next[v] < 0;
-		t->sum_ns[v] = v == t->dest ? 0 : INT64_MAX;
-		t->hops[v] = 0;
-	}
-	for (int32_t v = 0; v < p->n_devs; v++) {
-		int32_t len = 0;
-		for (int32_t u = v; !t->known[u]; u = t->next[u])
-			t->path[len++] = u;
-		while (len) {
-			int32_t u = t->path[--len], w = t->next[u];
-			t->sum_ns[u] = (link_ns[p->s->link_of[berth_cell(p, u, w)]]) + t->sum_ns[w];
-			t->hops[u] = t->hops[w] + 1;
-			t->known[u] = true;
-		}
-	}
-}
-
 /* The best next device of v by the lengths so far. False: nothing changed. */
 static bool relax(const arcs *a, tree *t, int32_t v)
 {
@@ -117,9 +79,35 @@ static bool relax(const arcs *a, tree *t, int32_t v)
 	return changed && next >= 0;
 }
 
-/* Which paths are what they were? */
-static void compare_paths(int32_t n_devs, tree *t)
+/* From the tree of the class before to that of this one. */
+static void shortest(const berth_problem *p, const arcs *a, const int64_t *link_ns, tree *t)
 {
+	bool changed = true;
+	BERTH_COPY(t->before, t->next, p->n_devs);
+	/* Lengths along the tree as it is; not known: INT64_MAX. */
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		t->known[v] = v == t->dest || t->next[v] < 0;
+		t->sum_ns[v] = v == t->dest ? 0 : INT64_MAX;
+		t->hops[v] = 0;
+	}
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		int32_t len = 0;
+		for (int32_t u = v; !t->known[u]; u = t->next[u])
+			t->path[len++] = u;
+		while (len) {
+			int32_t u = t->path[--len], w = t->next[u];
+			t->sum_ns[u] = (link_ns[p->s->link_of[berth_cell(p, u, w)]]) + t->sum_ns[w];
+			t->hops[u] = t->hops[w] + 1;
+			t->known[u] = true;
+		}
+	}
+	while (changed) {
+		changed = false;
+		for (int32_t v = 0; v < p->n_devs; v++)
+			changed |= v != t->dest && relax(a, t, v);
+	}
+	/* Which paths are what they were? */
+	int32_t n_devs = p->n_devs;
 	for (int32_t v = 0; v < n_devs; v++)
 		t->known[v] = v == t->dest;
 	t->same[t->dest] = true;
@@ -133,20 +121,6 @@ static void compare_paths(int32_t n_devs, tree *t)
 			t->known[u] = true;
 		}
 	}
-}
-
-/* From the tree of the class before to that of this one. */
-static void shortest(const berth_problem *p, const arcs *a, const int64_t *link_ns, tree *t)
-{
-	bool changed = true;
-	BERTH_COPY(t->before, t->next, p->n_devs);
-	measure_tree(p, link_ns, t);
-	while (changed) {
-		changed = false;
-		for (int32_t v = 0; v < p->n_devs; v++)
-			changed |= v != t->dest && relax(a, t, v);
-	}
-	compare_paths(p->n_devs, t);
 }
 
 static berth_status add_link(route_list *r, int32_t link, berth_err *err)
@@ -186,8 +160,22 @@ static berth_status routes_of_class(berth_problem *p, int32_t c, arcs *a, tree *
 {
 	size_t n = (size_t)p->n_devs;
 	const int64_t *link_ns = p->class_link_ns + (size_t)c * (size_t)p->s->n_links;
-	if (!a->all_pairs)
-		sort_arcs(a, p->n_devs, link_ns);
+	if (!a->all_pairs) {
+		/* Insertion sort: the order is mostly that of the class before. */
+		int32_t n_devs = p->n_devs;
+		for (int32_t v = 0; v < n_devs; v++)
+			BERTH_EACH (i, a->off, v) {
+				int32_t l = a->link[i], to = a->to[i], k = i;
+				for (; k > a->off[v] && a->ns[k - 1] > link_ns[l]; k--) {
+					a->ns[k] = a->ns[k - 1];
+					a->link[k] = a->link[k - 1];
+					a->to[k] = a->to[k - 1];
+				}
+				a->ns[k] = link_ns[l];
+				a->link[k] = l;
+				a->to[k] = to;
+			}
+	}
 	for (int32_t to = 0; to < p->n_devs; to++) {
 		t->dest = to;
 		t->next = next + (size_t)to * n;
@@ -289,18 +277,6 @@ static double most_load(const berth_problem *p, int32_t c)
 	return most;
 }
 
-static berth_status count_loads(const berth_problem *p, berth_arena *tmp, double *total_ns, berth_err *err)
-{
-	double *class_load;
-	BERTH_TRY_NEW(tmp, p->n_classes, err, class_load);
-	*total_ns *= 2; /* operators load pools for no longer than they take */
-	for (int32_t c = 0; c < p->n_classes; c++)
-		class_load[c] = most_load(p, c);
-	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		*total_ns += class_load[p->tensor_class[t]];
-	return BERTH_OK;
-}
-
 berth_status berth_pool_tables(berth_problem *p, berth_arena *mem, berth_arena *tmp, double *total_ns,
                                berth_err *err)
 {
@@ -327,5 +303,12 @@ berth_status berth_pool_tables(berth_problem *p, berth_arena *mem, berth_arena *
 	for (int32_t c = 0; c < p->n_classes; c++)
 		for (int32_t l = 0; l < s->n_links; l++)
 			hop_figures(p, c, l);
-	return count_loads(p, tmp, total_ns, err);
+	double *class_load;
+	BERTH_TRY_NEW(tmp, p->n_classes, err, class_load);
+	*total_ns *= 2; /* operators load pools for no longer than they take */
+	for (int32_t c = 0; c < p->n_classes; c++)
+		class_load[c] = most_load(p, c);
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		*total_ns += class_load[p->tensor_class[t]];
+	return BERTH_OK;
 }

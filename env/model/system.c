@@ -261,25 +261,6 @@ static berth_status check_device(const berth_system *s, int32_t d, berth_err *er
 	return BERTH_OK;
 }
 
-static berth_status check_devices(const berth_system *s, berth_err *err)
-{
-	if (s->n_devs < 1 || s->n_devs > BERTH_MAX_DEVS)
-		return berth_fail(err, BERTH_EFORMAT, "%d devices; expected 1 to %d", s->n_devs,
-		                  BERTH_MAX_DEVS);
-	for (int32_t d = 0; d < s->n_devs; d++) {
-		if (!s->dev_name[d] || !*s->dev_name[d] || !s->dev_kind[d])
-			return berth_fail(err, BERTH_EFORMAT, "device %d has no name or no kind", d);
-		if (berth_system_find_dev(s, s->dev_name[d]) != d)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "two devices are named '%.80s'; names must be unique",
-			                  s->dev_name[d]);
-		berth_status st = check_device(s, d, err);
-		if (st != BERTH_OK)
-			return berth_fail_in(err, st, "device '%.80s': ", s->dev_name[d]);
-	}
-	return BERTH_OK;
-}
-
 static berth_status check_link(const berth_system *s, int32_t l, berth_err *err)
 {
 	int32_t from = s->link_from[l], to = s->link_to[l];
@@ -293,28 +274,6 @@ static berth_status check_link(const berth_system *s, int32_t l, berth_err *err)
 	if (st == BERTH_OK)
 		return st;
 	return berth_fail_in(err, st, "link from '%.80s' to '%.80s': ", s->dev_name[from], s->dev_name[to]);
-}
-
-static berth_status check_links(const berth_system *s, berth_err *err)
-{
-	int32_t n_pairs = 0, n_seen = 0;
-	for (int32_t i = 0; i < s->n_devs * s->n_devs; i++)
-		n_pairs += s->link_of[i] >= 0;
-	if (n_pairs != s->n_links)
-		return berth_fail(err, BERTH_EFORMAT, "%d ordered pairs have a link, there are %d links",
-		                  n_pairs, s->n_links);
-	for (int32_t l = 0; l < s->n_links; l++) {
-		int32_t c = s->link_channel[l];
-		BERTH_TRY(check_link(s, l, err));
-		if (c < 0 || c > n_seen || c >= s->n_channels || (c < n_seen && !s->channel_name[c]))
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "link %d: channel %d of %d is out of order or shared without a "
-			                  "name",
-			                  l, c, s->n_channels);
-		n_seen += c == n_seen;
-	}
-	return n_seen == s->n_channels ? BERTH_OK
-	                               : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen);
 }
 
 static berth_status check_member(const berth_system *s, int32_t i, int32_t d, berth_err *err)
@@ -397,8 +356,38 @@ static berth_status check_paths(const berth_system *s, bool forward, berth_arena
 
 berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_err *err)
 {
-	BERTH_TRY(check_devices(s, err));
-	BERTH_TRY(check_links(s, err));
+	if (s->n_devs < 1 || s->n_devs > BERTH_MAX_DEVS)
+		return berth_fail(err, BERTH_EFORMAT, "%d devices; expected 1 to %d", s->n_devs,
+		                  BERTH_MAX_DEVS);
+	for (int32_t d = 0; d < s->n_devs; d++) {
+		if (!s->dev_name[d] || !*s->dev_name[d] || !s->dev_kind[d])
+			return berth_fail(err, BERTH_EFORMAT, "device %d has no name or no kind", d);
+		if (berth_system_find_dev(s, s->dev_name[d]) != d)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "two devices are named '%.80s'; names must be unique",
+			                  s->dev_name[d]);
+		berth_status st = check_device(s, d, err);
+		if (st != BERTH_OK)
+			return berth_fail_in(err, st, "device '%.80s': ", s->dev_name[d]);
+	}
+	int32_t n_pairs = 0, n_seen = 0;
+	for (int32_t i = 0; i < s->n_devs * s->n_devs; i++)
+		n_pairs += s->link_of[i] >= 0;
+	if (n_pairs != s->n_links)
+		return berth_fail(err, BERTH_EFORMAT, "%d ordered pairs have a link, there are %d links",
+		                  n_pairs, s->n_links);
+	for (int32_t l = 0; l < s->n_links; l++) {
+		int32_t c = s->link_channel[l];
+		BERTH_TRY(check_link(s, l, err));
+		if (c < 0 || c > n_seen || c >= s->n_channels || (c < n_seen && !s->channel_name[c]))
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "link %d: channel %d of %d is out of order or shared without a "
+			                  "name",
+			                  l, c, s->n_channels);
+		n_seen += c == n_seen;
+	}
+	BERTH_TRY(n_seen == s->n_channels ? BERTH_OK
+	                                  : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen));
 	BERTH_TRY(berth_pools_check(s, err));
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(check_paths(s, true, tmp, err));

@@ -186,18 +186,6 @@ static cJSON *member(const cJSON *pool, const char *device)
 	return m;
 }
 
-static void leave_pools(changer *c, const char *name)
-{
-	for (cJSON *next, *p = first_of(c, "memory_pools"); p; p = next) {
-		cJSON *members = cJSON_GetObjectItemCaseSensitive(p, "devices"), *m = member(p, name);
-		next = p->next;
-		if (m)
-			drop(m, members);
-		if (!members->child)
-			drop(p, list_of(c, "memory_pools"));
-	}
-}
-
 static void remove_device(changer *c, cJSON *dev)
 {
 	const char *name = text_of(dev, "name");
@@ -206,7 +194,14 @@ static void remove_device(changer *c, cJSON *dev)
 		if (is(l, "from", name) || is(l, "to", name))
 			drop(l, list_of(c, "links"));
 	}
-	leave_pools(c, name);
+	for (cJSON *next, *p = first_of(c, "memory_pools"); p; p = next) {
+		cJSON *members = cJSON_GetObjectItemCaseSensitive(p, "devices"), *m = member(p, name);
+		next = p->next;
+		if (m)
+			drop(m, members);
+		if (!members->child)
+			drop(p, list_of(c, "memory_pools"));
+	}
 	drop(dev, list_of(c, "devices"));
 }
 
@@ -289,19 +284,6 @@ static berth_status copy_links(changer *c, const char *device, const char *name)
 	return BERTH_OK;
 }
 
-static berth_status join_pools(changer *c, const char *device, const char *name)
-{
-	for (cJSON *p = first_of(c, "memory_pools"); p; p = p->next) {
-		cJSON *one = member(p, device) ? cJSON_CreateString(name) : NULL;
-		if (!member(p, device) ||
-		    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(p, "devices"), one))
-			continue;
-		cJSON_Delete(one);
-		return berth_nomem(c->err);
-	}
-	return BERTH_OK;
-}
-
 static berth_status add_device(changer *c, const char *name, const cJSON *like)
 {
 	const char *old = text_of(like, "name");
@@ -311,7 +293,15 @@ static berth_status add_device(changer *c, const char *name, const cJSON *like)
 	BERTH_TRY(put_text(c, copy, "kind", kind));
 	BERTH_TRY(put_text(c, copy, "name", name));
 	BERTH_TRY(copy_links(c, old, name));
-	return join_pools(c, old, name);
+	for (cJSON *p = first_of(c, "memory_pools"); p; p = p->next) {
+		cJSON *one = member(p, old) ? cJSON_CreateString(name) : NULL;
+		if (!member(p, old) ||
+		    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(p, "devices"), one))
+			continue;
+		cJSON_Delete(one);
+		return berth_nomem(c->err);
+	}
+	return BERTH_OK;
 }
 
 /* "12GB/s" or "12GB/s@5us". */

@@ -70,19 +70,6 @@ static berth_status read_peak(void *peaks, const berth_json *v, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Peaks by precision; *f32 is that of single precision. */
-static berth_status read_peaks(const berth_json *at, berth_system *s, int32_t d, double *f32, berth_err *err)
-{
-	berth_json map;
-	double *peaks = &s->dev_peaks[d * BERTH_N_PRECISIONS];
-	BERTH_TRY(berth_json_object(at, "peak_flops", true, &map, err));
-	BERTH_CLEAR(peaks, BERTH_N_PRECISIONS);
-	BERTH_TRY(berth_json_each(&map, read_peak, peaks, err));
-	*f32 = peaks[BERTH_F32];
-	peaks[BERTH_F32] = 0;
-	return BERTH_OK;
-}
-
 /* All figures of element i of a kind. */
 berth_status system_read_figures(const berth_json *at, system_reader *r, int of, int32_t i, berth_err *err)
 {
@@ -93,9 +80,16 @@ berth_status system_read_figures(const berth_json *at, system_reader *r, int of,
 		double x = berth_system_figure_get(&r->s, f, i); /* as by default, or like another device */
 		int64_t bytes = f->type == BERTH_FIGURE_BYTES ? (int64_t)x : 0;
 		int32_t count = f->type == BERTH_FIGURE_COUNT ? (int32_t)x : 0;
-		if (cJSON_IsObject(berth_json_get(at, f->key).item) && strcmp(f->key, "peak_flops") == 0)
-			BERTH_TRY(read_peaks(at, &r->s, i, &x, err));
-		else if (f->type == BERTH_FIGURE_BYTES)
+		if (cJSON_IsObject(berth_json_get(at, f->key).item) && strcmp(f->key, "peak_flops") == 0) {
+			/* Peaks by precision; x is that of single precision. */
+			berth_json map;
+			double *peaks = &r->s.dev_peaks[i * BERTH_N_PRECISIONS];
+			BERTH_TRY(berth_json_object(at, "peak_flops", true, &map, err));
+			BERTH_CLEAR(peaks, BERTH_N_PRECISIONS);
+			BERTH_TRY(berth_json_each(&map, read_peak, peaks, err));
+			x = peaks[BERTH_F32];
+			peaks[BERTH_F32] = 0;
+		} else if (f->type == BERTH_FIGURE_BYTES)
 			BERTH_TRY(system_read_bytes(at, f->key, &bytes, err));
 		else if (f->type == BERTH_FIGURE_COUNT)
 			BERTH_TRY(berth_json_int(at, f->key, false, 1, (int32_t)f->most, &count, err));
@@ -108,18 +102,6 @@ berth_status system_read_figures(const berth_json *at, system_reader *r, int of,
 		                                                        : x);
 	}
 	return BERTH_OK;
-}
-
-static berth_status check_watts(const berth_json *at, double idle_w, double busy_w, berth_err *err)
-{
-	if (isnan(idle_w) != isnan(busy_w))
-		return berth_json_fail(at, err, "'%s' is given without '%s'; give both or neither",
-		                       isnan(idle_w) ? "busy_w" : "idle_w",
-		                       isnan(idle_w) ? "idle_w" : "busy_w");
-	berth_json v = berth_json_get(at, "busy_w");
-	return busy_w < idle_w
-	               ? berth_json_fail(&v, err, "busy_w is %.10g, below idle_w, %.10g", busy_w, idle_w)
-	               : BERTH_OK;
 }
 
 berth_status system_new_figures(system_reader *r, int of, int32_t n, berth_err *err)
@@ -211,18 +193,6 @@ static berth_status read_run(void *ctx, const berth_json *v, berth_err *err)
 	return only_once(v, &of->seen, r->s.runs_type[of->n++], err);
 }
 
-static berth_status read_runs(const berth_json *at, system_reader *r, int32_t d, berth_err *err)
-{
-	berth_json list;
-	of_device of = {.r = r, .d = d, .n = r->s.dev_runs_off[d]};
-	berth_strmap_init(&of.seen, r->tmp);
-	BERTH_TRY(berth_json_array(at, "runs", false, &list, err));
-	r->s.dev_runs_all[d] = !list.item;
-	BERTH_TRY(berth_json_each(&list, read_run, &of, err));
-	r->s.dev_runs_off[d + 1] = of.n;
-	return BERTH_OK;
-}
-
 static berth_status read_dev_names(const berth_json *at, system_reader *r, int32_t d, berth_err *err)
 {
 	const char *name = NULL, *kind = NULL, *host = NULL, *calibrated = NULL, *like = r->s.dev_like[d];
@@ -296,12 +266,32 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 	BERTH_TRY(read_by_type(at, r, &r->efficiency, d, err));
 	BERTH_TRY(read_by_type(at, r, &r->scale, d, err));
 	BERTH_TRY(berth_json_bool(at, "contiguous", &s->dev_contiguous[d], err));
-	BERTH_TRY(read_runs(at, r, d, err));
-	return check_watts(at, s->dev_idle_w[d], s->dev_busy_w[d], err);
+	berth_json list;
+	of_device of = {.r = r, .d = d, .n = r->s.dev_runs_off[d]};
+	berth_strmap_init(&of.seen, r->tmp);
+	BERTH_TRY(berth_json_array(at, "runs", false, &list, err));
+	r->s.dev_runs_all[d] = !list.item;
+	BERTH_TRY(berth_json_each(&list, read_run, &of, err));
+	r->s.dev_runs_off[d + 1] = of.n;
+	double idle_w = s->dev_idle_w[d];
+	double busy_w = s->dev_busy_w[d];
+	if (isnan(idle_w) != isnan(busy_w))
+		return berth_json_fail(at, err, "'%s' is given without '%s'; give both or neither",
+		                       isnan(idle_w) ? "busy_w" : "idle_w",
+		                       isnan(idle_w) ? "idle_w" : "busy_w");
+	berth_json v = berth_json_get(at, "busy_w");
+	return busy_w < idle_w
+	               ? berth_json_fail(&v, err, "busy_w is %.10g, below idle_w, %.10g", busy_w, idle_w)
+	               : BERTH_OK;
 }
 
-static berth_status alloc_devices(system_reader *r, int32_t n, berth_err *err)
+berth_status system_read_devices(const berth_json *doc, system_reader *r, berth_err *err)
 {
+	berth_json list;
+	BERTH_TRY(berth_json_array(doc, "devices", true, &list, err));
+	int32_t n = berth_json_count(&list);
+	if (n < 1 || n > BERTH_MAX_DEVS)
+		return berth_json_fail(&list, err, "%d devices; expected 1 to %d", n, BERTH_MAX_DEVS);
 	berth_system *s = &r->s;
 	s->n_devs = n;
 	BERTH_TRY(system_new_figures(r, BERTH_OF_DEVICE, n, err));
@@ -315,16 +305,5 @@ static berth_status alloc_devices(system_reader *r, int32_t n, berth_err *err)
 	BERTH_TRY_NEW(r->mem, n * n, err, s->link_of);
 	for (int32_t i = 0; i < n * n; i++)
 		s->link_of[i] = -1;
-	return BERTH_OK;
-}
-
-berth_status system_read_devices(const berth_json *doc, system_reader *r, berth_err *err)
-{
-	berth_json list;
-	BERTH_TRY(berth_json_array(doc, "devices", true, &list, err));
-	int32_t n = berth_json_count(&list);
-	if (n < 1 || n > BERTH_MAX_DEVS)
-		return berth_json_fail(&list, err, "%d devices; expected 1 to %d", n, BERTH_MAX_DEVS);
-	BERTH_TRY(alloc_devices(r, n, err));
 	return berth_json_each(&list, read_device, r, err);
 }

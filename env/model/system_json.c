@@ -80,21 +80,6 @@ static berth_status read_link(void *ctx, const berth_json *at, berth_err *err)
 	return system_read_figures(at, r, BERTH_OF_LINK, l + 1, err);
 }
 
-static berth_status read_links(const berth_json *doc, system_reader *r, berth_err *err)
-{
-	berth_json list;
-	berth_system *s = &r->s;
-	int32_t n = s->n_devs * (s->n_devs - 1); /* at most: one per ordered pair */
-	BERTH_TRY(berth_json_array(doc, "links", false, &list, err));
-	int32_t n_entries = berth_json_count(&list);
-	if (n_entries < n / 2)
-		n = 2 * n_entries;
-	/* one more is read before it is refused */
-	BERTH_TRY(system_new_figures(r, BERTH_OF_LINK, n + 1, err));
-	BERTH_TRY_NEW(r->mem, n, err, s->link_from, s->link_to, s->link_channel, s->channel_name);
-	return berth_json_each(&list, read_link, r, err);
-}
-
 /* A word of a table, the first where the key is left out. */
 static berth_status read_word(const berth_json *doc, const char *key, const char *const *name, int32_t n,
                               const char *what, const char *tail, int32_t *at, berth_err *err)
@@ -102,24 +87,6 @@ static berth_status read_word(const berth_json *doc, const char *key, const char
 	const char *word = name[0];
 	BERTH_TRY(berth_json_string(doc, key, false, &word, err));
 	return berth_json_find(doc, key, name, n, word, what, tail, at, err);
-}
-
-static berth_status read_orders(const berth_json *doc, berth_system *s, berth_err *err)
-{
-	static const char *const order[] = {"priority", "fifo", "program", "given"},
-				 *const channel_order[] = {"request", "program"},
-				 *const times[] = {"model", "roofline"};
-	int32_t at;
-	BERTH_TRY(read_word(doc, "times", times, 2, "way to predict times", "; expected model or roofline",
-	                    &at, err));
-	s->roofline = at == 1;
-	BERTH_TRY(read_word(doc, "order", order, 4, "order", "; expected priority, fifo, program or given",
-	                    &at, err));
-	s->order = (berth_order)at;
-	BERTH_TRY(read_word(doc, "channel_order", channel_order, 2, "channel order",
-	                    "; expected request or program", &at, err));
-	s->channel_order = (berth_channel_order)at;
-	return BERTH_OK;
 }
 
 static berth_status read_contention_free(const berth_json *doc, const char *word, berth_system *s,
@@ -171,21 +138,6 @@ static berth_status read_gap(const berth_json *doc, berth_system *s, berth_err *
 	return system_read_figure(doc, "op_gap_s", BERTH_SECONDS, true, &s->op_gap_s, err);
 }
 
-static berth_status read_pool_name(const berth_json *at, system_reader *r, int32_t i, berth_err *err)
-{
-	const char *name = NULL;
-	int32_t found;
-	berth_json v = berth_json_get(at, "name");
-	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
-	if (!*name)
-		return berth_json_fail(&v, err, "the name is empty");
-	BERTH_TRY(system_copy_word(r, name, &r->s.pool_name[i], err));
-	BERTH_TRY(berth_strmap_add(&r->pools, r->s.pool_name[i], i, &found, err));
-	return found == i ? BERTH_OK
-	                  : berth_json_fail(&v, err,
-	                                    "two memory pools are named '%.80s'; names must be unique", name);
-}
-
 static berth_status read_member(void *ctx, const berth_json *at, berth_err *err)
 {
 	system_reader *r = ctx;
@@ -213,7 +165,18 @@ static berth_status read_pool(void *ctx, const berth_json *at, berth_err *err)
 	berth_json list;
 	int32_t i = r->n_pools_read;
 	BERTH_TRY(berth_json_keys(at, known, err));
-	BERTH_TRY(read_pool_name(at, r, i, err));
+	const char *name = NULL;
+	int32_t found;
+	berth_json v = berth_json_get(at, "name");
+	BERTH_TRY(berth_json_string(at, "name", true, &name, err));
+	if (!*name)
+		return berth_json_fail(&v, err, "the name is empty");
+	BERTH_TRY(system_copy_word(r, name, &r->s.pool_name[i], err));
+	BERTH_TRY(berth_strmap_add(&r->pools, r->s.pool_name[i], i, &found, err));
+	BERTH_TRY(found == i ? BERTH_OK
+	                     : berth_json_fail(&v, err,
+	                                       "two memory pools are named '%.80s'; names must be unique",
+	                                       name));
 	BERTH_TRY(system_read_figure(at, "bandwidth", BERTH_BYTES_PER_S, true, &s->pool_bandwidth[i], err));
 	BERTH_TRY(system_read_bytes(at, "bytes", &s->pool_bytes[i], err));
 	BERTH_TRY(berth_json_array(at, "devices", true, &list, err));
@@ -252,11 +215,33 @@ static berth_status read_system(const berth_json *doc, system_reader *r, berth_e
 	BERTH_TRY(berth_json_string(doc, "name", false, &name, err));
 	BERTH_TRY(system_copy_word(r, name, &r->s.name, err));
 	BERTH_TRY(berth_json_bool(doc, "contention", &r->s.contention, err));
-	BERTH_TRY(read_orders(doc, &r->s, err));
+	static const char *const order[] = {"priority", "fifo", "program", "given"},
+				 *const channel_order[] = {"request", "program"},
+				 *const times[] = {"model", "roofline"};
+	int32_t at;
+	BERTH_TRY(read_word(doc, "times", times, 2, "way to predict times", "; expected model or roofline",
+	                    &at, err));
+	r->s.roofline = at == 1;
+	BERTH_TRY(read_word(doc, "order", order, 4, "order", "; expected priority, fifo, program or given",
+	                    &at, err));
+	r->s.order = (berth_order)at;
+	BERTH_TRY(read_word(doc, "channel_order", channel_order, 2, "channel order",
+	                    "; expected request or program", &at, err));
+	r->s.channel_order = (berth_channel_order)at;
 	BERTH_TRY(read_cost_model(doc, &r->s, err));
 	BERTH_TRY(read_gap(doc, &r->s, err));
 	BERTH_TRY(system_read_devices(doc, r, err));
-	BERTH_TRY(read_links(doc, r, err));
+	berth_json list;
+	berth_system *s = &r->s;
+	int32_t n = s->n_devs * (s->n_devs - 1); /* at most: one per ordered pair */
+	BERTH_TRY(berth_json_array(doc, "links", false, &list, err));
+	int32_t n_entries = berth_json_count(&list);
+	if (n_entries < n / 2)
+		n = 2 * n_entries;
+	/* one more is read before it is refused */
+	BERTH_TRY(system_new_figures(r, BERTH_OF_LINK, n + 1, err));
+	BERTH_TRY_NEW(r->mem, n, err, s->link_from, s->link_to, s->link_channel, s->channel_name);
+	BERTH_TRY(berth_json_each(&list, read_link, r, err));
 	BERTH_TRY(read_pools(doc, r, err));
 	return berth_json_placed(&links, berth_system_check(&r->s, r->tmp, err), err);
 }

@@ -115,18 +115,6 @@ static void open_link(const host *h, int32_t a, int32_t b, const berth_link_row 
 	berth_json_put_number(w, "joules_per_byte", joules);
 }
 
-/* What has not its bandwidth both ways at once is one channel for both. */
-static void put_link(const host *h, int32_t a, int32_t b, const berth_link_row *link, berth_json_out *w)
-{
-	char channel[2 * sizeof h->name[0] + 2];
-	open_link(h, a, b, link, PCIE_JOULES, w);
-	berth_json_put_bool(w, "both_ways", true);
-	snprintf(channel, sizeof channel, "%s-%s", h->name[a], h->name[b]);
-	if (!link->both_ways)
-		berth_json_put_string(w, "shared", channel);
-	berth_json_close(w, '}');
-}
-
 static bool is_gpu(const host *h, int32_t d)
 {
 	return h->dev[d]->device_class == BERTH_CLASS_GPU;
@@ -168,26 +156,19 @@ static void put_host(const host *h, const char *name, berth_json_out *w)
 			if (h->nvlink && is_gpu(h, a) && is_gpu(h, b)) {
 				put_nvlink(h, a, b, w);
 				put_nvlink(h, b, a, w);
-			} else if (h->cpu < 0 || a == h->cpu || b == h->cpu)
-				put_link(h, a, b, h->link, w);
+			} else if (h->cpu < 0 || a == h->cpu || b == h->cpu) {
+				/* What has not its bandwidth both ways at once is one channel for both. */
+				const berth_link_row *link = h->link;
+				char channel[2 * sizeof h->name[0] + 2];
+				open_link(h, a, b, link, PCIE_JOULES, w);
+				berth_json_put_bool(w, "both_ways", true);
+				snprintf(channel, sizeof channel, "%s-%s", h->name[a], h->name[b]);
+				if (!link->both_ways)
+					berth_json_put_string(w, "shared", channel);
+				berth_json_close(w, '}');
+			}
 	berth_json_close(w, ']');
 	berth_json_close(w, '}');
-}
-
-static berth_status read_words(const char *words, const berth_catalogue *c, berth_arena *tmp, host *h,
-                               berth_err *err)
-{
-	for (const char *at = words; *at;) {
-		at += strspn(at, " ");
-		size_t n = strcspn(at, ",+");
-		while (at[n] == '+' && (!at[n + 1] || strchr(",+", at[n + 1]))) /* of a name */
-			n++;
-		char *word = berth_arena_strndup(tmp, at, n);
-		BERTH_TRY(berth_got(word, err));
-		BERTH_TRY(add_word(h, c, word, tmp, err));
-		at += n + (at[n] != '\0');
-	}
-	return h->n_devs ? BERTH_OK : berth_fail(err, BERTH_EINVAL, "no device; expected cpu= or gpu=");
 }
 
 static berth_status host_text(const char *words, berth_arena *mem, berth_arena *tmp, const char **text,
@@ -197,7 +178,18 @@ static berth_status host_text(const char *words, berth_arena *mem, berth_arena *
 	host h = {.cpu = -1};
 	berth_json_out w;
 	BERTH_TRY(berth_catalogue_read(tmp, &c, err));
-	BERTH_TRY(read_words(words, &c, tmp, &h, err));
+	for (const char *at = words; *at;) {
+		at += strspn(at, " ");
+		size_t n = strcspn(at, ",+");
+		while (at[n] == '+' && (!at[n + 1] || strchr(",+", at[n + 1]))) /* of a name */
+			n++;
+		char *word = berth_arena_strndup(tmp, at, n);
+		BERTH_TRY(berth_got(word, err));
+		BERTH_TRY(add_word(&h, &c, word, tmp, err));
+		at += n + (at[n] != '\0');
+	}
+	if (!h.n_devs)
+		return berth_fail(err, BERTH_EINVAL, "no device; expected cpu= or gpu=");
 	if (!h.link)
 		BERTH_TRY(berth_link_find(&c, HOST_LINK, tmp, &h.link, err));
 	berth_json_out_init(&w, mem, false);

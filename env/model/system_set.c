@@ -14,31 +14,6 @@ typedef struct change {
 
 #define POOL "pool."
 
-/* The name may hold dots and equals signs, the key cannot: split at the last ones. */
-static berth_status split(const char *what, berth_arena *tmp, change *c, berth_err *err)
-{
-	const char *end;
-	char *text = berth_arena_strdup(tmp, what);
-	BERTH_TRY(berth_got(text, err));
-	char *equals = strrchr(text, '='), *dot = NULL;
-	if (equals) {
-		*equals = '\0';
-		dot = strrchr(text, '.');
-	}
-	if (!dot || dot == text)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
-		                  what);
-	*dot = '\0';
-	double x = berth_text_number(equals + 1, &end);
-	*c = (change){what, text, dot + 1, equals + 1, strcmp(end, "x") == 0 ? x : NAN};
-	if (!isfinite(x)) /* there is none, or it is too large */
-		return berth_fail(err, BERTH_EINVAL,
-		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
-		                  equals + 1);
-	return BERTH_OK;
-}
-
 static bool is_factor(const change *c)
 {
 	return !isnan(c->factor);
@@ -57,33 +32,6 @@ static berth_status in_si(const change *c, const berth_system_figure *f, double 
 	                  c->key, *known ? "known: " : "it has none", known);
 }
 
-/* Set the figure of element i, in its range. Unlimited memory times a factor stays so; peaks of other
- * precisions change as that of f32 does. */
-static berth_status set_figure(berth_system *s, const berth_system_figure *f, int32_t i, const change *c,
-                               berth_err *err)
-{
-	bool counts = f->type == BERTH_FIGURE_COUNT;
-	double old = berth_system_figure_get(s, f, i), x = old * c->factor;
-	if (!is_factor(c))
-		BERTH_TRY(in_si(c, f, &x, err));
-	else if (f->type == BERTH_FIGURE_BYTES && old < 0)
-		return BERTH_OK;
-	else if (!berth_system_figure_given(f, old))
-		return berth_fail(err, BERTH_EINVAL, "'%.80s': '%.80s' has no %s to multiply; give a number",
-		                  c->what, c->name, c->key);
-	if (counts && is_factor(c))
-		x = floor(x);
-	if (counts && x != floor(x))
-		return berth_fail(err, BERTH_EINVAL, "'%.80s': %s is a whole number", c->what, c->key);
-	if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
-		return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
-	berth_system_figure_set(s, f, i, x);
-	if (strcmp(c->key, "peak_flops") == 0 && old > 0)
-		for (int p = 0; p < BERTH_N_PRECISIONS; p++)
-			s->dev_peaks[i * BERTH_N_PRECISIONS + p] *= x / old;
-	return BERTH_OK;
-}
-
 /* The figure that the key means, of element i of its kind. */
 static berth_status set_key(berth_system *s, int of, int32_t i, const change *c, berth_err *err)
 {
@@ -93,8 +41,32 @@ static berth_status set_key(berth_system *s, int of, int32_t i, const change *c,
 	     f++) {
 		if ((int)f->of != of)
 			continue;
-		if (strcmp(f->key, c->key) == 0)
-			return set_figure(s, f, i, c, err);
+		if (strcmp(f->key, c->key) == 0) {
+			/* Set the figure of element i, in its range. Unlimited memory times a factor stays
+			 * so; peaks of other precisions change as that of f32 does. */
+			bool counts = f->type == BERTH_FIGURE_COUNT;
+			double old = berth_system_figure_get(s, f, i), x = old * c->factor;
+			if (!is_factor(c))
+				BERTH_TRY(in_si(c, f, &x, err));
+			else if (f->type == BERTH_FIGURE_BYTES && old < 0)
+				return BERTH_OK;
+			else if (!berth_system_figure_given(f, old))
+				return berth_fail(err, BERTH_EINVAL,
+				                  "'%.80s': '%.80s' has no %s to multiply; give a number",
+				                  c->what, c->name, c->key);
+			if (counts && is_factor(c))
+				x = floor(x);
+			if (counts && x != floor(x))
+				return berth_fail(err, BERTH_EINVAL, "'%.80s': %s is a whole number", c->what,
+				                  c->key);
+			if (berth_system_figure_check(c->key, x, err) != BERTH_OK)
+				return berth_fail_in(err, BERTH_EINVAL, "'%.80s': ", c->what);
+			berth_system_figure_set(s, f, i, x);
+			if (strcmp(c->key, "peak_flops") == 0 && old > 0)
+				for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+					s->dev_peaks[i * BERTH_N_PRECISIONS + p] *= x / old;
+			return BERTH_OK;
+		}
 		known[n++] = f->key;
 	}
 	return berth_fail_in(err, berth_text_find(known, n, c->key, "key", NULL, &at, err),
@@ -112,19 +84,6 @@ static const char *link_name(const berth_system *s, int32_t l, const char *betwe
 {
 	return berth_arena_printf(tmp, "%s%s%s", s->dev_name[s->link_from[l]], between,
 	                          s->dev_name[s->link_to[l]]);
-}
-
-/* Does the name mean link l? Its channel's name, FROM->TO or FROM:TO. */
-static berth_status means_link(const berth_system *s, int32_t l, const char *name, berth_arena *tmp,
-                               bool *out, berth_err *err)
-{
-	const char *channel = s->channel_name[s->link_channel[l]], *arrow = link_name(s, l, "->", tmp),
-		   *colon = link_name(s, l, ":", tmp);
-	if (!arrow || !colon)
-		return berth_nomem(err);
-	*out = (channel && strcmp(channel, name) == 0) || strcmp(arrow, name) == 0 ||
-	       strcmp(colon, name) == 0;
-	return BERTH_OK;
 }
 
 static berth_status fail_name(const berth_system *s, const change *c, berth_arena *tmp, berth_err *err)
@@ -154,14 +113,40 @@ berth_status berth_system_set(berth_system *s, const char *what, berth_arena *tm
 {
 	BERTH_SCRATCH(tmp);
 	change c;
-	BERTH_TRY(split(what, tmp, &c, err));
+	/* The name may hold dots and equals signs, the key cannot: split at the last ones. */
+	const char *end;
+	char *text = berth_arena_strdup(tmp, what);
+	BERTH_TRY(berth_got(text, err));
+	char *equals = strrchr(text, '='), *dot = NULL;
+	if (equals) {
+		*equals = '\0';
+		dot = strrchr(text, '.');
+	}
+	if (!dot || dot == text)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "'%.80s' is no change of a system; expected NAME.KEY=VALUE or NAME.KEY=2x",
+		                  what);
+	*dot = '\0';
+	double x = berth_text_number(equals + 1, &end);
+	c = (change){what, text, dot + 1, equals + 1, strcmp(end, "x") == 0 ? x : NAN};
+	if (!isfinite(x)) /* there is none, or it is too large */
+		return berth_fail(err, BERTH_EINVAL,
+		                  "'%.80s': '%.40s' is neither a number nor a factor such as 2x", what,
+		                  equals + 1);
 	int32_t d = berth_system_find_dev(s, c.name), pool = d < 0 ? find_pool(s, c.name) : -1;
 	bool any = d >= 0 || pool >= 0;
 	if (any)
 		BERTH_TRY(set_key(s, d >= 0 ? BERTH_OF_DEVICE : BERTH_OF_POOL, d >= 0 ? d : pool, &c, err));
 	for (int32_t l = 0; d < 0 && pool < 0 && l < s->n_links; l++) {
 		bool here = false;
-		BERTH_TRY(means_link(s, l, c.name, tmp, &here, err));
+		/* Does the name mean link l? Its channel's name, FROM->TO or FROM:TO. */
+		const char *name = c.name;
+		const char *channel = s->channel_name[s->link_channel[l]],
+			   *arrow = link_name(s, l, "->", tmp), *colon = link_name(s, l, ":", tmp);
+		if (!arrow || !colon)
+			return berth_nomem(err);
+		here = (channel && strcmp(channel, name) == 0) || strcmp(arrow, name) == 0 ||
+		       strcmp(colon, name) == 0;
 		any |= here;
 		if (here)
 			BERTH_TRY(set_key(s, BERTH_OF_LINK, l, &c, err));
@@ -218,15 +203,6 @@ double berth_packed_error(int factor)
 
 /* ---- short memory ---- */
 
-/* Uses of each tensor that are still to come. */
-static berth_status count_uses(const berth_graph *g, berth_arena *tmp, int32_t **left, berth_err *err)
-{
-	BERTH_TRY_NEW(tmp, g->n_tensors, err, *left);
-	for (int32_t i = 0; i < g->op_in_off[g->n_ops]; i++)
-		(*left)[g->in_tensor[i]]++;
-	return BERTH_OK;
-}
-
 static int64_t most_live(const berth_graph *g, int32_t *left)
 {
 	int64_t live = 0, most = 0;
@@ -248,7 +224,10 @@ berth_status berth_graph_need(const berth_graph *g, berth_arena *tmp, int64_t *b
 {
 	BERTH_SCRATCH(tmp);
 	int32_t *left;
-	BERTH_TRY(count_uses(g, tmp, &left, err));
+	/* Uses of each tensor that are still to come. */
+	BERTH_TRY_NEW(tmp, g->n_tensors, err, left);
+	for (int32_t i = 0; i < g->op_in_off[g->n_ops]; i++)
+		left[g->in_tensor[i]]++;
 	*bytes = most_live(g, left) + berth_graph_param_bytes(g);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		*bytes += g->op_state_bytes[op];

@@ -81,18 +81,6 @@ static const char *nearest(const berth_catalogue *c, double speed)
 	return best->name;
 }
 
-static void put_rates(berth_json_out *w, double speed, double sigma, berth_rng *rng)
-{
-	static const char *const types[] = {"*", "Conv", "MatMul", "Gemm"};
-	double balance = 10 * spread(sigma / 2, rng);
-	berth_json_put_number(w, "peak_flops", rounded(speed, 1e6, 1e18));
-	berth_json_open(w, "efficiency", '{');
-	for (int i = 0; i < 4; i++)
-		berth_json_put_number(w, types[i], rounded(0.5 * spread(sigma / 2, rng), 0.05, 0.95));
-	berth_json_close(w, '}');
-	berth_json_put_number(w, "mem_bandwidth", rounded(speed / balance, 1e6, 1e15));
-}
-
 /* c: NULL where figures are drawn. */
 static void put_device(berth_json_out *w, int32_t d, const double v[], const berth_catalogue *c,
                        berth_rng *rng)
@@ -104,8 +92,16 @@ static void put_device(berth_json_out *w, int32_t d, const double v[], const ber
 	berth_json_put_string(w, "name", name);
 	if (c)
 		berth_json_put_string(w, "like", nearest(c, speed));
-	else
-		put_rates(w, speed, sigma, rng);
+	else {
+		static const char *const types[] = {"*", "Conv", "MatMul", "Gemm"};
+		double balance = 10 * spread(sigma / 2, rng);
+		berth_json_put_number(w, "peak_flops", rounded(speed, 1e6, 1e18));
+		berth_json_open(w, "efficiency", '{');
+		for (int i = 0; i < 4; i++)
+			berth_json_put_number(w, types[i], rounded(0.5 * spread(sigma / 2, rng), 0.05, 0.95));
+		berth_json_close(w, '}');
+		berth_json_put_number(w, "mem_bandwidth", rounded(speed / balance, 1e6, 1e15));
+	}
 	berth_json_put_int(w, "memory_bytes",
 	                   (int64_t)rounded(v[P_MEMORY] * 1e9 * spread(sigma, rng), 1e6, 1e15));
 	if (!c) {
@@ -136,22 +132,6 @@ static void put_link(berth_json_out *w, int32_t from, int32_t to, const double v
 	berth_json_close(w, '}');
 }
 
-static void put_links(berth_json_out *w, const double v[], berth_rng *rng)
-{
-	int32_t n = (int32_t)v[P_DEVICES], topology = (int32_t)v[P_TOPOLOGY], half = (n + 1) / 2;
-	for (int32_t a = 0; a < n; a++)
-		for (int32_t b = a + 1; b < n; b++) {
-			bool same_host = a / half == b / half;
-			if (topology == FULL || topology == BUS)
-				put_link(w, a, b, v, 1, topology == BUS, rng);
-			/* a host's first device joins its others */
-			else if (topology == STAR ? a == 0 : same_host && a % half == 0)
-				put_link(w, a, b, v, 1, false, rng);
-			else if (topology == HOSTS && a == 0 && b == half)
-				put_link(w, a, b, v, 0.1, false, rng);
-		}
-}
-
 static berth_status write_random(const double v[], const char *name, berth_arena *mem, berth_arena *tmp,
                          berth_system *out, berth_err *err)
 {
@@ -172,7 +152,18 @@ static berth_status write_random(const double v[], const char *name, berth_arena
 		put_device(&w, d, v, v[P_FIGURES] == CATALOGUE ? &c : NULL, &rng);
 	berth_json_close(&w, ']');
 	berth_json_open(&w, "links", '[');
-	put_links(&w, v, &rng);
+	int32_t n = (int32_t)v[P_DEVICES], topology = (int32_t)v[P_TOPOLOGY], half = (n + 1) / 2;
+	for (int32_t a = 0; a < n; a++)
+		for (int32_t b = a + 1; b < n; b++) {
+			bool same_host = a / half == b / half;
+			if (topology == FULL || topology == BUS)
+				put_link(&w, a, b, v, 1, topology == BUS, &rng);
+			/* a host's first device joins its others */
+			else if (topology == STAR ? a == 0 : same_host && a % half == 0)
+				put_link(&w, a, b, v, 1, false, &rng);
+			else if (topology == HOSTS && a == 0 && b == half)
+				put_link(&w, a, b, v, 0.1, false, &rng);
+		}
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	BERTH_TRY(berth_json_done(&w, &text, &len, err));

@@ -20,26 +20,6 @@ static void put_device(berth_json_out *w, const char *kind, int32_t i, int64_t m
 	berth_json_close(w, '}');
 }
 
-/* Every pair: out of an accelerator to the common memory and into another one; CPUs work in that memory. */
-static void put_links(berth_json_out *w, int32_t n_acc, int32_t n_cpu)
-{
-	for (int32_t a = 0; a < n_acc + n_cpu; a++)
-		for (int32_t b = a + 1; b < n_acc + n_cpu; b++) {
-			char from[16], to[16];
-			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
-			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
-			double bandwidth = b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
-			                   : a < n_acc ? BERTH_TARNAWSKI_BYTES
-			                               : 1e15;
-			berth_json_open(w, NULL, '{');
-			berth_json_put_string(w, "from", from);
-			berth_json_put_string(w, "to", to);
-			berth_json_put_number(w, "bandwidth", bandwidth);
-			berth_json_put_bool(w, "both_ways", true);
-			berth_json_close(w, '}');
-		}
-}
-
 static berth_status read_count(const berth_json *doc, const char *key, int32_t most, int32_t *out,
                                berth_err *err)
 {
@@ -80,7 +60,23 @@ static berth_status read_system(const berth_json *doc, const char *file, const c
 		put_device(&w, "cpu", i, -1);
 	berth_json_close(&w, ']');
 	berth_json_open(&w, "links", '[');
-	put_links(&w, n_acc, n_cpu);
+	/* Every pair: out of an accelerator to the common memory and into another one; CPUs work in that
+	 * memory. */
+	for (int32_t a = 0; a < n_acc + n_cpu; a++)
+		for (int32_t b = a + 1; b < n_acc + n_cpu; b++) {
+			char from[16], to[16];
+			snprintf(from, sizeof from, a < n_acc ? "acc%d" : "cpu%d", a < n_acc ? a : a - n_acc);
+			snprintf(to, sizeof to, b < n_acc ? "acc%d" : "cpu%d", b < n_acc ? b : b - n_acc);
+			double bandwidth = b < n_acc   ? BERTH_TARNAWSKI_BYTES / 2
+			                   : a < n_acc ? BERTH_TARNAWSKI_BYTES
+			                               : 1e15;
+			berth_json_open(&w, NULL, '{');
+			berth_json_put_string(&w, "from", from);
+			berth_json_put_string(&w, "to", to);
+			berth_json_put_number(&w, "bandwidth", bandwidth);
+			berth_json_put_bool(&w, "both_ways", true);
+			berth_json_close(&w, '}');
+		}
 	berth_json_close(&w, ']');
 	berth_json_close(&w, '}');
 	BERTH_TRY(berth_json_done(&w, &text, &len, err));

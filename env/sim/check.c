@@ -94,19 +94,6 @@ static berth_status check_separation(const berth_problem *p, const int32_t *op_d
 	return add(mem, list, v, err);
 }
 
-static berth_status check_cuts(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
-                               berth_violations *list, berth_err *err)
-{
-	berth_violation v = about(BERTH_VIOLATION_CUTS, -1, -1);
-	if (berth_cuts_above(p, op_dev) == 0)
-		return BERTH_OK;
-	bool one = berth_cuts(p, op_dev) == 1;
-	v.message = berth_arena_printf(mem, "%lld border%s between blocks %s, above the limit of %d",
-	                               (long long)berth_cuts(p, op_dev), one ? "" : "s",
-	                               one ? "is a cut" : "are cuts", p->max_cuts);
-	return add(mem, list, v, err);
-}
-
 static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
                                   berth_violations *list, berth_err *err)
 {
@@ -128,7 +115,14 @@ static berth_status check_coupled(const berth_problem *p, const int32_t *op_dev,
 			BERTH_TRY(add(mem, list, v, err));
 		}
 	}
-	return check_cuts(p, op_dev, mem, list, err);
+	berth_violation v = about(BERTH_VIOLATION_CUTS, -1, -1);
+	if (berth_cuts_above(p, op_dev) == 0)
+		return BERTH_OK;
+	bool one = berth_cuts(p, op_dev) == 1;
+	v.message = berth_arena_printf(mem, "%lld border%s between blocks %s, above the limit of %d",
+	                               (long long)berth_cuts(p, op_dev), one ? "" : "s",
+	                               one ? "is a cut" : "are cuts", p->max_cuts);
+	return add(mem, list, v, err);
 }
 
 static berth_status check_memory(const berth_problem *p, const int64_t *peak_bytes, berth_arena *mem,
@@ -171,16 +165,6 @@ static berth_status check_pools(const berth_problem *p, const int64_t *peak_byte
 	return BERTH_OK;
 }
 
-static berth_status check_rules(const berth_problem *p, const int32_t *op_dev, berth_arena *mem,
-                                berth_violations *list, berth_err *err)
-{
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		BERTH_TRY(check_op(p, op, op_dev[op], mem, list, err));
-		BERTH_TRY(check_colocation(p, op_dev, op, mem, list, err));
-	}
-	return p->coupled ? check_coupled(p, op_dev, mem, list, err) : BERTH_OK;
-}
-
 static berth_status check_limits(const berth_objective *o, const double *metric, berth_arena *mem,
                                  berth_violations *list, berth_err *err)
 {
@@ -210,7 +194,12 @@ berth_status berth_judge_timeline(const berth_problem *p, const berth_timeline *
 		o = &latency;
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		v.metric[m] = t->r.runs ? berth_metrics[m].value(&t->r) : NAN;
-	BERTH_TRY(check_rules(p, t->op_dev, mem, &v.broken, err));
+	const int32_t *op_dev = t->op_dev;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		BERTH_TRY(check_op(p, op, op_dev[op], mem, &v.broken, err));
+		BERTH_TRY(check_colocation(p, op_dev, op, mem, &v.broken, err));
+	}
+	BERTH_TRY(p->coupled ? check_coupled(p, op_dev, mem, &v.broken, err) : BERTH_OK);
 	if (t->r.runs) {
 		v.value = berth_objective_sum(o, v.metric);
 		BERTH_TRY(check_memory(p, t->peak_bytes, mem, &v.broken, err));
@@ -228,24 +217,6 @@ berth_status berth_judge(const berth_problem *p, const int32_t *op_dev, const in
 {
 	BERTH_TRY(berth_timeline_new(p, op_dev, order, mem, t, err));
 	return berth_judge_timeline(p, t, o, mem, out, err);
-}
-
-/* Why no device is legal for op: the first reason that leaves none. */
-static berth_violation_kind reason(const berth_problem *p, int32_t op)
-{
-	bool runs = false, pinned = false, allowed = false;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		const char *name = p->s->dev_name[d];
-		bool here = berth_op_time(p, op, d) >= 0;
-		bool pin_ok = here && (!p->g->op_pin[op] || strcmp(p->g->op_pin[op], name) == 0);
-		runs |= here;
-		pinned |= pin_ok;
-		allowed |= pin_ok && !berth_op_forbids(p, op, d);
-	}
-	return !runs      ? BERTH_VIOLATION_CANNOT_RUN
-	       : !pinned  ? BERTH_VIOLATION_PIN
-	       : !allowed ? BERTH_VIOLATION_FORBID
-	                  : BERTH_VIOLATION_COLOCATION;
 }
 
 static const char *reason_text(const berth_problem *p, int32_t op, berth_violation_kind kind,
@@ -283,7 +254,20 @@ berth_status berth_check_problem(const berth_problem *p, berth_arena *mem, berth
 			legal |= berth_op_legal(p, op, d);
 		if (legal)
 			continue;
-		berth_violation_kind kind = reason(p, op);
+		/* Why no device is legal for op: the first reason that leaves none. */
+		bool runs = false, pinned = false, allowed = false;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			const char *name = p->s->dev_name[d];
+			bool here = berth_op_time(p, op, d) >= 0;
+			bool pin_ok = here && (!p->g->op_pin[op] || strcmp(p->g->op_pin[op], name) == 0);
+			runs |= here;
+			pinned |= pin_ok;
+			allowed |= pin_ok && !berth_op_forbids(p, op, d);
+		}
+		berth_violation_kind kind = !runs      ? BERTH_VIOLATION_CANNOT_RUN
+		                            : !pinned  ? BERTH_VIOLATION_PIN
+		                            : !allowed ? BERTH_VIOLATION_FORBID
+		                                       : BERTH_VIOLATION_COLOCATION;
 		berth_violation v = about(kind, op, -1);
 		v.message = reason_text(p, op, kind, mem);
 		BERTH_TRY(add(mem, &list, v, err));

@@ -115,21 +115,6 @@ static bool sums_up(const berth_eval *e)
 	        berth_objective_is(&e->objective, BERTH_THROUGHPUT));
 }
 
-static berth_status want_walk(berth_eval *e, berth_arena *mem, berth_err *err)
-{
-	int32_t *op_dev;
-	if (e->walk || e->p->n_ops == 0)
-		return BERTH_OK;
-	BERTH_TRY_NEW(mem, e->p->n_ops, err, op_dev);
-	BERTH_TRY_NEW(mem, 1, err, e->walk);
-	berth_status st = berth_sum_walk_new(e->p, mem, e->walk, err);
-	if (st == BERTH_OK)
-		berth_sum_walk_set(e->walk, op_dev);
-	else
-		e->walk = NULL;
-	return st;
-}
-
 /* By what differs from the placement before. */
 static berth_score score_sum(berth_eval *e, berth_keyed x, int64_t limit_ns)
 {
@@ -147,8 +132,19 @@ berth_status berth_eval_want_near(berth_eval *e, berth_arena *mem, berth_err *er
 {
 	if (berth_objective_needs_peaks(&e->objective)) /* which skipping loses */
 		return BERTH_OK;
-	if (sums_up(e))
-		return want_walk(e, mem, err);
+	if (sums_up(e)) {
+		int32_t *op_dev;
+		if (e->walk || e->p->n_ops == 0)
+			return BERTH_OK;
+		BERTH_TRY_NEW(mem, e->p->n_ops, err, op_dev);
+		BERTH_TRY_NEW(mem, 1, err, e->walk);
+		berth_status st = berth_sum_walk_new(e->p, mem, e->walk, err);
+		if (st == BERTH_OK)
+			berth_sum_walk_set(e->walk, op_dev);
+		else
+			e->walk = NULL;
+		return st;
+	}
 	return e->near ? BERTH_OK : berth_incremental_new(e->p, mem, &e->near, err);
 }
 

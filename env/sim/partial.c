@@ -162,16 +162,6 @@ static void count_op(berth_partial *part, int32_t op, int32_t dev)
 		part->dev_workspace[dev] = g->op_workspace_bytes[op];
 }
 
-static void mark_separation(berth_partial *part, int32_t coloc, int32_t dev)
-{
-	const berth_problem *p = part->p;
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
-		int32_t sep = p->g->op_sep[p->coloc_op[i]];
-		if (sep >= 0)
-			part->sep_dev_taken[berth_cell(p, sep, dev)] = true;
-	}
-}
-
 /* Does no operator of the colocation group's separation groups stand on dev? */
 static bool is_separated(const berth_partial *part, int32_t coloc, int32_t dev)
 {
@@ -191,7 +181,11 @@ void berth_partial_bind(berth_partial *part, int32_t coloc, int32_t dev)
 	part->dev_ops[dev] += p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 	if (part->asks_nothing)
 		return;
-	mark_separation(part, coloc, dev);
+	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && p->g->n_seps; i++) {
+		int32_t sep = p->g->op_sep[p->coloc_op[i]];
+		if (sep >= 0)
+			part->sep_dev_taken[berth_cell(p, sep, dev)] = true;
+	}
 	if (p->memory_free)
 		return;
 	BERTH_EACH (i, p->coloc_off, coloc)

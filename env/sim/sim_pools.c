@@ -102,15 +102,6 @@ static double speed_of(const pool_share *q, const pool_piece *x)
 	return speed;
 }
 
-static void retime_piece(pool_piece *x, double speed, int64_t now)
-{
-	x->work -= x->speed * (double)(now - x->since_ns);
-	x->speed = speed;
-	x->since_ns = now;
-	/* the end may come sooner, when others end: so far off is as good as any other */
-	x->end_ns = now + (int64_t)fmin(ceil(fmax(x->work, 0) / speed), 0x1p61);
-}
-
 static void settle_shares(pool_share *q, int64_t now)
 {
 	if (!q->any_changed)
@@ -124,8 +115,14 @@ static void settle_shares(pool_share *q, int64_t now)
 	q->next_ns = INT64_MAX;
 	for (int32_t i = 0; i < q->n_pieces; i++) {
 		double speed = speed_of(q, &q->piece[i]);
-		if (speed != q->piece[i].speed)
-			retime_piece(&q->piece[i], speed, now);
+		if (speed != q->piece[i].speed) {
+			q->piece[i].work -= q->piece[i].speed * (double)(now - q->piece[i].since_ns);
+			q->piece[i].speed = speed;
+			q->piece[i].since_ns = now;
+			/* the end may come sooner, when others end: so far off is as good as any other */
+			q->piece[i].end_ns =
+				now + (int64_t)fmin(ceil(fmax(q->piece[i].work, 0) / speed), 0x1p61);
+		}
 		if (q->piece[i].end_ns < q->next_ns)
 			q->next_ns = q->piece[i].end_ns;
 	}

@@ -46,25 +46,6 @@ berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target)
 
 /* ---- the whole ---- */
 
-static berth_status compose(const berth_graph *g, group_work *w)
-{
-	berth_coarsening *c = w->c;
-	c->n_groups = w->counts[c->n_levels - 1];
-	BERTH_TRY_NEW(w->mem, g->n_ops, w->err, c->op_group);
-	BERTH_TRY_NEW(w->mem, c->n_levels, w->err, c->level_n, c->level_map);
-	for (int32_t l = 0; l < c->n_levels; l++) {
-		c->level_n[l] = w->counts[l];
-		c->level_map[l] = l + 1 < c->n_levels ? w->maps[l] : NULL;
-	}
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t v = c->op_coloc[op];
-		for (int32_t l = 0; l + 1 < c->n_levels; l++)
-			v = c->level_map[l][v];
-		c->op_group[op] = v;
-	}
-	return BERTH_OK;
-}
-
 /* In debug builds: a broken invariant ends the program. Fails: BERTH_ENOMEM. */
 static berth_status must_hold(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg,
                               berth_arena *tmp, berth_err *err)
@@ -89,7 +70,21 @@ static berth_status run(group_work *w)
 		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
 	c->grouper = grouper->name;
 	BERTH_TRY(grouper->run(w));
-	return compose(w->g, w);
+	const berth_graph *g = w->g;
+	c->n_groups = w->counts[c->n_levels - 1];
+	BERTH_TRY_NEW(w->mem, g->n_ops, w->err, c->op_group);
+	BERTH_TRY_NEW(w->mem, c->n_levels, w->err, c->level_n, c->level_map);
+	for (int32_t l = 0; l < c->n_levels; l++) {
+		c->level_n[l] = w->counts[l];
+		c->level_map[l] = l + 1 < c->n_levels ? w->maps[l] : NULL;
+	}
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t v = c->op_coloc[op];
+		for (int32_t l = 0; l + 1 < c->n_levels; l++)
+			v = c->level_map[l][v];
+		c->op_group[op] = v;
+	}
+	return BERTH_OK;
 }
 
 static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
@@ -152,27 +147,6 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 
 /* ---- checks ---- */
 
-static berth_status check_maps(const berth_graph *g, const berth_coarsening *c, berth_err *err)
-{
-	if (c->level_n[0] != c->n_colocs || c->level_n[c->n_levels - 1] != c->n_groups)
-		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d",
-		                  c->level_n[0], c->level_n[c->n_levels - 1], c->n_colocs, c->n_groups);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t v = c->op_coloc[op];
-		for (int32_t l = 0; l < c->n_levels; l++) {
-			if (v < 0 || v >= c->level_n[l])
-				return berth_fail(err, BERTH_EFORMAT,
-				                  "operator %d: node %d of level %d out of range", op, v, l);
-			v = l + 1 < c->n_levels ? c->level_map[l][v] : v;
-		}
-		if (v != c->op_group[op])
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator %d: levels lead to group %d, the map says %d", op, v,
-			                  c->op_group[op]);
-	}
-	return BERTH_OK;
-}
-
 /* Kahn's algorithm on the groups, over edges that run along the order of colocation groups. */
 static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *c, berth_arena *levels,
                                   berth_arena *tmp, berth_err *err)
@@ -196,9 +170,39 @@ static berth_status check_acyclic(const berth_graph *g, const berth_coarsening *
 	return BERTH_OK;
 }
 
-static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c, const berth_coarsen_cfg *cfg,
-                                berth_arena *tmp, berth_err *err)
+berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
+                                    const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
+	BERTH_SCRATCH(tmp);
+	BERTH_ARENA(levels);
+	berth_arena_init(&levels, tmp->hook);
+	if (c->level_n[0] != c->n_colocs || c->level_n[c->n_levels - 1] != c->n_groups)
+		return berth_fail(err, BERTH_EFORMAT, "levels go from %d to %d nodes, expected %d to %d",
+		                  c->level_n[0], c->level_n[c->n_levels - 1], c->n_colocs, c->n_groups);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t v = c->op_coloc[op];
+		for (int32_t l = 0; l < c->n_levels; l++) {
+			if (v < 0 || v >= c->level_n[l])
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "operator %d: node %d of level %d out of range", op, v, l);
+			v = l + 1 < c->n_levels ? c->level_map[l][v] : v;
+		}
+		if (v != c->op_group[op])
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: levels lead to group %d, the map says %d", op, v,
+			                  c->op_group[op]);
+	}
+	int32_t *coloc;
+	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t k = g->op_coloc_name[op];
+		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "operator %d: its colocation group is in two nodes", op);
+		if (k >= 0)
+			coloc[k] = c->op_coloc[op] + 1;
+	}
+	BERTH_TRY(check_acyclic(g, c, &levels, tmp, err));
 	int64_t *bytes;
 	int32_t *first;
 	bool *several;
@@ -214,25 +218,4 @@ static berth_status check_bytes(const berth_graph *g, const berth_coarsening *c,
 			return berth_fail(err, BERTH_EFORMAT, "group %d holds %lld bytes, the cap is %lld", v,
 			                  (long long)bytes[v], (long long)cfg->max_bytes);
 	return BERTH_OK;
-}
-
-berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
-                                    const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err)
-{
-	BERTH_SCRATCH(tmp);
-	BERTH_ARENA(levels);
-	berth_arena_init(&levels, tmp->hook);
-	BERTH_TRY(check_maps(g, c, err));
-	int32_t *coloc;
-	BERTH_TRY_NEW(tmp, g->n_coloc_names, err, coloc);
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t k = g->op_coloc_name[op];
-		if (k >= 0 && coloc[k] && coloc[k] != c->op_coloc[op] + 1)
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "operator %d: its colocation group is in two nodes", op);
-		if (k >= 0)
-			coloc[k] = c->op_coloc[op] + 1;
-	}
-	BERTH_TRY(check_acyclic(g, c, &levels, tmp, err));
-	return check_bytes(g, c, cfg, tmp, err);
 }

@@ -58,23 +58,6 @@ static berth_status find_roots(block_finder *f)
 
 /* ---- operators between layers ---- */
 
-/* Labels in the order in which layers begin. */
-static berth_status rank_labels(const block_finder *f, int32_t **label_rank, int32_t **rank_label)
-{
-	int32_t n = 0;
-	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, *label_rank, *rank_label);
-	for (int32_t i = 0; i < f->n_labels; i++)
-		(*label_rank)[i] = -1;
-	for (int32_t k = 0; k < f->g->n_ops; k++) {
-		int32_t label = f->op_label[f->g->topo_op[k]];
-		if (label < 0 || (*label_rank)[label] >= 0)
-			continue;
-		(*rank_label)[n] = label;
-		(*label_rank)[label] = n++;
-	}
-	return BERTH_OK;
-}
-
 /* The last layer that leads to op, which is in none; -1: no layer does. A backward operator has the layer
  * whose tensors it reads, or else that of the gradient. */
 static int32_t rank_behind(const block_finder *f, const int32_t *op_rank, int32_t op)
@@ -168,7 +151,18 @@ static berth_status fill_gaps(block_finder *f)
 	gaps x = {.f = f};
 	int32_t *label_rank, *rank_label, *op_rank;
 	berth_strmap_init(&x.index, f->tmp);
-	BERTH_TRY(rank_labels(f, &label_rank, &rank_label));
+	/* Labels in the order in which layers begin. */
+	int32_t n = 0;
+	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, label_rank, rank_label);
+	for (int32_t i = 0; i < f->n_labels; i++)
+		label_rank[i] = -1;
+	for (int32_t k = 0; k < f->g->n_ops; k++) {
+		int32_t label = f->op_label[f->g->topo_op[k]];
+		if (label < 0 || label_rank[label] >= 0)
+			continue;
+		rank_label[n] = label;
+		label_rank[label] = n++;
+	}
 	BERTH_TRY_NEW(f->tmp, g->n_ops, f->err, op_rank);
 	BERTH_TRY_NEW(f->tmp, (size_t)f->n_models + 1, f->err, x.model_last);
 	BERTH_TRY(rank_ops(&x, label_rank, op_rank));
@@ -190,36 +184,6 @@ static berth_status fill_gaps(block_finder *f)
 }
 
 /* ---- finding ---- */
-
-/* Labels that have operators, in program order. */
-static berth_status number(const block_finder *f, berth_granularity *out)
-{
-	int32_t *block;
-	berth_granularity x = {0};
-	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, block);
-	BERTH_TRY_NEW(f->mem, f->g->n_ops, f->err, x.op_block);
-	BERTH_TRY_NEW(f->mem, f->n_labels, f->err, x.block_name);
-	for (int32_t k = 0; k < f->g->n_ops; k++) {
-		int32_t op = f->g->topo_op[k], label = f->op_label[op];
-		if (!block[label]) {
-			x.block_name[x.n_blocks] = f->name[label];
-			block[label] = ++x.n_blocks;
-		}
-		x.op_block[op] = block[label] - 1;
-	}
-	*out = x;
-	return BERTH_OK;
-}
-
-static berth_status operators(const berth_graph *g, berth_arena *mem, berth_granularity *out, berth_err *err)
-{
-	berth_granularity x = {.n_blocks = g->n_ops, .op_block = g->op_topo};
-	BERTH_TRY_NEW(mem, g->n_ops, err, x.block_name);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		x.block_name[g->op_topo[op]] = g->op_name[op];
-	*out = x;
-	return BERTH_OK;
-}
 
 static berth_status find(block_finder *f, berth_grain grain, berth_granularity *out)
 {
@@ -248,15 +212,36 @@ static berth_status find(block_finder *f, berth_grain grain, berth_granularity *
 	BERTH_TRY(fill_gaps(f));
 	if (grain == BERTH_GRAIN_BLOCK)
 		BERTH_TRY(blocks_into_parts(f));
-	return number(f, out);
+	/* Labels that have operators, in program order. */
+	int32_t *block;
+	berth_granularity x = {0};
+	BERTH_TRY_NEW(f->tmp, f->n_labels, f->err, block);
+	BERTH_TRY_NEW(f->mem, f->g->n_ops, f->err, x.op_block);
+	BERTH_TRY_NEW(f->mem, f->n_labels, f->err, x.block_name);
+	for (int32_t k = 0; k < f->g->n_ops; k++) {
+		int32_t op = f->g->topo_op[k], label = f->op_label[op];
+		if (!block[label]) {
+			x.block_name[x.n_blocks] = f->name[label];
+			block[label] = ++x.n_blocks;
+		}
+		x.op_block[op] = block[label] - 1;
+	}
+	*out = x;
+	return BERTH_OK;
 }
 
 berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, berth_arena *mem,
                                     berth_arena *tmp, berth_granularity *out, berth_err *err)
 {
 	block_finder f = {.g = g, .mem = mem, .tmp = tmp, .err = err};
-	if (grain == BERTH_GRAIN_OP)
-		return operators(g, mem, out, err);
+	if (grain == BERTH_GRAIN_OP) {
+		berth_granularity x = {.n_blocks = g->n_ops, .op_block = g->op_topo};
+		BERTH_TRY_NEW(mem, g->n_ops, err, x.block_name);
+		for (int32_t op = 0; op < g->n_ops; op++)
+			x.block_name[g->op_topo[op]] = g->op_name[op];
+		*out = x;
+		return BERTH_OK;
+	}
 	BERTH_SCRATCH(tmp);
 	return find(&f, grain, out);
 }
@@ -282,37 +267,30 @@ static berth_status join_blocks(const berth_graph *g, const berth_granularity *x
 	return BERTH_OK;
 }
 
-static berth_status colocate(const berth_graph *g, const berth_granularity *x, berth_arena *mem,
-                             berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	int32_t *up, *ops, *group;
-	BERTH_TRY_NEW(tmp, x->n_blocks, err, up, ops, group);
-	BERTH_TRY_NEW(mem, g->n_ops, err, out->op_coloc_name);
-	BERTH_TRY_NEW(mem, x->n_blocks, err, out->coloc_name);
-	BERTH_TRY(join_blocks(g, x, up, tmp, err));
-	out->n_coloc_names = 0;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		ops[berth_union_top(up, x->op_block[op])]++;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t top = berth_union_top(up, x->op_block[op]);
-		out->op_coloc_name[op] = -1;
-		if (ops[top] < 2)
-			continue;
-		if (!group[top]) {
-			out->coloc_name[out->n_coloc_names] = x->block_name[top];
-			group[top] = ++out->n_coloc_names;
-		}
-		out->op_coloc_name[op] = group[top] - 1;
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_granularity_apply(const berth_graph *g, const berth_granularity *x, int32_t max_cuts,
                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
 {
 	berth_graph h = *g;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(colocate(g, x, mem, tmp, &h, err));
+	int32_t *up, *ops, *group;
+	BERTH_TRY_NEW(tmp, x->n_blocks, err, up, ops, group);
+	BERTH_TRY_NEW(mem, g->n_ops, err, h.op_coloc_name);
+	BERTH_TRY_NEW(mem, x->n_blocks, err, h.coloc_name);
+	BERTH_TRY(join_blocks(g, x, up, tmp, err));
+	h.n_coloc_names = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		ops[berth_union_top(up, x->op_block[op])]++;
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t top = berth_union_top(up, x->op_block[op]);
+		h.op_coloc_name[op] = -1;
+		if (ops[top] < 2)
+			continue;
+		if (!group[top]) {
+			h.coloc_name[h.n_coloc_names] = x->block_name[top];
+			group[top] = ++h.n_coloc_names;
+		}
+		h.op_coloc_name[op] = group[top] - 1;
+	}
 	h.op_block = x->op_block;
 	h.n_blocks = x->n_blocks;
 	h.max_cuts = max_cuts;

@@ -57,21 +57,6 @@ static bool next_numbered(const char *text, size_t *at, size_t *end, size_t *fro
 	return false;
 }
 
-static berth_status note_number(stems *s, const char *text, size_t from, size_t end)
-{
-	int32_t i;
-	const char *key = berth_arena_strndup(s->f->tmp, text, from);
-	BERTH_TRY(berth_got(key, s->f->err));
-	BERTH_TRY(berth_strmap_add(&s->index, key, s->n, &i, s->f->err));
-	if (i == s->n) {
-		BERTH_TRY(BERTH_GROW(s->f->tmp, s->stem, s->n, &s->cap, s->f->err));
-		s->stem[s->n++] = (stem){text + from, end - from, false};
-	}
-	stem *x = &s->stem[i];
-	x->repeats |= x->len != end - from || memcmp(x->number, text + from, x->len) != 0;
-	return BERTH_OK;
-}
-
 /* Bytes of the name that tell its layer; 0: none. */
 static size_t layer_len(const stems *s, const char *name, size_t skip)
 {
@@ -111,8 +96,18 @@ berth_status blocks_by_name(block_finder *f)
 	for (int32_t op = 0; op < f->g->n_ops; op++) {
 		const char *name = f->g->op_name[f->op_root[op]];
 		size_t at = 0, end = f->op_skip[op], from;
-		while (next_numbered(name, &at, &end, &from))
-			BERTH_TRY(note_number(&s, name, from, end));
+		while (next_numbered(name, &at, &end, &from)) {
+			int32_t i;
+			const char *key = berth_arena_strndup(s.f->tmp, name, from);
+			BERTH_TRY(berth_got(key, s.f->err));
+			BERTH_TRY(berth_strmap_add(&s.index, key, s.n, &i, s.f->err));
+			if (i == s.n) {
+				BERTH_TRY(BERTH_GROW(s.f->tmp, s.stem, s.n, &s.cap, s.f->err));
+				s.stem[s.n++] = (stem){name + from, end - from, false};
+			}
+			stem *x = &s.stem[i];
+			x->repeats |= x->len != end - from || memcmp(x->number, name + from, x->len) != 0;
+		}
 	}
 	n_named = layer_lens(&s, len);
 	s.alone = n_named <= f->g->n_ops / 2;
@@ -141,18 +136,6 @@ typedef struct part {
 	bool common; /* all operators have the scope */
 } part;
 
-static void join_all(const berth_graph *g, int32_t *up)
-{
-	for (int32_t op = 0; op < g->n_ops; op++)
-		up[op] = op;
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			berth_union_join(up, g->tensor_producer[t], g->edge_consumer[e]);
-	for (int32_t i = 0; i < g->n_params; i++)
-		for (int32_t k = g->param_op_off[i] + 1; k < g->param_op_off[i + 1]; k++)
-			berth_union_join(up, g->param_op[k - 1], g->param_op[k]);
-}
-
 static void add(part *x, const char *name)
 {
 	size_t at = 0, end;
@@ -172,7 +155,14 @@ berth_status blocks_find_models(block_finder *f)
 	int32_t *up, *n_ops;
 	part *list;
 	BERTH_TRY_NEW(f->tmp, g->n_ops, f->err, up, n_ops, list, f->op_model, f->op_skip);
-	join_all(g, up);
+	for (int32_t op = 0; op < g->n_ops; op++)
+		up[op] = op;
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+			berth_union_join(up, g->tensor_producer[t], g->edge_consumer[e]);
+	for (int32_t i = 0; i < g->n_params; i++)
+		for (int32_t k = g->param_op_off[i] + 1; k < g->param_op_off[i + 1]; k++)
+			berth_union_join(up, g->param_op[k - 1], g->param_op[k]);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		n_ops[berth_union_top(up, op)]++;
 		add(&list[berth_union_top(up, op)], g->op_name[op]);

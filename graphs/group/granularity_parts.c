@@ -243,27 +243,6 @@ static berth_status name_part(cutter *c, int32_t layer, const int32_t *part, int
 
 /* ---- all of it ---- */
 
-static berth_status cut_layer(cutter *c, int32_t layer, int32_t *part, int32_t *part_label)
-{
-	int32_t n = c->off[layer + 1] - c->off[layer];
-	BERTH_TRY(parts_by_name(c, layer));
-	int32_t n_parts = cut_at_joins(c, layer, part);
-	bool whole = n_parts == 1;
-	for (int32_t k = 0; k < n; k++)
-		whole &= c->op_part[c->op[c->off[layer] + k]] < 0;
-	for (int32_t i = 0; i < n_parts; i++)
-		part_label[i] = whole ? layer : -1;
-	for (int32_t k = 0; k < n; k++) {
-		int32_t op = c->op[c->off[layer] + k];
-		if (c->op_part[op] >= 0)
-			continue;
-		if (part_label[part[k]] < 0)
-			BERTH_TRY(name_part(c, layer, part, part[k], &part_label[part[k]]));
-		c->op_part[op] = part_label[part[k]];
-	}
-	return BERTH_OK;
-}
-
 static berth_status sort_by_layer(cutter *c)
 {
 	block_finder *f = c->f;
@@ -292,8 +271,24 @@ berth_status blocks_into_parts(block_finder *f)
 	BERTH_TRY(sort_by_layer(&c));
 	BERTH_TRY_NEW(f->tmp, f->g->n_ops, f->err, part, part_label);
 	for (int32_t layer = 0; layer < c.n_layers; layer++)
-		if (f->layer[layer])
-			BERTH_TRY(cut_layer(&c, layer, part, part_label));
+		if (f->layer[layer]) {
+			int32_t n = c.off[layer + 1] - c.off[layer];
+			BERTH_TRY(parts_by_name(&c, layer));
+			int32_t n_parts = cut_at_joins(&c, layer, part);
+			bool whole = n_parts == 1;
+			for (int32_t k = 0; k < n; k++)
+				whole &= c.op_part[c.op[c.off[layer] + k]] < 0;
+			for (int32_t i = 0; i < n_parts; i++)
+				part_label[i] = whole ? layer : -1;
+			for (int32_t k = 0; k < n; k++) {
+				int32_t op = c.op[c.off[layer] + k];
+				if (c.op_part[op] >= 0)
+					continue;
+				if (part_label[part[k]] < 0)
+					BERTH_TRY(name_part(&c, layer, part, part[k], &part_label[part[k]]));
+				c.op_part[op] = part_label[part[k]];
+			}
+		}
 	for (int32_t op = 0; op < f->g->n_ops; op++)
 		if (c.op_part[f->op_root[op]] >= 0)
 			f->op_label[op] = c.op_part[f->op_root[op]];

@@ -16,20 +16,6 @@ typedef struct pieces {
 	int32_t *kind;      /* [n] equal pieces have equal kinds */
 } pieces;
 
-static berth_status forward_ops(pieces *x)
-{
-	const berth_graph *g = x->f->g;
-	BERTH_TRY_NEW(x->f->tmp, g->n_ops, x->f->err, x->op, x->op_at);
-	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k];
-		bool forward = x->f->op_root[op] == op && !g->op_backward[op];
-		x->op_at[op] = forward ? x->n_ops : -1;
-		if (forward)
-			x->op[x->n_ops++] = op;
-	}
-	return BERTH_OK;
-}
-
 /* Place of the last forward consumer of t; -1: none. */
 static int32_t last_use(const pieces *x, int32_t t)
 {
@@ -99,19 +85,6 @@ static berth_status describe(const pieces *x, int32_t piece, const char **out)
 	return berth_strbuf_done(&text, out, &len, x->f->err);
 }
 
-static berth_status compare(pieces *x)
-{
-	berth_strmap kinds;
-	berth_strmap_init(&kinds, x->f->tmp);
-	BERTH_TRY_NEW(x->f->tmp, x->n, x->f->err, x->kind);
-	for (int32_t i = 0; i < x->n; i++) {
-		const char *text;
-		BERTH_TRY(describe(x, i, &text));
-		BERTH_TRY(berth_strmap_add(&kinds, text, i, &x->kind[i], x->f->err));
-	}
-	return BERTH_OK;
-}
-
 /* Is the sequence of n pieces from i on followed by an equal one? */
 static bool comes_again(const pieces *x, int32_t i, int32_t n)
 {
@@ -134,9 +107,24 @@ berth_status blocks_by_repeats(block_finder *f)
 {
 	pieces x = {.f = f};
 	int32_t n_found = 0;
-	BERTH_TRY(forward_ops(&x));
+	const berth_graph *g = x.f->g;
+	BERTH_TRY_NEW(x.f->tmp, g->n_ops, x.f->err, x.op, x.op_at);
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k];
+		bool forward = x.f->op_root[op] == op && !g->op_backward[op];
+		x.op_at[op] = forward ? x.n_ops : -1;
+		if (forward)
+			x.op[x.n_ops++] = op;
+	}
 	BERTH_TRY(cut(&x));
-	BERTH_TRY(compare(&x));
+	berth_strmap kinds;
+	berth_strmap_init(&kinds, x.f->tmp);
+	BERTH_TRY_NEW(x.f->tmp, x.n, x.f->err, x.kind);
+	for (int32_t i = 0; i < x.n; i++) {
+		const char *text;
+		BERTH_TRY(describe(&x, i, &text));
+		BERTH_TRY(berth_strmap_add(&kinds, text, i, &x.kind[i], x.f->err));
+	}
 	for (int32_t i = 0; i < x.n;) {
 		int32_t n = 1;
 		while (n <= MOST_PIECES && !comes_again(&x, i, n))

@@ -163,24 +163,6 @@ static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
 	f->kernel[exit].softmax |= k == KIND_SOFTMAX;
 }
 
-static berth_status fuse(group_work *w, int32_t **label)
-{
-	const berth_graph *g = w->g;
-	fuser f = {.g = g, .c = w->c, .left = w->now.n};
-	BERTH_TRY_NEW(w->tmp, g->n_ops, w->err, f.op_kernel, f.op_opens, f.kernel);
-	BERTH_TRY_NEW(w->tmp, w->now.n, w->err, f.bytes, f.label);
-	for (int32_t u = 0; u < w->now.n; u++) {
-		f.label[u] = u;
-		f.bytes[u] = w->now.bytes[u];
-	}
-	for (int32_t i = g->n_ops - 1; i >= 0; i--)
-		place(&f, g->topo_op[i], w->cfg);
-	for (int32_t u = 0; u < w->now.n; u++)
-		f.label[u] = berth_union_top(f.label, u);
-	*label = f.label;
-	return BERTH_OK;
-}
-
 berth_status berth_fusion_kernels(const berth_graph *g, int32_t *op_exit, berth_arena *tmp, berth_err *err)
 {
 	fuser f = {.g = g, .op_kernel = op_exit};
@@ -194,7 +176,19 @@ berth_status group_run_fusion(group_work *w)
 {
 	int32_t *label, shrunk;
 	if (group_may_go_on(w)) {
-		BERTH_TRY(fuse(w, &label));
+		const berth_graph *g = w->g;
+		fuser f = {.g = g, .c = w->c, .left = w->now.n};
+		BERTH_TRY_NEW(w->tmp, g->n_ops, w->err, f.op_kernel, f.op_opens, f.kernel);
+		BERTH_TRY_NEW(w->tmp, w->now.n, w->err, f.bytes, f.label);
+		for (int32_t u = 0; u < w->now.n; u++) {
+			f.label[u] = u;
+			f.bytes[u] = w->now.bytes[u];
+		}
+		for (int32_t i = g->n_ops - 1; i >= 0; i--)
+			place(&f, g->topo_op[i], w->cfg);
+		for (int32_t u = 0; u < w->now.n; u++)
+			f.label[u] = berth_union_top(f.label, u);
+		label = f.label;
 		BERTH_TRY(group_take_labels(w, label, &shrunk));
 	}
 	return group_heavy_rounds(w);

@@ -51,15 +51,6 @@ berth_status group_run_chain(group_work *w)
 
 #define LEAST 1e-300 /* keeps ratings of nodes without cost finite */
 
-static void top_levels(const group_level *l, int32_t *top)
-{
-	for (int32_t v = 0; v < l->n; v++) {
-		top[v] = 0;
-		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
-			top[v] = top[l->from[i]] + 1 > top[v] ? top[l->from[i]] + 1 : top[v];
-	}
-}
-
 /* Would the pair (u, v) of neighbouring levels touch another spanning pair of the same levels? mate[x]:
  * partner of x or -1. */
 static bool crosses_pair(const group_level *l, const int32_t *top, const int32_t *mate, int32_t u, int32_t v)
@@ -162,7 +153,11 @@ static berth_status round_of(const group_work *w, group_caps cap, int32_t *leade
 	BERTH_TRY_NEW(w->tmp, room, w->err, list);
 	for (int32_t v = 0; v < l->n; v++)
 		mate[v] = -1;
-	top_levels(l, top);
+	for (int32_t v = 0; v < l->n; v++) {
+		top[v] = 0;
+		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
+			top[v] = top[l->from[i]] + 1 > top[v] ? top[l->from[i]] + 1 : top[v];
+	}
 	int32_t want = l->n - target;
 	*joined = match(l, cap, top, list, edge_candidates(l, top, list), want, mate);
 	*stalled = stalls(l, target, *joined);

@@ -25,28 +25,6 @@ typedef struct communities {
 	double total;        /* sum of degrees = 2m */
 } communities;
 
-static berth_status new_communities(group_work *w, communities *c)
-{
-	const group_level *l = &w->now;
-	*c = (communities){.l = l, .cap = group_caps_of(w), .left = l->n, .target = w->cfg->target};
-	BERTH_TRY_NEW(w->tmp, l->n, w->err, c->of, c->size, c->degree, c->sum, c->cost, c->bytes, c->to,
-	              c->near);
-	for (int32_t v = 0; v < l->n; v++)
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
-			c->degree[v] += l->score[i];
-			c->degree[l->to[i]] += l->score[i];
-			c->total += 2 * l->score[i];
-		}
-	for (int32_t v = 0; v < l->n; v++) {
-		c->of[v] = v;
-		c->size[v] = 1;
-		c->sum[v] = c->degree[v];
-		c->cost[v] = l->cost[v];
-		c->bytes[v] = l->bytes[v];
-	}
-	return BERTH_OK;
-}
-
 static void add_neighbour(communities *c, int32_t u, double weight)
 {
 	int32_t k = c->of[u];
@@ -100,7 +78,23 @@ static berth_status round_of(group_work *w, int32_t *shrunk)
 {
 	communities c;
 	*shrunk = 0;
-	BERTH_TRY(new_communities(w, &c));
+	const group_level *l = &w->now;
+	c = (communities){.l = l, .cap = group_caps_of(w), .left = l->n, .target = w->cfg->target};
+	BERTH_TRY_NEW(w->tmp, l->n, w->err, c.of, c.size, c.degree, c.sum, c.cost, c.bytes, c.to,
+	              c.near);
+	for (int32_t v = 0; v < l->n; v++)
+		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+			c.degree[v] += l->score[i];
+			c.degree[l->to[i]] += l->score[i];
+			c.total += 2 * l->score[i];
+		}
+	for (int32_t v = 0; v < l->n; v++) {
+		c.of[v] = v;
+		c.size[v] = 1;
+		c.sum[v] = c.degree[v];
+		c.cost[v] = l->cost[v];
+		c.bytes[v] = l->bytes[v];
+	}
 	if (!(c.total > 0))
 		return BERTH_OK;
 	for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {

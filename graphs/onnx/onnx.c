@@ -31,22 +31,6 @@ typedef struct name_table {
 	bool *repeated; /* [n_nodes] */
 } name_table;
 
-static berth_status list_names(const onnx_model *m, name_table *t)
-{
-	berth_strmap_init(&t->map, m->tmp);
-	BERTH_TRY(berth_strmap_reserve(&t->map, m->n_nodes, m->err));
-	BERTH_TRY_NEW(m->tmp, m->n_nodes, m->err, t->repeated);
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		int32_t found;
-		if (!*m->node[i].name)
-			continue;
-		BERTH_TRY(berth_strmap_add(&t->map, m->node[i].name, (int32_t)i, &found, m->err));
-		if (found != (int32_t)i)
-			t->repeated[found] = true;
-	}
-	return BERTH_OK;
-}
-
 static bool stands_once(const name_table *t, const char *name)
 {
 	int32_t node = berth_strmap_get(&t->map, name);
@@ -111,24 +95,6 @@ static void count_inputs(build *s, int32_t node, berth_op_spec *spec)
 	}
 }
 
-/* How many operators use each parameter. */
-static void count_users(onnx_model *m)
-{
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		const onnx_node *n = &m->node[i];
-		for (int32_t k = 0; k < n->n_all && !n->folded; k++) {
-			const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
-			for (int32_t r = 0; v && r < v->n_roots; r++) {
-				onnx_param *p = &m->param[v->root[r]];
-				p->users += p->last_user != (int32_t)i;
-				p->last_user = (int32_t)i;
-			}
-		}
-	}
-	for (size_t p = 0; p < m->n_params; p++)
-		m->param[p].last_user = -1;
-}
-
 /* ---- building ---- */
 
 static berth_status build_op(build *s, int32_t node)
@@ -177,24 +143,6 @@ static berth_status build_edges(build *s, int32_t node)
 	return BERTH_OK;
 }
 
-static berth_status build_shared(build *s, int32_t node, const int32_t *shared)
-{
-	onnx_model *m = s->m;
-	const onnx_node *n = &m->node[node];
-	for (int32_t k = 0; k < n->n_all; k++) {
-		const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
-		for (int32_t r = 0; v && r < v->n_roots; r++) {
-			onnx_param *p = &m->param[v->root[r]];
-			if (shared[v->root[r]] < 0 || p->last_user == node)
-				continue;
-			p->last_user = node;
-			BERTH_TRY(berth_builder_param_use(s->b, shared[v->root[r]], s->node_op[node],
-			                                  s->m->err));
-		}
-	}
-	return BERTH_OK;
-}
-
 static berth_status build_params(build *s)
 {
 	onnx_model *m = s->m;
@@ -208,8 +156,21 @@ static berth_status build_params(build *s)
 			                              m->param[p].bytes, &shared[p], s->m->err));
 	}
 	for (size_t i = 0; i < m->n_nodes; i++)
-		if (!m->node[i].folded)
-			BERTH_TRY(build_shared(s, (int32_t)i, shared));
+		if (!m->node[i].folded) {
+			int32_t node = (int32_t)i;
+			const onnx_node *n = &m->node[node];
+			for (int32_t k = 0; k < n->n_all; k++) {
+				const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+				for (int32_t r = 0; v && r < v->n_roots; r++) {
+					onnx_param *p = &m->param[v->root[r]];
+					if (shared[v->root[r]] < 0 || p->last_user == node)
+						continue;
+					p->last_user = node;
+					BERTH_TRY(berth_builder_param_use(s->b, shared[v->root[r]],
+					                                  s->node_op[node], s->m->err));
+				}
+			}
+		}
 	return BERTH_OK;
 }
 
@@ -221,10 +182,33 @@ static berth_status build_graph(build *s, const char *name)
 		n_ops += !m->node[i].folded;
 	BERTH_TRY(berth_builder_new(m->tmp, name, &s->b, s->m->err));
 	BERTH_TRY(berth_builder_reserve(s->b, n_ops, s->m->err));
-	BERTH_TRY(list_names(m, &s->names));
+	berth_strmap_init(&s->names.map, m->tmp);
+	BERTH_TRY(berth_strmap_reserve(&s->names.map, m->n_nodes, m->err));
+	BERTH_TRY_NEW(m->tmp, m->n_nodes, m->err, s->names.repeated);
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		int32_t found;
+		if (!*m->node[i].name)
+			continue;
+		BERTH_TRY(berth_strmap_add(&s->names.map, m->node[i].name, (int32_t)i, &found, m->err));
+		if (found != (int32_t)i)
+			s->names.repeated[found] = true;
+	}
 	BERTH_TRY_NEW(m->tmp, m->n_nodes, s->m->err, s->node_op);
 	BERTH_TRY_NEW(m->tmp, m->n_values, s->m->err, s->value_seen);
-	count_users(m);
+	/* How many operators use each parameter. */
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		const onnx_node *n = &m->node[i];
+		for (int32_t k = 0; k < n->n_all && !n->folded; k++) {
+			const onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+			for (int32_t r = 0; v && r < v->n_roots; r++) {
+				onnx_param *p = &m->param[v->root[r]];
+				p->users += p->last_user != (int32_t)i;
+				p->last_user = (int32_t)i;
+			}
+		}
+	}
+	for (size_t p = 0; p < m->n_params; p++)
+		m->param[p].last_user = -1;
 	for (size_t i = 0; i < m->n_nodes; i++)
 		if (!m->node[i].folded)
 			BERTH_TRY(build_op(s, (int32_t)i));
@@ -236,18 +220,6 @@ static berth_status build_graph(build *s, const char *name)
 	return build_params(s);
 }
 
-/* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
-static berth_status graph_name(const onnx_model *m, const char **out)
-{
-	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file,
-		   *dot = strrchr(base, '.');
-	size_t n = dot && dot > base && strcmp(dot, ".onnx") == 0 ? (size_t)(dot - base) : strlen(base);
-	*out = m->name;
-	if (n && berth_text_is_utf8(base, n))
-		*out = berth_arena_strndup(m->tmp, base, n);
-	return *out ? BERTH_OK : berth_nomem(m->err);
-}
-
 static berth_status import(onnx_model *m, const berth_read_options *opt, berth_arena *mem, berth_graph *out,
                            berth_read_report *report)
 {
@@ -255,7 +227,14 @@ static berth_status import(onnx_model *m, const berth_read_options *opt, berth_a
 	berth_graph g;
 	const char *name;
 	BERTH_TRY(onnx_fit(m, opt, &s.report.n_weight_inputs, decode));
-	BERTH_TRY(graph_name(m, &name));
+	/* "dir/resnet50.onnx" -> "resnet50"; the graph's own name where that is no UTF-8. */
+	const char *slash = strrchr(m->file, '/'), *base = slash ? slash + 1 : m->file,
+		   *dot = strrchr(base, '.');
+	size_t n = dot && dot > base && strcmp(dot, ".onnx") == 0 ? (size_t)(dot - base) : strlen(base);
+	name = m->name;
+	if (n && berth_text_is_utf8(base, n))
+		name = berth_arena_strndup(m->tmp, base, n);
+	BERTH_TRY(name ? BERTH_OK : berth_nomem(m->err));
 	berth_status st = build_graph(&s, name);
 	if (st == BERTH_OK)
 		st = berth_builder_finish(s.b, mem, &g, m->err);

@@ -116,26 +116,6 @@ static void list_symbols(const onnx_model *m, onnx_how how, fault look[MOST_SYMB
 			look[(*n)++] = (fault){(int32_t)s, how == ONNX_STATED, false};
 }
 
-static berth_status find_faults(fitting *f, const outcome *base, fault found[MOST_SYMBOLS], int *n)
-{
-	fault look[MOST_SYMBOLS];
-	int n_look = 0;
-	*n = 0;
-	list_symbols(f->m, ONNX_GUESSED, look, &n_look);
-	list_symbols(f->m, ONNX_STATED, look, &n_look);
-	for (int i = 0; i < n_look && f->tries < MOST_TRIES - 2; i++) {
-		outcome x = {0};
-		BERTH_TRY(attempt_with(f, look[i].symbol, OTHER, &x));
-		if (!differs(&x, base) && x.at < base->at) /* a node before it takes no OTHER */
-			BERTH_TRY(attempt_with(f, look[i].symbol, 2, &x));
-		if (!differs(&x, base))
-			continue;
-		look[i].many = passes(&x, base);
-		found[(*n)++] = look[i];
-	}
-	return BERTH_OK;
-}
-
 /* The message of the last try, with the dimensions that it depends on. */
 static berth_status tell(const fitting *f, const fault at[], int n)
 {
@@ -165,7 +145,21 @@ static berth_status fit_one(fitting *f, outcome *base, fault at[MOST_SYMBOLS], i
 	int n_sizes = suggested(f->m, size), ways = 0;
 	int32_t symbol = 0;
 	int64_t only = 0;
-	BERTH_TRY(find_faults(f, base, at, n));
+	fault look[MOST_SYMBOLS];
+	int n_look = 0;
+	*n = 0;
+	list_symbols(f->m, ONNX_GUESSED, look, &n_look);
+	list_symbols(f->m, ONNX_STATED, look, &n_look);
+	for (int i = 0; i < n_look && f->tries < MOST_TRIES - 2; i++) {
+		outcome x = {0};
+		BERTH_TRY(attempt_with(f, look[i].symbol, OTHER, &x));
+		if (!differs(&x, base) && x.at < base->at) /* a node before it takes no OTHER */
+			BERTH_TRY(attempt_with(f, look[i].symbol, 2, &x));
+		if (!differs(&x, base))
+			continue;
+		look[i].many = passes(&x, base);
+		at[(*n)++] = look[i];
+	}
 	for (int i = 0; i < *n; i++) {
 		int64_t value = 0;
 		if (at[i].stated)

@@ -5,12 +5,6 @@
 
 /* ---- symbolic dimensions ---- */
 
-static berth_status bad_option(const char *text, berth_err *err)
-{
-	return berth_fail(err, BERTH_EINVAL,
-	                  "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647", text);
-}
-
 /* The trips of a node with a body, wherever it stands. */
 static bool set_trips(const onnx_model *m, onnx_node *node, size_t n, const char *name, int64_t trips)
 {
@@ -33,7 +27,9 @@ static berth_status apply_option(onnx_model *m, const char *text)
 	const char *eq = strrchr(text, '='), *end = text;
 	double value = eq ? berth_unit_number(BERTH_TOKENS, eq + 1, &end) : 0;
 	if (!eq || eq == text || *end || !(value >= 1 && value <= INT32_MAX) || value != floor(value))
-		return bad_option(text, m->err);
+		return berth_fail(m->err, BERTH_EINVAL,
+		                  "dimension '%.100s': expected NAME=VALUE with a value from 1 to 2147483647",
+		                  text);
 	char *name = berth_arena_strndup(m->tmp, text, (size_t)(eq - text));
 	BERTH_TRY(berth_got(name, m->err));
 	int32_t s = berth_strmap_get(&m->symbols, name);
@@ -49,22 +45,6 @@ static berth_status apply_option(onnx_model *m, const char *text)
 	return BERTH_OK;
 }
 
-/* A dimension that input v leaves open without a name gets one: x.2 is dimension 2 of x.
- * *open: v has symbols. */
-static berth_status name_open(onnx_model *m, const onnx_value *v, bool *open)
-{
-	*open = false;
-	for (int32_t d = 0; d < v->said_rank; d++) {
-		*open |= v->said_dim[d] < 0;
-		if (v->said_dim[d] != ONNX_UNKNOWN)
-			continue;
-		const char *name = berth_arena_printf(m->tmp, "%s.%d", v->name, d);
-		BERTH_TRY(berth_got(name, m->err));
-		BERTH_TRY(onnx_intern_symbol(m, name, &v->said_dim[d]));
-	}
-	return BERTH_OK;
-}
-
 static berth_status note_open(onnx_model *m)
 {
 	BERTH_TRY_NEW(m->tmp, m->n_inputs, m->err, m->open_dim);
@@ -74,7 +54,17 @@ static berth_status note_open(onnx_model *m)
 		bool open;
 		if (v->tensor)
 			continue;
-		BERTH_TRY(name_open(m, v, &open));
+		/* A dimension that input v leaves open without a name gets one: x.2 is dimension 2 of x.
+		 * open: v has symbols. */
+		open = false;
+		for (int32_t d = 0; d < v->said_rank; d++) {
+			open |= v->said_dim[d] < 0;
+			if (v->said_dim[d] != ONNX_UNKNOWN)
+				continue;
+			const char *name = berth_arena_printf(m->tmp, "%s.%d", v->name, d);
+			BERTH_TRY(berth_got(name, m->err));
+			BERTH_TRY(onnx_intern_symbol(m, name, &v->said_dim[d]));
+		}
 		if (!open)
 			continue;
 		BERTH_TRY_NEW(m->tmp, v->said_rank, m->err, said);
@@ -82,43 +72,6 @@ static berth_status note_open(onnx_model *m)
 		m->open_dim[i] = said;
 	}
 	return BERTH_OK;
-}
-
-static void apply_fits(onnx_model *m)
-{
-	for (int32_t i = 0; i < m->fits.n; i++) {
-		m->symbol_value[m->fits.symbol[i]] = m->fits.value[i];
-		m->symbol_how[m->fits.symbol[i]] = ONNX_FITTED;
-	}
-}
-
-/* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown (0). */
-static berth_status resolve_symbols(onnx_model *m, const berth_read_options *opt)
-{
-	for (int32_t i = 0; opt && i < opt->n_dims; i++)
-		BERTH_TRY(apply_option(m, opt->dim[i]));
-	apply_fits(m);
-	for (size_t i = 0; i < m->n_inputs; i++) {
-		const onnx_value *v = &m->value[m->input[i]];
-		for (int32_t d = 0; d < v->said_rank && !v->tensor; d++)
-			if (v->said_dim[d] <= -2) {
-				size_t s = (size_t)(-2 - v->said_dim[d]);
-				m->symbol_of_input[s] = true;
-				m->symbol_value[s] = m->symbol_value[s] ? m->symbol_value[s] : 1;
-			}
-	}
-	return BERTH_OK;
-}
-
-/* Declared dimensions become numbers; those left open ONNX_UNKNOWN. */
-static void resolve_said(const onnx_model *m, onnx_value *v)
-{
-	for (int32_t d = 0; d < v->said_rank; d++)
-		if (v->said_dim[d] <= -2) {
-			int64_t x = m->symbol_value[-2 - v->said_dim[d]];
-			v->symbolic = true;
-			v->said_dim[d] = x ? x : ONNX_UNKNOWN;
-		}
 }
 
 /* ---- sources ---- */
@@ -236,8 +189,38 @@ static berth_status order_from(onnx_model *m, int32_t root, unsigned char *state
 	return BERTH_OK;
 }
 
-static berth_status order_nodes(onnx_model *m)
+berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt)
 {
+	BERTH_TRY(place_initializers(m));
+	BERTH_TRY(note_open(m));
+	/* Symbols of graph inputs are 1 unless an option says otherwise; those of other values stay unknown
+	 * (0). */
+	for (int32_t i = 0; opt && i < opt->n_dims; i++)
+		BERTH_TRY(apply_option(m, opt->dim[i]));
+	for (int32_t i = 0; i < m->fits.n; i++) {
+		m->symbol_value[m->fits.symbol[i]] = m->fits.value[i];
+		m->symbol_how[m->fits.symbol[i]] = ONNX_FITTED;
+	}
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		const onnx_value *v = &m->value[m->input[i]];
+		for (int32_t d = 0; d < v->said_rank && !v->tensor; d++)
+			if (v->said_dim[d] <= -2) {
+				size_t s = (size_t)(-2 - v->said_dim[d]);
+				m->symbol_of_input[s] = true;
+				m->symbol_value[s] = m->symbol_value[s] ? m->symbol_value[s] : 1;
+			}
+	}
+	for (size_t i = 0; i < m->n_values; i++) {
+		/* Declared dimensions become numbers; those left open ONNX_UNKNOWN. */
+		for (int32_t d = 0; d < m->value[i].said_rank; d++)
+			if (m->value[i].said_dim[d] <= -2) {
+				int64_t x = m->symbol_value[-2 - m->value[i].said_dim[d]];
+				m->value[i].symbolic = true;
+				m->value[i].said_dim[d] = x ? x : ONNX_UNKNOWN;
+			}
+	}
+	BERTH_TRY(place_inputs(m));
+	BERTH_TRY(check_sources(m));
 	unsigned char *state;
 	berth_arena_mark scratch;
 	visit *stack;
@@ -249,16 +232,4 @@ static berth_status order_nodes(onnx_model *m)
 		BERTH_TRY(order_from(m, (int32_t)i, state, stack, &n_order));
 	berth_arena_reset(m->tmp, scratch);
 	return BERTH_OK;
-}
-
-berth_status onnx_resolve(onnx_model *m, const berth_read_options *opt)
-{
-	BERTH_TRY(place_initializers(m));
-	BERTH_TRY(note_open(m));
-	BERTH_TRY(resolve_symbols(m, opt));
-	for (size_t i = 0; i < m->n_values; i++)
-		resolve_said(m, &m->value[i]);
-	BERTH_TRY(place_inputs(m));
-	BERTH_TRY(check_sources(m));
-	return order_nodes(m);
 }

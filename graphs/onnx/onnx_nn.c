@@ -475,19 +475,6 @@ static berth_status einsum_term(const onnx_at *at, einsum *e, const char *term, 
 	return BERTH_OK;
 }
 
-/* Without "->": the ellipsis and the letters that occur once, in alphabetical order. */
-static void einsum_implicit(einsum *e, const char *text)
-{
-	int count[128] = {0}, n = 0;
-	for (const char *p = text; *p; p++)
-		count[(unsigned char)*p & 127]++;
-	if (count['.'])
-		e->out[n++] = '.';
-	for (int c = 'A'; c <= 'z' && n < 2 * ONNX_MAX_RANK; c++)
-		if (is_letter((char)c) && count[c] == 1)
-			e->out[n++] = (char)c;
-}
-
 /* Parse the equation over the shapes of the inputs. *fits = false: it does not say what is known. */
 static berth_status einsum_read(const onnx_at *at, einsum *e, bool *fits)
 {
@@ -503,7 +490,15 @@ static berth_status einsum_read(const onnx_at *at, einsum *e, bool *fits)
 			memcpy(e->out, arrow + 2, strlen(arrow + 2) + 1);
 		*arrow = '\0';
 	} else {
-		einsum_implicit(e, text);
+		/* Without "->": the ellipsis and the letters that occur once, in alphabetical order. */
+		int count[128] = {0}, n = 0;
+		for (const char *p = text; *p; p++)
+			count[(unsigned char)*p & 127]++;
+		if (count['.'])
+			e->out[n++] = '.';
+		for (int c = 'A'; c <= 'z' && n < 2 * ONNX_MAX_RANK; c++)
+			if (is_letter((char)c) && count[c] == 1)
+				e->out[n++] = (char)c;
 	}
 	const char *term = text;
 	for (int32_t i = 0; *fits; i++) {

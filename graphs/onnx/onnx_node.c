@@ -94,21 +94,6 @@ static void refer_attrs(const onnx_scope *s, onnx_node *n)
 	n->n_attrs = kept;
 }
 
-/* Outputs of node number index: nobody else produces them. */
-static berth_status claim_outputs(onnx_model *m, const onnx_node *n, int32_t index)
-{
-	for (int32_t o = 0; o < n->n_out; o++) {
-		if (n->out[o] < 0)
-			continue;
-		onnx_value *v = &m->value[n->out[o]];
-		if (v->producer >= 0)
-			return onnx_fail(m, n, "output '%.80s' is made already by node '%.80s'; expected one "
-			                 "producer", v->name, onnx_node_label(m, &m->node[v->producer]));
-		v->producer = index;
-	}
-	return BERTH_OK;
-}
-
 /* Append a node that is complete to the scope's list. */
 static berth_status append_node(onnx_model *m, const onnx_scope *s, onnx_node *n)
 {
@@ -124,7 +109,18 @@ static berth_status append_node(onnx_model *m, const onnx_scope *s, onnx_node *n
 		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d nodes", m->file, INT32_MAX / 4);
 	BERTH_TRY(BERTH_GROW(m->tmp, m->node, m->n_nodes, &m->cap_node, m->err));
 	m->node[m->n_nodes] = *n;
-	return claim_outputs(m, n, (int32_t)m->n_nodes++);
+	/* Outputs of node number index: nobody else produces them. */
+	int32_t index = (int32_t)m->n_nodes++;
+	for (int32_t o = 0; o < n->n_out; o++) {
+		if (n->out[o] < 0)
+			continue;
+		onnx_value *v = &m->value[n->out[o]];
+		if (v->producer >= 0)
+			return onnx_fail(m, n, "output '%.80s' is made already by node '%.80s'; expected one "
+			                 "producer", v->name, onnx_node_label(m, &m->node[v->producer]));
+		v->producer = index;
+	}
+	return BERTH_OK;
 }
 
 /* ---- bodies ---- */

@@ -182,35 +182,6 @@ static berth_status new_param(onnx_model *m, int32_t v, int64_t bytes, int64_t e
 	return BERTH_OK;
 }
 
-/* int32 initializers are parameters where they are the bias of a quantised operator. */
-static void mark_quantised_biases(onnx_model *m)
-{
-	for (size_t i = 0; i < m->n_nodes; i++) {
-		const onnx_node *n = &m->node[i];
-		int32_t slot = strcmp(n->type, "QLinearConv") == 0        ? 8
-		               : strcmp(n->type, "DequantizeLinear") == 0 ? 0
-		                                                          : -1;
-		if (slot >= 0 && slot < n->n_in && n->in[slot] >= 0)
-			m->value[n->in[slot]].quantised_bias = true;
-	}
-}
-
-static berth_status root_sources(onnx_model *m)
-{
-	for (size_t i = 0; i < m->n_tensors; i++) {
-		const onnx_value *v = &m->value[m->tensor_value[i]];
-		if (is_param_type(v) && v->tensor->count > 0)
-			BERTH_TRY(new_param(m, m->tensor_value[i], v->tensor->bytes, v->tensor->count));
-	}
-	for (size_t i = 0; i < m->n_inputs; i++) {
-		const onnx_value *v = &m->value[m->input[i]];
-		int64_t n = onnx_count(v->rank, v->dim);
-		if (v->weight_input && n > 0)
-			BERTH_TRY(new_param(m, m->input[i], onnx_elem_bytes(v->elem, n), n));
-	}
-	return BERTH_OK;
-}
-
 static bool all_inputs_constant(const onnx_model *m, const onnx_node *n)
 {
 	for (int32_t k = 0; k < n->n_all; k++)
@@ -275,38 +246,52 @@ static berth_status merge_roots(onnx_model *m, const onnx_node *n, const int32_t
 	return BERTH_OK;
 }
 
-static berth_status fold_node(onnx_model *m, onnx_node *n)
-{
-	const int32_t *root = NULL;
-	int32_t n_roots;
-	n->folded = true;
-	BERTH_TRY(merge_roots(m, n, &root, &n_roots));
-	for (int32_t o = 0; o < n->n_out; o++) {
-		if (n->out[o] < 0)
-			continue;
-		onnx_value *v = &m->value[n->out[o]];
-		int64_t count = onnx_count(v->rank, v->dim);
-		v->constant = true;
-		if (!is_param_type(v))
-			continue;
-		v->root = root;
-		v->n_roots = n_roots;
-		if (!n_roots && count > 1)
-			BERTH_TRY(new_param(m, n->out[o],
-			                    v->tensor ? v->tensor->bytes : onnx_elem_bytes(v->elem, count),
-			                    count));
-	}
-	return BERTH_OK;
-}
-
 berth_status onnx_fold_model(onnx_model *m)
 {
-	mark_quantised_biases(m);
-	BERTH_TRY(root_sources(m));
+	/* int32 initializers are parameters where they are the bias of a quantised operator. */
+	for (size_t i = 0; i < m->n_nodes; i++) {
+		const onnx_node *n = &m->node[i];
+		int32_t slot = strcmp(n->type, "QLinearConv") == 0        ? 8
+		               : strcmp(n->type, "DequantizeLinear") == 0 ? 0
+		                                                          : -1;
+		if (slot >= 0 && slot < n->n_in && n->in[slot] >= 0)
+			m->value[n->in[slot]].quantised_bias = true;
+	}
+	for (size_t i = 0; i < m->n_tensors; i++) {
+		const onnx_value *v = &m->value[m->tensor_value[i]];
+		if (is_param_type(v) && v->tensor->count > 0)
+			BERTH_TRY(new_param(m, m->tensor_value[i], v->tensor->bytes, v->tensor->count));
+	}
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		const onnx_value *v = &m->value[m->input[i]];
+		int64_t n = onnx_count(v->rank, v->dim);
+		if (v->weight_input && n > 0)
+			BERTH_TRY(new_param(m, m->input[i], onnx_elem_bytes(v->elem, n), n));
+	}
 	for (size_t i = 0; i < m->n_nodes; i++) {
 		onnx_node *n = &m->node[m->order[i]];
-		if (onnx_folds(m, n))
-			BERTH_TRY(fold_node(m, n));
+		if (onnx_folds(m, n)) {
+			const int32_t *root = NULL;
+			int32_t n_roots;
+			n->folded = true;
+			BERTH_TRY(merge_roots(m, n, &root, &n_roots));
+			for (int32_t o = 0; o < n->n_out; o++) {
+				if (n->out[o] < 0)
+					continue;
+				onnx_value *v = &m->value[n->out[o]];
+				int64_t count = onnx_count(v->rank, v->dim);
+				v->constant = true;
+				if (!is_param_type(v))
+					continue;
+				v->root = root;
+				v->n_roots = n_roots;
+				if (!n_roots && count > 1)
+					BERTH_TRY(new_param(m, n->out[o],
+					                    v->tensor ? v->tensor->bytes
+					                              : onnx_elem_bytes(v->elem, count),
+					                    count));
+			}
+		}
 	}
 	return BERTH_OK;
 }

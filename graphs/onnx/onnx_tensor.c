@@ -303,18 +303,6 @@ typedef struct content {
 	size_t n, cap;
 } content;
 
-static void read_raw(const onnx_model *m, const onnx_tensor *t, const protobuf_field *f, content *c)
-{
-	size_t bytes = (size_t)onnx_elem_bits(t->elem) / 8;
-	for (c->n = 0; c->n < c->cap && (c->n + 1) * bytes <= f->end - f->at; c->n++) {
-		uint64_t bits = berth_file_little(m->data + f->at + c->n * bytes, bytes);
-		if (c->reals)
-			c->reals[c->n] = real_of(t->elem, bits);
-		else
-			c->ints[c->n] = int_of(t->elem, bits);
-	}
-}
-
 /* One of the typed fields: float_data 4, int32_data 5 (also 8 and 16 bits and halves), int64_data 7,
  * double_data 10, uint64_data 11. */
 static berth_status read_typed(const protobuf *w, const onnx_tensor *t, const protobuf_field *f, content *c,
@@ -358,9 +346,16 @@ berth_status onnx_tensor_content(const onnx_model *m, const onnx_tensor *t, cons
 		BERTH_TRY(protobuf_next(&w, &f, &more, m->err));
 		if (!more)
 			break;
-		if (f.number == 9)
-			read_raw(m, t, &f, &c);
-		else
+		if (f.number == 9) {
+			size_t bytes = (size_t)onnx_elem_bits(t->elem) / 8;
+			for (c.n = 0; c.n < c.cap && (c.n + 1) * bytes <= f.end - f.at; c.n++) {
+				uint64_t bits = berth_file_little(m->data + f.at + c.n * bytes, bytes);
+				if (c.reals)
+					c.reals[c.n] = real_of(t->elem, bits);
+				else
+					c.ints[c.n] = int_of(t->elem, bits);
+			}
+		} else
 			BERTH_TRY(read_typed(&w, t, &f, &c, m->err));
 	}
 	if (c.n == c.cap) { /* fewer: the file was stripped of its data, or keeps them elsewhere */

@@ -285,23 +285,6 @@ static int64_t sum(int64_t a, int64_t b)
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-/* Each distinct input once. */
-static void count_bytes(onnx_model *m, const onnx_node *n, onnx_work *w)
-{
-	bool known;
-	int32_t stamp = ++m->stamp;
-	for (int32_t k = 0; k < n->n_all; k++) {
-		onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
-		if (!v || v->seen == stamp)
-			continue;
-		v->seen = stamp;
-		w->read_bytes = sum(w->read_bytes, onnx_value_bytes(v, &known));
-	}
-	for (int32_t o = 0; o < n->n_out; o++)
-		if (n->out[o] >= 0)
-			w->write_bytes = sum(w->write_bytes, onnx_value_bytes(&m->value[n->out[o]], &known));
-}
-
 static void add_work(onnx_work *to, const onnx_work *w)
 {
 	to->macs += w->macs;
@@ -378,7 +361,19 @@ berth_status onnx_node_work(onnx_model *m, onnx_node *n, onnx_work *w)
 {
 	onnx_at at = {m, n};
 	*w = (onnx_work){0};
-	count_bytes(m, n, w);
+	/* Each distinct input once. */
+	bool known;
+	int32_t stamp = ++m->stamp;
+	for (int32_t k = 0; k < n->n_all; k++) {
+		onnx_value *v = n->in[k] >= 0 ? &m->value[n->in[k]] : NULL;
+		if (!v || v->seen == stamp)
+			continue;
+		v->seen = stamp;
+		w->read_bytes = sum(w->read_bytes, onnx_value_bytes(v, &known));
+	}
+	for (int32_t o = 0; o < n->n_out; o++)
+		if (n->out[o] >= 0)
+			w->write_bytes = sum(w->write_bytes, onnx_value_bytes(&m->value[n->out[o]], &known));
 	w->dtype = onnx_precision(&at);
 	if (n->n_bodies)
 		return work_with_bodies(&at, n, w);

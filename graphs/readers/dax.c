@@ -48,30 +48,6 @@ static berth_status take_name(reader *r, scan_word *out)
 	return out->n ? BERTH_OK : scan_fail(&r->s, at, "expected a name");
 }
 
-static berth_status take_attr(reader *r, tag *t)
-{
-	char quote;
-	size_t at = r->s.at;
-	if (t->n == MAX_ATTRS)
-		return scan_fail(&r->s, at, "more than %d attributes", MAX_ATTRS);
-	BERTH_TRY(take_name(r, &t->key[t->n]));
-	scan_spaces(&r->s);
-	if (!scan_take(&r->s, "="))
-		return scan_fail(&r->s, r->s.at, "expected = behind an attribute");
-	scan_spaces(&r->s);
-	quote = scan_peek(&r->s);
-	if (quote != '"' && quote != '\'')
-		return scan_fail(&r->s, r->s.at, "expected the value of an attribute in quotes");
-	at = r->s.at++;
-	while (!scan_end(&r->s) && scan_peek(&r->s) != quote && scan_peek(&r->s) != '<')
-		r->s.at++;
-	if (scan_peek(&r->s) != quote)
-		return scan_fail(&r->s, at, "the value of an attribute without an end");
-	t->value[t->n++] = (scan_word){r->s.text + at + 1, r->s.at - at - 1};
-	r->s.at++;
-	return BERTH_OK;
-}
-
 /* Behind "<". */
 static berth_status take_tag(reader *r, tag *t)
 {
@@ -90,25 +66,26 @@ static berth_status take_tag(reader *r, tag *t)
 		}
 		if (t->closes || scan_end(&r->s))
 			return scan_fail(&r->s, t->at, "a tag without an end; expected >");
-		BERTH_TRY(take_attr(r, t));
+		char quote;
+		size_t at = r->s.at;
+		if (t->n == MAX_ATTRS)
+			return scan_fail(&r->s, at, "more than %d attributes", MAX_ATTRS);
+		BERTH_TRY(take_name(r, &t->key[t->n]));
+		scan_spaces(&r->s);
+		if (!scan_take(&r->s, "="))
+			return scan_fail(&r->s, r->s.at, "expected = behind an attribute");
+		scan_spaces(&r->s);
+		quote = scan_peek(&r->s);
+		if (quote != '"' && quote != '\'')
+			return scan_fail(&r->s, r->s.at, "expected the value of an attribute in quotes");
+		at = r->s.at++;
+		while (!scan_end(&r->s) && scan_peek(&r->s) != quote && scan_peek(&r->s) != '<')
+			r->s.at++;
+		if (scan_peek(&r->s) != quote)
+			return scan_fail(&r->s, at, "the value of an attribute without an end");
+		t->value[t->n++] = (scan_word){r->s.text + at + 1, r->s.at - at - 1};
+		r->s.at++;
 	}
-}
-
-/* Past a comment, a processing instruction or CDATA behind "<"; *was: it was one. */
-static berth_status skip_other(reader *r, bool *was)
-{
-	size_t at = r->s.at - 1;
-	const char *end = scan_take(&r->s, "!--")        ? "-->"
-	                  : scan_take(&r->s, "?")        ? "?>"
-	                  : scan_take(&r->s, "![CDATA[") ? "]]>"
-	                                                 : NULL;
-	*was = end != NULL;
-	if (!end && scan_peek(&r->s) == '!')
-		return scan_fail(&r->s, at,
-		                 "a declaration, such as that of a document type, which is not read");
-	if (end && !scan_past(&r->s, end))
-		return scan_fail(&r->s, at, "expected %s, to end what begins here", end);
-	return BERTH_OK;
 }
 
 static bool attr(const tag *t, const char *key, scan_word *out)
@@ -223,32 +200,6 @@ static berth_status set_runtime(reader *r, const tag *t, double runtime)
 	return scan_placed(&r->s, t->at, workflow_runtime(&r->w, r->this_job, runtime));
 }
 
-static berth_status read_job(reader *r, const tag *t)
-{
-	berth_op_spec spec = {0};
-	scan_word type;
-	double runtime = 0;
-	BERTH_TRY(need(r, t, "id", &spec.name));
-	if (berth_builder_find(r->w.t.b, spec.name) >= 0)
-		return scan_fail(&r->s, t->at, "two jobs have the id '%.80s'", spec.name);
-	BERTH_TRY(keep(r, &spec.name));
-	if (attr(t, "name", &type) && type.n) {
-		BERTH_TRY(text_of(r, t, type, &spec.type));
-		BERTH_TRY(keep(r, &spec.type));
-	}
-	BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
-	BERTH_TRY(scan_placed(&r->s, t->at, workflow_job(&r->w, &spec, &r->this_job)));
-	return set_runtime(r, t, runtime);
-}
-
-static berth_status find_file(reader *r, const tag *t, size_t *out)
-{
-	scan_word w;
-	const char *name;
-	BERTH_TRY(need(r, t, attr(t, "file", &w) ? "file" : "name", &name));
-	return scan_placed(&r->s, t->at, workflow_file(&r->w, name, out));
-}
-
 static berth_status read_uses(reader *r, const tag *t)
 {
 	scan_word link = {"", 0};
@@ -261,7 +212,10 @@ static berth_status read_uses(reader *r, const tag *t)
 	     out = scan_is(link, "output") || scan_is(link, "inout");
 	if (!in && !out)
 		return BERTH_OK; /* a program, a checkpoint: no data of the workflow */
-	BERTH_TRY(find_file(r, t, &file));
+	scan_word w;
+	const char *name;
+	BERTH_TRY(need(r, t, attr(t, "file", &w) ? "file" : "name", &name));
+	BERTH_TRY(scan_placed(&r->s, t->at, workflow_file(&r->w, name, &file)));
 	BERTH_TRY(number_attr(r, t, "size", 0x1p53, &size));
 	if (out)
 		BERTH_TRY(scan_placed(&r->s, t->at, workflow_output(&r->w, r->this_job, file, size)));
@@ -276,15 +230,6 @@ static berth_status find_job(reader *r, const tag *t, int32_t *out)
 	if (*out < 0)
 		return scan_fail(&r->s, t->at, "'%.80s' is the id of no job before this place", id);
 	return BERTH_OK;
-}
-
-static berth_status read_parent(reader *r, const tag *t)
-{
-	int32_t parent;
-	if (r->this_child < 0)
-		return scan_fail(&r->s, t->at, "a parent outside of a child");
-	BERTH_TRY(find_job(r, t, &parent));
-	return scan_placed(&r->s, t->at, workflow_parent(&r->w, r->this_child, parent));
 }
 
 /* <profile key="runtime">12.5</profile> */
@@ -311,14 +256,33 @@ static berth_status begin(reader *r, const tag *t)
 	if (r->depth == 0 && !scan_is(t->name, "adag"))
 		return scan_fail(&r->s, t->at, "<%.*s>; expected <adag>, a Pegasus workflow",
 		                 scan_shown(t->name), t->name.text);
-	if (scan_is(t->name, "job"))
-		return read_job(r, t);
+	if (scan_is(t->name, "job")) {
+		berth_op_spec spec = {0};
+		scan_word type;
+		double runtime = 0;
+		BERTH_TRY(need(r, t, "id", &spec.name));
+		if (berth_builder_find(r->w.t.b, spec.name) >= 0)
+			return scan_fail(&r->s, t->at, "two jobs have the id '%.80s'", spec.name);
+		BERTH_TRY(keep(r, &spec.name));
+		if (attr(t, "name", &type) && type.n) {
+			BERTH_TRY(text_of(r, t, type, &spec.type));
+			BERTH_TRY(keep(r, &spec.type));
+		}
+		BERTH_TRY(number_attr(r, t, "runtime", 1e12, &runtime));
+		BERTH_TRY(scan_placed(&r->s, t->at, workflow_job(&r->w, &spec, &r->this_job)));
+		return set_runtime(r, t, runtime);
+	}
 	if (scan_is(t->name, "uses"))
 		return read_uses(r, t);
 	if (scan_is(t->name, "child"))
 		return find_job(r, t, &r->this_child);
-	if (scan_is(t->name, "parent"))
-		return read_parent(r, t);
+	if (scan_is(t->name, "parent")) {
+		int32_t parent;
+		if (r->this_child < 0)
+			return scan_fail(&r->s, t->at, "a parent outside of a child");
+		BERTH_TRY(find_job(r, t, &parent));
+		return scan_placed(&r->s, t->at, workflow_parent(&r->w, r->this_child, parent));
+	}
 	return scan_is(t->name, "profile") ? read_profile(r, t) : BERTH_OK;
 }
 
@@ -330,24 +294,20 @@ static void end(reader *r, scan_word name)
 		r->this_child = -1;
 }
 
-static berth_status close_tag(reader *r, const tag *t)
-{
-	scan_word open = r->depth ? r->open[r->depth - 1] : (scan_word){"", 0};
-	if (!r->depth || open.n != t->name.n || memcmp(open.text, t->name.text, open.n) != 0)
-		return scan_fail(&r->s, t->at, "</%.*s> closes no element that is open%s%.*s",
-		                 scan_shown(t->name), t->name.text,
-		                 r->depth ? "; expected </" : "", scan_shown(open), open.text);
-	r->depth--;
-	end(r, t->name);
-	return BERTH_OK;
-}
-
 static berth_status element(reader *r)
 {
 	tag t;
 	BERTH_TRY(take_tag(r, &t));
-	if (t.closes)
-		return close_tag(r, &t);
+	if (t.closes) {
+		scan_word open = r->depth ? r->open[r->depth - 1] : (scan_word){"", 0};
+		if (!r->depth || open.n != t.name.n || memcmp(open.text, t.name.text, open.n) != 0)
+			return scan_fail(&r->s, t.at, "</%.*s> closes no element that is open%s%.*s",
+			                 scan_shown(t.name), t.name.text,
+			                 r->depth ? "; expected </" : "", scan_shown(open), open.text);
+		r->depth--;
+		end(r, t.name);
+		return BERTH_OK;
+	}
 	if (r->depth == DEEPEST)
 		return scan_fail(&r->s, t.at, "elements in elements, deeper than %d", DEEPEST);
 	BERTH_TRY(begin(r, &t));
@@ -362,7 +322,18 @@ static berth_status document(reader *r)
 {
 	bool any = false, other;
 	while (scan_past(&r->s, "<")) {
-		BERTH_TRY(skip_other(r, &other));
+		/* Past a comment, a processing instruction or CDATA behind "<"; other: it was one. */
+		size_t at = r->s.at - 1;
+		const char *end = scan_take(&r->s, "!--")        ? "-->"
+		                  : scan_take(&r->s, "?")        ? "?>"
+		                  : scan_take(&r->s, "![CDATA[") ? "]]>"
+		                                                 : NULL;
+		other = end != NULL;
+		if (!end && scan_peek(&r->s) == '!')
+			return scan_fail(&r->s, at,
+			                 "a declaration, such as that of a document type, which is not read");
+		if (end && !scan_past(&r->s, end))
+			return scan_fail(&r->s, at, "expected %s, to end what begins here", end);
 		if (other)
 			continue;
 		if (any && !r->depth)

@@ -303,7 +303,7 @@ static berth_status check_mixture(const check *c)
 	               : BERTH_OK;
 }
 
-static berth_status check_global(const decoder_model *m, berth_err *err)
+berth_status decoder_model_check(decoder_model *m, berth_err *err)
 {
 	const decoder_names *n = &m->style->names;
 	if (m->d.embed.bytes <= 0)
@@ -319,12 +319,6 @@ static berth_status check_global(const decoder_model *m, berth_err *err)
 		                  "'%s.weight'",
 		                  m->file, n->output, (long long)m->d.output.in, (long long)m->d.output.out,
 		                  (long long)m->hidden, (long long)m->d.embed.out, n->embed);
-	return BERTH_OK;
-}
-
-berth_status decoder_model_check(decoder_model *m, berth_err *err)
-{
-	BERTH_TRY(check_global(m, err));
 	for (int32_t i = 0; i < m->n_layers; i++) {
 		check c = {m, i, &m->layer[i], err};
 		BERTH_TRY(check_attention(&c));
@@ -372,22 +366,6 @@ int64_t decoder_model_context(const decoder_model *m, const berth_gguf_options *
 	return opt->context ? opt->context : m->context >= 1 && m->context < USUAL ? m->context : USUAL;
 }
 
-static void describe(decoder_model *m, const berth_gguf_options *opt)
-{
-	const ggml_type *cache = ggml_type_named(opt->cache);
-	decoder *d = &m->d;
-	d->names = &m->style->names;
-	d->seq = decoder_model_context(m, opt);
-	d->rows = opt->decode ? 1 : opt->chunk && opt->chunk < d->seq ? opt->chunk : d->seq;
-	d->experts = m->experts;
-	d->top = m->top;
-	d->each_expert = opt->each_expert;
-	d->gelu = m->arch->gelu;
-	d->key_bytes = d->value_bytes = (double)cache->bytes / cache->elements;
-	d->n_layers = m->n_layers;
-	d->layer = m->layer;
-}
-
 static berth_status fill_report(const decoder_model *m, const berth_gguf_options *opt, berth_arena *mem,
                                 berth_read_report *out, berth_err *err)
 {
@@ -431,7 +409,18 @@ berth_status decoder_model_graph(decoder_model *m, const berth_gguf_options *opt
 	berth_graph g;
 	BERTH_TRY(berth_got(name, err));
 	BERTH_TRY(berth_builder_new(m->tmp, name, &net.builder, err));
-	describe(m, opt);
+	const ggml_type *cache = ggml_type_named(opt->cache);
+	decoder *d = &m->d;
+	d->names = &m->style->names;
+	d->seq = decoder_model_context(m, opt);
+	d->rows = opt->decode ? 1 : opt->chunk && opt->chunk < d->seq ? opt->chunk : d->seq;
+	d->experts = m->experts;
+	d->top = m->top;
+	d->each_expert = opt->each_expert;
+	d->gelu = m->arch->gelu;
+	d->key_bytes = d->value_bytes = (double)cache->bytes / cache->elements;
+	d->n_layers = m->n_layers;
+	d->layer = m->layer;
 	decoder_build(&net, &m->d);
 	berth_status st = net.status;
 	if (st == BERTH_OK)

@@ -221,35 +221,6 @@ static berth_status take_text(reader *r, scan_word value, size_t at, const char 
 	return value.n ? scan_placed(&r->s, at, task_graph_name(&r->t, value, out)) : BERTH_OK;
 }
 
-/* time_KIND of the operator. */
-static berth_status add_time(reader *r, scan_word key, scan_word value, size_t at, int32_t op)
-{
-	const char *kind;
-	double x;
-	size_t node = (size_t)op;
-	BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5},
-	                                                 &kind)));
-	BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node,
-	                           columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
-	return scan_placed(&r->s, at, berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err));
-}
-
-static berth_status take_dtype(reader *r, scan_word value, size_t at, berth_precision *out)
-{
-	const char *name;
-	BERTH_TRY(take_text(r, value, at, &name));
-	bool known = !name || berth_precision_find(name, out, r->t.err) == BERTH_OK;
-	return scan_placed(&r->s, at, known ? BERTH_OK : BERTH_EFORMAT);
-}
-
-static berth_status take_dims(reader *r, scan_word value, size_t at, berth_dims *out)
-{
-	const char *text;
-	BERTH_TRY(take_text(r, value, at, &text));
-	return text ? scan_placed(&r->s, at, berth_dims_parse(text, out, r->t.err)) : BERTH_OK;
-}
-
 /* op -1: a default for those to come. */
 static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t at, node_attrs *a, int32_t op)
 {
@@ -264,12 +235,30 @@ static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t 
 		return take_text(r, value, at, &a->colocate);
 	if (scan_is_any_case(key, "pin"))
 		return take_text(r, value, at, &a->pin);
-	if (scan_is_any_case(key, "dtype"))
-		return take_dtype(r, value, at, &a->dtype);
-	if (scan_is_any_case(key, "dims"))
-		return take_dims(r, value, at, &a->dims);
-	if (op >= 0 && key.n > 5 && scan_is_any_case((scan_word){key.text, 5}, "time_"))
-		return add_time(r, key, value, at, op);
+	if (scan_is_any_case(key, "dtype")) {
+		const char *name;
+		BERTH_TRY(take_text(r, value, at, &name));
+		bool known = !name || berth_precision_find(name, &a->dtype, r->t.err) == BERTH_OK;
+		return scan_placed(&r->s, at, known ? BERTH_OK : BERTH_EFORMAT);
+	}
+	if (scan_is_any_case(key, "dims")) {
+		const char *text;
+		BERTH_TRY(take_text(r, value, at, &text));
+		return text ? scan_placed(&r->s, at, berth_dims_parse(text, &a->dims, r->t.err)) : BERTH_OK;
+	}
+	if (op >= 0 && key.n > 5 && scan_is_any_case((scan_word){key.text, 5}, "time_")) {
+		/* time_KIND of the operator. */
+		const char *kind;
+		double x;
+		size_t node = (size_t)op;
+		BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
+		BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5},
+		                                                 &kind)));
+		BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node,
+		                           columns_byte(&r->node, NODE_FLAGS, node) | HAS_KIND, r->t.err));
+		return scan_placed(&r->s, at,
+		                   berth_builder_time(r->t.b, op, kind, x * r->t.opt->unit, r->t.err));
+	}
 	return rank_time(r, times, key, value, at, &a->time);
 }
 
@@ -326,23 +315,6 @@ static berth_status edge_lists(reader *r, edge_attrs *a)
 	return attr_lists(r, NULL, -1, a);
 }
 
-/* What an operator has so far. */
-static node_attrs attrs_of(const reader *r, int32_t op)
-{
-	berth_op_spec s;
-	berth_builder_get(r->t.b, op, &s);
-	bool timed = columns_byte(&r->node, NODE_FLAGS, (size_t)op) & HAS_TIME;
-	return (node_attrs){.time = {timed ? columns_double(&r->node, NODE_TIME, (size_t)op) : NAN, NOTHING},
-	                    .flops = s.flops,
-	                    .bytes = {(double)s.read_bytes, (double)s.write_bytes, (double)s.param_bytes,
-	                              (double)s.output_bytes},
-	                    .type = s.type,
-	                    .colocate = s.colocate,
-	                    .pin = s.pin,
-	                    .dtype = s.dtype,
-	                    .dims = s.dims};
-}
-
 static berth_op_spec spec_of(const char *name, const node_attrs *a)
 {
 	return (berth_op_spec){.name = name,
@@ -368,23 +340,7 @@ static berth_status put_time(reader *r, int32_t op, const node_attrs *a)
 	                        columns_byte(&r->node, NODE_FLAGS, node) | HAS_TIME, r->t.err);
 }
 
-/* What a statement says about the operator at that place. */
-static berth_status set_node(reader *r, int32_t op, const node_attrs *a, size_t at)
-{
-	berth_op_spec spec = spec_of(NULL, a);
-	BERTH_TRY(scan_placed(&r->s, at, task_graph_check_time(&r->t, op, a->time.value)));
-	BERTH_TRY(scan_placed(&r->s, at, berth_builder_set(r->t.b, op, &spec, r->t.err)));
-	return put_time(r, op, a);
-}
-
 /* ---- statements ---- */
-
-static berth_status add_member(reader *r, int32_t node)
-{
-	size_t i = r->member.n_rows;
-	BERTH_TRY(columns_add(&r->member, r->t.err));
-	return columns_set_int(&r->member, 0, i, node, r->t.err);
-}
 
 static int32_t member(const reader *r, size_t i)
 {
@@ -475,21 +431,6 @@ static bool at_word(const reader *r, const char *word)
 	       (r->s.at + n == r->s.size || !is_plain(r->s.text[r->s.at + n]));
 }
 
-/* Members from first on stand there once each, in order of their first place. */
-static berth_status each_once(reader *r, size_t first)
-{
-	int32_t stamp = ++r->n_subgraphs;
-	size_t n = first;
-	for (size_t i = first; i < r->member.n_rows; i++) {
-		int32_t op = member(r, i);
-		if (columns_int(&r->node, NODE_SEEN, (size_t)op) != stamp)
-			BERTH_TRY(columns_set_int(&r->member, 0, n++, op, r->t.err));
-		BERTH_TRY(columns_set_int(&r->node, NODE_SEEN, (size_t)op, stamp, r->t.err));
-	}
-	columns_cut(&r->member, n);
-	return BERTH_OK;
-}
-
 /* One end of an edge: its nodes go on the stack of members. */
 static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 {
@@ -499,7 +440,17 @@ static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 	if (scan_peek(&r->s) == '{' || at_word(r, "subgraph")) {
 		size_t first = r->member.n_rows;
 		BERTH_TRY(subgraph(r));
-		return each_once(r, first);
+		/* Members from first on stand there once each, in order of their first place. */
+		int32_t stamp = ++r->n_subgraphs;
+		size_t n = first;
+		for (size_t i = first; i < r->member.n_rows; i++) {
+			int32_t op = member(r, i);
+			if (columns_int(&r->node, NODE_SEEN, (size_t)op) != stamp)
+				BERTH_TRY(columns_set_int(&r->member, 0, n++, op, r->t.err));
+			BERTH_TRY(columns_set_int(&r->node, NODE_SEEN, (size_t)op, stamp, r->t.err));
+		}
+		columns_cut(&r->member, n);
+		return BERTH_OK;
 	}
 	BERTH_TRY(take_id(r, "a node", id));
 	BERTH_TRY(skip(r));
@@ -514,7 +465,9 @@ static berth_status edge_end(reader *r, scan_word *id, size_t *at)
 	if (scan_peek(&r->s) == '=')
 		return BERTH_OK; /* an attribute of the graph */
 	BERTH_TRY(find_node(r, *id, *at, &node));
-	return add_member(r, node);
+	size_t i = r->member.n_rows;
+	BERTH_TRY(columns_add(&r->member, r->t.err));
+	return columns_set_int(&r->member, 0, i, node, r->t.err);
 }
 
 /* Every node of members [from, mid) to every one from mid on. */
@@ -587,9 +540,26 @@ static berth_status node_or_edge(reader *r)
 	}
 	if (scan_peek(&r->s) == '[' && id.text && r->member.n_rows == first + 1) {
 		int32_t op = member(r, first);
-		node_attrs a = attrs_of(r, op);
+		/* What an operator has so far. */
+		berth_op_spec s;
+		berth_builder_get(r->t.b, op, &s);
+		bool timed = columns_byte(&r->node, NODE_FLAGS, (size_t)op) & HAS_TIME;
+		node_attrs a = (node_attrs){
+			.time = {timed ? columns_double(&r->node, NODE_TIME, (size_t)op) : NAN, NOTHING},
+			.flops = s.flops,
+			.bytes = {(double)s.read_bytes, (double)s.write_bytes, (double)s.param_bytes,
+		                  (double)s.output_bytes},
+			.type = s.type,
+			.colocate = s.colocate,
+			.pin = s.pin,
+			.dtype = s.dtype,
+			.dims = s.dims};
 		BERTH_TRY(node_lists(r, op, &a));
-		return set_node(r, op, &a, at);
+		/* What a statement says about the operator at that place. */
+		berth_op_spec spec = spec_of(NULL, &a);
+		BERTH_TRY(scan_placed(&r->s, at, task_graph_check_time(&r->t, op, a.time.value)));
+		BERTH_TRY(scan_placed(&r->s, at, berth_builder_set(r->t.b, op, &spec, r->t.err)));
+		return put_time(r, op, &a);
 	}
 	return edge_chain(r, first, at);
 }

@@ -28,31 +28,6 @@ static bool is_slip(const char *type, const char *near)
 	return near && (strcasecmp(type, near) == 0 || berth_text_distance(type, near) <= most);
 }
 
-static berth_status doubt_types(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
-                                berth_read_report *r, berth_err *err)
-{
-	const char **known;
-	int32_t n, told = 0;
-	berth_strmap map;
-	BERTH_TRY(berth_onnx_types(tmp, &known, &n, err));
-	berth_strmap_init(&map, tmp);
-	for (int32_t i = 0, found; i < n; i++)
-		BERTH_TRY(berth_strmap_add(&map, known[i], i, &found, err));
-	for (int32_t i = 0; i < g->n_types && told < MOST_TYPES; i++) {
-		const char *type = g->type_name[i];
-		const char *near =
-			berth_strmap_get(&map, type) < 0 ? berth_text_nearest(type, known, n) : NULL;
-		if (!is_slip(type, near))
-			continue;
-		told++;
-		BERTH_TRY(add(
-			r,
-			berth_arena_printf(mem, "operators of type '%.60s' (did you mean '%s'?)", type, near),
-			mem, err));
-	}
-	return BERTH_OK;
-}
-
 static bool has_cost(const berth_graph *g, int32_t op)
 {
 	bool any = g->op_flops[op] > 0 || g->op_read_bytes[op] > 0 || g->op_write_bytes[op] > 0;
@@ -96,6 +71,24 @@ berth_status berth_graph_doubts(const berth_graph *g, berth_arena *mem, berth_ar
 	if (!dot && (!r->format || strcmp(r->format, berth_format_json.name) != 0))
 		return BERTH_OK;
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(doubt_types(g, mem, tmp, r, err));
+	const char **known;
+	int32_t n, told = 0;
+	berth_strmap map;
+	BERTH_TRY(berth_onnx_types(tmp, &known, &n, err));
+	berth_strmap_init(&map, tmp);
+	for (int32_t i = 0, found; i < n; i++)
+		BERTH_TRY(berth_strmap_add(&map, known[i], i, &found, err));
+	for (int32_t i = 0; i < g->n_types && told < MOST_TYPES; i++) {
+		const char *type = g->type_name[i];
+		const char *near =
+			berth_strmap_get(&map, type) < 0 ? berth_text_nearest(type, known, n) : NULL;
+		if (!is_slip(type, near))
+			continue;
+		told++;
+		BERTH_TRY(add(
+			r,
+			berth_arena_printf(mem, "operators of type '%.60s' (did you mean '%s'?)", type, near),
+			mem, err));
+	}
 	return dot ? doubt_costs(g, mem, tmp, r, err) : BERTH_OK;
 }

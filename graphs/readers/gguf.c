@@ -38,10 +38,12 @@ static bool is_list(const gguf_meta *meta, gguf_meta_key key)
 	return meta->given[key] && meta->key[key].kind == GGUF_ARRAY;
 }
 
-/* Heads of a layer, and whether it has a feed-forward network. Where the file tells them layer by layer, a
- * layer may have no attention, or none by heads. */
-static berth_status read_heads(const gguf_meta *meta, int32_t i, decoder_layer *l)
+static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l)
 {
+	int64_t head;
+	bool windowed;
+	/* Heads of a layer, and whether it has a feed-forward network. Where the file tells them layer by
+	 * layer, a layer may have no attention, or none by heads. */
 	int64_t ffn = 1;
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_HEADS, i, -1, &l->heads));
 	BERTH_TRY(gguf_meta_whole(meta, GGUF_KV_HEADS, i, l->heads, &l->kv_heads));
@@ -56,14 +58,6 @@ static berth_status read_heads(const gguf_meta *meta, int32_t i, decoder_layer *
 		                 "layer %d has %lld heads and %lld heads of keys and values; expected the "
 		                 "second to divide the first",
 		                 i, (long long)l->heads, (long long)l->kv_heads);
-	return BERTH_OK;
-}
-
-static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i, decoder_layer *l)
-{
-	int64_t head;
-	bool windowed;
-	BERTH_TRY(read_heads(meta, i, l));
 	if (!l->kv_heads)
 		return BERTH_OK;
 	head = hidden / l->heads;
@@ -83,20 +77,6 @@ static berth_status read_layer(const gguf_meta *meta, int64_t hidden, int32_t i,
 		                 "heads of layer %d have no columns: embedding_length is %lld and head_count "
 		                 "%lld",
 		                 i, (long long)hidden, (long long)l->heads);
-	return BERTH_OK;
-}
-
-static berth_status read_experts(const gguf_meta *meta, decoder_model *m)
-{
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_EXPERTS, 0, 0, &m->experts));
-	BERTH_TRY(gguf_meta_whole(meta, GGUF_TOP, 0, 0, &m->top));
-	if (m->experts > DECODER_MAX_EXPERTS)
-		return gguf_fail(meta->file, meta->key[GGUF_EXPERTS].at, "%lld experts; expected at most %d",
-		                 (long long)m->experts, DECODER_MAX_EXPERTS);
-	if (m->experts && (m->top < 1 || m->top > m->experts))
-		return gguf_fail(meta->file, meta->key[GGUF_TOP].at,
-		                 "a token goes to %lld experts of %lld; expected 1 to all", (long long)m->top,
-		                 (long long)m->experts);
 	return BERTH_OK;
 }
 
@@ -124,7 +104,15 @@ static berth_status new_model(const gguf_meta *meta, berth_arena *tmp, decoder_m
 		                 (long long)further, (long long)layers);
 	m->n_all = (int32_t)layers;
 	m->n_layers = (int32_t)(layers - further);
-	BERTH_TRY(read_experts(meta, m));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_EXPERTS, 0, 0, &m->experts));
+	BERTH_TRY(gguf_meta_whole(meta, GGUF_TOP, 0, 0, &m->top));
+	if (m->experts > DECODER_MAX_EXPERTS)
+		return gguf_fail(meta->file, meta->key[GGUF_EXPERTS].at, "%lld experts; expected at most %d",
+		                 (long long)m->experts, DECODER_MAX_EXPERTS);
+	if (m->experts && (m->top < 1 || m->top > m->experts))
+		return gguf_fail(meta->file, meta->key[GGUF_TOP].at,
+		                 "a token goes to %lld experts of %lld; expected 1 to all", (long long)m->top,
+		                 (long long)m->experts);
 	BERTH_TRY_NEW(tmp, m->n_layers, meta->file->err, m->layer, m->loose);
 	for (int32_t i = 0; i < m->n_layers; i++)
 		BERTH_TRY(read_layer(meta, m->hidden, i, &m->layer[i]));
@@ -148,19 +136,6 @@ typedef struct listing {
 	berth_arena *mem;
 	size_t cap_name, cap_bytes;
 } listing;
-
-static berth_status list_tensor(listing *l, const gguf_file *f, size_t at, const decoder_tensor *t)
-{
-	berth_gguf_list *to = l->to;
-	if (!is_name(t->name))
-		return gguf_fail(f, at, "the name of a tensor is no text");
-	BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, f->err));
-	BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, f->err));
-	BERTH_TRY(berth_got(to->name[to->n_tensors] = berth_arena_strndup(l->mem, t->name.text, t->name.n),
-	                    f->err));
-	to->bytes[to->n_tensors++] = t->bytes;
-	return BERTH_OK;
-}
 
 /* A file may hold gate and up of all experts in one tensor: its operator has that tensor's name. */
 static berth_status name_experts(decoder_model *m, const decoder_tensor *t, berth_err *err)
@@ -193,32 +168,17 @@ static berth_status read_tensors(gguf_file *f, decoder_model *m, listing *l)
 		berth_status st = decoder_model_add(m, &t, f->err);
 		if (st != BERTH_OK)
 			return berth_fail_in(f->err, st, "%s: byte %zu: ", f->name, at);
-		if (l)
-			BERTH_TRY(list_tensor(l, f, at, &t));
-	}
-	return BERTH_OK;
-}
-
-/* Experts by the metadata, where a layer routes to some; all of those that stand alone. */
-static berth_status check_experts(const decoder_model *m, berth_err *err)
-{
-	for (int32_t i = 0; i < m->n_layers; i++) {
-		const decoder_loose *loose = m->loose[i];
-		if (m->layer[i].w[DECODER_ROUTER].bytes <= 0)
-			continue;
-		if (!m->experts)
-			return berth_fail(
-				err, BERTH_EFORMAT,
-				"%s: tensor 'blk.%d.ffn_gate_inp.weight' routes to experts; expected a key "
-				"'%s.expert_count' above 0",
-				m->file, i, m->arch->name);
-		for (int k = 0; loose && k < 3; k++)
-			if (loose->n_seen[k] && loose->n_seen[k] != m->experts)
-				return berth_fail(err, BERTH_EFORMAT,
-				                  "%s: %d tensors 'blk.%d.%sN.weight'; expected %lld, the "
-				                  "number of experts",
-				                  m->file, loose->n_seen[k], i, style.expert[k].before,
-				                  (long long)m->experts);
+		if (l) {
+			berth_gguf_list *to = l->to;
+			if (!is_name(t.name))
+				return gguf_fail(f, at, "the name of a tensor is no text");
+			BERTH_TRY(BERTH_GROW(l->mem, to->name, to->n_tensors, &l->cap_name, f->err));
+			BERTH_TRY(BERTH_GROW(l->mem, to->bytes, to->n_tensors, &l->cap_bytes, f->err));
+			BERTH_TRY(berth_got(to->name[to->n_tensors] =
+			                            berth_arena_strndup(l->mem, t.name.text, t.name.n),
+			                    f->err));
+			to->bytes[to->n_tensors++] = t.bytes;
+		}
 	}
 	return BERTH_OK;
 }
@@ -255,7 +215,25 @@ static berth_status read_model(const berth_content *from, berth_arena *tmp, gguf
 			BERTH_TRY(gguf_next_key(&file[i], &key));
 		BERTH_TRY(read_tensors(&file[i], m, l));
 	}
-	BERTH_TRY(check_experts(m, err));
+	/* Experts by the metadata, where a layer routes to some; all of those that stand alone. */
+	for (int32_t i = 0; i < m->n_layers; i++) {
+		const decoder_loose *loose = m->loose[i];
+		if (m->layer[i].w[DECODER_ROUTER].bytes <= 0)
+			continue;
+		if (!m->experts)
+			return berth_fail(
+				err, BERTH_EFORMAT,
+				"%s: tensor 'blk.%d.ffn_gate_inp.weight' routes to experts; expected a key "
+				"'%s.expert_count' above 0",
+				m->file, i, m->arch->name);
+		for (int k = 0; loose && k < 3; k++)
+			if (loose->n_seen[k] && loose->n_seen[k] != m->experts)
+				return berth_fail(err, BERTH_EFORMAT,
+				                  "%s: %d tensors 'blk.%d.%sN.weight'; expected %lld, the "
+				                  "number of experts",
+				                  m->file, loose->n_seen[k], i, style.expert[k].before,
+				                  (long long)m->experts);
+	}
 	return decoder_model_check(m, err);
 }
 

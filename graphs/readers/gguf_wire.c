@@ -156,25 +156,6 @@ static berth_status take_dims(gguf_file *f, decoder_tensor *t)
 	return BERTH_OK;
 }
 
-/* Bytes of the tensor: rows of whole blocks. */
-static berth_status count_bytes(const gguf_file *f, size_t at, const ggml_type *type, decoder_tensor *t)
-{
-	if (t->dim[0] % type->elements)
-		return gguf_fail(f, at,
-		                 "tensor '%.*s' has rows of %lld elements; expected whole blocks of %d, as "
-		                 "its type is %s",
-		                 text_span_shown(t->name), t->name.text, (long long)t->dim[0], type->elements,
-		                 type->name);
-	double bytes = (double)(t->dim[0] / type->elements) * type->bytes;
-	for (int i = 1; i < DECODER_RANK; i++)
-		bytes *= (double)t->dim[i];
-	if (bytes > 0x1p53)
-		return gguf_fail(f, at, "tensor '%.*s' has %.3g bytes; expected at most 2^53",
-		                 text_span_shown(t->name), t->name.text, bytes);
-	t->bytes = (int64_t)bytes;
-	return BERTH_OK;
-}
-
 berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t)
 {
 	uint64_t id, offset;
@@ -191,7 +172,21 @@ berth_status gguf_next_tensor(gguf_file *f, decoder_tensor *t)
 		                 text_span_shown(t->name), t->name.text, (unsigned long long)id);
 	BERTH_TRY(take(f, 8, "the offset of a tensor", &offset));
 	t->dtype = ggml_precision(type);
-	return count_bytes(f, at, type, t);
+	/* Bytes of the tensor: rows of whole blocks. */
+	if (t->dim[0] % type->elements)
+		return gguf_fail(f, at,
+		                 "tensor '%.*s' has rows of %lld elements; expected whole blocks of %d, as "
+		                 "its type is %s",
+		                 text_span_shown(t->name), t->name.text, (long long)t->dim[0], type->elements,
+		                 type->name);
+	double bytes = (double)(t->dim[0] / type->elements) * type->bytes;
+	for (int i = 1; i < DECODER_RANK; i++)
+		bytes *= (double)t->dim[i];
+	if (bytes > 0x1p53)
+		return gguf_fail(f, at, "tensor '%.*s' has %.3g bytes; expected at most 2^53",
+		                 text_span_shown(t->name), t->name.text, bytes);
+	t->bytes = (int64_t)bytes;
+	return BERTH_OK;
 }
 
 /* ---- values ---- */
@@ -230,17 +225,6 @@ static berth_status whole_number(const gguf_file *f, const gguf_key *key, uint64
 		                 text_span_shown(key->name), key->name.text, (unsigned long long)key->n,
 		                 (unsigned long long)i);
 	return whole_at(f, key, key->of, key->at + 12 + (size_t)i * kind_bytes[key->of], out);
-}
-
-/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an
- * array of such. each != NULL: it may be an array, and *each tells whether it is. */
-static berth_status string_value(const gguf_file *f, const gguf_key *key, text_span *out)
-{
-	if (key->kind != GGUF_STRING)
-		return gguf_fail(f, key->at, "key '%.*s' has a value of type %d; expected a string",
-		                 text_span_shown(key->name), key->name.text, (int)key->kind);
-	*out = key->string;
-	return BERTH_OK;
 }
 
 /* ---- metadata ---- */
@@ -308,7 +292,13 @@ static berth_status read_arch(gguf_file *f, gguf_meta *m)
 			BERTH_TRY(whole_number(f, &key, 0, NULL, &part));
 		if (!text_span_is(key.name, "general.architecture"))
 			continue;
-		BERTH_TRY(string_value(f, &key, &name));
+		/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or
+		 * element i of an array of such. each != NULL: it may be an array, and *each tells whether
+		 * it is. */
+		if (key.kind != GGUF_STRING)
+			return gguf_fail(f, key.at, "key '%.*s' has a value of type %d; expected a string",
+			                 text_span_shown(key.name), key.name.text, (int)key.kind);
+		name = key.string;
 		if (!find_arch(name, &m->arch))
 			return gguf_fail(f, key.at,
 			                 "architecture '%.*s' is not known; docs/importers.md lists those "

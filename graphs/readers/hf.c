@@ -73,17 +73,6 @@ static berth_status read_dim(void *ctx, const berth_json *item, berth_err *err)
 	return BERTH_OK;
 }
 
-/* The name for good: it stands once in all files. */
-static berth_status keep_name(const adding *a, const char *name, decoder_tensor *t, berth_err *err)
-{
-	int32_t found = 0, n = (int32_t)a->m->n_tensors + 1;
-	t->name.text = berth_arena_strdup(a->m->tmp, name);
-	BERTH_TRY(berth_got(t->name.text, err));
-	BERTH_TRY(berth_strmap_add(a->names, t->name.text, n, &found, err));
-	return found == n ? BERTH_OK
-	                  : berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name);
-}
-
 static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 {
 	const adding *a = ctx;
@@ -103,7 +92,14 @@ static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 	if (bytes > 0x1p53)
 		return berth_json_fail(at, err, "more than 2^53 bytes");
 	t.bytes = (int64_t)bytes;
-	BERTH_TRY(keep_name(a, name, &t, err));
+	/* The name for good: it stands once in all files. */
+	int32_t found = 0, n = (int32_t)a->m->n_tensors + 1;
+	t.name.text = berth_arena_strdup(a->m->tmp, name);
+	BERTH_TRY(berth_got(t.name.text, err));
+	BERTH_TRY(berth_strmap_add(a->names, t.name.text, n, &found, err));
+	BERTH_TRY(found == n
+	                  ? BERTH_OK
+	                  : berth_fail(err, BERTH_EFORMAT, "%s: tensor '%.80s' stands twice", a->file, name));
 	return hf_model_add(a->m, a->file, &t, err);
 }
 

@@ -111,19 +111,6 @@ static berth_status unknown_arch(const char *file, const char *name, berth_arena
 	                  list);
 }
 
-static berth_status find_arch(const berth_json *at, decoder_model *m, berth_err *err)
-{
-	berth_json list;
-	BERTH_TRY(berth_json_array(at, "architectures", true, &list, err));
-	const cJSON *first = list.item->child;
-	if (!first || !cJSON_IsString(first))
-		return berth_json_fail(&list, err, "expected the name of an architecture");
-	for (const decoder_arch *a = hf_archs; a->name; a++)
-		if (strcmp(a->name, first->valuestring) == 0)
-			m->arch = a;
-	return m->arch ? BERTH_OK : unknown_arch(m->file, first->valuestring, m->tmp, err);
-}
-
 /* Does the layer attend within the window? By "layer_types", else by the architecture. */
 static bool is_windowed(const berth_json *at, const decoder_model *m, int32_t layer)
 {
@@ -162,7 +149,16 @@ static berth_status read_config(const berth_json *at, decoder_model *m, berth_er
 	int64_t layers, window;
 	bool use_window = true;
 	decoder_layer one = {0};
-	BERTH_TRY(find_arch(at, m, err));
+	berth_json list;
+	BERTH_TRY(berth_json_array(at, "architectures", true, &list, err));
+	const cJSON *first = list.item->child;
+	if (!first || !cJSON_IsString(first))
+		return berth_json_fail(&list, err, "expected the name of an architecture");
+	for (const decoder_arch *a = hf_archs; a->name; a++)
+		if (strcmp(a->name, first->valuestring) == 0)
+			m->arch = a;
+	if (!m->arch)
+		return unknown_arch(m->file, first->valuestring, m->tmp, err);
 	m->style = m->arch->style;
 	if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(at->item, "quantization_config")))
 		return berth_json_fail(at, err,

@@ -97,18 +97,6 @@ size_t berth_module_file_length(const char *spec)
 	return 0;
 }
 
-/* The file is there and can be read: its own message, where it is not. */
-static berth_status look_at_file(const char *path, berth_arena *tmp, berth_err *err)
-{
-	const unsigned char *data;
-	size_t size;
-	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
-	BERTH_TRY(berth_got(file, err));
-	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, file, &data, &size, err));
-	berth_file_unmap(data, size);
-	return BERTH_OK;
-}
-
 /* The graph of a module; path and words as berth_graph_split gives them. The rest as berth_graph_load. Fails:
  * BERTH_EINVAL (opt has no module_graph), BERTH_EIO, BERTH_ENOMEM; module_graph. */
 static berth_status load_module(const char *path, const berth_read_options *words, berth_arena *mem,
@@ -121,7 +109,13 @@ static berth_status load_module(const char *path, const berth_read_options *word
 		                  "%s: only the program berth runs Python files; 'berth-engine-torch graph' "
 		                  "writes their graphs",
 		                  path);
-	BERTH_TRY(look_at_file(path, tmp, err));
+	/* The file is there and can be read: its own message, where it is not. */
+	const unsigned char *data;
+	size_t size;
+	const char *file = berth_arena_strndup(tmp, path, berth_module_file_length(path));
+	BERTH_TRY(berth_got(file, err));
+	BERTH_TRY(berth_file_map(BERTH_READS_MODEL, file, &data, &size, err));
+	berth_file_unmap(data, size);
 	for (int32_t i = 0; spec && i < words->n_dims; i++)
 		spec = berth_arena_printf(tmp, "%s:%s", spec, words->dim[i]);
 	BERTH_TRY(berth_got(spec, err));

@@ -73,16 +73,6 @@ static berth_status get_value(void *ctx, const berth_json *item, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status get_values(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
-{
-	berth_json list;
-	BERTH_TRY(berth_json_array(at, "dim_values", true, &list, err));
-	BERTH_TRY_NEW(mem, r->n_dims, err, r->dim_value);
-	if (berth_json_count(&list) != r->n_dims)
-		return berth_json_fail(&list, err, "expected %d values", (int)r->n_dims);
-	return berth_json_each(&list, get_value, r, err);
-}
-
 static berth_status get_report(const berth_json *at, berth_arena *mem, berth_read_report *r, berth_err *err)
 {
 	static const char *const key[] = {"nodes", "folded", "outputs", "unknown", "weight_inputs"};
@@ -92,7 +82,12 @@ static berth_status get_report(const berth_json *at, berth_arena *mem, berth_rea
 		BERTH_TRY(berth_json_int(at, key[i], true, 0, INT32_MAX, count[i], err));
 	BERTH_TRY(berth_json_number(at, "param_elements", true, 0, &r->param_elements, err));
 	BERTH_TRY(get_texts(at, "dims", mem, &r->dim_name, &r->n_dims, err));
-	BERTH_TRY(get_values(at, mem, r, err));
+	berth_json list;
+	BERTH_TRY(berth_json_array(at, "dim_values", true, &list, err));
+	BERTH_TRY_NEW(mem, r->n_dims, err, r->dim_value);
+	if (berth_json_count(&list) != r->n_dims)
+		return berth_json_fail(&list, err, "expected %d values", (int)r->n_dims);
+	BERTH_TRY(berth_json_each(&list, get_value, r, err));
 	BERTH_TRY(get_texts(at, "guessed", mem, &r->guessed, &r->n_guessed, err));
 	BERTH_TRY(get_texts(at, "fitted", mem, &r->fitted, &r->n_fitted, err));
 	BERTH_TRY(get_texts(at, "loops", mem, &r->loop_name, &r->n_loops, err));

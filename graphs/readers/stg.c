@@ -79,44 +79,6 @@ static berth_status end_line(reader *r)
 	return BERTH_OK;
 }
 
-/* Number and time of the task, an operator; s is left before the number of predecessors. */
-static berth_status read_task(reader *r, int32_t i)
-{
-	char name[16];
-	double time = 0;
-	int32_t number, op;
-	berth_op_spec spec = {.name = name};
-	size_t at = r->s.at;
-	BERTH_TRY(read_index(r, "the number of a task", r->n_lines + 1, &number));
-	if (i == 0)
-		r->base = number == 1;
-	if (number != i + r->base)
-		return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order", number,
-		                 i + r->base);
-	BERTH_TRY(read_number(r, "the time of a task", &time));
-	snprintf(name, sizeof name, "%d", number);
-	return scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op));
-}
-
-static berth_status read_edge(reader *r, int32_t task, bool with_cost)
-{
-	int32_t from;
-	double cost = 0;
-	size_t at = r->s.at;
-	BERTH_TRY(read_index(r, "the number of a predecessor", r->n_lines + r->base, &from));
-	from -= r->base;
-	if (from < 0)
-		return scan_fail(&r->s, at, "task 0; expected a task of this file");
-	if (with_cost)
-		BERTH_TRY(read_number(r, "the cost of an edge", &cost));
-	int64_t bytes = task_graph_bytes(&r->t, cost);
-	if (bytes < 0)
-		return scan_fail(&r->s, at, "the cost %g stands for more than 2^53 bytes", cost);
-	berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err)
-	                            : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
-	return scan_placed(&r->s, at, st);
-}
-
 static berth_status read_edges(reader *r, int32_t task)
 {
 	int32_t n;
@@ -130,26 +92,25 @@ static berth_status read_edges(reader *r, int32_t task)
 		                 "task %d has %d predecessors and %d numbers behind them; expected %d, or %d "
 		                 "with costs",
 		                 task, n, words, n, 2 * n);
-	for (int32_t k = 0; k < n; k++)
-		BERTH_TRY(read_edge(r, task, words != n));
-	return end_line(r);
-}
-
-/* n tasks, or one or two dummies more: behind them, or before them, too. */
-static berth_status count_lines(reader *r, int32_t n)
-{
-	scan s = r->s;
-	int32_t lines = 0;
-	while (next_line(&s) && lines < n + 3) {
-		scan_past(&s, "\n");
-		lines++;
+	for (int32_t k = 0; k < n; k++) {
+		bool with_cost = words != n;
+		int32_t from;
+		double cost = 0;
+		at = r->s.at;
+		BERTH_TRY(read_index(r, "the number of a predecessor", r->n_lines + r->base, &from));
+		from -= r->base;
+		if (from < 0)
+			return scan_fail(&r->s, at, "task 0; expected a task of this file");
+		if (with_cost)
+			BERTH_TRY(read_number(r, "the cost of an edge", &cost));
+		int64_t bytes = task_graph_bytes(&r->t, cost);
+		if (bytes < 0)
+			return scan_fail(&r->s, at, "the cost %g stands for more than 2^53 bytes", cost);
+		berth_status st = with_cost ? berth_builder_own_edge(r->t.b, from, task, bytes, r->t.err)
+		                            : berth_builder_edge(r->t.b, from, task, 0, NULL, r->t.err);
+		BERTH_TRY(scan_placed(&r->s, at, st));
 	}
-	if (lines < n || lines > n + 2)
-		return scan_fail(&r->s, r->s.at,
-		                 "%s%d lines of tasks; expected %d, or %d with the two dummies",
-		                 lines > n + 2 ? "at least " : "", lines, n, n + 2);
-	r->n_lines = lines;
-	return BERTH_OK;
+	return end_line(r);
 }
 
 static berth_status read_all(reader *r)
@@ -161,10 +122,35 @@ static berth_status read_all(reader *r)
 	if (words_left(&r->s)) /* of machines that the times are of: all alike */
 		BERTH_TRY(read_index(r, "the number of processors", INT32_MAX, &processors));
 	BERTH_TRY(end_line(r));
-	BERTH_TRY(count_lines(r, n));
+	/* n tasks, or one or two dummies more: behind them, or before them, too. */
+	scan s = r->s;
+	int32_t lines = 0;
+	while (next_line(&s) && lines < n + 3) {
+		scan_past(&s, "\n");
+		lines++;
+	}
+	if (lines < n || lines > n + 2)
+		return scan_fail(&r->s, r->s.at,
+		                 "%s%d lines of tasks; expected %d, or %d with the two dummies",
+		                 lines > n + 2 ? "at least " : "", lines, n, n + 2);
+	r->n_lines = lines;
 	scan tasks = r->s;
 	for (int32_t i = 0; i < r->n_lines && next_line(&r->s); i++) {
-		BERTH_TRY(read_task(r, i));
+		/* Number and time of the task, an operator; s is left before the number of predecessors. */
+		char name[16];
+		double time = 0;
+		int32_t number, op;
+		berth_op_spec spec = {.name = name};
+		size_t at = r->s.at;
+		BERTH_TRY(read_index(r, "the number of a task", r->n_lines + 1, &number));
+		if (i == 0)
+			r->base = number == 1;
+		if (number != i + r->base)
+			return scan_fail(&r->s, at, "task %d; expected task %d, as tasks stand in order",
+			                 number, i + r->base);
+		BERTH_TRY(read_number(r, "the time of a task", &time));
+		snprintf(name, sizeof name, "%d", number);
+		BERTH_TRY(scan_placed(&r->s, at, task_graph_op(&r->t, &spec, time, &op)));
 		scan_past(&r->s, "\n");
 	}
 	r->s = tasks;

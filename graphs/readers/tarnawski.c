@@ -47,18 +47,6 @@ static berth_status read_id(const berth_json *at, const char *key, const char **
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-/* Sizes stand as floating-point numbers. */
-static berth_status read_size(const berth_json *at, const char *key, bool required, int64_t *out,
-                              berth_err *err)
-{
-	double size = 0;
-	BERTH_TRY(berth_json_number(at, key, required, 0, &size, err));
-	if (size > 0x1p53)
-		return berth_json_fail(at, err, "%s is %g; expected at most 2^53", key, size);
-	*out = llround(size);
-	return BERTH_OK;
-}
-
 static berth_status check_object(const berth_json *at, berth_err *err)
 {
 	return cJSON_IsObject(at->item) ? BERTH_OK : berth_json_fail(at, err, "expected an object");
@@ -92,7 +80,12 @@ static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 	BERTH_TRY(read_flag(node, "isBackwardNode", &spec.backward, err));
 	BERTH_TRY(berth_json_number(node, "cpuLatency", true, 0, &cpu, err));
 	BERTH_TRY(berth_json_number(node, "fpgaLatency", supported, 0, &acc, err));
-	BERTH_TRY(read_size(node, "size", true, &spec.param_bytes, err));
+	/* Sizes stand as floating-point numbers. */
+	double size = 0;
+	BERTH_TRY(berth_json_number(node, "size", true, 0, &size, err));
+	if (size > 0x1p53)
+		return berth_json_fail(node, err, "%s is %g; expected at most 2^53", "size", size);
+	spec.param_bytes = llround(size);
 	if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(node->item, "colorClass"))) {
 		BERTH_TRY(berth_json_number(node, "colorClass", false, -0x1p53, &colour, err));
 		BERTH_TRY(berth_got(spec.colocate = berth_arena_printf(r->tmp, "colour%.17g", colour), err));

@@ -198,8 +198,40 @@ static berth_status put_machine(reader *r, const berth_json *at, const char *nam
 	                                        r->w.t.err));
 }
 
-static berth_status put_machines(reader *r, const berth_json *task, double seconds)
+/* {"program": "x", "arguments": [many]}: the program is what kind of task it is, if nothing else says so. */
+static berth_status read_program(void *ctx, const berth_json *item, berth_err *err)
 {
+	reader *r = ctx;
+	berth_op_spec spec;
+	berth_builder_get(r->w.t.b, r->this_job, &spec);
+	if (spec.type || strcmp(item->key, "program") != 0 || !cJSON_IsString(item->item) ||
+	    !*item->item->valuestring)
+		return BERTH_OK;
+	spec.type = item->item->valuestring;
+	(void)err;
+	BERTH_TRY(keep(r, &spec.type));
+	return placed(r, item, berth_builder_set(r->w.t.b, r->this_job, &spec, r->w.t.err));
+}
+
+static berth_status put_measured(reader *r, const berth_json *task)
+{
+	double runtime = 0;
+	BERTH_TRY(berth_json_number(task, "runtime", false, -1e12, &runtime, r->w.t.err));
+	BERTH_TRY(berth_json_number(task, "runtimeInSeconds", false, -1e12, &runtime, r->w.t.err));
+	BERTH_TRY(placed(r, task, workflow_runtime(&r->w, r->this_job, runtime)));
+	/* memory stood in kB before 1.4. */
+	berth_op_spec spec;
+	berth_json command;
+	double kilobytes = 0, bytes = 0;
+	BERTH_TRY(berth_json_object(task, "command", false, &command, r->w.t.err));
+	BERTH_TRY(berth_json_each(&command, read_program, r, r->w.t.err));
+	berth_builder_get(r->w.t.b, r->this_job, &spec);
+	BERTH_TRY(berth_json_number(task, "memory", false, 0, &kilobytes, r->w.t.err));
+	BERTH_TRY(berth_json_number(task, "memoryInBytes", false, 0, &bytes, r->w.t.err));
+	bytes = fmax(bytes, 1000 * kilobytes);
+	spec.workspace_bytes = bytes <= 0x1p53 ? (int64_t)bytes : 0;
+	BERTH_TRY(placed(r, task, berth_builder_set(r->w.t.b, r->this_job, &spec, r->w.t.err)));
+	double seconds = fmax(runtime, 0) * r->w.t.opt->unit;
 	const char *name = "", *seen[MOST_MACHINES];
 	berth_json list;
 	int n = 0;
@@ -217,47 +249,6 @@ static berth_status put_machines(reader *r, const berth_json *task, double secon
 		BERTH_TRY(put_machine(r, &list, text, seconds));
 	}
 	return BERTH_OK;
-}
-
-/* {"program": "x", "arguments": [many]}: the program is what kind of task it is, if nothing else says so. */
-static berth_status read_program(void *ctx, const berth_json *item, berth_err *err)
-{
-	reader *r = ctx;
-	berth_op_spec spec;
-	berth_builder_get(r->w.t.b, r->this_job, &spec);
-	if (spec.type || strcmp(item->key, "program") != 0 || !cJSON_IsString(item->item) ||
-	    !*item->item->valuestring)
-		return BERTH_OK;
-	spec.type = item->item->valuestring;
-	(void)err;
-	BERTH_TRY(keep(r, &spec.type));
-	return placed(r, item, berth_builder_set(r->w.t.b, r->this_job, &spec, r->w.t.err));
-}
-
-/* memory stood in kB before 1.4. */
-static berth_status put_memory(reader *r, const berth_json *task)
-{
-	berth_op_spec spec;
-	berth_json command;
-	double kilobytes = 0, bytes = 0;
-	BERTH_TRY(berth_json_object(task, "command", false, &command, r->w.t.err));
-	BERTH_TRY(berth_json_each(&command, read_program, r, r->w.t.err));
-	berth_builder_get(r->w.t.b, r->this_job, &spec);
-	BERTH_TRY(berth_json_number(task, "memory", false, 0, &kilobytes, r->w.t.err));
-	BERTH_TRY(berth_json_number(task, "memoryInBytes", false, 0, &bytes, r->w.t.err));
-	bytes = fmax(bytes, 1000 * kilobytes);
-	spec.workspace_bytes = bytes <= 0x1p53 ? (int64_t)bytes : 0;
-	return placed(r, task, berth_builder_set(r->w.t.b, r->this_job, &spec, r->w.t.err));
-}
-
-static berth_status put_measured(reader *r, const berth_json *task)
-{
-	double runtime = 0;
-	BERTH_TRY(berth_json_number(task, "runtime", false, -1e12, &runtime, r->w.t.err));
-	BERTH_TRY(berth_json_number(task, "runtimeInSeconds", false, -1e12, &runtime, r->w.t.err));
-	BERTH_TRY(placed(r, task, workflow_runtime(&r->w, r->this_job, runtime)));
-	BERTH_TRY(put_memory(r, task));
-	return put_machines(r, task, fmax(runtime, 0) * r->w.t.opt->unit);
 }
 
 /* ---- the document ---- */

@@ -190,39 +190,6 @@ static int32_t giver_of(const workflow *w, const makers *m, int32_t job, int32_t
 	return from == job ? -1 : from;
 }
 
-/* Inputs of the jobs in bytes; what a job names twice counts once, what it makes first itself is no input. */
-static berth_status count_inputs(workflow *w)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < w->use.n_rows; i++) {
-		int32_t job = columns_int(&w->use, LINK_JOB, i), file = columns_int(&w->use, LINK_OTHER, i);
-		if (columns_int(&w->file, FILE_LAST_USER, (size_t)file) - 1 == job ||
-		    producer_of(w, file) == job)
-			continue;
-		BERTH_TRY(columns_set_int(&w->file, FILE_LAST_USER, (size_t)file, job + 1, w->t.err));
-		BERTH_TRY(set_flag(w, (size_t)file, FILE_TAKEN));
-		BERTH_TRY(add_bytes(w, JOB_READ, job, size_of(w, file)));
-		BERTH_TRY(columns_set_int(&w->use, LINK_JOB, n, job, w->t.err));
-		BERTH_TRY(columns_set_int(&w->use, LINK_OTHER, n++, file, w->t.err));
-	}
-	columns_cut(&w->use, n);
-	return BERTH_OK;
-}
-
-static berth_status count_outputs(workflow *w, const makers *m)
-{
-	for (size_t i = 0; i < w->file.n_rows; i++) {
-		double size = size_of(w, (int32_t)i);
-		int32_t job;
-		for (int32_t k = 0; (job = maker_of(w, m, (int32_t)i, k)) >= 0; k++) {
-			BERTH_TRY(add_bytes(w, JOB_WRITE, job, size));
-			if (!(flags_of(w, i) & FILE_TAKEN))
-				BERTH_TRY(add_bytes(w, JOB_LEAVE, job, size));
-		}
-	}
-	return BERTH_OK;
-}
-
 static berth_status put_job(workflow *w, int32_t op)
 {
 	berth_op_spec spec;
@@ -316,8 +283,30 @@ static berth_status put_all(workflow *w)
 	makers m = {NULL, NULL};
 	BERTH_TRY(warn(w));
 	BERTH_TRY(list_makers(w, &m));
-	BERTH_TRY(count_inputs(w));
-	BERTH_TRY(count_outputs(w, &m));
+	/* Inputs of the jobs in bytes; what a job names twice counts once, what it makes first itself is no
+	 * input. */
+	size_t n = 0;
+	for (size_t i = 0; i < w->use.n_rows; i++) {
+		int32_t job = columns_int(&w->use, LINK_JOB, i), file = columns_int(&w->use, LINK_OTHER, i);
+		if (columns_int(&w->file, FILE_LAST_USER, (size_t)file) - 1 == job ||
+		    producer_of(w, file) == job)
+			continue;
+		BERTH_TRY(columns_set_int(&w->file, FILE_LAST_USER, (size_t)file, job + 1, w->t.err));
+		BERTH_TRY(set_flag(w, (size_t)file, FILE_TAKEN));
+		BERTH_TRY(add_bytes(w, JOB_READ, job, size_of(w, file)));
+		BERTH_TRY(columns_set_int(&w->use, LINK_JOB, n, job, w->t.err));
+		BERTH_TRY(columns_set_int(&w->use, LINK_OTHER, n++, file, w->t.err));
+	}
+	columns_cut(&w->use, n);
+	for (size_t i = 0; i < w->file.n_rows; i++) {
+		double size = size_of(w, (int32_t)i);
+		int32_t job;
+		for (int32_t k = 0; (job = maker_of(w, &m, (int32_t)i, k)) >= 0; k++) {
+			BERTH_TRY(add_bytes(w, JOB_WRITE, job, size));
+			if (!(flags_of(w, i) & FILE_TAKEN))
+				BERTH_TRY(add_bytes(w, JOB_LEAVE, job, size));
+		}
+	}
 	for (size_t i = 0; i < w->job.n_rows; i++)
 		BERTH_TRY(put_job(w, (int32_t)i));
 	BERTH_TRY_NEW(w->t.tmp, w->job.n_rows + 1, w->t.err, use_off);

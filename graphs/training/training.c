@@ -126,29 +126,24 @@ static int64_t state_bytes(const trainer *t, int32_t op)
 	return training_optimizer_copies(t) * bytes;
 }
 
-static berth_status copy_op(trainer *t, int32_t op)
-{
-	const berth_graph *g = t->g;
-	int32_t copy;
-	bool active = t->op_active[op];
-	berth_op_spec spec = berth_graph_op_spec(g, op);
-	spec.type = training_type_of(g, op);
-	spec.colocate = t->op_group[berth_union_top(t->op_root, op)];
-	spec.backward = false;
-	if (active)
-		spec.output_bytes = 0;
-	if (active)
-		spec.state_bytes += state_bytes(t, op);
-	BERTH_TRY(training_put_op(t, op, &spec, &copy));
-	return training_copy_limits(t, op, copy, 1);
-}
-
 static berth_status copy_forward(trainer *t)
 {
 	const berth_graph *g = t->g;
 	for (int32_t op = 0; op < g->n_ops; op++)
-		if (t->op_new[op] >= 0)
-			BERTH_TRY(copy_op(t, op));
+		if (t->op_new[op] >= 0) {
+			int32_t copy;
+			bool active = t->op_active[op];
+			berth_op_spec spec = berth_graph_op_spec(g, op);
+			spec.type = training_type_of(g, op);
+			spec.colocate = t->op_group[berth_union_top(t->op_root, op)];
+			spec.backward = false;
+			if (active)
+				spec.output_bytes = 0;
+			if (active)
+				spec.state_bytes += state_bytes(t, op);
+			BERTH_TRY(training_put_op(t, op, &spec, &copy));
+			BERTH_TRY(training_copy_limits(t, op, copy, 1));
+		}
 	for (int32_t k = 0; k < g->n_tensors; k++)
 		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
 			if (t->op_new[g->edge_consumer[e]] >= 0)
@@ -313,26 +308,6 @@ static int32_t pieces_of(const trainer *t, int64_t *piece)
 	return n;
 }
 
-static berth_status add_losses(trainer *t)
-{
-	int64_t *piece;
-	BERTH_TRY_NEW(t->tmp, t->g->n_ops, t->err, piece);
-	int32_t n = pieces_of(t, piece);
-	if (n == 0)
-		return berth_fail(t->err, BERTH_EINVAL,
-		                  "graph '%s': no output depends on parameters; training needs operators "
-		                  "with param_bytes or params",
-		                  t->g->name);
-	for (int32_t i = 0; i < n; i++) {
-		const char *name =
-			n == 1 ? "loss"
-			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
-		BERTH_TRY(berth_got(name, t->err));
-		BERTH_TRY(add_loss(t, piece[i], name));
-	}
-	return BERTH_OK;
-}
-
 /* ---- backward operators ---- */
 
 /* What the backward pass of one operator has to do. */
@@ -469,9 +444,21 @@ static berth_op_spec backward_spec(trainer *t, const task *k, bool for_weights)
 	return s;
 }
 
-/* Gradients of the wanted inputs, the i-th as tensor "input<i>" (unnamed if it is the only one). */
-static berth_status give_inputs(trainer *t, const task *k, int32_t from)
+static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
 {
+	int32_t from;
+	int64_t params = berth_graph_op_weights(t->g, k->op);
+	berth_op_spec s = backward_spec(t, k, with_weights);
+	s.read_bytes += params;
+	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
+	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s,
+	                          cost_factor(t, k, with_weights), &from));
+	BERTH_TRY(read_forward(t, k, with_weights, from));
+	if (with_weights) {
+		t->op_update_of[k->op] = from;
+		t->op_update_tensor[k->op] = "weight";
+	}
+	/* Gradients of the wanted inputs, the i-th as tensor "input<i>" (unnamed if it is the only one). */
 	const berth_graph *g = t->g;
 	int32_t grad;
 	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
@@ -490,23 +477,6 @@ static berth_status give_inputs(trainer *t, const task *k, int32_t from)
 	return BERTH_OK;
 }
 
-static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
-{
-	int32_t from;
-	int64_t params = berth_graph_op_weights(t->g, k->op);
-	berth_op_spec s = backward_spec(t, k, with_weights);
-	s.read_bytes += params;
-	s.write_bytes = k->wanted_bytes + (with_weights ? params : 0);
-	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_input", s,
-	                          cost_factor(t, k, with_weights), &from));
-	BERTH_TRY(read_forward(t, k, with_weights, from));
-	if (with_weights) {
-		t->op_update_of[k->op] = from;
-		t->op_update_tensor[k->op] = "weight";
-	}
-	return give_inputs(t, k, from);
-}
-
 static berth_status add_grad_weight(trainer *t, const task *k)
 {
 	berth_op_spec s = backward_spec(t, k, true);
@@ -514,15 +484,6 @@ static berth_status add_grad_weight(trainer *t, const task *k)
 	BERTH_TRY(training_derive(t, k->op, t->g->op_name[k->op], "grad_weight", s, cost_factor(t, k, true),
 	                          &t->op_update_of[k->op]));
 	return read_forward(t, k, true, t->op_update_of[k->op]);
-}
-
-static berth_status pass_on(trainer *t, const task *k)
-{
-	const berth_graph *g = t->g;
-	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
-		if (wants(t, g->in_tensor[i]) && passes(t, k, g->in_tensor[i]))
-			BERTH_TRY(add_summand(t, g->in_tensor[i], k->only_grad));
-	return BERTH_OK;
 }
 
 /* Products give the gradients of inputs and of weights in two operators; the others give both in one if both
@@ -533,7 +494,10 @@ static berth_status differentiate(trainer *t, int32_t op)
 		BERTH_TRY(sum_slot(t, op, slot_of(t, op, i)));
 	task k = look_at(t, op);
 	bool apart = k.weights && (k.rule.cost == TRAINING_PRODUCT || k.n_wanted == 0);
-	BERTH_TRY(pass_on(t, &k));
+	const berth_graph *g = t->g;
+	for (int32_t i = g->op_in_off[k.op]; i < g->op_in_off[k.op + 1]; i++)
+		if (wants(t, g->in_tensor[i]) && passes(t, &k, g->in_tensor[i]))
+			BERTH_TRY(add_summand(t, g->in_tensor[i], k.only_grad));
 	if (k.n_wanted > 0)
 		BERTH_TRY(add_grad_input(t, &k, k.weights && !apart));
 	return apart ? add_grad_weight(t, &k) : BERTH_OK;
@@ -623,7 +587,21 @@ static berth_status run(trainer *t, berth_arena *mem, berth_graph *out)
 	}
 	BERTH_TRY(training_prepare_recompute(t));
 	BERTH_TRY(copy_forward(t));
-	BERTH_TRY(add_losses(t));
+	int64_t *piece;
+	BERTH_TRY_NEW(t->tmp, t->g->n_ops, t->err, piece);
+	int32_t n = pieces_of(t, piece);
+	if (n == 0)
+		return berth_fail(t->err, BERTH_EINVAL,
+		                  "graph '%s': no output depends on parameters; training needs operators "
+		                  "with param_bytes or params",
+		                  t->g->name);
+	for (int32_t i = 0; i < n; i++) {
+		const char *name =
+			n == 1 ? "loss"
+			       : berth_arena_printf(t->tmp, "loss/piece %d of %d", (int)i + 1, (int)n);
+		BERTH_TRY(berth_got(name, t->err));
+		BERTH_TRY(add_loss(t, piece[i], name));
+	}
 	for (int32_t i = t->g->n_ops - 1; i >= 0; i--)
 		if (t->op_active[t->g->topo_op[i]])
 			BERTH_TRY(differentiate(t, t->g->topo_op[i]));

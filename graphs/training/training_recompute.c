@@ -40,15 +40,6 @@ berth_status training_prepare_recompute(trainer *t)
 	return BERTH_OK;
 }
 
-/* A tensor name that no operator bears, since the loss names its tensors after operators. */
-static berth_status trigger_name(trainer *t, const char **name)
-{
-	*name = "recompute";
-	while (*name && berth_builder_find(t->b, *name) >= 0)
-		*name = berth_arena_printf(t->tmp, "%s_", *name);
-	return *name ? BERTH_OK : berth_nomem(t->err);
-}
-
 /* A copy of op whose inputs are there, started by the trigger of the segment where no other copy starts it.
  */
 static berth_status copy(trainer *t, int32_t op)
@@ -77,7 +68,11 @@ static berth_status copy(trainer *t, int32_t op)
 	}
 	if (follows)
 		return BERTH_OK;
-	BERTH_TRY(trigger_name(t, &signal));
+	/* A tensor name that no operator bears, since the loss names its tensors after operators. */
+	signal = "recompute";
+	while (signal && berth_builder_find(t->b, signal) >= 0)
+		signal = berth_arena_printf(t->tmp, "%s_", signal);
+	BERTH_TRY(signal ? BERTH_OK : berth_nomem(t->err));
 	return berth_builder_edge(t->b, t->segment_trigger[segment_of(t, op)], t->op_copy[op], 0, signal,
 	                          t->err);
 }

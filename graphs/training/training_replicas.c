@@ -66,22 +66,6 @@ berth_status training_name_replicas(trainer *t)
 	return BERTH_OK;
 }
 
-/* The first active user of each copy that active users of the parameter hold, in user [its users], in the
- * order of users. Returns their number. O(users * copies). */
-static int32_t list_copies(const trainer *t, int32_t param, int32_t *user)
-{
-	const berth_graph *g = t->g;
-	int32_t n = 0;
-	for (int32_t i = g->param_op_off[param]; i < g->param_op_off[param + 1]; i++) {
-		int32_t op = g->param_op[i], k = 0;
-		while (k < n && t->op_replica[user[k]] != t->op_replica[op])
-			k++;
-		if (t->op_update_of[op] >= 0 && k == n)
-			user[n++] = op;
-	}
-	return n;
-}
-
 /* ---- updates ---- */
 
 static berth_status add_update(trainer *t, int32_t op, const char *base, const char *what, int64_t bytes,
@@ -143,24 +127,6 @@ static berth_status derive(trainer *t, const reduction *r, int32_t i, const char
 	return training_derive_light(t, r->user[i], t->g->param_name[r->param], numbered, s, out);
 }
 
-static berth_status add_sum(trainer *t, reduction *r, int32_t i)
-{
-	int64_t bytes = share(t, r, i);
-	berth_op_spec s = {.type = "AllReduce",
-	                   .flops = (double)(bytes / t->opt->elem_bytes) * (r->n - 1),
-	                   .read_bytes = bytes * r->n,
-	                   .write_bytes = bytes,
-	                   .dims = BERTH_DIMS(ROWS, bytes / t->opt->elem_bytes, r->n)};
-	BERTH_TRY(derive(t, r, i, "all_reduce", s, &r->sum[i]));
-	for (int32_t k = 0; k < r->n; k++) {
-		const char *name =
-			berth_arena_printf(t->tmp, "%s/share %d", t->g->param_name[r->param], (int)i + 1);
-		BERTH_TRY(berth_got(name, t->err));
-		BERTH_TRY(berth_builder_edge(t->b, r->ready[k], r->sum[i], k == i ? 0 : bytes, name, t->err));
-	}
-	return BERTH_OK;
-}
-
 /* The gradient of a copy is complete: what gives it, or a step behind all that add to it. */
 static berth_status add_ready(trainer *t, reduction *r, int32_t i)
 {
@@ -184,8 +150,22 @@ static berth_status add_reduction(trainer *t, reduction *r)
 	BERTH_TRY_NEW(t->tmp, r->n, t->err, r->ready, r->sum);
 	for (int32_t i = 0; i < r->n; i++)
 		BERTH_TRY(add_ready(t, r, i));
-	for (int32_t i = 0; i < r->n; i++)
-		BERTH_TRY(add_sum(t, r, i));
+	for (int32_t i = 0; i < r->n; i++) {
+		int64_t bytes = share(t, r, i);
+		berth_op_spec s = {.type = "AllReduce",
+		                   .flops = (double)(bytes / t->opt->elem_bytes) * (r->n - 1),
+		                   .read_bytes = bytes * r->n,
+		                   .write_bytes = bytes,
+		                   .dims = BERTH_DIMS(ROWS, bytes / t->opt->elem_bytes, r->n)};
+		BERTH_TRY(derive(t, r, i, "all_reduce", s, &r->sum[i]));
+		for (int32_t k = 0; k < r->n; k++) {
+			const char *name = berth_arena_printf(t->tmp, "%s/share %d",
+			                                      t->g->param_name[r->param], (int)i + 1);
+			BERTH_TRY(berth_got(name, t->err));
+			BERTH_TRY(berth_builder_edge(t->b, r->ready[k], r->sum[i], k == i ? 0 : bytes, name,
+			                             t->err));
+		}
+	}
 	for (int32_t i = 0; i < r->n; i++) {
 		if (!(what = berth_arena_printf(t->tmp, "update %d of %d", (int)i + 1, (int)r->n)))
 			return berth_nomem(t->err);
@@ -210,7 +190,18 @@ berth_status training_update(trainer *t)
 	for (int32_t p = 0; p < g->n_params; p++) {
 		reduction r = {.param = p};
 		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], t->err, r.user);
-		r.n = list_copies(t, p, r.user);
+		/* The first active user of each copy that active users of the parameter hold, in user [its
+		 * users], in the order of users. Returns their number. O(users * copies). */
+		int32_t *user = r.user;
+		int32_t n = 0;
+		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++) {
+			int32_t op = g->param_op[i], k = 0;
+			while (k < n && t->op_replica[user[k]] != t->op_replica[op])
+				k++;
+			if (t->op_update_of[op] >= 0 && k == n)
+				user[n++] = op;
+		}
+		r.n = n;
 		if (r.n > 1)
 			BERTH_TRY(add_reduction(t, &r));
 		if (r.n != 1)

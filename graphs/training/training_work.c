@@ -95,15 +95,6 @@ berth_dims training_backward_dims(const berth_graph *g, int32_t op, bool for_wei
 
 /* ---- names and limits ---- */
 
-/* base/what, with '_' appended until no operator has that name. */
-static berth_status free_name(trainer *t, const char *base, const char *what, const char **name)
-{
-	*name = *base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
-	while (*name && berth_builder_find(t->b, *name) >= 0)
-		*name = berth_arena_printf(t->tmp, "%s_", *name);
-	return *name ? BERTH_OK : berth_nomem(t->err);
-}
-
 berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor)
 {
 	const berth_graph *g = t->g;
@@ -126,7 +117,12 @@ berth_status training_derive(trainer *t, int32_t op, const char *base, const cha
                              double factor, int32_t *out)
 {
 	spec.dtype = (berth_precision)t->g->op_dtype[op];
-	BERTH_TRY(free_name(t, base, what, &spec.name));
+	/* base/what, with '_' appended until no operator has that name. */
+	spec.name =
+		*base ? berth_arena_printf(t->tmp, "%s/%s", base, what) : berth_arena_strdup(t->tmp, what);
+	while (spec.name && berth_builder_find(t->b, spec.name) >= 0)
+		spec.name = berth_arena_printf(t->tmp, "%s_", spec.name);
+	BERTH_TRY(spec.name ? BERTH_OK : berth_nomem(t->err));
 	BERTH_TRY(training_put_op(t, op, &spec, out));
 	return training_copy_limits(t, op, *out, factor);
 }

@@ -173,29 +173,24 @@ static int64_t common_divisor(int64_t a, int64_t b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* Both products as one: values weighed by the scores of q against k. Its shape is a product's of that work.
- * The cache of values may be that of keys. */
-static zoo_tensor attend_flash(const build *b, zoo_tensor q, zoo_tensor k, zoo_tensor v, cache keys,
-                               cache values)
-{
-	zoo_tensor x[3] = {q, k, v}, out = q;
-	bool two = values.held;
-	int64_t inner = q.dim[3] + values.columns, columns = common_divisor(inner, values.columns);
-	out.dim[3] = values.columns;
-	zoo_cost cost = {.macs = (double)q.dim[0] * (double)q.dim[1] * (double)q.dim[2] * (double)span(b) *
-	                         (double)inner};
-	cost.dims = BERTH_DIMS(PRODUCT, q.dim[0] * keys.heads, q.dim[1] / keys.heads * q.dim[2], columns,
-	                       span(b) * (inner / columns));
-	cost.read_extra_bytes = ceil(old_bytes(b, keys) + (two ? old_bytes(b, values) : 0));
-	cost.state_bytes = ceil(held_bytes(b, keys) + held_bytes(b, values));
-	return zoo_op(b->net, step_name(b, DECODER_FLASH), "MatMul", two ? 3 : 2, x, out, cost);
-}
-
 static zoo_tensor attend_by(const build *b, zoo_tensor q, zoo_tensor k, zoo_tensor v, cache keys,
                             cache values)
 {
-	if (b->d->flash)
-		return attend_flash(b, q, k, v, keys, values);
+	if (b->d->flash) {
+		/* Both products as one: values weighed by the scores of q against k. Its shape is a
+		 * product's of that work. The cache of values may be that of keys. */
+		zoo_tensor x[3] = {q, k, v}, out = q;
+		bool two = values.held;
+		int64_t inner = q.dim[3] + values.columns, columns = common_divisor(inner, values.columns);
+		out.dim[3] = values.columns;
+		zoo_cost cost = {.macs = (double)q.dim[0] * (double)q.dim[1] * (double)q.dim[2] *
+		                         (double)span(b) * (double)inner};
+		cost.dims = BERTH_DIMS(PRODUCT, q.dim[0] * keys.heads, q.dim[1] / keys.heads * q.dim[2],
+		                       columns, span(b) * (inner / columns));
+		cost.read_extra_bytes = ceil(old_bytes(b, keys) + (two ? old_bytes(b, values) : 0));
+		cost.state_bytes = ceil(held_bytes(b, keys) + held_bytes(b, values));
+		return zoo_op(b->net, step_name(b, DECODER_FLASH), "MatMul", two ? 3 : 2, x, out, cost);
+	}
 	return attend(b, DECODER_CONTEXT, weigh(b, q, k, keys), v, values.columns, span(b), values);
 }
 

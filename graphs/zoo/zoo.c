@@ -191,19 +191,6 @@ bool berth_zoo_is_spec(const char *text)
 	return strncmp(text, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
-static berth_status find_model(const char *spec, const char *name, const berth_zoo_model **out,
-                               berth_err *err)
-{
-	const char *names[N_MODELS];
-	int32_t at;
-	for (int32_t i = 0; i < N_MODELS; i++)
-		names[i] = models[i].name;
-	if (berth_text_find(names, N_MODELS, name, "model", "; 'berth zoo' lists them", &at, err) != BERTH_OK)
-		return berth_fail_in(err, BERTH_EINVAL, "%s: ", spec);
-	*out = &models[at];
-	return BERTH_OK;
-}
-
 static berth_spec_table table_of(const berth_zoo_model *m)
 {
 	return (berth_spec_table){"model", m->name, m->param, m->n_params};
@@ -259,7 +246,13 @@ berth_status berth_zoo_build(const char *spec, berth_arena *mem, berth_arena *tm
 		return berth_fail(err, BERTH_EINVAL,
 		                  "'%s' is no zoo model; expected " PREFIX "NAME[:key=value...]", spec);
 	const char *rest = berth_spec_name(spec + sizeof PREFIX - 1, name);
-	BERTH_TRY(find_model(spec, name, &m, err));
+	const char *names[N_MODELS];
+	int32_t at;
+	for (int32_t i = 0; i < N_MODELS; i++)
+		names[i] = models[i].name;
+	if (berth_text_find(names, N_MODELS, name, "model", "; 'berth zoo' lists them", &at, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EINVAL, "%s: ", spec);
+	m = &models[at];
 	berth_spec_table t = table_of(m);
 	BERTH_TRY(berth_spec_values(spec, rest, &t, value, err));
 	BERTH_SCRATCH(tmp);

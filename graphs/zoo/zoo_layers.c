@@ -127,15 +127,6 @@ berth_dims zoo_rows(zoo_tensor x)
 	return BERTH_DIMS(ROWS, zoo_whole_product(last, x.dim), x.dim[last]);
 }
 
-static void add_edges(zoo_net *net, const char *op_name, int32_t op, int32_t n, const zoo_tensor x[])
-{
-	for (int32_t i = 0; i < n && net->status == BERTH_OK; i++)
-		if (x[i].op != ZOO_INPUT) {
-			int64_t bytes = whole_bytes(net, op_name, elements(x[i]) * (double)net->elem_bytes);
-			fail(net, berth_builder_edge(net->builder, x[i].op, op, bytes, x[i].name, net->err));
-		}
-}
-
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
                   zoo_tensor out, zoo_cost cost)
 {
@@ -163,7 +154,12 @@ zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, c
 	if (net->status != BERTH_OK)
 		return out;
 	fail(net, berth_builder_op(net->builder, &spec, &out.op, net->err));
-	add_edges(net, full, out.op, n, x);
+	int32_t op = out.op;
+	for (int32_t i = 0; i < n && net->status == BERTH_OK; i++)
+		if (x[i].op != ZOO_INPUT) {
+			int64_t bytes = whole_bytes(net, full, elements(x[i]) * (double)net->elem_bytes);
+			fail(net, berth_builder_edge(net->builder, x[i].op, op, bytes, x[i].name, net->err));
+		}
 	return out;
 }
 

@@ -40,17 +40,6 @@ static berth_status plan_new(plan *p, int32_t n_ops, berth_arena *tmp, berth_err
 	return BERTH_NEW(tmp, p->consumed, n_ops, err);
 }
 
-/* Layers of 1 to 2 width - 1 operators. */
-static void cut_layers(plan *p, int32_t width, berth_rng *rng)
-{
-	int32_t at = 0;
-	while (at < p->n_ops) {
-		int32_t size = 1 + (int32_t)berth_rng_below(rng, (uint32_t)(2 * width - 1));
-		at = size < p->n_ops - at ? at + size : p->n_ops;
-		p->layer_off[++p->n_layers] = at;
-	}
-}
-
 static int32_t pick(const plan *p, int32_t layer, berth_rng *rng)
 {
 	int32_t first = p->layer_off[layer];
@@ -82,15 +71,6 @@ static void draw_parents(plan *p, double degree, int32_t reach, berth_rng *rng)
 				add_parent(p, op, pick(p, layer - back, rng));
 			}
 		}
-}
-
-/* What nobody consumes goes to an operator of the next layer, if that has room. */
-static void use_all(plan *p, berth_rng *rng)
-{
-	for (int32_t layer = 0; layer + 1 < p->n_layers; layer++)
-		for (int32_t op = p->layer_off[layer]; op < p->layer_off[layer + 1]; op++)
-			if (!p->consumed[op])
-				add_parent(p, pick(p, layer + 1, rng), op);
 }
 
 /* Lognormal of mean 1. */
@@ -142,9 +122,20 @@ void zoo_build_random(zoo_net *net)
 		net->status = BERTH_NEW(net->tmp, made, p.n_ops, net->err);
 	if (net->status != BERTH_OK)
 		return;
-	cut_layers(&p, (int32_t)zoo_whole(net, "width"), &rng);
+	/* Layers of 1 to 2 width - 1 operators. */
+	int32_t width = (int32_t)zoo_whole(net, "width");
+	int32_t at = 0;
+	while (at < p.n_ops) {
+		int32_t size = 1 + (int32_t)berth_rng_below(&rng, (uint32_t)(2 * width - 1));
+		at = size < p.n_ops - at ? at + size : p.n_ops;
+		p.layer_off[++p.n_layers] = at;
+	}
 	draw_parents(&p, zoo_value(net, "degree"), (int32_t)zoo_whole(net, "reach"), &rng);
-	use_all(&p, &rng);
+	/* What nobody consumes goes to an operator of the next layer, if that has room. */
+	for (int32_t layer = 0; layer + 1 < p.n_layers; layer++)
+		for (int32_t op = p.layer_off[layer]; op < p.layer_off[layer + 1]; op++)
+			if (!p.consumed[op])
+				add_parent(&p, pick(&p, layer + 1, &rng), op);
 	for (int32_t op = 0; op < p.n_ops; op++)
 		made[op] = add_op(net, &p, op, made, &rng);
 }
