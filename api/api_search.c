@@ -1,8 +1,8 @@
 /* Searching: options, plans, bounds, fronts; and what can be chosen among. */
 #include "api.h"
 
+#include "constraints.h"
 #include "granularity.h"
-#include "graph_rules.h"
 #include "methods.h"
 #include "pareto.h"
 #include "policy_file.h"

@@ -3,8 +3,8 @@
  * here. */
 #include "graph_load.h"
 
+#include "constraints.h"
 #include "engine_rules.h"
-#include "graph_rules.h"
 #include "load.h"
 #include "option_files.h"
 #include "print.h"

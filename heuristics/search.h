@@ -255,7 +255,7 @@ typedef struct berth_bound_options {
 	int64_t nodes;                    /* of each search of a block between gates; 0: the default */
 } berth_bound_options;
 
-/* Work is counted, not timed: the same options give the same bounds (bounds_effort.h). out->kind tells which
+/* Work is counted, not timed: the same options give the same bounds (certify.h). out->kind tells which
  * they are. tmp is scratch. Fails: BERTH_EINVAL (no such word), BERTH_ENOMEM. */
 berth_status berth_search_bounds(const berth_problem *p, const berth_bound_options *o, berth_arena *tmp,
                                  berth_bounds *out, berth_err *err);

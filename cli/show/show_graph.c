@@ -1,8 +1,8 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
+#include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
-#include "fuse.h"
 #include "graph.h"
 #include "graph_format.h"
 #include "graph_load.h"

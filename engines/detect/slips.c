@@ -1,7 +1,7 @@
 /* The range of what was built comes from the rows of the catalogue. A figure is taken for a slip where it is
  * below that by a step of 1000, since small devices stand in no catalogue, or above it by half a step: then a
  * wrong unit explains it better than a new device. */
-#include "slips.h"
+#include "system_warnings.h"
 
 #define STEP 1000.0
 #define HALF_STEP 31.622776601683793 /* its root */

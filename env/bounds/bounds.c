@@ -2,7 +2,6 @@
  * as far as an effort goes. */
 #include "bounds.h"
 
-#include "bounds_effort.h"
 #include "bounds_load.h"
 #include "bounds_parts.h"
 #include "ceft.h"

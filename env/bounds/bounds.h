@@ -1,8 +1,9 @@
 /* Proven lower bounds of the best value of each objective over all feasible placements. */
 #pragma once
 
-#include "bounds_effort.h"
+#include "certify.h"
 #include "eval.h"
+#include "objective.h"
 
 typedef struct berth_bounds {
 	int64_t ceft_ns;         /* length of the CEFT critical path */

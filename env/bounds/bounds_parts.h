@@ -2,7 +2,7 @@
  * bounds only. */
 #pragma once
 
-#include "bounds_effort.h"
+#include "certify.h"
 #include "objective.h"
 #include "problem.h"
 

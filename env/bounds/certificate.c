@@ -3,7 +3,7 @@
  * test layering holds it to that. */
 #include "certificate.h"
 
-#include "certificate_check.h"
+#include "certificate_cases.h"
 #include "cost_model.h"
 #include "machines.h"
 

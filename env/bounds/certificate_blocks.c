@@ -1,7 +1,6 @@
 /* Certificates by gates: a block between two gates takes as long as its claim for a pair of devices says,
  * or else as its paths take. Claims are proven by trees of cases, or by loads. */
 #include "certificate_cases.h"
-#include "certificate_check.h"
 
 typedef struct work {
 	const berth_certificate *c;

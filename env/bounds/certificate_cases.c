@@ -2,7 +2,6 @@
  * machines that are full, and devices that are mirror images. */
 #include "certificate_cases.h"
 
-#include "certificate_check.h"
 
 /* ---- mirror images: exchanging two devices changes no time, limit or channel's work ---- */
 

@@ -1,6 +1,6 @@
 /* Certificates by windows: ends are followed in topological order, raised by claims. What a claim says is
  * its ends and its prices: operators inside, heads, tails and loads are found here. */
-#include "certificate_check.h"
+#include "certificate_cases.h"
 
 enum { BELOW = 1, ABOVE = 2 };
 

@@ -2,7 +2,7 @@
  * are parts of a collective are known by their names; docs/collectives.md has the formulas. */
 #include "collective.h"
 
-#include "piece_names.h"
+#include "graph.h"
 
 const char *berth_collective_name(berth_collective what)
 {

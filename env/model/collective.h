@@ -53,7 +53,7 @@ berth_fabric berth_link_fabric(const berth_link_row *link);
 void berth_collective_hop(int32_t n, double bytes, const berth_fabric *f, double *latency_s,
                           double *bandwidth);
 
-/* Is tensor t one of the messages of a collective? Both ends are pieces of operators (piece_names.h), and one
+/* Is tensor t one of the messages of a collective? Both ends are pieces of operators (graph.h), and one
  * of the consumers joins or adds what several give: its type is AllReduce, Concat, GradSum or Sum. Or an
  * AllReduce gives it. O(its consumers). */
 bool berth_tensor_is_collective(const berth_graph *g, int32_t t);

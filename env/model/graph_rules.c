@@ -1,6 +1,6 @@
 /* Adds pins, forbidden devices and colocation from the command line to a graph. Names may be patterns; what
  * names nothing is an error. */
-#include "graph_rules.h"
+#include "constraints.h"
 
 #include "text.h"
 

@@ -9,9 +9,8 @@
 #include "onnx.h"
 #include "sandbox.h"
 #include "system_json.h"
-#include "system_like.h"
+#include "system_read.h"
 #include "systems_builtin.h"
-#include "tarnawski_system.h"
 #include "tasks.h"
 #include "text.h"
 

@@ -1,6 +1,7 @@
 /* A system from whatever names one, and what a file holds. */
 #pragma once
 
+#include "graph.h"
 #include "load.h"
 #include "system.h"
 
@@ -37,3 +38,10 @@ bool berth_is_workload(const char *spec, const berth_sandbox *sandbox);
 berth_status berth_instance_load(const char *graph, const char *system, const berth_read_options *opt,
                                  berth_arena *mem, berth_arena *tmp, berth_graph *g, berth_system *s,
                                  berth_read_report *report, berth_err *err);
+
+/* Machines of the workloads of Tarnawski et al. (tarnawski.c). */
+/* Read a whole file: the graph (tarnawski.c), and {"maxSizePerFPGA", "maxFPGAs", "maxCPUs"}. Devices are
+ * acc0.. (kind acc, memory maxSizePerFPGA) and cpu0.. (kind cpu); the system's cost model is "tarnawski".
+ * mem holds both; tmp is scratch, reset at exit. Fails: BERTH_EFORMAT with the place, BERTH_ENOMEM. */
+berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,
+                                   berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err);

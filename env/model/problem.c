@@ -6,7 +6,7 @@
 #include "cost_model.h"
 #include "engine_rules.h"
 #include "op_times.h"
-#include "routes.h"
+#include "problem_tables.h"
 
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
 #define MAX_TOTAL_NS 0x1p60

@@ -4,7 +4,7 @@
  * class before. Its lengths under the new hop times are upper bounds. Rounds over all links lower them until
  * they hold (R. Bellman, "On a routing problem", Quarterly of Applied Mathematics 16, 1958). Mostly one round
  * finds them right. */
-#include "routes.h"
+#include "problem_tables.h"
 
 /* Links by the device that they leave, quickest first for the class at hand. */
 typedef struct arcs {

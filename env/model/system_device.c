@@ -2,7 +2,6 @@
  * What all figures share, their keys, ranges and absences, is a table of system.c. */
 #include "system_read.h"
 
-#include "system_like.h"
 
 enum { MOST_TYPES = 1 << 16 }; /* in the efficiencies of all devices, and in what they run */
 

@@ -1,6 +1,6 @@
 /* What a device of the catalogue gives to one of a system, and systems that are told as a list of such
  * devices. What no data sheet states is assumed here, by class. */
-#include "system_like.h"
+#include "system_read.h"
 
 #include "collective.h"
 #include "json.h"

@@ -1,6 +1,6 @@
 /* Reads the machines of Tarnawski et al. out of their workload files. They become a system in JSON, which the
  * reader of systems reads. */
-#include "tarnawski_system.h"
+#include "load_system.h"
 
 #include "json.h"
 #include "system_json.h"

@@ -149,7 +149,7 @@ const char *onnx_dims_text(char buf[128], const onnx_dims *d);
 /* The first number of a list; missing: there is none. */
 int64_t onnx_attr_first(const onnx_at *at, const char *name, int64_t missing);
 
-/* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_attention.c, onnx_misc.c, onnx_work.c,
+/* ---- rules: onnx_elementwise.c, onnx_move.c, onnx_nn.c, onnx_misc.c, onnx_work.c,
  * onnx_content.c ---- */
 
 #define ONNX_INFER(name) berth_status onnx_infer_##name(const onnx_at *at, onnx_dims *d)

@@ -1,5 +1,5 @@
-/* Doubts about graphs that were written by hand; see doubts.h. */
-#include "doubts.h"
+/* Doubts about graphs that were written by hand: what is a slip, and what a dummy. */
+#include "load.h"
 
 #include "array.h"
 #include "onnx.h"

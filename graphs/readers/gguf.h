@@ -15,8 +15,7 @@
  * operator of their layer, and named in a warning. */
 #pragma once
 
-#include "decoder_options.h"
-#include "graph_format.h"
+#include "decoder_model.h"
 
 /* Graph of a model, whose files have their headers at least. report may be NULL. tmp is scratch, reset at
  * exit. Fails: BERTH_EFORMAT (file, and byte, key or tensor; an unknown architecture), BERTH_EINVAL (sizes

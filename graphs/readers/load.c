@@ -2,7 +2,6 @@
 #include "load.h"
 
 #include "beneath.h"
-#include "doubts.h"
 #include "file.h"
 #include "foreign.h"
 #include "gguf.h"

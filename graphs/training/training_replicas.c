@@ -9,7 +9,7 @@
  * clusters of workstations", JPDC 2009), without the order of a ring. */
 #include "training_work.h"
 
-#include "piece_names.h"
+#include "graph.h"
 
 /* ---- replicas by the names of pieces ---- */
 

@@ -113,7 +113,7 @@ berth_status training_name_replicas(trainer *t);
 /* Updates of all parameters, and the sums of gradients of copies. Fails: BERTH_ENOMEM. */
 berth_status training_update(trainer *t);
 
-/* ---- training_recompute.c ---- */
+/* ---- what is computed again ---- */
 
 /* May its outputs be computed again? */
 bool training_recomputes(const trainer *t, int32_t op);

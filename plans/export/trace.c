@@ -6,8 +6,8 @@
 #include "exporters.h"
 
 #include "explain.h"
+#include "graph.h"
 #include "json.h"
-#include "piece_names.h"
 
 enum { PID_DEVICES = 1, PID_CHANNELS = 2 };
 

@@ -2,7 +2,7 @@
 #include "cut_making.h"
 
 #include "coloc.h"
-#include "piece_names.h"
+#include "graph.h"
 
 /* ---- places ---- */
 

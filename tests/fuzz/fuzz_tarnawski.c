@@ -2,8 +2,8 @@
  * spread over the devices have a value under its cost model. */
 #include "eval.h"
 #include "fuzz.h"
+#include "load_system.h"
 #include "mutate.h"
-#include "tarnawski_system.h"
 
 #include <math.h>
 

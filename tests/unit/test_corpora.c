@@ -7,7 +7,6 @@
 #include "load_system.h"
 #include "support.h"
 #include "system_json.h"
-#include "tarnawski_system.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Programs of pieces, in memory: they are what is written, pieces stand where they are told to, and the
  * search over them is never worse than whole operators and depends on nothing but its budget and seed. */
+#include "constraints.h"
 #include "cut_search.h"
 #include "cut_seeds.h"
 #include "fail_each.h"
 #include "file.h"
-#include "graph_rules.h"
 #include "load.h"
 #include "load_system.h"
 #include "onnx_bytes.h"

@@ -1,5 +1,5 @@
 /* Kernels as operators: what a fused graph keeps of the plain one. */
-#include "fuse.h"
+#include "coarsen.h"
 #include "support.h"
 #include "zoo.h"
 

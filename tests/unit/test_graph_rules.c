@@ -1,6 +1,6 @@
 /* Rules added to a graph, in its tables. What they lead to is seen in tests/golden/rules_added.test. */
+#include "constraints.h"
 #include "graph_format.h"
-#include "graph_rules.h"
 #include "small_problem.h"
 #include "support.h"
 #include "system_json.h"

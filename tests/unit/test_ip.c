@@ -8,7 +8,6 @@
 #include "methods.h"
 #include "rng.h"
 #include "support.h"
-#include "tarnawski_system.h"
 
 #include <math.h>
 #include <stdio.h>

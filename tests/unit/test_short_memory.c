@@ -1,7 +1,6 @@
 /* Each allocation fails in turn: what rooms base, graphs and env do for a command, where their own tests do
  * not try it. The run that succeeds gives the right result. */
 #include "bounds.h"
-#include "bounds_effort.h"
 #include "check.h"
 #include "coarsen.h"
 #include "compiled_instance.h"
@@ -11,7 +10,6 @@
 #include "fail_each.h"
 #include "file.h"
 #include "graph_format.h"
-#include "graph_rules.h"
 #include "graph_union.h"
 #include "incremental.h"
 #include "infeasible_subset.h"

@@ -1,11 +1,11 @@
 /* What a machine's description leaves out: each gap by its text, and that nothing is told of what does not
  * count. */
 #include "graph_format.h"
+#include "load_system.h"
 #include "support.h"
 #include "system_json.h"
 #include "system_warnings.h"
 #include "systems_builtin.h"
-#include "tarnawski_system.h"
 
 #include <stdio.h>
 #include <string.h>

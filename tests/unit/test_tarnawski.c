@@ -9,7 +9,6 @@
 #include "methods.h"
 #include "rng.h"
 #include "support.h"
-#include "tarnawski_system.h"
 #include "tasks.h"
 #include "text.h"
 
