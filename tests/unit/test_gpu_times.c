@@ -149,6 +149,19 @@ static void test_a_larger_gpu_is_never_slower(void **state)
 	berth_arena_free(&mem);
 }
 
+/* Whatever numbers are fitted: those of a GPU that computes and moves a thousand times as much as it says. */
+static void holds_for_wild_numbers(const berth_time_query *q, const berth_time_device *d, double flops)
+{
+	double number[BERTH_N_TIME_NUMBERS] = {0};
+	for (int i = 0; i <= BERTH_GPU_AT_2_64; i++)
+		number[i] = 1e3;
+	number[BERTH_GPU_PEAK] = number[BERTH_GPU_FETCH] = number[BERTH_GPU_RESIDENT] = 1e3;
+	number[BERTH_GPU_MEMORY] = number[BERTH_GPU_TRANSFORM] = number[BERTH_GPU_AS_PRODUCT] = 1e3;
+	number[BERTH_GPU_WINOGRAD_2] = number[BERTH_GPU_WINOGRAD_4] = number[BERTH_GPU_LONG_ROWS_AT] = 1e3;
+	double s = berth_time_formula(number, q, d);
+	assert_true(s >= flops / d->peak_flops && s >= (q->bytes - d->cache_bytes) / d->bandwidth);
+}
+
 static void test_never_above_the_hardware(void **state)
 {
 	(void)state;
@@ -170,6 +183,7 @@ static void test_never_above_the_hardware(void **state)
 				assert_true(t.seconds >= flops / d.peak_flops);
 				assert_true(t.seconds >= (q.bytes - d.cache_bytes) / d.bandwidth);
 				assert_true(t.error > 0 && t.error < 2);
+				holds_for_wild_numbers(&q, &d, flops);
 			}
 	}
 	berth_arena_free(&mem);
