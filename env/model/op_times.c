@@ -82,9 +82,12 @@ berth_time_estimate berth_time_on_cpu(const berth_time_query *q, const berth_tim
 /* Part of the peak that products reach whose shape is not told: attention in one kernel, recurrent cells. */
 #define UNSHAPED_EFFICIENCY 0.5
 
-/* What of the error a timed model leaves: it takes away what a device's times have in common, at least half
- * in docs/times.md. */
-#define CALIBRATED_SHARE 0.5
+/* What of the error a timed model leaves: of a roofline's, most of which a device's times have in common; of
+ * the model's (docs/times.md). */
+static const double calibrated_roofline = 0.5, calibrated_model = 0.8;
+
+/* What PyTorch adds on a CPU is known by single operators of one version of it. */
+#define EAGER_ERROR 0.4
 
 /* What of a peak the libraries for GPUs of AMD reach, where those of NVIDIA, of which the model is made,
  * reach all: by the largest products that AMD measured itself (docs/times.md). */
@@ -274,8 +277,10 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	                             .overhead_s = fmax(s->dev_op_overhead_s[dev], host_s)};
 	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
 	x.seconds = fmax(x.seconds, least_seconds(g, &d, op, q.alone));
-	if (cpu && s->engine && s->engine->eager)
+	if (cpu && s->engine && s->engine->eager) {
 		x.seconds += eager_s(g, op, type, &q, &d);
+		x.error = fmax(x.error, EAGER_ERROR);
+	}
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)
 		x.seconds = fmax(x.seconds, d.overhead_s + q.flops / (UNSHAPED_EFFICIENCY * peak));
 	if (q.class == BERTH_TIME_HALF && berth_graph_dims(g, op)->kind == BERTH_DIMS_CONV)
@@ -316,8 +321,8 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		x.error = ROOFLINE_ERROR;
 	}
 	if (type->scale != 1) {
+		x.error *= x.from == BERTH_TIME_MODEL ? calibrated_model : calibrated_roofline;
 		x.from = BERTH_TIME_CALIBRATED;
-		x.error *= CALIBRATED_SHARE;
 	}
 	return x;
 }

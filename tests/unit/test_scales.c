@@ -83,10 +83,10 @@ static void test_one_model(void **state)
 	tear_down(&w);
 }
 
-/* Scales of the time model multiply the overhead, too, which stays as it was. */
-static void test_time_model(void **state)
+/* How much longer the model takes by the time model after n timings, each so many times what was predicted.
+ * Its scales multiply the overhead, too, which stays as it was. */
+static double by_time_model(double times, int32_t n)
 {
-	(void)state;
 	static const char one[] = "{\"format\":\"berth-system\",\"version\":1,\"devices\":["
 				  "{\"name\":\"a\",\"like\":\"nvidia-t4\"}]}";
 	small_problem w;
@@ -94,11 +94,24 @@ static void test_time_model(void **state)
 	berth_err err;
 	small_problem_make(&w, GRAPH("1e9"), one);
 	double before = all_seconds(&w.g, &w.s, 0), overhead = w.s.dev_op_overhead_s[0];
-	berth_timing t = {&w.g, -1, 3 * before};
-	assert_ok(berth_scales_fit(&w.s, 0, &t, 1, "by", &w.mem, &w.tmp, &told, &err), &err);
-	assert_true(fabs(all_seconds(&w.g, &w.s, 0) / before - 3) < 0.003);
-	assert_true(w.s.dev_op_overhead_s[0] == overhead);
+	berth_timing t[3];
+	for (int i = 0; i < 3; i++)
+		t[i] = (berth_timing){&w.g, -1, times * before};
+	assert_ok(berth_scales_fit(&w.s, 0, t, n, "by", &w.mem, &w.tmp, &told, &err), &err);
+	assert_true(fabs(told.factor - times) < 1e-9 && w.s.dev_op_overhead_s[0] == overhead);
+	double after = all_seconds(&w.g, &w.s, 0) / before;
 	small_problem_free(&w);
+	return after;
+}
+
+/* Within what the time model is off by, half of a timing may be the graph's own, the less the more there are;
+ * what is far off is the device. */
+static void test_time_model(void **state)
+{
+	(void)state;
+	double one = by_time_model(1.1, 1), three = by_time_model(1.1, 3);
+	assert_true(one > 1.04 && one < 1.07 && three > one + 0.01 && three < 1.095);
+	assert_true(fabs(by_time_model(3, 1) - 3) < 0.003 && fabs(by_time_model(0.3, 1) - 0.3) < 0.003);
 }
 
 /* Operators by themselves take half as long again as in the model: they tell the types apart, and it how
