@@ -1,5 +1,6 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
 #include "engine.h"
+#include "engine_rules.h"
 #include "fidelity.h"
 #include "file.h"
 #include "graph_format.h"
@@ -334,6 +335,9 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	if (!a->on)
 		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
+	/* a module runs by PyTorch: what that adds is predicted, and scales are of all */
+	if (berth_module_file_length(a->engine.model ? a->engine.model : c->args[0]))
+		BERTH_TRY(berth_rules_find("torch", &s.s.engine, err));
 	if (a->cache)
 		BERTH_TRY(berth_profile_cache_open(a->cache, &c->mem, &s.cache, err));
 	BERTH_TRY_NEW(&c->mem, s.s.n_devs, err, s.whole_s);
