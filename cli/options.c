@@ -211,7 +211,7 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 
 /* As other programs call sizes of a model: --ctx N is --dim context=N, where no option begins like that. */
 static const char *const sizes[][2] = {{"ctx", "context"}, {"batch", "batch"}, {"kv-type", "cache"}};
-enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS };
+enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS, FOR_ID = SIZE_ID + SIZES };
 
 static const cli_option *by_id(const cli_option *options, int id)
 {
@@ -250,6 +250,8 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 	const char *names[MAX_OPTIONS], *word = c->argv[optind - 1];
 	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
 	int32_t n = 0;
+	if (optopt == FOR_ID)
+		return berth_fail(err, BERTH_EINVAL, "%s: option --for needs a value", verb->name);
 	if (optopt >= SIZE_ID)
 		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value", verb->name,
 		                  sizes[optopt - SIZE_ID][0]);
@@ -286,6 +288,7 @@ static void add_sizes(const cli_option *options, struct option *longs)
 		if (!o->name)
 			*longs++ = (struct option){sizes[i][0], required_argument, NULL, SIZE_ID + i};
 	}
+	*longs++ = (struct option){"for", required_argument, NULL, FOR_ID}; /* where it is no option: no --forbid */
 	*longs = (struct option){0};
 }
 
@@ -300,7 +303,7 @@ static berth_status take_size(cli *c, int i, const char *text, berth_err *err)
 	return take(c, dim, text, err);
 }
 
-static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + SIZES + 1],
+static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + SIZES + 2],
                    char shorts[2 * MAX_OPTIONS + 2])
 {
 	*shorts++ = ':';
@@ -385,7 +388,7 @@ static berth_status find_sandbox(cli *c, berth_err *err)
 
 berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err)
 {
-	struct option longs[MAX_OPTIONS + SIZES + 1];
+	struct option longs[MAX_OPTIONS + SIZES + 2];
 	char shorts[2 * MAX_OPTIONS + 2];
 	tables(options, longs, shorts);
 	c->options = options;
@@ -397,6 +400,11 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			break;
 		if (found == '?' || found == ':')
 			return refuse(c, found, err);
+		if (found == FOR_ID)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s: no plan for an engine is made here: leave out --for, an option of "
+			                  "place, compare and simulate",
+			                  c->verb->name);
 		if (found >= SIZE_ID) {
 			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));
 			continue;
