@@ -31,14 +31,14 @@ static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth
 }
 
 /* A plan for an interruption that comes before the search: bounds may take seconds. It is no part of the
- * answer, and where there is none so quickly there is none. */
+ * answer, and where there is none so quickly there is none; nor for an engine, which may not be told it. */
 static berth_status keep_first(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	const berth_method *quick;
 	berth_search_cfg cfg;
 	berth_bounds fast;
 	berth_solution r;
-	bool slow = a->out && strcmp(a->budget.bound, "strong") == 0;
+	bool slow = a->out && !s->s.engine && strcmp(a->budget.bound, "strong") == 0;
 	if (!slow || a->pareto.objectives.n || a->requests.n || a->replicas)
 		return BERTH_OK;
 	BERTH_TRY(berth_method_find("heft", &quick, err));

@@ -391,18 +391,17 @@ berth_status berth_export_gain_of(const berth_exporter *e, const berth_export_so
 	out->known = !isnan(v.value) && !isnan(plan);
 	out->usual_fits = v.feasible;
 	out->serial = out->known && x->s->cost_model->sums_times;
-	out->plan = plan;
-	out->usual = v.value;
-	if (out->known && x->uses && e->seconds && berth_objective_is(o, BERTH_LATENCY)) {
-		BERTH_TRY(berth_export_seconds(e, x, x->op_dev, tmp, &out->plan, err));
-		BERTH_TRY(berth_export_seconds(e, x, op_dev, tmp, &out->usual, err));
-		out->known = !isnan(out->plan) && !isnan(out->usual);
-	}
+	berth_export_uses both = {plan, v.value, berth_ratio_error(x->p, x->op_dev, op_dev)};
+	if (out->known && x->uses && e->seconds && berth_objective_is(o, BERTH_LATENCY))
+		BERTH_TRY(berth_export_seconds(e, x, op_dev, tmp, &both, err));
+	out->plan = both.plan;
+	out->usual = both.usual;
+	out->known = !isnan(both.plan) && !isnan(both.usual);
 	out->gain = out->usual > 0 ? 1 - out->plan / out->usual : 0;
 	out->same = memcmp(op_dev, x->op_dev, (size_t)x->g->n_ops * sizeof *op_dev) == 0;
 	BERTH_TRY(find_error(e, x, x->op_dev, tmp, out, err));
 	BERTH_TRY(find_error(e, x, op_dev, tmp, out, err));
-	out->error = fmax(out->error, berth_ratio_error(x->p, x->op_dev, op_dev));
+	out->error = fmax(out->error, both.error);
 	out->keep = out->known && v.feasible && out->gain < out->error;
 	out->device = single_device(op_dev, x->g->n_ops);
 	return BERTH_OK;

@@ -56,6 +56,12 @@ typedef struct berth_export_rate {
 	double plan, usual; /* usual: what the engine does by itself; NAN: not known */
 } berth_export_rate;
 
+/* Seconds of a mean token by a plan and by what the engine does by itself, NAN: that cannot be told; and how
+ * far off predicted times let their ratio be (time_errors.h). */
+typedef struct berth_export_uses {
+	double plan, usual, error;
+} berth_export_uses;
+
 /* What an exporter makes: the file in pieces, one behind the other, and words for the user. Lists and texts
  * live in mem; a piece may also be a part of the model. */
 typedef struct berth_export_out {
@@ -107,10 +113,10 @@ typedef struct berth_exporter {
 	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
 	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
 	                      berth_err *err);
-	/* Seconds of op_dev of x in all uses of its model (x->uses), as the engine runs it; NAN: they cannot
-	 * be told. NULL: it has one use. Fails: BERTH_ENOMEM, as readers of the model. */
-	berth_status (*seconds)(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-	                        double *seconds, berth_err *err);
+	/* Of x beside usual_dev [n_ops] in all uses of its model (x->uses), as the engine runs it. NULL: it has
+	 * one use. Fails: BERTH_ENOMEM, as readers of the model. */
+	berth_status (*seconds)(const berth_export_source *x, const int32_t *usual_dev, berth_arena *tmp,
+	                        berth_export_uses *out, berth_err *err);
 	/* The kinds of devices (engine_errors.h) that op_dev of x is judged by. NULL: of all operators. */
 	const char *(*error_devices)(const berth_export_source *x, const int32_t *op_dev);
 	/* The plan nearest to op_dev of x that the target can express, out [n_ops]. NULL: any plan can be, or
@@ -182,12 +188,13 @@ berth_status berth_export_best(const berth_exporter *e, const berth_export_sourc
                                int32_t *op_dev, double *bound, berth_err *err);
 
 berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,
-                                  const int32_t *op_dev, berth_arena *tmp, double *seconds, berth_err *err);
+                                  const int32_t *usual_dev, berth_arena *tmp, berth_export_uses *out,
+                                  berth_err *err);
 
 /* seconds of an exporter of GGUF models: what a mean token takes by x->uses, operators one after the other.
  * The model is read twice more. Of another file, or with measured times, it is the sum for x alone. */
-berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-                                       double *out, berth_err *err);
+berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *usual_dev,
+                                       berth_arena *tmp, berth_export_uses *out, berth_err *err);
 
 /* `write` of e, in a sandbox: berth_export_make alone calls it. */
 berth_status export_write_apart(const berth_exporter *e, const berth_export_source *x, berth_export_out *out,

@@ -18,7 +18,7 @@ typedef struct devices {
 	int32_t *op_dev; /* [n_ops] */
 	bool known;      /* of USUAL; of BEST: some fits */
 	double bound;    /* of BEST */
-	double seconds;  /* of SECONDS, whose op_dev stays */
+	berth_export_uses uses; /* of SECONDS, whose op_dev stays */
 } devices;
 
 /* That nothing fits is no failure of reading. */
@@ -36,7 +36,7 @@ static berth_status ask(devices *a, berth_arena *tmp, berth_err *err)
 	a->known = true;
 	return a->which == USUAL     ? e->usual(a->q.x, tmp, a->op_dev, &a->known, err)
 	       : a->which == NEAREST ? e->nearest(a->q.x, tmp, a->op_dev, err)
-	       : a->which == SECONDS ? e->seconds(a->q.x, a->op_dev, tmp, &a->seconds, err)
+	       : a->which == SECONDS ? e->seconds(a->q.x, a->op_dev, tmp, &a->uses, err)
 	                             : ask_best(a, tmp, err);
 }
 
@@ -45,7 +45,9 @@ static void wire_devices(berth_wire *w, devices *a)
 	uint8_t known = a->known;
 	BERTH_WIRE(w, known);
 	BERTH_WIRE(w, a->bound);
-	BERTH_WIRE(w, a->seconds);
+	BERTH_WIRE(w, a->uses.plan);
+	BERTH_WIRE(w, a->uses.usual);
+	BERTH_WIRE(w, a->uses.error);
 	if (known && a->which != SECONDS)
 		berth_wire_raw(w, a->op_dev, (size_t)a->q.x->g->n_ops * sizeof *a->op_dev);
 	a->known = known == 1;
@@ -103,15 +105,16 @@ berth_status berth_export_best(const berth_exporter *e, const berth_export_sourc
 }
 
 berth_status berth_export_seconds(const berth_exporter *e, const berth_export_source *x,
-                                  const int32_t *op_dev, berth_arena *tmp, double *seconds, berth_err *err)
+                                  const int32_t *usual_dev, berth_arena *tmp, berth_export_uses *out,
+                                  berth_err *err)
 {
 	int32_t *dev;
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY_NEW(tmp, x->g->n_ops, err, dev);
-	BERTH_COPY(dev, op_dev, x->g->n_ops);
+	BERTH_COPY(dev, usual_dev, x->g->n_ops);
 	devices a = {.q = {e, x}, .which = SECONDS, .op_dev = dev};
 	berth_status st = ask_anywhere(&a, tmp, err);
-	*seconds = a.seconds;
+	*out = a.uses;
 	return st;
 }
 

@@ -4,6 +4,7 @@
 #include "llama_plan.h"
 #include "problem.h"
 #include "text.h"
+#include "time_errors.h"
 #include "uses.h"
 
 /* ---- both uses of a model ----
@@ -70,27 +71,20 @@ static berth_status llama_uses_open(const berth_export_source *x, berth_arena *m
 	return find_names(&out->answer_g, x->g, out->answer_op, tmp, err);
 }
 
-/* Seconds of a placement of the plan's graph on p's, one operator after the other. An operator that the plan
- * does not have goes with what it takes. */
-static berth_status serial_s(const berth_problem *p, const int32_t *plan_op, const int32_t *op_dev,
-                             berth_arena *tmp, double *out, berth_err *err)
+/* Seconds of a placement of the plan's graph on p's, one operator after the other, which goes to
+ * dev [n_ops of p]. An operator that the plan does not have goes with what it takes. */
+static double serial_s(const berth_problem *p, const int32_t *plan_op, const int32_t *op_dev, int32_t *dev)
 {
-	BERTH_SCRATCH(tmp);
 	const berth_graph *g = p->g;
-	int32_t *dev;
-	BERTH_TRY_NEW(tmp, p->n_ops, err, dev);
 	for (int32_t k = 0; k < p->n_ops; k++) {
 		int32_t op = g->topo_op[k], first = g->op_in_off[op];
 		dev[op] = plan_op[op] >= 0                ? op_dev[plan_op[op]]
 		          : first < g->op_in_off[op + 1] ? dev[g->tensor_producer[g->in_tensor[first]]]
 		                                          : 0;
-		if (berth_op_time(p, op, dev[op]) < 0) {
-			*out = NAN;
-			return BERTH_OK;
-		}
+		if (berth_op_time(p, op, dev[op]) < 0)
+			return NAN;
 	}
-	*out = berth_export_serial(p, dev);
-	return BERTH_OK;
+	return berth_export_serial(p, dev);
 }
 
 /* Tokens a second of a placement of the source's graph, answered and read; NAN: it cannot run. Fails:
@@ -98,22 +92,12 @@ static berth_status serial_s(const berth_problem *p, const int32_t *plan_op, con
 static berth_status llama_uses_rates(const llama_uses *u, const int32_t *op_dev, berth_arena *tmp,
                                      double *answered, double *read, berth_err *err)
 {
-	double seconds;
-	BERTH_TRY(serial_s(&u->answer, u->answer_op, op_dev, tmp, &seconds, err));
-	*answered = (double)u->batch / seconds;
-	BERTH_TRY(serial_s(&u->read, u->read_op, op_dev, tmp, &seconds, err));
-	*read = (double)(u->batch * u->chunk) / seconds;
-	return BERTH_OK;
-}
-
-/* Seconds of a mean token of each sequence, by weights. Fails: BERTH_ENOMEM. */
-static berth_status llama_uses_seconds(const llama_uses *u, const berth_uses *weights, const int32_t *op_dev,
-                                       berth_arena *tmp, double *seconds, berth_err *err)
-{
 	BERTH_SCRATCH(tmp);
-	berth_problem mixed = u->answer;
-	BERTH_TRY(berth_uses_mix(weights, &mixed, &u->read, u->twin, u->chunk, tmp, err));
-	return serial_s(&mixed, u->answer_op, op_dev, tmp, seconds, err);
+	int32_t *dev;
+	BERTH_TRY_NEW(tmp, u->answer.n_ops + u->read.n_ops, err, dev);
+	*answered = (double)u->batch / serial_s(&u->answer, u->answer_op, op_dev, dev);
+	*read = (double)(u->batch * u->chunk) / serial_s(&u->read, u->read_op, op_dev, dev);
+	return BERTH_OK;
 }
 
 enum { MOST_DEVICES = 16 }; /* that llama.cpp finds */
@@ -332,16 +316,27 @@ static berth_status usual(const berth_export_source *x, berth_arena *tmp, int32_
 	return find_usual(x, &file, &mem, tmp, &plan, op_dev, known, err);
 }
 
-berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *op_dev, berth_arena *tmp,
-                                       double *out, berth_err *err)
+berth_status berth_export_uses_seconds(const berth_export_source *x, const int32_t *usual_dev,
+                                       berth_arena *tmp, berth_export_uses *out, berth_err *err)
 {
 	BERTH_ARENA(mem);
-	llama_uses uses;
-	*out = berth_export_serial(x->p, op_dev);
+	llama_uses u;
+	berth_problem mixed;
+	int32_t *dev, *to;
+	out->plan = berth_export_serial(x->p, x->op_dev);
+	out->usual = berth_export_serial(x->p, usual_dev);
+	out->error = berth_ratio_error(x->p, x->op_dev, usual_dev);
 	if (!x->model || x->g->n_times)
 		return BERTH_OK;
-	BERTH_TRY(llama_uses_open(x, &mem, tmp, &uses, err));
-	return llama_uses_seconds(&uses, x->uses, op_dev, tmp, out, err);
+	BERTH_TRY(llama_uses_open(x, &mem, tmp, &u, err));
+	BERTH_TRY_NEW(&mem, u.answer.n_ops, err, dev, to);
+	mixed = u.answer;
+	BERTH_TRY(berth_uses_mix(x->uses, &mixed, &u.read, u.twin, u.chunk, &mem, err));
+	out->plan = serial_s(&mixed, u.answer_op, x->op_dev, dev);
+	out->usual = serial_s(&mixed, u.answer_op, usual_dev, to);
+	if (!isnan(out->plan) && !isnan(out->usual))
+		out->error = berth_ratio_error(&u.answer, dev, to);
+	return BERTH_OK;
 }
 
 /* What has no room needs no names. */
