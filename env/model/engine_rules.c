@@ -8,7 +8,10 @@
 enum { OFFLOADED_ROWS = 32 };
 
 #define COPY_RATE 4.3e9      /* bytes/s at most: weights lie in pages that a GPU cannot read by itself */
-#define ATTENTION_SHARE 0.02 /* of its peak is what attention reaches on a CPU: 0.5 to 1.4e9 macs/s a core */
+/* What of a CPU's peak attention reaches there: of one token 0.5 to 1.4e9 macs/s a core, of many, in tiles,
+ * about 5e9. */
+#define ATTENTION_SHARE 0.02
+#define TILED_SHARE 0.1
 
 /* Does the device's kind or name begin so? */
 static bool is_called(const berth_system *s, int32_t d, const char *word)
@@ -22,6 +25,12 @@ static bool is_cpu(const berth_system *s, int32_t d)
 	return s->dev_class[d] == BERTH_CLASS_CPU || is_called(s, d, "cpu");
 }
 
+/* The CPU and the disk. */
+static bool is_stored(const berth_system *s, int32_t d)
+{
+	return is_cpu(s, d) || is_called(s, d, "disk");
+}
+
 /* Seconds of a copy by the route of tensors of the class. */
 static double copy_s(const berth_problem *p, int32_t class, int32_t from, int32_t to, double bytes)
 {
@@ -31,6 +40,20 @@ static double copy_s(const berth_problem *p, int32_t class, int32_t from, int32_
 	BERTH_EACH (i, p->route_off, p->class_pair_route[berth_class_cell(p, class, from, to)])
 		sum += berth_hop_s(p->s, p->route_link[i], bytes);
 	return sum;
+}
+
+/* What leaves dev, or comes to it, does so from main. */
+static void move_transfers(berth_problem *p, int32_t dev, int32_t main)
+{
+	int64_t *ns = p->class_pair_ns;
+	for (int32_t c = 0; c < p->n_classes; c++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			bool here = d == main || d == dev;
+			int64_t out = here ? 0 : ns[berth_class_cell(p, c, main, d)],
+				in = here ? 0 : ns[berth_class_cell(p, c, d, main)];
+			ns[berth_class_cell(p, c, dev, d)] = out;
+			ns[berth_class_cell(p, c, d, dev)] = in;
+		}
 }
 
 /* ---- llama.cpp ---- */
@@ -66,7 +89,7 @@ static int64_t offloaded_ns(const berth_problem *p, int32_t op, int32_t cpu)
 	int64_t best = -1;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t ns = berth_op_time(p, op, d);
-		if (is_cpu(p->s, d) || ns < 0)
+		if (is_stored(p->s, d) || ns < 0)
 			continue;
 		ns += llround(1e9 * fmax(copy_s(p, 0, cpu, d, kept), kept / COPY_RATE));
 		best = best < 0 || ns < best ? ns : best;
@@ -75,13 +98,28 @@ static int64_t offloaded_ns(const berth_problem *p, int32_t op, int32_t cpu)
 }
 
 /* Of attention on the CPU, at least. */
-static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu)
+static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu, bool tiled)
 {
 	berth_precision used;
-	double rate = ATTENTION_SHARE / 2 * berth_system_peak(p->s, cpu, BERTH_F32, &used);
+	double rate = (tiled ? TILED_SHARE : ATTENTION_SHARE) / 2 *
+	              berth_system_peak(p->s, cpu, BERTH_F32, &used);
 	int64_t ns = berth_op_time(p, op, cpu),
 		least = rate > 0 ? llround(1e9 * p->g->op_macs[op] / rate) : 0;
 	return ns > least ? ns : least;
+}
+
+/* A disk stands for the CPU: weights are read from it in each pass, ahead of what computes (mmap). */
+static void read_from_disk(berth_problem *p, int32_t disk, int32_t cpu)
+{
+	const berth_graph *g = p->g;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		double bytes = fmin((double)berth_graph_op_weights(g, op), (double)g->op_read_bytes[op]);
+		int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, disk)], there = berth_op_time(p, op, cpu),
+			read = p->n_classes ? llround(1e9 * copy_s(p, 0, disk, cpu, bytes)) : 0;
+		if (*here >= 0)
+			*here = there < 0 || there > read ? there : read;
+	}
+	move_transfers(p, disk, cpu);
 }
 
 /* Changes the times of operators on CPUs. Those that see 32 tokens and more run on the quickest GPU, with
@@ -101,32 +139,18 @@ static berth_status llama_times(berth_problem *p, berth_arena *mem, berth_err *e
 			if (offloaded >= 0)
 				*ns = offloaded;
 			else if (p->g->op_state_bytes[op] > 0)
-				*ns = attention_ns(p, op, d);
+				*ns = attention_ns(p, op, d, many);
 		}
+	int32_t cpu = 0;
+	while (cpu < p->n_devs && !is_cpu(p->s, cpu))
+		cpu++;
+	for (int32_t d = 0; d < p->n_devs && cpu < p->n_devs; d++)
+		if (is_called(p->s, d, "disk"))
+			read_from_disk(p, d, cpu);
 	return BERTH_OK;
 }
 
 /* ---- accelerate ---- */
-
-/* The CPU and the disk. */
-static bool is_stored(const berth_system *s, int32_t d)
-{
-	return is_cpu(s, d) || is_called(s, d, "disk");
-}
-
-/* What leaves dev, or comes to it, does so from main. */
-static void move_transfers(berth_problem *p, int32_t dev, int32_t main)
-{
-	int64_t *ns = p->class_pair_ns;
-	for (int32_t c = 0; c < p->n_classes; c++)
-		for (int32_t d = 0; d < p->n_devs; d++) {
-			bool here = d == main || d == dev;
-			int64_t out = here ? 0 : ns[berth_class_cell(p, c, main, d)],
-				in = here ? 0 : ns[berth_class_cell(p, c, d, main)];
-			ns[berth_class_cell(p, c, dev, d)] = out;
-			ns[berth_class_cell(p, c, d, dev)] = in;
-		}
-}
 
 /* Keeps what the first CPU takes for all operators: a map of nothing else is run there. */
 static berth_status keep_alone(berth_problem *p, berth_arena *mem, berth_err *err)
@@ -187,6 +211,7 @@ static const berth_engine_rules engines[] = {
          .format = {"GGUF"},
          .cost = &berth_cost_serial,
          .times = llama_times,
+         .by_rows = true,
          .by_itself = true,
          .reads = true,
          .unknown = "it needs a CPU, weights and experts as the file has them, and buffers that can be told"},

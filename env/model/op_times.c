@@ -93,6 +93,10 @@ static const double calibrated_roofline = 0.5, calibrated_model = 0.8;
  * reach all: by the largest products that AMD measured itself (docs/times.md). */
 #define AMD_REACHES 0.75
 
+/* What of a CPU's peak whole numbers of a byte reach, four of which take the room of one of four bytes:
+ * dot products of them in one instruction. By llama.cpp with weights of q8_0 and q4_0 (docs/measured.md). */
+#define WHOLE_GAIN 4.0
+
 /* Convolutions in half precision go by the numbers of products; nobody timed them. */
 #define HALF_CONV_ERROR 0.4
 
@@ -263,10 +267,12 @@ static double eager_s(const berth_graph *g, int32_t op, const berth_type_on_dev 
 static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
                                     const berth_type_on_dev *type, double peak, berth_precision used)
 {
-	const berth_time_query q = query_of(g, op, type->rows, used);
+	berth_time_query q = query_of(g, op, type->rows, used);
 	const bool cpu = s->dev_class[dev] == BERTH_CLASS_CPU;
 	const bool amd = !cpu && s->dev_like[dev] && strncmp(s->dev_like[dev], "amd-", 4) == 0;
 	const double host_s = !cpu && q.alone && q.item_bytes >= 4 ? HOST_S : 0;
+	if (cpu && s->engine && s->engine->by_rows)
+		q.m = fmax(q.m, 1e9); /* few rows fill its loops as many do */
 	const berth_time_device d = {.peak_flops = amd ? AMD_REACHES * peak : peak,
 	                             .bandwidth = s->dev_mem_bandwidth[dev],
 	                             .units = s->dev_units[dev],
@@ -291,6 +297,16 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 
 /* ---- all of them ---- */
 
+/* What the engine's way to multiply makes of a peak in the precision `used`. */
+static double gain_of(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
+                      berth_precision used)
+{
+	const int p = g->op_dtype[op];
+	bool whole = p == BERTH_W8A16 || p == BERTH_W4A16 || p == BERTH_INT8 || p == BERTH_INT4,
+	     by_rows = s->dev_class[dev] == BERTH_CLASS_CPU && s->engine && s->engine->by_rows;
+	return !by_rows || !whole ? 1 : used == BERTH_F32 ? WHOLE_GAIN : WHOLE_GAIN / 2;
+}
+
 /* Does the device have some peak, but none for that precision? */
 static bool lacks(const berth_system *s, int32_t dev, double peak)
 {
@@ -310,6 +326,7 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		return x;
 	}
 	double peak = berth_system_peak(s, dev, (berth_precision)g->op_dtype[op], &used);
+	peak *= gain_of(g, s, op, dev, used);
 	if (!type->runs || lacks(s, dev, peak) || (!(peak > 0) && !(s->dev_mem_bandwidth[dev] > 0)))
 		return x;
 	x.from = BERTH_TIME_ROOFLINE;

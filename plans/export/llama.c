@@ -1,5 +1,6 @@
 /* Exporter "llama.cpp": a plan of a GGUF model as one command line, quoted for a shell. Beside it
  * stand what both uses of the model take by it, what llama.cpp says of memory, and its default. */
+#include "check.h"
 #include "exporters.h"
 #include "llama_plan.h"
 #include "problem.h"
@@ -155,6 +156,15 @@ static berth_status tell(const berth_export_source *x, const berth_gguf_list *fi
 			"prompts of 32 tokens and more: llama.cpp computes products with weights "
 			"on the CPU on a device all the same; --no-op-offload keeps them on the "
 			"CPU"));
+	double read = 0;
+	for (int32_t op = 0; op < x->g->n_ops; op++)
+		read += llama_is_disk(x, x->op_dev[op]) ? (double)berth_graph_op_weights(x->g, op) : 0;
+	char bytes[32];
+	if (read > 0)
+		BERTH_TRY(berth_export_note(out, err,
+		                            "%s of weights are more than the CPU's memory holds, and are read from "
+		                            "the disk in each pass: --no-mmap and --mlock would not load",
+		                            berth_text_bytes(bytes, read)));
 	if (file->n_all_layers > file->n_layers)
 		BERTH_TRY(berth_export_warn(
 			out, err,
@@ -191,7 +201,7 @@ static berth_status find_full(const berth_export_source *x, int32_t dev, const l
 static const char *name_of_cpu(const berth_export_source *x)
 {
 	for (int32_t d = 0; d < x->s->n_devs; d++)
-		if (llama_on_cpu(x, d))
+		if (llama_on_cpu(x, d) && !llama_is_disk(x, d))
 			return x->s->dev_name[d];
 	return "CPU";
 }
@@ -234,11 +244,37 @@ static berth_status find_machine(const berth_export_source *x, berth_arena *mem,
 	for (int32_t d = 0; d < x->s->n_devs; d++) {
 		int64_t bytes = x->s->dev_memory_bytes[d];
 		if (llama_on_cpu(x, d)) {
-			*cpu = *cpu < 0 ? d : *cpu;
+			*cpu = *cpu < 0 && !llama_is_disk(x, d) ? d : *cpu;
 			continue;
 		}
 		dev[m->n_devs] = d;
 		free_bytes[m->n_devs++] = bytes < 0 ? INT64_MAX / 4 : bytes;
+	}
+	return BERTH_OK;
+}
+
+/* What the memory of the CPU does not hold goes to the disk, where the system has one: weights of the last
+ * operators there. */
+static berth_status spill(const berth_export_source *x, int32_t cpu, int32_t *op_dev, berth_arena *tmp,
+                          berth_err *err)
+{
+	BERTH_SCRATCH(tmp);
+	const berth_graph *g = x->g;
+	berth_timeline t;
+	berth_verdict v;
+	int32_t disk = 0;
+	while (disk < x->s->n_devs && !llama_is_disk(x, disk))
+		disk++;
+	if (!x->p || cpu < 0 || disk == x->s->n_devs || x->p->dev_limit_bytes[cpu] < 0)
+		return BERTH_OK;
+	BERTH_TRY(berth_judge(x->p, op_dev, NULL, NULL, tmp, &t, &v, err));
+	int64_t over = t.peak_bytes[cpu] - x->p->dev_limit_bytes[cpu];
+	for (int32_t k = g->n_ops - 1; k >= 0 && over > 0; k--) {
+		int32_t op = g->topo_op[k];
+		if (op_dev[op] != cpu || !g->op_param_bytes[op] || !berth_op_legal(x->p, op, disk))
+			continue;
+		op_dev[op] = disk;
+		over -= g->op_param_bytes[op];
 	}
 	return BERTH_OK;
 }
@@ -255,7 +291,10 @@ static berth_status find_usual(const berth_export_source *x, const berth_gguf_li
 	    file->opt.each_expert)
 		return BERTH_OK;
 	BERTH_TRY(llama_fit(file, &machine, mem, tmp, plan, known, err));
-	return *known ? llama_plan_ops(x->g, file, plan, cpu, tmp, op_dev, err) : BERTH_OK;
+	if (!*known)
+		return BERTH_OK;
+	BERTH_TRY(llama_plan_ops(x->g, file, plan, cpu, tmp, op_dev, err));
+	return spill(x, cpu, op_dev, tmp, err);
 }
 
 /* Tokens a second of the plan, and of llama.cpp by itself. */
@@ -382,7 +421,11 @@ static berth_status find_best(const berth_export_source *x, berth_arena *tmp, in
 	berth_gguf_list file;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
 	BERTH_TRY(check_words(x, &file, err));
-	return llama_best(x, &file, tmp, op_dev, bound, err);
+	BERTH_TRY(llama_best(x, &file, tmp, op_dev, bound, err));
+	int32_t cpu = 0;
+	while (cpu < x->s->n_devs && (!llama_on_cpu(x, cpu) || llama_is_disk(x, cpu)))
+		cpu++;
+	return spill(x, cpu < x->s->n_devs ? cpu : -1, op_dev, tmp, err);
 }
 
 const berth_exporter berth_export_llama = {

@@ -55,7 +55,7 @@ static int64_t border_ns(const best *b, int32_t unit, int32_t from, int32_t to)
 static int64_t limit_of(const best *b, int32_t k)
 {
 	int32_t dev = k < b->n_kinds ? b->u.kind_dev[b->u.kind_off[k]] : b->u.cpu;
-	return dev < 0 ? 0 : b->x->p->dev_limit_bytes[dev];
+	return dev < 0 ? 0 : k == b->n_kinds && b->u.has_disk ? -1 : b->x->p->dev_limit_bytes[dev];
 }
 
 /* ---- the cost of a run ---- */

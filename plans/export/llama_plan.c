@@ -26,11 +26,16 @@ static int32_t find(const planning *p, const char *name)
 	return berth_strmap_get(&p->ops, name);
 }
 
+bool llama_is_disk(const berth_export_source *x, int32_t dev)
+{
+	return berth_system_is(x->s, dev, "disk");
+}
+
 bool llama_on_cpu(const berth_export_source *x, int32_t dev)
 {
 	if (x->theirs && x->theirs[dev])
 		return strcmp(x->theirs[dev], "CPU") == 0;
-	return berth_system_is(x->s, dev, "cpu");
+	return berth_system_is(x->s, dev, "cpu") || llama_is_disk(x, dev);
 }
 
 int32_t llama_tensor(const berth_gguf_list *file, const char *name)

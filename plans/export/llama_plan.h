@@ -24,7 +24,8 @@ typedef struct llama_plan {
 } llama_plan;
 
 /* Is a device llama.cpp's CPU? All such are one. By the word that the user gave, else by a name or kind that
- * begins with "cpu". */
+ * begins with "cpu", or "disk": what the CPU's memory does not hold is read from there. */
+bool llama_is_disk(const berth_export_source *x, int32_t dev);
 bool llama_on_cpu(const berth_export_source *x, int32_t dev);
 
 /* The tensor of that name; -1: the file has none. O(tensors). */

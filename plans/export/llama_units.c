@@ -55,7 +55,8 @@ static berth_status find_kinds(weighing *w)
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		kind[d] = -1;
 		if (llama_on_cpu(w->x, d)) {
-			u->cpu = u->cpu < 0 ? d : u->cpu;
+			u->cpu = u->cpu < 0 && !llama_is_disk(w->x, d) ? d : u->cpu;
+			u->has_disk |= llama_is_disk(w->x, d);
 			continue;
 		}
 		int32_t k = 0;

@@ -13,6 +13,7 @@ typedef struct llama_units {
 	 * kind_dev[kind_off[k]] up to kind_dev[kind_off[k + 1]]. Columns are kinds, the CPU behind them. */
 	int32_t n_kinds, *kind_off, *kind_dev;
 	int32_t cpu;        /* the device; -1: the system has none */
+	bool has_disk;      /* what the CPU does not hold is read from there */
 	/* Sums over the units in front of each, [n_kinds + 1][n + 1]: nanoseconds of the unit whole on a
 	 * device; what experts on the CPU add; the smaller of both ways. LLAMA_NEVER: it cannot run there. */
 	int64_t *whole_ns, *apart_ns, *least_ns;

@@ -64,8 +64,9 @@ static berth_status check_apart(const berth_export_source *x, int32_t d, const c
                                 const llama_names *names, berth_err *err)
 {
 	for (int32_t o = 0; o < d; o++)
-		if (names->buffer[o] && (strcmp(names->buffer[o], word) == 0 ||
-		                         (x->theirs && x->theirs[o] && strcmp(x->theirs[o], word) == 0)))
+		if (names->buffer[o] && !llama_is_disk(x, o) && !llama_is_disk(x, d) &&
+		    (strcmp(names->buffer[o], word) == 0 ||
+		     (x->theirs && x->theirs[o] && strcmp(x->theirs[o], word) == 0)))
 			return berth_fail(
 				err, BERTH_EINVAL,
 				"devices '%s' and '%s' are both called '%s'; expected a name for each",

@@ -15,6 +15,11 @@ static const char text[] =
 	"{\"name\":\"gpu\",\"peak_flops\":1e14,\"mem_bandwidth\":1e12}],"
 	"\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\",\"bandwidth\":1e10,\"both_ways\":true}]}";
 
+/* A CPU whose peak in f32 products of one row with weights of 4 bits would be bound by. */
+static const char slow[] =
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"one\",\"devices\":[{\"name\":\"cpu\",\"class\":\"cpu\","
+	"\"units\":1,\"cache_bytes\":1000000,\"peak_flops\":1e11,\"mem_bandwidth\":2e10}]}";
+
 enum { CPU, GPU };
 
 typedef struct both {
@@ -24,20 +29,21 @@ typedef struct both {
 	berth_problem plain, p; /* without the engine, and with it */
 } both;
 
-static void open_both(both *x, const char *mode)
+static void open_both(both *x, const char *mode, const char *machine)
 {
 	gguf_bytes b;
 	berth_err err = {0};
 	const berth_engine_rules *rules;
-	const char *const word[] = {mode, "context=8192", "chunk=512"};
-	berth_read_options opt = {.dim = word, .n_dims = strcmp(mode, "mode=decode") == 0 ? 2 : 3};
+	const char *const word[] = {mode, "context=8192", machine == slow ? "weights=q4_0" : "weights=file",
+	                            "chunk=512"};
+	berth_read_options opt = {.dim = word, .n_dims = strcmp(mode, "mode=decode") == 0 ? 3 : 4};
 	*x = (both){0};
 	gguf_write(&b, gguf_recipe_find("llama-3-8b"), 2);
 	assert_ok(berth_graph_parse("m.gguf", (const char *)b.p, b.n, &opt, &x->mem, &x->tmp, &x->g, NULL,
 	                            &err),
 	          &err);
 	free(b.p);
-	assert_ok(berth_system_parse_json("two", text, sizeof text - 1, &x->mem, &x->tmp, &x->s, &err), &err);
+	assert_ok(berth_system_parse_json("m", machine, strlen(machine), &x->mem, &x->tmp, &x->s, &err), &err);
 	assert_ok(berth_rules_find("llama.cpp", &rules, &err), &err);
 	x->engine = x->s;
 	assert_ok(berth_system_for(rules, &x->engine, &err), &err);
@@ -64,7 +70,7 @@ static void test_reading(void **state)
 {
 	both x;
 	(void)state;
-	open_both(&x, "mode=prefill");
+	open_both(&x, "mode=prefill", text);
 	int32_t op = berth_graph_find(&x.g, "blk.1.ffn_up.weight");
 	double copy = (double)x.g.op_param_bytes[op] / 4.3;
 	assert_near((double)(berth_op_time(&x.p, op, CPU) - berth_op_time(&x.plain, op, GPU)), copy, 1);
@@ -83,7 +89,7 @@ static void test_answering(void **state)
 {
 	both x;
 	(void)state;
-	open_both(&x, "mode=decode");
+	open_both(&x, "mode=decode", text);
 	int32_t op = berth_graph_find(&x.g, "blk.1.attn.flash");
 	assert_near((double)berth_op_time(&x.p, op, CPU), 2 * x.g.op_macs[op] / (0.02 * 1e12) * 1e9, 1);
 	for (op = 0; op < x.g.n_ops; op++)
@@ -92,8 +98,37 @@ static void test_answering(void **state)
 	close_both(&x);
 }
 
+static double seconds_of(const both *x, const berth_problem *p, const char *name)
+{
+	int32_t op = berth_graph_find(&x->g, name);
+	assert_true(op >= 0);
+	return (double)berth_op_time(p, op, CPU) * 1e-9;
+}
+
+/* Weights of few bits are multiplied row by row, with whole numbers: a token waits for the memory alone, and
+ * a prompt for four times the peak; in tiles attention reaches a tenth. */
+static void test_cpu(void **state)
+{
+	both x;
+	(void)state;
+	open_both(&x, "mode=decode", slow);
+	int32_t op = berth_graph_find(&x.g, "blk.1.ffn_up.weight");
+	double moved = (double)(x.g.op_read_bytes[op] + x.g.op_write_bytes[op]) / 2e10;
+	assert_near(seconds_of(&x, &x.p, "blk.1.ffn_up.weight"), moved, 1e-2 * moved);
+	assert_true(seconds_of(&x, &x.plain, "blk.1.ffn_up.weight") > 1.5 * moved);
+	close_both(&x);
+	open_both(&x, "mode=prefill", slow);
+	op = berth_graph_find(&x.g, "blk.1.ffn_up.weight");
+	double work = x.g.op_flops[op] / (4 * 0.83 * 1e11);
+	assert_near(seconds_of(&x, &x.p, "blk.1.ffn_up.weight"), work, 1e-2 * work);
+	op = berth_graph_find(&x.g, "blk.1.attn.flash");
+	assert_near((double)berth_op_time(&x.p, op, CPU), 2 * x.g.op_macs[op] / (0.1 * 1e11) * 1e9, 1);
+	close_both(&x);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_reading), cmocka_unit_test(test_answering)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_reading), cmocka_unit_test(test_answering),
+	                                   cmocka_unit_test(test_cpu)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
