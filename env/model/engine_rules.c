@@ -11,7 +11,7 @@ enum { OFFLOADED_ROWS = 32 };
 /* What of a CPU's peak attention reaches there: of one token 0.5 to 1.4e9 macs/s a core, of many, in tiles,
  * about 5e9. */
 #define ATTENTION_SHARE 0.02
-#define TILED_SHARE 0.1
+#define TILED_SHARE 0.15
 
 /* Does the device's kind or name begin so? */
 static bool is_called(const berth_system *s, int32_t d, const char *word)
@@ -97,14 +97,17 @@ static int64_t offloaded_ns(const berth_problem *p, int32_t op, int32_t cpu)
 	return best;
 }
 
-/* Of attention on the CPU, at least. */
-static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu, bool tiled)
+/* Of attention on the CPU, at least. tokens: that come in at once; what is masked of theirs is left out. */
+static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu, double tokens)
 {
 	berth_precision used;
+	const berth_dims *d = berth_graph_dims(p->g, op);
+	bool tiled = tokens >= OFFLOADED_ROWS;
 	double rate = (tiled ? TILED_SHARE : ATTENTION_SHARE) / 2 *
-	              berth_system_peak(p->s, cpu, BERTH_F32, &used);
+	              berth_system_peak(p->s, cpu, BERTH_F32, &used),
+	       seen = tiled && d->kind == BERTH_DIMS_PRODUCT ? fmax(1 - tokens / (double)d->at[3], 0.5) : 1;
 	int64_t ns = berth_op_time(p, op, cpu),
-		least = rate > 0 ? llround(1e9 * p->g->op_macs[op] / rate) : 0;
+		least = rate > 0 ? llround(1e9 * seen * p->g->op_macs[op] / rate) : 0;
 	return ns > least ? ns : least;
 }
 
@@ -128,18 +131,18 @@ static void read_from_disk(berth_problem *p, int32_t disk, int32_t cpu)
 static berth_status llama_times(berth_problem *p, berth_arena *mem, berth_err *err)
 {
 	(void)mem, (void)err;
-	bool many = tokens_of(p->g) >= OFFLOADED_ROWS;
+	const double tokens = tokens_of(p->g);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t d = 0; d < p->n_devs; d++) {
 			int64_t *ns = &p->op_dev_time_ns[berth_cell(p, op, d)], offloaded = -1;
 			if (*ns < 0 || !is_cpu(p->s, d) || is_source(p->g, op))
 				continue;
-			if (many && rows_of(p->g, op) >= OFFLOADED_ROWS)
+			if (tokens >= OFFLOADED_ROWS && rows_of(p->g, op) >= OFFLOADED_ROWS)
 				offloaded = offloaded_ns(p, op, d);
 			if (offloaded >= 0)
 				*ns = offloaded;
 			else if (p->g->op_state_bytes[op] > 0)
-				*ns = attention_ns(p, op, d, many);
+				*ns = attention_ns(p, op, d, tokens);
 		}
 	int32_t cpu = 0;
 	while (cpu < p->n_devs && !is_cpu(p->s, cpu))
