@@ -107,28 +107,31 @@ static int kinds_of(const char *word)
 	return ANY;
 }
 
-/* How well a row fits, -1: not at all. */
-static int fit(const row *x, const char *engine, size_t n_engine, int kinds, const char *plan)
+/* How well a row fits, -1: not at all. The user's own are before those of brief operators. */
+static int fit(const row *x, const char *engine, size_t n_engine, int kinds, const char *plan, bool brief)
 {
 	const int has = kinds_of(x->word[1]);
 	int devices = has == kinds ? 1 : has == ANY ? 0 : -1;
 	int own = strncmp(x->word[0], engine, n_engine) == 0 && !x->word[0][n_engine] ? 1
 	          : strcmp(x->word[0], "*") == 0                                      ? 0
 	                                                                              : -1;
-	int same = strcmp(x->word[2], plan) == 0 ? 1 : strcmp(x->word[2], "*") == 0 ? 0 : -1;
+	int same = strcmp(x->word[2], plan) == 0                  ? 4
+	           : strcmp(x->word[2], "*") == 0                 ? 0
+	           : brief && strcmp(x->word[2], "brief") == 0 ? 1
+	                                                          : -1;
 	const bool few = x->own && berth_text_digits(x->word[4], INT32_MAX, NULL) < FEW;
-	return few || devices < 0 || own < 0 || same < 0 ? -1 : 8 * own + 4 * devices + 2 * same + x->own;
+	return few || devices < 0 || own < 0 || same < 0 ? -1 : 16 * own + 8 * devices + same + 2 * x->own;
 }
 
-static berth_status choose(const rows *r, const char *engine, int kinds, const char *plan, berth_arena *tmp,
-                           berth_engine_error *out, berth_err *err)
+static berth_status choose(const rows *r, const char *engine, int kinds, const char *plan, bool brief,
+                           berth_arena *tmp, berth_engine_error *out, berth_err *err)
 {
 	const size_t n_engine = strcspn(engine, ":");
 	int best = 0;
 	double sum = 0, *error;
 	BERTH_TRY_NEW(tmp, r->n + 1, err, error);
 	for (size_t i = 0; i < r->n; i++) {
-		int f = fit(&r->item[i], engine, n_engine, kinds, plan);
+		int f = fit(&r->item[i], engine, n_engine, kinds, plan, brief);
 		if (f < best || f < 0)
 			continue;
 		out->n = f > best ? 0 : out->n;
@@ -143,8 +146,8 @@ static berth_status choose(const rows *r, const char *engine, int kinds, const c
 }
 
 berth_status berth_engine_error_of(const char *engine, const berth_graph *g, const berth_system *s,
-                                   const int32_t *op_dev, const char *devices, berth_arena *tmp,
-                                   berth_engine_error *out, berth_err *err)
+                                   const int32_t *op_dev, const char *devices, bool brief,
+                                   berth_arena *tmp, berth_engine_error *out, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
 	rows r = {.n = 0};
@@ -159,7 +162,8 @@ berth_status berth_engine_error_of(const char *engine, const berth_graph *g, con
 	BERTH_TRY(parse(&r, "engine_errors.csv", (const char *)berth_engine_errors_csv,
 	                berth_engine_errors_csv_size, false, tmp, err));
 	BERTH_TRY(parse_own(&r, tmp, &path, err));
-	return choose(&r, engine, devices ? kinds_of(devices) : kinds, one ? "one" : "parted", tmp, out, err);
+	return choose(&r, engine, devices ? kinds_of(devices) : kinds, one ? "one" : "parted", brief, tmp, out,
+	              err);
 }
 
 /* ---- keeping ---- */

@@ -16,11 +16,12 @@ typedef struct berth_engine_error {
  * and kind of plan are its own or "*". Those that fit best, the engine first, then devices, then the plan; of
  * these the user's of ten runs at least, if there are any.
  *   devices  the word in the place of the one that the placement tells; NULL
+ *   brief    its operators take little time each: rows of such count before "*", but the user's
  *   tmp      scratch, reset at exit
  * Fails: BERTH_EFORMAT (the user's file: where), BERTH_EIO, BERTH_ENOMEM. O(ops + rows). */
 berth_status berth_engine_error_of(const char *engine, const berth_graph *g, const berth_system *s,
-                                   const int32_t *op_dev, const char *devices, berth_arena *tmp,
-                                   berth_engine_error *out, berth_err *err);
+                                   const int32_t *op_dev, const char *devices, bool brief,
+                                   berth_arena *tmp, berth_engine_error *out, berth_err *err);
 
 /* Keep a measurement of n runs of a graph on all devices of s: their predicted and measured seconds. One of
  * the same graph and system goes. *path, in mem: the file. tmp is scratch, reset at exit. Fails: as above.

@@ -356,13 +356,31 @@ double berth_export_serial(const berth_problem *p, const int32_t *op_dev)
 	return (double)berth_sum_of_times(p, op_dev, seen) / 1e9;
 }
 
+/* Do the operators take less than 10 us in the mean, each where it is quickest? Neither clock nor profile
+ * tells such well. */
+static bool is_brief(const berth_problem *p)
+{
+	int64_t sum = 0, n = 0;
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int64_t least = INT64_MAX;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			int64_t ns = berth_op_time(p, op, d);
+			least = ns >= 0 && ns < least ? ns : least;
+		}
+		sum += least < INT64_MAX ? least : 0;
+		n += least > 0 && least < INT64_MAX;
+	}
+	return sum < 10000 * n;
+}
+
 /* The larger of what out says and of the placement's own. */
 static berth_status find_error(const berth_exporter *e, const berth_export_source *x, const int32_t *op_dev,
                                berth_arena *tmp, berth_export_gain *out, berth_err *err)
 {
 	const char *devices = e->error_devices ? e->error_devices(x, op_dev) : NULL;
 	berth_engine_error found;
-	BERTH_TRY(berth_engine_error_of(e->name, x->g, x->s, op_dev, devices, tmp, &found, err));
+	BERTH_TRY(berth_engine_error_of(e->name, x->g, x->s, op_dev, devices, is_brief(x->p), tmp,
+	                               &found, err));
 	if (found.mean < out->error)
 		return BERTH_OK;
 	out->error = found.mean;

@@ -23,6 +23,7 @@ typedef struct fixture {
 	berth_graph g;
 	berth_system s;
 	char folder[64], *before;
+	bool brief;
 } fixture;
 
 static void open_fixture(fixture *f)
@@ -60,7 +61,7 @@ static berth_engine_error of(fixture *f, const char *engine, int32_t a, int32_t 
 {
 	berth_engine_error out;
 	berth_err err = {0};
-	assert_ok(berth_engine_error_of(engine, &f->g, &f->s, (int32_t[]){a, b}, NULL, &f->tmp, &out, &err),
+	assert_ok(berth_engine_error_of(engine, &f->g, &f->s, (int32_t[]){a, b}, NULL, f->brief, &f->tmp, &out, &err),
 	          &err);
 	return out;
 }
@@ -79,6 +80,10 @@ static void test_choice(void **state)
 	assert_true(of(&f, "openvino", 0, 1).mean == 0.13);
 	assert_true(of(&f, "llama.cpp", 1, 1).mean == 0.13);
 	assert_true(of(&f, "llama.cpp", 0, 1).mean > 0.4);
+	f.brief = true; /* operators of a few microseconds */
+	assert_true(of(&f, "ort", 0, 0).mean == 0.515);
+	assert_true(of(&f, "ort", 1, 1).mean == 0.248);
+	assert_true(of(&f, "openvino", 0, 1).mean == 0.13);
 	close_fixture(&f);
 }
 
@@ -147,7 +152,7 @@ static void test_bad_file(void **state)
 	fputs("ort,cpu,*,x,1,7,here\n", file);
 	fclose(file);
 	assert_int_equal(
-		berth_engine_error_of("ort", &f.g, &f.s, (int32_t[]){0, 0}, NULL, &f.tmp, &out, &err),
+		berth_engine_error_of("ort", &f.g, &f.s, (int32_t[]){0, 0}, NULL, false, &f.tmp, &out, &err),
 		BERTH_EFORMAT);
 	assert_non_null(strstr(err.msg, "line 3: '7' is no error from 0 to 1"));
 	close_fixture(&f);
@@ -160,7 +165,7 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	const char *path;
 	BERTH_TRY(berth_engine_errors_keep("ort", &f->s, "g", 1, (double[]){1}, (double[]){2}, mem, tmp,
 	                                   &path, err));
-	return berth_engine_error_of("ort", &f->g, &f->s, (int32_t[]){0, 0}, NULL, tmp, &out, err);
+	return berth_engine_error_of("ort", &f->g, &f->s, (int32_t[]){0, 0}, NULL, false, tmp, &out, err);
 }
 
 static void test_out_of_memory(void **state)
