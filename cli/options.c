@@ -288,7 +288,8 @@ static void add_sizes(const cli_option *options, struct option *longs)
 		if (!o->name)
 			*longs++ = (struct option){sizes[i][0], required_argument, NULL, SIZE_ID + i};
 	}
-	*longs++ = (struct option){"for", required_argument, NULL, FOR_ID}; /* where it is no option: no --forbid */
+	/* where it is no option it is no short --forbid */
+	*longs++ = (struct option){"for", required_argument, NULL, FOR_ID};
 	*longs = (struct option){0};
 }
 
@@ -402,8 +403,8 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			return refuse(c, found, err);
 		if (found == FOR_ID)
 			return berth_fail(err, BERTH_EINVAL,
-			                  "%s: no plan for an engine is made here: leave out --for, an option of "
-			                  "place, compare and simulate",
+			                  "%s: no plan for an engine is made here: leave out --for, an "
+			                  "option of place, compare and simulate",
 			                  c->verb->name);
 		if (found >= SIZE_ID) {
 			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));

@@ -117,7 +117,8 @@ static void read_from_disk(berth_problem *p, int32_t disk, int32_t cpu)
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double bytes = fmin((double)berth_graph_op_weights(g, op), (double)g->op_read_bytes[op]);
-		int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, disk)], there = berth_op_time(p, op, cpu),
+		int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, disk)];
+		int64_t there = berth_op_time(p, op, cpu),
 			read = p->n_classes ? llround(1e9 * copy_s(p, 0, disk, cpu, bytes)) : 0;
 		if (*here >= 0)
 			*here = there < 0 || there > read ? there : read;

@@ -15,7 +15,7 @@ struct berth_engine_rules {
 	 * they are those of the devices. What lasts lives in mem. Fails: BERTH_ENOMEM. */
 	berth_status (*times)(berth_problem *p, berth_arena *mem, berth_err *err);
 	bool eager;                   /* on a CPU it takes longer for an operator by itself (op_times.c) */
-	bool by_rows; /* on a CPU it multiplies row by row, with whole numbers where weights are such (the same) */
+	bool by_rows; /* on a CPU it multiplies row by row, with whole numbers where weights are such */
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
 	bool by_itself;               /* plans of its files are for it unless another one is named */
 	bool reads;          /* what it does by itself is told of the file, not of the graph alone */

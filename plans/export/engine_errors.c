@@ -162,8 +162,8 @@ berth_status berth_engine_error_of(const char *engine, const berth_graph *g, con
 	BERTH_TRY(parse(&r, "engine_errors.csv", (const char *)berth_engine_errors_csv,
 	                berth_engine_errors_csv_size, false, tmp, err));
 	BERTH_TRY(parse_own(&r, tmp, &path, err));
-	return choose(&r, engine, devices ? kinds_of(devices) : kinds, one ? "one" : "parted", brief, tmp, out,
-	              err);
+	return choose(&r, engine, devices ? kinds_of(devices) : kinds, one ? "one" : "parted", brief, tmp,
+	              out, err);
 }
 
 /* ---- keeping ---- */

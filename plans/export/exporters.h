@@ -113,8 +113,8 @@ typedef struct berth_exporter {
 	 * this source. NULL: no engine stands behind it. Fails: BERTH_ENOMEM. */
 	berth_status (*usual)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,
 	                      berth_err *err);
-	/* Of x beside usual_dev [n_ops] in all uses of its model (x->uses), as the engine runs it. NULL: it has
-	 * one use. Fails: BERTH_ENOMEM, as readers of the model. */
+	/* Of x beside usual_dev [n_ops] in all uses of its model (x->uses), as the engine runs it. NULL: it
+	 * has one use. Fails: BERTH_ENOMEM, as readers of the model. */
 	berth_status (*seconds)(const berth_export_source *x, const int32_t *usual_dev, berth_arena *tmp,
 	                        berth_export_uses *out, berth_err *err);
 	/* The kinds of devices (engine_errors.h) that op_dev of x is judged by. NULL: of all operators. */

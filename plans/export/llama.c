@@ -162,8 +162,9 @@ static berth_status tell(const berth_export_source *x, const berth_gguf_list *fi
 	char bytes[32];
 	if (read > 0)
 		BERTH_TRY(berth_export_note(out, err,
-		                            "%s of weights are more than the CPU's memory holds, and are read from "
-		                            "the disk in each pass: --no-mmap and --mlock would not load",
+		                            "%s of weights are more than the CPU's memory holds, and are "
+		                            "read from the disk in each pass: --no-mmap and --mlock would "
+		                            "not load",
 		                            berth_text_bytes(bytes, read)));
 	if (file->n_all_layers > file->n_layers)
 		BERTH_TRY(berth_export_warn(

@@ -61,7 +61,8 @@ static berth_engine_error of(fixture *f, const char *engine, int32_t a, int32_t 
 {
 	berth_engine_error out;
 	berth_err err = {0};
-	assert_ok(berth_engine_error_of(engine, &f->g, &f->s, (int32_t[]){a, b}, NULL, f->brief, &f->tmp, &out, &err),
+	assert_ok(berth_engine_error_of(engine, &f->g, &f->s, (int32_t[]){a, b}, NULL, f->brief, &f->tmp,
+	                                &out, &err),
 	          &err);
 	return out;
 }
