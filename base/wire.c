@@ -62,7 +62,8 @@ void berth_wire_list(berth_wire *w, void *list, int32_t *n, size_t item)
 	/* an item is at least a byte */
 	w->bad = w->bad || *n < 0 || (size_t)*n > w->size;
 	*to = w->bad ? NULL : berth_arena_alloc(w->mem, (size_t)*n * item + 1, _Alignof(max_align_t));
-	w->bad = w->bad || !*to;
+	w->starved = w->starved || (!w->bad && !*to);
+	w->bad = w->bad || w->starved;
 	if (w->bad)
 		*n = 0;
 	else
@@ -101,6 +102,8 @@ berth_status berth_wire_done(berth_wire *w, const char **data, size_t *size, ber
 
 berth_status berth_wire_whole(const berth_wire *w, const char *file, berth_err *err)
 {
+	if (w->starved)
+		return berth_nomem(err);
 	if (w->bad || w->size)
 		return berth_fail(err, BERTH_EIO,
 		                  "%s: cannot read it: its reader gave no answer that makes sense", file);

@@ -12,7 +12,8 @@ typedef struct berth_wire {
 	const char *from; /* reading: [size], what is left; NULL: it writes */
 	size_t size;
 	berth_arena *mem; /* of what is read */
-	bool bad;         /* less came than was announced, or there was no memory for it */
+	bool bad;         /* less came than was announced, or there was no memory for it: */
+	bool starved;
 } berth_wire;
 
 /* Write into mem; read data[size] into mem. */
@@ -35,5 +36,5 @@ void berth_wire_pieces(berth_wire *w, berth_file_piece **piece, size_t *n, const
 
 /* What was written. Fails: BERTH_ENOMEM. */
 berth_status berth_wire_done(berth_wire *w, const char **data, size_t *size, berth_err *err);
-/* All was read, and nothing is left. Fails: BERTH_EIO, naming file. */
+/* All was read, and nothing is left. Fails: BERTH_ENOMEM; BERTH_EIO, naming file. */
 berth_status berth_wire_whole(const berth_wire *w, const char *file, berth_err *err);

@@ -219,7 +219,9 @@ static berth_status list_folder(const char *folder, const char *named, bool name
 	size_t cap = 0;
 	DIR *dir = opendir(*folder ? folder : ".");
 	if (!dir)
-		return berth_fail(err, BERTH_EIO, "%s: %s", *folder ? folder : ".", strerror(errno));
+		return errno == ENOMEM ? berth_nomem(err)
+		                       : berth_fail(err, BERTH_EIO, "%s: %s", *folder ? folder : ".",
+		                                    strerror(errno));
 	*out = NULL;
 	*n = 0;
 	for (const struct dirent *e; st == BERTH_OK && (e = readdir(dir));) {

@@ -63,7 +63,7 @@ GPUS = """{"format":"berth-system","version":1,"name":"two-gpus","devices":[{"na
 {"name":"gpu1","kind":"gpu","peak_flops":1e13,"memory_bytes":8000000000}],"links":[{"from":"gpu0","to":"gpu1","bandwidth":1e10,"both_ways":true}]}
 """
 
-INPUTS = {"two-gpus.json": GPUS, "pool.json": POOL, "w.data": "aaaabbbbccccdddd", "tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
+INPUTS = {"net.py": "", "two-gpus.json": GPUS, "pool.json": POOL, "w.data": "aaaabbbbccccdddd", "tiny.json": GRAPH, "duo.json": DUO, "tiny.dot": DOT, "layers.json": LAYERS, "two.json": TWO, "max-load.json": MAX_LOAD, "timed.json": TIMED, "what-if": "cpu0.peak_flops=2x\n"}
 COPIED = {"beside.onnx": "tests/fuzz/corpus/onnx/external.onnx", "tiny.onnx": "tests/fuzz/corpus/onnx/conv.onnx", "loop.onnx": "tests/fuzz/corpus/onnx/loop.onnx",
           "tiny.gguf": "tests/fuzz/corpus/gguf/phi-3-mini.gguf"}
 FOLDERS = ("llama",)  # of tests/export/tiny_folder.py
@@ -81,6 +81,7 @@ MADE = (
     ("llama.json", "place tiny.gguf:mode=decode --on system:edge --threads 1 --method heft -o llama.json"),
     ("folder.json", "place llama --on duo.json --for none --threads 1 --method single -o folder.json"),
     ("vllm.json", "place llama --on two-gpus.json --threads 1 --method single -o vllm.json"),
+    ("net.json", "place net.py:good --on duo.json --threads 1 --method heft -o net.json"),
     ("words.json", "place tiny.onnx --on duo.json --for ort --times roofline --threads 1 --method heft -o words.json"),
     ("whole", f"{TRAIN} -o whole"),
     ("half", f"{TRAIN.replace('200', '100')} -o half"),
@@ -192,6 +193,9 @@ CASES = [
     simple("profile-quick", f"profile tiny.json --on duo.json --quick 5 --system-out s.json {ENGINE}", "s.json"),
     simple("export-accelerate", "export folder.json --model llama --on duo.json --to accelerate --device cpu0=0 --device cpu1=cpu --force -o map.json", "map.json", needs=("llama",)),
     simple("export-vllm", "export vllm.json --model llama --on two-gpus.json --to vllm --force -o line", "line", needs=("llama",)),
+    simple("place-module", "place net.py:good --on duo.json --threads 1 --method heft -o p.json", "p.json", needs=("net.py",)),
+    simple("export-torch", "export net.json --model net.py:good --on duo.json --to torch --device cpu0=cpu --device cpu1=cuda:0 --force -o placed.py", "placed.py", needs=("net.py",)),
+    simple("export-openvino", "export onnx.json --model tiny.onnx --on duo.json --to openvino --device cpu0=CPU --device cpu1=GPU.1 --force -o e.json", "e.json"),
     simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1"),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
@@ -210,6 +214,8 @@ KEPT = (
     ("profile-quick", "sys", "recv", "berth_steady_run", False),
     ("place-for", "sys", "pipe2", "can_be_told", False),
     ("place-for", "sys-children", "write", "can_be_told", False),
+    ("export-onnx", "alloc", "calloc", "berth_wire_list export_write_apart", True),
+    ("export-accelerate", "alloc", "malloc", "map_parts berth_model_map", False),
     ("place", "eintr", "open", "berth_file_map", False),
     ("place-folder", "eintr", "open", "berth_beneath_open", False),
     ("place", "eintr", "fsync", "berth_placement_write", False),
