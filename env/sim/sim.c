@@ -14,6 +14,7 @@
 #include "sim_state.h"
 
 #include "cost_model.h"
+#include "sort.h"
 
 /* ---- set-up ---- */
 
@@ -22,12 +23,13 @@ static berth_status new_arrays(berth_sim *s, berth_arena *mem, berth_err *err)
 	const berth_graph *g = s->p->g;
 	size_t ops = (size_t)g->n_ops, edges = (size_t)g->n_edges, devs = (size_t)s->p->n_devs,
 	       chans = (size_t)s->p->s->n_channels;
-	BERTH_TRY_NEW(mem, ops, err, s->op_n_in, s->op_start_bytes, s->op_waits, s->op_seq, s->seq_op,
-	              s->ready_store, s->start_seq, s->start_ns);
-	BERTH_TRY_NEW(mem, ops, err, s->end_ns);
-	BERTH_TRY_NEW(mem, edges, err, s->moves, s->pending, s->in_move);
+	BERTH_TRY_NEW(mem, ops, err, s->op_n_in, s->op_start_bytes, s->op_seq, s->seq_op, s->ready_store,
+	              s->start_seq, s->start_ns, s->end_ns);
+	BERTH_TRY_NEW(mem, edges, err, s->moves, s->pending);
+	BERTH_TRY_NEW(mem, ops + (size_t)g->n_tensors + edges, err, s->op_waits);
+	s->tensor_holds = s->op_waits + ops;
+	s->in_move = s->tensor_holds + g->n_tensors;
 	BERTH_TRY_NEW(mem, ops + edges, err, s->heap);
-	BERTH_TRY_NEW(mem, g->n_tensors, err, s->tensor_holds);
 	BERTH_TRY_NEW(mem, devs, err, s->dev, s->dest_move, s->dirty_dev, s->dev_time_ns, s->told_bytes);
 	BERTH_TRY_NEW(mem, berth_n_resources(s->p), err, s->mem_bytes, s->peak_bytes);
 	BERTH_TRY_NEW(mem, chans, err, s->chan, s->dirty_chan);
@@ -108,61 +110,22 @@ size_t berth_sim_max_hops(const berth_problem *p)
 
 /* ---- the two kinds of heap ---- */
 
+static bool ends_before(const void *ctx, const void *a, const void *b)
+{
+	(void)ctx;
+	return ((const event *)a)->time < ((const event *)b)->time;
+}
+
+static bool starts_before(const void *ctx, const void *a, const void *b)
+{
+	(void)ctx;
+	return *(const uint64_t *)a < *(const uint64_t *)b;
+}
+
 void sim_event_push(berth_sim *s, int64_t time, int32_t what)
 {
-	event *h = s->heap;
-	int32_t i = s->n_heap++;
-	while (i > 0 && h[(i - 1) / 2].time > time) {
-		h[i] = h[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	h[i] = (event){time, what};
-}
-
-static int32_t event_pop(berth_sim *s)
-{
-	event *h = s->heap;
-	int32_t what = h[0].what, n = --s->n_heap, i = 0;
-	event x = h[n];
-	for (;;) {
-		int32_t c = 2 * i + 1;
-		if (c >= n)
-			break;
-		c += c + 1 < n && h[c + 1].time < h[c].time;
-		if (h[c].time >= x.time)
-			break;
-		h[i] = h[c];
-		i = c;
-	}
-	h[i] = x;
-	return what;
-}
-
-static void ready_push(device *d, uint64_t key)
-{
-	int32_t i = d->n_ready++;
-	while (i > 0 && d->ready[(i - 1) / 2] > key) {
-		d->ready[i] = d->ready[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	d->ready[i] = key;
-}
-
-static void ready_pop(device *d)
-{
-	int32_t n = --d->n_ready, i = 0;
-	uint64_t x = d->ready[n];
-	for (;;) {
-		int32_t c = 2 * i + 1;
-		if (c >= n)
-			break;
-		c += c + 1 < n && d->ready[c + 1] < d->ready[c];
-		if (d->ready[c] >= x)
-			break;
-		d->ready[i] = d->ready[c];
-		i = c;
-	}
-	d->ready[i] = x;
+	event new = {time, what};
+	berth_heap_push(s->heap, (size_t)s->n_heap++, sizeof new, &new, ends_before, NULL);
 }
 
 /* ---- ends ---- */
@@ -198,7 +161,7 @@ static void make_ready(berth_sim *s, int32_t op)
 		key = s->instant << 32 | (uint32_t)p->g->op_topo[op];
 	else
 		key = (uint64_t)(uint32_t)p->op_prio[op];
-	ready_push(&s->dev[d], key);
+	berth_heap_push(s->dev[d].ready, (size_t)s->dev[d].n_ready++, sizeof key, &key, starts_before, NULL);
 	touch_dev(s, d);
 }
 
@@ -407,7 +370,7 @@ static void start_ops(berth_sim *s, int32_t d)
 		uint32_t place = (uint32_t)v->ready[0];
 		if (s->by_sequence && place != (uint32_t)(v->first + v->n_started))
 			break;
-		ready_pop(v);
+		berth_heap_pop(v->ready, (size_t)v->n_ready--, sizeof *v->ready, starts_before, NULL);
 		start_op(s, s->key_op[place], d);
 	}
 	v->dirty = false;
@@ -592,7 +555,8 @@ void sim_advance(berth_sim *s, bool once)
 		s->instant += s->heap[0].time > s->now;
 		s->now = s->heap[0].time;
 		do {
-			int32_t what = event_pop(s);
+			int32_t what = s->heap[0].what;
+			berth_heap_pop(s->heap, (size_t)s->n_heap--, sizeof *s->heap, ends_before, NULL);
 			if (what >= 0)
 				end_op(s, what);
 			else

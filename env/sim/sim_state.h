@@ -82,7 +82,6 @@ struct berth_sim {
 	bool places;            /* channels in program order */
 	int32_t *hop_place;     /* [max hops] place in the channel's sequence, by tensor, destination, hop */
 	int32_t *tensor_place;  /* [n_tensors] into hop_place: its first hop */
-	int32_t *op_waits;      /* [n_ops] inputs not there yet */
 	int32_t *op_seq;        /* [n_ops] place in its device's sequence (program and given) */
 	int32_t *seq_op;        /* [n_ops] the inverse */
 	uint64_t *ready_store;  /* [n_ops] */
@@ -99,9 +98,10 @@ struct berth_sim {
 	int32_t n_ended; /* operators */
 	uint64_t instant;
 	int32_t *dest_move; /* [n_devs] the transfer of the tensor at hand to each device; -1: none */
-	int32_t *in_move;   /* [n_edges] by input place: the transfer that brought it; -1: made here */
-	/* [n_tensors] local consumers and departing hops that keep it on its producer's device */
-	int32_t *tensor_holds;
+	/* one block */
+	int32_t *op_waits;     /* [n_ops] inputs not there yet */
+	int32_t *tensor_holds; /* [n_tensors] local consumers and departing hops that keep it at home */
+	int32_t *in_move;      /* [n_edges] by input place: the transfer that brought it; -1: made here */
 
 	int32_t *start_seq, n_starts; /* [n_ops] */
 	int64_t *start_ns, *end_ns;   /* [n_ops] */
