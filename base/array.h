@@ -1,4 +1,4 @@
-/* Arrays whose length stands elsewhere: copied, cleared, and walked part by part. */
+/* Arrays whose length stands elsewhere: copied, cleared, and walked part by part; and whole numbers. */
 #pragma once
 
 #include <stddef.h>
@@ -30,3 +30,21 @@ static inline void *berth_clear(void *to, size_t n_bytes)
 /* A loop over part k of what offsets cut into parts: i from off[k] up to off[k + 1]. */
 #define BERTH_EACH(i, off, k) \
 	for (int32_t i = (off)[k], end_of_##i = (off)[(k) + 1]; i < end_of_##i; i++)
+
+static inline int64_t berth_max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline int64_t berth_min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The greatest that divides both; of 0 and b it is b. */
+static inline int64_t berth_common_divisor(int64_t a, int64_t b)
+{
+	for (int64_t rest; b; a = b, b = rest)
+		rest = a % b;
+	return a;
+}

@@ -89,11 +89,6 @@ static bool pull_row(int64_t *restrict at, int32_t m, int32_t col, int64_t *own,
 	return forbidden;
 }
 
-static int64_t min2(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int64_t less(int64_t entry, int64_t least)
 {
 	return entry < BERTH_PBQP_INF ? entry - least : entry;
@@ -103,7 +98,7 @@ static int64_t less(int64_t entry, int64_t least)
 static inline bool pull_row_of_4(int64_t *restrict at, int32_t col, int64_t *own, const int64_t *other)
 {
 	int64_t a = at[0], b = at[col], c = at[2 * col], d = at[3 * col],
-		least = min2(min2(a, b), min2(c, d));
+		least = berth_min(berth_min(a, b), berth_min(c, d));
 	if (least >= BERTH_PBQP_INF || *own >= BERTH_PBQP_INF)
 		return pull_row(at, 4, col, own, other);
 	at[0] = less(a, least);

@@ -226,17 +226,12 @@ static berth_status from_cache(job *j, int32_t op, int32_t dev, bool *found, ber
 	return BERTH_OK;
 }
 
-static int32_t common_divisor(int32_t a, int32_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
-
 /* A stride near the golden section through the operators. A limit of time then leaves out some of all
  * kinds. */
 static int32_t stride(int32_t n)
 {
 	int32_t step = (int32_t)((double)n * 0.618) + 1;
-	while (common_divisor(n, step) != 1)
+	while (berth_common_divisor(n, step) != 1)
 		step++;
 	return step;
 }

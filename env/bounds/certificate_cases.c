@@ -202,11 +202,6 @@ void berth_block_first_case(const berth_block *b, int32_t from, int32_t to, bert
 
 /* ---- heads and tails ---- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* When d, of one slot, can have done the operators of set that are fixed on it, each no earlier than start
  * (their heads, or their tails, for the way backwards). */
 static int64_t done_after(const berth_block *b, const berth_case *c, uint64_t set, int32_t d,
@@ -228,7 +223,7 @@ static int64_t done_after(const berth_block *b, const berth_case *c, uint64_t se
 		n++;
 	}
 	for (int32_t k = 0; k < n; k++)
-		now = larger(now, at[k]) + time[k];
+		now = berth_max(now, at[k]) + time[k];
 	return now;
 }
 
@@ -255,7 +250,7 @@ static int64_t find_side(const berth_block *b, const berth_case *c, int32_t i, i
 				known[berth_block_cell(b, other, l)] + berth_block_time(b, other, l) + way;
 			least = there < least ? there : least;
 		}
-		most = larger(most, least);
+		most = berth_max(most, least);
 	}
 	return most;
 }
@@ -342,7 +337,7 @@ static int64_t after_arrival(const berth_block *b, const berth_case *c, int32_t 
 	BERTH_EACH (k, b->out_off, i) {
 		int32_t to = b->out[k].other;
 		if (b->out[k].tensor == t && c->dev[to] == UINT32_C(1) << e)
-			after = larger(after,
+			after = berth_max(after,
 			               berth_block_time(b, to, e) + b->tail[berth_block_cell(b, to, e)]);
 	}
 	return after;

@@ -48,11 +48,6 @@ static void sort_by_above(const berth_exact_search *x, const node *s, int32_t *o
 	}
 }
 
-static int64_t most_of(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Earliest start of j after its inputs and after all that its device starts before it. */
 static int64_t head_of(const berth_exact_search *x, const node *s, int32_t j)
 {
@@ -61,18 +56,18 @@ static int64_t head_of(const berth_exact_search *x, const node *s, int32_t j)
 	BERTH_EACH (k, x->in_off, j) {
 		const exact_search_tensor *t = &x->tensor[x->in[k]];
 		int32_t i = t->producer;
-		head = most_of(head, s->head[i] + exact_search_time(x, i, x->dev[i]) +
+		head = berth_max(head, s->head[i] + exact_search_time(x, i, x->dev[i]) +
 		                             exact_search_transfer(x, t->class, x->dev[i], d));
 	}
 	for (uint64_t left = s->above[j]; left; left &= left - 1) {
 		int32_t i = __builtin_ctzll(left);
 		if (x->dev[i] != d)
 			continue;
-		head = most_of(head, s->head[i] + (one_slot(x, i) ? exact_search_time(x, i, d) : 0));
+		head = berth_max(head, s->head[i] + (one_slot(x, i) ? exact_search_time(x, i, d) : 0));
 		first = s->head[i] < first ? s->head[i] : first;
 		sum += exact_search_time(x, i, d);
 	}
-	return first < BERTH_EXACT_SEARCH_NEVER && one_slot(x, j) ? most_of(head, first + sum) : head;
+	return first < BERTH_EXACT_SEARCH_NEVER && one_slot(x, j) ? berth_max(head, first + sum) : head;
 }
 
 /* Least time from the end of i to the end of all. */
@@ -83,7 +78,7 @@ static int64_t tail_of(const berth_exact_search *x, const node *s, int32_t i)
 	BERTH_EACH (t, x->out_off, i)
 		for (int32_t u = 0; u < x->tensor[t].n_uses; u++) {
 			int32_t j = x->tensor[t].use[u];
-			tail = most_of(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) +
+			tail = berth_max(tail, exact_search_transfer(x, x->tensor[t].class, d, x->dev[j]) +
 			                             exact_search_time(x, j, x->dev[j]) + s->tail[j]);
 		}
 	if (!one_slot(x, i))
@@ -92,11 +87,11 @@ static int64_t tail_of(const berth_exact_search *x, const node *s, int32_t i)
 		int32_t j = __builtin_ctzll(left);
 		if (x->dev[j] != d)
 			continue;
-		tail = most_of(tail, exact_search_time(x, j, d) + s->tail[j]);
+		tail = berth_max(tail, exact_search_time(x, j, d) + s->tail[j]);
 		last = s->tail[j] < last ? s->tail[j] : last;
 		sum += exact_search_time(x, j, d);
 	}
-	return last < BERTH_EXACT_SEARCH_NEVER ? most_of(tail, last + sum) : tail;
+	return last < BERTH_EXACT_SEARCH_NEVER ? berth_max(tail, last + sum) : tail;
 }
 
 /* Heads, tails and the bound of paths. */
@@ -109,7 +104,7 @@ static void settle(const berth_exact_search *x, node *s)
 	for (int32_t k = x->n - 1; k >= 0; k--)
 		s->tail[order[k]] = tail_of(x, s, order[k]);
 	for (int32_t i = 0; i < x->n; i++)
-		s->lower = most_of(s->lower, s->head[i] + exact_search_time(x, i, x->dev[i]) + s->tail[i]);
+		s->lower = berth_max(s->lower, s->head[i] + exact_search_time(x, i, x->dev[i]) + s->tail[i]);
 }
 
 static bool open_pair(const berth_exact_search *x, const node *s, int32_t i, int32_t j)
@@ -159,7 +154,7 @@ static bool overlap(const berth_exact_search *x, const node *s, int32_t i, int32
 	if (one_slot(x, i))
 		return true;
 	int32_t at_once = 0;
-	int64_t at = most_of(s->head[i], s->head[j]);
+	int64_t at = berth_max(s->head[i], s->head[j]);
 	for (int32_t k = 0; k < x->n; k++)
 		at_once += x->dev[k] == x->dev[i] && s->head[k] <= at &&
 		           at < s->head[k] + exact_search_time(x, k, x->dev[k]);
@@ -234,7 +229,7 @@ static void branch(berth_exact_search *x, const node *parent)
 		return;
 	}
 	int64_t machines = exact_search_machines(x, x->n, s.head, s.tail, 1);
-	s.lower = most_of(s.lower, machines);
+	s.lower = berth_max(s.lower, machines);
 	if (s.lower >= x->upper)
 		return;
 	if (choose_pair(x, &s, false, &i, &j)) {

@@ -17,16 +17,6 @@ enum {
 
 /* ---- common divisor ---- */
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-	while (b != 0) {
-		int64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 int64_t berth_common_divisor_ns(const berth_problem *p)
 {
 	int64_t all = 0;
@@ -35,9 +25,9 @@ int64_t berth_common_divisor_ns(const berth_problem *p)
 	for (int32_t op = 0; op < p->n_ops && all != 1; op++)
 		for (int32_t d = 0; d < p->n_devs; d++)
 			if (berth_op_legal(p, op, d))
-				all = divisor(all, berth_op_time(p, op, d));
+				all = berth_common_divisor(all, berth_op_time(p, op, d));
 	for (int64_t i = 0; i < (int64_t)p->n_classes * p->s->n_links && all != 1; i++)
-		all = divisor(all, p->class_link_ns[i]);
+		all = berth_common_divisor(all, p->class_link_ns[i]);
 	return all > 0 ? all : 1;
 }
 

@@ -200,11 +200,6 @@ static int32_t grid(zoo_net *net, int64_t least)
 	return g;
 }
 
-static int64_t least_of(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* variant 0: the attention block; 1: the whole layer. */
 void zoo_build_llama(zoo_net *net)
 {
@@ -212,7 +207,7 @@ void zoo_build_llama(zoo_net *net)
 	int64_t heads = zoo_whole(net, "heads"), seq = zoo_whole(net, "seq"),
 		hidden = heads * HEAD;
 	int64_t inner = variant ? zoo_whole(net, "ffn") : hidden;
-	int32_t g = grid(net, least_of(seq, inner));
+	int32_t g = grid(net, berth_min(seq, inner));
 	if (net->status == BERTH_OK && heads % g != 0) /* columns are cut between heads */
 		net->status = berth_fail(net->err, BERTH_EINVAL,
 		                         "tiles is %d and heads %lld; expected tiles to divide heads", g,
@@ -251,7 +246,7 @@ void zoo_build_chain(zoo_net *net)
 void zoo_build_ffnn(zoo_net *net)
 {
 	int64_t hidden = zoo_whole(net, "hidden");
-	int32_t layers = (int32_t)zoo_whole(net, "layers"), g = grid(net, least_of(net->batch, hidden));
+	int32_t layers = (int32_t)zoo_whole(net, "layers"), g = grid(net, berth_min(net->batch, hidden));
 	matrix x = given(net, NULL, net->batch, hidden, g);
 	for (int32_t i = 0; i < layers; i++) {
 		const char *weights = zoo_name(net, "w%d", i);

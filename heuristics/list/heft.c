@@ -51,11 +51,6 @@ typedef struct lookahead {
 	int32_t tried;       /* the operator at hand; -1: none yet */
 } lookahead;
 
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t *arrivals(const lookahead *x, int32_t op)
 {
 	return BERTH_ROW(x->arrival_ns, op, x->p->n_devs);
@@ -71,7 +66,7 @@ static void tell_consumers(const lookahead *x, const berth_partial *part, int32_
 		BERTH_EACH (e, g->tensor_use_off, t) {
 			int64_t *at = arrivals(x, g->edge_consumer[e]);
 			for (int32_t d = 0; d < x->p->n_devs; d++)
-				at[d] = max64(at[d], end + berth_transfer_ns(x->p, t, from, d));
+				at[d] = berth_max(at[d], end + berth_transfer_ns(x->p, t, from, d));
 		}
 }
 
@@ -84,7 +79,7 @@ static int64_t consumer_finish(const lookahead *x, const berth_list_place *at, i
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		if (!berth_op_legal(p, consumer, d))
 			continue;
-		int64_t ready = max64(placed[d], at->end_ns + berth_transfer_ns(p, t, at->dev, d));
+		int64_t ready = berth_max(placed[d], at->end_ns + berth_transfer_ns(p, t, at->dev, d));
 		int64_t finish = berth_partial_start(at->part, consumer, d, ready, true) +
 		                 berth_op_time(p, consumer, d);
 		best = finish < best ? finish : best;
@@ -103,7 +98,7 @@ static int64_t lookahead_score(void *ctx, const berth_list_place *at)
 	x->tried = op;
 	BERTH_EACH (t, g->op_tensor_off, op)
 		BERTH_EACH (e, g->tensor_use_off, t)
-			latest = max64(latest, consumer_finish(x, at, t, g->edge_consumer[e]));
+			latest = berth_max(latest, consumer_finish(x, at, t, g->edge_consumer[e]));
 	return latest;
 }
 

@@ -4,11 +4,6 @@
 #include "array.h"
 #include "cost_model.h"
 
-static int64_t max_ns(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 bool berth_sequence_exact(const berth_problem *p)
 {
 	const berth_system *s = p->s;
@@ -149,12 +144,12 @@ void berth_sequence_heads(berth_sequence *q, int32_t first)
 			int64_t at = q->end_ns[from];
 			if (q->op_dev[from] != d)
 				at += berth_transfer_ns(p, t, q->op_dev[from], d);
-			ready = max_ns(ready, at);
+			ready = berth_max(ready, at);
 		}
 		q->ready_ns[op] = ready;
-		q->start_ns[op] = before >= 0 ? max_ns(ready, q->end_ns[before]) : ready;
+		q->start_ns[op] = before >= 0 ? berth_max(ready, q->end_ns[before]) : ready;
 		q->end_ns[op] = q->start_ns[op] + berth_op_time(p, op, d);
-		q->most_ns[i] = most = max_ns(most, q->end_ns[op]);
+		q->most_ns[i] = most = berth_max(most, q->end_ns[op]);
 	}
 	q->latency_ns = most;
 }
@@ -172,10 +167,10 @@ void berth_sequence_tails(berth_sequence *q, int32_t last)
 				int64_t ns = q->tail_ns[to];
 				if (q->op_dev[to] != d)
 					ns += berth_transfer_ns(p, t, d, q->op_dev[to]);
-				tail = max_ns(tail, ns);
+				tail = berth_max(tail, ns);
 			}
 		q->data_tail_ns[op] = tail;
 		q->tail_ns[op] =
-			berth_op_time(p, op, d) + (behind >= 0 ? max_ns(tail, q->tail_ns[behind]) : tail);
+			berth_op_time(p, op, d) + (behind >= 0 ? berth_max(tail, q->tail_ns[behind]) : tail);
 	}
 }

@@ -17,11 +17,6 @@ enum {
 	TENURE = 10
 };
 
-static int64_t max_ns(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 berth_status berth_order_moves_new(const berth_problem *p, const berth_sequence *now, berth_rng *rng,
                                    berth_arena *mem, berth_order_moves *out, berth_err *err)
 {
@@ -126,15 +121,15 @@ static void add_later(berth_order_moves *m, const int32_t *block, int32_t i, int
 	berth_order_move c = {.move = {op, q->op_dev[op], to, q->behind[to]}};
 	int64_t at = end_of(q, q->before[op]), tail;
 	for (int32_t k = i + 1; k <= j; k++) {
-		m->span_ns[k - i] = max_ns(q->ready_ns[block[k]], at);
+		m->span_ns[k - i] = berth_max(q->ready_ns[block[k]], at);
 		at = m->span_ns[k - i] + time_of(q, block[k]);
 		c.tabu |= is_tabu(m, block[k], op);
 	}
-	tail = time_of(q, op) + max_ns(q->data_tail_ns[op], tail_of(q, q->behind[to]));
-	c.ns = max_ns(q->ready_ns[op], at) + tail;
+	tail = time_of(q, op) + berth_max(q->data_tail_ns[op], tail_of(q, q->behind[to]));
+	c.ns = berth_max(q->ready_ns[op], at) + tail;
 	for (int32_t k = j; k > i; k--) {
-		tail = time_of(q, block[k]) + max_ns(q->data_tail_ns[block[k]], tail);
-		c.ns = max_ns(c.ns, m->span_ns[k - i] + tail);
+		tail = time_of(q, block[k]) + berth_max(q->data_tail_ns[block[k]], tail);
+		c.ns = berth_max(c.ns, m->span_ns[k - i] + tail);
 	}
 	add(m, c);
 }
@@ -145,18 +140,18 @@ static void add_earlier(berth_order_moves *m, const int32_t *block, int32_t i, i
 	const berth_sequence *q = m->now;
 	int32_t op = block[j], to = block[i];
 	berth_order_move c = {.move = {op, q->op_dev[op], q->before[to], to}};
-	int64_t start = max_ns(q->ready_ns[op], end_of(q, q->before[to])), at = start + time_of(q, op),
+	int64_t start = berth_max(q->ready_ns[op], end_of(q, q->before[to])), at = start + time_of(q, op),
 		tail = tail_of(q, q->behind[op]);
 	for (int32_t k = i; k < j; k++) {
-		m->span_ns[k - i] = max_ns(q->ready_ns[block[k]], at);
+		m->span_ns[k - i] = berth_max(q->ready_ns[block[k]], at);
 		at = m->span_ns[k - i] + time_of(q, block[k]);
 		c.tabu |= is_tabu(m, op, block[k]);
 	}
 	for (int32_t k = j - 1; k >= i; k--) {
-		tail = time_of(q, block[k]) + max_ns(q->data_tail_ns[block[k]], tail);
-		c.ns = max_ns(c.ns, m->span_ns[k - i] + tail);
+		tail = time_of(q, block[k]) + berth_max(q->data_tail_ns[block[k]], tail);
+		c.ns = berth_max(c.ns, m->span_ns[k - i] + tail);
 	}
-	c.ns = max_ns(c.ns, start + time_of(q, op) + max_ns(q->data_tail_ns[op], tail));
+	c.ns = berth_max(c.ns, start + time_of(q, op) + berth_max(q->data_tail_ns[op], tail));
 	add(m, c);
 }
 
@@ -234,7 +229,7 @@ static int64_t ready_on(const berth_order_moves *m, int32_t op, int32_t d)
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t],
 			h = !m->tails || q->op_dev[from] == d ? -1 : berth_tails_hop(m->tails, t, d);
 		int64_t way = q->op_dev[from] == d ? 0 : berth_transfer_ns(m->p, t, q->op_dev[from], d);
-		ready = max_ns(ready, h >= 0 ? m->tails->base->hops[h].end_ns : q->end_ns[from] + way);
+		ready = berth_max(ready, h >= 0 ? m->tails->base->hops[h].end_ns : q->end_ns[from] + way);
 	}
 	return ready;
 }
@@ -249,7 +244,7 @@ static int64_t data_tail_on(const berth_order_moves *m, int32_t op, int32_t d)
 		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t to = g->edge_consumer[e];
 			int64_t way = q->op_dev[to] == d ? 0 : berth_transfer_ns(m->p, t, d, q->op_dev[to]);
-			tail = max_ns(tail, q->tail_ns[to] + way);
+			tail = berth_max(tail, q->tail_ns[to] + way);
 		}
 	return tail;
 }
@@ -280,10 +275,10 @@ static void look_at_device(berth_order_moves *m, int32_t op, int32_t d)
 	for (int32_t i = from; i <= end && i < from + PLACES; i++) {
 		int32_t before = i > m->dev_off[d] ? m->dev_op[i - 1] : -1,
 			behind = i < end ? m->dev_op[i] : -1;
-		int64_t start = max_ns(ready, end_of(q, before));
+		int64_t start = berth_max(ready, end_of(q, before));
 		if (start >= c.ns || (before >= 0 && may_reach(q, op, before)))
 			break;
-		int64_t ns = start + time + max_ns(tail, tail_of(q, behind));
+		int64_t ns = start + time + berth_max(tail, tail_of(q, behind));
 		if (ns < c.ns && (behind < 0 || !may_be_reached(q, op, behind))) {
 			c.ns = ns;
 			c.move = (berth_sequence_move){op, d, before, behind};

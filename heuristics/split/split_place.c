@@ -32,11 +32,6 @@ typedef struct split {
 	int64_t best;
 } split;
 
-static int64_t most_of(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* ---- tables ---- */
 
 static int64_t least_way(const split *x, int32_t t, int32_t from, int32_t to_op)
@@ -61,7 +56,7 @@ static void fill_tails(split *x)
 			int64_t tail = 0;
 			BERTH_EACH (t, g->op_tensor_off, op)
 				BERTH_EACH (e, g->tensor_use_off, t)
-					tail = most_of(tail, least_way(x, t, d, g->edge_consumer[e]));
+					tail = berth_max(tail, least_way(x, t, d, g->edge_consumer[e]));
 			x->tail[berth_cell(x->p, op, d)] = tail;
 		}
 	}
@@ -86,7 +81,7 @@ static int64_t arrival(const split *x, int32_t op, int32_t d)
 	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		if (x->op_dev[from] >= 0 && x->local[from] < 0)
-			at = most_of(at, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
+			at = berth_max(at, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
 	}
 	return at;
 }
@@ -99,9 +94,9 @@ static void run_op(split *x, int32_t op)
 	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		if (x->op_dev[from] >= 0)
-			ready = most_of(ready, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
+			ready = berth_max(ready, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
 	}
-	x->start[op] = most_of(ready, *slot);
+	x->start[op] = berth_max(ready, *slot);
 	*slot = x->end[op] = x->start[op] + berth_op_time(x->p, op, d);
 	x->held[d] += berth_kept_bytes(x->p, op);
 }
@@ -128,7 +123,7 @@ static void run_back(split *x, int32_t k)
 		BERTH_EACH (t, g->op_tensor_off, op)
 			BERTH_EACH (e, g->tensor_use_off, t) {
 				int32_t to = g->edge_consumer[e];
-				after = most_of(after, berth_transfer_ns(p, t, d, x->op_dev[to]) +
+				after = berth_max(after, berth_transfer_ns(p, t, d, x->op_dev[to]) +
 				                               berth_op_time(p, to, x->op_dev[to]) +
 				                               x->after[to]);
 			}
@@ -154,9 +149,9 @@ static int64_t follows(const split *x, int32_t i, int32_t d, bool again)
 			if (x->local[to] >= 0)
 				continue;
 			if (!again || dev < 0)
-				after = most_of(after, least_way(x, t, d, to));
+				after = berth_max(after, least_way(x, t, d, to));
 			else
-				after = most_of(after, berth_transfer_ns(p, t, d, dev) +
+				after = berth_max(after, berth_transfer_ns(p, t, d, dev) +
 				                               berth_op_time(p, to, dev) + x->after[to]);
 		}
 	return after;
@@ -174,10 +169,10 @@ static int64_t length_of(split *x, const int32_t *dev, const int32_t *order)
 		BERTH_EACH (in, g->op_in_off, op) {
 			int32_t t = g->in_tensor[in], from = x->local[g->tensor_producer[t]];
 			if (from >= 0)
-				at = most_of(at, end[from] + berth_transfer_ns(x->p, t, dev[from], d));
+				at = berth_max(at, end[from] + berth_transfer_ns(x->p, t, dev[from], d));
 		}
-		*slot = end[i] = most_of(at, *slot) + berth_op_time(x->p, op, d);
-		length = most_of(length, end[i] + x->beyond[i][d]);
+		*slot = end[i] = berth_max(at, *slot) + berth_op_time(x->p, op, d);
+		length = berth_max(length, end[i] + x->beyond[i][d]);
 	}
 	return length;
 }
@@ -220,7 +215,7 @@ static void surround(split *x, berth_exact_search *search, bool again)
 	for (int32_t d = 0; d < x->p->n_devs; d++) {
 		berth_exact_search_set_held(search, d, x->held[d]);
 		for (int32_t i = 0; i < x->n; i++) {
-			x->release[i][d] = most_of(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
+			x->release[i][d] = berth_max(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
 			x->beyond[i][d] = follows(x, i, d, again);
 			berth_exact_search_set_outside(search, i, d, x->release[i][d], x->beyond[i][d]);
 		}

@@ -39,21 +39,16 @@ bool berth_pipeline_defined(const berth_problem *p)
 	return !p->s->cost_model->new_scratch && p->n_pools == 0;
 }
 
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* The largest load of a device or channel, rounded up. */
 static int64_t period(const berth_problem *p, const berth_timeline *t)
 {
 	int64_t most = 0;
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		int64_t slots = p->s->dev_slots[d];
-		most = max64(most, t->dev_time_ns[d] / slots + (t->dev_time_ns[d] % slots != 0));
+		most = berth_max(most, t->dev_time_ns[d] / slots + (t->dev_time_ns[d] % slots != 0));
 	}
 	for (int32_t c = 0; p->s->contention && c < p->s->n_channels; c++)
-		most = max64(most, t->channel_ns[c]);
+		most = berth_max(most, t->channel_ns[c]);
 	return most;
 }
 
@@ -104,7 +99,7 @@ static berth_status deliver(work *w, int32_t tensor, berth_arena *mem)
 		int32_t op = g->edge_consumer[e], dev = w->t->op_dev[op];
 		if (there_ns[dev] < 0)
 			BERTH_TRY(send(w, tensor, dev, mem, &there_ns[dev]));
-		w->ready_ns[op] = max64(w->ready_ns[op], there_ns[dev]);
+		w->ready_ns[op] = berth_max(w->ready_ns[op], there_ns[dev]);
 	}
 	w->last_hop[tensor] = w->out->n_hops;
 	return BERTH_OK;
@@ -131,7 +126,7 @@ static berth_status schedule(work *w, berth_arena *mem)
 		int64_t time = berth_op_time(p, op, dev);
 		w->start_ns[op] = take_turn(w, &w->dev[dev], w->ready_ns[op], time);
 		w->end_ns[op] = w->start_ns[op] + time;
-		w->out->latency_ns = max64(w->out->latency_ns, w->end_ns[op]);
+		w->out->latency_ns = berth_max(w->out->latency_ns, w->end_ns[op]);
 		BERTH_EACH (t, p->g->op_tensor_off, op)
 			BERTH_TRY(deliver(w, t, mem));
 	}
@@ -145,7 +140,7 @@ static berth_status hold(work *w, int32_t dev, int64_t from_ns, int64_t until_ns
 	if (bytes == 0)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_GROW(w->tmp, w->held, w->n_held, &w->cap_held, w->err));
-	w->held[w->n_held++] = (held){dev, from_ns, max64(until_ns, from_ns + 1), bytes};
+	w->held[w->n_held++] = (held){dev, from_ns, berth_max(until_ns, from_ns + 1), bytes};
 	return BERTH_OK;
 }
 
@@ -160,14 +155,14 @@ static berth_status hold_tensor(work *w, int32_t tensor)
 	for (size_t h = w->first_hop[tensor]; h < w->last_hop[tensor]; h++) {
 		const berth_sim_hop *hop = &w->out->hops[h];
 		if (w->p->s->link_from[hop->link] == home)
-			w->until_ns[home] = max64(w->until_ns[home], hop->end_ns);
+			w->until_ns[home] = berth_max(w->until_ns[home], hop->end_ns);
 		if (w->until_ns[hop->dest] < 0)
 			w->from_ns[hop->dest] = hop->start_ns;
-		w->until_ns[hop->dest] = max64(w->until_ns[hop->dest], hop->end_ns);
+		w->until_ns[hop->dest] = berth_max(w->until_ns[hop->dest], hop->end_ns);
 	}
 	BERTH_EACH (e, g->tensor_use_off, tensor) {
 		int32_t op = g->edge_consumer[e], dev = w->t->op_dev[op];
-		w->until_ns[dev] = max64(w->until_ns[dev], w->end_ns[op]);
+		w->until_ns[dev] = berth_max(w->until_ns[dev], w->end_ns[op]);
 	}
 	for (int32_t d = 0; d < w->p->n_devs; d++)
 		if (w->until_ns[d] >= 0)
@@ -242,7 +237,7 @@ static berth_status add_held(work *w, int64_t *peak_bytes)
 		qsort(c, n, sizeof *c, compare_changes);
 	for (size_t i = 0; i < n; i++) {
 		now += c[i].bytes;
-		most = max64(most, now);
+		most = berth_max(most, now);
 		if (i + 1 == n || c[i + 1].dev != c[i].dev) {
 			peak_bytes[c[i].dev] += most;
 			now = most = 0;

@@ -1,16 +1,6 @@
 /* Operators that move elements: a piece can be made wherever the dimension survives. */
 #include "pieces_rule.h"
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-	while (b) {
-		int64_t r = a % b;
-		a = b;
-		b = r;
-	}
-	return a;
-}
-
 /* The elements keep their order. Where the dimensions before output dimension d and before input dimension e
  * have equally many elements, [a, b) of the output is [a * num / den, b * num / den) of the input for each of
  * them, num / den = input length / output length in lowest terms, and a and b multiples of den. So heads come
@@ -36,7 +26,7 @@ const char *pieces_rule_reshape(const pieces_at *at, pieces_spec *s)
 	}
 	if (e < 0 || x->dim[e] < 1 || pieces_is_open(at, x, e))
 		return "the dimension does not survive it";
-	int64_t g = gcd(x->dim[e], s->length);
+	int64_t g = berth_common_divisor(x->dim[e], s->length);
 	s->in[0].dim = e;
 	s->in[0].num = x->dim[e] / g;
 	s->in[0].den = s->unit = s->length / g;
