@@ -6,7 +6,6 @@
 #include "methods.h"
 #include "pareto.h"
 #include "policy_file.h"
-#include "search.h"
 #include "solve.h"
 
 const char *berth_version(void)

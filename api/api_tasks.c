@@ -4,7 +4,6 @@
 
 #include "compare.h"
 #include "configure.h"
-#include "json.h"
 #include "methods.h"
 #include "replicas.h"
 #include "split_model.h"

@@ -4,7 +4,6 @@
 
 #include "file.h"
 #include "leftovers.h"
-#include "threads.h"
 
 #include <errno.h>
 #include <fcntl.h>

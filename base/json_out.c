@@ -3,7 +3,6 @@
 #include "json.h"
 
 #include "text.h"
-#include "visible.h"
 
 #include <errno.h>
 

@@ -2,8 +2,6 @@
  * the LP format of CPLEX, both as far as all common solvers read them. */
 #include "lp.h"
 
-#include "text.h"
-
 #include <inttypes.h>
 #include <limits.h>
 

@@ -4,7 +4,6 @@
 
 #include "sandboxed.h"
 
-#include "search.h"
 #include "signals.h"
 
 #include <unistd.h>

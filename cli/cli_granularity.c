@@ -6,7 +6,6 @@
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "text.h"
 
 cli_granularity cli_granularity_default(void)
 {

@@ -5,7 +5,6 @@
 
 #include "constraints.h"
 #include "engine_rules.h"
-#include "load.h"
 #include "option_files.h"
 #include "print.h"
 #include "sandboxed.h"
@@ -13,8 +12,6 @@
 #include "scales.h"
 #include "system_change.h"
 #include "system_warnings.h"
-#include "text.h"
-#include "units.h"
 
 /* ---- --calibrate: its words, the models that they name, and what is told of the fit ---- */
 

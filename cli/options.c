@@ -4,8 +4,6 @@
 #include "option_files.h"
 #include "print.h"
 #include "say.h"
-#include "text.h"
-#include "units.h"
 
 #include <getopt.h>
 

@@ -4,8 +4,6 @@
 
 #include "file.h"
 #include "graph_load.h"
-#include "json.h"
-#include "load.h"
 #include "sandboxed.h"
 #include "zoo.h"
 

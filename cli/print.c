@@ -3,8 +3,6 @@
 #include "print.h"
 
 #include "say.h"
-#include "text.h"
-#include "visible.h"
 
 #include <stdarg.h>
 #include <sys/ioctl.h>

@@ -4,8 +4,6 @@
 
 #include "print.h"
 #include "say.h"
-#include "text.h"
-#include "visible.h"
 
 #include <stdarg.h>
 #include <unistd.h>

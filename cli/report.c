@@ -9,7 +9,6 @@
 #include "print.h"
 #include "say.h"
 #include "system_change.h"
-#include "text.h"
 #include "time_errors.h"
 
 enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12, MOST_MODELS = 12 };

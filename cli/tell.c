@@ -2,8 +2,6 @@
  * would have to be freed. */
 #include "tell.h"
 
-#include "text.h"
-
 enum { VALUE = 512, PATH = 64, WORDS = 256, CELL = 512 };
 
 /* ---- values ---- */

@@ -3,7 +3,6 @@
 #include "graph_build.h"
 
 #include "graph.h"
-#include "text.h"
 
 int graph_compare_names(const char *a, const char *b)
 {

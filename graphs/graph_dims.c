@@ -1,8 +1,6 @@
 /* Shapes of operators: their numbers, the check of them, and the list of unlike ones that a graph has. */
 #include "graph_build.h"
 
-#include "text.h"
-
 static const char *const dims_key[BERTH_N_DIMS_KINDS][BERTH_MOST_DIMS] = {
 	[BERTH_DIMS_PRODUCT] = {"b", "m", "n", "k"},
 	[BERTH_DIMS_CONV] = {"b", "in", "out", "pixels", "taps", "stride", "groups", "dilation"},

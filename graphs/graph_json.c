@@ -1,9 +1,7 @@
 /* berth-graph version 1: reading through the builder, writing in canonical form. */
 #include "graph_format.h"
 
-#include "json.h"
 #include "sha256.h"
-#include "text.h"
 
 typedef struct of_op {
 	berth_builder *b;

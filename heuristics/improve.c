@@ -13,7 +13,6 @@
 #include "improve.h"
 
 #include "coloc.h"
-#include "moves.h"
 
 enum { MAX_AHEAD = 64 };
 

@@ -2,9 +2,6 @@
  * with. */
 #include "search.h"
 
-#include "certify.h"
-#include "text.h"
-
 /* The search object: budget, incumbent, evaluation on all workers. */
 
 #define EVALUATION_NS 50.0 /* for each operator and edge */

@@ -2,9 +2,6 @@
  * few, draws of their systems are kept aside. The settings of a tuning follow from them. */
 #include "fine_tune.h"
 
-#include "problem.h"
-#include "rng.h"
-
 enum { EVERY = 4, DRAWS = 2 };
 
 #define SPREAD 0.1

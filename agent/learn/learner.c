@@ -2,8 +2,6 @@
  * of operations. */
 #include "learner.h"
 
-#include "nn.h"
-
 enum { GROWTH = 64 };
 
 static const learner_decoding *const decodings[] = {

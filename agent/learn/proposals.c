@@ -4,9 +4,6 @@
 
 #include "coloc.h"
 #include "learner.h"
-#include "method.h"
-#include "nn.h"
-#include "policy_file.h"
 #include "registry.h"
 #include "seeds.h"
 

@@ -4,7 +4,6 @@
  * and after one, two and three passes of the policy, as far as there is room. The batches of a round are
  * independent but for the policy that they start from, so each is one item for the workers, and for ranks
  * (sequence_ranks.h). */
-#include "learner.h"
 #include "sequence_ranks.h"
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)

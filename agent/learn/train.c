@@ -4,7 +4,6 @@
 #include "trainer.h"
 
 #include "file.h"
-#include "text.h"
 
 #include <unistd.h>
 

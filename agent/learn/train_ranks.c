@@ -4,7 +4,6 @@
 
 #include "sha256.h"
 #include "sort.h"
-#include "text.h"
 
 /* ---- who does what ---- */
 

@@ -2,7 +2,6 @@
  * that choose are networks of doppler_net.c. */
 #include "doppler.h"
 
-#include "nn.h"
 #include "offer_schedule.h"
 
 /* ---- what the policies see ---- */

@@ -2,7 +2,6 @@
  * layers, the backward pass the same lists reversed. */
 #include "hsdag.h"
 
-#include "nn.h"
 #include "nn_table.h"
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)

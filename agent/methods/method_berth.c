@@ -5,7 +5,6 @@
 #include "methods.h"
 #include "coloc.h"
 #include "policy_file.h"
-#include "learner.h"
 #include "max_load_search.h"
 #include "portfolio.h"
 #include "proposals.h"

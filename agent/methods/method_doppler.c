@@ -15,7 +15,6 @@
  * of the schedule. */
 #include "doppler.h"
 #include "method.h"
-#include "nn.h"
 #include "nn_table.h"
 #include "offer_schedule.h"
 #include "policy_loss.h"

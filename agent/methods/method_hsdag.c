@@ -15,7 +15,6 @@
  * the PPO form, the better one (docs/learning.md). */
 #include "hsdag.h"
 #include "method.h"
-#include "nn.h"
 #include "nn_table.h"
 #include "policy_loss.h"
 #include "portfolio.h"

@@ -2,7 +2,6 @@
 #include "methods.h"
 
 #include "registry.h"
-#include "text.h"
 
 #define LEARNED(X) \
 	X(cem)     \

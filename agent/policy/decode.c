@@ -4,7 +4,6 @@
 
 #include "around.h"
 #include "ceft.h"
-#include "ready.h"
 #include "traffic.h"
 
 #define EXP _Generic((nn_real)0, float: expf, double: exp)

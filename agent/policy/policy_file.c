@@ -5,7 +5,6 @@
 #include "encode.h"
 #include "file.h"
 #include "sha256.h"
-#include "text.h"
 
 #include <errno.h>
 

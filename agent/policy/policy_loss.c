@@ -1,8 +1,6 @@
 /* What a policy learns by: rewards of placements, their advantages, and losses with their gradients. */
 #include "policy_loss.h"
 
-#include "nn.h"
-
 double berth_reward(double reference, berth_score score)
 {
 	double r = -3;

@@ -4,12 +4,9 @@
 #include "engine_find.h"
 #include "engine_rules.h"
 #include "export_devices.h"
-#include "exporters.h"
-#include "load.h"
 #include "results.h"
 #include "sandboxed.h"
 #include "tell.h"
-#include "text.h"
 
 #include <unistd.h>
 

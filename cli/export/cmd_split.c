@@ -5,7 +5,6 @@
 #include "load.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "text.h"
 
 /* What it is told: operators, axes and shares as words. */
 typedef struct cut_words {

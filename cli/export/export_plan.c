@@ -3,14 +3,10 @@
 #include "cmd_export.h"
 
 #include "engine_rules.h"
-#include "graph_format.h"
-#include "json.h"
-#include "load.h"
 #include "plan_words.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_json.h"
-#include "text.h"
 
 /* A plan as a document. */
 typedef struct document {

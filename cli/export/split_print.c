@@ -5,7 +5,6 @@
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 
 static int64_t tensor_bytes(const berth_graph *g)
 {

@@ -6,7 +6,6 @@
 #include "run_history.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 
 typedef struct args {
 	const char *on, *slow;

@@ -3,7 +3,6 @@
 #include "engine.h"
 #include "file.h"
 #include "graph_load.h"
-#include "measured.h"
 #include "page_plan.h"
 #include "placement.h"
 #include "plan_words.h"
@@ -13,7 +12,6 @@
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 #include "times.h"
 
 typedef struct args {

@@ -8,11 +8,9 @@
 #include "print.h"
 #include "profile.h"
 #include "say.h"
-#include "system.h"
 #include "system_change.h"
 #include "system_json.h"
 #include "system_warnings.h"
-#include "text.h"
 
 /* What a figure is of, for tables: "gpu0", "cpu0->gpu0", "pool.dram0", as --set calls it. */
 typedef struct figure_row {

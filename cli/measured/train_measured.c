@@ -12,7 +12,6 @@
 #include "signals.h"
 #include "system_json.h"
 #include "tell.h"
-#include "text.h"
 
 #include <unistd.h>
 

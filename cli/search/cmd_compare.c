@@ -1,19 +1,15 @@
 /* berth compare: methods side by side on graphs and systems. */
 #include "budget.h"
-#include "cli_granularity.h"
-#include "compare.h"
 #include "compare_fidelity.h"
 #include "compare_print.h"
 #include "engine_rules.h"
 #include "exporters.h"
 #include "graph_load.h"
-#include "load.h"
 #include "place_decoder.h"
 #include "plan_words.h"
 #include "progress.h"
 #include "report.h"
 #include "sandboxed.h"
-#include "text.h"
 
 typedef struct args {
 	cli_texts on, methods, placements;

@@ -1,13 +1,9 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
 #include "cmd_configure.h"
 
-#include "configuration.h"
 #include "graph_load.h"
-#include "methods.h"
 #include "print.h"
-#include "text.h"
 #include "times.h"
-#include "units.h"
 
 typedef struct args {
 	const char *on, *goal, *out;

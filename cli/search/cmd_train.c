@@ -7,7 +7,6 @@
 #include "report.h"
 #include "say.h"
 #include "signals.h"
-#include "text.h"
 
 /* ---- while it runs ---- */
 

@@ -2,7 +2,6 @@
  * over its seeds), and methods (for each method, over all instances). */
 #include "compare_print.h"
 
-#include "print.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"

@@ -7,7 +7,6 @@
 #include "say.h"
 #include "serving.h"
 #include "tell.h"
-#include "text.h"
 
 typedef struct view {
 	berth_graph g;

@@ -4,7 +4,6 @@
 
 #include "say.h"
 #include "signals.h"
-#include "text.h"
 
 #define TIME_SHARE 0.5 /* for choosing the number; the rest is for the search with it */
 

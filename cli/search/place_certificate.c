@@ -2,12 +2,10 @@
  * prove of the bound that is told? */
 #include "place_certificate.h"
 
-#include "certificate.h"
 #include "engine_rules.h"
 #include "file.h"
 #include "print.h"
 #include "say.h"
-#include "text.h"
 
 enum { TREE_NODES = 20000 };
 

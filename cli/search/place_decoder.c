@@ -5,11 +5,9 @@
 #include "file.h"
 #include "gguf.h"
 #include "graph_load.h"
-#include "load.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "say.h"
-#include "text.h"
 #include "zoo.h"
 
 static bool is_model(const char *spec, const char *name)

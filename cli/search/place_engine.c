@@ -2,9 +2,7 @@
  * that by more than can be told. Text and results of it are written here. */
 #include "place_engine.h"
 
-#include "check.h"
 #include "engine_rules.h"
-#include "file.h"
 #include "graph_load.h"
 #include "print.h"
 #include "sandboxed.h"

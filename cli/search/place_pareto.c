@@ -11,8 +11,6 @@
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
-#include "threads.h"
 
 enum { MOST_DEVICES = 4 }; /* that a row tells */
 

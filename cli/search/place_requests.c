@@ -9,7 +9,6 @@
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 
 #define TIME_SHARE 0.9 /* of a time; the rest is for what follows the searches */
 

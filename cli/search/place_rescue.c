@@ -2,8 +2,6 @@
  * an interruption finds the search unable to end in time. */
 #include "place_rescue.h"
 
-#include "array.h"
-#include "check.h"
 #include "plan_words.h"
 #include "print.h"
 #include "signals.h"

@@ -5,7 +5,6 @@
 
 #include "graph_load.h"
 #include "say.h"
-#include "text.h"
 
 enum { MOST_RULES = 8, MOST_CHANGES = 5 };
 

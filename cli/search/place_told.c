@@ -2,13 +2,10 @@
  * run to run stands by itself, for pages. */
 #include "place.h"
 
-#include "copies_print.h"
-#include "graph.h"
 #include "print.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 
 #define ANSWER(K, IF) \
 	K(TEXT, "graph", "", "name", s->g.name) \

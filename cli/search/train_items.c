@@ -4,8 +4,6 @@
 
 #include "graph_load.h"
 #include "option_files.h"
-#include "policy_file.h"
-#include "portfolio.h"
 #include "print.h"
 #include "sandboxed.h"
 #include "system_change.h"

@@ -2,8 +2,6 @@
  * goes on reads both out of the log that is there. */
 #include "cmd_train.h"
 
-#include "json.h"
-
 enum { CURVE_POINTS = 1000 }; /* of a curve on the page, at most and about */
 
 /* ---- the log ---- */

@@ -7,7 +7,6 @@
 #include "results.h"
 #include "say.h"
 #include "tell.h"
-#include "text.h"
 
 /* ---- the document ---- */
 

@@ -1,20 +1,13 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
-#include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
-#include "graph.h"
-#include "graph_format.h"
-#include "graph_load.h"
 #include "ort_profile.h"
-#include "placement.h"
-#include "problem.h"
 #include "results.h"
 #include "sandboxed.h"
 #include "say.h"
 #include "show.h"
 #include "tell.h"
-#include "training.h"
 
 enum { FEW_NAMES = 5, TOP_TYPES = 10 };
 

@@ -6,7 +6,6 @@
 #include "say.h"
 #include "show.h"
 #include "tell.h"
-#include "text.h"
 
 enum { WIDTH = 80, MOST_NAMES = 3 };
 

@@ -1,12 +1,10 @@
 /* A placement file at a glance, without its graph and system: what it says about itself, and how many
  * operators each device has. */
-#include "json.h"
 #include "results.h"
 #include "sandboxed.h"
 #include "say.h"
 #include "show.h"
 #include "tell.h"
-#include "text.h"
 
 static const cJSON *member(const cJSON *doc, const char *key)
 {

@@ -4,7 +4,6 @@
 #include "sandboxed.h"
 #include "say.h"
 #include "show.h"
-#include "text.h"
 
 static size_t n_params(const berth_policy_file *f)
 {

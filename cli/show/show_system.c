@@ -1,7 +1,6 @@
 /* A system at a glance: its devices, and its links as a matrix. Beside it the predicted times of operators on
  * it, with what each is from and how far off it may be. */
 #include "file.h"
-#include "graph_load.h"
 #include "op_times.h"
 #include "print.h"
 #include "report.h"
@@ -10,7 +9,6 @@
 #include "show.h"
 #include "system_json.h"
 #include "tell.h"
-#include "text.h"
 
 /* ---- predicted times ---- */
 

@@ -1,12 +1,10 @@
 /* berth simulate: what a given placement costs. */
-#include "bounds.h"
 #include "budget.h"
 #include "cli_granularity.h"
 #include "copies_print.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
-#include "placement.h"
 #include "plan_words.h"
 #include "print.h"
 #include "report.h"
@@ -15,7 +13,6 @@
 #include "simulate_whatif.h"
 #include "system_change.h"
 #include "tell.h"
-#include "text.h"
 
 typedef struct args {
 	const char *on, *placement, *trace;

@@ -1,7 +1,6 @@
 /* What another machine would bring, told: as members of the document of berth simulate, and as tables. */
 #include "simulate_whatif.h"
 
-#include "bounds.h"
 #include "print.h"
 #include "report.h"
 #include "results.h"

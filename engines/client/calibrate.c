@@ -2,7 +2,6 @@
  * that are fitted to it, and following a machine that changes. */
 #include "calibrate.h"
 
-#include "statistics.h"
 #include "times.h"
 
 static const double least_s = 1e-9;

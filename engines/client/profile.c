@@ -2,7 +2,6 @@
  * predicted, and figures of links. */
 #include "profile.h"
 #include "quick.h"
-#include "text.h"
 #include "threads.h"
 
 /* ---- operators that were never measured ---- */

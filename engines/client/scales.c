@@ -4,7 +4,6 @@
 
 #include "op_times.h"
 #include "statistics.h"
-#include "text.h"
 
 /* Deviations of logarithms: of whole models timed once, of single operators from what their type is off by,
  * of a type from its device, of operators by themselves from the same ones in a model. */

@@ -1,6 +1,5 @@
 /* What stands in this machine: the kernel's word on PCI devices (links, NUMA nodes, displays that no library
  * tells of) and on the memory of a container, cores as measured, GPUs as their libraries tell. */
-#include "cpu_nodes.h"
 #include "machine.h"
 #include "text.h"
 

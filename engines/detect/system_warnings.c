@@ -6,7 +6,6 @@
 #include "onnx.h"
 #include "op_times.h"
 #include "problem.h"
-#include "text.h"
 
 enum { MOST_NAMED = 4, MOST_TYPES = 8 }; /* named in a line; types that get a line of their own */
 

@@ -2,7 +2,6 @@
  * another placement is solved and tried where it is worth its move. */
 #include "adapt.h"
 
-#include "fitted_sim.h"
 #include "run_history.h"
 #include "times.h"
 

@@ -5,11 +5,9 @@
 #include "coloc.h"
 #include "constraints.h"
 #include "learner.h"
-#include "measured.h"
 #include "methods.h"
 #include "portfolio.h"
 #include "seeds.h"
-#include "threads.h"
 #include "times.h"
 
 /* Runs of a placement in a round: where its median is not known to 10 % it runs twice as often again.

@@ -1,7 +1,6 @@
 /* A block between two gates as a problem of its own, to be scored by the simulator. It is none where the
  * compiled block has other times than the graph has. */
 #include "bounds_parts.h"
-#include "sim.h"
 
 struct berth_block_alone {
 	const berth_problem *p;

@@ -1,7 +1,6 @@
 /* The bound by gates, the places where a graph is narrow: what is between two of them is searched exactly
  * for the devices of both, and added up along the graph. */
 #include "bounds_parts.h"
-#include "certify.h"
 #include "exact_search.h"
 
 enum {

@@ -5,7 +5,6 @@
 
 #include "bounds_load.h"
 #include "ceft.h"
-#include "certify.h"
 
 #define NEVER BERTH_CEFT_NEVER
 

@@ -2,7 +2,6 @@
  * and writes them. Elements of lists have a function each way. */
 #include "certificate.h"
 #include "json.h"
-#include "text.h"
 
 #define MOST_BOUND (INT64_C(1) << 53)
 

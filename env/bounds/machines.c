@@ -2,7 +2,6 @@
  * that must come first or last, and sets of jobs that do not fit. See machines.h. */
 #include "machines.h"
 
-#include "array.h"
 #include "cost_model.h"
 
 #include <stdlib.h>

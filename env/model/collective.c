@@ -2,8 +2,6 @@
  * are parts of a collective are known by their names; docs/collectives.md has the formulas. */
 #include "collective.h"
 
-#include "graph.h"
-
 const char *berth_collective_name(berth_collective what)
 {
 	static const char *const name[BERTH_N_COLLECTIVES] = {"all-reduce", "reduce-scatter", "all-gather"};

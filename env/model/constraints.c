@@ -3,7 +3,6 @@
 #include "constraints.h"
 
 #include "sort.h"
-#include "text.h"
 
 /* ---- cuts ---- */
 

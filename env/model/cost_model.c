@@ -1,8 +1,6 @@
 /* The table of cost models, found by name. What follows from their fields stands here, too. */
 #include "cost_model.h"
 
-#include "text.h"
-
 extern const berth_cost_model berth_cost_tarnawski, berth_cost_placeto;
 
 const berth_cost_model berth_cost_reference = {.name = "reference",

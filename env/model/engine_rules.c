@@ -2,9 +2,6 @@
  * What a file's format is run by, and a system that is valued for an engine, are found here. */
 #include "engine_rules.h"
 
-#include "problem_tables.h"
-#include "text.h"
-
 enum { OFFLOADED_ROWS = 32 };
 
 #define COPY_RATE 4.3e9      /* bytes/s at most: weights lie in pages that a GPU cannot read by itself */

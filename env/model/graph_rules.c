@@ -2,8 +2,6 @@
  * names nothing is an error. */
 #include "constraints.h"
 
-#include "text.h"
-
 #include <fnmatch.h>
 
 typedef struct adder {

@@ -3,16 +3,11 @@
 #include "load_system.h"
 
 #include "file.h"
-#include "graph_format.h"
-#include "json.h"
-#include "load.h"
 #include "onnx.h"
-#include "sandbox.h"
 #include "system_json.h"
 #include "system_read.h"
 #include "systems_builtin.h"
 #include "tasks.h"
-#include "text.h"
 
 #include <unistd.h>
 

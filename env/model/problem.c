@@ -3,10 +3,8 @@
 
 #include "collective.h"
 #include "constraints.h"
-#include "cost_model.h"
 #include "engine_rules.h"
 #include "op_times.h"
-#include "problem_tables.h"
 
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
 #define MAX_TOTAL_NS 0x1p60

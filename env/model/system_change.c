@@ -3,8 +3,6 @@
 #include "system_change.h"
 
 #include "system_json.h"
-#include "text.h"
-#include "units.h"
 
 typedef struct changer {
 	const char *what; /* the change at hand */

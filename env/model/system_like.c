@@ -3,8 +3,6 @@
 #include "system_read.h"
 
 #include "collective.h"
-#include "json.h"
-#include "text.h"
 
 #define HOST_LINK "pcie4x16"
 #define TYPICAL_BYTES 16777216 /* of a collective: by them the way that is taken is chosen */

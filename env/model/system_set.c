@@ -2,9 +2,6 @@
  * what a graph needs. Copies of systems to change stand here, too. */
 #include "system_change.h"
 
-#include "text.h"
-#include "units.h"
-
 typedef struct change {
 	const char *what; /* the whole text, for messages */
 	char *name, *key;

@@ -7,8 +7,6 @@
  * profile --system. */
 #include "systems_builtin.h"
 
-#include "catalogue.h"
-#include "json.h"
 #include "rng.h"
 #include "spec.h"
 #include "system_json.h"

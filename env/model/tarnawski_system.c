@@ -2,7 +2,6 @@
  * reader of systems reads. */
 #include "load_system.h"
 
-#include "json.h"
 #include "system_json.h"
 #include "tasks.h"
 

@@ -1,8 +1,6 @@
 /* Weights of the uses of a language model, and operator times mixed by them. */
 #include "uses.h"
 
-#include "text.h"
-
 static const char expected[] = "expected weights of 0 and more, as in answer:0.8,read:0.2";
 
 static berth_status refuse(const char *text, berth_err *err)

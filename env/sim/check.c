@@ -4,7 +4,6 @@
 
 #include "constraints.h"
 #include "op_times.h"
-#include "text.h"
 
 const char *berth_violation_name(berth_violation_kind kind)
 {

@@ -3,7 +3,6 @@
 #include "objective.h"
 
 #include "cost_model.h"
-#include "text.h"
 
 /* ---- metrics ---- */
 

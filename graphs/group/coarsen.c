@@ -3,7 +3,6 @@
 #include "coarsen.h"
 
 #include "group.h"
-#include "text.h"
 
 static const berth_grouper groupers[] = {
 	{"chain", "chains of operators only", group_run_chain},

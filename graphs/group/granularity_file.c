@@ -3,7 +3,6 @@
 
 #include "json.h"
 #include "json_apart.h"
-#include "text.h"
 
 typedef struct reader {
 	const berth_graph *g;

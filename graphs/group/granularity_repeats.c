@@ -4,8 +4,6 @@
  * equal one is a layer, as often as it comes. */
 #include "granularity_find.h"
 
-#include "text.h"
-
 enum { MOST_PIECES = 64 }; /* of a layer */
 
 typedef struct pieces {

@@ -11,7 +11,6 @@
  * takes it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only
  * forward operators fuse, and only their forward consumers count: the backward pass follows through its
  * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
-#include "coarsen.h"
 
 #include "group.h"
 #include "sort.h"

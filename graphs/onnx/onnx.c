@@ -2,7 +2,6 @@
 #include "onnx.h"
 
 #include "onnx_infer.h"
-#include "text.h"
 
 /* ---- passes ---- */
 

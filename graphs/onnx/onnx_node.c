@@ -2,7 +2,6 @@
  * attribute) and functions (FunctionProto). A body stays in its node; the call of a function is replaced
  * by the function's nodes. */
 #include "onnx_infer.h"
-#include "onnx_model.h"
 
 /* ---- lists of a node ---- */
 

@@ -2,8 +2,6 @@
  * what was taken for them. */
 #include "onnx_model.h"
 
-#include "visible.h"
-
 enum { FEW_INPUTS = 3, MOST_TEXTS = 16 };
 
 static berth_status copy_text(berth_arena *mem, const char *from, const char **to, berth_err *err)

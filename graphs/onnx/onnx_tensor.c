@@ -1,7 +1,6 @@
 /* Element types and sizes; the tensors of a file (onnx.proto: TensorProto, SparseTensorProto), the
  * attributes of a node, and the names of files beside a model that its tensors are in. */
 #include "onnx_model.h"
-#include "text.h"
 
 #include "file.h"
 

@@ -2,8 +2,6 @@
  * checked against the sizes that the model states. */
 #include "decoder_model.h"
 
-#include "text.h"
-
 #define DECODER_STEP(step, name) name,
 const char *const decoder_step_names[DECODER_STEPS] = {DECODER_STEP_LIST(DECODER_STEP)};
 

@@ -1,10 +1,8 @@
 /* Doubts about graphs that were written by hand: what is a slip, and what a dummy. */
 #include "load.h"
 
-#include "array.h"
 #include "onnx.h"
 #include "tasks.h"
-#include "text.h"
 
 #include <strings.h>
 

@@ -3,7 +3,6 @@
 #include "foreign.h"
 
 #include "task_graph.h"
-#include "text.h"
 
 #include <ctype.h>
 

@@ -4,10 +4,7 @@
 
 #include "beneath.h"
 #include "file.h"
-#include "ggml_types.h"
 #include "gguf_wire.h"
-#include "spec.h"
-#include "text.h"
 
 /* ---- sizes ---- */
 

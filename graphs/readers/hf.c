@@ -6,8 +6,6 @@
 #include "beneath.h"
 #include "file.h"
 #include "foreign.h"
-#include "json.h"
-#include "text.h"
 
 #include <dirent.h>
 #include <errno.h>

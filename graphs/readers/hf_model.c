@@ -2,8 +2,6 @@
  * have. */
 #include "hf.h"
 
-#include "json.h"
-
 /* ---- names ---- */
 
 #define ATTENTION                                                                                            \

@@ -5,12 +5,9 @@
 #include "file.h"
 #include "foreign.h"
 #include "gguf.h"
-#include "graph_format.h"
 #include "hf.h"
 #include "onnx.h"
 #include "tasks.h"
-#include "text.h"
-#include "zoo.h"
 
 /* The first whose bytes these are. Text that is nothing else is JSON; what is no text is ONNX. */
 static const berth_format *const formats[] = {

@@ -2,11 +2,6 @@
  * canonical JSON, a line break, and what the reader found. */
 #include "load.h"
 
-#include "graph_format.h"
-#include "json.h"
-#include "sandbox.h"
-#include "text.h"
-
 /* ---- what a reader found, as text ---- */
 
 static berth_status write_report(const berth_read_report *r, berth_arena *mem, const char **text, size_t *len,

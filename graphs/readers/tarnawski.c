@@ -2,9 +2,6 @@
  * model of its own. */
 #include "tasks.h"
 
-#include "json.h"
-#include "text.h"
-
 static bool is_tarnawski(const char *text, size_t size)
 {
 	return berth_text_is(text, size) &&

@@ -3,7 +3,6 @@
 #include "task_graph.h"
 
 #include "spec.h"
-#include "text.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -2,9 +2,6 @@
  * and what was measured; 1.5 parts what is to be done (specification) from what was (execution). */
 #include "workflow.h"
 
-#include "json.h"
-#include "text.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * without gradient accumulation over batches or sparse gradients. */
 #include "training.h"
 
-#include "text.h"
 #include "training_work.h"
 
 berth_training_options berth_training_options_default(void)

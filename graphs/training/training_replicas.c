@@ -9,8 +9,6 @@
  * clusters of workstations", JPDC 2009), without the order of a ring. */
 #include "training_work.h"
 
-#include "graph.h"
-
 /* ---- replicas by the names of pieces ---- */
 
 /* Numbers of the pieces that the name tells, the last one by replicas; 0: none. */

@@ -2,7 +2,6 @@
 #include "zoo.h"
 
 #include "ggml_types.h"
-#include "text.h"
 #include "training.h"
 #include "zoo_layers.h"
 

@@ -1,7 +1,6 @@
 /* Branch and bound for latency (exact_search.h): the best placement together with the best order in which
  * devices start their operators. Memory and all other rules are kept; the simulator scores. Exact up to MOST
  * operators, if the nodes suffice; larger graphs are grouped to GROUPS, which they mostly do for. */
-#include "certify.h"
 #include "exact.h"
 #include "exact_search.h"
 #include "method.h"

@@ -2,7 +2,6 @@
  * answer back to the operators. It holds the start and the reporting that exact methods share. */
 #include "exact.h"
 
-#include "coarsen.h"
 #include "coloc.h"
 #include "cost_model.h"
 #include "file.h"

@@ -4,7 +4,6 @@
 #include "favourite.h"
 #include "lp.h"
 #include "method.h"
-#include "partial.h"
 
 /* m-TOPO of Baechi: B. Jeon, L. Cai, P. Srivastava, J. Jiang, X. Ke, Y. Meng, C. Xie, I. Gupta, "Baechi: fast
  * device placement of machine learning graphs", SoCC 2020. Colocation groups in topological order fill one

@@ -14,7 +14,6 @@
 #include "coloc.h"
 #include "cost_model.h"
 #include "exact.h"
-#include "max_load.h"
 #include "max_load_search.h"
 #include "registry.h"
 

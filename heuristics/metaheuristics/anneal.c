@@ -16,7 +16,6 @@
  * "Parallel simulated annealing techniques", Physica D 42, 1990. */
 #include "anneal.h"
 
-#include "moves.h"
 #include "screen.h"
 
 enum { BLOCK = 64, MAX_DRAWS = 32, MOST_GAP = 512 };

@@ -5,7 +5,6 @@
 #include "cooling.h"
 
 #include "coloc.h"
-#include "order_walk.h"
 #include "registry.h"
 
 #define LEAST_STEPS (1. / 16)

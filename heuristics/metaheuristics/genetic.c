@@ -7,7 +7,6 @@
  * keys for the order of upward ranks; the rest of it is drawn. Two evaluations a child: under the system's
  * rule and in its own order. */
 #include "coloc.h"
-#include "method.h"
 #include "order_walk.h"
 #include "ready.h"
 #include "registry.h"

@@ -5,7 +5,6 @@
 #include "bounds.h"
 #include "constraints.h"
 #include "cost_model.h"
-#include "text.h"
 
 enum { MOST_SUBSETS_DEVS = 12, MOST_SINGLES = 400, MOST_PAIRS = 60 };
 

@@ -1,7 +1,6 @@
 /* Longest paths of a placement under a given order, and moves of operators within it; see op_sequence.h. */
 #include "op_sequence.h"
 
-#include "array.h"
 #include "cost_model.h"
 
 bool berth_sequence_exact(const berth_problem *p)

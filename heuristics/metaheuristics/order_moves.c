@@ -1,7 +1,6 @@
 /* Moves of the walk over orders, and what is expected of them; see order_moves.h. */
 #include "order_moves.h"
 
-#include "array.h"
 #include "coloc.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
  * Times are longest paths where those are exact (op_sequence.h), else a run of the simulator. */
 #include "order_walk.h"
 
-#include "array.h"
 #include "coloc.h"
 #include "cost_model.h"
 #include "order_moves.h"

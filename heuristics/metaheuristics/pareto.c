@@ -4,7 +4,6 @@
 
 #include "anneal.h"
 #include "coloc.h"
-#include "method.h"
 #include "moves.h"
 #include "registry.h"
 

@@ -2,10 +2,7 @@
 #include "relax.h"
 
 #include "anneal.h"
-#include "method.h"
 #include "registry.h"
-#include "text.h"
-#include "timeline.h"
 
 enum {
 	EVALUATIONS = 300,

@@ -5,7 +5,6 @@
 #include "cost_model.h"
 
 #include "coloc.h"
-#include "loads.h"
 
 const berth_walk_styles berth_walks_by_hand = {{.share = {[BERTH_SCREEN_BLIND] = .02,
                                                           [BERTH_SCREEN_PATHS] = .38,

@@ -17,8 +17,6 @@
  * Where there are no estimates for the objective, in large graphs, and while limits are broken, a step takes
  * the best of some random moves. No step goes from kept limits to broken ones. */
 #include "coloc.h"
-#include "method.h"
-#include "moves.h"
 #include "order_walk.h"
 #include "registry.h"
 #include "screen.h"

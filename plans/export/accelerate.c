@@ -6,10 +6,6 @@
  * weights to the first GPU of the map for each pass, and computes there. So plans are priced. */
 #include "accelerate_plan.h"
 
-#include "json.h"
-#include "problem_tables.h"
-#include "text.h"
-
 /* ---- what transformers does by itself ---- */
 
 /* Buffers that the model makes for itself: two rows of frequencies. */

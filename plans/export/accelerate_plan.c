@@ -4,8 +4,6 @@
 #include "accelerate_plan.h"
 
 #include "nearest.h"
-#include "problem_tables.h"
-#include "text.h"
 
 /* ---- device_map="auto": modules are asked from the outside in, the body, its parts, single layers ---- */
 

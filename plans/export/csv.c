@@ -4,7 +4,6 @@
  * empty. O(ops + edges). */
 #include "exporters.h"
 #include "granularity.h"
-#include "text.h"
 
 /* Would a spreadsheet compute it, but for the apostrophes in front? */
 static bool is_formula(const char *text)

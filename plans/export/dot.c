@@ -3,8 +3,6 @@
  * O(ops + edges). */
 #include "exporters.h"
 
-#include "text.h"
-
 /* Light enough for black text; devices beyond them take them again in turn. */
 static const char *const colour[] = {"#9ecae1", "#fdae6b", "#a1d99b", "#dadaeb", "#fc9272",
                                      "#fff2ae", "#c7e9b4", "#f1b6da", "#d9d9d9", "#e5d8bd"};

@@ -5,7 +5,6 @@
 #include "engine_rules.h"
 #include "file.h"
 #include "statistics.h"
-#include "text.h"
 
 enum { CPU = 1, GPU = 2, OTHER = 4, ANY = 8, COLUMNS = 7, FEW = 10 };
 

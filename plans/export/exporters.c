@@ -5,9 +5,7 @@
 #include "engine_rules.h"
 #include "exporters.h"
 #include "min_cut.h"
-#include "text.h"
 #include "time_errors.h"
-#include "visible.h"
 
 #include <stdarg.h>
 

@@ -2,8 +2,6 @@
  * it cannot be told is refused with the layer or the operator named. */
 #include "llama_plan.h"
 
-#include "text.h"
-
 typedef struct planning {
 	const berth_export_source *x;
 	const berth_graph *g;

@@ -2,8 +2,6 @@
  * told to be elsewhere, and the line, quoted for a shell. */
 #include "llama_plan.h"
 
-#include "text.h"
-
 #include <regex.h>
 
 /* ---- names of devices ---- */

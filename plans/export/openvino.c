@@ -2,11 +2,7 @@
  * OpenVINO's HETERO device, by the names that its reader of ONNX gives (set_friendly_names in its frontend).
  * IR files lose affinities, so that they are set in the program; the lines are in docs/export.md. HETERO runs
  * its pieces one after the other. */
-#include "exporters.h"
-#include "json.h"
 #include "onnx_placed.h"
-#include "problem_tables.h"
-#include "text.h"
 
 typedef struct naming {
 	const onnx_placed *p;

@@ -1,7 +1,5 @@
 /* Execution providers of ONNX Runtime that the devices of a plan stand for, and what it fuses. */
-#include "exporters.h"
 #include "ort_providers.h"
-#include "text.h"
 
 bool ort_rule_holds(const char *text)
 {

@@ -6,7 +6,6 @@
 #include "name_parts.h"
 #include "onnx_placed.h"
 #include "ort_providers.h"
-#include "text.h"
 
 typedef struct named_nodes {
 	const onnx_placed *placed;

@@ -2,7 +2,6 @@
  * their devices and a forward that moves tensors between them. berth-engine-torch writes it, since only
  * PyTorch knows the module, and runs it beside the module before that (docs/export.md). */
 #include "exporters.h"
-#include "json.h"
 
 /* ---- devices ---- */
 

@@ -6,8 +6,6 @@
 #include "exporters.h"
 
 #include "explain.h"
-#include "graph.h"
-#include "json.h"
 
 enum { PID_DEVICES = 1, PID_CHANNELS = 2 };
 

@@ -2,8 +2,6 @@
  * vLLM's pipeline how many layers each GPU has, the ranks in the order of their layers. */
 #include "vllm_plan.h"
 
-#include "text.h"
-
 typedef struct stages {
 	int32_t n;
 	int32_t gpu[BERTH_MAX_DEVS], layers[BERTH_MAX_DEVS]; /* [n] places in p->gpu, in the order of ranks */

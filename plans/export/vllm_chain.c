@@ -3,7 +3,6 @@
 #include "vllm_plan.h"
 
 #include "check.h"
-#include "problem_tables.h"
 
 /* ---- runs of units ---- */
 

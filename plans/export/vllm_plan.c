@@ -6,7 +6,6 @@
 #include "hf.h"
 #include "load.h"
 #include "nearest.h"
-#include "text.h"
 
 /* Of a GPU's memory, where devices keep no more free (memory_margin): vLLM's own default. */
 static const double usual_share = 0.9;

@@ -6,7 +6,6 @@
 #include "graph_format.h"
 #include "json.h"
 #include "system_json.h"
-#include "text.h"
 #include "uses.h"
 
 #define MAX_EXACT (INT64_C(1) << 53) /* whole numbers up to here are exact in JSON */

@@ -4,7 +4,6 @@
  * the system. */
 #include "exporters.h"
 #include "import_reading.h"
-#include "text.h"
 
 typedef struct family {
 	const char *begins, *or_begins; /* as devices of the system are called */

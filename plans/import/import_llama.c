@@ -9,7 +9,6 @@
  * their layer does. The loader may try several times (--fit): a layer 0 begins anew, and the last time
  * counts. */
 #include "gguf.h"
-#include "graph.h"
 #include "import_reading.h"
 #include "load.h"
 

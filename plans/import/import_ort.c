@@ -7,7 +7,6 @@
  * "/...Fusion", or what it makes and "_nchwc"; "_token_N" keeps names apart. */
 #include "import_reading.h"
 
-#include "json.h"
 #include "ort_profile.h"
 #include "ort_providers.h"
 

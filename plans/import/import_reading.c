@@ -1,7 +1,6 @@
 /* What readers of engines' choices share: words for devices, operators told one by one, names of an ONNX
  * model beside those of its operators, and JSON objects of names and devices. */
 #include "import_reading.h"
-#include "json.h"
 #include "load.h"
 #include "onnx_model.h"
 

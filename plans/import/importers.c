@@ -2,7 +2,6 @@
  * whose answer this process reads and doubts. */
 #include "import_reading.h"
 #include "importers.h"
-#include "json.h"
 
 #define ENTRY(name) &berth_import_##name,
 

@@ -2,9 +2,6 @@
  * of many runs is large. */
 #include "ort_profile.h"
 
-#include "json.h"
-#include "text.h"
-
 typedef struct run {
 	int32_t op, key, index; /* key: of the device; index: order in the file */
 	double us;

@@ -3,7 +3,6 @@
 #include "granularity.h"
 #include "page_graph.h"
 #include "sort.h"
-#include "text.h"
 
 #include <stdarg.h>
 

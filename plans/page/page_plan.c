@@ -7,7 +7,6 @@
 #include "page_graph.h"
 #include "sort.h"
 #include "time_errors.h"
-#include "timeline.h"
 
 enum { N_PARTS = 1000 }; /* of the time, in which operators that are not shown are summed up */
 

@@ -3,7 +3,6 @@
 
 #include "check.h"
 #include "engine_rules.h"
-#include "method.h"
 
 /* ---- before the search ---- */
 

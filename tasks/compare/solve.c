@@ -2,8 +2,6 @@
  * here, and told in the same words everywhere. */
 #include "solve.h"
 
-#include "method.h"
-
 static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;

@@ -3,7 +3,6 @@
 #include "whatif.h"
 
 #include "system_change.h"
-#include "timeline.h"
 
 typedef struct asker {
 	const berth_whatif_cfg *cfg;

@@ -3,12 +3,6 @@
  * they come; and its copies as a plan. */
 #include "configuration.h"
 
-#include "eval.h"
-#include "graph_union.h"
-#include "copies.h"
-#include "sim.h"
-#include "text.h"
-
 /* ---- by formulas ---- */
 
 const berth_goal_row berth_goals[BERTH_N_GOALS] = {

@@ -3,7 +3,6 @@
  * they start in beside other copies. */
 #include "copies.h"
 
-#include "bounds.h"
 #include "solve.h"
 
 typedef struct pricer {

@@ -2,8 +2,6 @@
  * repeat a placement of one. */
 #include "replicas.h"
 
-#include "bounds.h"
-
 enum { MOST_OPS = 40000 };
 
 typedef struct trial {

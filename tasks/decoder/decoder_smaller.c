@@ -4,8 +4,6 @@
 
 #include "exporters.h"
 #include "ggml_types.h"
-#include "load.h"
-#include "methods.h"
 
 enum { EVALUATIONS = 300 };
 

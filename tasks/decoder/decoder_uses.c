@@ -2,8 +2,6 @@
  * of one stand for which of the other, and an answer for tokens judged and summed up for both. */
 #include "decoder_uses.h"
 
-#include "text.h"
-
 enum { MOST_TIGHTENINGS = 4, CHUNK = 512 };
 
 /* ---- words of a spec ---- */

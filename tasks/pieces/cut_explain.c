@@ -5,7 +5,6 @@
 #include "bounds_load.h"
 #include "cost_model.h"
 #include "cut_seeds.h"
-#include "text.h"
 
 /* ---- the bound ---- */
 

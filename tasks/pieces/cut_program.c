@@ -2,7 +2,6 @@
 #include "cut_making.h"
 #include "load.h"
 #include "op_times.h"
-#include "text.h"
 
 static berth_status find_may(berth_cutting *c, berth_arena *mem, berth_err *err)
 {

@@ -2,7 +2,6 @@
 #include "cut_making.h"
 
 #include "coloc.h"
-#include "graph.h"
 
 /* ---- places ---- */
 

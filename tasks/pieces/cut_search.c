@@ -4,7 +4,6 @@
 #include "cut_search.h"
 
 #include "cut_seeds.h"
-#include "text.h"
 
 #define PROGRAM_SHARE 0.25 /* of the evaluations, once whole operators are placed */
 #define WHOLE_TIME 0.4     /* of a time: for whole operators, then for programs; the rest for the best */

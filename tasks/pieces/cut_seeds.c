@@ -4,8 +4,6 @@
  * Pipeline Parallelism", NeurIPS 2019, section 2.2; in the order that a program gets). */
 #include "cut_seeds.h"
 
-#include "text.h"
-
 berth_status berth_cut_whole(int32_t dev, berth_arena *mem, const berth_cut_way **out, berth_err *err)
 {
 	static const double all = 1;

@@ -3,7 +3,6 @@
  * it: so a parameter is counted once, whatever is cut. Contents outside of the file stay there: a part that
  * stands together is told by its place, others are copied to a new file. */
 #include "pieces_state.h"
-#include "text.h"
 
 #include "onnx_edit.h"
 

@@ -3,7 +3,6 @@
 #include "split_model.h"
 
 #include "beneath.h"
-#include "file.h"
 
 #include <errno.h>
 #include <sys/stat.h>
