@@ -197,7 +197,10 @@ berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score,
 	return berth_improve_blocks(s, &colocs, op_dev, score, evaluations, rng, tmp, err);
 }
 
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
+/* The same from the given colocation groups and their neighbours. A colocation group that moves lets its
+ * neighbours be tried again. Ends in a local optimum where only the neighbourhood of the colocation groups
+ * had been changed from one, or when no budget is left. */
+static berth_status improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
                                 const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
                                 berth_err *err)
 {
@@ -230,7 +233,7 @@ static berth_status kick(berth_search *s, berth_moves *moves, int32_t *op_dev, b
 	if (berth_moves_draw(moves, LARGEST_MOVE, 1, rng, trial) == 0)
 		return BERTH_OK;
 	berth_score trial_score = berth_search_offer(s, trial, NULL);
-	BERTH_TRY(berth_improve_near(s, moves, trial, &trial_score, moves->moved, moves->n_moved, rng, tmp,
+	BERTH_TRY(improve_near(s, moves, trial, &trial_score, moves->moved, moves->n_moved, rng, tmp,
 	                             err));
 	if (berth_score_less(*score, trial_score))
 		return BERTH_OK;

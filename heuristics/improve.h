@@ -22,12 +22,5 @@ berth_status berth_improve_blocks(berth_search *s, const berth_blocks *blocks, i
                                   berth_score *score, int64_t evaluations, berth_rng *rng, berth_arena *tmp,
                                   berth_err *err);
 
-/* The same from the given colocation groups and their neighbours. A colocation group that moves lets its
- * neighbours be tried again. Ends in a local optimum where only the neighbourhood of the colocation groups
- * had been changed from one, or when no budget is left. */
-berth_status berth_improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
-                                const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
-                                berth_err *err);
-
 /* Go on from the incumbent of s until the budget ends. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_local_search(berth_search *s, berth_arena *tmp, berth_err *err);

@@ -50,7 +50,8 @@ void train_turns_note(train_turns *t, int32_t item, const berth_step_stats *stat
 	t->flat[item] = flat ? t->flat[item] + 1 : 0;
 }
 
-berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev, const int32_t *op_order,
+/* A copy of it, as the incumbent of a closed pair. Fails: BERTH_ENOMEM. */
+static berth_status put_incumbent(trainer *w, int32_t i, const int32_t *op_dev, const int32_t *op_order,
                                    berth_err *err)
 {
 	train_pair *pair = &w->pair[i];
@@ -177,7 +178,7 @@ berth_status trainer_close(trainer *w, int32_t i, berth_err *err)
 	berth_search *s = &w->search[i];
 	if (!trainer_streams(w) || !pair->open)
 		return BERTH_OK;
-	berth_status st = trainer_put_incumbent(w, i, s->best_dev, berth_search_order(s), err);
+	berth_status st = put_incumbent(w, i, s->best_dev, berth_search_order(s), err);
 	berth_arena_free(&pair->mem);
 	berth_arena_free(&pair->tmp);
 	s->best_dev = s->best_order = NULL;

@@ -162,10 +162,6 @@ berth_status trainer_open_round(void *w, int32_t n, berth_err *err);
  * closed pair. Positions are 0 where it has no order. */
 void trainer_incumbent(const trainer *w, int32_t i, int32_t *op_dev, int32_t *op_order);
 
-/* A copy of it, as the incumbent of a closed pair. Fails: BERTH_ENOMEM. */
-berth_status trainer_put_incumbent(trainer *w, int32_t i, const int32_t *op_dev, const int32_t *op_order,
-                                   berth_err *err);
-
 /* Training over ranks (all_gather.h): each does the portfolio, the draws and the final search of some items,
  * and all know all of the state. One rank does everything, and there is nothing to trade. */
 

@@ -13,7 +13,8 @@ bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev)
 	return all;
 }
 
-int32_t berth_coloc_n_legal(const berth_problem *p, int32_t coloc)
+/* How many devices are legal for a colocation group. */
+static int32_t n_legal(const berth_problem *p, int32_t coloc)
 {
 	int32_t n = 0;
 	for (int32_t d = 0; d < p->n_devs; d++)
@@ -24,7 +25,7 @@ int32_t berth_coloc_n_legal(const berth_problem *p, int32_t coloc)
 bool berth_can_move(const berth_problem *p)
 {
 	for (int32_t u = 0; u < p->n_colocs; u++)
-		if (berth_coloc_n_legal(p, u) > 1)
+		if (n_legal(p, u) > 1)
 			return true;
 	return false;
 }

@@ -24,9 +24,6 @@ static inline void berth_coloc_put(const berth_problem *p, int32_t coloc, int32_
  * there? */
 bool berth_coloc_put_all(const berth_problem *p, int32_t dev, int32_t *op_dev);
 
-/* How many devices are legal for a colocation group. */
-int32_t berth_coloc_n_legal(const berth_problem *p, int32_t coloc);
-
 /* Has any colocation group more than one legal device? */
 bool berth_can_move(const berth_problem *p);
 

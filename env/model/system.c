@@ -306,7 +306,10 @@ berth_status berth_pool_check(const berth_system *s, int32_t i, berth_err *err)
 	                 : berth_fail(err, BERTH_EFORMAT, "it has no device; expected at least one");
 }
 
-berth_status berth_pools_check(const berth_system *s, berth_err *err)
+/* Names are there and unique, figures in range, each pool has a member. A member's mem_bandwidth is at most
+ * the pool's, its memory_bytes are at most the pool's. Only the reference cost model knows of pools. Of one
+ * pool. Fails: BERTH_EFORMAT, naming the pool but for one. O(pools * (pools + devices)). */
+static berth_status check_pools(const berth_system *s, berth_err *err)
 {
 	for (int32_t d = 0; d < s->n_devs; d++)
 		if (s->dev_pool[d] < -1 || s->dev_pool[d] >= s->n_pools)
@@ -388,7 +391,7 @@ berth_status berth_system_check(const berth_system *s, berth_arena *tmp, berth_e
 	}
 	BERTH_TRY(n_seen == s->n_channels ? BERTH_OK
 	                                  : berth_fail(err, BERTH_EFORMAT, "channel %d has no link", n_seen));
-	BERTH_TRY(berth_pools_check(s, err));
+	BERTH_TRY(check_pools(s, err));
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(check_paths(s, true, tmp, err));
 	return check_paths(s, false, tmp, err);

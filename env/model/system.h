@@ -177,10 +177,6 @@ berth_status berth_system_figure_new(berth_system *s, const berth_system_figure 
  * BERTH_EFORMAT "KEY is X; expected A to B". */
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err);
 
-/* Names are there and unique, figures in range, each pool has a member. A member's mem_bandwidth is at most
- * the pool's, its memory_bytes are at most the pool's. Only the reference cost model knows of pools. Of one
- * pool. Fails: BERTH_EFORMAT, naming the pool but for one. O(pools * (pools + devices)). */
-berth_status berth_pools_check(const berth_system *s, berth_err *err);
 berth_status berth_pool_check(const berth_system *s, int32_t pool, berth_err *err);
 
 /* Does the device's kind or name begin so ("cpu", "gpu"), or is it of that class? */

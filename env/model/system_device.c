@@ -11,7 +11,8 @@ berth_status system_copy_word(system_reader *r, const char *word, const char **o
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
-berth_status system_read_number(const berth_json *at, berth_quantity q, double *out, berth_err *err)
+/* The number at, or a text with a unit: "24GB", "7us". Fails: BERTH_EFORMAT. */
+static berth_status read_number(const berth_json *at, berth_quantity q, double *out, berth_err *err)
 {
 	char known[96];
 	const char *text = at->item->valuestring, *end;
@@ -33,7 +34,7 @@ berth_status system_read_figure(const berth_json *at, const char *key, berth_qua
 	berth_json v = berth_json_get(at, key);
 	if (!v.item)
 		return berth_json_number(at, key, required, 0, out, err);
-	BERTH_TRY(system_read_number(&v, q, &x, err));
+	BERTH_TRY(read_number(&v, q, &x, err));
 	BERTH_TRY(berth_json_placed(&v, berth_system_figure_check(key, x, err), err));
 	*out = x;
 	return BERTH_OK;
@@ -48,7 +49,7 @@ berth_status system_read_bytes(const berth_json *at, const char *key, int64_t *o
 		*out = -1;
 	if (cJSON_IsNull(v.item) || !cJSON_IsString(v.item))
 		return cJSON_IsNull(v.item) ? BERTH_OK : berth_json_bytes(at, key, false, out, err);
-	BERTH_TRY(system_read_number(&v, BERTH_BYTES, &x, err));
+	BERTH_TRY(read_number(&v, BERTH_BYTES, &x, err));
 	if (!(x >= 0 && x <= 0x1p53))
 		return berth_json_fail(&v, err, "'%.40s' are not bytes from 0 to 2^53",
 		                       v.item->valuestring);
@@ -63,7 +64,7 @@ static berth_status read_peak(void *peaks, const berth_json *v, berth_err *err)
 	double x;
 	if (berth_precision_find(v->key, &p, &why) != BERTH_OK)
 		return berth_json_fail(v, err, "%s", why.msg);
-	BERTH_TRY(system_read_number(v, BERTH_FLOPS_PER_S, &x, err));
+	BERTH_TRY(read_number(v, BERTH_FLOPS_PER_S, &x, err));
 	BERTH_TRY(berth_json_placed(v, berth_system_figure_check("peak_flops", x, err), err));
 	((double *)peaks)[p] = x;
 	return BERTH_OK;

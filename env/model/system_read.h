@@ -25,8 +25,6 @@ typedef struct system_reader {
 } system_reader;
 
 berth_status system_copy_word(system_reader *r, const char *word, const char **out, berth_err *err);
-/* The number at, or a text with a unit: "24GB", "7us". Fails: BERTH_EFORMAT. */
-berth_status system_read_number(const berth_json *at, berth_quantity q, double *out, berth_err *err);
 /* A number in the range of its key, where it is there. */
 berth_status system_read_figure(const berth_json *at, const char *key, berth_quantity q, bool required,
                                 double *out, berth_err *err);

@@ -137,9 +137,6 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 int64_t onnx_clamp(int64_t x);
 /* Product of unknown-or-known sizes; unknown wins. */
 int64_t onnx_mul(int64_t a, int64_t b);
-/* The shape of x, in d, convolved by a weight [out channels, in channels / group, kernel...]; of x under the
- * windows of the node's attributes. */
-berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *weight);
 /* The last dimension goes behind the first: channels before places. */
 void onnx_channels_first(onnx_dims *d);
 berth_status onnx_pool_shape(const onnx_at *at, onnx_dims *d);

@@ -89,7 +89,9 @@ static berth_status check_ranks(const onnx_at *at, const onnx_dims *d, const onn
 	                 w->rank);
 }
 
-berth_status onnx_conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *w)
+/* The shape of x, in d, convolved by a weight [out channels, in channels / group, kernel...]; of x under the
+ * windows of the node's attributes. */
+static berth_status conv_shape(const onnx_at *at, onnx_dims *d, const onnx_dims *w)
 {
 	window win;
 	if (d->rank < 0)
@@ -125,7 +127,7 @@ static onnx_dims conv_weight(const onnx_at *at, int32_t slot)
 ONNX_INFER(conv)
 {
 	onnx_dims w = conv_weight(at, 1);
-	return onnx_conv_shape(at, d, &w);
+	return conv_shape(at, d, &w);
 }
 
 ONNX_INFER(conv_integer)
@@ -140,7 +142,7 @@ ONNX_INFER(qlinear_conv)
 	onnx_dims w = onnx_in_dims(at, 3);
 	int32_t zero = onnx_in_elem(at, 7);
 	d->elem = zero ? zero : d->elem;
-	return onnx_conv_shape(at, d, &w);
+	return conv_shape(at, d, &w);
 }
 
 /* The dims of a convolution whose weight [a, b, kernel...] is applied at, or transposed is spread from, the

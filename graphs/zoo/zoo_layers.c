@@ -111,7 +111,8 @@ static int64_t whole_bytes(zoo_net *net, const char *op, double bytes)
 	return 0;
 }
 
-int64_t zoo_whole_product(int32_t n, const int64_t dim[])
+/* The product of these dimensions; 0: it is beyond 2^53. */
+static int64_t whole_product(int32_t n, const int64_t dim[])
 {
 	double x = 1;
 	for (int32_t i = 0; i < n; i++)
@@ -124,7 +125,7 @@ berth_dims zoo_rows(zoo_tensor x)
 	int last = ZOO_RANK - 1;
 	while (last > 0 && x.dim[last] == 1)
 		last--;
-	return BERTH_DIMS(ROWS, zoo_whole_product(last, x.dim), x.dim[last]);
+	return BERTH_DIMS(ROWS, whole_product(last, x.dim), x.dim[last]);
 }
 
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
@@ -298,7 +299,7 @@ zoo_tensor zoo_gemm(zoo_net *net, const char *name, zoo_tensor x, int64_t out_fe
 	double in = elements(x) / (double)x.dim[0], out = (double)out_features;
 	zoo_cost cost = own((double)x.dim[0] * in * out, in * out + out);
 	cost.dims = BERTH_DIMS(PRODUCT, 1, x.dim[0], out_features,
-	                       zoo_whole_product(ZOO_RANK - 1, x.dim + 1));
+	                       whole_product(ZOO_RANK - 1, x.dim + 1));
 	return zoo_op(net, name, "Gemm", 1, &x, zoo_input(x.dim[0], out_features, 1, 1), cost);
 }
 
@@ -311,7 +312,7 @@ zoo_tensor zoo_project(zoo_net *net, const char *name, zoo_tensor x, int64_t col
 	cost.read_params = weights;
 	/* The same of all rows of x by one matrix to so many columns. */
 	cost.dims =
-		BERTH_DIMS(PRODUCT, 1, zoo_whole_product(ZOO_RANK - 1, x.dim), columns, x.dim[ZOO_RANK - 1]);
+		BERTH_DIMS(PRODUCT, 1, whole_product(ZOO_RANK - 1, x.dim), columns, x.dim[ZOO_RANK - 1]);
 	out = zoo_op(net, name, "MatMul", 1, &x, out, cost);
 	if (shared >= 0)
 		zoo_use_param(net, out, shared);
@@ -341,7 +342,7 @@ zoo_tensor zoo_matmul(zoo_net *net, const char *name, zoo_tensor a, zoo_tensor b
 	assert(a.dim[3] == b.dim[2]);
 	zoo_tensor x[2] = {a, b}, out = a;
 	zoo_cost cost = own(elements(a) * (double)b.dim[3], 0);
-	cost.dims = BERTH_DIMS(PRODUCT, zoo_whole_product(2, a.dim), a.dim[2], b.dim[3], a.dim[3]);
+	cost.dims = BERTH_DIMS(PRODUCT, whole_product(2, a.dim), a.dim[2], b.dim[3], a.dim[3]);
 	out.dim[3] = b.dim[3];
 	return zoo_op(net, name, "MatMul", 2, x, out, cost);
 }

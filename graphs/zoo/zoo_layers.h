@@ -129,8 +129,6 @@ typedef struct zoo_cost {
 } zoo_cost;
 /* x as rows of its last dimension that is not 1. */
 berth_dims zoo_rows(zoo_tensor x);
-/* The product of these dimensions; 0: it is beyond 2^53. */
-int64_t zoo_whole_product(int32_t n, const int64_t dim[]);
 zoo_tensor zoo_op(zoo_net *net, const char *name, const char *type, int32_t n, const zoo_tensor x[],
                   zoo_tensor out, zoo_cost cost);
 

@@ -56,7 +56,7 @@ static void fill(chain *c)
 			}
 }
 
-berth_status vllm_chain(const vllm_plan *p, const double *cost, const double *pass, const double *room,
+static berth_status fill_chain(const vllm_plan *p, const double *cost, const double *pass, const double *room,
                         berth_arena *tmp, int32_t *unit_gpu, double *sum)
 {
 	BERTH_SCRATCH(tmp);
@@ -192,7 +192,7 @@ static berth_status choose(const vllm_plan *p, const double *cost, const double 
 	BERTH_TRY_NEW(tmp, p->x->s->n_devs, p->err, memory);
 	BERTH_TRY_NEW(tmp, p->n_units, p->err, unit_gpu);
 	for (int round = 0;; round++) {
-		BERTH_TRY(vllm_chain(p, cost, pass, room, tmp, unit_gpu, &sum));
+		BERTH_TRY(fill_chain(p, cost, pass, room, tmp, unit_gpu, &sum));
 		*least = round ? *least : sum;
 		*found = sum < HUGE_VAL;
 		if (!*found)
@@ -261,7 +261,7 @@ berth_status vllm_nearest(const vllm_plan *p, berth_arena *tmp, int32_t *op_dev)
 	for (int tight = 1; tight >= 0 && !(sum < HUGE_VAL); tight--) {
 		for (int32_t d = 0; d < few.n_gpus; d++)
 			room[d] = tight ? room_of(p, d) : HUGE_VAL;
-		BERTH_TRY(vllm_chain(&few, cost, NULL, room, tmp, unit_gpu, &sum));
+		BERTH_TRY(fill_chain(&few, cost, NULL, room, tmp, unit_gpu, &sum));
 	}
 	if (!(sum < HUGE_VAL))
 		return berth_fail(p->err, BERTH_EUNSUPPORTED, "no GPUs can run all layers of the plan");

@@ -55,8 +55,6 @@ int32_t vllm_full(const vllm_plan *p, const vllm_memory *memory);
  * At most VLLM_MOST_GPUS are looked at, the first. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM.
  * O(2^gpus * gpus^2 * units^2). */
 enum { VLLM_MOST_GPUS = 8 };
-berth_status vllm_chain(const vllm_plan *p, const double *cost, const double *pass, const double *room,
-                        berth_arena *tmp, int32_t *unit_gpu, double *sum);
 
 /* The plan that takes the least time, one operator after the other, and fits by vllm_weigh. *bound: seconds
  * that no plan of stages is below; NAN: there are more than VLLM_MOST_GPUS, or a weight is shared in another
