@@ -63,7 +63,8 @@ berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph
 	return berth_granularity_apply(g, &blocks, (int32_t)x->max_cuts, &c->mem, &c->tmp, g, err);
 }
 
-const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size)
+/* "layer granularity", "at most 2 cuts", or both, in buf. */
+static const char *granularity_text(const cli_granularity *x, char *buf, size_t size)
 {
 	berth_grain grain = BERTH_GRAIN_OP;
 	const char *name =
@@ -84,7 +85,7 @@ void place_price_print(const cli_granularity *x, const berth_finer *price, const
 	char text[160], value[32], percent[32];
 	if (!price->known)
 		return;
-	cli_granularity_text(x, text, sizeof text);
+	granularity_text(x, text, sizeof text);
 	cli_value(value, &r->objective, price->value);
 	if (price->cost > 0)
 		cli_say("%s cost%s %s against single operators (%s)\n", text, x->max_cuts >= 0 ? "" : "s",

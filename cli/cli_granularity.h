@@ -33,9 +33,6 @@ berth_status cli_granularity_blocks(cli *c, const cli_granularity *x, const bert
 /* g with the rules, in c->mem. Nothing where none bind. Fails: as above. */
 berth_status cli_granularity_apply(cli *c, const cli_granularity *x, berth_graph *g, berth_err *err);
 
-/* "layer granularity", "at most 2 cuts", or both, in buf. */
-const char *cli_granularity_text(const cli_granularity *x, char *buf, size_t size);
-
 /* What they cost: a line of text; a result, NULL where it is not known. */
 void place_price_print(const cli_granularity *x, const berth_finer *price, const berth_solution *r);
 extern const berth_result_kind price_kind;

@@ -169,7 +169,8 @@ static size_t entry_length(const char *text)
 	return n;
 }
 
-berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err)
+/* Split text at commas into out, in mem; "host:gpu=t4,gpu=p4" is one word. Empty words are an error. */
+static berth_status split_at_commas(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err)
 {
 	for (;;) {
 		size_t n = entry_length(text);
@@ -195,7 +196,7 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 	else if (o->kind == CLI_MANY || o->kind == CLI_FILES_MANY)
 		return add_text(&c->mem, o->into, text, err);
 	else if (o->kind <= CLI_FILES_IN)
-		return cli_split(&c->mem, o->name, text, o->into, err);
+		return split_at_commas(&c->mem, o->name, text, o->into, err);
 	else if (o->kind >= CLI_SECONDS)
 		return o->kind == CLI_SHARE ? read_share(o, text, err) : read_seconds(&c->mem, o, text, err);
 	else if (!read_whole(text, whole[o->kind].least, whole[o->kind].most, &x))

@@ -70,6 +70,3 @@ const char *cli_given(const cli *c, const char *names);
 /* The rules of a verb. */
 #define CLI_RULES_OF(rules) .rule = (rules), .n_rules = (int)(sizeof (rules) / sizeof *(rules))
 
-/* Split text at commas into out, in mem; "host:gpu=t4,gpu=p4" is one word. Empty words are an error. */
-berth_status cli_split(berth_arena *mem, const char *option, const char *text, cli_texts *out,
-                       berth_err *err);

@@ -40,7 +40,8 @@ void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of)
 	cli_progress_line(ctx, ": %s %d of %d", what, (int)done, (int)of);
 }
 
-void cli_progress_tell(cli_progress *p, const berth_progress *now)
+/* Show where a search is, as a bar, the incumbent with its gap, and the speed. */
+static void tell_progress(cli_progress *p, const berth_progress *now)
 {
 	char bar[BAR_WIDTH + 1] = "", best[80] = "none fits yet", value[32], gap[32], count[32], rate[32];
 	/* Part of the budget that is used, 0 to 1. */
@@ -59,7 +60,7 @@ void cli_progress_tell(cli_progress *p, const berth_progress *now)
 
 static void tell(void *ctx, const berth_progress *now)
 {
-	cli_progress_tell(ctx, now);
+	tell_progress(ctx, now);
 }
 
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg)

@@ -27,5 +27,3 @@ void cli_progress_count(void *ctx, const char *what, int32_t done, int32_t of);
 
 /* Open p for a search, which tells it where it is. */
 void cli_progress_start(cli_progress *p, const cli *c, const char *label, berth_search_cfg *cfg);
-/* Show where a search is, as a bar, the incumbent with its gap, and the speed. */
-void cli_progress_tell(cli_progress *p, const berth_progress *now);

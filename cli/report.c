@@ -112,7 +112,7 @@ const berth_result_list *report_devices(cli *c, const berth_problem *p, const be
 	return all;
 }
 
-report_span report_span_of(const berth_timeline *t, const berth_objective *o)
+static report_span span_of(const berth_timeline *t, const berth_objective *o)
 {
 	bool period = o && berth_objective_is(o, BERTH_THROUGHPUT);
 	return period ? (report_span){true, t->r.load_s, "of the period"}
@@ -122,7 +122,7 @@ report_span report_span_of(const berth_timeline *t, const berth_objective *o)
 berth_status report_print_devices(cli *c, const berth_problem *p, const berth_timeline *t,
                                   const berth_objective *o, const int64_t *peak_bytes, berth_err *err)
 {
-	report_span span = report_span_of(t, o);
+	report_span span = span_of(t, o);
 	const int64_t *peak = peak_bytes ? peak_bytes : t->peak_bytes;
 	cli_table table;
 	int32_t hidden = 0, shown = 0;
@@ -242,7 +242,7 @@ const berth_result_list *report_pools(cli *c, const berth_problem *p, const bert
 berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
                                 const berth_objective *o, berth_err *err)
 {
-	report_span span = report_span_of(t, o);
+	report_span span = span_of(t, o);
 	cli_table table;
 	if (!p->n_pools)
 		return BERTH_OK;

@@ -35,7 +35,6 @@ typedef struct report_span {
 	double s;
 	const char *name; /* "of the time" or "of the period" */
 } report_span;
-report_span report_span_of(const berth_timeline *t, const berth_objective *o);
 
 /* A row for each device: operators, busy, peak memory and memory, bytes sent. peak_bytes [n_devs]; NULL:
  * those of t. Fails: BERTH_ENOMEM. */
@@ -52,7 +51,7 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 /* The first violations as text, at most five. */
 void report_print_violations(const berth_violations *list);
 
-/* A blank line, and a row for each pool: load, peak memory and memory. o as in report_span_of. Fails:
+/* A blank line, and a row for each pool: load, peak memory and memory. o as in span_of. Fails:
  * BERTH_ENOMEM. */
 berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
                                 const berth_objective *o, berth_err *err);

@@ -61,11 +61,6 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
 	return st;
 }
 
-void place_replicas_print(const place_replicas *x, double value)
-{
-	copies_print_rate(x->r.n, value);
-}
-
 berth_status copies_model(cli *c, const char *spec, const char *words, const char **model, berth_err *err)
 {
 	*model = words ? berth_arena_printf(&c->mem, "%s:%s", spec, words) : spec;

@@ -30,9 +30,6 @@ berth_status place_replicas_choose(cli *c, const cli_budget *budget, const berth
                                    const berth_method *method, const berth_system *s, place_replicas *x,
                                    berth_graph *g, berth_graph_parts *parts, berth_err *err);
 
-/* A line about them; value of the answer. */
-void place_replicas_print(const place_replicas *x, double value);
-
 typedef struct copies_plan {
 	const char *out;    /* where it was written; NULL: it was not */
 	const char **model; /* [n] a copy each, as on a command line */

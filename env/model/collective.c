@@ -2,18 +2,6 @@
  * are parts of a collective are known by their names; docs/collectives.md has the formulas. */
 #include "collective.h"
 
-const char *berth_collective_name(berth_collective what)
-{
-	static const char *const name[BERTH_N_COLLECTIVES] = {"all-reduce", "reduce-scatter", "all-gather"};
-	return name[what];
-}
-
-const char *berth_collective_way_name(berth_collective_way way)
-{
-	static const char *const name[BERTH_N_COLLECTIVE_WAYS] = {"ring", "tree", "switch"};
-	return name[way];
-}
-
 /* ---- formulas ---- */
 
 /* Messages one after the other, and bytes that leave each port, as a part of all. */

@@ -28,10 +28,6 @@ typedef struct berth_fabric {
 	bool adds;        /* there is a switch that adds */
 } berth_fabric;
 
-/* "all-reduce", "reduce-scatter", "all-gather"; "ring", "tree", "switch". */
-const char *berth_collective_name(berth_collective what);
-const char *berth_collective_way_name(berth_collective_way way);
-
 /* Seconds of a collective among n devices, 1 or more, of so many bytes: what each has before an all-reduce or
  * a reduce-scatter, after an all-gather. INFINITY: the fabric has no such way. 0 with one device. After
  * Thakur, Rabenseifner, Gropp (IJHPCA 2005), Sanders, Speck, Traeff (Parallel Computing 2009, the two

@@ -229,11 +229,6 @@ double berth_time_formula(const double *number, const berth_time_query *q, const
 	       (q->alone ? number[BERTH_GPU_ALONE_S] : 0);
 }
 
-const double *berth_time_fitted(berth_time_class class, int generation)
-{
-	return fitted[class][generation];
-}
-
 /* Octaves by which x is outside of least to most. */
 static double octaves(double x, double least, double most)
 {

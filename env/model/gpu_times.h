@@ -98,5 +98,3 @@ enum berth_time_number {
 
 /* Seconds by the numbers number [BERTH_N_TIME_NUMBERS] of the query's class. */
 double berth_time_formula(const double *number, const berth_time_query *q, const berth_time_device *d);
-/* The numbers that ship. */
-const double *berth_time_fitted(berth_time_class class, int generation);

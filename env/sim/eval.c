@@ -32,7 +32,8 @@ void berth_sum_walk_set(berth_sum_walk *w, const int32_t *op_dev)
 	}
 }
 
-void berth_sum_walk_move(berth_sum_walk *w, int32_t op, int32_t dev)
+/* Move an operator. O(its inputs + its tensors * devs). */
+static void walk_move(berth_sum_walk *w, int32_t op, int32_t dev)
 {
 	const berth_problem *p = w->p;
 	const berth_graph *g = p->g;
@@ -57,13 +58,14 @@ void berth_sum_walk_move(berth_sum_walk *w, int32_t op, int32_t dev)
 void berth_sum_walk_move_coloc(berth_sum_walk *w, int32_t coloc, int32_t dev)
 {
 	BERTH_EACH (i, w->p->coloc_off, coloc)
-		berth_sum_walk_move(w, w->p->coloc_op[i], dev);
+		walk_move(w, w->p->coloc_op[i], dev);
 }
 
-void berth_sum_walk_follow(berth_sum_walk *w, const int32_t *op_dev)
+/* Move all that differ to where they are in op_dev [n_ops]. O(ops) and the moves. */
+static void walk_follow(berth_sum_walk *w, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op < w->p->n_ops; op++)
-		berth_sum_walk_move(w, op, op_dev[op]);
+		walk_move(w, op, op_dev[op]);
 }
 
 /* Runs from a base that is not the caller's, before the caller's is made the base by a full run. */
@@ -118,7 +120,7 @@ static bool sums_up(const berth_eval *e)
 /* By what differs from the placement before. */
 static berth_score score_sum(berth_eval *e, berth_keyed x, int64_t limit_ns)
 {
-	berth_sum_walk_follow(e->walk, x.op_dev);
+	walk_follow(e->walk, x.op_dev);
 	int64_t ns = e->walk->sum_ns;
 	berth_sim_result r = {.runs = true, .latency_ns = ns, .load_s = (double)ns * 1e-9};
 	if (e->walk->n_lost > 0 || ns > limit_ns)

@@ -20,12 +20,6 @@ berth_status berth_sum_walk_new(const berth_problem *p, berth_arena *mem, berth_
 /* Begin at op_dev [n_ops]. It is copied. O(ops + edges + tensors * devs). */
 void berth_sum_walk_set(berth_sum_walk *w, const int32_t *op_dev);
 
-/* Move an operator. O(its inputs + its tensors * devs). */
-void berth_sum_walk_move(berth_sum_walk *w, int32_t op, int32_t dev);
-
-/* Move all that differ to where they are in op_dev [n_ops]. O(ops) and the moves. */
-void berth_sum_walk_follow(berth_sum_walk *w, const int32_t *op_dev);
-
 /* Move a colocation group. */
 void berth_sum_walk_move_coloc(berth_sum_walk *w, int32_t coloc, int32_t dev);
 
