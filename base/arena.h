@@ -101,6 +101,10 @@ void *berth_arena_grow(berth_arena *a, void *array, size_t size, size_t len, siz
 	((size_t)(len) < *(cap) ? BERTH_OK \
 	 : ((ptr) = berth_arena_grow((arena), (ptr), sizeof *(ptr), (size_t)(len), (cap))) ? BERTH_OK \
 	 : berth_nomem(err))
+/* The same, and the value behind it becomes element n, which counts one more. */
+#define BERTH_PUSH(arena, ptr, n, cap, err, ...) \
+	(BERTH_GROW(arena, ptr, n, cap, err) != BERTH_OK ? BERTH_ENOMEM \
+	                                                 : ((ptr)[(n)++] = __VA_ARGS__, BERTH_OK))
 
 /* A buffer of n bytes or more, for text that is looked at and forgotten: what stood in *buf is not copied. At
  * least twice *cap where it grows. Fails: BERTH_ENOMEM. */

@@ -20,9 +20,7 @@ berth_status berth_ridge_new(int32_t n_cols, berth_arena *mem, berth_ridge *out,
 berth_status berth_ridge_row(berth_ridge *r, double y, double noise, berth_err *err)
 {
 	assert(noise > 0);
-	BERTH_TRY(BERTH_GROW(r->mem, r->row, (size_t)r->n_rows, &r->cap_row, err));
-	r->row[r->n_rows++] = (berth_ridge_row_of){y, noise};
-	return BERTH_OK;
+	return BERTH_PUSH(r->mem, r->row, r->n_rows, &r->cap_row, err, (berth_ridge_row_of){y, noise});
 }
 
 berth_status berth_ridge_put(berth_ridge *r, int32_t col, double x, berth_err *err)
@@ -33,8 +31,8 @@ berth_status berth_ridge_put(berth_ridge *r, int32_t col, double x, berth_err *e
 		old->x += x;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_GROW(r->mem, r->entry, r->n_entries, &r->cap_entry, err));
-	r->entry[r->n_entries++] = (berth_ridge_entry){r->n_rows - 1, col, x};
+	BERTH_TRY(BERTH_PUSH(r->mem, r->entry, r->n_entries, &r->cap_entry, err,
+	                     (berth_ridge_entry){r->n_rows - 1, col, x}));
 	r->latest[col] = r->n_entries;
 	return BERTH_OK;
 }

@@ -182,8 +182,7 @@ static berth_status note_name(cli *c, const char *spec, const char *name, berth_
 		                          known->text[i + 1], spec, name, spec);
 	}
 	for (int i = 0; i < 2; i++) {
-		BERTH_TRY(BERTH_GROW(&c->mem, known->text, known->n, &known->cap, err));
-		known->text[known->n++] = i ? spec : name;
+		BERTH_TRY(BERTH_PUSH(&c->mem, known->text, known->n, &known->cap, err, i ? spec : name));
 	}
 	return BERTH_OK;
 }

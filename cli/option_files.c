@@ -63,9 +63,7 @@ static berth_status add(cli *c, used_files *list, const char *path, const char *
 	f.there = stat(path, &f.at) == 0;
 	if (!f.there)
 		BERTH_TRY(find_folder(c, &f, err));
-	BERTH_TRY(BERTH_GROW(&c->tmp, list->item, list->n, &list->cap, err));
-	list->item[list->n++] = f;
-	return BERTH_OK;
+	return BERTH_PUSH(&c->tmp, list->item, list->n, &list->cap, err, f);
 }
 
 /* What a text stands for: itself, a graph with words behind it, the description of this machine, a file
@@ -165,9 +163,7 @@ static berth_status add_stream(cli *c, used_files *list, int fd, const char *by,
 	f.there = fstat(fd, &f.at) == 0;
 	if (!f.there || !S_ISREG(f.at.st_mode))
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(&c->tmp, list->item, list->n, &list->cap, err));
-	list->item[list->n++] = f;
-	return BERTH_OK;
+	return BERTH_PUSH(&c->tmp, list->item, list->n, &list->cap, err, f);
 }
 
 /* ---- what is wrong with it ---- */

@@ -154,9 +154,7 @@ static berth_status read_share(const cli_option *o, const char *text, berth_err 
 
 static berth_status add_text(berth_arena *mem, cli_texts *list, const char *text, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(mem, list->text, list->n, &list->cap, err));
-	list->text[list->n++] = text;
-	return BERTH_OK;
+	return BERTH_PUSH(mem, list->text, list->n, &list->cap, err, text);
 }
 
 /* Up to the next comma, but those between the words of a "host:gpu=t4,gpu=p4". */
@@ -170,7 +168,8 @@ static size_t entry_length(const char *text)
 }
 
 /* Split text at commas into out, in mem; "host:gpu=t4,gpu=p4" is one word. Empty words are an error. */
-static berth_status split_at_commas(berth_arena *mem, const char *option, const char *text, cli_texts *out, berth_err *err)
+static berth_status split_at_commas(berth_arena *mem, const char *option, const char *text, cli_texts *out,
+                                    berth_err *err)
 {
 	for (;;) {
 		size_t n = entry_length(text);

@@ -195,9 +195,7 @@ static berth_status take_times_word(void *ctx, const berth_json *at, berth_err *
 		return BERTH_OK;
 	}
 	BERTH_TRY(check_calibration(x, value, err));
-	BERTH_TRY(BERTH_GROW(&x->c->mem, x->calibrate.text, x->calibrate.n, &x->calibrate.cap, err));
-	x->calibrate.text[x->calibrate.n++] = value;
-	return BERTH_OK;
+	return BERTH_PUSH(&x->c->mem, x->calibrate.text, x->calibrate.n, &x->calibrate.cap, err, value);
 }
 
 /* A calibration of one that the other has not; NULL: none. */

@@ -301,9 +301,7 @@ static berth_status note(cli *c, cli_texts *told, const char *text, bool *again,
 		*again = strcmp(told->text[i], text) == 0;
 	if (*again)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(&c->mem, told->text, told->n, &told->cap, err));
-	told->text[told->n++] = text;
-	return BERTH_OK;
+	return BERTH_PUSH(&c->mem, told->text, told->n, &told->cap, err, text);
 }
 
 berth_status cli_note(cli *c, berth_err *err, const char *fmt, ...)

@@ -200,9 +200,9 @@ berth_status berth_improve(berth_search *s, int32_t *op_dev, berth_score *score,
 /* The same from the given colocation groups and their neighbours. A colocation group that moves lets its
  * neighbours be tried again. Ends in a local optimum where only the neighbourhood of the colocation groups
  * had been changed from one, or when no budget is left. */
-static berth_status improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev, berth_score *score,
-                                const int32_t *colocs, int32_t n_colocs, berth_rng *rng, berth_arena *tmp,
-                                berth_err *err)
+static berth_status improve_near(berth_search *s, const berth_moves *near, int32_t *op_dev,
+                                 berth_score *score, const int32_t *colocs, int32_t n_colocs, berth_rng *rng,
+                                 berth_arena *tmp, berth_err *err)
 {
 	improver m = {.s = s,
 	              .p = s->p,

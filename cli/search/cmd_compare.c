@@ -187,9 +187,7 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 	for (int32_t i = 0; i < s->n_methods; i++)
 		if (s->method[i] == m)
 			return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(&c->mem, s->method, s->n_methods, cap, err));
-	s->method[s->n_methods++] = m;
-	return BERTH_OK;
+	return BERTH_PUSH(&c->mem, s->method, s->n_methods, cap, err, m);
 }
 
 /* Is it the name of a plan's row? */

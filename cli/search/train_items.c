@@ -168,9 +168,8 @@ static berth_status choose_items(cli *c, train_run *t, berth_err *err)
 			const char *text = berth_arena_printf(&c->mem, "%s on %s: %s", t->item[i].graph,
 			                                      t->item[i].system, why.msg);
 			BERTH_TRY(berth_got(text, err));
-			BERTH_TRY(
-				BERTH_GROW(&c->mem, t->left_out.text, t->left_out.n, &t->left_out.cap, err));
-			t->left_out.text[t->left_out.n++] = text;
+			BERTH_TRY(BERTH_PUSH(&c->mem, t->left_out.text, t->left_out.n, &t->left_out.cap, err,
+			                     text));
 			BERTH_TRY(cli_warn(c, err, "left out: %s", text));
 		}
 	}

@@ -22,8 +22,7 @@ static berth_status sum_up(cli *c, const berth_graph *g, const berth_granularity
 	BERTH_TRY_NEW(&c->mem, x->n_blocks, err, list);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		block *b = &list[x->op_block[op]];
-		BERTH_TRY(BERTH_GROW(&c->mem, b->op, b->n_ops, &b->cap, err));
-		b->op[b->n_ops++] = g->op_name[op];
+		BERTH_TRY(BERTH_PUSH(&c->mem, b->op, b->n_ops, &b->cap, err, g->op_name[op]));
 		b->flops += g->op_flops[op];
 		b->param_bytes += (double)g->op_param_bytes[op];
 		b->state_bytes += (double)g->op_state_bytes[op];

@@ -56,9 +56,7 @@ static berth_status add_change(cli *c, args *a, const char *text, berth_err *err
 	if (a->each.n == MOST_CHANGES)
 		return berth_fail(err, BERTH_EINVAL, "simulate: --what-if: more than %d changes",
 		                  MOST_CHANGES);
-	BERTH_TRY(BERTH_GROW(&c->mem, a->each.text, a->each.n, &a->each.cap, err));
-	a->each.text[a->each.n++] = text;
-	return BERTH_OK;
+	return BERTH_PUSH(&c->mem, a->each.text, a->each.n, &a->each.cap, err, text);
 }
 
 /* A change a line, blanks and lines that start with # skipped. */

@@ -175,9 +175,8 @@ static berth_status observe(berth_calibration *c, reader *r, int32_t k, double m
 	if (!keep || 2 * n_hands <= n)
 		return BERTH_OK;
 	BERTH_TRY(berth_median_of(hand, n_hands, tmp, &handed, err));
-	BERTH_TRY(BERTH_GROW(c->mem, c->handoff, c->n_handoffs, &c->cap_handoff, err));
-	c->handoff[c->n_handoffs++] = (berth_handoff){link, bytes, handed};
-	return BERTH_OK;
+	return BERTH_PUSH(c->mem, c->handoff, c->n_handoffs, &c->cap_handoff, err,
+	                  (berth_handoff){link, bytes, handed});
 }
 
 static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
@@ -192,8 +191,8 @@ static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
 static berth_status add_end(berth_calibration *c, int32_t tensor, int32_t op, berth_cut_side side,
                             berth_observed *o, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(c->mem, c->end, c->n_ends, &c->cap_end, err));
-	c->end[c->n_ends++] = (berth_cut_end){tensor, c->g->op_type[op], side};
+	BERTH_TRY(BERTH_PUSH(c->mem, c->end, c->n_ends, &c->cap_end, err,
+	                     (berth_cut_end){tensor, c->g->op_type[op], side}));
 	o->n_ends++;
 	return BERTH_OK;
 }

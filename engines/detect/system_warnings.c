@@ -34,9 +34,7 @@ typedef struct gaps {
 static berth_status tell(gaps *x, const char *text, berth_err *err)
 {
 	BERTH_TRY(berth_got(text, err));
-	BERTH_TRY(BERTH_GROW(x->mem, x->text, x->n, &x->cap, err));
-	x->text[x->n++] = text;
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, x->text, x->n, &x->cap, err, text);
 }
 
 /* Append "'a', 'b' and 3 more" to line: word number k of n, of which the first MOST_NAMED are named. */

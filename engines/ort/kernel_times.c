@@ -91,9 +91,7 @@ static berth_status take(const cJSON *e, double from_us, berth_arena *mem, kerne
 	                 .took_us = number(e, "dur")};
 	if (!k.name || !k.type || !k.provider)
 		return berth_nomem(err);
-	BERTH_TRY(BERTH_GROW(mem, out->kernel, (size_t)out->n, cap, err));
-	out->kernel[out->n++] = k;
-	return BERTH_OK;
+	return BERTH_PUSH(mem, out->kernel, out->n, cap, err, k);
 }
 
 berth_status kernel_times_read(const char *path, berth_arena *mem, kernel_times *out, berth_err *err)

@@ -169,9 +169,7 @@ static int32_t op_of(const work *w, const ort_segment *s, const char *kernel, si
 
 static berth_status add(work *w, kernel_run x, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(w->mem, w->times, (size_t)w->n, &w->cap, err));
-	w->times[w->n++] = x;
-	return BERTH_OK;
+	return BERTH_PUSH(w->mem, w->times, w->n, &w->cap, err, x);
 }
 
 static berth_status read_kernel(work *w, int32_t k, const kernel_time *e, double s_per_us, berth_err *err)

@@ -59,9 +59,7 @@ berth_status berth_window_proof_add(berth_window_proof *w, berth_window_claim cl
 			BERTH_TRY(find_vector(w, price + (size_t)told[d] * (size_t)stride, &claim.prices[d],
 			                      err));
 	}
-	BERTH_TRY(BERTH_GROW(w->x->mem, w->c.window, w->c.n_windows, &w->cap_windows, err));
-	w->c.window[w->c.n_windows++] = claim;
-	return BERTH_OK;
+	return BERTH_PUSH(w->x->mem, w->c.window, w->c.n_windows, &w->cap_windows, err, claim);
 }
 
 berth_status berth_window_proof_offer(berth_window_proof *w, berth_arena *tmp, berth_err *err)
@@ -225,9 +223,7 @@ static berth_status pass_pair(work *w, int32_t k, int32_t n, int32_t d, int32_t 
 		return BERTH_OK;
 	claim.block = k;
 	*length = claim.bound_ns;
-	BERTH_TRY(BERTH_GROW(w->x->mem, w->c.claim, w->c.n_claims, &w->cap_claims, w->err));
-	w->c.claim[w->c.n_claims++] = claim;
-	return BERTH_OK;
+	return BERTH_PUSH(w->x->mem, w->c.claim, w->c.n_claims, &w->cap_claims, w->err, claim);
 }
 
 static berth_status pass_block(work *w, int32_t k)

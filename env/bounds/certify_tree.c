@@ -136,9 +136,7 @@ berth_status berth_tree_loads(const berth_problem *p, int32_t n, const int32_t *
 
 static berth_status put(work *w, int32_t code)
 {
-	BERTH_TRY(BERTH_GROW(w->mem, w->tree->code, w->tree->n, &w->tree->cap, w->err));
-	w->tree->code[w->tree->n++] = code;
-	return BERTH_OK;
+	return BERTH_PUSH(w->mem, w->tree->code, w->tree->n, &w->tree->cap, w->err, code);
 }
 
 /* The length of the longest path through i at its best. */

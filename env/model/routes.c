@@ -125,9 +125,7 @@ static void shortest(const berth_problem *p, const arcs *a, const int64_t *link_
 
 static berth_status add_link(route_list *r, int32_t link, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(r->tmp, r->link, r->n_links, &r->cap_link, err));
-	r->link[r->n_links++] = link;
-	return BERTH_OK;
+	return BERTH_PUSH(r->tmp, r->link, r->n_links, &r->cap_link, err, link);
 }
 
 /* The route of class c from a device to the tree's destination. */

@@ -23,9 +23,7 @@ static berth_violation about(berth_violation_kind kind, int32_t op, int32_t dev)
 static berth_status add(berth_arena *mem, berth_violations *list, berth_violation v, berth_err *err)
 {
 	BERTH_TRY(berth_got(v.message, err));
-	BERTH_TRY(BERTH_GROW(mem, list->item, list->n, &list->cap, err));
-	list->item[list->n++] = v;
-	return BERTH_OK;
+	return BERTH_PUSH(mem, list->item, list->n, &list->cap, err, v);
 }
 
 static const char *type_of(const berth_graph *g, int32_t op)

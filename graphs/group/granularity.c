@@ -100,8 +100,7 @@ static berth_status find_gap(gaps *x, int32_t after, int32_t op, gap **out)
 	BERTH_TRY(berth_got(key, f->err));
 	BERTH_TRY(berth_strmap_add(&x->index, key, x->n, &i, f->err));
 	if (i == x->n) {
-		BERTH_TRY(BERTH_GROW(f->tmp, x->gap, x->n, &x->cap, f->err));
-		x->gap[x->n++] = (gap){after, op, 0, -1};
+		BERTH_TRY(BERTH_PUSH(f->tmp, x->gap, x->n, &x->cap, f->err, (gap){after, op, 0, -1}));
 	}
 	*out = &x->gap[i];
 	return BERTH_OK;

@@ -73,9 +73,7 @@ static berth_status read_block(void *ctx, const berth_json *at, berth_err *err)
 	if (!berth_json_count(&ops))
 		return berth_json_fail(&ops, err, "block '%.80s' has no operators", name);
 	BERTH_TRY(berth_json_each(&ops, read_name, r, err));
-	BERTH_TRY(BERTH_GROW(r->tmp, r->label_name, r->n_labels, &r->cap, err));
-	r->label_name[r->n_labels++] = name;
-	return BERTH_OK;
+	return BERTH_PUSH(r->tmp, r->label_name, r->n_labels, &r->cap, err, name);
 }
 
 static berth_status read_blocks(reader *r, const berth_json *doc)

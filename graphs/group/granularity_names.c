@@ -102,8 +102,8 @@ berth_status blocks_by_name(block_finder *f)
 			BERTH_TRY(berth_got(key, s.f->err));
 			BERTH_TRY(berth_strmap_add(&s.index, key, s.n, &i, s.f->err));
 			if (i == s.n) {
-				BERTH_TRY(BERTH_GROW(s.f->tmp, s.stem, s.n, &s.cap, s.f->err));
-				s.stem[s.n++] = (stem){name + from, end - from, false};
+				BERTH_TRY(BERTH_PUSH(s.f->tmp, s.stem, s.n, &s.cap, s.f->err,
+				                     (stem){name + from, end - from, false}));
 			}
 			stem *x = &s.stem[i];
 			x->repeats |= x->len != end - from || memcmp(x->number, name + from, x->len) != 0;

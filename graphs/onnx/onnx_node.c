@@ -100,9 +100,7 @@ static berth_status append_node(onnx_model *m, const onnx_scope *s, onnx_node *n
 	if (!n->op && !*n->domain)
 		n->lent = (n->op = onnx_microsoft_find(n->type)) != NULL;
 	if (s && s->to) {
-		BERTH_TRY(BERTH_GROW(m->tmp, s->to->node, s->to->n, &s->to->cap, m->err));
-		s->to->node[s->to->n++] = *n;
-		return BERTH_OK;
+		return BERTH_PUSH(m->tmp, s->to->node, s->to->n, &s->to->cap, m->err, *n);
 	}
 	if (m->n_nodes == INT32_MAX / 4)
 		return berth_fail(m->err, BERTH_EFORMAT, "%s: more than %d nodes", m->file, INT32_MAX / 4);
@@ -153,9 +151,7 @@ static berth_status read_body_input(onnx_model *m, body_reading *b, const protob
 	int32_t v;
 	BERTH_TRY(onnx_each_field_inside(m, b->scope, w, f, "an input", on_value_name));
 	BERTH_TRY(onnx_read_value_info(m, b->scope, w, f, "an input of a body", &v));
-	BERTH_TRY(BERTH_GROW(m->tmp, b->body->in, b->body->n_in, &b->body->cap_in, m->err));
-	b->body->in[b->body->n_in++] = v;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, b->body->in, b->body->n_in, &b->body->cap_in, m->err, v);
 }
 
 /* An initializer of a body is an input of every node around it, as if it stood outside. */
@@ -190,9 +186,7 @@ ONNX_FIELD(on_body_output)
 		return BERTH_OK;
 	BERTH_TRY(onnx_read_text(m, w, f, "an output of a body", &name));
 	BERTH_TRY(onnx_resolve_name(m, b->scope, name, &v));
-	BERTH_TRY(BERTH_GROW(m->tmp, b->body->out, b->body->n_out, &b->body->cap_out, m->err));
-	b->body->out[b->body->n_out++] = v;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, b->body->out, b->body->n_out, &b->body->cap_out, m->err, v);
 }
 
 /* Second pass: its nodes, and what it hands out. */
@@ -225,9 +219,7 @@ static berth_status read_body(onnx_model *m, onnx_scope *outer, onnx_node *n, si
 	berth_strmap_init(&s.names, m->tmp);
 	BERTH_TRY(onnx_each_field_inside(m, &b, w, f, "a body", on_body_definition));
 	BERTH_TRY(onnx_each_field_inside(m, &b, w, f, "a body", on_body_use));
-	BERTH_TRY(BERTH_GROW(m->tmp, n->body, n->n_bodies, &cap, m->err));
-	n->body[n->n_bodies++] = body;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, n->body, n->n_bodies, &cap, m->err, body);
 }
 
 /* ---- functions ---- */
@@ -312,9 +304,7 @@ static berth_status bind_output(onnx_model *m, call_reading *c, const char *name
 	BERTH_TRY_NEW(m->tmp, 1, m->err, same.in, same.out);
 	same.in[0] = found;
 	same.out[0] = value;
-	BERTH_TRY(BERTH_GROW(m->tmp, c->passed.node, c->passed.n, &c->passed.cap, m->err));
-	c->passed.node[c->passed.n++] = same;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, c->passed.node, c->passed.n, &c->passed.cap, m->err, same);
 }
 
 ONNX_FIELD(on_function_input)

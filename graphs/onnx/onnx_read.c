@@ -64,8 +64,7 @@ berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_
 	int32_t found;
 	if (!s->node)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(m->tmp, s->node->in, s->node->n_all, s->cap_in, m->err));
-	s->node->in[s->node->n_all++] = v;
+	BERTH_TRY(BERTH_PUSH(m->tmp, s->node->in, s->node->n_all, s->cap_in, m->err, v));
 	return name ? berth_strmap_add(&s->names, name, v, &found, m->err) : BERTH_OK;
 }
 

@@ -113,9 +113,7 @@ static berth_status add(const onnx_model *m, const protobuf *w, const protobuf_f
 		return BERTH_OK;
 	}
 	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, &found, m->err));
-	BERTH_TRY(BERTH_GROW(m->tmp, x->name, x->n, &x->cap, m->err));
-	x->name[x->n++] = name;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, x->name, x->n, &x->cap, m->err, name);
 }
 
 /* Where a tensor stands in its file, and how long it is there: -1 where it is not told. */

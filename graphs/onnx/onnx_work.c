@@ -296,9 +296,7 @@ static void add_work(onnx_work *to, const onnx_work *w)
 /* Remember a loop whose trips are assumed. */
 static berth_status note_loop(onnx_model *m, const onnx_node *n)
 {
-	BERTH_TRY(BERTH_GROW(m->tmp, m->loop, m->n_loops, &m->cap_loop, m->err));
-	m->loop[m->n_loops++] = n;
-	return BERTH_OK;
+	return BERTH_PUSH(m->tmp, m->loop, m->n_loops, &m->cap_loop, m->err, n);
 }
 
 static int64_t repeated(int64_t bytes, int64_t trips)

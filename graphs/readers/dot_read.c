@@ -378,9 +378,7 @@ static berth_status add_edge(reader *r, int32_t from, int32_t to, int32_t first_
 		last->n++;
 		return BERTH_OK;
 	}
-	BERTH_TRY(BERTH_GROW(r->t.tmp, r->run, r->n_runs, &r->cap_run, r->t.err));
-	r->run[r->n_runs++] = (edge_run){e, 1};
-	return BERTH_OK;
+	return BERTH_PUSH(r->t.tmp, r->run, r->n_runs, &r->cap_run, r->t.err, (edge_run){e, 1});
 }
 
 /* Edges of the runs from first_run on carry that. */

@@ -195,8 +195,7 @@ berth_status berth_graph_split(const char *spec, const berth_read_options *opt, 
 			out->name = text + sizeof NAME_WORD - 1;
 			continue;
 		}
-		BERTH_TRY(BERTH_GROW(mem, word, n, &cap, err));
-		word[n++] = text;
+		BERTH_TRY(BERTH_PUSH(mem, word, n, &cap, err, text));
 	}
 	out->dim = word;
 	out->n_dims = n;

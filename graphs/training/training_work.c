@@ -108,8 +108,7 @@ berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double f
 
 berth_status training_put_op(trainer *t, int32_t op, const berth_op_spec *spec, int32_t *out)
 {
-	BERTH_TRY(BERTH_GROW(t->tmp, t->of, t->n_of, &t->cap_of, t->err));
-	t->of[t->n_of++] = op;
+	BERTH_TRY(BERTH_PUSH(t->tmp, t->of, t->n_of, &t->cap_of, t->err, op));
 	return berth_builder_op(t->b, spec, out, t->err);
 }
 
@@ -257,8 +256,7 @@ static berth_status copy_with_inputs(trainer *t, int32_t op)
 	} frame;
 	frame *stack = NULL;
 	size_t n = 0, cap = 0;
-	BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, t->err));
-	stack[n++] = (frame){op, g->op_in_off[op]};
+	BERTH_TRY(BERTH_PUSH(t->tmp, stack, n, &cap, t->err, (frame){op, g->op_in_off[op]}));
 	while (n) {
 		frame *top = &stack[n - 1];
 		if (top->next == g->op_in_off[top->op + 1]) {
@@ -269,8 +267,7 @@ static berth_status copy_with_inputs(trainer *t, int32_t op)
 		int32_t tensor = g->in_tensor[top->next++], from = g->tensor_producer[tensor];
 		if (!t->tensor_dropped[tensor] || t->op_copy[from] >= 0)
 			continue;
-		BERTH_TRY(BERTH_GROW(t->tmp, stack, n, &cap, t->err));
-		stack[n++] = (frame){from, g->op_in_off[from]};
+		BERTH_TRY(BERTH_PUSH(t->tmp, stack, n, &cap, t->err, (frame){from, g->op_in_off[from]}));
 	}
 	return BERTH_OK;
 }

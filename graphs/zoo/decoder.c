@@ -176,7 +176,8 @@ static zoo_tensor attend_by(const build *b, zoo_tensor q, zoo_tensor k, zoo_tens
 		 * product's of that work. The cache of values may be that of keys. */
 		zoo_tensor x[3] = {q, k, v}, out = q;
 		bool two = values.held;
-		int64_t inner = q.dim[3] + values.columns, columns = berth_common_divisor(inner, values.columns);
+		int64_t inner = q.dim[3] + values.columns;
+		int64_t columns = berth_common_divisor(inner, values.columns);
 		out.dim[3] = values.columns;
 		zoo_cost cost = {.macs = (double)q.dim[0] * (double)q.dim[1] * (double)q.dim[2] *
 		                         (double)span(b) * (double)inner};

@@ -25,9 +25,7 @@ typedef struct finder {
 
 static berth_status add(finder *f, size_t *cap, berth_rule rule)
 {
-	BERTH_TRY(BERTH_GROW(f->tmp, f->rule, f->n, cap, f->err));
-	f->rule[f->n++] = rule;
-	return BERTH_OK;
+	return BERTH_PUSH(f->tmp, f->rule, f->n, cap, f->err, rule);
 }
 
 static bool is_limited(const berth_problem *p, int32_t op)

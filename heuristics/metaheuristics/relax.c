@@ -80,9 +80,7 @@ static berth_status search(const relaxer *r, const berth_problem *q, const berth
 static berth_status add(relaxer *r, berth_relaxation x)
 {
 	BERTH_TRY(berth_got(x.text, r->err));
-	BERTH_TRY(BERTH_GROW(r->mem, r->out->item, r->out->n, &r->cap, r->err));
-	r->out->item[r->out->n++] = x;
-	return BERTH_OK;
+	return BERTH_PUSH(r->mem, r->out->item, r->out->n, &r->cap, r->err, x);
 }
 
 /* ---- memory ---- */

@@ -94,7 +94,8 @@ static void run_op(split *x, int32_t op)
 	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t t = g->in_tensor[i], from = g->tensor_producer[t];
 		if (x->op_dev[from] >= 0)
-			ready = berth_max(ready, x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
+			ready = berth_max(ready,
+			                  x->end[from] + berth_transfer_ns(x->p, t, x->op_dev[from], d));
 	}
 	x->start[op] = berth_max(ready, *slot);
 	*slot = x->end[op] = x->start[op] + berth_op_time(x->p, op, d);
@@ -215,7 +216,8 @@ static void surround(split *x, berth_exact_search *search, bool again)
 	for (int32_t d = 0; d < x->p->n_devs; d++) {
 		berth_exact_search_set_held(search, d, x->held[d]);
 		for (int32_t i = 0; i < x->n; i++) {
-			x->release[i][d] = berth_max(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
+			x->release[i][d] =
+				berth_max(arrival(x, x->ops[i], d), *first_slot(x, x->slot_end, d));
 			x->beyond[i][d] = follows(x, i, d, again);
 			berth_exact_search_set_outside(search, i, d, x->release[i][d], x->beyond[i][d]);
 		}

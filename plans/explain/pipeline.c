@@ -77,8 +77,8 @@ static berth_status send(work *w, int32_t tensor, int32_t dev, berth_arena *mem,
 		int64_t time = berth_hop_ns(p, tensor, link), start = at;
 		if (p->s->contention)
 			start = take_turn(w, &w->channel[p->s->link_channel[link]], at, time);
-		BERTH_TRY(BERTH_GROW(mem, w->out->hops, w->out->n_hops, &w->cap_hops, w->err));
-		w->out->hops[w->out->n_hops++] = (berth_sim_hop){tensor, dev, link, at, start, start + time};
+		BERTH_TRY(BERTH_PUSH(mem, w->out->hops, w->out->n_hops, &w->cap_hops, w->err,
+		                     (berth_sim_hop){tensor, dev, link, at, start, start + time}));
 		at = start + time;
 	}
 	*there_ns = at;
@@ -139,9 +139,8 @@ static berth_status hold(work *w, int32_t dev, int64_t from_ns, int64_t until_ns
 {
 	if (bytes == 0)
 		return BERTH_OK;
-	BERTH_TRY(BERTH_GROW(w->tmp, w->held, w->n_held, &w->cap_held, w->err));
-	w->held[w->n_held++] = (held){dev, from_ns, berth_max(until_ns, from_ns + 1), bytes};
-	return BERTH_OK;
+	return BERTH_PUSH(w->tmp, w->held, w->n_held, &w->cap_held, w->err,
+	                  (held){dev, from_ns, berth_max(until_ns, from_ns + 1), bytes});
 }
 
 static berth_status hold_tensor(work *w, int32_t tensor)

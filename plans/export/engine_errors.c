@@ -39,9 +39,7 @@ static berth_status add_line(rows *r, const char *file, int at, char *line, bool
 	if (*end || !(x.error >= 0 && x.error <= 1))
 		return berth_fail(err, BERTH_EFORMAT, "%s: line %d: '%.40s' is no error from 0 to 1", file,
 		                  at, x.word[5]);
-	BERTH_TRY(BERTH_GROW(mem, r->item, r->n, &r->cap, err));
-	r->item[r->n++] = x;
-	return BERTH_OK;
+	return BERTH_PUSH(mem, r->item, r->n, &r->cap, err, x);
 }
 
 static berth_status parse(rows *r, const char *file, const char *text, size_t size, bool own,

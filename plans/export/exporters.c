@@ -71,9 +71,8 @@ berth_status berth_engine_usual(const berth_engine_rules *e, const berth_export_
 
 berth_status berth_export_put(berth_export_out *out, const void *data, size_t size, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(out->mem, out->piece, out->n_pieces, &out->cap_pieces, err));
-	out->piece[out->n_pieces++] = (berth_file_piece){data, size};
-	return BERTH_OK;
+	return BERTH_PUSH(out->mem, out->piece, out->n_pieces, &out->cap_pieces, err,
+	                  (berth_file_piece){data, size});
 }
 
 berth_status berth_export_put_text(berth_export_out *out, berth_strbuf *text, berth_err *err)
@@ -94,9 +93,8 @@ berth_status berth_export_put_json(berth_export_out *out, berth_json_out *w, ber
 
 berth_status berth_export_set(berth_export_out *out, const char *key, const char *value, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(out->mem, out->setting, out->n_settings, &out->cap_settings, err));
-	out->setting[out->n_settings++] = (berth_export_setting){key, value};
-	return BERTH_OK;
+	return BERTH_PUSH(out->mem, out->setting, out->n_settings, &out->cap_settings, err,
+	                  (berth_export_setting){key, value});
 }
 
 static berth_status add_text(berth_arena *mem, const char ***list, int32_t *n, size_t *cap, berth_err *err,

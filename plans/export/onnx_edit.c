@@ -64,8 +64,8 @@ void onnx_put_message(berth_strbuf *b, uint32_t field, const berth_strbuf *messa
 static berth_status add_piece(editing *x, const void *data, size_t size, berth_err *err)
 {
 	onnx_edited *o = &x->out;
-	BERTH_TRY(BERTH_GROW(x->mem, o->piece, o->n_pieces, &o->cap_pieces, err));
-	o->piece[o->n_pieces++] = (berth_file_piece){data, size};
+	BERTH_TRY(BERTH_PUSH(x->mem, o->piece, o->n_pieces, &o->cap_pieces, err,
+	                     (berth_file_piece){data, size}));
 	x->total += size;
 	return BERTH_OK;
 }

@@ -128,9 +128,7 @@ static berth_status take_layer(reading *r, const char *line, const char *at, con
 		return berth_fail(err, BERTH_EFORMAT, "%s:%d: layer %d; expected layer %d", r->m->x->file,
 		                  number, layer, r->n_layers);
 	BERTH_TRY(read_word(r, at + sizeof assigned - 1, end, number, &word, err));
-	BERTH_TRY(BERTH_GROW(r->tmp, r->layer_word, r->n_layers, &r->cap_layers, err));
-	r->layer_word[r->n_layers++] = word;
-	return BERTH_OK;
+	return BERTH_PUSH(r->tmp, r->layer_word, r->n_layers, &r->cap_layers, err, word);
 }
 
 /* The embedding's matrix is the output's too, where that has none of its own. */

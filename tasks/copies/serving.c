@@ -188,9 +188,7 @@ static double rate_of(int64_t period_ns)
 
 static berth_status add_column(planner *l, column c, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(l->mem, l->col, l->n_cols, &l->cap, err));
-	l->col[l->n_cols++] = c;
-	return BERTH_OK;
+	return BERTH_PUSH(l->mem, l->col, l->n_cols, &l->cap, err, c);
 }
 
 /* The best division of a server's devices into parts with a copy each. */

@@ -200,9 +200,7 @@ static berth_status put_whole(pieces_state *x, int32_t node, berth_err *err)
 
 static berth_status add_bytes(pieces_state *x, const void *data, size_t size, size_t *cap, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(x->mem, x->out->piece, x->out->n_pieces, cap, err));
-	x->out->piece[x->out->n_pieces++] = (berth_file_piece){data, size};
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, x->out->piece, x->out->n_pieces, cap, err, (berth_file_piece){data, size});
 }
 
 /* Was the value there, and is nobody left who takes it? */

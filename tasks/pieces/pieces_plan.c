@@ -335,9 +335,8 @@ static berth_status note_refused(pieces_state *x, int32_t node, const char *why,
 		why = berth_arena_printf(x->mem, "%s%s", why, dims);
 		BERTH_TRY(berth_got(why, err));
 	}
-	BERTH_TRY(BERTH_GROW(x->mem, o->refused, o->n_refused, &x->cap_refused, err));
-	o->refused[o->n_refused++] = (pieces_refused){label_of(x, node), x->m.node[node].type, why};
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, o->refused, o->n_refused, &x->cap_refused, err,
+	                  (pieces_refused){label_of(x, node), x->m.node[node].type, why});
 }
 
 static berth_status no_operator(const pieces_state *x, const char *name, berth_err *err)

@@ -75,9 +75,7 @@ static berth_status add_node(pieces_state *x, const berth_strbuf *message, berth
 {
 	berth_file_piece p;
 	BERTH_TRY(pieces_field(x, 1, message, &p, err));
-	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
-	x->node[x->n_nodes++] = (pieces_node){-1, p.data, p.size};
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, x->node, x->n_nodes, &x->cap_node, err, (pieces_node){-1, p.data, p.size});
 }
 
 berth_status pieces_put_node(pieces_state *x, const char *type, const char *name, const char *const *in,
@@ -158,9 +156,8 @@ berth_status pieces_put_old(pieces_state *x, int32_t node, berth_err *err)
 	protobuf_field f;
 	bool more;
 	BERTH_TRY(protobuf_next(&w, &f, &more, err));
-	BERTH_TRY(BERTH_GROW(x->mem, x->node, x->n_nodes, &x->cap_node, err));
-	x->node[x->n_nodes++] = (pieces_node){node, (const char *)w.data + f.tag_at, w.at - f.tag_at};
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, x->node, x->n_nodes, &x->cap_node, err,
+	                  (pieces_node){node, (const char *)w.data + f.tag_at, w.at - f.tag_at});
 }
 
 /* ---- dimensions that are given ---- */

@@ -143,9 +143,8 @@ static berth_status put_input(pieces_state *x, const char *name, int32_t elem, i
 
 static berth_status add_piece(pieces_state *x, const void *data, size_t size, berth_err *err)
 {
-	BERTH_TRY(BERTH_GROW(x->mem, x->weight, x->n_weights, &x->cap_weight, err));
-	x->weight[x->n_weights++] = (berth_file_piece){data, size};
-	return BERTH_OK;
+	return BERTH_PUSH(x->mem, x->weight, x->n_weights, &x->cap_weight, err,
+	                  (berth_file_piece){data, size});
 }
 
 /* An initializer (5): what the buffer holds, and raw_data behind it. raw NULL: none. */
@@ -199,8 +198,7 @@ static berth_status put_outside(pieces_state *x, const content *c, pieces_copy p
 	if (moves) {
 		part.from = berth_arena_strndup(x->mem, c->location, c->n_location);
 		BERTH_TRY(berth_got(part.from, err));
-		BERTH_TRY(BERTH_GROW(x->mem, x->out->copy, x->out->n_copies, &x->cap_copy, err));
-		x->out->copy[x->out->n_copies++] = part;
+		BERTH_TRY(BERTH_PUSH(x->mem, x->out->copy, x->out->n_copies, &x->cap_copy, err, part));
 		x->copied += part.rows * part.bytes;
 	}
 	return put_tensor(x, b, NULL, 0, err);
