@@ -2,23 +2,9 @@
 #include "cut_making.h"
 
 #include "coloc.h"
+#include "sort.h"
 
 /* ---- places ---- */
-
-static int32_t quickest_device(const berth_problem *p, int32_t op)
-{
-	int32_t best = -1;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		if (berth_op_legal(p, op, d) &&
-		    (best < 0 || berth_op_time(p, op, d) < berth_op_time(p, op, best)))
-			best = d;
-	return best < 0 ? 0 : best;
-}
-
-static int32_t legal_device(const berth_problem *p, int32_t op, int32_t dev)
-{
-	return dev >= 0 && berth_op_legal(p, op, dev) ? dev : quickest_device(p, op);
-}
 
 /* Time that tensors of op are on their way, where it stands on dev: from those who make them, and to each
  * other device of those who are placed and take them. to [n_devs] is scratch. */
@@ -39,6 +25,26 @@ static int64_t travel_ns(const berth_problem *p, const int32_t *op_dev, int32_t 
 			sum += to[d] && d != dev ? berth_transfer_ns(p, t, dev, d) : 0;
 	}
 	return sum;
+}
+
+/* Where op runs in the least time, or with to [n_devs], which is scratch, is done and sent in the least. */
+static int32_t quickest_device(const berth_cut_program *x, int32_t op, bool *to)
+{
+	int32_t best = 0;
+	int64_t least = INT64_MAX;
+	for (int32_t d = 0; d < x->p.n_devs; d++) {
+		if (!berth_op_legal(&x->p, op, d))
+			continue;
+		int64_t ns = berth_op_time(&x->p, op, d) + (to ? travel_ns(&x->p, x->op_dev, op, d, to) : 0);
+		best = ns < least ? d : best;
+		least = berth_min(ns, least);
+	}
+	return best;
+}
+
+static int32_t legal_device(const berth_cut_program *x, int32_t op, int32_t dev)
+{
+	return dev >= 0 && berth_op_legal(&x->p, op, dev) ? dev : quickest_device(x, op, NULL);
 }
 
 /* Is it placed, and the i-th of k, too? */
@@ -65,21 +71,6 @@ static int32_t with_fellow(const berth_cut_program *x, int32_t op)
 	return -1;
 }
 
-/* Where it is done and sent in the least time. to [n_devs] is scratch. */
-static int32_t nearest_device(const berth_cut_program *x, int32_t op, bool *to)
-{
-	int32_t best = 0;
-	int64_t least = INT64_MAX;
-	for (int32_t d = 0; d < x->p.n_devs; d++) {
-		if (!berth_op_legal(&x->p, op, d))
-			continue;
-		int64_t ns = berth_op_time(&x->p, op, d) + travel_ns(&x->p, x->op_dev, op, d, to);
-		best = ns < least ? d : best;
-		least = ns < least ? ns : least;
-	}
-	return best;
-}
-
 static berth_status place_others(const cut_making *m, berth_err *err)
 {
 	berth_cut_program *x = m->x;
@@ -90,77 +81,76 @@ static berth_status place_others(const cut_making *m, berth_err *err)
 		if (x->op_dev[op] >= 0)
 			continue;
 		if (!cut_making_is_copy(m, op)) {
-			x->op_dev[op] = legal_device(&x->p, op, x->op_dev[m->copy[m->of[op]]]);
+			x->op_dev[op] = legal_device(x, op, x->op_dev[m->copy[m->of[op]]]);
 			continue;
 		}
 		int32_t d = with_fellow(x, op);
-		x->op_dev[op] = d >= 0 ? legal_device(&x->p, op, d) : nearest_device(x, op, to);
+		x->op_dev[op] = d >= 0 ? legal_device(x, op, d) : quickest_device(x, op, to);
 	}
 	return BERTH_OK;
 }
 
 berth_status cut_place(cut_making *m, berth_err *err)
 {
-	BERTH_TRY_NEW(m->mem, m->x->g.n_ops, err, m->x->op_dev);
-	/* Pieces and whole operators; -1: all others. */
 	berth_cut_program *x = m->x;
+	BERTH_TRY_NEW(m->mem, x->g.n_ops, err, x->op_dev);
+	/* Pieces and whole operators; -1: all others. */
 	for (int32_t i = 0; i < x->g.n_ops; i++) {
 		cut_origin from = m->origin[m->of[i]];
 		x->op_dev[i] = -1;
 		if (!cut_making_is_copy(m, i) || from.op < 0)
 			continue;
 		const berth_cut_way *way = m->op[from.op].way;
-		x->op_dev[i] = legal_device(&x->p, i,
-		                            from.piece < 0 ? berth_cut_way_most(way) : way->dev[from.piece]);
+		int32_t dev = from.piece < 0 ? berth_cut_way_most(way) : way->dev[from.piece];
+		x->op_dev[i] = legal_device(x, i, dev);
 	}
 	BERTH_TRY(place_others(m, err));
-	for (int32_t k = 0; k < m->x->p.n_colocs; k++) {
-		int32_t first = m->x->p.coloc_op[m->x->p.coloc_off[k]];
-		berth_coloc_put(&m->x->p, k, legal_device(&m->x->p, first, m->x->op_dev[first]),
-		                m->x->op_dev);
+	for (int32_t k = 0; k < x->p.n_colocs; k++) {
+		int32_t first = x->p.coloc_op[x->p.coloc_off[k]];
+		berth_coloc_put(&x->p, k, legal_device(x, first, x->op_dev[first]), x->op_dev);
 	}
 	return BERTH_OK;
 }
 
 /* ---- orders ---- */
 
-/* ---- the longest way ---- */
-
-typedef struct way_to_end {
-	int64_t ns; /* from the operator's start, at least */
-	int32_t topo;
-} way_to_end;
-
-static int farthest_first(const void *a, const void *b)
+static int least_first(const void *ctx, int32_t a, int32_t b)
 {
-	const way_to_end *x = a, *y = b;
-	return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : (x->topo > y->topo) - (x->topo < y->topo);
+	const int64_t *key = ctx;
+	return (key[a] > key[b]) - (key[a] < key[b]);
+}
+
+/* *order [n_ops]: operators by key [n_ops], equals in the order of the graph. */
+static berth_status sort_ops(const berth_graph *g, const int64_t *key, berth_arena *tmp, int32_t *order,
+                             berth_err *err)
+{
+	int32_t *scratch;
+	BERTH_TRY_NEW(tmp, g->n_ops, err, scratch);
+	BERTH_COPY(order, g->topo_op, g->n_ops);
+	berth_sort(order, (size_t)g->n_ops, scratch, least_first, key);
+	return BERTH_OK;
 }
 
 /* Keys [n_ops] by the longest way to the end: upward ranks of this placement. */
 static berth_status find_keys(const berth_cut_program *x, berth_arena *tmp, uint32_t **key, berth_err *err)
 {
 	const berth_graph *g = &x->g;
-	way_to_end *way;
-	int64_t *ns;
-	BERTH_TRY_NEW(tmp, g->n_ops, err, way, ns, *key);
+	int64_t *ns; /* to the end from the operator's start on, negative */
+	int32_t *order;
+	BERTH_TRY_NEW(tmp, g->n_ops, err, ns, order, *key);
 	for (int32_t i = g->n_ops; i-- > 0;) {
 		int32_t op = g->topo_op[i], dev = x->op_dev[op];
 		BERTH_EACH (t, g->op_tensor_off, op)
 			BERTH_EACH (e, g->tensor_use_off, t) {
-				int32_t to = g->edge_consumer[e];
-				int64_t way_ns =
-					ns[to] + (x->op_dev[to] == dev
-				                          ? 0
-				                          : berth_transfer_ns(&x->p, t, dev, x->op_dev[to]));
-				ns[op] = way_ns > ns[op] ? way_ns : ns[op];
+				int32_t to = g->edge_consumer[e], at = x->op_dev[to];
+				int64_t way = at == dev ? 0 : berth_transfer_ns(&x->p, t, dev, at);
+				ns[op] = berth_min(ns[op], ns[to] - way);
 			}
-		ns[op] += berth_op_time(&x->p, op, dev);
-		way[i] = (way_to_end){ns[op], i};
+		ns[op] -= berth_op_time(&x->p, op, dev);
 	}
-	qsort(way, (size_t)g->n_ops, sizeof *way, farthest_first);
+	BERTH_TRY(sort_ops(g, ns, tmp, order, err));
 	for (int32_t i = 0; i < g->n_ops; i++)
-		(*key)[g->topo_op[way[i].topo]] = (uint32_t)i;
+		(*key)[order[i]] = (uint32_t)i;
 	return BERTH_OK;
 }
 
@@ -273,53 +263,41 @@ static int32_t turn_of_op(const pipeline *p, int32_t op)
 	return *turn_of(p, stage, p->micro_of[p->m->of[op]], g->op_backward[op]);
 }
 
-typedef struct place_in_order {
-	int32_t turn, depth, topo;
-} place_in_order;
-
-static int earliest_first(const void *a, const void *b)
-{
-	const place_in_order *x = a, *y = b;
-	if (x->turn != y->turn)
-		return (x->turn > y->turn) - (x->turn < y->turn);
-	if (x->depth != y->depth)
-		return (x->depth > y->depth) - (x->depth < y->depth);
-	return (x->topo > y->topo) - (x->topo < y->topo);
-}
-
 /* By turns, within them what others wait for first. None is before what it takes. */
 static berth_status order_by_turns(const pipeline *p, berth_arena *tmp, int32_t *order, berth_err *err)
 {
 	const berth_graph *g = &p->m->x->g;
-	place_in_order *place;
+	int64_t *place; /* turn << 32 | depth */
 	BERTH_TRY_NEW(tmp, g->n_ops, err, place);
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
-		place[i] = (place_in_order){turn_of_op(p, op), 0, i};
+		int64_t turn = turn_of_op(p, op), depth = 0;
 		BERTH_EACH (k, g->op_in_off, op) {
-			int32_t from = g->op_topo[g->tensor_producer[g->in_tensor[k]]];
-			if (place[from].turn > place[i].turn)
-				place[i].turn = place[from].turn;
-			if (place[from].depth >= place[i].depth)
-				place[i].depth = place[from].depth + 1;
+			int64_t from = place[g->tensor_producer[g->in_tensor[k]]];
+			turn = berth_max(turn, from >> 32);
+			depth = berth_max(depth, (from & UINT32_MAX) + 1);
 		}
+		place[op] = turn << 32 | depth;
 	}
-	qsort(place, (size_t)g->n_ops, sizeof *place, earliest_first);
-	for (int32_t i = 0; i < g->n_ops; i++)
-		order[i] = g->topo_op[place[i].topo];
-	return BERTH_OK;
+	return sort_ops(g, place, tmp, order, err);
 }
 
 /* ---- the best ---- */
 
+/* Is it better than all before it? Then it is kept. */
+static bool is_best(berth_cut_program *x, berth_score score)
+{
+	if (x->evaluations++ && !berth_score_less(score, x->score))
+		return false;
+	x->score = score;
+	return true;
+}
+
 /* order: NULL or x's to keep. */
 static void try_order(berth_cut_program *x, berth_eval *eval, const int32_t *order)
 {
-	berth_score score = berth_eval_run(eval, x->op_dev, order);
-	if (x->evaluations++ && !berth_score_less(score, x->score))
-		return;
-	x->score = score;
-	x->order = order;
+	if (is_best(x, berth_eval_run(eval, x->op_dev, order)))
+		x->order = order;
 }
 
 static berth_status try_keys(cut_making *m, berth_eval *eval, berth_err *err)
@@ -331,12 +309,9 @@ static berth_status try_keys(cut_making *m, berth_eval *eval, berth_err *err)
 		return BERTH_OK;
 	BERTH_TRY(find_keys(x, m->tmp, &key, err));
 	BERTH_TRY_NEW(m->mem, x->g.n_ops, err, order);
-	berth_score keyed = berth_eval_keyed(eval, (berth_keyed){x->op_dev, key});
-	x->evaluations++;
-	if (!berth_score_less(keyed, x->score))
+	if (!is_best(x, berth_eval_keyed(eval, (berth_keyed){x->op_dev, key})))
 		return BERTH_OK;
 	berth_sim_start_order(eval->sim, order);
-	x->score = keyed;
 	x->order = order;
 	return BERTH_OK;
 }
