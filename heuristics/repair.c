@@ -52,9 +52,9 @@ static void remember(repair *r, berth_score score)
 	r->best = score;
 	const berth_sim *sim = r->s->eval[0].sim;
 	for (int32_t d = 0; d < r->p->n_devs; d++)
-		r->left[d] = left_of(r->p->dev_limit_bytes[d], berth_sim_peak_bytes(sim)[d]);
+		r->left[d] = left_of(r->p->dev_limit_bytes[d], berth_sim_last(sim).peak_bytes[d]);
 	for (int32_t q = 0; q < r->p->n_pools; q++)
-		r->pool_left[q] = left_of(r->p->s->pool_bytes[q], berth_sim_pool_peak_bytes(sim)[q]);
+		r->pool_left[q] = left_of(r->p->s->pool_bytes[q], berth_sim_last(sim).pool_peak_bytes[q]);
 }
 
 /* Move colocation groups off dev in the trial until `bytes` have gone. Returns what went. */

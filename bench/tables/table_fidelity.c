@@ -90,7 +90,7 @@ static int32_t *order_of_starts(const berth_problem *p, const int32_t *op_dev, b
 	MUST(berth_ready_new(p->g, mem, &ready, &err));
 	berth_sim_run(sim, op_dev, NULL, &r);
 	for (int32_t op = 0; op < p->n_ops; op++)
-		key[op] = -berth_sim_start_ns(sim)[op];
+		key[op] = -berth_sim_last(sim).start_ns[op];
 	berth_ready_start(&ready, key);
 	for (int32_t i = 0; i < p->n_ops; i++)
 		order[i] = berth_ready_next(&ready);

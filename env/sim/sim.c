@@ -701,41 +701,11 @@ void berth_sim_run(berth_sim *s, const int32_t *op_dev, const int32_t *order, be
 	sim_conclude(s, out);
 }
 
-const int64_t *berth_sim_start_ns(const berth_sim *s)
+berth_sim_details berth_sim_last(const berth_sim *s)
 {
-	return s->start_ns;
-}
-const int64_t *berth_sim_end_ns(const berth_sim *s)
-{
-	return s->end_ns;
-}
-const int64_t *berth_sim_dev_time_ns(const berth_sim *s)
-{
-	return s->dev_time_ns;
-}
-const int64_t *berth_sim_dev_slow_ns(const berth_sim *s)
-{
-	return s->dev_slow_ns;
-}
-const int64_t *berth_sim_peak_bytes(const berth_sim *s)
-{
-	return s->peak_bytes;
-}
-const int64_t *berth_sim_pool_peak_bytes(const berth_sim *s)
-{
-	return s->peak_bytes + s->p->n_devs;
-}
-const int64_t *berth_sim_pool_ns(const berth_sim *s)
-{
-	return s->pool_ns;
-}
-const int64_t *berth_sim_channel_ns(const berth_sim *s)
-{
-	return s->chan_ns;
-}
-size_t berth_sim_n_hops(const berth_sim *s)
-{
-	return s->n_hops;
+	return (berth_sim_details){s->start_ns,    s->end_ns,     s->dev_time_ns,
+	                           s->dev_slow_ns, s->peak_bytes, s->peak_bytes + s->p->n_devs,
+	                           s->pool_ns,     s->chan_ns,    s->n_hops};
 }
 
 static int by_time(const void *a, const void *b)

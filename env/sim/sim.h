@@ -56,17 +56,20 @@ bool berth_keys_work(const berth_problem *p);
  * O((ops + edges) log) time; ties and rounding as in the execution model. */
 void berth_sim_run(berth_sim *sim, const int32_t *op_dev, const int32_t *order, berth_sim_result *out);
 
-/* Of the last run. Peaks are set where memory was tracked: it can be exceeded, or peaks were asked for. */
-const int64_t *berth_sim_start_ns(const berth_sim *sim);    /* [n_ops] */
-const int64_t *berth_sim_end_ns(const berth_sim *sim);      /* [n_ops] */
-const int64_t *berth_sim_dev_time_ns(const berth_sim *sim); /* [n_devs] sum of operator times */
-/* [n_devs] by how much operators took longer in all, where memory pools slowed them */
-const int64_t *berth_sim_dev_slow_ns(const berth_sim *sim);
-const int64_t *berth_sim_peak_bytes(const berth_sim *sim);      /* [n_devs] */
-const int64_t *berth_sim_pool_peak_bytes(const berth_sim *sim); /* [n_pools] of all members together */
-const int64_t *berth_sim_pool_ns(const berth_sim *sim);         /* [n_pools] load */
-const int64_t *berth_sim_channel_ns(const berth_sim *sim);  /* [n_channels] load */
-size_t berth_sim_n_hops(const berth_sim *sim);
+/* Of the last run, the simulator's own. Peaks are set where memory was tracked: it can be exceeded, or peaks
+ * were asked for. */
+typedef struct berth_sim_details {
+	const int64_t *start_ns, *end_ns;  /* [n_ops] */
+	const int64_t *dev_time_ns;        /* [n_devs] sum of operator times */
+	const int64_t *dev_slow_ns;        /* [n_devs] by how much they took longer, slowed by pools */
+	const int64_t *peak_bytes;         /* [n_devs] */
+	const int64_t *pool_peak_bytes;    /* [n_pools] of all members together */
+	const int64_t *pool_ns;            /* [n_pools] load */
+	const int64_t *channel_ns;         /* [n_channels] load */
+	size_t n_hops;
+} berth_sim_details;
+
+berth_sim_details berth_sim_last(const berth_sim *sim);
 
 /* The operators as the last run started them, out order [n_ops]. The run went to its end. The order is
  * topological, and given that order the placement runs alike. O(ops); under other cost models, which tell

@@ -14,16 +14,16 @@ berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, c
 	berth_sim_want_peaks(sim, true);
 	berth_sim_want_hops(sim, t.hops);
 	berth_sim_run(sim, op_dev, order, &t.r);
-	t.start_ns = berth_sim_start_ns(sim);
-	t.end_ns = berth_sim_end_ns(sim);
-	t.peak_bytes = berth_sim_peak_bytes(sim);
-	t.channel_ns = berth_sim_channel_ns(sim);
-	t.pool_ns = berth_sim_pool_ns(sim);
-	t.pool_peak_bytes = berth_sim_pool_peak_bytes(sim);
-	t.dev_time_ns = berth_sim_dev_time_ns(sim);
+	t.start_ns = berth_sim_last(sim).start_ns;
+	t.end_ns = berth_sim_last(sim).end_ns;
+	t.peak_bytes = berth_sim_last(sim).peak_bytes;
+	t.channel_ns = berth_sim_last(sim).channel_ns;
+	t.pool_ns = berth_sim_last(sim).pool_ns;
+	t.pool_peak_bytes = berth_sim_last(sim).pool_peak_bytes;
+	t.dev_time_ns = berth_sim_last(sim).dev_time_ns;
 	for (int32_t d = 0; d < p->n_devs; d++)
-		t.dev_busy_ns[d] = t.dev_time_ns[d] + berth_sim_dev_slow_ns(sim)[d];
-	t.n_hops = t.r.runs ? berth_sim_n_hops(sim) : 0;
+		t.dev_busy_ns[d] = t.dev_time_ns[d] + berth_sim_last(sim).dev_slow_ns[d];
+	t.n_hops = t.r.runs ? berth_sim_last(sim).n_hops : 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		t.dev_ops[op_dev[op]]++;
 	for (size_t h = 0; h < t.n_hops; h++)

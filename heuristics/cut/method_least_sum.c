@@ -211,8 +211,8 @@ static void raise_share(asking *a)
 	const berth_sim *sim = a->s->eval[0].sim;
 	double least = a->share;
 	for (int32_t k = 0; k < berth_n_resources(p); k++) {
-		int64_t peak = k < p->n_devs ? berth_sim_peak_bytes(sim)[k]
-		                             : berth_sim_pool_peak_bytes(sim)[k - p->n_devs],
+		int64_t peak = k < p->n_devs ? berth_sim_last(sim).peak_bytes[k]
+		                             : berth_sim_last(sim).pool_peak_bytes[k - p->n_devs],
 			rest = 0, passing = 0;
 		if (a->limit_bytes[k] < 0 || peak <= a->limit_bytes[k])
 			continue;

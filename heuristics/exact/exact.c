@@ -41,7 +41,7 @@ berth_status berth_exact_needs_latency(const berth_search *s, const char *method
 
 int64_t berth_exact_last_ns(const berth_search *s)
 {
-	const int64_t *end = berth_sim_end_ns(s->eval[0].sim);
+	const int64_t *end = berth_sim_last(s->eval[0].sim).end_ns;
 	int64_t last = 0;
 	for (int32_t op = 0; op < s->p->n_ops; op++)
 		last = end[op] > last ? end[op] : last;

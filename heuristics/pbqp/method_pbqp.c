@@ -128,8 +128,8 @@ static bool is_overfull(const rounds *r, int32_t d)
 {
 	const berth_sim *sim = r->s->eval[0].sim;
 	int64_t own = r->p->dev_limit_bytes[d], pool = berth_dev_pool_bytes(r->p, d);
-	return (own >= 0 && berth_sim_peak_bytes(sim)[d] > own) ||
-	       (pool >= 0 && berth_sim_pool_peak_bytes(sim)[berth_dev_pool(r->p, d)] > pool);
+	return (own >= 0 && berth_sim_last(sim).peak_bytes[d] > own) ||
+	       (pool >= 0 && berth_sim_last(sim).pool_peak_bytes[berth_dev_pool(r->p, d)] > pool);
 }
 
 /* Simulate the latest answer, unless it is the best one again. */
@@ -149,10 +149,10 @@ static void consider(rounds *r)
 		return;
 	r->best = score;
 	BERTH_COPY(r->best_dev, r->op_dev, n);
-	BERTH_COPY(r->best_start_ns, berth_sim_start_ns(sim), n);
-	BERTH_COPY(r->best_end_ns, berth_sim_end_ns(sim), n);
-	BERTH_COPY(r->best_dev_ns, berth_sim_dev_time_ns(sim), r->p->n_devs);
-	BERTH_COPY(r->best_channel_ns, berth_sim_channel_ns(sim), r->p->s->n_channels);
+	BERTH_COPY(r->best_start_ns, berth_sim_last(sim).start_ns, n);
+	BERTH_COPY(r->best_end_ns, berth_sim_last(sim).end_ns, n);
+	BERTH_COPY(r->best_dev_ns, berth_sim_last(sim).dev_time_ns, r->p->n_devs);
+	BERTH_COPY(r->best_channel_ns, berth_sim_last(sim).channel_ns, r->p->s->n_channels);
 	r->best_length_ns = 0;
 	for (int32_t op = 0; op < r->p->n_ops; op++)
 		r->best_length_ns = fmax(r->best_length_ns, (double)r->best_end_ns[op]);

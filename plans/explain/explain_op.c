@@ -326,10 +326,10 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1] && !here; i++)
 		op_dev[p->coloc_op[i]] = dev;
 	berth_sim_run(sim, op_dev, r->t->op_order, &t.r);
-	t.peak_bytes = berth_sim_peak_bytes(sim);
-	t.pool_peak_bytes = berth_sim_pool_peak_bytes(sim);
-	t.start_ns = berth_sim_start_ns(sim);
-	t.end_ns = berth_sim_end_ns(sim);
+	t.peak_bytes = berth_sim_last(sim).peak_bytes;
+	t.pool_peak_bytes = berth_sim_last(sim).pool_peak_bytes;
+	t.start_ns = berth_sim_last(sim).start_ns;
+	t.end_ns = berth_sim_last(sim).end_ns;
 	BERTH_TRY(berth_judge_timeline(p, &t, r->o, r->mem, &v, err));
 	c->time_ns = berth_op_time(p, op, dev);
 	if (t.r.runs)

@@ -365,7 +365,7 @@ static int by_time(const void *a, const void *b)
 
 static int32_t list_steps(const berth_problem *p, const berth_sim *sim, const int32_t *op_dev, step *out)
 {
-	const int64_t *start = berth_sim_start_ns(sim), *end = berth_sim_end_ns(sim);
+	const int64_t *start = berth_sim_last(sim).start_ns, *end = berth_sim_last(sim).end_ns;
 	int32_t n = 0;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t d = op_dev[op];

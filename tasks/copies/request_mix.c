@@ -82,11 +82,11 @@ static void read_loads(const mixer *m, const berth_sim *sim, double *load_s)
 {
 	const berth_system *s = m->s;
 	for (int32_t d = 0; d < s->n_devs; d++)
-		*load_s++ = (double)berth_sim_dev_time_ns(sim)[d] * 1e-9 / s->dev_slots[d];
+		*load_s++ = (double)berth_sim_last(sim).dev_time_ns[d] * 1e-9 / s->dev_slots[d];
 	for (int32_t c = 0; s->contention && c < s->n_channels; c++)
-		*load_s++ = (double)berth_sim_channel_ns(sim)[c] * 1e-9;
+		*load_s++ = (double)berth_sim_last(sim).channel_ns[c] * 1e-9;
 	for (int32_t i = 0; i < m->p->n_pools; i++)
-		*load_s++ = (double)berth_sim_pool_ns(sim)[i] * 1e-9;
+		*load_s++ = (double)berth_sim_last(sim).pool_ns[i] * 1e-9;
 }
 
 /* Not twice, and where a request of some size fits. */

@@ -302,7 +302,8 @@ static void exists(const compiled *c, const instance *x, bool *rules, bool *memo
 		if (rules_kept(x, op_dev)) {
 			*rules = true;
 			berth_sim_run(sim, op_dev, NULL, &r);
-			*memory |= memory_kept(x, berth_sim_peak_bytes(sim), berth_sim_pool_peak_bytes(sim));
+			*memory |= memory_kept(x, berth_sim_last(sim).peak_bytes,
+			                       berth_sim_last(sim).pool_peak_bytes);
 		}
 		for (op = 0; op < x->n_ops && ++op_dev[op] == x->n_devs; op++)
 			op_dev[op] = 0;

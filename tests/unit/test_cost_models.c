@@ -90,10 +90,10 @@ static void test_placeto_by_hand(void **state)
 	assert_int_equal(r.latency_ns, 21000);
 	assert_true(fabs(r.load_s - 23e-6) <= 1e-15);
 	for (int op = 0; op < 5; op++) {
-		assert_int_equal(berth_sim_start_ns(w.sim)[op], start[op]);
-		assert_int_equal(berth_sim_end_ns(w.sim)[op], end[op]);
+		assert_int_equal(berth_sim_last(w.sim).start_ns[op], start[op]);
+		assert_int_equal(berth_sim_last(w.sim).end_ns[op], end[op]);
 	}
-	assert_int_equal(berth_sim_peak_bytes(w.sim)[0], 20);
+	assert_int_equal(berth_sim_last(w.sim).peak_bytes[0], 20);
 	close_world(&w);
 }
 
@@ -231,8 +231,8 @@ static void test_placeto_against_plain(void **state)
 			berth_sim_run(w.sim, place, NULL, &r);
 			run_plainly(&plain, &w.p, place);
 			for (int32_t op = 0; op < w.p.n_ops; op++) {
-				assert_int_equal(berth_sim_start_ns(w.sim)[op], plain.start[op]);
-				assert_int_equal(berth_sim_end_ns(w.sim)[op], plain.end[op]);
+				assert_int_equal(berth_sim_last(w.sim).start_ns[op], plain.start[op]);
+				assert_int_equal(berth_sim_last(w.sim).end_ns[op], plain.end[op]);
 				latency = plain.end[op] > latency ? plain.end[op] : latency;
 				n_waits += plain.start[op] > plain.ready[op];
 			}
@@ -261,8 +261,8 @@ static void test_placeto_order_and_gap(void **state)
 	open_world(&w, graph, SYSTEM("\"cost_model\":\"placeto\","));
 	assert_true(w.s.op_gap_s == 5.7e-6);
 	berth_sim_run(w.sim, place, NULL, &r);
-	assert_int_equal(berth_sim_start_ns(w.sim)[3], 4000);          /* v to 2, then 2 of transfer */
-	assert_int_equal(berth_sim_start_ns(w.sim)[1], 5000 + 5700);   /* q to 5, then the gap */
+	assert_int_equal(berth_sim_last(w.sim).start_ns[3], 4000);          /* v to 2, then 2 of transfer */
+	assert_int_equal(berth_sim_last(w.sim).start_ns[1], 5000 + 5700);   /* q to 5, then the gap */
 	int32_t order[4] = {-1, -1, -1, -1};
 	static const int32_t by_start[4] = {0, 2, 3, 1};
 	berth_start_order(&w.p, w.sim, place, order);
@@ -293,7 +293,7 @@ static void test_placeto_line(void **state)
 	assert_true(w.g.op_topo[1] < w.g.op_topo[0]);
 	for (int round = 0; round < 2; round++) {
 		berth_sim_run(w.sim, place, NULL, &r);
-		assert_memory_equal(berth_sim_start_ns(w.sim), start, sizeof start);
+		assert_memory_equal(berth_sim_last(w.sim).start_ns, start, sizeof start);
 		assert_int_equal(r.latency_ns, 23000);
 	}
 	close_world(&w);
@@ -366,10 +366,10 @@ static void test_serial_by_hand(void **state)
 	assert_int_equal(r.latency_ns, 38000);
 	assert_true(fabs(r.load_s - 38e-6) <= 1e-15);
 	for (int op = 0; op < 5; op++) {
-		assert_int_equal(berth_sim_start_ns(w.sim)[op], start[op]);
-		assert_int_equal(berth_sim_end_ns(w.sim)[op], end[op]);
+		assert_int_equal(berth_sim_last(w.sim).start_ns[op], start[op]);
+		assert_int_equal(berth_sim_last(w.sim).end_ns[op], end[op]);
 	}
-	assert_memory_equal(berth_sim_peak_bytes(w.sim), peak, sizeof peak);
+	assert_memory_equal(berth_sim_last(w.sim).peak_bytes, peak, sizeof peak);
 	close_world(&w);
 }
 
@@ -502,7 +502,7 @@ static void test_tarnawski_work(void **state)
 	berth_sim_run(w.sim, place, NULL, &r);
 	assert_near(r.load_s, 4e-6, 1e-15);
 	assert_int_equal(r.latency_ns, 4000);
-	assert_int_equal(berth_sim_end_ns(w.sim)[1], 2000);
+	assert_int_equal(berth_sim_last(w.sim).end_ns[1], 2000);
 	close_world(&w);
 }
 
@@ -630,7 +630,7 @@ static void test_shared_parameters(void **state)
 						here |= uses[q][i] && place[i] == d;
 					bytes += here ? 1000 << q : 0;
 				}
-				assert_int_equal(berth_sim_peak_bytes(w.sim)[d], bytes);
+				assert_int_equal(berth_sim_last(w.sim).peak_bytes[d], bytes);
 			}
 			place[0] = (place[0] + 1) % 3;
 		}
@@ -745,13 +745,13 @@ static void test_alone_on_the_cpu(void **state)
 	berth_sim_want_peaks(w.sim, true);
 	berth_sim_run(w.sim, (int32_t[]){0, 0}, NULL, &r);
 	assert_int_equal(r.latency_ns, 3000000);
-	assert_int_equal(berth_sim_dev_time_ns(w.sim)[0], 3000000);
+	assert_int_equal(berth_sim_last(w.sim).dev_time_ns[0], 3000000);
 	assert_near(r.energy_j, 3e-3 * (2 + 1), 1e-12);
 	assert_ok(berth_bounds_new(&w.p, &w.tmp, &b, &err), &err);
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		assert_true(!(b.value[m] > berth_metrics[m].value(&r)));
 	berth_sim_run(w.sim, (int32_t[]){0, 1}, NULL, &r);
-	assert_int_equal(berth_sim_dev_time_ns(w.sim)[0], 11000000);
+	assert_int_equal(berth_sim_last(w.sim).dev_time_ns[0], 11000000);
 	assert_near(r.energy_j, 12e-3 * 2 + 11e-3 + 1e-3 * 499, 1e-12);
 	/* where not all may be there, that is no bound */
 	w.p.op_dev_legal[berth_cell(&w.p, 0, 1)] = w.p.op_dev_legal[berth_cell(&w.p, 1, 0)] = 0;

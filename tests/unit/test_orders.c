@@ -24,8 +24,9 @@ static void check_times(const berth_sequence *q, berth_sim *sim)
 	berth_sim_run(sim, q->op_dev, q->order, &r);
 	assert_true(r.runs);
 	assert_int_equal(q->latency_ns, r.latency_ns);
-	assert_memory_equal(q->start_ns, berth_sim_start_ns(sim), (size_t)p->n_ops * sizeof *q->start_ns);
-	assert_memory_equal(q->end_ns, berth_sim_end_ns(sim), (size_t)p->n_ops * sizeof *q->end_ns);
+	assert_memory_equal(q->start_ns, berth_sim_last(sim).start_ns,
+	                    (size_t)p->n_ops * sizeof *q->start_ns);
+	assert_memory_equal(q->end_ns, berth_sim_last(sim).end_ns, (size_t)p->n_ops * sizeof *q->end_ns);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t behind = q->behind[op];
 		int64_t through = q->start_ns[op] + q->tail_ns[op];

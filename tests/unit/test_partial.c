@@ -433,9 +433,9 @@ static int check_memory(small_problem *c, berth_partial *part, berth_sim *sim)
 	berth_partial_devs(part, op_dev);
 	berth_sim_run(sim, op_dev, NULL, &r);
 	for (int32_t d = 0; d < c->s.n_devs && !c->p.memory_free; d++) {
-		assert_true(berth_partial_bytes(part, d) >= berth_sim_peak_bytes(sim)[d]);
-		tight += berth_partial_bytes(part, d) == berth_sim_peak_bytes(sim)[d] &&
-		         berth_sim_peak_bytes(sim)[d] > 0;
+		assert_true(berth_partial_bytes(part, d) >= berth_sim_last(sim).peak_bytes[d]);
+		tight += berth_partial_bytes(part, d) == berth_sim_last(sim).peak_bytes[d] &&
+		         berth_sim_last(sim).peak_bytes[d] > 0;
 	}
 	return tight;
 }

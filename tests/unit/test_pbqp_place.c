@@ -194,7 +194,8 @@ static void test_slack_and_rivals(void **state)
 		op_dev[op] = op % 4;
 	assert_ok(berth_eval_new(&c.p, &(berth_objective){0}, &c.mem, &eval, &err), &err);
 	berth_score score = berth_eval_run(&eval, op_dev, NULL);
-	assert_ok(pbqp_pricer_schedule(&x, op_dev, berth_sim_start_ns(eval.sim), berth_sim_end_ns(eval.sim),
+	assert_ok(pbqp_pricer_schedule(&x, op_dev, berth_sim_last(eval.sim).start_ns,
+	                               berth_sim_last(eval.sim).end_ns,
 	                               &c.tmp, &err),
 	          &err);
 	assert_near((double)x.length_ns * 1e-9, score.value, 1e-12);

@@ -157,8 +157,9 @@ static void test_loads(void **state)
 			assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
 			berth_sim_run(sim, r.copy[k].op_dev, NULL, &at);
 			for (int d = 0; d < 3; d++)
-				busy[d] += r.copy[k].per_s[i] * (double)berth_sim_dev_time_ns(sim)[d] * 1e-9;
-			busy[3] += r.copy[k].per_s[i] * (double)berth_sim_channel_ns(sim)[0] * 1e-9;
+				busy[d] += r.copy[k].per_s[i] *
+				           (double)berth_sim_last(sim).dev_time_ns[d] * 1e-9;
+			busy[3] += r.copy[k].per_s[i] * (double)berth_sim_last(sim).channel_ns[0] * 1e-9;
 			sum[i] += r.copy[k].per_s[i];
 		}
 	for (int d = 0; d < 4; d++)

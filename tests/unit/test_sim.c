@@ -44,22 +44,22 @@ static void same_run(uint64_t seed, small_problem *c, const oracle_result *o, co
 		           (o->has_energy ? !(fabs(r.energy_j - o->energy_j) <= 1e-12 * fabs(o->energy_j))
 		                          : !isnan(r.energy_j));
 		for (int32_t op = 0; op < c->g.n_ops; op++)
-			bad |= berth_sim_start_ns(sim)[op] != o->start_ns[op] ||
-			       berth_sim_end_ns(sim)[op] != o->end_ns[op];
+			bad |= berth_sim_last(sim).start_ns[op] != o->start_ns[op] ||
+			       berth_sim_last(sim).end_ns[op] != o->end_ns[op];
 		int64_t peak = 0;
 		for (int32_t d = 0; d < c->s.n_devs && round == 0; d++) {
 			int64_t own = o->device[d].peak_memory_bytes;
 			peak = own > peak ? own : peak;
-			bad |= berth_sim_peak_bytes(sim)[d] != own;
+			bad |= berth_sim_last(sim).peak_bytes[d] != own;
 		}
 		for (int32_t i = 0; i < c->s.n_pools; i++)
 			bad |= (round == 0 &&
-			        berth_sim_pool_peak_bytes(sim)[i] != o->pool[i].peak_memory_bytes) ||
-			       (double)berth_sim_pool_ns(sim)[i] * 1e-9 != o->pool[i].load_s;
+			        berth_sim_last(sim).pool_peak_bytes[i] != o->pool[i].peak_memory_bytes) ||
+			       (double)berth_sim_last(sim).pool_ns[i] * 1e-9 != o->pool[i].load_s;
 		for (int32_t i = 0; i < c->s.n_pools; i++)
 			peak = o->pool[i].peak_memory_bytes > peak ? o->pool[i].peak_memory_bytes : peak;
 		bad |= round == 0 && r.peak_bytes != peak;
-		bad |= round && berth_sim_n_hops(sim) != (size_t)o->n_hops;
+		bad |= round && berth_sim_last(sim).n_hops != (size_t)o->n_hops;
 		if (bad)
 			print_error("seed %llu round %d: latency %lld, the oracle says %lld\n",
 			            (unsigned long long)seed, round, (long long)r.latency_ns,

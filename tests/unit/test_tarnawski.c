@@ -814,8 +814,8 @@ static void test_visits(void **state)
 		}
 		assert_int_equal(r.latency_ns, want * INT64_C(1000000000));
 		for (int i = 0; i < x.n; i++) {
-			assert_int_equal(berth_sim_end_ns(sim)[i], end[i] * INT64_C(1000000000));
-			assert_int_equal(berth_sim_start_ns(sim)[i],
+			assert_int_equal(berth_sim_last(sim).end_ns[i], end[i] * INT64_C(1000000000));
+			assert_int_equal(berth_sim_last(sim).start_ns[i],
 			                 (end[i] - work_of(&x, i)) * INT64_C(1000000000));
 		}
 		berth_arena_free(&mem);

@@ -65,9 +65,9 @@ static void test_starts(void **state)
 		assert_ok(berth_sim_new(&p, &mem, &sim, &err), &err);
 		berth_sim_run(sim, ties[i].dev, NULL, &r);
 		for (int32_t op = 0; op < g.n_ops; op++)
-			if (berth_sim_start_ns(sim)[op] != ties[i].start_ns[op])
+			if (berth_sim_last(sim).start_ns[op] != ties[i].start_ns[op])
 				fail_msg("case %d: %s starts at %lld", (int)i, g.op_name[op],
-				         (long long)berth_sim_start_ns(sim)[op]);
+				         (long long)berth_sim_last(sim).start_ns[op]);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}

@@ -372,7 +372,7 @@ static int64_t peak(pair *p, const char *order)
 	berth_sim_want_peaks(sim, true);
 	berth_sim_run(sim, op_dev, NULL, &r);
 	assert_true(r.runs);
-	return berth_sim_peak_bytes(sim)[0];
+	return berth_sim_last(sim).peak_bytes[0];
 }
 
 /* A chain of n layers of one type, params and output of equal size each. */

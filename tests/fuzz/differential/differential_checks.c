@@ -157,15 +157,17 @@ static const char *compare_peaks(differential_case *c, const berth_sim *sim, con
 	int64_t peak = 0;
 	for (int32_t d = 0; d < c->s.n_devs; d++) {
 		int64_t own = o->device[d].peak_memory_bytes;
-		HOLD(c, berth_sim_peak_bytes(sim)[d] == own, "peak of device %d: %lld, oracle %lld", d,
-		     (long long)berth_sim_peak_bytes(sim)[d], (long long)own);
+		HOLD(c, berth_sim_last(sim).peak_bytes[d] == own, "peak of device %d: %lld, oracle %lld", d,
+		     (long long)berth_sim_last(sim).peak_bytes[d], (long long)own);
 		peak = own > peak ? own : peak;
 	}
 	for (int32_t q = 0; q < c->s.n_pools; q++) {
 		int64_t own = o->pool[q].peak_memory_bytes;
-		HOLD(c, berth_sim_pool_peak_bytes(sim)[q] == own, "peak of pool %d: %lld, oracle %lld", q,
-		     (long long)berth_sim_pool_peak_bytes(sim)[q], (long long)own);
-		HOLD(c, (double)berth_sim_pool_ns(sim)[q] * 1e-9 == o->pool[q].load_s, "load of pool %d", q);
+		HOLD(c, berth_sim_last(sim).pool_peak_bytes[q] == own,
+		     "peak of pool %d: %lld, oracle %lld", q,
+		     (long long)berth_sim_last(sim).pool_peak_bytes[q], (long long)own);
+		HOLD(c, (double)berth_sim_last(sim).pool_ns[q] * 1e-9 == o->pool[q].load_s, "load of pool %d",
+		     q);
 		peak = own > peak ? own : peak;
 	}
 	HOLD(c, said == peak, "largest peak %lld, oracle %lld", (long long)said, (long long)peak);
@@ -188,16 +190,17 @@ static const char *compare_run(differential_case *c, const oracle_result *o)
 	     (long long)o->latency_ns);
 	for (int32_t op = 0; op < c->g.n_ops; op++)
 		HOLD(c,
-		     berth_sim_start_ns(sim)[op] == o->start_ns[op] &&
-		             berth_sim_end_ns(sim)[op] == o->end_ns[op],
+		     berth_sim_last(sim).start_ns[op] == o->start_ns[op] &&
+		             berth_sim_last(sim).end_ns[op] == o->end_ns[op],
 		     "operator %d runs %lld-%lld, oracle %lld-%lld", op,
-		     (long long)berth_sim_start_ns(sim)[op], (long long)berth_sim_end_ns(sim)[op],
+		     (long long)berth_sim_last(sim).start_ns[op], (long long)berth_sim_last(sim).end_ns[op],
 		     (long long)o->start_ns[op], (long long)o->end_ns[op]);
 	HOLD(c, r.fits == o->memory_fits, "fits: %d, oracle %d", r.fits, o->memory_fits);
 	HOLD(c, near(r.load_s, o->load_s), "load %.17g, oracle %.17g", r.load_s, o->load_s);
 	HOLD(c, o->has_energy ? near(r.energy_j, o->energy_j) : isnan(r.energy_j),
 	     "energy %.17g, oracle %.17g", r.energy_j, o->energy_j);
-	HOLD(c, berth_sim_n_hops(sim) == (size_t)o->n_hops, "%zu hops, oracle %d", berth_sim_n_hops(sim),
+	HOLD(c, berth_sim_last(sim).n_hops == (size_t)o->n_hops, "%zu hops, oracle %d",
+	     berth_sim_last(sim).n_hops,
 	     o->n_hops);
 	return compare_peaks(c, sim, o, r.peak_bytes);
 }
