@@ -108,12 +108,14 @@ static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu, dou
 	return ns > least ? ns : least;
 }
 
-/* A disk stands for the CPU: weights are read from it in each pass, ahead of what computes (mmap). */
+/* A disk stands for the CPU: weights are read from it in each pass, ahead of what computes (mmap). So is a
+ * cache, which had better stay in memory. */
 static void read_from_disk(berth_problem *p, int32_t disk, int32_t cpu)
 {
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op < p->n_ops; op++) {
-		double bytes = fmin((double)berth_graph_op_weights(g, op), (double)g->op_read_bytes[op]);
+		double bytes = fmin((double)(berth_graph_op_weights(g, op) + g->op_state_bytes[op]),
+		                    (double)g->op_read_bytes[op]);
 		int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, disk)];
 		int64_t there = berth_op_time(p, op, cpu),
 			read = p->n_classes ? llround(1e9 * copy_s(p, 0, disk, cpu, bytes)) : 0;

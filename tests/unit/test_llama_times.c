@@ -129,9 +129,29 @@ static void test_cpu(void **state)
 	close_both(&x);
 }
 
+/* From the disk weights and caches come at the link's rate, where the CPU does not take longer. */
+static void test_disk(void **state)
+{
+	static const char disk[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"d\",\"devices\":["
+		"{\"name\":\"cpu\",\"peak_flops\":1e12,\"mem_bandwidth\":5e10},"
+		"{\"name\":\"disk\",\"peak_flops\":1e12,\"mem_bandwidth\":2e9}],"
+		"\"links\":[{\"from\":\"disk\",\"to\":\"cpu\",\"bandwidth\":2e9,\"both_ways\":true}]}";
+	both x;
+	(void)state;
+	open_both(&x, "mode=decode", disk);
+	int32_t op = berth_graph_find(&x.g, "blk.1.ffn_up.weight");
+	assert_near((double)berth_op_time(&x.p, op, 1), (double)x.g.op_param_bytes[op] / 2, 1);
+	op = berth_graph_find(&x.g, "blk.1.attn.flash");
+	assert_true((double)berth_op_time(&x.p, op, 1) >= 0.99 * (double)x.g.op_state_bytes[op] / 2);
+	op = berth_graph_find(&x.g, "blk.1.ffn.mul");
+	assert_int_equal(berth_op_time(&x.p, op, 1), berth_op_time(&x.p, op, 0));
+	close_both(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_reading), cmocka_unit_test(test_answering),
-	                                   cmocka_unit_test(test_cpu)};
+	                                   cmocka_unit_test(test_cpu), cmocka_unit_test(test_disk)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
