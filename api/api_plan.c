@@ -107,18 +107,6 @@ static berth_status copy_indices(berth_arena *mem, const int32_t *from, int32_t 
 	return BERTH_OK;
 }
 
-static berth_status take_indices(berth_plan *plan, const source *from, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = plan->p.g;
-	const berth_system *s = plan->p.s;
-	BERTH_TRY(berth_placement_new(g, s, &plan->mem, tmp, &plan->placement, err));
-	BERTH_TRY(copy_indices(&plan->mem, from->device, g->n_ops, &plan->placement.op_dev, err));
-	if (from->order)
-		BERTH_TRY(copy_indices(&plan->mem, from->order, g->n_ops, &plan->placement.order, err));
-	berth_status st = berth_placement_check(&plan->placement, g, s, tmp, err);
-	return st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "plan: ") : st;
-}
-
 /* The plan of a file, which is valued as its engine runs it. */
 static berth_status read_file(berth_plan *plan, const berth_model *model, const berth_machine *machine,
                               const char *path, berth_arena *tmp, berth_err *err)
@@ -149,8 +137,17 @@ static berth_status fill(berth_plan *plan, const berth_model *model, const berth
 	if (from->path)
 		BERTH_TRY(read_file(plan, model, machine, from->path, tmp, err));
 	BERTH_TRY(api_plan_compile(plan, model, machine, NULL, tmp, err));
-	if (!from->path)
-		BERTH_TRY(take_indices(plan, from, tmp, err));
+	if (!from->path) {
+		const berth_graph *g = plan->p.g;
+		const berth_system *s = plan->p.s;
+		BERTH_TRY(berth_placement_new(g, s, &plan->mem, tmp, &plan->placement, err));
+		BERTH_TRY(copy_indices(&plan->mem, from->device, g->n_ops, &plan->placement.op_dev, err));
+		if (from->order)
+			BERTH_TRY(
+				copy_indices(&plan->mem, from->order, g->n_ops, &plan->placement.order, err));
+		berth_status st = berth_placement_check(&plan->placement, g, s, tmp, err);
+		BERTH_TRY(st == BERTH_EFORMAT ? berth_fail_in(err, BERTH_EINVAL, "plan: ") : st);
+	}
 	return api_plan_judge(plan, err);
 }
 

@@ -260,28 +260,6 @@ int64_t berth_front_evaluations(const berth_front *f)
 	return f->evaluations;
 }
 
-/* The points of the front as plans of their own. */
-static berth_status take_points(berth_front *f, const berth_pareto *found, const berth_model *model,
-                                const berth_machine *machine, const char *objective, berth_err *err)
-{
-	BERTH_TRY_NEW(&f->mem, found->n, err, f->plan);
-	for (; f->n < found->n; f->n++) {
-		const berth_pareto_point *x = &found->point[f->n];
-		berth_plan *plan;
-		BERTH_TRY(berth_plan_new(model, machine, x->op_dev, x->op_order, &plan, err));
-		f->plan[f->n] = plan;
-		plan->placement.method = x->method; /* a constant of its method */
-		if (!(plan->placement.objective = berth_arena_strdup(&plan->mem, objective))) {
-			f->n++;
-			return berth_nomem(err);
-		}
-		BERTH_TRY(api_plan_judge(plan, err));
-		plan->placement.value = plan->v.value;
-	}
-	f->evaluations = found->evaluations;
-	return BERTH_OK;
-}
-
 static berth_status search_front(berth_front *f, const berth_model *model, const berth_machine *machine,
                                  const berth_options *o, const char *against, int32_t most,
                                  berth_plan *scratch, berth_arena *tmp, berth_err *err)
@@ -303,7 +281,24 @@ static berth_status search_front(berth_front *f, const berth_model *model, const
 		st = berth_pareto_search(&scratch->p, &cfg, &scratch->mem, tmp, &found, err);
 	berth_pool_free(cfg.search.pool);
 	BERTH_TRY(st);
-	return take_points(f, &found, model, machine, berth_objective_name(&cfg.objective[0]), err);
+	/* The points of the front as plans of their own. */
+	const char *objective = berth_objective_name(&cfg.objective[0]);
+	BERTH_TRY_NEW(&f->mem, found.n, err, f->plan);
+	for (; f->n < found.n; f->n++) {
+		const berth_pareto_point *x = &found.point[f->n];
+		berth_plan *plan;
+		BERTH_TRY(berth_plan_new(model, machine, x->op_dev, x->op_order, &plan, err));
+		f->plan[f->n] = plan;
+		plan->placement.method = x->method; /* a constant of its method */
+		if (!(plan->placement.objective = berth_arena_strdup(&plan->mem, objective))) {
+			f->n++;
+			return berth_nomem(err);
+		}
+		BERTH_TRY(api_plan_judge(plan, err));
+		plan->placement.value = plan->v.value;
+	}
+	f->evaluations = found.evaluations;
+	return BERTH_OK;
 }
 
 berth_status berth_pareto_front(const berth_model *model, const berth_machine *machine,

@@ -106,27 +106,21 @@ static berth_status put_method(desk *d, const char *name, const berth_compare_ro
 	return BERTH_OK;
 }
 
-static berth_status find_methods(desk *d, const char *const *name, const berth_method ***out, int32_t *n,
-                                 berth_err *err)
-{
-	static const char *const usual[] = {"single",       "heft",   "ceft-cpop", "pbqp", "ceft-pbqp",
-	                                    "local-search", "anneal", "berth",     NULL};
-	const char *const *names = name ? name : usual;
-	for (*n = 0; names[*n];)
-		++*n;
-	BERTH_TRY_NEW(d->mem, *n, err, *out);
-	for (int32_t i = 0; i < *n; i++)
-		BERTH_TRY(berth_method_find(names[i], &(*out)[i], err));
-	return BERTH_OK;
-}
-
 static berth_status compare_on(desk *d, const comparison *x, const berth_plan *plan, berth_err *err)
 {
 	berth_compare_cfg cfg = {.n_seeds = x->seeds, .search = d->cfg};
 	const berth_method **method;
 	berth_compare_row *row;
 	int32_t n;
-	BERTH_TRY(find_methods(d, x->methods, &method, &cfg.n_methods, err));
+	const char *const *name = x->methods;
+	static const char *const usual[] = {"single",       "heft",   "ceft-cpop", "pbqp", "ceft-pbqp",
+	                                    "local-search", "anneal", "berth",     NULL};
+	const char *const *names = name ? name : usual;
+	for (cfg.n_methods = 0; names[cfg.n_methods];)
+		++cfg.n_methods;
+	BERTH_TRY_NEW(d->mem, cfg.n_methods, err, method);
+	for (int32_t i = 0; i < cfg.n_methods; i++)
+		BERTH_TRY(berth_method_find(names[i], &method[i], err));
 	cfg.method = method;
 	BERTH_TRY_NEW(d->mem, (size_t)cfg.n_methods * (size_t)x->seeds, err, row);
 	berth_status st = berth_compare(&plan->p, &plan->bounds, &cfg, row, &n, d->mem, d->tmp, err);

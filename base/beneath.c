@@ -120,26 +120,6 @@ static bool take_part(walk *w, char part[256])
 	return true;
 }
 
-/* The link's text goes before the rest of the way. */
-static int follow(walk *w, const char *part)
-{
-	char text[MOST_TEXT];
-	size_t rest = strlen(w->todo);
-	ssize_t n = readlinkat(w->at[w->deep - 1], part, text, sizeof text - 1);
-	if (n < 0)
-		return -1;
-	if (text[0] == '/')
-		return failed(OUT);
-	if (++w->links > MOST_LINKS)
-		return failed(ELOOP);
-	if ((size_t)n + rest + 2 > sizeof w->todo)
-		return failed(ENAMETOOLONG);
-	memmove(w->todo + n + 1, w->todo, rest + 1);
-	memcpy(w->todo, text, (size_t)n);
-	w->todo[n] = rest ? '/' : '\0';
-	return 0;
-}
-
 static int enter(walk *w, const char *part)
 {
 	if (w->deep == MOST_DEEP)
@@ -161,8 +141,24 @@ static int step(walk *w, const char *part, int *fd)
 		return close(w->at[--w->deep]);
 	if (fstatat(w->at[w->deep - 1], part, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return -1;
-	if (S_ISLNK(st.st_mode))
-		return follow(w, part);
+	if (S_ISLNK(st.st_mode)) {
+		/* The link's text goes before the rest of the way. */
+		char text[MOST_TEXT];
+		size_t rest = strlen(w->todo);
+		ssize_t n = readlinkat(w->at[w->deep - 1], part, text, sizeof text - 1);
+		if (n < 0)
+			return -1;
+		if (text[0] == '/')
+			return failed(OUT);
+		if (++w->links > MOST_LINKS)
+			return failed(ELOOP);
+		if ((size_t)n + rest + 2 > sizeof w->todo)
+			return failed(ENAMETOOLONG);
+		memmove(w->todo + n + 1, w->todo, rest + 1);
+		memcpy(w->todo, text, (size_t)n);
+		w->todo[n] = rest ? '/' : '\0';
+		return 0;
+	}
 	if (S_ISDIR(st.st_mode))
 		return enter(w, part);
 	if (*w->todo)

@@ -75,19 +75,6 @@ static char *take_pages(size_t size)
 	return room == MAP_FAILED ? NULL : room;
 }
 
-/* Twice the room. */
-static berth_status grow_stream(stream *s, const char *path, berth_err *err)
-{
-	size_t cap = s->cap ? 2 * s->cap : STREAM_FIRST;
-	char *room = take_pages(cap);
-	if (!room)
-		return berth_file_fail(err, "hold", path);
-	move_pages(room, s->data, s->len);
-	s->data = room;
-	s->cap = cap;
-	return BERTH_OK;
-}
-
 /* Some bytes more; *end: there are none. */
 static berth_status read_more(int fd, const char *path, stream *s, bool *end, berth_err *err)
 {
@@ -96,8 +83,16 @@ static berth_status read_more(int fd, const char *path, stream *s, bool *end, be
 		                  "%s: more than %zu MiB came out of it, the most that is read of what is no "
 		                  "file; does it end? if so, put it into a file first",
 		                  path, BERTH_FILE_MOST_STREAM >> 20);
-	if (s->len == s->cap)
-		BERTH_TRY(grow_stream(s, path, err));
+	if (s->len == s->cap) {
+		/* Twice the room. */
+		size_t cap = s->cap ? 2 * s->cap : STREAM_FIRST;
+		char *room = take_pages(cap);
+		if (!room)
+			return berth_file_fail(err, "hold", path);
+		move_pages(room, s->data, s->len);
+		s->data = room;
+		s->cap = cap;
+	}
 	ssize_t n = read(fd, s->data + s->len, s->cap - s->len);
 	if (n < 0 && errno != EINTR)
 		return berth_file_fail(err, "read", path);

@@ -83,18 +83,6 @@ static bool is_taken(int why)
 	       why == ENXIO;
 }
 
-/* Whatever a writer that is gone has left in it. */
-static int empty_part(int fd, const char *name)
-{
-	if (ftruncate(fd, 0) == 0)
-		return fd;
-	int why = errno;
-	unlink(name);
-	close(fd);
-	errno = why;
-	return -1;
-}
-
 /* Remove the part of a writer that was killed. */
 static void drop_part(const char *name)
 {
@@ -105,16 +93,27 @@ static void drop_part(const char *name)
 	close(fd);
 }
 
-static void drop_parts(const char *path)
+/* The first part that nobody else writes. */
+static int open_part(const char *path, mode_t mode, char *name, size_t size)
 {
-	char name[4096];
-	for (int k = 0; k < PARTS && name_part(path, k, name, sizeof name); k++)
-		drop_part(name);
-}
-
-/* A part of a name that is this process's own. */
-static int open_own_part(const char *path, mode_t mode, char *name, size_t size)
-{
+	for (int k = 0; k < PARTS; k++) {
+		name_part(path, k, name, size);
+		drop_part(name); /* its permissions may be other ones */
+		int fd = berth_file_hold(name, mode);
+		if (fd >= 0) {
+			/* Whatever a writer that is gone has left in it. */
+			if (ftruncate(fd, 0) == 0)
+				return fd;
+			int why = errno;
+			unlink(name);
+			close(fd);
+			errno = why;
+			return -1;
+		}
+		if (!is_taken(errno) && !berth_file_holds_nothing(errno))
+			return -1;
+	}
+	/* A part of a name that is this process's own. */
 	int fd = -1;
 	for (int k = 0; fd < 0; k++) {
 		snprintf(name, size, "%s.part-%ld-%d", path, (long)getpid(), k);
@@ -123,21 +122,6 @@ static int open_own_part(const char *path, mode_t mode, char *name, size_t size)
 			return -1;
 	}
 	return fd;
-}
-
-/* The first part that nobody else writes. */
-static int open_part(const char *path, mode_t mode, char *name, size_t size)
-{
-	for (int k = 0; k < PARTS; k++) {
-		name_part(path, k, name, size);
-		drop_part(name); /* its permissions may be other ones */
-		int fd = berth_file_hold(name, mode);
-		if (fd >= 0)
-			return empty_part(fd, name);
-		if (!is_taken(errno) && !berth_file_holds_nothing(errno))
-			return -1;
-	}
-	return open_own_part(path, mode, name, size);
 }
 
 /* ---- drafts ---- */
@@ -188,17 +172,6 @@ static berth_status open_in_place(berth_draft *d, berth_err *err)
 	return d->fd >= 0 ? BERTH_OK : berth_file_fail(err, "open for writing", d->path);
 }
 
-/* Of a symbolic link the target is replaced. */
-static berth_status find_path(const char *path, berth_draft *d, berth_err *err)
-{
-	char *target = NULL;
-	if (is_link(path))
-		BERTH_TRY(find_target(path, &target, err));
-	bool fits = (size_t)snprintf(d->path, sizeof d->path, "%s", target ? target : path) < sizeof d->path;
-	free(target);
-	return fits ? BERTH_OK : berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
-}
-
 static berth_draft standard_output(void)
 {
 	return (berth_draft){.fd = STDOUT_FILENO, .note = -1, .in_place = true, .path = "standard output"};
@@ -216,9 +189,17 @@ berth_status berth_draft_open(const char *path, bool wait, berth_draft *d, berth
 	if (!known && errno != ENOENT)
 		return berth_file_fail(err, "look at", path);
 	bool special = known && !S_ISREG(st.st_mode);
-	if (!special)
-		BERTH_TRY(find_path(path, d, err));
-	else if ((size_t)snprintf(d->path, sizeof d->path, "%s", path) >= sizeof d->path)
+	if (!special) {
+		/* Of a symbolic link the target is replaced. */
+		char *target = NULL;
+		if (is_link(path))
+			BERTH_TRY(find_target(path, &target, err));
+		bool fits = (size_t)snprintf(d->path, sizeof d->path, "%s", target ? target : path) <
+		            sizeof d->path;
+		free(target);
+		if (!fits)
+			return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
+	} else if ((size_t)snprintf(d->path, sizeof d->path, "%s", path) >= sizeof d->path)
 		return berth_fail(err, BERTH_EIO, "%.200s...: path too long", path);
 	return special ? open_in_place(d, err) : open_draft_part(d, err);
 }
@@ -322,8 +303,11 @@ berth_status berth_drafts_keep(berth_draft *d, int n, berth_err *err)
 	for (i = 0; i < n; i++) {
 		if (d[i].wait && !d[i].in_place && berth_file_sync_folder(d[i].path) != 0)
 			return berth_file_fail(err, "make it outlast a loss of power", d[i].path);
-		if (!d[i].in_place)
-			drop_parts(d[i].path);
+		if (!d[i].in_place) {
+			char name[4096];
+			for (int k = 0; k < PARTS && name_part(d[i].path, k, name, sizeof name); k++)
+				drop_part(name);
+		}
 	}
 	return BERTH_OK;
 }
@@ -339,19 +323,15 @@ typedef struct content {
 	bool wait;
 } content;
 
-static int write_told(const berth_draft *d, const content *what)
-{
-	sigset_t was;
-	hold_limit(&was);
-	int bad = what->tell(what->ctx, d->fd);
-	let_limit(&was);
-	return bad;
-}
-
 static int write_content(berth_draft *d, const content *what)
 {
-	if (what->tell)
-		return write_told(d, what);
+	if (what->tell) {
+		sigset_t was;
+		hold_limit(&was);
+		int bad = what->tell(what->ctx, d->fd);
+		let_limit(&was);
+		return bad;
+	}
 	for (size_t i = 0; i < what->n; i++)
 		if (berth_draft_write(d, what->piece[i].data, what->piece[i].size) != 0)
 			return -1;

@@ -221,8 +221,20 @@ static void mps_sides(const berth_lp *lp, berth_strbuf *out)
 			mps_number(out, "RNG", row_name(lp, r, row), "", lp->row_upper[r] - lp->row_lower[r]);
 }
 
-static void mps_bounds(const berth_lp *lp, berth_strbuf *out)
+void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out)
 {
+	berth_lp_columns t;
+	if (berth_lp_by_columns(lp, &t, out->mem, NULL) != BERTH_OK) {
+		out->failed = true;
+		return;
+	}
+	berth_strbuf_printf(out, "NAME %s\n", lp->name);
+	char row[NAME];
+	berth_strbuf_printf(out, "ROWS\n N COST\n");
+	for (int32_t r = 0; r < lp->n_rows; r++)
+		berth_strbuf_printf(out, " %c %s\n", row_kind(lp, r), row_name(lp, r, row));
+	mps_columns(lp, &t, out);
+	mps_sides(lp, out);
 	char col[NAME];
 	berth_strbuf_printf(out, "BOUNDS\n");
 	for (int32_t c = 0; c < lp->n_cols; c++) {
@@ -238,23 +250,6 @@ static void mps_bounds(const berth_lp *lp, berth_strbuf *out)
 			berth_strbuf_printf(out, " PL BND %s\n", name); /* else readers take whole columns for
 			                                                   0 or 1 */
 	}
-}
-
-void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out)
-{
-	berth_lp_columns t;
-	if (berth_lp_by_columns(lp, &t, out->mem, NULL) != BERTH_OK) {
-		out->failed = true;
-		return;
-	}
-	berth_strbuf_printf(out, "NAME %s\n", lp->name);
-	char row[NAME];
-	berth_strbuf_printf(out, "ROWS\n N COST\n");
-	for (int32_t r = 0; r < lp->n_rows; r++)
-		berth_strbuf_printf(out, " %c %s\n", row_kind(lp, r), row_name(lp, r, row));
-	mps_columns(lp, &t, out);
-	mps_sides(lp, out);
-	mps_bounds(lp, out);
 	berth_strbuf_printf(out, "ENDATA\n");
 }
 

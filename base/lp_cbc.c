@@ -83,22 +83,6 @@ static bool has_whole(const berth_lp *lp)
 
 /* ---- linear programs: Clp ---- */
 
-static void read_clp(const clp *k, Clp_Simplex *m, const berth_lp *lp, berth_lp_result *out)
-{
-	int code = k->Clp_status(m);
-	out->iterations = k->Clp_numberIterations(m);
-	out->status = code == 0   ? BERTH_LP_OPTIMAL
-	              : code == 1 ? BERTH_LP_INFEASIBLE
-	              : code == 2 ? BERTH_LP_UNBOUNDED
-	                          : BERTH_LP_UNKNOWN;
-	if (code == 0) {
-		memcpy(out->x, k->Clp_primalColumnSolution(m), (size_t)lp->n_cols * sizeof *out->x);
-		out->value = out->bound = berth_lp_value(lp, out->x);
-	}
-	if (code == 0 || code == 3)
-		memcpy(out->row_dual, k->Clp_dualRowSolution(m), (size_t)lp->n_rows * sizeof *out->row_dual);
-}
-
 static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *options,
                                  const berth_lp_columns *t, berth_lp_result *out, berth_err *err)
 {
@@ -116,7 +100,18 @@ static berth_status solve_linear(const berth_lp *lp, const berth_lp_options *opt
 	} else {
 		k.Clp_initialSolve(m);
 	}
-	read_clp(&k, m, lp, out);
+	int code = k.Clp_status(m);
+	out->iterations = k.Clp_numberIterations(m);
+	out->status = code == 0   ? BERTH_LP_OPTIMAL
+	              : code == 1 ? BERTH_LP_INFEASIBLE
+	              : code == 2 ? BERTH_LP_UNBOUNDED
+	                          : BERTH_LP_UNKNOWN;
+	if (code == 0) {
+		memcpy(out->x, k.Clp_primalColumnSolution(m), (size_t)lp->n_cols * sizeof *out->x);
+		out->value = out->bound = berth_lp_value(lp, out->x);
+	}
+	if (code == 0 || code == 3)
+		memcpy(out->row_dual, k.Clp_dualRowSolution(m), (size_t)lp->n_rows * sizeof *out->row_dual);
 	k.Clp_deleteModel(m);
 	return BERTH_OK;
 }
@@ -128,21 +123,6 @@ static void set_number(const cbc *k, Cbc_Model *m, const char *name, double v)
 	char text[40];
 	snprintf(text, sizeof text, "%.17g", v);
 	k->Cbc_setParameter(m, name, text);
-}
-
-static void set_limits(const cbc *k, Cbc_Model *m, const berth_lp_options *options)
-{
-	k->Cbc_setLogLevel(m, 0);
-	k->Cbc_setParameter(m, "log", "0");
-	/* Heuristics' small trees run into an assertion of OsiClp (2.10.8); callers bring a start. */
-	k->Cbc_setParameter(m, "heuristicsOnOff", "off");
-	set_number(k, m, "ratioGap", options->gap > 0 ? options->gap : 0);
-	if (options->nodes > 0)
-		set_number(k, m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
-	if (options->until.end_s > 0) { /* before it is stopped without an answer */
-		k->Cbc_setParameter(m, "timeMode", "elapsed");
-		set_number(k, m, "sec", fmax(0.9 * (options->until.end_s - berth_wall_seconds()), 0.01));
-	}
 }
 
 /* Hand over a start that holds. */
@@ -202,7 +182,17 @@ static berth_status solve_whole(const berth_lp *lp, const berth_lp_options *opti
 	for (int32_t c = 0; c < lp->n_cols; c++)
 		if (lp->col_whole[c])
 			k.Cbc_setInteger(m, c);
-	set_limits(&k, m, options);
+	k.Cbc_setLogLevel(m, 0);
+	k.Cbc_setParameter(m, "log", "0");
+	/* Heuristics' small trees run into an assertion of OsiClp (2.10.8); callers bring a start. */
+	k.Cbc_setParameter(m, "heuristicsOnOff", "off");
+	set_number(&k, m, "ratioGap", options->gap > 0 ? options->gap : 0);
+	if (options->nodes > 0)
+		set_number(&k, m, "maxNodes", (double)(options->nodes < INT_MAX ? options->nodes : INT_MAX));
+	if (options->until.end_s > 0) { /* before it is stopped without an answer */
+		k.Cbc_setParameter(m, "timeMode", "elapsed");
+		set_number(&k, m, "sec", fmax(0.9 * (options->until.end_s - berth_wall_seconds()), 0.01));
+	}
 	berth_status st = set_start(&k, m, lp, options->start, tmp, err);
 	if (st == BERTH_OK) {
 		k.Cbc_solve(m);

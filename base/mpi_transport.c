@@ -44,21 +44,6 @@ static berth_status load(mpi *m, berth_err *err)
 	return BERTH_OK;
 }
 
-/* The library's own waiting takes a whole core, which threads of others may need. */
-static void wait_for(const mpi *m, MPI_Request *request)
-{
-	static const struct timespec nap = {.tv_nsec = 50000};
-	int done = 0;
-	for (int k = 0; !done; k++) {
-		if (m->Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			m->Abort(m->world, 1);
-		if (!done && k < 100)
-			sched_yield();
-		else if (!done)
-			nanosleep(&nap, NULL);
-	}
-}
-
 static void gather(void *ctx, const void *mine, const int64_t *size, void *all)
 {
 	const mpi *m = ctx;
@@ -72,7 +57,17 @@ static void gather(void *ctx, const void *mine, const int64_t *size, void *all)
 	if (m->Iallgatherv(mine, m->count[m->me], m->byte, all, m->count, m->at, m->byte, m->world,
 	                   &request) != MPI_SUCCESS)
 		m->Abort(m->world, 1);
-	wait_for(m, &request);
+	/* The library's own waiting takes a whole core, which threads of others may need. */
+	static const struct timespec nap = {.tv_nsec = 50000};
+	int done = 0;
+	for (int k = 0; !done; k++) {
+		if (m->Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			m->Abort(m->world, 1);
+		if (!done && k < 100)
+			sched_yield();
+		else if (!done)
+			nanosleep(&nap, NULL);
+	}
 }
 
 static void finish(void *ctx)

@@ -12,9 +12,12 @@ struct berth_pbqp {
 	pbqp_work w;
 };
 
-static berth_status count_costs(int32_t n_nodes, const int32_t *node_n_alts, int64_t *n_costs, berth_err *err)
+berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_arena *mem, berth_pbqp **out,
+                            berth_err *err)
 {
-	*n_costs = 0;
+	berth_pbqp *q;
+	int64_t n_costs;
+	n_costs = 0;
 	if (n_nodes < 0)
 		return berth_fail(err, BERTH_EINVAL, "PBQP: %d nodes; expected 0 or more", (int)n_nodes);
 	for (int32_t v = 0; v < n_nodes; v++) {
@@ -22,20 +25,11 @@ static berth_status count_costs(int32_t n_nodes, const int32_t *node_n_alts, int
 			return berth_fail(err, BERTH_EINVAL,
 			                  "PBQP: node %d has %d alternatives; expected 1 or more", (int)v,
 			                  (int)node_n_alts[v]);
-		*n_costs += node_n_alts[v];
+		n_costs += node_n_alts[v];
 	}
-	if (*n_costs > INT32_MAX)
+	if (n_costs > INT32_MAX)
 		return berth_fail(err, BERTH_EINVAL, "PBQP: %lld alternatives in all; the most is %d",
-		                  (long long)*n_costs, (int)INT32_MAX);
-	return BERTH_OK;
-}
-
-berth_status berth_pbqp_new(int32_t n_nodes, const int32_t *node_n_alts, berth_arena *mem, berth_pbqp **out,
-                            berth_err *err)
-{
-	berth_pbqp *q;
-	int64_t n_costs;
-	BERTH_TRY(count_costs(n_nodes, node_n_alts, &n_costs, err));
+		                  (long long)n_costs, (int)INT32_MAX);
 	BERTH_TRY_NEW(mem, 1, err, q);
 	pbqp_work *w = &q->w;
 	*w = (pbqp_work){.mem = mem, .n_nodes = n_nodes, .max_alts = 1};
@@ -132,27 +126,6 @@ static void add_largest(const int64_t *cost, size_t n, int64_t *sum)
 	*sum = pbqp_add(*sum, most);
 }
 
-/* Node costs in range, and no finite assignment that reaches INF. */
-static berth_status check_costs(const pbqp_work *w, berth_err *err)
-{
-	int64_t sum = 0;
-	for (int32_t at = 0; at < w->cost_off[w->n_nodes]; at++)
-		if (w->cost[at] < 0 || w->cost[at] > BERTH_PBQP_INF)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "PBQP: a node cost is %lld; expected 0 to BERTH_PBQP_INF",
-			                  (long long)w->cost[at]);
-	for (int32_t v = 0; v < w->n_nodes; v++)
-		add_largest(w->cost + w->cost_off[v], (size_t)w->n_alts[v], &sum);
-	for (int32_t e = 0; e < w->n_edges; e++)
-		add_largest(w->edge[e].cost,
-		            (size_t)w->n_alts[w->half[2 * e + 1].to] * (size_t)w->n_alts[w->half[2 * e].to],
-		            &sum);
-	if (sum >= BERTH_PBQP_INF)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "PBQP: finite costs sum up to 2^61 or more; scale them down");
-	return BERTH_OK;
-}
-
 /* Answer the kernel in the asked mode. */
 static berth_status solve_kernel(pbqp_work *kernel, berth_pbqp_mode mode, int64_t node_limit, int32_t *x,
                                  berth_pbqp_stats *stats, pbqp_counts *counts, berth_err *err)
@@ -210,7 +183,23 @@ berth_status berth_pbqp_solve(const berth_pbqp *q, berth_pbqp_mode mode, int64_t
                               berth_pbqp_stats *stats, berth_arena *tmp, berth_err *err)
 {
 	berth_pbqp_stats st = {0};
-	BERTH_TRY(check_costs(&q->w, err));
+	/* Node costs in range, and no finite assignment that reaches INF. */
+	int64_t sum = 0;
+	for (int32_t at = 0; at < q->w.cost_off[q->w.n_nodes]; at++)
+		if (q->w.cost[at] < 0 || q->w.cost[at] > BERTH_PBQP_INF)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "PBQP: a node cost is %lld; expected 0 to BERTH_PBQP_INF",
+			                  (long long)q->w.cost[at]);
+	for (int32_t v = 0; v < q->w.n_nodes; v++)
+		add_largest(q->w.cost + q->w.cost_off[v], (size_t)q->w.n_alts[v], &sum);
+	for (int32_t e = 0; e < q->w.n_edges; e++)
+		add_largest(q->w.edge[e].cost,
+		            (size_t)q->w.n_alts[q->w.half[2 * e + 1].to] *
+		                    (size_t)q->w.n_alts[q->w.half[2 * e].to],
+		            &sum);
+	if (sum >= BERTH_PBQP_INF)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "PBQP: finite costs sum up to 2^61 or more; scale them down");
 	BERTH_SCRATCH(tmp);
 	berth_status status = solve(&q->w, mode, node_limit, alt, &st, tmp, err);
 	if (status == BERTH_OK && stats)

@@ -211,27 +211,6 @@ static berth_status explore_alternative(search *s, const pbqp_work *w, int32_t v
 	return mark_kept(w, v, i, below, keep) ? explore_extract(s, w, keep, below, x, cost, err) : BERTH_OK;
 }
 
-static berth_status branch(search *s, const pbqp_work *w, int64_t below, int32_t *x, int64_t *cost,
-                           berth_err *err)
-{
-	int32_t v = highest_degree(w), n = w->n_alts[v];
-	int64_t *look;
-	BERTH_TRY_NEW(s->mem, n, err, look);
-	pbqp_look_ahead(w, v, look);
-	*cost = below;
-	for (int32_t k = 0; k < n; k++) {
-		int32_t i = pbqp_argmin(look, n);
-		int64_t got;
-		if (look[i] >= BERTH_PBQP_INF)
-			break;
-		look[i] = BERTH_PBQP_INF;
-		BERTH_TRY(explore_alternative(s, w, v, i, *cost, x, &got, err));
-		if (got < *cost)
-			*cost = got;
-	}
-	return BERTH_OK;
-}
-
 /* The best answer of w below the given cost: *cost and x[n_nodes], or *cost = below where there is none (or
  * a limit was met). Consumes w. */
 static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, int64_t *cost, berth_err *err)
@@ -255,8 +234,23 @@ static berth_status explore(search *s, pbqp_work *w, int64_t below, int32_t *x, 
 		*cost = least;
 	else if (n_parts > 1)
 		BERTH_TRY(explore_parts(s, w, part, n_parts, below, x, cost, err));
-	else
-		BERTH_TRY(branch(s, w, below, x, cost, err));
+	else {
+		int32_t v = highest_degree(w), n = w->n_alts[v];
+		int64_t *look;
+		BERTH_TRY_NEW(s->mem, n, err, look);
+		pbqp_look_ahead(w, v, look);
+		*cost = below;
+		for (int32_t k = 0; k < n; k++) {
+			int32_t i = pbqp_argmin(look, n);
+			int64_t got;
+			if (look[i] >= BERTH_PBQP_INF)
+				break;
+			look[i] = BERTH_PBQP_INF;
+			BERTH_TRY(explore_alternative(s, w, v, i, *cost, x, &got, err));
+			if (got < *cost)
+				*cost = got;
+		}
+	}
 	s->depth--;
 	if (*cost < below)
 		pbqp_propagate(&r, x);

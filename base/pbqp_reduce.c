@@ -66,15 +66,6 @@ static void forget(pbqp_reducer *r, int32_t h)
 	note_degree(r, r->w->half[h].to);
 }
 
-static void reduce_0(pbqp_reducer *r, int32_t v)
-{
-	pbqp_work *w = r->w;
-	const int64_t *cost = w->cost + w->cost_off[v];
-	w->base = pbqp_add(w->base, cost[pbqp_argmin(cost, w->n_alts[v])]);
-	take(r, v);
-	r->n_taken.n_r0++;
-}
-
 /* to[j] = min over i of cost[i] + C[i][j]. */
 static void min_row(pbqp_view view, const int64_t *cost, int32_t n, int32_t m, int64_t *to)
 {
@@ -248,9 +239,13 @@ berth_status pbqp_reduce_exact(pbqp_reducer *r, berth_err *err)
 		int32_t v;
 		if (r->n_stack > 0)
 			BERTH_TRY(normalise_edge(r, r->edge_stack[--r->n_stack], err));
-		else if ((v = pop_low(r, 0)) >= 0)
-			reduce_0(r, v);
-		else if ((v = pop_low(r, 1)) >= 0)
+		else if ((v = pop_low(r, 0)) >= 0) {
+			pbqp_work *w = r->w;
+			const int64_t *cost = w->cost + w->cost_off[v];
+			w->base = pbqp_add(w->base, cost[pbqp_argmin(cost, w->n_alts[v])]);
+			take(r, v);
+			r->n_taken.n_r0++;
+		} else if ((v = pop_low(r, 1)) >= 0)
 			reduce_1(r, v);
 		else if ((v = pop_low(r, 2)) >= 0)
 			BERTH_TRY(reduce_2(r, v, err));
@@ -261,29 +256,24 @@ berth_status pbqp_reduce_exact(pbqp_reducer *r, berth_err *err)
 
 /* ---- RN ---- */
 
-/* Lists of the nodes left by degree, lowest index first. */
-static void build_heads(pbqp_reducer *r)
-{
-	const pbqp_work *w = r->w;
-	r->top = 0;
-	for (int32_t d = 0; d < w->n_nodes; d++)
-		r->head[d] = -1;
-	for (int32_t v = w->n_nodes - 1; v >= 0; v--)
-		if (w->alive[v]) {
-			int32_t d = w->degree[v];
-			r->next[v] = r->head[d];
-			r->head[d] = v;
-			r->top = d > r->top ? d : r->top;
-		}
-}
-
 /* A node of the highest degree left, -1: none. A node whose degree shrank since it was listed moves to the
  * front of its new list. */
 static int32_t pop_highest(pbqp_reducer *r)
 {
 	const pbqp_work *w = r->w;
-	if (r->top < 0)
-		build_heads(r);
+	if (r->top < 0) {
+		/* Lists of the nodes left by degree, lowest index first. */
+		r->top = 0;
+		for (int32_t d = 0; d < w->n_nodes; d++)
+			r->head[d] = -1;
+		for (int32_t v = w->n_nodes - 1; v >= 0; v--)
+			if (w->alive[v]) {
+				int32_t d = w->degree[v];
+				r->next[v] = r->head[d];
+				r->head[d] = v;
+				r->top = d > r->top ? d : r->top;
+			}
+	}
 	for (; r->top > 2; r->top--)
 		while (r->head[r->top] >= 0) {
 			int32_t v = r->head[r->top], d = w->degree[v];

@@ -126,27 +126,6 @@ bool safetensors_seal(void *data, size_t size)
 	return true;
 }
 
-static berth_status check_digest(const char *file, const unsigned char *data, size_t size, berth_arena *tmp,
-                                 berth_err *err)
-{
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	size_t at = find_digits(data, size);
-	if (!at)
-		return berth_fail(err, BERTH_EFORMAT,
-		                  "%s: the metadata has no \"sha256\" of 64 digits; expected a checkpoint "
-		                  "written by berth",
-		                  file);
-	unsigned char *copy = berth_arena_alloc(tmp, size, 1);
-	BERTH_TRY(berth_got(copy, err));
-	memcpy(copy, data, size);
-	safetensors_seal(copy, size);
-	bool same = memcmp(copy + at, data + at, DIGITS) == 0;
-	berth_arena_reset(tmp, mark);
-	return same ? BERTH_OK
-	            : berth_fail(err, BERTH_EFORMAT,
-	                         "%s: the SHA-256 does not match: the file is damaged or was changed", file);
-}
-
 /* ---- writing ---- */
 
 static berth_status check_word(const char *what, const char *word, const char *reserved, berth_strmap *seen,
@@ -172,34 +151,6 @@ static berth_status check_tensor(const safetensors_tensor *t, berth_err *err)
 			return berth_fail(err, BERTH_EINVAL, "dimension %d of tensor '%.60s' is negative", i,
 			                  t->name);
 	return BERTH_OK;
-}
-
-static berth_status check_content(const safetensors_file *f, berth_arena *tmp, berth_err *err)
-{
-	berth_strmap names, keys;
-	berth_strmap_init(&names, tmp);
-	berth_strmap_init(&keys, tmp);
-	for (int32_t i = 0; i < f->n_tensors; i++) {
-		BERTH_TRY(check_word("tensor", f->tensor[i].name, "__metadata__", &names, i, err));
-		BERTH_TRY(check_tensor(&f->tensor[i], err));
-	}
-	for (int32_t i = 0; i < f->n_notes; i++) {
-		BERTH_TRY(check_word("metadata key", f->note[i].key, "sha256", &keys, i, err));
-		if (!berth_text_is_utf8(f->note[i].value, strlen(f->note[i].value)))
-			return berth_fail(err, BERTH_EINVAL, "the value of metadata key '%.60s' is not UTF-8",
-			                  f->note[i].key);
-	}
-	return BERTH_OK;
-}
-
-/* Indices of the tensors in the order of their data: widest first, so that each starts aligned. */
-static void data_order(const safetensors_file *f, int32_t order[])
-{
-	int32_t n = 0;
-	for (size_t bytes = 8; bytes > 0; bytes--)
-		for (int32_t i = 0; i < f->n_tensors; i++)
-			if (dtypes[f->tensor[i].dtype].bytes == bytes)
-				order[n++] = i;
 }
 
 static void put_tensor(berth_json_out *w, const safetensors_tensor *t, size_t *end)
@@ -253,9 +204,26 @@ static berth_status new_teller(const safetensors_file *f, berth_arena *mem, tell
 	const char *header;
 	size_t len;
 	*t = (teller){.f = f};
-	BERTH_TRY(check_content(f, mem, err));
+	berth_strmap names, keys;
+	berth_strmap_init(&names, mem);
+	berth_strmap_init(&keys, mem);
+	for (int32_t i = 0; i < f->n_tensors; i++) {
+		BERTH_TRY(check_word("tensor", f->tensor[i].name, "__metadata__", &names, i, err));
+		BERTH_TRY(check_tensor(&f->tensor[i], err));
+	}
+	for (int32_t i = 0; i < f->n_notes; i++) {
+		BERTH_TRY(check_word("metadata key", f->note[i].key, "sha256", &keys, i, err));
+		if (!berth_text_is_utf8(f->note[i].value, strlen(f->note[i].value)))
+			return berth_fail(err, BERTH_EINVAL, "the value of metadata key '%.60s' is not UTF-8",
+			                  f->note[i].key);
+	}
 	BERTH_TRY_NEW(mem, f->n_tensors, err, t->order);
-	data_order(f, t->order);
+	/* Indices of the tensors in the order of their data: widest first, so that each starts aligned. */
+	int32_t n = 0;
+	for (size_t bytes = 8; bytes > 0; bytes--)
+		for (int32_t i = 0; i < f->n_tensors; i++)
+			if (dtypes[f->tensor[i].dtype].bytes == bytes)
+				t->order[n++] = i;
 	BERTH_TRY(encode_header(f, t->order, mem, &header, &len, &t->data_size, err));
 	size_t padded = (len + 7) / 8 * 8;
 	if (padded > SAFETENSORS_MAX_HEADER)
@@ -404,41 +372,9 @@ static berth_status get_dim(void *tensor, const berth_json *dim, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Fails where the product of the shape exceeds limit. */
-static berth_status get_shape(const berth_json *at, size_t limit, safetensors_tensor *t, size_t *count,
-                              berth_err *err)
-{
-	berth_json shape;
-	bool empty = false;
-	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
-	BERTH_TRY(berth_json_each(&shape, get_dim, t, err));
-	for (int32_t i = 0; i < t->n_dims; i++)
-		empty = empty || t->shape[i] == 0;
-	*count = empty ? 0 : 1;
-	for (int32_t i = 0; i < t->n_dims && !empty; i++) {
-		if ((size_t)t->shape[i] > limit / *count)
-			return berth_json_fail(&shape, err, "more elements than the file has bytes");
-		*count *= (size_t)t->shape[i];
-	}
-	return BERTH_OK;
-}
-
 static berth_status get_offset(void *offset, const berth_json *item, berth_err *err)
 {
 	return get_whole(item, (size_t *)offset + item->index, err);
-}
-
-static berth_status get_offsets(const berth_json *at, size_t data_size, size_t offset[2], berth_err *err)
-{
-	berth_json pair;
-	BERTH_TRY(berth_json_array(at, "data_offsets", true, &pair, err));
-	if (berth_json_count(&pair) != 2)
-		return berth_json_fail(&pair, err, "expected two offsets, begin and end");
-	BERTH_TRY(berth_json_each(&pair, get_offset, offset, err));
-	if (offset[0] > offset[1] || offset[1] > data_size)
-		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data",
-		                       offset[0], offset[1], data_size);
-	return BERTH_OK;
 }
 
 /* Bytes of a tensor within the data. */
@@ -455,8 +391,27 @@ static berth_status get_tensor(const berth_json *at, const unsigned char *data, 
 	size_t count = 0, offset[2] = {0, 0};
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(get_dtype(at, &t.dtype, err));
-	BERTH_TRY(get_shape(at, data_size, &t, &count, err));
-	BERTH_TRY(get_offsets(at, data_size, offset, err));
+	/* Fails where the product of the shape exceeds limit. */
+	berth_json shape;
+	bool empty = false;
+	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));
+	BERTH_TRY(berth_json_each(&shape, get_dim, &t, err));
+	for (int32_t i = 0; i < t.n_dims; i++)
+		empty = empty || t.shape[i] == 0;
+	count = empty ? 0 : 1;
+	for (int32_t i = 0; i < t.n_dims && !empty; i++) {
+		if ((size_t)t.shape[i] > data_size / count)
+			return berth_json_fail(&shape, err, "more elements than the file has bytes");
+		count *= (size_t)t.shape[i];
+	}
+	berth_json pair;
+	BERTH_TRY(berth_json_array(at, "data_offsets", true, &pair, err));
+	if (berth_json_count(&pair) != 2)
+		return berth_json_fail(&pair, err, "expected two offsets, begin and end");
+	BERTH_TRY(berth_json_each(&pair, get_offset, offset, err));
+	if (offset[0] > offset[1] || offset[1] > data_size)
+		return berth_json_fail(&pair, err, "%zu to %zu is no range of the %zu bytes of data",
+		                       offset[0], offset[1], data_size);
 	size_t bytes = dtypes[t.dtype].bytes;
 	if (count > data_size / bytes || offset[1] - offset[0] != count * bytes)
 		return berth_json_fail(at, err, "%zu bytes of data for %zu elements of %zu bytes",
@@ -597,7 +552,22 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: not a safetensors file, or cut short: no JSON header at its start",
 		                  file);
-	BERTH_TRY(check_digest(file, bytes, size, mem, err));
+	berth_arena_mark mark = berth_arena_get_mark(mem);
+	size_t at = find_digits(bytes, size);
+	if (!at)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: the metadata has no \"sha256\" of 64 digits; expected a checkpoint "
+		                  "written by berth",
+		                  file);
+	unsigned char *copy = berth_arena_alloc(mem, size, 1);
+	BERTH_TRY(berth_got(copy, err));
+	memcpy(copy, bytes, size);
+	safetensors_seal(copy, size);
+	bool same = memcmp(copy + at, bytes + at, DIGITS) == 0;
+	berth_arena_reset(mem, mark);
+	if (!same)
+		return berth_fail(err, BERTH_EFORMAT,
+		                  "%s: the SHA-256 does not match: the file is damaged or was changed", file);
 	cJSON *json;
 	BERTH_TRY(berth_json_parse_large(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
 	const berth_json doc = {json, file, NULL, NULL, 0};

@@ -16,22 +16,6 @@ static double *row_of(const tableau *m, int32_t k)
 	return m->t + (size_t)k * m->wide;
 }
 
-static berth_status make(int32_t rows, int32_t cols, const double *a, const double *limit,
-                         const double *gain, berth_arena *tmp, tableau *m, berth_err *err)
-{
-	*m = (tableau){.rows = rows, .cols = cols + rows, .wide = (size_t)(cols + rows) + 1};
-	BERTH_TRY_NEW(tmp, (size_t)(rows + 1) * m->wide, err, m->t);
-	BERTH_TRY_NEW(tmp, rows, err, m->base);
-	for (int32_t k = 0; k < rows; k++) {
-		memcpy(row_of(m, k), a + (size_t)k * (size_t)cols, (size_t)cols * sizeof *a);
-		row_of(m, k)[cols + k] = 1;
-		row_of(m, k)[m->cols] = limit[k];
-		m->base[k] = cols + k;
-	}
-	memcpy(row_of(m, rows), gain, (size_t)cols * sizeof *gain);
-	return BERTH_OK;
-}
-
 /* The row that column `in` is bounded by first; -1: none. */
 static int32_t leaving(const tableau *m, int32_t in)
 {
@@ -45,19 +29,6 @@ static int32_t leaving(const tableau *m, int32_t in)
 			out = k;
 	}
 	return out;
-}
-
-static void pivot(tableau *m, int32_t out, int32_t in)
-{
-	double *p = row_of(m, out), by = p[in];
-	for (size_t c = 0; c < m->wide; c++)
-		p[c] /= by;
-	for (int32_t k = 0; k <= m->rows; k++) {
-		double *row = row_of(m, k), times = row[in];
-		for (size_t c = 0; c < m->wide && k != out; c++)
-			row[c] -= times * p[c];
-	}
-	m->base[out] = in;
 }
 
 /* *bounded false: nothing bounds it. Bland's rule ends, but only where sums are exact. */
@@ -81,7 +52,15 @@ static berth_status climb(tableau *m, bool *bounded, berth_err *err)
 			                  "a linear program of %d rows and %d columns has no end after %d "
 			                  "pivots for each",
 			                  m->rows, m->cols - m->rows, PIVOTS);
-		pivot(m, out, in);
+		double *p = row_of(m, out), by = p[in];
+		for (size_t c = 0; c < m->wide; c++)
+			p[c] /= by;
+		for (int32_t k = 0; k <= m->rows; k++) {
+			double *row = row_of(m, k), times = row[in];
+			for (size_t c = 0; c < m->wide && k != out; c++)
+				row[c] -= times * p[c];
+		}
+		m->base[out] = in;
 	}
 }
 
@@ -90,7 +69,16 @@ static berth_status solve(int32_t n_rows, int32_t n_cols, const double *a, const
 {
 	tableau m;
 	bool bounded;
-	BERTH_TRY(make(n_rows, n_cols, a, limit, gain, tmp, &m, err));
+	m = (tableau){.rows = n_rows, .cols = n_cols + n_rows, .wide = (size_t)(n_cols + n_rows) + 1};
+	BERTH_TRY_NEW(tmp, (size_t)(n_rows + 1) * m.wide, err, m.t);
+	BERTH_TRY_NEW(tmp, n_rows, err, m.base);
+	for (int32_t k = 0; k < n_rows; k++) {
+		memcpy(row_of(&m, k), a + (size_t)k * (size_t)n_cols, (size_t)n_cols * sizeof *a);
+		row_of(&m, k)[n_cols + k] = 1;
+		row_of(&m, k)[m.cols] = limit[k];
+		m.base[k] = n_cols + k;
+	}
+	memcpy(row_of(&m, n_rows), gain, (size_t)n_cols * sizeof *gain);
 	BERTH_TRY(climb(&m, &bounded, err));
 	for (int32_t c = 0; c < n_cols; c++)
 		x[c] = 0;

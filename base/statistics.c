@@ -75,25 +75,6 @@ static double find_slope(descent *k)
 	return square;
 }
 
-/* As far along the way as the sum falls. */
-static void go(descent *k, double square)
-{
-	double length = 0;
-	for (int32_t i = 0; i < k->r->n_rows; i++)
-		k->change[i] = 0;
-	for (size_t i = 0; i < k->r->n_entries; i++)
-		k->change[k->r->entry[i].row] += k->a[i] * k->way[k->r->entry[i].col];
-	for (int32_t i = 0; i < k->r->n_rows; i++)
-		length += k->change[i] * k->change[i];
-	for (int32_t c = 0; c < k->r->n_cols; c++)
-		length += k->way[c] * k->way[c];
-	double step = square / length;
-	for (int32_t c = 0; c < k->r->n_cols; c++)
-		k->z[c] += step * k->way[c];
-	for (int32_t i = 0; i < k->r->n_rows; i++)
-		k->left[i] -= step * k->change[i];
-}
-
 static void descend(descent *k, int32_t steps)
 {
 	static const double still = 1e-20; /* of the square of the slope */
@@ -101,7 +82,21 @@ static void descend(descent *k, int32_t steps)
 	for (int32_t n = 0; n < steps && square > still * first; n++) {
 		for (int32_t c = 0; c < k->r->n_cols; c++)
 			k->way[c] = k->slope[c] + square / last * k->way[c];
-		go(k, square);
+		/* As far along the way as the sum falls. */
+		double length = 0;
+		for (int32_t i = 0; i < k->r->n_rows; i++)
+			k->change[i] = 0;
+		for (size_t i = 0; i < k->r->n_entries; i++)
+			k->change[k->r->entry[i].row] += k->a[i] * k->way[k->r->entry[i].col];
+		for (int32_t i = 0; i < k->r->n_rows; i++)
+			length += k->change[i] * k->change[i];
+		for (int32_t c = 0; c < k->r->n_cols; c++)
+			length += k->way[c] * k->way[c];
+		double step = square / length;
+		for (int32_t c = 0; c < k->r->n_cols; c++)
+			k->z[c] += step * k->way[c];
+		for (int32_t i = 0; i < k->r->n_rows; i++)
+			k->left[i] -= step * k->change[i];
 		last = square;
 		square = find_slope(k);
 	}

@@ -47,14 +47,6 @@ static berth_status split(cli *c, const char *text, said *x, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status load(cli *c, said *x, berth_err *err)
-{
-	berth_read_options opt = cli_read_options(c);
-	berth_read_report report;
-	opt.n_dims = 0; /* they are those of the model that is placed */
-	return berth_graph_load(x->model, &opt, &c->mem, &c->tmp, &x->g, &report, err);
-}
-
 /* Is x for device d: by name, else by kind? */
 static bool is_for(const berth_system *s, const said *x, int32_t d)
 {
@@ -93,23 +85,6 @@ berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const be
 	return BERTH_OK;
 }
 
-static berth_status calibrate_device(cli *c, berth_system *s, int32_t dev, const said *x, berth_err *err)
-{
-	berth_timing *timing;
-	berth_strbuf by = {.mem = &c->mem};
-	const char *text;
-	size_t len;
-	int32_t n = 0;
-	BERTH_TRY_NEW(&c->mem, c->calibrate.n, err, timing);
-	for (int32_t i = 0; i < c->calibrate.n; i++)
-		if (is_for(s, &x[i], dev)) {
-			berth_strbuf_printf(&by, "%s%s", n ? ", " : "", x[i].text);
-			timing[n++] = (berth_timing){&x[i].g, -1, x[i].seconds};
-		}
-	BERTH_TRY(berth_strbuf_done(&by, &text, &len, err));
-	return n ? cli_calibrate_device(c, s, dev, timing, n, text, err) : BERTH_OK;
-}
-
 berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 {
 	said *x;
@@ -119,10 +94,26 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 	for (int32_t i = 0; i < c->calibrate.n; i++) {
 		BERTH_TRY(split(c, c->calibrate.text[i], &x[i], err));
 		BERTH_TRY(check_device(s, &x[i], err));
-		BERTH_TRY(load(c, &x[i], err));
+		berth_read_options opt = cli_read_options(c);
+		berth_read_report report;
+		opt.n_dims = 0; /* they are those of the model that is placed */
+		BERTH_TRY(berth_graph_load(x[i].model, &opt, &c->mem, &c->tmp, &x[i].g, &report, err));
 	}
-	for (int32_t d = 0; d < s->n_devs; d++)
-		BERTH_TRY(calibrate_device(c, s, d, x, err));
+	for (int32_t d = 0; d < s->n_devs; d++) {
+		berth_timing *timing;
+		berth_strbuf by = {.mem = &c->mem};
+		const char *text;
+		size_t len;
+		int32_t n = 0;
+		BERTH_TRY_NEW(&c->mem, c->calibrate.n, err, timing);
+		for (int32_t i = 0; i < c->calibrate.n; i++)
+			if (is_for(s, &x[i], d)) {
+				berth_strbuf_printf(&by, "%s%s", n ? ", " : "", x[i].text);
+				timing[n++] = (berth_timing){&x[i].g, -1, x[i].seconds};
+			}
+		BERTH_TRY(berth_strbuf_done(&by, &text, &len, err));
+		BERTH_TRY(n ? cli_calibrate_device(c, s, d, timing, n, text, err) : BERTH_OK);
+	}
 	return BERTH_OK;
 }
 
@@ -142,19 +133,13 @@ static berth_status note_size(cli *c, const char *word, size_t n, berth_err *err
 	                          berth_text_double(number, x));
 }
 
-static berth_status note_sizes(cli *c, const char *spec, berth_err *err)
+berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
 {
+	BERTH_TRY(cli_check_external(c, spec, r, err));
 	for (int32_t i = 0; i < c->dim.n; i++)
 		BERTH_TRY(note_size(c, c->dim.text[i], strlen(c->dim.text[i]), err));
 	for (const char *at = strchr(spec, ':'); at; at = strchr(at + 1, ':'))
 		BERTH_TRY(note_size(c, at + 1, strcspn(at + 1, ":"), err));
-	return BERTH_OK;
-}
-
-berth_status cli_graph_told(cli *c, const char *spec, const berth_read_report *r, berth_err *err)
-{
-	BERTH_TRY(cli_check_external(c, spec, r, err));
-	BERTH_TRY(note_sizes(c, spec, err));
 	for (int32_t i = 0; i < r->n_warnings; i++)
 		BERTH_TRY(cli_warn(c, err, "%s: %s", spec, r->warning[i]));
 	for (int32_t i = 0; i < r->n_guessed; i++)

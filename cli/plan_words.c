@@ -9,18 +9,6 @@
 
 /* ---- telling ---- */
 
-/* The words behind the name, between colons. */
-static berth_status split_name(cli *c, const char *name, cli_texts *out, berth_err *err)
-{
-	for (const char *at = strchr(name, ':'); at; at = strchr(at + 1, ':')) {
-		BERTH_TRY(BERTH_GROW(&c->mem, out->text, out->n, &out->cap, err));
-		const char *word = berth_arena_strndup(&c->mem, at + 1, strcspn(at + 1, ":"));
-		BERTH_TRY(berth_got(word, err));
-		out->text[out->n++] = word;
-	}
-	return BERTH_OK;
-}
-
 static berth_status words_of(cli *c, const char *spec, berth_read_options *out, berth_err *err)
 {
 	const berth_read_options opt = cli_read_options(c);
@@ -35,8 +23,15 @@ berth_status cli_plan_words_tell(cli *c, const char *spec, bool by_name, berth_p
 	if (berth_zoo_is_spec(spec))
 		return BERTH_OK;
 	BERTH_TRY(words_of(c, spec, &words, err));
-	if (by_name)
-		BERTH_TRY(split_name(c, p->graph_name, &named, err));
+	if (by_name) {
+		/* The words behind the name, between colons. */
+		for (const char *at = strchr(p->graph_name, ':'); at; at = strchr(at + 1, ':')) {
+			BERTH_TRY(BERTH_GROW(&c->mem, named.text, named.n, &named.cap, err));
+			const char *word = berth_arena_strndup(&c->mem, at + 1, strcspn(at + 1, ":"));
+			BERTH_TRY(berth_got(word, err));
+			named.text[named.n++] = word;
+		}
+	}
 	p->graph_word = by_name ? named.text : (const char **)(size_t)words.dim;
 	p->n_graph_words = by_name ? named.n : words.n_dims;
 	return BERTH_OK;
@@ -207,27 +202,6 @@ static const char *first_beyond(const cli_texts *one, const cli_texts *other)
 	return NULL;
 }
 
-/* What is said of times goes before nothing, and may not be another than the plan says. */
-static berth_status join_times(times_words *x, bool bound, berth_err *err)
-{
-	cli *c = x->c;
-	if (c->times && x->times && strcmp(c->times, x->times) != 0)
-		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, x->path,
-		                  berth_arena_printf(&c->mem, "--times %s", x->times), "--times ", c->times);
-	const char *other = bound ? first_beyond(&c->calibrate, &x->calibrate) : NULL;
-	if (other)
-		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, x->path,
-		                  x->calibrate.n ? berth_arena_printf(&c->mem, "--calibrate %.80s",
-		                                                      x->calibrate.text[0])
-		                                 : "times that were not calibrated",
-		                  "--calibrate ", other);
-	c->times_against = bound && c->times && !x->times ? x->path : NULL;
-	c->times = x->times ? x->times : c->times;
-	if (x->calibrate.n)
-		c->calibrate = x->calibrate;
-	return BERTH_OK;
-}
-
 static berth_status take_times(const berth_json *all, taking *x, berth_err *err)
 {
 	berth_json system, list;
@@ -238,7 +212,25 @@ static berth_status take_times(const berth_json *all, taking *x, berth_err *err)
 	BERTH_TRY(berth_json_array(&system, "words", false, &list, err));
 	if (list.item)
 		BERTH_TRY(berth_json_each(&list, take_times_word, &words, err));
-	return join_times(&words, berth_json_get(&system, "sha256").item != NULL, err);
+	/* What is said of times goes before nothing, and may not be another than the plan says. */
+	bool bound = berth_json_get(&system, "sha256").item != NULL;
+	cli *c = words.c;
+	if (c->times && words.times && strcmp(c->times, words.times) != 0)
+		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, words.path,
+		                  berth_arena_printf(&c->mem, "--times %s", words.times), "--times ",
+		                  c->times);
+	const char *other = bound ? first_beyond(&c->calibrate, &words.calibrate) : NULL;
+	if (other)
+		return berth_fail(err, BERTH_EINVAL, CLI_TOLD_OTHERWISE, words.path,
+		                  words.calibrate.n ? berth_arena_printf(&c->mem, "--calibrate %.80s",
+		                                                      words.calibrate.text[0])
+		                                 : "times that were not calibrated",
+		                  "--calibrate ", other);
+	c->times_against = bound && c->times && !words.times ? words.path : NULL;
+	c->times = words.times ? words.times : c->times;
+	if (words.calibrate.n)
+		c->calibrate = words.calibrate;
+	return BERTH_OK;
 }
 
 static berth_status take_words(const berth_json *all, taking *x, berth_err *err)

@@ -155,15 +155,6 @@ static void put_csv_cell(const char *s)
 	cli_put_document("\"", quoted);
 }
 
-static void put_csv(const cli_table *t)
-{
-	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols)
-		for (size_t c = 0; c < t->n_cols; c++) {
-			put_csv_cell(t->cell[i + c]);
-			cli_say(c + 1 < t->n_cols ? "," : "\n");
-		}
-}
-
 void cli_say_word(const char *text, cli_format format)
 {
 	const char *special = format == CLI_AS_MARKDOWN ? "\\|<&`*[" : "";
@@ -176,19 +167,16 @@ void cli_say_word(const char *text, cli_format format)
 	}
 }
 
-static void say_cell(const char *text)
-{
-	cli_say(" ");
-	cli_say_word(text, CLI_AS_MARKDOWN);
-	cli_say(" |");
-}
-
 static void print_markdown(const cli_table *t)
 {
 	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols) {
 		cli_say("|");
-		for (size_t c = 0; c < t->n_cols; c++)
-			say_cell(t->cell[i + c]);
+		for (size_t c = 0; c < t->n_cols; c++) {
+			const char *text = t->cell[i + c];
+			cli_say(" ");
+			cli_say_word(text, CLI_AS_MARKDOWN);
+			cli_say(" |");
+		}
 		cli_say(i ? "\n" : "\n|");
 		for (size_t c = 0; !i && c < t->n_cols; c++)
 			cli_say(t->align[c] == 'r' ? "---:|" : "---|");
@@ -212,9 +200,13 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
 			print_text_row(t, t->cell + r * t->n_cols, width, columns);
 		return BERTH_OK;
 	}
-	if (format == CLI_AS_CSV)
-		put_csv(t);
-	else
+	if (format == CLI_AS_CSV) {
+		for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols)
+			for (size_t c = 0; c < t->n_cols; c++) {
+				put_csv_cell(t->cell[i + c]);
+				cli_say(c + 1 < t->n_cols ? "," : "\n");
+			}
+	} else
 		print_markdown(t);
 	return BERTH_OK;
 }

@@ -263,16 +263,6 @@ berth_status report_print_pools(cli *c, const berth_problem *p, const berth_time
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
 
-/* Names of the members, with commas. */
-static const char *members(cli *c, const berth_system *s, int32_t pool)
-{
-	const char *text = "";
-	for (int32_t d = 0; d < s->n_devs && text; d++)
-		if (s->dev_pool[d] == pool)
-			text = berth_arena_printf(&c->mem, "%s%s%s", text, *text ? ", " : "", s->dev_name[d]);
-	return text;
-}
-
 berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table table;
@@ -282,7 +272,13 @@ berth_status report_print_pools_of(cli *c, const berth_system *s, berth_err *err
 	cli_table_init(&table, &c->mem, "lrrl");
 	cli_table_head(&table, "memory pool|bytes/s|memory|devices");
 	for (int32_t i = 0; i < s->n_pools; i++) {
-		const char *names = members(c, s, i);
+		/* Names of the members, with commas. */
+		const char *text = "";
+		for (int32_t d = 0; d < s->n_devs && text; d++)
+			if (s->dev_pool[d] == i)
+				text = berth_arena_printf(&c->mem, "%s%s%s", text, *text ? ", " : "",
+				                          s->dev_name[d]);
+		const char *names = text;
 		BERTH_TRY(berth_got(names, err));
 		cli_cell_text(&table, s->pool_name[i]);
 		cli_cell_bytes(&table, s->pool_bandwidth[i]);

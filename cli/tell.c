@@ -153,18 +153,6 @@ static const char *read_field(const char *text, field *f)
 	return text + all + (text[all] == '}');
 }
 
-/* "1 copy", "3 copies" of "copy|copies". */
-static void count_nouns(char buf[VALUE], const field *f, berth_result_value v)
-{
-	size_t n = strcspn(f->rest, "|");
-	if (number_of(v) == 1)
-		snprintf(buf, VALUE, "1 %.*s", (int)n, f->rest);
-	else if (f->rest[n])
-		snprintf(buf, VALUE, "%lld %s", (long long)number_of(v), f->rest + n + 1);
-	else
-		snprintf(buf, VALUE, "%lld %ss", (long long)number_of(v), f->rest);
-}
-
 /* buf, or the text itself, which may be longer. */
 static const char *tell_field(char buf[VALUE], const field *f, const berth_result *r,
                               const berth_objective *o)
@@ -177,9 +165,16 @@ static const char *tell_field(char buf[VALUE], const field *f, const berth_resul
 		return v.is.text;
 	if (f->sign == '?' || f->sign == '!')
 		snprintf(buf, VALUE, "%s", is_something(v) == (f->sign == '?') ? f->rest : "");
-	else if (f->sign == ' ' && !is_null(v))
-		count_nouns(buf, f, v);
-	else
+	else if (f->sign == ' ' && !is_null(v)) {
+		/* "1 copy", "3 copies" of "copy|copies". */
+		size_t n = strcspn(f->rest, "|");
+		if (number_of(v) == 1)
+			snprintf(buf, VALUE, "1 %.*s", (int)n, f->rest);
+		else if (f->rest[n])
+			snprintf(buf, VALUE, "%lld %s", (long long)number_of(v), f->rest + n + 1);
+		else
+			snprintf(buf, VALUE, "%lld %ss", (long long)number_of(v), f->rest);
+	} else
 		tell_value(buf, v, key, o, f->sign == ':' ? f->rest : "");
 	return buf;
 }

@@ -5,10 +5,13 @@
 #include "repair.h"
 #include "stages.h"
 
-/* The search for metric m alone. Its bound is the limit, so it ends where that is kept. */
-static berth_status open_search(const berth_search *s, berth_metric m, const berth_objective *kept,
-                                berth_search *sub, berth_arena *mem, berth_err *err)
+static berth_status search_for(const berth_method *method, berth_search *s, berth_metric m,
+                               const berth_objective *kept, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
 {
+	berth_search sub;
+	berth_err why = {0};
+	/* The search for metric m alone. Its bound is the limit, so it ends where that is kept. */
 	berth_search_cfg cfg = s->cfg;
 	cfg.objective = berth_objective_of(m);
 	for (int k = 0; k < BERTH_N_METRICS; k++) {
@@ -20,20 +23,10 @@ static berth_status open_search(const berth_search *s, berth_metric m, const ber
 	cfg.gap = 0;         /* nor is its bound: a limit is kept or not */
 	cfg.time_from = s->started;
 	cfg.cpu_from = s->cpu_started;
-	BERTH_TRY(berth_search_new(s->p, &cfg, mem, sub, err));
-	sub->bound = s->cfg.objective.most[m];
+	BERTH_TRY(berth_search_new(s->p, &cfg, mem, &sub, err));
+	sub.bound = s->cfg.objective.most[m];
 	if (berth_objective_has_limits(kept) && isfinite(s->best.excess))
-		berth_search_offer(sub, s->best_dev, berth_search_order(s));
-	return BERTH_OK;
-}
-
-static berth_status search_for(const berth_method *method, berth_search *s, berth_metric m,
-                               const berth_objective *kept, berth_arena *mem, berth_arena *tmp,
-                               berth_err *err)
-{
-	berth_search sub;
-	berth_err why = {0};
-	BERTH_TRY(open_search(s, m, kept, &sub, mem, err));
+		berth_search_offer(&sub, s->best_dev, berth_search_order(s));
 	berth_status st = berth_method_run(method, &sub, tmp, &why);
 	if (st == BERTH_EUNSUPPORTED)
 		return BERTH_OK;

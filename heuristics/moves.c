@@ -196,38 +196,30 @@ void berth_moves_undo(const berth_moves *m, const int32_t *op_dev, int32_t *tria
 		berth_coloc_put(m->p, m->moved[i], berth_coloc_dev(m->p, m->moved[i], op_dev), trial);
 }
 
-static void gather_window(berth_moves *m, int32_t coloc, int32_t size, berth_rng *rng)
-{
-	int32_t from = m->coloc_at[coloc] - below(rng, size);
-	for (int32_t at = from > 0 ? from : 0; at < from + size && at < m->p->n_colocs; at++)
-		m->moved[m->n_moved++] = m->coloc_seq[at];
-}
-
-/* Breadth first, from any of the neighbours on. */
-static void gather_joined(berth_moves *m, int32_t coloc, int32_t size, berth_rng *rng)
-{
-	m->stamp++;
-	m->seen[coloc] = m->stamp;
-	m->moved[m->n_moved++] = coloc;
-	for (int32_t next = 0; next < m->n_moved && m->n_moved < size; next++) {
-		int32_t off = m->coloc_near_off[m->moved[next]];
-		int32_t n = m->coloc_near_off[m->moved[next] + 1] - off, from = n > 0 ? below(rng, n) : 0;
-		for (int32_t i = 0; i < n && m->n_moved < size; i++) {
-			int32_t v = m->coloc_near[off + (from + i) % n];
-			if (m->seen[v] != m->stamp)
-				m->moved[m->n_moved++] = v;
-			m->seen[v] = m->stamp;
-		}
-	}
-}
-
 void berth_moves_gather(berth_moves *m, int32_t coloc, int32_t size, berth_rng *rng)
 {
 	m->n_moved = 0;
-	if (berth_rng_next(rng) & 1)
-		gather_window(m, coloc, size, rng);
-	else
-		gather_joined(m, coloc, size, rng);
+	if (berth_rng_next(rng) & 1) {
+		int32_t from = m->coloc_at[coloc] - below(rng, size);
+		for (int32_t at = from > 0 ? from : 0; at < from + size && at < m->p->n_colocs; at++)
+			m->moved[m->n_moved++] = m->coloc_seq[at];
+	} else {
+		/* Breadth first, from any of the neighbours on. */
+		m->stamp++;
+		m->seen[coloc] = m->stamp;
+		m->moved[m->n_moved++] = coloc;
+		for (int32_t next = 0; next < m->n_moved && m->n_moved < size; next++) {
+			int32_t off = m->coloc_near_off[m->moved[next]];
+			int32_t n = m->coloc_near_off[m->moved[next] + 1] - off,
+				from = n > 0 ? below(rng, n) : 0;
+			for (int32_t i = 0; i < n && m->n_moved < size; i++) {
+				int32_t v = m->coloc_near[off + (from + i) % n];
+				if (m->seen[v] != m->stamp)
+					m->moved[m->n_moved++] = v;
+				m->seen[v] = m->stamp;
+			}
+		}
+	}
 }
 
 int32_t berth_moves_draw(berth_moves *m, double share, int tries, berth_rng *rng, int32_t *op_dev)

@@ -85,9 +85,12 @@ static int64_t unload(repair *r, int32_t dev, int64_t bytes)
 	return gone;
 }
 
-/* Room of each device at the beginning of a step, and what each pool has too much. */
-static void take_stock(repair *r, int64_t share)
+/* One step from op_dev, kept there if it helps. share: part of the excess to move. */
+static bool step(repair *r, int32_t *op_dev, int64_t share)
 {
+	BERTH_COPY(r->trial, op_dev, r->p->n_ops);
+	r->n_moved = 0;
+	/* Room of each device at the beginning of a step, and what each pool has too much. */
 	const berth_problem *p = r->p;
 	for (int32_t q = 0; q < p->n_pools; q++)
 		r->pool_over[q] = r->pool_left[q] < 0 ? (-r->pool_left[q] - 1) / share + 1 : 0;
@@ -97,14 +100,6 @@ static void take_stock(repair *r, int64_t share)
 		if (pool >= 0 && r->pool_left[pool] < r->room[d])
 			r->room[d] = r->pool_left[pool];
 	}
-}
-
-/* One step from op_dev, kept there if it helps. share: part of the excess to move. */
-static bool step(repair *r, int32_t *op_dev, int64_t share)
-{
-	BERTH_COPY(r->trial, op_dev, r->p->n_ops);
-	r->n_moved = 0;
-	take_stock(r, share);
 	for (int32_t d = 0; d < r->p->n_devs; d++) {
 		int32_t pool = berth_dev_pool(r->p, d);
 		int64_t over = r->left[d] < 0 ? (-r->left[d] - 1) / share + 1 : 0;
@@ -160,25 +155,6 @@ static berth_status first_fit(repair *r, int32_t *op_dev, berth_arena *tmp, bert
 	return BERTH_OK;
 }
 
-static berth_status descend(repair *r, int32_t *op_dev, berth_arena *tmp, berth_err *err)
-{
-	int64_t share = 1, last = r->s->evaluations + MAX_EVALUATIONS - 1;
-	remember(r, evaluate(r, op_dev));
-	while (!berth_score_feasible(r->best) && r->s->evaluations < last && afford(r)) {
-		if (step(r, op_dev, share)) {
-			share = 1;
-			continue;
-		}
-		if (r->n_moved == 0)
-			break;
-		if (r->n_moved == 1)
-			r->coloc_stays[r->last_moved] = true;
-		else
-			share *= 2;
-	}
-	return berth_score_feasible(r->best) || !afford(r) ? BERTH_OK : first_fit(r, op_dev, tmp, err);
-}
-
 static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = s->p;
@@ -189,7 +165,21 @@ static berth_status repair_memory(berth_search *s, int32_t *op_dev, berth_arena 
 	BERTH_TRY_NEW(tmp, p->n_devs, err, r.left, r.room);
 	BERTH_TRY_NEW(tmp, p->n_pools, err, r.pool_left, r.pool_over);
 	berth_coloc_bytes(p, r.coloc_bytes);
-	return descend(&r, op_dev, tmp, err);
+	int64_t share = 1, last = r.s->evaluations + MAX_EVALUATIONS - 1;
+	remember(&r, evaluate(&r, op_dev));
+	while (!berth_score_feasible(r.best) && r.s->evaluations < last && afford(&r)) {
+		if (step(&r, op_dev, share)) {
+			share = 1;
+			continue;
+		}
+		if (r.n_moved == 0)
+			break;
+		if (r.n_moved == 1)
+			r.coloc_stays[r.last_moved] = true;
+		else
+			share *= 2;
+	}
+	return berth_score_feasible(r.best) || !afford(&r) ? BERTH_OK : first_fit(&r, op_dev, tmp, err);
 }
 
 berth_status berth_repair(berth_search *s, int32_t *op_dev, berth_arena *tmp, berth_err *err)

@@ -91,14 +91,6 @@ berth_status berth_search_new(const berth_problem *p, const berth_search_cfg *cf
 	return BERTH_OK;
 }
 
-static void tell(berth_search *s, double now)
-{
-	berth_progress p = {s->evaluations, s->best, s->mean, s->bound,
-	                    (double)s->evaluations / fmax(now - s->started, 1e-9)};
-	s->told = now;
-	s->cfg.progress(s->cfg.progress_ctx, &p);
-}
-
 double berth_search_seconds_left(const berth_search *s)
 {
 	double wall = INFINITY, cpu = INFINITY;
@@ -169,8 +161,12 @@ int64_t berth_search_budget_left(berth_search *s, int64_t want)
 	}
 	if (s->cfg.progress && !s->stopped) {
 		double now = berth_wall_seconds();
-		if (now - s->told >= 0.1)
-			tell(s, now);
+		if (now - s->told >= 0.1) {
+			berth_progress p = {s->evaluations, s->best, s->mean, s->bound,
+			                    (double)s->evaluations / fmax(now - s->started, 1e-9)};
+			s->told = now;
+			s->cfg.progress(s->cfg.progress_ctx, &p);
+		}
 	}
 	if (berth_score_feasible(s->best) && s->best.value <= s->bound * (1 + s->cfg.gap))
 		s->stopped = true; /* proven best, or close enough */

@@ -86,22 +86,6 @@ static void fill_piece(stages *x, int32_t op)
 	*most = passing > *most ? passing : *most;
 }
 
-/* A tensor crosses the borders between its producer and its last consumer, either way. */
-static void fill_moves(stages *x, int32_t t)
-{
-	const berth_graph *g = x->p->g;
-	int32_t first = piece_of(x, g->tensor_producer[t]), last = first;
-	BERTH_EACH (e, g->tensor_use_off, t) {
-		int32_t piece = piece_of(x, g->edge_consumer[e]);
-		last = piece > last ? piece : last;
-	}
-	for (int32_t i = first + 1; i <= last; i++)
-		for (int32_t a = 0; a < x->n_devs; a++)
-			for (int32_t b = 0; b < x->n_devs; b++)
-				x->move[((size_t)i * (size_t)x->n_devs + (size_t)a) * (size_t)x->n_devs +
-				        (size_t)b] += (double)berth_transfer_ns(x->p, t, a, b);
-}
-
 static berth_status fill(stages *x, berth_arena *tmp, berth_err *err)
 {
 	size_t n = (size_t)x->n, d = (size_t)x->n_devs, cells = ((size_t)x->most + 1) * (n + 1) * d;
@@ -112,8 +96,21 @@ static berth_status fill(stages *x, berth_arena *tmp, berth_err *err)
 	BERTH_TRY_NEW(tmp, n, err, x->piece_dev);
 	for (int32_t op = 0; op < x->p->n_ops; op++)
 		fill_piece(x, op);
-	for (int32_t t = 0; t < x->p->g->n_tensors; t++)
-		fill_moves(x, t);
+	for (int32_t t = 0; t < x->p->g->n_tensors; t++) {
+		/* A tensor crosses the borders between its producer and its last consumer, either way. */
+		const berth_graph *g = x->p->g;
+		int32_t first = piece_of(x, g->tensor_producer[t]), last = first;
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			int32_t piece = piece_of(x, g->edge_consumer[e]);
+			last = piece > last ? piece : last;
+		}
+		for (int32_t i = first + 1; i <= last; i++)
+			for (int32_t a = 0; a < x->n_devs; a++)
+				for (int32_t b = 0; b < x->n_devs; b++)
+					x->move[((size_t)i * (size_t)x->n_devs + (size_t)a) *
+					                (size_t)x->n_devs +
+					        (size_t)b] += (double)berth_transfer_ns(x->p, t, a, b);
+	}
 	return BERTH_OK;
 }
 

@@ -95,17 +95,6 @@ static void pass_op(berth_tails *t, int32_t op)
 	}
 }
 
-static void pass_hop(berth_tails *t, int32_t h)
-{
-	const berth_sim_hop *hop = &t->base->hops[h];
-	int64_t tail = t->hop_tail_ns[h] += hop->end_ns - hop->start_ns;
-	if (t->hop_before[h] >= 0)
-		raise_to(&t->hop_tail_ns[t->hop_before[h]], tail);
-	raise_to(t->hop_first[h] >= 0 ? &t->hop_tail_ns[t->hop_first[h]]
-	                              : &t->tail_ns[t->p->g->tensor_producer[hop->tensor]],
-	         tail);
-}
-
 void berth_tails_update(berth_tails *t, const berth_base_log *base)
 {
 	if (t->base == base && t->serial == base->serial)
@@ -119,6 +108,14 @@ void berth_tails_update(berth_tails *t, const berth_base_log *base)
 	for (int32_t i = base->n_ends - 1; i >= 0; i--)
 		if (base->ends[i] >= 0)
 			pass_op(t, base->ends[i]);
-		else
-			pass_hop(t, ~base->ends[i]);
+		else {
+			int32_t h = ~base->ends[i];
+			const berth_sim_hop *hop = &t->base->hops[h];
+			int64_t tail = t->hop_tail_ns[h] += hop->end_ns - hop->start_ns;
+			if (t->hop_before[h] >= 0)
+				raise_to(&t->hop_tail_ns[t->hop_before[h]], tail);
+			raise_to(t->hop_first[h] >= 0 ? &t->hop_tail_ns[t->hop_first[h]]
+			                              : &t->tail_ns[t->p->g->tensor_producer[hop->tensor]],
+			         tail);
+		}
 }

@@ -16,18 +16,6 @@ static berth_status spread(const double *x, int32_t n, berth_rng *rng, berth_are
 	return BERTH_OK;
 }
 
-/* Peaks of all precisions go with that of f32. */
-static berth_status spread_peaks(const berth_system *s, const double *f32, berth_arena *mem, double **out,
-                                 berth_err *err)
-{
-	BERTH_TRY_NEW(mem, s->n_devs * BERTH_N_PRECISIONS, err, *out);
-	for (int32_t i = 0; i < s->n_devs * BERTH_N_PRECISIONS; i++) {
-		int32_t d = i / BERTH_N_PRECISIONS;
-		(*out)[i] = s->dev_peaks[i] * (s->dev_peak_flops[d] > 0 ? f32[d] / s->dev_peak_flops[d] : 1);
-	}
-	return BERTH_OK;
-}
-
 /* Links that share a channel keep sharing it; both ways of a link may come to differ. */
 static berth_status draw(const berth_train_item *item, int32_t k, berth_rng *rng, berth_arena *mem,
                          berth_arena *tmp, berth_train_item *out, berth_err *err)
@@ -39,7 +27,14 @@ static berth_status draw(const berth_train_item *item, int32_t k, berth_rng *rng
 	BERTH_TRY_NEW(mem, 1, err, y, p);
 	*y = *s;
 	BERTH_TRY(spread(s->dev_peak_flops, s->n_devs, rng, mem, &y->dev_peak_flops, err));
-	BERTH_TRY(spread_peaks(s, y->dev_peak_flops, mem, &y->dev_peaks, err));
+	/* Peaks of all precisions go with that of f32. */
+	BERTH_TRY_NEW(mem, s->n_devs * BERTH_N_PRECISIONS, err, y->dev_peaks);
+	for (int32_t i = 0; i < s->n_devs * BERTH_N_PRECISIONS; i++) {
+		int32_t d = i / BERTH_N_PRECISIONS;
+		y->dev_peaks[i] =
+			s->dev_peaks[i] *
+			(s->dev_peak_flops[d] > 0 ? y->dev_peak_flops[d] / s->dev_peak_flops[d] : 1);
+	}
 	BERTH_TRY(spread(s->dev_mem_bandwidth, s->n_devs, rng, mem, &y->dev_mem_bandwidth, err));
 	BERTH_TRY(spread(s->link_bandwidth, s->n_links, rng, mem, &y->link_bandwidth, err));
 	BERTH_TRY(spread(s->link_latency_s, s->n_links, rng, mem, &y->link_latency_s, err));

@@ -227,41 +227,6 @@ static berth_status clone_elite(berth_learner *l, berth_pair *pair, double *loss
 
 /* ---- a step ---- */
 
-static berth_status ppo_epochs(berth_learner *l, berth_pair *pair, berth_step_stats *stats, berth_err *err)
-{
-	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
-	const berth_one_shot *o = &l->one_shot;
-	for (int32_t k = 0; k < l->cfg.epochs; k++) {
-		policy_ppo_stats now;
-		if (k)
-			forward(l, pair); /* the first epoch goes on from the draw */
-		clear_dlogits(l, pair);
-		BERTH_TRY(policy_ppo_batch_loss(&ppo, &o->batch, o->logits, pair->e.in.mask, o->work,
-		                                o->dlogits, &now, err));
-		learner_note_ppo(&now, stats);
-		if (k && now.kl > l->cfg.kl_stop)
-			break;
-		BERTH_TRY(descend(l, pair, &stats->grad_norm, err));
-	}
-	return BERTH_OK;
-}
-
-/* Samples into the window; cloning each time it is full. */
-static berth_status feed_window(berth_learner *l, berth_batch *b, berth_err *err)
-{
-	berth_pair *pair = b->pair;
-	size_t groups = (size_t)pair->e.n_groups;
-	int32_t window_n = window_of(&l->cfg, b->n);
-	for (int32_t i = 0; i < b->n && l->cfg.clone_steps; i++) {
-		BERTH_COPY(BERTH_ROW(pair->window_action, pair->n_window, groups),
-		           BERTH_ROW(l->one_shot.action, i, groups), groups);
-		pair->window_reward[pair->n_window++] = b->reward[i];
-		if (pair->n_window >= window_n)
-			BERTH_TRY(clone_elite(l, pair, &b->stats.clone_loss, err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_err *err)
 {
 	berth_pair *pair = b->pair;
@@ -275,8 +240,31 @@ static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_e
 		return BERTH_OK;
 	policy_batch_gather(&l->one_shot.batch, b->n, pair->e.n_groups, pair->e.n_devs, l->one_shot.action,
 	                    b->advantage);
-	BERTH_TRY(ppo_epochs(l, pair, &b->stats, err));
-	return feed_window(l, b, err);
+	policy_ppo_cfg ppo = {l->cfg.clip, l->cfg.entropy};
+	const berth_one_shot *o = &l->one_shot;
+	for (int32_t k = 0; k < l->cfg.epochs; k++) {
+		policy_ppo_stats now;
+		if (k)
+			forward(l, pair); /* the first epoch goes on from the draw */
+		clear_dlogits(l, pair);
+		BERTH_TRY(policy_ppo_batch_loss(&ppo, &o->batch, o->logits, pair->e.in.mask, o->work,
+		                                o->dlogits, &now, err));
+		learner_note_ppo(&now, &b->stats);
+		if (k && now.kl > l->cfg.kl_stop)
+			break;
+		BERTH_TRY(descend(l, pair, &b->stats.grad_norm, err));
+	}
+	/* Samples into the window; cloning each time it is full. */
+	size_t groups = (size_t)pair->e.n_groups;
+	int32_t window_n = window_of(&l->cfg, b->n);
+	for (int32_t i = 0; i < b->n && l->cfg.clone_steps; i++) {
+		BERTH_COPY(BERTH_ROW(pair->window_action, pair->n_window, groups),
+		           BERTH_ROW(l->one_shot.action, i, groups), groups);
+		pair->window_reward[pair->n_window++] = b->reward[i];
+		if (pair->n_window >= window_n)
+			BERTH_TRY(clone_elite(l, pair, &b->stats.clone_loss, err));
+	}
+	return BERTH_OK;
 }
 
 static berth_status steps(berth_learner *l, int32_t n, const berth_turn *turn, berth_err *err)

@@ -167,21 +167,6 @@ static berth_status begin_at(starts *w, const berth_seed *seed, const berth_prop
 	return berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err);
 }
 
-static berth_status begin_at_partitions(starts *w, const berth_proposals *p, berth_arena *tmp, berth_err *err)
-{
-	int32_t *partition[BERTH_PARTITIONS];
-	if (w->s->cut) /* there is no time to revise what is found */
-		return BERTH_OK;
-	BERTH_TRY(berth_seeds_find_partitions(w->s, partition, w->s->mem, tmp, err));
-	for (int32_t i = 0; i < BERTH_PARTITIONS; i++) {
-		if (!partition[i])
-			continue;
-		w->op_dev[w->n++] = partition[i];
-		BERTH_TRY(berth_proposals_offer_revised(p, w->n, w->op_dev, tmp, err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const berth_policy_file *f;
@@ -208,7 +193,17 @@ static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err
 		berth_seeds_cut(w.s, dear.method->name);
 		berth_seeds_end(w.s);
 	}
-	return begin_at_partitions(&w, &p, tmp, err);
+	int32_t *partition[BERTH_PARTITIONS];
+	if (w.s->cut) /* there is no time to revise what is found */
+		return BERTH_OK;
+	BERTH_TRY(berth_seeds_find_partitions(w.s, partition, w.s->mem, tmp, err));
+	for (int32_t i = 0; i < BERTH_PARTITIONS; i++) {
+		if (!partition[i])
+			continue;
+		w.op_dev[w.n++] = partition[i];
+		BERTH_TRY(berth_proposals_offer_revised(&p, w.n, w.op_dev, tmp, err));
+	}
+	return BERTH_OK;
 }
 
 const berth_method berth_method_policy = {

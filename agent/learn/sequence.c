@@ -259,23 +259,19 @@ static berth_status add_imitation(const berth_learner *l, berth_batch *b, const 
 	return BERTH_OK;
 }
 
-static berth_status find_taught_gradient(const berth_learner *l, berth_batch *b, berth_err *err)
-{
-	double loss = 0;
-	begin_gradient(l, b);
-	for (int32_t i = 0; i < b->n; i++)
-		BERTH_TRY(add_imitation(l, b, &b->sequence.episode[i], 1.0 / b->n, &loss, err));
-	end_gradient(l, b);
-	b->stats.clone_loss = loss;
-	return BERTH_OK;
-}
-
 /* Epoch k's gradient of a batch, which is embedded; b->ended where it is not to be taken. */
 static berth_status find_gradient(const berth_learner *l, berth_batch *b, int32_t k, berth_err *err)
 {
 	policy_ppo_stats now = {0};
-	if (b->taught)
-		return find_taught_gradient(l, b, err);
+	if (b->taught) {
+		double loss = 0;
+		begin_gradient(l, b);
+		for (int32_t i = 0; i < b->n; i++)
+			BERTH_TRY(add_imitation(l, b, &b->sequence.episode[i], 1.0 / b->n, &loss, err));
+		end_gradient(l, b);
+		b->stats.clone_loss = loss;
+		return BERTH_OK;
+	}
 	begin_gradient(l, b);
 	for (int32_t i = 0; i < b->n; i++)
 		BERTH_TRY(add_episode(l, b, i, &now, err));
@@ -362,19 +358,6 @@ static void start_batches(berth_learner *l, int32_t n, const berth_turn *turn, i
 	}
 }
 
-static void start_round(berth_learner *l, int32_t n, const berth_turn *turn, turns *t)
-{
-	int64_t work[BERTH_MOST_AT_ONCE] = {0};
-	*t = (turns){.n = n, .alone = n == 1 && !sequence_is_shared(l)};
-	start_batches(l, n, turn, t->order);
-	for (int32_t k = 0; k < n; k++)
-		work[k] = work_of(&l->batch[k]);
-	sequence_deal(l, n, t->order, work);
-	for (int32_t k = 0; k < n; k++)
-		if (sequence_is_mine(l, &l->batch[t->order[k]]))
-			t->mine[t->n_mine++] = t->order[k];
-}
-
 /* Into their pairs, by all ranks. Of the placements the best one is offered, which leaves the incumbent that
  * all of them would. */
 static void settle_round(berth_learner *l, const turns *t)
@@ -426,7 +409,15 @@ static berth_status run_round(berth_learner *l, int32_t n, const berth_turn *tur
 {
 	turns t;
 	bool ended = false;
-	start_round(l, n, turn, &t);
+	int64_t work[BERTH_MOST_AT_ONCE] = {0};
+	t = (turns){.n = n, .alone = n == 1 && !sequence_is_shared(l)};
+	start_batches(l, n, turn, t.order);
+	for (int32_t k = 0; k < n; k++)
+		work[k] = work_of(&l->batch[k]);
+	sequence_deal(l, n, t.order, work);
+	for (int32_t k = 0; k < n; k++)
+		if (sequence_is_mine(l, &l->batch[t.order[k]]))
+			t.mine[t.n_mine++] = t.order[k];
 	if (l->open)
 		BERTH_TRY(l->open(l->open_ctx, n, err));
 	BERTH_TRY(run_pass(l, &t, 0, err));

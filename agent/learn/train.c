@@ -144,18 +144,6 @@ static berth_status imitate_item(trainer *w, int32_t i, berth_err *err)
 	return trainer_close(w, i, err);
 }
 
-/* Soft imitation of the best of each item's portfolio, in turns so that no item is forgotten. It is done one
- * after the other, so of many items some are left out. */
-static berth_status imitate(trainer *w, berth_err *err)
-{
-	int64_t visits = (int64_t)START_PASSES * w->n_items;
-	for (int64_t v = 0; v < visits && v < MOST_VISITS; v++)
-		BERTH_TRY(imitate_item(w, visits > MOST_VISITS ? train_turns_spread(v, w->n_items)
-		                                               : (int32_t)(v % w->n_items), err));
-	berth_arena_free(&w->starts);
-	return BERTH_OK;
-}
-
 int64_t trainer_made(const trainer *w)
 {
 	int64_t sum = 0;
@@ -344,39 +332,23 @@ static berth_status drop_older(trainer *w, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status train_run(trainer *w, berth_err *err)
-{
-	if (w->search_start < 0) {
-		BERTH_TRY(be_taught(w, err));
-		BERTH_TRY(draw(w, err));
-	}
-	if (!trainer_cancelled(w))
-		BERTH_TRY(trainer_search(w, err));
-	bool stop = trainer_cancelled(w) && w->searched < w->n_items;
-	BERTH_TRY(trainer_save(w, err));
-	return trainer_writes(w) && !stop ? drop_older(w, err) : BERTH_OK;
-}
-
-/* Nothing is read of pairs that are streamed before their portfolios. */
-static berth_status open_streamed(trainer *w, berth_err *err)
-{
-	for (int32_t i = 0; i < w->n_items; i++)
-		w->pair[i].rank = i % w->ranks->n;
-	BERTH_TRY(berth_learner_new_closed(&w->cfg->learner, w->cfg->seed, w->n_items, w->mem, &w->l, err));
-	w->l.ranks = w->ranks;
-	w->l.open = trainer_open_round;
-	w->l.open_ctx = w;
-	w->l.teach = trainer_teach;
-	w->l.teach_ctx = w;
-	BERTH_TRY(trainer_check_inputs(w, err));
-	return train_turns_new(w->n_items, w->mem, &w->turns, err);
-}
-
 static berth_status open_all(trainer *w, berth_err *err)
 {
 	BERTH_TRY_NEW(w->mem, w->n_items, err, w->search);
-	if (trainer_streams(w))
-		return open_streamed(w, err);
+	if (trainer_streams(w)) {
+		/* Nothing is read of pairs that are streamed before their portfolios. */
+		for (int32_t i = 0; i < w->n_items; i++)
+			w->pair[i].rank = i % w->ranks->n;
+		BERTH_TRY(berth_learner_new_closed(&w->cfg->learner, w->cfg->seed, w->n_items, w->mem, &w->l,
+		                                   err));
+		w->l.ranks = w->ranks;
+		w->l.open = trainer_open_round;
+		w->l.open_ctx = w;
+		w->l.teach = trainer_teach;
+		w->l.teach_ctx = w;
+		BERTH_TRY(trainer_check_inputs(w, err));
+		return train_turns_new(w->n_items, w->mem, &w->turns, err);
+	}
 	BERTH_TRY(do_each(w, open_item, false, err));
 	BERTH_TRY(name_items(w, err));
 	if (trainer_tunes(w))
@@ -396,54 +368,33 @@ static berth_status open_all(trainer *w, berth_err *err)
 	return train_turns_new(w->n_items, w->mem, &w->turns, err);
 }
 
-/* On large graphs the portfolio takes long: a first checkpoint tells that nothing was learned yet. It takes
- * the place of no other file, which would be lost for nothing. */
-static berth_status save_empty(trainer *w, berth_err *err)
-{
-	bool there = true;
-	if (trainer_writes(w) && !trainer_streams(w))
-		BERTH_TRY(berth_file_there(w->cfg->path, &there, err));
-	return there ? BERTH_OK : trainer_save(w, err);
-}
-
-/* Evaluations of the portfolios that this rank has run. */
-static void count_own(trainer *w)
-{
-	for (int32_t i = 0; i < w->n_items; i++)
-		w->own_evaluations += w->pair[i].rank == w->ranks->me ? w->search[i].evaluations : 0;
-}
-
 static berth_status start_held(trainer *w, berth_err *err)
 {
 	BERTH_TRY(berth_ranks_agree(w->ranks, do_each(w, start_item, true, err), err));
 	return trainer_trade_starts(w, err);
 }
 
-/* A pair of this rank that was opened: what is kept of it, and closed. */
-static berth_status keep_start(trainer *w, int32_t i, learner_sizes *z, berth_err *err)
-{
-	train_pair *pair = &w->pair[i];
-	berth_train_item item = pair->item;
-	const int32_t *best = pair->portfolio.answer[pair->portfolio.best].op_dev;
-	berth_learner_measure(&w->l, i, z);
-	pair->item = (berth_train_item){.graph = berth_arena_strdup(w->mem, item.graph),
-	                                .system = berth_arena_strdup(w->mem, item.system)};
-	if (!pair->item.graph || !pair->item.system)
-		return berth_nomem(err);
-	BERTH_TRY_NEW(&w->starts, pair->n_ops, err, pair->start);
-	for (int32_t op = 0; op < pair->n_ops; op++)
-		pair->start[op] = (uint8_t)best[op];
-	for (int32_t k = 0; k < pair->portfolio.n; k++)
-		pair->portfolio.answer[k].op_dev = NULL;
-	return trainer_close(w, i, err);
-}
-
 static berth_status start_some(trainer *w, int32_t first, int32_t end, learner_sizes *z, berth_err *err)
 {
 	BERTH_TRY(do_some(w, first, end, begin_item, true, err));
 	for (int32_t i = first; i < end; i++)
-		if (w->pair[i].rank == w->ranks->me)
-			BERTH_TRY(keep_start(w, i, z, err));
+		if (w->pair[i].rank == w->ranks->me) {
+			/* A pair of this rank that was opened: what is kept of it, and closed. */
+			train_pair *pair = &w->pair[i];
+			berth_train_item item = pair->item;
+			const int32_t *best = pair->portfolio.answer[pair->portfolio.best].op_dev;
+			berth_learner_measure(&w->l, i, z);
+			pair->item = (berth_train_item){.graph = berth_arena_strdup(w->mem, item.graph),
+			                                .system = berth_arena_strdup(w->mem, item.system)};
+			if (!pair->item.graph || !pair->item.system)
+				return berth_nomem(err);
+			BERTH_TRY_NEW(&w->starts, pair->n_ops, err, pair->start);
+			for (int32_t op = 0; op < pair->n_ops; op++)
+				pair->start[op] = (uint8_t)best[op];
+			for (int32_t k = 0; k < pair->portfolio.n; k++)
+				pair->portfolio.answer[k].op_dev = NULL;
+			BERTH_TRY(trainer_close(w, i, err));
+		}
 	return BERTH_OK;
 }
 
@@ -469,7 +420,9 @@ static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 {
 	*begun = false;
 	BERTH_TRY(trainer_streams(w) ? start_streamed(w, err) : start_held(w, err));
-	count_own(w);
+	/* Evaluations of the portfolios that this rank has run. */
+	for (int32_t i = 0; i < w->n_items; i++)
+		w->own_evaluations += w->pair[i].rank == w->ranks->me ? w->search[i].evaluations : 0;
 	for (int32_t i = 0; i < w->n_items; i++)
 		w->l.pair[i].reference = w->pair[i].portfolio.reference;
 	if (trainer_tunes(w))
@@ -479,9 +432,15 @@ static berth_status start(trainer *w, bool resume, bool *begun, berth_err *err)
 	if (*begun)
 		return trainer_check_state(w, err);
 	double started = berth_wall_seconds();
-	if (!trainer_tunes(w) && !trainer_teaches(w))
-		BERTH_TRY(imitate(w, err));
-	else
+	if (!trainer_tunes(w) && !trainer_teaches(w)) {
+		/* Soft imitation of the best of each item's portfolio, in turns so that no item is
+		 * forgotten. It is done one after the other, so of many items some are left out. */
+		int64_t visits = (int64_t)START_PASSES * w->n_items;
+		for (int64_t v = 0; v < visits && v < MOST_VISITS; v++)
+			BERTH_TRY(imitate_item(w, visits > MOST_VISITS ? train_turns_spread(v, w->n_items)
+			                                               : (int32_t)(v % w->n_items), err));
+		berth_arena_free(&w->starts);
+	} else
 		berth_arena_free(&w->starts);
 	BERTH_TRY(trainer_check_state(w, err));
 	return trainer_maybe_save(w, berth_wall_seconds() - started, err);
@@ -495,13 +454,28 @@ static berth_status train(trainer *w, berth_train_result *out, berth_err *err)
 	if (cfg->resume && cfg->path)
 		BERTH_TRY(berth_file_there(cfg->path, &out->resumed, err));
 	BERTH_TRY(trainer_by_first(w, &out->resumed, err));
-	BERTH_TRY(save_empty(w, err));
+	/* On large graphs the portfolio takes long: a first checkpoint tells that nothing was learned yet.
+	 * It takes the place of no other file, which would be lost for nothing. */
+	bool there = true;
+	if (trainer_writes(w) && !trainer_streams(w))
+		BERTH_TRY(berth_file_there(w->cfg->path, &there, err));
+	if (!there)
+		BERTH_TRY(trainer_save(w, err));
 	BERTH_TRY(start(w, out->resumed, &begun, err));
 	out->resumed = begun; /* an empty checkpoint is begun anew */
 	out->nothing = begun && !renew_budget(w);
 	w->started = w->saved = berth_wall_seconds();
-	if (!out->nothing)
-		BERTH_TRY(train_run(w, err));
+	if (!out->nothing) {
+		if (w->search_start < 0) {
+			BERTH_TRY(be_taught(w, err));
+			BERTH_TRY(draw(w, err));
+		}
+		if (!trainer_cancelled(w))
+			BERTH_TRY(trainer_search(w, err));
+		bool stop = trainer_cancelled(w) && w->searched < w->n_items;
+		BERTH_TRY(trainer_save(w, err));
+		BERTH_TRY(trainer_writes(w) && !stop ? drop_older(w, err) : BERTH_OK);
+	}
 	BERTH_TRY(report(w, out, err));
 	return out->nothing || w->searched == w->n_items
 	               ? BERTH_OK

@@ -17,20 +17,6 @@ typedef struct arrays {
 	int32_t *from, *to, *below, *above, *off;
 } arrays;
 
-static void fill_edges(const berth_problem *p, double unit_ns, arrays *x)
-{
-	const berth_graph *g = p->g;
-	for (int32_t op = 0; op <= g->n_ops; op++)
-		/* Edges stand in the order of their producers. */
-		x->off[op] = g->tensor_use_off[g->op_tensor_off[op]];
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		BERTH_EACH (e, g->tensor_use_off, t) {
-			x->from[e] = g->tensor_producer[t];
-			x->to[e] = g->edge_consumer[e];
-			x->edge_x[e] = (nn_real)log1p((double)mean_transfer(p, t) / unit_ns);
-		}
-}
-
 /* The first edge that the longest path takes, down from its producer and up from its consumer. */
 static void follow_paths(const berth_problem *p, const int64_t *down_ns, arrays *x)
 {
@@ -119,7 +105,17 @@ berth_status doppler_view_new(const berth_problem *p, berth_arena *mem, berth_ar
 	BERTH_TRY_NEW(mem, p->n_ops, err, v.op_least_ns);
 	BERTH_TRY_NEW(tmp, p->n_ops, err, down_ns);
 	berth_downward_ranks(p, down_ns);
-	fill_edges(p, v.unit_ns, &x);
+	double unit_ns = v.unit_ns;
+	const berth_graph *g = p->g;
+	for (int32_t op = 0; op <= g->n_ops; op++)
+		/* Edges stand in the order of their producers. */
+		x.off[op] = g->tensor_use_off[g->op_tensor_off[op]];
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			x.from[e] = g->tensor_producer[t];
+			x.to[e] = g->edge_consumer[e];
+			x.edge_x[e] = (nn_real)log1p((double)mean_transfer(p, t) / unit_ns);
+		}
 	follow_paths(p, down_ns, &x);
 	fill_nodes(&v, down_ns, x.node_x);
 	fill_least(&v);
@@ -157,39 +153,6 @@ berth_status doppler_episode_new(const doppler_view *v, berth_arena *mem, dopple
 	return BERTH_NEW(mem, out->mask, cells, err);
 }
 
-/* Devices that op can go to: its colocation group's, else the legal ones where it fits, else the one with
- * most room. */
-static void find_choices(doppler_actor *a, int32_t op, uint8_t *mask)
-{
-	const berth_problem *p = a->v->p;
-	int32_t bound = berth_partial_dev(a->part, op), coloc = p->op_coloc[op];
-	bool any = false;
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		mask[d] = bound < 0 && berth_op_legal(p, op, d) && berth_partial_fits(a->part, coloc, d);
-		any |= mask[d];
-	}
-	if (!any)
-		mask[bound >= 0 ? bound : berth_partial_roomiest(a->part, coloc)] = 1;
-}
-
-/* Where and when the inputs of op were computed. */
-static void gather_inputs(doppler_actor *a, int32_t op)
-{
-	const berth_problem *p = a->v->p;
-	const berth_graph *g = p->g;
-	const int64_t *start = berth_partial_start_ns(a->part), *end = berth_partial_end_ns(a->part);
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		a->input_ns[d] = a->input_end_ns[d] = 0;
-		a->input_start_ns[d] = INT64_MAX;
-	}
-	BERTH_EACH (i, g->op_in_off, op) {
-		int32_t u = g->tensor_producer[g->in_tensor[i]], d = berth_partial_dev(a->part, u);
-		a->input_ns[d] += end[u] - start[u];
-		a->input_start_ns[d] = start[u] < a->input_start_ns[d] ? start[u] : a->input_start_ns[d];
-		a->input_end_ns[d] = end[u] > a->input_end_ns[d] ? end[u] : a->input_end_ns[d];
-	}
-}
-
 /* sign(t) * log(1 + |t|) of a time in units. */
 static nn_real scaled(const doppler_view *v, int64_t t)
 {
@@ -204,7 +167,19 @@ static void describe(doppler_actor *a, int32_t op, const uint8_t *mask, nn_real 
 	const berth_problem *p = a->v->p;
 	int64_t least_load = INT64_MAX, least_start = INT64_MAX;
 	berth_partial_ready(a->part, op, a->ready_ns);
-	gather_inputs(a, op);
+	/* Where and when the inputs of op were computed. */
+	const berth_graph *g = p->g;
+	const int64_t *start = berth_partial_start_ns(a->part), *end = berth_partial_end_ns(a->part);
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		a->input_ns[d] = a->input_end_ns[d] = 0;
+		a->input_start_ns[d] = INT64_MAX;
+	}
+	BERTH_EACH (i, g->op_in_off, op) {
+		int32_t u = g->tensor_producer[g->in_tensor[i]], d = berth_partial_dev(a->part, u);
+		a->input_ns[d] += end[u] - start[u];
+		a->input_start_ns[d] = start[u] < a->input_start_ns[d] ? start[u] : a->input_start_ns[d];
+		a->input_end_ns[d] = end[u] > a->input_end_ns[d] ? end[u] : a->input_end_ns[d];
+	}
 	for (int32_t d = 0; d < p->n_devs; d++) {
 		a->start_ns[d] =
 			mask[d] ? berth_partial_start(a->part, op, d, a->ready_ns[d], false) : INT64_MAX;
@@ -250,8 +225,18 @@ static int32_t choose_op(doppler_actor *a, const nn_real *scores, int32_t n, ber
 	return best;
 }
 
-static int32_t draw_dev(doppler_actor *a, const uint8_t *mask, berth_rng *rng)
+static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real *acts, int32_t op,
+                          const nn_real *dev_x, const uint8_t *mask, berth_rng *rng)
 {
+	if (!rng) {
+		/* The device with the least start. */
+		int32_t best = -1;
+		for (int32_t d = 0; d < a->v->p->n_devs; d++)
+			if (mask[d] && (best < 0 || a->start_ns[d] < a->start_ns[best]))
+				best = d;
+		return best;
+	}
+	doppler_place_logits(a->dims, params, &a->v->in, acts, op, dev_x, a->held, a->scratch, a->logits);
 	int32_t last = -1, n = a->v->p->n_devs;
 	double max = -INFINITY, sum = 0;
 	for (int32_t d = 0; d < n; d++)
@@ -267,21 +252,6 @@ static int32_t draw_dev(doppler_actor *a, const uint8_t *mask, berth_rng *rng)
 				break;
 		}
 	return last;
-}
-
-static int32_t choose_dev(doppler_actor *a, const nn_real *params, const nn_real *acts, int32_t op,
-                          const nn_real *dev_x, const uint8_t *mask, berth_rng *rng)
-{
-	if (!rng) {
-		/* The device with the least start. */
-		int32_t best = -1;
-		for (int32_t d = 0; d < a->v->p->n_devs; d++)
-			if (mask[d] && (best < 0 || a->start_ns[d] < a->start_ns[best]))
-				best = d;
-		return best;
-	}
-	doppler_place_logits(a->dims, params, &a->v->in, acts, op, dev_x, a->held, a->scratch, a->logits);
-	return draw_dev(a, mask, rng);
 }
 
 void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real *acts, berth_rng *rng,
@@ -301,7 +271,17 @@ void doppler_episode_run(doppler_actor *a, const nn_real *params, const nn_real 
 		int32_t op = doppler_ready_take(in, a->ready, a->waits, &n, choose_op(a, scores, n, rng));
 		nn_real *dev_x = ep->dev_x + step * devs * DOPPLER_DEV;
 		uint8_t *mask = ep->mask + step * devs;
-		find_choices(a, op, mask);
+		/* Devices that op can go to: its colocation group's, else the legal ones where it fits, else
+		 * the one with most room. */
+		int32_t bound = berth_partial_dev(a->part, op), coloc = p->op_coloc[op];
+		bool any = false;
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			mask[d] = bound < 0 && berth_op_legal(p, op, d) &&
+			          berth_partial_fits(a->part, coloc, d);
+			any |= mask[d];
+		}
+		if (!any)
+			mask[bound >= 0 ? bound : berth_partial_roomiest(a->part, coloc)] = 1;
 		describe(a, op, mask, dev_x);
 		int32_t dev = choose_dev(a, params, acts, op, dev_x, mask, rng);
 		ep->op[step] = op;

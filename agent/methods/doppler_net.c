@@ -339,23 +339,6 @@ static void plc_forward(const net *t, const nn_real w[restrict], const nn_real a
 	nn_linear_add(rows, t->H, 1, logits, z, w + t->w.plc_v);
 }
 
-/* dz of all steps to d_place and d_held: what a device holds acts on every later step. */
-static void plc_steps_backward(const net *t, const doppler_episode *ep, nn_real a[restrict],
-                               const nn_real dz[restrict], nn_real later[restrict])
-{
-	size_t H = t->H, block = t->D * H;
-	BERTH_CLEAR(later, block);
-	for (size_t step = t->N; step-- > 0;) {
-		size_t op = (size_t)ep->op[step], dev = (size_t)ep->dev[step];
-		for (size_t k = 0; k < H; k++)
-			a[t->a.d_held + op * H + k] += later[dev * H + k];
-		for (size_t i = 0; i < block; i++) {
-			later[i] += dz[step * block + i];
-			a[t->a.d_place + op * H + i % H] += dz[step * block + i];
-		}
-	}
-}
-
 static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[restrict],
                           const doppler_episode *ep, nn_real scale, nn_real work[restrict],
                           nn_real dw[restrict])
@@ -381,7 +364,18 @@ static double plc_episode(const net *t, const nn_real w[restrict], nn_real a[res
 	nn_relu_backward(rows * t->H, d_state, state);
 	nn_linear_backward(rows, DOPPLER_DEV, t->H, NULL, dw + t->w.dev_w, dw + t->w.dev_b, d_state,
 	                   ep->dev_x, w + t->w.dev_w);
-	plc_steps_backward(t, ep, a, z, held);
+	/* dz of all steps to d_place and d_held: what a device holds acts on every later step. */
+	size_t H = t->H, block = t->D * H;
+	BERTH_CLEAR(held, block);
+	for (size_t step = t->N; step-- > 0;) {
+		size_t op = (size_t)ep->op[step], dev = (size_t)ep->dev[step];
+		for (size_t k = 0; k < H; k++)
+			a[t->a.d_held + op * H + k] += held[dev * H + k];
+		for (size_t i = 0; i < block; i++) {
+			held[i] += z[step * block + i];
+			a[t->a.d_place + op * H + i % H] += z[step * block + i];
+		}
+	}
 	return sum;
 }
 

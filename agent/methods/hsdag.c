@@ -254,26 +254,6 @@ berth_status hsdag_parsing_new(const hsdag_view *v, berth_arena *mem, hsdag_pars
 	return BERTH_OK;
 }
 
-/* Nodes stay whole: each goes with its first operator. Clusters are numbered by their first node. */
-static int32_t number_clusters(const hsdag_view *v, const berth_coarsening *co, int32_t *node_cluster,
-                               int32_t *op_cluster, int32_t *number)
-{
-	int32_t n = 0;
-	for (int32_t i = 0; i < v->g.n_nodes; i++)
-		node_cluster[i] = -1;
-	for (int32_t k = 0; k < co->n_groups; k++)
-		number[k] = -1;
-	for (int32_t op = 0; op < v->p->n_ops; op++) {
-		int32_t node = v->nodes.op_group[op], k = co->op_group[op];
-		if (node_cluster[node] < 0) {
-			number[k] = number[k] < 0 ? n++ : number[k];
-			node_cluster[node] = number[k];
-		}
-		op_cluster[op] = node_cluster[node];
-	}
-	return n;
-}
-
 static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, berth_arena *b,
                           hsdag_parsing *out, berth_err *err)
 {
@@ -286,7 +266,22 @@ static berth_status parse(const hsdag_view *v, int32_t target, berth_arena *a, b
 	cfg.edge_score = out->edge_score;
 	BERTH_TRY(berth_coarsen(p->g, &cfg, a, b, &co, err));
 	BERTH_TRY_NEW(a, co.n_groups, err, number);
-	out->c.n = number_clusters(v, &co, out->node_cluster, out->op_cluster, number);
+	/* Nodes stay whole: each goes with its first operator. Clusters are numbered by their first node. */
+	int32_t *node_cluster = out->node_cluster;
+	int32_t n = 0;
+	for (int32_t i = 0; i < v->g.n_nodes; i++)
+		node_cluster[i] = -1;
+	for (int32_t k = 0; k < co.n_groups; k++)
+		number[k] = -1;
+	for (int32_t op = 0; op < v->p->n_ops; op++) {
+		int32_t node = v->nodes.op_group[op], k = co.op_group[op];
+		if (node_cluster[node] < 0) {
+			number[k] = number[k] < 0 ? n++ : number[k];
+			node_cluster[node] = number[k];
+		}
+		out->op_cluster[op] = node_cluster[node];
+	}
+	out->c.n = n;
 	memset(out->mask, 0, (size_t)out->c.n * (size_t)p->n_devs);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		for (int32_t d = 0; d < p->n_devs; d++)

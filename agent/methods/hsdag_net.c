@@ -153,21 +153,6 @@ static void gcn_backward(const net *t, const nn_real w[restrict], size_t weight,
 
 /* ---- encoding and scores ---- */
 
-static void score_edges(const net *t, const nn_real w[restrict], nn_real a[restrict])
-{
-	size_t H = t->H;
-	for (size_t e = 0; e < t->E; e++)
-		for (size_t k = 0; k < H; k++)
-			a[t->a.edge_x + e * H + k] = a[t->a.h1 + (size_t)t->g->edge_u[e] * H + k] *
-			                             a[t->a.h1 + (size_t)t->g->edge_v[e] * H + k];
-	nn_linear(t->E, H, H, a + t->a.edge_y, a + t->a.edge_x, w + t->w.edge_w, w + t->w.edge_b);
-	nn_relu(t->E * H, a + t->a.edge_y);
-	BERTH_CLEAR(a + t->a.score, t->E);
-	nn_linear_add(t->E, H, 1, a + t->a.score, a + t->a.edge_y, w + t->w.edge_v);
-	for (size_t e = 0; e < t->E; e++)
-		a[t->a.score + e] = 1 / (1 + EXP(-a[t->a.score + e]));
-}
-
 void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_graph *g, const nn_real z[],
                  nn_real a[restrict])
 {
@@ -187,7 +172,17 @@ void hsdag_embed(const hsdag_dims *d, const nn_real w[restrict], const hsdag_gra
 		a[t.a.sum + i] = a[t.a.h + i] + a[t.a.gcn2 + i];
 	nn_layernorm(t.N, t.H, a + t.a.h1, a + t.a.mean, a + t.a.rstd, a + t.a.sum, w + t.w.norm_g,
 	             w + t.w.norm_b);
-	score_edges(&t, w, a);
+	size_t H = t.H;
+	for (size_t e = 0; e < t.E; e++)
+		for (size_t k = 0; k < H; k++)
+			a[t.a.edge_x + e * H + k] = a[t.a.h1 + (size_t)t.g->edge_u[e] * H + k] *
+			                             a[t.a.h1 + (size_t)t.g->edge_v[e] * H + k];
+	nn_linear(t.E, H, H, a + t.a.edge_y, a + t.a.edge_x, w + t.w.edge_w, w + t.w.edge_b);
+	nn_relu(t.E * H, a + t.a.edge_y);
+	BERTH_CLEAR(a + t.a.score, t.E);
+	nn_linear_add(t.E, H, 1, a + t.a.score, a + t.a.edge_y, w + t.w.edge_v);
+	for (size_t e = 0; e < t.E; e++)
+		a[t.a.score + e] = 1 / (1 + EXP(-a[t.a.score + e]));
 	gcn(&t, w, t.w.gcn3_w, t.w.gcn3_b, a, t.a.h1, t.a.mix3, t.a.gcn3);
 	for (size_t i = 0; i < n; i++)
 		a[t.a.h2 + i] = a[t.a.h1 + i] + a[t.a.gcn3 + i];

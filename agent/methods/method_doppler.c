@@ -114,20 +114,15 @@ static void play(void *ctx, int32_t item, int32_t worker)
 	berth_partial_order(a->part, BERTH_ROW(l->orders, item, p->n_ops));
 }
 
-static void note_rewards(learner *l, int32_t n)
-{
-	for (int32_t i = 0; i < n; i++)
-		l->reward[i] = berth_reward(
-			l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
-	berth_baseline_move(&l->baseline, l->episodes > 0 ? KEEP : 0, n, l->reward);
-}
-
 static berth_status reinforce(learner *l, int32_t n, berth_err *err)
 {
 	doppler_embed(&l->dims, l->params, &l->v.in, l->acts);
 	berth_pool_run(l->s->cfg.pool, n, play, l);
 	berth_search_offer_batch_ordered(l->s, n, l->op_devs, l->orders, l->score[0]);
-	note_rewards(l, n);
+	for (int32_t i = 0; i < n; i++)
+		l->reward[i] = berth_reward(
+			l->reference, l->score[i][berth_score_less(l->score[i][1], l->score[i][0])]);
+	berth_baseline_move(&l->baseline, l->episodes > 0 ? KEEP : 0, n, l->reward);
 	l->episodes += n;
 	begin_gradient(l);
 	for (int32_t i = 0; i < n; i++)

@@ -50,26 +50,6 @@ typedef struct table {
 	int64_t episodes;
 } table;
 
-static berth_status new_table(table *t, berth_arena *tmp, berth_err *err)
-{
-	const post_cfg *c = &t->cfg;
-	berth_aim aim = berth_aim_of(&t->s->cfg.objective);
-	BERTH_TRY(berth_encode(t->s->p, aim, c->groups, false, tmp, t->s->mem, &t->e, err));
-	t->groups = (size_t)t->e.n_groups;
-	t->devs = (size_t)t->e.n_devs;
-	t->ops = (size_t)t->s->p->n_ops;
-	t->chunk = c->ppo_every ? c->ppo_every : c->ce_every;
-	size_t cells = t->groups * t->devs,
-	       window = (size_t)(c->ce_every > t->chunk ? c->ce_every : t->chunk);
-	BERTH_TRY_NEW(tmp, cells, err, t->u, t->logp, t->du, t->threshold);
-	BERTH_TRY_NEW(tmp, policy_loss_work_size(t->e.n_groups, t->e.n_devs), err, t->work);
-	BERTH_TRY_NEW(tmp, window * t->groups, err, t->old_logp, t->action);
-	BERTH_TRY_NEW(tmp, window, err, t->reward);
-	BERTH_TRY_NEW(tmp, t->chunk, err, t->advantage);
-	BERTH_TRY_NEW(tmp, (size_t)t->chunk * t->ops, err, t->op_devs);
-	return BERTH_NEW(tmp, t->score, t->chunk, err);
-}
-
 /* Draw n placements behind those of the window, and score them. */
 static berth_status draw_chunk(table *t, int32_t n, berth_err *err)
 {
@@ -144,7 +124,22 @@ static void fit_elite(table *t)
 static berth_status post_run(berth_search *s, const post_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
 	table t = {.s = s, .cfg = *cfg};
-	BERTH_TRY(new_table(&t, tmp, err));
+	const post_cfg *c = &t.cfg;
+	berth_aim aim = berth_aim_of(&t.s->cfg.objective);
+	BERTH_TRY(berth_encode(t.s->p, aim, c->groups, false, tmp, t.s->mem, &t.e, err));
+	t.groups = (size_t)t.e.n_groups;
+	t.devs = (size_t)t.e.n_devs;
+	t.ops = (size_t)t.s->p->n_ops;
+	t.chunk = c->ppo_every ? c->ppo_every : c->ce_every;
+	size_t cells = t.groups * t.devs,
+	       window = (size_t)(c->ce_every > t.chunk ? c->ce_every : t.chunk);
+	BERTH_TRY_NEW(tmp, cells, err, t.u, t.logp, t.du, t.threshold);
+	BERTH_TRY_NEW(tmp, policy_loss_work_size(t.e.n_groups, t.e.n_devs), err, t.work);
+	BERTH_TRY_NEW(tmp, window * t.groups, err, t.old_logp, t.action);
+	BERTH_TRY_NEW(tmp, window, err, t.reward);
+	BERTH_TRY_NEW(tmp, t.chunk, err, t.advantage);
+	BERTH_TRY_NEW(tmp, (size_t)t.chunk * t.ops, err, t.op_devs);
+	BERTH_TRY(BERTH_NEW(tmp, t.score, t.chunk, err));
 	BERTH_TRY(berth_single_reference(s, &t.reference, tmp, err));
 	for (bool first = true;; first = false) {
 		int32_t n = (int32_t)berth_search_budget_left(s, t.chunk);

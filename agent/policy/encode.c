@@ -90,16 +90,6 @@ static double squash(double x) /* [0, inf) to order 1 */
 	return log1p(x);
 }
 
-static berth_status new_sums(sums *s, size_t groups, size_t devs, berth_arena *tmp, berth_err *err)
-{
-	BERTH_TRY_NEW(tmp, groups * devs, err, s->time, s->legal, s->ceft);
-	BERTH_TRY_NEW(tmp, groups, err, s->mean, s->least, s->params, s->bytes, s->rank_up, s->rank_down,
-	              s->place);
-	BERTH_TRY_NEW(tmp, groups * N_CLASSES, err, s->class_time);
-	BERTH_TRY_NEW(tmp, groups, err, s->backward);
-	return BERTH_NEW(tmp, s->n_ops, groups, err);
-}
-
 static double op_bytes(const berth_problem *p, int32_t op)
 {
 	const berth_graph *g = p->g;
@@ -146,7 +136,14 @@ static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, b
 	berth_ceft ceft;
 	int64_t *down;
 	double total = 0;
-	BERTH_TRY(new_sums(s, (size_t)e->n_groups, (size_t)e->n_devs, tmp, err));
+	size_t groups = (size_t)e->n_groups;
+	size_t devs = (size_t)e->n_devs;
+	BERTH_TRY_NEW(tmp, groups * devs, err, s->time, s->legal, s->ceft);
+	BERTH_TRY_NEW(tmp, groups, err, s->mean, s->least, s->params, s->bytes, s->rank_up, s->rank_down,
+	              s->place);
+	BERTH_TRY_NEW(tmp, groups * N_CLASSES, err, s->class_time);
+	BERTH_TRY_NEW(tmp, groups, err, s->backward);
+	BERTH_TRY(BERTH_NEW(tmp, s->n_ops, groups, err));
 	BERTH_TRY(berth_ceft_new(e->p, tmp, &ceft, err));
 	BERTH_TRY_NEW(tmp, e->p->n_ops, err, down);
 	berth_downward_ranks(e->p, down);
@@ -271,25 +268,6 @@ static void node_row(const berth_encoding *e, const sums *s, const double *degre
 	f[k++] = (nn_real)e->aim.time;
 	f[k++] = (nn_real)e->aim.load;
 	f[k] = (nn_real)e->aim.energy;
-}
-
-static berth_status node_features(berth_encoding *e, sums *s, const group_edges *q, berth_arena *mem,
-                                  berth_arena *tmp, berth_err *err)
-{
-	double *degree, *move; /* [n_groups][in, out] */
-	nn_real *x;
-	BERTH_TRY_NEW(tmp, (size_t)e->n_groups * 2, err, degree, move);
-	BERTH_TRY_NEW(mem, (size_t)e->n_groups * ENCODE_NODE, err, x);
-	for (int32_t i = 0; i < q->n; i++) {
-		degree[2 * q->to[i]]++;
-		degree[2 * q->from[i] + 1]++;
-		move[2 * q->to[i]] += q->move_ns[i];
-		move[2 * q->from[i] + 1] += q->move_ns[i];
-	}
-	for (size_t v = 0; v < (size_t)e->n_groups; v++)
-		node_row(e, s, degree, move, v, x + v * ENCODE_NODE);
-	e->in.node_x = x;
-	return BERTH_OK;
 }
 
 static size_t smallest_class(const berth_problem *p)
@@ -503,7 +481,19 @@ static berth_status encode(berth_encoding *e, int32_t n_groups, bool hints, bert
 		s.place[v] /= s.n_ops[v];
 	BERTH_TRY(quotient(e, &q, tmp, err));
 	BERTH_TRY(edge_features(e, &s, &q, mem, err));
-	BERTH_TRY(node_features(e, &s, &q, mem, tmp, err));
+	double *degree, *move; /* [n_groups][in, out] */
+	nn_real *x;
+	BERTH_TRY_NEW(tmp, (size_t)e->n_groups * 2, err, degree, move);
+	BERTH_TRY_NEW(mem, (size_t)e->n_groups * ENCODE_NODE, err, x);
+	for (int32_t i = 0; i < q.n; i++) {
+		degree[2 * q.to[i]]++;
+		degree[2 * q.from[i] + 1]++;
+		move[2 * q.to[i]] += q.move_ns[i];
+		move[2 * q.from[i] + 1] += q.move_ns[i];
+	}
+	for (size_t v = 0; v < (size_t)e->n_groups; v++)
+		node_row(e, &s, degree, move, v, x + v * ENCODE_NODE);
+	e->in.node_x = x;
 	BERTH_TRY(link_features(e, &s, mem, err));
 	BERTH_TRY(dev_features(e, &s, mem, tmp, err));
 	double *hint;

@@ -46,26 +46,6 @@ static bool option_set(bench_options *o, const option *k, const char *text)
 	return right;
 }
 
-/* Options of an entry stand there with their usual values. */
-static void list_entries(const bench_entry *entry, int n)
-{
-	bench_head("name|page|takes|about");
-	for (const bench_entry *e = entry; e < entry + n; e++) {
-		printf("| ");
-		for (const char *c = e->name; *c; c++)
-			putchar(*c == '_' ? '-' : *c);
-		printf("%s%s", *e->words ? " " : "", e->words);
-		for (int k = 0; k < N_OPTIONS; k++) {
-			double usual = option_get(&e->usual, &options[k]);
-			if (usual > 0)
-				printf(" %s %.10g", options[k].word, usual);
-			else if (usual < 0)
-				printf(" [%s N]", options[k].word);
-		}
-		printf(" | docs/%s.md | %s | %s |\n", e->page, e->takes, e->about);
-	}
-}
-
 static int tell_usage(FILE *to)
 {
 	fprintf(to, "usage: berth-bench NAME [WORDS] [OPTIONS]\n       berth-bench --list\n\n"
@@ -111,7 +91,22 @@ int bench_main(int argc, char **argv, const bench_entry *entry, int n)
 	if (strcmp(argv[1], "--help") == 0)
 		return tell_usage(stdout);
 	if (strcmp(argv[1], "--list") == 0) {
-		list_entries(entry, n);
+		/* Options of an entry stand there with their usual values. */
+		bench_head("name|page|takes|about");
+		for (const bench_entry *e = entry; e < entry + n; e++) {
+			printf("| ");
+			for (const char *c = e->name; *c; c++)
+				putchar(*c == '_' ? '-' : *c);
+			printf("%s%s", *e->words ? " " : "", e->words);
+			for (int k = 0; k < N_OPTIONS; k++) {
+				double usual = option_get(&e->usual, &options[k]);
+				if (usual > 0)
+					printf(" %s %.10g", options[k].word, usual);
+				else if (usual < 0)
+					printf(" [%s N]", options[k].word);
+			}
+			printf(" | docs/%s.md | %s | %s |\n", e->page, e->takes, e->about);
+		}
 		return 0;
 	}
 	while (i < n && !is_name(entry[i].name, argv[1]))

@@ -96,27 +96,6 @@ static void take_apart(cma *c)
 		c->axis[i] = sqrt(fmax(c->work[i * n + i], 1e-14));
 }
 
-static void sort_out(cma *c, const double *value)
-{
-	for (int32_t k = 0; k < c->pop; k++) {
-		int32_t i = k;
-		for (; i > 0 && value[c->rank[i - 1]] > value[k]; i--)
-			c->rank[i] = c->rank[i - 1];
-		c->rank[i] = k;
-	}
-}
-
-/* The mean goes where the best went; work [n]: by how much, in steps. */
-static void move_mean(cma *c)
-{
-	for (int32_t i = 0; i < c->n; i++) {
-		c->work[i] = 0;
-		for (int32_t k = 0; k < c->parents; k++)
-			c->work[i] += c->weight[k] * BERTH_ROW(c->draws, c->rank[k], c->n)[i];
-		c->mean[i] += c->step * c->work[i];
-	}
-}
-
 /* The path of the step follows the way in directions made alike. Returns its length. */
 static double move_step_path(cma *c, double decay)
 {
@@ -163,8 +142,19 @@ void cma_tell(cma *c, const double *value)
 	double dim = c->n, decay = (c->mass + 2) / (dim + c->mass + 5),
 	       damping = 1 + decay + 2 * fmax(0, sqrt((c->mass - 1) / (dim + 1)) - 1),
 	       expected = sqrt(dim) * (1 - 1 / (4 * dim) + 1 / (21 * dim * dim));
-	sort_out(c, value);
-	move_mean(c);
+	for (int32_t k = 0; k < c->pop; k++) {
+		int32_t i = k;
+		for (; i > 0 && value[c->rank[i - 1]] > value[k]; i--)
+			c->rank[i] = c->rank[i - 1];
+		c->rank[i] = k;
+	}
+	/* The mean goes where the best went; work [n]: by how much, in steps. */
+	for (int32_t i = 0; i < c->n; i++) {
+		c->work[i] = 0;
+		for (int32_t k = 0; k < c->parents; k++)
+			c->work[i] += c->weight[k] * BERTH_ROW(c->draws, c->rank[k], c->n)[i];
+		c->mean[i] += c->step * c->work[i];
+	}
 	double length = move_step_path(c, decay),
 	       age = 1 - pow(1 - decay, 2. * ++c->generation);
 	move_cov(c, length / sqrt(age) < (1.4 + 2 / (dim + 1)) * expected);

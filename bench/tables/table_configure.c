@@ -88,25 +88,6 @@ typedef struct instance {
 	berth_copies x;
 } instance;
 
-static void open_instance(instance *w, uint64_t seed)
-{
-	static bench_text text; /* large */
-	const berth_search_cfg search = {.seed = 1, .evaluations = 300};
-	*w = (instance){0};
-	text.n = 0;
-	draw(seed, &text);
-	MUST(berth_system_parse_json("cluster", text.text, text.n, &w->mem, &w->tmp, &w->s, &err));
-	for (int b = 0; b < N_BATCHES; b++) {
-		char spec[64];
-		snprintf(spec, sizeof spec, "zoo:%s:training=1:batch=%d", models[seed % BENCH_N(models)],
-		         (int)batches[b]);
-		MUST(berth_zoo_build(spec, &w->mem, &w->tmp, &w->graph[b], &err));
-	}
-	MUST(berth_cluster_new(&w->s, &w->mem, &w->tmp, &w->c, &err));
-	MUST(berth_copies_new(&w->c, w->graph, batches, N_BATCHES, bench_method("anneal"), &search, &w->mem,
-	                      &w->tmp, &w->x, &err));
-}
-
 /* A configuration simulated whole; whether it runs. */
 static bool simulate(instance *w, const berth_configuration *c, const berth_exchange *exchange,
                      berth_config_value *s)
@@ -219,7 +200,21 @@ static void add_cluster(totals *all, uint64_t seed)
 {
 	static instance w;
 	static truth t;
-	open_instance(&w, seed);
+	static bench_text text; /* large */
+	const berth_search_cfg search = {.seed = 1, .evaluations = 300};
+	w = (instance){0};
+	text.n = 0;
+	draw(seed, &text);
+	MUST(berth_system_parse_json("cluster", text.text, text.n, &w.mem, &w.tmp, &w.s, &err));
+	for (int b = 0; b < N_BATCHES; b++) {
+		char spec[64];
+		snprintf(spec, sizeof spec, "zoo:%s:training=1:batch=%d", models[seed % BENCH_N(models)],
+		         (int)batches[b]);
+		MUST(berth_zoo_build(spec, &w.mem, &w.tmp, &w.graph[b], &err));
+	}
+	MUST(berth_cluster_new(&w.s, &w.mem, &w.tmp, &w.c, &err));
+	MUST(berth_copies_new(&w.c, w.graph, batches, N_BATCHES, bench_method("anneal"), &search, &w.mem,
+	                      &w.tmp, &w.x, &err));
 	if (look_at_all(&w, &t, all)) {
 		for (int way = 0; way < BENCH_N(ways); way++) {
 			disturb(&w.x, ways[way].sigma, seed);

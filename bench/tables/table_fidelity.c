@@ -51,21 +51,6 @@ static void draw_placement(const berth_problem *p, int32_t index, int32_t *op_de
 	}
 }
 
-/* What a model's times say beside the full ones. */
-static void judge(const int64_t *fast, const int64_t *full, double *tau, double *lost)
-{
-	int32_t alike = 0, pick = 0, best = 0;
-	for (int32_t i = 0; i < N; i++) {
-		for (int32_t j = 0; j < i; j++)
-			alike += ((fast[i] > fast[j]) - (fast[i] < fast[j])) *
-			         ((full[i] > full[j]) - (full[i] < full[j]));
-		pick = fast[i] < fast[pick] ? i : pick;
-		best = full[i] < full[best] ? i : best;
-	}
-	*tau += (double)alike / (N * (N - 1) / 2);
-	*lost += (double)full[pick] / (double)full[best] - 1;
-}
-
 static void simulate_all(const berth_problem *p, const int32_t *op_dev, const int32_t *order,
                          berth_arena *mem, int64_t out[N])
 {
@@ -116,7 +101,17 @@ static void add_instance(const char *graph, const char *system, double tau[N_MOD
 		MUST(berth_problem_new(&x.g, &simpler, &x.mem, &x.tmp, &q, &err));
 		const int32_t *order[N_GIVEN] = {NULL, q.prio_op, x.g.topo_op, starts};
 		simulate_all(&q, op_dev, order[models[m].given], &x.mem, fast);
-		judge(fast, full, &tau[m], &lost[m]);
+		/* What a model's times say beside the full ones. */
+		int32_t alike = 0, pick = 0, best = 0;
+		for (int32_t i = 0; i < N; i++) {
+			for (int32_t j = 0; j < i; j++)
+				alike += ((fast[i] > fast[j]) - (fast[i] < fast[j])) *
+				         ((full[i] > full[j]) - (full[i] < full[j]));
+			pick = fast[i] < fast[pick] ? i : pick;
+			best = full[i] < full[best] ? i : best;
+		}
+		tau[m] += (double)alike / (N * (N - 1) / 2);
+		lost[m] += (double)full[pick] / (double)full[best] - 1;
 	}
 }
 

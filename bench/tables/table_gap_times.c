@@ -129,19 +129,6 @@ static void add_instance(const char *model, const char *system, int64_t evaluati
 	all->n++;
 }
 
-static void print_row(const char *model, const sums *x)
-{
-	printf("| %s | %d |", model, (int)x->n);
-	for (int k = 0; k < N_GAPS; k++)
-		printf(" %d |", (int)x->n_gap[k]);
-	for (int k = 0; k < N_GAPS; k++) {
-		double at = bench_median(x->to_gap[k], x->n_gap[k]);
-		isnan(at) ? printf(" - |") : printf(" %.2f s |", at);
-	}
-	printf(" %.2f s | %.0f %% | %d, %d |\n", bench_median(x->to_value, x->n),
-	       100 * bench_median(x->fixed, x->n), (int)x->better, (int)x->worse);
-}
-
 void table_gaps(const bench_options *o)
 {
 	static const char *const usual[] = {
@@ -163,7 +150,15 @@ void table_gaps(const bench_options *o)
 		worse += x.worse;
 		for (int k = 0; k < N_GAPS; k++)
 			n_gap[k] += x.n_gap[k];
-		print_row(model, &x);
+		printf("| %s | %d |", model, (int)x.n);
+		for (int k = 0; k < N_GAPS; k++)
+			printf(" %d |", (int)x.n_gap[k]);
+		for (int k = 0; k < N_GAPS; k++) {
+			double at = bench_median(x.to_gap[k], x.n_gap[k]);
+			isnan(at) ? printf(" - |") : printf(" %.2f s |", at);
+		}
+		printf(" %.2f s | %.0f %% | %d, %d |\n", bench_median(x.to_value, x.n),
+		       100 * bench_median(x.fixed, x.n), (int)x.better, (int)x.worse);
 	}
 	printf("\nOf %d instances %d are proven within 5 %%, %d within 1 %%, %d best. With fixed operators "
 	       "the search from the best ends better on %d and worse on %d.\n",

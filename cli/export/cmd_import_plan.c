@@ -110,33 +110,30 @@ static RESULT_KIND(device_kind, "", "", DEVICE);
 RESULT_KIND(import_document, "Import of plans",
             "`import-plan --json`. The file `-o` is a [placement](#placement).", IMPORT);
 
-/* Where those stand that the file does not name; what there is none of is left out. */
-static void print_unnamed(const berth_import_plan *p, int32_t rest, int32_t n_ops)
-{
-	const struct {
-		int32_t n;
-		const char *where;
-	} parts[] = {{p->n_fused, "fused with a neighbour"},
-	             {p->n_producer, "beside what makes their input"},
-	             {p->n_taker, "beside what takes their output"},
-	             {p->n_alone, "where most are"}};
-	const char *before = ":";
-	cli_say("%d of %d operators %s not named there", rest, n_ops, rest == 1 ? "is" : "are");
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (!parts[i].n)
-			continue;
-		cli_say("%s %d %s", before, parts[i].n, parts[i].where);
-		before = ",";
-	}
-	cli_say("\n");
-}
-
 static void print_rest(const state *s)
 {
 	const berth_import_plan *p = &s->plan;
 	int32_t rest = s->g.n_ops - p->n_named;
-	if (rest)
-		print_unnamed(p, rest, s->g.n_ops);
+	if (rest) {
+		/* Where those stand that the file does not name; what there is none of is left out. */
+		int32_t n_ops = s->g.n_ops;
+		const struct {
+			int32_t n;
+			const char *where;
+		} parts[] = {{p->n_fused, "fused with a neighbour"},
+		             {p->n_producer, "beside what makes their input"},
+		             {p->n_taker, "beside what takes their output"},
+		             {p->n_alone, "where most are"}};
+		const char *before = ":";
+		cli_say("%d of %d operators %s not named there", rest, n_ops, rest == 1 ? "is" : "are");
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+			if (!parts[i].n)
+				continue;
+			cli_say("%s %d %s", before, parts[i].n, parts[i].where);
+			before = ",";
+		}
+		cli_say("\n");
+	}
 	if (p->n_unknown)
 		cli_say("nodes of the engine that are no operators of the graph: %d (first: %s)\n",
 		        p->n_unknown, p->unknown);

@@ -266,22 +266,18 @@ static berth_status load_graph(cli *c, const char *graph, const char *spec, expo
 	                  graph, spec);
 }
 
-/* The plan is priced as the engine that it is written for runs it; else as the one that it was made for. */
-static berth_status set_engine(const cli *c, const berth_exporter *e, export_plan *x, berth_err *err)
-{
-	const berth_engine_rules *rules = berth_exporter_engine(e);
-	if (!rules && c->engine)
-		BERTH_TRY(berth_rules_find(c->engine, &rules, err));
-	return x->priced ? berth_system_for(rules, &x->s, err) : BERTH_OK;
-}
-
 static berth_status read_document(cli *c, const document *d, const char *on, const berth_exporter *e,
                                   export_plan *x, berth_err *err)
 {
 	const char *warning;
 	BERTH_TRY(check_graph(c, d, x, err));
 	BERTH_TRY(find_system(c, d, on, x, err));
-	BERTH_TRY(set_engine(c, e, x, err));
+	/* The plan is priced as the engine that it is written for runs it; else as the one that it was made
+	 * for. */
+	const berth_engine_rules *rules = berth_exporter_engine(e);
+	if (!rules && c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &rules, err));
+	BERTH_TRY(x->priced ? berth_system_for(rules, &x->s, err) : BERTH_OK);
 	BERTH_TRY(berth_placement_parse_json(d->file, d->x.text, d->x.size, &x->g, &x->s, &c->mem, &c->tmp,
 	                                     &x->placement, &warning, err));
 	BERTH_TRY(berth_uses_parse(x->placement.use, &x->uses, err));

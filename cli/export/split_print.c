@@ -172,23 +172,6 @@ static void add_cut(cli *c, berth_result_list *cuts, const pieces_made *m, const
 	RESULT_ADD(cuts, CUT);
 }
 
-static berth_status fill(cli *c, const split_told *t, const berth_result **out, berth_err *err)
-{
-	const pieces_model *p = t->p;
-	const berth_result *before = figures_of(c, t->before), *after = figures_of(c, t->after);
-	const berth_result *search = t->search ? search_of(c, t->search) : NULL;
-	berth_result_list *cuts = berth_result_list_new(&c->mem, &cut_kind),
-			  *refused = berth_result_list_new(&c->mem, &refused_kind);
-	double more;
-	BERTH_TRY(twice(t, &c->mem, &more, err));
-	for (int32_t i = 0; i < p->n_made; i++)
-		add_cut(c, cuts, &p->made[i], t->search);
-	for (int32_t i = 0; i < p->n_refused; i++)
-		RESULT_ADD(refused, REFUSED);
-	*out = RESULT_NEW(&c->mem, split_document, SPLIT);
-	return BERTH_OK;
-}
-
 /* ---- text: the search ---- */
 
 /* Where the program by rule is so many times the answer, what it tells is not true of the answer. */
@@ -227,21 +210,6 @@ static berth_status print_gains(cli *c, const split_search *x, berth_err *err)
 	return BERTH_OK;
 }
 
-static void print_value(const split_search *x, const berth_result *r)
-{
-	const berth_objective *o = &x->x.best->objective;
-	cli_tell(r, o, "on {system}: {training?training step: }{objective} {value}");
-	if (!x->x.r.gains)
-		cli_say(" with whole operators, and no program of pieces was found to be better: nothing is "
-		        "cut\n");
-	else if (!x->x.r.whole.feasible)
-		cli_say("; no placement of whole operators was found that fits\n");
-	else {
-		cli_tell(r, o, ", with whole operators {whole_value}");
-		cli_say(" (%.2f times that)\n", x->x.r.whole.value / x->x.best->value);
-	}
-}
-
 /* Where nothing is cut, the bound of whole operators comes first, which is the nearer one. */
 static void print_bounds(const split_search *x)
 {
@@ -261,7 +229,17 @@ static void print_bounds(const split_search *x)
 static berth_status print_search(cli *c, const split_told *t, const berth_result *r, berth_err *err)
 {
 	const split_search *x = t->search;
-	print_value(x, r);
+	const berth_objective *o = &x->x.best->objective;
+	cli_tell(r, o, "on {system}: {training?training step: }{objective} {value}");
+	if (!x->x.r.gains)
+		cli_say(" with whole operators, and no program of pieces was found to be better: nothing is "
+		        "cut\n");
+	else if (!x->x.r.whole.feasible)
+		cli_say("; no placement of whole operators was found that fits\n");
+	else {
+		cli_tell(r, o, ", with whole operators {whole_value}");
+		cli_say(" (%.2f times that)\n", x->x.r.whole.value / x->x.best->value);
+	}
 	cli_tell(r, NULL,
 	         "by cuts and {method}, {programs:K} programs and {evaluations:K} evaluations, "
 	         "seed {seed}\n");
@@ -331,7 +309,17 @@ berth_status split_tell(cli *c, const split_told *t, berth_err *err)
 	const pieces_model *p = t->p;
 	const berth_result *r;
 	int64_t n = 0;
-	BERTH_TRY(fill(c, t, &r, err));
+	const berth_result *before = figures_of(c, t->before), *after = figures_of(c, t->after);
+	const berth_result *search = t->search ? search_of(c, t->search) : NULL;
+	berth_result_list *cuts = berth_result_list_new(&c->mem, &cut_kind),
+			  *refused = berth_result_list_new(&c->mem, &refused_kind);
+	double more;
+	BERTH_TRY(twice(t, &c->mem, &more, err));
+	for (int32_t i = 0; i < p->n_made; i++)
+		add_cut(c, cuts, &p->made[i], t->search);
+	for (int32_t i = 0; i < p->n_refused; i++)
+		RESULT_ADD(refused, REFUSED);
+	r = RESULT_NEW(&c->mem, split_document, SPLIT);
 	BERTH_TRY(cli_result(c, r, err));
 	if (!cli_in_words(c))
 		return BERTH_OK;

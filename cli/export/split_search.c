@@ -92,19 +92,6 @@ static berth_status search_cuts(cli *c, split_search *x, berth_search_cfg *cfg, 
 	return st;
 }
 
-/* Rules that leave an operator no device are told here, as `place` tells them. */
-static berth_status fail_infeasible(cli *c, const split_search *x, berth_err *err)
-{
-	berth_violations broken;
-	BERTH_TRY(berth_check_problem(&x->x.placed, &c->mem, &broken, err));
-	return berth_fail(err, BERTH_EINFEASIBLE,
-	                  "infeasible: neither whole operators nor pieces were found to fit on '%s': %s%s",
-	                  x->s.name,
-	                  broken.n ? broken.item[0].message
-	                           : "'berth place' with the same options tells what stands against it",
-	                  broken.n > 1 ? " (and more)" : "");
-}
-
 berth_status split_search_run(cli *c, const split_search_args *a, const berth_split_request *q,
                               split_search *x, pieces_model *made, berth_err *err)
 {
@@ -124,8 +111,18 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_sp
 		st = search_cuts(c, x, &cfg, err);
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
-	if (!x->x.best->feasible)
-		return fail_infeasible(c, x, err);
+	if (!x->x.best->feasible) {
+		/* Rules that leave an operator no device are told here, as `place` tells them. */
+		berth_violations broken;
+		BERTH_TRY(berth_check_problem(&x->x.placed, &c->mem, &broken, err));
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"infeasible: neither whole operators nor pieces were found to fit on '%s': %s%s",
+			x->s.name,
+			broken.n ? broken.item[0].message
+				 : "'berth place' with the same options tells what stands against it",
+			broken.n > 1 ? " (and more)" : "");
+	}
 	*made = x->x.made;
 	return BERTH_OK;
 }

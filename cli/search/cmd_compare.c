@@ -118,24 +118,6 @@ static berth_status take_objective(const args *a, const berth_placement *read, c
 	return BERTH_OK;
 }
 
-/* *plan [count], of which those of g on s, as they were read, are in *read: files are read. */
-static berth_status read_plans(cli *c, const args *a, const berth_graph *g, const berth_system *s,
-                               berth_placement **read, berth_compare_plan **plan, berth_err *err)
-{
-	berth_compare_plan *out;
-	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out, *read);
-	for (int32_t i = 0; i < count_plans(a); i++)
-		out[i].name = a->plan_name[i];
-	for (int32_t i = 0; i < a->placements.n; i++) {
-		berth_placement *from = &(*read)[i];
-		BERTH_TRY(cli_placement_read(c, a->placements.text[i], g, s, from, err));
-		out[i].op_dev = from->op_dev;
-		out[i].order = from->order;
-	}
-	*plan = out;
-	return BERTH_OK;
-}
-
 /* What the engine does with p by itself goes behind the files. spec: what its graph was read from. */
 static berth_status ask_default(cli *c, const args *a, const char *spec, const berth_problem *p,
                                 berth_compare_plan *plan, berth_err *err)
@@ -291,7 +273,18 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	                         .told = told,
 	                         .told_ctx = s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
-	BERTH_TRY(read_plans(c, a, &g, &y, &read, &plan, err));
+	/* plan [count], of which those of g on s, as they were read, are in read: files are read. */
+	berth_compare_plan *out;
+	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out, read);
+	for (int32_t i = 0; i < count_plans(a); i++)
+		out[i].name = a->plan_name[i];
+	for (int32_t i = 0; i < a->placements.n; i++) {
+		berth_placement *from = &read[i];
+		BERTH_TRY(cli_placement_read(c, a->placements.text[i], &g, &y, from, err));
+		out[i].op_dev = from->op_dev;
+		out[i].order = from->order;
+	}
+	plan = out;
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));

@@ -52,25 +52,7 @@ static berth_status read_batches(cli *c, args *a, configure_view *v, berth_err *
 	return BERTH_OK;
 }
 
-static berth_status read_args(cli *c, args *a, configure_view *v, berth_err *err)
-{
-	v->cfg = berth_configure_cfg_default();
-	BERTH_TRY(berth_goal_parse(a->goal, &v->cfg.goal, err));
-	return read_batches(c, a, v, err);
-}
-
 /* ---- steps that were measured ---- */
-
-static berth_status find_device(cli *c, const berth_system *s, const char *text, int len, int32_t *dev,
-                                berth_err *err)
-{
-	const char *name = berth_arena_printf(&c->tmp, "%.*s", len, text);
-	BERTH_TRY(berth_got(name, err));
-	*dev = berth_system_find_dev(s, name);
-	return *dev >= 0 ? BERTH_OK
-	                 : berth_fail(err, BERTH_EINVAL, "option --steps: %.80s has no device '%.80s'",
-	                              s->name, name);
-}
 
 /* DEVICE:BATCH=SECONDS; the name may hold both marks. */
 static berth_status read_step(cli *c, const configure_view *v, const char *text, double *step_s,
@@ -87,7 +69,13 @@ static berth_status read_step(cli *c, const configure_view *v, const char *text,
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --steps: '%.60s' is not DEVICE:BATCH=SECONDS, as in gpu0:32=45ms",
 		                  text);
-	BERTH_TRY(find_device(c, &v->s, text, (int)(colon - text), &dev, err));
+	int len = (int)(colon - text);
+	const char *name = berth_arena_printf(&c->tmp, "%.*s", len, text);
+	BERTH_TRY(berth_got(name, err));
+	dev = berth_system_find_dev(&v->s, name);
+	BERTH_TRY(dev >= 0 ? BERTH_OK
+	                   : berth_fail(err, BERTH_EINVAL, "option --steps: %.80s has no device '%.80s'",
+	                                v->s.name, name));
 	while (at < v->n_batches && (double)v->batch[at] != batch)
 		at++;
 	if (at == v->n_batches)
@@ -102,16 +90,6 @@ static berth_status read_step(cli *c, const configure_view *v, const char *text,
 	return BERTH_OK;
 }
 
-/* The first device that d is equal to, in its host or in one that its host is equal to. */
-static int32_t first_like(const berth_cluster *x, int32_t d)
-{
-	int32_t host = x->dev_host[d], at = x->host_off[host];
-	while (x->host_dev[at] != d)
-		at++;
-	at += x->host_off[x->host_like[host]] - x->host_off[host];
-	return x->dev_like[x->host_dev[at]];
-}
-
 /* Of equal devices those that are not named stay simulated: told of the first such. */
 static berth_status tell_unlike(cli *c, const configure_view *v, const double *all_s, berth_err *err)
 {
@@ -120,7 +98,13 @@ static berth_status tell_unlike(cli *c, const configure_view *v, const double *a
 	for (int32_t b = 0; b < v->n_batches; b++)
 		for (int32_t d = 0; d < v->s.n_devs; d++) {
 			const double *step_s = all_s + b * v->s.n_devs;
-			int32_t like = first_like(&x, d);
+			/* The first device that d is equal to, in its host or in one that its host is equal
+			 * to. */
+			int32_t host = x.dev_host[d], at = x.host_off[host];
+			while (x.host_dev[at] != d)
+				at++;
+			at += x.host_off[x.host_like[host]] - x.host_off[host];
+			int32_t like = x.dev_like[x.host_dev[at]];
 			bool own = !isnan(step_s[d]);
 			if (own == !isnan(step_s[like]))
 				continue;
@@ -236,27 +220,20 @@ static berth_status configure(cli *c, configure_view *v, berth_err *err)
 
 /* ---- the plan ---- */
 
-static berth_status name_models(cli *c, const args *a, const berth_config_plan *plan, configure_view *v,
-                                berth_err *err)
-{
-	char words[80];
-	v->plan.out = a->out;
-	v->plan.n = plan->n_copies;
-	BERTH_TRY_NEW(&c->mem, plan->n_copies, err, v->plan.model);
-	for (int32_t k = 0; k < plan->n_copies; k++) {
-		snprintf(words, sizeof words, "%.50s=%lld", a->batch_dim,
-		         (long long)v->batch[plan->batch[k]]);
-		BERTH_TRY(copies_model(c, c->args[0], a->batches.n ? words : NULL, &v->plan.model[k], err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_err *err)
 {
 	berth_config_plan plan;
 	berth_placement placement;
 	BERTH_TRY(berth_config_plan_new(&v->copies, &v->r.best.c, v->model, &c->mem, &c->tmp, &plan, err));
-	BERTH_TRY(name_models(c, a, &plan, v, err));
+	char words[80];
+	v->plan.out = a->out;
+	v->plan.n = plan.n_copies;
+	BERTH_TRY_NEW(&c->mem, plan.n_copies, err, v->plan.model);
+	for (int32_t k = 0; k < plan.n_copies; k++) {
+		snprintf(words, sizeof words, "%.50s=%lld", a->batch_dim,
+		         (long long)v->batch[plan.batch[k]]);
+		BERTH_TRY(copies_model(c, c->args[0], a->batches.n ? words : NULL, &v->plan.model[k], err));
+	}
 	BERTH_TRY(berth_placement_new(&plan.g, &v->s, &c->mem, &c->tmp, &placement, err));
 	placement.method = PLACED_BY;
 	placement.objective = berth_metrics[BERTH_LATENCY].name;
@@ -293,7 +270,9 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
-	BERTH_TRY(read_args(c, &a, &v, err));
+	v.cfg = berth_configure_cfg_default();
+	BERTH_TRY(berth_goal_parse(a.goal, &v.cfg.goal, err));
+	BERTH_TRY(read_batches(c, &a, &v, err));
 	if (a.servers.n)
 		return configure_serve(c, a.on, &a.servers, err);
 	BERTH_TRY(load(c, &a, &v, err));

@@ -121,16 +121,6 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 
 /* ---- arguments ---- */
 
-/* Runs for real tell times, and of one run alone. */
-static berth_status check_objective(const train_args *a, berth_err *err)
-{
-	berth_objective objective;
-	BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
-	return berth_objective_is(&objective, BERTH_LATENCY)
-	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EINVAL, "train --env measured: the objective is latency");
-}
-
 static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 {
 	if (a->env && strcmp(a->env, "simulated") != 0 && strcmp(a->env, "measured") != 0)
@@ -168,24 +158,19 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 	if (a->measured.on && (c->n_args != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
-	if (a->measured.on)
-		BERTH_TRY(check_objective(a, err));
+	if (a->measured.on) {
+		/* Runs for real tell times, and of one run alone. */
+		berth_objective objective;
+		BERTH_TRY(berth_objective_parse(a->budget.objective, &objective, err));
+		BERTH_TRY(berth_objective_is(&objective, BERTH_LATENCY)
+		                  ? BERTH_OK
+		                  : berth_fail(err, BERTH_EINVAL,
+		                               "train --env measured: the objective is latency"));
+	}
 	return BERTH_OK;
 }
 
 /* ---- ranks ---- */
-
-static int32_t count_hosts(const berth_ranks *r)
-{
-	int32_t n = 0;
-	for (int32_t i = 0; i < r->n; i++) {
-		bool known = false;
-		for (int32_t k = 0; k < i && !known; k++)
-			known = strcmp(r->host[i], r->host[k]) == 0;
-		n += !known;
-	}
-	return n;
-}
 
 /* The ranks that a launcher started with this process; one alone where none did. Says how many there are. All
  * but the first fall silent; *voice is what close_ranks speaks with. */
@@ -196,7 +181,14 @@ static berth_status open_ranks(cli *c, berth_ranks *out, int *voice, berth_err *
 	*voice = -1;
 	BERTH_TRY(berth_wire_open(&c->mem, &wire, err));
 	BERTH_TRY(berth_ranks_open(&wire, &c->mem, out, err));
-	int32_t hosts = count_hosts(out);
+	int32_t n = 0;
+	for (int32_t i = 0; i < out->n; i++) {
+		bool known = false;
+		for (int32_t k = 0; k < i && !known; k++)
+			known = strcmp(out->host[i], out->host[k]) == 0;
+		n += !known;
+	}
+	int32_t hosts = n;
 	if (out->n > 1 && out->me == 0 && !c->quiet)
 		cli_say_error("berth: %d ranks on %d host%s\n", (int)out->n, (int)hosts,
 		              hosts == 1 ? "" : "s");
@@ -207,24 +199,6 @@ static berth_status open_ranks(cli *c, berth_ranks *out, int *voice, berth_err *
 	berth_status st = cli_fall_silent(voice, err);
 	out->lost = st != BERTH_OK; /* the others begin to trade */
 	return st;
-}
-
-/* All are done, this one with st. Where they have failed the first one tells err now and empties it: later a
- * launcher may end it, as others have left with a failure. Where this one has failed in the middle of a trade
- * it tells so, and ends the others, which wait for it, and itself. */
-static void close_ranks(berth_ranks *r, int voice, berth_status st, berth_err *err)
-{
-	if (st != BERTH_OK && r->n > 1 && r->me == 0 && !r->lost) {
-		cli_say_now();
-		cli_say_error("berth: %s\n", err->msg);
-		*err->msg = '\0';
-	}
-	if (r->lost) {
-		cli_speak_again(voice);
-		cli_say_error("berth: rank %d: %s\n", (int)r->me, err->msg);
-		r->wire.stop(r->wire.ctx, berth_exit_code(st));
-	}
-	berth_ranks_close(r);
 }
 
 /* ---- all of it ---- */
@@ -279,7 +253,20 @@ static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *er
 	if (st == BERTH_OK)
 		st = berth_ranks_agree(&t->ranks, run_locked(c, a, t, err), err);
 	berth_file_release(&t->lock);
-	close_ranks(&t->ranks, voice, st, err);
+	/* All are done, this one with st. Where they have failed the first one tells err now and empties it:
+	 * later a launcher may end it, as others have left with a failure. Where this one has failed in the
+	 * middle of a trade it tells so, and ends the others, which wait for it, and itself. */
+	if (st != BERTH_OK && t->ranks.n > 1 && t->ranks.me == 0 && !t->ranks.lost) {
+		cli_say_now();
+		cli_say_error("berth: %s\n", err->msg);
+		*err->msg = '\0';
+	}
+	if (t->ranks.lost) {
+		cli_speak_again(voice);
+		cli_say_error("berth: rank %d: %s\n", (int)t->ranks.me, err->msg);
+		t->ranks.wire.stop(t->ranks.wire.ctx, berth_exit_code(st));
+	}
+	berth_ranks_close(&t->ranks);
 	return st;
 }
 

@@ -124,25 +124,6 @@ static berth_status add_copy(cli *c, const view *v, const berth_mix_copy *copy, 
 	return BERTH_OK;
 }
 
-static void print_head(const cli *c, const view *v)
-{
-	const berth_mix *m = &v->mix;
-	char text[32];
-	cli_say("%s on %s: %.4g requests/s by %d %s", c->args[0], v->s.name, m->per_s, (int)m->n,
-	        m->n == 1 ? "copy" : "copies");
-	if (isfinite(m->bound_per_s))
-		cli_say("; none can have more than %.4g (%s less here)", m->bound_per_s,
-		        cli_percent(text, 1 - m->per_s / m->bound_per_s));
-	cli_say("\n");
-	if (m->one_per_s > 0)
-		cli_say("one copy: %.4g requests/s, %.2f times less\n", m->one_per_s,
-		        m->per_s / m->one_per_s);
-	if (m->device >= 0)
-		cli_say("%s alone: %.4g requests/s, %.2f times less\n", v->s.dev_name[m->device],
-		        m->device_per_s, m->per_s / m->device_per_s);
-	cli_say("\n");
-}
-
 static berth_status print_copies(cli *c, const view *v, const berth_result_list *copies, berth_err *err)
 {
 	cli_table t;
@@ -181,7 +162,20 @@ static berth_status tell_requests(cli *c, const view *v, const berth_method *met
 		return BERTH_OK;
 	if (copies->failed)
 		return berth_nomem(err);
-	print_head(c, v);
+	char text[32];
+	cli_say("%s on %s: %.4g requests/s by %d %s", c->args[0], v->s.name, m->per_s, (int)m->n,
+	        m->n == 1 ? "copy" : "copies");
+	if (isfinite(m->bound_per_s))
+		cli_say("; none can have more than %.4g (%s less here)", m->bound_per_s,
+		        cli_percent(text, 1 - m->per_s / m->bound_per_s));
+	cli_say("\n");
+	if (m->one_per_s > 0)
+		cli_say("one copy: %.4g requests/s, %.2f times less\n", m->one_per_s,
+		        m->per_s / m->one_per_s);
+	if (m->device >= 0)
+		cli_say("%s alone: %.4g requests/s, %.2f times less\n", v->s.dev_name[m->device],
+		        m->device_per_s, m->per_s / m->device_per_s);
+	cli_say("\n");
 	BERTH_TRY(print_copies(c, v, copies, err));
 	copies_print(&v->plan, "");
 	if (v->plan.out)

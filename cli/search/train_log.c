@@ -226,24 +226,6 @@ static void put_column(berth_json_out *w, const char *key, const train_curve *c,
 	berth_json_close(w, ']');
 }
 
-/* What the curves do not show. */
-static void put_left_out(berth_json_out *w, const train_curves *x, bool resumed)
-{
-	bool thinned = false;
-	for (int32_t i = 0; i < x->n_items; i++)
-		thinned |= step_of(&x->curve[i]) > 1;
-	berth_json_open(w, "left_out", '[');
-	if (thinned)
-		berth_json_put_string(
-			w, NULL, "Of long curves about a thousand points each are shown, at equal steps.");
-	if (resumed)
-		berth_json_put_string(
-			w, NULL,
-			"This training went on from a checkpoint. What came before is shown as far as "
-			"the log of --log tells it.");
-	berth_json_close(w, ']');
-}
-
 berth_status train_curves_put(berth_json_out *w, const train_curves *x, bool resumed, berth_err *err)
 {
 	if (x->failed)
@@ -261,6 +243,19 @@ berth_status train_curves_put(berth_json_out *w, const train_curves *x, bool res
 		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
-	put_left_out(w, x, resumed);
+	/* What the curves do not show. */
+	bool thinned = false;
+	for (int32_t i = 0; i < x->n_items; i++)
+		thinned |= step_of(&x->curve[i]) > 1;
+	berth_json_open(w, "left_out", '[');
+	if (thinned)
+		berth_json_put_string(
+			w, NULL, "Of long curves about a thousand points each are shown, at equal steps.");
+	if (resumed)
+		berth_json_put_string(
+			w, NULL,
+			"This training went on from a checkpoint. What came before is shown as far as "
+			"the log of --log tells it.");
+	berth_json_close(w, ']');
 	return BERTH_OK;
 }

@@ -171,10 +171,11 @@ static void print_spent(const train_run *t)
 	cli_say("\n");
 }
 
-/* What was taken, and why. */
-static void say_taken(const train_run *t)
+static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_tuned *x = &t->result.tuned;
+	cli_table table;
+	/* What was taken, and why. */
 	char cpu[32];
 	cli_say("%s", t->a->budget.policy ? t->a->budget.policy : "the built-in policy");
 	berth_text_seconds(cpu, x->cpu_s);
@@ -190,13 +191,6 @@ static void say_taken(const train_run *t)
 		cli_say(" is kept, after about %s of CPU: at none of %lld looks what was learned was "
 		        "better, and on no pair kept aside worse\n\n",
 		        cpu, (long long)x->looks);
-}
-
-static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
-{
-	const berth_train_tuned *x = &t->result.tuned;
-	cli_table table;
-	say_taken(t);
 	cli_table_init(&table, &c->mem, "lllrrr");
 	cli_table_head(&table, "graph|system|in training|pass before|after|ratio");
 	for (const berth_train_look *p = x->pair; p && p - x->pair < x->n_pairs; p++) {

@@ -243,35 +243,6 @@ static double known(double x)
 	return x > 0 ? x : NAN;
 }
 
-static void add_device(cli *c, const berth_device_row *d, berth_result_list *list)
-{
-	berth_result_map *peaks = berth_result_map_new(&c->mem);
-	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
-		if (d->peak[p] > 0)
-			berth_result_map_add(peaks, berth_precision_name((berth_precision)p),
-			                     berth_result_number(d->peak[p]));
-	RESULT_ADD(list, DEVICE_FIGURES);
-}
-
-/* One device or link, all that is known of it. */
-static void print_row(const berth_result *r)
-{
-	char buf[512];
-	for (int32_t k = 0; k < r->kind->n_keys; k++) {
-		const char *key = r->kind->key[k].key, *unit = r->kind->key[k].unit;
-		if (strcmp(key, "peak_flops") == 0) {
-			const berth_result_map *peaks = r->value[k].is.map;
-			for (int32_t i = 0; i < peaks->n; i++)
-				cli_say("%-14s %s FLOP/s in %s\n", i ? "" : key,
-				        berth_text_count(buf, peaks->value[i].is.number), peaks->name[i]);
-		} else {
-			bool rate = strcmp(unit, "bytes/s") == 0;
-			cli_say("%-14s %s%s\n", key, cli_tell_value(buf, r, NULL, key, rate ? "B" : ""),
-			        rate ? "/s" : "");
-		}
-	}
-}
-
 static berth_status find_rows(cli *c, const berth_catalogue *from, berth_result_list *devices,
                               berth_result_list *lines, berth_result_list *links, berth_err *err)
 {
@@ -286,7 +257,12 @@ static berth_status find_rows(cli *c, const berth_catalogue *from, berth_result_
 		BERTH_TRY(berth_device_find(from, c->args[0], &c->tmp, &one, err));
 	for (const berth_device_row *d = from->device; d < from->device + from->n_devices; d++)
 		if (!c->n_args || d == one) {
-			add_device(c, d, devices);
+			berth_result_map *peaks = berth_result_map_new(&c->mem);
+			for (int p = 0; p < BERTH_N_PRECISIONS; p++)
+				if (d->peak[p] > 0)
+					berth_result_map_add(peaks, berth_precision_name((berth_precision)p),
+					                     berth_result_number(d->peak[p]));
+			RESULT_ADD(devices, DEVICE_FIGURES);
 			RESULT_ADD(lines, DEVICE_LINE);
 		}
 	return BERTH_OK;
@@ -308,7 +284,23 @@ static berth_status list_devices(cli *c, berth_err *err)
 	if (!cli_in_words(c))
 		return BERTH_OK;
 	if (c->n_args) {
-		print_row(devices->n ? &devices->item[0] : &links->item[0]);
+		/* One device or link, all that is known of it. */
+		const berth_result *r = devices->n ? &devices->item[0] : &links->item[0];
+		char buf[512];
+		for (int32_t k = 0; k < r->kind->n_keys; k++) {
+			const char *key = r->kind->key[k].key, *unit = r->kind->key[k].unit;
+			if (strcmp(key, "peak_flops") == 0) {
+				const berth_result_map *peaks = r->value[k].is.map;
+				for (int32_t i = 0; i < peaks->n; i++)
+					cli_say("%-14s %s FLOP/s in %s\n", i ? "" : key,
+					        berth_text_count(buf, peaks->value[i].is.number),
+					        peaks->name[i]);
+			} else {
+				bool rate = strcmp(unit, "bytes/s") == 0;
+				cli_say("%-14s %s%s\n", key,
+				        cli_tell_value(buf, r, NULL, key, rate ? "B" : ""), rate ? "/s" : "");
+			}
+		}
 		return BERTH_OK;
 	}
 	BERTH_TRY(cli_tell_rows(c, lines, NULL, CLI_AS_TEXT,

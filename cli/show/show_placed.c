@@ -126,32 +126,6 @@ typedef struct view {
 	int64_t crossing_bytes; /* of them, once for each such device */
 } view;
 
-static void count_tensor(view *v, int32_t t, bool *takes)
-{
-	const berth_graph *g = &v->x.g;
-	const int32_t *op_dev = v->x.placement.op_dev;
-	int32_t n = 0;
-	BERTH_EACH (e, g->tensor_use_off, t)
-		takes[op_dev[g->edge_consumer[e]]] = true;
-	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
-		n += takes[d] && d != op_dev[g->tensor_producer[t]];
-		takes[d] = false;
-	}
-	v->n_crossing += n > 0;
-	v->crossing_bytes += n * g->tensor_bytes[t];
-}
-
-static void count_param(view *v, int32_t p, bool *holds)
-{
-	const berth_graph *g = &v->x.g;
-	BERTH_EACH (i, g->param_op_off, p)
-		holds[v->x.placement.op_dev[g->param_op[i]]] = true;
-	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
-		v->dev_params[d] += holds[d] ? g->param_bytes[p] : 0;
-		holds[d] = false;
-	}
-}
-
 static berth_status count(cli *c, view *v, berth_err *err)
 {
 	const berth_graph *g = &v->x.g;
@@ -166,10 +140,26 @@ static berth_status count(cli *c, view *v, berth_err *err)
 		v->dev_params[d] += g->op_param_bytes[op];
 		BERTH_ROW(v->dev_type_ns, d, types)[type] += time > 0 ? time : 0;
 	}
-	for (int32_t p = 0; p < g->n_params; p++)
-		count_param(v, p, mark);
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		count_tensor(v, t, mark);
+	for (int32_t p = 0; p < g->n_params; p++) {
+		BERTH_EACH (i, g->param_op_off, p)
+			mark[v->x.placement.op_dev[g->param_op[i]]] = true;
+		for (int32_t d = 0; d < v->x.s.n_devs; d++) {
+			v->dev_params[d] += mark[d] ? g->param_bytes[p] : 0;
+			mark[d] = false;
+		}
+	}
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		const int32_t *op_dev = v->x.placement.op_dev;
+		int32_t n = 0;
+		BERTH_EACH (e, g->tensor_use_off, t)
+			mark[op_dev[g->edge_consumer[e]]] = true;
+		for (int32_t d = 0; d < v->x.s.n_devs; d++) {
+			n += mark[d] && d != op_dev[g->tensor_producer[t]];
+			mark[d] = false;
+		}
+		v->n_crossing += n > 0;
+		v->crossing_bytes += n * g->tensor_bytes[t];
+	}
 	return BERTH_OK;
 }
 
@@ -196,8 +186,11 @@ static RESULT_KIND(device_kind, "", "", DEVICE);
 	K(INT, "crossing_bytes", "bytes", "once for each such device", v->crossing_bytes)
 RESULT_KIND(show_placed_document, "Show a graph with a placement", "`show GRAPH --placement PLAN`.", PLACED);
 
-static berth_result_list *devices_of(cli *c, const view *v)
+berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err)
 {
+	view made = {0}, *v = &made;
+	BERTH_TRY(show_placed_load(c, a, &v->x, err));
+	BERTH_TRY(count(c, v, err));
 	int32_t n_types = v->x.g.n_types + 1;
 	berth_result_list *list = berth_result_list_new(&c->mem, &device_kind);
 	for (int32_t d = 0; d < v->x.s.n_devs; d++) {
@@ -213,15 +206,7 @@ static berth_result_list *devices_of(cli *c, const view *v)
 		}
 		RESULT_ADD(list, DEVICE);
 	}
-	return list;
-}
-
-berth_status show_placed_graph(cli *c, const show_args *a, berth_err *err)
-{
-	view made = {0}, *v = &made;
-	BERTH_TRY(show_placed_load(c, a, &v->x, err));
-	BERTH_TRY(count(c, v, err));
-	berth_result_list *devices = devices_of(c, v);
+	berth_result_list *devices = list;
 	const berth_result *r = RESULT_NEW(&c->mem, show_placed_document, PLACED);
 	BERTH_TRY(cli_result(c, r, err));
 	if (!cli_in_words(c))

@@ -36,9 +36,12 @@ static berth_status print_json(cli *c, const berth_policy_file *f, berth_err *er
 	return cli_print_json(&w, err);
 }
 
-/* The first few of what it was trained on, and how many more there are. */
-static void print_trained_on(const char *list)
+static void print_text(const berth_policy_file *f)
 {
+	char a[32], b[32], digest[65];
+	berth_policy_file_digest(f, digest);
+	/* The first few of what it was trained on, and how many more there are. */
+	const char *list = f->trained_on;
 	enum { SHOWN = 4 };
 	int n = 1;
 	const char *end = NULL;
@@ -49,13 +52,6 @@ static void print_trained_on(const char *list)
 		cli_say("policy trained on %.*s and %d more\n", (int)(end - list), list, n - SHOWN);
 	else
 		cli_say("policy trained on %s\n", list);
-}
-
-static void print_text(const berth_policy_file *f)
-{
-	char a[32], b[32], digest[65];
-	berth_policy_file_digest(f, digest);
-	print_trained_on(f->trained_on);
 	cli_say("for %s, seed %llu, %s evaluations in %lld steps\n",
 	        berth_policy_file_objective(f), (unsigned long long)f->seed,
 	        cli_count(a, f->evaluations), (long long)f->steps);

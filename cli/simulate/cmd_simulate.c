@@ -87,20 +87,6 @@ static berth_status read_changes(cli *c, args *a, const char *path, berth_err *e
 	                            path);
 }
 
-/* --what-if: a change has a = or begins with a sign; else it is a file of them. */
-static berth_status read_asked(cli *c, args *a, berth_err *err)
-{
-	for (int32_t i = 0; i < a->asked.n; i++) {
-		const char *text = a->asked.text[i];
-		if (!*text)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "simulate: --what-if '' is no change of a machine");
-		bool change = strchr("+-", *text) || strchr(text, '=');
-		BERTH_TRY(change ? add_change(c, a, text, err) : read_changes(c, a, text, err));
-	}
-	return BERTH_OK;
-}
-
 static berth_status ask_what_if(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_whatif_cfg cfg = {0};
@@ -239,7 +225,15 @@ static berth_status print_text(cli *c, const args *a, const state *s, berth_err 
 
 static berth_status check_args(cli *c, args *a, berth_err *err)
 {
-	BERTH_TRY(read_asked(c, a, err));
+	/* --what-if: a change has a = or begins with a sign; else it is a file of them. */
+	for (int32_t i = 0; i < a->asked.n; i++) {
+		const char *text = a->asked.text[i];
+		if (!*text)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "simulate: --what-if '' is no change of a machine");
+		bool change = strchr("+-", *text) || strchr(text, '=');
+		BERTH_TRY(change ? add_change(c, a, text, err) : read_changes(c, a, text, err));
+	}
 	for (int32_t i = 0; i < a->set.n; i++)
 		if (a->set.text[i][0] == '-' || a->set.text[i][0] == '+')
 			return berth_fail(

@@ -81,19 +81,15 @@ berth_status berth_engine_find(const char *text, berth_arena *mem, berth_engine_
 static const double limit_s = 600;
 static const size_t most_bytes = (size_t)1 << 30; /* bytes of an answer, as of a graph from a pipe */
 
-/* The engine by a name that tells, where it dies, what it was reading. */
-static berth_status find_torch(const char *spec, berth_arena *mem, berth_engine_cfg *out, berth_err *err)
-{
-	const char *slash = strrchr(spec, '/');
-	BERTH_TRY(berth_engine_find("torch", mem, out, err));
-	return berth_got(out->name = berth_arena_printf(mem, "torch for %s", slash ? slash + 1 : spec), err);
-}
-
 static berth_status ask_torch(const char *verb, const char *spec, const char *asked, berth_arena *mem,
                               const char **text, size_t *size, berth_err *err)
 {
 	berth_engine_cfg found = {0};
-	BERTH_TRY(find_torch(spec, mem, &found, err));
+	/* The engine by a name that tells, where it dies, what it was reading. */
+	const char *slash = strrchr(spec, '/');
+	BERTH_TRY(berth_engine_find("torch", mem, &found, err));
+	BERTH_TRY(berth_got(found.name = berth_arena_printf(mem, "torch for %s", slash ? slash + 1 : spec),
+	                    err));
 	const char *const argv[] = {found.argv[0], verb, "--", spec, NULL};
 	found.argv = argv;
 	return berth_engine_line(&found, asked, limit_s, most_bytes, mem, text, size, err);

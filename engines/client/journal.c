@@ -77,25 +77,6 @@ static berth_status is_failure(const char *answer, size_t len, bool *failure, be
 	return st == BERTH_ENOMEM ? st : BERTH_OK;
 }
 
-/* *len: how much of the text counts. Behind a torn entry nothing does. Neither do failures at the end:
- * whatever ended that run may have passed. first: where the header ends. */
-static berth_status measure(const char *text, size_t size, size_t first, char check[CHECK + 1], size_t *len,
-                            berth_err *err)
-{
-	size_t end;
-	*len = first;
-	for (size_t at = first; at < size; at = end) {
-		BERTH_TRY(end_of_entry(text, size, at, 2, check, &end, err));
-		if (!end)
-			break;
-		const char *answer = (const char *)memchr(text + at, '\n', size - at) + 1;
-		bool failure;
-		BERTH_TRY(is_failure(answer, end - CHECK - 2 - (size_t)(answer - text), &failure, err));
-		*len = failure ? *len : end;
-	}
-	return BERTH_OK;
-}
-
 /* The entry with its check, as it stands in the file. */
 static berth_status add_entry(berth_strbuf *b, char check[CHECK + 1], const char **text, size_t *len,
                               berth_err *err)
@@ -144,7 +125,19 @@ static berth_status read_back(berth_journal *j, const char *of, berth_arena *mem
 		                  "%.100s...; without --resume it is begun anew",
 		                  j->path, text);
 	*line_end = '\n';
-	BERTH_TRY(measure(text, size, first, check, &j->len, err));
+	/* j->len: how much of the text counts. Behind a torn entry nothing does. Neither do failures at the
+	 * end: whatever ended that run may have passed. first: where the header ends. */
+	size_t end;
+	j->len = first;
+	for (size_t at = first; at < size; at = end) {
+		BERTH_TRY(end_of_entry(text, size, at, 2, check, &end, err));
+		if (!end)
+			break;
+		const char *answer = (const char *)memchr(text + at, '\n', size - at) + 1;
+		bool failure;
+		BERTH_TRY(is_failure(answer, end - CHECK - 2 - (size_t)(answer - text), &failure, err));
+		j->len = failure ? j->len : end;
+	}
 	BERTH_TRY(begin_file(j, text, j->len, err));
 	for (size_t i = 0; i < j->len; i++)
 		text[i] = text[i] == '\n' ? '\0' : text[i];

@@ -36,17 +36,6 @@ static berth_status match_devices(berth_measured *m, berth_err *err)
 	return BERTH_OK;
 }
 
-/* After a new start the engine must have the devices that it had. */
-static berth_status same_devices(berth_measured *m, berth_err *err)
-{
-	const berth_engine_hello *h = berth_engine_says(m->engine);
-	bool same = h->n_devs == m->n_engine_devs;
-	for (int32_t d = 0; same && d < h->n_devs; d++)
-		same = strcmp(h->dev[d].name, m->engine_dev[d]) == 0;
-	return same ? BERTH_OK
-	            : berth_engine_lied(m->engine, err, "has other devices than at its first start");
-}
-
 static berth_status load_graph(berth_measured *m, berth_arena *tmp, berth_err *err)
 {
 	berth_json_out w;
@@ -84,7 +73,13 @@ static berth_status ready(berth_measured *m, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(berth_engine_revive(m->engine, err));
 	if (!m->g || m->loaded_start == berth_engine_starts(m->engine))
 		return BERTH_OK;
-	BERTH_TRY(same_devices(m, err));
+	/* After a new start the engine must have the devices that it had. */
+	const berth_engine_hello *h = berth_engine_says(m->engine);
+	bool same = h->n_devs == m->n_engine_devs;
+	for (int32_t d = 0; same && d < h->n_devs; d++)
+		same = strcmp(h->dev[d].name, m->engine_dev[d]) == 0;
+	if (!same)
+		return berth_engine_lied(m->engine, err, "has other devices than at its first start");
 	return load_graph(m, tmp, err);
 }
 

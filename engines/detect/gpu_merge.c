@@ -36,25 +36,6 @@ static int compare(const berth_gpu *a, const berth_gpu *b)
 	return 0;
 }
 
-static void join(berth_gpu *to, const berth_gpu *from)
-{
-	to->libraries |= from->libraries;
-	if (!to->pci.known)
-		to->pci = from->pci;
-	if (!to->has_uuid && from->has_uuid) {
-		to->has_uuid = true;
-		memcpy(to->uuid, from->uuid, sizeof to->uuid);
-	}
-	if (!*to->name)
-		memcpy(to->name, from->name, sizeof to->name);
-	if (!*to->driver)
-		memcpy(to->driver, from->driver, sizeof to->driver);
-	if (from->nature == BERTH_GPU_SOFTWARE || to->nature == BERTH_GPU_UNKNOWN)
-		to->nature = from->nature;
-	for (int i = 0; i < BERTH_N_GPU_FIGURES; i++)
-		to->figure[i] = *berth_figure_better(&to->figure[i], &from->figure[i]);
-}
-
 /* The device of out that g is, or -1. taken: devices that another one of the same answer was already found to
  * be; only a place or a UUID brings two of them together. */
 static int32_t find(const berth_gpus *out, const bool *taken, const berth_gpu *g)
@@ -74,9 +55,23 @@ static int32_t place(berth_gpus *out, bool *taken, const berth_gpu *g)
 	int32_t at = find(out, taken, g);
 	if (at < 0 && out->n == BERTH_MAX_GPUS)
 		return -1;
-	if (at >= 0)
-		join(&out->gpu[at], g);
-	else {
+	if (at >= 0) {
+		out->gpu[at].libraries |= g->libraries;
+		if (!out->gpu[at].pci.known)
+			out->gpu[at].pci = g->pci;
+		if (!out->gpu[at].has_uuid && g->has_uuid) {
+			out->gpu[at].has_uuid = true;
+			memcpy(out->gpu[at].uuid, g->uuid, sizeof out->gpu[at].uuid);
+		}
+		if (!*out->gpu[at].name)
+			memcpy(out->gpu[at].name, g->name, sizeof out->gpu[at].name);
+		if (!*out->gpu[at].driver)
+			memcpy(out->gpu[at].driver, g->driver, sizeof out->gpu[at].driver);
+		if (g->nature == BERTH_GPU_SOFTWARE || out->gpu[at].nature == BERTH_GPU_UNKNOWN)
+			out->gpu[at].nature = g->nature;
+		for (int i = 0; i < BERTH_N_GPU_FIGURES; i++)
+			out->gpu[at].figure[i] = *berth_figure_better(&out->gpu[at].figure[i], &g->figure[i]);
+	} else {
 		out->gpu[at = out->n++] = *g;
 		memset(out->gpu[at].peer_bandwidth, 0, sizeof g->peer_bandwidth);
 		memset(out->gpu[at].peer_latency_s, 0, sizeof g->peer_latency_s);

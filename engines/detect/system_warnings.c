@@ -107,33 +107,6 @@ static bool lacks(const gaps *x, int32_t d)
 	return any;
 }
 
-static void ask_all(gaps *x)
-{
-	for (int32_t d = 0; d < x->s->n_devs; d++) {
-		need *out = &x->dev[d];
-		if (!x->g)
-			*out = (need){false, true, true, true, true};
-		else if (lacks(x, d)) /* else nobody wants to know */
-			for (int32_t op = 0; op < x->g->n_ops && !(out->flops && out->bytes && out->measured);
-			     op++)
-				ask(x, op, d, out);
-	}
-}
-
-/* Does a placement take memory, by what the cost model counts? */
-static bool takes_memory(const berth_graph *g, const berth_cost_model *m)
-{
-	bool any = !g;
-	for (int32_t i = 0; g && i < g->n_params && !any; i++)
-		any = g->param_bytes[i] > 0;
-	for (int32_t op = 0; g && op < g->n_ops && !any; op++)
-		any = g->op_param_bytes[op] > 0 || g->op_state_bytes[op] > 0 ||
-		      (m->memory_over_time && (g->op_workspace_bytes[op] > 0 || g->op_output_bytes[op] > 0));
-	for (int32_t t = 0; g && m->memory_over_time && t < g->n_tensors && !any; t++)
-		any = g->tensor_bytes[t] > 0;
-	return any;
-}
-
 /* ---- gaps ---- */
 
 static bool has_peaks(const berth_system *s, int32_t d)
@@ -210,7 +183,18 @@ static berth_status find_memory(gaps *x, berth_err *err)
 {
 	const berth_system *s = x->s;
 	const berth_problem alone = {.g = x->g, .s = s, .n_devs = s->n_devs};
-	bool counts = takes_memory(x->g, s->cost_model);
+	/* Does a placement take memory, by what the cost model counts? */
+	const berth_graph *g = x->g;
+	const berth_cost_model *m = s->cost_model;
+	bool any = !g;
+	for (int32_t i = 0; g && i < g->n_params && !any; i++)
+		any = g->param_bytes[i] > 0;
+	for (int32_t op = 0; g && op < g->n_ops && !any; op++)
+		any = g->op_param_bytes[op] > 0 || g->op_state_bytes[op] > 0 ||
+		      (m->memory_over_time && (g->op_workspace_bytes[op] > 0 || g->op_output_bytes[op] > 0));
+	for (int32_t t = 0; g && m->memory_over_time && t < g->n_tensors && !any; t++)
+		any = g->tensor_bytes[t] > 0;
+	bool counts = any;
 	for (int32_t d = 0; d < s->n_devs; d++)
 		x->has[d] = counts && s->dev_memory_bytes[d] < 0 && !pool_limits(s, d) &&
 		            !(s->dev_like[d] && s->dev_class[d] == BERTH_CLASS_CPU) &&
@@ -332,19 +316,6 @@ static berth_status find_slips(gaps *x, berth_err *err)
 
 /* ---- types ---- */
 
-static berth_status know_types(gaps *x, berth_err *err)
-{
-	int32_t found;
-	BERTH_TRY(berth_onnx_types(x->tmp, &x->type, &x->n_types, err));
-	berth_strmap_init(&x->known, x->tmp);
-	BERTH_TRY(berth_strmap_add(&x->known, "*", 0, &found, err));
-	for (int32_t i = 0; i < x->n_types; i++)
-		BERTH_TRY(berth_strmap_add(&x->known, x->type[i], 0, &found, err));
-	for (int32_t i = 0; x->g && i < x->g->n_types; i++)
-		BERTH_TRY(berth_strmap_add(&x->known, x->g->type_name[i], 0, &found, err));
-	return BERTH_OK;
-}
-
 /* The types of a key: those of device d are type[off[d]] .. type[off[d + 1] - 1]. */
 typedef struct key_types {
 	const char *key;
@@ -399,8 +370,23 @@ static berth_status find_all(gaps *x, berth_err *err)
 	const key_types efficiency = {"efficiency", s->efficiency.off, s->efficiency.type},
 			runs = {"runs", s->dev_runs_off, s->runs_type};
 	BERTH_TRY_NEW(x->tmp, s->n_devs, err, x->dev, x->has);
-	BERTH_TRY(know_types(x, err));
-	ask_all(x);
+	int32_t found;
+	BERTH_TRY(berth_onnx_types(x->tmp, &x->type, &x->n_types, err));
+	berth_strmap_init(&x->known, x->tmp);
+	BERTH_TRY(berth_strmap_add(&x->known, "*", 0, &found, err));
+	for (int32_t i = 0; i < x->n_types; i++)
+		BERTH_TRY(berth_strmap_add(&x->known, x->type[i], 0, &found, err));
+	for (int32_t i = 0; x->g && i < x->g->n_types; i++)
+		BERTH_TRY(berth_strmap_add(&x->known, x->g->type_name[i], 0, &found, err));
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		need *out = &x->dev[d];
+		if (!x->g)
+			*out = (need){false, true, true, true, true};
+		else if (lacks(x, d)) /* else nobody wants to know */
+			for (int32_t op = 0; op < x->g->n_ops && !(out->flops && out->bytes && out->measured);
+			     op++)
+				ask(x, op, d, out);
+	}
 	BERTH_TRY(find_rates(x, err));
 	BERTH_TRY(find_precisions(x, err));
 	BERTH_TRY(find_memory(x, err));

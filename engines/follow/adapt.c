@@ -323,24 +323,6 @@ static berth_status run_and_look(job *j, int32_t step, int32_t n, int32_t *n_tri
 	return look(j, step + n + *n_tried, parted, err);
 }
 
-/* A window of at most *n steps; *n gets how many it had. What was asked for is taken before its last step, or
- * after it where there is no other; a look in between decides nothing. */
-static berth_status run_window(job *j, int32_t step, int32_t *n, berth_err *err)
-{
-	int32_t before = 0, behind = 0, now;
-	bool afterwards = j->asked && *n == 1 && step + 1 < j->cfg->steps;
-	if (j->asked && *n > 1) {
-		BERTH_TRY(run_meanwhile(j, step, *n - 1, &before, err));
-		BERTH_TRY(take_asked(j, step + before, err));
-	}
-	now = *n - before;
-	j->once = due(j, now);
-	now -= j->once ? MOST_TRIED : 0;
-	BERTH_TRY(run_and_look(j, step + before, now, &behind, err));
-	*n = before + now + behind;
-	return afterwards ? take_asked(j, step + *n, err) : BERTH_OK;
-}
-
 /* The best placement by the times of a calibration, before any step is run with it. */
 static berth_status place_now(job *j, const berth_calibration *c, solution *x, berth_err *err)
 {
@@ -435,28 +417,38 @@ static int32_t tail_of(int32_t from, int32_t to)
 	return from + 2 * (to - from) / 3;
 }
 
-/* Steps up to the next look. A window ends where the device changes its speed, and with the last step. */
-static int32_t window_at(const berth_adapt_cfg *cfg, int32_t step)
-{
-	int32_t end = cfg->steps;
-	if (slows(cfg) && step < cfg->slow_end && cfg->slow_end < end)
-		end = cfg->slow_end;
-	if (slows(cfg) && step < cfg->slow_step)
-		end = cfg->slow_step;
-	return end - step < cfg->window ? end - step : cfg->window;
-}
-
 static berth_status run_steps(job *j, const berth_profile *profile, berth_err *err)
 {
 	BERTH_TRY(start(j, profile, err));
 	j->m->trains = j->cfg->trains;
 	for (int32_t step = 0, n; step < j->cfg->steps; step += n) {
-		n = window_at(j->cfg, step);
+		/* Steps up to the next look. A window ends where the device changes its speed, and with the
+		 * last step. */
+		const berth_adapt_cfg *cfg = j->cfg;
+		int32_t end = cfg->steps;
+		if (slows(cfg) && step < cfg->slow_end && cfg->slow_end < end)
+			end = cfg->slow_end;
+		if (slows(cfg) && step < cfg->slow_step)
+			end = cfg->slow_step;
+		n = end - step < cfg->window ? end - step : cfg->window;
 		if (slows(j->cfg) && step == j->cfg->slow_step)
 			BERTH_TRY(change_speed(j, j->cfg->slow_speed, err));
 		if (slows(j->cfg) && step == j->cfg->slow_end)
 			BERTH_TRY(change_speed(j, 1, err));
-		BERTH_TRY(run_window(j, step, &n, err));
+		/* A window of at most n steps; n gets how many it had. What was asked for is taken before
+		 * its last step, or after it where there is no other; a look in between decides nothing. */
+		int32_t before = 0, behind = 0, now;
+		bool afterwards = j->asked && n == 1 && step + 1 < j->cfg->steps;
+		if (j->asked && n > 1) {
+			BERTH_TRY(run_meanwhile(j, step, n - 1, &before, err));
+			BERTH_TRY(take_asked(j, step + before, err));
+		}
+		now = n - before;
+		j->once = due(j, now);
+		now -= j->once ? MOST_TRIED : 0;
+		BERTH_TRY(run_and_look(j, step + before, now, &behind, err));
+		n = before + now + behind;
+		BERTH_TRY(afterwards ? take_asked(j, step + n, err) : BERTH_OK);
 	}
 	berth_adaptation *r = j->r;
 	int32_t slow = slows(j->cfg) ? window_of(r, j->cfg->slow_step) : 0;

@@ -208,14 +208,6 @@ static berth_status calibrate(job *j, drawn **pick_of, int32_t n, trial *trials,
 	                              err);
 }
 
-/* Predictions of the pool by the calibrated simulator, fastest first again. */
-static void predict_again(job *j)
-{
-	for (int32_t i = 0; i < j->n_pool; i++)
-		j->pool[i].predicted_s = berth_fitted_sim_latency_s(&j->after, j->pool[i].op_dev, NULL);
-	qsort(j->pool, (size_t)j->n_pool, sizeof *j->pool, by_time);
-}
-
 /* Time a placement once more. It counts but once as flagged or failed. */
 static berth_status time_again(job *j, const trial *x, berth_calibration *c, timed *out, berth_err *err)
 {
@@ -224,17 +216,6 @@ static berth_status time_again(job *j, const trial *x, berth_calibration *c, tim
 	j->r->n_flagged = n_flagged;
 	j->r->n_failed = n_failed;
 	return BERTH_OK;
-}
-
-static void keep_result(job *j, const timed *t, const trial *x)
-{
-	berth_fidelity *r = j->r;
-	j->strain[r->n] = t->strain;
-	j->width[r->n] = berth_spread_width(&t->wall);
-	j->trial[r->n] = *x;
-	r->measured_s[r->n] = t->wall.median;
-	r->low_s[r->n] = t->wall.low;
-	r->high_s[r->n++] = t->wall.high;
 }
 
 /* Run the test placements, and in between the calibration ones once more. What the machine does slowly over
@@ -250,8 +231,14 @@ static berth_status test(job *j, drawn **pick_of, int32_t n, const trial *again,
 		trial x;
 		BERTH_TRY(prepare(j, &j->after, pick_of[i], &x, err));
 		BERTH_TRY(time_placement(j, &x, NULL, &t, err));
-		if (t.counts)
-			keep_result(j, &t, &x);
+		if (t.counts) {
+			j->strain[r->n] = t.strain;
+			j->width[r->n] = berth_spread_width(&t.wall);
+			j->trial[r->n] = x;
+			r->measured_s[r->n] = t.wall.median;
+			r->low_s[r->n] = t.wall.low;
+			r->high_s[r->n++] = t.wall.high;
+		}
 		for (; (int64_t)done * n < (int64_t)(i + 1) * n_again; done++)
 			BERTH_TRY(time_again(j, &again[done], &j->c, &unused, err));
 		tell(j, "test", i + 1, n);
@@ -402,7 +389,10 @@ static berth_status run_all(job *j, berth_err *err)
 	if (berth_measured_all_threads(j->m))
 		BERTH_TRY(measure_whole(j, 0, &r->whole_all_s, err));
 	BERTH_TRY(calibrate(j, calibration_pick, n_calibration, again, err));
-	predict_again(j);
+	/* Predictions of the pool by the calibrated simulator, fastest first again. */
+	for (int32_t i = 0; i < j->n_pool; i++)
+		j->pool[i].predicted_s = berth_fitted_sim_latency_s(&j->after, j->pool[i].op_dev, NULL);
+	qsort(j->pool, (size_t)j->n_pool, sizeof *j->pool, by_time);
 	int32_t n_test = pick(j, cfg->test, &rng, test_pick);
 	BERTH_TRY(test(j, test_pick, n_test, again, n_calibration, err));
 	BERTH_TRY(choose(j, err));

@@ -293,22 +293,6 @@ static berth_status open_contest(job *j, contest *x, berth_err *err)
 	return BERTH_OK;
 }
 
-/* The fastest measured placement with all on one device, where there is one. */
-static void find_single(const job *j, contest *x)
-{
-	const berth_problem *p = &j->t->sim.p;
-	const trial *best = NULL;
-	for (int32_t i = 0; i < j->n_trials; i++) {
-		bool one = !isnan(j->trial[i].seconds);
-		for (int32_t op = 1; op < p->n_ops && one; op++)
-			one = j->trial[i].op_dev[op] == j->trial[i].op_dev[0];
-		if (one && (!best || j->trial[i].seconds < best->seconds))
-			best = &j->trial[i];
-	}
-	if (best)
-		x->single = *best;
-}
-
 static berth_status time_once(job *j, const trial *x, int32_t threads, double *seconds, berth_err *err)
 {
 	BERTH_ARENA(scratch);
@@ -319,20 +303,6 @@ static berth_status time_once(job *j, const trial *x, int32_t threads, double *s
 		  : berth_measured_whole(j->t->m, threads, 0, 1, &scratch, j->tmp, &run, &why);
 	*seconds = st == BERTH_OK ? run.wall.median : NAN;
 	return st == BERTH_OK ? BERTH_OK : failed(j, st, &why, err);
-}
-
-/* One turn of all. The first turn only warms up. One in which the placement itself fails does not count. */
-static berth_status turn(job *j, contest *x, int32_t n, bool *counts, berth_err *err)
-{
-	BERTH_TRY(time_once(j, x->best, 0, &x->mine[n], err));
-	*counts = !isnan(x->mine[n]);
-	if (x->single.op_dev)
-		BERTH_TRY(time_once(j, &x->single, 0, &x->theirs[0][n], err));
-	else
-		x->theirs[0][n] = NAN;
-	BERTH_TRY(time_once(j, NULL, 1, &x->theirs[1][n], err));
-	x->theirs[2][n] = NAN;
-	return berth_measured_all_threads(j->t->m) ? time_once(j, NULL, 0, &x->theirs[2][n], err) : BERTH_OK;
 }
 
 static berth_status judge(job *j, contest *x, int32_t n, berth_err *err)
@@ -370,11 +340,33 @@ static berth_status compare(job *j, berth_err *err)
 	j->r->op_dev = x.best->op_dev;
 	j->r->order = x.best->order;
 	BERTH_TRY(open_contest(j, &x, err));
-	find_single(j, &x);
+	/* The fastest measured placement with all on one device, where there is one. */
+	const berth_problem *p = &j->t->sim.p;
+	const trial *best = NULL;
+	for (int32_t i = 0; i < j->n_trials; i++) {
+		bool one = !isnan(j->trial[i].seconds);
+		for (int32_t op = 1; op < p->n_ops && one; op++)
+			one = j->trial[i].op_dev[op] == j->trial[i].op_dev[0];
+		if (one && (!best || j->trial[i].seconds < best->seconds))
+			best = &j->trial[i];
+	}
+	if (best)
+		x.single = *best;
 	for (int32_t i = 0; n < TURNS && i < 2 * TURNS; i++) {
 		if (i > 1 && !may_go_on(j, 4))
 			break;
-		BERTH_TRY(turn(j, &x, n, &counts, err));
+		/* One turn of all. The first turn only warms up. One in which the placement itself fails
+		 * does not count. */
+		BERTH_TRY(time_once(j, x.best, 0, &x.mine[n], err));
+		counts = !isnan(x.mine[n]);
+		if (x.single.op_dev)
+			BERTH_TRY(time_once(j, &x.single, 0, &x.theirs[0][n], err));
+		else
+			x.theirs[0][n] = NAN;
+		BERTH_TRY(time_once(j, NULL, 1, &x.theirs[1][n], err));
+		x.theirs[2][n] = NAN;
+		BERTH_TRY(berth_measured_all_threads(j->t->m) ? time_once(j, NULL, 0, &x.theirs[2][n], err)
+		                                              : BERTH_OK);
 		n += counts && i > 0;
 	}
 	BERTH_TRY(interrupted(j, err));

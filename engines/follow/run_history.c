@@ -26,21 +26,6 @@ static berth_status find(berth_run_history *h, const int32_t *op_dev, const int3
 	return BERTH_OK;
 }
 
-static void add(berth_run_history *h, berth_run_record *x, int32_t n_steps, double step_s)
-{
-	if (x->n_steps >= STEPS_TO_JUDGE && !x->cold && fabs(step_s / x->step_s - 1) > h->threshold) {
-		/* A record that was forgotten is filled again at the next run. */
-		for (size_t i = 0; i < h->n; i++)
-			h->record[i]->n_steps = 0;
-		h->n_changes++;
-	}
-	if (x->cold)
-		x->n_steps = 0;
-	x->step_s = (x->n_steps * x->step_s + n_steps * step_s) / (x->n_steps + n_steps);
-	x->n_steps += n_steps;
-	x->cold = h->cold;
-}
-
 berth_status berth_run_history_measure(berth_run_history *h, const int32_t *op_dev, const int32_t *order,
                                        int32_t n_steps, double step_s, berth_err *err)
 {
@@ -48,8 +33,20 @@ berth_status berth_run_history_measure(berth_run_history *h, const int32_t *op_d
 	BERTH_TRY(find(h, op_dev, order, &h->now, err));
 	h->cold = before && before != h->now;
 	h->n_warm = h->cold ? 0 : h->n_warm + n_steps;
-	if (!h->cold || h->now->n_steps == 0)
-		add(h, h->now, n_steps, step_s);
+	if (!h->cold || h->now->n_steps == 0) {
+		berth_run_record *x = h->now;
+		if (x->n_steps >= STEPS_TO_JUDGE && !x->cold && fabs(step_s / x->step_s - 1) > h->threshold) {
+			/* A record that was forgotten is filled again at the next run. */
+			for (size_t i = 0; i < h->n; i++)
+				h->record[i]->n_steps = 0;
+			h->n_changes++;
+		}
+		if (x->cold)
+			x->n_steps = 0;
+		x->step_s = (x->n_steps * x->step_s + n_steps * step_s) / (x->n_steps + n_steps);
+		x->n_steps += n_steps;
+		x->cold = h->cold;
+	}
 	if (!h->cold && (h->now->least_s == 0 || step_s < h->now->least_s))
 		h->now->least_s = step_s;
 	return BERTH_OK;

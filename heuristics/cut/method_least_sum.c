@@ -136,22 +136,6 @@ static bool move_run(sum_improver *x, int32_t i, int32_t dev)
 	return best >= i;
 }
 
-/* Runs of colocation groups that follow one another move to another device as long as any gains, and work may
- * be done. op_dev [n_ops] in and out; its bytes fit. */
-static void sum_move_runs(sum_improver *x, int32_t *op_dev)
-{
-	const berth_problem *p = x->s->p;
-	double pass_ns = MOVE_NS * PATIENCE * 2 * p->n_devs * ((double)p->n_ops + p->g->n_edges);
-	begin(x, op_dev);
-	for (bool gained = true; gained && berth_search_afford(x->s, pass_ns);) {
-		gained = false;
-		for (int32_t i = 0; i < p->n_colocs; i++)
-			for (int32_t d = 0; d < p->n_devs; d++)
-				gained |= x->dev[i] != d && move_run(x, i, d);
-	}
-	BERTH_COPY(op_dev, x->walk.op_dev, p->n_ops);
-}
-
 enum { ROUNDS = 8 };
 
 #define MORE 1.25 /* of the share, at least, from round to round */
@@ -258,8 +242,21 @@ static berth_status look(asking *a, bool first, bool *again, berth_arena *tmp, b
 		berth_search_offer(a->s, a->full, NULL);
 		return BERTH_OK;
 	}
-	if (a->best_ns > ns)
-		sum_move_runs(&a->improver, a->best);
+	if (a->best_ns > ns) {
+		/* Runs of colocation groups that follow one another move to another device as long as any
+		 * gains, and work may be done. op_dev [n_ops] in and out; its bytes fit. */
+		int32_t *op_dev = a->best;
+		const berth_problem *p = a->improver.s->p;
+		double pass_ns = MOVE_NS * PATIENCE * 2 * p->n_devs * ((double)p->n_ops + p->g->n_edges);
+		begin(&a->improver, op_dev);
+		for (bool gained = true; gained && berth_search_afford(a->improver.s, pass_ns);) {
+			gained = false;
+			for (int32_t i = 0; i < p->n_colocs; i++)
+				for (int32_t d = 0; d < p->n_devs; d++)
+					gained |= a->improver.dev[i] != d && move_run(&a->improver, i, d);
+		}
+		BERTH_COPY(op_dev, a->improver.walk.op_dev, p->n_ops);
+	}
 	*again = !berth_score_feasible(berth_search_offer(a->s, a->best, NULL));
 	if (*again)
 		raise_share(a);

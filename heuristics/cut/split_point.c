@@ -69,8 +69,19 @@ static void weigh(splitter *x, int32_t first, int32_t second)
 	}
 }
 
-static void keep_best(splitter *x)
+static void offer_pair(splitter *x, int32_t first, int32_t second)
 {
+	const berth_problem *p = x->s->p;
+	berth_single_placement(p, first, x->all[0]);
+	berth_single_placement(p, second, x->all[1]);
+	for (int32_t u = 0; u < p->n_colocs; u++) { /* what can be on one of the two alone stays there */
+		bool legal[2] = {berth_coloc_legal(p, u, first), berth_coloc_legal(p, u, second)};
+		if (legal[0] && !legal[1])
+			berth_coloc_put(p, u, first, x->all[1]);
+		if (legal[1] && !legal[0])
+			berth_coloc_put(p, u, second, x->all[0]);
+	}
+	weigh(x, first, second);
 	bool throughput = berth_objective_is(&x->s->cfg.objective, BERTH_THROUGHPUT);
 	x->n_kept = 0;
 	for (int32_t k = 0; k <= x->s->p->n_ops; k++) {
@@ -86,22 +97,6 @@ static void keep_best(splitter *x)
 		x->kept[i] = k;
 		x->kept_ns[i] = ns;
 	}
-}
-
-static void offer_pair(splitter *x, int32_t first, int32_t second)
-{
-	const berth_problem *p = x->s->p;
-	berth_single_placement(p, first, x->all[0]);
-	berth_single_placement(p, second, x->all[1]);
-	for (int32_t u = 0; u < p->n_colocs; u++) { /* what can be on one of the two alone stays there */
-		bool legal[2] = {berth_coloc_legal(p, u, first), berth_coloc_legal(p, u, second)};
-		if (legal[0] && !legal[1])
-			berth_coloc_put(p, u, first, x->all[1]);
-		if (legal[1] && !legal[0])
-			berth_coloc_put(p, u, second, x->all[0]);
-	}
-	weigh(x, first, second);
-	keep_best(x);
 	for (int32_t i = 0; i < x->n_kept; i++) {
 		for (int32_t op = 0; op < p->n_ops; op++)
 			x->op_dev[op] = x->all[at(x, op) >= x->kept[i]][op];

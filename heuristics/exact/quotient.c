@@ -28,25 +28,6 @@ static berth_status add_groups(const berth_problem *p, const berth_coarsening *c
 	return BERTH_OK;
 }
 
-static berth_status add_times(const berth_problem *p, const berth_coarsening *c, berth_builder *b,
-                              berth_arena *tmp, berth_err *err)
-{
-	int64_t *sum;
-	BERTH_TRY_NEW(tmp, c->n_groups, err, sum);
-	for (int32_t d = 0; d < p->n_devs; d++) {
-		for (int32_t k = 0; k < c->n_groups; k++)
-			sum[k] = 0;
-		for (int32_t op = 0; op < p->n_ops; op++) {
-			int64_t *s = &sum[c->op_group[op]];
-			*s = *s < 0 || !berth_op_legal(p, op, d) ? -1 : *s + berth_op_time(p, op, d);
-		}
-		for (int32_t k = 0; k < c->n_groups; k++)
-			BERTH_TRY(berth_builder_time(b, k, p->s->dev_name[d],
-			                             sum[k] < 0 ? (double)NAN : (double)sum[k] / 1e9, err));
-	}
-	return BERTH_OK;
-}
-
 /* Edges of tensor t from its group to each other group with a consumer. */
 static berth_status add_tensor(const berth_problem *p, const berth_coarsening *c, int32_t t, int32_t *seen,
                                berth_builder *b, berth_arena *tmp, berth_err *err)
@@ -75,7 +56,19 @@ static berth_status build(const berth_problem *p, const berth_coarsening *c, ber
 	BERTH_TRY(berth_builder_new(tmp, p->g->name, &b, err));
 	BERTH_TRY_NEW(tmp, c->n_groups, err, seen);
 	BERTH_TRY(add_groups(p, c, b, tmp, err));
-	BERTH_TRY(add_times(p, c, b, tmp, err));
+	int64_t *sum;
+	BERTH_TRY_NEW(tmp, c->n_groups, err, sum);
+	for (int32_t d = 0; d < p->n_devs; d++) {
+		for (int32_t k = 0; k < c->n_groups; k++)
+			sum[k] = 0;
+		for (int32_t op = 0; op < p->n_ops; op++) {
+			int64_t *s = &sum[c->op_group[op]];
+			*s = *s < 0 || !berth_op_legal(p, op, d) ? -1 : *s + berth_op_time(p, op, d);
+		}
+		for (int32_t k = 0; k < c->n_groups; k++)
+			BERTH_TRY(berth_builder_time(b, k, p->s->dev_name[d],
+			                             sum[k] < 0 ? (double)NAN : (double)sum[k] / 1e9, err));
+	}
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		BERTH_TRY(add_tensor(p, c, t, seen, b, tmp, err));
 	const berth_graph *g = p->g;

@@ -26,22 +26,6 @@ static int64_t cp_list_score(void *ctx, const berth_list_place *at)
 	return start + (x->draws ? (int64_t)berth_rng_below(&x->rng, 256) : 0);
 }
 
-static berth_status cp_list_restart(cp_list *x, berth_search *s, berth_partial *part, int64_t k,
-                                    int32_t *op_dev, int32_t *order, berth_arena *tmp, berth_err *err)
-{
-	for (int32_t op = 0; op < x->list.p->n_ops; op++)
-		x->op_key[op] = (int64_t)((double)x->list.p->op_rank_ns[op] *
-		                          (1 + SPREAD * (berth_rng_unit(&x->rng) - 0.5)));
-	berth_partial_reset(part);
-	berth_partial_limit_memory(part,
-	                           x->list.p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
-	BERTH_TRY(berth_list_schedule(&x->list, part, tmp, err));
-	berth_partial_devs(part, op_dev);
-	berth_partial_order(part, order);
-	berth_search_offer_ordered(s, op_dev, order);
-	return BERTH_OK;
-}
-
 static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	cp_list x = {.rng = berth_rng_seed(s->cfg.seed, BERTH_STREAM_METHOD)};
@@ -55,8 +39,18 @@ static berth_status cp_list_run(berth_search *s, berth_arena *tmp, berth_err *er
 	BERTH_TRY(berth_offer_schedule(s, berth_list_schedule, &x.list, tmp, err));
 	BERTH_TRY(berth_repair_incumbent(s, tmp, err)); /* restarts leave no budget for it in the end */
 	x.draws = true;
-	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++)
-		BERTH_TRY(cp_list_restart(&x, s, part, k, op_dev, order, tmp, err));
+	for (int64_t k = 0; berth_search_budget_left(s, 2) == 2; k++) {
+		for (int32_t op = 0; op < x.list.p->n_ops; op++)
+			x.op_key[op] = (int64_t)((double)x.list.p->op_rank_ns[op] *
+			                          (1 + SPREAD * (berth_rng_unit(&x.rng) - 0.5)));
+		berth_partial_reset(part);
+		berth_partial_limit_memory(
+			part, x.list.p->memory_free ? 0 : berth_memory_share[k % BERTH_MEMORY_TRIES]);
+		BERTH_TRY(berth_list_schedule(&x.list, part, tmp, err));
+		berth_partial_devs(part, op_dev);
+		berth_partial_order(part, order);
+		berth_search_offer_ordered(s, op_dev, order);
+	}
 	return BERTH_OK;
 }
 

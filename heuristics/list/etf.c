@@ -94,10 +94,19 @@ static int64_t extra_ns(const etf *x, int32_t topo, int32_t dev)
 
 /* ---- favourites ---- */
 
-/* When keeping dev, where op ended, for its child is of no more use: op's output could be on another device
- * by then. */
-static int64_t awake_until_ns(const etf *x, int32_t op, int32_t child, int32_t dev)
+/* The device, where op ended, is awake for op's favourite child, if that can come there. */
+static void stay_awake(etf *x, int32_t op, int32_t dev)
 {
+	device *v = &x->dev[dev];
+	int32_t child = x->child ? x->child[op] : -1,
+		bound = child >= 0 ? berth_partial_dev(x->part, child) : -1;
+	v->child = -1;
+	if (child < 0 || !berth_op_legal(x->p, child, dev) ||
+	    (bound >= 0 ? bound != dev : !berth_partial_fits(x->part, x->p->op_coloc[child], dev)))
+		return;
+	v->child = child;
+	/* When keeping dev, where op ended, for its child is of no more use: op's output could be on another
+	 * device by then. */
 	const berth_graph *g = x->p->g;
 	int64_t least = -1;
 	for (int32_t d = 0; d < x->p->n_devs; d++) {
@@ -110,21 +119,7 @@ static int64_t awake_until_ns(const etf *x, int32_t op, int32_t child, int32_t d
 					transfer += berth_transfer_ns(x->p, t, dev, d);
 		least = least < 0 || transfer < least ? transfer : least;
 	}
-	return least < 0 ? INT64_MAX : berth_partial_end_ns(x->part)[op] + least;
-}
-
-/* The device, where op ended, is awake for op's favourite child, if that can come there. */
-static void stay_awake(etf *x, int32_t op, int32_t dev)
-{
-	device *v = &x->dev[dev];
-	int32_t child = x->child ? x->child[op] : -1,
-		bound = child >= 0 ? berth_partial_dev(x->part, child) : -1;
-	v->child = -1;
-	if (child < 0 || !berth_op_legal(x->p, child, dev) ||
-	    (bound >= 0 ? bound != dev : !berth_partial_fits(x->part, x->p->op_coloc[child], dev)))
-		return;
-	v->child = child;
-	v->until_ns = awake_until_ns(x, op, child, dev);
+	v->until_ns = least < 0 ? INT64_MAX : berth_partial_end_ns(x->part)[op] + least;
 }
 
 /* The operator that dev is awake for; -1: none. */

@@ -93,22 +93,6 @@ static bool is_earlier(const void *ctx, const void *a, const void *b)
 	return x != y ? x < y : *i > *k;
 }
 
-/* Those pairs of op with earlier windows that may have an x: pair_col is 0 there, else -1. */
-static void choose_outside(favourite *f, int32_t op)
-{
-	size_t latest[MOST_OUTSIDE + 1], n = 0;
-	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
-		f->pair_col[i] = -1;
-		if (!is_outside(f, i) || f->op_child[f->e.producer[i]] >= 0)
-			continue;
-		berth_heap_push(latest, n++, sizeof i, &i, is_earlier, f);
-		if (n > MOST_OUTSIDE)
-			berth_heap_pop(latest, n--, sizeof i, is_earlier, f);
-	}
-	while (n > 0)
-		f->pair_col[latest[--n]] = 0;
-}
-
 static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32_t end, berth_err *err)
 {
 	const berth_graph *g = f->p->g;
@@ -118,7 +102,19 @@ static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32
 		                       &f->op_start_col[g->topo_op[k]], err));
 	for (int32_t k = first; k < end; k++) {
 		int32_t op = g->topo_op[k];
-		choose_outside(f, op);
+		/* Those pairs of op with earlier windows that may have an x: pair_col is 0 there, else -1.
+		 * */
+		size_t latest[MOST_OUTSIDE + 1], n = 0;
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+			f->pair_col[i] = -1;
+			if (!is_outside(f, i) || f->op_child[f->e.producer[i]] >= 0)
+				continue;
+			berth_heap_push(latest, n++, sizeof i, &i, is_earlier, f);
+			if (n > MOST_OUTSIDE)
+				berth_heap_pop(latest, n--, sizeof i, is_earlier, f);
+		}
+		while (n > 0)
+			f->pair_col[latest[--n]] = 0;
 		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
 			int32_t from = f->e.producer[i];
 			if (is_outside(f, i) && f->pair_col[i] < 0)
@@ -131,26 +127,24 @@ static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32
 	return BERTH_OK;
 }
 
-/* s_j - s_i - c x >= p_i, or s_j - c x >= end_i where the producer's window is solved. */
-static berth_status add_edge(const favourite *f, berth_lp *lp, int32_t op, size_t i, berth_err *err)
-{
-	int32_t from = f->e.producer[i], start = f->op_start_col[from];
-	double time = f->scale * (double)f->p->op_mean_ns[from], wait = f->scale * (double)f->e.ns[i];
-	BERTH_TRY(berth_lp_row(lp, NULL, start >= 0 ? time : f->op_end[from], BERTH_LP_INF, err));
-	BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], 1, err));
-	if (start >= 0)
-		BERTH_TRY(berth_lp_put(lp, start, -1, err));
-	return berth_lp_put(lp, f->pair_col[i], -wait, err);
-}
-
 /* All edges of op; those whose x is fixed at 1 say no more than the latest of them. */
 static berth_status add_edges(const favourite *f, berth_lp *lp, int32_t op, berth_err *err)
 {
 	double least = 0;
 	for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
-		if (f->pair_col[i] >= 0)
-			BERTH_TRY(add_edge(f, lp, op, i, err));
-		else
+		if (f->pair_col[i] >= 0) {
+			/* s_j - s_i - c x >= p_i, or s_j - c x >= end_i where the producer's window is
+			 * solved. */
+			int32_t from = f->e.producer[i], start = f->op_start_col[from];
+			double time = f->scale * (double)f->p->op_mean_ns[from],
+			       wait = f->scale * (double)f->e.ns[i];
+			BERTH_TRY(berth_lp_row(lp, NULL, start >= 0 ? time : f->op_end[from], BERTH_LP_INF,
+			                       err));
+			BERTH_TRY(berth_lp_put(lp, f->op_start_col[op], 1, err));
+			if (start >= 0)
+				BERTH_TRY(berth_lp_put(lp, start, -1, err));
+			BERTH_TRY(berth_lp_put(lp, f->pair_col[i], -wait, err));
+		} else
 			least = fmax(least, arrival(f, i));
 	}
 	if (!(least > 0))
@@ -189,26 +183,6 @@ static berth_status add_children(favourite *f, berth_lp *lp, int32_t from, berth
 	return BERTH_OK;
 }
 
-/* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites, and
- * starts are as in the relaxation without transfers. */
-static void take(favourite *f, const berth_lp_result *r, int32_t first, int32_t end)
-{
-	bool solved = isfinite(r->value);
-	for (int32_t k = first; k < end; k++) {
-		int32_t op = f->p->g->topo_op[k];
-		double start = solved ? r->x[f->op_start_col[op]] : 0;
-		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
-			if (!solved)
-				start = fmax(start, f->op_end[f->e.producer[i]]);
-			else if (f->pair_col[i] >= 0 && r->x[f->pair_col[i]] < 0.5 - 1e-9)
-				f->op_child[f->e.producer[i]] = op;
-		}
-		f->op_end[op] = start + f->scale * (double)f->p->op_mean_ns[op];
-	}
-	for (int32_t k = first; k < end; k++)
-		f->op_start_col[f->p->g->topo_op[k]] = -1;
-}
-
 static berth_status solve_window(favourite *f, int32_t first, int32_t end, double *length, berth_arena *tmp,
                                  berth_err *err)
 {
@@ -232,7 +206,22 @@ static berth_status solve_window(favourite *f, int32_t first, int32_t end, doubl
 			BERTH_TRY(add_children(f, &lp, f->e.producer[i], err));
 	}
 	BERTH_TRY(berth_lp_solve(&lp, NULL, &mem, tmp, &r, err));
-	take(f, &r, first, end);
+	/* Round, and leave the window behind. Without a solution (the solver gave up) it has no favourites,
+	 * and starts are as in the relaxation without transfers. */
+	bool solved = isfinite(r.value);
+	for (int32_t k = first; k < end; k++) {
+		int32_t op = f->p->g->topo_op[k];
+		double start = solved ? r.x[f->op_start_col[op]] : 0;
+		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
+			if (!solved)
+				start = fmax(start, f->op_end[f->e.producer[i]]);
+			else if (f->pair_col[i] >= 0 && r.x[f->pair_col[i]] < 0.5 - 1e-9)
+				f->op_child[f->e.producer[i]] = op;
+		}
+		f->op_end[op] = start + f->scale * (double)f->p->op_mean_ns[op];
+	}
+	for (int32_t k = first; k < end; k++)
+		f->op_start_col[f->p->g->topo_op[k]] = -1;
 	if (isfinite(r.value) && r.x[w] > *length)
 		*length = r.x[w];
 	return BERTH_OK;

@@ -272,25 +272,6 @@ static void descend(dp *d, int32_t i, int32_t j, double acc, double cpu)
 	}
 }
 
-/* The same for prefixes, of which each has one below it. */
-static void descend_prefix(dp *d, int32_t i)
-{
-	double acc = 0, cpu = 0;
-	int32_t j = i;
-	while (j > 0) {
-		int32_t v = j - 1;
-		bool fits = d->acc.memory < 0 || d->set_bytes + d->node_bytes[v] <= d->acc.memory;
-		acc += d->node_acc[v];
-		cpu += d->node_cpu[v];
-		if (!((acc < d->cut && fits) || cpu < d->cut) || !count_set(d))
-			break;
-		move_node(d, v, 1);
-		try_set(d, i, --j, acc, cpu);
-	}
-	for (; j < i; j++)
-		move_node(d, j, -1);
-}
-
 static berth_status new_values(dp *d, berth_err *err)
 {
 	size_t states = state_of(d, d->ideal.n, 0, 0);
@@ -363,8 +344,24 @@ static berth_status solve(dp *d, int32_t *op_dev, berth_err *err)
 			continue;
 		if (d->ideal.bits)
 			descend(d, i, i, 0, 0);
-		else
-			descend_prefix(d, i);
+		else {
+			/* The same for prefixes, of which each has one below it. */
+			double acc = 0, cpu = 0;
+			int32_t j = i;
+			while (j > 0) {
+				int32_t v = j - 1;
+				bool fits =
+					d->acc.memory < 0 || d->set_bytes + d->node_bytes[v] <= d->acc.memory;
+				acc += d->node_acc[v];
+				cpu += d->node_cpu[v];
+				if (!((acc < d->cut && fits) || cpu < d->cut) || !count_set(d))
+					break;
+				move_node(d, v, 1);
+				try_set(d, i, --j, acc, cpu);
+			}
+			for (; j < i; j++)
+				move_node(d, j, -1);
+		}
 		spread_devices(d, i);
 	}
 	double value = d->value[state_of(d, d->ideal.n - 1, d->cpu.n, d->acc.n)];

@@ -73,13 +73,18 @@ static void visit_coloc(tarjan *t, int32_t root)
 	}
 }
 
-/* label out [n_colocs]; *n = components. */
-static berth_status fuse(int32_t n_colocs, const coloc_edges *e, berth_arena *mem, int32_t *label, int32_t *n,
-                         berth_err *err)
+berth_status dp_nodes_new(const berth_problem *p, berth_arena *mem, dp_nodes *out, berth_err *err)
 {
+	coloc_edges e;
+	dp_nodes x;
+	int32_t *label;
+	BERTH_TRY(order_colocs(p, &e, mem, err));
+	BERTH_TRY_NEW(mem, p->n_colocs, err, label);
+	/* label out [n_colocs]; x.n = components. */
+	int32_t n_colocs = p->n_colocs;
 	int32_t *off, *to;
 	tarjan t = {.label = label};
-	BERTH_TRY(berth_csr_new(n_colocs, e->n, e->from, e->to, mem, &off, &to, err));
+	BERTH_TRY(berth_csr_new(n_colocs, e.n, e.from, e.to, mem, &off, &to, err));
 	t.off = off;
 	t.to = to;
 	BERTH_TRY_NEW(mem, n_colocs, err, t.index, t.low, t.stack, t.call, t.edge);
@@ -88,18 +93,7 @@ static berth_status fuse(int32_t n_colocs, const coloc_edges *e, berth_arena *me
 	for (int32_t u = 0; u < n_colocs; u++)
 		if (t.index[u] == 0)
 			visit_coloc(&t, u);
-	*n = t.n_labels;
-	return BERTH_OK;
-}
-
-berth_status dp_nodes_new(const berth_problem *p, berth_arena *mem, dp_nodes *out, berth_err *err)
-{
-	coloc_edges e;
-	dp_nodes x;
-	int32_t *label;
-	BERTH_TRY(order_colocs(p, &e, mem, err));
-	BERTH_TRY_NEW(mem, p->n_colocs, err, label);
-	BERTH_TRY(fuse(p->n_colocs, &e, mem, label, &x.n, err));
+	x.n = t.n_labels;
 	BERTH_TRY_NEW(mem, p->n_ops, err, x.op_node);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		x.op_node[op] = x.n - 1 - label[p->op_coloc[op]];

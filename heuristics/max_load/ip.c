@@ -54,15 +54,6 @@ static bool equal(const berth_max_load *m, int32_t a, int32_t b)
 	return true;
 }
 
-static void rank_devices(builder *b)
-{
-	for (int32_t d = 0; d < b->m->p->n_devs; d++) {
-		b->dev_rank[d] = 0;
-		for (int32_t e = 0; e < d; e++)
-			b->dev_rank[d] += equal(b->m, e, d);
-	}
-}
-
 /* Rename equal devices by the first item on them. */
 static berth_status rename_devices(builder *b, berth_err *err)
 {
@@ -85,20 +76,6 @@ static berth_status rename_devices(builder *b, berth_err *err)
 }
 
 /* ---- columns ---- */
-
-static berth_status place_columns(builder *b, berth_err *err)
-{
-	for (int32_t i = 0; i < b->m->n_items; i++)
-		for (int32_t d = 0; d < b->m->p->n_devs; d++) {
-			b->col[cell(b, i, d)] = -1;
-			bool possible = b->m->item_s[cell(b, i, d)] <= b->upper &&
-			                b->m->item_bytes[i] <= b->m->dev_limit_bytes[d];
-			if (possible && b->dev_rank[d] <= i)
-				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, true, &b->col[cell(b, i, d)],
-				                       err));
-		}
-	return BERTH_OK;
-}
 
 /* Is anybody who uses x in another item than its producer? */
 static bool crosses(const berth_max_load *m, int32_t x)
@@ -199,25 +176,6 @@ static bool stands(const builder *b, int32_t op, int32_t d)
 	return b->item_dev[b->m->op_item[op]] == d;
 }
 
-static berth_status write_start(builder *b, double **start, berth_err *err)
-{
-	const berth_graph *g = b->m->p->g;
-	double *x;
-	BERTH_TRY_NEW(b->mem, b->lp->n_cols, err, x);
-	for (int32_t i = 0; i < b->m->n_items; i++)
-		if (b->col[cell(b, i, b->item_dev[i])] >= 0)
-			x[b->col[cell(b, i, b->item_dev[i])]] = 1;
-	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t d = 0; d < b->m->p->n_devs; d++)
-			for (int32_t e = g->tensor_use_off[t];
-			     e < g->tensor_use_off[t + 1] && b->tensor_col[cell(b, t, d)] >= 0; e++)
-				if (stands(b, g->tensor_producer[t], d) != stands(b, g->edge_consumer[e], d))
-					x[b->tensor_col[cell(b, t, d)]] = 1;
-	x[b->t_col] = b->upper;
-	*start = x;
-	return BERTH_OK;
-}
-
 static berth_status build(builder *b, double least, berth_err *err)
 {
 	const berth_problem *p = b->m->p;
@@ -225,10 +183,22 @@ static berth_status build(builder *b, double least, berth_err *err)
 	BERTH_TRY_NEW(b->mem, (size_t)p->g->n_tensors * (size_t)p->n_devs, err, b->tensor_col);
 	BERTH_TRY_NEW(b->mem, p->n_devs, err, b->dev_rank);
 	BERTH_TRY_NEW(b->mem, b->m->n_items, err, b->item_dev);
-	rank_devices(b);
+	for (int32_t d = 0; d < b->m->p->n_devs; d++) {
+		b->dev_rank[d] = 0;
+		for (int32_t e = 0; e < d; e++)
+			b->dev_rank[d] += equal(b->m, e, d);
+	}
 	BERTH_TRY(rename_devices(b, err));
 	BERTH_TRY(berth_lp_col(b->lp, "T", fmax(least, 0), b->upper, 1, false, &b->t_col, err));
-	BERTH_TRY(place_columns(b, err));
+	for (int32_t i = 0; i < b->m->n_items; i++)
+		for (int32_t d = 0; d < b->m->p->n_devs; d++) {
+			b->col[cell(b, i, d)] = -1;
+			bool possible = b->m->item_s[cell(b, i, d)] <= b->upper &&
+			                b->m->item_bytes[i] <= b->m->dev_limit_bytes[d];
+			if (possible && b->dev_rank[d] <= i)
+				BERTH_TRY(berth_lp_col(b->lp, NULL, 0, 1, 0, true, &b->col[cell(b, i, d)],
+				                       err));
+		}
 	BERTH_TRY(transfer_columns(b, err));
 	BERTH_TRY(one_device_each(b, err));
 	for (int32_t d = 0; d < p->n_devs; d++) {
@@ -257,7 +227,22 @@ berth_status berth_max_load_lp_new(const berth_max_load *m, double least, berth_
 	berth_lp_init(&out->lp, "max_load", mem);
 	BERTH_TRY(build(&b, least, err));
 	out->item_dev_col = b.col;
-	return write_start(&b, &out->start, err);
+	const berth_graph *g = b.m->p->g;
+	double *x;
+	BERTH_TRY_NEW(b.mem, b.lp->n_cols, err, x);
+	for (int32_t i = 0; i < b.m->n_items; i++)
+		if (b.col[cell(&b, i, b.item_dev[i])] >= 0)
+			x[b.col[cell(&b, i, b.item_dev[i])]] = 1;
+	for (int32_t t = 0; t < g->n_tensors; t++)
+		for (int32_t d = 0; d < b.m->p->n_devs; d++)
+			for (int32_t e = g->tensor_use_off[t];
+			     e < g->tensor_use_off[t + 1] && b.tensor_col[cell(&b, t, d)] >= 0; e++)
+				if (stands(&b, g->tensor_producer[t], d) !=
+				    stands(&b, g->edge_consumer[e], d))
+					x[b.tensor_col[cell(&b, t, d)]] = 1;
+	x[b.t_col] = b.upper;
+	out->start = x;
+	return BERTH_OK;
 }
 
 /* `ip`: the max-load throughput of J. Tarnawski, A. Phanishayee, N. Devanur, D. Mahajan, F. Nina Paravecino,
@@ -307,28 +292,6 @@ static berth_status new_loads(const berth_search *s, berth_arena *mem, berth_are
 	return berth_max_load_new(s->p, s->best.value * (1 + 1e-9), mem, tmp, m, err);
 }
 
-static berth_status anneal(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	berth_max_load m;
-	BERTH_TRY(new_loads(s, mem, tmp, &m, err));
-	int64_t moves = m.n_items * MOVES_AN_ITEM;
-	return berth_can_move(s->p)
-	               ? berth_max_load_search(s, &m, moves < MOST_MOVES ? moves : MOST_MOVES, tmp, err)
-	               : BERTH_OK;
-}
-
-static void offer(berth_search *s, const berth_max_load *m, const berth_max_load_lp *l, const double *x,
-                  int32_t *op_dev)
-{
-	for (int32_t op = 0; op < s->p->n_ops; op++)
-		for (int32_t d = 0; d < s->p->n_devs; d++) {
-			int32_t c = l->item_dev_col[berth_cell(s->p, m->op_item[op], d)];
-			if (c >= 0 && x[c] > 0.5)
-				op_dev[op] = d;
-		}
-	berth_search_offer(s, op_dev, NULL);
-}
-
 static int64_t most_nodes(const berth_search *s, size_t n_entries)
 {
 	double nodes = 1 + NODES_OF((double)n_entries + 1);
@@ -351,8 +314,15 @@ static berth_status solve_model(berth_search *s, const berth_max_load *m, berth_
 	BERTH_TRY_NEW(mem, s->p->n_ops, err, op_dev);
 	BERTH_TRY(berth_lp_solve(&l.lp, &options, mem, tmp, &r, err));
 	s->nodes = r.nodes;
-	if (isfinite(r.value))
-		offer(s, m, &l, r.x, op_dev);
+	if (isfinite(r.value)) {
+		for (int32_t op = 0; op < s->p->n_ops; op++)
+			for (int32_t d = 0; d < s->p->n_devs; d++) {
+				int32_t c = l.item_dev_col[berth_cell(s->p, m->op_item[op], d)];
+				if (c >= 0 && r.x[c] > 0.5)
+					op_dev[op] = d;
+			}
+		berth_search_offer(s, op_dev, NULL);
+	}
 	if (isfinite(r.bound) && r.status != BERTH_LP_INFEASIBLE)
 		berth_search_prove(s, r.bound * (1 - TOLERANCE));
 	return BERTH_OK;
@@ -379,7 +349,12 @@ static berth_status ip_run(berth_search *s, berth_arena *tmp, berth_err *err)
 		return BERTH_OK;
 	BERTH_ARENA(mem);
 	berth_arena_init(&mem, tmp->hook);
-	BERTH_TRY(anneal(s, &mem, tmp, err));
+	berth_max_load m;
+	BERTH_TRY(new_loads(s, &mem, tmp, &m, err));
+	int64_t moves = m.n_items * MOVES_AN_ITEM;
+	BERTH_TRY(berth_can_move(s->p)
+	                  ? berth_max_load_search(s, &m, moves < MOST_MOVES ? moves : MOST_MOVES, tmp, err)
+	                  : BERTH_OK);
 	BERTH_TRY(prove(s, &mem, tmp, err));
 	if (s->best.value <= s->bound * (1 + 2 * TOLERANCE))
 		s->proof = BERTH_PROOF_OPTIMAL;

@@ -38,27 +38,6 @@ static void join(const berth_max_load *m, double cut_s, int32_t *parent)
 	}
 }
 
-static berth_status number_items(berth_max_load *m, double cut_s, berth_arena *mem, berth_arena *tmp,
-                                 berth_err *err)
-{
-	const berth_problem *p = m->p;
-	int32_t *parent, *number, n_cpus = 0;
-	BERTH_TRY_NEW(mem, p->n_ops, err, m->op_item);
-	BERTH_TRY_NEW(tmp, p->n_colocs, err, parent, number);
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		parent[u] = u;
-	for (int32_t d = 0; d < p->n_devs; d++)
-		n_cpus += !berth_cost_model_pays(p, d);
-	if (n_cpus <= 1 && n_cpus < p->n_devs)
-		join(m, cut_s, parent);
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		/* A root is the lowest of its colocation groups, so it has its number first. */
-		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)];
-	for (int32_t op = 0; op < p->n_ops; op++)
-		m->op_item[op] = number[p->op_coloc[op]];
-	return BERTH_OK;
-}
-
 static berth_status weigh_items(berth_max_load *m, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = m->p;
@@ -113,7 +92,20 @@ static berth_status build(berth_max_load *m, double cut_s, berth_arena *mem, ber
 		m->dev_s_per_byte[d] = fmax(p->s->cost_model->s_per_byte(p, d), 0);
 		m->dev_limit_bytes[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
 	}
-	BERTH_TRY(number_items(m, cut_s, mem, tmp, err));
+	int32_t *parent, *number, n_cpus = 0;
+	BERTH_TRY_NEW(mem, p->n_ops, err, m->op_item);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, parent, number);
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		parent[u] = u;
+	for (int32_t d = 0; d < p->n_devs; d++)
+		n_cpus += !berth_cost_model_pays(p, d);
+	if (n_cpus <= 1 && n_cpus < p->n_devs)
+		join(m, cut_s, parent);
+	for (int32_t u = 0; u < p->n_colocs; u++)
+		/* A root is the lowest of its colocation groups, so it has its number first. */
+		number[u] = root_of(parent, u) == u ? m->n_items++ : number[root_of(parent, u)];
+	for (int32_t op = 0; op < p->n_ops; op++)
+		m->op_item[op] = number[p->op_coloc[op]];
 	BERTH_TRY(berth_csr_new(m->n_items, p->n_ops, m->op_item, NULL, mem, &m->item_off, &m->item_op, err));
 	BERTH_TRY(weigh_items(m, mem, err));
 	int32_t *seen;
@@ -180,21 +172,6 @@ void berth_max_load_place(berth_max_load *m, const int32_t *op_dev)
 	}
 }
 
-/* A consumer of x, which is made at home, goes from a to b. */
-static void move_use(berth_max_load *m, int32_t x, int32_t home, int32_t a, int32_t b)
-{
-	int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs), all = n_uses(m->p->g, x);
-	int32_t before_a = uses[a]--, before_b = uses[b]++;
-	if (home == a)
-		m->load_s[a] += before_a == all ? cost(m, x, a) : 0;
-	else
-		m->load_s[a] -= before_a == 1 ? cost(m, x, a) : 0;
-	if (home == b)
-		m->load_s[b] -= before_b + 1 == all ? cost(m, x, b) : 0;
-	else
-		m->load_s[b] += before_b == 0 ? cost(m, x, b) : 0;
-}
-
 void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 {
 	const berth_graph *g = m->p->g;
@@ -208,7 +185,18 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 		int32_t op = m->item_op[k];
 		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t x = g->in_tensor[i], maker = m->op_item[g->tensor_producer[x]];
-			move_use(m, x, maker == item ? a : m->item_dev[maker], a, dev);
+			/* A consumer of x, which is made at home, goes from a to b. */
+			int32_t home = maker == item ? a : m->item_dev[maker];
+			int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs), all = n_uses(m->p->g, x);
+			int32_t before_a = uses[a]--, before_b = uses[dev]++;
+			if (home == a)
+				m->load_s[a] += before_a == all ? cost(m, x, a) : 0;
+			else
+				m->load_s[a] -= before_a == 1 ? cost(m, x, a) : 0;
+			if (home == dev)
+				m->load_s[dev] -= before_b + 1 == all ? cost(m, x, dev) : 0;
+			else
+				m->load_s[dev] += before_b == 0 ? cost(m, x, dev) : 0;
 		}
 	}
 	BERTH_EACH (k, m->item_off, item)

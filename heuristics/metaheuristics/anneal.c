@@ -117,23 +117,6 @@ static bool draw_key(void *ctx, int32_t *moved, uint32_t *key)
 	return false;
 }
 
-static void change_key(berth_annealer *a, uint32_t *trial_key)
-{
-	int32_t op;
-	uint32_t key;
-	if (a->base.log && a->screen.has_paths)
-		berth_screen_draw_key(&a->screen, &a->base, draw_key, a, trial_key);
-	else if (draw_key(a, &op, &key))
-		trial_key[op] = key;
-}
-
-static void draw_screened(berth_annealer *a, int32_t i, int32_t *trial)
-{
-	a->screened[i] = true;
-	a->kind[i] = berth_mix_draw(&a->mix, &a->rng);
-	berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, &a->rng, trial);
-}
-
 /* How much worse trial i may be. */
 static void draw_slack(berth_annealer *a, int32_t i, double temperature)
 {
@@ -149,11 +132,19 @@ static void draw(berth_annealer *a, int32_t i, double temperature)
 	spot trial = trial_at(a, i);
 	copy_spot(a, trial, keyed(a->now));
 	a->screened[i] = false;
-	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share)
-		change_key(a, trial.op_key);
-	else if (a->base.log)
-		draw_screened(a, i, trial.op_dev);
-	else
+	if (a->key_share > 0 && berth_rng_unit(&a->rng) < a->key_share) {
+		uint32_t *trial_key = trial.op_key;
+		int32_t op;
+		uint32_t key;
+		if (a->base.log && a->screen.has_paths)
+			berth_screen_draw_key(&a->screen, &a->base, draw_key, a, trial_key);
+		else if (draw_key(a, &op, &key))
+			trial_key[op] = key;
+	} else if (a->base.log) {
+		a->screened[i] = true;
+		a->kind[i] = berth_mix_draw(&a->mix, &a->rng);
+		berth_screen_draw(&a->screen, a->kind[i], &a->base, &a->moves, &a->rng, trial.op_dev);
+	} else
 		berth_moves_draw(&a->moves, a->style->largest_move, MAX_DRAWS, &a->rng, trial.op_dev);
 	draw_slack(a, i, temperature);
 	a->rng_after[i] = a->rng;
@@ -181,14 +172,6 @@ static int32_t annealer_budget_left(const berth_annealer *a, int32_t want)
 	return left > 0 ? left : 0;
 }
 
-/* Moves are screened from a base that is the present placement, whatever other workers' bases are. */
-static void choose_base(berth_annealer *a)
-{
-	a->base = (berth_screen_base){NULL, a->now.op_dev, a->now.op_key};
-	if (a->screens && berth_score_feasible(a->score))
-		a->base.log = berth_eval_base(&a->s->eval[0], keyed(a->now));
-}
-
 /* The temperature of the run after so many steps. */
 static double annealer_temperature(const berth_annealer *a, int64_t done)
 {
@@ -209,7 +192,11 @@ static int64_t annealer_steps(berth_annealer *a, int64_t done, int64_t most)
 	int32_t left = annealer_budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
-	choose_base(a);
+	/* Moves are screened from a base that is the present placement, whatever other workers' bases are.
+	 * */
+	a->base = (berth_screen_base){NULL, a->now.op_dev, a->now.op_key};
+	if (a->screens && berth_score_feasible(a->score))
+		a->base.log = berth_eval_base(&a->s->eval[0], keyed(a->now));
 	for (int32_t i = 0; i < left; i++)
 		draw(a, i, annealer_temperature(a, done + i));
 	int32_t taken = berth_search_offer_first(a->s, left, keyed(a->now), a->trial, a->limit_ns,
@@ -253,14 +240,6 @@ struct walks {
 	spot old;         /* where the turn began */
 };
 
-/* Where more is changed at once, more of it does not go together. */
-static int64_t steps_of_turn(const berth_problem *p, int32_t n_walks)
-{
-	double most = MOST_TOGETHER / n_walks, n = TURN_NS / berth_search_evaluation_ns(p);
-	n = n < most ? n : most;
-	return n < LEAST_TURN ? LEAST_TURN : (int64_t)n;
-}
-
 /* Walks for an annealer, as many as its search's configuration asks for, 2 and up. key_share and plain as in
  * berth_annealer_new. In mem: each takes what an annealer and its evaluator take. Fails: BERTH_ENOMEM. */
 static berth_status walks_new(const berth_annealer *a, double key_share, bool plain, berth_rng rng,
@@ -271,7 +250,11 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 	walks *w;
 	BERTH_TRY_NEW(mem, 1, err, w);
 	w->n = a->s->cfg.walks;
-	w->turn = steps_of_turn(p, w->n);
+	/* Where more is changed at once, more of it does not go together. */
+	int32_t n_walks = w->n;
+	double most = MOST_TOGETHER / n_walks, n = TURN_NS / berth_search_evaluation_ns(p);
+	n = n < most ? n : most;
+	w->turn = n < LEAST_TURN ? LEAST_TURN : (int64_t)n;
 	BERTH_TRY_NEW(mem, w->n, err, w->walk);
 	BERTH_TRY(new_spot(mem, (size_t)p->n_ops, key_share > 0, &w->old, err));
 	for (int32_t i = 0; i < w->n; i++) {
@@ -284,8 +267,11 @@ static berth_status walks_new(const berth_annealer *a, double key_share, bool pl
 	return BERTH_OK;
 }
 
-static void begin_turn(walk *w, const berth_annealer *a)
+static void make_steps(void *ctx, int32_t i, int32_t worker)
 {
+	const berth_annealer *a = ctx;
+	walk *w = &a->walks->walk[i];
+	(void)worker;
 	copy_spot(a, w->a->now, keyed(a->now));
 	w->a->score = a->score;
 	w->a->first_temperature = a->first_temperature;
@@ -296,28 +282,8 @@ static void begin_turn(walk *w, const berth_annealer *a)
 	w->s.cfg.gap = a->s->cfg.gap;
 	w->s.evaluations = 0;
 	w->s.stopped = false;
-}
-
-static void make_steps(void *ctx, int32_t i, int32_t worker)
-{
-	const berth_annealer *a = ctx;
-	walk *w = &a->walks->walk[i];
-	(void)worker;
-	begin_turn(w, a);
 	for (int64_t made = 0, n = 1; made < w->budget && n > 0; made += n)
 		n = annealer_steps(w->a, a->done + made * a->walks->n, w->budget - made);
-}
-
-/* The best that a walk saw in this turn. */
-static void hear(berth_annealer *a, const walk *w)
-{
-	a->s->evaluations += w->s.evaluations;
-	if (!a->now.op_key) {
-		berth_search_keep(a->s, w->s.best, w->s.best_dev, NULL);
-	} else if (berth_score_less(w->a->best, a->best)) {
-		a->best = w->a->best;
-		copy_spot(a, a->best_spot, keyed(w->a->best_spot));
-	}
 }
 
 /* The index of the walk that came to the best. */
@@ -375,24 +341,21 @@ static int64_t walks_turn(berth_annealer *a)
 		made += w->walk[i].budget;
 	}
 	berth_pool_run(a->s->cfg.pool, w->n, make_steps, a);
-	for (int32_t i = 0; i < w->n; i++)
-		hear(a, &w->walk[i]);
+	for (int32_t i = 0; i < w->n; i++) {
+		/* The best that a walk saw in this turn. */
+		a->s->evaluations += w->walk[i].s.evaluations;
+		if (!a->now.op_key) {
+			berth_search_keep(a->s, w->walk[i].s.best, w->walk[i].s.best_dev, NULL);
+		} else if (berth_score_less(w->walk[i].a->best, a->best)) {
+			a->best = w->walk[i].a->best;
+			copy_spot(a, a->best_spot, keyed(w->walk[i].a->best_spot));
+		}
+	}
 	come_together(a);
 	return made;
 }
 
 /* ---- a run ---- */
-
-static berth_status new_spots(berth_annealer *a, berth_arena *mem, berth_err *err)
-{
-	size_t n_ops = (size_t)a->s->p->n_ops;
-	bool keys = a->key_share > 0;
-	BERTH_TRY(new_spot(mem, n_ops, keys, &a->now, err));
-	BERTH_TRY(new_spot(mem, (size_t)a->block_size * n_ops, keys, &a->trials, err));
-	for (int32_t i = 0; i < a->block_size; i++)
-		a->trial[i] = keyed(trial_at(a, i));
-	return keys ? new_spot(mem, n_ops, true, &a->best_spot, err) : BERTH_OK;
-}
 
 berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, berth_rng rng,
                                 berth_arena *mem, berth_annealer **out, berth_err *err)
@@ -414,7 +377,13 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, a->style, mem, &a->screen, err));
 		berth_mix_begin(&a->mix, a->style->share);
 	}
-	BERTH_TRY(new_spots(a, mem, err));
+	size_t n_ops = (size_t)a->s->p->n_ops;
+	bool keys = a->key_share > 0;
+	BERTH_TRY(new_spot(mem, n_ops, keys, &a->now, err));
+	BERTH_TRY(new_spot(mem, (size_t)a->block_size * n_ops, keys, &a->trials, err));
+	for (int32_t i = 0; i < a->block_size; i++)
+		a->trial[i] = keyed(trial_at(a, i));
+	BERTH_TRY(keys ? new_spot(mem, n_ops, true, &a->best_spot, err) : BERTH_OK);
 	if (s->cfg.walks > 1)
 		BERTH_TRY(walks_new(a, key_share, plain, rng, mem, &a->walks, err));
 	*out = a;
@@ -429,19 +398,6 @@ static bool take_any(void *ctx, int32_t i, berth_score score)
 	return true;
 }
 
-/* The incumbent may have its value from an order of its own. */
-static void start(berth_annealer *a, berth_keyed from)
-{
-	const berth_problem *p = a->s->p;
-	berth_keyed x = keyed(a->now);
-	BERTH_COPY(a->now.op_dev, from.op_dev, p->n_ops);
-	for (int32_t op = 0; op < p->n_ops && a->now.op_key; op++)
-		a->now.op_key[op] =
-			from.op_key ? from.op_key[op] : FIRST_KEY + a->key_gap * (uint32_t)p->op_prio[op];
-	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
-	keep_best(a);
-}
-
 berth_keyed berth_anneal_best(const berth_annealer *a, berth_score *score)
 {
 	*score = a->best;
@@ -454,7 +410,15 @@ bool berth_anneal_cool(berth_annealer *a, berth_keyed from, double first_tempera
 	a->best = berth_score_worst();
 	if (annealer_budget_left(a, 1) == 0)
 		return false;
-	start(a, from);
+	/* The incumbent may have its value from an order of its own. */
+	const berth_problem *p = a->s->p;
+	berth_keyed x = keyed(a->now);
+	BERTH_COPY(a->now.op_dev, from.op_dev, p->n_ops);
+	for (int32_t op = 0; op < p->n_ops && a->now.op_key; op++)
+		a->now.op_key[op] =
+			from.op_key ? from.op_key[op] : FIRST_KEY + a->key_gap * (uint32_t)p->op_prio[op];
+	berth_search_offer_first(a->s, 1, x, &x, NULL, &a->score, take_any, NULL);
+	keep_best(a);
 	a->first_temperature = first_temperature;
 	a->n_steps = n_steps;
 	for (a->done = 0; a->done < n_steps; a->done += n)

@@ -35,23 +35,18 @@ static double gain_of(berth_score before, berth_score after)
 	return gain > 0 ? gain : 0; /* of values that are 0, not a number */
 }
 
-static void share_out(berth_heats *h)
-{
-	double most = 0;
-	for (int32_t i = 0; i < BERTH_HEATS; i++)
-		most = fmax(most, h->gain[i]);
-	for (int32_t i = 0; i < BERTH_HEATS && most > 0; i++)
-		h->share[i] = h->gain[i] >= most / 2 ? fmin(1, h->share[i] * 2)
-		                                     : fmax(LEAST_STEPS, h->share[i] / 2);
-}
-
 void berth_heats_tell(berth_heats *h, berth_score before, berth_score after)
 {
 	h->gain[h->at] = gain_of(before, after) / (double)berth_heats_steps(h);
 	if (++h->at < BERTH_HEATS)
 		return;
 	h->at = 0;
-	share_out(h);
+	double most = 0;
+	for (int32_t i = 0; i < BERTH_HEATS; i++)
+		most = fmax(most, h->gain[i]);
+	for (int32_t i = 0; i < BERTH_HEATS && most > 0; i++)
+		h->share[i] = h->gain[i] >= most / 2 ? fmin(1, h->share[i] * 2)
+		                                     : fmax(LEAST_STEPS, h->share[i] / 2);
 	if (h->n_steps < INT64_MAX / 4)
 		h->n_steps *= 2;
 }
@@ -174,14 +169,6 @@ static void shift(double *share, double gain, double gain_by_rule)
 		*share = fmax(*share / SHIFT, LEAST_SHARE);
 }
 
-/* Over given orders, for as long as so many steps by the rule take. */
-static void run_walk(berth_cooling *c, double n_steps, bool *ended)
-{
-	berth_order_walk_start(c->walk);
-	*ended = !berth_order_walk_run(c->walk,
-	                               (int64_t)(n_steps * (berth_order_walk_quick(c->s) ? QUICK : SLOW)));
-}
-
 static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err)
 {
 	double before = level(c->s), middle, first_temperature = berth_heats_temperature(&c->heats);
@@ -197,7 +184,10 @@ static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, be
 	double by_rule = (before - middle) / (double)n_steps;
 	if (c->walk) {
 		double n = floor(c->walk_share * (double)n_steps);
-		run_walk(c, n, ended);
+		/* Over given orders, for as long as so many steps by the rule take. */
+		berth_order_walk_start(c->walk);
+		*ended = !berth_order_walk_run(c->walk,
+		                               (int64_t)(n * (berth_order_walk_quick(c->s) ? QUICK : SLOW)));
 		shift(&c->walk_share, (middle - level(c->s)) / n, by_rule);
 		middle = level(c->s);
 	}

@@ -43,28 +43,25 @@ static int32_t list_legal(const genetic *x, int32_t coloc)
 	return n;
 }
 
-static void decode(genetic *x, int32_t i)
-{
-	const berth_problem *p = x->s->p;
-	const float *key = keys_of(x, x->keys, i);
-	int32_t *dev = BERTH_ROW(x->op_devs, i, p->n_ops), *order = BERTH_ROW(x->orders, i, p->n_ops), n = 0;
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t n_legal = list_legal(x, u), k = (int32_t)(key[u] * (float)n_legal);
-		berth_coloc_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
-	}
-	for (int32_t op = 0; op < p->n_ops; op++)
-		x->op_key[op] = (int64_t)((double)key[p->n_colocs + op] * 1e15);
-	berth_ready_start(&x->ready, x->op_key);
-	for (int32_t op; (op = berth_ready_next(&x->ready)) >= 0;)
-		order[n++] = op;
-}
-
 /* Score members from first on. */
 static void evaluate(genetic *x, int32_t first)
 {
 	size_t at = (size_t)first * (size_t)x->s->p->n_ops;
-	for (int32_t i = first; i < POPULATION; i++)
-		decode(x, i);
+	for (int32_t i = first; i < POPULATION; i++) {
+		const berth_problem *p = x->s->p;
+		const float *key = keys_of(x, x->keys, i);
+		int32_t *dev = BERTH_ROW(x->op_devs, i, p->n_ops), *order = BERTH_ROW(x->orders, i, p->n_ops),
+			n = 0;
+		for (int32_t u = 0; u < p->n_colocs; u++) {
+			int32_t n_legal = list_legal(x, u), k = (int32_t)(key[u] * (float)n_legal);
+			berth_coloc_put(p, u, x->legal[k < n_legal ? k : n_legal - 1], dev);
+		}
+		for (int32_t op = 0; op < p->n_ops; op++)
+			x->op_key[op] = (int64_t)((double)key[p->n_colocs + op] * 1e15);
+		berth_ready_start(&x->ready, x->op_key);
+		for (int32_t op; (op = berth_ready_next(&x->ready)) >= 0;)
+			order[n++] = op;
+	}
 	berth_search_offer_batch_ordered(x->s, POPULATION - first, x->op_devs + at, x->orders + at, x->both);
 	for (int32_t i = first; i < POPULATION; i++) {
 		const berth_score *b = x->both + 2 * (i - first);
@@ -72,35 +69,10 @@ static void evaluate(genetic *x, int32_t first)
 	}
 }
 
-/* Best first; equal ones stay in their order. */
-static void sort_members(genetic *x)
-{
-	for (int32_t i = 0; i < POPULATION; i++) {
-		int32_t k = i;
-		for (; k > 0 && berth_score_less(x->score[i], x->score[x->rank[k - 1]]); k--)
-			x->rank[k] = x->rank[k - 1];
-		x->rank[k] = i;
-	}
-}
-
 static void draw_member(genetic *x, float *key)
 {
 	for (int32_t k = 0; k < x->n_keys; k++)
 		key[k] = (float)berth_rng_unit(&x->rng);
-}
-
-/* Keys that decode to op_dev, and to the order of upward ranks. */
-static void encode(genetic *x, const int32_t *op_dev, float *key)
-{
-	const berth_problem *p = x->s->p;
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		int32_t n_legal = list_legal(x, u), at = 0;
-		while (at < n_legal - 1 && x->legal[at] != berth_coloc_dev(p, u, op_dev))
-			at++;
-		key[u] = ((float)at + 0.5F) / (float)n_legal;
-	}
-	for (int32_t op = 0; op < p->n_ops; op++)
-		key[p->n_colocs + op] = 1 - (float)p->op_prio[op] / (float)(p->n_ops + 1);
 }
 
 static void breed(genetic *x)
@@ -153,12 +125,28 @@ static berth_status genetic_run(berth_search *s, berth_arena *tmp, berth_err *er
 	if (!berth_can_move(s->p))
 		return berth_walk_orders(s, tmp, err);
 	BERTH_TRY(new_genetic(&x, tmp, err));
-	encode(&x, s->best_dev, x.keys);
+	/* Keys that decode to op_dev, and to the order of upward ranks. */
+	float *key = x.keys;
+	const berth_problem *p = x.s->p;
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		int32_t n_legal = list_legal(&x, u), at = 0;
+		while (at < n_legal - 1 && x.legal[at] != berth_coloc_dev(p, u, s->best_dev))
+			at++;
+		key[u] = ((float)at + 0.5F) / (float)n_legal;
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		key[p->n_colocs + op] = 1 - (float)p->op_prio[op] / (float)(p->n_ops + 1);
 	for (int32_t i = 1; i < POPULATION; i++)
 		draw_member(&x, keys_of(&x, x.keys, i));
 	while (berth_search_budget_left(s, 2 * (POPULATION - first)) == 2 * (POPULATION - first)) {
 		evaluate(&x, first);
-		sort_members(&x);
+		/* Best first; equal ones stay in their order. */
+		for (int32_t i = 0; i < POPULATION; i++) {
+			int32_t k = i;
+			for (; k > 0 && berth_score_less(x.score[i], x.score[x.rank[k - 1]]); k--)
+				x.rank[k] = x.rank[k - 1];
+			x.rank[k] = i;
+		}
 		breed(&x);
 		first = ELITE;
 	}

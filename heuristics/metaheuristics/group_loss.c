@@ -33,30 +33,24 @@ berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena
 	return BERTH_OK;
 }
 
-static berth_status measure(const berth_group_judge *j, const berth_coarsening *c, berth_arena *scratch,
-                            double *loss, berth_err *err)
-{
-	berth_graph g;
-	berth_problem p;
-	berth_search s;
-	berth_search_cfg cfg = {.seed = 1, .evaluations = j->evaluations};
-	BERTH_TRY(berth_group_whole(j->p->g, c, j->tmp, &g, err));
-	BERTH_TRY(berth_problem_new(&g, j->p->s, j->tmp, scratch, &p, err));
-	*loss = INFINITY;
-	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
-		return BERTH_OK; /* a group whose operators share no device */
-	BERTH_TRY(berth_search_new(&p, &cfg, j->tmp, &s, err));
-	BERTH_TRY(berth_method_run(&berth_method_anneal, &s, scratch, err));
-	if (berth_score_feasible(s.best))
-		*loss = s.best.value;
-	return BERTH_OK;
-}
-
 berth_status berth_group_loss(void *judge, const berth_coarsening *c, double *loss, berth_err *err)
 {
 	const berth_group_judge *j = judge;
 	BERTH_SCRATCH(j->tmp);
 	BERTH_ARENA(scratch);
 	berth_arena_init(&scratch, j->tmp->hook);
-	return measure(j, c, &scratch, loss, err);
+	berth_graph g;
+	berth_problem p;
+	berth_search s;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = j->evaluations};
+	BERTH_TRY(berth_group_whole(j->p->g, c, j->tmp, &g, err));
+	BERTH_TRY(berth_problem_new(&g, j->p->s, j->tmp, &scratch, &p, err));
+	*loss = INFINITY;
+	if (berth_problem_feasible(&p, NULL) != BERTH_OK)
+		return BERTH_OK; /* a group whose operators share no device */
+	BERTH_TRY(berth_search_new(&p, &cfg, j->tmp, &s, err));
+	BERTH_TRY(berth_method_run(&berth_method_anneal, &s, &scratch, err));
+	if (berth_score_feasible(s.best))
+		*loss = s.best.value;
+	return BERTH_OK;
 }

@@ -290,11 +290,6 @@ static int64_t more_of(int64_t a, int64_t b)
 	return a < 0 || b < 0 ? -1 : a + b;
 }
 
-static int64_t less_of(int64_t a, int64_t b)
-{
-	return a < 0 || (b >= 0 && b < a) ? b : a;
-}
-
 /* What the devices of the mask hold together, if k has the limit `own`. Below 0: there is no limit. */
 static int64_t room_of(const berth_problem *q, size_t mask, int32_t k, int64_t own)
 {
@@ -307,18 +302,23 @@ static int64_t room_of(const berth_problem *q, size_t mask, int32_t k, int64_t o
 				members = more_of(members, d == k ? own : berth_limit_bytes(q, d));
 				any = true;
 			}
-		if (pool >= 0 && any)
-			members =
-				less_of(members,
-			                q->n_devs + pool == k ? own : berth_limit_bytes(q, q->n_devs + pool));
+		if (pool >= 0 && any) {
+			int64_t b = q->n_devs + pool == k ? own : berth_limit_bytes(q, q->n_devs + pool);
+			members = members < 0 || (b >= 0 && b < members) ? b : members;
+		}
 		room = more_of(room, members);
 	}
 	return room;
 }
 
-/* mask_bytes out [2^devs]: what stays for good on devices of each set, as it can stand on no others. */
-static void keep_by_mask(const berth_problem *q, int32_t k, int64_t *mask_bytes)
+/* Do operators that can only stand on a set of devices keep more there than these have? mask_bytes is scratch
+ * [2^devs]. Raises *least of k as above: with a limit x of k the devices have the lesser of what they have
+ * with none, and x more than with 0. */
+static bool lacks_total(const berth_problem *q, int32_t k, int64_t *least, int64_t *mask_bytes)
 {
+	bool lacks = false;
+	/* mask_bytes out [2^devs]: what stays for good on devices of each set, as it can stand on no others.
+	 * */
 	const berth_graph *g = q->g;
 	size_t n_masks = (size_t)1 << q->n_devs;
 	BERTH_CLEAR(mask_bytes, n_masks);
@@ -334,15 +334,6 @@ static void keep_by_mask(const berth_problem *q, int32_t k, int64_t *mask_bytes)
 		for (size_t mask = 0; mask < n_masks; mask++)
 			if (mask >> d & 1)
 				mask_bytes[mask] += mask_bytes[mask ^ ((size_t)1 << d)];
-}
-
-/* Do operators that can only stand on a set of devices keep more there than these have? mask_bytes is scratch
- * [2^devs]. Raises *least of k as above: with a limit x of k the devices have the lesser of what they have
- * with none, and x more than with 0. */
-static bool lacks_total(const berth_problem *q, int32_t k, int64_t *least, int64_t *mask_bytes)
-{
-	bool lacks = false;
-	keep_by_mask(q, k, mask_bytes);
 	for (size_t mask = 1; mask < (size_t)1 << q->n_devs; mask++) {
 		int64_t room = room_of(q, mask, -1, 0), most = room_of(q, mask, k, -1),
 			least_room = room_of(q, mask, k, 0);
@@ -414,8 +405,14 @@ static berth_status limits_lack(const finder *f, const berth_problem *q, bool *o
 	return berth_bounds_limits_infeasible(q, &b, &o, f->tmp, out, f->err);
 }
 
-static berth_status prove_inside(finder *f, bool *out)
+/* Is it proven that no placement keeps the rules that are on? Not where the time is over. */
+static berth_status prove(finder *f, bool *out)
 {
+	*out = false;
+	f->over = f->over || berth_patience_over(f->until);
+	if (f->over)
+		return BERTH_OK;
+	BERTH_SCRATCH(f->tmp);
 	berth_problem q;
 	berth_graph g;
 	berth_system s;
@@ -425,18 +422,7 @@ static berth_status prove_inside(finder *f, bool *out)
 		BERTH_TRY(berth_constraints_prove(&q, f->tmp, out, f->err));
 	if (!*out)
 		BERTH_TRY(memory_lacks(&q, -1, NULL, out, f->tmp, f->err));
-	return *out ? BERTH_OK : limits_lack(f, &q, out);
-}
-
-/* Is it proven that no placement keeps the rules that are on? Not where the time is over. */
-static berth_status prove(finder *f, bool *out)
-{
-	*out = false;
-	f->over = f->over || berth_patience_over(f->until);
-	if (f->over)
-		return BERTH_OK;
-	BERTH_SCRATCH(f->tmp);
-	BERTH_TRY(prove_inside(f, out));
+	BERTH_TRY(*out ? BERTH_OK : limits_lack(f, &q, out));
 	if (*out && f->n)
 		BERTH_COPY(f->proven_on, f->on, f->n);
 	return BERTH_OK;
@@ -560,20 +546,6 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 	}
 }
 
-static berth_status write_down(const finder *f, berth_arena *mem, berth_infeasible_subset *c)
-{
-	for (int32_t i = 0; i < f->n; i++)
-		c->n += f->on[i];
-	BERTH_TRY_NEW(mem, c->n, f->err, c->rule, c->message);
-	for (int32_t i = 0, k = 0; i < f->n; i++) {
-		if (!f->on[i])
-			continue;
-		c->rule[k] = f->rule[i];
-		BERTH_TRY(berth_got(c->message[k++] = rule_text(f->p, f->o, &f->rule[i], mem), f->err));
-	}
-	return BERTH_OK;
-}
-
 /* ---- all of it ---- */
 
 /* memory_bytes of which what is left after the margin is `usable`. */
@@ -583,8 +555,11 @@ static int64_t with_margin(const berth_system *s, int32_t dev, int64_t usable)
 	return margin > 0 ? (int64_t)ceil((double)usable / (1 - margin)) : usable;
 }
 
-static berth_status least_memory(finder *f, berth_arena *mem, berth_infeasible_subset *c)
+static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c)
 {
+	bool found = false;
+	*c = (berth_infeasible_subset){0};
+	BERTH_TRY(list_rules(f));
 	int32_t n = f->p->n_devs + f->p->n_pools;
 	BERTH_TRY_NEW(mem, n, f->err, c->least_bytes);
 	for (int32_t k = 0; k < n; k++) {
@@ -593,15 +568,6 @@ static berth_status least_memory(finder *f, berth_arena *mem, berth_infeasible_s
 		BERTH_TRY(memory_lacks(f->p, k, &least, &lacks, f->tmp, f->err));
 		c->least_bytes[k] = least >= 0 && k < f->p->n_devs ? with_margin(f->p->s, k, least) : least;
 	}
-	return BERTH_OK;
-}
-
-static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c)
-{
-	bool found = false;
-	*c = (berth_infeasible_subset){0};
-	BERTH_TRY(list_rules(f));
-	BERTH_TRY(least_memory(f, mem, c));
 	memset(f->on, 1, (size_t)f->n * sizeof *f->on);
 	BERTH_TRY(prove(f, &c->proven));
 	c->cut_short = f->over;
@@ -621,7 +587,16 @@ static berth_status find(finder *f, berth_arena *mem, berth_infeasible_subset *c
 		c->smallest = true; /* singles come before pairs */
 	else
 		BERTH_COPY(f->on, kept, f->n);
-	return write_down(f, mem, c);
+	for (int32_t i = 0; i < f->n; i++)
+		c->n += f->on[i];
+	BERTH_TRY_NEW(mem, c->n, f->err, c->rule, c->message);
+	for (int32_t i = 0, k = 0; i < f->n; i++) {
+		if (!f->on[i])
+			continue;
+		c->rule[k] = f->rule[i];
+		BERTH_TRY(berth_got(c->message[k++] = rule_text(f->p, f->o, &f->rule[i], mem), f->err));
+	}
+	return BERTH_OK;
 }
 
 berth_status berth_infeasible_subset_find(const berth_problem *p, const berth_objective *o,

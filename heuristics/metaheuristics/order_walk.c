@@ -81,14 +81,6 @@ static berth_status new_find(int32_t n, berth_arena *mem, find *out, berth_err *
 	return BERTH_OK;
 }
 
-static berth_status new_simulated(berth_order_walk *w, berth_arena *mem, berth_err *err)
-{
-	size_t hops = berth_sim_max_hops(w->p);
-	BERTH_TRY_NEW(mem, hops, err, w->hops);
-	BERTH_TRY_NEW(mem, hops + (size_t)w->p->n_ops, err, w->ends);
-	return berth_tails_new(w->p, mem, &w->tails, err);
-}
-
 berth_status berth_order_walk_new(berth_search *s, berth_rng rng, berth_arena *mem, berth_order_walk **out,
                                   berth_err *err)
 {
@@ -106,7 +98,10 @@ berth_status berth_order_walk_new(berth_search *s, berth_rng rng, berth_arena *m
 	for (int32_t i = 0; i < ELITE; i++)
 		BERTH_TRY(new_find(p->n_ops, mem, &w->elite[i], err));
 	if (!w->exact) {
-		BERTH_TRY(new_simulated(w, mem, err));
+		size_t hops = berth_sim_max_hops(w->p);
+		BERTH_TRY_NEW(mem, hops, err, w->hops);
+		BERTH_TRY_NEW(mem, hops + (size_t)w->p->n_ops, err, w->ends);
+		BERTH_TRY(berth_tails_new(w->p, mem, &w->tails, err));
 		w->moves.tails = &w->tails;
 	}
 	*out = w;
@@ -192,16 +187,6 @@ static void look(berth_order_walk *w)
 				                                       : hop_tail(w, t, q->op_dev[to]));
 			}
 	}
-}
-
-static void load(berth_order_walk *w, const int32_t *op_dev, const int32_t *order)
-{
-	berth_sequence_set(&w->now, op_dev, order);
-	w->first = 0;
-	w->last = w->p->n_ops - 1;
-	run_now(w);
-	if (!w->over)
-		look(w);
 }
 
 static bool change(berth_order_walk *w, const berth_sequence_move *m)
@@ -309,7 +294,12 @@ static void keep_elite(berth_order_walk *w)
 
 static void begin(berth_order_walk *w, const int32_t *op_dev, const int32_t *order)
 {
-	load(w, op_dev, order);
+	berth_sequence_set(&w->now, op_dev, order);
+	w->first = 0;
+	w->last = w->p->n_ops - 1;
+	run_now(w);
+	if (!w->over)
+		look(w);
 	w->best.score = berth_score_worst();
 	if (!w->over)
 		note_best(w);

@@ -217,19 +217,6 @@ static berth_status start_at(state *s, const berth_objective *objective, berth_a
 	return BERTH_OK;
 }
 
-/* Each method for each objective alone, then for sums between them. What must be evaluated to answer at all
- * is counted but not limited. */
-static berth_status start(state *s, berth_arena *tmp, berth_err *err)
-{
-	berth_objective between;
-	BERTH_TRY(start_at(s, &s->cfg->objective[0], tmp, err));
-	BERTH_TRY(start_at(s, &s->cfg->objective[1], tmp, err));
-	for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
-		if (mix(s, (double)i / (N_SUMS + 1), &between))
-			BERTH_TRY(start_at(s, &between, tmp, err));
-	return BERTH_OK;
-}
-
 /* ---- searches for one objective ---- */
 
 /* The search that the method makes for an objective with its part of the budget. */
@@ -277,49 +264,7 @@ static berth_objective limited(const state *s, int k)
 	return o;
 }
 
-static berth_status search_all(state *s, berth_arena *tmp, berth_err *err)
-{
-	berth_objective o;
-	for (int k = 0; k < 2; k++) {
-		o = limited(s, k);
-		BERTH_TRY(search_apart(s, &o, tmp, err));
-	}
-	for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
-		if (mix(s, (double)i / (N_SUMS + 1), &o))
-			BERTH_TRY(search_apart(s, &o, tmp, err));
-	return BERTH_OK;
-}
-
 /* ---- walks ---- */
-
-/* Every walker to the point of the front that is nearest in its direction. */
-static void gather(state *s)
-{
-	size_t bytes = (size_t)s->p->n_ops * sizeof *s->trial;
-	measure(s);
-	for (int32_t i = 0; i < s->n_walks; i++) {
-		walker *w = &s->walk[i];
-		double share = (double)i / (s->n_walks - 1);
-		w->weight[0] = fmax(share, 1e-3);
-		w->weight[1] = fmax(1 - share, 1e-3);
-		const berth_pareto_point *best = &s->f.point[0];
-		for (int32_t k = 1; k < s->f.n; k++)
-			if (distance(s, w, s->f.point[k].value) < distance(s, w, best->value))
-				best = &s->f.point[k];
-		memcpy(w->op_dev, best->op_dev, bytes);
-		memcpy(w->value, best->value, sizeof w->value);
-		w->excess = 0;
-	}
-}
-
-static void draw(state *s, int32_t i, double temperature)
-{
-	size_t n_ops = (size_t)s->p->n_ops;
-	int32_t *trial = BERTH_ROW(s->trial, i, n_ops);
-	BERTH_COPY(trial, s->walk[i].op_dev, n_ops);
-	berth_moves_draw(&s->moves, LARGEST_MOVE, MAX_DRAWS, &s->rng, trial);
-	s->walk[i].slack = -log(1 - berth_rng_unit(&s->rng)) * temperature;
-}
 
 static bool accepts(const state *s, int32_t i)
 {
@@ -333,8 +278,13 @@ static bool accepts(const state *s, int32_t i)
 static bool step(state *s, double temperature)
 {
 	int32_t n = (int32_t)berth_search_budget_left(&s->clock, s->n_walks);
-	for (int32_t i = 0; i < n; i++)
-		draw(s, i, temperature);
+	for (int32_t i = 0; i < n; i++) {
+		size_t n_ops = (size_t)s->p->n_ops;
+		int32_t *trial = BERTH_ROW(s->trial, i, n_ops);
+		BERTH_COPY(trial, s->walk[i].op_dev, n_ops);
+		berth_moves_draw(&s->moves, LARGEST_MOVE, MAX_DRAWS, &s->rng, trial);
+		s->walk[i].slack = -log(1 - berth_rng_unit(&s->rng)) * temperature;
+	}
 	berth_pool_run(s->cfg->search.pool, n, score_trial, s);
 	s->clock.evaluations += n;
 	for (int32_t i = 0; i < n; i++) {
@@ -355,7 +305,22 @@ static void walk(state *s)
 {
 	s->n_walks = FEWEST_DIRECTIONS;
 	for (int64_t steps = FIRST_ROUND; s->f.n > 0; steps += steps / 2) {
-		gather(s);
+		/* Every walker to the point of the front that is nearest in its direction. */
+		size_t bytes = (size_t)s->p->n_ops * sizeof *s->trial;
+		measure(s);
+		for (int32_t i = 0; i < s->n_walks; i++) {
+			walker *w = &s->walk[i];
+			double share = (double)i / (s->n_walks - 1);
+			w->weight[0] = fmax(share, 1e-3);
+			w->weight[1] = fmax(1 - share, 1e-3);
+			const berth_pareto_point *best = &s->f.point[0];
+			for (int32_t k = 1; k < s->f.n; k++)
+				if (distance(s, w, s->f.point[k].value) < distance(s, w, best->value))
+					best = &s->f.point[k];
+			memcpy(w->op_dev, best->op_dev, bytes);
+			memcpy(w->value, best->value, sizeof w->value);
+			w->excess = 0;
+		}
 		for (int64_t k = 0; k < steps; k++)
 			if (!step(s, FIRST_TEMPERATURE * pow(COOLING, (double)k / (double)steps)))
 				return;
@@ -401,9 +366,23 @@ static berth_status search(state *s, berth_arena *mem, berth_arena *tmp, berth_e
 		s->f.point[0].op_order = NULL;
 		return BERTH_OK;
 	}
-	BERTH_TRY(start(s, tmp, err));
+	/* Each method for each objective alone, then for sums between them. What must be evaluated to answer
+	 * at all is counted but not limited. */
+	berth_objective between;
+	BERTH_TRY(start_at(s, &s->cfg->objective[0], tmp, err));
+	BERTH_TRY(start_at(s, &s->cfg->objective[1], tmp, err));
+	for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
+		if (mix(s, (double)i / (N_SUMS + 1), &between))
+			BERTH_TRY(start_at(s, &between, tmp, err));
 	if (berth_can_move(s->p)) {
-		BERTH_TRY(search_all(s, tmp, err));
+		berth_objective o;
+		for (int k = 0; k < 2; k++) {
+			o = limited(s, k);
+			BERTH_TRY(search_apart(s, &o, tmp, err));
+		}
+		for (int i = 1; i <= N_SUMS && s->f.n && berth_search_budget_left(&s->clock, 1); i++)
+			if (mix(s, (double)i / (N_SUMS + 1), &o))
+				BERTH_TRY(search_apart(s, &o, tmp, err));
 		walk(s);
 	}
 	thin(&s->f, s->cfg->most_points);

@@ -313,17 +313,6 @@ static berth_status relax_one(relaxer *r, const berth_rule *rule)
 
 /* ---- what a placement breaks ---- */
 
-static berth_status relax_broken(relaxer *r, const berth_violations *broken)
-{
-	for (int32_t i = 0; i < broken->n; i++) {
-		const berth_violation *v = &broken->item[i];
-		berth_rule rule = {v->kind, v->op, v->dev, -1, v->metric, v->pool};
-		if (is_of_memory(v->kind) || v->kind == BERTH_VIOLATION_LIMIT)
-			BERTH_TRY(relax_one(r, &rule));
-	}
-	return BERTH_OK;
-}
-
 /* Where no single change is enough and memory alone is short: what the placement needs on all devices and
  * pools together. */
 static berth_status relax_together(relaxer *r, const berth_violations *broken)
@@ -456,17 +445,6 @@ static bool goes_before(const relaxer *r, const berth_relaxation *a, const berth
 	       a->most / r->o->most[a->rule.metric] < b->most / r->o->most[b->rule.metric];
 }
 
-static void sort(const relaxer *r)
-{
-	berth_relaxation *x = r->out->item;
-	for (int32_t i = 1; i < r->out->n; i++)
-		for (int32_t k = i; k > 0 && goes_before(r, &x[k], &x[k - 1]); k--) {
-			berth_relaxation swap = x[k];
-			x[k] = x[k - 1];
-			x[k - 1] = swap;
-		}
-}
-
 static berth_status relax(relaxer *r)
 {
 	berth_timeline t;
@@ -474,9 +452,21 @@ static berth_status relax(relaxer *r)
 		BERTH_TRY(berth_judge(r->p, r->op_dev, r->order, r->o, r->work, &t, &r->v, r->err));
 	for (int32_t i = 0; r->subset->proven && i < r->subset->n && i < MOST_RULES; i++)
 		BERTH_TRY(relax_one(r, &r->subset->rule[i]));
-	if (!r->subset->proven)
-		BERTH_TRY(relax_broken(r, &r->v.broken));
-	sort(r);
+	if (!r->subset->proven) {
+		for (int32_t i = 0; i < r->v.broken.n; i++) {
+			const berth_violation *v = &r->v.broken.item[i];
+			berth_rule rule = {v->kind, v->op, v->dev, -1, v->metric, v->pool};
+			if (is_of_memory(v->kind) || v->kind == BERTH_VIOLATION_LIMIT)
+				BERTH_TRY(relax_one(r, &rule));
+		}
+	}
+	berth_relaxation *x = r->out->item;
+	for (int32_t i = 1; i < r->out->n; i++)
+		for (int32_t k = i; k > 0 && goes_before(r, &x[k], &x[k - 1]); k--) {
+			berth_relaxation swap = x[k];
+			x[k] = x[k - 1];
+			x[k - 1] = swap;
+		}
 	if (!r->out->n && r->subset->proven)
 		BERTH_TRY(relax_in_turn(r));
 	return r->out->n || !r->v.broken.n ? BERTH_OK : relax_together(r, &r->v.broken);

@@ -202,16 +202,6 @@ double berth_screen_price(berth_screen *x, bool by_paths, const berth_screen_bas
 	return price;
 }
 
-/* Keep the candidate that stands in trial. Returns how many groups it moves. */
-static int32_t keep(berth_screen *x, const berth_moves *m, const int32_t *trial)
-{
-	for (int32_t k = 0; k < m->n_moved; k++) {
-		x->best[k] = m->moved[k];
-		x->best_dev[k] = berth_coloc_dev(m->p, m->moved[k], trial);
-	}
-	return m->n_moved;
-}
-
 /* The best of n candidates of a shape. */
 static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m,
                          berth_move_shape shape, int32_t n, berth_rng *rng, int32_t *trial)
@@ -224,7 +214,12 @@ static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base,
 		double price = n == 1 ? 0 : berth_screen_price(x, by == PATHS, base, m, trial, least);
 		if (price < least) {
 			least = price;
-			n_best = keep(x, m, trial);
+			/* Keep the candidate that stands in trial. Returns how many groups it moves. */
+			for (int32_t k = 0; k < m->n_moved; k++) {
+				x->best[k] = m->moved[k];
+				x->best_dev[k] = berth_coloc_dev(m->p, m->moved[k], trial);
+			}
+			n_best = m->n_moved;
 		}
 		berth_moves_undo(m, base->op_dev, trial);
 	}
@@ -243,14 +238,6 @@ static int32_t draw_shaped(berth_screen *x, int by, const berth_screen_base *bas
 	return draw_best(x, by, base, m, shape, n > 1 ? n : 1, rng, trial);
 }
 
-static int32_t count_moved(const berth_moves *m, const int32_t *op_dev, const int32_t *trial)
-{
-	int32_t n = 0;
-	for (int32_t i = 0; i < m->n_moved; i++)
-		n += berth_coloc_dev(m->p, m->moved[i], trial) != berth_coloc_dev(m->p, m->moved[i], op_dev);
-	return n;
-}
-
 /* Some groups that lie together leave their devices, and are placed again one after the other. */
 static int32_t draw_anew(berth_screen *x, int by, const berth_screen_base *base, berth_moves *m, int32_t size,
                          berth_rng *rng, int32_t *trial)
@@ -266,7 +253,11 @@ static int32_t draw_anew(berth_screen *x, int by, const berth_screen_base *base,
 		noise *= (double)base->log->latency_ns;
 		berth_estimate_place(&x->estimate, &x->tails, &x->prices, base->op_key, noise, rng, trial);
 	}
-	return count_moved(m, base->op_dev, trial);
+	int32_t n = 0;
+	for (int32_t i = 0; i < m->n_moved; i++)
+		n += berth_coloc_dev(m->p, m->moved[i], trial) !=
+		     berth_coloc_dev(m->p, m->moved[i], base->op_dev);
+	return n;
 }
 
 static int32_t small_piece(const berth_screen *x, berth_rng *rng)

@@ -98,20 +98,6 @@ static void list_coloc(tabu *x, int32_t coloc)
 	x->critical[x->n_critical++] = coloc;
 }
 
-/* Those that take a tensor from a critical transfer. */
-static void list_takers(tabu *x, const berth_base_log *log)
-{
-	const berth_graph *g = x->p->g;
-	for (int32_t h = 0; h < log->n_ends - x->p->n_ops; h++) {
-		const berth_sim_hop *hop = &log->hops[h];
-		if (hop->start_ns + x->screen.tails.hop_tail_ns[h] < log->latency_ns)
-			continue;
-		BERTH_EACH (e, g->tensor_use_off, hop->tensor)
-			if (log->op_dev[g->edge_consumer[e]] == hop->dest)
-				list_coloc(x, x->p->op_coloc[g->edge_consumer[e]]);
-	}
-}
-
 /* False: the present placement has no log. */
 static bool look(tabu *x)
 {
@@ -134,8 +120,18 @@ static bool look(tabu *x)
 		if (!paths ? berth_loads_critical(&x->screen.loads, op, x->op_dev)
 		           : x->screen.prices.per_joule > 0 || berth_tails_slack(&x->screen.tails, op) <= 0)
 			list_coloc(x, x->p->op_coloc[op]);
-	if (log)
-		list_takers(x, log);
+	if (log) {
+		/* Those that take a tensor from a critical transfer. */
+		const berth_graph *g = x->p->g;
+		for (int32_t h = 0; h < log->n_ends - x->p->n_ops; h++) {
+			const berth_sim_hop *hop = &log->hops[h];
+			if (hop->start_ns + x->screen.tails.hop_tail_ns[h] < log->latency_ns)
+				continue;
+			BERTH_EACH (e, g->tensor_use_off, hop->tensor)
+				if (log->op_dev[g->edge_consumer[e]] == hop->dest)
+					list_coloc(x, x->p->op_coloc[g->edge_consumer[e]]);
+		}
+	}
 	x->seen_base = true;
 	return true;
 }
@@ -162,14 +158,6 @@ static change change_of(const tabu *x, const int32_t *trial, double expected, bo
 	return c;
 }
 
-static void insert(tabu *x, change c)
-{
-	int32_t at = x->n_tried < TRIED ? x->n_tried++ : TRIED - 1;
-	for (; at > 0 && x->tried[at - 1].price > c.price; at--)
-		x->tried[at] = x->tried[at - 1];
-	x->tried[at] = c;
-}
-
 /* The groups of moves have gone to another device in trial: keep that if it is among the best, and put them
  * back. */
 static void consider(tabu *x, int32_t *trial)
@@ -183,8 +171,13 @@ static void consider(tabu *x, int32_t *trial)
 		       berth_screen_price(&x->screen, x->screen.has_paths, &base, &x->moves, trial, enough);
 	if (expected < enough && tabu_one)
 		x->aspirant = change_of(x, trial, expected, true);
-	else if (expected < enough)
-		insert(x, change_of(x, trial, expected, false));
+	else if (expected < enough) {
+		change c = change_of(x, trial, expected, false);
+		int32_t at = x->n_tried < TRIED ? x->n_tried++ : TRIED - 1;
+		for (; at > 0 && x->tried[at - 1].price > c.price; at--)
+			x->tried[at] = x->tried[at - 1];
+		x->tried[at] = c;
+	}
 	berth_moves_undo(&x->moves, x->op_dev, trial);
 }
 
@@ -308,25 +301,21 @@ static bool step_screened(tabu *x)
 	return true;
 }
 
-/* The best of some random moves. */
-static void step_sampled(tabu *x)
-{
-	for (int32_t i = 0; i < MOST_TRIED; i++) {
-		int32_t *trial = trial_of(x, i);
-		BERTH_COPY(trial, x->op_dev, x->p->n_ops);
-		berth_moves_draw(&x->moves, SAMPLE_SHARE, MAX_DRAWS, &x->rng, trial);
-		x->tried[i].tabu = has_tabu(x, trial);
-	}
-	int32_t best = choose(x, score_trials(x, MOST_TRIED));
-	if (best >= 0)
-		take(x, best);
-}
-
 static void step(tabu *x)
 {
 	x->step++;
-	if (!x->screens || !berth_score_feasible(x->score) || !look(x) || !step_screened(x))
-		step_sampled(x);
+	if (!x->screens || !berth_score_feasible(x->score) || !look(x) || !step_screened(x)) {
+		/* The best of some random moves. */
+		for (int32_t i = 0; i < MOST_TRIED; i++) {
+			int32_t *trial = trial_of(x, i);
+			BERTH_COPY(trial, x->op_dev, x->p->n_ops);
+			berth_moves_draw(&x->moves, SAMPLE_SHARE, MAX_DRAWS, &x->rng, trial);
+			x->tried[i].tabu = has_tabu(x, trial);
+		}
+		int32_t best = choose(x, score_trials(x, MOST_TRIED));
+		if (best >= 0)
+			take(x, best);
+	}
 }
 
 /* ---- starts ---- */
@@ -374,13 +363,6 @@ static void start(tabu *x, const int32_t *op_dev, berth_score score, int32_t sha
 	take(x, 0);
 }
 
-static void start_again(tabu *x)
-{
-	keep_elite(x);
-	int32_t i = (int32_t)berth_rng_below(&x->rng, (uint32_t)x->n_elite);
-	start(x, elite_of(x, i), x->elite_score[i], 1 + (int32_t)berth_rng_below(&x->rng, SHAKES));
-}
-
 static berth_status new_tabu(tabu *x, berth_arena *mem, berth_err *err)
 {
 	size_t n_ops = (size_t)x->p->n_ops;
@@ -414,9 +396,12 @@ static berth_status tabu_run(berth_search *s, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(new_tabu(&x, tmp, err));
 	start(&x, s->best_dev, berth_score_worst(), 0);
 	while (berth_search_budget_left(s, 1) > 0)
-		if (x.step - x.gained > PATIENCE)
-			start_again(&x);
-		else
+		if (x.step - x.gained > PATIENCE) {
+			keep_elite(&x);
+			int32_t i = (int32_t)berth_rng_below(&x.rng, (uint32_t)x.n_elite);
+			start(&x, elite_of(&x, i), x.elite_score[i],
+			      1 + (int32_t)berth_rng_below(&x.rng, SHAKES));
+		} else
 			step(&x);
 	return BERTH_OK;
 }

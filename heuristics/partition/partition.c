@@ -33,23 +33,6 @@ static double time_apart(const berth_problem *p, const partition_job *j, int32_t
 	return own + sum * PARTITION_DISTANCE_UNIT * j->weight_ns;
 }
 
-static void sum_coloc(const berth_problem *p, const partition_job *j, const int32_t *part, int32_t u,
-                      parts *x)
-{
-	int32_t n = j->n_parts, *fixed = j->fixed;
-	double *time = &x->time[part[u] * n];
-	for (int32_t k = 0; k < n; k++)
-		time[k] += berth_coloc_legal(p, u, j->part_dev[k])
-		                   ? (double)berth_coloc_time(p, u, j->part_dev[k])
-		                   : time_apart(p, j, u);
-	BERTH_EACH (i, j->off, u)
-		for (int32_t k = 0, v = j->to[i]; k < n && fixed[v] >= 0; k++)
-			time[k] += j->weight_ns * j->weight[i] * j->distance[k * n + fixed[v]];
-	BERTH_EACH (i, j->off, u)
-		if (fixed[j->to[i]] < 0)
-			x->between[part[u] * n + part[j->to[i]]] += j->weight_ns * j->weight[i];
-}
-
 /* Time of part a at place at[a] and of its transfers. */
 static double time_of(const parts *x, const partition_job *j, const int32_t *at, int32_t a)
 {
@@ -84,8 +67,22 @@ berth_status partition_match(const berth_problem *p, const partition_job *j, con
 	BERTH_TRY_NEW(tmp, x.n * x.n, err, x.time, x.between);
 	BERTH_TRY_NEW(tmp, x.n, err, at);
 	for (int32_t u = 0; u < j->n_colocs; u++)
-		if (j->fixed[u] < 0)
-			sum_coloc(p, j, part, u, &x);
+		if (j->fixed[u] < 0) {
+			int32_t n = j->n_parts, *fixed = j->fixed;
+			double *time = &x.time[part[u] * n];
+			for (int32_t k = 0; k < n; k++)
+				time[k] += berth_coloc_legal(p, u, j->part_dev[k])
+				                   ? (double)berth_coloc_time(p, u, j->part_dev[k])
+				                   : time_apart(p, j, u);
+			BERTH_EACH (i, j->off, u)
+				for (int32_t k = 0, v = j->to[i]; k < n && fixed[v] >= 0; k++)
+					time[k] +=
+						j->weight_ns * j->weight[i] * j->distance[k * n + fixed[v]];
+			BERTH_EACH (i, j->off, u)
+				if (fixed[j->to[i]] < 0)
+					x.between[part[u] * n + part[j->to[i]]] +=
+						j->weight_ns * j->weight[i];
+		}
 	for (int32_t a = 0; a < j->n_parts; a++)
 		at[a] = a;
 	bool better = true;
@@ -163,23 +160,6 @@ static berth_status cut_all(void *ctx, berth_err *err)
 	return BERTH_OK;
 }
 
-/* All devices first: the plain use of a partitioner. */
-static berth_status new_jobs(const berth_problem *p, cuts *c, berth_arena *mem, berth_arena *tmp,
-                             berth_err *err)
-{
-	int32_t *dev;
-	double *speed;
-	BERTH_TRY_NEW(mem, p->n_devs, err, dev, speed);
-	int32_t n = partition_devs_by_speed(p, dev, speed);
-	n = n < p->n_colocs ? n : p->n_colocs;
-	c->n_colocs = p->n_colocs;
-	if (n >= 2)
-		BERTH_TRY(partition_job_new(p, n, dev, mem, tmp, &c->job[c->n_jobs++], err));
-	for (int32_t k = 2; k < n && c->n_jobs < MAX_JOBS; k = k < 4 ? k + 1 : 2 * k)
-		BERTH_TRY(partition_job_new(p, k, dev, mem, tmp, &c->job[c->n_jobs++], err));
-	return BERTH_NEW(mem, c->part, (size_t)c->n_jobs * N_IMBALANCES * (size_t)c->n_colocs, err);
-}
-
 static berth_status offer_parts(berth_search *s, const cuts *c, int32_t k, int32_t i, int32_t *op_dev,
                                 berth_arena *tmp, berth_err *err)
 {
@@ -211,7 +191,19 @@ static berth_status cut_and_offer(berth_search *s, const partition_library *lib,
 	bool answered = false;
 	const berth_patience until = {.cancel = s->cfg.cancel};
 	BERTH_TRY_NEW(mem, s->p->n_ops, err, op_dev);
-	BERTH_TRY(new_jobs(s->p, &c, mem, tmp, err));
+	/* All devices first: the plain use of a partitioner. */
+	const berth_problem *p = s->p;
+	int32_t *dev;
+	double *speed;
+	BERTH_TRY_NEW(mem, p->n_devs, err, dev, speed);
+	int32_t n = partition_devs_by_speed(p, dev, speed);
+	n = n < p->n_colocs ? n : p->n_colocs;
+	c.n_colocs = p->n_colocs;
+	if (n >= 2)
+		BERTH_TRY(partition_job_new(p, n, dev, mem, tmp, &c.job[c.n_jobs++], err));
+	for (int32_t k = 2; k < n && c.n_jobs < MAX_JOBS; k = k < 4 ? k + 1 : 2 * k)
+		BERTH_TRY(partition_job_new(p, k, dev, mem, tmp, &c.job[c.n_jobs++], err));
+	BERTH_TRY(BERTH_NEW(mem, c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs, err));
 	const berth_apart_block block = {c.part, (size_t)c.n_jobs * N_IMBALANCES * (size_t)c.n_colocs *
 	                                                 sizeof *c.part};
 	berth_status st = BERTH_OK;

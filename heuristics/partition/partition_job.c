@@ -104,18 +104,6 @@ typedef struct edges {
 	int64_t *ns;
 } edges;
 
-/* Mean time of a class of tensors between the job's devices. */
-static int64_t class_time(const berth_problem *p, const partition_job *j, int32_t c)
-{
-	size_t n = (size_t)p->n_devs;
-	const int64_t *ns = &p->class_pair_ns[(size_t)c * n * n];
-	double sum = 0;
-	for (int32_t a = 0; a < j->n_parts; a++)
-		for (int32_t b = 0; b < j->n_parts; b++)
-			sum += (double)ns[(size_t)j->part_dev[a] * n + (size_t)j->part_dev[b]];
-	return 1 + (int64_t)(sum / (j->n_parts * (j->n_parts - 1)));
-}
-
 /* All uses of tensors by other colocation groups, at both ends. */
 static berth_status collect(const berth_problem *p, const int64_t *class_ns, edges *x, berth_arena *tmp,
                             berth_err *err)
@@ -245,8 +233,16 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 	BERTH_TRY_NEW(tmp, p->n_classes, err, class_uses, class_ns);
 	for (int32_t t = 0; t < p->g->n_tensors; t++)
 		class_uses[p->tensor_class[t]] += p->g->tensor_use_off[t + 1] - p->g->tensor_use_off[t];
-	for (int32_t c = 0; c < p->n_classes; c++)
-		class_ns[c] = class_time(p, j, c);
+	for (int32_t c = 0; c < p->n_classes; c++) {
+		/* Mean time of a class of tensors between the job's devices. */
+		size_t n = (size_t)p->n_devs;
+		const int64_t *ns = &p->class_pair_ns[(size_t)c * n * n];
+		double sum = 0;
+		for (int32_t a = 0; a < j->n_parts; a++)
+			for (int32_t b = 0; b < j->n_parts; b++)
+				sum += (double)ns[(size_t)j->part_dev[a] * n + (size_t)j->part_dev[b]];
+		class_ns[c] = 1 + (int64_t)(sum / (j->n_parts * (j->n_parts - 1)));
+	}
 	double least = INFINITY;
 	int32_t n = j->n_parts;
 	for (int32_t a = 0; a < n; a++)
@@ -265,26 +261,6 @@ static berth_status set_graph(const berth_problem *p, partition_job *j, berth_ar
 	return set_edges(&x, j, mem, err);
 }
 
-static berth_status fill(const berth_problem *p, partition_job *j, berth_arena *mem, berth_arena *tmp,
-                         berth_err *err)
-{
-	double *speed;
-	int32_t *dev;
-	BERTH_TRY_NEW(tmp, p->n_devs, err, speed, dev);
-	partition_devs_by_speed(p, dev, speed);
-	double sum = 1;
-	for (int32_t u = 0; u < j->n_colocs; u++)
-		sum += mean_time(p, u, j->n_parts, j->part_dev);
-	double scale = fmin(1, (double)(MOST - j->n_colocs) / sum);
-	for (int32_t u = 0; u < j->n_colocs; u++)
-		j->work[u] = 1 + (int32_t)(mean_time(p, u, j->n_parts, j->part_dev) * scale);
-	set_shares(p, j, speed);
-	set_fixed(p, j);
-	if (!p->memory_free)
-		BERTH_TRY(set_bytes(p, j, mem, tmp, err));
-	return set_graph(p, j, mem, tmp, err);
-}
-
 berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const int32_t *part_dev,
                                berth_arena *mem, berth_arena *tmp, partition_job *out, berth_err *err)
 {
@@ -294,7 +270,21 @@ berth_status partition_job_new(const berth_problem *p, int32_t n_parts, const in
 	BERTH_TRY_NEW(mem, n_parts * n_parts, err, j.distance);
 	BERTH_COPY(j.part_dev, part_dev, n_parts);
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(fill(p, &j, mem, tmp, err));
+	double *speed;
+	int32_t *dev;
+	BERTH_TRY_NEW(tmp, p->n_devs, err, speed, dev);
+	partition_devs_by_speed(p, dev, speed);
+	double sum = 1;
+	for (int32_t u = 0; u < j.n_colocs; u++)
+		sum += mean_time(p, u, j.n_parts, j.part_dev);
+	double scale = fmin(1, (double)(MOST - j.n_colocs) / sum);
+	for (int32_t u = 0; u < j.n_colocs; u++)
+		j.work[u] = 1 + (int32_t)(mean_time(p, u, j.n_parts, j.part_dev) * scale);
+	set_shares(p, &j, speed);
+	set_fixed(p, &j);
+	if (!p->memory_free)
+		BERTH_TRY(set_bytes(p, &j, mem, tmp, err));
+	BERTH_TRY(set_graph(p, &j, mem, tmp, err));
 	*out = j;
 	return BERTH_OK;
 }

@@ -110,17 +110,6 @@ static void weigh(rounds *r)
 	r->x.joule_weight = joule_weight;
 }
 
-/* Mean price of a byte if all bytes cost what all least times do. */
-static double mean_byte_price(const rounds *r)
-{
-	double ns = 0, bytes = 1;
-	for (int32_t op = 0; op < r->p->n_ops; op++)
-		ns += (double)r->p->op_mean_ns[op];
-	for (int32_t u = 0; u < r->p->n_colocs; u++)
-		bytes += (double)r->x.coloc_bytes[u];
-	return fmax(ns, 1) / bytes;
-}
-
 /* ---- answers ---- */
 
 /* Was device d, or its memory pool, filled beyond its limit by the latest answer? */
@@ -212,30 +201,26 @@ static double dev_load_ns(const rounds *r, int32_t d)
 	return (double)r->best_dev_ns[d] / r->p->s->dev_slots[d];
 }
 
-/* Throughput: no weight on latency; loads near the largest are dear, and none is free. */
-static void price_bottlenecks(rounds *r)
-{
-	const berth_system *s = r->p->s;
-	double most = 1;
-	for (int32_t d = 0; d < s->n_devs; d++)
-		most = fmax(most, dev_load_ns(r, d));
-	for (int32_t c = 0; c < s->n_channels && s->contention; c++)
-		most = fmax(most, (double)r->best_channel_ns[c]);
-	r->x.ns_weight = 0;
-	for (int32_t d = 0; d < s->n_devs; d++)
-		r->x.dev_ns_weight[d] = 0.01 + pow(dev_load_ns(r, d) / most, LOAD_SHARPNESS);
-	for (int32_t c = 0; c < s->n_channels && s->contention; c++)
-		r->x.channel_ns_weight[c] = 0.01 + pow((double)r->best_channel_ns[c] / most, LOAD_SHARPNESS);
-}
-
 static berth_status free_round(rounds *r, int32_t k, berth_arena *tmp, berth_err *err)
 {
 	BERTH_TRY(pbqp_pricer_schedule(&r->x, r->best_dev, r->best_start_ns, r->best_end_ns, tmp, err));
 	weigh(r);
 	const berth_metric_row *m = berth_objective_metric(&r->s->cfg.objective);
-	if (m && m->by_load)
-		price_bottlenecks(r);
-	else {
+	if (m && m->by_load) {
+		/* Throughput: no weight on latency; loads near the largest are dear, and none is free. */
+		const berth_system *s = r->p->s;
+		double most = 1;
+		for (int32_t d = 0; d < s->n_devs; d++)
+			most = fmax(most, dev_load_ns(r, d));
+		for (int32_t c = 0; c < s->n_channels && s->contention; c++)
+			most = fmax(most, (double)r->best_channel_ns[c]);
+		r->x.ns_weight = 0;
+		for (int32_t d = 0; d < s->n_devs; d++)
+			r->x.dev_ns_weight[d] = 0.01 + pow(dev_load_ns(r, d) / most, LOAD_SHARPNESS);
+		for (int32_t c = 0; c < s->n_channels && s->contention; c++)
+			r->x.channel_ns_weight[c] =
+				0.01 + pow((double)r->best_channel_ns[c] / most, LOAD_SHARPNESS);
+	} else {
 		double mean = 0, length = fmax(r->best_length_ns, 1);
 		for (int32_t d = 0; d < r->p->n_devs; d++)
 			mean += dev_load_ns(r, d) / length / r->p->n_devs;
@@ -280,23 +265,6 @@ static int32_t count_rounds(const rounds *r)
 
 /* ---- set-up ---- */
 
-/* Pin the colocation groups of the CEFT critical path to its devices, in the prices and in the list schedule.
- * A colocation group that the path has on two devices keeps the later one. */
-static berth_status pin_path(rounds *r, berth_arena *tmp, berth_err *err)
-{
-	berth_ceft c;
-	BERTH_TRY(berth_ceft_new(r->p, tmp, &c, err));
-	for (berth_ceft_step at = c.end; at.op >= 0; at = berth_ceft_before(&c, at)) {
-		int32_t u = r->p->op_coloc[at.op];
-		if (berth_partial_dev(r->list, at.op) < 0 && pbqp_place_has(&r->m, u, at.dev) &&
-		    berth_partial_fits(r->list, u, at.dev)) {
-			berth_partial_bind(r->list, u, at.dev);
-			r->x.coloc_pin[u] = at.dev;
-		}
-	}
-	return BERTH_OK;
-}
-
 static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 {
 	const berth_problem *p = r->p;
@@ -311,7 +279,13 @@ static berth_status new_rounds(rounds *r, berth_arena *tmp, berth_err *err)
 	BERTH_TRY_NEW(tmp, n_devs, err, r->best_dev_ns);
 	BERTH_TRY_NEW(tmp, r->p->s->n_channels, err, r->best_channel_ns);
 	BERTH_COPY(r->dev_load_price, r->x.dev_load_price, p->n_devs);
-	r->byte_price = mean_byte_price(r);
+	/* Mean price of a byte if all bytes cost what all least times do. */
+	double ns = 0, bytes = 1;
+	for (int32_t op = 0; op < r->p->n_ops; op++)
+		ns += (double)r->p->op_mean_ns[op];
+	for (int32_t u = 0; u < r->p->n_colocs; u++)
+		bytes += (double)r->x.coloc_bytes[u];
+	r->byte_price = fmax(ns, 1) / bytes;
 	for (int32_t d = 0; d < p->n_devs && p->has_energy; d++)
 		r->idle_watts += p->s->dev_idle_w[d];
 	for (int32_t op = 0; op < p->n_ops; op++) /* legal, should no round have an answer */
@@ -323,8 +297,21 @@ static berth_status pbqp_run(berth_search *s, bool path, berth_arena *tmp, berth
 {
 	rounds r = {.s = s, .p = s->p};
 	BERTH_TRY(new_rounds(&r, tmp, err));
-	if (path)
-		BERTH_TRY(pin_path(&r, tmp, err));
+	if (path) {
+		/* Pin the colocation groups of the CEFT critical path to its devices, in the prices and in
+		 * the list schedule. A colocation group that the path has on two devices keeps the later
+		 * one. */
+		berth_ceft c;
+		BERTH_TRY(berth_ceft_new(r.p, tmp, &c, err));
+		for (berth_ceft_step at = c.end; at.op >= 0; at = berth_ceft_before(&c, at)) {
+			int32_t u = r.p->op_coloc[at.op];
+			if (berth_partial_dev(r.list, at.op) < 0 && pbqp_place_has(&r.m, u, at.dev) &&
+			    berth_partial_fits(r.list, u, at.dev)) {
+				berth_partial_bind(r.list, u, at.dev);
+				r.x.coloc_pin[u] = at.dev;
+			}
+		}
+	}
 	BERTH_TRY(berth_partial_schedule(r.list, r.p->op_rank_ns, tmp, err));
 	berth_partial_devs(r.list, r.list_dev);
 	r.s->worked_ns += berth_seed_list_ns(r.p) + berth_seed_pbqp_round_ns(r.p);

@@ -168,17 +168,6 @@ static int64_t whole(const statement *s, double cost)
 	return isfinite(cost) ? (int64_t)(cost * s->scale + 0.5) : BERTH_PBQP_INF;
 }
 
-static berth_status add_pair(const statement *s, int32_t k, berth_err *err)
-{
-	const pbqp_place *m = s->m;
-	int32_t u, v, n = 0;
-	pair_at(s, k, &u, &v);
-	BERTH_EACH (i, m->alt_off, u)
-		BERTH_EACH (j, m->alt_off, v)
-			s->matrix[n++] = whole(s, pair_price(s, k, m->alt_dev[i], m->alt_dev[j]));
-	return berth_pbqp_edge(s->q, u, v, s->matrix, err);
-}
-
 static berth_status state_problem(statement *s, berth_arena *tmp, berth_err *err)
 {
 	const pbqp_place *m = s->m;
@@ -197,8 +186,14 @@ static berth_status state_problem(statement *s, berth_arena *tmp, berth_err *err
 		BERTH_EACH (at, m->alt_off, u)
 			*cost++ = whole(s, pbqp_coloc_price(s->x, u, m->alt_dev[at]));
 	}
-	for (int32_t k = 0; k < n_pairs; k++)
-		BERTH_TRY(add_pair(s, k, err));
+	for (int32_t k = 0; k < n_pairs; k++) {
+		int32_t u, v, n = 0;
+		pair_at(s, k, &u, &v);
+		BERTH_EACH (i, m->alt_off, u)
+			BERTH_EACH (j, m->alt_off, v)
+				s->matrix[n++] = whole(s, pair_price(s, k, m->alt_dev[i], m->alt_dev[j]));
+		BERTH_TRY(berth_pbqp_edge(s->q, u, v, s->matrix, err));
+	}
 	return BERTH_OK;
 }
 

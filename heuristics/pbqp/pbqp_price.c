@@ -47,19 +47,6 @@ static double load_value(load_dual *l)
 	return sum;
 }
 
-/* One step of exponentiated gradient: devices with more load get dearer, prices sum up to 1. */
-static void load_step(load_dual *l, int32_t step)
-{
-	int32_t n = l->p->n_devs;
-	double most = 1, sum = 0;
-	for (int32_t d = 0; d < n; d++)
-		most = fmax(most, l->load[d]);
-	for (int32_t d = 0; d < n; d++)
-		sum += l->price[d] *= exp(l->load[d] / most / sqrt(1.0 + step));
-	for (int32_t d = 0; d < n; d++)
-		l->price[d] /= sum;
-}
-
 /* Prices of the best load bound found (bounds.h), scaled so that all colocation groups together pay about
  * their least times. */
 static berth_status load_prices(const berth_problem *p, double *dev_load_price, berth_arena *mem,
@@ -76,7 +63,16 @@ static berth_status load_prices(const berth_problem *p, double *dev_load_price, 
 			best = value;
 			BERTH_COPY(dev_load_price, l.price, p->n_devs);
 		}
-		load_step(&l, step);
+		/* One step of exponentiated gradient: devices with more load get dearer, prices sum up to 1.
+		 * */
+		int32_t n = l.p->n_devs;
+		double most = 1, sum = 0;
+		for (int32_t d = 0; d < n; d++)
+			most = fmax(most, l.load[d]);
+		for (int32_t d = 0; d < n; d++)
+			sum += l.price[d] *= exp(l.load[d] / most / sqrt(1.0 + step));
+		for (int32_t d = 0; d < n; d++)
+			l.price[d] /= sum;
 	}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		dev_load_price[d] *= l.least / fmax(best, 1);
@@ -138,18 +134,6 @@ static int64_t tail_through(const pbqp_pricer *x, int32_t t, int32_t e)
 	       x->tail_ns[c];
 }
 
-static int64_t tail_of(const pbqp_pricer *x, int32_t op)
-{
-	const berth_graph *g = x->m->p->g;
-	int64_t most = 0;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t) {
-			int64_t tail = tail_through(x, t, e);
-			most = tail > most ? tail : most;
-		}
-	return most;
-}
-
 /* Tails over consumers and, with device true, over the next operator of a device with one slot. */
 static berth_status set_tails(pbqp_pricer *x, bool device, berth_arena *tmp, berth_err *err)
 {
@@ -162,7 +146,14 @@ static berth_status set_tails(pbqp_pricer *x, bool device, berth_arena *tmp, ber
 	x->length_ns = 0;
 	for (int32_t k = p->n_ops - 1; k >= 0; k--) {
 		int32_t op = seq[k].op, dev = x->op_dev[op];
-		x->tail_ns[op] = tail_of(x, op);
+		const berth_graph *g = x->m->p->g;
+		int64_t most = 0;
+		BERTH_EACH (t, g->op_tensor_off, op)
+			BERTH_EACH (e, g->tensor_use_off, t) {
+				int64_t tail = tail_through(x, t, e);
+				most = tail > most ? tail : most;
+			}
+		x->tail_ns[op] = most;
 		if (device && p->s->dev_slots[dev] == 1) {
 			int64_t tail =
 				next[dev] >= 0 ? x->tail_ns[next[dev]] + berth_op_time(p, next[dev], dev) : 0;
@@ -180,27 +171,6 @@ static double slack_of(const pbqp_pricer *x, int32_t op)
 	return (double)(x->length_ns - x->end_ns[op] - x->tail_ns[op]);
 }
 
-/* Slack of the uses [first, last) of tensor t, as the tightest consumer in each colocation group has it. */
-static void set_tensor_uses(pbqp_pricer *x, int32_t t, int32_t first, int32_t last)
-{
-	const berth_problem *p = x->m->p;
-	int32_t producer = p->g->tensor_producer[t];
-	for (int32_t use = first; use < last; use++) {
-		x->use_slack_ns[use] = INFINITY;
-		x->coloc_use[x->m->use_to[use]] = use;
-	}
-	BERTH_EACH (e, p->g->tensor_use_off, t) {
-		int32_t c = p->g->edge_consumer[e], use = x->coloc_use[p->op_coloc[c]];
-		double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
-		if (use < 0 || slack >= x->use_slack_ns[use])
-			continue;
-		x->use_slack_ns[use] = slack;
-		x->use_ns[use] = (double)berth_transfer_ns(p, t, x->op_dev[producer], x->op_dev[c]);
-	}
-	for (int32_t use = first; use < last; use++)
-		x->coloc_use[x->m->use_to[use]] = -1;
-}
-
 /* The uses stand tensor by tensor. */
 static void set_uses(pbqp_pricer *x)
 {
@@ -208,7 +178,24 @@ static void set_uses(pbqp_pricer *x)
 		int32_t t = x->m->use_tensor[first];
 		while (last < x->m->n_uses && x->m->use_tensor[last] == t)
 			last++;
-		set_tensor_uses(x, t, first, last);
+		/* Slack of the uses [first, last) of tensor t, as the tightest consumer in each colocation
+		 * group has it. */
+		const berth_problem *p = x->m->p;
+		int32_t producer = p->g->tensor_producer[t];
+		for (int32_t use = first; use < last; use++) {
+			x->use_slack_ns[use] = INFINITY;
+			x->coloc_use[x->m->use_to[use]] = use;
+		}
+		BERTH_EACH (e, p->g->tensor_use_off, t) {
+			int32_t c = p->g->edge_consumer[e], use = x->coloc_use[p->op_coloc[c]];
+			double slack = (double)(x->length_ns - x->end_ns[producer] - tail_through(x, t, e));
+			if (use < 0 || slack >= x->use_slack_ns[use])
+				continue;
+			x->use_slack_ns[use] = slack;
+			x->use_ns[use] = (double)berth_transfer_ns(p, t, x->op_dev[producer], x->op_dev[c]);
+		}
+		for (int32_t use = first; use < last; use++)
+			x->coloc_use[x->m->use_to[use]] = -1;
 	}
 	x->scheduled = true;
 }

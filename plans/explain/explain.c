@@ -73,15 +73,6 @@ static int32_t hop_to(const walker *w, int32_t h, int32_t dest)
 	return h;
 }
 
-/* Cost models of their own tell no hops: a tensor then counts as there when it is made, and what it takes as
- * waiting for the device. */
-static int64_t arrival(const walker *w, int32_t tensor, int32_t dev)
-{
-	int32_t producer = w->p->g->tensor_producer[tensor];
-	int32_t h = w->t->op_dev[producer] == dev ? -1 : hop_to(w, w->tensor_hop[tensor], dev);
-	return h < 0 ? w->t->end_ns[producer] : w->t->hops[h].end_ns;
-}
-
 /* Account for op and what it waited for; the producer of its last input, or -1 at a source. */
 static int32_t step(walker *w, int32_t op)
 {
@@ -91,7 +82,12 @@ static int32_t step(walker *w, int32_t op)
 	int64_t ready = 0;
 	w->compute_ns += t->end_ns[op] - t->start_ns[op] - lose_to_pool(w, berth_op_slowed(w->p, t, op));
 	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
-		int64_t at = arrival(w, g->in_tensor[i], dev);
+		/* Cost models of their own tell no hops: a tensor then counts as there when it is made, and
+		 * what it takes as waiting for the device. */
+		int32_t tensor = g->in_tensor[i];
+		int32_t producer = w->p->g->tensor_producer[tensor];
+		int32_t h = w->t->op_dev[producer] == dev ? -1 : hop_to(w, w->tensor_hop[tensor], dev);
+		int64_t at = h < 0 ? w->t->end_ns[producer] : w->t->hops[h].end_ns;
 		if (last < 0 || at > ready) {
 			ready = at;
 			last = g->in_tensor[i];

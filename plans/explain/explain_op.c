@@ -68,19 +68,6 @@ static int32_t free_lane(const slack *s, int32_t dev, int64_t start_ns)
 	return best < 0 ? s->slot_off[dev] : best;
 }
 
-static void follow_up(slack *s)
-{
-	const int32_t *sequence = s->t->op_order ? s->t->op_order : s->p->g->topo_op;
-	bool keeps = s->t->order == BERTH_ORDER_PROGRAM || s->t->order == BERTH_ORDER_GIVEN;
-	for (int32_t k = 0; k < s->p->n_ops; k++) {
-		int32_t op = sequence[k], dev = s->t->op_dev[op];
-		s->follower[op] = -1;
-		if (keeps && s->dev_last[dev] >= 0)
-			s->follower[s->dev_last[dev]] = op;
-		s->dev_last[dev] = op;
-	}
-}
-
 /* Who follows whom on slots and channels. */
 static void link_up(slack *s)
 {
@@ -192,7 +179,15 @@ berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_
 		s.latest_ns[i] = s.t->r.latency_ns;
 	collect(&s);
 	link_up(&s);
-	follow_up(&s);
+	const int32_t *sequence = s.t->op_order ? s.t->op_order : s.p->g->topo_op;
+	bool keeps = s.t->order == BERTH_ORDER_PROGRAM || s.t->order == BERTH_ORDER_GIVEN;
+	for (int32_t k = 0; k < s.p->n_ops; k++) {
+		int32_t op = sequence[k], dev = s.t->op_dev[op];
+		s.follower[op] = -1;
+		if (keeps && s.dev_last[dev] >= 0)
+			s.follower[s.dev_last[dev]] = op;
+		s.dev_last[dev] = op;
+	}
 	while (sweep(&s))
 		;
 	for (int32_t op = 0; op < p->n_ops; op++)

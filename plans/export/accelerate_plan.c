@@ -121,20 +121,6 @@ int32_t accelerate_main(const accelerate_plan *m)
 	return cpu;
 }
 
-/* run_dev [n_ops]: where operators compute. *runs false: one cannot. */
-static berth_status find_run(const accelerate_plan *m, berth_arena *tmp, int32_t **run_dev, bool *runs)
-{
-	const int32_t n_ops = m->x->g->n_ops, main = accelerate_main(m);
-	BERTH_TRY_NEW(tmp, n_ops, m->err, *run_dev);
-	*runs = main >= 0;
-	for (int32_t op = 0; op < n_ops && *runs; op++) {
-		int32_t d = m->op_dev[op], at = accelerate_is_stored(m, d) ? main : d;
-		(*run_dev)[op] = at;
-		*runs = berth_op_time(m->x->p, op, at) >= 0;
-	}
-	return BERTH_OK;
-}
-
 /* Is the operator's weight copied to where it computes? Two devices of one word are one. */
 static bool is_copied(const accelerate_plan *m, const int32_t *run_dev, int32_t op)
 {
@@ -162,7 +148,15 @@ berth_status accelerate_needs(const accelerate_plan *m, berth_arena *tmp, int64_
 	bool runs;
 	BERTH_CLEAR(needs, n_devs);
 	BERTH_CLEAR(weights, n_devs);
-	BERTH_TRY(find_run(m, tmp, &run_dev, &runs));
+	/* run_dev [n_ops]: where operators compute. runs false: one cannot. */
+	const int32_t n_ops = m->x->g->n_ops, main = accelerate_main(m);
+	BERTH_TRY_NEW(tmp, n_ops, m->err, run_dev);
+	runs = main >= 0;
+	for (int32_t op = 0; op < n_ops && runs; op++) {
+		int32_t d = m->op_dev[op], at = accelerate_is_stored(m, d) ? main : d;
+		run_dev[op] = at;
+		runs = berth_op_time(m->x->p, op, at) >= 0;
+	}
 	if (runs)
 		BERTH_TRY(berth_timeline_new(m->x->p, run_dev, NULL, tmp, &t, m->err));
 	if (!t.r.runs)
@@ -196,22 +190,6 @@ static bool is_device(const char *text)
 	return strcmp(text, "cpu") == 0 || strcmp(text, "disk") == 0 || strcmp(text, "mps") == 0 ||
 	       accelerate_is_number(text) ||
 	       (colon && kind > 0 && text + kind == colon && accelerate_is_number(colon + 1));
-}
-
-static berth_status name_devices(accelerate_plan *m, berth_export_out *out, berth_arena *tmp, berth_err *err)
-{
-	static const berth_export_word usual[] = {{"cpu", "cpu"}, {"disk", "disk"}, {NULL, NULL}};
-	const berth_system *s = m->x->s;
-	BERTH_TRY_NEW(tmp, s->n_devs, err, m->word);
-	BERTH_TRY(berth_export_theirs_numbered(m->x, m->op_dev, "", usual, "device of accelerate", m->word,
-	                                       out, err));
-	for (int32_t d = 0; d < s->n_devs; d++)
-		if (m->word[d] && !is_device(m->word[d]))
-			return berth_fail(err, BERTH_EINVAL,
-			                  "device '%s' is called '%s'; expected cpu, disk, the number of a "
-			                  "GPU, or a device of torch such as cuda:1",
-			                  s->dev_name[d], m->word[d]);
-	return BERTH_OK;
 }
 
 /* ---- modules ---- */
@@ -285,6 +263,17 @@ berth_status accelerate_open(accelerate_plan *m, const int32_t *op_dev, berth_ex
 	m->op_dev = op_dev;
 	if (!m->m.arch)
 		BERTH_TRY(hf_model_read(m->x->model, tmp, &m->m, m->err));
-	BERTH_TRY(name_devices(m, out, tmp, m->err));
+	berth_err *err = m->err;
+	static const berth_export_word usual[] = {{"cpu", "cpu"}, {"disk", "disk"}, {NULL, NULL}};
+	const berth_system *s = m->x->s;
+	BERTH_TRY_NEW(tmp, s->n_devs, err, m->word);
+	BERTH_TRY(berth_export_theirs_numbered(m->x, m->op_dev, "", usual, "device of accelerate", m->word,
+	                                       out, err));
+	for (int32_t d = 0; d < s->n_devs; d++)
+		if (m->word[d] && !is_device(m->word[d]))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "device '%s' is called '%s'; expected cpu, disk, the number of a "
+			                  "GPU, or a device of torch such as cuda:1",
+			                  s->dev_name[d], m->word[d]);
 	return find_modules(m, tmp);
 }

@@ -12,35 +12,9 @@ static bool is_formula(const char *text)
 	return c && strchr("=+-@\t", c);
 }
 
-/* Text as a cell (RFC 4180). Where it begins with = + - @ or a tab, which make a formula of it, it gets an
- * apostrophe in front, and so does what begins with apostrophes and one of these. */
-static void csv_cell_put(berth_strbuf *b, const char *text)
-{
-	bool quote = text[strcspn(text, ",\"\r\n")] != '\0';
-	if (quote)
-		berth_strbuf_add(b, "\"", 1);
-	if (is_formula(text))
-		berth_strbuf_add(b, "'", 1);
-	for (const char *c = text; *c; c++) {
-		berth_strbuf_add(b, c, 1);
-		if (*c == '"')
-			berth_strbuf_add(b, c, 1);
-	}
-	if (quote)
-		berth_strbuf_add(b, "\"", 1);
-}
-
 const char *csv_cell_bare(const char *text)
 {
 	return *text == '\'' && is_formula(text) ? text + 1 : text;
-}
-
-/* The names of the layers; out untouched where there are none. */
-static berth_status find_layers(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
-                                berth_granularity *out, berth_err *err)
-{
-	berth_status st = berth_granularity_find(g, BERTH_GRAIN_LAYER, mem, tmp, out, err);
-	return st == BERTH_EINVAL ? BERTH_OK : st;
 }
 
 /* Tensors that others take, and outputs of the graph. What is both counts once, where the bytes that the
@@ -70,7 +44,22 @@ static void row(berth_strbuf *b, const berth_export_source *x, const berth_granu
 	                             start,
 	                             end};
 	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-		csv_cell_put(b, cells[i]);
+		/* Text as a cell (RFC 4180). Where it begins with = + - @ or a tab, which make a formula of
+		 * it, it gets an apostrophe in front, and so does what begins with apostrophes and one of
+		 * these. */
+		const char *text = cells[i];
+		bool quote = text[strcspn(text, ",\"\r\n")] != '\0';
+		if (quote)
+			berth_strbuf_add(b, "\"", 1);
+		if (is_formula(text))
+			berth_strbuf_add(b, "'", 1);
+		for (const char *c = text; *c; c++) {
+			berth_strbuf_add(b, c, 1);
+			if (*c == '"')
+				berth_strbuf_add(b, c, 1);
+		}
+		if (quote)
+			berth_strbuf_add(b, "\"", 1);
 		berth_strbuf_add(b, ",", 1);
 	}
 	berth_strbuf_printf(b, "%lld\r\n", (long long)output_bytes(g, op));
@@ -81,7 +70,9 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 {
 	berth_strbuf b = {.mem = out->mem};
 	berth_granularity layers = {0};
-	BERTH_TRY(find_layers(x->g, out->mem, tmp, &layers, err));
+	/* The names of the layers; out untouched where there are none. */
+	berth_status st = berth_granularity_find(x->g, BERTH_GRAIN_LAYER, out->mem, tmp, &layers, err);
+	BERTH_TRY(st == BERTH_EINVAL ? BERTH_OK : st);
 	berth_strbuf_printf(&b, "operator,type,layer,device,start_s,end_s,output_bytes\r\n");
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		row(&b, x, &layers, op);

@@ -18,24 +18,6 @@ static void quoted(berth_strbuf *b, const char *s)
 	}
 }
 
-static void node(berth_strbuf *b, const berth_graph *g, const berth_system *s, const int32_t *op_dev,
-                 int32_t op)
-{
-	berth_strbuf_printf(b, "  n%d [label=\"", op);
-	quoted(b, g->op_name[op]);
-	if (g->op_type[op] >= 0) {
-		berth_strbuf_printf(b, "\\n");
-		quoted(b, g->type_name[g->op_type[op]]);
-	}
-	berth_strbuf_printf(b, "\"");
-	if (op_dev) {
-		berth_strbuf_printf(b, ", fillcolor=\"%s\", tooltip=\"", colour[op_dev[op] % N_COLOURS]);
-		quoted(b, s->dev_name[op_dev[op]]);
-		berth_strbuf_printf(b, "\"");
-	}
-	berth_strbuf_printf(b, "];\n");
-}
-
 static void legend(berth_strbuf *b, const berth_system *s)
 {
 	berth_strbuf_printf(b, "  subgraph cluster_devices {\n  label=\"devices\";\n");
@@ -62,8 +44,22 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 		"\" {\n  node [shape=box, style=filled, fillcolor=\"#f0f0f0\", fontname=\"sans-serif\"];\n");
 	if (op_dev)
 		legend(&b, x->s);
-	for (int32_t op = 0; op < g->n_ops; op++)
-		node(&b, g, x->s, op_dev, op);
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		berth_strbuf_printf(&b, "  n%d [label=\"", op);
+		quoted(&b, g->op_name[op]);
+		if (g->op_type[op] >= 0) {
+			berth_strbuf_printf(&b, "\\n");
+			quoted(&b, g->type_name[g->op_type[op]]);
+		}
+		berth_strbuf_printf(&b, "\"");
+		if (op_dev) {
+			berth_strbuf_printf(&b, ", fillcolor=\"%s\", tooltip=\"",
+			                    colour[op_dev[op] % N_COLOURS]);
+			quoted(&b, x->s->dev_name[op_dev[op]]);
+			berth_strbuf_printf(&b, "\"");
+		}
+		berth_strbuf_printf(&b, "];\n");
+	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
 			int32_t from = g->tensor_producer[t], to = g->edge_consumer[e];

@@ -261,8 +261,9 @@ static berth_status fill(fitting *f)
 	return BERTH_OK;
 }
 
-static berth_status begin(fitting *f, berth_arena *mem)
+static berth_status fit(fitting *f, berth_arena *mem)
 {
+	bool all = true;
 	llama_plan *p = f->plan;
 	int32_t n = f->m->n_devs;
 	*p = (llama_plan){.n_layers = f->file->n_layers, .n_devs = n};
@@ -275,13 +276,6 @@ static berth_status begin(fitting *f, berth_arena *mem)
 		p->dev[d] = f->m->dev[d];
 		f->now[d].rest = LLAMA_CPU;
 	}
-	return BERTH_OK;
-}
-
-static berth_status fit(fitting *f, berth_arena *mem)
-{
-	bool all = true;
-	BERTH_TRY(begin(f, mem));
 	if (f->m->n_devs == 0) {
 		set_shares(f, f->now);
 		f->known = true;

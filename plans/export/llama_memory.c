@@ -405,22 +405,6 @@ static value *begin(build *b)
 	return x;
 }
 
-static void graph(build *b)
-{
-	value *x = begin(b);
-	for (int32_t i = 0; i < b->file->n_layers && b->status == BERTH_OK; i++) {
-		x = layer_of(b, i, x);
-	}
-	/* The logits. A matrix that the output shares with the embedding is copied to the output's device. */
-	int32_t n = b->file->n_layers, t = find(b, n, "token_embd");
-	int64_t logits = wide(b, b->file->vocabulary);
-	x = norm(b, n, "output_norm", x);
-	if (find(b, n, "output") == NONE && t != NONE && !b->plan->told[t] && b->unit[n] != b->host)
-		op(b, b->unit[n], logits, false, x, NULL);
-	else
-		product(b, n, find(b, n, "output") == NONE ? "token_embd" : "output", logits, false, x, NULL);
-}
-
 /* ---- places ---- */
 
 static int32_t place_in(const llama_plan *plan, int32_t dev, int32_t otherwise)
@@ -452,8 +436,10 @@ static berth_status set_places(build *b)
 	return llama_index_new(b->file, b->tmp, &b->ix, b->err);
 }
 
-static void count_stored(const build *b, llama_memory *memory)
+static berth_status measure(build *b, llama_memory *memory, bool *told)
 {
+	b->rows = rows_of(b->file);
+	BERTH_TRY(set_places(b));
 	const berth_gguf_list *f = b->file;
 	for (int32_t t = 0; t < f->n_tensors; t++)
 		memory[b->tensor[t]].weights += whole((double)f->bytes[t]);
@@ -463,19 +449,23 @@ static void count_stored(const build *b, llama_memory *memory)
 		memory[b->unit[f->n_layers]].weights += whole((double)f->bytes[embed]);
 	for (int32_t i = 0; i < f->n_layers; i++)
 		memory[b->unit[i]].cache += llama_cache_bytes(f, i);
-}
-
-static berth_status measure(build *b, llama_memory *memory, bool *told)
-{
-	b->rows = rows_of(b->file);
-	BERTH_TRY(set_places(b));
-	count_stored(b, memory);
 	*told = true;
 	for (int32_t i = 0; i < b->file->n_layers; i++)
 		*told = *told && !b->file->layer[i].latent;
 	if (!*told)
 		return BERTH_OK;
-	graph(b);
+	value *x = begin(b);
+	for (int32_t i = 0; i < b->file->n_layers && b->status == BERTH_OK; i++) {
+		x = layer_of(b, i, x);
+	}
+	/* The logits. A matrix that the output shares with the embedding is copied to the output's device. */
+	int32_t n = b->file->n_layers, t = find(b, n, "token_embd");
+	int64_t logits = wide(b, b->file->vocabulary);
+	x = norm(b, n, "output_norm", x);
+	if (find(b, n, "output") == NONE && t != NONE && !b->plan->told[t] && b->unit[n] != b->host)
+		op(b, b->unit[n], logits, false, x, NULL);
+	else
+		product(b, n, find(b, n, "output") == NONE ? "token_embd" : "output", logits, false, x, NULL);
 	BERTH_TRY(b->status);
 	for (int32_t i = 0; i < b->n_places; i++)
 		BERTH_TRY(llama_tape_bytes(b->tape[i], b->tmp, &memory[i].compute, b->err));

@@ -99,17 +99,6 @@ static void put(running *r, int32_t i)
 		r->at[i] = take(r, s->bytes);
 }
 
-static void finish(running *r, int32_t i)
-{
-	for (int k = 0; k < LLAMA_TAPE_ARGS; k++) {
-		int32_t a = r->t->step[i].arg[k];
-		if (a < 0 || --r->uses[a] > 0 || r->at[a] < 0 || r->t->step[a].kept)
-			continue;
-		give(r, r->at[a], r->t->step[a].bytes);
-		r->at[a] = -1;
-	}
-}
-
 static berth_status run(running *r, berth_arena *tmp, berth_err *err)
 {
 	const llama_tape *t = r->t;
@@ -129,7 +118,13 @@ static berth_status run(running *r, berth_arena *tmp, berth_err *err)
 	for (int32_t i = 0; i < t->n; i++) {
 		if (!t->step[i].first)
 			put(r, i);
-		finish(r, i);
+		for (int k = 0; k < LLAMA_TAPE_ARGS; k++) {
+			int32_t a = r->t->step[i].arg[k];
+			if (a < 0 || --r->uses[a] > 0 || r->at[a] < 0 || r->t->step[a].kept)
+				continue;
+			give(r, r->at[a], r->t->step[a].bytes);
+			r->at[a] = -1;
+		}
 	}
 	return BERTH_OK;
 }

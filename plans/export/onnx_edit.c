@@ -223,38 +223,30 @@ static berth_status edit_graph(editing *x, protobuf w, int32_t node, berth_err *
 	return edit_fields(x, w, node, change_graph, err);
 }
 
-static berth_status put_version(editing *x, uint64_t version, change *out, berth_err *err)
-{
-	berth_strbuf b = {.mem = x->mem};
-	onnx_put_number(&b, 1, version);
-	out->any = true;
-	return berth_strbuf_done(&b, &out->text, &out->size, err);
-}
-
 /* ModelProto: its version (1), its graph (7), and what is to go. */
 static berth_status change_model(editing *x, const protobuf *w, const protobuf_field *f, int32_t node,
                                  change *out, berth_err *err)
 {
 	if (f->number == 7 && f->type == PROTOBUF_BYTES)
 		*out = (change){.any = true, .edit = edit_graph, .node = node};
-	else if (f->number == 1 && f->type == PROTOBUF_VARINT && f->value < x->e->ir_version)
-		return put_version(x, x->e->ir_version, out, err);
-	else
+	else if (f->number == 1 && f->type == PROTOBUF_VARINT && f->value < x->e->ir_version) {
+		uint64_t version = x->e->ir_version;
+		berth_strbuf b = {.mem = x->mem};
+		onnx_put_number(&b, 1, version);
+		out->any = true;
+		return berth_strbuf_done(&b, &out->text, &out->size, err);
+	} else
 		out->any = x->e->drops(x->e->ctx, w, f, true);
 	return BERTH_OK;
-}
-
-static berth_status edit_model(editing *x, protobuf w, berth_err *err)
-{
-	BERTH_TRY(edit_fields(x, w, -1, change_model, err));
-	return x->e->n_tail ? add_piece(x, x->e->tail, x->e->n_tail, err) : BERTH_OK;
 }
 
 berth_status onnx_edit_model(const onnx_edit *e, const char *file, const unsigned char *data, size_t size,
                              berth_arena *mem, onnx_edited *out, berth_err *err)
 {
 	editing x = {.e = e, .mem = mem};
-	BERTH_TRY(edit_model(&x, (protobuf){file, data, 0, size}, err));
+	protobuf w = (protobuf){file, data, 0, size};
+	BERTH_TRY(edit_fields(&x, w, -1, change_model, err));
+	BERTH_TRY(x.e->n_tail ? add_piece(&x, x.e->tail, x.e->n_tail, err) : BERTH_OK);
 	*out = x.out;
 	return BERTH_OK;
 }

@@ -80,26 +80,6 @@ static berth_status put_nodes(const onnx_placed *p, const char *const *theirs, b
 	return BERTH_OK;
 }
 
-/* "HETERO:GPU,CPU": accelerators first, so that what the plan does not name goes to them if it can. */
-static berth_status put_setting(const char *const *theirs, int32_t n_devs, berth_export_out *out,
-                                berth_err *err)
-{
-	berth_strbuf b = {.mem = out->mem};
-	const char *text;
-	size_t len;
-	for (int cpu = 0; cpu < 2; cpu++)
-		for (int32_t d = 0; d < n_devs; d++) {
-			bool again = !theirs[d];
-			for (int32_t k = 0; !again && k < d; k++)
-				again = theirs[k] && strcmp(theirs[k], theirs[d]) == 0;
-			if (again || (strcmp(theirs[d], "CPU") == 0) != cpu)
-				continue;
-			berth_strbuf_printf(&b, "%s%s", b.len ? "," : "HETERO:", theirs[d]);
-		}
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
-	return berth_export_set(out, "compile_model", text, err);
-}
-
 static berth_status check_names(const char *const *theirs, int32_t n_devs, berth_err *err)
 {
 	for (int32_t d = 0; d < n_devs; d++)
@@ -170,25 +150,6 @@ static int32_t root(int32_t *up, int32_t op)
 	return op;
 }
 
-/* up [n_ops]: the lowest operator of each one's piece. HETERO makes a piece of what hangs together on a
- * device. */
-static void find_pieces(const berth_graph *g, const int32_t *op_dev, const char *const *theirs, int32_t *up)
-{
-	for (int32_t op = 0; op < g->n_ops; op++)
-		up[op] = op;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
-			BERTH_EACH (k, g->tensor_use_off, u) {
-				const int32_t to = g->edge_consumer[k];
-				if (strcmp(theirs[op_dev[op]], theirs[op_dev[to]]) != 0)
-					continue;
-				const int32_t a = root(up, op), b = root(up, to);
-				up[a > b ? a : b] = a < b ? a : b;
-			}
-	for (int32_t op = 0; op < g->n_ops; op++)
-		up[op] = root(up, op);
-}
-
 /* Change the counts of the pieces that take what piece `from` makes by `by`, from = -1: of all; the new ones
  * without any, and not done, are put behind *n_free. */
 static void count_takers(const berth_graph *g, const int32_t *piece, int32_t from, int32_t *waits,
@@ -233,7 +194,22 @@ static berth_status find_circle(const berth_export_source *x, const char *const 
 	const berth_graph *g = x->g;
 	int32_t *piece, *waits, *free, n_free = 0;
 	BERTH_TRY_NEW(tmp, g->n_ops, err, piece, waits, free);
-	find_pieces(g, x->op_dev, theirs, piece);
+	/* piece [n_ops]: the lowest operator of each one's piece. HETERO makes a piece of what hangs
+	 * together on a device. */
+	const int32_t *op_dev = x->op_dev;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		piece[op] = op;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+			BERTH_EACH (k, g->tensor_use_off, u) {
+				const int32_t to = g->edge_consumer[k];
+				if (strcmp(theirs[op_dev[op]], theirs[op_dev[to]]) != 0)
+					continue;
+				const int32_t a = root(piece, op), b = root(piece, to);
+				piece[a > b ? a : b] = a < b ? a : b;
+			}
+	for (int32_t op = 0; op < g->n_ops; op++)
+		piece[op] = root(piece, op);
 	count_takers(g, piece, -1, waits, NULL, NULL);
 	*n_pieces = 0;
 	for (int32_t op = 0; op < g->n_ops; op++) {
@@ -279,7 +255,23 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_open(&w, NULL, '{');
 	BERTH_TRY(put_nodes(&placed, theirs, tmp, &w, err));
 	berth_json_close(&w, '}');
-	BERTH_TRY(put_setting(theirs, x->s->n_devs, out, err));
+	/* "HETERO:GPU,CPU": accelerators first, so that what the plan does not name goes to them if it can.
+	 * */
+	int32_t n_devs = x->s->n_devs;
+	berth_strbuf b = {.mem = out->mem};
+	const char *text;
+	size_t len;
+	for (int cpu = 0; cpu < 2; cpu++)
+		for (int32_t d = 0; d < n_devs; d++) {
+			bool again = !theirs[d];
+			for (int32_t k = 0; !again && k < d; k++)
+				again = theirs[k] && strcmp(theirs[k], theirs[d]) == 0;
+			if (again || (strcmp(theirs[d], "CPU") == 0) != cpu)
+				continue;
+			berth_strbuf_printf(&b, "%s%s", b.len ? "," : "HETERO:", theirs[d]);
+		}
+	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	BERTH_TRY(berth_export_set(out, "compile_model", text, err));
 	BERTH_TRY(tell_pieces(x, theirs, tmp, out, err));
 	BERTH_TRY(berth_export_note(out, err, "a few lines of Python set the affinities: docs/export.md"));
 	return berth_export_put_json(out, &w, err);

@@ -61,28 +61,6 @@ static int32_t elsewhere(const named_nodes *x, const char *text, int32_t dev)
 	return i;
 }
 
-/* The shortest beginning of the node's name that is of its device alone. */
-static berth_status find_rule(const named_nodes *x, name_parts *parts, int32_t node, berth_arena *tmp,
-                              const char **rule, berth_err *err)
-{
-	const char *name = x->name[node];
-	size_t size = name_parts_own(parts, name, "/.:_");
-	if (!size)
-		return berth_fail(
-			err, BERTH_EUNSUPPORTED,
-			"no rule holds for node '%.100s' alone: '%.100s', on another device, has that in its "
-			"name; use --to ort",
-			name, x->name[elsewhere(x, name, x->dev[node])]);
-	BERTH_TRY(berth_got(*rule = berth_arena_printf(tmp, "%.*s", (int)size, name), err));
-	if (!ort_rule_holds(*rule))
-		return berth_fail(err, BERTH_EUNSUPPORTED,
-		                  "node '%.100s': a rule cannot hold %s, blanks around it or control "
-		                  "characters; use --to ort",
-		                  name, ORT_RULE_SIGNS);
-	name_parts_take(parts, name, size);
-	return BERTH_OK;
-}
-
 static berth_status make_rules(const named_nodes *x, berth_arena *tmp, berth_strbuf *rules, berth_err *err)
 {
 	name_parts parts;
@@ -92,7 +70,22 @@ static berth_status make_rules(const named_nodes *x, berth_arena *tmp, berth_str
 		const char *rule = "";
 		if (name_parts_taken(&parts, x->name[i]))
 			continue;
-		BERTH_TRY(find_rule(x, &parts, i, tmp, &rule, err));
+		/* The shortest beginning of the node's name that is of its device alone. */
+		const char *name = x->name[i];
+		size_t size = name_parts_own(&parts, name, "/.:_");
+		if (!size)
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "no rule holds for node '%.100s' alone: '%.100s', on another "
+			                  "device, has that in its "
+			                  "name; use --to ort",
+			                  name, x->name[elsewhere(x, name, x->dev[i])]);
+		BERTH_TRY(berth_got(rule = berth_arena_printf(tmp, "%.*s", (int)size, name), err));
+		if (!ort_rule_holds(rule))
+			return berth_fail(err, BERTH_EUNSUPPORTED,
+			                  "node '%.100s': a rule cannot hold %s, blanks around it or control "
+			                  "characters; use --to ort",
+			                  name, ORT_RULE_SIGNS);
+		name_parts_take(&parts, name, size);
 		berth_strbuf_add(to, ",", to->len > 0);
 		berth_strbuf_add(to, rule, strlen(rule));
 	}

@@ -14,21 +14,6 @@ static bool is_device(const char *text)
 	return kind > 0 && (!text[kind] || (n > 0 && n < 4 && !text[kind + 1 + n]));
 }
 
-static berth_status name_devices(const berth_export_source *x, const char **theirs, berth_export_out *out,
-                                 berth_err *err)
-{
-	static const berth_export_word usual[] = {
-		{"cpu", "cpu"}, {"xpu", "xpu:0"}, {"mps", "mps"}, {NULL, NULL}};
-	BERTH_TRY(berth_export_theirs_numbered(x, x->op_dev, "cuda:", usual, "device of PyTorch", theirs, out,
-	                                       err));
-	for (int32_t d = 0; d < x->s->n_devs; d++)
-		if (theirs[d] && !is_device(theirs[d]))
-			return berth_fail(err, BERTH_EINVAL,
-			                  "'%.80s' is no device of PyTorch, such as cpu or cuda:1",
-			                  theirs[d]);
-	return BERTH_OK;
-}
-
 /* ---- the file ---- */
 
 static berth_status ask(const berth_export_source *x, const char *const *theirs, berth_arena *tmp,
@@ -82,7 +67,15 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	if (!x->module || !x->module_place)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "export to torch takes a PyTorch module (FILE.py:FACTORY)");
-	BERTH_TRY(name_devices(x, theirs, out, err));
+	static const berth_export_word usual[] = {
+		{"cpu", "cpu"}, {"xpu", "xpu:0"}, {"mps", "mps"}, {NULL, NULL}};
+	BERTH_TRY(berth_export_theirs_numbered(x, x->op_dev, "cuda:", usual, "device of PyTorch", theirs, out,
+	                                       err));
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		if (theirs[d] && !is_device(theirs[d]))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "'%.80s' is no device of PyTorch, such as cpu or cuda:1",
+			                  theirs[d]);
 	BERTH_TRY(ask(x, theirs, tmp, &asked, err));
 	BERTH_TRY(x->module_place(x->module, asked, tmp, &text, &size, err));
 	BERTH_TRY(berth_json_parse(at.file, text, size, &item, err));

@@ -129,21 +129,6 @@ static berth_status dev_named(const berth_json *at, const reader *r, const char 
 	                       berth_text_suggest(hint, sizeof hint, name, r->s->dev_name, r->s->n_devs));
 }
 
-static berth_status check_complete(const berth_json *at, const reader *r, berth_err *err)
-{
-	int32_t first = 0, n_more = 0;
-	while (first < r->g->n_ops && r->p.op_dev[first] >= 0)
-		first++;
-	if (first == r->g->n_ops)
-		return BERTH_OK;
-	for (int32_t op = first + 1; op < r->g->n_ops; op++)
-		n_more += r->p.op_dev[op] < 0;
-	if (!n_more)
-		return berth_json_fail(at, err, "operator '%.80s' has no device", r->g->op_name[first]);
-	return berth_json_fail(at, err, "operator '%.80s' has no device, nor have %d more of the graph",
-	                       r->g->op_name[first], n_more);
-}
-
 static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 {
 	reader *r = ctx;
@@ -166,7 +151,17 @@ static berth_status read_devices(const berth_json *doc, reader *r, berth_err *er
 	for (int32_t op = 0; op < r->g->n_ops; op++)
 		r->p.op_dev[op] = -1;
 	BERTH_TRY(berth_json_each(&map, read_device, r, err));
-	return check_complete(&map, r, err);
+	int32_t first = 0, n_more = 0;
+	while (first < r->g->n_ops && r->p.op_dev[first] >= 0)
+		first++;
+	if (first == r->g->n_ops)
+		return BERTH_OK;
+	for (int32_t op = first + 1; op < r->g->n_ops; op++)
+		n_more += r->p.op_dev[op] < 0;
+	if (!n_more)
+		return berth_json_fail(&map, err, "operator '%.80s' has no device", r->g->op_name[first]);
+	return berth_json_fail(&map, err, "operator '%.80s' has no device, nor have %d more of the graph",
+	                       r->g->op_name[first], n_more);
 }
 
 static berth_status read_place(void *ctx, const berth_json *item, berth_err *err)
@@ -266,20 +261,6 @@ static berth_status read_source(const berth_json *doc, const char *key, berth_ar
 	return BERTH_OK;
 }
 
-static berth_status read_compress(const berth_json *doc, reader *r, berth_err *err)
-{
-	static const char *const words[] = {"2x", "4x", "8x"};
-	const char *text = NULL;
-	int32_t at;
-	BERTH_TRY(read_word(doc, "compress", r->mem, &text, err));
-	if (!text)
-		return BERTH_OK;
-	if (berth_text_find(words, 3, text, "compression", "; expected 2x, 4x or 8x", &at, err) != BERTH_OK)
-		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", doc->file);
-	r->p.compress = 2 << at;
-	return BERTH_OK;
-}
-
 static berth_status read_engine(const berth_json *doc, berth_placement *p, berth_err *err)
 {
 	const berth_engine_rules *engine = NULL;
@@ -321,7 +302,16 @@ static berth_status read_head(const berth_json *doc, reader *r, berth_err *err)
 	BERTH_TRY(read_word(doc, "objective", r->mem, &p->objective, err));
 	BERTH_TRY(read_value(doc, "value", &p->value, err));
 	BERTH_TRY(read_value(doc, "lower_bound", &p->lower_bound, err));
-	return read_compress(doc, r, err);
+	static const char *const words[] = {"2x", "4x", "8x"};
+	const char *text = NULL;
+	int32_t at;
+	BERTH_TRY(read_word(doc, "compress", r->mem, &text, err));
+	if (!text)
+		return BERTH_OK;
+	if (berth_text_find(words, 3, text, "compression", "; expected 2x, 4x or 8x", &at, err) != BERTH_OK)
+		return berth_fail_in(err, BERTH_EFORMAT, "%s: ", doc->file);
+	r->p.compress = 2 << at;
+	return BERTH_OK;
 }
 
 static bool differs(const char *said, const char *hex)

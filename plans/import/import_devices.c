@@ -154,24 +154,6 @@ static berth_status check_told(const berth_import *m, berth_err *err)
 	return BERTH_OK;
 }
 
-/* A guess takes no device that another of the engine's devices has, as far as operators stand there. */
-static berth_status check_guess(const berth_import *m, const berth_import_device *device, int32_t guess,
-                                berth_err *err)
-{
-	const berth_import_device *x = &device[guess];
-	const char *told = m->x->theirs ? m->x->theirs[x->dev] : NULL;
-	for (int32_t i = 0; i < m->n_words; i++) {
-		const berth_import_device *o = &device[i];
-		if (o->dev == x->dev && o->n_ops && x->n_ops && are_two(o->word, x->word))
-			return berth_fail(err, BERTH_EFORMAT,
-			                  "%.100s: '%.40s' would be '%.40s', which '%.40s' is%s; --device "
-			                  "NAME=%.40s says which one is meant",
-			                  m->x->file, x->word, m->x->s->dev_name[x->dev], o->word,
-			                  told && strcmp(told, o->word) == 0 ? " told to be" : "", x->word);
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_import_devices(const berth_import *m, berth_import_device *device, berth_err *err)
 {
 	BERTH_TRY(check_told(m, err));
@@ -196,8 +178,24 @@ berth_status berth_import_devices(const berth_import *m, berth_import_device *de
 		}
 	}
 	for (int32_t w = 0; w < m->n_words; w++)
-		if (device[w].guessed)
-			BERTH_TRY(check_guess(m, device, w, err));
+		if (device[w].guessed) {
+			/* A guess takes no device that another of the engine's devices has, as far as
+			 * operators stand there. */
+			const berth_import_device *x = &device[w];
+			const char *told = m->x->theirs ? m->x->theirs[x->dev] : NULL;
+			for (int32_t i = 0; i < m->n_words; i++) {
+				const berth_import_device *o = &device[i];
+				if (o->dev == x->dev && o->n_ops && x->n_ops && are_two(o->word, x->word))
+					return berth_fail(
+						err, BERTH_EFORMAT,
+						"%.100s: '%.40s' would be '%.40s', which '%.40s' is%s; "
+					        "--device "
+						"NAME=%.40s says which one is meant",
+						m->x->file, x->word, m->x->s->dev_name[x->dev], o->word,
+						told && strcmp(told, o->word) == 0 ? " told to be" : "",
+						x->word);
+			}
+		}
 	return BERTH_OK;
 }
 
@@ -211,20 +209,6 @@ static int32_t only_taker(const berth_graph *g, int32_t op)
 	    g->tensor_use_off[first + 1] != g->tensor_use_off[first] + 1)
 		return -1;
 	return g->edge_consumer[g->tensor_use_off[first]];
-}
-
-/* Into the operator behind: the fused one is known by what comes out of it. Last ones first, so that a chain
- * goes together. */
-static void fuse_behind(const berth_importer *from, const berth_graph *g, berth_import_plan *plan)
-{
-	for (int32_t i = g->n_ops; i-- > 0;) {
-		int32_t op = g->topo_op[i], taker = only_taker(g, op);
-		if (plan->op_dev[op] >= 0 || taker < 0 || plan->op_dev[taker] < 0 ||
-		    !from->fuses(g, op, taker))
-			continue;
-		plan->op_dev[op] = plan->op_dev[taker];
-		plan->n_fused++;
-	}
 }
 
 /* Beside what makes an input: the one it is fused into, where that is known, else the first. */
@@ -263,24 +247,29 @@ static void go_with_taker(const berth_graph *g, berth_import_plan *plan)
 	}
 }
 
-static int32_t most_used(const berth_import_plan *plan)
-{
-	int32_t best = 0;
-	for (int32_t i = 1; i < plan->n_devices; i++)
-		if (plan->device[i].n_ops > plan->device[best].n_ops)
-			best = i;
-	return plan->n_devices ? plan->device[best].dev : 0;
-}
-
 void berth_import_fill(const berth_importer *from, const berth_graph *g, berth_import_plan *plan)
 {
-	if (from->fuses)
-		fuse_behind(from, g, plan);
+	if (from->fuses) {
+		/* Into the operator behind: the fused one is known by what comes out of it. Last ones first,
+		 * so that a chain goes together. */
+		for (int32_t i = g->n_ops; i-- > 0;) {
+			int32_t op = g->topo_op[i], taker = only_taker(g, op);
+			if (plan->op_dev[op] >= 0 || taker < 0 || plan->op_dev[taker] < 0 ||
+			    !from->fuses(g, op, taker))
+				continue;
+			plan->op_dev[op] = plan->op_dev[taker];
+			plan->n_fused++;
+		}
+	}
 	go_with_producer(from, g, plan);
 	go_with_taker(g, plan);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (plan->op_dev[op] < 0) {
-			plan->op_dev[op] = most_used(plan);
+			int32_t best = 0;
+			for (int32_t i = 1; i < plan->n_devices; i++)
+				if (plan->device[i].n_ops > plan->device[best].n_ops)
+					best = i;
+			plan->op_dev[op] = plan->n_devices ? plan->device[best].dev : 0;
 			plan->n_alone++;
 		}
 }

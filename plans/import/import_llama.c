@@ -165,22 +165,6 @@ static berth_status take_override(reading *r, const char *line, const char *at, 
 	return BERTH_OK;
 }
 
-static berth_status read_lines(reading *r, berth_err *err)
-{
-	const char *line = r->m->x->text, *last = line + r->m->x->size;
-	for (int32_t number = 1; line < last; number++) {
-		const char *end = memchr(line, '\n', (size_t)(last - line)), *at;
-		end = end ? end : last;
-		size_t n = (size_t)(end - line);
-		if ((at = berth_text_search(line, n, assigned)))
-			BERTH_TRY(take_layer(r, line, at, end, number, err));
-		else if ((at = berth_text_search(line, n, overridden)))
-			BERTH_TRY(take_override(r, line, at, end, number, err));
-		line = end + (end < last);
-	}
-	return BERTH_OK;
-}
-
 /* ---- operators ---- */
 
 static berth_status check_layers(const reading *r, berth_err *err)
@@ -205,26 +189,6 @@ static berth_status check_layers(const reading *r, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status place_ops(reading *r, berth_err *err)
-{
-	const berth_graph *g = r->m->x->g;
-	int32_t cpu;
-	BERTH_TRY(check_layers(r, err));
-	BERTH_TRY(berth_import_word(r->m, "CPU", &cpu, err));
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t unit = llama_unit(g->op_name[op], r->n_layers - 1), word = r->op_override[op];
-		if (word < 0)
-			word = unit < 0 ? cpu : r->layer_word[unit];
-		BERTH_TRY(berth_import_tell(r->m, op, word, err));
-	}
-	if (r->n_without &&
-	    !(r->m->note = berth_arena_printf(
-		      r->m->mem, "%d overridden tensors have no operator of their own: they are left out",
-		      r->n_without)))
-		return berth_nomem(err);
-	return BERTH_OK;
-}
-
 static berth_status list_tensors(reading *r, berth_err *err)
 {
 	const berth_import_source *x = r->m->x;
@@ -245,12 +209,37 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 	BERTH_TRY(list_tensors(&r, err));
 	BERTH_TRY_NEW(tmp, m->x->g->n_ops, err, r.op_override);
 	begin_anew(&r);
-	BERTH_TRY(read_lines(&r, err));
+	const char *line = r.m->x->text, *last = line + r.m->x->size;
+	for (int32_t number = 1; line < last; number++) {
+		const char *end = memchr(line, '\n', (size_t)(last - line)), *at;
+		end = end ? end : last;
+		size_t n = (size_t)(end - line);
+		if ((at = berth_text_search(line, n, assigned)))
+			BERTH_TRY(take_layer(&r, line, at, end, number, err));
+		else if ((at = berth_text_search(line, n, overridden)))
+			BERTH_TRY(take_override(&r, line, at, end, number, err));
+		line = end + (end < last);
+	}
 	if (!r.n_layers)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: no line tells of a layer's device; llama.cpp tells them with -v",
 		                  m->x->file);
-	return place_ops(&r, err);
+	const berth_graph *g = r.m->x->g;
+	int32_t cpu;
+	BERTH_TRY(check_layers(&r, err));
+	BERTH_TRY(berth_import_word(r.m, "CPU", &cpu, err));
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t unit = llama_unit(g->op_name[op], r.n_layers - 1), word = r.op_override[op];
+		if (word < 0)
+			word = unit < 0 ? cpu : r.layer_word[unit];
+		BERTH_TRY(berth_import_tell(r.m, op, word, err));
+	}
+	if (r.n_without &&
+	    !(r.m->note = berth_arena_printf(
+		      r.m->mem, "%d overridden tensors have no operator of their own: they are left out",
+		      r.n_without)))
+		return berth_nomem(err);
+	return BERTH_OK;
 }
 
 const berth_importer berth_import_llama = {

@@ -12,18 +12,6 @@ const int32_t berth_n_importers = N_IMPORTERS;
 
 /* ---- which one ---- */
 
-static berth_status is_placement(const berth_import_source *x, bool *found, berth_err *err)
-{
-	cJSON *doc = NULL;
-	berth_status st = BERTH_OK;
-	if (berth_import_first(x->text, x->size) == '{')
-		st = berth_json_parse(x->file, x->text, x->size, &doc, err);
-	*found = st == BERTH_OK && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(doc, "placement"));
-	if (st == BERTH_OK)
-		cJSON_Delete(doc);
-	return st == BERTH_ENOMEM ? st : BERTH_OK;
-}
-
 static berth_status find_by_content(const berth_import_source *x, const berth_importer **out, berth_err *err)
 {
 	bool found;
@@ -34,7 +22,14 @@ static berth_status find_by_content(const berth_import_source *x, const berth_im
 			return BERTH_OK;
 		}
 	}
-	BERTH_TRY(is_placement(x, &found, err));
+	cJSON *doc = NULL;
+	berth_status st = BERTH_OK;
+	if (berth_import_first(x->text, x->size) == '{')
+		st = berth_json_parse(x->file, x->text, x->size, &doc, err);
+	found = st == BERTH_OK && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(doc, "placement"));
+	if (st == BERTH_OK)
+		cJSON_Delete(doc);
+	BERTH_TRY(st == BERTH_ENOMEM ? st : BERTH_OK);
 	if (found)
 		return berth_fail(err, BERTH_EFORMAT, "%s: this is a placement of berth already", x->file);
 	return berth_fail(
@@ -51,18 +46,6 @@ bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g
 		if (strcmp(berth_importers[i]->name, plan->from) == 0)
 			return !berth_importers[i]->fuses && plan->n_named < g->n_ops - plan->n_named;
 	return false;
-}
-
-/* Names would end there, and be those of others. */
-static berth_status check_text(const berth_import_source *x, berth_err *err)
-{
-	const char *at = x->size ? memchr(x->text, '\0', x->size) : NULL;
-	int32_t line = 1;
-	for (const char *c = x->text; at && c < at; c++)
-		line += *c == '\n';
-	return at ? berth_fail(err, BERTH_EFORMAT, "%s:%d: a byte of value 0; expected text in UTF-8",
-	                       x->file, line)
-	          : BERTH_OK;
 }
 
 /* ---- the whole ---- */
@@ -116,7 +99,14 @@ berth_status berth_import_read(const berth_import_source *x, berth_arena *mem, b
 	const berth_importer *reader = NULL;
 	berth_import_plan plan;
 	berth_import m = {.x = x, .mem = mem, .tmp = tmp};
-	BERTH_TRY(check_text(x, err));
+	/* Names would end there, and be those of others. */
+	const char *at = x->size ? memchr(x->text, '\0', x->size) : NULL;
+	int32_t line = 1;
+	for (const char *c = x->text; at && c < at; c++)
+		line += *c == '\n';
+	BERTH_TRY(at ? berth_fail(err, BERTH_EFORMAT, "%s:%d: a byte of value 0; expected text in UTF-8",
+	                          x->file, line)
+	             : BERTH_OK);
 	BERTH_TRY(find_by_content(x, &reader, err));
 	BERTH_SCRATCH(tmp);
 	const berth_arena_mark kept = berth_arena_get_mark(mem);

@@ -158,22 +158,6 @@ static bool is_new(const reading *r, const run *x, size_t n, const char *key)
 	return true;
 }
 
-/* From the first one on, by their names, as every reader has them. */
-static void sort_times(berth_graph *g, int32_t first)
-{
-	for (int32_t i = first + 1; i < g->n_times; i++)
-		for (int32_t k = i;
-		     k > first && strcmp(berth_graph_time_name(g, k), berth_graph_time_name(g, k - 1)) < 0;
-		     k--) {
-			uint16_t key = g->time_key[k];
-			double s = g->time_s[k];
-			g->time_key[k] = g->time_key[k - 1];
-			g->time_s[k] = g->time_s[k - 1];
-			g->time_key[k - 1] = key;
-			g->time_s[k - 1] = s;
-		}
-}
-
 /* Times of op: those it had for other names, then a median for each key of its runs x[n]; leaves one run a
  * key in x. */
 static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_graph *out)
@@ -195,7 +179,19 @@ static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_grap
 		out->time_key[out->n_times] = (uint16_t)(r->g->n_time_names + x[i].key);
 		out->time_s[out->n_times++] = x[i].us / 1e6;
 	}
-	sort_times(out, out->op_time_off[op]);
+	/* From the first one on, by their names, as every reader has them. */
+	int32_t first = out->op_time_off[op];
+	for (int32_t i = first + 1; i < out->n_times; i++)
+		for (int32_t k = i; k > first && strcmp(berth_graph_time_name(out, k),
+		                                        berth_graph_time_name(out, k - 1)) < 0;
+		     k--) {
+			uint16_t key = out->time_key[k];
+			double s = out->time_s[k];
+			out->time_key[k] = out->time_key[k - 1];
+			out->time_s[k] = out->time_s[k - 1];
+			out->time_key[k - 1] = key;
+			out->time_s[k - 1] = s;
+		}
 	out->op_time_off[op + 1] = out->n_times;
 }
 

@@ -43,34 +43,6 @@ static size_t n_unsafe(const char *s, size_t left)
 	return left >= 3 && memcmp(s, "\xe2\x80", 2) == 0 && (s[2] == '\xa8' || s[2] == '\xa9') ? 3 : 0;
 }
 
-static void put_document(berth_strbuf *b, const char *text, size_t len)
-{
-	size_t from = 0, n;
-	for (size_t i = 0; i < len; i += n ? n : 1) {
-		n = n_unsafe(text + i, len - i);
-		if (!n)
-			continue;
-		berth_strbuf_add(b, text + from, i - from);
-		berth_strbuf_printf(b, "\\u%04x",
-		                    n == 1 ? (unsigned)text[i] : 0x2000u + ((unsigned)text[i + 2] & 0x3f));
-		from = i + n;
-	}
-	berth_strbuf_add(b, text + from, len - from);
-}
-
-/* What the page may do: this style, this script, and nothing else. */
-static void put_policy(berth_strbuf *b)
-{
-	char style[45], script[45];
-	berth_sha256_base64(berth_page_style, berth_page_style_size, style);
-	berth_sha256_base64(berth_page_script, berth_page_script_size, script);
-	berth_strbuf_printf(b,
-	                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	                    "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
-	                    "form-action 'none'; require-trusted-types-for 'script'\">\n",
-	                    style, script);
-}
-
 berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **text, size_t *len,
                              berth_err *err)
 {
@@ -80,7 +52,15 @@ berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **te
 	berth_json_close(&page->w, '}');
 	BERTH_TRY(berth_json_done(&page->w, &document, &size, err));
 	berth_strbuf_printf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-	put_policy(&b);
+	/* What the page may do: this style, this script, and nothing else. */
+	char style[45], script[45];
+	berth_sha256_base64(berth_page_style, berth_page_style_size, style);
+	berth_sha256_base64(berth_page_script, berth_page_script_size, script);
+	berth_strbuf_printf(&b,
+	                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	                    "style-src 'sha256-%s'; script-src 'sha256-%s'; base-uri 'none'; "
+	                    "form-action 'none'; require-trusted-types-for 'script'\">\n",
+	                    style, script);
 	berth_strbuf_printf(&b, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 	                        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
 	put_text(&b, page->title);
@@ -91,7 +71,18 @@ berth_status berth_page_done(berth_page *page, berth_arena *mem, const char **te
 	                    "<body>\n<noscript>This page draws its pictures by a script that stands in it. "
 	                    "Please allow scripts here.</noscript>\n"
 	                    "<script type=\"application/json\" id=\"document\">");
-	put_document(&b, document, size);
+	size_t from = 0, n;
+	for (size_t i = 0; i < size; i += n ? n : 1) {
+		n = n_unsafe(document + i, size - i);
+		if (!n)
+			continue;
+		berth_strbuf_add(&b, document + from, i - from);
+		berth_strbuf_printf(&b, "\\u%04x",
+		                    n == 1 ? (unsigned)document[i]
+		                           : 0x2000u + ((unsigned)document[i + 2] & 0x3f));
+		from = i + n;
+	}
+	berth_strbuf_add(&b, document + from, size - from);
 	berth_strbuf_printf(&b, "</script>\n<script>");
 	berth_strbuf_add(&b, (const char *)berth_page_script, berth_page_script_size);
 	berth_strbuf_printf(&b, "</script>\n</body>\n</html>\n");

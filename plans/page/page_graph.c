@@ -78,20 +78,6 @@ static berth_status by_words(const berth_graph *g, int32_t words, berth_arena *t
 	return BERTH_OK;
 }
 
-static berth_status by_runs(const berth_graph *g, berth_arena *mem, int32_t *op_group, const char **label,
-                            int32_t *n_groups, berth_err *err)
-{
-	int32_t each = (g->n_ops + N_RUNS - 1) / N_RUNS;
-	*n_groups = (g->n_ops + each - 1) / each;
-	for (int32_t k = 0; k < g->n_ops; k++)
-		op_group[g->topo_op[k]] = k / each;
-	for (int32_t i = 0; i < *n_groups; i++) {
-		int32_t last = (i + 1) * each < g->n_ops ? (i + 1) * each : g->n_ops;
-		BERTH_TRY(berth_got(label[i] = berth_arena_printf(mem, "%d-%d", i * each + 1, last), err));
-	}
-	return BERTH_OK;
-}
-
 /* Layers that repeat, where there are some and not too many; else runs. */
 static berth_status by_layers(const berth_graph *g, berth_arena *mem, berth_arena *tmp, int32_t *op_group,
                               const char **label, int32_t *n_groups, int32_t *words, berth_err *err)
@@ -100,8 +86,18 @@ static berth_status by_layers(const berth_graph *g, berth_arena *mem, berth_aren
 	berth_status st = berth_granularity_find(g, BERTH_GRAIN_LAYER, mem, tmp, &x, NULL);
 	if (st == BERTH_ENOMEM)
 		return berth_nomem(err);
-	if (st != BERTH_OK || x.n_blocks < 2 || x.n_blocks > BERTH_PAGE_GROUPS)
-		return by_runs(g, mem, op_group, label, n_groups, err);
+	if (st != BERTH_OK || x.n_blocks < 2 || x.n_blocks > BERTH_PAGE_GROUPS) {
+		int32_t each = (g->n_ops + N_RUNS - 1) / N_RUNS;
+		*n_groups = (g->n_ops + each - 1) / each;
+		for (int32_t k = 0; k < g->n_ops; k++)
+			op_group[g->topo_op[k]] = k / each;
+		for (int32_t i = 0; i < *n_groups; i++) {
+			int32_t last = (i + 1) * each < g->n_ops ? (i + 1) * each : g->n_ops;
+			BERTH_TRY(berth_got(label[i] = berth_arena_printf(mem, "%d-%d", i * each + 1, last),
+			                    err));
+		}
+		return BERTH_OK;
+	}
 	for (int32_t op = 0; op < g->n_ops; op++)
 		op_group[op] = x.op_block[op];
 	for (int32_t i = 0; i < x.n_blocks; i++)

@@ -254,15 +254,6 @@ static berth_status put_transfers(berth_json_out *w, plan *x, berth_err *err)
 
 /* ---- memory ---- */
 
-static void put_curve(berth_json_out *w, const berth_memory_curve *c)
-{
-	static const char *const at = "at_ns", *const bytes = "bytes";
-	berth_json_open(w, NULL, '{');
-	put_columns(w, &at, 1, c->at_ns, c->n);
-	put_columns(w, &bytes, 1, c->bytes, c->n);
-	berth_json_close(w, '}');
-}
-
 static berth_status put_memory(berth_json_out *w, plan *x, berth_err *err)
 {
 	berth_memory_curve *c;
@@ -277,7 +268,11 @@ static berth_status put_memory(berth_json_out *w, plan *x, berth_err *err)
 		all += c[d].n;
 		berth_memory_curve_thin(&c[d], x->t->r.latency_ns, parts);
 		kept += c[d].n;
-		put_curve(w, &c[d]);
+		static const char *const at = "at_ns", *const bytes = "bytes";
+		berth_json_open(w, NULL, '{');
+		put_columns(w, &at, 1, c[d].at_ns, c[d].n);
+		put_columns(w, &bytes, 1, c[d].bytes, c[d].n);
+		berth_json_close(w, '}');
 	}
 	berth_json_close(w, ']');
 	if (kept < all)

@@ -230,24 +230,6 @@ static berth_status count_wins(const table *t, int32_t method, berth_arena *tmp,
 	return isnan(o->p) ? berth_nomem(err) : BERTH_OK;
 }
 
-static void add_up(const table *t, int32_t method, berth_compare_overall *o)
-{
-	int64_t n_rows = 0;
-	for (int32_t i = 0; i < t->n_instances; i++) {
-		const berth_compare_summary *s =
-			&BERTH_ROW(t->summary, i, t->n_methods)[method];
-		n_rows += s->n_rows;
-		o->n_feasible += s->n_feasible > 0;
-		o->evaluations += s->evaluations * s->n_rows;
-		o->solve_s += s->solve_s * s->n_rows;
-	}
-	o->n_instances = t->n_instances;
-	if (n_rows) {
-		o->evaluations /= (double)n_rows;
-		o->solve_s /= (double)n_rows;
-	}
-}
-
 static berth_status over_instances(table *t, berth_arena *tmp, berth_compare_overall *out, berth_err *err)
 {
 	double *p, *corrected;
@@ -255,7 +237,20 @@ static berth_status over_instances(table *t, berth_arena *tmp, berth_compare_ove
 	BERTH_TRY_NEW(tmp, t->n_methods, err, p, corrected);
 	for (int32_t m = 0; m < t->n_methods; m++) {
 		out[m] = (berth_compare_overall){0};
-		add_up(t, m, &out[m]);
+		int64_t n_rows = 0;
+		for (int32_t i = 0; i < t->n_instances; i++) {
+			const berth_compare_summary *s =
+				&BERTH_ROW(t->summary, i, t->n_methods)[m];
+			n_rows += s->n_rows;
+			out[m].n_feasible += s->n_feasible > 0;
+			out[m].evaluations += s->evaluations * s->n_rows;
+			out[m].solve_s += s->solve_s * s->n_rows;
+		}
+		out[m].n_instances = t->n_instances;
+		if (n_rows) {
+			out[m].evaluations /= (double)n_rows;
+			out[m].solve_s /= (double)n_rows;
+		}
 		for (int32_t i = 0; i < t->n_instances; i++) {
 			double gap = BERTH_ROW(t->summary, i, t->n_methods)[m].gap;
 			if (!isnan(gap))

@@ -151,23 +151,6 @@ static void answer(berth_solution *r, int32_t *op_dev, int32_t *order, double va
 	berth_solution_settle(r);
 }
 
-/* The best that can be told stands in r; is it worth telling? */
-static berth_status abstain(berth_engine_plan *x, const berth_objective *o, berth_solution *r,
-                            berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	x->found = r->value;
-	x->x.op_dev = r->op_dev;
-	BERTH_TRY(berth_export_gain_of(x->e, &x->x, o, r->value, mem, tmp, &x->gain, err));
-	x->kept = x->gain.keep && x->usual;
-	if (!x->kept)
-		return BERTH_OK;
-	double value;
-	BERTH_TRY(worth(x, x->usual, NULL, o, tmp, &value, err));
-	answer(r, x->usual, NULL, value);
-	x->x.op_dev = x->usual;
-	return BERTH_OK;
-}
-
 berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective *o, berth_solution *r,
                                     berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
@@ -196,5 +179,16 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 	}
 	r->answered = true;
 	answer(r, op_dev, order, c.value);
-	return abstain(x, o, r, mem, tmp, err);
+	/* The best that can be told stands in r; is it worth telling? */
+	x->found = r->value;
+	x->x.op_dev = r->op_dev;
+	BERTH_TRY(berth_export_gain_of(x->e, &x->x, o, r->value, mem, tmp, &x->gain, err));
+	x->kept = x->gain.keep && x->usual;
+	if (!x->kept)
+		return BERTH_OK;
+	double value;
+	BERTH_TRY(worth(x, x->usual, NULL, o, tmp, &value, err));
+	answer(r, x->usual, NULL, value);
+	x->x.op_dev = x->usual;
+	return BERTH_OK;
 }

@@ -105,25 +105,6 @@ static bool change_places(places *x, const int32_t *a, const int32_t *b, int32_t
 	return same;
 }
 
-static void find_equal(berth_cluster *c, places *x)
-{
-	for (int32_t h = 0; h < c->n_hosts; h++) {
-		const int32_t *dev = c->host_dev + c->host_off[h];
-		int32_t n = berth_host_size(c, h);
-		c->host_like[h] = h;
-		for (int32_t k = 0; k < h && c->host_like[h] == h; k++)
-			if (c->host_like[k] == k && berth_host_size(c, k) == n &&
-			    change_places(x, c->host_dev + c->host_off[k], dev, n))
-				c->host_like[h] = k;
-		for (int32_t i = 0; i < n; i++) {
-			c->dev_like[dev[i]] = dev[i];
-			for (int32_t k = 0; k < i && c->dev_like[dev[i]] == dev[i]; k++)
-				if (c->dev_like[dev[k]] == dev[k] && change_places(x, &dev[k], &dev[i], 1))
-					c->dev_like[dev[i]] = dev[k];
-		}
-	}
-}
-
 static berth_status compare_all(berth_cluster *c, berth_arena *tmp, berth_err *err)
 {
 	const berth_system *s = c->s;
@@ -133,7 +114,21 @@ static berth_status compare_all(berth_cluster *c, berth_arena *tmp, berth_err *e
 	BERTH_TRY_NEW(tmp, s->n_pools, err, x.pool, x.pool_from);
 	for (int32_t d = 0; d < s->n_devs; d++)
 		x.to[d] = d;
-	find_equal(c, &x);
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		const int32_t *dev = c->host_dev + c->host_off[h];
+		int32_t n = berth_host_size(c, h);
+		c->host_like[h] = h;
+		for (int32_t k = 0; k < h && c->host_like[h] == h; k++)
+			if (c->host_like[k] == k && berth_host_size(c, k) == n &&
+			    change_places(&x, c->host_dev + c->host_off[k], dev, n))
+				c->host_like[h] = k;
+		for (int32_t i = 0; i < n; i++) {
+			c->dev_like[dev[i]] = dev[i];
+			for (int32_t k = 0; k < i && c->dev_like[dev[i]] == dev[i]; k++)
+				if (c->dev_like[dev[k]] == dev[k] && change_places(&x, &dev[k], &dev[i], 1))
+					c->dev_like[dev[i]] = dev[k];
+		}
+	}
 	return BERTH_OK;
 }
 
@@ -161,25 +156,21 @@ static berth_status name_hosts(berth_cluster *c, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Links of the device: to other hosts, and any. */
-static int32_t count_links(const berth_cluster *c, int32_t dev)
-{
-	const berth_system *s = c->s;
-	int32_t out = 0, any = 0;
-	for (int32_t l = 0; l < s->n_links; l++)
-		if (s->link_from[l] == dev || s->link_to[l] == dev) {
-			any++;
-			out += c->dev_host[s->link_from[l]] != c->dev_host[s->link_to[l]];
-		}
-	return c->n_hosts > 1 ? out : any;
-}
-
 static void choose_leads(berth_cluster *c)
 {
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int32_t most = -1;
 		BERTH_EACH (i, c->host_off, h) {
-			int32_t n = count_links(c, c->host_dev[i]);
+			/* Links of the device: to other hosts, and any. */
+			int32_t dev = c->host_dev[i];
+			const berth_system *s = c->s;
+			int32_t out = 0, any = 0;
+			for (int32_t l = 0; l < s->n_links; l++)
+				if (s->link_from[l] == dev || s->link_to[l] == dev) {
+					any++;
+					out += c->dev_host[s->link_from[l]] != c->dev_host[s->link_to[l]];
+				}
+			int32_t n = c->n_hosts > 1 ? out : any;
 			if (n > most) {
 				most = n;
 				c->host_lead[h] = c->host_dev[i];

@@ -152,21 +152,6 @@ typedef struct part { /* gradients that wait on a device */
 	int64_t bytes;
 } part;
 
-/* Those of the copies of one host, from member k on. Returns through *k the first of another one. */
-static berth_status list_parts(maker *m, int32_t *k, part parts[BERTH_MAX_DEVS], int32_t *n)
-{
-	int32_t host = m->member[*k].host;
-	for (*n = 0; *k < m->n && m->member[*k].host == host; ++*k) {
-		const berth_crew *crew = m->member[*k].crew;
-		for (int32_t i = 0; i < crew->n; i++) {
-			parts[*n].bytes = crew->price[m->member[*k].batch].dev_grad_bytes[crew->place[i]];
-			BERTH_TRY(when_done(m, *k, berth_copy_dev(m->x, host, crew->place[i]),
-			                    &parts[(*n)++].at));
-		}
-	}
-	return BERTH_OK;
-}
-
 /* The lead of each host gets the gradients of its copies. */
 static berth_status gather_gradients(maker *m)
 {
@@ -176,25 +161,21 @@ static berth_status gather_gradients(maker *m)
 		m->host_at[h] = -1;
 	for (int32_t k = 0; k < m->n;) {
 		int32_t h = m->member[k].host;
-		BERTH_TRY(list_parts(m, &k, parts, &n));
+		/* Those of the copies of one host, from member k on. Returns through k the first of another
+		 * one. */
+		int32_t host = m->member[k].host;
+		for (n = 0; k < m->n && m->member[k].host == host; ++k) {
+			const berth_crew *crew = m->member[k].crew;
+			for (int32_t i = 0; i < crew->n; i++) {
+				parts[n].bytes =
+					crew->price[m->member[k].batch].dev_grad_bytes[crew->place[i]];
+				BERTH_TRY(when_done(m, k, berth_copy_dev(m->x, host, crew->place[i]),
+				                    &parts[n++].at));
+			}
+		}
 		BERTH_TRY(add_moment(m, m->x->c->host_lead[h], &m->host_at[h]));
 		for (int32_t i = 0; i < n; i++)
 			BERTH_TRY(add_edge(m, parts[i].at, m->host_at[h], parts[i].bytes));
-	}
-	return BERTH_OK;
-}
-
-/* Sums from the leads to the copies' devices. */
-static berth_status scatter_sums(maker *m)
-{
-	for (int32_t k = 0; k < m->n; k++) {
-		const berth_crew *crew = m->member[k].crew;
-		for (int32_t i = 0; i < crew->n; i++) {
-			int32_t at, dev = berth_copy_dev(m->x, m->member[k].host, crew->place[i]);
-			BERTH_TRY(add_moment(m, dev, &at));
-			BERTH_TRY(add_edge(m, m->host_at[m->member[k].host], at,
-			               crew->price[m->member[k].batch].dev_grad_bytes[crew->place[i]]));
-		}
 	}
 	return BERTH_OK;
 }
@@ -266,7 +247,7 @@ static berth_status add_server(maker *m, int32_t server)
 
 /* ---- all of it ---- */
 
-static berth_status alloc_graph(maker *m, berth_err *err)
+static berth_status make_graph(maker *m, const berth_exchange *how, berth_err *err)
 {
 	int32_t hosts = m->x->c->n_hosts;
 	int32_t most = hosts * (2 * hosts + 3) + 1 + 2 * m->n * m->n;
@@ -275,12 +256,7 @@ static berth_status alloc_graph(maker *m, berth_err *err)
 	BERTH_TRY_NEW(m->tmp, most, err, m->op_dev, m->order);
 	BERTH_TRY_NEW(m->tmp, m->n, err, m->member_first);
 	BERTH_TRY_NEW(m->tmp, hosts, err, m->host_at);
-	return berth_builder_new(m->tmp, "configuration", &m->b, err);
-}
-
-static berth_status make_graph(maker *m, const berth_exchange *how, berth_err *err)
-{
-	BERTH_TRY(alloc_graph(m, err));
+	BERTH_TRY(berth_builder_new(m->tmp, "configuration", &m->b, err));
 	for (int32_t k = 0; k < m->n; k++) {
 		const berth_graph *g = &m->x->graph[m->member[k].batch];
 		const char *name = berth_arena_printf(m->tmp, "copy%d", k);
@@ -296,27 +272,17 @@ static berth_status make_graph(maker *m, const berth_exchange *how, berth_err *e
 		return add_ring_of_devices(m);
 	BERTH_TRY(gather_gradients(m));
 	BERTH_TRY(how->kind == BERTH_EXCHANGE_SERVER ? add_server(m, how->server) : add_ring(m));
-	return scatter_sums(m);
-}
-
-static void tell_value(const maker *m, const berth_problem *p, const berth_sim_result *r, double above_w,
-                 berth_config_value *out)
-{
-	const berth_cluster *c = m->x->c;
-	double idle_w = 0, off_w = 0;
-	for (int32_t h = 0; h < c->n_hosts; h++) {
-		bool on = false;
-		for (int32_t k = 0; k < m->n; k++)
-			on |= m->member[k].host == h;
-		*(on ? &idle_w : &off_w) += c->host_idle_w[h];
+	/* Sums from the leads to the copies' devices. */
+	for (int32_t k = 0; k < m->n; k++) {
+		const berth_crew *crew = m->member[k].crew;
+		for (int32_t i = 0; i < crew->n; i++) {
+			int32_t at, dev = berth_copy_dev(m->x, m->member[k].host, crew->place[i]);
+			BERTH_TRY(add_moment(m, dev, &at));
+			BERTH_TRY(add_edge(m, m->host_at[m->member[k].host], at,
+			               crew->price[m->member[k].batch].dev_grad_bytes[crew->place[i]]));
+		}
 	}
-	out->n_copies = m->n;
-	for (int32_t k = 0; k < m->n; k++)
-		out->samples += m->x->batch[m->member[k].batch];
-	out->step_s = (double)r->latency_ns * 1e-9;
-	out->energy_j = p->has_energy ? r->energy_j - off_w * out->step_s : NAN;
-	out->power_w = out->energy_j / out->step_s;
-	out->peak_w = idle_w + above_w;
+	return BERTH_OK;
 }
 
 static berth_status simulate_graph(maker *m, berth_arena *tmp, berth_config_value *out, bool *runs,
@@ -335,7 +301,21 @@ static berth_status simulate_graph(maker *m, berth_arena *tmp, berth_config_valu
 	if (!*runs)
 		return BERTH_OK;
 	BERTH_TRY(berth_peak_watts(&p, e.sim, m->op_dev, m->tmp, &above_w, err));
-	tell_value(m, &p, &r, above_w, out);
+	const berth_cluster *c = m->x->c;
+	double idle_w = 0, off_w = 0;
+	for (int32_t h = 0; h < c->n_hosts; h++) {
+		bool on = false;
+		for (int32_t k = 0; k < m->n; k++)
+			on |= m->member[k].host == h;
+		*(on ? &idle_w : &off_w) += c->host_idle_w[h];
+	}
+	out->n_copies = m->n;
+	for (int32_t k = 0; k < m->n; k++)
+		out->samples += m->x->batch[m->member[k].batch];
+	out->step_s = (double)r.latency_ns * 1e-9;
+	out->energy_j = p.has_energy ? r.energy_j - off_w * out->step_s : NAN;
+	out->power_w = out->energy_j / out->step_s;
+	out->peak_w = idle_w + above_w;
 	return BERTH_OK;
 }
 

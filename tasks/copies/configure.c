@@ -178,24 +178,6 @@ static double energy_of(const berth_config_value *v)
 	return berth_goal_value(BERTH_GOAL_ENERGY, v);
 }
 
-/* Take out the point whose neighbours are nearest to each other, ends never. */
-static void thin_front(chooser *ch)
-{
-	int32_t least = 1;
-	double nearest = INFINITY;
-	for (int32_t i = 1; i + 1 < ch->n_front; i++) {
-		const berth_config_value *a = &ch->front[i - 1].predicted, *b = &ch->front[i + 1].predicted;
-		double gap = log(time_of(b) / time_of(a)) + log(energy_of(a) / energy_of(b));
-		if (gap < nearest) {
-			nearest = gap;
-			least = i;
-		}
-	}
-	for (int32_t i = least; i + 1 < ch->n_front; i++)
-		ch->front[i] = ch->front[i + 1];
-	ch->n_front--;
-}
-
 static void keep_front(chooser *ch, const berth_configuration *c, const berth_config_value *v)
 {
 	double t = time_of(v), e = energy_of(v);
@@ -212,8 +194,23 @@ static void keep_front(chooser *ch, const berth_configuration *c, const berth_co
 	BERTH_COPY(ch->front + at + 1, ch->front + end, ch->n_front - end);
 	ch->n_front -= end - at - 1;
 	ch->front[at] = (berth_configure_choice){.c = *c, .predicted = *v};
-	if (ch->n_front > MOST_FRONT)
-		thin_front(ch);
+	if (ch->n_front > MOST_FRONT) {
+		/* Take out the point whose neighbours are nearest to each other, ends never. */
+		int32_t least = 1;
+		double nearest = INFINITY;
+		for (int32_t i = 1; i + 1 < ch->n_front; i++) {
+			const berth_config_value *a = &ch->front[i - 1].predicted,
+						 *b = &ch->front[i + 1].predicted;
+			double gap = log(time_of(b) / time_of(a)) + log(energy_of(a) / energy_of(b));
+			if (gap < nearest) {
+				nearest = gap;
+				least = i;
+			}
+		}
+		for (int32_t i = least; i + 1 < ch->n_front; i++)
+			ch->front[i] = ch->front[i + 1];
+		ch->n_front--;
+	}
 }
 
 static berth_status keep_config(void *ctx, const berth_configuration *c, const berth_config_value *v,
@@ -246,25 +243,6 @@ static const berth_configure_choice *simulated_as(const chooser *ch, const berth
 			return &ch->list[i];
 		}
 	return NULL;
-}
-
-/* Where none of the best fits beside the buffers of the exchange, one of the next may. */
-static berth_status choose_best(chooser *ch, berth_err *err)
-{
-	double least = INFINITY;
-	bool runs;
-	for (int32_t i = 0; i < ch->n && (i < ch->cfg->n_whole || !ch->out->found); i++) {
-		BERTH_TRY(simulate_choice(ch, &ch->list[i], &runs, err));
-		double value = runs ? berth_goal_value(ch->cfg->goal, &ch->list[i].simulated) : INFINITY;
-		ch->list_value[i] = value;
-		ch->n_tried = i + 1;
-		if (!(value < least))
-			continue;
-		least = value;
-		ch->out->best = ch->list[i];
-		ch->out->found = true;
-	}
-	return BERTH_OK;
 }
 
 static int by_simulated_time(const void *a, const void *b)
@@ -317,7 +295,20 @@ static berth_status configure_all(chooser *ch, berth_err *err)
 		                              &ch->out->bound, err));
 	if (ch->out->all)
 		ch->out->bound = ch->n ? ch->list_value[0] : INFINITY;
-	BERTH_TRY(choose_best(ch, err));
+	/* Where none of the best fits beside the buffers of the exchange, one of the next may. */
+	double least = INFINITY;
+	bool runs;
+	for (int32_t i = 0; i < ch->n && (i < ch->cfg->n_whole || !ch->out->found); i++) {
+		BERTH_TRY(simulate_choice(ch, &ch->list[i], &runs, err));
+		double value = runs ? berth_goal_value(ch->cfg->goal, &ch->list[i].simulated) : INFINITY;
+		ch->list_value[i] = value;
+		ch->n_tried = i + 1;
+		if (!(value < least))
+			continue;
+		least = value;
+		ch->out->best = ch->list[i];
+		ch->out->found = true;
+	}
 	return simulate_front(ch, err);
 }
 

@@ -14,27 +14,6 @@ typedef struct pricer {
 
 /* ---- one copy ---- */
 
-/* Parameters by device: each shared one once for all its users there. */
-static berth_status count_gradients(const berth_problem *p, const berth_cluster *c, int32_t host,
-                                    const int32_t *op_dev, int64_t *bytes, berth_arena *tmp, berth_err *err)
-{
-	const berth_graph *g = p->g;
-	int32_t first = c->host_off[host], n = berth_host_size(c, host), *place;
-	BERTH_TRY_NEW(tmp, p->n_devs, err, place);
-	for (int32_t i = 0; i < n; i++)
-		place[c->host_dev[first + i]] = i;
-	for (int32_t op = 0; op < g->n_ops; op++)
-		bytes[place[op_dev[op]]] += g->op_param_bytes[op];
-	for (int32_t k = 0; k < g->n_params; k++)
-		BERTH_EACH (i, g->param_op_off, k) {
-			bool seen = false;
-			for (int32_t j = g->param_op_off[k]; j < i && !seen; j++)
-				seen = op_dev[g->param_op[j]] == op_dev[g->param_op[i]];
-			bytes[place[op_dev[g->param_op[i]]]] += seen ? 0 : g->param_bytes[k];
-		}
-	return BERTH_OK;
-}
-
 /* op_dev is on devices of the host; order NULL: by the rule. */
 static berth_status price_placement(pricer *r, const berth_problem *p, int32_t host, const int32_t *op_dev,
                                     const int32_t *order, berth_copy_price *out, berth_err *err)
@@ -55,7 +34,22 @@ static berth_status price_placement(pricer *r, const berth_problem *p, int32_t h
 	BERTH_TRY_NEW(r->mem, berth_host_size(r->x->c, host), err, bytes);
 	BERTH_COPY(dev, op_dev, p->n_ops);
 	berth_sim_start_order(e.sim, starts);
-	BERTH_TRY(count_gradients(p, r->x->c, host, op_dev, bytes, r->tmp, err));
+	/* Parameters by device: each shared one once for all its users there. */
+	const berth_cluster *c = r->x->c;
+	const berth_graph *g = p->g;
+	int32_t first = c->host_off[host], n = berth_host_size(c, host), *place;
+	BERTH_TRY_NEW(r->tmp, p->n_devs, err, place);
+	for (int32_t i = 0; i < n; i++)
+		place[c->host_dev[first + i]] = i;
+	for (int32_t op = 0; op < g->n_ops; op++)
+		bytes[place[op_dev[op]]] += g->op_param_bytes[op];
+	for (int32_t k = 0; k < g->n_params; k++)
+		BERTH_EACH (i, g->param_op_off, k) {
+			bool seen = false;
+			for (int32_t j = g->param_op_off[k]; j < i && !seen; j++)
+				seen = op_dev[g->param_op[j]] == op_dev[g->param_op[i]];
+			bytes[place[op_dev[g->param_op[i]]]] += seen ? 0 : g->param_bytes[k];
+		}
 	for (int32_t d = 0; d < p->n_devs; d++)
 		idle_w += p->s->dev_idle_w[d];
 	*out = (berth_copy_price){.runs = true,
@@ -67,26 +61,6 @@ static berth_status price_placement(pricer *r, const berth_problem *p, int32_t h
 	return berth_peak_watts(p, e.sim, op_dev, r->tmp, &out->peak_w, err);
 }
 
-/* Other devices than the crew's are not legal in q, which is p otherwise. Has every operator a device? */
-static berth_status restrict_to(const berth_problem *p, const int32_t *dev, int32_t n, berth_arena *tmp,
-                                berth_problem *q, bool *can, berth_err *err)
-{
-	size_t size = (size_t)p->n_ops * (size_t)p->n_devs;
-	*q = *p;
-	*can = true;
-	BERTH_TRY_NEW(tmp, size, err, q->op_dev_legal);
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		bool any = false;
-		for (int32_t i = 0; i < n; i++) {
-			size_t at = (size_t)op * (size_t)p->n_devs + (size_t)dev[i];
-			q->op_dev_legal[at] = p->op_dev_legal[at];
-			any |= p->op_dev_legal[at] != 0;
-		}
-		*can = *can && any;
-	}
-	return BERTH_OK;
-}
-
 static berth_status price_batch(pricer *r, int32_t host, const int32_t *dev, int32_t n, int32_t b,
                                 berth_copy_price *out, berth_err *err)
 {
@@ -94,7 +68,21 @@ static berth_status price_batch(pricer *r, int32_t host, const int32_t *dev, int
 	berth_problem q;
 	int32_t *op_dev;
 	bool can;
-	BERTH_TRY(restrict_to(p, dev, n, r->tmp, &q, &can, err));
+	/* Other devices than the crew's are not legal in q, which is p otherwise. Has every operator a
+	 * device? */
+	size_t size = (size_t)p->n_ops * (size_t)p->n_devs;
+	q = *p;
+	can = true;
+	BERTH_TRY_NEW(r->tmp, size, err, q.op_dev_legal);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		bool any = false;
+		for (int32_t i = 0; i < n; i++) {
+			size_t at = (size_t)op * (size_t)p->n_devs + (size_t)dev[i];
+			q.op_dev_legal[at] = p->op_dev_legal[at];
+			any |= p->op_dev_legal[at] != 0;
+		}
+		can = can && any;
+	}
 	if (!can)
 		return BERTH_OK;
 	if (n > 1) {
@@ -276,21 +264,6 @@ static int32_t twin_of(const berth_cluster *c, int32_t dev)
 	return c->host_dev[c->host_off[c->host_like[h]] + place];
 }
 
-/* Times are measured for devices by name, too: those that differ are not equal. */
-static void tell_apart(const berth_copies *x, berth_cluster *c)
-{
-	for (int32_t b = 0; b < x->n_batches; b++)
-		for (int32_t op = 0; op < x->problem[b].n_ops; op++)
-			for (int32_t d = 0; d < c->s->n_devs; d++) {
-				const berth_problem *p = &x->problem[b];
-				int32_t h = c->dev_host[d], twin = twin_of(c, d);
-				if (berth_op_time(p, op, d) != berth_op_time(p, op, c->dev_like[d]))
-					c->dev_like[d] = d;
-				if (berth_op_time(p, op, d) != berth_op_time(p, op, twin))
-					c->host_like[h] = h;
-			}
-}
-
 static berth_status check_graph(const berth_graph *g, berth_err *err)
 {
 	bool training = false;
@@ -323,7 +296,17 @@ berth_status berth_copies_new(berth_cluster *c, const berth_graph *graph, const 
 		BERTH_TRY(berth_problem_new(&x.graph[b], x.c->s, mem, tmp, &x.problem[b], err));
 	}
 	x.grad_bytes = berth_graph_param_bytes(&x.graph[0]);
-	tell_apart(&x, c);
+	/* Times are measured for devices by name, too: those that differ are not equal. */
+	for (int32_t b = 0; b < x.n_batches; b++)
+		for (int32_t op = 0; op < x.problem[b].n_ops; op++)
+			for (int32_t d = 0; d < c->s->n_devs; d++) {
+				const berth_problem *p = &x.problem[b];
+				int32_t h = c->dev_host[d], twin = twin_of(c, d);
+				if (berth_op_time(p, op, d) != berth_op_time(p, op, c->dev_like[d]))
+					c->dev_like[d] = d;
+				if (berth_op_time(p, op, d) != berth_op_time(p, op, twin))
+					c->host_like[h] = h;
+			}
 	BERTH_TRY_NEW(mem, c->n_hosts, err, x.host, own);
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		x.host[h] = &own[c->host_like[h]];

@@ -113,18 +113,6 @@ static void go_around(berth_exchanger *e, const int32_t dev[], double at_s[], in
 	}
 }
 
-static void go_around_hosts(berth_exchanger *e, const int32_t host[], int32_t n, double *energy_j)
-{
-	int32_t lead[BERTH_MAX_DEVS] = {0};
-	for (int32_t i = 0; i < n; i++) {
-		lead[i] = e->x->c->host_lead[host[i]];
-		e->now_s[i] = e->ready_s[host[i]];
-	}
-	go_around(e, lead, e->now_s, n, energy_j);
-	for (int32_t i = 0; i < n; i++)
-		e->ready_s[host[i]] = e->now_s[i];
-}
-
 /* Returns when the last device has all sums. */
 static double go_around_devices(berth_exchanger *e, const berth_member *member, int32_t n, double *energy_j)
 {
@@ -138,22 +126,6 @@ static double go_around_devices(berth_exchanger *e, const berth_member *member, 
 	for (int32_t k = 0; k < n; k++)
 		last_s = fmax(last_s, e->now_s[k]);
 	return last_s;
-}
-
-static void go_by_server(berth_exchanger *e, const int32_t host[], int32_t n, int32_t server,
-                         double *energy_j)
-{
-	const int32_t *lead = e->x->c->host_lead;
-	double all_s = 0, bytes = (double)e->x->grad_bytes, *now_s = e->now_s;
-	for (int32_t i = 0; i < n; i++)
-		now_s[i] = e->ready_s[host[i]];
-	by_readiness(e->order, now_s, n);
-	for (int32_t k = 0; k < n; k++) {
-		int32_t i = e->order[k];
-		all_s = fmax(all_s, send_bytes(e, lead[host[i]], lead[server], bytes, now_s[i], energy_j));
-	}
-	for (int32_t i = 0; i < n; i++)
-		e->ready_s[host[i]] = send_bytes(e, lead[server], lead[host[i]], bytes, all_s, energy_j);
 }
 
 /* One way to do it. */
@@ -170,10 +142,30 @@ static void try_one(berth_exchanger *e, const berth_member *member, int32_t n, b
 		y.time_s = go_around_devices(e, member, n, &y.energy_j) - slowest_s;
 	} else {
 		int32_t hosts = gather_gradients(e, member, n, host, &y.energy_j);
-		if (kind == BERTH_EXCHANGE_RING)
-			go_around_hosts(e, host, hosts, &y.energy_j);
-		else
-			go_by_server(e, host, hosts, server, &y.energy_j);
+		if (kind == BERTH_EXCHANGE_RING) {
+			int32_t lead[BERTH_MAX_DEVS] = {0};
+			for (int32_t i = 0; i < hosts; i++) {
+				lead[i] = e->x->c->host_lead[host[i]];
+				e->now_s[i] = e->ready_s[host[i]];
+			}
+			go_around(e, lead, e->now_s, hosts, &y.energy_j);
+			for (int32_t i = 0; i < hosts; i++)
+				e->ready_s[host[i]] = e->now_s[i];
+		} else {
+			const int32_t *lead = e->x->c->host_lead;
+			double all_s = 0, bytes = (double)e->x->grad_bytes, *now_s = e->now_s;
+			for (int32_t i = 0; i < hosts; i++)
+				now_s[i] = e->ready_s[host[i]];
+			by_readiness(e->order, now_s, hosts);
+			for (int32_t k = 0; k < hosts; k++) {
+				int32_t i = e->order[k];
+				all_s = fmax(all_s, send_bytes(e, lead[host[i]], lead[server], bytes,
+				                               now_s[i], &y.energy_j));
+			}
+			for (int32_t i = 0; i < hosts; i++)
+				e->ready_s[host[i]] =
+					send_bytes(e, lead[server], lead[host[i]], bytes, all_s, &y.energy_j);
+		}
 		y.time_s = scatter_sums(e, member, n, &y.energy_j) - slowest_s;
 	}
 	if (!e->stuck && y.time_s < best->time_s)
@@ -185,20 +177,6 @@ static bool whole_on_devices(const berth_member *member, int32_t n)
 	while (n > 0 && member[n - 1].crew->n == 1)
 		n--;
 	return n == 0;
-}
-
-/* In one host there are no other hosts to go around: ring and server are the same. */
-static void try_all(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
-                    double slowest_s, berth_exchange *best)
-{
-	bool many = member[0].host != member[n - 1].host, any = kind == BERTH_EXCHANGE_BEST;
-	if ((any && many) || kind == BERTH_EXCHANGE_RING)
-		try_one(e, member, n, BERTH_EXCHANGE_RING, -1, slowest_s, best);
-	for (int32_t k = 0; k < n && (any || kind == BERTH_EXCHANGE_SERVER); k++)
-		if (k == 0 || member[k].host != member[k - 1].host)
-			try_one(e, member, n, BERTH_EXCHANGE_SERVER, member[k].host, slowest_s, best);
-	if (((any && e->collectives) || kind == BERTH_EXCHANGE_DEVICES) && whole_on_devices(member, n))
-		try_one(e, member, n, BERTH_EXCHANGE_DEVICES, -1, slowest_s, best);
 }
 
 bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n, berth_exchange_kind kind,
@@ -214,7 +192,16 @@ bool berth_exchange_of(berth_exchanger *e, const berth_member *member, int32_t n
 		e->on[member[k].host] = true;
 		slowest_ns = t > slowest_ns ? t : slowest_ns;
 	}
-	try_all(e, member, n, kind, (double)slowest_ns * 1e-9, &best);
+	/* In one host there are no other hosts to go around: ring and server are the same. */
+	double slowest_s = (double)slowest_ns * 1e-9;
+	bool many = member[0].host != member[n - 1].host, any = kind == BERTH_EXCHANGE_BEST;
+	if ((any && many) || kind == BERTH_EXCHANGE_RING)
+		try_one(e, member, n, BERTH_EXCHANGE_RING, -1, slowest_s, &best);
+	for (int32_t k = 0; k < n && (any || kind == BERTH_EXCHANGE_SERVER); k++)
+		if (k == 0 || member[k].host != member[k - 1].host)
+			try_one(e, member, n, BERTH_EXCHANGE_SERVER, member[k].host, slowest_s, &best);
+	if (((any && e->collectives) || kind == BERTH_EXCHANGE_DEVICES) && whole_on_devices(member, n))
+		try_one(e, member, n, BERTH_EXCHANGE_DEVICES, -1, slowest_s, &best);
 	for (int32_t k = 0; k < n; k++)
 		e->on[member[k].host] = false;
 	*out = best;

@@ -85,19 +85,6 @@ static berth_status name_part(berth_graph_parts *p, const char *name, berth_aren
 	return p->name[p->n - 1] ? BERTH_OK : berth_nomem(err);
 }
 
-static berth_status make_parts(const berth_graph *g, int32_t n, berth_arena *mem, berth_graph_parts *p,
-                               berth_err *err)
-{
-	*p = (berth_graph_parts){0};
-	BERTH_TRY_NEW(mem, n, err, p->name);
-	BERTH_TRY_NEW(mem, n + 1, err, p->first_op);
-	for (int32_t i = 0; i < n; i++) {
-		BERTH_TRY(name_part(p, g[i].name, mem, err));
-		p->first_op[i + 1] = p->first_op[i] + g[i].n_ops;
-	}
-	return BERTH_OK;
-}
-
 /* "net (3 copies)" where all are called net, else all names with + between. In tmp; NULL: no memory. */
 static const char *name_all(const berth_graph *g, const berth_graph_parts *p, berth_arena *tmp)
 {
@@ -112,18 +99,6 @@ static const char *name_all(const berth_graph *g, const berth_graph_parts *p, be
 	return name;
 }
 
-static berth_status unite(const berth_graph *g, const berth_graph_parts *p, berth_arena *mem,
-                          berth_arena *tmp, berth_graph *out, berth_err *err)
-{
-	berth_builder *b;
-	const char *name = name_all(g, p, tmp);
-	BERTH_TRY(berth_got(name, err));
-	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
-	for (int32_t i = 0; i < p->n; i++)
-		BERTH_TRY(berth_graph_restate(&g[i], p->name[i], b, tmp, err));
-	return berth_builder_finish(b, mem, out, err);
-}
-
 berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem, berth_arena *tmp,
                                berth_graph *out, berth_graph_parts *parts, berth_err *err)
 {
@@ -134,9 +109,21 @@ berth_status berth_graph_union(const berth_graph *g, int32_t n, berth_arena *mem
 	if (n_ops > INT32_MAX)
 		return berth_fail(err, BERTH_EFORMAT, "%lld operators are more than a graph holds",
 		                  (long long)n_ops);
-	BERTH_TRY(make_parts(g, n, mem, &p, err));
+	p = (berth_graph_parts){0};
+	BERTH_TRY_NEW(mem, n, err, p.name);
+	BERTH_TRY_NEW(mem, n + 1, err, p.first_op);
+	for (int32_t i = 0; i < n; i++) {
+		BERTH_TRY(name_part(&p, g[i].name, mem, err));
+		p.first_op[i + 1] = p.first_op[i] + g[i].n_ops;
+	}
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(unite(g, &p, mem, tmp, out, err));
+	berth_builder *b;
+	const char *name = name_all(g, &p, tmp);
+	BERTH_TRY(berth_got(name, err));
+	BERTH_TRY(berth_builder_new(tmp, name, &b, err));
+	for (int32_t i = 0; i < p.n; i++)
+		BERTH_TRY(berth_graph_restate(&g[i], p.name[i], b, tmp, err));
+	BERTH_TRY(berth_builder_finish(b, mem, out, err));
 	if (parts)
 		*parts = p;
 	return BERTH_OK;

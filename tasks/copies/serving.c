@@ -280,26 +280,6 @@ static berth_status try_groups(planner *l, int32_t k, int32_t left, int32_t n, i
 
 /* ---- how often each ---- */
 
-/* max per_s x, servers x <= n. x out [n_cols]. */
-static berth_status relax_numbers(const planner *l, double *x, double *value, berth_err *err)
-{
-	int32_t rows = l->x->n_kinds;
-	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
-	BERTH_TRY_NEW(l->tmp, (size_t)rows * (size_t)l->n_cols, err, a);
-	BERTH_TRY_NEW(l->tmp, l->n_cols, err, gain);
-	for (int32_t k = 0; k < rows; k++)
-		limit[k] = (double)l->x->kind[k].n_servers;
-	for (int32_t c = 0; c < l->n_cols; c++) {
-		gain[c] = l->col[c].per_s;
-		for (int32_t k = 0; k < rows; k++)
-			a[k * l->n_cols + c] = l->col[c].servers[k];
-	}
-	BERTH_TRY(berth_simplex_max(rows, l->n_cols, a, limit, gain, l->tmp, x, value, err));
-	if (isinf(*value)) /* rounding: what is known of any plan holds */
-		*value = l->plan->bound_per_s;
-	return BERTH_OK;
-}
-
 /* The best use of what is left, by a dynamic program over how many servers of each kind are used. */
 static berth_status fill_rest(planner *l, berth_err *err)
 {
@@ -358,7 +338,21 @@ static berth_status choose_numbers(planner *l, berth_err *err)
 {
 	double *x;
 	BERTH_TRY_NEW(l->tmp, l->n_cols, err, x, l->x_n);
-	BERTH_TRY(relax_numbers(l, x, &l->plan->groups_per_s, err));
+	/* max per_s x, servers x <= n. x out [n_cols]. */
+	int32_t rows = l->x->n_kinds;
+	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
+	BERTH_TRY_NEW(l->tmp, (size_t)rows * (size_t)l->n_cols, err, a);
+	BERTH_TRY_NEW(l->tmp, l->n_cols, err, gain);
+	for (int32_t k = 0; k < rows; k++)
+		limit[k] = (double)l->x->kind[k].n_servers;
+	for (int32_t c = 0; c < l->n_cols; c++) {
+		gain[c] = l->col[c].per_s;
+		for (int32_t k = 0; k < rows; k++)
+			a[k * l->n_cols + c] = l->col[c].servers[k];
+	}
+	BERTH_TRY(berth_simplex_max(rows, l->n_cols, a, limit, gain, l->tmp, x, &l->plan->groups_per_s, err));
+	if (isinf(l->plan->groups_per_s)) /* rounding: what is known of any plan holds */
+		l->plan->groups_per_s = l->plan->bound_per_s;
 	for (int32_t k = 0; k < l->x->n_kinds; k++)
 		l->left[k] = l->x->kind[k].n_servers;
 	bool exact = few_states(l);

@@ -27,28 +27,6 @@ static berth_status count_bytes(const berth_graph *g, const berth_granularity *b
 	return BERTH_OK;
 }
 
-/* The most bytes that any border between blocks is crossed by. */
-static berth_status widest_border(const berth_graph *g, const berth_granularity *blocks, berth_arena *tmp,
-                                  int64_t *out, berth_err *err)
-{
-	int64_t *rise, now = 0;
-	BERTH_TRY_NEW(tmp, blocks->n_blocks + 1, err, rise);
-	for (int32_t t = 0; t < g->n_tensors; t++) {
-		int32_t from = blocks->op_block[g->tensor_producer[t]], to = from;
-		BERTH_EACH (e, g->tensor_use_off, t) {
-			int32_t b = blocks->op_block[g->edge_consumer[e]];
-			to = b > to ? b : to;
-		}
-		rise[from] += g->tensor_bytes[t];
-		rise[to] -= g->tensor_bytes[t];
-	}
-	for (int32_t b = 0; b < blocks->n_blocks; b++) {
-		now += rise[b];
-		*out = now > *out ? now : *out;
-	}
-	return BERTH_OK;
-}
-
 /* ---- the servers ---- */
 
 /* Do both take the same time for each operator, and hold as much? */
@@ -216,7 +194,23 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 	berth_problem border;
 	int64_t bytes = 0;
 	BERTH_TRY(count_bytes(p->g, blocks, x, mem, tmp, err));
-	BERTH_TRY(widest_border(p->g, blocks, tmp, &bytes, err));
+	/* The most bytes that any border between blocks is crossed by. */
+	const berth_graph *g = p->g;
+	int64_t *rise, now = 0;
+	BERTH_TRY_NEW(tmp, blocks->n_blocks + 1, err, rise);
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		int32_t from = blocks->op_block[g->tensor_producer[t]], to = from;
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			int32_t b = blocks->op_block[g->edge_consumer[e]];
+			to = b > to ? b : to;
+		}
+		rise[from] += g->tensor_bytes[t];
+		rise[to] -= g->tensor_bytes[t];
+	}
+	for (int32_t b = 0; b < blocks->n_blocks; b++) {
+		now += rise[b];
+		bytes = now > bytes ? now : bytes;
+	}
 	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border, err));
 	x->spans = c->n_hosts > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {

@@ -135,12 +135,16 @@ static berth_status group_by_type(const pieces_model *m, berth_arena *mem, berth
 	return BERTH_OK;
 }
 
-/* Operators of a type are whole; each is the scratch, mem holds their ways. */
-static berth_status make_whole_again(const berth_cutting *c, const berth_cut_answer *a, const char *type,
-                         berth_arena *mem, berth_arena *each, berth_cut_op *op, berth_err *err)
+/* The program whose operators are as in `from`, but for those of the type, which are whole: op [n_ops] then.
+ * each holds the program, mem the ways. */
+static berth_status score_without(const berth_cutting *c, berth_cut_result *r, const char *type,
+                                  const berth_cut_op *from, berth_arena *mem, berth_arena *each,
+                                  berth_arena *tmp, berth_cut_op *op, berth_cut_program *out, berth_err *err)
 {
+	BERTH_COPY(op, from, c->p->n_ops);
+	/* Operators of a type are whole; each is the scratch, mem holds their ways. */
 	const berth_graph *g = c->p->g;
-	const pieces_model *m = &a->program->made;
+	const pieces_model *m = &r->cut.program->made;
 	berth_strmap cut;
 	berth_strmap_init(&cut, each);
 	for (int32_t i = 0; i < m->n_made; i++) {
@@ -151,17 +155,6 @@ static berth_status make_whole_again(const berth_cutting *c, const berth_cut_ans
 	for (int32_t i = 0; i < g->n_ops; i++)
 		if (berth_strmap_get(&cut, g->op_name[i]) >= 0)
 			BERTH_TRY(berth_cut_whole(berth_cut_way_most(op[i].way), mem, &op[i].way, err));
-	return BERTH_OK;
-}
-
-/* The program whose operators are as in `from`, but for those of the type, which are whole: op [n_ops] then.
- * each holds the program, mem the ways. */
-static berth_status score_without(const berth_cutting *c, berth_cut_result *r, const char *type,
-                                  const berth_cut_op *from, berth_arena *mem, berth_arena *each,
-                                  berth_arena *tmp, berth_cut_op *op, berth_cut_program *out, berth_err *err)
-{
-	BERTH_COPY(op, from, c->p->n_ops);
-	BERTH_TRY(make_whole_again(c, &r->cut, type, mem, each, op, err));
 	BERTH_TRY(berth_cut_program_make(c, op, each, tmp, out, err));
 	r->programs++;
 	r->evaluations += out->evaluations;

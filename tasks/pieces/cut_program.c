@@ -101,27 +101,6 @@ static berth_status read_cut_model(cut_making *m, berth_err *err)
 	return berth_graph_parse(m->c->name, data, size, m->c->after, m->mem, m->tmp, &m->cut, NULL, err);
 }
 
-/* By their names. */
-static berth_status find_origins(cut_making *m, berth_err *err)
-{
-	const pieces_model *made = &m->x->made;
-	berth_strmap after, before;
-	BERTH_TRY(berth_graph_names(&m->cut, m->tmp, &after, err));
-	BERTH_TRY(berth_graph_names(m->c->p->g, m->tmp, &before, err));
-	BERTH_TRY_NEW(m->tmp, m->cut.n_ops, err, m->origin);
-	for (int32_t i = 0; i < m->cut.n_ops; i++)
-		m->origin[i] = (cut_origin){berth_strmap_get(&before, m->cut.op_name[i]), -1};
-	for (int32_t i = 0; i < made->n_made; i++) {
-		int32_t whole = berth_strmap_get(&before, made->made[i].op);
-		for (int32_t k = 0; whole >= 0 && k < made->made[i].k; k++) {
-			int32_t piece = berth_strmap_get(&after, made->made[i].name[k]);
-			if (piece >= 0)
-				m->origin[piece] = (cut_origin){whole, k};
-		}
-	}
-	return BERTH_OK;
-}
-
 /* ---- times ---- */
 
 /* Of the work of operator `whole`, what `piece` of the cut model has. */
@@ -281,7 +260,22 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
 	*out = (berth_cut_program){.order = NULL};
 	BERTH_TRY(cut_model(&m, err));
 	BERTH_TRY(read_cut_model(&m, err));
-	BERTH_TRY(find_origins(&m, err));
+	/* By their names. */
+	const pieces_model *made = &m.x->made;
+	berth_strmap after, before;
+	BERTH_TRY(berth_graph_names(&m.cut, m.tmp, &after, err));
+	BERTH_TRY(berth_graph_names(m.c->p->g, m.tmp, &before, err));
+	BERTH_TRY_NEW(m.tmp, m.cut.n_ops, err, m.origin);
+	for (int32_t i = 0; i < m.cut.n_ops; i++)
+		m.origin[i] = (cut_origin){berth_strmap_get(&before, m.cut.op_name[i]), -1};
+	for (int32_t i = 0; i < made->n_made; i++) {
+		int32_t whole = berth_strmap_get(&before, made->made[i].op);
+		for (int32_t k = 0; whole >= 0 && k < made->made[i].k; k++) {
+			int32_t piece = berth_strmap_get(&after, made->made[i].name[k]);
+			if (piece >= 0)
+				m.origin[piece] = (cut_origin){whole, k};
+		}
+	}
 	BERTH_TRY(take_times(&m, err));
 	BERTH_TRY(take_rules(&m, err));
 	BERTH_TRY(m.c->training ? take_step(&m, err) : take_model(&m, err));

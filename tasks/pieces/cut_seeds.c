@@ -198,21 +198,6 @@ static berth_status make_tensor(const berth_cutting *c, int32_t i, berth_arena *
 
 /* ---- pipelines ---- */
 
-/* k equal pieces, all on one device. */
-static berth_status in_turn(int32_t dev, int32_t k, berth_arena *mem, berth_cut_way **out, berth_err *err)
-{
-	int32_t *devs;
-	double *share;
-	BERTH_TRY_NEW(mem, 1, err, *out);
-	BERTH_TRY_NEW(mem, k, err, devs, share);
-	for (int32_t i = 0; i < k; i++) {
-		devs[i] = dev;
-		share[i] = 1;
-	}
-	**out = (berth_cut_way){k, devs, share};
-	return BERTH_OK;
-}
-
 /* Stages in topological order, each with a part of all work by its device's speed: the stage of the operator
  * in whose middle `done` of `all` is done. */
 static int32_t stage_at(const crew *w, int32_t k, double done, double all)
@@ -240,7 +225,17 @@ static berth_status lay_pipeline(const berth_cutting *c, int32_t k, int32_t micr
 		return BERTH_OK;
 	BERTH_TRY_NEW(mem, k, err, stage, whole);
 	for (int32_t s = 0; s < k; s++) {
-		BERTH_TRY(in_turn(w.dev[s], micro, mem, &stage[s], err));
+		/* k equal pieces, all on one device. */
+		int32_t dev = w.dev[s];
+		int32_t *devs;
+		double *share;
+		BERTH_TRY_NEW(mem, 1, err, stage[s]);
+		BERTH_TRY_NEW(mem, micro, err, devs, share);
+		for (int32_t i = 0; i < micro; i++) {
+			devs[i] = dev;
+			share[i] = 1;
+		}
+		*stage[s] = (berth_cut_way){micro, devs, share};
 		BERTH_TRY(berth_cut_whole(w.dev[s], mem, &whole[s], err));
 	}
 	BERTH_TRY(axes_of(c, PIECES_DATA, stage[0], mem, op, more, err));
@@ -253,17 +248,6 @@ static berth_status lay_pipeline(const berth_cutting *c, int32_t k, int32_t micr
 		op[at].way = op[at].axis ? stage[s] : whole[s];
 		done += ns;
 	}
-	return BERTH_OK;
-}
-
-/* Lines of the batch; 0: nothing can be cut along it. */
-static berth_status find_batch(const berth_cutting *c, berth_arena *mem, int64_t *lines, berth_err *err)
-{
-	static const double share[] = {1, 1};
-	const pieces_options opt = {.k = 2, .share = share, .style = PIECES_DATA, .outside = c->outside};
-	pieces_model made;
-	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
-	*lines = made.n_made ? made.made[0].length : 0;
 	return BERTH_OK;
 }
 
@@ -283,7 +267,12 @@ static berth_status make_pipeline(const berth_cutting *c, int32_t i, berth_arena
 {
 	int32_t k = i / 3 + 2;
 	int64_t lines;
-	BERTH_TRY(find_batch(c, mem, &lines, err));
+	/* Lines of the batch; 0: nothing can be cut along it. */
+	static const double share[] = {1, 1};
+	const pieces_options opt = {.k = 2, .share = share, .style = PIECES_DATA, .outside = c->outside};
+	pieces_model made;
+	BERTH_TRY(pieces_plan_source(c->source, &opt, mem, &made, err));
+	lines = made.n_made ? made.made[0].length : 0;
 	*more = lines > 1;
 	return *more ? lay_pipeline(c, k, micro_batches(lines, k << i % 3), mem, op, more, err) : BERTH_OK;
 }

@@ -27,25 +27,6 @@ static berth_status take_shape(piece_at *p, berth_err *err)
 	return pieces_ints_put(x, p->in[1], dim, y->rank, err);
 }
 
-static berth_status take_inputs(piece_at *p, berth_err *err)
-{
-	const onnx_node *n = &p->x->m.node[p->node];
-	const pieces_spec *s = &p->c->spec;
-	for (int32_t k = 0; k < n->n_in; k++) {
-		int64_t from, to;
-		p->in[k] = "";
-		if (n->in[k] < 0 || (s->in[k].first && p->i > 0) || (k == 1 && s->edit == PIECES_SHAPE))
-			continue;
-		if (s->in[k].dim < 0) {
-			BERTH_TRY(pieces_all(p->x, n->in[k], &p->in[k], err));
-			continue;
-		}
-		pieces_range(s, k, p->from, p->to, &from, &to);
-		BERTH_TRY(pieces_region(p->x, n->in[k], s->in[k].dim, from, to, &p->in[k], err));
-	}
-	return s->edit == PIECES_SHAPE ? take_shape(p, err) : BERTH_OK;
-}
-
 static berth_status name_outputs(piece_at *p, berth_err *err)
 {
 	pieces_state *x = p->x;
@@ -100,7 +81,21 @@ static berth_status put_lines(piece_at *p, const char *name, berth_err *err)
 static berth_status put_piece(piece_at *p, berth_err *err)
 {
 	const char *label = onnx_node_label(&p->x->m, &p->x->m.node[p->node]), *name;
-	BERTH_TRY(take_inputs(p, err));
+	const onnx_node *n = &p->x->m.node[p->node];
+	const pieces_spec *s = &p->c->spec;
+	for (int32_t k = 0; k < n->n_in; k++) {
+		int64_t from, to;
+		p->in[k] = "";
+		if (n->in[k] < 0 || (s->in[k].first && p->i > 0) || (k == 1 && s->edit == PIECES_SHAPE))
+			continue;
+		if (s->in[k].dim < 0) {
+			BERTH_TRY(pieces_all(p->x, n->in[k], &p->in[k], err));
+			continue;
+		}
+		pieces_range(s, k, p->from, p->to, &from, &to);
+		BERTH_TRY(pieces_region(p->x, n->in[k], s->in[k].dim, from, to, &p->in[k], err));
+	}
+	BERTH_TRY(s->edit == PIECES_SHAPE ? take_shape(p, err) : BERTH_OK);
 	BERTH_TRY(pieces_name(p->x, &p->x->nodes, &name, err, "%s/piece %d of %d", label, (int)p->i + 1,
 	                      (int)p->c->k));
 	p->c->name[p->i] = name;
@@ -115,21 +110,6 @@ static berth_status becomes_pieces(pieces_state *x, pieces_value *v, int32_t dim
 	v->k = k;
 	v->own = own;
 	return BERTH_NEW(x->mem, v->piece, k, err);
-}
-
-static berth_status hand_out(pieces_state *x, int32_t node, const pieces_cut *c,
-                             const char *const *const *out, berth_err *err)
-{
-	const onnx_node *n = &x->m.node[node];
-	for (int32_t o = 0; o < n->n_out; o++) {
-		pieces_value *v = n->out[o] < 0 ? NULL : &x->value[n->out[o]];
-		if (!v)
-			continue;
-		BERTH_TRY(becomes_pieces(x, v, c->spec.dim, c->k, c->own, err));
-		for (int32_t i = 0; i < c->k; i++)
-			v->piece[i] = (pieces_part){c->spec.dim, c->from[i], c->to[i], out[i][o], NULL};
-	}
-	return BERTH_OK;
 }
 
 static berth_status add_up(pieces_state *x, int32_t node, const pieces_cut *c, const char *const *const *out,
@@ -181,19 +161,19 @@ static berth_status put_pieces(pieces_state *x, int32_t node, const pieces_cut *
 	}
 	x->takers = 0;
 	const char *const *const *made = (const char *const *const *)out;
-	if (c->spec.dim != PIECES_INNER)
-		return hand_out(x, node, c, made, err);
+	if (c->spec.dim != PIECES_INNER) {
+		for (int32_t o = 0; o < n->n_out; o++) {
+			pieces_value *v = n->out[o] < 0 ? NULL : &x->value[n->out[o]];
+			if (!v)
+				continue;
+			BERTH_TRY(becomes_pieces(x, v, c->spec.dim, c->k, c->own, err));
+			for (int32_t i = 0; i < c->k; i++)
+				v->piece[i] =
+					(pieces_part){c->spec.dim, c->from[i], c->to[i], made[i][o], NULL};
+		}
+		return BERTH_OK;
+	}
 	return c->out_dim < 0 ? add_up(x, node, c, made, err) : add_shares(x, node, c, made, err);
-}
-
-/* The node as it is, of whole values. */
-static berth_status put_whole(pieces_state *x, int32_t node, berth_err *err)
-{
-	const onnx_node *n = &x->m.node[node];
-	for (int32_t k = 0; k < n->n_all; k++)
-		if (n->in[k] >= 0)
-			BERTH_TRY(pieces_whole(x, n->in[k], err));
-	return pieces_put_old(x, node, err);
 }
 
 /* ---- the new file ---- */
@@ -215,14 +195,6 @@ static bool is_spent(const pieces_state *x, int32_t node)
 	const onnx_node *n = &x->m.node[node];
 	return n->folded && n->n_out == 1 && n->out[0] >= 0 && strcmp(n->type, "Constant") == 0 &&
 	       is_gone(x, n->out[0]);
-}
-
-static berth_status add_nodes(pieces_state *x, size_t *cap, berth_err *err)
-{
-	for (size_t i = 0; i < x->n_nodes; i++)
-		if (x->node[i].old < 0 || !is_spent(x, x->node[i].old))
-			BERTH_TRY(add_bytes(x, x->node[i].data, x->node[i].size, cap, err));
-	return BERTH_OK;
 }
 
 /* The value that an initializer (name in field 8) or a ValueInfoProto (1) speaks of. -1: none of the file. */
@@ -281,8 +253,12 @@ static berth_status write_graph(pieces_state *x, protobuf w, size_t *cap, berth_
 		if (!more)
 			break;
 		if (f.number == 1 && f.type == PROTOBUF_BYTES) {
-			if (!nodes)
-				BERTH_TRY(add_nodes(x, cap, err));
+			if (!nodes) {
+				for (size_t i = 0; i < x->n_nodes; i++)
+					if (x->node[i].old < 0 || !is_spent(x, x->node[i].old))
+						BERTH_TRY(add_bytes(x, x->node[i].data, x->node[i].size, cap,
+						                    err));
+			}
 			nodes = true;
 		} else
 			BERTH_TRY(add_field(x, &w, &f, cap, err));
@@ -364,8 +340,14 @@ static berth_status cut_source(const pieces_source *s, const pieces_options *opt
 				BERTH_TRY(put_pieces(&x, node, x.cut[node], err));
 			else if (x.fate[node] == PIECES_BY_PIECE)
 				BERTH_TRY(pieces_put_shape(&x, node, err));
-			else if (x.fate[node] == PIECES_STAYS)
-				BERTH_TRY(put_whole(&x, node, err));
+			else if (x.fate[node] == PIECES_STAYS) {
+				/* The node as it is, of whole values. */
+				const onnx_node *n = &x.m.node[node];
+				for (int32_t k = 0; k < n->n_all; k++)
+					if (n->in[k] >= 0)
+						BERTH_TRY(pieces_whole(&x, n->in[k], err));
+				BERTH_TRY(pieces_put_old(&x, node, err));
+			}
 		}
 		for (size_t o = 0; o < x.m.n_outputs; o++)
 			BERTH_TRY(pieces_whole(&x, x.m.output[o], err));

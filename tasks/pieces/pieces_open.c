@@ -52,26 +52,6 @@ static berth_status find_open(pieces_source *s, berth_err *err)
 
 /* ---- uses and names ---- */
 
-/* Names that new ones keep clear of. Values of bodies are not told apart from those of the graph. */
-static berth_status take_names(pieces_source *s, berth_err *err)
-{
-	int32_t found;
-	berth_strmap_init(&s->values, s->m.tmp);
-	berth_strmap_init(&s->nodes, s->m.tmp);
-	berth_strmap_init(&s->label, s->m.tmp);
-	BERTH_TRY_NEW(s->m.tmp, s->m.n_nodes, err, s->again);
-	BERTH_TRY(berth_strmap_reserve(&s->values, s->m.n_values, err));
-	for (size_t v = 0; v < s->m.n_values; v++)
-		BERTH_TRY(berth_strmap_add(&s->values, s->m.value[v].name, 0, &found, err));
-	for (size_t i = 0; i < s->m.n_nodes; i++) {
-		const char *label = onnx_node_label(&s->m, &s->m.node[i]);
-		BERTH_TRY(berth_strmap_add(&s->nodes, s->m.node[i].name, 0, &found, err));
-		BERTH_TRY(berth_strmap_add(&s->label, label, (int32_t)i, &found, err));
-		s->again[found] |= found != (int32_t)i;
-	}
-	return BERTH_OK;
-}
-
 berth_status pieces_open(const char *file, const unsigned char *data, size_t size,
                          const berth_read_options *read, berth_arena *mem, pieces_source **out,
                          berth_err *err)
@@ -94,7 +74,21 @@ berth_status pieces_open(const char *file, const unsigned char *data, size_t siz
 				s->uses[s->m.node[i].in[k]]++;
 	for (size_t o = 0; o < s->m.n_outputs; o++)
 		s->uses[s->m.output[o]]++;
-	BERTH_TRY(take_names(s, err));
+	/* Names that new ones keep clear of. Values of bodies are not told apart from those of the graph. */
+	int32_t found;
+	berth_strmap_init(&s->values, s->m.tmp);
+	berth_strmap_init(&s->nodes, s->m.tmp);
+	berth_strmap_init(&s->label, s->m.tmp);
+	BERTH_TRY_NEW(s->m.tmp, s->m.n_nodes, err, s->again);
+	BERTH_TRY(berth_strmap_reserve(&s->values, s->m.n_values, err));
+	for (size_t v = 0; v < s->m.n_values; v++)
+		BERTH_TRY(berth_strmap_add(&s->values, s->m.value[v].name, 0, &found, err));
+	for (size_t i = 0; i < s->m.n_nodes; i++) {
+		const char *label = onnx_node_label(&s->m, &s->m.node[i]);
+		BERTH_TRY(berth_strmap_add(&s->nodes, s->m.node[i].name, 0, &found, err));
+		BERTH_TRY(berth_strmap_add(&s->label, label, (int32_t)i, &found, err));
+		s->again[found] |= found != (int32_t)i;
+	}
 	*out = s;
 	return BERTH_OK;
 }

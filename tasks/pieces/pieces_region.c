@@ -162,28 +162,6 @@ berth_status pieces_all(pieces_state *x, int32_t v, const char **name, berth_err
 	return join_pieces(x, v, 0, length_of(x, v, s->dim), *name, *name, err);
 }
 
-/* [from, to) along dim of a value that is cut along another one: a part of each piece. */
-static berth_status part_across(pieces_state *x, int32_t v, int32_t dim, int64_t from, int64_t to,
-                           const char **name, berth_err *err)
-{
-	const pieces_value *s = &x->value[v];
-	const char **in, *lines, *joined;
-	int32_t n = 0;
-	BERTH_TRY_NEW(x->mem, s->k, err, in);
-	BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
-	lines = berth_arena_printf(x->mem, "%d:%lld-%lld", (int)dim, (long long)from, (long long)to - 1);
-	joined = lines ? berth_arena_printf(x->mem, "%s/joined", lines) : NULL;
-	BERTH_TRY(berth_got(joined, err));
-	for (int32_t i = 0; i < n; i++) {
-		const char *whole = in[i];
-		BERTH_TRY(pieces_name(x, &x->values, &in[i], err, "%s/%s %d of %d", name_of(x, v), lines,
-		                      (int)i + 1, (int)n));
-		BERTH_TRY(put_slice(x, whole, in[i], dim, from, to, err));
-	}
-	BERTH_TRY(remember_own(x, v, dim, from, to, joined, name, err));
-	return put_concat(x, in, n, *name, *name, s->dim, err);
-}
-
 berth_status pieces_sum_shares(pieces_state *x, const char *label, int32_t v, int32_t dim, int32_t k,
                                const int64_t *own, const char *const *in, const char **out, berth_err *err)
 {
@@ -227,8 +205,26 @@ berth_status pieces_region(pieces_state *x, int32_t v, int32_t dim, int64_t from
 		BERTH_TRY(remember_part(x, v, s->dim, from, to, name, err));
 		return join_pieces(x, v, from, to, *name, *name, err);
 	}
-	if (x->value[v].k && x->takers)
-		return part_across(x, v, dim, from, to, name, err);
+	if (x->value[v].k && x->takers) {
+		/* [from, to) along dim of a value that is cut along another one: a part of each piece. */
+		const pieces_value *s = &x->value[v];
+		const char **in, *lines, *joined;
+		int32_t n = 0;
+		BERTH_TRY_NEW(x->mem, s->k, err, in);
+		BERTH_TRY(of_pieces(x, v, 0, length_of(x, v, s->dim), in, &n, err));
+		lines = berth_arena_printf(x->mem, "%d:%lld-%lld", (int)dim, (long long)from,
+		                           (long long)to - 1);
+		joined = lines ? berth_arena_printf(x->mem, "%s/joined", lines) : NULL;
+		BERTH_TRY(berth_got(joined, err));
+		for (int32_t i = 0; i < n; i++) {
+			const char *whole = in[i];
+			BERTH_TRY(pieces_name(x, &x->values, &in[i], err, "%s/%s %d of %d", name_of(x, v),
+			                      lines, (int)i + 1, (int)n));
+			BERTH_TRY(put_slice(x, whole, in[i], dim, from, to, err));
+		}
+		BERTH_TRY(remember_own(x, v, dim, from, to, joined, name, err));
+		return put_concat(x, in, n, *name, *name, s->dim, err);
+	}
 	if (pieces_tensor_stands(x, v)) {
 		BERTH_TRY(remember_part(x, v, dim, from, to, name, err));
 		return pieces_tensor_part(x, v, dim, from, to, *name, err);

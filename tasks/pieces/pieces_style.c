@@ -127,15 +127,6 @@ static bool takes_pieces(const pieces_state *x, const onnx_node *n)
 	return false;
 }
 
-/* It is cut along another axis than the style wants: the first such operator is told. */
-static void note_other_axis(pieces_state *x, int32_t node, const char *why)
-{
-	pieces_model *o = x->out;
-	const onnx_node *n = &x->m.node[node];
-	if (o->n_other_axis++ == 0)
-		o->other_axis = (pieces_refused){onnx_node_label(&x->m, n), n->type, why};
-}
-
 static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts *parts, const char **why,
                                berth_err *err)
 {
@@ -149,8 +140,12 @@ static berth_status by_weights(pieces_state *x, int32_t node, const pieces_parts
 		return BERTH_OK;
 	const char *first = *why;
 	BERTH_TRY(pieces_make_cheapest(x, node, parts, why, err));
-	if (first == pieces_needs_data && !*why)
-		note_other_axis(x, node, first);
+	if (first == pieces_needs_data && !*why) {
+		/* It is cut along another axis than the style wants: the first such operator is told. */
+		pieces_model *o = x->out;
+		if (o->n_other_axis++ == 0)
+			o->other_axis = (pieces_refused){onnx_node_label(&x->m, n), n->type, first};
+	}
 	return BERTH_OK;
 }
 

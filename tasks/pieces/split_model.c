@@ -166,17 +166,6 @@ static berth_status open_sources(copying *c, const char *model, berth_arena *tmp
 	return BERTH_OK;
 }
 
-static void close_sources(const copying *c)
-{
-	for (int32_t i = 0; c->from && i < c->p->n_copies; i++) {
-		bool first = c->from[i] >= 0;
-		for (int32_t j = 0; j < i; j++)
-			first = first && c->from[j] != c->from[i];
-		if (first)
-			close(c->from[i]);
-	}
-}
-
 /* ---- all files ---- */
 
 /* They are written in this order, and take their names in the other one: a model whose weights or plan are
@@ -226,7 +215,13 @@ berth_status berth_split_write(const berth_split_files *f, berth_arena *tmp, ber
 	berth_status st = open_sources(&c, f->model, tmp, err);
 	if (st == BERTH_OK)
 		st = write_all(f, &c, draft, &n, err);
-	close_sources(&c);
+	for (int32_t i = 0; c.from && i < c.p->n_copies; i++) {
+		bool first = c.from[i] >= 0;
+		for (int32_t j = 0; j < i; j++)
+			first = first && c.from[j] != c.from[i];
+		if (first)
+			close(c.from[i]);
+	}
 	if (st == BERTH_OK)
 		return berth_drafts_keep(draft + N_FILES - n, n, err);
 	for (int i = N_FILES - n; i < N_FILES; i++)

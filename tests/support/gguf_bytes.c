@@ -305,20 +305,6 @@ static void put_experts(const writer *w)
 		put(w, "ffn_gate_inp.bias", F32, r->experts, 0, 0);
 }
 
-static void put_dense(const writer *w)
-{
-	const gguf_recipe *r = w->r;
-	int up = r->has & RECIPE_FUSED ? 2 * r->ffn : r->ffn;
-	if (!(r->has & (RECIPE_FUSED | RECIPE_PLAIN_UP)))
-		put(w, "ffn_gate.weight", r->type, r->hidden, r->ffn, 0);
-	put(w, "ffn_up.weight", r->type, r->hidden, up, 0);
-	put(w, "ffn_down.weight", r->type, r->ffn, r->hidden, 0);
-	if (r->has & RECIPE_ALL_BIAS) {
-		put(w, "ffn_up.bias", F32, up, 0, 0);
-		put(w, "ffn_down.bias", F32, r->hidden, 0, 0);
-	}
-}
-
 static void put_layer(const writer *w)
 {
 	const gguf_recipe *r = w->r;
@@ -336,8 +322,17 @@ static void put_layer(const writer *w)
 	}
 	if (r->experts && w->layer >= r->dense_layers)
 		put_experts(w);
-	else
-		put_dense(w);
+	else {
+		int up = r->has & RECIPE_FUSED ? 2 * r->ffn : r->ffn;
+		if (!(r->has & (RECIPE_FUSED | RECIPE_PLAIN_UP)))
+			put(w, "ffn_gate.weight", r->type, r->hidden, r->ffn, 0);
+		put(w, "ffn_up.weight", r->type, r->hidden, up, 0);
+		put(w, "ffn_down.weight", r->type, r->ffn, r->hidden, 0);
+		if (r->has & RECIPE_ALL_BIAS) {
+			put(w, "ffn_up.bias", F32, up, 0, 0);
+			put(w, "ffn_down.bias", F32, r->hidden, 0, 0);
+		}
+	}
 }
 
 void gguf_put_tensors(gguf_bytes *b, const gguf_recipe *r, int first, int last, int outside)

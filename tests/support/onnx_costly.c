@@ -199,26 +199,6 @@ static void calls(onnx_file *graph, bytes *one, unsigned i)
 	put_node(one, "F", "", from, to, &own);
 }
 
-/* A function of many names, called again and again. */
-static void put_functions(onnx_file *out)
-{
-	onnx_file f = {0};
-	bytes b = {0};
-	put_text(&b, 1, "F");
-	put_text(&b, 10, "d");
-	put_text(&b, 4, "a");
-	put_text(&b, 5, "b");
-	for (int i = 0; i < 2000; i++)
-		put_text(&b, 6, "x");
-	add_bytes(&f, &b);
-	put_node(&b, "Abs", "", "a", "b", NULL);
-	b.data[0] = 7 << 3 | 2;
-	add_bytes(&f, &b);
-	add_head(out, 25, f.n);
-	add(out, f.data, f.n);
-	free(f.data);
-}
-
 static const struct {
 	const char *name;
 	writer write;
@@ -252,8 +232,24 @@ size_t onnx_write_costly(onnx_file *file, int kind, size_t size)
 		write(&graph, one, n);
 		add_bytes(&graph, one);
 	}
-	if (write == calls)
-		put_functions(&functions);
+	if (write == calls) {
+		/* A function of many names, called again and again. */
+		onnx_file f = {0};
+		bytes b = {0};
+		put_text(&b, 1, "F");
+		put_text(&b, 10, "d");
+		put_text(&b, 4, "a");
+		put_text(&b, 5, "b");
+		for (int i = 0; i < 2000; i++)
+			put_text(&b, 6, "x");
+		add_bytes(&f, &b);
+		put_node(&b, "Abs", "", "a", "b", NULL);
+		b.data[0] = 7 << 3 | 2;
+		add_bytes(&f, &b);
+		add_head(&functions, 25, f.n);
+		add(&functions, f.data, f.n);
+		free(f.data);
+	}
 	wrap(file, &graph, &functions);
 	free(one);
 	free(graph.data);

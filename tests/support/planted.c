@@ -114,27 +114,6 @@ static berth_status make_schedule(work *w, berth_arena *tmp, berth_err *err)
 	return BERTH_OK;
 }
 
-static berth_status make_system(const work *w, berth_arena *mem, berth_arena *tmp, berth_system *out,
-                                berth_err *err)
-{
-	char text[16384];
-	size_t at = (size_t)snprintf(text, sizeof text,
-	                             "{\"format\":\"berth-system\",\"version\":1,\"name\":\"planted\","
-	                             "\"contention\":false,\"devices\":[");
-	for (int32_t d = 0; d < w->n_devs; d++)
-		at += (size_t)snprintf(text + at, sizeof text - at, "%s{\"name\":\"d%d\"}", d ? "," : "",
-		                       (int)d);
-	at += (size_t)snprintf(text + at, sizeof text - at, "],\"links\":[");
-	for (int32_t d = 0; d < w->n_devs; d++)
-		for (int32_t e = d + 1; e < w->n_devs; e++)
-			at += (size_t)snprintf(text + at, sizeof text - at,
-			                       "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%de-9,"
-			                       "\"bandwidth\":%de9,\"both_ways\":true}",
-			                       d + e > 1 ? "," : "", (int)d, (int)e, LATENCY_NS, BANDWIDTH);
-	at += (size_t)snprintf(text + at, sizeof text - at, "]}");
-	return berth_system_parse_json("planted", text, at, mem, tmp, out, err);
-}
-
 /* The operator of slot i: as long as planted there, on other devices by the prices or longer. */
 static berth_status add_op(work *w, berth_builder *b, int32_t i, berth_err *err)
 {
@@ -196,33 +175,43 @@ static berth_status add_inputs(work *w, berth_builder *b, int32_t i, berth_err *
 	return BERTH_OK;
 }
 
-static berth_status make_graph(work *w, berth_arena *mem, berth_arena *tmp, planted *out, berth_err *err)
-{
-	berth_builder *b;
-	int32_t *slot_of;
-	BERTH_TRY_NEW(tmp, w->n, err, slot_of);
-	BERTH_TRY_NEW(mem, w->n, err, out->dev, out->order);
-	BERTH_TRY(berth_builder_new(tmp, "planted", &b, err));
-	for (int32_t i = 0; i < w->n; i++)
-		slot_of[w->op[i]] = i;
-	for (int32_t op = 0; op < w->n; op++) {
-		BERTH_TRY(add_op(w, b, slot_of[op], err));
-		out->dev[op] = w->slot[slot_of[op]].dev;
-	}
-	for (int32_t i = 0; i < w->n; i++) {
-		BERTH_TRY(add_inputs(w, b, i, err));
-		out->order[i] = w->op[i];
-	}
-	return berth_builder_finish(b, mem, &out->graph, err);
-}
-
 berth_status planted_make(planted_kind kind, int32_t n_ops, int32_t n_devs, uint64_t seed, berth_arena *mem,
                           berth_arena *tmp, planted *out, berth_err *err)
 {
 	work w = {.kind = kind, .n = n_ops, .n_devs = n_devs, .rng = berth_rng_seed(seed, kind)};
 	BERTH_TRY(make_schedule(&w, tmp, err));
-	BERTH_TRY(make_system(&w, mem, tmp, &out->system, err));
-	BERTH_TRY(make_graph(&w, mem, tmp, out, err));
+	char text[16384];
+	size_t at = (size_t)snprintf(text, sizeof text,
+	                             "{\"format\":\"berth-system\",\"version\":1,\"name\":\"planted\","
+	                             "\"contention\":false,\"devices\":[");
+	for (int32_t d = 0; d < w.n_devs; d++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s{\"name\":\"d%d\"}", d ? "," : "",
+		                       (int)d);
+	at += (size_t)snprintf(text + at, sizeof text - at, "],\"links\":[");
+	for (int32_t d = 0; d < w.n_devs; d++)
+		for (int32_t e = d + 1; e < w.n_devs; e++)
+			at += (size_t)snprintf(text + at, sizeof text - at,
+			                       "%s{\"from\":\"d%d\",\"to\":\"d%d\",\"latency_s\":%de-9,"
+			                       "\"bandwidth\":%de9,\"both_ways\":true}",
+			                       d + e > 1 ? "," : "", (int)d, (int)e, LATENCY_NS, BANDWIDTH);
+	at += (size_t)snprintf(text + at, sizeof text - at, "]}");
+	BERTH_TRY(berth_system_parse_json("planted", text, at, mem, tmp, &out->system, err));
+	berth_builder *b;
+	int32_t *slot_of;
+	BERTH_TRY_NEW(tmp, w.n, err, slot_of);
+	BERTH_TRY_NEW(mem, w.n, err, out->dev, out->order);
+	BERTH_TRY(berth_builder_new(tmp, "planted", &b, err));
+	for (int32_t i = 0; i < w.n; i++)
+		slot_of[w.op[i]] = i;
+	for (int32_t op = 0; op < w.n; op++) {
+		BERTH_TRY(add_op(&w, b, slot_of[op], err));
+		out->dev[op] = w.slot[slot_of[op]].dev;
+	}
+	for (int32_t i = 0; i < w.n; i++) {
+		BERTH_TRY(add_inputs(&w, b, i, err));
+		out->order[i] = w.op[i];
+	}
+	BERTH_TRY(berth_builder_finish(b, mem, &out->graph, err));
 	out->latency_s = (double)w.horizon * 1e-9;
 	return berth_problem_new(&out->graph, &out->system, mem, tmp, &out->problem, err);
 }

@@ -60,23 +60,6 @@ const zoo_figure *zoo_figures(int *n)
 	return figures;
 }
 
-static berth_status count_one(const char *spec, zoo_counts *sum, berth_err *err)
-{
-	berth_arena mem = {0}, tmp = {0};
-	berth_graph g;
-	berth_status st = berth_zoo_build(spec, &mem, &tmp, &g, err);
-	if (st == BERTH_OK) {
-		bool half = strncmp(spec, "zoo:llama:", 10) == 0 || strcmp(spec, "zoo:llama") == 0 ||
-		            strncmp(spec, "zoo:moe", 7) == 0;
-		sum->ops += g.n_ops;
-		sum->macs += berth_graph_macs(&g);
-		sum->params += (double)berth_graph_param_bytes(&g) / (half ? 2 : 4);
-	}
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-	return st;
-}
-
 berth_status zoo_count(const zoo_figure *f, zoo_counts *out, berth_err *err)
 {
 	zoo_counts sum = {0};
@@ -84,7 +67,19 @@ berth_status zoo_count(const zoo_figure *f, zoo_counts *out, berth_err *err)
 	for (int i = 1; i <= n; i++) {
 		char spec[160];
 		snprintf(spec, sizeof spec, f->seeds ? "%s:seed=%d" : "%s", f->spec, i);
-		BERTH_TRY(count_one(spec, &sum, err));
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_status st = berth_zoo_build(spec, &mem, &tmp, &g, err);
+		if (st == BERTH_OK) {
+			bool half = strncmp(spec, "zoo:llama:", 10) == 0 || strcmp(spec, "zoo:llama") == 0 ||
+			            strncmp(spec, "zoo:moe", 7) == 0;
+			sum.ops += g.n_ops;
+			sum.macs += berth_graph_macs(&g);
+			sum.params += (double)berth_graph_param_bytes(&g) / (half ? 2 : 4);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+		BERTH_TRY(st);
 	}
 	*out = (zoo_counts){sum.ops / n, sum.macs / n, sum.params / n};
 	return BERTH_OK;
