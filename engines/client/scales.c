@@ -161,7 +161,7 @@ static void expect(fit *f, double mean)
 	if (!whole)
 		return;
 	f->own = fmax(model_noise, OWN_SHARE * f->off / f->seconds);
-	f->device = fmin(any_deviation, f->own * (1 + pow(mean / (4 * f->own), 4)));
+	f->device = fmin(any_deviation, f->own * (1 + pow(mean / (8 * f->own), 4)));
 	f->of_type = fmin(type_deviation, f->own);
 }
 
