@@ -41,6 +41,9 @@ static inline int64_t berth_min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* -1, 0, 1: a is the smaller, both are equal, a is the larger. */
+#define BERTH_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
 /* The greatest that divides both; of 0 and b it is b. */
 static inline int64_t berth_common_divisor(int64_t a, int64_t b)
 {

@@ -197,7 +197,7 @@ static void mps_columns(const berth_lp *lp, const berth_lp_columns *t, berth_str
 		}
 		if (lp->col_cost[c] != 0 || t->begin[c] == t->begin[c + 1])
 			mps_number(out, "", col_name(lp, c, col), "COST", lp->col_cost[c]);
-		for (int32_t e = t->begin[c]; e < t->begin[c + 1]; e++)
+		BERTH_EACH (e, t->begin, c)
 			mps_number(out, "", col_name(lp, c, col), row_name(lp, t->row[e], row), t->value[e]);
 	}
 	if (whole)

@@ -435,7 +435,7 @@ static int by_place(const void *a, const void *b)
 		return x->begin < y->begin ? -1 : 1;
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
-	return (x->tensor > y->tensor) - (x->tensor < y->tensor);
+	return BERTH_COMPARE(x->tensor, y->tensor);
 }
 
 /* The spans cover the data, once. */

@@ -121,7 +121,7 @@ enum { MOST_COUNTED = 1000 };
 int berth_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
+	return BERTH_COMPARE(x, y);
 }
 
 static double middle(const double *sorted, int32_t n)
@@ -274,7 +274,7 @@ berth_interval berth_bootstrap(const double *x, int32_t n,
 static int compare_sizes(const void *pa, const void *pb)
 {
 	double a = fabs(*(const double *)pa), b = fabs(*(const double *)pb);
-	return (a > b) - (a < b);
+	return BERTH_COMPARE(a, b);
 }
 
 typedef struct ranks {

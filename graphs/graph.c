@@ -27,7 +27,7 @@ static berth_status check_offsets(const char *what, const int32_t *off, int32_t 
 static berth_status check_ascending(const char *what, const int32_t *off, const int32_t *list, int32_t k,
                                     int32_t n, berth_err *err)
 {
-	for (int32_t i = off[k]; i < off[k + 1]; i++)
+	BERTH_EACH (i, off, k)
 		if (list[i] < 0 || list[i] >= n || (i > off[k] && list[i - 1] >= list[i]))
 			return berth_fail(err, BERTH_EFORMAT, "%s %d not ascending", what, k);
 	return BERTH_OK;
@@ -52,13 +52,13 @@ berth_status berth_graph_check(const berth_graph *g, berth_err *err)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "operator %d: type, colocation or separation group out of range",
 			                  op);
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			if (g->tensor_producer[t] != op ||
 			    (t > g->op_tensor_off[op] &&
 			     graph_compare_names(g->tensor_name[t - 1], g->tensor_name[t]) >= 0))
 				return berth_fail(err, BERTH_EFORMAT, "tensor %d: wrong producer or order",
 				                  t);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t t = g->in_tensor[i];
 			if (t < 0 || t >= g->n_tensors || g->op_topo[g->tensor_producer[t]] >= g->op_topo[op])
 				return berth_fail(err, BERTH_EFORMAT,
@@ -172,7 +172,7 @@ double berth_graph_macs(const berth_graph *g)
 int64_t berth_graph_op_weights(const berth_graph *g, int32_t op)
 {
 	int64_t sum = g->op_param_bytes[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_param_off, op)
 		sum += g->param_bytes[g->op_param[i]];
 	return sum;
 }
@@ -243,7 +243,7 @@ berth_status berth_graph_stats_new(const berth_graph *g, berth_arena *mem, berth
 	BERTH_TRY_NEW(tmp, g->n_ops, err, level);
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t from = level[g->tensor_producer[g->in_tensor[i]]];
 			level[op] = from + 1 > level[op] ? from + 1 : level[op];
 		}

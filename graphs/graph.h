@@ -117,6 +117,11 @@ typedef struct berth_graph {
 	int32_t *op_block;             /* [n_ops] 0 .. n_blocks-1; NULL: it has no blocks */
 } berth_graph;
 
+/* A loop over the edges of all tensors that op makes, which stand in a row. */
+#define BERTH_EACH_USE(e, g, op) \
+	for (int32_t e = (g)->tensor_use_off[(g)->op_tensor_off[op]], \
+	             end_of_##e = (g)->tensor_use_off[(g)->op_tensor_off[(op) + 1]]; e < end_of_##e; e++)
+
 /* ---- building ---- */
 
 typedef struct berth_builder berth_builder;

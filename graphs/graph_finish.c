@@ -267,7 +267,7 @@ static int compare_uses(const void *ctx, int32_t x, int32_t y)
 {
 	const sorting *by = ctx;
 	int32_t i = columns_int(by->c, PAIR_WHAT, (size_t)x), k = columns_int(by->c, PAIR_WHAT, (size_t)y);
-	return (i > k) - (i < k);
+	return BERTH_COMPARE(i, k);
 }
 
 /* Does each operator have one time, in their order? */
@@ -366,7 +366,7 @@ static berth_status finish_params(finish *f)
 	for (size_t i = 0; i < n; i++) {
 		BERTH_TRY(put_text(f, columns_text(c, PARAM_NAME, i), &g->param_name[i]));
 		g->param_bytes[i] = columns_long(c, PARAM_BYTES, i);
-		for (int32_t k = g->param_op_off[i]; k < g->param_op_off[i + 1]; k++)
+		BERTH_EACH (k, g->param_op_off, i)
 			param[k] = (int32_t)i;
 	}
 	g->n_params = (int32_t)n;
@@ -385,7 +385,7 @@ static int compare_edges(const void *ctx, int32_t x, int32_t y)
 	const sorting *by = ctx;
 	int c = graph_compare_names(graph_edge_tensor(by->b, (size_t)x), graph_edge_tensor(by->b, (size_t)y));
 	int32_t i = columns_int(by->c, EDGE_TO, (size_t)x), k = columns_int(by->c, EDGE_TO, (size_t)y);
-	return c ? c : (i > k) - (i < k);
+	return c ? c : BERTH_COMPARE(i, k);
 }
 
 static int64_t edge_bytes(const berth_builder *b, int32_t e)
@@ -628,7 +628,7 @@ static berth_status finish_inputs(finish *f)
 		off[g->edge_consumer[e] + 1]++;
 	berth_csr_begin(off, f->n_ops);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			g->in_tensor[off[g->edge_consumer[e]]++] = t;
 	berth_csr_filled(off, f->n_ops);
 	BERTH_TRY(share(f, &g->in_tensor, (size_t)g->n_edges));
@@ -682,7 +682,7 @@ static void sift_up(int32_t *top, int32_t i)
 static bool is_ordered(const berth_graph *g)
 {
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			if (g->edge_consumer[e] <= g->tensor_producer[t])
 				return false;
 	return true;

@@ -258,7 +258,7 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 	put_nonzero(w, "output_bytes", g->op_output_bytes[op]);
 	if (g->op_time_off[op] < g->op_time_off[op + 1]) {
 		berth_json_open(w, "time_s", '{');
-		for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_time_off, op)
 			berth_json_put_number(w, berth_graph_time_name(g, i), g->time_s[i]);
 		berth_json_close(w, '}');
 	}
@@ -270,7 +270,7 @@ static void write_op(const berth_graph *g, int32_t op, berth_json_out *w)
 		berth_json_put_string(w, "pin", g->op_pin[op]);
 	if (g->op_forbid_off[op] < g->op_forbid_off[op + 1]) {
 		berth_json_open(w, "forbid", '[');
-		for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_forbid_off, op)
 			berth_json_put_string(w, NULL, g->forbid_dev[i]);
 		berth_json_close(w, ']');
 	}
@@ -301,7 +301,7 @@ berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_are
 			berth_json_put_string(&w, "name", g->param_name[p]);
 			berth_json_put_int(&w, "bytes", g->param_bytes[p]);
 			berth_json_open(&w, "ops", '[');
-			for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+			BERTH_EACH (i, g->param_op_off, p)
 				berth_json_put_string(&w, NULL, g->op_name[g->param_op[i]]);
 			berth_json_close(&w, ']');
 			berth_json_close(&w, '}');
@@ -311,7 +311,7 @@ berth_status berth_graph_write_json(const berth_graph *g, bool pretty, berth_are
 	}
 	berth_json_open(&w, "edges", '[');
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			berth_json_open(&w, NULL, '{');
 			berth_json_flat(&w, true);
 			berth_json_put_string(&w, "from", g->op_name[g->tensor_producer[t]]);

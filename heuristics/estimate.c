@@ -20,7 +20,7 @@ berth_status berth_estimate_new(const berth_problem *p, berth_arena *mem, berth_
 static int compare_i32(const void *a, const void *b)
 {
 	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-	return (x > y) - (x < y);
+	return BERTH_COMPARE(x, y);
 }
 
 void berth_estimate_begin(berth_estimate *e)

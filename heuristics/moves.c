@@ -9,7 +9,7 @@
 static int compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
+	return BERTH_COMPARE(x, y);
 }
 
 /* Distinct pairs (colocation group, neighbour), both ways, ascending. */

@@ -195,7 +195,7 @@ static int compare_samples(const void *pa, const void *pb)
 	const ranked_sample *a = pa, *b = pb;
 	if (a->reward != b->reward)
 		return a->reward > b->reward ? -1 : 1;
-	return (a->index > b->index) - (a->index < b->index);
+	return BERTH_COMPARE(a->index, b->index);
 }
 
 /* The window is full: clone its elite and begin a new one. Partial selection keeps it O(window * elite). */

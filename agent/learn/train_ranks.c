@@ -10,7 +10,7 @@
 static int compare_work(const void *ctx, int32_t a, int32_t b)
 {
 	const int64_t *work = ctx;
-	return (work[a] < work[b]) - (work[a] > work[b]);
+	return BERTH_COMPARE(work[b], work[a]);
 }
 
 berth_status trainer_deal(trainer *w, int32_t n, const int64_t *work, int32_t *rank, berth_err *err)

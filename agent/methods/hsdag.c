@@ -15,7 +15,7 @@ static int compare_pairs(const void *pa, const void *pb)
 	const pair *a = pa, *b = pb;
 	if (a->u != b->u)
 		return a->u < b->u ? -1 : 1;
-	return (a->v > b->v) - (a->v < b->v);
+	return BERTH_COMPARE(a->v, b->v);
 }
 
 static pair pair_of(const hsdag_view *v, int32_t e, int32_t producer)

@@ -61,10 +61,9 @@ void berth_around_take(berth_around *x, const berth_ready *r, int32_t op)
 	x->op_queued[op] = 0;
 	x->queue_ns[x->op_fastest[op]] -= x->op_least_ns[op];
 	x->queue_all_ns -= x->op_least_ns[op];
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (i, g->tensor_use_off, t)
-			if (r->op_waits[g->edge_consumer[i]] == 0)
-				join(x, g->edge_consumer[i]);
+	BERTH_EACH_USE (i, g, op)
+		if (r->op_waits[g->edge_consumer[i]] == 0)
+			join(x, g->edge_consumer[i]);
 }
 
 /* ---- consumers ---- */

@@ -258,7 +258,7 @@ static int by_length(const void *a, const void *b)
 {
 	const berth_operator_time *x = a, *y = b;
 	double p = x->end_s - x->start_s, q = y->end_s - y->start_s;
-	return p != q ? (p < q) - (p > q) : (x->start_s > y->start_s) - (x->start_s < y->start_s);
+	return p != q ? BERTH_COMPARE(q, p) : BERTH_COMPARE(x->start_s, y->start_s);
 }
 
 /* Those that took longest. */

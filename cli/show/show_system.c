@@ -42,8 +42,8 @@ static int compare_timed(const void *pa, const void *pb)
 	const timed *a = pa, *b = pb;
 	double x = isnan(a->x.seconds) ? -1 : a->x.seconds, y = isnan(b->x.seconds) ? -1 : b->x.seconds;
 	if (x != y)
-		return (x < y) - (x > y);
-	return a->op != b->op ? (a->op > b->op) - (a->op < b->op) : (a->dev > b->dev) - (a->dev < b->dev);
+		return BERTH_COMPARE(y, x);
+	return a->op != b->op ? BERTH_COMPARE(a->op, b->op) : BERTH_COMPARE(a->dev, b->dev);
 }
 
 static const berth_result_list *rows_of(cli *c, const berth_graph *g, const berth_system *s, const timed *at,

@@ -2,6 +2,7 @@
  * that are fitted to it, and following a machine that changes. */
 #include "calibrate.h"
 
+#include "sort.h"
 #include "times.h"
 
 static const double least_s = 1e-9;
@@ -73,39 +74,31 @@ typedef struct reader {
 	int32_t sample;
 } reader;
 
-typedef struct by_time {
-	double start_s;
-	int32_t segment;
-} by_time;
-
-static int earlier(const void *a, const void *b)
+static int earlier(const void *ctx, int32_t a, int32_t b)
 {
-	const by_time *x = a, *y = b;
-	if (x->start_s != y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return x->segment - y->segment;
+	const berth_segment *s = ctx;
+	return BERTH_COMPARE(s[a].start_s[0], s[b].start_s[0]);
 }
 
 static berth_status open_reader(const berth_calibration *c, const berth_measurement *m, berth_arena *tmp,
                                 reader *r, berth_err *err)
 {
-	by_time *order;
-	int32_t *last;
+	int32_t *last, *order, *scratch;
 	*r = (reader){.c = c, .m = m};
 	BERTH_TRY_NEW(tmp, c->g->n_ops, err, r->op_segment);
-	BERTH_TRY_NEW(tmp, m->n_segments, err, r->before, order);
+	BERTH_TRY_NEW(tmp, m->n_segments, err, r->before, order, scratch);
 	BERTH_TRY_NEW(tmp, c->s->n_devs, err, last);
 	memset(last, -1, (size_t)c->s->n_devs * sizeof *last);
 	for (int32_t k = 0; k < m->n_segments; k++) {
-		order[k] = (by_time){m->segment[k].start_s[0], k};
+		order[k] = k;
 		for (int32_t i = 0; i < m->segment[k].n_ops; i++)
 			r->op_segment[m->segment[k].op[i]] = k;
 	}
-	qsort(order, (size_t)m->n_segments, sizeof *order, earlier);
+	berth_sort(order, (size_t)m->n_segments, scratch, earlier, m->segment);
 	for (int32_t i = 0; i < m->n_segments; i++) {
-		int32_t k = order[i].segment;
-		r->before[k] = last[m->segment[k].dev];
-		last[m->segment[k].dev] = k;
+		int32_t k = order[i], *before = &last[m->segment[k].dev];
+		r->before[k] = *before;
+		*before = k;
 	}
 	return BERTH_OK;
 }
@@ -117,7 +110,7 @@ static double last_arrival(const reader *r, int32_t k, int32_t *from, int64_t *b
 	const berth_segment *s = &r->m->segment[k];
 	double latest = -1;
 	for (int32_t i = 0; i < s->n_ops; i++)
-		for (int32_t e = g->op_in_off[s->op[i]]; e < g->op_in_off[s->op[i] + 1]; e++) {
+		BERTH_EACH (e, g->op_in_off, s->op[i]) {
 			int32_t t = g->in_tensor[e];
 			const berth_segment *maker = &r->m->segment[r->op_segment[g->tensor_producer[t]]];
 			double made = maker->end_s[r->sample];
@@ -182,7 +175,7 @@ static berth_status observe(berth_calibration *c, reader *r, int32_t k, double m
 static bool goes_elsewhere(const reader *r, int32_t t, int32_t dev)
 {
 	const berth_graph *g = r->c->g;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, t)
 		if (r->m->segment[r->op_segment[g->edge_consumer[e]]].dev != dev)
 			return true;
 	return false;
@@ -205,7 +198,7 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 	const berth_segment *s = &r->m->segment[k];
 	o->first_end = c->n_ends;
 	for (int32_t i = 0; i < s->n_ops; i++) {
-		for (int32_t e = g->op_in_off[s->op[i]]; e < g->op_in_off[s->op[i] + 1]; e++) {
+		BERTH_EACH (e, g->op_in_off, s->op[i]) {
 			int32_t t = g->in_tensor[e];
 			if (stamp[t] == k + 1 ||
 			    r->m->segment[r->op_segment[g->tensor_producer[t]]].dev == s->dev)
@@ -213,7 +206,7 @@ static berth_status list_ends(berth_calibration *c, const reader *r, int32_t k, 
 			stamp[t] = k + 1;
 			BERTH_TRY(add_end(c, t, s->op[i], BERTH_CUT_IN, o, err));
 		}
-		for (int32_t t = g->op_tensor_off[s->op[i]]; t < g->op_tensor_off[s->op[i] + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, s->op[i])
 			if (goes_elsewhere(r, t, s->dev))
 				BERTH_TRY(add_end(c, t, s->op[i], BERTH_CUT_OUT, o, err));
 	}
@@ -399,9 +392,7 @@ static berth_status put_segment(const berth_calibration *c, const unknowns *u, c
 	BERTH_TRY(berth_ridge_row(r, o->seconds - known, noise * sqrt(o->seconds * c->unit_s), err));
 	for (int32_t i = 0; i < o->n_ops; i++) {
 		op_terms(c, u, o->op[i], o->dev, t);
-		BERTH_TRY(put_terms(r, t, OP_TERMS,
-		                    c->prior_s[place_of(c, o->op[i], o->dev)],
-		                    err));
+		BERTH_TRY(put_terms(r, t, OP_TERMS, c->prior_s[place_of(c, o->op[i], o->dev)], err));
 	}
 	for (int32_t i = 0; i < o->n_ends; i++) {
 		const berth_cut_end *e = &c->end[o->first_end + (size_t)i];
@@ -421,7 +412,7 @@ static void take_cuts(berth_calibration *c, const unknowns *u, const berth_ridge
 		cut_terms(c, u, t, g->op_type[g->tensor_producer[t]], BERTH_CUT_OUT, x);
 		c->cut_s[BERTH_CUT_OUT][t] = c->prior_cut_s[t] + c->unit_s * value_of(r, x, CUT_TERMS);
 		c->cut_s[BERTH_CUT_IN][t] = c->prior_cut_s[t];
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			cut_terms(c, u, t, g->op_type[g->edge_consumer[e]], BERTH_CUT_IN, x);
 			c->cut_s[BERTH_CUT_IN][t] += c->unit_s * value_of(r, x, CUT_TERMS) / n;
 		}
@@ -521,10 +512,9 @@ berth_status berth_calibration_links(const berth_calibration *c, berth_arena *me
 {
 	static const double most_bandwidth = 1e13;
 	berth_system s = *c->s;
-	size_t size = (size_t)s.n_links * sizeof(double);
 	BERTH_TRY_NEW(mem, s.n_links, err, s.link_latency_s, s.link_bandwidth);
-	memcpy(s.link_latency_s, c->s->link_latency_s, size);
-	memcpy(s.link_bandwidth, c->s->link_bandwidth, size);
+	BERTH_COPY(s.link_latency_s, c->s->link_latency_s, s.n_links);
+	BERTH_COPY(s.link_bandwidth, c->s->link_bandwidth, s.n_links);
 	for (int32_t l = 0; l < s.n_links; l++) {
 		BERTH_SCRATCH(tmp);
 		double latency = s.link_latency_s[l], per_byte = 1 / s.link_bandwidth[l];

@@ -147,10 +147,10 @@ static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem,
 	                    g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]], g->op_flops[op],
 	                    g->op_macs[op], (long long)g->op_read_bytes[op], (long long)g->op_write_bytes[op],
 	                    (long long)g->op_param_bytes[op]);
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[g->in_tensor[i]]);
 	berth_strbuf_printf(&b, " out=");
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[t]);
 	return berth_strbuf_done(&b, out, &len, err);
 }

@@ -75,7 +75,7 @@ static int by_time(const void *a, const void *b)
 {
 	const drawn *x = a, *y = b;
 	if (x->predicted_s != y->predicted_s)
-		return (x->predicted_s > y->predicted_s) - (x->predicted_s < y->predicted_s);
+		return BERTH_COMPARE(x->predicted_s, y->predicted_s);
 	return memcmp(x->op_dev, y->op_dev, (size_t)x->n_ops * sizeof *x->op_dev);
 }
 

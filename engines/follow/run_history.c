@@ -121,7 +121,7 @@ static double transfer_s(const berth_problem *p, int64_t bytes, int32_t from, in
 		return direct >= 0 ? hop_s(p->s, direct, bytes) : 0;
 	int32_t r = p->class_pair_route[((size_t)c * (size_t)p->n_devs + (size_t)from) * (size_t)p->n_devs +
 	                                (size_t)to];
-	for (int32_t h = p->route_off[r]; h < p->route_off[r + 1]; h++)
+	BERTH_EACH (h, p->route_off, r)
 		seconds += hop_s(p->s, p->route_link[h], bytes);
 	return seconds;
 }
@@ -132,9 +132,9 @@ static double move_shared(const berth_problem *p, int32_t q, const int32_t *from
 {
 	const berth_graph *g = p->g;
 	double seconds = 0;
-	for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++)
+	BERTH_EACH (i, g->param_op_off, q)
 		stamp[from[g->param_op[i]]] = q + 1;
-	for (int32_t i = g->param_op_off[q]; i < g->param_op_off[q + 1]; i++) {
+	BERTH_EACH (i, g->param_op_off, q) {
 		int32_t op = g->param_op[i];
 		if (stamp[to[op]] == q + 1)
 			continue;

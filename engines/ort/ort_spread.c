@@ -255,8 +255,8 @@ static berth_status add_kernels(reading *r, berth_err *err)
 static int by_start(const void *a, const void *b)
 {
 	const kernel_run *x = a, *y = b;
-	int by_from = (x->from > y->from) - (x->from < y->from);
-	return by_from ? by_from : (x->op > y->op) - (x->op < y->op);
+	int by_from = BERTH_COMPARE(x->from, y->from);
+	return by_from ? by_from : BERTH_COMPARE(x->op, y->op);
 }
 
 static berth_status add_fused(reading *r, berth_err *err)

@@ -39,9 +39,8 @@ static int32_t mark_related(const berth_problem *p, int32_t op, uint8_t *mark)
 	}
 	for (int32_t k = g->op_topo[op] - 1; k >= 0; k--) {
 		int32_t at = g->topo_op[k];
-		BERTH_EACH (t, g->op_tensor_off, at)
-			BERTH_EACH (e, g->tensor_use_off, t)
-				mark[at] |= mark[g->edge_consumer[e]] & 2;
+		BERTH_EACH_USE (e, g, at)
+			mark[at] |= mark[g->edge_consumer[e]] & 2;
 		n += mark[at] != 0;
 	}
 	return n;

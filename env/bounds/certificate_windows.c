@@ -72,11 +72,10 @@ static berth_status find_inside(work *w)
 	}
 	for (int32_t z = last_place(w) - 1; z > first_place(w); z--) {
 		int32_t op = g->topo_op[z];
-		BERTH_EACH (t, g->op_tensor_off, op)
-			BERTH_EACH (e, g->tensor_use_off, t) {
-				int32_t to = g->edge_consumer[e];
-				w->side[op] |= to == w->k->last || is_above(w, to) ? ABOVE : 0;
-			}
+		BERTH_EACH_USE (e, g, op) {
+			int32_t to = g->edge_consumer[e];
+			w->side[op] |= to == w->k->last || is_above(w, to) ? ABOVE : 0;
+		}
 	}
 	w->n = 0;
 	for (int32_t z = first_place(w) + 1; z < last_place(w); z++)

@@ -164,8 +164,8 @@ static int32_t list_jobs(berth_machines *m, int32_t d)
 static int by_head(const void *a, const void *b)
 {
 	const berth_machine_job *x = a, *y = b;
-	return x->head != y->head ? (x->head < y->head) - (x->head > y->head)
-	                          : (x->op > y->op) - (x->op < y->op);
+	return x->head != y->head ? BERTH_COMPARE(y->head, x->head)
+	                          : BERTH_COMPARE(x->op, y->op);
 }
 
 /* Of the jobs that stand here with a tail of at least `tail`, and any least head: all of them fit before the

@@ -241,10 +241,9 @@ static void let_consumers_go(tarnawski *t, int32_t op, int32_t *n)
 {
 	const berth_graph *g = t->p->g;
 	int32_t b = t->op_block[op];
-	BERTH_EACH (x, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, x)
-			if (t->op_block[g->edge_consumer[e]] != b)
-				let_go(t, b, t->op_block[g->edge_consumer[e]], n);
+	BERTH_EACH_USE (e, g, op)
+		if (t->op_block[g->edge_consumer[e]] != b)
+			let_go(t, b, t->op_block[g->edge_consumer[e]], n);
 }
 
 /* Ends of all blocks; NAN where visits wait for each other. */

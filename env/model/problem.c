@@ -137,8 +137,8 @@ static byte_key key_of(const berth_graph *g, int32_t t, bool collectives)
 static int compare_keys(const void *a, const void *b)
 {
 	const byte_key *x = a, *y = b;
-	return x->bytes != y->bytes   ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
-	       : x->cut_s != y->cut_s ? (x->cut_s > y->cut_s) - (x->cut_s < y->cut_s)
+	return x->bytes != y->bytes   ? BERTH_COMPARE(x->bytes, y->bytes)
+	       : x->cut_s != y->cut_s ? BERTH_COMPARE(x->cut_s, y->cut_s)
 	                              : x->collective - y->collective;
 }
 
@@ -243,7 +243,7 @@ static int compare_ranked(const void *pa, const void *pb)
 	const ranked *a = pa, *b = pb;
 	if (a->rank != b->rank)
 		return a->rank > b->rank ? -1 : 1;
-	return (a->topo > b->topo) - (a->topo < b->topo);
+	return BERTH_COMPARE(a->topo, b->topo);
 }
 
 static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)

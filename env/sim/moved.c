@@ -170,10 +170,9 @@ bool moved_input_on_its_way(const moved *m, const snapshot *k)
 static bool is_used_up(const moved *m, int32_t op, int64_t time)
 {
 	const berth_graph *g = m->p->g;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t)
-			if (m->base_end_ns[g->edge_consumer[e]] > time)
-				return false;
+	BERTH_EACH_USE (e, g, op)
+		if (m->base_end_ns[g->edge_consumer[e]] > time)
+			return false;
 	return true;
 }
 

@@ -501,7 +501,7 @@ static int compare_timed(const void *a, const void *b)
 	const timed *x = a, *y = b;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->topo > y->topo) - (x->topo < y->topo);
+	return BERTH_COMPARE(x->topo, y->topo);
 }
 
 void berth_partial_order(berth_partial *part, int32_t *order)

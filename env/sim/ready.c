@@ -41,10 +41,9 @@ int32_t berth_ready_next(berth_ready *r)
 		return -1;
 	int32_t op = g->topo_op[r->heap[0]];
 	berth_heap_pop(r->heap, (size_t)r->n--, sizeof *r->heap, goes_before, r);
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t)
-			if (--r->op_waits[g->edge_consumer[e]] == 0)
-				push_ready(r, g->edge_consumer[e]);
+	BERTH_EACH_USE (e, g, op)
+		if (--r->op_waits[g->edge_consumer[e]] == 0)
+			push_ready(r, g->edge_consumer[e]);
 	return op;
 }
 

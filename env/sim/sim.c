@@ -711,8 +711,8 @@ berth_sim_details berth_sim_last(const berth_sim *s)
 static int by_time(const void *a, const void *b)
 {
 	const event *x = a, *y = b;
-	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
-	                          : (x->what > y->what) - (x->what < y->what);
+	return x->time != y->time ? BERTH_COMPARE(x->time, y->time)
+	                          : BERTH_COMPARE(x->what, y->what);
 }
 
 void berth_sim_start_order(berth_sim *s, int32_t *order)

@@ -65,7 +65,7 @@ static int32_t rank_behind(const block_finder *f, const int32_t *op_rank, int32_
 	const berth_graph *g = f->g;
 	int32_t last = -1, first = INT32_MAX;
 	bool forward = false;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t from = g->tensor_producer[g->in_tensor[i]], rank = op_rank[from];
 		if (g->op_backward[op] && g->op_backward[from]) {
 			first = rank < first ? rank : first;

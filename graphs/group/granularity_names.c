@@ -158,7 +158,7 @@ berth_status blocks_find_models(block_finder *f)
 	for (int32_t op = 0; op < g->n_ops; op++)
 		up[op] = op;
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, t)
 			berth_union_join(up, g->tensor_producer[t], g->edge_consumer[e]);
 	for (int32_t i = 0; i < g->n_params; i++)
 		for (int32_t k = g->param_op_off[i] + 1; k < g->param_op_off[i + 1]; k++)

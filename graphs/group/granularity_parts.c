@@ -95,7 +95,7 @@ static berth_status parts_by_name(cutter *c, int32_t layer)
 	bool numbered = false;
 	if (!f->name_len[layer])
 		return BERTH_OK;
-	for (int32_t i = c->off[layer]; i < c->off[layer + 1]; i++) {
+	BERTH_EACH (i, c->off, layer) {
 		int32_t op = c->op[i];
 		part_name part = part_in(f->g->op_name[f->op_root[op]], f->name_len[layer]);
 		if (part.end)
@@ -130,7 +130,7 @@ static void find_last(cutter *c, int32_t layer, int32_t t)
 	const berth_graph *g = c->f->g;
 	bool made_here = c->f->op_label[g->tensor_producer[t]] == layer;
 	c->last[t] = 0;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t op = g->edge_consumer[e], at = in_layer(c, layer, op) ? c->op_at[op] + 1 : 0;
 		if (!at && made_here && c->f->op_root[op] == op && !g->op_backward[op])
 			at = c->off[layer + 1] - c->off[layer] + 1;
@@ -146,9 +146,9 @@ static int32_t enter(cutter *c, int32_t layer)
 	memset(c->ends, 0, ((size_t)n + 1) * sizeof *c->ends);
 	for (int32_t k = 0; k < n; k++) {
 		int32_t op = c->op[c->off[layer] + k];
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			find_last(c, layer, t);
-		for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+		BERTH_EACH (i, g->op_in_off, op)
 			find_last(c, layer, g->in_tensor[i]);
 	}
 	for (int32_t k = 0; k < n; k++) {
@@ -174,7 +174,7 @@ static int32_t cut_at_joins(cutter *c, int32_t layer, int32_t *part)
 		part[k] = n_parts;
 		if (!in_layer(c, layer, op))
 			continue;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			live += c->last[t] > k + 1;
 		live -= c->ends[k];
 		if (live <= 1 && (g->op_in_off[op + 1] - g->op_in_off[op]) > 1) {
@@ -208,7 +208,7 @@ static const char *common_word(const cutter *c, int32_t layer, const int32_t *pa
 	const char *candidate = NULL;
 	int32_t votes = 0, all = 0, same = 0;
 	for (int pass = 0; pass < 2; pass++)
-		for (int32_t i = c->off[layer]; i < c->off[layer + 1]; i++) {
+		BERTH_EACH (i, c->off, layer) {
 			if (part[i - c->off[layer]] != which || c->op_part[c->op[i]] >= 0)
 				continue;
 			const char *word = word_of(c, layer, c->op[i], whole);
@@ -256,7 +256,7 @@ static berth_status sort_by_layer(cutter *c)
 	BERTH_TRY_NEW(f->tmp, f->g->n_tensors, f->err, c->last);
 	BERTH_TRY_NEW(f->tmp, (size_t)n + 1, f->err, c->ends);
 	for (int32_t l = 0; l < c->n_layers; l++)
-		for (int32_t i = c->off[l]; i < c->off[l + 1]; i++) {
+		BERTH_EACH (i, c->off, l) {
 			c->op_at[c->op[i]] = i - c->off[l];
 			c->op_part[c->op[i]] = -1;
 		}

@@ -19,7 +19,7 @@ static int32_t last_use(const pieces *x, int32_t t)
 {
 	const berth_graph *g = x->f->g;
 	int32_t last = -1;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		int32_t at = x->op_at[g->edge_consumer[e]];
 		last = at > last ? at : last;
 	}
@@ -41,7 +41,7 @@ static berth_status cut(pieces *x)
 	BERTH_TRY_NEW(x->f->tmp, (size_t)x->n_ops + 1, x->f->err, ends, x->off);
 	for (int32_t k = 0; k < x->n_ops; k++) {
 		live -= ends[k];
-		for (int32_t t = g->op_tensor_off[x->op[k]]; t < g->op_tensor_off[x->op[k] + 1]; t++) {
+		BERTH_EACH (t, g->op_tensor_off, x->op[k]) {
 			int32_t last = last_use(x, t);
 			last = is_global(x, t, k, last) ? -1 : last;
 			live += last > k;
@@ -56,7 +56,7 @@ static berth_status cut(pieces *x)
 static int descending(const void *a, const void *b)
 {
 	const int32_t *x = a, *y = b;
-	return (*x < *y) - (*x > *y);
+	return BERTH_COMPARE(*y, *x);
 }
 
 /* Types of a piece's operators, and how far back in the piece their inputs come from, whatever their order.
@@ -66,7 +66,7 @@ static berth_status describe(const pieces *x, int32_t piece, const char **out)
 	const berth_graph *g = x->f->g;
 	berth_strbuf text = {.mem = x->f->tmp};
 	size_t len;
-	for (int32_t k = x->off[piece]; k < x->off[piece + 1]; k++) {
+	BERTH_EACH (k, x->off, piece) {
 		int32_t op = x->op[k], n = g->op_in_off[op + 1] - g->op_in_off[op], *back;
 		BERTH_TRY_NEW(x->f->tmp, n, x->f->err, back);
 		for (int32_t i = 0; i < n; i++) {

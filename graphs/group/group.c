@@ -84,7 +84,7 @@ berth_status group_number_colocs(const berth_graph *g, berth_coarsening *c, bert
 int64_t group_default_bytes(const berth_graph *g, int32_t op)
 {
 	int64_t sum = g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		sum += g->tensor_bytes[t];
 	return sum;
 }
@@ -109,7 +109,7 @@ berth_status group_first_level(const berth_graph *g, const berth_coarsen_cfg *cf
 			*bytes = cfg->max_bytes / 2 + 1;
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t u = c->op_coloc[g->tensor_producer[t]], v = c->op_coloc[g->edge_consumer[e]];
 			if (u < v)
 				arcs[n_arcs++] = (arc){u, v,
@@ -132,7 +132,7 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 			next_member[last_member[leader[v]]] = v;
 			last_member[leader[v]] = v;
 		}
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+		BERTH_EACH (i, l->off, v)
 			waits[leader[l->to[i]]] += leader[l->to[i]] != leader[v];
 	}
 	int32_t head = 0, tail = 0;
@@ -143,7 +143,7 @@ berth_status group_renumber(const group_level *l, const int32_t *leader, int32_t
 		int32_t c = queue[head++];
 		rank[c] = n++;
 		for (int32_t v = c; v >= 0; v = next_member[v])
-			for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+			BERTH_EACH (i, l->off, v) {
 				int32_t to = leader[l->to[i]];
 				if (to != c && --waits[to] == 0)
 					queue[tail++] = to;
@@ -168,7 +168,7 @@ berth_status group_contract(const group_level *l, const int32_t *map, int32_t n,
 	for (int32_t v = 0; v < l->n; v++) {
 		out->cost[map[v]] += l->cost[v];
 		out->bytes[map[v]] += l->bytes[v];
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+		BERTH_EACH (i, l->off, v)
 			if (map[v] != map[l->to[i]])
 				arcs[n_arcs++] = (arc){map[v], map[l->to[i]], l->score[i]};
 	}
@@ -209,9 +209,9 @@ static void level_must_hold(const group_level *l, const group_level *before)
 	assert(l->n <= before->n && l->off[l->n] == l->n_edges && l->in_off[l->n] == l->n_edges);
 	assert(fabs(group_total_cost(l) - cost) <= 1e-9 * cost);
 	for (int32_t v = 0; v < l->n; v++) {
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+		BERTH_EACH (i, l->off, v)
 			assert(l->to[i] > v && l->to[i] < l->n);
-		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
+		BERTH_EACH (i, l->in_off, v)
 			assert(l->from[i] >= 0 && l->from[i] < v);
 	}
 }
@@ -244,7 +244,7 @@ static void find_stages(const group_level *l, const int32_t *label, int32_t *sta
 {
 	for (int32_t v = 0; v < l->n; v++) {
 		stage[v] = 0;
-		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++) {
+		BERTH_EACH (i, l->in_off, v) {
 			int32_t u = l->from[i], least = stage[u] + (label[u] != label[v]);
 			stage[v] = least > stage[v] ? least : stage[v];
 		}
@@ -252,7 +252,7 @@ static void find_stages(const group_level *l, const int32_t *label, int32_t *sta
 	for (int32_t v = l->n - 1; v >= 0; v--) {
 		int32_t latest = INT32_MAX;
 		bool joins = false;
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+		BERTH_EACH (i, l->off, v) {
 			int32_t w = l->to[i], most = stage[w] - (label[w] != label[v]);
 			joins = most < latest    ? label[w] == label[v]
 			        : most == latest ? joins || label[w] == label[v]
@@ -275,7 +275,7 @@ static int compare_places(const void *pa, const void *pb)
 		return a->label < b->label ? -1 : 1;
 	if (a->stage != b->stage)
 		return a->stage < b->stage ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
+	return BERTH_COMPARE(a->node, b->node);
 }
 
 berth_status group_take_labels(group_work *w, const int32_t *label, int32_t *shrunk)
@@ -321,19 +321,19 @@ static int compare_dominants(const void *pa, const void *pb)
 		return a->score > b->score ? -1 : 1;
 	if (a->u != b->u)
 		return a->u < b->u ? -1 : 1;
-	return (a->v > b->v) - (a->v < b->v);
+	return BERTH_COMPARE(a->v, b->v);
 }
 
 static bool pick(const group_level *l, int32_t v, dominant *out)
 {
 	bool any = false;
-	for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++) {
+	BERTH_EACH (i, l->in_off, v) {
 		dominant d = {l->in_score[i], l->from[i], v};
 		if (!any || compare_dominants(&d, out) < 0)
 			*out = d;
 		any = true;
 	}
-	for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+	BERTH_EACH (i, l->off, v) {
 		dominant d = {l->score[i], v, l->to[i]};
 		if (!any || compare_dominants(&d, out) < 0)
 			*out = d;

@@ -216,9 +216,8 @@ static void split_kernels(fusing *f)
 			g->op_pin[op] || g->op_pin[exit] || g->op_forbid_off[op] < g->op_forbid_off[op + 1] ||
 			g->op_forbid_off[exit] < g->op_forbid_off[exit + 1] ||
 			g->op_coloc_name[op] != g->op_coloc_name[exit] || g->op_sep[op] != g->op_sep[exit];
-		BERTH_EACH (t, g->op_tensor_off, op)
-			BERTH_EACH (e, g->tensor_use_off, t)
-				left = left || f->op_exit[g->edge_consumer[e]] != exit;
+		BERTH_EACH_USE (e, g, op)
+			left = left || f->op_exit[g->edge_consumer[e]] != exit;
 		if (op != exit && left)
 			f->op_exit[op] = op;
 	}

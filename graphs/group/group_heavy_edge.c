@@ -55,12 +55,12 @@ berth_status group_run_chain(group_work *w)
  * partner of x or -1. */
 static bool crosses_pair(const group_level *l, const int32_t *top, const int32_t *mate, int32_t u, int32_t v)
 {
-	for (int32_t i = l->off[u]; i < l->off[u + 1]; i++) {
+	BERTH_EACH (i, l->off, u) {
 		int32_t y = l->to[i];
 		if (y != v && mate[y] >= 0 && top[y] == top[v] && top[mate[y]] == top[u])
 			return true;
 	}
-	for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++) {
+	BERTH_EACH (i, l->in_off, v) {
 		int32_t x = l->from[i];
 		if (x != u && mate[x] >= 0 && top[x] == top[u] && top[mate[x]] == top[v])
 			return true;
@@ -80,7 +80,7 @@ static int compare_candidates(const void *pa, const void *pb)
 		return a->rating > b->rating ? -1 : 1;
 	if (a->u != b->u)
 		return a->u < b->u ? -1 : 1;
-	return (a->v > b->v) - (a->v < b->v);
+	return BERTH_COMPARE(a->v, b->v);
 }
 
 /* A round's matching: at most `want` pairs, best rating first. */
@@ -108,7 +108,7 @@ static size_t edge_candidates(const group_level *l, const int32_t *top, candidat
 {
 	size_t n = 0;
 	for (int32_t u = 0; u < l->n; u++)
-		for (int32_t i = l->off[u]; i < l->off[u + 1]; i++)
+		BERTH_EACH (i, l->off, u)
 			if (top[l->to[i]] == top[u] + 1)
 				list[n++] = (candidate){
 					l->score[i] / (l->cost[u] + l->cost[l->to[i]] + LEAST), u, l->to[i]};
@@ -155,7 +155,7 @@ static berth_status round_of(const group_work *w, group_caps cap, int32_t *leade
 		mate[v] = -1;
 	for (int32_t v = 0; v < l->n; v++) {
 		top[v] = 0;
-		for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
+		BERTH_EACH (i, l->in_off, v)
 			top[v] = top[l->from[i]] + 1 > top[v] ? top[l->from[i]] + 1 : top[v];
 	}
 	int32_t want = l->n - target;

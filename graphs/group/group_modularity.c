@@ -50,9 +50,9 @@ static bool move(communities *c, int32_t v)
 	const group_level *l = c->l;
 	int32_t home = c->of[v], best = home;
 	c->n_near = 0;
-	for (int32_t i = l->in_off[v]; i < l->in_off[v + 1]; i++)
+	BERTH_EACH (i, l->in_off, v)
 		add_neighbour(c, l->from[i], l->in_score[i]);
-	for (int32_t i = l->off[v]; i < l->off[v + 1]; i++)
+	BERTH_EACH (i, l->off, v)
 		add_neighbour(c, l->to[i], l->score[i]);
 	put(c, v, home, -1);
 	double most = c->to[home] - c->degree[v] * c->sum[home] / c->total;
@@ -83,7 +83,7 @@ static berth_status round_of(group_work *w, int32_t *shrunk)
 	BERTH_TRY_NEW(w->tmp, l->n, w->err, c.of, c.size, c.degree, c.sum, c.cost, c.bytes, c.to,
 	              c.near);
 	for (int32_t v = 0; v < l->n; v++)
-		for (int32_t i = l->off[v]; i < l->off[v + 1]; i++) {
+		BERTH_EACH (i, l->off, v) {
 			c.degree[v] += l->score[i];
 			c.degree[l->to[i]] += l->score[i];
 			c.total += 2 * l->score[i];

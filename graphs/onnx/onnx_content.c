@@ -299,7 +299,7 @@ static double unary_real(arith op, double x)
 	case CEIL: return ceil(x);
 	case ROUND: return nearbyint(x);
 	case SQRT: return sqrt(x);
-	case SIGN: return (x > 0) - (x < 0);
+	case SIGN: return BERTH_COMPARE(x, 0);
 	case RECIPROCAL: return 1 / x;
 	default: return x;
 	}
@@ -311,7 +311,7 @@ static int64_t unary_int(arith op, int64_t x)
 	case NEG: return (int64_t)(0 - (uint64_t)x);
 	case ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
 	case NOT: return !x;
-	case SIGN: return (x > 0) - (x < 0);
+	case SIGN: return BERTH_COMPARE(x, 0);
 	default: return x;
 	}
 }
@@ -363,7 +363,7 @@ static bool binary_int(arith op, int64_t x, int64_t y, int64_t *r)
 	case OR: *r = x || y; return true;
 	case XOR: *r = !x != !y; return true;
 	case NONE: return false;
-	default: *r = compared(op, (x > y) - (x < y)); return true;
+	default: *r = compared(op, BERTH_COMPARE(x, y)); return true;
 	}
 }
 
@@ -382,7 +382,7 @@ static bool binary_real(arith op, double x, double y, double *r)
 	case GE:
 	case LT:
 	case LE:
-		*r = compared(op, (x > y) - (x < y));
+		*r = compared(op, BERTH_COMPARE(x, y));
 		return !isnan(x) && !isnan(y);
 	default: return false;
 	}

@@ -29,7 +29,7 @@ static bool is_slip(const char *type, const char *near)
 static bool has_cost(const berth_graph *g, int32_t op)
 {
 	bool any = g->op_flops[op] > 0 || g->op_read_bytes[op] > 0 || g->op_write_bytes[op] > 0;
-	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_time_off, op)
 		any |= !(g->time_s[i] <= 0);
 	return any;
 }

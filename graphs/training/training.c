@@ -16,7 +16,7 @@ berth_training_options berth_training_options_default(void)
 static int64_t input_bytes(const berth_graph *g, int32_t op)
 {
 	int64_t bytes = 0;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		bytes += g->tensor_bytes[g->in_tensor[i]];
 	return bytes;
 }
@@ -35,17 +35,16 @@ static void find_active(trainer *t)
 	for (int32_t i = 0; i < g->n_ops; i++) {
 		int32_t op = g->topo_op[i];
 		bool behind = berth_graph_has_weights(g, op);
-		for (int32_t k = g->op_in_off[op]; k < g->op_in_off[op + 1]; k++)
+		BERTH_EACH (k, g->op_in_off, op)
 			behind |= t->op_active[g->tensor_producer[g->in_tensor[k]]];
 		t->op_active[op] = behind && t->type_rule[g->op_type[op] + 1].cost != TRAINING_NONE;
 	}
 	for (int32_t i = g->n_ops - 1; i >= 0; i--) {
 		int32_t op = g->topo_op[i];
 		bool ahead = is_output(g, op);
-		for (int32_t k = g->op_tensor_off[op]; k < g->op_tensor_off[op + 1]; k++)
-			for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
-				ahead |= t->op_active[g->edge_consumer[e]] ||
-				         t->op_new[g->edge_consumer[e]] < 0;
+		BERTH_EACH_USE (e, g, op)
+			ahead |= t->op_active[g->edge_consumer[e]] ||
+			         t->op_new[g->edge_consumer[e]] < 0;
 		t->op_active[op] &= ahead && t->op_new[op] >= 0;
 	}
 }
@@ -77,7 +76,7 @@ static berth_status join_groups(trainer *t)
 			first[c] = op;
 	}
 	for (int32_t p = 0; p < g->n_params; p++)
-		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+		BERTH_EACH (i, g->param_op_off, p)
 			berth_union_join(t->op_root, first_of_copy(t, p, g->param_op[i]), g->param_op[i]);
 	return BERTH_OK;
 }
@@ -116,7 +115,7 @@ static int64_t state_bytes(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
 	int64_t bytes = g->op_param_bytes[op];
-	for (int32_t i = g->op_param_off[op]; i < g->op_param_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_param_off, op) {
 		int32_t p = g->op_param[i], k = g->param_op_off[p];
 		while (!t->op_active[g->param_op[k]] || t->op_replica[g->param_op[k]] != t->op_replica[op])
 			k++;
@@ -144,14 +143,14 @@ static berth_status copy_forward(trainer *t)
 			BERTH_TRY(training_copy_limits(t, op, copy, 1));
 		}
 	for (int32_t k = 0; k < g->n_tensors; k++)
-		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
+		BERTH_EACH (e, g->tensor_use_off, k)
 			if (t->op_new[g->edge_consumer[e]] >= 0)
 				BERTH_TRY(training_edge(t, t->op_new[g->tensor_producer[k]],
 				                        t->op_new[g->edge_consumer[e]], k));
 	for (int32_t p = 0; p < g->n_params; p++) {
 		int32_t param;
 		BERTH_TRY(berth_builder_param(t->b, g->param_name[p], g->param_bytes[p], &param, t->err));
-		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+		BERTH_EACH (i, g->param_op_off, p)
 			BERTH_TRY(berth_builder_param_use(t->b, param, t->op_new[g->param_op[i]], t->err));
 	}
 	return BERTH_OK;
@@ -252,8 +251,8 @@ static berth_status sum_slot(trainer *t, int32_t op, int32_t slot)
 static int32_t tensor_of_join(const trainer *t, int32_t op)
 {
 	const berth_graph *g = t->g;
-	for (int32_t k = g->op_tensor_off[op]; k < g->op_tensor_off[op + 1]; k++)
-		for (int32_t e = g->tensor_use_off[k]; e < g->tensor_use_off[k + 1]; e++)
+	BERTH_EACH (k, g->op_tensor_off, op)
+		BERTH_EACH (e, g->tensor_use_off, k)
 			if (t->op_new[g->edge_consumer[e]] < 0)
 				return k;
 	return -1;
@@ -350,7 +349,7 @@ static task look_at(const trainer *t, int32_t op)
 			k.only_grad = n++ ? -1 : grad;
 		}
 	}
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t tensor = g->in_tensor[i];
 		bool wanted = wants(t, tensor) && !passes(t, &k, tensor);
 		k.n_needing += wants(t, tensor);
@@ -387,7 +386,7 @@ static berth_status read_forward(trainer *t, const task *k, bool for_weights, in
 		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader)
 		                                 : slot_edge(t, k->op, slot, reader));
 	}
-	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, k->op) {
 		int32_t tensor = g->in_tensor[i];
 		if (keeps(t, k, for_weights, tensor))
 			BERTH_TRY(training_read(t, tensor, trigger, reader));
@@ -402,7 +401,7 @@ static int64_t kept_bytes(const trainer *t, const task *k, bool for_weights)
 	const berth_graph *g = t->g;
 	int64_t outside = g->op_read_bytes[k->op] - berth_graph_op_weights(g, k->op) - input_bytes(g, k->op);
 	int64_t bytes = k->rule.keep & KEEP_OUTPUTS ? k->grad_bytes : 0;
-	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, k->op)
 		bytes += keeps(t, k, for_weights, g->in_tensor[i]) ? g->tensor_bytes[g->in_tensor[i]] : 0;
 	bool all = k->rule.keep & KEEP_INPUTS || (k->rule.keep & KEEP_OTHERS && for_weights);
 	return bytes + (all && outside > 0 ? outside : 0);
@@ -460,7 +459,7 @@ static berth_status add_grad_input(trainer *t, const task *k, bool with_weights)
 	/* Gradients of the wanted inputs, the i-th as tensor "input<i>" (unnamed if it is the only one). */
 	const berth_graph *g = t->g;
 	int32_t grad;
-	for (int32_t i = g->op_in_off[k->op]; i < g->op_in_off[k->op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, k->op) {
 		int32_t tensor = g->in_tensor[i];
 		if (!wants(t, tensor) || passes(t, k, tensor))
 			continue;
@@ -494,7 +493,7 @@ static berth_status differentiate(trainer *t, int32_t op)
 	task k = look_at(t, op);
 	bool apart = k.weights && (k.rule.cost == TRAINING_PRODUCT || k.n_wanted == 0);
 	const berth_graph *g = t->g;
-	for (int32_t i = g->op_in_off[k.op]; i < g->op_in_off[k.op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, k.op)
 		if (wants(t, g->in_tensor[i]) && passes(t, &k, g->in_tensor[i]))
 			BERTH_TRY(add_summand(t, g->in_tensor[i], k.only_grad));
 	if (k.n_wanted > 0)

@@ -91,7 +91,7 @@ static berth_status gradient_edge(trainer *t, int32_t op, int32_t to)
 static berth_status gradient_edges(trainer *t, int32_t param, int32_t user, int32_t to)
 {
 	const berth_graph *g = t->g;
-	for (int32_t i = g->param_op_off[param]; i < g->param_op_off[param + 1]; i++) {
+	BERTH_EACH (i, g->param_op_off, param) {
 		int32_t op = g->param_op[i];
 		if (t->op_update_of[op] >= 0 && t->op_replica[op] == t->op_replica[user])
 			BERTH_TRY(gradient_edge(t, op, to));
@@ -130,7 +130,7 @@ static berth_status add_ready(trainer *t, reduction *r, int32_t i)
 {
 	int32_t n = 0, op = r->user[i];
 	const berth_graph *g = t->g;
-	for (int32_t k = g->param_op_off[r->param]; k < g->param_op_off[r->param + 1]; k++)
+	BERTH_EACH (k, g->param_op_off, r->param)
 		n += t->op_update_of[g->param_op[k]] >= 0 &&
 		     t->op_replica[g->param_op[k]] == t->op_replica[op];
 	r->ready[i] = t->op_update_of[op];
@@ -192,7 +192,7 @@ berth_status training_update(trainer *t)
 		 * users], in the order of users. Returns their number. O(users * copies). */
 		int32_t *user = r.user;
 		int32_t n = 0;
-		for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++) {
+		BERTH_EACH (i, g->param_op_off, p) {
 			int32_t op = g->param_op[i], k = 0;
 			while (k < n && t->op_replica[user[k]] != t->op_replica[op])
 				k++;

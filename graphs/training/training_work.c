@@ -98,9 +98,9 @@ berth_dims training_backward_dims(const berth_graph *g, int32_t op, bool for_wei
 berth_status training_copy_limits(trainer *t, int32_t from, int32_t to, double factor)
 {
 	const berth_graph *g = t->g;
-	for (int32_t i = g->op_forbid_off[from]; i < g->op_forbid_off[from + 1]; i++)
+	BERTH_EACH (i, g->op_forbid_off, from)
 		BERTH_TRY(berth_builder_forbid(t->b, to, g->forbid_dev[i], t->err));
-	for (int32_t i = g->op_time_off[from]; i < g->op_time_off[from + 1]; i++)
+	BERTH_EACH (i, g->op_time_off, from)
 		BERTH_TRY(berth_builder_time(t->b, to, berth_graph_time_name(g, i), factor * g->time_s[i],
 		                             t->err));
 	return BERTH_OK;
@@ -192,7 +192,7 @@ static bool stays_inside(const trainer *t, int32_t tensor)
 	int32_t op = g->tensor_producer[tensor], segment = segment_of(t, op);
 	if (segment < 0 || t->op_out_slot[op] == tensor)
 		return false;
-	for (int32_t e = g->tensor_use_off[tensor]; e < g->tensor_use_off[tensor + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, tensor)
 		if (segment_of(t, g->edge_consumer[e]) != segment)
 			return false;
 	return true;
@@ -226,7 +226,7 @@ static berth_status copy(trainer *t, int32_t op)
 	                   .workspace_bytes = g->op_workspace_bytes[op],
 	                   .colocate = training_group_of(t, op)};
 	BERTH_TRY(training_derive(t, op, g->op_name[op], "recompute", s, 1, &t->op_copy[op]));
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t tensor = g->in_tensor[i], producer = g->tensor_producer[tensor],
 			from = t->op_new[producer];
 		if (t->tensor_dropped[tensor]) {
@@ -295,7 +295,7 @@ void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *
 	for (int32_t k = 0; k < g->n_ops; k++) {
 		int32_t op = g->topo_op[k];
 		double before = made;
-		for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+		BERTH_EACH (t, g->op_tensor_off, op)
 			made += (double)g->tensor_bytes[t];
 		double middle = (before + made) / 2;
 		int32_t segment = total > 0 ? (int32_t)(middle / total * n_segments) : 0;

@@ -63,7 +63,7 @@ static bool add_parent(plan *p, int32_t op, int32_t parent)
 static void draw_parents(plan *p, double degree, int32_t reach, berth_rng *rng)
 {
 	for (int32_t layer = 1; layer < p->n_layers; layer++)
-		for (int32_t op = p->layer_off[layer]; op < p->layer_off[layer + 1]; op++) {
+		BERTH_EACH (op, p->layer_off, layer) {
 			add_parent(p, op, pick(p, layer - 1, rng));
 			while (berth_rng_unit(rng) < (degree - 1) / degree) {
 				int32_t back = 1 + (int32_t)berth_rng_below(
@@ -133,7 +133,7 @@ void zoo_build_random(zoo_net *net)
 	draw_parents(&p, zoo_value(net, "degree"), (int32_t)zoo_whole(net, "reach"), &rng);
 	/* What nobody consumes goes to an operator of the next layer, if that has room. */
 	for (int32_t layer = 0; layer + 1 < p.n_layers; layer++)
-		for (int32_t op = p.layer_off[layer]; op < p.layer_off[layer + 1]; op++)
+		BERTH_EACH (op, p.layer_off, layer)
 			if (!p.consumed[op])
 				add_parent(&p, pick(&p, layer + 1, &rng), op);
 	for (int32_t op = 0; op < p.n_ops; op++)

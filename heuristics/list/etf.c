@@ -286,10 +286,9 @@ static berth_status place(etf *x, const choice *c, berth_err *err)
 	berth_partial_place(x->part, op, c->dev, c->start_ns);
 	stay_awake(x, op, c->dev);
 	BERTH_TRY(pour_back(x, c->dev, err));
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t)
-			if (--x->op_waits[g->edge_consumer[e]] == 0)
-				BERTH_TRY(push_op(x, g->edge_consumer[e], err));
+	BERTH_EACH_USE (e, g, op)
+		if (--x->op_waits[g->edge_consumer[e]] == 0)
+			BERTH_TRY(push_op(x, g->edge_consumer[e], err));
 	return BERTH_OK;
 }
 

@@ -69,14 +69,13 @@ static int32_t list_near(const berth_max_load *m, int32_t item, int32_t *seen, i
 				list[n++] = other;
 			}
 		}
-		BERTH_EACH (x, g->op_tensor_off, op)
-			BERTH_EACH (e, g->tensor_use_off, x) {
-				int32_t other = m->op_item[g->edge_consumer[e]];
-				if (other != item && seen[other] != item) {
-					seen[other] = item;
-					list[n++] = other;
-				}
+		BERTH_EACH_USE (e, g, op) {
+			int32_t other = m->op_item[g->edge_consumer[e]];
+			if (other != item && seen[other] != item) {
+				seen[other] = item;
+				list[n++] = other;
 			}
+		}
 	}
 	return n;
 }
@@ -224,7 +223,7 @@ void berth_max_load_devs(const berth_max_load *m, int32_t *op_dev)
 static int longer_first(const void *pa, const void *pb)
 {
 	double a = *(const double *)pa, b = *(const double *)pb;
-	return (a < b) - (a > b);
+	return BERTH_COMPARE(b, a);
 }
 
 /* Least time on an accelerator; -1: a CPU can take it, or nobody. */

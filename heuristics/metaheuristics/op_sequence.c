@@ -68,10 +68,9 @@ static bool takes_from_marked(const berth_sequence *q, int32_t op)
 static bool gives_to_marked(const berth_sequence *q, int32_t op)
 {
 	const berth_graph *g = q->p->g;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t)
-			if (q->mark[g->edge_consumer[e]] == q->stamp)
-				return true;
+	BERTH_EACH_USE (e, g, op)
+		if (q->mark[g->edge_consumer[e]] == q->stamp)
+			return true;
 	return false;
 }
 

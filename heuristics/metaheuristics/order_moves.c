@@ -92,12 +92,11 @@ static void add(berth_order_moves *m, berth_order_move c)
 static bool may_reach(const berth_sequence *q, int32_t op, int32_t x)
 {
 	const berth_graph *g = q->p->g;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t) {
-			int32_t to = g->edge_consumer[e];
-			if (to == x || (q->at[to] < q->at[x] && q->end_ns[to] <= q->start_ns[x]))
-				return true;
-		}
+	BERTH_EACH_USE (e, g, op) {
+		int32_t to = g->edge_consumer[e];
+		if (to == x || (q->at[to] < q->at[x] && q->end_ns[to] <= q->start_ns[x]))
+			return true;
+	}
 	return false;
 }
 

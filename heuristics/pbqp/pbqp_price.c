@@ -110,7 +110,7 @@ static int compare_starts(const void *a, const void *b)
 	const timed_op *x = a, *y = b;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->topo > y->topo) - (x->topo < y->topo);
+	return BERTH_COMPARE(x->topo, y->topo);
 }
 
 static berth_status by_start(const pbqp_pricer *x, timed_op **out, berth_arena *tmp, berth_err *err)

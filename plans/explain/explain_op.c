@@ -32,7 +32,7 @@ static int compare_events(const void *pa, const void *pb)
 	const event *a = pa, *b = pb;
 	if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
 	if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
+	return BERTH_COMPARE(a->node, b->node);
 }
 
 static void collect(slack *s)
@@ -62,7 +62,7 @@ static int64_t free_since(const slack *s, int32_t lane)
 static int32_t free_lane(const slack *s, int32_t dev, int64_t start_ns)
 {
 	int32_t best = -1;
-	for (int32_t i = s->slot_off[dev]; i < s->slot_off[dev + 1]; i++)
+	BERTH_EACH (i, s->slot_off, dev)
 		if (free_since(s, i) <= start_ns && (best < 0 || free_since(s, i) > free_since(s, best)))
 			best = i;
 	return best < 0 ? s->slot_off[dev] : best;
@@ -104,7 +104,7 @@ static void before(const slack *s, int64_t *latest, int32_t node)
 static void before_consumers(const slack *s, int64_t *latest, int32_t tensor, int32_t dev)
 {
 	const berth_graph *g = s->p->g;
-	for (int32_t e = g->tensor_use_off[tensor]; e < g->tensor_use_off[tensor + 1]; e++)
+	BERTH_EACH (e, g->tensor_use_off, tensor)
 		if (s->t->op_dev[g->edge_consumer[e]] == dev)
 			before(s, latest, g->edge_consumer[e]);
 }
@@ -114,7 +114,7 @@ static int64_t latest_of_op(const slack *s, int32_t op)
 	const berth_graph *g = s->p->g;
 	int64_t latest = s->t->r.latency_ns;
 	int32_t dev = s->t->op_dev[op];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++) {
+	BERTH_EACH (t, g->op_tensor_off, op) {
 		before_consumers(s, &latest, t, dev);
 		for (int32_t h = s->tensor_hop[t]; h >= 0; h = s->hop_after[h])
 			if (s->p->s->link_from[s->t->hops[h].link] == dev)
@@ -249,7 +249,7 @@ static int compare_started(const void *pa, const void *pb)
 {
 	const started *a = pa, *b = pb;
 	if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns ? -1 : 1;
-	return (a->op > b->op) - (a->op < b->op);
+	return BERTH_COMPARE(a->op, b->op);
 }
 
 /* What the device did while the operator waited for it. */
@@ -274,7 +274,7 @@ static berth_status waits(const teller *r, berth_op_story *s, berth_err *err)
 
 static bool coloc_runs(const berth_problem *p, int32_t coloc, int32_t dev)
 {
-	for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+	BERTH_EACH (i, p->coloc_off, coloc)
 		if (berth_op_time(p, p->coloc_op[i], dev) < 0)
 			return false;
 	return true;
@@ -311,7 +311,7 @@ static berth_status try_device(const teller *r, berth_sim *sim, int32_t *op_dev,
 	bool here = dev == r->t->op_dev[op];
 	if (!here && !coloc_runs(p, coloc, dev)) {
 		c->blocked = berth_arena_printf(r->mem, "it cannot run there");
-		for (int32_t i = p->coloc_off[coloc]; i < p->coloc_off[coloc + 1]; i++)
+		BERTH_EACH (i, p->coloc_off, coloc)
 			if (berth_op_time(p, op, dev) >= 0 && berth_op_time(p, p->coloc_op[i], dev) < 0)
 				c->blocked = berth_arena_printf(
 					r->mem, "'%s' of its colocation group cannot run there",

@@ -110,7 +110,7 @@ static int by_start(const void *ctx, int32_t a, int32_t b)
 	const work *w = ctx;
 	int64_t x = w->t->start_ns[a], y = w->t->start_ns[b];
 	int32_t i = w->p->g->op_topo[a], k = w->p->g->op_topo[b];
-	return x != y ? (x > y) - (x < y) : (i > k) - (i < k);
+	return x != y ? BERTH_COMPARE(x, y) : BERTH_COMPARE(i, k);
 }
 
 static berth_status schedule(work *w, berth_arena *mem)
@@ -204,10 +204,10 @@ static int compare_changes(const void *a, const void *b)
 {
 	const change *x = a, *y = b;
 	if (x->dev != y->dev)
-		return (x->dev > y->dev) - (x->dev < y->dev);
+		return BERTH_COMPARE(x->dev, y->dev);
 	if (x->at_ns != y->at_ns)
-		return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+		return BERTH_COMPARE(x->at_ns, y->at_ns);
+	return BERTH_COMPARE(x->bytes, y->bytes);
 }
 
 /* Add to peak_bytes the most that all samples hold at a time of the period. What is held for L stands there

@@ -22,7 +22,7 @@ const char *csv_cell_bare(const char *text)
 static int64_t output_bytes(const berth_graph *g, int32_t op)
 {
 	int64_t taken = 0, written = g->op_write_bytes[op];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		taken += g->tensor_bytes[t];
 	int64_t all = taken + g->op_output_bytes[op];
 	return written >= taken && written > 0 && written < all ? written : all;

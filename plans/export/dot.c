@@ -61,7 +61,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 		berth_strbuf_printf(&b, "];\n");
 	}
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t from = g->tensor_producer[t], to = g->edge_consumer[e];
 			bool crosses = op_dev && op_dev[from] != op_dev[to];
 			berth_strbuf_printf(&b, "  n%d -> n%d [label=\"%s\"%s];\n", from, to,

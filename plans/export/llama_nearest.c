@@ -150,16 +150,15 @@ static bool is_bound(const nearing *n, int32_t op)
 static bool beside_neighbour(const nearing *n, int32_t op)
 {
 	const berth_graph *g = n->x->g;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		if (n->op_dev[g->tensor_producer[g->in_tensor[i]]] == n->op_dev[op])
 			return true;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
-			int32_t taker = g->edge_consumer[e];
-			if (n->op_dev[taker] == n->op_dev[op] &&
-			    (berth_graph_has_weights(g, taker) || is_bound(n, taker)))
-				return true;
-		}
+	BERTH_EACH_USE (e, g, op) {
+		int32_t taker = g->edge_consumer[e];
+		if (n->op_dev[taker] == n->op_dev[op] &&
+		    (berth_graph_has_weights(g, taker) || is_bound(n, taker)))
+			return true;
+	}
 	return false;
 }
 

@@ -272,13 +272,12 @@ static void tell_tied(const planning *p, int32_t embed, int32_t output)
 static bool beside_neighbour(const planning *p, int32_t op)
 {
 	const berth_graph *g = p->g;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_in_off, op)
 		if (p->dev[g->tensor_producer[g->in_tensor[i]]] == p->dev[op])
 			return true;
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++)
-			if (p->dev[g->edge_consumer[e]] == p->dev[op])
-				return true;
+	BERTH_EACH_USE (e, g, op)
+		if (p->dev[g->edge_consumer[e]] == p->dev[op])
+			return true;
 	return false;
 }
 
@@ -361,7 +360,7 @@ berth_status llama_plan_make(const berth_export_source *x, const berth_gguf_list
 static int32_t last_producer(const berth_graph *g, int32_t op)
 {
 	int32_t last = -1;
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		int32_t from = g->tensor_producer[g->in_tensor[i]];
 		if (last < 0 || g->op_topo[from] > g->op_topo[last])
 			last = from;

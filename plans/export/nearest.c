@@ -15,7 +15,7 @@ berth_status berth_held_bytes(const berth_graph *g, const int32_t *op_dev, int32
 	for (int32_t op = 0; op < g->n_ops; op++)
 		held[op_dev[op]] += g->op_param_bytes[op] + g->op_state_bytes[op];
 	for (int32_t k = 0; k < g->n_params; k++)
-		for (int32_t u = g->param_op_off[k]; u < g->param_op_off[k + 1]; u++) {
+		BERTH_EACH (u, g->param_op_off, k) {
 			int32_t d = op_dev[g->param_op[u]];
 			held[d] += last[d] == k + 1 ? 0 : g->param_bytes[k];
 			last[d] = k + 1;
@@ -40,7 +40,7 @@ typedef struct fitting {
 static int64_t results_of(const berth_graph *g, int32_t op)
 {
 	int64_t sum = g->op_output_bytes[op];
-	for (int32_t t = g->op_tensor_off[op]; t < g->op_tensor_off[op + 1]; t++)
+	BERTH_EACH (t, g->op_tensor_off, op)
 		sum += g->tensor_bytes[t];
 	return sum;
 }

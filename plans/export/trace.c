@@ -26,7 +26,7 @@ static int compare_bars(const void *pa, const void *pb)
 		return a->start_ns < b->start_ns ? -1 : 1;
 	if (a->end_ns != b->end_ns)
 		return a->end_ns < b->end_ns ? -1 : 1;
-	return (a->what > b->what) - (a->what < b->what);
+	return BERTH_COMPARE(a->what, b->what);
 }
 
 /* Sort the bars by row and start, give each a lane, and count the lanes of each row (at least one). */

@@ -85,12 +85,11 @@ static int32_t layer_of(const vllm_plan *p, int32_t op)
 static bool comes_before(const vllm_plan *p, int32_t op)
 {
 	const berth_graph *g = p->x->g;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (u, g->tensor_use_off, t) {
-			const int32_t to = g->edge_consumer[u];
-			if (p->in_layer[to] || p->op_unit[to] == 0)
-				return true;
-		}
+	BERTH_EACH_USE (u, g, op) {
+		const int32_t to = g->edge_consumer[u];
+		if (p->in_layer[to] || p->op_unit[to] == 0)
+			return true;
+	}
 	return false;
 }
 

@@ -131,13 +131,13 @@ static int by_op(const void *pa, const void *pb)
 	const run *a = pa, *b = pb;
 	if (a->op != b->op)
 		return a->op < b->op ? -1 : 1;
-	return a->key != b->key ? (a->key < b->key ? -1 : 1) : (a->index > b->index) - (a->index < b->index);
+	return a->key != b->key ? (a->key < b->key ? -1 : 1) : BERTH_COMPARE(a->index, b->index);
 }
 
 static int by_us(const void *pa, const void *pb)
 {
 	const run *a = pa, *b = pb;
-	return (a->us > b->us) - (a->us < b->us);
+	return BERTH_COMPARE(a->us, b->us);
 }
 
 /* Of runs in the order of the file, which are then sorted. */
@@ -170,7 +170,7 @@ static void put_times(const reading *r, int32_t op, run *x, size_t n, berth_grap
 		one.us = median(x + i, next - i);
 		x[n_keys++] = one;
 	}
-	for (int32_t i = r->g->op_time_off[op]; i < r->g->op_time_off[op + 1]; i++)
+	BERTH_EACH (i, r->g->op_time_off, op)
 		if (is_new(r, x, n_keys, berth_graph_time_name(r->g, i))) {
 			out->time_key[out->n_times] = r->g->time_key[i];
 			out->time_s[out->n_times++] = r->g->time_s[i];

@@ -151,7 +151,7 @@ static int by_ends(const void *ctx, int32_t a, int32_t b)
 	const edges *e = ctx;
 	if (e->from[a] != e->from[b])
 		return e->from[a] < e->from[b] ? -1 : 1;
-	return (e->to[a] > e->to[b]) - (e->to[a] < e->to[b]);
+	return BERTH_COMPARE(e->to[a], e->to[b]);
 }
 
 static int by_bytes(const void *ctx, int32_t a, int32_t b)
@@ -159,7 +159,7 @@ static int by_bytes(const void *ctx, int32_t a, int32_t b)
 	const edges *e = ctx;
 	if (e->bytes[a] != e->bytes[b])
 		return e->bytes[a] > e->bytes[b] ? -1 : 1;
-	return (a > b) - (a < b);
+	return BERTH_COMPARE(a, b);
 }
 
 /* All uses of tensors between unlike nodes, as they stand. */
@@ -168,7 +168,7 @@ static berth_status collect(const view *v, edges *out, berth_err *err)
 	const berth_graph *g = v->p->g;
 	BERTH_TRY_NEW(v->tmp, g->n_edges, err, out->from, out->to, out->bytes);
 	for (int32_t t = 0; t < g->n_tensors; t++)
-		for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t from = v->op_node[g->tensor_producer[t]],
 				to = v->op_node[g->edge_consumer[e]];
 			if (from == to)

@@ -32,7 +32,7 @@ static int longest_first(const void *ctx, int32_t a, int32_t b)
 {
 	const spans *x = ctx;
 	int64_t time_a = x->end_ns[a] - x->start_ns[a], time_b = x->end_ns[b] - x->start_ns[b];
-	return time_a != time_b ? (time_a > time_b ? -1 : 1) : (a > b) - (a < b);
+	return time_a != time_b ? (time_a > time_b ? -1 : 1) : BERTH_COMPARE(a, b);
 }
 
 static int by_start(const void *ctx, int32_t a, int32_t b)
@@ -40,7 +40,7 @@ static int by_start(const void *ctx, int32_t a, int32_t b)
 	const spans *x = ctx;
 	if (x->start_ns[a] != x->start_ns[b])
 		return x->start_ns[a] < x->start_ns[b] ? -1 : 1;
-	return (a > b) - (a < b);
+	return BERTH_COMPARE(a, b);
 }
 
 /* The longest of n, at most `most`: out [n], by start. Returns how many. */

@@ -27,9 +27,9 @@ static berth_status add_op(joiner *j, int32_t op)
 	BERTH_TRY(prefixed(j, s.colocate, &s.colocate));
 	BERTH_TRY(prefixed(j, s.separate, &s.separate));
 	BERTH_TRY(berth_builder_op(j->b, &s, &at, j->err));
-	for (int32_t i = g->op_time_off[op]; i < g->op_time_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_time_off, op)
 		BERTH_TRY(berth_builder_time(j->b, at, berth_graph_time_name(g, i), g->time_s[i], j->err));
-	for (int32_t i = g->op_forbid_off[op]; i < g->op_forbid_off[op + 1]; i++)
+	BERTH_EACH (i, g->op_forbid_off, op)
 		BERTH_TRY(berth_builder_forbid(j->b, at, g->forbid_dev[i], j->err));
 	return BERTH_OK;
 }
@@ -37,7 +37,7 @@ static berth_status add_op(joiner *j, int32_t op)
 static berth_status add_tensor(joiner *j, int32_t t)
 {
 	const berth_graph *g = j->g;
-	for (int32_t e = g->tensor_use_off[t]; e < g->tensor_use_off[t + 1]; e++) {
+	BERTH_EACH (e, g->tensor_use_off, t) {
 		BERTH_TRY(berth_builder_edge(j->b, j->first + g->tensor_producer[t],
 		                             j->first + g->edge_consumer[e], g->tensor_bytes[t],
 		                             g->tensor_name[t], j->err));
@@ -54,7 +54,7 @@ static berth_status add_param(joiner *j, int32_t p)
 	int32_t at;
 	BERTH_TRY(prefixed(j, g->param_name[p], &name));
 	BERTH_TRY(berth_builder_param(j->b, name, g->param_bytes[p], &at, j->err));
-	for (int32_t i = g->param_op_off[p]; i < g->param_op_off[p + 1]; i++)
+	BERTH_EACH (i, g->param_op_off, p)
 		BERTH_TRY(berth_builder_param_use(j->b, at, j->first + g->param_op[i], j->err));
 	return BERTH_OK;
 }

@@ -61,10 +61,9 @@ static int32_t with_fellow(const berth_cut_program *x, int32_t op)
 	int32_t k, i = berth_piece_share(g->op_name[op], &k);
 	if (!i)
 		return -1;
-	BERTH_EACH (t, g->op_tensor_off, op)
-		BERTH_EACH (e, g->tensor_use_off, t)
-			if (is_fellow(x, g->edge_consumer[e], i, k))
-				return x->op_dev[g->edge_consumer[e]];
+	BERTH_EACH_USE (e, g, op)
+		if (is_fellow(x, g->edge_consumer[e], i, k))
+			return x->op_dev[g->edge_consumer[e]];
 	BERTH_EACH (n, g->op_in_off, op)
 		if (is_fellow(x, g->tensor_producer[g->in_tensor[n]], i, k))
 			return x->op_dev[g->tensor_producer[g->in_tensor[n]]];
@@ -117,7 +116,7 @@ berth_status cut_place(cut_making *m, berth_err *err)
 static int least_first(const void *ctx, int32_t a, int32_t b)
 {
 	const int64_t *key = ctx;
-	return (key[a] > key[b]) - (key[a] < key[b]);
+	return BERTH_COMPARE(key[a], key[b]);
 }
 
 /* *order [n_ops]: operators by key [n_ops], equals in the order of the graph. */
