@@ -27,7 +27,6 @@ typedef berth_status task(desk *d, const void *asked, berth_err *err);
 
 static berth_status write_document(task *run, const void *asked, desk *d, const char **text, berth_err *err)
 {
-	size_t size;
 	d->method = berth_method_default();
 	if (d->o->method)
 		BERTH_TRY(berth_method_find(d->o->method, &d->method, err));
@@ -38,7 +37,7 @@ static berth_status write_document(task *run, const void *asked, desk *d, const 
 	berth_pool_free(d->cfg.pool);
 	BERTH_TRY(st);
 	berth_json_close(&d->w, '}');
-	return berth_json_done(&d->w, text, &size, err);
+	return berth_json_done(&d->w, text, NULL, err);
 }
 
 /* Everything of a task goes when its document is there. */

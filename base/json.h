@@ -149,7 +149,7 @@ void berth_json_put_document(berth_json_out *w, const char *key, const char *tex
 void berth_json_put_ns(berth_json_out *w, const char *key, int64_t ns);
 /* From here on keep nested values on one line (true), or break again (false). Only with pretty. */
 void berth_json_flat(berth_json_out *w, bool flat);
-/* Text with a final newline (pretty) or none; owned by the arena. Fails: BERTH_ENOMEM. */
+/* Text with a final newline (pretty) or none; owned by the arena. len may be NULL. Fails: BERTH_ENOMEM. */
 berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, berth_err *err);
 /* The same where the text is handed on, all of it by now. 0, or -1 and errno: that of the sink, or ENOMEM. */
 int berth_json_end(berth_json_out *w);

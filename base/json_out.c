@@ -269,7 +269,8 @@ berth_status berth_json_done(berth_json_out *w, const char **text, size_t *len, 
 	if (w->failed)
 		return berth_nomem(err);
 	*text = w->text;
-	*len = w->len - 1;
+	if (len)
+		*len = w->len - 1;
 	return BERTH_OK;
 }
 

@@ -228,7 +228,8 @@ berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, i
 		*s = (strmap_slot){key, value};
 		m->len++;
 	}
-	*found = s->value;
+	if (found)
+		*found = s->value;
 	return BERTH_OK;
 }
 
@@ -438,6 +439,7 @@ berth_status berth_strbuf_done(berth_strbuf *b, const char **text, size_t *len, 
 	if (b->failed)
 		return berth_nomem(err);
 	*text = b->text;
-	*len = b->len;
+	if (len)
+		*len = b->len;
 	return BERTH_OK;
 }

@@ -44,7 +44,8 @@ void berth_strmap_init(berth_strmap *m, berth_arena *mem);
 berth_status berth_strmap_reserve(berth_strmap *m, size_t n, berth_err *err);
 /* Index of key, or -1. */
 int32_t berth_strmap_get(const berth_strmap *m, const char *key);
-/* Add key -> value unless the key is there. *found = its value then, else value. Fails: BERTH_ENOMEM. */
+/* Add key -> value unless the key is there. *found = its value then, else value; found may be NULL. Fails:
+ * BERTH_ENOMEM. */
 berth_status berth_strmap_add(berth_strmap *m, const char *key, int32_t value, int32_t *found,
                               berth_err *err);
 
@@ -89,5 +90,5 @@ typedef struct berth_strbuf {
 /* text may be NULL where n is 0. */
 void berth_strbuf_add(berth_strbuf *b, const void *text, size_t n);
 void berth_strbuf_printf(berth_strbuf *b, const char *fmt, ...) BERTH_PRINTF(2, 3);
-/* The text with a closing 0. Fails: BERTH_ENOMEM. */
+/* The text with a closing 0; len may be NULL. Fails: BERTH_ENOMEM. */
 berth_status berth_strbuf_done(berth_strbuf *b, const char **text, size_t *len, berth_err *err);

@@ -125,11 +125,10 @@ int32_t berth_graph_find(const berth_graph *g, const char *name)
 
 berth_status berth_graph_names(const berth_graph *g, berth_arena *mem, berth_strmap *map, berth_err *err)
 {
-	int32_t found;
 	berth_strmap_init(map, mem);
 	BERTH_TRY(berth_strmap_reserve(map, (size_t)g->n_ops, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
-		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, &found, err));
+		BERTH_TRY(berth_strmap_add(map, g->op_name[op], op, NULL, err));
 	return BERTH_OK;
 }
 

@@ -27,11 +27,10 @@ berth_train_cfg berth_train_cfg_default(void)
 static berth_status name_items(trainer *w, berth_err *err)
 {
 	berth_strbuf b = {.mem = w->mem};
-	size_t len;
 	for (int32_t i = 0; i < w->n_items; i++)
 		berth_strbuf_printf(&b, "%s%s on %s", i ? "; " : "", w->pair[i].item.graph,
 		                    w->pair[i].item.system);
-	return berth_strbuf_done(&b, &w->trained_on, &len, err);
+	return berth_strbuf_done(&b, &w->trained_on, NULL, err);
 }
 
 static berth_status open_item(trainer *w, int32_t i, berth_err *err)

@@ -66,10 +66,9 @@ static void put_notes(const berth_policy_file *f, notes *n)
 	if (f->card) {
 		berth_json_out w;
 		const char *text = NULL;
-		size_t len;
 		berth_json_out_init(&w, n->mem, false);
 		berth_policy_card_put(&w, NULL, f->card);
-		n->failed |= berth_json_done(&w, &text, &len, NULL) != BERTH_OK;
+		n->failed |= berth_json_done(&w, &text, NULL, NULL) != BERTH_OK;
 		put_text(n, "card", text);
 	}
 }

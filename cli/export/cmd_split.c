@@ -210,10 +210,9 @@ static berth_status nothing(cli *c, const state *s, berth_err *err)
 		/* No operator was looked at: none is of a type of --types, or the model has none. */
 		berth_strbuf b = {.mem = &c->mem};
 		const char *types;
-		size_t len;
 		for (int32_t i = 0; i < s->opt.n_types; i++)
 			berth_strbuf_printf(&b, "%s %s", i ? "," : " of type", s->opt.type[i]);
-		BERTH_TRY(berth_strbuf_done(&b, &types, &len, err));
+		BERTH_TRY(berth_strbuf_done(&b, &types, NULL, err));
 		return berth_fail(err, BERTH_EINVAL, "%s: no operator%s to be cut", s->model.name, types);
 	}
 	return berth_fail(err, BERTH_EUNSUPPORTED, "%s: nothing can be cut; '%s' (%s): %s", s->model.name,

@@ -145,23 +145,21 @@ static void add_device(listing *l, const char *name)
 static berth_status list_device(void *ctx, const berth_json *at, berth_err *err)
 {
 	listing *l = ctx;
-	int32_t found;
 	if (!cJSON_IsString(at->item))
 		return berth_json_fail(at, err, "expected the name of a device");
 	if (berth_strmap_get(&l->seen, at->item->valuestring) >= 0)
 		return BERTH_OK;
 	const char *name = berth_arena_strdup(l->seen.mem, at->item->valuestring);
 	BERTH_TRY(berth_got(name, err));
-	BERTH_TRY(berth_strmap_add(&l->seen, name, l->n++, &found, err));
+	BERTH_TRY(berth_strmap_add(&l->seen, name, l->n++, NULL, err));
 	add_device(l, name);
 	return BERTH_OK;
 }
 
 static berth_status done(berth_json_out *w, const char **text, berth_err *err)
 {
-	size_t size;
 	berth_json_close(w, ']');
-	return berth_json_done(w, text, &size, err);
+	return berth_json_done(w, text, NULL, err);
 }
 
 /* A system of the devices that the plan uses, of which nothing is known. */

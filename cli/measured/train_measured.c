@@ -54,7 +54,6 @@ static berth_status journal_of(cli *c, const train_measured *t, const char **out
 	const berth_engine_hello *h = berth_engine_says(t->m.engine);
 	char digest[DIGEST + 1];
 	berth_json_out w;
-	size_t len;
 	BERTH_TRY(digest_of(c, t->m.g, t->m.s, digest, err));
 	berth_json_out_init(&w, &c->mem, false);
 	berth_json_open(&w, NULL, '{');
@@ -67,7 +66,7 @@ static berth_status journal_of(cli *c, const train_measured *t, const char **out
 	berth_json_close(&w, ']');
 	berth_json_put_string(&w, "graph_and_system", digest);
 	berth_json_close(&w, '}');
-	return berth_json_done(&w, out, &len, err);
+	return berth_json_done(&w, out, NULL, err);
 }
 
 static berth_status open_journal(cli *c, bool resume, train_measured *t, berth_err *err)

@@ -134,7 +134,6 @@ static berth_status name_change(const berth_smaller_change *x, bool gguf, berth_
                                 berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	if (x->granularity)
 		berth_strbuf_printf(&b, "--granularity %s, with %s of %d layer%s on %s", x->granularity,
 		                    x->experts ? "experts" : "parts", (int)x->layers,
@@ -149,7 +148,7 @@ static berth_status name_change(const berth_smaller_change *x, bool gguf, berth_
 		berth_strbuf_printf(&b, "%s=%lld", berth_decoder_context_word(gguf), (long long)x->context);
 	if (x->batch)
 		berth_strbuf_printf(&b, "batch=%lld", (long long)x->batch);
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 berth_status place_smaller_find(cli *c, place_decoder *x, const berth_search_cfg *cfg,

@@ -55,9 +55,8 @@ berth_status answer_ask(berth_measured *m, berth_journal *journal, berth_json_ou
 		return ask_engine(a, w, limit_s, most, err);
 	/* The question without its number. w stays open. */
 	berth_json_out copy = *w;
-	size_t len;
 	berth_json_close(&copy, '}');
-	BERTH_TRY(berth_json_done(&copy, &question, &len, err));
+	BERTH_TRY(berth_json_done(&copy, &question, NULL, err));
 	question = strstr(question, "\"do\"");
 	if ((known = berth_journal_answer(journal, question)))
 		return recall(known, most, a, err);

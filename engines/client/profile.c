@@ -142,7 +142,6 @@ static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem,
                              berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	berth_strbuf_printf(&b, "%s flops=%.17g macs=%.17g read=%lld write=%lld param=%lld in=",
 	                    g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]], g->op_flops[op],
 	                    g->op_macs[op], (long long)g->op_read_bytes[op], (long long)g->op_write_bytes[op],
@@ -152,7 +151,7 @@ static berth_status describe(const berth_graph *g, int32_t op, berth_arena *mem,
 	berth_strbuf_printf(&b, " out=");
 	BERTH_EACH (t, g->op_tensor_off, op)
 		berth_strbuf_printf(&b, "%lld,", (long long)g->tensor_bytes[t]);
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 typedef struct job {

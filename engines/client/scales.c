@@ -35,9 +35,8 @@ typedef struct fit {
 
 static berth_status add_types(fit *f, const berth_graph *g, berth_err *err)
 {
-	int32_t at;
 	for (int32_t t = 0; t < g->n_types; t++)
-		BERTH_TRY(berth_strmap_add(&f->types, g->type_name[t], (int32_t)f->types.len, &at, err));
+		BERTH_TRY(berth_strmap_add(&f->types, g->type_name[t], (int32_t)f->types.len, NULL, err));
 	return BERTH_OK;
 }
 

@@ -15,12 +15,11 @@ berth_status spread_rules(const spread_device *dev, int32_t n_devs, berth_arena 
                           berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	for (int32_t d = 0; d < n_devs; d++)
 		berth_strbuf_printf(&b, "%s%s(=d%d)", d ? ";" : "", dev[d].provider.name, d);
 	config[0] = "session.layer_assignment_settings";
 	config[2] = NULL;
-	return berth_strbuf_done(&b, &config[1], &len, err);
+	return berth_strbuf_done(&b, &config[1], NULL, err);
 }
 
 berth_status spread_providers(const spread_device *dev, int32_t n_devs, berth_arena *mem,

@@ -65,7 +65,6 @@ static berth_status describe(const pieces *x, int32_t piece, const char **out)
 {
 	const berth_graph *g = x->f->g;
 	berth_strbuf text = {.mem = x->f->tmp};
-	size_t len;
 	BERTH_EACH (k, x->off, piece) {
 		int32_t op = x->op[k], n = g->op_in_off[op + 1] - g->op_in_off[op], *back;
 		BERTH_TRY_NEW(x->f->tmp, n, x->f->err, back);
@@ -80,7 +79,7 @@ static berth_status describe(const pieces *x, int32_t piece, const char **out)
 			berth_strbuf_printf(&text, ",%d", back[i]);
 		berth_strbuf_printf(&text, ";");
 	}
-	return berth_strbuf_done(&text, out, &len, x->f->err);
+	return berth_strbuf_done(&text, out, NULL, x->f->err);
 }
 
 /* Is the sequence of n pieces from i on followed by an equal one? */

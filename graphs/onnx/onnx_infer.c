@@ -234,7 +234,6 @@ berth_status onnx_broadcast(const onnx_at *at, onnx_dims *a, const onnx_dims *b)
 /* A type that is not known, or not in its domain; each once. */
 static berth_status warn_type(onnx_model *m, const onnx_node *n)
 {
-	int32_t found;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char **known;
 	char hint[96];
@@ -245,7 +244,7 @@ static berth_status warn_type(onnx_model *m, const onnx_node *n)
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, &found, m->err));
+	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, NULL, m->err));
 	BERTH_TRY(berth_onnx_types(m->tmp, &known, &n_known, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
 	m->warning[m->n_warnings] = berth_arena_printf(

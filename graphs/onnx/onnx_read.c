@@ -34,7 +34,6 @@ berth_status onnx_read_text(const onnx_model *m, const protobuf *w, const protob
 
 static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, int32_t *v)
 {
-	int32_t found;
 	const char *full = name;
 	onnx_scope *f = s;
 	while (f && !f->prefix)
@@ -50,7 +49,7 @@ static berth_status new_named(onnx_model *m, onnx_scope *s, const char *name, in
 	m->value[m->n_values] = (onnx_value){
 		.name = full, .producer = -1, .input = -1, .rank = ONNX_UNKNOWN, .said_rank = ONNX_UNKNOWN};
 	*v = (int32_t)m->n_values++;
-	return berth_strmap_add(s ? &s->names : &m->values, name, *v, &found, m->err);
+	return berth_strmap_add(s ? &s->names : &m->values, name, *v, NULL, m->err);
 }
 
 berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t *v)
@@ -61,11 +60,10 @@ berth_status onnx_define(onnx_model *m, onnx_scope *s, const char *name, int32_t
 
 berth_status onnx_capture(onnx_model *m, onnx_scope *s, const char *name, int32_t v)
 {
-	int32_t found;
 	if (!s->node)
 		return BERTH_OK;
 	BERTH_TRY(BERTH_PUSH(m->tmp, s->node->in, s->node->n_all, s->cap_in, m->err, v));
-	return name ? berth_strmap_add(&s->names, name, v, &found, m->err) : BERTH_OK;
+	return name ? berth_strmap_add(&s->names, name, v, NULL, m->err) : BERTH_OK;
 }
 
 berth_status onnx_resolve_name(onnx_model *m, onnx_scope *s, const char *name, int32_t *v)

@@ -106,13 +106,12 @@ static berth_status add(const onnx_model *m, const protobuf *w, const protobuf_f
 	onnx_external *x = m->external;
 	berth_arena_mark mark = berth_arena_get_mark(m->tmp);
 	const char *name;
-	int32_t found;
 	BERTH_TRY(protobuf_text(w, f, "location of a tensor", m->tmp, &name, m->err));
 	if (berth_strmap_get(&x->seen, name) >= 0) {
 		berth_arena_reset(m->tmp, mark);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, &found, m->err));
+	BERTH_TRY(berth_strmap_add(&x->seen, name, (int32_t)x->n, NULL, m->err));
 	return BERTH_PUSH(m->tmp, x->name, x->n, &x->cap, m->err, name);
 }
 

@@ -41,7 +41,6 @@ static berth_status doubt_costs(const berth_graph *g, berth_arena *mem, berth_ar
 	bool *costs, *from;
 	berth_strbuf names = {.mem = tmp};
 	const char *text;
-	size_t len;
 	BERTH_TRY_NEW(tmp, g->n_ops, err, costs, from);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		with += costs[op] = has_cost(g, op);
@@ -53,7 +52,7 @@ static berth_status doubt_costs(const berth_graph *g, berth_arena *mem, berth_ar
 			berth_strbuf_printf(&names, "%s'%.40s'", n > 1 ? ", " : "", g->op_name[op]);
 	if (!n)
 		return BERTH_OK;
-	BERTH_TRY(berth_strbuf_done(&names, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&names, &text, NULL, err));
 	return add(r,
 	           berth_arena_printf(
 			   mem, "%d operator%s without any cost (time, flops, bytes) take%s no time: %s%s",

@@ -373,6 +373,8 @@ int32_t berth_gguf_layer_of(const char *name, const char **rest)
 	static const char before[] = "blk.";
 	size_t n = sizeof before - 1,
 	       digits = strncmp(name, before, n) == 0 ? strspn(name + n, "0123456789") : 0;
+	const char *behind;
+	rest = rest ? rest : &behind;
 	*rest = name;
 	uint64_t layer;
 	if (digits > 9 || !berth_text_whole(name + n, digits, INT32_MAX, &layer) || name[n + digits] != '.')

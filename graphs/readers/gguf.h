@@ -55,5 +55,5 @@ berth_status berth_gguf_list_tensors(const berth_content *model, const berth_rea
                                      berth_err *err);
 
 /* The layer of a tensor or operator "blk.N.REST", and REST. -1: the name is no layer's, as the reader has it
- * (N has nine digits at most); *rest is name then. */
+ * (N has nine digits at most); *rest is name then. rest may be NULL. */
 int32_t berth_gguf_layer_of(const char *name, const char **rest);

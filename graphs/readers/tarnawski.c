@@ -70,7 +70,7 @@ static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 	double cpu = 0, acc = 0, colour = NAN;
 	bool supported = true;
 	berth_op_spec spec = {0};
-	int32_t op, known;
+	int32_t op;
 	BERTH_TRY(read_id(node, "id", &id, r->tmp, err));
 	BERTH_TRY(berth_json_string(node, "name", false, &name, err));
 	BERTH_TRY(read_flag(node, "supportedOnFpga", &supported, err));
@@ -97,7 +97,7 @@ static berth_status read_node(void *ctx, const berth_json *node, berth_err *err)
 	BERTH_TRY(berth_json_placed(node, berth_builder_time(r->b, op, "cpu", cpu, err), err));
 	acc = supported ? acc : NAN;
 	BERTH_TRY(berth_json_placed(node, berth_builder_time(r->b, op, "acc", acc, err), err));
-	return berth_strmap_add(&r->ids, id, op, &known, err);
+	return berth_strmap_add(&r->ids, id, op, NULL, err);
 }
 
 static berth_status read_end(reader *r, const berth_json *edge, const char *key, int32_t *op, berth_err *err)

@@ -51,8 +51,7 @@ static berth_status text_of(const reader *r, const berth_json *task, const char 
 
 static berth_status add_name(reader *r, const char *name, int32_t job)
 {
-	int32_t found;
-	return name ? berth_strmap_add(&r->ids, name, job, &found, r->w.t.err) : BERTH_OK;
+	return name ? berth_strmap_add(&r->ids, name, job, NULL, r->w.t.err) : BERTH_OK;
 }
 
 static berth_status new_task(void *ctx, const berth_json *task, berth_err *err)

@@ -199,7 +199,6 @@ static berth_status tell_limit(const accelerate_plan *m, const choice *c, berth_
 {
 	berth_json_out w;
 	const char *text;
-	size_t len;
 	if (!c->limited)
 		return BERTH_OK;
 	berth_json_out_init(&w, tmp, false);
@@ -216,7 +215,7 @@ static berth_status tell_limit(const accelerate_plan *m, const choice *c, berth_
 			                   (int64_t)c->room[i]);
 	}
 	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	BERTH_TRY(berth_json_done(&w, &text, NULL, err));
 	return berth_export_note(
 		out, err,
 		"device_map=\"auto\" counts weights alone, and would fill a device beyond its memory; "
@@ -232,7 +231,6 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 	accelerate_plan m = {.x = x, .err = err};
 	berth_json_out w;
 	int32_t *op_dev;
-	size_t len;
 	bool known = false;
 	choice c;
 	BERTH_TRY_NEW(tmp, x->g->n_ops, err, op_dev);
@@ -243,7 +241,7 @@ static berth_status tell_usual(const berth_export_source *x, berth_export_out *o
 		return st == BERTH_ENOMEM ? st : BERTH_OK; /* a device has no name */
 	berth_json_out_init(&w, out->mem, false);
 	BERTH_TRY(put_map(&m, &w, tmp, err));
-	BERTH_TRY(berth_json_done(&w, &out->usual, &len, err));
+	BERTH_TRY(berth_json_done(&w, &out->usual, NULL, err));
 	return tell_limit(&m, &c, out, tmp, err);
 }
 
@@ -293,7 +291,6 @@ static berth_status set_memory(const accelerate_plan *m, berth_export_out *out, 
 	const berth_system *s = m->x->s;
 	berth_json_out w;
 	const char *text;
-	size_t len;
 	bool any = false;
 	berth_json_out_init(&w, out->mem, false);
 	berth_json_open(&w, NULL, '{');
@@ -305,7 +302,7 @@ static berth_status set_memory(const accelerate_plan *m, berth_export_out *out, 
 		any = true;
 	}
 	berth_json_close(&w, '}');
-	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	BERTH_TRY(berth_json_done(&w, &text, NULL, err));
 	return any ? berth_export_set(out, "max_memory", text, err) : BERTH_OK;
 }
 

@@ -124,10 +124,9 @@ static berth_status check_words(const berth_export_source *x, const berth_gguf_l
 static bool is_mixed(const berth_export_source *x, const int32_t *op_dev, bool *on_cpu)
 {
 	bool elsewhere = false;
-	const char *rest;
 	*on_cpu = false;
 	for (int32_t op = 0; op < x->g->n_ops; op++) {
-		if (berth_gguf_layer_of(x->g->op_name[op], &rest) < 0)
+		if (berth_gguf_layer_of(x->g->op_name[op], NULL) < 0)
 			continue;
 		bool cpu = llama_on_cpu(x, op_dev[op]);
 		*on_cpu |= cpu;

@@ -37,13 +37,12 @@ static int32_t column_of(const nearing *n, int32_t d)
 
 static berth_status find_devices(nearing *n)
 {
-	const char *rest;
 	n->dev[ON_CPU] = -1;
 	for (int32_t d = n->x->s->n_devs - 1; d >= 0; d--)
 		if (llama_on_cpu(n->x, d))
 			n->dev[ON_CPU] = d;
 	for (int32_t op = 0; op < n->x->g->n_ops; op++) {
-		int32_t d = n->op_dev[op], l = berth_gguf_layer_of(n->x->g->op_name[op], &rest);
+		int32_t d = n->op_dev[op], l = berth_gguf_layer_of(n->x->g->op_name[op], NULL);
 		n->op_layer[op] = l < n->n_layers ? l : -1;
 		if (n->op_layer[op] < 0 || column_of(n, d) >= 0)
 			continue;

@@ -98,13 +98,12 @@ void llama_plan_follow(llama_plan *plan, const berth_gguf_list *file, const llam
  * without operators that of the layer before. */
 static void find_caches(const planning *p)
 {
-	const char *rest;
 	int32_t *unit = p->out->unit_dev, n = p->out->n_layers;
 	for (int32_t i = 0; i <= n; i++)
 		unit[i] = LLAMA_FREE;
 	for (int caches = 1; caches >= 0; caches--)
 		for (int32_t op = 0; op < p->g->n_ops; op++) {
-			int32_t layer = berth_gguf_layer_of(p->g->op_name[op], &rest);
+			int32_t layer = berth_gguf_layer_of(p->g->op_name[op], NULL);
 			if (layer >= 0 && layer < n &&
 			    (caches ? p->g->op_state_bytes[op] > 0 : unit[layer] == LLAMA_FREE))
 				unit[layer] = p->dev[op];
@@ -218,8 +217,7 @@ static berth_status op_of_tensor(const planning *p, const char *name, int32_t *o
 /* Where the tensor lies when nothing is told of it; LLAMA_FREE: that is llama.cpp's to know. */
 static int32_t usual_dev(const planning *p, const char *name)
 {
-	const char *rest;
-	int32_t layer = berth_gguf_layer_of(name, &rest), n = p->out->n_layers;
+	int32_t layer = berth_gguf_layer_of(name, NULL), n = p->out->n_layers;
 	if (layer >= 0)
 		return layer < n ? p->out->unit_dev[layer] : LLAMA_FREE;
 	if (strncmp(name, "output", 6) == 0)
@@ -284,9 +282,8 @@ static bool beside_neighbour(const planning *p, int32_t op)
 static berth_status check_weightless(const planning *p)
 {
 	const berth_graph *g = p->g;
-	const char *rest;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
+		int32_t layer = berth_gguf_layer_of(g->op_name[op], NULL);
 		if (layer >= p->out->n_layers)
 			return berth_fail(p->err, BERTH_EFORMAT,
 			                  "operator '%s' is in none of the %d layers of the file: it changed "
@@ -371,8 +368,7 @@ static int32_t last_producer(const berth_graph *g, int32_t op)
 static int32_t dev_without_weight(const berth_graph *g, const llama_plan *plan, const int32_t *dev,
                                   int32_t op)
 {
-	const char *rest;
-	int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest), from = last_producer(g, op);
+	int32_t layer = berth_gguf_layer_of(g->op_name[op], NULL), from = last_producer(g, op);
 	if (layer < 0 || layer >= plan->n_layers)
 		return plan->unit_dev[plan->n_layers];
 	return g->op_state_bytes[op] > 0 || from < 0 ? plan->unit_dev[layer] : dev[from];

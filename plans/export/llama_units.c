@@ -86,8 +86,8 @@ static int32_t dev_of(const llama_units *u, int32_t k)
 
 static int32_t group_of(const weighing *w, int32_t op)
 {
-	const char *rest, *name = w->p->g->op_name[op];
-	int32_t l = berth_gguf_layer_of(name, &rest);
+	const char *name = w->p->g->op_name[op];
+	int32_t l = berth_gguf_layer_of(name, NULL);
 	if (l >= 0 && l < w->file->n_layers)
 		return l + 1;
 	return l < 0 && berth_export_begins(name, "token_embd") ? 0 : w->file->n_layers + 1;

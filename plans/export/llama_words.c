@@ -78,7 +78,6 @@ berth_status llama_names_read(const berth_export_source *x, berth_arena *mem, ll
 	berth_strbuf rpc = {.mem = mem};
 	int32_t n_servers = 0, n_devs = x->s->n_devs;
 	bool *used;
-	size_t len;
 	*out = (llama_names){0};
 	BERTH_TRY_NEW(mem, n_devs, err, used, out->device, out->buffer);
 	for (int32_t op = 0; op < x->g->n_ops; op++)
@@ -99,7 +98,7 @@ berth_status llama_names_read(const berth_export_source *x, berth_arena *mem, ll
 		BERTH_TRY(read_name(name, word, d, &n_servers, &rpc, out, err));
 		BERTH_TRY(check_apart(x, d, word, out, err));
 	}
-	return n_servers ? berth_strbuf_done(&rpc, &out->rpc, &len, err) : BERTH_OK;
+	return n_servers ? berth_strbuf_done(&rpc, &out->rpc, NULL, err) : BERTH_OK;
 }
 
 /* ---- patterns ---- */
@@ -204,7 +203,6 @@ static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, const c
 {
 	berth_strbuf b = {.mem = g->mem};
 	int32_t n_members = 0;
-	size_t len;
 	for (int32_t l = 0; l < g->file->n_all_layers; l++) {
 		g->member[l] =
 			layer >= 0 && l >= layer && has_all(g, dev, layer, l) && has_all(g, dev, l, layer);
@@ -230,7 +228,7 @@ static berth_status group_regex(grouping *g, int32_t dev, int32_t layer, const c
 	for (int32_t l = 0; l < g->file->n_all_layers; l++)
 		if (g->member[l])
 			finish_layer(g, dev, l);
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 static bool is_expert(const char *rest)
@@ -327,7 +325,6 @@ static berth_status put_devices(berth_strbuf *b, const grouping *g, berth_err *e
 	const llama_plan *plan = g->plan;
 	berth_strbuf devices = {.mem = g->mem}, units = {.mem = g->mem};
 	const char *text;
-	size_t len;
 	for (int32_t i = 0; i < plan->n_devs; i++) {
 		berth_strbuf_printf(&devices, "%s%s", i ? "," : "", g->names->device[plan->dev[i]]);
 		berth_strbuf_printf(&units, "%s%d", i ? "," : "", plan->dev_units[i]);
@@ -337,11 +334,11 @@ static berth_status put_devices(berth_strbuf *b, const grouping *g, berth_err *e
 		berth_export_put_number(b, "-ngl", 0);
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_strbuf_done(&devices, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&devices, &text, NULL, err));
 	berth_export_put_option(b, "-dev", text);
 	berth_export_put_number(b, "-ngl", plan->n_offloaded);
 	berth_export_put_option(b, "-sm", "layer");
-	BERTH_TRY(berth_strbuf_done(&units, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&units, &text, NULL, err));
 	if (plan->n_devs > 1 && plan->n_offloaded) /* all 0 would mean: by memory */
 		berth_export_put_option(b, "-ts", text);
 	return BERTH_OK;
@@ -351,14 +348,13 @@ static berth_status put_overrides(berth_strbuf *b, const grouping *g, berth_err 
 {
 	berth_strbuf list = {.mem = g->mem};
 	const char *text;
-	size_t len;
 	if (g->cpu_experts)
 		berth_export_put_number(b, "-ncmoe", g->cpu_experts);
 	for (int32_t i = 0; i < g->n_items; i++)
 		berth_strbuf_printf(&list, "%s%s=%s", i ? "," : "", g->item[i].regex, g->item[i].buffer);
 	if (!g->n_items)
 		return BERTH_OK;
-	BERTH_TRY(berth_strbuf_done(&list, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&list, &text, NULL, err));
 	berth_export_put_option(b, "-ot", text);
 	return BERTH_OK;
 }
@@ -370,7 +366,6 @@ berth_status llama_line(const char *model, const llama_plan *plan, const berth_g
 	BERTH_SCRATCH(tmp);
 	grouping g = {.plan = plan, .file = file, .names = names, .mem = mem};
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	BERTH_TRY(make_overrides(&g, tmp, err));
 	berth_export_put_word(&b, "llama-server");
 	berth_export_put_option(&b, "-m", model);
@@ -385,5 +380,5 @@ berth_status llama_line(const char *model, const llama_plan *plan, const berth_g
 		berth_export_put_option(&b, "-ctk", file->opt.cache);
 		berth_export_put_option(&b, "-ctv", file->opt.cache);
 	}
-	return berth_strbuf_done(&b, line, &len, err);
+	return berth_strbuf_done(&b, line, NULL, err);
 }

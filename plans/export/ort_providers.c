@@ -81,7 +81,6 @@ berth_status ort_provider_rules(const char *const *provider, const char *const *
                                 berth_arena *mem, const char **out, berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	for (int32_t d = 0; d < n_devs; d++) {
 		bool first = provider[d] && rules[d];
 		for (int32_t k = 0; first && k < d; k++)
@@ -89,7 +88,7 @@ berth_status ort_provider_rules(const char *const *provider, const char *const *
 		if (first)
 			put_provider(&b, provider, rules, d, n_devs);
 	}
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 berth_status ort_usual(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, bool *known,

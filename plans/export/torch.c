@@ -20,7 +20,6 @@ static berth_status ask(const berth_export_source *x, const char *const *theirs,
                         const char **text, berth_err *err)
 {
 	berth_json_out w;
-	size_t size;
 	berth_json_out_init(&w, tmp, false);
 	berth_json_open(&w, NULL, '{');
 	berth_json_put_string(&w, "graph", x->g->name);
@@ -35,7 +34,7 @@ static berth_status ask(const berth_export_source *x, const char *const *theirs,
 		berth_json_put_string(&w, x->g->op_name[op], x->s->dev_name[x->op_dev[op]]);
 	berth_json_close(&w, '}');
 	berth_json_close(&w, '}');
-	return berth_json_done(&w, text, &size, err);
+	return berth_json_done(&w, text, NULL, err);
 }
 
 static berth_status put_note(void *ctx, const berth_json *at, berth_err *err)

@@ -99,10 +99,9 @@ typedef struct reader {
 static berth_status map_names(berth_strmap *map, berth_arena *tmp, const char **name, int32_t n,
                               berth_err *err)
 {
-	int32_t found;
 	berth_strmap_init(map, tmp);
 	for (int32_t i = 0; i < n; i++)
-		BERTH_TRY(berth_strmap_add(map, name[i], i, &found, err));
+		BERTH_TRY(berth_strmap_add(map, name[i], i, NULL, err));
 	return BERTH_OK;
 }
 

@@ -128,12 +128,11 @@ static berth_status join(const char *const *name, int32_t n, berth_arena *mem, c
                          berth_err *err)
 {
 	berth_strbuf b = {.mem = mem};
-	size_t len;
 	for (int32_t i = 0; i < n && i < SHOWN; i++)
 		berth_strbuf_printf(&b, "%s%.24s", i ? ", " : "", name[i]);
 	if (n > SHOWN)
 		berth_strbuf_printf(&b, " and %d more", n - SHOWN);
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 /* What is told has to be a word of the file: else it is a slip, and would be lost. */

@@ -16,10 +16,9 @@
  */
 static int32_t llama_layers(const berth_graph *g)
 {
-	const char *rest;
 	int32_t n = 0;
 	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t layer = berth_gguf_layer_of(g->op_name[op], &rest);
+		int32_t layer = berth_gguf_layer_of(g->op_name[op], NULL);
 		n = layer >= n ? layer + 1 : n;
 	}
 	return n;
@@ -30,8 +29,7 @@ static int32_t llama_unit(const char *op_name, int32_t n_layers)
 {
 	static const char *const inputs[] = {"token_embd", "per_layer_token_embd", "position_embd",
 	                                     "token_types"};
-	const char *rest;
-	int32_t layer = berth_gguf_layer_of(op_name, &rest);
+	int32_t layer = berth_gguf_layer_of(op_name, NULL);
 	if (layer >= 0)
 		return layer;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -192,14 +190,13 @@ static berth_status check_layers(const reading *r, berth_err *err)
 static berth_status list_tensors(reading *r, berth_err *err)
 {
 	const berth_import_source *x = r->m->x;
-	int32_t found;
 	berth_strmap_init(&r->tensors, r->m->tmp);
 	r->listed = x->model && strcmp(berth_content_format(x->model)->name, "GGUF") == 0;
 	if (!r->listed)
 		return BERTH_OK;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, r->m->tmp, r->tmp, &r->file, err));
 	for (int32_t t = 0; t < r->file.n_tensors; t++)
-		BERTH_TRY(berth_strmap_add(&r->tensors, r->file.name[t], t, &found, err));
+		BERTH_TRY(berth_strmap_add(&r->tensors, r->file.name[t], t, NULL, err));
 	return BERTH_OK;
 }
 

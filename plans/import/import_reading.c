@@ -66,7 +66,6 @@ berth_status berth_import_check_model(const berth_import *m, int32_t n_named, be
 
 berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err)
 {
-	int32_t found;
 	if (berth_strmap_get(&m->unknowns, name) >= 0)
 		return BERTH_OK;
 	const char *copy = berth_arena_strdup(m->tmp, name);
@@ -74,7 +73,7 @@ berth_status berth_import_pass(berth_import *m, const char *name, berth_err *err
 		m->unknown = berth_arena_strdup(m->mem, name);
 	if (!copy || !m->unknown)
 		return berth_nomem(err);
-	BERTH_TRY(berth_strmap_add(&m->unknowns, copy, m->n_unknown++, &found, err));
+	BERTH_TRY(berth_strmap_add(&m->unknowns, copy, m->n_unknown++, NULL, err));
 	/* too many, whatever comes */
 	return berth_import_check_model(m, m->x->g->n_ops, err);
 }
@@ -92,8 +91,7 @@ berth_status berth_import_refuse(const berth_import *m, const char *what, const 
 /* Names of the decoded model live in m->tmp, as the map does. */
 static berth_status add_name(berth_import *m, const char *name, int32_t op, berth_err *err)
 {
-	int32_t found;
-	return *name ? berth_strmap_add(&m->ops, name, op, &found, err) : BERTH_OK;
+	return *name ? berth_strmap_add(&m->ops, name, op, NULL, err) : BERTH_OK;
 }
 
 /* OpenVINO's nodes of single outputs: NAME_OUTPUT. */

@@ -34,7 +34,6 @@ static const char *kind_of(const char *provider)
 
 static berth_status keep_unjoined(reading *r, const char *name, double us, berth_err *err)
 {
-	int32_t found;
 	r->report.unjoined_s += us;
 	if (berth_strmap_get(&r->unjoined, name) >= 0)
 		return BERTH_OK;
@@ -42,7 +41,7 @@ static berth_status keep_unjoined(reading *r, const char *name, double us, berth
 	BERTH_TRY(berth_got(copy, err));
 	BERTH_TRY(BERTH_GROW(r->mem, r->report.unjoined, r->report.n_unjoined, &r->cap_unjoined, err));
 	r->report.unjoined[r->report.n_unjoined] = copy;
-	return berth_strmap_add(&r->unjoined, copy, r->report.n_unjoined++, &found, err);
+	return berth_strmap_add(&r->unjoined, copy, r->report.n_unjoined++, NULL, err);
 }
 
 static berth_status not_an_array(const reading *r, berth_err *err)

@@ -314,7 +314,6 @@ static const char *label_of(const pieces_state *x, int32_t node)
 static berth_status list_dims(const pieces_state *x, const char **out, berth_err *err)
 {
 	berth_strbuf b = {.mem = x->mem};
-	size_t len;
 	const char *between = " (give ";
 	for (size_t s = 0; s < x->m.n_symbols; s++) {
 		if (!x->m.symbol_of_input[s] || pieces_is_given(x->read, x->m.symbol[s]))
@@ -323,7 +322,7 @@ static berth_status list_dims(const pieces_state *x, const char **out, berth_err
 		between = ", ";
 	}
 	berth_strbuf_printf(&b, "%s", *between == ',' ? ")" : "");
-	return berth_strbuf_done(&b, out, &len, err);
+	return berth_strbuf_done(&b, out, NULL, err);
 }
 
 static berth_status note_refused(pieces_state *x, int32_t node, const char *why, berth_err *err)
@@ -367,7 +366,6 @@ static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pi
 	berth_strbuf b = {.mem = x->mem};
 	char number[16];
 	const char *text, *why;
-	size_t len;
 	int32_t rank = pieces_output(at)->rank;
 	for (int32_t d = 0; d < rank; d++) {
 		const char *word = pieces_axis_word(at, d, number);
@@ -377,7 +375,7 @@ static berth_status no_axis(const pieces_state *x, const pieces_at *at, const pi
 	}
 	if (pieces_rule_of(at, PIECES_INNER, &why))
 		berth_strbuf_printf(&b, "%s%s", rank ? ", " : "", pieces_axis_word(at, PIECES_INNER, number));
-	BERTH_TRY(berth_strbuf_done(&b, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&b, &text, NULL, err));
 	return berth_fail(err, BERTH_EINVAL, "%s: operator '%s' (%s) has no axis '%s'; it has: %s", x->m.file,
 	                  ask->op, at->n->type, ask->axis, text);
 }
