@@ -266,7 +266,7 @@ static berth_status run(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {
-	{"", "!on", "adapt: --on SYSTEM is missing"},
+	{"", "!on", "adapt: --on SYSTEM is missing; " CLI_THIS_MACHINE},
 	{"oracle", "!slow", "option --oracle: there is nothing to know without --slow"}};
 
 const cli_verb cmd_adapt = {

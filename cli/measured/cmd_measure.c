@@ -127,8 +127,9 @@ static void before(void *ctx, double run_s)
 	const double first_s = run_s * (r->least + r->warmup);
 	berth_text_seconds(least, fmin(r->time_s, first_s));
 	berth_text_seconds(most, fmin(r->time_s, fmax(first_s, 2 * run_s * r->most)));
-	cli_say_error("berth: a run takes %s: the placement is measured for %s to %s (--time S)\n",
-	              berth_text_seconds(one, run_s), least, most);
+	cli_say_error("berth: a run takes %s: the placement is measured for %s%s%s (--time S)\n",
+	              berth_text_seconds(one, run_s), least, strcmp(least, most) ? " to " : "",
+	              strcmp(least, most) ? most : "");
 }
 
 static berth_status measure(cli *c, const args *a, state *s, berth_err *err)
@@ -335,9 +336,11 @@ static void print_text(const state *s)
 {
 	char a[32], b[32], d[32];
 	cli_say("%s on %s, by %s\n", s->g.name, s->s.name, s->engine);
-	cli_say("latency %s, interval of the median %s to %s (%d runs, %d segments)\n",
+	cli_say("latency %s, interval of the median %s to %s (%d run%s, %d segment%s)\n",
 	        berth_text_seconds(a, s->run.wall.median), berth_text_seconds(b, s->run.wall.low),
-	        berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_segments);
+	        berth_text_seconds(d, s->run.wall.high), s->run.n_samples, s->run.n_samples == 1 ? "" : "s",
+	        s->run.n_segments,
+	        s->run.n_segments == 1 ? "" : "s");
 	if (s->t.r.runs)
 		cli_say("simulated %s\n", berth_text_seconds(a, (double)s->t.r.latency_ns * 1e-9));
 	if (!isnan(s->single_s))
@@ -415,8 +418,10 @@ static berth_status run(cli *c, berth_err *err)
 	return BERTH_OK;
 }
 
-static const cli_rule rules[] = {{"", "!on", "measure: --on SYSTEM is missing"},
-                                 {"", "!placement", "measure: --placement FILE is missing"}};
+static const cli_rule rules[] = {{"", "!on", "measure: --on SYSTEM is missing; " CLI_THIS_MACHINE},
+                                 {"", "!placement",
+                                  "measure: --placement FILE is missing: measure GRAPH --on SYSTEM "
+                                  "--placement PLAN"}};
 
 const cli_verb cmd_measure = {
 	"measure",

@@ -99,7 +99,7 @@ static berth_status fit(cli *c, state *s, berth_err *err)
 	cli_progress_open(&progress, c, s->g.name);
 	berth_status st = berth_fidelity_fit(&s->m, &s->p, &cfg, &c->mem, &c->tmp, &s->fit, err);
 	cli_progress_end(&progress);
-	if (st == BERTH_OK || st == BERTH_ENOMEM)
+	if (st == BERTH_OK || st == BERTH_ENOMEM || st == BERTH_EINTERRUPTED)
 		return st;
 	s->fit = (berth_fidelity){0};
 	return cli_warn(c, err, "times are those of operators alone, for placements could not be run: %s",
@@ -333,7 +333,7 @@ static berth_status profile_graph(cli *c, const args *a, berth_err *err)
 	state s = {0};
 	berth_system fitted;
 	if (!a->on)
-		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing");
+		return berth_fail(err, BERTH_EINVAL, "profile: --on SYSTEM is missing; " CLI_THIS_MACHINE);
 	BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &s.g, &s.s, NULL, err));
 	/* a module runs by PyTorch: what that adds is predicted, and scales are of all */
 	if (berth_module_file_length(a->engine.model ? a->engine.model : c->args[0]))

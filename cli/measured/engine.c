@@ -21,8 +21,19 @@ static berth_status check_torch(const char *name, const char *model, berth_err *
 	                  model);
 }
 
-berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
-                            berth_err *err)
+/* The words that start it, for the system (or NULL); NULL: no memory. */
+static const char *words_of(cli *c, const char *name, const berth_system *s)
+{
+	bool one_cpu = s && s->n_devs == 1 && s->dev_class[0] == BERTH_CLASS_CPU && s->dev_units[0] > 1 &&
+	               !strpbrk(s->dev_name[0], " ,=");
+	return strcmp(name, "ort") != 0 || !one_cpu
+	               ? name
+	               : berth_arena_printf(&c->mem, "ort --providers %s=CPUExecutionProvider --threads %d",
+	                                    s->dev_name[0], (int)s->dev_units[0]);
+}
+
+berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, const berth_system *s,
+                            berth_measured_cfg *out, berth_err *err)
 {
 	*out = berth_measured_cfg_default();
 	if (e->model)
@@ -30,11 +41,13 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, bert
 	const char *model = e->model ? e->model : graph;
 	BERTH_TRY(check_torch(e->name, model, err));
 	const char *usual = model && berth_module_file_length(model) ? "torch" : "ort";
-	BERTH_TRY(berth_engine_find(e->name ? e->name : usual, &c->mem, &out->engine, err));
+	const char *command = words_of(c, e->name ? e->name : usual, s);
+	BERTH_TRY(berth_got(command, err));
+	BERTH_TRY(berth_engine_find(command, &c->mem, &out->engine, err));
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};
 	berth_read_options words;
 	BERTH_TRY(berth_graph_split(model, &given, &c->mem, &out->model, &words, err));
-	if (!c->no_sandbox && !berth_module_file_length(model))
+	if (!c->no_sandbox && *out->model && !berth_module_file_length(model))
 		BERTH_TRY(cli_note(c, err, "the engine reads %s outside of the sandbox", out->model));
 	out->dim = words.dim;
 	out->n_dims = words.n_dims;
@@ -60,7 +73,7 @@ berth_status cli_engine_open(cli *c, const cli_engine *e, const char *graph, con
                              const char **text, berth_err *err)
 {
 	berth_measured_cfg cfg;
-	BERTH_TRY(cli_engine_cfg(c, e, graph, &cfg, err));
+	BERTH_TRY(cli_engine_cfg(c, e, graph, s, &cfg, err));
 	cfg.engine.cancel = cancel;
 	BERTH_TRY(berth_measured_open(&cfg, g, s, &c->mem, m, err));
 	berth_status st = berth_got(*text = describe(c, m), err);

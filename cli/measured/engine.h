@@ -10,6 +10,9 @@ typedef struct cli_engine {
 	double timeout_s;
 } cli_engine;
 
+/* Where --on is missing. */
+#define CLI_THIS_MACHINE "berth profile --system describes this machine, as system:host"
+
 #define CLI_ENGINE_DEFAULT {.timeout_s = 300}
 
 #define CLI_ENGINE_ON(on) \
@@ -22,10 +25,12 @@ typedef struct cli_engine {
 #define CLI_TIMEOUT(e) \
 	{"timeout", 0, CLI_SECONDS, &(e)->timeout_s, "S", "seconds that an answer of the engine may take"}
 
-/* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH.
+/* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH. ort
+ * alone for a system (or NULL) whose one device is a CPU of several cores: with ONNX Runtime's own CPU
+ * provider on all of them, else a worker a core.
  * Fails: BERTH_EIO (no such engine, with what brings it), BERTH_EINVAL, BERTH_ENOMEM. */
-berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, berth_measured_cfg *out,
-                            berth_err *err);
+berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, const berth_system *s,
+                            berth_measured_cfg *out, berth_err *err);
 
 /* Start the engine with graph g, which the command line calls `graph`, and system s.
  *   cancel  what ends waiting for an answer, or NULL

@@ -44,19 +44,22 @@ static berth_status describe_machine(cli *c, state *x, berth_err *err)
 static berth_status list_engine_devices(cli *c, const berth_engine_hello *says, state *x, berth_err *err)
 {
 	berth_cpu_nodes cpus;
-	berth_cpu_figures core;
+	berth_cpu_figures cores;
 	berth_figure latency;
 	const char **name, **kind;
 	int64_t *memory_bytes;
+	int32_t n_cores = 1; /* of each CPU: an engine has single ones or one of all */
 	BERTH_TRY_NEW(&c->mem, says->n_devs, err, name, kind, memory_bytes);
 	for (int32_t i = 0; i < says->n_devs; i++) {
 		name[i] = says->dev[i].name;
 		kind[i] = says->dev[i].kind;
 		memory_bytes[i] = says->dev[i].memory_bytes;
+		if (strcmp(kind[i], "cpu") == 0)
+			n_cores = says->dev[i].threads;
 	}
-	BERTH_TRY(berth_machine_find_core(&cpus, &core, &latency, err));
-	return berth_describe_engine(&cpus, &core, &latency, says->n_devs, name, kind, memory_bytes, &c->mem,
-	                             &x->d, err);
+	BERTH_TRY(berth_machine_find_cores(&cpus, &n_cores, &cores, &latency, err));
+	return berth_describe_engine(&cpus, n_cores, &cores, &latency, says->n_devs, name, kind, memory_bytes,
+	                             &c->mem, &x->d, err);
 }
 
 /* Time the links by the engine. What it does not time stays as it was. */
@@ -90,11 +93,14 @@ static berth_status describe_engine(cli *c, state *x, berth_err *err)
 {
 	berth_measured_cfg cfg;
 	berth_engine *e = NULL;
-	BERTH_TRY(cli_engine_cfg(c, &x->a->engine, "", &cfg, err));
+	BERTH_TRY(cli_engine_cfg(c, &x->a->engine, "", NULL, &cfg, err));
 	BERTH_TRY(berth_engine_start(&cfg.engine, &c->mem, &e, err));
 	berth_status st = list_engine_devices(c, berth_engine_says(e), x, err);
 	berth_engine_stop(e);
 	BERTH_TRY(st);
+	if (x->d.n_devs > 1 && strcmp(x->a->engine.name, "ort") == 0)
+		BERTH_TRY(cli_note(c, err, "a worker on each core is a device; all cores as one, as ONNX "
+		                           "Runtime runs by itself: without --engine"));
 	return x->d.n_devs > 1 ? time_links(c, x, err) : BERTH_OK;
 }
 

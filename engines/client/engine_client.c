@@ -432,12 +432,14 @@ static berth_status read_device(berth_engine *e, const berth_json *at, berth_eng
 {
 	const char *name = NULL, *kind = NULL;
 	d->memory_bytes = -1;
+	d->threads = 1;
 	if (berth_json_string(at, "name", true, &name, err) != BERTH_OK ||
 	    berth_json_string(at, "kind", false, &kind, err) != BERTH_OK ||
-	    berth_json_bytes(at, "memory_bytes", false, &d->memory_bytes, err) != BERTH_OK || !*name)
+	    berth_json_bytes(at, "memory_bytes", false, &d->memory_bytes, err) != BERTH_OK ||
+	    berth_json_int(at, "threads", false, 0, INT32_MAX, &d->threads, err) != BERTH_OK || !*name)
 		return berth_engine_lied(e, err,
-		                         "describes a device badly: \"name\" (text), \"kind\" (text) and "
-		                         "\"memory_bytes\" (whole number) were expected");
+		                         "describes a device badly: \"name\" (text), \"kind\" (text), "
+		                         "\"memory_bytes\" and \"threads\" (whole numbers) were expected");
 	char *text = cJSON_PrintUnformatted(at->item);
 	berth_status st = text ? copy_text(e, text, &d->text, err) : berth_nomem(err);
 	cJSON_free(text);

@@ -24,6 +24,7 @@ typedef struct berth_engine_cfg {
 typedef struct berth_engine_device {
 	const char *name, *kind;
 	int64_t memory_bytes; /* -1: not said */
+	int32_t threads;      /* of a CPU's kernels; 0: on all cores */
 	const char *text;     /* all that it says of the device, as JSON; the key of a cache of times */
 } berth_engine_device;
 

@@ -146,8 +146,11 @@ static berth_status check_devices(const berth_measured *m, const question *q, be
 	for (int32_t d = 0; d < m->n_engine_devs && n < sizeof names - 40; d++)
 		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "",
 		                      m->engine_dev[d]);
-	return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)",
-	                  berth_engine_name(m->engine), m->s->dev_name[q->dev[i]], names);
+	const char *engine = berth_engine_name(m->engine);
+	const char *hint =
+		strcmp(engine, "ort") ? "" : "; --engine 'ort --providers DEVICE=PROVIDER,...' has others";
+	return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)%s",
+	                  engine, m->s->dev_name[q->dev[i]], names, hint);
 }
 
 /* Bytes that the answer can have: for each operator or size asked about its samples, three numbers each, and

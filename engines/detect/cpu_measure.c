@@ -13,7 +13,10 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { SIZE = 512, PRODUCTS = 2, ROUNDS = 8, EMPTY_ROUNDS = 20, MEETINGS = 20, FLAGS = 100, SPINS = 2000 };
+/* But for copies, rounds are short and many: the shortest has seen no other program on its cores. Waiting
+ * takes about a millisecond before a core is given away, so that all can be there at once. */
+enum { SIZE = 512, COPY_ROUNDS = 8, ROUNDS = 64, SHORT_ROUNDS = 400, MEETINGS = 4, FLAGS = 8 };
+enum { SPINS = 1000000 };
 enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */
 #define ENOUGH_S 1.0
 #define LEAST_SHARE 0.25 /* of the clock times the width */
@@ -149,9 +152,8 @@ static bool get_matrices(seat *s)
 
 static void multiply(seat *s)
 {
-	for (int i = 0; i < PRODUCTS; i++)
-		s->crew->sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, SIZE, SIZE, SIZE, 1, s->a, SIZE,
-		               s->a + SIZE * SIZE, SIZE, 0, s->b, SIZE);
+	s->crew->sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, SIZE, SIZE, SIZE, 1, s->a, SIZE,
+	               s->a + SIZE * SIZE, SIZE, 0, s->b, SIZE);
 }
 
 static bool get_blocks(seat *s)
@@ -180,7 +182,7 @@ static bool get_nothing(seat *s)
 	return true;
 }
 
-/* One after the other, so that the last one to come is waited for each time. */
+/* One after the other, so that the last one to come is waited for each time; a round's end is one more. */
 static void only_meet(seat *s)
 {
 	for (int i = 0; i < MEETINGS; i++)
@@ -305,7 +307,7 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 	BERTH_TRY(berth_library_function(blas, "openblas_get_corename", &corename, err));
 	snprintf(w->kernel, KERNEL, "%s", corename());
 	BERTH_TRY(run_job(team, NULL, &products, sgemm, 0, &best, err));
-	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * PRODUCTS * team->n_cores / best,
+	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * team->n_cores / best,
 	                          BERTH_LEAST_FLOPS, BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
 	                          "products of matrices on %d core%s (OpenBLAS, %s)", (int)team->n_cores,
 	                          team->n_cores == 1 ? "" : "s", corename());
@@ -374,12 +376,12 @@ static berth_status measure_copies(const berth_cpu_team *team, const berth_cpu_t
 
 berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err)
 {
-	const job empty = {get_nothing, only_meet, EMPTY_ROUNDS};
+	const job empty = {get_nothing, only_meet, SHORT_ROUNDS};
 	double best;
 	BERTH_TRY(measure_peak(team, &out->peak_flops, err));
-	BERTH_TRY(measure_copies(team, NULL, ROUNDS, 2, &out->mem_bandwidth, err));
+	BERTH_TRY(measure_copies(team, NULL, COPY_ROUNDS, 2, &out->mem_bandwidth, err));
 	BERTH_TRY(run_job(team, NULL, &empty, NULL, 0, &best, err));
-	out->overhead = berth_figure_of(best / MEETINGS, 1e-9, 1, BERTH_ORIGIN_MEASURED,
+	out->overhead = berth_figure_of(best / (MEETINGS + 1), 1e-9, 1, BERTH_ORIGIN_MEASURED,
 	                                "calling %d core%s with nothing to do", (int)team->n_cores,
 	                                team->n_cores == 1 ? "" : "s");
 	return BERTH_OK;
@@ -388,11 +390,11 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
 berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
                                     berth_figure *bandwidth, berth_figure *latency, berth_err *err)
 {
-	const job flags = {get_nothing, play, ROUNDS};
+	const job flags = {get_nothing, play, SHORT_ROUNDS};
 	const int32_t cores[] = {from->core[0], to->core[0]};
 	const berth_cpu_team pair = {cores, 2, 0, 0};
 	double best;
-	BERTH_TRY(measure_copies(to, from, ROUNDS / 2, 1, bandwidth, err));
+	BERTH_TRY(measure_copies(to, from, COPY_ROUNDS / 2, 1, bandwidth, err));
 	BERTH_TRY(run_job(&pair, NULL, &flags, NULL, 0, &best, err));
 	*latency = berth_figure_of(best / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
 	                           "a flag between a core of each");

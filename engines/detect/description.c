@@ -215,10 +215,11 @@ berth_status berth_describe_machine(const berth_machine *m, bool software, berth
 
 /* ---- of an engine ---- */
 
-berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_figures *core,
-                                   const berth_figure *latency, int32_t n, const char *const *names,
-                                   const char *const *kinds, const int64_t *memory_bytes, berth_arena *mem,
-                                   berth_description *out, berth_err *err)
+berth_status berth_describe_engine(const berth_cpu_nodes *cpus, int32_t n_cores,
+                                   const berth_cpu_figures *core, const berth_figure *latency, int32_t n,
+                                   const char *const *names, const char *const *kinds,
+                                   const int64_t *memory_bytes, berth_arena *mem, berth_description *out,
+                                   berth_err *err)
 {
 	const berth_figure nobody = berth_figure_missing("the engine does not tell");
 	berth_description d = {.name = "host"};
@@ -237,7 +238,7 @@ berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_
 			d.dev[i].figure[f] = nobody;
 		if (cpu) {
 			set_cpu(&d.dev[i], core, memory / n_cpus, cpus->node[0].limited);
-			d.dev[i].n_cores = 1;
+			d.dev[i].n_cores = n_cores;
 			d.dev[i].cache_bytes = cpus->node[0].cache_bytes;
 		}
 		if (memory_bytes[i] >= 0)
@@ -245,7 +246,7 @@ berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_
 				(double)memory_bytes[i], 0, 0x1p53, BERTH_ORIGIN_DRIVER, "by the engine");
 	}
 	berth_figure copy = berth_figure_of(core->mem_bandwidth.value / 2, 1e-9, INFINITY,
-	                                    core->mem_bandwidth.origin, "copies of one core");
+	                                    core->mem_bandwidth.origin, "copies of the cores");
 	for (int32_t i = 0; i < n; i++)
 		for (int32_t k = 0; k < n; k++) {
 			bool cpus_both = strcmp(kinds[i], "cpu") == 0 && strcmp(kinds[k], "cpu") == 0;

@@ -56,12 +56,13 @@ berth_status berth_describe_machine(const berth_machine *m, bool software, berth
                                     berth_description *out, berth_err *err);
 
 /* Devices of an engine: names[n] of kinds[n], each of which says its memory_bytes[n] or -1. Those of kind
- * "cpu" are one core each, and have an equal part of the memory. Nobody tells figures of others. Links are
- * those of the full graph; an engine times them. In mem. Fails: BERTH_ENOMEM. */
-berth_status berth_describe_engine(const berth_cpu_nodes *cpus, const berth_cpu_figures *core,
-                                   const berth_figure *latency, int32_t n, const char *const *names,
-                                   const char *const *kinds, const int64_t *memory_bytes, berth_arena *mem,
-                                   berth_description *out, berth_err *err);
+ * "cpu" are n_cores cores each with these figures, and have an equal part of the memory. Nobody tells figures
+ * of others. Links are those of the full graph; an engine times them. In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_describe_engine(const berth_cpu_nodes *cpus, int32_t n_cores,
+                                   const berth_cpu_figures *core, const berth_figure *latency, int32_t n,
+                                   const char *const *names, const char *const *kinds,
+                                   const int64_t *memory_bytes, berth_arena *mem, berth_description *out,
+                                   berth_err *err);
 
 /* Leave out devices that no known link leads to, or none comes from, if there are several. */
 void berth_description_settle(berth_description *d);

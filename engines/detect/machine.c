@@ -143,17 +143,22 @@ static berth_cpu_team team_of(const berth_cpu_nodes *cpus, int32_t node)
 	return (berth_cpu_team){&cpus->core[n->first_core], n->n_cores, n->cache_bytes, n->memory_bytes};
 }
 
-berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *core, berth_figure *latency,
-                                     berth_err *err)
+berth_status berth_machine_find_cores(berth_cpu_nodes *cpus, int32_t *n, berth_cpu_figures *out,
+                                      berth_figure *latency, berth_err *err)
 {
 	berth_figure unused;
+	int32_t all = 0;
 	BERTH_TRY(berth_cpu_nodes_find(cpus, err));
 	berth_cpu_nodes_limit(cpus, sysfs);
-	berth_cpu_team one = team_of(cpus, 0), other = one;
+	for (int32_t i = 0; i < cpus->n; i++)
+		all += cpus->node[i].n_cores;
+	*n = *n < 1 || *n > all ? all : *n;
+	berth_cpu_team team = team_of(cpus, 0), one = team, other = team;
+	team.n_cores = *n;
 	one.n_cores = other.n_cores = 1;
-	if (cpus->node[0].n_cores > 1)
+	if (all > 1)
 		other.core++;
-	BERTH_TRY(berth_cpu_measure(&one, core, err));
+	BERTH_TRY(berth_cpu_measure(&team, out, err));
 	return berth_cpu_measure_link(&one, &other, &unused, latency, err);
 }
 

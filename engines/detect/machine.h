@@ -24,9 +24,10 @@ typedef struct berth_machine {
 	char untold[BERTH_MAX_UNTOLD][40];
 } berth_machine;
 
-/* Cores, and what a core alone does; for engines, whose devices are cores. */
-berth_status berth_machine_find_core(berth_cpu_nodes *cpus, berth_cpu_figures *core, berth_figure *latency,
-                                     berth_err *err);
+/* Cores, and what *n of them do together (0, or more than there are: all, out: how many); for engines, whose
+ * devices are cores or have them all. */
+berth_status berth_machine_find_cores(berth_cpu_nodes *cpus, int32_t *n, berth_cpu_figures *out,
+                                      berth_figure *latency, berth_err *err);
 
 /* All of it, in mem; some seconds, of which drivers take most. The processes for the drivers come first,
  * while this one has no threads. Fails: BERTH_ENOMEM, BERTH_EIO (no process). What a driver does is no

@@ -195,8 +195,16 @@ berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider
 		return ORT(lib, p->name, err, APPEND_DEVICE, (void *, void *, const void *const *, size_t,
 		           const char *const *, const char *const *, size_t), options, lib->env, &p->device,
 		           (size_t)1, NULL, NULL, (size_t)0);
-	return strcmp(p->name, "CUDAExecutionProvider") == 0 ? append_cuda(lib, options, p, err)
-	                                                     : append_by_name(lib, options, p, err);
+	berth_status st = strcmp(p->name, "CUDAExecutionProvider") == 0
+	                          ? append_cuda(lib, options, p, err)
+	                          : append_by_name(lib, options, p, err);
+	if (st == BERTH_OK || !strstr(err->msg, "oad"))
+		return st;
+	const berth_err why = *err; /* "Failed to load shared library" */
+	return berth_fail(err, st,
+	                  "%s needs libonnxruntime_providers_*.so beside ONNX Runtime's library, which "
+	                  "--library names: %.300s",
+	                  p->name, why.msg);
 }
 
 /* ---- sessions with inputs and outputs where providers want them ---- */

@@ -415,7 +415,7 @@ static void test_memory(void **state)
 		berth_arena_init(&tmp, &f.hook);
 		st = berth_describe_machine(m, true, &out, &d, &err);
 		if (st == BERTH_OK)
-			st = berth_describe_engine(&m->cpus, &m->node[0], m->node_latency, 2, names, kinds,
+			st = berth_describe_engine(&m->cpus, 1, &m->node[0], m->node_latency, 2, names, kinds,
 			                           memory_bytes, &out, &d, &err);
 		if (st == BERTH_OK)
 			st = berth_description_system(&d, 0, &out, &tmp, &s, &err);
@@ -440,9 +440,9 @@ static void test_engine(void **state)
 	berth_description d;
 	berth_system s;
 	berth_err err;
-	assert_ok(
-		berth_describe_engine(&cpus, &core, &latency, 3, names, kinds, memory_bytes, &mem, &d, &err),
-		&err);
+	assert_ok(berth_describe_engine(&cpus, 2, &core, &latency, 3, names, kinds, memory_bytes, &mem, &d,
+	                                &err),
+	          &err);
 	assert_ok(berth_description_system(&d, 1e9, &mem, &tmp, &s, &err), &err); /* all are there to be timed
 	                                                                           */
 	assert_int_equal(s.n_links, 6);
@@ -450,6 +450,7 @@ static void test_engine(void **state)
 	berth_description_settle(&d);
 	assert_ok(berth_description_system(&d, 0, &mem, &tmp, &s, &err), &err);
 	assert_int_equal(s.n_devs, 2);
+	assert_int_equal(d.dev[0].n_cores, 2);
 	assert_true(s.dev_memory_bytes[0] == 2000 && s.dev_memory_bytes[1] == 1000);
 	assert_ptr_not_equal(d.dev[0].model, cpus.model); /* it outlives them */
 	assert_true(s.link_bandwidth[0] == 1e10 && s.link_latency_s[0] == 1e-6 &&
