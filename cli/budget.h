@@ -38,7 +38,8 @@ cli_budget cli_budget_default(void);
 /* What every search has. */
 #define CLI_SEARCH(b) \
 	CLI_OBJECTIVE(b), \
-	{"evaluations", 0, CLI_USUAL, &(b)->evaluations, "N", "placements that a search may try"}, \
+	{"evaluations", 0, CLI_USUAL, &(b)->evaluations, "N", \
+	 "placements that a search may try; quick heuristics are, whatever N and --time"}, \
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
 
 /* And what verbs have that are about searches. */

@@ -30,6 +30,13 @@ static const cli_verb *find_verb(const char *name, berth_err *err)
 	int32_t n = 0, at;
 	for (const cli_verb *const *v = cli_verbs; *v; v++)
 		names[n++] = (*v)->name;
+	if (strncmp(name, "zoo:", 4) == 0 || strchr(name, '.')) { /* what is to be placed, no word */
+		berth_fail(err, BERTH_EINVAL,
+		           "a verb is missing before '%.200s': 'berth show' tells what it is, 'berth place' "
+		           "places it; 'berth --help' lists all",
+		           name);
+		return NULL;
+	}
 	return berth_text_find(names, n, name, "verb", "; 'berth --help' lists them", &at, err) == BERTH_OK
 	               ? cli_verbs[at]
 	               : NULL;

@@ -269,6 +269,11 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 	if (successor(verb, typed))
 		return berth_fail(err, BERTH_EINVAL, "%s: option %s is gone; give %s", verb->name, typed,
 		                  successor(verb, typed));
+	if (strcmp(typed, "--set") == 0 || strcmp(typed, "--what-if") == 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s: option %s is of simulate: place first, and 'berth simulate GRAPH --on "
+		                  "SYSTEM --placement PLAN %s ...' changes the machine and places anew",
+		                  verb->name, typed, typed);
 	return berth_fail(err, BERTH_EINVAL, "%s: unknown option %s%s; 'berth %s --help' lists them",
 	                  verb->name, typed, berth_text_suggest(hint, sizeof hint, typed, names, n),
 	                  verb->name);

@@ -355,10 +355,10 @@ static berth_status run_export(cli *c, berth_err *err)
 		                  s.e->name);
 	if (!a.out && !c->json && !s.e->binary)
 		a.out = "-";
-	if (!a.out && !c->json)
-		return berth_fail(err, BERTH_EINVAL, "export: -o OUT is missing: a file for %s is no text",
-		                  s.e->name);
 	berth_status st = make(c, &a, &s, err);
+	if (st == BERTH_OK && !a.out && !c->json) /* what does not go to the target is told before */
+		st = berth_fail(err, BERTH_EINVAL, "export: -o OUT is missing: a file for %s is no text",
+		                s.e->name);
 	if (st == BERTH_OK)
 		st = tell(c, &a, &s, err);
 	export_plan_close(&s.plan);
@@ -366,7 +366,8 @@ static berth_status run_export(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {{"", "!model", "export: --model GRAPH is missing"},
-                                 {"", "!to", "export: --to TARGET is missing"}};
+                                 {"", "!to",
+                                  "export: --to TARGET is missing; 'berth export --help' lists them"}};
 
 const cli_verb cmd_export = {
 	"export", "export PLAN --model GRAPH --to TARGET [--on SYSTEM] [--device NAME=THEIRS] [-o OUT]",

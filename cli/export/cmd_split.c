@@ -26,7 +26,8 @@ typedef struct state {
 	berth_read_options left; /* of read: what is not fixed in the new model */
 	split_search_args args;
 	split_search search;
-	bool apart; /* the new model has another folder than the weights that both take */
+	int32_t n_kept; /* files of weights that both models take */
+	bool apart;     /* the new model has another folder than these */
 } state;
 
 /* ---- words ---- */
@@ -180,6 +181,24 @@ static berth_status find_left(cli *c, state *s, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The new model is read as the old one was, before it is written: its graph, and whether weights stay in the
+ * old one's files. */
+static berth_status read_made(cli *c, state *s, berth_err *err)
+{
+	berth_arena whole = {0};
+	berth_read_report report;
+	const char *data;
+	size_t size;
+	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
+	BERTH_TRY(berth_got(data, err));
+	berth_status st = berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after,
+	                                    &report, err);
+	berth_arena_free(&whole);
+	for (int32_t i = 0; st == BERTH_OK && i < report.n_external; i++)
+		s->n_kept += !s->opt.outside || strcmp(report.external[i], s->opt.outside) != 0;
+	return st;
+}
+
 static berth_status write(cli *c, state *s, berth_err *err)
 {
 	berth_split_files f = {.made = &s->made,
@@ -187,16 +206,6 @@ static berth_status write(cli *c, state *s, berth_err *err)
 	                       .out = s->words.out,
 	                       .data = s->words.data,
 	                       .plan = s->args.plan};
-	/* The new model is read as the old one was, before it is written. */
-	berth_arena whole = {0};
-	const char *data;
-	size_t size;
-	data = berth_file_join(s->made.piece, s->made.n_pieces, &whole, &size);
-	BERTH_TRY(berth_got(data, err));
-	berth_status st =
-		berth_graph_parse(s->words.out, data, size, &s->left, &c->mem, &c->tmp, &s->after, NULL, err);
-	berth_arena_free(&whole);
-	BERTH_TRY(st);
 	if (f.plan)
 		BERTH_TRY(berth_split_plan(&s->search.x, &s->after, &c->mem, &c->tmp, &f.plan_text,
 		                           &f.plan_size, err));
@@ -256,7 +265,8 @@ static berth_status make(cli *c, state *s, berth_err *err)
 		BERTH_TRY(cli_warn(c, err, "%s (%s) stays whole: %s", s->made.refused[i].op,
 		                   s->made.refused[i].type, s->made.refused[i].why));
 	BERTH_TRY(warn_other_axis(c, &s->made, err));
-	if (s->report.n_external)
+	BERTH_TRY(read_made(c, s, err));
+	if (s->n_kept)
 		BERTH_TRY(berth_split_apart(s->model.name, s->words.out, &c->tmp, &s->apart, err));
 	if (s->apart)
 		BERTH_TRY(cli_warn(c, err,
@@ -272,7 +282,7 @@ static berth_status tell(cli *c, const state *s, berth_err *err)
 	const split_told t = {s->words.out, s->words.data, &s->made,
 	                      &s->before,   &s->after,      s->args.on ? &s->search : NULL};
 	BERTH_TRY(split_tell(c, &t, err));
-	if (cli_in_words(c) && s->report.n_external && !s->apart)
+	if (cli_in_words(c) && s->n_kept && !s->apart)
 		cli_say("note: weights stand in files of their own: keep the new model in the same folder as "
 		        "%s\n",
 		        s->model.name);

@@ -108,6 +108,7 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 {
 	berth_search_cfg cfg;
 	cli_progress progress;
+	const berth_solution before = s->r; /* empty, but where a search is made again */
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	/* The time holds from the start of the program. A search that is made again gets a tenth more. */
 	if (s->again) {
@@ -130,7 +131,9 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	if (st == BERTH_OK)
 		st = berth_engine_plan_take(&s->engine.plan, &cfg.objective, &s->r, &c->mem, &c->tmp, err);
-	s->r.evaluations += s->copies.r.evaluations;
+	s->r.evaluations += s->copies.r.evaluations + before.evaluations;
+	s->r.wall_s += before.wall_s;
+	s->r.solve_s += before.solve_s;
 	cli_progress_end(&progress);
 	if (st == BERTH_OK)
 		st = compare_with_single(c, s, &cfg.objective, err);

@@ -240,7 +240,8 @@ static berth_status print_methods(cli *c, const cli_comparison *r, const tables 
 {
 	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, " : "all %d instances, ", n_complete(r));
 	cli_say_word(berth_objective_name(&r->objective), format);
-	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n" : "; against %s\n",
+	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n"
+	                                  : ": means over instances; won, tied, lost and p are against %s\n",
 	        r->name[r->against]);
 	return cli_tell_rows(c, t->methods, &r->objective, format, METHOD_COLUMNS, err);
 }

@@ -209,8 +209,18 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	for (int k = 0; k < 2; k++)
 		cli_cell_text(&t, berth_objective_name(&v->cfg.objective[k]));
 	cli_cell(&t, "operators");
+	int32_t alike = 0; /* points that would be told as the one before */
+	char told[2][2][32] = {{"", ""}};
 	for (int32_t i = 0; i < v->front.n; i++) {
 		const berth_pareto_point *x = &v->front.point[i];
+		bool same = true;
+		for (int k = 0; k < 2; k++) {
+			cli_value(told[i % 2][k], &v->cfg.objective[k], x->value[k]);
+			same &= strcmp(told[0][k], told[1][k]) == 0;
+		}
+		alike += same;
+		if (same)
+			continue;
 		cli_cell_int(&t, i + 1);
 		for (int k = 0; k < 2; k++)
 			cli_cell_value(&t, &v->cfg.objective[k], x->value[k]);
@@ -220,7 +230,11 @@ static berth_status print_text(cli *c, const view *v, berth_err *err)
 	for (int k = 0; k < 2; k++)
 		cli_cell_value(&t, &v->cfg.objective[k], v->bound[k]);
 	cli_cell(&t, "-");
-	return cli_table_print(&t, CLI_AS_TEXT, err);
+	BERTH_TRY(cli_table_print(&t, CLI_AS_TEXT, err));
+	if (alike)
+		cli_say("(%d more, which differ%s from the point before by less than is shown)\n", (int)alike,
+		        alike == 1 ? "s" : "");
+	return BERTH_OK;
 }
 
 /* ---- all of it ---- */

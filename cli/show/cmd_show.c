@@ -78,8 +78,9 @@ static berth_status check_plain(const cli *c, const char *what, berth_err *err)
 {
 	const char *option = cli_given(
 		c, "on|placement|op|dim|training|fuse|replicas|profile|times|granularity");
-	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s", option,
-	                           c->args[0], what)
+	const char *hint = strcmp(what, "a placement") ? "" : " (berth simulate takes it by --placement)";
+	return option ? berth_fail(err, BERTH_EINVAL, "show: option --%s is for graphs, but %s is %s%s",
+	                           option, c->args[0], what, hint)
 	              : BERTH_OK;
 }
 

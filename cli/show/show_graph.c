@@ -290,7 +290,8 @@ static void print_onnx(const view *v)
 {
 	const berth_read_report *r = &v->onnx;
 	if (r->n_nodes)
-		cli_say("ONNX: %d nodes, %d of them known without running\n", r->n_nodes, r->n_folded);
+		cli_say("ONNX: %d node%s, %d of them known without running\n", r->n_nodes,
+		        r->n_nodes == 1 ? "" : "s", r->n_folded);
 	for (int32_t i = 0; i < r->n_dims; i++)
 		cli_say("%s: dimension %s is %lld (--dim %s=N)\n", r->format, r->dim_name[i],
 		        (long long)r->dim_value[i], r->dim_name[i]);

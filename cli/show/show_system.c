@@ -146,8 +146,9 @@ static berth_status print_links(cli *c, const berth_system *s, berth_err *err)
 
 static berth_status print_text(cli *c, const berth_system *s, berth_err *err)
 {
-	cli_say("%s: %d devices, %d links in %d channels; order %s, %s\n\n", s->name, s->n_devs, s->n_links,
-	        s->n_channels, berth_order_name(s->order),
+	cli_say("%s: %d device%s, %d link%s in %d channel%s; order %s, %s\n\n", s->name, s->n_devs,
+	        s->n_devs == 1 ? "" : "s", s->n_links, s->n_links == 1 ? "" : "s", s->n_channels,
+	        s->n_channels == 1 ? "" : "s", berth_order_name(s->order),
 	        s->contention ? "a channel carries one transfer at a time" : "transfers never wait");
 	BERTH_TRY(print_devices(c, s, err));
 	BERTH_TRY(report_print_pools_of(c, s, err));

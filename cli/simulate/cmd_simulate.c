@@ -293,7 +293,8 @@ static berth_status run(cli *c, berth_err *err)
 }
 
 static const cli_rule rules[] = {
-	{"", "!placement", "simulate: --placement FILE is missing"},
+	{"", "!placement",
+         "simulate: --placement FILE is missing: simulate GRAPH --on SYSTEM --placement PLAN"},
 	{"compress", "set|what-if",
          "simulate: --compress is for the machine as it is: leave out --set and --what-if"},
 	{"set", "what-if",

@@ -327,8 +327,8 @@ static berth_status read_objective(parser *r)
 	if (*r->at)
 		return berth_fail(r->err, BERTH_EINVAL,
 		                  "objective: '%.40s' was not expected; the form is METRIC or "
-		                  "W*METRIC+W*METRIC, then :METRIC<=LIMIT",
-		                  r->at);
+		                  "W*METRIC+W*METRIC, then :METRIC<=LIMIT%s",
+		                  r->at, *r->at == ',' ? "; two at once: place --pareto A,B" : "");
 	return BERTH_OK;
 }
 

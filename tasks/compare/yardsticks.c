@@ -118,6 +118,8 @@ berth_status berth_finer_find(const berth_graph *whole, const berth_solution *r,
 	*out = (berth_finer){.known = !finer.interrupted,
 	                     .value = finer.feasible ? finer.value : NAN,
 	                     .cost = NAN,
+	                     .evaluations = finer.evaluations,
+	                     .wall_s = finer.wall_s,
 	                     .cuts = r->p->max_cuts >= 0 && r->answered ? berth_cuts(r->p, r->op_dev) : -1};
 	if (r->feasible && finer.feasible)
 		out->cost = finer.value < r->value ? r->value / finer.value - 1 : 0;

@@ -24,6 +24,8 @@ typedef struct berth_finer {
 	double value; /* of single operators; NAN: nothing was found that fits */
 	double cost;  /* coarse value / finer value - 1, at least 0; NAN: one of them is not known */
 	int64_t cuts; /* of the answer; -1: cuts are not limited */
+	int64_t evaluations;
+	double wall_s;
 } berth_finer;
 
 /* Solve `whole`, the graph without these rules, on the system of r's problem by r's method with the budget of
