@@ -99,7 +99,8 @@ static berth_status see_key(void *ctx, const berth_json *item, berth_err *err)
 	seen_keys *k = ctx;
 	int32_t i;
 	berth_err why;
-	if (berth_text_find(k->known, k->n, item->key, "key", "", &i, &why) != BERTH_OK)
+	const char *tail = berth_text_nearest(item->key, k->known, k->n) ? "" : NULL; /* NULL: all of them */
+	if (berth_text_find(k->known, k->n, item->key, "key", tail, &i, &why) != BERTH_OK)
 		return berth_json_fail(k->object, err, "%s", why.msg);
 	if (k->seen >> i & 1)
 		return berth_json_fail(k->object, err, "key '%s' stands twice", item->key);
@@ -141,7 +142,9 @@ berth_status berth_json_format(const berth_json *at, const char *format, int ver
 	BERTH_TRY(berth_json_string(at, "format", false, &f, err));
 	if (!f)
 		return berth_json_fail(
-			at, err, "key 'format' is missing: JSON of another kind? expected '%s'", format);
+			at, err, "key 'format' is missing: JSON of another program? expected '%s'%s", format,
+			strcmp(format, "berth-graph") == 0
+				? "; docs/importers.md lists whose JSON is read" : "");
 	berth_json at_format = berth_json_get(at, "format"), at_version = berth_json_get(at, "version");
 	if (strcmp(f, format) != 0)
 		return berth_json_fail(&at_format, err, "format is '%.60s', expected '%s'", f, format);

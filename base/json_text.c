@@ -265,8 +265,7 @@ static berth_status check_text(const char *file, const char *text, size_t size, 
 	if (!berth_text_is_utf8(text, size))
 		return berth_fail(err, BERTH_EFORMAT, "%s: not JSON text: it is not UTF-8", file);
 	if (skip_blanks(text, text + size) == text + size)
-		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty; expected a JSON object",
-		                  file);
+		return berth_fail(err, BERTH_EFORMAT, "%s:1:1: the file is empty", file);
 	if ((nul = find_nul(text, size)))
 		return syntax_error(file, text, nul, text + size, "no text may hold a NUL:", err);
 	return BERTH_OK;

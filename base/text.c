@@ -30,6 +30,7 @@ int berth_text_distance(const char *a, const char *b)
 
 enum { LEAST_BEGINNING = 3 }; /* letters of a word that a name may begin with */
 enum { LEAST_PART = 4 };      /* and that may stand anywhere in one */
+enum { MOST_NEAR = 3 };       /* names that are suggested */
 enum { MOST_EDITS = 3 };      /* that a word may be away from a name, of a long word, too */
 
 static char small_letter(char c)
@@ -56,6 +57,7 @@ static bool is_called(const char *name, const char *plain)
 	                                       {"seqlen", "seq"},       {"batchsize", "batch"},
 	                                       {"makespan", "latency"}, {"time", "latency"},
 	                                       {"speed", "throughput"}, {"onnxruntime", "ort"},
+	                                       {"vram", "memory_bytes"}, {"ram", "memory_bytes"},
 	                                       {"pytorch", "torch"}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i][0], plain) == 0 && strcmp(names[i][1], name) == 0)
@@ -99,17 +101,29 @@ const char *berth_text_nearest(const char *word, const char *const *list, int32_
 char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n)
 {
 	const char *near = berth_text_nearest(word, list, n);
-	if (near)
-		snprintf(buf, size, " (did you mean '%s'?)", near);
-	else
-		buf[0] = '\0';
+	buf[0] = '\0';
+	if (!near)
+		return buf;
+	const bool begins = strncmp(near, word, strlen(word)) == 0;
+	const int distance = berth_text_distance(word, near);
+	size_t len = (size_t)snprintf(buf, size, " (did you mean '%s'", near);
+	for (int32_t i = 0, told = 1; i < n && told < MOST_NEAR; i++) {
+		bool as_near = begins ? strncmp(list[i], word, strlen(word)) == 0
+		                      : strncmp(list[i], word, LEAST_PART) == 0 &&
+		                                berth_text_distance(word, list[i]) == distance;
+		if (!as_near || strcmp(list[i], near) == 0 || len + strlen(list[i]) + sizeof ", ''?)" > size)
+			continue;
+		len += (size_t)snprintf(buf + len, size - len, ", '%s'", list[i]);
+		told++;
+	}
+	snprintf(len < size ? buf + len : buf, len < size ? size - len : 0, "?)");
 	return buf;
 }
 
 berth_status berth_text_find(const char *const *names, int32_t n, const char *word, const char *what,
                              const char *tail, int32_t *at, berth_err *err)
 {
-	char hint[96], known[256] = "";
+	char hint[96], known[512] = "";
 	size_t len = 0;
 	for (int32_t i = 0; i < n; i++)
 		if (strcmp(names[i], word) == 0) {

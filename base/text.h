@@ -13,7 +13,7 @@ int berth_text_distance(const char *a, const char *b);
  * nearest one (ties: first); NULL: none is near enough to be a likely slip. */
 const char *berth_text_nearest(const char *word, const char *const *list, int32_t n);
 
-/* Append " (did you mean 'X'?)" or "" to buf, from berth_text_nearest. Returns buf. */
+/* " (did you mean 'X'?)" or "", from berth_text_nearest, with others that are as near. Returns buf. */
 char *berth_text_suggest(char *buf, size_t size, const char *word, const char *const *list, int32_t n);
 
 /* Where word stands among names[n]: *at. Fails: BERTH_EINVAL, "unknown WHAT 'WORD' (did you mean 'X'?)" and

@@ -142,7 +142,7 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 	BERTH_SCRATCH(tmp);
 	berth_status st = berth_file_take(BERTH_READS_SYSTEM, path, &data, &size, err);
 	if (st != BERTH_OK)
-		return name_builtin(path, st, err);
+		return name_builtin(path, berth_graph_missing(path, st, err), err);
 	const berth_content x = {.name = path, .data = data ? (const char *)data : "", .size = size};
 	st = parse_system(&x, sandbox, mem, tmp, out, err);
 	berth_file_unmap(data, size);
@@ -311,7 +311,9 @@ berth_status berth_instance_load(const char *graph, const char *system, const be
 		*report = (berth_read_report){0};
 	if (!found && !system)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "--on SYSTEM is missing: %s brings no machine of its own", graph);
+		                  "--on SYSTEM is missing: %s brings no machine of its own; 'berth systems' "
+		                  "lists those that are built in",
+		                  graph);
 	if (!found)
 		BERTH_TRY(berth_graph_load(graph, opt, mem, tmp, g, report, err));
 	return system ? berth_system_load(system, sandbox, mem, tmp, s, err) : BERTH_OK;

@@ -247,11 +247,15 @@ static berth_status warn_type(onnx_model *m, const onnx_node *n)
 	BERTH_TRY(berth_strmap_add(&m->warned, key, (int32_t)m->n_warnings, NULL, m->err));
 	BERTH_TRY(berth_onnx_types(m->tmp, &known, &n_known, m->err));
 	BERTH_TRY(BERTH_GROW(m->tmp, m->warning, m->n_warnings, &m->cap_warning, m->err));
+	berth_text_suggest(hint, sizeof hint, n->type, known, n_known);
+	for (int32_t i = 0; i < n_known; i++) /* of another domain */
+		if (strcmp(known[i], n->type) == 0)
+			snprintf(hint, sizeof hint, " (com.microsoft or the default domain has one)");
 	m->warning[m->n_warnings] = berth_arena_printf(
 		m->tmp, "operator '%s'%s%s is %s%s (first at node '%s')%s", n->type,
 		*n->domain ? " of domain " : "", n->domain,
 		n->lent ? "none of the default domain" : "not known",
-		n->lent ? "" : berth_text_suggest(hint, sizeof hint, n->type, known, n_known),
+		n->lent ? "" : hint,
 		onnx_node_label(m, n),
 		n->lent ? ": taken for that of com.microsoft" : ": its cost is that of its bytes");
 	return m->warning[m->n_warnings++] ? BERTH_OK : berth_nomem(m->err);

@@ -5,11 +5,12 @@
 
 #include "columns.h"
 #include "file.h"
+#include "text.h"
 #include "units.h"
 
 #include <ctype.h>
 
-enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000 };
+enum { DEEPEST = 64, MAX_CROSSED = 32768, NOTHING = 1000, MOST_PASSED = 4 };
 
 /* A number, by the attribute that stands first in a list of names. */
 typedef struct ranked {
@@ -64,6 +65,8 @@ typedef struct reader {
 	char *word;         /* a name being looked up */
 	defaults d[DEEPEST + 1];
 	int depth;
+	scan_word passed[MOST_PASSED]; /* attributes that look like costs and are none here */
+	int n_passed;
 } reader;
 
 static berth_status fail(reader *r, const char *expected)
@@ -169,6 +172,40 @@ static const char *const times[] = {"time", "runtime", "duration", "cost", "weig
 static const char *const edge_times[] = {"time", "comm", "cost", "weight", "label", NULL};
 static const char *const node_bytes[] = {"read_bytes", "write_bytes", "param_bytes", "output_bytes"};
 
+/* A time in the file's units: a number, or one with a unit of time. */
+static bool is_time(const reader *r, scan_word value, double *out)
+{
+	char text[64];
+	const char *end;
+	if (scan_number(value, out))
+		return true;
+	if (value.n >= sizeof text)
+		return false;
+	snprintf(text, sizeof text, "%.*s", (int)value.n, value.text);
+	double seconds = berth_unit_number(BERTH_SECONDS, text, &end);
+	*out = seconds / r->t.opt->unit;
+	return !*end && isfinite(*out) && *out >= 0;
+}
+
+/* Is an attribute that nobody reads here a cost by its name and value? Graphviz has none so. */
+static void note_passed(reader *r, scan_word key, scan_word value)
+{
+	static const char *const like[] = {"time", "cost", "flop", "byte", "work", "load",
+	                                   "mem", "dur", "latency", "weight", "param"};
+	char small[32];
+	size_t n = key.n < sizeof small ? key.n : sizeof small - 1;
+	bool is = false;
+	for (size_t i = 0; i < n; i++)
+		small[i] = (char)tolower((unsigned char)key.text[i]);
+	for (size_t i = 0; i < sizeof like / sizeof *like; i++)
+		is |= berth_text_contains(small, n, like[i]);
+	is &= value.n > 0 && (isdigit((unsigned char)*value.text) || *value.text == '.');
+	for (int i = 0; i < r->n_passed && is; i++)
+		is = r->passed[i].n != key.n || memcmp(r->passed[i].text, key.text, key.n) != 0;
+	if (is && r->n_passed < MOST_PASSED)
+		r->passed[r->n_passed++] = key;
+}
+
 /* Take value if key is in the list and not behind what was taken. A label may be any text. */
 static berth_status rank_time(reader *r, const char *const *list, scan_word key, scan_word value, size_t at,
                               ranked *out)
@@ -177,13 +214,16 @@ static berth_status rank_time(reader *r, const char *const *list, scan_word key,
 	int i = 0;
 	while (list[i] && !scan_is_any_case(key, list[i]))
 		i++;
+	if (!list[i])
+		note_passed(r, key, value);
 	if (!list[i] || i > out->rank)
 		return BERTH_OK;
-	if (scan_number(value, &x))
+	if (list[i + 1] ? is_time(r, value, &x) : scan_number(value, &x))
 		*out = (ranked){x, i};
 	else if (list[i + 1])
-		return scan_fail(&r->s, at, "%s is '%.*s'; expected a number of 0 or more", list[i],
-		                 scan_shown(value), value.text);
+		return scan_fail(&r->s, at,
+		                 "%s is '%.*s'; expected a number of 0 or more, or one with a unit of time",
+		                 list[i], scan_shown(value), value.text);
 	return BERTH_OK;
 }
 
@@ -251,7 +291,10 @@ static berth_status node_attr(reader *r, scan_word key, scan_word value, size_t 
 		const char *kind;
 		double x;
 		size_t node = (size_t)op;
-		BERTH_TRY(take_number(r, key, value, at, 1e12, &x));
+		if (!is_time(r, value, &x) || x > 1e12)
+			return scan_fail(&r->s, at,
+			                 "%.*s is '%.*s'; expected 0 to 1e12, or a time with a unit",
+			                 scan_shown(key), key.text, scan_shown(value), value.text);
 		BERTH_TRY(scan_placed(&r->s, at, task_graph_name(&r->t, (scan_word){key.text + 5, key.n - 5},
 		                                                 &kind)));
 		BERTH_TRY(columns_set_byte(&r->node, NODE_FLAGS, node,
@@ -652,6 +695,11 @@ berth_status task_graph_dot(const task_graph *frame, const berth_content *from, 
 	BERTH_TRY(task_graph_new(&r->t, from->name));
 	BERTH_TRY(berth_builder_texts(r->t.b, mem, r->t.err));
 	BERTH_TRY(document(r));
+	for (int i = 0; i < r->n_passed; i++)
+		BERTH_TRY(task_graph_warn(&r->t,
+		                          "attribute '%.*s' looks like a cost and is not read: "
+		                          "docs/importers.md lists those that are",
+		                          scan_shown(r->passed[i]), r->passed[i].text));
 	berth_status st = put_times(r);
 	if (from->once)
 		berth_file_spend((const unsigned char *)r->s.text, r->s.size);

@@ -62,6 +62,7 @@ static const foreign table[] = {
 	    WRONG),
 	ROW(AS_TEXT, "version https://git-lfs", NULL, "a pointer of Git LFS in the place of the file",
 	    "git lfs pull fetches it"),
+	ROW(AS_TEXT, "version ", "graph ", "an NNEF graph", "give it as ONNX"),
 	ROW(AS_TEXT, "<!doctype html", NULL, "a page of the web", WRONG),
 	ROW(AS_TEXT, "<html", NULL, "a page of the web", WRONG),
 	ROW(AS_TEXT, "404: not found", NULL, "the answer of a server", WRONG),

@@ -85,8 +85,11 @@ static berth_status get_whole(const berth_json *at, const char *key, const char 
                               int64_t *out, berth_err *err)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(at->item, key);
-	if (!item && or_key) {
-		item = cJSON_GetObjectItemCaseSensitive(at->item, or_key);
+	const cJSON *other = or_key ? cJSON_GetObjectItemCaseSensitive(at->item, or_key) : NULL;
+	if (!item && !other && or_key && otherwise < 0)
+		return berth_json_fail(at, err, "key '%s' (or '%s') is missing", key, or_key);
+	if (!item && other) {
+		item = other;
 		key = or_key;
 	}
 	int32_t x = 0;
