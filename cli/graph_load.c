@@ -103,7 +103,6 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 		berth_timing *timing;
 		berth_strbuf by = {.mem = &c->mem};
 		const char *text;
-		size_t len;
 		int32_t n = 0;
 		BERTH_TRY_NEW(&c->mem, c->calibrate.n, err, timing);
 		for (int32_t i = 0; i < c->calibrate.n; i++)
@@ -111,7 +110,7 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 				berth_strbuf_printf(&by, "%s%s", n ? ", " : "", x[i].text);
 				timing[n++] = (berth_timing){&x[i].g, -1, x[i].seconds};
 			}
-		BERTH_TRY(berth_strbuf_done(&by, &text, &len, err));
+		BERTH_TRY(berth_strbuf_done(&by, &text, NULL, err));
 		BERTH_TRY(n ? cli_calibrate_device(c, s, d, timing, n, text, err) : BERTH_OK);
 	}
 	return BERTH_OK;
@@ -323,11 +322,10 @@ berth_status cli_rules_add(cli *c, const berth_system *s, berth_graph *g, berth_
 {
 	berth_strbuf told = {.mem = &c->mem};
 	const char *text;
-	size_t len;
 	berth_rule_texts r = {c->pin.text, c->forbid.text, c->colocate.text,
 	                      c->pin.n,    c->forbid.n,    c->colocate.n, &told};
 	BERTH_TRY(berth_graph_add_rules(&r, s, &c->mem, &c->tmp, g, err));
-	BERTH_TRY(berth_strbuf_done(&told, &text, &len, err));
+	BERTH_TRY(berth_strbuf_done(&told, &text, NULL, err));
 	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
 		BERTH_TRY(cli_note(c, err, "%.*s", (int)strcspn(at, "\n"), at));
 	return BERTH_OK;

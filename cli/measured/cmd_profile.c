@@ -1,5 +1,4 @@
 /* berth profile: times of operators and links by an engine, and the description of this machine. */
-#include "engine.h"
 #include "engine_rules.h"
 #include "fidelity.h"
 #include "file.h"
@@ -14,7 +13,6 @@
 #include "signals.h"
 #include "system_json.h"
 #include "tell.h"
-#include "text.h"
 #include "times.h"
 
 typedef struct args {

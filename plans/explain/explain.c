@@ -81,7 +81,7 @@ static int32_t step(walker *w, int32_t op)
 	int32_t dev = t->op_dev[op], last = -1;
 	int64_t ready = 0;
 	w->compute_ns += t->end_ns[op] - t->start_ns[op] - lose_to_pool(w, berth_op_slowed(w->p, t, op));
-	for (int32_t i = g->op_in_off[op]; i < g->op_in_off[op + 1]; i++) {
+	BERTH_EACH (i, g->op_in_off, op) {
 		/* Cost models of their own tell no hops: a tensor then counts as there when it is made, and
 		 * what it takes as waiting for the device. */
 		int32_t tensor = g->in_tensor[i];

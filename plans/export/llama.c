@@ -1,10 +1,7 @@
 /* Exporter "llama.cpp": a plan of a GGUF model as one command line, quoted for a shell. Beside it
  * stand what both uses of the model take by it, what llama.cpp says of memory, and its default. */
 #include "check.h"
-#include "exporters.h"
 #include "llama_plan.h"
-#include "problem.h"
-#include "text.h"
 #include "time_errors.h"
 #include "uses.h"
 

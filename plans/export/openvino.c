@@ -158,7 +158,7 @@ static void count_takers(const berth_graph *g, const int32_t *piece, int32_t fro
 	for (int32_t op = from < 0 ? 0 : from; op < g->n_ops; op++) {
 		if (from >= 0 && piece[op] != from)
 			continue;
-		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+		BERTH_EACH (u, g->op_tensor_off, op)
 			BERTH_EACH (k, g->tensor_use_off, u) {
 				const int32_t to = piece[g->edge_consumer[k]];
 				if (to == piece[op])
@@ -176,7 +176,7 @@ static int32_t follow(const berth_graph *g, const int32_t *piece, const int32_t 
                       int32_t *before)
 {
 	for (int32_t op = 0; op < g->n_ops; op++)
-		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+		BERTH_EACH (u, g->op_tensor_off, op)
 			BERTH_EACH (k, g->tensor_use_off, u) {
 				const int32_t to = piece[g->edge_consumer[k]];
 				if (to != piece[op] && waits[piece[op]] > 0)
@@ -200,7 +200,7 @@ static berth_status find_circle(const berth_export_source *x, const char *const 
 	for (int32_t op = 0; op < g->n_ops; op++)
 		piece[op] = op;
 	for (int32_t op = 0; op < g->n_ops; op++)
-		for (int32_t u = g->op_tensor_off[op]; u < g->op_tensor_off[op + 1]; u++)
+		BERTH_EACH (u, g->op_tensor_off, op)
 			BERTH_EACH (k, g->tensor_use_off, u) {
 				const int32_t to = g->edge_consumer[k];
 				if (strcmp(theirs[op_dev[op]], theirs[op_dev[to]]) != 0)
