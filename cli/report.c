@@ -6,10 +6,10 @@
 #include "explain.h"
 #include "file.h"
 #include "graph_load.h"
+#include "op_times.h"
 #include "print.h"
 #include "say.h"
 #include "system_change.h"
-#include "time_errors.h"
 
 enum { MOST_CAUSES = 3, MOST_VIOLATIONS = 5, MOST_DEVICES = 12, MOST_MODELS = 12 };
 

@@ -2,12 +2,12 @@
 #include "place.h"
 
 #include "graph_load.h"
+#include "op_times.h"
 #include "page_plan.h"
 #include "place_requests.h"
 #include "progress.h"
 #include "signals.h"
 #include "simple.h"
-#include "time_errors.h"
 
 /* Of a time: of a search that is made again; to tell what is infeasible, at least. */
 #define AGAIN_SHARE 0.1

@@ -1,12 +1,12 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show.h"
 
+#include "op_times.h"
 #include "option_files.h"
 #include "plan_words.h"
 #include "results.h"
 #include "sandboxed.h"
 #include "tell.h"
-#include "time_errors.h"
 
 /* A placement file, to be undone by unmap_placement. */
 typedef struct placement_text {

@@ -97,14 +97,6 @@ berth_status berth_bounds_lp(const berth_problem *p, int64_t lower_ns, berth_bou
 berth_status berth_bounds_load_lp(const berth_problem *p, double lower_ns, berth_bound_work *budget,
                                   berth_arena *tmp, double *out_ns, berth_err *err);
 
-/* ---- machines (bounds_machines.c) ---- */
-
-/* From a bound that is known, up to the largest claim that machines.h leaves no schedule below. *lower_ns: 0
- * where no device has several operators that stand nowhere else, where nothing is legal, or too little work
- * is left. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
-berth_status berth_bounds_machines(const berth_problem *p, int64_t known_ns, berth_bound_work *budget,
-                                   berth_arena *tmp, int64_t *lower_ns, berth_err *err);
-
 /* ---- load and memory (bounds_memory.c) ---- */
 
 /* The load dual (bounds_load.h) with a price for each byte that an operator keeps for good on a device or in

@@ -4,6 +4,7 @@
 
 #include "gpu_times.h"
 #include "graph.h"
+#include "problem_tables.h"
 #include "system.h"
 
 typedef enum berth_time_from {
@@ -55,3 +56,14 @@ bool berth_op_alike(const berth_graph *g, int32_t a, int32_t b);
  * convolutions, nor than what the bytes beyond half of the cache take; more of b, m, n, k, images, channels,
  * points, kernel, rows, width, flops or bytes is never quicker. About 50 ns. */
 berth_time_estimate berth_time_on_cpu(const berth_time_query *q, const berth_time_device *d);
+
+/* How far a comparison of two placements may be off, as far as times are predicted. */
+/* Expected error of the ratio of two placements' times, a and b [n_ops], as a share: what a device's times
+ * are off by is common to all of its operators, and that of unlike devices independent, so what both
+ * placements have on a device cancels. 0 where all times are measured, or the two are the same. Operators
+ * that cannot run are not counted. O(ops * types that a device names). */
+double berth_ratio_error(const berth_problem *p, const int32_t *a, const int32_t *b);
+
+/* What the times of the operators that op_dev [n_ops] has on dev are from: "model", or several, as in
+ * "measured, roofline"; NULL: none is there. The text is static. O(ops). */
+const char *berth_times_from(const berth_problem *p, const int32_t *op_dev, int32_t dev);

@@ -82,11 +82,3 @@ berth_status berth_graph_parse_apart(const berth_content *from, const berth_read
 
 /* Bytes of the file's name in a spec of that form; 0: it is none. Nothing is looked for on the disk. */
 size_t berth_module_file_length(const char *spec);
-
-/* What a graph that somebody wrote by hand says and probably does not mean: types of operators that are
- * nearly those of ONNX, operators without a cost. */
-/* Add a warning for each such type, and one for all such operators, to r, in mem. Of graphs in JSON and DOT
- * alone; costs are missed in DOT, but at its ends where others have some: those are dummies. tmp is scratch,
- * reset at exit. O(ops + types * types of ONNX). Fails: BERTH_ENOMEM. */
-berth_status berth_graph_doubts(const berth_graph *g, berth_arena *mem, berth_arena *tmp,
-                                berth_read_report *r, berth_err *err);

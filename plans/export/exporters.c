@@ -5,7 +5,7 @@
 #include "engine_rules.h"
 #include "exporters.h"
 #include "min_cut.h"
-#include "time_errors.h"
+#include "op_times.h"
 
 #include <stdarg.h>
 

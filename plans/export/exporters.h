@@ -57,7 +57,7 @@ typedef struct berth_export_rate {
 } berth_export_rate;
 
 /* Seconds of a mean token by a plan and by what the engine does by itself, NAN: that cannot be told; and how
- * far off predicted times let their ratio be (time_errors.h). */
+ * far off predicted times let their ratio be (op_times.h). */
 typedef struct berth_export_uses {
 	double plan, usual, error;
 } berth_export_uses;

@@ -2,7 +2,7 @@
  * stand what both uses of the model take by it, what llama.cpp says of memory, and its default. */
 #include "check.h"
 #include "llama_plan.h"
-#include "time_errors.h"
+#include "op_times.h"
 #include "uses.h"
 
 /* ---- both uses of a model ----

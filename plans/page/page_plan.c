@@ -4,9 +4,9 @@
 
 #include "explain.h"
 #include "explain_op.h"
+#include "op_times.h"
 #include "page_graph.h"
 #include "sort.h"
-#include "time_errors.h"
 
 enum { N_PARTS = 1000 }; /* of the time, in which operators that are not shown are summed up */
 

@@ -6,7 +6,6 @@
 #include "small_problem.h"
 #include "support.h"
 #include "systems_builtin.h"
-#include "time_errors.h"
 #include "zoo.h"
 
 #include <math.h>
