@@ -54,9 +54,9 @@ double berth_seed_pbqp_ns(const berth_problem *p)
 const berth_seed berth_seeds[] = {{&berth_method_single, single_ns},
                                   {&berth_method_least_sum, berth_search_evaluation_ns},
                                   {&berth_method_heft, berth_seed_list_ns},
-                                  {&berth_method_peft_contended, berth_seed_priced_ahead_ns},
                                   {&berth_method_heft_priced, berth_seed_list_ns},
                                   {&berth_method_peft_priced, berth_seed_priced_ahead_ns},
+                                  {&berth_method_peft_contended, berth_seed_priced_ahead_ns},
                                   {&berth_method_ceft_cpop, berth_seed_list_ns},
                                   {&berth_method_pbqp, berth_seed_pbqp_ns},
                                   {&berth_method_ceft_pbqp, berth_seed_pbqp_ns}};

@@ -10,11 +10,10 @@ typedef struct berth_seed {
 	double (*work_ns)(const berth_problem *p); /* of its first answer, about */
 } berth_seed;
 
-/* The portfolio, the cheapest first: single, least-sum (where the value is such a sum), heft,
- * peft-contended, heft-priced, peft-priced, ceft-cpop, pbqp, ceft-pbqp. */
+/* The portfolio, the cheapest first: single, least-sum (where the value is such a sum), heft, heft-priced,
+ * peft-priced, peft-contended, ceft-cpop, pbqp, ceft-pbqp. */
 extern const berth_seed berth_seeds[];
 extern const int32_t berth_n_seeds;
-enum { BERTH_FIRST_SEEDS = 4 }; /* those that are worth their time before annealing, up to peft-contended */
 
 enum { BERTH_PARTITIONS = 2 };
 

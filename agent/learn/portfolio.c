@@ -14,16 +14,16 @@ berth_status berth_single_reference(berth_search *s, double *value, berth_arena 
 	return BERTH_OK;
 }
 
-berth_status berth_portfolio_go_on(berth_search *s, int32_t n, berth_arena *mem, berth_arena *tmp,
-                                   berth_portfolio *all, berth_err *err)
+berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
+                                 berth_err *err)
 {
+	berth_portfolio all = {0};
 	berth_seeds_begin(s);
-	for (; all->n_tried < n; all->n_tried++) {
-		int32_t i = all->n_tried;
+	for (int32_t i = 0; i < berth_n_seeds; i++) {
 		if (!berth_seeds_may_run(s, i))
 			continue;
 		BERTH_SCRATCH(tmp);
-		berth_portfolio_answer *answer = &all->answer[all->n];
+		berth_portfolio_answer *answer = &all.answer[all.n];
 		berth_search sub;
 		size_t bytes = (size_t)s->p->n_ops * sizeof *answer->op_dev;
 		BERTH_TRY(
@@ -37,18 +37,12 @@ berth_status berth_portfolio_go_on(berth_search *s, int32_t n, berth_arena *mem,
 		if (bytes)
 			memcpy(answer->op_dev, sub.best_dev, bytes);
 		berth_seeds_have_run(s, i);
-		if (berth_score_less(all->answer[all->n].score, all->answer[all->best].score))
-			all->best = all->n;
-		all->n++;
+		if (berth_score_less(all.answer[all.n].score, all.answer[all.best].score))
+			all.best = all.n;
+		all.n++;
 	}
 	berth_seeds_end(s);
-	all->reference = all->answer[0].score.value;
+	all.reference = all.answer[0].score.value;
+	*out = all;
 	return BERTH_OK;
-}
-
-berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
-                                 berth_err *err)
-{
-	*out = (berth_portfolio){0};
-	return berth_portfolio_go_on(s, berth_n_seeds, mem, tmp, out, err);
 }

@@ -12,7 +12,6 @@ typedef struct berth_portfolio_answer {
 
 typedef struct berth_portfolio {
 	int32_t n, best;  /* best: index of the best score, ties to the first */
-	int32_t n_tried;  /* of the seeds, from the first on */
 	berth_portfolio_answer answer[BERTH_MOST_SEEDS];
 	double reference; /* value of the best single device, even where it exceeds memory */
 } berth_portfolio;
@@ -21,10 +20,6 @@ typedef struct berth_portfolio {
  * cancelled the first answers are all. Placements live in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_portfolio_run(berth_search *s, berth_arena *mem, berth_arena *tmp, berth_portfolio *out,
                                  berth_err *err);
-
-/* Those of the first n that *all, 0 at first, has not tried. */
-berth_status berth_portfolio_go_on(berth_search *s, int32_t n, berth_arena *mem, berth_arena *tmp,
-                                   berth_portfolio *all, berth_err *err);
 
 /* Value of the best single device alone, for rewards. Its evaluations count. Its placement is not kept. */
 berth_status berth_single_reference(berth_search *s, double *value, berth_arena *tmp, berth_err *err);

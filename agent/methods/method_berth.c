@@ -1,6 +1,6 @@
 /* `berth`: a policy starts from the portfolio, softly, and learns by PPO and elite cloning. In turn with it
- * the incumbent is annealed. What annealing finds is cloned again. What is dear waits for its turn.
- * Every part is anytime: phases follow rounds and gains, never the budget. */
+ * the incumbent is annealed. What annealing finds is cloned again. Every part is anytime: phases follow the
+ * count of rounds, never the budget. */
 #include "cooling.h"
 #include "methods.h"
 #include "coloc.h"
@@ -12,9 +12,6 @@
 
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
 
-/* What waits for annealing where it may, by its worth. */
-enum { PBQP, PARTITIONS, REVISIONS, DRAWS };
-
 typedef struct agent {
 	berth_search *s;
 	berth_portfolio portfolio;
@@ -25,10 +22,7 @@ typedef struct agent {
 	double learned_eval_s; /* seconds of the latest evaluation for learning, where time is limited */
 	berth_proposals proposals;
 	bool proposes;         /* there are some */
-	bool far;              /* partitions and communities are looked at */
-	int32_t next_dear;     /* of what is dear, the next to come */
-	bool learns;           /* the learner has begun */
-	berth_score round;     /* the incumbent when the round of annealing began */
+	bool far;              /* communities are looked at */
 	double learn_share;  /* evaluations of learning per evaluation of annealing, in its first runs */
 } agent;
 
@@ -102,8 +96,7 @@ static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *t
 	if (berth_search_afford(s, berth_proposals_ns(s->p))) {
 		BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &w->proposals, err));
 		BERTH_TRY(berth_proposals_offer_greedy(&w->proposals, tmp, err));
-		if (w->next_dear > REVISIONS)
-			BERTH_TRY(revise(w, tmp, err));
+		BERTH_TRY(revise(w, tmp, err));
 		w->proposes = true;
 	}
 	berth_seeds_cut(s, "policy");
@@ -111,30 +104,7 @@ static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *t
 	return BERTH_OK;
 }
 
-/* Seeds of the portfolio up to the n-th, and behind the last one partitions. */
-static berth_status go_on_with_portfolio(agent *w, int32_t n, berth_arena *tmp, berth_err *err)
-{
-	berth_search *s = w->s;
-	BERTH_TRY(berth_portfolio_go_on(s, n, s->mem, tmp, &w->portfolio, err));
-	if (n < berth_n_seeds)
-		return BERTH_OK;
-	if (w->far)
-		BERTH_TRY(berth_seeds_partitions(s, w->partition, s->mem, tmp, err));
-	return berth_dp_seed(s, tmp, err);
-}
-
-/* Annealing by the rule may start from any answer, while the incumbent owes its value to an order. */
-static void consider_portfolio(agent *w)
-{
-	berth_search *s = w->s;
-	for (int32_t i = 0; i < w->portfolio.n; i++) {
-		const int32_t *op_dev = w->portfolio.answer[i].op_dev;
-		if (s->best_has_order && berth_search_budget_left(s, 1) > 0)
-			berth_cooling_consider(&w->cooling, op_dev, berth_search_offer(s, op_dev, NULL));
-	}
-}
-
-/* Draws of the policy, and communities. */
+/* What is dear for a budget that ends with the first run: draws of the policy, and communities. */
 static berth_status go_far(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
@@ -147,6 +117,49 @@ static berth_status go_far(agent *w, berth_arena *tmp, berth_err *err)
 	return w->far ? berth_seeds_communities(s, tmp, err) : BERTH_OK;
 }
 
+static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = w->s;
+	for (bool ended, first = true;; first = false) {
+		berth_score before = s->best;
+		if (!first) { /* a budget that ends with the first run is better spent on it */
+			int64_t n_steps = berth_cooling_steps(&w->cooling);
+			BERTH_TRY(learn(w, learned_at_once(w, n_steps), &ended, err));
+			if (ended)
+				return BERTH_OK;
+		}
+		bool learned = berth_score_less(s->best, before);
+		before = s->best;
+		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
+		if (ended)
+			return BERTH_OK;
+		BERTH_TRY(balance(w, &ended, tmp, err));
+		if (ended)
+			return BERTH_OK;
+		if (first)
+			BERTH_TRY(go_far(w, tmp, err));
+		bool cooled = berth_score_less(s->best, before);
+		if (learned)
+			w->learn_share = w->learn_share * 1.5 < 2 ? w->learn_share * 1.5 : 2;
+		else if (cooled)
+			w->learn_share = w->learn_share * 0.6 > 0.05 ? w->learn_share * 0.6 : 0.05;
+		BERTH_TRY(berth_learner_clone(&w->l, 0, s->best_dev, CLONE_STEPS, err));
+	}
+}
+
+static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
+{
+	w->loads = berth_max_load_turns_new(w->s);
+	if (cfg->portfolio) {
+		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
+		if (cfg->far)
+			BERTH_TRY(berth_seeds_partitions(w->s, w->partition, w->s->mem, tmp, err));
+		return berth_dp_seed(w->s, tmp, err);
+	}
+	BERTH_TRY(berth_method_run(berth_seeds[0].method, w->s, tmp, err));
+	return berth_single_reference(w->s, &w->portfolio.reference, tmp, err);
+}
+
 /* From the policy where it is of the same decoding, else from fresh weights and the best of the portfolio. */
 static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
                                   berth_arena *tmp, berth_err *err)
@@ -155,7 +168,6 @@ static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const be
 	bool small = (int64_t)w->s->p->n_ops * w->s->p->n_devs <= cfg->sequential_cells;
 	how.decoding = small ? f->cfg.decoding : BERTH_ONE_SHOT;
 	bool trained = f->cfg.decoding == how.decoding;
-	w->learns = true;
 	if (trained) {
 		how = f->cfg;
 		how.table_lr = how.decoding == BERTH_SEQUENTIAL ? 0 : cfg->learner.table_lr;
@@ -175,134 +187,6 @@ static berth_status start_learner(agent *w, const berth_agent_cfg *cfg, const be
 	                  : BERTH_OK;
 }
 
-/* A seed amid the search. There is an answer, so none of it is done whatever the time. */
-static berth_status seed_late(agent *w, int32_t what, berth_arena *tmp, berth_err *err)
-{
-	berth_search *s = w->s;
-	berth_status st = BERTH_OK;
-	s->worked_ns = fmax(s->worked_ns, BERTH_SURE_NS);
-	s->may_evaluate = s->cfg.evaluations;
-	if (what != REVISIONS) {
-		st = go_on_with_portfolio(w, what == PBQP ? berth_n_seeds - 1 : berth_n_seeds, tmp, err);
-	} else if (w->proposes) {
-		berth_seeds_begin(s);
-		st = revise(w, tmp, err);
-		berth_seeds_cut(s, "policy");
-		berth_seeds_end(s);
-	}
-	s->may_evaluate = INT64_MAX;
-	if (what == REVISIONS)
-		consider_portfolio(w);
-	return st;
-}
-
-/* The next of what is dear, and what comes behind all of it. */
-static berth_status seed_dear(agent *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
-                              berth_arena *tmp, berth_err *err)
-{
-	int32_t what = w->next_dear++;
-	if (what < DRAWS)
-		return seed_late(w, what, tmp, err);
-	BERTH_TRY(go_far(w, tmp, err));
-	if (w->learns || berth_search_budget_left(w->s, 1) == 0)
-		return BERTH_OK;
-	return start_learner(w, cfg, f, tmp, err);
-}
-
-#define PBQP_ROUNDS 20 /* of a PBQP, about */
-#define PASSES 40      /* of all revisions, about */
-#define STALLED 0.001  /* of the value, in a round of annealing */
-
-/* Evaluations that take as long as all of what is dear up to the next. */
-static double cost_of_dear(const agent *w)
-{
-	const berth_problem *p = w->s->p;
-	double ns = 0;
-	for (int32_t what = 0; what <= w->next_dear && what < DRAWS; what++)
-		ns += what < REVISIONS ? PBQP_ROUNDS * berth_seed_pbqp_round_ns(p)
-		                       : PASSES * berth_proposals_ns(p);
-	return ns / berth_search_evaluation_ns(p);
-}
-
-/* What is dear comes when annealing has taken as long, or gains nothing. */
-static berth_status seed_more(agent *w, const berth_agent_cfg *cfg, const berth_policy_file *f,
-                              berth_arena *tmp, berth_err *err)
-{
-	berth_search *s = w->s;
-	bool at_end = w->cooling.heats.at == 0;
-	bool stalls = at_end && s->best.value > w->round.value * (1 - STALLED);
-	while (w->next_dear <= DRAWS && berth_search_budget_left(s, 1) > 0 &&
-	       (stalls || w->next_dear == DRAWS || (double)s->evaluations >= cost_of_dear(w))) {
-		berth_score before = s->best;
-		BERTH_TRY(seed_dear(w, cfg, f, tmp, err));
-		stalls = stalls && s->best.value > before.value * (1 - STALLED);
-	}
-	if (at_end)
-		w->round = s->best;
-	return BERTH_OK;
-}
-
-/* Runs of annealing and of learning in turn, when learning has begun. */
-static berth_status rounds(agent *w, const berth_agent_cfg *cfg, const berth_policy_file *f, berth_arena *tmp,
-                           berth_err *err)
-{
-	berth_search *s = w->s;
-	w->round = s->best;
-	for (;;) {
-		berth_score before = s->best;
-		bool ended, learns = w->next_dear > DRAWS;
-		if (learns) { /* a budget that ends with the first runs is better spent on them */
-			int64_t n_steps = berth_cooling_steps(&w->cooling);
-			BERTH_TRY(learn(w, learned_at_once(w, n_steps), &ended, err));
-			if (ended)
-				return BERTH_OK;
-		}
-		bool learned = berth_score_less(s->best, before);
-		before = s->best;
-		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
-		if (ended)
-			return BERTH_OK;
-		BERTH_TRY(balance(w, &ended, tmp, err));
-		if (ended)
-			return BERTH_OK;
-		BERTH_TRY(seed_more(w, cfg, f, tmp, err));
-		if (berth_search_budget_left(s, 1) == 0)
-			return BERTH_OK;
-		if (w->next_dear <= DRAWS)
-			continue;
-		bool cooled = berth_score_less(s->best, before);
-		if (learned)
-			w->learn_share = w->learn_share * 1.5 < 2 ? w->learn_share * 1.5 : 2;
-		else if (cooled)
-			w->learn_share = w->learn_share * 0.6 > 0.05 ? w->learn_share * 0.6 : 0.05;
-		BERTH_TRY(berth_learner_clone(&w->l, 0, s->best_dev, CLONE_STEPS, err));
-	}
-}
-
-/* Walks find soon what dear seeds would, where neither loads nor joules count and something is feasible. */
-static bool may_wait(const berth_search *s)
-{
-	berth_aim aim = berth_aim_of(&s->cfg.objective);
-	return berth_prices_known(&s->cfg.objective) && aim.load == 0 && aim.energy == 0 &&
-	       berth_score_feasible(s->best) && berth_can_move(s->p);
-}
-
-static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
-{
-	berth_search *s = w->s;
-	w->loads = berth_max_load_turns_new(s);
-	if (cfg->portfolio) {
-		BERTH_TRY(berth_portfolio_go_on(s, BERTH_FIRST_SEEDS, s->mem, tmp, &w->portfolio, err));
-		if (cfg->anneal && may_wait(s))
-			return BERTH_OK;
-		w->next_dear = DRAWS;
-		return go_on_with_portfolio(w, berth_n_seeds, tmp, err);
-	}
-	w->next_dear = DRAWS;
-	BERTH_TRY(berth_method_run(berth_seeds[0].method, s, tmp, err));
-	return berth_single_reference(s, &w->portfolio.reference, tmp, err);
-}
-
 berth_agent_cfg berth_agent_cfg_default(void)
 {
 	berth_agent_cfg cfg = {.portfolio = true,
@@ -316,6 +200,17 @@ berth_agent_cfg berth_agent_cfg_default(void)
 	                       .learner = berth_learner_cfg_default()};
 	cfg.learner.table_lr = 0.02;
 	return cfg;
+}
+
+/* Annealing by the rule may start from any answer, while the incumbent owes its value to an order. */
+static void consider_portfolio(agent *w)
+{
+	berth_search *s = w->s;
+	for (int32_t i = 0; i < w->portfolio.n; i++) {
+		const int32_t *op_dev = w->portfolio.answer[i].op_dev;
+		if (s->best_has_order && berth_search_budget_left(s, 1) > 0)
+			berth_cooling_consider(&w->cooling, op_dev, berth_search_offer(s, op_dev, NULL));
+	}
 }
 
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
@@ -339,13 +234,12 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 		BERTH_TRY(propose(&w, f, tmp, err));
 	if (berth_search_budget_left(s, 1) == 0)
 		return BERTH_OK;
-	if (!cfg->anneal || f->cfg.decoding != BERTH_SEQUENTIAL) /* its placement is a seed, too */
-		BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
+	BERTH_TRY(start_learner(&w, cfg, f, tmp, err));
 	if (!cfg->anneal)
 		return learn(&w, INT64_MAX / 4, &ended, err);
 	BERTH_TRY(berth_cooling_new(s, cfg->orders, s->mem, &w.cooling, err));
 	consider_portfolio(&w);
-	return rounds(&w, cfg, f, tmp, err);
+	return rounds(&w, tmp, err);
 }
 
 static berth_status berth_run(berth_search *s, berth_arena *tmp, berth_err *err)
