@@ -107,7 +107,7 @@ static void test_find(void **state)
 	const berth_method *m = NULL;
 	berth_err err;
 	assert_int_equal(berth_method_find("hef", &m, &err), BERTH_EINVAL);
-	assert_contains(err.msg, "did you mean 'heft'?");
+	assert_contains(err.msg, "did you mean 'heft', 'heft-lookahead'");
 	assert_null(m);
 	assert_string_equal(berth_method_default()->name, "berth");
 	for (int32_t i = 0; i < berth_n_methods(); i++)
