@@ -391,7 +391,7 @@ static berth_status get_tensor(const berth_json *at, const unsigned char *data, 
 	size_t count = 0, offset[2] = {0, 0};
 	BERTH_TRY(berth_json_keys(at, known, err));
 	BERTH_TRY(get_dtype(at, &t.dtype, err));
-	/* Fails where the product of the shape exceeds limit. */
+	/* Fails where the product of the shape exceeds data_size. */
 	berth_json shape;
 	bool empty = false;
 	BERTH_TRY(berth_json_array(at, "shape", true, &shape, err));

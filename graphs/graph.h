@@ -105,7 +105,7 @@ typedef struct berth_graph {
 	int32_t *op_in_off;
 	int32_t *in_tensor;
 
-	/* The graph as it was read, where rules were added to it (graph_rules.h); else NULL. */
+	/* The graph as it was read, where rules were added to it (constraints.h); else NULL. */
 	const struct berth_graph *plain;
 
 	int32_t *topo_op;              /* [n_ops] Kahn's order, lowest operator index first */

@@ -173,7 +173,7 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 /* ---- ranks ---- */
 
 /* The ranks that a launcher started with this process; one alone where none did. Says how many there are. All
- * but the first fall silent; *voice is what close_ranks speaks with. */
+ * but the first fall silent; *voice is what run_ranks speaks with at its end. */
 static berth_status open_ranks(cli *c, berth_ranks *out, int *voice, berth_err *err)
 {
 	berth_wire wire;

@@ -1,6 +1,6 @@
-/* What cores do, measured: a crew of threads, one a core, does the same work at once. Products of matrices by
- * OpenBLAS tell the peak, copies the bandwidth, meetings the overhead, a flag between two cores the latency.
- * */
+/* What cores do, measured: a crew of threads, one a core, does the same work at once. Products of
+ * matrices by OpenBLAS tell the peak, copies the bandwidth, meetings the overhead, a flag between two
+ * cores the latency. */
 #include "cpu_measure.h"
 
 #include "apart.h"

@@ -4,7 +4,7 @@
 
 #include "certificate.h"
 
-/* What the kinds of certificates share. Inside the certificate room only. */
+/* What the kinds of certificates share, for them alone. */
 __extension__ typedef __int128 certificate_wide;
 
 #define CERTIFICATE_NEVER (INT64_MAX / 4)

@@ -244,8 +244,8 @@ static berth_status climb(climber *c, berth_arena *tmp, berth_err *err)
 	int idle = 0;
 	BERTH_TRY(look(c, true, tmp, err));
 	if (!c->ended && !c->fits) {
-		/* The other end: what is too full holds as little as it can. Prices are 0 before and after.
-		 * */
+		/* The other end: what is too full holds as little as it can. Prices are 0 before and
+		 * after. */
 		double now_ns = c->now_ns;
 		BERTH_COPY(c->over_before, c->over, c->n);
 		for (int32_t i = 0; i < c->n && !c->fits && !c->ended; i++) {

@@ -57,8 +57,8 @@ static void add_tensor(berth_min_cut *c, const int32_t dev[2], int32_t t)
 	const berth_graph *g = p->g;
 	int32_t from = p->op_coloc[g->tensor_producer[t]], producer = c->node[from], there = -1, here = -1;
 	if (producer >= 0) {
-		/* A tensor to the devices that it must go to wherever the cut is: those of fixed consumers.
-		 * */
+		/* A tensor to the devices that it must go to wherever the cut is: those of fixed
+		 * consumers. */
 		BERTH_EACH (e, g->tensor_use_off, t) {
 			int32_t u = p->op_coloc[g->edge_consumer[e]], to = c->fixed[u];
 			if (c->node[u] >= 0 || c->seen[to])

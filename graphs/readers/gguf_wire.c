@@ -211,6 +211,8 @@ static berth_status whole_at(const gguf_file *f, const gguf_key *key, uint64_t k
 	return BERTH_OK;
 }
 
+/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or element i of an array
+ * of such. each != NULL: it may be an array, and *each tells whether it is. */
 static berth_status whole_number(const gguf_file *f, const gguf_key *key, uint64_t i, bool *each,
                                  int64_t *out)
 {
@@ -292,9 +294,6 @@ static berth_status read_arch(gguf_file *f, gguf_meta *m)
 			BERTH_TRY(whole_number(f, &key, 0, NULL, &part));
 		if (!text_span_is(key.name, "general.architecture"))
 			continue;
-		/* A value as a whole number from 0 to 2^31 - 1. It is an integer or a truth value, or
-		 * element i of an array of such. each != NULL: it may be an array, and *each tells whether
-		 * it is. */
 		if (key.kind != GGUF_STRING)
 			return gguf_fail(f, key.at, "key '%.*s' has a value of type %d; expected a string",
 			                 text_span_shown(key.name), key.name.text, (int)key.kind);

@@ -188,8 +188,8 @@ berth_status training_update(trainer *t)
 	for (int32_t p = 0; p < g->n_params; p++) {
 		reduction r = {.param = p};
 		BERTH_TRY_NEW(t->tmp, g->param_op_off[p + 1] - g->param_op_off[p], t->err, r.user);
-		/* The first active user of each copy that active users of the parameter hold, in user [its
-		 * users], in the order of users. Returns their number. O(users * copies). */
+		/* The first active user of each copy that active users of the parameter hold, in the order of
+		 * users. O(users * copies). */
 		int32_t *user = r.user;
 		int32_t n = 0;
 		BERTH_EACH (i, g->param_op_off, p) {

@@ -244,7 +244,7 @@ static berth_status look(asking *a, bool first, bool *again, berth_arena *tmp, b
 	}
 	if (a->best_ns > ns) {
 		/* Runs of colocation groups that follow one another move to another device as long as any
-		 * gains, and work may be done. op_dev [n_ops] in and out; its bytes fit. */
+		 * gains, and work may be done. The bytes of op_dev fit. */
 		int32_t *op_dev = a->best;
 		const berth_problem *p = a->improver.s->p;
 		double pass_ns = MOVE_NS * PATIENCE * 2 * p->n_devs * ((double)p->n_ops + p->g->n_edges);

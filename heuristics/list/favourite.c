@@ -102,8 +102,8 @@ static berth_status add_columns(favourite *f, berth_lp *lp, int32_t first, int32
 		                       &f->op_start_col[g->topo_op[k]], err));
 	for (int32_t k = first; k < end; k++) {
 		int32_t op = g->topo_op[k];
-		/* Those pairs of op with earlier windows that may have an x: pair_col is 0 there, else -1.
-		 * */
+		/* Those pairs of op with earlier windows that may have an x: pair_col is 0 there, else
+		 * -1. */
 		size_t latest[MOST_OUTSIDE + 1], n = 0;
 		for (size_t i = f->e.off[op]; i < f->e.off[op + 1]; i++) {
 			f->pair_col[i] = -1;

@@ -184,7 +184,7 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 		int32_t op = m->item_op[k];
 		BERTH_EACH (i, g->op_in_off, op) {
 			int32_t x = g->in_tensor[i], maker = m->op_item[g->tensor_producer[x]];
-			/* A consumer of x, which is made at home, goes from a to b. */
+			/* A consumer of x, which is made at home, goes from a to dev. */
 			int32_t home = maker == item ? a : m->item_dev[maker];
 			int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs), all = n_uses(m->p->g, x);
 			int32_t before_a = uses[a]--, before_b = uses[dev]++;
@@ -200,7 +200,7 @@ void berth_max_load_move(berth_max_load *m, int32_t item, int32_t dev)
 	}
 	BERTH_EACH (k, m->item_off, item)
 		BERTH_EACH (x, g->op_tensor_off, m->item_op[k]) {
-			/* The producer of x goes from a to b. */
+			/* The producer of x goes from a to dev. */
 			const int32_t *uses = BERTH_ROW(m->uses, x, m->p->n_devs);
 			int32_t all = n_uses(m->p->g, x);
 			double on_a = cost(m, x, a), on_b = cost(m, x, dev);

@@ -192,8 +192,8 @@ static int64_t annealer_steps(berth_annealer *a, int64_t done, int64_t most)
 	int32_t left = annealer_budget_left(a, n < a->block_size ? (int32_t)n : a->block_size);
 	if (left == 0)
 		return 0;
-	/* Moves are screened from a base that is the present placement, whatever other workers' bases are.
-	 * */
+	/* Moves are screened from a base that is the present placement, whatever other workers' bases
+	 * are. */
 	a->base = (berth_screen_base){NULL, a->now.op_dev, a->now.op_key};
 	if (a->screens && berth_score_feasible(a->score))
 		a->base.log = berth_eval_base(&a->s->eval[0], keyed(a->now));

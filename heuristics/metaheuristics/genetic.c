@@ -125,7 +125,7 @@ static berth_status genetic_run(berth_search *s, berth_arena *tmp, berth_err *er
 	if (!berth_can_move(s->p))
 		return berth_walk_orders(s, tmp, err);
 	BERTH_TRY(new_genetic(&x, tmp, err));
-	/* Keys that decode to op_dev, and to the order of upward ranks. */
+	/* Keys that decode to the best placement, and to the order of upward ranks. */
 	float *key = x.keys;
 	const berth_problem *p = x.s->p;
 	for (int32_t u = 0; u < p->n_colocs; u++) {

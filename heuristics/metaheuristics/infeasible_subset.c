@@ -317,8 +317,8 @@ static int64_t room_of(const berth_problem *q, size_t mask, int32_t k, int64_t o
 static bool lacks_total(const berth_problem *q, int32_t k, int64_t *least, int64_t *mask_bytes)
 {
 	bool lacks = false;
-	/* mask_bytes out [2^devs]: what stays for good on devices of each set, as it can stand on no others.
-	 * */
+	/* mask_bytes out [2^devs]: what stays for good on devices of each set, as it can stand on no
+	 * others. */
 	const berth_graph *g = q->g;
 	size_t n_masks = (size_t)1 << q->n_devs;
 	BERTH_CLEAR(mask_bytes, n_masks);

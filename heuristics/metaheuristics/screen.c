@@ -214,7 +214,7 @@ static int32_t draw_best(berth_screen *x, int by, const berth_screen_base *base,
 		double price = n == 1 ? 0 : berth_screen_price(x, by == PATHS, base, m, trial, least);
 		if (price < least) {
 			least = price;
-			/* Keep the candidate that stands in trial. Returns how many groups it moves. */
+			/* Keep the candidate that stands in trial. */
 			for (int32_t k = 0; k < m->n_moved; k++) {
 				x->best[k] = m->moved[k];
 				x->best_dev[k] = berth_coloc_dev(m->p, m->moved[k], trial);

@@ -63,8 +63,8 @@ static berth_status load_prices(const berth_problem *p, double *dev_load_price, 
 			best = value;
 			BERTH_COPY(dev_load_price, l.price, p->n_devs);
 		}
-		/* One step of exponentiated gradient: devices with more load get dearer, prices sum up to 1.
-		 * */
+		/* One step of exponentiated gradient: devices with more load get dearer, prices sum up to
+		 * 1. */
 		int32_t n = l.p->n_devs;
 		double most = 1, sum = 0;
 		for (int32_t d = 0; d < n; d++)

@@ -70,7 +70,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 {
 	berth_strbuf b = {.mem = out->mem};
 	berth_granularity layers = {0};
-	/* The names of the layers; out untouched where there are none. */
+	/* The names of the layers; layers stay untouched where there are none. */
 	berth_status st = berth_granularity_find(x->g, BERTH_GRAIN_LAYER, out->mem, tmp, &layers, err);
 	BERTH_TRY(st == BERTH_EINVAL ? BERTH_OK : st);
 	berth_strbuf_printf(&b, "operator,type,layer,device,start_s,end_s,output_bytes\r\n");

@@ -255,8 +255,8 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	berth_json_open(&w, NULL, '{');
 	BERTH_TRY(put_nodes(&placed, theirs, tmp, &w, err));
 	berth_json_close(&w, '}');
-	/* "HETERO:GPU,CPU": accelerators first, so that what the plan does not name goes to them if it can.
-	 * */
+	/* "HETERO:GPU,CPU": accelerators first, so that what the plan does not name goes to them if it
+	 * can. */
 	int32_t n_devs = x->s->n_devs;
 	berth_strbuf b = {.mem = out->mem};
 	const char *text;

@@ -76,8 +76,7 @@ static berth_status make_rules(const named_nodes *x, berth_arena *tmp, berth_str
 		if (!size)
 			return berth_fail(err, BERTH_EUNSUPPORTED,
 			                  "no rule holds for node '%.100s' alone: '%.100s', on another "
-			                  "device, has that in its "
-			                  "name; use --to ort",
+			                  "device, has that in its name; use --to ort",
 			                  name, x->name[elsewhere(x, name, x->dev[i])]);
 		BERTH_TRY(berth_got(rule = berth_arena_printf(tmp, "%.*s", (int)size, name), err));
 		if (!ort_rule_holds(rule))

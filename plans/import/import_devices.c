@@ -188,8 +188,7 @@ berth_status berth_import_devices(const berth_import *m, berth_import_device *de
 					return berth_fail(
 						err, BERTH_EFORMAT,
 						"%.100s: '%.40s' would be '%.40s', which '%.40s' is%s; "
-					        "--device "
-						"NAME=%.40s says which one is meant",
+						"--device NAME=%.40s says which one is meant",
 						m->x->file, x->word, m->x->s->dev_name[x->dev], o->word,
 						told && strcmp(told, o->word) == 0 ? " told to be" : "",
 						x->word);

@@ -338,7 +338,7 @@ static berth_status choose_numbers(planner *l, berth_err *err)
 {
 	double *x;
 	BERTH_TRY_NEW(l->tmp, l->n_cols, err, x, l->x_n);
-	/* max per_s x, servers x <= n. x out [n_cols]. */
+	/* max per_s x, servers x <= n. */
 	int32_t rows = l->x->n_kinds;
 	double *a, *gain, limit[BERTH_MOST_SERVER_KINDS];
 	BERTH_TRY_NEW(l->tmp, (size_t)rows * (size_t)l->n_cols, err, a);

@@ -70,8 +70,8 @@ static berth_status find_alive(const berth_graph *g, int64_t *alive, berth_arena
 	return BERTH_OK;
 }
 
-/* What prefill has alive at an operator, at its twin; of one without a twin, at the last twin in front of it.
- * */
+/* What prefill has alive at an operator, at its twin; of one without a twin, at the last twin in front of
+ * it. */
 static berth_status hold_alive(berth_decoder *x, berth_graph *decode, berth_arena *mem, berth_err *err)
 {
 	int64_t *alive, *own;

@@ -260,7 +260,7 @@ berth_status berth_cut_program_make(const berth_cutting *c, const berth_cut_op *
 	*out = (berth_cut_program){.order = NULL};
 	BERTH_TRY(cut_model(&m, err));
 	BERTH_TRY(read_cut_model(&m, err));
-	/* By their names. */
+	/* The origin of each operator of the cut model, by names. */
 	const pieces_model *made = &m.x->made;
 	berth_strmap after, before;
 	BERTH_TRY(berth_graph_names(&m.cut, m.tmp, &after, err));

@@ -225,7 +225,7 @@ static berth_status lay_pipeline(const berth_cutting *c, int32_t k, int32_t micr
 		return BERTH_OK;
 	BERTH_TRY_NEW(mem, k, err, stage, whole);
 	for (int32_t s = 0; s < k; s++) {
-		/* k equal pieces, all on one device. */
+		/* Equal pieces, all on the stage's device. */
 		int32_t dev = w.dev[s];
 		int32_t *devs;
 		double *share;

@@ -50,7 +50,7 @@ static berth_status find_open(pieces_source *s, berth_err *err)
 	return BERTH_OK;
 }
 
-/* ---- uses and names ---- */
+/* ---- open axes, uses and names ---- */
 
 berth_status pieces_open(const char *file, const unsigned char *data, size_t size,
                          const berth_read_options *read, berth_arena *mem, pieces_source **out,

@@ -12,7 +12,7 @@ typedef struct berth_split_request {
 	const char *outside;             /* as in pieces_options */
 	const berth_system *s;
 	const berth_graph *g;      /* the model's; it may have measured times */
-	const berth_graph *ruled;  /* the same with rules (graph_rules.h); g where there are none */
+	const berth_graph *ruled;  /* the same with rules (constraints.h); g where there are none */
 	const berth_graph *placed; /* ruled, or its training step */
 	const berth_training_options *training; /* of that step; NULL: the model itself is placed */
 	const char *bound;                      /* of whole operators, as in search.h */
