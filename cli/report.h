@@ -29,7 +29,7 @@ void report_add_device(berth_result_list *all, const berth_problem *p, const int
 const berth_result *report_metrics(cli *c, const double *metric);
 
 /* What busy times are shares of: the period from sample to sample where the objective is the throughput, else
- * the latency. o NULL: the latency. */
+ * the latency. */
 typedef struct report_span {
 	bool period;
 	double s;
@@ -51,8 +51,8 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 /* The first violations as text, at most five. */
 void report_print_violations(const berth_violations *list);
 
-/* A blank line, and a row for each pool: load, peak memory and memory. o as in span_of. Fails:
- * BERTH_ENOMEM. */
+/* A blank line, and a row for each pool: load, peak memory and memory. o NULL: of the latency.
+ * Fails: BERTH_ENOMEM. */
 berth_status report_print_pools(cli *c, const berth_problem *p, const berth_timeline *t,
                                 const berth_objective *o, berth_err *err);
 

@@ -307,8 +307,8 @@ berth_status berth_pool_check(const berth_system *s, int32_t i, berth_err *err)
 }
 
 /* Names are there and unique, figures in range, each pool has a member. A member's mem_bandwidth is at most
- * the pool's, its memory_bytes are at most the pool's. Only the reference cost model knows of pools. Of one
- * pool. Fails: BERTH_EFORMAT, naming the pool but for one. O(pools * (pools + devices)). */
+ * the pool's, its memory_bytes are at most the pool's. Only the reference cost model knows of pools.
+ * Fails: BERTH_EFORMAT, naming the pool. O(pools * (pools + devices)). */
 static berth_status check_pools(const berth_system *s, berth_err *err)
 {
 	for (int32_t d = 0; d < s->n_devs; d++)

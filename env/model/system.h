@@ -177,6 +177,7 @@ berth_status berth_system_figure_new(berth_system *s, const berth_system_figure 
  * BERTH_EFORMAT "KEY is X; expected A to B". */
 berth_status berth_system_figure_check(const char *key, double x, berth_err *err);
 
+/* As every pool is checked, for one: its name, figures and members. Fails: BERTH_EFORMAT. */
 berth_status berth_pool_check(const berth_system *s, int32_t pool, berth_err *err);
 
 /* Does the device's kind or name begin so ("cpu", "gpu"), or is it of that class? */

@@ -56,6 +56,15 @@ static void fill(chain *c)
 			}
 }
 
+/* Units to GPUs such that each has one run of neighbours, once: the least sum, by dynamic programming over
+ * sets of GPUs and units.
+ *   cost    [n_units][n_gpus] of a unit there; infinite: it cannot be
+ *   pass    [n_units][n_gpus][n_gpus] between the unit before and this one, from and to; NULL: 0
+ *   room    [n_gpus] bytes that unit_bytes of its run may sum up to
+ *   unit_gpu  out [n_units]
+ *   sum     out; infinite: there is none, and unit_gpu is not set
+ * At most VLLM_MOST_GPUS are looked at, the first. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM.
+ * O(2^gpus * gpus^2 * units^2). */
 static berth_status fill_chain(const vllm_plan *p, const double *cost, const double *pass, const double *room,
                         berth_arena *tmp, int32_t *unit_gpu, double *sum)
 {

@@ -45,15 +45,7 @@ berth_status vllm_weigh(const vllm_plan *p, const int32_t *op_dev, berth_arena *
 /* The first device that holds more than it may; -1: all fit. */
 int32_t vllm_full(const vllm_plan *p, const vllm_memory *memory);
 
-/* Units to GPUs such that each has one run of neighbours, once: the least sum, by dynamic programming over
- * sets of GPUs and units.
- *   cost    [n_units][n_gpus] of a unit there; infinite: it cannot be
- *   pass    [n_units][n_gpus][n_gpus] between the unit before and this one, from and to; NULL: 0
- *   room    [n_gpus] bytes that unit_bytes of its run may sum up to
- *   unit_gpu  out [n_units]
- *   sum     out; infinite: there is none, and unit_gpu is not set
- * At most VLLM_MOST_GPUS are looked at, the first. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM.
- * O(2^gpus * gpus^2 * units^2). */
+/* GPUs that plans are found for, the first: by dynamic programming over sets of them. */
 enum { VLLM_MOST_GPUS = 8 };
 
 /* The plan that takes the least time, one operator after the other, and fits by vllm_weigh. *bound: seconds
