@@ -99,9 +99,11 @@ static berth_status see_key(void *ctx, const berth_json *item, berth_err *err)
 	seen_keys *k = ctx;
 	int32_t i;
 	berth_err why;
-	const char *tail = berth_text_nearest(item->key, k->known, k->n) ? "" : NULL; /* NULL: all of them */
-	if (berth_text_find(k->known, k->n, item->key, "key", tail, &i, &why) != BERTH_OK)
+	if (berth_text_find(k->known, k->n, item->key, "key", "", &i, &why) != BERTH_OK) {
+		if (!berth_text_nearest(item->key, k->known, k->n)) /* then all of them */
+			berth_text_find(k->known, k->n, item->key, "key", NULL, &i, &why);
 		return berth_json_fail(k->object, err, "%s", why.msg);
+	}
 	if (k->seen >> i & 1)
 		return berth_json_fail(k->object, err, "key '%s' stands twice", item->key);
 	k->seen |= UINT64_C(1) << i;
