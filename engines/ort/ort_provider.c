@@ -198,9 +198,9 @@ berth_status ort_provider_append(ort_lib *lib, void *options, const ort_provider
 	berth_status st = strcmp(p->name, "CUDAExecutionProvider") == 0
 	                          ? append_cuda(lib, options, p, err)
 	                          : append_by_name(lib, options, p, err);
-	if (st == BERTH_OK || !strstr(err->msg, "oad"))
+	if (st == BERTH_OK || (!strstr(err->msg, "Failed to load") && !strstr(err->msg, "cannot be loaded")))
 		return st;
-	const berth_err why = *err; /* "Failed to load shared library" */
+	const berth_err why = *err;
 	return berth_fail(err, st,
 	                  "%s needs libonnxruntime_providers_*.so beside ONNX Runtime's library, which "
 	                  "--library names: %.300s",
