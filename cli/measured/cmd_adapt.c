@@ -255,6 +255,7 @@ static berth_status run(cli *c, berth_err *err)
 	s.cfg.steps = (int32_t)a.steps;
 	s.cfg.trains = a.train;
 	s.oracle = a.oracle;
+	a.engine.slows = a.slow;
 	BERTH_TRY(read_slow(&a, &s, err));
 	BERTH_TRY(adapt(c, &a, &s, err));
 	berth_result_list *switches = berth_result_list_new(&c->mem, &switch_kind);

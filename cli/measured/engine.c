@@ -7,6 +7,8 @@
 #include "print.h"
 #include "load.h"
 
+#include <unistd.h>
+
 /* The torch engine runs modules, and no graphs of them. */
 static berth_status check_torch(const char *name, const char *model, berth_err *err)
 {
@@ -21,15 +23,18 @@ static berth_status check_torch(const char *name, const char *model, berth_err *
 	                  model);
 }
 
-/* The words that start it, for the system (or NULL); NULL: no memory. */
-static const char *words_of(cli *c, const char *name, const berth_system *s)
+/* The words that start it, for the system (or NULL); NULL: no memory. Where units are more than there are
+ * cores, or threads that the engine takes, all cores (0). */
+static const char *words_of(cli *c, const char *name, bool slows, const berth_system *s)
 {
-	bool one_cpu = s && s->n_devs == 1 && s->dev_class[0] == BERTH_CLASS_CPU && s->dev_units[0] > 1 &&
-	               !strpbrk(s->dev_name[0], " ,=");
-	return strcmp(name, "ort") != 0 || !one_cpu
-	               ? name
-	               : berth_arena_printf(&c->mem, "ort --providers %s=CPUExecutionProvider --threads %d",
-	                                    s->dev_name[0], (int)s->dev_units[0]);
+	enum { MOST_THREADS = 1024 };
+	bool one_cpu = !slows && s && s->n_devs == 1 && s->dev_class[0] == BERTH_CLASS_CPU &&
+	               s->dev_units[0] > 1 && !strpbrk(s->dev_name[0], " ,=");
+	if (strcmp(name, "ort") != 0 || !one_cpu)
+		return name;
+	bool all = s->dev_units[0] > sysconf(_SC_NPROCESSORS_ONLN) || s->dev_units[0] > MOST_THREADS;
+	return berth_arena_printf(&c->mem, "ort --providers %s=CPUExecutionProvider --threads %d",
+	                          s->dev_name[0], all ? 0 : (int)s->dev_units[0]);
 }
 
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, const berth_system *s,
@@ -41,7 +46,7 @@ berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, cons
 	const char *model = e->model ? e->model : graph;
 	BERTH_TRY(check_torch(e->name, model, err));
 	const char *usual = model && berth_module_file_length(model) ? "torch" : "ort";
-	const char *command = words_of(c, e->name ? e->name : usual, s);
+	const char *command = words_of(c, e->name ? e->name : usual, e->slows, s);
 	BERTH_TRY(berth_got(command, err));
 	BERTH_TRY(berth_engine_find(command, &c->mem, &out->engine, err));
 	const berth_read_options given = {.dim = c->dim.text, .n_dims = c->dim.n};

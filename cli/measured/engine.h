@@ -8,6 +8,7 @@ typedef struct cli_engine {
 	const char *name;  /* NULL: not given, torch for a module, else ort */
 	const char *model; /* NULL: the graph itself */
 	double timeout_s;
+	bool slows;        /* devices: not by an execution provider, whose speed cannot be set */
 } cli_engine;
 
 /* Where --on is missing. */
@@ -27,7 +28,7 @@ typedef struct cli_engine {
 
 /* How to start the engine. A name stands for the program berth-engine-NAME beside this one or in PATH. ort
  * alone for a system (or NULL) whose one device is a CPU of several cores: with ONNX Runtime's own CPU
- * provider on all of them, else a worker a core.
+ * provider on so many of those that are there, unless it slows devices; else a worker a core.
  * Fails: BERTH_EIO (no such engine, with what brings it), BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_engine_cfg(cli *c, const cli_engine *e, const char *graph, const berth_system *s,
                             berth_measured_cfg *out, berth_err *err);
