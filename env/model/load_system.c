@@ -43,7 +43,8 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 {
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	const char *name[64] = {"host"}, *class = class_of_device(path), *near;
+	static const char *const prefixes[] = {"system", "host"};
+	const char *name[64] = {"host"}, *class = class_of_device(path), *near, *prefix;
 	bool there = true;
 	if (failed != BERTH_EIO || berth_file_there(path, &there, NULL) != BERTH_OK || there)
 		return failed;
@@ -51,8 +52,10 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 		name[i + 1] = row[i].name;
 	char word[64];
 	snprintf(word, sizeof word, "%.*s", (int)strcspn(path, ":"), path);
-	near = strchr(path, '/') || strchr(path, '.') ? NULL : berth_text_nearest(word, name, n + 1);
 	size_t n_word = strcspn(path, ":");
+	bool file = strchr(path, '/') || strchr(path, '.');
+	near = file ? NULL : berth_text_nearest(word, name, n + 1);
+	prefix = file || !path[n_word] ? NULL : berth_text_nearest(word, prefixes, 2);
 	if (path[n_word] && near && strncmp(near, path, n_word) == 0 && !near[n_word])
 		return berth_fail(err, failed, "%s: there is no such file; the machine is " PREFIX "%s", path,
 		                  path);
@@ -62,6 +65,9 @@ static berth_status name_builtin(const char *path, berth_status failed, berth_er
 	if (class || strncmp(path, "cpu=", 4) == 0 || strncmp(path, "gpu=", 4) == 0)
 		return berth_fail(err, failed, "%s: there is no such file; a machine of such devices is " HOST
 		                  "%s%s%s", path, class ? class : "", class ? "=" : "", path);
+	if (prefix)
+		return berth_fail(err, failed, "%s: there is no such file (did you mean %s%s?)", path, prefix,
+		                  path + n_word);
 	if (near)
 		return berth_fail(err, failed, "%s: there is no such file (did you mean " PREFIX "%s?)", path,
 		                  near);
@@ -142,7 +148,7 @@ static berth_status load_file(const char *path, const berth_sandbox *sandbox, be
 	BERTH_SCRATCH(tmp);
 	berth_status st = berth_file_take(BERTH_READS_SYSTEM, path, &data, &size, err);
 	if (st != BERTH_OK)
-		return name_builtin(path, berth_graph_missing(path, st, err), err);
+		return name_builtin(path, st, err);
 	const berth_content x = {.name = path, .data = data ? (const char *)data : "", .size = size};
 	st = parse_system(&x, sandbox, mem, tmp, out, err);
 	berth_file_unmap(data, size);
@@ -233,7 +239,7 @@ static berth_status map_file(const char *spec, berth_content *out, berth_err *er
 	const char *path = berth_graph_path(spec, &mem);
 	berth_status st = path ? berth_graph_map(path, out, err) : berth_nomem(err);
 	if (path && st != BERTH_OK)
-		st = name_builtin(path, berth_graph_missing(path, st, err), err);
+		st = berth_graph_missing(path, name_builtin(path, st, err), err);
 	out->name = spec;
 	return st;
 }

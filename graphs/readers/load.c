@@ -247,11 +247,11 @@ berth_status berth_graph_missing(const char *path, berth_status failed, berth_er
 			return berth_fail(err, failed,
 			                  "%s: there is no such file; the built-in model is zoo:%s", path,
 			                  path);
-	static const char *const prefixes[] = {"zoo", "system", "host"};
+	static const char *const prefixes[] = {"zoo"};
 	char word[16];
 	const size_t n_word = strcspn(path, ":");
 	snprintf(word, sizeof word, "%.*s", n_word < sizeof word ? (int)n_word : 0, path);
-	const char *near = path[n_word] ? berth_text_nearest(word, prefixes, 3) : NULL;
+	const char *near = path[n_word] ? berth_text_nearest(word, prefixes, 1) : NULL;
 	return near ? berth_fail(err, failed, "%s: there is no such file (did you mean %s%s?)", path, near,
 	                         path + n_word)
 	            : failed;

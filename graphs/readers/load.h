@@ -47,8 +47,8 @@ berth_status berth_graph_parse_content(const berth_content *from, const berth_re
                                        berth_arena *mem, berth_arena *tmp, berth_graph *out,
                                        berth_read_report *report, berth_err *err);
 
-/* Reading path has failed. Where nothing is there but a model of the zoo is called so, err says that. Returns
- * failed. */
+/* Reading path has failed. Where nothing is there but a model of the zoo is called so, or nearly, err says
+ * that. Returns failed. */
 berth_status berth_graph_missing(const char *path, berth_status failed, berth_err *err);
 
 /* The file that spec names as berth_graph_map has it, and the files that it goes on in. words: opt (may be
