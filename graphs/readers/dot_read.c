@@ -187,18 +187,21 @@ static bool is_time(const reader *r, scan_word value, double *out)
 	return !*end && isfinite(*out) && *out >= 0;
 }
 
-/* Is an attribute that nobody reads here a cost by its name and value? Graphviz has none so. */
+/* Is an attribute that nobody reads here a cost by a word of its name, between '_', and by its value?
+ * Graphviz has none so. */
 static void note_passed(reader *r, scan_word key, scan_word value)
 {
-	static const char *const like[] = {"time", "cost", "flop", "byte", "work", "load",
-	                                   "mem", "dur", "latency", "weight", "param"};
-	char small[32];
-	size_t n = key.n < sizeof small ? key.n : sizeof small - 1;
+	static const char *const like[] = {"time", "cost", "flop", "mac", "byte", "work", "load", "mem",
+	                                   "memory", "dur", "duration", "latency", "weight", "param"};
 	bool is = false;
-	for (size_t i = 0; i < n; i++)
-		small[i] = (char)tolower((unsigned char)key.text[i]);
-	for (size_t i = 0; i < sizeof like / sizeof *like; i++)
-		is |= berth_text_contains(small, n, like[i]);
+	for (size_t at = 0, end; at < key.n && !is; at = end + 1) {
+		for (end = at; end < key.n && key.text[end] != '_';)
+			end++;
+		scan_word word = {key.text + at, end - at};
+		word.n -= word.n && tolower((unsigned char)word.text[word.n - 1]) == 's';
+		for (size_t i = 0; i < sizeof like / sizeof *like; i++)
+			is |= scan_is_any_case(word, like[i]);
+	}
 	is &= value.n > 0 && (isdigit((unsigned char)*value.text) || *value.text == '.');
 	for (int i = 0; i < r->n_passed && is; i++)
 		is = r->passed[i].n != key.n || memcmp(r->passed[i].text, key.text, key.n) != 0;
