@@ -3,6 +3,7 @@
 #include "system_warnings.h"
 
 #include "cost_model.h"
+#include "engine_rules.h"
 #include "onnx.h"
 #include "op_times.h"
 #include "problem.h"
@@ -117,14 +118,17 @@ static bool has_peaks(const berth_system *s, int32_t d)
 	return false;
 }
 
-/* Without both figures a device runs what was measured there. That is as meant where something was. */
+/* Without both figures a device runs what was measured there. That is as meant where something was, and of a
+ * disk that an engine reads weights from. */
 static berth_status find_rates(gaps *x, berth_err *err)
 {
 	const berth_system *s = x->s;
+	const bool reads = s->engine && s->engine->times;
 	int32_t n = s->n_devs;
 	for (int32_t d = 0; d < n; d++)
 		x->has[d] = x->dev[d].roofline && !x->dev[d].measured && !(s->dev_peak_flops[d] > 0) &&
-		            !(s->dev_mem_bandwidth[d] > 0) && !has_peaks(s, d);
+		            !(s->dev_mem_bandwidth[d] > 0) && !has_peaks(s, d) &&
+		            !(reads && berth_system_is(s, d, "disk"));
 	BERTH_TRY(tell_devices(x,
 	                       "neither peak_flops nor mem_bandwidth: only operators with measured times "
 	                       "run there",

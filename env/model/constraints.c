@@ -223,23 +223,27 @@ static berth_status colocs(berth_problem *p, berth_arena *mem, berth_arena *tmp,
 	return berth_csr_new(p->n_colocs, p->n_ops, p->op_coloc, NULL, mem, &p->coloc_off, &p->coloc_op, err);
 }
 
+void berth_constraints_legal(berth_problem *p, int32_t dev)
+{
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		bool ok = true;
+		BERTH_EACH (i, p->coloc_off, u)
+			ok = ok && berth_op_allows(p, p->coloc_op[i], dev);
+		BERTH_EACH (i, p->coloc_off, u)
+			p->op_dev_legal[berth_cell(p, p->coloc_op[i], dev)] = ok;
+	}
+}
+
 berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	const berth_graph *g = p->g;
 	int32_t *sep_ops;
 	BERTH_TRY(colocs(p, mem, tmp, err));
-	size_t n = (size_t)p->n_devs;
-	BERTH_TRY_NEW(mem, (size_t)p->n_ops * n, err, p->op_dev_legal);
+	BERTH_TRY_NEW(mem, (size_t)p->n_ops * (size_t)p->n_devs, err, p->op_dev_legal);
 	for (int32_t op = 0; op < p->n_ops; op++)
 		BERTH_TRY(check_pin(p, op, err));
-	for (int32_t u = 0; u < p->n_colocs; u++)
-		for (int32_t dev = 0; dev < p->n_devs; dev++) {
-			bool ok = true;
-			BERTH_EACH (i, p->coloc_off, u)
-				ok = ok && berth_op_allows(p, p->coloc_op[i], dev);
-			BERTH_EACH (i, p->coloc_off, u)
-				p->op_dev_legal[(size_t)p->coloc_op[i] * n + (size_t)dev] = ok;
-		}
+	for (int32_t dev = 0; dev < p->n_devs; dev++)
+		berth_constraints_legal(p, dev);
 	const berth_system *s = p->s;
 	BERTH_TRY_NEW(mem, p->n_devs, err, p->dev_limit_bytes, p->dev_piece);
 	for (int32_t d = 0; d < p->n_devs; d++) {

@@ -25,6 +25,9 @@
  * Fails: BERTH_EFORMAT (a pin to a device that the system lacks), BERTH_ENOMEM. */
 berth_status berth_constraints_compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err);
 
+/* Fill op_dev_legal of dev once more, after its times have changed. O(ops). */
+void berth_constraints_legal(berth_problem *p, int32_t dev);
+
 /* Do pin and forbidden devices of op itself allow dev, and can it run there? */
 bool berth_op_allows(const berth_problem *p, int32_t op, int32_t dev);
 

@@ -2,6 +2,8 @@
  * What a file's format is run by, and a system that is valued for an engine, are found here. */
 #include "engine_rules.h"
 
+#include "constraints.h"
+
 enum { OFFLOADED_ROWS = 32 };
 
 #define COPY_RATE 4.3e9      /* bytes/s at most: weights lie in pages that a GPU cannot read by itself */
@@ -10,22 +12,19 @@ enum { OFFLOADED_ROWS = 32 };
 #define ATTENTION_SHARE 0.02
 #define TILED_SHARE 0.15
 
-/* Does the device's kind or name begin so? */
-static bool is_called(const berth_system *s, int32_t d, const char *word)
+static bool is_disk(const berth_system *s, int32_t d)
 {
-	size_t n = strlen(word);
-	return strncmp(s->dev_kind[d], word, n) == 0 || strncmp(s->dev_name[d], word, n) == 0;
+	return berth_system_is(s, d, "disk");
 }
 
 static bool is_cpu(const berth_system *s, int32_t d)
 {
-	return s->dev_class[d] == BERTH_CLASS_CPU || is_called(s, d, "cpu");
+	return berth_system_is(s, d, "cpu") && !is_disk(s, d);
 }
 
-/* The CPU and the disk. */
 static bool is_stored(const berth_system *s, int32_t d)
 {
-	return is_cpu(s, d) || is_called(s, d, "disk");
+	return is_cpu(s, d) || is_disk(s, d);
 }
 
 /* Seconds of a copy by the route of tensors of the class. */
@@ -108,20 +107,21 @@ static int64_t attention_ns(const berth_problem *p, int32_t op, int32_t cpu, dou
 	return ns > least ? ns : least;
 }
 
-/* A disk stands for the CPU: weights are read from it in each pass, ahead of what computes (mmap). So is a
- * cache, which had better stay in memory. */
+/* A disk stands for the CPU, and needs no figures of its own: weights are read from it in each pass, ahead of
+ * what computes (mmap). So is a cache, which had better stay in memory. */
 static void read_from_disk(berth_problem *p, int32_t disk, int32_t cpu)
 {
 	const berth_graph *g = p->g;
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		double bytes = fmin((double)(berth_graph_op_weights(g, op) + g->op_state_bytes[op]),
 		                    (double)g->op_read_bytes[op]);
-		int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, disk)];
 		int64_t there = berth_op_time(p, op, cpu),
 			read = p->n_classes ? llround(1e9 * copy_s(p, 0, disk, cpu, bytes)) : 0;
-		if (*here >= 0)
-			*here = there < 0 || there > read ? there : read;
+		if (berth_system_runs(p->s, disk, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]))
+			p->op_dev_time_ns[berth_cell(p, op, disk)] =
+				there < 0 || there > read ? there : read;
 	}
+	berth_constraints_legal(p, disk);
 	move_transfers(p, disk, cpu);
 }
 
@@ -148,7 +148,7 @@ static berth_status llama_times(berth_problem *p, berth_arena *mem, berth_err *e
 	while (cpu < p->n_devs && !is_cpu(p->s, cpu))
 		cpu++;
 	for (int32_t d = 0; d < p->n_devs && cpu < p->n_devs; d++)
-		if (is_called(p->s, d, "disk"))
+		if (is_disk(p->s, d))
 			read_from_disk(p, d, cpu);
 	return BERTH_OK;
 }
@@ -193,9 +193,10 @@ static berth_status accelerate_times(berth_problem *p, berth_arena *mem, berth_e
 			int64_t *here = &p->op_dev_time_ns[berth_cell(p, op, d)],
 				there = berth_op_time(p, op, main);
 			double bytes = (double)berth_graph_op_weights(p->g, op);
-			if (there >= 0 && *here >= 0)
+			if (there >= 0 && (*here >= 0 || is_disk(p->s, d)))
 				*here = there + llround(1e9 * copy_s(p, p->n_classes - 1, d, main, bytes));
 		}
+		berth_constraints_legal(p, d);
 		move_transfers(p, d, main);
 	}
 	return BERTH_OK;

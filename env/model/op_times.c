@@ -297,14 +297,18 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 
 /* ---- all of them ---- */
 
-/* What the engine's way to multiply makes of a peak in the precision `used`. */
-static double gain_of(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
-                      berth_precision used)
+/* FLOP/s of op there, in the precision *used. An engine that multiplies whole numbers by rows makes more of
+ * the peaks of others, not of one that is the operator's own. */
+static double peak_of(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
+                      berth_precision *used)
 {
-	const int p = g->op_dtype[op];
+	const berth_precision p = (berth_precision)g->op_dtype[op];
+	const double peak = berth_system_peak(s, dev, p, used), half = *used == BERTH_F32 ? 0 : peak;
 	bool whole = p == BERTH_W8A16 || p == BERTH_W4A16 || p == BERTH_INT8 || p == BERTH_INT4,
 	     by_rows = s->dev_class[dev] == BERTH_CLASS_CPU && s->engine && s->engine->by_rows;
-	return !by_rows || !whole ? 1 : used == BERTH_F32 ? WHOLE_GAIN : WHOLE_GAIN / 2;
+	return !by_rows || !whole || *used == p
+	               ? peak
+	               : fmax(WHOLE_GAIN * s->dev_peak_flops[dev], WHOLE_GAIN / 2 * half);
 }
 
 /* Does the device have some peak, but none for that precision? */
@@ -325,8 +329,7 @@ berth_op_prediction berth_op_predict(const berth_graph *g, const berth_system *s
 		x.from = isnan(x.seconds) ? BERTH_TIME_NONE : BERTH_TIME_MEASURED;
 		return x;
 	}
-	double peak = berth_system_peak(s, dev, (berth_precision)g->op_dtype[op], &used);
-	peak *= gain_of(g, s, op, dev, used);
+	double peak = peak_of(g, s, op, dev, &used);
 	if (!type->runs || lacks(s, dev, peak) || (!(peak > 0) && !(s->dev_mem_bandwidth[dev] > 0)))
 		return x;
 	x.from = BERTH_TIME_ROOFLINE;

@@ -154,11 +154,13 @@ static berth_status tell(const berth_export_source *x, const berth_gguf_list *fi
 			"CPU"));
 	double read = 0;
 	for (int32_t op = 0; op < x->g->n_ops; op++)
-		read += llama_is_disk(x, x->op_dev[op]) ? (double)berth_graph_op_weights(x->g, op) : 0;
+		if (llama_is_disk(x, x->op_dev[op]))
+			read += fmin((double)berth_graph_op_weights(x->g, op),
+			             (double)x->g->op_read_bytes[op]);
 	char bytes[32];
 	if (read > 0)
 		BERTH_TRY(berth_export_note(out, err,
-		                            "%s of weights are more than the CPU's memory holds, and are "
+		                            "the CPU's memory does not hold all weights, and %s of them are "
 		                            "read from the disk in each pass: --no-mmap and --mlock would "
 		                            "not load",
 		                            berth_text_bytes(bytes, read)));

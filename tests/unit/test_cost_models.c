@@ -759,6 +759,17 @@ static void test_alone_on_the_cpu(void **state)
 	assert_int_equal(b.latency_ns, r.latency_ns);
 	assert_near(b.value[BERTH_ENERGY], r.energy_j, 1e-9);
 	close_world(&w);
+	/* a disk needs no figures: weights are copied from it */
+	static const char disk[] =
+		"{\"format\":\"berth-system\",\"version\":1,"
+		"\"devices\":[{\"name\":\"disk\"},{\"name\":\"g\"}],"
+		"\"links\":[{\"from\":\"disk\",\"to\":\"g\",\"bandwidth\":1e8,\"both_ways\":true}]}";
+	open_world(&w, graph, disk);
+	assert_ok(berth_system_for(engine, &w.s, &err), &err);
+	assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+	assert_true(berth_op_legal(&w.p, 0, 0));
+	assert_int_equal(berth_op_time(&w.p, 0, 0), 11000000);
+	close_world(&w);
 }
 
 int main(void)

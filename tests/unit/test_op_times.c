@@ -276,12 +276,44 @@ static void test_eager(void **state)
 	assert_near(s[2][1][0] - s[0][1][0], 7e-6 + 1000 * 21e-9, 1e-12);
 }
 
+/* llama.cpp multiplies whole numbers at four times a CPU's peak in f32 or twice that in f16, whichever is
+ * more, but at a peak of their own as it is. */
+static void test_whole(void **state)
+{
+	static const struct {
+		const char *peaks, *dtype;
+		double peak;
+	} cases[] = {{"\"f32\":1e12", "w4a16", 4e12},
+	             {"\"f32\":1e12,\"f16\":1e12", "w4a16", 4e12},
+	             {"\"f32\":1e12,\"f16\":4e12", "w8a16", 8e12},
+	             {"\"f32\":1e12,\"w8a16\":3e12", "w8a16", 3e12},
+	             {"\"f32\":1e12,\"int8\":5e12", "int8", 5e12},
+	             {"\"f32\":1e12,\"f16\":4e12", "f16", 4e12}};
+	const berth_engine_rules *e;
+	berth_err err;
+	(void)state;
+	assert_ok(berth_rules_find("llama.cpp", &e, &err), &err);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char graph[300], system[200];
+		pair x;
+		snprintf(graph, sizeof graph,
+		         GRAPH("{\"name\":\"a\",\"type\":\"MatMul\",\"dtype\":\"%s\",\"flops\":2e9}", ""),
+		         cases[i].dtype);
+		snprintf(system, sizeof system,
+		         SYSTEM("{\"name\":\"c\",\"class\":\"cpu\",\"peak_flops\":{%s}}"), cases[i].peaks);
+		read_pair(&x, graph, system);
+		assert_ok(berth_system_for(e, &x.s, &err), &err);
+		assert_near(predict(&x, 0, 0).seconds, 2e9 / cases[i].peak, 1e-12);
+		drop_pair(&x);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_sources), cmocka_unit_test(test_precisions),
 	                                   cmocka_unit_test(test_rows), cmocka_unit_test(test_alone),
 	                                   cmocka_unit_test(test_ratio), cmocka_unit_test(test_alike),
 	                                   cmocka_unit_test(test_amd), cmocka_unit_test(test_eager),
-	                                   cmocka_unit_test(test_far_weights)};
+	                                   cmocka_unit_test(test_far_weights), cmocka_unit_test(test_whole)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
