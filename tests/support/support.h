@@ -43,6 +43,10 @@ bool support_threads_only(void);
  * and BERTH_NIGHTLY is not set): its code runs in other cases, too. Says so. */
 bool support_answers_left(void);
 
+/* Loads the solver of linear programs, where it is installed. For programs that solve thousands, each in a
+ * process of its own, which finds it loaded then. */
+void support_load_solver(void);
+
 /* Pages that this process has touched for the first time so far. */
 long support_page_faults(void);
 

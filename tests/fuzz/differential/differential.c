@@ -11,6 +11,7 @@
 #include "file.h"
 #include "instance.h"
 #include "shrink.h"
+#include "support.h"
 #include "threads.h"
 
 #include <signal.h>
@@ -208,6 +209,7 @@ static options read_options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	options o = read_options(argc, argv);
+	support_load_solver();
 	static const int ends[] = {SIGABRT, SIGSEGV, SIGFPE, SIGILL, SIGBUS};
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		signal(ends[i], tell_and_end);
