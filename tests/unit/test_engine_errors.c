@@ -82,7 +82,7 @@ static void test_choice(void **state)
 	assert_true(of(&f, "llama.cpp", 1, 1).mean == 0.13);
 	assert_true(of(&f, "llama.cpp", 0, 1).mean > 0.4);
 	f.brief = true; /* operators of a few microseconds */
-	assert_true(of(&f, "ort", 0, 0).mean == 0.515);
+	assert_true(fabs(of(&f, "ort", 0, 0).mean - 0.4295) < 0.0001);
 	assert_true(of(&f, "ort", 1, 1).mean == 0.248);
 	assert_true(of(&f, "openvino", 0, 1).mean == 0.13);
 	close_fixture(&f);
