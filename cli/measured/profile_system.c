@@ -264,12 +264,19 @@ static berth_status warn(cli *c, const state *x, berth_err *err)
 	for (int32_t i = 0; i < x->d.n_devs; i++)
 		if (x->d.dev[i].left_out && x->d.dev[i].nature != BERTH_GPU_SOFTWARE)
 			BERTH_TRY(warn_left_out(c, x, i, err));
-	for (int32_t i = 0; i < x->n_rows; i++) /* it depends on what else runs: --strict has no say */
-		if (strstr(x->row[i].figure->how, "; only "))
+	for (int32_t i = 0; i < x->n_rows; i++) { /* it depends on what else runs: --strict has no say */
+		const char *how = x->row[i].figure->how;
+		if (strstr(how, "; only "))
 			BERTH_TRY(cli_note(c, err,
 			                   "warning: %s: %s is far below clock times width: is this machine "
 			                   "busy, or OpenBLAS too old for it?",
 			                   x->row[i].of, x->row[i].key));
+		if (strstr(how, "; usual round "))
+			BERTH_TRY(cli_note(c, err,
+			                   "warning: %s: %s may be off: others use this machine (%s); profile "
+			                   "it again when it is quiet",
+			                   x->row[i].of, x->row[i].key, strstr(how, "; usual round ") + 2));
+	}
 	BERTH_TRY(berth_system_warnings(&x->s, NULL, &c->mem, &c->tmp, &text, &n, err));
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(cli_warn(c, err, "%s", text[i]));

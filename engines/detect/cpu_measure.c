@@ -13,9 +13,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-/* But for copies, rounds are short and many: the shortest has seen no other program on its cores. Waiting
- * takes about a millisecond before a core is given away, so that all can be there at once. */
-enum { SIZE = 512, COPY_ROUNDS = 8, ROUNDS = 64, SHORT_ROUNDS = 400, MEETINGS = 4, FLAGS = 8 };
+/* Rounds are short and many: the shortest has seen no other program on its cores. Waiting takes about a
+ * millisecond before a core is given away, so that all can be there at once. */
+enum { SIZE = 512, PIECE = 4 << 20, COPY_ROUNDS = 256, ROUNDS = 64, SHORT_ROUNDS = 400, MEETINGS = 4, FLAGS = 8 };
 enum { SPINS = 1000000 };
 enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */
 #define ENOUGH_S 1.0
@@ -28,6 +28,8 @@ typedef struct seat {
 	crew *crew;
 	int32_t index;
 	float *a, *b;
+	size_t at;    /* byte of its blocks that the next piece begins at */
+	double own_s; /* of its core's time, in the last round */
 	pthread_t thread;
 } seat;
 
@@ -36,6 +38,7 @@ typedef struct job {
 	bool (*prepare)(seat *s); /* false: no memory */
 	void (*work)(seat *s);
 	int rounds;
+	bool waits; /* threads for each other: their cores' time tells nothing */
 } job;
 
 /* What is called of OpenBLAS: cblas_sgemm, with its numbers for row-major order and no transposition. */
@@ -48,10 +51,11 @@ struct crew {
 	const berth_cpu_team *team, *from; /* from: whose memory is copied; NULL: their own */
 	const job *job;
 	sgemm_fn *sgemm;
-	size_t bytes; /* of a block of a thread */
+	size_t bytes; /* of a block of a thread, whole pieces */
 	atomic_int arrived, phase, over;
 	atomic_int ball; /* of the game: 1: the second thread's turn */
-	double best_s;   /* of a round */
+	double round_s[SHORT_ROUNDS], own_s[SHORT_ROUNDS]; /* by the clock, of the core that took longest */
+	int32_t n_rounds; /* that ended */
 	seat seat[];
 };
 
@@ -72,6 +76,13 @@ static void meet(crew *c)
 			sched_yield();
 }
 
+/* Of its core's time, that this thread had. */
+static double own_seconds(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+}
+
 static void *sit(void *arg)
 {
 	seat *s = arg;
@@ -84,13 +95,17 @@ static void *sit(void *arg)
 		meet(c);
 		if (atomic_load(&c->over))
 			break;
-		double from = berth_wall_seconds();
+		double from = berth_wall_seconds(), own = own_seconds();
 		c->job->work(s);
+		s->own_s = own_seconds() - own;
 		meet(c);
 		if (s->index > 0)
 			continue;
 		double now = berth_wall_seconds();
-		c->best_s = fmin(c->best_s, now - from);
+		c->round_s[c->n_rounds] = now - from;
+		for (int32_t k = 0; k < c->team->n_cores; k++)
+			c->own_s[c->n_rounds] = fmax(c->own_s[c->n_rounds], c->seat[k].own_s);
+		c->n_rounds++;
 		if (now - start > ENOUGH_S) /* others have the cores: more rounds would take long */
 			atomic_store(&c->over, ENOUGH);
 	}
@@ -114,8 +129,28 @@ static berth_status run_crew(crew *c, berth_err *err)
 	return atomic_load(&c->over) == OUT_OF_MEMORY ? berth_nomem(err) : BERTH_OK;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+berth_cpu_rounds berth_cpu_rounds_of(double *round_s, const double *own_s, int32_t n)
+{
+	berth_cpu_rounds r = {INFINITY, 1};
+	for (int32_t i = 0; own_s && i < n; i++)
+		r.best_s = fmin(r.best_s, own_s[i]);
+	if (n < 1)
+		return r;
+	qsort(round_s, (size_t)n, sizeof *round_s, ascending);
+	if (!own_s || !(r.best_s > 0) || round_s[0] < BERTH_ROUNDS_DISAGREE * r.best_s)
+		r.best_s = round_s[0];
+	r.usual = round_s[n / 2] / r.best_s;
+	return r;
+}
+
 static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *from, const job *j,
-                            sgemm_fn *sgemm, size_t bytes, double *best_s, berth_err *err)
+                            sgemm_fn *sgemm, size_t bytes, berth_cpu_rounds *out, berth_err *err)
 {
 	crew *c = calloc(1, sizeof *c + (size_t)team->n_cores * sizeof *c->seat);
 	BERTH_TRY(berth_got(c, err));
@@ -124,7 +159,6 @@ static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *fr
 	c->job = j;
 	c->sgemm = sgemm;
 	c->bytes = bytes;
-	c->best_s = INFINITY;
 	for (int32_t i = 0; i < team->n_cores; i++)
 		c->seat[i] = (seat){.crew = c, .index = i};
 	berth_status st = run_crew(c, err);
@@ -132,7 +166,7 @@ static berth_status run_job(const berth_cpu_team *team, const berth_cpu_team *fr
 		free(c->seat[i].a);
 		free(c->seat[i].b);
 	}
-	*best_s = c->best_s;
+	*out = berth_cpu_rounds_of(c->round_s, j->waits ? NULL : c->own_s, c->n_rounds);
 	free(c);
 	return st;
 }
@@ -171,9 +205,11 @@ static bool get_blocks(seat *s)
 	return s->a && s->b;
 }
 
+/* The next piece: when the first one comes again, the caches hold it no more. */
 static void copy(seat *s)
 {
-	memcpy(s->b, s->a, s->crew->bytes);
+	memcpy((char *)s->b + s->at, (char *)s->a + s->at, PIECE);
+	s->at = (s->at + PIECE) % s->crew->bytes;
 }
 
 static bool get_nothing(seat *s)
@@ -211,14 +247,15 @@ static void play(seat *s)
 
 /* ---- figures ---- */
 
-/* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share. */
+/* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share, at least
+ * a piece. */
 static size_t copy_bytes(const berth_cpu_team *t)
 {
 	const double mib = 1 << 20;
 	double bytes = fmin(fmax(2 * (double)t->cache_bytes, 64 * mib), 256 * mib);
 	if (t->memory_bytes > 0)
 		bytes = fmin(bytes, (double)t->memory_bytes / 16);
-	return ((size_t)(bytes / t->n_cores) & ~(size_t)4095) + 4096;
+	return ((size_t)(bytes / t->n_cores) / PIECE + 1) * PIECE;
 }
 
 /* Vector instructions, narrow to wide, by the kernel of OpenBLAS that uses them, with the operations in f32
@@ -292,13 +329,13 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 {
 	static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
 	const size_t library = 64 << 20, buffer = 160 << 20; /* it takes one for each thread that calls it */
-	const job products = {get_matrices, multiply, ROUNDS};
+	const job products = {get_matrices, multiply, ROUNDS, false};
 	const peak_work *w = ctx;
 	const berth_cpu_team *team = w->team;
 	sgemm_fn *sgemm;
 	corename_fn *corename;
 	void *blas;
-	double best;
+	berth_cpu_rounds r;
 	if (w->ask && setenv("OPENBLAS_CORETYPE", w->ask, 1) != 0)
 		return berth_nomem(err);
 	BERTH_TRY(berth_library_open_blas(names, "libopenblas0", library + (size_t)team->n_cores * buffer,
@@ -306,8 +343,8 @@ static berth_status multiply_apart(void *ctx, berth_err *err)
 	BERTH_TRY(berth_library_function(blas, "cblas_sgemm", &sgemm, err));
 	BERTH_TRY(berth_library_function(blas, "openblas_get_corename", &corename, err));
 	snprintf(w->kernel, KERNEL, "%s", corename());
-	BERTH_TRY(run_job(team, NULL, &products, sgemm, 0, &best, err));
-	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * team->n_cores / best,
+	BERTH_TRY(run_job(team, NULL, &products, sgemm, 0, &r, err));
+	*w->out = berth_figure_of(2.0 * SIZE * SIZE * SIZE * team->n_cores / r.best_s,
 	                          BERTH_LEAST_FLOPS, BERTH_MOST_FLOPS, BERTH_ORIGIN_MEASURED,
 	                          "products of matrices on %d core%s (OpenBLAS, %s)", (int)team->n_cores,
 	                          team->n_cores == 1 ? "" : "s", corename());
@@ -361,27 +398,31 @@ static berth_status measure_peak(const berth_cpu_team *team, berth_figure *out, 
 static berth_status measure_copies(const berth_cpu_team *team, const berth_cpu_team *from, int rounds,
                                    double times_moved, berth_figure *out, berth_err *err)
 {
-	const job copies = {get_blocks, copy, rounds};
+	const job copies = {get_blocks, copy, rounds, false};
 	size_t bytes = copy_bytes(team);
-	double best, whole = (double)bytes * team->n_cores, cache = (double)team->cache_bytes;
-	char held[48] = "";
-	BERTH_TRY(run_job(team, from, &copies, NULL, bytes, &best, err));
+	double n = team->n_cores, whole = (double)bytes * n, cache = (double)team->cache_bytes;
+	berth_cpu_rounds r;
+	char held[40] = "", usual[48] = "";
+	BERTH_TRY(run_job(team, from, &copies, NULL, bytes, &r, err));
 	if (cache > whole)
 		snprintf(held, sizeof held, ", held by caches of %.0f MiB", cache / (1 << 20));
-	*out = berth_figure_of(times_moved * whole / best, BERTH_LEAST_BANDWIDTH, BERTH_MOST_BANDWIDTH,
-	                       BERTH_ORIGIN_MEASURED, "copies of %.0f MiB on %d core%s%s", whole / (1 << 20),
-	                       (int)team->n_cores, team->n_cores == 1 ? "" : "s", held);
+	if (r.usual > BERTH_ROUNDS_DISAGREE)
+		snprintf(usual, sizeof usual, "; usual round %.3g times as long", r.usual);
+	*out = berth_figure_of(times_moved * PIECE * n / r.best_s, BERTH_LEAST_BANDWIDTH,
+	                       BERTH_MOST_BANDWIDTH, BERTH_ORIGIN_MEASURED,
+	                       "copies of %.0f MiB on %d core%s%s%s", whole / (1 << 20), (int)team->n_cores,
+	                       team->n_cores == 1 ? "" : "s", held, usual);
 	return BERTH_OK;
 }
 
 berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err)
 {
-	const job empty = {get_nothing, only_meet, SHORT_ROUNDS};
-	double best;
+	const job empty = {get_nothing, only_meet, SHORT_ROUNDS, true};
+	berth_cpu_rounds r;
 	BERTH_TRY(measure_peak(team, &out->peak_flops, err));
 	BERTH_TRY(measure_copies(team, NULL, COPY_ROUNDS, 2, &out->mem_bandwidth, err));
-	BERTH_TRY(run_job(team, NULL, &empty, NULL, 0, &best, err));
-	out->overhead = berth_figure_of(best / (MEETINGS + 1), 1e-9, 1, BERTH_ORIGIN_MEASURED,
+	BERTH_TRY(run_job(team, NULL, &empty, NULL, 0, &r, err));
+	out->overhead = berth_figure_of(r.best_s / (MEETINGS + 1), 1e-9, 1, BERTH_ORIGIN_MEASURED,
 	                                "calling %d core%s with nothing to do", (int)team->n_cores,
 	                                team->n_cores == 1 ? "" : "s");
 	return BERTH_OK;
@@ -390,13 +431,13 @@ berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *ou
 berth_status berth_cpu_measure_link(const berth_cpu_team *from, const berth_cpu_team *to,
                                     berth_figure *bandwidth, berth_figure *latency, berth_err *err)
 {
-	const job flags = {get_nothing, play, SHORT_ROUNDS};
+	const job flags = {get_nothing, play, SHORT_ROUNDS, true};
 	const int32_t cores[] = {from->core[0], to->core[0]};
 	const berth_cpu_team pair = {cores, 2, 0, 0};
-	double best;
+	berth_cpu_rounds r;
 	BERTH_TRY(measure_copies(to, from, COPY_ROUNDS / 2, 1, bandwidth, err));
-	BERTH_TRY(run_job(&pair, NULL, &flags, NULL, 0, &best, err));
-	*latency = berth_figure_of(best / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
+	BERTH_TRY(run_job(&pair, NULL, &flags, NULL, 0, &r, err));
+	*latency = berth_figure_of(r.best_s / FLAGS / 2, 1e-10, 1, BERTH_ORIGIN_MEASURED,
 	                           "a flag between a core of each");
 	return BERTH_OK;
 }

@@ -17,6 +17,16 @@ typedef struct berth_cpu_figures {
 	berth_figure overhead;      /* s from calling all cores to their being done, with nothing to do */
 } berth_cpu_figures;
 
+/* Rounds of the same work, of which other programs may have held up any: round_s [n] by the clock, which are put
+ * in order; own_s [n], or NULL: of its cores' time, of the core that took longest. The best round by the clock
+ * counts, where its cores had all of it; else the best by their own time, which is too quick where cores slow
+ * each other down and did not run at once. Of none the best is INFINITY. */
+typedef struct berth_cpu_rounds {
+	double best_s, usual; /* usual: the median by the clock, as many times the best */
+} berth_cpu_rounds;
+berth_cpu_rounds berth_cpu_rounds_of(double *round_s, const double *own_s, int32_t n);
+#define BERTH_ROUNDS_DISAGREE 2.0 /* so many times the best: other programs run */
+
 /* Takes some tenths of a second. Fails: BERTH_ENOMEM (memory or threads). */
 berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err);
 
