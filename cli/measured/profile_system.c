@@ -119,7 +119,8 @@ static double device_value(const berth_system *s, int32_t dev, berth_device_figu
 {
 	double x = f == BERTH_PEAK_FLOPS      ? s->dev_peak_flops[dev]
 	           : f == BERTH_MEM_BANDWIDTH ? s->dev_mem_bandwidth[dev]
-	                                      : s->dev_op_overhead_s[dev];
+	           : f == BERTH_OP_OVERHEAD_S ? s->dev_op_overhead_s[dev]
+	                                      : s->dev_fresh_bandwidth[dev];
 	if (f == BERTH_MEMORY_BYTES)
 		return s->dev_memory_bytes[dev] >= 0 ? (double)s->dev_memory_bytes[dev] : NAN;
 	return x > 0 ? x : NAN;
@@ -163,7 +164,8 @@ static berth_status list_figures(cli *c, state *x, berth_err *err)
 	              x->row);
 	for (int32_t i = 0; i < d->n_devs; i++) {
 		int32_t at = berth_system_find_dev(&x->s, d->dev[i].name);
-		for (int f = 0; f < BERTH_N_DEVICE_FIGURES && at >= 0; f++)
+		int n = d->dev[i].n_cores > 0 ? BERTH_N_DEVICE_FIGURES : BERTH_FRESH_BANDWIDTH;
+		for (int f = 0; f < n && at >= 0; f++)
 			BERTH_TRY(add_row(x, d->dev[i].name, berth_device_figure_name((berth_device_figure)f),
 			                  &d->dev[i].figure[f],
 			                  device_value(&x->s, at, (berth_device_figure)f), err));
@@ -273,8 +275,8 @@ static berth_status warn(cli *c, const state *x, berth_err *err)
 			                   x->row[i].of, x->row[i].key));
 		if (strstr(how, "; usual round "))
 			BERTH_TRY(cli_note(c, err,
-			                   "warning: %s: %s may be off: others use this machine (%s); profile "
-			                   "it again when it is quiet",
+			                   "warning: %s: %s may be off: others use this machine (%s); "
+			                   "profile it again when it is quiet",
 			                   x->row[i].of, x->row[i].key, strstr(how, "; usual round ") + 2));
 	}
 	BERTH_TRY(berth_system_warnings(&x->s, NULL, &c->mem, &c->tmp, &text, &n, err));

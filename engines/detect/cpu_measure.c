@@ -15,8 +15,8 @@
 
 /* Rounds are short and many: the shortest has seen no other program on its cores. Waiting takes about a
  * millisecond before a core is given away, so that all can be there at once. */
-enum { SIZE = 512, PIECE = 4 << 20, COPY_ROUNDS = 256, ROUNDS = 64, SHORT_ROUNDS = 400, MEETINGS = 4, FLAGS = 8 };
-enum { SPINS = 1000000 };
+enum { SIZE = 512, PIECE = 4 << 20, COPY_ROUNDS = 256, ROUNDS = 64, SHORT_ROUNDS = 400 };
+enum { MEETINGS = 4, FLAGS = 8, SPINS = 1000000, FRESH = 64 << 20, LINE = 64 };
 enum { ENOUGH = 1, OUT_OF_MEMORY }; /* why a crew ends before its rounds do */
 #define ENOUGH_S 1.0
 #define LEAST_SHARE 0.25 /* of the clock times the width */
@@ -80,7 +80,8 @@ static void meet(crew *c)
 static double own_seconds(void)
 {
 	struct timespec t;
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static void *sit(void *arg)
@@ -218,6 +219,18 @@ static bool get_nothing(seat *s)
 	return true;
 }
 
+/* The beginning of a block so large that no library keeps one: each page of it comes from the operating
+ * system when it is written. */
+static void write_fresh(seat *s)
+{
+	volatile char *p = malloc(FRESH);
+	for (int i = 0; p && i < PIECE; i += LINE)
+		p[i] = 1;
+	if (!p)
+		atomic_store(&s->crew->over, OUT_OF_MEMORY);
+	free((void *)p);
+}
+
 /* One after the other, so that the last one to come is waited for each time; a round's end is one more. */
 static void only_meet(seat *s)
 {
@@ -247,8 +260,8 @@ static void play(seat *s)
 
 /* ---- figures ---- */
 
-/* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share, at least
- * a piece. */
+/* Twice the last cache, 64 to 256 MiB, and not more than a sixteenth of the memory; a thread's share, at
+ * least a piece. */
 static size_t copy_bytes(const berth_cpu_team *t)
 {
 	const double mib = 1 << 20;
@@ -417,11 +430,17 @@ static berth_status measure_copies(const berth_cpu_team *team, const berth_cpu_t
 
 berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err)
 {
-	const job empty = {get_nothing, only_meet, SHORT_ROUNDS, true};
-	berth_cpu_rounds r;
+	const job empty = {get_nothing, only_meet, SHORT_ROUNDS, true},
+		  fresh = {get_nothing, write_fresh, ROUNDS, false};
+	berth_cpu_rounds r, fresh_r;
 	BERTH_TRY(measure_peak(team, &out->peak_flops, err));
 	BERTH_TRY(measure_copies(team, NULL, COPY_ROUNDS, 2, &out->mem_bandwidth, err));
 	BERTH_TRY(run_job(team, NULL, &empty, NULL, 0, &r, err));
+	BERTH_TRY(run_job(team, NULL, &fresh, NULL, 0, &fresh_r, err));
+	out->fresh_bandwidth = berth_figure_of((double)PIECE * team->n_cores / fresh_r.best_s,
+	                                       BERTH_LEAST_BANDWIDTH, BERTH_MOST_BANDWIDTH,
+	                                       BERTH_ORIGIN_MEASURED,
+	                                       "writing 4 MiB a core that it just asked for");
 	out->overhead = berth_figure_of(r.best_s / (MEETINGS + 1), 1e-9, 1, BERTH_ORIGIN_MEASURED,
 	                                "calling %d core%s with nothing to do", (int)team->n_cores,
 	                                team->n_cores == 1 ? "" : "s");

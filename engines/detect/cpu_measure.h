@@ -14,11 +14,12 @@ typedef struct berth_cpu_team {
 typedef struct berth_cpu_figures {
 	berth_figure peak_flops;    /* single precision: products of matrices by OpenBLAS, if it is there */
 	berth_figure mem_bandwidth; /* bytes read and written a second: copies beyond the caches */
+	berth_figure fresh_bandwidth; /* bytes/s written to memory that the operating system just gave */
 	berth_figure overhead;      /* s from calling all cores to their being done, with nothing to do */
 } berth_cpu_figures;
 
-/* Rounds of the same work, of which other programs may have held up any: round_s [n] by the clock, which are put
- * in order; own_s [n], or NULL: of its cores' time, of the core that took longest. The best round by the clock
+/* Rounds of the same work, of which other programs may have held up any: round_s [n] by the clock, which are
+ * put in order; own_s [n], or NULL: of the time of the core that took longest. The best round by the clock
  * counts, where its cores had all of it; else the best by their own time, which is too quick where cores slow
  * each other down and did not run at once. Of none the best is INFINITY. */
 typedef struct berth_cpu_rounds {

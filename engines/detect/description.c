@@ -7,7 +7,8 @@
 
 const char *berth_device_figure_name(berth_device_figure f)
 {
-	static const char *const name[] = {"peak_flops", "mem_bandwidth", "memory_bytes", "op_overhead_s"};
+	static const char *const name[] = {"peak_flops", "mem_bandwidth", "memory_bytes", "op_overhead_s",
+	                                   "fresh_bandwidth"};
 	return name[f];
 }
 
@@ -45,6 +46,7 @@ static void set_cpu(berth_described_device *dev, const berth_cpu_figures *f, int
 	                                           limited ? "that the container may use" : "")
 				 : berth_figure_missing("the system does not tell");
 	dev->figure[BERTH_OP_OVERHEAD_S] = f->overhead;
+	dev->figure[BERTH_FRESH_BANDWIDTH] = f->fresh_bandwidth;
 }
 
 /* ---- of a machine ---- */
@@ -129,8 +131,9 @@ static berth_status add_gpu(const berth_machine *m, int32_t gpu, const char *nam
 	if (g->pci.known && !(dev->pci = berth_arena_printf(mem, "%04x:%02x:%02x.%x", g->pci.domain,
 	                                                    g->pci.bus, g->pci.device, g->pci.function)))
 		return berth_nomem(err);
-	for (int f = 0; f < BERTH_N_DEVICE_FIGURES; f++)
+	for (int f = 0; f < BERTH_FRESH_BANDWIDTH; f++)
 		dev->figure[f] = g->figure[from[f]];
+	dev->figure[BERTH_FRESH_BANDWIDTH] = berth_figure_missing("");
 	if (shares_memory(g))
 		share_figures(&d->dev[node_of(m, gpu)], dev);
 	link_gpu(m, gpu, at, d);

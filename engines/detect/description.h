@@ -10,6 +10,7 @@ typedef enum berth_device_figure { /* named as in the file */
 	                           BERTH_MEM_BANDWIDTH,
 	                           BERTH_MEMORY_BYTES,
 	                           BERTH_OP_OVERHEAD_S,
+	                           BERTH_FRESH_BANDWIDTH, /* of CPUs alone */
 	                           BERTH_N_DEVICE_FIGURES
 } berth_device_figure;
 

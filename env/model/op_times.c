@@ -252,16 +252,19 @@ static double least_seconds(const berth_graph *g, const berth_time_device *d, in
 
 /* What an engine adds on a CPU that calls operators one by one on tensors by channel: a call; weights and
  * maps of a convolution laid anew for its library; the largest of a window, one number at a time; memory of
- * large results, asked of the system by page. By single operators of PyTorch 1.13 on one core of a Zen 4. */
+ * large results, asked of the system by page, at the rate fresh (0: not known). By single operators of
+ * PyTorch 1.13 on one core of a Zen 4. */
 static double eager_s(const berth_graph *g, int32_t op, const berth_type_on_dev *type,
-                      const berth_time_query *q, const berth_time_device *d)
+                      const berth_time_query *q, const berth_time_device *d, double fresh)
 {
 	double write = (double)g->op_write_bytes[op], weights = far_bytes(g, op), bytes = 0, s = 7e-6;
 	if (q->class == BERTH_TIME_CONV)
 		bytes = 3.3 * weights + 1.4 * (q->bytes - weights);
 	if (type->largest)
 		s += 21e-9 * write / q->item_bytes / d->units;
-	return s + (bytes + (write > 131072 ? 1.4 * write : 0)) / d->bandwidth;
+	if (write > 131072)
+		s += write / (fresh > 0 ? fresh : d->bandwidth / 1.4);
+	return s + bytes / d->bandwidth;
 }
 
 static berth_time_estimate by_model(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
@@ -284,7 +287,7 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 	berth_time_estimate x = cpu ? berth_time_on_cpu(&q, &d) : berth_time_on_gpu(&q, &d);
 	x.seconds = fmax(x.seconds, least_seconds(g, &d, op, q.alone));
 	if (cpu && s->engine && s->engine->eager) {
-		x.seconds += eager_s(g, op, type, &q, &d);
+		x.seconds += eager_s(g, op, type, &q, &d, s->dev_fresh_bandwidth[dev]);
 		x.error = fmax(x.error, EAGER_ERROR);
 	}
 	if (q.class == BERTH_TIME_ELEMENTWISE && g->op_macs[op] > 0)

@@ -129,6 +129,7 @@ const berth_system_figure berth_system_figures[BERTH_N_FIGURES] = {
 	{OF_DEVICE(units, COUNT), 1, 1 << 20, 0, true, BERTH_PLAIN},
 	{OF_DEVICE(lanes, COUNT), 1, 1 << 20, 0, true, BERTH_PLAIN},
 	{OF_DEVICE(cache_bytes, NUMBER), 1, 0x1p53, 0, true, BERTH_BYTES},
+	{OF_DEVICE(fresh_bandwidth, NUMBER), 1e-9, 1e30, 0, true, BERTH_BYTES_PER_S},
 	{OF_DEVICE(power_w, NUMBER), 1e-3, 1e6, 0, true, BERTH_WATTS},
 	{OF_DEVICE(process_nm, NUMBER), 0.1, 1e4, 0, true, BERTH_PLAIN},
 	{OF_LINK(latency_s), 0, 1e6, 0, false, BERTH_SECONDS},

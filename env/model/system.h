@@ -73,7 +73,8 @@ typedef struct berth_system {
 	int32_t *dev_units;      /* multiprocessors of a GPU, cores of a CPU; 0: not given, as below */
 	int32_t *dev_lanes;      /* f32 multiply-adds that a unit does a cycle */
 	double *dev_cache_bytes; /* last level */
-	double *dev_power_w;     /* its limit */
+	double *dev_fresh_bandwidth; /* at which memory is written that the operating system just gave */
+	double *dev_power_w;         /* its limit */
 	double *dev_process_nm;  /* as the vendor calls the process */
 	const char **dev_calibrated; /* by what its scale was found, for people; NULL: it was not */
 
@@ -158,7 +159,7 @@ typedef struct berth_system_figure {
 	berth_quantity quantity;
 } berth_system_figure;
 
-enum { BERTH_N_FIGURES = 23 };
+enum { BERTH_N_FIGURES = 24 };
 extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
 
 /* The figure of element i, and to set it. */

@@ -85,6 +85,7 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 	if (s->dev_lanes[d])
 		berth_json_put_int(w, "lanes", s->dev_lanes[d]);
 	put_given(w, "cache_bytes", s->dev_cache_bytes[d]);
+	put_given(w, "fresh_bandwidth", s->dev_fresh_bandwidth[d]);
 	put_given(w, "power_w", s->dev_power_w[d]);
 	put_given(w, "process_nm", s->dev_process_nm[d]);
 	write_by_type(&s->scale, "scale", d, true, w);

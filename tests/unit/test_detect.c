@@ -335,7 +335,8 @@ static void build_machine(berth_machine *m, berth_arena *mem)
 	m->node_bandwidth = berth_arena_alloc(mem, 4, sizeof *m->node_bandwidth);
 	m->node_latency = berth_arena_alloc(mem, 4, sizeof *m->node_latency);
 	for (int i = 0; i < 2; i++)
-		m->node[i] = (berth_cpu_figures){measured(1e11), measured(8e10 - i * 3e10), measured(1e-6)};
+		m->node[i] = (berth_cpu_figures){measured(1e11), measured(8e10 - i * 3e10), measured(2e9),
+		                               measured(1e-6)};
 	m->node_bandwidth[1] = m->node_bandwidth[2] = measured(2e10);
 	m->node_latency[1] = m->node_latency[2] = measured(1e-7);
 	for (int i = 0; i < 3; i++) {
@@ -434,7 +435,7 @@ static void test_engine(void **state)
 	static const char *const names[] = {"a", "b", "x"}, *const kinds[] = {"cpu", "cpu", "gpu"};
 	const int64_t memory_bytes[] = {-1, 1000, -1};
 	const berth_cpu_nodes cpus = {.n = 1, .node = {{.n_cores = 2, .memory_bytes = 4000}}, .model = "CPU"};
-	const berth_cpu_figures core = {measured(1e11), measured(2e10), measured(1e-7)};
+	const berth_cpu_figures core = {measured(1e11), measured(2e10), measured(2e9), measured(1e-7)};
 	const berth_figure latency = measured(1e-6);
 	berth_arena mem = {0}, tmp = {0};
 	berth_description d;

@@ -250,6 +250,10 @@ static void test_eager(void **state)
 	static const char cpu[] = "{\"name\":\"c\",\"class\":\"cpu\",\"units\":1,\"peak_flops\":1e11,"
 				  "\"mem_bandwidth\":2e10}";
 	static const char gpu[] = "{\"name\":\"g\",\"like\":\"nvidia-t4\"}";
+	static const char fresh[] = "{\"name\":\"c\",\"class\":\"cpu\",\"units\":1,\"peak_flops\":1e11,"
+				    "\"mem_bandwidth\":2e10,\"fresh_bandwidth\":2e9}";
+	static const char large[] = "{\"name\":\"a\",\"type\":\"Relu\",\"flops\":1e6,"
+				    "\"read_bytes\":4000000,\"write_bytes\":4000000}";
 	char graph[1000], system[400];
 	static const char *const engines[] = {"none", "ort", "torch"};
 	pair x;
@@ -274,6 +278,19 @@ static void test_eager(void **state)
 	}
 	assert_near(s[2][0][0] - s[0][0][0], 7e-6 + (3.3 * 147456 + 1.4 * 25088) / 2e10, 1e-12);
 	assert_near(s[2][1][0] - s[0][1][0], 7e-6 + 1000 * 21e-9, 1e-12);
+	for (int i = 0; i < 4; i++) { /* memory of large results, at the rate that the system gives it */
+		const berth_engine_rules *e;
+		snprintf(graph, sizeof graph, GRAPH("%s", ""), large);
+		snprintf(system, sizeof system, SYSTEM("%s"), i % 2 ? fresh : cpu);
+		read_pair(&x, graph, system);
+		assert_ok(berth_rules_find(engines[i / 2 * 2], &e, &err), &err);
+		assert_ok(berth_system_for(e, &x.s, &err), &err);
+		s[i / 2][0][i % 2] = predict(&x, 0, 0).seconds;
+		drop_pair(&x);
+	}
+	assert_true(s[0][0][0] == s[0][0][1]);
+	assert_near(s[1][0][0] - s[0][0][0], 7e-6 + 1.4 * 4e6 / 2e10, 1e-12);
+	assert_near(s[1][0][1] - s[0][0][1], 7e-6 + 4e6 / 2e9, 1e-12);
 }
 
 /* llama.cpp multiplies whole numbers at four times a CPU's peak in f32 or twice that in f16, whichever is

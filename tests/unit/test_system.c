@@ -80,7 +80,7 @@ static const char full[] = HEAD
 	"\"efficiency\":{\"Conv\":0.7,\"*\":0.6},\"mem_bandwidth\":100000000000,"
 	"\"memory_bytes\":64000000000,\"op_overhead_s\":1e-06,\"slots\":2,"
         "\"class\":\"cpu\",\"units\":32,\"lanes\":16,"
-        "\"cache_bytes\":100000000,\"power_w\":120,\"process_nm\":7,"
+        "\"cache_bytes\":100000000,\"fresh_bandwidth\":3000000000,\"power_w\":120,\"process_nm\":7,"
         "\"scale\":{\"*\":1,\"Conv\":1.1},\"runs\":[\"Gemm\",\"Conv\"],"
         "\"idle_w\":40,\"busy_w\":120},"
 	"{\"name\":\"gpu0\",\"peak_flops\":{\"f32\":2,\"f16\":9},\"memory_bytes\":null},"
