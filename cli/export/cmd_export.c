@@ -133,7 +133,8 @@ static int64_t bytes_made(const state *s)
 static RESULT_KIND(nearest_kind, "", "", NEAREST);
 
 #define GAIN(K, IF) \
-	K(TEXT, "objective", "", "of the plan", berth_objective_name(&s->plan.objective)) \
+	K(TEXT, "objective", "", "of the plan; of one for both uses `token`", \
+	  s->plan.uses.read > 0 ? BERTH_USES_OBJECTIVE : berth_objective_name(&s->plan.objective)) \
 	K(NUMBER, "plan", "of the objective", "predicted", x->plan) \
 	K(NUMBER, "usual", "of the objective", "what the engine does by itself, predicted", x->usual) \
 	K(BOOL, "serial", "", \

@@ -205,6 +205,8 @@ static berth_status write_out(cli *c, const place_args *a, place_state *s, berth
 	if (s->decoder.on)
 		berth_decoder_solution(&s->decoder.d, &whole, &r);
 	BERTH_TRY(berth_solution_tell(&r, &c->mem, &placement, err));
+	if (s->decoder.on)
+		placement.objective = berth_decoder_objective(&r.objective);
 	if (c->streams)
 		cli_document_begin();
 	berth_status st = berth_placement_write(&placement, x->g, x->s, a->out, true, &c->tmp, err);

@@ -53,6 +53,8 @@ static berth_status write_best(cli *own, const place_rescue *x, bool *fits, bert
 	if (!*fits)
 		return BERTH_OK;
 	BERTH_TRY(berth_solution_tell(&r, &own->mem, &placement, err));
+	if (x->decoder)
+		placement.objective = berth_decoder_objective(&r.objective);
 	return berth_placement_write(&placement, x->g, x->s, x->path, false, &own->tmp, err);
 }
 

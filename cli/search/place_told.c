@@ -7,10 +7,16 @@
 #include "say.h"
 #include "tell.h"
 
+static const char *name_of(const place_state *s, const berth_objective *o)
+{
+	const bool both = s->decoder.on && s->decoder.d.uses.read > 0;
+	return both ? berth_decoder_objective(o) : berth_objective_name(o);
+}
+
 #define ANSWER(K, IF) \
 	K(TEXT, "graph", "", "name", s->g.name) \
 	K(TEXT, "system", "", "name", s->s.name) \
-	K(TEXT, "objective", "", "canonical", berth_objective_name(&r->objective)) \
+	K(TEXT, "objective", "", "canonical", name_of(s, &r->objective)) \
 	K(TEXT, "method", "", "", r->method->name) \
 	K(NUMBER_OR_NULL, "value", "of the objective", "null: nothing feasible", r->value) \
 	K(NUMBER_OR_NULL, "lower_bound", "of the objective", \
@@ -168,7 +174,7 @@ static void print_head(const place_args *a, const place_state *s)
 	place_engine_print_head(&s->engine);
 	cli_say(": ");
 	if (r->feasible) {
-		cli_say("%s %s", berth_objective_name(&r->objective),
+		cli_say("%s %s", name_of(s, &r->objective),
 		        cli_value(value, &r->objective, r->value));
 		if (s->parts.n > 1 && m && m->per)
 			cli_say(" a period of all %d %s\n", (int)s->parts.n,

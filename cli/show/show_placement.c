@@ -5,6 +5,7 @@
 #include "say.h"
 #include "show.h"
 #include "tell.h"
+#include "uses.h"
 
 static const cJSON *member(const cJSON *doc, const char *key)
 {
@@ -84,7 +85,8 @@ static berth_status print_text(cli *c, const berth_result *r, const cJSON *doc, 
 	berth_objective o;
 	const berth_result_map *devices = berth_result_get(r, "devices", NULL).is.map;
 	const char *objective = text_of(doc, "objective");
-	bool known = objective && berth_objective_parse(objective, &o, NULL) == BERTH_OK;
+	const bool token = objective && strcmp(objective, BERTH_USES_OBJECTIVE) == 0;
+	bool known = objective && berth_objective_parse(token ? "latency" : objective, &o, NULL) == BERTH_OK;
 	cli_tell(r, NULL,
 	         "placement of [{graph}]{graph!a graph} on [{system}]{system!a system}: {ops operator} on "
 	         "{devices device}{ordered?, with an order}\n[by {method}\n]");

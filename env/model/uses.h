@@ -12,6 +12,9 @@ typedef struct berth_uses {
  * BERTH_EINVAL (another word, a weight below 0, none above). */
 berth_status berth_uses_parse(const char *text, berth_uses *out, berth_err *err);
 
+/* What a plan for both uses makes small, in documents, where it was to be "latency". */
+#define BERTH_USES_OBJECTIVE "token"
+
 /* The times of p, of making a token, become those of a mean token: its own and those of `read`, which reads
  * `chunk` tokens at once. twin [ops of read]: the operator of p that one stands for; -1: none, it goes with
  * the one before. Transfers stay. All answering: nothing changes. O(ops * devs). Fails: BERTH_ENOMEM. */

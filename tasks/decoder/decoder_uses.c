@@ -198,11 +198,14 @@ void berth_decoder_solution(const berth_decoder *x, berth_problem *p, berth_solu
 	*p = x->p;
 	p->g = &x->whole;
 	r->p = p;
-	r->objective = berth_objective_of(BERTH_LATENCY);
 	r->op_dev = x->op_dev;
 	r->op_order = p->s->order == BERTH_ORDER_GIVEN ? x->whole.topo_op : NULL;
-	r->value = x->v.value;
-	r->lower_bound = NAN;
+}
+
+const char *berth_decoder_objective(const berth_objective *o)
+{
+	const char *name = berth_objective_name(o);
+	return strcmp(name, berth_metrics[BERTH_LATENCY].name) == 0 ? BERTH_USES_OBJECTIVE : name;
 }
 
 /* ---- layers ---- */

@@ -71,8 +71,11 @@ berth_status berth_decoder_judge(berth_decoder *x, const berth_solution *r, bert
 bool berth_decoder_tighten(berth_decoder *x, berth_graph *decode);
 
 /* The answer as one of prefill, whose graph is that of the model's name: what a placement file says. p gets
- * its problem. */
+ * its problem. Value and bound stay those of the search. */
 void berth_decoder_solution(const berth_decoder *x, berth_problem *p, berth_solution *r);
+
+/* What its file calls the objective o of the search: latency is that of a mean token. o's, or a constant. */
+const char *berth_decoder_objective(const berth_objective *o);
 
 typedef struct berth_decoder_layer {
 	double weight_bytes, cache_bytes, decode_s, prefill_s;
