@@ -13,8 +13,6 @@
 
 #define BENCH_ENTRIES(X) \
 	X(ablation, "", "learning", "1 h", "berth with a part less", .evaluations = 2400, .seeds = 10) \
-	X(berth, "", "learning", "20 min", "berth against its parts and its rivals", \
-	  .evaluations = 10000, .seeds = 10) \
 	X(both_sides, "[small|large|nearly|MODEL@SYSTEM]...", "bounds", "1 h", \
 	  "what longer searches and longer bounding move", .evaluations = 20000, .nodes = 20000) \
 	X(bounds, "[MODEL...]", "bounds", "2 h", "best known placements of the zoo against the bounds", \
@@ -37,7 +35,6 @@
 	X(gpu_times, "FOLDER [FILE]", "execution-model", "3 min", \
 	  "fits the time model of GPUs and tells its errors on GPUs left out", 0) \
 	X(grouping, "", "methods", "2 h", "what grouping costs", .evaluations = 4000, .seeds = 1) \
-	X(knows, "", "learning", "1 h", "what the shipped policy knows", .evaluations = 10000, .threads = 2) \
 	X(learn, "", "learning", "30 min", "learning alone", .evaluations = 10000, .seeds = 10) \
 	X(mix, "", "clusters", "2 min", "copies for requests of unlike sizes", .evaluations = 1000) \
 	X(new_pairs, "", "learning", "1 h", "the same on 100 pairs drawn by a rule, for each objective", \
@@ -50,11 +47,6 @@
 	  .evaluations = 10000, .threads = 2) \
 	X(pool_bounds, "", "bounds", "5 min", "the bound of memory pools, and without them", \
 	  .evaluations = 3000) \
-	X(post, "", "learning", "10 min", "table policies: post against its halves", \
-	  .evaluations = 2400, .seeds = 10) \
-	X(prior, "", "learning", "2 h", \
-	  "evaluations to come near the best known, from the learned prior and others", \
-	  .evaluations = 5000, .seeds = 5) \
 	X(replicas, "", "clusters", "2 min", "copies of a model for throughput", .evaluations = 1000) \
 	X(serving, "", "clusters", "1 min", "language models over unlike servers", 0) \
 	X(solvers, "", "learning", "5 min", "other solvers at equal CPU time", .seeds = 3, .seconds = 1) \
@@ -63,11 +55,7 @@
 	X(split, "", "methods", "20 min", "how close splitting comes to proven optima", 0) \
 	X(split_speed, "", "methods", "20 min", \
 	  "how much sooner than the mixed-integer program splitting answers", 0) \
-	X(tiled, "", "learning", "1 h", "all learners on tiled matrix programs", \
-	  .evaluations = 2400, .seeds = 10) \
 	X(time, "", "learning", "15 min", "annealing and berth at equal CPU time", .seeds = 3, .seconds = 1) \
-	X(train, "", "learning", "1 h", "training on the two models of the demo", \
-	  .evaluations = 150000, .seeds = 5) \
 	X(tune, "paths|loads|parts", "learning", "hours; parts 10 min", \
 	  "learns the numbers of annealing's walks", \
 	  .rounds = 40, .instances = 600, .evaluations = 1000, .threads = 2) \

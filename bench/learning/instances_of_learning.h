@@ -58,6 +58,3 @@ void held_out_machine(int seed, berth_rng *rng, char out[HELD_OUT_TEXT]);
 /* A policy's parameters copied to mem; rows of a tensor from first to last, where it has them, made 0. */
 nn_real *params_of(const berth_policy_file *f, berth_arena *mem);
 void forget_rows(const policy_dims *d, nn_real *params, const char *tensor, int first, int last);
-
-/* One forward pass of each of n policies on the pairs held out, as a table. */
-void print_policies(const bench_options *o, int n, const berth_policy_file *policy, const char *const *name);

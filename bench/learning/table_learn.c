@@ -1,5 +1,5 @@
-/* Does the agent learn, and what is it worth? Three tables of docs/learning.md on six instances: learning
- * alone; `berth` against its parts and rivals; table policies. Same seeds, same tables. */
+/* Does the agent learn, and what is it worth? Two tables of docs/learning.md on six instances: learning
+ * alone, and objectives other than latency. Same seeds, same tables. */
 #include "instances_of_learning.h"
 #include "learner.h"
 #include "portfolio.h"
@@ -85,63 +85,6 @@ void table_learn(const bench_options *o)
 	printf("\nIntervals disjoint on %d of %d instances; mean reward rises beyond the intervals on %d of "
 	       "%d.\n",
 	       disjoint, N_SIX, rising, N_SIX);
-}
-
-/* ---- berth and its rivals ---- */
-
-void table_berth(const bench_options *o)
-{
-	static const char *const once[] = {"single", "heft", "ceft-cpop", "pbqp", "ceft-pbqp"};
-	const berth_search_cfg cfg = {.evaluations = o->evaluations};
-	bench_mean by_local = {0}, by_anneal = {0};
-	int worse = 0;
-	printf("\n### `berth` against its parts and its rivals, %lld evaluations each, %d seeds\n\nValue in "
-	       "ms: interquartile mean [95 %% bootstrap interval]. `local-search` starts from the best "
-	       "heuristic and goes on until the budget ends.\n\n", (long long)o->evaluations, o->seeds);
-	bench_head("instance|best single device|best heuristic|local-search|anneal|berth|berth / "
-	           "local-search|berth / anneal|bound");
-	for (int i = 0; i < N_SIX; i++) {
-		double v[MAX_SEEDS], best;
-		BENCH_OPEN_SIX(x, i);
-		bench_bound(&x);
-		const char *which = print_at_once(&x, BERTH_LATENCY, once, BENCH_N(once), 1e3, &best, &best);
-		printf(" (%s)", which);
-		double local = run_method(&x, "local-search", o).middle,
-		       anneal = run_method(&x, "anneal", o).middle;
-		bench_values(&x, bench_method("berth"), &cfg, o->seeds, v);
-		berth_interval ours = bench_iqm(v, o->seeds);
-		bench_print_interval(ours, 1e3, "%.4g");
-		for (int k = 0; k < o->seeds; k++)
-			worse += v[k] > best;
-		bench_add(&by_local, ours.middle / local);
-		bench_add(&by_anneal, ours.middle / anneal);
-		printf(" | %.4f | %.4f | %.4g |\n", ours.middle / local, ours.middle / anneal,
-		       x.b.value[BERTH_LATENCY] * 1e3);
-	}
-	printf("\nGeometric mean of berth / local-search: %.4f; of berth / anneal: %.4f. Worse than the "
-	       "portfolio or the best single device: %d of %d runs.\n",
-	       bench_mean_of(by_local), bench_mean_of(by_anneal), worse, N_SIX * o->seeds);
-}
-
-/* ---- table policies ---- */
-
-void table_post(const bench_options *o)
-{
-	static const char *const method[] = {"random", "cem", "ppo", "post"};
-	bench_mean mean[4] = {{0}};
-	printf("\n### Table policies: `post` against its halves, %lld evaluations, %d seeds\n\n"
-	       "Best value in ms: interquartile mean [95 %% bootstrap interval].\n\n",
-	       (long long)o->evaluations, o->seeds);
-	bench_head("instance|random|cem|ppo|post");
-	for (int i = 0; i < N_SIX; i++) {
-		BENCH_OPEN_SIX(x, i);
-		for (int m = 0; m < 4; m++)
-			bench_add(&mean[m], run_method(&x, method[m], o).middle);
-		printf(" |\n");
-	}
-	double post = bench_mean_of(mean[3]);
-	printf("\nGeometric mean of post / cem: %.4f; of post / ppo: %.4f.\n", post / bench_mean_of(mean[1]),
-	       post / bench_mean_of(mean[2]));
 }
 
 /* ---- the other objectives ---- */

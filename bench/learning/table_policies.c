@@ -1,5 +1,5 @@
 /* Several policies on the held-out pairs, by the best known value of each: for the curve of a
- * training, and for what inputs are worth (table_knows.c). */
+ * training. */
 #include "instances_of_learning.h"
 
 /* One pair. */
@@ -56,7 +56,8 @@ static void print_policy(const work *x, int j, const char *name)
 	       bench_mean_of(by_size[1]));
 }
 
-void print_policies(const bench_options *o, int n, const berth_policy_file *policy, const char *const *name)
+static void print_policies(const bench_options *o, int n, const berth_policy_file *policy,
+                           const char *const *name)
 {
 	BERTH_ARENA(mem);
 	berth_pool *pool;

@@ -136,7 +136,6 @@ static void print_timed_row(int i, const rivals *rival, const bench_options *o, 
 
 void table_time(const bench_options *o)
 {
-	enum { FEW = 10 }; /* of very long runs one instance in FEW; of long ones fewer rivals */
 	const rivals all = {5,
 	                    0,
 	                    {&plain_annealing, &blind, bench_method("anneal"), &unlearned,
@@ -144,13 +143,9 @@ void table_time(const bench_options *o)
 		     few = {3, 0, {&plain_annealing, &unlearned, bench_method("berth")}},
 		     *rival = o->seconds < 10 ? &all : &few;
 	ratios r[2][MOST_RIVALS] = {0}; /* of the instances of the table, of those drawn by the rule */
-	printf("\n## Annealing and berth at equal CPU time: %g s, one thread\n\nMedian of %d seeds: the "
-	       "value of annealing as it was before there were estimates (moves drawn blindly at three "
-	       "temperatures in turn, from five seeds), and the others' by it. Below 1 is better. Blind: the "
-	       "same from the seeds of today. Unlearned: `berth` without policy, learning and learned walks. "
-	       "Bound: nothing can be below it.\n\n", o->seconds, o->seeds);
+	printf("\n### %g s, one thread, %d seed%s\n\n", o->seconds, o->seeds, o->seeds == 1 ? "" : "s");
 	print_head(rival, " bound |");
-	for (int i = 0; i < N_TIMED; i += o->seconds < 60 ? 1 : FEW)
+	for (int i = 0; i < N_TIMED; i++)
 		print_timed_row(i, rival, o, r[i >= N_CHOSEN]);
 	printf("\n");
 	bench_head("instances|by the first|geometric mean|of|better by 0.1 %|worse by 0.1 %|not worse by "
