@@ -85,7 +85,7 @@ berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const be
 	return BERTH_OK;
 }
 
-berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
+static berth_status calibrate(cli *c, berth_system *s, berth_err *err)
 {
 	said *x;
 	if (!c->calibrate.n)
@@ -114,6 +114,17 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 		BERTH_TRY(n ? cli_calibrate_device(c, s, d, timing, n, text, err) : BERTH_OK);
 	}
 	return BERTH_OK;
+}
+
+/* By times as the engine has them, also where the system is not yet said to be for it. */
+berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
+{
+	const berth_engine_rules *now = s->engine;
+	if (!now && c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &s->engine, err));
+	berth_status st = calibrate(c, s, err);
+	s->engine = now;
+	return st;
 }
 
 /* ---- loading ---- */
