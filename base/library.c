@@ -6,9 +6,21 @@
 #include <sys/mman.h>
 
 /* The loader tells failures in words only. */
-static bool is_absent(const char *why)
+void *berth_library_load(const char *file, bool whole, const char **why)
 {
-	return strstr(why, "No such file");
+	void *found = dlopen(file, (whole ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
+	*why = found ? NULL : dlerror();
+	size_t len = strlen(file);
+	if (*why && strncmp(*why, file, len) == 0 && strstr(*why + len, "No such file"))
+		*why = NULL;
+	return found;
+}
+
+void *berth_library_look(void *library, const char *name, const char **why)
+{
+	void *found = dlsym(library, name);
+	*why = found ? NULL : dlerror();
+	return found;
 }
 
 /* glibc's loader cannot create, extend or allocate something; or dlerror cannot tell what. */
@@ -26,15 +38,15 @@ berth_status berth_library_open(const char *const *names, const char *package, v
 {
 	const char *first = names[0];
 	for (; *names; names++) {
-		void *found = dlopen(*names, RTLD_LAZY | RTLD_LOCAL);
-		const char *why = found ? NULL : dlerror();
+		const char *why;
+		void *found = berth_library_load(*names, false, &why);
 		if (found) {
 			*library = found;
 			return BERTH_OK;
 		}
 		if (why && is_memory(why))
 			return berth_nomem(err);
-		if (why && !is_absent(why))
+		if (why && !strstr(why, "No such file")) /* what it needs may be missing, too */
 			return berth_fail(err, BERTH_EIO, "%s cannot be loaded: %.300s", *names, why);
 	}
 	return berth_fail(err, BERTH_EUNSUPPORTED, "%s is not installed: install %s", first, package);
@@ -42,8 +54,8 @@ berth_status berth_library_open(const char *const *names, const char *package, v
 
 berth_status berth_library_function(void *library, const char *name, void *fn, berth_err *err)
 {
-	void *found = dlsym(library, name);
-	const char *why = found ? NULL : dlerror();
+	const char *why;
+	void *found = berth_library_look(library, name, &why);
 	if (!found && (!why || is_memory(why)))
 		return berth_nomem(err);
 	if (!found)

@@ -4,11 +4,18 @@
 
 #include "status.h"
 
+/* One file; whole: all functions that it needs are looked for at once. NULL: it is not there (*why is NULL),
+ * or cannot be loaded, and why. A static program loads none (library_none.c): to it none is there. */
+void *berth_library_load(const char *file, bool whole, const char **why);
+
 /* The first of the files `names` (ended by NULL) that is there. It stays loaded as long as the process lives.
  * Fails: BERTH_EUNSUPPORTED (none is there; the message names the package), BERTH_ENOMEM, BERTH_EIO (it is
  * there and cannot be loaded). */
 berth_status berth_library_open(const char *const *names, const char *package, void **library,
                                 berth_err *err);
+
+/* NULL: it has none, and why. */
+void *berth_library_look(void *library, const char *name, const char **why);
 
 /* The function of that name into the function pointer at fn. Fails: BERTH_EIO (it has none). */
 berth_status berth_library_function(void *library, const char *name, void *fn, berth_err *err);

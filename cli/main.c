@@ -1,15 +1,72 @@
 /* The program berth: finds the verb, runs it, prints what went wrong, and leaves with the code that stands
  * for it (berth_exit_code). */
 #include "cli.h"
-#include "say.h"
+#include "built.h"
+#include "options.h"
+#include "results.h"
 #include "signals.h"
+#include "tell.h"
 #include "text.h"
 #include "threads.h"
+
+static const cli_verb cmd_version;
 
 const cli_verb *const cli_verbs[] = {
 	&cmd_place, &cmd_train,     &cmd_compare, &cmd_simulate,    &cmd_measure, &cmd_profile,
 	&cmd_adapt, &cmd_configure, &cmd_export,  &cmd_import_plan, &cmd_split,   &cmd_check_certificate,
-	&cmd_show,  &cmd_methods,   &cmd_zoo,     &cmd_systems,     &cmd_devices, &cmd_keys, NULL};
+	&cmd_show,  &cmd_methods,   &cmd_zoo,     &cmd_systems,     &cmd_devices, &cmd_keys,
+	&cmd_version, NULL};
+
+/* ---- version ---- */
+
+static const char *const options_built[] = {BERTH_BUILT_OPTIONS NULL};
+static const char *const without[] = {BERTH_BUILT_WITHOUT NULL};
+static const char *const libraries_built[][2] = {BERTH_BUILT_LIBRARIES};
+enum {
+	N_OPTIONS = sizeof options_built / sizeof *options_built - 1,
+	N_WITHOUT = sizeof without / sizeof *without - 1
+};
+
+#define VERSION(K, IF) \
+	K(TEXT, "version", "", "", BERTH_VERSION) \
+	K(TEXT, "compiler", "", "with its version and what it made code for", BERTH_BUILT_BY) \
+	K(MAP("text"), "libraries", "", "versions of those that the build found", libraries) \
+	K(TEXTS, "without", "", "optional libraries that it did not find: what needs them says so", without, \
+	  N_WITHOUT) \
+	K(TEXTS, "options", "", "of the build", options_built, N_OPTIONS)
+RESULT_KIND(version_document, "Version", "", VERSION);
+
+static berth_status tell_version(cli *c, berth_err *err)
+{
+	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
+	BERTH_TRY(cli_parse(c, options, 0, 0, err));
+	if (c->help)
+		return BERTH_OK;
+	berth_result_map *libraries = berth_result_map_new(&c->mem);
+	const char *text = "";
+	for (size_t i = 0; i < sizeof libraries_built / sizeof *libraries_built; i++) {
+		const char *const *l = libraries_built[i];
+		berth_result_map_add(libraries, l[0], berth_result_text(l[1]));
+		text = berth_arena_printf(&c->mem, "%s%s%s %s", text, *text ? ", " : "", l[0], l[1]);
+		BERTH_TRY(berth_got(text, err));
+	}
+	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, version_document, VERSION), err));
+	if (!cli_in_words(c))
+		return BERTH_OK;
+	const char *lacks = cli_join(c, berth_result_texts(without, N_WITHOUT), ", ", err),
+	           *how = cli_join(c, berth_result_texts(options_built, N_OPTIONS), ", ", err);
+	if (!lacks || !how)
+		return err->code;
+	cli_say("berth %s\ncompiler   %s\nlibraries  %s\n", BERTH_VERSION, BERTH_BUILT_BY, text);
+	cli_say("without    %s\noptions    %s\n", *lacks ? lacks : "-", how);
+	return BERTH_OK;
+}
+
+static const cli_verb cmd_version = {
+	"version", "version [--json]", "tell what this program was built with",
+	"Example: berth --version --json\n", tell_version, NULL, 0};
+
+/* ---- verbs ---- */
 
 static void print_help(void)
 {
@@ -64,9 +121,10 @@ static berth_status run(int argc, char **argv, double wall_from, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL, "a verb is missing; 'berth --help' lists them");
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		print_help();
-	else if (strcmp(argv[1], "--version") == 0)
-		cli_say("berth %s\n", BERTH_VERSION);
-	else
+	else if (strcmp(argv[1], "--version") == 0) {
+		argv[1] += 2;
+		return run_verb(argc - 1, argv + 1, wall_from, err);
+	} else
 		return run_verb(argc - 1, argv + 1, wall_from, err);
 	return BERTH_OK;
 }

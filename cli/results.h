@@ -6,7 +6,7 @@
 
 extern const berth_result_kind place_document;
 extern const berth_result_kind compare_document, methods_document, zoo_document, systems_document,
-	devices_document;
+	devices_document, version_document;
 extern const berth_result_kind show_graph_document, show_times_document, show_blocks_document,
 	show_graph_op_document, show_placed_op_document, show_placement_document, show_placed_document,
 	certificate_document;

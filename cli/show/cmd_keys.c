@@ -38,6 +38,7 @@ const berth_result_kind *const cli_documents[] = {
 	&zoo_document,
 	&systems_document,
 	&devices_document,
+	&version_document,
 	NULL};
 
 enum { MOST_KINDS = 128, ANCHOR = 96, PATH = 160 };

@@ -2,10 +2,10 @@
  * times become. */
 #include "apart.h"
 #include "gpu_ask.h"
+#include "library.h"
 #include "threads.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <stdarg.h>
 
 void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
@@ -23,14 +23,13 @@ void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
  * be loaded is broken. */
 bool gpu_open(const char *file, const char *const *name, int n, void *functions, berth_gpu_answer *out)
 {
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL), *found;
-	const char *why = library ? NULL : dlerror();
-	size_t len = strlen(file);
+	const char *why, *lacks;
+	void *library = berth_library_load(file, true, &why), *found;
 	*out = (berth_gpu_answer){.state = BERTH_GPU_ABSENT};
-	if (why && !(strncmp(why, file, len) == 0 && strstr(why + len, "No such file")))
+	if (why)
 		gpu_failed(out, "it cannot be loaded: %s", why);
 	for (int i = 0; library && i < n; i++) {
-		if (!(found = dlsym(library, name[i]))) {
+		if (!(found = berth_library_look(library, name[i], &lacks))) {
 			gpu_failed(out, "it has no function %s", name[i]);
 			return false;
 		}
