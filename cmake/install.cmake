@@ -1,5 +1,5 @@
 # What `cmake --install` puts in place: the program, libberth both ways, the users' header, the Python module,
-# the manual page, and files for pkg-config and find_package.
+# the policy, the manual page, completion for bash, and files for pkg-config and find_package.
 include(CMakePackageConfigHelpers)
 
 add_library(berth_shared SHARED ${BERTH_OBJECTS})
@@ -12,9 +12,16 @@ target_include_directories(berth_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_IN
 install(TARGETS berth_shared berth_static EXPORT berthTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Where the module finds the library from then on; a checkout has no such file.
-file(WRITE ${CMAKE_BINARY_DIR}/_installed.py "LIBRARY = \"../../../libberth.so.${PROJECT_VERSION_MAJOR}\"  # from this folder\n")
-install(FILES ${CMAKE_BINARY_DIR}/_installed.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages/berth)
-install(DIRECTORY python/berth DESTINATION ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages PATTERN __pycache__ EXCLUDE)
+set(BERTH_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages CACHE STRING "Where the Python module goes")
+set(library ${CMAKE_INSTALL_LIBDIR}/libberth.so.${PROJECT_VERSION_MAJOR})
+if(NOT IS_ABSOLUTE ${library})
+  file(RELATIVE_PATH library /${BERTH_PYTHON_DIR}/berth /${library})
+endif()
+file(WRITE ${CMAKE_BINARY_DIR}/_installed.py "LIBRARY = \"${library}\"  # from this folder\n")
+install(FILES ${CMAKE_BINARY_DIR}/_installed.py DESTINATION ${BERTH_PYTHON_DIR}/berth)
+install(DIRECTORY python/berth DESTINATION ${BERTH_PYTHON_DIR} PATTERN __pycache__ EXCLUDE)
+install(FILES checkpoints/zero-shot.safetensors DESTINATION ${CMAKE_INSTALL_DATADIR}/berth)
+install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME berth)
 install(FILES include/berth.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES docs/berth.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
