@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "load.h"
+#include "partial.h"
 #include "placement.h"
 #include "search.h"
 #include "system.h"
@@ -80,3 +81,27 @@ berth_objective api_plan_objective(const berth_plan *plan);
 
 /* BERTH_EINFEASIBLE where an operator sits where it cannot run. */
 berth_status api_plan_runs(const berth_plan *plan, berth_err *err);
+
+/* ---- users' own methods ---- */
+
+struct berth_evaluator {
+	berth_plan plan; /* of one that a user made: the problem, and the best so far; else zeros */
+	berth_search own, *s;
+	berth_pool *pool;
+	api_listener listener;
+	berth_view view;
+	berth_partial *part;
+	int32_t n_placed, ready_of; /* ready_ns is of this operator; -1: of none */
+	int64_t *ready_ns;          /* [n_devs] */
+	int32_t *place_of;          /* [n_ops] scratch */
+	/* what was asked for in vain: beyond the budget, and no placements; the first of these; -1: none */
+	int64_t refused, illegal;
+	int32_t illegal_op, illegal_dev;
+};
+
+/* An evaluator, zeros before, on a search; what it needs beside lives in mem. Fails: BERTH_ENOMEM. */
+berth_status api_evaluator_open(berth_evaluator *e, berth_search *s, berth_arena *mem, berth_err *err);
+
+/* Can these [n_ops] be a placement and an order? */
+bool api_evaluator_legal(berth_evaluator *e, const int32_t *device);
+bool api_evaluator_ordered(const berth_evaluator *e, const int32_t *order);

@@ -4,6 +4,7 @@
 #include "constraints.h"
 #include "granularity.h"
 #include "methods.h"
+#include "own_method.h"
 #include "pareto.h"
 #include "policy_file.h"
 #include "solve.h"
@@ -155,7 +156,7 @@ static berth_status search(berth_plan *plan, const berth_options *o, berth_searc
 	const berth_method *method = berth_method_default();
 	berth_solution r;
 	if (o->method)
-		BERTH_TRY(berth_method_find(o->method, &method, err));
+		BERTH_TRY(berth_method_named(o->method, &plan->mem, &method, err));
 	if (o->start) {
 		if (o->start->model != plan->model || o->start->p.n_devs != plan->p.n_devs)
 			return berth_fail(

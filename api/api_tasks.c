@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "configure.h"
 #include "methods.h"
+#include "own_method.h"
 #include "replicas.h"
 #include "split_model.h"
 
@@ -29,7 +30,7 @@ static berth_status write_document(task *run, const void *asked, desk *d, const 
 {
 	d->method = berth_method_default();
 	if (d->o->method)
-		BERTH_TRY(berth_method_find(d->o->method, &d->method, err));
+		BERTH_TRY(berth_method_named(d->o->method, d->mem, &d->method, err));
 	BERTH_TRY(api_search_cfg(d->o, &d->listener, d->mem, &d->cfg, err));
 	berth_json_out_init(&d->w, d->mem, true);
 	berth_json_open(&d->w, NULL, '{');
@@ -119,7 +120,7 @@ static berth_status compare_on(desk *d, const comparison *x, const berth_plan *p
 		++cfg.n_methods;
 	BERTH_TRY_NEW(d->mem, cfg.n_methods, err, method);
 	for (int32_t i = 0; i < cfg.n_methods; i++)
-		BERTH_TRY(berth_method_find(names[i], &method[i], err));
+		BERTH_TRY(berth_method_named(names[i], d->mem, &method[i], err));
 	cfg.method = method;
 	BERTH_TRY_NEW(d->mem, (size_t)cfg.n_methods * (size_t)x->seeds, err, row);
 	berth_status st = berth_compare(&plan->p, &plan->bounds, &cfg, row, &n, d->mem, d->tmp, err);

@@ -133,7 +133,8 @@ typedef struct started {
 
 /* What the parent makes of the child that it forked. */
 static berth_status hear(const started *s, const berth_patience *until, int n_blocks,
-                         const berth_apart_block *blocks, berth_apart_end *how, berth_err *err)
+                         const berth_apart_block *blocks, berth_apart_end *how, int *by_signal,
+                         berth_err *err)
 {
 	outcome o;
 	arrival got = receive(s->fd, until, &o, n_blocks, blocks);
@@ -144,6 +145,7 @@ static berth_status hear(const started *s, const berth_patience *until, int n_bl
 		kill(s->pid, SIGKILL); /* late, ended with its exit code, or going on without the pipe */
 	berth_leftover_forget(s->note);
 	int status = collect(s->pid, !answered);
+	*by_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
 	if (got == UNHEARD)
 		return fail_errno(err, "no answer from a process of its own", why);
@@ -162,9 +164,9 @@ int berth_apart_pipe(int fd[2])
 	return pipe2(fd, O_CLOEXEC);
 }
 
-static berth_status apart(const berth_patience *until, berth_status (*work)(void *ctx, berth_err *err),
-                          void *ctx, int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
-                          berth_err *err)
+berth_status berth_apart_until(const berth_patience *until, berth_status (*work)(void *ctx, berth_err *err),
+                               void *ctx, int n_blocks, const berth_apart_block *blocks,
+                               berth_apart_end *how, int *by_signal, berth_err *err)
 {
 	int fd[2];
 	if (berth_apart_pipe(fd) != 0)
@@ -176,7 +178,7 @@ static berth_status apart(const berth_patience *until, berth_status (*work)(void
 	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 0) : -1};
 	close(fd[1]);
 	if (pid > 0)
-		return hear(&s, until, n_blocks, blocks, how, err);
+		return hear(&s, until, n_blocks, blocks, how, by_signal, err);
 	close(fd[0]);
 	return fail_errno(err, "no process of its own", why);
 }
@@ -186,7 +188,8 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
                                 berth_err *err)
 {
 	const berth_patience until = {.end_s = berth_wall_seconds() + limit_s};
-	return apart(&until, work, ctx, n_blocks, blocks, how, err);
+	int by_signal;
+	return berth_apart_until(&until, work, ctx, n_blocks, blocks, how, &by_signal, err);
 }
 
 berth_status berth_apart(const berth_patience *patience, berth_status (*work)(void *ctx, berth_err *err),
@@ -196,7 +199,9 @@ berth_status berth_apart(const berth_patience *patience, berth_status (*work)(vo
 	const berth_patience until = {.cancel = patience ? patience->cancel : NULL,
 	                              .end_s = patience && patience->end_s > 0 ? patience->end_s : INFINITY};
 	berth_apart_end how = BERTH_APART_ENDED;
-	berth_status st = apart(&until, work, ctx, n_blocks, blocks, &how, err);
+	int by_signal;
+	berth_status st =
+		berth_apart_until(&until, work, ctx, n_blocks, blocks, &how, &by_signal, err);
 	*answered = how == BERTH_APART_ANSWERED;
 	return st;
 }

@@ -75,6 +75,7 @@ berth_status berth_method_run(const berth_method *m, berth_search *s, berth_aren
 	berth_arena_mark mark = berth_arena_get_mark(tmp);
 	if (m->searches && s->p->n_chain > 0 && (s->p->coupled || !s->p->s->cost_model->sums_times))
 		BERTH_TRY(berth_stages_offer(s, NULL, START_EVALUATIONS, tmp, err));
+	s->method = m;
 	berth_status st = m->run(s, tmp, err);
 	berth_arena_reset(tmp, mark);
 	if (st != BERTH_OK || berth_score_feasible(s->best) ||

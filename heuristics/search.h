@@ -105,6 +105,8 @@ typedef struct berth_search {
 	const berth_problem *p;
 	berth_search_cfg cfg;
 	berth_arena *mem;
+	const struct berth_method *method; /* that runs on it; NULL: none does */
+	const char *note; /* what it did that it may not; NULL: nothing. In mem */
 	berth_eval *eval; /* [workers] */
 	int64_t evaluations;
 	double started, told; /* wall seconds */

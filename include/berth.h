@@ -113,7 +113,7 @@ typedef struct berth_plan berth_plan;
  *   berth_task_split      method, objective, policy, seed, evaluations, time_s, threads, bound, pin, forbid,
  *                         progress, walks */
 typedef struct berth_options {
-	const char *method;    /* default "berth"; `berth methods` lists them */
+	const char *method;    /* default "berth"; `berth methods` lists them; "./mine.so": your own */
 	const char *objective; /* "latency" (default), "throughput", "energy", "edp", "power", "memory",
 	                          "0.7*latency+0.3*energy", "throughput:latency<=20ms" */
 	const char *policy;    /* file of a trained policy */
@@ -331,6 +331,117 @@ BERTH_API berth_status berth_plan_export(const berth_plan *plan, const char *tar
 BERTH_API int32_t berth_export_count(void);
 BERTH_API const char *berth_export_name(int32_t i);
 BERTH_API const char *berth_export_about(int32_t i);
+
+/* ---- advanced: a method of your own (docs/research.md) ---- */
+
+/* A model on a machine with the rules of the options, as arrays that are the library's: nothing is copied.
+ * They stand as long as the evaluator. Times are whole nanoseconds. A list x_off [n+1] parts what it is of:
+ * part k is x_off[k] .. x_off[k+1]-1. */
+typedef struct berth_view {
+	int32_t n_ops, n_devs, n_types, n_groups, n_tensors, n_edges, n_sizes, n_links, n_blocks;
+	/* operators [n_ops] */
+	const char *const *op_name, *const *type_name; /* type_name [n_types] */
+	const int32_t *op_type;        /* -1: none */
+	const double *op_flops;
+	const int64_t *op_read_bytes, *op_write_bytes, *op_param_bytes, *op_state_bytes, *op_workspace_bytes,
+		*op_output_bytes;
+	const int64_t *op_dev_time_ns; /* [n_ops][n_devs]; -1: it cannot run there */
+	const uint8_t *op_dev_legal;   /* [n_ops][n_devs] 1: it can, and no rule forbids the device */
+	const int64_t *op_rank_ns;     /* upward rank: mean times and transfers along the longest path */
+	const int32_t *topo_op, *rank_op; /* all operators, producers first: by the file, by falling rank */
+	/* Operators of one group share a device; of one set of op_apart (-1: of none) no two do. */
+	const int32_t *op_group, *group_off, *group_op, *op_apart;
+	/* Operators of a block follow each other, and at most max_cuts (-1: any number) of the borders
+	 * between blocks lie between devices. op_block NULL: there are no blocks. */
+	const int32_t *op_block;
+	int32_t max_cuts;
+	/* Tensors [n_tensors]: those of op are op_tensor_off[op] on. An edge is one use: those of tensor t
+	 * are tensor_edge_off[t] on. Inputs of op: op_in_off[op] on in in_tensor. */
+	const int32_t *op_tensor_off, *tensor_producer, *tensor_edge_off, *edge_consumer;
+	const int32_t *op_in_off, *in_tensor;
+	const int64_t *tensor_bytes;
+	/* Sizes of tensors, and when each is there: [n_sizes][n_devs][n_devs], from one device to another, by
+	 * its route, with nothing in its way. */
+	const int32_t *tensor_size;
+	const int64_t *size_pair_ns;
+	/* devices [n_devs] */
+	const char *const *dev_name, *const *dev_kind;
+	const int64_t *dev_limit_bytes;   /* -1: unlimited */
+	const int32_t *dev_slots;         /* operators that run at once */
+	const bool *dev_contiguous;       /* no path leaves it and comes back */
+	const double *dev_idle_w, *dev_busy_w; /* NAN: not given */
+	/* links [n_links] */
+	const int32_t *link_from, *link_to;
+	const double *link_bandwidth, *link_latency_s; /* bytes a second */
+} berth_view;
+
+/* What placements are worth. One thread uses it at a time; it borrows model and machine. Of the options,
+ * objective, seed, pin, forbid, colocate, granularity, max_cuts and bound hold, and evaluations and time_s
+ * where they are given. */
+typedef struct berth_evaluator berth_evaluator;
+BERTH_API berth_status berth_evaluator_new(const berth_model *model, const berth_machine *machine,
+                                           const berth_options *options, berth_evaluator **out,
+                                           berth_err *err);
+BERTH_API void berth_evaluator_free(berth_evaluator *e);
+BERTH_API const berth_view *berth_evaluator_view(const berth_evaluator *e);
+BERTH_API uint64_t berth_evaluator_seed(const berth_evaluator *e);
+
+/* Evaluations that may still be made; 0 also where the time is over or the best is proven best. Beyond them
+ * nothing is valued: the answer is INFINITY. */
+BERTH_API int64_t berth_evaluator_left(berth_evaluator *e);
+/* The objective's value of device [n_ops]; order: operators [n_ops] in a topological order, or NULL, the
+ * system's rule. One evaluation. *excess is 0 where the placement fits and keeps all rules and limits, and
+ * else tells by how much not; excess NULL: such a placement is worth INFINITY. Both are INFINITY where it is
+ * none (an operator on a device that is not legal for it, or apart from its group; an order that is none).
+ * The best is kept: of the least excess, then of the least value. */
+BERTH_API double berth_evaluator_value(berth_evaluator *e, const int32_t *device, const int32_t *order,
+                                       double *excess);
+/* The same, quicker, for a placement that differs little from base [n_ops], while base stays the same. */
+BERTH_API double berth_evaluator_near(berth_evaluator *e, const int32_t *base, const int32_t *device,
+                                      double *excess);
+/* The best so far, as a plan of the evaluator: it stands until the next call of this function. Fails:
+ * BERTH_ELIMIT (none was valued), BERTH_ENOMEM. */
+BERTH_API berth_status berth_evaluator_plan(berth_evaluator *e, const berth_plan **out, berth_err *err);
+
+/* The schedule that a list method builds, one of each evaluator: operators have a device and a time one after
+ * the other, producers first, in idle gaps too. Transfers do not wait for each other in it. */
+
+/* Begin anew. memory: the share of tensors that devices must hold at once: 1, as at first, is safe; 0: only
+ * what stays for good counts; below 0: nothing. */
+BERTH_API void berth_schedule_clear(berth_evaluator *e, double memory);
+/* When op would end on the device at the earliest, ns. INT64_MAX: it may not stand there (not legal, its
+ * group is elsewhere, another of its set is there, no memory is left), a producer has no time yet, or it has
+ * one. */
+BERTH_API int64_t berth_schedule_finish(berth_evaluator *e, int32_t op, int32_t device);
+/* Put it there. Returns the same. */
+BERTH_API int64_t berth_schedule_put(berth_evaluator *e, int32_t op, int32_t device);
+/* Its devices [n_ops] and the order of starts [n_ops] (may be NULL); false: not all operators stand. */
+BERTH_API bool berth_schedule_take(const berth_evaluator *e, int32_t *device, int32_t *order);
+
+/* A method for `berth compare --methods ./mine.so`, berth_options.method and all that takes methods: a shared
+ * object that exports one table, `const berth_own_method berth_method`. It links nothing: what it calls comes
+ * with the run, each as the function of the same name above. It runs in a process of its own, which is ended
+ * where it does not return. It may do what any program may: name only what you trust. */
+#define BERTH_OWN_METHOD_VERSION 1
+typedef struct berth_own_run {
+	berth_evaluator *e;
+	const berth_view *view;
+	uint64_t seed;
+	int64_t (*left)(berth_evaluator *e);
+	double (*value)(berth_evaluator *e, const int32_t *device, const int32_t *order, double *excess);
+	double (*near)(berth_evaluator *e, const int32_t *base, const int32_t *device, double *excess);
+	void (*clear)(berth_evaluator *e, double memory);
+	int64_t (*finish)(berth_evaluator *e, int32_t op, int32_t device);
+	int64_t (*put)(berth_evaluator *e, int32_t op, int32_t device);
+	bool (*take)(const berth_evaluator *e, int32_t *device, int32_t *order);
+} berth_own_run;
+
+typedef struct berth_own_method {
+	int32_t version;   /* BERTH_OWN_METHOD_VERSION */
+	const char *about; /* one sentence with the source */
+	/* The best placement that it has valued is the answer. 0, or why not: a number that is told. */
+	int (*run)(const berth_own_run *r);
+} berth_own_method;
 
 /* ---- advanced: tasks of several searches ---- */
 

@@ -1,20 +1,18 @@
 /* berth compare: methods side by side on graphs and systems. */
 #include "budget.h"
 #include "compare_fidelity.h"
+#include "compare_plans.h"
 #include "compare_print.h"
-#include "engine_rules.h"
-#include "exporters.h"
 #include "graph_load.h"
+#include "own_method.h"
 #include "place_decoder.h"
-#include "plan_words.h"
 #include "progress.h"
 #include "report.h"
 #include "sandboxed.h"
 
 typedef struct args {
-	cli_texts on, methods, placements;
-	const berth_engine_rules *engine; /* of --for; NULL: none */
-	const char **plan_name; /* of the rows of placements, then of the engine */
+	cli_texts on, methods;
+	compare_plans plans;
 	const char *format, *against, *report;
 	int64_t seeds;
 	cli_budget budget;
@@ -31,104 +29,6 @@ typedef struct state {
 	int32_t at, of; /* rows, for progress */
 	cli_progress progress;
 } state;
-
-/* ---- rows of placements and of the engine ---- */
-
-static int32_t count_plans(const args *a)
-{
-	return a->placements.n + (a->engine != NULL);
-}
-
-/* The files as they are called, then "E default" of the engine. */
-static berth_status name_plans(cli *c, args *a, berth_err *err)
-{
-	if (c->engine)
-		BERTH_TRY(berth_rules_find(c->engine, &a->engine, err));
-	BERTH_TRY_NEW(&c->mem, count_plans(a), err, a->plan_name);
-	for (int32_t i = 0; i < a->placements.n; i++)
-		a->plan_name[i] = a->placements.text[i];
-	if (!a->engine)
-		return BERTH_OK;
-	const char *name = berth_arena_printf(&c->mem, "%s default", a->engine->name);
-	a->plan_name[a->placements.n] = name;
-	return berth_got(name, err);
-}
-
-static berth_status ask_engine(cli *c, const berth_engine_rules *e, const berth_export_source *x,
-                               berth_compare_plan *out, berth_err *err)
-{
-	int32_t *op_dev;
-	BERTH_TRY_NEW(&c->mem, x->g->n_ops, err, op_dev);
-	BERTH_TRY(berth_engine_usual(e, x, &c->tmp, op_dev, &out->why, err));
-	out->op_dev = out->why ? NULL : op_dev;
-	return BERTH_OK;
-}
-
-/* The model is read once more, for what its graph does not say. */
-static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char *spec, berth_export_source x,
-                                berth_compare_plan *out, berth_err *err)
-{
-	berth_read_options opt = cli_read_options(c), words;
-	berth_content model;
-	if (berth_file_is_stream(spec)) {
-		out->why = "it takes reading the model once more: not from a pipe";
-		return BERTH_OK;
-	}
-	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
-	x.model = &model;
-	x.read = &words;
-	x.sandbox = cli_sandbox(c);
-	berth_status st = ask_engine(c, e, &x, out, err);
-	berth_model_unmap(&model);
-	return st;
-}
-
-/* The words of the plans, which must agree, and their engine, unless one is named. */
-static berth_status take_words(cli *c, const args *a, berth_err *err)
-{
-	const char *given = c->engine, *first = NULL;
-	for (int32_t i = 0; i < a->placements.n; i++) {
-		c->engine = given;
-		BERTH_TRY(cli_plan_words_take(c, a->placements.text[i], c->args[0], err));
-		const char *own = c->engine ? c->engine : "none";
-		if (i && strcmp(own, first) != 0)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "compare: %s is a plan for %s, %s for %s: say one by --for",
-			                  a->placements.text[0], first, a->placements.text[i], own);
-		first = own;
-	}
-	return BERTH_OK;
-}
-
-/* Unless one is asked for, the objective is that of the plans. */
-static berth_status take_objective(const args *a, const berth_placement *read, const berth_problem *p,
-                                   berth_objective *out, berth_err *err)
-{
-	if (a->budget.objective || !a->placements.n)
-		return BERTH_OK;
-	*out = berth_objective_of_plan(read[0].objective, p);
-	for (int32_t i = 1; i < a->placements.n; i++) {
-		const berth_objective own = berth_objective_of_plan(read[i].objective, p);
-		if (!berth_objective_equal(out, &own))
-			return berth_fail(err, BERTH_EINVAL,
-			                  "compare: %s is a plan for %s, %s for %s: say one by --objective",
-			                  a->placements.text[0], berth_objective_name(out),
-			                  a->placements.text[i], berth_objective_name(&own));
-	}
-	return BERTH_OK;
-}
-
-/* What the engine does with p by itself goes behind the files. spec: what its graph was read from. */
-static berth_status ask_default(cli *c, const args *a, const char *spec, const berth_problem *p,
-                                berth_compare_plan *plan, berth_err *err)
-{
-	const berth_export_source x = {.g = p->g, .s = p->s, .p = p};
-	berth_compare_plan *out = &plan[a->placements.n];
-	if (!a->engine)
-		return BERTH_OK;
-	return a->engine->reads ? ask_of_file(c, a->engine, spec, x, out, err)
-	                        : ask_engine(c, a->engine, &x, out, err);
-}
 
 /* ---- arguments ---- */
 
@@ -167,7 +67,7 @@ static berth_status parse_output(cli *c, args *a, berth_err *err)
 static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *cap, berth_err *err)
 {
 	for (int32_t i = 0; i < s->n_methods; i++)
-		if (s->method[i] == m)
+		if (strcmp(s->method[i]->name, m->name) == 0)
 			return BERTH_OK;
 	return BERTH_PUSH(&c->mem, s->method, s->n_methods, cap, err, m);
 }
@@ -175,8 +75,8 @@ static berth_status add_method(cli *c, state *s, const berth_method *m, size_t *
 /* Is it the name of a plan's row? */
 static bool is_plan(const args *a, const char *name)
 {
-	for (int32_t i = 0; i < count_plans(a); i++)
-		if (strcmp(a->plan_name[i], name) == 0)
+	for (int32_t i = 0; i < a->plans.n; i++)
+		if (strcmp(a->plans.name[i], name) == 0)
 			return true;
 	return false;
 }
@@ -196,7 +96,7 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 		BERTH_TRY(add_method(c, s, m, &cap, err));
 	}
 	for (int32_t i = 0; i < a->methods.n; i++) {
-		BERTH_TRY(berth_method_find(a->methods.text[i], &m, err));
+		BERTH_TRY(berth_method_named(a->methods.text[i], &c->mem, &m, err));
 		BERTH_TRY(add_method(c, s, m, &cap, err));
 	}
 	for (size_t i = 0; !a->methods.n && i < sizeof usual / sizeof *usual; i++)
@@ -214,7 +114,8 @@ static berth_status same_name(const char *name, bool is_method, berth_err *err)
 {
 	if (is_method)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "compare: the placement '%.80s' is called as a method; give ./%.80s", name,
+		                  "compare: the placement '%.80s' is called as a method; call it otherwise: "
+		                  "NAME=FILE",
 		                  name);
 	return berth_fail(err, BERTH_EINVAL, "compare: '%.80s' is named twice; expected it once", name);
 }
@@ -222,12 +123,12 @@ static berth_status same_name(const char *name, bool is_method, berth_err *err)
 /* Of methods, then of plans. No two are the same. */
 static berth_status name_rows(cli *c, const args *a, state *s, berth_err *err)
 {
-	s->r.n_methods = s->n_methods + count_plans(a);
+	s->r.n_methods = s->n_methods + a->plans.n;
 	BERTH_TRY_NEW(&c->mem, s->r.n_methods, err, s->r.name);
 	for (int32_t i = 0; i < s->n_methods; i++)
 		s->r.name[i] = s->method[i]->name;
-	for (int32_t i = 0; i < count_plans(a); i++)
-		s->r.name[s->n_methods + i] = a->plan_name[i];
+	for (int32_t i = 0; i < a->plans.n; i++)
+		s->r.name[s->n_methods + i] = a->plans.name[i];
 	for (int32_t i = s->n_methods; i < s->r.n_methods; i++)
 		for (int32_t k = 0; k < i; k++)
 			if (strcmp(s->r.name[i], s->r.name[k]) == 0)
@@ -255,42 +156,32 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	                  s->r.name[method], (unsigned long long)seed);
 }
 
-static berth_status fill_block(cli *c, const args *a, const char *graph, const char *system,
+static berth_status fill_block(cli *c, args *a, const char *graph, const char *system,
                                int32_t n_seeds, state *s, berth_err *err)
 {
 	berth_graph g;
 	berth_system y;
 	berth_problem p;
 	berth_bounds bounds;
-	berth_placement *read;
 	berth_compare_plan *plan;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {.method = s->method,
 	                         .n_methods = s->n_methods,
 	                         .n_seeds = n_seeds,
-	                         .n_plans = count_plans(a),
+	                         .n_plans = a->plans.n,
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
 	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
-	/* plan [count], of which those of g on s, as they were read, are in read: files are read. */
-	berth_compare_plan *out;
-	BERTH_TRY_NEW(&c->mem, count_plans(a), err, out, read);
-	for (int32_t i = 0; i < count_plans(a); i++)
-		out[i].name = a->plan_name[i];
-	for (int32_t i = 0; i < a->placements.n; i++) {
-		berth_placement *from = &read[i];
-		BERTH_TRY(cli_placement_read(c, a->placements.text[i], &g, &y, from, err));
-		out[i].op_dev = from->op_dev;
-		out[i].order = from->order;
-	}
-	plan = out;
+	BERTH_TRY_NEW(&c->mem, a->plans.n, err, plan);
+	BERTH_TRY(compare_plans_read(c, &a->plans, &g, &y, plan, err));
 	cfg.plan = plan;
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
 	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(take_objective(a, read, &p, &s->r.objective, err));
+	if (a->plans.objective)
+		s->r.objective = berth_objective_of_plan(a->plans.objective, &p);
 	cfg.search.objective = s->r.objective;
-	BERTH_TRY(ask_default(c, a, graph, &p, plan, err));
+	BERTH_TRY(compare_plans_ask(c, &a->plans, graph, &p, plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY_NEW(&c->mem, s->r.n_methods * n_seeds, err, b->row);
 	b->graph = g.name;
@@ -301,7 +192,7 @@ static berth_status fill_block(cli *c, const args *a, const char *graph, const c
 	return st;
 }
 
-static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
+static berth_status fill_blocks(cli *c, args *a, state *s, berth_err *err)
 {
 	int32_t n_seeds = (int32_t)a->seeds;
 	BERTH_TRY_NEW(&c->mem, c->n_args * n_systems(a), err, s->r.block);
@@ -312,7 +203,7 @@ static berth_status fill_blocks(cli *c, const args *a, state *s, berth_err *err)
 			BERTH_TRY(fill_block(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL,
 			                     n_seeds, s, err));
 	}
-	return BERTH_OK;
+	return compare_plans_tell(c, &a->plans, err);
 }
 
 static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
@@ -339,13 +230,13 @@ static berth_status compare(cli *c, args *a, state *s, berth_err *err)
 		                  (long long)a->seeds);
 	if (a->budget.limit_s[0] > 0 && a->budget.limit_s[1] > 0)
 		return berth_fail(err, BERTH_EINVAL, "%s", one_budget);
-	if (a->placements.n && c->n_args * n_systems(a) > 1)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "compare: --placement takes one graph on one system: a placement is for "
-		                  "both");
 	BERTH_TRY(parse_output(c, a, err));
-	BERTH_TRY(take_words(c, a, err));
-	BERTH_TRY(name_plans(c, a, err));
+	BERTH_TRY(compare_plans_open(c, &a->plans, err));
+	if (a->plans.files && c->n_args * n_systems(a) > 1)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "compare: --placement FILE takes one graph on one system: a placement is "
+		                  "for both; NAME=FOLDER takes a folder of them");
+	a->plans.asks_objective = !a->budget.objective;
 	BERTH_TRY(choose_methods(c, a, s, err));
 	BERTH_TRY(name_rows(c, a, s, err));
 	/* Whom wins and losses are counted against: who was named, else berth, else the best single
@@ -390,8 +281,8 @@ static berth_status run(cli *c, berth_err *err)
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
 	         "methods beside single\tportfolio, searches, berth"},
-		{"placement", 0, CLI_FILES_IN, &a.placements, "FILE,...",
-	         "placements as rows of their own, of one graph on one system"},
+		{"placement", 0, CLI_FILES_IN, &a.plans.given, "[NAME=]FILE,...",
+	         "placements as rows of their own; a folder has those of many graphs and systems"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F[:TABLE]",
 	         "text, csv or markdown; and of its tables one: rows, instances or methods (csv: rows, else "
@@ -429,7 +320,7 @@ static const cli_rule rules[] = {
 
 const cli_verb cmd_compare = {
 	"compare",
-	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--placement FILE,...] "
+	"compare GRAPH... --on SYSTEM[,SYSTEM...] [--methods a,b,...] [--placement [NAME=]FILE,...] "
 	"[--for ENGINE] [--objective O] [--evaluations N | "
 	"--time S|Scpu] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",

@@ -3,8 +3,10 @@
 
 #include "graph_load.h"
 #include "op_times.h"
+#include "own_method.h"
 #include "page_plan.h"
 #include "place_requests.h"
+#include "print.h"
 #include "progress.h"
 #include "signals.h"
 #include "simple.h"
@@ -129,6 +131,8 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 		st = cli_budget_policy(&a->budget, c, &cfg, err);
 	if (st == BERTH_OK)
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
+	if (st == BERTH_OK && s->r.note)
+		st = cli_warn(c, err, "method %s: %s", s->method->name, s->r.note);
 	if (st == BERTH_OK)
 		st = berth_engine_plan_take(&s->engine.plan, &cfg.objective, &s->r, &c->mem, &c->tmp, err);
 	s->r.evaluations += s->copies.r.evaluations + before.evaluations;
@@ -217,7 +221,7 @@ static berth_status write_out(cli *c, const place_args *a, place_state *s, berth
 	return st;
 }
 
-static berth_status check_args(const cli *c, const place_args *a, place_state *s, berth_err *err)
+static berth_status check_args(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	const char *grain = a->granularity.name;
 	bool layers = s->decoder.on || a->granularity.max_cuts >= 0 ||
@@ -237,7 +241,7 @@ static berth_status check_args(const cli *c, const place_args *a, place_state *s
 	BERTH_TRY(berth_objective_parse(a->budget.objective, &s->objective, err));
 	s->certificate.path = a->certificate;
 	BERTH_TRY(place_certificate_check(&s->certificate, &s->objective, c->n_args > 1 || a->replicas, err));
-	return berth_method_find(a->method, &s->method, err);
+	return berth_method_named(a->method, &c->mem, &s->method, err);
 }
 
 /* --pareto: a front instead of one answer. */

@@ -14,8 +14,8 @@ the one in build/ of this checkout, and none from anywhere else.
 Errors of the library are raised as berth.Error, with its message; .code is one of berth.CODES.
 """
 
-from ._berth import (CODES, Draft, Error, Machine, Model, Plan, compare, compare_seeds, configure, copies, load,
+from ._berth import (CODES, Draft, Error, Evaluator, Machine, Model, Plan, compare, compare_seeds, configure, copies, load,
                      lower_bound, machine, methods, pareto, place, split, targets, train, version)
 
-__all__ = ["CODES", "Draft", "Error", "Machine", "Model", "Plan", "compare", "compare_seeds", "configure", "copies",
+__all__ = ["CODES", "Draft", "Error", "Evaluator", "Machine", "Model", "Plan", "compare", "compare_seeds", "configure", "copies",
            "load", "lower_bound", "machine", "methods", "pareto", "place", "split", "targets", "train", "version"]

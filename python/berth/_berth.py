@@ -6,7 +6,8 @@ import json
 import math
 import os
 
-from ._library import (PROGRESS, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options, open_library)
+from . import _apart
+from ._library import (PROGRESS, VIEW, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options, open_library)
 
 CODES = ("ok", "invalid", "memory", "io", "format", "infeasible", "limit", "interrupted", "unsupported")
 
@@ -222,13 +223,16 @@ class Plan(_Object):
             raise KeyError(op)
         return _text(name)
 
+    def _starts(self):
+        order = (ctypes.c_int32 * len(self.model))()
+        _lib.plan_order(self, order)
+        return list(order)
+
     @property
     def order(self):
         """The operators as they start."""
-        order = (ctypes.c_int32 * len(self.model))()
-        _lib.plan_order(self, order)
         names = self.model.ops
-        return [names[i] for i in order]
+        return [names[i] for i in self._starts()]
 
     @property
     def cost(self):
@@ -396,21 +400,144 @@ def pareto(model, machine, against, most=64, **options):
             for i in range(_lib.front_count(front))]
 
 
-def compare(model, machine, methods, **options):
-    """A row a method, best first: method, value, gap, status, evaluations, plan. A method that cannot answer
-    has the value nan and tells why in status."""
+class View:
+    """berth_view: names are lists of texts, figures are arrays over the library's own memory, by rows where they
+    have rows (numpy.ctypeslib.as_array takes them). What there is none of is None."""
+
+    def __init__(self, owner, raw):
+        self._owner = owner  # the arrays are its
+        for name, kind, sizes in VIEW:
+            value = getattr(raw, name)
+            if sizes and value:
+                for size in reversed(sizes):
+                    size, _, more = size.partition("+")
+                    kind = kind * (getattr(self, size) + int(more or 0))
+                value = ctypes.cast(value, ctypes.POINTER(kind)).contents
+                if name.endswith(("_name", "_kind")):
+                    value = [_text(text) for text in value]
+            setattr(self, name, value if value or not sizes else None)
+
+
+class Evaluator(_Object):
+    """What placements of a model on a machine are worth, for a method of your own. Options are those of place();
+    evaluations and time_s limit it where they are given. Placements are sequences of device numbers, quickest
+    as those that placement() makes. The best is kept."""
+
+    _free = "evaluator_free"
+
+    class Over(Exception):
+        """The budget is used up: value() and near() raise it. compare() then takes the best so far."""
+
+    def __init__(self, model, machine, **options):
+        options = {k: v for k, v in options.items() if k not in ("progress", "policy")}
+        super().__init__(_make(_lib.evaluator_new, model, machine, ctypes.byref(_options(**options))))
+        self.model, self.machine, self.seed = model, machine, _lib.evaluator_seed(self)
+        self.view = View(self._pointer, _lib.evaluator_view(self).contents)
+        self._row = ctypes.c_int32 * len(model)
+
+    left = property(lambda self: _lib.evaluator_left(self))
+
+    def placement(self, devices=()):
+        """An array of device numbers, all 0 where nothing is given."""
+        return self._row.from_buffer_copy(devices) if isinstance(devices, self._row) else self._row(*devices)
+
+    def _told(self, value):
+        if value == math.inf and self.left == 0:
+            raise Evaluator.Over
+        return value
+
+    def value(self, devices, order=None):
+        """The objective's value; inf: it breaks a rule, a limit or memory, or is no placement."""
+        devices = devices if isinstance(devices, self._row) else self._row(*devices)
+        order = order if order is None or isinstance(order, self._row) else self._row(*order)
+        return self._told(_lib.evaluator_value(self._pointer, devices, order, None))
+
+    def near(self, base, devices):
+        """The same, quicker, for a placement that differs little from base, while base stays the same."""
+        return self._told(_lib.evaluator_near(self._pointer, base, devices, None))
+
+    def score(self, devices, order=None):
+        """(excess, value): less is better; by how much it breaks rules, limits and memory comes first."""
+        excess = ctypes.c_double()
+        value = _lib.evaluator_value(self._pointer, self._row(*devices), order and self._row(*order),
+                                     ctypes.byref(excess))
+        return excess.value, self._told(value)
+
+    @property
+    def best(self):
+        """The best so far as a Plan, which stands until the next call."""
+        return Plan(_make(_lib.evaluator_plan, self), self.model, self.machine, self)
+
+    def clear(self, memory=1.0):
+        """Begin the schedule anew (berth_schedule_clear)."""
+        _lib.schedule_clear(self, memory)
+
+    def finish(self, op, device):
+        """When op would end there at the earliest, ns; None: it may not stand there now."""
+        end = _lib.schedule_finish(self._pointer, op, device)
+        return None if end == 2**63 - 1 else end
+
+    def put(self, op, device):
+        """Put it there; its end, or None."""
+        end = _lib.schedule_put(self._pointer, op, device)
+        return None if end == 2**63 - 1 else end
+
+    def take(self):
+        """(devices, order) of a schedule in which all operators stand; else None."""
+        devices, order = self._row(), self._row()
+        return (devices, order) if _lib.schedule_take(self, devices, order) else None
+
+
+def _run_own(method, model, machine, options):
+    """A function of the user's as a method, in a process of its own; the plan, and its evaluations."""
+    if not options.get("time_s"):
+        options = dict(options, evaluations=options.get("evaluations") or 10000)  # as place() has it
+
+    def work():
+        evaluator = Evaluator(model, machine, **options)
+        with contextlib.suppress(Evaluator.Over):
+            method(evaluator)
+        best = evaluator.best
+        return [_lib.plan_device(best, i) for i in range(len(model))], best._starts(), best.evaluations
+    devices, order, evaluations = _apart.run(work, _apart.patience(**options))
+    again = Evaluator(model, machine, **dict(options, evaluations=2, time_s=0))  # its word is not taken for it
+    again.value(devices)
+    again.value(devices, order)
+    return again.best, evaluations
+
+
+def _compare_one(model, machine, method, options):
+    name = method if isinstance(method, str) else getattr(method, "__name__", repr(method))
+    row = {"graph": model.name, "system": machine.name, "method": name, "value": math.nan, "gap": math.nan,
+           "evaluations": 0, "plan": None}
+    try:
+        if callable(method):
+            plan, evaluations = _run_own(method, model, machine, options)
+        else:
+            plan = place(model, machine, method=method, **options)
+            evaluations = plan.evaluations
+    except _apart.Failed as e:
+        return dict(row, status=f"{name} {e}")
+    except Error as e:
+        if e.code not in ("limit", "unsupported") and "/" not in name:
+            raise
+        return dict(row, status=str(e))
+    return dict(row, value=plan.value, gap=plan.gap, status=plan.status, evaluations=evaluations, plan=plan)
+
+
+def compare(models, machines, methods, **options):
+    """A row a method on each model and machine (one, or a list), best first: graph, system, method, value, gap,
+    status, evaluations, plan. A method is a name, the path of a shared object ("./mine.so"), or a function of an
+    Evaluator, which is run in a process of its own, with the same budget. One that cannot answer has the value nan
+    and tells why in status."""
+    models = [models] if isinstance(models, Model) else models
+    machines = [machines] if isinstance(machines, Machine) else machines
     rows = []
-    for name in methods:
-        try:
-            plan = place(model, machine, method=name, **options)
-            rows.append({"method": name, "value": plan.value, "gap": plan.gap, "status": plan.status,
-                         "evaluations": plan.evaluations, "plan": plan})
-        except Error as e:
-            if e.code not in ("limit", "unsupported"):
-                raise
-            rows.append({"method": name, "value": math.nan, "gap": math.nan, "status": str(e),
-                         "evaluations": 0, "plan": None})
-    return sorted(rows, key=lambda r: (math.isnan(r["value"]), r["value"]))
+    for model in models:
+        for machine in machines:
+            some = [_compare_one(model, machine, method, options) for method in methods]
+            rows += sorted(some, key=lambda r: (math.isnan(r["value"]), r["value"]))
+    return rows
 
 
 class _Document(_Object):

@@ -3,7 +3,7 @@
 import ctypes
 import os
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_int, c_int32, c_int64,
-                    c_size_t, c_uint64, c_void_p)
+                    c_size_t, c_uint8, c_uint64, c_void_p)
 
 
 class Err(Structure):
@@ -47,6 +47,31 @@ class OpReason(Structure):
 class MeasuredCost(Structure):
     _fields_ = [("latency_s", c_double), ("low_s", c_double), ("high_s", c_double), ("runs", c_int32),
                 ("max_difference", c_double)]
+
+
+# berth_view: of each field its kind, and of arrays their sizes.
+_OPS, _DEVS, _LINKS = ("n_ops",), ("n_devs",), ("n_links",)
+VIEW = [(name, c_int32, None) for name in ("n_ops", "n_devs", "n_types", "n_groups", "n_tensors", "n_edges",
+                                           "n_sizes", "n_links", "n_blocks")] + [
+    ("op_name", c_char_p, _OPS), ("type_name", c_char_p, ("n_types",)), ("op_type", c_int32, _OPS),
+    ("op_flops", c_double, _OPS), ("op_read_bytes", c_int64, _OPS), ("op_write_bytes", c_int64, _OPS),
+    ("op_param_bytes", c_int64, _OPS), ("op_state_bytes", c_int64, _OPS), ("op_workspace_bytes", c_int64, _OPS),
+    ("op_output_bytes", c_int64, _OPS), ("op_dev_time_ns", c_int64, ("n_ops", "n_devs")),
+    ("op_dev_legal", c_uint8, ("n_ops", "n_devs")), ("op_rank_ns", c_int64, _OPS), ("topo_op", c_int32, _OPS),
+    ("rank_op", c_int32, _OPS), ("op_group", c_int32, _OPS), ("group_off", c_int32, ("n_groups+1",)),
+    ("group_op", c_int32, _OPS), ("op_apart", c_int32, _OPS), ("op_block", c_int32, _OPS), ("max_cuts", c_int32, None),
+    ("op_tensor_off", c_int32, ("n_ops+1",)), ("tensor_producer", c_int32, ("n_tensors",)),
+    ("tensor_edge_off", c_int32, ("n_tensors+1",)), ("edge_consumer", c_int32, ("n_edges",)),
+    ("op_in_off", c_int32, ("n_ops+1",)), ("in_tensor", c_int32, ("n_edges",)), ("tensor_bytes", c_int64, ("n_tensors",)),
+    ("tensor_size", c_int32, ("n_tensors",)), ("size_pair_ns", c_int64, ("n_sizes", "n_devs", "n_devs")),
+    ("dev_name", c_char_p, _DEVS), ("dev_kind", c_char_p, _DEVS), ("dev_limit_bytes", c_int64, _DEVS),
+    ("dev_slots", c_int32, _DEVS), ("dev_contiguous", c_bool, _DEVS), ("dev_idle_w", c_double, _DEVS),
+    ("dev_busy_w", c_double, _DEVS), ("link_from", c_int32, _LINKS), ("link_to", c_int32, _LINKS),
+    ("link_bandwidth", c_double, _LINKS), ("link_latency_s", c_double, _LINKS)]
+
+
+class View(Structure):
+    _fields_ = [(name, POINTER(kind) if sizes else kind) for name, kind, sizes in VIEW]
 
 
 OBJECT, OUT, INDICES = c_void_p, POINTER(c_void_p), POINTER(c_int32)
@@ -115,6 +140,18 @@ FUNCTIONS = {
     "export_count": (c_int32, []),
     "export_name": (c_char_p, [c_int32]),
     "export_about": (c_char_p, [c_int32]),
+    "evaluator_new": (STATUS, [OBJECT, OBJECT, POINTER(Options), OUT]),
+    "evaluator_free": (None, [OBJECT]),
+    "evaluator_view": (POINTER(View), [OBJECT]),
+    "evaluator_seed": (c_uint64, [OBJECT]),
+    "evaluator_left": (c_int64, [OBJECT]),
+    "evaluator_value": (c_double, [OBJECT, INDICES, INDICES, POINTER(c_double)]),
+    "evaluator_near": (c_double, [OBJECT, INDICES, INDICES, POINTER(c_double)]),
+    "evaluator_plan": (STATUS, [OBJECT, OUT]),
+    "schedule_clear": (None, [OBJECT, c_double]),
+    "schedule_finish": (c_int64, [OBJECT, c_int32, c_int32]),
+    "schedule_put": (c_int64, [OBJECT, c_int32, c_int32]),
+    "schedule_take": (c_bool, [OBJECT, INDICES, INDICES]),
     "document_text": (c_char_p, [OBJECT]),
     "document_free": (None, [OBJECT]),
     "task_compare": (STATUS, [OBJECT, OBJECT, POINTER(Options), TEXTS, c_int32, OUT]),

@@ -17,6 +17,8 @@ static berth_status no_answer(berth_compare_row *row, const char *why, berth_are
 static berth_status tell_end(const berth_problem *p, const berth_solution *r, berth_compare_row *row,
                              berth_arena *mem, berth_err *err)
 {
+	if (r->note)
+		return no_answer(row, r->note, mem, err);
 	if (strcmp(r->status, "limit") != 0)
 		return BERTH_OK;
 	row->note = r->groups && r->groups_optimal

@@ -5,6 +5,7 @@
 static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;
+	r->note = s->note;
 	r->left_out = s->left_out;
 	r->n_left_out = s->n_left_out;
 	r->answered = isfinite(s->best.excess);

@@ -50,7 +50,8 @@ class Signatures(unittest.TestCase):
     def test_structs(self):
         pairs = {"berth_err": _library.Err, "berth_options": _library.Options, "berth_op": _library.Op,
                  "berth_cost": _library.Cost, "berth_device_use": _library.DeviceUse,
-                 "berth_op_reason": _library.OpReason, "berth_measured_cost": _library.MeasuredCost}
+                 "berth_op_reason": _library.OpReason, "berth_measured_cost": _library.MeasuredCost,
+                 "berth_view": _library.View}
         lines = ["#include <stdio.h>", '#include "%s"' % HEADER, "int main(void) {"]
         for c, kind in pairs.items():
             lines.append(f'printf("%zu\\n", sizeof({c}));')
@@ -65,6 +66,96 @@ class Signatures(unittest.TestCase):
         for kind in pairs.values():
             mine += [ctypes.sizeof(kind)] + [getattr(kind, name).offset for name, _ in kind._fields_]
         self.assertEqual(said, mine)
+
+
+class Own(unittest.TestCase):
+    """Methods of users' own."""
+
+    def setUp(self):
+        self.model, self.machine = draft().finish(), berth.Machine.parse("duo", DUO)
+
+    def test_view(self):
+        v = berth.Evaluator(self.model, self.machine, pin="b=y").view
+        self.assertEqual([list(row) for row in v.op_dev_time_ns], [[10**9, 2 * 10**9], [2 * 10**9, 10**9]])
+        self.assertEqual([list(row) for row in v.op_dev_legal], [[1, 1], [0, 1]])
+        self.assertEqual((v.op_name, v.dev_name, v.type_name), (["a", "b"], ["x", "y"], ["Gemm"]))
+        self.assertEqual((list(v.dev_limit_bytes), list(v.op_param_bytes)), ([50, -1], [0, 100]))
+        self.assertEqual((list(v.in_tensor), list(v.op_in_off), list(v.edge_consumer)), ([0], [0, 0, 1], [1]))
+        self.assertEqual(v.size_pair_ns[v.tensor_size[0]][0][1], 10**8)
+        self.assertEqual((v.op_block, v.n_blocks, v.n_links, list(v.link_to)), (None, 0, 2, [1, 0]))
+
+    def test_values(self):
+        model, machine = berth.load("zoo:inception-v3"), berth.machine("system:cpu+2gpu")
+        e = berth.Evaluator(model, machine)
+        base = e.placement()
+        for i in range(40):
+            moved = e.placement(base)
+            moved[i * 7 % len(model)] = i % 3
+            plan = berth.Plan.new(model, machine, list(moved))
+            self.assertEqual((e.near(base, moved), e.value(moved)), (plan.value, plan.value))
+            self.assertEqual(e.value(moved, plan._starts()), plan.value)
+            base = moved if i % 3 == 0 else base
+        self.assertEqual(e.best.evaluations, 120)
+        self.assertLessEqual(e.best.value, plan.value)
+
+    def test_limits(self):
+        e = berth.Evaluator(self.model, self.machine, evaluations=3)
+        self.assertEqual(e.value([0, 0]), math.inf)  # b's parameters are too much for x
+        self.assertGreater(e.score([0, 0])[0], 0)
+        for bad in ([0, 2], [-1, 0]):
+            self.assertEqual(e.score(bad), (math.inf, math.inf))
+        self.assertEqual(e.value([0, 1], [1, 0]), math.inf)  # no order
+        self.assertEqual((e.left, e.value([0, 1]), e.left), (1, 2.1, 0))
+        with self.assertRaises(berth.Evaluator.Over):
+            e.value([1, 1])
+        self.assertEqual((e.best.devices, e.best.value), (["x", "y"], 2.1))
+        with self.assertRaises(berth.Error):
+            berth.Evaluator(self.model, self.machine).best
+
+    def test_schedule(self):
+        e = berth.Evaluator(self.model, self.machine)
+        self.assertIsNone(e.finish(1, 0))  # a has no time yet
+        self.assertEqual((e.finish(0, 0), e.put(0, 0), e.put(0, 1)), (10**9, 10**9, None))
+        self.assertEqual((e.finish(1, 0), e.finish(1, 1), e.take()), (None, 21 * 10**8, None))
+        e.put(1, 1)
+        self.assertEqual([list(x) for x in e.take()], [[0, 1], [0, 1]])
+        e.clear(0)
+        self.assertIsNone(e.take())
+
+    def test_compare(self):
+        def good(e):
+            while True:
+                e.value([0, 1])
+
+        def dies(e):
+            os.kill(os.getpid(), 11)
+
+        def leaves(e):
+            os._exit(0)
+
+        def loops(e):
+            while True:
+                pass
+
+        def wrong(e):
+            e.value([0, 7])
+
+        def raises(e):
+            raise ValueError("no idea")
+
+        own = [good, dies, leaves, wrong, raises]
+        rows = {r["method"]: r for r in berth.compare([self.model], [self.machine], ["heft"] + own, evaluations=20)}
+        self.assertEqual((rows["good"]["value"], rows["good"]["evaluations"]), (2.1, 20))
+        self.assertEqual(rows["good"]["plan"].devices, ["x", "y"])
+        for name, words in (("dies", "crashed: signal 11"), ("leaves", "ended its process"),
+                            ("wrong", "no placement was valued"), ("raises", "ValueError: no idea")):
+            self.assertIn(words, rows[name]["status"])
+            self.assertTrue(math.isnan(rows[name]["value"]))
+        late = berth.compare(self.model, self.machine, [loops, "heft"], time_s=0.1)
+        self.assertIn("did not return within 1.1 s", late[1]["status"])
+        self.assertEqual((late[0]["method"], late[0]["graph"], late[0]["system"]), ("heft", "two", "duo"))
+        with self.assertRaises(berth.Error):
+            berth.compare(self.model, self.machine, ["hef"])
 
 
 class Use(unittest.TestCase):

@@ -1,0 +1,224 @@
+/* Methods of users' own: loaded and run in a process of their own, so that a crash, a leak or an endless loop
+ * is theirs. What they answer is simulated anew here. */
+#include "own_method.h"
+
+#include "apart.h"
+#include "api.h"
+#include "methods.h"
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+/* How long one may take to return where no time is given: so much, and so much for each evaluation. Beyond a
+ * time that is given it has LATE_S, or LATE_SHARE of it where that is more. CPU time is a tenth of the
+ * clock's at least. */
+#define PATIENCE_S 60.0
+#define EVALUATION_S 0.01
+#define LATE_S 1.0
+#define LATE_SHARE 0.1
+#define CPU_SHARE 0.1
+#define MOST_S 1e9
+
+typedef struct own_method {
+	berth_method m; /* first: a search knows its method by this */
+	const char *path;
+} own_method;
+
+/* What a child tells, beside the placement. */
+typedef struct answer {
+	int64_t evaluations, refused, illegal;
+	int32_t illegal_op, illegal_dev, returned;
+	bool any, ordered;
+} answer;
+
+typedef struct job {
+	const own_method *own;
+	berth_search *s; /* NULL: load it, no more */
+	berth_arena *mem;
+	double cpu_used; /* of the limit of CPU time, before the child */
+	answer a;
+	int32_t *op_dev, *order; /* [n_ops] */
+} job;
+
+/* ---- in the child ---- */
+
+static berth_status load_table(const char *path, const berth_own_method **out, berth_err *err)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return berth_fail(err, BERTH_EIO, "method %.400s", dlerror());
+	const berth_own_method *table = dlsym(library, "berth_method");
+	if (!table)
+		return berth_fail(err, BERTH_EIO,
+		                  "method %.200s exports no table berth_method (berth.h: berth_own_method)",
+		                  path);
+	if (table->version != BERTH_OWN_METHOD_VERSION)
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"method %.200s is of version %d of berth_own_method, and this berth knows %d: "
+			"build it anew with the berth.h of this berth",
+			path, (int)table->version, BERTH_OWN_METHOD_VERSION);
+	*out = table;
+	return BERTH_OK;
+}
+
+static void take_answer(job *j, const berth_evaluator *e)
+{
+	const berth_search *s = e->s;
+	j->a.evaluations = s->evaluations;
+	j->a.refused = e->refused;
+	j->a.illegal = e->illegal;
+	j->a.illegal_op = e->illegal_op;
+	j->a.illegal_dev = e->illegal_dev;
+	j->a.any = isfinite(s->best.excess);
+	j->a.ordered = s->best_has_order;
+	if (j->a.any)
+		BERTH_COPY(j->op_dev, s->best_dev, s->p->n_ops);
+	if (j->a.ordered)
+		BERTH_COPY(j->order, s->best_order, s->p->n_ops);
+}
+
+static berth_status run_in_child(void *ctx, berth_err *err)
+{
+	job *j = ctx;
+	const berth_own_method *table = NULL;
+	berth_evaluator e = {.n_placed = 0};
+	BERTH_TRY(load_table(j->own->path, &table, err));
+	if (!j->s)
+		return BERTH_OK;
+	j->s->cfg.progress = NULL;
+	j->s->cfg.kept = NULL;
+	if (j->s->cfg.cpu_s > 0) /* the clock of a process of its own */
+		j->s->cpu_started = berth_cpu_seconds() - j->cpu_used;
+	BERTH_TRY(api_evaluator_open(&e, j->s, j->mem, err));
+	const berth_own_run r = {.e = &e,
+	                         .view = &e.view,
+	                         .seed = j->s->cfg.seed,
+	                         .left = berth_evaluator_left,
+	                         .value = berth_evaluator_value,
+	                         .near = berth_evaluator_near,
+	                         .clear = berth_schedule_clear,
+	                         .finish = berth_schedule_finish,
+	                         .put = berth_schedule_put,
+	                         .take = berth_schedule_take};
+	j->a.returned = table->run(&r);
+	take_answer(j, &e);
+	return BERTH_OK;
+}
+
+/* ---- here ---- */
+
+static double patience_s(const berth_search *s)
+{
+	const berth_search_cfg *c = &s->cfg;
+	double limit =
+		c->cpu_s > 0 ? c->cpu_s / CPU_SHARE : PATIENCE_S + EVALUATION_S * (double)c->evaluations;
+	if (c->time_s > 0)
+		limit = fmax(berth_search_seconds_left(s), 0) + fmax(LATE_S, LATE_SHARE * c->time_s);
+	return fmin(limit, MOST_S);
+}
+
+/* How it failed; in the words of whom it concerns. */
+static berth_status tell_end(const job *j, berth_apart_end how, int by_signal, double limit_s, berth_err *err)
+{
+	const char *path = j->own->path;
+	if (how == BERTH_APART_LATE)
+		return berth_fail(
+			err, BERTH_ELIMIT,
+			"method %.200s did not return within %.3g s, and was ended (--time gives it more)",
+			path, limit_s);
+	if (how == BERTH_APART_ENDED && by_signal)
+		return berth_fail(err, BERTH_EINVAL, "method %.200s crashed: signal %d (%s)", path, by_signal,
+		                  strsignal(by_signal));
+	if (how == BERTH_APART_ENDED)
+		return berth_fail(err, BERTH_EINVAL, "method %.200s ended its process instead of returning",
+		                  path);
+	if (j->a.returned != 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "method %.200s failed: it returned %d after %lld evaluations", path,
+		                  (int)j->a.returned, (long long)j->a.evaluations);
+	return BERTH_OK;
+}
+
+/* What it did that others may not. Text in s->mem. */
+static berth_status note_faults(const job *j, berth_search *s, berth_err *err)
+{
+	const answer *a = &j->a;
+	const berth_problem *p = s->p;
+	bool named = a->illegal_op >= 0 && a->illegal_op < p->n_ops;
+	if (!a->illegal && !a->refused)
+		return BERTH_OK;
+	const char *of =
+		!a->illegal ? ""
+		: !named ? berth_arena_printf(s->mem, "%lld of its orders were none", (long long)a->illegal)
+			 : berth_arena_printf(s->mem,
+	                                      "%lld of its placements were none: the first put %s on %s, "
+	                                      "where it may not "
+	                                      "stand or is apart from its group",
+	                                      (long long)a->illegal, p->g->op_name[a->illegal_op],
+	                                      a->illegal_dev >= 0 && a->illegal_dev < p->n_devs
+	                                              ? p->s->dev_name[a->illegal_dev]
+	                                              : "no device");
+	BERTH_TRY(berth_got(of, err));
+	const char *more =
+		!a->refused
+			? ""
+			: berth_arena_printf(
+				  s->mem,
+				  "%sit asked for %lld evaluations beyond its budget, which were not made",
+				  *of ? "; " : "", (long long)a->refused);
+	BERTH_TRY(berth_got(more, err));
+	return berth_got(s->note = berth_arena_printf(s->mem, "%s%s", of, more), err);
+}
+
+static berth_status take(job *j, berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	berth_evaluator e = {.s = s, .illegal_op = -1};
+	const int32_t *order = j->a.ordered ? j->order : NULL;
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, e.place_of);
+	BERTH_TRY(note_faults(j, s, err));
+	/* The child's memory was the method's to write to: only what is simulated here counts. */
+	if (!j->a.any || !api_evaluator_legal(&e, j->op_dev) || (order && !api_evaluator_ordered(&e, order)))
+		return berth_fail(err, BERTH_EINVAL, "method %.200s valued no placement%s%s", j->own->path,
+		                  s->note ? ": " : "", s->note ? s->note : "");
+	berth_search_offer(s, j->op_dev, order);
+	s->evaluations += (j->a.evaluations > 0 ? j->a.evaluations : 1) - 1;
+	return BERTH_OK;
+}
+
+static berth_status run_own(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	job j = {.own = (const own_method *)s->method, .s = s, .mem = tmp};
+	berth_apart_end how = BERTH_APART_ENDED;
+	int by_signal = 0;
+	double limit_s = patience_s(s);
+	const berth_patience until = {.cancel = s->cfg.cancel, .end_s = berth_wall_seconds() + limit_s};
+	BERTH_TRY_NEW(tmp, s->p->n_ops, err, j.op_dev, j.order);
+	if (s->cfg.cpu_s > 0)
+		j.cpu_used = berth_cpu_seconds() - s->cpu_started;
+	size_t bytes = (size_t)s->p->n_ops * sizeof *j.op_dev;
+	const berth_apart_block blocks[] = {{&j.a, sizeof j.a}, {j.op_dev, bytes}, {j.order, bytes}};
+	BERTH_TRY(berth_apart_until(&until, run_in_child, &j, 3, blocks, &how, &by_signal, err));
+	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
+		return BERTH_OK; /* the user had enough: no answer, and not its fault */
+	BERTH_TRY(tell_end(&j, how, by_signal, limit_s, err));
+	return take(&j, s, tmp, err);
+}
+
+berth_status berth_method_named(const char *name, berth_arena *mem, const berth_method **out, berth_err *err)
+{
+	own_method *own;
+	berth_apart_end how = BERTH_APART_ENDED;
+	int by_signal = 0;
+	const berth_patience until = {.end_s = berth_wall_seconds() + PATIENCE_S};
+	if (!strchr(name, '/'))
+		return berth_method_find(name, out, err);
+	BERTH_TRY_NEW(mem, 1, err, own);
+	BERTH_TRY(berth_got(own->path = berth_arena_strdup(mem, name), err));
+	own->m = (berth_method){.name = own->path, .about = "a method of your own", .run = run_own};
+	job j = {.own = own};
+	BERTH_TRY(berth_apart_until(&until, run_in_child, &j, 0, NULL, &how, &by_signal, err));
+	BERTH_TRY(tell_end(&j, how, by_signal, PATIENCE_S, err));
+	*out = &own->m;
+	return BERTH_OK;
+}
