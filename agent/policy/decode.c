@@ -13,7 +13,7 @@ struct berth_decoder {
 	const berth_encoding *e;
 	berth_partial *part;
 	berth_ready ready;
-	double unit;             /* ns, mean time of an operator */
+	double unit, per_unit;   /* ns, mean time of an operator; 1 by it */
 	double energy_unit;      /* J, mean of the least energy of an operator */
 	int64_t *tail_ns;        /* [n_ops][n_devs], see ceft.h */
 	nn_real *leaving;        /* [n_ops][n_devs] the feature of that name */
@@ -38,10 +38,26 @@ struct berth_decoder {
 
 /* ---- set-up ---- */
 
-static nn_real squash(const berth_decoder *d, int64_t ns)
+static double at_most(double most, double x)
 {
-	return ns ? (nn_real)log1p((double)ns / d->unit) : 0; /* every other time is 0 */
+	return x < most ? x : most;
 }
+
+/* A time that is squashed with all others of its kind. */
+static nn_real in_units(const berth_decoder *d, int64_t ns)
+{
+	return (nn_real)((double)ns * d->per_unit);
+}
+
+/* Features that go through log(1 + x). */
+static const uint32_t squashed[N_STEP] = {
+	[STEP_LATER] = 1,         [STEP_LATER_OF_OWN] = 1,   [STEP_STARTS_LATER] = 1,
+	[STEP_REST_LATER] = 1,    [STEP_TOO_LONG] = 1,       [STEP_MOVED] = 1,
+	[STEP_GUIDED_LATER] = 1,  [STEP_AIMED_ENERGY] = 1,   [STEP_AIMED_OVER] = 1,
+	[STEP_QUEUE] = 1,         [STEP_GAP] = 1,            [STEP_PRESSURE] = 1,
+	[STEP_OWN] = 1,           [STEP_FAN] = 1,            [STEP_GUIDED_LEAVING] = 1,
+	[STEP_AIMED_WORST] = 1,
+};
 
 static void find_leaving(berth_decoder *d)
 {
@@ -53,8 +69,9 @@ static void find_leaving(berth_decoder *d)
 			BERTH_EACH (t, g->op_tensor_off, op)
 				for (int32_t to = 0; to < p->n_devs; to++)
 					sum += (double)berth_transfer_ns(p, t, dev, to) / (p->n_devs - 1);
-			d->leaving[berth_cell(p, op, dev)] = (nn_real)log1p(sum / d->unit);
+			d->leaving[berth_cell(p, op, dev)] = (nn_real)(sum * d->per_unit);
 		}
+	nn_log1p((size_t)p->n_ops * (size_t)p->n_devs, 1, d->leaving, (const uint32_t[]){1});
 }
 
 /* J, as berth_op_joules. */
@@ -90,6 +107,7 @@ static void find_least(berth_decoder *d)
 		total += (double)p->op_mean_ns[op];
 	}
 	d->unit = total > 0 ? total / p->n_ops : 1;
+	d->per_unit = 1 / d->unit;
 }
 
 berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_decoder **out, berth_err *err)
@@ -175,19 +193,44 @@ static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t o
 	return sum;
 }
 
-/* Routed transfers of op's inputs to dev that are not there yet: each hop's time is added to its channel's
- * in load. */
-static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
-                      int64_t *load)
+/* What routed transfers of op's inputs to dev that are not there yet add to channels. */
+typedef struct moves {
+	int64_t sum, busiest; /* ns of all hops; the largest load of a channel that they take, with them */
+} moves;
+
+/* Each hop's time is added to its channel's in added, on top of load. */
+static moves add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
+                       const int64_t *load, int64_t *added)
 {
 	const berth_problem *p = d->e->p;
+	moves m = {0, 0};
 	BERTH_EACH (i, p->g->op_in_off, op) {
 		int32_t t = p->g->in_tensor[i];
 		if (berth_traffic_sent(&d->traffic, t, dev))
 			continue;
 		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
+		BERTH_EACH (k, p->route_off, r) {
+			int32_t c = p->s->link_channel[p->route_link[k]];
+			int64_t ns = berth_hop_ns(p, t, p->route_link[k]);
+			added[c] += ns;
+			m.sum += ns;
+			if (ns && load[c] + added[c] > m.busiest)
+				m.busiest = load[c] + added[c];
+		}
+	}
+	return m;
+}
+
+/* What add_moves has added is 0 again. */
+static void forget_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
+                         int64_t *added)
+{
+	const berth_problem *p = d->e->p;
+	BERTH_EACH (i, p->g->op_in_off, op) {
+		int32_t t = p->g->in_tensor[i];
+		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
 		BERTH_EACH (k, p->route_off, r)
-			load[p->s->link_channel[p->route_link[k]]] += berth_hop_ns(p, t, p->route_link[k]);
+			added[p->s->link_channel[p->route_link[k]]] = 0;
 	}
 }
 
@@ -195,18 +238,11 @@ static void add_moves(const berth_decoder *d, const berth_partial *part, int32_t
 static void channel_features(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
                              int64_t hope, nn_real *x)
 {
-	int64_t sum = 0, busiest = 0;
-	add_moves(d, part, op, dev, d->added_ns);
-	for (int32_t c = 0; c < d->e->p->s->n_channels; c++) {
-		if (d->added_ns[c] == 0)
-			continue;
-		int64_t load = d->channel_ns[c] + d->added_ns[c];
-		sum += d->added_ns[c];
-		busiest = load > busiest ? load : busiest;
-		d->added_ns[c] = 0;
-	}
-	x[STEP_MOVED] = squash(d, sum);
-	x[STEP_CHANNELS] = d->e->p->s->contention ? (nn_real)fmin((double)busiest / (double)hope, 8) : 0;
+	moves m = add_moves(d, part, op, dev, d->channel_ns, d->added_ns);
+	if (m.sum)
+		forget_moves(d, part, op, dev, d->added_ns);
+	x[STEP_MOVED] = in_units(d, m.sum);
+	x[STEP_CHANNELS] = d->e->p->s->contention ? (nn_real)at_most(8, (double)m.busiest / (double)hope) : 0;
 }
 
 typedef struct least {
@@ -297,13 +333,13 @@ static void find_guided_leaving(berth_decoder *d, int32_t op)
 static void guided_features(const berth_decoder *d, int32_t op, int32_t v, least l, int64_t hope, nn_real *x)
 {
 	int64_t later = d->guided_ns[v] - l.guided;
-	double critical = fmin((double)(l.start + d->guide->rank_ns[op]) / (double)hope, 2);
-	x[STEP_GUIDED_LATER] = squash(d, later);
+	double critical = at_most(2, (double)(l.start + d->guide->rank_ns[op]) / (double)hope);
+	x[STEP_GUIDED_LATER] = in_units(d, later);
 	x[STEP_GUIDED_FIRST] = later == 0;
 	x[STEP_GUIDED_HERE] = d->guide->op_dev[op] == v;
-	x[STEP_GUIDED_CRITICAL] = (nn_real)critical * x[STEP_GUIDED_LATER];
-	x[STEP_GUIDED_LEAVING] = squash(d, d->leaving_ns[v]);
-	x[STEP_GUIDED_END] = (nn_real)fmin((double)(d->end_ns[v] + d->coming_ns[v]) / (double)hope, 8);
+	x[STEP_GUIDED_CRITICAL] = (nn_real)critical; /* times the one above, when that is squashed */
+	x[STEP_GUIDED_LEAVING] = in_units(d, d->leaving_ns[v]);
+	x[STEP_GUIDED_END] = (nn_real)at_most(8, (double)(d->end_ns[v] + d->coming_ns[v]) / (double)hope);
 }
 
 /* The bottleneck that can be hoped for: the largest load so far, and all work spread evenly. */
@@ -325,10 +361,10 @@ static void load_features(const berth_decoder *d, int32_t op, int32_t v, int64_t
 {
 	nn_real w = (nn_real)d->e->aim.load;
 	int64_t load = d->load_ns[v] + berth_op_time(d->e->p, op, v);
-	x[STEP_AIMED_LOAD] = w * (nn_real)fmin((double)load / (double)hope, 8);
-	x[STEP_AIMED_OVER] = load > hope ? w * squash(d, load - hope) : 0;
+	x[STEP_AIMED_LOAD] = w * (nn_real)at_most(8, (double)load / (double)hope);
+	x[STEP_AIMED_OVER] = load > hope ? in_units(d, load - hope) : 0;
 	x[STEP_AIMED_CHANNELS] =
-		w * (nn_real)fmin((double)x[STEP_CHANNELS] * (double)path_hope / (double)hope, 8);
+		w * (nn_real)at_most(8, (double)x[STEP_CHANNELS] * (double)path_hope / (double)hope);
 }
 
 /* Load that device v comes to where all that is not placed yet, but for op, goes where the guide has it. */
@@ -363,33 +399,52 @@ static void guided_load_features(const berth_decoder *d, int32_t op, int32_t v, 
 	nn_real w = (nn_real)d->e->aim.load;
 	int64_t load = coming_load(d, op, v) + berth_op_time(d->e->p, op, v);
 	int64_t others = v == h.dev ? h.next : h.most;
-	x[STEP_AIMED_COMING] = w * (nn_real)fmin((double)load / (double)hope, 8);
-	x[STEP_AIMED_WORST] = load > others ? w * squash(d, load - others) : 0;
+	x[STEP_AIMED_COMING] = w * (nn_real)at_most(8, (double)load / (double)hope);
+	x[STEP_AIMED_WORST] = load > others ? in_units(d, load - others) : 0;
 }
 
 static void energy_features(const berth_decoder *d, int32_t op, int32_t v, double least_j, nn_real *x)
 {
 	nn_real w = (nn_real)d->e->aim.energy;
 	double more = berth_op_joules(d->e->p, op, v) - least_j;
-	x[STEP_AIMED_ENERGY] = w * (nn_real)log1p(more / d->energy_unit);
+	x[STEP_AIMED_ENERGY] = (nn_real)(more / d->energy_unit);
 	x[STEP_AIMED_THRIFTY] = more <= 0 ? w : 0;
 }
 
+/* Those that are the same for all devices, from STEP_PRESSURE on. */
+enum { SHARED = STEP_CRITICALITY + 1 - STEP_PRESSURE };
+
 /* critical: how critical op is. */
-static void around_features(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t v,
-                            int64_t hope, double critical, nn_real *x)
+static void shared_features(const berth_decoder *d, const berth_partial *part, int32_t op, int64_t hope,
+                            double critical, nn_real shared[SHARED])
+{
+	shared[0] = in_units(d, d->around.queue_all_ns / d->e->n_devs);
+	shared[STEP_PROGRESS - STEP_PRESSURE] = (nn_real)berth_partial_length_ns(part) / (nn_real)hope;
+	shared[STEP_OWN - STEP_PRESSURE] = in_units(d, d->op_least_ns[op]);
+	shared[STEP_FAN - STEP_PRESSURE] = (nn_real)d->around.fan;
+	shared[STEP_CRITICALITY - STEP_PRESSURE] = (nn_real)critical;
+}
+
+static void around_features(const berth_decoder *d, int32_t v, const nn_real shared[SHARED], nn_real *x)
 {
 	const berth_around *a = &d->around;
 	int64_t waits = d->start_ns[v] - d->end_ns[v];
 	x[STEP_MATES] = (nn_real)a->mate_share[v];
 	x[STEP_HEIRS_SLOWER] = (nn_real)a->heirs_slower[v];
-	x[STEP_QUEUE] = squash(d, a->queue_ns[v]);
-	x[STEP_GAP] = squash(d, waits > 0 ? waits : 0);
-	x[STEP_PRESSURE] = squash(d, a->queue_all_ns / d->e->n_devs);
-	x[STEP_PROGRESS] = (nn_real)berth_partial_length_ns(part) / (nn_real)hope;
-	x[STEP_OWN] = squash(d, d->op_least_ns[op]);
-	x[STEP_FAN] = (nn_real)log1p(a->fan);
-	x[STEP_CRITICALITY] = (nn_real)critical;
+	x[STEP_QUEUE] = in_units(d, a->queue_ns[v]);
+	x[STEP_GAP] = in_units(d, waits > 0 ? waits : 0);
+	BERTH_COPY(x + STEP_PRESSURE, shared, SHARED);
+}
+
+/* What is made of features that are squashed. critical: how critical the operator is. */
+static void weigh_features(const berth_decoder *d, double critical, nn_real *x)
+{
+	nn_real load = (nn_real)d->e->aim.load;
+	x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
+	x[STEP_GUIDED_CRITICAL] *= x[STEP_GUIDED_LATER];
+	x[STEP_AIMED_ENERGY] *= (nn_real)d->e->aim.energy;
+	x[STEP_AIMED_OVER] *= load;
+	x[STEP_AIMED_WORST] *= load;
 }
 
 static void find_features(berth_decoder *d, berth_partial *part, int32_t op, least l)
@@ -400,6 +455,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	bool guided_loads = d->e->aim.load > 0 && d->guide;
 	heaviest heavy = guided_loads ? find_heaviest(d, op) : (heaviest){0};
 	const berth_problem *p = d->e->p;
+	nn_real shared[SHARED];
 	int32_t largest;
 	double bytes = find_inputs(d, part, op, &largest);
 	int64_t hope = hoped_for(d, part);
@@ -407,34 +463,35 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	if (d->guide)
 		find_guided_leaving(d, op);
 	double own = (double)d->op_least_ns[op] + 0.1 * d->unit,
-	       critical = fmin((double)(p->op_rank_ns[op] + l.start) / (double)hope, 2);
+	       critical = at_most(2, (double)(p->op_rank_ns[op] + l.start) / (double)hope);
+	const float *slower = BERTH_ROW(d->around.slower, op, p->n_devs);
+	shared_features(d, part, op, hope, critical, shared);
 	for (int32_t v = 0; v < p->n_devs; v++) {
 		nn_real *x = BERTH_ROW(d->x, v, N_STEP);
 		double full = p->memory_free ? -1 : fullness(part, p, v);
 		BERTH_CLEAR(x, N_STEP);
 		if (!d->mask[v])
 			continue;
-		int64_t later = d->finish_ns[v] - l.finish, time = berth_op_time(p, op, v);
-		x[STEP_LATER] = squash(d, later);
-		x[STEP_LATER_OF_OWN] = later ? (nn_real)log1p((double)later / own) : 0;
-		x[STEP_STARTS_LATER] = squash(d, d->start_ns[v] - l.start);
-		x[STEP_REST_LATER] = squash(d, d->whole_ns[v] - l.whole);
+		int64_t later = d->finish_ns[v] - l.finish;
+		x[STEP_LATER] = in_units(d, later);
+		x[STEP_LATER_OF_OWN] = (nn_real)((double)later / own);
+		x[STEP_STARTS_LATER] = in_units(d, d->start_ns[v] - l.start);
+		x[STEP_REST_LATER] = in_units(d, d->whole_ns[v] - l.whole);
 		x[STEP_ENDS_FIRST] = later == 0;
 		x[STEP_REST_FIRST] = d->whole_ns[v] == l.whole;
 		x[STEP_LOAD] = (nn_real)d->load_ns[v] / (nn_real)hope;
 		x[STEP_END] = (nn_real)d->end_ns[v] / (nn_real)hope;
 		x[STEP_INPUTS_HERE] = bytes > 0 ? (nn_real)(d->input_bytes[v] / bytes) : 0;
-		x[STEP_SLOWER] = (nn_real)fmin(log((double)(time + 1) / (double)(d->op_least_ns[op] + 1)), 5);
+		x[STEP_SLOWER] = (nn_real)slower[v];
 		if (full >= 0) {
-			x[STEP_MEMORY] = (nn_real)fmin(full, 4);
+			x[STEP_MEMORY] = (nn_real)at_most(4, full);
 			x[STEP_FULL] = !berth_partial_holds(part, p->op_coloc[op], v);
 		}
 		x[STEP_LEAVING] = d->leaving[berth_cell(p, op, v)];
-		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? squash(d, d->whole_ns[v] - hope) : 0;
-		x[STEP_CRITICAL] = (nn_real)critical * x[STEP_LATER];
+		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? in_units(d, d->whole_ns[v] - hope) : 0;
 		x[STEP_WITH_PRODUCER] = v == largest;
 		channel_features(d, part, op, v, hope, x);
-		around_features(d, part, op, v, hope, critical, x);
+		around_features(d, v, shared, x);
 		if (d->guide)
 			guided_features(d, op, v, l, hope, x);
 		if (d->e->aim.load > 0)
@@ -444,6 +501,9 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		if (energy)
 			energy_features(d, op, v, least_j, x);
 	}
+	nn_log1p((size_t)p->n_devs, N_STEP, d->x, squashed);
+	for (int32_t v = 0; v < p->n_devs; v++)
+		weigh_features(d, critical, BERTH_ROW(d->x, v, N_STEP));
 }
 
 /* ---- choosing ---- */
@@ -540,7 +600,7 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decod
 		if (dev < 0)
 			dev = choose(d, net, how, part, op, l, trace);
 		berth_partial_place(part, op, dev, d->start_ns[dev]);
-		add_moves(d, part, op, dev, d->channel_ns);
+		add_moves(d, part, op, dev, d->channel_ns, d->channel_ns);
 		berth_traffic_note(&d->traffic, part, op, dev, d->finish_ns[dev]);
 		d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
 		d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
