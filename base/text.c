@@ -58,7 +58,8 @@ static bool is_called(const char *name, const char *plain)
 	                                       {"makespan", "latency"}, {"time", "latency"},
 	                                       {"speed", "throughput"}, {"onnxruntime", "ort"},
 	                                       {"vram", "memory_bytes"}, {"ram", "memory_bytes"},
-	                                       {"pytorch", "torch"}};
+	                                       {"pytorch", "torch"},      {"tables", "csv"},
+	                                       {"table", "csv"}};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i][0], plain) == 0 && strcmp(names[i][1], name) == 0)
 			return true;

@@ -220,10 +220,11 @@ static void print_bounds(const split_search *x)
 		cli_say("no placement of whole operators is below %s, gap %s\n",
 		        cli_bound(bound, &r->objective, whole), cli_percent(gap, berth_gap(r->value, whole)));
 	if (!isnan(all))
-		cli_say("no program of whole operators and pieces is below %s%s, gap %s\n",
+		cli_say("whatever is cut, nothing is below %s%s, gap %s%s\n",
 		        cli_bound(bound, &r->objective, all),
-		        x->x.c.training ? ", a bound of its forward pass" : "",
-		        cli_percent(gap, berth_gap(r->value, all)));
+		        x->x.c.training ? ", a bound of the forward pass" : "",
+		        cli_percent(gap, berth_gap(r->value, all)),
+		        berth_gap(r->value, all) > 1 ? ": a loose bound (docs/proofs.md)" : "");
 }
 
 static berth_status print_search(cli *c, const split_told *t, const berth_result *r, berth_err *err)

@@ -10,11 +10,16 @@
 #include "text.h"
 #include "zoo.h"
 
-/* Read the options of a verb without arguments. */
-static berth_status parse(cli *c, berth_err *err)
+/* Read the options of a verb that lists what is called PREFIX:NAME; "": what berth show does not know. */
+static berth_status parse(cli *c, const char *prefix, berth_err *err)
 {
 	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
-	return cli_parse(c, options, 0, 0, err);
+	BERTH_TRY(cli_parse(c, options, 0, *prefix ? 1 : 0, err));
+	return c->n_args && !c->help
+	               ? berth_fail(err, BERTH_EINVAL,
+	                            "%s lists all; 'berth show %s:%.80s' tells of one", c->verb->name,
+	                            prefix, c->args[0])
+	               : BERTH_OK;
 }
 
 /* ---- methods ---- */
@@ -35,7 +40,7 @@ RESULT_KIND(methods_document, "Methods", "", METHODS);
 
 static berth_status list_methods(cli *c, berth_err *err)
 {
-	BERTH_TRY(parse(c, err));
+	BERTH_TRY(parse(c, "", err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &method_kind);
@@ -125,7 +130,7 @@ static berth_status list_zoo(cli *c, berth_err *err)
 {
 	int32_t n;
 	const berth_zoo_model *model = berth_zoo_list(&n);
-	BERTH_TRY(parse(c, err));
+	BERTH_TRY(parse(c, "zoo", err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &model_kind);
@@ -167,7 +172,7 @@ static berth_status list_systems(cli *c, berth_err *err)
 {
 	int32_t n;
 	const berth_system_row *row = berth_system_builtin_list(&n);
-	BERTH_TRY(parse(c, err));
+	BERTH_TRY(parse(c, "system", err));
 	if (c->help)
 		return BERTH_OK;
 	berth_result_list *list = berth_result_list_new(&c->mem, &system_kind);

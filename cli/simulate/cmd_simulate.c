@@ -180,7 +180,10 @@ static void print_head(const state *s, int32_t copies)
 	char a[32], b[32];
 	const char *sep = "";
 	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9;
-	cli_say("%s on %s, order %s\n", s->g.name, s->s.name, berth_order_name(s->t.order));
+	const char *order = berth_order_name(s->t.order);
+	bool given = strcmp(order, "given") == 0;
+	cli_say("%s on %s, %s%s\n", s->g.name, s->s.name, given ? "in the plan's own order" : "order ",
+	        given ? "" : order);
 	cli_say("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
 	        berth_text_seconds(b, bound));
 	cli_say(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));

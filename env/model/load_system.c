@@ -236,10 +236,12 @@ static bool is_no_file(const char *spec)
 static berth_status map_file(const char *spec, berth_content *out, berth_err *err)
 {
 	BERTH_ARENA(mem);
-	const char *path = berth_graph_path(spec, &mem);
+	const char *path = berth_graph_path(spec, &mem), *host = "host";
 	berth_status st = path ? berth_graph_map(path, out, err) : berth_nomem(err);
-	if (path && st != BERTH_OK)
-		st = berth_graph_missing(path, name_builtin(path, st, err), err);
+	if (path && st != BERTH_OK) { /* hots:gpu=t4 is nearly a machine of words, no graph with words */
+		bool words = strchr(path, ':') == NULL && berth_text_nearest(path, &host, 1);
+		st = berth_graph_missing(path, name_builtin(words ? spec : path, st, err), err);
+	}
 	out->name = spec;
 	return st;
 }

@@ -224,8 +224,9 @@ static berth_status find_one(const berth_export_source *x, const berth_export_wo
 			*theirs = usual->theirs;
 	if (!*theirs)
 		return berth_fail(err, BERTH_EINVAL,
-		                  "no %s is known for device '%.80s': add --device %.80s=NAME", what, name,
-		                  name);
+		                  "no %s is known for device '%.80s': add --device %.80s=NAME, the one that "
+		                  "runs there (or place without it: --forbid '*=%.80s')",
+		                  what, name, name, name);
 	return berth_export_note(out, err, "device %s is taken for %s (--device %s=NAME says otherwise)",
 	                         name, *theirs, name);
 }

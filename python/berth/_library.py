@@ -1,6 +1,7 @@
 """The shared library as ctypes sees it: where it is, and the signatures of the functions that are used."""
 
 import ctypes
+import glob
 import os
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_uint8, c_uint64, c_void_p)
@@ -171,13 +172,17 @@ FUNCTIONS = {
 
 
 def _path():
-    """The one library: the variable's; of an installed module that of its installation; else the checkout's."""
-    try:
-        from ._installed import LIBRARY
-    except ImportError:
-        LIBRARY = "../../build/libberth.so.0"
+    """The one library: the variable's; of an installed module that of its installation; else what was
+    built in the checkout: in build/, in build/gcc/ (scripts/test), or the newest of build-NAME/."""
     here = os.path.dirname(os.path.realpath(__file__))  # a link to the module leads to the module's own place
-    return os.environ.get("BERTH_LIBRARY") or os.path.normpath(os.path.join(here, LIBRARY))
+    try:
+        from ._installed import LIBRARY as path
+    except ImportError:
+        top = os.path.join(glob.escape(os.path.join(here, "../..")), "build")
+        built = [p for at in ("", "/gcc", "-*")
+                 for p in sorted(glob.glob(f"{top}{at}/libberth.so.0"), key=os.path.getmtime, reverse=True)]
+        path = built[0] if built else "../../build/libberth.so.0"
+    return os.environ.get("BERTH_LIBRARY") or os.path.normpath(os.path.join(here, path))
 
 
 def _open():
