@@ -2,9 +2,9 @@
  * logarithm of each time is predicted better by one number for the device, one for each type of operators and
  * one for its overhead. All but the first are held near 0 as long as the timings do not tell otherwise
  * (statistics.h). So one timed model scales all alike: times of a roofline so that it is predicted exactly
- * then, those of the model of times by half where it was off by as much as models are by themselves, and by
- * all where it was far off. Where models and operators by themselves were timed, the models say how long all
- * takes, and the operators which types take more. */
+ * then, those of the model of times by half (a CPU's a fifth) where it was off by as much as models are by
+ * themselves, and by all where it was far off. Where models and operators by themselves were timed, the
+ * models say how long all takes, and the operators which types take more. */
 #pragma once
 
 #include "graph.h"
