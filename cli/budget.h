@@ -43,10 +43,12 @@ cli_budget cli_budget_default(void);
 	{"threads", 0, CLI_THREADS, &(b)->threads, "N", "worker threads; no effect on results\tall CPUs"}
 
 /* And what verbs have that are about searches. */
-#define CLI_BUDGET(b) \
+#define CLI_BUDGET_ALONE(b) \
 	CLI_SEARCH(b), CLI_TIME(b), CLI_BOUND(b), CLI_SEED_OF(b), \
-	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}, \
-	{"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
+	{"nodes", 0, CLI_BUDGET_N, &(b)->nodes, "N", "nodes of the search trees of exact methods\ttheirs"}
+
+#define CLI_BUDGET(b) \
+	CLI_BUDGET_ALONE(b), {"policy", 0, CLI_FILE_IN, &(b)->policy, "FILE", \
 	 "a trained policy to start from ('berth train' makes one)"}
 
 /* The bounds of p as --bound asks, for objective o; NULL: for all metrics. Fails: BERTH_EINVAL (no such

@@ -155,16 +155,64 @@ static void put_csv_cell(const char *s)
 	cli_put_document("\"", quoted);
 }
 
+/* What stands for a character that LaTeX obeys; NULL: a backslash before it does, or nothing. */
+static const char *latex_word(char c)
+{
+	switch (c) {
+	case '\\': return "textbackslash";
+	case '~': return "textasciitilde";
+	case '^': return "textasciicircum";
+	case '<': return "textless";
+	case '>': return "textgreater";
+	case '|': return "textbar";
+	default: return NULL;
+	}
+}
+
+/* Made visible first: the letters that stand for what is not seen are obeyed, too. */
+static void say_latex(const char *text)
+{
+	for (size_t n = strlen(text); n > 0;) {
+		berth_visible_char v = berth_visible_at(text, n);
+		for (const char *at = v.shown; *at; at++)
+			if (latex_word(*at))
+				cli_say("\\%s{}", latex_word(*at));
+			else if (strchr("#$%&_{}", *at))
+				cli_say("\\%c", *at);
+			else
+				cli_put_document(at, 1);
+		text += v.used;
+		n -= (size_t)v.used;
+	}
+}
+
 void cli_say_word(const char *text, cli_format format)
 {
 	const char *special = format == CLI_AS_MARKDOWN ? "\\|<&`*[" : "";
-	while (*text) {
+	while (format != CLI_AS_LATEX && *text) {
 		size_t n = strcspn(text, special);
 		cli_say("%.*s", (int)n, text);
 		text += n;
 		if (*text)
 			cli_say("\\%c", *text++);
 	}
+	if (format == CLI_AS_LATEX)
+		say_latex(text);
+}
+
+/* With the lines of the package booktabs. */
+static void print_latex(const cli_table *t)
+{
+	cli_say("\\begin{tabular}{%.*s}\n\\toprule\n", (int)t->n_cols, t->align);
+	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols) {
+		for (size_t c = 0; c < t->n_cols; c++) {
+			cli_say_word(t->cell[i + c], CLI_AS_LATEX);
+			cli_say(c + 1 < t->n_cols ? " & " : " \\\\\n");
+		}
+		if (!i)
+			cli_say("\\midrule\n");
+	}
+	cli_say("\\bottomrule\n\\end{tabular}\n");
 }
 
 static void print_markdown(const cli_table *t)
@@ -206,7 +254,9 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
 				put_csv_cell(t->cell[i + c]);
 				cli_say(c + 1 < t->n_cols ? "," : "\n");
 			}
-	} else
+	} else if (format == CLI_AS_LATEX)
+		print_latex(t);
+	else
 		print_markdown(t);
 	return BERTH_OK;
 }

@@ -12,7 +12,7 @@ size_t cli_width(void);
  * line begins at column `at`, later ones are indented to `indent`. Ends the line. */
 void cli_print_words(const char *text, size_t at, size_t indent, size_t width);
 
-typedef enum cli_format { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_MARKDOWN } cli_format;
+typedef enum cli_format { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_MARKDOWN, CLI_AS_LATEX } cli_format;
 
 /* A table of cells, filled row by row. */
 typedef struct cli_table {
@@ -38,7 +38,8 @@ void cli_cell_value(cli_table *t, const berth_objective *o, double value);
  * BERTH_ENOMEM. */
 berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *err);
 
-/* A foreign word, in Markdown as no more than that: no end of a cell, no HTML, no link, no emphasis. */
+/* A foreign word, in Markdown and LaTeX as no more than that: no end of a cell, no HTML, no link, no
+ * emphasis, no command. */
 void cli_say_word(const char *text, cli_format format);
 
 /* Print the finished document. Fails: BERTH_ENOMEM. */

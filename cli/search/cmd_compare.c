@@ -11,7 +11,7 @@
 #include "sandboxed.h"
 
 typedef struct args {
-	cli_texts on, methods;
+	cli_texts on, methods, policies;
 	compare_plans plans;
 	const char *format, *against, *report;
 	int64_t seeds;
@@ -42,7 +42,7 @@ static berth_status choose_word(const char *what, const char *word, const char *
 
 static berth_status parse_output(cli *c, args *a, berth_err *err)
 {
-	static const char *const formats[] = {"text", "csv", "markdown"};
+	static const char *const formats[] = {"text", "csv", "markdown", "latex"};
 	static const char *const tables[] = {"rows", "instances", "methods"};
 	int32_t format = CLI_AS_TEXT, table = -1;
 	if (a->format && strcmp(a->format, "json") == 0)
@@ -54,7 +54,7 @@ static berth_status parse_output(cli *c, args *a, berth_err *err)
 		const char *colon = strchr(a->format, ':');
 		const char *word = berth_arena_strndup(&c->mem, a->format, strcspn(a->format, ":"));
 		BERTH_TRY(berth_got(word, err));
-		BERTH_TRY(choose_word("format", word, formats, 3, &format, err));
+		BERTH_TRY(choose_word("format", word, formats, 4, &format, err));
 		if (colon)
 			BERTH_TRY(choose_word("table", colon + 1, tables, 3, &table, err));
 	}
@@ -81,8 +81,76 @@ static bool is_plan(const args *a, const char *name)
 	return false;
 }
 
+/* ---- rows of policies ---- */
+
+/* A method that uses a policy, with one that was named. */
+typedef struct policied {
+	berth_method m; /* first: a search knows its method by this */
+	const berth_method *of;
+	const berth_policy_file *policy;
+} policied;
+
+static berth_status run_policied(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const policied *x = (const policied *)s->method;
+	s->cfg.policy = x->policy;
+	return x->of->run(s, tmp, err);
+}
+
+static bool uses_policy(const berth_method *m)
+{
+	return strcmp(m->name, "policy") == 0 || strcmp(m->name, "berth") == 0;
+}
+
+/* Is it the name of a row that is there already? */
+static bool is_method(const state *s, const char *name)
+{
+	for (int32_t i = 0; i < s->n_methods; i++)
+		if (strcmp(s->method[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* NAME=FILE: each method that uses a policy once more with it, as "METHOD NAME". One FILE alone is the policy
+ * of all. */
+static berth_status add_policies(cli *c, args *a, state *s, size_t *cap, berth_err *err)
+{
+	const int32_t n = s->n_methods;
+	for (int32_t i = 0; i < a->policies.n; i++) {
+		const char *text = a->policies.text[i], *equals = strchr(text, '=');
+		berth_policy_file *file;
+		if (!equals && a->policies.n == 1) {
+			a->budget.policy = text;
+			return BERTH_OK;
+		}
+		if (!equals || equals == text)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "compare: --policy '%.80s': of several each needs a name, as in "
+			                  "ours=FILE",
+			                  text);
+		BERTH_TRY_NEW(&c->mem, 1, err, file);
+		BERTH_TRY(cli_policy_read(c, equals + 1, file, err));
+		for (int32_t k = 0; k < n; k++) {
+			policied *x;
+			if (!uses_policy(s->method[k]))
+				continue;
+			BERTH_TRY_NEW(&c->mem, 1, err, x);
+			*x = (policied){*s->method[k], s->method[k], file};
+			x->m.run = run_policied;
+			x->m.name = berth_arena_printf(&c->mem, "%s %.*s", x->of->name,
+			                               (int)(equals - text), text);
+			BERTH_TRY(berth_got(x->m.name, err));
+			if (is_method(s, x->m.name))
+				return berth_fail(err, BERTH_EINVAL,
+				                  "compare: --policy '%.80s': that name is taken", text);
+			BERTH_TRY(add_method(c, s, &x->m, cap, err));
+		}
+	}
+	return BERTH_OK;
+}
+
 /* Those that are named, and single in any case; without names the portfolio and berth. */
-static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *err)
+static berth_status choose_methods(cli *c, args *a, state *s, berth_err *err)
 {
 	static const char *const usual[] = {"heft",         "ceft-cpop", "pbqp", "ceft-pbqp",
 	                                    "local-search", "anneal",    "berth"};
@@ -102,9 +170,10 @@ static berth_status choose_methods(cli *c, const args *a, state *s, berth_err *e
 	for (size_t i = 0; !a->methods.n && i < sizeof usual / sizeof *usual; i++)
 		if (berth_method_find(usual[i], &m, NULL) == BERTH_OK)
 			BERTH_TRY(add_method(c, s, m, &cap, err));
-	if (!a->methods.n && a->budget.policy && berth_method_find("policy", &m, NULL) == BERTH_OK)
+	if (!a->methods.n && a->policies.n && berth_method_find("policy", &m, NULL) == BERTH_OK)
 		BERTH_TRY(add_method(c, s, m, &cap, err));
-	if (!a->against || is_plan(a, a->against))
+	BERTH_TRY(add_policies(c, a, s, &cap, err));
+	if (!a->against || is_plan(a, a->against) || is_method(s, a->against))
 		return BERTH_OK;
 	BERTH_TRY(berth_method_find(a->against, &m, err));
 	return add_method(c, s, m, &cap, err);
@@ -285,12 +354,14 @@ static berth_status run(cli *c, berth_err *err)
 	         "placements as rows of their own; a folder has those of many graphs and systems"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},
 		{"format", 0, CLI_TEXT, &a.format, "F[:TABLE]",
-	         "text, csv or markdown; and of its tables one: rows, instances or methods (csv: rows, else "
-	         "the other two)\ttext"},
+	         "text, csv, markdown or latex; and of its tables one: rows, instances or methods (csv: "
+	         "rows, else the other two)\ttext"},
 		{"against", 0, CLI_TEXT, &a.against, "M",
 	         "count wins and losses against M, a method or a plan's row\tberth, else single"},
 		CLI_GRANULARITY(&a.granularity),
-		CLI_BUDGET(&a.budget),
+		CLI_BUDGET_ALONE(&a.budget),
+		{"policy", 0, CLI_FILES_IN, &a.policies, "[NAME=]FILE,...",
+	         "a trained policy for all rows, or several with names, each with rows of its own"},
 		CLI_REPORT(&a.report),
 		CLI_FIDELITY(&a.fidelity),
 		CLI_COMPRESS(c),

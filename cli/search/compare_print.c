@@ -195,17 +195,44 @@ berth_status cli_compare_document(cli *c, const cli_comparison *r, const berth_r
 	"won / tied / lost={wins} / {ties} / {losses}|" \
 	"p={p_corrected:.2g}|evaluations={evaluations:K}|CPU time=[{solve_s}]"
 
+/* What stands before the words of a table: a heading, a line of its own, a comment in a paper's source. */
+static const char *before_words(cli_format format)
+{
+	return format == CLI_AS_MARKDOWN ? "### " : format == CLI_AS_LATEX ? "% " : "";
+}
+
+static void end_words(cli_format format)
+{
+	cli_say(format == CLI_AS_MARKDOWN ? "\n\n" : "\n");
+}
+
+/* For papers: what each row may take, and what made it. */
+static void say_budget(const cli_comparison *r, cli_format format)
+{
+	char n[32], s[32];
+	if (format != CLI_AS_MARKDOWN && format != CLI_AS_LATEX)
+		return;
+	cli_say(format == CLI_AS_LATEX ? "%% " : "\n");
+	if (r->time_s > 0 || r->cpu_s > 0)
+		cli_say("Each row: %s of %s", berth_text_seconds(s, r->time_s > 0 ? r->time_s : r->cpu_s),
+		        r->time_s > 0 ? "the clock" : "CPU time");
+	else
+		cli_say("Each row: %s evaluations", cli_count(n, r->evaluations));
+	cli_say(", %d seed%s; berth %s.\n", (int)r->n_seeds, r->n_seeds == 1 ? "" : "s", BERTH_VERSION);
+}
+
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)
 {
 	char bound[32];
-	cli_say(format == CLI_AS_MARKDOWN ? "### " : "");
+	cli_say("%s", before_words(format));
 	cli_say_word(b->graph, format);
 	cli_say(" on ");
 	cli_say_word(b->system, format);
 	cli_say(", ");
 	cli_say_word(berth_objective_name(&r->objective), format);
-	cli_say(format == CLI_AS_MARKDOWN ? "; %s bound %s\n\n" : "; %s bound %s\n", b->bound_kind,
+	cli_say("; %s bound %s", b->bound_kind,
 	        b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-");
+	end_words(format);
 }
 
 /* The instances of a block are neighbours in the list of all: the next ones from *at on. */
@@ -229,7 +256,9 @@ static void print_notes(const cli_comparison *r, const cli_compare_block *b, cli
 	for (int32_t i = 0; i < b->n; i++)
 		if (b->row[i].note &&
 		    (i == 0 || b->row[i - 1].method != b->row[i].method || !b->row[i - 1].note)) {
-			cli_say("%s: ", r->name[b->row[i].method]);
+			cli_say(format == CLI_AS_LATEX ? "%% " : "");
+			cli_say_word(r->name[b->row[i].method], format);
+			cli_say(": ");
 			cli_say_word(b->row[i].note, format);
 			cli_say("\n");
 		}
@@ -238,11 +267,12 @@ static void print_notes(const cli_comparison *r, const cli_compare_block *b, cli
 static berth_status print_methods(cli *c, const cli_comparison *r, const tables *t, cli_format format,
                                   berth_err *err)
 {
-	cli_say(format == CLI_AS_MARKDOWN ? "### all %d instances, " : "all %d instances, ", n_complete(r));
+	cli_say("%sall %d instances, ", before_words(format), n_complete(r));
 	cli_say_word(berth_objective_name(&r->objective), format);
-	cli_say(format == CLI_AS_MARKDOWN ? "; against %s\n\n"
-	                                  : ": means over instances; won, tied, lost and p are against %s\n",
-	        r->name[r->against]);
+	cli_say(format == CLI_AS_MARKDOWN ? "; against "
+	                                  : ": means over instances; won, tied, lost and p are against ");
+	cli_say_word(r->name[r->against], format);
+	end_words(format);
 	return cli_tell_rows(c, t->methods, &r->objective, format, METHOD_COLUMNS, err);
 }
 
@@ -260,7 +290,10 @@ static berth_status print_tables(cli *c, const cli_comparison *r, const cli_comp
 	}
 	if (instances && methods)
 		cli_say("\n");
-	return methods ? print_methods(c, r, t, f->as, err) : BERTH_OK;
+	if (methods)
+		BERTH_TRY(print_methods(c, r, t, f->as, err));
+	say_budget(r, f->as);
+	return BERTH_OK;
 }
 
 berth_status cli_compare_print(cli *c, const cli_comparison *r, const cli_compare_format *f, berth_err *err)

@@ -40,15 +40,24 @@ RESULT_KIND(methods_document, "Methods", "", METHODS);
 
 static berth_status list_methods(cli *c, berth_err *err)
 {
-	BERTH_TRY(parse(c, "", err));
+	const cli_option options[] = {CLI_JSON(c), CLI_HELP(c)};
+	const berth_method *asked = NULL;
+	BERTH_TRY(cli_parse(c, options, 0, 1, err));
 	if (c->help)
 		return BERTH_OK;
+	if (c->n_args)
+		BERTH_TRY(berth_method_find(c->args[0], &asked, err));
 	berth_result_list *list = berth_result_list_new(&c->mem, &method_kind);
 	for (int32_t i = 0; i < berth_n_methods(); i++) {
 		const berth_method *m = berth_method_at(i);
-		RESULT_ADD(list, METHOD);
+		if (!asked || m == asked)
+			RESULT_ADD(list, METHOD);
 	}
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, methods_document, METHODS), err));
+	if (asked && cli_in_words(c)) {
+		cli_say("%s: %s\nto be cited: %s\n", asked->name, asked->about, asked->source);
+		return BERTH_OK;
+	}
 	return !cli_in_words(c) ? BERTH_OK
 	             : cli_tell_rows(c, list, NULL, CLI_AS_TEXT,
 	                             "method=name|<budget={searches?search}{searches!at once}|"
@@ -57,7 +66,7 @@ static berth_status list_methods(cli *c, berth_err *err)
 }
 
 const cli_verb cmd_methods = {
-	"methods", "methods [--json]", "list the placement methods",
+	"methods", "methods [METHOD] [--json]", "list the placement methods, or tell one and whom to cite",
 	"'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
 	"Example: berth place zoo:resnet18 --on system:edge --method heft\n",
 	list_methods, NULL, 0};
