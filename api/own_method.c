@@ -25,10 +25,14 @@ typedef struct own_method {
 } own_method;
 
 /* What a child tells, beside the placement. */
+enum { POINTS = 64 };
+
 typedef struct answer {
 	int64_t evaluations, refused, illegal;
 	int32_t illegal_op, illegal_dev, returned;
 	bool any, ordered;
+	int32_t n_found; /* of incumbents, every one of the latest and fewer of those before */
+	berth_search_point found[POINTS];
 } answer;
 
 typedef struct job {
@@ -41,6 +45,20 @@ typedef struct job {
 } job;
 
 /* ---- in the child ---- */
+
+static void note_best(void *ctx, const berth_search *s)
+{
+	job *j = ctx;
+	answer *a = &j->a;
+	if (!berth_score_feasible(s->best))
+		return;
+	if (a->n_found == POINTS) {
+		for (int32_t i = 0; i < POINTS / 2; i++)
+			a->found[i] = a->found[2 * i];
+		a->n_found = POINTS / 2;
+	}
+	a->found[a->n_found++] = (berth_search_point){s->evaluations, berth_cpu_seconds(), s->best.value};
+}
 
 static berth_status load_table(const char *path, const berth_own_method **out, berth_err *err)
 {
@@ -87,7 +105,8 @@ static berth_status run_in_child(void *ctx, berth_err *err)
 	if (!j->s)
 		return BERTH_OK;
 	j->s->cfg.progress = NULL;
-	j->s->cfg.kept = NULL;
+	j->s->cfg.kept = note_best;
+	j->s->cfg.kept_ctx = j;
 	if (j->s->cfg.cpu_s > 0) /* the clock of a process of its own */
 		j->s->cpu_started = berth_cpu_seconds() - j->cpu_used;
 	BERTH_TRY(api_evaluator_open(&e, j->s, j->mem, err));
@@ -182,6 +201,13 @@ static berth_status take(job *j, berth_search *s, berth_arena *tmp, berth_err *e
 		return berth_fail(err, BERTH_EINVAL, "method %.200s valued no placement%s%s", j->own->path,
 		                  s->note ? ": " : "", s->note ? s->note : "");
 	berth_search_offer(s, j->op_dev, order);
+	berth_search_point *found;
+	int32_t n = j->a.n_found < 0 || j->a.n_found > POINTS ? 0 : j->a.n_found;
+	BERTH_TRY_NEW(s->mem, n, err, found);
+	if (n)
+		BERTH_COPY(found, j->a.found, n);
+	s->found = found;
+	s->n_found = n;
 	s->evaluations += (j->a.evaluations > 0 ? j->a.evaluations : 1) - 1;
 	return BERTH_OK;
 }

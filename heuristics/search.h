@@ -101,12 +101,21 @@ typedef enum berth_proof {
 	BERTH_PROOF_LIMIT    /* a limit was reached first */
 } berth_proof;
 
+/* A new incumbent that is feasible: after so many evaluations and seconds of CPU time. */
+typedef struct berth_search_point {
+	int64_t evaluations;
+	double cpu_s, value;
+} berth_search_point;
+
 typedef struct berth_search {
 	const berth_problem *p;
 	berth_search_cfg cfg;
 	berth_arena *mem;
 	const struct berth_method *method; /* that runs on it; NULL: none does */
 	const char *note; /* what it did that it may not; NULL: nothing. In mem */
+	/* of a method in a process of its own, which `kept` is not called for: [n_found] in mem */
+	const berth_search_point *found;
+	int32_t n_found;
 	berth_eval *eval; /* [workers] */
 	int64_t evaluations;
 	double started, told; /* wall seconds */

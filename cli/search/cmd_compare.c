@@ -275,6 +275,34 @@ static berth_status fill_blocks(cli *c, args *a, state *s, berth_err *err)
 	return compare_plans_tell(c, &a->plans, err);
 }
 
+/* How values came to be, row by row of what methods made: for pictures. */
+static void put_curves(berth_json_out *w, const state *s)
+{
+	berth_json_open(w, "curves", '[');
+	for (int32_t k = 0; k < s->r.n_blocks; k++)
+		for (int32_t i = 0; i < s->r.block[k].n && i < s->n_methods * s->r.n_seeds; i++) {
+			const berth_compare_row *row = &s->r.block[k].row[i];
+			berth_json_open(w, NULL, '{');
+			berth_json_put_string(w, "graph", s->r.block[k].graph);
+			berth_json_put_string(w, "system", s->r.block[k].system);
+			berth_json_put_string(w, "method", s->r.name[row->method]);
+			berth_json_open(w, "evaluations", '[');
+			for (int32_t f = 0; f < row->n_found; f++)
+				berth_json_put_int(w, NULL, row->found[f].evaluations);
+			berth_json_close(w, ']');
+			berth_json_open(w, "seconds", '[');
+			for (int32_t f = 0; f < row->n_found; f++)
+				berth_json_put_number(w, NULL, row->found[f].cpu_s);
+			berth_json_close(w, ']');
+			berth_json_open(w, "value", '[');
+			for (int32_t f = 0; f < row->n_found; f++)
+				berth_json_put_number(w, NULL, row->found[f].value);
+			berth_json_close(w, ']');
+			berth_json_close(w, '}');
+		}
+	berth_json_close(w, ']');
+}
+
 static berth_status write_report(cli *c, const args *a, const state *s, berth_err *err)
 {
 	berth_page page;
@@ -283,6 +311,7 @@ static berth_status write_report(cli *c, const args *a, const state *s, berth_er
 	BERTH_TRY(cli_compare_document(c, &s->r, &document, err));
 	BERTH_TRY(cli_report_open(c, &page, "compare", only ? only->graph : NULL, only ? only->system : NULL,
 	                          berth_objective_unit(&s->r.objective), document, err));
+	put_curves(&page.w, s);
 	return cli_report_write(c, &page, a->report, err);
 }
 

@@ -205,10 +205,37 @@ function logRange(values) {
 	return known.length ? [Math.min(...known) / 1.15, Math.max(...known) * 1.15] : [1, 10];
 }
 
+const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size",
+	"text-anchor"];
+const OF_PAGE = ["class", "tabindex", "role", "aria-label", "aria-hidden"];
+
+/* A picture as a file of its own: with the colours that it has now, and nothing of the page. */
+function pictureText(picture) {
+	const copy = picture.cloneNode(true), {width, height} = picture.viewBox.baseVal;
+	const shown = picture.querySelectorAll("*");
+	copy.querySelectorAll("*").forEach((node, i) => {
+		const style = getComputedStyle(shown[i]);
+		DRAWN.forEach(name => node.setAttribute(name, style.getPropertyValue(name)));
+		OF_PAGE.forEach(name => node.removeAttribute(name));
+	});
+	fill(copy, {xmlns: SVG, width, height}, []);
+	return new XMLSerializer().serializeToString(copy);
+}
+
+/* For programs: all pictures of the page that are drawn by lines, [[name, text], ...]. */
+const pictures = () => [...document.querySelectorAll(".chart svg[aria-label]")].map(
+	p => [p.getAttribute("aria-label"), pictureText(p)]);
+
 /* A picture as wide as its box, made anew for another width. make(width): {height, nodes, marks}. */
 function chart(label, make) {
 	const picture = svg("svg", {role: "group", "aria-label": label}),
-	      box = el("div", {class: "chart"}, picture);
+	      save = el("button", {type: "button"}, "save as SVG"),
+	      box = el("div", {class: "chart"}, picture, save);
+	save.addEventListener("click", () => {
+		const url = URL.createObjectURL(new Blob([pictureText(picture)], {type: "image/svg+xml"}));
+		el("a", {href: url, download: label.replace(/[^A-Za-z0-9]+/g, "-") + ".svg"}).click();
+		URL.revokeObjectURL(url);
+	});
 	let width = 0;
 	new ResizeObserver(() => {
 		const w = Math.floor(box.clientWidth);

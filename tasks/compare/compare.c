@@ -29,6 +29,32 @@ static berth_status tell_end(const berth_problem *p, const berth_solution *r, be
 	return berth_got(row->note, err);
 }
 
+typedef struct watch {
+	berth_compare_row *row;
+	berth_arena *mem;
+	double began;
+	bool failed;
+} watch;
+
+static void watch_best(void *ctx, const berth_search *s)
+{
+	watch *w = ctx;
+	berth_compare_row *r = w->row;
+	const berth_search_point now = {s->evaluations, berth_cpu_seconds() - w->began, s->best.value};
+	if (berth_score_feasible(s->best))
+		w->failed |= BERTH_PUSH(w->mem, r->found, r->n_found, &r->cap_found, NULL, now) != BERTH_OK;
+}
+
+/* What it has found in a process of its own, in the place of what was seen of it here. */
+static berth_status take_found(const berth_solution *s, berth_compare_row *r, berth_arena *mem,
+                               berth_err *err)
+{
+	r->n_found = 0;
+	for (int32_t i = 0; i < s->n_found; i++)
+		BERTH_TRY(BERTH_PUSH(mem, r->found, r->n_found, &r->cap_found, err, s->found[i]));
+	return BERTH_OK;
+}
+
 static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                              berth_compare_row *row, berth_arena *mem, berth_arena *work, berth_arena *tmp,
                              berth_err *err)
@@ -38,6 +64,9 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	berth_err why;
 	search.seed = row->seed;
 	double cpu = berth_cpu_seconds(), wall = berth_wall_seconds();
+	watch seen = {row, mem, cpu, false};
+	search.kept = watch_best;
+	search.kept_ctx = &seen;
 	berth_status st = berth_solve(p, bounds, cfg->method[row->method], &search, work, tmp, &r, &why);
 	if (st == BERTH_ELIMIT || st == BERTH_EINFEASIBLE || st == BERTH_EINVAL || st == BERTH_EUNSUPPORTED) {
 		row->status = st == BERTH_EUNSUPPORTED  ? "unsupported"
@@ -50,6 +79,10 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	}
 	if (st != BERTH_OK)
 		return berth_fail(err, st, "%s", why.msg);
+	if (seen.failed)
+		return berth_nomem(err);
+	if (r.n_found)
+		BERTH_TRY(take_found(&r, row, mem, err));
 	row->status = r.feasible ? "ok" : "infeasible";
 	row->feasible = r.feasible;
 	row->value = r.value;

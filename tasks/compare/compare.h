@@ -19,6 +19,9 @@ typedef struct berth_compare_row {
 	int64_t evaluations;
 	double solve_s, wall_s;
 	const char *note;        /* why there is no value, or an early end; NULL: neither. In mem */
+	berth_search_point *found; /* [n_found] growing, how its value came to be. In mem */
+	int32_t n_found;
+	size_t cap_found;
 } berth_compare_row;
 
 /* Of one method over its seeds. Values of feasible rows only, NAN where there are none. */
@@ -50,8 +53,8 @@ typedef struct berth_compare_cfg {
 /* One row a method and seed, in this order, into row [(n_methods + n_plans) * n_seeds]; behind the methods
  * come the plans, a row for each seed all the same. *n: rows made. A method that cannot answer (too large a
  * problem, a limit) is a row without a value and a note. Stops early when the search is cancelled
- * (BERTH_EINTERRUPTED). Then the rows made stand. mem keeps notes only. tmp is scratch, another arena, reset
- * at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
+ * (BERTH_EINTERRUPTED). Then the rows made stand. mem keeps notes and points only. tmp is scratch, another
+ * arena, reset at exit. Fails also: BERTH_EFORMAT (objective without watts), BERTH_ENOMEM. */
 berth_status berth_compare(const berth_problem *p, const berth_bounds *bounds, const berth_compare_cfg *cfg,
                            berth_compare_row *row, int32_t *n, berth_arena *mem, berth_arena *tmp,
                            berth_err *err);

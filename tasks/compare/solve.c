@@ -6,6 +6,8 @@ static void take_answer(berth_solution *r, const berth_search *s)
 {
 	r->evaluations = s->evaluations;
 	r->note = s->note;
+	r->found = s->found;
+	r->n_found = s->n_found;
 	r->left_out = s->left_out;
 	r->n_left_out = s->n_left_out;
 	r->answered = isfinite(s->best.excess);

@@ -16,6 +16,8 @@ typedef struct berth_solution {
 	bool feasible;          /* and it keeps all rules and fits */
 	berth_proof proof;      /* what an exact method says of the value */
 	bool interrupted;       /* the user had enough of it */
+	const berth_search_point *found; /* [n_found] of a method in a process of its own */
+	int32_t n_found;
 	const char *note;       /* what the method did that it may not; NULL: nothing */
 	double value;           /* NAN where it is not feasible */
 	/* The larger of the problem's bound and one that the method has proven. NAN: not known. */
