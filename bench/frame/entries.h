@@ -13,8 +13,6 @@
 
 #define BENCH_ENTRIES(X) \
 	X(ablation, "", "learning", "1 h", "berth with a part less", .evaluations = 2400, .seeds = 10) \
-	X(both_sides, "[small|large|nearly|MODEL@SYSTEM]...", "bounds", "1 h", \
-	  "what longer searches and longer bounding move", .evaluations = 20000, .nodes = 20000) \
 	X(bounds, "[MODEL...]", "bounds", "2 h", "best known placements of the zoo against the bounds", \
 	  .evaluations = 5000) \
 	X(configure, "", "clusters", "1 h", "how often the best configuration is chosen", .instances = 200) \
