@@ -335,8 +335,8 @@ BERTH_API const char *berth_export_about(int32_t i);
 /* ---- advanced: a method of your own (docs/research.md) ---- */
 
 /* A model on a machine with the rules of the options, as arrays that are the library's: nothing is copied.
- * They stand as long as the evaluator. Times are whole nanoseconds. A list x_off [n+1] parts what it is of:
- * part k is x_off[k] .. x_off[k+1]-1. */
+ * They stand as long as the evaluator. Later versions add fields at the end. Times are whole nanoseconds. A
+ * list x_off [n+1] parts what it is of: part k is x_off[k] .. x_off[k+1]-1. */
 typedef struct berth_view {
 	int32_t n_ops, n_devs, n_types, n_groups, n_tensors, n_edges, n_sizes, n_links, n_blocks;
 	/* operators [n_ops] */
@@ -418,7 +418,7 @@ BERTH_API int64_t berth_schedule_put(berth_evaluator *e, int32_t op, int32_t dev
 /* Its devices [n_ops] and the order of starts [n_ops] (may be NULL); false: not all operators stand. */
 BERTH_API bool berth_schedule_take(const berth_evaluator *e, int32_t *device, int32_t *order);
 
-/* A method for `berth compare --methods ./mine.so`, berth_options.method and all that takes methods: a shared
+/* A method for `berth compare --methods ./mine.so`, `--method` and berth_options.method: a shared
  * object that exports one table, `const berth_own_method berth_method`. It links nothing: what it calls comes
  * with the run, each as the function of the same name above. It runs in a process of its own, which is ended
  * where it does not return. It may do what any program may: name only what you trust. */

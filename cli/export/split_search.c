@@ -5,6 +5,7 @@
 #include "check.h"
 #include "graph_load.h"
 #include "load.h"
+#include "own_method.h"
 #include "progress.h"
 
 /* A profile has the operators of its model, in their order, with their work. */
@@ -99,7 +100,7 @@ berth_status split_search_run(cli *c, const split_search_args *a, const berth_sp
 	x->a = a;
 	x->q = *q;
 	x->q.bound = a->budget.bound;
-	BERTH_TRY(berth_method_find(a->method, &x->q.method, err));
+	BERTH_TRY(berth_method_named(a->method, &c->mem, &x->q.method, err));
 	BERTH_TRY(cli_budget_open(&a->budget, &cfg, err));
 	berth_status st = take_times(c, x, q->model->name, &x->q.g, err);
 	if (st == BERTH_OK)

@@ -378,7 +378,7 @@ static berth_status run(cli *c, berth_err *err)
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
 		{"methods", 0, CLI_LIST, &a.methods, "M,...",
-	         "methods beside single\tportfolio, searches, berth"},
+	         "methods beside single; ./mine.so: yours\tportfolio, searches, berth"},
 		{"placement", 0, CLI_FILES_IN, &a.plans.given, "[NAME=]FILE,...",
 	         "placements as rows of their own; a folder has those of many graphs and systems"},
 		{"seeds", 0, CLI_COUNT, &a.seeds, "N", "seeds from --seed on"},

@@ -354,7 +354,8 @@ static berth_status run(cli *c, berth_err *err)
 	place_state s = {0};
 	const cli_option options[] = {
 		CLI_ON(&a.on),
-		{"method", 0, CLI_TEXT, &a.method, "M", "placement method; 'berth methods' lists them"},
+		{"method", 0, CLI_TEXT, &a.method, "M",
+	         "placement method; 'berth methods' lists them; ./mine.so: yours"},
 		{"pareto", 0, CLI_LIST, &a.pareto.objectives, "O,O",
 	         "a front of placements for two objectives, as in latency,energy"},
 		CLI_GRANULARITY(&a.granularity),

@@ -446,20 +446,21 @@ class Evaluator(_Object):
             raise Evaluator.Over
         return value
 
+    def _as_row(self, numbers):
+        return numbers if numbers is None or isinstance(numbers, self._row) else self._row(*numbers)
+
     def value(self, devices, order=None):
         """The objective's value; inf: it breaks a rule, a limit or memory, or is no placement."""
-        devices = devices if isinstance(devices, self._row) else self._row(*devices)
-        order = order if order is None or isinstance(order, self._row) else self._row(*order)
-        return self._told(_lib.evaluator_value(self._pointer, devices, order, None))
+        return self._told(_lib.evaluator_value(self._pointer, self._as_row(devices), self._as_row(order), None))
 
     def near(self, base, devices):
         """The same, quicker, for a placement that differs little from base, while base stays the same."""
-        return self._told(_lib.evaluator_near(self._pointer, base, devices, None))
+        return self._told(_lib.evaluator_near(self._pointer, self._as_row(base), self._as_row(devices), None))
 
     def score(self, devices, order=None):
         """(excess, value): less is better; by how much it breaks rules, limits and memory comes first."""
         excess = ctypes.c_double()
-        value = _lib.evaluator_value(self._pointer, self._row(*devices), order and self._row(*order),
+        value = _lib.evaluator_value(self._pointer, self._as_row(devices), self._as_row(order),
                                      ctypes.byref(excess))
         return excess.value, self._told(value)
 
