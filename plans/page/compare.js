@@ -187,6 +187,11 @@ function shareChart(label, series, high, text, title) {
 			}));
 			marks.push(point(i, right, y.at(at.length / s.of), 4.5,
 				`${visible(s.name)}: ${percent(at.length / s.of)} within ${text(high)}`));
+			/* Names are part of the picture: it may be saved and stand in a paper. */
+			const low = bottom - 12 - 15 * (series.length - 1 - i),
+			      shape = SHAPES[i % SHAPES.length](right - 144, low, 4);
+			nodes.push(fill(shape, {fill: `var(--d${i % N_COLOURS})`, stroke: "var(--ink)"}, []),
+				svg("text", {x: right - 134, y: low + 4}, shortened(visible(s.name), 18)));
 		});
 		return {height: bottom + 42, nodes, marks};
 	});
@@ -202,8 +207,7 @@ function profileSection(doc) {
 	}));
 	return section("Performance profiles",
 		"Share of instances on which a method is at most so many times as bad as the best one there.",
-		shareChart("Performance profiles", series, most, x => x.toFixed(2), "value / best value"),
-		seriesLegend(names));
+		shareChart("Performance profiles", series, most, x => x.toFixed(2), "value / best value"));
 }
 
 /* Of the studentised range at 0.05 for 2 to 20 methods, over the root of 2 (J. Demsar, "Statistical
@@ -291,8 +295,7 @@ function targetSection(page) {
 	return section("Time to target",
 		"Share of runs that have a value within 5 % of the best one that any run found, by " +
 			title + ".",
-		shareChart("Time to target", series, high, text, title),
-		seriesLegend(series.map(s => s.name)));
+		shareChart("Time to target", series, high, text, title));
 }
 
 const MOST_INSTANCES = 60;
