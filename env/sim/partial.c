@@ -34,6 +34,7 @@ struct berth_partial {
 	uint64_t *tensor_on;    /* [n_tensors][words] devices that hold it */
 	uint64_t *param_on;     /* [n_params][words] devices that hold it */
 	int64_t *tensor_seen, *param_seen; /* stamps of berth_partial_fits */
+	int64_t *coloc_most; /* [n_colocs] bytes that a group adds to a device at most, but for workspaces */
 	int64_t stamp;
 };
 
@@ -52,7 +53,24 @@ static berth_status new_memory(berth_partial *part, berth_arena *mem, berth_err 
 	BERTH_TRY_NEW(mem, (size_t)g->n_tensors * part->words, err, part->tensor_on);
 	BERTH_TRY_NEW(mem, (size_t)g->n_params * part->words, err, part->param_on);
 	BERTH_TRY_NEW(mem, g->n_tensors, err, part->tensor_seen);
+	BERTH_TRY_NEW(mem, part->p->n_colocs, err, part->coloc_most);
 	return BERTH_NEW(mem, part->param_seen, g->n_params, err);
+}
+
+static void find_most(const berth_partial *part)
+{
+	const berth_graph *g = part->p->g;
+	BERTH_CLEAR(part->coloc_most, part->p->n_colocs);
+	for (int32_t op = 0; op < part->p->n_ops; op++) {
+		int64_t *most = &part->coloc_most[part->p->op_coloc[op]];
+		*most += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_output_bytes[op];
+		BERTH_EACH (t, g->op_tensor_off, op)
+			*most += g->tensor_bytes[t];
+		BERTH_EACH (i, g->op_param_off, op)
+			*most += g->param_bytes[g->op_param[i]];
+		BERTH_EACH (i, g->op_in_off, op)
+			*most += g->tensor_bytes[g->in_tensor[i]];
+	}
 }
 
 berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_partial **out, berth_err *err)
@@ -74,6 +92,8 @@ berth_status berth_partial_new(const berth_problem *p, berth_arena *mem, berth_p
 	BERTH_TRY_NEW(mem, p->n_devs, err, part->ready_ns);
 	BERTH_TRY_NEW(mem, p->n_ops, err, part->by_start);
 	BERTH_TRY(new_memory(part, mem, err));
+	if (!p->memory_free)
+		find_most(part);
 	berth_partial_reset(part);
 	*out = part;
 	return BERTH_OK;
@@ -284,16 +304,21 @@ static bool holds(berth_partial *part, int32_t coloc, int32_t dev, double share)
 		workspace = part->dev_workspace[dev];
 	if (p->memory_free || (memory < 0 && pool < 0))
 		return true;
+	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->coloc_off[coloc + 1] - p->coloc_off[coloc];
+	BERTH_EACH (i, p->coloc_off, coloc) {
+		int64_t own = p->g->op_workspace_bytes[p->coloc_op[i]];
+		workspace = own > workspace ? own : workspace;
+	}
+	/* Mostly there is room for more than it can be. */
+	int64_t all = kept + moving + part->coloc_most[coloc] + workspaces(part, dev, workspace, n_ops);
+	if (pool < 0 && all <= memory)
+		return true;
 	part->stamp++;
 	BERTH_EACH (i, p->coloc_off, coloc) {
-		int32_t op = p->coloc_op[i];
-		load more = added_load(part, op, dev);
+		load more = added_load(part, p->coloc_op[i], dev);
 		kept += more.kept;
 		moving += more.moving;
-		if (p->g->op_workspace_bytes[op] > workspace)
-			workspace = p->g->op_workspace_bytes[op];
 	}
-	int64_t n_ops = (int64_t)part->dev_ops[dev] + p->coloc_off[coloc + 1] - p->coloc_off[coloc];
 	if (share < 1)
 		moving = (int64_t)(share * (double)moving);
 	workspace = workspaces(part, dev, workspace, share > 0 ? n_ops : 1);
