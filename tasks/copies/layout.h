@@ -1,0 +1,73 @@
+/* Layouts: which node holds which layers, where each holds one range and ranges overlap as they like, and how
+ * requests flow over them. After Mei, Zhuang, Miao, Yang, Jia, Vinayak: "Helix: Serving Large Language Models
+ * over Heterogeneous GPUs and Network via Max-Flow" (ASPLOS 2025, sections 4.2 to 4.4). Equal nodes are kinds
+ * with a number. Derivations: docs/proofs.md, "Layouts".
+ *
+ * A request passes all layers in their order. It comes to a node at any layer that this one holds, and runs
+ * all of its layers from there on (a node that is `aligned` is entered at its first one alone). A node has
+ * its rate of requests, wherever they enter. */
+#pragma once
+
+#include "arena.h"
+
+enum { BERTH_MOST_LAYOUT_LAYERS = 512 };
+
+/* Equal nodes. */
+typedef struct berth_layout_kind {
+	const char *name;
+	int64_t n_nodes;
+	/* [(n_layers+1)^2] at [from * (n_layers+1) + to]: requests a second of a node that holds the layers
+	 * from .. to-1; 0: it cannot. Where it cannot hold some layers it can hold none that has these within
+	 */
+	const double *per_s;
+} berth_layout_kind;
+
+typedef struct berth_layout_task {
+	int32_t n_layers, n_kinds;
+	const berth_layout_kind *kind; /* [n_kinds] */
+	/* [n_kinds][n_kinds] requests a second from a node of the one kind to one of the other, each pair
+	 * with a link of its own; INFINITY: no limit; 0: no link. NULL: no limits */
+	const double *link_per_s;
+	bool aligned;
+} berth_layout_task;
+
+/* n nodes of a kind with the layers from .. to-1. */
+typedef struct berth_layout_group {
+	int32_t kind, from, to;
+	int64_t n;
+	double per_s; /* requests a second that come to all of them together, at most n times the rate */
+} berth_layout_group;
+
+/* What goes from one group to another; -1: where requests come from, and go to. */
+typedef struct berth_layout_way {
+	int32_t from, to;
+	double per_s;
+} berth_layout_way;
+
+typedef struct berth_layout {
+	double per_s;       /* requests a second */
+	double bound_per_s; /* no layout has more (raised by 1e-9) */
+	int32_t n_groups, n_ways;
+	berth_layout_group *group; /* ascending by their first layer; what adds nothing is left out */
+	berth_layout_way *way;
+} berth_layout;
+
+/* The flow of given groups: their per_s, all ways, and the sum, in *per_s. Exact, to a millionth of a request
+ * a second. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at exit. Fails:
+ * BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given, or the kind
+ * with fewer nodes), BERTH_ENOMEM. */
+berth_status berth_layout_flow(const berth_layout_task *x, berth_layout *out, berth_arena *mem,
+                               berth_arena *tmp, berth_err *err);
+
+/* Requests a second that no layout can have more of, whatever the links. tmp is scratch. Fails: BERTH_ENOMEM.
+ * O(kinds * ranges). */
+berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);
+
+/* A layout of many requests a second: ruin and recreate for a flow that is asked for, which rises as long as
+ * it is reached. start: groups to begin with, may be NULL. effort: tries for each flow asked for, 1 or more.
+ * In mem; tmp as above. Work grows with the kinds, not with the nodes. Fails: BERTH_EINVAL (no layers, more
+ * than BERTH_MOST_LAYOUT_LAYERS, a rate that is not finite or is negative, naming it), BERTH_ENOMEM. per_s is
+ * 0 where the layers fit nowhere together. */
+berth_status berth_layout_search(const berth_layout_task *x, const berth_layout *start, int32_t effort,
+                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layout *out,
+                                 berth_err *err);

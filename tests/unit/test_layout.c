@@ -1,0 +1,318 @@
+/* Layouts against all layouts of small clusters, flows against linear programs over all paths, bounds above
+ * both; a cluster and a whole number of it; what is refused. */
+#include "layout.h"
+#include "rng.h"
+#include "simplex.h"
+#include "support.h"
+
+#include <math.h>
+
+enum { MOST_LAYERS = 6, MOST_NODES = 5, MOST_KINDS = 3, TABLE = (MOST_LAYERS + 1) * (MOST_LAYERS + 1) };
+
+typedef struct instance {
+	berth_layout_task x;
+	berth_layout_kind kind[MOST_KINDS];
+	double per_s[MOST_KINDS][TABLE], link[MOST_KINDS * MOST_KINDS];
+	int32_t n_nodes, node_kind[MOST_NODES];
+	berth_layout_group at[MOST_NODES]; /* of each node; from == to: holds nothing */
+	double best;
+} instance;
+
+/* A node with more layers is slower than in proportion, as less memory is left; layers may be unlike. */
+static void draw(instance *w, uint64_t seed, bool linked)
+{
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+	double weight[MOST_LAYERS];
+	*w = (instance){.x = {.kind = w->kind, .link_per_s = linked ? w->link : NULL}};
+	w->x.n_layers = 1 + (int32_t)berth_rng_below(&rng, MOST_LAYERS);
+	w->n_nodes = 1 + (int32_t)berth_rng_below(&rng, linked ? MOST_NODES - 1 : MOST_NODES);
+	w->x.n_kinds = 1 + (int32_t)berth_rng_below(&rng, MOST_KINDS);
+	w->x.aligned = linked && berth_rng_below(&rng, 4) == 0;
+	for (int32_t l = 0; l < w->x.n_layers; l++)
+		weight[l] = seed % 2 ? 1 : 0.3 + berth_rng_unit(&rng);
+	for (int32_t k = 0; k < w->x.n_kinds; k++) {
+		double speed = 1 + 9 * berth_rng_unit(&rng), power = berth_rng_unit(&rng);
+		double room = 1 + MOST_LAYERS * berth_rng_unit(&rng);
+		w->kind[k] = (berth_layout_kind){.name = "abc" + k, .per_s = w->per_s[k]};
+		for (int32_t f = 0; f < w->x.n_layers; f++) {
+			double sum = 0;
+			for (int32_t t = f + 1; t <= w->x.n_layers; t++) {
+				sum += weight[t - 1];
+				w->per_s[k][f * (w->x.n_layers + 1) + t] =
+					sum > room ? 0 : speed / pow(sum, 1 + power);
+			}
+		}
+		for (int32_t o = 0; o < w->x.n_kinds; o++)
+			w->link[k * w->x.n_kinds + o] = berth_rng_below(&rng, 4)
+			                                        ? 6 * berth_rng_unit(&rng)
+			                                        : berth_rng_below(&rng, 2) * 1e6;
+	}
+	for (int32_t i = 0; i < w->n_nodes; i++)
+		w->node_kind[i] = (int32_t)berth_rng_below(&rng, (uint32_t)w->x.n_kinds);
+	for (int32_t i = 0; i < w->n_nodes; i++)
+		for (int32_t k = i; k > 0 && w->node_kind[k] < w->node_kind[k - 1]; k--) {
+			int32_t swap = w->node_kind[k];
+			w->node_kind[k] = w->node_kind[k - 1];
+			w->node_kind[k - 1] = swap;
+		}
+	for (int32_t i = 0; i < w->n_nodes; i++)
+		w->kind[w->node_kind[i]].n_nodes++;
+}
+
+static double rate_of(const instance *w, const berth_layout_group *g)
+{
+	return w->per_s[g->kind][g->from * (w->x.n_layers + 1) + g->to];
+}
+
+/* ---- the flow as a linear program: a column for each path ---- */
+
+typedef struct paths {
+	const instance *w;
+	double a[MOST_NODES * (MOST_NODES + 1)][400], limit[MOST_NODES * (MOST_NODES + 1)];
+	int32_t n_cols, node[MOST_NODES];
+} paths;
+
+static void add_paths(paths *p, int32_t depth, int32_t done)
+{
+	const instance *w = p->w;
+	if (done == w->x.n_layers) {
+		for (int32_t i = 0; i < depth; i++) {
+			p->a[p->node[i]][p->n_cols] = 1;
+			if (i > 0)
+				p->a[MOST_NODES + p->node[i - 1] * MOST_NODES + p->node[i]][p->n_cols] = 1;
+		}
+		p->n_cols++;
+		return;
+	}
+	for (int32_t i = 0; i < w->n_nodes; i++) {
+		const berth_layout_group *g = &w->at[i];
+		if (w->x.aligned ? g->from != done || g->to <= done : g->from > done || g->to <= done)
+			continue;
+		p->node[depth] = i;
+		add_paths(p, depth + 1, g->to);
+	}
+}
+
+static double flow_by_paths(const instance *w, berth_arena *tmp)
+{
+	enum { ROWS = MOST_NODES * (MOST_NODES + 1) };
+	static paths p;
+	double gain[400], x[400], value, *a;
+	berth_err err;
+	p = (paths){.w = w};
+	add_paths(&p, 0, 0);
+	if (p.n_cols == 0)
+		return 0;
+	BERTH_SCRATCH(tmp);
+	assert_ok(BERTH_NEW(tmp, a, ROWS * p.n_cols, &err), &err);
+	for (int32_t i = 0; i < w->n_nodes; i++) {
+		p.limit[i] = w->at[i].to > w->at[i].from ? rate_of(w, &w->at[i]) : 0;
+		for (int32_t k = 0; k < w->n_nodes; k++)
+			p.limit[MOST_NODES + i * MOST_NODES + k] =
+				w->x.link_per_s ? w->link[w->node_kind[i] * w->x.n_kinds + w->node_kind[k]]
+						: 1e6;
+	}
+	for (int32_t c = 0; c < p.n_cols; c++) {
+		gain[c] = 1;
+		for (int32_t r = 0; r < ROWS; r++)
+			a[r * p.n_cols + c] = p.a[r][c];
+	}
+	assert_ok(berth_simplex_max(ROWS, p.n_cols, a, p.limit, gain, tmp, x, &value, &err), &err);
+	return value;
+}
+
+/* ---- all layouts ---- */
+
+/* No flow is above the least rate of a layer, whatever the nodes from i on hold. */
+static double still_possible(const instance *w, int32_t i)
+{
+	double least = INFINITY;
+	for (int32_t l = 0; l < w->x.n_layers; l++) {
+		double has = 0;
+		for (int32_t n = 0; n < w->n_nodes; n++)
+			if (n >= i)
+				has += w->per_s[w->node_kind[n]][l * (w->x.n_layers + 1) + l + 1];
+			else if (w->at[n].from <= l && l < w->at[n].to)
+				has += rate_of(w, &w->at[n]);
+		least = fmin(least, has);
+	}
+	return least;
+}
+
+static void try_all(instance *w, int32_t i, berth_arena *tmp)
+{
+	double possible = still_possible(w, i);
+	if (possible <= w->best * (1 + 1e-9))
+		return;
+	if (i == w->n_nodes) {
+		w->best = fmax(w->best, w->x.link_per_s ? flow_by_paths(w, tmp) : possible);
+		return;
+	}
+	int32_t k = w->node_kind[i], L = w->x.n_layers,
+		from = i > 0 && w->node_kind[i - 1] == k ? w->at[i - 1].from : 0;
+	for (int32_t f = from; f < L; f++)
+		for (int32_t t = f + 1; t <= L && w->per_s[k][f * (L + 1) + t] > 0; t++) {
+			w->at[i] = (berth_layout_group){.kind = k, .from = f, .to = t, .n = 1};
+			try_all(w, i + 1, tmp);
+		}
+	w->at[i] = (berth_layout_group){.kind = k, .from = L, .to = L, .n = 1}; /* nothing, as those behind it
+	                                                                         */
+	try_all(w, i + 1, tmp);
+}
+
+/* What comes to each group goes on from it, no node and no link has more than it can take, and layers follow.
+ */
+static void check_flow(const berth_layout_task *x, const berth_layout *l)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < l->n_groups; i++) {
+		const berth_layout_group *g = &l->group[i];
+		double in = 0, out = 0;
+		for (int32_t w = 0; w < l->n_ways; w++) {
+			in += l->way[w].to == i ? l->way[w].per_s : 0;
+			out += l->way[w].from == i ? l->way[w].per_s : 0;
+		}
+		assert_near(in, out, 1e-5 * (1 + in));
+		assert_near(in, g->per_s, 1e-5 * (1 + in));
+		assert_true(in <= (double)g->n * x->kind[g->kind].per_s[g->from * (x->n_layers + 1) + g->to] +
+		                          1e-5);
+	}
+	for (int32_t w = 0; w < l->n_ways; w++) {
+		const berth_layout_way *y = &l->way[w];
+		int32_t done = y->from < 0 ? 0 : l->group[y->from].to;
+		sum += y->to < 0 ? y->per_s : 0;
+		if (y->to < 0)
+			assert_int_equal(done, x->n_layers);
+		else
+			assert_true(l->group[y->to].from <= done && done < l->group[y->to].to);
+	}
+	assert_near(sum, l->per_s, 1e-5 * (1 + sum));
+}
+
+static void test_against_all(void **state)
+{
+	(void)state;
+	int32_t n_best = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 60 : 250, "clusters");
+	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_layout out;
+		berth_err err;
+		instance w;
+		draw(&w, seed, seed % 4 == 0);
+		try_all(&w, 0, &tmp);
+		assert_ok(berth_layout_search(&w.x, NULL, 2000, 1, &mem, &tmp, &out, &err), &err);
+		check_flow(&w.x, &out);
+		if (out.per_s < 0.98 * w.best || out.bound_per_s < w.best)
+			fail_msg("seed %d: %.6g of %.6g, bound %.6g", (int)seed, out.per_s, w.best,
+			         out.bound_per_s);
+		assert_true(out.per_s <= w.best * (1 + 1e-6) + 1e-5);
+		n += w.best > 0;
+		n_best += w.best > 0 && out.per_s >= w.best * (1 - 1e-5);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	assert_true(2 * n > all && n_best >= 0.98 * n);
+}
+
+/* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
+ * all three overlap. Equal clusters side by side have as many times the flow. */
+static void test_many(void **state)
+{
+	(void)state;
+	static double per_s[2][9 * 9];
+	berth_layout_kind kind[2] = {{"a", 0, per_s[0]}, {"b", 0, per_s[1]}};
+	berth_layout_task x = {.n_layers = 8, .n_kinds = 2, .kind = kind};
+	for (int32_t f = 0; f < 8; f++)
+		for (int32_t t = f + 1; t <= 8 && t <= f + 5; t++) {
+			per_s[0][f * 9 + t] = 1000.0 / (t - f) / (t - f);
+			per_s[1][f * 9 + t] = t - f <= 2 ? 300.0 / (t - f) : 0;
+		}
+	double one = 0;
+	for (int64_t n = 1; n <= 1000000; n *= 100) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_layout out, again;
+		berth_err err;
+		kind[0].n_nodes = 6 * n;
+		kind[1].n_nodes = 5 * n;
+		assert_ok(berth_layout_search(&x, NULL, 200, 1, &mem, &tmp, &out, &err), &err);
+		check_flow(&x, &out);
+		assert_ok(berth_layout_search(&x, &out, 200, 1, &mem, &tmp, &again, &err), &err);
+		assert_true(out.per_s <= out.bound_per_s && out.per_s >= one * (double)n * 0.999);
+		assert_true(again.per_s >= out.per_s * 0.999);
+		assert_true(n == 1 || out.per_s >= 0.97 * out.bound_per_s);
+		one = n == 1 ? out.per_s : one;
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
+/* A node that is too small for a layer, and one that adds nothing, hold nothing. */
+static void test_left_out(void **state)
+{
+	(void)state;
+	static const double strong[9] = {0, 10, 4, 0, 0, 10}, weak[9] = {0, 0.5, 0.2, 0, 0, 0.5},
+			    none[9] = {0};
+	berth_layout_kind kind[3] = {{"strong", 2, strong}, {"weak", 1, weak}, {"none", 4, none}};
+	berth_layout_task x = {.n_layers = 2, .n_kinds = 3, .kind = kind};
+	berth_arena mem = {0}, tmp = {0};
+	berth_layout out;
+	berth_err err;
+	assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &out, &err), &err);
+	assert_near(out.per_s, 10.2, 1e-5);
+	kind[0].n_nodes = 1;
+	kind[1].n_nodes = 0;
+	assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &out, &err), &err);
+	assert_near(out.per_s, 4, 1e-5);
+	assert_int_equal(out.n_groups, 1);
+	kind[0].n_nodes = 0;
+	assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &out, &err), &err);
+	assert_near(out.per_s, 0, 0);
+	assert_near(out.bound_per_s, 0, 0);
+	assert_int_equal(out.n_groups, 0);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
+	berth_layout_kind kind = {"big", 2, per_s};
+	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
+	berth_layout_group group[2] = {{0, 0, 1, 2, 0}, {0, 1, 2, 1, 0}};
+	berth_layout l = {.n_groups = 2, .group = group};
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	assert_int_equal(berth_layout_flow(&x, &l, &mem, &tmp, &err), BERTH_EINVAL);
+	assert_string_equal(err.msg, "group 2: 3 nodes of big, and there are 2");
+	group[0].n = 1;
+	group[1].to = 3;
+	assert_int_equal(berth_layout_flow(&x, &l, &mem, &tmp, &err), BERTH_EINVAL);
+	assert_string_equal(err.msg, "group 2: layers 2 to 3 of 2 are none");
+	group[1].to = 2;
+	assert_ok(berth_layout_flow(&x, &l, &mem, &tmp, &err), &err);
+	assert_near(l.per_s, 10, 1e-5);
+	per_s[5] = 0;
+	assert_int_equal(berth_layout_flow(&x, &l, &mem, &tmp, &err), BERTH_EINVAL);
+	assert_string_equal(err.msg, "group 2: a node of big cannot hold layers 2 to 2: give it fewer");
+	per_s[5] = NAN;
+	assert_int_equal(berth_layout_search(&x, NULL, 1, 1, &mem, &tmp, &l, &err), BERTH_EINVAL);
+	assert_non_null(strstr(err.msg, "a node of big with layers 2 to 2 has nan"));
+	per_s[5] = 10;
+	x.link_per_s = link;
+	assert_int_equal(berth_layout_search(&x, NULL, 1, 1, &mem, &tmp, &l, &err), BERTH_EINVAL);
+	assert_non_null(strstr(err.msg, "links from big to big carry -1"));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_all),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
