@@ -2,6 +2,7 @@
  * over its seeds), and methods (for each method, over all instances). */
 #include "compare_print.h"
 
+#include "cpu_measure.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"
@@ -209,7 +210,7 @@ static void end_words(cli_format format)
 /* For papers: what each row may take, and what made it. */
 static void say_budget(const cli_comparison *r, cli_format format)
 {
-	char n[32], s[32];
+	char n[32], s[32], cpu[128];
 	if (format != CLI_AS_MARKDOWN && format != CLI_AS_LATEX)
 		return;
 	cli_say(format == CLI_AS_LATEX ? "%% " : "\n");
@@ -218,7 +219,9 @@ static void say_budget(const cli_comparison *r, cli_format format)
 		        r->time_s > 0 ? "the clock" : "CPU time");
 	else
 		cli_say("Each row: %s evaluations", cli_count(n, r->evaluations));
-	cli_say(", %d seed%s; berth %s.\n", (int)r->n_seeds, r->n_seeds == 1 ? "" : "s", BERTH_VERSION);
+	cli_say(", %d seed%s; berth %s on ", (int)r->n_seeds, r->n_seeds == 1 ? "" : "s", BERTH_VERSION);
+	cli_say_word(berth_cpu_name(cpu), format);
+	cli_say(".\n");
 }
 
 static void heading(const cli_comparison *r, const cli_compare_block *b, cli_format format)

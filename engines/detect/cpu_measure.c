@@ -329,6 +329,24 @@ static int width_of_cpu(double *clock_hz)
 	return widest;
 }
 
+const char *berth_cpu_name(char name[128])
+{
+	char line[8192];
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	snprintf(name, 128, "an unnamed CPU");
+	while (f && fgets(line, sizeof line, f)) {
+		const char *colon = strchr(line, ':');
+		if (!colon || strncmp(line, "model name", 10) != 0)
+			continue;
+		const char *at = colon + 1 + strspn(colon + 1, " ");
+		snprintf(name, 128, "%.*s", (int)strcspn(at, "\n"), at);
+		break;
+	}
+	if (f)
+		fclose(f);
+	return name;
+}
+
 /* The peak, in a process of its own, which OpenBLAS is loaded into. */
 typedef struct peak_work {
 	const berth_cpu_team *team;

@@ -28,6 +28,9 @@ typedef struct berth_cpu_rounds {
 berth_cpu_rounds berth_cpu_rounds_of(double *round_s, const double *own_s, int32_t n);
 #define BERTH_ROUNDS_DISAGREE 2.0 /* so many times the best: other programs run */
 
+/* As the kernel calls it, "an unnamed CPU" where it does not; name. */
+const char *berth_cpu_name(char name[128]);
+
 /* Takes some tenths of a second. Fails: BERTH_ENOMEM (memory or threads). */
 berth_status berth_cpu_measure(const berth_cpu_team *team, berth_cpu_figures *out, berth_err *err);
 
