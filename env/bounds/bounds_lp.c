@@ -154,7 +154,12 @@ static berth_status solve_model(const berth_placement_lp *m, const berth_problem
 		budget->cut = true;
 		return BERTH_OK;
 	}
-	BERTH_TRY(berth_lp_solve(lp, &options, mem, tmp, &r, err));
+	berth_err why;
+	berth_status st = berth_lp_solve(lp, &options, mem, tmp, &r, &why);
+	if (st == BERTH_EUNSUPPORTED) /* the build had a solver and this machine has none: as without one */
+		return BERTH_OK;
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
 	berth_bound_spend(budget, r.iterations * each);
 	BERTH_TRY(prove_duals(m, p, r.row_dual, budget, mem, tmp, ns, err));
 	double told = fmin(r.value / m->scale, (double)m->upper_ns);
