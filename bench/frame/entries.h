@@ -61,6 +61,8 @@
 	  .rounds = 40, .instances = 600, .evaluations = 1000, .threads = 2) \
 	X(walks, "", "learning", "30 min", "walks side by side by one walk", \
 	  .evaluations = 20000, .seeds = 5) \
+	X(worlds, "", "learning", "10 min", "berth and annealing by blind annealing in every cost model", \
+	  .instances = 14, .seeds = 3, .seconds = 0.3) \
 	X(zero_shot, "", "learning", "30 min", "the shipped policy on what it has not seen", \
 	  .evaluations = 10000) \
 	X(zoo, "", "importers", "1 s", "models against their published figures", 0)

@@ -3,6 +3,7 @@
  * beside berth: what is published for such problems, and a solver of integer programs on groups. */
 #include "anneal.h"
 #include "cooling.h"
+#include "cost_model.h"
 #include "instances_of_learning.h"
 #include "portfolio.h"
 #include "registry.h"
@@ -215,4 +216,70 @@ void table_solvers(const bench_options *o)
 		printf("%s %s %d", k ? "," : "", names[k], all.best[k]);
 	printf(" of %d. `milp` took %.1f s of CPU in the mean, %.1f at most.\n",
 	       n, all.milp_s / n, all.milp_most_s);
+}
+
+/* ---- other worlds ---- */
+
+typedef struct world {
+	const char *cost_model, *what; /* what: printed */
+	bool no_contention;
+	berth_channel_order channels;
+} world;
+
+/* The pair's problem as this world values it; accelerators of Tarnawski's are all but the CPUs. */
+static void open_in_world(subject *x, int i, const world *w)
+{
+	timed t = timed_pair(i);
+	bench_open(x, t.graph, t.system);
+	MUST(berth_cost_model_find(w->cost_model, &x->s.cost_model, &err));
+	x->s.op_gap_s = x->s.cost_model->op_gap_s;
+	x->s.contention = !w->no_contention;
+	x->s.channel_order = w->channels;
+	for (int32_t d = 0; d < x->s.n_devs; d++)
+		if (strcmp(w->cost_model, "tarnawski") == 0 && strncmp(x->s.dev_kind[d], "cpu", 3) != 0)
+			x->s.dev_kind[d] = "acc";
+	MUST(berth_problem_new(&x->g, &x->s, &x->mem, &x->tmp, &x->p, &err));
+}
+
+/* Ratios of one world to the base of its rivals. */
+static void print_world(const world *w, const rivals *r, const bench_options *o)
+{
+	bench_mean mean[MOST_RIVALS] = {0};
+	double most = 0;
+	int step = (int)(N_TIMED / o->instances), where = 0;
+	for (int i = 0; i < N_TIMED; i += step) {
+		double value[MOST_RIVALS], seconds[MOST_RIVALS];
+		subject x __attribute__((cleanup(bench_close)));
+		open_in_world(&x, i, w);
+		try_rivals(&x, r, o, value, seconds);
+		for (int k = 1; k < r->n && isfinite(value[0]); k++)
+			bench_add(&mean[k], value[k] / value[0]);
+		if (isfinite(value[0]) && value[r->n - 1] / value[0] > most) {
+			most = value[r->n - 1] / value[0];
+			where = i;
+		}
+	}
+	printf("| %s | %d |", w->what, mean[1].n);
+	for (int k = 1; k < r->n; k++)
+		print_ratio(bench_mean_of(mean[k]));
+	printf(" %.4f (%s on %s) |\n", most, timed_pair(where).graph, timed_pair(where).system);
+}
+
+void table_worlds(const bench_options *o)
+{
+	static const world worlds[] = {
+		{"reference", "reference", false, BERTH_CHANNELS_REQUEST},
+		{"reference", "reference, channels by program", false, BERTH_CHANNELS_PROGRAM},
+		{"reference", "reference, no contention", true, BERTH_CHANNELS_REQUEST},
+		{"tarnawski", "tarnawski", false, BERTH_CHANNELS_REQUEST},
+		{"placeto", "placeto", false, BERTH_CHANNELS_REQUEST},
+		{"serial", "serial", false, BERTH_CHANNELS_REQUEST},
+	};
+	const rivals r = {3, 0, {&blind, bench_method("anneal"), bench_method("berth")}};
+	printf("\nMedian of %d seed%s, %g s of CPU each, latency: `anneal` and `berth` by annealing that "
+	       "draws its moves blindly, from the same seeds. Geometric means; below 1 is better.\n\n",
+	       o->seeds, o->seeds == 1 ? "" : "s", o->seconds);
+	bench_head("world|instances:|`anneal` / blind:|`berth` / blind:|the worst of `berth`:");
+	for (int i = 0; i < BENCH_N(worlds); i++)
+		print_world(&worlds[i], &r, o);
 }
