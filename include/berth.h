@@ -386,8 +386,8 @@ BERTH_API void berth_evaluator_free(berth_evaluator *e);
 BERTH_API const berth_view *berth_evaluator_view(const berth_evaluator *e);
 BERTH_API uint64_t berth_evaluator_seed(const berth_evaluator *e);
 
-/* Evaluations that may still be made; 0 also where the time is over or the best is proven best. Beyond them
- * nothing is valued: the answer is INFINITY. */
+/* Evaluations that may still be made; 0 also where the time is over or, in the hands of berth, the best is
+ * proven best. Beyond them nothing is valued: the answer is INFINITY. */
 BERTH_API int64_t berth_evaluator_left(berth_evaluator *e);
 /* The objective's value of device [n_ops]; order: operators [n_ops] in a topological order, or NULL, the
  * system's rule. One evaluation. *excess is 0 where the placement fits and keeps all rules and limits, and

@@ -511,6 +511,49 @@ static void test_split(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Values, budget and schedule of a user's own method; what is no placement is worth nothing. */
+static void test_evaluator(void **state)
+{
+	fixture *f = *state;
+	const berth_options options = {.evaluations = 5};
+	const int32_t split[] = {0, 1}, crowded[] = {0, 0}, beyond[] = {0, 2}, below[] = {-1, 0};
+	const int32_t topo[] = {0, 1}, back[] = {1, 0}, twice[] = {0, 0};
+	const int32_t *const none[] = {beyond, below};
+	const berth_plan *best;
+	berth_evaluator *e;
+	int32_t device[2], order[2];
+	double excess;
+	assert_int_equal(berth_evaluator_new(f->model, f->machine, &options, &e, NULL), BERTH_OK);
+	assert_int_equal(berth_evaluator_plan(e, &best, NULL), BERTH_ELIMIT);
+	for (int i = 0; i < 2; i++) {
+		assert_true(isinf(berth_evaluator_value(e, none[i], NULL, &excess)) && isinf(excess));
+		assert_true(isinf(berth_evaluator_near(e, split, none[i], NULL)));
+		assert_true(isinf(berth_evaluator_near(e, none[i], split, NULL)));
+	}
+	assert_true(isinf(berth_evaluator_value(e, split, back, NULL)));
+	assert_true(isinf(berth_evaluator_value(e, split, twice, NULL)));
+	assert_true(isinf(berth_evaluator_value(e, crowded, NULL, NULL)));
+	assert_true(berth_evaluator_value(e, crowded, NULL, &excess) == 3 && excess > 0);
+	assert_int_equal(berth_evaluator_left(e), 3);
+	assert_true(berth_evaluator_value(e, split, topo, NULL) == 2.1);
+	assert_true(berth_evaluator_near(e, crowded, split, NULL) == 2.1);
+	assert_int_equal(berth_evaluator_left(e), 1);
+	assert_int_equal(berth_evaluator_plan(e, &best, NULL), BERTH_OK);
+	assert_string_equal(berth_plan_device_of(best, "b"), "y");
+	assert_int_equal(berth_plan_evaluations(best), 4);
+	for (int32_t op = -1; op < 3; op++)
+		for (int32_t d = -1; d < 3; d += op == 0 ? 3 : 1)
+			assert_true(berth_schedule_put(e, op, d) == INT64_MAX); /* or before its producer */
+	assert_true(berth_schedule_put(e, 0, 0) == 1000000000 && berth_schedule_put(e, 0, 0) == INT64_MAX);
+	assert_true(berth_schedule_finish(e, 1, 0) == INT64_MAX); /* too much for x */
+	assert_false(berth_schedule_take(e, device, order));
+	assert_true(berth_schedule_put(e, 1, 1) == 2100000000);
+	assert_true(berth_schedule_take(e, device, order) && device[1] == 1 && order[1] == 1);
+	berth_schedule_clear(e, -1);
+	assert_true(berth_schedule_put(e, 0, 0) + berth_schedule_finish(e, 1, 0) == 4000000000);
+	berth_evaluator_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_configure),
 		cmocka_unit_test(test_split),
+		cmocka_unit_test_setup_teardown(test_evaluator, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
