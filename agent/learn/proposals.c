@@ -9,6 +9,8 @@
 
 enum { BATCH = 16 };
 
+#define KEY_SIGMA 2 /* of keys of draws: more than in training, as orders are what draws are to differ in */
+
 /* Measured on random graphs of 20,000 and 100,000 operators on six and eight devices, rounded up. */
 double berth_proposals_ns(const berth_problem *p)
 {
@@ -53,7 +55,8 @@ berth_status berth_proposals_new(const berth_policy_file *f, berth_search *s, be
 		BERTH_TRY(add_net(f, f->base, mem, p, err));
 	BERTH_TRY(add_net(f, f->params, mem, p, err));
 	p->batch = (berth_rollout_batch){
-		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = f->cfg.key_sigma};
+		.n = BATCH, .seed = s->cfg.seed, .temperature = 1, .key_sigma = KEY_SIGMA};
+	BERTH_TRY(berth_guide_new(s->p, mem, &p->guide, err));
 	BERTH_TRY_NEW(mem, BATCH * ops, err, p->batch.op_devs, p->batch.orders);
 	return BERTH_NEW(mem, p->batch.scores, 2 * BATCH, err);
 }
@@ -99,8 +102,13 @@ void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations)
 	while ((left = end - p->rollout.s->evaluations) > 1 &&
 	       (left = berth_search_budget_left(p->rollout.s, left)) > 1 &&
 	       berth_search_afford(p->rollout.s, most * berth_proposals_ns(p->rollout.s->p) / workers)) {
+		int32_t begun = (int32_t)(p->batch.first % BATCH);
+		int32_t n = BATCH - begun < most ? BATCH - begun : most;
+		if (begun == 0 && berth_score_feasible(p->rollout.s->best))
+			berth_guide_set(&p->guide, p->rollout.s->best_dev);
 		berth_rollout_batch b = p->batch;
-		b.n = left / 2 < most ? (int32_t)(left / 2) : most;
+		b.guide = &p->guide;
+		b.n = left / 2 < n ? (int32_t)(left / 2) : n;
 		berth_rollout_draw(&p->rollout, &p->net[p->n_nets - 1], &b);
 		p->batch.first += b.n;
 	}

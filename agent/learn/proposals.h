@@ -13,6 +13,7 @@ typedef struct berth_proposals {
 	policy_stepper net[2]; /* of the policy, and before it of the one that it was tuned from, if any */
 	nn_real *acts;         /* of the policy */
 	berth_rollout_batch batch; /* scratch of a batch. n: draws that it holds */
+	berth_guide guide;         /* of draws */
 } berth_proposals;
 
 /* The policy that s was given (cfg.policy), or the one that comes with berth. Fails: BERTH_ENOMEM. */
@@ -38,7 +39,8 @@ berth_status berth_proposals_offer_revised(const berth_proposals *p, int32_t n, 
                                            berth_arena *tmp, berth_err *err);
 
 /* Offer draws for up to `evaluations` evaluations, two a draw, as long as the budget lasts and the work may
- * be done. Draws go on where the last call ended. */
+ * be done. They are guided by the incumbent, each 16 by that of their beginning, and go on where the last
+ * call ended. */
 void berth_proposals_offer_draws(berth_proposals *p, int64_t evaluations);
 
 /* `policy` as a method: one pass, and its revisions, as a search of their own. */

@@ -120,7 +120,7 @@ static void test_draws(void **state)
 		open_subject(&x, "zoo:inception-v3", "hetero-cluster", 101, pool);
 		assert_ok(berth_proposals_policy(&x.search, &x.mem, &f, &err), &err);
 		assert_ok(berth_proposals_new(f, &x.search, &x.mem, &x.tmp, &p, &err), &err);
-		berth_proposals_offer_draws(&p, k == 1 ? 32 : 1000);
+		berth_proposals_offer_draws(&p, k == 1 ? 20 : 1000);
 		berth_proposals_offer_draws(&p, 1000);
 		assert_int_equal(x.search.evaluations, 100); /* one is left over */
 		value[k] = x.search.best.value;
