@@ -4,9 +4,9 @@
 
 #include "apart.h"
 #include "api.h"
+#include "library.h"
 #include "methods.h"
 
-#include <dlfcn.h>
 #include <sys/resource.h>
 
 /* How long one may take to return where no time is given: so much, and so much for each evaluation. Beyond a
@@ -62,10 +62,15 @@ static void note_best(void *ctx, const berth_search *s)
 
 static berth_status load_table(const char *path, const berth_own_method **out, berth_err *err)
 {
-	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return berth_fail(err, BERTH_EIO, "method %.400s", dlerror());
-	const berth_own_method *table = dlsym(library, "berth_method");
+	const char *why;
+	bool absent;
+	void *library = berth_library_load(path, true, &why, &absent);
+	if (!library) /* the loader's words begin with the path */
+		return why && strstr(why, path)
+		               ? berth_fail(err, BERTH_EIO, "method %.400s", why)
+		               : berth_fail(err, BERTH_EIO, "method %.200s: %.200s", path,
+		                            why ? why : "it cannot be loaded");
+	const berth_own_method *table = berth_library_look(library, "berth_method", &why);
 	if (!table)
 		return berth_fail(err, BERTH_EIO,
 		                  "method %.200s exports no table berth_method (berth.h: berth_own_method)",

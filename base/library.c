@@ -6,13 +6,12 @@
 #include <sys/mman.h>
 
 /* The loader tells failures in words only. */
-void *berth_library_load(const char *file, bool whole, const char **why)
+void *berth_library_load(const char *file, bool whole, const char **why, bool *absent)
 {
 	void *found = dlopen(file, (whole ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
-	*why = found ? NULL : dlerror();
 	size_t len = strlen(file);
-	if (*why && strncmp(*why, file, len) == 0 && strstr(*why + len, "No such file"))
-		*why = NULL;
+	*why = found ? NULL : dlerror();
+	*absent = *why && strncmp(*why, file, len) == 0 && strstr(*why + len, "No such file");
 	return found;
 }
 
@@ -39,7 +38,8 @@ berth_status berth_library_open(const char *const *names, const char *package, v
 	const char *first = names[0];
 	for (; *names; names++) {
 		const char *why;
-		void *found = berth_library_load(*names, false, &why);
+		bool absent;
+		void *found = berth_library_load(*names, false, &why, &absent);
 		if (found) {
 			*library = found;
 			return BERTH_OK;

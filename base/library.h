@@ -4,9 +4,9 @@
 
 #include "status.h"
 
-/* One file; whole: all functions that it needs are looked for at once. NULL: it is not there (*why is NULL),
- * or cannot be loaded, and why. A static program loads none (library_none.c): to it none is there. */
-void *berth_library_load(const char *file, bool whole, const char **why);
+/* One file; whole: all functions that it needs are looked for at once. NULL: why not (NULL where the loader
+ * cannot tell), and whether it is absent. A static program loads none (library_none.c): all are absent. */
+void *berth_library_load(const char *file, bool whole, const char **why, bool *absent);
 
 /* The first of the files `names` (ended by NULL) that is there. It stays loaded as long as the process lives.
  * Fails: BERTH_EUNSUPPORTED (none is there; the message names the package), BERTH_ENOMEM, BERTH_EIO (it is

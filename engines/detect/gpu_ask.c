@@ -24,9 +24,10 @@ void gpu_failed(berth_gpu_answer *out, const char *fmt, ...)
 bool gpu_open(const char *file, const char *const *name, int n, void *functions, berth_gpu_answer *out)
 {
 	const char *why, *lacks;
-	void *library = berth_library_load(file, true, &why), *found;
+	bool absent;
+	void *library = berth_library_load(file, true, &why, &absent), *found;
 	*out = (berth_gpu_answer){.state = BERTH_GPU_ABSENT};
-	if (why)
+	if (why && !absent)
 		gpu_failed(out, "it cannot be loaded: %s", why);
 	for (int i = 0; library && i < n; i++) {
 		if (!(found = berth_library_look(library, name[i], &lacks))) {
