@@ -133,7 +133,7 @@ static void make_kinds(const machine *m, int n, int64_t times, berth_arena *mem,
 static double flow_of(berth_layout_task *x, const published *p, bool aligned, berth_arena *mem,
                       berth_arena *tmp)
 {
-	berth_layout l = {.group = p->group, .n_groups = p->n};
+	berth_layers l = {.group = p->group, .n_groups = p->n};
 	x->aligned = aligned;
 	MUST(berth_layout_flow(x, &l, mem, tmp, &err));
 	return l.per_s;
@@ -146,7 +146,7 @@ static void print_field(const field *f)
 	berth_layout_kind kind[MOST_MACHINES];
 	double link[MOST_MACHINES * MOST_MACHINES], from = berth_cpu_seconds();
 	berth_layout_task x = {LAYERS, f->n, kind, link, false};
-	berth_layout any, first;
+	berth_layers any, first;
 	make_kinds(f->machine, f->n, 1, &mem, kind);
 	for (int i = 0; i < f->n * f->n; i++)
 		link[i] = 1e9 / (8192 * 2);
@@ -191,7 +191,7 @@ void table_layouts_large(const bench_options *o)
 			BERTH_ARENA(mem);
 			BERTH_ARENA(tmp);
 			berth_layout_kind kind[MOST_MACHINES];
-			berth_layout l;
+			berth_layers l;
 			berth_layout_task x = {LAYERS, kinds, kind, NULL, false};
 			double from = berth_cpu_seconds();
 			make_kinds(eight, kinds, times[i] * 8 / kinds, &mem, kind);

@@ -164,7 +164,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	BERTH_COPY(model, graph, v->n_batches);
 	v->graph = graph;
 	v->model = model;
-	return take_steps(c, &a->steps, v, graph, err);
+	return a->servers.n ? BERTH_OK : take_steps(c, &a->steps, v, graph, err);
 }
 
 /* What places a copy on several devices of a host, by so many evaluations. */
@@ -255,10 +255,11 @@ static berth_status run(cli *c, berth_err *err)
 		{"goal", 0, CLI_TEXT, &a.goal, "G",
 	         "what to make small: time, power, peak-power, energy or edp"},
 		{"batches", 0, CLI_LIST, &a.batches, "[DIM=]N,...",
-	         "samples of a step that a copy may have, rising, and the dimension or word that holds them "
-	         "if it is not batch\tthe model as it is, one sample"},
+	         "samples of a step that a copy or, with --serve, a node may have, rising, and the dimension "
+	         "or word that holds them if it is not batch\tthe model as it is, one sample"},
 		{"steps", 0, CLI_LIST, &a.steps, "DEVICE:BATCH=S,...",
-	         "seconds of a copy's step on that device alone, as measured\tas simulated"},
+	         "seconds of a copy's step on that device alone, as measured; with --serve HOST:LAYERS=S, of "
+	         "a sample through so many layers on one device of it\tas simulated"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},
@@ -273,9 +274,9 @@ static berth_status run(cli *c, berth_err *err)
 	v.cfg = berth_configure_cfg_default();
 	BERTH_TRY(berth_goal_parse(a.goal, &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
-	if (a.servers.n)
-		return configure_serve(c, a.on, &a.servers, err);
 	BERTH_TRY(load(c, &a, &v, err));
+	if (a.servers.n)
+		return configure_serve(c, &v, a.batches.n > 0, &a.servers, &a.steps, err);
 	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
@@ -296,8 +297,7 @@ static const cli_rule rules[] = {
 	{"serve", "output",
          "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
          "the layers of each device"},
-	{"goal|batches|steps", "serve",
-         "configure: --%s is for training: leave it out beside --serve"}};
+	{"goal", "serve", "configure: --%s is for training: leave it out beside --serve"}};
 
 const cli_verb cmd_configure = {
 	"configure",
@@ -306,7 +306,8 @@ const cli_verb cmd_configure = {
 	"choose the hosts and devices that train a model together",
 	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
 	"gradients after each step. Hosts that take no part are switched off.\n"
-	"With --serve copies of the model itself stand on groups of equal devices, as pipelines of layers.\n"
+	"With --serve copies of the model itself stand on groups of equal devices, as pipelines of layers; "
+	"or layers are held singly, where that serves more.\n"
 	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
 	"8,32,128\n",
 	run,

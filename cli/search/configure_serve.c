@@ -1,22 +1,20 @@
-/* berth configure --serve: copies of a model over many servers, as groups of equal pipelines. How many
- * servers there are like each host is read, the plan made, and told. */
+/* berth configure --serve: copies of a model over many servers, as groups of equal pipelines, and layouts
+ * with layers held singly. How many servers there are like each host is read, the plan made, and told. */
 #include "cmd_configure.h"
 
-#include "graph_load.h"
 #include "results.h"
 #include "say.h"
 #include "serving.h"
 #include "tell.h"
 
 typedef struct view {
-	berth_graph g;
 	berth_system s;
-	berth_problem p;
 	berth_cluster c;
 	berth_granularity blocks;
 	int64_t *n_servers; /* [n_hosts] */
-	berth_serving x;
+	berth_serving x;    /* at the first batch */
 	berth_serving_plan plan;
+	berth_layers layout;
 } view;
 
 /* ---- arguments ---- */
@@ -25,8 +23,8 @@ static berth_status unknown_host(cli *c, const view *v, const char *text, int le
 {
 	const char *all = cli_join(c, berth_result_texts(v->c.host_name, v->c.n_hosts), ", ", err);
 	return all ? berth_fail(err, BERTH_EINVAL,
-	                        "option --serve: %.80s has no host '%.*s'; expected one of %.200s",
-	                        v->s.name, len, text, all)
+	                        "option --serve: %.80s has no host '%.*s'; expected one of %.200s", v->s.name,
+	                        len, text, all)
 	           : BERTH_ENOMEM;
 }
 
@@ -65,35 +63,143 @@ static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_
 	return BERTH_OK;
 }
 
+/* HOST:LAYERS=SECONDS into step_s [n_kinds][n_blocks+1]. */
+static berth_status read_measured(const view *v, const char *text, double *step_s, berth_err *err)
+{
+	const char *is = strrchr(text, '='), *colon = is, *end = NULL;
+	int32_t k = 0;
+	while (colon && colon > text && *colon != ':')
+		colon--;
+	double layers = is && *colon == ':' ? berth_text_number(colon + 1, &end) : 0;
+	bool right = end && end == is && layers == floor(layers) && layers >= 1 && layers <= v->x.n_blocks;
+	double time_s = right ? berth_unit_number(BERTH_SECONDS, is + 1, &end) : 0;
+	if (!right || *end || !(time_s > 0 && time_s <= 1e6))
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"option --steps: '%.60s' is not HOST:LAYERS=SECONDS, as in a:4=1.5ms, with 1 to "
+			"%d layers",
+			text, v->x.n_blocks);
+	while (k < v->x.n_kinds && (strncmp(v->x.kind[k].name, text, (size_t)(colon - text)) != 0 ||
+	                            v->x.kind[k].name[colon - text]))
+		k++;
+	if (k == v->x.n_kinds)
+		return berth_fail(err, BERTH_EINVAL, "option --steps: no servers are like a host '%.*s'",
+		                  (int)(colon - text), text);
+	step_s[k * (v->x.n_blocks + 1) + (int32_t)layers] = time_s;
+	return BERTH_OK;
+}
+
+/* ---- layers held singly ---- */
+
+/* From the copies on, where there are some; more tries than this gain little (docs/clusters.md). */
+enum { TRIES = 3000 };
+/* What layers held singly have to serve more than copies, which are simpler to run. */
+#define MORE 1.001
+
+static berth_status lay_out(cli *c, view *v, const berth_serving *at, const configure_view *m,
+                            const cli_texts *steps, berth_err *err)
+{
+	double *step_s;
+	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
+	berth_layers start;
+	berth_layout_task task = {.n_layers = v->x.n_blocks, .n_kinds = v->x.n_kinds, .kind = kind};
+	if (v->x.n_blocks > BERTH_MOST_LAYOUT_LAYERS)
+		return BERTH_OK;
+	BERTH_TRY_NEW(&c->mem, v->x.n_kinds * (v->x.n_blocks + 1), err, step_s);
+	for (int32_t i = 0; i < steps->n; i++)
+		BERTH_TRY(read_measured(v, steps->text[i], step_s, err));
+	BERTH_TRY(berth_serving_nodes(at, m->batch, m->n_batches, step_s, &c->mem, kind, err));
+	BERTH_TRY(berth_serving_layout(&v->x, &v->plan, &c->mem, &c->tmp, &start, err));
+	BERTH_TRY(berth_layout_search(&task, &start, TRIES, 1, &c->mem, &c->tmp, &v->layout, err));
+	BERTH_TRY(berth_layout_flow(&task, &start, &c->mem, &c->tmp, err));
+	if (start.per_s * MORE >= v->layout.per_s) {
+		start.bound_per_s = v->layout.bound_per_s;
+		v->layout = start;
+	}
+	return BERTH_OK;
+}
+
+/* All but how many layers there are is taken from the first batch; of the others times and bytes. */
+static berth_status open_batches(cli *c, const configure_view *m, view *v, const cli_texts *servers,
+                                 berth_serving **at, berth_err *err)
+{
+	BERTH_TRY_NEW(&c->mem, m->n_batches, err, *at);
+	for (int32_t b = 0; b < m->n_batches; b++) {
+		berth_problem p;
+		berth_granularity blocks;
+		BERTH_TRY(berth_problem_new(&m->graph[b], &v->s, &c->mem, &c->tmp, &p, err));
+		BERTH_TRY(berth_granularity_find(&m->graph[b], BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &blocks,
+		                                 err));
+		if (b == 0) {
+			v->blocks = blocks;
+			BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
+			BERTH_TRY_NEW(&c->mem, v->c.n_hosts, err, v->n_servers);
+			BERTH_TRY(read_servers(c, servers, v, err));
+		} else if (blocks.n_blocks != v->blocks.n_blocks)
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"%s has %d layers at batch %lld, and %d at %lld: give batches at which it "
+				"has as many",
+				c->args[0], v->blocks.n_blocks, (long long)m->batch[0], blocks.n_blocks,
+				(long long)m->batch[b]);
+		BERTH_TRY(berth_serving_new(&p, &v->c, &blocks, v->n_servers, &c->mem, &c->tmp, &(*at)[b],
+		                            err));
+	}
+	v->x = **at;
+	return BERTH_OK;
+}
+
 /* ---- the document ---- */
 
-#define STAGE(K, IF) \
-	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[at->kind].name) \
-	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from]) \
-	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1]) \
+#define NODE(K, IF)                                                                                          \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[g->kind].name)                \
+	K(INT, "nodes", "", "devices with these layers", g->n)                                               \
+	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from])                                         \
+	K(TEXT, "last", "", "layer", v->blocks.block_name[g->to - 1])                                        \
+	K(INT, "layers", "", "how many", g->to - g->from)                                                    \
+	K(NUMBER, "per_s", "samples/s", "that come to all of them together", g->per_s)
+static RESULT_FLAT_KIND(node_kind, "", "", NODE);
+
+#define WAY(K, IF)                                                                                           \
+	K(INT, "from", "", "place in `layout`, from 0; -1: where requests come from", w->from)               \
+	K(INT, "to", "", "the same; -1: they are answered", w->to)                                           \
+	K(NUMBER, "per_s", "samples/s", "", w->per_s)                                                        \
+	K(NUMBER, "share", "", "of all that goes on from there",                                             \
+	  w->per_s / (w->from < 0 ? v->layout.per_s : v->layout.group[w->from].per_s))
+static RESULT_FLAT_KIND(way_kind, "", "", WAY);
+
+#define STAGE(K, IF)                                                                                         \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[at->kind].name)               \
+	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from])                                        \
+	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1])                                       \
 	K(INT, "layers", "", "how many", at->to - at->from)
 static RESULT_KIND(stage_kind, "", "", STAGE);
 
-#define GROUP(K, IF) \
-	K(INT, "copies", "", "so many like this", g->n) \
-	K(NS, "period_s", "s", "between two samples of one copy", g->period_ns) \
-	K(MAP("integer"), "devices", "", "of one copy, by host", devices) \
-	K(LIST(stage_kind), "stages", "", \
+#define GROUP(K, IF)                                                                                         \
+	K(INT, "copies", "", "so many like this", g->n)                                                      \
+	K(NS, "period_s", "s", "between two samples of one copy", g->period_ns)                              \
+	K(MAP("integer"), "devices", "", "of one copy, by host", devices)                                    \
+	K(LIST(stage_kind), "stages", "",                                                                    \
 	  "devices of a copy with their [layers](layers.md), in their order", stages)
 static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 
-#define SERVE(K, IF) \
-	K(TEXT, "graph", "", "as it was given", c->args[0]) \
-	K(TEXT, "system", "", "", v.s.name) \
-	K(BOOL, "feasible", "", "false: no copy fits", v.plan.n_copies > 0) \
-	K(INT, "copies", "", "in all", v.plan.n_copies) \
-	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s) \
-	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most", \
-	  v.plan.groups_per_s) \
-	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most", \
-	  v.plan.bound_per_s) \
-	K(INT, "pipelines", "", "that were solved", v.plan.solved) \
-	K(LIST(group_kind), "groups", "", "unlike ones", groups)
+#define SERVE(K, IF)                                                                                         \
+	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
+	K(TEXT, "system", "", "", v.s.name)                                                                  \
+	K(BOOL, "feasible", "", "false: the layers fit nowhere", v.plan.n_copies > 0 || v.layout.per_s > 0)  \
+	K(INT, "copies", "", "in all", v.plan.n_copies)                                                      \
+	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s)                            \
+	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",                    \
+	  v.plan.groups_per_s)                                                                               \
+	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most",           \
+	  v.plan.bound_per_s)                                                                                \
+	K(INT, "pipelines", "", "that were solved", v.plan.solved)                                           \
+	K(LIST(group_kind), "groups", "", "unlike ones; none with `--batches` or `--steps`", groups)         \
+	K(NUMBER, "layout_per_s", "samples/s", "with [layers held singly](clusters.md#layers-held-singly)",  \
+	  v.layout.per_s)                                                                                    \
+	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout at most", v.layout.bound_per_s)          \
+	K(LIST(node_kind), "layout", "", "which devices hold which layers, by the first of these", nodes)    \
+	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)
 RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
 
 static berth_status groups_of(cli *c, const view *v, berth_result_list **out, berth_err *err)
@@ -116,6 +222,17 @@ static berth_status groups_of(cli *c, const view *v, berth_result_list **out, be
 		RESULT_ADD(*out, GROUP);
 	}
 	return BERTH_OK;
+}
+
+static void nodes_of(cli *c, const view *v, berth_result_list **nodes, berth_result_list **ways)
+{
+	*nodes = berth_result_list_new(&c->mem, &node_kind);
+	*ways = berth_result_list_new(&c->mem, &way_kind);
+	for (const berth_layout_group *g = v->layout.group; g && g - v->layout.group < v->layout.n_groups;
+	     g++)
+		RESULT_ADD(*nodes, NODE);
+	for (const berth_layout_way *w = v->layout.way; w && w - v->layout.way < v->layout.n_ways; w++)
+		RESULT_ADD(*ways, WAY);
 }
 
 /* ---- text ---- */
@@ -191,8 +308,8 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	        devices == 1 ? "" : "s", plan->per_s, (long long)plan->n_copies,
 	        plan->n_copies == 1 ? "copy" : "copies");
 	for (int32_t k = 0; k < v->x.n_kinds; k++)
-		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name,
-		        v->x.kind[k].n_devs, v->x.kind[k].dev);
+		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name, v->x.kind[k].n_devs,
+		        v->x.kind[k].dev);
 	tell_merged(v);
 	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
 	        "less)\n\n",
@@ -214,32 +331,87 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
-berth_status configure_serve(cli *c, const char *on, const cli_texts *servers, berth_err *err)
+/* "answered"; "3 60.0 %, 4 40.0 %": rows of the table from 1. */
+static berth_status goes_to(cli *c, const view *v, int32_t from, const char **out, berth_err *err)
 {
-	view v = {0};
-	berth_result_list *groups;
-	BERTH_TRY(cli_instance_load(c, c->args[0], on, &v.g, &v.s, NULL, err));
-	for (int32_t op = 0; op < v.g.n_ops; op++)
-		if (v.g.op_backward[op])
+	const char *text = "";
+	char share[40] = "", row[16];
+	double all = v->layout.group[from].per_s;
+	for (int32_t i = 0; i < v->layout.n_ways && text; i++) {
+		const berth_layout_way *w = &v->layout.way[i];
+		if (w->from != from)
+			continue;
+		snprintf(row, sizeof row, "%d", w->to + 1);
+		if (w->per_s < all)
+			cli_percent(share, w->per_s / all);
+		text = berth_arena_printf(&c->mem, "%s%s%s%s%s", text, *text ? ", " : "",
+		                          w->to < 0 ? "answered" : row, *share ? " " : "", share);
+	}
+	*out = text;
+	return berth_got(text, err);
+}
+
+static berth_status print_layout(cli *c, const view *v, berth_err *err)
+{
+	const berth_layers *l = &v->layout;
+	cli_table t;
+	char a[32];
+	cli_say("%s on %s, layers held singly: %.4g samples/s; no layout has more than %.4g (%s less "
+	        "here)\n\n",
+	        c->args[0], v->s.name, l->per_s, l->bound_per_s,
+	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
+	cli_table_init(&t, &c->mem, "rrlrrl");
+	cli_table_head(&t, "|nodes|of|layers|samples/s|go on to");
+	for (int32_t i = 0; i < l->n_groups; i++) {
+		const berth_layout_group *g = &l->group[i];
+		const char *text;
+		BERTH_TRY(goes_to(c, v, i, &text, err));
+		cli_cell_int(&t, i + 1);
+		cli_cell_int(&t, g->n);
+		cli_cell_text(&t, v->x.kind[g->kind].name);
+		cli_cell(&t, "%d-%d", g->from + 1, g->to);
+		cli_cell(&t, "%.4g", g->per_s);
+		cli_cell_text(&t, text);
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
+/* Copies as long as layers held singly do not serve a thousandth more. */
+static berth_status tell(cli *c, const view *v, berth_err *err)
+{
+	bool more = v->layout.per_s > v->plan.per_s * MORE;
+	if (v->plan.n_copies > 0)
+		BERTH_TRY(print(c, v, err));
+	if (more && v->plan.n_copies > 0)
+		cli_say("\n");
+	return more ? print_layout(c, v, err) : BERTH_OK;
+}
+
+berth_status configure_serve(cli *c, const configure_view *m, bool batched, const cli_texts *servers,
+                             const cli_texts *steps, berth_err *err)
+{
+	view v = {.s = m->s};
+	berth_serving *at;
+	berth_result_list *groups, *nodes, *ways;
+	for (int32_t op = 0; op < m->graph->n_ops; op++)
+		if (m->graph->op_backward[op])
 			return berth_fail(err, BERTH_EINVAL,
 			                  "%s is a training step: --serve is for the model itself; leave out "
 			                  "--serve to train",
 			                  c->args[0]);
-	BERTH_TRY(berth_problem_new(&v.g, &v.s, &c->mem, &c->tmp, &v.p, err));
-	BERTH_TRY(berth_cluster_new(&v.s, &c->mem, &c->tmp, &v.c, err));
-	BERTH_TRY(berth_granularity_find(&v.g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &v.blocks, err));
-	BERTH_TRY_NEW(&c->mem, v.c.n_hosts, err, v.n_servers);
-	BERTH_TRY(read_servers(c, servers, &v, err));
-	BERTH_TRY(berth_serving_new(&v.p, &v.c, &v.blocks, v.n_servers, &c->mem, &c->tmp, &v.x, err));
-	BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
+	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
+	if (!batched && steps->n == 0)
+		BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
+	BERTH_TRY(lay_out(c, &v, at, m, steps, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));
+	nodes_of(c, &v, &nodes, &ways);
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err));
-	if (cli_in_words(c) && v.plan.n_copies > 0)
-		BERTH_TRY(print(c, &v, err));
-	return v.plan.n_copies > 0
+	if (cli_in_words(c))
+		BERTH_TRY(tell(c, &v, err));
+	return v.plan.n_copies > 0 || v.layout.per_s > 0
 	               ? BERTH_OK
 	               : berth_fail(err, BERTH_EINFEASIBLE,
-	                            "no copy of %s fits on up to %d servers of %s: give weights of "
-	                            "fewer bits (the word weights), or more memory",
-	                            c->args[0], BERTH_MOST_SPAN, v.s.name);
+	                            "the layers of %s fit nowhere on so many servers of %s: give weights of "
+	                            "fewer bits (the word weights), more memory, or more servers",
+	                            c->args[0], v.s.name);
 }

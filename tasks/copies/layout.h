@@ -44,19 +44,19 @@ typedef struct berth_layout_way {
 	double per_s;
 } berth_layout_way;
 
-typedef struct berth_layout {
+typedef struct berth_layers {
 	double per_s;       /* requests a second */
 	double bound_per_s; /* no layout has more (raised by 1e-9) */
 	int32_t n_groups, n_ways;
 	berth_layout_group *group; /* ascending by their first layer; what adds nothing is left out */
 	berth_layout_way *way;
-} berth_layout;
+} berth_layers;
 
 /* The flow of given groups: their per_s, all ways, and the sum, in *per_s. Exact, to a millionth of a request
  * a second. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at exit. Fails:
  * BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given, or the kind
  * with fewer nodes), BERTH_ENOMEM. */
-berth_status berth_layout_flow(const berth_layout_task *x, berth_layout *out, berth_arena *mem,
+berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 
 /* Requests a second that no layout can have more of, whatever the links. tmp is scratch. Fails: BERTH_ENOMEM.
@@ -68,6 +68,6 @@ berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, do
  * In mem; tmp as above. Work grows with the kinds, not with the nodes. Fails: BERTH_EINVAL (no layers, more
  * than BERTH_MOST_LAYOUT_LAYERS, a rate that is not finite or is negative, naming it), BERTH_ENOMEM. per_s is
  * 0 where the layers fit nowhere together. */
-berth_status berth_layout_search(const berth_layout_task *x, const berth_layout *start, int32_t effort,
-                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layout *out,
+berth_status berth_layout_search(const berth_layout_task *x, const berth_layers *start, int32_t effort,
+                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                  berth_err *err);

@@ -19,7 +19,7 @@ static double rate_of(const berth_layout_task *x, const berth_layout_group *g)
 	return x->kind[g->kind].per_s[g->from * (x->n_layers + 1) + g->to];
 }
 
-static berth_status check_groups(const berth_layout_task *x, const berth_layout *l, berth_err *err)
+static berth_status check_groups(const berth_layout_task *x, const berth_layers *l, berth_err *err)
 {
 	for (int32_t i = 0; i < l->n_groups; i++) {
 		const berth_layout_group *g = &l->group[i];
@@ -51,7 +51,7 @@ static bool follows(const berth_layout_task *x, const berth_layout_group *a, con
 }
 
 /* Nodes: source, sink, and two a group with its rate between them. */
-static berth_status join_groups(const berth_layout_task *x, const berth_layout *l, berth_flow *f,
+static berth_status join_groups(const berth_layout_task *x, const berth_layers *l, berth_flow *f,
                                 berth_arena *tmp, berth_err *err)
 {
 	int32_t n = l->n_groups;
@@ -83,7 +83,7 @@ static double flow_on(const berth_flow *f, int64_t arc)
 	return (double)f->room[arc ^ 1] * 1e-6;
 }
 
-static berth_status read_ways(const berth_flow *f, berth_layout *out, berth_arena *mem, berth_err *err)
+static berth_status read_ways(const berth_flow *f, berth_layers *out, berth_arena *mem, berth_err *err)
 {
 	out->per_s = 0;
 	out->n_ways = 0;
@@ -111,7 +111,7 @@ static bool to_the_end(void *ctx, int64_t arcs)
 	return true;
 }
 
-berth_status berth_layout_flow(const berth_layout_task *x, berth_layout *out, berth_arena *mem,
+berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err)
 {
 	berth_flow f;

@@ -152,7 +152,7 @@ static void order_out(search *s, int32_t *out, int32_t n)
 }
 
 /* What the units as they are let flow. */
-static berth_status flow_of(search *s, berth_layout *l, berth_arena *mem, double *per_s, berth_err *err)
+static berth_status flow_of(search *s, berth_layers *l, berth_arena *mem, double *per_s, berth_err *err)
 {
 	int32_t n = 0;
 	BERTH_TRY_NEW(mem, s->n_units, err, l->group);
@@ -195,7 +195,7 @@ static berth_status step(search *s, double heat, bool by_flow, double *value, be
 			place_unit(s, &s->unit[out[i]], true);
 	if (by_flow) {
 		BERTH_SCRATCH(s->own);
-		berth_layout l;
+		berth_layers l;
 		BERTH_TRY(flow_of(s, &l, s->own, &now, err));
 		keep_best(s, now);
 		now = 1e-2 * lack_all(s) / s->x->n_layers - now;
@@ -271,7 +271,7 @@ static berth_status build_stages(search *s, int32_t n, bool by_flow, berth_err *
 		return BERTH_OK;
 	}
 	BERTH_SCRATCH(s->own);
-	berth_layout l;
+	berth_layers l;
 	double per_s;
 	BERTH_TRY(flow_of(s, &l, s->own, &per_s, err));
 	keep_best(s, per_s);
@@ -346,7 +346,7 @@ static berth_status make_units(search *s, berth_err *err)
 }
 
 /* Units as near to given groups as their numbers allow. */
-static void take_start(search *s, const berth_layout *start)
+static void take_start(search *s, const berth_layers *start)
 {
 	BERTH_CLEAR(s->has, s->x->n_layers);
 	for (int32_t i = 0; i < s->n_units; i++)
@@ -366,15 +366,20 @@ static void take_start(search *s, const berth_layout *start)
 	keep_best(s, least_rate(s));
 }
 
+static bool comes_before(const berth_layout_group *a, const berth_layout_group *b)
+{
+	return a->from < b->from || (a->from == b->from && a->to < b->to);
+}
+
 /* The weak ones first, those go whose lack costs nothing. */
-static berth_status leave_out(search *s, berth_layout *l, berth_arena *mem, berth_err *err)
+static berth_status leave_out(search *s, berth_layers *l, berth_arena *mem, berth_err *err)
 {
 	double per_s = s->best_per_s;
 	begin_with(s, s->best);
 	for (int32_t i = s->n_units - 1; i >= 0; i--) {
 		unit was = s->unit[i];
 		BERTH_SCRATCH(s->own);
-		berth_layout without;
+		berth_layers without;
 		double now;
 		if (was.from == was.to)
 			continue;
@@ -388,13 +393,20 @@ static berth_status leave_out(search *s, berth_layout *l, berth_arena *mem, bert
 		s->unit[i] = was;
 		give(s, &was, 1);
 	}
-	return flow_of(s, l, mem, &per_s, err);
+	BERTH_TRY(flow_of(s, l, mem, &per_s, err));
+	for (int32_t i = 1; i < l->n_groups; i++) /* by their first layers */
+		for (int32_t k = i; k > 0 && comes_before(&l->group[k], &l->group[k - 1]); k--) {
+			berth_layout_group swap = l->group[k];
+			l->group[k] = l->group[k - 1];
+			l->group[k - 1] = swap;
+		}
+	return berth_layout_flow(s->x, l, mem, s->tmp, err);
 }
 
-static berth_status run(search *s, const berth_layout *start, int32_t effort, berth_layout *out,
+static berth_status run(search *s, const berth_layers *start, int32_t effort, berth_layers *out,
                         berth_arena *mem, berth_err *err)
 {
-	berth_layout now;
+	berth_layers now;
 	double per_s;
 	BERTH_TRY(make_units(s, err));
 	BERTH_TRY(berth_layout_bound(s->x, s->tmp, &out->bound_per_s, err));
@@ -423,13 +435,13 @@ static berth_status run(search *s, const berth_layout *start, int32_t effort, be
 	return BERTH_OK;
 }
 
-berth_status berth_layout_search(const berth_layout_task *x, const berth_layout *start, int32_t effort,
-                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layout *out,
+berth_status berth_layout_search(const berth_layout_task *x, const berth_layers *start, int32_t effort,
+                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                  berth_err *err)
 {
 	BERTH_ARENA(own);
 	search s = {.x = x, .tmp = tmp, .own = &own, .rng = berth_rng_seed(seed, BERTH_STREAM_WALK)};
-	berth_layout r = {0};
+	berth_layers r = {0};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(check_task(x, err));
 	BERTH_TRY(run(&s, start, effort, &r, mem, err));

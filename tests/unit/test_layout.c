@@ -162,7 +162,7 @@ static void try_all(instance *w, int32_t i, berth_arena *tmp)
 
 /* What comes to each group goes on from it, no node and no link has more than it can take, and layers follow.
  */
-static void check_flow(const berth_layout_task *x, const berth_layout *l)
+static void check_flow(const berth_layout_task *x, const berth_layers *l)
 {
 	double sum = 0;
 	for (int32_t i = 0; i < l->n_groups; i++) {
@@ -195,7 +195,7 @@ static void test_against_all(void **state)
 	int32_t n_best = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 60 : 250, "clusters");
 	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_arena mem = {0}, tmp = {0};
-		berth_layout out;
+		berth_layers out;
 		berth_err err;
 		instance w;
 		draw(&w, seed, seed % 4 == 0);
@@ -230,7 +230,7 @@ static void test_many(void **state)
 	double one = 0;
 	for (int64_t n = 1; n <= 1000000; n *= 100) {
 		berth_arena mem = {0}, tmp = {0};
-		berth_layout out, again;
+		berth_layers out, again;
 		berth_err err;
 		kind[0].n_nodes = 6 * n;
 		kind[1].n_nodes = 5 * n;
@@ -255,7 +255,7 @@ static void test_left_out(void **state)
 	berth_layout_kind kind[3] = {{"strong", 2, strong}, {"weak", 1, weak}, {"none", 4, none}};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 3, .kind = kind};
 	berth_arena mem = {0}, tmp = {0};
-	berth_layout out;
+	berth_layers out;
 	berth_err err;
 	assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &out, &err), &err);
 	assert_near(out.per_s, 10.2, 1e-5);
@@ -280,7 +280,7 @@ static void test_refused(void **state)
 	berth_layout_kind kind = {"big", 2, per_s};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
 	berth_layout_group group[2] = {{0, 0, 1, 2, 0}, {0, 1, 2, 1, 0}};
-	berth_layout l = {.n_groups = 2, .group = group};
+	berth_layers l = {.n_groups = 2, .group = group};
 	berth_arena mem = {0}, tmp = {0};
 	berth_err err;
 	assert_int_equal(berth_layout_flow(&x, &l, &mem, &tmp, &err), BERTH_EINVAL);
