@@ -228,6 +228,8 @@ static void forget_moves(const berth_decoder *d, const berth_partial *part, int3
 	const berth_problem *p = d->e->p;
 	BERTH_EACH (i, p->g->op_in_off, op) {
 		int32_t t = p->g->in_tensor[i];
+		if (berth_traffic_sent(&d->traffic, t, dev))
+			continue;
 		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
 		BERTH_EACH (k, p->route_off, r)
 			added[p->s->link_channel[p->route_link[k]]] = 0;
