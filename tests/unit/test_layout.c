@@ -33,7 +33,7 @@ static void draw(instance *w, uint64_t seed, bool linked)
 	for (int32_t k = 0; k < w->x.n_kinds; k++) {
 		double speed = 1 + 9 * berth_rng_unit(&rng), power = berth_rng_unit(&rng);
 		double room = 1 + MOST_LAYERS * berth_rng_unit(&rng);
-		w->kind[k] = (berth_layout_kind){.name = "abc" + k, .per_s = w->per_s[k]};
+		w->kind[k] = (berth_layout_kind){.name = &"abc"[k], .per_s = w->per_s[k]};
 		for (int32_t f = 0; f < w->x.n_layers; f++) {
 			double sum = 0;
 			for (int32_t t = f + 1; t <= w->x.n_layers; t++) {
