@@ -189,8 +189,8 @@ static berth_status note_faults(const job *j, berth_search *s, berth_err *err)
 			? ""
 			: berth_arena_printf(
 				  s->mem,
-				  "%sit asked for %lld evaluations beyond its budget, which were not made",
-				  *of ? "; " : "", (long long)a->refused);
+				  "%sit asked for %lld evaluation%s beyond its budget, not made",
+				  *of ? "; " : "", (long long)a->refused, a->refused == 1 ? "" : "s");
 	BERTH_TRY(berth_got(more, err));
 	return berth_got(s->note = berth_arena_printf(s->mem, "%s%s", of, more), err);
 }
