@@ -276,7 +276,7 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(read_batches(c, &a, &v, err));
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
-		return configure_serve(c, &v, a.batches.n > 0, &a.servers, &a.steps, err);
+		return configure_serve(c, &v, &a.servers, &a.steps, err);
 	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)

@@ -12,8 +12,10 @@ typedef struct view {
 	berth_cluster c;
 	berth_granularity blocks;
 	int64_t *n_servers; /* [n_hosts] */
-	berth_serving x;    /* at the first batch */
-	berth_serving_plan plan;
+	const berth_serving *x; /* at the batch of the copies */
+	int64_t batch;
+	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
+	const berth_serving *laid; /* has the devices that the layout is for */
 	berth_layers layout;
 } view;
 
@@ -71,21 +73,25 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 	while (colon && colon > text && *colon != ':')
 		colon--;
 	double layers = is && *colon == ':' ? berth_text_number(colon + 1, &end) : 0;
-	bool right = end && end == is && layers == floor(layers) && layers >= 1 && layers <= v->x.n_blocks;
+	bool right = end && end == is && layers == floor(layers) && layers >= 1 && layers <= v->x->n_blocks;
 	double time_s = right ? berth_unit_number(BERTH_SECONDS, is + 1, &end) : 0;
-	if (!right || *end || !(time_s > 0 && time_s <= 1e6))
+	if (!right || *end || !(time_s >= 1e-9 && time_s <= 1e6))
 		return berth_fail(
 			err, BERTH_EINVAL,
 			"option --steps: '%.60s' is not HOST:LAYERS=SECONDS, as in a:4=1.5ms, with 1 to "
-			"%d layers",
-			text, v->x.n_blocks);
-	while (k < v->x.n_kinds && (strncmp(v->x.kind[k].name, text, (size_t)(colon - text)) != 0 ||
-	                            v->x.kind[k].name[colon - text]))
+			"%d layers, and from 1 ns to 1000000 s",
+			text, v->x->n_blocks);
+	while (k < v->x->n_kinds && (strncmp(v->x->kind[k].name, text, (size_t)(colon - text)) != 0 ||
+	                            v->x->kind[k].name[colon - text]))
 		k++;
-	if (k == v->x.n_kinds)
+	if (k == v->x->n_kinds)
 		return berth_fail(err, BERTH_EINVAL, "option --steps: no servers are like a host '%.*s'",
 		                  (int)(colon - text), text);
-	step_s[k * (v->x.n_blocks + 1) + (int32_t)layers] = time_s;
+	double *at = &step_s[k * (v->x->n_blocks + 1) + (int32_t)layers];
+	if (*at > 0)
+		return berth_fail(err, BERTH_EINVAL, "option --steps: %d layers of '%.80s' stand twice",
+		                  (int)layers, v->x->kind[k].name);
+	*at = time_s;
 	return BERTH_OK;
 }
 
@@ -96,25 +102,58 @@ enum { TRIES = 3000 };
 /* What layers held singly have to serve more than copies, which are simpler to run. */
 #define MORE 1.001
 
-static berth_status lay_out(cli *c, view *v, const berth_serving *at, const configure_view *m,
-                            const cli_texts *steps, berth_err *err)
+/* Layers held singly on the devices that take part at that batch, where it is more than what is there. */
+static berth_status lay_out(cli *c, view *v, const berth_serving *all, const berth_serving *at,
+                            const configure_view *m, const double *step_s, berth_err *err)
+{
+	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
+	berth_layers start = {0}, found;
+	berth_layout_task task = {.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind};
+	BERTH_TRY(berth_serving_nodes(all, m->batch, m->n_batches, at, step_s, &c->mem, kind, err));
+	if (berth_serving_same_devices(v->x, at))
+		BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
+	BERTH_TRY(berth_layout_search(&task, &start, TRIES, 1, &c->mem, &c->tmp, &found, err));
+	BERTH_TRY(berth_layout_flow(&task, &start, &c->mem, &c->tmp, err));
+	double bound_per_s = fmax(found.bound_per_s, v->layout.bound_per_s);
+	if (start.per_s * MORE >= found.per_s)
+		found = start;
+	if (!v->laid || found.per_s > v->layout.per_s) {
+		v->layout = found;
+		v->laid = at;
+	}
+	v->layout.bound_per_s = bound_per_s;
+	return BERTH_OK;
+}
+
+/* Copies at the batch at which they serve most; layouts on each choice of devices that a batch makes. */
+static berth_status solve(cli *c, view *v, const berth_serving *all, const configure_view *m,
+                          const cli_texts *steps, berth_err *err)
 {
 	double *step_s;
-	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
-	berth_layers start;
-	berth_layout_task task = {.n_layers = v->x.n_blocks, .n_kinds = v->x.n_kinds, .kind = kind};
-	if (v->x.n_blocks > BERTH_MOST_LAYOUT_LAYERS)
-		return BERTH_OK;
-	BERTH_TRY_NEW(&c->mem, v->x.n_kinds * (v->x.n_blocks + 1), err, step_s);
+	BERTH_TRY_NEW(&c->mem, v->x->n_kinds * (v->x->n_blocks + 1), err, step_s);
 	for (int32_t i = 0; i < steps->n; i++)
 		BERTH_TRY(read_measured(v, steps->text[i], step_s, err));
-	BERTH_TRY(berth_serving_nodes(at, m->batch, m->n_batches, step_s, &c->mem, kind, err));
-	BERTH_TRY(berth_serving_layout(&v->x, &v->plan, &c->mem, &c->tmp, &start, err));
-	BERTH_TRY(berth_layout_search(&task, &start, TRIES, 1, &c->mem, &c->tmp, &v->layout, err));
-	BERTH_TRY(berth_layout_flow(&task, &start, &c->mem, &c->tmp, err));
-	if (start.per_s * MORE >= v->layout.per_s) {
-		start.bound_per_s = v->layout.bound_per_s;
-		v->layout = start;
+	for (int32_t b = 0; b < m->n_batches && steps->n == 0; b++) {
+		berth_serving_plan plan;
+		double samples = (double)m->batch[b];
+		BERTH_TRY(berth_serving_solve(&all[b], &c->mem, &c->tmp, &plan, err));
+		plan.per_s *= samples;
+		plan.groups_per_s = fmax(plan.groups_per_s * samples, v->plan.groups_per_s);
+		plan.bound_per_s = fmax(plan.bound_per_s * samples, v->plan.bound_per_s);
+		if (b == 0 || plan.per_s > v->plan.per_s) {
+			v->plan = plan;
+			v->batch = m->batch[b];
+			v->x = &all[b];
+		}
+		v->plan.groups_per_s = plan.groups_per_s;
+		v->plan.bound_per_s = plan.bound_per_s;
+	}
+	for (int32_t b = 0; b < m->n_batches && v->x->n_blocks <= BERTH_MOST_LAYOUT_LAYERS; b++) {
+		bool known = false;
+		for (int32_t e = 0; e < b; e++)
+			known |= berth_serving_same_devices(&all[e], &all[b]);
+		if (!known)
+			BERTH_TRY(lay_out(c, v, all, &all[b], m, step_s, err));
 	}
 	return BERTH_OK;
 }
@@ -145,14 +184,15 @@ static berth_status open_batches(cli *c, const configure_view *m, view *v, const
 		BERTH_TRY(berth_serving_new(&p, &v->c, &blocks, v->n_servers, &c->mem, &c->tmp, &(*at)[b],
 		                            err));
 	}
-	v->x = **at;
+	v->x = *at;
+	v->batch = 1;
 	return BERTH_OK;
 }
 
 /* ---- the document ---- */
 
 #define NODE(K, IF)                                                                                          \
-	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[g->kind].name)                \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[g->kind].name)              \
 	K(INT, "nodes", "", "devices with these layers", g->n)                                               \
 	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from])                                         \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[g->to - 1])                                        \
@@ -169,7 +209,7 @@ static RESULT_FLAT_KIND(node_kind, "", "", NODE);
 static RESULT_FLAT_KIND(way_kind, "", "", WAY);
 
 #define STAGE(K, IF)                                                                                         \
-	K(TEXT, "server", "", "the host whose kind of device it is", v->x.kind[at->kind].name)               \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[at->kind].name)             \
 	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from])                                        \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1])                                       \
 	K(INT, "layers", "", "how many", at->to - at->from)
@@ -177,7 +217,7 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 
 #define GROUP(K, IF)                                                                                         \
 	K(INT, "copies", "", "so many like this", g->n)                                                      \
-	K(NS, "period_s", "s", "between two samples of one copy", g->period_ns)                              \
+	K(NS, "period_s", "s", "between two samples of one copy, in the mean", g->period_ns / v->batch)      \
 	K(MAP("integer"), "devices", "", "of one copy, by host", devices)                                    \
 	K(LIST(stage_kind), "stages", "",                                                                    \
 	  "devices of a copy with their [layers](layers.md), in their order", stages)
@@ -188,13 +228,14 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	K(TEXT, "system", "", "", v.s.name)                                                                  \
 	K(BOOL, "feasible", "", "false: the layers fit nowhere", v.plan.n_copies > 0 || v.layout.per_s > 0)  \
 	K(INT, "copies", "", "in all", v.plan.n_copies)                                                      \
+	K(INT, "batch", "", "of the copies", v.batch)                                                        \
 	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s)                            \
 	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",                    \
 	  v.plan.groups_per_s)                                                                               \
 	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most",           \
 	  v.plan.bound_per_s)                                                                                \
 	K(INT, "pipelines", "", "that were solved", v.plan.solved)                                           \
-	K(LIST(group_kind), "groups", "", "unlike ones; none with `--batches` or `--steps`", groups)         \
+	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)         \
 	K(NUMBER, "layout_per_s", "samples/s", "with [layers held singly](clusters.md#layers-held-singly)",  \
 	  v.layout.per_s)                                                                                    \
 	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout at most", v.layout.bound_per_s)          \
@@ -209,13 +250,13 @@ static berth_status groups_of(cli *c, const view *v, berth_result_list **out, be
 	for (int32_t i = 0; i < v->plan.n_groups; i++) {
 		const berth_serving_group *g = &v->plan.group[i];
 		berth_result_map *devices = berth_result_map_new(&c->mem);
-		for (int32_t k = 0; k < v->x.n_kinds; k++)
+		for (int32_t k = 0; k < v->x->n_kinds; k++)
 			if (g->n_devs[k] > 0)
-				berth_result_map_add(devices, v->x.kind[k].name,
+				berth_result_map_add(devices, v->x->kind[k].name,
 				                     berth_result_int(g->n_devs[k]));
 		berth_serving_stage *stage;
 		int32_t n;
-		BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+		BERTH_TRY(berth_serving_stages(v->x, g, &c->mem, &c->tmp, &stage, &n, err));
 		stages = berth_result_list_new(&c->mem, &stage_kind);
 		for (const berth_serving_stage *at = stage; at && at - stage < n; at++)
 			RESULT_ADD(stages, STAGE);
@@ -242,10 +283,10 @@ static berth_status where(cli *c, const view *v, const berth_serving_group *g, c
                           berth_err *err)
 {
 	const char *text = "";
-	for (int32_t k = 0; k < v->x.n_kinds && text; k++) {
+	for (int32_t k = 0; k < v->x->n_kinds && text; k++) {
 		if (g->n_devs[k] == 0)
 			continue;
-		const char *name = v->x.kind[k].name, *and = *text ? " + " : "";
+		const char *name = v->x->kind[k].name, *and = *text ? " + " : "";
 		text = g->servers[k]
 		               ? berth_arena_printf(&c->mem, "%s%s%d x %s", text, and, g->servers[k], name)
 		               : berth_arena_printf(&c->mem, "%s%d of %s", and, g->n_devs[k], name);
@@ -261,13 +302,13 @@ static berth_status blocks_text(cli *c, const view *v, const berth_serving_group
 	berth_serving_stage *stage;
 	int32_t n, end;
 	const char *text = "";
-	BERTH_TRY(berth_serving_stages(&v->x, g, &c->mem, &c->tmp, &stage, &n, err));
+	BERTH_TRY(berth_serving_stages(v->x, g, &c->mem, &c->tmp, &stage, &n, err));
 	for (int32_t i = 0; i < n && text; i = end) {
 		for (end = i + 1; end < n && stage[end].kind == stage[i].kind;)
 			end++;
 		text = berth_arena_printf(&c->mem, "%s%s%d-%d on %d of %s", text, i ? "; " : "",
 		                          stage[i].from + 1, stage[end - 1].to, end - i,
-		                          v->x.kind[stage[i].kind].name);
+		                          v->x->kind[stage[i].kind].name);
 	}
 	*out = text;
 	return berth_got(text, err);
@@ -293,23 +334,29 @@ static void tell_merged(const view *v)
 	}
 }
 
+static void tell_devices(const berth_serving *x)
+{
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev);
+}
+
 static berth_status print(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	char a[32], b[32];
 	int64_t servers = 0, devices = 0;
 	const berth_serving_plan *plan = &v->plan;
-	for (int32_t k = 0; k < v->x.n_kinds; k++) {
-		servers += v->x.kind[k].n_servers;
-		devices += v->x.kind[k].n_servers * v->x.kind[k].n_devs;
+	for (int32_t k = 0; k < v->x->n_kinds; k++) {
+		servers += v->x->kind[k].n_servers;
+		devices += v->x->kind[k].n_servers * v->x->kind[k].n_devs;
 	}
 	cli_say("%s on %lld server%s of %s, %lld device%s: %.4g samples/s by %lld %s\n", c->args[0],
 	        (long long)servers, servers == 1 ? "" : "s", v->s.name, (long long)devices,
 	        devices == 1 ? "" : "s", plan->per_s, (long long)plan->n_copies,
 	        plan->n_copies == 1 ? "copy" : "copies");
-	for (int32_t k = 0; k < v->x.n_kinds; k++)
-		cli_say("of %s take part: %d x %s\n", v->x.kind[k].name, v->x.kind[k].n_devs,
-		        v->x.kind[k].dev);
+	if (v->batch > 1)
+		cli_say("of the batches %lld serves most\n", (long long)v->batch);
+	tell_devices(v->x);
 	tell_merged(v);
 	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
 	        "less)\n\n",
@@ -323,8 +370,9 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		BERTH_TRY(where(c, v, g, &text, err));
 		cli_cell_int(&t, g->n);
 		cli_cell_text(&t, text);
-		cli_cell_seconds(&t, (double)g->period_ns / 1e9);
-		cli_cell(&t, "%.4g", 1e9 / (double)g->period_ns);
+		double ns = (double)g->period_ns / (double)v->batch;
+		cli_cell_seconds(&t, ns / 1e9);
+		cli_cell(&t, "%.4g", 1e9 / ns);
 		BERTH_TRY(blocks_text(c, v, g, &text, err));
 		cli_cell_text(&t, text);
 	}
@@ -357,9 +405,12 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 	cli_table t;
 	char a[32];
 	cli_say("%s on %s, layers held singly: %.4g samples/s; no layout has more than %.4g (%s less "
-	        "here)\n\n",
+	        "here)\n",
 	        c->args[0], v->s.name, l->per_s, l->bound_per_s,
 	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
+	if (v->plan.n_copies == 0 || !berth_serving_same_devices(v->x, v->laid))
+		tell_devices(v->laid);
+	cli_say("\n");
 	cli_table_init(&t, &c->mem, "rrlrrl");
 	cli_table_head(&t, "|nodes|of|layers|samples/s|go on to");
 	for (int32_t i = 0; i < l->n_groups; i++) {
@@ -368,7 +419,7 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 		BERTH_TRY(goes_to(c, v, i, &text, err));
 		cli_cell_int(&t, i + 1);
 		cli_cell_int(&t, g->n);
-		cli_cell_text(&t, v->x.kind[g->kind].name);
+		cli_cell_text(&t, v->x->kind[g->kind].name);
 		cli_cell(&t, "%d-%d", g->from + 1, g->to);
 		cli_cell(&t, "%.4g", g->per_s);
 		cli_cell_text(&t, text);
@@ -387,7 +438,7 @@ static berth_status tell(cli *c, const view *v, berth_err *err)
 	return more ? print_layout(c, v, err) : BERTH_OK;
 }
 
-berth_status configure_serve(cli *c, const configure_view *m, bool batched, const cli_texts *servers,
+berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
                              const cli_texts *steps, berth_err *err)
 {
 	view v = {.s = m->s};
@@ -400,9 +451,7 @@ berth_status configure_serve(cli *c, const configure_view *m, bool batched, cons
 			                  "--serve to train",
 			                  c->args[0]);
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
-	if (!batched && steps->n == 0)
-		BERTH_TRY(berth_serving_solve(&v.x, &c->mem, &c->tmp, &v.plan, err));
-	BERTH_TRY(lay_out(c, &v, at, m, steps, err));
+	BERTH_TRY(solve(c, &v, at, m, steps, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));
 	nodes_of(c, &v, &nodes, &ways);
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err));

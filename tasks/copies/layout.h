@@ -20,6 +20,8 @@ typedef struct berth_layout_kind {
 	 * from .. to-1; 0: it cannot. Where it cannot hold some layers it can hold none that has these within
 	 */
 	const double *per_s;
+	/* The same, no less, of such a node however the others are laid: the bound goes by it; NULL: per_s */
+	const double *most_per_s;
 } berth_layout_kind;
 
 typedef struct berth_layout_task {
@@ -52,10 +54,10 @@ typedef struct berth_layers {
 	berth_layout_way *way;
 } berth_layers;
 
-/* The flow of given groups: their per_s, all ways, and the sum, in *per_s. Exact, to a millionth of a request
- * a second. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at exit. Fails:
- * BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given, or the kind
- * with fewer nodes), BERTH_ENOMEM. */
+/* The flow of given groups: their per_s, all ways, and the sum, in *per_s. Exact, to 2^-49 of the sum of
+ * all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at exit.
+ * Fails: BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given, or the
+ * kind with fewer nodes), BERTH_ENOMEM. */
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 

@@ -7,10 +7,10 @@
 
 /* ---- the flow ---- */
 
-/* Millionths of a request a second. */
-static int64_t whole_rate(double per_s)
+/* In whole units, of which there are so many to a request a second. */
+static int64_t whole_rate(double per_s, double units)
 {
-	double x = per_s * 1e6;
+	double x = per_s * units;
 	return x < (double)BERTH_FLOW_ENDLESS ? (int64_t)x : BERTH_FLOW_ENDLESS;
 }
 
@@ -50,15 +50,20 @@ static bool follows(const berth_layout_task *x, const berth_layout_group *a, con
 	return x->aligned ? a->to == b->from : b->from <= a->to && a->to < b->to;
 }
 
-/* Nodes: source, sink, and two a group with its rate between them. */
+/* Nodes: source, sink, and two a group with its rate between them. All rates together are some 2^50
+ * units. */
 static berth_status join_groups(const berth_layout_task *x, const berth_layers *l, berth_flow *f,
-                                berth_arena *tmp, berth_err *err)
+                                double *units, berth_arena *tmp, berth_err *err)
 {
 	int32_t n = l->n_groups;
+	double all = 0;
+	for (int32_t i = 0; i < n; i++)
+		all += (double)l->group[i].n * rate_of(x, &l->group[i]);
+	*units = exp2(floor(50 - log2(fmax(all, 1e-300)))); /* a power, so that whole rates stay whole */
 	BERTH_TRY(berth_flow_new(2 * n + 2, (int64_t)n * n + 3 * n, tmp, f, err));
 	for (int32_t i = 0; i < n; i++) {
 		const berth_layout_group *a = &l->group[i];
-		berth_flow_join(f, 2 + 2 * i, 3 + 2 * i, whole_rate((double)a->n * rate_of(x, a)), 0);
+		berth_flow_join(f, 2 + 2 * i, 3 + 2 * i, whole_rate((double)a->n * rate_of(x, a), *units), 0);
 	}
 	for (int32_t i = 0; i < n; i++) {
 		const berth_layout_group *a = &l->group[i];
@@ -72,18 +77,14 @@ static berth_status join_groups(const berth_layout_task *x, const berth_layers *
 				x->link_per_s ? x->link_per_s[a->kind * x->n_kinds + b->kind] : INFINITY;
 			if (follows(x, a, b))
 				berth_flow_join(f, 3 + 2 * i, 2 + 2 * j,
-				                whole_rate((double)a->n * (double)b->n * link), 0);
+				                whole_rate((double)a->n * (double)b->n * link, *units), 0);
 		}
 	}
 	return BERTH_OK;
 }
 
-static double flow_on(const berth_flow *f, int64_t arc)
-{
-	return (double)f->room[arc ^ 1] * 1e-6;
-}
-
-static berth_status read_ways(const berth_flow *f, berth_layers *out, berth_arena *mem, berth_err *err)
+static berth_status read_ways(const berth_flow *f, double units, berth_layers *out, berth_arena *mem,
+                              berth_err *err)
 {
 	out->per_s = 0;
 	out->n_ways = 0;
@@ -92,14 +93,15 @@ static berth_status read_ways(const berth_flow *f, berth_layers *out, berth_aren
 	BERTH_TRY_NEW(mem, out->n_ways, err, out->way);
 	out->n_ways = 0;
 	for (int32_t i = 0; i < out->n_groups; i++)
-		out->group[i].per_s = flow_on(f, 2 * i);
+		out->group[i].per_s = (double)f->room[2 * i + 1] / units;
 	for (int64_t a = 2 * out->n_groups; a < f->n_arcs; a += 2) {
 		if (f->room[a ^ 1] == 0)
 			continue;
 		int32_t from = f->to[a ^ 1], to = f->to[a];
-		out->per_s += to == 1 ? flow_on(f, a) : 0;
+		double per_s = (double)f->room[a ^ 1] / units;
+		out->per_s += to == 1 ? per_s : 0;
 		out->way[out->n_ways++] = (berth_layout_way){from == 0 ? -1 : (from - 3) / 2,
-		                                             to == 1 ? -1 : (to - 2) / 2, flow_on(f, a)};
+		                                             to == 1 ? -1 : (to - 2) / 2, per_s};
 	}
 	return BERTH_OK;
 }
@@ -115,14 +117,20 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
                                berth_arena *tmp, berth_err *err)
 {
 	berth_flow f;
+	double units;
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(check_groups(x, out, err));
-	BERTH_TRY(join_groups(x, out, &f, tmp, err));
+	BERTH_TRY(join_groups(x, out, &f, &units, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
-	return read_ways(&f, out, mem, err);
+	return read_ways(&f, units, out, mem, err);
 }
 
 /* ---- the bound ---- */
+
+static const double *most_rates(const berth_layout_kind *d)
+{
+	return d->most_per_s ? d->most_per_s : d->per_s;
+}
 
 /* The most of the layers' weight that all nodes can have, a node no more of each than the share of F that it
  * takes. layer [n_layers], may be NULL: has what they take. */
@@ -132,11 +140,12 @@ static double most_weight(const berth_layout_task *x, const double *sum, double 
 	int32_t L = x->n_layers;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_layout_kind *d = &x->kind[k];
+		const double *rate = most_rates(d);
 		double best = 0, share = 0;
 		int32_t from = 0, to = 0;
 		for (int32_t f = 0; f < L; f++)
-			for (int32_t t = f + 1; t <= L && d->per_s[f * (L + 1) + t] > 0; t++) {
-				double s = fmin(d->per_s[f * (L + 1) + t] / F, 1), w = s * (sum[t] - sum[f]);
+			for (int32_t t = f + 1; t <= L && rate[f * (L + 1) + t] > 0; t++) {
+				double s = fmin(rate[f * (L + 1) + t] / F, 1), w = s * (sum[t] - sum[f]);
 				if (w > best) {
 					best = w;
 					share = s;
@@ -240,10 +249,10 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	BERTH_TRY_NEW(tmp, GRID + 1, err, c.cost);
 	BERTH_TRY_NEW(tmp, GRID + 1, err, c.kind_of, c.len_of);
 	for (int32_t k = 0; k < x->n_kinds; k++)
-		for (int32_t n = 1; n <= L; n++) {
+		for (int32_t n = 1; n <= L && x->kind[k].n_nodes > 0; n++) {
 			double *best = &c.best[k * (L + 1) + n];
 			for (int32_t f = 0; f + n <= L; f++)
-				*best = fmax(*best, x->kind[k].per_s[f * (L + 1) + f + n]);
+				*best = fmax(*best, most_rates(&x->kind[k])[f * (L + 1) + f + n]);
 			c.price[k] = fmax(c.price[k], n * *best);
 		}
 	for (int i = 0; i < HALVED; i++) {
@@ -256,6 +265,23 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	return BERTH_OK;
 }
 
+/* As much as it takes of all nodes; right already where these are alike. What nobody can hold weighs most. */
+static void first_weights(const berth_layout_task *x, double *weight)
+{
+	int32_t L = x->n_layers;
+	double most = 1e-300;
+	for (int32_t l = 0; l < L; l++) {
+		weight[l] = 0;
+		for (int32_t k = 0; k < x->n_kinds; k++) {
+			double per_s = most_rates(&x->kind[k])[l * (L + 1) + l + 1];
+			weight[l] += per_s > 0 ? (double)x->kind[k].n_nodes / per_s : 0;
+		}
+		most = fmax(most, weight[l]);
+	}
+	for (int32_t l = 0; l < L; l++)
+		weight[l] = weight[l] > 0 ? weight[l] : most;
+}
+
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err)
 {
 	enum { ROUNDS = 200 };
@@ -266,11 +292,10 @@ berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, do
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		double most = 0;
 		for (int32_t i = 0; i < (L + 1) * (L + 1); i++)
-			most = fmax(most, x->kind[k].per_s[i]);
+			most = fmax(most, most_rates(&x->kind[k])[i]);
 		best += (double)x->kind[k].n_nodes * most;
 	}
-	for (int32_t l = 0; l < L; l++)
-		weight[l] = 1;
+	first_weights(x, weight);
 	for (int32_t round = 0; round < ROUNDS && best > 0; round++) {
 		double all = 0, mean = 0;
 		for (int32_t l = 0; l < L; l++)

@@ -105,7 +105,7 @@ static void place_anywhere(search *s, unit *u)
 
 static void keep_best(search *s, double per_s)
 {
-	if (per_s <= s->best_per_s)
+	if (per_s <= s->best_per_s * (1 + 1e-12))
 		return;
 	s->best_per_s = per_s;
 	BERTH_COPY(s->best, s->unit, s->n_units);
@@ -388,7 +388,7 @@ static berth_status leave_out(search *s, berth_layers *l, berth_arena *mem, bert
 		now = least_rate(s);
 		if (now >= per_s * (1 - 1e-9))
 			BERTH_TRY(flow_of(s, &without, s->own, &now, err));
-		if (now >= per_s * (1 - 1e-9) - 1e-5)
+		if (now >= per_s * (1 - 1e-9))
 			continue;
 		s->unit[i] = was;
 		give(s, &was, 1);
@@ -422,7 +422,7 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	BERTH_TRY(raise(s, out->bound_per_s, effort, false, err));
 	begin_with(s, s->best);
 	BERTH_TRY(flow_of(s, &now, mem, &per_s, err));
-	if (per_s < s->best_per_s * (1 - 1e-6) - 1e-5 || s->n_units <= MOST_OUT) {
+	if (per_s < s->best_per_s * (1 - 1e-6) || s->n_units <= MOST_OUT) {
 		s->best_per_s = per_s;
 		BERTH_TRY(raise(s, out->bound_per_s, effort, true, err));
 	}

@@ -93,15 +93,19 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth_arena *tmp,
                                  berth_serving_plan *out, berth_err *err);
 
+/* Do the same devices of each server take part? a and b are of the same servers, at other batches. */
+bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b);
+
 /* Each kind's devices as nodes of a layout (layout.h), in kind [x->n_kinds] and mem: x [n] are the same
- * model and servers at n batches, of batch [n] samples. A node has the largest rate of those whose
+ * model and servers at n batches, of batch [n] samples; a kind's devices are those of `at`, one of them, and
+ * batches at which others take part do not count for it. A node has the largest rate of those whose
  * weights, state and tensors it holds: the fewer its layers, the larger the batch may be. What goes on
  * between layers limits it, too. step_s [x->n_kinds][n_blocks+1], may be NULL: seconds a sample through so
  * many layers, as measured; a kind with any has no others, and holds as many layers as have one (0: that
  * of the next larger number). Fails: BERTH_ENOMEM. */
 berth_status berth_serving_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
-                                 const double *step_s, berth_arena *mem, berth_layout_kind *kind,
-                                 berth_err *err);
+                                 const berth_serving *at, const double *step_s, berth_arena *mem,
+                                 berth_layout_kind *kind, berth_err *err);
 
 /* The groups of a plan as those of a layout, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_serving_layout(const berth_serving *x, const berth_serving_plan *plan, berth_arena *mem,

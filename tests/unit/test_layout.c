@@ -220,7 +220,7 @@ static void test_many(void **state)
 {
 	(void)state;
 	static double per_s[2][9 * 9];
-	berth_layout_kind kind[2] = {{"a", 0, per_s[0]}, {"b", 0, per_s[1]}};
+	berth_layout_kind kind[2] = {{"a", 0, per_s[0], NULL}, {"b", 0, per_s[1], NULL}};
 	berth_layout_task x = {.n_layers = 8, .n_kinds = 2, .kind = kind};
 	for (int32_t f = 0; f < 8; f++)
 		for (int32_t t = f + 1; t <= 8 && t <= f + 5; t++) {
@@ -252,7 +252,8 @@ static void test_left_out(void **state)
 	(void)state;
 	static const double strong[9] = {0, 10, 4, 0, 0, 10}, weak[9] = {0, 0.5, 0.2, 0, 0, 0.5},
 			    none[9] = {0};
-	berth_layout_kind kind[3] = {{"strong", 2, strong}, {"weak", 1, weak}, {"none", 4, none}};
+	berth_layout_kind kind[3] = {
+		{"strong", 2, strong, NULL}, {"weak", 1, weak, NULL}, {"none", 4, none, NULL}};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 3, .kind = kind};
 	berth_arena mem = {0}, tmp = {0};
 	berth_layers out;
@@ -277,7 +278,7 @@ static void test_refused(void **state)
 {
 	(void)state;
 	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
-	berth_layout_kind kind = {"big", 2, per_s};
+	berth_layout_kind kind = {"big", 2, per_s, NULL};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
 	berth_layout_group group[2] = {{0, 0, 1, 2, 0}, {0, 1, 2, 1, 0}};
 	berth_layers l = {.n_groups = 2, .group = group};
