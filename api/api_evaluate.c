@@ -247,13 +247,15 @@ static bool is_next(const berth_evaluator *e, int32_t op)
 static int64_t start_of(berth_evaluator *e, int32_t op, int32_t dev)
 {
 	const berth_problem *p = e->s->p;
+	if (op < 0 || dev < 0 || dev >= p->n_devs)
+		return NEVER;
 	if (e->ready_of != op) {
 		if (!is_next(e, op))
 			return NEVER;
 		berth_partial_ready(e->part, op, e->ready_ns);
 		e->ready_of = op;
 	}
-	if (dev < 0 || dev >= p->n_devs || !berth_op_legal(p, op, dev))
+	if (!berth_op_legal(p, op, dev))
 		return NEVER;
 	int32_t bound = berth_partial_dev(e->part, op);
 	if (bound >= 0 ? bound != dev : !berth_partial_fits(e->part, p->op_coloc[op], dev))
