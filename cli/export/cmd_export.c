@@ -375,7 +375,7 @@ const cli_verb cmd_export = {
 	"write a plan in the words of the program that is to run it",
 	"The file is written whole or not at all, and only where the target can express the plan.\n"
 	"With --json and without -o nothing is written: it tells what would be.\n"
-	"Example: berth export plan.json --model model.onnx --to ort --device gpu0=CUDAExecutionProvider -o "
-	"labelled.onnx\n",
+	"Example: berth place model.onnx --on system:laptop -o plan.json && berth export plan.json --model "
+	"model.onnx --to ort --device gpu0=CUDAExecutionProvider -o labelled.onnx\n",
 	run_export,
 	CLI_RULES_OF(rules)};
