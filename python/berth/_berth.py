@@ -1,5 +1,6 @@
 """What users see of the module: models, machines, plans, and the functions that make them."""
 
+import array
 import contextlib
 import ctypes
 import json
@@ -17,7 +18,7 @@ class Error(Exception):
 
     def __init__(self, err):
         super().__init__(err.msg.decode("utf-8", "replace"))
-        self.code = CODES[err.code] if err.code < len(CODES) else str(err.code)
+        self.code = CODES[err.code] if 0 <= err.code < len(CODES) else str(err.code)
 
 
 _lib = open_library(Error)
@@ -405,7 +406,7 @@ class View:
     have rows (numpy.ctypeslib.as_array takes them). What there is none of is None."""
 
     def __init__(self, owner, raw):
-        self._owner = owner  # the arrays are its
+        self._owner = owner  # the arrays are its, and each keeps it
         for name, kind, sizes in VIEW:
             value = getattr(raw, name)
             if sizes and value:
@@ -413,9 +414,20 @@ class View:
                     size, _, more = size.partition("+")
                     kind = kind * (getattr(self, size) + int(more or 0))
                 value = ctypes.cast(value, ctypes.POINTER(kind)).contents
+                value._owner = owner
                 if name.endswith(("_name", "_kind")):
                     value = [_text(text) for text in value]
             setattr(self, name, value if value or not sizes else None)
+
+
+class _Held(_Object):
+    """The library's evaluator, which borrows model and machine: what views keep, as an Evaluator keeps its view."""
+
+    _free = "evaluator_free"
+
+    def __init__(self, pointer, *borrowed):
+        super().__init__(pointer)
+        self._borrowed = borrowed
 
 
 class Evaluator(_Object):
@@ -423,23 +435,23 @@ class Evaluator(_Object):
     evaluations and time_s limit it where they are given. Placements are sequences of device numbers, quickest
     as those that placement() makes. The best is kept."""
 
-    _free = "evaluator_free"
-
     class Over(Exception):
         """The budget is used up: value() and near() raise it. compare() then takes the best so far."""
 
     def __init__(self, model, machine, **options):
         options = {k: v for k, v in options.items() if k not in ("progress", "policy")}
-        super().__init__(_make(_lib.evaluator_new, model, machine, ctypes.byref(_options(**options))))
+        new = _make(_lib.evaluator_new, model, machine, ctypes.byref(_options(**options)))
+        super().__init__(new)
+        self._held = _Held(new, model, machine)
         self.model, self.machine, self.seed = model, machine, _lib.evaluator_seed(self)
-        self.view = View(self._pointer, _lib.evaluator_view(self).contents)
+        self.view = View(self._held, _lib.evaluator_view(self).contents)
         self._row = ctypes.c_int32 * len(model)
 
     left = property(lambda self: _lib.evaluator_left(self))
 
-    def placement(self, devices=()):
+    def placement(self, devices=None):
         """An array of device numbers, all 0 where nothing is given."""
-        return self._row.from_buffer_copy(devices) if isinstance(devices, self._row) else self._row(*devices)
+        return self._row() if devices is None else self._row.from_buffer_copy(self._as_row(devices))
 
     def _told(self, value):
         if value == math.inf and self.left == 0:
@@ -447,11 +459,24 @@ class Evaluator(_Object):
         return value
 
     def _as_row(self, numbers):
-        return numbers if numbers is None or isinstance(numbers, self._row) else self._row(*numbers)
+        """A number an operator, as C has them."""
+        if isinstance(numbers, self._row):
+            return numbers
+        try:
+            row = array.array("i", list(numbers))
+        except OverflowError as e:
+            raise ValueError(f"berth.Evaluator: no device or operator has such a number: {e}") from None
+        if len(row) != len(self.model):
+            raise ValueError(f"berth.Evaluator: {len(row)} numbers, but the model has {len(self.model)} operators")
+        return self._row.from_buffer(row)
+
+    def _value(self, devices, order, excess):
+        order = None if order is None else self._as_row(order)
+        return self._told(_lib.evaluator_value(self._pointer, self._as_row(devices), order, excess))
 
     def value(self, devices, order=None):
         """The objective's value; inf: it breaks a rule, a limit or memory, or is no placement."""
-        return self._told(_lib.evaluator_value(self._pointer, self._as_row(devices), self._as_row(order), None))
+        return self._value(devices, order, None)
 
     def near(self, base, devices):
         """The same, quicker, for a placement that differs little from base, while base stays the same."""
@@ -460,9 +485,8 @@ class Evaluator(_Object):
     def score(self, devices, order=None):
         """(excess, value): less is better; by how much it breaks rules, limits and memory comes first."""
         excess = ctypes.c_double()
-        value = _lib.evaluator_value(self._pointer, self._as_row(devices), self._as_row(order),
-                                     ctypes.byref(excess))
-        return excess.value, self._told(value)
+        value = self._value(devices, order, ctypes.byref(excess))
+        return excess.value, value
 
     @property
     def best(self):
@@ -494,17 +518,22 @@ def _run_own(method, model, machine, options):
     if not options.get("time_s"):
         options = dict(options, evaluations=options.get("evaluations") or 10000)  # as place() has it
 
-    def work():
-        evaluator = Evaluator(model, machine, **options)
+    def work(begin):
+        evaluator = Evaluator(model, machine, **dict(options, bound="fast"))
+        begin()
         with contextlib.suppress(Evaluator.Over):
             method(evaluator)
         best = evaluator.best
         return [_lib.plan_device(best, i) for i in range(len(model))], best._starts(), best.evaluations
-    devices, order, evaluations = _apart.run(work, _apart.patience(**options))
+    told = _apart.run(work, _apart.patience(**options))
     again = Evaluator(model, machine, **dict(options, evaluations=2, time_s=0))  # its word is not taken for it
-    again.value(devices)
-    again.value(devices, order)
-    return again.best, evaluations
+    try:
+        devices, order, evaluations = told
+        again.score(devices)
+        again.score(devices, order)
+        return again.best, max(1, min(int(evaluations), options.get("evaluations") or 2**63))
+    except (TypeError, ValueError):
+        raise _apart.Failed("wrote over its answer") from None
 
 
 def _compare_one(model, machine, method, options):
@@ -537,7 +566,7 @@ def compare(models, machines, methods, **options):
     for model in models:
         for machine in machines:
             some = [_compare_one(model, machine, method, options) for method in methods]
-            rows += sorted(some, key=lambda r: (math.isnan(r["value"]), r["value"]))
+            rows += sorted(some, key=lambda r: (r["plan"] is None, r["plan"] and not r["plan"].feasible, r["value"]))
     return rows
 
 

@@ -1,16 +1,22 @@
 """The module berth over the shared library: test_berth.py HEADER CC"""
 
 import ctypes
+import fcntl
+import gc
 import math
+import mmap
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 import berth
-from berth import _library
+from berth import _apart, _berth, _library
 
 HEADER, CC = sys.argv[1:3]
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(HEADER)))
@@ -156,6 +162,118 @@ class Own(unittest.TestCase):
         self.assertEqual((late[0]["method"], late[0]["graph"], late[0]["system"]), ("heft", "two", "duo"))
         with self.assertRaises(berth.Error):
             berth.compare(self.model, self.machine, ["hef"])
+
+    def one(self, method, **options):
+        return berth.compare(self.model, self.machine, [method], **options)[0]
+
+    def test_view_outlives(self):
+        freed = []
+        free = _berth._lib.evaluator_free
+        with mock.patch.object(_berth._lib, "evaluator_free", lambda e: freed.append(free(e))):
+            row = berth.Evaluator(self.model, self.machine).view.op_dev_time_ns[0]
+            gc.collect()
+            self.assertEqual((freed, list(row)), ([], [10**9, 2 * 10**9]))
+            del row
+            self.assertEqual(freed, [None])
+
+    def test_rows(self):
+        e = berth.Evaluator(self.model, self.machine)
+        for bad in ([0], [0, 1, 1], [2**32, 1], [0, -2**31 - 1]):
+            for call in (e.value, e.score, e.placement, lambda row: e.value([0, 1], row),
+                         lambda row: e.near([0, 1], row), lambda row: e.near(row, [0, 1])):
+                with self.assertRaises(ValueError):
+                    call(bad)
+        self.assertEqual((e.best.evaluations if e.value([0, 1]) else 0, list(e.placement())), (1, [0, 0]))
+
+    def test_misfit(self):
+        def misfit(e):
+            e.value([0, 0])
+
+        rows = berth.compare(self.model, self.machine, [misfit, "heft"], evaluations=20)
+        self.assertEqual([(r["method"], r["plan"].feasible, r["evaluations"]) for r in rows],
+                         [("heft", True, rows[0]["evaluations"]), ("misfit", False, 1)])
+
+    def test_patience(self):
+        """It runs from when the evaluator stands: making one takes 1000 s here, by a clock of the test's own."""
+        clock, here = memoryview(mmap.mmap(-1, 8)).cast("q"), os.getpid()
+        asked = []
+
+        class Slow(berth.Evaluator):
+            def __init__(self, *args, **options):
+                if os.getpid() != here:
+                    clock[0] = 1000
+                    time.sleep(0.2)
+                super().__init__(*args, **options)
+
+        def now():
+            while asked and not clock[0]:
+                pass
+            asked.append(1)
+            return clock[0]
+
+        with mock.patch.object(_berth, "Evaluator", Slow), mock.patch.object(_apart.time, "monotonic", now):
+            self.assertEqual(self.one(lambda e: e.value([0, 1]), evaluations=1)["value"], 2.1)
+
+    def test_children(self):
+        """What a method starts neither holds up its answer nor outlives it."""
+        for end, words in ((lambda: None, "optimal"), (lambda: os.kill(os.getpid(), 11), "crashed: signal 11")):
+            come, out = os.pipe()
+
+            def starts(e):
+                e.value([0, 1])
+                if os.fork() == 0:
+                    time.sleep(70)
+                    os.write(out, b"still there")
+                    os._exit(0)
+                end()
+
+            row = self.one(starts, evaluations=1)
+            os.close(out)
+            self.assertIn(words, row["status"])
+            self.assertEqual(os.read(come, 9), b"")
+            os.close(come)
+
+    def test_ends_with_program(self):
+        code = ("import berth, os, time\n"
+                "def method(e):\n    os.write(1, b'on')\n    time.sleep(20)\n    os.write(1, b'alone')\n"
+                "berth.compare(berth.load('zoo:alexnet'), berth.machine('system:edge'), [method], evaluations=1)")
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as program:
+            self.assertEqual(program.stdout.read(2), b"on")
+            program.terminate()
+            self.assertEqual(program.stdout.read(), b"")
+
+    def test_answers(self):
+        """What stands in the pipe of an answer is not believed, whatever its descriptor."""
+        pipe, most = os.pipe, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        ends = []
+
+        def high():
+            ends[:] = pipe()
+            if 1100 <= most:
+                for i, fd in enumerate(ends):
+                    ends[i] = fcntl.fcntl(fd, fcntl.F_DUPFD, 1030)
+                    os.close(fd)
+            return ends
+
+        def writes(e):
+            e.value([0, 1])
+            if text:
+                os.write(ends[1], text)
+                os._exit(0)
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        with mock.patch.object(os, "pipe", high):
+            for text in (b"junk\n", b"7\n", b"[true, 7]\n", b"\xff\n", b"[true, [[0], [0, 1], 1]]\n", b"\x80\x04\n",
+                         b'[true, [[0, 1], [0, 1], "x"]]\n', b"[true, [[0, 1], [0, 4294967297], 1]]\n"):
+                self.assertIn("wrote over its answer", self.one(writes, evaluations=1)["status"], text)
+            text = b"[true, [[0, 1], [0, 1], 99]]\n"
+            self.assertEqual(self.one(writes, evaluations=3)["evaluations"], 3)
+            text = b""
+            self.assertEqual(self.one(writes, evaluations=3)["value"], 2.1)
+
+    def test_codes(self):
+        self.assertEqual([berth.Error(_library.Err(code=code)).code for code in (1, -1, 99)],
+                         ["invalid", "-1", "99"])
 
 
 class Use(unittest.TestCase):
