@@ -85,7 +85,8 @@ berth_status api_plan_runs(const berth_plan *plan, berth_err *err);
 /* ---- users' own methods ---- */
 
 struct berth_evaluator {
-	berth_plan plan; /* of one that a user made: the problem, and the best so far; else zeros */
+	berth_plan plan; /* of one that a user made: the problem; else zeros */
+	berth_plan told; /* the same with the best so far, which is in mem of its own */
 	berth_search own, *s;
 	berth_pool *pool;
 	api_listener listener;

@@ -104,6 +104,7 @@ void berth_evaluator_free(berth_evaluator *e)
 {
 	if (e) {
 		berth_pool_free(e->pool);
+		berth_arena_free(&e->told.mem);
 		berth_arena_free(&e->plan.mem);
 	}
 	free(e);
@@ -123,7 +124,9 @@ uint64_t berth_evaluator_seed(const berth_evaluator *e)
 
 int64_t berth_evaluator_left(berth_evaluator *e)
 {
-	return berth_search_budget_left(e->s, INT64_MAX);
+	/* One is asked for: where more are, a search under a time sets aside what it would not come to. */
+	berth_search *s = e->s;
+	return berth_search_budget_left(s, 1) == 0 ? 0 : s->cfg.evaluations - s->evaluations;
 }
 
 /* Is every operator on a device that is legal for it, together with its group? */
@@ -203,16 +206,25 @@ berth_status berth_evaluator_plan(berth_evaluator *e, const berth_plan **out, be
 {
 	BERTH_ARENA(tmp);
 	const berth_search *s = e->s;
-	berth_plan *plan = &e->plan;
+	berth_plan *plan = &e->told;
+	berth_arena mem = plan->mem;
+	int32_t n = s->p->n_ops;
 	if (!isfinite(s->best.excess))
 		return berth_fail(err, BERTH_ELIMIT,
 		                  "evaluator: there is no plan, as no placement was valued");
+	berth_arena_free(&mem);
+	*plan = e->plan;
+	plan->mem = mem;
 	BERTH_TRY(berth_placement_new(s->p->g, s->p->s, &plan->mem, &tmp, &plan->placement, err));
+	BERTH_TRY_NEW(&plan->mem, n, err, plan->placement.op_dev);
+	BERTH_COPY(plan->placement.op_dev, s->best_dev, n);
+	if (s->best_has_order) {
+		BERTH_TRY_NEW(&plan->mem, n, err, plan->placement.order);
+		BERTH_COPY(plan->placement.order, s->best_order, n);
+	}
 	plan->placement.objective = berth_objective_name(&s->cfg.objective);
 	plan->placement.seed = s->cfg.seed;
 	plan->placement.evaluations = s->evaluations;
-	plan->placement.op_dev = s->best_dev;
-	plan->placement.order = s->best_has_order ? s->best_order : NULL;
 	BERTH_TRY(api_plan_judge(plan, err));
 	plan->placement.value = plan->v.value;
 	plan->placement.lower_bound = plan->lower_bound;

@@ -535,9 +535,11 @@ static void test_evaluator(void **state)
 	assert_true(isinf(berth_evaluator_value(e, crowded, NULL, NULL)));
 	assert_true(berth_evaluator_value(e, crowded, NULL, &excess) == 3 && excess > 0);
 	assert_int_equal(berth_evaluator_left(e), 3);
+	assert_int_equal(berth_evaluator_plan(e, &best, NULL), BERTH_OK);
 	assert_true(berth_evaluator_value(e, split, topo, NULL) == 2.1);
 	assert_true(berth_evaluator_near(e, crowded, split, NULL) == 2.1);
 	assert_int_equal(berth_evaluator_left(e), 1);
+	assert_string_equal(berth_plan_device_of(best, "b"), "x"); /* a better one has come since */
 	assert_int_equal(berth_evaluator_plan(e, &best, NULL), BERTH_OK);
 	assert_string_equal(berth_plan_device_of(best, "b"), "y");
 	assert_int_equal(berth_plan_evaluations(best), 4);
@@ -551,6 +553,13 @@ static void test_evaluator(void **state)
 	assert_true(berth_schedule_take(e, device, order) && device[1] == 1 && order[1] == 1);
 	berth_schedule_clear(e, -1);
 	assert_true(berth_schedule_put(e, 0, 0) + berth_schedule_finish(e, 1, 0) == 4000000000);
+	berth_evaluator_free(e);
+	/* What the first took says nothing of those that follow. */
+	const berth_options timed = {.evaluations = INT64_C(1) << 50, .time_s = 1e4};
+	assert_int_equal(berth_evaluator_new(f->model, f->machine, &timed, &e, NULL), BERTH_OK);
+	assert_true(berth_evaluator_value(e, split, NULL, NULL) == 2.1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(berth_evaluator_left(e), timed.evaluations - 1);
 	berth_evaluator_free(e);
 }
 
