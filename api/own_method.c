@@ -29,8 +29,7 @@ enum { POINTS = 64 };
 
 typedef struct answer {
 	int64_t evaluations, refused, illegal;
-	int32_t illegal_op, illegal_dev, returned;
-	bool any, ordered;
+	int32_t illegal_op, illegal_dev, returned, any, ordered; /* no bool: any byte may come */
 	int32_t n_found; /* of incumbents, every one of the latest and fewer of those before */
 	berth_search_point found[POINTS];
 } answer;
@@ -53,8 +52,8 @@ static void note_best(void *ctx, const berth_search *s)
 	if (!berth_score_feasible(s->best))
 		return;
 	if (a->n_found == POINTS) {
-		for (int32_t i = 0; i < POINTS / 2; i++)
-			a->found[i] = a->found[2 * i];
+		for (int32_t i = 1; i < POINTS / 2; i++) /* the first and the latest stay */
+			a->found[i] = a->found[2 * i + 1];
 		a->n_found = POINTS / 2;
 	}
 	a->found[a->n_found++] = (berth_search_point){s->evaluations, berth_cpu_seconds(), s->best.value};
@@ -147,10 +146,9 @@ static berth_status tell_end(const job *j, berth_apart_end how, int by_signal, d
 {
 	const char *path = j->own->path;
 	if (how == BERTH_APART_LATE)
-		return berth_fail(
-			err, BERTH_ELIMIT,
-			"method %.200s did not return within %.3g s, and was ended (--time gives it more)",
-			path, limit_s);
+		return berth_fail(err, BERTH_ELIMIT,
+		                  "method %.200s did not %s within %.3g s, and was ended%s", path,
+		                  j->s ? "return" : "load", limit_s, j->s ? " (--time gives it more)" : "");
 	if (how == BERTH_APART_ENDED && by_signal)
 		return berth_fail(err, BERTH_EINVAL, "method %.200s crashed: signal %d (%s)", path, by_signal,
 		                  strsignal(by_signal));
@@ -195,6 +193,25 @@ static berth_status note_faults(const job *j, berth_search *s, berth_err *err)
 	return berth_got(s->note = berth_arena_printf(s->mem, "%s%s", of, more), err);
 }
 
+/* How the value came to be, where the answer fits; else it is told of what mends it. What can be no such
+ * point is left out. */
+static berth_status take_found(const job *j, berth_search *s, berth_err *err)
+{
+	berth_search_point *found;
+	bool fits = berth_score_feasible(s->best) && j->a.n_found > 0 && j->a.n_found <= POINTS;
+	int32_t n = fits ? j->a.n_found : 0;
+	BERTH_TRY_NEW(s->mem, n, err, found);
+	s->n_found = 0;
+	for (int32_t i = 0; i < n; i++) {
+		const berth_search_point *x = &j->a.found[i];
+		if (x->evaluations >= 0 && x->evaluations <= s->evaluations && x->cpu_s >= 0 &&
+		    isfinite(x->cpu_s) && isfinite(x->value))
+			found[s->n_found++] = *x;
+	}
+	s->found = found;
+	return BERTH_OK;
+}
+
 static berth_status take(job *j, berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_evaluator e = {.s = s, .illegal_op = -1};
@@ -205,23 +222,33 @@ static berth_status take(job *j, berth_search *s, berth_arena *tmp, berth_err *e
 	if (!j->a.any || !api_evaluator_legal(&e, j->op_dev) || (order && !api_evaluator_ordered(&e, order)))
 		return berth_fail(err, BERTH_EINVAL, "method %.200s valued no placement%s%s", j->own->path,
 		                  s->note ? ": " : "", s->note ? s->note : "");
+	int64_t least = s->evaluations, most = least > s->cfg.evaluations ? least : s->cfg.evaluations;
 	berth_search_offer(s, j->op_dev, order);
-	berth_search_point *found;
-	int32_t n = j->a.n_found < 0 || j->a.n_found > POINTS ? 0 : j->a.n_found;
-	BERTH_TRY_NEW(s->mem, n, err, found);
-	if (n)
-		BERTH_COPY(found, j->a.found, n);
-	s->found = found;
-	s->n_found = n;
-	s->evaluations += (j->a.evaluations > 0 ? j->a.evaluations : 1) - 1;
-	return BERTH_OK;
+	s->evaluations = j->a.evaluations < least ? least : j->a.evaluations > most ? most : j->a.evaluations;
+	return take_found(j, s, err);
+}
+
+/* Run the child. What goes wrong there is the method's, but what the loader says. */
+static berth_status run_apart(job *j, const berth_patience *until, double limit_s, int n_blocks,
+                              const berth_apart_block *blocks, berth_err *err)
+{
+	berth_apart_end how = BERTH_APART_ENDED;
+	int by_signal = -1; /* no child was begun */
+	berth_err why = {BERTH_OK, ""};
+	berth_status st = berth_apart_until(until, run_in_child, j, n_blocks, blocks, &how, &by_signal, &why);
+	bool loaders = !j->s && strstr(why.msg, j->own->path) && (st == BERTH_EINVAL || st == BERTH_EIO);
+	if (st != BERTH_OK && by_signal >= 0 && !loaders)
+		return berth_fail(err, BERTH_EINVAL, "method %.200s failed: %.250s", j->own->path, why.msg);
+	if (st != BERTH_OK)
+		return berth_fail(err, st, "%s", why.msg);
+	if (until->cancel && atomic_load(until->cancel))
+		return BERTH_OK; /* the user had enough: no answer, and not its fault */
+	return tell_end(j, how, by_signal, limit_s, err);
 }
 
 static berth_status run_own(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	job j = {.own = (const own_method *)s->method, .s = s, .mem = tmp};
-	berth_apart_end how = BERTH_APART_ENDED;
-	int by_signal = 0;
 	double limit_s = patience_s(s);
 	const berth_patience until = {.cancel = s->cfg.cancel, .end_s = berth_wall_seconds() + limit_s};
 	BERTH_TRY_NEW(tmp, s->p->n_ops, err, j.op_dev, j.order);
@@ -229,18 +256,13 @@ static berth_status run_own(berth_search *s, berth_arena *tmp, berth_err *err)
 		j.cpu_used = berth_cpu_seconds() - s->cpu_started;
 	size_t bytes = (size_t)s->p->n_ops * sizeof *j.op_dev;
 	const berth_apart_block blocks[] = {{&j.a, sizeof j.a}, {j.op_dev, bytes}, {j.order, bytes}};
-	BERTH_TRY(berth_apart_until(&until, run_in_child, &j, 3, blocks, &how, &by_signal, err));
-	if (s->cfg.cancel && atomic_load(s->cfg.cancel))
-		return BERTH_OK; /* the user had enough: no answer, and not its fault */
-	BERTH_TRY(tell_end(&j, how, by_signal, limit_s, err));
-	return take(&j, s, tmp, err);
+	BERTH_TRY(run_apart(&j, &until, limit_s, 3, blocks, err));
+	return s->cfg.cancel && atomic_load(s->cfg.cancel) ? BERTH_OK : take(&j, s, tmp, err);
 }
 
 berth_status berth_method_named(const char *name, berth_arena *mem, const berth_method **out, berth_err *err)
 {
 	own_method *own;
-	berth_apart_end how = BERTH_APART_ENDED;
-	int by_signal = 0;
 	const berth_patience until = {.end_s = berth_wall_seconds() + PATIENCE_S};
 	if (!strchr(name, '/'))
 		return berth_method_find(name, out, err);
@@ -248,8 +270,7 @@ berth_status berth_method_named(const char *name, berth_arena *mem, const berth_
 	BERTH_TRY(berth_got(own->path = berth_arena_strdup(mem, name), err));
 	own->m = (berth_method){.name = own->path, .about = "a method of your own", .run = run_own};
 	job j = {.own = own};
-	BERTH_TRY(berth_apart_until(&until, run_in_child, &j, 0, NULL, &how, &by_signal, err));
-	BERTH_TRY(tell_end(&j, how, by_signal, PATIENCE_S, err));
+	BERTH_TRY(run_apart(&j, &until, PATIENCE_S, 0, NULL, err));
 	*out = &own->m;
 	return BERTH_OK;
 }

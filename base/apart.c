@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,38 +23,53 @@ typedef struct outcome {
 	berth_err err;
 } outcome;
 
+/* A child, where its answer comes from, and the note of what it would leave behind. */
+typedef struct started {
+	pid_t pid;
+	int fd, note;
+} started;
+
 /* What came through the pipe: all of it; less, as the child ended or the time was over; errno tells why
  * nothing can come. */
-typedef enum arrival { WHOLE, CUT, UNHEARD } arrival;
+typedef enum arrival { WHOLE, ENDED, CUT, UNHEARD } arrival;
 
-/* For something to read on fd. Who may cancel is asked fifty times a second. */
-static arrival wait_for(int fd, const berth_patience *until)
+/* Has the child ended? It is not collected yet. */
+static bool has_ended(pid_t pid)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	while (!berth_patience_over(until)) {
+	siginfo_t info = {.si_pid = 0};
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/* For something to read. Who may cancel is asked fifty times a second, and whether the child is alive: one
+ * that it started itself may hold the pipe open. */
+static arrival wait_for(const started *s, const berth_patience *until)
+{
+	struct pollfd p = {.fd = s->fd, .events = POLLIN};
+	for (bool ended = false; !berth_patience_over(until);) {
 		double left_ms = ceil((until->end_s - berth_wall_seconds()) * 1e3);
-		if (until->cancel)
-			left_ms = fmin(left_ms, 20);
-		int n = poll(&p, 1, left_ms < INT_MAX ? (int)left_ms : isinf(left_ms) ? -1 : INT_MAX);
+		int n = poll(&p, 1, ended ? 0 : (int)fmin(left_ms, 20));
 		if (n > 0)
 			return WHOLE;
 		if (n < 0 && errno != EINTR)
 			return UNHEARD;
+		if (n == 0 && ended)
+			return ENDED;
+		ended = has_ended(s->pid);
 	}
 	return CUT;
 }
 
-static arrival receive_all(int fd, const berth_patience *until, void *data, size_t n)
+static arrival receive_all(const started *s, const berth_patience *until, void *data, size_t n)
 {
 	for (char *at = data; n > 0;) {
-		arrival ready = wait_for(fd, until);
+		arrival ready = wait_for(s, until);
 		if (ready != WHOLE)
 			return ready;
-		ssize_t k = read(fd, at, n);
+		ssize_t k = read(s->fd, at, n);
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
-			return k < 0 ? UNHEARD : CUT;
+			return k < 0 ? UNHEARD : ENDED;
 		at += k;
 		n -= (size_t)k;
 	}
@@ -71,6 +85,7 @@ static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx
                             int n_blocks, const berth_apart_block *blocks)
 {
 	outcome o = {.st = BERTH_OK};
+	setpgid(0, 0);
 	if (!berth_apart_end_with(parent))
 		_exit(LEFT_ALONE);
 	/* It keeps nothing open but its answer: neither the pipe of a child that another thread started at
@@ -95,12 +110,13 @@ static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx
 	_exit(sent ? 0 : LEFT_UNHEARD);
 }
 
-static arrival receive(int fd, const berth_patience *until, outcome *o, int n_blocks,
+static arrival receive(const started *s, const berth_patience *until, outcome *o, int n_blocks,
                        const berth_apart_block *blocks)
 {
-	arrival got = receive_all(fd, until, o, sizeof *o);
+	arrival got = receive_all(s, until, o, sizeof *o);
 	for (int i = 0; i < n_blocks && got == WHOLE && o->st == BERTH_OK; i++)
-		got = receive_all(fd, until, blocks[i].data, blocks[i].bytes);
+		got = receive_all(s, until, blocks[i].data, blocks[i].bytes);
+	o->err.msg[sizeof o->err.msg - 1] = '\0'; /* work may have written to the pipe itself */
 	return got;
 }
 
@@ -125,27 +141,22 @@ static berth_status fail_errno(berth_err *err, const char *what, int why)
 	return why == ENOMEM ? berth_nomem(err) : berth_fail(err, BERTH_EIO, "%s: %s", what, strerror(why));
 }
 
-/* A child, where its answer comes from, and the note of what it would leave behind. */
-typedef struct started {
-	pid_t pid;
-	int fd, note;
-} started;
-
 /* What the parent makes of the child that it forked. */
 static berth_status hear(const started *s, const berth_patience *until, int n_blocks,
                          const berth_apart_block *blocks, berth_apart_end *how, int *by_signal,
                          berth_err *err)
 {
-	outcome o;
-	arrival got = receive(s->fd, until, &o, n_blocks, blocks);
+	outcome o = {.st = BERTH_OK};
+	arrival got = receive(s, until, &o, n_blocks, blocks);
 	int why = errno;
-	bool answered = got == WHOLE, late = got == CUT && berth_patience_over(until);
+	bool answered = got == WHOLE, late = got == CUT;
 	close(s->fd);
 	if (!answered)
 		kill(s->pid, SIGKILL); /* late, ended with its exit code, or going on without the pipe */
+	kill(-s->pid, SIGKILL);        /* and what it started */
 	berth_leftover_forget(s->note);
 	int status = collect(s->pid, !answered);
-	*by_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	*by_signal = !answered && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
 	if (got == UNHEARD)
 		return fail_errno(err, "no answer from a process of its own", why);
@@ -156,7 +167,12 @@ static berth_status hear(const started *s, const berth_patience *until, int n_bl
 	if (!answered && WIFEXITED(status) && WEXITSTATUS(status) == LEFT_ALONE)
 		return berth_fail(err, BERTH_EIO,
 		                  "a process of its own cannot be bound to the end of this one");
-	return !answered || o.st == BERTH_OK ? BERTH_OK : berth_fail(err, o.st, "%s", o.err.msg);
+	if (!answered || o.st == BERTH_OK)
+		return BERTH_OK;
+	if ((int)o.st < BERTH_OK || (int)o.st > BERTH_EUNSUPPORTED)
+		return berth_fail(err, BERTH_EIO,
+		                  "a process of its own answered with status %d, which is none", (int)o.st);
+	return berth_fail(err, o.st, "%s", o.err.msg);
 }
 
 int berth_apart_pipe(int fd[2])
@@ -175,7 +191,9 @@ berth_status berth_apart_until(const berth_patience *until, berth_status (*work)
 	if (pid == 0)
 		child(self, fd[1], work, ctx, n_blocks, blocks);
 	int why = errno;
-	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 0) : -1};
+	if (pid > 0)
+		setpgid(pid, pid); /* as the child does: whoever is first */
+	const started s = {pid, fd[0], pid > 0 ? berth_leftover_child(pid, 1) : -1};
 	close(fd[1]);
 	if (pid > 0)
 		return hear(&s, until, n_blocks, blocks, how, by_signal, err);

@@ -209,6 +209,31 @@ static void test_sibling(void **state)
 	assert_true(second_saw);
 }
 
+static berth_status start_another(void *ctx, berth_err *err)
+{
+	if (fork() == 0)
+		return work_for_ever(ctx, err); /* with the pipe open */
+	wait_until(&shared->child);
+	abort();
+}
+
+/* What a child started goes with it, and does not hide its end. */
+static void test_group(void **state)
+{
+	(void)state;
+	berth_err err;
+	berth_apart_end how = BERTH_APART_ANSWERED;
+	const berth_patience until = {.end_s = berth_wall_seconds() + 20};
+	int by_signal = 0;
+	shared->child = 0;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_ok(berth_apart_until(&until, start_another, NULL, 0, NULL, &how, &by_signal, &err), &err);
+	assert_int_equal(how, BERTH_APART_ENDED);
+	assert_int_equal(by_signal, SIGABRT);
+	collect_orphan();
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
 /* From here on nothing can be bound to the end of its parent. */
 static bool forbid_binding(void)
 {
@@ -252,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_end_with_parent),
 		cmocka_unit_test(test_sibling),
+		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_not_bound),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
