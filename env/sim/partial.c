@@ -6,6 +6,8 @@
 #include "ready.h"
 
 #define NEVER INT64_MAX
+/* More than any memory, and than all bytes of a graph; three of it still fit. */
+#define MOST_BYTES (INT64_C(1) << 61)
 
 typedef struct timed {
 	int64_t start_ns;
@@ -70,6 +72,8 @@ static void find_most(const berth_partial *part)
 			*most += g->param_bytes[g->op_param[i]];
 		BERTH_EACH (i, g->op_in_off, op)
 			*most += g->tensor_bytes[g->in_tensor[i]];
+		/* What is shared was counted once per user. */
+		*most = *most < MOST_BYTES ? *most : MOST_BYTES;
 	}
 }
 
@@ -150,8 +154,8 @@ static load own_load(const berth_graph *g, int32_t op)
 
 static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t largest, int64_t n_ops)
 {
-	int64_t slots = part->p->s->dev_slots[dev];
-	return largest * (slots < n_ops ? slots : n_ops);
+	int64_t slots = part->p->s->dev_slots[dev], n = slots < n_ops ? slots : n_ops;
+	return n && largest > MOST_BYTES / n ? MOST_BYTES : largest * n;
 }
 
 /* Memory of an operator whose colocation group was just bound to dev, with the copies between it and

@@ -221,6 +221,39 @@ static void test_two_pools(void **state)
 	small_problem_free(&c);
 }
 
+/* Sums beyond 2^63 are beyond a device, too: a parameter that a group's operators share, counted once for
+ * each, and the largest workspace in every slot. */
+static void test_beyond_all_memory(void **state)
+{
+	(void)state;
+	enum { N_OPS = 1100 };
+	static const char *const own[2] = {"", ",\"workspace_bytes\":9007199254740992"};
+	char ops[N_OPS * 60], users[N_OPS * 10];
+	for (int k = 0; k < 2; k++) {
+		small_problem c;
+		berth_arena text = {0};
+		size_t n = 0, m = 0;
+		for (int i = 0; i < N_OPS; i++) {
+			n += (size_t)snprintf(ops + n, sizeof ops - n,
+			                      "%s{\"name\":\"o%d\",\"time_s\":{\"*\":1}%s,"
+			                      "\"colocate\":\"g\"}",
+			                      i ? "," : "", i, i ? "" : own[k]);
+			m += (size_t)snprintf(users + m, sizeof users - m, "%s\"o%d\"", i ? "," : "", i);
+		}
+		small_problem_make(
+			&c,
+			berth_arena_printf(&text,
+		                           "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s],"
+		                           "\"params\":[{\"name\":\"w\",\"bytes\":%s,\"ops\":[%s]}]}",
+		                           ops, k ? "1" : "9007199254740992", users),
+			"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"d\","
+			"\"slots\":1024,\"memory_bytes\":2000}],\"links\":[]}");
+		assert_false(berth_partial_holds(new_partial(&c), 0, 0));
+		berth_arena_free(&text);
+		small_problem_free(&c);
+	}
+}
+
 /* Another operator's separation is no concern of one that has none. */
 static void test_separated(void **state)
 {
@@ -673,6 +706,7 @@ int main(void)
 		cmocka_unit_test(test_empty_pool),   cmocka_unit_test(test_two_pools),
 		cmocka_unit_test(test_separated),    cmocka_unit_test(test_order_of_binding),
 		cmocka_unit_test(test_limits),       cmocka_unit_test(test_random_instances),
+		cmocka_unit_test(test_beyond_all_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
