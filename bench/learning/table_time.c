@@ -246,7 +246,8 @@ static void print_world(const world *w, const rivals *r, const bench_options *o)
 {
 	bench_mean mean[MOST_RIVALS] = {0};
 	double most = 0;
-	int step = (int)(N_TIMED / o->instances), where = 0;
+	bool all = o->instances < 1 || o->instances > N_TIMED;
+	int step = all ? 1 : (int)(N_TIMED / o->instances), where = 0;
 	for (int i = 0; i < N_TIMED; i += step) {
 		double value[MOST_RIVALS], seconds[MOST_RIVALS];
 		subject x __attribute__((cleanup(bench_close)));
