@@ -165,22 +165,30 @@ static const char *latex_word(char c)
 	case '<': return "textless";
 	case '>': return "textgreater";
 	case '|': return "textbar";
+	case '`': return "textasciigrave";
 	default: return NULL;
 	}
 }
 
-/* Made visible first: the letters that stand for what is not seen are obeyed, too. */
+/* Made visible first: the letters that stand for what is not seen are obeyed, too. Two of a kind do not
+ * become one sign. Straight quotes are those of typewriters, which every encoding of fonts has. */
 static void say_latex(const char *text)
 {
+	char before = 0;
 	for (size_t n = strlen(text); n > 0;) {
 		berth_visible_char v = berth_visible_at(text, n);
-		for (const char *at = v.shown; *at; at++)
+		for (const char *at = v.shown; *at; before = *at++) {
+			if (*at == before && strchr("-',", *at))
+				cli_say("{}");
 			if (latex_word(*at))
 				cli_say("\\%s{}", latex_word(*at));
+			else if (*at == '"')
+				cli_say("\\texttt{\\char34}");
 			else if (strchr("#$%&_{}", *at))
 				cli_say("\\%c", *at);
 			else
 				cli_put_document(at, 1);
+		}
 		text += v.used;
 		n -= (size_t)v.used;
 	}
@@ -200,12 +208,13 @@ void cli_say_word(const char *text, cli_format format)
 		say_latex(text);
 }
 
-/* With the lines of the package booktabs. */
+/* With the lines of the package booktabs. They and ends of rows take a [ or * behind them for their own. */
 static void print_latex(const cli_table *t)
 {
 	cli_say("\\begin{tabular}{%.*s}\n\\toprule\n", (int)t->n_cols, t->align);
 	for (size_t i = 0; i + t->n_cols <= t->n_cells; i += t->n_cols) {
 		for (size_t c = 0; c < t->n_cols; c++) {
+			cli_say(!c && strspn(t->cell[i], "[*") ? "{}" : "");
 			cli_say_word(t->cell[i + c], CLI_AS_LATEX);
 			cli_say(c + 1 < t->n_cols ? " & " : " \\\\\n");
 		}
