@@ -10,6 +10,8 @@
 #include "report.h"
 #include "sandboxed.h"
 
+#include <unistd.h>
+
 typedef struct args {
 	cli_texts on, methods, policies;
 	compare_plans plans;
@@ -112,12 +114,13 @@ static bool is_method(const state *s, const char *name)
 }
 
 /* NAME=FILE: each method that uses a policy once more with it, as "METHOD NAME". One FILE alone is the policy
- * of all. */
+ * of all. What is a file as a whole has no name. */
 static berth_status add_policies(cli *c, args *a, state *s, size_t *cap, berth_err *err)
 {
 	const int32_t n = s->n_methods;
 	for (int32_t i = 0; i < a->policies.n; i++) {
-		const char *text = a->policies.text[i], *equals = strchr(text, '=');
+		const char *text = a->policies.text[i];
+		const char *equals = access(text, F_OK) == 0 ? NULL : strchr(text, '=');
 		berth_policy_file *file;
 		if (!equals && a->policies.n == 1) {
 			a->budget.policy = text;
@@ -145,6 +148,11 @@ static berth_status add_policies(cli *c, args *a, state *s, size_t *cap, berth_e
 				                  "compare: --policy '%.80s': that name is taken", text);
 			BERTH_TRY(add_method(c, s, &x->m, cap, err));
 		}
+		if (s->n_methods == n)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "compare: --policy '%.80s': no method uses it; name policy or "
+			                  "berth in --methods",
+			                  text);
 	}
 	return BERTH_OK;
 }
@@ -225,53 +233,81 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 	                  s->r.name[method], (unsigned long long)seed);
 }
 
-static berth_status fill_block(cli *c, args *a, const char *graph, const char *system,
-                               int32_t n_seeds, state *s, berth_err *err)
-{
+/* A graph on a system, and the plans for it. */
+typedef struct instance {
+	const char *spec; /* of the graph */
 	berth_graph g;
 	berth_system y;
 	berth_problem p;
-	berth_bounds bounds;
 	berth_compare_plan *plan;
+} instance;
+
+static berth_status load(cli *c, args *a, const char *graph, const char *system, instance *x, berth_err *err)
+{
+	x->spec = graph;
+	BERTH_TRY(cli_instance_load(c, graph, system, &x->g, &x->y, NULL, err));
+	BERTH_TRY_NEW(&c->mem, a->plans.n, err, x->plan);
+	BERTH_TRY(compare_plans_read(c, &a->plans, &x->g, &x->y, x->plan, err));
+	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &x->g, err));
+	return berth_problem_new(&x->g, &x->y, &c->mem, &c->tmp, &x->p, err);
+}
+
+/* Of all plans that are used; rows are for one. */
+static berth_status take_objective(const compare_plans *x, const instance *all, int32_t n, state *s,
+                                   berth_err *err)
+{
+	for (int32_t i = 0; i < n && x->objective; i++) {
+		berth_objective own = berth_objective_of_plan(x->objective, &all[i].p);
+		if (i && strcmp(own.text, s->r.objective.text) != 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "compare: %s is a plan for %s, which not all of the systems have "
+			                  "figures for: say one by --objective",
+			                  x->objective_of, x->objective);
+		s->r.objective = own;
+	}
+	return BERTH_OK;
+}
+
+static berth_status fill_block(cli *c, args *a, const instance *x, state *s, berth_err *err)
+{
+	berth_bounds bounds;
 	cli_compare_block *b = &s->r.block[s->r.n_blocks];
 	berth_compare_cfg cfg = {.method = s->method,
 	                         .n_methods = s->n_methods,
-	                         .n_seeds = n_seeds,
+	                         .n_seeds = s->r.n_seeds,
+	                         .plan = x->plan,
 	                         .n_plans = a->plans.n,
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
-	BERTH_TRY(cli_instance_load(c, graph, system, &g, &y, NULL, err));
-	BERTH_TRY_NEW(&c->mem, a->plans.n, err, plan);
-	BERTH_TRY(compare_plans_read(c, &a->plans, &g, &y, plan, err));
-	cfg.plan = plan;
-	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &g, err));
-	BERTH_TRY(berth_problem_new(&g, &y, &c->mem, &c->tmp, &p, err));
-	if (a->plans.objective)
-		s->r.objective = berth_objective_of_plan(a->plans.objective, &p);
 	cfg.search.objective = s->r.objective;
-	BERTH_TRY(compare_plans_ask(c, &a->plans, graph, &p, plan, err));
-	BERTH_TRY(cli_budget_bounds(&a->budget, &p, &s->r.objective, &c->tmp, &bounds, err));
-	BERTH_TRY_NEW(&c->mem, s->r.n_methods * n_seeds, err, b->row);
-	b->graph = g.name;
-	b->system = y.name;
+	BERTH_TRY(compare_plans_ask(c, &a->plans, x->spec, &x->p, x->plan, err));
+	BERTH_TRY(cli_budget_bounds(&a->budget, &x->p, &s->r.objective, &c->tmp, &bounds, err));
+	BERTH_TRY_NEW(&c->mem, s->r.n_methods * s->r.n_seeds, err, b->row);
+	b->graph = x->g.name;
+	b->system = x->y.name;
 	b->bound_kind = bounds.kind;
-	berth_status st = berth_compare(&p, &bounds, &cfg, b->row, &b->n, &c->mem, &c->tmp, err);
+	berth_status st = berth_compare(&x->p, &bounds, &cfg, b->row, &b->n, &c->mem, &c->tmp, err);
 	s->r.n_blocks++;
 	return st;
 }
 
 static berth_status fill_blocks(cli *c, args *a, state *s, berth_err *err)
 {
-	int32_t n_seeds = (int32_t)a->seeds;
-	BERTH_TRY_NEW(&c->mem, c->n_args * n_systems(a), err, s->r.block);
-	s->of = c->n_args * n_systems(a) * s->r.n_methods * n_seeds;
-	for (int32_t i = 0; i < c->n_args; i++) {
-		BERTH_TRY(place_decoder_note_reading(c, c->args[i], err));
-		for (int32_t k = 0; k < n_systems(a); k++)
-			BERTH_TRY(fill_block(c, a, c->args[i], a->on.n ? a->on.text[k] : NULL,
-			                     n_seeds, s, err));
+	const int32_t n = c->n_args * n_systems(a);
+	instance *all;
+	BERTH_TRY_NEW(&c->mem, n, err, s->r.block);
+	BERTH_TRY_NEW(&c->mem, n, err, all);
+	s->of = n * s->r.n_methods * s->r.n_seeds;
+	for (int32_t i = 0; i < n; i++) {
+		const char *graph = c->args[i / n_systems(a)];
+		if (i % n_systems(a) == 0)
+			BERTH_TRY(place_decoder_note_reading(c, graph, err));
+		BERTH_TRY(load(c, a, graph, a->on.n ? a->on.text[i % a->on.n] : NULL, &all[i], err));
 	}
+	BERTH_TRY(take_objective(&a->plans, all, n, s, err));
+	for (int32_t i = 0; i < n; i++)
+		BERTH_TRY(fill_block(c, a, &all[i], s, err));
 	return compare_plans_tell(c, &a->plans, err);
 }
 

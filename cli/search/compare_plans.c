@@ -74,7 +74,7 @@ static berth_status list_folder(cli *c, folder *x, berth_err *err)
 	if (!dir)
 		return errno == ENOMEM ? berth_nomem(err)
 		                       : berth_fail(err, BERTH_EIO, "%s: %s", x->path, strerror(errno));
-	for (const struct dirent *e; st == BERTH_OK && (e = readdir(dir));) {
+	for (const struct dirent *e; st == BERTH_OK && (errno = 0, e = readdir(dir));) {
 		size_t n = strlen(e->d_name);
 		if (n < 6 || strcmp(e->d_name + n - 5, ".json") != 0)
 			continue;
@@ -83,6 +83,8 @@ static berth_status list_folder(cli *c, folder *x, berth_err *err)
 		if (st == BERTH_OK)
 			st = BERTH_PUSH(&c->mem, x->file, x->n, &cap, err, f);
 	}
+	if (st == BERTH_OK && errno)
+		st = berth_fail(err, BERTH_EIO, "%s: %s", x->path, strerror(errno));
 	closedir(dir);
 	BERTH_TRY(st);
 	if (!x->n)
