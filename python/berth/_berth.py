@@ -8,7 +8,8 @@ import math
 import os
 
 from . import _apart
-from ._library import (PROGRESS, VIEW, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options, open_library)
+from ._library import (MACHINE, MODEL, PROGRESS, VIEW, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options,
+                       open_library)
 
 CODES = ("ok", "invalid", "memory", "io", "format", "infeasible", "limit", "interrupted", "unsupported")
 
@@ -55,6 +56,10 @@ def _make(function, *args):
     out = ctypes.c_void_p()
     function(*args, ctypes.byref(out))
     return out
+
+
+def _array(kind, objects):
+    return (ctypes.c_void_p * len(objects))(*[kind.from_param(one)._pointer for one in objects])
 
 
 class Model(_Object):
@@ -327,9 +332,12 @@ def _options(progress=None, start=None, pin=(), forbid=(), colocate=(), **words)
     unknown = set(words) - known
     if unknown:
         raise TypeError(f"berth: no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
-    o = Options(**{k: _bytes(v) if isinstance(v, (str, os.PathLike)) else v for k, v in words.items()})
+    texts = {name for name, kind in Options._fields_ if kind is ctypes.c_char_p}
+    o = Options(**{k: _bytes(v) if k in texts else v for k, v in words.items()})
     o.pin, o.forbid, o.colocate = _texts(pin), _texts(forbid), _texts(colocate)
     if start is not None:
+        if not isinstance(start, Plan):
+            raise TypeError(f"berth: start is a plan (Plan.new makes one of devices), not {start!r}")
         o.start = start._pointer
     o.raised = None
 
@@ -591,7 +599,7 @@ def compare_seeds(model, machine, methods=None, seeds=1, **options):
 def configure(models, batches, machine, goal="time", **options):
     """Which hosts and devices of a cluster train together: models are one training step at each batch, which
     rise. A dict (berth_task_configure)."""
-    steps = (ctypes.c_void_p * len(models))(*[m._pointer for m in models])
+    steps = _array(MODEL, models)
     samples = (ctypes.c_int64 * len(models))(*batches)
     return _answer(_lib.task_configure, steps, samples, len(models), machine, _name(goal), options=options)
 
@@ -615,6 +623,6 @@ def targets():
 def train(models, machines, path, **options):
     """Train a policy on every model on every machine and write it to path. Options: objective, seed,
     evaluations, threads, resume, progress."""
-    models, machines = [(ctypes.c_void_p * len(x))(*[one._pointer for one in x]) for x in (models, machines)]
+    models, machines = _array(MODEL, models), _array(MACHINE, machines)
     with _searching(options) as o:
         _lib.policy_train(models, len(models), machines, len(machines), ctypes.byref(o), _name(path))

@@ -76,6 +76,24 @@ class View(Structure):
 
 
 OBJECT, OUT, INDICES = c_void_p, POINTER(c_void_p), POINTER(c_int32)
+
+
+class MODEL(c_void_p):
+    """What users give: C would take anything for an address."""
+
+    what, free = "model (load() reads one)", "model_free"
+
+    @classmethod
+    def from_param(cls, value):
+        if getattr(value, "_free", None) != cls.free:
+            raise TypeError(f"berth: expected a {cls.what}, not {value!r}")
+        return value
+
+
+class MACHINE(MODEL):
+    what, free = "machine (machine() reads one)", "machine_free"
+
+
 ERR = POINTER(Err)
 
 # Of every function: what it returns and what it takes. Those that return STATUS take an Err last.
@@ -103,16 +121,16 @@ FUNCTIONS = {
     "method_count": (c_int32, []),
     "method_name": (c_char_p, [c_int32]),
     "method_about": (c_char_p, [c_int32]),
-    "place": (STATUS, [OBJECT, OBJECT, POINTER(Options), OUT]),
-    "lower_bound": (STATUS, [OBJECT, OBJECT, POINTER(Options), POINTER(c_double)]),
-    "pareto_front": (STATUS, [OBJECT, OBJECT, POINTER(Options), c_char_p, c_int32, OUT]),
+    "place": (STATUS, [MODEL, MACHINE, POINTER(Options), OUT]),
+    "lower_bound": (STATUS, [MODEL, MACHINE, POINTER(Options), POINTER(c_double)]),
+    "pareto_front": (STATUS, [MODEL, MACHINE, POINTER(Options), c_char_p, c_int32, OUT]),
     "front_free": (None, [OBJECT]),
     "front_count": (c_int32, [OBJECT]),
     "front_plan": (OBJECT, [OBJECT, c_int32]),
     "front_evaluations": (c_int64, [OBJECT]),
     "plan_free": (None, [OBJECT]),
-    "plan_new": (STATUS, [OBJECT, OBJECT, INDICES, INDICES, OUT]),
-    "plan_read": (STATUS, [c_char_p, OBJECT, OBJECT, OUT]),
+    "plan_new": (STATUS, [MODEL, MACHINE, INDICES, INDICES, OUT]),
+    "plan_read": (STATUS, [c_char_p, MODEL, MACHINE, OUT]),
     "plan_write": (STATUS, [OBJECT, c_char_p]),
     "plan_device": (c_int32, [OBJECT, c_int32]),
     "plan_device_of": (c_char_p, [OBJECT, c_char_p]),
@@ -141,7 +159,7 @@ FUNCTIONS = {
     "export_count": (c_int32, []),
     "export_name": (c_char_p, [c_int32]),
     "export_about": (c_char_p, [c_int32]),
-    "evaluator_new": (STATUS, [OBJECT, OBJECT, POINTER(Options), OUT]),
+    "evaluator_new": (STATUS, [MODEL, MACHINE, POINTER(Options), OUT]),
     "evaluator_free": (None, [OBJECT]),
     "evaluator_view": (POINTER(View), [OBJECT]),
     "evaluator_seed": (c_uint64, [OBJECT]),
@@ -155,10 +173,10 @@ FUNCTIONS = {
     "schedule_take": (c_bool, [OBJECT, INDICES, INDICES]),
     "document_text": (c_char_p, [OBJECT]),
     "document_free": (None, [OBJECT]),
-    "task_compare": (STATUS, [OBJECT, OBJECT, POINTER(Options), TEXTS, c_int32, OUT]),
-    "task_configure": (STATUS, [OUT, POINTER(c_int64), c_int32, OBJECT, c_char_p, POINTER(Options), OUT]),
-    "task_copies": (STATUS, [OBJECT, OBJECT, c_int32, c_int32, POINTER(Options), OUT]),
-    "task_split": (STATUS, [c_char_p, OBJECT, POINTER(Options), c_char_p, c_char_p, OUT]),
+    "task_compare": (STATUS, [MODEL, MACHINE, POINTER(Options), TEXTS, c_int32, OUT]),
+    "task_configure": (STATUS, [OUT, POINTER(c_int64), c_int32, MACHINE, c_char_p, POINTER(Options), OUT]),
+    "task_copies": (STATUS, [MODEL, MACHINE, c_int32, c_int32, POINTER(Options), OUT]),
+    "task_split": (STATUS, [c_char_p, MACHINE, POINTER(Options), c_char_p, c_char_p, OUT]),
     "draft_new": (STATUS, [c_char_p, OUT]),
     "draft_free": (None, [OBJECT]),
     "draft_op": (STATUS, [OBJECT, POINTER(Op), INDICES]),
@@ -208,7 +226,11 @@ class _Library:
     def _checked(f, fail):
         def call(*args):
             err = Err()
-            if f(*args, ctypes.byref(err)):
+            try:
+                failed = f(*args, ctypes.byref(err))
+            except ctypes.ArgumentError as e:  # "argument 1: TypeError: ..."
+                raise TypeError(str(e).rpartition("Error: ")[2]) from None
+            if failed:
                 raise fail(err)
         return call
 

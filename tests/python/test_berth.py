@@ -280,6 +280,17 @@ class Use(unittest.TestCase):
     def setUp(self):
         self.model, self.machine = draft().finish(), berth.Machine.parse("duo", DUO)
 
+    def test_what_is_not_one(self):
+        """Nothing is taken for an address."""
+        for wrong in (lambda: berth.place("zoo:resnet18", self.machine), lambda: berth.place(self.model, "system:edge"),
+                      lambda: berth.place(self.machine, self.model), lambda: berth.Evaluator(self.model, self.model),
+                      lambda: berth.place(self.model, self.machine, method=5), lambda: berth.configure([5], [1], self.machine),
+                      lambda: berth.place(self.model, self.machine, policy=5), lambda: berth.train([self.machine], [self.machine], "x"),
+                      lambda: berth.place(self.model, self.machine, start=[0, 0])):
+            self.assertRaises(TypeError, wrong)
+        with self.assertRaisesRegex(TypeError, "expected a machine"):
+            berth.lower_bound(self.model, self.model)
+
     def test_place(self):
         plan = berth.place(self.model, self.machine)
         self.assertEqual((plan.value, plan.lower_bound, plan.status), (2.1, 2.1, "optimal"))
