@@ -188,10 +188,13 @@ berth_dims onnx_rows(const onnx_at *at)
 		if (!v || v->rank < 0)
 			continue;
 		d.rank = v->rank;
+		d.elem = v->elem;
 		if (v->rank)
 			memcpy(d.d, v->dim, (size_t)v->rank * sizeof *v->dim);
 		break;
 	}
+	if (d.elem && !onnx_elem_bits(d.elem)) /* texts: numbers without bytes */
+		return (berth_dims){0};
 	if (d.rank < 1)
 		return d.rank < 0 ? (berth_dims){0} : BERTH_DIMS(ROWS, 1, 1);
 	int64_t all = elements(&d, 0, d.rank), width = width_of(at, t, rule, &d);
