@@ -8,6 +8,7 @@
 
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
 #define MAX_TOTAL_NS 0x1p60
+#define MAX_POOL_BYTES (INT64_C(1) << 62) /* of all devices of a pool together: so is no sum of theirs */
 
 /* ---- operator times ---- */
 
@@ -277,19 +278,24 @@ static berth_status priorities(berth_problem *p, berth_arena *mem, berth_arena *
 
 /* ---- the rest ---- */
 
-/* Everything the graph could hold at once on each device, against the smallest memories of devices and
- * pools. */
-static bool fits_everywhere(const berth_problem *p)
+/* Everything the graph could hold at once on a device. */
+static int64_t all_bytes(const berth_graph *g)
 {
-	const berth_graph *g = p->g;
-	int64_t all = 0, least = INT64_MAX;
-	for (int32_t op = 0; op < p->n_ops; op++)
+	int64_t all = 0;
+	for (int32_t op = 0; op < g->n_ops; op++)
 		all += g->op_param_bytes[op] + g->op_state_bytes[op] + g->op_workspace_bytes[op] +
 		       g->op_output_bytes[op];
 	for (int32_t i = 0; i < g->n_params; i++)
 		all += g->param_bytes[i];
 	for (int32_t t = 0; t < g->n_tensors; t++)
 		all += g->tensor_bytes[t];
+	return all;
+}
+
+/* Is there room for it on every device, by the smallest memories of devices and pools? */
+static berth_status fits_everywhere(berth_problem *p, berth_err *err)
+{
+	int64_t all = all_bytes(p->g), least = INT64_MAX;
 	for (int32_t d = 0; d < p->n_devs; d++)
 		if (p->dev_limit_bytes[d] >= 0 && p->dev_limit_bytes[d] < least)
 			least = p->dev_limit_bytes[d];
@@ -297,10 +303,16 @@ static bool fits_everywhere(const berth_problem *p)
 		int64_t n_members = 0;
 		for (int32_t d = 0; d < p->n_devs; d++)
 			n_members += p->s->dev_pool[d] == i;
+		if (all > MAX_POOL_BYTES / n_members)
+			return berth_fail(err, BERTH_EFORMAT,
+			                  "the %lld devices of memory pool '%s' may hold %.3g bytes each, "
+			                  "together beyond 2^62: too much to simulate",
+			                  (long long)n_members, p->s->pool_name[i], (double)all);
 		if (p->s->pool_bytes[i] >= 0 && p->s->pool_bytes[i] / n_members < least)
 			least = p->s->pool_bytes[i] / n_members;
 	}
-	return all <= least;
+	p->memory_free = all <= least;
+	return BERTH_OK;
 }
 
 static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -357,7 +369,7 @@ berth_status berth_problem_new(const berth_graph *g, const berth_system *s, bert
 	BERTH_TRY(st);
 	for (int32_t d = 0; d < p.n_devs; d++)
 		p.has_energy &= !isnan(s->dev_idle_w[d]) && !isnan(s->dev_busy_w[d]);
-	p.memory_free = fits_everywhere(&p);
+	BERTH_TRY(fits_everywhere(&p, err));
 	if (p.coupled)
 		BERTH_TRY(berth_constraints_prove(&p, tmp, &p.rules_infeasible, err));
 	*out = p;

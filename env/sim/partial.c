@@ -6,7 +6,8 @@
 #include "ready.h"
 
 #define NEVER INT64_MAX
-/* More than any memory, and than all bytes of a graph; three of it still fit. */
+/* More than any memory, and than all bytes of a graph; three of it still fit. Devices of a pool hold twice as
+ * much together, workspaces aside. */
 #define MOST_BYTES (INT64_C(1) << 61)
 
 typedef struct timed {
@@ -158,6 +159,11 @@ static int64_t workspaces(const berth_partial *part, int32_t dev, int64_t larges
 	return n && largest > MOST_BYTES / n ? MOST_BYTES : largest * n;
 }
 
+static int64_t add_workspaces(int64_t sum, int64_t more)
+{
+	return more < MOST_BYTES - sum ? sum + more : MOST_BYTES;
+}
+
 /* Memory of an operator whose colocation group was just bound to dev, with the copies between it and
  * operators bound before. */
 static void count_op(berth_partial *part, int32_t op, int32_t dev)
@@ -221,19 +227,26 @@ int32_t berth_partial_dev(const berth_partial *part, int32_t op)
 	return part->coloc_dev[part->p->op_coloc[op]];
 }
 
+static int64_t bound_workspaces(const berth_partial *part, int32_t dev)
+{
+	return workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
+}
+
 int64_t berth_partial_bytes(const berth_partial *part, int32_t dev)
 {
-	return part->dev_kept[dev] + part->dev_moving[dev] +
-	       workspaces(part, dev, part->dev_workspace[dev], part->dev_ops[dev]);
+	return part->dev_kept[dev] + part->dev_moving[dev] + bound_workspaces(part, dev);
 }
 
 int64_t berth_partial_pool_bytes(const berth_partial *part, int32_t dev)
 {
 	int32_t pool = berth_dev_pool(part->p, dev);
-	int64_t sum = 0;
+	int64_t sum = 0, all = 0;
 	for (int32_t d = 0; d < part->p->n_devs && pool >= 0; d++)
-		sum += berth_dev_pool(part->p, d) == pool ? berth_partial_bytes(part, d) : 0;
-	return sum;
+		if (berth_dev_pool(part->p, d) == pool) {
+			sum += part->dev_kept[d] + part->dev_moving[d];
+			all = add_workspaces(all, bound_workspaces(part, d));
+		}
+	return sum + all;
 }
 
 int64_t berth_partial_room(const berth_partial *part, int32_t dev)
@@ -290,11 +303,11 @@ static int64_t pool_others(const berth_partial *part, int32_t dev, double share,
 			continue;
 		sum += part->dev_kept[d] +
 		       (share < 1 ? (int64_t)(share * (double)part->dev_moving[d]) : part->dev_moving[d]);
-		all += workspaces(part, d, part->dev_workspace[d], part->dev_ops[d]);
+		all = add_workspaces(all, bound_workspaces(part, d));
 		if (share <= 0 && part->dev_workspace[d] > *workspace)
 			*workspace = part->dev_workspace[d];
 	}
-	*workspace += share > 0 ? all : 0;
+	*workspace = add_workspaces(*workspace, share > 0 ? all : 0);
 	return sum;
 }
 

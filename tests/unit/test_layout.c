@@ -1,6 +1,8 @@
 /* Layouts against all layouts of small clusters, flows against linear programs over all paths, bounds above
  * both; a cluster and a whole number of it; what is refused. */
 #include "layout.h"
+
+#include "fail_each.h"
 #include "rng.h"
 #include "simplex.h"
 #include "support.h"
@@ -307,9 +309,30 @@ static void test_refused(void **state)
 	berth_arena_free(&tmp);
 }
 
+static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const berth_layout_task *x = ctx;
+	berth_layers l;
+	double bound;
+	BERTH_TRY(berth_layout_bound(x, tmp, &bound, err));
+	BERTH_TRY(berth_layout_search(x, NULL, 1, 1, mem, tmp, &l, err));
+	return berth_layout_flow(x, &l, mem, tmp, err);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	for (int linked = 0; linked < 2; linked++) {
+		instance w;
+		draw(&w, 5, linked);
+		assert_fails_each(work, &w.x, 19);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_against_all),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),

@@ -254,6 +254,45 @@ static void test_beyond_all_memory(void **state)
 	}
 }
 
+/* The same of the devices of a pool: the largest workspace in every slot of each. */
+static void test_beyond_all_pools(void **state)
+{
+	(void)state;
+	enum { N_DEVS = 4, N_OPS = 1040 };
+	static char ops[N_OPS * 70];
+	berth_arena text = {0};
+	small_problem c;
+	const char *devs = "", *names = "", *links = "";
+	for (int i = 0, n = 0; i < N_OPS; i++)
+		n += snprintf(ops + n, sizeof ops - (size_t)n,
+		              "%s{\"name\":\"o%d\",\"time_s\":{\"*\":1}%s}", i ? "," : "", i,
+		              i < N_DEVS ? ",\"workspace_bytes\":9007199254740992" : "");
+	for (int d = 0; d < N_DEVS; d++) {
+		devs = berth_arena_printf(&text, "%s%s{\"name\":\"d%d\",\"slots\":1024}", devs,
+		                          d ? "," : "", d);
+		names = berth_arena_printf(&text, "%s%s\"d%d\"", names, d ? "," : "", d);
+		links = berth_arena_printf(&text,
+		                           "%s%s{\"from\":\"d%d\",\"to\":\"d%d\",\"bandwidth\":1e9}",
+		                           links, d ? "," : "", d, (d + 1) % N_DEVS);
+	}
+	small_problem_make(&c,
+	        berth_arena_printf(&text, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s]}", ops),
+	        berth_arena_printf(&text,
+	                           "{\"format\":\"berth-system\",\"version\":1,\"devices\":[%s],"
+	                           "\"links\":[%s],\"memory_pools\":[{\"name\":\"p\",\"devices\":[%s],"
+	                           "\"bandwidth\":1,\"bytes\":9007199254740992}]}",
+	                           devs, links, names));
+	berth_partial *part = new_partial(&c);
+	for (int32_t i = 0; i < N_OPS - 1; i++) {
+		berth_partial_bind(part, c.p.op_coloc[i], i % N_DEVS);
+		assert_true(berth_partial_pool_bytes(part, 0) >= INT64_C(9007199254740992));
+		assert_true(berth_partial_room(part, 0) <= 0);
+	}
+	assert_false(berth_partial_holds(part, c.p.op_coloc[N_OPS - 1], 0));
+	berth_arena_free(&text);
+	small_problem_free(&c);
+}
+
 /* Another operator's separation is no concern of one that has none. */
 static void test_separated(void **state)
 {
@@ -274,7 +313,8 @@ static void test_separated(void **state)
 	small_problem_free(&c);
 }
 
-/* What devices hold does not depend on the order of binding, also where a set of devices takes two words. */
+/* What devices hold does not depend on the order of binding, nor on which of a pair of words they stand in
+ * where a set of devices takes two. */
 static void test_order_of_binding(void **state)
 {
 	(void)state;
@@ -285,7 +325,7 @@ static void test_order_of_binding(void **state)
 	int32_t dev[N_OPS];
 	berth_rng rng = berth_rng_seed(5, 1);
 	for (int i = 0; i < N_OPS; i++) {
-		dev[i] = (int32_t)(1 + 64 * (berth_rng_below(&rng, 2)) + berth_rng_below(&rng, 3));
+		dev[i] = (int32_t)(1 + 62 * (berth_rng_below(&rng, 2)) + berth_rng_below(&rng, 3));
 		ops = berth_arena_printf(&text, "%s%s{\"name\":\"o%d\",\"time_s\":{\"*\":1}}", ops,
 		                         i ? "," : "", i);
 		for (int k = 0; k < i; k++)
@@ -311,14 +351,21 @@ static void test_order_of_binding(void **state)
 	        berth_arena_printf(
 			&text, "{\"format\":\"berth-system\",\"version\":1,\"devices\":[%s],\"links\":[%s]}",
 			devs, links));
-	berth_partial *forwards = new_partial(&c), *backwards = new_partial(&c);
+	berth_partial *forwards = new_partial(&c), *backwards = new_partial(&c), *swapped = new_partial(&c);
 	for (int32_t i = 0; i < N_OPS; i++) {
 		berth_partial_bind(forwards, c.p.op_coloc[i], dev[i]);
+		berth_partial_bind(swapped, c.p.op_coloc[i], dev[i] < 62 ? dev[i] + 62 : dev[i] - 62);
 		berth_partial_bind(backwards, c.p.op_coloc[N_OPS - 1 - i], dev[N_OPS - 1 - i]);
 	}
 	for (int32_t d = 0; d < N_DEVS; d++) {
-		bool used = (d >= 1 && d <= 3) || (d >= 65 && d <= 67);
+		bool used = (d >= 1 && d <= 3) || (d >= 63 && d <= 65);
 		assert_int_equal(berth_partial_bytes(forwards, d), berth_partial_bytes(backwards, d));
+		if (d >= 1 && d <= 3)
+			assert_int_equal(berth_partial_bytes(forwards, d),
+			                 berth_partial_bytes(swapped, d + 62));
+		if (d >= 63 && d <= 65)
+			assert_int_equal(berth_partial_bytes(forwards, d),
+			                 berth_partial_bytes(swapped, d - 62));
 		assert_true((berth_partial_bytes(forwards, d) > 0) == used);
 	}
 	berth_arena_free(&text);
@@ -706,7 +753,7 @@ int main(void)
 		cmocka_unit_test(test_empty_pool),   cmocka_unit_test(test_two_pools),
 		cmocka_unit_test(test_separated),    cmocka_unit_test(test_order_of_binding),
 		cmocka_unit_test(test_limits),       cmocka_unit_test(test_random_instances),
-		cmocka_unit_test(test_beyond_all_memory),
+		cmocka_unit_test(test_beyond_all_memory), cmocka_unit_test(test_beyond_all_pools),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

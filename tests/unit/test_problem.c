@@ -156,6 +156,54 @@ static void memory_is_free(void **state)
 	}
 }
 
+#define LINK(a, b) "{\"from\":\"" a "\",\"to\":\"" b "\",\"bandwidth\":1,\"both_ways\":true}"
+
+/* No sum over the devices of a pool may pass 2^62 bytes. */
+static void too_much_for_a_pool(void **state)
+{
+	(void)state;
+	static const struct {
+		int n_ops; /* of 2^53 bytes */
+		const char *members;
+		bool fits;
+	} cases[] = {{128, "\"a\",\"b\",\"c\",\"d\"", true},
+	             {129, "\"a\",\"b\",\"c\",\"d\"", false},
+	             {129, "\"a\",\"b\",\"c\"", true},
+	             {170, "\"a\",\"b\",\"c\"", true},
+	             {171, "\"a\",\"b\",\"c\"", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_graph g;
+		berth_system s;
+		berth_problem p;
+		berth_err err;
+		const char *ops = "{\"name\":\"o\",\"time_s\":{\"*\":1}}";
+		for (int k = 0; k < cases[i].n_ops; k++)
+			ops = berth_arena_printf(&mem,
+			                         "%s,{\"name\":\"o%d\",\"time_s\":{\"*\":1},"
+			                         "\"param_bytes\":9007199254740992}",
+			                         ops, k);
+		ops = berth_arena_printf(&mem, "{\"format\":\"berth-graph\",\"version\":1,\"ops\":[%s]}",
+		                         ops);
+		const char *system = berth_arena_printf(
+			&mem,
+			"{\"format\":\"berth-system\",\"version\":1,\"devices\":[{\"name\":\"a\"},{\"name\":"
+			"\"b\"},{\"name\":\"c\"},{\"name\":\"d\"}],\"links\":["
+			LINK("a", "b") "," LINK("b", "c") "," LINK("c", "d")
+			"],\"memory_pools\":[{\"name\":\"p\","
+			"\"bandwidth\":1,\"devices\":[%s]}]}",
+			cases[i].members);
+		assert_ok(berth_graph_parse_json("g", ops, strlen(ops), &mem, &tmp, &g, &err), &err);
+		assert_ok(berth_system_parse_json("s", system, strlen(system), &mem, &tmp, &s, &err), &err);
+		assert_int_equal(berth_problem_new(&g, &s, &mem, &tmp, &p, &err),
+		                 cases[i].fits ? BERTH_OK : BERTH_EFORMAT);
+		if (!cases[i].fits)
+			assert_contains(err.msg, "devices of memory pool 'p' may hold 1.");
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 /* The time for a device stands before that for its kind, and this one before that for all, wherever they
  * stand; without one the roofline tells, of the figures that there are. */
 static void times_of_operators(void **state)
@@ -359,7 +407,7 @@ int main(void)
 		cmocka_unit_test(no_time_no_share),     cmocka_unit_test(too_long_to_simulate),
 		cmocka_unit_test(memory_is_free),       cmocka_unit_test(times_of_operators),
 		cmocka_unit_test(tables_by_definition), cmocka_unit_test(no_device_is_legal),
-		cmocka_unit_test(all_are_forbidden),
+		cmocka_unit_test(all_are_forbidden),    cmocka_unit_test(too_much_for_a_pool),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
