@@ -22,8 +22,33 @@ def patience(evaluations=0, time_s=0, **_):
     return time_s + max(1, time_s / 10) if time_s else 60 + (evaluations or 10000) / 100
 
 
+def _start(group, work, *unused):
+    """A process that does just this work, of a group, 0 for one of its own."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            for fd in unused:
+                os.close(fd)
+            os.setpgid(0, group)
+            work()
+        finally:
+            os._exit(0)
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, group or pid)  # as it does itself: whoever is first
+    return pid
+
+
+def _guard(parent):
+    """The first process of the function's group, which all that it starts is in: it ends the group where the
+    program has ended and cannot do so itself."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    _C.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() == parent:
+        signal.sigwait({signal.SIGTERM})
+    os.killpg(0, signal.SIGKILL)
+
+
 def _child(parent, work, out):
-    os.setsid()  # what it starts can be ended with it
     _C.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return
@@ -60,27 +85,23 @@ def _hear(fd, pid, limit_s):
 def run(work, limit_s):
     """What work(begin) returns, as JSON has it; from its call of begin() on it may take so long."""
     sys.stdout.flush()
-    parent, (come, out) = os.getpid(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(come)
-            _child(parent, work, out)
-        finally:
-            os._exit(0)
-    os.close(out)
+    parent, (come, out), pids = os.getpid(), os.pipe(), []
     try:
-        data = _hear(come, pid, limit_s)
+        try:
+            pids.append(_start(0, lambda: _guard(parent), come, out))
+            pids.append(_start(pids[0], lambda: _child(parent, work, out), come))
+        finally:
+            os.close(out)
+        data = _hear(come, pids[1], limit_s)
     finally:
         os.close(come)
-        for kill in os.killpg, os.kill:  # it has ended, or shall; before setsid() it has no group
-            with contextlib.suppress(ProcessLookupError):
-                kill(pid, signal.SIGKILL)
-        status = os.waitpid(pid, 0)[1]
+        for pid in pids[:1]:
+            os.killpg(pid, signal.SIGKILL)  # it has ended, or shall
+        status = [os.waitpid(pid, 0)[1] for pid in pids][-1:]
     if data is None:
         raise Failed(f"did not return within {limit_s:.3g} s, and was ended (time_s gives it more)")
     if not data.endswith(b"\n", 1):
-        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        by = os.WTERMSIG(status[0]) if os.WIFSIGNALED(status[0]) else 0
         crashed = f"crashed: signal {by} ({signal.strsignal(by)})" if by else ""
         raise Failed(crashed or "ended its process instead of returning")
     try:  # its memory was the function's to write to

@@ -234,8 +234,9 @@ class Own(unittest.TestCase):
             os.close(come)
 
     def test_ends_with_program(self):
+        """And what the method started, which it would not outlive either, ends with it."""
         code = ("import berth, os, time\n"
-                "def method(e):\n    os.write(1, b'on')\n    time.sleep(20)\n    os.write(1, b'alone')\n"
+                "def method(e):\n    os.fork() and os.write(1, b'on')\n    time.sleep(20)\n    os.write(1, b'alone')\n"
                 "berth.compare(berth.load('zoo:alexnet'), berth.machine('system:edge'), [method], evaluations=1)")
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as program:
             self.assertEqual(program.stdout.read(2), b"on")
