@@ -129,6 +129,12 @@ int64_t berth_evaluator_left(berth_evaluator *e)
 	return berth_search_budget_left(s, 1) == 0 ? 0 : s->cfg.evaluations - s->evaluations;
 }
 
+void berth_evaluator_faults(const berth_evaluator *e, int64_t *illegal, int64_t *beyond)
+{
+	*illegal = e->illegal;
+	*beyond = e->refused;
+}
+
 /* Is every operator on a device that is legal for it, together with its group? */
 bool api_evaluator_legal(berth_evaluator *e, const int32_t *device)
 {

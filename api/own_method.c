@@ -22,6 +22,7 @@
 typedef struct own_method {
 	berth_method m; /* first: a search knows its method by this */
 	const char *path;
+	char about[512]; /* what it says of itself */
 } own_method;
 
 /* What a child tells, beside the placement. */
@@ -35,7 +36,7 @@ typedef struct answer {
 } answer;
 
 typedef struct job {
-	const own_method *own;
+	own_method *own;
 	berth_search *s; /* NULL: load it, no more */
 	berth_arena *mem;
 	double cpu_used; /* of the limit of CPU time, before the child */
@@ -106,8 +107,10 @@ static berth_status run_in_child(void *ctx, berth_err *err)
 	const berth_own_method *table = NULL;
 	berth_evaluator e = {.n_placed = 0};
 	BERTH_TRY(load_table(j->own->path, &table, err));
-	if (!j->s)
+	if (!j->s) {
+		snprintf(j->own->about, sizeof j->own->about, "%s", table->about ? table->about : "");
 		return BERTH_OK;
+	}
 	j->s->cfg.progress = NULL;
 	j->s->cfg.kept = note_best;
 	j->s->cfg.kept_ctx = j;
@@ -248,7 +251,7 @@ static berth_status run_apart(job *j, const berth_patience *until, double limit_
 
 static berth_status run_own(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	job j = {.own = (const own_method *)s->method, .s = s, .mem = tmp};
+	job j = {.own = (own_method *)s->method, .s = s, .mem = tmp};
 	double limit_s = patience_s(s);
 	const berth_patience until = {.cancel = s->cfg.cancel, .end_s = berth_wall_seconds() + limit_s};
 	BERTH_TRY_NEW(tmp, s->p->n_ops, err, j.op_dev, j.order);
@@ -268,9 +271,17 @@ berth_status berth_method_named(const char *name, berth_arena *mem, const berth_
 		return berth_method_find(name, out, err);
 	BERTH_TRY_NEW(mem, 1, err, own);
 	BERTH_TRY(berth_got(own->path = berth_arena_strdup(mem, name), err));
-	own->m = (berth_method){.name = own->path, .about = "a method of your own", .run = run_own};
+	own->m = (berth_method){
+		.name = own->path, .about = own->about, .run = run_own, .source = ""};
 	job j = {.own = own};
-	BERTH_TRY(run_apart(&j, &until, PATIENCE_S, 0, NULL, err));
+	const berth_apart_block block = {own->about, sizeof own->about};
+	BERTH_TRY(run_apart(&j, &until, PATIENCE_S, 1, &block, err));
+	own->about[sizeof own->about - 1] = '\0'; /* a child's word */
 	*out = &own->m;
 	return BERTH_OK;
+}
+
+int32_t berth_own_method_version(void)
+{
+	return BERTH_OWN_METHOD_VERSION;
 }

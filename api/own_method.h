@@ -8,3 +8,6 @@
  * loaded), BERTH_EIO (the file cannot be loaded or has no table), BERTH_ELIMIT (loading does not end),
  * BERTH_ENOMEM. */
 berth_status berth_method_named(const char *name, berth_arena *mem, const berth_method **out, berth_err *err);
+
+/* Of berth_own_method, that this berth knows. */
+int32_t berth_own_method_version(void);

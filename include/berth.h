@@ -389,6 +389,8 @@ BERTH_API uint64_t berth_evaluator_seed(const berth_evaluator *e);
 /* Evaluations that may still be made; 0 also where the time is over or, in the hands of berth, the best is
  * proven best. Beyond them nothing is valued: the answer is INFINITY. */
 BERTH_API int64_t berth_evaluator_left(berth_evaluator *e);
+/* How many placements and orders were none, and how many evaluations were asked for beyond those. */
+BERTH_API void berth_evaluator_faults(const berth_evaluator *e, int64_t *illegal, int64_t *beyond);
 /* The objective's value of device [n_ops]; order: operators [n_ops] in a topological order, or NULL, the
  * system's rule. One evaluation. *excess is 0 where the placement fits and keeps all rules and limits, and
  * else tells by how much not; excess NULL: such a placement is worth INFINITY. Both are INFINITY where it is

@@ -461,7 +461,8 @@ const cli_verb cmd_compare = {
 	"--time S|Scpu] [--seeds N] [--fidelity] [--report FILE.html]",
 	"compare methods with equal budgets",
 	"Every row has the same budget; 'it / single' is the method's value over the best single device's: "
-	"smaller is better.\n"
+	"smaller is better. A row without a value has a status and a note of why; the exit code is 0 all the "
+	"same.\n"
 	"With several seeds: median, range, and the 95 % bootstrap interval of the median (from 5 seeds "
 	"on).\n"
 	"With several graphs or systems: over all, the geometric mean of the value over the best single "

@@ -3,6 +3,7 @@
 #include "catalogue.h"
 #include "methods.h"
 #include "options.h"
+#include "own_method.h"
 #include "results.h"
 #include "say.h"
 #include "systems_builtin.h"
@@ -26,9 +27,9 @@ static berth_status parse(cli *c, const char *prefix, berth_err *err)
 
 #define METHOD(K, IF) \
 	K(TEXT, "name", "", "", m->name) \
-	K(BOOL, "searches", "", "it uses the budget of evaluations", m->searches) \
+	K(BOOL, "searches", "", "it uses the budget of evaluations", m->searches || !*m->source) \
 	K(TEXT, "about", "", "", m->about) \
-	K(TEXT, "source", "", "who published it", m->source) \
+	K(TEXT, "source", "", "who published it; empty: a method of your own", m->source) \
 	K(TEXT_OR_NULL, "missing_package", "", "whose lack at build time leaves it unable to run", \
 	  berth_method_missing(m))
 static RESULT_KIND(method_kind, "", "", METHOD);
@@ -46,16 +47,20 @@ static berth_status list_methods(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	if (c->n_args)
-		BERTH_TRY(berth_method_find(c->args[0], &asked, err));
+		BERTH_TRY(berth_method_named(c->args[0], &c->mem, &asked, err));
 	berth_result_list *list = berth_result_list_new(&c->mem, &method_kind);
-	for (int32_t i = 0; i < berth_n_methods(); i++) {
-		const berth_method *m = berth_method_at(i);
-		if (!asked || m == asked)
-			RESULT_ADD(list, METHOD);
+	for (int32_t i = asked ? -1 : 0; i < (asked ? 0 : berth_n_methods()); i++) {
+		const berth_method *m = asked ? asked : berth_method_at(i);
+		RESULT_ADD(list, METHOD);
 	}
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, methods_document, METHODS), err));
 	if (asked && cli_in_words(c)) {
-		cli_say("%s: %s\nto be cited: %s\n", asked->name, asked->about, asked->source);
+		cli_say("%s: %s\n", asked->name, asked->about);
+		if (*asked->source)
+			cli_say("to be cited: %s\n", asked->source);
+		else
+			cli_say("a method of your own, by version %d of berth_own_method\n",
+			        berth_own_method_version());
 		return BERTH_OK;
 	}
 	return !cli_in_words(c) ? BERTH_OK
@@ -66,7 +71,8 @@ static berth_status list_methods(cli *c, berth_err *err)
 }
 
 const cli_verb cmd_methods = {
-	"methods", "methods [METHOD] [--json]", "list the placement methods, or tell one and whom to cite",
+	"methods", "methods [METHOD | ./MINE.so] [--json]",
+	"list the placement methods, or tell one and whom to cite",
 	"'search' methods use the budget of --evaluations or --time, the others answer at once.\n"
 	"Example: berth place zoo:resnet18 --on system:edge --method heft\n",
 	list_methods, NULL, 0};

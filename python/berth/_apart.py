@@ -15,7 +15,9 @@ _C, _PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
 
 class Failed(Exception):
-    """What became of the function, told as "NAME MESSAGE"."""
+    """What became of the function, told as "NAME MESSAGE"; .status is error, or limit where it took too long."""
+
+    status = "error"
 
 
 def patience(evaluations=0, time_s=0, **_):
@@ -99,7 +101,9 @@ def run(work, limit_s):
             os.killpg(pid, signal.SIGKILL)  # it has ended, or shall
         status = [os.waitpid(pid, 0)[1] for pid in pids][-1:]
     if data is None:
-        raise Failed(f"did not return within {limit_s:.3g} s, and was ended (time_s gives it more)")
+        late = Failed(f"did not return within {limit_s:.3g} s, and was ended (time_s gives it more)")
+        late.status = "limit"
+        raise late
     if not data.endswith(b"\n", 1):
         by = os.WTERMSIG(status[0]) if os.WIFSIGNALED(status[0]) else 0
         crashed = f"crashed: signal {by} ({signal.strsignal(by)})" if by else ""

@@ -6,6 +6,7 @@ import ctypes
 import json
 import math
 import os
+import pickle
 
 from . import _apart
 from ._library import (MACHINE, MODEL, PROGRESS, VIEW, Cost, DeviceUse, MeasuredCost, Op, OpReason, Options,
@@ -409,23 +410,43 @@ def pareto(model, machine, against, most=64, **options):
             for i in range(_lib.front_count(front))]
 
 
+class _Rows:
+    """Figures by rows: rows[i][j]. rows.array is all of them, as numpy.asarray takes them."""
+
+    def __init__(self, flat, shape):
+        self.array, self._flat, self._shape = flat.cast("B").cast(flat.format, shape), flat, shape
+
+    def __len__(self):
+        return self._shape[0]
+
+    def __getitem__(self, i):
+        n = len(self._flat) // len(self)
+        i = range(len(self))[i]
+        row = self._flat[i * n:i * n + n]
+        return row if len(self._shape) == 2 else _Rows(row, self._shape[1:])
+
+
 class View:
-    """berth_view: names are lists of texts, figures are arrays over the library's own memory, by rows where they
-    have rows (numpy.ctypeslib.as_array takes them). What there is none of is None."""
+    """berth_view, to be read: names are tuples of texts, figures are memoryviews of the library's own memory, which
+    numpy.asarray takes, and rows of them. What there is none of is None."""
 
     def __init__(self, owner, raw):
-        self._owner = owner  # the arrays are its, and each keeps it
         for name, kind, sizes in VIEW:
-            value = getattr(raw, name)
-            if sizes and value:
-                for size in reversed(sizes):
-                    size, _, more = size.partition("+")
-                    kind = kind * (getattr(self, size) + int(more or 0))
-                value = ctypes.cast(value, ctypes.POINTER(kind)).contents
-                value._owner = owner
-                if name.endswith(("_name", "_kind")):
-                    value = [_text(text) for text in value]
-            setattr(self, name, value if value or not sizes else None)
+            self.__dict__[name] = self._figures(owner, getattr(raw, name), kind, sizes) if sizes else getattr(raw, name)
+
+    def _figures(self, owner, pointer, kind, sizes):
+        shape = [getattr(self, size) + int(more or 0) for size, _, more in (s.partition("+") for s in sizes)]
+        if not pointer or 0 in shape:
+            return None
+        whole = ctypes.cast(pointer, ctypes.POINTER(kind * math.prod(shape))).contents
+        if kind is ctypes.c_char_p:
+            return tuple(map(_text, whole))
+        whole._owner = owner  # the memory is its, and each array keeps it
+        flat = pickle.PickleBuffer(whole).raw().toreadonly().cast(kind._type_)
+        return flat if len(shape) == 1 else _Rows(flat, shape)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"berth.View: {name} cannot be set: a view is read")
 
 
 class _Held(_Object):
@@ -456,6 +477,13 @@ class Evaluator(_Object):
         self._row = ctypes.c_int32 * len(model)
 
     left = property(lambda self: _lib.evaluator_left(self))
+
+    @property
+    def faults(self):
+        """(placements and orders that were none, evaluations that were asked for beyond the budget)"""
+        illegal, beyond = ctypes.c_int64(), ctypes.c_int64()
+        _lib.evaluator_faults(self, ctypes.byref(illegal), ctypes.byref(beyond))
+        return illegal.value, beyond.value
 
     def placement(self, devices=None):
         """An array of device numbers, all 0 where nothing is given."""
@@ -527,19 +555,23 @@ def _run_own(method, model, machine, options):
         options = dict(options, evaluations=options.get("evaluations") or 10000)  # as place() has it
 
     def work(begin):
-        evaluator = Evaluator(model, machine, **dict(options, bound="fast"))
+        evaluator, ended = Evaluator(model, machine, **dict(options, bound="fast")), 0
         begin()
-        with contextlib.suppress(Evaluator.Over):
+        try:
             method(evaluator)
+        except Evaluator.Over:
+            ended = 1  # so it learns that the budget is over
+        illegal, beyond = evaluator.faults
         best = evaluator.best
-        return [_lib.plan_device(best, i) for i in range(len(model))], best._starts(), best.evaluations
+        return ([_lib.plan_device(best, i) for i in range(len(model))], best._starts(), best.evaluations, illegal,
+                beyond - ended)
     told = _apart.run(work, _apart.patience(**options))
     again = Evaluator(model, machine, **dict(options, evaluations=2, time_s=0))  # its word is not taken for it
     try:
-        devices, order, evaluations = told
+        devices, order, evaluations, illegal, beyond = told
         again.score(devices)
         again.score(devices, order)
-        return again.best, max(1, min(int(evaluations), options.get("evaluations") or 2**63))
+        return again.best, max(1, min(int(evaluations), options.get("evaluations") or 2**63)), int(illegal), int(beyond)
     except (TypeError, ValueError):
         raise _apart.Failed("wrote over its answer") from None
 
@@ -547,27 +579,30 @@ def _run_own(method, model, machine, options):
 def _compare_one(model, machine, method, options):
     name = method if isinstance(method, str) else getattr(method, "__name__", repr(method))
     row = {"graph": model.name, "system": machine.name, "method": name, "value": math.nan, "gap": math.nan,
-           "evaluations": 0, "plan": None}
+           "evaluations": 0, "illegal": 0, "beyond": 0, "note": None, "plan": None}
     try:
         if callable(method):
-            plan, evaluations = _run_own(method, model, machine, options)
+            plan, *counts = _run_own(method, model, machine, options)
+            row.update(zip(("evaluations", "illegal", "beyond"), counts))
         else:
             plan = place(model, machine, method=method, **options)
-            evaluations = plan.evaluations
+            row["evaluations"] = plan.evaluations
     except _apart.Failed as e:
-        return dict(row, status=f"{name} {e}")
+        return dict(row, status=e.status, note=f"{name} {e}")
     except Error as e:
         if e.code not in ("limit", "unsupported") and "/" not in name:
             raise
-        return dict(row, status=str(e))
-    return dict(row, value=plan.value, gap=plan.gap, status=plan.status, evaluations=evaluations, plan=plan)
+        return dict(row, status=e.code if e.code in ("limit", "unsupported") else "error", note=str(e))
+    return dict(row, value=plan.value, gap=plan.gap, status=plan.status, plan=plan)
 
 
 def compare(models, machines, methods, **options):
     """A row a method on each model and machine (one, or a list), best first: graph, system, method, value, gap,
-    status, evaluations, plan. A method is a name, the path of a shared object ("./mine.so"), or a function of an
-    Evaluator, which is run in a process of its own, with the same budget. One that cannot answer has the value nan
-    and tells why in status."""
+    status, evaluations, illegal, beyond, note, plan. A method is a name, the path of a shared object ("./mine.so"), or
+    a function of an Evaluator, which is run in a process of its own, with the same budget. status is the plan's
+    (optimal, feasible, limit, infeasible); of a method without one, whose value is nan, it is limit (it took too
+    long), unsupported or error, and note says why. Of functions, illegal counts placements and orders that were
+    none, and beyond what it went on asking for when the budget was over."""
     models = [models] if isinstance(models, Model) else models
     machines = [machines] if isinstance(machines, Machine) else machines
     rows = []

@@ -164,6 +164,7 @@ FUNCTIONS = {
     "evaluator_view": (POINTER(View), [OBJECT]),
     "evaluator_seed": (c_uint64, [OBJECT]),
     "evaluator_left": (c_int64, [OBJECT]),
+    "evaluator_faults": (None, [OBJECT, POINTER(c_int64), POINTER(c_int64)]),
     "evaluator_value": (c_double, [OBJECT, INDICES, INDICES, POINTER(c_double)]),
     "evaluator_near": (c_double, [OBJECT, INDICES, INDICES, POINTER(c_double)]),
     "evaluator_plan": (STATUS, [OBJECT, OUT]),

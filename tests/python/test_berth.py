@@ -1,5 +1,6 @@
 """The module berth over the shared library: test_berth.py HEADER CC"""
 
+import contextlib
 import ctypes
 import fcntl
 import gc
@@ -84,11 +85,24 @@ class Own(unittest.TestCase):
         v = berth.Evaluator(self.model, self.machine, pin="b=y").view
         self.assertEqual([list(row) for row in v.op_dev_time_ns], [[10**9, 2 * 10**9], [2 * 10**9, 10**9]])
         self.assertEqual([list(row) for row in v.op_dev_legal], [[1, 1], [0, 1]])
-        self.assertEqual((v.op_name, v.dev_name, v.type_name), (["a", "b"], ["x", "y"], ["Gemm"]))
+        self.assertEqual((v.op_name, v.dev_name, v.type_name), (("a", "b"), ("x", "y"), ("Gemm",)))
         self.assertEqual((list(v.dev_limit_bytes), list(v.op_param_bytes)), ([50, -1], [0, 100]))
         self.assertEqual((list(v.in_tensor), list(v.op_in_off), list(v.edge_consumer)), ([0], [0, 0, 1], [1]))
         self.assertEqual(v.size_pair_ns[v.tensor_size[0]][0][1], 10**8)
         self.assertEqual((v.op_block, v.n_blocks, v.n_links, list(v.link_to)), (None, 0, 2, [1, 0]))
+        self.assertEqual((v.op_dev_time_ns[-1].tolist(), v.size_pair_ns.array.shape), ([2 * 10**9, 10**9], (1, 2, 2)))
+        self.assertEqual((len(v.op_dev_legal), v.op_dev_legal.array[1, 0], v.dev_contiguous[0]), (2, 0, False))
+
+    def test_view_is_read(self):
+        v = berth.Evaluator(self.model, self.machine).view
+        for row in (v.op_flops, v.op_dev_time_ns[0], v.size_pair_ns[0][0], v.dev_contiguous, v.op_dev_time_ns.array[0:1], v.op_name,
+                    v.op_dev_legal, v.size_pair_ns[0]):
+            with self.assertRaises(TypeError):
+                row[0] = 0
+        with self.assertRaises(AttributeError):
+            v.n_ops = 1
+        with self.assertRaises(IndexError):
+            v.op_dev_legal[2]
 
     def test_values(self):
         model, machine = berth.load("zoo:inception-v3"), berth.machine("system:cpu+2gpu")
@@ -115,6 +129,7 @@ class Own(unittest.TestCase):
         with self.assertRaises(berth.Evaluator.Over):
             e.value([1, 1])
         self.assertEqual((e.best.devices, e.best.value), (["x", "y"], 2.1))
+        self.assertEqual(e.faults, (3, 1))
         with self.assertRaises(berth.Error):
             berth.Evaluator(self.model, self.machine).best
 
@@ -153,15 +168,27 @@ class Own(unittest.TestCase):
         rows = {r["method"]: r for r in berth.compare([self.model], [self.machine], ["heft"] + own, evaluations=20)}
         self.assertEqual((rows["good"]["value"], rows["good"]["evaluations"]), (2.1, 20))
         self.assertEqual(rows["good"]["plan"].devices, ["x", "y"])
+        self.assertEqual((rows["good"]["status"], rows["good"]["note"], rows["good"]["beyond"]), ("optimal", None, 0))
         for name, words in (("dies", "crashed: signal 11"), ("leaves", "ended its process"),
                             ("wrong", "no placement was valued"), ("raises", "ValueError: no idea")):
-            self.assertIn(words, rows[name]["status"])
+            self.assertIn(words, rows[name]["note"])
+            self.assertEqual(rows[name]["status"], "error")
             self.assertTrue(math.isnan(rows[name]["value"]))
         late = berth.compare(self.model, self.machine, [loops, "heft"], time_s=0.1)
-        self.assertIn("did not return within 1.1 s", late[1]["status"])
+        self.assertIn("did not return within 1.1 s", late[1]["note"])
+        self.assertEqual(late[1]["status"], "limit")
         self.assertEqual((late[0]["method"], late[0]["graph"], late[0]["system"]), ("heft", "two", "duo"))
         with self.assertRaises(berth.Error):
             berth.compare(self.model, self.machine, ["hef"])
+
+    def test_faults(self):
+        def greedy(e):
+            for i in range(7):
+                with contextlib.suppress(berth.Evaluator.Over):
+                    e.value([0, i % 2 * 5 + 1])
+
+        row = self.one(greedy, evaluations=2)
+        self.assertEqual((row["value"], row["evaluations"], row["illegal"], row["beyond"]), (2.1, 2, 3, 2))
 
     def one(self, method, **options):
         return berth.compare(self.model, self.machine, [method], **options)[0]
@@ -229,7 +256,7 @@ class Own(unittest.TestCase):
 
             row = self.one(starts, evaluations=1)
             os.close(out)
-            self.assertIn(words, row["status"])
+            self.assertIn(words, row["note"] or row["status"])
             self.assertEqual(os.read(come, 9), b"")
             os.close(come)
 
@@ -264,10 +291,11 @@ class Own(unittest.TestCase):
 
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         with mock.patch.object(os, "pipe", high):
-            for text in (b"junk\n", b"7\n", b"[true, 7]\n", b"\xff\n", b"[true, [[0], [0, 1], 1]]\n", b"\x80\x04\n",
-                         b'[true, [[0, 1], [0, 1], "x"]]\n', b"[true, [[0, 1], [0, 4294967297], 1]]\n"):
-                self.assertIn("wrote over its answer", self.one(writes, evaluations=1)["status"], text)
-            text = b"[true, [[0, 1], [0, 1], 99]]\n"
+            for text in (b"junk\n", b"7\n", b"[true, 7]\n", b"\xff\n", b"[true, [[0], [0, 1], 1, 0, 0]]\n", b"\x80\x04\n",
+                         b'[true, [[0, 1], [0, 1], "x", 0, 0]]\n', b"[true, [[0, 1], [0, 4294967297], 1, 0, 0]]\n",
+                         b'[true, [[0, 1], [0, 1], 1, 0, "x"]]\n', b"[true, [[0, 1], [0, 1], 1]]\n"):
+                self.assertIn("wrote over its answer", self.one(writes, evaluations=1)["note"], text)
+            text = b"[true, [[0, 1], [0, 1], 99, 0, 0]]\n"
             self.assertEqual(self.one(writes, evaluations=3)["evaluations"], 3)
             text = b""
             self.assertEqual(self.one(writes, evaluations=3)["value"], 2.1)

@@ -522,6 +522,7 @@ static void test_evaluator(void **state)
 	const berth_plan *best;
 	berth_evaluator *e;
 	int32_t device[2], order[2];
+	int64_t illegal, more;
 	double excess;
 	assert_int_equal(berth_evaluator_new(f->model, f->machine, &options, &e, NULL), BERTH_OK);
 	assert_int_equal(berth_evaluator_plan(e, &best, NULL), BERTH_ELIMIT);
@@ -553,6 +554,12 @@ static void test_evaluator(void **state)
 	assert_true(berth_schedule_take(e, device, order) && device[1] == 1 && order[1] == 1);
 	berth_schedule_clear(e, -1);
 	assert_true(berth_schedule_put(e, 0, 0) + berth_schedule_finish(e, 1, 0) == 4000000000);
+	berth_evaluator_faults(e, &illegal, &more);
+	assert_true(illegal == 8 && more == 0);
+	assert_true(berth_evaluator_value(e, split, NULL, NULL) == 2.1);
+	assert_true(isinf(berth_evaluator_value(e, split, NULL, NULL)));
+	berth_evaluator_faults(e, &illegal, &more);
+	assert_true(illegal == 8 && more == 1);
 	berth_evaluator_free(e);
 	/* What the first took says nothing of those that follow. */
 	const berth_options timed = {.evaluations = INT64_C(1) << 50, .time_s = 1e4};
