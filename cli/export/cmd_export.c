@@ -339,6 +339,7 @@ static berth_status run_export(cli *c, berth_err *err)
 	         "write the nearest plan that has them whole (llama.cpp, vllm: that can be told), with its "
 	         "price"},
 		{"force", 0, CLI_FLAG, &a.force, NULL, "write a plan that is infeasible, or not worth it"},
+		CLI_CALIBRATE(c),
 		CLI_READING(c),
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "the file\tstandard output, of text"},
 		CLI_COMMON(c)};

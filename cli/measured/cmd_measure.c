@@ -382,6 +382,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"trace", 0, CLI_FILE_OUT, &a.trace, "FILE",
 	         "write that run as a timeline for chrome://tracing or Perfetto"},
 		CLI_REPORT(&a.report),
+		CLI_CALIBRATE(c),
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
