@@ -170,6 +170,13 @@ static const char *latex_word(char c)
 	}
 }
 
+/* Does pdflatex print it in whatever encoding of fonts? Else it ends there. */
+static bool latex_has(uint32_t code)
+{
+	bool letter = code >= 0xc0 && code <= 0xff;
+	return code < 0x80 || (letter && (code & 0xdf) != 0xd0 && (code & 0xdf) != 0xde);
+}
+
 /* Made visible first: the letters that stand for what is not seen are obeyed, too. Two of a kind do not
  * become one sign. Straight quotes are those of typewriters, which every encoding of fonts has. */
 static void say_latex(const char *text)
@@ -177,6 +184,10 @@ static void say_latex(const char *text)
 	char before = 0;
 	for (size_t n = strlen(text); n > 0;) {
 		berth_visible_char v = berth_visible_at(text, n);
+		uint32_t code = 0;
+		if (*v.shown != '\\' && berth_text_utf8(text, n, &code) && !latex_has(code))
+			snprintf(v.shown, sizeof v.shown, code > 0xffff ? "\\U%08lx" : "\\u%04lx",
+			         (unsigned long)code);
 		for (const char *at = v.shown; *at; before = *at++) {
 			if (*at == before && strchr("-',", *at))
 				cli_say("{}");
