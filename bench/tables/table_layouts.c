@@ -126,7 +126,7 @@ static void make_kinds(const machine *m, int n, int64_t times, berth_arena *mem,
 		for (int f = 0; f < LAYERS; f++)
 			for (int t = f + 1; t <= LAYERS && t - f <= MOST; t++)
 				per_s[f * (LAYERS + 1) + t] = m[k].per_s[t - f - 1];
-		kind[k] = (berth_layout_kind){m[k].name, m[k].n * times, per_s, NULL};
+		kind[k] = (berth_layout_kind){.name = m[k].name, .n_nodes = m[k].n * times, .per_s = per_s};
 	}
 }
 
@@ -145,7 +145,7 @@ static void print_field(const field *f)
 	BERTH_ARENA(tmp);
 	berth_layout_kind kind[MOST_MACHINES];
 	double link[MOST_MACHINES * MOST_MACHINES], from = berth_cpu_seconds();
-	berth_layout_task x = {LAYERS, f->n, kind, link, false};
+	berth_layout_task x = {LAYERS, f->n, kind, link, false, 0};
 	berth_layers any, first;
 	make_kinds(f->machine, f->n, 1, &mem, kind);
 	for (int i = 0; i < f->n * f->n; i++)
@@ -192,7 +192,7 @@ void table_layouts_large(const bench_options *o)
 			BERTH_ARENA(tmp);
 			berth_layout_kind kind[MOST_MACHINES];
 			berth_layers l;
-			berth_layout_task x = {LAYERS, kinds, kind, NULL, false};
+			berth_layout_task x = {LAYERS, kinds, kind, NULL, false, 0};
 			double from = berth_cpu_seconds();
 			make_kinds(eight, kinds, times[i] * 8 / kinds, &mem, kind);
 			MUST(berth_layout_search(&x, NULL, EFFORT / 5, 1, &mem, &tmp, &l, &err));

@@ -247,13 +247,14 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {.goal = "time", .batch_dim = "batch"};
+	args a = {.batch_dim = "batch"};
 	configure_view v = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
 	         "a system whose devices say which host they are part of"},
 		{"goal", 0, CLI_TEXT, &a.goal, "G",
-	         "what to make small: time, power, peak-power, energy or edp"},
+	         "what to make small: time, power, peak-power, energy or edp; with --serve throughput, and "
+	         "throughput:latency<=20ms with a limit for a sample\ttime"},
 		{"batches", 0, CLI_LIST, &a.batches, "[DIM=]N,...",
 	         "samples of a step that a copy or, with --serve, a node may have, rising, and the dimension "
 	         "or word that holds them if it is not batch\tthe model as it is, one sample"},
@@ -272,11 +273,12 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	v.cfg = berth_configure_cfg_default();
-	BERTH_TRY(berth_goal_parse(a.goal, &v.cfg.goal, err));
+	if (!a.servers.n)
+		BERTH_TRY(berth_goal_parse(a.goal ? a.goal : "time", &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
-		return configure_serve(c, &v, &a.servers, &a.steps, err);
+		return configure_serve(c, &v, &a.servers, &a.steps, a.goal, err);
 	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
@@ -296,8 +298,7 @@ static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
 	{"serve", "output",
          "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
-         "the layers of each device"},
-	{"goal", "serve", "configure: --%s is for training: leave it out beside --serve"}};
+         "the layers of each device"}};
 
 const cli_verb cmd_configure = {
 	"configure",

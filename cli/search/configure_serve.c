@@ -12,6 +12,7 @@ typedef struct view {
 	berth_cluster c;
 	berth_granularity blocks;
 	int64_t *n_servers; /* [n_hosts] */
+	double most_s;      /* that a sample may take; 0: no limit */
 	const berth_serving *x; /* at the batch of the copies */
 	int64_t batch;
 	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
@@ -59,10 +60,37 @@ static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_
 			                  v->c.host_name[h]);
 		v->n_servers[h] = (int64_t)n;
 	}
-	for (int32_t h = 0; h < v->c.n_hosts; h++)
+	int64_t all = 0;
+	for (int32_t h = 0; h < v->c.n_hosts; h++) {
 		if (v->n_servers[h] < 0)
 			v->n_servers[h] = others < 0 ? 1 : others;
-	return BERTH_OK;
+		all += v->n_servers[h];
+	}
+	return all > 0 ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL,
+	                            "option --serve: no server is left: give a number above 0");
+}
+
+/* "throughput", "throughput:latency<=20ms". */
+static berth_status read_goal(const char *text, double *most_s, berth_err *err)
+{
+	berth_objective o;
+	*most_s = 0;
+	if (!text)
+		return BERTH_OK;
+	BERTH_TRY(berth_objective_parse(text, &o, err));
+	for (int m = 0; m < BERTH_N_METRICS; m++)
+		if ((o.limits[m] && m != BERTH_LATENCY) || !berth_objective_is(&o, BERTH_THROUGHPUT))
+			return berth_fail(
+				err, BERTH_EINVAL,
+				"option --goal: '%.80s'; with --serve expected throughput, or as in "
+				"throughput:latency<=20ms",
+				text);
+	*most_s = o.limits[BERTH_LATENCY] ? o.most[BERTH_LATENCY] : 0;
+	return *most_s <= 1e6
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINVAL,
+	                            "option --goal: a limit of %.10g s; expected 1e6 s at most", *most_s);
 }
 
 /* HOST:LAYERS=SECONDS into step_s [n_kinds][n_blocks+1]. */
@@ -99,24 +127,16 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 
 /* From the copies on, where there are some; more tries than this gain little (docs/clusters.md). */
 enum { TRIES = 3000 };
-/* What layers held singly have to serve more than copies, which are simpler to run. */
-#define MORE 1.001
-
 /* Layers held singly on the devices that take part at that batch, where it is more than what is there. */
 static berth_status lay_out(cli *c, view *v, const berth_serving *all, const berth_serving *at,
                             const configure_view *m, const double *step_s, berth_err *err)
 {
-	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layers start = {0}, found;
-	berth_layout_task task = {.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind};
-	BERTH_TRY(berth_serving_nodes(all, m->batch, m->n_batches, at, step_s, &c->mem, kind, err));
 	if (berth_serving_same_devices(v->x, at))
 		BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
-	BERTH_TRY(berth_layout_search(&task, &start, TRIES, 1, &c->mem, &c->tmp, &found, err));
-	BERTH_TRY(berth_layout_flow(&task, &start, &c->mem, &c->tmp, err));
+	BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start, TRIES, &c->mem, &c->tmp,
+	                            &found, err));
 	double bound_per_s = fmax(found.bound_per_s, v->layout.bound_per_s);
-	if (start.per_s * MORE >= found.per_s)
-		found = start;
 	if (!v->laid || found.per_s > v->layout.per_s) {
 		v->layout = found;
 		v->laid = at;
@@ -126,13 +146,18 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 }
 
 /* Copies at the batch at which they serve most; layouts on each choice of devices that a batch makes. */
-static berth_status solve(cli *c, view *v, const berth_serving *all, const configure_view *m,
+static berth_status solve(cli *c, view *v, berth_serving *all, const configure_view *m,
                           const cli_texts *steps, berth_err *err)
 {
 	double *step_s;
 	BERTH_TRY_NEW(&c->mem, v->x->n_kinds * (v->x->n_blocks + 1), err, step_s);
 	for (int32_t i = 0; i < steps->n; i++)
 		BERTH_TRY(read_measured(v, steps->text[i], step_s, err));
+	v->laid = NULL;
+	v->plan = (berth_serving_plan){0};
+	v->layout = (berth_layers){0};
+	for (int32_t b = 0; b < m->n_batches; b++)
+		all[b].most_ns = (int64_t)(v->most_s * 1e9);
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
@@ -218,6 +243,7 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 #define GROUP(K, IF)                                                                                         \
 	K(INT, "copies", "", "so many like this", g->n)                                                      \
 	K(NS, "period_s", "s", "between two samples of one copy, in the mean", g->period_ns / v->batch)      \
+	K(NS, "latency_s", "s", "of a sample: steps of all devices and what goes between", g->latency_ns)    \
 	K(MAP("integer"), "devices", "", "of one copy, by host", devices)                                    \
 	K(LIST(stage_kind), "stages", "",                                                                    \
 	  "devices of a copy with their [layers](layers.md), in their order", stages)
@@ -226,7 +252,7 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 #define SERVE(K, IF)                                                                                         \
 	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
 	K(TEXT, "system", "", "", v.s.name)                                                                  \
-	K(BOOL, "feasible", "", "false: the layers fit nowhere", v.plan.n_copies > 0 || v.layout.per_s > 0)  \
+	K(BOOL, "feasible", "", "false: the layers fit nowhere, or nothing keeps the limit", found(&v))      \
 	K(INT, "copies", "", "in all", v.plan.n_copies)                                                      \
 	K(INT, "batch", "", "of the copies", v.batch)                                                        \
 	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s)                            \
@@ -235,10 +261,12 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most",           \
 	  v.plan.bound_per_s)                                                                                \
 	K(INT, "pipelines", "", "that were solved", v.plan.solved)                                           \
-	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)         \
+	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)                        \
 	K(NUMBER, "layout_per_s", "samples/s", "with [layers held singly](clusters.md#layers-held-singly)",  \
 	  v.layout.per_s)                                                                                    \
-	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout at most", v.layout.bound_per_s)          \
+	K(NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest", v.layout.time_s)     \
+	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout that keeps the limit at most",           \
+	  v.layout.bound_per_s)                                                                              \
 	K(LIST(node_kind), "layout", "", "which devices hold which layers, by the first of these", nodes)    \
 	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)
 RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
@@ -362,8 +390,8 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	        "less)\n\n",
 	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
 	        cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
-	cli_table_init(&t, &c->mem, "rlrrl");
-	cli_table_head(&t, "copies|each on|a sample every|samples/s|layers");
+	cli_table_init(&t, &c->mem, "rlrrrl");
+	cli_table_head(&t, "copies|each on|a sample every|it takes|samples/s|layers");
 	for (int32_t i = 0; i < plan->n_groups; i++) {
 		const berth_serving_group *g = &plan->group[i];
 		const char *text;
@@ -372,6 +400,7 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		cli_cell_text(&t, text);
 		double ns = (double)g->period_ns / (double)v->batch;
 		cli_cell_seconds(&t, ns / 1e9);
+		cli_cell_seconds(&t, (double)g->latency_ns / 1e9);
 		cli_cell(&t, "%.4g", 1e9 / ns);
 		BERTH_TRY(blocks_text(c, v, g, &text, err));
 		cli_cell_text(&t, text);
@@ -403,10 +432,11 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 {
 	const berth_layers *l = &v->layout;
 	cli_table t;
-	char a[32];
-	cli_say("%s on %s, layers held singly: %.4g samples/s; no layout has more than %.4g (%s less "
-	        "here)\n",
-	        c->args[0], v->s.name, l->per_s, l->bound_per_s,
+	char a[32], b[32];
+	cli_say("%s on %s, layers held singly: %.4g samples/s, each in %s at most; no layout%s has more than "
+	        "%.4g (%s less here)\n",
+	        c->args[0], v->s.name, l->per_s, berth_text_seconds(b, l->time_s),
+	        v->most_s > 0 ? " within the limit" : "", l->bound_per_s,
 	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
 	if (v->plan.n_copies == 0 || !berth_serving_same_devices(v->x, v->laid))
 		tell_devices(v->laid);
@@ -430,16 +460,49 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 /* Copies as long as layers held singly do not serve a thousandth more. */
 static berth_status tell(cli *c, const view *v, berth_err *err)
 {
-	bool more = v->layout.per_s > v->plan.per_s * MORE;
+	bool more = v->layout.per_s > v->plan.per_s * BERTH_MORE_THAN_COPIES;
 	if (v->plan.n_copies > 0)
 		BERTH_TRY(print(c, v, err));
 	if (more && v->plan.n_copies > 0)
 		cli_say("\n");
+	if (v->most_s > 0 && !more && v->plan.n_copies > 0)
+		cli_say("\nno layout within the limit has more than %.4g samples/s\n", v->layout.bound_per_s);
 	return more ? print_layout(c, v, err) : BERTH_OK;
 }
 
+static bool found(const view *v)
+{
+	return v->plan.n_copies > 0 || v->layout.per_s > 0;
+}
+
+/* What the layers need, or the least limit, of twice as much each, that something keeps. */
+static berth_status tell_infeasible(cli *c, view *v, berth_serving *at, const configure_view *m,
+                                    const cli_texts *steps, berth_err *err)
+{
+	double asked_s = v->most_s, bound_per_s = v->layout.bound_per_s;
+	char a[32], b[32];
+	v->most_s = 0;
+	BERTH_TRY(solve(c, v, at, m, steps, err));
+	if (!found(v))
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"the layers of %s fit nowhere on so many servers of %s: give weights of fewer "
+			"bits (the word weights), more memory, or more servers",
+			c->args[0], v->s.name);
+	for (v->most_s = asked_s; v->most_s == asked_s || !found(v);) {
+		v->most_s *= 2;
+		BERTH_TRY(solve(c, v, at, m, steps, err));
+	}
+	return berth_fail(err, BERTH_EINFEASIBLE,
+	                  "no plan for %s on %s was found within latency<=%s%s: latency<=%s is kept by %.4g "
+	                  "samples/s; or give smaller batches (--batches), quicker devices or links",
+	                  c->args[0], v->s.name, berth_text_seconds(a, asked_s),
+	                  bound_per_s > 0 ? "" : ", and none is possible", berth_text_seconds(b, v->most_s),
+	                  fmax(v->plan.per_s, v->layout.per_s));
+}
+
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
-                             const cli_texts *steps, berth_err *err)
+                             const cli_texts *steps, const char *goal, berth_err *err)
 {
 	view v = {.s = m->s};
 	berth_serving *at;
@@ -450,6 +513,7 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 			                  "%s is a training step: --serve is for the model itself; leave out "
 			                  "--serve to train",
 			                  c->args[0]);
+	BERTH_TRY(read_goal(goal, &v.most_s, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
 	BERTH_TRY(solve(c, &v, at, m, steps, err));
 	BERTH_TRY(groups_of(c, &v, &groups, err));
@@ -457,10 +521,5 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err));
 	if (cli_in_words(c))
 		BERTH_TRY(tell(c, &v, err));
-	return v.plan.n_copies > 0 || v.layout.per_s > 0
-	               ? BERTH_OK
-	               : berth_fail(err, BERTH_EINFEASIBLE,
-	                            "the layers of %s fit nowhere on so many servers of %s: give weights of "
-	                            "fewer bits (the word weights), more memory, or more servers",
-	                            c->args[0], v.s.name);
+	return found(&v) ? BERTH_OK : tell_infeasible(c, &v, at, m, steps, err);
 }

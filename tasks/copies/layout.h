@@ -17,11 +17,16 @@ typedef struct berth_layout_kind {
 	const char *name;
 	int64_t n_nodes;
 	/* [(n_layers+1)^2] at [from * (n_layers+1) + to]: requests a second of a node that holds the layers
-	 * from .. to-1; 0: it cannot. Where it cannot hold some layers it can hold none that has these within
-	 */
+	 * from .. to-1; 0: it does not. */
 	const double *per_s;
-	/* The same, no less, of such a node however the others are laid: the bound goes by it; NULL: per_s */
-	const double *most_per_s;
+	/* [same] seconds that a request which comes to such a node, at any layer, is there and on its way on;
+	 * NULL: none */
+	const double *time_s;
+	/* What the bound goes by: [n_most][same] rates of such a node however the others are laid, each in
+	 * one way to use it (with batches of most_batch [n_most] requests, all of which then take batch /
+	 * rate there; where it cannot hold some layers it can hold none that has these within); 0: per_s. */
+	const double *most_per_s, *most_batch;
+	int32_t n_most;
 } berth_layout_kind;
 
 typedef struct berth_layout_task {
@@ -31,6 +36,7 @@ typedef struct berth_layout_task {
 	 * with a link of its own; INFINITY: no limit; 0: no link. NULL: no limits */
 	const double *link_per_s;
 	bool aligned;
+	double most_s; /* that a request may take through all layers; 0: no limit. The bound alone knows it */
 } berth_layout_task;
 
 /* n nodes of a kind with the layers from .. to-1. */
@@ -49,6 +55,7 @@ typedef struct berth_layout_way {
 typedef struct berth_layers {
 	double per_s;       /* requests a second */
 	double bound_per_s; /* no layout has more (raised by 1e-9) */
+	double time_s;      /* of a request on the way that takes longest */
 	int32_t n_groups, n_ways;
 	berth_layout_group *group; /* ascending by their first layer; what adds nothing is left out */
 	berth_layout_way *way;
@@ -61,15 +68,15 @@ typedef struct berth_layers {
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 
-/* Requests a second that no layout can have more of, whatever the links. tmp is scratch. Fails: BERTH_ENOMEM.
- * O(kinds * ranges). */
+/* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
+ * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);
 
 /* A layout of many requests a second: ruin and recreate for a flow that is asked for, which rises as long as
- * it is reached. start: groups to begin with, may be NULL. effort: tries for each flow asked for, 1 or more.
- * In mem; tmp as above. Work grows with the kinds, not with the nodes. Fails: BERTH_EINVAL (no layers, more
- * than BERTH_MOST_LAYOUT_LAYERS, a rate that is not finite or is negative, naming it), BERTH_ENOMEM. per_s is
- * 0 where the layers fit nowhere together. */
+ * it is reached. start: groups to begin with, and the bound if that is known; may be NULL. effort: tries for
+ * each flow asked for, 1 or more. In mem; tmp as above. Work grows with the kinds, not with the nodes. Fails:
+ * BERTH_EINVAL (no layers, more than BERTH_MOST_LAYOUT_LAYERS, a rate that is not finite or is negative,
+ * naming it), BERTH_ENOMEM. per_s is 0 where the layers fit nowhere together. */
 berth_status berth_layout_search(const berth_layout_task *x, const berth_layers *start, int32_t effort,
                                  uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                  berth_err *err);

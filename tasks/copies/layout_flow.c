@@ -106,6 +106,26 @@ static berth_status read_ways(const berth_flow *f, double units, berth_layers *o
 	return BERTH_OK;
 }
 
+/* Each way leads to a group that ends later. */
+static void time_longest(const berth_layout_task *x, berth_layers *l, double *at_s)
+{
+	bool more = true;
+	l->time_s = 0;
+	BERTH_CLEAR(at_s, l->n_groups);
+	while (more) {
+		more = false;
+		for (const berth_layout_way *w = l->way; w < l->way + l->n_ways; w++) {
+			const berth_layout_group *g = w->to < 0 ? NULL : &l->group[w->to];
+			double now = w->from < 0 ? 0 : at_s[w->from];
+			const double *time_s = g ? x->kind[g->kind].time_s : NULL;
+			now += time_s ? time_s[g->from * (x->n_layers + 1) + g->to] : 0;
+			double *to = g ? &at_s[w->to] : &l->time_s;
+			more |= now > *to;
+			*to = fmax(*to, now);
+		}
+	}
+}
+
 static bool to_the_end(void *ctx, int64_t arcs)
 {
 	(void)ctx;
@@ -122,58 +142,80 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 	BERTH_TRY(check_groups(x, out, err));
 	BERTH_TRY(join_groups(x, out, &f, &units, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
-	return read_ways(&f, units, out, mem, err);
+	BERTH_TRY(read_ways(&f, units, out, mem, err));
+	double *at_s;
+	BERTH_TRY_NEW(tmp, out->n_groups + 1, err, at_s);
+	time_longest(x, out, at_s);
+	return BERTH_OK;
 }
 
 /* ---- the bound ---- */
 
-static const double *most_rates(const berth_layout_kind *d)
+/* In the i-th way to use a node of d; 0 also where a request would be there for longer than it may. */
+static double most_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
+                        int32_t to)
 {
-	return d->most_per_s ? d->most_per_s : d->per_s;
+	int32_t L = x->n_layers, at = from * (L + 1) + to;
+	double per_s = d->n_most ? d->most_per_s[i * (L + 1) * (L + 1) + at] : d->per_s[at];
+	return d->n_most && d->most_batch[i] > per_s * x->most_s * (1 + 1e-9) && x->most_s > 0 ? 0 : per_s;
 }
 
-/* The most of the layers' weight that all nodes can have, a node no more of each than the share of F that it
- * takes. layer [n_layers], may be NULL: has what they take. */
-static double most_weight(const berth_layout_task *x, const double *sum, double F, double *layer)
+/* Prices of layers, as sums of the first ones, and of the time that a request may take; together 1 less
+ * what the time has. */
+typedef struct prices {
+	const double *sum;
+	double time;
+} prices;
+
+/* The most that all nodes can gain, a node no more of each layer than the share of F that it takes, and less
+ * what the requests' time there costs. used [n_layers+1], may be NULL: has what they take, of time last. */
+static double most_gain(const berth_layout_task *x, prices p, double F, double *used)
 {
 	double all = 0;
 	int32_t L = x->n_layers;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_layout_kind *d = &x->kind[k];
-		const double *rate = most_rates(d);
-		double best = 0, share = 0;
+		double best = 0, share = 0, best_s = 0;
 		int32_t from = 0, to = 0;
-		for (int32_t f = 0; f < L; f++)
-			for (int32_t t = f + 1; t <= L && rate[f * (L + 1) + t] > 0; t++) {
-				double s = fmin(rate[f * (L + 1) + t] / F, 1), w = s * (sum[t] - sum[f]);
-				if (w > best) {
+		for (int32_t i = 0; i < berth_max(d->n_most, 1); i++) {
+			double batch = x->most_s > 0 && d->n_most ? d->most_batch[i] / x->most_s : 0, per_s;
+			for (int32_t f = 0; f < L; f++)
+				for (int32_t t = f + 1; t <= L && (per_s = most_rate(x, d, i, f, t)) > 0;
+				     t++) {
+					double s = fmin(per_s / F, 1),
+					       w = s * (p.sum[t] - p.sum[f] - p.time * batch / per_s);
+					if (w <= best)
+						continue;
 					best = w;
 					share = s;
+					best_s = batch / per_s;
 					from = f;
 					to = t;
 				}
-			}
+		}
 		all += (double)d->n_nodes * best;
-		for (int32_t l = from; layer && l < to; l++)
-			layer[l] += (double)d->n_nodes * share;
+		for (int32_t l = from; used && l < to; l++)
+			used[l] += (double)d->n_nodes * share;
+		if (used)
+			used[L] += (double)d->n_nodes * share * best_s;
 	}
 	return all;
 }
 
-/* The largest F that these weights allow, from above; at most high. */
-static double allowed(const berth_layout_task *x, const double *sum, double high)
+/* The largest F that these prices allow, from above; at most high. */
+static double allowed(const berth_layout_task *x, prices p, double high)
 {
-	double low = 0;
-	if (most_weight(x, sum, high, NULL) >= 1)
+	double low = 0, least = 1 - p.time;
+	if (most_gain(x, p, high, NULL) >= least)
 		return high;
 	for (int i = 0; i < 48 && high - low > 1e-10 * high; i++) {
 		double mid = (low + high) / 2;
-		if (most_weight(x, sum, mid, NULL) >= 1)
+		if (most_gain(x, p, mid, NULL) >= least)
 			low = mid;
 		else
 			high = mid;
 	}
-	return low > 0 ? high : most_weight(x, sum, 1e-12 * high, NULL) >= 1 ? high : 0;
+	return low > 0 ? high : most_gain(x, p, 1e-12 * high, NULL) >= least ? high : 0;
 }
 
 /* ---- the bound by layers: each has whole nodes ---- */
@@ -251,8 +293,9 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		for (int32_t n = 1; n <= L && x->kind[k].n_nodes > 0; n++) {
 			double *best = &c.best[k * (L + 1) + n];
-			for (int32_t f = 0; f + n <= L; f++)
-				*best = fmax(*best, most_rates(&x->kind[k])[f * (L + 1) + f + n]);
+			for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
+				for (int32_t f = 0; f + n <= L; f++)
+					*best = fmax(*best, most_rate(x, &x->kind[k], i, f, f + n));
 			c.price[k] = fmax(c.price[k], n * *best);
 		}
 	for (int i = 0; i < HALVED; i++) {
@@ -273,7 +316,9 @@ static void first_weights(const berth_layout_task *x, double *weight)
 	for (int32_t l = 0; l < L; l++) {
 		weight[l] = 0;
 		for (int32_t k = 0; k < x->n_kinds; k++) {
-			double per_s = most_rates(&x->kind[k])[l * (L + 1) + l + 1];
+			double per_s = 0;
+			for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
+				per_s = fmax(per_s, most_rate(x, &x->kind[k], i, l, l + 1));
 			weight[l] += per_s > 0 ? (double)x->kind[k].n_nodes / per_s : 0;
 		}
 		most = fmax(most, weight[l]);
@@ -282,21 +327,16 @@ static void first_weights(const berth_layout_task *x, double *weight)
 		weight[l] = weight[l] > 0 ? weight[l] : most;
 }
 
-berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err)
+/* Prices of layers from first_weights on, moved towards what is used too much; of time from 0, with `timed`
+ * from a third on. *per_s falls to what they allow. */
+static void lower_bound(const berth_layout_task *x, double *weight, double *sum, double *used, bool timed,
+                        double *per_s)
 {
 	enum { ROUNDS = 200 };
 	int32_t L = x->n_layers;
-	double *weight, *sum, *layer, best = 0;
-	BERTH_SCRATCH(tmp);
-	BERTH_TRY_NEW(tmp, L + 1, err, weight, sum, layer);
-	for (int32_t k = 0; k < x->n_kinds; k++) {
-		double most = 0;
-		for (int32_t i = 0; i < (L + 1) * (L + 1); i++)
-			most = fmax(most, most_rates(&x->kind[k])[i]);
-		best += (double)x->kind[k].n_nodes * most;
-	}
+	double time = timed ? 1 / 3.0 : 0;
 	first_weights(x, weight);
-	for (int32_t round = 0; round < ROUNDS && best > 0; round++) {
+	for (int32_t round = 0; round<ROUNDS && * per_s> 0; round++) {
 		double all = 0, mean = 0;
 		for (int32_t l = 0; l < L; l++)
 			all += weight[l];
@@ -305,15 +345,37 @@ berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, do
 			sum[l + 1] = sum[l] + weight[l];
 		}
 		sum[L] = 1; /* rounding of sums is far below the 1e-9 that are put on top */
-		best = allowed(x, sum, best);
-		BERTH_CLEAR(layer, L);
-		most_weight(x, sum, fmax(best, 1e-300), layer);
+		*per_s = allowed(x, (prices){sum, time}, *per_s);
+		BERTH_CLEAR(used, L + 1);
+		most_gain(x, (prices){sum, time}, fmax(*per_s, 1e-300), used);
 		for (int32_t l = 0; l < L; l++)
-			mean += layer[l] / L;
+			mean += used[l] / L;
 		/* layers that the best ranges leave out weigh more from now on */
 		for (int32_t l = 0; l < L && mean > 0; l++)
-			weight[l] *= exp(fmax(-1, 1 - layer[l] / mean) * 0.5 / sqrt(round + 1));
+			weight[l] *= exp(fmax(-1, 1 - used[l] / mean) * 0.5 / sqrt(round + 1));
+		if (timed && mean > 0)
+			time = fmin(0.97,
+			            time * exp(fmax(-1, fmin(1, used[L] / mean - 1)) / sqrt(round + 1)));
 	}
+}
+
+berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err)
+{
+	int32_t L = x->n_layers;
+	double *weight, *sum, *used, best = 0;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY_NEW(tmp, L + 1, err, weight, sum, used);
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		double most = 0;
+		for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
+			for (int32_t f = 0; f < L; f++)
+				for (int32_t t = f + 1; t <= L; t++)
+					most = fmax(most, most_rate(x, &x->kind[k], i, f, t));
+		best += (double)x->kind[k].n_nodes * most;
+	}
+	lower_bound(x, weight, sum, used, false, &best);
+	if (x->most_s > 0)
+		lower_bound(x, weight, sum, used, true, &best);
 	if (best > 0)
 		BERTH_TRY(bound_by_layers(x, &best, tmp, err));
 	*per_s = best * (1 + 1e-9);

@@ -24,6 +24,7 @@ typedef struct search {
 	double *has, *kept;       /* [n_layers] rate of each layer now; before the last step */
 	double *lack;             /* [n_layers+1] sums of what the first layers lack */
 	double *strength;         /* [n_kinds] most rate times layers */
+	int32_t *end; /* [n_kinds][n_layers] behind the last layer of the longest range from there */
 	double best_per_s, asked; /* of best; the flow that is asked for */
 	berth_rng rng;
 	berth_arena *tmp, *own; /* own: of one flow */
@@ -72,10 +73,8 @@ static void place_unit(search *s, unit *u, bool blink)
 		s->lack[l + 1] = s->lack[l] + lack_of(s, l);
 	u->from = u->to = 0;
 	for (int32_t from = 0; from < L; from++) {
-		for (int32_t to = from + 1; to <= L; to++) {
+		for (int32_t to = from + 1; to <= s->end[u->kind * L + from]; to++) {
 			double per_s = (double)u->n * rate_at(s, u->kind, from, to), fills = 0;
-			if (!(per_s > 0))
-				break;
 			double all = per_s * (to - from);
 			if (fmin(all, s->lack[to] - s->lack[from]) <= best)
 				continue;
@@ -95,11 +94,12 @@ static void place_unit(search *s, unit *u, bool blink)
 /* Any range that it can hold: where links decide, what layers lack says little. */
 static void place_anywhere(search *s, unit *u)
 {
-	int32_t L = s->x->n_layers, from = (int32_t)berth_rng_below(&s->rng, (uint32_t)L), most = from;
-	while (most < L && rate_at(s, u->kind, from, most + 1) > 0)
-		most++;
+	int32_t L = s->x->n_layers, from = (int32_t)berth_rng_below(&s->rng, (uint32_t)L),
+		most = s->end[u->kind * L + from];
 	u->from = from;
 	u->to = from + (most > from ? 1 + (int32_t)berth_rng_below(&s->rng, (uint32_t)(most - from)) : 0);
+	if (!(rate_at(s, u->kind, from, u->to) > 0))
+		u->to = from;
 	give(s, u, 1);
 }
 
@@ -326,6 +326,12 @@ static berth_status make_units(search *s, berth_err *err)
 	BERTH_TRY_NEW(s->tmp, x->n_kinds * MOST_UNITS, err, s->unit, s->best);
 	BERTH_TRY_NEW(s->tmp, x->n_kinds, err, s->strength);
 	BERTH_TRY_NEW(s->tmp, L + 1, err, s->has, s->kept, s->lack);
+	BERTH_TRY_NEW(s->tmp, x->n_kinds * L, err, s->end);
+	for (int32_t i = 0; i < x->n_kinds * L; i++) {
+		s->end[i] = i % L;
+		for (int32_t t = i % L + 1; t <= L; t++)
+			s->end[i] = rate_at(s, i / L, i % L, t) > 0 ? t : s->end[i];
+	}
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		int64_t nodes = x->kind[k].n_nodes, n = berth_min(nodes, MOST_UNITS);
 		for (int32_t f = 0; f < L; f++)
@@ -355,7 +361,8 @@ static void take_start(search *s, const berth_layers *start)
 		int64_t left = start->group[g].n;
 		for (int32_t i = 0; i < s->n_units && left > 0; i++) {
 			unit *u = &s->unit[i];
-			if (u->kind != start->group[g].kind || u->to > u->from)
+			if (u->kind != start->group[g].kind || u->to > u->from ||
+			    !(rate_at(s, u->kind, start->group[g].from, start->group[g].to) > 0))
 				continue;
 			u->from = start->group[g].from;
 			u->to = start->group[g].to;
@@ -409,7 +416,9 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	berth_layers now;
 	double per_s;
 	BERTH_TRY(make_units(s, err));
-	BERTH_TRY(berth_layout_bound(s->x, s->tmp, &out->bound_per_s, err));
+	out->bound_per_s = start ? start->bound_per_s : 0;
+	if (!(out->bound_per_s > 0))
+		BERTH_TRY(berth_layout_bound(s->x, s->tmp, &out->bound_per_s, err));
 	if (!(out->bound_per_s > 0))
 		return BERTH_OK;
 	if (start)
@@ -428,6 +437,7 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	}
 	BERTH_TRY(leave_out(s, &now, mem, err));
 	out->per_s = now.per_s;
+	out->time_s = now.time_s;
 	out->group = now.group;
 	out->n_groups = now.n_groups;
 	out->way = now.way;

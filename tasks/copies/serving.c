@@ -98,23 +98,6 @@ static int64_t shortest_period(pipeline *l)
 	return low;
 }
 
-berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs, bool inside, bool outside,
-                                  berth_arena *tmp, int64_t *period_ns, berth_err *err)
-{
-	pipeline l = {.x = x, .n_devs = n_devs};
-	BERTH_SCRATCH(tmp);
-	berth_status st = sum_blocks(&l, tmp, err);
-	if (st == BERTH_OK)
-		*period_ns = shortest_period(&l);
-	for (int32_t k = 0; k < x->n_kinds && st == BERTH_OK && *period_ns >= 0; k++) {
-		int64_t most = inside ? x->kind[k].inside_ns : 0;
-		most = outside && x->kind[k].outside_ns > most ? x->kind[k].outside_ns : most;
-		if (n_devs[k] > 0 && *period_ns < most)
-			*period_ns = most;
-	}
-	return st;
-}
-
 /* The kind of the last device of state s, which takes the blocks from *from on; *before: the state without
  * it. */
 static int32_t last_of(const pipeline *l, int32_t s, int64_t period_ns, int32_t *from, int32_t *before)
@@ -132,6 +115,67 @@ static int32_t last_of(const pipeline *l, int32_t s, int64_t period_ns, int32_t 
 	return k;
 }
 
+/* Of a sample, all borders as slow as the slowest. */
+static int64_t time_through(pipeline *l, int64_t period_ns, int64_t border_ns)
+{
+	int64_t ns = -border_ns;
+	fits_period(l, period_ns);
+	for (int32_t s = l->n_states - 1, before; s > 0; s = before) {
+		int32_t from, to = l->reach[s], k = last_of(l, s, period_ns, &from, &before);
+		if (to > from)
+			ns += l->time_ns[k][to] - l->time_ns[k][from] + border_ns;
+	}
+	return ns;
+}
+
+/* The shortest period, or the shortest at which a sample keeps its limit: the longer the period, the fewer
+ * borders, and the more of the quick devices. That of the stages is returned; reach is as it says. */
+static int64_t period_of_stages(pipeline *l, berth_serving_group *g)
+{
+	const berth_serving *x = l->x;
+	int64_t border_ns = 0, low = shortest_period(l), high = low;
+	int32_t n = 0;
+	bool whole = false;
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		n += g->n_devs[k];
+		whole |= g->servers[k] > 0;
+	}
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		if (g->n_devs[k] > 0)
+			border_ns = berth_max(border_ns, berth_max(n > 1 || whole ? x->kind[k].inside_ns : 0,
+			                                           whole ? x->kind[k].outside_ns : 0));
+	g->period_ns = -1;
+	if (low < 0)
+		return -1;
+	g->latency_ns = time_through(l, low, border_ns);
+	while (x->most_ns > 0 && g->latency_ns > x->most_ns && high <= x->most_ns) {
+		high = high > 0 ? 2 * high : 1;
+		g->latency_ns = time_through(l, high, border_ns);
+	}
+	if (x->most_ns > 0 && g->latency_ns > x->most_ns)
+		return -1;
+	while (low < high) {
+		int64_t mid = low + (high - low) / 2;
+		if (time_through(l, mid, border_ns) <= x->most_ns)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	g->latency_ns = time_through(l, high, border_ns);
+	g->period_ns = berth_max(high, border_ns);
+	return high;
+}
+
+berth_status berth_serving_period(const berth_serving *x, berth_serving_group *g, berth_arena *tmp,
+                                  berth_err *err)
+{
+	pipeline l = {.x = x, .n_devs = g->n_devs};
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(sum_blocks(&l, tmp, err));
+	period_of_stages(&l, g);
+	return BERTH_OK;
+}
+
 berth_status berth_serving_stages(const berth_serving *x, const berth_serving_group *g, berth_arena *mem,
                                   berth_arena *tmp, berth_serving_stage **stage, int32_t *n_stages,
                                   berth_err *err)
@@ -143,8 +187,8 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 		n += g->n_devs[k];
 	BERTH_TRY_NEW(mem, n, err, *stage);
 	BERTH_TRY(sum_blocks(&l, tmp, err));
-	int64_t period_ns = shortest_period(&l);
-	fits_period(&l, period_ns); /* of this period again */
+	berth_serving_group again = *g;
+	int64_t period_ns = period_of_stages(&l, &again);
 	at = n;
 	for (int32_t s = l.n_states - 1, before; s > 0; s = before) {
 		int32_t from, to = l.reach[s], k = last_of(&l, s, period_ns, &from, &before);
@@ -162,7 +206,7 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 typedef struct column {
 	double per_s;
 	int32_t servers[BERTH_MOST_SERVER_KINDS];
-	int64_t period_ns; /* of the one copy */
+	berth_serving_group copy; /* of the one copy */
 	int32_t kind;      /* of a server by itself; -1: several servers */
 } column;
 
@@ -172,8 +216,7 @@ typedef struct planner {
 	int32_t n_cols;
 	size_t cap;
 	int32_t *part[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] devices of the last part of the best division */
-	int64_t *part_ns[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] period of a part of so many devices; -1: none
-	                                            */
+	berth_serving_group *parts[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] a copy on so many devices */
 	double alone[BERTH_MOST_SERVER_KINDS];     /* samples a second of a server by itself */
 	int64_t *x_n;                              /* [n_cols] how often each is used */
 	int64_t left[BERTH_MOST_SERVER_KINDS];
@@ -196,17 +239,16 @@ static berth_status divide_server(planner *l, int32_t k, berth_err *err)
 {
 	const berth_server_kind *d = &l->x->kind[k];
 	double *best;
-	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {0};
 	BERTH_TRY_NEW(l->tmp, d->n_devs + 1, err, best);
-	BERTH_TRY_NEW(l->mem, d->n_devs + 1, err, l->part[k], l->part_ns[k]);
+	BERTH_TRY_NEW(l->mem, d->n_devs + 1, err, l->part[k], l->parts[k]);
 	for (int32_t n = 1; n <= d->n_devs; n++) {
-		n_devs[k] = n;
+		l->parts[k][n].n_devs[k] = n;
 		l->plan->solved++;
-		BERTH_TRY(berth_serving_period(l->x, n_devs, n > 1, false, l->tmp, &l->part_ns[k][n], err));
+		BERTH_TRY(berth_serving_period(l->x, &l->parts[k][n], l->tmp, err));
 	}
 	for (int32_t n = 1; n <= d->n_devs; n++)
 		for (int32_t part = 1; part <= n; part++) {
-			double per_s = best[n - part] + rate_of(l->part_ns[k][part]);
+			double per_s = best[n - part] + rate_of(l->parts[k][part].period_ns);
 			if (per_s > best[n]) {
 				best[n] = per_s;
 				l->part[k][n] = part;
@@ -243,15 +285,16 @@ static double most_per_s(const berth_serving *x, const double *n_devs)
 static berth_status try_group(planner *l, const int32_t *servers, berth_err *err)
 {
 	const berth_serving *x = l->x;
-	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {0};
 	double many[BERTH_MOST_SERVER_KINDS] = {0}, alone = 0, states = 1;
+	int32_t kinds = 0;
 	column c = {.kind = -1};
 	for (int32_t k = 0; k < x->n_kinds; k++) {
-		c.servers[k] = servers[k];
-		n_devs[k] = servers[k] * x->kind[k].n_devs;
-		many[k] = n_devs[k];
+		c.servers[k] = c.copy.servers[k] = servers[k];
+		c.copy.n_devs[k] = servers[k] * x->kind[k].n_devs;
+		many[k] = c.copy.n_devs[k];
 		alone += servers[k] * l->alone[k];
-		states *= n_devs[k] + 1;
+		states *= c.copy.n_devs[k] + 1;
+		kinds += servers[k] > 0;
 	}
 	if (most_per_s(x, many) <= alone * (1 + 1e-9))
 		return BERTH_OK;
@@ -260,8 +303,15 @@ static berth_status try_group(planner *l, const int32_t *servers, berth_err *err
 		return BERTH_OK;
 	}
 	l->plan->solved++;
-	BERTH_TRY(berth_serving_period(x, n_devs, true, true, l->tmp, &c.period_ns, err));
-	c.per_s = rate_of(c.period_ns);
+	BERTH_TRY(berth_serving_period(x, &c.copy, l->tmp, err));
+	c.per_s = rate_of(c.copy.period_ns);
+	if (x->most_ns > 0 && kinds > 1) { /* what the limit changed may have a better way to keep it */
+		berth_serving free = *x;
+		berth_serving_group any = c.copy;
+		free.most_ns = 0;
+		BERTH_TRY(berth_serving_period(&free, &any, l->tmp, err));
+		l->plan->left_out += any.period_ns != c.copy.period_ns;
+	}
 	return c.per_s > alone * (1 + 1e-9) ? add_column(l, c, err) : BERTH_OK;
 }
 
@@ -391,8 +441,7 @@ static void add_parts(planner *l, int32_t k, int64_t servers)
 		       !(plan->group[i].n_devs[k] == n && plan->group[i].servers[k] == 0))
 			i++;
 		if (i == plan->n_groups) {
-			plan->group[plan->n_groups++] = (berth_serving_group){.period_ns = l->part_ns[k][n]};
-			plan->group[i].n_devs[k] = n;
+			plan->group[plan->n_groups++] = l->parts[k][n];
 		}
 		plan->group[i].n += servers;
 		plan->n_copies += servers;
@@ -414,11 +463,8 @@ static berth_status tell_groups(planner *l, berth_err *err)
 			continue;
 		}
 		berth_serving_group *g = &l->plan->group[l->plan->n_groups++];
-		*g = (berth_serving_group){.n = l->x_n[c], .period_ns = col->period_ns};
-		for (int32_t k = 0; k < l->x->n_kinds; k++) {
-			g->servers[k] = col->servers[k];
-			g->n_devs[k] = col->servers[k] * l->x->kind[k].n_devs;
-		}
+		*g = col->copy;
+		g->n = l->x_n[c];
 		l->plan->n_copies += l->x_n[c];
 	}
 	return BERTH_OK;

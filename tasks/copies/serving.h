@@ -34,7 +34,8 @@ typedef struct berth_serving {
 	const int64_t *block_bytes; /* [n_blocks] weights and state */
 	int64_t work_bytes;         /* that a device needs beside: tensors of its largest block */
 	berth_server_kind kind[BERTH_MOST_SERVER_KINDS];
-	bool spans; /* copies may stand on several servers */
+	bool spans;      /* copies may stand on several servers */
+	int64_t most_ns; /* that a sample may take through all layers, no waiting counted; 0: no limit */
 } berth_serving;
 
 /* Like groups, each with a copy. Either part of one server, or whole servers. */
@@ -43,6 +44,7 @@ typedef struct berth_serving_group {
 	int32_t n_devs[BERTH_MOST_SERVER_KINDS];  /* devices of each kind */
 	int32_t servers[BERTH_MOST_SERVER_KINDS]; /* whole servers of each kind; all 0: part of one server */
 	int64_t period_ns;                        /* the busiest device, or the slowest border */
+	int64_t latency_ns;                       /* of a sample: steps of all devices, and all borders */
 } berth_serving_group;
 
 typedef struct berth_serving_plan {
@@ -67,11 +69,12 @@ berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
                                const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                berth_arena *tmp, berth_serving *out, berth_err *err);
 
-/* The shortest period of a copy on n_devs[n_kinds] devices, each with blocks that follow each other, by a
- * dynamic program over how many of each kind were used; exact. -1: it does not fit. tmp is scratch, reset at
- * exit. Fails: BERTH_ENOMEM. O(product of (n_devs + 1) * kinds * log). */
-berth_status berth_serving_period(const berth_serving *x, const int32_t *n_devs, bool inside, bool outside,
-                                  berth_arena *tmp, int64_t *period_ns, berth_err *err);
+/* The shortest period of a copy on g->n_devs and g->servers, each device with blocks that follow each other,
+ * by a dynamic program over how many of each kind were used; exact, but with x->most_ns on unlike devices.
+ * Into g->period_ns (-1: it does not fit) and g->latency_ns. tmp is scratch, reset at exit. Fails:
+ * BERTH_ENOMEM. O(product of (n_devs + 1) * kinds * log). */
+berth_status berth_serving_period(const berth_serving *x, berth_serving_group *g, berth_arena *tmp,
+                                  berth_err *err);
 
 /* A device of a copy, and its blocks: from .. to-1. */
 typedef struct berth_serving_stage {
@@ -96,16 +99,22 @@ berth_status berth_serving_solve(const berth_serving *x, berth_arena *mem, berth
 /* Do the same devices of each server take part? a and b are of the same servers, at other batches. */
 bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b);
 
-/* Each kind's devices as nodes of a layout (layout.h), in kind [x->n_kinds] and mem: x [n] are the same
- * model and servers at n batches, of batch [n] samples; a kind's devices are those of `at`, one of them, and
- * batches at which others take part do not count for it. A node has the largest rate of those whose
+/* What layers held singly have to serve more than copies, which are simpler to run. */
+#define BERTH_MORE_THAN_COPIES 1.001
+
+/* The layout with the most samples a second that was found on nodes that are the kinds' devices: x [n] are
+ * the same model and servers at n batches, of batch [n] samples; a kind's devices are those of `at`, one of
+ * them, and batches at which others take part do not count for it. A node has the largest rate of those whose
  * weights, state and tensors it holds: the fewer its layers, the larger the batch may be. What goes on
  * between layers limits it, too. step_s [x->n_kinds][n_blocks+1], may be NULL: seconds a sample through so
  * many layers, as measured; a kind with any has no others, and holds as many layers as have one (0: that
- * of the next larger number). Fails: BERTH_ENOMEM. */
-berth_status berth_serving_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
-                                 const berth_serving *at, const double *step_s, berth_arena *mem,
-                                 berth_layout_kind *kind, berth_err *err);
+ * of the next larger number). start: to begin with, and taken itself where little more is found. With
+ * at->most_ns no way takes longer: a sample is at a node for a whole step, wherever it comes in, and for what
+ * passes it on. In mem; tmp is scratch, another arena. Fails: as berth_layout_search. */
+berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int32_t n,
+                               const berth_serving *at, const double *step_s, const berth_layers *start,
+                               int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,
+                               berth_err *err);
 
 /* The groups of a plan as those of a layout, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_serving_layout(const berth_serving *x, const berth_serving_plan *plan, berth_arena *mem,

@@ -1,15 +1,33 @@
 /* Servers as nodes of a layout: rates of ranges of layers, by the model of times at several batches or as
- * measured. */
+ * measured; layouts that keep a limit of a sample's time. */
 #include "serving.h"
 
-static void take_more(double *best, int64_t batch, int64_t ns)
+/* A kind's tables, each [(n_blocks+1)^2], and by which share of the limit a range is kept short. */
+typedef struct tables {
+	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
+	int32_t n_most;
+	double most_ns;      /* for all blocks; INFINITY: no limit */
+	const double *share; /* [n_blocks+1] sums of the first blocks' shares of that */
+} tables;
+
+/* A node that takes run_ns for a batch, and border_ns to pass it on, where it is better than what is there.
+ * How the others are laid decides what a node passes on, to its own server or another one; one with all
+ * layers passes nothing on. */
+static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double batch, int32_t way,
+                      double run_ns, double border_ns)
 {
-	*best = fmax(*best, (double)batch * 1e9 / (double)(ns > 0 ? ns : 1));
+	int32_t at = from * (L + 1) + to;
+	double *most = &t->most_per_s[(way < t->n_most ? way : 0) * (L + 1) * (L + 1) + at];
+	double on_ns = to - from == L ? 0 : border_ns, per_s = batch * 1e9 / fmax(run_ns, on_ns);
+	*most = fmax(*most, batch * 1e9 / run_ns);
+	if (per_s <= t->per_s[at] ||
+	    run_ns + on_ns > t->most_ns * (t->share[to] - t->share[from]) * (1 + 1e-9))
+		return;
+	t->per_s[at] = per_s;
+	t->time_s[at] = (run_ns + on_ns) / 1e9;
 }
 
-/* Of one batch: where it is better than what is there. How the others are laid decides what a node passes on,
- * to its own server or another one; one with all layers passes nothing on. */
-static void add_batch(const berth_serving *x, int64_t batch, int32_t k, double *per_s, double *most_per_s)
+static void add_batch(const berth_serving *x, int64_t batch, int32_t k, int32_t way, tables *to)
 {
 	const berth_server_kind *d = &x->kind[k];
 	int64_t border = berth_max(d->inside_ns, x->spans || d->n_servers > 1 ? d->outside_ns : 0);
@@ -20,23 +38,36 @@ static void add_batch(const berth_serving *x, int64_t batch, int32_t k, double *
 			bytes += x->block_bytes[t - 1];
 			if (d->memory_bytes >= 0 && bytes + x->work_bytes > d->memory_bytes)
 				break;
-			int32_t at = f * (x->n_blocks + 1) + t;
-			take_more(&per_s[at], batch, t - f == x->n_blocks ? ns : berth_max(ns, border));
-			take_more(&most_per_s[at], batch, ns);
+			take_more(to, x->n_blocks, f, t, (double)batch, way, (double)berth_max(ns, 1),
+			          (double)border);
 		}
 	}
 }
 
 /* What is not given takes as long as the next larger number of layers. */
-static bool use_measured(const double *step_s, int32_t L, double *per_s)
+static bool use_measured(const double *step_s, int32_t L, tables *to)
 {
 	double now_s = 0;
 	for (int32_t n = L; step_s && n > 0; n--) {
 		now_s = step_s[n] > 0 ? step_s[n] : now_s;
 		for (int32_t f = 0; f + n <= L && now_s > 0; f++)
-			per_s[f * (L + 1) + f + n] = 1 / now_s;
+			take_more(to, L, f, f + n, 1, 0, now_s * 1e9, 0);
 	}
 	return now_s > 0;
+}
+
+/* Sums of the blocks' shares of the work, in the mean over kinds. */
+static void share_work(const berth_serving *x, double *sum)
+{
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		double all = 0, first = 0;
+		for (int32_t b = 0; b < x->n_blocks; b++)
+			all += (double)berth_max(x->kind[k].block_ns[b], 1);
+		for (int32_t b = 0; b < x->n_blocks; b++) {
+			first += (double)berth_max(x->kind[k].block_ns[b], 1);
+			sum[b + 1] += first / all / x->n_kinds;
+		}
+	}
 }
 
 bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b)
@@ -47,22 +78,72 @@ bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b)
 	return true;
 }
 
-berth_status berth_serving_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
-                                 const berth_serving *at, const double *step_s, berth_arena *mem,
-                                 berth_layout_kind *kind, berth_err *err)
+/* slack: how many times its share of the limit a range may take; the tables of kind [n_kinds], in mem. */
+static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
+                               const berth_serving *at, const double *step_s, double slack, berth_arena *mem,
+                               berth_layout_kind *kind, berth_err *err)
 {
-	int32_t L = x->n_blocks;
+	int32_t L = x->n_blocks, size = (L + 1) * (L + 1);
+	double *share, *batches;
+	BERTH_TRY_NEW(mem, L + 1, err, share);
+	BERTH_TRY_NEW(mem, n, err, batches);
+	share_work(at, share);
+	for (int32_t b = 0; b < n; b++)
+		batches[b] = (double)batch[b];
 	for (int32_t k = 0; k < x->n_kinds; k++) {
-		const double *own_s = step_s ? step_s + k * (L + 1) : NULL;
-		double *per_s, *most_per_s;
-		BERTH_TRY_NEW(mem, (size_t)(L + 1) * (size_t)(L + 1), err, per_s, most_per_s);
-		bool measured = use_measured(own_s, L, per_s);
+		tables t = {.n_most = at->most_ns > 0 ? n : 1, .share = share};
+		t.most_ns = at->most_ns > 0 ? slack * (double)at->most_ns : INFINITY;
+		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s);
+		BERTH_TRY_NEW(mem, t.n_most * size, err, t.most_per_s);
+		bool measured = use_measured(step_s ? step_s + k * (L + 1) : NULL, L, &t);
 		for (int32_t b = 0; b < n && !measured; b++)
 			if (x[b].kind[k].dev == at->kind[k].dev)
-				add_batch(&x[b], batch[b], k, per_s, most_per_s);
+				add_batch(&x[b], batch[b], k, b, &t);
 		kind[k] = (berth_layout_kind){at->kind[k].name, at->kind[k].n_servers * at->kind[k].n_devs,
-		                              per_s, measured ? NULL : most_per_s};
+		                              t.per_s,          t.time_s,
+		                              t.most_per_s,     batches,
+		                              t.n_most};
+		if (measured) { /* a sample's times */
+			BERTH_TRY_NEW(mem, 1, err, batches);
+			*batches = 1;
+			kind[k].most_batch = batches;
+			kind[k].n_most = 1;
+		}
 	}
+	return BERTH_OK;
+}
+
+berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int32_t n,
+                               const berth_serving *at, const double *step_s, const berth_layers *start,
+                               int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,
+                               berth_err *err)
+{
+	/* Longer than their share ranges may be where others on the way are shorter; at last each keeps it.
+	 */
+	static const double slacks[] = {2, 1.4, 1.15, 1, 1};
+	enum { N = sizeof slacks / sizeof *slacks };
+	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
+	berth_layers best = {0};
+	for (int i = at->most_ns > 0 ? 0 : N - 1; i < N; i++) {
+		berth_layout_task task = {.n_layers = at->n_blocks,
+		                          .n_kinds = at->n_kinds,
+		                          .kind = kind,
+		                          .aligned = at->most_ns > 0 && i == N - 1,
+		                          .most_s = (double)at->most_ns / 1e9};
+		berth_layers now, from = *start;
+		from.bound_per_s = best.bound_per_s;
+		BERTH_TRY(make_nodes(x, batch, n, at, step_s, slacks[i], mem, kind, err));
+		BERTH_TRY(berth_layout_search(&task, &from, tries, 1, mem, tmp, &now, err));
+		if (at->most_ns == 0) {
+			BERTH_TRY(berth_layout_flow(&task, &from, mem, tmp, err));
+			from.bound_per_s = now.bound_per_s;
+			now = from.per_s * BERTH_MORE_THAN_COPIES >= now.per_s ? from : now;
+		}
+		best.bound_per_s = now.bound_per_s;
+		if (now.per_s > best.per_s && (at->most_ns == 0 || now.time_s <= task.most_s * (1 + 1e-9)))
+			best = now;
+	}
+	*out = best;
 	return BERTH_OK;
 }
 

@@ -1,13 +1,13 @@
 /* Layouts against all layouts of small clusters, flows against linear programs over all paths, bounds above
  * both; a cluster and a whole number of it; what is refused. */
-#include "layout.h"
-
 #include "fail_each.h"
 #include "rng.h"
+#include "serving.h"
 #include "simplex.h"
 #include "support.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST_LAYERS = 6, MOST_NODES = 5, MOST_KINDS = 3, TABLE = (MOST_LAYERS + 1) * (MOST_LAYERS + 1) };
 
@@ -216,13 +216,155 @@ static void test_against_all(void **state)
 	assert_true(2 * n > all && n_best >= 0.98 * n);
 }
 
+/* ---- within a limit of a sample's time ---- */
+
+enum { FEW_LAYERS = 3, FEW_NODES = 3, WAYS = 2 * FEW_LAYERS * (FEW_LAYERS + 1) / 2 + 1 };
+
+typedef struct timed {
+	berth_serving x[2];
+	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS], border_ns;
+	int32_t n_nodes, node_kind[FEW_NODES], from[FEW_NODES], to[FEW_NODES], batch[FEW_NODES];
+	double a[FEW_NODES][64], best;
+	int32_t n_cols;
+} timed;
+
+static const int64_t two_batches[2] = {1, 4};
+
+static void draw_timed(timed *w, uint64_t seed)
+{
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+	*w = (timed){.n_nodes = 1 + (int32_t)berth_rng_below(&rng, FEW_NODES)};
+	int32_t n_kinds = 1 + (int32_t)berth_rng_below(&rng, 2);
+	w->border_ns = 100 * (int64_t)berth_rng_below(&rng, 5);
+	for (int32_t l = 0; l < FEW_LAYERS; l++)
+		w->bytes[l] = 1 + (int64_t)berth_rng_below(&rng, 3);
+	for (int i = 0; i < 2; i++) {
+		w->x[i] =
+			(berth_serving){.n_blocks = FEW_LAYERS, .n_kinds = n_kinds, .block_bytes = w->bytes};
+		for (int32_t k = 0; k < n_kinds; k++) {
+			for (int32_t l = 0; l < FEW_LAYERS; l++)
+				w->ns[i][k][l] = i ? w->ns[0][k][l] + (int64_t)berth_rng_below(&rng, 2500)
+				                   : 500 + (int64_t)berth_rng_below(&rng, 2000);
+			w->x[i].kind[k] = (berth_server_kind){
+				.name = k ? "b" : "a",
+				.n_devs = 1,
+				.dev = k ? "b0" : "a0",
+				.block_ns = w->ns[i][k],
+				.inside_ns = w->border_ns,
+				.memory_bytes = i ? w->x[0].kind[k].memory_bytes
+			                          : 3 + (int64_t)berth_rng_below(&rng, 6)};
+		}
+		w->x[i].most_ns = i ? w->x[0].most_ns : 2000 + (int64_t)berth_rng_below(&rng, 9000);
+	}
+	for (int32_t n = 0; n < w->n_nodes; n++) {
+		w->node_kind[n] = (int32_t)berth_rng_below(&rng, (uint32_t)n_kinds);
+		w->x[0].kind[w->node_kind[n]].n_servers++;
+		w->x[1].kind[w->node_kind[n]].n_servers++;
+	}
+}
+
+static int64_t step_ns(const timed *w, int32_t n)
+{
+	int64_t ns = 0;
+	for (int32_t l = w->from[n]; l < w->to[n]; l++)
+		ns += w->ns[w->batch[n]][w->node_kind[n]][l];
+	return ns;
+}
+
+/* A column for each path that keeps the limit. */
+static void add_timed(timed *w, const int32_t *node, int32_t depth, int32_t done, int64_t ns)
+{
+	int32_t longer[FEW_NODES];
+	if (done == FEW_LAYERS && ns <= w->x[0].most_ns) {
+		for (int32_t i = 0; i < depth; i++)
+			w->a[node[i]][w->n_cols] = 1;
+		w->n_cols++;
+	}
+	for (int32_t n = 0; n < w->n_nodes && done < FEW_LAYERS; n++) {
+		if (w->from[n] > done || w->to[n] <= done)
+			continue;
+		memcpy(longer, node, sizeof longer);
+		longer[depth] = n;
+		add_timed(w, longer, depth + 1, w->to[n],
+		          ns + step_ns(w, n) + (w->to[n] - w->from[n] < FEW_LAYERS ? w->border_ns : 0));
+	}
+}
+
+static void try_timed(timed *w, int32_t n, berth_arena *tmp)
+{
+	if (n == w->n_nodes) {
+		double a[FEW_NODES * 64], limit[FEW_NODES] = {0}, gain[64], x[64], value;
+		int32_t none[FEW_NODES] = {0};
+		berth_err err;
+		w->n_cols = 0;
+		memset(w->a, 0, sizeof w->a);
+		add_timed(w, none, 0, 0, 0);
+		for (int32_t i = 0; i < w->n_nodes; i++) {
+			double ns = (double)berth_max(step_ns(w, i),
+			                              w->to[i] - w->from[i] < FEW_LAYERS ? w->border_ns : 0);
+			limit[i] = w->to[i] > w->from[i] ? (double)two_batches[w->batch[i]] * 1e9 / ns : 0;
+			memcpy(&a[i * w->n_cols], w->a[i], (size_t)w->n_cols * sizeof *a);
+		}
+		for (int32_t c = 0; c < w->n_cols; c++)
+			gain[c] = 1;
+		if (w->n_cols > 0)
+			assert_ok(berth_simplex_max(w->n_nodes, w->n_cols, a, limit, gain, tmp, x, &value,
+			                            &err),
+			          &err);
+		w->best = w->n_cols > 0 ? fmax(w->best, value) : w->best;
+		return;
+	}
+	w->from[n] = w->to[n] = 0;
+	try_timed(w, n + 1, tmp);
+	for (w->batch[n] = 0; w->batch[n] < 2; w->batch[n]++)
+		for (int32_t f = 0; f < FEW_LAYERS; f++) {
+			int64_t bytes = 0;
+			for (int32_t t = f + 1; t <= FEW_LAYERS; t++) {
+				bytes += w->bytes[t - 1];
+				w->from[n] = f;
+				w->to[n] = t;
+				if (bytes <= w->x[0].kind[w->node_kind[n]].memory_bytes)
+					try_timed(w, n + 1, tmp);
+			}
+		}
+	w->batch[n] = 0;
+}
+
+static void test_within_limit(void **state)
+{
+	(void)state;
+	int32_t n = 0, kept = 0, near = 0, all = support_sampled(400, BERTH_DEBUG ? 30 : 60, "clusters");
+	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_layers start = {0}, out;
+		berth_err err;
+		timed w;
+		draw_timed(&w, seed);
+		try_timed(&w, 0, &tmp);
+		assert_ok(berth_serving_lay(w.x, two_batches, 2, w.x, NULL, &start, 500, &mem, &tmp, &out,
+		                            &err),
+		          &err);
+		if (out.bound_per_s < w.best || out.per_s > w.best * (1 + 1e-6) ||
+		    out.time_s * 1e9 > (double)w.x[0].most_ns * (1 + 1e-6))
+			fail_msg("seed %d: %.6g of %.6g, bound %.6g, %.6g ns of %d", (int)seed, out.per_s,
+			         w.best, out.bound_per_s, out.time_s * 1e9, (int)w.x[0].most_ns);
+		n += w.best > 0;
+		kept += out.per_s > 0;
+		near += w.best > 0 && out.per_s >= 0.98 * w.best;
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	printf("within limits: %d, %d kept, %d near\n", n, kept, near);
+	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.8 * n);
+}
+
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
  * all three overlap. Equal clusters side by side have as many times the flow. */
 static void test_many(void **state)
 {
 	(void)state;
 	static double per_s[2][9 * 9];
-	berth_layout_kind kind[2] = {{"a", 0, per_s[0], NULL}, {"b", 0, per_s[1], NULL}};
+	berth_layout_kind kind[2] = {{.name = "a", .per_s = per_s[0]}, {.name = "b", .per_s = per_s[1]}};
 	berth_layout_task x = {.n_layers = 8, .n_kinds = 2, .kind = kind};
 	for (int32_t f = 0; f < 8; f++)
 		for (int32_t t = f + 1; t <= 8 && t <= f + 5; t++) {
@@ -254,8 +396,9 @@ static void test_left_out(void **state)
 	(void)state;
 	static const double strong[9] = {0, 10, 4, 0, 0, 10}, weak[9] = {0, 0.5, 0.2, 0, 0, 0.5},
 			    none[9] = {0};
-	berth_layout_kind kind[3] = {
-		{"strong", 2, strong, NULL}, {"weak", 1, weak, NULL}, {"none", 4, none, NULL}};
+	berth_layout_kind kind[3] = {{.name = "strong", .n_nodes = 2, .per_s = strong},
+	                             {.name = "weak", .n_nodes = 1, .per_s = weak},
+	                             {.name = "none", .n_nodes = 4, .per_s = none}};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 3, .kind = kind};
 	berth_arena mem = {0}, tmp = {0};
 	berth_layers out;
@@ -280,7 +423,7 @@ static void test_refused(void **state)
 {
 	(void)state;
 	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
-	berth_layout_kind kind = {"big", 2, per_s, NULL};
+	berth_layout_kind kind = {.name = "big", .n_nodes = 2, .per_s = per_s};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
 	berth_layout_group group[2] = {{0, 0, 1, 2, 0}, {0, 1, 2, 1, 0}};
 	berth_layers l = {.n_groups = 2, .group = group};
@@ -334,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_against_all),
+		cmocka_unit_test(test_within_limit),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_refused),

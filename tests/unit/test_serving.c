@@ -97,15 +97,16 @@ static double most(const double *rate, uint32_t left)
 }
 
 /* All blocks, one after the other, on devices that are there, within the period and their memory. */
-static void check_stages(const berth_serving *x, const int32_t *n_devs, int64_t period, berth_arena *tmp)
+static void check_stages(const berth_serving *x, const berth_serving_group *g, berth_arena *tmp)
 {
-	berth_serving_group g = {.n = 1, .period_ns = period};
 	berth_serving_stage *stage;
 	int32_t n, at = 0, used[BERTH_MOST_SERVER_KINDS] = {0};
 	berth_arena mem = {0};
 	berth_err err;
-	memcpy(g.n_devs, n_devs, sizeof g.n_devs);
-	assert_ok(berth_serving_stages(x, &g, &mem, tmp, &stage, &n, &err), &err);
+	int64_t through = 0, border_ns = 0;
+	assert_ok(berth_serving_stages(x, g, &mem, tmp, &stage, &n, &err), &err);
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		border_ns = g->n_devs[k] ? berth_max(border_ns, x->kind[k].inside_ns) : border_ns;
 	for (int32_t i = 0; i < n; i++) {
 		const berth_server_kind *d = &x->kind[stage[i].kind];
 		int64_t ns = 0, bytes = x->work_bytes;
@@ -115,10 +116,13 @@ static void check_stages(const berth_serving *x, const int32_t *n_devs, int64_t 
 			ns += d->block_ns[at];
 			bytes += x->block_bytes[at];
 		}
-		assert_true(ns <= period && (d->memory_bytes < 0 || bytes <= d->memory_bytes));
-		assert_true(++used[stage[i].kind] <= n_devs[stage[i].kind]);
+		assert_true(ns <= g->period_ns && (d->memory_bytes < 0 || bytes <= d->memory_bytes));
+		assert_true(++used[stage[i].kind] <= g->n_devs[stage[i].kind]);
+		through += ns + (i > 0 ? border_ns : 0);
 	}
 	assert_int_equal(at, x->n_blocks);
+	assert_int_equal(through, g->latency_ns);
+	assert_true(x->most_ns == 0 || through <= x->most_ns);
 	berth_arena_free(&mem);
 }
 
@@ -129,18 +133,79 @@ static void test_pipelines(void **state)
 	berth_err err;
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		instance w;
-		int32_t kind[MOST_DEVS] = {0}, n_devs[BERTH_MOST_SERVER_KINDS] = {0};
-		int64_t period;
+		int32_t kind[MOST_DEVS] = {0};
+		berth_serving_group g = {.n = 1};
 		draw(&w, seed, false);
 		int32_t n = list_devices(&w, kind);
 		for (int32_t d = 0; d < n; d++)
-			n_devs[kind[d]]++;
+			g.n_devs[kind[d]]++;
 		double all = period_of(&w, kind, (1u << n) - 1, true);
-		assert_ok(berth_serving_period(&w.x, n_devs, true, true, &tmp, &period, &err), &err);
-		assert_true(isinf(all) ? period == -1 : (double)period == all);
-		if (period >= 0)
-			check_stages(&w.x, n_devs, period, &tmp);
+		assert_ok(berth_serving_period(&w.x, &g, &tmp, &err), &err);
+		assert_true(isinf(all) ? g.period_ns == -1 : (double)g.period_ns == all);
+		if (g.period_ns >= 0)
+			check_stages(&w.x, &g, &tmp);
 	}
+	berth_arena_free(&tmp);
+}
+
+/* With a limit for a sample: the shortest period of all divisions that keep it, on equal devices; on unlike
+ * ones no shorter. */
+static void test_limits(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	int32_t kept = 0, same = 0, all = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		instance w;
+		berth_serving_group g = {.n = 1};
+		draw(&w, seed, false);
+		w.x.kind[0].inside_ns = w.x.kind[1].inside_ns = 500 * (int64_t)(seed % 4);
+		w.x.most_ns = 2000 + 500 * (int64_t)(seed % 40);
+		for (int32_t k = 0; k < w.x.n_kinds; k++)
+			g.n_devs[k] = (int32_t)w.x.kind[k].n_servers * w.x.kind[k].n_devs;
+		int64_t best = -1;
+		int32_t end[MOST_BLOCKS], n = w.x.n_blocks; /* each block's device kind, and whether it is the
+		                                               last there */
+		for (int32_t code = 0; code < 1 << 2 * n; code++) {
+			int32_t used[2] = {0};
+			int64_t through = 0, period = 0, ns = 0, bytes = 0;
+			bool fits = !(code >> (2 * n - 1) & 1); /* one way to write the last */
+			for (int32_t b = 0; b < n; b++) {
+				int32_t k = code >> 2 * b & 1;
+				end[b] = b == n - 1 || code >> (2 * b + 1) & 1;
+				const berth_server_kind *d = &w.x.kind[k];
+				fits = fits && k < w.x.n_kinds &&
+				       (b == 0 || end[b - 1] || k == (code >> 2 * (b - 1) & 1));
+				if (!fits)
+					break;
+				ns += d->block_ns[b];
+				bytes += w.bytes[b];
+				if (!end[b])
+					continue;
+				used[k]++;
+				fits = used[k] <= g.n_devs[k] &&
+				       (d->memory_bytes < 0 || bytes <= d->memory_bytes);
+				through += ns + (b < n - 1 ? w.x.kind[0].inside_ns : 0);
+				period = berth_max(period, ns);
+				ns = bytes = 0;
+			}
+			if (fits && through <= w.x.most_ns) {
+				period = berth_max(period,
+				                   g.n_devs[0] + g.n_devs[1] > 1 ? w.x.kind[0].inside_ns : 0);
+				best = best < 0 || period < best ? period : best;
+			}
+		}
+		assert_ok(berth_serving_period(&w.x, &g, &tmp, &err), &err);
+		assert_true(g.period_ns < 0 || (best >= 0 && g.period_ns >= best));
+		assert_true(w.x.n_kinds > 1 || g.period_ns == best);
+		if (g.period_ns >= 0)
+			check_stages(&w.x, &g, &tmp);
+		kept += best >= 0 && g.period_ns >= 0;
+		all += best >= 0;
+		same += best >= 0 && g.period_ns == best;
+	}
+	assert_true(all > 100 && kept >= 0.8 * all && same >= 0.7 * all);
 	berth_arena_free(&tmp);
 }
 
@@ -277,8 +342,9 @@ static void test_simulated(void **state)
 	berth_serving x;
 	berth_eval e;
 	berth_err err;
-	int32_t n_devs[BERTH_MOST_SERVER_KINDS] = {2}, op_dev[5];
-	int64_t one = 1, period;
+	berth_serving_group g = {.n_devs = {2}};
+	int32_t op_dev[5];
+	int64_t one = 1;
 	double best = INFINITY;
 	const berth_objective throughput = berth_objective_of(BERTH_THROUGHPUT);
 	small_problem_make(&w, chain, pair);
@@ -289,14 +355,14 @@ static void test_simulated(void **state)
 	assert_int_equal(x.kind[0].n_devs, 2);
 	assert_int_equal(x.n_blocks, 5);
 	assert_false(x.spans);
-	assert_ok(berth_serving_period(&x, n_devs, true, false, &w.tmp, &period, &err), &err);
+	assert_ok(berth_serving_period(&x, &g, &w.tmp, &err), &err);
 	assert_ok(berth_eval_new(&w.p, &throughput, &w.mem, &e, &err), &err);
 	for (uint32_t bits = 0; bits < 32; bits++) {
 		for (int32_t op = 0; op < 5; op++)
 			op_dev[op] = bits >> op & 1;
 		best = fmin(best, berth_eval_run(&e, op_dev, NULL).value);
 	}
-	assert_near((double)period * 1e-9, best, 1e-12);
+	assert_near((double)g.period_ns * 1e-9, best, 1e-12);
 	small_problem_free(&w);
 }
 
@@ -346,13 +412,10 @@ static void test_each_allocation_may_fail(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipelines),
-		cmocka_unit_test(test_against_all_plans),
-		cmocka_unit_test(test_many_servers),
-		cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_simulated),
-		cmocka_unit_test(test_one_wire),
-		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_pipelines),         cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_against_all_plans), cmocka_unit_test(test_many_servers),
+		cmocka_unit_test(test_left_out),          cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_one_wire),          cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
