@@ -2,6 +2,7 @@
 import dataclasses
 import pathlib
 import shlex
+import subprocess
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -25,6 +26,12 @@ class Case:
 
     def words(self):
         return shlex.split(self.args)
+
+
+def make_method(folder):
+    """A method of a user's own, mine.so."""
+    subprocess.run(["cc", "-std=c11", "-O1", "-shared", "-fPIC", "-I", SOURCE / "include", "-o", folder / "mine.so",
+                    SOURCE / "tests/examples/mine.c"], check=True)
 
 
 GRAPH = """{"format":"berth-graph","version":1,"name":"tiny","ops":[{"name":"in","type":"Input","flops":0,"write_bytes":40000},
@@ -197,6 +204,12 @@ CASES = [
     simple("export-torch", "export net.json --model net.py:good --on duo.json --to torch --device cpu0=cpu --device cpu1=cuda:0 --force -o placed.py", "placed.py", needs=("net.py",)),
     simple("export-openvino", "export onnx.json --model tiny.onnx --on duo.json --to openvino --device cpu0=CPU --device cpu1=GPU.1 --force -o e.json", "e.json"),
     simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1"),
+    simple("configure-out", "configure tiny.json --on duo.json --training -o p.json", "p.json"),
+    simple("configure-batches", "configure zoo:alexnet --serve 2 --on duo.json --batches 1,4 --steps duo:9=1ms --json"),
+    simple("place-own", f"{PLACE} --method ./mine.so -o p.json", "p.json", needs=("mine.so",)),
+    simple("compare-own", "compare tiny.json --on duo.json --methods heft,./mine.so --evaluations 20 --threads 1", needs=("mine.so",)),
+    simple("compare-folder", "compare tiny.json --on duo.json --methods heft --placement ours=. --threads 1 --format latex", needs=("plan.json",)),
+    simple("compare-policies", "compare tiny.json --on duo.json --methods policy --policy a=whole,b=half --evaluations 20 --threads 1", needs=("whole", "half")),
     Case("api", "p.json", ("p.json",), program="place"),
     Case("module", f"{SOURCE}/tests/faults/module.py tiny.json duo.json p.json", ("p.json",), program="python3"),
 ]
