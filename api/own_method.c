@@ -236,7 +236,7 @@ static berth_status run_apart(job *j, const berth_patience *until, double limit_
                               const berth_apart_block *blocks, berth_err *err)
 {
 	berth_apart_end how = BERTH_APART_ENDED;
-	int by_signal = -1; /* no child was begun */
+	int by_signal = -1; /* no child was begun, or heard of */
 	berth_err why = {BERTH_OK, ""};
 	berth_status st = berth_apart_until(until, run_in_child, j, n_blocks, blocks, &how, &by_signal, &why);
 	bool loaders = !j->s && strstr(why.msg, j->own->path) && (st == BERTH_EINVAL || st == BERTH_EIO);

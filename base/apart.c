@@ -156,7 +156,7 @@ static berth_status hear(const started *s, const berth_patience *until, int n_bl
 	kill(-s->pid, SIGKILL);        /* and what it started */
 	berth_leftover_forget(s->note);
 	int status = collect(s->pid, !answered);
-	*by_signal = !answered && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	*by_signal = got == UNHEARD ? -1 : !answered && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	*how = answered ? BERTH_APART_ANSWERED : late ? BERTH_APART_LATE : BERTH_APART_ENDED;
 	if (got == UNHEARD)
 		return fail_errno(err, "no answer from a process of its own", why);

@@ -30,7 +30,8 @@ berth_status berth_apart_within(double limit_s, berth_status (*work)(void *ctx, 
                                 int n_blocks, const berth_apart_block *blocks, berth_apart_end *how,
                                 berth_err *err);
 
-/* The same as both, with *by_signal: the signal that ended the child, 0: none did. end_s of until is set. */
+/* The same as both, with *by_signal: the signal that ended the child, 0: none did, -1: this process could not
+ * hear of it; left as it is where no child was begun. end_s of until is set. */
 berth_status berth_apart_until(const berth_patience *until, berth_status (*work)(void *ctx, berth_err *err),
                                void *ctx, int n_blocks, const berth_apart_block *blocks,
                                berth_apart_end *how, int *by_signal, berth_err *err);

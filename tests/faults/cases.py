@@ -225,6 +225,8 @@ KEPT = (
     ("place-gguf", "sys", "stat", "berth_file_there berth_graph_split", False),
     ("split-data", "sys", "fstat", "berth_beneath_open", False),
     ("profile-quick", "sys", "recv", "berth_steady_run", False),
+    ("place-own", "sys", "read", "receive_all berth_method_run", False),
+    ("place-own", "sys", "poll", "receive_all berth_method_named", False),
     ("place-for", "sys", "pipe2", "can_be_told", False),
     ("place-for", "sys-children", "write", "can_be_told", False),
     ("export-onnx", "alloc", "calloc", "berth_wire_list export_write_apart", True),
