@@ -14,7 +14,7 @@ cli_granularity cli_granularity_default(void)
 
 static bool is_grain(const char *name, berth_grain *grain)
 {
-	for (*grain = BERTH_GRAIN_OP; *grain <= BERTH_GRAIN_LAYER; ++*grain)
+	for (*grain = BERTH_GRAIN_OP; *grain < BERTH_N_GRAINS; ++*grain)
 		if (strcmp(name, berth_grain_name(*grain)) == 0)
 			return true;
 	return false;
@@ -69,7 +69,7 @@ static const char *granularity_text(const cli_granularity *x, char *buf, size_t 
 	berth_grain grain = BERTH_GRAIN_OP;
 	const char *name =
 		x->name && (!is_grain(x->name, &grain) || grain != BERTH_GRAIN_OP) ? x->name : NULL;
-	bool file = name && grain > BERTH_GRAIN_LAYER;
+	bool file = name && grain >= BERTH_N_GRAINS;
 	int n = snprintf(buf, size, "%s%s%s", name && file ? "the granularity of " : "", name ? name : "",
 	                 name && !file ? " granularity" : "");
 	if (x->max_cuts >= 0 && n >= 0 && (size_t)n < size)
@@ -100,7 +100,7 @@ void place_price_print(const cli_granularity *x, const berth_finer *price, const
 }
 
 #define PRICE(K, IF) \
-	K(TEXT, "name", "", "`op`, `block`, `layer` or the file", \
+	K(TEXT, "name", "", "`op`, `block`, `layer`, `kernel` or the file", \
 	  x->name ? x->name : berth_grain_name(BERTH_GRAIN_OP)) \
 	IF(x->max_cuts >= 0, INT, "max_cuts", "", "only with `:max-cuts=N`", x->max_cuts) \
 	IF(x->max_cuts >= 0, INT, "cuts", "", "the same: those of the answer; -1: there is none", \

@@ -7,7 +7,7 @@
 #include "yardsticks.h"
 
 typedef struct cli_granularity {
-	const char *name; /* op, block, layer, or a file; NULL: not given */
+	const char *name; /* a grain, or a file; NULL: not given */
 	int64_t max_cuts; /* -1: not given */
 } cli_granularity;
 
@@ -15,8 +15,9 @@ cli_granularity cli_granularity_default(void);
 
 #define CLI_GRANULARITY(x) \
 	{"granularity", 0, CLI_FILE_IN, &(x)->name, "G", \
-	 "what stands on one device as a whole: op, block, layer, or a file of blocks; with :max-cuts=N " \
-	 "behind it at most N borders between blocks that follow each other are on two devices\top"}
+	 "what stands on one device as a whole: op, block, layer, kernel, or a file of blocks; with " \
+	 ":max-cuts=N behind it at most N borders between blocks that follow each other are on two " \
+	 "devices\top"}
 
 /* Take the number of cuts off the name; without a name, what the engine of --for keeps whole. Once,
  * before the others. Fails: BERTH_EINVAL, BERTH_ENOMEM. */

@@ -334,7 +334,7 @@ static berth_status run_export(cli *c, berth_err *err)
 		{"device", 0, CLI_MANY, &a.device, "NAME=THEIRS",
 	         "what the target calls a device of the plan, or all devices of a kind"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.granularity, "G",
-	         "refuse a plan that does not have these whole: block, layer, or a file of blocks"},
+	         "refuse a plan that does not have these whole: block, layer, kernel, or a file of blocks"},
 		{"nearest", 0, CLI_FLAG, &a.blocks.nearest, NULL,
 	         "write the nearest plan that has them whole (llama.cpp, vllm: that can be told), with its "
 	         "price"},

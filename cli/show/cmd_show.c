@@ -133,7 +133,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"op", 0, CLI_TEXT, &a.op, "NAME",
 	         "one operator: its neighbours; of a placement when and why it runs there"},
 		{"granularity", 0, CLI_FILE_IN, &a.blocks.name, "G",
-	         "the blocks of a graph instead of its types: block, layer, op, or a file of blocks"},
+	         "the blocks of a graph instead of its types: block, layer, kernel, op, or a file of blocks"},
 		{"times", 0, CLI_WORD, &a.times, "model|roofline",
 	         "with --on: predicted times of operators, how far off they may be, what they are from"},
 		{"profile", 0, CLI_FILES_MANY, &a.profile, "[DEVICE=]PROFILE",

@@ -103,6 +103,9 @@ static berth_status set_options(ort_lib *lib, void *options, const ort_session_c
 	BERTH_TRY(ORT(lib, "threads", err, SET_INTRA_OP_THREADS, (void *, int), options, cfg->threads));
 	BERTH_TRY(ORT(lib, "threads", err, SET_INTER_OP_THREADS, (void *, int), options, 1));
 	BERTH_TRY(ORT(lib, "optimisation", err, SET_OPTIMIZATION_LEVEL, (void *, int), options, cfg->level));
+	if (cfg->optimised)
+		BERTH_TRY(ORT(lib, "the optimised model", err, SET_OPTIMIZED_PATH, (void *, const char *),
+		              options, cfg->optimised));
 	if (cfg->threads != 1) /* else they spin on after a run, on the cores of the next one */
 		BERTH_TRY(add_config(lib, options, "session.force_spinning_stop", "1", err));
 	for (const char *const *c = cfg->config; c && *c; c += 2)

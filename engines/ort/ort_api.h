@@ -36,6 +36,7 @@ typedef struct ort_session_cfg {
 	/* Beginning of the path of a file: each run leaves the times of its kernels there. They are written
 	 * when the session is freed, or by ort_session_end_profile. NULL: none. */
 	const char *profile;
+	const char *optimised;     /* where the model is written as it is run; NULL: nowhere */
 	const char *const *config; /* keys and values of the configuration in turn, then NULL; NULL: none */
 	/* [n_providers] before the CPU's, which every session has (ort_provider.h) */
 	const struct ort_provider *const *provider;

@@ -209,6 +209,7 @@ static const berth_engine_rules engines[] = {
          .title = "ONNX Runtime",
          .format = {"ONNX", "berth-graph"},
          .cost = &berth_cost_serial,
+         .fuses = true,
          .unknown = "no device can run the whole model"},
 	{.name = "llama.cpp",
          .title = "llama.cpp",

@@ -5,7 +5,7 @@
 
 const char *berth_grain_name(berth_grain grain)
 {
-	static const char *const name[] = {"op", "block", "layer"};
+	static const char *const name[] = {"op", "block", "layer", "kernel"};
 	return name[grain];
 }
 
@@ -242,7 +242,7 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
 		return BERTH_OK;
 	}
 	BERTH_SCRATCH(tmp);
-	return find(&f, grain, out);
+	return grain == BERTH_GRAIN_KERNEL ? blocks_of_kernels(&f, out) : find(&f, grain, out);
 }
 
 /* ---- blocks as colocation groups ---- */
@@ -301,9 +301,9 @@ berth_status berth_granularity_named(const char *name, const berth_sandbox *sand
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                      berth_err *err)
 {
-	const char *known[BERTH_GRAIN_LAYER + 1];
+	const char *known[BERTH_N_GRAINS];
 	char hint[96];
-	for (berth_grain grain = BERTH_GRAIN_OP; grain <= BERTH_GRAIN_LAYER; grain++) {
+	for (berth_grain grain = BERTH_GRAIN_OP; grain < BERTH_N_GRAINS; grain++) {
 		known[grain] = berth_grain_name(grain);
 		if (strcmp(name, known[grain]) == 0)
 			return berth_granularity_find(g, grain, mem, tmp, out, err);
@@ -311,6 +311,7 @@ berth_status berth_granularity_named(const char *name, const berth_sandbox *sand
 	if (strpbrk(name, "./"))
 		return berth_granularity_read(name, sandbox, g, mem, tmp, out, err);
 	return berth_fail(err, BERTH_EINVAL,
-	                  "granularity is op, block, layer or a file such as ./blocks.json, not '%.60s'%s",
-	                  name, berth_text_suggest(hint, sizeof hint, name, known, BERTH_GRAIN_LAYER + 1));
+	                  "granularity is op, block, layer, kernel or a file such as ./blocks.json, not "
+	                  "'%.60s'%s",
+	                  name, berth_text_suggest(hint, sizeof hint, name, known, BERTH_N_GRAINS));
 }

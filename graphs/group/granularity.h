@@ -5,6 +5,8 @@
  *   layer   The repeated unit of the model: a layer of a transformer, a residual block.
  *   block   A part of a layer: attention, the feed-forward network, an expert, all experts. Where a layer has
  *           no parts, it is one block.
+ *   kernel  What ONNX Runtime makes one operator of: a convolution with its activation, the parts of a
+ *           normalisation (kernels.c).
  *
  * Layers are told by names. A scope is a part of a name that others follow, with '.', '/' or ':' between. A
  * layer is the outermost scope that is a number and has a sister of another number ("layers.3", "layer1.0");
@@ -27,9 +29,15 @@
 #include "graph.h"
 #include "sandbox.h"
 
-typedef enum berth_grain { BERTH_GRAIN_OP, BERTH_GRAIN_BLOCK, BERTH_GRAIN_LAYER } berth_grain;
+typedef enum berth_grain {
+	BERTH_GRAIN_OP,
+	BERTH_GRAIN_BLOCK,
+	BERTH_GRAIN_LAYER,
+	BERTH_GRAIN_KERNEL,
+	BERTH_N_GRAINS
+} berth_grain;
 
-/* "op", "block", "layer". */
+/* "op", "block", "layer", "kernel". */
 const char *berth_grain_name(berth_grain grain);
 
 typedef struct berth_granularity {
@@ -55,7 +63,7 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                      berth_err *err);
 
-/* The blocks that a word asks for: "op", "block", "layer", or a file of berth-blocks, whose name has a '.' or
+/* The blocks that a word asks for, one of those above, or a file of berth-blocks, whose name has a '.' or
  * a '/'. Fails: as above; BERTH_EINVAL (no such word, naming the nearest). */
 berth_status berth_granularity_named(const char *name, const berth_sandbox *sandbox, const berth_graph *g,
                                      berth_arena *mem, berth_arena *tmp, berth_granularity *out,

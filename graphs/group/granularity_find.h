@@ -38,5 +38,8 @@ berth_status blocks_by_name(block_finder *f);
 /* Label the operators of pieces that repeat. */
 berth_status blocks_by_repeats(block_finder *f);
 
+/* What ONNX Runtime makes one operator of. Fails: BERTH_ENOMEM. O(edges * rules). */
+berth_status blocks_of_kernels(block_finder *f, berth_granularity *out);
+
 /* Cut layers into parts. All operators have labels. */
 berth_status blocks_into_parts(block_finder *f);

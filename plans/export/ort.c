@@ -163,7 +163,7 @@ static berth_status write_labels(const berth_export_source *x, berth_arena *tmp,
 			cpu < 0 ? "like what takes them" : label[cpu]));
 	if (outside)
 		BERTH_TRY(note_outside(x, out, err));
-	return ort_fused_note(x, out, err);
+	return ort_fused_note(x, tmp, out, err);
 }
 
 const berth_exporter berth_export_ort = {

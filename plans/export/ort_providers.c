@@ -1,6 +1,8 @@
 /* Execution providers of ONNX Runtime that the devices of a plan stand for, and what it fuses. */
 #include "ort_providers.h"
 
+#include "granularity.h"
+
 bool ort_rule_holds(const char *text)
 {
 	if (!*text || *text == ' ' || text[strlen(text) - 1] == ' ')
@@ -109,56 +111,32 @@ berth_status ort_usual(const berth_export_source *x, berth_arena *tmp, int32_t *
 
 /* ---- what the library fuses ---- */
 
-static const struct {
-	const char *first, *second;
-} pairs[] = {{"Conv", "BatchNormalization"},
-             {"Conv", "Relu"},
-             {"Conv", "Clip"},
-             {"Conv", "Sigmoid"},
-             {"Conv", "LeakyRelu"},
-             {"Conv", "HardSigmoid"},
-             {"Conv", "Tanh"},
-             {"Conv", "Add"},
-             {"Conv", "Mul"},
-             {"Gemm", "Relu"},
-             {"Gemm", "Sigmoid"},
-             {"Gemm", "Tanh"},
-             {"MatMul", "Add"},
-             {"MatMul", "BatchNormalization"},
-             {"Transpose", "MatMul"},
-             {"Add", "LayerNormalization"},
-             {"Add", "Gelu"}};
-
-bool ort_fused_pair(const berth_graph *g, int32_t a, int32_t b)
-{
-	if (g->op_type[a] < 0 || g->op_type[b] < 0)
-		return false;
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		if (strcmp(pairs[i].first, g->type_name[g->op_type[a]]) == 0 &&
-		    strcmp(pairs[i].second, g->type_name[g->op_type[b]]) == 0)
-			return true;
-	return false;
-}
-
-berth_status ort_fused_note(const berth_export_source *x, berth_export_out *out, berth_err *err)
+berth_status ort_fused_note(const berth_export_source *x, berth_arena *tmp, berth_export_out *out,
+                            berth_err *err)
 {
 	const berth_graph *g = x->g;
-	int32_t n = 0, a = -1, b = -1;
-	for (int32_t t = g->n_tensors - 1; t >= 0; t--) {
-		int32_t e = g->tensor_use_off[t], from = g->tensor_producer[t];
-		bool only = g->tensor_use_off[t + 1] == e + 1;
-		if (!only || x->op_dev[from] == x->op_dev[g->edge_consumer[e]] ||
-		    !ort_fused_pair(g, from, g->edge_consumer[e]))
+	berth_granularity kernels;
+	int32_t *first, n = 0, a = -1, b = -1;
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, tmp, out->mem, &kernels, err));
+	BERTH_TRY_NEW(tmp, kernels.n_blocks, err, first);
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], *of = &first[kernels.op_block[op]];
+		if (*of == 0)
+			*of = op + 1;
+		if (*of < 0 || x->op_dev[*of - 1] == x->op_dev[op])
 			continue;
-		n++;
-		a = from;
-		b = g->edge_consumer[e];
+		if (!n++) {
+			a = *of - 1;
+			b = op;
+		}
+		*of = -1;
 	}
 	if (!n)
 		return BERTH_OK;
 	return berth_export_note(
 		out, err,
-		"the plan cuts %d pair%s that ONNX Runtime makes one kernel of (first: %.80s, "
-		"%.80s): with optimisation both of a pair may run where the first one is",
+		"the plan cuts %d kernel%s that ONNX Runtime fuses (first: %.80s, %.80s): with optimisation "
+		"both parts may run where the first one is; place --for ort cuts none",
 		n, n == 1 ? "" : "s", g->op_name[a], g->op_name[b]);
 }

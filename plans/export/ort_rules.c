@@ -123,7 +123,7 @@ static berth_status write_rules(const berth_export_source *x, berth_arena *tmp, 
 			"%d of %d nodes are no operators (constants, shapes): %s",
 			placed.n_folded, (int32_t)placed.m.n_nodes,
 			cpu < 0 ? "no rule is made for them" : "they are the CPU's"));
-	BERTH_TRY(ort_fused_note(x, out, err));
+	BERTH_TRY(ort_fused_note(x, tmp, out, err));
 	BERTH_TRY(berth_export_put(out, text, strlen(text), err));
 	return berth_export_put(out, "\n", 1, err);
 }

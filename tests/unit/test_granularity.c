@@ -220,6 +220,46 @@ static void test_joined(void **state)
 	assert_int_equal(berth_cuts(&p, together), 0);
 }
 
+/* Kernels: an activation with its convolution, a residual sum with both, x * sigmoid(x) and Gelu; a gate by
+ * another branch, and what two take, are none. */
+static void test_kernels(void **state)
+{
+	(void)state;
+	static const char *const op[][3] = {
+		{"x", "Conv", ""}, {"relu", "Relu", "x"}, /* one */
+		{"y", "Conv", "relu"}, {"sum", "Add", "y relu"}, {"end", "Relu", "sum"}, /* one */
+		{"squeeze", "Conv", "end"}, {"gate", "Sigmoid", "squeeze"},
+		{"gated", "Mul", "end gate"},
+		{"z", "Conv", "gated"}, {"s", "Sigmoid", "z"}, {"swish", "Mul", "z s"}, /* z goes to both */
+		{"m", "MatMul", "swish"}, {"bias", "Add", "m"}, {"d", "Div", "bias"}, {"e", "Erf", "d"},
+		{"one", "Add", "e"}, {"half", "Mul", "bias one"}, {"gelu", "Mul", "half"}};
+	berth_strbuf b = {.mem = &mem};
+	const char *text, *sep = "";
+	berth_graph g;
+	berth_err err;
+	berth_strbuf_printf(&b, "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[");
+	for (size_t i = 0; i < sizeof op / sizeof *op; i++, sep = ",")
+		berth_strbuf_printf(&b, "%s{\"name\":\"%s\",\"type\":\"%s\"}", sep, op[i][0], op[i][1]);
+	berth_strbuf_printf(&b, "],\"edges\":[");
+	sep = "";
+	for (size_t i = 0; i < sizeof op / sizeof *op; i++)
+		for (const char *from = op[i][2]; *from; from += strspn(from, " ")) {
+			int n = (int)strcspn(from, " ");
+			berth_strbuf_printf(&b, "%s{\"from\":\"%.*s\",\"to\":\"%s\",\"bytes\":4}", sep, n,
+			                    from, op[i][0]);
+			from += n;
+			sep = ",";
+		}
+	berth_strbuf_printf(&b, "]}");
+	assert_ok(berth_strbuf_done(&b, &text, NULL, &err), &err);
+	assert_ok(berth_graph_parse_json("g", text, strlen(text), &mem, &tmp, &g, &err), &err);
+	berth_granularity x = find(&g, BERTH_GRAIN_KERNEL);
+	assert_string_equal(names_of(&x), "x,y,squeeze,gated,z,s,m,d");
+	assert_int_equal(block_of(&g, &x, "end"), block_of(&g, &x, "y"));
+	assert_int_equal(block_of(&g, &x, "swish"), block_of(&g, &x, "s"));
+	assert_int_equal(block_of(&g, &x, "gelu"), block_of(&g, &x, "d"));
+}
+
 static void test_file(void **state)
 {
 	(void)state;
@@ -470,6 +510,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_training, tear_down),
 		cmocka_unit_test_teardown(test_models, tear_down),
 		cmocka_unit_test_teardown(test_joined, tear_down),
+		cmocka_unit_test_teardown(test_kernels, tear_down),
 		cmocka_unit_test_teardown(test_file, tear_down),
 		cmocka_unit_test_teardown(test_each_allocation_may_fail, tear_down),
 		cmocka_unit_test_teardown(test_all_methods, tear_down),
